@@ -1,0 +1,200 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/rs/zerolog"
+	"github.com/urfave/cli/v2"
+
+	"ralph/dag"
+	"ralph/internal/db"
+	"ralph/internal/project"
+	"ralph/internal/term"
+)
+
+// app is one invocation: the streams, the command tree and what was opened.
+type app struct {
+	system
+	cli *cli.App
+}
+
+func newApp(sys system) *app {
+	a := &app{system: sys}
+	a.cli = &cli.App{
+		Name:  "ralph",
+		Usage: "run AI coding agents through a dependency graph of tasks",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "project", Usage: "use the project in `DIR` instead of the nearest one above"},
+			&cli.StringFlag{Name: "color", Usage: "`WHEN` to colour: auto, always or never", Value: "auto"},
+			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "say nothing but results and errors"},
+			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "say what is done and how long it takes"},
+		},
+		Commands:                  a.commands(),
+		HideVersion:               true,
+		HideHelpCommand:           true,
+		DisableSliceFlagSeparator: true,
+		CustomAppHelpTemplate:     appHelp,
+		Writer:                    sys.stdout,
+		ErrWriter:                 sys.stderr,
+		ExitErrHandler:            func(*cli.Context, error) {},
+		OnUsageError:              onUsageError,
+		Before:                    a.checkGlobals,
+	}
+	return a
+}
+
+func (a *app) commands() []*cli.Command {
+	return tree(
+		a.initCommand(), a.taskCommand(), a.featureCommand(), a.statusCommand(),
+		a.configCommand(), a.doctorCommand(), a.completionCommand(), a.versionCommand(), a.completeCommand(),
+	)
+}
+
+// onUsageError words what the library found wrong with a flag's value.
+func onUsageError(_ *cli.Context, err error, _ bool) error {
+	text := err.Error()
+	if _, why, ok := strings.Cut(text, "invalid value "); ok {
+		text = "invalid value " + strings.ReplaceAll(why, "flag -", "flag --")
+	}
+	return usageError{text}
+}
+
+func (a *app) checkGlobals(c *cli.Context) error {
+	switch c.String("color") {
+	case "auto", "always", "never":
+		return nil
+	default:
+		return usagef("--color is auto, always or never, not %q", c.String("color"))
+	}
+}
+
+// palette decides about colour for what goes to stdout.
+func (a *app) palette(c *cli.Context) term.Palette {
+	switch c.String("color") {
+	case "always":
+		return term.Palette{On: true}
+	case "never":
+		return term.Palette{}
+	default:
+		return term.Palette{On: a.outIsTerm && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"}
+	}
+}
+
+func (a *app) logger(c *cli.Context) zerolog.Logger {
+	level := zerolog.WarnLevel
+	switch {
+	case c.Bool("quiet"):
+		level = zerolog.ErrorLevel
+	case c.Bool("verbose"):
+		level = zerolog.DebugLevel
+	}
+	out := zerolog.ConsoleWriter{Out: a.stderr, NoColor: true, TimeFormat: "15:04:05.000"}
+	return zerolog.New(out).Level(level).With().Timestamp().Logger()
+}
+
+// note tells a person what happened; scripts read stdout.
+func (a *app) note(c *cli.Context, format string, args ...any) {
+	if !c.Bool("quiet") {
+		fmt.Fprintln(a.stderr, term.Line(fmt.Sprintf(format, args...)))
+	}
+}
+
+// session is an open project.
+type session struct {
+	project project.Project
+	config  project.Loaded
+	store   *dag.Store
+	db      *db.DB
+}
+
+func (s *session) Close() error { return s.db.Close() }
+
+func (a *app) findProject(c *cli.Context) (project.Project, error) {
+	if dir := c.String("project"); dir != "" {
+		return project.At(dir)
+	}
+	dir, err := a.getwd()
+	if err != nil {
+		return project.Project{}, err
+	}
+	return project.Find(dir)
+}
+
+// open finds the project, loads its configuration and opens its graph.
+func (a *app) open(c *cli.Context) (*session, error) {
+	begin := a.now()
+	p, err := a.findProject(c)
+	if err != nil {
+		return nil, err
+	}
+	config, err := project.Load(a.userConfig(), p.Config(), a.getenv)
+	if err != nil {
+		return nil, err
+	}
+	d, err := db.Open(c.Context, p.DB(), db.Options{})
+	if err != nil {
+		return nil, err
+	}
+	log := a.logger(c)
+	log.Debug().Str("path", p.DB()).Dur("dur", a.now().Sub(begin)).Msg("project opened")
+	return &session{project: p, config: config, db: d, store: dag.New(d, dag.Options{Now: a.now})}, nil
+}
+
+// view and update run fn on the project's graph in one transaction.
+func (a *app) view(c *cli.Context, fn func(*session, *dag.Graph) error) error {
+	s, err := a.open(c)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return s.store.View(c.Context, func(g *dag.Graph) error { return fn(s, g) })
+}
+
+func (a *app) update(c *cli.Context, fn func(*session, *dag.Graph) error) error {
+	s, err := a.open(c)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return s.store.Update(c.Context, func(g *dag.Graph) error { return fn(s, g) })
+}
+
+func (a *app) printJSON(v any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// maxInput is the largest text that is read from a file or from stdin.
+const maxInput = 1 << 30
+
+// readInput reads a file, or stdin for "-", and refuses what is too large.
+func (a *app) readInput(name string) ([]byte, error) {
+	var r io.Reader = a.stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, usagef("%v", err)
+		}
+		defer f.Close()
+		if info, err := f.Stat(); err != nil {
+			return nil, err
+		} else if info.IsDir() {
+			return nil, usagef("%s is a folder", name)
+		}
+		r = f
+	}
+	data, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if len(data) > maxInput {
+		return nil, usagef("%s is larger than %d MiB", name, maxInput>>20)
+	}
+	return data, nil
+}

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// permute puts arguments into the order that the library needs: global flags,
+// command, its flags, then the rest. People may write them in any order; the
+// library alone would take a late flag for an argument without a word.
+func permute(app *cli.App, args []string) ([]string, error) {
+	p := &permuter{app: app, path: args[:1:1]}
+	if err := p.walk(args[1:]); err != nil {
+		return nil, err
+	}
+	argv := append([]string{p.path[0]}, p.global...)
+	argv = append(argv, p.path[1:]...)
+	argv = append(argv, p.local...)
+	if p.help {
+		return append(argv, "--help"), nil
+	}
+	if len(p.rest) > 0 {
+		if p.at == nil || len(p.at.Subcommands) > 0 {
+			return nil, p.unknownCommand(p.rest[0])
+		}
+		argv = append(append(argv, "--"), p.rest...)
+	}
+	return argv, nil
+}
+
+type permuter struct {
+	app    *cli.App
+	at     *cli.Command // nil at the top
+	path   []string
+	global []string
+	local  []string
+	rest   []string
+	help   bool
+}
+
+func (p *permuter) walk(args []string) error {
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		switch {
+		case arg == "--":
+			p.rest = append(p.rest, args[i+1:]...)
+			return nil
+		case arg == "-" || !strings.HasPrefix(arg, "-"):
+			if err := p.word(arg); err != nil {
+				return err
+			}
+		default:
+			used, err := p.flag(arg, args[i+1:])
+			if err != nil {
+				return err
+			}
+			i += used
+		}
+	}
+	return nil
+}
+
+// word is the next command, or an argument if the command takes any.
+func (p *permuter) word(arg string) error {
+	if len(p.rest) > 0 {
+		p.rest = append(p.rest, arg)
+		return nil
+	}
+	if p.at == nil && arg == "help" && !p.help {
+		p.help = true
+		return nil
+	}
+	for _, c := range p.commands() {
+		if c.HasName(arg) {
+			p.at = c
+			p.path = append(p.path, c.Name)
+			return nil
+		}
+	}
+	if p.at == nil || len(p.at.Subcommands) > 0 {
+		return p.unknownCommand(arg)
+	}
+	p.rest = append(p.rest, arg)
+	return nil
+}
+
+// flag takes a flag, and its value if that is the next argument.
+func (p *permuter) flag(arg string, following []string) (used int, err error) {
+	name, value, inline := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	if name == "help" || name == "h" {
+		p.help = true
+		return 0, nil
+	}
+	f, global := p.find(name)
+	if f == nil {
+		return 0, p.unknownFlag(arg, name)
+	}
+	long := "--" + f.Names()[0]
+	out := long
+	if takesValue(f) {
+		if !inline {
+			if len(following) == 0 {
+				return 0, usagef("%s needs a value", long)
+			}
+			value, used = following[0], 1
+		}
+		out = long + "=" + value
+	} else if inline {
+		out = long + "=" + value
+	}
+	if global {
+		p.global = append(p.global, out)
+	} else {
+		p.local = append(p.local, out)
+	}
+	return used, nil
+}
+
+func (p *permuter) find(name string) (f cli.Flag, global bool) {
+	if p.at != nil {
+		if f := named(p.at.Flags, name); f != nil {
+			return f, false
+		}
+	}
+	f = named(p.app.Flags, name)
+	return f, true
+}
+
+func (p *permuter) commands() []*cli.Command {
+	if p.at == nil {
+		return p.app.Commands
+	}
+	return p.at.Subcommands
+}
+
+func (p *permuter) unknownCommand(arg string) error {
+	var names []string
+	for _, c := range p.commands() {
+		if !c.Hidden {
+			names = append(names, c.Name)
+		}
+	}
+	where := strings.Join(p.path[1:], " ")
+	err := usagef("unknown command %q", strings.TrimSpace(where+" "+arg))
+	if near := nearest(arg, names); near != "" {
+		return hint(err, "did you mean: ralph %s", strings.TrimSpace(where+" "+near))
+	}
+	return hint(err, "see: ralph %s", strings.TrimSpace(where+" --help"))
+}
+
+func (p *permuter) unknownFlag(arg, name string) error {
+	if p.at == nil && len(name) > 0 && name[0] >= '0' && name[0] <= '9' {
+		return usagef("unknown flag %s", arg)
+	}
+	var names []string
+	flags := p.app.Flags
+	if p.at != nil {
+		flags = append(append([]cli.Flag{}, p.at.Flags...), flags...)
+	}
+	for _, f := range flags {
+		names = append(names, f.Names()...)
+	}
+	where := strings.Join(p.path[1:], " ")
+	err := usagef("unknown flag %s", arg)
+	if near := nearest(name, names); len(near) > 1 {
+		return hint(err, "did you mean: --%s", near)
+	}
+	return hint(err, "see: ralph %s", strings.TrimSpace(where+" --help"))
+}
+
+func named(flags []cli.Flag, name string) cli.Flag {
+	for _, f := range flags {
+		for _, n := range f.Names() {
+			if n == name {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+func takesValue(f cli.Flag) bool {
+	d, ok := f.(cli.DocGenerationFlag)
+	return !ok || d.TakesValue()
+}
+
+// nearest returns the name that is at most a third of its length away, or "".
+func nearest(typed string, names []string) string {
+	best, distance := "", 1000
+	for _, name := range names {
+		if d := editDistance(typed, name); d < distance {
+			best, distance = name, d
+		}
+	}
+	if distance > max(1, len(best)/3) {
+		return ""
+	}
+	return best
+}
+
+// editDistance counts insertions, deletions, replacements and swaps of
+// neighbours, which are what fingers do.
+func editDistance(a, b string) int {
+	d := make([][]int, len(a)+1)
+	for i := range d {
+		d[i] = make([]int, len(b)+1)
+		d[i][0] = i
+	}
+	for j := range d[0] {
+		d[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, d[i-1][j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
+			}
+		}
+	}
+	return d[len(a)][len(b)]
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"ralph/dag"
+	"ralph/internal/db"
+	"ralph/internal/project"
+	"ralph/internal/term"
+)
+
+// Exit statuses, as docs/cli.md promises them.
+const (
+	exitOK       = 0
+	exitRefused  = 1
+	exitNotFound = 3
+	exitUsage    = 64
+	exitBug      = 70
+)
+
+// usageError is a command line that makes no sense.
+type usageError struct{ text string }
+
+func (e usageError) Error() string { return e.text }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Sprintf(format, args...)} }
+
+// hinted is an error with the command that helps.
+type hinted struct {
+	error
+	hint string
+}
+
+func (e hinted) Unwrap() error { return e.error }
+
+func hint(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return hinted{err, fmt.Sprintf(format, args...)}
+}
+
+// fail prints an error in one line, with a hint in a second one if there is one,
+// and returns the exit status that scripts rely on.
+func (a *app) fail(err error) int {
+	text := strings.ReplaceAll(err.Error(), dag.ErrRefused.Error()+": ", "")
+	fmt.Fprintf(a.stderr, "ralph: %s\n", term.Line(text))
+	if h := hintFor(err); h != "" {
+		fmt.Fprintf(a.stderr, "hint: %s\n", term.Line(h))
+	}
+	return exitStatus(err)
+}
+
+func exitStatus(err error) int {
+	var usage usageError
+	var file *db.Error
+	switch {
+	case errors.As(err, &usage), errors.Is(err, dag.ErrAmbiguous), errors.Is(err, project.ErrNone), errors.Is(err, project.ErrConfig):
+		return exitUsage
+	case errors.Is(err, dag.ErrRefused), errors.As(err, &file):
+		return exitRefused
+	case errors.Is(err, dag.ErrNotFound):
+		return exitNotFound
+	default:
+		return exitBug
+	}
+}
+
+func hintFor(err error) string {
+	var h hinted
+	var file *db.Error
+	switch {
+	case errors.As(err, &h):
+		return h.hint
+	case errors.Is(err, project.ErrNone):
+		return "make one with: ralph init"
+	case errors.Is(err, dag.ErrAmbiguous):
+		return "type more of the ID"
+	case errors.As(err, &file):
+		return map[db.Kind]string{
+			db.Foreign:  "move that file away; ralph makes a new one",
+			db.Newer:    "use the ralph that wrote it, or a newer one",
+			db.Damaged:  "restore it from a backup, or move it away and import the plan again with: ralph task import",
+			db.ReadOnly: "make the .ralph folder writable for this user",
+			db.Full:     "free some space and try again; nothing was changed",
+			db.Busy:     "try again; see who uses it with: ralph status",
+		}[file.Kind]
+	default:
+		return ""
+	}
+}

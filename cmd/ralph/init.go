@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"ralph/dag"
+	"ralph/internal/agents"
+	"ralph/internal/db"
+	"ralph/internal/project"
+)
+
+func (a *app) initCommand() command {
+	return command{
+		name: "init", short: "make this folder a ralph project; running it again changes nothing",
+		long: `It writes .ralph.toml, .ralph/ and its ignore rules, with the test command and the
+agent that it finds here.`,
+		flags:   []cli.Flag{jsonFlag()},
+		example: "ralph init", exits: "1 refused (a folder that cannot be written, or inside another project)",
+		run: a.runInit,
+	}
+}
+
+type initJSON struct {
+	Root    string   `json:"root"`
+	Written []string `json:"written"`
+	Agent   *string  `json:"agent"`
+	Tests   *string  `json:"tests"`
+}
+
+func (a *app) runInit(c *cli.Context) error {
+	if err := none(c); err != nil {
+		return err
+	}
+	dir, err := a.initDir(c)
+	if err != nil {
+		return err
+	}
+	found := project.Found{Tests: project.DetectTests(dir)}
+	if preset, ok := agents.Detect(exec.LookPath); ok {
+		found.Agent = preset.Name
+	}
+	p, written, err := project.Create(dir, found)
+	if err != nil {
+		return &db.Error{Path: dir, Kind: db.ReadOnly, Err: err}
+	}
+	d, err := db.Open(c.Context, p.DB(), db.Options{})
+	if err != nil {
+		return err
+	}
+	if err := d.Close(); err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return a.printJSON(initJSON{Root: p.Root, Written: orEmpty(written), Agent: orNil(found.Agent), Tests: orNil(found.Tests)})
+	}
+	a.tellInit(c, p, written, found)
+	return nil
+}
+
+// initDir refuses to make a project inside another one by accident.
+func (a *app) initDir(c *cli.Context) (string, error) {
+	if dir := c.String("project"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	dir, err := a.getwd()
+	if err != nil {
+		return "", err
+	}
+	outer, err := project.Find(dir)
+	if err == nil && outer.Root != dir {
+		err := fmt.Errorf("%w: this folder lies in the project %s", dag.ErrRefused, outer.Root)
+		return "", hint(err, "to make one here nevertheless: ralph init --project .")
+	}
+	return dir, nil
+}
+
+func (a *app) tellInit(c *cli.Context, p project.Project, written []string, found project.Found) {
+	if len(written) == 0 {
+		a.note(c, "%s is a ralph project already; nothing was changed", p.Root)
+		return
+	}
+	a.note(c, "%s is now a ralph project", p.Root)
+	switch found.Agent {
+	case "":
+		a.note(c, "  agent: none found on PATH; set one in %s", project.ConfigName)
+	default:
+		a.note(c, "  agent: %s", found.Agent)
+	}
+	if found.Tests != "" {
+		a.note(c, "  tests: %s", found.Tests)
+	}
+	a.note(c, `next: ralph task add "TITLE"`)
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ralph/dag"
+	"ralph/internal/term"
+)
+
+func (a *app) statusCommand() command {
+	return command{
+		name: "status", short: "say what runs, what is next, what waits and why",
+		flags:   []cli.Flag{jsonFlag()},
+		example: "ralph status\nralph status --json | jq .counts",
+		run:     a.runStatus,
+	}
+}
+
+type statusJSON struct {
+	Counts   map[string]int `json:"counts"`
+	Total    int            `json:"total"`
+	Ready    int            `json:"ready"`
+	Waiting  int            `json:"waiting"`
+	NextWait *string        `json:"next_wait"`
+	Running  []taskJSON     `json:"running"`
+	Next     []taskJSON     `json:"next"`
+	Held     []whyJSON      `json:"held"`
+	Features []featureJSON  `json:"features"`
+}
+
+// shownTasks is how many tasks of each sort the status lists.
+const shownTasks = 10
+
+// overview is what the status tells, before it is put into words.
+type overview struct {
+	tally    dag.Tally
+	running  []dag.Task
+	next     []dag.Task
+	failed   []dag.Task
+	held     []dag.Task
+	heldAll  int
+	reasons  map[string][]dag.Reason
+	features []dag.Feature
+}
+
+func (a *app) runStatus(c *cli.Context) error {
+	if err := none(c); err != nil {
+		return err
+	}
+	return a.view(c, func(s *session, g *dag.Graph) error {
+		o, err := a.overview(g)
+		if err != nil {
+			return err
+		}
+		if c.Bool("json") {
+			j, err := a.statusAsJSON(s, g, o)
+			if err != nil {
+				return err
+			}
+			return a.printJSON(j)
+		}
+		return a.printStatus(c, o)
+	})
+}
+
+func (a *app) overview(g *dag.Graph) (o overview, err error) {
+	if o.tally, err = g.Tally(dag.Scope{}); err != nil {
+		return o, err
+	}
+	if o.running, err = g.List(dag.Filter{Statuses: []dag.Status{dag.InProgress}}); err != nil {
+		return o, err
+	}
+	if o.next, err = g.List(dag.Filter{Ready: true, Limit: shownTasks}); err != nil {
+		return o, err
+	}
+	if o.failed, err = g.List(dag.Filter{Statuses: []dag.Status{dag.Failed}}); err != nil {
+		return o, err
+	}
+	if o.features, err = g.Features(); err != nil {
+		return o, err
+	}
+	open, err := g.List(dag.Filter{Statuses: []dag.Status{dag.Pending, dag.Blocked}})
+	if err != nil {
+		return o, err
+	}
+	o.reasons = map[string][]dag.Reason{}
+	for _, t := range open {
+		if t.Ready(a.now()) || t.Children > 0 {
+			continue
+		}
+		o.heldAll++
+		if len(o.held) == shownTasks {
+			continue
+		}
+		o.held = append(o.held, t)
+		if o.reasons[t.ID], err = g.Why(t); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+func (a *app) statusAsJSON(s *session, g *dag.Graph, o overview) (statusJSON, error) {
+	j := statusJSON{
+		Counts: counts(o.tally.ByStatus), Total: o.tally.Total(), Ready: o.tally.Ready, Waiting: o.tally.Waiting,
+		NextWait: timeOrNil(o.tally.NextWait), Held: []whyJSON{}, Features: []featureJSON{},
+	}
+	var err error
+	if j.Running, err = allJSON(s, g, o.running, a.now()); err != nil {
+		return j, err
+	}
+	if j.Next, err = allJSON(s, g, o.next, a.now()); err != nil {
+		return j, err
+	}
+	for _, t := range o.held {
+		j.Held = append(j.Held, whyAsJSON(t, o.reasons[t.ID], a.now()))
+	}
+	for _, f := range o.features {
+		j.Features = append(j.Features, featureAsJSON(s, f))
+	}
+	return j, nil
+}
+
+func (a *app) printStatus(c *cli.Context, o overview) error {
+	p := a.palette(c)
+	var b strings.Builder
+	if o.tally.Total() == 0 {
+		b.WriteString("no tasks yet; add one with: ralph task add \"TITLE\"\n")
+		_, err := fmt.Fprint(a.stdout, b.String())
+		return err
+	}
+	fmt.Fprintf(&b, "%s: %s\n", p.Bold(plural(o.tally.Total(), "task")), summary(o.tally))
+	a.section(&b, p, "Running", o.running)
+	a.section(&b, p, "Next", o.next)
+	if more := o.tally.Ready - len(o.next); more > 0 {
+		fmt.Fprintf(&b, "  and %d more: ralph task list --ready\n", more)
+	}
+	a.heldSection(&b, p, o)
+	if shown := o.failed[:min(len(o.failed), shownTasks)]; len(shown) > 0 {
+		a.section(&b, p, "Failed", shown)
+		b.WriteString("  try again with: ralph task reset --failed\n")
+	}
+	if len(o.features) > 0 {
+		b.WriteString("\nFeatures\n")
+		for _, f := range o.features {
+			fmt.Fprintf(&b, "  %s  %s  %s\n", p.Cyan(f.Name), featurePaint(p, f.Status)(string(f.Status)), progress(f))
+		}
+	}
+	_, err := fmt.Fprint(a.stdout, b.String())
+	return err
+}
+
+func (a *app) heldSection(b *strings.Builder, p term.Palette, o overview) {
+	if len(o.held) == 0 {
+		return
+	}
+	b.WriteString("\nWaiting\n")
+	for _, t := range o.held {
+		fmt.Fprintf(b, "  %s  %s\n", p.Cyan(t.ID), term.Cut(term.Line(t.Title), 60))
+		for i, r := range o.reasons[t.ID] {
+			if i == 3 {
+				fmt.Fprintf(b, "      and %d more: ralph task why %s\n", len(o.reasons[t.ID])-i, t.ID)
+				break
+			}
+			fmt.Fprintf(b, "      %s\n", p.Dim(term.Line(a.reasonText(r))))
+		}
+	}
+	if more := o.heldAll - len(o.held); more > 0 {
+		fmt.Fprintf(b, "  and %d more: ralph task list\n", more)
+	}
+}
+
+// summary says the counts that are not zero, the good news first.
+func summary(t dag.Tally) string {
+	var parts []string
+	add := func(n int, word string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, word))
+		}
+	}
+	add(t.ByStatus[dag.Done], "done")
+	add(t.ByStatus[dag.InProgress], "running")
+	add(t.Ready, "ready")
+	add(t.ByStatus[dag.Pending]-t.Ready, "waiting")
+	add(t.ByStatus[dag.Blocked], "blocked")
+	add(t.ByStatus[dag.Failed], "failed")
+	if !t.NextWait.IsZero() {
+		parts = append(parts, "the next wait ends at "+t.NextWait.Local().Format(time.TimeOnly))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"ralph/dag"
+)
+
+func (a *app) taskCommand() command {
+	return command{
+		name: "task", short: "plan: add, look at and change tasks",
+		example: `ralph task add "Write the parser"`, exits: "1 refused, 3 not found",
+		sub: []command{
+			a.taskAdd(), a.taskImport(), a.taskExport(), a.taskList(), a.taskShow(), a.taskTree(), a.taskLog(),
+			a.taskWhy(), a.taskGraph(), a.taskUpdate(), a.taskDeps(), a.taskDone(), a.taskFail(), a.taskReset(),
+			a.taskBlock(), a.taskUnblock(), a.taskDelete(),
+		},
+	}
+}
+
+// one returns the single argument of a command.
+func one(c *cli.Context, what string) (string, error) {
+	switch c.NArg() {
+	case 1:
+		return c.Args().First(), nil
+	case 0:
+		return "", usagef("%s is missing", what)
+	default:
+		return "", hint(usagef("one %s, not %d: %s", what, c.NArg(), strings.Join(c.Args().Slice(), " ")), "quote it if it contains spaces")
+	}
+}
+
+// none refuses arguments.
+func none(c *cli.Context) error {
+	if c.NArg() > 0 {
+		return usagef("unexpected argument %q", c.Args().First())
+	}
+	return nil
+}
+
+// resolveAll returns the tasks whose IDs were typed, each once.
+func resolveAll(c *cli.Context, g *dag.Graph) ([]dag.Task, error) {
+	if c.NArg() == 0 {
+		return nil, usagef("ID is missing")
+	}
+	var tasks []dag.Task
+	seen := map[string]bool{}
+	for _, typed := range c.Args().Slice() {
+		t, err := g.Resolve(typed)
+		if err != nil {
+			return nil, lookUpHint(err)
+		}
+		if !seen[t.ID] {
+			tasks = append(tasks, t)
+		}
+		seen[t.ID] = true
+	}
+	return tasks, nil
+}
+
+func resolveOne(c *cli.Context, g *dag.Graph) (dag.Task, error) {
+	typed, err := one(c, "ID")
+	if err != nil {
+		return dag.Task{}, err
+	}
+	t, err := g.Resolve(typed)
+	return t, lookUpHint(err)
+}
+
+func lookUpHint(err error) error {
+	if err != nil && exitStatus(err) == exitNotFound {
+		return hint(err, "see the IDs with: ralph task list --all")
+	}
+	return err
+}
+
+// featureByName turns a name or an ID into the name; "" stays "".
+func featureByName(g *dag.Graph, typed string) (string, error) {
+	if typed == "" {
+		return "", nil
+	}
+	f, err := g.Feature(typed)
+	if err != nil {
+		return "", hint(err, "make it with: ralph feature create %s", typed)
+	}
+	return f.Name, nil
+}
+
+func parseKind(text string) (dag.Kind, error) {
+	switch k := dag.Kind(text); k {
+	case dag.Work, dag.Check:
+		return k, nil
+	default:
+		return "", usagef("--kind is work or check, not %q", text)
+	}
+}
+
+// readText takes a text as it is, from a file (@FILE) or from stdin (-).
+func (a *app) readText(given string) (string, error) {
+	name, isFile := strings.CutPrefix(given, "@")
+	if given == "-" {
+		name, isFile = "-", true
+	}
+	if !isFile {
+		return given, nil
+	}
+	data, err := a.readInput(name)
+	return strings.TrimRight(string(data), "\n"), err
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return fmt.Sprintf("%d %s", n, word)
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}

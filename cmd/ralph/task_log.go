@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ralph/dag"
+	"ralph/internal/term"
+)
+
+func (a *app) taskLog() command {
+	return command{
+		name: "log", args: "ID", short: "show a task's history, or add to it",
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "add `TEXT`, @FILE, or - for stdin; the next agent reads it"},
+			jsonFlag(),
+		},
+		example: `ralph task log 1f0c -m "use the staging server"`, exits: "3 not found",
+		run: a.runTaskLog,
+	}
+}
+
+type logJSON struct {
+	At   string `json:"at"`
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+}
+
+func (a *app) runTaskLog(c *cli.Context) error {
+	if c.IsSet("message") {
+		return a.addLog(c)
+	}
+	return a.view(c, func(_ *session, g *dag.Graph) error {
+		t, err := resolveOne(c, g)
+		if err != nil {
+			return err
+		}
+		logs, err := g.Logs(t)
+		if err != nil {
+			return err
+		}
+		if c.Bool("json") {
+			list := []logJSON{}
+			for _, l := range logs {
+				list = append(list, logJSON{l.At.Format(time.RFC3339), string(l.Kind), l.Text})
+			}
+			return a.printJSON(list)
+		}
+		if len(logs) == 0 {
+			a.note(c, "%s has no history yet", t.ID)
+		}
+		p := a.palette(c)
+		for _, l := range logs {
+			text := strings.ReplaceAll(strings.TrimSpace(term.Block(l.Text)), "\n", "\n    ")
+			if _, err := fmt.Fprintf(a.stdout, "%s  %-7s  %s\n", p.Dim(l.At.Local().Format(time.DateTime)), l.Kind, text); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (a *app) addLog(c *cli.Context) error {
+	if c.Bool("json") {
+		return usagef("--json goes with reading the history, not with -m")
+	}
+	text, err := a.readText(c.String("message"))
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(text) == "" {
+		return usagef("the message is empty")
+	}
+	var id string
+	err = a.update(c, func(_ *session, g *dag.Graph) error {
+		t, err := resolveOne(c, g)
+		if err != nil {
+			return err
+		}
+		id = t.ID
+		return g.Log(t.ID, dag.LogUser, text)
+	})
+	if err == nil {
+		a.note(c, "%s: noted", id)
+	}
+	return err
+}

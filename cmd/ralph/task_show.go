@@ -1,0 +1,182 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ralph/dag"
+	"ralph/internal/term"
+)
+
+func (a *app) taskShow() command {
+	return command{
+		name: "show", args: "ID", short: "show everything about a task",
+		flags:   []cli.Flag{jsonFlag()},
+		example: "ralph task show t-1f0c9a3e", exits: "3 not found",
+		run: a.runTaskShow,
+	}
+}
+
+// detailJSON is a task with its history.
+type detailJSON struct {
+	taskJSON
+	Dependents []string      `json:"dependents"`
+	History    []attemptJSON `json:"history"`
+	CostUSD    *float64      `json:"cost_usd"`
+}
+
+type attemptJSON struct {
+	ID        string   `json:"id"`
+	Run       string   `json:"run"`
+	Agent     *string  `json:"agent"`
+	Model     *string  `json:"model"`
+	StartedAt string   `json:"started_at"`
+	EndedAt   *string  `json:"ended_at"`
+	Outcome   *string  `json:"outcome"`
+	Reason    *string  `json:"reason"`
+	CostUSD   *float64 `json:"cost_usd"`
+}
+
+func (a *app) runTaskShow(c *cli.Context) error {
+	return a.view(c, func(s *session, g *dag.Graph) error {
+		t, err := resolveOne(c, g)
+		if err != nil {
+			return err
+		}
+		j, err := asJSON(s, g, t, a.now())
+		if err != nil {
+			return err
+		}
+		dependents, err := g.Dependents(t)
+		if err != nil {
+			return err
+		}
+		attempts, err := g.Attempts(t)
+		if err != nil {
+			return err
+		}
+		if c.Bool("json") {
+			return a.printJSON(detail(j, dependents, attempts))
+		}
+		blockers, err := g.Blockers(t)
+		if err != nil {
+			return err
+		}
+		children, err := g.ChildTasks(t)
+		if err != nil {
+			return err
+		}
+		return a.printTask(c, t, j, related{blockers, dependents, children}, attempts)
+	})
+}
+
+func detail(j taskJSON, dependents []dag.Task, attempts []dag.Attempt) detailJSON {
+	d := detailJSON{taskJSON: j, Dependents: ids(dependents), History: []attemptJSON{}}
+	for _, at := range attempts {
+		d.History = append(d.History, attemptJSON{
+			ID: at.ID, Run: at.Run, Agent: orNil(at.Agent), Model: orNil(at.Model),
+			StartedAt: at.StartedAt.Format(time.RFC3339), EndedAt: timeOrNil(at.EndedAt),
+			Outcome: orNil(at.Outcome), Reason: orNil(at.Reason), CostUSD: at.CostUSD,
+		})
+	}
+	d.CostUSD = costOf(attempts)
+	return d
+}
+
+// costOf is nil when no attempt reported a cost: unknown is not free.
+func costOf(attempts []dag.Attempt) *float64 {
+	var sum *float64
+	for _, at := range attempts {
+		if at.CostUSD == nil {
+			continue
+		}
+		if sum == nil {
+			sum = new(float64)
+		}
+		*sum += *at.CostUSD
+	}
+	return sum
+}
+
+type related struct{ blockers, dependents, children []dag.Task }
+
+func (a *app) printTask(c *cli.Context, t dag.Task, j taskJSON, r related, attempts []dag.Attempt) error {
+	p := a.palette(c)
+	word, paint := a.state(p, t)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s  %s\n", p.Cyan(t.ID), paint(word), p.Bold(term.Line(t.Title)))
+	field := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "  %-10s %s\n", name, term.Line(value))
+		}
+	}
+	field("parent", t.Parent)
+	field("feature", t.Feature)
+	field("priority", fmt.Sprint(t.Priority))
+	if t.Kind != dag.Work {
+		field("kind", string(t.Kind))
+	}
+	field("agent", t.Agent)
+	field("model", t.Model)
+	for _, gate := range t.Gates {
+		field("gate", gate)
+	}
+	field("retries", fmt.Sprintf("%d of %d", t.Retries, j.MaxRetries))
+	field("attempts", fmt.Sprint(t.Attempts))
+	field("verified", t.Verification)
+	field("claimed by", t.Owner)
+	if !t.NotBefore.IsZero() {
+		field("not before", t.NotBefore.Local().Format(time.DateTime)+" "+t.WaitReason)
+	}
+	field("created", t.CreatedAt.Local().Format(time.DateTime))
+	if !t.FinishedAt.IsZero() {
+		field("ended", t.FinishedAt.Local().Format(time.DateTime))
+	}
+	if cost := costOf(attempts); cost != nil {
+		field("cost", fmt.Sprintf("$%.2f", *cost))
+	}
+	if j.LastFailure != nil {
+		field("failure", *j.LastFailure)
+	}
+	a.section(&b, p, "Waits for", r.blockers)
+	a.section(&b, p, "Holds up", r.dependents)
+	a.section(&b, p, "Subtasks", r.children)
+	if len(attempts) > 0 {
+		b.WriteString("\nAttempts\n")
+		for _, at := range attempts {
+			fmt.Fprintf(&b, "  %s  %s  %s\n", at.ID, at.StartedAt.Local().Format(time.DateTime), term.Line(orDash(at.Outcome)+" "+at.Reason))
+		}
+	}
+	if t.Description != "" {
+		b.WriteString("\n" + term.Block(t.Description) + "\n")
+	}
+	_, err := fmt.Fprint(a.stdout, b.String())
+	return err
+}
+
+func (a *app) section(b *strings.Builder, p term.Palette, title string, tasks []dag.Task) {
+	if len(tasks) == 0 {
+		return
+	}
+	b.WriteString("\n" + title + "\n")
+	t := &term.Table{Width: max(a.width-2, 0)}
+	for _, task := range tasks {
+		word, paint := a.state(p, task)
+		t.Add(term.Cell{Text: task.ID, Paint: p.Cyan}, term.Cell{Text: word, Paint: paint}, term.Cell{Text: task.Title})
+	}
+	var lines strings.Builder
+	_, _ = t.WriteTo(&lines) // a builder never fails
+	for _, l := range strings.Split(strings.TrimRight(lines.String(), "\n"), "\n") {
+		b.WriteString("  " + l + "\n")
+	}
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

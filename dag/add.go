@@ -1,0 +1,163 @@
+package dag
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// NewTask is what Add needs to know. References are full IDs; use Resolve for
+// what people type.
+type NewTask struct {
+	Title       string
+	Description string
+	Priority    int64
+	Parent      string
+	Feature     string // a name; empty inherits the parent's
+	After       []string
+	Kind        Kind // empty means work
+	Agent       string
+	Model       string
+	Gates       []string
+	MaxRetries  *int
+}
+
+const insertSQL = `
+INSERT INTO tasks (id, title, description, status, priority, parent, feature, kind, agent, model, gates,
+    max_retries, created_at, updated_at, held, doomed)
+VALUES (:id, :title, :description, 'pending', :priority, :parent, :feature, :kind, :agent, :model, :gates,
+    :max_retries, :now, :now, :held, :doomed)
+ON CONFLICT (id) DO NOTHING;`
+
+// Add puts one task into the graph and returns its ID. A parent that had ended
+// is open again; a parent in progress, an unknown reference, a feature that
+// differs from the parent's and a cycle are refused.
+func (g *Graph) Add(t NewTask) (string, error) {
+	if err := checkText(t.Title, t.Description, t.Gates); err != nil {
+		return "", err
+	}
+	if t.Kind == "" {
+		t.Kind = Work
+	}
+	feature, err := g.featureNumber(t.Feature)
+	if err != nil {
+		return "", err
+	}
+	var parent Task
+	if t.Parent != "" {
+		if parent, feature, err = g.adopt(t.Parent, t.Feature, feature); err != nil {
+			return "", err
+		}
+	}
+	n, id, err := g.insert(t, parent, feature)
+	if err != nil {
+		return "", err
+	}
+	if parent.N != 0 {
+		if err := g.addChild(parent.N, Pending); err != nil {
+			return "", err
+		}
+	}
+	for _, blocker := range t.After {
+		b, err := g.Task(blocker)
+		if err != nil {
+			return "", err
+		}
+		if err := g.link(b.N, n); err != nil {
+			return "", err
+		}
+	}
+	return id, nil
+}
+
+func (g *Graph) insert(t NewTask, parent Task, feature int64) (n int64, id string, err error) {
+	var parentN, featureN any
+	if parent.N != 0 {
+		parentN = parent.N
+	}
+	if feature != 0 {
+		featureN = feature
+	}
+	held := parent.N != 0 && (parent.Held || parent.OpenDeps > 0 || parent.Status == Blocked)
+	doomed := parent.N != 0 && (parent.Doomed || parent.Status == Failed)
+	for range 100 { // a random ID may be taken: at a million tasks some are
+		id = g.newID("t-")
+		err = g.tx.Exec(insertSQL, ":id", id, ":title", t.Title, ":description", t.Description,
+			":priority", t.Priority, ":parent", parentN, ":feature", featureN, ":kind", string(t.Kind),
+			":agent", orNull(t.Agent), ":model", orNull(t.Model), ":gates", listJSON(t.Gates),
+			":max_retries", t.MaxRetries, ":now", g.millis(), ":held", held, ":doomed", doomed)
+		if err != nil {
+			return 0, "", err
+		}
+		if g.tx.Changes() == 1 {
+			return g.tx.LastInsert(), id, nil
+		}
+	}
+	return 0, "", fmt.Errorf("no free task ID after 100 tries")
+}
+
+// adopt finds the parent of a task to be and the feature that both will share.
+func (g *Graph) adopt(parentID, featureName string, feature int64) (Task, int64, error) {
+	parent, err := g.Task(parentID)
+	if err != nil {
+		return Task{}, 0, err
+	}
+	if parent.Status == InProgress {
+		return Task{}, 0, fmt.Errorf("%w: %s is in progress and cannot take subtasks now", ErrRefused, parent.ID)
+	}
+	if featureName != "" && !strings.EqualFold(parent.Feature, featureName) {
+		return Task{}, 0, fmt.Errorf("%w: a subtask has its parent's feature, and %s has %s", ErrRefused, parent.ID, nameOrNone(parent.Feature))
+	}
+	if featureName == "" && parent.Feature != "" {
+		if feature, err = g.featureNumber(parent.Feature); err != nil {
+			return Task{}, 0, err
+		}
+	}
+	return parent, feature, nil
+}
+
+const addChildSQL = `
+UPDATE tasks SET children = children + 1, not_before = 0, wait_reason = NULL, updated_at = :now WHERE n = :n;`
+
+// addChild counts a child that is already stored with its status.
+func (g *Graph) addChild(parent int64, status Status) error {
+	if err := g.tx.Exec(addChildSQL, ":n", parent, ":now", g.millis()); err != nil {
+		return err
+	}
+	return g.rollUp(parent, status)
+}
+
+// The longest texts that are kept. They are generous for people and small enough
+// that no single task can fill a prompt or the disk.
+const (
+	maxTitle       = 16 << 10
+	maxDescription = 1 << 20
+)
+
+func checkText(title, description string, gates []string) error {
+	switch {
+	case strings.TrimSpace(title) == "":
+		return fmt.Errorf("%w: a title must not be empty", ErrRefused)
+	case len(title) > maxTitle:
+		return fmt.Errorf("%w: the title has %d bytes; at most %d are kept", ErrRefused, len(title), maxTitle)
+	case len(description) > maxDescription:
+		return fmt.Errorf("%w: the description has %d bytes; at most %d are kept", ErrRefused, len(description), maxDescription)
+	case !utf8.ValidString(title) || !utf8.ValidString(description):
+		return fmt.Errorf("%w: title and description must be UTF-8 text", ErrRefused)
+	case strings.ContainsRune(title, 0) || strings.ContainsRune(description, 0):
+		return fmt.Errorf("%w: title and description must not contain NUL", ErrRefused)
+	}
+	for _, gate := range gates {
+		if strings.TrimSpace(gate) == "" {
+			return fmt.Errorf("%w: a gate must not be empty", ErrRefused)
+		}
+	}
+	return nil
+}
+
+func nameOrNone(feature string) string {
+	if feature == "" {
+		return "none"
+	}
+	return feature
+}

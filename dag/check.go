@@ -1,0 +1,134 @@
+package dag
+
+import (
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// Fault is a stored value that disagrees with what it is derived from.
+type Fault struct {
+	Task string // "" if it concerns no single task
+	Text string
+}
+
+// truth works the derived columns out anew, by recursion over the whole graph
+// and without looking at any of them.
+const truth = `
+WITH RECURSIVE
+waiting (n) AS (
+    SELECT e.blocked FROM dependencies e JOIN tasks b ON b.n = e.blocker WHERE b.status <> 'done'
+    UNION
+    SELECT n FROM tasks WHERE status = 'blocked'
+),
+d (n, held, doomed) AS (
+    SELECT n, 0, 0 FROM tasks WHERE parent IS NULL
+    UNION ALL
+    SELECT c.n, d.held OR p.n IN waiting, d.doomed OR p.status = 'failed'
+    FROM d JOIN tasks p ON p.n = d.n JOIN tasks c ON c.parent = p.n
+),
+derived (n, children, open_deps, held, doomed) AS (
+    SELECT d.n,
+        (SELECT count(*) FROM tasks c WHERE c.parent = d.n),
+        (SELECT count(*) FROM dependencies e JOIN tasks b ON b.n = e.blocker WHERE e.blocked = d.n AND b.status <> 'done'),
+        d.held, d.doomed
+    FROM d
+) `
+
+const (
+	disagreeSQL = truth + `
+SELECT t.id, t.children, x.children, t.open_deps, x.open_deps, t.held, x.held, t.doomed, x.doomed
+FROM derived x JOIN tasks t ON t.n = x.n
+WHERE t.children <> x.children OR t.open_deps <> x.open_deps OR t.held <> x.held OR t.doomed <> x.doomed
+ORDER BY t.n;`
+	mendSQL = truth + `
+UPDATE tasks SET children = x.children, open_deps = x.open_deps, held = x.held, doomed = x.doomed
+FROM derived x
+WHERE tasks.n = +x.n AND (tasks.children <> x.children OR tasks.open_deps <> x.open_deps
+    OR tasks.held <> x.held OR tasks.doomed <> x.doomed);`
+	orphanFeatureSQL = `
+SELECT c.id, p.id FROM tasks c JOIN tasks p ON p.n = c.parent WHERE c.feature IS NOT p.feature;`
+	falseDoneSQL = `
+SELECT DISTINCT p.id, c.id, c.status FROM tasks p JOIN tasks c ON c.parent = p.n WHERE p.status = 'done' AND c.status <> 'done';`
+)
+
+// Verify compares everything that is derived with what it is derived from.
+func (g *Graph) Verify() ([]Fault, error) {
+	var faults []Fault
+	names := [...]string{"children", "open_deps", "held", "doomed"}
+	err := g.tx.Each(disagreeSQL, func(stmt *sqlite.Stmt) error {
+		for i, name := range names {
+			if is, should := stmt.ColumnInt(1+2*i), stmt.ColumnInt(2+2*i); is != should {
+				faults = append(faults, Fault{Task: stmt.ColumnText(0), Text: fmt.Sprintf("%s is %d and should be %d", name, is, should)})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = g.tx.Each(orphanFeatureSQL, func(stmt *sqlite.Stmt) error {
+		faults = append(faults, Fault{Task: stmt.ColumnText(0), Text: "its feature differs from that of its parent " + stmt.ColumnText(1)})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = g.tx.Each(falseDoneSQL, func(stmt *sqlite.Stmt) error {
+		faults = append(faults, Fault{Task: stmt.ColumnText(0), Text: fmt.Sprintf("it is done, but its subtask %s is %s", stmt.ColumnText(1), stmt.ColumnText(2))})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	cycle, err := g.anyCycle()
+	return append(faults, cycle...), err
+}
+
+const allNumbersSQL = `SELECT n FROM tasks ORDER BY n;`
+
+func (g *Graph) anyCycle() ([]Fault, error) {
+	w := &web{parent: map[int64]int64{}, blockers: map[int64][]int64{}, children: map[int64][]int64{}}
+	if err := g.weave(w); err != nil {
+		return nil, err
+	}
+	all, err := g.numbers(allNumbersSQL)
+	if err != nil {
+		return nil, err
+	}
+	path := w.findCycle(all)
+	if path == nil {
+		return nil, nil
+	}
+	return []Fault{{Text: g.cycle(path).Error()}}, nil
+}
+
+// Mend stores the derived columns anew and returns how many tasks had a wrong one.
+func (g *Graph) Mend() (int, error) {
+	err := g.tx.Exec(mendSQL)
+	return g.tx.Changes(), err
+}
+
+const (
+	integritySQL = `PRAGMA integrity_check(20);`
+	foreignSQL   = `PRAGMA foreign_key_check;`
+)
+
+// Integrity is what SQLite itself finds wrong with the file.
+func (g *Graph) Integrity() ([]Fault, error) {
+	var faults []Fault
+	err := g.tx.Each(integritySQL, func(stmt *sqlite.Stmt) error {
+		if text := stmt.ColumnText(0); text != "ok" {
+			faults = append(faults, Fault{Text: text})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = g.tx.Each(foreignSQL, func(stmt *sqlite.Stmt) error {
+		faults = append(faults, Fault{Text: fmt.Sprintf("row %d of %s refers to a row of %s that is gone", stmt.ColumnInt64(1), stmt.ColumnText(0), stmt.ColumnText(2))})
+		return nil
+	})
+	return faults, err
+}

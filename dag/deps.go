@@ -1,0 +1,108 @@
+package dag
+
+import (
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// Link makes blocked wait for blocker. Doing so twice is the same as once; a
+// cycle, also one through parents, is refused with a *CycleError.
+func (g *Graph) Link(blocker, blocked string) error {
+	a, b, err := g.pair(blocker, blocked)
+	if err != nil {
+		return err
+	}
+	return g.link(a.N, b.N)
+}
+
+const (
+	linkSQL     = `INSERT INTO dependencies (blocker, blocked) VALUES (:blocker, :blocked) ON CONFLICT DO NOTHING;`
+	openDepsSQL = `UPDATE tasks SET open_deps = open_deps + :by, updated_at = :now WHERE n = :n;`
+)
+
+func (g *Graph) link(blocker, blocked int64) error {
+	path, err := g.path(point{blocker, true}, point{blocked, false})
+	if err != nil {
+		return err
+	}
+	if path != nil {
+		return g.cycle(append([]point{{blocked, false}}, path...))
+	}
+	if err := g.tx.Exec(linkSQL, ":blocker", blocker, ":blocked", blocked); err != nil {
+		return err
+	}
+	if g.tx.Changes() == 0 {
+		return nil
+	}
+	return g.recountOne(blocker, blocked, 1)
+}
+
+const unlinkSQL = `DELETE FROM dependencies WHERE blocker = :blocker AND blocked = :blocked;`
+
+// Unlink lets blocked no longer wait for blocker; it is refused if it did not.
+func (g *Graph) Unlink(blocker, blocked string) error {
+	a, b, err := g.pair(blocker, blocked)
+	if err != nil {
+		return err
+	}
+	if err := g.tx.Exec(unlinkSQL, ":blocker", a.N, ":blocked", b.N); err != nil {
+		return err
+	}
+	if g.tx.Changes() == 0 {
+		return fmt.Errorf("dependency: %w: %s does not wait for %s", ErrNotFound, b.ID, a.ID)
+	}
+	return g.recountOne(a.N, b.N, -1)
+}
+
+// recountOne accounts for one edge that came or went.
+func (g *Graph) recountOne(blocker, blocked int64, by int) error {
+	b, err := g.node(blocker)
+	if err != nil {
+		return err
+	}
+	if b.status == Done {
+		return nil
+	}
+	if err := g.tx.Exec(openDepsSQL, ":by", by, ":n", blocked, ":now", g.millis()); err != nil {
+		return err
+	}
+	t, err := g.node(blocked)
+	if err != nil || t.children == 0 {
+		return err
+	}
+	return g.flagDescendants(blocked)
+}
+
+func (g *Graph) pair(blocker, blocked string) (a, b Task, err error) {
+	if a, err = g.Task(blocker); err != nil {
+		return a, b, err
+	}
+	b, err = g.Task(blocked)
+	return a, b, err
+}
+
+const (
+	blockersSQL   = `SELECT ` + taskColumns + ` FROM tasks WHERE n IN (SELECT blocker FROM dependencies WHERE blocked = :n) ORDER BY n;`
+	dependantsSQL = `SELECT ` + taskColumns + ` FROM tasks WHERE n IN (SELECT blocked FROM dependencies WHERE blocker = :n) ORDER BY n;`
+	childTasksSQL = `SELECT ` + taskColumns + ` FROM tasks WHERE parent = :n ORDER BY n;`
+)
+
+// Blockers lists what the task itself waits or waited for, oldest first.
+func (g *Graph) Blockers(t Task) ([]Task, error) { return g.tasks(blockersSQL, ":n", t.N) }
+
+// Dependents lists what waits or waited for the task, oldest first.
+func (g *Graph) Dependents(t Task) ([]Task, error) { return g.tasks(dependantsSQL, ":n", t.N) }
+
+// ChildTasks lists the direct children, oldest first.
+func (g *Graph) ChildTasks(t Task) ([]Task, error) { return g.tasks(childTasksSQL, ":n", t.N) }
+
+func (g *Graph) tasks(query string, args ...any) ([]Task, error) {
+	var list []Task
+	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error {
+		t, err := scanTask(stmt)
+		list = append(list, t)
+		return err
+	}, args...)
+	return list, err
+}

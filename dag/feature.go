@@ -1,0 +1,190 @@
+package dag
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// FeatureStatus is where a feature stands. It is rolled up from the tasks each
+// time it is read, and from how far planning came while there are none.
+type FeatureStatus string
+
+// The six statuses of a feature.
+const (
+	FeatureDraft   FeatureStatus = "draft"   // an idea
+	FeaturePlanned FeatureStatus = "planned" // a plan, no tasks yet
+	FeatureReady   FeatureStatus = "ready"   // tasks, none of them begun
+	FeatureRunning FeatureStatus = "running" // begun, nothing failed, or an agent is at work
+	FeatureDone    FeatureStatus = "done"    // every task done
+	FeatureFailed  FeatureStatus = "failed"  // a task failed and none is running
+)
+
+// Feature is a named set of tasks.
+type Feature struct {
+	N         int64
+	ID        string
+	Name      string
+	Status    FeatureStatus
+	Tasks     map[Status]int // how many of each; groups count too
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// Total is the number of tasks.
+func (f Feature) Total() int {
+	total := 0
+	for _, n := range f.Tasks {
+		total += n
+	}
+	return total
+}
+
+func rollUpFeature(stage string, tasks map[Status]int) FeatureStatus {
+	total := 0
+	for _, n := range tasks {
+		total += n
+	}
+	switch {
+	case total == 0:
+		return FeatureStatus(stage)
+	case tasks[InProgress] > 0:
+		return FeatureRunning
+	case tasks[Done] == total:
+		return FeatureDone
+	case tasks[Failed] > 0:
+		return FeatureFailed
+	case tasks[Done] > 0:
+		return FeatureRunning
+	default:
+		return FeatureReady
+	}
+}
+
+var featureName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// CheckFeatureName refuses names that could be taken for a path or an ID.
+func CheckFeatureName(name string) error {
+	switch {
+	case !featureName.MatchString(name), strings.Contains(name, ".."), strings.HasSuffix(name, "."):
+		return fmt.Errorf("%w: %q is no feature name: up to 64 letters, digits, '-', '_' and '.', beginning with a letter or digit", ErrRefused, name)
+	case slices.Contains([]string{"t-", "f-", "r-", "a-"}, strings.ToLower(name[:min(2, len(name))])):
+		return fmt.Errorf("%w: %q is no feature name: names that begin with %q look like an ID", ErrRefused, name, name[:2])
+	}
+	return nil
+}
+
+const addFeatureSQL = `
+INSERT INTO features (id, name, created_at, updated_at) VALUES (:id, :name, :now, :now);`
+
+// AddFeature makes a draft and returns it; a name that exists is refused,
+// whatever its case, because it is also a folder's name.
+func (g *Graph) AddFeature(name string) (Feature, error) {
+	if err := CheckFeatureName(name); err != nil {
+		return Feature{}, err
+	}
+	if f, err := g.Feature(name); err == nil {
+		return Feature{}, fmt.Errorf("%w: feature %s exists (%s)", ErrRefused, f.Name, f.ID)
+	}
+	if err := g.tx.Exec(addFeatureSQL, ":id", g.newID("f-"), ":name", name, ":now", g.millis()); err != nil {
+		return Feature{}, err
+	}
+	return g.Feature(name)
+}
+
+const (
+	featuresSQL      = `SELECT n, id, name, stage, created_at, updated_at FROM features ORDER BY n;`
+	featureSQL       = `SELECT n, id, name, stage, created_at, updated_at FROM features WHERE name = :typed OR id = :typed;`
+	featureNumberSQL = `SELECT n FROM features WHERE name = :name;`
+	featureCountSQL  = `SELECT status, count(*) FROM tasks INDEXED BY tasks_status WHERE feature = :n GROUP BY status;`
+)
+
+// Feature returns the feature with that name or ID.
+func (g *Graph) Feature(typed string) (Feature, error) {
+	list, err := g.features(featureSQL, ":typed", typed)
+	if err != nil {
+		return Feature{}, err
+	}
+	if len(list) == 0 {
+		return Feature{}, fmt.Errorf("feature %q: %w", typed, ErrNotFound)
+	}
+	return list[0], nil
+}
+
+// Features lists all of them, oldest first.
+func (g *Graph) Features() ([]Feature, error) { return g.features(featuresSQL) }
+
+func (g *Graph) features(query string, args ...any) ([]Feature, error) {
+	var list []Feature
+	var stages []string
+	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error {
+		r := row{stmt: stmt}
+		f := Feature{N: r.int64(), ID: r.text(), Name: r.text()}
+		stages = append(stages, r.text())
+		f.CreatedAt, f.UpdatedAt = r.time(), r.time()
+		list = append(list, f)
+		return r.err
+	}, args...)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		list[i].Tasks = map[Status]int{}
+		err := g.tx.Each(featureCountSQL, func(stmt *sqlite.Stmt) error {
+			list[i].Tasks[Status(stmt.ColumnText(0))] = stmt.ColumnInt(1)
+			return nil
+		}, ":n", list[i].N)
+		if err != nil {
+			return nil, err
+		}
+		list[i].Status = rollUpFeature(stages[i], list[i].Tasks)
+	}
+	return list, nil
+}
+
+// featureNumber returns 0 for the empty name.
+func (g *Graph) featureNumber(name string) (int64, error) {
+	if name == "" {
+		return 0, nil
+	}
+	n, err := g.number(featureNumberSQL, ":name", name)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("feature %q: %w", name, ErrNotFound)
+	}
+	return n, err
+}
+
+const (
+	featureRootsSQL  = `SELECT n FROM tasks WHERE feature = :n AND parent IS NULL;`
+	deleteFeatureSQL = `DELETE FROM features WHERE n = :n;`
+)
+
+// DeleteFeature removes the feature with all of its tasks.
+func (g *Graph) DeleteFeature(name string) error {
+	n, err := g.featureNumber(name)
+	if err != nil {
+		return err
+	}
+	roots, err := g.numbers(featureRootsSQL, ":n", n)
+	if err != nil {
+		return err
+	}
+	for _, root := range roots {
+		if err := g.deleteTree(root); err != nil {
+			return err
+		}
+	}
+	return g.tx.Exec(deleteFeatureSQL, ":n", n)
+}
+
+// sortByClaim orders tasks as they would be claimed.
+func sortByClaim(list []Task) {
+	slices.SortFunc(list, func(a, b Task) int {
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.N, b.N))
+	})
+}

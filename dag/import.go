@@ -1,0 +1,232 @@
+package dag
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Import adds all tasks of a plan, in its order, or, with a PlanError, none. It
+// returns their IDs. A ref that looks like an ID and is free becomes the ID.
+// Group statuses are rolled up; a claim does not travel: in_progress is pending.
+func (g *Graph) Import(specs []Spec) ([]string, error) {
+	b := &batch{graph: g, tasks: make([]planned, len(specs)), existing: map[string]Task{}}
+	for _, step := range []func([]Spec) error{b.resolve, b.refuseCycles, b.inherit, b.rollUp, b.store} {
+		if err := step(specs); err != nil {
+			return nil, err
+		}
+	}
+	ids := make([]string, len(b.tasks))
+	for i := range b.tasks {
+		ids[i] = b.tasks[i].id
+	}
+	return ids, nil
+}
+
+// planned is a task between the file and the table. Everything derived is worked
+// out here, in memory, so that storing it is a bare insert.
+type planned struct {
+	spec     *Spec
+	n        int64
+	id       string
+	parent   int   // index in the batch, or -1
+	under    *Task // the parent, if it exists already
+	after    []int // indexes of blockers
+	afterOld []Task
+	feature  string
+	children []int
+	status   Status
+	openDeps int
+	held     bool
+	doomed   bool
+}
+
+// batch is one import under way.
+type batch struct {
+	graph    *Graph
+	tasks    []planned
+	existing map[string]Task
+	faults   PlanError
+}
+
+func (b *batch) fault(i int, err error) {
+	b.faults = append(b.faults, SpecError{Line: b.tasks[i].spec.Line, Err: err})
+}
+
+func (b *batch) verdict() error {
+	if len(b.faults) > 0 {
+		return b.faults
+	}
+	return nil
+}
+
+// resolve checks each task by itself and finds what it refers to.
+func (b *batch) resolve(specs []Spec) error {
+	refs := make(map[string]int, len(specs))
+	for i := range specs {
+		s := &specs[i]
+		b.tasks[i] = planned{spec: s, parent: -1}
+		if err := s.check(); err != nil {
+			b.fault(i, err)
+		}
+		if s.Ref == "" {
+			continue
+		}
+		if first, taken := refs[s.Ref]; taken {
+			b.fault(i, fmt.Errorf("ref %q is taken by line %d", s.Ref, specs[first].Line))
+			continue
+		}
+		refs[s.Ref] = i
+	}
+	for i := range b.tasks {
+		if err := b.link(i, refs); err != nil {
+			return err
+		}
+	}
+	return b.verdict()
+}
+
+func (b *batch) link(i int, refs map[string]int) error {
+	t := &b.tasks[i]
+	if name := t.spec.Parent; name != "" {
+		if p, ok := refs[name]; ok {
+			t.parent = p
+			b.tasks[p].children = append(b.tasks[p].children, i)
+		} else if old, err := b.old(name); err == nil {
+			t.under = &old
+		} else if !errors.Is(err, ErrNotFound) {
+			return err
+		} else {
+			b.fault(i, fmt.Errorf("parent %q is neither a ref of this file nor a task", name))
+		}
+	}
+	seen := make(map[string]bool, len(t.spec.After))
+	for _, name := range t.spec.After {
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		if blocker, ok := refs[name]; ok {
+			t.after = append(t.after, blocker)
+		} else if old, err := b.old(name); err == nil {
+			t.afterOld = append(t.afterOld, old)
+		} else if !errors.Is(err, ErrNotFound) {
+			return err
+		} else {
+			b.fault(i, fmt.Errorf("after %q is neither a ref of this file nor a task", name))
+		}
+	}
+	return nil
+}
+
+// old returns a task that is in the graph already.
+func (b *batch) old(id string) (Task, error) {
+	if t, ok := b.existing[id]; ok {
+		return t, nil
+	}
+	t, err := b.graph.Task(id)
+	if err == nil {
+		b.existing[id] = t
+	}
+	return t, err
+}
+
+// inherit gives every task the feature of its topmost parent.
+func (b *batch) inherit([]Spec) error {
+	for i := range b.tasks {
+		t := &b.tasks[i]
+		switch {
+		case t.parent >= 0:
+		case t.under == nil:
+			b.bequeath(i, t.spec.Feature)
+		case t.under.Status == InProgress:
+			b.fault(i, fmt.Errorf("parent %s is in progress and cannot take subtasks now", t.under.ID))
+		default:
+			b.bequeath(i, t.under.Feature)
+		}
+	}
+	return b.verdict()
+}
+
+func (b *batch) bequeath(i int, feature string) {
+	t := &b.tasks[i]
+	if own := t.spec.Feature; own != "" && !strings.EqualFold(own, feature) {
+		b.fault(i, fmt.Errorf("feature %q differs from its parent's, %s", own, nameOrNone(feature)))
+	}
+	t.feature = feature
+	for _, c := range t.children {
+		b.bequeath(c, feature)
+	}
+}
+
+// rollUp works out statuses from the leaves up and flags from the top down.
+func (b *batch) rollUp([]Spec) error {
+	for i := range b.tasks {
+		if b.tasks[i].parent < 0 {
+			b.statusOf(i)
+		}
+	}
+	if err := b.verdict(); err != nil {
+		return err
+	}
+	for i := range b.tasks {
+		t := &b.tasks[i]
+		for _, blocker := range t.after {
+			if b.tasks[blocker].status != Done {
+				t.openDeps++
+			}
+		}
+		for _, old := range t.afterOld {
+			if old.Status != Done {
+				t.openDeps++
+			}
+		}
+	}
+	for i := range b.tasks {
+		if b.tasks[i].parent >= 0 {
+			continue
+		}
+		held, doomed := false, false
+		if old := b.tasks[i].under; old != nil {
+			held = old.Held || old.OpenDeps > 0 || old.Status == Blocked
+			doomed = old.Doomed || old.Status == Failed
+		}
+		b.flag(i, held, doomed)
+	}
+	return nil
+}
+
+func (b *batch) statusOf(i int) Status {
+	t := &b.tasks[i]
+	t.status = t.spec.Status
+	if t.status == "" || t.status == InProgress {
+		t.status = Pending
+	}
+	if len(t.children) == 0 {
+		return t.status
+	}
+	open, failed := false, false
+	for _, c := range t.children {
+		s := b.statusOf(c)
+		open, failed = open || s.open(), failed || s == Failed
+		if s != Done && t.status == Done {
+			b.fault(i, fmt.Errorf("it is done, but its subtask on line %d is %s", b.tasks[c].spec.Line, s))
+			return t.status
+		}
+	}
+	switch {
+	case !open && !failed && t.status != Blocked:
+		t.status = Done
+	case !open && t.status == Pending:
+		t.status = Failed
+	}
+	return t.status
+}
+
+func (b *batch) flag(i int, held, doomed bool) {
+	t := &b.tasks[i]
+	t.held, t.doomed = held, doomed
+	for _, c := range t.children {
+		b.flag(c, held || t.openDeps > 0 || t.status == Blocked, doomed || t.status == Failed)
+	}
+}

@@ -1,0 +1,181 @@
+package dag
+
+import (
+	"slices"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// refuseCycles looks for a deadlock among the tasks of a batch and, where it may
+// lead through them, the tasks that exist. It is the search of cycle.go over
+// memory instead of tables: one pass over all points.
+func (b *batch) refuseCycles([]Spec) error {
+	w := &web{parent: map[int64]int64{}, blockers: map[int64][]int64{}, children: map[int64][]int64{}}
+	if err := b.weave(w); err != nil {
+		return err
+	}
+	order := make([]int64, len(b.tasks))
+	for i := range b.tasks {
+		order[i] = key(i)
+	}
+	path := w.findCycle(order)
+	if path == nil {
+		return nil
+	}
+	e := &CycleError{}
+	line := 0
+	for i, p := range path {
+		if i > 0 {
+			if path[i-1].n == p.n {
+				continue
+			}
+			e.Steps = append(e.Steps, relation(path[i-1], p))
+		}
+		e.IDs = append(e.IDs, b.nameOf(p.n))
+		if p.n < 0 && line == 0 {
+			line = b.tasks[index(p.n)].spec.Line
+		}
+	}
+	return PlanError{{Line: line, Err: e}}
+}
+
+// New tasks have no number yet: they go by negative keys.
+func key(i int) int64   { return -1 - int64(i) }
+func index(k int64) int { return int(-1 - k) }
+
+func (b *batch) nameOf(k int64) string {
+	if k < 0 {
+		return b.tasks[index(k)].spec.name()
+	}
+	t, err := b.graph.node(k)
+	if err != nil {
+		return "?"
+	}
+	return t.id
+}
+
+// weave puts the batch into a web. What exists can only lead back to the batch
+// through a parent that exists, so it is loaded only if there is one.
+func (b *batch) weave(w *web) error {
+	hangs, leans := false, false
+	for i := range b.tasks {
+		t := &b.tasks[i]
+		k := key(i)
+		switch {
+		case t.parent >= 0:
+			w.hang(k, key(t.parent))
+		case t.under != nil:
+			w.hang(k, t.under.N)
+			hangs = true
+		}
+		for _, blocker := range t.after {
+			w.blockers[k] = append(w.blockers[k], key(blocker))
+		}
+		for _, old := range t.afterOld {
+			w.blockers[k] = append(w.blockers[k], old.N)
+			leans = true
+		}
+	}
+	if !hangs || !leans {
+		return nil
+	}
+	return b.graph.weave(w)
+}
+
+const (
+	parentsSQL = `SELECT n, parent FROM tasks WHERE parent IS NOT NULL;`
+	edgesSQL   = `SELECT blocked, blocker FROM dependencies;`
+)
+
+// weave puts the whole stored graph into a web.
+func (g *Graph) weave(w *web) error {
+	err := g.tx.Each(parentsSQL, func(stmt *sqlite.Stmt) error {
+		w.hang(stmt.ColumnInt64(0), stmt.ColumnInt64(1))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return g.tx.Each(edgesSQL, func(stmt *sqlite.Stmt) error {
+		blocked := stmt.ColumnInt64(0)
+		w.blockers[blocked] = append(w.blockers[blocked], stmt.ColumnInt64(1))
+		return nil
+	})
+}
+
+// web is a graph in memory.
+type web struct {
+	parent   map[int64]int64
+	blockers map[int64][]int64
+	children map[int64][]int64
+}
+
+func (w *web) hang(child, parent int64) {
+	w.parent[child] = parent
+	w.children[parent] = append(w.children[parent], child)
+}
+
+// next returns the i-th point that p needs, or false.
+func (w *web) next(p point, i int) (point, bool) {
+	if p.end {
+		if children := w.children[p.n]; i < len(children) {
+			return point{children[i], true}, true
+		} else if i == len(children) {
+			return point{p.n, false}, true
+		}
+		return point{}, false
+	}
+	blockers := w.blockers[p.n]
+	if i < len(blockers) {
+		return point{blockers[i], true}, true
+	}
+	parent, has := w.parent[p.n]
+	return point{parent, false}, has && i == len(blockers)
+}
+
+// findCycle returns a closed path of points, each needing the next, or nil. It
+// keeps its own stack, because chains may be as long as the graph is large.
+func (w *web) findCycle(from []int64) []point {
+	const open, closed = 1, 2
+	state := make(map[point]byte, 2*len(from))
+	type visit struct {
+		p point
+		i int
+	}
+	for _, n := range from {
+		stack := []visit{{p: point{n, true}}}
+		for len(stack) > 0 {
+			top := &stack[len(stack)-1]
+			if top.i == 0 {
+				if state[top.p] == closed {
+					stack = stack[:len(stack)-1]
+					continue
+				}
+				state[top.p] = open
+			}
+			next, ok := w.next(top.p, top.i)
+			if !ok {
+				state[top.p] = closed
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			top.i++
+			switch state[next] {
+			case closed:
+			case open:
+				var path []point
+				for i := len(stack) - 1; ; i-- {
+					path = append(path, stack[i].p)
+					if stack[i].p == next {
+						break
+					}
+				}
+				slices.Reverse(path)
+				return append(path, next)
+			default:
+				stack = append(stack, visit{p: next})
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package dag
+
+import "fmt"
+
+const (
+	lastSQL   = `SELECT coalesce(max(n), 0) FROM tasks;`
+	importSQL = `
+INSERT INTO tasks (n, id, title, description, status, priority, parent, feature, kind, agent, model, gates, max_retries,
+    retries, verification, created_at, updated_at, finished_at, children, open_deps, held, doomed)
+VALUES (:n, :id, :title, :description, :status, :priority, :parent, :feature, :kind, :agent, :model, :gates, :max_retries,
+    :retries, :verification, :now, :now, :finished, :children, :open_deps, :held, :doomed)
+ON CONFLICT (id) DO NOTHING;`
+	addChildrenSQL = `
+UPDATE tasks SET children = children + :count, not_before = 0, wait_reason = NULL, updated_at = :now WHERE n = :n;`
+)
+
+// store writes the batch: features, tasks, dependencies, and what the new tasks
+// mean to parents that existed before.
+func (b *batch) store([]Spec) error {
+	last, err := b.graph.number(lastSQL)
+	if err != nil {
+		return err
+	}
+	features, err := b.storeFeatures()
+	if err != nil {
+		return err
+	}
+	for i := range b.tasks {
+		b.tasks[i].n = last + 1 + int64(i)
+	}
+	for i := range b.tasks {
+		if err := b.storeTask(i, features); err != nil {
+			return err
+		}
+	}
+	for i := range b.tasks {
+		for _, blocker := range b.tasks[i].after {
+			if err := b.storeEdge(b.tasks[blocker].n, b.tasks[i].n); err != nil {
+				return err
+			}
+		}
+		for _, old := range b.tasks[i].afterOld {
+			if err := b.storeEdge(old.N, b.tasks[i].n); err != nil {
+				return err
+			}
+		}
+	}
+	return b.growParents()
+}
+
+func (b *batch) storeFeatures() (map[string]int64, error) {
+	numbers := map[string]int64{"": 0}
+	for i := range b.tasks {
+		name := b.tasks[i].feature
+		if _, known := numbers[name]; known {
+			continue
+		}
+		n, err := b.graph.number(featureNumberSQL, ":name", name)
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			f, err := b.graph.AddFeature(name)
+			if err != nil {
+				return nil, err
+			}
+			n = f.N
+		}
+		numbers[name] = n
+	}
+	return numbers, nil
+}
+
+func (b *batch) storeTask(i int, features map[string]int64) error {
+	g, t := b.graph, &b.tasks[i]
+	s := t.spec
+	var parent, finished any
+	switch {
+	case t.parent >= 0:
+		parent = b.tasks[t.parent].n
+	case t.under != nil:
+		parent = t.under.N
+	}
+	if !t.status.open() {
+		finished = g.millis()
+	}
+	kind := s.Kind
+	if kind == "" {
+		kind = Work
+	}
+	t.id = s.Ref
+	if !idPattern.MatchString(t.id) {
+		t.id = g.newID("t-")
+	}
+	for range 100 {
+		err := g.tx.Exec(importSQL, ":n", t.n, ":id", t.id, ":title", s.Title, ":description", s.Description,
+			":status", string(t.status), ":priority", s.Priority, ":parent", parent,
+			":feature", numberOrNull(features[t.feature]), ":kind", string(kind), ":agent", orNull(s.Agent),
+			":model", orNull(s.Model), ":gates", listJSON(s.Gates), ":max_retries", s.MaxRetries,
+			":retries", s.Retries, ":verification", orNull(s.Verification), ":now", g.millis(), ":finished", finished,
+			":children", len(t.children), ":open_deps", t.openDeps, ":held", t.held, ":doomed", t.doomed)
+		if err != nil {
+			return err
+		}
+		if g.tx.Changes() == 1 {
+			return nil
+		}
+		t.id = g.newID("t-")
+	}
+	return fmt.Errorf("no free task ID after 100 tries")
+}
+
+func (b *batch) storeEdge(blocker, blocked int64) error {
+	return b.graph.tx.Exec(linkSQL, ":blocker", blocker, ":blocked", blocked)
+}
+
+// growParents counts the new children of tasks that existed before, and reopens
+// those that had ended if something new is to be done below them.
+func (b *batch) growParents() error {
+	type growth struct {
+		count int
+		open  bool
+	}
+	grown := map[int64]growth{}
+	var order []int64
+	for i := range b.tasks {
+		t := &b.tasks[i]
+		if t.under == nil {
+			continue
+		}
+		sum, known := grown[t.under.N]
+		if !known {
+			order = append(order, t.under.N)
+		}
+		grown[t.under.N] = growth{sum.count + 1, sum.open || t.status.open()}
+	}
+	g := b.graph
+	for _, n := range order {
+		if err := g.tx.Exec(addChildrenSQL, ":n", n, ":count", grown[n].count, ":now", g.millis()); err != nil {
+			return err
+		}
+		child := Done
+		if grown[n].open {
+			child = Pending
+		}
+		if err := g.rollUp(n, child); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package dag
+
+import (
+	"time"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// LogKind is what an entry of a task's log is about.
+type LogKind string
+
+// The kinds of log entries.
+const (
+	LogFailure LogKind = "failure" // why it failed
+	LogVerify  LogKind = "verify"  // why it was not accepted
+	LogUser    LogKind = "user"    // what a person said to it
+	LogSystem  LogKind = "system"  // what was done to it
+)
+
+// LogEntry is one line of a task's history.
+type LogEntry struct {
+	At   time.Time
+	Kind LogKind
+	Text string
+}
+
+const logSQL = `INSERT INTO task_logs (task, kind, at, text) VALUES (:task, :kind, :now, :text);`
+
+func (g *Graph) log(n int64, kind LogKind, text string) error {
+	return g.tx.Exec(logSQL, ":task", n, ":kind", string(kind), ":now", g.millis(), ":text", text)
+}
+
+// Log adds an entry to a task's history.
+func (g *Graph) Log(id string, kind LogKind, text string) error {
+	t, err := g.byHand(id)
+	if err != nil {
+		return err
+	}
+	return g.log(t.n, kind, text)
+}
+
+const logsSQL = `SELECT at, kind, text FROM task_logs WHERE task = :task ORDER BY n;`
+
+// Logs lists a task's history, oldest first.
+func (g *Graph) Logs(t Task) ([]LogEntry, error) {
+	var list []LogEntry
+	err := g.tx.Each(logsSQL, func(stmt *sqlite.Stmt) error {
+		r := row{stmt: stmt}
+		list = append(list, LogEntry{At: r.time(), Kind: LogKind(r.text()), Text: r.text()})
+		return r.err
+	}, ":task", t.N)
+	return list, err
+}
+
+const lastFailureSQL = `
+SELECT text FROM task_logs WHERE task = :task AND kind IN ('failure', 'verify') ORDER BY n DESC LIMIT 1;`
+
+// LastFailure is why the task last failed or was not accepted, or "".
+func (g *Graph) LastFailure(t Task) (string, error) {
+	var text string
+	err := g.tx.Each(lastFailureSQL, func(stmt *sqlite.Stmt) error { text = stmt.ColumnText(0); return nil }, ":task", t.N)
+	return text, err
+}

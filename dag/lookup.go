@@ -1,0 +1,151 @@
+package dag
+
+import (
+	"fmt"
+	"strings"
+
+	"zombiezen.com/go/sqlite"
+)
+
+const byIDSQL = `SELECT ` + taskColumns + ` FROM tasks WHERE id = :id;`
+
+// Task returns the task with that full ID.
+func (g *Graph) Task(id string) (Task, error) {
+	found, err := g.tasks(byIDSQL, ":id", id)
+	if err != nil {
+		return Task{}, err
+	}
+	if len(found) == 0 {
+		return Task{}, fmt.Errorf("task %s: %w", id, ErrNotFound)
+	}
+	return found[0], nil
+}
+
+const byPrefixSQL = `SELECT ` + taskColumns + ` FROM tasks WHERE id >= :from AND id < :to ORDER BY id LIMIT 4;`
+
+// Resolve returns the one task whose ID begins with what was typed; the leading
+// "t-" may be left out. More than one is an error that lists some.
+func (g *Graph) Resolve(typed string) (Task, error) {
+	prefix := strings.ToLower(strings.TrimSpace(typed))
+	if !strings.HasPrefix(prefix, "t-") {
+		prefix = "t-" + prefix
+	}
+	if prefix == "t-" {
+		return Task{}, fmt.Errorf("task %q: %w", typed, ErrNotFound)
+	}
+	found, err := g.tasks(byPrefixSQL, ":from", prefix, ":to", prefix+"\U0010ffff")
+	if err != nil {
+		return Task{}, err
+	}
+	switch {
+	case len(found) == 0:
+		return Task{}, fmt.Errorf("task %q: %w", typed, ErrNotFound)
+	case len(found) == 1, found[0].ID == prefix:
+		return found[0], nil
+	}
+	ids := make([]string, len(found))
+	for i, t := range found {
+		ids[i] = t.ID
+	}
+	return Task{}, fmt.Errorf("task %q: %w: %s", typed, ErrAmbiguous, strings.Join(ids, ", "))
+}
+
+// Filter selects tasks. The zero value selects all of them.
+type Filter struct {
+	Ready    bool
+	Statuses []Status
+	Feature  string // a name
+	Limit    int    // 0 means no limit
+}
+
+const (
+	listSQL         = `SELECT ` + taskColumns + ` FROM tasks ORDER BY n;`
+	listFeatureSQL  = `SELECT ` + taskColumns + ` FROM tasks WHERE feature = :feature ORDER BY n;`
+	readySQL        = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY queue_all WHERE queue = 0 ORDER BY priority, n LIMIT :limit;`
+	readyFeatureSQL = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY queue_feature
+WHERE feature = +:feature AND queue = 0 ORDER BY priority, n LIMIT :limit;`
+	// dueSQL finds what waited for a time that has come; a claim clears the wait.
+	dueSQL = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY tasks_waiting
+WHERE not_before > 0 AND not_before <= :now AND status = 'pending' AND children = 0 AND open_deps = 0
+  AND held = 0 AND doomed = 0;`
+)
+
+// List returns tasks oldest first, or, of the ready ones, in the order in which
+// they would be claimed.
+func (g *Graph) List(f Filter) ([]Task, error) {
+	feature, err := g.featureNumber(f.Feature)
+	if err != nil {
+		return nil, err
+	}
+	if f.Ready {
+		return g.ready(f, feature)
+	}
+	query, args := listSQL, []any(nil)
+	if feature != 0 {
+		query, args = listFeatureSQL, []any{":feature", feature}
+	}
+	var list []Task
+	err = g.tx.Each(query, func(stmt *sqlite.Stmt) error {
+		t, err := scanTask(stmt)
+		if err != nil {
+			return err
+		}
+		if !f.wants(t) {
+			return nil
+		}
+		list = append(list, t)
+		if f.Limit > 0 && len(list) == f.Limit {
+			return errEnough
+		}
+		return nil
+	}, args...)
+	if err == errEnough { //nolint:errorlint // it never leaves this function
+		err = nil
+	}
+	return list, err
+}
+
+// errEnough ends a walk over rows early.
+var errEnough = fmt.Errorf("enough")
+
+func (f Filter) wants(t Task) bool {
+	if len(f.Statuses) == 0 {
+		return true
+	}
+	for _, s := range f.Statuses {
+		if t.Status == s {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *Graph) ready(f Filter, feature int64) ([]Task, error) {
+	limit := f.Limit
+	if limit == 0 {
+		limit = -1
+	}
+	due, err := g.tasks(dueSQL, ":now", g.millis())
+	if err != nil {
+		return nil, err
+	}
+	var list []Task
+	if feature != 0 {
+		list, err = g.tasks(readyFeatureSQL, ":feature", feature, ":limit", limit)
+	} else {
+		list, err = g.tasks(readySQL, ":limit", limit)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range due {
+		if f.Feature == "" || strings.EqualFold(t.Feature, f.Feature) {
+			list = append(list, t)
+		}
+	}
+	sortByClaim(list)
+	if f.Limit > 0 && len(list) > f.Limit {
+		list = list[:f.Limit]
+	}
+	return list, nil
+}

@@ -1,0 +1,143 @@
+package dag
+
+import (
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// node is the part of a task that transitions look at.
+type node struct {
+	n, parent  int64 // parent is 0 at the top
+	feature    int64 // 0 for none
+	id         string
+	status     Status
+	children   int
+	openDeps   int
+	owner      string
+	generation int64
+}
+
+// waits says that the leaves below the task have to wait.
+func (t node) waits() bool { return t.openDeps > 0 || t.status == Blocked }
+
+const nodeColumns = `n, parent, feature, id, status, children, open_deps, owner, generation`
+
+const nodeSQL = `SELECT ` + nodeColumns + ` FROM tasks WHERE n = :n;`
+
+func scanNode(stmt *sqlite.Stmt) node {
+	r := row{stmt: stmt}
+	return node{
+		n: r.int64(), parent: r.int64(), feature: r.int64(), id: r.text(), status: Status(r.text()),
+		children: r.int(), openDeps: r.int(), owner: r.text(), generation: r.int64(),
+	}
+}
+
+func (g *Graph) node(n int64) (node, error) {
+	var t node
+	err := g.tx.Each(nodeSQL, func(stmt *sqlite.Stmt) error { t = scanNode(stmt); return nil }, ":n", n)
+	if err == nil && t.n == 0 {
+		err = fmt.Errorf("task %d: %w", n, ErrNotFound)
+	}
+	return t, err
+}
+
+// moveSQL ends any claim, because only Claim itself makes one. Taking a running
+// task away raises the generation unless it is the worker who gives it back, so
+// that a worker that comes back later is refused.
+const moveSQL = `
+UPDATE tasks SET status = :to, owner = NULL, lease_until = NULL,
+    generation = generation + :fence, updated_at = :now, finished_at = :finished,
+    not_before = 0, wait_reason = NULL
+WHERE n = :n AND status = :from AND generation = :generation;`
+
+// move changes one status and does all that follows from it: dependents are
+// counted anew, leaves below are held or freed, ancestors are rolled up.
+func (g *Graph) move(t node, to Status, by Trigger) error {
+	if !allowed(t.status, to, by) {
+		return fmt.Errorf("%w: %s is %s, and %s cannot make it %s", ErrRefused, t.id, t.status, by, to)
+	}
+	var finished any
+	if !to.open() {
+		finished = g.millis()
+	}
+	fence := 0
+	if t.status == InProgress && by != ByComplete && by != ByFail && by != ByRelease && by != ByRetry {
+		fence = 1
+	}
+	err := g.tx.Exec(moveSQL, ":to", string(to), ":fence", fence, ":now", g.millis(), ":finished", finished,
+		":n", t.n, ":from", string(t.status), ":generation", t.generation)
+	if err != nil {
+		return err
+	}
+	if g.tx.Changes() != 1 {
+		return fmt.Errorf("%w: %s changed meanwhile", ErrLost, t.id)
+	}
+	if (t.status == Done) != (to == Done) {
+		if err := g.recountDependents(t.n, to == Done); err != nil {
+			return err
+		}
+	}
+	if t.children > 0 && (stops(t.status) || stops(to)) {
+		if err := g.flagDescendants(t.n); err != nil {
+			return err
+		}
+	}
+	return g.rollUp(t.parent, to)
+}
+
+// stops says that a status keeps back what lies below the task.
+func stops(s Status) bool { return s == Failed || s == Blocked }
+
+const dependentsSQL = `
+UPDATE tasks SET open_deps = open_deps + :by
+WHERE n IN (SELECT blocked FROM dependencies WHERE blocker = :n)
+RETURNING n, children, open_deps;`
+
+// recountDependents tells those who wait for the task that it is done, or that
+// it no longer is.
+func (g *Graph) recountDependents(n int64, done bool) error {
+	by := 1
+	if done {
+		by = -1
+	}
+	var turned []int64 // groups that began or ceased to wait
+	err := g.tx.Each(dependentsSQL, func(stmt *sqlite.Stmt) error {
+		children, open := stmt.ColumnInt(1), stmt.ColumnInt(2)
+		if children > 0 && ((done && open == 0) || (!done && open == 1)) {
+			turned = append(turned, stmt.ColumnInt64(0))
+		}
+		return nil
+	}, ":by", by, ":n", n)
+	if err != nil {
+		return err
+	}
+	for _, group := range turned {
+		if err := g.flagDescendants(group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flagSQL carries held and doomed down from a task, in one statement, and stops
+// wherever they already agree. The plus signs keep the planner from scanning and
+// from preparing the statement again for every :n, which cost 20 times the rest.
+const flagSQL = `
+WITH RECURSIVE d (n, held, doomed) AS (
+    SELECT c.n, p.held OR p.open_deps > 0 OR p.status = 'blocked', p.doomed OR p.status = 'failed'
+    FROM tasks p JOIN tasks c ON c.parent = p.n
+    WHERE p.n = +:n
+      AND (c.held <> (p.held OR p.open_deps > 0 OR p.status = 'blocked')
+        OR c.doomed <> (p.doomed OR p.status = 'failed'))
+    UNION ALL
+    SELECT c.n, d.held OR p.open_deps > 0 OR p.status = 'blocked', d.doomed OR p.status = 'failed'
+    FROM d JOIN tasks p ON p.n = d.n JOIN tasks c ON c.parent = p.n
+    WHERE c.held <> (d.held OR p.open_deps > 0 OR p.status = 'blocked')
+       OR c.doomed <> (d.doomed OR p.status = 'failed')
+)
+UPDATE tasks SET held = d.held, doomed = d.doomed FROM d WHERE tasks.n = +d.n;`
+
+func (g *Graph) flagDescendants(n int64) error {
+	return g.tx.Exec(flagSQL, ":n", n)
+}

@@ -1,0 +1,169 @@
+package dag
+
+import (
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// Finish is a person's word that a task is done. A group is done when its
+// subtasks are, and not before.
+func (g *Graph) Finish(id string) error {
+	t, err := g.byHand(id)
+	if err != nil {
+		return err
+	}
+	if t.status == Done {
+		return nil
+	}
+	if t.children > 0 {
+		return fmt.Errorf("%w: %s is a group; it is done when all of its subtasks are", ErrRefused, t.id)
+	}
+	if err := g.move(t, Done, ByDone); err != nil {
+		return err
+	}
+	return g.log(t.n, LogSystem, "marked done by hand")
+}
+
+// GiveUp is a person's word that a task failed. What lies below it will not be run.
+func (g *Graph) GiveUp(id, reason string) error {
+	t, err := g.byHand(id)
+	if err != nil {
+		return err
+	}
+	if t.status != Failed {
+		if err := g.move(t, Failed, ByGiveUp); err != nil {
+			return err
+		}
+	}
+	if reason == "" {
+		reason = "marked failed by hand"
+	}
+	return g.log(t.n, LogFailure, reason)
+}
+
+// Block keeps a task, and all that lies below it, from being run until Unblock
+// or Reset.
+func (g *Graph) Block(id, reason string) error {
+	t, err := g.byHand(id)
+	if err != nil || t.status == Blocked {
+		return err
+	}
+	if err := g.move(t, Blocked, ByBlock); err != nil {
+		return err
+	}
+	text := "blocked by hand"
+	if reason != "" {
+		text += ": " + reason
+	}
+	return g.log(t.n, LogSystem, text)
+}
+
+// Unblock lifts a person's block. It does not touch what the task waits for.
+func (g *Graph) Unblock(id string) error {
+	t, err := g.byHand(id)
+	if err != nil {
+		return err
+	}
+	if t.status != Blocked {
+		return fmt.Errorf("%w: %s is %s, not blocked", ErrRefused, t.id, t.status)
+	}
+	if err := g.move(t, Pending, ByUnblock); err != nil {
+		return err
+	}
+	if err := g.log(t.n, LogSystem, "unblocked by hand"); err != nil {
+		return err
+	}
+	return g.settleGroup(t.n)
+}
+
+// settleGroup lets a group catch up with children that ended while it was blocked.
+func (g *Graph) settleGroup(n int64) error {
+	t, err := g.node(n)
+	if err != nil || t.children == 0 {
+		return err
+	}
+	return g.rollUp(n, Done)
+}
+
+const clearSQL = `
+UPDATE tasks SET retries = 0, attempts = 0, interruptions = 0, verification = NULL, not_before = 0,
+    wait_reason = NULL, started_at = NULL, finished_at = NULL, updated_at = :now WHERE n = :n;`
+
+// Reset makes a task pending as if it had never run, and reopens its ancestors.
+// Of a group only the group itself is reopened, which is refused when nothing
+// below it could run then; ResetTree takes all that lies below it too.
+func (g *Graph) Reset(id string) error {
+	t, err := g.byHand(id)
+	if err != nil {
+		return err
+	}
+	if t.children > 0 {
+		open, _, err := g.childrenOf(t.n)
+		if err != nil {
+			return err
+		}
+		if !open {
+			return fmt.Errorf("%w: all subtasks of %s have ended, so it would end again at once; reset the whole tree instead", ErrRefused, t.id)
+		}
+	}
+	return g.reset(t)
+}
+
+func (g *Graph) reset(t node) error {
+	if t.status != Pending {
+		if err := g.move(t, Pending, ByReset); err != nil {
+			return err
+		}
+	}
+	if err := g.tx.Exec(clearSQL, ":n", t.n, ":now", g.millis()); err != nil {
+		return err
+	}
+	if err := g.log(t.n, LogSystem, "reset by hand"); err != nil {
+		return err
+	}
+	return g.reopenAncestors(t.parent)
+}
+
+const failedBelowSQL = `
+WITH RECURSIVE sub (n) AS (
+    SELECT n FROM tasks WHERE id = :id OR (:id = '' AND parent IS NULL)
+    UNION ALL
+    SELECT c.n FROM sub JOIN tasks c ON c.parent = sub.n
+)
+SELECT t.n FROM sub JOIN tasks t ON t.n = sub.n WHERE t.status = 'failed' ORDER BY t.children > 0, t.n;`
+
+// ResetFailed resets every failed task at or below the given one, or everywhere
+// if the ID is empty, and returns the IDs of those that will run again.
+func (g *Graph) ResetFailed(id string) ([]string, error) {
+	failed, err := g.numbers(failedBelowSQL, ":id", id)
+	if err != nil {
+		return nil, err
+	}
+	var reset []string
+	for _, n := range failed { // leaves first: most groups are reopened by them
+		t, err := g.node(n)
+		if err != nil {
+			return nil, err
+		}
+		if t.status != Failed {
+			continue
+		}
+		if err := g.reset(t); err != nil {
+			return nil, err
+		}
+		reset = append(reset, t.id)
+	}
+	return reset, nil
+}
+
+const nodeByIDSQL = `SELECT ` + nodeColumns + ` FROM tasks WHERE id = :id;`
+
+func (g *Graph) byHand(id string) (node, error) {
+	var t node
+	err := g.tx.Each(nodeByIDSQL, func(stmt *sqlite.Stmt) error { t = scanNode(stmt); return nil }, ":id", id)
+	if err == nil && t.n == 0 {
+		err = fmt.Errorf("task %s: %w", id, ErrNotFound)
+	}
+	return t, err
+}

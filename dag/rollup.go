@@ -1,0 +1,68 @@
+package dag
+
+import "zombiezen.com/go/sqlite"
+
+// childrenSQL looks at the children's statuses through the index alone: the cost
+// does not grow with their number.
+const childrenSQL = `SELECT
+    EXISTS (SELECT 1 FROM tasks WHERE parent = :n AND status IN ('pending', 'in_progress', 'blocked')),
+    EXISTS (SELECT 1 FROM tasks WHERE parent = :n AND status = 'failed');`
+
+// rollUp brings a parent in line after one of its children took the status
+// child. A parent of 0 is no parent.
+//
+//   - all children done: the parent is done
+//   - a child failed, or the last open one ended beside a failed one: it failed
+//   - a child was reopened or added: a finished parent is open again
+func (g *Graph) rollUp(parent int64, child Status) error {
+	if parent == 0 {
+		return nil
+	}
+	p, err := g.node(parent)
+	if err != nil {
+		return err
+	}
+	open, failed, err := g.childrenOf(parent)
+	if err != nil {
+		return err
+	}
+	to := p.status
+	switch {
+	case !open && !failed && (p.status == Pending || p.status == Failed):
+		to = Done
+	case p.status == Pending && failed && (child == Failed || !open):
+		to = Failed
+	case child.open() && !p.status.open():
+		to = Pending
+	}
+	if to == p.status {
+		return nil
+	}
+	return g.move(p, to, ByRollUp)
+}
+
+func (g *Graph) childrenOf(n int64) (open, failed bool, err error) {
+	err = g.tx.Each(childrenSQL, func(stmt *sqlite.Stmt) error {
+		open, failed = stmt.ColumnBool(0), stmt.ColumnBool(1)
+		return nil
+	}, ":n", n)
+	return open, failed, err
+}
+
+// reopenAncestors makes every finished ancestor pending, however far up, so that
+// a task that was reset is ready again.
+func (g *Graph) reopenAncestors(parent int64) error {
+	for parent != 0 {
+		p, err := g.node(parent)
+		if err != nil {
+			return err
+		}
+		if !p.status.open() {
+			if err := g.move(p, Pending, ByRollUp); err != nil {
+				return err
+			}
+		}
+		parent = p.parent
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package dag
+
+import (
+	"fmt"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// Process names one process precisely enough to know later whether it lives.
+type Process struct {
+	PID       int64
+	Start     int64  // as the kernel counts it, so that a reused PID differs
+	BootID    string // another boot means another host or a restart
+	Namespace string // of PIDs: containers share a boot, not their PIDs
+}
+
+// Run is one `ralph run`. Its owner is random, made at each start.
+type Run struct {
+	ID         string
+	Owner      string
+	Scope      Scope
+	Process    Process
+	StartedAt  time.Time
+	EndedAt    time.Time // zero while it runs
+	Outcome    string
+	Reason     string
+	Iterations int
+}
+
+const startRunSQL = `
+INSERT INTO runs (id, owner, scope_feature, scope_task, pid, pid_start, boot_id, pid_ns, started_at, heartbeat_at)
+VALUES (:id, :owner, :feature, :task, :pid, :start, :boot, :ns, :now, :now);`
+
+// StartRun records that a process begins to run a scope.
+func (g *Graph) StartRun(scope Scope, p Process) (Run, error) {
+	r := Run{ID: g.newID("r-"), Owner: g.newID("w-"), Scope: scope, Process: p, StartedAt: g.now.UTC().Truncate(time.Millisecond)}
+	err := g.tx.Exec(startRunSQL, ":id", r.ID, ":owner", r.Owner, ":feature", orNull(scope.Feature), ":task", orNull(scope.Task),
+		":pid", p.PID, ":start", p.Start, ":boot", p.BootID, ":ns", p.Namespace, ":now", g.millis())
+	return r, err
+}
+
+const endRunSQL = `
+UPDATE runs SET ended_at = :now, outcome = :outcome, reason = :reason, iterations = :iterations
+WHERE id = :id AND ended_at IS NULL;`
+
+// EndRun records how a run ended.
+func (g *Graph) EndRun(id, outcome, reason string, iterations int) error {
+	err := g.tx.Exec(endRunSQL, ":id", id, ":outcome", outcome, ":reason", orNull(reason), ":iterations", iterations, ":now", g.millis())
+	if err == nil && g.tx.Changes() != 1 {
+		err = fmt.Errorf("run %s: %w or ended already", id, ErrNotFound)
+	}
+	return err
+}
+
+const runColumns = `id, owner, scope_feature, scope_task, pid, pid_start, boot_id, pid_ns,
+    started_at, ended_at, outcome, reason, iterations`
+
+func scanRun(stmt *sqlite.Stmt) Run {
+	r := row{stmt: stmt}
+	return Run{
+		ID: r.text(), Owner: r.text(), Scope: Scope{Feature: r.text(), Task: r.text()},
+		Process:   Process{PID: r.int64(), Start: r.int64(), BootID: r.text(), Namespace: r.text()},
+		StartedAt: r.time(), EndedAt: r.time(), Outcome: r.text(), Reason: r.text(), Iterations: r.int(),
+	}
+}
+
+const ownerSQL = `SELECT ` + runColumns + ` FROM runs WHERE owner = :owner;`
+
+// Owner returns the run that claims under that owner.
+func (g *Graph) Owner(owner string) (Run, error) {
+	var run Run
+	err := g.tx.Each(ownerSQL, func(stmt *sqlite.Stmt) error { run = scanRun(stmt); return nil }, ":owner", owner)
+	if err == nil && run.ID == "" {
+		err = fmt.Errorf("run of owner %s: %w", owner, ErrNotFound)
+	}
+	return run, err
+}
+
+// Life is what is known about a process.
+type Life int
+
+// A process may be known to live, known to be gone, or out of sight.
+const (
+	Unknown Life = iota
+	Alive
+	Dead
+)
+
+const claimedSQL = `SELECT ` + taskColumns + ` FROM tasks WHERE owner IS NOT NULL ORDER BY n;`
+
+// Stale lists the claimed tasks whose owner is gone. life tells whether a process
+// lives; only where it cannot know does the lease decide, because a live owner
+// may have slept past its lease.
+func (g *Graph) Stale(life func(Process) Life) ([]Task, error) {
+	claimed, err := g.tasks(claimedSQL)
+	if err != nil {
+		return nil, err
+	}
+	var stale []Task
+	for _, t := range claimed {
+		run, err := g.Owner(t.Owner)
+		if err != nil {
+			return nil, err
+		}
+		switch known := life(run.Process); {
+		case !run.EndedAt.IsZero(), known == Dead, known == Unknown && t.LeaseUntil.Before(g.now):
+			stale = append(stale, t)
+		}
+	}
+	return stale, nil
+}

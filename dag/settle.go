@@ -1,0 +1,150 @@
+package dag
+
+import (
+	"fmt"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+)
+
+const (
+	heldSQL      = `SELECT ` + nodeColumns + ` FROM tasks WHERE id = :id AND owner = :owner AND generation = :generation;`
+	heartbeatSQL = `UPDATE tasks SET lease_until = :lease WHERE id = :id AND owner = :owner AND generation = :generation;`
+	countSQL     = `UPDATE tasks SET attempts = attempts + 1, interruptions = 0 WHERE n = :n;`
+)
+
+// held returns the claimed task, or an ErrLost that says what became of it.
+func (g *Graph) held(c Claim) (node, error) {
+	var t node
+	err := g.tx.Each(heldSQL, func(stmt *sqlite.Stmt) error { t = scanNode(stmt); return nil },
+		":id", c.Task.ID, ":owner", c.Owner, ":generation", c.Generation)
+	if err != nil || t.n != 0 {
+		return t, err
+	}
+	return t, g.lost(c)
+}
+
+func (g *Graph) lost(c Claim) error {
+	now, err := g.Task(c.Task.ID)
+	if err != nil {
+		return fmt.Errorf("%w: %s was deleted meanwhile", ErrLost, c.Task.ID)
+	}
+	if now.Owner != "" {
+		return fmt.Errorf("%w: %s was taken over by another run", ErrLost, c.Task.ID)
+	}
+	return fmt.Errorf("%w: %s was made %s meanwhile", ErrLost, c.Task.ID, now.Status)
+}
+
+// Heartbeat extends the lease of a claim; ErrLost means that the work is for nothing.
+func (g *Graph) Heartbeat(c Claim, lease time.Duration) error {
+	err := g.tx.Exec(heartbeatSQL, ":lease", g.now.Add(lease).UnixMilli(),
+		":id", c.Task.ID, ":owner", c.Owner, ":generation", c.Generation)
+	if err != nil {
+		return err
+	}
+	if g.tx.Changes() != 1 {
+		return g.lost(c)
+	}
+	return nil
+}
+
+const verifiedSQL = `UPDATE tasks SET verification = :verification WHERE n = :n;`
+
+// Complete ends a claim with the task done. The verification is passed or skipped.
+func (g *Graph) Complete(c Claim, verification string) error {
+	t, err := g.held(c)
+	if err != nil {
+		return err
+	}
+	if err := g.tx.Exec(verifiedSQL, ":verification", verification, ":n", t.n); err != nil {
+		return err
+	}
+	return g.settle(t, c, Done, ByComplete, "")
+}
+
+// Fail ends a claim with the task failed for that reason.
+func (g *Graph) Fail(c Claim, reason string) error {
+	t, err := g.held(c)
+	if err != nil {
+		return err
+	}
+	if err := g.log(t.n, LogFailure, reason); err != nil {
+		return err
+	}
+	return g.settle(t, c, Failed, ByFail, reason)
+}
+
+// Release is how a claim is given back without a result.
+type Release struct {
+	Reason    string
+	Uncounted bool      // it was not the task's fault: no attempt is charged
+	NotBefore time.Time // when to try again; zero means at once
+	Wait      string    // what it waits for, when NotBefore is set
+}
+
+const waitSQL = `UPDATE tasks SET not_before = :until, wait_reason = :reason WHERE n = :n;`
+
+// Release makes the task pending again.
+func (g *Graph) Release(c Claim, r Release) error {
+	t, err := g.held(c)
+	if err != nil {
+		return err
+	}
+	if r.Uncounted {
+		err = g.move(t, Pending, ByRelease)
+		if err == nil {
+			err = g.endAttempt(t.n, c, "released", r.Reason)
+		}
+	} else {
+		err = g.settle(t, c, Pending, ByRelease, r.Reason)
+	}
+	if err != nil || r.NotBefore.IsZero() {
+		return err
+	}
+	return g.tx.Exec(waitSQL, ":until", r.NotBefore.UnixMilli(), ":reason", orNull(r.Wait), ":n", t.n)
+}
+
+const retrySQL = `UPDATE tasks SET retries = retries + 1, verification = 'failed' WHERE n = :n;`
+
+// Retry sends a task that did not pass back to pending, or, when its retries are
+// used up, fails it. The task's own limit wins over limit. It returns the status
+// that the task has now.
+func (g *Graph) Retry(c Claim, reason string, limit int) (Status, error) {
+	t, err := g.held(c)
+	if err != nil {
+		return "", err
+	}
+	if err := g.log(t.n, LogVerify, reason); err != nil {
+		return "", err
+	}
+	now, err := g.Task(c.Task.ID)
+	if err != nil {
+		return "", err
+	}
+	if now.MaxRetries != nil {
+		limit = *now.MaxRetries
+	}
+	if now.Retries >= limit {
+		if err := g.tx.Exec(verifiedSQL, ":verification", "failed", ":n", t.n); err != nil {
+			return "", err
+		}
+		return Failed, g.Fail(c, fmt.Sprintf("not verified after %d of %d retries: %s", now.Retries, limit, reason))
+	}
+	if err := g.tx.Exec(retrySQL, ":n", t.n); err != nil {
+		return "", err
+	}
+	return Pending, g.settle(t, c, Pending, ByRetry, reason)
+}
+
+// settle is the end of an attempt that counts.
+func (g *Graph) settle(t node, c Claim, to Status, by Trigger, reason string) error {
+	if err := g.move(t, to, by); err != nil {
+		return err
+	}
+	if err := g.tx.Exec(countSQL, ":n", t.n); err != nil {
+		return err
+	}
+	return g.endAttempt(t.n, c, map[Trigger]string{
+		ByComplete: "done", ByFail: "failed", ByRelease: "released", ByRetry: "retried",
+	}[by], reason)
+}

@@ -1,0 +1,114 @@
+package dag
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Spec is one task of a plan that is imported as a whole. References are refs of
+// the same plan or full IDs of tasks that exist.
+type Spec struct {
+	Line        int // where it stands in its file, for errors
+	Ref         string
+	Title       string
+	Description string
+	Priority    int64
+	Parent      string
+	After       []string
+	Feature     string // made when it does not exist
+	Kind        Kind   // empty means work
+	Agent       string
+	Model       string
+	Gates       []string
+	MaxRetries  *int
+
+	Status       Status // empty means pending
+	Retries      int
+	Verification string
+}
+
+// SpecError is what is wrong with one task of a plan.
+type SpecError struct {
+	Line int
+	Err  error
+}
+
+// Error names the line.
+func (e SpecError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+// Unwrap gives what is wrong without the line.
+func (e SpecError) Unwrap() error { return e.Err }
+
+// PlanError is all that is wrong with a plan, in the order of its lines.
+type PlanError []SpecError
+
+// Error tells the first fault and the lines of the others.
+func (e PlanError) Error() string {
+	const shown = 5
+	text := e[0].Error()
+	if len(e) == 1 {
+		return text
+	}
+	lines := make([]string, 0, shown)
+	for _, other := range e[1:min(len(e), shown+1)] {
+		lines = append(lines, fmt.Sprint(other.Line))
+	}
+	text += fmt.Sprintf(" (and %d more, line %s", len(e)-1, strings.Join(lines, ", "))
+	if len(e)-1 > shown {
+		text += ", ..."
+	}
+	return text + ")"
+}
+
+// Is makes every faulty plan a refusal.
+func (e PlanError) Is(target error) bool { return target == ErrRefused }
+
+// Unwrap lets errors.As find what lies behind the faults.
+func (e PlanError) Unwrap() []error {
+	errs := make([]error, len(e))
+	for i, err := range e {
+		errs[i] = err
+	}
+	return errs
+}
+
+var idPattern = regexp.MustCompile(`^t-[0-9a-f]{8}$`)
+
+func (s *Spec) check() error {
+	if err := checkText(s.Title, s.Description, s.Gates); err != nil {
+		return err
+	}
+	switch s.Kind {
+	case "", Work, Check:
+	default:
+		return fmt.Errorf("kind is work or check, not %q", s.Kind)
+	}
+	switch s.Status {
+	case "", Pending, InProgress, Done, Failed, Blocked:
+	default:
+		return fmt.Errorf("status is pending, in_progress, done, failed or blocked, not %q", s.Status)
+	}
+	switch s.Verification {
+	case "", "passed", "failed", "skipped":
+	default:
+		return fmt.Errorf("verification is passed, failed or skipped, not %q", s.Verification)
+	}
+	if s.MaxRetries != nil && *s.MaxRetries < 0 {
+		return fmt.Errorf("max_retries is %d; it cannot be negative", *s.MaxRetries)
+	}
+	if s.Retries < 0 {
+		return fmt.Errorf("retries is %d; it cannot be negative", s.Retries)
+	}
+	if s.Feature != "" {
+		return CheckFeatureName(s.Feature)
+	}
+	return nil
+}
+
+func (s *Spec) name() string {
+	if s.Ref != "" {
+		return s.Ref
+	}
+	return fmt.Sprintf("line %d", s.Line)
+}

@@ -1,0 +1,113 @@
+// Package dag owns the task graph: tasks, their hierarchy and dependencies,
+// features, runs and attempts, and the state machine that moves them. It never
+// starts an agent, reads a file or looks at a process; who is alive is told to it.
+package dag
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"ralph/internal/db"
+)
+
+// What callers branch on. The errors that wrap these say which task and why.
+var (
+	ErrNotFound  = errors.New("not found")
+	ErrAmbiguous = errors.New("ambiguous")
+	ErrRefused   = errors.New("refused")
+	// ErrLost is what a worker gets when the task it claimed is no longer its own.
+	ErrLost = errors.New("claim lost")
+)
+
+// Options are what a Store takes from the outside world.
+type Options struct {
+	Now   func() time.Time           // nil means time.Now
+	NewID func(prefix string) string // nil means random: the prefix and 8 hex digits
+}
+
+// Store hands out transactions on the graph. It is safe for concurrent use.
+type Store struct {
+	db    *db.DB
+	now   func() time.Time
+	newID func(prefix string) string
+}
+
+// New makes a Store on an open database, which stays the caller's to close.
+func New(d *db.DB, opts Options) *Store {
+	s := &Store{db: d, now: opts.Now, newID: opts.NewID}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.newID == nil {
+		s.newID = randomID
+	}
+	return s
+}
+
+// Update runs fn on the graph in one write transaction: all of it or nothing.
+func (s *Store) Update(ctx context.Context, fn func(*Graph) error) error {
+	return s.db.Update(ctx, func(tx *db.Tx) error { return fn(s.graph(tx)) })
+}
+
+// View runs fn on one consistent snapshot of the graph.
+func (s *Store) View(ctx context.Context, fn func(*Graph) error) error {
+	return s.db.View(ctx, func(tx *db.Tx) error { return fn(s.graph(tx)) })
+}
+
+func (s *Store) graph(tx *db.Tx) *Graph {
+	return &Graph{tx: tx, now: s.now(), newID: s.newID}
+}
+
+// Graph is the graph inside one transaction. Its verbs are those of the state
+// machine; it is dead when the transaction ends.
+type Graph struct {
+	tx    *db.Tx
+	now   time.Time
+	newID func(prefix string) string
+}
+
+// Tx is the transaction itself, for packages that must write together with ours.
+func (g *Graph) Tx() *db.Tx { return g.tx }
+
+func (g *Graph) millis() int64 { return g.now.UnixMilli() }
+
+// number returns the first column of the first row, or 0.
+func (g *Graph) number(query string, args ...any) (int64, error) {
+	var n int64
+	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error { n = stmt.ColumnInt64(0); return nil }, args...)
+	return n, err
+}
+
+// numbers returns the first column of all rows.
+func (g *Graph) numbers(query string, args ...any) ([]int64, error) {
+	var ns []int64
+	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error {
+		ns = append(ns, stmt.ColumnInt64(0))
+		return nil
+	}, args...)
+	return ns, err
+}
+
+// groups returns the first column of those rows whose second one, the number of
+// children, is not 0.
+func (g *Graph) groups(query string, args ...any) ([]int64, error) {
+	var ns []int64
+	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error {
+		if stmt.ColumnInt64(1) > 0 {
+			ns = append(ns, stmt.ColumnInt64(0))
+		}
+		return nil
+	}, args...)
+	return ns, err
+}
+
+func randomID(prefix string) string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails: it ends the program instead
+	return prefix + hex.EncodeToString(b[:])
+}

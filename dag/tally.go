@@ -1,0 +1,89 @@
+package dag
+
+import (
+	"time"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// Tally counts the tasks of a scope and says why a run would stop or wait.
+type Tally struct {
+	ByStatus map[Status]int
+	Ready    int       // claimable now
+	Waiting  int       // pending until a time that has not come
+	NextWait time.Time // the first of those times
+}
+
+// Total is the number of tasks.
+func (t Tally) Total() int {
+	total := 0
+	for _, n := range t.ByStatus {
+		total += n
+	}
+	return total
+}
+
+const (
+	tallyAllSQL     = `SELECT status, count(*) FROM tasks INDEXED BY tasks_status GROUP BY status;`
+	tallyFeatureSQL = `SELECT status, count(*) FROM tasks INDEXED BY tasks_status WHERE feature = :feature GROUP BY status;`
+	tallyTreeSQL    = subtree + `SELECT t.status, count(*) FROM sub JOIN tasks t ON t.n = sub.n GROUP BY t.status;`
+
+	readyAllSQL          = `SELECT count(*) FROM tasks INDEXED BY queue_all WHERE queue = 0;`
+	readyCountFeatureSQL = `SELECT count(*) FROM tasks INDEXED BY queue_feature WHERE feature = +:feature AND queue = 0;`
+	readyTreeSQL         = subtree + `SELECT count(*) FROM sub JOIN tasks t ON t.n = sub.n WHERE t.queue = 0;`
+
+	waits = ` not_before > 0 AND status = 'pending' AND children = 0 AND open_deps = 0 AND held = 0`
+
+	waitsAllSQL     = `SELECT not_before, doomed FROM tasks INDEXED BY tasks_waiting WHERE` + waits + `;`
+	waitsFeatureSQL = `SELECT not_before, doomed FROM tasks INDEXED BY tasks_waiting WHERE` + waits + ` AND feature = +:feature;`
+	waitsTreeSQL    = subtree + `SELECT not_before, doomed FROM tasks WHERE n IN (SELECT n FROM sub) AND` + waits + `;`
+)
+
+// Tally counts a scope. Ready and Waiting leave out what a failed ancestor keeps back.
+func (g *Graph) Tally(scope Scope) (Tally, error) {
+	queries, args, err := g.tallyQueries(scope)
+	if err != nil {
+		return Tally{}, err
+	}
+	t := Tally{ByStatus: map[Status]int{}}
+	err = g.tx.Each(queries[0], func(stmt *sqlite.Stmt) error {
+		t.ByStatus[Status(stmt.ColumnText(0))] = stmt.ColumnInt(1)
+		return nil
+	}, args...)
+	if err != nil {
+		return Tally{}, err
+	}
+	ready, err := g.number(queries[1], args...)
+	if err != nil {
+		return Tally{}, err
+	}
+	t.Ready = int(ready)
+	err = g.tx.Each(queries[2], func(stmt *sqlite.Stmt) error {
+		until := time.UnixMilli(stmt.ColumnInt64(0)).UTC()
+		switch {
+		case stmt.ColumnBool(1):
+		case !until.After(g.now):
+			t.Ready++
+		default:
+			t.Waiting++
+			if t.NextWait.IsZero() || until.Before(t.NextWait) {
+				t.NextWait = until
+			}
+		}
+		return nil
+	}, args...)
+	return t, err
+}
+
+func (g *Graph) tallyQueries(scope Scope) (queries [3]string, args []any, err error) {
+	switch {
+	case scope.Task != "":
+		t, err := g.byHand(scope.Task)
+		return [3]string{tallyTreeSQL, readyTreeSQL, waitsTreeSQL}, []any{":n", t.n}, err
+	case scope.Feature != "":
+		n, err := g.featureNumber(scope.Feature)
+		return [3]string{tallyFeatureSQL, readyCountFeatureSQL, waitsFeatureSQL}, []any{":feature", n}, err
+	default:
+		return [3]string{tallyAllSQL, readyAllSQL, waitsAllSQL}, nil, nil
+	}
+}

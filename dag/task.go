@@ -1,0 +1,152 @@
+package dag
+
+import (
+	"encoding/json"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// Task is one row of the graph, with its parent and feature by name.
+type Task struct {
+	N           int64 // order of creation
+	ID          string
+	Title       string
+	Description string
+	Status      Status
+	Priority    int64  // lower runs first
+	Parent      string // "" at the top
+	Feature     string // "" for none
+	Kind        Kind
+	Agent       string // "" means the configured one
+	Model       string // "" means the strategy's choice
+	Gates       []string
+	MaxRetries  *int // nil means the configured number
+
+	Retries       int    // since the last reset
+	Attempts      int    // that counted, since the last reset
+	Interruptions int    // in a row, by ralph's own death
+	Verification  string // "", passed, failed or skipped
+
+	Owner      string // "" unless in progress
+	Generation int64
+	LeaseUntil time.Time
+	NotBefore  time.Time // zero unless it waits for a time
+	WaitReason string
+
+	CreatedAt, UpdatedAt  time.Time
+	StartedAt, FinishedAt time.Time // zero if it did not happen
+
+	Children int  // direct ones
+	OpenDeps int  // own blockers that are not done
+	Held     bool // an ancestor waits for a blocker or is blocked
+	Doomed   bool // an ancestor failed
+}
+
+// Ready says whether a run would take the task at that time.
+func (t Task) Ready(now time.Time) bool {
+	return t.Status == Pending && t.Children == 0 && t.OpenDeps == 0 && !t.Held && !t.Doomed &&
+		!t.NotBefore.After(now)
+}
+
+// taskColumns serve SELECT and RETURNING alike; scanTask reads them in this order.
+const taskColumns = `n, id, title, description, status, priority,
+    (SELECT p.id FROM tasks p WHERE p.n = tasks.parent),
+    (SELECT f.name FROM features f WHERE f.n = tasks.feature),
+    kind, agent, model, gates, max_retries,
+    retries, attempts, interruptions, verification,
+    owner, generation, lease_until, not_before, wait_reason,
+    created_at, updated_at, started_at, finished_at,
+    children, open_deps, held, doomed`
+
+func scanTask(stmt *sqlite.Stmt) (Task, error) {
+	r := row{stmt: stmt}
+	t := Task{
+		N: r.int64(), ID: r.text(), Title: r.text(), Description: r.text(),
+		Status: Status(r.text()), Priority: r.int64(), Parent: r.text(), Feature: r.text(),
+		Kind: Kind(r.text()), Agent: r.text(), Model: r.text(), Gates: r.list(), MaxRetries: r.optionalInt(),
+		Retries: r.int(), Attempts: r.int(), Interruptions: r.int(), Verification: r.text(),
+		Owner: r.text(), Generation: r.int64(), LeaseUntil: r.time(), NotBefore: r.time(), WaitReason: r.text(),
+		CreatedAt: r.time(), UpdatedAt: r.time(), StartedAt: r.time(), FinishedAt: r.time(),
+		Children: r.int(), OpenDeps: r.int(), Held: r.bool(), Doomed: r.bool(),
+	}
+	return t, r.err
+}
+
+// row reads the columns of one result row from left to right.
+type row struct {
+	stmt *sqlite.Stmt
+	col  int
+	err  error
+}
+
+func (r *row) next() int         { r.col++; return r.col - 1 }
+func (r *row) text() string      { return r.stmt.ColumnText(r.next()) }
+func (r *row) int() int          { return r.stmt.ColumnInt(r.next()) }
+func (r *row) int64() int64      { return r.stmt.ColumnInt64(r.next()) }
+func (r *row) bool() bool        { return r.stmt.ColumnInt(r.next()) != 0 }
+func (r *row) isNull(i int) bool { return r.stmt.ColumnType(i) == sqlite.TypeNull }
+
+// time is zero for NULL and for 0, which both mean "not at all".
+func (r *row) time() time.Time {
+	ms := r.int64()
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+func (r *row) optionalInt() *int {
+	i := r.next()
+	if r.isNull(i) {
+		return nil
+	}
+	v := r.stmt.ColumnInt(i)
+	return &v
+}
+
+func (r *row) optionalInt64() *int64 {
+	i := r.next()
+	if r.isNull(i) {
+		return nil
+	}
+	v := r.stmt.ColumnInt64(i)
+	return &v
+}
+
+func (r *row) optionalFloat() *float64 {
+	i := r.next()
+	if r.isNull(i) {
+		return nil
+	}
+	v := r.stmt.ColumnFloat(i)
+	return &v
+}
+
+func (r *row) list() []string {
+	text := r.text()
+	if text == "[]" || text == "" {
+		return nil
+	}
+	var list []string
+	if err := json.Unmarshal([]byte(text), &list); err != nil && r.err == nil {
+		r.err = err
+	}
+	return list
+}
+
+func listJSON(list []string) string {
+	if len(list) == 0 {
+		return "[]"
+	}
+	b, _ := json.Marshal(list) // a list of strings always can be
+	return string(b)
+}
+
+// orNull stores the empty string as NULL.
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}

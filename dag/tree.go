@@ -1,0 +1,256 @@
+package dag
+
+import (
+	"fmt"
+	"strings"
+)
+
+// subtree begins a statement with the rows at and below :n.
+const subtree = `
+WITH RECURSIVE sub (n) AS (
+    SELECT :n
+    UNION ALL
+    SELECT c.n FROM sub JOIN tasks c ON c.parent = sub.n
+) `
+
+// Delete removes a task without children. Its dependencies go with it, and what
+// waited for it no longer does; what it cost stays in the attempts.
+func (g *Graph) Delete(id string) error {
+	t, err := g.byHand(id)
+	if err != nil {
+		return err
+	}
+	if t.children > 0 {
+		return fmt.Errorf("%w: %s has %d subtasks", ErrRefused, t.id, t.children)
+	}
+	return g.deleteTree(t.n)
+}
+
+// DeleteTree removes a task with all that lies below it.
+func (g *Graph) DeleteTree(id string) error {
+	t, err := g.byHand(id)
+	if err != nil {
+		return err
+	}
+	return g.deleteTree(t.n)
+}
+
+const (
+	freeDependentsSQL = subtree + `
+UPDATE tasks SET open_deps = open_deps - d.c
+FROM (SELECT e.blocked, count(*) AS c
+      FROM sub JOIN tasks b ON b.n = sub.n JOIN dependencies e ON e.blocker = b.n
+      WHERE b.status <> 'done' GROUP BY e.blocked) d
+WHERE tasks.n = +d.blocked RETURNING tasks.n, children;`
+	deleteTreeSQL = subtree + `DELETE FROM tasks WHERE n IN (SELECT n FROM sub);`
+	dropChildSQL  = `UPDATE tasks SET children = children - 1, updated_at = :now WHERE n = :n;`
+)
+
+func (g *Graph) deleteTree(n int64) error {
+	t, err := g.node(n)
+	if err != nil {
+		return err
+	}
+	freed, err := g.groups(freeDependentsSQL, ":n", n)
+	if err != nil {
+		return err
+	}
+	if err := g.tx.Exec(deleteTreeSQL, ":n", n); err != nil {
+		return err
+	}
+	for _, blocked := range freed {
+		if err := g.flagDescendants(blocked); err != nil {
+			return err
+		}
+	}
+	if t.parent == 0 {
+		return nil
+	}
+	return g.dropChild(t.parent, t.status)
+}
+
+// dropChild brings a parent in line after a child with that status left it.
+func (g *Graph) dropChild(parent int64, status Status) error {
+	if err := g.tx.Exec(dropChildSQL, ":n", parent, ":now", g.millis()); err != nil {
+		return err
+	}
+	p, err := g.node(parent)
+	if err != nil || p.children == 0 {
+		return err
+	}
+	open, failed, err := g.childrenOf(parent)
+	if err != nil {
+		return err
+	}
+	if status == Failed && p.status == Failed && open && !failed {
+		return g.move(p, Pending, ByRollUp) // the reason for its failure is gone
+	}
+	return g.rollUp(parent, Done)
+}
+
+const (
+	reparentSQL = `UPDATE tasks SET parent = :parent, updated_at = :now WHERE n = :n;`
+	flagRootSQL = `
+UPDATE tasks SET held = coalesce((SELECT p.held OR p.open_deps > 0 OR p.status = 'blocked' FROM tasks p WHERE p.n = tasks.parent), 0),
+    doomed = coalesce((SELECT p.doomed OR p.status = 'failed' FROM tasks p WHERE p.n = tasks.parent), 0)
+WHERE n = :n;`
+)
+
+// Move puts a task, with all below it, under another parent, or at the top if
+// the ID is empty. It takes the new parent's feature; at the top it keeps its own.
+func (g *Graph) Move(id, parentID string) error {
+	t, err := g.byHand(id)
+	if err != nil {
+		return err
+	}
+	var p node
+	if parentID != "" {
+		if p, err = g.byHand(parentID); err != nil {
+			return err
+		}
+		if p.status == InProgress {
+			return fmt.Errorf("%w: %s is in progress and cannot take subtasks now", ErrRefused, p.id)
+		}
+	}
+	if p.n == t.parent {
+		return nil
+	}
+	var parent any
+	if p.n != 0 {
+		parent = p.n
+	}
+	if err := g.tx.Exec(reparentSQL, ":parent", parent, ":n", t.n, ":now", g.millis()); err != nil {
+		return err
+	}
+	if p.n != 0 {
+		if err := g.refuseCycleThrough(t.n, p.n); err != nil {
+			return err
+		}
+		if err := g.tx.Exec(setFeatureSQL, ":n", t.n, ":feature", numberOrNull(p.feature)); err != nil {
+			return err
+		}
+	}
+	if t.parent != 0 {
+		if err := g.dropChild(t.parent, t.status); err != nil {
+			return err
+		}
+	}
+	if p.n != 0 {
+		if err := g.addChild(p.n, t.status); err != nil {
+			return err
+		}
+	}
+	if err := g.tx.Exec(flagRootSQL, ":n", t.n); err != nil {
+		return err
+	}
+	return g.flagDescendants(t.n)
+}
+
+// refuseCycleThrough looks for a deadlock that uses the edge between a task and
+// the parent it just got.
+func (g *Graph) refuseCycleThrough(n, parent int64) error {
+	path, err := g.path(point{n, true}, point{parent, true})
+	if err != nil {
+		return err
+	}
+	if path != nil {
+		return g.cycle(append([]point{{parent, true}}, path...))
+	}
+	path, err = g.path(point{parent, false}, point{n, false})
+	if err != nil {
+		return err
+	}
+	if path != nil {
+		return g.cycle(append([]point{{n, false}}, path...))
+	}
+	return nil
+}
+
+const setFeatureSQL = subtree + `UPDATE tasks SET feature = :feature WHERE n IN (SELECT n FROM sub);`
+
+// SetFeature gives a task at the top, with all below it, to a feature, or to
+// none if the name is empty. Below the top the parent's feature holds.
+func (g *Graph) SetFeature(id, name string) error {
+	t, err := g.Task(id)
+	if err != nil {
+		return err
+	}
+	if strings.EqualFold(t.Feature, name) {
+		return nil
+	}
+	if t.Parent != "" {
+		return fmt.Errorf("%w: a subtask has its parent's feature, and %s has %s", ErrRefused, t.Parent, nameOrNone(t.Feature))
+	}
+	feature, err := g.featureNumber(name)
+	if err != nil {
+		return err
+	}
+	return g.tx.Exec(setFeatureSQL, ":n", t.N, ":feature", numberOrNull(feature))
+}
+
+const (
+	holdDependentsSQL = subtree + `
+UPDATE tasks SET open_deps = open_deps + d.c
+FROM (SELECT e.blocked, count(*) AS c
+      FROM sub JOIN tasks b ON b.n = sub.n JOIN dependencies e ON e.blocker = b.n
+      WHERE b.status = 'done' GROUP BY e.blocked) d
+WHERE tasks.n = +d.blocked RETURNING tasks.n, children;`
+	resetTreeSQL = subtree + `
+UPDATE tasks SET generation = generation + (status = 'in_progress'), status = 'pending', owner = NULL, lease_until = NULL,
+    retries = 0, attempts = 0, interruptions = 0, verification = NULL, not_before = 0, wait_reason = NULL,
+    started_at = NULL, finished_at = NULL, updated_at = :now
+WHERE n IN (SELECT n FROM sub);`
+	resetLogSQL = subtree + `
+INSERT INTO task_logs (task, kind, at, text) SELECT n, 'system', :now, 'reset by hand' FROM sub;`
+)
+
+// ResetTree resets a task and all that lies below it at once, and reopens its
+// ancestors. It returns how many tasks that were.
+func (g *Graph) ResetTree(id string) (int, error) {
+	t, err := g.byHand(id)
+	if err != nil {
+		return 0, err
+	}
+	held, err := g.groups(holdDependentsSQL, ":n", t.n)
+	if err != nil {
+		return 0, err
+	}
+	if err := g.tx.Exec(resetTreeSQL, ":n", t.n, ":now", g.millis()); err != nil {
+		return 0, err
+	}
+	count := g.tx.Changes()
+	if err := g.tx.Exec(resetLogSQL, ":n", t.n, ":now", g.millis()); err != nil {
+		return 0, err
+	}
+	if err := g.reopenAncestors(t.parent); err != nil {
+		return 0, err
+	}
+	if err := g.tx.Exec(reflagSQL, ":n", t.n); err != nil {
+		return 0, err
+	}
+	for _, n := range held {
+		if err := g.flagDescendants(n); err != nil {
+			return 0, err
+		}
+	}
+	return count, nil
+}
+
+// reflagSQL is flagSQL without pruning: after a whole subtree changed at once,
+// flags that agree at the top say nothing about those further down.
+const reflagSQL = `
+WITH RECURSIVE d (n, held, doomed) AS (
+    SELECT n, held, doomed FROM tasks WHERE n = :n
+    UNION ALL
+    SELECT c.n, d.held OR p.open_deps > 0 OR p.status = 'blocked', d.doomed OR p.status = 'failed'
+    FROM d JOIN tasks p ON p.n = d.n JOIN tasks c ON c.parent = p.n
+)
+UPDATE tasks SET held = d.held, doomed = d.doomed FROM d
+WHERE tasks.n = +d.n AND (tasks.held <> d.held OR tasks.doomed <> d.doomed);`
+
+func numberOrNull(n int64) any {
+	if n == 0 {
+		return nil
+	}
+	return n
+}

@@ -1,0 +1,85 @@
+package dag
+
+import (
+	"fmt"
+	"time"
+)
+
+// Reason is one thing that keeps a task from running.
+type Reason struct {
+	Kind  string    // status, children, blocker, ancestor, wait, claim
+	Task  string    // the other task, if there is one
+	Text  string    // a sentence
+	Until time.Time // zero unless it ends by itself
+}
+
+// Why lists everything that keeps a task from running; nothing means that it is ready.
+func (g *Graph) Why(t Task) ([]Reason, error) {
+	reasons := ownReasons(t, g.now)
+	if t.Status != Pending {
+		return reasons, nil
+	}
+	at := t
+	for {
+		more, err := g.blockerReasons(t, at)
+		if err != nil {
+			return nil, err
+		}
+		reasons = append(reasons, more...)
+		if at.Parent == "" {
+			return reasons, nil
+		}
+		if at, err = g.Task(at.Parent); err != nil {
+			return nil, err
+		}
+		if at.Status == Failed || at.Status == Blocked {
+			reasons = append(reasons, Reason{Kind: "ancestor", Task: at.ID, Text: fmt.Sprintf("its ancestor %s is %s: %s", at.ID, at.Status, at.Title)})
+		}
+	}
+}
+
+func ownReasons(t Task, now time.Time) []Reason {
+	switch {
+	case t.Status == InProgress:
+		return []Reason{{Kind: "claim", Text: fmt.Sprintf("it is running: claimed by %s", t.Owner), Until: t.LeaseUntil}}
+	case t.Status == Blocked:
+		return []Reason{{Kind: "status", Text: "a person blocked it"}}
+	case t.Status != Pending:
+		return []Reason{{Kind: "status", Text: fmt.Sprintf("it is %s", t.Status)}}
+	}
+	var reasons []Reason
+	if t.Children > 0 {
+		reasons = append(reasons, Reason{Kind: "children", Text: fmt.Sprintf("it is a group: its %d subtasks run, and it ends with them", t.Children)})
+	}
+	if t.NotBefore.After(now) {
+		text := "it waits for a time"
+		if t.WaitReason != "" {
+			text += ": " + t.WaitReason
+		}
+		reasons = append(reasons, Reason{Kind: "wait", Text: text, Until: t.NotBefore})
+	}
+	return reasons
+}
+
+// blockerReasons lists the unfinished blockers of at, which is t or an ancestor.
+func (g *Graph) blockerReasons(t, at Task) ([]Reason, error) {
+	if at.OpenDeps == 0 {
+		return nil, nil
+	}
+	blockers, err := g.Blockers(at)
+	if err != nil {
+		return nil, err
+	}
+	var reasons []Reason
+	for _, b := range blockers {
+		if b.Status == Done {
+			continue
+		}
+		who := "it"
+		if at.ID != t.ID {
+			who = "its ancestor " + at.ID
+		}
+		reasons = append(reasons, Reason{Kind: "blocker", Task: b.ID, Text: fmt.Sprintf("%s waits for %s (%s): %s", who, b.ID, b.Status, b.Title)})
+	}
+	return reasons, nil
+}

@@ -1,0 +1,107 @@
+package agents
+
+import (
+	"cmp"
+	"slices"
+)
+
+// builtin returns a fresh copy of every agent that ralph knows. It is a
+// function, so that no caller can change what another one sees.
+func builtin() []Preset {
+	return []Preset{
+		{
+			Name: "claude", Title: "Claude Code", Rank: 1,
+			Command: []string{"claude-agent-acp"}, Package: "@agentclientprotocol/claude-agent-acp",
+			Channel: ConfigOption, Key: "model", Tiers: claudeTiers(),
+			State: claudeState(), Pass: claudePass(), Set: claudeSet(), Login: claudeLogin,
+		},
+		{
+			Name: "claude-code", Title: "Claude Code (older adapter)", Rank: 8,
+			Command: []string{"claude-code-acp"}, Package: "@zed-industries/claude-code-acp",
+			Channel: SetModel, Tiers: claudeTiers(), TerminalShell: true,
+			State: claudeState(), Pass: claudePass(), Set: claudeSet(), Login: claudeLogin,
+		},
+		{
+			Name: "codex", Title: "Codex", Rank: 2,
+			Command: []string{"codex-acp"}, Package: "@zed-industries/codex-acp",
+			Channel: ConfigOption, Key: "model", Tiers: codexTiers(),
+			State: codexState(), Pass: codexPass(), Login: codexLogin,
+			Auth: []Auth{{"CODEX_API_KEY", "codex-api-key"}, {"OPENAI_API_KEY", "openai-api-key"}},
+		},
+		{
+			Name: "codex-acp", Title: "Codex (newer adapter)", Rank: 9,
+			Command: []string{"codex-acp"}, Package: "@agentclientprotocol/codex-acp",
+			Channel: ConfigOption, Key: "model", Tiers: codexTiers(),
+			State: codexState(), Pass: codexPass(), Login: codexLogin,
+			Auth: []Auth{{"CODEX_API_KEY", "api-key"}, {"OPENAI_API_KEY", "api-key"}},
+		},
+		{
+			Name: "copilot", Title: "GitHub Copilot", Rank: 5,
+			Command: []string{"copilot", "--acp"}, Package: "@github/copilot",
+			Channel: SetModel,
+			Tiers: map[string][]string{
+				"opus":   {"claude-opus-#", "claude-opus-4.5"},
+				"sonnet": {"claude-sonnet-#", "claude-sonnet-4.5"},
+				"haiku":  {"claude-haiku-#", "claude-haiku-4.5", "gpt-#-mini"},
+			},
+			State: append(npmState(), Folder{Env: "COPILOT_HOME", Default: "~/.copilot"}, Folder{Env: "XDG_CACHE_HOME", Default: "~/.cache", Sub: "copilot"}),
+			Pass:  []string{"COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN", "GH_HOST", "DBUS_SESSION_BUS_ADDRESS"},
+			Login: "run copilot and type /login, or set COPILOT_GITHUB_TOKEN",
+		},
+		{
+			Name: "gemini", Title: "Gemini", Rank: 4,
+			Command: []string{"gemini", "--acp"}, Package: "@google/gemini-cli",
+			Channel: SetModel,
+			Tiers: map[string][]string{
+				"opus":   {"gemini-#-pro", "gemini-#-pro-preview", "gemini-2.5-pro"},
+				"sonnet": {"gemini-#-flash", "gemini-#-flash-preview", "gemini-2.5-flash"},
+				"haiku":  {"gemini-#-flash-lite", "gemini-#-flash-lite-preview", "gemini-2.5-flash-lite"},
+			},
+			State:   append(npmState(), Folder{Default: "~/.gemini"}),
+			Pass:    []string{"GEMINI_*", "GOOGLE_*", "CLOUDSDK_CONFIG", "DBUS_SESSION_BUS_ADDRESS"},
+			Login:   "run gemini and choose how to log in, or set GEMINI_API_KEY",
+			Auth:    []Auth{{"GEMINI_API_KEY", "gemini-api-key"}, {"GOOGLE_GENAI_USE_VERTEXAI", "vertex-ai"}},
+			Missing: EmptyText,
+		},
+		{
+			Name: "kilo", Title: "Kilo Code", Rank: 7,
+			Command: []string{"kilo", "acp"}, Package: "@kilocode/cli",
+			Channel: ConfigOption, Key: "model", Tiers: providerTiers(),
+			State: append(npmState(), xdgState("kilo")...),
+			Pass:  append(providers(), "KILO_*"),
+			Login: "run kilo auth login, or set the key of a provider",
+		},
+		{
+			Name: "opencode", Title: "OpenCode", Rank: 3,
+			Command: []string{"opencode", "acp"}, Package: "opencode-ai",
+			Channel: ConfigOption, Key: "model", Tiers: providerTiers(),
+			State: append(npmState(), xdgState("opencode")...),
+			Pass:  append(providers(), "OPENCODE_*"),
+			Login: "run opencode auth login, or set the key of a provider",
+		},
+		{
+			Name: "qwen", Title: "Qwen Code", Rank: 6,
+			Command: []string{"qwen", "--acp"}, Package: "@qwen-code/qwen-code",
+			// It offers the one model it is configured with, so every tier is
+			// whatever that is.
+			Channel: ConfigOption, Key: "model",
+			State: append(npmState(), Folder{Default: "~/.qwen"}),
+			Pass:  []string{"QWEN_*", "DASHSCOPE_*", "BAILIAN_*", "OPENAI_*"},
+			Auth:  []Auth{{"OPENAI_API_KEY", "openai"}},
+			Login: "run qwen and type /auth, or set OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL",
+		},
+		{
+			Name: "shell", Title: "the built-in agent that runs the sh block of a task",
+			Self: []string{"shell-agent"}, Channel: NoModel,
+			Login: "it needs no login",
+		},
+	}
+}
+
+// byRank returns the agents that are programs of their own, the one to prefer
+// first.
+func byRank() []Preset {
+	ranked := slices.DeleteFunc(builtin(), func(p Preset) bool { return p.Rank == 0 })
+	slices.SortFunc(ranked, func(a, b Preset) int { return cmp.Compare(a.Rank, b.Rank) })
+	return ranked
+}

@@ -1,0 +1,100 @@
+package agents_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/internal/agents"
+)
+
+func preset(t *testing.T, name string) agents.Preset {
+	t.Helper()
+	p, ok := agents.Lookup(name)
+	if !ok {
+		t.Fatalf("no agent %s", name)
+	}
+	return p
+}
+
+func TestDefineMergesADefinitionWithWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		in   agents.Definition
+		base string // the preset it must equal after edit
+		edit func(*agents.Preset)
+	}{
+		"a built-in name alone is the built-in agent": {
+			agents.Definition{Name: "gemini"}, "gemini",
+			func(*agents.Preset) {},
+		},
+		"a built-in name with another command keeps the rest": {
+			agents.Definition{Name: "claude", Command: []string{"/opt/wrapper", "-x"}}, "claude",
+			func(p *agents.Preset) { p.Command, p.Package = []string{"/opt/wrapper", "-x"}, "" },
+		},
+		"variables come after those of the preset, by name": {
+			agents.Definition{Name: "claude", Env: map[string]string{"B": "2", "A": "1"}}, "claude",
+			func(p *agents.Preset) {
+				p.Set = append(p.Set, agents.Variable{Name: "A", Value: "1"}, agents.Variable{Name: "B", Value: "2"})
+			},
+		},
+		"a model replaces the names of its tier only": {
+			agents.Definition{Name: "codex", Models: map[string]string{"Opus": "gpt-9"}}, "codex",
+			func(p *agents.Preset) { p.Tiers["opus"] = []string{"gpt-9"} },
+		},
+		"a new name with a known program is that agent": {
+			agents.Definition{Name: "mine", Command: []string{"/opt/bin/qwen", "--acp", "--x"}}, "qwen",
+			func(p *agents.Preset) {
+				p.Name, p.Command, p.Package = "mine", []string{"/opt/bin/qwen", "--acp", "--x"}, ""
+			},
+		},
+		"a known program of Windows is that agent": {
+			agents.Definition{Name: "mine", Command: []string{`C:\npm\opencode.CMD`, "acp"}}, "opencode",
+			func(p *agents.Preset) {
+				p.Name, p.Command, p.Package = "mine", []string{`C:\npm\opencode.CMD`, "acp"}, ""
+			},
+		},
+		"a pinned package is that agent": {
+			agents.Definition{Name: "mine", Command: []string{"npx", "-y", "@agentclientprotocol/codex-acp@2.6.0"}}, "codex-acp",
+			func(p *agents.Preset) {
+				p.Name, p.Command, p.Package = "mine", []string{"npx", "-y", "@agentclientprotocol/codex-acp@2.6.0"}, ""
+			},
+		},
+		"a command without a name is named after its agent": {
+			agents.Definition{Command: []string{"gemini", "--acp"}}, "gemini",
+			func(p *agents.Preset) { p.Package = "" },
+		},
+		"the built-in agent may be given variables": {
+			agents.Definition{Name: "shell", Env: map[string]string{"A": "1"}}, "shell",
+			func(p *agents.Preset) { p.Set = []agents.Variable{{Name: "A", Value: "1"}} },
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := preset(t, tt.base)
+			tt.edit(&want)
+			got, ok := agents.Define(tt.in)
+			if diff := cmp.Diff(want, got); diff != "" || !ok {
+				t.Errorf("ok = %v, preset differs (-want +got):\n%s", ok, diff)
+			}
+		})
+	}
+}
+
+func TestDefineOfAnUnknownCommandKnowsOnlyTheCommand(t *testing.T) {
+	t.Parallel()
+	got, ok := agents.Define(agents.Definition{
+		Command: []string{"/opt/my-agent", "--acp"},
+		Models:  map[string]string{"opus": "big", "sonnet": "mid", "haiku": "small"},
+	})
+	if !ok || got.Name != "my-agent" || got.Channel != agents.Any || len(got.Pass) == 0 {
+		t.Errorf("got %+v, %v, want my-agent, any channel and the providers' variables", got, ok)
+	}
+	if model := agents.Model(got, "sonnet"); model != "mid" {
+		t.Errorf("got %q, want mid", model)
+	}
+	if _, ok := agents.Define(agents.Definition{Name: "nobody"}); ok {
+		t.Error("got an agent out of a name that nobody has, without a command")
+	}
+}

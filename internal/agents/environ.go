@@ -1,0 +1,99 @@
+package agents
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Environ returns the environment of an agent: of the given one the common
+// variables and those that the preset passes, then those that it sets. Whatever
+// is not on a list stays behind, other agents' keys included. For the zero
+// Preset it is what a terminal or a gate may see: no credential at all.
+func Environ(p Preset, environ []string, root bool) []string {
+	var out []string
+	for _, entry := range environ {
+		name, _, ok := strings.Cut(entry, "=")
+		if ok && name != "" && (listed(common(), name) || listed(p.Pass, name)) {
+			out = append(out, entry)
+		}
+	}
+	for _, v := range p.Set {
+		if v.OnlyRoot && !root {
+			continue
+		}
+		out = slices.DeleteFunc(out, func(entry string) bool {
+			name, _, _ := strings.Cut(entry, "=")
+			return name == v.Name
+		})
+		out = append(out, v.Name+"="+v.Value)
+	}
+	return out
+}
+
+// AuthMethod returns the method of authenticate that the agent's environment
+// allows without a person, and "" when there is none.
+func AuthMethod(p Preset, getenv func(string) string) string {
+	for _, a := range p.Auth {
+		if getenv(a.Variable) != "" {
+			return a.Method
+		}
+	}
+	return ""
+}
+
+// StateFolders returns the agent's state folders as absolute paths, given the
+// user's home and the agent's environment. Folders that cannot be made absolute
+// are left out: a sandbox must not open a relative path.
+func StateFolders(p Preset, home string, getenv func(string) string) []string {
+	var out []string
+	for _, f := range p.State {
+		dir := f.Default
+		if f.Env != "" {
+			if v := getenv(f.Env); v != "" {
+				dir = v
+			}
+		}
+		if rest, ok := strings.CutPrefix(dir, "~/"); ok && home != "" {
+			dir = filepath.Join(home, rest)
+		}
+		if dir = filepath.Join(dir, f.Sub); filepath.IsAbs(dir) {
+			out = append(out, dir)
+		}
+	}
+	return out
+}
+
+// listed reports whether a list holds a variable's name. Case is ignored:
+// Windows does, and proxies are spelled both ways.
+func listed(list []string, name string) bool {
+	return slices.ContainsFunc(list, func(entry string) bool {
+		if prefix, ok := strings.CutSuffix(entry, "*"); ok {
+			return len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix)
+		}
+		return strings.EqualFold(name, entry)
+	})
+}
+
+func sorted(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
+
+// common lists what every process may see: where things are, how to reach the
+// network, which language to speak. A variable that often holds a secret has no
+// place here, nor has a prefix under which one may hide.
+func common() []string {
+	return []string{
+		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TERM", "COLORTERM", "NO_COLOR", "CI",
+		"LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR", "TMP", "TEMP", "XDG_*",
+		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+		"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
+		"GIT_AUTHOR_*", "GIT_COMMITTER_*", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM",
+		"GOPATH", "GOROOT", "GOBIN", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY", "GOSUMDB", "GOPRIVATE", "GONOSUMDB", "GOTOOLCHAIN", "GOMAXPROCS",
+		"CARGO_HOME", "CARGO_TARGET_DIR", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "JAVA_HOME", "GRADLE_USER_HOME", "MAVEN_OPTS",
+		"NVM_DIR", "VOLTA_HOME", "PNPM_HOME", "BUN_INSTALL", "DENO_DIR", "NODE_PATH", "NODE_OPTIONS", "NPM_CONFIG_CACHE", "NPM_CONFIG_PREFIX",
+		"VIRTUAL_ENV", "PYENV_ROOT", "PYTHONPATH", "CONDA_PREFIX", "UV_CACHE_DIR", "RBENV_ROOT", "GEM_HOME", "GEM_PATH",
+		"DOTNET_ROOT", "ANDROID_HOME", "SDKMAN_DIR", "ASDF_DIR", "ASDF_DATA_DIR", "MISE_DATA_DIR", "NIX_PATH", "NIX_PROFILES", "DOCKER_HOST",
+		"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "OS", "USERNAME", "USERPROFILE", "HOMEDRIVE", "HOMEPATH",
+		"APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432", "COMMONPROGRAMFILES", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE",
+	}
+}

@@ -1,0 +1,186 @@
+package agents_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/internal/agents"
+)
+
+// path is a PATH that holds these programs in /bin.
+func path(programs ...string) agents.LookPath {
+	return func(name string) (string, error) {
+		if slices.Contains(programs, name) {
+			return "/bin/" + name, nil
+		}
+		return "", fmt.Errorf("%s: not found", name)
+	}
+}
+
+func names(presets []agents.Preset) []string {
+	var out []string
+	for _, p := range presets {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
+func TestAllNamesTheNineAgentsAndTheBuiltInOne(t *testing.T) {
+	t.Parallel()
+	want := []string{"claude", "claude-code", "codex", "codex-acp", "copilot", "gemini", "kilo", "opencode", "qwen", "shell"}
+	if diff := cmp.Diff(want, names(agents.All())); diff != "" {
+		t.Errorf("agents differ (-want +got):\n%s", diff)
+	}
+}
+
+// TestEachAgentIsStartedAndToldItsModelAsMeasured is the table of what was
+// measured with the real agents.
+func TestEachAgentIsStartedAndToldItsModelAsMeasured(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		command []string
+		pkg     string
+		channel agents.Channel
+		key     string
+		missing agents.MissingFile
+	}{
+		"claude":      {[]string{"claude-agent-acp"}, "@agentclientprotocol/claude-agent-acp", agents.ConfigOption, "model", agents.NotFound},
+		"claude-code": {[]string{"claude-code-acp"}, "@zed-industries/claude-code-acp", agents.SetModel, "", agents.NotFound},
+		"codex":       {[]string{"codex-acp"}, "@zed-industries/codex-acp", agents.ConfigOption, "model", agents.NotFound},
+		"codex-acp":   {[]string{"codex-acp"}, "@agentclientprotocol/codex-acp", agents.ConfigOption, "model", agents.NotFound},
+		"copilot":     {[]string{"copilot", "--acp"}, "@github/copilot", agents.SetModel, "", agents.NotFound},
+		"gemini":      {[]string{"gemini", "--acp"}, "@google/gemini-cli", agents.SetModel, "", agents.EmptyText},
+		"kilo":        {[]string{"kilo", "acp"}, "@kilocode/cli", agents.ConfigOption, "model", agents.NotFound},
+		"opencode":    {[]string{"opencode", "acp"}, "opencode-ai", agents.ConfigOption, "model", agents.NotFound},
+		"qwen":        {[]string{"qwen", "--acp"}, "@qwen-code/qwen-code", agents.ConfigOption, "model", agents.NotFound},
+		"shell":       {nil, "", agents.NoModel, "", agents.NotFound},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, ok := agents.Lookup(name)
+			if !ok {
+				t.Fatal("not found")
+			}
+			got := []any{p.Command, p.Package, p.Channel, p.Key, p.Missing}
+			if diff := cmp.Diff([]any{tt.command, tt.pkg, tt.channel, tt.key, tt.missing}, got); diff != "" {
+				t.Errorf("preset differs (-want +got):\n%s", diff)
+			}
+			if p.Title == "" || p.Login == "" {
+				t.Errorf("got title %q and login hint %q, want both", p.Title, p.Login)
+			}
+			if p.TerminalShell != (name == "claude-code") {
+				t.Errorf("got TerminalShell = %v", p.TerminalShell)
+			}
+			if len(p.Self) == 0 && (len(p.State) == 0 || len(p.Pass) == 0 || p.Rank == 0) {
+				t.Errorf("got %+v, want state folders, variables and a rank", p)
+			}
+		})
+	}
+	if len(tests) != len(agents.All()) {
+		t.Errorf("got %d rows for %d agents", len(tests), len(agents.All()))
+	}
+	if p, ok := agents.Lookup("Claude"); ok {
+		t.Errorf("got %+v for a name that nobody has", p)
+	}
+}
+
+func TestPresetsShareNoMemory(t *testing.T) {
+	t.Parallel()
+	want := agents.All()
+	for _, p := range agents.All() {
+		for i := range p.Command {
+			p.Command[i] = "changed"
+		}
+		for tier := range p.Tiers {
+			p.Tiers[tier][0] = "changed"
+		}
+		for i := range p.Pass {
+			p.Pass[i] = "changed"
+		}
+		for i := range p.State {
+			p.State[i].Default = "changed"
+		}
+		for i := range p.Set {
+			p.Set[i].Value = "changed"
+		}
+		for i := range p.Auth {
+			p.Auth[i].Method = "changed"
+		}
+	}
+	if diff := cmp.Diff(want, agents.All()); diff != "" {
+		t.Errorf("a caller changed what others see:\n%s", diff)
+	}
+}
+
+func TestDetectPrefersByRankAmongTheInstalled(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		programs  []string
+		installed []string
+	}{
+		"nothing is installed":                        {[]string{"sh", "npx"}, nil},
+		"one is installed":                            {[]string{"qwen"}, []string{"qwen"}},
+		"the preferred one comes first":               {[]string{"qwen", "opencode", "claude-agent-acp"}, []string{"claude", "opencode", "qwen"}},
+		"a shared program is named once":              {[]string{"codex-acp"}, []string{"codex"}},
+		"the newer adapter comes before the older":    {[]string{"claude-code-acp", "claude-agent-acp"}, []string{"claude", "claude-code"}},
+		"an agent's own program is not its adapter":   {[]string{"claude", "codex"}, nil},
+		"the built-in agent is never chosen unasked":  {[]string{"shell", "shell-agent", "ralph"}, nil},
+		"agents that start with an argument are seen": {[]string{"kilo", "copilot", "gemini"}, []string{"gemini", "copilot", "kilo"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tt.installed, names(agents.Installed(path(tt.programs...)))); diff != "" {
+				t.Errorf("installed differ (-want +got):\n%s", diff)
+			}
+			first, ok := agents.Detect(path(tt.programs...))
+			if ok != (len(tt.installed) > 0) || ok && first.Name != tt.installed[0] {
+				t.Errorf("got %q, %v, want the first of %v", first.Name, ok, tt.installed)
+			}
+		})
+	}
+}
+
+func TestArgvStartsTheProgramOrNpxOrRalphItself(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		agent    string
+		programs []string
+		want     []string
+		message  string
+	}{
+		"the installed program":              {"gemini", []string{"gemini", "npx"}, []string{"/bin/gemini", "--acp"}, ""},
+		"npx when it is not installed":       {"gemini", []string{"npx"}, []string{"/bin/npx", "--yes", "--package=@google/gemini-cli", "--", "gemini", "--acp"}, ""},
+		"ralph itself for the built-in one":  {"shell", nil, []string{"/opt/ralph", "shell-agent"}, ""},
+		"an error that says how to mend it":  {"kilo", nil, nil, "agent kilo: kilo: not installed; install it with npm install -g @kilocode/cli"},
+		"a user's own program has no npx":    {"mine", []string{"npx"}, nil, "agent mine: my-agent: not installed"},
+		"a user's own program, as it stands": {"mine", []string{"my-agent"}, []string{"/bin/my-agent", "--acp"}, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, ok := agents.Lookup(tt.agent)
+			if !ok {
+				p, _ = agents.Define(agents.Definition{Name: tt.agent, Command: []string{"my-agent", "--acp"}})
+			}
+			got, err := agents.Argv(p, "/opt/ralph", path(tt.programs...))
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("argv differs (-want +got):\n%s", diff)
+			}
+			if tt.message == "" && err != nil {
+				t.Errorf("got %v, want no error", err)
+			}
+			if tt.message != "" && (!errors.Is(err, agents.ErrNotInstalled) || err.Error() != tt.message) {
+				t.Errorf("got %v, want %s", err, tt.message)
+			}
+		})
+	}
+	if _, err := agents.Argv(agents.Preset{Name: "x"}, "", path()); err == nil {
+		t.Error("got no error for an agent without a command")
+	}
+}

@@ -1,0 +1,97 @@
+package agents
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Model returns what the agent calls a tier when nobody knows what it offers,
+// and any other name as it is. It is empty for a tier that the agent has no
+// name for: the agent's own default is meant then.
+func Model(p Preset, name string) string {
+	model, _ := Resolve(p, name, nil)
+	return model
+}
+
+// Resolve returns what the agent calls a tier, given the models it offers: the
+// first of its names that is offered, and of several versions the newest. A
+// name that is no tier stays as it is. It reports false when the result is not
+// offered, and then the agent's default is the honest choice. With nothing
+// offered the preset is believed.
+func Resolve(p Preset, name string, offered []string) (string, bool) {
+	name = strings.TrimSpace(name)
+	tier := strings.ToLower(name)
+	if !IsTier(tier) {
+		return name, name != "" && (len(offered) == 0 || slices.Contains(offered, name))
+	}
+	unasked := ""
+	for _, candidate := range p.Tiers[tier] {
+		if model, ok := newest(candidate, offered); ok {
+			return model, true
+		}
+		if unasked == "" && !isPattern(candidate) {
+			unasked = candidate
+		}
+	}
+	return unasked, unasked != "" && len(offered) == 0
+}
+
+// IsTier reports whether name is one of the three words that stand for a class
+// of models and not for one.
+func IsTier(name string) bool {
+	switch name {
+	case "opus", "sonnet", "haiku":
+		return true
+	}
+	return false
+}
+
+func isPattern(candidate string) bool { return strings.ContainsAny(candidate, "#*") }
+
+// newest returns the offered model of the highest version that a candidate
+// describes; of equal ones the first, since agents list the usual one first.
+func newest(candidate string, offered []string) (string, bool) {
+	best, bestVersion, found := "", []int(nil), false
+	for _, model := range offered {
+		v, ok := version(candidate, model)
+		if ok && (!found || slices.Compare(v, bestVersion) > 0) {
+			best, bestVersion, found = model, v, true
+		}
+	}
+	return best, found
+}
+
+// version reports whether a model is what a candidate describes, and the
+// version in the place of its "#".
+func version(candidate, model string) ([]int, bool) {
+	if rest, ok := strings.CutPrefix(candidate, "*/"); ok {
+		slash := strings.LastIndexByte(model, '/')
+		if slash < 0 {
+			return nil, false
+		}
+		candidate, model = rest, model[slash+1:]
+	}
+	before, after, ok := strings.Cut(candidate, "#")
+	if !ok {
+		return nil, candidate == model
+	}
+	middle, hasBefore := strings.CutPrefix(model, before)
+	middle, hasAfter := strings.CutSuffix(middle, after)
+	if !hasBefore || !hasAfter || middle == "" {
+		return nil, false
+	}
+	var v []int
+	for part := range strings.FieldsFuncSeq(middle, func(r rune) bool { return r == '.' || r == '-' }) {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			return nil, false
+		}
+		// A date, as in claude-opus-4-20250514, says nothing about which of two
+		// versions is the newer.
+		if n < 1000 {
+			v = append(v, n)
+		}
+	}
+	return v, len(v) > 0
+}

@@ -1,0 +1,95 @@
+// Package agents knows the ACP agents that ralph can start, as data: the
+// command of each, how it is told its model, what it calls the tiers, which
+// folders and which variables are its own.
+//
+// It never starts a process, reads the environment or looks at the disk, and
+// nothing in it, nor in any code that uses it, branches on an agent's name:
+// what makes an agent different is a field of its Preset.
+package agents
+
+// Preset is one agent. A copy may be changed freely: no two share memory.
+type Preset struct {
+	// Name is what a user types, Title what a user reads.
+	Name, Title string
+	// Command is the argument vector of the installed program; its first word
+	// is looked up on PATH.
+	Command []string
+	// Package is the npm package that provides the program, for npx when it is
+	// not installed; empty when there is none.
+	Package string
+	// Self holds the arguments with which ralph starts itself as this agent.
+	// It is empty for every agent that is a program of its own.
+	Self []string
+	// Rank orders the agents for Detect; 0 means never chosen unasked.
+	Rank int
+	// Channel is how the agent is told its model, Key the ID of the
+	// configuration option or the name of the variable that Channel needs.
+	Channel Channel
+	Key     string
+	// Tiers maps a tier to the agent's own names, best first. So that a map
+	// outlives a model, "#" in a name stands for a version, the newest offered
+	// being meant, and "*/" before it for any provider.
+	Tiers map[string][]string
+	// State lists the folders that the agent must be able to write outside the
+	// project: its login, its settings, its sessions.
+	State []Folder
+	// Login says how a person logs in.
+	Login string
+	// Auth lists the methods of authenticate that need no person, for an agent
+	// that asks for one: the first whose variable is set is meant.
+	Auth []Auth
+	// Pass lists the variables that reach the agent besides the common ones:
+	// names, or prefixes that end in an asterisk.
+	Pass []string
+	// Set lists variables that are added, in order; the last of a name counts.
+	Set []Variable
+	// Missing is what the agent understands when it reads a file that does not
+	// exist.
+	Missing MissingFile
+	// TerminalShell says that the agent sends whole shell lines as terminal
+	// commands, where the protocol has a program and its arguments.
+	TerminalShell bool
+}
+
+// Channel is a way of telling an agent its model.
+type Channel string
+
+// The channels, spelled as package acp does.
+const (
+	// Any tries what the agent offers: a configuration option, session/set_model,
+	// then the environment. It is the zero value, for agents nobody described.
+	Any Channel = ""
+	// ConfigOption sets the session's configuration option Preset.Key.
+	ConfigOption Channel = "config"
+	// SetModel calls session/set_model.
+	SetModel Channel = "set_model"
+	// Environment sets the variable Preset.Key when the agent starts.
+	Environment Channel = "env"
+	// NoModel is for agents that cannot be told.
+	NoModel Channel = "none"
+)
+
+// MissingFile is an answer to fs/read_text_file for a file that is not there.
+type MissingFile string
+
+// The answers, spelled as package acp does.
+const (
+	// NotFound is the protocol's error -32002. It is the zero value.
+	NotFound MissingFile = ""
+	// EmptyText is an empty file, for agents that read before they create.
+	EmptyText MissingFile = "empty"
+)
+
+// Auth is a method of authenticate and the variable that it reads.
+type Auth struct{ Variable, Method string }
+
+// Variable is an environment variable that an agent is given.
+type Variable struct {
+	Name, Value string
+	// OnlyRoot limits it to a ralph that runs as root.
+	OnlyRoot bool
+}
+
+// Folder is where an agent keeps state: the value of the variable Env if that
+// is set, else Default, and in it Sub. Default may begin with "~/".
+type Folder struct{ Env, Default, Sub string }

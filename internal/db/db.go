@@ -1,0 +1,138 @@
+// Package db owns the SQLite file: how it is opened, migrated and shared, and
+// what a transaction is. It never knows what the tables mean; the packages that
+// own them bring their own statements.
+package db
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// Options tune one handle on the file. The zero value suits a short command.
+type Options struct {
+	// Conns is how many connections are opened; 0 means 1.
+	Conns int
+	// BusyTimeout is how long a write waits for another process; 0 means 10 s,
+	// which covers the longest single transaction measured.
+	BusyTimeout time.Duration
+	// MaxPages caps the size of the file; 0 means no cap. It is how a full disk
+	// is rehearsed without filling one.
+	MaxPages int
+}
+
+// DB is a handle on one file. It is safe for concurrent use.
+type DB struct {
+	pool *sqlitex.Pool
+	path string
+}
+
+// Open opens the file at path, creating and migrating it as needed, its folder
+// too. A file that is not ours, is damaged or is newer than this program is
+// refused with an *Error and left as it was.
+func Open(ctx context.Context, path string, opts Options) (*DB, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, classify(path, err)
+	}
+	if err := createPrivate(path); err != nil {
+		return nil, classify(path, err)
+	}
+	if err := prepareFile(ctx, path, opts); err != nil {
+		return nil, classify(path, err)
+	}
+	pool, err := sqlitex.NewPool(path, sqlitex.PoolOptions{
+		Flags:       openFlags,
+		PoolSize:    max(opts.Conns, 1),
+		PrepareConn: func(conn *sqlite.Conn) error { return configure(conn, opts) },
+	})
+	if err != nil {
+		return nil, classify(path, err)
+	}
+	return &DB{pool: pool, path: path}, nil
+}
+
+// openFlags leave out the URI flag, so that any file name is just a file name,
+// and the WAL flag, which would change a foreign file before we looked at it.
+const openFlags = sqlite.OpenReadWrite | sqlite.OpenCreate
+
+// createPrivate makes sure that a new file is readable by its user alone; SQLite
+// gives its own files (-wal, -shm) the same mode.
+func createPrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if os.IsExist(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func configure(conn *sqlite.Conn, opts Options) error {
+	timeout := opts.BusyTimeout
+	if timeout == 0 {
+		timeout = 10 * time.Second
+	}
+	conn.SetBusyTimeout(timeout)
+	pragmas := []string{"PRAGMA foreign_keys = on;", "PRAGMA synchronous = normal;"}
+	if opts.MaxPages > 0 {
+		pragmas = append(pragmas, fmt.Sprintf("PRAGMA max_page_count = %d;", opts.MaxPages))
+	}
+	for _, pragma := range pragmas {
+		if err := sqlitex.ExecuteTransient(conn, pragma, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close closes every connection. It must not be called while a transaction runs.
+func (d *DB) Close() error { return d.pool.Close() }
+
+// Path is where the file is.
+func (d *DB) Path() string { return d.path }
+
+// View runs fn on one consistent snapshot. Nothing fn writes is kept.
+func (d *DB) View(ctx context.Context, fn func(*Tx) error) error {
+	return d.with(ctx, func(conn *sqlite.Conn) error {
+		if err := sqlitex.Execute(conn, "BEGIN DEFERRED;", nil); err != nil {
+			return err
+		}
+		defer rollback(conn)
+		return fn(&Tx{conn: conn})
+	})
+}
+
+// Update runs fn in one transaction that is the only writer from its first
+// statement on. If fn returns an error nothing of it is kept.
+func (d *DB) Update(ctx context.Context, fn func(*Tx) error) error {
+	return d.with(ctx, func(conn *sqlite.Conn) (err error) {
+		end, err := sqlitex.ImmediateTransaction(conn)
+		if err != nil {
+			return err
+		}
+		defer end(&err)
+		return fn(&Tx{conn: conn})
+	})
+}
+
+func (d *DB) with(ctx context.Context, fn func(*sqlite.Conn) error) error {
+	conn, err := d.pool.Take(ctx)
+	if err != nil {
+		return classify(d.path, err)
+	}
+	defer d.pool.Put(conn)
+	return classify(d.path, fn(conn))
+}
+
+// rollback ends a transaction even when the context that interrupts the
+// connection is over already.
+func rollback(conn *sqlite.Conn) {
+	conn.SetInterrupt(nil)
+	_ = sqlitex.Execute(conn, "ROLLBACK;", nil)
+}

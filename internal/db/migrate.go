@@ -1,0 +1,91 @@
+package db
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitemigration"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// appID marks a file as ralph's ("RLPH"), so that no other program's database is
+// ever migrated by us.
+const appID = 0x524c5048
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// prepareFile looks at the file before anything is written to it, then brings
+// it up to date. Two processes may do so at once.
+func prepareFile(ctx context.Context, path string, opts Options) (err error) {
+	conn, err := sqlite.OpenConn(path, openFlags)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := conn.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	conn.SetInterrupt(ctx.Done())
+	if err := configure(conn, opts); err != nil {
+		return err
+	}
+	version, ours, err := inspect(conn)
+	if err != nil {
+		return err
+	}
+	migrations, err := readMigrations()
+	if err != nil {
+		return err
+	}
+	switch {
+	case !ours:
+		return &Error{Path: path, Kind: Foreign}
+	case version > len(migrations):
+		return &Error{Path: path, Kind: Newer, Detail: fmt.Sprintf("format %d, this program knows up to %d", version, len(migrations))}
+	case version == len(migrations):
+		return nil
+	}
+	if err := sqlitex.ExecuteTransient(conn, "PRAGMA journal_mode = wal;", nil); err != nil {
+		return err
+	}
+	return sqlitemigration.Migrate(ctx, conn, sqlitemigration.Schema{AppID: appID, Migrations: migrations})
+}
+
+// inspect says which version the file has and whether it is ours: an empty file is.
+func inspect(conn *sqlite.Conn) (version int, ours bool, err error) {
+	var id, objects int
+	for query, into := range map[string]*int{
+		"PRAGMA user_version;":                &version,
+		"PRAGMA application_id;":              &id,
+		"SELECT count(*) FROM sqlite_schema;": &objects,
+	} {
+		err := sqlitex.ExecuteTransient(conn, query, &sqlitex.ExecOptions{
+			ResultFunc: func(stmt *sqlite.Stmt) error { *into = stmt.ColumnInt(0); return nil },
+		})
+		if err != nil {
+			return 0, false, err
+		}
+	}
+	return version, id == appID || (id == 0 && objects == 0), nil
+}
+
+func readMigrations() ([]string, error) {
+	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	scripts := make([]string, len(names))
+	for i, name := range names {
+		b, err := migrationFiles.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		scripts[i] = string(b)
+	}
+	return scripts, nil
+}

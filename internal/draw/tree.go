@@ -1,0 +1,78 @@
+package draw
+
+import (
+	"io"
+	"strings"
+
+	"ralph/internal/term"
+)
+
+// Style says how a tree is written.
+type Style struct {
+	Width   int                             // of the terminal; 0 means unlimited
+	After   bool                            // say what each node waits for
+	ID      func(string) string             // paints an ID; nil leaves it plain
+	State   func(state, text string) string // paints text by the state it stands for
+	Subdued func(string) string             // paints what may be skipped
+}
+
+// Tree writes nodes as an indented tree, one line each.
+func Tree(w io.Writer, nodes []Node, s Style) error {
+	f := plant(nodes)
+	t := treeWriter{forest: f, style: s}
+	for _, n := range nodes {
+		t.stateWidth = max(t.stateWidth, len(n.State))
+	}
+	for _, root := range f.roots {
+		t.node(root, "", "")
+	}
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
+type treeWriter struct {
+	forest
+	style      Style
+	stateWidth int
+	b          strings.Builder
+}
+
+func (t *treeWriter) node(id, lead, below string) {
+	n := t.nodes[id]
+	pad := strings.Repeat(" ", t.stateWidth-len(n.State))
+	tail := ""
+	if t.style.After && len(n.After) > 0 {
+		tail = "  <- " + strings.Join(n.After, ", ")
+	}
+	title := n.Title
+	if t.style.Width > 0 {
+		used := term.Width(lead) + len(n.ID) + t.stateWidth + 4
+		room := t.style.Width - used
+		tail = term.Cut(tail, max(room-10, 0))
+		title = term.Cut(title, max(room-term.Width(tail), 10))
+	}
+	line := t.paint(lead, t.style.Subdued) + t.paint(n.ID, t.style.ID) + "  " + t.state(n.State) + pad + "  " + title + t.paint(tail, t.style.Subdued)
+	t.b.WriteString(strings.TrimRight(line, " ") + "\n")
+	children := t.children[id]
+	for i, c := range children {
+		if i == len(children)-1 {
+			t.node(c, below+"└─ ", below+"   ")
+		} else {
+			t.node(c, below+"├─ ", below+"│  ")
+		}
+	}
+}
+
+func (t *treeWriter) paint(s string, with func(string) string) string {
+	if with == nil {
+		return s
+	}
+	return with(s)
+}
+
+func (t *treeWriter) state(s string) string {
+	if t.style.State == nil {
+		return s
+	}
+	return t.style.State(s, s)
+}

@@ -1,0 +1,81 @@
+package proc
+
+import (
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// killPatience bounds how long a tree may resist SIGKILL, which only a
+	// process of another user or one stuck in the kernel can.
+	killPatience = 5 * time.Second
+	killPause    = time.Millisecond
+)
+
+// killAll ends every descendant of this process and returns the pids of those
+// that could not be. reap collects children and says when there are none.
+func killAll(reap func() (none bool)) []int {
+	return killUntilNone(func(t table) []stat { return t.below(os.Getpid()) }, reap)
+}
+
+// killUntilNone stops all that find selects until a look finds no new one, so
+// that none can fork behind our back, then kills them; again until reap says
+// that none is left.
+func killUntilNone(find func(table) []stat, reap func() (none bool)) []int {
+	var left []stat
+	for waited := time.Duration(0); !reap(); waited += killPause {
+		if waited > killPatience {
+			return pids(left)
+		}
+		left = freeze(find)
+		for _, st := range left {
+			send(st, unix.SIGKILL)
+		}
+		if reap() {
+			break
+		}
+		time.Sleep(killPause)
+	}
+	return nil
+}
+
+// freeze stops everything found, looking again until all of it was stopped
+// before the look. A fork bomb is caught after a few rounds; a process that
+// cannot be stopped ends the rounds.
+func freeze(find func(table) []stat) []stat {
+	const rounds = 50
+	sent := make(map[int]uint64)
+	var found []stat
+	for range rounds {
+		t, err := readTable()
+		if err != nil {
+			return found
+		}
+		found = find(t)
+		fresh := false
+		for _, st := range found {
+			if start, ok := sent[st.pid]; ok && start == st.start {
+				continue
+			}
+			fresh = true
+			sent[st.pid] = st.start
+			send(st, unix.SIGSTOP)
+		}
+		if !fresh {
+			break
+		}
+	}
+	return found
+}
+
+func pids(list []stat) []int {
+	out := make([]int, 0, len(list))
+	for _, st := range list {
+		out = append(out, st.pid)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,75 @@
+package proc
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Lookup finds the file that a command names: as it is if it has a path
+// separator (below dir if it is relative), otherwise along the PATH of env. The
+// error is ErrNotFound if there is no such executable file.
+func Lookup(name, dir string, env []string) (string, error) {
+	if name == "" {
+		return "", fmt.Errorf("empty command: %w", ErrNotFound)
+	}
+	if strings.ContainsRune(name, filepath.Separator) || strings.Contains(name, "/") {
+		path := name
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		if path, ok := executable(path); ok {
+			return filepath.Abs(path)
+		}
+		return "", fmt.Errorf("%s: %w", name, ErrNotFound)
+	}
+	for _, folder := range filepath.SplitList(variable(env, "PATH")) {
+		// An empty or relative entry would run whatever the project contains.
+		if !filepath.IsAbs(folder) {
+			continue
+		}
+		if path, ok := executable(filepath.Join(folder, name)); ok {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%s: %w in PATH", name, ErrNotFound)
+}
+
+func executable(path string) (string, bool) {
+	if runtime.GOOS == "windows" && filepath.Ext(path) == "" {
+		for _, ext := range []string{".exe", ".cmd", ".bat", ".com"} {
+			if info, err := os.Stat(path + ext); err == nil && info.Mode().IsRegular() {
+				return path + ext, true
+			}
+		}
+		return "", false
+	}
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return "", false
+	}
+	return path, runtime.GOOS == "windows" || info.Mode()&0o111 != 0
+}
+
+// variable is the value that a process given env would see: the last one wins.
+func variable(env []string, name string) string {
+	for i := len(env) - 1; i >= 0; i-- {
+		if value, ok := strings.CutPrefix(env[i], name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// withMarker is env with the marker in it, and no marker of an outer ralph.
+func withMarker(env []string, marker string) []string {
+	out := make([]string, 0, len(env)+1)
+	for _, entry := range env {
+		if !strings.HasPrefix(entry, MarkerEnv+"=") {
+			out = append(out, entry)
+		}
+	}
+	return append(out, MarkerEnv+"="+marker)
+}

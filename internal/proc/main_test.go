@@ -1,0 +1,195 @@
+//go:build linux
+
+package proc
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// roleEnv makes the test binary be one of the processes the tests start.
+const roleEnv = "PROC_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	RunHelper(testConfiner)
+	if role := os.Getenv(roleEnv); role != "" {
+		play(role, os.Args[1:])
+		os.Exit(0)
+	}
+	// The race detector holds every exiting process for a second otherwise.
+	os.Setenv("GORACE", "atexit_sleep_ms=0")
+	os.Exit(m.Run())
+}
+
+func testConfiner(data []byte, cmd *Command) error {
+	if string(data) == "refuse" {
+		return fmt.Errorf("no confinement today")
+	}
+	cmd.Env = append(cmd.Env, "CONFINED="+string(data))
+	return nil
+}
+
+// play is the test binary being an agent, something an agent left behind, or a
+// ralph. Every process tells its pid on stdout and then holds stdout open, so a
+// reader sees the end of the stream only when all of them are gone.
+func play(role string, args []string) {
+	switch role {
+	case "tree": // an agent with a child, a child in another session, a daemon
+		again("sleep", nil, "child")
+		again("sleep", &syscall.SysProcAttr{Setsid: true}, "session")
+		again("daemon", &syscall.SysProcAttr{Setsid: true}, "daemon")
+		tell("agent")
+		hang()
+	case "daemon": // the middle of a double fork
+		again("sleep", &syscall.SysProcAttr{Setsid: true}, args[0])
+	case "sleep":
+		tell(args[0])
+		hang()
+	case "clean": // leaves its session, its parent and its environment
+		cmd := exec.Command("/proc/self/exe", "clean")
+		cmd.Env = []string{roleEnv + "=sleep"}
+		cmd.Stdout = os.Stdout
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		must(cmd.Start())
+		tell("agent")
+		hang()
+	case "bomb":
+		for range 140 {
+			again("sleep", &syscall.SysProcAttr{Setsid: true}, "bomb")
+		}
+		tell("agent")
+		hang()
+	case "stubborn":
+		signal.Ignore(syscall.SIGTERM)
+		tell("agent")
+		hang()
+	case "kill-helper":
+		again("sleep", &syscall.SysProcAttr{Setsid: true}, "session")
+		tell("agent")
+		io.Copy(io.Discard, os.Stdin) // until the test has seen both
+		syscall.Kill(os.Getppid(), syscall.SIGKILL)
+		hang()
+	case "stop-helper":
+		tell("agent")
+		syscall.Kill(os.Getppid(), syscall.SIGSTOP)
+		tell("stopped")
+		hang()
+	case "leave": // exits when told to, leaving a daemon
+		again("sleep", &syscall.SysProcAttr{Setsid: true}, "left")
+		io.Copy(io.Discard, os.Stdin)
+		os.Exit(7)
+	case "ralph-sweeps": // carries the marker that it sweeps
+		_, err := Sweep("sweeper")
+		must(err)
+	case "ralph": // starts the role named in its argument and waits to be killed
+		p, err := Start(Spec{Argv: []string{"/proc/self/exe"}, Env: roleEnvironment(args[0]), Stdout: os.Stdout, Stdin: os.Stdin, Owner: "test"})
+		must(err)
+		tell("ralph")
+		p.Wait()
+	}
+}
+
+func again(role string, attr *syscall.SysProcAttr, args ...string) {
+	cmd := exec.Command("/proc/self/exe", args...)
+	cmd.Env = append(os.Environ(), roleEnv+"="+role)
+	cmd.Stdout = os.Stdout
+	cmd.SysProcAttr = attr
+	must(cmd.Start())
+}
+
+func tell(name string) { fmt.Printf("%s %d\n", name, os.Getpid()) }
+
+// hang waits for ever without the runtime calling it a deadlock.
+func hang() {
+	r, _, err := os.Pipe()
+	must(err)
+	io.Copy(io.Discard, r)
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func roleEnvironment(role string) []string {
+	return append(os.Environ(), roleEnv+"="+role)
+}
+
+// started is a role that runs, with the pids it and its children told.
+type started struct {
+	*Process
+	out  *bufio.Reader
+	in   *os.File // closing it tells the role to go on
+	told map[string]Identity
+}
+
+// start runs a role and waits until n processes have told their pid.
+func start(t *testing.T, role string, n int, change func(*Spec)) *started {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	inRead, inWrite, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := Spec{Argv: []string{"/proc/self/exe"}, Env: roleEnvironment(role), Stdin: inRead, Stdout: w, Stderr: os.Stderr, Owner: t.Name()}
+	if change != nil {
+		change(&spec)
+	}
+	p, err := Start(spec)
+	w.Close()
+	inRead.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Kill(); r.Close(); inWrite.Close() })
+	s := &started{Process: p, out: bufio.NewReader(r), in: inWrite}
+	s.told = readTold(t, s.out, n)
+	return s
+}
+
+func readTold(t *testing.T, out *bufio.Reader, n int) map[string]Identity {
+	t.Helper()
+	told := make(map[string]Identity)
+	for i := range n {
+		line, err := out.ReadString('\n')
+		if err != nil {
+			t.Fatalf("after %d of %d pids: %v", i, n, err)
+		}
+		name, pid, _ := strings.Cut(strings.TrimSpace(line), " ")
+		number, err := strconv.Atoi(pid)
+		if err != nil {
+			t.Fatalf("unexpected output %q", line)
+		}
+		if _, ok := told[name]; ok {
+			name += strconv.Itoa(i)
+		}
+		id, err := Of(number)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told[name] = id
+	}
+	return told
+}
+
+// wantGone fails for every process that is still there.
+func (s *started) wantGone(t *testing.T) {
+	t.Helper()
+	for name, id := range s.told {
+		if got := Liveness(id); got != Dead {
+			t.Errorf("%s (pid %d) is %v, want dead", name, id.Pid, got)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package proc
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"mvdan.cc/sh/v3/syntax"
+	"pgregory.net/rapid"
+)
+
+func TestSplit(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		in   string
+		want []string
+	}{
+		"words":                      {"opencode  acp", []string{"opencode", "acp"}},
+		"single quotes":              {`a 'b c' 'd$e' '$(f)'`, []string{"a", "b c", "d$e", "$(f)"}},
+		"double quotes":              {`a "b c" "d\"e" "f\\g" "h\$i" "j\k"`, []string{"a", "b c", `d"e`, `f\g`, "h$i", `j\k`}},
+		"backslashes":                {`a b\ c d\\e \$HOME`, []string{"a", "b c", `d\e`, "$HOME"}},
+		"glued parts":                {`--x='a b'"c"d`, []string{"--x=a bcd"}},
+		"empty words":                {`a "" ''`, []string{"a", "", ""}},
+		"wildcards are literal":      {`a *.go b? [c] {d,e}`, []string{"a", "*.go", "b?", "[c]", "{d,e}"}},
+		"a lone dollar is literal":   {`a $ "b$"`, []string{"a", "$", "b$"}},
+		"quoted tilde":               {`'~/x' a~`, []string{"~/x", "a~"}},
+		"lines joined":               {"a \\\n b", []string{"a", "b"}},
+		"assignments are only words": {"env A=b cmd", []string{"env", "A=b", "cmd"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := Split(tc.in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestSplitRefusesWhatAShellWouldExpand(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"":              "empty",
+		"   ":           "empty",
+		"a $HOME":       "$HOME is not expanded",
+		`a "${X:-y}"`:   "${X:-y} is not expanded",
+		"a $(b)":        "$(b) is not expanded",
+		"a `b`":         "is not expanded",
+		"a $((1+2))":    "is not expanded",
+		"~/bin/agent":   "~ is not expanded",
+		"a; b":          "sh -c",
+		"a | b":         "sh -c",
+		"a && b":        "sh -c",
+		"a > b":         "sh -c",
+		"a 'unfinished": "quote",
+		`a "unfinished`: "quote",
+		"a (b)":         "sh -c",
+	} {
+		if got, err := Split(in); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %q, %v, want an error with %q", in, got, err, want)
+		}
+	}
+}
+
+// Quoting any words and splitting them again gives the same words.
+func TestSplitUndoesQuoting(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOfN(rapid.StringMatching(`[^\x00]*`), 1, 5).Draw(t, "words")
+		var quoted []string
+		for _, word := range words {
+			if q, err := syntax.Quote(word, syntax.LangPOSIX); err == nil {
+				quoted = append(quoted, q)
+			} else {
+				quoted = append(quoted, "'"+strings.ReplaceAll(word, "'", `'\''`)+"'")
+			}
+		}
+		got, err := Split(strings.Join(quoted, " "))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(words, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

@@ -1,0 +1,237 @@
+package proc
+
+import (
+	"bufio"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Process is a started process and everything below it. Its methods may be
+// called from several goroutines.
+type Process struct {
+	id     Identity
+	argv0  string
+	marker string
+	helper *exec.Cmd
+
+	mu      sync.Mutex
+	control *os.File // held open for as long as the tree may live
+
+	exited, done chan struct{}
+	exit         Exit  // valid after exited
+	err          error // valid after done
+}
+
+// Start starts a process below a helper of its own. It returns when the process
+// runs, or with what the system said when it could not be executed; ErrNotFound
+// when there is no such command.
+func Start(spec Spec) (*Process, error) {
+	if len(spec.Argv) == 0 {
+		return nil, errors.New("start process: no command")
+	}
+	path, err := Lookup(spec.Argv[0], spec.Dir, spec.Env)
+	if err != nil {
+		return nil, fmt.Errorf("start process: %w", err)
+	}
+	// Orphans of a helper that was killed come to us. It holds for the whole
+	// process and is idempotent.
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("start process: become a subreaper: %w", err)
+	}
+	p := &Process{
+		argv0:  spec.Argv[0],
+		marker: newMarker(spec.Owner),
+		exited: make(chan struct{}),
+		done:   make(chan struct{}),
+	}
+	status, err := p.startHelper(spec, path)
+	if err != nil {
+		return nil, fmt.Errorf("start process %s: %w", spec.Argv[0], err)
+	}
+	lines := bufio.NewReader(status)
+	pid, err := readStarted(lines)
+	if err != nil {
+		p.control.Close()
+		status.Close()
+		p.helper.Wait()
+		return nil, fmt.Errorf("start process %s: %w", spec.Argv[0], err)
+	}
+	if p.id, err = Of(pid); err != nil {
+		p.id = Identity{Pid: pid} // it ended already; nobody can be mistaken for it
+	}
+	go p.watch(status, lines)
+	return p, nil
+}
+
+func newMarker(owner string) string {
+	if owner == "" {
+		owner = "-"
+	}
+	var token [8]byte
+	rand.Read(token[:])
+	return owner + "/" + hex.EncodeToString(token[:])
+}
+
+func (p *Process) startHelper(spec Spec, path string) (status *os.File, err error) {
+	arg, err := json.Marshal(order{Path: path, Linger: spec.Linger, Confine: spec.Confine})
+	if err != nil {
+		return nil, err
+	}
+	controlRead, controlWrite, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer controlRead.Close()
+	statusRead, statusWrite, err := os.Pipe()
+	if err != nil {
+		controlWrite.Close()
+		return nil, err
+	}
+	defer statusWrite.Close()
+
+	// Not os.Executable: the file may have been replaced while we run.
+	p.helper = &exec.Cmd{
+		Path:        "/proc/self/exe",
+		Args:        append([]string{helperName, string(arg)}, spec.Argv...),
+		Env:         withMarker(spec.Env, p.marker),
+		Dir:         spec.Dir,
+		ExtraFiles:  []*os.File{controlRead, statusWrite},
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	if spec.Stdin != nil {
+		p.helper.Stdin = spec.Stdin
+	}
+	if spec.Stdout != nil {
+		p.helper.Stdout = spec.Stdout
+	}
+	if spec.Stderr != nil {
+		p.helper.Stderr = spec.Stderr
+	}
+	if err := p.helper.Start(); err != nil {
+		controlWrite.Close()
+		statusRead.Close()
+		return nil, err
+	}
+	p.control = controlWrite
+	return statusRead, nil
+}
+
+func readStarted(lines *bufio.Reader) (pid int, err error) {
+	line, err := lines.ReadString('\n')
+	if err != nil {
+		return 0, errors.New("the helper ended before it could start it; does main call proc.RunHelper first?")
+	}
+	word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+	if word == sayStarted {
+		return strconv.Atoi(rest)
+	}
+	number, text, _ := strings.Cut(rest, " ")
+	errno, _ := strconv.Atoi(number)
+	if err := syscall.Errno(errno); errors.Is(err, fs.ErrNotExist) {
+		// The file was there a moment ago, so its interpreter is not.
+		return 0, fmt.Errorf("%w: or the interpreter it names", ErrNotFound)
+	} else if errno != 0 && err.Error() == text {
+		return 0, err
+	}
+	return 0, errors.New(text)
+}
+
+// watch follows the helper to its end, and does its work if it was killed.
+func (p *Process) watch(status *os.File, lines *bufio.Reader) {
+	defer close(p.done)
+	clean := false
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			break
+		}
+		word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		switch word {
+		case sayExited:
+			code, signal, _ := strings.Cut(rest, " ")
+			number, _ := strconv.Atoi(code)
+			p.setExit(Exit{Code: number, Signal: signal})
+		case sayLeft:
+			p.err = &SurvivorsError{Argv0: p.argv0, Pids: parsePids(rest)}
+		case sayGone:
+			clean = true
+		}
+	}
+	status.Close()
+	p.helper.Wait()
+	p.release()
+	if !clean {
+		if left := killOrphans(p.helper.Process.Pid, p.marker); len(left) > 0 {
+			p.err = &SurvivorsError{Argv0: p.argv0, Pids: left}
+		}
+	}
+	p.setExit(Exit{Code: -1, Signal: "SIGKILL"})
+}
+
+func (p *Process) setExit(e Exit) {
+	select {
+	case <-p.exited:
+	default:
+		p.exit = e
+		close(p.exited)
+	}
+}
+
+func parsePids(list string) []int {
+	var out []int
+	for _, field := range strings.Fields(strings.Trim(list, "[]")) {
+		if pid, err := strconv.Atoi(field); err == nil {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// interrupt asks the helper to send SIGTERM to the process's group.
+func (p *Process) interrupt() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.control != nil {
+		p.control.Write([]byte{askTerminate})
+	}
+}
+
+// release closes the control pipe, which tells the helper to end.
+func (p *Process) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.control != nil {
+		p.control.Close()
+		p.control = nil
+	}
+}
+
+// Kill kills the whole tree at once and returns when nothing of it is left.
+func (p *Process) Kill() error {
+	p.release()
+	// The agent may have stopped its helper. It is our child and not yet waited
+	// for while done is open, so the signal cannot reach anybody else.
+	p.helper.Process.Signal(unix.SIGCONT)
+	timer := time.NewTimer(2 * killPatience)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+	case <-timer.C:
+		p.helper.Process.Kill()
+		<-p.done
+	}
+	return p.err
+}

@@ -1,0 +1,88 @@
+//go:build !linux
+
+package proc
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os/exec"
+	"syscall"
+)
+
+// Process is a started process and its group. What leaves the group is not
+// reached on this system; see Gaps.
+type Process struct {
+	id           Identity
+	marker       string
+	cmd          *exec.Cmd
+	linger       bool
+	exited, done chan struct{}
+	exit         Exit
+	err          error
+}
+
+// Start starts a process in a group of its own.
+func Start(spec Spec) (*Process, error) {
+	if len(spec.Argv) == 0 {
+		return nil, errors.New("start process: no command")
+	}
+	if len(spec.Confine) > 0 {
+		return nil, errors.New("start process: this system cannot confine processes")
+	}
+	path, err := Lookup(spec.Argv[0], spec.Dir, spec.Env)
+	if err != nil {
+		return nil, fmt.Errorf("start process: %w", err)
+	}
+	owner := spec.Owner
+	if owner == "" {
+		owner = "-"
+	}
+	var token [8]byte
+	rand.Read(token[:])
+	p := &Process{marker: owner + "/" + hex.EncodeToString(token[:]), linger: spec.Linger,
+		exited: make(chan struct{}), done: make(chan struct{})}
+	p.cmd = &exec.Cmd{Path: path, Args: spec.Argv, Dir: spec.Dir, Env: withMarker(spec.Env, p.marker), SysProcAttr: ownGroup()}
+	if spec.Stdin != nil {
+		p.cmd.Stdin = spec.Stdin
+	}
+	if spec.Stdout != nil {
+		p.cmd.Stdout = spec.Stdout
+	}
+	if spec.Stderr != nil {
+		p.cmd.Stderr = spec.Stderr
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start process %s: %w", spec.Argv[0], err)
+	}
+	p.id, _ = Of(p.cmd.Process.Pid)
+	go p.watch()
+	return p, nil
+}
+
+func (p *Process) watch() {
+	p.cmd.Wait()
+	p.exit = exitOf(p.cmd)
+	close(p.exited)
+	if !p.linger {
+		killGroup(p.cmd.Process)
+	}
+	close(p.done)
+}
+
+func exitOf(cmd *exec.Cmd) Exit {
+	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return Exit{Code: -1, Signal: ws.Signal().String()}
+	}
+	return Exit{Code: cmd.ProcessState.ExitCode()}
+}
+
+func (p *Process) interrupt() { terminateGroup(p.cmd.Process) }
+
+// Kill kills the group at once and returns when the process is gone.
+func (p *Process) Kill() error {
+	killGroup(p.cmd.Process)
+	<-p.done
+	return p.err
+}

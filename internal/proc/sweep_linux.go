@@ -1,0 +1,168 @@
+package proc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Sweep kills every process that carries the marker in its environment, either
+// exactly or as the owner before the slash, and everything below those, until
+// two looks in a row find none. It never kills this process or one above it.
+// Helpers are left to end by themselves first: they know of children that
+// cleared their environment. It returns how many it found; the error is a
+// *SurvivorsError if some would not die.
+//
+// Only the marker decides: the caller makes sure that its owner is dead.
+func Sweep(marker string) (killed int, err error) {
+	if marker == "" {
+		return 0, errors.New("sweep processes: empty marker")
+	}
+	seen := make(map[int]uint64)
+	mercy := 500 * time.Millisecond
+	quiet := 0
+	for waited := time.Duration(0); quiet < 2; waited += killPause {
+		find := func(t table) []stat { return t.marked(marker, waited >= mercy) }
+		found := freeze(find)
+		for _, st := range found {
+			seen[st.pid] = st.start
+			send(st, unix.SIGKILL)
+		}
+		if len(found) > 0 || helpersLeft(marker) {
+			quiet = 0
+		} else {
+			quiet++
+		}
+		if waited > mercy+killPatience {
+			return len(seen), fmt.Errorf("sweep processes: %w", &SurvivorsError{Argv0: marker, Pids: pids(found)})
+		}
+		reapAdopted(found)
+		time.Sleep(killPause)
+	}
+	return len(seen), nil
+}
+
+// marked is every process that carries the marker, with all below it, without
+// us and those above us. Helpers are included only when asked for.
+func (t table) marked(marker string, helpers bool) []stat {
+	spared := t.spared()
+	var roots []int
+	out := []stat{}
+	for pid, st := range t {
+		if spared[pid] || st.zombie() || !carries(pid, marker) {
+			continue
+		}
+		roots = append(roots, pid)
+		if helpers || !isHelper(pid) {
+			out = append(out, st)
+		}
+	}
+	for _, st := range t.below(roots...) {
+		if !spared[st.pid] && (helpers || !isHelper(st.pid)) {
+			out = append(out, st)
+		}
+	}
+	return out
+}
+
+// spared is this process and its ancestors.
+func (t table) spared() map[int]bool {
+	out := make(map[int]bool)
+	for pid := os.Getpid(); pid > 0 && !out[pid]; pid = t[pid].ppid {
+		out[pid] = true
+	}
+	return out
+}
+
+func helpersLeft(marker string) bool {
+	t, err := readTable()
+	if err != nil {
+		return false
+	}
+	left := false
+	for _, st := range t.marked(marker, true) {
+		if isHelper(st.pid) {
+			left = true
+			send(st, unix.SIGCONT) // the agent may have stopped it
+		}
+	}
+	return left
+}
+
+// carries reads the environment a process was started with. One that cannot be
+// read is not ours for certain, so it does not count.
+func carries(pid int, marker string) bool {
+	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return false
+	}
+	prefix := []byte(MarkerEnv + "=")
+	for entry := range bytes.SplitSeq(raw, []byte{0}) {
+		if value, ok := bytes.CutPrefix(entry, prefix); ok {
+			rest, ok := bytes.CutPrefix(value, []byte(marker))
+			return ok && (len(rest) == 0 || rest[0] == '/')
+		}
+	}
+	return false
+}
+
+func isHelper(pid int) bool {
+	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	return err == nil && bytes.HasPrefix(raw, []byte(helperName+"\x00"))
+}
+
+// killOrphans does the work of a helper that was killed: what was below it came
+// to us, the nearest subreaper, and is known by its session, its marker, or by
+// being below such a process. What left the session and also cleared its
+// environment is missed; only a pid namespace would hold it.
+func killOrphans(helperPid int, marker string) []int {
+	find := func(t table) []stat {
+		mine := t.below(os.Getpid())
+		roots := make(map[int]stat)
+		for _, st := range mine {
+			if st.session == helperPid || carries(st.pid, marker) {
+				roots[st.pid] = st
+			}
+		}
+		var list []int
+		out := make([]stat, 0, len(roots))
+		for pid, st := range roots {
+			list = append(list, pid)
+			out = append(out, st)
+		}
+		return append(out, t.below(list...)...)
+	}
+	quiet := 0
+	var last []stat
+	return killUntilNone(func(t table) []stat {
+		last = find(t)
+		return last
+	}, func() bool {
+		reapAdopted(last)
+		t, err := readTable()
+		if err != nil {
+			return true
+		}
+		if len(find(t)) > 0 {
+			quiet = 0
+			return false
+		}
+		quiet++
+		return quiet >= 2
+	})
+}
+
+// reapAdopted collects orphans that came to us and were killed. Nobody else
+// waits for these: they were never our own children.
+func reapAdopted(list []stat) {
+	for _, st := range list {
+		if now, err := readStat(st.pid); err == nil && now.start == st.start && now.ppid == os.Getpid() {
+			unix.Wait4(st.pid, nil, unix.WNOHANG, nil)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+//go:build linux
+
+package proc
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"runtime"
+	"testing"
+)
+
+// Processes left by a ralph whose helper is gone as well.
+func TestSweepKillsByMarker(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(roleEnvironment("tree"), MarkerEnv+"=dead-owner/1")
+	cmd.Stdout = w
+	other := exec.Command("/proc/self/exe", "other")
+	other.Env = append(roleEnvironment("sleep"), MarkerEnv+"=dead-owner-2/1")
+	other.Stdout = w
+	for _, c := range []*exec.Cmd{cmd, other} {
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		go c.Wait()
+		t.Cleanup(func() { c.Process.Kill() })
+	}
+	w.Close()
+	s := started{told: readTold(t, bufio.NewReader(r), 5)}
+	spared := s.told["other"]
+	delete(s.told, "other")
+
+	n, err := Sweep("dead-owner")
+	if err != nil || n < 4 {
+		t.Errorf("got %d, %v, want 4 killed, and perhaps the middle of the double fork", n, err)
+	}
+	s.wantGone(t)
+	if got := Liveness(spared); got != Alive {
+		t.Errorf("process of another owner is %v, want alive", got)
+	}
+	if n, err := Sweep("dead-owner"); n != 0 || err != nil {
+		t.Errorf("second sweep: got %d, %v, want nothing found", n, err)
+	}
+}
+
+func TestSweepSparesUsAndOurs(t *testing.T) {
+	t.Parallel()
+	s := start(t, "ralph-sweeps", 0, func(spec *Spec) { spec.Owner = "sweeper" })
+	if exit, err := s.Wait(); err != nil || !exit.Ok() {
+		t.Errorf("a process that sweeps its own marker: got %v, %v, want exit status 0", exit, err)
+	}
+}
+
+func TestLiveness(t *testing.T) {
+	t.Parallel()
+	self, err := Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := func(change func(*Identity)) Identity {
+		id := self
+		change(&id)
+		return id
+	}
+	for name, tc := range map[string]struct {
+		id   Identity
+		want State
+	}{
+		"ourselves":             {self, Alive},
+		"pid given to another":  {with(func(id *Identity) { id.Start-- }), Dead},
+		"no such pid":           {with(func(id *Identity) { id.Pid = 1 << 30 }), Dead},
+		"another boot":          {with(func(id *Identity) { id.BootID = "x" }), Unknown},
+		"another pid namespace": {with(func(id *Identity) { id.PIDNS = "pid:[1]" }), Unknown},
+		"nothing recorded":      {Identity{}, Unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Liveness(tc.id); got != tc.want {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+	zombie := exec.Command("true")
+	zombie.Env = os.Environ()
+	r, w, _ := os.Pipe()
+	zombie.Stdout = w
+	if err := zombie.Start(); err != nil {
+		t.Fatal(err)
+	}
+	id, err := Of(zombie.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	r.Read(make([]byte, 1)) // the end of its output: it exits and nobody waited
+	for Liveness(id) == Alive {
+		runtime.Gosched()
+	}
+	if got := Liveness(id); got != Dead {
+		t.Errorf("zombie: got %v, want dead", got)
+	}
+	zombie.Wait()
+}
+
+func TestParseStatWithAnyName(t *testing.T) {
+	t.Parallel()
+	raw := "7 (a) S 9 (b) S 3 3 5 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 12345 1 1 1\n"
+	got, err := parseStat([]byte(raw))
+	if want := (stat{pid: 7, ppid: 3, session: 5, start: 12345, state: 'S'}); err != nil || got != want {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+	for _, bad := range []string{"", "1", "1 (x)", "1 (x) S 1 2 3", "x (y) S a b c d e f g h i j k l m n o p q r s t u"} {
+		if _, err := parseStat([]byte(bad)); err == nil {
+			t.Errorf("%q: no error", bad)
+		}
+	}
+}

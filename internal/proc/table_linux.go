@@ -1,0 +1,135 @@
+package proc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// stat is what we need of one line of /proc/PID/stat.
+type stat struct {
+	pid, ppid, session int
+	start              uint64
+	state              byte
+}
+
+func (s stat) zombie() bool  { return s.state == 'Z' || s.state == 'X' }
+func (s stat) stopped() bool { return s.state == 'T' || s.state == 't' }
+
+func readStat(pid int) (stat, error) {
+	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return stat{}, err
+	}
+	return parseStat(raw)
+}
+
+// parseStat reads "pid (comm) state ppid pgrp session ... start ...". The name
+// may contain anything, parentheses too, so the fields count from the last one.
+func parseStat(raw []byte) (stat, error) {
+	open, end := bytes.IndexByte(raw, '('), bytes.LastIndexByte(raw, ')')
+	if open < 1 || end < open {
+		return stat{}, fmt.Errorf("unreadable process status %q", raw)
+	}
+	fields := bytes.Fields(raw[end+1:])
+	if len(fields) < 20 {
+		return stat{}, fmt.Errorf("short process status %q", raw)
+	}
+	pid, err1 := strconv.Atoi(string(bytes.TrimSpace(raw[:open])))
+	ppid, err2 := strconv.Atoi(string(fields[1]))
+	session, err3 := strconv.Atoi(string(fields[3]))
+	start, err4 := strconv.ParseUint(string(fields[19]), 10, 64)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		return stat{}, fmt.Errorf("unreadable process status: %w", err)
+	}
+	return stat{pid: pid, ppid: ppid, session: session, start: start, state: fields[0][0]}, nil
+}
+
+// table is one look at all processes, by pid.
+type table map[int]stat
+
+func readTable() (table, error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	t := make(table, len(names))
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			if st, err := readStat(pid); err == nil {
+				t[pid] = st
+			}
+		}
+	}
+	return t, nil
+}
+
+// below is every process under the given roots, without the roots themselves
+// and without zombies, which only wait for their parent.
+func (t table) below(roots ...int) []stat {
+	children := make(map[int][]stat, len(t))
+	for _, st := range t {
+		children[st.ppid] = append(children[st.ppid], st)
+	}
+	seen := make(map[int]bool, len(roots))
+	queue := append([]int(nil), roots...)
+	for _, root := range roots {
+		seen[root] = true
+	}
+	var out []stat
+	for len(queue) > 0 {
+		parent := queue[0]
+		queue = queue[1:]
+		for _, st := range children[parent] {
+			if seen[st.pid] {
+				continue
+			}
+			seen[st.pid] = true
+			queue = append(queue, st.pid)
+			if !st.zombie() {
+				out = append(out, st)
+			}
+		}
+	}
+	return out
+}
+
+// send sends sig to exactly the process that was looked at: a pid that was
+// given to somebody else in the meantime is left alone.
+func send(st stat, sig unix.Signal) error {
+	fd, err := unix.PidfdOpen(st.pid, 0)
+	switch {
+	case errors.Is(err, unix.ESRCH):
+		return nil
+	case err != nil:
+		return sendPlain(st, sig)
+	}
+	defer unix.Close(fd)
+	if now, err := readStat(st.pid); err != nil || now.start != st.start {
+		return nil
+	}
+	if err := unix.PidfdSendSignal(fd, sig, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
+		return err
+	}
+	return nil
+}
+
+// sendPlain is for kernels and sandboxes without pidfds.
+func sendPlain(st stat, sig unix.Signal) error {
+	if now, err := readStat(st.pid); err != nil || now.start != st.start {
+		return nil
+	}
+	if err := unix.Kill(st.pid, sig); err != nil && !errors.Is(err, unix.ESRCH) {
+		return err
+	}
+	return nil
+}

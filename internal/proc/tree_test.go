@@ -1,0 +1,216 @@
+//go:build linux
+
+package proc
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestKillLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		role string
+		n    int
+	}{
+		"agent, child, other session, daemon":   {"tree", 4},
+		"a daemon that cleared its environment": {"clean", 2},
+		"a fork bomb":                           {"bomb", 141},
+		"an agent that stopped its helper":      {"stop-helper", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, tc.role, tc.n, nil)
+			if err := s.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			s.wantGone(t)
+			if got, want := s.Exit(), (Exit{Code: -1, Signal: "SIGKILL"}); got != want {
+				t.Errorf("got %v, want %v", got, want)
+			}
+			if _, err := s.out.ReadByte(); err != io.EOF {
+				t.Errorf("output after the end: %v, want EOF", err)
+			}
+		})
+	}
+}
+
+func TestTreeEndsWithItsRoot(t *testing.T) {
+	t.Parallel()
+	s := start(t, "leave", 1, nil)
+	s.in.Close()
+	exit, err := s.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := exit, (Exit{Code: 7}); got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	s.wantGone(t)
+}
+
+func TestLingeringTreeEndsWhenKilled(t *testing.T) {
+	t.Parallel()
+	s := start(t, "leave", 1, func(spec *Spec) { spec.Linger = true })
+	s.in.Close()
+	<-s.Exited()
+	if got := Liveness(s.told["left"]); got != Alive {
+		t.Errorf("lingering child is %v, want alive", got)
+	}
+	if err := s.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	s.wantGone(t)
+	if got, want := s.Exit(), (Exit{Code: 7}); got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestTerminateIsPoliteFirst(t *testing.T) {
+	t.Parallel()
+	s := start(t, "tree", 4, nil)
+	if err := s.Terminate(time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	s.wantGone(t)
+	if got, want := s.Exit(), (Exit{Code: -1, Signal: "SIGTERM"}); got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestTerminateKillsTheStubborn(t *testing.T) {
+	t.Parallel()
+	s := start(t, "stubborn", 1, nil)
+	if err := s.Terminate(time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	s.wantGone(t)
+	if got, want := s.Exit().Signal, "SIGKILL"; got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// The agent kills its helper: the orphans come to us and are killed.
+func TestHelperKilledByAgent(t *testing.T) {
+	t.Parallel()
+	s := start(t, "kill-helper", 2, nil)
+	s.in.Close()
+	if _, err := s.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	s.wantGone(t)
+}
+
+// Ralph is killed with SIGKILL: the helper notices and ends everything.
+func TestKilledRalphTakesAllAlong(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		role string
+		n    int
+	}{
+		"agent, child, other session, daemon":   {"tree", 4},
+		"a daemon that cleared its environment": {"clean", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			ralph := exec.Command("/proc/self/exe", tc.role)
+			ralph.Env = roleEnvironment("ralph")
+			ralph.Stdout = w
+			if err := ralph.Start(); err != nil {
+				t.Fatal(err)
+			}
+			w.Close()
+			out := bufio.NewReader(r)
+			s := started{told: readTold(t, out, tc.n+1)}
+			ralph.Process.Signal(syscall.SIGKILL)
+			ralph.Wait()
+			if _, err := out.ReadByte(); err != io.EOF {
+				t.Fatalf("output after the end: %v, want EOF", err)
+			}
+			s.wantGone(t)
+		})
+	}
+}
+
+func TestStdioReachesTheProcessAsItIs(t *testing.T) {
+	t.Parallel()
+	inRead, inWrite, _ := os.Pipe()
+	outRead, outWrite, _ := os.Pipe()
+	p, err := Start(Spec{Argv: []string{"sh", "-c", "cat; pwd; exit 3"}, Dir: "/", Env: os.Environ(), Stdin: inRead, Stdout: outWrite})
+	inRead.Close()
+	outWrite.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(inWrite, "hello\n")
+	inWrite.Close()
+	got, err := io.ReadAll(outRead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("hello\n/\n", string(got)); diff != "" {
+		t.Error(diff)
+	}
+	if exit, err := p.Wait(); err != nil || exit.Code != 3 {
+		t.Errorf("got %v, %v, want exit status 3", exit, err)
+	}
+}
+
+func TestStartSaysWhy(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string, mode os.FileMode) string {
+		path := dir + "/" + name
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for name, tc := range map[string]struct {
+		spec Spec
+		want error
+	}{
+		"no such command":          {Spec{Argv: []string{"no-such-command-here"}, Env: os.Environ()}, ErrNotFound},
+		"no such file":             {Spec{Argv: []string{dir + "/nothing"}}, ErrNotFound},
+		"not executable":           {Spec{Argv: []string{write("plain", "x", 0o644)}}, ErrNotFound},
+		"no such interpreter":      {Spec{Argv: []string{write("script", "#!/no/such/interpreter\n", 0o755)}}, ErrNotFound},
+		"not a program":            {Spec{Argv: []string{write("binary", "\x7fELFnonsense", 0o755)}}, syscall.ENOEXEC},
+		"relative entries of PATH": {Spec{Argv: []string{"plain"}, Dir: dir, Env: []string{"PATH=.:"}}, ErrNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := Start(tc.spec); !errors.Is(err, tc.want) {
+				t.Errorf("got %v, want %v", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestConfinerRunsBeforeTheProcess(t *testing.T) {
+	t.Parallel()
+	r, w, _ := os.Pipe()
+	_, err := Start(Spec{Argv: []string{"sh", "-c", `echo "$CONFINED"`}, Env: os.Environ(), Stdout: w, Confine: []byte("tightly")})
+	w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := io.ReadAll(r); string(got) != "tightly\n" {
+		t.Errorf("got %q, want it confined", got)
+	}
+	if _, err := Start(Spec{Argv: []string{"true"}, Env: os.Environ(), Confine: []byte("refuse")}); err == nil {
+		t.Error("started although it could not be confined")
+	}
+}

@@ -1,0 +1,124 @@
+package project
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Config is everything that can be configured, after all layers are merged.
+type Config struct {
+	Agent   AgentConfig            `toml:"agent"`
+	Agents  map[string]CustomAgent `toml:"agents"`
+	Run     RunConfig              `toml:"run"`
+	Verify  VerifyConfig           `toml:"verify"`
+	Budget  BudgetConfig           `toml:"budget"`
+	Sandbox SandboxConfig          `toml:"sandbox"`
+}
+
+// AgentConfig chooses the agent: by name, or by command.
+type AgentConfig struct {
+	Use     string `toml:"use"`
+	Command string `toml:"command"`
+}
+
+// CustomAgent is an agent that the user defines.
+type CustomAgent struct {
+	Command string            `toml:"command"`
+	Env     map[string]string `toml:"env"`
+	Models  map[string]string `toml:"models"`
+}
+
+// RunConfig is how a run behaves.
+type RunConfig struct {
+	Limit         int      `toml:"limit"`
+	MaxRetries    int      `toml:"max_retries"`
+	MaxAttempts   int      `toml:"max_attempts"`
+	Breaker       int      `toml:"breaker"`
+	ModelStrategy string   `toml:"model_strategy"`
+	IdleTimeout   Duration `toml:"idle_timeout"`
+}
+
+// VerifyConfig is what "done" has to pass.
+type VerifyConfig struct {
+	Enabled  bool     `toml:"enabled"`
+	Commands []string `toml:"commands"`
+}
+
+// BudgetConfig is what a run may spend; 0 means without limit.
+type BudgetConfig struct {
+	MaxCostUSD float64 `toml:"max_cost_usd"`
+}
+
+// SandboxConfig is how agents and gates are confined.
+type SandboxConfig struct {
+	Mode string `toml:"mode"`
+}
+
+// Duration is a time.Duration written like "10m".
+type Duration time.Duration
+
+// UnmarshalText reads what time.ParseDuration reads, but nothing negative.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err != nil || v < 0 {
+		return fmt.Errorf("%q is no duration; write it like \"90s\" or \"10m\"", text)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// String is how it is written in the file.
+func (d Duration) String() string {
+	s := time.Duration(d).String()
+	s = strings.TrimSuffix(s, "m0s")
+	if s != time.Duration(d).String() {
+		s += "m"
+	}
+	if trimmed, ok := strings.CutSuffix(s, "h0m"); ok {
+		s = trimmed + "h"
+	}
+	return s
+}
+
+// Default is the configuration without any file.
+func Default() Config {
+	return Config{
+		Run: RunConfig{
+			MaxRetries: 3, MaxAttempts: 5, Breaker: 3,
+			ModelStrategy: "cost-optimized", IdleTimeout: Duration(10 * time.Minute),
+		},
+		Verify:  VerifyConfig{Enabled: true},
+		Sandbox: SandboxConfig{Mode: "auto"},
+	}
+}
+
+// invalid returns the key of the first value that makes no sense, and why.
+func (c Config) invalid() (key, why string) {
+	for _, number := range []struct {
+		key   string
+		value int
+		least int
+	}{
+		{"run.limit", c.Run.Limit, 0},
+		{"run.max_retries", c.Run.MaxRetries, 0},
+		{"run.max_attempts", c.Run.MaxAttempts, 1},
+		{"run.breaker", c.Run.Breaker, 1},
+	} {
+		if number.value < number.least {
+			return number.key, fmt.Sprintf("%d is too small; the least is %d", number.value, number.least)
+		}
+	}
+	strategies := []string{"fixed", "cost-optimized", "escalate", "plan-then-execute"}
+	modes := []string{"auto", "require", "off"}
+	switch {
+	case !slices.Contains(strategies, c.Run.ModelStrategy):
+		return "run.model_strategy", fmt.Sprintf("%q is none of %s", c.Run.ModelStrategy, strings.Join(strategies, ", "))
+	case !slices.Contains(modes, c.Sandbox.Mode):
+		return "sandbox.mode", fmt.Sprintf("%q is none of %s", c.Sandbox.Mode, strings.Join(modes, ", "))
+	case c.Budget.MaxCostUSD < 0:
+		return "budget.max_cost_usd", "it cannot be negative"
+	}
+	return "", ""
+}

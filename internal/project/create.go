@@ -1,0 +1,138 @@
+package project
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Found is what `ralph init` detected; empty means nothing.
+type Found struct {
+	Agent string // a known agent's name
+	Tests string // a command
+}
+
+// ignore keeps everything below .ralph out of git, except what travels with it.
+const ignore = `# Written by ralph init: state stays here, plans and knowledge travel.
+*
+!.gitignore
+!features/
+!features/**
+!knowledge/
+!knowledge/**
+`
+
+// Create makes dir a project and returns the files it wrote. What exists is left
+// as it is, so that creating twice changes nothing.
+func Create(dir string, found Found) (Project, []string, error) {
+	p := Project{Root: dir}
+	for _, folder := range []string{p.State(), filepath.Join(p.State(), "features"), filepath.Join(p.State(), "knowledge")} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return p, nil, err
+		}
+	}
+	var written []string
+	for _, file := range []struct{ path, text string }{
+		{filepath.Join(p.State(), ".gitignore"), ignore},
+		{p.Config(), configText(found)}, // last: it is what makes the folder a project
+	} {
+		made, err := writeNew(file.path, file.text)
+		if err != nil {
+			return p, written, err
+		}
+		if made {
+			written = append(written, file.path)
+		}
+	}
+	return p, written, nil
+}
+
+func writeNew(path, text string) (bool, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	_, err = f.WriteString(text)
+	return true, errors.Join(err, f.Close())
+}
+
+func configText(found Found) string {
+	agent := `# use = "claude"          # an agent's name, or: command = "my-agent --acp"`
+	if found.Agent != "" {
+		agent = fmt.Sprintf("use = %q", found.Agent)
+	}
+	gates := `# commands = ["make test"]   # gates: ralph runs them itself after "done"`
+	if found.Tests != "" {
+		gates = fmt.Sprintf("commands = [%q]   # gates: ralph runs them itself after \"done\"", found.Tests)
+	}
+	return strings.NewReplacer("AGENT", agent, "GATES", gates).Replace(configTemplate)
+}
+
+const configTemplate = `# ralph's configuration. "ralph config show" prints every value and where it came from.
+
+[agent]
+AGENT
+
+# [agents.mine]               # an agent of your own
+# command = "my-agent --acp"
+# env = { KEY = "value" }
+# models = { opus = "big", sonnet = "mid", haiku = "small" }
+
+[run]
+# limit = 0                   # iterations; 0 means no limit
+# max_retries = 3             # after work was not accepted
+# max_attempts = 5            # without a result
+# breaker = 3                 # attempts in a row in which no agent answered
+# model_strategy = "cost-optimized"
+# idle_timeout = "10m"
+
+[verify]
+# enabled = true              # a read-only agent looks at the result
+GATES
+
+[budget]
+# max_cost_usd = 0            # 0 means no limit
+
+[sandbox]
+# mode = "auto"               # auto, require or off
+`
+
+// DetectTests guesses how the tests of the code in dir are run, or returns "".
+func DetectTests(dir string) string {
+	has := func(name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return err == nil
+	}
+	contains := func(name, text string) bool {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		return err == nil && strings.Contains("\n"+string(data), text)
+	}
+	switch {
+	case has("go.mod"):
+		return "go test ./..."
+	case has("Cargo.toml"):
+		return "cargo test"
+	case contains("package.json", `"test"`):
+		return "npm test"
+	case has("pyproject.toml"), has("pytest.ini"), has("setup.cfg"):
+		return "pytest"
+	case has("mix.exs"):
+		return "mix test"
+	case has("pom.xml"):
+		return "mvn -q test"
+	case has("build.gradle"), has("build.gradle.kts"):
+		return "gradle test"
+	case contains("Makefile", "\ntest:"):
+		return "make test"
+	case contains("justfile", "\ntest"):
+		return "just test"
+	default:
+		return ""
+	}
+}

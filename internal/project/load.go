@@ -1,0 +1,197 @@
+package project
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// ErrConfig is a configuration that cannot be used.
+var ErrConfig = errors.New("bad configuration")
+
+// Loaded is a configuration with the place that each value came from.
+type Loaded struct {
+	Config
+	origins map[string]string
+}
+
+// Origin says where the value of a key like "run.limit" was set.
+func (l Loaded) Origin(key string) string {
+	if o, ok := l.origins[key]; ok {
+		return o
+	}
+	return "default"
+}
+
+// Load merges, each over the one before: the defaults, the user's file, the
+// project's file, and RALPH_SECTION_KEY from the environment. Either path may be
+// empty or missing. Unknown keys and bad values are errors that name the line.
+func Load(userFile, projectFile string, getenv func(string) string) (Loaded, error) {
+	l := Loaded{Config: Default(), origins: map[string]string{}}
+	for _, path := range []string{userFile, projectFile} {
+		if err := l.addFile(path); err != nil {
+			return Loaded{}, err
+		}
+	}
+	if err := l.addEnv(getenv); err != nil {
+		return Loaded{}, err
+	}
+	return l, nil
+}
+
+func (l *Loaded) addFile(path string) error {
+	if path == "" {
+		return nil
+	}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	dec := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields()
+	if err := dec.Decode(&l.Config); err != nil {
+		return fmt.Errorf("%w: %s", ErrConfig, explain(path, err))
+	}
+	if key, why := l.invalid(); key != "" {
+		return fmt.Errorf("%w: %s:%d: %s: %s", ErrConfig, path, lineOf(data, key), key, why)
+	}
+	var given map[string]any
+	if err := toml.Unmarshal(data, &given); err != nil {
+		return fmt.Errorf("%w: %s", ErrConfig, explain(path, err))
+	}
+	for key := range leaves("", given) {
+		l.origins[key] = path
+	}
+	return nil
+}
+
+// explain turns the library's errors into "file:line: what".
+func explain(path string, err error) string {
+	var unknown *toml.StrictMissingError
+	var wrong *toml.DecodeError
+	switch {
+	case errors.As(err, &unknown) && len(unknown.Errors) > 0:
+		first := unknown.Errors[0]
+		row, _ := first.Position()
+		return fmt.Sprintf("%s:%d: unknown key %s", path, row, strings.Join(first.Key(), "."))
+	case errors.As(err, &wrong):
+		row, _ := wrong.Position()
+		return fmt.Sprintf("%s:%d: %s", path, row, strings.TrimPrefix(wrong.Error(), "toml: "))
+	default:
+		return path + ": " + err.Error()
+	}
+}
+
+// lineOf finds the line on which a key like "run.limit" is set.
+func lineOf(data []byte, key string) int {
+	section, name, _ := strings.Cut(key, ".")
+	assignment := regexp.MustCompile(`^\s*` + regexp.QuoteMeta(name) + `\s*=`)
+	in := ""
+	for i, text := range strings.Split(string(data), "\n") {
+		if header := strings.TrimSpace(text); strings.HasPrefix(header, "[") {
+			in = strings.Trim(strings.SplitN(header, "]", 2)[0], "[ ")
+		}
+		if in == section && assignment.MatchString(text) {
+			return i + 1
+		}
+	}
+	return 1
+}
+
+// leaves flattens tables to dotted keys. User-defined agents stay whole.
+func leaves(prefix string, table map[string]any) map[string]any {
+	flat := map[string]any{}
+	for name, value := range table {
+		key := prefix + name
+		if inner, ok := value.(map[string]any); ok && prefix == "" && name != "agents" {
+			for k, v := range leaves(key+".", inner) {
+				flat[k] = v
+			}
+			continue
+		}
+		if inner, ok := value.(map[string]any); ok && name == "agents" {
+			for agent, v := range inner {
+				flat["agents."+agent] = v
+			}
+			continue
+		}
+		flat[key] = value
+	}
+	return flat
+}
+
+// EnvName is the variable that sets a key.
+func EnvName(key string) string {
+	return "RALPH_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
+}
+
+func (l *Loaded) addEnv(getenv func(string) string) error {
+	for _, s := range l.scalars() {
+		name := EnvName(s.key)
+		text := getenv(name)
+		if text == "" {
+			continue
+		}
+		if err := s.set(text); err != nil {
+			return fmt.Errorf("%w: %s: %w", ErrConfig, name, err)
+		}
+		l.origins[s.key] = name
+		if key, why := l.invalid(); key == s.key {
+			return fmt.Errorf("%w: %s: %s", ErrConfig, name, why)
+		}
+	}
+	return nil
+}
+
+// scalar is a key with a single value, which a variable can set.
+type scalar struct {
+	key string
+	set func(string) error
+}
+
+func (l *Loaded) scalars() []scalar {
+	c := &l.Config
+	text := func(key string, into *string) scalar {
+		return scalar{key, func(s string) error { *into = s; return nil }}
+	}
+	number := func(key string, into *int) scalar {
+		return scalar{key, func(s string) (err error) {
+			if *into, err = strconv.Atoi(s); err != nil {
+				err = fmt.Errorf("%q is no whole number", s)
+			}
+			return err
+		}}
+	}
+	return []scalar{
+		text("agent.use", &c.Agent.Use),
+		text("agent.command", &c.Agent.Command),
+		number("run.limit", &c.Run.Limit),
+		number("run.max_retries", &c.Run.MaxRetries),
+		number("run.max_attempts", &c.Run.MaxAttempts),
+		number("run.breaker", &c.Run.Breaker),
+		text("run.model_strategy", &c.Run.ModelStrategy),
+		{"run.idle_timeout", func(s string) error { return c.Run.IdleTimeout.UnmarshalText([]byte(s)) }},
+		{"verify.enabled", func(s string) (err error) {
+			if c.Verify.Enabled, err = strconv.ParseBool(s); err != nil {
+				err = fmt.Errorf("%q is neither true nor false", s)
+			}
+			return err
+		}},
+		{"budget.max_cost_usd", func(s string) (err error) {
+			if c.Budget.MaxCostUSD, err = strconv.ParseFloat(s, 64); err != nil {
+				err = fmt.Errorf("%q is no amount", s)
+			}
+			return err
+		}},
+		text("sandbox.mode", &c.Sandbox.Mode),
+	}
+}

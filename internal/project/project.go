@@ -1,0 +1,67 @@
+// Package project owns where a project is and how it is configured: its root,
+// the paths below .ralph, and .ralph.toml. It never reads the graph.
+package project
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// ConfigName is the file that makes a folder a project.
+const ConfigName = ".ralph.toml"
+
+// ErrNone means that there is no project here or above.
+var ErrNone = errors.New("not a ralph project")
+
+// Project is a folder with a .ralph.toml.
+type Project struct {
+	Root string
+}
+
+// Find returns the project that dir lies in: the nearest folder at or above it
+// that has a .ralph.toml.
+func Find(dir string) (Project, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return Project{}, err
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		if isProject(at) {
+			return Project{Root: at}, nil
+		}
+		if at == filepath.Dir(at) {
+			return Project{}, fmt.Errorf("%w: no %s in %s or above", ErrNone, ConfigName, dir)
+		}
+	}
+}
+
+// At returns the project whose root is exactly dir.
+func At(dir string) (Project, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return Project{}, err
+	}
+	if !isProject(dir) {
+		return Project{}, fmt.Errorf("%w: no %s in %s", ErrNone, ConfigName, dir)
+	}
+	return Project{Root: dir}, nil
+}
+
+func isProject(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, ConfigName))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// Config is the path of the configuration.
+func (p Project) Config() string { return filepath.Join(p.Root, ConfigName) }
+
+// State is the folder of everything ralph keeps for the project.
+func (p Project) State() string { return filepath.Join(p.Root, ".ralph") }
+
+// DB is the path of the database.
+func (p Project) DB() string { return filepath.Join(p.State(), "progress.db") }
+
+// Feature is the folder of a feature's documents.
+func (p Project) Feature(name string) string { return filepath.Join(p.State(), "features", name) }

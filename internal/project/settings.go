@@ -1,0 +1,39 @@
+package project
+
+import (
+	"maps"
+	"slices"
+)
+
+// Setting is one value as `ralph config show` prints it.
+type Setting struct {
+	Key    string
+	Value  any
+	Origin string
+}
+
+// Settings lists every value with where it came from.
+func (l Loaded) Settings() []Setting {
+	c := l.Config
+	list := []Setting{
+		{Key: "agent.use", Value: c.Agent.Use},
+		{Key: "agent.command", Value: c.Agent.Command},
+		{Key: "run.limit", Value: c.Run.Limit},
+		{Key: "run.max_retries", Value: c.Run.MaxRetries},
+		{Key: "run.max_attempts", Value: c.Run.MaxAttempts},
+		{Key: "run.breaker", Value: c.Run.Breaker},
+		{Key: "run.model_strategy", Value: c.Run.ModelStrategy},
+		{Key: "run.idle_timeout", Value: c.Run.IdleTimeout.String()},
+		{Key: "verify.enabled", Value: c.Verify.Enabled},
+		{Key: "verify.commands", Value: slices.Concat([]string{}, c.Verify.Commands)},
+		{Key: "budget.max_cost_usd", Value: c.Budget.MaxCostUSD},
+		{Key: "sandbox.mode", Value: c.Sandbox.Mode},
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+		list = append(list, Setting{Key: "agents." + name, Value: c.Agents[name].Command})
+	}
+	for i := range list {
+		list[i].Origin = l.Origin(list[i].Key)
+	}
+	return list
+}

@@ -1,0 +1,38 @@
+# Everything here is a convenience; README and .ci/run need only Go.
+
+# list the recipes
+default:
+    @just --list --unsorted
+
+# build the stripped binary into bin/
+build:
+    CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/ralph ./cmd/ralph
+
+# run all tests
+test:
+    go test ./...
+
+# run all tests under the race detector (needs gcc)
+race:
+    go test -race ./...
+
+# run the linters
+lint:
+    golangci-lint run
+
+# format everything
+fmt:
+    gofmt -w $(git ls-files '*.go')
+
+# measure, and print ratios (minutes)
+bench *ARGS:
+    cd bench && go run . {{ARGS}}
+
+# rewrite golden files and scripts from what the program does now
+golden:
+    go test ./cmd/ralph ./internal/draw ./prompt -update
+
+# everything CI checks
+check: build test lint race
+    test -z "$(gofmt -l $(git ls-files '*.go'))"
+    go vet ./...
