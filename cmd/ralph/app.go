@@ -30,8 +30,8 @@ func newApp(sys system) *app {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "project", Usage: "use the project in `DIR` instead of the nearest one above"},
 			&cli.StringFlag{Name: "color", Usage: "`WHEN` to colour: auto, always or never", Value: "auto"},
-			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "say nothing but results and errors"},
-			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "say what is done and how long it takes"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "quiet", Aliases: []string{"q"}, Usage: "say nothing but results and errors"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "verbose", Aliases: []string{"v"}, Usage: "say what is done and how long it takes"},
 		},
 		Commands:                  a.commands(),
 		HideVersion:               true,

@@ -13,7 +13,7 @@ func (a *app) doctorCommand() command {
 	return command{
 		name: "doctor", short: "check the database and say how to mend it",
 		flags: []cli.Flag{
-			&cli.BoolFlag{Name: "fix", Usage: "work out the derived columns anew"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "fix", Usage: "work out the derived columns anew"},
 			jsonFlag(),
 		},
 		example: "ralph doctor", exits: "1 something is wrong",

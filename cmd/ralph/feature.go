@@ -39,7 +39,7 @@ func (a *app) featureCommand() command {
 			},
 			{
 				name: "delete", args: "NAME", short: "delete a feature with its tasks and its folder",
-				flags:   []cli.Flag{&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}},
+				flags:   []cli.Flag{&cli.BoolFlag{DisableDefaultText: true, Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}},
 				example: "ralph feature delete login --yes", exits: "1 refused, 3 not found",
 				run: a.runFeatureDelete,
 			},

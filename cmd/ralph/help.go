@@ -117,5 +117,5 @@ func ending(c command) string {
 
 // jsonFlag is the same on every command that prints a result.
 func jsonFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "json", Usage: "print the result as JSON"}
+	return &cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "print the result as JSON"}
 }

@@ -11,7 +11,7 @@ import (
 func (a *app) taskAdd() command {
 	return command{
 		name: "add", args: "TITLE", short: "add a task and print its ID",
-		flags: append(a.taskFields(""),
+		flags: append(taskFields("work"),
 			&cli.StringFlag{Name: "parent", Usage: "make it a subtask of `ID`"},
 			&cli.StringFlag{Name: "feature", Usage: "make it part of feature `F`; a subtask has its parent's"},
 			&cli.StringSliceFlag{Name: "after", Usage: "let it wait for `ID`; repeatable"},
@@ -24,16 +24,16 @@ ralph task add "Write the parser" --after $design --priority -5 -d @parser.md`,
 	}
 }
 
-// taskFields are the flags that add and update share.
-func (a *app) taskFields(kept string) []cli.Flag {
+// taskFields are the flags that add and update share; kind is the default.
+func taskFields(kind string) []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "description", Aliases: []string{"d"}, Usage: "`TEXT`, @FILE, or - for stdin" + kept},
-		&cli.Int64Flag{Name: "priority", Usage: "`N`; lower runs first" + kept},
-		&cli.IntFlag{Name: "max-retries", Usage: "retry at most `N` times after work was not accepted" + kept},
-		&cli.StringFlag{Name: "agent", Usage: "`NAME` of the agent for this task" + kept},
-		&cli.StringFlag{Name: "model", Usage: "`NAME` of the model for this task" + kept},
-		&cli.StringSliceFlag{Name: "gate", Usage: "`CMD` that must succeed before it counts as done; repeatable" + kept},
-		&cli.StringFlag{Name: "kind", Usage: "`KIND`: work changes the project, check only looks at it" + kept, Value: "work"},
+		&cli.StringFlag{Name: "description", Aliases: []string{"d"}, Usage: "`TEXT`, @FILE, or - for stdin"},
+		&cli.Int64Flag{Name: "priority", Usage: "`N`; lower runs first"},
+		&cli.IntFlag{Name: "max-retries", DefaultText: "as configured", Usage: "retry at most `N` times after work was not accepted"},
+		&cli.StringFlag{Name: "agent", Usage: "`NAME` of the agent for this task"},
+		&cli.StringFlag{Name: "model", Usage: "`NAME` of the model for this task"},
+		&cli.StringSliceFlag{Name: "gate", Usage: "`CMD` that must succeed before it counts as done; repeatable"},
+		&cli.StringFlag{Name: "kind", Usage: "`KIND`: work changes the project, check only looks at it", Value: kind},
 	}
 }
 

@@ -21,7 +21,7 @@ func (a *app) taskImport() command {
 refs or the IDs of tasks that exist. The order of the file is the order of creation.`,
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "format", Usage: "`F`: jsonl or yaml; guessed from the first character if left out"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "check everything, keep nothing"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "dry-run", Usage: "check everything, keep nothing"},
 			jsonFlag(),
 		},
 		example: "ralph task import plan.jsonl --dry-run\nralph task import - < plan.yaml",
@@ -93,7 +93,7 @@ func (a *app) taskExport() command {
 		name: "export", short: "write the plan as JSON lines; the same plan gives the same bytes",
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "feature", Usage: "only tasks of feature `F`"},
-			&cli.BoolFlag{Name: "with-status", Usage: "also what is done, failed or blocked"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "with-status", Usage: "also what is done, failed or blocked"},
 		},
 		example: "ralph task export > plan.jsonl", exits: "3 no such feature",
 		run: a.runTaskExport,

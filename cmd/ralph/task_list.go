@@ -14,11 +14,11 @@ func (a *app) taskList() command {
 	return command{
 		name: "list", short: "list tasks; without flags, everything not done",
 		flags: []cli.Flag{
-			&cli.BoolFlag{Name: "ready", Usage: "only what a run would take now, in that order"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "ready", Usage: "only what a run would take now, in that order"},
 			&cli.StringSliceFlag{Name: "status", Usage: "only tasks with status `S`; repeatable"},
 			&cli.StringFlag{Name: "feature", Usage: "only tasks of feature `F`"},
-			&cli.BoolFlag{Name: "all", Usage: "also what is done"},
-			&cli.IntFlag{Name: "limit", Usage: "at most `N`"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "all", Usage: "also what is done"},
+			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "at most `N`"},
 			jsonFlag(),
 		},
 		example: "ralph task list --ready --limit 5\nralph task list --status failed --json",

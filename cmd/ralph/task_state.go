@@ -71,7 +71,7 @@ func (a *app) taskUnblock() command {
 func (a *app) taskDelete() command {
 	return command{
 		name: "delete", args: "ID...", short: "delete tasks; what waited for them no longer does",
-		flags:   []cli.Flag{&cli.BoolFlag{Name: "tree", Usage: "with all subtasks"}},
+		flags:   []cli.Flag{&cli.BoolFlag{DisableDefaultText: true, Name: "tree", Usage: "with all subtasks"}},
 		example: "ralph task delete 1f0c --tree", exits: "1 refused (it has subtasks), 3 not found",
 		run: func(c *cli.Context) error {
 			return a.each(c, "deleted", func(g *dag.Graph, t dag.Task) error {
@@ -95,9 +95,9 @@ func (a *app) taskReset() command {
 	return command{
 		name: "reset", args: "[ID...]", short: "make tasks pending as if they had never run; reopens what contains them",
 		flags: []cli.Flag{
-			&cli.BoolFlag{Name: "tree", Usage: "with all subtasks"},
-			&cli.BoolFlag{Name: "failed", Usage: "every failed task, or only those at or below ID"},
-			&cli.BoolFlag{Name: "stale", Usage: "every task whose run has died"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "tree", Usage: "with all subtasks"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "failed", Usage: "every failed task, or only those at or below ID"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "stale", Usage: "every task whose run has died"},
 		},
 		example: "ralph task reset 1f0c\nralph task reset --failed", exits: "1 refused, 3 not found",
 		run: a.runTaskReset,

@@ -19,7 +19,7 @@ an empty agent, model or gate, or -1 retries, go back to the configured ones.`,
 			&cli.StringFlag{Name: "parent", Usage: "make it a subtask of `ID`, or of none"},
 			&cli.StringFlag{Name: "feature", Usage: "make it part of feature `F`, or of none"},
 			jsonFlag(),
-		}, a.taskFields("")...),
+		}, taskFields("")...),
 		example: `ralph task update 1f0c --title "Write the lexer" --priority 3
 ralph task update 1f0c --parent none`,
 		exits: "1 refused (a cycle, a parent in progress), 3 not found",

@@ -80,8 +80,11 @@ func kindOf(err error) Kind {
 	case sqlite.ResultBusy, sqlite.ResultLocked:
 		return Busy
 	case sqlite.ResultIOErr:
-		if code == sqlite.ResultIOErrShortRead {
+		switch code {
+		case sqlite.ResultIOErrShortRead:
 			return Damaged
+		case sqlite.ResultIOErrSHMSize: // the index beside the log could not grow
+			return Full
 		}
 	}
 	return 0

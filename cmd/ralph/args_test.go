@@ -1,0 +1,65 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPermute(t *testing.T) {
+	t.Parallel()
+	app := newApp(system{}).cli
+	for name, tc := range map[string]struct {
+		in   string
+		want string // empty means a usage error
+	}{
+		"flags after arguments come first":      {"task add title --priority 3", "task add --priority=3 -- title"},
+		"a negative value is a value":           {"task add t --priority -5", "task add --priority=-5 -- t"},
+		"an equals sign is taken apart":         {"task add --priority=-5 t", "task add --priority=-5 -- t"},
+		"global flags go to the front":          {"task list --project x -q", "--project=x --quiet task list"},
+		"short names become long":               {"task add t -d text", "task add --description=text -- t"},
+		"a flag between command words":          {"task -v list", "--verbose task list"},
+		"a double dash ends flags":              {"task add -- --priority", "task add -- --priority"},
+		"a single dash is an argument":          {"task import -", "task import -- -"},
+		"help is a flag anywhere":               {"task add t --help", "task add --help"},
+		"help is a command":                     {"help task add", "task add --help"},
+		"a value may look like a flag":          {"task add t -d --help", "task add --description=--help -- t"},
+		"repeated flags stay in order":          {"task add --gate a t --gate b", "task add --gate=a --gate=b -- t"},
+		"a switch may be given a value":         {"task list --all=false", "task list --all=false"},
+		"an unknown flag is an error":           {"task add t --prio 3", ""},
+		"an unknown command is an error":        {"tasks", ""},
+		"an unknown subcommand is an error":     {"task ad", ""},
+		"a flag of another command is an error": {"task list --gate x", ""},
+		"a missing value is an error":           {"task add t --priority", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := permute(app, append([]string{"ralph"}, strings.Fields(tc.in)...))
+			if tc.want == "" {
+				if exitStatus(err) != exitUsage {
+					t.Fatalf("got %v, %v, want a usage error", got, err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff("ralph "+tc.want, strings.Join(got, " ")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestNearest(t *testing.T) {
+	t.Parallel()
+	names := []string{"list", "show", "update", "unblock", "block"}
+	for typed, want := range map[string]string{
+		"lsit": "list", "lst": "list", "shwo": "show", "updaet": "update", "unblok": "unblock", "xyz": "", "": "",
+	} {
+		if got := nearest(typed, names); got != want {
+			t.Errorf("nearest(%q): got %q, want %q", typed, got, want)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+)
+
+// TestJSONShapesAreDocumented writes docs/json.md from what the commands print.
+func TestJSONShapesAreDocumented(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.run(0, "feature", "create", "login")
+	group := b.add("Login form", "--feature", "login")
+	design := b.add("Design it", "--parent", group, "--gate", "go test ./...")
+	build := b.add("Build it", "--parent", group, "--after", design, "-d", "With tests.", "--priority", "2", "--agent", "shell")
+	b.run(0, "task", "log", design, "-m", "keep it small")
+	b.run(0, "task", "fail", build, "-r", "no idea")
+
+	var doc strings.Builder
+	doc.WriteString(jsonIntro)
+	for _, args := range []string{
+		"task show " + build, "task list --feature login", "task tree " + design, "task why " + build, "task log " + design,
+		"task deps list " + build, "task graph --format json", "feature show login", "feature list",
+		"status", "doctor", "config show", "version", "init",
+	} {
+		words := strings.Fields(args)
+		if !strings.Contains(args, "--format") {
+			words = append(words, "--json")
+		}
+		out := regexp.MustCompile(`"(go|os|arch|version)": "[^"]*"`).ReplaceAllString(b.run(0, words...), `"$1": "..."`)
+		out = regexp.MustCompile(`"revision": .*`).ReplaceAllString(out, `"revision": null,`)
+		fmt.Fprintf(&doc, "\n## ralph %s\n\n```json\n%s```\n", strings.Join(words, " "), out)
+	}
+	text := regexp.MustCompile(`(?m)^## .*$`).ReplaceAllStringFunc(doc.String(), func(h string) string {
+		return regexp.MustCompile(`t-[0-9a-f]{8}`).ReplaceAllString(h, "ID")
+	})
+	golden(t, "../../docs/json.md", b.normal(text))
+}
+
+const jsonIntro = `# JSON
+
+Every command that prints a result takes ` + "`--json`" + `. Keys do not change once released; more may
+be added. Times are RFC 3339 in UTC. What is unknown or absent is ` + "`null`" + `, never 0 or "".
+
+This page is written by a test from what the commands print (` + "`go test ./cmd/ralph -update`" + `).
+The lines that ` + "`task import`" + ` reads and ` + "`task export`" + ` writes are in cli.md.
+`
+
+// TestCommandsAreDocumented writes docs/cli.md from the help of every command.
+func TestCommandsAreDocumented(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var doc strings.Builder
+	doc.WriteString(cliIntro)
+	fmt.Fprintf(&doc, "\n## ralph\n\n```\n%s```\n", b.run(0, "--help"))
+	var walk func(path []string, commands []*cli.Command)
+	walk = func(path []string, commands []*cli.Command) {
+		for _, c := range commands {
+			if c.Hidden {
+				continue
+			}
+			here := append(append([]string{}, path...), c.Name)
+			help := b.run(0, append(here, "--help")...)
+			for _, part := range []string{"Example:", "Exit status:"} {
+				if !strings.Contains(help, part) {
+					t.Errorf("help of %s has no %s", strings.Join(here, " "), part)
+				}
+			}
+			fmt.Fprintf(&doc, "\n## ralph %s\n\n```\n%s```\n", strings.Join(here, " "), help)
+			walk(here, c.Subcommands)
+		}
+	}
+	walk(nil, newApp(system{}).cli.Commands)
+	golden(t, "../../docs/cli.md", doc.String())
+}
+
+const cliIntro = `# The command line
+
+Results go to stdout, everything else to stderr. Flags may stand before or after arguments, as
+` + "`--x v` or `--x=v`" + `; ` + "`--`" + ` ends them. A task's ID may be shortened to any unambiguous prefix, and its
+leading ` + "`t-`" + ` left out; a feature goes by name or ID. Without a terminal there is no colour and no
+question. An error is one line, and where it helps a second one that begins with ` + "`hint:`" + `.
+
+| exit status | means |
+|---|---|
+| 0 | success |
+| 1 | refused: a cycle, a taken name, a newer or foreign database, a read-only folder, a full disk |
+| 3 | not found |
+| 64 | bad flag, bad configuration, ambiguous prefix, not a project |
+| 70 | a bug, or the database failed in the middle |
+| 130, 143 | interrupted by Ctrl-C, by SIGTERM |
+
+This page is written by a test from the help of every command (` + "`go test ./cmd/ralph -update`" + `).
+`
+
+// TestReadmeSessionWorks runs the session of the README as it is printed there.
+func TestReadmeSessionWorks(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(string(readme), "<!-- session -->\n```sh\n")
+	session, _, closed := strings.Cut(after, "\n```\n")
+	if !found || !closed {
+		t.Fatal("README has no session")
+	}
+	bin := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// testscript dispatches on the name that the test binary is called by.
+	if err := os.Symlink(self, filepath.Join(bin, "ralph")); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "sh", "-eu", "-c", session)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// goList returns every package of the module with all that it imports, tests left out.
+func goList(t *testing.T) map[string][]string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	packages := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		packages[strings.TrimPrefix(words[0], "ralph/")] = words[1:]
+	}
+	return packages
+}
+
+// TestPackagesImportWhatTheMapSays holds the code to the table of docs/architecture.md.
+func TestPackagesImportWhatTheMapSays(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile("../../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile("(?m)^\\| `([a-z/]+)` \\| ([^|]+) \\|([^|]*)\\|$")
+	name := regexp.MustCompile("`([a-z/]+)`")
+	allowed := map[string][]string{}
+	for _, m := range row.FindAllStringSubmatch(string(doc), -1) {
+		for _, n := range name.FindAllStringSubmatch(m[3], -1) {
+			allowed[m[1]] = append(allowed[m[1]], n[1])
+		}
+		if strings.TrimSpace(m[3]) == "anything" {
+			allowed[m[1]] = []string{"*"}
+		} else if allowed[m[1]] == nil {
+			allowed[m[1]] = []string{}
+		}
+	}
+	packages := goList(t)
+	for path, imports := range packages {
+		may, listed := allowed[path]
+		if !listed {
+			t.Errorf("package %s is not in docs/architecture.md", path)
+			continue
+		}
+		for _, other := range imports {
+			ours, ok := strings.CutPrefix(other, "ralph/")
+			if ok && !slices.Contains(may, ours) && !slices.Contains(may, "*") {
+				t.Errorf("package %s imports %s, which docs/architecture.md does not allow", path, ours)
+			}
+		}
+	}
+	for path := range allowed {
+		if strings.HasPrefix(path, "internal/db/") || packages[path] != nil {
+			continue
+		}
+		t.Errorf("docs/architecture.md lists %s, which does not exist", path)
+	}
+}
+
+// TestLibrariesStayBehindTheirPackage keeps each library behind the package that owns it.
+func TestLibrariesStayBehindTheirPackage(t *testing.T) {
+	t.Parallel()
+	rules := map[string][]string{ // who may import a library
+		"zombiezen.com/go/sqlite":     {"internal/db", "dag", "journal"},
+		"modernc.org/sqlite":          {},
+		"github.com/coder/acp-go-sdk": {"acp", "internal/shellagent", "internal/fakeagent"},
+		"github.com/urfave/cli/v2":    {"cmd/ralph"},
+		"ralph/cmd/ralph":             {},
+	}
+	pure := []string{"sigils", "prompt", "strategy"}
+	for path, imports := range goList(t) {
+		for _, other := range imports {
+			for library, owners := range rules {
+				if strings.HasPrefix(other, library) && !slices.Contains(owners, path) {
+					t.Errorf("package %s imports %s; only %v may", path, other, owners)
+				}
+			}
+			if slices.Contains(pure, path) && strings.Contains(strings.SplitN(other, "/", 2)[0], ".") {
+				t.Errorf("package %s imports %s; it may import the standard library only", path, other)
+			}
+			if slices.Contains(pure, path) && strings.HasPrefix(other, "ralph/") {
+				t.Errorf("package %s imports %s; it may import the standard library only", path, other)
+			}
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package project
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func noEnv(string) string { return "" }
+
+func TestFindTakesTheNearestProjectAbove(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	write(t, filepath.Join(root, ConfigName), "")
+	write(t, filepath.Join(root, "a", ConfigName), "")
+	deep := filepath.Join(root, "a", "b", "c")
+	if err := os.MkdirAll(deep, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Find(deep)
+	if err != nil || p.Root != filepath.Join(root, "a") {
+		t.Errorf("got %v, %v", p, err)
+	}
+	if _, err := At(deep); !errors.Is(err, ErrNone) {
+		t.Errorf("got %v, want ErrNone", err)
+	}
+	if _, err := Find(t.TempDir()); !errors.Is(err, ErrNone) {
+		t.Errorf("got %v, want ErrNone", err)
+	}
+}
+
+func TestLayersOverrideOneAnother(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	user := write(t, filepath.Join(dir, "user.toml"), "[run]\nlimit = 1\nbreaker = 2\nidle_timeout = '90s'\n[agents.mine]\ncommand = 'x'\n")
+	proj := write(t, filepath.Join(dir, "project.toml"), "[run]\nlimit = 3\n[verify]\nenabled = false\ncommands = ['make']\n")
+	l, err := Load(user, proj, func(name string) string {
+		return map[string]string{"RALPH_RUN_LIMIT": "9", "RALPH_SANDBOX_MODE": "off", "RALPH_BUDGET_MAX_COST_USD": "1.5"}[name]
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Default()
+	want.Run.Limit, want.Run.Breaker, want.Run.IdleTimeout = 9, 2, Duration(90*time.Second)
+	want.Verify = VerifyConfig{Enabled: false, Commands: []string{"make"}}
+	want.Sandbox.Mode, want.Budget.MaxCostUSD = "off", 1.5
+	want.Agents = map[string]CustomAgent{"mine": {Command: "x"}}
+	if diff := cmp.Diff(want, l.Config); diff != "" {
+		t.Error(diff)
+	}
+	for key, origin := range map[string]string{
+		"run.limit": "RALPH_RUN_LIMIT", "run.breaker": user, "verify.enabled": proj, "run.max_retries": "default", "agents.mine": user,
+	} {
+		if got := l.Origin(key); got != origin {
+			t.Errorf("origin of %s: got %s, want %s", key, got, origin)
+		}
+	}
+}
+
+func TestEveryScalarCanBeSetByItsVariable(t *testing.T) {
+	t.Parallel()
+	l := Loaded{Config: Default(), origins: map[string]string{}}
+	known := map[string]bool{}
+	for _, s := range l.scalars() {
+		known[s.key] = true
+	}
+	for _, s := range l.Settings() {
+		if s.Key != "verify.commands" && !known[s.Key] {
+			t.Errorf("%s is shown but %s does not set it", s.Key, EnvName(s.Key))
+		}
+	}
+}
+
+func TestBadConfigurationNamesFileAndLine(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ text, want string }{
+		"an unknown key":         {"[run]\n\nlimmit = 1", ":3: unknown key run.limmit"},
+		"an unknown section":     {"[runs]\nlimit = 1", ":1: unknown key runs"},
+		"a wrong type":           {"[run]\nlimit = 'x'", ":2: "},
+		"a number too small":     {"[agent]\nuse = 'x'\n[run]\nmax_attempts = 0", ":4: run.max_attempts: 0 is too small; the least is 1"},
+		"an unknown strategy":    {"[run]\nmodel_strategy = 'best'", ":2: run.model_strategy: \"best\" is none of"},
+		"an unknown mode":        {"[sandbox]\nmode = 'on'", ":2: sandbox.mode: \"on\" is none of"},
+		"no duration":            {"[run]\nidle_timeout = 'soon'", ":2: "},
+		"a negative duration":    {"[run]\nidle_timeout = '-3s'", ":2: "},
+		"a negative budget":      {"[budget]\nmax_cost_usd = -1.0", ":2: budget.max_cost_usd: it cannot be negative"},
+		"what is no TOML":        {"[run", ":1: "},
+		"the same key twice":     {"[run]\nlimit = 1\nlimit = 2", ":3: "},
+		"bytes that are no text": {"[agent]\nuse = \"\xff\"", ":2: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := write(t, filepath.Join(t.TempDir(), "c.toml"), tc.text)
+			_, err := Load("", path, noEnv)
+			if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), path+tc.want) {
+				t.Errorf("got %v, want %s%s", err, path, tc.want)
+			}
+		})
+	}
+}
+
+func TestCreateTwiceChangesNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p, written, err := Create(dir, Found{Agent: "claude", Tests: `go test "./..."`})
+	if err != nil || len(written) != 2 {
+		t.Fatal(written, err)
+	}
+	l, err := Load("", p.Config(), noEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Default()
+	want.Agent.Use, want.Verify.Commands = "claude", []string{`go test "./..."`}
+	if diff := cmp.Diff(want, l.Config); diff != "" {
+		t.Error(diff)
+	}
+	if _, written, err = Create(dir, Found{}); err != nil || len(written) != 0 {
+		t.Error(written, err)
+	}
+	if info, err := os.Stat(p.State()); err != nil || info.Mode().Perm() != 0o700 {
+		t.Error(info.Mode(), err)
+	}
+}
+
+func TestCommentedDefaultsAreTheDefaults(t *testing.T) {
+	t.Parallel()
+	var lines []string
+	for _, l := range strings.Split(configText(Found{}), "\n") {
+		if rest, ok := strings.CutPrefix(l, "# "); ok && strings.Contains(rest, " = ") && !strings.Contains(rest, "my-agent") &&
+			!strings.HasPrefix(rest, "env") && !strings.HasPrefix(rest, "models") && !strings.HasPrefix(rest, "commands") {
+			l = rest
+		}
+		lines = append(lines, l)
+	}
+	path := write(t, filepath.Join(t.TempDir(), "c.toml"), strings.Join(lines, "\n"))
+	l, err := Load("", path, noEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Default(), l.Config); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDetectTests(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ file, text, want string }{
+		"Go":                    {"go.mod", "", "go test ./..."},
+		"Rust":                  {"Cargo.toml", "", "cargo test"},
+		"Node with a test":      {"package.json", `{"scripts":{"test":"x"}}`, "npm test"},
+		"Node without a test":   {"package.json", `{}`, ""},
+		"Python":                {"pyproject.toml", "", "pytest"},
+		"make with a target":    {"Makefile", "all:\n\ntest: all\n", "make test"},
+		"make without one":      {"Makefile", "all:\n", ""},
+		"just with a recipe":    {"justfile", "test:\n", "just test"},
+		"nothing that is known": {"x", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, tc.file), tc.text)
+			if got := DetectTests(dir); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestDurationIsWrittenAsItIsRead(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"10m", "90s", "1h", "1h30m", "0s", "1m30s", "20m"} {
+		var d Duration
+		if err := d.UnmarshalText([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		var again Duration
+		if err := again.UnmarshalText([]byte(d.String())); err != nil || again != d {
+			t.Errorf("%s is written as %s", text, d)
+		}
+	}
+}

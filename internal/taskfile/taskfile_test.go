@@ -1,0 +1,124 @@
+package taskfile
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/dag"
+)
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	two := 2
+	full := dag.Spec{
+		Line: 1, Ref: "a", Title: "T", Description: "two\nlines", Priority: -3, Parent: "g", After: []string{"b", "c"},
+		Feature: "login", Kind: dag.Check, Agent: "shell", Model: "opus", Gates: []string{"x, y"}, MaxRetries: &two,
+		Status: dag.Failed, Retries: 1, Verification: "failed",
+	}
+	for name, tc := range map[string]struct {
+		format Format
+		text   string
+		want   []dag.Spec
+	}{
+		"a JSON line with every key": {Auto, `{"ref":"a","title":"T","description":"two\nlines","priority":-3,"parent":"g","after":["b","c"],"feature":"login",` +
+			`"kind":"check","agent":"shell","model":"opus","gates":["x, y"],"max_retries":2,"status":"failed","retries":1,"verification":"failed"}`, []dag.Spec{full}},
+		"the same as YAML": {
+			Auto, "- {ref: a, title: T, description: \"two\\nlines\", priority: -3, parent: g, after: [b, c], feature: login, kind: check," +
+				" agent: shell, model: opus, gates: ['x, y'], max_retries: 2, status: failed, retries: 1, verification: failed}", []dag.Spec{full},
+		},
+		"null is absent":             {Auto, `{"title":"T","parent":null,"after":null,"max_retries":null}`, []dag.Spec{{Line: 1, Title: "T"}}},
+		"blank lines count":          {JSONL, "\n\n{\"title\":\"T\"}\n\n", []dag.Spec{{Line: 3, Title: "T"}}},
+		"Windows line ends":          {JSONL, "{\"title\":\"T\"}\r\n{\"title\":\"U\"}\r\n", []dag.Spec{{Line: 1, Title: "T"}, {Line: 2, Title: "U"}}},
+		"a byte order mark":          {Auto, "\xef\xbb\xbf{\"title\":\"T\"}", []dag.Spec{{Line: 1, Title: "T"}}},
+		"a JSON array is YAML":       {Auto, `[{"title":"T"}]`, []dag.Spec{{Line: 1, Title: "T"}}},
+		"YAML lines are those of it": {YAML, "# plan\n\n- title: T\n\n- title: U\n", []dag.Spec{{Line: 3, Title: "T"}, {Line: 5, Title: "U"}}},
+		"nothing at all":             {Auto, "", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := Parse([]byte(tc.text), tc.format)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got) == 0 {
+				got = nil
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestParseErrorsNameTheLine(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ text, want string }{
+		"an unknown key":          {"{\"title\":\"a\"}\n{\"titel\":\"b\"}", `line 2: unknown key "titel"`},
+		"a wrong type":            {`{"title":"a","priority":"high"}`, "line 1: priority cannot be a string"},
+		"no object":               {"{\"title\":\"a\"}\n17", "line 2: a task is an object, not a number"},
+		"half an object":          {`{"title":`, "line 1: not JSON: the object does not end on this line"},
+		"two objects on a line":   {`{"title":"a"}{"title":"b"}`, "line 1: one object a line, and nothing after it"},
+		"several faults":          {"{\n{\n{\"title\":\"ok\"}\n{", "line 1: not JSON: the object does not end on this line (and 2 more, line 2, 4)"},
+		"YAML that is no list":    {"title: a", "line 1: a plan is a list of tasks, one object each"},
+		"YAML with a wrong key":   {"- title: a\n- titel: b", `line 2: not a task: unknown field "titel"`},
+		"YAML with a wrong type":  {"- title: a\n  priority: [1]", "line 2: "},
+		"YAML that does not end":  {"- title: \"a", "line 1: "},
+		"YAML with items of text": {"- a\n- b", "line 1: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Parse([]byte(tc.text), Auto)
+			var plan dag.PlanError
+			if !errors.As(err, &plan) || !errors.Is(err, dag.ErrRefused) {
+				t.Fatalf("got %v, want a PlanError", err)
+			}
+			if !strings.HasPrefix(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %q, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// FuzzParse states that any text is either refused as a plan or comes back the
+// same after it was written down again.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(`{"ref":"a","title":"T","after":["b"]}`))
+	f.Add([]byte("- title: T\n  after: [a]\n- ref: a\n  title: U"))
+	f.Add([]byte("- &a {title: T}\n- *a"))
+	f.Add([]byte("[{"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		specs, err := Parse(data, Auto)
+		if err != nil {
+			var plan dag.PlanError
+			if !errors.As(err, &plan) {
+				t.Fatalf("not a PlanError: %v", err)
+			}
+			return
+		}
+		items := make([]Item, len(specs))
+		for i, s := range specs {
+			items[i] = Item{After: s.After, Task: dag.Task{
+				ID: s.Ref, Title: s.Title, Description: s.Description, Priority: s.Priority, Parent: s.Parent,
+				Feature: s.Feature, Kind: s.Kind, Agent: s.Agent, Model: s.Model, Gates: s.Gates, MaxRetries: s.MaxRetries,
+			}}
+		}
+		var first, second bytes.Buffer
+		if err := Write(&first, items, false); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Parse(first.Bytes(), JSONL)
+		if err != nil {
+			t.Fatalf("what was written cannot be read: %v\n%s", err, first.Bytes())
+		}
+		for i, s := range again {
+			items[i].Title, items[i].After = s.Title, s.After
+		}
+		if err := Write(&second, items, false); err != nil || !bytes.Equal(first.Bytes(), second.Bytes()) {
+			t.Fatalf("written twice: %v\n%s\n%s", err, first.Bytes(), second.Bytes())
+		}
+	})
+}

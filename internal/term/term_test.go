@@ -1,0 +1,85 @@
+package term
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestLine(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ in, want string }{
+		"plain text stays":                  {"Write the parser", "Write the parser"},
+		"line breaks become spaces":         {"a\nb\r\nc\td", "a b  c d"},
+		"escape codes lose their teeth":     {"\x1b[31mred\x1b[0m", "[31mred[0m"},
+		"text is not reordered":             {"abc\u202edef\u2066", "abcdef"},
+		"emoji and accents stay":            {"naïve 🦜👩‍👩‍👧", "naïve 🦜👩‍👩‍👧"},
+		"bells and backspaces go":           {"a\a\bb\x7f\u009b", "ab"},
+		"bytes that are no text show as ?s": {"a\xffb", "a?b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := Line(tc.in); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestBlockKeepsLinesAndTabs(t *testing.T) {
+	t.Parallel()
+	if got, want := Block("a\r\n\tb\x1b[2J\n"), "a\n\tb[2J\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestNothingControlsTheTerminal(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.String().Draw(t, "s")
+		for _, r := range Line(s) {
+			if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+				t.Fatalf("Line(%q) contains %U", s, r)
+			}
+		}
+		if once := Line(s); Line(once) != strings.TrimSpace(once) {
+			t.Fatalf("Line is not stable on %q", s)
+		}
+		if width := rapid.IntRange(1, 40).Draw(t, "width"); Width(Cut(Line(s), width)) > width {
+			t.Fatalf("Cut(%q, %d) is wider", s, width)
+		}
+	})
+}
+
+func TestTableAlignsByWidthAndCutsTheLastColumn(t *testing.T) {
+	t.Parallel()
+	shout := func(s string) string { return "<" + s + ">" }
+	table := &Table{Width: 24}
+	table.Add(Cell{Text: "ID"}, Cell{Text: "TITLE"})
+	table.Add(Cell{Text: "日本", Paint: shout}, Cell{Text: "short"})
+	table.Add(Cell{Text: "x"}, Cell{Text: "a title that is far too long"})
+	var b strings.Builder
+	if _, err := table.WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	want := "ID    TITLE\n<日本>  short\nx     a title that is f…\n"
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPaletteIsSilentWhenOff(t *testing.T) {
+	t.Parallel()
+	if got := (Palette{}).Red("x"); got != "x" {
+		t.Errorf("got %q", got)
+	}
+	if got := (Palette{On: true}).Red("x"); got != "\x1b[31mx\x1b[0m" {
+		t.Errorf("got %q", got)
+	}
+	if got := (Palette{On: true}).Red(""); got != "" {
+		t.Errorf("got %q", got)
+	}
+}
