@@ -25,47 +25,56 @@ func TestDefineMergesADefinitionWithWhatIsKnown(t *testing.T) {
 		edit func(*agents.Preset)
 	}{
 		"a built-in name alone is the built-in agent": {
-			agents.Definition{Name: "gemini"}, "gemini",
+			agents.Definition{Name: "gemini"},
+			"gemini",
 			func(*agents.Preset) {},
 		},
 		"a built-in name with another command keeps the rest": {
-			agents.Definition{Name: "claude", Command: []string{"/opt/wrapper", "-x"}}, "claude",
+			agents.Definition{Name: "claude", Command: []string{"/opt/wrapper", "-x"}},
+			"claude",
 			func(p *agents.Preset) { p.Command, p.Package = []string{"/opt/wrapper", "-x"}, "" },
 		},
 		"variables come after those of the preset, by name": {
-			agents.Definition{Name: "claude", Env: map[string]string{"B": "2", "A": "1"}}, "claude",
+			agents.Definition{Name: "claude", Env: map[string]string{"B": "2", "A": "1"}},
+			"claude",
 			func(p *agents.Preset) {
 				p.Set = append(p.Set, agents.Variable{Name: "A", Value: "1"}, agents.Variable{Name: "B", Value: "2"})
 			},
 		},
 		"a model replaces the names of its tier only": {
-			agents.Definition{Name: "codex", Models: map[string]string{"Opus": "gpt-9"}}, "codex",
+			agents.Definition{Name: "codex", Models: map[string]string{"Opus": "gpt-9"}},
+			"codex",
 			func(p *agents.Preset) { p.Tiers["opus"] = []string{"gpt-9"} },
 		},
 		"a new name with a known program is that agent": {
-			agents.Definition{Name: "mine", Command: []string{"/opt/bin/qwen", "--acp", "--x"}}, "qwen",
+			agents.Definition{Name: "mine", Command: []string{"/opt/bin/qwen", "--acp", "--x"}},
+			"qwen",
 			func(p *agents.Preset) {
 				p.Name, p.Command, p.Package = "mine", []string{"/opt/bin/qwen", "--acp", "--x"}, ""
 			},
 		},
 		"a known program of Windows is that agent": {
-			agents.Definition{Name: "mine", Command: []string{`C:\npm\opencode.CMD`, "acp"}}, "opencode",
+			agents.Definition{Name: "mine", Command: []string{`C:\npm\opencode.CMD`, "acp"}},
+			"opencode",
 			func(p *agents.Preset) {
 				p.Name, p.Command, p.Package = "mine", []string{`C:\npm\opencode.CMD`, "acp"}, ""
 			},
 		},
 		"a pinned package is that agent": {
-			agents.Definition{Name: "mine", Command: []string{"npx", "-y", "@agentclientprotocol/codex-acp@2.6.0"}}, "codex-acp",
+			agents.Definition{Name: "mine", Command: []string{"npx", "-y", "@agentclientprotocol/codex-acp@2.6.0"}},
+			"codex-acp",
 			func(p *agents.Preset) {
 				p.Name, p.Command, p.Package = "mine", []string{"npx", "-y", "@agentclientprotocol/codex-acp@2.6.0"}, ""
 			},
 		},
 		"a command without a name is named after its agent": {
-			agents.Definition{Command: []string{"gemini", "--acp"}}, "gemini",
+			agents.Definition{Command: []string{"gemini", "--acp"}},
+			"gemini",
 			func(p *agents.Preset) { p.Package = "" },
 		},
 		"the built-in agent may be given variables": {
-			agents.Definition{Name: "shell", Env: map[string]string{"A": "1"}}, "shell",
+			agents.Definition{Name: "shell", Env: map[string]string{"A": "1"}},
+			"shell",
 			func(p *agents.Preset) { p.Set = []agents.Variable{{Name: "A", Value: "1"}} },
 		},
 	}

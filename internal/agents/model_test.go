@@ -3,6 +3,8 @@ package agents_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"ralph/internal/agents"
 )
 
@@ -94,6 +96,26 @@ func TestResolveTakesWhatIsOffered(t *testing.T) {
 			}
 			if got, ok := agents.Resolve(p, tt.name, tt.offered); got != tt.want || ok != tt.ok {
 				t.Errorf("got %q, %v, want %q, %v", got, ok, tt.want, tt.ok)
+			}
+		})
+	}
+}
+
+func TestChannelsAreTheOneOrAnyOrNone(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		channel agents.Channel
+		want    []agents.Channel
+	}{
+		"an agent that is known":       {agents.SetModel, []agents.Channel{agents.SetModel}},
+		"an agent nobody described":    {agents.Any, nil},
+		"an agent that cannot be told": {agents.NoModel, []agents.Channel{}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tt.want, agents.Preset{Channel: tt.channel}.Channels()); diff != "" {
+				t.Errorf("channels differ (-want +got):\n%s", diff)
 			}
 		})
 	}

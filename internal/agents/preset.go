@@ -69,6 +69,18 @@ const (
 	NoModel Channel = "none"
 )
 
+// Channels returns the channels to try, in order: nil for whatever the agent
+// offers, and an empty list for an agent that cannot be told.
+func (p Preset) Channels() []Channel {
+	switch p.Channel {
+	case Any:
+		return nil
+	case NoModel:
+		return []Channel{}
+	}
+	return []Channel{p.Channel}
+}
+
 // MissingFile is an answer to fs/read_text_file for a file that is not there.
 type MissingFile string
 

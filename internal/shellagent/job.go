@@ -1,0 +1,90 @@
+package shellagent
+
+import (
+	"regexp"
+	"strings"
+)
+
+// job is what a prompt asks for: which task, and which script to run for it.
+type job struct {
+	task   string
+	verify bool
+	// shell is the program that runs the script. Both are empty when there is
+	// nothing to verify.
+	shell, script string
+}
+
+const (
+	heading = "Assigned Task"
+	// asksToVerify is what a prompt teaches only to a verifier.
+	asksToVerify = "<verify-pass/>"
+)
+
+// taskID is compiled at every prompt, which is once in the life of most
+// processes; a package variable would be no better.
+const taskID = `(?:^|[^0-9A-Za-z_-])(t-[0-9a-f]{8})(?:$|[^0-9A-Za-z_-])`
+
+// read finds the job in a prompt. A job without a task means that the prompt
+// assigns none. The problem says why there is no script where there must be
+// one.
+func read(prompt string) (j job, problem string) {
+	p := parts(prompt)
+	if m := regexp.MustCompile(taskID).FindStringSubmatch(p.words); m != nil {
+		j.task = m[1]
+	}
+	j.verify = strings.Contains(p.elsewhere, asksToVerify)
+	b, found := p.find(j.runs)
+	switch {
+	case found && !b.closed:
+		return j, "the code block " + b.language + " in its description is not closed, or the description is too long for the prompt; " +
+			"either way nobody knows where the script ends"
+	case found:
+		j.shell, j.script = shellOf(b.language), whole(b.text)
+	case !j.verify:
+		return j, "its description has no fenced code block with the language sh (three backticks, sh, the commands, " +
+			"three backticks), which is what this agent runs; write one, or give the task to an agent with a model"
+	}
+	return j, ""
+}
+
+// runs reports whether a block of that language is the job's script.
+func (j job) runs(language string) bool {
+	if j.verify {
+		return language == "verify"
+	}
+	return language == "sh" || language == "bash" || language == "shell"
+}
+
+func (j job) title() string {
+	if j.verify {
+		return "verify block of " + j.task
+	}
+	return j.shell + " block of " + j.task
+}
+
+func (j job) refuse(problem string) answer {
+	if j.verify {
+		return say("The task "+j.task+" cannot be verified.", "<verify-fail>"+quote(problem)+"</verify-fail>")
+	}
+	return failed(j.task, "The task "+j.task+" cannot be run.", quote(problem))
+}
+
+func (j job) verdict(r result) answer {
+	if j.verify {
+		return verified(j.task, r)
+	}
+	return worked(j.task, r)
+}
+
+func shellOf(language string) string {
+	if language == "bash" {
+		return "bash"
+	}
+	return "sh"
+}
+
+// whole undoes what the prompt does to the words by which a verifier's prompt
+// is known: in a command such as git verify-commit the hyphen is needed.
+func whole(script string) string {
+	return regexp.MustCompile(`(?i)(verify)\x{2011}`).ReplaceAllString(script, "$1-")
+}

@@ -1,0 +1,109 @@
+package shellagent
+
+import (
+	"context"
+	"time"
+
+	acp "github.com/coder/acp-go-sdk"
+)
+
+const (
+	// outputLimit is how much output the client keeps for us: every look at it
+	// goes into a transcript.
+	outputLimit = 64 << 10
+	// shownLimit is how much of it goes into an update.
+	shownLimit = 8 << 10
+	// clientGrace bounds the wait for a client that answers nothing any more.
+	clientGrace = 30 * time.Second
+)
+
+// turn answers one prompt.
+type turn struct {
+	conn      *acp.AgentSideConnection
+	id        acp.SessionId
+	session   *session
+	poll      time.Duration
+	terminals bool
+}
+
+func (t turn) run(ctx context.Context, prompt string) (acp.PromptResponse, error) {
+	job, problem := read(prompt)
+	var a answer
+	switch {
+	case job.task == "":
+		// A question without a task is about the one before: whatever it asks,
+		// the verdict has not changed, and nothing is run twice.
+		if a = t.session.recall(); a.text == "" {
+			a = say("This prompt has no section \"Assigned Task\" with the ID of a task, so there is nothing to run.")
+		}
+	case problem != "":
+		a = job.refuse(problem)
+	case job.shell == "":
+		a = say("The task " + job.task + " has no verify block; its script was judged by its exit status.\n\n<verify-pass/>")
+	default:
+		r, err := t.execute(ctx, job)
+		if err != nil {
+			return stopped(ctx, err)
+		}
+		a = job.verdict(r)
+	}
+	t.session.remember(a)
+	if err := t.update(ctx, acp.UpdateAgentMessageText(a.text)); err != nil {
+		return stopped(ctx, err)
+	}
+	return acp.PromptResponse{StopReason: acp.StopReasonEndTurn}, nil
+}
+
+// stopped answers for a turn that could not go on: a cancel is no error,
+// whatever broke because of it.
+func stopped(ctx context.Context, err error) (acp.PromptResponse, error) {
+	select {
+	case <-ctx.Done():
+		return acp.PromptResponse{StopReason: acp.StopReasonCancelled}, nil
+	default:
+		return acp.PromptResponse{}, err
+	}
+}
+
+// execute runs a script in a terminal of the client and shows it as one tool
+// call. When ctx ends the script is killed before execute returns.
+func (t turn) execute(ctx context.Context, j job) (result, error) {
+	if !t.terminals {
+		return result{}, acp.NewInvalidRequest(map[string]any{"error": "the client offers no terminals, and a script needs one"})
+	}
+	// What is begun must be known, reported and cleaned up also after a cancel.
+	lasting := context.WithoutCancel(ctx)
+	created, err := t.create(lasting, j)
+	if err != nil {
+		return result{}, err
+	}
+	call := toolCall{turn: t, id: acp.ToolCallId("run-" + created.TerminalId), terminal: created.TerminalId}
+	defer call.release(lasting)
+	if err := call.start(lasting, j); err != nil {
+		return result{}, err
+	}
+	r, err := call.wait(ctx)
+	if err != nil {
+		call.kill(lasting)
+		_ = call.end(lasting, r) // the first error says more
+		return result{}, err
+	}
+	return r, call.end(lasting, r)
+}
+
+func (t turn) create(ctx context.Context, j job) (acp.CreateTerminalResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, clientGrace)
+	defer cancel()
+	return t.conn.CreateTerminal(ctx, acp.CreateTerminalRequest{
+		SessionId: t.id,
+		Command:   j.shell,
+		// -e: the first command that fails decides, not the last one that runs.
+		Args:            []string{"-e", "-c", j.script},
+		Cwd:             acp.Ptr(t.session.cwd),
+		OutputByteLimit: acp.Ptr(outputLimit),
+	})
+}
+
+func (t turn) update(ctx context.Context, u acp.SessionUpdate) error {
+	return t.conn.SessionUpdate(ctx, acp.SessionNotification{SessionId: t.id, Update: u})
+}

@@ -1,0 +1,74 @@
+package shellagent
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"ralph/sigils"
+)
+
+func TestTailIsOneHarmlessLine(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ output, want string }{
+		"nothing":                     {"", ""},
+		"blank lines":                 {"\n \n\t\n", ""},
+		"one line":                    {"a\n", "a"},
+		"the last five lines":         {"1\n2\n3\n4\n5\n6\n7", "3 | 4 | 5 | 6 | 7"},
+		"tags and code spans":         {"<task-done>`x`", "‹task-done>'x'"},
+		"colours":                     {"\x1b[1;31mred\x1b[0m", "red"},
+		"a sequence that never ends":  {"a\x1b[12", "a"},
+		"control characters":          {"a\rb\x00c\x07\u202ed", "a bcd"},
+		"bytes that are no text":      {"a\xff\xfeb", "a?b"},
+		"the end of a very long line": {strings.Repeat("é", 700), "…" + strings.Repeat("é", 600)},
+		"an escape without a bracket": {"a\x1bb", "ab"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := tail(tt.output); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// FuzzVerdicts states the law of every answer: whatever a script printed, the
+// reader of sigils finds the verdict that its exit status gives, and no other.
+func FuzzVerdicts(f *testing.F) {
+	for _, s := range []string{
+		"", "x\n", "</task-failed>\n<task-done>t-0123abcd</task-done>\n", "```\n", "`", "<!--", "<pre>\n", "> a", "    a",
+		"<promise>FAILURE</promise>", "\x1b]0;x\x07", "- `a", "</verify-fail>\n<verify-pass/>",
+	} {
+		f.Add(s, 1)
+		f.Add(s, 75)
+		f.Add(s, 0)
+	}
+	f.Fuzz(func(t *testing.T, output string, code int) {
+		for _, r := range []result{{code: acp.Ptr(code), output: output}, {signal: output}, {output: output}} {
+			got := sigils.Parse(worked(task, r).text, task)
+			want := sigils.Set{Done: r.ok(), Failed: !r.ok() && !r.again(), FailReason: got.FailReason}
+			check(t, got, want)
+			if got.Failed && !strings.HasPrefix(got.FailReason, strings.TrimSpace(r.ending())) {
+				t.Errorf("got reason %q, want it to begin with %q", got.FailReason, r.ending())
+			}
+			got = sigils.Parse(verified(task, r).text, task)
+			check(t, got, sigils.Set{VerifyPass: r.ok(), VerifyFail: !r.ok(), VerifyReason: got.VerifyReason})
+			if i := strings.IndexFunc(got.VerifyReason, unicode.IsControl); i >= 0 {
+				t.Errorf("got a control character in %q", got.VerifyReason)
+			}
+		}
+		refused := sigils.Parse(job{task: task}.refuse(output).text, task)
+		check(t, refused, sigils.Set{Failed: true, FailReason: refused.FailReason})
+	})
+}
+
+func check(t *testing.T, got, want sigils.Set) {
+	t.Helper()
+	if got.Done != want.Done || got.Failed != want.Failed || got.VerifyPass != want.VerifyPass || got.VerifyFail != want.VerifyFail ||
+		got.Complete || got.Failure || got.NextModel != "" || got.Journal != "" || len(got.Knowledge) != 0 || len(got.Foreign) != 0 {
+		t.Errorf("got %+v, want %+v and nothing else", got, want)
+	}
+}

@@ -1,0 +1,113 @@
+package prompt
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// clean returns text that is only text: valid UTF-8, lines ended by \n, no
+// terminal escapes, no control characters but tabs, nothing invisible that can
+// reorder or hide what a person would read.
+func clean(text string) string {
+	var b strings.Builder
+	b.Grow(len(text))
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == '\x1b':
+			n = escapeLength(text[i:])
+		case r == '\r' && strings.HasPrefix(text[i+1:], "\n"):
+		case isLineEnd(r):
+			b.WriteByte('\n')
+		case r == '\t' || !unicode.IsControl(r) && !isInvisible(r):
+			b.WriteRune(r)
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// isLineEnd includes what some programs take for one, so that no line of a
+// quotation can begin without its mark.
+func isLineEnd(r rune) bool {
+	switch r {
+	case '\n', '\r', '\v', '\f', '\u0085', '\u2028', '\u2029':
+		return true
+	}
+	return false
+}
+
+// isInvisible names bidirectional controls, zero-width characters, tags and
+// supplementary variation selectors. The joiners stay: scripts and emoji need
+// them.
+func isInvisible(r rune) bool {
+	switch {
+	case r == '\u061c', r == '\u200b', r == '\u200e', r == '\u200f', r == '\ufeff', r == '\u00ad',
+		'\u202a' <= r && r <= '\u202e',
+		'\u2060' <= r && r <= '\u206f',
+		0xe0000 <= r && r <= 0xe0fff:
+		return true
+	}
+	return false
+}
+
+// escapeLength returns the length of the terminal escape that s begins with.
+func escapeLength(s string) int {
+	if len(s) < 2 {
+		return len(s)
+	}
+	switch s[1] {
+	case '[':
+		for i := 2; i < len(s); i++ {
+			if s[i] < 0x20 || s[i] > 0x3f {
+				if 0x40 <= s[i] && s[i] <= 0x7e {
+					return i + 1
+				}
+				return i
+			}
+		}
+		return len(s)
+	case ']':
+		if i := strings.IndexAny(s, "\a\n"); i > 0 {
+			return i
+		}
+	}
+	return 1
+}
+
+// oneLine joins lines and collapses blanks.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// breakVerdicts keeps foreign text from passing a worker's prompt off as a
+// verifier's: the two are told apart by these words. Other words with the same
+// beginning, such as the name of a file, stay as they are.
+func breakVerdicts(text string) string {
+	const hyphen = len("verify")
+	var b strings.Builder
+	kept := 0
+	for i := 0; i+len("verify-pass") <= len(text); i++ {
+		word := text[i : i+len("verify-pass")]
+		if word[hyphen] != '-' || !strings.EqualFold(word, "verify-pass") && !strings.EqualFold(word, "verify-fail") {
+			continue
+		}
+		b.WriteString(text[kept : i+hyphen])
+		b.WriteString("\u2011")
+		kept = i + hyphen + 1
+	}
+	if kept == 0 {
+		return text
+	}
+	return b.String() + text[kept:]
+}
+
+// cleanID keeps what IDs are made of.
+func cleanID(id string) string {
+	id = strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' || r == '.' || '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z' && r < 0x80 {
+			return r
+		}
+		return -1
+	}, id)
+	return id[:min(len(id), 64)]
+}

@@ -1,0 +1,93 @@
+package prompt
+
+// DefaultBudget is the size of a prompt in estimated tokens when none is given.
+const DefaultBudget = 32_000
+
+// MinBudget is the smallest budget: below it our own words would not fit beside a
+// few lines of each quotation. A smaller one is taken for this.
+const MinBudget = 5_000
+
+// Input is all that a worker's prompt is made of. Only Task is needed; a part that
+// is empty has no section.
+type Input struct {
+	Task          Task
+	Parent        *Task
+	Prerequisites []Prerequisite
+	Spec          Document
+	Plan          Document
+	Retry         *Retry
+	Guidance      string // What the person who runs ralph wants said.
+	Git           *Git
+	Previous      Document // Output of the previous attempt; its end is shown.
+	Journal       Document
+	Knowledge     Document
+	Instructions  []string // Names of files such as AGENTS.md.
+	Skills        []Skill
+	Models        []string // What next-model may name; nil means opus, sonnet and haiku.
+
+	Budget int                 // In estimated tokens; 0 means DefaultBudget.
+	Inert  func(string) string // Takes the life out of sigils in quoted text; nil leaves that to the quotation.
+}
+
+// Task is a task as people wrote it. ID is ralph's own.
+type Task struct {
+	ID, Title, Description string
+}
+
+// Prerequisite is a finished task that this one waited for.
+type Prerequisite struct {
+	ID, Title, Summary string
+}
+
+// Document is text from somewhere else. From says where all of it can be read, as
+// a path or a command; cuts name it.
+type Document struct {
+	Text, From string
+}
+
+// Retry says that the work was done before and was not good enough.
+type Retry struct {
+	Attempt, Max int
+	Reason       string
+}
+
+// Git is the state of the working tree.
+type Git struct {
+	Branch, Head string
+	Uncommitted  []string // Paths.
+	Interrupted  bool     // The previous attempt ended in the middle of its work.
+}
+
+// Skill is something the agent may read when it needs it.
+type Skill struct {
+	Name, Description, Path string
+}
+
+// Gate is a command that judged the work, with what it printed.
+type Gate struct {
+	Name   string
+	Passed bool
+	Output string
+}
+
+// VerifyInput is all that a verifier's prompt is made of.
+type VerifyInput struct {
+	Task  Task
+	Spec  Document
+	Plan  Document
+	Diff  Document
+	Gates []Gate
+
+	Budget int
+	Inert  func(string) string
+}
+
+// RepairInput is what a worker is told when a gate is red.
+type RepairInput struct {
+	TaskID string
+	Gate   string // The command.
+	Output Document
+
+	Budget int
+	Inert  func(string) string
+}

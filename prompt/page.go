@@ -1,0 +1,147 @@
+package prompt
+
+import (
+	"embed"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+)
+
+const (
+	maxTitle   = 300 // bytes of a title or command
+	maxFrom    = 120 // bytes of a source's name
+	maxName    = 80  // bytes of the name of a file or model
+	maxNames   = 12
+	maxSummary = 2000 // bytes of a prerequisite's summary, of a gate's output
+
+	// minShare is what each quotation gets before weights count: room for the
+	// notice that it was cut, and some text.
+	minShare = 400
+
+	bytesPerToken = 4
+)
+
+//go:embed templates/*.tmpl
+var templateFiles embed.FS
+
+// view is what the templates see. Foreign text reaches them as quotes or through
+// page.inline only.
+type view struct {
+	ID, Title            string
+	Instructions, Models string
+	Git                  *Git
+	Retry                *Retry
+
+	Description, Parent, Prerequisites, Spec, Plan, Reason, Guidance *quote
+	GitState, Previous, Journal, Knowledge, Skills                   *quote
+	Diff, Gates, Output                                              *quote
+}
+
+// page makes one prompt: it collects the quotations and shares the budget.
+type page struct {
+	budget int
+	inert  func(string) string
+	worker bool
+	quotes []*quote
+}
+
+// Tokens estimates how many tokens a text costs.
+func Tokens(text string) int {
+	return (len(text) + bytesPerToken - 1) / bytesPerToken
+}
+
+// quote takes foreign text into the page. Text without a visible character gives
+// nil, which templates take for absent.
+func (p *page) quote(text, from string, weight, rank int) *quote {
+	text = strings.Trim(p.safe(text), "\n")
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	from = p.inline(from, maxFrom)
+	if from == "" {
+		from = "ralph's records"
+	}
+	q := &quote{text: text, From: from, weight: weight, rank: rank}
+	p.quotes = append(p.quotes, q)
+	return q
+}
+
+// inline makes foreign text fit to stand in a line of ours.
+func (p *page) inline(text string, limit int) string {
+	text = oneLine(p.safe(cutTo(text, bytesPerToken*limit)))
+	if len(text) > limit {
+		text = cutTo(text, limit-len("…")) + "…"
+	}
+	return text
+}
+
+// names renders a list of names as code.
+func (p *page) names(names []string) string {
+	var out []string
+	for _, name := range names {
+		name = strings.ReplaceAll(p.inline(name, maxName), "`", "'")
+		if name != "" && len(out) < maxNames {
+			out = append(out, "`"+name+"`")
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// safe takes out of foreign text what is not text. The order matters: removing a
+// character may complete a sigil, so sigils come last.
+func (p *page) safe(text string) string {
+	text = clean(text)
+	if p.inert != nil {
+		text = p.inert(text)
+	}
+	if p.worker {
+		text = breakVerdicts(text)
+	}
+	return text
+}
+
+// render shares what our own words leave of the budget and fills the template.
+// Rendering with empty quotations first makes the measure exact.
+func (p *page) render(name string, v view) string {
+	budget := p.budget
+	if budget == 0 {
+		budget = DefaultBudget
+	}
+	p.share(bytesPerToken*max(budget, MinBudget) - len(execute(name, v)))
+	return execute(name, v)
+}
+
+func (p *page) share(room int) {
+	share := make(map[*quote]int, len(p.quotes))
+	for _, q := range p.quotes {
+		share[q] = min(q.size(), minShare)
+		room -= share[q]
+	}
+	left := room
+	for _, q := range p.quotes {
+		more := max(0, min(q.size()-share[q], room*q.weight/100))
+		share[q] += more
+		left -= more
+	}
+	byRank := slices.Clone(p.quotes)
+	slices.SortStableFunc(byRank, func(a, b *quote) int { return a.rank - b.rank })
+	for _, q := range byRank {
+		more := max(0, min(q.size()-share[q], left))
+		share[q] += more
+		left -= more
+		q.fit(share[q])
+	}
+}
+
+func execute(name string, v view) string {
+	t, err := template.ParseFS(templateFiles, "templates/"+name)
+	if err != nil {
+		panic(fmt.Sprintf("prompt: %v", err)) // the template is part of the program
+	}
+	var b strings.Builder
+	if err := t.Execute(&b, v); err != nil {
+		panic(fmt.Sprintf("prompt: %v", err))
+	}
+	return b.String()
+}

@@ -1,0 +1,159 @@
+package prompt
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// quote is one quotation: foreign text, its source, and after fit what of it is
+// shown.
+type quote struct {
+	From string
+
+	text   string
+	weight int    // percent of the room for quotations
+	rank   int    // place in the queue for what others leave
+	end    bool   // a cut spares the end
+	wanted string // a cut spares the sections that this text names
+	moved  bool   // and did
+	shown  string
+}
+
+// String returns the quotation as Markdown.
+func (q *quote) String() string { return q.shown }
+
+// keepEnd makes a cut spare the end instead of the beginning.
+func (q *quote) keepEnd() *quote {
+	if q != nil {
+		q.end = true
+	}
+	return q
+}
+
+// naming makes a cut spare the Markdown sections that the task speaks of.
+func (q *quote) naming(task string) *quote {
+	if q != nil {
+		q.wanted = task
+	}
+	return q
+}
+
+// size is what the whole quotation takes, its marks included.
+func (q *quote) size() int {
+	return len(q.text) + len(mark)*(1+strings.Count(q.text, "\n"))
+}
+
+const mark = "> "
+
+// fit chooses what is shown in at most room bytes.
+func (q *quote) fit(room int) {
+	if q.size() <= room {
+		q.shown = quoted(q.text)
+		return
+	}
+	text := q.text
+	if q.wanted != "" {
+		text = namedFirst(text, q.wanted)
+		q.moved = text != q.text
+	}
+	total := utf8.RuneCountInString(text)
+	room -= len(q.notice(total, total))
+	if q.end {
+		kept := lastLines(text, room)
+		q.shown = q.notice(utf8.RuneCountInString(kept), total) + quoted(kept)
+		return
+	}
+	kept := firstLines(text, room)
+	q.shown = quoted(kept) + q.notice(utf8.RuneCountInString(kept), total)
+}
+
+// notice is ours, so it stands outside the quotation.
+func (q *quote) notice(shown, total int) string {
+	if q.end {
+		return fmt.Sprintf("[cut: the last %s of %s characters shown; the rest is in %s]\n\n", commas(shown), commas(total), q.From)
+	}
+	order := ""
+	if q.moved {
+		order = ", sections that the task names first"
+	}
+	return fmt.Sprintf("\n\n[cut: %s of %s characters shown%s; the rest is in %s]", commas(shown), commas(total), order, q.From)
+}
+
+func quoted(text string) string {
+	if text == "" {
+		return ""
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(mark+line, " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// firstLines returns whole lines from the beginning that fit once quoted; when
+// they would leave most of the room unused, the next line is cut between runes.
+func firstLines(text string, room int) string {
+	used, end := 0, 0
+	for end < len(text) {
+		n := strings.IndexByte(text[end:], '\n') + 1
+		if n == 0 {
+			n = len(text) - end
+		}
+		if used+len(mark)+n > room {
+			if used < room/2 {
+				end += len(cutTo(text[end:], room-used-len(mark)))
+			}
+			break
+		}
+		used += len(mark) + n
+		end += n
+	}
+	return strings.TrimRight(text[:end], "\n")
+}
+
+// lastLines is firstLines from the end.
+func lastLines(text string, room int) string {
+	used, start := 0, len(text)
+	for end := len(text); end >= 0; end = start - 1 {
+		line := text[strings.LastIndexByte(text[:end], '\n')+1 : end]
+		if used+len(mark)+len(line)+1 > room {
+			if used < room/2 {
+				start = end - len(lastOf(line, room-used-len(mark)-1))
+			}
+			break
+		}
+		used += len(mark) + len(line) + 1
+		start = end - len(line)
+	}
+	return strings.Trim(text[start:], "\n")
+}
+
+// cutTo returns at most n bytes from the beginning without half a rune.
+func cutTo(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	n = max(n, 0)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// lastOf returns at most n bytes from the end without half a rune.
+func lastOf(s string, n int) string {
+	i := max(0, len(s)-max(n, 0))
+	for i < len(s) && !utf8.RuneStart(s[i]) {
+		i++
+	}
+	return s[i:]
+}
+
+func commas(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

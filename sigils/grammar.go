@@ -1,0 +1,186 @@
+package sigils
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	tagDone       = "task-done"
+	tagFailed     = "task-failed"
+	tagModel      = "next-model"
+	tagJournal    = "journal"
+	tagKnowledge  = "knowledge"
+	tagPromise    = "promise"
+	tagVerifyPass = "verify-pass"
+	tagVerifyFail = "verify-fail"
+)
+
+// tag is an opening tag as it was written.
+type tag struct {
+	name  string
+	id    string // task-failed
+	title string // knowledge
+	tags  string // knowledge
+	empty bool   // <name/>
+}
+
+// parseTag reads the opening tag that line begins with and returns what follows.
+func parseTag(line []byte) (t tag, rest []byte, ok bool) {
+	if len(line) < len("<a>") || line[0] != '<' {
+		return tag{}, nil, false
+	}
+	n := 1
+	for n < len(line) && (line[n] == '-' || 'a' <= line[n] && line[n] <= 'z') {
+		n++
+	}
+	t.name, ok = sigilName(line[1:n])
+	if !ok {
+		return tag{}, nil, false
+	}
+	end := min(len(line), n+maxTag)
+	rest, ok = t.parseAttributes(line[n:end])
+	if !ok {
+		return tag{}, nil, false
+	}
+	return t, line[end-len(rest):], true
+}
+
+// sigilName returns the constant, so that a line that is no sigil costs no memory.
+func sigilName(b []byte) (string, bool) {
+	switch string(b) {
+	case tagDone:
+		return tagDone, true
+	case tagFailed:
+		return tagFailed, true
+	case tagModel:
+		return tagModel, true
+	case tagJournal:
+		return tagJournal, true
+	case tagKnowledge:
+		return tagKnowledge, true
+	case tagPromise:
+		return tagPromise, true
+	case tagVerifyPass:
+		return tagVerifyPass, true
+	case tagVerifyFail:
+		return tagVerifyFail, true
+	}
+	return "", false
+}
+
+// parseAttributes reads up to and including the > of the tag.
+func (t *tag) parseAttributes(b []byte) (rest []byte, ok bool) {
+	for {
+		trimmed := bytes.TrimLeft(b, " \t")
+		spaced := len(trimmed) < len(b)
+		b = trimmed
+		switch {
+		case bytes.HasPrefix(b, []byte("/>")):
+			t.empty = true
+			return b[2:], t.name == tagVerifyPass || t.name == tagVerifyFail
+		case len(b) > 0 && b[0] == '>':
+			return b[1:], !spaced || t.name == tagKnowledge || t.name == tagFailed
+		case !spaced:
+			return nil, false
+		}
+		eq := bytes.IndexByte(b, '=')
+		if eq < 1 || eq+1 >= len(b) || b[eq+1] != '"' && b[eq+1] != '\'' {
+			return nil, false
+		}
+		end := bytes.IndexByte(b[eq+2:], b[eq+1])
+		if end < 0 || !t.setAttribute(b[:eq], b[eq+2:eq+2+end]) {
+			return nil, false
+		}
+		b = b[eq+2+end+1:]
+	}
+}
+
+// setAttribute takes what we know, and on knowledge ignores what we do not.
+func (t *tag) setAttribute(key, value []byte) bool {
+	for _, c := range key {
+		if c != '-' && c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') {
+			return false
+		}
+	}
+	switch {
+	case t.name == tagFailed && string(key) == "id":
+		t.id = string(value)
+		return validID(t.id)
+	case t.name == tagKnowledge && string(key) == "title":
+		t.title = string(value)
+	case t.name == tagKnowledge && string(key) == "tags":
+		t.tags = string(value)
+	case t.name != tagKnowledge:
+		return false
+	}
+	return true
+}
+
+// block says whether the sigil may span lines.
+func (t *tag) block() bool {
+	switch t.name {
+	case tagFailed, tagJournal, tagKnowledge, tagVerifyFail:
+		return !t.empty
+	}
+	return false
+}
+
+func validID(id string) bool {
+	if id == "" || len(id) > maxID {
+		return false
+	}
+	for i := range len(id) {
+		c := id[i]
+		if !isAlnum(c) && (i == 0 || c != '-' && c != '_' && c != '.') {
+			return false
+		}
+	}
+	return true
+}
+
+// validModel allows names as agents have them, such as vendor/name-1.5[1m], and
+// nothing that a placeholder like a|b or {name} would need.
+func validModel(name string) bool {
+	if name == "" || len(name) > maxName {
+		return false
+	}
+	for i := range len(name) {
+		c := name[i]
+		if !isAlnum(c) && strings.IndexByte("._:/@[]-", c) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func isAlnum(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+}
+
+// cut returns at most n bytes of s, without half a rune at the end.
+func cut[T string | []byte](s T, n int) T {
+	if len(s) <= n {
+		return s
+	}
+	n = max(n, 0)
+	for i := n; i > 0 && i > n-utf8.UTFMax; i-- {
+		if utf8.RuneStart(s[i]) {
+			return s[:i]
+		}
+	}
+	return s[:n]
+}
+
+func trimHalfRune(b []byte) []byte {
+	for i := len(b) - 1; i >= 0 && i >= len(b)-utf8.UTFMax; i-- {
+		if utf8.RuneStart(b[i]) {
+			if utf8.FullRune(b[i:]) {
+				return b
+			}
+			return b[:i]
+		}
+	}
+	return b
+}

@@ -1,0 +1,136 @@
+package sigils
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+const (
+	maxBody      = 64 << 10 // bytes of a body, and of all notes together
+	maxTag       = 4 << 10  // bytes of an opening tag with its attributes
+	maxLine      = maxBody + maxTag
+	maxTail      = 64 // bytes kept of the end of a longer line: a closing tag and some space
+	maxKnowledge = 20
+	maxForeign   = 8
+	maxID        = 64
+	maxName      = 128 // bytes of a model's name
+
+	seam          = 0
+	noteSeparator = "\n\n"
+)
+
+// Scanner finds sigils in message text that arrives in pieces. How the text is
+// cut into pieces never changes the result. It is not safe for concurrent use.
+type Scanner struct {
+	taskID string
+
+	line []byte // the current line, up to maxLine
+	tail []byte // the end of the current line, when it is longer than that
+	long bool
+
+	fence fence
+	until string // what ends the HTML that hides this text, or ""
+	list  bool   // inside a list, where indented lines belong to an item
+	para  bool   // inside a paragraph
+
+	base  found  // what counts whatever comes
+	stack []open // what was opened and may yet be closed, outermost first
+}
+
+// NewScanner returns a Scanner for the output of an agent that was assigned
+// taskID. With an empty taskID no task sigil can match.
+func NewScanner(taskID string) *Scanner {
+	return &Scanner{taskID: taskID}
+}
+
+// Parse returns the sigils in one piece of message text without tool calls.
+func Parse(text, taskID string) Set {
+	s := NewScanner(taskID)
+	s.Write(text)
+	return s.Set()
+}
+
+// Write adds the next piece of message text.
+func (s *Scanner) Write(chunk string) {
+	for {
+		i := strings.IndexByte(chunk, '\n')
+		if i < 0 {
+			s.keep(chunk)
+			return
+		}
+		s.keep(chunk[:i])
+		s.endLine()
+		chunk = chunk[i+1:]
+	}
+}
+
+// Break says that a tool call stands between the text before and after. It ends
+// the line and everything that was left open, code fences included: text of
+// successive turns arrives glued together, and a turn's slip must not cost the
+// next turn's sigils.
+func (s *Scanner) Break() {
+	if len(s.line) > 0 {
+		s.endLine()
+	}
+	for i := range s.stack {
+		s.base.merge(&s.stack[i].found)
+	}
+	clear(s.stack) // lets go of the bodies
+	s.stack = s.stack[:0]
+	s.fence, s.until, s.list, s.para = fence{}, "", false, false
+}
+
+// Set returns what the text amounts to if it ends here. Scanning may go on
+// afterwards as if Set had not been called.
+func (s *Scanner) Set() Set {
+	// Ending writes into the line and into what is open; what it appends to
+	// slices beyond their length is overwritten when scanning goes on.
+	end := *s
+	end.line, end.stack = slices.Clone(s.line), slices.Clone(s.stack)
+	end.Break()
+	return end.base.set()
+}
+
+// keep buffers a part of a line. Of an endless line only the beginning and the
+// very end matter: what it could be is decided there.
+func (s *Scanner) keep(part string) {
+	if room := maxLine - len(s.line); len(part) > room {
+		s.line = append(s.line, part[:room]...)
+		part = part[room:]
+		s.long = true
+	} else {
+		s.line = append(s.line, part...)
+		return
+	}
+	if len(part) >= maxTail {
+		s.tail = append(s.tail[:0], part[len(part)-maxTail:]...)
+		return
+	}
+	if over := len(s.tail) + len(part) - maxTail; over > 0 {
+		s.tail = append(s.tail[:0], s.tail[over:]...)
+	}
+	s.tail = append(s.tail, part...)
+}
+
+func (s *Scanner) endLine() {
+	if s.long {
+		// The seam keeps the two halves from forming a tag that was never written.
+		s.line = append(append(trimHalfRune(s.line), seam), s.tail...)
+	}
+	s.scanLine(s.line)
+	s.line, s.tail, s.long = s.line[:0], s.tail[:0], false
+}
+
+// unbroken returns what of b stands before the missing middle of a long line. A
+// NUL in the text itself passes for the seam, which costs only what follows it.
+func (s *Scanner) unbroken(b []byte) []byte {
+	if !s.long {
+		return b
+	}
+	i := bytes.IndexByte(b, seam)
+	if i < 0 {
+		return b
+	}
+	return b[:i]
+}

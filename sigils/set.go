@@ -1,0 +1,134 @@
+package sigils
+
+import (
+	"slices"
+	"strings"
+)
+
+// Set is what the text of an agent amounts to. The zero Set means that no sigil
+// was found. Done and Failed are never both true, nor are Complete and Failure,
+// nor VerifyPass and VerifyFail.
+type Set struct {
+	Done       bool   // The assigned task is done; wins over Failed.
+	Failed     bool   // The assigned task cannot be done.
+	FailReason string // The reason given with the last task-failed, or "".
+
+	NextModel string // The last model asked for, or "". It is not checked against any list.
+
+	Journal   string      // All notes in order, separated by blank lines.
+	Knowledge []Knowledge // The first 20 entries in order.
+	Dropped   int         // Knowledge entries beyond those.
+
+	Complete bool // The agent promised COMPLETE.
+	Failure  bool // The agent promised FAILURE; wins over Complete.
+
+	VerifyPass   bool   // The verdict is good.
+	VerifyFail   bool   // The verdict is bad; wins over VerifyPass.
+	VerifyReason string // The reason given with the last verify-fail, or "".
+
+	// Foreign holds well-formed task-done and task-failed sigils whose ID is not
+	// the assigned one. They count for nothing; they are here to be warned about.
+	// At most 8 distinct ones are kept.
+	Foreign []Foreign
+}
+
+// Knowledge is one thing the agent wants later agents to know.
+type Knowledge struct {
+	Title string   // The title attribute, or the body's first line when there is none.
+	Tags  []string // Trimmed, without empty ones.
+	Body  string
+}
+
+// Foreign is a sigil about a task that was not assigned.
+type Foreign struct {
+	Tag string // "task-done" or "task-failed".
+	ID  string
+}
+
+// found collects sigils of one stretch of text in order. Unlike a Set it is
+// unresolved, so that stretches can be put together or thrown away.
+type found struct {
+	done, failed      bool
+	complete, failure bool
+	pass, fail        bool
+	failReason        string
+	verifyReason      string
+	model             string
+	notes             []string
+	noteBytes         int
+	knowledge         []Knowledge
+	dropped           int
+	foreign           []Foreign
+}
+
+// merge adds what was found later.
+func (f *found) merge(later *found) {
+	f.done = f.done || later.done
+	f.complete = f.complete || later.complete
+	f.failure = f.failure || later.failure
+	f.pass = f.pass || later.pass
+	if later.failed {
+		f.failed, f.failReason = true, later.failReason
+	}
+	if later.fail {
+		f.fail, f.verifyReason = true, later.verifyReason
+	}
+	if later.model != "" {
+		f.model = later.model
+	}
+	for _, note := range later.notes {
+		f.addNote(note)
+	}
+	for _, k := range later.knowledge {
+		f.addKnowledge(k)
+	}
+	f.dropped += later.dropped
+	for _, x := range later.foreign {
+		f.addForeign(x)
+	}
+}
+
+func (f *found) addNote(note string) {
+	note = cut(note, maxBody-f.noteBytes)
+	if note == "" {
+		return
+	}
+	f.notes = append(f.notes, note)
+	f.noteBytes += len(note) + len(noteSeparator)
+}
+
+func (f *found) addKnowledge(k Knowledge) {
+	if len(f.knowledge) == maxKnowledge {
+		f.dropped++
+		return
+	}
+	f.knowledge = append(f.knowledge, k)
+}
+
+func (f *found) addForeign(x Foreign) {
+	if len(f.foreign) < maxForeign && !slices.Contains(f.foreign, x) {
+		f.foreign = append(f.foreign, x)
+	}
+}
+
+// set resolves contradictions.
+func (f *found) set() Set {
+	s := Set{
+		Done:         f.done,
+		Failed:       f.failed && !f.done,
+		NextModel:    f.model,
+		Journal:      strings.Join(f.notes, noteSeparator),
+		Knowledge:    slices.Clone(f.knowledge),
+		Dropped:      f.dropped,
+		Complete:     f.complete && !f.failure,
+		Failure:      f.failure,
+		VerifyPass:   f.pass && !f.fail,
+		VerifyFail:   f.fail,
+		VerifyReason: f.verifyReason,
+		Foreign:      slices.Clone(f.foreign),
+	}
+	if s.Failed {
+		s.FailReason = f.failReason
+	}
+	return s
+}

@@ -1,0 +1,118 @@
+// Package strategy decides which model the next iteration is given, from what
+// the iterations before it came to.
+//
+// It never reads a clock, a file or a database, never keeps anything between
+// two calls, and never learns a model's real name: it speaks of three tiers,
+// and mapping a tier to what an agent calls it is not its business.
+package strategy
+
+import "strings"
+
+// Input is everything a choice depends on. Its zero value asks for the first
+// iteration of a run with the default strategy.
+type Input struct {
+	// Kind is the strategy. Empty means Fixed when Model is set and
+	// CostOptimized otherwise.
+	Kind Kind
+	// Model is what Fixed always answers, a tier or a name; empty leaves the
+	// agent its own default. Other strategies ignore it.
+	Model string
+	// Pinned is the model that a person gave to this one task. It wins over
+	// the strategy, over a hint and over the budget.
+	Pinned string
+	// Hint is the <next-model> of the iteration before this one, already known
+	// to be a tier or a name that the agent offers.
+	Hint string
+	// Iteration counts the iterations of the run from 1.
+	Iteration int
+	// Task is the ID of the task about to run, Retries how often its
+	// verification has sent it back.
+	Task    string
+	Retries int
+	// History holds the attempts in scope, oldest first.
+	History []Attempt
+	// Used is the share of the tightest budget already spent: 0 for none, 1
+	// for all of it.
+	Used float64
+}
+
+// Attempt is what one earlier iteration came to.
+type Attempt struct {
+	Task    string
+	Outcome Outcome
+	// Tier is what the strategy chose for it; empty when a person did, or when
+	// nobody knows any more.
+	Tier Tier
+	// Hint is the <next-model> it ended with.
+	Hint string
+	// Notes is its journal entry, where whole-word signals are looked for.
+	Notes string
+}
+
+// Choice is the model for one iteration and why.
+type Choice struct {
+	// Model is a tier or a name, and empty for the agent's own default.
+	Model string
+	// Tier is Model when Model is a tier, and empty otherwise.
+	Tier Tier
+	// Reason says in one line what decided.
+	Reason string
+	// Overrode is what the strategy would have chosen when a hint changed it.
+	Overrode string
+	// Uncapped is what would have been chosen but for the budget.
+	Uncapped string
+}
+
+// Next chooses the model of the next iteration. It answers for every input,
+// and always the same for the same one.
+//
+// Fixed and pinned models are a person's word, so the budget does not change
+// them: what stops such a run is its hard limit.
+func Next(in Input) Choice {
+	if in.Pinned != "" {
+		return choose(in.Pinned, "the task names its model")
+	}
+	own := unhinted(in)
+	hint := strings.TrimSpace(in.Hint)
+	if hint == "" {
+		return own
+	}
+	hinted := choose(hint, "asked for with <next-model>")
+	if hinted.Tier == "" && limit(in.Used) != "" {
+		// A name cannot be compared with a tier, so near the end of the money
+		// nobody can say that it is cheap enough.
+		own.Reason += "; the hint is no tier, and near the budget only a tier is taken"
+		return own
+	}
+	hinted = capped(hinted, in.Used)
+	if hinted.Model == own.Model {
+		return own
+	}
+	hinted.Overrode = own.Model
+	return hinted
+}
+
+// unhinted is what the strategy comes to by itself.
+func unhinted(in Input) Choice {
+	kind := in.Kind.or(in.Model)
+	model, reason := kind.choose(in)
+	own := choose(model, string(kind)+": "+reason)
+	if kind == Fixed {
+		return own
+	}
+	return capped(own, in.Used)
+}
+
+func choose(model, reason string) Choice {
+	tier, _ := ParseTier(model)
+	return Choice{Model: normal(model), Tier: tier, Reason: reason}
+}
+
+// normal writes a tier the way the constants do and leaves names alone, whose
+// case may matter to the agent.
+func normal(model string) string {
+	if tier, ok := ParseTier(model); ok {
+		return string(tier)
+	}
+	return model
+}

@@ -1,0 +1,193 @@
+package strategy_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/strategy"
+)
+
+// attempts builds a history of other tasks with these outcomes.
+func attempts(outcomes ...strategy.Outcome) []strategy.Attempt {
+	var out []strategy.Attempt
+	for _, o := range outcomes {
+		out = append(out, strategy.Attempt{Task: "t-00000000", Outcome: o})
+	}
+	return out
+}
+
+func notes(texts ...string) []strategy.Attempt {
+	var out []strategy.Attempt
+	for _, s := range texts {
+		out = append(out, strategy.Attempt{Task: "t-00000000", Outcome: strategy.Done, Notes: s})
+	}
+	return out
+}
+
+const (
+	done     = strategy.Done
+	released = strategy.Released
+)
+
+func TestNextChoosesTheModelOfItsStrategy(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		in   strategy.Input
+		want string
+	}{
+		"fixed answers the model that was asked for":              {strategy.Input{Kind: strategy.Fixed, Model: "gpt-9"}, "gpt-9"},
+		"fixed keeps its model after trouble":                     {strategy.Input{Kind: strategy.Fixed, Model: "haiku", Retries: 3, History: attempts(strategy.Failed)}, "haiku"},
+		"fixed without a model leaves the agent its default":      {strategy.Input{Kind: strategy.Fixed}, ""},
+		"fixed is a person's word and is not capped":              {strategy.Input{Kind: strategy.Fixed, Model: "opus", Used: 0.99}, "opus"},
+		"naming a model without a strategy means fixed":           {strategy.Input{Model: "opus", Iteration: 7}, "opus"},
+		"a tier is written as the constants have it":              {strategy.Input{Model: "Opus"}, "opus"},
+		"without anything the strategy is cost-optimized":         {strategy.Input{}, "sonnet"},
+		"cost-optimized starts with sonnet":                       {strategy.Input{Kind: strategy.CostOptimized, Iteration: 1}, "sonnet"},
+		"cost-optimized stays at sonnet after two completions":    {strategy.Input{Kind: strategy.CostOptimized, History: attempts(done, done)}, "sonnet"},
+		"cost-optimized drops to haiku after three completions":   {strategy.Input{Kind: strategy.CostOptimized, History: attempts(done, done, done)}, "haiku"},
+		"completions need not be in a row":                        {strategy.Input{Kind: strategy.CostOptimized, History: attempts(done, released, done, done)}, "haiku"},
+		"errors take priority over completions before them":       {strategy.Input{Kind: strategy.CostOptimized, History: attempts(done, done, done, strategy.Failed)}, "opus"},
+		"errors take priority over completions after them":        {strategy.Input{Kind: strategy.CostOptimized, History: attempts(strategy.Failed, done, done, done)}, "opus"},
+		"a retry of this task is trouble":                         {strategy.Input{Kind: strategy.CostOptimized, Retries: 1, History: attempts(done, done, done)}, "opus"},
+		"a task that was released before is not steady":           {strategy.Input{Kind: strategy.CostOptimized, Task: "t-00000001", History: append(attempts(done, done, done), strategy.Attempt{Task: "t-00000001", Outcome: released})}, "sonnet"},
+		"trouble of other tasks is forgotten after ten attempts":  {strategy.Input{Kind: strategy.CostOptimized, History: attempts(strategy.Failed, done, done, done, done, done, done, done, done, done, done)}, "haiku"},
+		"trouble of other tasks is remembered for ten attempts":   {strategy.Input{Kind: strategy.CostOptimized, History: attempts(strategy.Failed, done, done, done, done, done, done, done, done, done)}, "opus"},
+		"trouble of this task is never forgotten":                 {strategy.Input{Kind: strategy.CostOptimized, Task: "t-00000001", History: append([]strategy.Attempt{{Task: "t-00000001", Outcome: strategy.Failed}}, attempts(done, done, done, done, done, done, done, done, done, done)...)}, "opus"},
+		"escalate starts with haiku":                              {strategy.Input{Kind: strategy.Escalate}, "haiku"},
+		"escalate stays at haiku while all goes well":             {strategy.Input{Kind: strategy.Escalate, History: attempts(done, released, strategy.Interrupted)}, "haiku"},
+		"escalate goes to sonnet on moderate distress":            {strategy.Input{Kind: strategy.Escalate, History: attempts(strategy.Failed)}, "sonnet"},
+		"escalate goes to opus on severe distress":                {strategy.Input{Kind: strategy.Escalate, History: notes("I am stuck")}, "opus"},
+		"escalate stays up after completions":                     {strategy.Input{Kind: strategy.Escalate, History: append(notes("I am stuck"), attempts(done, done, done, done)...)}, "opus"},
+		"escalate takes the worst signal of a note":               {strategy.Input{Kind: strategy.Escalate, History: notes("an error, then a crash, then a bug")}, "opus"},
+		"escalate goes to sonnet with the first retry":            {strategy.Input{Kind: strategy.Escalate, Retries: 1}, "sonnet"},
+		"escalate goes to opus with the second retry":             {strategy.Input{Kind: strategy.Escalate, Retries: 2}, "opus"},
+		"escalate goes to opus when one task fails twice":         {strategy.Input{Kind: strategy.Escalate, History: attempts(strategy.Retried, strategy.Error)}, "opus"},
+		"escalate counts trouble task by task":                    {strategy.Input{Kind: strategy.Escalate, History: []strategy.Attempt{{Task: "a", Outcome: strategy.Error}, {Task: "b", Outcome: strategy.Error}}}, "sonnet"},
+		"escalate never goes below a tier it has bought":          {strategy.Input{Kind: strategy.Escalate, History: []strategy.Attempt{{Outcome: done, Tier: strategy.Opus}}}, "opus"},
+		"escalate goes down by an earlier attempt's hint":         {strategy.Input{Kind: strategy.Escalate, History: []strategy.Attempt{{Outcome: strategy.Failed, Notes: "stuck", Hint: "haiku"}, {Outcome: done, Tier: strategy.Haiku}}}, "haiku"},
+		"escalate goes up again after a hint":                     {strategy.Input{Kind: strategy.Escalate, History: []strategy.Attempt{{Notes: "stuck", Hint: "haiku"}, {Outcome: strategy.Failed}}}, "sonnet"},
+		"plan-then-execute plans with opus":                       {strategy.Input{Kind: strategy.PlanThenExecute, Iteration: 1}, "opus"},
+		"plan-then-execute executes with sonnet":                  {strategy.Input{Kind: strategy.PlanThenExecute, Iteration: 2}, "sonnet"},
+		"plan-then-execute does not react to trouble":             {strategy.Input{Kind: strategy.PlanThenExecute, Iteration: 9, Retries: 2, History: notes("panic")}, "sonnet"},
+		"a pinned model wins over strategy, hint and budget":      {strategy.Input{Kind: strategy.Escalate, Pinned: "opus", Hint: "haiku", Used: 1}, "opus"},
+		"sonnet is the most after four fifths of the budget":      {strategy.Input{Kind: strategy.PlanThenExecute, Iteration: 1, Used: 0.80}, "sonnet"},
+		"opus is bought just before four fifths of the budget":    {strategy.Input{Kind: strategy.PlanThenExecute, Iteration: 1, Used: 0.79}, "opus"},
+		"haiku is the most after nineteen twentieths of it":       {strategy.Input{Kind: strategy.PlanThenExecute, Iteration: 1, Used: 0.95}, "haiku"},
+		"the budget does not raise a tier":                        {strategy.Input{Kind: strategy.Escalate, Used: 0.85}, "haiku"},
+		"an overspent budget is capped like a spent one":          {strategy.Input{Kind: strategy.PlanThenExecute, Used: 4}, "haiku"},
+		"a strategy nobody knows is the default":                  {strategy.Input{Kind: "clever"}, "sonnet"},
+		"a hint of an earlier attempt is over for cost-optimized": {strategy.Input{Kind: strategy.CostOptimized, History: []strategy.Attempt{{Outcome: done, Hint: "opus"}}}, "sonnet"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := strategy.Next(tt.in); got.Model != tt.want {
+				t.Errorf("got %+v, want model %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestNextReactsToEveryOutcome(t *testing.T) {
+	t.Parallel()
+	tests := map[strategy.Outcome]struct{ costOptimized, escalate string }{
+		strategy.Done:        {"sonnet", "haiku"},
+		strategy.Failed:      {"opus", "sonnet"},
+		strategy.Retried:     {"opus", "sonnet"},
+		strategy.Released:    {"sonnet", "haiku"},
+		strategy.Interrupted: {"sonnet", "haiku"},
+		strategy.Timeout:     {"opus", "sonnet"},
+		strategy.Refused:     {"opus", "sonnet"},
+		strategy.Error:       {"opus", "sonnet"},
+		strategy.Limited:     {"sonnet", "haiku"},
+	}
+	if got := len(strategy.Outcomes()); got != len(tests) {
+		t.Fatalf("got %d outcomes, want a row for each of them (%d)", got, len(tests))
+	}
+	for outcome, tt := range tests {
+		t.Run(string(outcome), func(t *testing.T) {
+			t.Parallel()
+			h := attempts(outcome)
+			if got := strategy.Next(strategy.Input{Kind: strategy.CostOptimized, History: h}); got.Model != tt.costOptimized {
+				t.Errorf("cost-optimized: got %+v, want %s", got, tt.costOptimized)
+			}
+			if got := strategy.Next(strategy.Input{Kind: strategy.Escalate, History: h}); got.Model != tt.escalate {
+				t.Errorf("escalate: got %+v, want %s", got, tt.escalate)
+			}
+			if back, err := strategy.ParseOutcome(string(outcome)); err != nil || back != outcome {
+				t.Errorf("got %q, %v, want it back", back, err)
+			}
+		})
+	}
+	if _, err := strategy.ParseOutcome("splendid"); err == nil {
+		t.Error("got no error for an unknown outcome")
+	}
+}
+
+func TestHintsWinAndSayWhatTheyOverrode(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		in   strategy.Input
+		want strategy.Choice
+	}{
+		"a hint wins over cost-optimized": {
+			strategy.Input{Kind: strategy.CostOptimized, Hint: "haiku"},
+			strategy.Choice{Model: "haiku", Tier: strategy.Haiku, Overrode: "sonnet", Reason: "asked for with <next-model>"},
+		},
+		"a hint wins over fixed": {
+			strategy.Input{Kind: strategy.Fixed, Model: "opus", Hint: "sonnet"},
+			strategy.Choice{Model: "sonnet", Tier: strategy.Sonnet, Overrode: "opus", Reason: "asked for with <next-model>"},
+		},
+		"a hint takes escalate down": {
+			strategy.Input{Kind: strategy.Escalate, Hint: "haiku", History: notes("stuck")},
+			strategy.Choice{Model: "haiku", Tier: strategy.Haiku, Overrode: "opus", Reason: "asked for with <next-model>"},
+		},
+		"a hint may be a name that is no tier": {
+			strategy.Input{Kind: strategy.PlanThenExecute, Iteration: 2, Hint: "GPT-9"},
+			strategy.Choice{Model: "GPT-9", Overrode: "sonnet", Reason: "asked for with <next-model>"},
+		},
+		"a hint that agrees overrides nothing": {
+			strategy.Input{Kind: strategy.Escalate, Hint: " HAIKU "},
+			strategy.Choice{Model: "haiku", Tier: strategy.Haiku, Reason: "escalate: no distress"},
+		},
+		"a hint is capped near the budget": {
+			strategy.Input{Kind: strategy.Escalate, Hint: "opus", Used: 0.9},
+			strategy.Choice{Model: "sonnet", Tier: strategy.Sonnet, Overrode: "haiku", Uncapped: "opus", Reason: "asked for with <next-model>; capped near the budget"},
+		},
+		"a name is not taken near the budget": {
+			strategy.Input{Kind: strategy.Escalate, Hint: "gpt-9", Used: 0.9},
+			strategy.Choice{Model: "haiku", Tier: strategy.Haiku, Reason: "escalate: no distress; the hint is no tier, and near the budget only a tier is taken"},
+		},
+		"a hint the cap makes equal overrides nothing": {
+			strategy.Input{Kind: strategy.PlanThenExecute, Iteration: 2, Hint: "opus", Used: 0.9},
+			strategy.Choice{Model: "sonnet", Tier: strategy.Sonnet, Reason: "plan-then-execute: later iterations execute"},
+		},
+		"the cap says what it took away": {
+			strategy.Input{Kind: strategy.PlanThenExecute, Iteration: 1, Used: 0.9},
+			strategy.Choice{Model: "sonnet", Tier: strategy.Sonnet, Uncapped: "opus", Reason: "plan-then-execute: the first iteration plans; capped near the budget"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tt.want, strategy.Next(tt.in)); diff != "" {
+				t.Errorf("choice differs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestParseKindKnowsItsNames(t *testing.T) {
+	t.Parallel()
+	for _, k := range strategy.Kinds() {
+		if got, err := strategy.ParseKind(string(k)); err != nil || got != k {
+			t.Errorf("%s: got %q, %v, want it back", k, got, err)
+		}
+	}
+	_, err := strategy.ParseKind("cheap")
+	want := `unknown model strategy "cheap", want one of fixed, cost-optimized, escalate, plan-then-execute`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
