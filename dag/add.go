@@ -36,8 +36,14 @@ func (g *Graph) Add(t NewTask) (string, error) {
 	if err := checkText(t.Title, t.Description, t.Gates); err != nil {
 		return "", err
 	}
-	if t.Kind == "" {
+	switch {
+	case t.Kind == "":
 		t.Kind = Work
+	case t.Kind != Work && t.Kind != Check:
+		return "", fmt.Errorf("%w: a task's kind is work or check, not %q", ErrRefused, t.Kind)
+	}
+	if t.MaxRetries != nil && *t.MaxRetries < 0 {
+		return "", fmt.Errorf("%w: retries cannot be %d", ErrRefused, *t.MaxRetries)
 	}
 	feature, err := g.featureNumber(t.Feature)
 	if err != nil {
@@ -124,7 +130,7 @@ func (g *Graph) addChild(parent int64, status Status) error {
 	if err := g.tx.Exec(addChildSQL, ":n", parent, ":now", g.millis()); err != nil {
 		return err
 	}
-	return g.rollUp(parent, status)
+	return g.rollUp(parent, "", status)
 }
 
 // The longest texts that are kept. They are generous for people and small enough
@@ -150,6 +156,9 @@ func checkText(title, description string, gates []string) error {
 	for _, gate := range gates {
 		if strings.TrimSpace(gate) == "" {
 			return fmt.Errorf("%w: a gate must not be empty", ErrRefused)
+		}
+		if !utf8.ValidString(gate) || strings.ContainsRune(gate, 0) {
+			return fmt.Errorf("%w: a gate must be UTF-8 text without NUL", ErrRefused)
 		}
 	}
 	return nil

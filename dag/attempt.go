@@ -13,7 +13,7 @@ type Attempt struct {
 	Run       string
 	Task      string
 	Iteration int
-	Phase     string
+	Phase     Phase
 	Agent     string
 	Model     string
 	StartedAt time.Time
@@ -47,10 +47,10 @@ func (g *Graph) beginAttempt(opts ClaimOptions, t Task) (string, error) {
 
 const endAttemptSQL = `
 UPDATE attempts SET phase = 'settled', ended_at = :now, outcome = :outcome, reason = :reason
-WHERE id = :id AND task = :task AND generation = :generation AND ended_at IS NULL;`
+WHERE task = :task AND generation = :generation AND ended_at IS NULL;`
 
 func (g *Graph) endAttempt(task int64, c Claim, outcome, reason string) error {
-	return g.tx.Exec(endAttemptSQL, ":id", c.Attempt, ":task", task, ":generation", c.Generation,
+	return g.tx.Exec(endAttemptSQL, ":task", task, ":generation", c.Generation,
 		":outcome", outcome, ":reason", orNull(reason), ":now", g.millis())
 }
 
@@ -65,11 +65,84 @@ func (g *Graph) Attempts(t Task) ([]Attempt, error) {
 	err := g.tx.Each(attemptsSQL, func(stmt *sqlite.Stmt) error {
 		r := row{stmt: stmt}
 		list = append(list, Attempt{
-			ID: r.text(), Run: r.text(), Task: r.text(), Iteration: r.int(), Phase: r.text(), Agent: r.text(), Model: r.text(),
+			ID: r.text(), Run: r.text(), Task: r.text(), Iteration: r.int(), Phase: Phase(r.text()), Agent: r.text(), Model: r.text(),
 			StartedAt: r.time(), EndedAt: r.time(), Outcome: r.text(), Reason: r.text(),
 			TokensIn: r.optionalInt64(), TokensOut: r.optionalInt64(), CostUSD: r.optionalFloat(),
 		})
 		return r.err
 	}, ":task", t.N)
 	return list, err
+}
+
+// Phase is how far an attempt came; a crash is mended according to it.
+type Phase string
+
+// The phases of an attempt.
+const (
+	Claimed   Phase = "claimed"   // no agent yet
+	Starting  Phase = "starting"  // its process runs
+	Prompted  Phase = "prompted"  // it is at work
+	Answered  Phase = "answered"  // it says that it is done
+	Verifying Phase = "verifying" // that is being checked
+	Settled   Phase = "settled"   // over
+)
+
+// Note is what becomes known about an attempt while it runs. What is empty or
+// nil leaves what is stored as it is.
+type Note struct {
+	Phase          Phase
+	Agent          string
+	Model          string
+	ModelEffective string
+	Session        string
+	Sandbox        string
+	AgentPID       int64
+	AgentPIDStart  int64
+	StopReason     string
+	Verdict        string
+	TokensIn       *int64
+	TokensCached   *int64
+	TokensOut      *int64
+	CostUSD        *float64
+	Files          []string
+	Base           string // the commit it began at
+	Transcript     string
+}
+
+const noteSQL = `
+UPDATE attempts SET phase = coalesce(:phase, phase), agent = coalesce(:agent, agent), model = coalesce(:model, model),
+    model_effective = coalesce(:effective, model_effective), session = coalesce(:session, session),
+    sandbox = coalesce(:sandbox, sandbox), agent_pid = coalesce(:pid, agent_pid),
+    agent_pid_start = coalesce(:pid_start, agent_pid_start), stop_reason = coalesce(:stop, stop_reason),
+    verdict = coalesce(:verdict, verdict), tokens_in = coalesce(:tokens_in, tokens_in),
+    tokens_cached = coalesce(:tokens_cached, tokens_cached), tokens_out = coalesce(:tokens_out, tokens_out),
+    cost_usd = coalesce(:cost, cost_usd), files = coalesce(:files, files), base = coalesce(:base, base),
+    transcript = coalesce(:transcript, transcript)
+WHERE id = :id;`
+
+// NoteAttempt stores what became known. It needs no claim: what an attempt cost
+// is true even if its task was taken away meanwhile.
+func (g *Graph) NoteAttempt(id string, n Note) error {
+	var files any
+	if n.Files != nil {
+		files = listJSON(n.Files)
+	}
+	err := g.tx.Exec(noteSQL, ":id", id, ":phase", orNull(string(n.Phase)), ":agent", orNull(n.Agent), ":model", orNull(n.Model),
+		":effective", orNull(n.ModelEffective), ":session", orNull(n.Session), ":sandbox", orNull(n.Sandbox),
+		":pid", numberOrNull(n.AgentPID), ":pid_start", numberOrNull(n.AgentPIDStart), ":stop", orNull(n.StopReason),
+		":verdict", orNull(n.Verdict), ":tokens_in", n.TokensIn, ":tokens_cached", n.TokensCached,
+		":tokens_out", n.TokensOut, ":cost", n.CostUSD, ":files", files, ":base", orNull(n.Base), ":transcript", orNull(n.Transcript))
+	if err == nil && g.tx.Changes() != 1 {
+		err = fmt.Errorf("attempt %s: %w", id, ErrNotFound)
+	}
+	return err
+}
+
+const abandonAttemptSQL = `
+UPDATE attempts SET phase = 'settled', ended_at = :now, outcome = :outcome, reason = :reason
+WHERE id = :id AND ended_at IS NULL;`
+
+// AbandonAttempt ends an attempt whose claim was lost: its task has moved on.
+func (g *Graph) AbandonAttempt(id, outcome, reason string) error {
+	return g.tx.Exec(abandonAttemptSQL, ":id", id, ":outcome", outcome, ":reason", orNull(reason), ":now", g.millis())
 }

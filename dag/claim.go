@@ -61,14 +61,15 @@ SELECT n FROM (
     SELECT * FROM (SELECT priority, n FROM tasks INDEXED BY queue_feature
                    WHERE feature = +:feature AND queue = 1 ORDER BY priority, n LIMIT 1)
 ) ORDER BY priority, n LIMIT 1` + claimGet
-	// A subtree is walked: its cost grows with the subtree, not with the graph.
+	// A subtree is walked: its cost grows with the subtree, not with the graph. The
+	// cross join keeps the planner from walking everything that is ready instead.
 	claimTreeSQL = claimSet + `
 WITH RECURSIVE sub (n) AS (
     SELECT n FROM tasks WHERE id = :task
     UNION ALL
     SELECT c.n FROM sub JOIN tasks c ON c.parent = sub.n
 )
-SELECT t.n FROM sub JOIN tasks t ON t.n = sub.n
+SELECT t.n FROM sub CROSS JOIN tasks t ON t.n = sub.n
 WHERE t.queue = 0 OR t.queue = :doomed ORDER BY t.priority, t.n LIMIT 1` + claimGet
 
 	clearWaitsSQL = `

@@ -1,8 +1,10 @@
 package dag
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -55,6 +57,7 @@ func (b *batch) fault(i int, err error) {
 
 func (b *batch) verdict() error {
 	if len(b.faults) > 0 {
+		slices.SortStableFunc(b.faults, func(x, y SpecError) int { return cmp.Compare(x.Line, y.Line) })
 		return b.faults
 	}
 	return nil

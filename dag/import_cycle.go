@@ -55,9 +55,10 @@ func (b *batch) nameOf(k int64) string {
 }
 
 // weave puts the batch into a web. What exists can only lead back to the batch
-// through a parent that exists, so it is loaded only if there is one.
+// through a parent that exists, and not from that parent to itself, so it is
+// loaded only if there is another way into it: a blocker or a second parent.
 func (b *batch) weave(w *web) error {
-	hangs, leans := false, false
+	hangs, leans := map[int64]bool{}, false
 	for i := range b.tasks {
 		t := &b.tasks[i]
 		k := key(i)
@@ -66,7 +67,7 @@ func (b *batch) weave(w *web) error {
 			w.hang(k, key(t.parent))
 		case t.under != nil:
 			w.hang(k, t.under.N)
-			hangs = true
+			hangs[t.under.N] = true
 		}
 		for _, blocker := range t.after {
 			w.blockers[k] = append(w.blockers[k], key(blocker))
@@ -76,7 +77,7 @@ func (b *batch) weave(w *web) error {
 			leans = true
 		}
 	}
-	if !hangs || !leans {
+	if len(hangs) == 0 || (len(hangs) == 1 && !leans) {
 		return nil
 	}
 	return b.graph.weave(w)

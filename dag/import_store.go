@@ -143,7 +143,7 @@ func (b *batch) growParents() error {
 		if grown[n].open {
 			child = Pending
 		}
-		if err := g.rollUp(n, child); err != nil {
+		if err := g.rollUp(n, "", child); err != nil {
 			return err
 		}
 	}

@@ -44,11 +44,11 @@ func (g *Graph) node(n int64) (node, error) {
 
 // moveSQL ends any claim, because only Claim itself makes one. Taking a running
 // task away raises the generation unless it is the worker who gives it back, so
-// that a worker that comes back later is refused.
+// that a worker that comes back later is refused. What ended waits for no time.
 const moveSQL = `
 UPDATE tasks SET status = :to, owner = NULL, lease_until = NULL,
     generation = generation + :fence, updated_at = :now, finished_at = :finished,
-    not_before = 0, wait_reason = NULL
+    not_before = iif(:finished IS NULL, not_before, 0), wait_reason = iif(:finished IS NULL, wait_reason, NULL)
 WHERE n = :n AND status = :from AND generation = :generation;`
 
 // move changes one status and does all that follows from it: dependents are
@@ -83,7 +83,7 @@ func (g *Graph) move(t node, to Status, by Trigger) error {
 			return err
 		}
 	}
-	return g.rollUp(t.parent, to)
+	return g.rollUp(t.parent, t.status, to)
 }
 
 // stops says that a status keeps back what lies below the task.
@@ -91,8 +91,8 @@ func stops(s Status) bool { return s == Failed || s == Blocked }
 
 const dependentsSQL = `
 UPDATE tasks SET open_deps = open_deps + :by
-WHERE n IN (SELECT blocked FROM dependencies WHERE blocker = :n)
-RETURNING n, children, open_deps;`
+FROM dependencies e WHERE e.blocker = +:n AND tasks.n = +e.blocked
+RETURNING tasks.n, children, open_deps;`
 
 // recountDependents tells those who wait for the task that it is done, or that
 // it no longer is.

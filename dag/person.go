@@ -83,7 +83,7 @@ func (g *Graph) settleGroup(n int64) error {
 	if err != nil || t.children == 0 {
 		return err
 	}
-	return g.rollUp(n, Done)
+	return g.rollUp(n, Done, Done)
 }
 
 const clearSQL = `

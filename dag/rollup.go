@@ -3,18 +3,24 @@ package dag
 import "zombiezen.com/go/sqlite"
 
 // childrenSQL looks at the children's statuses through the index alone: the cost
-// does not grow with their number.
+// does not grow with their number. A list after IN would be built anew each time.
 const childrenSQL = `SELECT
-    EXISTS (SELECT 1 FROM tasks WHERE parent = :n AND status IN ('pending', 'in_progress', 'blocked')),
+    EXISTS (SELECT 1 FROM tasks WHERE parent = :n AND status = 'pending')
+    OR EXISTS (SELECT 1 FROM tasks WHERE parent = :n AND status = 'in_progress')
+    OR EXISTS (SELECT 1 FROM tasks WHERE parent = :n AND status = 'blocked'),
     EXISTS (SELECT 1 FROM tasks WHERE parent = :n AND status = 'failed');`
 
-// rollUp brings a parent in line after one of its children took the status
-// child. A parent of 0 is no parent.
+// rollUp brings a parent in line after one of its children went from one status
+// to another; from is empty for a child that is new to it. A parent of 0 is no
+// parent.
 //
 //   - all children done: the parent is done
 //   - a child failed, or the last open one ended beside a failed one: it failed
 //   - a child was reopened or added: a finished parent is open again
-func (g *Graph) rollUp(parent int64, child Status) error {
+//
+// A child that was open before and still is, such as one that was released,
+// reopens nothing.
+func (g *Graph) rollUp(parent int64, from, child Status) error {
 	if parent == 0 {
 		return nil
 	}
@@ -26,19 +32,26 @@ func (g *Graph) rollUp(parent int64, child Status) error {
 	if err != nil {
 		return err
 	}
+	reopened := child.open() && (from == "" || !from.open())
 	to := p.status
 	switch {
 	case !open && !failed && (p.status == Pending || p.status == Failed):
 		to = Done
 	case p.status == Pending && failed && (child == Failed || !open):
 		to = Failed
-	case child.open() && !p.status.open():
+	case reopened && !p.status.open(), failed && p.status == Done:
 		to = Pending
 	}
 	if to == p.status {
 		return nil
 	}
-	return g.move(p, to, ByRollUp)
+	if err := g.move(p, to, ByRollUp); err != nil {
+		return err
+	}
+	if failed && p.status == Done {
+		return g.rollUp(parent, child, child) // a failed child came: it was open for a moment only
+	}
+	return nil
 }
 
 func (g *Graph) childrenOf(n int64) (open, failed bool, err error) {

@@ -87,7 +87,7 @@ const (
 	Dead
 )
 
-const claimedSQL = `SELECT ` + taskColumns + ` FROM tasks WHERE owner IS NOT NULL ORDER BY n;`
+const claimedSQL = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY tasks_owner WHERE owner IS NOT NULL ORDER BY n;`
 
 // Stale lists the claimed tasks whose owner is gone. life tells whether a process
 // lives; only where it cannot know does the lease decide, because a live owner
@@ -109,4 +109,42 @@ func (g *Graph) Stale(life func(Process) Life) ([]Task, error) {
 		}
 	}
 	return stale, nil
+}
+
+const interruptedSQL = `UPDATE tasks SET interruptions = interruptions + 1 WHERE n = :n;`
+
+// Reclaim releases a stale task. The death of its run is not the task's fault:
+// no attempt is charged. Doing so twice is refused with ErrLost.
+func (g *Graph) Reclaim(t Task, reason string) error {
+	c := Claim{Task: t, Owner: t.Owner, Generation: t.Generation}
+	if err := g.Release(c, Release{Outcome: "interrupted", Reason: reason, Uncounted: true}); err != nil {
+		return err
+	}
+	if err := g.log(t.N, LogSystem, reason); err != nil {
+		return err
+	}
+	return g.tx.Exec(interruptedSQL, ":n", t.N)
+}
+
+const openRunsSQL = `SELECT ` + runColumns + ` FROM runs WHERE ended_at IS NULL ORDER BY n;`
+
+// OpenRuns lists the runs that have not ended, or died before they could say so.
+func (g *Graph) OpenRuns() ([]Run, error) {
+	var runs []Run
+	err := g.tx.Each(openRunsSQL, func(stmt *sqlite.Stmt) error { runs = append(runs, scanRun(stmt)); return nil })
+	return runs, err
+}
+
+const runUsageSQL = `
+SELECT sum(tokens_in), sum(tokens_out), sum(cost_usd) FROM attempts
+WHERE run = (SELECT n FROM runs WHERE id = :id);`
+
+// RunUsage adds up what the attempts of a run reported; nil is unknown.
+func (g *Graph) RunUsage(id string) (in, out *int64, cost *float64, err error) {
+	err = g.tx.Each(runUsageSQL, func(stmt *sqlite.Stmt) error {
+		r := row{stmt: stmt}
+		in, out, cost = r.optionalInt64(), r.optionalInt64(), r.optionalFloat()
+		return nil
+	}, ":id", id)
+	return in, out, cost, err
 }

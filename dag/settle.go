@@ -76,6 +76,7 @@ func (g *Graph) Fail(c Claim, reason string) error {
 
 // Release is how a claim is given back without a result.
 type Release struct {
+	Outcome   string // how the attempt is remembered; empty means released
 	Reason    string
 	Uncounted bool      // it was not the task's fault: no attempt is charged
 	NotBefore time.Time // when to try again; zero means at once
@@ -90,15 +91,18 @@ func (g *Graph) Release(c Claim, r Release) error {
 	if err != nil {
 		return err
 	}
-	if r.Uncounted {
-		err = g.move(t, Pending, ByRelease)
-		if err == nil {
-			err = g.endAttempt(t.n, c, "released", r.Reason)
-		}
-	} else {
-		err = g.settle(t, c, Pending, ByRelease, r.Reason)
+	if r.Outcome == "" {
+		r.Outcome = "released"
 	}
-	if err != nil || r.NotBefore.IsZero() {
+	if err := g.move(t, Pending, ByRelease); err != nil {
+		return err
+	}
+	if !r.Uncounted {
+		if err := g.tx.Exec(countSQL, ":n", t.n); err != nil {
+			return err
+		}
+	}
+	if err := g.endAttempt(t.n, c, r.Outcome, r.Reason); err != nil || r.NotBefore.IsZero() {
 		return err
 	}
 	return g.tx.Exec(waitSQL, ":until", r.NotBefore.UnixMilli(), ":reason", orNull(r.Wait), ":n", t.n)
@@ -110,6 +114,15 @@ const retrySQL = `UPDATE tasks SET retries = retries + 1, verification = 'failed
 // used up, fails it. The task's own limit wins over limit. It returns the status
 // that the task has now.
 func (g *Graph) Retry(c Claim, reason string, limit int) (Status, error) {
+	now, err := g.Task(c.Task.ID)
+	if err == nil && now.MaxRetries != nil {
+		limit = *now.MaxRetries
+	}
+	return g.RetryAtMost(c, reason, limit)
+}
+
+// RetryAtMost is Retry with a limit that wins over the task's own.
+func (g *Graph) RetryAtMost(c Claim, reason string, limit int) (Status, error) {
 	t, err := g.held(c)
 	if err != nil {
 		return "", err
@@ -120,9 +133,6 @@ func (g *Graph) Retry(c Claim, reason string, limit int) (Status, error) {
 	now, err := g.Task(c.Task.ID)
 	if err != nil {
 		return "", err
-	}
-	if now.MaxRetries != nil {
-		limit = *now.MaxRetries
 	}
 	if now.Retries >= limit {
 		if err := g.tx.Exec(verifiedSQL, ":verification", "failed", ":n", t.n); err != nil {
@@ -144,7 +154,5 @@ func (g *Graph) settle(t node, c Claim, to Status, by Trigger, reason string) er
 	if err := g.tx.Exec(countSQL, ":n", t.n); err != nil {
 		return err
 	}
-	return g.endAttempt(t.n, c, map[Trigger]string{
-		ByComplete: "done", ByFail: "failed", ByRelease: "released", ByRetry: "retried",
-	}[by], reason)
+	return g.endAttempt(t.n, c, map[Trigger]string{ByComplete: "done", ByFail: "failed", ByRetry: "retried"}[by], reason)
 }

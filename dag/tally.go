@@ -12,6 +12,10 @@ type Tally struct {
 	Ready    int       // claimable now
 	Waiting  int       // pending until a time that has not come
 	NextWait time.Time // the first of those times
+
+	// The same for what a failed ancestor keeps back, unless a run keeps going.
+	DoomedWaiting  int
+	NextDoomedWait time.Time
 }
 
 // Total is the number of tasks.
@@ -62,6 +66,10 @@ func (g *Graph) Tally(scope Scope) (Tally, error) {
 		until := time.UnixMilli(stmt.ColumnInt64(0)).UTC()
 		switch {
 		case stmt.ColumnBool(1):
+			t.DoomedWaiting++
+			if t.NextDoomedWait.IsZero() || until.Before(t.NextDoomedWait) {
+				t.NextDoomedWait = until
+			}
 		case !until.After(g.now):
 			t.Ready++
 		default:

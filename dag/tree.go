@@ -85,7 +85,7 @@ func (g *Graph) dropChild(parent int64, status Status) error {
 	if status == Failed && p.status == Failed && open && !failed {
 		return g.move(p, Pending, ByRollUp) // the reason for its failure is gone
 	}
-	return g.rollUp(parent, Done)
+	return g.rollUp(parent, Done, Done)
 }
 
 const (

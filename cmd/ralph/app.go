@@ -19,11 +19,14 @@ import (
 // app is one invocation: the streams, the command tree and what was opened.
 type app struct {
 	system
-	cli *cli.App
+	cli   *cli.App
+	log   zerolog.Logger
+	taken chan struct{} // closed when a command deals with signals itself
+	typed <-chan string // lines that a person types
 }
 
 func newApp(sys system) *app {
-	a := &app{system: sys}
+	a := &app{system: sys, log: zerolog.Nop(), taken: make(chan struct{})}
 	a.cli = &cli.App{
 		Name:  "ralph",
 		Usage: "run AI coding agents through a dependency graph of tasks",
@@ -49,8 +52,8 @@ func newApp(sys system) *app {
 
 func (a *app) commands() []*cli.Command {
 	return tree(
-		a.initCommand(), a.taskCommand(), a.featureCommand(), a.statusCommand(),
-		a.configCommand(), a.doctorCommand(), a.completionCommand(), a.versionCommand(), a.completeCommand(),
+		a.initCommand(), a.demoCommand(), a.taskCommand(), a.featureCommand(), a.runCommand(), a.promptCommand(), a.statusCommand(),
+		a.configCommand(), a.doctorCommand(), a.completionCommand(), a.versionCommand(), a.completeCommand(), a.shellAgentCommand(),
 	)
 }
 
@@ -125,7 +128,9 @@ func (a *app) findProject(c *cli.Context) (project.Project, error) {
 }
 
 // open finds the project, loads its configuration and opens its graph.
-func (a *app) open(c *cli.Context) (*session, error) {
+func (a *app) open(c *cli.Context) (*session, error) { return a.openFor(c, db.Options{}) }
+
+func (a *app) openFor(c *cli.Context, opts db.Options) (*session, error) {
 	begin := a.now()
 	p, err := a.findProject(c)
 	if err != nil {
@@ -135,7 +140,7 @@ func (a *app) open(c *cli.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := db.Open(c.Context, p.DB(), db.Options{})
+	d, err := db.Open(c.Context, p.DB(), opts)
 	if err != nil {
 		return nil, err
 	}

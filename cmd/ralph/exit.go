@@ -13,11 +13,12 @@ import (
 
 // Exit statuses, as docs/cli.md promises them.
 const (
-	exitOK       = 0
-	exitRefused  = 1
-	exitNotFound = 3
-	exitUsage    = 64
-	exitBug      = 70
+	exitOK          = 0
+	exitRefused     = 1
+	exitNotFound    = 3
+	exitUnavailable = 5
+	exitUsage       = 64
+	exitBug         = 70
 )
 
 // usageError is a command line that makes no sense.
@@ -45,6 +46,14 @@ func hint(err error, format string, args ...any) error {
 // fail prints an error in one line, with a hint in a second one if there is one,
 // and returns the exit status that scripts rely on.
 func (a *app) fail(err error) int {
+	var caught caughtSignal
+	if errors.As(err, &caught) {
+		return caught.status()
+	}
+	var outcome runOutcome
+	if errors.As(err, &outcome) { // told already, in the footer
+		return outcome.status()
+	}
 	text := strings.ReplaceAll(err.Error(), dag.ErrRefused.Error()+": ", "")
 	fmt.Fprintf(a.stderr, "ralph: %s\n", term.Line(text))
 	if h := hintFor(err); h != "" {
@@ -61,6 +70,8 @@ func exitStatus(err error) int {
 		return exitUsage
 	case errors.Is(err, dag.ErrRefused), errors.As(err, &file):
 		return exitRefused
+	case errors.Is(err, errUnavailable):
+		return exitUnavailable
 	case errors.Is(err, dag.ErrNotFound):
 		return exitNotFound
 	default:

@@ -36,7 +36,7 @@ func (b *bench) run(want int, args ...string) (stdout string) {
 	var out, errs bytes.Buffer
 	got := run(append([]string{"ralph"}, args...), system{
 		stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
-		getenv: func(string) string { return "" }, getwd: func() (string, error) { return b.dir, nil },
+		getenv: func(string) string { return "" }, environ: func() []string { return nil }, getwd: func() (string, error) { return b.dir, nil },
 		now: func() time.Time { return b.now },
 	})
 	if got != want {

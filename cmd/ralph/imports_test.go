@@ -33,10 +33,12 @@ func TestPackagesImportWhatTheMapSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	_, table, _ := strings.Cut(string(doc), "## Packages")
+	table, _, _ = strings.Cut(table, "\n## ")
 	row := regexp.MustCompile("(?m)^\\| `([a-z/]+)` \\| ([^|]+) \\|([^|]*)\\|$")
 	name := regexp.MustCompile("`([a-z/]+)`")
 	allowed := map[string][]string{}
-	for _, m := range row.FindAllStringSubmatch(string(doc), -1) {
+	for _, m := range row.FindAllStringSubmatch(table, -1) {
 		for _, n := range name.FindAllStringSubmatch(m[3], -1) {
 			allowed[m[1]] = append(allowed[m[1]], n[1])
 		}
@@ -61,10 +63,9 @@ func TestPackagesImportWhatTheMapSays(t *testing.T) {
 		}
 	}
 	for path := range allowed {
-		if strings.HasPrefix(path, "internal/db/") || packages[path] != nil {
-			continue
+		if packages[path] == nil {
+			t.Errorf("docs/architecture.md lists %s, which does not exist", path)
 		}
-		t.Errorf("docs/architecture.md lists %s, which does not exist", path)
 	}
 }
 

@@ -14,9 +14,12 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"ralph/internal/proc"
 )
 
 func main() {
+	proc.RunHelper(nil) // the same binary guards the processes it starts
 	os.Exit(run(os.Args, fromOS()))
 }
 
@@ -26,21 +29,26 @@ type system struct {
 	stdout    io.Writer
 	stderr    io.Writer
 	getenv    func(string) string
+	environ   func() []string
 	getwd     func() (string, error)
 	now       func() time.Time
 	asks      bool // both ends of a conversation are a terminal
 	outIsTerm bool
 	errIsTerm bool
 	width     int // of the terminal; 0 if there is none
+	signals   <-chan os.Signal
 }
 
 func fromOS() system {
 	s := system{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-		getenv: os.Getenv, getwd: os.Getwd, now: time.Now,
+		getenv: os.Getenv, environ: os.Environ, getwd: os.Getwd, now: time.Now,
 		outIsTerm: term.IsTerminal(int(os.Stdout.Fd())),
 		errIsTerm: term.IsTerminal(int(os.Stderr.Fd())),
 	}
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	s.signals = signals
 	s.asks = s.errIsTerm && term.IsTerminal(int(os.Stdin.Fd()))
 	if s.outIsTerm {
 		if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
@@ -63,42 +71,52 @@ func (s system) userConfig() string {
 
 // run is the whole program: it returns the exit status.
 func run(args []string, sys system) int {
-	ctx, stop := signalContext()
-	defer stop()
 	a := newApp(sys)
+	ctx, stop := a.signalContext()
+	defer stop()
 	argv, err := permute(a.cli, args)
 	if err == nil {
 		err = a.cli.RunContext(ctx, argv)
 	}
-	if err == nil {
-		return 0
+	if caught, ok := context.Cause(ctx).(caughtSignal); err != nil && ok { //nolint:errorlint // set below, never wrapped
+		err = caught
 	}
-	if caught, ok := context.Cause(ctx).(caughtSignal); ok { //nolint:errorlint // set below, never wrapped
-		return 128 + int(caught.signal.(syscall.Signal))
+	if err == nil {
+		return exitOK
 	}
 	return a.fail(err)
 }
 
-// caughtSignal is why the context ended.
+// caughtSignal is a signal that ended a command.
 type caughtSignal struct{ signal os.Signal }
 
 func (c caughtSignal) Error() string { return fmt.Sprintf("caught %v", c.signal) }
 
-func signalContext() (context.Context, func()) {
+// status is what shells make of a death by signal.
+func (c caughtSignal) status() int {
+	if s, ok := c.signal.(syscall.Signal); ok {
+		return 128 + int(s)
+	}
+	return exitBug
+}
+
+// signalContext ends with the first signal, unless a command takes signals over.
+func (a *app) signalContext() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
 	go func() {
 		select {
-		case s := <-signals:
+		case s := <-a.signals:
 			cancel(caughtSignal{s})
+		case <-a.taken:
 		case <-done:
 		}
 	}()
 	return ctx, func() {
-		signal.Stop(signals)
 		close(done)
 		cancel(nil)
 	}
 }
+
+// takeSignals lets a command deal with signals itself.
+func (a *app) takeSignals() { close(a.taken) }

@@ -9,10 +9,14 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"ralph/internal/fakeagent"
+	"ralph/internal/proc"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"ralph": main})
+	proc.RunHelper(nil)
+	testscript.Main(m, map[string]func(){"ralph": main, "fakeagent": fakeagent.Main})
 }
 
 // TestScripts runs every command as a user would, with exact exit statuses.

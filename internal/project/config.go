@@ -38,12 +38,15 @@ type RunConfig struct {
 	Breaker       int      `toml:"breaker"`
 	ModelStrategy string   `toml:"model_strategy"`
 	IdleTimeout   Duration `toml:"idle_timeout"`
+	TurnTimeout   Duration `toml:"turn_timeout"`
+	Backoff       Duration `toml:"backoff"`
 }
 
 // VerifyConfig is what "done" has to pass.
 type VerifyConfig struct {
 	Enabled  bool     `toml:"enabled"`
 	Commands []string `toml:"commands"`
+	Timeout  Duration `toml:"timeout"`
 }
 
 // BudgetConfig is what a run may spend; 0 means without limit.
@@ -69,6 +72,9 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// Std is the standard library's type.
+func (d Duration) Std() time.Duration { return time.Duration(d) }
+
 // String is how it is written in the file.
 func (d Duration) String() string {
 	s := time.Duration(d).String()
@@ -88,8 +94,9 @@ func Default() Config {
 		Run: RunConfig{
 			MaxRetries: 3, MaxAttempts: 5, Breaker: 3,
 			ModelStrategy: "cost-optimized", IdleTimeout: Duration(10 * time.Minute),
+			Backoff: Duration(5 * time.Second),
 		},
-		Verify:  VerifyConfig{Enabled: true},
+		Verify:  VerifyConfig{Enabled: true, Timeout: Duration(10 * time.Minute)},
 		Sandbox: SandboxConfig{Mode: "auto"},
 	}
 }

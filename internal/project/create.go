@@ -90,11 +90,14 @@ AGENT
 # max_attempts = 5            # without a result
 # breaker = 3                 # attempts in a row in which no agent answered
 # model_strategy = "cost-optimized"
-# idle_timeout = "10m"
+# idle_timeout = "10m"        # end an agent that is silent for longer
+# turn_timeout = "0s"         # end a turn that takes longer; 0s means no limit
+# backoff = "5s"              # before a task without a result is tried again; grows threefold
 
 [verify]
 # enabled = true              # a read-only agent looks at the result
 GATES
+# timeout = "10m"             # for each gate
 
 [budget]
 # max_cost_usd = 0            # 0 means no limit

@@ -171,6 +171,9 @@ func (l *Loaded) scalars() []scalar {
 			return err
 		}}
 	}
+	span := func(key string, into *Duration) scalar {
+		return scalar{key, func(s string) error { return into.UnmarshalText([]byte(s)) }}
+	}
 	return []scalar{
 		text("agent.use", &c.Agent.Use),
 		text("agent.command", &c.Agent.Command),
@@ -179,7 +182,10 @@ func (l *Loaded) scalars() []scalar {
 		number("run.max_attempts", &c.Run.MaxAttempts),
 		number("run.breaker", &c.Run.Breaker),
 		text("run.model_strategy", &c.Run.ModelStrategy),
-		{"run.idle_timeout", func(s string) error { return c.Run.IdleTimeout.UnmarshalText([]byte(s)) }},
+		span("run.idle_timeout", &c.Run.IdleTimeout),
+		span("run.turn_timeout", &c.Run.TurnTimeout),
+		span("run.backoff", &c.Run.Backoff),
+		span("verify.timeout", &c.Verify.Timeout),
 		{"verify.enabled", func(s string) (err error) {
 			if c.Verify.Enabled, err = strconv.ParseBool(s); err != nil {
 				err = fmt.Errorf("%q is neither true nor false", s)

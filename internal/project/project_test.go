@@ -58,7 +58,7 @@ func TestLayersOverrideOneAnother(t *testing.T) {
 	}
 	want := Default()
 	want.Run.Limit, want.Run.Breaker, want.Run.IdleTimeout = 9, 2, Duration(90*time.Second)
-	want.Verify = VerifyConfig{Enabled: false, Commands: []string{"make"}}
+	want.Verify.Enabled, want.Verify.Commands = false, []string{"make"}
 	want.Sandbox.Mode, want.Budget.MaxCostUSD = "off", 1.5
 	want.Agents = map[string]CustomAgent{"mine": {Command: "x"}}
 	if diff := cmp.Diff(want, l.Config); diff != "" {

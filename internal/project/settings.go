@@ -24,8 +24,11 @@ func (l Loaded) Settings() []Setting {
 		{Key: "run.breaker", Value: c.Run.Breaker},
 		{Key: "run.model_strategy", Value: c.Run.ModelStrategy},
 		{Key: "run.idle_timeout", Value: c.Run.IdleTimeout.String()},
+		{Key: "run.turn_timeout", Value: c.Run.TurnTimeout.String()},
+		{Key: "run.backoff", Value: c.Run.Backoff.String()},
 		{Key: "verify.enabled", Value: c.Verify.Enabled},
 		{Key: "verify.commands", Value: slices.Concat([]string{}, c.Verify.Commands)},
+		{Key: "verify.timeout", Value: c.Verify.Timeout.String()},
 		{Key: "budget.max_cost_usd", Value: c.Budget.MaxCostUSD},
 		{Key: "sandbox.mode", Value: c.Sandbox.Mode},
 	}

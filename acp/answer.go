@@ -1,0 +1,108 @@
+package acp
+
+import (
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+)
+
+const codeAuthRequired = -32000
+
+var (
+	rateText = regexp.MustCompile(`(?i)\b(rate[ _-]?limit(ed|s)?|too many requests|overloaded(_error)?|quota exceeded|insufficient_quota|usage limit)\b`)
+	authText = regexp.MustCompile(`(?i)\b(unauthorized|authentication[ _](required|failed|error)|invalid (api|x-api)[ -]key|not logged in)\b`)
+	httpText = regexp.MustCompile(`\b(401|403|429|529)\b`)
+)
+
+// classify turns an error that the agent answered into one of ours. Agents say
+// the same thing in many ways: as the code itself, as a status somewhere in
+// the data, or in the text only.
+func classify(op string, err error, hide redactor) *Error {
+	e := &Error{Kind: Refused, Op: op}
+	var re *sdk.RequestError
+	if !errors.As(err, &re) {
+		e.Kind, e.Text, e.Err = Protocol, hide.text(cut(err.Error(), 1000)), err
+		return e
+	}
+	e.Code, e.Text = re.Code, hide.text(cut(re.Message, 1000))
+	if re.Data != nil {
+		if raw, err := json.Marshal(re.Data); err == nil && len(raw) <= 1<<16 {
+			e.Data = json.RawMessage(hide.bytes(raw))
+		}
+	}
+	seen := facts{}
+	seen.look(re.Data, 0)
+	if seen.status == 0 && re.Code >= 400 && re.Code < 600 {
+		seen.status = re.Code
+	}
+	text := re.Message + " " + seen.text.String()
+	if m := httpText.FindString(text); seen.status == 0 && m != "" {
+		seen.status, _ = strconv.Atoi(m)
+	}
+	switch {
+	case seen.status == 429 || seen.status == 529 || rateText.MatchString(text):
+		e.Kind, e.RetryAfter = RateLimited, seen.retry
+	case re.Code == codeAuthRequired || seen.status == 401 || seen.status == 403 || authText.MatchString(text):
+		e.Kind = AuthRequired
+	}
+	if e.Kind != Refused {
+		e.HTTPStatus = seen.status
+	}
+	if detail := strings.TrimSpace(seen.text.String()); detail != "" {
+		e.Text = strings.TrimSpace(e.Text + ": " + hide.text(cut(detail, 500)))
+	}
+	return e
+}
+
+// facts is what can be found in the data of an error.
+type facts struct {
+	status int
+	retry  time.Duration
+	text   strings.Builder
+}
+
+// look walks the data a few levels deep; agents nest their provider's error.
+func (f *facts) look(v any, depth int) {
+	if depth > 4 || f.text.Len() > 4096 {
+		return
+	}
+	switch v := v.(type) {
+	case string:
+		f.text.WriteString(v + " ")
+	case []any:
+		for _, item := range v {
+			f.look(item, depth+1)
+		}
+	case map[string]any:
+		for key, item := range v {
+			f.member(strings.ToLower(key), item, depth)
+		}
+	}
+}
+
+func (f *facts) member(key string, item any, depth int) {
+	number, isNumber := item.(float64)
+	if text, ok := item.(string); ok {
+		if n, err := strconv.ParseFloat(text, 64); err == nil {
+			number, isNumber = n, true
+		}
+	}
+	switch key {
+	case "status", "statuscode", "status_code", "httpstatus", "http_status", "code":
+		if isNumber && number >= 400 && number < 600 {
+			f.status = int(number)
+			return
+		}
+	case "retryafter", "retry_after", "retry-after":
+		if isNumber && number > 0 && number < 7*24*3600 {
+			f.retry = time.Duration(number * float64(time.Second))
+			return
+		}
+	}
+	f.look(item, depth+1)
+}

@@ -1,0 +1,95 @@
+package acp
+
+import (
+	"io"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"ralph/internal/proc"
+)
+
+// Defaults for the limits of Config that are zero.
+const (
+	DefaultHandshakeTimeout = 2 * time.Minute // real agents took 45 s on a loaded machine
+	DefaultGrace            = 3 * time.Second
+)
+
+// Config is all that a session needs to know. Argv and Dir are required.
+type Config struct {
+	Argv    []string // the agent's command; no shell looks at it
+	Env     []string // its complete environment
+	Dir     string   // the project root, absolute: the session's working directory
+	Owner   string   // marks the processes for proc.Sweep
+	Confine []byte   // handed to the Confiner of proc.RunHelper
+	Version string   // ours, told to the agent
+
+	Model           string         // empty leaves the agent's own choice
+	ModelChannels   []ModelChannel // ways to choose it, in order; nil means all
+	AuthMethod      string         // used if the agent asks for authentication
+	MissingFile     MissingFile    // what reading a missing file answers
+	TerminalShell   bool           // the agent sends whole shell lines as terminal commands
+	UsageCumulative bool           // token counts in answers are of the session, not the turn
+
+	ReadOnly    bool     // refuse fs/write_text_file
+	Permissions Policy   // how permission requests are answered
+	Protected   []string // paths relative to Dir that are never written for the agent
+
+	HandshakeTimeout time.Duration // for the whole handshake; 0 means DefaultHandshakeTimeout
+	IdleTimeout      time.Duration // longest silence in a turn; 0 means no limit
+	TurnTimeout      time.Duration // longest turn; 0 means no limit
+	Grace            time.Duration // between asking and killing; 0 means DefaultGrace
+
+	Transcript  io.Writer // every message both ways, a JSON line each; may be nil
+	Stderr      io.Writer // the agent's stderr, redacted; may be nil
+	TerminalEnv []string  // the complete environment of terminals
+	Redact      []string  // values that no log, transcript or error may show
+
+	// Observe is called with what happens, in order, from one goroutine of its
+	// own. While it blocks, text is joined and what does not fit is dropped and
+	// counted; the connection never waits for it. It may be nil.
+	Observe func(Event)
+
+	// Started is called once when the process runs, before anything is sent. An
+	// error ends the process. It may be nil.
+	Started func(proc.Identity) error
+
+	Now func() time.Time // nil means time.Now
+	Log zerolog.Logger
+}
+
+// MissingFile says what reading a file that does not exist answers.
+type MissingFile string
+
+const (
+	MissingError MissingFile = "error" // resource not found, -32002; the default
+	MissingEmpty MissingFile = "empty" // an empty text: some agents cannot create a file otherwise
+)
+
+// ModelChannel is a way to tell an agent which model to use.
+type ModelChannel string
+
+const (
+	ChannelConfig   ModelChannel = "config"    // session/set_config_option of the option "model"
+	ChannelSetModel ModelChannel = "set_model" // session/set_model
+	ChannelEnv      ModelChannel = "env"       // the caller put it in the environment; nothing to send
+)
+
+func (c Config) withDefaults() Config {
+	if c.HandshakeTimeout <= 0 {
+		c.HandshakeTimeout = DefaultHandshakeTimeout
+	}
+	if c.Grace <= 0 {
+		c.Grace = DefaultGrace
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.ModelChannels == nil {
+		c.ModelChannels = []ModelChannel{ChannelConfig, ChannelSetModel, ChannelEnv}
+	}
+	if c.MissingFile == "" {
+		c.MissingFile = MissingError
+	}
+	return c
+}

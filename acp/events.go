@@ -1,0 +1,68 @@
+package acp
+
+// Event is something that happened in a session, for people to see. It is one
+// of the types below.
+type Event interface{ isEvent() }
+
+// Text is a piece of what the agent says.
+type Text struct{ Text string }
+
+// Thought is a piece of what it thinks.
+type Thought struct{ Text string }
+
+// ToolCall is a call that was announced, or changed.
+type ToolCall struct {
+	ID     string
+	Title  string
+	Kind   string // read, edit, delete, move, search, execute, think, fetch, other
+	Status string // pending, in_progress, completed, failed
+	New    bool   // announced just now
+	Error  string // the beginning of what it said, when it failed
+	Paths  []string
+}
+
+// Plan is the agent's list of things to do.
+type Plan struct{ Entries []PlanEntry }
+
+// PlanEntry is one of them.
+type PlanEntry struct {
+	Content string `json:"content"`
+	Status  string `json:"status"`
+}
+
+// UsageSeen is what the session has used so far, as far as it is known.
+type UsageSeen struct {
+	Usage       Usage
+	ContextUsed int64
+	ContextSize int64
+}
+
+// Permission is a request that was answered by policy.
+type Permission struct {
+	Title  string
+	Kind   string // of the tool
+	Answer string // the kind of the option chosen, or cancelled
+}
+
+// ModelChosen is the model that is in effect.
+type ModelChosen struct{ Choice ModelChoice }
+
+// FileWritten is a file that was written for the agent.
+type FileWritten struct{ Path string }
+
+// TerminalStarted is a command that was started for the agent.
+type TerminalStarted struct{ Argv []string }
+
+// Dropped says that so many events were not shown because showing was slow.
+type Dropped struct{ Events int }
+
+func (Text) isEvent()            {}
+func (Thought) isEvent()         {}
+func (ToolCall) isEvent()        {}
+func (Plan) isEvent()            {}
+func (UsageSeen) isEvent()       {}
+func (Permission) isEvent()      {}
+func (ModelChosen) isEvent()     {}
+func (FileWritten) isEvent()     {}
+func (TerminalStarted) isEvent() {}
+func (Dropped) isEvent()         {}

@@ -1,0 +1,143 @@
+package acp
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+)
+
+const (
+	maxReadScan = 64 << 20 // bytes looked at for one read
+	maxReadText = 8 << 20  // bytes answered; they become one line
+	maxWrite    = 9 << 20
+)
+
+var (
+	errOutside    = errors.New("outside the project")
+	errProtected  = errors.New("protected by ralph")
+	errNotRegular = errors.New("not a regular file")
+	errTooLarge   = errors.New("too large")
+	errNotText    = errors.New("not UTF-8 text")
+	errReadOnly   = errors.New("this session is read-only")
+)
+
+// files is the project as the agent may use it through us. Every access goes
+// through the root, so no path, dots and symbolic links included, leads out.
+type files struct {
+	root      *os.Root
+	dirs      []string // names of the root as the agent may write them
+	protected []string
+}
+
+func openFiles(dir string, protected []string) (*files, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open project: %w", err)
+	}
+	f := &files{root: root, dirs: []string{filepath.Clean(dir)}}
+	if real, err := filepath.EvalSymlinks(dir); err == nil && real != f.dirs[0] {
+		f.dirs = append(f.dirs, real)
+	}
+	for _, path := range protected {
+		f.protected = append(f.protected, filepath.Clean(filepath.FromSlash(path)))
+	}
+	return f, nil
+}
+
+// relative is the path below the root, if it is there by its name.
+func (f *files) relative(path string) (string, bool) {
+	if path == "" || strings.ContainsRune(path, 0) || len(path) > 4096 {
+		return "", false
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Clean(path)
+		return path, filepath.IsLocal(path)
+	}
+	for _, dir := range f.dirs {
+		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+			return rel, true
+		}
+	}
+	return "", false
+}
+
+// read is the text of a file from a line (1-based; 0 means the first) on, at
+// most limit lines (0 means all). The error is fs.ErrNotExist if there is none.
+func (f *files) read(path string, line, limit int) (string, error) {
+	rel, ok := f.relative(path)
+	if !ok {
+		return "", fmt.Errorf("read %s: %w", path, errOutside)
+	}
+	// Looked at first, so that a device is not even opened; opened without
+	// waiting and looked at again, so that a pipe put there meanwhile cannot hang.
+	if info, err := f.root.Stat(rel); err != nil {
+		return "", fmt.Errorf("read %s: %w", rel, pathCause(err))
+	} else if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("read %s: %w", rel, errNotRegular)
+	}
+	file, err := f.root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", rel, pathCause(err))
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", fmt.Errorf("read %s: %w", rel, errNotRegular)
+	}
+	text, err := readLines(file, line, limit)
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", rel, err)
+	}
+	return text, nil
+}
+
+func readLines(r io.Reader, line, limit int) (string, error) {
+	in := bufio.NewReader(io.LimitReader(r, maxReadScan+1))
+	var out strings.Builder
+	scanned, n := 0, 1
+	for limit <= 0 || n < max(line, 1)+limit {
+		chunk, err := in.ReadSlice('\n')
+		if scanned += len(chunk); scanned > maxReadScan {
+			return "", errTooLarge
+		}
+		if n >= line {
+			if out.Len()+len(chunk) > maxReadText {
+				return "", errTooLarge
+			}
+			out.Write(chunk)
+		}
+		switch {
+		case err == nil:
+			n++
+		case errors.Is(err, io.EOF):
+			limit, n = 1, max(line, 1)+1 // the end
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return "", err
+		}
+	}
+	if !utf8.ValidString(out.String()) {
+		return "", errNotText
+	}
+	return out.String(), nil
+}
+
+// pathCause drops the operation and path that os repeats, and tells an escape
+// by its name.
+func pathCause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	if strings.Contains(err.Error(), "escapes from parent") {
+		return errOutside
+	}
+	return err
+}
+
+func (f *files) close() { f.root.Close() }

@@ -1,0 +1,200 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"ralph/internal/proc"
+)
+
+const codeNotFound = -32002
+
+// handle answers one request of the agent. The SDK calls it from a goroutine
+// for each; a panic there would end the program, so there is none.
+func (s *Session) handle(ctx context.Context, method string, params json.RawMessage) (result any, failure *sdk.RequestError) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.cfg.Log.Error().Str("method", method).Interface("panic", r).Msg("request handler broke")
+			result, failure = nil, sdk.NewInternalError(nil)
+		}
+	}()
+	var target struct {
+		SessionID string `json:"sessionId"`
+	}
+	if err := json.Unmarshal(params, &target); err != nil {
+		return nil, sdk.NewInvalidParams(map[string]any{"error": "params are no object with a sessionId"})
+	}
+	if !s.isOurs(target.SessionID) {
+		return nil, sdk.NewInvalidParams(map[string]any{"error": "unknown session " + cut(target.SessionID, 100)})
+	}
+	result, err := s.dispatch(ctx, method, params)
+	if err != nil {
+		return nil, failureOf(method, err)
+	}
+	return result, nil
+}
+
+// isOurs accepts any session until we have been told the name of ours: agents
+// may ask while they create it.
+func (s *Session) isOurs(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.id == "" || id == s.id
+}
+
+func (s *Session) dispatch(ctx context.Context, method string, params json.RawMessage) (any, error) {
+	switch method {
+	case "fs/read_text_file":
+		return decodeAnd(params, s.readFile)
+	case "fs/write_text_file":
+		return decodeAnd(params, s.writeFile)
+	case "session/request_permission":
+		return decodeAnd(params, s.permit)
+	case "terminal/create":
+		return decodeAnd(params, s.createTerminal)
+	case "terminal/output":
+		return decodeAnd(params, s.terminalOutput)
+	case "terminal/wait_for_exit":
+		return decodeAnd(params, func(req terminalID) (any, error) {
+			exit, err := s.terminals.wait(ctx, req.ID, s.intake.yield)
+			return exitStatus(exit), err
+		})
+	case "terminal/kill":
+		return decodeAnd(params, func(req terminalID) (any, error) {
+			term, err := s.terminals.get(req.ID)
+			if err != nil {
+				return nil, err
+			}
+			return empty{}, term.proc.Kill()
+		})
+	case "terminal/release":
+		return decodeAnd(params, func(req terminalID) (any, error) {
+			return empty{}, s.terminals.release(req.ID)
+		})
+	}
+	return nil, errNoMethod
+}
+
+var errNoMethod = errors.New("no such method")
+
+type empty struct{}
+
+type fileRequest struct {
+	Path    string  `json:"path"`
+	Line    *int    `json:"line"`
+	Limit   *int    `json:"limit"`
+	Content *string `json:"content"`
+}
+
+type terminalID struct {
+	ID string `json:"terminalId"`
+}
+
+// paramsError is a request whose params do not fit.
+type paramsError struct{ err error }
+
+func (e paramsError) Error() string { return e.err.Error() }
+
+func decodeAnd[T any](params json.RawMessage, do func(T) (any, error)) (any, error) {
+	var req T
+	if err := json.Unmarshal(params, &req); err != nil {
+		return nil, paramsError{err}
+	}
+	return do(req)
+}
+
+func (s *Session) readFile(req fileRequest) (any, error) {
+	text, err := s.files.read(req.Path, deref(req.Line), deref(req.Limit))
+	if errors.Is(err, fs.ErrNotExist) && s.cfg.MissingFile == MissingEmpty {
+		text, err = "", nil
+	}
+	return map[string]string{"content": text}, err
+}
+
+func (s *Session) writeFile(req fileRequest) (any, error) {
+	if s.cfg.ReadOnly {
+		return nil, fmt.Errorf("write %s: %w", cut(req.Path, 200), errReadOnly)
+	}
+	if req.Content == nil {
+		return nil, paramsError{errors.New("content is missing")}
+	}
+	path, err := s.files.write(req.Path, *req.Content)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	if s.turn != nil {
+		s.turn.touch(path)
+	}
+	s.mu.Unlock()
+	s.observer.push(FileWritten{Path: path})
+	return empty{}, nil
+}
+
+func (s *Session) permit(req permissionRequest) (any, error) {
+	option, ok := s.cfg.Permissions.choose(req)
+	if s.cancelling.Load() {
+		option, ok = permissionOption{Kind: answerCancelled}, false
+	}
+	s.observer.push(Permission{Title: cut(req.ToolCall.Title, 300), Kind: req.ToolCall.Kind, Answer: option.Kind})
+	return permissionAnswer(option, ok), nil
+}
+
+func (s *Session) createTerminal(req terminalRequest) (any, error) {
+	id, argv, err := s.terminals.create(req)
+	if err != nil {
+		return nil, err
+	}
+	s.observer.push(TerminalStarted{Argv: argv})
+	return map[string]string{"terminalId": id}, nil
+}
+
+func (s *Session) terminalOutput(req terminalID) (any, error) {
+	term, err := s.terminals.get(req.ID)
+	if err != nil {
+		return nil, err
+	}
+	result := map[string]any{}
+	select {
+	case <-term.proc.Exited():
+		result["exitStatus"] = exitStatus(term.proc.Exit())
+	default:
+	}
+	result["output"], result["truncated"] = term.output.text()
+	return result, nil
+}
+
+func exitStatus(exit proc.Exit) any {
+	if exit.Signal != "" {
+		return map[string]any{"exitCode": nil, "signal": exit.Signal}
+	}
+	return map[string]any{"exitCode": exit.Code, "signal": nil}
+}
+
+// failureOf is an error as the agent gets it.
+func failureOf(method string, err error) *sdk.RequestError {
+	data := map[string]any{"error": cut(err.Error(), 500)}
+	var params paramsError
+	switch {
+	case errors.Is(err, errNoMethod):
+		return sdk.NewMethodNotFound(cut(method, 100))
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNoTerminal):
+		return &sdk.RequestError{Code: codeNotFound, Message: "Resource not found", Data: data}
+	case errors.As(err, &params), errors.Is(err, errOutside), errors.Is(err, errProtected),
+		errors.Is(err, errNotRegular), errors.Is(err, errTooLarge), errors.Is(err, errNotText):
+		return &sdk.RequestError{Code: -32602, Message: cut(err.Error(), 500), Data: data}
+	}
+	return &sdk.RequestError{Code: -32603, Message: cut(err.Error(), 500), Data: data}
+}
+
+func deref(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return max(*n, 0)
+}

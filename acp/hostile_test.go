@@ -1,0 +1,237 @@
+package acp
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"ralph/internal/fakeagent"
+)
+
+// Every hostile agent ends by a limit that was configured, with the error that
+// belongs to it, and leaves nothing behind.
+func TestHostileAgents(t *testing.T) {
+	t.Parallel()
+	hang := step{Do: "hang", Ignore: true}
+	never := step{Do: "never"}
+	for name, tc := range map[string]struct {
+		script fakeagent.Script
+		prompt string
+		want   Kind   // empty: the turn succeeds
+		text   string // what must have been received
+	}{
+		"exits 0 without an answer":    {say(step{Do: "say", Text: "half"}, step{Do: "exit"}), "x", Died, "half"},
+		"closes stdin, lives on":       {keepRunning(fakeagent.Script{At: map[string][]step{"session/new": {{Do: "close_stdin"}}}}), "x", Protocol, ""},
+		"silent":                       {say(hang), "x", IdleTimeout, ""},
+		"answers never, lives on":      {say(never), "x", IdleTimeout, ""},
+		"does not read stdin":          {fakeagent.Script{At: map[string][]step{"session/new": {{Do: "deaf"}}}, KeepRunning: true}, strings.Repeat("long ", 1<<20), IdleTimeout, ""},
+		"ignores cancel and signals":   {keepRunning(say(hang)), "x", IdleTimeout, ""},
+		"garbage lines":                {say(step{Do: "raw", Text: "Welcome to agent 1.0!", N: 5000}, step{Do: "raw", Text: "{\"a\":"}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
+		"messages of no kind":          {say(step{Do: "raw", Text: `{"jsonrpc":"2.0"}`}, step{Do: "raw", Text: `[1,2]`}, step{Do: "raw", Text: `null`}, step{Do: "raw", Text: `{"id":{},"method":7}`}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
+		"strange ids":                  {say(step{Do: "raw", Text: `{"id":1e400,"method":"fs/read_text_file"}`}, step{Do: "raw", Text: `{"id":{"a":1},"method":"x"}`}, step{Do: "raw", Text: `{"id":99,"result":{}}`}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
+		"an endless line":              {say(step{Do: "endless_line"}), "x", Protocol, ""},
+		"a line of 11 MiB":             {say(step{Do: "say", Text: "before"}, step{Do: "endless_line", N: 11}, hang), "x", Protocol, "before"},
+		"JSON 1e5 deep":                {say(step{Do: "deep", N: 100_000}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
+		"asks first, reads later":      {say(step{Do: "deaf_requests", N: 20_000, Method: "vendor/thing", Params: []byte(`{}`)}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
+		"an answer with a wrong id":    {say(step{Do: "wrong_id"}), "x", IdleTimeout, ""},
+		"an unknown session":           {say(step{Do: "request", Method: "fs/read_text_file", Params: []byte(`{"sessionId":"nobody","path":"x"}`)}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
+		"answers twice":                {say(step{Do: "say", Text: "fine"}, step{Do: "twice"}), "x", "", "fine"},
+		"updates after the end":        {say(step{Do: "say", Text: "fine"}, step{Do: "stop", Text: "end_turn"}, step{Do: "flood", N: 5000, Text: "late"}), "x", "", "fine"},
+		"a flood of stderr":            {say(step{Do: "flood_stderr", Text: strings.Repeat("noise ", 1000)}), "x", IdleTimeout, ""},
+		"a flood of updates for ever":  {say(step{Do: "flood", Text: strings.Repeat("x", 100)}), "x", TurnTimeout, "x"},
+		"a flood of tool calls":        {say(step{Do: "flood_tools", N: 50_000, Text: "tool"}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
+		"20,000 requests at once":      {say(step{Do: "requests", N: 20_000, Method: "fs/read_text_file", Params: []byte(`{"sessionId":"nobody","path":"x"}`)}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
+		"20,000 unknown methods":       {say(step{Do: "requests", N: 20_000, Method: "vendor/thing", Params: []byte(`{}`)}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
+		"a permission nobody can give": {say(step{Do: "permission", Options: []fakeagent.Option{}}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
+		"no stop reason":               {say(step{Do: "stop"}), "x", Protocol, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, tc.script)
+			b.cfg.Grace = 50 * time.Millisecond
+			switch tc.want {
+			case IdleTimeout:
+				b.cfg.IdleTimeout = 200 * time.Millisecond
+			case TurnTimeout:
+				b.cfg.TurnTimeout = 500 * time.Millisecond
+			}
+			s := b.start(t)
+			turn, err := s.Prompt(t.Context(), tc.prompt)
+			if tc.want != "" {
+				wantKind(t, err, tc.want)
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(turn.Text(), tc.text) || tc.want == "" && turn.Text() != tc.text {
+				t.Errorf("got %q, want %q", cut(turn.Text(), 100), tc.text)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			if tc.want != TurnTimeout {
+				b.checkTranscript(t)
+			}
+			b.wantNothingLeft(t)
+			if n := len(b.stderr.String()); n > maxStderr+1<<20 {
+				t.Errorf("%d bytes of stderr kept", n)
+			}
+		})
+	}
+}
+
+func keepRunning(s fakeagent.Script) fakeagent.Script {
+	s.KeepRunning = true
+	return s
+}
+
+// An agent that asks without end and never reads an answer waits in its own
+// pipe; what we hold is bounded.
+func TestAskingWithoutReading(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, say(step{Do: "deaf_requests", N: 1_000_000, Method: "vendor/thing", Params: []byte(`{}`)}))
+	b.cfg.Transcript = nil
+	b.cfg.Grace = 50 * time.Millisecond
+	b.cfg.IdleTimeout = 500 * time.Millisecond
+	s := b.start(t)
+	before := runtime.NumGoroutine()
+	most := make(chan int)
+	stop := make(chan struct{})
+	go func() {
+		n := 0
+		for {
+			select {
+			case <-stop:
+				most <- n - before
+				return
+			default:
+				n = max(n, runtime.NumGoroutine())
+				runtime.Gosched()
+			}
+		}
+	}()
+	_, err := s.Prompt(t.Context(), "x")
+	close(stop)
+	n := <-most
+	wantKind(t, err, IdleTimeout)
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	// Other tests run beside this one, so only the order of magnitude counts.
+	if n > 2000 {
+		t.Errorf("%d goroutines more than before", n)
+	}
+}
+
+// A cancel right after the prompt must not overtake it: the agent would never
+// hear it.
+func TestCancelDoesNotOvertakeThePrompt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, say(step{Do: "hang"}))
+	s := b.start(t)
+	for range 200 {
+		ctx, cancel := context.WithCancel(t.Context())
+		go cancel()
+		_, err := s.Prompt(ctx, "x") // without an answer it would wait out the grace
+		wantKind(t, err, Cancelled)
+	}
+}
+
+// Waits for terminals do not take the places that killing them needs.
+func TestWaitsForTerminalsDoNotBlockOthers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, say(
+		step{Do: "terminal_start", Argv: []string{"sleep", "1000"}},
+		step{Do: "waits", N: maxRequests * 3, Method: "term-1"},
+		step{Do: "say", Text: "fine"},
+	))
+	turn, err := b.prompt(t)
+	if err != nil || turn.Text() != "fine" {
+		t.Errorf("got %q, %v", turn.Text(), err)
+	}
+	if got, want := b.results(t)["waits"], fmt.Sprintf("%d answered, 0 refused", maxRequests*3); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// The burst that closes the connection of a bare SDK client, twenty times, also
+// while whoever shows it is blocked.
+func TestBurstsArriveWhole(t *testing.T) {
+	t.Parallel()
+	const bursts, size = 20, 20_000
+	for name, blocked := range map[string]bool{"observed": false, "while the observer is blocked": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, say(step{Do: "flood", N: size, Text: "update "}))
+			b.cfg.Transcript = nil
+			gate := make(chan struct{})
+			b.cfg.Observe = func(Event) {
+				if blocked {
+					<-gate
+				}
+			}
+			s := b.start(t)
+			defer close(gate)
+			var want strings.Builder
+			for i := range size {
+				fmt.Fprintf(&want, "update %d\n", i)
+			}
+			n := bursts
+			if blocked {
+				n = 2 // each waits a second for the observer at its end
+			}
+			for i := range n {
+				turn, err := s.Prompt(t.Context(), "x")
+				if err != nil {
+					t.Fatalf("burst %d: %v", i, err)
+				}
+				if turn.Text() != want.String() {
+					t.Fatalf("burst %d: got %d bytes, want %d", i, len(turn.Text()), want.Len())
+				}
+			}
+		})
+	}
+}
+
+// Text that would fill the memory ends the turn.
+func TestTextIsBounded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, say(step{Do: "flood", Text: "x", Chunk: 1 << 20}))
+	b.cfg.Transcript, b.cfg.Grace = nil, 50*time.Millisecond
+	turn, err := b.prompt(t)
+	wantKind(t, err, Protocol)
+	if n := len(turn.Text()); n > maxText || n < maxText/2 {
+		t.Errorf("kept %d bytes, want at most %d", n, maxText)
+	}
+	b.wantNothingLeft(t)
+}
+
+func FuzzIntake(f *testing.F) {
+	f.Add([]byte(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}}}}` + "\n"))
+	f.Add([]byte(`{"id":1,"result":{}}` + "\n" + `{"id":2,"method":"x"}` + "\n"))
+	f.Add([]byte("{}\nnull\n[]\n\x00\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s := &Session{id: "s", turn: newTurn(time.Time{}), files: &files{dirs: []string{"/p"}}, faults: make(chan *Error, 1)}
+		in := newIntake(strings.NewReader(string(data)), &transcript{})
+		in.update, in.answer, in.notice = s.onUpdate, s.onAnswer, func(string, []byte) {}
+		close(in.open)
+		buf := make([]byte, 4096)
+		for {
+			n, err := in.Read(buf)
+			if n == 0 && err == nil {
+				t.Fatal("nothing read and no error")
+			}
+			if err != nil {
+				break
+			}
+			for range n {
+				in.answeredRequest() // nobody answers here
+			}
+		}
+		if s.turn.size > len(data)*6 {
+			t.Fatalf("%d bytes of text out of %d", s.turn.size, len(data))
+		}
+	})
+}

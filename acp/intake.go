@@ -1,0 +1,236 @@
+package acp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strconv"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	// maxRequests is how many requests of the agent are worked on at once. The
+	// SDK starts a goroutine for each that it sees.
+	maxRequests = 64
+	// maxGarbage is how many lines that are no messages are kept a session.
+	maxGarbage = 100
+)
+
+// intake is the SDK's view of the agent's stdout. It takes updates for itself
+// and passes on requests, as long as there is a place for them, and answers.
+type intake struct {
+	lines  *lines
+	tape   *transcript
+	update func(updateParams)
+	answer func()                         // the call under way has its answer
+	notice func(text string, line []byte) // something that is no message
+
+	open     chan struct{} // nothing is read before it is closed
+	closing  chan struct{} // the session ends; nobody waits for a place
+	slots    chan struct{} // requests passed on and not yet answered
+	activity atomic.Int64  // messages taken in
+
+	rest    []byte // of a line being handed to the SDK
+	garbage int
+
+	mu       sync.Mutex
+	call     uint64        // the number of our own request under way, 0 if none
+	answered bool          // its answer was passed on
+	returned chan struct{} // closed when the caller has it
+
+	err  error         // why it ended; nil is the ordinary end. Valid after done.
+	done chan struct{} // everything was taken in
+}
+
+func newIntake(r io.Reader, tape *transcript) *intake {
+	return &intake{
+		lines:   newLines(r),
+		tape:    tape,
+		open:    make(chan struct{}),
+		closing: make(chan struct{}),
+		slots:   make(chan struct{}, maxRequests),
+		done:    make(chan struct{}),
+	}
+}
+
+// envelope is the part of a message that says what it is.
+type envelope struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Error  json.RawMessage `json:"error"`
+}
+
+// notification is a message that is an update, read in one go: most are.
+type notification struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params updateParams    `json:"params"`
+}
+
+const updateMethod = "session/update"
+
+func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// Read is called by the SDK's one reading goroutine.
+func (in *intake) Read(p []byte) (int, error) {
+	<-in.open
+	for len(in.rest) == 0 {
+		line, err := in.lines.next()
+		if err != nil {
+			in.end(err)
+			return 0, io.EOF
+		}
+		if pass, err := in.take(bytes.TrimSpace(line)); err != nil {
+			in.end(err)
+			return 0, io.EOF
+		} else if pass {
+			in.rest = append(line, '\n') // next leaves room: it cut one off
+		}
+	}
+	n := copy(p, in.rest)
+	in.rest = in.rest[n:]
+	return n, nil
+}
+
+// take deals with one line and says whether the SDK is to see it.
+func (in *intake) take(line []byte) (pass bool, err error) {
+	if len(line) == 0 {
+		return false, nil
+	}
+	if in.takeUpdate(line) {
+		return false, nil
+	}
+	var e envelope
+	if json.Unmarshal(line, &e) != nil || e.Method == "" && !given(e.ID) {
+		in.keepGarbage(line)
+		return false, nil
+	}
+	in.activity.Add(1)
+	in.tape.message(dirIn, line)
+	switch {
+	case e.Method == "":
+		return in.takeAnswer(e)
+	case given(e.ID):
+		select {
+		case in.slots <- struct{}{}:
+			return true, nil
+		case <-in.closing:
+			return false, io.EOF
+		}
+	default: // other notifications mean nothing to us, but this one to the SDK
+		return e.Method == "$/cancel_request", nil
+	}
+}
+
+// takeUpdate takes the line if it is an update. A field of another type than
+// ours leaves the others intact.
+func (in *intake) takeUpdate(line []byte) bool {
+	if !bytes.Contains(line, []byte(updateMethod)) {
+		return false
+	}
+	var n notification
+	var wrongType *json.UnmarshalTypeError
+	if err := json.Unmarshal(line, &n); err != nil && !errors.As(err, &wrongType) {
+		return false
+	}
+	if n.Method != updateMethod || given(n.ID) {
+		return false
+	}
+	in.activity.Add(1)
+	in.tape.message(dirIn, line)
+	in.update(n.Params)
+	return true
+}
+
+// takeAnswer notes that our call was answered, so that the end of the stream is
+// held back until the caller has it: the SDK would lose it otherwise.
+func (in *intake) takeAnswer(e envelope) (pass bool, err error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	id, parseErr := strconv.ParseUint(string(e.ID), 10, 64)
+	if parseErr != nil || id != in.call || in.answered {
+		return false, nil // nobody asked
+	}
+	if given(e.Error) {
+		var shape struct {
+			Code    int    `json:"code"`
+			Message string `json:"message"`
+		}
+		if json.Unmarshal(e.Error, &shape) != nil {
+			return false, errBadAnswer
+		}
+	}
+	in.answered = true
+	in.answer()
+	return true, nil
+}
+
+func (in *intake) keepGarbage(line []byte) {
+	in.garbage++
+	switch {
+	case in.garbage < maxGarbage:
+		in.tape.raw(dirIn, cut(string(line), 1000))
+		in.notice("agent sent a line that is no message", line)
+	case in.garbage == maxGarbage:
+		in.tape.raw(dirIn, "more lines that are no messages were not kept")
+	}
+}
+
+func (in *intake) end(err error) {
+	select {
+	case <-in.done:
+		return
+	default:
+	}
+	if err != io.EOF {
+		in.err = err
+	}
+	in.mu.Lock()
+	wait := in.returned
+	if in.call == 0 || !in.answered {
+		wait = nil
+	}
+	in.mu.Unlock()
+	if wait != nil {
+		<-wait
+	}
+	close(in.done)
+}
+
+// begin announces our next request; the returned function says that its
+// outcome has arrived where it was wanted.
+func (in *intake) begin(call uint64) (finish func()) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	returned := make(chan struct{})
+	in.call, in.answered, in.returned = call, false, returned
+	return func() { close(returned) }
+}
+
+// wasAnswered says whether the current call has its answer.
+func (in *intake) wasAnswered() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.answered
+}
+
+// yield gives the place of a request back while it waits for something that may
+// take for ever, and takes one again before it is answered.
+func (in *intake) yield(wait func()) {
+	<-in.slots
+	wait()
+	select {
+	case in.slots <- struct{}{}:
+	case <-in.closing:
+	}
+}
+
+// answeredRequest is told when the answer to a request has been written.
+func (in *intake) answeredRequest() {
+	select {
+	case <-in.slots:
+	default:
+	}
+}

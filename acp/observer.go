@@ -1,0 +1,171 @@
+package acp
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	maxQueued      = 1024    // events waiting to be shown
+	maxQueuedBytes = 1 << 20 // text among them
+	flushPatience  = time.Second
+)
+
+// observer hands events to Config.Observe from a goroutine of its own. push
+// never waits: text is joined to text that waits already, and what does not fit
+// is dropped and counted.
+type observer struct {
+	show func(Event)
+	wake chan struct{}
+	done chan struct{}
+
+	mu      sync.Mutex
+	queue   []queued
+	bytes   int
+	dropped int
+	busy    bool
+	stopped bool
+	empty   []chan struct{} // closed when nothing waits any more
+}
+
+// queued is an event; text grows in place while it waits.
+type queued struct {
+	event   Event
+	text    []byte
+	thought bool
+}
+
+func newObserver(show func(Event)) *observer {
+	if show == nil {
+		return nil
+	}
+	o := &observer{show: show, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	go o.run()
+	return o
+}
+
+func (o *observer) push(e Event) {
+	if o == nil {
+		return
+	}
+	o.mu.Lock()
+	if !o.stopped {
+		o.add(e)
+	}
+	o.mu.Unlock()
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (o *observer) add(e Event) {
+	var text string
+	var thought bool
+	switch e := e.(type) {
+	case Text:
+		text = e.Text
+	case Thought:
+		text, thought = e.Text, true
+	}
+	if o.bytes+len(text) > maxQueuedBytes {
+		o.dropped++
+		return
+	}
+	if n := len(o.queue); text != "" && n > 0 && o.queue[n-1].event == nil && o.queue[n-1].thought == thought {
+		o.queue[n-1].text = append(o.queue[n-1].text, text...)
+		o.bytes += len(text)
+		return
+	}
+	if len(o.queue) >= maxQueued {
+		o.dropped++
+		return
+	}
+	o.bytes += len(text)
+	if text != "" {
+		o.queue = append(o.queue, queued{text: []byte(text), thought: thought})
+		return
+	}
+	o.queue = append(o.queue, queued{event: e})
+}
+
+func (o *observer) run() {
+	defer close(o.done)
+	for {
+		batch, stop := o.take()
+		for _, q := range batch {
+			o.show(q.value())
+		}
+		if stop {
+			return
+		}
+		if len(batch) == 0 {
+			<-o.wake
+		}
+	}
+}
+
+// take is everything that waits, with what was dropped at its end.
+func (o *observer) take() (batch []queued, stop bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	batch, o.queue, o.bytes = o.queue, nil, 0
+	if o.dropped > 0 {
+		batch = append(batch, queued{event: Dropped{Events: o.dropped}})
+		o.dropped = 0
+	}
+	o.busy = len(batch) > 0
+	if !o.busy {
+		for _, ch := range o.empty {
+			close(ch)
+		}
+		o.empty = nil
+	}
+	return batch, o.stopped
+}
+
+func (q queued) value() Event {
+	switch {
+	case q.event != nil:
+		return q.event
+	case q.thought:
+		return Thought{Text: string(q.text)}
+	default:
+		return Text{Text: string(q.text)}
+	}
+}
+
+// flush waits until everything was shown, but not for somebody who blocks.
+func (o *observer) flush() {
+	if o == nil {
+		return
+	}
+	o.mu.Lock()
+	if len(o.queue) == 0 && o.dropped == 0 && !o.busy {
+		o.mu.Unlock()
+		return
+	}
+	shown := make(chan struct{})
+	o.empty = append(o.empty, shown)
+	o.mu.Unlock()
+	timer := time.NewTimer(flushPatience)
+	defer timer.Stop()
+	select {
+	case <-shown:
+	case <-timer.C:
+	}
+}
+
+// stop ends the goroutine after what waits was shown; it does not wait for it.
+func (o *observer) stop() {
+	if o == nil {
+		return
+	}
+	o.mu.Lock()
+	o.stopped = true
+	o.mu.Unlock()
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}

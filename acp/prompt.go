@@ -1,0 +1,198 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+)
+
+const opPrompt = "session/prompt"
+
+// idleTicks is how finely silence is measured: it is noticed after at least the
+// limit and at most one part in so many more.
+const idleTicks = 8
+
+// outcome is how a request of ours ended, as the SDK says it.
+type outcome struct {
+	raw json.RawMessage
+	err error
+}
+
+// Prompt sends one prompt and waits for the end of the turn. The Turn holds
+// what was received also when there is an error, which is an *Error then. When
+// ctx is cancelled, or a limit is hit, the agent is asked to stop and given the
+// grace; if it still does not answer, it is ended, and the session with it.
+func (s *Session) Prompt(ctx context.Context, text string) (Turn, error) {
+	s.mu.Lock()
+	if s.turn != nil {
+		s.mu.Unlock()
+		return Turn{}, &Error{Kind: Protocol, Op: opPrompt, Text: "another prompt is under way"}
+	}
+	s.turn = newTurn(s.cfg.Now())
+	select {
+	case <-s.faults: // of the turn before
+	default:
+	}
+	s.mu.Unlock()
+	s.cancelling.Store(false)
+
+	o, cause := s.converse(ctx, text)
+	var err error
+	if cause != nil {
+		err = cause
+	} else if o.err != nil {
+		err = s.explain(opPrompt, o.err)
+	}
+	t := s.endTurn(o)
+	s.observer.flush()
+	if err == nil && t.Stop == "" {
+		err = &Error{Kind: Protocol, Op: opPrompt, Text: "the answer has no stopReason"}
+	}
+	return t, err
+}
+
+// converse sends the prompt and returns its outcome, with what cut it short.
+func (s *Session) converse(ctx context.Context, text string) (outcome, *Error) {
+	if ctx.Err() != nil {
+		return outcome{err: ctx.Err()}, s.cancelled(ctx)
+	}
+	answer := s.send(ctx, opPrompt, sdk.PromptRequest{
+		SessionId: sdk.SessionId(s.id),
+		Prompt:    []sdk.ContentBlock{sdk.TextBlock(text)},
+	})
+	idle := newIdleWatch(s.cfg.IdleTimeout, s.intake.activity.Load)
+	defer idle.stop()
+	turn := newTimer(s.cfg.TurnTimeout)
+	defer turn.Stop()
+	broken, deaf := s.outlet.broken, newTimer(0)
+	defer deaf.Stop()
+	for {
+		select {
+		case o := <-answer:
+			return o, nil
+		case <-ctx.Done():
+			return s.interrupt(ctx, answer), s.cancelled(ctx)
+		case <-turn.C:
+			return s.interrupt(ctx, answer), &Error{Kind: TurnTimeout, Op: opPrompt, Text: "after " + s.cfg.TurnTimeout.String()}
+		case cause := <-s.faults:
+			return s.interrupt(ctx, answer), cause
+		case <-broken:
+			// It is about to die, most likely, and then its end says more.
+			broken = nil
+			deaf.Reset(s.cfg.Grace)
+		case <-deaf.C:
+			return s.interrupt(ctx, answer), errDeaf(opPrompt)
+		case <-idle.ticks():
+			if idle.expired() {
+				return s.interrupt(ctx, answer), &Error{Kind: IdleTimeout, Op: opPrompt, Text: "nothing for " + s.cfg.IdleTimeout.String()}
+			}
+		}
+	}
+}
+
+// interrupt asks the agent to stop, allows it the grace, and ends it if it does
+// not answer. Sending may block for ever if the agent does not read.
+func (s *Session) interrupt(ctx context.Context, answer <-chan outcome) outcome {
+	s.cancelling.Store(true)
+	live := context.WithoutCancel(ctx)
+	call := s.calls
+	go func() {
+		// A cancel that overtakes its prompt is not heard.
+		if s.outlet.sent(call) {
+			s.conn.SendNotification(live, "session/cancel", sdk.CancelNotification{SessionId: sdk.SessionId(s.id)})
+		}
+	}()
+	grace := time.NewTimer(s.cfg.Grace)
+	defer grace.Stop()
+	select {
+	case o := <-answer:
+		return o
+	case <-grace.C:
+	}
+	s.Close()
+	return <-answer
+}
+
+func (s *Session) cancelled(ctx context.Context) *Error {
+	return &Error{Kind: Cancelled, Op: opPrompt, Err: context.Cause(ctx)}
+}
+
+// endTurn is the turn as far as it came. If the connection is gone, everything
+// that had arrived is taken in first.
+func (s *Session) endTurn(o outcome) Turn {
+	var a struct {
+		Stop StopReason `json:"stopReason"`
+	}
+	if o.err == nil {
+		json.Unmarshal(o.raw, &a)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.turn.result(s.cfg.Now())
+	t.Stop = a.Stop
+	t.Usage = s.meter.settle(answerUsage(o.raw))
+	s.turn = nil
+	return t
+}
+
+// fault ends the turn that is under way with this error.
+func (s *Session) fault(e *Error) {
+	select {
+	case s.faults <- e:
+	default:
+	}
+}
+
+// ask sends a request of the handshake and waits for its answer, for ctx, or
+// for the session to be closed.
+func (s *Session) ask(ctx context.Context, method string, params any) (json.RawMessage, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, &Error{Kind: Cancelled, Op: method, Err: context.Cause(ctx)}
+	}
+	answer := s.send(ctx, method, params)
+	broken, deaf := s.outlet.broken, newTimer(0)
+	defer deaf.Stop()
+	for {
+		select {
+		case o := <-answer:
+			if o.err != nil {
+				return nil, s.explain(method, o.err)
+			}
+			return o.raw, nil
+		case <-broken:
+			broken = nil
+			deaf.Reset(s.cfg.Grace)
+		case <-deaf.C:
+			return nil, errDeaf(method)
+		case <-ctx.Done():
+			cause := context.Cause(ctx)
+			if errors.Is(cause, HandshakeTimeout) {
+				return nil, &Error{Kind: HandshakeTimeout, Op: method, Text: "after " + s.cfg.HandshakeTimeout.String(), Stderr: s.stderr.last()}
+			}
+			return nil, &Error{Kind: Cancelled, Op: method, Err: cause}
+		}
+	}
+}
+
+// errDeaf is an agent that lives and cannot be written to.
+func errDeaf(op string) *Error {
+	return &Error{Kind: Protocol, Op: op, Text: "the agent closed its input"}
+}
+
+// send sends a request. It outlives ctx: a cancelled request would return at
+// once, and the answer would be lost. One is under way at a time.
+func (s *Session) send(ctx context.Context, method string, params any) <-chan outcome {
+	s.calls++
+	finish := s.intake.begin(s.calls)
+	answer := make(chan outcome, 1)
+	live := context.WithoutCancel(ctx)
+	go func() {
+		raw, err := sdk.SendRequest[json.RawMessage](s.conn, live, method, params)
+		answer <- outcome{raw: raw, err: err}
+		finish()
+	}()
+	return answer
+}

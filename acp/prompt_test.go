@@ -1,0 +1,280 @@
+package acp
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"ralph/internal/fakeagent"
+	"ralph/internal/proc"
+)
+
+type step = fakeagent.Step
+
+var ignoreDuration = cmpopts.IgnoreFields(Turn{}, "Duration")
+
+func TestTurn(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		steps []step
+		want  Turn
+	}{
+		"text in small chunks": {
+			[]step{{Do: "say", Text: "Hello {{task}}, goodbye.", Chunk: 3}},
+			Turn{Stop: StopEnd, Segments: []string{"Hello t-0123abcd, goodbye."}},
+		},
+		"cut at a tool call": {
+			[]step{{Do: "say", Text: "one"}, {Do: "tool", Text: "x", Kind: "read", Paths: []string{"r.txt"}, Status: "completed"}, {Do: "say", Text: "two"}},
+			Turn{Stop: StopEnd, Segments: []string{"one", "two"}, ToolCalls: 1},
+		},
+		"cut at a tool call never announced": {
+			[]step{{Do: "say", Text: "one"}, {Do: "tool_update", ID: "u", Status: "failed"}, {Do: "say", Text: "two"}},
+			Turn{Stop: StopEnd, Segments: []string{"one", "two"}, ToolCalls: 1, ToolFailures: 1},
+		},
+		"not cut when a known call goes on": {
+			[]step{{Do: "tool", Text: "x", ID: "a"}, {Do: "say", Text: "<task-"}, {Do: "tool_update", ID: "a", Status: "completed"}, {Do: "say", Text: "done>"}},
+			Turn{Stop: StopEnd, Segments: []string{"<task-done>"}, ToolCalls: 1},
+		},
+		"cut at the next message": {
+			[]step{{Do: "say", Text: "one", ID: "m1"}, {Do: "say", Text: "two", ID: "m2"}, {Do: "say", Text: "three", ID: "m2"}},
+			Turn{Stop: StopEnd, Segments: []string{"one", "twothree"}},
+		},
+		"thoughts are no text": {
+			[]step{{Do: "think", Text: "<task-done>"}, {Do: "plan", Text: "p"}},
+			Turn{Stop: StopEnd},
+		},
+		"an announced twice call counts once, and fails once": {
+			[]step{{Do: "tool", Text: "x", ID: "a", Status: "failed"}, {Do: "tool", Text: "x", ID: "a", Status: "failed"}},
+			Turn{Stop: StopEnd, ToolCalls: 1, ToolFailures: 1},
+		},
+		"files touched": {
+			[]step{
+				{Do: "tool", Text: "e", Kind: "edit", Paths: []string{"b.txt", "/etc/passwd", "../x"}},
+				{Do: "tool", Text: "d", Kind: "other", Path: "sub/diff.txt", Status: "completed"},
+				{Do: "tool", Text: "r", Kind: "read", Paths: []string{"only-read.txt"}},
+				{Do: "write", Path: "a.txt", Text: "x"},
+			},
+			Turn{Stop: StopEnd, ToolCalls: 3, Files: []string{"a.txt", "b.txt", "sub/diff.txt"}},
+		},
+		"tokens and cost": {
+			[]step{
+				{Do: "usage", N: 10, Cost: ptr(0.25)}, {Do: "usage", N: 20, Cost: ptr(0.5)},
+				{Do: "stop", Text: "max_tokens", Data: []byte(`{"usage":{"inputTokens":10,"outputTokens":5,"cachedReadTokens":3,"cachedWriteTokens":2,"totalTokens":20}}`)},
+			},
+			Turn{Stop: StopMaxTokens, Usage: Usage{Input: 10, Output: 5, CacheRead: 3, CacheWrite: 2, Total: 20, CostUSD: ptr(0.5)}},
+		},
+		"tokens beside the protocol": {
+			[]step{{Do: "stop", Text: "end_turn", Data: []byte(`{"_meta":{"quota":{"token_count":{"input_tokens":7,"output_tokens":8}}}}`)}},
+			Turn{Stop: StopEnd, Usage: Usage{Input: 7, Output: 8, Total: 15}},
+		},
+		"cost in another currency is not known": {
+			[]step{{Do: "usage", Text: "EUR", Cost: ptr(3.0)}},
+			Turn{Stop: StopEnd},
+		},
+		"refusal":           {[]step{{Do: "stop", Text: "refusal"}}, Turn{Stop: StopRefusal}},
+		"max turn requests": {[]step{{Do: "stop", Text: "max_turn_requests"}}, Turn{Stop: StopMaxTurnRequests}},
+		"answered twice":    {[]step{{Do: "say", Text: "a"}, {Do: "twice"}}, Turn{Stop: StopEnd, Segments: []string{"a"}}},
+		"updates of another session": {
+			[]step{{Do: "notify", Method: "session/update", Params: []byte(`{"sessionId":"other","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}}}`)}},
+			Turn{Stop: StopEnd},
+		},
+		"updates of unknown and broken kinds": {
+			[]step{
+				{Do: "raw", Text: `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"{{session}}","update":{"sessionUpdate":"hologram","content":{"type":"text","text":"x"}}}}`},
+				{Do: "raw", Text: `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"{{session}}","update":{"sessionUpdate":"tool_call","toolCallId":"q","title":7,"locations":"x","content":3}}}`},
+				{Do: "raw", Text: `{"jsonrpc":"2.0","method":"session/update","params":[1]}`},
+				{Do: "notify", Method: "_vendor/notice"}, {Do: "notify", Method: "vendor/notice"},
+				{Do: "say", Text: "still here"},
+			},
+			Turn{Stop: StopEnd, Segments: []string{"still here"}, ToolCalls: 1},
+		},
+		"the agent exits right after its answer": {
+			[]step{{Do: "say", Text: "bye"}, {Do: "stop", Text: "end_turn"}, {Do: "exit"}},
+			Turn{Stop: StopEnd, Segments: []string{"bye"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, say(tc.steps...))
+			got, err := b.prompt(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got, ignoreDuration, cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+			b.checkTranscript(t)
+			b.wantNothingLeft(t)
+		})
+	}
+}
+
+func TestEmptyTurn(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		turn Turn
+		want bool
+	}{
+		"nothing":    {Turn{Stop: StopEnd}, true},
+		"only space": {Turn{Stop: StopEnd, Segments: []string{" \n"}}, true},
+		"a word":     {Turn{Stop: StopEnd, Segments: []string{"x"}}, false},
+		"a tool":     {Turn{Stop: StopEnd, ToolCalls: 1}, false},
+	} {
+		if got := tc.turn.Empty(); got != tc.want {
+			t.Errorf("%s: got %v, want %v", name, got, tc.want)
+		}
+	}
+}
+
+// Two turns: text and usage of one are not in the other, and nothing twice.
+func TestSeveralTurns(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
+		{When: fakeagent.When{Prompt: 1}, Steps: []step{
+			{Do: "say", Text: "first"}, {Do: "usage", Cost: ptr(1.0)},
+			{Do: "stop", Text: "end_turn"},
+			{Do: "say", Text: "late"}, {Do: "usage", Cost: ptr(1.5)}, {Do: "mark", Text: "late"},
+		}},
+		{When: fakeagent.When{Prompt: 2}, Steps: []step{{Do: "say", Text: "second"}, {Do: "usage", Cost: ptr(2.0)}}},
+	}})
+	seen := make(chan Event, 100)
+	b.cfg.Observe = func(e Event) { seen <- e }
+	s := b.start(t)
+	first, err := s.Prompt(t.Context(), "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e := range seen { // the late update has arrived
+		if u, ok := e.(UsageSeen); ok && *u.Usage.CostUSD == 1.5 {
+			break
+		}
+	}
+	second, err := s.Prompt(t.Context(), "two")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.Text() != "first" || second.Text() != "second" {
+		t.Errorf("got %q and %q", first.Text(), second.Text())
+	}
+	// The late cost is in the one or the other, depending on who was quicker.
+	if got := *first.Usage.CostUSD + *second.Usage.CostUSD; got != 2.0 {
+		t.Errorf("cost of the turns: got %v, want 2", got)
+	}
+	if got := *s.Usage().CostUSD; got != 2.0 {
+		t.Errorf("session cost: got %v, want 2", got)
+	}
+}
+
+func TestMeterNeverCountsTwice(t *testing.T) {
+	t.Parallel()
+	m := meter{cumulative: true}
+	m.sum(1)
+	first := m.settle(Usage{Input: 10, Output: 1, Total: 11})
+	m.sum(3)
+	second := m.settle(Usage{Input: 30, Output: 2, Total: 32})
+	m.sum(0.5) // started again
+	third := m.settle(Usage{Input: 5, Output: 1, Total: 6})
+	want := []Usage{
+		{Input: 10, Output: 1, Total: 11, CostUSD: ptr(1.0)},
+		{Input: 20, Output: 1, Total: 21, CostUSD: ptr(2.0)},
+		{Input: 5, Output: 1, Total: 6, CostUSD: ptr(0.5)},
+	}
+	if diff := cmp.Diff(want, []Usage{first, second, third}); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(Usage{Input: 35, Output: 3, Total: 38, CostUSD: ptr(3.5)}, m.total()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestStartedIsToldTheProcessBeforeAnythingIsSent(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, say())
+	var id proc.Identity
+	b.cfg.Started = func(got proc.Identity) error {
+		id = got
+		if proc.Liveness(got) != proc.Alive {
+			t.Errorf("%+v is not alive", got)
+		}
+		if sent := b.transcript.String(); sent != "" {
+			t.Errorf("already sent: %s", sent)
+		}
+		return nil
+	}
+	s := b.start(t)
+	if s.Identity() != id {
+		t.Errorf("got %+v, want %+v", id, s.Identity())
+	}
+	b.cfg.Started = func(proc.Identity) error { return os.ErrPermission }
+	if _, err := Start(t.Context(), b.cfg); err != os.ErrPermission {
+		t.Errorf("got %v, want what Started returned", err)
+	}
+}
+
+func TestSecretsAreRedacted(t *testing.T) {
+	t.Parallel()
+	const secret = `s3cr&t"key`
+	b := newBench(t, say(
+		step{Do: "stderr", Text: "using " + secret + "\n"},
+		step{Do: "say", Text: "my key is " + secret},
+		step{Do: "raw", Text: "garbage " + secret},
+		step{Do: "error", Code: -32603, Text: "bad key " + secret, Data: []byte(`{"key":"s3cr\u0026t\"key"}`)},
+	))
+	b.cfg.Redact = []string{secret, "short"}
+	turn, err := b.prompt(t)
+	e := wantKind(t, err, Refused)
+	if !strings.Contains(turn.Text(), secret) {
+		t.Errorf("the text itself was changed: %q", turn.Text())
+	}
+	for name, text := range map[string]string{
+		"transcript": b.transcript.String(), "stderr": b.stderr.String(), "error": e.Error() + string(e.Data),
+	} {
+		for _, form := range forms(secret) {
+			if strings.Contains(text, form) {
+				t.Errorf("%s shows the secret: %s", name, text)
+			}
+		}
+		if !strings.Contains(text, redacted) {
+			t.Errorf("%s: nothing redacted in %s", name, text)
+		}
+	}
+	b.checkTranscript(t)
+}
+
+func TestPromptWithCancelledContextSendsNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, say())
+	s := b.start(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := s.Prompt(ctx, "x")
+	wantKind(t, err, Cancelled)
+	if strings.Contains(b.transcript.String(), opPrompt) {
+		t.Error("the prompt was sent")
+	}
+	if _, err := s.Prompt(t.Context(), "x"); err != nil {
+		t.Errorf("the session is not usable any more: %v", err)
+	}
+}
+
+func TestProjectBehindALink(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, say(step{Do: "write", Path: "a.txt", Text: "x"}))
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(b.cfg.Dir, link); err != nil {
+		t.Fatal(err)
+	}
+	b.cfg.Dir = link
+	turn, err := b.prompt(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a.txt"}, turn.Files); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,206 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"ralph/internal/proc"
+)
+
+// Session is a running agent with one session. Prompt is for one goroutine at a
+// time; the other methods may be called beside it.
+type Session struct {
+	cfg  Config
+	hide redactor
+
+	proc      *proc.Process
+	stdout    *os.File
+	conn      *sdk.Connection
+	intake    *intake
+	outlet    *outlet
+	stderr    *stderrLog
+	observer  *observer
+	files     *files
+	terminals *terminals
+	agent     Agent
+	calls     uint64
+
+	cancelling atomic.Bool   // the turn is being cancelled
+	faults     chan *Error   // what ends a turn from inside; holds one
+	closing    sync.Once     // guards the end
+	closed     chan struct{} // the end has begun
+	closeErr   error
+
+	mu    sync.Mutex
+	id    string
+	model ModelChoice
+	turn  *turn // nil between turns
+	meter meter
+}
+
+// Start runs the agent and takes it to a session that can be prompted. On an
+// error, which is an *Error unless Started returned it, nothing is left running.
+func Start(ctx context.Context, cfg Config) (*Session, error) {
+	cfg = cfg.withDefaults()
+	s := &Session{
+		cfg:    cfg,
+		hide:   newRedactor(cfg.Redact),
+		faults: make(chan *Error, 1),
+		closed: make(chan struct{}),
+		meter:  meter{cumulative: cfg.UsageCumulative},
+	}
+	files, err := openFiles(cfg.Dir, cfg.Protected)
+	if err != nil {
+		return nil, &Error{Kind: CannotStart, Op: "start", Text: err.Error(), Err: err}
+	}
+	s.files = files
+	if err := s.spawn(); err != nil {
+		files.close()
+		kind := CannotStart
+		if errors.Is(err, proc.ErrNotFound) {
+			kind = NotFound
+		}
+		return nil, &Error{Kind: kind, Op: "start", Text: s.hide.text(err.Error()), Err: err}
+	}
+	if cfg.Started != nil {
+		if err := cfg.Started(s.proc.Identity()); err != nil {
+			s.Kill()
+			s.Close()
+			return nil, err
+		}
+	}
+	limit, cancel := context.WithTimeoutCause(ctx, cfg.HandshakeTimeout, HandshakeTimeout)
+	defer cancel()
+	if err := s.handshake(limit); err != nil {
+		s.Kill() // it holds nothing worth a grace yet
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// spawn starts the process and everything that reads from it.
+func (s *Session) spawn() error {
+	childIn, stdin, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	stdout, childOut, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, childIn.Close(), stdin.Close())
+	}
+	stderr, childErr, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, childIn.Close(), stdin.Close(), stdout.Close(), childOut.Close())
+	}
+	s.proc, err = proc.Start(proc.Spec{
+		Argv: s.cfg.Argv, Dir: s.cfg.Dir, Env: s.cfg.Env, Owner: s.cfg.Owner, Confine: s.cfg.Confine,
+		Stdin: childIn, Stdout: childOut, Stderr: childErr,
+	})
+	childIn.Close()
+	childOut.Close()
+	childErr.Close()
+	if err != nil {
+		stdin.Close()
+		stdout.Close()
+		stderr.Close()
+		return err
+	}
+	s.stdout = stdout
+	s.observer = newObserver(s.cfg.Observe)
+	s.stderr = copyStderr(stderr, s.cfg.Stderr, s.hide, s.cfg.Log)
+	s.connect(stdin)
+	return nil
+}
+
+func (s *Session) connect(stdin *os.File) {
+	tape := &transcript{now: s.cfg.Now, hide: s.hide, log: s.cfg.Log, w: s.cfg.Transcript}
+	s.intake = newIntake(s.stdout, tape)
+	s.intake.update = s.onUpdate
+	s.intake.answer = s.onAnswer
+	s.intake.notice = func(text string, line []byte) {
+		s.cfg.Log.Debug().Str("line", s.hide.text(cut(string(line), 200))).Msg(text)
+	}
+	s.outlet = newOutlet(stdin, tape, s.intake.answeredRequest)
+	s.terminals = &terminals{
+		files: s.files, env: s.cfg.TerminalEnv, owner: s.cfg.Owner, shell: s.cfg.TerminalShell,
+		alive: func() { s.intake.activity.Add(1) },
+		open:  make(map[string]*terminal),
+	}
+	s.conn = sdk.NewConnection(s.handle, s.outlet, s.intake)
+	s.conn.SetLogger(slog.New(slogTo{log: s.cfg.Log, hide: s.hide}))
+	close(s.intake.open)
+}
+
+// Model is which model was chosen.
+func (s *Session) Model() ModelChoice {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.model
+}
+
+// Agent is what the agent says about itself.
+func (s *Session) Agent() Agent { return s.agent }
+
+// ID is the session's name, given by the agent.
+func (s *Session) ID() string { return s.id }
+
+// Identity names the agent's process.
+func (s *Session) Identity() proc.Identity { return s.proc.Identity() }
+
+// Usage is what the session has used so far. It may be more than its turns said
+// together: agents tell the cost after the turn.
+func (s *Session) Usage() Usage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.meter.total()
+}
+
+// Close ends the agent: stdin closed, SIGTERM, a grace, SIGKILL to the whole
+// tree. It returns when nothing is left, with an error if something is. Closing
+// twice is harmless.
+func (s *Session) Close() error {
+	s.closing.Do(func() {
+		close(s.closed)
+		terminals := s.terminals.close()
+		s.closeErr = errors.Join(s.stop(), terminals)
+		s.observer.flush()
+		s.observer.stop()
+		s.files.close()
+	})
+	return s.closeErr
+}
+
+// Kill ends the agent's whole tree at once; a Prompt under way returns. Close is
+// still to be called.
+func (s *Session) Kill() error { return s.proc.Kill() }
+
+// stop takes the process down the ladder and waits until all it said is read.
+func (s *Session) stop() error {
+	s.outlet.close()
+	timer := time.NewTimer(s.cfg.Grace / 4)
+	defer timer.Stop()
+	select {
+	case <-s.proc.Exited():
+	case <-timer.C:
+	}
+	err := s.proc.Terminate(s.cfg.Grace)
+	close(s.intake.closing)
+	// Where something could survive it may hold the other ends.
+	force := time.AfterFunc(s.cfg.Grace, func() {
+		s.stdout.Close()
+		s.stderr.r.Close()
+	})
+	defer force.Stop()
+	<-s.intake.done
+	<-s.stderr.done
+	s.stdout.Close()
+	return err
+}

@@ -1,0 +1,124 @@
+package acp
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"ralph/internal/fakeagent"
+	"ralph/internal/proc"
+)
+
+var family = step{Do: "fork", Argv: []string{"child", "session", "daemon"}}
+
+// beRalph is a process that prompts an agent and waits to be killed.
+func beRalph() {
+	exe, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	s, err := Start(context.Background(), Config{
+		Argv: []string{exe}, Env: append(os.Environ(), beEnv+"=1"), Dir: os.TempDir(),
+		Observe: func(e Event) { fmt.Println("seen") },
+	})
+	if err != nil {
+		panic(err)
+	}
+	s.Prompt(context.Background(), "x")
+}
+
+func TestNothingSurvives(t *testing.T) {
+	t.Parallel()
+	hang := step{Do: "hang", Ignore: true}
+	for name, tc := range map[string]struct {
+		steps []step
+		keep  bool // ignores SIGTERM and the end of stdin
+		end   func(*bench, context.CancelFunc)
+		want  Kind
+	}{
+		"idle timeout":    {[]step{family, hang}, false, func(b *bench, _ context.CancelFunc) { b.cfg.IdleTimeout = time.Millisecond }, IdleTimeout},
+		"turn timeout":    {[]step{family, hang}, false, func(b *bench, _ context.CancelFunc) { b.cfg.TurnTimeout = time.Millisecond }, TurnTimeout},
+		"cancel, ignored": {[]step{family, {Do: "say", Text: "up"}, hang}, true, func(b *bench, cancel context.CancelFunc) { b.cfg.Observe = func(Event) { cancel() } }, Cancelled},
+		"cancel, heard": {[]step{family, {Do: "say", Text: "up"}, {Do: "hang"}}, false, func(b *bench, cancel context.CancelFunc) {
+			b.cfg.Grace = long
+			b.cfg.Observe = func(Event) { cancel() }
+		}, Cancelled},
+		"the agent exits":           {[]step{family, {Do: "exit", Code: 3}}, false, func(*bench, context.CancelFunc) {}, Died},
+		"the agent closes stdout":   {[]step{{Do: "close_stdout"}, hang}, true, func(*bench, context.CancelFunc) {}, Protocol},
+		"close after a good answer": {[]step{family}, true, func(*bench, context.CancelFunc) {}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script := say(tc.steps...)
+			script.KeepRunning = tc.keep
+			b := newBench(t, script)
+			b.cfg.Grace = 20 * time.Millisecond
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			tc.end(b, cancel)
+			// The family is complete before the limit can strike.
+			if b.cfg.IdleTimeout > 0 || b.cfg.TurnTimeout > 0 {
+				b.cfg.IdleTimeout, b.cfg.TurnTimeout = b.cfg.IdleTimeout*500, b.cfg.TurnTimeout*500
+			}
+			s := b.start(t)
+			_, err := s.Prompt(ctx, "x")
+			if tc.want != "" {
+				wantKind(t, err, tc.want)
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			b.wantNothingLeft(t)
+		})
+	}
+}
+
+// Ralph itself is killed with SIGKILL. The agent and its family hold a pipe; its
+// end says that all of them are gone.
+func TestNothingSurvivesRalph(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, say(family, step{Do: "say", Text: "up"}, step{Do: "hang", Ignore: true}))
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, holder, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ralph := exec.Command(b.cfg.Argv[0])
+	ralph.Env = append(b.cfg.Env, beEnv+"=ralph")
+	ralph.Stdout, ralph.Stderr = w, os.Stderr
+	ralph.ExtraFiles = []*os.File{holder}
+	if err := ralph.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	holder.Close()
+	if _, err := io.ReadFull(r, make([]byte, 4)); err != nil {
+		t.Fatal(err)
+	}
+	ralph.Process.Kill()
+	ralph.Wait()
+	r.Close()
+	io.Copy(io.Discard, held)
+	held.Close()
+	for alive := true; alive; {
+		alive = false
+		entries, err := fakeagent.ReadLedger(b.ledger)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			id, err := proc.Of(e.Pid)
+			alive = alive || err == nil && proc.Liveness(id) == proc.Alive
+		}
+	}
+	b.wantNothingLeft(t)
+}

@@ -1,0 +1,255 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"ralph/internal/proc"
+)
+
+const (
+	maxTerminals      = 64
+	maxTerminalWaits  = 256
+	defaultOutput     = 1 << 20
+	maxTerminalOutput = 4 << 20
+	settlePatience    = 100 * time.Millisecond
+)
+
+var (
+	errNoTerminal       = errors.New("no such terminal")
+	errTooManyTerminals = fmt.Errorf("more than %d terminals are open", maxTerminals)
+	errTooManyWaits     = fmt.Errorf("more than %d requests wait for terminals", maxTerminalWaits)
+	errSessionEnds      = errors.New("the session ends")
+)
+
+// terminalRequest is terminal/create, read leniently.
+type terminalRequest struct {
+	SessionID string   `json:"sessionId"`
+	Command   string   `json:"command"`
+	Args      []string `json:"args"`
+	Env       []struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	} `json:"env"`
+	Cwd   *string `json:"cwd"`
+	Limit *int    `json:"outputByteLimit"`
+}
+
+// terminals are the commands that run for the agent. Each is a process tree of
+// its own; none outlives its release or the session.
+type terminals struct {
+	files *files
+	env   []string
+	owner string
+	shell bool
+	alive func() // called when a terminal prints something
+
+	starting sync.WaitGroup // commands between reserve and open
+
+	mu     sync.Mutex
+	open   map[string]*terminal // nil while it starts
+	next   int
+	waits  int
+	closed bool
+}
+
+type terminal struct {
+	proc   *proc.Process
+	output *ring
+	read   chan struct{} // closed at the end of the output
+}
+
+// create starts a command. What it leaves in the background lives until the
+// terminal is released.
+func (t *terminals) create(req terminalRequest) (id string, argv []string, err error) {
+	dir, err := t.dir(req.Cwd)
+	if err != nil {
+		return "", nil, err
+	}
+	argv = append([]string{req.Command}, req.Args...)
+	if t.shell && len(req.Args) == 0 && strings.ContainsAny(req.Command, " \t\n;|&<>$`\"'*?(){}") {
+		argv = []string{"/bin/sh", "-c", req.Command}
+	}
+	env := append([]string(nil), t.env...)
+	for _, v := range req.Env {
+		if v.Name != "" && !strings.ContainsAny(v.Name, "=\x00") && !strings.Contains(v.Value, "\x00") {
+			env = append(env, v.Name+"="+v.Value)
+		}
+	}
+	limit := defaultOutput
+	if req.Limit != nil && *req.Limit >= 0 {
+		limit = min(*req.Limit, maxTerminalOutput)
+	}
+	if id, err = t.reserve(); err != nil {
+		return "", nil, err
+	}
+	defer t.starting.Done()
+	term, err := t.start(proc.Spec{Argv: argv, Dir: dir, Env: env, Owner: t.owner, Linger: true}, limit)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err != nil {
+		delete(t.open, id)
+		return "", nil, fmt.Errorf("create terminal: %w", err)
+	}
+	t.open[id] = term
+	return id, argv, nil
+}
+
+// reserve takes an ID, so that the number of terminals is bounded also while
+// they start.
+func (t *terminals) reserve() (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return "", errSessionEnds
+	}
+	if len(t.open) >= maxTerminals {
+		return "", errTooManyTerminals
+	}
+	t.starting.Add(1)
+	t.next++
+	id := "term-" + strconv.Itoa(t.next)
+	t.open[id] = nil
+	return id, nil
+}
+
+// dir is where a command runs: the project or a folder really inside it.
+func (t *terminals) dir(cwd *string) (string, error) {
+	if cwd == nil || *cwd == "" {
+		return t.files.dirs[0], nil
+	}
+	rel, ok := t.files.relative(*cwd)
+	if !ok {
+		return "", fmt.Errorf("create terminal in %s: %w", *cwd, errOutside)
+	}
+	// The root refuses links that lead out.
+	if info, err := t.files.root.Stat(rel); err != nil {
+		return "", fmt.Errorf("create terminal in %s: %w", rel, pathCause(err))
+	} else if !info.IsDir() {
+		return "", fmt.Errorf("create terminal in %s: not a folder", rel)
+	}
+	return filepath.Join(t.files.dirs[0], rel), nil
+}
+
+func (t *terminals) start(spec proc.Spec, limit int) (*terminal, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	spec.Stdout, spec.Stderr = w, w
+	p, err := proc.Start(spec)
+	w.Close()
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	term := &terminal{proc: p, output: newRing(limit), read: make(chan struct{})}
+	go func() {
+		defer close(term.read)
+		defer r.Close()
+		buf := make([]byte, 8<<10)
+		for {
+			n, err := r.Read(buf)
+			if n > 0 {
+				term.output.Write(buf[:n])
+				t.alive()
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return term, nil
+}
+
+func (t *terminals) get(id string) (*terminal, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if term := t.open[id]; term != nil {
+		return term, nil
+	}
+	return nil, fmt.Errorf("terminal %s: %w", cut(id, 100), errNoTerminal)
+}
+
+// wait waits for the command itself to end, or for the request to be given up.
+// yield is called around the waiting.
+func (t *terminals) wait(ctx context.Context, id string, yield func(func())) (proc.Exit, error) {
+	term, err := t.get(id)
+	if err != nil {
+		return proc.Exit{}, err
+	}
+	t.mu.Lock()
+	if t.waits >= maxTerminalWaits {
+		t.mu.Unlock()
+		return proc.Exit{}, errTooManyWaits
+	}
+	t.waits++
+	t.mu.Unlock()
+	defer func() {
+		t.mu.Lock()
+		t.waits--
+		t.mu.Unlock()
+	}()
+	yield(func() {
+		select {
+		case <-term.proc.Exited():
+			term.settle()
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+	})
+	if err != nil {
+		return proc.Exit{}, err
+	}
+	return term.proc.Exit(), nil
+}
+
+// settle waits for what was written before the exit to be read. That is when
+// the output ends, unless somebody in the background keeps it open.
+func (term *terminal) settle() {
+	timer := time.NewTimer(settlePatience)
+	defer timer.Stop()
+	select {
+	case <-term.read:
+	case <-timer.C:
+	}
+}
+
+func (t *terminals) release(id string) error {
+	term, err := t.get(id)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	delete(t.open, id)
+	t.mu.Unlock()
+	return term.proc.Kill()
+}
+
+// close kills everything and waits until it is gone.
+func (t *terminals) close() error {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.starting.Wait()
+	t.mu.Lock()
+	open := t.open
+	t.open = nil
+	t.mu.Unlock()
+	errs := make(chan error, len(open))
+	for _, term := range open {
+		go func() { errs <- term.proc.Kill() }()
+	}
+	var all []error
+	for range open {
+		all = append(all, <-errs)
+	}
+	return errors.Join(all...)
+}

@@ -1,0 +1,153 @@
+package acp
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// maxPaths is how many files of one tool call are noted.
+const maxPaths = 64
+
+// update is any session/update, read leniently: what is missing or of another
+// type is zero, and kinds we do not know are left out.
+type update struct {
+	What       string          `json:"sessionUpdate"`
+	Content    json.RawMessage `json:"content"`
+	MessageID  string          `json:"messageId"`
+	ToolCallID string          `json:"toolCallId"`
+	Title      string          `json:"title"`
+	Kind       string          `json:"kind"`
+	Status     string          `json:"status"`
+	Locations  []location      `json:"locations"`
+	RawOutput  json.RawMessage `json:"rawOutput"`
+	Entries    []PlanEntry     `json:"entries"`
+	Used       int64           `json:"used"`
+	Size       int64           `json:"size"`
+	Cost       *struct {
+		Amount   float64 `json:"amount"`
+		Currency string  `json:"currency"`
+	} `json:"cost"`
+	ConfigOptions []json.RawMessage `json:"configOptions"`
+}
+
+type updateParams struct {
+	SessionID string `json:"sessionId"`
+	Update    update `json:"update"`
+}
+
+type location struct {
+	Path string `json:"path"`
+}
+
+// block is a piece of content.
+type block struct {
+	Type    string `json:"type"`
+	Text    string `json:"text"`
+	Path    string `json:"path"` // of a diff
+	Content *block `json:"content"`
+}
+
+// onUpdate takes one update in. It appends and returns: it runs in the reader.
+func (s *Session) onUpdate(p updateParams) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.id == "" || p.SessionID != s.id {
+		return // of another session, or history replayed before ours began
+	}
+	u := p.Update
+	switch u.What {
+	case "usage_update":
+		if u.Cost != nil && strings.EqualFold(u.Cost.Currency, "USD") {
+			s.meter.sum(u.Cost.Amount)
+		}
+		s.observer.push(UsageSeen{Usage: s.meter.total(), ContextUsed: u.Used, ContextSize: u.Size})
+		return
+	case "config_option_update":
+		if model := findModelOption(u.ConfigOptions); model != nil && model.current != s.model.Effective {
+			s.model.Effective = model.current
+			s.observer.push(ModelChosen{Choice: s.model})
+		}
+		return
+	}
+	if s.turn == nil || s.turn.over {
+		return // after the end of a turn: it is in the transcript, it counts for nothing
+	}
+	switch u.What {
+	case "agent_message_chunk":
+		s.onText(u)
+	case "agent_thought_chunk":
+		if text := chunkText(u.Content); text != "" {
+			s.observer.push(Thought{Text: text})
+		}
+	case "tool_call", "tool_call_update":
+		s.onTool(u)
+	case "plan":
+		s.observer.push(Plan{Entries: u.Entries})
+	}
+}
+
+// onAnswer ends the turn for what is still to come: an update after the answer
+// is not part of it, whether we are quick or slow to return.
+func (s *Session) onAnswer() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.turn != nil {
+		s.turn.over = true
+	}
+}
+
+func (s *Session) onText(u update) {
+	text := chunkText(u.Content)
+	if text == "" {
+		return
+	}
+	if !s.turn.say(text, u.MessageID) {
+		s.fault(&Error{Kind: Protocol, Op: opPrompt, Text: "more than 64 MiB of text in one turn"})
+		return
+	}
+	s.observer.push(Text{Text: text})
+}
+
+func (s *Session) onTool(u update) {
+	var blocks []block
+	json.Unmarshal(u.Content, &blocks)
+	call := ToolCall{ID: u.ToolCallID, Title: cut(u.Title, 300), Kind: u.Kind, Status: u.Status}
+	for _, l := range u.Locations[:min(len(u.Locations), maxPaths)] {
+		if rel, ok := s.files.relative(l.Path); ok && rel != "." {
+			call.Paths = append(call.Paths, rel)
+		}
+	}
+	var diffs []string
+	for _, b := range blocks {
+		if rel, ok := s.files.relative(b.Path); ok && b.Type == "diff" {
+			diffs = append(diffs, rel)
+		}
+	}
+	if u.Status == "failed" {
+		call.Error = toolError(blocks, u.RawOutput)
+	}
+	call = s.turn.tool(call, u.What == "tool_call", diffs)
+	s.observer.push(call)
+}
+
+func chunkText(content json.RawMessage) string {
+	var b block
+	if json.Unmarshal(content, &b) != nil || b.Type != "text" {
+		return ""
+	}
+	return b.Text
+}
+
+// toolError is the beginning of what a failed call said.
+func toolError(blocks []block, rawOutput json.RawMessage) string {
+	var b strings.Builder
+	for _, item := range blocks {
+		if item.Content != nil {
+			b.WriteString(item.Content.Text)
+		}
+	}
+	if b.Len() == 0 {
+		b.Write(rawOutput)
+	}
+	return cut(b.String(), 2000)
+}

@@ -1,0 +1,121 @@
+package acp
+
+import "encoding/json"
+
+// Usage is what was used. Counts are zero where the agent does not tell them.
+type Usage struct {
+	Input      int64 // tokens in, without what came from a cache
+	CacheRead  int64
+	CacheWrite int64
+	Output     int64
+	Total      int64    // as the agent counts
+	CostUSD    *float64 // nil when it is not known
+}
+
+func (u Usage) plus(v Usage) Usage {
+	u.Input += v.Input
+	u.CacheRead += v.CacheRead
+	u.CacheWrite += v.CacheWrite
+	u.Output += v.Output
+	u.Total += v.Total
+	if v.CostUSD != nil {
+		cost := *v.CostUSD
+		if u.CostUSD != nil {
+			cost += *u.CostUSD
+		}
+		u.CostUSD = &cost
+	}
+	return u
+}
+
+// minus is what a count that only grows has grown by; a count that fell was
+// started again.
+func (u Usage) minus(v Usage) Usage {
+	if u.Input < v.Input || u.Output < v.Output || u.CacheRead < v.CacheRead || u.CacheWrite < v.CacheWrite {
+		return u
+	}
+	u.Input -= v.Input
+	u.CacheRead -= v.CacheRead
+	u.CacheWrite -= v.CacheWrite
+	u.Output -= v.Output
+	u.Total = max(u.Total-v.Total, 0)
+	return u
+}
+
+// meter counts a session's usage. Cost is told as a sum of the session, in
+// updates that may come late; tokens come with each answer. What was handed out
+// with a turn is not handed out again.
+type meter struct {
+	cumulative bool  // tokens are sums of the session, too
+	tokens     Usage // the last sum told, if so
+	used       Usage // handed out so far
+
+	cost     float64 // the last sum told
+	settled  float64 // of it, handed out
+	costSeen bool
+}
+
+// sum notes the cost of the session so far. A sum that fell was started again.
+func (m *meter) sum(usd float64) {
+	if usd < 0 {
+		return
+	}
+	if usd < m.cost {
+		m.settled = 0
+	}
+	m.cost, m.costSeen = usd, true
+}
+
+// settle is what a turn that ended with this count has used.
+func (m *meter) settle(told Usage) Usage {
+	turn := told
+	if m.cumulative {
+		turn, m.tokens = told.minus(m.tokens), told
+	}
+	turn.CostUSD = nil
+	if m.costSeen {
+		cost := m.cost - m.settled
+		turn.CostUSD = &cost
+		m.settled = m.cost
+	}
+	m.used = m.used.plus(turn)
+	return turn
+}
+
+// total is everything so far, also what no turn has had yet.
+func (m *meter) total() Usage {
+	out := m.used
+	if m.costSeen {
+		late := m.cost - m.settled
+		out = out.plus(Usage{CostUSD: &late})
+	}
+	return out
+}
+
+// answerUsage reads the count that came with an answer to a prompt: the field
+// of the protocol, or what one agent puts beside it.
+func answerUsage(raw json.RawMessage) Usage {
+	var a struct {
+		Usage *struct {
+			Input      int64 `json:"inputTokens"`
+			Output     int64 `json:"outputTokens"`
+			CacheRead  int64 `json:"cachedReadTokens"`
+			CacheWrite int64 `json:"cachedWriteTokens"`
+			Total      int64 `json:"totalTokens"`
+		} `json:"usage"`
+		Meta struct {
+			Quota struct {
+				Tokens struct {
+					Input  int64 `json:"input_tokens"`
+					Output int64 `json:"output_tokens"`
+				} `json:"token_count"`
+			} `json:"quota"`
+		} `json:"_meta"`
+	}
+	json.Unmarshal(raw, &a) // what does not fit is left at zero
+	if u := a.Usage; u != nil {
+		return Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Total: u.Total}
+	}
+	q := a.Meta.Quota.Tokens
+	return Usage{Input: q.Input, Output: q.Output, Total: q.Input + q.Output}
+}

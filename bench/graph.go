@@ -1,0 +1,169 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"ralph/dag"
+	"ralph/internal/db"
+)
+
+// The shape of every graph: layers of groups, each group a parent with nine
+// leaves; each leaf waits for two leaves of the layer before, each group for two
+// groups. One group in fifty stands apart and has failed, so that --keep-going
+// has something to find. The order is adverse: the later a layer, the more urgent
+// it is, so that nearly all of the most urgent tasks are blocked.
+const (
+	layers    = 30
+	groupSize = 10 // the group itself and its leaves
+)
+
+// feature is the scope of the claims by feature; half of the groups have it.
+const feature = "x"
+
+// plan makes the specs of n tasks, the same ones each time.
+func plan(n int) []dag.Spec {
+	p := &planner{rng: rand.New(rand.NewPCG(1, uint64(n))), specs: make([]dag.Spec, 0, n)}
+	failed := n / groupSize / 50
+	for i := range failed {
+		p.group(i, layers, dag.Failed, nil)
+	}
+	per := (n/groupSize - failed) / layers
+	var before []int
+	for layer := range layers {
+		var here []int
+		for len(here) < per || (layer == layers-1 && len(p.specs) < n) {
+			here = append(here, p.group(len(p.specs)/groupSize, layers-layer, "", before))
+		}
+		before = here
+	}
+	return p.specs
+}
+
+type planner struct {
+	rng   *rand.Rand
+	specs []dag.Spec
+}
+
+// group adds one group and returns where it begins.
+func (p *planner) group(i, priority int, status dag.Status, before []int) int {
+	at := len(p.specs)
+	s := p.spec("", priority, status)
+	if i%2 == 0 {
+		s.Feature = feature
+	} else {
+		s.Feature = "other"
+	}
+	s.After = p.two(before, func() int { return 0 })
+	p.specs = append(p.specs, s)
+	for range groupSize - 1 {
+		leaf := p.spec(p.specs[at].Ref, priority, "")
+		leaf.After = p.two(before, func() int { return 1 + p.rng.IntN(groupSize-1) })
+		p.specs = append(p.specs, leaf)
+	}
+	return at
+}
+
+func (p *planner) spec(parent string, priority int, status dag.Status) dag.Spec {
+	n := len(p.specs)
+	return dag.Spec{
+		Line: n + 1, Ref: fmt.Sprintf("n%d", n), Parent: parent, Priority: int64(priority), Status: status,
+		Title:       fmt.Sprintf("Step %d of a plan that is long enough", n),
+		Description: fmt.Sprintf("What has to be done in step %d, in one sentence of about the length that a planner writes down.", n),
+	}
+}
+
+// two names two different tasks of the layer before.
+func (p *planner) two(before []int, member func() int) []string {
+	if len(before) < 2 {
+		return nil
+	}
+	a := p.rng.IntN(len(before))
+	b := (a + 1 + p.rng.IntN(len(before)-1)) % len(before)
+	return []string{p.specs[before[a]+member()].Ref, p.specs[before[b]+member()].Ref}
+}
+
+// pristine returns a file with a graph of n tasks that nobody may change.
+func (b *bench) pristine(n int) (string, error) {
+	if path, ok := b.pristines[n]; ok {
+		return path, nil
+	}
+	b.say("building a graph of %s tasks", count(n))
+	path := b.path(fmt.Sprintf("pristine-%d.db", n))
+	s, err := b.open(path, dag.Options{})
+	if err != nil {
+		return "", err
+	}
+	err = s.Update(b.ctx, func(g *dag.Graph) error {
+		_, err := g.Import(plan(n))
+		return err
+	})
+	if cerr := s.close(); err == nil {
+		err = cerr
+	}
+	b.pristines[n] = path
+	return path, err
+}
+
+// copyOf puts a graph of n tasks into a new file that may be changed.
+func (b *bench) copyOf(n int, name string) (string, error) {
+	from, err := b.pristine(n)
+	if err != nil {
+		return "", err
+	}
+	to := b.path(name)
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(to + suffix); err != nil && !os.IsNotExist(err) {
+			return "", err
+		}
+	}
+	return to, copyFile(from, to)
+}
+
+func copyFile(from, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if cerr := out.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// store is a graph in an open file.
+type store struct {
+	*dag.Store
+	db *db.DB
+}
+
+func (b *bench) open(path string, opts dag.Options) (*store, error) {
+	d, err := db.Open(b.ctx, path, db.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return &store{Store: dag.New(d, opts), db: d}, nil
+}
+
+func (s *store) close() error { return s.db.Close() }
+
+// startRun records a run to claim under.
+func (b *bench) startRun(s *store) (run dag.Run, err error) {
+	err = s.Update(b.ctx, func(g *dag.Graph) error {
+		run, err = g.StartRun(dag.Scope{}, dag.Process{PID: 1, BootID: "boot", Namespace: "ns"})
+		return err
+	})
+	return run, err
+}

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"ralph/acp"
+	"ralph/internal/agents"
+	"ralph/internal/proc"
+	"ralph/internal/project"
+	"ralph/loop"
+)
+
+// errUnavailable is an agent that cannot be used at all.
+var errUnavailable = errors.New("agent unavailable")
+
+// agent is one that can be started: what is known about it, and its command.
+type agent struct {
+	preset agents.Preset
+	argv   []string
+}
+
+// opener opens sessions with the agents of a run.
+type opener struct {
+	app     *app
+	root    string
+	config  project.Loaded
+	chosen  agent
+	idle    project.Duration
+	turn    project.Duration
+	version string
+
+	mu     sync.Mutex
+	models map[string]string // what an agent calls a tier, once it told us what it offers
+}
+
+// chooseAgent finds the agent that a name, a command or the configuration means.
+func (a *app) chooseAgent(config project.Loaded, given string) (agent, error) {
+	switch {
+	case given != "":
+		return a.findAgent(config, given)
+	case config.Agent.Command != "":
+		return a.findAgent(config, config.Agent.Command)
+	case config.Agent.Use != "":
+		return a.findAgent(config, config.Agent.Use)
+	}
+	if preset, ok := agents.Detect(exec.LookPath); ok {
+		return a.startable(preset)
+	}
+	err := fmt.Errorf("%w: none is configured and none was found on PATH", errUnavailable)
+	return agent{}, hint(err, `install one (for example: npm install -g opencode-ai), name it with --agent, or try without a model: --agent shell`)
+}
+
+// findAgent takes a name of the configuration, a built-in name, a file, or a command.
+func (a *app) findAgent(config project.Loaded, given string) (agent, error) {
+	def := agents.Definition{Name: given}
+	custom, configured := config.Agents[given]
+	_, builtin := agents.Lookup(given)
+	command := ""
+	switch {
+	case configured:
+		def.Env, def.Models, command = custom.Env, custom.Models, custom.Command
+	case !builtin:
+		def.Name, command = "", given
+	}
+	if command != "" {
+		argv, err := splitCommand(command)
+		if err != nil {
+			return agent{}, usagef("agent %q: %v", given, err)
+		}
+		def.Command = argv
+	}
+	preset, ok := agents.Define(def)
+	if !ok {
+		return agent{}, usagef("agent %q has no command", given)
+	}
+	return a.startable(preset)
+}
+
+// splitCommand takes a file as it is, so that a path may contain spaces.
+func splitCommand(command string) ([]string, error) {
+	if info, err := os.Stat(command); err == nil && info.Mode().IsRegular() {
+		path, err := filepath.Abs(command)
+		return []string{path}, err
+	}
+	return proc.Split(command)
+}
+
+func (a *app) startable(p agents.Preset) (agent, error) {
+	argv, err := agents.Argv(p, a.self(), exec.LookPath)
+	if err == nil {
+		_, err = exec.LookPath(argv[0])
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: %s: %w", errUnavailable, p.Name, err)
+		return agent{}, hint(err, "check the command, name another agent with --agent, or try without a model: --agent shell")
+	}
+	return agent{preset: p, argv: argv}, nil
+}
+
+// self is this very program, for the built-in agent. The name it was called by
+// comes first: a link may be what makes it ralph.
+func (a *app) self() string {
+	if path, err := exec.LookPath(os.Args[0]); err == nil {
+		if abs, err := filepath.Abs(path); err == nil {
+			return abs
+		}
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return os.Args[0]
+	}
+	return path
+}
+
+// Open starts the agent for one attempt.
+func (o *opener) Open(ctx context.Context, op loop.Opening) (loop.Session, error) {
+	ag := o.chosen
+	if op.Task.Agent != "" {
+		var err error
+		if ag, err = o.app.findAgent(o.config, op.Task.Agent); err != nil {
+			return nil, &acp.Error{Kind: acp.NotFound, Op: "find the agent of " + op.Task.ID, Text: err.Error(), Err: err}
+		}
+	}
+	s, err := o.start(ctx, op, ag, o.modelName(ag, op.Model))
+	var unknown *acp.Error
+	if errors.As(err, &unknown) && unknown.Kind == acp.ModelUnknown && agents.IsTier(op.Model) {
+		// The names in a preset age; what the agent offers is the truth.
+		name, _ := agents.Resolve(ag.preset, op.Model, unknown.Offered)
+		o.remember(ag, op.Model, name, unknown.Offered)
+		s, err = o.start(ctx, op, ag, o.modelName(ag, op.Model))
+	}
+	return s, err
+}
+
+func (o *opener) modelName(ag agent, model string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if name, known := o.models[ag.preset.Name+"\x00"+model]; known {
+		return name
+	}
+	return agents.Model(ag.preset, model)
+}
+
+// remember keeps what a tier means to an agent; not offered means its own default.
+func (o *opener) remember(ag agent, tier, name string, offered []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	known := ""
+	for _, offer := range offered {
+		if offer == name {
+			known = name
+		}
+	}
+	o.models[ag.preset.Name+"\x00"+tier] = known
+}
+
+func (o *opener) start(ctx context.Context, op loop.Opening, ag agent, model string) (loop.Session, error) {
+	var files []io.Closer
+	open := func(name string) (*os.File, error) {
+		f, err := os.OpenFile(filepath.Join(op.Folder, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err == nil {
+			files = append(files, f)
+		}
+		return f, err
+	}
+	transcript, err := open("transcript.jsonl")
+	if err != nil {
+		return nil, err
+	}
+	stderr, err := open("agent.err")
+	if err != nil {
+		return nil, errors.Join(err, transcript.Close())
+	}
+	environ := o.app.environ()
+	root := os.Geteuid() == 0
+	var channels []acp.ModelChannel
+	for _, c := range ag.preset.Channels() {
+		channels = append(channels, acp.ModelChannel(c))
+	}
+	if ag.preset.Channels() != nil && channels == nil {
+		channels, model = []acp.ModelChannel{}, ""
+	}
+	s, err := acp.Start(ctx, acp.Config{
+		Argv: ag.argv, Dir: o.root, Owner: op.Run.Owner, Version: o.version,
+		Env:   append(agents.Environ(ag.preset, environ, root), o.told(op, ag, model)...),
+		Model: model, ModelChannels: channels, AuthMethod: agents.AuthMethod(ag.preset, o.app.getenv),
+		MissingFile: acp.MissingFile(ag.preset.Missing), TerminalShell: ag.preset.TerminalShell,
+		Protected:   []string{".ralph", ".git/hooks", ".git/config"},
+		IdleTimeout: o.idle.Std(), TurnTimeout: o.turn.Std(),
+		Transcript: transcript, Stderr: stderr,
+		TerminalEnv: agents.Environ(agents.Preset{}, environ, root), Redact: secrets(environ),
+		Observe: op.Observe,
+		Started: func(id proc.Identity) error { return op.Started(ag.preset.Name, id) },
+		Now:     o.app.now, Log: o.app.log,
+	})
+	if err != nil {
+		for _, f := range files {
+			_ = f.Close()
+		}
+		var e *acp.Error
+		if errors.As(err, &e) && e.Kind == acp.AuthRequired && ag.preset.Login != "" {
+			e.Text = strings.TrimSpace(e.Text + "; to log in: " + ag.preset.Login)
+		}
+		return nil, err
+	}
+	return &agentSession{Session: s, files: files}, nil
+}
+
+// told is what an agent may know about the run that started it. None of these
+// names configures a ralph that the agent starts.
+func (o *opener) told(op loop.Opening, ag agent, model string) []string {
+	vars := []string{
+		"RALPH_MODEL=" + model, "RALPH_ITERATION=" + strconv.Itoa(op.Iteration), "RALPH_TOTAL=" + strconv.Itoa(op.Limit),
+		"RALPH_TASK=" + op.Task.ID, "RALPH_RUN=" + op.Run.ID,
+	}
+	if ag.preset.Channel == agents.Environment && model != "" {
+		vars = append(vars, ag.preset.Key+"="+model)
+	}
+	return vars
+}
+
+// agentSession closes the files of an attempt with its session.
+type agentSession struct {
+	*acp.Session
+	files []io.Closer
+}
+
+func (s *agentSession) Close() error {
+	errs := []error{s.Session.Close()}
+	for _, f := range s.files {
+		errs = append(errs, f.Close())
+	}
+	s.files = nil
+	return errors.Join(errs...)
+}
+
+// secrets lists the values that no log may show: those of variables whose name
+// says so, unless they are too short to be told from ordinary text.
+func secrets(environ []string) []string {
+	var values []string
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		name = strings.ToUpper(name)
+		for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"} {
+			if strings.Contains(name, word) && len(value) >= 8 {
+				values = append(values, value)
+				break
+			}
+		}
+	}
+	return values
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"ralph/dag"
+	"ralph/internal/draw"
+	"ralph/internal/project"
+	"ralph/internal/taskfile"
+)
+
+//go:embed demo.yaml
+var demoPlan []byte
+
+func (a *app) demoCommand() command {
+	return command{
+		name: "demo", short: "see a whole run in a scratch project; needs no key and no network",
+		flags:   []cli.Flag{&cli.BoolFlag{DisableDefaultText: true, Name: "keep", Usage: "keep the scratch project and say where it is"}},
+		example: "ralph demo", exits: "1 to 5 as for run: something is wrong with this machine",
+		run: a.runDemo,
+	}
+}
+
+func (a *app) runDemo(c *cli.Context) (err error) {
+	if err := none(c); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "ralph-demo-")
+	if err != nil {
+		return err
+	}
+	if c.Bool("keep") {
+		defer func() { fmt.Fprintf(a.stdout, "\nkept: %s\n", dir) }()
+	} else {
+		defer func() {
+			if rerr := os.RemoveAll(dir); err == nil {
+				err = rerr
+			}
+		}()
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return err
+	}
+	if _, _, err := project.Create(dir, project.Found{Agent: "shell"}); err != nil {
+		return err
+	}
+	if err := c.Set("project", dir); err != nil {
+		return err
+	}
+	a.log = a.logger(c)
+	s, err := a.open(c)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	specs, err := taskfile.Parse(bytes.TrimSpace(demoPlan), taskfile.YAML)
+	if err != nil {
+		return err
+	}
+	err = s.store.Update(c.Context, func(g *dag.Graph) error { _, err := g.Import(specs); return err })
+	if err != nil {
+		return err
+	}
+	return a.playDemo(c, s)
+}
+
+// playDemo draws the graph, runs it, and draws it again.
+func (a *app) playDemo(c *cli.Context, s *session) error {
+	p := a.palette(c)
+	fmt.Fprintf(a.stdout, "%s\n\n", p.Bold("The plan: a group, a diamond, and a task that needs a second try"))
+	if err := a.drawAll(c, s); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.stdout)
+	s.config.Run.Backoff = 0 // nobody should wait for a demonstration
+	opts, err := a.runOptions(c, s)
+	if err != nil {
+		return err
+	}
+	opts.Jobs, opts.Strategy = 1, "fixed"
+	opts.Setup = setup(opts, agent{})
+	opts.Setup.Agent = "shell, built in"
+	err = a.execute(c, opts)
+	fmt.Fprintf(a.stdout, "\n%s\n\n", p.Bold("The plan afterwards"))
+	if derr := a.drawAll(c, s); err == nil {
+		err = derr
+	}
+	return err
+}
+
+func (a *app) drawAll(c *cli.Context, s *session) error {
+	return s.store.View(c.Context, func(g *dag.Graph) error {
+		tasks, err := g.List(dag.Filter{})
+		if err != nil {
+			return err
+		}
+		nodes := a.nodes(tasks)
+		for i, t := range tasks {
+			blockers, err := g.Blockers(t)
+			if err != nil {
+				return err
+			}
+			nodes[i].After = ids(blockers)
+		}
+		style := a.treeStyle(c)
+		style.After = true
+		return draw.Tree(a.stdout, nodes, style)
+	})
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+
+	"ralph/dag"
+	"ralph/loop"
+)
+
+// execute does the run, from the first event to the exit status.
+func (a *app) execute(c *cli.Context, opts loop.Options) error {
+	a.takeSignals()
+	sinks, err := a.sinks(c, opts)
+	if err != nil {
+		return err
+	}
+	opts.Observe = sinks.Event
+	runner, err := loop.Start(c.Context, opts)
+	if err != nil {
+		return err
+	}
+	out, caught, err := a.rounds(c, runner, opts)
+	if ferr := runner.Finish(c.Context, out); err == nil {
+		err = ferr
+	}
+	if cerr := sinks.Close(); cerr != nil {
+		a.note(c, "warning: %v", cerr)
+	}
+	if err != nil {
+		return fmt.Errorf("run %s: %w", runner.ID(), err)
+	}
+	if c.Bool("json") {
+		if err := a.printOutcome(out); err != nil {
+			return err
+		}
+	}
+	if caught != nil {
+		return caughtSignal{caught}
+	}
+	if (runOutcome{out}).status() == exitOK {
+		return nil
+	}
+	return runOutcome{out}
+}
+
+// rounds runs until the run is over, or a person has had enough.
+func (a *app) rounds(c *cli.Context, runner *loop.Runner, opts loop.Options) (loop.Outcome, os.Signal, error) {
+	for {
+		ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.Context))
+		watch := a.watch(cancel, runner)
+		out, err := runner.Run(ctx)
+		caught := watch()
+		cancel(nil)
+		if err != nil || out.Kind != loop.OutcomeInterrupted {
+			return out, nil, err
+		}
+		if caught == syscall.SIGINT && a.asks && a.goOn(c, runner, opts) {
+			continue
+		}
+		return out, caught, nil
+	}
+}
+
+// watch turns the first signal into an interruption and the second into a kill.
+// The function it returns ends it and says which signal came first.
+func (a *app) watch(cancel context.CancelCauseFunc, runner *loop.Runner) func() os.Signal {
+	done, ended := make(chan struct{}), make(chan os.Signal, 1)
+	go func() {
+		var first os.Signal
+		for {
+			select {
+			case <-done:
+				ended <- first
+				return
+			case s := <-a.signals:
+				if first == nil {
+					first = s
+					cancel(caughtSignal{s})
+					continue
+				}
+				_ = runner.Kill() // what survives is told when its session closes
+			}
+		}
+	}()
+	return func() os.Signal {
+		close(done)
+		return <-ended
+	}
+}
+
+// goOn asks for guidance and whether to go on. What is typed becomes part of the
+// next prompt of the tasks that were interrupted.
+func (a *app) goOn(c *cli.Context, runner *loop.Runner, opts loop.Options) bool {
+	lines := a.lines()
+	ask := func(question string) (string, bool) {
+		fmt.Fprint(a.stderr, question)
+		select {
+		case text, ok := <-lines:
+			return strings.TrimSpace(text), ok
+		case <-a.signals: // a second Ctrl-C is an answer, too
+			fmt.Fprintln(a.stderr)
+			return "", false
+		}
+	}
+	tasks := runner.Interrupted()
+	guidance, ok := "", true
+	if len(tasks) > 0 {
+		if guidance, ok = ask(fmt.Sprintf("\nGuidance for %s (Enter for none): ", strings.Join(tasks, ", "))); !ok {
+			return false
+		}
+	}
+	if guidance != "" {
+		err := opts.Store.Update(c.Context, func(g *dag.Graph) error {
+			for _, id := range tasks {
+				if err := g.Log(id, dag.LogUser, guidance); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			a.note(c, "warning: the guidance could not be kept: %v", err)
+		}
+	}
+	answer, ok := ask("Go on? [y/N] ")
+	answer = strings.ToLower(answer)
+	return ok && (answer == "y" || answer == "yes")
+}
+
+// lines reads what a person types, so that waiting for it can be given up.
+func (a *app) lines() <-chan string {
+	if a.typed == nil {
+		typed := make(chan string)
+		a.typed = typed
+		go func() {
+			defer close(typed)
+			in := bufio.NewScanner(a.stdin)
+			for in.Scan() {
+				typed <- in.Text()
+			}
+		}()
+	}
+	return a.typed
+}
+
+type outcomeJSON struct {
+	Outcome    string          `json:"outcome"`
+	Reason     *string         `json:"reason"`
+	Run        string          `json:"run"`
+	Iterations int             `json:"iterations"`
+	Done       int             `json:"done"`
+	Failed     int             `json:"failed"`
+	Remaining  int             `json:"remaining"`
+	CostUSD    *float64        `json:"cost_usd"`
+	DurationMS int64           `json:"duration_ms"`
+	Tasks      []loop.Resolved `json:"tasks"`
+}
+
+// printOutcome prints one object on one line, the last of stdout.
+func (a *app) printOutcome(out loop.Outcome) error {
+	j := outcomeJSON{
+		Outcome: string(out.Kind), Reason: orNil(out.Reason), Run: out.Run, Iterations: out.Iterations, Done: out.Counts.Done,
+		Failed: out.Counts.Failed, Remaining: out.Counts.Remaining, CostUSD: out.Usage.CostUSD,
+		DurationMS: out.Duration.Milliseconds(), Tasks: out.Tasks,
+	}
+	if j.Tasks == nil {
+		j.Tasks = []loop.Resolved{}
+	}
+	enc := json.NewEncoder(a.stdout)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(j)
+}

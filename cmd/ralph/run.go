@@ -1,0 +1,282 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ralph/dag"
+	"ralph/internal/agents"
+	"ralph/internal/db"
+	"ralph/internal/proc"
+	"ralph/internal/project"
+	"ralph/loop"
+	"ralph/strategy"
+	"ralph/verify"
+)
+
+func (a *app) runCommand() command {
+	return command{
+		name: "run", args: "[TARGET]", short: "work through the graph with an agent, until it is done or nothing can run",
+		long: `TARGET is a feature or a task; a group means all that lies below it; none means everything.
+The first Ctrl-C ends the agent, gives its task back and, on a terminal, asks for guidance and
+whether to go on. The second kills at once.`,
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "feature", Usage: "only tasks of feature `F`"},
+			&cli.StringFlag{Name: "task", Usage: "only task `ID` and what lies below it"},
+			&cli.IntFlag{Name: "limit", Usage: "at most `N` iterations; 0 means no limit", DefaultText: "as configured"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "once", Usage: "one iteration: the same as --limit 1"},
+			&cli.Float64Flag{Name: "max-cost", Usage: "begin no iteration after `USD` were spent in this run; 0 means no limit", DefaultText: "as configured"},
+			&cli.StringFlag{Name: "agent", Usage: "`NAME` of an agent, or the command that starts one"},
+			&cli.StringFlag{Name: "model", Usage: "`M`: a model's name, or a tier: opus, sonnet, haiku"},
+			&cli.StringFlag{Name: "model-strategy", Usage: "`S`: fixed, cost-optimized, escalate or plan-then-execute", DefaultText: "as configured; fixed with --model"},
+			&cli.IntFlag{Name: "max-retries", Usage: "retry at most `N` times after work was not accepted, whatever a task says", DefaultText: "the task's own, else as configured"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "no-verify", Usage: "take the agent's word: run no gates"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "keep-going", Aliases: []string{"k"}, Usage: "also run what lies below a failed group"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "fail-fast", Usage: "end at the first failed task"},
+			&cli.IntFlag{Name: "jobs", Usage: "run `N` agents at once, in the same folder: unsafe unless their tasks touch different files", Value: 1},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "dry-run", Usage: "show what would run, with which model and prompt"},
+			&cli.StringFlag{Name: "idle-timeout", Usage: "end an agent that is silent for `DUR`", DefaultText: "as configured"},
+			&cli.StringFlag{Name: "turn-timeout", Usage: "end a turn that takes longer than `DUR`", DefaultText: "as configured"},
+			&cli.StringFlag{Name: "events", Usage: "also write every event to `FILE`, a JSON line each; - for stdout"},
+			jsonFlag(),
+		},
+		example: "ralph run --feature login --limit 20\nralph run 1f0c --agent claude --model opus",
+		exits: `1 tasks failed, 2 blocked, 3 no task in scope, 4 a limit, 5 no usable agent,
+130 and 143 interrupted`,
+		run: a.runRun,
+	}
+}
+
+// runOutcome carries an outcome to the exit status.
+type runOutcome struct{ loop.Outcome }
+
+func (o runOutcome) Error() string { return string(o.Kind) }
+
+func (o runOutcome) status() int {
+	switch o.Kind {
+	case loop.OutcomeComplete:
+		if o.Counts.Failed > 0 {
+			return 1
+		}
+		return 0
+	case loop.OutcomeFailure:
+		return 1
+	case loop.OutcomeBlocked:
+		return 2
+	case loop.OutcomeNoPlan:
+		return 3
+	case loop.OutcomeLimit:
+		return 4
+	case loop.OutcomeUnavailable:
+		return 5
+	default:
+		return exitBug
+	}
+}
+
+func (a *app) runRun(c *cli.Context) error {
+	a.log = a.logger(c)
+	s, err := a.openFor(c, db.Options{Conns: 2 + max(c.Int("jobs"), 1)})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	opts, err := a.runOptions(c, s)
+	if err != nil {
+		return err
+	}
+	if c.Bool("dry-run") {
+		return a.dryRun(c, s, opts)
+	}
+	return a.execute(c, opts)
+}
+
+// runOptions turns flags and configuration into what a run works with.
+func (a *app) runOptions(c *cli.Context, s *session) (loop.Options, error) {
+	opts := loop.Options{
+		Store: s.store, KeepGoing: c.Bool("keep-going"), FailFast: c.Bool("fail-fast"), Jobs: c.Int("jobs"),
+		Limit: s.config.Run.Limit, MaxRetries: s.config.Run.MaxRetries, MaxAttempts: s.config.Run.MaxAttempts,
+		Breaker: s.config.Run.Breaker, Backoff: s.config.Run.Backoff.Std(), Skip: c.Bool("no-verify"),
+		Gates: s.config.Verify.Commands, Dir: s.project.Root, Folder: filepath.Join(s.project.State(), "runs"),
+		Life: life, Sweep: proc.Sweep, Now: a.now, Jitter: jitter, MaxCostUSD: s.config.Budget.MaxCostUSD,
+		Context: a.promptContext(s),
+	}
+	var err error
+	if opts.Scope, err = a.scope(c, s); err != nil {
+		return opts, err
+	}
+	if err := overrideLimits(c, &opts); err != nil {
+		return opts, err
+	}
+	if opts.Strategy, opts.Model, err = chooseStrategy(c, s.config); err != nil {
+		return opts, err
+	}
+	id, err := proc.Self()
+	if err != nil {
+		return opts, fmt.Errorf("look at this process: %w", err)
+	}
+	opts.Process = dag.Process{PID: int64(id.Pid), Start: int64(id.Start), BootID: id.BootID, Namespace: id.PIDNS}
+	o, err := a.opener(c, s)
+	if err != nil {
+		return opts, err
+	}
+	opts.Open = o.Open
+	opts.Judge = verify.Gates{
+		Dir: s.project.Root, Env: agents.Environ(agents.Preset{}, a.environ(), false), Timeout: s.config.Verify.Timeout.Std(),
+	}
+	opts.Setup = setup(opts, o.chosen)
+	return opts, nil
+}
+
+func overrideLimits(c *cli.Context, opts *loop.Options) error {
+	if c.IsSet("limit") {
+		opts.Limit = c.Int("limit")
+	}
+	if c.Bool("once") {
+		opts.Limit = 1
+	}
+	if c.IsSet("max-cost") {
+		opts.MaxCostUSD = c.Float64("max-cost")
+	}
+	if c.IsSet("max-retries") {
+		n := c.Int("max-retries")
+		opts.Retries = &n
+	}
+	switch {
+	case opts.Limit < 0, opts.MaxCostUSD < 0, opts.Retries != nil && *opts.Retries < 0:
+		return usagef("--limit, --max-cost and --max-retries cannot be negative")
+	case c.IsSet("jobs") && opts.Jobs < 1:
+		return usagef("--jobs is at least 1")
+	}
+	return nil
+}
+
+// chooseStrategy lets --model alone mean that very model.
+func chooseStrategy(c *cli.Context, config project.Loaded) (strategy.Kind, string, error) {
+	model := c.String("model")
+	switch {
+	case c.IsSet("model-strategy"):
+		kind, err := strategy.ParseKind(c.String("model-strategy"))
+		if err != nil {
+			return "", "", usagef("--model-strategy: %v", err)
+		}
+		if kind == strategy.Fixed && model == "" {
+			return "", "", hint(usagef("--model-strategy fixed needs a model"), "name it with --model")
+		}
+		return kind, model, nil
+	case model != "":
+		return strategy.Fixed, model, nil
+	default:
+		kind, err := strategy.ParseKind(config.Run.ModelStrategy)
+		return kind, "", err
+	}
+}
+
+func (a *app) opener(c *cli.Context, s *session) (*opener, error) {
+	chosen, err := a.chooseAgent(s.config, c.String("agent"))
+	if err != nil {
+		return nil, err
+	}
+	o := &opener{
+		app: a, root: s.project.Root, config: s.config, chosen: chosen, version: buildVersion().Version,
+		idle: s.config.Run.IdleTimeout, turn: s.config.Run.TurnTimeout, models: map[string]string{},
+	}
+	for flag, into := range map[string]*project.Duration{"idle-timeout": &o.idle, "turn-timeout": &o.turn} {
+		if text := c.String(flag); text != "" {
+			if err := into.UnmarshalText([]byte(text)); err != nil {
+				return nil, usagef("--%s: %v", flag, err)
+			}
+		}
+	}
+	return o, nil
+}
+
+// scope finds what TARGET, --feature or --task mean.
+func (a *app) scope(c *cli.Context, s *session) (dag.Scope, error) {
+	given := 0
+	for _, set := range []bool{c.NArg() > 0, c.IsSet("feature"), c.IsSet("task")} {
+		if set {
+			given++
+		}
+	}
+	if given > 1 || c.NArg() > 1 {
+		return dag.Scope{}, usagef("one target: TARGET, --feature or --task")
+	}
+	var scope dag.Scope
+	err := s.store.View(c.Context, func(g *dag.Graph) error {
+		if typed := c.String("task"); typed != "" {
+			t, err := g.Resolve(typed)
+			scope.Task = t.ID
+			return lookUpHint(err)
+		}
+		typed := c.String("feature")
+		if typed == "" {
+			typed = c.Args().First()
+		}
+		if typed == "" {
+			return nil
+		}
+		f, err := g.Feature(typed)
+		if err == nil {
+			scope.Feature = f.Name
+			return nil
+		}
+		if c.IsSet("feature") || !errors.Is(err, dag.ErrNotFound) {
+			return hint(err, "see the names with: ralph feature list")
+		}
+		t, err := g.Resolve(typed)
+		if errors.Is(err, dag.ErrNotFound) {
+			return hint(fmt.Errorf("%q: %w: neither a feature nor a task", typed, dag.ErrNotFound), "see them with: ralph status")
+		}
+		scope.Task = t.ID
+		return err
+	})
+	return scope, err
+}
+
+// setup is what the header tells.
+func setup(opts loop.Options, chosen agent) loop.Setup {
+	s := loop.Setup{
+		Scope: "everything", Agent: chosen.preset.Name, Model: opts.Model, Jobs: opts.Jobs, MaxIters: opts.Limit,
+		Sandbox: "none: agents run with your rights", Folder: opts.Folder,
+	}
+	switch {
+	case opts.Scope.Feature != "":
+		s.Scope = "feature " + opts.Scope.Feature
+	case opts.Scope.Task != "":
+		s.Scope = "task " + opts.Scope.Task
+	}
+	if s.Model == "" {
+		s.Model = string(opts.Strategy)
+	}
+	var limits []string
+	if opts.Limit > 0 {
+		limits = append(limits, plural(opts.Limit, "iteration"))
+	}
+	if opts.MaxCostUSD > 0 {
+		limits = append(limits, fmt.Sprintf("$%.2f", opts.MaxCostUSD))
+	}
+	s.Limits = strings.Join(limits, ", ")
+	if s.Limits == "" {
+		s.Limits = "none"
+	}
+	switch {
+	case opts.Skip:
+		s.Verify = "off: the agent's word counts"
+	case len(opts.Gates) == 0:
+		s.Verify = "gates of the tasks only"
+	default:
+		s.Verify = strings.Join(opts.Gates, "; ")
+	}
+	return s
+}
+
+func jitter(d time.Duration) time.Duration {
+	return d - d/5 + time.Duration(rand.Int64N(int64(2*d/5)+1))
+}

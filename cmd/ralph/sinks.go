@@ -1,0 +1,109 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ralph/internal/show"
+	"ralph/internal/term"
+	"ralph/loop"
+)
+
+// sinks are all that want to know about a run: its own file, a person, and
+// whoever asked with --events.
+func (a *app) sinks(c *cli.Context, opts loop.Options) (show.Sink, error) {
+	list := []show.Sink{&runFile{folder: opts.Folder}}
+	people := show.Options{
+		Out: a.stderr, Palette: a.stderrPalette(c), Width: func() int { return a.width },
+		Quiet: c.Bool("quiet"), Verbose: c.Bool("verbose"), Now: a.now,
+	}
+	closers := []io.Closer{}
+	if a.errIsTerm {
+		ticker := time.NewTicker(time.Second)
+		people.Ticks = ticker.C
+		closers = append(closers, closeFunc(func() error { ticker.Stop(); return nil }))
+		list = append(list, show.NewAsync(show.NewTerminal(people), show.AsyncOptions{}))
+	} else {
+		list = append(list, show.NewAsync(show.NewPlain(people), show.AsyncOptions{}))
+	}
+	switch name := c.String("events"); name {
+	case "":
+	case "-":
+		list = append(list, show.NewJSON(a.stdout))
+	default:
+		f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
+		if err != nil {
+			return nil, usagef("--events: %v", err)
+		}
+		closers = append(closers, f)
+		list = append(list, show.NewJSON(f))
+	}
+	return &closing{Sink: show.Multi(list...), closers: closers}, nil
+}
+
+// stderrPalette decides about colour for what people watch.
+func (a *app) stderrPalette(c *cli.Context) term.Palette {
+	p := a.palette(c)
+	if c.String("color") == "auto" {
+		p.On = a.errIsTerm && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
+	}
+	return p
+}
+
+// closing closes what a sink writes to after the sink.
+type closing struct {
+	show.Sink
+	closers []io.Closer
+}
+
+func (s *closing) Close() error {
+	errs := []error{s.Sink.Close()}
+	for _, c := range s.closers {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+type closeFunc func() error
+
+func (f closeFunc) Close() error { return f() }
+
+// runFile is events.jsonl in the folder of the run, which has no name before the
+// first event.
+type runFile struct {
+	folder string
+	file   *os.File
+	json   *show.JSON
+	err    error
+}
+
+func (r *runFile) Event(e loop.Event) {
+	if r.json == nil && r.err == nil {
+		r.open(e.Run)
+	}
+	if r.json != nil {
+		r.json.Event(e)
+	}
+}
+
+func (r *runFile) open(run string) {
+	dir := filepath.Join(r.folder, run)
+	if r.err = os.MkdirAll(dir, 0o700); r.err != nil {
+		return
+	}
+	if r.file, r.err = os.OpenFile(filepath.Join(dir, "events.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); r.err == nil {
+		r.json = show.NewJSON(r.file)
+	}
+}
+
+func (r *runFile) Close() error {
+	if r.json == nil {
+		return r.err
+	}
+	return errors.Join(r.json.Close(), r.file.Close())
+}

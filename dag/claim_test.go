@@ -1,0 +1,205 @@
+package dag_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/dag"
+)
+
+// claims claims until nothing is left and returns the titles.
+func (w *world) claims(opts dag.ClaimOptions) (titles []string) {
+	w.t.Helper()
+	for {
+		c, ok := w.next(opts)
+		if !ok {
+			return titles
+		}
+		titles = append(titles, c.Task.Title)
+	}
+}
+
+func TestClaimsGoByPriorityThenCreationWithinTheirScope(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		feature, task string
+		keepGoing     bool
+		want          []string
+	}{
+		"everything":                                {want: []string{"urgent", "a", "b", "x", "low"}},
+		"everything, keep going":                    {keepGoing: true, want: []string{"urgent", "a", "b", "doomed", "deep", "x", "low"}},
+		"a feature":                                 {feature: "f", want: []string{"urgent", "a", "b"}},
+		"a feature by its name in another case":     {feature: "F", want: []string{"urgent", "a", "b"}},
+		"a feature, keep going":                     {feature: "f", keepGoing: true, want: []string{"urgent", "a", "b", "doomed", "deep"}},
+		"a task":                                    {task: "b", want: []string{"b"}},
+		"a task that waits":                         {task: "after"},
+		"a group":                                   {task: "group", want: []string{"a", "b"}},
+		"a group that failed":                       {task: "lost"},
+		"a group that failed, keep going":           {task: "lost", keepGoing: true, want: []string{"doomed", "deep"}},
+		"a group below one that failed":             {task: "inner"},
+		"a group below one that failed, keep going": {task: "inner", keepGoing: true, want: []string{"deep"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.plan("low prio 9", "group feature f", "a in group", "b in group", "lost feature f", "spoiled in lost",
+				"doomed in lost", "inner in lost", "deep in inner", "x", "after after low prio -9", "urgent feature f prio -5")
+			w.person(giveUp, "spoiled")
+			got := w.claims(dag.ClaimOptions{Scope: dag.Scope{Feature: test.feature, Task: w.id(test.task)}, KeepGoing: test.keepGoing})
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("claims (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAClaimOfAScopeThatIsNone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a feature f")
+	w.refused(dag.ErrNotFound, func(g *dag.Graph) error {
+		_, _, err := g.Claim(dag.ClaimOptions{Run: w.run, Scope: dag.Scope{Feature: "nobody"}})
+		return err
+	})
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error {
+		_, _, err := g.Claim(dag.ClaimOptions{Run: w.run, Scope: dag.Scope{Feature: "f", Task: w.id("a")}})
+		return err
+	})
+	if c, ok := w.next(dag.ClaimOptions{Scope: dag.Scope{Task: "t-00000000"}}); ok {
+		t.Errorf("claimed %s", c.Task.Title)
+	}
+}
+
+func TestTrapImportKeepsFileOrderAmongEqualPriorities(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var specs []dag.Spec
+	var want []string
+	for _, letter := range "zyxwvutsrqponmlkjihgfedcba" {
+		specs = append(specs, dag.Spec{Line: len(specs) + 1, Title: string(letter), Ref: string(letter)})
+		want = append(want, string(letter))
+	}
+	specs[3].Priority = -1
+	want = append([]string{want[3]}, append(want[:3:3], want[4:]...)...)
+	w.update(func(g *dag.Graph) error { _, err := g.Import(specs); return err })
+	w.wantReady(want...)
+	if diff := cmp.Diff(want, w.claims(dag.ClaimOptions{})); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+}
+
+func TestNotBefore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a", "b prio 5")
+	c := w.claim("a")
+	until := start.Add(5 * time.Second)
+	w.update(func(g *dag.Graph) error { return g.Release(c, dag.Release{NotBefore: until, Wait: "backoff"}) })
+
+	tally := func() (got dag.Tally) {
+		w.view(func(g *dag.Graph) (err error) { got, err = g.Tally(dag.Scope{}); return err })
+		return got
+	}
+	pending := map[dag.Status]int{dag.Pending: 2}
+	w.wantReady("b")
+	if diff := cmp.Diff(dag.Tally{ByStatus: pending, Ready: 1, Waiting: 1, NextWait: until}, tally()); diff != "" {
+		t.Errorf("waiting (-want +got):\n%s", diff)
+	}
+	w.pass(4999 * time.Millisecond)
+	w.wantReady("b")
+	w.pass(time.Millisecond) // due: ready before b, though nobody has cleared it
+	w.wantReady("a", "b")
+	if diff := cmp.Diff(dag.Tally{ByStatus: pending, Ready: 2}, tally()); diff != "" {
+		t.Errorf("due (-want +got):\n%s", diff)
+	}
+	if got := w.task("a").NotBefore; !got.Equal(until) {
+		t.Errorf("looking cleared the wait: got %v", got)
+	}
+	w.take("a", dag.ClaimOptions{})
+	if got := w.task("a"); !got.NotBefore.IsZero() || got.WaitReason != "" {
+		t.Errorf("the claim left the wait: %v, %q", got.NotBefore, got.WaitReason)
+	}
+	w.person(reset, "a")
+	w.wantReady("a", "b")
+}
+
+func TestAStaleClaim(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		life  dag.Life
+		after time.Duration
+		ended bool
+		want  bool
+	}{
+		"its owner lives":                               {dag.Alive, 0, false, false},
+		"its owner lives and slept past its lease":      {dag.Alive, time.Hour, false, false},
+		"its owner is dead, long before the lease ends": {dag.Dead, 0, false, true},
+		"its owner is out of sight, within its lease":   {dag.Unknown, lease, false, false},
+		"its owner is out of sight, past its lease":     {dag.Unknown, lease + time.Millisecond, false, true},
+		"its run ended, though the process lives":       {dag.Alive, 0, true, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.plan("a", "b")
+			w.claim("a")
+			w.pass(test.after)
+			if test.ended {
+				w.update(func(g *dag.Graph) error { return g.EndRun(w.run.ID, "complete", "", 1) })
+			}
+			var got []dag.Task
+			asked := 0
+			w.view(func(g *dag.Graph) (err error) {
+				got, err = g.Stale(func(p dag.Process) dag.Life {
+					asked++
+					if diff := cmp.Diff(w.run.Process, p); diff != "" {
+						t.Errorf("process (-want +got):\n%s", diff)
+					}
+					return test.life
+				})
+				return err
+			})
+			if asked != 1 || (len(got) == 1) != test.want {
+				t.Errorf("asked %d times; got %d stale, want %v", asked, len(got), test.want)
+			}
+		})
+	}
+}
+
+func TestAHeartbeatExtendsTheLeaseAndNothingElse(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a")
+	c := w.claim("a")
+	want := w.task("a")
+	w.pass(30 * time.Second)
+	w.update(func(g *dag.Graph) error { return g.Heartbeat(c, lease) })
+	want.LeaseUntil = start.Add(90 * time.Second)
+	if diff := cmp.Diff(want, w.task("a")); diff != "" {
+		t.Errorf("after a heartbeat (-want +got):\n%s", diff)
+	}
+}
+
+func TestRuns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := dag.Process{PID: 7, Start: 99, BootID: "boot", Namespace: "pid:[1]"}
+	var run, got dag.Run
+	w.update(func(g *dag.Graph) (err error) { run, err = g.StartRun(dag.Scope{Feature: "f"}, p); return err })
+	w.pass(time.Second)
+	w.update(func(g *dag.Graph) error { return g.EndRun(run.ID, "limit", "10 iterations", 10) })
+	w.view(func(g *dag.Graph) (err error) { got, err = g.Owner(run.Owner); return err })
+	want := dag.Run{
+		ID: run.ID, Owner: run.Owner, Scope: dag.Scope{Feature: "f"}, Process: p, StartedAt: start,
+		EndedAt: start.Add(time.Second), Outcome: "limit", Reason: "10 iterations", Iterations: 10,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("run (-want +got):\n%s", diff)
+	}
+	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { return g.EndRun(run.ID, "limit", "", 10) })
+	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { _, err := g.Owner("w-nobody"); return err })
+}

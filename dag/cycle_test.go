@@ -1,0 +1,201 @@
+package dag_test
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"ralph/dag"
+)
+
+// TestAllSearchesForCyclesAgree draws a forest with dependencies and one more
+// edge, and asks the incremental search, the search over the whole stored graph,
+// the one of import, and the naive one whether that edge is a deadlock.
+func TestAllSearchesForCyclesAgree(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var files atomic.Int64
+	rapid.Check(t, func(rt *rapid.T) {
+		w := openWorld(rt, t.Context(), filepath.Join(dir, fmt.Sprint(files.Add(1))))
+		defer w.close()
+		searchesAgree(rt, w)
+	})
+}
+
+func searchesAgree(rt *rapid.T, w *world) {
+	m := newModel(w.clock())
+	size := rapid.IntRange(2, 9).Draw(rt, "size")
+	specs := make([]dag.Spec, size)
+	ids := make([]string, size)
+	for i := range specs {
+		ids[i] = fmt.Sprintf("t-%08d", i)
+		specs[i] = dag.Spec{Line: i + 1, Ref: ids[i], Title: "task"}
+		t := m.add(ids[i])
+		if p := rapid.IntRange(-1, i-1).Draw(rt, "parent"); p >= 0 {
+			specs[i].Parent, t.parent = ids[p], ids[p]
+		}
+	}
+	any := rapid.IntRange(0, size-1)
+	for range rapid.IntRange(0, size).Draw(rt, "edges") {
+		from, to := any.Draw(rt, "blocker"), any.Draw(rt, "blocked")
+		was := m.tasks[ids[to]].after[ids[from]]
+		m.tasks[ids[to]].after[ids[from]] = true
+		if m.stuck() {
+			if !was {
+				delete(m.tasks[ids[to]].after, ids[from])
+			}
+			continue
+		}
+		specs[to].After = append(specs[to].After, ids[from])
+	}
+	w.update(func(g *dag.Graph) error { _, err := g.Import(specs); return err })
+
+	from, to := any.Draw(rt, "one more blocker"), any.Draw(rt, "one more blocked")
+	m.tasks[ids[to]].after[ids[from]] = true
+	want := m.stuck()
+	verdicts := map[string]bool{
+		"link":   isCycle(rt, m, w.try(func(g *dag.Graph) error { return keepNot(g.Link(ids[from], ids[to])) })),
+		"verify": storedCycle(w, ids[from], ids[to]),
+	}
+	specs[to].After = append(specs[to].After, ids[from])
+	verdicts["import"] = isCycle(rt, m, w.try(func(g *dag.Graph) error {
+		if err := g.DeleteTree(ids[0]); err != nil {
+			return err
+		}
+		for _, id := range ids[1:] {
+			if err := g.DeleteTree(id); err != nil && !errors.Is(err, dag.ErrNotFound) {
+				return err
+			}
+		}
+		_, err := g.Import(specs)
+		return keepNot(err)
+	}))
+	for search, got := range verdicts {
+		if got != want {
+			rt.Fatalf("%s: got a cycle: %v, want %v", search, got, want)
+		}
+	}
+}
+
+// keepNot makes a success one that is not kept.
+func keepNot(err error) error {
+	if err == nil {
+		return errNotKept
+	}
+	return err
+}
+
+// isCycle says whether err tells a cycle, and checks each of its words.
+func isCycle(t tb, m *model, err error) bool {
+	t.Helper()
+	var cycle *dag.CycleError
+	if !errors.As(err, &cycle) {
+		if !errors.Is(err, errNotKept) {
+			t.Fatalf("%v", err)
+		}
+		return false
+	}
+	if len(cycle.IDs) != len(cycle.Steps)+1 || cycle.IDs[0] != cycle.IDs[len(cycle.Steps)] {
+		t.Fatalf("not closed: %v", cycle)
+	}
+	for i, step := range cycle.Steps {
+		a, b := m.tasks[cycle.IDs[i]], m.tasks[cycle.IDs[i+1]]
+		holds := map[string]bool{"waits for": a.after[b.id], "contains": b.parent == a.id, "is part of": a.parent == b.id}
+		if !holds[step] {
+			t.Fatalf("%s %s %s is not so: %v", a.id, step, b.id, cycle)
+		}
+	}
+	return true
+}
+
+// storedCycle puts the edge into the table behind everybody's back.
+func storedCycle(w *world, blocker, blocked string) (found bool) {
+	err := w.try(func(g *dag.Graph) error {
+		if blocker == blocked {
+			found = true // the table itself refuses it
+			return errNotKept
+		}
+		err := g.Tx().Exec(`INSERT OR IGNORE INTO dependencies SELECT a.n, b.n FROM tasks a, tasks b WHERE a.id = :a AND b.id = :b;`,
+			":a", blocker, ":b", blocked)
+		if err != nil {
+			return err
+		}
+		faults, err := g.Verify()
+		for _, f := range faults {
+			found = found || strings.Contains(f.Text, "cycle")
+		}
+		return keepNot(err)
+	})
+	if !errors.Is(err, errNotKept) {
+		w.t.Fatalf("%v", err)
+	}
+	return found
+}
+
+// TestLongChains shows that depth costs memory, not the process.
+func TestLongChains(t *testing.T) {
+	t.Parallel()
+	const length = 50_000
+	w := newWorld(t)
+	specs := make([]dag.Spec, length)
+	for i := range specs {
+		specs[i] = dag.Spec{Line: i + 1, Ref: fmt.Sprintf("t-%08d", i), Title: "link"}
+		if i > 0 {
+			specs[i].After = []string{specs[i-1].Ref}
+		}
+	}
+	var ids []string
+	w.update(func(g *dag.Graph) (err error) { ids, err = g.Import(specs); return err })
+	err := w.try(func(g *dag.Graph) error { return g.Link(ids[length-1], ids[0]) })
+	var cycle *dag.CycleError
+	if !errors.As(err, &cycle) || len(cycle.IDs) != length+1 {
+		t.Errorf("closing the chain: got a cycle of %d", len(cycle.IDs))
+	}
+	c, ok := w.next(dag.ClaimOptions{})
+	if !ok || c.Task.ID != ids[0] {
+		t.Errorf("got %v, want the first link", c.Task.ID)
+	}
+	w.sound()
+
+	specs[0].After = []string{specs[length-1].Ref}
+	err = w.try(func(g *dag.Graph) error { _, err := g.Import(specs); return err })
+	if !errors.As(err, &cycle) {
+		t.Errorf("importing a closed chain: got %v", err)
+	}
+}
+
+func TestDeepNesting(t *testing.T) {
+	t.Parallel()
+	const depth = 5_000
+	w := newWorld(t)
+	specs := make([]dag.Spec, depth)
+	for i := range specs {
+		specs[i] = dag.Spec{Line: i + 1, Ref: fmt.Sprintf("t-%08d", i), Title: fmt.Sprint("level ", i)}
+		if i > 0 {
+			specs[i].Parent = specs[i-1].Ref
+		}
+	}
+	w.update(func(g *dag.Graph) error { _, err := g.Import(specs); return err })
+	w.plan("after after " + specs[0].Ref)
+	top, bottom := specs[0].Ref, fmt.Sprint("level ", depth-1)
+	w.ids[bottom] = specs[depth-1].Ref
+	w.person(block, top)
+	w.wantReady()
+	w.person(unblock, top)
+	w.spoil(bottom)
+	w.wantTally(map[dag.Status]int{dag.Failed: depth, dag.Pending: 1})
+	w.person(reset, bottom)
+	w.wantTally(map[dag.Status]int{dag.Pending: depth + 1})
+	w.wantReady(bottom)
+	w.work(bottom)
+	w.wantTally(map[dag.Status]int{dag.Done: depth, dag.Pending: 1})
+	w.wantReady("after")
+	w.sound()
+	w.update(func(g *dag.Graph) error { return g.DeleteTree(top) })
+	w.wantReady("after")
+}

@@ -1,0 +1,119 @@
+package dag_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/dag"
+)
+
+func TestFeatureNames(t *testing.T) {
+	t.Parallel()
+	tests := map[string]bool{
+		"a": true, "Auth2": true, "user-login": true, "v1.2_x": true, "9lives": true, strings.Repeat("x", 64): true,
+		"": false, strings.Repeat("x", 65): false, ".": false, "..": false, "a..b": false, "a.": false, "-a": false,
+		"a/b": false, `a\b`: false, "a b": false, "ä": false, "a\n": false, "a\x00": false,
+		"t-1": false, "T-x": false, "f-00000001": false, "r-a": false, "a-b": false, "x-t-1": true,
+	}
+	for name, ok := range tests {
+		if err := dag.CheckFeatureName(name); (err == nil) != ok || (!ok && !errors.Is(err, dag.ErrRefused)) {
+			t.Errorf("%q: got %v, want good: %v", name, err, ok)
+		}
+	}
+}
+
+func TestAFeatureIsOneWhateverTheCaseOfItsName(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var made, byName, byID dag.Feature
+	w.update(func(g *dag.Graph) (err error) { made, err = g.AddFeature("Auth"); return err })
+	want := dag.Feature{N: 1, ID: made.ID, Name: "Auth", Status: dag.FeatureDraft, Tasks: map[dag.Status]int{}, CreatedAt: start, UpdatedAt: start}
+	if diff := cmp.Diff(want, made); diff != "" {
+		t.Errorf("feature (-want +got):\n%s", diff)
+	}
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { _, err := g.AddFeature("auth"); return err })
+	w.view(func(g *dag.Graph) (err error) { byName, err = g.Feature("AUTH"); return err })
+	w.view(func(g *dag.Graph) (err error) { byID, err = g.Feature(made.ID); return err })
+	if byName.ID != made.ID || byID.Name != "Auth" {
+		t.Errorf("got %v and %v, want the same", byName, byID)
+	}
+	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { _, err := g.Feature("nobody"); return err })
+}
+
+func TestAFeatureRollsUpItsTasks(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		do   func(*world)
+		want dag.FeatureStatus
+	}{
+		"without tasks it is a draft":            {func(w *world) { w.update(func(g *dag.Graph) error { return g.DeleteTree(w.id("group")) }) }, dag.FeatureDraft},
+		"planned, without tasks":                 {planned, dag.FeaturePlanned},
+		"nothing begun":                          {func(*world) {}, dag.FeatureReady},
+		"something blocked":                      {func(w *world) { w.person(block, "a") }, dag.FeatureReady},
+		"something runs":                         {func(w *world) { w.claim("a") }, dag.FeatureRunning},
+		"something is done":                      {func(w *world) { w.work("a") }, dag.FeatureRunning},
+		"something failed":                       {func(w *world) { w.spoil("a") }, dag.FeatureFailed},
+		"something failed while another runs":    {func(w *world) { w.claim("b"); w.spoil("a") }, dag.FeatureRunning},
+		"something failed, and the rest is done": {func(w *world) { w.spoil("a"); w.work("b") }, dag.FeatureFailed},
+		"all is done":                            {func(w *world) { w.work("a"); w.work("b") }, dag.FeatureDone},
+		"all was done, and something was added":  {func(w *world) { w.work("a"); w.work("b"); w.plan("c in group") }, dag.FeatureRunning},
+		"all was done, and something was reset":  {func(w *world) { w.work("a"); w.work("b"); w.person(reset, "a") }, dag.FeatureRunning},
+		"what failed was reset":                  {func(w *world) { w.spoil("a"); w.person(reset, "a") }, dag.FeatureReady},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.plan("group feature f", "a in group", "b in group", "foreign")
+			w.person(giveUp, "foreign")
+			test.do(w)
+			w.wantFeature("f", test.want)
+		})
+	}
+}
+
+func planned(w *world) {
+	w.update(func(g *dag.Graph) error {
+		if err := g.DeleteTree(w.id("group")); err != nil {
+			return err
+		}
+		return g.Tx().Exec(`UPDATE features SET stage = 'planned';`)
+	})
+}
+
+func TestATaskHasItsParentsFeature(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("group feature f", "a in group", "b in a", "other feature g", "free")
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error {
+		_, err := g.Add(dag.NewTask{Title: "x", Parent: w.id("group"), Feature: "g"})
+		return err
+	})
+	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { _, err := g.Add(dag.NewTask{Title: "x", Feature: "nobody"}); return err })
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.SetFeature(w.id("a"), "g") })
+	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { return g.SetFeature(w.id("group"), "nobody") })
+	w.pass(time.Minute)
+	steps := []struct {
+		do   func(g *dag.Graph) error
+		want string // the feature of b
+	}{
+		{func(g *dag.Graph) error { return g.SetFeature(w.id("group"), "G") }, "g"},
+		{func(g *dag.Graph) error { return g.SetFeature(w.id("group"), "") }, ""},
+		{func(g *dag.Graph) error { return g.Move(w.id("a"), w.id("other")) }, "g"},
+		{func(g *dag.Graph) error { return g.Move(w.id("a"), "") }, "g"},
+		{func(g *dag.Graph) error { return g.Move(w.id("a"), w.id("free")) }, ""},
+	}
+	for i, step := range steps {
+		w.update(step.do)
+		if got := w.task("b").Feature; got != step.want {
+			t.Errorf("step %d: got %q, want %q", i, got, step.want)
+		}
+		w.sound()
+	}
+	w.update(func(g *dag.Graph) error { return g.DeleteFeature("f") })
+	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { return g.DeleteFeature("f") })
+}

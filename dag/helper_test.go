@@ -1,0 +1,348 @@
+package dag_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"zombiezen.com/go/sqlite"
+
+	"ralph/dag"
+	"ralph/internal/db"
+)
+
+// tb is what the helpers need of a test, so that rapid's tests can use them too.
+type tb interface {
+	Helper()
+	Fatalf(format string, args ...any)
+	Errorf(format string, args ...any)
+}
+
+// world is a graph on a real file, with a clock that only the test moves.
+type world struct {
+	t     tb
+	ctx   context.Context
+	path  string
+	db    *db.DB
+	store *dag.Store
+	run   dag.Run
+	ids   map[string]string // by the title that the test gave
+
+	mu  sync.Mutex
+	now time.Time
+	seq int
+}
+
+var start = time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)
+
+const lease = time.Minute
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := openWorld(t, t.Context(), filepath.Join(t.TempDir(), "progress.db"))
+	t.Cleanup(w.close)
+	return w
+}
+
+// openWorld makes a world on a new file; the file is copied from one that was
+// migrated before, which is faster than migrating a thousand times.
+func openWorld(t tb, ctx context.Context, path string) *world {
+	t.Helper()
+	if err := os.WriteFile(path, emptyFile(), 0o600); err != nil {
+		t.Fatalf("%v", err)
+	}
+	d, err := db.Open(ctx, path, db.Options{})
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	w := &world{t: t, ctx: ctx, path: path, db: d, now: start, ids: map[string]string{}}
+	w.store = dag.New(d, dag.Options{Now: w.clock, NewID: w.newID})
+	w.update(func(g *dag.Graph) (err error) { w.run, err = g.StartRun(dag.Scope{}, dag.Process{PID: 1}); return err })
+	return w
+}
+
+var emptyFile = sync.OnceValue(func() []byte {
+	dir, err := os.MkdirTemp("", "ralph-dag-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "progress.db")
+	d, err := db.Open(context.Background(), path, db.Options{})
+	if err != nil {
+		panic(err)
+	}
+	if err := d.Close(); err != nil {
+		panic(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		panic(err)
+	}
+	return content
+})
+
+func (w *world) close() {
+	if err := w.db.Close(); err != nil {
+		w.t.Errorf("close: %v", err)
+	}
+}
+
+func (w *world) clock() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+func (w *world) pass(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(d)
+}
+
+func (w *world) newID(prefix string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seq++
+	return fmt.Sprintf("%s%08x", prefix, w.seq)
+}
+
+// try runs fn in one write transaction and hands its error back.
+func (w *world) try(fn func(*dag.Graph) error) error { return w.store.Update(w.ctx, fn) }
+
+// update is try for what must succeed.
+func (w *world) update(fn func(*dag.Graph) error) {
+	w.t.Helper()
+	if err := w.try(fn); err != nil {
+		w.t.Fatalf("update: %v", err)
+	}
+}
+
+func (w *world) view(fn func(*dag.Graph) error) {
+	w.t.Helper()
+	if err := w.store.View(w.ctx, fn); err != nil {
+		w.t.Fatalf("view: %v", err)
+	}
+}
+
+// refused tries what must be refused with that error and must change nothing.
+func (w *world) refused(want error, fn func(*dag.Graph) error) error {
+	w.t.Helper()
+	before := w.dump()
+	err := w.try(fn)
+	if !errors.Is(err, want) {
+		w.t.Errorf("got %v, want %v", err, want)
+	}
+	if diff := cmp.Diff(before, w.dump()); diff != "" {
+		w.t.Errorf("a refusal changed something (-before +after):\n%s", diff)
+	}
+	return err
+}
+
+// plan adds one task per line: "title [in parent] [after a,b] [prio 3] [feature f]".
+func (w *world) plan(lines ...string) {
+	w.t.Helper()
+	for _, line := range lines {
+		words := strings.Fields(line)
+		nt := dag.NewTask{Title: words[0]}
+		for i := 1; i+1 < len(words); i += 2 {
+			switch word := words[i+1]; words[i] {
+			case "in":
+				nt.Parent = w.id(word)
+			case "after":
+				for _, name := range strings.Split(word, ",") {
+					nt.After = append(nt.After, w.id(name))
+				}
+			case "prio":
+				nt.Priority, _ = strconv.ParseInt(word, 10, 64)
+			case "feature":
+				nt.Feature = word
+			}
+		}
+		w.add(nt)
+	}
+}
+
+func (w *world) add(nt dag.NewTask) string {
+	w.t.Helper()
+	var id string
+	w.update(func(g *dag.Graph) (err error) {
+		if _, ferr := g.Feature(nt.Feature); nt.Feature != "" && ferr != nil {
+			if _, err := g.AddFeature(nt.Feature); err != nil {
+				return err
+			}
+		}
+		id, err = g.Add(nt)
+		return err
+	})
+	w.ids[nt.Title] = id
+	return id
+}
+
+// id is the ID of the task with that title; an ID is its own.
+func (w *world) id(title string) string {
+	if id, ok := w.ids[title]; ok {
+		return id
+	}
+	return title
+}
+
+func (w *world) task(title string) dag.Task {
+	w.t.Helper()
+	var t dag.Task
+	w.view(func(g *dag.Graph) (err error) { t, err = g.Task(w.id(title)); return err })
+	return t
+}
+
+// statuses tells the status of each titled task.
+func (w *world) statuses(titles ...string) map[string]dag.Status {
+	w.t.Helper()
+	got := map[string]dag.Status{}
+	for _, title := range titles {
+		got[title] = w.task(title).Status
+	}
+	return got
+}
+
+func (w *world) wantStatuses(want map[string]dag.Status) {
+	w.t.Helper()
+	got := map[string]dag.Status{}
+	for title := range want {
+		got[title] = w.task(title).Status
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.t.Errorf("statuses (-want +got):\n%s", diff)
+	}
+}
+
+// wantReady compares the titles of what is ready, in the order of claims.
+func (w *world) wantReady(want ...string) {
+	w.t.Helper()
+	var got []string
+	w.view(func(g *dag.Graph) error {
+		list, err := g.List(dag.Filter{Ready: true})
+		for _, t := range list {
+			got = append(got, t.Title)
+		}
+		return err
+	})
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.t.Errorf("ready (-want +got):\n%s", diff)
+	}
+}
+
+func (w *world) wantFeature(name string, want dag.FeatureStatus) {
+	w.t.Helper()
+	var f dag.Feature
+	w.view(func(g *dag.Graph) (err error) { f, err = g.Feature(name); return err })
+	if f.Status != want {
+		w.t.Errorf("feature %s: got %s, want %s", name, f.Status, want)
+	}
+}
+
+// take claims the next task of a scope, which must be the one with that title.
+func (w *world) take(title string, opts dag.ClaimOptions) dag.Claim {
+	w.t.Helper()
+	c, ok := w.next(opts)
+	if !ok || c.Task.Title != title {
+		w.t.Fatalf("claim: got %q, %v, want %q", c.Task.Title, ok, title)
+	}
+	return c
+}
+
+func (w *world) next(opts dag.ClaimOptions) (c dag.Claim, ok bool) {
+	w.t.Helper()
+	opts.Run = w.run
+	if opts.Lease == 0 {
+		opts.Lease = lease
+	}
+	w.update(func(g *dag.Graph) (err error) { c, ok, err = g.Claim(opts); return err })
+	return c, ok
+}
+
+// claim claims just that task, even below a failed ancestor.
+func (w *world) claim(title string) dag.Claim {
+	w.t.Helper()
+	return w.take(title, dag.ClaimOptions{Scope: dag.Scope{Task: w.id(title)}, KeepGoing: true})
+}
+
+// work claims the task and completes it.
+func (w *world) work(title string) {
+	w.t.Helper()
+	c := w.claim(title)
+	w.update(func(g *dag.Graph) error { return g.Complete(c, "passed") })
+}
+
+// spoil claims the task and fails it.
+func (w *world) spoil(title string) {
+	w.t.Helper()
+	c := w.claim(title)
+	w.update(func(g *dag.Graph) error { return g.Fail(c, "it broke") })
+}
+
+// person does one of the verbs of people to a task.
+func (w *world) person(verb func(*dag.Graph, string) error, title string) {
+	w.t.Helper()
+	w.update(func(g *dag.Graph) error { return verb(g, w.id(title)) })
+}
+
+var (
+	finish    = (*dag.Graph).Finish
+	reset     = (*dag.Graph).Reset
+	unblock   = (*dag.Graph).Unblock
+	remove    = (*dag.Graph).Delete
+	giveUp    = func(g *dag.Graph, id string) error { return g.GiveUp(id, "") }
+	block     = func(g *dag.Graph, id string) error { return g.Block(id, "") }
+	resetTree = func(g *dag.Graph, id string) error { _, err := g.ResetTree(id); return err }
+)
+
+// sound fails the test if anything derived or stored is wrong.
+func (w *world) sound() {
+	w.t.Helper()
+	w.view(func(g *dag.Graph) error {
+		faults, err := g.Verify()
+		if err != nil {
+			return err
+		}
+		more, err := g.Integrity()
+		for _, f := range append(faults, more...) {
+			w.t.Errorf("fault: %s %s", f.Task, f.Text)
+		}
+		return err
+	})
+}
+
+// dump is every row of every table, to show that nothing changed.
+func (w *world) dump() map[string][]string {
+	w.t.Helper()
+	all := map[string][]string{}
+	w.view(func(g *dag.Graph) error {
+		for table, query := range map[string]string{
+			"tasks": "SELECT * FROM tasks;", "dependencies": "SELECT * FROM dependencies;",
+			"features": "SELECT * FROM features;", "runs": "SELECT * FROM runs;",
+			"attempts": "SELECT * FROM attempts;", "task_logs": "SELECT * FROM task_logs;",
+		} {
+			err := g.Tx().Each(query, func(stmt *sqlite.Stmt) error {
+				var b strings.Builder
+				for i := range stmt.ColumnCount() {
+					fmt.Fprintf(&b, "%s=%s ", stmt.ColumnName(i), stmt.ColumnText(i))
+				}
+				all[table] = append(all[table], b.String())
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return all
+}

@@ -1,0 +1,143 @@
+package dag_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/dag"
+)
+
+func TestImportRefusesACycleThatLeadsThroughTasksThatExist(t *testing.T) {
+	t.Parallel()
+	tests := map[string][]dag.Spec{
+		"through two parents of which one waits for the other": {
+			{Line: 1, Ref: "one", Title: "one", Parent: "late"},
+			{Line: 2, Ref: "two", Title: "two", Parent: "early", After: []string{"one"}},
+		},
+		"a child that waits for its own parent":           {{Line: 1, Title: "x", Parent: "early", After: []string{"early"}}},
+		"a child that waits for its grandparent":          {{Line: 1, Title: "x", Parent: "inner", After: []string{"early"}}},
+		"a child of a blocker that waits for the blocked": {{Line: 1, Title: "x", Parent: "early", After: []string{"late"}}},
+		"a child that waits for a child of the blocked":   {{Line: 1, Title: "x", Parent: "early", After: []string{"leaf"}}},
+		"two of the plan that wait for each other": {
+			{Line: 1, Ref: "a", Title: "a", After: []string{"b"}}, {Line: 2, Ref: "b", Title: "b", After: []string{"a"}},
+		},
+		"its own blocker":     {{Line: 1, Ref: "a", Title: "a", After: []string{"a"}}},
+		"its own parent":      {{Line: 1, Ref: "a", Title: "a", Parent: "a"}},
+		"parents in a circle": {{Line: 1, Ref: "a", Title: "a", Parent: "b"}, {Line: 2, Ref: "b", Title: "b", Parent: "a"}},
+	}
+	for name, specs := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.plan("early", "inner in early", "late after early", "leaf in late")
+			for i := range specs {
+				specs[i].Parent = w.id(specs[i].Parent)
+				for j, name := range specs[i].After {
+					specs[i].After[j] = w.id(name)
+				}
+			}
+			err := w.refused(dag.ErrRefused, func(g *dag.Graph) error { _, err := g.Import(specs); return err })
+			var cycle *dag.CycleError
+			if !errors.As(err, &cycle) {
+				t.Fatalf("got %v, want a cycle", err)
+			}
+			if ids := cycle.IDs; len(ids) != len(cycle.Steps)+1 || ids[0] != ids[len(ids)-1] {
+				t.Errorf("got %v, want a closed path", cycle)
+			}
+		})
+	}
+}
+
+func TestImportTellsEveryFaultInTheOrderOfLines(t *testing.T) {
+	t.Parallel()
+	negative := -1
+	specs := []dag.Spec{
+		{Line: 1, Ref: "a", Title: "a", Parent: "nobody"},
+		{Line: 2, Ref: "b", Title: " "},
+		{Line: 3, Ref: "c", Title: "c", After: []string{"t-00000000", "a"}},
+		{Line: 4, Ref: "a", Title: "again"},
+		{Line: 5, Title: "d", Kind: "game"},
+		{Line: 6, Title: "e", Status: "lost"},
+		{Line: 7, Title: "f", Verification: "maybe"},
+		{Line: 8, Title: "g", MaxRetries: &negative},
+		{Line: 9, Title: "h", Retries: -1},
+		{Line: 10, Title: "i", Feature: "../etc"},
+		{Line: 11, Title: "j", Gates: []string{""}},
+		{Line: 12, Title: "k"},
+	}
+	w := newWorld(t)
+	err := w.refused(dag.ErrRefused, func(g *dag.Graph) error { _, err := g.Import(specs); return err })
+	var plan dag.PlanError
+	if !errors.As(err, &plan) {
+		t.Fatalf("got %v, want a PlanError", err)
+	}
+	var lines []int
+	for _, fault := range plan {
+		lines = append(lines, fault.Line)
+	}
+	if diff := cmp.Diff([]int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, lines); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+	if !strings.HasPrefix(err.Error(), "line 1: ") || !strings.HasSuffix(err.Error(), "(and 10 more, line 2, 3, 4, 5, 6, ...)") {
+		t.Errorf("got %v, want the first fault and the lines of the next", err)
+	}
+}
+
+func TestImportRefuses(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		specs []dag.Spec
+		line  int
+	}{
+		"a subtask of a task in progress": {[]dag.Spec{{Line: 3, Title: "x", Parent: "running"}}, 3},
+		"a feature that is not the parent's in the plan": {[]dag.Spec{
+			{Line: 1, Ref: "p", Title: "p", Feature: "one"}, {Line: 2, Title: "c", Parent: "p", Feature: "two"},
+		}, 2},
+		"a feature that is not the parent's in the graph": {[]dag.Spec{{Line: 1, Title: "c", Parent: "group", Feature: "two"}}, 1},
+		"a group that is done above a task that is not": {[]dag.Spec{
+			{Line: 4, Ref: "p", Title: "p", Status: dag.Done}, {Line: 5, Title: "c", Parent: "p"},
+		}, 4},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.plan("running", "group feature one", "child in group")
+			w.claim("running")
+			for i := range test.specs {
+				test.specs[i].Parent = w.id(test.specs[i].Parent)
+			}
+			err := w.refused(dag.ErrRefused, func(g *dag.Graph) error { _, err := g.Import(test.specs); return err })
+			var plan dag.PlanError
+			if !errors.As(err, &plan) || plan[0].Line != test.line {
+				t.Errorf("got %v, want line %d", err, test.line)
+			}
+		})
+	}
+}
+
+func TestAddRefusesWhatCannotBeStored(t *testing.T) {
+	t.Parallel()
+	negative := -1
+	tests := map[string]dag.NewTask{
+		"an empty title":             {Title: " \n"},
+		"a title that is not text":   {Title: "\xff"},
+		"a title with NUL":           {Title: "a\x00b"},
+		"a title beyond 16 KiB":      {Title: strings.Repeat("x", 16<<10+1)},
+		"a description beyond 1 MiB": {Title: "x", Description: strings.Repeat("x", 1<<20+1)},
+		"an empty gate":              {Title: "x", Gates: []string{" "}},
+		"a gate that is not text":    {Title: "x", Gates: []string{"\xff"}},
+		"an unknown kind":            {Title: "x", Kind: "game"},
+		"negative retries":           {Title: "x", MaxRetries: &negative},
+	}
+	for name, nt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.refused(dag.ErrRefused, func(g *dag.Graph) error { _, err := g.Add(nt); return err })
+		})
+	}
+}

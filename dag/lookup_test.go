@@ -1,0 +1,91 @@
+package dag_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/dag"
+)
+
+func TestResolveTakesAnyUnambiguousPrefix(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.update(func(g *dag.Graph) error {
+		var specs []dag.Spec
+		for _, id := range []string{"t-ab000001", "t-ab000002", "t-ac000000", "t-ad000000", "t-ae000000", "t-af000000"} {
+			specs = append(specs, dag.Spec{Line: 1, Ref: id, Title: id})
+		}
+		_, err := g.Import(specs)
+		return err
+	})
+	tests := map[string]struct {
+		typed, want string
+		err         error
+	}{
+		"the whole ID":             {"t-ab000001", "t-ab000001", nil},
+		"without t-":               {"ab000002", "t-ab000002", nil},
+		"a prefix":                 {"t-ac", "t-ac000000", nil},
+		"a prefix without t-":      {"ac", "t-ac000000", nil},
+		"in capitals, with blanks": {" AC ", "t-ac000000", nil},
+		"a prefix of two":          {"ab", "", dag.ErrAmbiguous},
+		"a prefix of many":         {"t-a", "", dag.ErrAmbiguous},
+		"no task":                  {"t-ff", "", dag.ErrNotFound},
+		"nothing":                  {"", "", dag.ErrNotFound},
+		"only t-":                  {"t-", "", dag.ErrNotFound},
+		"a wildcard":               {"%", "", dag.ErrNotFound},
+		"more than an ID":          {"t-ab0000011", "", dag.ErrNotFound},
+		"not text":                 {"\xff", "", dag.ErrNotFound},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var got dag.Task
+			err := w.try(func(g *dag.Graph) (err error) { got, err = g.Resolve(test.typed); return err })
+			if got.ID != test.want || !errors.Is(err, test.err) {
+				t.Errorf("got %q, %v, want %q, %v", got.ID, err, test.want, test.err)
+			}
+			if errors.Is(err, dag.ErrAmbiguous) && !strings.Contains(err.Error(), "t-ab000001, t-ab000002") {
+				t.Errorf("got %v, want some candidates", err)
+			}
+		})
+	}
+}
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a feature f", "b", "c feature f prio -1", "d", "e feature f after a")
+	w.work("b")
+	w.person(giveUp, "d")
+	tests := map[string]struct {
+		filter dag.Filter
+		want   []string
+	}{
+		"everything, oldest first":     {dag.Filter{}, []string{"a", "b", "c", "d", "e"}},
+		"a feature":                    {dag.Filter{Feature: "F"}, []string{"a", "c", "e"}},
+		"some statuses":                {dag.Filter{Statuses: []dag.Status{dag.Done, dag.Failed}}, []string{"b", "d"}},
+		"some statuses and a limit":    {dag.Filter{Statuses: []dag.Status{dag.Pending}, Limit: 2}, []string{"a", "c"}},
+		"a limit beyond":               {dag.Filter{Limit: 99}, []string{"a", "b", "c", "d", "e"}},
+		"ready, in order of claims":    {dag.Filter{Ready: true}, []string{"c", "a"}},
+		"ready, limited":               {dag.Filter{Ready: true, Limit: 1}, []string{"c"}},
+		"ready, of a feature, limited": {dag.Filter{Ready: true, Feature: "f", Limit: 1}, []string{"c"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			w.view(func(g *dag.Graph) error {
+				list, err := g.List(test.filter)
+				for _, task := range list {
+					got = append(got, task.Title)
+				}
+				return err
+			})
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("list (-want +got):\n%s", diff)
+			}
+		})
+	}
+	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { _, err := g.List(dag.Filter{Feature: "nobody"}); return err })
+}

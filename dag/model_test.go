@@ -1,0 +1,226 @@
+package dag_test
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"ralph/dag"
+)
+
+// model is the graph as design.md tells it, by recursion and without a single
+// counter. It knows nothing of how the real one is stored.
+type model struct {
+	now      time.Time
+	tasks    map[string]*modelTask
+	features []string
+	created  int
+	claims   int
+}
+
+type modelTask struct {
+	id         string
+	order      int // of creation
+	priority   int64
+	status     dag.Status
+	parent     string
+	feature    string
+	after      map[string]bool
+	notBefore  time.Time
+	retries    int
+	maxRetries *int
+	holder     int // which claim has it; 0 for none
+}
+
+var (
+	errRefused = errors.New("the model refuses")
+	errCycle   = errors.New("the model sees a cycle")
+	errLost    = errors.New("the model says the claim is lost")
+)
+
+func newModel(now time.Time, features ...string) *model {
+	return &model{now: now, tasks: map[string]*modelTask{}, features: features}
+}
+
+func (m *model) clone() *model {
+	c := *m
+	c.features = slices.Clone(m.features)
+	c.tasks = make(map[string]*modelTask, len(m.tasks))
+	for id, t := range m.tasks {
+		copied := *t
+		copied.after = maps.Clone(t.after)
+		c.tasks[id] = &copied
+	}
+	return &c
+}
+
+// attempt runs fn; if it returns an error, nothing has happened.
+func (m *model) attempt(fn func() error) error {
+	before := m.clone()
+	err := fn()
+	if err != nil {
+		*m = *before
+	}
+	return err
+}
+
+func (m *model) add(id string) *modelTask {
+	m.created++
+	t := &modelTask{id: id, order: m.created, status: dag.Pending, after: map[string]bool{}}
+	m.tasks[id] = t
+	return t
+}
+
+// all lists the tasks in order of creation.
+func (m *model) all() []*modelTask {
+	return slices.SortedFunc(maps.Values(m.tasks), func(a, b *modelTask) int { return cmp.Compare(a.order, b.order) })
+}
+
+func (m *model) ids() []string {
+	var ids []string
+	for _, t := range m.all() {
+		ids = append(ids, t.id)
+	}
+	return ids
+}
+
+func (m *model) children(id string) []*modelTask {
+	return slices.DeleteFunc(m.all(), func(t *modelTask) bool { return t.parent != id })
+}
+
+func (m *model) below(id string) []*modelTask {
+	list := []*modelTask{m.tasks[id]}
+	for _, c := range m.children(id) {
+		list = append(list, m.below(c.id)...)
+	}
+	return list
+}
+
+func (m *model) waits(t *modelTask) bool {
+	for blocker := range t.after {
+		if m.tasks[blocker].status != dag.Done {
+			return true
+		}
+	}
+	return false
+}
+
+// held: an ancestor has an unfinished blocker or is blocked.
+func (m *model) held(t *modelTask) bool {
+	p, ok := m.tasks[t.parent]
+	return ok && (m.waits(p) || p.status == dag.Blocked || m.held(p))
+}
+
+// doomed: an ancestor failed.
+func (m *model) doomed(t *modelTask) bool {
+	p, ok := m.tasks[t.parent]
+	return ok && (p.status == dag.Failed || m.doomed(p))
+}
+
+func (m *model) ready(t *modelTask, keepGoing bool) bool {
+	return t.status == dag.Pending && len(m.children(t.id)) == 0 && !m.waits(t) && !m.held(t) &&
+		(keepGoing || !m.doomed(t)) && !t.notBefore.After(m.now)
+}
+
+func (m *model) inScope(t *modelTask, s dag.Scope) bool {
+	switch {
+	case s.Feature != "":
+		return t.feature == s.Feature
+	case s.Task != "":
+		return t.id == s.Task || (t.parent != "" && m.inScope(m.tasks[t.parent], s))
+	default:
+		return true
+	}
+}
+
+// queue is what is ready in a scope, in the order of claims.
+func (m *model) queue(s dag.Scope, keepGoing bool) []string {
+	list := slices.DeleteFunc(m.all(), func(t *modelTask) bool { return !m.inScope(t, s) || !m.ready(t, keepGoing) })
+	slices.SortFunc(list, func(a, b *modelTask) int {
+		return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.order, b.order))
+	})
+	ids := make([]string, len(list))
+	for i, t := range list {
+		ids[i] = t.id
+	}
+	return ids
+}
+
+func (m *model) featureStatus(name string) dag.FeatureStatus {
+	count := map[dag.Status]int{}
+	total := 0
+	for _, t := range m.tasks {
+		if t.feature == name {
+			count[t.status]++
+			total++
+		}
+	}
+	switch {
+	case total == 0:
+		return dag.FeatureDraft
+	case count[dag.InProgress] > 0:
+		return dag.FeatureRunning
+	case count[dag.Done] == total:
+		return dag.FeatureDone
+	case count[dag.Failed] > 0:
+		return dag.FeatureFailed
+	case count[dag.Done] > 0:
+		return dag.FeatureRunning
+	}
+	return dag.FeatureReady
+}
+
+// moment is the start or the end of a task.
+type moment struct {
+	id  string
+	end bool
+}
+
+// needs is what has to happen before: a start needs the ends of the blockers and
+// the start of the parent; an end needs its start and the ends of the children.
+func (m *model) needs(x moment) []moment {
+	t := m.tasks[x.id]
+	var list []moment
+	if x.end {
+		list = append(list, moment{x.id, false})
+		for _, c := range m.children(x.id) {
+			list = append(list, moment{c.id, true})
+		}
+		return list
+	}
+	for blocker := range t.after {
+		list = append(list, moment{blocker, true})
+	}
+	if t.parent != "" {
+		list = append(list, moment{t.parent, false})
+	}
+	return list
+}
+
+// stuck says that some moment would have to come before itself.
+func (m *model) stuck() bool {
+	for id := range m.tasks {
+		if m.reaches(moment{id, false}, moment{id, false}, map[moment]bool{}) ||
+			m.reaches(moment{id, true}, moment{id, true}, map[moment]bool{}) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *model) reaches(from, to moment, seen map[moment]bool) bool {
+	for _, next := range m.needs(from) {
+		if next == to {
+			return true
+		}
+		if !seen[next] {
+			seen[next] = true
+			if m.reaches(next, to, seen) {
+				return true
+			}
+		}
+	}
+	return false
+}

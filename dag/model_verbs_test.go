@@ -1,0 +1,249 @@
+package dag_test
+
+import (
+	"ralph/dag"
+)
+
+// This file is the transitions of design.md on the model.
+
+func ended(s dag.Status) bool { return s == dag.Done || s == dag.Failed }
+
+// set gives a task a status, ends its claim, and tells its parent.
+func (m *model) set(t *modelTask, to dag.Status) {
+	from := t.status
+	t.status, t.holder = to, 0
+	if p := m.tasks[t.parent]; p != nil {
+		switch {
+		case ended(from) && !ended(to):
+			m.opened(p)
+		case to == dag.Failed:
+			m.spoiled(p)
+		default:
+			m.catchUp(p)
+		}
+	}
+}
+
+// opened: a child was reopened or added, so a parent that had ended is open again.
+func (m *model) opened(p *modelTask) {
+	if ended(p.status) {
+		m.set(p, dag.Pending)
+	}
+}
+
+// spoiled: a child failed, so its parent does, unless a person blocked it. A
+// parent that was done is open again first: a failed child was put below it.
+func (m *model) spoiled(p *modelTask) {
+	if p.status == dag.Done {
+		m.set(p, dag.Pending)
+	}
+	if p.status == dag.Pending {
+		m.set(p, dag.Failed)
+	}
+}
+
+// catchUp brings a parent in line with its children when none of them is news.
+func (m *model) catchUp(p *modelTask) {
+	open, failed, children := 0, 0, m.children(p.id)
+	for _, c := range children {
+		switch {
+		case c.status == dag.Failed:
+			failed++
+		case !ended(c.status):
+			open++
+		}
+	}
+	switch {
+	case len(children) == 0 || open > 0:
+	case failed == 0 && (p.status == dag.Pending || p.status == dag.Failed):
+		m.set(p, dag.Done)
+	case failed > 0 && p.status == dag.Pending:
+		m.set(p, dag.Failed)
+	case failed > 0 && p.status == dag.Done:
+		m.spoiled(p)
+	}
+}
+
+// joined: the task, with the status it has, became a child of its parent.
+func (m *model) joined(t *modelTask) {
+	p := m.tasks[t.parent]
+	if p == nil {
+		return
+	}
+	p.notBefore = m.now // a group waits for no time
+	switch {
+	case !ended(t.status):
+		m.opened(p)
+	case t.status == dag.Failed:
+		m.spoiled(p)
+	default:
+		m.catchUp(p)
+	}
+}
+
+// left: a child with that status went away.
+func (m *model) left(p *modelTask, status dag.Status) {
+	if p == nil {
+		return
+	}
+	open, failed := false, false
+	for _, c := range m.children(p.id) {
+		open = open || !ended(c.status)
+		failed = failed || c.status == dag.Failed
+	}
+	if status == dag.Failed && p.status == dag.Failed && open && !failed {
+		m.set(p, dag.Pending)
+		return
+	}
+	m.catchUp(p)
+}
+
+func (m *model) reset(t *modelTask) {
+	if t.status != dag.Pending {
+		m.set(t, dag.Pending)
+	}
+	m.wipe(t)
+	m.reopenAbove(t)
+}
+
+func (m *model) wipe(t *modelTask) { t.retries, t.notBefore = 0, m.now }
+
+func (m *model) reopenAbove(t *modelTask) {
+	for p := m.tasks[t.parent]; p != nil; p = m.tasks[p.parent] {
+		m.opened(p)
+	}
+}
+
+func (m *model) resetByHand(id string) error {
+	t := m.tasks[id]
+	children := m.children(id)
+	allEnded := len(children) > 0
+	for _, c := range children {
+		allEnded = allEnded && ended(c.status)
+	}
+	if allEnded {
+		return errRefused
+	}
+	m.reset(t)
+	return nil
+}
+
+func (m *model) resetTree(id string) int {
+	tree := m.below(id)
+	for _, t := range tree {
+		t.status, t.holder = dag.Pending, 0
+		m.wipe(t)
+	}
+	m.reopenAbove(m.tasks[id])
+	return len(tree)
+}
+
+// resetFailed resets leaves first, then the groups that are still failed.
+func (m *model) resetFailed(id string) []string {
+	var ids []string
+	for _, groups := range []bool{false, true} {
+		for _, t := range m.all() {
+			isGroup := len(m.children(t.id)) > 0
+			if t.status == dag.Failed && isGroup == groups && m.inScope(t, dag.Scope{Task: id}) {
+				m.reset(t)
+				ids = append(ids, t.id)
+			}
+		}
+	}
+	return ids
+}
+
+func (m *model) finish(id string) error {
+	t := m.tasks[id]
+	switch {
+	case t.status == dag.Done:
+		return nil
+	case len(m.children(id)) > 0, t.status == dag.Failed:
+		return errRefused
+	}
+	t.notBefore = m.now
+	m.set(t, dag.Done)
+	return nil
+}
+
+func (m *model) giveUp(id string) error {
+	t := m.tasks[id]
+	switch t.status {
+	case dag.Failed:
+		return nil
+	case dag.Done:
+		return errRefused
+	}
+	t.notBefore = m.now
+	m.set(t, dag.Failed)
+	return nil
+}
+
+func (m *model) block(id string) error {
+	t := m.tasks[id]
+	switch t.status {
+	case dag.Blocked:
+		return nil
+	case dag.Pending:
+		m.set(t, dag.Blocked)
+		return nil
+	}
+	return errRefused
+}
+
+func (m *model) unblock(id string) error {
+	t := m.tasks[id]
+	if t.status != dag.Blocked {
+		return errRefused
+	}
+	m.set(t, dag.Pending)
+	m.catchUp(t)
+	return nil
+}
+
+func (m *model) remove(id string) {
+	t := m.tasks[id]
+	for _, gone := range m.below(id) {
+		delete(m.tasks, gone.id)
+		for _, other := range m.tasks {
+			delete(other.after, gone.id)
+		}
+	}
+	m.left(m.tasks[t.parent], t.status)
+}
+
+func (m *model) move(id, parent string) error {
+	t := m.tasks[id]
+	old := m.tasks[t.parent]
+	p := m.tasks[parent]
+	if p != nil && p.status == dag.InProgress {
+		return errRefused
+	}
+	if t.parent == parent {
+		return nil
+	}
+	t.parent = parent
+	if m.loops(t) || m.stuck() {
+		return errCycle
+	}
+	if p != nil {
+		for _, below := range m.below(id) {
+			below.feature = p.feature
+		}
+	}
+	m.left(old, t.status)
+	m.joined(t)
+	return nil
+}
+
+// loops says that going up from a task never ends.
+func (m *model) loops(t *modelTask) bool {
+	seen := map[string]bool{}
+	for ; t != nil; t = m.tasks[t.parent] {
+		if seen[t.id] {
+			return true
+		}
+		seen[t.id] = true
+	}
+	return false
+}

@@ -1,0 +1,273 @@
+package dag_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"ralph/dag"
+)
+
+func (x *machine) add(rt *rapid.T) {
+	nt := dag.NewTask{
+		Title: "task", Priority: rapid.Int64Range(-1, 1).Draw(rt, "priority"),
+		Parent: x.maybe(rt, "parent"), Feature: x.feature(rt),
+	}
+	if blocker := x.maybe(rt, "after"); blocker != "" {
+		nt.After = []string{blocker}
+	}
+	if rapid.IntRange(0, 3).Draw(rt, "own retries") == 0 {
+		n := rapid.IntRange(0, 2).Draw(rt, "max retries")
+		nt.MaxRetries = &n
+	}
+	var id string
+	err := x.w.try(func(g *dag.Graph) (err error) { id, err = g.Add(nt); return err })
+	if err != nil {
+		id = "t-refused"
+	}
+	want := x.m.attempt(func() error {
+		t := x.m.add(id)
+		t.priority, t.parent, t.feature, t.maxRetries = nt.Priority, nt.Parent, nt.Feature, nt.MaxRetries
+		if err := x.m.inherit(t); err != nil {
+			return err
+		}
+		for _, blocker := range nt.After {
+			t.after[blocker] = true
+		}
+		if x.m.stuck() {
+			return errCycle
+		}
+		x.m.joined(t)
+		return nil
+	})
+	x.agree(rt, err, want)
+}
+
+func (x *machine) link(rt *rapid.T) {
+	blocker, blocked := x.some(rt, "blocker"), x.some(rt, "blocked")
+	err := x.w.try(func(g *dag.Graph) error { return g.Link(blocker, blocked) })
+	x.agree(rt, err, x.m.attempt(func() error {
+		x.m.tasks[blocked].after[blocker] = true
+		if x.m.stuck() {
+			return errCycle
+		}
+		return nil
+	}))
+}
+
+func (x *machine) unlink(rt *rapid.T) {
+	t := x.m.tasks[x.some(rt, "blocked")]
+	for _, blocker := range x.m.all() {
+		if t.after[blocker.id] {
+			x.w.update(func(g *dag.Graph) error { return g.Unlink(blocker.id, t.id) })
+			delete(t.after, blocker.id)
+			return
+		}
+	}
+}
+
+func (x *machine) claim(rt *rapid.T) {
+	scope := dag.Scope{}
+	switch rapid.IntRange(0, 3).Draw(rt, "scope") {
+	case 0:
+		scope.Feature = x.feature(rt)
+	case 1:
+		scope.Task = x.maybe(rt, "scope")
+	}
+	keepGoing := rapid.Bool().Draw(rt, "keep going")
+	queue := x.m.queue(scope, keepGoing)
+	c, ok := x.w.next(dag.ClaimOptions{Scope: scope, KeepGoing: keepGoing})
+	if ok != (len(queue) > 0) || (ok && c.Task.ID != queue[0]) {
+		rt.Fatalf("claim: got %q, want the first of %v", c.Task.ID, queue)
+	}
+	if !ok {
+		return
+	}
+	x.m.claims++
+	t := x.m.tasks[c.Task.ID]
+	t.status, t.holder = dag.InProgress, x.m.claims
+	x.claims = append(x.claims, heldClaim{c, x.m.claims})
+	if len(x.claims) > 6 {
+		x.claims = x.claims[1:]
+	}
+}
+
+// settle does something with a claim, which may have been lost long ago.
+func (x *machine) settle(rt *rapid.T, real func(*dag.Graph, dag.Claim) error, naive func(*modelTask)) {
+	if len(x.claims) == 0 {
+		rt.Skip("no claim yet")
+	}
+	c := x.claims[rapid.IntRange(0, len(x.claims)-1).Draw(rt, "claim")]
+	err := x.w.try(func(g *dag.Graph) error { return real(g, c.Claim) })
+	x.agree(rt, err, x.m.attempt(func() error {
+		t := x.m.tasks[c.Task.ID]
+		if t == nil || t.holder != c.serial {
+			return errLost
+		}
+		naive(t)
+		return nil
+	}))
+}
+
+func (x *machine) heartbeat(rt *rapid.T) {
+	x.settle(rt, func(g *dag.Graph, c dag.Claim) error { return g.Heartbeat(c, lease) }, func(*modelTask) {})
+}
+
+func (x *machine) complete(rt *rapid.T) {
+	x.settle(rt, func(g *dag.Graph, c dag.Claim) error { return g.Complete(c, "passed") },
+		func(t *modelTask) { x.m.set(t, dag.Done) })
+}
+
+func (x *machine) fail(rt *rapid.T) {
+	x.settle(rt, func(g *dag.Graph, c dag.Claim) error { return g.Fail(c, "it broke") },
+		func(t *modelTask) { x.m.set(t, dag.Failed) })
+}
+
+func (x *machine) release(rt *rapid.T) {
+	r := dag.Release{Reason: "no answer", Uncounted: rapid.Bool().Draw(rt, "uncounted")}
+	if rapid.Bool().Draw(rt, "backoff") {
+		r.NotBefore = x.m.now.Add(time.Duration(rapid.IntRange(0, 5000).Draw(rt, "wait")) * time.Millisecond)
+	}
+	x.settle(rt, func(g *dag.Graph, c dag.Claim) error { return g.Release(c, r) }, func(t *modelTask) {
+		x.m.set(t, dag.Pending)
+		t.notBefore = r.NotBefore
+	})
+}
+
+func (x *machine) retry(rt *rapid.T) {
+	limit := rapid.IntRange(0, 2).Draw(rt, "limit")
+	var got, want dag.Status
+	x.settle(rt, func(g *dag.Graph, c dag.Claim) (err error) {
+		got, err = g.Retry(c, "not good", limit)
+		return err
+	}, func(t *modelTask) {
+		want = dag.Pending
+		if t.maxRetries != nil {
+			limit = *t.maxRetries
+		}
+		if t.retries >= limit {
+			want = dag.Failed
+		} else {
+			t.retries++
+		}
+		x.m.set(t, want)
+	})
+	if got != want {
+		rt.Fatalf("retry: got %s, want %s", got, want)
+	}
+}
+
+// byHand is any verb of a person that takes a task.
+func (x *machine) byHand(real func(*dag.Graph, string) error, naive func(*model, string) error) func(*rapid.T) {
+	return func(rt *rapid.T) {
+		id := x.some(rt, "task")
+		err := x.w.try(func(g *dag.Graph) error { return real(g, id) })
+		x.agree(rt, err, x.m.attempt(func() error { return naive(x.m, id) }))
+	}
+}
+
+func (x *machine) resetTree(rt *rapid.T) {
+	id := x.some(rt, "task")
+	var n int
+	x.w.update(func(g *dag.Graph) (err error) { n, err = g.ResetTree(id); return err })
+	if want := x.m.resetTree(id); n != want {
+		rt.Fatalf("reset tree: got %d tasks, want %d", n, want)
+	}
+}
+
+func (x *machine) resetFailed(rt *rapid.T) {
+	id := x.maybe(rt, "task")
+	var got []string
+	x.w.update(func(g *dag.Graph) (err error) { got, err = g.ResetFailed(id); return err })
+	if diff := cmp.Diff(x.m.resetFailed(id), got); diff != "" {
+		rt.Fatalf("reset failed (-model +file):\n%s", diff)
+	}
+}
+
+func (x *machine) remove(rt *rapid.T) {
+	id := x.some(rt, "task")
+	err := x.w.try(func(g *dag.Graph) error { return g.Delete(id) })
+	x.agree(rt, err, x.m.attempt(func() error {
+		if len(x.m.children(id)) > 0 {
+			return errRefused
+		}
+		x.m.remove(id)
+		return nil
+	}))
+}
+
+func (x *machine) removeTree(rt *rapid.T) {
+	if rapid.IntRange(0, 2).Draw(rt, "sparingly") > 0 {
+		return
+	}
+	id := x.some(rt, "task")
+	x.w.update(func(g *dag.Graph) error { return g.DeleteTree(id) })
+	x.m.remove(id)
+}
+
+func (x *machine) move(rt *rapid.T) {
+	id, parent := x.some(rt, "task"), x.maybe(rt, "parent")
+	err := x.w.try(func(g *dag.Graph) error { return g.Move(id, parent) })
+	x.agree(rt, err, x.m.attempt(func() error { return x.m.move(id, parent) }))
+}
+
+func (x *machine) setFeature(rt *rapid.T) {
+	id, name := x.some(rt, "task"), x.feature(rt)
+	err := x.w.try(func(g *dag.Graph) error { return g.SetFeature(id, name) })
+	x.agree(rt, err, x.m.attempt(func() error {
+		t := x.m.tasks[id]
+		if t.feature != name && t.parent != "" {
+			return errRefused
+		}
+		for _, below := range x.m.below(id) {
+			below.feature = name
+		}
+		return nil
+	}))
+}
+
+func (x *machine) edit(rt *rapid.T) {
+	id, priority := x.some(rt, "task"), rapid.Int64Range(-2, 2).Draw(rt, "priority")
+	x.w.update(func(g *dag.Graph) error { return g.Edit(id, dag.Edit{Priority: &priority}) })
+	x.m.tasks[id].priority = priority
+}
+
+func (x *machine) importPlan(rt *rapid.T) {
+	specs := make([]dag.Spec, rapid.IntRange(1, 4).Draw(rt, "specs"))
+	for i := range specs {
+		s := &specs[i]
+		s.Line, s.Ref, s.Title = i+1, fmt.Sprintf("ref%d", i), "imported"
+		s.Status = rapid.SampledFrom(append(dag.Statuses(), "", "", dag.Done)).Draw(rt, "status")
+		s.Priority = rapid.Int64Range(-1, 1).Draw(rt, "priority")
+		s.Feature = rapid.SampledFrom([]string{"", "", "", "alpha", "gamma"}).Draw(rt, "feature")
+		s.Parent = x.reference(rt, "parent", len(specs))
+		if blocker := x.reference(rt, "after", len(specs)); blocker != "" {
+			s.After = []string{blocker}
+		}
+	}
+	var ids []string
+	err := x.w.try(func(g *dag.Graph) (err error) { ids, err = g.Import(specs); return err })
+	if err != nil {
+		for i := range specs {
+			ids = append(ids, fmt.Sprintf("t-refused%d", i))
+		}
+	}
+	want := x.m.attempt(func() error { return x.m.importPlan(specs, ids) })
+	if want == errCycle { //nolint:errorlint // a plan may have both faults
+		want = errRefused
+	}
+	x.agree(rt, err, want)
+}
+
+// reference draws a ref of the plan, an ID that exists, or nothing.
+func (x *machine) reference(rt *rapid.T, label string, specs int) string {
+	switch rapid.IntRange(0, 3).Draw(rt, label) {
+	case 0:
+		return fmt.Sprintf("ref%d", rapid.IntRange(0, specs-1).Draw(rt, label+" ref"))
+	case 1:
+		return x.maybe(rt, label)
+	}
+	return ""
+}

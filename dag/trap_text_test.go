@@ -1,0 +1,140 @@
+package dag_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/dag"
+)
+
+// nasty are texts that have broken other programs.
+var nasty = map[string]string{
+	"quotes":      `it's "quoted" \ and ''doubled''; DROP TABLE tasks;--`,
+	"newlines":    "one\ntwo\r\nthree\ttab",
+	"emoji":       "👩‍👩‍👧‍👦 é 漢字 \u202eabc",
+	"10 kB":       strings.Repeat("0123456789abcdé", 640),
+	"parameters":  ":id @x $y ?1 %s %d %%",
+	"json":        `{"a":["b",null]} <&>`,
+	"nul as text": `\x00 \u0000`,
+}
+
+func TestTrapEveryColumnOfATaskSurvivesTheTable(t *testing.T) {
+	t.Parallel()
+	retries := 7
+	for name, text := range nasty {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.plan("group feature f", "blocker")
+			blocker, group := w.id("blocker"), w.id("group")
+			id := w.add(dag.NewTask{
+				Title: text, Description: text + text, Priority: -1 << 62, Parent: group, After: []string{blocker},
+				Kind: dag.Check, Agent: text, Model: text, Gates: []string{text, "go test ./..."}, MaxRetries: &retries,
+			})
+			want := dag.Task{
+				N: 3, ID: id, Title: text, Description: text + text, Status: dag.Pending, Priority: -1 << 62,
+				Parent: group, Feature: "f", Kind: dag.Check, Agent: text, Model: text,
+				Gates: []string{text, "go test ./..."}, MaxRetries: &retries, CreatedAt: start, UpdatedAt: start, OpenDeps: 1,
+			}
+			if diff := cmp.Diff(want, w.task(id)); diff != "" {
+				t.Errorf("added (-want +got):\n%s", diff)
+			}
+			w.pass(time.Hour)
+			w.work("blocker")
+			c := w.take(text, dag.ClaimOptions{Lease: 90 * time.Second})
+			claimed := want
+			now := start.Add(time.Hour)
+			claimed.Status, claimed.Owner, claimed.Generation = dag.InProgress, w.run.Owner, 1
+			claimed.OpenDeps, claimed.UpdatedAt, claimed.StartedAt, claimed.LeaseUntil = 0, now, now, now.Add(90*time.Second)
+			if diff := cmp.Diff(claimed, c.Task); diff != "" {
+				t.Errorf("claimed (-want +got):\n%s", diff)
+			}
+			w.update(func(g *dag.Graph) error {
+				return g.Release(c, dag.Release{Reason: text, NotBefore: now.Add(time.Minute), Wait: text})
+			})
+			released := claimed
+			released.Status, released.Owner, released.LeaseUntil = dag.Pending, "", time.Time{}
+			released.NotBefore, released.WaitReason, released.Attempts = now.Add(time.Minute), text, 1
+			if diff := cmp.Diff(released, w.task(id)); diff != "" {
+				t.Errorf("released (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTrapEveryColumnOfAPlanSurvivesTheTable(t *testing.T) {
+	t.Parallel()
+	retries := 0
+	for name, text := range nasty {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			var ids []string
+			w.update(func(g *dag.Graph) (err error) {
+				ids, err = g.Import([]dag.Spec{
+					{Line: 1, Ref: "t-deadbeef", Title: "p", Feature: "made.now"},
+					{
+						Line: 2, Ref: text, Title: text, Description: text, Priority: 1<<63 - 1, Parent: "t-deadbeef",
+						Kind: dag.Check, Agent: text, Model: text, Gates: []string{text}, MaxRetries: &retries,
+						Status: dag.Done, Retries: 2, Verification: "passed",
+					},
+					{Line: 3, Title: "last", Parent: "t-deadbeef", After: []string{text}, Feature: "MADE.now"},
+				})
+				return err
+			})
+			want := []dag.Task{
+				{
+					N: 1, ID: "t-deadbeef", Title: "p", Status: dag.Pending, Feature: "made.now", Kind: dag.Work,
+					CreatedAt: start, UpdatedAt: start, Children: 2,
+				},
+				{
+					N: 2, ID: ids[1], Title: text, Description: text, Status: dag.Done, Priority: 1<<63 - 1,
+					Parent: "t-deadbeef", Feature: "made.now", Kind: dag.Check, Agent: text, Model: text, Gates: []string{text},
+					MaxRetries: &retries, Retries: 2, Verification: "passed", CreatedAt: start, UpdatedAt: start, FinishedAt: start,
+				},
+				{
+					N: 3, ID: ids[2], Title: "last", Status: dag.Pending, Parent: "t-deadbeef", Feature: "made.now",
+					Kind: dag.Work, CreatedAt: start, UpdatedAt: start,
+				},
+			}
+			var got []dag.Task
+			w.view(func(g *dag.Graph) (err error) { got, err = g.List(dag.Filter{}); return err })
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("imported (-want +got):\n%s", diff)
+			}
+			w.sound()
+		})
+	}
+}
+
+func TestEditChangesWhatItNamesAndNothingElse(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	two := 2
+	id := w.add(dag.NewTask{Title: "a", Description: "old", Priority: 3, Agent: "x", Model: "y", Gates: []string{"make"}, MaxRetries: &two})
+	want := w.task(id)
+	w.pass(time.Minute)
+	w.update(func(g *dag.Graph) error { return g.Edit(id, dag.Edit{}) })
+	want.UpdatedAt = start.Add(time.Minute)
+	if diff := cmp.Diff(want, w.task(id)); diff != "" {
+		t.Errorf("an empty edit (-want +got):\n%s", diff)
+	}
+	title, description, agent, kind, priority := "b", "", "", dag.Check, int64(-4)
+	gates, unset := []string(nil), -1
+	w.update(func(g *dag.Graph) error {
+		return g.Edit(id, dag.Edit{
+			Title: &title, Description: &description, Agent: &agent, Kind: &kind, Priority: &priority, Gates: &gates, MaxRetries: &unset,
+		})
+	})
+	want.Title, want.Description, want.Agent, want.Kind, want.Priority, want.Gates, want.MaxRetries = "b", "", "", dag.Check, -4, nil, nil
+	if diff := cmp.Diff(want, w.task(id)); diff != "" {
+		t.Errorf("edited (-want +got):\n%s", diff)
+	}
+	empty, game := "", dag.Kind("game")
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Edit(id, dag.Edit{Title: &empty}) })
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Edit(id, dag.Edit{Kind: &game}) })
+	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { return g.Edit("t-00000000", dag.Edit{}) })
+}

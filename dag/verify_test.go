@@ -1,0 +1,101 @@
+package dag_test
+
+import (
+	"strings"
+	"testing"
+
+	"ralph/dag"
+)
+
+// TestVerifyFindsEveryKindOfFault breaks one stored value at a time.
+func TestVerifyFindsEveryKindOfFault(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		damage string
+		want   string
+		mends  bool
+	}{
+		"a wrong number of children": {`UPDATE tasks SET children = 5 WHERE title = 'group';`, "children is 5 and should be 2", true},
+		"a wrong number of blockers": {`UPDATE tasks SET open_deps = 0 WHERE title = 'waiting';`, "open_deps is 0 and should be 1", true},
+		"a leaf that is not held":    {`UPDATE tasks SET held = 0 WHERE title = 'below';`, "held is 0 and should be 1", true},
+		"a leaf that is doomed":      {`UPDATE tasks SET doomed = 1 WHERE title = 'a';`, "doomed is 1 and should be 0", true},
+		"a feature of its own":       {`UPDATE tasks SET feature = NULL WHERE title = 'a';`, "its feature differs", false},
+		"a group that is done too soon": {
+			`UPDATE tasks SET status = 'done' WHERE title = 'waiting';`, "it is done, but its subtask", false,
+		},
+		"a cycle": {
+			`INSERT INTO dependencies SELECT a.n, b.n FROM tasks a, tasks b WHERE a.title = 'below' AND b.title = 'a';`,
+			"that would be a cycle", true,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.plan("group feature f", "a in group", "b in group", "waiting after group", "below in waiting")
+			w.sound()
+			before := w.dump()
+			var faults []dag.Fault
+			w.update(func(g *dag.Graph) (err error) {
+				if err := g.Tx().Exec(test.damage); err != nil {
+					return err
+				}
+				faults, err = g.Verify()
+				return err
+			})
+			text := ""
+			for _, f := range faults {
+				text += f.Text + "\n"
+			}
+			if !strings.Contains(text, test.want) {
+				t.Errorf("got %q, want %q", text, test.want)
+			}
+			if !test.mends || name == "a cycle" {
+				return
+			}
+			w.update(func(g *dag.Graph) error {
+				if n, err := g.Mend(); n != 1 || err != nil {
+					t.Errorf("mended: got %d, %v, want 1", n, err)
+				}
+				return nil
+			})
+			w.sound()
+			if got := w.dump(); strings.Join(got["tasks"], "\n") != strings.Join(before["tasks"], "\n") {
+				t.Errorf("got\n%v\nwant\n%v", got["tasks"], before["tasks"])
+			}
+		})
+	}
+}
+
+func TestWhyTellsEverythingThatKeepsATaskBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("first", "top after first", "group in top", "own", "leaf in group after own", "free", "running")
+	w.claim("running")
+	w.person(giveUp, "group")
+	why := func(title string) (kinds []string) {
+		task := w.task(title)
+		w.view(func(g *dag.Graph) error {
+			reasons, err := g.Why(task)
+			for _, r := range reasons {
+				other := r.Task
+				for name, id := range w.ids {
+					if id == other {
+						other = name
+					}
+				}
+				kinds = append(kinds, strings.TrimSpace(r.Kind+" "+other))
+			}
+			return err
+		})
+		return kinds
+	}
+	tests := map[string]string{
+		"leaf": "blocker own, ancestor group, blocker first", "free": "", "running": "claim", "group": "status", "top": "children, blocker first",
+	}
+	for title, want := range tests {
+		if got := strings.Join(why(title), ", "); got != want {
+			t.Errorf("%s: got %q, want %q", title, got, want)
+		}
+	}
+}

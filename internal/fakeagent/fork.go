@@ -1,0 +1,56 @@
+package fakeagent
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// fork starts a process of each kind and waits until each has entered itself in
+// the ledger: a child, a child in a session of its own, a daemon forked twice.
+// With Ignore they get an environment without ralph's marker.
+func (p *play) fork(s Step) {
+	for _, kind := range s.Argv {
+		must(again(kind, kind, p.session, s.Ignore))
+	}
+	for p.book.processes(p.session) < len(s.Argv) {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// beLeftBehind is the other side of fork.
+func beLeftBehind(role string, book ledger) {
+	role, rest, _ := strings.Cut(role, " ")
+	name, parent, _ := strings.Cut(rest, " ")
+	if role == "daemon" {
+		must(again("session", name, parent, false))
+		return
+	}
+	book.add(Entry{Event: "process", Name: name, Text: parent})
+	forever()
+}
+
+func again(role, name, parent string, clear bool) error {
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = os.Environ()
+	if clear {
+		cmd.Env = nil
+		for _, entry := range os.Environ() {
+			if !strings.HasPrefix(entry, "RALPH_PROC=") {
+				cmd.Env = append(cmd.Env, entry)
+			}
+		}
+	}
+	cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%s %s %s", roleEnv, role, name, parent))
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr // held open, as real ones do
+	if role != "child" {
+		cmd.SysProcAttr = ownSession()
+	}
+	return cmd.Start()
+}

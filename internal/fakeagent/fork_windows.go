@@ -1,0 +1,5 @@
+package fakeagent
+
+import "syscall"
+
+func ownSession() *syscall.SysProcAttr { return nil }

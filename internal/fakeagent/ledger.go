@@ -1,0 +1,107 @@
+package fakeagent
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Entry is one line of the ledger.
+type Entry struct {
+	Event   string            `json:"event"` // started, prompted, finished, process, result, mark
+	Pid     int               `json:"pid"`
+	Session string            `json:"session,omitempty"`
+	Task    string            `json:"task,omitempty"`
+	Attempt int               `json:"attempt,omitempty"`
+	Prompt  int               `json:"prompt,omitempty"`
+	Verify  bool              `json:"verify,omitempty"`
+	Name    string            `json:"name,omitempty"` // of a process, a step's result or a mark
+	Text    string            `json:"text,omitempty"`
+	Env     map[string]string `json:"env,omitempty"` // RALPH_* as the agent was given them
+}
+
+// ReadLedger is every entry so far, in order; none if there is no ledger yet.
+func ReadLedger(dir string) ([]Entry, error) {
+	f, err := os.Open(filepath.Join(dir, "ledger.jsonl"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var out []Entry
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<26)
+	for lines.Scan() {
+		var e Entry
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return out, err
+		}
+		out = append(out, e)
+	}
+	return out, lines.Err()
+}
+
+// ledger appends entries; each is one write, so that processes may share it.
+type ledger struct{ dir string }
+
+func (l ledger) add(e Entry) {
+	if l.dir == "" {
+		return
+	}
+	e.Pid = os.Getpid()
+	raw, err := json.Marshal(e)
+	if err != nil {
+		panic(err)
+	}
+	f, err := os.OpenFile(filepath.Join(l.dir, "ledger.jsonl"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	defer f.Close()
+	if _, err := f.Write(append(raw, '\n')); err != nil {
+		panic(err)
+	}
+}
+
+// attempt is how many sessions were given the task so far, ours included. It is
+// asked after our own entry was added.
+func (l ledger) attempt(task string, verify bool, session string) int {
+	entries, _ := ReadLedger(l.dir)
+	n := 0
+	for _, e := range entries {
+		if e.Event == "prompted" && e.Task == task && e.Verify == verify && e.Prompt == 1 {
+			n++
+			if e.Session == session {
+				return n
+			}
+		}
+	}
+	return max(n, 1)
+}
+
+// processes are the names told so far by processes that fork made.
+func (l ledger) processes(parent string) int {
+	entries, _ := ReadLedger(l.dir)
+	n := 0
+	for _, e := range entries {
+		if e.Event == "process" && e.Text == parent {
+			n++
+		}
+	}
+	return n
+}
+
+func ralphEnv() map[string]string {
+	out := make(map[string]string)
+	for _, entry := range os.Environ() {
+		if name, value, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "RALPH_") {
+			out[name] = value
+		}
+	}
+	return out
+}

@@ -1,0 +1,90 @@
+package fakeagent
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// Variables that make and drive a fake agent.
+const (
+	ScriptEnv = "FAKEAGENT_SCRIPT"
+	LedgerEnv = "FAKEAGENT_LEDGER"
+	roleEnv   = "FAKEAGENT_ROLE"
+)
+
+// Main is the agent: it serves stdin until it closes and never returns before.
+func Main() {
+	book := ledger{dir: os.Getenv(LedgerEnv)}
+	if role := os.Getenv(roleEnv); role != "" {
+		beLeftBehind(role, book)
+		return
+	}
+	script, err := loadScript(os.Getenv(ScriptEnv))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "fakeagent:", err)
+		os.Exit(2)
+	}
+	if script.KeepRunning {
+		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
+	}
+	a := &agent{
+		script:  script,
+		book:    book,
+		wire:    newWire(os.Stdin, os.Stdout),
+		session: fmt.Sprintf("fake-%d", os.Getpid()),
+		cancels: make(chan struct{}),
+		deaf:    make(chan struct{}),
+	}
+	book.add(Entry{Event: "started", Session: a.session, Env: ralphEnv()})
+	a.at("start")
+	a.serve()
+	if script.KeepRunning {
+		forever()
+	}
+}
+
+// agent is one process with one session.
+type agent struct {
+	script  Script
+	book    ledger
+	wire    *wire
+	session string
+	model   string
+	authed  bool
+	cwd     string
+
+	mu      sync.Mutex
+	prompts int
+	cancels chan struct{} // closed when the running prompt is cancelled
+	deaf    chan struct{} // closed when nothing more is to be read
+}
+
+// serve answers until stdin closes. Prompts run beside it, so that a cancel is
+// heard; an unfinished one dies with the process.
+func (a *agent) serve() {
+	for {
+		select {
+		case <-a.deaf:
+			forever()
+		default:
+		}
+		m, err := a.wire.read()
+		if err != nil {
+			return
+		}
+		a.handle(m)
+	}
+}
+
+// forever waits without the runtime calling it a deadlock.
+func forever() {
+	r, _, err := os.Pipe()
+	if err != nil {
+		panic(err)
+	}
+	io.Copy(io.Discard, r)
+}

@@ -1,0 +1,118 @@
+package fakeagent
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// misbehave does the steps that no decent agent does.
+func (p *play) misbehave(s Step) {
+	switch s.Do {
+	case "hang": // until cancelled, then answer so; Ignore: never
+		if s.Ignore {
+			p.wire.flush()
+			forever()
+		}
+		<-p.cancelled
+		p.stop("cancelled", nil)
+	case "never": // never answer this prompt, but do the rest of the steps
+		p.ended = true
+	case "deaf": // read nothing from here on
+		close(p.deaf)
+	case "close_stdout":
+		p.wire.flush()
+		os.Stdout.Close()
+	case "raw": // Text as a line, N times
+		for range max(s.N, 1) {
+			p.wire.line(s.Text)
+		}
+	case "endless_line": // N MiB without a newline; 0 is for ever
+		mib := strings.Repeat("x", 1<<20)
+		for i := 0; s.N == 0 || i < s.N; i++ {
+			if _, err := io.WriteString(p.wire.raw, mib); err != nil {
+				return
+			}
+		}
+	case "deep": // JSON nested N deep
+		p.wire.line(strings.Repeat(`{"a":`, s.N) + "1" + strings.Repeat("}", s.N))
+	case "close_stdin":
+		close(p.deaf)
+		os.Stdin.Close()
+	case "flood": // N message chunks: Text, Chunk times, and their number; 0 is for ever
+		s.Text = strings.Repeat(s.Text, max(s.Chunk, 1))
+		for i := 0; s.N == 0 || i < s.N; i++ {
+			p.update(object{"sessionUpdate": "agent_message_chunk", "content": object{"type": "text", "text": s.Text + fmt.Sprint(i, "\n")}})
+		}
+		p.wire.flush()
+	case "flood_tools":
+		for i := range s.N {
+			p.update(object{"sessionUpdate": "tool_call", "toolCallId": fmt.Sprint("t", i), "title": s.Text})
+		}
+		p.wire.flush()
+	case "flood_stderr": // Text for ever
+		for {
+			if _, err := os.Stderr.WriteString(s.Text); err != nil {
+				return
+			}
+		}
+	case "requests": // N of them at once, without waiting in between
+		p.count("requests", p.askAll(s))
+	case "deaf_requests": // the same, reading nothing until all are sent
+		p.wire.reading.Lock()
+		answers := p.askAll(s)
+		p.wire.reading.Unlock()
+		p.count("deaf requests", answers)
+	case "waits": // N waits for terminal Method at once, which is then killed
+		p.waits(s)
+	case "twice": // answer this prompt twice
+		p.stop("end_turn", nil)
+		p.stop("refusal", nil)
+	case "wrong_id": // answer, but not this prompt
+		p.ended = true
+		p.wire.send(message{ID: json.RawMessage(`"nobody"`), Result: object{"stopReason": "end_turn"}})
+	default:
+		must(fmt.Errorf("unknown step %q", s.Do))
+	}
+}
+
+func (p *play) askAll(s Step) []<-chan incoming {
+	answers := make([]<-chan incoming, 0, s.N)
+	for range s.N {
+		answers = append(answers, p.wire.ask(s.Method, s.Params))
+	}
+	p.wire.flush()
+	return answers
+}
+
+func (p *play) waits(s Step) {
+	id := object{"sessionId": p.session, "terminalId": s.Method}
+	answers := make([]<-chan incoming, 0, s.N)
+	for range s.N {
+		answers = append(answers, p.wire.ask("terminal/wait_for_exit", id))
+	}
+	p.result("kill", p.wire.call("terminal/kill", id))
+	p.count("waits", answers)
+}
+
+func (p *play) count(name string, answers []<-chan incoming) {
+	good, bad := 0, 0
+	for _, ch := range answers {
+		if m := <-ch; m.Error == nil {
+			good++
+		} else {
+			bad++
+		}
+	}
+	p.book.add(Entry{Event: "result", Session: p.session, Name: name, Text: fmt.Sprintf("%d answered, %d refused", good, bad)})
+}
+
+// field is a string member of a JSON object.
+func field(raw []byte, name string) string {
+	var m map[string]any
+	json.Unmarshal(raw, &m)
+	text, _ := m[name].(string)
+	return text
+}

@@ -1,0 +1,98 @@
+package fakeagent
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// play is one prompt being answered.
+type play struct {
+	*agent
+	request   incoming
+	prompt    prompted
+	nth       int
+	cancelled <-chan struct{}
+
+	last  string // what the last request to the client was answered
+	ended bool   // the prompt was answered, or never will be
+}
+
+func (p *play) run() {
+	var params struct {
+		Prompt []struct {
+			Text string `json:"text"`
+		} `json:"prompt"`
+	}
+	json.Unmarshal(p.request.Params, &params)
+	var text strings.Builder
+	for _, block := range params.Prompt {
+		text.WriteString(block.Text)
+	}
+	p.prompt = read(text.String())
+	p.prompt.nth = p.nth
+	entry := Entry{Session: p.session, Task: p.prompt.task, Verify: p.prompt.verify, Prompt: p.nth}
+	entry.Event = "prompted"
+	p.book.add(entry)
+	p.prompt.attempt = p.book.attempt(p.prompt.task, p.prompt.verify, p.session)
+	p.steps(p.script.conversation(p.prompt))
+	if !p.ended {
+		p.stop("end_turn", nil)
+	}
+	entry.Event, entry.Attempt = "finished", p.prompt.attempt
+	p.book.add(entry)
+}
+
+func (p *play) steps(steps []Step) {
+	for _, s := range steps {
+		s.Text = p.expand(s.Text)
+		s.Path = p.expand(s.Path)
+		p.perform(s)
+	}
+}
+
+func (p *play) expand(text string) string {
+	if !strings.Contains(text, "{{") {
+		return text
+	}
+	return strings.NewReplacer(
+		"{{task}}", p.prompt.task,
+		"{{attempt}}", strconv.Itoa(p.prompt.attempt),
+		"{{prompt}}", strconv.Itoa(p.nth),
+		"{{session}}", p.session,
+		"{{request}}", string(p.request.ID),
+		"{{cwd}}", p.cwd,
+		"{{model}}", p.model,
+		"{{last}}", p.last,
+		"{{RALPH_MODEL}}", os.Getenv("RALPH_MODEL"),
+	).Replace(text)
+}
+
+// stop answers the prompt.
+func (p *play) stop(reason string, extra json.RawMessage) {
+	result := object{}
+	if len(extra) > 0 {
+		if err := json.Unmarshal(extra, &result); err != nil {
+			panic(err)
+		}
+	}
+	result["stopReason"] = reason
+	p.ended = true
+	p.answer(p.request, result)
+}
+
+// update puts a session update; say flushes, a flood does not.
+func (p *play) update(update object) {
+	p.wire.put(message{Method: "session/update", Params: object{"sessionId": p.session, "update": update}})
+}
+
+// result keeps an answer of the client: for {{last}} and in the ledger.
+func (p *play) result(name string, m incoming) {
+	p.last = string(m.Result)
+	if m.Error != nil {
+		p.last = fmt.Sprintf("error %d: %s %s", m.Error.Code, m.Error.Message, m.Error.Data)
+	}
+	p.book.add(Entry{Event: "result", Session: p.session, Task: p.prompt.task, Name: name, Text: p.last})
+}

@@ -1,0 +1,184 @@
+package fakeagent
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// perform does one step.
+func (p *play) perform(s Step) {
+	switch s.Do {
+	case "say": // Text as message, in chunks of Chunk bytes
+		p.chunks("agent_message_chunk", s)
+	case "think":
+		p.chunks("agent_thought_chunk", s)
+	case "tool": // announce a tool call and, with a Status, update it
+		p.tool(s)
+	case "tool_update": // an update alone, announced or not
+		p.update(object{"sessionUpdate": "tool_call_update", "toolCallId": s.ID, "status": s.Status})
+		p.wire.flush()
+	case "plan":
+		p.update(object{"sessionUpdate": "plan", "entries": []object{{"content": s.Text, "priority": "medium", "status": "pending"}}})
+		p.wire.flush()
+	case "usage": // N tokens of context used, Cost so far in Text (USD)
+		u := object{"sessionUpdate": "usage_update", "used": s.N, "size": 200000}
+		if s.Cost != nil {
+			currency := s.Text
+			if currency == "" {
+				currency = "USD"
+			}
+			u["cost"] = object{"amount": *s.Cost, "currency": currency}
+		}
+		p.update(u)
+		p.wire.flush()
+	case "read":
+		params := object{"sessionId": p.session, "path": p.path(s.Path)}
+		if s.Line > 0 {
+			params["line"] = s.Line
+		}
+		if s.Limit > 0 {
+			params["limit"] = s.Limit
+		}
+		p.result("read "+s.Path, p.wire.call("fs/read_text_file", params))
+	case "write":
+		p.result("write "+s.Path, p.wire.call("fs/write_text_file",
+			object{"sessionId": p.session, "path": p.path(s.Path), "content": s.Text}))
+	case "terminal": // run Argv to its end in Path
+		p.terminal(s)
+	case "terminal_start": // and leave it running
+		p.result("terminal_start", p.wire.call("terminal/create", p.terminalParams(s)))
+	case "permission":
+		p.result("permission", p.wire.call("session/request_permission",
+			object{"sessionId": p.session, "toolCall": object{"toolCallId": "perm", "title": s.Text, "kind": s.Kind}, "options": s.Options}))
+	case "request": // any method with any Params, waiting for the answer
+		p.result(s.Method, p.wire.call(s.Method, s.Params))
+	case "notify":
+		p.wire.send(message{Method: s.Method, Params: s.Params})
+	case "file": // written directly, not through the client
+		must(os.MkdirAll(filepath.Dir(p.path(s.Path)), 0o755))
+		must(os.WriteFile(p.path(s.Path), []byte(s.Text), 0o644))
+	case "commit": // everything, with message Text
+		p.git("add", "-A")
+		p.git("-c", "user.name=fake", "-c", "user.email=fake@localhost", "commit", "-qm", s.Text)
+	case "stderr": // Text, N times
+		for range max(s.N, 1) {
+			os.Stderr.WriteString(s.Text)
+		}
+	case "mark": // an entry in the ledger
+		p.book.add(Entry{Event: "mark", Session: p.session, Task: p.prompt.task, Name: s.Text})
+	case "await": // until the file Path exists
+		for {
+			if _, err := os.Stat(p.path(s.Path)); err == nil {
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	case "fork": // processes of the kinds in Argv: child, session, daemon
+		p.fork(s)
+	case "stop": // answer the prompt with stop reason Text; Data is merged in
+		p.stop(s.Text, s.Data)
+	case "error": // answer the prompt with an error
+		p.ended = true
+		p.refuse(p.request, s.Code, s.Text, s.Data)
+	case "exit":
+		p.wire.flush()
+		os.Exit(s.Code)
+	default:
+		p.misbehave(s)
+	}
+}
+
+func (p *play) chunks(kind string, s Step) {
+	size := s.Chunk
+	if size == 0 {
+		size = max(len(s.Text), 1)
+	}
+	for rest := s.Text; rest != ""; {
+		n := min(size, len(rest))
+		update := object{"sessionUpdate": kind, "content": object{"type": "text", "text": rest[:n]}}
+		if s.ID != "" {
+			update["messageId"] = s.ID
+		}
+		p.update(update)
+		rest = rest[n:]
+	}
+	p.wire.flush()
+}
+
+func (p *play) tool(s Step) {
+	if s.ID == "" {
+		s.ID = "call-" + s.Text
+	}
+	locations := []object{}
+	for _, path := range s.Paths {
+		locations = append(locations, object{"path": p.path(path)})
+	}
+	p.update(object{"sessionUpdate": "tool_call", "toolCallId": s.ID, "title": s.Text, "kind": s.Kind, "status": "pending", "locations": locations})
+	if s.Status != "" {
+		content := []object{}
+		if s.Path != "" {
+			content = append(content, object{"type": "diff", "path": p.path(s.Path), "newText": "new", "oldText": "old"})
+		}
+		if s.Status == "failed" {
+			content = append(content, object{"type": "content", "content": object{"type": "text", "text": "it broke\nhere"}})
+		}
+		p.update(object{"sessionUpdate": "tool_call_update", "toolCallId": s.ID, "status": s.Status, "content": content})
+	}
+	p.wire.flush()
+}
+
+func (p *play) terminalParams(s Step) object {
+	params := object{"sessionId": p.session, "command": s.Argv[0], "args": s.Argv[1:]}
+	if s.Path != "" {
+		params["cwd"] = p.path(s.Path)
+	}
+	if s.Limit > 0 {
+		params["outputByteLimit"] = s.Limit
+	}
+	env := []object{}
+	for name, value := range s.Env {
+		env = append(env, object{"name": name, "value": value})
+	}
+	params["env"] = env
+	return params
+}
+
+func (p *play) terminal(s Step) {
+	created := p.wire.call("terminal/create", p.terminalParams(s))
+	if created.Error != nil {
+		p.result("terminal", created)
+		return
+	}
+	id := object{"sessionId": p.session, "terminalId": field(created.Result, "terminalId")}
+	p.result("terminal exit", p.wire.call("terminal/wait_for_exit", id))
+	p.result("terminal output", p.wire.call("terminal/output", id))
+	p.wire.call("terminal/release", id)
+	p.last = field([]byte(p.last), "output")
+}
+
+// path is below the session's folder unless it is absolute.
+func (p *play) path(path string) string {
+	if strings.HasPrefix(path, "/") {
+		return path
+	}
+	return p.cwd + "/" + path // not cleaned: dots are for the client to judge
+}
+
+func (p *play) git(args ...string) {
+	cmd := exec.Command("git", args...)
+	cmd.Dir = p.cwd
+	if out, err := cmd.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "fakeagent: git %v: %v\n%s", args, err, out)
+	}
+}
+
+func must(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "fakeagent:", err)
+		os.Exit(2)
+	}
+}

@@ -1,0 +1,102 @@
+// Package git asks the git program about a working tree. It never changes one.
+package git
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+// State is where a working tree stands. The zero State means that there is no
+// git repository, or no git.
+type State struct {
+	Branch      string // "" when detached or unborn
+	Head        string // the full commit, "" when there is none yet
+	Uncommitted []string
+	Known       bool // there is a repository, and git could be asked
+}
+
+// patience is how long git may take: a question must not hold up a run.
+const patience = 30 * time.Second
+
+// Look asks about the tree that dir lies in.
+func Look(ctx context.Context, dir string) State {
+	out, err := run(ctx, dir, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all")
+	if err != nil {
+		return State{}
+	}
+	s := State{Known: true}
+	fields := strings.Split(string(out), "\x00")
+	for i := 0; i < len(fields); i++ {
+		line := fields[i]
+		switch {
+		case strings.HasPrefix(line, "# branch.oid "):
+			if oid := strings.TrimPrefix(line, "# branch.oid "); oid != "(initial)" {
+				s.Head = oid
+			}
+		case strings.HasPrefix(line, "# branch.head "):
+			if head := strings.TrimPrefix(line, "# branch.head "); head != "(detached)" {
+				s.Branch = head
+			}
+		case strings.HasPrefix(line, "1 "):
+			s.Uncommitted = append(s.Uncommitted, after(line, 8))
+		case strings.HasPrefix(line, "2 "):
+			s.Uncommitted = append(s.Uncommitted, after(line, 9))
+			i++ // the name it had before
+		case strings.HasPrefix(line, "u "):
+			s.Uncommitted = append(s.Uncommitted, after(line, 10))
+		case strings.HasPrefix(line, "? "):
+			s.Uncommitted = append(s.Uncommitted, line[2:])
+		}
+	}
+	slices.Sort(s.Uncommitted)
+	return s
+}
+
+// Changed lists the files that differ between what was seen before and now: what
+// was committed since, and what is uncommitted now and was not then.
+func Changed(ctx context.Context, dir string, before, now State) []string {
+	var files []string
+	if before.Head != "" && now.Head != "" && before.Head != now.Head {
+		out, err := run(ctx, dir, "diff", "--name-only", "-z", before.Head, now.Head)
+		if err == nil {
+			files = append(files, strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 })...)
+		}
+	}
+	for _, path := range now.Uncommitted {
+		if _, was := slices.BinarySearch(before.Uncommitted, path); !was {
+			files = append(files, path)
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+func run(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	// No hooks, no pager, no lock on the index: an agent may be committing.
+	args = append([]string{"--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"}, args...)
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = dir
+	cmd.WaitDelay = time.Second
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	err := cmd.Run()
+	return out.Bytes(), err
+}
+
+// after returns what follows the first n fields of a line.
+func after(line string, n int) string {
+	for range n {
+		_, rest, ok := strings.Cut(line, " ")
+		if !ok {
+			return ""
+		}
+		line = rest
+	}
+	return line
+}

@@ -1,0 +1,78 @@
+package show
+
+import (
+	"strings"
+
+	"ralph/internal/term"
+	"ralph/loop"
+)
+
+// indent sets a list off from its heading.
+const indent = "  "
+
+// step is a command to type next, and what it is for.
+type step struct{ command, why string }
+
+// advice renders what to type next.
+func (o Options) advice(e loop.Event, t tally, width int) []string {
+	steps := next(e, t)
+	if len(steps) == 0 {
+		return nil
+	}
+	table := &term.Table{Width: width}
+	for _, s := range steps {
+		table.Add(term.Cell{Text: s.command, Paint: o.Palette.Cyan}, term.Cell{Text: s.why, Paint: o.Palette.Dim})
+	}
+	return append([]string{"", o.Palette.Bold("next")}, rows(table)...)
+}
+
+// next chooses the commands by how the run ended and by what failed.
+func next(e loop.Event, t tally) []step {
+	again := step{"ralph run", "go on where this stopped, with the same arguments"}
+	look := step{"ralph status", "what is done, what is next, what waits and why"}
+	switch e.Outcome {
+	case "complete", "failure":
+		return afterFailures(t, nil)
+	case "blocked":
+		return afterFailures(t, []step{look, {"ralph task why ID", "what one task waits for"}})
+	case "no_plan":
+		return []step{
+			{`ralph task add "TITLE"`, "add a task"},
+			{"ralph task import FILE", "add many at once"},
+			{"ralph task list --all", "what there is"},
+		}
+	case "agent_unavailable":
+		return []step{{"ralph doctor", "is the agent installed, and does it answer?"}, again}
+	case "interrupted":
+		return []step{again, {"ralph task log ID -m TEXT", "tell the next attempt something first"}, look}
+	case "limit", "stopped":
+		return append(afterFailures(t, nil), again, look)
+	default:
+		return []step{look, {"ralph doctor", "is everything as it should be?"}}
+	}
+}
+
+// afterFailures puts what to do about failed tasks behind other steps.
+func afterFailures(t tally, steps []step) []step {
+	if list := t.failed(); len(list) > 0 {
+		steps = append(steps, step{"ralph task show " + list[0].task, "what was tried, and why it failed"})
+	}
+	if len(t.failures) > 0 || t.counts != nil && t.counts.Failed > 0 {
+		steps = append(steps, step{"ralph task reset --failed", "let the failed tasks run again"})
+	}
+	return steps
+}
+
+// rows renders a table as lines, indented under its heading.
+func rows(t *term.Table) []string {
+	if t.Width > 0 {
+		t.Width -= len(indent)
+	}
+	var b strings.Builder
+	_, _ = t.WriteTo(&b) // a builder takes everything
+	var lines []string
+	for line := range strings.Lines(b.String()) {
+		lines = append(lines, indent+strings.TrimSuffix(line, "\n"))
+	}
+	return lines
+}

@@ -1,0 +1,130 @@
+package show
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"ralph/internal/term"
+	"ralph/loop"
+)
+
+// Bounds of the list of failed tasks.
+const (
+	maxFailures = 10
+	maxTitle    = 40
+)
+
+// Footer says at the end of a run what happened, what failed and what to type
+// next. Terminal and Plain end with one; alone it is for those who watch nothing.
+type Footer struct {
+	page
+	tally tally
+	opts  Options
+}
+
+// NewFooter returns a sink that writes nothing before the run has ended.
+func NewFooter(opts Options) *Footer {
+	opts = opts.withDefaults()
+	return &Footer{page: page{out: opts.Out}, opts: opts}
+}
+
+// Event remembers what the footer will tell, and writes it at run_ended.
+func (f *Footer) Event(e loop.Event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tally.add(e)
+	if e.Type == loop.RunEnded {
+		for _, line := range f.opts.footer(e, f.tally, f.opts.Width()) {
+			f.line(line)
+		}
+		f.flush()
+	}
+}
+
+// Close returns the first error that writing gave.
+func (f *Footer) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.takeError()
+}
+
+func (t *Terminal) footer(e loop.Event) {
+	t.line("")
+	for _, line := range t.opts.footer(e, t.tally, t.width()) {
+		t.line(line)
+	}
+}
+
+// footer of a log: the same without what only makes it look nice.
+func (p *Plain) footer(e loop.Event) {
+	opts := p.opts
+	opts.Palette = term.Palette{}
+	for _, line := range opts.footer(e, p.tally, 0) {
+		if line != "" {
+			p.say(e, line)
+		}
+	}
+}
+
+// footer renders the end of a run as lines.
+func (o Options) footer(e loop.Event, t tally, width int) []string {
+	lines := []string{o.headline(e, t)}
+	if reason := oneLine(or(e.Reason, e.Text)); reason != "" {
+		lines = append(lines, "  "+reason)
+	}
+	lines = append(lines, "  "+o.Palette.Dim(strings.Join(effort(e), ", ")))
+	lines = append(lines, o.failures(t.failed(), width)...)
+	if !o.Quiet {
+		lines = append(lines, o.advice(e, t, width)...)
+	}
+	if folder := oneLine(t.setup.Folder); folder != "" {
+		lines = append(lines, "", o.Palette.Dim("transcripts: ")+folder)
+	}
+	return lines
+}
+
+// headline says how the run ended and how far it came.
+func (o Options) headline(e loop.Event, t tally) string {
+	word := strings.ReplaceAll(oneLine(e.Outcome), "_", " ")
+	mark, paint := "! ", o.Palette.Yellow
+	failures := len(t.failures) > 0 || t.counts != nil && t.counts.Failed > 0
+	switch {
+	case e.Outcome == "complete" && !failures:
+		mark, paint = "✓ ", o.Palette.Green
+	case e.Outcome == "complete":
+		mark, paint, word = "✗ ", o.Palette.Red, "complete, with failed tasks"
+	case e.Outcome == "failure", e.Outcome == "agent_unavailable":
+		mark, paint = "✗ ", o.Palette.Red
+	}
+	s := paint(mark + or(word, "ended"))
+	if c := t.counts; c != nil && c.Total > 0 {
+		s += fmt.Sprintf(": %d done, %d failed, %d remaining of %s", c.Done, c.Failed, c.Remaining, count(c.Total, "task", "tasks"))
+	}
+	return s
+}
+
+// effort is what the run took. A cost that no agent told is unknown, not nothing.
+func effort(e loop.Event) []string {
+	parts := []string{count(e.Iteration, "iteration", "iterations") + " in " + span(time.Duration(e.Duration)*time.Millisecond)}
+	parts = append(parts, used(e.Usage)...)
+	if e.Usage == nil || e.Usage.CostUSD == nil {
+		parts = append(parts, "cost unknown")
+	}
+	return parts
+}
+
+func (o Options) failures(list []failure, width int) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	table := &term.Table{Width: width}
+	for _, f := range list[:min(len(list), maxFailures)] {
+		table.Add(term.Cell{Text: f.task, Paint: o.Palette.Red}, term.Cell{Text: term.Cut(f.title, maxTitle)}, term.Cell{Text: f.reason})
+	}
+	lines := append([]string{"", o.Palette.Bold("failed")}, rows(table)...)
+	if more := len(list) - maxFailures; more > 0 {
+		lines = append(lines, fmt.Sprintf("  and %d more: ralph task list --status failed", more))
+	}
+	return lines
+}

@@ -1,0 +1,119 @@
+package show
+
+import (
+	"strings"
+	"testing"
+
+	"ralph/internal/term"
+	"ralph/loop"
+)
+
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	colour := term.Palette{On: true}
+	width := func() int { return 80 }
+	terminal := func(o Options) Sink { return NewTerminal(o) }
+	plain := func(o Options) Sink { return NewPlain(o) }
+	footer := func(o Options) Sink { return NewFooter(o) }
+	for name, tc := range map[string]struct {
+		sink func(Options) Sink
+		opts Options
+	}{
+		"terminal.txt":         {terminal, Options{Width: width}},
+		"terminal_colour.txt":  {terminal, Options{Width: width, Palette: colour}},
+		"terminal_verbose.txt": {terminal, Options{Width: width, Verbose: true}},
+		"terminal_quiet.txt":   {terminal, Options{Width: width, Quiet: true}},
+		"terminal_narrow.txt":  {terminal, Options{Width: func() int { return 40 }}},
+		"plain.txt":            {plain, Options{Palette: colour}},
+		"plain_verbose.txt":    {plain, Options{Verbose: true}},
+		"plain_quiet.txt":      {plain, Options{Quiet: true}},
+		"footer.txt":           {footer, Options{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			golden(t, name, rendered(t, tc.sink, tc.opts, sampleRun()))
+		})
+	}
+}
+
+// TestAgentsThatRunAtOnceAreToldApart interleaves two agents piece by piece.
+func TestAgentsThatRunAtOnceAreToldApart(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	s.run(loop.Event{Type: loop.RunStarted, Setup: &loop.Setup{Scope: "everything", Jobs: 2}})
+	a := loop.Event{Iteration: 1, Task: "t-aaaaaaaa", Attempt: "a-1"}
+	b := loop.Event{Iteration: 2, Task: "t-bbbbbbbb", Attempt: "a-2"}
+	both := func(e, f loop.Event) {
+		s.task = a
+		s.in(e)
+		s.task = b
+		s.in(f)
+	}
+	both(loop.Event{Type: loop.TaskClaimed, Title: "A"}, loop.Event{Type: loop.TaskClaimed, Title: "B"})
+	both(loop.Event{Type: loop.AgentText, Text: "I am "}, loop.Event{Type: loop.AgentText, Text: "And I "})
+	both(loop.Event{Type: loop.AgentText, Text: "A.\nSo"}, loop.Event{Type: loop.AgentThought, Text: "am B"})
+	both(
+		loop.Event{Type: loop.AgentTool, Tool: &loop.ToolEvent{ID: "1", Title: "ls", Status: "failed", Error: "no such file"}},
+		loop.Event{Type: loop.AttemptEnded, Outcome: "done", Status: "done"},
+	)
+	s.task = a
+	s.in(loop.Event{Type: loop.AgentText, Text: "cut off"})
+	s.run(loop.Event{Type: loop.RunEnded, Outcome: "stopped"})
+	golden(t, "terminal_jobs.txt", rendered(t, func(o Options) Sink { return NewTerminal(o) }, Options{}, s.events))
+	golden(t, "plain_jobs.txt", rendered(t, func(o Options) Sink { return NewPlain(o) }, Options{}, s.events))
+}
+
+// TestFooterKnowsWhatToDoNext has one run for each outcome.
+func TestFooterKnowsWhatToDoNext(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for _, outcome := range []string{
+		"complete", "complete with failures", "failure", "blocked", "no_plan", "limit", "stopped", "agent_unavailable", "interrupted", "error",
+	} {
+		s := newScript()
+		counts := &loop.Counts{Done: 2, Total: 2}
+		s.run(loop.Event{Type: loop.RunStarted, Setup: &loop.Setup{Folder: ".ralph/runs/r-7d2e4f10"}})
+		switch outcome {
+		case "no_plan":
+			counts = &loop.Counts{}
+		case "complete with failures", "failure":
+			outcome = strings.Fields(outcome)[0]
+			s.run(loop.Event{Type: loop.AttemptEnded, Task: "t-1f0c9a3e", Title: "Write", Status: "failed", Reason: "too hard"})
+			s.run(loop.Event{Type: loop.AttemptEnded, Task: "t-2b4d6f80", Title: "Mend", Status: "failed", Reason: "at first"})
+			s.run(loop.Event{Type: loop.AttemptEnded, Task: "t-2b4d6f80", Title: "Mend", Status: "done"})
+			counts = &loop.Counts{Done: 1, Failed: 1, Total: 2}
+		case "blocked":
+			counts = &loop.Counts{Failed: 1, Remaining: 1, Total: 2}
+		}
+		s.run(loop.Event{Type: loop.RunEnded, Outcome: outcome, Iteration: 1, Duration: 3_900_000, Counts: counts})
+		b.WriteString("== " + outcome + "\n" + rendered(t, func(o Options) Sink { return NewFooter(o) }, Options{}, s.events) + "\n")
+	}
+	golden(t, "footer_outcomes.txt", b.String())
+}
+
+func TestFooterNamesOnlySomeOfManyFailures(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	for i := range 25 {
+		s.run(loop.Event{Type: loop.AttemptEnded, Task: "t-" + string(rune('a'+i)), Status: "failed"})
+	}
+	s.run(loop.Event{Type: loop.RunEnded, Outcome: "complete"})
+	got := rendered(t, func(o Options) Sink { return NewFooter(o) }, Options{}, s.events)
+	if !strings.Contains(got, "and 15 more: ralph task list --status failed") || strings.Count(got, "no reason given") != 10 {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func rendered(t *testing.T, sink func(Options) Sink, opts Options, events []loop.Event) string {
+	t.Helper()
+	var b strings.Builder
+	opts.Out, opts.Now = &b, now
+	s := sink(opts)
+	for _, e := range events {
+		s.Event(e)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

@@ -1,0 +1,117 @@
+package show
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"ralph/internal/term"
+	"ralph/loop"
+)
+
+// Bounds of a heading: a rule across a very wide window is noise, and a window
+// too narrow for one gets one that wraps.
+const (
+	unknownWidth = 80
+	maxHeading   = 100
+	minTitle     = 12
+)
+
+// setting is one line of the header.
+type setting struct{ label, value string }
+
+// settings are what is known of how a run was set up.
+func settings(e loop.Event) []setting {
+	s := loop.Setup{}
+	if e.Setup != nil {
+		s = *e.Setup
+	}
+	what := s.Scope
+	if e.Counts != nil {
+		left := e.Counts.Remaining
+		what = or(what, "everything") + ", " + count(left, "task", "tasks") + " to do"
+		if left < e.Counts.Total {
+			what += fmt.Sprintf(" of %d", e.Counts.Total)
+		}
+	}
+	jobs := ""
+	if s.Jobs > 1 {
+		jobs = strconv.Itoa(s.Jobs) + " at once"
+	}
+	var known []setting
+	for _, line := range []setting{
+		{"runs", what},
+		{"agent", or(s.Agent, e.Agent)},
+		{"model", or(s.Model, e.Model)},
+		{"limits", s.Limits},
+		{"jobs", jobs},
+		{"sandbox", s.Sandbox},
+		{"verify", s.Verify},
+		{"transcripts", s.Folder},
+	} {
+		if line.value = oneLine(line.value); line.value != "" {
+			known = append(known, line)
+		}
+	}
+	return known
+}
+
+// header tells what will run, and how.
+func (t *Terminal) header(e loop.Event) {
+	p := t.opts.Palette
+	t.line(p.Bold("ralph run") + " " + p.Dim(oneLine(e.Run)))
+	lines := settings(e)
+	width := 0
+	for _, s := range lines {
+		width = max(width, len(s.label))
+	}
+	for _, s := range lines {
+		t.line("  " + p.Dim(fmt.Sprintf("%-*s", width, s.label)) + "  " + s.value)
+	}
+}
+
+// heading begins an iteration. Only the title is cut when there is too little
+// room: the rest is what one looks for.
+func (t *Terminal) heading(e loop.Event, a *attempt) {
+	p := t.opts.Palette
+	front := "── "
+	if e.Iteration > 0 {
+		front += strconv.Itoa(e.Iteration) + " · "
+	}
+	id := oneLine(e.Task)
+	var tail []string
+	if who := by(e); who != "" {
+		tail = append(tail, who)
+	}
+	if t.counts.Total > 0 {
+		tail = append(tail, fmt.Sprintf("%d of %d done", t.counts.Done, t.counts.Total))
+	}
+	back := ""
+	if len(tail) > 0 {
+		back = " · " + strings.Join(tail, " · ")
+	}
+	width := min(t.width(), maxHeading)
+	room := width - term.Width(front+id+back) - 3
+	title := term.Cut(a.title, max(room, minTitle))
+	rule := strings.Repeat("─", max(room-term.Width(title), 0)+1)
+	t.line("")
+	t.line(p.Dim(front) + p.Bold(id+" "+title) + p.Dim(back+" "+rule))
+}
+
+// by names the agent and the model of an iteration.
+func by(e loop.Event) string {
+	switch agent, model := oneLine(e.Agent), oneLine(e.Model); {
+	case agent != "" && model != "":
+		return agent + "/" + model
+	default:
+		return agent + model
+	}
+}
+
+// width is that of the terminal, or a guess.
+func (t *Terminal) width() int {
+	if w := t.opts.Width(); w > 0 {
+		return w
+	}
+	return unknownWidth
+}

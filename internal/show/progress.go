@@ -1,0 +1,141 @@
+package show
+
+import (
+	"time"
+
+	"ralph/loop"
+)
+
+// maxCalls is how many tool calls of one attempt are remembered by their ID. An
+// agent that makes more still has them shown, but changes to them are not.
+const maxCalls = 4096
+
+// progress is what has to be remembered of a run to render its next event.
+type progress struct {
+	jobs     int // how many tasks may run at once
+	attempts map[string]*attempt
+	counts   loop.Counts
+	cost     float64 // of the attempts that have ended
+	known    bool    // an agent said what it costs
+	wait     loop.Event
+	tally    tally
+}
+
+// attempt is what is remembered of a running one.
+type attempt struct {
+	title   string
+	began   time.Time
+	prompts int
+	tools   int
+	cost    float64 // so far
+	speech  speech
+	calls   map[string]call // by ID
+}
+
+// call is a tool call as it was last shown.
+type call struct {
+	title, kind string
+	failed      bool
+}
+
+// follow takes an event into account and returns the attempt it belongs to. It
+// comes before rendering, forget after.
+func (p *progress) follow(e loop.Event, at time.Time) *attempt {
+	p.tally.add(e)
+	if e.Counts != nil {
+		p.counts = *e.Counts
+	}
+	if e.Setup != nil {
+		p.jobs = e.Setup.Jobs
+	}
+	a := p.attempts[e.Task]
+	if a == nil || e.Type == loop.TaskClaimed {
+		a = &attempt{began: at}
+		p.remember(e, a)
+	}
+	if e.Title != "" {
+		a.title = oneLine(e.Title)
+	}
+	if e.Usage != nil && e.Usage.CostUSD != nil && e.Type != loop.RunEnded {
+		a.cost = *e.Usage.CostUSD
+		p.known = true
+	}
+	return a
+}
+
+// remember keeps an attempt that runs. A warning about a task does not make it
+// run; what an agent says does, so that a reader may begin in the middle.
+func (p *progress) remember(e loop.Event, a *attempt) {
+	switch e.Type {
+	case loop.TaskClaimed, loop.AgentStarted, loop.AgentText, loop.AgentThought, loop.AgentTool:
+		if p.attempts == nil {
+			p.attempts = map[string]*attempt{}
+		}
+		p.attempts[e.Task] = a
+	}
+}
+
+// forget drops what an event has made obsolete.
+func (p *progress) forget(e loop.Event) {
+	switch e.Type {
+	case loop.AttemptEnded:
+		delete(p.attempts, e.Task)
+		if e.Usage != nil && e.Usage.CostUSD != nil {
+			p.cost += *e.Usage.CostUSD
+		}
+	case loop.RunEnded:
+		p.attempts = nil
+	}
+	switch {
+	case e.Type == loop.Waiting:
+		p.wait = e
+	case !utterance(e): // others may talk while one worker waits
+		p.wait = loop.Event{}
+	}
+}
+
+// waitsAlready says that a wait has been told: the loop may say it again while
+// nothing changes.
+func (p *progress) waitsAlready(e loop.Event) bool {
+	if p.wait.Type != loop.Waiting || p.wait.Reason != e.Reason || (p.wait.Until == nil) != (e.Until == nil) {
+		return false
+	}
+	return e.Until == nil || e.Until.Equal(*p.wait.Until)
+}
+
+// tool takes a tool call or its change into account. Shown says that a line is
+// due: for a call not seen before, and for one that has just failed.
+func (a *attempt) tool(e *loop.ToolEvent) (c call, shown bool) {
+	c = call{title: oneLine(e.Title), kind: oneLine(e.Kind), failed: e.Status == "failed" || e.Error != ""}
+	old, known := a.calls[e.ID]
+	if c.title == "" {
+		c.title = old.title
+	}
+	if c.kind == "" {
+		c.kind = old.kind
+	}
+	full := len(a.calls) >= maxCalls
+	switch {
+	case c.failed:
+		shown = !old.failed
+	case known:
+		shown = e.New && c.title != old.title
+	default:
+		// An agent may never announce a call: its first change is then news, but
+		// only if it says what it is, and if it could have been remembered.
+		shown = e.New || c.title != "" && !full
+	}
+	if !known && (e.New || shown) {
+		a.tools++
+	}
+	if known || !full {
+		if a.calls == nil {
+			a.calls = map[string]call{}
+		}
+		a.calls[e.ID] = c
+	}
+	if c.title == "" {
+		c.title = "a tool"
+	}
+	return c, shown
+}

@@ -1,0 +1,161 @@
+package show
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"ralph/loop"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files and the examples of docs/events.md")
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// begin is when every sample run begins.
+var begin = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func now() time.Time { return begin }
+
+// script makes the events of a run, a second apart.
+type script struct {
+	events []loop.Event
+	at     time.Time
+	task   loop.Event // the fields that the events of an iteration share
+}
+
+func newScript() *script { return &script{at: begin} }
+
+func (s *script) run(e loop.Event) {
+	e.V, e.Run, e.At = loop.EventVersion, "r-7d2e4f10", s.at
+	s.at = s.at.Add(time.Second)
+	s.events = append(s.events, e)
+}
+
+func (s *script) in(e loop.Event) {
+	e.Iteration, e.Task, e.Attempt = s.task.Iteration, s.task.Task, s.task.Attempt
+	s.run(e)
+}
+
+func usd(v float64) *float64 { return &v }
+
+// sampleRun is a realistic run in which everything happens. The first event of
+// each type is the example in docs/events.md.
+func sampleRun() []loop.Event {
+	s := newScript()
+	s.run(loop.Event{
+		Type: loop.RunStarted, PID: 4242, Counts: &loop.Counts{Remaining: 3, Total: 3},
+		Setup: &loop.Setup{
+			Scope: "feature login", Agent: "claude", Model: "cost-optimized: haiku to opus", Limits: "20 iterations, $5.00",
+			Sandbox: "landlock: writes only below this folder", Verify: "go test ./..., then a read-only agent", Jobs: 1,
+			Folder: ".ralph/runs/r-7d2e4f10", MaxIters: 20,
+		},
+	})
+	s.run(loop.Event{Type: loop.Recovered, Task: "t-1f0c9a3e", Title: "Write the parser", Reason: "run r-00c0ffee died: its process 977 is gone"})
+	s.task = loop.Event{Iteration: 1, Task: "t-1f0c9a3e", Attempt: "a-5b1d0e77"}
+	firstIteration(s)
+	s.task = loop.Event{Iteration: 2, Task: "t-2b4d6f80", Attempt: "a-60c2d1f9"}
+	secondIteration(s)
+	until := s.at.Add(5 * time.Minute)
+	wait := loop.Event{Type: loop.Waiting, Reason: "the agent is rate limited", Until: &until}
+	s.run(wait)
+	s.run(wait)
+	s.run(loop.Event{Type: loop.Warned, Text: "the model hint \"gpt-9\" is not one that claude offers; it was ignored"})
+	s.task = loop.Event{Iteration: 3, Task: "t-2b4d6f80", Attempt: "a-77aa88bb"}
+	thirdIteration(s)
+	s.run(loop.Event{Type: loop.RunInterrupted, Reason: "Ctrl-C"})
+	s.run(loop.Event{
+		Type: loop.RunEnded, Iteration: 3, Outcome: "interrupted", Reason: "Ctrl-C", Duration: 364_000,
+		Counts: &loop.Counts{Done: 1, Failed: 1, Remaining: 1, Total: 3},
+		Usage:  &loop.Usage{TokensIn: 60_110, TokensCached: 48_000, TokensOut: 2_204, CostUSD: usd(0.37)},
+	})
+	return s.events
+}
+
+func firstIteration(s *script) {
+	s.in(loop.Event{
+		Type: loop.TaskClaimed, Title: "Write the parser", Agent: "claude", Model: "sonnet",
+		Counts: &loop.Counts{Remaining: 3, Total: 3},
+	})
+	s.in(loop.Event{Type: loop.AgentStarted, Agent: "claude", Model: "claude-sonnet-4-5", PID: 4301})
+	s.in(loop.Event{Type: loop.Prompted, Reason: "task"})
+	s.in(loop.Event{Type: loop.AgentThought, Text: "The grammar is in the spec; "})
+	s.in(loop.Event{Type: loop.AgentThought, Text: "tests come first."})
+	s.in(loop.Event{Type: loop.AgentText, Text: "I will look at the gram"})
+	s.in(loop.Event{Type: loop.AgentText, Text: "mar first.\nThen I write \x1b[3"})
+	s.in(loop.Event{Type: loop.AgentText, Text: "1mtests\x1b[0m in caf\xc3"})
+	s.in(loop.Event{Type: loop.AgentUsage, Usage: &loop.Usage{TokensIn: 9_000, TokensOut: 120, CostUSD: usd(0.03)}})
+	s.in(loop.Event{Type: loop.AgentText, Text: "\xa9.go."})
+	s.in(loop.Event{Type: loop.AgentTool, Tool: &loop.ToolEvent{ID: "call-1", Title: "Read spec.md", Kind: "read", Status: "pending", New: true}})
+	s.in(loop.Event{Type: loop.AgentTool, Tool: &loop.ToolEvent{ID: "call-1", Status: "completed"}})
+	s.in(loop.Event{Type: loop.AgentPlan, Plan: []string{"write the tests", "write the parser"}})
+	s.in(loop.Event{Type: loop.AgentAsked, Text: "go test ./parser", Outcome: "allow_once"})
+	s.in(loop.Event{Type: loop.AgentTool, Tool: &loop.ToolEvent{ID: "call-2", Title: "go test ./parser", Kind: "execute", Status: "in_progress", New: true}})
+	s.in(loop.Event{Type: loop.AgentTool, Tool: &loop.ToolEvent{
+		ID: "call-2", Status: "failed",
+		Error: "--- FAIL: TestParser (0.00s)\n\tparser_test.go:12: got 1\r\n\x1b[31mFAIL\x1b[0m\nFAIL\tralph/parser\t0.01s\n\nFAIL\nexit status 1\n",
+	}})
+	s.in(loop.Event{Type: loop.AgentText, Text: "\n\nThat was a typo.\n\n<task-done>t-1f0c9a3e</task-done>\n"})
+	s.in(loop.Event{Type: loop.GateStarted, Gate: &loop.GateEvent{Command: "go test ./..."}})
+	s.in(loop.Event{
+		Type: loop.GateEnded, Duration: 3_210,
+		Gate: &loop.GateEvent{Command: "go test ./...", Passed: true, Exit: "exit status 0", Log: ".ralph/runs/r-7d2e4f10/a-5b1d0e77/verify.log"},
+	})
+	s.in(loop.Event{
+		Type: loop.AttemptEnded, Outcome: "done", Status: "done", Duration: 80_250, Files: []string{"parser.go", "parser_test.go"},
+		Usage:  &loop.Usage{TokensIn: 41_000, TokensCached: 36_000, TokensOut: 1_204, CostUSD: usd(0.21)},
+		Counts: &loop.Counts{Done: 1, Remaining: 2, Total: 3},
+	})
+}
+
+func secondIteration(s *script) {
+	s.in(loop.Event{
+		Type: loop.TaskClaimed, Title: "Wire the login form \x1b]0;owned\a to the \u202eevil\u202c session store, with a title that goes on and on",
+		Agent: "claude", Model: "haiku",
+	})
+	s.in(loop.Event{Type: loop.Prompted, Reason: "task"})
+	s.in(loop.Event{Type: loop.AgentText, Text: "Let me think about that."})
+	s.in(loop.Event{Type: loop.Prompted, Reason: "no word whether it is finished"})
+	s.in(loop.Event{
+		Type: loop.AttemptEnded, Outcome: "released", Status: "pending", Duration: 12_000,
+		Reason: "the agent ended its turn without saying whether it is done",
+	})
+}
+
+func thirdIteration(s *script) {
+	s.in(loop.Event{Type: loop.TaskClaimed, Title: "Wire the login form", Agent: "claude", Model: "opus"})
+	s.in(loop.Event{Type: loop.AgentTool, Tool: &loop.ToolEvent{ID: "never announced", Title: "Edit form.go", Status: "in_progress"}})
+	s.in(loop.Event{Type: loop.GateStarted, Gate: &loop.GateEvent{Command: "go vet ./..."}})
+	s.in(loop.Event{
+		Type: loop.GateEnded, Duration: 940, Text: "form.go:3:1: missing return\n",
+		Gate: &loop.GateEvent{Command: "go vet ./...", Exit: "exit status 1", Log: ".ralph/runs/r-7d2e4f10/a-77aa88bb/verify.log"},
+	})
+	s.in(loop.Event{
+		Type: loop.AttemptEnded, Outcome: "failed", Status: "failed", Duration: 20_000, Reason: "gate red: go vet ./... (exit status 1)",
+		Usage:  &loop.Usage{TokensIn: 19_110, TokensOut: 1_000, CostUSD: usd(0.16)},
+		Counts: &loop.Counts{Done: 1, Failed: 1, Remaining: 1, Total: 3},
+	})
+}
+
+// golden compares with a file of testdata, or rewrites it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}

@@ -1,0 +1,130 @@
+package show
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ralph/internal/term"
+	"ralph/loop"
+)
+
+// claimed says that an iteration begins.
+func claimed(e loop.Event, title string, c loop.Counts) string {
+	s := "claimed: " + title
+	if e.Iteration > 0 {
+		s = "iteration " + strconv.Itoa(e.Iteration) + ": " + title
+	}
+	var about []string
+	if who := by(e); who != "" {
+		about = append(about, who)
+	}
+	if c.Total > 0 {
+		about = append(about, fmt.Sprintf("%d of %d done", c.Done, c.Total))
+	}
+	if len(about) > 0 {
+		s += " (" + strings.Join(about, ", ") + ")"
+	}
+	return s
+}
+
+// speak writes what an agent says by the line.
+func (p *Plain) speak(e loop.Event, a *attempt) {
+	thought := e.Type == loop.AgentThought
+	if a.speech.thought != thought {
+		p.hush(e, a)
+		a.speech.thought = thought
+	}
+	a.speech.lines(e.Text, p.spoken(e, a))
+}
+
+func (p *Plain) hush(e loop.Event, a *attempt) {
+	if a.speech.begun {
+		a.speech.end(p.spoken(e, a))
+	}
+}
+
+// hushAll ends what agents were saying when the run ended over it.
+func (p *Plain) hushAll(e loop.Event) {
+	for _, task := range slices.Sorted(maps.Keys(p.attempts)) {
+		e.Task = task
+		p.hush(e, p.attempts[task])
+	}
+}
+
+func (p *Plain) spoken(e loop.Event, a *attempt) func(string) {
+	verb := "says: "
+	if a.speech.thought {
+		verb = "thinks: "
+	}
+	return func(line string) { p.say(e, verb+line) }
+}
+
+func (p *Plain) tool(e loop.Event, a *attempt) {
+	if e.Tool == nil {
+		return
+	}
+	c, shown := a.tool(e.Tool)
+	if !shown {
+		return
+	}
+	s := "tool: " + c.title
+	if c.failed {
+		s = "tool failed: " + c.title
+	}
+	if c.kind != "" {
+		s += " (" + c.kind + ")"
+	}
+	p.say(e, s)
+	p.complaint(e, e.Tool.Error)
+}
+
+func (p *Plain) complaint(e loop.Event, text string) {
+	lines, more := firstLines(text, errorLines)
+	for _, line := range lines {
+		p.say(e, indent+indent+term.Cut(line, maxLine))
+	}
+	if more > 0 {
+		p.say(e, indent+indent+"… "+count(more, "line", "lines")+" more")
+	}
+}
+
+func (p *Plain) prompted(e loop.Event, a *attempt) {
+	a.prompts++
+	if a.prompts == 1 {
+		p.detail(e, with("prompted", or(e.Reason, e.Text)))
+		return
+	}
+	p.say(e, with("asked again", or(e.Reason, e.Text)))
+}
+
+func (p *Plain) gate(e loop.Event) {
+	if e.Gate == nil {
+		return
+	}
+	command := oneLine(e.Gate.Command)
+	if e.Type == loop.GateStarted {
+		p.say(e, "gate: "+command)
+		return
+	}
+	p.say(e, "gate "+gateResult(e)+": "+command)
+	if !e.Gate.Passed {
+		p.complaint(e, e.Text)
+		if e.Gate.Log != "" {
+			p.say(e, indent+indent+"all of it: "+oneLine(e.Gate.Log))
+		}
+	}
+}
+
+func (p *Plain) attemptEnded(e loop.Event, a *attempt) {
+	s := ended(e)
+	if p.opts.Quiet && a.title != "" {
+		s = a.title + ": " + s
+	}
+	if parts := spent(e); len(parts) > 0 {
+		s += " (" + strings.Join(parts, ", ") + ")"
+	}
+	p.say(e, s)
+}

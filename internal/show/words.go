@@ -1,0 +1,195 @@
+package show
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"ralph/loop"
+)
+
+// result is what became of a task in an attempt.
+type result int
+
+const (
+	again result = iota // it will be tried again
+	done
+	failed
+)
+
+// resultOf goes by the task's status: an outcome may be final for the attempt
+// and not for the task.
+func resultOf(e loop.Event) result {
+	state := e.Status
+	if state == "" {
+		state = e.Outcome
+	}
+	switch state {
+	case "done":
+		return done
+	case "failed":
+		return failed
+	default:
+		return again
+	}
+}
+
+// ended says how an attempt ended: "released in 3s: no answer".
+func ended(e loop.Event) string {
+	word := oneLine(e.Outcome)
+	switch r := resultOf(e); {
+	case r == done:
+		word = "done"
+	case r == failed && word != "" && word != "failed":
+		word = "failed (" + word + ")"
+	case r == failed:
+		word = "failed"
+	case word == "":
+		word = "released"
+	}
+	if e.Duration > 0 {
+		word += " in " + span(time.Duration(e.Duration)*time.Millisecond)
+	}
+	if reason := oneLine(e.Reason); reason != "" {
+		word += ": " + reason
+	}
+	return word
+}
+
+// spent lists what an attempt took, as far as it is known.
+func spent(e loop.Event) []string {
+	parts := used(e.Usage)
+	if n := len(e.Files); n > 0 {
+		parts = append(parts, count(n, "file", "files"))
+	}
+	return parts
+}
+
+func used(u *loop.Usage) []string {
+	if u == nil {
+		return nil
+	}
+	var parts []string
+	if u.TokensIn+u.TokensCached+u.TokensOut > 0 {
+		tokens := thousands(u.TokensIn) + " tokens in"
+		if u.TokensCached > 0 {
+			tokens += " (" + thousands(u.TokensCached) + " cached)"
+		}
+		parts = append(parts, tokens+", "+thousands(u.TokensOut)+" out")
+	}
+	if u.CostUSD != nil {
+		parts = append(parts, dollars(*u.CostUSD))
+	}
+	return parts
+}
+
+// gateResult says how a gate ended.
+func gateResult(e loop.Event) string {
+	word := "passed"
+	if !e.Gate.Passed {
+		word = "failed"
+		if exit := oneLine(e.Gate.Exit); exit != "" {
+			word += " (" + exit + ")"
+		}
+	}
+	if e.Duration > 0 {
+		word += " in " + span(time.Duration(e.Duration)*time.Millisecond)
+	}
+	return word
+}
+
+// asked says what an agent wanted to be allowed, and the answer.
+func asked(e loop.Event) string {
+	what, kind := e.Text, ""
+	if e.Tool != nil {
+		what, kind = or(what, e.Tool.Title), e.Tool.Kind
+	}
+	s := "asked: " + oneLine(what)
+	if kind != "" {
+		s += " (" + oneLine(kind) + ")"
+	}
+	if answer := or(e.Outcome, e.Reason); answer != "" {
+		s += ": " + oneLine(answer)
+	}
+	return s
+}
+
+// started says which process works on a task.
+func started(e loop.Event) string {
+	s := "started " + oneLine(or(e.Agent, "agent"))
+	if e.Model != "" {
+		s += ", model " + oneLine(e.Model)
+	}
+	if e.PID > 0 {
+		s += ", pid " + strconv.Itoa(e.PID)
+	}
+	return s
+}
+
+// waits says until when nothing happens, and why.
+func (o Options) waits(e loop.Event) string {
+	s := "waiting"
+	if e.Until != nil {
+		s += " until " + e.Until.In(o.Now().Location()).Format(time.TimeOnly)
+	}
+	if reason := oneLine(or(e.Reason, e.Text)); reason != "" {
+		s += ": " + reason
+	}
+	return s
+}
+
+// with joins a sentence and what may be said behind a colon.
+func with(s, foreign string) string {
+	if foreign = oneLine(foreign); foreign != "" {
+		return s + ": " + foreign
+	}
+	return s
+}
+
+// span writes a duration as people say it: 340ms, 12s, 1m20s, 2h5m.
+func span(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0s"
+	case d < time.Second:
+		return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
+	case d < time.Minute:
+		return strconv.Itoa(int(d.Seconds())) + "s"
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%ds", int(d.Minutes()), int(d.Seconds())%60)
+	default:
+		return fmt.Sprintf("%dh%dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+}
+
+func dollars(v float64) string {
+	if v > 0 && v < 0.01 {
+		return "less than $0.01"
+	}
+	return fmt.Sprintf("$%.2f", v)
+}
+
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+func or(values ...string) string {
+	for _, v := range values {
+		if strings.TrimSpace(v) != "" {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,32 @@
+package loop
+
+import "ralph/acp"
+
+// observe turns what a session tells into events of the run.
+func (a *attempt) observe(e acp.Event) {
+	out := Event{Task: a.claim.Task.ID, Attempt: a.claim.Attempt}
+	switch e := e.(type) {
+	case acp.Text:
+		out.Type, out.Text = AgentText, e.Text
+	case acp.Thought:
+		out.Type, out.Text = AgentThought, e.Text
+	case acp.ToolCall:
+		out.Type = AgentTool
+		out.Tool = &ToolEvent{ID: e.ID, Title: e.Title, Kind: e.Kind, Status: e.Status, New: e.New, Error: e.Error}
+	case acp.Plan:
+		out.Type = AgentPlan
+		for _, entry := range e.Entries {
+			out.Plan = append(out.Plan, entry.Status+": "+entry.Content)
+		}
+	case acp.UsageSeen:
+		out.Type = AgentUsage
+		out.Usage = &Usage{TokensIn: e.Usage.Input, TokensCached: e.Usage.CacheRead, TokensOut: e.Usage.Output, CostUSD: e.Usage.CostUSD}
+	case acp.Permission:
+		out.Type, out.Text, out.Outcome = AgentAsked, e.Title, e.Answer
+	case acp.Dropped:
+		out.Type, out.Text = Warned, plural(e.Events, "event")+" not shown: showing them was slower than the agent"
+	default: // what else happens is in the transcript
+		return
+	}
+	a.emit(out)
+}

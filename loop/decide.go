@@ -1,0 +1,184 @@
+package loop
+
+import (
+	"fmt"
+	"time"
+
+	"ralph/acp"
+	"ralph/sigils"
+	"ralph/verify"
+)
+
+// Action is what happens next with an attempt.
+type Action string
+
+// The actions. All but the first two end the attempt.
+const (
+	Verify   Action = "verify"   // check what it says is done
+	Reprompt Action = "reprompt" // say something more in the same session
+	Wait     Action = "wait"     // give it back until a limit is over; costs nothing
+	Complete Action = "complete" // the task is done
+	Fail     Action = "fail"     // the task has failed
+	Retry    Action = "retry"    // the work was not accepted
+	Release  Action = "release"  // give it back to be tried again
+	Abort    Action = "abort"    // the claim is lost: nothing to settle
+)
+
+// FollowUp is what is said in the same session.
+type FollowUp string
+
+// The follow-ups.
+const (
+	AskUnfinished FollowUp = "unfinished" // did you finish?
+	AskGoOn       FollowUp = "go_on"      // you were cut off: go on
+)
+
+// Facts are all that a decision depends on.
+type Facts struct {
+	Verified bool // the work was checked: Gates count
+	Gates    []verify.Result
+	GateErr  error // what kept the gates from running
+
+	Sigils      sigils.Set
+	Stop        acp.StopReason
+	Err         *acp.Error // nil if the turn ended properly
+	Empty       bool       // not a word and no tool call
+	Interrupted bool       // a person or a signal stopped the run
+	Lost        bool       // the task was taken away
+	Answered    bool       // an earlier turn of this attempt was not empty
+
+	Asked       int // "did you finish?" in this session
+	GoneOn      int // "go on" in this session
+	Attempts    int // counted ones before this, since the last reset
+	MaxAttempts int
+	Limited     int // attempts in a row that ended at a limit, before this one
+	Backoff     time.Duration
+}
+
+// Decision says what happens next, and why.
+type Decision struct {
+	Action  Action
+	Say     FollowUp // with Reprompt
+	Outcome string   // how the journal remembers it
+	Reason  string
+
+	Uncounted bool          // no attempt and no iteration is charged
+	Delay     time.Duration // before the task is tried again
+	NoAnswer  bool          // counts for the circuit breaker
+	EndRun    OutcomeKind   // not empty: the run ends after settling
+}
+
+const (
+	maxGoOn      = 3
+	limitWait    = 30 * time.Second
+	maxLimitWait = 10 * time.Minute
+	maxBackoff   = 5 * time.Minute
+)
+
+// decide is the policy of the product, asked after every turn and every verdict.
+func decide(f Facts) Decision {
+	switch {
+	case f.Lost:
+		return Decision{Action: Abort, Outcome: "interrupted", Reason: "the task was taken away", Uncounted: true}
+	case f.Interrupted:
+		return Decision{Action: Release, Outcome: "interrupted", Reason: "interrupted", Uncounted: true}
+	case f.Verified:
+		return judge(f)
+	case f.Sigils.Failure:
+		return Decision{Action: Release, Outcome: "failed", Reason: "the agent promised FAILURE", EndRun: OutcomeFailure}
+	case f.Err != nil:
+		return afterError(f)
+	case f.Stop == acp.StopRefusal:
+		return Decision{Action: Fail, Outcome: "refused", Reason: "the model refused the task"}
+	case f.Sigils.Done:
+		return Decision{Action: Verify, Outcome: "done"}
+	case f.Sigils.Failed:
+		reason := f.Sigils.FailReason
+		if reason == "" {
+			reason = "the agent said that it cannot be done"
+		}
+		return Decision{Action: Fail, Outcome: "failed", Reason: reason}
+	case len(f.Sigils.Foreign) > 0:
+		other := f.Sigils.Foreign[0]
+		return release(f, "released", fmt.Sprintf("the agent spoke of another task: %s %s", other.Tag, other.ID))
+	case f.Stop == acp.StopMaxTokens || f.Stop == acp.StopMaxTurnRequests:
+		if f.GoneOn < maxGoOn {
+			return Decision{Action: Reprompt, Say: AskGoOn, Reason: "cut off: " + string(f.Stop)}
+		}
+		return release(f, "released", fmt.Sprintf("cut off %d times: %s", f.GoneOn+1, f.Stop))
+	case f.Stop == acp.StopCancelled:
+		return release(f, "error", "the agent cancelled its own turn")
+	case f.Empty && !f.Answered:
+		d := limited(f, "an empty answer: suspected rate limit or missing login")
+		d.NoAnswer = true
+		return d
+	case f.Asked == 0:
+		return Decision{Action: Reprompt, Say: AskUnfinished, Reason: "it ended without saying how the task stands"}
+	default:
+		return release(f, "released", "it ended without saying how the task stands")
+	}
+}
+
+// judge decides about work that was checked.
+func judge(f Facts) Decision {
+	if f.GateErr != nil {
+		return release(f, "error", f.GateErr.Error())
+	}
+	for _, g := range f.Gates {
+		if !g.Passed {
+			return Decision{Action: Retry, Outcome: "retried", Reason: fmt.Sprintf("gate %q: %s\n%s", g.Command, g.Exit, g.Tail)}
+		}
+	}
+	return Decision{Action: Complete, Outcome: "done"}
+}
+
+// afterError decides about a turn that did not end properly. What the agent said
+// before counts for nothing: it may have been in the middle of its work.
+func afterError(f Facts) Decision {
+	reason := f.Err.Error()
+	switch f.Err.Kind {
+	case acp.NotFound, acp.CannotStart, acp.WrongVersion, acp.AuthRequired, acp.ModelUnknown:
+		// Trying again cannot help, and it is not the task's fault.
+		return Decision{Action: Release, Outcome: "error", Reason: reason, Uncounted: true, NoAnswer: true, EndRun: OutcomeUnavailable}
+	case acp.RateLimited:
+		d := limited(f, reason)
+		if f.Err.RetryAfter > 0 {
+			d.Delay = f.Err.RetryAfter
+		}
+		return d
+	case acp.IdleTimeout, acp.TurnTimeout:
+		d := release(f, "timeout", reason)
+		d.NoAnswer = f.Empty && !f.Answered
+		return d
+	default:
+		d := release(f, "error", reason)
+		d.NoAnswer = f.Empty && !f.Answered
+		return d
+	}
+}
+
+// release gives a task back, and fails it when that happened too often: a silent
+// agent must not eat the night.
+func release(f Facts, outcome, reason string) Decision {
+	if f.Attempts+1 >= f.MaxAttempts {
+		return Decision{Action: Fail, Outcome: outcome, Reason: fmt.Sprintf("no result in %d attempts; the last: %s", f.Attempts+1, reason)}
+	}
+	return Decision{Action: Release, Outcome: outcome, Reason: reason, Delay: backoff(f.Backoff, f.Attempts)}
+}
+
+func limited(f Facts, reason string) Decision {
+	wait := limitWait
+	for range f.Limited {
+		wait = min(2*wait, maxLimitWait)
+	}
+	return Decision{Action: Wait, Outcome: "limited", Reason: reason, Uncounted: true, Delay: wait}
+}
+
+// backoff grows threefold with each attempt, so that other tasks go first.
+func backoff(base time.Duration, attempts int) time.Duration {
+	d := base
+	for range attempts {
+		d = min(3*d, maxBackoff)
+	}
+	return min(d, maxBackoff)
+}

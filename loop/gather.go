@@ -1,0 +1,171 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"ralph/dag"
+	"ralph/journal"
+	"ralph/prompt"
+	"ralph/sigils"
+	"ralph/strategy"
+)
+
+// Context is what a prompt takes from files, read anew for each attempt.
+type Context struct {
+	Spec, Plan   prompt.Document
+	Instructions []string // names of files such as AGENTS.md
+}
+
+// journalEntries is how many entries of this run a prompt shows.
+const journalEntries = 5
+
+// gather chooses the model and makes the prompt, which is kept beside the transcript.
+func (a *attempt) gather(ctx context.Context) (string, error) {
+	a.mu.Lock()
+	in := strategy.Input{
+		Kind: a.opts.Strategy, Model: a.opts.Model, Pinned: a.claim.Task.Model, Hint: a.hint, Iteration: a.iteration,
+		Task: a.claim.Task.ID, Retries: a.claim.Task.Retries, History: append([]strategy.Attempt(nil), a.history...),
+	}
+	a.mu.Unlock()
+	a.choice = strategy.Next(in)
+	input, err := a.Gather(ctx, a.claim.Task)
+	if err != nil {
+		return "", err
+	}
+	text := prompt.Build(input)
+	return text, os.WriteFile(filepath.Join(a.folder, "prompt.md"), []byte(text), 0o600)
+}
+
+// Gather collects all that the prompt of a task is made of.
+func (r *Runner) Gather(ctx context.Context, t dag.Task) (prompt.Input, error) {
+	return Gather(ctx, r.opts, r.run.ID, t)
+}
+
+// Gather collects all that the prompt of a task is made of, within a run or, with
+// an empty ID, before one.
+func Gather(ctx context.Context, opts Options, run string, t dag.Task) (prompt.Input, error) {
+	in := prompt.Input{Task: prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description}, Inert: sigils.Inert}
+	var last dag.Attempt
+	err := opts.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) (err error) {
+		if last, err = gatherGraph(g, t, &in, opts); err != nil {
+			return err
+		}
+		entries, err := journal.Recent(g.Tx(), run, journalEntries)
+		in.Journal = prompt.Document{Text: journal.Render(entries), From: "the journal of this run"}
+		return err
+	})
+	if err != nil {
+		return in, err
+	}
+	if opts.Context != nil {
+		c := opts.Context(t)
+		in.Spec, in.Plan, in.Instructions = c.Spec, c.Plan, c.Instructions
+	}
+	in.Previous = previous(opts.Folder, last)
+	r := Runner{opts: opts}
+	if state := r.look(ctx); state.Known {
+		in.Git = &prompt.Git{Branch: state.Branch, Head: state.Head, Uncommitted: state.Uncommitted, Interrupted: last.Outcome == "interrupted"}
+	}
+	return in, nil
+}
+
+// gatherGraph reads what the graph knows and returns the last attempt.
+func gatherGraph(g *dag.Graph, t dag.Task, in *prompt.Input, opts Options) (last dag.Attempt, err error) {
+	if t.Parent != "" {
+		p, err := g.Task(t.Parent)
+		if err != nil {
+			return last, err
+		}
+		in.Parent = &prompt.Task{ID: p.ID, Title: p.Title, Description: p.Description}
+	}
+	blockers, err := g.Blockers(t)
+	if err != nil {
+		return last, err
+	}
+	for _, b := range blockers {
+		if b.Status != dag.Done {
+			continue
+		}
+		summary, err := summaryOf(g, b)
+		if err != nil {
+			return last, err
+		}
+		in.Prerequisites = append(in.Prerequisites, prompt.Prerequisite{ID: b.ID, Title: b.Title, Summary: summary})
+	}
+	if t.Retries > 0 {
+		limit := opts.MaxRetries
+		if t.MaxRetries != nil {
+			limit = *t.MaxRetries
+		}
+		if opts.Retries != nil {
+			limit = *opts.Retries
+		}
+		reason, err := g.LastFailure(t)
+		if err != nil {
+			return last, err
+		}
+		in.Retry = &prompt.Retry{Attempt: t.Retries, Max: limit, Reason: reason}
+	}
+	logs, err := g.Logs(t)
+	if err != nil {
+		return last, err
+	}
+	var said []string
+	for _, l := range logs {
+		if l.Kind == dag.LogUser {
+			said = append(said, l.Text)
+		}
+	}
+	in.Guidance = strings.Join(said, "\n\n")
+	attempts, err := g.Attempts(t)
+	for _, at := range attempts {
+		if !at.EndedAt.IsZero() {
+			last = at
+		}
+	}
+	return last, err
+}
+
+// summaryOf is the last thing said about a task, or else its description.
+func summaryOf(g *dag.Graph, t dag.Task) (string, error) {
+	logs, err := g.Logs(t)
+	if err != nil || len(logs) == 0 {
+		return t.Description, err
+	}
+	return logs[len(logs)-1].Text, nil
+}
+
+// previousSize is how much of an earlier answer is read; the prompt cuts further.
+const previousSize = 64 << 10
+
+// previous reads the end of what the last attempt said.
+func previous(folder string, last dag.Attempt) prompt.Document {
+	if last.ID == "" || folder == "" || last.Outcome == "done" {
+		return prompt.Document{}
+	}
+	path := filepath.Join(folder, last.Run, last.ID, "answer.md")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return prompt.Document{}
+		}
+		return prompt.Document{Text: "(" + err.Error() + ")", From: path}
+	}
+	if len(data) > previousSize {
+		data = data[len(data)-previousSize:]
+	}
+	return prompt.Document{Text: strings.ToValidUTF8(string(data), "?"), From: path}
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return strconv.Itoa(n) + " " + word + "s"
+}

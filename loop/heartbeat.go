@@ -1,0 +1,34 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ralph/dag"
+)
+
+// heartbeat renews the lease every third of its life, and ends the attempt when
+// the claim is lost: a person reset, finished or deleted the task. The channel is
+// closed when it has stopped.
+func (a *attempt) heartbeat(ctx context.Context, lose context.CancelCauseFunc) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(a.opts.Lease / 3)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			err := a.opts.Store.Update(ctx, func(g *dag.Graph) error { return g.Heartbeat(a.claim, a.opts.Lease) })
+			if errors.Is(err, dag.ErrLost) {
+				lose(errLost)
+				return
+			}
+		}
+	}()
+	return done
+}

@@ -1,0 +1,245 @@
+// Package loop owns one run: it claims a task, hands it to an agent, decides
+// about what comes back, and settles it, until nothing is left to do. It never
+// talks to a terminal, reads the environment or knows one agent from another.
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"ralph/dag"
+	"ralph/internal/git"
+	"ralph/strategy"
+	"ralph/verify"
+)
+
+// Options are what a run works with. Store, Open, Dir and Folder are needed.
+type Options struct {
+	Store   *dag.Store
+	Scope   dag.Scope
+	Process dag.Process
+	Life    func(dag.Process) dag.Life
+	Sweep   func(owner string) (killed int, err error) // kills what a dead run left running
+
+	KeepGoing   bool
+	FailFast    bool
+	Jobs        int // 0 means 1
+	Limit       int // iterations; 0 means no limit
+	MaxRetries  int
+	Retries     *int // wins over the tasks' own limits
+	MaxAttempts int
+	Breaker     int
+	Backoff     time.Duration
+	Lease       time.Duration // 0 means a minute
+	MaxCostUSD  float64       // 0 means no limit
+	Strategy    strategy.Kind
+	Model       string
+	Setup       Setup
+
+	Open    func(context.Context, Opening) (Session, error)
+	Gates   []string // for every task, before its own
+	Judge   verify.Gates
+	Skip    bool // accept "done" without gates
+	Context func(dag.Task) Context
+	Dir     string // the project
+	Folder  string // where the folders of runs are
+
+	Observe func(Event)
+	Now     func() time.Time
+	Jitter  func(time.Duration) time.Duration // nil leaves delays as they are
+}
+
+// Runner is one run. Run may be called again after an interruption: the
+// counters go on.
+type Runner struct {
+	opts Options
+	run  dag.Run
+
+	claiming sync.Mutex // one worker at a time looks for work
+
+	mu       sync.Mutex
+	settled  chan struct{} // closed and made anew whenever an attempt ended
+	iters    int           // begun
+	counted  int           // that count for the limit
+	active   map[string]Session
+	running  int
+	silent   int // attempts in a row in which no agent answered
+	limited  int // attempts in a row that ended at a limit
+	hint     string
+	history  []strategy.Attempt
+	tasks    []Resolved
+	ending   *ending
+	stopped  []string // tasks that the last interruption took from an agent
+	began    time.Time
+	observed sync.Mutex
+}
+
+// ending is why a run is about to end.
+type ending struct {
+	kind   OutcomeKind
+	reason string
+	err    error
+}
+
+// Start records the run, after releasing what dead runs left behind.
+func Start(ctx context.Context, opts Options) (*Runner, error) {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Jobs == 0 {
+		opts.Jobs = 1
+	}
+	if opts.Lease == 0 {
+		opts.Lease = time.Minute
+	}
+	r := &Runner{opts: opts, active: map[string]Session{}, settled: make(chan struct{}), began: opts.Now()}
+	recovered, err := r.recover(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("recover: %w", err)
+	}
+	err = opts.Store.Update(ctx, func(g *dag.Graph) (err error) {
+		r.run, err = g.StartRun(opts.Scope, opts.Process)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start a run: %w", err)
+	}
+	setup := opts.Setup
+	r.emit(Event{Type: RunStarted, Setup: &setup, PID: int(opts.Process.PID)})
+	for _, e := range recovered {
+		r.emit(e)
+	}
+	return r, nil
+}
+
+// ID is the run's ID.
+func (r *Runner) ID() string { return r.run.ID }
+
+// Run works until the scope is resolved, nothing can be done, a limit is hit or
+// ctx ends. It returns only when no agent of it is running any more. The error
+// is for what ends a run in the middle: a database that fails.
+func (r *Runner) Run(ctx context.Context) (Outcome, error) {
+	r.mu.Lock()
+	r.ending, r.stopped = nil, nil
+	r.mu.Unlock()
+	var workers sync.WaitGroup
+	for range r.opts.Jobs {
+		workers.Go(func() { r.work(ctx) })
+	}
+	workers.Wait()
+	r.mu.Lock()
+	end := *r.ending
+	r.mu.Unlock()
+	if end.kind == OutcomeInterrupted {
+		r.emit(Event{Type: RunInterrupted, Reason: end.reason})
+	}
+	out, err := r.outcome(context.WithoutCancel(ctx), end)
+	return out, errors.Join(end.err, err)
+}
+
+// Finish records how the run ended. It is called once, after the last Run.
+func (r *Runner) Finish(ctx context.Context, out Outcome) error {
+	err := r.opts.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error {
+		return g.EndRun(r.run.ID, string(out.Kind), out.Reason, out.Iterations)
+	})
+	usage := out.Usage
+	r.emit(Event{
+		Type: RunEnded, Outcome: string(out.Kind), Reason: out.Reason, Iteration: out.Iterations,
+		Counts: &out.Counts, Usage: &usage, Duration: out.Duration.Milliseconds(),
+	})
+	return err
+}
+
+// Kill ends every agent at once; Run then settles and returns.
+func (r *Runner) Kill() error {
+	r.mu.Lock()
+	sessions := make([]Session, 0, len(r.active))
+	for _, s := range r.active {
+		sessions = append(sessions, s)
+	}
+	r.mu.Unlock()
+	var errs []error
+	for _, s := range sessions {
+		errs = append(errs, s.Kill())
+	}
+	return errors.Join(errs...)
+}
+
+// Interrupted lists the tasks that the last interruption took from an agent.
+func (r *Runner) Interrupted() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]string(nil), r.stopped...)
+}
+
+// end makes all workers stop after what they are doing. The first reason counts.
+func (r *Runner) end(kind OutcomeKind, reason string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ending == nil {
+		r.ending = &ending{kind, reason, err}
+	}
+	r.wake()
+}
+
+// wake tells waiting workers that something changed. r.mu is held.
+func (r *Runner) wake() {
+	close(r.settled)
+	r.settled = make(chan struct{})
+}
+
+// emit stamps an event and hands it on, one at a time.
+func (r *Runner) emit(e Event) {
+	if r.opts.Observe == nil {
+		return
+	}
+	r.observed.Lock()
+	defer r.observed.Unlock()
+	e.V, e.At, e.Run = EventVersion, r.opts.Now().UTC(), r.run.ID
+	r.opts.Observe(e)
+}
+
+func (r *Runner) warn(task, text string) {
+	r.emit(Event{Type: Warned, Task: task, Text: text})
+}
+
+func (r *Runner) outcome(ctx context.Context, end ending) (Outcome, error) {
+	out := Outcome{Kind: end.kind, Reason: end.reason, Run: r.run.ID, Duration: r.opts.Now().Sub(r.began)}
+	err := r.opts.Store.View(ctx, func(g *dag.Graph) error {
+		t, err := g.Tally(r.opts.Scope)
+		if errors.Is(err, dag.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		out.Counts = countsOf(t)
+		in, tokens, cost, err := g.RunUsage(r.run.ID)
+		if in != nil {
+			out.Usage.TokensIn = *in
+		}
+		if tokens != nil {
+			out.Usage.TokensOut = *tokens
+		}
+		out.Usage.CostUSD = cost
+		return err
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out.Iterations, out.Tasks = r.counted, append([]Resolved(nil), r.tasks...)
+	return out, err
+}
+
+func countsOf(t dag.Tally) Counts {
+	c := Counts{Done: t.ByStatus[dag.Done], Failed: t.ByStatus[dag.Failed], Total: t.Total()}
+	c.Remaining = c.Total - c.Done - c.Failed
+	return c
+}
+
+// look asks git about the project.
+func (r *Runner) look(ctx context.Context) git.State {
+	return git.Look(context.WithoutCancel(ctx), r.opts.Dir)
+}

@@ -1,0 +1,195 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"ralph/dag"
+	"ralph/internal/git"
+	"ralph/journal"
+	"ralph/strategy"
+)
+
+// settle is the one write that ends an attempt: status, roll-up, attempt and
+// journal together. It happens even after Ctrl-C.
+func (a *attempt) settle(ctx context.Context, d Decision) error {
+	ctx = context.WithoutCancel(ctx)
+	a.keepAnswer()
+	a.files = append(a.files, git.Changed(ctx, a.opts.Dir, a.before, a.look(ctx))...)
+	slices.Sort(a.files)
+	a.files = slices.Compact(a.files)
+	status := ""
+	err := a.opts.Store.Update(ctx, func(g *dag.Graph) (err error) {
+		status, err = a.record(g, d)
+		return err
+	})
+	if errors.Is(err, dag.ErrLost) {
+		d = Decision{Action: Abort, Outcome: "interrupted", Reason: err.Error(), Uncounted: true}
+		err = a.opts.Store.Update(ctx, func(g *dag.Graph) (err error) {
+			status, err = a.record(g, d)
+			return err
+		})
+	}
+	a.account(d, status)
+	return err
+}
+
+// record writes all that is known in one transaction and returns the task's status.
+func (a *attempt) record(g *dag.Graph, d Decision) (string, error) {
+	note := dag.Note{StopReason: string(a.stop), Files: a.files}
+	if u := a.usage; u.Input+u.Output+u.Total > 0 {
+		in, cached, out := u.Input, u.CacheRead, u.Output
+		note.TokensIn, note.TokensCached, note.TokensOut = &in, &cached, &out
+	}
+	note.CostUSD = a.usage.CostUSD
+	if err := g.NoteAttempt(a.claim.Attempt, note); err != nil {
+		return "", err
+	}
+	status, err := a.transition(g, d)
+	if err != nil {
+		return "", err
+	}
+	t := a.claim.Task
+	return status, journal.Add(g.Tx(), journal.Entry{
+		At: a.opts.Now(), Run: a.run.ID, Attempt: a.claim.Attempt, Iteration: a.iteration, Task: t.ID, Feature: t.Feature,
+		Title: t.Title, Outcome: remembered(d, status), Reason: d.Reason, Notes: a.notes(), Agent: a.agent, Model: a.choice.Model,
+		ModelEffective: a.model, StopReason: string(a.stop), Duration: a.opts.Now().Sub(a.began), TokensIn: note.TokensIn,
+		TokensCached: note.TokensCached, TokensOut: note.TokensOut, CostUSD: note.CostUSD, Files: a.files,
+	})
+}
+
+// notes is what the agent wanted remembered, in whatever sigil.
+func (a *attempt) notes() string {
+	parts := []string{a.set.Journal}
+	for _, k := range a.set.Knowledge {
+		parts = append(parts, k.Title+": "+k.Body)
+	}
+	return strings.TrimSpace(strings.Join(parts, "\n\n"))
+}
+
+func (a *attempt) transition(g *dag.Graph, d Decision) (string, error) {
+	switch d.Action {
+	case Complete:
+		verdict := "skipped"
+		if len(a.facts.Gates) > 0 {
+			verdict = "passed"
+		}
+		return string(dag.Done), g.Complete(a.claim, verdict)
+	case Fail:
+		return string(dag.Failed), g.Fail(a.claim, d.Reason)
+	case Retry:
+		status, err := dag.Status(""), error(nil)
+		if a.opts.Retries != nil {
+			status, err = g.RetryAtMost(a.claim, d.Reason, *a.opts.Retries)
+		} else {
+			status, err = g.Retry(a.claim, d.Reason, a.opts.MaxRetries)
+		}
+		return string(status), err
+	case Release, Wait:
+		rel := dag.Release{Outcome: d.Outcome, Reason: d.Reason, Uncounted: d.Uncounted}
+		if d.Delay > 0 {
+			rel.NotBefore, rel.Wait = a.opts.Now().Add(a.jitter(d)), d.Reason
+		}
+		return string(dag.Pending), g.Release(a.claim, rel)
+	default: // Abort: the task has moved on without us
+		if err := g.AbandonAttempt(a.claim.Attempt, d.Outcome, d.Reason); err != nil {
+			return "", err
+		}
+		t, err := g.Task(a.claim.Task.ID)
+		if errors.Is(err, dag.ErrNotFound) {
+			return "deleted", nil
+		}
+		return string(t.Status), err
+	}
+}
+
+// remembered is the journal's word for it: a retry that was the last is a failure.
+func remembered(d Decision, status string) string {
+	if d.Action == Retry && status == string(dag.Failed) {
+		return "failed"
+	}
+	return d.Outcome
+}
+
+// jitter spreads delays of our own making; a time that a provider gave is kept.
+func (a *attempt) jitter(d Decision) time.Duration {
+	if a.opts.Jitter == nil || d.Action == Wait {
+		return d.Delay
+	}
+	return a.opts.Jitter(d.Delay)
+}
+
+// keepAnswer stores what the agent said, for the next attempt's prompt.
+func (a *attempt) keepAnswer() {
+	if len(a.answer) == 0 {
+		return
+	}
+	text := strings.Join(a.answer, "\n")
+	if err := os.WriteFile(filepath.Join(a.folder, "answer.md"), []byte(text), 0o600); err != nil {
+		a.warn(a.claim.Task.ID, "keeping the answer: "+err.Error())
+	}
+}
+
+// account updates the run's counters and tells what happened.
+func (a *attempt) account(d Decision, status string) {
+	for _, other := range a.set.Foreign {
+		a.warn(a.claim.Task.ID, "the agent emitted "+other.Tag+" for another task: "+other.ID)
+	}
+	a.emit(Event{
+		Type: AttemptEnded, Iteration: a.iteration, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Title: a.claim.Task.Title,
+		Agent: a.agent, Model: a.model, Outcome: remembered(d, status), Status: status, Reason: d.Reason,
+		Duration: a.opts.Now().Sub(a.began).Milliseconds(), Files: a.files,
+		Usage: &Usage{TokensIn: a.usage.Input, TokensCached: a.usage.CacheRead, TokensOut: a.usage.Output, CostUSD: a.usage.CostUSD},
+	})
+	a.mu.Lock()
+	a.running--
+	if !d.Uncounted {
+		a.counted++
+	}
+	a.silent, a.limited = next(a.silent, d.NoAnswer), next(a.limited, d.Action == Wait)
+	a.hint = a.set.NextModel
+	a.history = append(a.history, strategy.Attempt{
+		Task: a.claim.Task.ID, Outcome: strategy.Outcome(remembered(d, status)), Tier: a.choice.Tier, Hint: a.set.NextModel, Notes: a.set.Journal,
+	})
+	a.remember(d, status)
+	if d.Outcome == "interrupted" && d.Action == Release {
+		a.stopped = append(a.stopped, a.claim.Task.ID)
+	}
+	silent := a.silent
+	a.wake()
+	a.mu.Unlock()
+	switch {
+	case d.EndRun != "":
+		a.end(d.EndRun, d.Reason, nil)
+	case d.NoAnswer && silent >= a.opts.Breaker:
+		a.end(OutcomeUnavailable, "no agent answered in "+plural(silent, "attempt")+"; the last: "+d.Reason, nil)
+	case a.opts.FailFast && status == string(dag.Failed):
+		a.end(OutcomeFailure, a.claim.Task.ID+" failed: "+d.Reason, nil)
+	}
+}
+
+// remember keeps the last word on each task. The runner's lock is held.
+func (a *attempt) remember(d Decision, status string) {
+	word := Resolved{ID: a.claim.Task.ID, Title: a.claim.Task.Title, Status: status, Outcome: remembered(d, status), Reason: d.Reason, Attempts: 1}
+	for i, t := range a.tasks {
+		if t.ID == word.ID {
+			word.Attempts += t.Attempts
+			a.tasks[i] = word
+			return
+		}
+	}
+	a.tasks = append(a.tasks, word)
+}
+
+// next counts things that happen in a row.
+func next(count int, again bool) int {
+	if again {
+		return count + 1
+	}
+	return 0
+}

@@ -1,0 +1,137 @@
+// Package verify judges work that an agent says is done. Gates are commands that
+// ralph runs itself; their exit status is the verdict. It never changes a task.
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"ralph/internal/proc"
+)
+
+// Gates runs the commands that judge a task's work.
+type Gates struct {
+	Dir     string        // where they run
+	Env     []string      // their complete environment
+	Owner   string        // marks their processes
+	Timeout time.Duration // for each; 0 means 10 minutes
+}
+
+// Result is what one gate said.
+type Result struct {
+	Command string
+	Passed  bool
+	Exit    string // how it ended, in words
+	Tail    string // the end of what it printed
+}
+
+// tailSize is how much of a gate's output travels into a prompt.
+const tailSize = 8 << 10
+
+// maxOutput is how much of a gate's output is kept as evidence; a gate that
+// prints without end must not fill the disk.
+const maxOutput = 64 << 20
+
+// Run runs one gate with its whole output going to log, and returns when the
+// gate and everything it started has ended. The error is for what kept it from
+// running at all, and for a context that ended.
+func (g Gates) Run(ctx context.Context, command string, log io.Writer) (Result, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return Result{}, err
+	}
+	defer r.Close()
+	p, err := proc.Start(proc.Spec{
+		Argv: []string{"sh", "-c", command}, Dir: g.Dir, Env: g.Env, Stdout: w, Stderr: w, Owner: g.Owner,
+	})
+	w.Close()
+	if err != nil {
+		return Result{}, fmt.Errorf("gate %q: %w", command, err)
+	}
+	tail := &tail{}
+	drained := make(chan error, 1)
+	go func() { drained <- drain(r, log, tail) }()
+	timedOut, err := g.await(ctx, p)
+	if err != nil {
+		return Result{}, fmt.Errorf("gate %q: %w", command, err)
+	}
+	exit, err := p.Wait()
+	if err != nil {
+		return Result{}, fmt.Errorf("gate %q: %w", command, err)
+	}
+	if err := <-drained; err != nil {
+		return Result{}, fmt.Errorf("gate %q: keep its output: %w", command, err)
+	}
+	res := Result{Command: command, Passed: exit.Ok() && !timedOut, Exit: exit.String(), Tail: tail.String()}
+	if timedOut {
+		res.Exit = fmt.Sprintf("still running after %s", g.timeout())
+	}
+	return res, nil
+}
+
+func (g Gates) timeout() time.Duration {
+	if g.Timeout == 0 {
+		return 10 * time.Minute
+	}
+	return g.Timeout
+}
+
+// await returns when the gate has ended, by itself or by us.
+func (g Gates) await(ctx context.Context, p *proc.Process) (timedOut bool, err error) {
+	timer := time.NewTimer(g.timeout())
+	defer timer.Stop()
+	select {
+	case <-p.Done():
+		return false, nil
+	case <-timer.C:
+		return true, p.Kill()
+	case <-ctx.Done():
+		return false, errors.Join(context.Cause(ctx), p.Kill())
+	}
+}
+
+// drain copies to log until it has had enough, and to the tail for ever, so that
+// the gate never blocks on its output.
+func drain(r io.Reader, log io.Writer, tail *tail) error {
+	kept, buf := 0, make([]byte, 32<<10)
+	var failed error
+	for {
+		n, err := r.Read(buf)
+		tail.add(buf[:n])
+		if room := maxOutput - kept; n > 0 && failed == nil && room > 0 {
+			var m int
+			m, failed = log.Write(buf[:min(n, room)])
+			kept += m
+		}
+		if err != nil {
+			return failed
+		}
+	}
+}
+
+// tail keeps the end of a stream.
+type tail struct{ b []byte }
+
+func (t *tail) add(p []byte) {
+	t.b = append(t.b, p...)
+	if len(t.b) > 2*tailSize {
+		t.b = append([]byte(nil), t.b[len(t.b)-tailSize:]...)
+	}
+}
+
+// String begins at a line if something was cut.
+func (t *tail) String() string {
+	s := t.b
+	if len(s) > tailSize {
+		s = s[len(s)-tailSize:]
+		if _, rest, ok := strings.Cut(string(s), "\n"); ok {
+			return strings.ToValidUTF8(rest, "?")
+		}
+	}
+	return strings.ToValidUTF8(string(s), "?")
+}
