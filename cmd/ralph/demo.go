@@ -85,7 +85,10 @@ func (a *app) playDemo(c *cli.Context, s *session) error {
 	}
 	opts.Jobs, opts.Strategy = 1, "fixed"
 	opts.Setup = setup(opts, agent{})
-	opts.Setup.Agent = "shell, built in"
+	opts.Setup.Agent, opts.Setup.Model = "shell, built in", "none needed"
+	if !c.Bool("keep") {
+		opts.Setup.Folder = "" // it will be gone
+	}
 	err = a.execute(c, opts)
 	fmt.Fprintf(a.stdout, "\n%s\n\n", p.Bold("The plan afterwards"))
 	if derr := a.drawAll(c, s); err == nil {
