@@ -56,6 +56,7 @@ type attempt struct {
 	session Session
 	agent   string
 	model   string // that took effect
+	offered []string
 	scan    *sigils.Scanner
 	set     sigils.Set
 	answer  []string
@@ -93,7 +94,8 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, iteration int) er
 
 // try runs the agent and decides, turn by turn.
 func (a *attempt) try(ctx context.Context) (Decision, error) {
-	a.facts = Facts{Attempts: a.claim.Task.Attempts, MaxAttempts: a.opts.MaxAttempts, Backoff: a.opts.Backoff, Limited: a.limits()}
+	a.facts = Facts{Attempts: a.claim.Task.Attempts, MaxAttempts: a.opts.MaxAttempts, Backoff: a.opts.Backoff, Limited: a.limits(),
+		Own: a.claim.Task.Agent != "" || a.claim.Task.Model != ""}
 	broken := Decision{Action: Release, Outcome: "error", Reason: "ralph could not prepare the attempt", Uncounted: true}
 	if err := os.MkdirAll(a.folder, 0o700); err != nil {
 		return broken, err
@@ -150,7 +152,7 @@ func (a *attempt) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.session, a.model = s, s.Model().Effective
+	a.session, a.model, a.offered = s, s.Model().Effective, s.Model().Offered
 	a.mu.Lock()
 	a.active[a.claim.Attempt] = s
 	a.mu.Unlock()

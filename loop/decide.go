@@ -46,6 +46,7 @@ type Facts struct {
 	Interrupted bool       // a person or a signal stopped the run
 	Lost        bool       // the task was taken away
 	Answered    bool       // an earlier turn of this attempt was not empty
+	Own         bool       // the task brings its own agent or model
 
 	Asked       int // "did you finish?" in this session
 	GoneOn      int // "go on" in this session
@@ -138,6 +139,9 @@ func afterError(f Facts) Decision {
 	reason := f.Err.Error()
 	switch f.Err.Kind {
 	case acp.NotFound, acp.CannotStart, acp.WrongVersion, acp.AuthRequired, acp.ModelUnknown:
+		if f.Own { // only this task is concerned, and only a person can mend it
+			return Decision{Action: Fail, Outcome: "error", Reason: "its own agent or model cannot be used: " + reason}
+		}
 		// Trying again cannot help, and it is not the task's fault.
 		return Decision{Action: Release, Outcome: "error", Reason: reason, Uncounted: true, NoAnswer: true, EndRun: OutcomeUnavailable}
 	case acp.RateLimited:
@@ -176,9 +180,9 @@ func limited(f Facts, reason string) Decision {
 
 // backoff grows threefold with each attempt, so that other tasks go first.
 func backoff(base time.Duration, attempts int) time.Duration {
-	d := base
+	d := min(base, maxBackoff)
 	for range attempts {
 		d = min(3*d, maxBackoff)
 	}
-	return min(d, maxBackoff)
+	return d
 }

@@ -69,6 +69,7 @@ type Runner struct {
 	silent   int // attempts in a row in which no agent answered
 	limited  int // attempts in a row that ended at a limit
 	hint     string
+	hinter   string // the agent that gave the hint
 	history  []strategy.Attempt
 	tasks    []Resolved
 	ending   *ending

@@ -146,15 +146,16 @@ func (a *attempt) account(d Decision, status string) {
 		Duration: a.opts.Now().Sub(a.began).Milliseconds(), Files: a.files,
 		Usage: &Usage{TokensIn: a.usage.Input, TokensCached: a.usage.CacheRead, TokensOut: a.usage.Output, CostUSD: a.usage.CostUSD},
 	})
+	hint := a.usableHint()
 	a.mu.Lock()
 	a.running--
 	if !d.Uncounted {
 		a.counted++
 	}
 	a.silent, a.limited = next(a.silent, d.NoAnswer), next(a.limited, d.Action == Wait)
-	a.hint = a.set.NextModel
+	a.hint, a.hinter = hint, a.agent
 	a.history = append(a.history, strategy.Attempt{
-		Task: a.claim.Task.ID, Outcome: strategy.Outcome(remembered(d, status)), Tier: a.choice.Tier, Hint: a.set.NextModel, Notes: a.set.Journal,
+		Task: a.claim.Task.ID, Outcome: strategy.Outcome(remembered(d, status)), Tier: a.choice.Tier, Hint: hint, Notes: a.set.Journal,
 	})
 	a.remember(d, status)
 	if d.Outcome == "interrupted" && d.Action == Release {
@@ -171,6 +172,17 @@ func (a *attempt) account(d Decision, status string) {
 	case a.opts.FailFast && status == string(dag.Failed):
 		a.end(OutcomeFailure, a.claim.Task.ID+" failed: "+d.Reason, nil)
 	}
+}
+
+// usableHint is the model that the agent wants next, if it is a tier or one that
+// the agent offers; any other name would only end the next attempt.
+func (a *attempt) usableHint() string {
+	hint := a.set.NextModel
+	if _, tier := strategy.ParseTier(hint); hint == "" || tier || slices.Contains(a.offered, hint) {
+		return hint
+	}
+	a.warn(a.claim.Task.ID, "the agent asked for a model that it does not offer: "+hint)
+	return ""
 }
 
 // remember keeps the last word on each task. The runner's lock is held.

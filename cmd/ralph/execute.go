@@ -35,7 +35,7 @@ func (a *app) execute(c *cli.Context, opts loop.Options) error {
 		a.note(c, "warning: %v", cerr)
 	}
 	if err != nil {
-		return fmt.Errorf("run %s: %w", runner.ID(), err)
+		return midRun{fmt.Errorf("run %s: %w", runner.ID(), err)}
 	}
 	if c.Bool("json") {
 		if err := a.printOutcome(out); err != nil {

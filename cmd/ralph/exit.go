@@ -28,6 +28,11 @@ func (e usageError) Error() string { return e.text }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Sprintf(format, args...)} }
 
+// midRun is what ends a run in the middle: to CI it is a bug, whatever it is.
+type midRun struct{ error }
+
+func (e midRun) Unwrap() error { return e.error }
+
 // hinted is an error with the command that helps.
 type hinted struct {
 	error
@@ -65,7 +70,10 @@ func (a *app) fail(err error) int {
 func exitStatus(err error) int {
 	var usage usageError
 	var file *db.Error
+	var mid midRun
 	switch {
+	case errors.As(err, &mid):
+		return exitBug
 	case errors.As(err, &usage), errors.Is(err, dag.ErrAmbiguous), errors.Is(err, project.ErrNone), errors.Is(err, project.ErrConfig):
 		return exitUsage
 	case errors.Is(err, dag.ErrRefused), errors.As(err, &file):

@@ -1,0 +1,114 @@
+package loop
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/dag"
+	"ralph/internal/fakeagent"
+)
+
+// TestAClaimTakenAwayEndsTheAgent lets a person change a task while an agent is
+// at work on it: the agent is stopped at the next heartbeat, what it did is not
+// settled, and the person's word stands.
+func TestAClaimTakenAwayEndsTheAgent(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		person func(g *dag.Graph, id string) error
+		kind   OutcomeKind
+		status string // that the attempt ended with
+	}{
+		"a person marks it done":   {func(g *dag.Graph, id string) error { return g.Finish(id) }, OutcomeComplete, "done"},
+		"a person marks it failed": {func(g *dag.Graph, id string) error { return g.GiveUp(id, "no") }, OutcomeComplete, "failed"},
+		"a person deletes it":      {func(g *dag.Graph, id string) error { return g.Delete(id) }, OutcomeComplete, "deleted"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// It forks, so that stopping it takes more than a kill.
+			s := newStage(t, say(fakeagent.Step{Do: "fork", Argv: []string{"session"}}, fakeagent.Step{Do: "mark", Text: "at work"}, fakeagent.Step{Do: "hang"}))
+			s.script.Conversations[0].When.Attempt = 1
+			s.opts.Lease = 150 * time.Millisecond
+			ids := s.add(t, dag.NewTask{Title: "mine"}, dag.NewTask{Title: "other"})
+			s.update(t, func(g *dag.Graph) error { return g.Finish(ids[1]) })
+			out := s.whileAtWork(t, func() {
+				s.update(t, func(g *dag.Graph) error { return tt.person(g, ids[0]) })
+			})
+			if out.Kind != tt.kind || out.Iterations != 0 {
+				t.Errorf("got %s after %d counted iterations, want %s after none", out.Kind, out.Iterations, tt.kind)
+			}
+			ended := s.await(t, ofType(AttemptEnded))
+			if ended.Outcome != "interrupted" || ended.Status != tt.status {
+				t.Errorf("got %s, task %s; want interrupted, task %s", ended.Outcome, ended.Status, tt.status)
+			}
+		})
+	}
+}
+
+// TestAResetTaskIsTriedAgainByTheSameRun has the person reset it instead.
+func TestAResetTaskIsTriedAgainByTheSameRun(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
+		{When: fakeagent.When{Attempt: 1}, Steps: []fakeagent.Step{{Do: "mark", Text: "at work"}, {Do: "hang"}}},
+	}})
+	s.opts.Lease = 150 * time.Millisecond
+	ids := s.add(t, dag.NewTask{Title: "mine"})
+	out := s.whileAtWork(t, func() {
+		s.update(t, func(g *dag.Graph) error { return g.Reset(ids[0]) })
+	})
+	if out.Kind != OutcomeComplete || out.Counts.Done != 1 || out.Iterations != 1 {
+		t.Errorf("got %+v, want complete with one counted iteration", out)
+	}
+	var got []string
+	for _, a := range s.attempts(t, ids[0]) {
+		got = append(got, a.Outcome)
+	}
+	if diff := cmp.Diff([]string{"interrupted", "done"}, got); diff != "" {
+		t.Errorf("attempts differ (-want +got):\n%s", diff)
+	}
+	if task := s.task(t, ids[0]); task.Attempts != 1 {
+		t.Errorf("got %d attempts charged, want 1", task.Attempts)
+	}
+}
+
+// TestAnAnswerAfterTheClaimWasLostCountsForNothing has no heartbeat in between:
+// the refusal comes when the work is settled.
+func TestAnAnswerAfterTheClaimWasLostCountsForNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(fakeagent.Step{Do: "mark", Text: "at work"}, fakeagent.Step{Do: "await", Path: "go"}, done()))
+	ids := s.add(t, dag.NewTask{Title: "mine"})
+	out := s.whileAtWork(t, func() {
+		s.update(t, func(g *dag.Graph) error { return g.GiveUp(ids[0], "I changed my mind") })
+		s.write(t, "go", "")
+	})
+	if out.Kind != OutcomeComplete || out.Counts.Failed != 1 {
+		t.Errorf("got %+v, want complete with the person's failure", out)
+	}
+	if got := s.task(t, ids[0]).Status; got != dag.Failed {
+		t.Errorf("got %s, want failed: the person's word stands", got)
+	}
+}
+
+// whileAtWork runs, and does something once the agent has made its mark.
+func (s *stage) whileAtWork(t *testing.T, do func()) Outcome {
+	t.Helper()
+	r := s.start(t)
+	result := make(chan Outcome, 1)
+	go func() {
+		out, err := r.Run(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		if err := r.Finish(t.Context(), out); err != nil {
+			t.Error(err)
+		}
+		result <- out
+	}()
+	s.awaitMark(t, "at work")
+	do()
+	out := <-result
+	s.wantNothingLeft(t)
+	return out
+}

@@ -1,0 +1,281 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"ralph/acp"
+	"ralph/dag"
+	"ralph/internal/db"
+	"ralph/internal/fakeagent"
+	"ralph/internal/proc"
+	"ralph/verify"
+)
+
+// beEnv makes the test binary be a fake agent.
+const beEnv = "RALPH_TEST_BE_AGENT"
+
+func TestMain(m *testing.M) {
+	proc.RunHelper(nil)
+	if os.Getenv(beEnv) != "" {
+		fakeagent.Main()
+		return
+	}
+	// The race detector holds every exiting process for a second otherwise.
+	os.Setenv("GORACE", "atexit_sleep_ms=0")
+	goleak.VerifyTestMain(m)
+}
+
+// stage is a project with a graph, an agent that plays a script, and all that a
+// run tells.
+type stage struct {
+	dir    string
+	ledger string
+	script fakeagent.Script
+	store  *dag.Store
+	opts   Options
+
+	mu     sync.Mutex
+	events []Event
+	seen   chan struct{} // closed and made anew with each event
+}
+
+func newStage(t *testing.T, script fakeagent.Script) *stage {
+	t.Helper()
+	s := &stage{dir: t.TempDir(), ledger: t.TempDir(), script: script, seen: make(chan struct{})}
+	d, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "progress.db"), db.Options{Conns: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	self, err := proc.Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.store = dag.New(d, dag.Options{})
+	s.opts = Options{
+		Store: s.store, MaxRetries: 3, MaxAttempts: 5, Breaker: 3, Open: s.open, Dir: s.dir, Folder: t.TempDir(),
+		Process: dag.Process{PID: int64(self.Pid), Start: int64(self.Start), BootID: self.BootID, Namespace: self.PIDNS},
+		Observe: s.observe, Judge: verify.Gates{Dir: s.dir, Env: os.Environ()},
+	}
+	return s
+}
+
+// open starts the fake agent, as cmd/ralph starts real ones.
+func (s *stage) open(ctx context.Context, op Opening) (Session, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	transcript, err := os.Create(filepath.Join(op.Folder, "transcript.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	session, err := acp.Start(ctx, acp.Config{
+		Argv: []string{exe}, Dir: s.dir, Owner: op.Run.Owner, Model: op.Model,
+		Env:        append(os.Environ(), beEnv+"=1", fakeagent.ScriptEnv+"="+s.script.JSON(), fakeagent.LedgerEnv+"="+s.ledger),
+		Transcript: transcript, Observe: op.Observe,
+		Started: func(id proc.Identity) error { return op.Started("fake", id) },
+	})
+	if err != nil {
+		return nil, errors.Join(err, transcript.Close())
+	}
+	return &sessionWithFile{session, transcript}, nil
+}
+
+type sessionWithFile struct {
+	*acp.Session
+	file *os.File
+}
+
+func (s *sessionWithFile) Close() error {
+	return errors.Join(s.Session.Close(), s.file.Close())
+}
+
+func (s *stage) observe(e Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.events = append(s.events, e)
+	close(s.seen)
+	s.seen = make(chan struct{})
+}
+
+// await returns the first event that fits, from the past or the future.
+func (s *stage) await(t *testing.T, fits func(Event) bool) Event {
+	t.Helper()
+	for {
+		s.mu.Lock()
+		i, seen := slices.IndexFunc(s.events, fits), s.seen
+		var found Event
+		if i >= 0 {
+			found = s.events[i]
+		}
+		s.mu.Unlock()
+		if i >= 0 {
+			return found
+		}
+		select {
+		case <-seen:
+		case <-time.After(time.Minute):
+			t.Fatal("the event never came")
+		}
+	}
+}
+
+func (s *stage) all(fits func(Event) bool) []Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []Event
+	for _, e := range s.events {
+		if fits(e) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+func ofType(kind EventType) func(Event) bool { return func(e Event) bool { return e.Type == kind } }
+
+// add puts tasks with these titles into the graph and returns their IDs.
+func (s *stage) add(t *testing.T, tasks ...dag.NewTask) []string {
+	t.Helper()
+	var ids []string
+	s.update(t, func(g *dag.Graph) error {
+		for _, task := range tasks {
+			id, err := g.Add(task)
+			if err != nil {
+				return err
+			}
+			ids = append(ids, id)
+		}
+		return nil
+	})
+	return ids
+}
+
+func (s *stage) update(t *testing.T, fn func(*dag.Graph) error) {
+	t.Helper()
+	if err := s.store.Update(t.Context(), fn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *stage) task(t *testing.T, id string) dag.Task {
+	t.Helper()
+	var task dag.Task
+	s.update(t, func(g *dag.Graph) (err error) { task, err = g.Task(id); return err })
+	return task
+}
+
+func (s *stage) attempts(t *testing.T, id string) []dag.Attempt {
+	t.Helper()
+	var list []dag.Attempt
+	task := s.task(t, id)
+	s.update(t, func(g *dag.Graph) (err error) { list, err = g.Attempts(task); return err })
+	return list
+}
+
+// start begins a run.
+func (s *stage) start(t *testing.T) *Runner {
+	t.Helper()
+	r, err := Start(t.Context(), s.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// run does a whole run and checks that no agent survives it.
+func (s *stage) run(t *testing.T) Outcome {
+	t.Helper()
+	r := s.start(t)
+	return s.finish(t, r, t.Context())
+}
+
+func (s *stage) finish(t *testing.T, r *Runner, ctx context.Context) Outcome { //nolint:revive // t comes first
+	t.Helper()
+	out, err := r.Run(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Finish(ctx, out); err != nil {
+		t.Fatal(err)
+	}
+	s.wantNothingLeft(t)
+	return out
+}
+
+func (s *stage) entries(t *testing.T) []fakeagent.Entry {
+	t.Helper()
+	entries, err := fakeagent.ReadLedger(s.ledger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
+// wantNothingLeft fails for every process in the ledger that still lives.
+func (s *stage) wantNothingLeft(t *testing.T) {
+	t.Helper()
+	for _, e := range s.entries(t) {
+		if id, err := proc.Of(e.Pid); err == nil && proc.Liveness(id) != proc.Dead {
+			t.Errorf("%s %s (pid %d) is still running", e.Event, e.Name, e.Pid)
+		}
+	}
+}
+
+// count is the number of ledger entries of a kind.
+func (s *stage) count(t *testing.T, event string) int {
+	t.Helper()
+	n := 0
+	for _, e := range s.entries(t) {
+		if e.Event == event {
+			n++
+		}
+	}
+	return n
+}
+
+// say is a script that answers every prompt with these steps.
+func say(steps ...fakeagent.Step) fakeagent.Script {
+	return fakeagent.Script{Conversations: []fakeagent.Conversation{{Steps: steps}}}
+}
+
+func done() fakeagent.Step { return fakeagent.Step{Do: "say", Text: "<task-done>{{task}}</task-done>\n"} }
+
+// awaitMark waits until an agent has made its mark in the ledger.
+func (s *stage) awaitMark(t *testing.T, name string) {
+	t.Helper()
+	deadline := time.After(time.Minute)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if slices.ContainsFunc(s.entries(t), func(e fakeagent.Entry) bool { return e.Event == "mark" && e.Name == name }) {
+			return
+		}
+		select {
+		case <-deadline:
+			t.Fatalf("no agent made the mark %q", name)
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *stage) write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
