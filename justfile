@@ -30,7 +30,7 @@ bench *ARGS:
 
 # rewrite golden files and scripts from what the program does now
 golden:
-    go test ./cmd/ralph ./internal/draw ./prompt -update
+    go test ./cmd/ralph ./internal/show ./prompt -update
 
 # everything CI checks
 check: build test lint race

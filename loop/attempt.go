@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -106,7 +107,7 @@ func (a *attempt) try(ctx context.Context) (Decision, error) {
 		return broken, err
 	}
 	a.emit(Event{Type: TaskClaimed, Iteration: a.iteration, Task: a.claim.Task.ID, Attempt: a.claim.Attempt,
-		Title: a.claim.Task.Title, Model: a.choice.Model, Reason: a.choice.Reason, Counts: a.counts(ctx)})
+		Title: a.claim.Task.Title, Agent: cmp.Or(a.claim.Task.Agent, a.opts.Setup.Agent), Model: a.choice.Model, Reason: a.choice.Reason, Counts: a.counts(ctx)})
 	if err := a.open(ctx); err != nil {
 		return a.decide(ctx, acp.Turn{}, err), nil
 	}
@@ -219,13 +220,15 @@ func (a *attempt) runGates(ctx context.Context) ([]verify.Result, error) {
 		return nil, err
 	}
 	defer log.Close()
+	judge := a.opts.Judge
+	judge.Owner = a.run.Owner // what a gate leaves running dies with the run's
 	var results []verify.Result
 	for _, command := range gates {
 		a.emit(Event{Type: GateStarted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Gate: &GateEvent{Command: command}})
 		if _, err := log.WriteString("$ " + command + "\n"); err != nil {
 			return results, err
 		}
-		res, err := a.opts.Judge.Run(ctx, command, log)
+		res, err := judge.Run(ctx, command, log)
 		if err != nil {
 			return results, err
 		}
@@ -254,10 +257,10 @@ func (a *attempt) limits() int {
 	return a.limited
 }
 
-func (a *attempt) counts(ctx context.Context) *Counts {
+func (r *Runner) counts(ctx context.Context) *Counts {
 	var c Counts
-	err := a.opts.Store.View(ctx, func(g *dag.Graph) error {
-		t, err := g.Tally(a.opts.Scope)
+	err := r.opts.Store.View(ctx, func(g *dag.Graph) error {
+		t, err := g.Tally(r.opts.Scope)
 		c = countsOf(t)
 		return err
 	})

@@ -32,7 +32,7 @@ func (a *attempt) gather(ctx context.Context) (string, error) {
 		Kind: a.opts.Strategy, Model: a.opts.Model, Pinned: a.claim.Task.Model, Hint: a.hint, Iteration: a.iteration,
 		Task: a.claim.Task.ID, Retries: a.claim.Task.Retries, History: append([]strategy.Attempt(nil), a.history...),
 	}
-	if _, tier := strategy.ParseTier(in.Hint); !tier && a.claim.Task.Agent != "" && a.claim.Task.Agent != a.hinter {
+	if _, tier := strategy.ParseTier(in.Hint); !tier && a.claim.Task.Agent != a.hinter {
 		in.Hint = "" // another agent's name for a model means nothing to this one
 	}
 	a.mu.Unlock()

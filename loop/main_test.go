@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -87,7 +88,7 @@ func (s *stage) open(ctx context.Context, op Opening) (Session, error) {
 		Argv: []string{exe}, Dir: s.dir, Owner: op.Run.Owner, Model: op.Model,
 		Env:        append(os.Environ(), beEnv+"=1", fakeagent.ScriptEnv+"="+s.script.JSON(), fakeagent.LedgerEnv+"="+s.ledger),
 		Transcript: transcript, Observe: op.Observe,
-		Started: func(id proc.Identity) error { return op.Started("fake", id) },
+		Started: func(id proc.Identity) error { return op.Started(cmp.Or(op.Task.Agent, "fake"), id) },
 	})
 	if err != nil {
 		return nil, errors.Join(err, transcript.Close())
@@ -253,7 +254,9 @@ func say(steps ...fakeagent.Step) fakeagent.Script {
 	return fakeagent.Script{Conversations: []fakeagent.Conversation{{Steps: steps}}}
 }
 
-func done() fakeagent.Step { return fakeagent.Step{Do: "say", Text: "<task-done>{{task}}</task-done>\n"} }
+func done() fakeagent.Step {
+	return fakeagent.Step{Do: "say", Text: "<task-done>{{task}}</task-done>\n"}
+}
 
 // awaitMark waits until an agent has made its mark in the ledger.
 func (s *stage) awaitMark(t *testing.T, name string) {

@@ -69,7 +69,7 @@ type Runner struct {
 	silent   int // attempts in a row in which no agent answered
 	limited  int // attempts in a row that ended at a limit
 	hint     string
-	hinter   string // the agent that gave the hint
+	hinter   string // the agent of the task that gave the hint; empty is the run's own
 	history  []strategy.Attempt
 	tasks    []Resolved
 	ending   *ending
@@ -109,7 +109,7 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 		return nil, fmt.Errorf("start a run: %w", err)
 	}
 	setup := opts.Setup
-	r.emit(Event{Type: RunStarted, Setup: &setup, PID: int(opts.Process.PID)})
+	r.emit(Event{Type: RunStarted, Setup: &setup, PID: int(opts.Process.PID), Counts: r.counts(ctx)})
 	for _, e := range recovered {
 		r.emit(e)
 	}

@@ -19,6 +19,9 @@ import (
 // journal together. It happens even after Ctrl-C.
 func (a *attempt) settle(ctx context.Context, d Decision) error {
 	ctx = context.WithoutCancel(ctx)
+	if d.EndRun != "" {
+		a.end(d.EndRun, d.Reason, nil) // before another worker can take what is given back
+	}
 	a.keepAnswer()
 	a.files = append(a.files, git.Changed(ctx, a.opts.Dir, a.before, a.look(ctx))...)
 	slices.Sort(a.files)
@@ -153,7 +156,7 @@ func (a *attempt) account(d Decision, status string) {
 		a.counted++
 	}
 	a.silent, a.limited = next(a.silent, d.NoAnswer), next(a.limited, d.Action == Wait)
-	a.hint, a.hinter = hint, a.agent
+	a.hint, a.hinter = hint, a.claim.Task.Agent
 	a.history = append(a.history, strategy.Attempt{
 		Task: a.claim.Task.ID, Outcome: strategy.Outcome(remembered(d, status)), Tier: a.choice.Tier, Hint: hint, Notes: a.set.Journal,
 	})
@@ -165,8 +168,6 @@ func (a *attempt) account(d Decision, status string) {
 	a.wake()
 	a.mu.Unlock()
 	switch {
-	case d.EndRun != "":
-		a.end(d.EndRun, d.Reason, nil)
 	case d.NoAnswer && silent >= a.opts.Breaker:
 		a.end(OutcomeUnavailable, "no agent answered in "+plural(silent, "attempt")+"; the last: "+d.Reason, nil)
 	case a.opts.FailFast && status == string(dag.Failed):

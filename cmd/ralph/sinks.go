@@ -34,14 +34,14 @@ func (a *app) sinks(c *cli.Context, opts loop.Options) (show.Sink, error) {
 	switch name := c.String("events"); name {
 	case "":
 	case "-":
-		list = append(list, show.NewJSON(a.stdout))
+		list = append(list, show.NewAsync(show.NewJSON(a.stdout), show.AsyncOptions{}))
 	default:
 		f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
 		if err != nil {
 			return nil, usagef("--events: %v", err)
 		}
 		closers = append(closers, f)
-		list = append(list, show.NewJSON(f))
+		list = append(list, show.NewAsync(show.NewJSON(f), show.AsyncOptions{})) // it may be a pipe that nobody reads
 	}
 	return &closing{Sink: show.Multi(list...), closers: closers}, nil
 }

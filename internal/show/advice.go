@@ -44,9 +44,9 @@ func next(e loop.Event, t tally) []step {
 	case "agent_unavailable":
 		return []step{{"ralph doctor", "is the agent installed, and does it answer?"}, again}
 	case "interrupted":
-		return []step{again, {"ralph task log ID -m TEXT", "tell the next attempt something first"}, look}
+		return afterFailures(t, []step{again, {"ralph task log ID -m TEXT", "tell the next attempt something first"}, look})
 	case "limit", "stopped":
-		return append(afterFailures(t, nil), again, look)
+		return afterFailures(t, []step{again, look})
 	default:
 		return []step{look, {"ralph doctor", "is everything as it should be?"}}
 	}
@@ -57,7 +57,7 @@ func afterFailures(t tally, steps []step) []step {
 	if list := t.failed(); len(list) > 0 {
 		steps = append(steps, step{"ralph task show " + list[0].task, "what was tried, and why it failed"})
 	}
-	if len(t.failures) > 0 || t.counts != nil && t.counts.Failed > 0 {
+	if t.anyFailed() {
 		steps = append(steps, step{"ralph task reset --failed", "let the failed tasks run again"})
 	}
 	return steps

@@ -70,7 +70,7 @@ func (p *Plain) footer(e loop.Event) {
 // footer renders the end of a run as lines.
 func (o Options) footer(e loop.Event, t tally, width int) []string {
 	lines := []string{o.headline(e, t)}
-	if reason := oneLine(or(e.Reason, e.Text)); reason != "" {
+	if reason, _ := cutLine(or(e.Reason, e.Text)); reason != "" {
 		lines = append(lines, "  "+reason)
 	}
 	lines = append(lines, "  "+o.Palette.Dim(strings.Join(effort(e), ", ")))
@@ -88,9 +88,8 @@ func (o Options) footer(e loop.Event, t tally, width int) []string {
 func (o Options) headline(e loop.Event, t tally) string {
 	word := strings.ReplaceAll(oneLine(e.Outcome), "_", " ")
 	mark, paint := "! ", o.Palette.Yellow
-	failures := len(t.failures) > 0 || t.counts != nil && t.counts.Failed > 0
 	switch {
-	case e.Outcome == "complete" && !failures:
+	case e.Outcome == "complete" && !t.anyFailed():
 		mark, paint = "✓ ", o.Palette.Green
 	case e.Outcome == "complete":
 		mark, paint, word = "✗ ", o.Palette.Red, "complete, with failed tasks"
@@ -106,8 +105,11 @@ func (o Options) headline(e loop.Event, t tally) string {
 
 // effort is what the run took. A cost that no agent told is unknown, not nothing.
 func effort(e loop.Event) []string {
-	parts := []string{count(e.Iteration, "iteration", "iterations") + " in " + span(time.Duration(e.Duration)*time.Millisecond)}
-	parts = append(parts, used(e.Usage)...)
+	turns := count(e.Iteration, "iteration", "iterations")
+	if e.Duration > 0 {
+		turns += " in " + span(time.Duration(e.Duration)*time.Millisecond)
+	}
+	parts := append([]string{turns}, used(e.Usage)...)
 	if e.Usage == nil || e.Usage.CostUSD == nil {
 		parts = append(parts, "cost unknown")
 	}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"ralph/internal/term"
 	"ralph/loop"
 )
@@ -89,6 +91,24 @@ func TestFooterKnowsWhatToDoNext(t *testing.T) {
 		b.WriteString("== " + outcome + "\n" + rendered(t, func(o Options) Sink { return NewFooter(o) }, Options{}, s.events) + "\n")
 	}
 	golden(t, "footer_outcomes.txt", b.String())
+}
+
+// TestFieldsThatTheLoopMayAddAreShown has what the type allows and the loop does
+// not say yet.
+func TestFieldsThatTheLoopMayAddAreShown(t *testing.T) {
+	t.Parallel()
+	events := []loop.Event{
+		{At: begin, Type: loop.AgentStarted, Task: "t-1", Agent: "claude", PID: 4301},
+		{At: begin, Type: loop.AgentAsked, Task: "t-1", Tool: &loop.ToolEvent{Title: "rm x", Kind: "delete"}, Outcome: "reject_once"},
+		{At: begin, Type: loop.GateEnded, Task: "t-1", Duration: 940, Text: "x.go:3:1: missing return\n", Gate: &loop.GateEvent{Command: "go vet"}},
+	}
+	got := rendered(t, func(o Options) Sink { return NewPlain(o) }, Options{Verbose: true}, events)
+	const lead = "2026-01-02T03:04:05Z t-1 "
+	want := lead + "started claude, pid 4301\n" + lead + "asked: rm x (delete): reject_once\n" +
+		lead + "gate failed in 940ms: go vet\n" + lead + "    x.go:3:1: missing return\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestFooterNamesOnlySomeOfManyFailures(t *testing.T) {

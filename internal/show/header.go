@@ -21,7 +21,7 @@ const (
 type setting struct{ label, value string }
 
 // settings are what is known of how a run was set up.
-func settings(e loop.Event) []setting {
+func (o Options) settings(e loop.Event) []setting {
 	s := loop.Setup{}
 	if e.Setup != nil {
 		s = *e.Setup
@@ -38,6 +38,10 @@ func settings(e loop.Event) []setting {
 	if s.Jobs > 1 {
 		jobs = strconv.Itoa(s.Jobs) + " at once"
 	}
+	pid := ""
+	if o.Verbose && e.PID > 0 {
+		pid = strconv.Itoa(e.PID)
+	}
 	var known []setting
 	for _, line := range []setting{
 		{"runs", what},
@@ -47,6 +51,7 @@ func settings(e loop.Event) []setting {
 		{"jobs", jobs},
 		{"sandbox", s.Sandbox},
 		{"verify", s.Verify},
+		{"process", pid},
 		{"transcripts", s.Folder},
 	} {
 		if line.value = oneLine(line.value); line.value != "" {
@@ -60,7 +65,7 @@ func settings(e loop.Event) []setting {
 func (t *Terminal) header(e loop.Event) {
 	p := t.opts.Palette
 	t.line(p.Bold("ralph run") + " " + p.Dim(oneLine(e.Run)))
-	lines := settings(e)
+	lines := t.opts.settings(e)
 	width := 0
 	for _, s := range lines {
 		width = max(width, len(s.label))
@@ -96,6 +101,9 @@ func (t *Terminal) heading(e loop.Event, a *attempt) {
 	rule := strings.Repeat("─", max(room-term.Width(title), 0)+1)
 	t.line("")
 	t.line(p.Dim(front) + p.Bold(id+" "+title) + p.Dim(back+" "+rule))
+	if e.Reason != "" {
+		t.detail(e, "model: "+oneLine(e.Reason))
+	}
 }
 
 // by names the agent and the model of an iteration.

@@ -164,9 +164,11 @@ func (t *Terminal) attemptEnded(e loop.Event, a *attempt) {
 	if t.opts.Quiet && a.title != "" {
 		what += " " + a.title
 	}
-	line := paint(mark + what + " " + ended(e))
+	how, evidence := ended(e)
+	line := paint(mark + what + " " + how)
 	if parts := spent(e); len(parts) > 0 {
 		line += t.opts.Palette.Dim(" · " + strings.Join(parts, " · "))
 	}
 	t.line(line)
+	t.complaint(e, evidence)
 }

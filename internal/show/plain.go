@@ -1,7 +1,6 @@
 package show
 
 import (
-	"strings"
 	"time"
 
 	"ralph/loop"
@@ -59,13 +58,16 @@ func (p *Plain) detail(e loop.Event, s string) {
 func (p *Plain) render(e loop.Event, a *attempt) {
 	switch e.Type {
 	case loop.RunStarted:
-		for _, s := range settings(e) {
+		for _, s := range p.opts.settings(e) {
 			p.say(e, s.label+": "+s.value)
 		}
 	case loop.Recovered:
 		p.say(e, with("recovered", e.Reason))
 	case loop.TaskClaimed:
 		p.say(e, claimed(e, a.title, p.counts))
+		if e.Reason != "" {
+			p.detail(e, "model: "+oneLine(e.Reason))
+		}
 	case loop.AgentStarted:
 		p.detail(e, started(e))
 	case loop.AgentText:
@@ -83,7 +85,7 @@ func (p *Plain) render(e loop.Event, a *attempt) {
 			p.detail(e, "plan: "+oneLine(step))
 		}
 	case loop.AgentUsage:
-		p.detail(e, "used "+strings.Join(used(e.Usage), ", "))
+		p.detail(e, "used "+usage(e))
 	case loop.AgentAsked:
 		p.detail(e, asked(e))
 	case loop.Prompted:

@@ -38,7 +38,10 @@ func (s *script) run(e loop.Event) {
 }
 
 func (s *script) in(e loop.Event) {
-	e.Iteration, e.Task, e.Attempt = s.task.Iteration, s.task.Task, s.task.Attempt
+	e.Task, e.Attempt = s.task.Task, s.task.Attempt
+	if e.Type == loop.TaskClaimed || e.Type == loop.AttemptEnded {
+		e.Iteration = s.task.Iteration
+	}
 	s.run(e)
 }
 
@@ -65,7 +68,7 @@ func sampleRun() []loop.Event {
 	wait := loop.Event{Type: loop.Waiting, Reason: "the agent is rate limited", Until: &until}
 	s.run(wait)
 	s.run(wait)
-	s.run(loop.Event{Type: loop.Warned, Text: "the model hint \"gpt-9\" is not one that claude offers; it was ignored"})
+	s.run(loop.Event{Type: loop.Warned, Task: "t-2b4d6f80", Text: "the model hint \"gpt-9\" is not one that claude offers; it was ignored"})
 	s.task = loop.Event{Iteration: 3, Task: "t-2b4d6f80", Attempt: "a-77aa88bb"}
 	thirdIteration(s)
 	s.run(loop.Event{Type: loop.RunInterrupted, Reason: "Ctrl-C"})
@@ -79,11 +82,11 @@ func sampleRun() []loop.Event {
 
 func firstIteration(s *script) {
 	s.in(loop.Event{
-		Type: loop.TaskClaimed, Title: "Write the parser", Agent: "claude", Model: "sonnet",
+		Type: loop.TaskClaimed, Title: "Write the parser", Agent: "claude", Model: "sonnet", Reason: "the first try is cheap",
 		Counts: &loop.Counts{Remaining: 3, Total: 3},
 	})
-	s.in(loop.Event{Type: loop.AgentStarted, Agent: "claude", Model: "claude-sonnet-4-5", PID: 4301})
-	s.in(loop.Event{Type: loop.Prompted, Reason: "task"})
+	s.in(loop.Event{Type: loop.AgentStarted, Agent: "claude", Model: "claude-sonnet-4-5"})
+	s.in(loop.Event{Type: loop.Prompted})
 	s.in(loop.Event{Type: loop.AgentThought, Text: "The grammar is in the spec; "})
 	s.in(loop.Event{Type: loop.AgentThought, Text: "tests come first."})
 	s.in(loop.Event{Type: loop.AgentText, Text: "I will look at the gram"})
@@ -93,7 +96,7 @@ func firstIteration(s *script) {
 	s.in(loop.Event{Type: loop.AgentText, Text: "\xa9.go."})
 	s.in(loop.Event{Type: loop.AgentTool, Tool: &loop.ToolEvent{ID: "call-1", Title: "Read spec.md", Kind: "read", Status: "pending", New: true}})
 	s.in(loop.Event{Type: loop.AgentTool, Tool: &loop.ToolEvent{ID: "call-1", Status: "completed"}})
-	s.in(loop.Event{Type: loop.AgentPlan, Plan: []string{"write the tests", "write the parser"}})
+	s.in(loop.Event{Type: loop.AgentPlan, Plan: []string{"completed: write the tests", "pending: write the parser"}})
 	s.in(loop.Event{Type: loop.AgentAsked, Text: "go test ./parser", Outcome: "allow_once"})
 	s.in(loop.Event{Type: loop.AgentTool, Tool: &loop.ToolEvent{ID: "call-2", Title: "go test ./parser", Kind: "execute", Status: "in_progress", New: true}})
 	s.in(loop.Event{Type: loop.AgentTool, Tool: &loop.ToolEvent{
@@ -103,27 +106,27 @@ func firstIteration(s *script) {
 	s.in(loop.Event{Type: loop.AgentText, Text: "\n\nThat was a typo.\n\n<task-done>t-1f0c9a3e</task-done>\n"})
 	s.in(loop.Event{Type: loop.GateStarted, Gate: &loop.GateEvent{Command: "go test ./..."}})
 	s.in(loop.Event{
-		Type: loop.GateEnded, Duration: 3_210,
+		Type: loop.GateEnded,
 		Gate: &loop.GateEvent{Command: "go test ./...", Passed: true, Exit: "exit status 0", Log: ".ralph/runs/r-7d2e4f10/a-5b1d0e77/verify.log"},
 	})
 	s.in(loop.Event{
-		Type: loop.AttemptEnded, Outcome: "done", Status: "done", Duration: 80_250, Files: []string{"parser.go", "parser_test.go"},
-		Usage:  &loop.Usage{TokensIn: 41_000, TokensCached: 36_000, TokensOut: 1_204, CostUSD: usd(0.21)},
-		Counts: &loop.Counts{Done: 1, Remaining: 2, Total: 3},
+		Type: loop.AttemptEnded, Title: "Write the parser", Agent: "claude", Model: "claude-sonnet-4-5",
+		Outcome: "done", Status: "done", Duration: 80_250, Files: []string{"parser.go", "parser_test.go"},
+		Usage: &loop.Usage{TokensIn: 41_000, TokensCached: 36_000, TokensOut: 1_204, CostUSD: usd(0.21)},
 	})
 }
 
 func secondIteration(s *script) {
 	s.in(loop.Event{
 		Type: loop.TaskClaimed, Title: "Wire the login form \x1b]0;owned\a to the \u202eevil\u202c session store, with a title that goes on and on",
-		Agent: "claude", Model: "haiku",
+		Agent: "claude", Model: "haiku", Counts: &loop.Counts{Done: 1, Remaining: 2, Total: 3},
 	})
-	s.in(loop.Event{Type: loop.Prompted, Reason: "task"})
+	s.in(loop.Event{Type: loop.Prompted})
 	s.in(loop.Event{Type: loop.AgentText, Text: "Let me think about that."})
-	s.in(loop.Event{Type: loop.Prompted, Reason: "no word whether it is finished"})
+	s.in(loop.Event{Type: loop.Prompted, Reason: "it ended without saying how the task stands"})
 	s.in(loop.Event{
 		Type: loop.AttemptEnded, Outcome: "released", Status: "pending", Duration: 12_000,
-		Reason: "the agent ended its turn without saying whether it is done",
+		Reason: "it ended without saying how the task stands",
 	})
 }
 
@@ -132,13 +135,13 @@ func thirdIteration(s *script) {
 	s.in(loop.Event{Type: loop.AgentTool, Tool: &loop.ToolEvent{ID: "never announced", Title: "Edit form.go", Status: "in_progress"}})
 	s.in(loop.Event{Type: loop.GateStarted, Gate: &loop.GateEvent{Command: "go vet ./..."}})
 	s.in(loop.Event{
-		Type: loop.GateEnded, Duration: 940, Text: "form.go:3:1: missing return\n",
+		Type: loop.GateEnded,
 		Gate: &loop.GateEvent{Command: "go vet ./...", Exit: "exit status 1", Log: ".ralph/runs/r-7d2e4f10/a-77aa88bb/verify.log"},
 	})
 	s.in(loop.Event{
-		Type: loop.AttemptEnded, Outcome: "failed", Status: "failed", Duration: 20_000, Reason: "gate red: go vet ./... (exit status 1)",
+		Type: loop.AttemptEnded, Outcome: "failed", Status: "failed", Duration: 20_000,
+		Reason: "gate \"go vet ./...\": exit status 1\nform.go:3:1: missing return\n",
 		Usage:  &loop.Usage{TokensIn: 19_110, TokensOut: 1_000, CostUSD: usd(0.16)},
-		Counts: &loop.Counts{Done: 1, Failed: 1, Remaining: 1, Total: 3},
 	})
 }
 

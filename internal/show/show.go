@@ -24,10 +24,10 @@ type Sink interface {
 type Options struct {
 	Out     io.Writer
 	Palette term.Palette
-	Width   func() int // of the terminal; nil or 0 means unknown
-	Quiet   bool       // only warnings, failures and the result
-	Verbose bool       // also permissions, plans, usage and processes; in logs also thoughts
-	Now     func() time.Time
+	Width   func() int       // of the terminal; nil or 0 means unknown
+	Quiet   bool             // only warnings, failures and the result
+	Verbose bool             // also permissions, plans, usage and processes; in logs also thoughts
+	Now     func() time.Time // its location is that of the times shown; nil means time.Now
 	// Ticks make a Terminal rewrite its last line: the countdown of a wait, or how
 	// long it has been silent. A second apart is right; nil means no such line.
 	Ticks <-chan time.Time
@@ -36,7 +36,7 @@ type Options struct {
 // withDefaults returns options whose functions can all be called.
 func (o Options) withDefaults() Options {
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now = time.Now //nolint:forbidigo // the one default of the field
 	}
 	if o.Width == nil {
 		o.Width = func() int { return 0 }

@@ -119,7 +119,7 @@ func (p *Plain) gate(e loop.Event) {
 }
 
 func (p *Plain) attemptEnded(e loop.Event, a *attempt) {
-	s := ended(e)
+	s, evidence := ended(e)
 	if p.opts.Quiet && a.title != "" {
 		s = a.title + ": " + s
 	}
@@ -127,4 +127,5 @@ func (p *Plain) attemptEnded(e loop.Event, a *attempt) {
 		s += " (" + strings.Join(parts, ", ") + ")"
 	}
 	p.say(e, s)
+	p.complaint(e, evidence)
 }

@@ -53,11 +53,19 @@ func (t *tally) settle(e loop.Event) {
 	if t.failures == nil {
 		t.failures = map[string]failure{}
 	}
-	reason := or(oneLine(e.Reason), "no reason given")
-	t.failures[e.Task] = failure{task: oneLine(e.Task), title: title, reason: reason, order: t.settled}
+	reason, _ := cutLine(e.Reason)
+	t.failures[e.Task] = failure{task: oneLine(e.Task), title: title, reason: or(reason, "no reason given"), order: t.settled}
 }
 
 // failed lists the tasks that failed, oldest first.
 func (t *tally) failed() []failure {
 	return slices.SortedFunc(maps.Values(t.failures), func(a, b failure) int { return a.order - b.order })
+}
+
+// anyFailed goes by the graph when it is known: a person may have changed it.
+func (t *tally) anyFailed() bool {
+	if t.counts != nil {
+		return t.counts.Failed > 0
+	}
+	return len(t.failures) > 0
 }

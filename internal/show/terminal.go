@@ -1,7 +1,6 @@
 package show
 
 import (
-	"strings"
 	"sync"
 	"time"
 
@@ -91,7 +90,7 @@ func (t *Terminal) render(e loop.Event, a *attempt) {
 			t.detail(e, "plan: "+oneLine(step))
 		}
 	case loop.AgentUsage:
-		t.detail(e, "used "+strings.Join(used(e.Usage), ", "))
+		t.detail(e, "used "+usage(e))
 	case loop.AgentAsked:
 		t.detail(e, asked(e))
 	case loop.Prompted:

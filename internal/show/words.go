@@ -1,7 +1,6 @@
 package show
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -35,8 +34,9 @@ func resultOf(e loop.Event) result {
 	}
 }
 
-// ended says how an attempt ended: "released in 3s: no answer".
-func ended(e loop.Event) string {
+// ended says how an attempt ended: "released in 3s: no answer". A reason may go
+// on with the output of a gate; that is evidence, for a complaint below the line.
+func ended(e loop.Event) (line, evidence string) {
 	word := oneLine(e.Outcome)
 	switch r := resultOf(e); {
 	case r == done:
@@ -51,10 +51,14 @@ func ended(e loop.Event) string {
 	if e.Duration > 0 {
 		word += " in " + span(time.Duration(e.Duration)*time.Millisecond)
 	}
-	if reason := oneLine(e.Reason); reason != "" {
-		word += ": " + reason
-	}
-	return word
+	reason, evidence := cutLine(e.Reason)
+	return with(word, reason), evidence
+}
+
+// cutLine parts the first line of foreign text from the rest.
+func cutLine(s string) (first, rest string) {
+	first, rest, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	return oneLine(first), rest
 }
 
 // spent lists what an attempt took, as far as it is known.
@@ -74,7 +78,7 @@ func used(u *loop.Usage) []string {
 	if u.TokensIn+u.TokensCached+u.TokensOut > 0 {
 		tokens := thousands(u.TokensIn) + " tokens in"
 		if u.TokensCached > 0 {
-			tokens += " (" + thousands(u.TokensCached) + " cached)"
+			tokens += ", " + thousands(u.TokensCached) + " cached"
 		}
 		parts = append(parts, tokens+", "+thousands(u.TokensOut)+" out")
 	}
@@ -139,50 +143,17 @@ func (o Options) waits(e loop.Event) string {
 	return s
 }
 
+// usage says what an attempt has used so far.
+func usage(e loop.Event) string {
+	return or(strings.Join(used(e.Usage), ", "), "nothing that is known")
+}
+
 // with joins a sentence and what may be said behind a colon.
 func with(s, foreign string) string {
 	if foreign = oneLine(foreign); foreign != "" {
 		return s + ": " + foreign
 	}
 	return s
-}
-
-// span writes a duration as people say it: 340ms, 12s, 1m20s, 2h5m.
-func span(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "0s"
-	case d < time.Second:
-		return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
-	case d < time.Minute:
-		return strconv.Itoa(int(d.Seconds())) + "s"
-	case d < time.Hour:
-		return fmt.Sprintf("%dm%ds", int(d.Minutes()), int(d.Seconds())%60)
-	default:
-		return fmt.Sprintf("%dh%dm", int(d.Hours()), int(d.Minutes())%60)
-	}
-}
-
-func dollars(v float64) string {
-	if v > 0 && v < 0.01 {
-		return "less than $0.01"
-	}
-	return fmt.Sprintf("$%.2f", v)
-}
-
-func thousands(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
 }
 
 func or(values ...string) string {

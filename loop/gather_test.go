@@ -1,0 +1,120 @@
+package loop
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/dag"
+	"ralph/internal/fakeagent"
+	"ralph/prompt"
+)
+
+// repository makes the stage's folder a git repository with one commit.
+func (s *stage) repository(t *testing.T) {
+	t.Helper()
+	s.write(t, "old.txt", "old\n")
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"commit", "-qm", "first"}} {
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=t", "-c", "user.email=t@localhost"}, args...)...)
+		cmd.Dir = s.dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+}
+
+// TestDiffersFilesAreWhatChanged: commits, uncommitted files, the places of tool
+// calls, diffs and writes through the client, each once.
+func TestDiffersFilesAreWhatChanged(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(
+		fakeagent.Step{Do: "file", Path: "committed.txt", Text: "x"},
+		fakeagent.Step{Do: "commit", Text: "work"},
+		fakeagent.Step{Do: "file", Path: "uncommitted.txt", Text: "x"},
+		fakeagent.Step{Do: "write", Path: "written.txt", Text: "x"},
+		fakeagent.Step{Do: "tool", Text: "edit", Kind: "edit", Status: "completed", Path: "differs.txt", Paths: []string{"looked.txt"}},
+		done(),
+	))
+	s.repository(t)
+	s.add(t, dag.NewTask{Title: "mine"})
+	s.run(t)
+	got := s.await(t, ofType(AttemptEnded)).Files
+	want := []string{"committed.txt", "differs.txt", "looked.txt", "uncommitted.txt", "written.txt"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("files differ (-want +got):\n%s", diff)
+	}
+}
+
+// TestGatherTellsAllThatIsKnown has a task with everything a prompt can show.
+func TestGatherTellsAllThatIsKnown(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
+		{When: fakeagent.When{Contains: "the leaf", Attempt: 1}, Steps: []fakeagent.Step{
+			{Do: "say", Text: "I tried\n<journal>the door is locked</journal>\n"}, done(),
+		}},
+	}})
+	s.repository(t)
+	ids := s.add(t, dag.NewTask{Title: "the group", Description: "all of it"}, dag.NewTask{Title: "before", Description: "what was before"})
+	leaf := s.add(t, dag.NewTask{Title: "the leaf", Description: "do it", Parent: ids[0], After: []string{ids[1]}, Gates: []string{"echo broken; false"}})[0]
+	s.opts.Limit = 2
+	s.opts.Context = func(dag.Task) Context {
+		return Context{Spec: prompt.Document{Text: "the spec", From: "spec.md"}, Instructions: []string{"AGENTS.md"}}
+	}
+	r := s.start(t)
+	s.finish(t, r, t.Context())
+	s.update(t, func(g *dag.Graph) error { return g.Log(leaf, dag.LogUser, "use the window") })
+	in, err := Gather(t.Context(), s.opts, r.ID(), s.task(t, leaf))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, check := range map[string]bool{
+		"the task":   in.Task == prompt.Task{ID: leaf, Title: "the leaf", Description: "do it"},
+		"its parent": in.Parent != nil && *in.Parent == prompt.Task{ID: ids[0], Title: "the group", Description: "all of it"},
+		"what it waited for": len(in.Prerequisites) == 1 && in.Prerequisites[0].ID == ids[1] &&
+			in.Prerequisites[0].Summary == "what was before",
+		"the refusal": in.Retry != nil && in.Retry.Attempt == 1 && in.Retry.Max == 3 &&
+			strings.Contains(in.Retry.Reason, "broken"),
+		"the guidance":      in.Guidance == "use the window",
+		"the last answer":   strings.Contains(in.Previous.Text, "I tried"),
+		"the journal":       strings.Contains(in.Journal.Text, "the door is locked"),
+		"the specification": in.Spec.Text == "the spec",
+		"the instructions":  len(in.Instructions) == 1,
+		"the state of git":  in.Git != nil && in.Git.Branch == "main" && in.Git.Head != "" && !in.Git.Interrupted,
+		"how to make inert": in.Inert != nil,
+	} {
+		if !check {
+			b, _ := json.MarshalIndent(struct{ R, G, P, J any }{in.Retry, in.Git, in.Prerequisites, in.Journal}, "", " ")
+			t.Errorf("%s is missing in %s", name, b)
+		}
+	}
+}
+
+// TestThePreviousAnswerIsCutAtItsBeginning and does not stop a run when it is unreadable.
+func TestThePreviousAnswerIsCutAtItsBeginning(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	last := dag.Attempt{ID: "a-1", Run: "r-1", Outcome: "released"}
+	if got := previous(folder, last); got != (prompt.Document{}) {
+		t.Errorf("got %+v of an attempt that said nothing", got)
+	}
+	path := filepath.Join(folder, "r-1", "a-1", "answer.md")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Repeat("x", previousSize) + "the end"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := previous(folder, last)
+	if len(got.Text) != previousSize || !strings.HasSuffix(got.Text, "the end") || got.From != path {
+		t.Errorf("got %d bytes from %s, want the last %d of %s", len(got.Text), got.From, previousSize, path)
+	}
+	if got := previous(folder, dag.Attempt{ID: "a-1", Run: "r-1", Outcome: "done"}); got != (prompt.Document{}) {
+		t.Errorf("got %+v of an attempt that was done", got)
+	}
+}

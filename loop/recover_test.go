@@ -1,0 +1,110 @@
+package loop
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/dag"
+	"ralph/internal/fakeagent"
+)
+
+// claimed makes a run of another process that holds a claim.
+func (s *stage) claimed(t *testing.T) (dag.Run, dag.Claim) {
+	t.Helper()
+	var run dag.Run
+	var claim dag.Claim
+	s.update(t, func(g *dag.Graph) (err error) {
+		if run, err = g.StartRun(dag.Scope{}, dag.Process{PID: 1, Start: 1, BootID: "elsewhere"}); err != nil {
+			return err
+		}
+		claim, _, err = g.Claim(dag.ClaimOptions{Run: run, Lease: -1, Iteration: 1})
+		return err
+	})
+	return run, claim
+}
+
+// TestDiffersStaleClaimsAreRecoveredAtTheStart: what a dead run left running is
+// ended first, then its task is released without being charged.
+func TestDiffersStaleClaimsAreRecoveredAtTheStart(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{})
+	ids := s.add(t, dag.NewTask{Title: "mine"})
+	dead, _ := s.claimed(t)
+	var swept []string
+	s.opts.Life = func(dag.Process) dag.Life { return dag.Dead }
+	s.opts.Sweep = func(owner string) (int, error) {
+		swept = append(swept, owner)
+		if got := s.task(t, ids[0]).Status; got != dag.InProgress {
+			t.Errorf("got %s while its agent may still run, want in_progress", got)
+		}
+		return 1, nil
+	}
+	r := s.start(t)
+	if diff := cmp.Diff([]string{dead.Owner}, swept); diff != "" {
+		t.Errorf("swept owners differ (-want +got):\n%s", diff)
+	}
+	if got := s.task(t, ids[0]); got.Status != dag.Pending || got.Attempts != 0 {
+		t.Errorf("got %s with %d attempts, want pending with none", got.Status, got.Attempts)
+	}
+	if got := s.await(t, ofType(Recovered)); got.Task != ids[0] {
+		t.Errorf("got %+v, want the task", got)
+	}
+	s.update(t, func(g *dag.Graph) error {
+		run, err := g.Owner(dead.Owner)
+		if run.Outcome != "died" || run.EndedAt.IsZero() {
+			t.Errorf("got the dead run as %+v, want died", run)
+		}
+		return err
+	})
+	s.opts.Life = func(dag.Process) dag.Life { return dag.Alive }
+	if out := s.finish(t, r, t.Context()); out.Kind != OutcomeComplete {
+		t.Errorf("got %s, want complete", out.Kind)
+	}
+}
+
+// TestALiveOwnerIsNeverTakenForDead though its lease ran out: a laptop slept.
+func TestALiveOwnerIsNeverTakenForDead(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{})
+	ids := s.add(t, dag.NewTask{Title: "mine"})
+	s.claimed(t)
+	s.opts.Life = func(dag.Process) dag.Life { return dag.Alive }
+	s.opts.Sweep = func(owner string) (int, error) { t.Errorf("swept %s", owner); return 0, nil }
+	if out := s.run(t); out.Kind != OutcomeBlocked {
+		t.Errorf("got %s, want blocked", out.Kind)
+	}
+	if got := s.task(t, ids[0]).Status; got != dag.InProgress {
+		t.Errorf("got %s, want in_progress", got)
+	}
+}
+
+// TestRecoveringTwiceIsTheSameAsOnce starts several runs at once.
+func TestRecoveringTwiceIsTheSameAsOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{})
+	ids := s.add(t, dag.NewTask{Title: "mine"})
+	dead, _ := s.claimed(t)
+	s.opts.Life = func(p dag.Process) dag.Life {
+		if p == dead.Process {
+			return dag.Dead
+		}
+		return dag.Alive
+	}
+	var starting sync.WaitGroup
+	for range 4 {
+		starting.Go(func() {
+			if _, err := Start(t.Context(), s.opts); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	starting.Wait()
+	if got := s.all(ofType(Recovered)); len(got) != 1 {
+		t.Errorf("got %d recoveries, want 1", len(got))
+	}
+	if got := s.attempts(t, ids[0]); len(got) != 1 || got[0].Outcome != "interrupted" {
+		t.Errorf("got %+v, want one interrupted attempt", got)
+	}
+}

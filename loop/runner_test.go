@@ -1,0 +1,449 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/acp"
+	"ralph/dag"
+	"ralph/internal/fakeagent"
+	"ralph/journal"
+)
+
+// TestWaitingIsNotBlocked gives the only task back with a delay: the run waits
+// for it and says so.
+func TestWaitingIsNotBlocked(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
+		{When: fakeagent.When{Attempt: 1}, Steps: []fakeagent.Step{{Do: "say", Text: "hm\n"}}},
+	}})
+	s.opts.Backoff = 50 * time.Millisecond
+	s.add(t, dag.NewTask{Title: "mine"})
+	out := s.run(t)
+	if out.Kind != OutcomeComplete || out.Iterations != 2 {
+		t.Errorf("got %s after %d iterations, want complete after 2", out.Kind, out.Iterations)
+	}
+	waits := s.all(ofType(Waiting))
+	if len(waits) != 1 || waits[0].Until == nil {
+		t.Fatalf("got %+v, want one event that says until when", waits)
+	}
+}
+
+// TestWaitingEndsWithTheContext interrupts a run that waits for a far time.
+func TestWaitingEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say())
+	s.add(t, dag.NewTask{Title: "mine"})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	observe := s.opts.Observe
+	s.opts.Observe = func(e Event) {
+		observe(e)
+		if e.Type == Waiting {
+			cancel(errors.New("caught a signal"))
+		}
+	}
+	out := s.finish(t, s.start(t), ctx)
+	if out.Kind != OutcomeInterrupted || out.Reason != "caught a signal" || out.Iterations != 0 {
+		t.Errorf("got %+v, want interrupted by the signal, with nothing counted", out)
+	}
+}
+
+// TestEmptyAnswersTripTheBreaker has a store whose clock is ahead, so that no
+// wait is waited for.
+func TestEmptyAnswersTripTheBreaker(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say())
+	s.opts.Now = func() time.Time { return time.Now().Add(-time.Hour) }
+	ids := s.add(t, dag.NewTask{Title: "mine"})
+	out := s.run(t)
+	if out.Kind != OutcomeUnavailable || out.Iterations != 0 {
+		t.Errorf("got %s after %d iterations, want agent_unavailable after none", out.Kind, out.Iterations)
+	}
+	if got := s.count(t, "prompted"); got != 3 {
+		t.Errorf("got %d prompts, want 3", got)
+	}
+	if task := s.task(t, ids[0]); task.Status != dag.Pending || task.Attempts != 0 {
+		t.Errorf("got %s with %d attempts, want pending with none", task.Status, task.Attempts)
+	}
+}
+
+// TestAnAnswerResetsTheBreaker lets every third attempt say something.
+func TestAnAnswerResetsTheBreaker(t *testing.T) {
+	t.Parallel()
+	crash := []fakeagent.Step{{Do: "exit", Code: 3}}
+	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
+		{When: fakeagent.When{Attempt: 3}, Steps: []fakeagent.Step{{Do: "say", Text: "half a thought"}, {Do: "exit", Code: 3}}},
+		{When: fakeagent.When{Attempt: 6}, Steps: []fakeagent.Step{done()}},
+		{Steps: crash},
+	}})
+	s.opts.MaxAttempts = 100
+	s.add(t, dag.NewTask{Title: "mine"})
+	if out := s.run(t); out.Kind != OutcomeComplete || out.Iterations != 6 {
+		t.Errorf("got %+v, want complete after 6 iterations", out)
+	}
+}
+
+func TestTheLimitIsExactWithSeveralWorkers(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(done()))
+	s.opts.Jobs, s.opts.Limit = 3, 4
+	var tasks []dag.NewTask
+	for i := range 8 {
+		tasks = append(tasks, dag.NewTask{Title: fmt.Sprint("task ", i)})
+	}
+	s.add(t, tasks...)
+	out := s.run(t)
+	if got := s.count(t, "prompted"); out.Kind != OutcomeLimit || out.Iterations != 4 || got != 4 {
+		t.Errorf("got %s, %d iterations, %d prompts; want limit, 4, 4", out.Kind, out.Iterations, got)
+	}
+}
+
+// TestSeveralWorkersRunAtOnce has three agents that wait for one another.
+func TestSeveralWorkersRunAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(
+		fakeagent.Step{Do: "file", Path: "here-{{task}}"},
+		fakeagent.Step{Do: "await", Path: "all"}, done(),
+	))
+	s.opts.Jobs = 3
+	ids := s.add(t, dag.NewTask{Title: "a"}, dag.NewTask{Title: "b"}, dag.NewTask{Title: "c"}, dag.NewTask{Title: "d"})
+	observe := s.opts.Observe
+	s.opts.Observe = func(e Event) {
+		observe(e)
+		if len(s.all(ofType(Prompted))) == 3 && e.Type == Prompted {
+			s.write(t, "all", "")
+		}
+	}
+	out := s.run(t)
+	if out.Kind != OutcomeComplete || out.Counts.Done != len(ids) {
+		t.Errorf("got %+v, want all done", out)
+	}
+}
+
+// TestInterruptedInEveryPhase ends the context at each point of an attempt:
+// the task is pending, nothing is charged, the journal has a row, nothing lives.
+func TestInterruptedInEveryPhase(t *testing.T) {
+	t.Parallel()
+	hang := fakeagent.Step{Do: "hang"}
+	mark := fakeagent.Step{Do: "mark", Text: "at work"}
+	tests := map[string]struct {
+		script fakeagent.Script
+		gate   string
+	}{
+		"in the handshake": {script: fakeagent.Script{At: map[string][]fakeagent.Step{
+			"initialize": {mark, {Do: "hang", Ignore: true}},
+		}}},
+		"in a turn":          {script: say(mark, hang)},
+		"after it said done": {script: say(done(), mark, hang)},
+		"in a gate":          {script: say(done()), gate: "echo '{\"event\":\"mark\",\"name\":\"at work\"}' >> \"$LEDGER/ledger.jsonl\"; sleep 600"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, tt.script)
+			s.opts.Judge.Env = append(s.opts.Judge.Env, "LEDGER="+s.ledger)
+			task := dag.NewTask{Title: "mine"}
+			if tt.gate != "" {
+				task.Gates = []string{tt.gate}
+			}
+			ids := s.add(t, task)
+			r := s.start(t)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			ended := make(chan Outcome, 1)
+			go func() {
+				out, err := r.Run(ctx)
+				if err != nil {
+					t.Error(err)
+				}
+				ended <- out
+			}()
+			s.awaitMark(t, "at work")
+			cancel(errors.New("caught a signal"))
+			out := <-ended
+			if err := r.Finish(t.Context(), out); err != nil {
+				t.Error(err)
+			}
+			s.wantNothingLeft(t)
+			if out.Kind != OutcomeInterrupted || out.Iterations != 0 {
+				t.Errorf("got %s after %d iterations, want interrupted after none", out.Kind, out.Iterations)
+			}
+			if got := s.task(t, ids[0]); got.Status != dag.Pending || got.Attempts != 0 || got.Owner != "" {
+				t.Errorf("got %s with %d attempts, owned by %q; want pending with none, by nobody", got.Status, got.Attempts, got.Owner)
+			}
+			if got := s.journal(t, r.ID()); len(got) != 1 || got[0].Outcome != "interrupted" {
+				t.Errorf("got journal %+v, want one interrupted row", got)
+			}
+			if diff := cmp.Diff(ids, r.Interrupted()); diff != "" {
+				t.Errorf("interrupted tasks differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestARunGoesOnAfterAnInterruption runs the same runner again, as after Ctrl-C
+// and "go on": the counters go on, the limit too.
+func TestARunGoesOnAfterAnInterruption(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
+		{When: fakeagent.When{Attempt: 1, Contains: "second"}, Steps: []fakeagent.Step{{Do: "mark", Text: "at work"}, {Do: "hang"}}},
+	}})
+	s.opts.Limit = 2
+	s.add(t, dag.NewTask{Title: "first"}, dag.NewTask{Title: "second"}, dag.NewTask{Title: "third"})
+	r := s.start(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		s.awaitMark(t, "at work")
+		cancel()
+	}()
+	out, err := r.Run(ctx)
+	if err != nil || out.Kind != OutcomeInterrupted || out.Iterations != 1 {
+		t.Fatalf("got %+v, %v; want interrupted after 1 counted iteration", out, err)
+	}
+	out = s.finish(t, r, t.Context())
+	if out.Kind != OutcomeLimit || out.Iterations != 2 || out.Counts.Done != 2 {
+		t.Errorf("got %+v, want the limit after 2 counted iterations", out)
+	}
+}
+
+func TestAHeartbeatRenewsTheLease(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(fakeagent.Step{Do: "mark", Text: "at work"}, fakeagent.Step{Do: "await", Path: "go"}, done()))
+	s.opts.Lease = 90 * time.Millisecond
+	ids := s.add(t, dag.NewTask{Title: "mine"})
+	s.whileAtWork(t, func() {
+		first := s.task(t, ids[0]).LeaseUntil
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for deadline := time.After(time.Minute); !s.task(t, ids[0]).LeaseUntil.After(first.Add(s.opts.Lease)); {
+			select {
+			case <-tick.C:
+			case <-deadline:
+				t.Fatal("the lease was not renewed")
+			}
+		}
+		s.write(t, "go", "")
+	})
+	if got := s.task(t, ids[0]).Status; got != dag.Done {
+		t.Errorf("got %s, want done", got)
+	}
+}
+
+// TestTheAgentIsOnRecordBeforeItIsSpokenTo reads the attempt while the agent
+// waits in its handshake.
+func TestTheAgentIsOnRecordBeforeItIsSpokenTo(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{At: map[string][]fakeagent.Step{
+		"initialize": {{Do: "mark", Text: "at work"}, {Do: "await", Path: "set below"}},
+	}})
+	s.script.At["initialize"][1].Path = filepath.Join(s.dir, "go")
+	ids := s.add(t, dag.NewTask{Title: "mine"})
+	s.whileAtWork(t, func() {
+		got := s.attempts(t, ids[0])
+		if len(got) != 1 || got[0].Phase != dag.Starting || got[0].Agent != "fake" {
+			t.Errorf("got %+v, want one attempt of fake that is starting", got)
+		}
+		s.write(t, "go", "")
+	})
+}
+
+// TestAnAttemptThatCannotBePreparedEndsTheRun makes the folder of attempts
+// unusable: the run ends with an error, and the task is given back.
+func TestAnAttemptThatCannotBePreparedEndsTheRun(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(done()))
+	s.opts.Folder = filepath.Join(s.opts.Folder, "file")
+	if err := os.WriteFile(s.opts.Folder, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ids := s.add(t, dag.NewTask{Title: "mine"})
+	out, err := s.start(t).Run(t.Context())
+	if err == nil {
+		t.Errorf("got %+v and no error", out)
+	}
+	if got := s.task(t, ids[0]); got.Status != dag.Pending || got.Attempts != 0 {
+		t.Errorf("got %s with %d attempts, want pending with none", got.Status, got.Attempts)
+	}
+}
+
+// TestDiffersHintsAreTiersOrOffered: an agent that asks for a model that nobody
+// offers must not end the run.
+func TestDiffersHintsAreTiersOrOffered(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		hint   string
+		model  string // that the second task is opened with
+		warned bool
+	}{
+		"a tier is taken":                {"opus", "opus", false},
+		"a name that is offered, too":    {"swift-1", "swift-1", false},
+		"a name that nobody offers, not": {"gpt-99", "sonnet", true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, fakeagent.Script{
+				Models: []string{"sonnet", "opus", "haiku", "swift-1"},
+				Conversations: []fakeagent.Conversation{
+					{When: fakeagent.When{Contains: "first thing"}, Steps: []fakeagent.Step{{Do: "say", Text: "<next-model>" + tt.hint + "</next-model>\n"}, done()}},
+				},
+			})
+			s.add(t, dag.NewTask{Title: "first thing"}, dag.NewTask{Title: "second thing"})
+			out := s.run(t)
+			if out.Kind != OutcomeComplete || out.Counts.Done != 2 {
+				t.Errorf("got %s (%s) with %d done, want complete with 2", out.Kind, out.Reason, out.Counts.Done)
+			}
+			claims := s.all(ofType(TaskClaimed))
+			if len(claims) != 2 || claims[1].Model != tt.model {
+				t.Errorf("got %+v, want the second with model %s", claims, tt.model)
+			}
+			warned := slices.ContainsFunc(s.all(ofType(Warned)), func(e Event) bool { return strings.Contains(e.Text, tt.hint) })
+			if warned != tt.warned {
+				t.Errorf("warned: %v, want %v", warned, tt.warned)
+			}
+		})
+	}
+}
+
+// TestAHintStaysWithTheAgentThatGaveIt: the name of one agent's model means
+// nothing to another agent.
+func TestAHintStaysWithTheAgentThatGaveIt(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		first, second string // agents of the tasks; empty is the run's own
+		model         string // of the second
+	}{
+		"from the run's own agent to itself":          {"", "", "swift-1"},
+		"from the run's own agent to a task's own":    {"", "other", "sonnet"},
+		"from a task's own agent to the run's own":    {"other", "", "sonnet"},
+		"from a task's own agent to the same of next": {"other", "other", "swift-1"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, fakeagent.Script{
+				Models: []string{"sonnet", "swift-1"},
+				Conversations: []fakeagent.Conversation{
+					{When: fakeagent.When{Contains: "first thing"}, Steps: []fakeagent.Step{{Do: "say", Text: "<next-model>swift-1</next-model>\n"}, done()}},
+				},
+			})
+			s.add(t, dag.NewTask{Title: "first thing", Agent: tt.first}, dag.NewTask{Title: "second thing", Agent: tt.second})
+			s.run(t)
+			if claims := s.all(ofType(TaskClaimed)); len(claims) != 2 || claims[1].Model != tt.model {
+				t.Errorf("got %+v, want the second with model %s", claims, tt.model)
+			}
+		})
+	}
+}
+
+// TestASessionThatCannotBeOpenedIsUnavailable has an opener with an error that is
+// not one of the protocol's.
+func TestASessionThatCannotBeOpenedIsUnavailable(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say())
+	s.opts.Open = func(context.Context, Opening) (Session, error) { return nil, errors.New("no disk") }
+	ids := s.add(t, dag.NewTask{Title: "mine"})
+	out := s.run(t)
+	if out.Kind != OutcomeUnavailable || !strings.Contains(out.Reason, "no disk") {
+		t.Errorf("got %+v, want agent_unavailable with the reason", out)
+	}
+	if got := s.task(t, ids[0]); got.Status != dag.Pending || got.Attempts != 0 {
+		t.Errorf("got %s with %d attempts, want pending with none", got.Status, got.Attempts)
+	}
+}
+
+// TestAGateIsMarkedAsTheRuns: what a gate leaves running can be found by the
+// run that recovers.
+func TestAGateIsMarkedAsTheRuns(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(done()))
+	s.add(t, dag.NewTask{Title: "mine", Gates: []string{`printf %s "$RALPH_PROC" > marker`}})
+	r := s.start(t)
+	s.finish(t, r, t.Context())
+	got, err := os.ReadFile(filepath.Join(s.dir, "marker"))
+	if err != nil || !strings.HasPrefix(string(got), r.run.Owner+"/") {
+		t.Errorf("got marker %q (%v), want one of %s", got, err, r.run.Owner)
+	}
+}
+
+// TestWhatAnAttemptCostIsKept also when it was interrupted.
+func TestWhatAnAttemptCostIsKept(t *testing.T) {
+	t.Parallel()
+	cost := 0.25
+	s := newStage(t, say(fakeagent.Step{Do: "usage", N: 10, Cost: &cost}, fakeagent.Step{Do: "mark", Text: "at work"}, fakeagent.Step{Do: "hang"}))
+	s.add(t, dag.NewTask{Title: "mine"})
+	r := s.start(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		s.awaitMark(t, "at work")
+		cancel()
+	}()
+	out := s.finish(t, r, ctx)
+	if out.Usage.CostUSD == nil || *out.Usage.CostUSD != cost {
+		t.Errorf("got cost %v, want %v", out.Usage.CostUSD, cost)
+	}
+}
+
+// TestKillEndsAnAgentThatIgnoresCancel is the second Ctrl-C.
+func TestKillEndsAnAgentThatIgnoresCancel(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(fakeagent.Step{Do: "mark", Text: "at work"}, fakeagent.Step{Do: "hang", Ignore: true}))
+	s.script.KeepRunning = true
+	ids := s.add(t, dag.NewTask{Title: "mine"})
+	r := s.start(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		s.awaitMark(t, "at work")
+		cancel()
+		s.awaitMark(t, "cancel") // it heard, and goes on
+		if err := r.Kill(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if out := s.finish(t, r, ctx); out.Kind != OutcomeInterrupted {
+		t.Errorf("got %s, want interrupted", out.Kind)
+	}
+	if got := s.task(t, ids[0]); got.Status != dag.Pending || got.Attempts != 0 {
+		t.Errorf("got %s with %d attempts, want pending with none", got.Status, got.Attempts)
+	}
+}
+
+func (s *stage) journal(t *testing.T, run string) []journal.Entry {
+	t.Helper()
+	var list []journal.Entry
+	s.update(t, func(g *dag.Graph) (err error) { list, err = journal.Recent(g.Tx(), run, 100); return err })
+	return list
+}
+
+var _ Session = (*acp.Session)(nil)
+
+// TestAPromiseOfFailureIsTheLastThingThatRuns looks for work as another worker
+// would, as soon as the task was given back.
+func TestAPromiseOfFailureIsTheLastThingThatRuns(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(fakeagent.Step{Do: "say", Text: "<promise>FAILURE</promise>\n"}))
+	s.add(t, dag.NewTask{Title: "mine"})
+	var r *Runner
+	observe := s.opts.Observe
+	s.opts.Observe = func(e Event) {
+		observe(e)
+		if e.Type != AttemptEnded {
+			return
+		}
+		if claim, _, ok := r.next(t.Context()); ok {
+			t.Errorf("got %s, want nothing after the promise", claim.Task.ID)
+		}
+	}
+	r = s.start(t)
+	if out := s.finish(t, r, t.Context()); out.Kind != OutcomeFailure {
+		t.Errorf("got %s, want failure", out.Kind)
+	}
+}
