@@ -107,6 +107,7 @@ type Note struct {
 	Files          []string
 	Base           string // the commit it began at
 	Transcript     string
+	Knowledge      string // JSON that is still to be written to files
 }
 
 const noteSQL = `
@@ -117,7 +118,7 @@ UPDATE attempts SET phase = coalesce(:phase, phase), agent = coalesce(:agent, ag
     verdict = coalesce(:verdict, verdict), tokens_in = coalesce(:tokens_in, tokens_in),
     tokens_cached = coalesce(:tokens_cached, tokens_cached), tokens_out = coalesce(:tokens_out, tokens_out),
     cost_usd = coalesce(:cost, cost_usd), files = coalesce(:files, files), base = coalesce(:base, base),
-    transcript = coalesce(:transcript, transcript)
+    transcript = coalesce(:transcript, transcript), knowledge = coalesce(:knowledge, knowledge)
 WHERE id = :id;`
 
 // NoteAttempt stores what became known. It needs no claim: what an attempt cost
@@ -131,7 +132,8 @@ func (g *Graph) NoteAttempt(id string, n Note) error {
 		":effective", orNull(n.ModelEffective), ":session", orNull(n.Session), ":sandbox", orNull(n.Sandbox),
 		":pid", numberOrNull(n.AgentPID), ":pid_start", numberOrNull(n.AgentPIDStart), ":stop", orNull(n.StopReason),
 		":verdict", orNull(n.Verdict), ":tokens_in", n.TokensIn, ":tokens_cached", n.TokensCached,
-		":tokens_out", n.TokensOut, ":cost", n.CostUSD, ":files", files, ":base", orNull(n.Base), ":transcript", orNull(n.Transcript))
+		":tokens_out", n.TokensOut, ":cost", n.CostUSD, ":files", files, ":base", orNull(n.Base), ":transcript", orNull(n.Transcript),
+		":knowledge", orNull(n.Knowledge))
 	if err == nil && g.tx.Changes() != 1 {
 		err = fmt.Errorf("attempt %s: %w", id, ErrNotFound)
 	}
@@ -146,3 +148,21 @@ WHERE id = :id AND ended_at IS NULL;`
 func (g *Graph) AbandonAttempt(id, outcome, reason string) error {
 	return g.tx.Exec(abandonAttemptSQL, ":id", id, ":outcome", outcome, ":reason", orNull(reason), ":now", g.millis())
 }
+
+const (
+	unwrittenSQL = `SELECT id, knowledge FROM attempts WHERE knowledge IS NOT NULL ORDER BY n;`
+	writtenSQL   = `UPDATE attempts SET knowledge = NULL WHERE id = :id;`
+)
+
+// Unwritten returns, by attempt, the knowledge that is not in files yet.
+func (g *Graph) Unwritten() (map[string]string, error) {
+	list := map[string]string{}
+	err := g.tx.Each(unwrittenSQL, func(stmt *sqlite.Stmt) error {
+		list[stmt.ColumnText(0)] = stmt.ColumnText(1)
+		return nil
+	})
+	return list, err
+}
+
+// Written says that the knowledge of an attempt is in files now.
+func (g *Graph) Written(attempt string) error { return g.tx.Exec(writtenSQL, ":id", attempt) }

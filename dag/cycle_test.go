@@ -140,7 +140,7 @@ func storedCycle(w *world, blocker, blocked string) (found bool) {
 // TestLongChains shows that depth costs memory, not the process.
 func TestLongChains(t *testing.T) {
 	t.Parallel()
-	const length = 50_000
+	const length = 50_000 / scale
 	w := newWorld(t)
 	specs := make([]dag.Spec, length)
 	for i := range specs {
@@ -171,7 +171,7 @@ func TestLongChains(t *testing.T) {
 
 func TestDeepNesting(t *testing.T) {
 	t.Parallel()
-	const depth = 5_000
+	const depth = 5_000 / scale
 	w := newWorld(t)
 	specs := make([]dag.Spec, depth)
 	for i := range specs {

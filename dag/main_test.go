@@ -13,7 +13,7 @@ func TestMain(m *testing.M) {
 	if job := os.Getenv("RALPH_TEST_JOB"); job != "" {
 		os.Exit(work(job, os.Getenv("RALPH_TEST_DB"), os.Getenv("RALPH_TEST_LEDGER")))
 	}
-	if raceDetector { // everything takes ten times as long
+	if raceDetector {
 		_ = flag.Set("rapid.checks", "12")
 	}
 	goleak.VerifyTestMain(m)

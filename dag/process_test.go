@@ -78,7 +78,7 @@ func claimAll(ctx context.Context, s *dag.Store, ledger io.Writer) error {
 	}
 }
 
-const addedGroups, leavesEach = 25, 3
+const addedGroups, leavesEach = 30 / scale, 3
 
 // addMany adds groups, in each a chain of leaves.
 func addMany(ctx context.Context, s *dag.Store, ledger io.Writer) error {
@@ -157,7 +157,7 @@ func (p *process) lines(t *testing.T) (lines []string) {
 func TestEightProcessesClaimTwoThousandTasksEachExactlyOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	specs := make([]dag.Spec, 2000)
+	specs := make([]dag.Spec, 2000/scale)
 	for i := range specs {
 		specs[i] = dag.Spec{Line: i + 1, Title: fmt.Sprint("task ", i)}
 	}
@@ -184,7 +184,7 @@ func TestEightProcessesClaimTwoThousandTasksEachExactlyOnce(t *testing.T) {
 func TestTrapProcessesAddAndClaimAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	specs := make([]dag.Spec, 300) // so that the claimers have work from the start
+	specs := make([]dag.Spec, 300/scale) // so that the claimers have work from the start
 	for i := range specs {
 		specs[i] = dag.Spec{Line: i + 1, Title: fmt.Sprint("task ", i)}
 	}

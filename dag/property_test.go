@@ -73,6 +73,14 @@ func newMachine(rt *rapid.T, w *world) *machine {
 	for _, name := range x.m.features {
 		w.update(func(g *dag.Graph) error { _, err := g.AddFeature(name); return err })
 	}
+	if rapid.Bool().Draw(rt, "begin with groups in groups") {
+		x.addPlan(rt, []dag.Spec{
+			{Line: 1, Ref: "top", Title: "top"}, {Line: 2, Ref: "group", Title: "group", Parent: "top"},
+			{Line: 3, Ref: "inner", Title: "inner", Parent: "group"}, {Line: 4, Ref: "a", Title: "a", Parent: "inner"},
+			{Line: 5, Ref: "b", Title: "b", Parent: "inner"}, {Line: 6, Ref: "c", Title: "c", Parent: "group"},
+			{Line: 7, Ref: "later", Title: "later", After: []string{"group"}}, {Line: 8, Ref: "d", Title: "d", Parent: "later"},
+		})
+	}
 	return x
 }
 
@@ -210,16 +218,23 @@ func (x *machine) compareScope(rt *rapid.T, g *dag.Graph, scope dag.Scope) error
 		want.ByStatus[t.status]++
 		then := *x.m
 		then.now = t.notBefore
-		if t.notBefore.After(x.m.now) && then.ready(t, false) {
+		switch {
+		case !t.notBefore.After(x.m.now):
+		case then.ready(t, false):
 			want.Waiting++
-			if want.NextWait.IsZero() || t.notBefore.Before(want.NextWait) {
-				want.NextWait = t.notBefore
-			}
+			want.NextWait = sooner(want.NextWait, t.notBefore)
+		case then.ready(t, true):
+			want.DoomedWaiting++
+			want.NextDoomedWait = sooner(want.NextDoomedWait, t.notBefore)
 		}
 	}
 	tally, err := g.Tally(scope)
 	if err != nil {
 		return err
+	}
+	// Of those kept back by a failed ancestor some may be due by now.
+	if tally.DoomedWaiting >= want.DoomedWaiting && sooner(tally.NextDoomedWait, want.NextDoomedWait).Equal(tally.NextDoomedWait) {
+		tally.DoomedWaiting, tally.NextDoomedWait = want.DoomedWaiting, want.NextDoomedWait
 	}
 	if diff := cmp.Diff(want, tally); diff != "" {
 		rt.Fatalf("tally of %v (-model +file):\n%s", scope, diff)
@@ -236,6 +251,14 @@ func (x *machine) compareScope(rt *rapid.T, g *dag.Graph, scope dag.Scope) error
 		rt.Fatalf("ready in %v (-model +file):\n%s", scope, diff)
 	}
 	return err
+}
+
+// sooner is the earlier one of two times of which the first may not be set.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
+		return b
+	}
+	return a
 }
 
 var errNotKept = errors.New("not kept")

@@ -247,6 +247,10 @@ func (x *machine) importPlan(rt *rapid.T) {
 			s.After = []string{blocker}
 		}
 	}
+	x.addPlan(rt, specs)
+}
+
+func (x *machine) addPlan(rt *rapid.T, specs []dag.Spec) {
 	var ids []string
 	err := x.w.try(func(g *dag.Graph) (err error) { ids, err = g.Import(specs); return err })
 	if err != nil {

@@ -3,3 +3,5 @@
 package dag_test
 
 const raceDetector = false
+
+const scale = 1

@@ -3,6 +3,7 @@ package dag_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,13 +64,14 @@ func putLeaf(w *world, title string, s dag.Status) dag.Claim {
 func TestExactlyTheListedTransitionsHappen(t *testing.T) {
 	t.Parallel()
 	seen := map[dag.Transition]bool{}
+	w := newWorld(t)
 	for by, verb := range verbs() {
 		for _, from := range dag.Statuses() {
-			w := newWorld(t)
-			c := putLeaf(w, "a", from)
+			title := strings.ReplaceAll(string(by), " ", "-") + "-" + string(from)
+			c := putLeaf(w, title, from)
 			before := w.dump()
-			err := w.try(func(g *dag.Graph) error { return verb(g, w, w.id("a"), c) })
-			to := w.task("a").Status
+			err := w.try(func(g *dag.Graph) error { return verb(g, w, w.id(title), c) })
+			to := w.task(title).Status
 			switch {
 			case to != from:
 				seen[dag.Transition{From: from, To: to, By: by}] = true
@@ -87,9 +89,9 @@ func TestExactlyTheListedTransitionsHappen(t *testing.T) {
 					t.Errorf("%s to a task that is %s was refused and changed something:\n%s", by, from, diff)
 				}
 			}
-			w.sound()
 		}
 	}
+	w.sound()
 	for _, tr := range rollUps(t) {
 		seen[tr] = true
 	}
@@ -233,6 +235,13 @@ func TestEveryTransitionOfARunningTaskFencesItsWorker(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.refused(dag.ErrLost, func(g *dag.Graph) error { return g.Heartbeat(c, time.Hour) })
+			want := c.Generation // the worker itself gave it back
+			if by == dag.ByDone || by == dag.ByGiveUp || by == dag.ByReset {
+				want++ // it was taken away
+			}
+			if got := w.task("a").Generation; got != want {
+				t.Errorf("generation: got %d, want %d", got, want)
+			}
 		})
 	}
 }

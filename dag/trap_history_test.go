@@ -133,3 +133,18 @@ func TestTheLogSaysWhyATaskFailedLast(t *testing.T) {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}
 }
+
+func TestALimitOnTheCommandLineWinsOverTheTasksOwn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	five := 5
+	w.add(dag.NewTask{Title: "a", MaxRetries: &five})
+	for try, want := range []dag.Status{dag.Pending, dag.Failed} {
+		c := w.claim("a")
+		var got dag.Status
+		w.update(func(g *dag.Graph) (err error) { got, err = g.RetryAtMost(c, "tests are red", 1); return err })
+		if got != want || w.task("a").Status != want {
+			t.Errorf("try %d: got %s, want %s", try, got, want)
+		}
+	}
+}

@@ -122,6 +122,45 @@ func TestResetOfAGroup(t *testing.T) {
 	}
 }
 
+// Flags that agree at the top of a tree say nothing about those further down.
+func TestResetOfATreeFreesWhatLiesBelowItsInnerGroups(t *testing.T) {
+	t.Parallel()
+	tests := map[string]func(*world){
+		"an inner group was blocked": func(w *world) { w.person(block, "inner") },
+		"an inner group was given up, and the tree reopened": func(w *world) {
+			w.person(giveUp, "inner")
+			w.person(reset, "b")
+		},
+		"an inner group waits for a task of the tree that was done": func(w *world) {
+			w.update(func(g *dag.Graph) error { return g.Link(w.id("b"), w.id("inner")) })
+		},
+		"a task below runs": func(w *world) { w.claim("a") },
+	}
+	for name, do := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.plan("top", "group in top", "inner in group", "deeper in inner", "a in deeper", "b in group")
+			do(w)
+			generation := w.task("a").Generation
+			running := w.task("a").Status == dag.InProgress
+			w.person(resetTree, "group")
+			w.sound()
+			if got := w.task("a"); running && got.Generation != generation+1 {
+				t.Errorf("generation: got %d, want %d", got.Generation, generation+1)
+			}
+			if name == "an inner group waits for a task of the tree that was done" {
+				w.work("b")
+				w.person(resetTree, "group")
+				w.sound()
+				w.wantReady("b")
+				return
+			}
+			w.wantReady("a", "b")
+		})
+	}
+}
+
 func TestResetFailedStaysWithinItsScope(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -32,11 +32,11 @@ func TestTrapEveryColumnOfATaskSurvivesTheTable(t *testing.T) {
 			blocker, group := w.id("blocker"), w.id("group")
 			id := w.add(dag.NewTask{
 				Title: text, Description: text + text, Priority: -1 << 62, Parent: group, After: []string{blocker},
-				Kind: dag.Check, Agent: text, Model: text, Gates: []string{text, "go test ./..."}, MaxRetries: &retries,
+				Kind: dag.Check, Agent: text + " agent", Model: text + " model", Gates: []string{text, "go test ./..."}, MaxRetries: &retries,
 			})
 			want := dag.Task{
 				N: 3, ID: id, Title: text, Description: text + text, Status: dag.Pending, Priority: -1 << 62,
-				Parent: group, Feature: "f", Kind: dag.Check, Agent: text, Model: text,
+				Parent: group, Feature: "f", Kind: dag.Check, Agent: text + " agent", Model: text + " model",
 				Gates: []string{text, "go test ./..."}, MaxRetries: &retries, CreatedAt: start, UpdatedAt: start, OpenDeps: 1,
 			}
 			if diff := cmp.Diff(want, w.task(id)); diff != "" {
@@ -78,7 +78,7 @@ func TestTrapEveryColumnOfAPlanSurvivesTheTable(t *testing.T) {
 					{Line: 1, Ref: "t-deadbeef", Title: "p", Feature: "made.now"},
 					{
 						Line: 2, Ref: text, Title: text, Description: text, Priority: 1<<63 - 1, Parent: "t-deadbeef",
-						Kind: dag.Check, Agent: text, Model: text, Gates: []string{text}, MaxRetries: &retries,
+						Kind: dag.Check, Agent: text + " agent", Model: text + " model", Gates: []string{text}, MaxRetries: &retries,
 						Status: dag.Done, Retries: 2, Verification: "passed",
 					},
 					{Line: 3, Title: "last", Parent: "t-deadbeef", After: []string{text}, Feature: "MADE.now"},
@@ -92,7 +92,7 @@ func TestTrapEveryColumnOfAPlanSurvivesTheTable(t *testing.T) {
 				},
 				{
 					N: 2, ID: ids[1], Title: text, Description: text, Status: dag.Done, Priority: 1<<63 - 1,
-					Parent: "t-deadbeef", Feature: "made.now", Kind: dag.Check, Agent: text, Model: text, Gates: []string{text},
+					Parent: "t-deadbeef", Feature: "made.now", Kind: dag.Check, Agent: text + " agent", Model: text + " model", Gates: []string{text},
 					MaxRetries: &retries, Retries: 2, Verification: "passed", CreatedAt: start, UpdatedAt: start, FinishedAt: start,
 				},
 				{

@@ -4,18 +4,18 @@ package journal
 
 import (
 	"encoding/json"
-	"fmt"
-	"slices"
-	"strings"
+	"errors"
 	"time"
-
-	"zombiezen.com/go/sqlite"
 
 	"ralph/internal/db"
 )
 
+// ErrNotFound says that no entry has the number asked for.
+var ErrNotFound = errors.New("no such journal entry")
+
 // Entry is what one iteration did.
 type Entry struct {
+	N              int64 // its number, given by Add
 	At             time.Time
 	Run            string
 	Attempt        string
@@ -35,16 +35,21 @@ type Entry struct {
 	TokensCached   *int64
 	TokensOut      *int64
 	CostUSD        *float64 // nil when unknown
+	CostEstimated  bool
 	Files          []string
 }
 
 const addSQL = `
 INSERT INTO journal (at, run, attempt, iteration, task, feature, title, outcome, reason, notes, agent, model,
-    model_effective, stop_reason, duration_ms, tokens_in, tokens_cached, tokens_out, cost_usd, files)
+    model_effective, stop_reason, duration_ms, tokens_in, tokens_cached, tokens_out, cost_usd, cost_estimated, files)
 VALUES (:at, :run, :attempt, :iteration, :task, :feature, :title, :outcome, :reason, :notes, :agent, :model,
-    :effective, :stop, :duration, :tokens_in, :tokens_cached, :tokens_out, :cost, :files);`
+    :effective, :stop, :duration, :tokens_in, :tokens_cached, :tokens_out, :cost, :estimated, :files);`
 
-// Add remembers an entry, in the caller's transaction.
+const countSQL = `
+INSERT INTO journal_words (word, docs) VALUES (:word, 1)
+ON CONFLICT (word) DO UPDATE SET docs = docs + 1;`
+
+// Add remembers an entry, in the caller's transaction. Its number is given here.
 func Add(tx *db.Tx, e Entry) error {
 	files := "[]"
 	if len(e.Files) > 0 {
@@ -54,54 +59,21 @@ func Add(tx *db.Tx, e Entry) error {
 		}
 		files = string(b)
 	}
-	return tx.Exec(addSQL, ":at", e.At.UnixMilli(), ":run", e.Run, ":attempt", orNull(e.Attempt), ":iteration", e.Iteration,
+	err := tx.Exec(addSQL, ":at", e.At.UnixMilli(), ":run", e.Run, ":attempt", orNull(e.Attempt), ":iteration", e.Iteration,
 		":task", e.Task, ":feature", orNull(e.Feature), ":title", e.Title, ":outcome", e.Outcome, ":reason", e.Reason,
 		":notes", e.Notes, ":agent", orNull(e.Agent), ":model", orNull(e.Model), ":effective", orNull(e.ModelEffective),
 		":stop", orNull(e.StopReason), ":duration", e.Duration.Milliseconds(), ":tokens_in", e.TokensIn,
-		":tokens_cached", e.TokensCached, ":tokens_out", e.TokensOut, ":cost", e.CostUSD, ":files", files)
-}
-
-const recentSQL = `
-SELECT at, iteration, task, title, outcome, reason, notes, model, duration_ms, files
-FROM journal WHERE run = :run ORDER BY n DESC LIMIT :limit;`
-
-// Recent lists the last entries of a run, oldest first.
-func Recent(tx *db.Tx, run string, limit int) ([]Entry, error) {
-	var list []Entry
-	err := tx.Each(recentSQL, func(stmt *sqlite.Stmt) error {
-		e := Entry{
-			Run: run, At: time.UnixMilli(stmt.ColumnInt64(0)).UTC(), Iteration: stmt.ColumnInt(1), Task: stmt.ColumnText(2),
-			Title: stmt.ColumnText(3), Outcome: stmt.ColumnText(4), Reason: stmt.ColumnText(5), Notes: stmt.ColumnText(6),
-			Model: stmt.ColumnText(7), Duration: time.Duration(stmt.ColumnInt64(8)) * time.Millisecond,
-		}
-		if err := json.Unmarshal([]byte(stmt.ColumnText(9)), &e.Files); err != nil {
-			return fmt.Errorf("files of iteration %d: %w", e.Iteration, err)
-		}
-		list = append(list, e)
-		return nil
-	}, ":run", run, ":limit", limit)
-	slices.Reverse(list)
-	return list, err
-}
-
-// Render tells entries to an agent, a line each with their notes below.
-func Render(entries []Entry) string {
-	var b strings.Builder
-	for _, e := range entries {
-		fmt.Fprintf(&b, "Iteration %d: %s: %s", e.Iteration, e.Title, e.Outcome)
-		if e.Reason != "" {
-			fmt.Fprintf(&b, " (%s)", e.Reason)
-		}
-		b.WriteString("\n")
-		if len(e.Files) > 0 {
-			fmt.Fprintf(&b, "Files: %s\n", strings.Join(e.Files, ", "))
-		}
-		if e.Notes != "" {
-			b.WriteString(strings.TrimSpace(e.Notes) + "\n")
-		}
-		b.WriteString("\n")
+		":tokens_cached", e.TokensCached, ":tokens_out", e.TokensOut, ":cost", e.CostUSD, ":estimated", e.CostEstimated,
+		":files", files)
+	if err != nil {
+		return err
 	}
-	return strings.TrimSpace(b.String())
+	for word := range distinct(e.Notes, e.Title, e.Reason) {
+		if err := tx.Exec(countSQL, ":word", word); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func orNull(s string) any {

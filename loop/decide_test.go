@@ -15,7 +15,6 @@ import (
 
 // The sets that tests speak of.
 var (
-	nothing   = sigils.Set{}
 	saysDone  = sigils.Set{Done: true}
 	greenGate = verify.Result{Command: "make", Passed: true, Exit: "exit status 0"}
 	redGate   = verify.Result{Command: "make test", Exit: "exit status 2", Tail: "FAIL x\n"}
@@ -204,6 +203,14 @@ func TestDecide(t *testing.T) {
 		"an unusable agent is not the task's fault, in the last attempt neither": {
 			facts(func(f *Facts) { f.Err, f.Empty, f.Attempts = failing(acp.NotFound), true, 4 }),
 			unusable("session/prompt: not found"),
+		},
+		"an unusable agent of the task's own fails only the task": {
+			facts(func(f *Facts) { f.Err, f.Empty, f.Own = failing(acp.NotFound), true, true }),
+			Decision{Action: Fail, Outcome: "error", Reason: "its own agent or model cannot be used: session/prompt: not found"},
+		},
+		"a crash of the task's own agent is a crash": {
+			facts(func(f *Facts) { f.Err, f.Empty, f.Own = failing(acp.Died), true, true }),
+			Decision{Action: Release, Outcome: "error", Reason: "session/prompt: died", Delay: 5 * time.Second, NoAnswer: true},
 		},
 		"no handshake in time is counted for the task and the breaker": {
 			facts(func(f *Facts) { f.Err, f.Empty = failing(acp.HandshakeTimeout), true }),

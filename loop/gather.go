@@ -22,9 +22,6 @@ type Context struct {
 	Instructions []string // names of files such as AGENTS.md
 }
 
-// journalEntries is how many entries of this run a prompt shows.
-const journalEntries = 5
-
 // gather chooses the model and makes the prompt, which is kept beside the transcript.
 func (a *attempt) gather(ctx context.Context) (string, error) {
 	a.mu.Lock()
@@ -35,9 +32,11 @@ func (a *attempt) gather(ctx context.Context) (string, error) {
 	if _, tier := strategy.ParseTier(in.Hint); !tier && a.claim.Task.Agent != a.hinter {
 		in.Hint = "" // another agent's name for a model means nothing to this one
 	}
+	changed := append([]string(nil), a.changed...)
 	a.mu.Unlock()
+	in.Used = a.spent(ctx)
 	a.choice = strategy.Next(in)
-	input, err := a.Gather(ctx, a.claim.Task)
+	input, err := Gather(ctx, a.opts, a.run.ID, a.claim.Task, changed)
 	if err != nil {
 		return "", err
 	}
@@ -45,22 +44,17 @@ func (a *attempt) gather(ctx context.Context) (string, error) {
 	return text, os.WriteFile(filepath.Join(a.folder, "prompt.md"), []byte(text), 0o600)
 }
 
-// Gather collects all that the prompt of a task is made of.
-func (r *Runner) Gather(ctx context.Context, t dag.Task) (prompt.Input, error) {
-	return Gather(ctx, r.opts, r.run.ID, t)
-}
-
 // Gather collects all that the prompt of a task is made of, within a run or, with
-// an empty ID, before one.
-func Gather(ctx context.Context, opts Options, run string, t dag.Task) (prompt.Input, error) {
+// an empty ID, before one. changed are the files that were worked on lately.
+func Gather(ctx context.Context, opts Options, run string, t dag.Task, changed []string) (prompt.Input, error) {
 	in := prompt.Input{Task: prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description}, Inert: sigils.Inert}
 	var last dag.Attempt
 	err := opts.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) (err error) {
 		if last, err = gatherGraph(g, t, &in, opts); err != nil {
 			return err
 		}
-		entries, err := journal.Recent(g.Tx(), run, journalEntries)
-		in.Journal = prompt.Document{Text: journal.Render(entries), From: "the journal of this run"}
+		selected, err := journal.Select(g.Tx(), journal.Query{Run: run, Title: t.Title, Description: t.Description}, opts.Recall)
+		in.Journal = prompt.Document{Text: selected.Text(), From: "ralph journal list"}
 		return err
 	})
 	if err != nil {
@@ -70,6 +64,7 @@ func Gather(ctx context.Context, opts Options, run string, t dag.Task) (prompt.I
 		c := opts.Context(t)
 		in.Spec, in.Plan, in.Instructions = c.Spec, c.Plan, c.Instructions
 	}
+	recall(opts, t, changed, &in)
 	in.Previous = previous(opts.Folder, last)
 	r := Runner{opts: opts}
 	if state := r.look(ctx); state.Known {

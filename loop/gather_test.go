@@ -68,7 +68,7 @@ func TestGatherTellsAllThatIsKnown(t *testing.T) {
 	r := s.start(t)
 	s.finish(t, r, t.Context())
 	s.update(t, func(g *dag.Graph) error { return g.Log(leaf, dag.LogUser, "use the window") })
-	in, err := Gather(t.Context(), s.opts, r.ID(), s.task(t, leaf))
+	in, err := Gather(t.Context(), s.opts, r.ID(), s.task(t, leaf), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/git"
+	"ralph/journal"
+	"ralph/knowledge"
 	"ralph/strategy"
 	"ralph/verify"
 )
@@ -44,8 +46,11 @@ type Options struct {
 	Judge   verify.Gates
 	Skip    bool // accept "done" without gates
 	Context func(dag.Task) Context
-	Dir     string // the project
-	Folder  string // where the folders of runs are
+	Recall  journal.Options
+	Known   *knowledge.Store // nil means that nothing is looked up or written
+	Tokens  int              // of knowledge in a prompt; 0 means the default
+	Dir     string           // the project
+	Folder  string           // where the folders of runs are
 
 	Observe func(Event)
 	Now     func() time.Time
@@ -71,6 +76,7 @@ type Runner struct {
 	hint     string
 	hinter   string // the agent of the task that gave the hint; empty is the run's own
 	history  []strategy.Attempt
+	changed  []string // files that the last attempts changed
 	tasks    []Resolved
 	ending   *ending
 	stopped  []string // tasks that the last interruption took from an agent
@@ -109,6 +115,9 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 		return nil, fmt.Errorf("start a run: %w", err)
 	}
 	setup := opts.Setup
+	if err := r.writeKnowledge(ctx); err != nil {
+		return nil, fmt.Errorf("write what was learned before: %w", err)
+	}
 	r.emit(Event{Type: RunStarted, Setup: &setup, PID: int(opts.Process.PID), Counts: r.counts(ctx)})
 	for _, e := range recovered {
 		r.emit(e)

@@ -217,13 +217,17 @@ func TestARunGoesOnAfterAnInterruption(t *testing.T) {
 func TestAHeartbeatRenewsTheLease(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, say(fakeagent.Step{Do: "mark", Text: "at work"}, fakeagent.Step{Do: "await", Path: "go"}, done()))
-	s.opts.Lease = 90 * time.Millisecond
+	s.opts.Lease = 300 * time.Millisecond
 	ids := s.add(t, dag.NewTask{Title: "mine"})
 	s.whileAtWork(t, func() {
 		first := s.task(t, ids[0]).LeaseUntil
 		tick := time.NewTicker(5 * time.Millisecond)
 		defer tick.Stop()
-		for deadline := time.After(time.Minute); !s.task(t, ids[0]).LeaseUntil.After(first.Add(s.opts.Lease)); {
+		renewed := func() bool {
+			until := s.task(t, ids[0]).LeaseUntil
+			return until.After(first) && until.After(time.Now())
+		}
+		for deadline := time.After(time.Minute); !renewed(); {
 			select {
 			case <-tick.C:
 			case <-deadline:

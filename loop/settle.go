@@ -39,7 +39,10 @@ func (a *attempt) settle(ctx context.Context, d Decision) error {
 		})
 	}
 	a.account(d, status)
-	return err
+	if err != nil {
+		return err
+	}
+	return a.writeKnowledge(ctx)
 }
 
 // record writes all that is known in one transaction and returns the task's status.
@@ -50,6 +53,11 @@ func (a *attempt) record(g *dag.Graph, d Decision) (string, error) {
 		note.TokensIn, note.TokensCached, note.TokensOut = &in, &cached, &out
 	}
 	note.CostUSD = a.usage.CostUSD
+	learned, err := a.learned(d.Outcome)
+	if err != nil {
+		return "", err
+	}
+	note.Knowledge = learned
 	if err := g.NoteAttempt(a.claim.Attempt, note); err != nil {
 		return "", err
 	}
@@ -60,19 +68,10 @@ func (a *attempt) record(g *dag.Graph, d Decision) (string, error) {
 	t := a.claim.Task
 	return status, journal.Add(g.Tx(), journal.Entry{
 		At: a.opts.Now(), Run: a.run.ID, Attempt: a.claim.Attempt, Iteration: a.iteration, Task: t.ID, Feature: t.Feature,
-		Title: t.Title, Outcome: remembered(d, status), Reason: d.Reason, Notes: a.notes(), Agent: a.agent, Model: a.choice.Model,
+		Title: t.Title, Outcome: remembered(d, status), Reason: d.Reason, Notes: a.set.Journal, Agent: a.agent, Model: a.choice.Model,
 		ModelEffective: a.model, StopReason: string(a.stop), Duration: a.opts.Now().Sub(a.began), TokensIn: note.TokensIn,
 		TokensCached: note.TokensCached, TokensOut: note.TokensOut, CostUSD: note.CostUSD, Files: a.files,
 	})
-}
-
-// notes is what the agent wanted remembered, in whatever sigil.
-func (a *attempt) notes() string {
-	parts := []string{a.set.Journal}
-	for _, k := range a.set.Knowledge {
-		parts = append(parts, k.Title+": "+k.Body)
-	}
-	return strings.TrimSpace(strings.Join(parts, "\n\n"))
 }
 
 func (a *attempt) transition(g *dag.Graph, d Decision) (string, error) {
@@ -160,6 +159,8 @@ func (a *attempt) account(d Decision, status string) {
 	a.history = append(a.history, strategy.Attempt{
 		Task: a.claim.Task.ID, Outcome: strategy.Outcome(remembered(d, status)), Tier: a.choice.Tier, Hint: hint, Notes: a.set.Journal,
 	})
+	a.changed = append(a.changed, a.files...)
+	a.changed = a.changed[max(len(a.changed)-maxChanged, 0):]
 	a.remember(d, status)
 	if d.Outcome == "interrupted" && d.Action == Release {
 		a.stopped = append(a.stopped, a.claim.Task.ID)

@@ -207,12 +207,27 @@ func (o *opener) start(ctx context.Context, op loop.Opening, ag agent, model str
 			_ = f.Close()
 		}
 		var e *acp.Error
-		if errors.As(err, &e) && e.Kind == acp.AuthRequired && ag.preset.Login != "" {
-			e.Text = strings.TrimSpace(e.Text + "; to log in: " + ag.preset.Login)
+		if errors.As(err, &e) && e.Kind == acp.AuthRequired {
+			e.Text = strings.TrimSpace(e.Text + loginHint(ag.preset, e.Methods))
 		}
 		return nil, err
 	}
 	return &agentSession{Session: s, files: files}, nil
+}
+
+// loginHint says how to log in: as we know it, or else as the agent names it.
+func loginHint(p agents.Preset, methods []acp.AuthMethod) string {
+	if p.Login != "" {
+		return "; to log in: " + p.Login
+	}
+	var names []string
+	for _, m := range methods {
+		names = append(names, m.Name)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; the agent offers: " + strings.Join(names, ", ")
 }
 
 // told is what an agent may know about the run that started it. None of these

@@ -53,6 +53,7 @@ func newApp(sys system) *app {
 func (a *app) commands() []*cli.Command {
 	return tree(
 		a.initCommand(), a.demoCommand(), a.taskCommand(), a.featureCommand(), a.runCommand(), a.promptCommand(), a.statusCommand(),
+		a.journalCommand(), a.knowledgeCommand(), a.gcCommand(),
 		a.configCommand(), a.doctorCommand(), a.completionCommand(), a.versionCommand(), a.completeCommand(), a.shellAgentCommand(),
 	)
 }

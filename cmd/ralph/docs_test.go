@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -8,8 +9,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"ralph/journal"
+	"ralph/loop"
 )
 
 // TestJSONShapesAreDocumented writes docs/json.md from what the commands print.
@@ -22,13 +27,15 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	build := b.add("Build it", "--parent", group, "--after", design, "-d", "With tests.", "--priority", "2", "--agent", "shell")
 	b.run(0, "task", "log", design, "-m", "keep it small")
 	b.run(0, "task", "fail", build, "-r", "no idea")
+	b.run(0, "knowledge", "add", "Forms need labels", "--tag", "form", "-d", "For screen readers.")
 
 	var doc strings.Builder
 	doc.WriteString(jsonIntro)
 	for _, args := range []string{
 		"task show " + build, "task list --feature login", "task tree " + design, "task why " + build, "task log " + design,
 		"task deps list " + build, "task graph --format json", "feature show login", "feature list",
-		"status", "doctor", "config show", "version", "init",
+		"status", "knowledge list", "knowledge lint", "gc --older-than 90d",
+		"doctor", "config show", "version", "init",
 	} {
 		words := strings.Fields(args)
 		if !strings.Contains(args, "--format") {
@@ -38,10 +45,40 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 		out = regexp.MustCompile(`"revision": .*`).ReplaceAllString(out, `"revision": null,`)
 		fmt.Fprintf(&doc, "\n## ralph %s\n\n```json\n%s```\n", strings.Join(words, " "), out)
 	}
+	doc.WriteString(sample(t, "ralph journal list --json", []journalJSON{journalAsJSON(sampleEntry(b.now))}))
+	doc.WriteString(sample(t, "ralph run --json (the last line of stdout, on one line)", sampleOutcome()))
 	text := regexp.MustCompile(`(?m)^## .*$`).ReplaceAllStringFunc(doc.String(), func(h string) string {
 		return regexp.MustCompile(`t-[0-9a-f]{8}`).ReplaceAllString(h, "ID")
 	})
 	golden(t, "../../docs/json.md", b.normal(text))
+}
+
+// sample documents a shape that needs a run to be printed.
+func sample(t *testing.T, title string, v any) string {
+	t.Helper()
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("\n## %s\n\n```json\n%s\n```\n", title, data)
+}
+
+func sampleEntry(at time.Time) journal.Entry {
+	in, out := int64(12000), int64(800)
+	cost := 0.12
+	return journal.Entry{
+		N: 1, At: at, Run: "r-00000001", Attempt: "a-00000001", Iteration: 1, Task: "t-00000001", Feature: "login", Title: "Build it",
+		Outcome: "retried", Reason: "gate \"go test ./...\": exit status 1", Notes: "the schema was wrong", Agent: "claude", Model: "sonnet",
+		ModelEffective: "sonnet", StopReason: "end_turn", Duration: 90 * time.Second, TokensIn: &in, TokensOut: &out, CostUSD: &cost,
+		Files: []string{"form.go"},
+	}
+}
+
+func sampleOutcome() outcomeJSON {
+	return outcomeJSON{
+		Outcome: "complete", Reason: orNil("1 of 2 tasks failed"), Run: "r-00000001", Iterations: 3, Done: 1, Failed: 1, DurationMS: 90000,
+		Tasks: []loop.Resolved{{ID: "t-00000001", Title: "Build it", Status: "failed", Outcome: "failed", Reason: "no idea", Attempts: 2}},
+	}
 }
 
 const jsonIntro = `# JSON

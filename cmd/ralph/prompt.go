@@ -10,7 +10,10 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/db"
+	"ralph/internal/project"
 	"ralph/internal/term"
+	"ralph/journal"
+	"ralph/knowledge"
 	"ralph/loop"
 	"ralph/prompt"
 	"ralph/strategy"
@@ -42,8 +45,9 @@ func (a *app) runPrompt(c *cli.Context) error {
 	opts := loop.Options{
 		Store: s.store, MaxRetries: s.config.Run.MaxRetries, Dir: s.project.Root, Now: a.now,
 		Folder: filepath.Join(s.project.State(), "runs"), Context: a.promptContext(s),
+		Recall: recallOptions(s.config), Known: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
 	}
-	in, err := loop.Gather(c.Context, opts, "", t)
+	in, err := loop.Gather(c.Context, opts, "", t, nil)
 	if err != nil {
 		return err
 	}
@@ -123,7 +127,7 @@ func (a *app) dryRun(c *cli.Context, s *session, opts loop.Options) error {
 		}
 		fmt.Fprintf(a.stdout, "  %s  %s  %s\n", t.ID, model, term.Line(t.Title))
 	}
-	in, err := loop.Gather(c.Context, opts, "", ready[0])
+	in, err := loop.Gather(c.Context, opts, "", ready[0], nil)
 	if err != nil {
 		return err
 	}
@@ -156,4 +160,18 @@ func (a *app) readyIn(g *dag.Graph, scope dag.Scope) ([]dag.Task, error) {
 		}
 	}
 	return list, nil
+}
+
+// recallOptions are how much of the journal a prompt may show.
+func recallOptions(config project.Loaded) journal.Options {
+	j := config.Journal
+	return journal.Options{Recent: orNone(j.Recent), Matches: orNone(j.Matches), Tokens: orNone(j.Tokens)}
+}
+
+// orNone turns a configured 0, which means none, into what the journal takes for it.
+func orNone(n int) int {
+	if n == 0 {
+		return -1
+	}
+	return n
 }

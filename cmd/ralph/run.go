@@ -15,6 +15,7 @@ import (
 	"ralph/internal/db"
 	"ralph/internal/proc"
 	"ralph/internal/project"
+	"ralph/knowledge"
 	"ralph/loop"
 	"ralph/strategy"
 	"ralph/verify"
@@ -105,7 +106,8 @@ func (a *app) runOptions(c *cli.Context, s *session) (loop.Options, error) {
 		Breaker: s.config.Run.Breaker, Backoff: s.config.Run.Backoff.Std(), Skip: c.Bool("no-verify"),
 		Gates: s.config.Verify.Commands, Dir: s.project.Root, Folder: filepath.Join(s.project.State(), "runs"),
 		Life: life, Sweep: proc.Sweep, Now: a.now, Jitter: jitter, MaxCostUSD: s.config.Budget.MaxCostUSD,
-		Context: a.promptContext(s),
+		Context: a.promptContext(s), Recall: recallOptions(s.config),
+		Known: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
 	}
 	var err error
 	if opts.Scope, err = a.scope(c, s); err != nil {

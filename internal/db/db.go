@@ -28,7 +28,7 @@ type Options struct {
 
 // DB is a handle on one file. It is safe for concurrent use.
 type DB struct {
-	pool *sqlitex.Pool
+	pool *pool
 	path string
 }
 
@@ -45,11 +45,7 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 	if err := prepareFile(ctx, path, opts); err != nil {
 		return nil, classify(path, err)
 	}
-	pool, err := sqlitex.NewPool(path, sqlitex.PoolOptions{
-		Flags:       openFlags,
-		PoolSize:    max(opts.Conns, 1),
-		PrepareConn: func(conn *sqlite.Conn) error { return configure(conn, opts) },
-	})
+	pool, err := openPool(path, max(opts.Conns, 1), func(conn *sqlite.Conn) error { return configure(conn, opts) })
 	if err != nil {
 		return nil, classify(path, err)
 	}
@@ -92,7 +88,7 @@ func configure(conn *sqlite.Conn, opts Options) error {
 }
 
 // Close closes every connection. It must not be called while a transaction runs.
-func (d *DB) Close() error { return d.pool.Close() }
+func (d *DB) Close() error { return d.pool.close() }
 
 // Path is where the file is.
 func (d *DB) Path() string { return d.path }
@@ -122,11 +118,11 @@ func (d *DB) Update(ctx context.Context, fn func(*Tx) error) error {
 }
 
 func (d *DB) with(ctx context.Context, fn func(*sqlite.Conn) error) error {
-	conn, err := d.pool.Take(ctx)
+	conn, err := d.pool.take(ctx)
 	if err != nil {
 		return classify(d.path, err)
 	}
-	defer d.pool.Put(conn)
+	defer d.pool.put(conn)
 	return classify(d.path, fn(conn))
 }
 

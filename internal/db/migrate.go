@@ -50,14 +50,38 @@ func prepareFile(ctx context.Context, path string, opts Options) (err error) {
 	case version == len(migrations):
 		return nil
 	}
-	if err := sqlitex.ExecuteTransient(conn, "PRAGMA journal_mode = wal;", nil); err != nil {
+	if err := useLog(conn); err != nil {
 		return err
 	}
 	return sqlitemigration.Migrate(ctx, conn, sqlitemigration.Schema{AppID: appID, Migrations: migrations})
 }
 
-// inspect says which version the file has and whether it is ours: an empty file is.
+// useLog makes writers append to a log, so that they and readers do not wait for
+// each other. Two processes that do this at once refuse each other at once,
+// whatever the timeout; who lost waits with a transaction, which does wait, and
+// tries again.
+func useLog(conn *sqlite.Conn) error {
+	var err error
+	for range 100 {
+		err = sqlitex.ExecuteTransient(conn, "PRAGMA journal_mode = wal;", nil)
+		if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
+			return err
+		}
+		if err := sqlitex.ExecuteTransient(conn, "BEGIN IMMEDIATE;", nil); err != nil {
+			return err
+		}
+		if err := sqlitex.ExecuteTransient(conn, "ROLLBACK;", nil); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// inspect says which version the file has and whether it is ours: an empty file
+// is. It looks at one snapshot, because another process may be migrating it.
 func inspect(conn *sqlite.Conn) (version int, ours bool, err error) {
+	end := sqlitex.Transaction(conn)
+	defer end(&err)
 	var id, objects int
 	for query, into := range map[string]*int{
 		"PRAGMA user_version;":                &version,

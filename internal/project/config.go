@@ -9,12 +9,14 @@ import (
 
 // Config is everything that can be configured, after all layers are merged.
 type Config struct {
-	Agent   AgentConfig            `toml:"agent"`
-	Agents  map[string]CustomAgent `toml:"agents"`
-	Run     RunConfig              `toml:"run"`
-	Verify  VerifyConfig           `toml:"verify"`
-	Budget  BudgetConfig           `toml:"budget"`
-	Sandbox SandboxConfig          `toml:"sandbox"`
+	Agent     AgentConfig            `toml:"agent"`
+	Agents    map[string]CustomAgent `toml:"agents"`
+	Run       RunConfig              `toml:"run"`
+	Verify    VerifyConfig           `toml:"verify"`
+	Journal   JournalConfig          `toml:"journal"`
+	Knowledge KnowledgeConfig        `toml:"knowledge"`
+	Budget    BudgetConfig           `toml:"budget"`
+	Sandbox   SandboxConfig          `toml:"sandbox"`
 }
 
 // AgentConfig chooses the agent: by name, or by command.
@@ -47,6 +49,18 @@ type VerifyConfig struct {
 	Enabled  bool     `toml:"enabled"`
 	Commands []string `toml:"commands"`
 	Timeout  Duration `toml:"timeout"`
+}
+
+// JournalConfig is how much of what earlier iterations did a prompt may show.
+type JournalConfig struct {
+	Recent  int `toml:"recent"`  // the last entries of the run
+	Matches int `toml:"matches"` // earlier entries about the same things
+	Tokens  int `toml:"tokens"`
+}
+
+// KnowledgeConfig is how much of what the project has learned a prompt may show.
+type KnowledgeConfig struct {
+	Tokens int `toml:"tokens"`
 }
 
 // BudgetConfig is what a run may spend; 0 means without limit.
@@ -96,8 +110,10 @@ func Default() Config {
 			ModelStrategy: "cost-optimized", IdleTimeout: Duration(10 * time.Minute),
 			Backoff: Duration(5 * time.Second),
 		},
-		Verify:  VerifyConfig{Enabled: true, Timeout: Duration(10 * time.Minute)},
-		Sandbox: SandboxConfig{Mode: "auto"},
+		Verify:    VerifyConfig{Enabled: true, Timeout: Duration(10 * time.Minute)},
+		Journal:   JournalConfig{Recent: 5, Matches: 5, Tokens: 3000},
+		Knowledge: KnowledgeConfig{Tokens: 2000},
+		Sandbox:   SandboxConfig{Mode: "auto"},
 	}
 }
 
@@ -112,6 +128,10 @@ func (c Config) invalid() (key, why string) {
 		{"run.max_retries", c.Run.MaxRetries, 0},
 		{"run.max_attempts", c.Run.MaxAttempts, 1},
 		{"run.breaker", c.Run.Breaker, 1},
+		{"journal.recent", c.Journal.Recent, 0},
+		{"journal.matches", c.Journal.Matches, 0},
+		{"journal.tokens", c.Journal.Tokens, 0},
+		{"knowledge.tokens", c.Knowledge.Tokens, 0},
 	} {
 		if number.value < number.least {
 			return number.key, fmt.Sprintf("%d is too small; the least is %d", number.value, number.least)

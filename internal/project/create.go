@@ -99,6 +99,14 @@ AGENT
 GATES
 # timeout = "10m"             # for each gate
 
+[journal]
+# recent = 5                  # iterations of this run that a prompt tells of
+# matches = 5                 # earlier ones about the same things
+# tokens = 3000               # for all of them
+
+[knowledge]
+# tokens = 2000               # for what the project has learned
+
 [budget]
 # max_cost_usd = 0            # 0 means no limit
 

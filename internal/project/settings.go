@@ -29,6 +29,10 @@ func (l Loaded) Settings() []Setting {
 		{Key: "verify.enabled", Value: c.Verify.Enabled},
 		{Key: "verify.commands", Value: slices.Concat([]string{}, c.Verify.Commands)},
 		{Key: "verify.timeout", Value: c.Verify.Timeout.String()},
+		{Key: "journal.recent", Value: c.Journal.Recent},
+		{Key: "journal.matches", Value: c.Journal.Matches},
+		{Key: "journal.tokens", Value: c.Journal.Tokens},
+		{Key: "knowledge.tokens", Value: c.Knowledge.Tokens},
 		{Key: "budget.max_cost_usd", Value: c.Budget.MaxCostUSD},
 		{Key: "sandbox.mode", Value: c.Sandbox.Mode},
 	}

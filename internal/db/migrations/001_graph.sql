@@ -136,12 +136,14 @@ CREATE TABLE attempts (
     cost_estimated  INTEGER NOT NULL DEFAULT 0 CHECK (cost_estimated IN (0, 1)),
     files           TEXT    NOT NULL DEFAULT '[]' CHECK (json_type(files) = 'array'),
     base            TEXT, -- the commit that was checked out when it began
-    transcript      TEXT
+    transcript      TEXT,
+    knowledge       TEXT CHECK (json_type(knowledge) = 'array') -- to be written to files; NULL when it was
 ) STRICT;
 
 CREATE INDEX attempts_task ON attempts (task, n) WHERE task IS NOT NULL;
 CREATE INDEX attempts_run  ON attempts (run, n);
 CREATE INDEX attempts_open ON attempts (n) WHERE ended_at IS NULL;
+CREATE INDEX attempts_unwritten ON attempts (n) WHERE knowledge IS NOT NULL;
 
 CREATE TABLE task_logs (
     n       INTEGER PRIMARY KEY,
@@ -202,3 +204,11 @@ CREATE TRIGGER journal_updated AFTER UPDATE OF notes, title, reason ON journal B
     VALUES ('delete', old.n, old.notes, old.title, old.reason);
     INSERT INTO journal_fts (rowid, notes, title, reason) VALUES (new.n, new.notes, new.title, new.reason);
 END;
+
+-- In how many journal rows a word occurs. Recall looks words up here first: what a
+-- full-text query costs grows with the rows it finds, and FTS5 cannot say how many
+-- those are without visiting them.
+CREATE TABLE journal_words (
+    word TEXT    PRIMARY KEY,
+    docs INTEGER NOT NULL CHECK (docs >= 0)
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"ralph/internal/fakeagent"
+)
+
+// terminal is a pseudo-terminal with the program at its other end.
+type terminal struct {
+	*running
+	master *os.File
+
+	mu    sync.Mutex
+	shown bytes.Buffer
+}
+
+func (p *place) onTerminal(t *testing.T, args ...string) *terminal {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skipf("no pseudo-terminal here: %v", err)
+	}
+	t.Cleanup(func() { master.Close() })
+	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no pseudo-terminal here: %v", err)
+	}
+	defer slave.Close()
+	term := &terminal{running: &running{cmd: p.command(args...), ended: make(chan struct{})}, master: master}
+	term.cmd.Stdin, term.cmd.Stdout, term.cmd.Stderr = slave, slave, slave
+	term.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := term.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		term.err = term.cmd.Wait()
+		close(term.ended)
+	}()
+	go func() {
+		buf := make([]byte, 4096)
+		for {
+			n, err := master.Read(buf)
+			term.mu.Lock()
+			term.shown.Write(buf[:n])
+			term.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		select {
+		case <-term.ended:
+		default:
+			_ = term.cmd.Process.Kill()
+			<-term.ended
+		}
+	})
+	return term
+}
+
+func (term *terminal) screen() string {
+	term.mu.Lock()
+	defer term.mu.Unlock()
+	return term.shown.String()
+}
+
+// expect waits until a text was shown, and then types.
+func (term *terminal) expect(t *testing.T, text, typed string) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%q is shown", text), func() bool {
+		select {
+		case <-term.ended:
+			t.Fatalf("it ended before it showed %q:\n%s", text, term.screen())
+		default:
+		}
+		return strings.Contains(term.screen(), text)
+	})
+	if _, err := term.master.WriteString(typed); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const ctrlC = "\x03"
+
+func hangsOnce() fakeagent.Script {
+	return fakeagent.Script{Conversations: []fakeagent.Conversation{
+		{When: fakeagent.When{Attempt: 1}, Steps: append(family(), fakeagent.Step{Do: "say", Text: "thinking\n"}, fakeagent.Step{Do: "hang"})},
+	}}
+}
+
+// TestCtrlCAsksForGuidance: what is typed is in the next prompt, and the run goes on.
+func TestCtrlCAsksForGuidance(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, hangsOnce())
+	p.plan(t, "mine")
+	term := p.onTerminal(t, "run")
+	p.awaitMark(t, "at work")
+	term.expect(t, "thinking", ctrlC)
+	term.expect(t, "Guidance for t-00000001", "use the window\n")
+	term.expect(t, "Go on? [y/N]", "y\n")
+	term.wait(t, 0)
+	prompts := p.prompts(t)
+	if len(prompts) != 2 || strings.Contains(prompts[0], "use the window") || !strings.Contains(prompts[1], "> use the window") {
+		t.Errorf("got %d prompts, want the guidance in the second:\n%s", len(prompts), strings.Join(prompts, "\n----\n"))
+	}
+	log := p.want(t, 0, "task", "log", "t-00000001")
+	if !strings.Contains(log.stdout, "use the window") {
+		t.Errorf("the guidance is not in the task's log:\n%s", log.stdout)
+	}
+	if task := p.task(t, "t-00000001"); task.Status != "done" || task.Attempts != 1 {
+		t.Errorf("got %s with %d attempts, want done with 1", task.Status, task.Attempts)
+	}
+}
+
+// TestCtrlCCanEndARun: whoever does not want to go on gets the signal's status.
+func TestCtrlCCanEndARun(t *testing.T) {
+	t.Parallel()
+	tests := map[string]func(t *testing.T, term *terminal){
+		"no":              func(t *testing.T, term *terminal) { term.expect(t, "Guidance", "\n"); term.expect(t, "Go on?", "n\n") },
+		"Enter":           func(t *testing.T, term *terminal) { term.expect(t, "Guidance", "\n"); term.expect(t, "Go on?", "\n") },
+		"Ctrl-C again":    func(t *testing.T, term *terminal) { term.expect(t, "Guidance", ctrlC) },
+		"the end of file": func(t *testing.T, term *terminal) { term.expect(t, "Guidance", "\x04") },
+	}
+	for name, answer := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, hangsOnce())
+			p.plan(t, "mine")
+			term := p.onTerminal(t, "run")
+			p.awaitMark(t, "at work")
+			term.expect(t, "thinking", ctrlC)
+			answer(t, term)
+			term.wait(t, 130)
+			p.wantNothingLeft(t)
+			p.wantInterrupted(t)
+		})
+	}
+}
+
+// TestSIGTERMAsksNothing, on a terminal neither.
+func TestSIGTERMAsksNothing(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, hangsOnce())
+	p.plan(t, "mine")
+	term := p.onTerminal(t, "run")
+	p.awaitMark(t, "at work")
+	if err := term.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	term.wait(t, 143)
+	if strings.Contains(term.screen(), "Guidance") {
+		t.Errorf("it asked:\n%s", term.screen())
+	}
+	p.wantInterrupted(t)
+}

@@ -1,0 +1,245 @@
+package db_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/internal/db"
+)
+
+// TestOpenRefusesAndLeavesAsItWas puts a file where the database should be.
+func TestOpenRefusesAndLeavesAsItWas(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		make func(t *testing.T, path string)
+		want db.Kind
+		says string
+	}{
+		"a text":                     {write("Dear diary,\n" + strings.Repeat("nothing happened today\n", 1000)), db.Foreign, "not a ralph database"},
+		"a short text":               {write("hi\n"), db.Foreign, "not a ralph database"},
+		"a page of zeros":            {write(strings.Repeat("\x00", 4096)), db.Foreign, "not a ralph database"},
+		"another program's database": {script(`CREATE TABLE notes (t); INSERT INTO notes VALUES ('mine'); PRAGMA user_version = 1;`), db.Foreign, "not a ralph database"},
+		"another program's database in WAL mode": {
+			script(`PRAGMA journal_mode = wal; CREATE TABLE tasks (t); INSERT INTO tasks VALUES ('mine');`), db.Foreign, "not a ralph database",
+		},
+		"another program's empty database": {script(`PRAGMA application_id = 7; PRAGMA user_version = 1; VACUUM;`), db.Foreign, "not a ralph database"},
+		"a database of a newer ralph":      {ours(`PRAGMA user_version = 4711;`), db.Newer, "newer ralph (format 4711, this program knows up to "},
+		"a database cut in half":           {cut(2), db.Damaged, "damaged or cut short"},
+		"a database cut to a page":         {cut(-4096), db.Damaged, "damaged or cut short"},
+		"a database whose schema is garbage": {
+			ours(`PRAGMA writable_schema = on; UPDATE sqlite_schema SET sql = 'nonsense' WHERE name = 'tasks';`), db.Damaged, "damaged or cut short",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "progress.db")
+			test.make(t, path)
+			before := fingerprint(t, filepath.Dir(path))
+			d, err := db.Open(t.Context(), path, db.Options{})
+			if err == nil {
+				_ = d.Close()
+			}
+			if kind(err) != test.want || !strings.Contains(err.Error(), test.says) || !strings.HasPrefix(err.Error(), path+": ") {
+				t.Errorf("got kind %d, %v, want kind %d, %q", kind(err), err, test.want, test.says)
+			}
+			if diff := cmp.Diff(before, fingerprint(t, filepath.Dir(path))); diff != "" {
+				t.Errorf("the folder changed (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+func write(text string) func(*testing.T, string) {
+	return func(t *testing.T, path string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func script(sql string) func(*testing.T, string) {
+	return func(t *testing.T, path string) { raw(t, path, sql) }
+}
+
+// ours makes a good database and then does something to it.
+func ours(sql string) func(*testing.T, string) {
+	return func(t *testing.T, path string) {
+		d, err := db.Open(t.Context(), path, db.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		raw(t, path, sql)
+	}
+}
+
+// cut makes a good database and keeps a part of it: a fraction, or so many bytes.
+func cut(by int) func(*testing.T, string) {
+	return func(t *testing.T, path string) {
+		ours("SELECT 1;")(t, path)
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := int64(-by)
+		if by > 0 {
+			size = info.Size() / int64(by)
+		}
+		if err := os.Truncate(path, size); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestOpenMakesWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	tests := map[string]func(t *testing.T, path string){
+		"nothing at all":        func(*testing.T, string) {},
+		"a folder without file": func(t *testing.T, path string) { mkdir(t, filepath.Dir(path)) },
+		"a file of zero bytes":  func(t *testing.T, path string) { mkdir(t, filepath.Dir(path)); write("")(t, path) },
+		"a file of ours without tables": func(t *testing.T, path string) {
+			mkdir(t, filepath.Dir(path))
+			raw(t, path, `PRAGMA application_id = 0x524c5048; VACUUM;`)
+		},
+	}
+	for name, prepare := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "deep", ".ralph", "a?b#c%20 progress.db") // no URI, just a name
+			prepare(t, path)
+			d := open(t, path, db.Options{Conns: 3})
+			if err := addFeature(t.Context(), d, "a"); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]string{"a"}, features(t, d)); diff != "" {
+				t.Errorf("features (-want +got):\n%s", diff)
+			}
+			if _, err := os.Stat(path); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func mkdir(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFilesAreReadableByTheirUserAlone(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such modes")
+	}
+	path := filepath.Join(t.TempDir(), "a", ".ralph", "progress.db")
+	d := open(t, path, db.Options{})
+	if err := addFeature(t.Context(), d, "a"); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]os.FileMode{
+		filepath.Dir(filepath.Dir(path)): os.ModeDir | 0o700, filepath.Dir(path): os.ModeDir | 0o700,
+		path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600,
+	} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Error(err)
+		} else if info.Mode() != want {
+			t.Errorf("%s: got %v, want %v", filepath.Base(name), info.Mode(), want)
+		}
+	}
+}
+
+func TestAPathThatIsAFolderIsRefused(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "progress.db")
+	mkdir(t, path)
+	d, err := db.Open(t.Context(), path, db.Options{})
+	if err == nil {
+		_ = d.Close()
+	}
+	if kind(err) != db.ReadOnly {
+		t.Errorf("got %v, want that it cannot be written", err)
+	}
+}
+
+// TestAMigrationHappensWholeOrNotAtAll lets one fail near its end: the table that
+// it makes last but a few is there already.
+func TestAMigrationHappensWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "progress.db")
+	raw(t, path, `PRAGMA application_id = 0x524c5048; CREATE TABLE journal (mine);`)
+	d, err := db.Open(t.Context(), path, db.Options{})
+	if err == nil {
+		_ = d.Close()
+		t.Fatal("a failing migration was passed over")
+	}
+	if got := ask(t, path, "SELECT count(*) FROM sqlite_schema WHERE name <> 'journal';"); got != 0 {
+		t.Errorf("%d tables and indexes of the failed migration are left", got)
+	}
+	if got := ask(t, path, "PRAGMA user_version;"); got != 0 {
+		t.Errorf("got version %d, want 0", got)
+	}
+	raw(t, path, "DROP TABLE journal;")
+	if err := addFeature(t.Context(), open(t, path, db.Options{}), "a"); err != nil {
+		t.Errorf("once it can be migrated: %v", err)
+	}
+}
+
+func TestAFullDiskChangesNothing(t *testing.T) {
+	t.Parallel()
+	path := newPath(t)
+	d := open(t, path, db.Options{})
+	if err := addFeature(t.Context(), d, "a"); err != nil {
+		t.Fatal(err)
+	}
+	small := open(t, path, db.Options{MaxPages: ask(t, path, "PRAGMA page_count;") + 2})
+	long := strings.Repeat("x", 60<<10)
+	err := small.Update(t.Context(), func(tx *db.Tx) error {
+		for _, id := range []string{"b", "c", "d"} {
+			if err := tx.Exec(insertFeature, ":id", id+long); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if kind(err) != db.Full || !strings.Contains(err.Error(), "the disk is full") {
+		t.Errorf("got %v, want a full disk", err)
+	}
+	if diff := cmp.Diff([]string{"a"}, features(t, small)); diff != "" {
+		t.Errorf("afterwards (-want +got):\n%s", diff)
+	}
+	if err := addFeature(t.Context(), small, "e"); err != nil {
+		t.Errorf("something small: %v", err)
+	}
+	if err := addFeature(t.Context(), d, long); err != nil {
+		t.Errorf("with space again: %v", err)
+	}
+	if got := ask(t, path, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok';"); got != 1 {
+		t.Error("the file is damaged")
+	}
+}
+
+func TestADiskThatIsFullFromTheBeginning(t *testing.T) {
+	t.Parallel()
+	path := newPath(t)
+	d, err := db.Open(t.Context(), path, db.Options{MaxPages: 5})
+	if err == nil {
+		_ = d.Close()
+	}
+	if kind(err) != db.Full {
+		t.Errorf("got %v, want a full disk", err)
+	}
+	if err := addFeature(t.Context(), open(t, path, db.Options{}), "a"); err != nil {
+		t.Errorf("with space again: %v", err)
+	}
+}

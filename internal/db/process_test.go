@@ -1,0 +1,125 @@
+package db_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/internal/db"
+)
+
+// start runs child in another process.
+func start(t *testing.T, path string, env ...string) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &bytes.Buffer{}
+	cmd := exec.CommandContext(t.Context(), exe)
+	cmd.Env = append(append(os.Environ(), "RALPH_TEST_OPEN="+path), env...)
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, out
+}
+
+func TestSeveralProcessesMayOpenANewFileAtOnce(t *testing.T) {
+	t.Parallel()
+	const processes = 6
+	for round := range 4 {
+		path := filepath.Join(t.TempDir(), fmt.Sprint(round), "progress.db")
+		type running struct {
+			cmd *exec.Cmd
+			out *bytes.Buffer
+		}
+		var all []running
+		for range processes {
+			cmd, out := start(t, path)
+			all = append(all, running{cmd, out})
+		}
+		for _, p := range all {
+			if err := p.cmd.Wait(); err != nil {
+				t.Errorf("%v: %s", err, p.out)
+			}
+		}
+		if got := features(t, open(t, path, db.Options{})); len(got) != processes {
+			t.Errorf("got %d features, want %d", len(got), processes)
+		}
+	}
+}
+
+// TestAReadOnlyFolder is tried as an ordinary user: root may write anywhere.
+func TestAReadOnlyFolder(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such modes")
+	}
+	tests := map[string]struct {
+		exists       bool
+		file, folder os.FileMode
+	}{
+		"without a file":           {false, 0, 0o555},
+		"with a file":              {true, 0o666, 0o555},
+		"with a file to read only": {true, 0o444, 0o555},
+		"that may be written, with a file to read only":        {true, 0o444, 0o777},
+		"that may be written, with a file not even to be read": {true, 0o000, 0o777},
+		"that may not even be read":                            {true, 0o666, 0o000},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), ".ralph")
+			openUp(t, filepath.Dir(dir))
+			mkdir(t, dir)
+			path := filepath.Join(dir, "progress.db")
+			if test.exists {
+				ours("INSERT INTO features (id, name, created_at, updated_at) VALUES ('a', 'a', 0, 0);")(t, path)
+				chmod(t, path, test.file)
+			}
+			before := fingerprint(t, dir)
+			chmod(t, dir, test.folder)
+			cmd, out := start(t, path, "RALPH_TEST_UNPRIVILEGED=1")
+			err := cmd.Wait()
+			chmod(t, dir, 0o700)
+			want := fmt.Sprintf("%d %s: the database or its folder cannot be written\n", db.ReadOnly, path)
+			if diff := cmp.Diff(want, out.String()); diff != "" || err == nil {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+			if test.exists {
+				chmod(t, path, 0o600)
+			}
+			after := fingerprint(t, dir)
+			if test.folder == 0o777 { // SQLite may leave an empty log in it
+				delete(after, "progress.db-wal")
+				delete(after, "progress.db-shm")
+			}
+			if diff := cmp.Diff(before, after); diff != "" {
+				t.Errorf("the folder changed (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// openUp lets another user reach a folder of this test, though not write to it.
+func openUp(t *testing.T, dir string) {
+	t.Helper()
+	for ; strings.HasPrefix(dir, os.TempDir()) && dir != filepath.Clean(os.TempDir()); dir = filepath.Dir(dir) {
+		chmod(t, dir, 0o755)
+	}
+}
+
+func chmod(t *testing.T, path string, mode os.FileMode) {
+	t.Helper()
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+}

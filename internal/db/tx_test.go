@@ -1,0 +1,253 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"zombiezen.com/go/sqlite"
+
+	"ralph/internal/db"
+)
+
+var errOnPurpose = errors.New("on purpose")
+
+func TestWhatIsWrittenIsReadBackAlsoAfterReopening(t *testing.T) {
+	t.Parallel()
+	path := newPath(t)
+	d, err := db.Open(t.Context(), path, db.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Path() != path {
+		t.Errorf("got %s, want %s", d.Path(), path)
+	}
+	for _, id := range []string{"a", "b"} {
+		if err := addFeature(t.Context(), d, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"a", "b"}
+	if diff := cmp.Diff(want, features(t, d)); diff != "" {
+		t.Errorf("before (-want +got):\n%s", diff)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, features(t, open(t, path, db.Options{}))); diff != "" {
+		t.Errorf("after (-want +got):\n%s", diff)
+	}
+}
+
+func TestViewKeepsNothing(t *testing.T) {
+	t.Parallel()
+	d := open(t, newPath(t), db.Options{})
+	err := d.View(t.Context(), func(tx *db.Tx) error { return tx.Exec(insertFeature, ":id", "a") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := features(t, d); got != nil {
+		t.Errorf("got %v, want nothing", got)
+	}
+}
+
+func TestViewIsOneSnapshot(t *testing.T) {
+	t.Parallel()
+	d := open(t, newPath(t), db.Options{Conns: 2})
+	count := func(tx *db.Tx) (n int) {
+		err := tx.Each("SELECT count(*) FROM features;", func(stmt *sqlite.Stmt) error { n = stmt.ColumnInt(0); return nil })
+		if err != nil {
+			t.Error(err)
+		}
+		return n
+	}
+	err := d.View(t.Context(), func(tx *db.Tx) error {
+		before := count(tx)
+		if err := addFeature(t.Context(), d, "a"); err != nil {
+			return err
+		}
+		if after := count(tx); before != 0 || after != 0 {
+			t.Errorf("got %d, then %d, want 0 both times", before, after)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a"}, features(t, d)); diff != "" {
+		t.Errorf("later (-want +got):\n%s", diff)
+	}
+}
+
+func TestUpdateKeepsNothingWhen(t *testing.T) {
+	t.Parallel()
+	row := func(tx *db.Tx, fn func(*sqlite.Stmt) error) error { return tx.Each("SELECT id FROM features;", fn) }
+	tests := map[string]func(*db.Tx) error{
+		"it returns an error":     func(*db.Tx) error { return errOnPurpose },
+		"it panics":               func(*db.Tx) error { panic(errOnPurpose) },
+		"a statement fails":       func(tx *db.Tx) error { return tx.Exec(insertFeature, ":id", "a") },
+		"a row returns an error":  func(tx *db.Tx) error { return row(tx, func(*sqlite.Stmt) error { return errOnPurpose }) },
+		"a row panics":            func(tx *db.Tx) error { return row(tx, func(*sqlite.Stmt) error { panic(errOnPurpose) }) },
+		"the SQL is wrong":        func(tx *db.Tx) error { return tx.Exec("SELEKT 1;") },
+		"a parameter is misspelt": func(tx *db.Tx) error { return tx.Exec(insertFeature, ":idd", "b") },
+	}
+	for name, fn := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := open(t, newPath(t), db.Options{})
+			err := catch(func() error {
+				return d.Update(t.Context(), func(tx *db.Tx) error {
+					if err := tx.Exec(insertFeature, ":id", "a"); err != nil {
+						return err
+					}
+					return fn(tx)
+				})
+			})
+			if err == nil {
+				t.Error("got no error")
+			}
+			if got := features(t, d); got != nil { // also shows that the handle still works
+				t.Errorf("got %v, want nothing", got)
+			}
+			if err := addFeature(t.Context(), d, "later"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// catch turns the panic that a test made on purpose into an error.
+func catch(fn func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			if r != errOnPurpose { //nolint:errorlint // the very value
+				panic(r)
+			}
+			err = errOnPurpose
+		}
+	}()
+	return fn()
+}
+
+func TestUpdateThatIsInterruptedKeepsNothing(t *testing.T) {
+	t.Parallel()
+	d := open(t, newPath(t), db.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	err := d.Update(ctx, func(tx *db.Tx) error {
+		if err := tx.Exec(insertFeature, ":id", "a"); err != nil {
+			return err
+		}
+		cancel()
+		return tx.Exec(insertFeature, ":id", "b")
+	})
+	if err == nil {
+		t.Error("got no error")
+	}
+	if err := addFeature(ctx, d, "c"); err == nil {
+		t.Error("a transaction began although its context was over")
+	}
+	if got := features(t, d); got != nil {
+		t.Errorf("got %v, want nothing", got)
+	}
+}
+
+func TestBindingStoresValuesAndRefusesWhatWouldBecomeText(t *testing.T) {
+	t.Parallel()
+	one, two, three := 1, int64(2), 3.5
+	text := "x"
+	tests := map[string]struct {
+		value any
+		want  string // as SQLite sees it; "" if refused
+	}{
+		"int":          {1, "integer 1"},
+		"int64":        {int64(math.MinInt64), "integer -9223372036854775808"},
+		"bool":         {true, "integer 1"},
+		"string":       {"a'b\n😀", "text a'b\n😀"},
+		"float64":      {1.5, "real 1.5"},
+		"nil":          {nil, "null "},
+		"*int":         {&one, "integer 1"},
+		"*int64":       {&two, "integer 2"},
+		"*float64":     {&three, "real 3.5"},
+		"nil *int":     {(*int)(nil), "null "},
+		"nil *int64":   {(*int64)(nil), "null "},
+		"nil *float64": {(*float64)(nil), "null "},
+		"time.Time":    {time.Unix(0, 0), ""},
+		"*time.Time":   {(*time.Time)(nil), ""},
+		"*string":      {&text, ""},
+		"nil *string":  {(*string)(nil), ""},
+		"a duration":   {time.Second, ""},
+		"a list":       {[]string{"x"}, ""},
+		"an error":     {errOnPurpose, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := open(t, newPath(t), db.Options{})
+			got := ""
+			err := d.View(t.Context(), func(tx *db.Tx) error {
+				return tx.Each("SELECT typeof(:v), :v;", func(stmt *sqlite.Stmt) error {
+					got = stmt.ColumnText(0) + " " + stmt.ColumnText(1)
+					return nil
+				}, ":v", test.value)
+			})
+			if got != test.want || (err != nil) != (test.want == "") {
+				t.Errorf("got %q, %v, want %q", got, err, test.want)
+			}
+		})
+	}
+	d := open(t, newPath(t), db.Options{})
+	for name, args := range map[string][]any{"half a pair": {":v"}, "a name that is none": {1, 2}} {
+		err := d.View(t.Context(), func(tx *db.Tx) error { return tx.Exec("SELECT :v;", args...) })
+		if err == nil {
+			t.Errorf("%s: got no error", name)
+		}
+	}
+}
+
+func TestTwoHandlesOnOneFile(t *testing.T) {
+	t.Parallel()
+	path := newPath(t)
+	a := open(t, path, db.Options{})
+	b := open(t, path, db.Options{BusyTimeout: time.Millisecond})
+	if err := addFeature(t.Context(), a, "a"); err != nil {
+		t.Fatal(err)
+	}
+	err := a.Update(t.Context(), func(tx *db.Tx) error {
+		if err := tx.Exec(insertFeature, ":id", "b"); err != nil {
+			return err
+		}
+		if diff := cmp.Diff([]string{"a"}, features(t, b)); diff != "" {
+			t.Errorf("a reader beside a writer (-want +got):\n%s", diff)
+		}
+		err := addFeature(t.Context(), b, "c")
+		if kind(err) != db.Busy {
+			t.Errorf("a second writer: got %v, want busy", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := addFeature(t.Context(), b, "c"); err != nil {
+		t.Errorf("after the first writer: %v", err)
+	}
+	if diff := cmp.Diff([]string{"a", "b", "c"}, features(t, a)); diff != "" {
+		t.Errorf("at the end (-want +got):\n%s", diff)
+	}
+}
+
+func TestForeignKeysHold(t *testing.T) {
+	t.Parallel()
+	d := open(t, newPath(t), db.Options{Conns: 2})
+	for range 2 { // on each connection
+		err := d.Update(t.Context(), func(tx *db.Tx) error {
+			return tx.Exec("INSERT INTO dependencies (blocker, blocked) VALUES (1, 2);")
+		})
+		if err == nil {
+			t.Error("a dependency between tasks that do not exist was stored")
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package journal
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"ralph/internal/db"
+)
+
+// Filter says which entries are wanted. The zero value means all.
+type Filter struct {
+	Run, Task, Feature, Outcome string
+	Limit                       int // the newest that many; 0 means all
+}
+
+// columns are what scan reads, in its order.
+const columns = `j.n, j.at, j.run, j.attempt, j.iteration, j.task, j.feature, j.title, j.outcome, j.reason, j.notes, j.agent, j.model,
+    j.model_effective, j.stop_reason, j.duration_ms, j.tokens_in, j.tokens_cached, j.tokens_out, j.cost_usd, j.cost_estimated, j.files`
+
+// One statement for each index that can serve it: with "run is anything or this"
+// SQLite would read the whole table.
+const (
+	listSQL     = `SELECT ` + columns + ` FROM journal j WHERE TRUE` + listRest
+	listRunSQL  = `SELECT ` + columns + ` FROM journal j WHERE run = :run` + listRest
+	listTaskSQL = `SELECT ` + columns + ` FROM journal j WHERE task = :task` + listRest
+	listRest    = ` AND (:run = '' OR run = :run) AND (:task = '' OR task = :task)
+    AND (:feature = '' OR feature = :feature) AND (:outcome = '' OR outcome = :outcome)
+ORDER BY n DESC LIMIT :limit;`
+)
+
+// List returns the entries that the filter lets pass, oldest first.
+func List(tx *db.Tx, f Filter) ([]Entry, error) {
+	query := listSQL
+	switch {
+	case f.Task != "":
+		query = listTaskSQL
+	case f.Run != "":
+		query = listRunSQL
+	}
+	limit := f.Limit
+	if limit <= 0 {
+		limit = -1
+	}
+	list, err := collect(tx, query, ":run", f.Run, ":task", f.Task, ":feature", f.Feature, ":outcome", f.Outcome, ":limit", limit)
+	slices.Reverse(list)
+	return list, err
+}
+
+const getSQL = `SELECT ` + columns + ` FROM journal j WHERE n = :n;`
+
+// Get returns the entry with a number, or ErrNotFound.
+func Get(tx *db.Tx, n int64) (Entry, error) {
+	list, err := collect(tx, getSQL, ":n", n)
+	if err != nil {
+		return Entry{}, err
+	}
+	if len(list) == 0 {
+		return Entry{}, fmt.Errorf("%w: %d", ErrNotFound, n)
+	}
+	return list[0], nil
+}
+
+const recentSQL = `SELECT ` + columns + ` FROM journal j WHERE run = :run ORDER BY n DESC LIMIT :limit;`
+
+// Recent lists the last entries of a run, oldest first.
+func Recent(tx *db.Tx, run string, limit int) ([]Entry, error) {
+	list, err := collect(tx, recentSQL, ":run", run, ":limit", limit)
+	slices.Reverse(list)
+	return list, err
+}
+
+func collect(tx *db.Tx, query string, args ...any) ([]Entry, error) {
+	var list []Entry
+	err := tx.Each(query, func(stmt *sqlite.Stmt) error {
+		e, err := scan(stmt)
+		list = append(list, e)
+		return err
+	}, args...)
+	return list, err
+}
+
+// scan reads a row of columns.
+func scan(stmt *sqlite.Stmt) (Entry, error) {
+	e := Entry{
+		N: stmt.ColumnInt64(0), At: time.UnixMilli(stmt.ColumnInt64(1)).UTC(), Run: stmt.ColumnText(2), Attempt: stmt.ColumnText(3),
+		Iteration: stmt.ColumnInt(4), Task: stmt.ColumnText(5), Feature: stmt.ColumnText(6), Title: stmt.ColumnText(7),
+		Outcome: stmt.ColumnText(8), Reason: stmt.ColumnText(9), Notes: stmt.ColumnText(10), Agent: stmt.ColumnText(11),
+		Model: stmt.ColumnText(12), ModelEffective: stmt.ColumnText(13), StopReason: stmt.ColumnText(14),
+		Duration: time.Duration(stmt.ColumnInt64(15)) * time.Millisecond,
+		TokensIn: known(stmt, 16, stmt.ColumnInt64), TokensCached: known(stmt, 17, stmt.ColumnInt64),
+		TokensOut: known(stmt, 18, stmt.ColumnInt64), CostUSD: known(stmt, 19, stmt.ColumnFloat), CostEstimated: stmt.ColumnBool(20),
+	}
+	if files := stmt.ColumnText(21); files != "[]" {
+		if err := json.Unmarshal([]byte(files), &e.Files); err != nil {
+			return e, fmt.Errorf("files of journal entry %d: %w", e.N, err)
+		}
+	}
+	return e, nil
+}
+
+// known is nil for what nobody knew, which is not 0.
+func known[T any](stmt *sqlite.Stmt, column int, read func(int) T) *T {
+	if stmt.ColumnIsNull(column) {
+		return nil
+	}
+	v := read(column)
+	return &v
+}

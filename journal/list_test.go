@@ -1,0 +1,90 @@
+package journal_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/internal/db"
+	"ralph/journal"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func TestEveryFieldComesBack(t *testing.T) {
+	t.Parallel()
+	full := journal.Entry{
+		N: 1, At: morning, Run: "r-1", Attempt: "a-1", Iteration: 3, Task: "t-1", Feature: "auth", Title: "Log in", Outcome: "failed",
+		Reason: "red", Notes: "try harder", Agent: "claude", Model: "opus", ModelEffective: "big", StopReason: "end_turn",
+		Duration: 1500 * time.Millisecond, TokensIn: ptr(int64(1)), TokensCached: ptr(int64(0)), TokensOut: ptr(int64(3)),
+		CostUSD: ptr(0.0), CostEstimated: true, Files: []string{"a.go", "b \"c\".go"},
+	}
+	bare := journal.Entry{N: 2, At: morning, Run: "r-1", Task: "t-2", Title: "Bare", Outcome: "released"}
+	d := openMemory(t)
+	remember(t, d, full, bare)
+	got := view(t, d, func(tx *db.Tx) ([]journal.Entry, error) { return journal.List(tx, journal.Filter{}) })
+	if diff := cmp.Diff([]journal.Entry{full, bare}, got); diff != "" {
+		t.Errorf("unlike what was added (-want +got):\n%s", diff)
+	}
+	one := view(t, d, func(tx *db.Tx) (journal.Entry, error) { return journal.Get(tx, 2) })
+	if diff := cmp.Diff(bare, one); diff != "" {
+		t.Errorf("unknown is not nil (-want +got):\n%s", diff)
+	}
+}
+
+func TestEveryWayToEndIsRemembered(t *testing.T) {
+	t.Parallel()
+	d := openMemory(t)
+	for _, outcome := range []string{"done", "failed", "retried", "released", "interrupted", "timeout", "refused", "error", "limited"} {
+		remember(t, d, journal.Entry{Run: "r-1", Task: "t-1", Title: outcome, Outcome: outcome})
+		got := view(t, d, func(tx *db.Tx) ([]journal.Entry, error) { return journal.List(tx, journal.Filter{Outcome: outcome}) })
+		if diff := cmp.Diff([]string{outcome}, titles(got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", outcome, diff)
+		}
+	}
+}
+
+func TestListKeepsToItsFilter(t *testing.T) {
+	t.Parallel()
+	d := openMemory(t)
+	for i := range 12 {
+		e := journal.Entry{Run: fmt.Sprintf("r-%d", i%2), Task: fmt.Sprintf("t-%d", i%3), Title: fmt.Sprint(i)}
+		if i%4 == 0 {
+			e.Feature, e.Outcome = "auth", "failed"
+		}
+		remember(t, d, e)
+	}
+	for name, tt := range map[string]struct {
+		filter journal.Filter
+		want   []string
+	}{
+		"the newest of a run, oldest first": {journal.Filter{Run: "r-1", Limit: 2}, []string{"9", "11"}},
+		"a task":                            {journal.Filter{Task: "t-2"}, []string{"2", "5", "8", "11"}},
+		"a task in a run":                   {journal.Filter{Task: "t-2", Run: "r-0"}, []string{"2", "8"}},
+		"a feature":                         {journal.Filter{Feature: "auth"}, []string{"0", "4", "8"}},
+		"an outcome":                        {journal.Filter{Outcome: "failed", Limit: 1}, []string{"8"}},
+		"all four":                          {journal.Filter{Run: "r-0", Task: "t-1", Feature: "auth", Outcome: "failed"}, []string{"4"}},
+		"nothing fits":                      {journal.Filter{Run: "r-9"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := view(t, d, func(tx *db.Tx) ([]journal.Entry, error) { return journal.List(tx, tt.filter) })
+			if diff := cmp.Diff(tt.want, titles(got)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestANumberThatIsNotThereIsNotFound(t *testing.T) {
+	t.Parallel()
+	err := openMemory(t).View(t.Context(), func(tx *db.Tx) error {
+		_, err := journal.Get(tx, 7)
+		return err
+	})
+	if !errors.Is(err, journal.ErrNotFound) {
+		t.Errorf("got %v, want ErrNotFound", err)
+	}
+}

@@ -1,0 +1,106 @@
+package journal_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"ralph/internal/db"
+	"ralph/journal"
+)
+
+// tb is what the helpers need of a test, so that rapid's and fuzz tests can use them too.
+type tb interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+var morning = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func openMemory(t testing.TB) *db.DB {
+	t.Helper()
+	d, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "progress.db"), db.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// remember adds entries, filled up with what every entry has.
+func remember(t tb, d *db.DB, entries ...journal.Entry) {
+	t.Helper()
+	write(t, d, func(tx *db.Tx) error {
+		for i, e := range entries {
+			if e.Outcome == "" {
+				e.Outcome = "done"
+			}
+			if e.At.IsZero() {
+				e.At = morning.Add(time.Duration(i) * time.Minute)
+			}
+			if err := journal.Add(tx, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func write(t tb, d *db.DB, fn func(*db.Tx) error) {
+	t.Helper()
+	if err := d.Update(context.Background(), fn); err != nil { //nolint:usetesting // rapid's T has no context of its own
+		t.Fatalf("%v", err)
+	}
+}
+
+func view[T any](t tb, d *db.DB, fn func(*db.Tx) (T, error)) (got T) {
+	t.Helper()
+	err := d.View(context.Background(), func(tx *db.Tx) (err error) { //nolint:usetesting // as above
+		got, err = fn(tx)
+		return err
+	})
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return got
+}
+
+func choose(t tb, d *db.DB, q journal.Query, opts journal.Options) journal.Selection {
+	t.Helper()
+	return view(t, d, func(tx *db.Tx) (journal.Selection, error) { return journal.Select(tx, q, opts) })
+}
+
+func titles(list []journal.Entry) []string {
+	var out []string
+	for _, e := range list {
+		out = append(out, e.Title)
+	}
+	return out
+}
+
+// checkIndex fails unless the full-text index and the counts of words say what the
+// rows say.
+func checkIndex(t tb, d *db.DB) {
+	t.Helper()
+	write(t, d, func(tx *db.Tx) error {
+		if err := tx.Exec("INSERT INTO journal_fts (journal_fts, rank) VALUES ('integrity-check', 1);"); err != nil {
+			return fmt.Errorf("full-text index: %w", err)
+		}
+		if err := tx.Exec("CREATE VIRTUAL TABLE temp.vocab USING fts5vocab('main', 'journal_fts', 'row');"); err != nil {
+			return err
+		}
+		defer tx.Exec("DROP TABLE temp.vocab;") //nolint:errcheck // the transaction ends anyway
+		return tx.Each(`SELECT coalesce(word, term), coalesce(docs, 0), coalesce(doc, 0) FROM journal_words FULL JOIN temp.vocab ON word = term
+			WHERE docs IS NOT doc;`, func(stmt *sqlite.Stmt) error {
+			return fmt.Errorf("word %q is counted %d times, the index has it %d times", stmt.ColumnText(0), stmt.ColumnInt(1), stmt.ColumnInt(2))
+		})
+	})
+}

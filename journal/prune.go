@@ -1,0 +1,78 @@
+package journal
+
+import (
+	"math"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"ralph/internal/db"
+)
+
+// Retention says how long entries are kept.
+type Retention struct {
+	Now      time.Time
+	Keep     time.Duration // every entry
+	Failures int           // failures, so many times as long; 0 means 3
+}
+
+// Pruned counts what was forgotten.
+type Pruned struct {
+	Entries  int // all of them
+	Failures int // of those, the failures
+}
+
+// Failures are kept longer, because what did not work is what the next attempt
+// most needs to know.
+const (
+	oldSQL = `
+SELECT notes, title, reason, outcome IN ` + failures + ` FROM journal WHERE` + isOld + `;`
+	forgetSQL = `
+DELETE FROM journal WHERE` + isOld + `;`
+	isOld    = ` at < CASE WHEN outcome IN ` + failures + ` THEN :failures ELSE :others END`
+	failures = `('failed', 'retried', 'refused', 'timeout', 'error')`
+)
+
+const (
+	uncountSQL = `
+UPDATE journal_words SET docs = max(docs - :docs, 0) WHERE word = :word;`
+	unusedSQL = `
+DELETE FROM journal_words WHERE docs = 0;`
+)
+
+// Prune forgets old entries, in the caller's transaction: the rows, their place
+// in the full-text index and their words.
+func Prune(tx *db.Tx, r Retention) (Pruned, error) {
+	if r.Failures <= 0 {
+		r.Failures = 3
+	}
+	failuresKept := time.Duration(math.MaxInt64)
+	if r.Keep < failuresKept/time.Duration(r.Failures) {
+		failuresKept = r.Keep * time.Duration(r.Failures)
+	}
+	cutoffs := []any{":others", r.Now.Add(-r.Keep).UnixMilli(), ":failures", r.Now.Add(-failuresKept).UnixMilli()}
+	var p Pruned
+	gone := map[string]int{}
+	err := tx.Each(oldSQL, func(stmt *sqlite.Stmt) error {
+		p.Entries++
+		if stmt.ColumnBool(3) {
+			p.Failures++
+		}
+		for word := range distinct(stmt.ColumnText(0), stmt.ColumnText(1), stmt.ColumnText(2)) {
+			gone[word]++
+		}
+		return nil
+	}, cutoffs...)
+	if err != nil || p.Entries == 0 {
+		return Pruned{}, err
+	}
+	if err := tx.Exec(forgetSQL, cutoffs...); err != nil {
+		return Pruned{}, err
+	}
+	for word, docs := range gone {
+		if err := tx.Exec(uncountSQL, ":word", word, ":docs", docs); err != nil {
+			return Pruned{}, err
+		}
+	}
+	return p, tx.Exec(unusedSQL)
+}

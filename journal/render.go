@@ -1,0 +1,151 @@
+package journal
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	bytesPerToken = 4
+	maxTitle      = 200 // bytes of a title in a rendering
+	maxReason     = 400
+	maxFiles      = 400 // bytes of names of files
+)
+
+// Render tells entries to an agent: where each comes from and what it did in a
+// line of ours, and what was said behind it, indented, so that no text can pose as
+// another entry. It is data; prompt quotes it and makes sigils inert.
+func Render(entries []Entry) string {
+	var b strings.Builder
+	for _, e := range entries {
+		b.WriteString(render(e, len(e.Notes)))
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// Text renders the selection within its budget.
+func (s Selection) Text() string {
+	var b strings.Builder
+	for _, e := range s.Recent {
+		b.WriteString(render(e, s.maxNotes()))
+	}
+	if len(s.Matches) > 0 {
+		b.WriteString(matchesHeading)
+	}
+	for _, e := range s.Matches {
+		b.WriteString(render(e, s.maxNotes()))
+	}
+	if s.LeftOut > 0 {
+		b.WriteString(leftOut(s.LeftOut))
+	}
+	return strings.TrimSpace(b.String())
+}
+
+const matchesHeading = "Earlier iterations that speak of the same things:\n\n"
+
+func leftOut(n int) string { return fmt.Sprintf("[left out: %d older; see `ralph journal list`]\n", n) }
+
+// maxNotes keeps one talkative iteration from pushing out all others.
+func (s Selection) maxNotes() int { return s.room / 4 }
+
+// fit drops from the oldest on what does not fit.
+func (s *Selection) fit() {
+	all := len(s.Recent) + len(s.Matches)
+	room := s.room - len(leftOut(all))
+	keep := func(list []Entry) []Entry {
+		for i, e := range list {
+			if room -= len(render(e, s.maxNotes())); room < 0 {
+				return list[:i:i]
+			}
+		}
+		return list
+	}
+	s.Recent = keep(s.Recent)
+	room -= len(matchesHeading)
+	s.Matches = keep(s.Matches)
+	if s.LeftOut = all - len(s.Recent) - len(s.Matches); all == s.LeftOut {
+		s.LeftOut = 0 // not even the notice need fit
+	}
+}
+
+func render(e Entry, notes int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Iteration %d of run %s, %s: task %s %q: %s\n", e.Iteration, oneLine(e.Run, maxTitle),
+		e.At.UTC().Format("2006-01-02 15:04"), oneLine(e.Task, maxTitle), oneLine(e.Title, maxTitle), e.Outcome)
+	facts := []string{"took " + e.Duration.Round(time.Second).String()}
+	model := e.ModelEffective
+	if model == "" {
+		model = e.Model
+	}
+	if model != "" {
+		facts = append(facts, "model "+oneLine(model, maxTitle))
+	}
+	if len(e.Files) > 0 {
+		facts = append(facts, "files "+names(e.Files))
+	}
+	b.WriteString("  " + strings.Join(facts, "; ") + "\n")
+	if e.Reason != "" {
+		b.WriteString("  reason: " + oneLine(e.Reason, maxReason) + "\n")
+	}
+	text, total := strings.TrimSpace(e.Notes), len(e.Notes)
+	if len(text) > notes {
+		text = cut(text, notes) + fmt.Sprintf("\n[cut: %d bytes; see `ralph journal show %d`]", total, e.N)
+	}
+	if text != "" {
+		b.WriteString("  notes:\n")
+		for line := range strings.FieldsFuncSeq(text, isLineEnd) {
+			b.WriteString("    " + line + "\n")
+		}
+	}
+	return b.String() + "\n"
+}
+
+// names lists files within maxFiles bytes.
+func names(files []string) string {
+	var b strings.Builder
+	for i, file := range files {
+		file = oneLine(file, maxTitle)
+		if b.Len()+len(file) > maxFiles {
+			fmt.Fprintf(&b, " and %d more", len(files)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(file)
+	}
+	return b.String()
+}
+
+// oneLine joins lines, collapses blanks and cuts.
+func oneLine(text string, limit int) string {
+	short := strings.Join(strings.Fields(cut(text, 4*limit)), " ")
+	short = strings.Join(strings.FieldsFunc(short, isLineEnd), " ")
+	if len(short) > limit || len(text) > 4*limit {
+		return cut(short, limit-len("…")) + "…"
+	}
+	return short
+}
+
+// isLineEnd includes what some programs take for one.
+func isLineEnd(r rune) bool {
+	switch r {
+	case '\n', '\r', '\v', '\f', '\u0085', '\u2028', '\u2029':
+		return true
+	}
+	return false
+}
+
+// cut returns at most n bytes from the beginning without half a rune.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	n = max(n, 0)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

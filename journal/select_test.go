@@ -1,0 +1,141 @@
+package journal_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/journal"
+)
+
+// past remembers what two runs did before the one at hand, and eight iterations of
+// that one.
+func past(t *testing.T) (d interface{ Path() string }, sel func(journal.Query, journal.Options) journal.Selection) {
+	t.Helper()
+	file := openMemory(t)
+	remember(t, file,
+		journal.Entry{Run: "r-1", Task: "t-1", Title: "Parse tokens", Notes: "The lexer must run before the parser."},
+		journal.Entry{Run: "r-1", Task: "t-2", Title: "Draw trees", Notes: "Boxes are drawn with unicode."},
+		journal.Entry{Run: "r-2", Task: "t-3", Title: "Release", Notes: "The changelog needs a date.", Outcome: "failed"},
+		journal.Entry{Run: "r-2", Task: "t-4", Title: "The lexer", Outcome: "released"}, // says nothing
+	)
+	for i := range 8 {
+		remember(t, file, journal.Entry{Run: "r-3", Iteration: i + 1, Task: "t-5", Title: fmt.Sprintf("step %d", i+1), Notes: fmt.Sprintf("lesson%d learned", i+1)})
+	}
+	return file, func(q journal.Query, opts journal.Options) journal.Selection {
+		t.Helper()
+		return choose(t, file, q, opts)
+	}
+}
+
+func TestSelection(t *testing.T) {
+	t.Parallel()
+	_, sel := past(t)
+	last := []string{"step 8", "step 7", "step 6", "step 5", "step 4"}
+	for name, tt := range map[string]struct {
+		query           journal.Query
+		opts            journal.Options
+		recent, matches []string
+	}{
+		"the last of this run, newest first, and what speaks of the same": {
+			journal.Query{Run: "r-3", Title: "Fix the lexer"}, journal.Options{}, last, []string{"Parse tokens"},
+		},
+		"a word of the description counts": {
+			journal.Query{Run: "r-3", Title: "Fix", Description: "see the changelog"}, journal.Options{}, last, []string{"Release", "Parse tokens"},
+		},
+		"an older iteration of this run can match, a recent one is not repeated": {
+			journal.Query{Run: "r-3", Title: "lesson1 lesson8"}, journal.Options{}, last, []string{"step 1"},
+		},
+		"before a run there is no recent one": {
+			journal.Query{Title: "lexer"}, journal.Options{}, nil, []string{"Parse tokens"},
+		},
+		"numbers are options": {
+			journal.Query{Run: "r-3", Title: "lexer changelog unicode"}, journal.Options{Recent: 1, Matches: 1}, last[:1], []string{"Draw trees"},
+		},
+		"less than zero is none": {
+			journal.Query{Run: "r-3", Title: "lexer"}, journal.Options{Recent: -1, Matches: -1}, nil, nil,
+		},
+		"no recent ones: this run may match": {
+			journal.Query{Run: "r-3", Title: "lesson8"}, journal.Options{Recent: -1}, nil, []string{"step 8"},
+		},
+		"nothing speaks of it": {
+			journal.Query{Run: "r-3", Title: "quux"}, journal.Options{}, last, nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := sel(tt.query, tt.opts)
+			if diff := cmp.Diff([][]string{tt.recent, tt.matches}, [][]string{titles(got.Recent), titles(got.Matches)}); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestNoTitleBreaksRecall asks with all that means something to FTS5 or SQL.
+func TestNoTitleBreaksRecall(t *testing.T) {
+	t.Parallel()
+	_, sel := past(t)
+	for name, title := range map[string]string{
+		"empty": "", "blanks": " \t\n", "AND": "AND", "NOT": "NOT lexer", "operators": "lexer AND OR NOT NEAR(a b, 3)",
+		"open quote": `"lexer`, "quotes": `""" ' '' "`, "star": "lexer*", "column": "title:lexer -notes:x {a b}: c", "caret": "^lexer + parser",
+		"parentheses": "((((lexer))))", "SQL": "'; DROP TABLE journal; --", "emoji": "🚀🔥 👩‍👩‍👧‍👦 lexer", "NUL": "lexer\x00parser",
+		"control": "\x1b[31m\x07\u202e", "not UTF-8": "\xff\xfe lexer \xc3", "10 kB": strings.Repeat("lexer changelog ", 640), "one word of 10 kB": strings.Repeat("x", 10_000),
+		"10 kB of different words": manyWords(2000), "stop words": "the a of and to in is it",
+		"Turkish": "İSTANBUL ıI", "marks alone": "\u0301\u0302 \u20e3", "digits": "１２３ ⅷ ²", "punctuation": `!@#$%^&*()_+-=[]{}|\;:,./<>?~` + "`",
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, q := range []journal.Query{{Run: "r-3", Title: title}, {Run: "r-3", Description: title}} {
+				if got := sel(q, journal.Options{}); len(got.Recent) != 5 {
+					t.Errorf("got %d recent entries, want 5", len(got.Recent))
+				}
+			}
+		})
+	}
+}
+
+func manyWords(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "w%d ", i)
+	}
+	return b.String()
+}
+
+func TestCommonWordsDoNotHideRareOnes(t *testing.T) {
+	t.Parallel()
+	d := openMemory(t)
+	for i := range 1500 {
+		notes := "the usual thing happened"
+		if i == 3 {
+			notes += " with a zebra"
+		}
+		remember(t, d, journal.Entry{Run: "r-1", Task: "t-1", Title: fmt.Sprint("row", i), Notes: notes})
+	}
+	rare := choose(t, d, journal.Query{Title: "the usual zebra thing"}, journal.Options{})
+	if len(rare.Matches) == 0 || rare.Matches[len(rare.Matches)-1].Title != "row3" {
+		t.Errorf("got %v, want the row with the zebra", titles(rare.Matches))
+	}
+	if common := choose(t, d, journal.Query{Title: "the usual thing"}, journal.Options{}); len(common.Matches) != 0 {
+		t.Errorf("got %v for words that are in every row, want nothing", titles(common.Matches))
+	}
+}
+
+func TestAWordInTooManyRowsFindsTheNewest(t *testing.T) {
+	t.Parallel()
+	d := openMemory(t)
+	var entries []journal.Entry
+	for i := range 8000 {
+		notes := "x"
+		if i%10 == 0 {
+			notes = "login"
+		}
+		entries = append(entries, journal.Entry{Run: "r-1", Task: "t-1", Title: fmt.Sprint("row", i), Notes: notes})
+	}
+	remember(t, d, entries...)
+	got := choose(t, d, journal.Query{Title: "login"}, journal.Options{Matches: 2})
+	if diff := cmp.Diff([]string{"row7990", "row7980"}, titles(got.Matches)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,100 @@
+package knowledge
+
+import (
+	"fmt"
+	"strings"
+)
+
+// AmbiguousError says that a name fits more than one entry.
+type AmbiguousError struct {
+	Name   string
+	Titles []string
+}
+
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("%q may be any of: %s", e.Name, strings.Join(e.Titles, ", "))
+}
+
+// Find returns the entry with a title or a file name, or the only one whose title
+// or file name begins so. Otherwise it is ErrNotFound or an *AmbiguousError.
+func Find(entries []Entry, name string) (Entry, error) {
+	wanted := titleKey(name)
+	file := strings.TrimSuffix(wanted, ".md")
+	var begin []Entry
+	for _, e := range entries {
+		own := strings.TrimSuffix(e.File, ".md")
+		if e.key == wanted || own == file {
+			return e, nil
+		}
+		if wanted != "" && (strings.HasPrefix(e.key, wanted) || strings.HasPrefix(own, file)) {
+			begin = append(begin, e)
+		}
+	}
+	switch len(begin) {
+	case 0:
+		return Entry{}, fmt.Errorf("%w: %q", ErrNotFound, name)
+	case 1:
+		return begin[0], nil
+	}
+	ambiguous := &AmbiguousError{Name: name}
+	for _, e := range begin[:min(len(begin), 10)] {
+		ambiguous.Titles = append(ambiguous.Titles, e.Title)
+	}
+	return Entry{}, ambiguous
+}
+
+// Search returns the entries in which every word of text occurs, in the title, the
+// tags, the feature or the body; those that have them all in title and tags first.
+func Search(entries []Entry, text string) []Entry {
+	wanted := words(text)
+	var first, rest []Entry
+	for _, e := range entries {
+		names := newText(append([][]string{words(e.Title), words(e.Feature)}, splitAll(e.tags)...)...)
+		if holdsAll(names, wanted) {
+			first = append(first, e)
+			continue
+		}
+		all := newText(append([][]string{words(e.Title), words(e.Feature), words(e.Body)}, splitAll(e.tags)...)...)
+		if holdsAll(all, wanted) {
+			rest = append(rest, e)
+		}
+	}
+	return append(first, rest...)
+}
+
+func splitAll(keys []string) (lists [][]string) {
+	for _, k := range keys {
+		lists = append(lists, strings.Fields(k))
+	}
+	return lists
+}
+
+func holdsAll(t text, wanted []string) bool {
+	for _, word := range wanted {
+		if !t.set[word] {
+			return false
+		}
+	}
+	return len(wanted) > 0
+}
+
+// Remove deletes the file of an entry that Find finds, and returns the entry.
+func (s *Store) Remove(name string) (Entry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	root, err := s.open()
+	if err != nil {
+		return Entry{}, fmt.Errorf("%w: %q", ErrNotFound, name)
+	}
+	defer root.Close()
+	entries, _ := s.load(root)
+	e, err := Find(entries, name)
+	if err != nil {
+		return Entry{}, err
+	}
+	if err := root.Remove(e.File); err != nil {
+		return Entry{}, fmt.Errorf("remove knowledge %q: %w", e.Title, err)
+	}
+	delete(s.cache, e.File)
+	return e, nil
+}

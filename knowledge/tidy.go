@@ -1,0 +1,123 @@
+package knowledge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	maxTitle = 120 // bytes
+	maxTag   = 40
+	maxTags  = 20
+	maxBody  = 8000 // bytes, for text whose words have no blanks between them
+)
+
+// tidy makes an entry what every entry is: names in one line and short, tags
+// without repetition, the body cut. The result does not change when it is tidied
+// again.
+func (e *Entry) tidy() {
+	e.Title = oneLine(e.Title, maxTitle)
+	e.Feature = oneLine(e.Feature, maxTitle)
+	e.Task, e.Run = oneLine(e.Task, maxTag), oneLine(e.Run, maxTag)
+	e.Tags = tidyTags(e.Tags)
+	body := strings.TrimSpace(cleanLines(e.Body))
+	e.links = links(body)
+	e.Body, e.Words = cutWords(body)
+	e.prepare()
+}
+
+// tidyTags drops what is empty or said already, and all beyond maxTags: who tags
+// with everything wants to be everywhere.
+func tidyTags(list []string) []string {
+	var out, keys []string
+	for _, tag := range list {
+		tag = oneLine(tag, maxTag)
+		if tag == "" || slices.Contains(keys, key(tag)) || len(out) == maxTags {
+			continue
+		}
+		out, keys = append(out, tag), append(keys, key(tag))
+	}
+	return out
+}
+
+// cutWords returns a body of at most MaxWords words and maxBody bytes, which says
+// so when it was cut, and how many words there were.
+func cutWords(body string) (kept string, total int) {
+	total = len(strings.Fields(body))
+	if total <= MaxWords && len(body) <= maxBody {
+		return body, total
+	}
+	end, n, inside := len(body), 0, false
+	for i, r := range body {
+		if unicode.IsSpace(r) {
+			inside = false
+			continue
+		}
+		if !inside {
+			if n == MaxWords-cutWordsOwn {
+				end = i
+				break
+			}
+			n, inside = n+1, true
+		}
+	}
+	said := cutNotice(total)
+	kept = strings.TrimSpace(cut(body[:end], maxBody-len(said)-2))
+	return kept + "\n\n" + said, total
+}
+
+func cutNotice(total int) string { return fmt.Sprintf("[cut: %d words were written]", total) }
+
+// cutWordsOwn is how many words the notice of a cut has.
+const cutWordsOwn = 5
+
+// oneLine returns text in one line without control characters, cut at limit bytes.
+func oneLine(text string, limit int) string {
+	text = strings.Join(strings.FieldsFunc(cut(text, 8*limit), func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || isInvisible(r) || r == utf8.RuneError
+	}), " ")
+	return strings.TrimSpace(cut(text, limit))
+}
+
+// cleanLines ends every line with \n and drops control characters.
+func cleanLines(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case isLineEnd(r):
+			return '\n'
+		case r != '\t' && unicode.IsControl(r), isInvisible(r):
+			return -1
+		}
+		return r
+	}, strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\r\n", "\n"))
+}
+
+// isLineEnd includes what some programs take for one.
+func isLineEnd(r rune) bool {
+	switch r {
+	case '\n', '\r', '\v', '\f', '\u0085', '\u2028', '\u2029':
+		return true
+	}
+	return false
+}
+
+// isInvisible names what can reorder or hide what a person would read.
+func isInvisible(r rune) bool {
+	return r == '\u061c' || r == '\u200b' || r == '\u200e' || r == '\u200f' || r == '\ufeff' ||
+		'\u202a' <= r && r <= '\u202e' || '\u2060' <= r && r <= '\u206f' || 0xe0000 <= r && r <= 0xe0fff
+}
+
+// cut returns at most n bytes from the beginning without half a rune.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	n = max(n, 0)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

@@ -1,0 +1,154 @@
+package knowledge
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Result says what became of an entry that was written.
+type Result struct {
+	Entry          // as it is stored
+	Updated   bool // an entry that said the same was there: it has the new body
+	Unchanged bool // and every byte of it was the same
+	Cut       bool // the body was too long
+}
+
+// Write stores an entry. If one with the same title is there, or one with more
+// than half of the tags whose title is within this one's or the other way round,
+// that one is updated: the new body, kind and source win, the tags are merged, the
+// title, the file and the time it was created stay. Otherwise a file is added, and
+// no other is ever touched. Files are replaced whole or not at all.
+func (s *Store) Write(e Entry) (Result, error) {
+	e.tidy()
+	if e.Title == "" {
+		return Result{}, errors.New("write knowledge: no title")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	root, err := s.make()
+	if err != nil {
+		return Result{}, fmt.Errorf("write knowledge %q: %w", e.Title, err)
+	}
+	defer root.Close()
+	entries, _ := s.load(root)
+	r := Result{Entry: e, Cut: strings.HasSuffix(e.Body, cutNotice(e.Words))}
+	if old, ok := duplicate(entries, e); ok {
+		r.Updated = true
+		r.Entry = merge(old, e)
+	}
+	err = store(root, &r)
+	if err != nil {
+		return Result{}, fmt.Errorf("write knowledge %q: %w", e.Title, err)
+	}
+	delete(s.cache, r.File)
+	return r, nil
+}
+
+// make opens the folder and makes it if need be.
+func (s *Store) make() (*os.Root, error) {
+	project, err := os.OpenRoot(s.project)
+	if err != nil {
+		return nil, err
+	}
+	defer project.Close()
+	if err := project.MkdirAll(Folder, 0o700); err != nil {
+		return nil, err
+	}
+	return project.OpenRoot(Folder)
+}
+
+// merge is the old entry with what the new one says.
+func merge(old, e Entry) Entry {
+	e.Title, e.File = old.Title, old.File
+	e.Tags = append(slices.Clone(old.Tags), e.Tags...)
+	if !old.CreatedAt.IsZero() {
+		e.CreatedAt = old.CreatedAt
+	}
+	if e.Feature == "" {
+		e.Feature = old.Feature
+	}
+	e.Tags = tidyTags(e.Tags)
+	e.prepare()
+	return e
+}
+
+// store brings the bytes to the disk: into a temporary file first, which then
+// takes the place of the old one or, for a new entry, a name that is free.
+func store(root *os.Root, r *Result) error {
+	data, err := r.format()
+	if err != nil {
+		return err
+	}
+	if r.Updated {
+		if old, err := readText(root, r.File, maxFile); err == nil && old == string(data) {
+			r.Unchanged = true
+			return nil
+		}
+	}
+	temp := tempPrefix + rand.Text()
+	if err := writeTemp(root, temp, data); err != nil {
+		return err
+	}
+	defer root.Remove(temp) //nolint:errcheck // it is gone if all went well
+	if r.Updated {
+		return root.Rename(temp, r.File)
+	}
+	for _, name := range freeNames(r.Title) {
+		// Unlike a rename, a link never replaces what another process put there.
+		if err = root.Link(temp, name); errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil { // a file system without hard links
+			if _, there := root.Lstat(name); there == nil {
+				continue
+			}
+			err = root.Rename(temp, name)
+		}
+		r.File = name
+		return err
+	}
+	return errors.New("every name for its file is taken")
+}
+
+// freeNames are the names that a new entry's file may get, in order.
+func freeNames(title string) []string {
+	base := slug(title)
+	names := []string{base + ".md", base + "-" + hash(title) + ".md"}
+	for i := 2; i < 10; i++ {
+		names = append(names, fmt.Sprintf("%s-%s-%d.md", base, hash(title), i))
+	}
+	return names
+}
+
+const tempPrefix = ".tmp-"
+
+func writeTemp(root *os.Root, name string, data []byte) error {
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync())
+	info, statErr := f.Stat()
+	if err = errors.Join(err, statErr, f.Close()); err != nil {
+		return errors.Join(err, root.Remove(name))
+	}
+	sweep(root, info.ModTime())
+	return nil
+}
+
+// sweep removes temporary files of writers that died an hour ago or more.
+func sweep(root *os.Root, now time.Time) {
+	names, _ := list(root, Folder, func(name string) bool { return strings.HasPrefix(name, tempPrefix) })
+	for _, name := range names {
+		if info, err := root.Lstat(name); err == nil && now.Sub(info.ModTime()) > time.Hour {
+			_ = root.Remove(name)
+		}
+	}
+}
