@@ -21,7 +21,7 @@ func TestAllSearchesForCyclesAgree(t *testing.T) {
 	dir := t.TempDir()
 	var files atomic.Int64
 	rapid.Check(t, func(rt *rapid.T) {
-		w := openWorld(rt, t.Context(), filepath.Join(dir, fmt.Sprint(files.Add(1))))
+		w := openWorld(t.Context(), rt, filepath.Join(dir, fmt.Sprint(files.Add(1))))
 		defer w.close()
 		searchesAgree(rt, w)
 	})

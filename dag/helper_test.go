@@ -47,14 +47,14 @@ const lease = time.Minute
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := openWorld(t, t.Context(), filepath.Join(t.TempDir(), "progress.db"))
+	w := openWorld(t.Context(), t, filepath.Join(t.TempDir(), "progress.db"))
 	t.Cleanup(w.close)
 	return w
 }
 
 // openWorld makes a world on a new file; the file is copied from one that was
 // migrated before, which is faster than migrating a thousand times.
-func openWorld(t tb, ctx context.Context, path string) *world {
+func openWorld(ctx context.Context, t tb, path string) *world {
 	t.Helper()
 	if err := os.WriteFile(path, emptyFile(), 0o600); err != nil {
 		t.Fatalf("%v", err)
@@ -202,16 +202,7 @@ func (w *world) task(title string) dag.Task {
 	return t
 }
 
-// statuses tells the status of each titled task.
-func (w *world) statuses(titles ...string) map[string]dag.Status {
-	w.t.Helper()
-	got := map[string]dag.Status{}
-	for _, title := range titles {
-		got[title] = w.task(title).Status
-	}
-	return got
-}
-
+// wantStatuses compares the statuses of the titled tasks.
 func (w *world) wantStatuses(want map[string]dag.Status) {
 	w.t.Helper()
 	got := map[string]dag.Status{}

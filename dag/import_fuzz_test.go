@@ -21,7 +21,7 @@ func FuzzImport(f *testing.F) {
 	dir, ctx := f.TempDir(), f.Context()
 	var files atomic.Int64
 	f.Fuzz(rapid.MakeFuzz(func(rt *rapid.T) {
-		w := openWorld(rt, ctx, filepath.Join(dir, fmt.Sprint(files.Add(1))))
+		w := openWorld(ctx, rt, filepath.Join(dir, fmt.Sprint(files.Add(1))))
 		defer w.close()
 		importLaws(rt, w)
 	}))
@@ -33,7 +33,7 @@ func TestImportLaws(t *testing.T) {
 	dir := t.TempDir()
 	var files atomic.Int64
 	rapid.Check(t, func(rt *rapid.T) {
-		w := openWorld(rt, t.Context(), filepath.Join(dir, fmt.Sprint(files.Add(1))))
+		w := openWorld(t.Context(), rt, filepath.Join(dir, fmt.Sprint(files.Add(1))))
 		defer w.close()
 		importLaws(rt, w)
 	})

@@ -18,9 +18,6 @@ type node struct {
 	generation int64
 }
 
-// waits says that the leaves below the task have to wait.
-func (t node) waits() bool { return t.openDeps > 0 || t.status == Blocked }
-
 const nodeColumns = `n, parent, feature, id, status, children, open_deps, owner, generation`
 
 const nodeSQL = `SELECT ` + nodeColumns + ` FROM tasks WHERE n = :n;`

@@ -92,8 +92,15 @@ func TestRecoveringTwiceIsTheSameAsOnce(t *testing.T) {
 		}
 		return dag.Alive
 	}
-	var starting sync.WaitGroup
-	for range 4 {
+	const starts = 4
+	var starting, looked sync.WaitGroup
+	looked.Add(starts)
+	s.opts.Sweep = func(string) (int, error) { // all have seen the claim before any releases it
+		looked.Done()
+		looked.Wait()
+		return 0, nil
+	}
+	for range starts {
 		starting.Go(func() {
 			if _, err := Start(t.Context(), s.opts); err != nil {
 				t.Error(err)

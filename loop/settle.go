@@ -85,12 +85,11 @@ func (a *attempt) transition(g *dag.Graph, d Decision) (string, error) {
 	case Fail:
 		return string(dag.Failed), g.Fail(a.claim, d.Reason)
 	case Retry:
-		status, err := dag.Status(""), error(nil)
+		retry, limit := g.Retry, a.opts.MaxRetries
 		if a.opts.Retries != nil {
-			status, err = g.RetryAtMost(a.claim, d.Reason, *a.opts.Retries)
-		} else {
-			status, err = g.Retry(a.claim, d.Reason, a.opts.MaxRetries)
+			retry, limit = g.RetryAtMost, *a.opts.Retries
 		}
+		status, err := retry(a.claim, d.Reason, limit)
 		return string(status), err
 	case Release, Wait:
 		rel := dag.Release{Outcome: d.Outcome, Reason: d.Reason, Uncounted: d.Uncounted}

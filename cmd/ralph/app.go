@@ -181,7 +181,7 @@ const maxInput = 1 << 30
 
 // readInput reads a file, or stdin for "-", and refuses what is too large.
 func (a *app) readInput(name string) ([]byte, error) {
-	var r io.Reader = a.stdin
+	r := a.stdin
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {

@@ -71,7 +71,7 @@ func (a *app) runComplete(c *cli.Context) error {
 		typed, words = words[len(words)-1], words[:len(words)-1]
 	}
 	p := &permuter{app: a.cli, path: []string{"ralph"}}
-	if err := p.walk(words); err != nil {
+	if p.walk(words) != nil {
 		return nil // half a line is no error while it is being typed
 	}
 	print := func(word, text string) {
@@ -108,11 +108,13 @@ func (a *app) completeFlags(p *permuter, print func(word, text string)) {
 
 // completeArgument offers the IDs and names that the command's arguments stand for.
 func (a *app) completeArgument(c *cli.Context, at *cli.Command, print func(word, text string)) error {
-	dir, err := a.getwd()
-	if err != nil {
+	switch {
+	case strings.Contains(at.ArgsUsage, "|") && !strings.Contains(at.ArgsUsage, "FILE"):
+		for _, word := range strings.Split(strings.Trim(at.ArgsUsage, "[]"), "|") {
+			print(word, "")
+		}
 		return nil
-	}
-	if _, err := project.Find(dir); err != nil {
+	case !a.inProject():
 		return nil
 	}
 	switch {
@@ -132,10 +134,16 @@ func (a *app) completeArgument(c *cli.Context, at *cli.Command, print func(word,
 			}
 			return err
 		})
-	case strings.Contains(at.ArgsUsage, "|"):
-		for _, word := range strings.Split(strings.Trim(at.ArgsUsage, "[]"), "|") {
-			print(word, "")
-		}
 	}
 	return nil
+}
+
+// inProject says whether there is anything to offer.
+func (a *app) inProject() bool {
+	dir, err := a.getwd()
+	if err != nil {
+		return false
+	}
+	_, err = project.Find(dir)
+	return err == nil
 }

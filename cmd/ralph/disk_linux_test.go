@@ -15,7 +15,7 @@ import (
 // sandboxedRalph copies the test binary, as ralph, to where any user can run it.
 func sandboxedRalph(t *testing.T) (dir, bin string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "ralph-disk-")
+	dir, err := os.MkdirTemp("", "ralph-disk-") //nolint:usetesting // another user must be able to enter it
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,8 +111,9 @@ func (a *app) goOn(c *cli.Context, runner *loop.Runner, opts loop.Options) bool 
 		}
 	}
 	tasks := runner.Interrupted()
-	guidance, ok := "", true
+	guidance := ""
 	if len(tasks) > 0 {
+		var ok bool
 		if guidance, ok = ask(fmt.Sprintf("\nGuidance for %s (Enter for none): ", strings.Join(tasks, ", "))); !ok {
 			return false
 		}

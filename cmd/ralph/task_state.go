@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -82,10 +83,11 @@ func (a *app) taskDelete() command {
 					}
 					return err
 				}
-				if _, err := g.Task(t.ID); err != nil {
-					return nil // it went with an ancestor that was named too
+				err := g.DeleteTree(t.ID)
+				if errors.Is(err, dag.ErrNotFound) {
+					err = nil // it went with an ancestor that was named too
 				}
-				return g.DeleteTree(t.ID)
+				return err
 			})
 		},
 	}

@@ -13,8 +13,8 @@ import (
 // characters that reorder what is around them become visible or vanish.
 func Line(s string) string {
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n', r == '\r', r == '\t':
+		switch r {
+		case '\n', '\r', '\t':
 			return ' '
 		default:
 			return harmless(r)
