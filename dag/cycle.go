@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -20,11 +21,20 @@ type CycleError struct {
 	Steps []string // "waits for", "contains", "is part of": one less than IDs
 }
 
-// Error tells the whole cycle in one line.
+// maxTold is how many tasks of a cycle are named: a line is for reading.
+const maxTold = 12
+
+// Error tells the cycle in one line; of a long one, how it begins and how it ends.
 func (e *CycleError) Error() string {
 	var b strings.Builder
 	b.WriteString("that would be a cycle: ")
 	for i, id := range e.IDs {
+		if left := len(e.IDs) - maxTold; left > 0 && i >= maxTold-2 && i < len(e.IDs)-2 {
+			if i == maxTold-2 {
+				fmt.Fprintf(&b, " ... %d more ...", left)
+			}
+			continue
+		}
 		if i > 0 {
 			if i > 1 {
 				b.WriteString(", which")

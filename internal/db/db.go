@@ -93,7 +93,8 @@ func (d *DB) Close() error { return d.pool.close() }
 // Path is where the file is.
 func (d *DB) Path() string { return d.path }
 
-// View runs fn on one consistent snapshot. Nothing fn writes is kept.
+// View runs fn on one consistent snapshot. Nothing fn writes is kept. fn must not
+// call View or Update of the same handle: it may have a single connection.
 func (d *DB) View(ctx context.Context, fn func(*Tx) error) error {
 	return d.with(ctx, func(conn *sqlite.Conn) error {
 		if err := sqlitex.Execute(conn, "BEGIN DEFERRED;", nil); err != nil {
