@@ -100,7 +100,7 @@ func (a *app) startable(p agents.Preset) (agent, error) {
 		_, err = exec.LookPath(argv[0])
 	}
 	if err != nil {
-		err = fmt.Errorf("%w: %s: %w", errUnavailable, p.Name, err)
+		err = fmt.Errorf("%w: %w", errUnavailable, err)
 		return agent{}, hint(err, "check the command, name another agent with --agent, or try without a model: --agent shell")
 	}
 	return agent{preset: p, argv: argv}, nil

@@ -125,6 +125,9 @@ func (a *app) runOptions(c *cli.Context, s *session) (loop.Options, error) {
 	}
 	opts.Process = dag.Process{PID: int64(id.Pid), Start: int64(id.Start), BootID: id.BootID, Namespace: id.PIDNS}
 	o, err := a.opener(c, s)
+	if errors.Is(err, errUnavailable) && a.nothingToDo(c, s, opts.Scope) {
+		o, err = &opener{}, nil // the run will say that there is no plan; an agent would not help
+	}
 	if err != nil {
 		return opts, err
 	}
@@ -197,6 +200,12 @@ func (a *app) opener(c *cli.Context, s *session) (*opener, error) {
 		}
 	}
 	return o, nil
+}
+
+func (a *app) nothingToDo(c *cli.Context, s *session, scope dag.Scope) bool {
+	var tally dag.Tally
+	err := s.store.View(c.Context, func(g *dag.Graph) (err error) { tally, err = g.Tally(scope); return err })
+	return err == nil && tally.Total() == 0
 }
 
 // scope finds what TARGET, --feature or --task mean.

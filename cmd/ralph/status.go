@@ -27,6 +27,7 @@ type statusJSON struct {
 	Waiting  int            `json:"waiting"`
 	NextWait *string        `json:"next_wait"`
 	Running  []taskJSON     `json:"running"`
+	Stale    []string       `json:"stale"`
 	Next     []taskJSON     `json:"next"`
 	Held     []whyJSON      `json:"held"`
 	Features []featureJSON  `json:"features"`
@@ -39,6 +40,7 @@ const shownTasks = 10
 type overview struct {
 	tally    dag.Tally
 	running  []dag.Task
+	stale    []dag.Task // claimed by a run that has died
 	next     []dag.Task
 	failed   []dag.Task
 	held     []dag.Task
@@ -74,6 +76,9 @@ func (a *app) overview(g *dag.Graph) (o overview, err error) {
 	if o.running, err = g.List(dag.Filter{Statuses: []dag.Status{dag.InProgress}}); err != nil {
 		return o, err
 	}
+	if o.stale, err = g.Stale(life); err != nil {
+		return o, err
+	}
 	if o.next, err = g.List(dag.Filter{Ready: true, Limit: shownTasks}); err != nil {
 		return o, err
 	}
@@ -107,7 +112,7 @@ func (a *app) overview(g *dag.Graph) (o overview, err error) {
 func (a *app) statusAsJSON(s *session, g *dag.Graph, o overview) (statusJSON, error) {
 	j := statusJSON{
 		Counts: counts(o.tally.ByStatus), Total: o.tally.Total(), Ready: o.tally.Ready, Waiting: o.tally.Waiting,
-		NextWait: timeOrNil(o.tally.NextWait), Held: []whyJSON{}, Features: []featureJSON{},
+		NextWait: timeOrNil(o.tally.NextWait), Stale: ids(o.stale), Held: []whyJSON{}, Features: []featureJSON{},
 	}
 	var err error
 	if j.Running, err = allJSON(s, g, o.running, a.now()); err != nil {
@@ -135,6 +140,9 @@ func (a *app) printStatus(c *cli.Context, o overview) error {
 	}
 	fmt.Fprintf(&b, "%s: %s\n", p.Bold(plural(o.tally.Total(), "task")), summary(o.tally))
 	a.section(&b, p, "Running", o.running)
+	for _, t := range o.stale {
+		fmt.Fprintf(&b, "  %s: %s\n", t.ID, p.Yellow(diedText))
+	}
 	a.section(&b, p, "Next", o.next)
 	if more := o.tally.Ready - len(o.next); more > 0 {
 		fmt.Fprintf(&b, "  and %d more: ralph task list --ready\n", more)
@@ -173,6 +181,9 @@ func (a *app) heldSection(b *strings.Builder, p term.Palette, o overview) {
 		fmt.Fprintf(b, "  and %d more: ralph task list\n", more)
 	}
 }
+
+// diedText is about a task that only looks as if it were running.
+const diedText = "its run has died; the next run takes it up, or: ralph task reset --stale"
 
 // summary says the counts that are not zero, the good news first.
 func summary(t dag.Tally) string {

@@ -43,6 +43,15 @@ func (a *app) runTaskWhy(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
+		stale, err := g.Stale(life)
+		if err != nil {
+			return err
+		}
+		for _, dead := range stale {
+			if dead.ID == t.ID {
+				reasons = []dag.Reason{{Kind: "claim", Text: diedText}}
+			}
+		}
 		if c.Bool("json") {
 			return a.printJSON(whyAsJSON(t, reasons, a.now()))
 		}
