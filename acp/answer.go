@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -13,11 +14,16 @@ import (
 
 const codeAuthRequired = -32000
 
+// Compiled when first needed: a helper, which is this program too, never does.
 var (
-	rateText = regexp.MustCompile(`(?i)\b(rate[ _-]?limit(ed|s)?|too many requests|overloaded(_error)?|quota exceeded|insufficient_quota|usage limit)\b`)
-	authText = regexp.MustCompile(`(?i)\b(unauthorized|authentication[ _](required|failed|error)|invalid (api|x-api)[ -]key|not logged in)\b`)
-	httpText = regexp.MustCompile(`\b(401|403|429|529)\b`)
+	rateText = lazily(`(?i)\b(rate[ _-]?limit(ed|s)?|too many requests|overloaded(_error)?|quota exceeded|insufficient_quota|usage limit)\b`)
+	authText = lazily(`(?i)\b(unauthorized|authentication[ _](required|failed|error)|invalid (api|x-api)[ -]key|not logged in)\b`)
+	httpText = lazily(`\b(401|403|429|529)\b`)
 )
+
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
 
 // classify turns an error that the agent answered into one of ours. Agents say
 // the same thing in many ways: as the code itself, as a status somewhere in
@@ -41,13 +47,13 @@ func classify(op string, err error, hide redactor) *Error {
 		seen.status = re.Code
 	}
 	text := re.Message + " " + seen.text.String()
-	if m := httpText.FindString(text); seen.status == 0 && m != "" {
+	if m := httpText().FindString(text); seen.status == 0 && m != "" {
 		seen.status, _ = strconv.Atoi(m)
 	}
 	switch {
-	case seen.status == 429 || seen.status == 529 || rateText.MatchString(text):
+	case seen.status == 429 || seen.status == 529 || rateText().MatchString(text):
 		e.Kind, e.RetryAfter = RateLimited, seen.retry
-	case re.Code == codeAuthRequired || seen.status == 401 || seen.status == 403 || authText.MatchString(text):
+	case re.Code == codeAuthRequired || seen.status == 401 || seen.status == 403 || authText().MatchString(text):
 		e.Kind = AuthRequired
 	}
 	if e.Kind != Refused {

@@ -12,6 +12,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"ralph/internal/fakeagent"
+	"ralph/internal/proc"
 )
 
 // bareClient is what the SDK needs from a client that does nothing.
@@ -70,6 +71,9 @@ func ralphTurn(cfg Config) error {
 func BenchmarkSession(b *testing.B) {
 	cfg := newBench(b, fakeagent.Script{}).cfg
 	cfg.Grace = DefaultGrace
+	cfg.Launcher = &proc.Launcher{Owner: "bench"}
+	defer cfg.Launcher.Close()
+	cfg.Launcher.Warm()
 	var bare, ours time.Duration
 	for b.Loop() {
 		start := time.Now()

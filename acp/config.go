@@ -20,9 +20,11 @@ type Config struct {
 	Argv    []string // the agent's command; no shell looks at it
 	Env     []string // its complete environment
 	Dir     string   // the project root, absolute: the session's working directory
-	Owner   string   // marks the processes for proc.Sweep
+	Owner   string   // marks the processes for proc.Sweep; with a Launcher, its Owner does
 	Confine []byte   // handed to the Confiner of proc.RunHelper
 	Version string   // ours, told to the agent
+
+	Launcher *proc.Launcher // starts the processes; nil works, slower
 
 	Model           string         // empty leaves the agent's own choice
 	ModelChannels   []ModelChannel // ways to choose it, in order; nil means all
@@ -36,7 +38,7 @@ type Config struct {
 	Protected   []string // paths relative to Dir that are never written for the agent
 
 	HandshakeTimeout time.Duration // for the whole handshake; 0 means DefaultHandshakeTimeout
-	IdleTimeout      time.Duration // longest silence in a turn; 0 means no limit
+	IdleTimeout      time.Duration // longest silence in a turn: no message, no terminal output; stderr does not count. 0 means no limit
 	TurnTimeout      time.Duration // longest turn; 0 means no limit
 	Grace            time.Duration // between asking and killing; 0 means DefaultGrace
 
@@ -61,6 +63,7 @@ type Config struct {
 // MissingFile says what reading a file that does not exist answers.
 type MissingFile string
 
+// What a missing file is answered with.
 const (
 	MissingError MissingFile = "error" // resource not found, -32002; the default
 	MissingEmpty MissingFile = "empty" // an empty text: some agents cannot create a file otherwise
@@ -69,6 +72,7 @@ const (
 // ModelChannel is a way to tell an agent which model to use.
 type ModelChannel string
 
+// The channels there are.
 const (
 	ChannelConfig   ModelChannel = "config"    // session/set_config_option of the option "model"
 	ChannelSetModel ModelChannel = "set_model" // session/set_model

@@ -13,6 +13,7 @@ import (
 // errors.Is(err, acp.IdleTimeout) or a switch on Error.Kind.
 type Kind string
 
+// The kinds there are.
 const (
 	NotFound         Kind = "not_found"         // no such command
 	CannotStart      Kind = "cannot_start"      // the system refused to run it

@@ -35,7 +35,7 @@ func (s *Session) handshake(ctx context.Context) error {
 	var a struct {
 		SessionID string `json:"sessionId"`
 	}
-	if json.Unmarshal(raw, &a); a.SessionID == "" {
+	if lenient(raw, &a); a.SessionID == "" {
 		return &Error{Kind: Protocol, Op: opNew, Text: "the answer has no sessionId"}
 	}
 	s.mu.Lock()
@@ -61,13 +61,15 @@ func (s *Session) initialize(ctx context.Context) ([]AuthMethod, error) {
 		Agent   Agent        `json:"agentInfo"`
 		Methods []AuthMethod `json:"authMethods"`
 	}
-	json.Unmarshal(raw, &a)
+	lenient(raw, &a)
 	if a.Version == nil {
 		return nil, &Error{Kind: Protocol, Op: "initialize", Text: "the answer has no protocolVersion"}
 	}
 	if *a.Version != sdk.ProtocolVersionNumber {
-		return nil, &Error{Kind: WrongVersion, Op: "initialize", Version: *a.Version,
-			Text: fmt.Sprintf("the agent speaks version %d, ralph speaks %d", *a.Version, sdk.ProtocolVersionNumber)}
+		return nil, &Error{
+			Kind: WrongVersion, Op: "initialize", Version: *a.Version,
+			Text: fmt.Sprintf("the agent speaks version %d, ralph speaks %d", *a.Version, sdk.ProtocolVersionNumber),
+		}
 	}
 	s.agent = a.Agent
 	return a.Methods, nil

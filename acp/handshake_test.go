@@ -45,7 +45,7 @@ func TestStartErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, tc.script)
-			b.cfg.Grace = 5 * time.Second
+			b.cfg.Grace = time.Second
 			if tc.change != nil {
 				tc.change(&b.cfg)
 			}
@@ -82,6 +82,7 @@ func TestHandshakeCancelled(t *testing.T) {
 	b := newBench(t, fakeagent.Script{At: map[string][]step{"initialize": {{Do: "hang", Ignore: true}}}})
 	ctx, cancel := context.WithCancel(t.Context())
 	b.cfg.Started = func(proc.Identity) error { cancel(); return nil }
+	b.cfg.Grace = 50 * time.Millisecond
 	_, err := Start(ctx, b.cfg)
 	wantKind(t, err, Cancelled)
 }

@@ -27,7 +27,7 @@ func TestHostileAgents(t *testing.T) {
 		"closes stdin, lives on":       {keepRunning(fakeagent.Script{At: map[string][]step{"session/new": {{Do: "close_stdin"}}}}), "x", Protocol, ""},
 		"silent":                       {say(hang), "x", IdleTimeout, ""},
 		"answers never, lives on":      {say(never), "x", IdleTimeout, ""},
-		"does not read stdin":          {fakeagent.Script{At: map[string][]step{"session/new": {{Do: "deaf"}}}, KeepRunning: true}, strings.Repeat("long ", 1<<20), IdleTimeout, ""},
+		"does not read stdin":          {fakeagent.Script{At: map[string][]step{"session/new": {{Do: "deaf"}}}, KeepRunning: true}, strings.Repeat("long ", 1<<16), IdleTimeout, ""},
 		"ignores cancel and signals":   {keepRunning(say(hang)), "x", IdleTimeout, ""},
 		"garbage lines":                {say(step{Do: "raw", Text: "Welcome to agent 1.0!", N: 5000}, step{Do: "raw", Text: "{\"a\":"}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
 		"messages of no kind":          {say(step{Do: "raw", Text: `{"jsonrpc":"2.0"}`}, step{Do: "raw", Text: `[1,2]`}, step{Do: "raw", Text: `null`}, step{Do: "raw", Text: `{"id":{},"method":7}`}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
@@ -35,16 +35,16 @@ func TestHostileAgents(t *testing.T) {
 		"an endless line":              {say(step{Do: "endless_line"}), "x", Protocol, ""},
 		"a line of 11 MiB":             {say(step{Do: "say", Text: "before"}, step{Do: "endless_line", N: 11}, hang), "x", Protocol, "before"},
 		"JSON 1e5 deep":                {say(step{Do: "deep", N: 100_000}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
-		"asks first, reads later":      {say(step{Do: "deaf_requests", N: 20_000, Method: "vendor/thing", Params: []byte(`{}`)}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
+		"asks first, reads later":      {say(step{Do: "deaf_requests", N: scaled(20_000), Method: "vendor/thing", Params: []byte(`{}`)}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
 		"an answer with a wrong id":    {say(step{Do: "wrong_id"}), "x", IdleTimeout, ""},
 		"an unknown session":           {say(step{Do: "request", Method: "fs/read_text_file", Params: []byte(`{"sessionId":"nobody","path":"x"}`)}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
 		"answers twice":                {say(step{Do: "say", Text: "fine"}, step{Do: "twice"}), "x", "", "fine"},
 		"updates after the end":        {say(step{Do: "say", Text: "fine"}, step{Do: "stop", Text: "end_turn"}, step{Do: "flood", N: 5000, Text: "late"}), "x", "", "fine"},
 		"a flood of stderr":            {say(step{Do: "flood_stderr", Text: strings.Repeat("noise ", 1000)}), "x", IdleTimeout, ""},
 		"a flood of updates for ever":  {say(step{Do: "flood", Text: strings.Repeat("x", 100)}), "x", TurnTimeout, "x"},
-		"a flood of tool calls":        {say(step{Do: "flood_tools", N: 50_000, Text: "tool"}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
-		"20,000 requests at once":      {say(step{Do: "requests", N: 20_000, Method: "fs/read_text_file", Params: []byte(`{"sessionId":"nobody","path":"x"}`)}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
-		"20,000 unknown methods":       {say(step{Do: "requests", N: 20_000, Method: "vendor/thing", Params: []byte(`{}`)}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
+		"a flood of tool calls":        {say(step{Do: "flood_tools", N: scaled(50_000), Text: "tool"}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
+		"20,000 requests at once":      {say(step{Do: "requests", N: scaled(20_000), Method: "fs/read_text_file", Params: []byte(`{"sessionId":"nobody","path":"x"}`)}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
+		"20,000 unknown methods":       {say(step{Do: "requests", N: scaled(20_000), Method: "vendor/thing", Params: []byte(`{}`)}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
 		"a permission nobody can give": {say(step{Do: "permission", Options: []fakeagent.Option{}}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
 		"no stop reason":               {say(step{Do: "stop"}), "x", Protocol, ""},
 	} {
@@ -82,6 +82,13 @@ func TestHostileAgents(t *testing.T) {
 	}
 }
 
+func scaled(n int) int {
+	if underRace {
+		return max(n/10, 2)
+	}
+	return n
+}
+
 func keepRunning(s fakeagent.Script) fakeagent.Script {
 	s.KeepRunning = true
 	return s
@@ -96,6 +103,9 @@ func TestAskingWithoutReading(t *testing.T) {
 	b.cfg.Grace = 50 * time.Millisecond
 	b.cfg.IdleTimeout = 500 * time.Millisecond
 	s := b.start(t)
+	s.outlet.mu.Lock()
+	s.outlet.limit = 1 << 16 // the same, sooner
+	s.outlet.mu.Unlock()
 	before := runtime.NumGoroutine()
 	most := make(chan int)
 	stop := make(chan struct{})
@@ -160,7 +170,7 @@ func TestWaitsForTerminalsDoNotBlockOthers(t *testing.T) {
 // while whoever shows it is blocked.
 func TestBurstsArriveWhole(t *testing.T) {
 	t.Parallel()
-	const bursts, size = 20, 20_000
+	const size = 20_000
 	for name, blocked := range map[string]bool{"observed": false, "while the observer is blocked": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -178,7 +188,7 @@ func TestBurstsArriveWhole(t *testing.T) {
 			for i := range size {
 				fmt.Fprintf(&want, "update %d\n", i)
 			}
-			n := bursts
+			n := scaled(20)
 			if blocked {
 				n = 2 // each waits a second for the observer at its end
 			}
@@ -200,38 +210,15 @@ func TestTextIsBounded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, say(step{Do: "flood", Text: "x", Chunk: 1 << 20}))
 	b.cfg.Transcript, b.cfg.Grace = nil, 50*time.Millisecond
-	turn, err := b.prompt(t)
+	s := b.start(t)
+	s.maxText = 4 << 20 // the same with less
+	turn, err := s.Prompt(t.Context(), "x")
 	wantKind(t, err, Protocol)
-	if n := len(turn.Text()); n > maxText || n < maxText/2 {
-		t.Errorf("kept %d bytes, want at most %d", n, maxText)
+	if n := len(turn.Text()); n > s.maxText || n < s.maxText/2 {
+		t.Errorf("kept %d bytes, want at most %d", n, s.maxText)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 	b.wantNothingLeft(t)
-}
-
-func FuzzIntake(f *testing.F) {
-	f.Add([]byte(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}}}}` + "\n"))
-	f.Add([]byte(`{"id":1,"result":{}}` + "\n" + `{"id":2,"method":"x"}` + "\n"))
-	f.Add([]byte("{}\nnull\n[]\n\x00\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		s := &Session{id: "s", turn: newTurn(time.Time{}), files: &files{dirs: []string{"/p"}}, faults: make(chan *Error, 1)}
-		in := newIntake(strings.NewReader(string(data)), &transcript{})
-		in.update, in.answer, in.notice = s.onUpdate, s.onAnswer, func(string, []byte) {}
-		close(in.open)
-		buf := make([]byte, 4096)
-		for {
-			n, err := in.Read(buf)
-			if n == 0 && err == nil {
-				t.Fatal("nothing read and no error")
-			}
-			if err != nil {
-				break
-			}
-			for range n {
-				in.answeredRequest() // nobody answers here
-			}
-		}
-		if s.turn.size > len(data)*6 {
-			t.Fatalf("%d bytes of text out of %d", s.turn.size, len(data))
-		}
-	})
 }

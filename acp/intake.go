@@ -86,7 +86,7 @@ func (in *intake) Read(p []byte) (int, error) {
 			in.end(err)
 			return 0, io.EOF
 		} else if pass {
-			in.rest = append(line, '\n') // next leaves room: it cut one off
+			in.rest = in.lines.whole()
 		}
 	}
 	n := copy(p, in.rest)
@@ -103,7 +103,7 @@ func (in *intake) take(line []byte) (pass bool, err error) {
 		return false, nil
 	}
 	var e envelope
-	if json.Unmarshal(line, &e) != nil || e.Method == "" && !given(e.ID) {
+	if !message(line, &e) {
 		in.keepGarbage(line)
 		return false, nil
 	}
@@ -122,6 +122,11 @@ func (in *intake) take(line []byte) (pass bool, err error) {
 	default: // other notifications mean nothing to us, but this one to the SDK
 		return e.Method == "$/cancel_request", nil
 	}
+}
+
+// message says whether the line is a message at all.
+func message(line []byte, e *envelope) bool {
+	return json.Unmarshal(line, e) == nil && (e.Method != "" || given(e.ID))
 }
 
 // takeUpdate takes the line if it is an update. A field of another type than
@@ -184,7 +189,7 @@ func (in *intake) end(err error) {
 		return
 	default:
 	}
-	if err != io.EOF {
+	if !errors.Is(err, io.EOF) {
 		in.err = err
 	}
 	in.mu.Lock()

@@ -15,13 +15,17 @@ var errLineTooLong = errors.New("a message is longer than 10 MiB")
 
 // lines cuts a stream into lines of bounded length.
 type lines struct {
-	r   *bufio.Reader
-	buf []byte
+	r    *bufio.Reader
+	buf  []byte
+	last []byte // the last line, with its end
 }
 
 func newLines(r io.Reader) *lines {
 	return &lines{r: bufio.NewReaderSize(r, 1<<16)}
 }
+
+// whole is the line that next returned, with its end.
+func (l *lines) whole() []byte { return l.last }
 
 // next is the next line without its end. It is valid until the following call.
 // What stands after the last newline is a line too.
@@ -37,15 +41,18 @@ func (l *lines) next() ([]byte, error) {
 		}
 		switch {
 		case err == nil && len(l.buf) == 0:
+			l.last = chunk
 			return chunk[:len(chunk)-1], nil
 		case err == nil:
 			l.buf = append(l.buf, chunk...)
+			l.last = l.buf
 			return l.buf[:len(l.buf)-1], nil
 		case errors.Is(err, bufio.ErrBufferFull):
 			l.buf = append(l.buf, chunk...)
 		case errors.Is(err, io.EOF) && len(l.buf)+len(chunk) > 0:
-			l.buf = append(l.buf, chunk...)
-			return l.buf, nil
+			l.buf = append(append(l.buf, chunk...), '\n')
+			l.last = l.buf
+			return l.buf[:len(l.buf)-1], nil
 		case errors.Is(err, io.EOF):
 			return nil, io.EOF
 		default:

@@ -38,7 +38,7 @@ func sessionModels(raw json.RawMessage) map[ModelChannel]*modelList {
 			Current string `json:"currentModelId"`
 		} `json:"models"`
 	}
-	json.Unmarshal(raw, &a)
+	lenient(raw, &a)
 	out := make(map[ModelChannel]*modelList)
 	if list := findModelOption(a.ConfigOptions); list != nil {
 		out[ChannelConfig] = list
@@ -135,8 +135,10 @@ func (s *Session) chooseModel(ctx context.Context, offers map[ModelChannel]*mode
 		}
 		id, ok := list.find(s.cfg.Model)
 		if !ok {
-			return &Error{Kind: ModelUnknown, Op: "choose model", Offered: list.ids,
-				Text: s.cfg.Model + "; offered: " + cut(strings.Join(list.ids, ", "), 1000)}
+			return &Error{
+				Kind: ModelUnknown, Op: "choose model", Offered: list.ids,
+				Text: s.cfg.Model + "; offered: " + cut(strings.Join(list.ids, ", "), 1000),
+			}
 		}
 		effective, err := s.setModel(ctx, channel, list, id)
 		if errors.Is(err, errNoMethod) {
@@ -167,7 +169,8 @@ func (s *Session) setModel(ctx context.Context, channel ModelChannel, list *mode
 	var err error
 	if channel == ChannelConfig {
 		raw, err = s.ask(ctx, "session/set_config_option", sdk.SetSessionConfigOptionRequest{
-			ValueId: &sdk.SetSessionConfigOptionValueId{SessionId: session, ConfigId: sdk.SessionConfigId(list.option), Value: sdk.SessionConfigValueId(id)}})
+			ValueId: &sdk.SetSessionConfigOptionValueId{SessionId: session, ConfigId: sdk.SessionConfigId(list.option), Value: sdk.SessionConfigValueId(id)},
+		})
 	} else {
 		raw, err = s.ask(ctx, "session/set_model", sdk.UnstableSetSessionModelRequest{SessionId: session, ModelId: sdk.UnstableModelId(id)})
 	}

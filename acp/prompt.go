@@ -31,7 +31,7 @@ func (s *Session) Prompt(ctx context.Context, text string) (Turn, error) {
 		s.mu.Unlock()
 		return Turn{}, &Error{Kind: Protocol, Op: opPrompt, Text: "another prompt is under way"}
 	}
-	s.turn = newTurn(s.cfg.Now())
+	s.turn = newTurn(s.cfg.Now(), s.maxText)
 	select {
 	case <-s.faults: // of the turn before
 	default:
@@ -102,7 +102,7 @@ func (s *Session) interrupt(ctx context.Context, answer <-chan outcome) outcome 
 	go func() {
 		// A cancel that overtakes its prompt is not heard.
 		if s.outlet.sent(call) {
-			s.conn.SendNotification(live, "session/cancel", sdk.CancelNotification{SessionId: sdk.SessionId(s.id)})
+			_ = s.conn.SendNotification(live, "session/cancel", sdk.CancelNotification{SessionId: sdk.SessionId(s.id)})
 		}
 	}()
 	grace := time.NewTimer(s.cfg.Grace)
@@ -112,7 +112,7 @@ func (s *Session) interrupt(ctx context.Context, answer <-chan outcome) outcome 
 		return o
 	case <-grace.C:
 	}
-	s.Close()
+	_ = s.Close() // told again by the next Close
 	return <-answer
 }
 
@@ -127,7 +127,7 @@ func (s *Session) endTurn(o outcome) Turn {
 		Stop StopReason `json:"stopReason"`
 	}
 	if o.err == nil {
-		json.Unmarshal(o.raw, &a)
+		lenient(o.raw, &a)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

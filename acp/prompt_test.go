@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,7 +64,8 @@ func TestTurn(t *testing.T) {
 		},
 		"tokens and cost": {
 			[]step{
-				{Do: "usage", N: 10, Cost: ptr(0.25)}, {Do: "usage", N: 20, Cost: ptr(0.5)},
+				{Do: "usage", N: 10, Cost: ptr(0.25)},
+				{Do: "usage", N: 20, Cost: ptr(0.5)},
 				{Do: "stop", Text: "max_tokens", Data: []byte(`{"usage":{"inputTokens":10,"outputTokens":5,"cachedReadTokens":3,"cachedWriteTokens":2,"totalTokens":20}}`)},
 			},
 			Turn{Stop: StopMaxTokens, Usage: Usage{Input: 10, Output: 5, CacheRead: 3, CacheWrite: 2, Total: 20, CostUSD: ptr(0.5)}},
@@ -88,7 +90,8 @@ func TestTurn(t *testing.T) {
 				{Do: "raw", Text: `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"{{session}}","update":{"sessionUpdate":"hologram","content":{"type":"text","text":"x"}}}}`},
 				{Do: "raw", Text: `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"{{session}}","update":{"sessionUpdate":"tool_call","toolCallId":"q","title":7,"locations":"x","content":3}}}`},
 				{Do: "raw", Text: `{"jsonrpc":"2.0","method":"session/update","params":[1]}`},
-				{Do: "notify", Method: "_vendor/notice"}, {Do: "notify", Method: "vendor/notice"},
+				{Do: "notify", Method: "_vendor/notice"},
+				{Do: "notify", Method: "vendor/notice"},
 				{Do: "say", Text: "still here"},
 			},
 			Turn{Stop: StopEnd, Segments: []string{"still here"}, ToolCalls: 1},
@@ -136,9 +139,12 @@ func TestSeveralTurns(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
 		{When: fakeagent.When{Prompt: 1}, Steps: []step{
-			{Do: "say", Text: "first"}, {Do: "usage", Cost: ptr(1.0)},
+			{Do: "say", Text: "first"},
+			{Do: "usage", Cost: ptr(1.0)},
 			{Do: "stop", Text: "end_turn"},
-			{Do: "say", Text: "late"}, {Do: "usage", Cost: ptr(1.5)}, {Do: "mark", Text: "late"},
+			{Do: "say", Text: "late"},
+			{Do: "usage", Cost: ptr(1.5)},
+			{Do: "mark", Text: "late"},
 		}},
 		{When: fakeagent.When{Prompt: 2}, Steps: []step{{Do: "say", Text: "second"}, {Do: "usage", Cost: ptr(2.0)}}},
 	}})
@@ -211,7 +217,7 @@ func TestStartedIsToldTheProcessBeforeAnythingIsSent(t *testing.T) {
 		t.Errorf("got %+v, want %+v", id, s.Identity())
 	}
 	b.cfg.Started = func(proc.Identity) error { return os.ErrPermission }
-	if _, err := Start(t.Context(), b.cfg); err != os.ErrPermission {
+	if _, err := Start(t.Context(), b.cfg); !errors.Is(err, os.ErrPermission) {
 		t.Errorf("got %v, want what Started returned", err)
 	}
 }

@@ -17,11 +17,10 @@ type ring struct {
 
 func newRing(limit int) *ring { return &ring{limit: limit} }
 
-// Write never fails and never waits.
-func (r *ring) Write(p []byte) (int, error) {
+// add never waits.
+func (r *ring) add(p []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := len(p)
 	if len(p) > r.limit {
 		p, r.buf, r.cut = p[len(p)-r.limit:], r.buf[:0], true
 	}
@@ -32,7 +31,6 @@ func (r *ring) Write(p []byte) (int, error) {
 		r.buf = r.buf[:copy(r.buf, r.buf[len(r.buf)-r.limit:])]
 		r.cut = true
 	}
-	return n, nil
 }
 
 // text is what is kept, from the beginning of a rune on, and whether that is

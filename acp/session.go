@@ -31,6 +31,7 @@ type Session struct {
 	terminals *terminals
 	agent     Agent
 	calls     uint64
+	maxText   int // of a turn
 
 	cancelling atomic.Bool   // the turn is being cancelled
 	faults     chan *Error   // what ends a turn from inside; holds one
@@ -50,11 +51,12 @@ type Session struct {
 func Start(ctx context.Context, cfg Config) (*Session, error) {
 	cfg = cfg.withDefaults()
 	s := &Session{
-		cfg:    cfg,
-		hide:   newRedactor(cfg.Redact),
-		faults: make(chan *Error, 1),
-		closed: make(chan struct{}),
-		meter:  meter{cumulative: cfg.UsageCumulative},
+		cfg:     cfg,
+		maxText: maxText,
+		hide:    newRedactor(cfg.Redact),
+		faults:  make(chan *Error, 1),
+		closed:  make(chan struct{}),
+		meter:   meter{cumulative: cfg.UsageCumulative},
 	}
 	files, err := openFiles(cfg.Dir, cfg.Protected)
 	if err != nil {
@@ -71,19 +73,23 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 	}
 	if cfg.Started != nil {
 		if err := cfg.Started(s.proc.Identity()); err != nil {
-			s.Kill()
-			s.Close()
-			return nil, err
+			return nil, s.abandon(err)
 		}
 	}
 	limit, cancel := context.WithTimeoutCause(ctx, cfg.HandshakeTimeout, HandshakeTimeout)
 	defer cancel()
 	if err := s.handshake(limit); err != nil {
-		s.Kill() // it holds nothing worth a grace yet
-		s.Close()
-		return nil, err
+		return nil, s.abandon(err)
 	}
 	return s, nil
+}
+
+// abandon ends a session that never began.
+func (s *Session) abandon(err error) error {
+	if closeErr := s.Close(); closeErr != nil {
+		return errors.Join(err, closeErr)
+	}
+	return err
 }
 
 // spawn starts the process and everything that reads from it.
@@ -100,7 +106,7 @@ func (s *Session) spawn() error {
 	if err != nil {
 		return errors.Join(err, childIn.Close(), stdin.Close(), stdout.Close(), childOut.Close())
 	}
-	s.proc, err = proc.Start(proc.Spec{
+	s.proc, err = s.cfg.Launcher.Start(proc.Spec{
 		Argv: s.cfg.Argv, Dir: s.cfg.Dir, Env: s.cfg.Env, Owner: s.cfg.Owner, Confine: s.cfg.Confine,
 		Stdin: childIn, Stdout: childOut, Stderr: childErr,
 	})
@@ -130,7 +136,7 @@ func (s *Session) connect(stdin *os.File) {
 	}
 	s.outlet = newOutlet(stdin, tape, s.intake.answeredRequest)
 	s.terminals = &terminals{
-		files: s.files, env: s.cfg.TerminalEnv, owner: s.cfg.Owner, shell: s.cfg.TerminalShell,
+		files: s.files, launcher: s.cfg.Launcher, env: s.cfg.TerminalEnv, owner: s.cfg.Owner, shell: s.cfg.TerminalShell,
 		alive: func() { s.intake.activity.Add(1) },
 		open:  make(map[string]*terminal),
 	}

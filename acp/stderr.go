@@ -60,7 +60,7 @@ func (s *stderrLog) keep(p []byte) {
 		return
 	}
 	p = s.hide.bytes(p)
-	s.tail.Write(p)
+	s.tail.add(p)
 	if s.w == nil {
 		return
 	}

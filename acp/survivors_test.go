@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,8 +22,10 @@ func beRalph() {
 	if err != nil {
 		panic(err)
 	}
+	launcher := &proc.Launcher{Owner: "ralph"} // its spare helper must die, too
+	launcher.Warm()
 	s, err := Start(context.Background(), Config{
-		Argv: []string{exe}, Env: append(os.Environ(), beEnv+"=1"), Dir: os.TempDir(),
+		Launcher: launcher, Argv: []string{exe}, Env: append(os.Environ(), beEnv+"=1"), Dir: os.TempDir(),
 		Observe: func(e Event) { fmt.Println("seen") },
 	})
 	if err != nil {
@@ -79,6 +82,33 @@ func TestNothingSurvives(t *testing.T) {
 	}
 }
 
+// Kill from beside ends a prompt at once, whatever the grace is.
+func TestKillEndsAPrompt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, keepRunning(say(family, step{Do: "say", Text: "up"}, step{Do: "hang", Ignore: true})))
+	up := make(chan struct{}, 10)
+	b.cfg.Observe = func(Event) { up <- struct{}{} }
+	s := b.start(t)
+	killed := make(chan error)
+	go func() {
+		<-up
+		killed <- s.Kill()
+	}()
+	turn, err := s.Prompt(t.Context(), "x")
+	if e := wantKind(t, err, Died); e.Exit.Signal != "SIGKILL" || turn.Text() != "up" {
+		t.Errorf("got %v and %q", e.Exit, turn.Text())
+	}
+	if err := <-killed; err != nil {
+		t.Error(err)
+	}
+	b.wantNothingLeft(t)
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	_, err = s.Prompt(t.Context(), "x")
+	wantKind(t, err, Closed)
+}
+
 // Ralph itself is killed with SIGKILL. The agent and its family hold a pipe; its
 // end says that all of them are gone.
 func TestNothingSurvivesRalph(t *testing.T) {
@@ -93,7 +123,7 @@ func TestNothingSurvivesRalph(t *testing.T) {
 		t.Fatal(err)
 	}
 	ralph := exec.Command(b.cfg.Argv[0])
-	ralph.Env = append(b.cfg.Env, beEnv+"=ralph")
+	ralph.Env = slices.Concat(b.cfg.Env, []string{beEnv + "=ralph"})
 	ralph.Stdout, ralph.Stderr = w, os.Stderr
 	ralph.ExtraFiles = []*os.File{holder}
 	if err := ralph.Start(); err != nil {

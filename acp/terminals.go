@@ -45,11 +45,12 @@ type terminalRequest struct {
 // terminals are the commands that run for the agent. Each is a process tree of
 // its own; none outlives its release or the session.
 type terminals struct {
-	files *files
-	env   []string
-	owner string
-	shell bool
-	alive func() // called when a terminal prints something
+	files    *files
+	launcher *proc.Launcher
+	env      []string
+	owner    string
+	shell    bool
+	alive    func() // called when a terminal prints something
 
 	starting sync.WaitGroup // commands between reserve and open
 
@@ -144,7 +145,7 @@ func (t *terminals) start(spec proc.Spec, limit int) (*terminal, error) {
 		return nil, err
 	}
 	spec.Stdout, spec.Stderr = w, w
-	p, err := proc.Start(spec)
+	p, err := t.launcher.Start(spec)
 	w.Close()
 	if err != nil {
 		r.Close()
@@ -158,7 +159,7 @@ func (t *terminals) start(spec proc.Spec, limit int) (*terminal, error) {
 		for {
 			n, err := r.Read(buf)
 			if n > 0 {
-				term.output.Write(buf[:n])
+				term.output.add(buf[:n])
 				t.alive()
 			}
 			if err != nil {

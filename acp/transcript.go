@@ -82,7 +82,7 @@ func (t *transcript) end() {
 		t.w = nil
 	case t.size > maxTranscript:
 		t.log.Warn().Int("bytes", t.size).Msg("transcript is full")
-		t.w.Write([]byte(`{"raw":"the transcript is full; the rest was not kept"}` + "\n"))
+		_, _ = t.w.Write([]byte(`{"raw":"the transcript is full; the rest was not kept"}` + "\n"))
 		t.w = nil
 	}
 	if cap(t.buf) > 1<<20 {

@@ -16,6 +16,7 @@ const (
 // StopReason is why an agent ended its turn.
 type StopReason string
 
+// The reasons there are.
 const (
 	StopEnd             StopReason = "end_turn"
 	StopMaxTokens       StopReason = "max_tokens"
@@ -49,6 +50,7 @@ func (t Turn) Text() string { return strings.Join(t.Segments, "\n") }
 // turn is a Turn being received.
 type turn struct {
 	began     time.Time
+	maxText   int
 	over      bool // it was answered
 	segments  []string
 	text      strings.Builder
@@ -62,8 +64,8 @@ type turn struct {
 	files    map[string]struct{}
 }
 
-func newTurn(began time.Time) *turn {
-	return &turn{began: began, tools: make(map[string]ToolCall), failed: make(map[string]bool), files: make(map[string]struct{})}
+func newTurn(began time.Time, maxText int) *turn {
+	return &turn{began: began, maxText: maxText, tools: make(map[string]ToolCall), failed: make(map[string]bool), files: make(map[string]struct{})}
 }
 
 // say appends message text; false means that there is too much of it.
@@ -75,7 +77,7 @@ func (t *turn) say(text, messageID string) bool {
 		t.messageID = messageID
 	}
 	t.size += len(text)
-	if t.size > maxText {
+	if t.size > t.maxText {
 		return false
 	}
 	t.text.WriteString(text)

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 )
 
@@ -46,6 +47,10 @@ type block struct {
 	Path    string `json:"path"` // of a diff
 	Content *block `json:"content"`
 }
+
+// lenient reads what fits; a field that is missing or of another type is zero.
+// Agents add to the protocol and bend it, and a session survives that.
+func lenient(raw json.RawMessage, into any) { _ = json.Unmarshal(raw, into) }
 
 // onUpdate takes one update in. It appends and returns: it runs in the reader.
 func (s *Session) onUpdate(p updateParams) {
@@ -102,7 +107,7 @@ func (s *Session) onText(u update) {
 		return
 	}
 	if !s.turn.say(text, u.MessageID) {
-		s.fault(&Error{Kind: Protocol, Op: opPrompt, Text: "more than 64 MiB of text in one turn"})
+		s.fault(&Error{Kind: Protocol, Op: opPrompt, Text: fmt.Sprintf("more than %d MiB of text in one turn", s.maxText>>20)})
 		return
 	}
 	s.observer.push(Text{Text: text})
@@ -110,7 +115,7 @@ func (s *Session) onText(u update) {
 
 func (s *Session) onTool(u update) {
 	var blocks []block
-	json.Unmarshal(u.Content, &blocks)
+	lenient(u.Content, &blocks)
 	call := ToolCall{ID: u.ToolCallID, Title: cut(u.Title, 300), Kind: u.Kind, Status: u.Status}
 	for _, l := range u.Locations[:min(len(u.Locations), maxPaths)] {
 		if rel, ok := s.files.relative(l.Path); ok && rel != "." {

@@ -112,7 +112,7 @@ func answerUsage(raw json.RawMessage) Usage {
 			} `json:"quota"`
 		} `json:"_meta"`
 	}
-	json.Unmarshal(raw, &a) // what does not fit is left at zero
+	lenient(raw, &a)
 	if u := a.Usage; u != nil {
 		return Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Total: u.Total}
 	}

@@ -206,7 +206,7 @@ func (p *place) replace(text string) error {
 		err = p.parent().Rename(temp, p.name)
 	}
 	if err != nil {
-		p.parent().Remove(temp)
+		_ = p.parent().Remove(temp)
 	}
 	return err
 }

@@ -38,6 +38,9 @@ type opener struct {
 	turn    project.Duration
 	version string
 
+	launch *proc.Launcher // one helper waits for the next attempt
+	once   sync.Once
+
 	mu     sync.Mutex
 	models map[string]string // what an agent calls a tier, once it told us what it offers
 }
@@ -123,6 +126,7 @@ func (a *app) self() string {
 
 // Open starts the agent for one attempt.
 func (o *opener) Open(ctx context.Context, op loop.Opening) (loop.Session, error) {
+	o.once.Do(func() { o.launch.Owner = op.Run.Owner })
 	ag := o.chosen
 	if op.Task.Agent != "" {
 		var err error
@@ -190,7 +194,7 @@ func (o *opener) start(ctx context.Context, op loop.Opening, ag agent, model str
 		channels, model = []acp.ModelChannel{}, ""
 	}
 	s, err := acp.Start(ctx, acp.Config{
-		Argv: ag.argv, Dir: o.root, Owner: op.Run.Owner, Version: o.version,
+		Argv: ag.argv, Dir: o.root, Launcher: o.launch, Version: o.version,
 		Env:   append(agents.Environ(ag.preset, environ, root), o.told(op, ag, model)...),
 		Model: model, ModelChannels: channels, AuthMethod: agents.AuthMethod(ag.preset, o.app.getenv),
 		MissingFile: acp.MissingFile(ag.preset.Missing), TerminalShell: ag.preset.TerminalShell,

@@ -12,6 +12,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/db"
+	"ralph/internal/proc"
 	"ralph/internal/project"
 	"ralph/internal/term"
 )
@@ -23,10 +24,12 @@ type app struct {
 	log   zerolog.Logger
 	taken chan struct{} // closed when a command deals with signals itself
 	typed <-chan string // lines that a person types
+
+	launcher *proc.Launcher // of a run
 }
 
 func newApp(sys system) *app {
-	a := &app{system: sys, log: zerolog.Nop(), taken: make(chan struct{})}
+	a := &app{system: sys, log: zerolog.Nop(), taken: make(chan struct{}), launcher: &proc.Launcher{}}
 	a.cli = &cli.App{
 		Name:  "ralph",
 		Usage: "run AI coding agents through a dependency graph of tasks",

@@ -18,6 +18,7 @@ import (
 // execute does the run, from the first event to the exit status.
 func (a *app) execute(c *cli.Context, opts loop.Options) error {
 	a.takeSignals()
+	defer a.launcher.Close()
 	sinks, err := a.sinks(c, opts)
 	if err != nil {
 		return err

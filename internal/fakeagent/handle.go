@@ -32,7 +32,7 @@ func (a *agent) handle(m incoming) {
 		var p struct {
 			MethodID string `json:"methodId"`
 		}
-		json.Unmarshal(m.Params, &p)
+		decode(m.Params, &p)
 		if p.MethodID != a.script.AuthNeeded {
 			a.refuse(m, -32000, "Authentication required", nil)
 			return
@@ -45,14 +45,14 @@ func (a *agent) handle(m incoming) {
 		var p struct {
 			ModelID string `json:"modelId"`
 		}
-		json.Unmarshal(m.Params, &p)
+		decode(m.Params, &p)
 		a.setModel(m, p.ModelID)
 	case "session/set_config_option":
 		var p struct {
 			ConfigID string `json:"configId"`
 			Value    string `json:"value"`
 		}
-		json.Unmarshal(m.Params, &p)
+		decode(m.Params, &p)
 		a.setModel(m, p.Value)
 	case "session/cancel":
 		a.mu.Lock()
@@ -83,7 +83,7 @@ func (a *agent) newSession(m incoming) {
 		Cwd        string          `json:"cwd"`
 		McpServers json.RawMessage `json:"mcpServers"`
 	}
-	json.Unmarshal(m.Params, &p)
+	decode(m.Params, &p)
 	if string(p.McpServers) != "[]" {
 		a.refuse(m, -32602, "mcpServers must be an array", nil)
 		return

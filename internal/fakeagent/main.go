@@ -86,5 +86,5 @@ func forever() {
 	if err != nil {
 		panic(err)
 	}
-	io.Copy(io.Discard, r)
+	_, _ = io.Copy(io.Discard, r)
 }

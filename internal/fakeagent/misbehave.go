@@ -112,7 +112,7 @@ func (p *play) count(name string, answers []<-chan incoming) {
 // field is a string member of a JSON object.
 func field(raw []byte, name string) string {
 	var m map[string]any
-	json.Unmarshal(raw, &m)
+	decode(raw, &m)
 	text, _ := m[name].(string)
 	return text
 }

@@ -26,7 +26,7 @@ func (p *play) run() {
 			Text string `json:"text"`
 		} `json:"prompt"`
 	}
-	json.Unmarshal(p.request.Params, &params)
+	decode(p.request.Params, &params)
 	var text strings.Builder
 	for _, block := range params.Prompt {
 		text.WriteString(block.Text)

@@ -66,7 +66,7 @@ func (p *play) perform(s Step) {
 		p.git("-c", "user.name=fake", "-c", "user.email=fake@localhost", "commit", "-qm", s.Text)
 	case "stderr": // Text, N times
 		for range max(s.N, 1) {
-			os.Stderr.WriteString(s.Text)
+			_, _ = os.Stderr.WriteString(s.Text)
 		}
 	case "mark": // an entry in the ledger
 		p.book.add(Entry{Event: "mark", Session: p.session, Task: p.prompt.task, Name: s.Text})

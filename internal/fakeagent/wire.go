@@ -48,8 +48,10 @@ type wire struct {
 }
 
 func newWire(in io.Reader, out io.Writer) *wire {
-	return &wire{in: bufio.NewReaderSize(in, 1<<16), out: bufio.NewWriterSize(out, 1<<16), raw: out,
-		next: 1000, waiting: make(map[string]chan incoming)}
+	return &wire{
+		in: bufio.NewReaderSize(in, 1<<16), out: bufio.NewWriterSize(out, 1<<16), raw: out,
+		next: 1000, waiting: make(map[string]chan incoming),
+	}
 }
 
 // read returns the next request or notification; answers go to who asked.
@@ -78,6 +80,9 @@ func (w *wire) read() (incoming, error) {
 	}
 }
 
+// decode reads what fits.
+func decode(raw json.RawMessage, into any) { _ = json.Unmarshal(raw, into) }
+
 // put queues a message; flush sends what is queued.
 func (w *wire) put(m message) {
 	m.JSONRPC = "2.0"
@@ -87,13 +92,13 @@ func (w *wire) put(m message) {
 	}
 	w.writing.Lock()
 	defer w.writing.Unlock()
-	w.out.Write(append(raw, '\n'))
+	_, _ = w.out.Write(append(raw, '\n'))
 }
 
 func (w *wire) flush() {
 	w.writing.Lock()
 	defer w.writing.Unlock()
-	w.out.Flush()
+	_ = w.out.Flush()
 }
 
 func (w *wire) send(m message) {
@@ -104,9 +109,9 @@ func (w *wire) send(m message) {
 func (w *wire) line(text string) {
 	w.writing.Lock()
 	defer w.writing.Unlock()
-	w.out.WriteString(text)
-	w.out.WriteByte('\n')
-	w.out.Flush()
+	_, _ = w.out.WriteString(text)
+	_ = w.out.WriteByte('\n')
+	_ = w.out.Flush()
 }
 
 // ask puts a request and says where its answer will come.

@@ -60,8 +60,12 @@ func Look(ctx context.Context, dir string) State {
 // was committed since, and what is uncommitted now and was not then.
 func Changed(ctx context.Context, dir string, before, now State) []string {
 	var files []string
-	if before.Head != "" && now.Head != "" && before.Head != now.Head {
-		out, err := run(ctx, dir, "diff", "--name-only", "-z", before.Head, now.Head)
+	if before.Known && now.Head != "" && before.Head != now.Head {
+		args := []string{"diff", "--name-only", "--no-relative", "-z", before.Head, now.Head}
+		if before.Head == "" { // there was no commit yet
+			args = []string{"ls-tree", "-r", "--full-tree", "--name-only", "-z", now.Head}
+		}
+		out, err := run(ctx, dir, args...)
 		if err == nil {
 			files = append(files, strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 })...)
 		}

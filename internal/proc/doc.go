@@ -6,12 +6,12 @@
 // On Linux a process is started by a helper, which is this very binary
 // executed again (see RunHelper):
 //
-//	ralph ──control pipe──▶ helper ──fork──▶ agent ──▶ anything it forks
-//	      ◀──status pipe───
+//	ralph ──control socket──▶ helper ──fork──▶ agent ──▶ anything it forks
+//	      ◀──status pipe─────
 //
 // The helper leads a session of its own and is a child subreaper: whatever the
 // agent forks, daemonises or moves into another session stays below it. When
-// the agent ends, when ralph asks, or when the control pipe closes because
+// the agent ends, when ralph asks, or when the control socket closes because
 // ralph died, it stops and then kills everything below it until nothing is
 // left. Should the agent kill the helper, ralph, a subreaper too, inherits the
 // orphans and kills them itself.

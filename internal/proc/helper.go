@@ -2,14 +2,18 @@ package proc
 
 import "syscall"
 
-// helperName is argv[0] of a helper, and what ps shows.
-const helperName = "ralph-proc"
+// The command line of a helper, which is what ps shows.
+const (
+	helperName  = "ralph-proc"
+	helperWaits = "wait"
+)
 
 // Command is what a helper is about to start; a Confiner may change it.
 type Command struct {
 	Path string
 	Argv []string
 	Env  []string
+	Dir  string
 	Sys  *syscall.SysProcAttr
 }
 
@@ -19,21 +23,44 @@ type Command struct {
 // the other threads of the helper, and cmd.Sys may ask for namespaces.
 type Confiner func(data []byte, cmd *Command) error
 
-// order is the helper's first argument; the process's own argv follows it.
+// order is what a helper is to start. Arguments and variables are bytes, not
+// always text, and must arrive as they are.
 type order struct {
-	Path    string `json:"path"`
-	Linger  bool   `json:"linger,omitempty"`
-	Confine []byte `json:"confine,omitempty"`
+	Path    []byte   `json:"path"`
+	Argv    [][]byte `json:"argv"`
+	Env     [][]byte `json:"env"`
+	Dir     []byte   `json:"dir,omitempty"`
+	Linger  bool     `json:"linger,omitempty"`
+	Confine []byte   `json:"confine,omitempty"`
+}
+
+func toBytes(list []string) [][]byte {
+	out := make([][]byte, len(list))
+	for i, item := range list {
+		out[i] = []byte(item)
+	}
+	return out
+}
+
+func toStrings(list [][]byte) []string {
+	out := make([]string, len(list))
+	for i, item := range list {
+		out[i] = string(item)
+	}
+	return out
 }
 
 // Descriptors of a helper beside the stdio it hands on.
 const (
-	controlFd = 3 // from ralph; closed means: end
+	controlFd = 3 // from ralph, a socket; closed means: end
 	statusFd  = 4 // to ralph
 )
 
-// askTerminate on the control pipe asks for a SIGTERM to the process's group.
-const askTerminate = 'T'
+// Bytes on the control socket.
+const (
+	askStart     = 'S' // with the stdio, and followed by the order as a line
+	askTerminate = 'T' // SIGTERM to the process's group
+)
 
 // Words that begin a line on the status pipe.
 const (

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,28 +18,26 @@ import (
 // starts processes, call it before anything else. confine may be nil; then no
 // Spec with Confine can be started.
 func RunHelper(confine Confiner) {
-	if len(os.Args) < 3 || os.Args[0] != helperName {
+	if len(os.Args) != 2 || os.Args[0] != helperName || os.Args[1] != helperWaits {
 		return
 	}
 	// The thread that confines itself must be the one that forks.
 	runtime.LockOSThread()
-	h := &helper{status: os.NewFile(statusFd, "status")}
-	os.Exit(h.run(os.Args[1], os.Args[2:], confine))
+	h := &helper{status: os.NewFile(statusFd, "status"), control: bufio.NewReader(os.NewFile(controlFd, "control"))}
+	// Not os.Exit: under the race detector it would wait for a second.
+	syscall.Exit(h.run(confine))
 }
 
 // helper is the process between ralph and one tree. One goroutine does all
 // signalling and all reaping, so no pid is signalled after it was given back.
 type helper struct {
-	status *os.File
-	pid    int
-	exited bool
+	status  *os.File
+	control *bufio.Reader
+	pid     int
+	exited  bool
 }
 
-func (h *helper) run(raw string, argv []string, confine Confiner) int {
-	var o order
-	if err := json.Unmarshal([]byte(raw), &o); err != nil {
-		return h.refuse(syscall.EINVAL, err)
-	}
+func (h *helper) run(confine Confiner) int {
 	// Handlers, unlike ignored signals, are reset in what we start. An agent
 	// that signals its parent must not get rid of us this way.
 	events := make(chan os.Signal, 1)
@@ -51,7 +50,11 @@ func (h *helper) run(raw string, argv []string, confine Confiner) int {
 	unix.CloseOnExec(controlFd)
 	unix.CloseOnExec(statusFd)
 
-	cmd := &Command{Path: o.Path, Argv: argv, Env: os.Environ(), Sys: &syscall.SysProcAttr{Setpgid: true}}
+	o, stdio, err := h.receive()
+	if err != nil {
+		return 0 // never needed
+	}
+	cmd := &Command{Path: string(o.Path), Argv: toStrings(o.Argv), Env: toStrings(o.Env), Dir: string(o.Dir), Sys: &syscall.SysProcAttr{Setpgid: true}}
 	if len(o.Confine) > 0 {
 		if confine == nil {
 			return h.refuse(syscall.ENOTSUP, errors.New("this program cannot confine processes"))
@@ -60,13 +63,17 @@ func (h *helper) run(raw string, argv []string, confine Confiner) int {
 			return h.refuse(syscall.EPERM, fmt.Errorf("confine: %w", err))
 		}
 	}
-	pid, err := syscall.ForkExec(cmd.Path, cmd.Argv, &syscall.ProcAttr{Env: cmd.Env, Files: []uintptr{0, 1, 2}, Sys: cmd.Sys})
+	pid, err := syscall.ForkExec(cmd.Path, cmd.Argv, &syscall.ProcAttr{Dir: cmd.Dir, Env: cmd.Env, Files: stdio, Sys: cmd.Sys})
 	if err != nil {
 		return h.refuse(err, err)
 	}
 	h.pid = pid
 	fmt.Fprintln(h.status, sayStarted, pid)
-	letGo()
+	// Our copies of its stdio go, so that its readers see the end when the tree
+	// ends.
+	for _, fd := range stdio {
+		unix.Close(int(fd))
+	}
 
 	h.serve(o.Linger, events)
 	if left := killAll(h.reap); len(left) > 0 {
@@ -76,6 +83,37 @@ func (h *helper) run(raw string, argv []string, confine Confiner) int {
 	return 0
 }
 
+// receive waits for the order.
+func (h *helper) receive() (o order, stdio []uintptr, err error) {
+	first, oob := make([]byte, 1), make([]byte, unix.CmsgSpace(3*4))
+	var n, oobn int
+	for {
+		n, oobn, _, _, err = unix.Recvmsg(controlFd, first, oob, unix.MSG_CMSG_CLOEXEC)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if err != nil || n != 1 || first[0] != askStart {
+		return o, nil, errors.New("no order")
+	}
+	messages, err := unix.ParseSocketControlMessage(oob[:oobn])
+	if err != nil || len(messages) != 1 {
+		return o, nil, errors.New("no files")
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) != 3 {
+		return o, nil, errors.New("no files")
+	}
+	for _, fd := range fds {
+		stdio = append(stdio, uintptr(fd))
+	}
+	line, err := h.control.ReadBytes('\n')
+	if err != nil {
+		return o, nil, err
+	}
+	return o, stdio, json.Unmarshal(line, &o)
+}
+
 func (h *helper) refuse(errno, err error) int {
 	var number syscall.Errno
 	errors.As(errno, &number)
@@ -83,22 +121,10 @@ func (h *helper) refuse(errno, err error) int {
 	return 1
 }
 
-// letGo closes our copies of the process's stdio, so that its readers see the
-// end when the tree ends, and leaves the working directory.
-func letGo() {
-	if null, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0); err == nil {
-		for fd := range 3 {
-			unix.Dup3(null, fd, 0)
-		}
-		unix.Close(null)
-	}
-	os.Chdir("/")
-}
-
 // serve returns when the tree has to end, or has.
 func (h *helper) serve(linger bool, events <-chan os.Signal) {
 	asks := make(chan byte)
-	go readControl(asks)
+	go h.readControl(asks)
 	for {
 		if none := h.reap(); none || h.exited && !linger {
 			return
@@ -116,17 +142,14 @@ func (h *helper) serve(linger bool, events <-chan os.Signal) {
 	}
 }
 
-func readControl(asks chan<- byte) {
+func (h *helper) readControl(asks chan<- byte) {
 	defer close(asks)
-	control := os.NewFile(controlFd, "control")
-	for buf := make([]byte, 1); ; {
-		n, err := control.Read(buf)
-		if n == 1 {
-			asks <- buf[0]
-		}
+	for {
+		ask, err := h.control.ReadByte()
 		if err != nil {
 			return
 		}
+		asks <- ask
 	}
 }
 

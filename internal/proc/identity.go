@@ -13,10 +13,12 @@ type Identity struct {
 type State int
 
 const (
-	// Unknown: recorded on another host, in another container, before a reboot,
-	// or on a system that does not tell.
+	// Unknown is a process recorded on another host, in another container,
+	// before a reboot, or on a system that does not tell.
 	Unknown State = iota
+	// Alive is a process that runs.
 	Alive
+	// Dead is a process that ended, a zombie included.
 	Dead
 )
 

@@ -62,14 +62,3 @@ func variable(env []string, name string) string {
 	}
 	return ""
 }
-
-// withMarker is env with the marker in it, and no marker of an outer ralph.
-func withMarker(env []string, marker string) []string {
-	out := make([]string, 0, len(env)+1)
-	for _, entry := range env {
-		if !strings.HasPrefix(entry, MarkerEnv+"=") {
-			out = append(out, entry)
-		}
-	}
-	return append(out, MarkerEnv+"="+marker)
-}

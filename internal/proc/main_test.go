@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // roleEnv makes the test binary be one of the processes the tests start.
@@ -182,6 +184,23 @@ func readTold(t *testing.T, out *bufio.Reader, n int) map[string]Identity {
 		told[name] = id
 	}
 	return told
+}
+
+// waitGone waits for the processes to be gone, without looking again and again.
+func (s *started) waitGone(t *testing.T) {
+	t.Helper()
+	for _, id := range s.told {
+		fd, err := unix.PidfdOpen(id.Pid, 0)
+		if err != nil {
+			continue
+		}
+		for {
+			if _, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1); err != unix.EINTR {
+				break
+			}
+		}
+		unix.Close(fd)
+	}
 }
 
 // wantGone fails for every process that is still there.

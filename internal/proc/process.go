@@ -8,10 +8,6 @@ import (
 	"time"
 )
 
-// MarkerEnv is the variable every started process carries; its value is
-// Spec.Owner, a slash and a token of that one process. Sweep looks for it.
-const MarkerEnv = "RALPH_PROC"
-
 // ErrNotFound says that the command to start does not exist.
 var ErrNotFound = errors.New("executable not found")
 

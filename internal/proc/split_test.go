@@ -64,6 +64,15 @@ func TestSplitRefusesWhatAShellWouldExpand(t *testing.T) {
 	}
 }
 
+func TestEnvironmentOfAProcess(t *testing.T) {
+	t.Parallel()
+	got := withMarker([]string{"A=1", "B=2", "A=3", MarkerEnv + "=outer/1", "nonsense", "C=a\x00b", "D="}, "inner/2")
+	want := []string{"A=3", "B=2", MarkerEnv + "=inner/2", "D="}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Quoting any words and splitting them again gives the same words.
 func TestSplitUndoesQuoting(t *testing.T) {
 	t.Parallel()

@@ -2,9 +2,6 @@ package proc
 
 import (
 	"bufio"
-	"crypto/rand"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,7 +35,15 @@ type Process struct {
 // Start starts a process below a helper of its own. It returns when the process
 // runs, or with what the system said when it could not be executed; ErrNotFound
 // when there is no such command.
-func Start(spec Spec) (*Process, error) {
+func Start(spec Spec) (*Process, error) { return launch(spec, nil) }
+
+// launch uses the spare helper if there is one and it still lives.
+func launch(spec Spec, spare *idle) (*Process, error) {
+	defer func() {
+		if spare != nil {
+			spare.dismiss()
+		}
+	}()
 	if len(spec.Argv) == 0 {
 		return nil, errors.New("start process: no command")
 	}
@@ -57,76 +62,44 @@ func Start(spec Spec) (*Process, error) {
 		exited: make(chan struct{}),
 		done:   make(chan struct{}),
 	}
-	status, err := p.startHelper(spec, path)
-	if err != nil {
-		return nil, fmt.Errorf("start process %s: %w", spec.Argv[0], err)
+	o := order{
+		Path: []byte(path), Argv: toBytes(spec.Argv), Env: toBytes(withMarker(spec.Env, p.marker)), Dir: []byte(spec.Dir),
+		Linger: spec.Linger, Confine: spec.Confine,
 	}
-	lines := bufio.NewReader(status)
+	stdio := [3]*os.File{spec.Stdin, spec.Stdout, spec.Stderr}
+	ns := namespacesOf(spec.Confine)
+	var h *idle
+	if ns == nil { // a helper that waits is in no namespace
+		h, spare = spare, nil
+	}
+	if h != nil && h.give(o, stdio) != nil {
+		h.dismiss() // somebody killed it while it waited
+		h = nil
+	}
+	if h == nil {
+		if h, err = startIdleIn(ns, ownerName(spec.Owner)); err != nil {
+			return nil, fmt.Errorf("start process %s: %w", spec.Argv[0], err)
+		}
+		if err := h.give(o, stdio); err != nil {
+			h.dismiss()
+			return nil, fmt.Errorf("start process %s: %w", spec.Argv[0], err)
+		}
+	}
+	lines := bufio.NewReader(h.status)
 	pid, err := readStarted(lines)
 	if err != nil {
-		p.control.Close()
-		status.Close()
-		p.helper.Wait()
+		h.dismiss()
 		return nil, fmt.Errorf("start process %s: %w", spec.Argv[0], err)
+	}
+	p.helper, p.control = h.cmd, h.control
+	if ns != nil {
+		pid = h.cmd.Process.Pid
 	}
 	if p.id, err = Of(pid); err != nil {
 		p.id = Identity{Pid: pid} // it ended already; nobody can be mistaken for it
 	}
-	go p.watch(status, lines)
+	go p.watch(h.status, lines)
 	return p, nil
-}
-
-func newMarker(owner string) string {
-	if owner == "" {
-		owner = "-"
-	}
-	var token [8]byte
-	rand.Read(token[:])
-	return owner + "/" + hex.EncodeToString(token[:])
-}
-
-func (p *Process) startHelper(spec Spec, path string) (status *os.File, err error) {
-	arg, err := json.Marshal(order{Path: path, Linger: spec.Linger, Confine: spec.Confine})
-	if err != nil {
-		return nil, err
-	}
-	controlRead, controlWrite, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer controlRead.Close()
-	statusRead, statusWrite, err := os.Pipe()
-	if err != nil {
-		controlWrite.Close()
-		return nil, err
-	}
-	defer statusWrite.Close()
-
-	// Not os.Executable: the file may have been replaced while we run.
-	p.helper = &exec.Cmd{
-		Path:        "/proc/self/exe",
-		Args:        append([]string{helperName, string(arg)}, spec.Argv...),
-		Env:         withMarker(spec.Env, p.marker),
-		Dir:         spec.Dir,
-		ExtraFiles:  []*os.File{controlRead, statusWrite},
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
-	}
-	if spec.Stdin != nil {
-		p.helper.Stdin = spec.Stdin
-	}
-	if spec.Stdout != nil {
-		p.helper.Stdout = spec.Stdout
-	}
-	if spec.Stderr != nil {
-		p.helper.Stderr = spec.Stderr
-	}
-	if err := p.helper.Start(); err != nil {
-		controlWrite.Close()
-		statusRead.Close()
-		return nil, err
-	}
-	p.control = controlWrite
-	return statusRead, nil
 }
 
 func readStarted(lines *bufio.Reader) (pid int, err error) {
@@ -171,7 +144,7 @@ func (p *Process) watch(status *os.File, lines *bufio.Reader) {
 		}
 	}
 	status.Close()
-	p.helper.Wait()
+	_ = p.helper.Wait()
 	p.release()
 	if !clean {
 		if left := killOrphans(p.helper.Process.Pid, p.marker); len(left) > 0 {
@@ -205,7 +178,7 @@ func (p *Process) interrupt() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.control != nil {
-		p.control.Write([]byte{askTerminate})
+		_, _ = p.control.Write([]byte{askTerminate})
 	}
 }
 
@@ -224,13 +197,13 @@ func (p *Process) Kill() error {
 	p.release()
 	// The agent may have stopped its helper. It is our child and not yet waited
 	// for while done is open, so the signal cannot reach anybody else.
-	p.helper.Process.Signal(unix.SIGCONT)
+	_ = p.helper.Process.Signal(unix.SIGCONT)
 	timer := time.NewTimer(2 * killPatience)
 	defer timer.Stop()
 	select {
 	case <-p.done:
 	case <-timer.C:
-		p.helper.Process.Kill()
+		_ = p.helper.Process.Kill()
 		<-p.done
 	}
 	return p.err

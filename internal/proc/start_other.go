@@ -3,8 +3,6 @@
 package proc
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -35,14 +33,12 @@ func Start(spec Spec) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start process: %w", err)
 	}
-	owner := spec.Owner
-	if owner == "" {
-		owner = "-"
+	p := &Process{
+		marker: newMarker(spec.Owner),
+		linger: spec.Linger,
+		exited: make(chan struct{}),
+		done:   make(chan struct{}),
 	}
-	var token [8]byte
-	rand.Read(token[:])
-	p := &Process{marker: owner + "/" + hex.EncodeToString(token[:]), linger: spec.Linger,
-		exited: make(chan struct{}), done: make(chan struct{})}
 	p.cmd = &exec.Cmd{Path: path, Args: spec.Argv, Dir: spec.Dir, Env: withMarker(spec.Env, p.marker), SysProcAttr: ownGroup()}
 	if spec.Stdin != nil {
 		p.cmd.Stdin = spec.Stdin

@@ -31,7 +31,7 @@ func Sweep(marker string) (killed int, err error) {
 		found := freeze(find)
 		for _, st := range found {
 			seen[st.pid] = st.start
-			send(st, unix.SIGKILL)
+			_ = send(st, unix.SIGKILL)
 		}
 		if len(found) > 0 || helpersLeft(marker) {
 			quiet = 0
@@ -88,7 +88,7 @@ func helpersLeft(marker string) bool {
 	for _, st := range t.marked(marker, true) {
 		if isHelper(st.pid) {
 			left = true
-			send(st, unix.SIGCONT) // the agent may have stopped it
+			_ = send(st, unix.SIGCONT) // the agent may have stopped it
 		}
 	}
 	return left
@@ -162,7 +162,7 @@ func killOrphans(helperPid int, marker string) []int {
 func reapAdopted(list []stat) {
 	for _, st := range list {
 		if now, err := readStat(st.pid); err == nil && now.start == st.start && now.ppid == os.Getpid() {
-			unix.Wait4(st.pid, nil, unix.WNOHANG, nil)
+			_, _ = unix.Wait4(st.pid, nil, unix.WNOHANG, nil)
 		}
 	}
 }

@@ -17,8 +17,7 @@ type stat struct {
 	state              byte
 }
 
-func (s stat) zombie() bool  { return s.state == 'Z' || s.state == 'X' }
-func (s stat) stopped() bool { return s.state == 'T' || s.state == 't' }
+func (s stat) zombie() bool { return s.state == 'Z' || s.state == 'X' }
 
 func readStat(pid int) (stat, error) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
@@ -103,6 +102,12 @@ func (t table) below(roots ...int) []stat {
 	return out
 }
 
+// same says whether the process that was looked at still has its pid.
+func (s stat) same() bool {
+	now, err := readStat(s.pid)
+	return err == nil && now.start == s.start
+}
+
 // send sends sig to exactly the process that was looked at: a pid that was
 // given to somebody else in the meantime is left alone.
 func send(st stat, sig unix.Signal) error {
@@ -114,7 +119,7 @@ func send(st stat, sig unix.Signal) error {
 		return sendPlain(st, sig)
 	}
 	defer unix.Close(fd)
-	if now, err := readStat(st.pid); err != nil || now.start != st.start {
+	if !st.same() {
 		return nil
 	}
 	if err := unix.PidfdSendSignal(fd, sig, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
@@ -125,7 +130,7 @@ func send(st stat, sig unix.Signal) error {
 
 // sendPlain is for kernels and sandboxes without pidfds.
 func sendPlain(st stat, sig unix.Signal) error {
-	if now, err := readStat(st.pid); err != nil || now.start != st.start {
+	if !st.same() {
 		return nil
 	}
 	if err := unix.Kill(st.pid, sig); err != nil && !errors.Is(err, unix.ESRCH) {

@@ -140,6 +140,7 @@ func TestKilledRalphTakesAllAlong(t *testing.T) {
 			if _, err := out.ReadByte(); err != io.EOF {
 				t.Fatalf("output after the end: %v, want EOF", err)
 			}
+			s.waitGone(t)
 			s.wantGone(t)
 		})
 	}
@@ -166,6 +167,68 @@ func TestStdioReachesTheProcessAsItIs(t *testing.T) {
 	}
 	if exit, err := p.Wait(); err != nil || exit.Code != 3 {
 		t.Errorf("got %v, %v, want exit status 3", exit, err)
+	}
+}
+
+// Arguments and variables arrive as the bytes they are.
+func TestBytesReachTheProcessAsTheyAre(t *testing.T) {
+	t.Parallel()
+	r, w, _ := os.Pipe()
+	_, err := Start(Spec{Argv: []string{"sh", "-c", `printf '%s|%s' "$1" "$X"`, "sh", "a\xff\n\x01"}, Env: append(os.Environ(), "X=b\xfe"), Stdout: w})
+	w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := io.ReadAll(r); string(got) != "a\xff\n\x01|b\xfe" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestLauncher(t *testing.T) {
+	t.Parallel()
+	l := &Launcher{Owner: t.Name()}
+	spare := func() *idle {
+		l.making.Wait()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.spare
+	}
+	run := func() {
+		t.Helper()
+		p, err := l.Start(Spec{Argv: []string{"sh", "-c", "exit 3"}, Env: os.Environ()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if exit, err := p.Wait(); err != nil || exit.Code != 3 {
+			t.Errorf("got %v, %v, want exit status 3", exit, err)
+		}
+	}
+	l.Warm()
+	first := spare()
+	run()
+	if spare() == first {
+		t.Error("the helper that waited was not used")
+	}
+	// One that was killed while it waited is replaced without a word.
+	spare().cmd.Process.Kill()
+	spare().cmd.Process.Wait()
+	run()
+	// What cannot be started costs nobody his helper.
+	if _, err := l.Start(Spec{Argv: []string{"no-such-command"}, Env: os.Environ()}); !errors.Is(err, ErrNotFound) {
+		t.Errorf("got %v, want %v", err, ErrNotFound)
+	}
+	last := spare()
+	id, err := Of(last.cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	if got := Liveness(id); got != Dead {
+		t.Errorf("the waiting helper is %v, want dead", got)
+	}
+	run()
+	if spare() != nil {
+		t.Error("a closed launcher keeps a helper")
 	}
 }
 

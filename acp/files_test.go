@@ -1,0 +1,286 @@
+//go:build linux
+
+package acp
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFilesThroughTheClient(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, say(
+		step{Do: "write", Path: "new/deep/file.txt", Text: "one\ntwo\nthree\n"},
+		step{Do: "read", Path: "new/deep/file.txt"},
+		step{Do: "read", Path: "new/../new/deep/file.txt", Line: 2, Limit: 1},
+		step{Do: "read", Path: "missing.txt"},
+		step{Do: "write", Path: ".git/hooks/pre-commit", Text: "x"},
+		step{Do: "write", Path: "../escape.txt", Text: "x"},
+		step{Do: "read", Path: "/etc/passwd"},
+		step{Do: "request", Method: "vendor/strange", Params: []byte(`{"sessionId":"x"}`)},
+		step{Do: "request", Method: "fs/read_text_file", Params: []byte(`{"sessionId":"other","path":"a"}`)},
+		step{Do: "request", Method: "fs/write_text_file", Params: []byte(`7`)},
+	))
+	turn, err := b.prompt(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := b.results(t)
+	for name, want := range map[string]string{
+		"write new/deep/file.txt":       `{}`,
+		"read new/deep/file.txt":        `{"content":"one\ntwo\nthree\n"}`,
+		"read new/../new/deep/file.txt": `{"content":"two\n"}`,
+		"read missing.txt":              "error -32002",
+		"write .git/hooks/pre-commit":   "protected",
+		"write ../escape.txt":           "outside the project",
+		"read /etc/passwd":              "outside the project",
+		"vendor/strange":                "unknown session",
+		"fs/read_text_file":             "unknown session",
+		"fs/write_text_file":            "error -32602",
+	} {
+		if got := results[name]; !strings.Contains(got, want) {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+	if diff := cmp.Diff([]string{"new/deep/file.txt"}, turn.Files); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReadOnlySession(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, say(step{Do: "write", Path: "a.txt", Text: "x"}, step{Do: "terminal", Argv: []string{"echo", "ran"}}))
+	b.cfg.ReadOnly = true
+	if _, err := b.prompt(t); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.results(t)["write a.txt"]; !strings.Contains(got, "read-only") {
+		t.Errorf("write: got %s", got)
+	}
+	if got := b.results(t)["terminal output"]; !strings.Contains(got, "ran") {
+		t.Errorf("terminals must still work: got %s", got)
+	}
+	if strings.Contains(b.transcript.String(), `"writeTextFile":true`) {
+		t.Error("the agent was told that it may write")
+	}
+	if _, err := os.Stat(filepath.Join(b.cfg.Dir, "a.txt")); err == nil {
+		t.Error("the file was written")
+	}
+}
+
+func TestMissingFileAsEmptyText(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, say(step{Do: "read", Path: "missing.txt"}))
+	b.cfg.MissingFile = MissingEmpty
+	if _, err := b.prompt(t); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.results(t)["read missing.txt"]; got != `{"content":""}` {
+		t.Errorf("got %s", got)
+	}
+}
+
+// attacked is a project with everything in it that leads somewhere else.
+func attacked(t *testing.T) (dir, secret string) {
+	t.Helper()
+	dir, out := t.TempDir(), t.TempDir()
+	secret = filepath.Join(out, "secret")
+	for path, text := range map[string]string{secret: "secret", dir + "/ok.txt": "ok", dir + "/bin": "\xff\xfe"} {
+		if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, folder := range []string{".git/hooks", ".ralph/runs", "sub"} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, target := range map[string]string{
+		"out": out, "file-out": secret, "up": "../..", "to-ralph": ".ralph", "to-runs": ".ralph/runs", "to-git": "sub/../.git",
+		"loop": "loop", "to-ok": "ok.txt", "abs-ok": filepath.Join(dir, "ok.txt"), "sub/to-hooks": "../.git/hooks", "dangling": "not/yet.txt",
+	} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	huge, err := os.Create(filepath.Join(dir, "huge"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer huge.Close()
+	if err := huge.Truncate(1 << 40); err != nil {
+		t.Fatal(err)
+	}
+	return dir, secret
+}
+
+func TestReadAttacks(t *testing.T) {
+	t.Parallel()
+	dir, secret := attacked(t)
+	f := mustFiles(t, dir)
+	around := dir + "/../" + filepath.Base(filepath.Dir(secret)) + "/secret"
+	for path, want := range map[string]string{
+		"../x": "outside", "/etc/passwd": "outside", secret: "outside", "out/secret": "outside", "file-out": "outside", "up/etc": "outside",
+		around: "outside", "fifo": "not a regular", "sub": "not a regular", ".": "not a regular", "huge": "too large", "bin": "not UTF-8",
+		"": "outside", "a\x00b": "outside", "loop": "too many", "none": "no such file",
+	} {
+		if text, err := f.read(path, 0, 0); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("read %q: got %q, %v, want %q", path, text, err, want)
+		}
+	}
+}
+
+func TestWriteAttacks(t *testing.T) {
+	t.Parallel()
+	dir, secret := attacked(t)
+	f := mustFiles(t, dir, ".ralph", ".git/hooks", ".git/config")
+	for path, want := range map[string]string{
+		"../x": "outside", "/tmp/x": "outside", "out/x": "outside", "file-out": "outside", "up/x": "outside", "loop": "outside", "abs-ok": "outside",
+		".ralph/x": "protected", ".RALPH/x": "protected", "to-ralph/x": "protected", "to-runs/x": "protected", ".ralph": "protected",
+		".git/hooks/x": "protected", ".git/config": "protected", "to-git/config": "protected", "to-git/hooks/x": "protected",
+		"sub/to-hooks/x": "protected", ".git": "not a regular", ".git/../.git/config": "protected",
+		"fifo": "not a regular", "sub": "not a regular", ".": "outside", "": "outside", "ok.txt/x": "not a regular",
+	} {
+		if _, err := f.write(path, "evil"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("write %q: got %v, want %q", path, err, want)
+		}
+	}
+	for path, want := range map[string]string{
+		"ok.txt": "ok.txt", dir + "/ok.txt": "ok.txt", "to-ok": "ok.txt", "a/b/c.txt": "a/b/c.txt",
+		"to-git/index": ".git/index", "dangling": "not/yet.txt",
+	} {
+		if got, err := f.write(path, "new "+path); err != nil || got != want {
+			t.Errorf("write %q: got %q, %v, want %q", path, got, err, want)
+		} else if text, err := f.read(path, 0, 0); err != nil || text != "new "+path {
+			t.Errorf("read back %q: got %q, %v", path, text, err)
+		}
+	}
+	if info, err := os.Stat(dir + "/ok.txt"); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("the mode was not kept: %v, %v", info, err)
+	}
+	if raw, _ := os.ReadFile(secret); string(raw) != "secret" {
+		t.Errorf("the file outside was changed: %q", raw)
+	}
+	filepath.WalkDir(dir, func(path string, _ os.DirEntry, _ error) error {
+		if strings.HasSuffix(path, ".tmp") {
+			t.Errorf("left behind: %s", path)
+		}
+		return nil
+	})
+}
+
+// What is protected and does not exist yet cannot be made either.
+func TestProtectedBeforeItExists(t *testing.T) {
+	t.Parallel()
+	f := mustFiles(t, t.TempDir(), ".ralph", ".git/hooks", ".git/config")
+	for _, path := range []string{".ralph", ".ralph/x", ".git", ".git/hooks/x", ".git/config", ".Git/Hooks/x"} {
+		if _, err := f.write(path, "evil"); err == nil || !strings.Contains(err.Error(), "protected") {
+			t.Errorf("write %q: got %v", path, err)
+		}
+	}
+}
+
+func TestReadLines(t *testing.T) {
+	t.Parallel()
+	const text = "1\n2\n3\n4"
+	for name, tc := range map[string]struct {
+		line, limit int
+		want        string
+	}{
+		"all": {0, 0, text}, "from the first": {1, 0, text}, "from the third": {3, 0, "3\n4"}, "two": {2, 2, "2\n3\n"},
+		"beyond the end": {9, 0, ""}, "more than there are": {4, 9, "4"}, "the first one": {0, 1, "1\n"},
+	} {
+		if got, err := readLines(strings.NewReader(text), tc.line, tc.limit); err != nil || got != tc.want {
+			t.Errorf("%s: got %q, %v, want %q", name, got, err, tc.want)
+		}
+	}
+}
+
+// A folder is swapped for a link that leads out, or to what is protected, again
+// and again while we write through it.
+func TestSwappedLinks(t *testing.T) {
+	t.Parallel()
+	dir, out := t.TempDir(), t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, ".ralph"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f := mustFiles(t, dir, ".ralph")
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		name := filepath.Join(dir, "swap")
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			os.RemoveAll(name)
+			switch i % 3 {
+			case 0:
+				os.Symlink(out, name)
+			case 1:
+				os.Symlink(".ralph", name)
+			default:
+				os.Mkdir(name, 0o755)
+			}
+			runtime.Gosched()
+		}
+	}()
+	for range 3000 {
+		f.write("swap/evil.txt", "evil")
+	}
+	close(stop)
+	<-stopped
+	for _, folder := range []string{out, filepath.Join(dir, ".ralph")} {
+		if entries, _ := os.ReadDir(folder); len(entries) > 0 {
+			t.Errorf("%s: got %v, want nothing written", folder, entries)
+		}
+	}
+}
+
+func mustFiles(t testing.TB, dir string, protected ...string) *files {
+	t.Helper()
+	f, err := openFiles(dir, protected)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.close)
+	return f
+}
+
+// A folder that becomes a link between the look and the step is not entered.
+func TestSwappedBetweenLookAndStep(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, folder := range []string{".ralph", "swap"} {
+		if err := os.Mkdir(filepath.Join(dir, folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := mustFiles(t, dir, ".ralph")
+	p := &place{root: f.root}
+	seen, err := f.root.Lstat("swap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "swap")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(".ralph", filepath.Join(dir, "swap")); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.enter("swap", seen); err == nil {
+		p.close()
+		t.Error("entered")
+	}
+}

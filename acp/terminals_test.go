@@ -1,0 +1,134 @@
+package acp
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestTerminals(t *testing.T) {
+	t.Parallel()
+	const sub = "sub"
+	for name, tc := range map[string]struct {
+		step step
+		exit string
+		out  string
+	}{
+		"argv, no shell":         {step{Argv: []string{"echo", "$HOME; echo x"}}, `{"exitCode":0,"signal":null}`, `"output":"$HOME; echo x\n","truncated":false`},
+		"stderr too":             {step{Argv: []string{"sh", "-c", "echo out; echo err >&2; exit 3"}}, `{"exitCode":3,"signal":null}`, `"output":"out\nerr\n"`},
+		"environment":            {step{Argv: []string{"sh", "-c", "echo $X"}, Env: map[string]string{"X": "given"}}, `{"exitCode":0,"signal":null}`, `"output":"given\n"`},
+		"folder":                 {step{Argv: []string{"sh", "-c", "basename $PWD"}, Path: sub}, `{"exitCode":0,"signal":null}`, `"output":"sub\n"`},
+		"a signal":               {step{Argv: []string{"sh", "-c", "kill -9 $$"}}, `{"exitCode":null,"signal":"SIGKILL"}`, `"output":""`},
+		"output limit at a rune": {step{Argv: []string{"sh", "-c", "printf 'aaaéé'"}, Limit: 3}, `{"exitCode":0,"signal":null}`, `"output":"é","truncated":true`},
+		"background kept open":   {step{Argv: []string{"sh", "-c", "echo now; sleep 1000 &"}}, `{"exitCode":0,"signal":null}`, `"output":"now\n"`},
+		"stdin is empty":         {step{Argv: []string{"cat"}}, `{"exitCode":0,"signal":null}`, `"output":""`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tc.step.Do = "terminal"
+			b := newBench(t, say(tc.step))
+			if err := os.Mkdir(filepath.Join(b.cfg.Dir, sub), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.prompt(t); err != nil {
+				t.Fatal(err)
+			}
+			results := b.results(t)
+			if got := results["terminal exit"]; got != tc.exit {
+				t.Errorf("exit: got %s, want %s", got, tc.exit)
+			}
+			if got := results["terminal output"]; !strings.Contains(got, tc.out) {
+				t.Errorf("output: got %s, want %s", got, tc.out)
+			}
+		})
+	}
+}
+
+func TestTerminalsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, say(
+		step{Do: "terminal", Argv: []string{"pwd"}, Path: "/"},
+		step{Do: "terminal_start", Argv: []string{"pwd"}, Path: "link"},
+		step{Do: "request", Method: "terminal/output", Params: []byte(`{"sessionId":"","terminalId":"term-99"}`)},
+	))
+	if err := os.Symlink(t.TempDir(), filepath.Join(b.cfg.Dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.prompt(t); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"terminal":        "outside the project",
+		"terminal_start":  "outside the project",
+		"terminal/output": "unknown session",
+	} {
+		if got := b.results(t)[name]; !strings.Contains(got, want) {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+	terms := &terminals{open: map[string]*terminal{}}
+	if _, err := terms.get("term-1"); !errors.Is(err, errNoTerminal) {
+		t.Errorf("a foreign terminal: got %v", err)
+	}
+}
+
+func TestShellLinesInTerminalsOnlyWhenAsked(t *testing.T) {
+	t.Parallel()
+	line := step{Do: "terminal", Argv: []string{"echo one && echo two"}}
+	b := newBench(t, say(line))
+	if _, err := b.prompt(t); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.results(t)["terminal"]; !strings.Contains(got, "not found") {
+		t.Errorf("got %s, want no shell", got)
+	}
+	b = newBench(t, say(line))
+	b.cfg.TerminalShell = true
+	if _, err := b.prompt(t); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.results(t)["terminal output"]; !strings.Contains(got, `one\ntwo\n`) {
+		t.Errorf("got %s, want both", got)
+	}
+}
+
+// A terminal that floods and never ends is bounded, and dies with the session.
+func TestTerminalFlood(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, say(step{Do: "terminal_start", Argv: []string{"sh", "-c", "echo $$ > pid.tmp; mv pid.tmp pid; exec yes flooding"}},
+		step{Do: "await", Path: "pid"}))
+	if _, err := b.prompt(t); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(filepath.Join(b.cfg.Dir, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("/proc/" + strings.TrimSpace(string(raw))); err == nil {
+		t.Error("the command still runs")
+	}
+}
+
+func TestRing(t *testing.T) {
+	t.Parallel()
+	r := newRing(10)
+	for range 1000 {
+		r.add([]byte("äöü"))
+		if text, _ := r.text(); len(text) > 10 || !utf8.ValidString(text) || strings.ContainsRune(text, '\uFFFD') {
+			t.Fatalf("got %q", text)
+		}
+	}
+	if cap(r.buf) > 64 {
+		t.Errorf("it grew to %d bytes", cap(r.buf))
+	}
+	r.add([]byte(strings.Repeat("x", 1000)))
+	if text, cut := r.text(); text != "xxxxxxxxxx" || !cut {
+		t.Errorf("got %q, %v", text, cut)
+	}
+	if text, cut := newRing(0).text(); text != "" || cut {
+		t.Errorf("empty: got %q, %v", text, cut)
+	}
+}

@@ -1,0 +1,223 @@
+package git
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// repo is a real repository in a folder of its own.
+type repo struct {
+	t   *testing.T
+	dir string
+}
+
+func newRepo(t *testing.T) repo {
+	t.Helper()
+	r := repo{t, t.TempDir()}
+	r.git("init", "-q", "-b", "main")
+	return r
+}
+
+func (r repo) git(args ...string) string {
+	r.t.Helper()
+	cmd := exec.CommandContext(r.t.Context(), "git", append([]string{"-c", "user.name=t", "-c", "user.email=t@localhost"}, args...)...)
+	cmd.Dir = r.dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		r.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (r repo) write(name, text string) {
+	r.t.Helper()
+	path := filepath.Join(r.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r repo) commit(names ...string) string {
+	r.t.Helper()
+	for _, name := range names {
+		r.write(name, "text of "+name+"\n")
+	}
+	r.git("add", "-A")
+	r.git("commit", "-qm", "work")
+	return r.git("rev-parse", "HEAD")
+}
+
+func (r repo) look() State { r.t.Helper(); return Look(r.t.Context(), r.dir) }
+
+func (r repo) want(want State) {
+	r.t.Helper()
+	if diff := cmp.Diff(want, r.look()); diff != "" {
+		r.t.Errorf("state differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestLookWhereThereIsNoRepository(t *testing.T) {
+	t.Parallel()
+	for name, dir := range map[string]string{"a plain folder": t.TempDir(), "no folder": filepath.Join(t.TempDir(), "none")} {
+		if got := Look(t.Context(), dir); got.Known || got.Head != "" || got.Uncommitted != nil {
+			t.Errorf("%s: got %+v, want nothing", name, got)
+		}
+	}
+}
+
+func TestLookFollowsARepository(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.want(State{Known: true, Branch: "main"})
+	r.write("new.txt", "x")
+	r.want(State{Known: true, Branch: "main", Uncommitted: []string{"new.txt"}})
+	head := r.commit("a.txt", "? odd name.txt", "sub/stays.txt", "ü\n.txt")
+	r.want(State{Known: true, Branch: "main", Head: head})
+
+	// every kind of change, each by the name that the file has now
+	r.write("a.txt", "changed\n")
+	r.git("mv", "? odd name.txt", "sub/moved.txt")
+	r.git("rm", "-q", "ü\n.txt")
+	r.write("sub/new file.txt", "x")
+	r.write(".gitignore", "ignored\n")
+	r.write("ignored", "x")
+	r.want(State{Known: true, Branch: "main", Head: head, Uncommitted: []string{
+		".gitignore", "a.txt", "sub/moved.txt", "sub/new file.txt", "ü\n.txt",
+	}})
+
+	// from a folder below, and without a branch
+	r.git("stash", "-q", "-a")
+	r.git("checkout", "-q", "--detach")
+	if diff := cmp.Diff(State{Known: true, Head: head}, Look(t.Context(), filepath.Join(r.dir, "sub"))); diff != "" {
+		t.Errorf("state differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestLookTellsConflicts(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("both.txt")
+	r.git("checkout", "-q", "-b", "other")
+	r.write("both.txt", "theirs\n")
+	r.commit()
+	r.git("checkout", "-q", "main")
+	r.write("both.txt", "ours\n")
+	head := r.commit()
+	cmd := exec.CommandContext(t.Context(), "git", "merge", "-q", "other")
+	cmd.Dir = r.dir
+	_ = cmd.Run() // the conflict is what is wanted
+	r.want(State{Known: true, Branch: "main", Head: head, Uncommitted: []string{"both.txt"}})
+}
+
+// TestLookRunsNothingOfTheRepository: hooks and monitors of a repository belong
+// to whoever wrote it, and an agent may have.
+func TestLookRunsNothingOfTheRepository(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("a.txt")
+	trap := filepath.Join(r.dir, ".git", "trap")
+	script := "#!/bin/sh\ntouch '" + trap + ".sprung'\n"
+	if err := os.WriteFile(trap, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r.git("config", "core.fsmonitor", trap)
+	r.git("config", "core.hooksPath", filepath.Dir(trap))
+	if err := os.Symlink(trap, filepath.Join(r.dir, ".git", "post-index-change")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(trap + ".sprung"); err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	r.write("a.txt", "touched\n")
+	before := r.look()
+	Changed(t.Context(), r.dir, State{Known: true, Head: before.Head}, before)
+	if _, err := os.Stat(trap + ".sprung"); err == nil {
+		t.Error("it ran the repository's own program")
+	}
+}
+
+// TestLookTakesNoLock: an agent may be committing, and a look writes nothing.
+func TestLookTakesNoLock(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	head := r.commit("a.txt")
+	index := filepath.Join(r.dir, ".git", "index")
+	before, err := os.ReadFile(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := time.Now().Add(time.Hour) // an ordinary status would refresh the index now
+	if err := os.Chtimes(filepath.Join(r.dir, "a.txt"), later, later); err != nil {
+		t.Fatal(err)
+	}
+	r.want(State{Known: true, Branch: "main", Head: head})
+	after, err := os.ReadFile(index)
+	if err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the index was written (%v)", err)
+	}
+	r.write(".git/index.lock", "an agent is committing")
+	r.want(State{Known: true, Branch: "main", Head: head})
+}
+
+func TestChangedIsWhatDiffers(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("old.txt", "gone.txt")
+	r.write("mine.txt", "uncommitted before")
+	before := r.look()
+	if got := Changed(t.Context(), r.dir, before, r.look()); got != nil {
+		t.Errorf("got %q, want nothing", got)
+	}
+	r.write("mine.txt", "touched again")
+	r.write("fresh.txt", "x")
+	r.write("old.txt", "changed")
+	after := r.look()
+	if diff := cmp.Diff([]string{"fresh.txt", "old.txt"}, Changed(t.Context(), r.dir, before, after)); diff != "" {
+		t.Errorf("uncommitted files differ (-want +got):\n%s", diff)
+	}
+	r.git("rm", "-q", "gone.txt")
+	r.commit("sub/made here.txt")
+	r.write("later.txt", "x")
+	want := []string{"fresh.txt", "gone.txt", "later.txt", "mine.txt", "old.txt", "sub/made here.txt"}
+	if diff := cmp.Diff(want, Changed(t.Context(), r.dir, before, r.look())); diff != "" {
+		t.Errorf("files differ (-want +got):\n%s", diff)
+	}
+}
+
+// TestChangedFromTheFirstCommit: a repository that had no commit before.
+func TestChangedFromTheFirstCommit(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	before := r.look()
+	r.commit("first.txt")
+	if diff := cmp.Diff([]string{"first.txt"}, Changed(t.Context(), r.dir, before, r.look())); diff != "" {
+		t.Errorf("files differ (-want +got):\n%s", diff)
+	}
+}
+
+// TestChangedBelowTheTop: the names are those below the top of the tree, from
+// whatever folder they are asked for.
+func TestChangedBelowTheTop(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("top.txt", "sub/a.txt")
+	r.git("config", "diff.relative", "true") // what a person likes must not change it
+	sub := filepath.Join(r.dir, "sub")
+	before := Look(t.Context(), sub)
+	r.commit("sub/b.txt")
+	r.write("sub/c.txt", "x")
+	after := Look(t.Context(), sub)
+	if diff := cmp.Diff([]string{"sub/b.txt", "sub/c.txt"}, Changed(t.Context(), sub, before, after)); diff != "" {
+		t.Errorf("files differ (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,12 @@
+//go:build !linux
+
+package proc
+
+// idle does not exist here: there are no helpers.
+type idle struct{}
+
+func startIdle(string) (*idle, error) { return nil, nil }
+
+func (*idle) dismiss() {}
+
+func launch(spec Spec, _ *idle) (*Process, error) { return Start(spec) }

@@ -1,0 +1,76 @@
+package proc
+
+import "sync"
+
+// Launcher starts processes faster than Start, by keeping one helper waiting
+// where there are helpers. Its zero value works, and so does a nil one, which
+// keeps none. Close ends the helper that waits; the processes are not touched.
+type Launcher struct {
+	Owner string // of every process started
+
+	mu     sync.Mutex
+	spare  *idle
+	making sync.WaitGroup
+	closed bool
+}
+
+// Start is the package's Start, with the Launcher's Owner.
+func (l *Launcher) Start(spec Spec) (*Process, error) {
+	if l == nil {
+		return Start(spec)
+	}
+	spec.Owner = l.Owner
+	l.mu.Lock()
+	spare := l.spare
+	l.spare = nil
+	l.mu.Unlock()
+	p, err := launch(spec, spare)
+	l.refill()
+	return p, err
+}
+
+// Warm starts the helper that is to wait, in the background, before there is
+// anything to start.
+func (l *Launcher) Warm() {
+	if l != nil {
+		l.refill()
+	}
+}
+
+func (l *Launcher) refill() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || l.spare != nil {
+		return
+	}
+	l.making.Go(func() {
+		spare, err := startIdle(ownerName(l.Owner))
+		if err != nil || spare == nil {
+			return // the next Start will say why
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.closed || l.spare != nil {
+			spare.dismiss()
+			return
+		}
+		l.spare = spare
+	})
+}
+
+// Close ends the waiting helper. Start still works afterwards.
+func (l *Launcher) Close() {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.making.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.spare != nil {
+		l.spare.dismiss()
+		l.spare = nil
+	}
+}

@@ -1,0 +1,202 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"ralph/internal/proc"
+)
+
+func TestMain(m *testing.M) {
+	proc.RunHelper(nil)
+	// The race detector holds every exiting process for a second otherwise.
+	os.Setenv("GORACE", "atexit_sleep_ms=0")
+	goleak.VerifyTestMain(m)
+}
+
+func gatesIn(dir string) Gates {
+	return Gates{Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH"), "GREETING=hello"}, Owner: "w-test"}
+}
+
+func TestAGateIsJudgedByItsExitStatus(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		command string
+		want    Result
+	}{
+		"0 passes":                        {"echo fine", Result{Passed: true, Exit: "exit status 0", Tail: "fine\n"}},
+		"1 does not":                      {"echo bad; exit 1", Result{Exit: "exit status 1", Tail: "bad\n"}},
+		"what is on stderr counts, too":   {"echo out; echo err >&2; exit 2", Result{Exit: "exit status 2", Tail: "out\nerr\n"}},
+		"a signal does not":               {"kill -9 $$", Result{Exit: "signal SIGKILL"}},
+		"no such command does not":        {"no-such-command-here 2>/dev/null", Result{Exit: "exit status 127"}},
+		"it has the environment given":    {`printf "$GREETING-$HOME"`, Result{Passed: true, Exit: "exit status 0", Tail: "hello-"}},
+		"it is marked as the run's":       {`case $RALPH_PROC in w-test/*) ;; *) exit 9;; esac`, Result{Passed: true, Exit: "exit status 0"}},
+		"it reads nothing":                {"cat", Result{Passed: true, Exit: "exit status 0"}},
+		"what is no text is made text":    {`printf 'a\377b'`, Result{Passed: true, Exit: "exit status 0", Tail: "a?b"}},
+		"a failure in a pipe is its last": {"false | true", Result{Passed: true, Exit: "exit status 0"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			got, err := gatesIn(t.TempDir()).Run(t.Context(), tt.command, &log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.want.Command = tt.command
+			if got != tt.want {
+				t.Errorf("got %+v, want %+v", got, tt.want)
+			}
+			if strings.ToValidUTF8(log.String(), "?") != got.Tail {
+				t.Errorf("got log %q, want all of %q", log.String(), got.Tail)
+			}
+		})
+	}
+}
+
+func TestAGateRunsInItsFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, err := gatesIn(dir).Run(t.Context(), "touch here", &bytes.Buffer{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "here")); err != nil {
+		t.Error(err)
+	}
+	if _, err := gatesIn(filepath.Join(dir, "nowhere")).Run(t.Context(), "true", &bytes.Buffer{}); err == nil {
+		t.Error("got no error in a folder that does not exist")
+	}
+}
+
+// TestAGateThatHangsIsEnded, with all that it started, even if that ignores
+// signals and has a session of its own.
+func TestAGateThatHangsIsEnded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	g := gatesIn(dir)
+	g.Timeout = 300 * time.Millisecond
+	got, err := g.Run(t.Context(), `trap '' TERM INT HUP
+setsid sh -c 'trap "" TERM; echo $$ > other; sleep 600' &
+while [ ! -s other ]; do :; done
+echo $$ > self; echo started; sleep 600`, &bytes.Buffer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Passed || got.Exit != "still running after 300ms" || got.Tail != "started\n" {
+		t.Errorf("got %+v, want that it was still running", got)
+	}
+	wantDead(t, filepath.Join(dir, "self"))
+	wantDead(t, filepath.Join(dir, "other"))
+}
+
+// TestWhatAGateLeavesBehindIsEnded, though it said that all is well.
+func TestWhatAGateLeavesBehindIsEnded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	got, err := gatesIn(dir).Run(t.Context(), `setsid sh -c 'echo $$ > other; sleep 600' > /dev/null 2>&1 &
+while [ ! -s other ]; do :; done`, &bytes.Buffer{})
+	if err != nil || !got.Passed {
+		t.Errorf("got %+v, %v; want that it passed", got, err)
+	}
+	wantDead(t, filepath.Join(dir, "other"))
+}
+
+// TestAGateEndsWithItsContext, for the reason of the context.
+func TestAGateEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("caught a signal")
+	log := writerFunc(func(p []byte) (int, error) { cancel(why); return len(p), nil })
+	_, err := gatesIn(dir).Run(ctx, `echo $$ > self; echo started; sleep 600`, log)
+	if !errors.Is(err, why) {
+		t.Errorf("got %v, want %v", err, why)
+	}
+	wantDead(t, filepath.Join(dir, "self"))
+}
+
+// TestAGateThatFloodsIsBounded: the file has a limit, the tail is the end, and
+// the gate is not held up.
+func TestAGateThatFloodsIsBounded(t *testing.T) {
+	t.Parallel()
+	var size int
+	log := writerFunc(func(p []byte) (int, error) { size += len(p); return len(p), nil })
+	got, err := gatesIn(t.TempDir()).Run(t.Context(), `yes 0123456789 | head -c 80000000; echo; echo the end`, log)
+	if err != nil || !got.Passed {
+		t.Fatalf("got %+v, %v; want that it passed", got.Exit, err)
+	}
+	if size != maxOutput {
+		t.Errorf("got %d bytes in the log, want %d", size, maxOutput)
+	}
+	if len(got.Tail) > tailSize || !strings.HasSuffix(got.Tail, "the end\n") || !strings.HasPrefix(got.Tail, "0123456789\n") {
+		t.Errorf("got a tail of %d bytes that begins %.20q and ends %q", len(got.Tail), got.Tail, got.Tail[len(got.Tail)-20:])
+	}
+}
+
+// TestALogThatCannotBeWrittenIsAnError, not a verdict.
+func TestALogThatCannotBeWrittenIsAnError(t *testing.T) {
+	t.Parallel()
+	full := errors.New("disk full")
+	log := writerFunc(func([]byte) (int, error) { return 0, full })
+	if got, err := gatesIn(t.TempDir()).Run(t.Context(), "echo x", log); !errors.Is(err, full) {
+		t.Errorf("got %+v, %v; want %v", got, err, full)
+	}
+}
+
+// TestATailBeginsAtALine unless there is none.
+func TestATailBeginsAtALine(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ in, want string }{
+		"what is short is kept":  {"a\nb\n", "a\nb\n"},
+		"half a line is dropped": {strings.Repeat("x", tailSize) + "\nb\n", "b\n"},
+		"one long line is cut":   {strings.Repeat("x", 5*tailSize), strings.Repeat("x", tailSize)},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, chunk := range []int{len(tt.in), 1000, 7} {
+				var tl tail
+				for rest := []byte(tt.in); len(rest) > 0; {
+					n := min(chunk, len(rest))
+					tl.add(rest[:n])
+					rest = rest[n:]
+				}
+				if got := tl.String(); got != tt.want {
+					t.Errorf("in chunks of %d: got %d bytes %.30q, want %d bytes %.30q", chunk, len(got), got, len(tt.want), tt.want)
+				}
+				if len(tl.b) > 2*tailSize+chunk {
+					t.Errorf("in chunks of %d: it keeps %d bytes", chunk, len(tl.b))
+				}
+			}
+		})
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// wantDead reads a process ID from a file and wants nobody to have it.
+func wantDead(t *testing.T, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id, err := proc.Of(pid); err == nil && proc.Liveness(id) != proc.Dead {
+		t.Errorf("process %d of %s still lives", pid, filepath.Base(path))
+	}
+}
