@@ -4,54 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 	"testing"
 	"time"
 
-	sdk "github.com/coder/acp-go-sdk"
-
 	"ralph/internal/fakeagent"
 	"ralph/internal/proc"
 )
-
-// bareClient is what the SDK needs from a client that does nothing.
-type bareClient struct{ sdk.Client }
-
-func (bareClient) SessionUpdate(context.Context, sdk.SessionNotification) error { return nil }
-
-// bareTurn is the same handshake and prompt with a plain SDK client and a plain
-// process: what any client would need at least.
-func bareTurn(cfg Config) error {
-	cmd := exec.Command(cfg.Argv[0])
-	cmd.Env, cmd.Dir = cfg.Env, cfg.Dir
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return err
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	ctx := context.Background()
-	conn := sdk.NewClientSideConnection(bareClient{}, stdin, stdout)
-	if _, err := conn.Initialize(ctx, sdk.InitializeRequest{ProtocolVersion: sdk.ProtocolVersionNumber}); err != nil {
-		return err
-	}
-	session, err := conn.NewSession(ctx, sdk.NewSessionRequest{Cwd: cfg.Dir, McpServers: []sdk.McpServer{}})
-	if err != nil {
-		return err
-	}
-	if _, err := conn.Prompt(ctx, sdk.PromptRequest{SessionId: session.SessionId, Prompt: []sdk.ContentBlock{sdk.TextBlock("x")}}); err != nil {
-		return err
-	}
-	stdin.Close()
-	<-conn.Done()
-	return cmd.Wait()
-}
 
 func ralphTurn(cfg Config) error {
 	s, err := Start(context.Background(), cfg)
@@ -77,7 +36,7 @@ func BenchmarkSession(b *testing.B) {
 	var bare, ours time.Duration
 	for b.Loop() {
 		start := time.Now()
-		if err := bareTurn(cfg); err != nil {
+		if err := fakeagent.Bare(b.Context(), cfg.Argv[0], cfg.Dir, cfg.Env, "x"); err != nil {
 			b.Fatal(err)
 		}
 		middle := time.Now()

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/internal/git"
 	"ralph/journal"
 	"ralph/prompt"
 	"ralph/sigils"
@@ -36,7 +37,7 @@ func (a *attempt) gather(ctx context.Context) (string, error) {
 	a.mu.Unlock()
 	in.Used = a.spent(ctx)
 	a.choice = strategy.Next(in)
-	input, err := Gather(ctx, a.opts, a.run.ID, a.claim.Task, changed)
+	input, err := Gather(ctx, a.opts, a.run.ID, a.claim.Task, Scene{Git: a.before, Changed: changed})
 	if err != nil {
 		return "", err
 	}
@@ -44,9 +45,15 @@ func (a *attempt) gather(ctx context.Context) (string, error) {
 	return text, os.WriteFile(filepath.Join(a.folder, "prompt.md"), []byte(text), 0o600)
 }
 
+// Scene is where a task finds the project.
+type Scene struct {
+	Git     git.State
+	Changed []string // files that were worked on lately
+}
+
 // Gather collects all that the prompt of a task is made of, within a run or, with
-// an empty ID, before one. changed are the files that were worked on lately.
-func Gather(ctx context.Context, opts Options, run string, t dag.Task, changed []string) (prompt.Input, error) {
+// an empty ID, before one.
+func Gather(ctx context.Context, opts Options, run string, t dag.Task, scene Scene) (prompt.Input, error) {
 	in := prompt.Input{Task: prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description}, Inert: sigils.Inert}
 	var last dag.Attempt
 	err := opts.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) (err error) {
@@ -64,10 +71,9 @@ func Gather(ctx context.Context, opts Options, run string, t dag.Task, changed [
 		c := opts.Context(t)
 		in.Spec, in.Plan, in.Instructions = c.Spec, c.Plan, c.Instructions
 	}
-	recall(opts, t, changed, &in)
+	recall(opts, t, scene.Changed, &in)
 	in.Previous = previous(opts.Folder, last)
-	r := Runner{opts: opts}
-	if state := r.look(ctx); state.Known {
+	if state := scene.Git; state.Known {
 		in.Git = &prompt.Git{Branch: state.Branch, Head: state.Head, Uncommitted: state.Uncommitted, Interrupted: last.Outcome == "interrupted"}
 	}
 	return in, nil

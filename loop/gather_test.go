@@ -12,6 +12,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/fakeagent"
+	"ralph/internal/git"
 	"ralph/prompt"
 )
 
@@ -68,7 +69,7 @@ func TestGatherTellsAllThatIsKnown(t *testing.T) {
 	r := s.start(t)
 	s.finish(t, r, t.Context())
 	s.update(t, func(g *dag.Graph) error { return g.Log(leaf, dag.LogUser, "use the window") })
-	in, err := Gather(t.Context(), s.opts, r.ID(), s.task(t, leaf), nil)
+	in, err := Gather(t.Context(), s.opts, r.ID(), s.task(t, leaf), Scene{Git: git.Look(t.Context(), s.dir)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,18 +38,19 @@ func TestMain(m *testing.M) {
 // stage is a project with a graph, an agent that plays a script, and all that a
 // run tells.
 type stage struct {
-	dir    string
-	ledger string
-	script fakeagent.Script
-	store  *dag.Store
-	opts   Options
+	launcher *proc.Launcher // nil but in benchmarks
+	dir      string
+	ledger   string
+	script   fakeagent.Script
+	store    *dag.Store
+	opts     Options
 
 	mu     sync.Mutex
 	events []Event
 	seen   chan struct{} // closed and made anew with each event
 }
 
-func newStage(t *testing.T, script fakeagent.Script) *stage {
+func newStage(t testing.TB, script fakeagent.Script) *stage {
 	t.Helper()
 	s := &stage{dir: t.TempDir(), ledger: t.TempDir(), script: script, seen: make(chan struct{})}
 	d, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "progress.db"), db.Options{Conns: 6})
@@ -85,7 +86,7 @@ func (s *stage) open(ctx context.Context, op Opening) (Session, error) {
 		return nil, err
 	}
 	session, err := acp.Start(ctx, acp.Config{
-		Argv: []string{exe}, Dir: s.dir, Owner: op.Run.Owner, Model: op.Model,
+		Argv: []string{exe}, Dir: s.dir, Owner: op.Run.Owner, Launcher: s.launcher, Model: op.Model,
 		Env:        append(os.Environ(), beEnv+"=1", fakeagent.ScriptEnv+"="+s.script.JSON(), fakeagent.LedgerEnv+"="+s.ledger),
 		Transcript: transcript, Observe: op.Observe,
 		Started: func(id proc.Identity) error { return op.Started(cmp.Or(op.Task.Agent, "fake"), id) },

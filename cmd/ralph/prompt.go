@@ -10,6 +10,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/db"
+	"ralph/internal/git"
 	"ralph/internal/project"
 	"ralph/internal/term"
 	"ralph/journal"
@@ -47,7 +48,7 @@ func (a *app) runPrompt(c *cli.Context) error {
 		Folder: filepath.Join(s.project.State(), "runs"), Context: a.promptContext(s),
 		Recall: recallOptions(s.config), Known: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
 	}
-	in, err := loop.Gather(c.Context, opts, "", t, nil)
+	in, err := loop.Gather(c.Context, opts, "", t, loop.Scene{Git: git.Look(c.Context, opts.Dir)})
 	if err != nil {
 		return err
 	}
@@ -127,7 +128,7 @@ func (a *app) dryRun(c *cli.Context, s *session, opts loop.Options) error {
 		}
 		fmt.Fprintf(a.stdout, "  %s  %s  %s\n", t.ID, model, term.Line(t.Title))
 	}
-	in, err := loop.Gather(c.Context, opts, "", ready[0], nil)
+	in, err := loop.Gather(c.Context, opts, "", ready[0], loop.Scene{Git: git.Look(c.Context, opts.Dir)})
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,6 @@ import (
 // and 1 if its only task failed: each has one attempt.
 func TestHostileAgents(t *testing.T) {
 	t.Parallel()
-	type steps = []fakeagent.Step
 	done := saysDone()
 	unknown := func(method string, params object) fakeagent.Step {
 		raw, err := json.Marshal(params)

@@ -28,7 +28,8 @@ func TestAPersonsWordStands(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
 				{When: fakeagent.When{Task: "t-00000001", Attempt: 1}, Steps: []fakeagent.Step{
-					{Do: "mark", Text: "at work"}, {Do: "await", Path: "go"},
+					{Do: "mark", Text: "at work"},
+					{Do: "await", Path: "go"},
 					{Do: "say", Text: "<task-failed>t-00000001: too late</task-failed>\n"},
 				}},
 			}})

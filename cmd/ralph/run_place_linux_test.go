@@ -45,7 +45,9 @@ func newPlace(t *testing.T, script fakeagent.Script, config ...string) *place {
 use = "fake"
 [agents.fake]
 command = "fakeagent"
-env = { FAKEAGENT_SCRIPT = "script.json", FAKEAGENT_LEDGER = %q }
+env = { FAKEAGENT_SCRIPT = "script.json", FAKEAGENT_LEDGER = %q, GORACE = "atexit_sleep_ms=0" }
+[agents.shell]
+env = { GORACE = "atexit_sleep_ms=0" }
 [run]
 backoff = "0s"
 %s

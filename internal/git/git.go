@@ -4,7 +4,9 @@ package git
 import (
 	"bytes"
 	"context"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +26,9 @@ const patience = 30 * time.Second
 
 // Look asks about the tree that dir lies in.
 func Look(ctx context.Context, dir string) State {
+	if !inside(dir) {
+		return State{}
+	}
 	out, err := run(ctx, dir, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all")
 	if err != nil {
 		return State{}
@@ -77,6 +82,21 @@ func Changed(ctx context.Context, dir string, before, now State) []string {
 	}
 	slices.Sort(files)
 	return slices.Compact(files)
+}
+
+// inside says whether there is a repository at or above dir, without asking git:
+// starting a program costs more than all else that an iteration does.
+func inside(dir string) bool {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return false
+		}
+		dir = up
+	}
 }
 
 func run(ctx context.Context, dir string, args ...string) ([]byte, error) {
