@@ -35,11 +35,11 @@ func openCgo(path string, sql statements, run dag.Run) (*cgoWorker, error) {
 	return w, nil
 }
 
-func (w *cgoWorker) close() error {
+func (w *cgoWorker) close() {
 	for _, s := range w.stmts {
 		_ = s.stmt.Close()
 	}
-	return w.conn.Close()
+	_ = w.conn.Close()
 }
 
 // pair is Graph.Claim and Graph.Complete, a transaction each.

@@ -32,7 +32,7 @@ func (b *bench) claim() error {
 		if err := graphs[i].refill(); err != nil {
 			return err
 		}
-		defer func() { _ = graphs[i].store.close() }() // not the one it has now: it may be refilled
+		defer func() { graphs[i].store.discard() }() // not the one it has now: it may be refilled
 	}
 	for range rounds {
 		for v := range variants {

@@ -53,7 +53,7 @@ func (b *bench) limit(what string, figure float64) {
 
 func (b *bench) againstShell(n, rounds int, ralph, shell []string) error {
 	what := fmt.Sprintf("task list --ready --limit 1, %s", count(n))
-	if _, err := exec.LookPath(shell[0]); err != nil {
+	if path, _ := exec.LookPath(shell[0]); path == "" {
 		b.table.add("command", what, "", "skipped: no sqlite3 here", "", "<= 3.0 unknown")
 		return nil
 	}

@@ -131,7 +131,7 @@ func copyFile(from, to string) error {
 	if err != nil {
 		return err
 	}
-	defer in.Close()
+	defer func() { _ = in.Close() }()
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -158,6 +158,9 @@ func (b *bench) open(path string, opts dag.Options) (*store, error) {
 }
 
 func (s *store) close() error { return s.db.Close() }
+
+// discard closes a file that nobody needs any more.
+func (s *store) discard() { _ = s.close() }
 
 // startRun records a run to claim under.
 func (b *bench) startRun(s *store) (run dag.Run, err error) {

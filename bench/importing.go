@@ -76,7 +76,7 @@ func (b *bench) importOnce(file []byte, i int) (time.Duration, string, error) {
 	if err != nil {
 		return 0, "", err
 	}
-	defer s.close()
+	defer s.discard()
 	begin := time.Now()
 	specs, err := taskfile.Parse(file, taskfile.JSONL)
 	if err != nil {
@@ -112,7 +112,7 @@ func (b *bench) readRows(path string) (*rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer s.close()
+	defer s.discard()
 	r := &rows{}
 	err = s.db.View(b.ctx, func(tx *db.Tx) error {
 		for query, into := range map[string]*[][]any{readFeaturesSQL: &r.features, readTasksSQL: &r.tasks, readEdgesSQL: &r.edges} {
@@ -151,7 +151,7 @@ func (b *bench) insertOnce(r *rows, i int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer s.close()
+	defer s.discard()
 	begin := time.Now()
 	err = s.db.Update(b.ctx, func(tx *db.Tx) error {
 		for _, part := range []struct {

@@ -8,13 +8,16 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime/pprof"
 	"strings"
 )
 
 func main() {
-	b := &bench{ctx: context.Background()}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	b := &bench{ctx: ctx}
 	flag.BoolVar(&b.quick, "quick", false, "small graphs only, for a smoke run")
 	flag.StringVar(&b.root, "root", "..", "the `folder` of the ralph module")
 	flag.StringVar(&b.only, "only", "", "run the sections whose name contains `text`")
@@ -55,7 +58,7 @@ func (b *bench) run() error {
 		if err != nil {
 			return err
 		}
-		defer os.RemoveAll(dir)
+		defer func() { _ = os.RemoveAll(dir) }()
 		b.dir = dir
 	}
 	b.pristines = map[int]string{}
@@ -69,6 +72,7 @@ func (b *bench) run() error {
 		{"cgo", b.cgo},
 		{"subtree", b.subtree},
 		{"claim", b.claim},
+		{"memory", b.memory},
 	}
 	for _, s := range sections {
 		if !strings.Contains(s.name, b.only) {

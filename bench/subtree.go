@@ -22,7 +22,7 @@ func (b *bench) subtree() error {
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.discard()
 	for _, n := range sizes {
 		t := &tree{bench: b, store: s}
 		if err := t.plant(n); err != nil {

@@ -96,7 +96,7 @@ func count(n int) string {
 func machine() string {
 	cpu := "unknown processor"
 	if f, err := os.Open("/proc/cpuinfo"); err == nil {
-		defer f.Close()
+		defer func() { _ = f.Close() }()
 		for lines := bufio.NewScanner(f); lines.Scan(); {
 			if name, ok := strings.CutPrefix(lines.Text(), "model name\t: "); ok {
 				cpu = name

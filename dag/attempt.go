@@ -154,11 +154,14 @@ const (
 	writtenSQL   = `UPDATE attempts SET knowledge = NULL WHERE id = :id;`
 )
 
-// Unwritten returns, by attempt, the knowledge that is not in files yet.
-func (g *Graph) Unwritten() (map[string]string, error) {
-	list := map[string]string{}
+// Unwritten is knowledge that is not in files yet.
+type Unwritten struct{ Attempt, JSON string }
+
+// Unwritten lists the knowledge that is not in files yet, oldest first.
+func (g *Graph) Unwritten() ([]Unwritten, error) {
+	var list []Unwritten
 	err := g.tx.Each(unwrittenSQL, func(stmt *sqlite.Stmt) error {
-		list[stmt.ColumnText(0)] = stmt.ColumnText(1)
+		list = append(list, Unwritten{stmt.ColumnText(0), stmt.ColumnText(1)})
 		return nil
 	})
 	return list, err

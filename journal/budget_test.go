@@ -14,7 +14,7 @@ import (
 func TestOverBudgetTheNewestStay(t *testing.T) {
 	t.Parallel()
 	d := openMemory(t)
-	remember(t, d, journal.Entry{Run: "r-0", Task: "t-0", Title: "old", Notes: "zebra " + strings.Repeat("o", 2000)})
+	remember(t, d, journal.Entry{Run: "r-0", Task: "t-0", Title: "old", Notes: "a zebra, and it would fit"})
 	for i := range 5 {
 		remember(t, d, journal.Entry{Run: "r-1", Task: "t-1", Title: fmt.Sprint("step ", i), Notes: strings.Repeat("n", 2000)})
 	}

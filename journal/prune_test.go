@@ -33,11 +33,16 @@ func TestPruneKeepsFailuresLonger(t *testing.T) {
 				days    int
 				title   string
 			}{
-				{"failed", 40, "failed 40"}, {"done", 20, "done 20"}, {"interrupted", 20, "interrupted 20"}, {"failed", 20, "failed 20"},
-				{"timeout", 20, "timeout 20"}, {"done", 5, "done 5"}, {"failed", 5, "failed 5"},
+				{"failed", 40, "failed 40"},
+				{"done", 20, "done 20"},
+				{"interrupted", 20, "interrupted 20"},
+				{"failed", 20, "failed 20"},
+				{"timeout", 20, "timeout 20"},
+				{"done", 5, "done 5"},
+				{"failed", 5, "failed 5"},
 			} {
 				remember(t, d, journal.Entry{
-					At: morning.Add(-time.Duration(e.days) * day), Run: "r-1", Task: "t-1", Title: e.title, Outcome: e.outcome, Notes: "common words, common words", Reason: e.title,
+					At: morning.Add(-time.Duration(e.days) * day), Run: "r-1", Task: "t-1", Title: e.title, Outcome: e.outcome, Notes: "common words, common words", Reason: "because of " + e.title,
 				})
 			}
 			checkIndex(t, d)

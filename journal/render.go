@@ -26,48 +26,38 @@ func Render(entries []Entry) string {
 }
 
 // Text renders the selection within its budget.
-func (s Selection) Text() string {
-	var b strings.Builder
-	for _, e := range s.Recent {
-		b.WriteString(render(e, s.maxNotes()))
-	}
-	if len(s.Matches) > 0 {
-		b.WriteString(matchesHeading)
-	}
-	for _, e := range s.Matches {
-		b.WriteString(render(e, s.maxNotes()))
-	}
-	if s.LeftOut > 0 {
-		b.WriteString(leftOut(s.LeftOut))
-	}
-	return strings.TrimSpace(b.String())
-}
+func (s Selection) Text() string { return s.text }
 
 const matchesHeading = "Earlier iterations that speak of the same things:\n\n"
 
 func leftOut(n int) string { return fmt.Sprintf("[left out: %d older; see `ralph journal list`]\n", n) }
 
-// maxNotes keeps one talkative iteration from pushing out all others.
-func (s Selection) maxNotes() int { return s.room / 4 }
-
-// fit drops from the oldest on what does not fit.
-func (s *Selection) fit() {
-	all := len(s.Recent) + len(s.Matches)
-	room := s.room - len(leftOut(all))
-	keep := func(list []Entry) []Entry {
+// fit renders what fits into so many bytes and drops the rest, from the oldest on.
+// Notes are cut, so that one talkative iteration does not push out all others.
+func (s *Selection) fit(room int) {
+	all, notes := len(s.Recent)+len(s.Matches), room/4
+	room -= len(leftOut(all))
+	var b strings.Builder
+	keep := func(list []Entry, heading string) []Entry {
 		for i, e := range list {
-			if room -= len(render(e, s.maxNotes())); room < 0 {
+			block := render(e, notes)
+			if i == 0 {
+				block = heading + block
+			}
+			if b.Len()+len(block) > room {
+				room = 0 // nothing older either
 				return list[:i:i]
 			}
+			b.WriteString(block)
 		}
 		return list
 	}
-	s.Recent = keep(s.Recent)
-	room -= len(matchesHeading)
-	s.Matches = keep(s.Matches)
-	if s.LeftOut = all - len(s.Recent) - len(s.Matches); all == s.LeftOut {
-		s.LeftOut = 0 // not even the notice need fit
+	s.Recent = keep(s.Recent, "")
+	s.Matches = keep(s.Matches, matchesHeading)
+	if s.LeftOut = all - len(s.Recent) - len(s.Matches); s.LeftOut > 0 && b.Len() > 0 {
+		b.WriteString(leftOut(s.LeftOut))
 	}
+	s.text = strings.TrimSpace(b.String())
 }
 
 func render(e Entry, notes int) string {

@@ -12,19 +12,19 @@ import (
 
 // past remembers what two runs did before the one at hand, and eight iterations of
 // that one.
-func past(t *testing.T) (d interface{ Path() string }, sel func(journal.Query, journal.Options) journal.Selection) {
+func past(t *testing.T) func(journal.Query, journal.Options) journal.Selection {
 	t.Helper()
 	file := openMemory(t)
 	remember(t, file,
 		journal.Entry{Run: "r-1", Task: "t-1", Title: "Parse tokens", Notes: "The lexer must run before the parser."},
 		journal.Entry{Run: "r-1", Task: "t-2", Title: "Draw trees", Notes: "Boxes are drawn with unicode."},
 		journal.Entry{Run: "r-2", Task: "t-3", Title: "Release", Notes: "The changelog needs a date.", Outcome: "failed"},
-		journal.Entry{Run: "r-2", Task: "t-4", Title: "The lexer", Outcome: "released"}, // says nothing
+		journal.Entry{Run: "r-2", Task: "t-4", Title: "The lexer", Outcome: "released"}, // it says nothing
 	)
 	for i := range 8 {
 		remember(t, file, journal.Entry{Run: "r-3", Iteration: i + 1, Task: "t-5", Title: fmt.Sprintf("step %d", i+1), Notes: fmt.Sprintf("lesson%d learned", i+1)})
 	}
-	return file, func(q journal.Query, opts journal.Options) journal.Selection {
+	return func(q journal.Query, opts journal.Options) journal.Selection {
 		t.Helper()
 		return choose(t, file, q, opts)
 	}
@@ -32,7 +32,7 @@ func past(t *testing.T) (d interface{ Path() string }, sel func(journal.Query, j
 
 func TestSelection(t *testing.T) {
 	t.Parallel()
-	_, sel := past(t)
+	sel := past(t)
 	last := []string{"step 8", "step 7", "step 6", "step 5", "step 4"}
 	for name, tt := range map[string]struct {
 		query           journal.Query
@@ -43,7 +43,7 @@ func TestSelection(t *testing.T) {
 			journal.Query{Run: "r-3", Title: "Fix the lexer"}, journal.Options{}, last, []string{"Parse tokens"},
 		},
 		"a word of the description counts": {
-			journal.Query{Run: "r-3", Title: "Fix", Description: "see the changelog"}, journal.Options{}, last, []string{"Release", "Parse tokens"},
+			journal.Query{Run: "r-3", Title: "Fix", Description: "see the changelog"}, journal.Options{}, last, []string{"Release"},
 		},
 		"an older iteration of this run can match, a recent one is not repeated": {
 			journal.Query{Run: "r-3", Title: "lesson1 lesson8"}, journal.Options{}, last, []string{"step 1"},
@@ -52,7 +52,7 @@ func TestSelection(t *testing.T) {
 			journal.Query{Title: "lexer"}, journal.Options{}, nil, []string{"Parse tokens"},
 		},
 		"numbers are options": {
-			journal.Query{Run: "r-3", Title: "lexer changelog unicode"}, journal.Options{Recent: 1, Matches: 1}, last[:1], []string{"Draw trees"},
+			journal.Query{Run: "r-3", Title: "lexer unicode boxes"}, journal.Options{Recent: 1, Matches: 1}, last[:1], []string{"Draw trees"},
 		},
 		"less than zero is none": {
 			journal.Query{Run: "r-3", Title: "lexer"}, journal.Options{Recent: -1, Matches: -1}, nil, nil,
@@ -76,7 +76,7 @@ func TestSelection(t *testing.T) {
 // TestNoTitleBreaksRecall asks with all that means something to FTS5 or SQL.
 func TestNoTitleBreaksRecall(t *testing.T) {
 	t.Parallel()
-	_, sel := past(t)
+	sel := past(t)
 	for name, title := range map[string]string{
 		"empty": "", "blanks": " \t\n", "AND": "AND", "NOT": "NOT lexer", "operators": "lexer AND OR NOT NEAR(a b, 3)",
 		"open quote": `"lexer`, "quotes": `""" ' '' "`, "star": "lexer*", "column": "title:lexer -notes:x {a b}: c", "caret": "^lexer + parser",
@@ -137,5 +137,47 @@ func TestAWordInTooManyRowsFindsTheNewest(t *testing.T) {
 	got := choose(t, d, journal.Query{Title: "login"}, journal.Options{Matches: 2})
 	if diff := cmp.Diff([]string{"row7990", "row7980"}, titles(got.Matches)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestBM25Decides(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		first, second journal.Entry // the second is newer
+		want          string
+	}{
+		"a word in the title counts twice": {
+			journal.Entry{Title: "zebra", Notes: "one two three"}, journal.Entry{Title: "one", Notes: "zebra two three"}, "zebra",
+		},
+		"two words are better than one": {
+			journal.Entry{Title: "both", Notes: "zebra lion"}, journal.Entry{Title: "one", Notes: "zebra cub"}, "both",
+		},
+		"a word of few rows is better than one of many": {
+			journal.Entry{Title: "rare", Notes: "zebra cub"}, journal.Entry{Title: "usual", Notes: "lion cub"}, "rare",
+		},
+		"short is better than long": {
+			journal.Entry{Title: "short", Notes: "a zebra"}, journal.Entry{Title: "long", Notes: "a zebra " + strings.Repeat("and so on ", 50)}, "short",
+		},
+		"else the newer": {
+			journal.Entry{Title: "old", Notes: "zebra"}, journal.Entry{Title: "new", Notes: "zebra"}, "new",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := openMemory(t)
+			for i := range 40 {
+				notes := "nothing"
+				if i < 10 {
+					notes = "a lion"
+				}
+				remember(t, d, journal.Entry{Run: "r-1", Task: "t-1", Title: "other", Notes: notes})
+			}
+			tt.first.Run, tt.second.Run = "r-1", "r-1"
+			remember(t, d, tt.first, tt.second)
+			got := choose(t, d, journal.Query{Title: "zebra lion"}, journal.Options{Matches: 1})
+			if diff := cmp.Diff([]string{tt.want}, titles(got.Matches)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -47,3 +47,15 @@ func query(list []string, operator string) string {
 	}
 	return strings.Join(quoted, " "+operator+" ")
 }
+
+// isStopWord says whether a word is in every text. In a long journal such words
+// are known by their number; in a short one every word is rare.
+func isStopWord(word string) bool {
+	switch word {
+	case "a", "an", "and", "are", "as", "at", "be", "but", "by", "can", "do", "does", "for", "from", "has", "have", "if", "in",
+		"into", "is", "it", "its", "not", "of", "on", "or", "should", "so", "than", "that", "the", "their", "then", "there",
+		"they", "this", "to", "was", "we", "when", "which", "will", "with", "you", "your":
+		return true
+	}
+	return false
+}

@@ -95,6 +95,5 @@ func (s *Store) Remove(name string) (Entry, error) {
 	if err := root.Remove(e.File); err != nil {
 		return Entry{}, fmt.Errorf("remove knowledge %q: %w", e.Title, err)
 	}
-	delete(s.cache, e.File)
 	return e, nil
 }

@@ -20,12 +20,12 @@ const maxFront = 4 << 10
 // front is the front matter of an entry as it stands in the file.
 type front struct {
 	Title     string `yaml:"title"`
-	Kind      string `yaml:"kind,omitempty"`
-	Tags      tags   `yaml:"tags,flow,omitempty"`
-	Feature   string `yaml:"feature,omitempty"`
-	CreatedAt string `yaml:"created_at,omitempty"`
-	Task      string `yaml:"task,omitempty"`
-	Run       string `yaml:"run,omitempty"`
+	Kind      string `yaml:"kind"`
+	Tags      tags   `yaml:"tags"`
+	Feature   string `yaml:"feature"`
+	CreatedAt string `yaml:"created_at"`
+	Task      string `yaml:"task"`
+	Run       string `yaml:"run"`
 }
 
 // tags are a list, or one text with commas as people write it.
@@ -140,17 +140,4 @@ func readTime(text string) (time.Time, error) {
 		}
 	}
 	return time.Time{}, fmt.Errorf("created_at: %q is no time; write it like 2026-01-02T03:04:05Z", oneLine(text, maxTag))
-}
-
-// format is the inverse of parse for an entry that was tidied.
-func (e *Entry) format() ([]byte, error) {
-	f := front{Title: e.Title, Kind: string(e.Kind), Tags: e.Tags, Feature: e.Feature, Task: e.Task, Run: e.Run}
-	if !e.CreatedAt.IsZero() {
-		f.CreatedAt = e.CreatedAt.UTC().Format(time.RFC3339)
-	}
-	head, err := yaml.Marshal(f)
-	if err != nil {
-		return nil, err
-	}
-	return []byte(fence + "\n" + string(head) + fence + "\n\n" + e.Body + "\n"), nil
 }

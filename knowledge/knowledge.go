@@ -63,14 +63,14 @@ type Store struct {
 	project string
 
 	mu     sync.Mutex
-	cache  map[string]cached
-	sorted []*Entry // of the cache, by title
+	cache  map[string]*cached // by the file's name
+	sorted []*Entry           // of the cache, by title
 }
 
 // Open returns the store of the project whose root is given. Nothing is read or
 // made yet.
 func Open(project string) *Store {
-	return &Store{project: project, cache: map[string]cached{}}
+	return &Store{project: project, cache: map[string]*cached{}}
 }
 
 // prepare computes what matching compares.

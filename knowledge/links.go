@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -49,58 +50,66 @@ func linksOf(line string) (titles []string) {
 	return titles
 }
 
-// neighbours returns for each entry the others that it links to or that link to
-// it, each once.
-func neighbours(entries []Entry) [][]int {
-	byKey := make(map[string][]int, len(entries))
+// link joins two entries by their places, the smaller first: it has no direction.
+type link struct{ a, b int }
+
+// joined returns which entries are linked, each pair once.
+func joined(entries []Entry) []link {
+	byKey := make(map[string]int, len(entries))
+	same := make([]int, len(entries)) // the entry before of the same title, or -1
 	for i := range entries {
-		byKey[entries[i].key] = append(byKey[entries[i].key], i)
+		before, ok := byKey[entries[i].key]
+		if !ok {
+			before = -1
+		}
+		byKey[entries[i].key], same[i] = i, before
 	}
-	near := make([][]int, len(entries))
+	var all []link
 	for i := range entries {
 		for _, k := range entries[i].links {
-			for _, j := range byKey[k] {
+			j, ok := byKey[k]
+			for ; ok && j >= 0; j = same[j] {
 				if i != j {
-					near[i], near[j] = append(near[i], j), append(near[j], i)
+					all = append(all, link{min(i, j), max(i, j)})
 				}
 			}
 		}
 	}
-	for i := range near {
-		slices.Sort(near[i])
-		near[i] = slices.Compact(near[i])
-	}
-	return near
+	slices.SortFunc(all, func(x, y link) int { return cmp.Or(cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b)) })
+	return slices.Compact(all)
 }
 
 // bonus returns what each entry gains by links: 2 if it is one link, in whichever
 // direction, away from another entry that its own tags match, 1 if it is two links
 // away, 0 otherwise. It is given once, however many such entries there are.
 func bonus(entries []Entry, matched func(int) bool) []int {
-	near := neighbours(entries)
+	all := joined(entries)
 	direct := make([]int, len(entries)) // neighbours that match by tags
-	for i := range near {
-		for _, j := range near[i] {
-			if matched(j) {
-				direct[i]++
-			}
+	for _, l := range all {
+		if matched(l.a) {
+			direct[l.b]++
+		}
+		if matched(l.b) {
+			direct[l.a]++
 		}
 	}
 	gain := make([]int, len(entries))
-	for i := range near {
-		if direct[i] > 0 {
-			gain[i] = 2
-			continue
-		}
+	reach := func(from, by int) {
 		own := 0 // an entry is no neighbour of its own
-		if matched(i) {
+		if matched(from) {
 			own = 1
 		}
-		for _, j := range near[i] {
-			if direct[j] > own {
-				gain[i] = 1
-				break
-			}
+		if direct[by] > own {
+			gain[from] = 1
+		}
+	}
+	for _, l := range all {
+		reach(l.a, l.b)
+		reach(l.b, l.a)
+	}
+	for i := range gain {
+		if direct[i] > 0 {
+			gain[i] = 2
 		}
 	}
 	return gain

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // maxFiles is how many files are looked at.
@@ -13,8 +14,9 @@ const maxFiles = 50_000
 
 // cached is what a file held when it was as info says.
 type cached struct {
+	name  string
 	info  fs.FileInfo
-	entry *Entry
+	entry Entry
 	why   error // why it holds no entry
 }
 
@@ -48,10 +50,11 @@ func (s *Store) open() (*os.Root, error) {
 
 func (s *Store) load(root *os.Root) ([]Entry, []Warning) {
 	names, warnings := list(root, Folder, isEntryName)
-	fresh := make(map[string]cached, len(names))
+	states := lstat(root, names)
+	files := make([]*cached, 0, len(names))
 	changed := false
-	for _, name := range names {
-		info, err := root.Lstat(name)
+	for i, name := range names {
+		info, err := states[i].info, states[i].err
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // removed meanwhile
 		}
@@ -59,30 +62,59 @@ func (s *Store) load(root *os.Root) ([]Entry, []Warning) {
 			warnings = append(warnings, Warning{path(name), reason(err).Error()})
 			continue
 		}
-		c, known := s.cache[name]
-		if !known || !sameState(c.info, info) {
+		c := s.cache[name]
+		if c == nil || !sameState(c.info, info) {
 			c, changed = read(root, name, info), true
 		}
-		fresh[name] = c
+		files = append(files, c)
 		if c.why != nil {
 			warnings = append(warnings, Warning{path(name), c.why.Error()})
 		}
 	}
-	if changed || len(fresh) != len(s.cache) {
-		s.sorted = s.sorted[:0]
-		for _, c := range fresh {
-			if c.why == nil {
-				s.sorted = append(s.sorted, c.entry)
-			}
-		}
-		slices.SortFunc(s.sorted, byTitle)
+	if changed || len(files) != len(s.cache) {
+		s.keep(files)
 	}
-	s.cache = fresh
 	entries := make([]Entry, len(s.sorted))
 	for i, e := range s.sorted {
 		entries[i] = *e
 	}
 	return entries, warnings
+}
+
+// state is what Lstat says about a file.
+type state struct {
+	info fs.FileInfo
+	err  error
+}
+
+// lstat asks for the state of all files, on several processors: with a warm cache
+// nothing else takes time.
+func lstat(root *os.Root, names []string) []state {
+	states := make([]state, len(names))
+	share := max(100, (len(names)+3)/4)
+	var group sync.WaitGroup
+	for from := 0; from < len(names); from += share {
+		group.Go(func() {
+			for i := from; i < min(from+share, len(names)); i++ {
+				states[i].info, states[i].err = root.Lstat(names[i])
+			}
+		})
+	}
+	group.Wait()
+	return states
+}
+
+// keep makes files what the store remembers.
+func (s *Store) keep(files []*cached) {
+	s.cache = make(map[string]*cached, len(files))
+	s.sorted = nil
+	for _, c := range files {
+		s.cache[c.name] = c
+		if c.why == nil {
+			s.sorted = append(s.sorted, &c.entry)
+		}
+	}
+	slices.SortFunc(s.sorted, byTitle)
 }
 
 // list names what is in a folder, in order.
@@ -116,8 +148,8 @@ func sameState(a, b fs.FileInfo) bool {
 }
 
 // read reads one file.
-func read(root *os.Root, name string, info fs.FileInfo) cached {
-	c := cached{info: info}
+func read(root *os.Root, name string, info fs.FileInfo) *cached {
+	c := &cached{name: name, info: info}
 	if c.why = isPlain(info); c.why != nil {
 		return c
 	}
@@ -126,13 +158,10 @@ func read(root *os.Root, name string, info fs.FileInfo) cached {
 		return c
 	}
 	text, err := readText(root, name, maxFile)
-	if err != nil {
-		c.why = err
-		return c
+	if err == nil {
+		c.entry, err = parse(text)
 	}
-	e, err := parse(text)
-	e.File = name
-	c.entry, c.why = &e, err
+	c.entry.File, c.why = name, err
 	return c
 }
 

@@ -36,22 +36,12 @@ const (
 // Every tag of an entry gives its points, in all three ways; what links add is
 // said at bonus.
 func (q Query) Match(entries []Entry) []Match {
-	task := newText(words(cut(q.Title, maxQueryText)), words(cut(q.Description, maxQueryText)))
-	var named [][]string
-	for _, path := range q.Paths[:min(len(q.Paths), maxQueryPaths)] {
-		named = append(named, pathWords(cut(path, maxQueryText)))
-	}
-	paths := newText(named...)
-	feature := ""
-	if q.Feature != "" {
-		feature = key(q.Feature)
-	}
-
+	points := q.points()
 	scores := make([]int, len(entries))
 	linked := false
 	for i := range entries {
 		for _, tag := range entries[i].tags {
-			scores[i] += points(tag, task, paths, feature)
+			scores[i] += points(tag)
 		}
 		linked = linked || len(entries[i].links) > 0
 	}
@@ -72,7 +62,7 @@ func (q Query) Match(entries []Entry) []Match {
 	for n, i := range order {
 		found[n] = Match{Entry: entries[i], Score: scores[i]}
 		for j, tag := range entries[i].tags {
-			if points(tag, task, paths, feature) > 0 {
+			if points(tag) > 0 {
 				found[n].By = append(found[n].By, entries[i].Tags[j])
 			}
 		}
@@ -80,16 +70,31 @@ func (q Query) Match(entries []Entry) []Match {
 	return found
 }
 
-func points(tag string, task, paths text, feature string) int {
-	sum := 0
-	if task.holds(tag) {
-		sum += pointsText
+// points returns what a tag is worth. Tags repeat, so each is looked at once.
+func (q Query) points() func(tag string) int {
+	task := newText(words(cut(q.Title, maxQueryText)), words(cut(q.Description, maxQueryText)))
+	var named [][]string
+	for _, path := range q.Paths[:min(len(q.Paths), maxQueryPaths)] {
+		named = append(named, pathWords(cut(path, maxQueryText)))
 	}
-	if feature != "" && tag == feature {
-		sum += pointsFeature
+	paths := newText(named...)
+	feature := key(q.Feature)
+	known := map[string]int{}
+	return func(tag string) int {
+		sum, ok := known[tag]
+		if ok || tag == "" {
+			return sum
+		}
+		if task.holds(tag) {
+			sum += pointsText
+		}
+		if tag == feature {
+			sum += pointsFeature
+		}
+		if paths.holds(tag) {
+			sum += pointsPath
+		}
+		known[tag] = sum
+		return sum
 	}
-	if paths.holds(tag) {
-		sum += pointsPath
-	}
-	return sum
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"unicode/utf8"
 )
 
@@ -42,8 +43,8 @@ func Skills(project string, q Query) ([]Skill, []Warning) {
 		warnings = append(warnings, warned...)
 		for _, name := range names {
 			skill, err := readSkill(root, filepath.ToSlash(filepath.Join(folder, name, skillFile)), name)
-			if errors.Is(err, fs.ErrNotExist) {
-				continue // a folder without a skill
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+				continue // a folder without a skill, or no folder
 			}
 			if err != nil {
 				warnings = append(warnings, Warning{skill.Path, err.Error()})

@@ -31,7 +31,7 @@ func slug(title string) string {
 			break
 		}
 	}
-	name := strings.Trim(cut(b.String(), maxSlug), "-")
+	name := strings.Trim(b.String(), "-")
 	if name == "" || lost > len(name) || isReserved(name) {
 		return "k-" + hash(title)
 	}

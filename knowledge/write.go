@@ -46,7 +46,6 @@ func (s *Store) Write(e Entry) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("write knowledge %q: %w", e.Title, err)
 	}
-	delete(s.cache, r.File)
 	return r, nil
 }
 
@@ -81,10 +80,7 @@ func merge(old, e Entry) Entry {
 // store brings the bytes to the disk: into a temporary file first, which then
 // takes the place of the old one or, for a new entry, a name that is free.
 func store(root *os.Root, r *Result) error {
-	data, err := r.format()
-	if err != nil {
-		return err
-	}
+	data := r.format()
 	if r.Updated {
 		if old, err := readText(root, r.File, maxFile); err == nil && old == string(data) {
 			r.Unchanged = true
@@ -101,7 +97,8 @@ func store(root *os.Root, r *Result) error {
 	}
 	for _, name := range freeNames(r.Title) {
 		// Unlike a rename, a link never replaces what another process put there.
-		if err = root.Link(temp, name); errors.Is(err, fs.ErrExist) {
+		err := root.Link(temp, name)
+		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
 		if err != nil { // a file system without hard links

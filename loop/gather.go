@@ -12,6 +12,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/git"
 	"ralph/journal"
+	"ralph/knowledge"
 	"ralph/prompt"
 	"ralph/sigils"
 	"ralph/strategy"
@@ -37,10 +38,11 @@ func (a *attempt) gather(ctx context.Context) (string, error) {
 	a.mu.Unlock()
 	in.Used = a.spent(ctx)
 	a.choice = strategy.Next(in)
-	input, err := Gather(ctx, a.opts, a.run.ID, a.claim.Task, Scene{Git: a.before, Changed: changed})
+	input, warnings, err := gather(ctx, a.opts, a.run.ID, a.claim.Task, Scene{Git: a.before, Changed: changed})
 	if err != nil {
 		return "", err
 	}
+	a.warnOnce(warnings)
 	text := prompt.Build(input)
 	return text, os.WriteFile(filepath.Join(a.folder, "prompt.md"), []byte(text), 0o600)
 }
@@ -54,6 +56,11 @@ type Scene struct {
 // Gather collects all that the prompt of a task is made of, within a run or, with
 // an empty ID, before one.
 func Gather(ctx context.Context, opts Options, run string, t dag.Task, scene Scene) (prompt.Input, error) {
+	in, _, err := gather(ctx, opts, run, t, scene) // what cannot be read is told by: ralph knowledge lint
+	return in, err
+}
+
+func gather(ctx context.Context, opts Options, run string, t dag.Task, scene Scene) (prompt.Input, []knowledge.Warning, error) {
 	in := prompt.Input{Task: prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description}, Inert: sigils.Inert}
 	var last dag.Attempt
 	err := opts.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) (err error) {
@@ -65,18 +72,18 @@ func Gather(ctx context.Context, opts Options, run string, t dag.Task, scene Sce
 		return err
 	})
 	if err != nil {
-		return in, err
+		return in, nil, err
 	}
 	if opts.Context != nil {
 		c := opts.Context(t)
 		in.Spec, in.Plan, in.Instructions = c.Spec, c.Plan, c.Instructions
 	}
-	recall(opts, t, scene.Changed, &in)
+	warnings := recall(opts, t, scene.Changed, &in)
 	in.Previous = previous(opts.Folder, last)
 	if state := scene.Git; state.Known {
 		in.Git = &prompt.Git{Branch: state.Branch, Head: state.Head, Uncommitted: state.Uncommitted, Interrupted: last.Outcome == "interrupted"}
 	}
-	return in, nil
+	return in, warnings, nil
 }
 
 // gatherGraph reads what the graph knows and returns the last attempt.

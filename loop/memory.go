@@ -14,16 +14,30 @@ import (
 const maxChanged = 200
 
 // recall finds what the project knows that has to do with a task.
-func recall(opts Options, t dag.Task, changed []string, in *prompt.Input) {
+func recall(opts Options, t dag.Task, changed []string, in *prompt.Input) []knowledge.Warning {
 	if opts.Known == nil {
-		return
+		return nil
 	}
 	q := knowledge.Query{Title: t.Title, Description: t.Description, Feature: t.Feature, Paths: changed}
-	entries, _ := opts.Known.Load() // what cannot be read is told by: ralph knowledge lint
+	entries, unread := opts.Known.Load()
 	in.Knowledge = prompt.Document{Text: knowledge.Render(q.Match(entries), opts.Tokens), From: knowledge.Folder}
-	skills, _ := knowledge.Skills(opts.Dir, q)
+	skills, unusable := knowledge.Skills(opts.Dir, q)
 	for _, s := range skills {
 		in.Skills = append(in.Skills, prompt.Skill{Name: s.Name, Description: s.Description, Path: s.Path})
+	}
+	return append(unread, unusable...)
+}
+
+// warnOnce tells what could not be read, each file once in a run.
+func (r *Runner) warnOnce(warnings []knowledge.Warning) {
+	for _, w := range warnings {
+		r.mu.Lock()
+		told := r.told[w.File]
+		r.told[w.File] = true
+		r.mu.Unlock()
+		if !told {
+			r.warn("", w.String())
+		}
 	}
 }
 
@@ -35,7 +49,8 @@ func (a *attempt) learned(outcome string) (string, error) {
 		return "", nil
 	}
 	kind := knowledge.Lesson
-	if outcome != "done" {
+	switch outcome {
+	case "failed", "retried", "refused", "timeout", "error":
 		kind = knowledge.Failure
 	}
 	entries := make([]knowledge.Entry, len(a.set.Knowledge))
@@ -55,26 +70,34 @@ func (r *Runner) writeKnowledge(ctx context.Context) error {
 	if r.opts.Known == nil {
 		return nil
 	}
-	var unwritten map[string]string
+	var unwritten []dag.Unwritten
 	err := r.opts.Store.View(ctx, func(g *dag.Graph) (err error) { unwritten, err = g.Unwritten(); return err })
 	if err != nil {
 		return err
 	}
-	for attempt, text := range unwritten {
+	for _, u := range unwritten {
 		var entries []knowledge.Entry
-		if err := json.Unmarshal([]byte(text), &entries); err != nil {
-			return fmt.Errorf("attempt %s: %w", attempt, err)
+		if err := json.Unmarshal([]byte(u.JSON), &entries); err != nil {
+			return fmt.Errorf("attempt %s: %w", u.Attempt, err)
 		}
-		for _, e := range entries {
-			if _, err := r.opts.Known.Write(e); err != nil {
-				r.warn(e.Task, "knowledge was not kept: "+err.Error())
-			}
+		if !r.keep(entries) {
+			continue // it stays stored, and is tried again after the next attempt
 		}
-		if err := r.opts.Store.Update(ctx, func(g *dag.Graph) error { return g.Written(attempt) }); err != nil {
+		if err := r.opts.Store.Update(ctx, func(g *dag.Graph) error { return g.Written(u.Attempt) }); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (r *Runner) keep(entries []knowledge.Entry) bool {
+	for _, e := range entries {
+		if _, err := r.opts.Known.Write(e); err != nil {
+			r.warn(e.Task, "not written yet: "+err.Error())
+			return false
+		}
+	}
+	return true
 }
 
 // spent is the share of the run's money that is gone.

@@ -76,7 +76,8 @@ type Runner struct {
 	hint     string
 	hinter   string // the agent of the task that gave the hint; empty is the run's own
 	history  []strategy.Attempt
-	changed  []string // files that the last attempts changed
+	told     map[string]bool // files that were warned about
+	changed  []string        // files that the last attempts changed
 	tasks    []Resolved
 	ending   *ending
 	stopped  []string // tasks that the last interruption took from an agent
@@ -102,7 +103,7 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 	if opts.Lease == 0 {
 		opts.Lease = time.Minute
 	}
-	r := &Runner{opts: opts, active: map[string]Session{}, settled: make(chan struct{}), began: opts.Now()}
+	r := &Runner{opts: opts, active: map[string]Session{}, told: map[string]bool{}, settled: make(chan struct{}), began: opts.Now()}
 	recovered, err := r.recover(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("recover: %w", err)

@@ -115,23 +115,26 @@ func drain(r io.Reader, log io.Writer, tail *tail) error {
 }
 
 // tail keeps the end of a stream.
-type tail struct{ b []byte }
+type tail struct {
+	b   []byte
+	cut bool // something before b was dropped
+}
 
 func (t *tail) add(p []byte) {
 	t.b = append(t.b, p...)
 	if len(t.b) > 2*tailSize {
-		t.b = append([]byte(nil), t.b[len(t.b)-tailSize:]...)
+		t.b, t.cut = append([]byte(nil), t.b[len(t.b)-tailSize:]...), true
 	}
 }
 
 // String begins at a line if something was cut.
 func (t *tail) String() string {
-	s := t.b
+	s, cut := string(t.b), t.cut
 	if len(s) > tailSize {
-		s = s[len(s)-tailSize:]
-		if _, rest, ok := strings.Cut(string(s), "\n"); ok {
-			return strings.ToValidUTF8(rest, "?")
-		}
+		s, cut = s[len(s)-tailSize:], true
 	}
-	return strings.ToValidUTF8(string(s), "?")
+	if _, rest, ok := strings.Cut(s, "\n"); cut && ok {
+		s = rest
+	}
+	return strings.ToValidUTF8(s, "?")
 }

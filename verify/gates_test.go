@@ -156,14 +156,15 @@ func TestALogThatCannotBeWrittenIsAnError(t *testing.T) {
 func TestATailBeginsAtALine(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ in, want string }{
-		"what is short is kept":  {"a\nb\n", "a\nb\n"},
-		"half a line is dropped": {strings.Repeat("x", tailSize) + "\nb\n", "b\n"},
-		"one long line is cut":   {strings.Repeat("x", 5*tailSize), strings.Repeat("x", tailSize)},
+		"what is short is kept":           {"a\nb\n", "a\nb\n"},
+		"half a line is dropped":          {strings.Repeat("x", tailSize) + "\nb\n", "b\n"},
+		"of many lines the last are kept": {strings.Repeat("0123456789\n", tailSize), strings.Repeat("0123456789\n", tailSize/11)},
+		"one long line is cut":            {strings.Repeat("x", 5*tailSize), strings.Repeat("x", tailSize)},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, chunk := range []int{len(tt.in), 1000, 7} {
+			for _, chunk := range []int{len(tt.in), tailSize, 1000, 7} {
 				var tl tail
 				for rest := []byte(tt.in); len(rest) > 0; {
 					n := min(chunk, len(rest))

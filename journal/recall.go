@@ -1,0 +1,140 @@
+package journal
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"unicode/utf8"
+
+	"zombiezen.com/go/sqlite"
+
+	"ralph/internal/db"
+)
+
+const (
+	maxText       = 16 << 10 // bytes of a title or description that are looked at
+	maxCandidates = 40       // words that are looked up
+	maxTerms      = 3        // words that are searched for: each is a query of its own
+	maxRows       = 30       // rows of each word that are considered, the newest
+	spare         = 3        // rows that are ranked beyond those that are wanted
+	commonShare   = 8        // a word in more than one of so many rows tells nothing
+	leastCommon   = 20       // unless those are fewer than this
+)
+
+// matches returns the entries that bm25 ranks first, newest first, the recent ones
+// left out. FTS5's own ranking visits every row that holds a word, twice, so that a
+// common word costs hundreds of times what a rare one does. Here it is asked for
+// the newest rows of each of the rarest words only, which costs the same however
+// long the journal is, and bm25 is computed for the most promising of those.
+func matches(tx *db.Tx, q Query, recent []Entry, limit int) ([]Entry, error) {
+	terms, err := telling(tx, candidates(q.Title, q.Description))
+	if err != nil || len(terms) == 0 {
+		return nil, err
+	}
+	rows, err := promising(tx, terms, recent)
+	if err != nil {
+		return nil, err
+	}
+	list, err := read(tx, rows, limit+spare)
+	if err != nil {
+		return nil, err
+	}
+	list = best(list, terms, limit)
+	slices.SortFunc(list, func(a, b Entry) int { return cmp.Compare(b.N, a.N) })
+	return list, nil
+}
+
+// candidates are the distinct words of a task, those of the title first.
+func candidates(title, description string) []string {
+	seen := map[string]bool{}
+	var list []string
+	for _, text := range []string{title, description} {
+		for word := range words(text[:min(len(text), maxText)]) {
+			if seen[word] || isStopWord(word) || utf8.RuneCountInString(word) < 2 {
+				continue
+			}
+			seen[word] = true
+			if list = append(list, word); len(list) == maxCandidates {
+				return list
+			}
+		}
+	}
+	return list
+}
+
+// term is a word and how many rows, of how many, hold it.
+type term struct {
+	word       string
+	docs, rows int
+}
+
+// CROSS JOIN keeps SQLite from reading all words to find a few.
+const docsSQL = `
+SELECT value, docs, (SELECT max(n) FROM journal) - (SELECT min(n) FROM journal) + 1
+FROM json_each(:words) CROSS JOIN journal_words ON word = value WHERE docs > 0;`
+
+// telling returns the words that the journal knows and that are not all over it,
+// the rarest few.
+func telling(tx *db.Tx, list []string) (terms []term, err error) {
+	asked, err := json.Marshal(list)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	err = tx.Each(docsSQL, func(stmt *sqlite.Stmt) error {
+		t := term{stmt.ColumnText(0), stmt.ColumnInt(1), stmt.ColumnInt(2)}
+		if t.docs <= max(t.rows/commonShare, leastCommon) {
+			terms = append(terms, t)
+		}
+		return nil
+	}, ":words", string(asked))
+	slices.SortStableFunc(terms, func(a, b term) int { return cmp.Compare(a.docs, b.docs) })
+	return terms[:min(len(terms), maxTerms)], err
+}
+
+const newestSQL = `
+SELECT rowid FROM journal_fts WHERE journal_fts MATCH :query ORDER BY rowid DESC LIMIT :limit;`
+
+// promising returns the numbers of rows that hold terms, those that could score
+// most first, the newer first among equals.
+func promising(tx *db.Tx, terms []term, recent []Entry) ([]int64, error) {
+	could := map[int64]float64{}
+	for _, t := range terms {
+		err := tx.Each(newestSQL, func(stmt *sqlite.Stmt) error {
+			could[stmt.ColumnInt64(0)] += t.weight()
+			return nil
+		}, ":query", query([]string{t.word}, ""), ":limit", maxRows+len(recent))
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, e := range recent {
+		delete(could, e.N)
+	}
+	rows := make([]int64, 0, len(could))
+	for n := range could {
+		rows = append(rows, n)
+	}
+	slices.SortFunc(rows, func(a, b int64) int {
+		return cmp.Or(cmp.Compare(could[b], could[a]), cmp.Compare(b, a))
+	})
+	return rows, nil
+}
+
+// A row without notes and reason says nothing that the graph does not say.
+const readSQL = `
+SELECT ` + columns + ` FROM journal j WHERE j.n = :n AND (j.notes <> '' OR j.reason <> '');`
+
+// read returns the first rows that say something.
+func read(tx *db.Tx, rows []int64, limit int) (list []Entry, err error) {
+	for _, n := range rows {
+		if len(list) == limit {
+			break
+		}
+		found, err := collect(tx, readSQL, ":n", n)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, found...)
+	}
+	return list, nil
+}

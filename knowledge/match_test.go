@@ -1,0 +1,132 @@
+package knowledge_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/knowledge"
+)
+
+func scores(list []knowledge.Match) (out []string) {
+	for _, m := range list {
+		out = append(out, fmt.Sprint(m.Title, " ", m.Score))
+	}
+	return out
+}
+
+func TestTagsScore(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		tags  string
+		query knowledge.Query
+		want  int
+	}{
+		"2 for a word of the title":                {"lexer", knowledge.Query{Title: "Fix the Lexer."}, 2},
+		"2 for a word of the description":          {"lexer", knowledge.Query{Description: "in (lexer)"}, 2},
+		"2, not 4, for both":                       {"lexer", knowledge.Query{Title: "lexer", Description: "lexer lexer"}, 2},
+		"2 for the feature's name":                 {"user-auth", knowledge.Query{Feature: "User Auth"}, 2},
+		"1 for a word of a path":                   {"lexer", knowledge.Query{Paths: []string{"internal/lexer/scan.go", "lexer/x.go"}}, 1},
+		"1 for a part of a name in a path":         {"store", knowledge.Query{Paths: []string{"internal/userStore_test.go"}}, 1},
+		"each way counts":                          {"lexer", knowledge.Query{Title: "lexer", Feature: "lexer", Paths: []string{"lexer.go"}}, 5},
+		"each tag counts":                          {"lexer, parser, go", knowledge.Query{Title: "lexer and parser", Paths: []string{"a.go"}}, 5},
+		"a tag said twice counts once":             {"lexer, Lexer, LEXER", knowledge.Query{Title: "lexer"}, 2},
+		"whole words only":                         {"bug", knowledge.Query{Title: "debug the bugs", Paths: []string{"debug.go"}}, 0},
+		"several words in their order":             {"error handling", knowledge.Query{Title: "Mend error-handling"}, 2},
+		"several words apart are not the tag":      {"error handling", knowledge.Query{Title: "error in handling"}, 0},
+		"not from one text into the next":          {"error handling", knowledge.Query{Title: "an error", Description: "handling"}, 0},
+		"not from one path into the next":          {"error handling", knowledge.Query{Paths: []string{"a/error", "handling/b"}}, 0},
+		"C++ is not C":                             {"c++", knowledge.Query{Title: "port it to C"}, 0},
+		"C++ is C++":                               {"c++", knowledge.Query{Title: "port it to C++."}, 2},
+		"case and language do not matter":          {"ÜBUNG", knowledge.Query{Title: "übung"}, 2},
+		"no word at all is not every word":         {"'!!'", knowledge.Query{Title: "!!"}, 0},
+		"the feature counts by its name only":      {"auth", knowledge.Query{Feature: "user auth"}, 0},
+		"an entry without tags matches nothing":    {"", knowledge.Query{Title: "Entry"}, 0},
+		"an empty question matches nothing":        {"lexer", knowledge.Query{}, 0},
+		"the title of an entry is not one of them": {"x", knowledge.Query{Title: "Entry"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := project(t, map[string]string{".ralph/knowledge/e.md": file("Entry", tt.tags, "body")})
+			got := tt.query.Match(load(t, root))
+			switch {
+			case tt.want == 0 && len(got) != 0:
+				t.Errorf("got %v, want no match", scores(got))
+			case tt.want != 0 && (len(got) != 1 || got[0].Score != tt.want):
+				t.Errorf("got %v, want %d", scores(got), tt.want)
+			}
+		})
+	}
+}
+
+// TestLinksAddPoints draws a chain a - b - c - d, of which tags match only a.
+func TestLinksAddPoints(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		files map[string]string // body by title; a title that begins with m has the tag that matches
+		want  []string
+	}{
+		"2 at one link, 1 at two, 0 beyond": {
+			map[string]string{"m": "[[b]]", "b": "[[c]]", "c": "[[d]]", "d": ""}, []string{"b 2", "m 2", "c 1"},
+		},
+		"backlinks are links": {
+			map[string]string{"m": "", "b": "[[m]]", "c": "[[b]]", "d": "[[c]]"}, []string{"b 2", "m 2", "c 1"},
+		},
+		"entries that match help each other": {
+			map[string]string{"m1": "[[m2]]", "m2": ""}, []string{"m1 4", "m2 4"},
+		},
+		"two that match at two links": {
+			map[string]string{"m1": "[[b]]", "m2": "[[b]]", "b": ""}, []string{"m1 3", "m2 3", "b 2"},
+		},
+		"one's own echo is no help": {
+			map[string]string{"m": "[[b]] [[m]]", "b": "[[m]]"}, []string{"b 2", "m 2"},
+		},
+		"the bonus is given once": {
+			map[string]string{"m1": "[[b]]", "m2": "[[b]]", "m3": "[[b]]", "b": ""}, []string{"m1 3", "m2 3", "m3 3", "b 2"},
+		},
+		"case and blanks of a link do not count, another text may be shown": {
+			map[string]string{"m": "[[ Some   THING |that]]", "some thing": ""}, []string{"m 2", "some thing 2"},
+		},
+		"links in code are not links": {
+			map[string]string{"m": "`[[b]]`\n```sh\nif [[b]]; then\n```\n", "b": ""}, []string{"m 2"},
+		},
+		"a link to nowhere, and an open one": {
+			map[string]string{"m": "[[nobody]] [[b", "b": ""}, []string{"m 2"},
+		},
+		"no links without a match": {
+			map[string]string{"a": "[[b]]", "b": "[[a]]"}, nil,
+		},
+		"ties by title": {
+			map[string]string{"mz": "", "mA": "", "mb": ""}, []string{"mA 2", "mb 2", "mz 2"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root, n := project(t, nil), 0
+			for title, body := range tt.files {
+				tag := "other"
+				if title[0] == 'm' {
+					tag = "wanted"
+				}
+				n++
+				put(t, root, fmt.Sprintf(".ralph/knowledge/%d.md", n), file(title, tag, body))
+			}
+			got := knowledge.Query{Title: "wanted"}.Match(load(t, root))
+			if diff := cmp.Diff(tt.want, scores(got)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAMatchSaysWhy(t *testing.T) {
+	t.Parallel()
+	root := project(t, map[string]string{
+		".ralph/knowledge/a.md": file("A", "Lexer, parser, unused", "[[B]]"), ".ralph/knowledge/b.md": file("B", "x", ""),
+	})
+	got := knowledge.Query{Title: "parser lexer"}.Match(load(t, root))
+	if len(got) != 2 || cmp.Diff([]string{"Lexer", "parser"}, got[0].By) != "" || got[1].By != nil {
+		t.Errorf("got %+v", got)
+	}
+}
