@@ -95,7 +95,8 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, iteration int) er
 
 // try runs the agent and decides, turn by turn.
 func (a *attempt) try(ctx context.Context) (Decision, error) {
-	a.facts = Facts{Attempts: a.claim.Task.Attempts, MaxAttempts: a.opts.MaxAttempts, Backoff: a.opts.Backoff, Limited: a.limits(),
+	a.facts = Facts{Attempts: a.claim.Task.Attempts, MaxAttempts: a.opts.MaxAttempts,
+		Retries: a.claim.Task.Retries, RetryFailed: a.opts.RetryFailed, Backoff: a.opts.Backoff, Limited: a.limits(),
 		Own: a.claim.Task.Agent != "" || a.claim.Task.Model != ""}
 	broken := Decision{Action: Release, Outcome: "error", Reason: "ralph could not prepare the attempt", Uncounted: true}
 	if err := os.MkdirAll(a.folder, 0o700); err != nil {

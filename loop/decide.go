@@ -52,6 +52,8 @@ type Facts struct {
 	GoneOn      int // "go on" in this session
 	Attempts    int // counted ones before this, since the last reset
 	MaxAttempts int
+	Retries     int // since the last reset
+	RetryFailed int // how often "failed" is tried again
 	Limited     int // attempts in a row that ended at a limit, before this one
 	Backoff     time.Duration
 }
@@ -63,6 +65,7 @@ type Decision struct {
 	Outcome string   // how the journal remembers it
 	Reason  string
 
+	Limit     *int          // with Retry: of retries, instead of the task's own or the configured one
 	Uncounted bool          // no attempt and no iteration is charged
 	Delay     time.Duration // before the task is tried again
 	NoAnswer  bool          // counts for the circuit breaker
@@ -74,6 +77,8 @@ const (
 	limitWait    = 30 * time.Second
 	maxLimitWait = 10 * time.Minute
 	maxBackoff   = 5 * time.Minute
+	// maxRetryAfter keeps an agent from putting a task off for ever.
+	maxRetryAfter = 24 * time.Hour
 )
 
 // decide is the policy of the product, asked after every turn and every verdict.
@@ -97,6 +102,9 @@ func decide(f Facts) Decision {
 		reason := f.Sigils.FailReason
 		if reason == "" {
 			reason = "the agent said that it cannot be done"
+		}
+		if f.Retries < f.RetryFailed {
+			return Decision{Action: Retry, Outcome: "retried", Reason: reason, Limit: &f.RetryFailed}
 		}
 		return Decision{Action: Fail, Outcome: "failed", Reason: reason}
 	case len(f.Sigils.Foreign) > 0:
@@ -147,7 +155,7 @@ func afterError(f Facts) Decision {
 	case acp.RateLimited:
 		d := limited(f, reason)
 		if f.Err.RetryAfter > 0 {
-			d.Delay = f.Err.RetryAfter
+			d.Delay = min(f.Err.RetryAfter, maxRetryAfter)
 		}
 		return d
 	case acp.IdleTimeout, acp.TurnTimeout:

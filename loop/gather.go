@@ -80,8 +80,9 @@ func gather(ctx context.Context, opts Options, run string, t dag.Task, scene Sce
 	}
 	warnings := recall(opts, t, scene.Changed, &in)
 	in.Previous = previous(opts.Folder, last)
+	in.Interrupted = last.Outcome == "interrupted"
 	if state := scene.Git; state.Known {
-		in.Git = &prompt.Git{Branch: state.Branch, Head: state.Head, Uncommitted: state.Uncommitted, Interrupted: last.Outcome == "interrupted"}
+		in.Git = &prompt.Git{Branch: state.Branch, Head: state.Head, Uncommitted: state.Uncommitted}
 	}
 	return in, warnings, nil
 }

@@ -85,7 +85,7 @@ func TestGatherTellsAllThatIsKnown(t *testing.T) {
 		"the journal":       strings.Contains(in.Journal.Text, "the door is locked"),
 		"the specification": in.Spec.Text == "the spec",
 		"the instructions":  len(in.Instructions) == 1,
-		"the state of git":  in.Git != nil && in.Git.Branch == "main" && in.Git.Head != "" && !in.Git.Interrupted,
+		"the state of git":  in.Git != nil && in.Git.Branch == "main" && in.Git.Head != "" && !in.Interrupted,
 		"how to make inert": in.Inert != nil,
 	} {
 		if !check {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"ralph/dag"
+	"ralph/journal"
 )
 
 // recover releases the claims of runs that are dead, after killing what is left
@@ -38,7 +39,7 @@ func (r *Runner) recover(ctx context.Context) ([]Event, error) {
 	var events []Event
 	for _, t := range stale {
 		reason := "its run died; released"
-		err := r.opts.Store.Update(ctx, func(g *dag.Graph) error { return g.Reclaim(t, reason) })
+		err := r.opts.Store.Update(ctx, func(g *dag.Graph) error { return r.reclaim(g, t, reason) })
 		if errors.Is(err, dag.ErrLost) {
 			continue // another process was faster
 		}
@@ -54,6 +55,22 @@ func (r *Runner) recover(ctx context.Context) ([]Event, error) {
 		}
 	}
 	return events, nil
+}
+
+// reclaim releases a task and remembers that an iteration ended so.
+func (r *Runner) reclaim(g *dag.Graph, t dag.Task, reason string) error {
+	attempts, err := g.Attempts(t)
+	if err != nil {
+		return err
+	}
+	if err := g.Reclaim(t, reason); err != nil || len(attempts) == 0 {
+		return err
+	}
+	last := attempts[len(attempts)-1]
+	return journal.Add(g.Tx(), journal.Entry{
+		At: r.opts.Now(), Run: last.Run, Attempt: last.ID, Iteration: last.Iteration, Task: t.ID, Feature: t.Feature, Title: t.Title,
+		Outcome: "interrupted", Reason: reason, Agent: last.Agent, Model: last.Model, Duration: r.opts.Now().Sub(last.StartedAt),
+	})
 }
 
 func (r *Runner) sweep(dead []dag.Run, stale []dag.Task) error {

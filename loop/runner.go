@@ -32,6 +32,7 @@ type Options struct {
 	Limit       int // iterations; 0 means no limit
 	MaxRetries  int
 	Retries     *int // wins over the tasks' own limits
+	RetryFailed int  // how often a task that an agent called failed is tried again
 	MaxAttempts int
 	Breaker     int
 	Backoff     time.Duration

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -86,8 +87,8 @@ func (a *attempt) transition(g *dag.Graph, d Decision) (string, error) {
 		return string(dag.Failed), g.Fail(a.claim, d.Reason)
 	case Retry:
 		retry, limit := g.Retry, a.opts.MaxRetries
-		if a.opts.Retries != nil {
-			retry, limit = g.RetryAtMost, *a.opts.Retries
+		if override := cmp.Or(d.Limit, a.opts.Retries); override != nil {
+			retry, limit = g.RetryAtMost, *override
 		}
 		status, err := retry(a.claim, d.Reason, limit)
 		return string(status), err

@@ -18,6 +18,7 @@ type Input struct {
 	Retry         *Retry
 	Guidance      string // What the person who runs ralph wants said.
 	Git           *Git
+	Interrupted   bool     // The previous attempt ended in the middle of its work.
 	Previous      Document // Output of the previous attempt; its end is shown.
 	Journal       Document
 	Knowledge     Document
@@ -55,7 +56,6 @@ type Retry struct {
 type Git struct {
 	Branch, Head string
 	Uncommitted  []string // Paths.
-	Interrupted  bool     // The previous attempt ended in the middle of its work.
 }
 
 // Skill is something the agent may read when it needs it.

@@ -30,7 +30,8 @@ var templateFiles embed.FS
 type view struct {
 	ID, Title            string
 	Instructions, Models string
-	Git                  *Git
+	Interrupted          bool
+	Uncommitted          bool
 	Retry                *Retry
 
 	Description, Parent, Prerequisites, Spec, Plan, Reason, Guidance *quote

@@ -57,7 +57,8 @@ func Build(in Input) string {
 		Skills:       p.quote(skillList(in.Skills), "their files", weightSkills, rankSkills),
 		Instructions: p.names(in.Instructions),
 		Models:       p.names(in.Models),
-		Git:          in.Git,
+		Interrupted:  in.Interrupted,
+		Uncommitted:  in.Git != nil && len(in.Git.Uncommitted) > 0,
 		Retry:        in.Retry,
 	}
 	if v.Models == "" {

@@ -56,7 +56,8 @@ func drawInput(t *rapid.T) prompt.Input {
 		in.Parent = &prompt.Task{ID: text("parent id"), Title: text("parent"), Description: text("parent description")}
 		in.Prerequisites = []prompt.Prerequisite{{ID: text("done id"), Title: text("done"), Summary: text("summary")}}
 		in.Retry = &prompt.Retry{Attempt: rapid.Int().Draw(t, "attempt"), Max: rapid.Int().Draw(t, "max"), Reason: text("reason")}
-		in.Git = &prompt.Git{Branch: text("branch"), Head: text("head"), Uncommitted: texts("uncommitted"), Interrupted: rapid.Bool().Draw(t, "interrupted")}
+		in.Git = &prompt.Git{Branch: text("branch"), Head: text("head"), Uncommitted: texts("uncommitted")}
+		in.Interrupted = rapid.Bool().Draw(t, "interrupted")
 		in.Skills = []prompt.Skill{{Name: text("skill"), Description: text("skill description"), Path: text("skill path")}}
 	}
 	return in

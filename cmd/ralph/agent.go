@@ -151,6 +151,9 @@ func (o *opener) modelName(ag agent, model string) string {
 	if name, known := o.models[ag.preset.Name+"\x00"+model]; known {
 		return name
 	}
+	if len(ag.preset.Tiers) == 0 {
+		return model // nobody said what it calls the tiers: it may know them by these names
+	}
 	return agents.Model(ag.preset, model)
 }
 

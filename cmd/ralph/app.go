@@ -144,6 +144,9 @@ func (a *app) openFor(c *cli.Context, opts db.Options) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := p.Ignore(); err != nil {
+		return nil, &db.Error{Path: p.State(), Kind: db.ReadOnly, Err: err}
+	}
 	d, err := db.Open(c.Context, p.DB(), opts)
 	if err != nil {
 		return nil, err

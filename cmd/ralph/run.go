@@ -89,6 +89,10 @@ func (a *app) runRun(c *cli.Context) error {
 	}
 	defer s.Close()
 	opts, err := a.runOptions(c, s)
+	if errors.Is(err, errUnavailable) && c.Bool("json") {
+		out := loop.Outcome{Kind: loop.OutcomeUnavailable, Reason: err.Error()}
+		return errors.Join(err, a.printOutcome(out))
+	}
 	if err != nil {
 		return err
 	}
@@ -102,7 +106,7 @@ func (a *app) runRun(c *cli.Context) error {
 func (a *app) runOptions(c *cli.Context, s *session) (loop.Options, error) {
 	opts := loop.Options{
 		Store: s.store, KeepGoing: c.Bool("keep-going"), FailFast: c.Bool("fail-fast"), Jobs: c.Int("jobs"),
-		Limit: s.config.Run.Limit, MaxRetries: s.config.Run.MaxRetries, MaxAttempts: s.config.Run.MaxAttempts,
+		Limit: s.config.Run.Limit, MaxRetries: s.config.Run.MaxRetries, MaxAttempts: s.config.Run.MaxAttempts, RetryFailed: s.config.Run.RetryFailed,
 		Breaker: s.config.Run.Breaker, Backoff: s.config.Run.Backoff.Std(), Skip: c.Bool("no-verify"),
 		Gates: s.config.Verify.Commands, Dir: s.project.Root, Folder: filepath.Join(s.project.State(), "runs"),
 		Life: life, Sweep: proc.Sweep, Now: a.now, Jitter: jitter, MaxCostUSD: s.config.Budget.MaxCostUSD,

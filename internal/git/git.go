@@ -26,7 +26,8 @@ const patience = 30 * time.Second
 
 // Look asks about the tree that dir lies in.
 func Look(ctx context.Context, dir string) State {
-	if !inside(dir) {
+	top := repository(dir)
+	if top == "" {
 		return State{}
 	}
 	out, err := run(ctx, dir, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all")
@@ -57,6 +58,7 @@ func Look(ctx context.Context, dir string) State {
 			s.Uncommitted = append(s.Uncommitted, line[2:])
 		}
 	}
+	relate(s.Uncommitted, top, dir)
 	slices.Sort(s.Uncommitted)
 	return s
 }
@@ -72,7 +74,8 @@ func Changed(ctx context.Context, dir string, before, now State) []string {
 		}
 		out, err := run(ctx, dir, args...)
 		if err == nil {
-			files = append(files, strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 })...)
+			files = strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 })
+			relate(files, repository(dir), dir)
 		}
 	}
 	for _, path := range now.Uncommitted {
@@ -84,18 +87,32 @@ func Changed(ctx context.Context, dir string, before, now State) []string {
 	return slices.Compact(files)
 }
 
-// inside says whether there is a repository at or above dir, without asking git:
-// starting a program costs more than all else that an iteration does.
-func inside(dir string) bool {
+// repository is the top of the repository that dir lies in, or "". It is found
+// without asking git: starting a program costs more than all else that an
+// iteration does.
+func repository(dir string) string {
 	for {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return true
+			return dir
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
-			return false
+			return ""
 		}
 		dir = up
+	}
+}
+
+// relate makes names that begin at the top of a repository begin at dir, as all
+// other names of files do.
+func relate(names []string, top, dir string) {
+	if top == dir {
+		return
+	}
+	for i, name := range names {
+		if rel, err := filepath.Rel(dir, filepath.Join(top, filepath.FromSlash(name))); err == nil {
+			names[i] = filepath.ToSlash(rel)
+		}
 	}
 }
 

@@ -205,9 +205,9 @@ func TestChangedFromTheFirstCommit(t *testing.T) {
 	}
 }
 
-// TestChangedBelowTheTop: the names are those below the top of the tree, from
-// whatever folder they are asked for.
-func TestChangedBelowTheTop(t *testing.T) {
+// TestNamesBeginAtTheFolderThatAsks: a project may be a part of a repository, and
+// all other names of files begin at the project.
+func TestNamesBeginAtTheFolderThatAsks(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
 	r.commit("top.txt", "sub/a.txt")
@@ -216,8 +216,9 @@ func TestChangedBelowTheTop(t *testing.T) {
 	before := Look(t.Context(), sub)
 	r.commit("sub/b.txt")
 	r.write("sub/c.txt", "x")
+	r.write("above.txt", "x")
 	after := Look(t.Context(), sub)
-	if diff := cmp.Diff([]string{"sub/b.txt", "sub/c.txt"}, Changed(t.Context(), sub, before, after)); diff != "" {
+	if diff := cmp.Diff([]string{"../above.txt", "b.txt", "c.txt"}, Changed(t.Context(), sub, before, after)); diff != "" {
 		t.Errorf("files differ (-want +got):\n%s", diff)
 	}
 }

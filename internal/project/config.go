@@ -37,6 +37,7 @@ type RunConfig struct {
 	Limit         int      `toml:"limit"`
 	MaxRetries    int      `toml:"max_retries"`
 	MaxAttempts   int      `toml:"max_attempts"`
+	RetryFailed   int      `toml:"retry_failed"`
 	Breaker       int      `toml:"breaker"`
 	ModelStrategy string   `toml:"model_strategy"`
 	IdleTimeout   Duration `toml:"idle_timeout"`
@@ -127,6 +128,7 @@ func (c Config) invalid() (key, why string) {
 		{"run.limit", c.Run.Limit, 0},
 		{"run.max_retries", c.Run.MaxRetries, 0},
 		{"run.max_attempts", c.Run.MaxAttempts, 1},
+		{"run.retry_failed", c.Run.RetryFailed, 0},
 		{"run.breaker", c.Run.Breaker, 1},
 		{"journal.recent", c.Journal.Recent, 0},
 		{"journal.matches", c.Journal.Matches, 0},

@@ -36,7 +36,7 @@ func Create(dir string, found Found) (Project, []string, error) {
 	}
 	var written []string
 	for _, file := range []struct{ path, text string }{
-		{filepath.Join(p.State(), ".gitignore"), ignore},
+		{p.ignoreFile(), ignore},
 		{p.Config(), configText(found)}, // last: it is what makes the folder a project
 	} {
 		made, err := writeNew(file.path, file.text)
@@ -48,6 +48,21 @@ func Create(dir string, found Found) (Project, []string, error) {
 		}
 	}
 	return p, written, nil
+}
+
+func (p Project) ignoreFile() string { return filepath.Join(p.State(), ".gitignore") }
+
+// Ignore makes sure that the state of a project stays out of git, also if nobody
+// ran init: a .ralph.toml may have been written by hand.
+func (p Project) Ignore() error {
+	if _, err := os.Lstat(p.ignoreFile()); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(p.State(), 0o700); err != nil {
+		return err
+	}
+	_, err := writeNew(p.ignoreFile(), ignore)
+	return err
 }
 
 func writeNew(path, text string) (bool, error) {
@@ -88,6 +103,7 @@ AGENT
 # limit = 0                   # iterations; 0 means no limit
 # max_retries = 3             # after work was not accepted
 # max_attempts = 5            # without a result
+# retry_failed = 0            # after an agent said that a task cannot be done
 # breaker = 3                 # attempts in a row in which no agent answered
 # model_strategy = "cost-optimized"
 # idle_timeout = "10m"        # end an agent that is silent for longer

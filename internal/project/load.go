@@ -180,6 +180,7 @@ func (l *Loaded) scalars() []scalar {
 		number("run.limit", &c.Run.Limit),
 		number("run.max_retries", &c.Run.MaxRetries),
 		number("run.max_attempts", &c.Run.MaxAttempts),
+		number("run.retry_failed", &c.Run.RetryFailed),
 		number("run.breaker", &c.Run.Breaker),
 		number("journal.recent", &c.Journal.Recent),
 		number("journal.matches", &c.Journal.Matches),

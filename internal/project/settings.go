@@ -21,6 +21,7 @@ func (l Loaded) Settings() []Setting {
 		{Key: "run.limit", Value: c.Run.Limit},
 		{Key: "run.max_retries", Value: c.Run.MaxRetries},
 		{Key: "run.max_attempts", Value: c.Run.MaxAttempts},
+		{Key: "run.retry_failed", Value: c.Run.RetryFailed},
 		{Key: "run.breaker", Value: c.Run.Breaker},
 		{Key: "run.model_strategy", Value: c.Run.ModelStrategy},
 		{Key: "run.idle_timeout", Value: c.Run.IdleTimeout.String()},
