@@ -37,6 +37,7 @@ type opener struct {
 	idle    project.Duration
 	turn    project.Duration
 	version string
+	asked   bool // a person named the model
 
 	launch *proc.Launcher // one helper waits for the next attempt
 	once   sync.Once
@@ -134,27 +135,30 @@ func (o *opener) Open(ctx context.Context, op loop.Opening) (loop.Session, error
 			return nil, &acp.Error{Kind: acp.NotFound, Op: "find the agent of " + op.Task.ID, Text: err.Error(), Err: err}
 		}
 	}
-	s, err := o.start(ctx, op, ag, o.modelName(ag, op.Model))
+	s, err := o.start(ctx, op, ag, o.modelName(ag, op))
 	var unknown *acp.Error
 	if errors.As(err, &unknown) && unknown.Kind == acp.ModelUnknown && agents.IsTier(op.Model) {
 		// The names in a preset age; what the agent offers is the truth.
 		name, _ := agents.Resolve(ag.preset, op.Model, unknown.Offered)
 		o.remember(ag, op.Model, name, unknown.Offered)
-		s, err = o.start(ctx, op, ag, o.modelName(ag, op.Model))
+		s, err = o.start(ctx, op, ag, o.modelName(ag, op))
 	}
 	return s, err
 }
 
-func (o *opener) modelName(ag agent, model string) string {
+// modelName is what to ask the agent for. What nobody said how it calls the tiers
+// may know them by these very names; but that is tried only for a person's word,
+// because a wrong guess costs a start of the agent.
+func (o *opener) modelName(ag agent, op loop.Opening) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if name, known := o.models[ag.preset.Name+"\x00"+model]; known {
+	if name, known := o.models[ag.preset.Name+"\x00"+op.Model]; known {
 		return name
 	}
-	if len(ag.preset.Tiers) == 0 {
-		return model // nobody said what it calls the tiers: it may know them by these names
+	if len(ag.preset.Tiers) == 0 && (o.asked || op.Task.Model != "") {
+		return op.Model
 	}
-	return agents.Model(ag.preset, model)
+	return agents.Model(ag.preset, op.Model)
 }
 
 // remember keeps what a tier means to an agent; not offered means its own default.

@@ -193,7 +193,7 @@ func (a *app) opener(c *cli.Context, s *session) (*opener, error) {
 		return nil, err
 	}
 	o := &opener{
-		app: a, root: s.project.Root, config: s.config, chosen: chosen, version: buildVersion().Version, launch: a.launcher,
+		app: a, root: s.project.Root, config: s.config, chosen: chosen, version: buildVersion().Version, launch: a.launcher, asked: c.String("model") != "",
 		idle: s.config.Run.IdleTimeout, turn: s.config.Run.TurnTimeout, models: map[string]string{},
 	}
 	for flag, into := range map[string]*project.Duration{"idle-timeout": &o.idle, "turn-timeout": &o.turn} {
