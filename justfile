@@ -20,9 +20,13 @@ race:
 lint:
     golangci-lint run
 
-# format everything
+# format everything (go install mvdan.cc/gofumpt@latest)
 fmt:
-    gofmt -w $(git ls-files '*.go')
+    gofumpt -w $(git ls-files '*.go')
+
+# see a whole run, without a key
+demo:
+    go run ./cmd/ralph demo
 
 # measure, and print ratios (minutes)
 bench *ARGS:
@@ -32,7 +36,7 @@ bench *ARGS:
 golden:
     go test ./cmd/ralph ./internal/show ./prompt -update
 
-# everything CI checks
+# nearly everything CI checks; .ci/run is the rest
 check: build test lint race
     test -z "$(gofmt -l $(git ls-files '*.go'))"
     go vet ./...

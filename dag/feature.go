@@ -100,20 +100,30 @@ func (g *Graph) AddFeature(name string) (Feature, error) {
 const (
 	featuresSQL      = `SELECT n, id, name, stage, created_at, updated_at FROM features ORDER BY n;`
 	featureSQL       = `SELECT n, id, name, stage, created_at, updated_at FROM features WHERE name = :typed OR id = :typed;`
+	featureFromSQL   = `SELECT n, id, name, stage, created_at, updated_at FROM features WHERE id >= :from AND id < :to ORDER BY id LIMIT 4;`
 	featureNumberSQL = `SELECT n FROM features WHERE name = :name;`
 	featureCountSQL  = `SELECT status, count(*) FROM tasks INDEXED BY tasks_status WHERE feature = :n GROUP BY status;`
 )
 
-// Feature returns the feature with that name or ID.
+// Feature returns the feature with that name, or ID, or beginning of an ID.
 func (g *Graph) Feature(typed string) (Feature, error) {
 	list, err := g.features(featureSQL, ":typed", typed)
 	if err != nil {
 		return Feature{}, err
 	}
-	if len(list) == 0 {
-		return Feature{}, fmt.Errorf("feature %q: %w", typed, ErrNotFound)
+	if len(list) == 0 && strings.HasPrefix(typed, "f-") && len(typed) > 2 {
+		if list, err = g.features(featureFromSQL, ":from", typed, ":to", typed+"\U0010ffff"); err != nil {
+			return Feature{}, err
+		}
 	}
-	return list[0], nil
+	switch len(list) {
+	case 0:
+		return Feature{}, fmt.Errorf("feature %q: %w", typed, ErrNotFound)
+	case 1:
+		return list[0], nil
+	default:
+		return Feature{}, fmt.Errorf("feature %q: %w: %s, %s", typed, ErrAmbiguous, list[0].ID, list[1].ID)
+	}
 }
 
 // Features lists all of them, oldest first.

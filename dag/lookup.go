@@ -55,6 +55,7 @@ type Filter struct {
 	Ready    bool
 	Statuses []Status
 	Feature  string // a name
+	Held     bool   // leaves that are open but not ready
 	Limit    int    // 0 means no limit
 }
 
@@ -90,7 +91,7 @@ func (g *Graph) List(f Filter) ([]Task, error) {
 		if err != nil {
 			return err
 		}
-		if !f.wants(t) {
+		if !f.wants(t) || (f.Held && (t.Children > 0 || t.Ready(g.now))) {
 			return nil
 		}
 		list = append(list, t)

@@ -48,6 +48,12 @@ UPDATE tasks SET status = :to, owner = NULL, lease_until = NULL,
     not_before = iif(:finished IS NULL, not_before, 0), wait_reason = iif(:finished IS NULL, wait_reason, NULL)
 WHERE n = :n AND status = :from AND generation = :generation;`
 
+// takenSQL ends the attempt of a task that was taken away. Its worker, if it still
+// lives, adds what it cost.
+const takenSQL = `
+UPDATE attempts SET phase = 'settled', ended_at = :now, outcome = 'interrupted', reason = :reason
+WHERE task = :n AND ended_at IS NULL;`
+
 // move changes one status and does all that follows from it: dependents are
 // counted anew, leaves below are held or freed, ancestors are rolled up.
 func (g *Graph) move(t node, to Status, by Trigger) error {
@@ -69,6 +75,11 @@ func (g *Graph) move(t node, to Status, by Trigger) error {
 	}
 	if g.tx.Changes() != 1 {
 		return fmt.Errorf("%w: %s changed meanwhile", ErrLost, t.id)
+	}
+	if fence == 1 {
+		if err := g.tx.Exec(takenSQL, ":n", t.n, ":now", g.millis(), ":reason", "taken away: "+string(by)); err != nil {
+			return err
+		}
 	}
 	if (t.status == Done) != (to == Done) {
 		if err := g.recountDependents(t.n, to == Done); err != nil {

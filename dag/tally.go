@@ -66,6 +66,9 @@ func (g *Graph) Tally(scope Scope) (Tally, error) {
 		until := time.UnixMilli(stmt.ColumnInt64(0)).UTC()
 		switch {
 		case stmt.ColumnBool(1):
+			if !until.After(g.now) {
+				return nil // a claim that keeps going takes it
+			}
 			t.DoomedWaiting++
 			if t.NextDoomedWait.IsZero() || until.Before(t.NextDoomedWait) {
 				t.NextDoomedWait = until

@@ -200,6 +200,9 @@ UPDATE tasks SET generation = generation + (status = 'in_progress'), status = 'p
     retries = 0, attempts = 0, interruptions = 0, verification = NULL, not_before = 0, wait_reason = NULL,
     started_at = NULL, finished_at = NULL, updated_at = :now
 WHERE n IN (SELECT n FROM sub);`
+	resetAttemptsSQL = subtree + `
+UPDATE attempts SET phase = 'settled', ended_at = :now, outcome = 'interrupted', reason = 'taken away: task reset'
+WHERE task IN (SELECT n FROM sub) AND ended_at IS NULL;`
 	resetLogSQL = subtree + `
 INSERT INTO task_logs (task, kind, at, text) SELECT n, 'system', :now, 'reset by hand' FROM sub;`
 )
@@ -219,6 +222,9 @@ func (g *Graph) ResetTree(id string) (int, error) {
 		return 0, err
 	}
 	count := g.tx.Changes()
+	if err := g.tx.Exec(resetAttemptsSQL, ":n", t.n, ":now", g.millis()); err != nil {
+		return 0, err
+	}
 	if err := g.tx.Exec(resetLogSQL, ":n", t.n, ":now", g.millis()); err != nil {
 		return 0, err
 	}

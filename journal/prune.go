@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"math"
 	"time"
 
@@ -43,6 +44,9 @@ DELETE FROM journal_words WHERE docs = 0;`
 // Prune forgets old entries, in the caller's transaction: the rows, their place
 // in the full-text index and their words.
 func Prune(tx *db.Tx, r Retention) (Pruned, error) {
+	if r.Keep < 0 {
+		return Pruned{}, errors.New("prune the journal: entries cannot be kept for less than no time")
+	}
 	if r.Failures <= 0 {
 		r.Failures = 3
 	}

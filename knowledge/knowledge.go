@@ -19,6 +19,9 @@ const Folder = ".ralph/knowledge"
 // ErrNotFound says that no entry is called that.
 var ErrNotFound = errors.New("no such knowledge entry")
 
+// ErrInvalid says that an entry can never be written, however often it is tried.
+var ErrInvalid = errors.New("no usable title")
+
 // Kind is what an entry is.
 type Kind string
 

@@ -27,7 +27,7 @@ type Result struct {
 func (s *Store) Write(e Entry) (Result, error) {
 	e.tidy()
 	if e.Title == "" {
-		return Result{}, errors.New("write knowledge: no title")
+		return Result{}, fmt.Errorf("write knowledge: %w", ErrInvalid)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

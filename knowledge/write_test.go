@@ -1,6 +1,7 @@
 package knowledge_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -276,7 +277,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		store := knowledge.Open(root)
 		r, err := store.Write(e)
 		if err != nil {
-			if !strings.Contains(err.Error(), "no title") {
+			if !errors.Is(err, knowledge.ErrInvalid) {
 				t.Fatal(err)
 			}
 			return

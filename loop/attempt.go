@@ -97,7 +97,7 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, iteration int) er
 func (a *attempt) try(ctx context.Context) (Decision, error) {
 	a.facts = Facts{Attempts: a.claim.Task.Attempts, MaxAttempts: a.opts.MaxAttempts,
 		Retries: a.claim.Task.Retries, RetryFailed: a.opts.RetryFailed, Backoff: a.opts.Backoff, Limited: a.limits(),
-		Own: a.claim.Task.Agent != "" || a.claim.Task.Model != ""}
+		OwnAgent: a.claim.Task.Agent != "", OwnModel: a.claim.Task.Model != ""}
 	broken := Decision{Action: Release, Outcome: "error", Reason: "ralph could not prepare the attempt", Uncounted: true}
 	if err := os.MkdirAll(a.folder, 0o700); err != nil {
 		return broken, err
@@ -108,7 +108,7 @@ func (a *attempt) try(ctx context.Context) (Decision, error) {
 		return broken, err
 	}
 	a.emit(Event{Type: TaskClaimed, Iteration: a.iteration, Task: a.claim.Task.ID, Attempt: a.claim.Attempt,
-		Title: a.claim.Task.Title, Agent: cmp.Or(a.claim.Task.Agent, a.opts.Setup.Agent), Model: a.choice.Model, Reason: a.choice.Reason, Counts: a.counts(ctx)})
+		Title: a.claim.Task.Title, Agent: cmp.Or(a.claim.Task.Agent, a.opts.Setup.Agent), Model: a.choice.Model, Reason: why(a.choice), Counts: a.counts(ctx)})
 	if err := a.open(ctx); err != nil {
 		return a.decide(ctx, acp.Turn{}, err), nil
 	}
@@ -157,6 +157,7 @@ func (a *attempt) open(ctx context.Context) error {
 	a.session, a.model, a.offered = s, s.Model().Effective, s.Model().Offered
 	a.mu.Lock()
 	a.active[a.claim.Attempt] = s
+	a.offers[cmp.Or(a.claim.Task.Agent, a.opts.Setup.Agent)] = a.offered
 	a.mu.Unlock()
 	a.note(ctx, dag.Note{ModelEffective: a.model, Session: s.ID()})
 	a.emit(Event{Type: AgentStarted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Agent: a.agent, Model: a.model})

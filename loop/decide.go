@@ -46,7 +46,8 @@ type Facts struct {
 	Interrupted bool       // a person or a signal stopped the run
 	Lost        bool       // the task was taken away
 	Answered    bool       // an earlier turn of this attempt was not empty
-	Own         bool       // the task brings its own agent or model
+	OwnAgent    bool       // the task brings its own agent
+	OwnModel    bool       // the task brings its own model
 
 	Asked       int // "did you finish?" in this session
 	GoneOn      int // "go on" in this session
@@ -147,7 +148,7 @@ func afterError(f Facts) Decision {
 	reason := f.Err.Error()
 	switch f.Err.Kind {
 	case acp.NotFound, acp.CannotStart, acp.WrongVersion, acp.AuthRequired, acp.ModelUnknown:
-		if f.Own { // only this task is concerned, and only a person can mend it
+		if f.OwnAgent || (f.OwnModel && f.Err.Kind == acp.ModelUnknown) { // only this task is concerned, and only a person can mend it
 			return Decision{Action: Fail, Outcome: "error", Reason: "its own agent or model cannot be used: " + reason}
 		}
 		// Trying again cannot help, and it is not the task's fault.

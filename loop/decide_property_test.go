@@ -23,7 +23,7 @@ func anyFacts(t *rapid.T) Facts {
 		Interrupted: flag("interrupted"),
 		Lost:        flag("lost"),
 		Answered:    flag("answered"),
-		Own:         flag("own"),
+		OwnAgent:    flag("own"),
 		Asked:       rapid.IntRange(0, 3).Draw(t, "asked"),
 		GoneOn:      rapid.IntRange(0, 5).Draw(t, "gone on"),
 		Attempts:    rapid.IntRange(0, 1000).Draw(t, "attempts"),

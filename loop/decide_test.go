@@ -205,11 +205,19 @@ func TestDecide(t *testing.T) {
 			unusable("session/prompt: not found"),
 		},
 		"an unusable agent of the task's own fails only the task": {
-			facts(func(f *Facts) { f.Err, f.Empty, f.Own = failing(acp.NotFound), true, true }),
+			facts(func(f *Facts) { f.Err, f.Empty, f.OwnAgent = failing(acp.NotFound), true, true }),
 			Decision{Action: Fail, Outcome: "error", Reason: "its own agent or model cannot be used: session/prompt: not found"},
 		},
+		"a model of the task's own that nobody knows fails only the task": {
+			facts(func(f *Facts) { f.Err, f.Empty, f.OwnModel = failing(acp.ModelUnknown), true, true }),
+			Decision{Action: Fail, Outcome: "error", Reason: "its own agent or model cannot be used: session/prompt: model unknown"},
+		},
+		"a missing login is the run's affair, though the task brings its model": {
+			facts(func(f *Facts) { f.Err, f.Empty, f.OwnModel = failing(acp.AuthRequired), true, true }),
+			unusable("session/prompt: auth required"),
+		},
 		"a crash of the task's own agent is a crash": {
-			facts(func(f *Facts) { f.Err, f.Empty, f.Own = failing(acp.Died), true, true }),
+			facts(func(f *Facts) { f.Err, f.Empty, f.OwnAgent = failing(acp.Died), true, true }),
 			Decision{Action: Release, Outcome: "error", Reason: "session/prompt: died", Delay: 5 * time.Second, NoAnswer: true},
 		},
 		"no handshake in time is counted for the task and the breaker": {

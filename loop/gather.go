@@ -1,11 +1,13 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,6 +45,7 @@ func (a *attempt) gather(ctx context.Context) (string, error) {
 		return "", err
 	}
 	a.warnOnce(warnings)
+	input.Models = a.models()
 	text := prompt.Build(input)
 	return text, os.WriteFile(filepath.Join(a.folder, "prompt.md"), []byte(text), 0o600)
 }
@@ -80,7 +83,8 @@ func gather(ctx context.Context, opts Options, run string, t dag.Task, scene Sce
 	}
 	warnings := recall(opts, t, scene.Changed, &in)
 	in.Previous = previous(opts.Folder, last)
-	in.Interrupted = last.Outcome == "interrupted"
+	// Whatever an attempt that did not finish left behind is the next one's to look at.
+	in.Interrupted = last.ID != "" && last.Outcome != "done" && (last.Outcome == "interrupted" || len(scene.Git.Uncommitted) > 0)
 	if state := scene.Git; state.Known {
 		in.Git = &prompt.Git{Branch: state.Branch, Head: state.Head, Uncommitted: state.Uncommitted}
 	}
@@ -144,13 +148,13 @@ func gatherGraph(g *dag.Graph, t dag.Task, in *prompt.Input, opts Options) (last
 	return last, err
 }
 
-// summaryOf is the last thing said about a task, or else its description.
+// summaryOf is what the agent that finished a task noted, or else its description.
 func summaryOf(g *dag.Graph, t dag.Task) (string, error) {
-	logs, err := g.Logs(t)
-	if err != nil || len(logs) == 0 {
+	entries, err := journal.List(g.Tx(), journal.Filter{Task: t.ID, Outcome: "done", Limit: 1})
+	if err != nil || len(entries) == 0 || entries[0].Notes == "" {
 		return t.Description, err
 	}
-	return logs[len(logs)-1].Text, nil
+	return entries[0].Notes, nil
 }
 
 // previousSize is how much of an earlier answer is read; the prompt cuts further.
@@ -180,4 +184,40 @@ func plural(n int, word string) string {
 		return "1 " + word
 	}
 	return strconv.Itoa(n) + " " + word + "s"
+}
+
+// why says what decided about a model, and what would have been chosen otherwise.
+func why(c strategy.Choice) string {
+	switch {
+	case c.Overrode != "":
+		return c.Reason + ", instead of " + c.Overrode
+	case c.Uncapped != "":
+		return c.Reason + ", instead of " + c.Uncapped
+	default:
+		return c.Reason
+	}
+}
+
+// maxModels is how many names of models a prompt offers.
+const maxModels = 20
+
+// models lists what a hint may name: the tiers, and what the agent offered the last
+// time it ran. Nil leaves it to the prompt.
+func (a *attempt) models() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	offered := a.offers[cmp.Or(a.claim.Task.Agent, a.opts.Setup.Agent)]
+	if len(offered) == 0 {
+		return nil
+	}
+	names := []string{}
+	for _, tier := range strategy.Tiers() {
+		names = append(names, string(tier))
+	}
+	for _, name := range offered {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names[:min(len(names), maxModels)]
 }

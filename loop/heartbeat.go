@@ -17,6 +17,7 @@ func (a *attempt) heartbeat(ctx context.Context, lose context.CancelCauseFunc) <
 		defer close(done)
 		ticker := time.NewTicker(a.opts.Lease / 3)
 		defer ticker.Stop()
+		last := a.opts.Now()
 		for {
 			select {
 			case <-ctx.Done():
@@ -24,9 +25,14 @@ func (a *attempt) heartbeat(ctx context.Context, lose context.CancelCauseFunc) <
 			case <-ticker.C:
 			}
 			err := a.opts.Store.Update(ctx, func(g *dag.Graph) error { return g.Heartbeat(a.claim, a.opts.Lease) })
-			if errors.Is(err, dag.ErrLost) {
-				lose(errLost)
+			switch {
+			case err == nil:
+				last = a.opts.Now()
+			case errors.Is(err, dag.ErrLost), a.opts.Now().Sub(last) > a.opts.Lease && ctx.Err() == nil:
+				lose(errLost) // where nobody can see that we live, another run may have taken it
 				return
+			case ctx.Err() == nil:
+				a.warnFirst("heartbeat", "the claim could not be renewed: "+err.Error())
 			}
 		}
 	}()

@@ -3,11 +3,14 @@ package loop
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"ralph/dag"
+	"ralph/journal"
 	"ralph/knowledge"
 	"ralph/prompt"
+	"ralph/strategy"
 )
 
 // maxChanged is how many of the files that were worked on lately guide recall.
@@ -31,13 +34,18 @@ func recall(opts Options, t dag.Task, changed []string, in *prompt.Input) []know
 // warnOnce tells what could not be read, each file once in a run.
 func (r *Runner) warnOnce(warnings []knowledge.Warning) {
 	for _, w := range warnings {
-		r.mu.Lock()
-		told := r.told[w.File]
-		r.told[w.File] = true
-		r.mu.Unlock()
-		if !told {
-			r.warn("", w.String())
-		}
+		r.warnFirst(w.File, w.String())
+	}
+}
+
+// warnFirst warns about something the first time it happens in a run.
+func (r *Runner) warnFirst(about, text string) {
+	r.mu.Lock()
+	told := r.told[about]
+	r.told[about] = true
+	r.mu.Unlock()
+	if !told {
+		r.warn("", text)
 	}
 }
 
@@ -70,6 +78,8 @@ func (r *Runner) writeKnowledge(ctx context.Context) error {
 	if r.opts.Known == nil {
 		return nil
 	}
+	r.writing.Lock() // of two workers the later must not write what the earlier read
+	defer r.writing.Unlock()
 	var unwritten []dag.Unwritten
 	err := r.opts.Store.View(ctx, func(g *dag.Graph) (err error) { unwritten, err = g.Unwritten(); return err })
 	if err != nil {
@@ -92,7 +102,12 @@ func (r *Runner) writeKnowledge(ctx context.Context) error {
 
 func (r *Runner) keep(entries []knowledge.Entry) bool {
 	for _, e := range entries {
-		if _, err := r.opts.Known.Write(e); err != nil {
+		_, err := r.opts.Known.Write(e)
+		if errors.Is(err, knowledge.ErrInvalid) {
+			r.warn(e.Task, "an entry was dropped: "+err.Error())
+			continue
+		}
+		if err != nil {
 			r.warn(e.Task, "not written yet: "+err.Error())
 			return false
 		}
@@ -111,4 +126,20 @@ func (a *attempt) spent(ctx context.Context) float64 {
 		return 0
 	}
 	return *cost / a.opts.MaxCostUSD
+}
+
+// maxRemembered is how many earlier attempts in scope guide the choice of a model.
+const maxRemembered = 50
+
+// remindSelf takes over what earlier runs in the same scope came to, so that a
+// strategy does not begin anew with every run.
+func (r *Runner) remindSelf(ctx context.Context) error {
+	return r.opts.Store.View(ctx, func(g *dag.Graph) error {
+		entries, err := journal.List(g.Tx(), journal.Filter{Feature: r.opts.Scope.Feature, Task: r.opts.Scope.Task, Limit: maxRemembered})
+		for _, e := range entries {
+			tier, _ := strategy.ParseTier(e.Model)
+			r.history = append(r.history, strategy.Attempt{Task: e.Task, Outcome: strategy.Outcome(e.Outcome), Tier: tier, Notes: e.Notes})
+		}
+		return err
+	})
 }

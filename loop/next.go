@@ -17,7 +17,8 @@ func (r *Runner) work(ctx context.Context) {
 			return
 		}
 		if err := r.attempt(ctx, claim, iteration); err != nil {
-			r.end(OutcomeInterrupted, "", fmt.Errorf("attempt at %s: %w", claim.Task.ID, err))
+			err = fmt.Errorf("attempt at %s: %w", claim.Task.ID, err)
+			r.end(OutcomeError, err.Error(), err)
 			return
 		}
 	}
@@ -45,7 +46,7 @@ func (r *Runner) next(ctx context.Context) (dag.Claim, int, bool) {
 		case err != nil && ctx.Err() != nil:
 			continue
 		case err != nil:
-			r.end(OutcomeInterrupted, "", err)
+			r.end(OutcomeError, err.Error(), err)
 			return dag.Claim{}, 0, false
 		case ok:
 			r.mu.Lock()

@@ -14,6 +14,7 @@ const (
 	OutcomeLimit       OutcomeKind = "limit"             // iterations, time, cost or tokens
 	OutcomeUnavailable OutcomeKind = "agent_unavailable" // cannot be started, needs a login, or failed repeatedly
 	OutcomeInterrupted OutcomeKind = "interrupted"       // by a signal
+	OutcomeError       OutcomeKind = "error"             // ralph itself could not go on: the database or a file failed
 )
 
 // Outcome is what came of a run.

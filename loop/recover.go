@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"ralph/dag"
 	"ralph/journal"
@@ -39,7 +40,7 @@ func (r *Runner) recover(ctx context.Context) ([]Event, error) {
 	var events []Event
 	for _, t := range stale {
 		reason := "its run died; released"
-		err := r.opts.Store.Update(ctx, func(g *dag.Graph) error { return r.reclaim(g, t, reason) })
+		err := r.opts.Store.Update(ctx, func(g *dag.Graph) error { return Reclaim(g, t, reason, r.opts.Now()) })
 		if errors.Is(err, dag.ErrLost) {
 			continue // another process was faster
 		}
@@ -57,8 +58,8 @@ func (r *Runner) recover(ctx context.Context) ([]Event, error) {
 	return events, nil
 }
 
-// reclaim releases a task and remembers that an iteration ended so.
-func (r *Runner) reclaim(g *dag.Graph, t dag.Task, reason string) error {
+// Reclaim releases the task of a dead run and remembers that an iteration ended so.
+func Reclaim(g *dag.Graph, t dag.Task, reason string, now time.Time) error {
 	attempts, err := g.Attempts(t)
 	if err != nil {
 		return err
@@ -68,8 +69,8 @@ func (r *Runner) reclaim(g *dag.Graph, t dag.Task, reason string) error {
 	}
 	last := attempts[len(attempts)-1]
 	return journal.Add(g.Tx(), journal.Entry{
-		At: r.opts.Now(), Run: last.Run, Attempt: last.ID, Iteration: last.Iteration, Task: t.ID, Feature: t.Feature, Title: t.Title,
-		Outcome: "interrupted", Reason: reason, Agent: last.Agent, Model: last.Model, Duration: r.opts.Now().Sub(last.StartedAt),
+		At: now, Run: last.Run, Attempt: last.ID, Iteration: last.Iteration, Task: t.ID, Feature: t.Feature, Title: t.Title,
+		Outcome: "interrupted", Reason: reason, Agent: last.Agent, Model: last.Model, Duration: now.Sub(last.StartedAt),
 	})
 }
 

@@ -64,6 +64,7 @@ type Runner struct {
 	opts Options
 	run  dag.Run
 
+	writing  sync.Mutex // one worker at a time writes knowledge
 	claiming sync.Mutex // one worker at a time looks for work
 
 	mu       sync.Mutex
@@ -77,8 +78,9 @@ type Runner struct {
 	hint     string
 	hinter   string // the agent of the task that gave the hint; empty is the run's own
 	history  []strategy.Attempt
-	told     map[string]bool // files that were warned about
-	changed  []string        // files that the last attempts changed
+	told     map[string]bool     // what was warned about
+	offers   map[string][]string // models by agent
+	changed  []string            // files that the last attempts changed
 	tasks    []Resolved
 	ending   *ending
 	stopped  []string // tasks that the last interruption took from an agent
@@ -104,7 +106,7 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 	if opts.Lease == 0 {
 		opts.Lease = time.Minute
 	}
-	r := &Runner{opts: opts, active: map[string]Session{}, told: map[string]bool{}, settled: make(chan struct{}), began: opts.Now()}
+	r := &Runner{opts: opts, active: map[string]Session{}, told: map[string]bool{}, offers: map[string][]string{}, settled: make(chan struct{}), began: opts.Now()}
 	recovered, err := r.recover(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("recover: %w", err)
@@ -116,13 +118,16 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start a run: %w", err)
 	}
-	setup := opts.Setup
-	if err := r.writeKnowledge(ctx); err != nil {
-		return nil, fmt.Errorf("write what was learned before: %w", err)
+	if err := r.remindSelf(ctx); err != nil {
+		return nil, fmt.Errorf("read the journal: %w", err)
 	}
+	setup := opts.Setup
 	r.emit(Event{Type: RunStarted, Setup: &setup, PID: int(opts.Process.PID), Counts: r.counts(ctx)})
 	for _, e := range recovered {
 		r.emit(e)
+	}
+	if err := r.writeKnowledge(ctx); err != nil {
+		return nil, fmt.Errorf("write what was learned before: %w", err)
 	}
 	return r, nil
 }

@@ -49,9 +49,12 @@ func (a *attempt) settle(ctx context.Context, d Decision) error {
 // record writes all that is known in one transaction and returns the task's status.
 func (a *attempt) record(g *dag.Graph, d Decision) (string, error) {
 	note := dag.Note{StopReason: string(a.stop), Files: a.files}
-	if u := a.usage; u.Input+u.Output+u.Total > 0 {
-		in, cached, out := u.Input, u.CacheRead, u.Output
-		note.TokensIn, note.TokensCached, note.TokensOut = &in, &cached, &out
+	if u := a.usage; u.Input+u.Output > 0 { // what nobody told is unknown, not 0
+		in, out := u.Input, u.Output
+		note.TokensIn, note.TokensOut = &in, &out
+		if cached := u.CacheRead; cached > 0 {
+			note.TokensCached = &cached
+		}
 	}
 	note.CostUSD = a.usage.CostUSD
 	learned, err := a.learned(d.Outcome)
@@ -149,6 +152,13 @@ func (a *attempt) account(d Decision, status string) {
 		Usage: &Usage{TokensIn: a.usage.Input, TokensCached: a.usage.CacheRead, TokensOut: a.usage.Output, CostUSD: a.usage.CostUSD},
 	})
 	hint := a.usableHint()
+	tier := a.choice.Tier
+	if a.claim.Task.Model != "" {
+		tier = "" // a person's choice for one task says nothing about the others
+	}
+	if a.opts.MaxCostUSD > 0 && a.usage.CostUSD == nil && a.agent != "" {
+		a.warnFirst("cost", "the agent does not tell what it costs: --max-cost cannot hold it")
+	}
 	a.mu.Lock()
 	a.running--
 	if !d.Uncounted {
@@ -157,7 +167,7 @@ func (a *attempt) account(d Decision, status string) {
 	a.silent, a.limited = next(a.silent, d.NoAnswer), next(a.limited, d.Action == Wait)
 	a.hint, a.hinter = hint, a.claim.Task.Agent
 	a.history = append(a.history, strategy.Attempt{
-		Task: a.claim.Task.ID, Outcome: strategy.Outcome(remembered(d, status)), Tier: a.choice.Tier, Hint: hint, Notes: a.set.Journal,
+		Task: a.claim.Task.ID, Outcome: strategy.Outcome(remembered(d, status)), Tier: tier, Hint: hint, Notes: a.set.Journal,
 	})
 	a.changed = append(a.changed, a.files...)
 	a.changed = a.changed[max(len(a.changed)-maxChanged, 0):]

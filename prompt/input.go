@@ -18,7 +18,7 @@ type Input struct {
 	Retry         *Retry
 	Guidance      string // What the person who runs ralph wants said.
 	Git           *Git
-	Interrupted   bool     // The previous attempt ended in the middle of its work.
+	Interrupted   bool     // The previous attempt ended before its work was accepted.
 	Previous      Document // Output of the previous attempt; its end is shown.
 	Journal       Document
 	Knowledge     Document

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -54,6 +55,14 @@ func (a *app) runDemo(c *cli.Context) (err error) {
 		return err
 	}
 	a.log = a.logger(c)
+	// What this machine or user has configured must not change a demonstration.
+	getenv := a.getenv
+	a.getenv = func(name string) string {
+		if strings.HasPrefix(name, "RALPH_") || name == "HOME" || name == "XDG_CONFIG_HOME" {
+			return ""
+		}
+		return getenv(name)
+	}
 	s, err := a.open(c)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/internal/proc"
 	"ralph/internal/term"
 )
 
@@ -89,6 +90,7 @@ func (a *app) examine(c *cli.Context, s *session) ([]finding, error) {
 		findings = append(findings, diagnose("claims", left, "ralph task reset --stale"))
 		return nil
 	})
+	findings = append(findings, finding{Check: "process trees; not covered here:", OK: true, Found: orEmpty(proc.Gaps())})
 	return findings, err
 }
 

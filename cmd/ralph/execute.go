@@ -35,13 +35,13 @@ func (a *app) execute(c *cli.Context, opts loop.Options) error {
 	if cerr := sinks.Close(); cerr != nil {
 		a.note(c, "warning: %v", cerr)
 	}
+	if c.Bool("json") {
+		if perr := a.printOutcome(out); err == nil {
+			err = perr
+		}
+	}
 	if err != nil {
 		return midRun{fmt.Errorf("run %s: %w", runner.ID(), err)}
-	}
-	if c.Bool("json") {
-		if err := a.printOutcome(out); err != nil {
-			return err
-		}
 	}
 	if caught != nil {
 		return caughtSignal{caught}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -13,7 +14,7 @@ import (
 
 func (a *app) gcCommand() command {
 	return command{
-		name: "gc", short: "forget old journal entries; failures are kept three times as long",
+		name: "gc", short: "forget old journal entries, and give the space back; failures are kept three times as long",
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "older-than", Usage: "forget what is older than `DUR`: 720h, or 30d"},
 			jsonFlag(),
@@ -39,11 +40,19 @@ func (a *app) runGC(c *cli.Context) error {
 	if err != nil {
 		return usagef("--older-than: %v", err)
 	}
+	s, err := a.open(c)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
 	var pruned journal.Pruned
-	err = a.update(c, func(_ *session, g *dag.Graph) (err error) {
+	err = s.store.Update(c.Context, func(g *dag.Graph) (err error) {
 		pruned, err = journal.Prune(g.Tx(), journal.Retention{Now: a.now(), Keep: keep})
 		return err
 	})
+	if err == nil {
+		err = s.db.Vacuum(c.Context)
+	}
 	if err != nil {
 		return fmt.Errorf("gc: %w", err)
 	}
@@ -58,6 +67,9 @@ func (a *app) runGC(c *cli.Context) error {
 func parseAge(text string) (time.Duration, error) {
 	var days int
 	if n, err := fmt.Sscanf(text, "%dd", &days); err == nil && n == 1 && fmt.Sprintf("%dd", days) == text && days >= 0 {
+		if days > int(math.MaxInt64/(24*time.Hour)) {
+			return 0, fmt.Errorf("%q is longer than anything can be kept", text)
+		}
 		return time.Duration(days) * 24 * time.Hour, nil
 	}
 	var d project.Duration

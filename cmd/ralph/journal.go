@@ -12,6 +12,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/term"
 	"ralph/journal"
+	"ralph/strategy"
 )
 
 func (a *app) journalCommand() command {
@@ -90,6 +91,11 @@ func (a *app) runJournalList(c *cli.Context) error {
 	if f.Limit < 0 {
 		return usagef("--limit cannot be negative")
 	}
+	if f.Outcome != "" {
+		if _, err := strategy.ParseOutcome(f.Outcome); err != nil {
+			return usagef("--outcome: %v", err)
+		}
+	}
 	return a.view(c, func(_ *session, g *dag.Graph) (err error) {
 		if f.Feature, err = featureByName(g, c.String("feature")); err != nil {
 			return err
@@ -112,6 +118,9 @@ func (a *app) runJournalList(c *cli.Context) error {
 func (a *app) runJournalSearch(c *cli.Context) error {
 	if c.NArg() == 0 {
 		return usagef("WORDS are missing")
+	}
+	if c.Int("limit") < 0 {
+		return usagef("--limit cannot be negative")
 	}
 	words := strings.Join(c.Args().Slice(), " ")
 	return a.view(c, func(_ *session, g *dag.Graph) error {

@@ -50,6 +50,9 @@ func asJSON(s *session, g *dag.Graph, t dag.Task, now time.Time) (taskJSON, erro
 	if err != nil {
 		return taskJSON{}, err
 	}
+	if t.Status == dag.Done {
+		failure = "" // it was overcome; the history has it
+	}
 	retries := s.config.Run.MaxRetries
 	if t.MaxRetries != nil {
 		retries = *t.MaxRetries

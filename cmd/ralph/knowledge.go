@@ -38,6 +38,7 @@ func (a *app) knowledgeCommand() command {
 					&cli.StringFlag{Name: "description", Aliases: []string{"d"}, Usage: "`TEXT`, @FILE, or - for stdin: what to know"},
 					&cli.StringSliceFlag{Name: "tag", Usage: "`WORD` that makes it match a task; repeatable"},
 					&cli.StringFlag{Name: "feature", Usage: "`F` that it belongs to"},
+					jsonFlag(),
 				},
 				example: `ralph knowledge add "Use the staging server" --tag deploy -d @note.md`, exits: "1 refused",
 				run: a.runKnowledgeAdd,
@@ -184,6 +185,9 @@ func (a *app) runKnowledgeAdd(c *cli.Context) error {
 	})
 	if err != nil {
 		return fmt.Errorf("%w: %w", dag.ErrRefused, err)
+	}
+	if c.Bool("json") {
+		return a.printJSON(knowledgeAsJSON(r.Entry))
 	}
 	if _, err := fmt.Fprintln(a.stdout, path.Join(knowledge.Folder, r.File)); err != nil {
 		return err

@@ -36,6 +36,7 @@ type system struct {
 	outIsTerm bool
 	errIsTerm bool
 	width     int // of the terminal; 0 if there is none
+	errWidth  func() int
 	signals   <-chan os.Signal
 }
 
@@ -45,6 +46,13 @@ func fromOS() system {
 		getenv: os.Getenv, environ: os.Environ, getwd: os.Getwd, now: time.Now,
 		outIsTerm: term.IsTerminal(int(os.Stdout.Fd())),
 		errIsTerm: term.IsTerminal(int(os.Stderr.Fd())),
+	}
+	s.errWidth = func() int {
+		width, _, err := term.GetSize(int(os.Stderr.Fd()))
+		if err != nil {
+			return 0
+		}
+		return width
 	}
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

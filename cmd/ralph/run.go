@@ -83,15 +83,20 @@ func (o runOutcome) status() int {
 
 func (a *app) runRun(c *cli.Context) error {
 	a.log = a.logger(c)
+	if c.Bool("dry-run") && c.Bool("json") {
+		return usagef("--dry-run prints text: it does not go with --json")
+	}
 	s, err := a.openFor(c, db.Options{Conns: 2 + max(c.Int("jobs"), 1)})
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	opts, err := a.runOptions(c, s)
-	if errors.Is(err, errUnavailable) && c.Bool("json") {
-		out := loop.Outcome{Kind: loop.OutcomeUnavailable, Reason: err.Error()}
-		return errors.Join(err, a.printOutcome(out))
+	if c.Bool("json") && errors.Is(err, errUnavailable) {
+		return errors.Join(err, a.printOutcome(loop.Outcome{Kind: loop.OutcomeUnavailable, Reason: err.Error()}))
+	}
+	if c.Bool("json") && errors.Is(err, dag.ErrNotFound) {
+		return errors.Join(err, a.printOutcome(loop.Outcome{Kind: loop.OutcomeNoPlan, Reason: err.Error()}))
 	}
 	if err != nil {
 		return err
@@ -113,6 +118,9 @@ func (a *app) runOptions(c *cli.Context, s *session) (loop.Options, error) {
 		Context: a.promptContext(s), Recall: recallOptions(s.config),
 		Known: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
 	}
+	if s.config.Sandbox.Mode == "require" {
+		return opts, fmt.Errorf("%w: sandbox.mode is require, and this version cannot confine agents yet", project.ErrConfig)
+	}
 	var err error
 	if opts.Scope, err = a.scope(c, s); err != nil {
 		return opts, err
@@ -129,15 +137,15 @@ func (a *app) runOptions(c *cli.Context, s *session) (loop.Options, error) {
 	}
 	opts.Process = dag.Process{PID: int64(id.Pid), Start: int64(id.Start), BootID: id.BootID, Namespace: id.PIDNS}
 	o, err := a.opener(c, s)
-	if errors.Is(err, errUnavailable) && a.nothingToDo(c, s, opts.Scope) {
-		o, err = &opener{}, nil // the run will say that there is no plan; an agent would not help
+	if errors.Is(err, errUnavailable) && (c.Bool("dry-run") || !a.needed(c, s, opts.Scope)) {
+		o, err = a.openerFor(c, s, agent{preset: agents.Preset{Name: "none"}})
 	}
 	if err != nil {
 		return opts, err
 	}
 	opts.Open = o.Open
 	opts.Judge = verify.Gates{
-		Dir: s.project.Root, Env: agents.Environ(agents.Preset{}, a.environ(), false), Timeout: s.config.Verify.Timeout.Std(),
+		Dir: s.project.Root, Env: agents.WithoutCredentials(a.environ()), Timeout: s.config.Verify.Timeout.Std(),
 	}
 	opts.Setup = setup(opts, o.chosen)
 	return opts, nil
@@ -175,6 +183,9 @@ func chooseStrategy(c *cli.Context, config project.Loaded) (strategy.Kind, strin
 		if err != nil {
 			return "", "", usagef("--model-strategy: %v", err)
 		}
+		if kind != strategy.Fixed && model != "" {
+			return "", "", usagef("--model names the one model to use: it goes with --model-strategy fixed only")
+		}
 		if kind == strategy.Fixed && model == "" {
 			return "", "", hint(usagef("--model-strategy fixed needs a model"), "name it with --model")
 		}
@@ -192,6 +203,10 @@ func (a *app) opener(c *cli.Context, s *session) (*opener, error) {
 	if err != nil {
 		return nil, err
 	}
+	return a.openerFor(c, s, chosen)
+}
+
+func (a *app) openerFor(c *cli.Context, s *session, chosen agent) (*opener, error) {
 	o := &opener{
 		app: a, root: s.project.Root, config: s.config, chosen: chosen, version: buildVersion().Version, launch: a.launcher, asked: c.String("model") != "",
 		idle: s.config.Run.IdleTimeout, turn: s.config.Run.TurnTimeout, models: map[string]string{},
@@ -206,10 +221,28 @@ func (a *app) opener(c *cli.Context, s *session) (*opener, error) {
 	return o, nil
 }
 
-func (a *app) nothingToDo(c *cli.Context, s *session, scope dag.Scope) bool {
-	var tally dag.Tally
-	err := s.store.View(c.Context, func(g *dag.Graph) (err error) { tally, err = g.Tally(scope); return err })
-	return err == nil && tally.Total() == 0
+// needed says whether any task that is still to be done would be given to the
+// agent of the run: only then is it a fault that there is none.
+func (a *app) needed(c *cli.Context, s *session, scope dag.Scope) bool {
+	needed := false
+	err := s.store.View(c.Context, func(g *dag.Graph) error {
+		var tasks []dag.Task
+		var err error
+		if scope.Task != "" {
+			root, rerr := g.Task(scope.Task)
+			if rerr != nil {
+				return rerr
+			}
+			tasks, err = below(g, root)
+		} else {
+			tasks, err = g.List(dag.Filter{Feature: scope.Feature})
+		}
+		for _, t := range tasks {
+			needed = needed || (t.Agent == "" && t.Children == 0 && t.Status != dag.Done && t.Status != dag.Failed)
+		}
+		return err
+	})
+	return needed || err != nil
 }
 
 // scope finds what TARGET, --feature or --task mean.

@@ -19,7 +19,7 @@ import (
 func (a *app) sinks(c *cli.Context, opts loop.Options) (show.Sink, error) {
 	list := []show.Sink{&runFile{folder: opts.Folder}}
 	people := show.Options{
-		Out: a.stderr, Palette: a.stderrPalette(c), Width: func() int { return a.width },
+		Out: a.stderr, Palette: a.stderrPalette(c), Width: a.errWidth,
 		Quiet: c.Bool("quiet"), Verbose: c.Bool("verbose"), Now: a.now,
 	}
 	closers := []io.Closer{}
@@ -36,7 +36,7 @@ func (a *app) sinks(c *cli.Context, opts loop.Options) (show.Sink, error) {
 	case "-":
 		list = append(list, show.NewAsync(show.NewJSON(a.stdout), show.AsyncOptions{}))
 	default:
-		f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
+		f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 		if err != nil {
 			return nil, usagef("--events: %v", err)
 		}

@@ -44,7 +44,7 @@ type overview struct {
 	next     []dag.Task
 	failed   []dag.Task
 	held     []dag.Task
-	heldAll  int
+	more     bool // than held lists
 	reasons  map[string][]dag.Reason
 	features []dag.Feature
 }
@@ -82,26 +82,21 @@ func (a *app) overview(g *dag.Graph) (o overview, err error) {
 	if o.next, err = g.List(dag.Filter{Ready: true, Limit: shownTasks}); err != nil {
 		return o, err
 	}
-	if o.failed, err = g.List(dag.Filter{Statuses: []dag.Status{dag.Failed}}); err != nil {
+	if o.failed, err = g.List(dag.Filter{Statuses: []dag.Status{dag.Failed}, Limit: shownTasks}); err != nil {
 		return o, err
 	}
 	if o.features, err = g.Features(); err != nil {
 		return o, err
 	}
-	open, err := g.List(dag.Filter{Statuses: []dag.Status{dag.Pending, dag.Blocked}})
-	if err != nil {
+	held := dag.Filter{Held: true, Statuses: []dag.Status{dag.Pending, dag.Blocked}, Limit: shownTasks + 1}
+	if o.held, err = g.List(held); err != nil {
 		return o, err
 	}
+	if len(o.held) > shownTasks {
+		o.held, o.more = o.held[:shownTasks], true
+	}
 	o.reasons = map[string][]dag.Reason{}
-	for _, t := range open {
-		if t.Ready(a.now()) || t.Children > 0 {
-			continue
-		}
-		o.heldAll++
-		if len(o.held) == shownTasks {
-			continue
-		}
-		o.held = append(o.held, t)
+	for _, t := range o.held {
 		if o.reasons[t.ID], err = g.Why(t); err != nil {
 			return o, err
 		}
@@ -148,8 +143,8 @@ func (a *app) printStatus(c *cli.Context, o overview) error {
 		fmt.Fprintf(&b, "  and %d more: ralph task list --ready\n", more)
 	}
 	a.heldSection(&b, p, o)
-	if shown := o.failed[:min(len(o.failed), shownTasks)]; len(shown) > 0 {
-		a.section(&b, p, "Failed", shown)
+	if len(o.failed) > 0 {
+		a.section(&b, p, "Failed", o.failed)
 		b.WriteString("  try again with: ralph task reset --failed\n")
 	}
 	if len(o.features) > 0 {
@@ -177,8 +172,8 @@ func (a *app) heldSection(b *strings.Builder, p term.Palette, o overview) {
 			fmt.Fprintf(b, "      %s\n", p.Dim(term.Line(a.reasonText(r))))
 		}
 	}
-	if more := o.heldAll - len(o.held); more > 0 {
-		fmt.Fprintf(b, "  and %d more: ralph task list\n", more)
+	if o.more {
+		b.WriteString("  and more: ralph task list\n")
 	}
 }
 

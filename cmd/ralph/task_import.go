@@ -113,6 +113,10 @@ func (a *app) runTaskExport(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
+		inside := map[string]bool{}
+		for _, t := range tasks {
+			inside[t.ID] = true
+		}
 		items := make([]taskfile.Item, len(tasks))
 		for i, t := range tasks {
 			blockers, err := g.Blockers(t)
@@ -120,6 +124,11 @@ func (a *app) runTaskExport(c *cli.Context) error {
 				return err
 			}
 			items[i] = taskfile.Item{Task: t, After: ids(blockers)}
+			for _, b := range blockers {
+				if !inside[b.ID] {
+					a.note(c, "warning: %s waits for %s, which is not exported: it must exist where this is imported", t.ID, b.ID)
+				}
+			}
 		}
 		return taskfile.Write(a.stdout, items, c.Bool("with-status"))
 	})

@@ -8,6 +8,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/proc"
+	"ralph/loop"
 )
 
 func (a *app) taskDone() command {
@@ -166,6 +167,13 @@ func (a *app) resetStale(c *cli.Context) error {
 			return err
 		}
 		for _, t := range stale {
+			// What is left of the dead run must not go on working on it.
+			if _, err := proc.Sweep(t.Owner); err != nil {
+				return fmt.Errorf("end what the run of %s left running: %w", t.ID, err)
+			}
+			if err := loop.Reclaim(g, t, "its run died; reset by hand", a.now()); err != nil {
+				return fmt.Errorf("reset %s: %w", t.ID, err)
+			}
 			if err := g.Reset(t.ID); err != nil {
 				return fmt.Errorf("reset %s: %w", t.ID, err)
 			}

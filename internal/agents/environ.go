@@ -32,6 +32,19 @@ func Environ(p Preset, environ []string, root bool) []string {
 	return out
 }
 
+// WithoutCredentials returns the environment for the user's own commands, such as
+// gates: all of it, but for what only agents are given.
+func WithoutCredentials(environ []string) []string {
+	var private []string
+	for _, p := range builtin() {
+		private = append(private, p.Pass...)
+	}
+	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return listed(private, name) && !listed(common(), name)
+	})
+}
+
 // AuthMethod returns the method of authenticate that the agent's environment
 // allows without a person, and "" when there is none.
 func AuthMethod(p Preset, getenv func(string) string) string {

@@ -127,6 +127,11 @@ func (d *DB) with(ctx context.Context, fn func(*sqlite.Conn) error) error {
 	return classify(d.path, fn(conn))
 }
 
+// Vacuum gives the space of what was deleted back to the disk.
+func (d *DB) Vacuum(ctx context.Context) error {
+	return d.with(ctx, func(conn *sqlite.Conn) error { return sqlitex.ExecuteTransient(conn, "VACUUM;", nil) })
+}
+
 // rollback ends a transaction even when the context that interrupts the
 // connection is over already.
 func rollback(conn *sqlite.Conn) {

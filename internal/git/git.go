@@ -19,6 +19,14 @@ type State struct {
 	Head        string // the full commit, "" when there is none yet
 	Uncommitted []string
 	Known       bool // there is a repository, and git could be asked
+
+	stamps map[string]stamp // of the uncommitted files
+}
+
+// stamp tells whether a file that was uncommitted before was changed again.
+type stamp struct {
+	size int64
+	time time.Time
 }
 
 // patience is how long git may take: a question must not hold up a run.
@@ -60,11 +68,17 @@ func Look(ctx context.Context, dir string) State {
 	}
 	relate(s.Uncommitted, top, dir)
 	slices.Sort(s.Uncommitted)
+	s.stamps = map[string]stamp{}
+	for _, name := range s.Uncommitted {
+		if info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name))); err == nil {
+			s.stamps[name] = stamp{info.Size(), info.ModTime()}
+		}
+	}
 	return s
 }
 
 // Changed lists the files that differ between what was seen before and now: what
-// was committed since, and what is uncommitted now and was not then.
+// was committed since, and what is uncommitted now and was not, or not so, then.
 func Changed(ctx context.Context, dir string, before, now State) []string {
 	var files []string
 	if before.Known && now.Head != "" && before.Head != now.Head {
@@ -79,7 +93,7 @@ func Changed(ctx context.Context, dir string, before, now State) []string {
 		}
 	}
 	for _, path := range now.Uncommitted {
-		if _, was := slices.BinarySearch(before.Uncommitted, path); !was {
+		if _, was := slices.BinarySearch(before.Uncommitted, path); !was || before.stamps[path] != now.stamps[path] {
 			files = append(files, path)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // repo is a real repository in a folder of its own.
@@ -61,7 +62,7 @@ func (r repo) look() State { r.t.Helper(); return Look(r.t.Context(), r.dir) }
 
 func (r repo) want(want State) {
 	r.t.Helper()
-	if diff := cmp.Diff(want, r.look()); diff != "" {
+	if diff := cmp.Diff(want, r.look(), cmpopts.IgnoreUnexported(State{})); diff != "" {
 		r.t.Errorf("state differs (-want +got):\n%s", diff)
 	}
 }
@@ -98,7 +99,7 @@ func TestLookFollowsARepository(t *testing.T) {
 	// from a folder below, and without a branch
 	r.git("stash", "-q", "-a")
 	r.git("checkout", "-q", "--detach")
-	if diff := cmp.Diff(State{Known: true, Head: head}, Look(t.Context(), filepath.Join(r.dir, "sub"))); diff != "" {
+	if diff := cmp.Diff(State{Known: true, Head: head}, Look(t.Context(), filepath.Join(r.dir, "sub")), cmpopts.IgnoreUnexported(State{})); diff != "" {
 		t.Errorf("state differs (-want +got):\n%s", diff)
 	}
 }
@@ -219,6 +220,20 @@ func TestNamesBeginAtTheFolderThatAsks(t *testing.T) {
 	r.write("above.txt", "x")
 	after := Look(t.Context(), sub)
 	if diff := cmp.Diff([]string{"../above.txt", "b.txt", "c.txt"}, Changed(t.Context(), sub, before, after)); diff != "" {
+		t.Errorf("files differ (-want +got):\n%s", diff)
+	}
+}
+
+// TestChangedSeesAnUncommittedFileThatWasChangedAgain: a second attempt goes on with
+// what the first left behind.
+func TestChangedSeesAnUncommittedFileThatWasChangedAgain(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.write("half.txt", "x")
+	r.write("same.txt", "x")
+	before := r.look()
+	r.write("half.txt", "x and the rest")
+	if diff := cmp.Diff([]string{"half.txt"}, Changed(t.Context(), r.dir, before, r.look())); diff != "" {
 		t.Errorf("files differ (-want +got):\n%s", diff)
 	}
 }

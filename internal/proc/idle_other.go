@@ -9,4 +9,6 @@ func startIdle(string) (*idle, error) { return nil, nil }
 
 func (*idle) dismiss() {}
 
+func needsOwnHelper(Spec) bool { return false }
+
 func launch(spec Spec, _ *idle) (*Process, error) { return Start(spec) }

@@ -20,6 +20,9 @@ func (l *Launcher) Start(spec Spec) (*Process, error) {
 		return Start(spec)
 	}
 	spec.Owner = l.Owner
+	if needsOwnHelper(spec) {
+		return Start(spec)
+	}
 	l.mu.Lock()
 	spare := l.spare
 	l.spare = nil

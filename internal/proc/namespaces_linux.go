@@ -31,6 +31,9 @@ func namespacesOf(confine []byte) *Namespaces {
 	return wish.Namespaces
 }
 
+// needsOwnHelper is for what a helper that waits, in no namespace, cannot do.
+func needsOwnHelper(spec Spec) bool { return namespacesOf(spec.Confine) != nil }
+
 func (n *Namespaces) attr() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setsid: true}
 	if n != nil {

@@ -111,7 +111,7 @@ AGENT
 # backoff = "5s"              # before a task without a result is tried again; grows threefold
 
 [verify]
-# enabled = true              # a read-only agent looks at the result
+# enabled = true              # a read-only agent looks at the result (not built yet)
 GATES
 # timeout = "10m"             # for each gate
 
@@ -127,7 +127,7 @@ GATES
 # max_cost_usd = 0            # 0 means no limit
 
 [sandbox]
-# mode = "auto"               # auto, require or off
+# mode = "auto"               # auto, require or off (nothing is confined yet; require refuses to run)
 `
 
 // DetectTests guesses how the tests of the code in dir are run, or returns "".

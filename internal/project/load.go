@@ -68,10 +68,27 @@ func (l *Loaded) addFile(path string) error {
 	if err := toml.Unmarshal(data, &given); err != nil {
 		return fmt.Errorf("%w: %s", ErrConfig, explain(path, err))
 	}
-	for key := range leaves("", given) {
+	flat := leaves("", given)
+	for key := range flat {
 		l.origins[key] = path
 	}
+	_, use := flat["agent.use"]
+	_, command := flat["agent.command"]
+	l.oneAgent(use && !command, command && !use)
 	return nil
+}
+
+// oneAgent lets a layer that names the agent in one way undo the other way of the
+// layers before.
+func (l *Loaded) oneAgent(use, command bool) {
+	switch {
+	case use:
+		l.Agent.Command = ""
+		delete(l.origins, "agent.command")
+	case command:
+		l.Agent.Use = ""
+		delete(l.origins, "agent.use")
+	}
 }
 
 // explain turns the library's errors into "file:line: what".
@@ -145,6 +162,7 @@ func (l *Loaded) addEnv(getenv func(string) string) error {
 			return fmt.Errorf("%w: %s: %w", ErrConfig, name, err)
 		}
 		l.origins[s.key] = name
+		l.oneAgent(s.key == "agent.use" && getenv(EnvName("agent.command")) == "", s.key == "agent.command")
 		if key, why := l.invalid(); key == s.key {
 			return fmt.Errorf("%w: %s: %s", ErrConfig, name, why)
 		}

@@ -73,6 +73,34 @@ func TestLayersOverrideOneAnother(t *testing.T) {
 	}
 }
 
+func TestALayerThatNamesTheAgentUndoesTheOtherWay(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	command := write(t, filepath.Join(dir, "command.toml"), "[agent]\ncommand = 'x --acp'\n")
+	use := write(t, filepath.Join(dir, "use.toml"), "[agent]\nuse = 'shell'\n")
+	for name, tc := range map[string]struct {
+		user, project, env string
+		want               AgentConfig
+	}{
+		"the project's name over the user's command": {command, use, "", AgentConfig{Use: "shell"}},
+		"the project's command over the user's name": {use, command, "", AgentConfig{Command: "x --acp"}},
+		"the environment's name over a command":      {"", command, "claude", AgentConfig{Use: "claude"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, err := Load(tc.user, tc.project, func(name string) string {
+				return map[string]string{"RALPH_AGENT_USE": tc.env}[name]
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, l.Agent); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestEveryScalarCanBeSetByItsVariable(t *testing.T) {
 	t.Parallel()
 	l := Loaded{Config: Default(), origins: map[string]string{}}

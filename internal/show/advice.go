@@ -42,7 +42,7 @@ func next(e loop.Event, t tally) []step {
 			{"ralph task list --all", "what there is"},
 		}
 	case "agent_unavailable":
-		return []step{{"ralph doctor", "is the agent installed, and does it answer?"}, again}
+		return []step{{"ralph doctor", "is the project itself in order?"}, again}
 	case "interrupted":
 		return afterFailures(t, []step{again, {"ralph task log ID -m TEXT", "tell the next attempt something first"}, look})
 	case "limit", "stopped":

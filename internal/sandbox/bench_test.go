@@ -1,0 +1,110 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"ralph/internal/proc"
+)
+
+// startOnce starts a process that does nothing and waits for its end.
+func startOnce(b *testing.B, w *world, data []byte) {
+	p, err := proc.Start(proc.Spec{Argv: []string{"true"}, Env: os.Environ(), Dir: w.Project, Confine: data})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if exit, err := p.Wait(); err != nil || !exit.Ok() {
+		b.Fatal(exit, err)
+	}
+}
+
+// BenchmarkStart compares a confined start with a bare one, both through proc.
+// The two take turns, so that a busy machine is busy for both.
+func BenchmarkStart(b *testing.B) {
+	for _, level := range []Level{Landlock, Namespaces} {
+		for _, mode := range []Mode{Work, Verify} {
+			b.Run(level.String()+"/"+string(mode), func(b *testing.B) {
+				need(b, level)
+				w := newWorld(b)
+				data, err := Confinement(w.profile(level, mode))
+				if err != nil {
+					b.Fatal(err)
+				}
+				var bare, confined time.Duration
+				for b.Loop() {
+					begin := time.Now()
+					startOnce(b, w, nil)
+					middle := time.Now()
+					startOnce(b, w, data)
+					bare += middle.Sub(begin)
+					confined += time.Since(middle)
+				}
+				report(b, bare, confined)
+			})
+		}
+	}
+}
+
+// BenchmarkGoTest compares a test run in the verify profile with one outside,
+// with a warm cache.
+func BenchmarkGoTest(b *testing.B) {
+	need(b, Namespaces)
+	w := newWorld(b)
+	env, caches := goProject(b, w)
+	bare := w.profile(None, Verify)
+	inside := w.profile(Namespaces, Verify)
+	inside.Cache = caches
+	run(b, bare, env, "go", "test", "-count=1", ".")
+	var out, in time.Duration
+	for n := 0; b.Loop(); n++ {
+		// A new test each time: compiled and linked, not only run.
+		must(os.WriteFile(w.Project+"/n_test.go", []byte("package x\n\nconst n = "+strconv.Itoa(n)+"\n"), 0o644))
+		begin := time.Now()
+		run(b, inside, env, "go", "test", "-count=1", ".")
+		middle := time.Now()
+		run(b, bare, env, "go", "test", "-count=1", ".")
+		in += middle.Sub(begin)
+		out += time.Since(middle)
+	}
+	report(b, out, in)
+}
+
+func report(b *testing.B, bare, confined time.Duration) {
+	b.ReportMetric(float64(bare.Microseconds())/1000/float64(b.N), "bare-ms")
+	b.ReportMetric(float64(confined.Microseconds())/1000/float64(b.N), "confined-ms")
+	b.ReportMetric(float64(confined)/float64(bare), "ratio")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkSnapshot takes, compares and restores 2,000 files of 8 KiB.
+func BenchmarkSnapshot(b *testing.B) {
+	dir, temp := b.TempDir(), b.TempDir()
+	for i := range 2000 {
+		folder := dir + "/" + strconv.Itoa(i%50)
+		must(os.MkdirAll(folder, 0o755))
+		must(os.WriteFile(folder+"/"+strconv.Itoa(i), make([]byte, 8192), 0o644))
+	}
+	time.Sleep(200 * time.Millisecond) // older than the clock's ticks, as real files are
+	var take, compare time.Duration
+	for b.Loop() {
+		begin := time.Now()
+		s, err := Snapshot(dir, temp)
+		if err != nil {
+			b.Fatal(err)
+		}
+		middle := time.Now()
+		if changes, err := s.Changed(); err != nil || len(changes) > 0 {
+			b.Fatal(changes, err)
+		}
+		take += middle.Sub(begin)
+		compare += time.Since(middle)
+		s.Close()
+	}
+	b.ReportMetric(float64(take.Microseconds())/1000/float64(b.N), "take-ms")
+	b.ReportMetric(float64(compare.Microseconds())/1000/float64(b.N), "compare-ms")
+	b.ReportMetric(0, "ns/op")
+}

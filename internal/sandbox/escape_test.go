@@ -1,0 +1,143 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+
+	"ralph/internal/proc"
+)
+
+// attempt is one try to get out. It fails if nothing outside changed, it did
+// not say escaped, and nobody outside heard of it. One that succeeds must do no
+// harm to the machine: it changes only what belongs to the test, and opens or
+// rewrites as it was what does not.
+type attempt struct {
+	from Level // the lowest level that claims to stop it
+	do   func(w *world)
+	abi  int // of Landlock that it takes
+}
+
+// escaped is for what leaves no trace that could be seen from outside.
+func escaped(format string, args ...any) { fmt.Printf("ESCAPED "+format+"\n", args...) }
+
+func tryEscape(name string) {
+	var w world
+	must(json.Unmarshal([]byte(os.Getenv(worldEnv)), &w))
+	a := attempts()[name]
+	if here, _ := os.Readlink("/proc/self/ns/mnt"); a.from == Namespaces && w.Level == Namespaces && here == w.Mounts {
+		escaped("shares the mounts of the outside") // and nothing is tried on those
+		return
+	}
+	a.do(&w)
+}
+
+func attempts() map[string]attempt {
+	all := make(map[string]attempt)
+	for _, group := range []map[string]attempt{fileAttempts(), metadataAttempts(), protectedAttempts(), linkAttempts(), mountAttempts(), procfsAttempts(), processAttempts(), kernelAttempts()} {
+		maps.Copy(all, group)
+	}
+	return all
+}
+
+func TestEscapes(t *testing.T) {
+	if n := len(attempts()); n < 40 {
+		t.Errorf("only %d attempts", n)
+	}
+	for _, level := range []Level{Landlock, Namespaces} {
+		for _, mode := range []Mode{Work, Verify} {
+			t.Run(fmt.Sprint(level, " ", mode), func(t *testing.T) {
+				need(t, level)
+				escapeAll(t, newWorld(t), level, mode)
+			})
+		}
+	}
+}
+
+func TestEscapesAsOrdinaryUser(t *testing.T) { asNobody(t, "TestEscapes") }
+
+func escapeAll(t *testing.T, w *world, level Level, mode Mode) {
+	// A file of the outside that ralph itself was started with.
+	leak, err := syscall.Open(w.Outside, syscall.O_RDONLY, 0)
+	must(err)
+	defer syscall.Close(leak)
+	w.Level = level
+	abi, _ := ll.LandlockGetABIVersion()
+	list, count := attempts(), 0
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		if list[name].from > level || level == Landlock && abi < list[name].abi {
+			continue
+		}
+		count++
+		guarded := []string{w.Outside, w.Hidden, "/etc/passwd", "/proc/sys/kernel/core_pattern"}
+		if level == Namespaces {
+			guarded = append(guarded, w.Project+"/.ralph", w.Project+"/.ralph.toml", w.Project+"/.git/hooks", w.Project+"/.git/config")
+		}
+		if mode == Verify {
+			guarded = append(guarded, w.Project)
+		}
+		before, calls := look(guarded...), w.calls.Load()
+		out, _ := run(t, w.profile(level, mode), append(w.env(), roleEnv+"=escape"), "/proc/self/exe", name)
+		if strings.Contains(out, "ESCAPED") {
+			t.Errorf("%s: %s", name, out)
+		}
+		if strings.Contains(out, "panic") {
+			t.Errorf("%s: the attempt itself is broken: %s", name, out)
+		}
+		if diff := cmp.Diff(before, look(guarded...)); diff != "" {
+			t.Errorf("%s: changed outside: %s", name, diff)
+		}
+		if w.calls.Load() != calls {
+			t.Errorf("%s: reached a socket outside", name)
+		}
+		if got := proc.Liveness(w.victim); got != proc.Alive {
+			t.Fatalf("%s: the process outside is %v", name, got)
+		}
+	}
+	t.Logf("%d attempts at %s, %s, uid %d", count, level, mode, os.Getuid())
+}
+
+// Without a sandbox the attempts succeed, as far as they can be tried without
+// harm: a guard that is tested by what cannot work is not tested.
+func TestAttemptsAreReal(t *testing.T) {
+	list := attempts()
+	real := []string{
+		"write", "create", "truncate", "unlink", "mkdir", "rename outside", "rename inside", "rename over", "rename project", "exchange",
+		"unnamed file", "fifo", "read hidden", "link hidden", "inherited folder", "chmod", "times", "git hook", "git hook, mode",
+		"git config", "git config.lock", "git folder replaced", "git hooks renamed", "state", "state renamed", "configuration", "state by link",
+		"symlink", "symlink to folder", "hard link", "dot dot", "proc self root", "proc self cwd", "kill", "kill by pidfd",
+		"kill from another session", "limits of another", "abstract socket", "socket in /tmp", "shared memory", "steal a file", "memory of others",
+	}
+	if os.Getuid() != 0 {
+		real = append(real, "setuid program")
+	}
+	for _, name := range real {
+		t.Run(name, func(t *testing.T) {
+			if _, ok := list[name]; !ok {
+				t.Fatal("no such attempt")
+			}
+			w := newWorld(t)
+			leak, err := syscall.Open(w.Outside, syscall.O_RDONLY, 0)
+			must(err)
+			defer syscall.Close(leak)
+			paths := []string{w.Base}
+			before := look(paths...)
+			out, _ := run(t, w.profile(None, Work), append(w.env(), roleEnv+"=escape"), "/proc/self/exe", name)
+			if !strings.Contains(out, "ESCAPED") && look(paths...) == before && w.calls.Load() == 0 && proc.Liveness(w.victim) == proc.Alive {
+				t.Errorf("it does nothing: %q", out)
+			}
+		})
+	}
+}
+
+func TestAttemptsAreRealAsOrdinaryUser(t *testing.T) { asNobody(t, "TestAttemptsAreReal") }

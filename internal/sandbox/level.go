@@ -1,0 +1,86 @@
+package sandbox
+
+import "fmt"
+
+// Level is how well processes are confined. A higher one is better.
+type Level int
+
+const (
+	// None confines nothing.
+	None Level = iota
+	// Landlock refuses writes, and reads of hidden files, by path.
+	Landlock
+	// Namespaces gives the process a file system and a process table of its own.
+	Namespaces
+)
+
+func (l Level) String() string {
+	switch l {
+	case Namespaces:
+		return "namespaces"
+	case Landlock:
+		return "landlock"
+	}
+	return "none"
+}
+
+// MarshalText is the level's name.
+func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText reads the level's name.
+func (l *Level) UnmarshalText(text []byte) error {
+	for _, known := range []Level{None, Landlock, Namespaces} {
+		if known.String() == string(text) {
+			*l = known
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is no sandbox level", text)
+}
+
+// Covers says in one line what the level does.
+func (l Level) Covers() string {
+	switch l {
+	case Namespaces:
+		return "own user, mount, PID and IPC namespaces; verification runs on a throwaway overlay"
+	case Landlock:
+		return "writes outside the project are refused; verification is undone from a snapshot"
+	}
+	return "processes are not confined; verification is undone from a snapshot"
+}
+
+// Gaps says, in sentences for a person, what the level does not cover.
+func (l Level) Gaps() []string {
+	switch l {
+	case Namespaces:
+		return []string{
+			"the network is not restricted: services that listen on it, also on this machine, can be reached",
+			"what is not hidden can be read",
+			"the agent's own state folders and [sandbox] write folders are really written",
+			"sockets in the file system outside /run and /tmp can be connected to",
+			"cpu, memory and disk space are not limited",
+		}
+	case Landlock:
+		return []string{
+			"mode, owner, times and extended attributes of files outside the project can be changed",
+			".ralph, .git/hooks and .git/config can be written: that is detected afterwards",
+			"a verifier's changes are undone from a snapshot instead of never happening",
+			"build caches are really written",
+			"names in hidden folders can be listed, their files not read",
+			"processes outside can be seen, and on kernels before 6.12 signalled",
+			"sockets in the file system can be connected to on kernels before 7.1",
+			"the network is not restricted",
+		}
+	}
+	return []string{
+		"every process may read and write whatever the user may",
+		"a verifier's changes to the project are undone from a snapshot, those elsewhere are not seen",
+	}
+}
+
+// Report is what Detect found.
+type Report struct {
+	Level Level
+	// Reasons says, a sentence for each better level, why it is not available.
+	Reasons []string
+}

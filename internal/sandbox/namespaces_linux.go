@@ -1,0 +1,116 @@
+package sandbox
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// stage is where mounts are prepared before they are put in their places. It
+// is covered by a file system of our own meanwhile, and by the process's /dev
+// in the end.
+const stage = "/dev"
+
+// enterNamespaces arranges the mounts of the namespace that the helper was born
+// in: take copies of all that is to differ, make everything read-only, and lay
+// the copies over it.
+func (o order) enterNamespaces() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	layers, err := o.prepare()
+	if err != nil {
+		return err
+	}
+	if err := setMount(unix.AT_FDCWD, "/", unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV); err != nil {
+		return fmt.Errorf("make everything read-only: %w", err)
+	}
+	// A folder sorts before what is in it; of the same, the stricter is on top.
+	slices.SortStableFunc(layers, func(a, b layer) int {
+		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.rank, b.rank))
+	})
+	for _, l := range layers {
+		if err := l.attach(); err != nil {
+			return err
+		}
+	}
+	if err := mountProc(); err != nil {
+		return err
+	}
+	if os.Geteuid() == 0 {
+		// Root in a namespace of its own would have root's power over the
+		// kernel's own file systems back.
+		if err := os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0); err != nil {
+			return fmt.Errorf("forbid more user namespaces: %w", err)
+		}
+	}
+	if err := coverProc(); err != nil {
+		return err
+	}
+	unix.KeyctlJoinSessionKeyring("") // not ours; kernels without keys have none to lose
+	return scope()
+}
+
+// prepare makes all layers, detached, while the file system is still as it was.
+func (o order) prepare() ([]layer, error) {
+	devices, err := cloneDevices()
+	if err != nil {
+		return nil, err
+	}
+	layers := devices
+	for _, path := range o.Write {
+		l, err := cloneLayer(path, rankWrite, unix.MOUNT_ATTR_NOSUID|nodevUnlessDevice(path))
+		if err != nil {
+			return nil, err
+		}
+		layers = append(layers, l)
+	}
+	for _, path := range o.ReadOnly {
+		l, err := cloneLayer(path, rankReadOnly, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+		if err != nil {
+			return nil, err
+		}
+		layers = append(layers, l)
+	}
+	if err := unix.Mount("tmpfs", stage, "tmpfs", unix.MS_NOSUID, "mode=0755"); err != nil {
+		return nil, fmt.Errorf("mount temporary file system: %w", err)
+	}
+	staged, err := o.prepareStaged()
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Unmount(stage, unix.MNT_DETACH); err != nil {
+		return nil, fmt.Errorf("leave the stage: %w", err)
+	}
+	return append(layers, staged...), nil
+}
+
+// prepareStaged makes the layers that need a place of our own: overlays, the
+// empty folder and file that hide things, and /dev.
+func (o order) prepareStaged() ([]layer, error) {
+	var layers []layer
+	var bad error
+	add := func(l layer, err error) {
+		layers = append(layers, l)
+		bad = errors.Join(bad, err)
+	}
+	for _, path := range o.Overlay {
+		add(overlayLayer(path, o.Scratch))
+	}
+	for _, path := range []string{"/run", "/tmp", "/var/tmp"} {
+		if info, err := os.Lstat(path); err == nil && info.IsDir() {
+			private, err := privateLayers(path)
+			layers = append(layers, private...)
+			bad = errors.Join(bad, err)
+		}
+	}
+	for _, path := range o.Hide {
+		add(hidingLayer(path))
+	}
+	add(devLayer())
+	return layers, bad
+}

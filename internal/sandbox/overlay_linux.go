@@ -1,0 +1,76 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// overlayLayer lays a folder under a throwaway one. What is written goes to
+// scratch, or to memory if there is none or it cannot be used for that (it is
+// an overlay itself, as in a container).
+func overlayLayer(path, scratch string) (layer, error) {
+	if scratch != "" {
+		if l, err := overlay(path, scratch); err == nil {
+			return l, nil
+		}
+	}
+	l, err := overlay(path, stage)
+	if err != nil {
+		return layer{}, fmt.Errorf("lay %s under an overlay: %w", path, err)
+	}
+	return l, nil
+}
+
+func overlay(path, scratch string) (layer, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return layer{}, err
+	}
+	base, err := os.MkdirTemp(scratch, "overlay")
+	if err != nil {
+		return layer{}, err
+	}
+	// Descriptors instead of names: names may contain commas and colons.
+	open := func(dir string) int {
+		fd, e := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		err = errors.Join(err, e)
+		return fd
+	}
+	for _, name := range []string{"/upper", "/work", "/merged"} {
+		err = errors.Join(err, os.Mkdir(base+name, 0o700))
+	}
+	lower, upper, work := open(path), open(base+"/upper"), open(base+"/work")
+	defer unix.Close(lower)
+	defer unix.Close(upper)
+	defer unix.Close(work)
+	// The merged folder shows the attributes of the upper one.
+	err = errors.Join(err, copyAttributes(base+"/upper", info))
+	if err != nil {
+		return layer{}, err
+	}
+	options := fmt.Sprintf("lowerdir=/proc/self/fd/%d,upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d,userxattr", lower, upper, work)
+	if err := unix.Mount("overlay", base+"/merged", "overlay", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
+		return layer{}, err
+	}
+	l, err := detach(base+"/merged", path, rankOverlay, unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOSUID)
+	if err != nil {
+		return layer{}, err
+	}
+	return l, unix.Unmount(base+"/merged", unix.MNT_DETACH)
+}
+
+func copyAttributes(path string, info os.FileInfo) error {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		// An owner unknown in here cannot be set. The process then owns the
+		// throwaway folder itself, which harms nobody.
+		os.Lchown(path, int(st.Uid), int(st.Gid))
+	}
+	if err := os.Chmod(path, info.Mode()); err != nil {
+		return err
+	}
+	return os.Chtimes(path, info.ModTime(), info.ModTime())
+}

@@ -1,0 +1,70 @@
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// privateLayers make a copy of a folder of the system that the process may use
+// as it likes. Sockets and pipes are seen in it but lead nowhere: an overlay
+// has its own.
+func privateLayers(path string) ([]layer, error) {
+	l, err := overlay(path, stage)
+	if err == nil {
+		return []layer{l}, nil
+	}
+	// Something is mounted in it, and what lies below a mount must not come to
+	// light.
+	if errors.Is(err, unix.EINVAL) {
+		return pieces(path)
+	}
+	return nil, err
+}
+
+// pieces put a folder together from what can be had of it: an overlay for each
+// folder in it, files as they are. Mounts, sockets and pipes are missing.
+func pieces(path string) ([]layer, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	at, err := os.MkdirTemp(stage, "private")
+	if err != nil {
+		return nil, err
+	}
+	if err := copyAttributes(at, info); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	var layers []layer
+	for _, entry := range entries {
+		name := filepath.Join(path, entry.Name())
+		switch {
+		case entry.Type()&os.ModeSymlink != 0:
+			if target, err := os.Readlink(name); err == nil {
+				os.Symlink(target, filepath.Join(at, entry.Name()))
+			}
+		case entry.IsDir():
+			if l, err := overlay(name, stage); err == nil && !isMount(name, info) {
+				layers = append(layers, l)
+			}
+		case entry.Type().IsRegular():
+			if l, err := cloneLayer(name, rankOverlay, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV); err == nil {
+				layers = append(layers, l)
+			}
+		}
+	}
+	whole, err := detach(at, path, rankOverlay, unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOSUID)
+	return append(layers, whole), err
+}
+
+func isMount(path string, parent os.FileInfo) bool {
+	info, err := os.Stat(path)
+	return err != nil || stampOf(info).dev != stampOf(parent).dev
+}

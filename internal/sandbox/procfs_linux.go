@@ -1,0 +1,43 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// mountProc shows the processes of our own PID namespace only.
+func mountProc() error {
+	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("mount /proc: %w", err)
+	}
+	return nil
+}
+
+// coverProc makes the settings of the kernel read-only: they belong to root by
+// its id alone, whatever its capabilities. Processes' own files stay writable.
+func coverProc() error {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if _, err := strconv.Atoi(entry.Name()); err == nil {
+			continue
+		}
+		info, err := entry.Info()
+		if err != nil || info.Mode()&os.ModeSymlink != 0 || info.Mode().IsRegular() && info.Mode()&0o222 == 0 {
+			continue
+		}
+		l, err := cloneLayer("/proc/"+entry.Name(), rankReadOnly, unix.MOUNT_ATTR_RDONLY)
+		if err != nil {
+			return err
+		}
+		if err := l.attach(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Profile says what a confined process may do. Paths are absolute; those that
+// do not exist are left out unless it says otherwise.
+type Profile struct {
+	Level Level // as Detect found it
+	Mode  Mode
+
+	Project string // must exist
+	// Temp is the process's temporary folder, TMPDIR inside; must exist. Under
+	// Namespaces /tmp is private and writable besides.
+	Temp string
+	// Git lists git folders, in or outside the project, that Work may write
+	// except for their hooks and config. They are given and not looked for,
+	// because an agent may write what would have to be looked at.
+	Git []string
+	// State lists the agent's own folders and files. They are really written;
+	// missing folders are made.
+	State []string
+	// Write lists more folders, files, sockets or devices that are really written.
+	Write []string
+	// Cache lists folders that look writable: what is in them is used, what is
+	// written is thrown away at the end. Landlock has no such thing and lets
+	// them be written.
+	Cache []string
+	// Protect lists what is read-only inside all of these.
+	Protect []string
+	// Hide lists what cannot be read.
+	Hide []string
+
+	// Scratch is an empty folder on a disk for what is thrown away; empty means
+	// memory. The caller removes it with RemoveAll.
+	Scratch string
+	// Undo lets Verify write the project under Landlock, because the caller
+	// restores a Snapshot. Without it the project is read-only there.
+	Undo bool
+}
+
+// Mode is what the process is for.
+type Mode string
+
+const (
+	// Work writes the project.
+	Work Mode = "work"
+	// Verify sees a project that looks writable and stays the same.
+	Verify Mode = "verify"
+)
+
+// Confinement is the Profile as proc.Spec.Confine wants it. It is nil for None.
+// It makes the missing State folders.
+func Confinement(p Profile) ([]byte, error) {
+	if p.Level == None {
+		return nil, nil
+	}
+	layout, err := p.layout()
+	if err != nil {
+		return nil, fmt.Errorf("confine to %s: %w", p.Project, err)
+	}
+	return layout.encode(p.Level)
+}
+
+// layout is a Profile with its paths resolved, in the terms of what is done.
+type layout struct {
+	Level     Level    `json:"level"`
+	Write     []string `json:"write,omitempty"`
+	Overlay   []string `json:"overlay,omitempty"`
+	ReadOnly  []string `json:"read_only,omitempty"`
+	Hide      []string `json:"hide,omitempty"`
+	Temp      string   `json:"temp,omitempty"`
+	Scratch   string   `json:"scratch,omitempty"`
+	ProbeOnly bool     `json:"probe_only,omitempty"`
+}
+
+func (p Profile) layout() (layout, error) {
+	if p.Mode != Work && p.Mode != Verify {
+		return layout{}, fmt.Errorf("%q is no mode", p.Mode)
+	}
+	var l layout
+	var bad error
+	resolve := func(paths ...string) (out []string) {
+		for _, path := range paths {
+			real, err := resolved(path)
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+			case err != nil:
+				bad = errors.Join(bad, err)
+			default:
+				out = append(out, real)
+			}
+		}
+		return out
+	}
+	must := func(path string) string {
+		real, err := resolved(path)
+		bad = errors.Join(bad, err)
+		return real
+	}
+	project := must(p.Project)
+	l.Level, l.Temp = p.Level, must(p.Temp)
+	for _, path := range p.State {
+		bad = errors.Join(bad, makeState(path))
+	}
+	l.Write = append(resolve(append(slices.Clone(p.State), p.Write...)...), l.Temp)
+	l.Overlay = resolve(p.Cache...)
+	l.ReadOnly = resolve(p.Protect...)
+	l.Hide = resolve(p.Hide...)
+	l.Scratch = p.Scratch
+
+	git := resolve(p.Git...)
+	switch {
+	case p.Mode == Work:
+		// A mount of its own cannot be renamed away, so neither the project nor
+		// its git folder can be replaced by one with other hooks.
+		l.Write = append(l.Write, append(git, project)...)
+		for _, dir := range git {
+			hooks := filepath.Join(dir, "hooks")
+			bad = errors.Join(bad, os.MkdirAll(hooks, 0o777))
+			l.ReadOnly = append(l.ReadOnly, resolve(hooks, filepath.Join(dir, "config"), filepath.Join(dir, "config.worktree"))...)
+		}
+	case p.Level == Namespaces:
+		l.Overlay = append(l.Overlay, append(git, project)...)
+	case p.Undo:
+		l.Write = append(l.Write, project)
+	}
+	if p.Level == Landlock {
+		l.Write, l.Overlay = append(l.Write, l.Overlay...), nil
+	}
+	return l, bad
+}
+
+// resolved is the path that a mount or a rule is put on.
+func resolved(path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		return "", fmt.Errorf("path %q is not absolute", path)
+	}
+	return filepath.EvalSymlinks(path)
+}
+
+// makeState makes a missing folder, so that it can be opened up; one whose name
+// has an extension is a file, which only its agent can make sense of.
+func makeState(path string) error {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if filepath.Ext(strings.TrimPrefix(filepath.Base(path), ".")) != "" {
+		return nil
+	}
+	return os.MkdirAll(path, 0o700)
+}

@@ -1,0 +1,123 @@
+package sandbox
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Fingerprint is what a set of paths looked like: names, types, modes and
+// contents, not times. It tells afterwards that something was tampered with
+// where nothing could prevent it.
+type Fingerprint struct {
+	dir   string
+	paths []string
+	skip  []string
+	sums  map[string][sha256.Size]byte
+}
+
+// Protected takes the fingerprint of paths below dir, such as ".ralph" and
+// ".git/hooks", except for skip: what ralph itself writes meanwhile. A path
+// that does not exist is one that must not appear.
+func Protected(dir string, paths, skip []string) (*Fingerprint, error) {
+	f := &Fingerprint{dir: dir, paths: paths, skip: skip}
+	var err error
+	if f.sums, err = f.take(); err != nil {
+		return nil, fmt.Errorf("fingerprint %s: %w", dir, err)
+	}
+	return f, nil
+}
+
+// Changed lists what differs now, sorted by path.
+func (f *Fingerprint) Changed() ([]Change, error) {
+	now, err := f.take()
+	if err != nil {
+		return nil, fmt.Errorf("fingerprint %s: %w", f.dir, err)
+	}
+	var out []Change
+	for name, sum := range f.sums {
+		switch got, ok := now[name]; {
+		case !ok:
+			out = append(out, Change{name, Removed})
+		case got != sum:
+			out = append(out, Change{name, Content})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if _, ok := f.sums[name]; !ok {
+			out = append(out, Change{name, Added})
+		}
+	}
+	slices.SortFunc(out, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	return out, nil
+}
+
+func (f *Fingerprint) take() (map[string][sha256.Size]byte, error) {
+	sums := make(map[string][sha256.Size]byte)
+	for _, path := range f.paths {
+		err := filepath.WalkDir(filepath.Join(f.dir, path), func(at string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			name, err := filepath.Rel(f.dir, at)
+			if err != nil {
+				return err
+			}
+			if name = filepath.ToSlash(name); skipped(name, f.skip) {
+				if d.IsDir() {
+					return fs.SkipDir
+				}
+				return nil
+			}
+			sum, err := sumOf(at)
+			if err == nil {
+				sums[name] = sum
+			} else if errors.Is(err, fs.ErrNotExist) {
+				err = nil
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return sums, nil
+}
+
+// sumOf is never fooled into waiting: only regular files are read.
+func sumOf(path string) (sum [sha256.Size]byte, err error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return sum, err
+	}
+	h := sha256.New()
+	fmt.Fprintln(h, info.Mode())
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		target, err := os.Readlink(path)
+		if err != nil {
+			return sum, err
+		}
+		io.WriteString(h, target)
+	case info.Mode().IsRegular():
+		file, err := os.Open(path)
+		if err != nil {
+			return sum, err
+		}
+		defer file.Close()
+		if _, err := io.Copy(h, file); err != nil {
+			return sum, err
+		}
+	}
+	return [sha256.Size]byte(h.Sum(nil)), nil
+}

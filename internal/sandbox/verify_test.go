@@ -1,0 +1,174 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const vandal = `
+echo new > new; echo changed > file; mkdir -p sub/dir; echo x > sub/dir/x
+chmod 777 file; touch -d @1 file other; touch .
+rm -rf gone; mkdir gone; echo x > gone/again
+mv renamed moved; ln other linked; ln -sf /etc/passwd .ralph-link
+echo x >> .git/index; rm .git/HEAD
+cat new sub/dir/x gone/again; test -e moved; test "$(stat -c %a file)" = 777
+`
+
+func verifyWorld(t *testing.T) *world {
+	w := newWorld(t)
+	for path, text := range map[string]string{"other": "other", "gone/file": "gone", "renamed": "renamed"} {
+		path = filepath.Join(w.Project, path)
+		must(os.MkdirAll(filepath.Dir(path), 0o750))
+		must(os.WriteFile(path, []byte(text), 0o640))
+	}
+	return w
+}
+
+// The verifier sees what it did, and nothing of it happened.
+func TestVerifyLeavesTheProjectAsItWas(t *testing.T) {
+	need(t, Namespaces)
+	for name, scratch := range map[string]bool{"in memory": false, "on disk": true} {
+		t.Run(name, func(t *testing.T) {
+			w := verifyWorld(t)
+			p := w.profile(Namespaces, Verify)
+			if scratch {
+				p.Scratch = w.Base + "/scratch"
+				must(os.Mkdir(p.Scratch, 0o700))
+			}
+			before := look(w.Project)
+			out, exit := run(t, p, nil, "sh", "-ec", vandal)
+			if !exit.Ok() || out != "new\nx\nx" {
+				t.Errorf("got %v %q, want it to see its own writes", exit, out)
+			}
+			if diff := cmp.Diff(before, look(w.Project)); diff != "" {
+				t.Error(diff)
+			}
+			if scratch {
+				if err := RemoveAll(p.Scratch); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+func TestVerifyLeavesTheProjectAsItWasAsOrdinaryUser(t *testing.T) {
+	asNobody(t, "TestVerifyLeavesTheProjectAsItWas")
+}
+
+// Below an overlay the snapshot makes it so.
+func TestVerifyIsUndoneBelowAnOverlay(t *testing.T) {
+	for _, level := range []Level{None, Landlock} {
+		t.Run(level.String(), func(t *testing.T) {
+			need(t, level)
+			w := verifyWorld(t)
+			before := look(w.Project)
+			snap, err := Snapshot(w.Project, w.Temp, ".ralph")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer snap.Close()
+			p := w.profile(level, Verify)
+			p.Undo = true
+			if out, exit := run(t, p, nil, "sh", "-ec", vandal); !exit.Ok() {
+				t.Fatalf("%v: %s", exit, out)
+			}
+			if changes, err := snap.Changed(); err != nil || len(changes) < 10 {
+				t.Errorf("got %v, %v, want many changes", changes, err)
+			}
+			if err := snap.Restore(); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(before, look(w.Project)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestLandlockVerifyIsReadOnlyWithoutUndo(t *testing.T) {
+	need(t, Landlock)
+	w := verifyWorld(t)
+	before := look(w.Project)
+	if out, exit := run(t, w.profile(Landlock, Verify), nil, "sh", "-c", "echo x > file || echo x > new"); exit.Ok() {
+		t.Errorf("it could write: %s", out)
+	}
+	if diff := cmp.Diff(before, look(w.Project)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// goProject is a small module, and the environment and caches to test it with.
+func goProject(t testing.TB, w *world) (env, caches []string) {
+	t.Helper()
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("no go on this machine")
+	}
+	must(os.WriteFile(w.Project+"/go.mod", []byte("module example\n\ngo 1.24\n"), 0o644))
+	must(os.WriteFile(w.Project+"/x_test.go", []byte("package x\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\n"+
+		"func TestX(t *testing.T) {\n\tif err := os.WriteFile(\"out.txt\", []byte(\"x\"), 0o644); err != nil {\n\t\tt.Fatal(err)\n\t}\n}\n"), 0o644))
+	cache := w.Base + "/gocache"
+	must(os.Mkdir(cache, 0o755))
+	return []string{"GOCACHE=" + cache, "GOFLAGS=", "GOPROXY=off", "GOTOOLCHAIN=local", "HOME=" + w.Temp}, []string{cache}
+}
+
+func TestGoTestWithAWarmCache(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the standard library")
+	}
+	need(t, Namespaces)
+	w := newWorld(t)
+	env, caches := goProject(t, w)
+	p := w.profile(Namespaces, Verify)
+	p.Cache = caches
+	if out, exit := run(t, w.profile(None, Verify), env, "go", "test", "."); !exit.Ok() { // warms it
+		t.Fatalf("%v: %s", exit, out)
+	}
+	must(os.Remove(w.Project + "/out.txt"))
+	before := look(w.Project, caches[0])
+	out, exit := run(t, p, env, "go", "test", "-count=1", "-x", ".")
+	if !exit.Ok() || !strings.Contains(out, "ok") {
+		t.Fatalf("%v: %s", exit, out)
+	}
+	if strings.Contains(out, "-p runtime ") {
+		t.Error("the cache was cold: the runtime was compiled again")
+	}
+	if diff := cmp.Diff(before, look(w.Project, caches[0])); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestGoTestWithAWarmCacheAsOrdinaryUser(t *testing.T) {
+	asNobody(t, "TestGoTestWithAWarmCache")
+}
+
+func TestNpmTest(t *testing.T) {
+	if _, err := exec.LookPath("npm"); err != nil {
+		t.Skip("no npm on this machine")
+	}
+	need(t, Namespaces)
+	w := newWorld(t)
+	must(os.WriteFile(w.Project+"/package.json", []byte(`{"name":"x","version":"1.0.0","scripts":{"test":"node --test"}}`), 0o644))
+	must(os.WriteFile(w.Project+"/x.test.js", []byte(`
+const test = require('node:test'); const fs = require('fs');
+test('writes', () => { fs.mkdirSync('coverage', {recursive: true}); fs.writeFileSync('coverage/out', 'x'); });
+`), 0o644))
+	must(os.Mkdir(w.Base+"/npm", 0o755))
+	p := w.profile(Namespaces, Verify)
+	p.Cache = []string{w.Base + "/npm"}
+	before := look(w.Project, w.Base+"/npm")
+	out, exit := run(t, p, []string{"HOME=" + w.Temp, "npm_config_cache=" + w.Base + "/npm", "NO_UPDATE_NOTIFIER=1"}, "npm", "test")
+	if !exit.Ok() || !strings.Contains(out, "pass 1") {
+		t.Errorf("%v: %s", exit, out)
+	}
+	if diff := cmp.Diff(before, look(w.Project, w.Base+"/npm")); diff != "" {
+		t.Error(diff)
+	}
+}
