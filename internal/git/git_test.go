@@ -183,7 +183,7 @@ func TestChangedIsWhatDiffers(t *testing.T) {
 	r.write("fresh.txt", "x")
 	r.write("old.txt", "changed")
 	after := r.look()
-	if diff := cmp.Diff([]string{"fresh.txt", "old.txt"}, Changed(t.Context(), r.dir, before, after)); diff != "" {
+	if diff := cmp.Diff([]string{"fresh.txt", "mine.txt", "old.txt"}, Changed(t.Context(), r.dir, before, after)); diff != "" {
 		t.Errorf("uncommitted files differ (-want +got):\n%s", diff)
 	}
 	r.git("rm", "-q", "gone.txt")
