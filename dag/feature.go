@@ -73,6 +73,8 @@ func CheckFeatureName(name string) error {
 	switch {
 	case !featureName.MatchString(name), strings.Contains(name, ".."), strings.HasSuffix(name, "."):
 		return fmt.Errorf("%w: %q is no feature name: up to 64 letters, digits, '-', '_' and '.', beginning with a letter or digit", ErrRefused, name)
+	case strings.EqualFold(name, "none"):
+		return fmt.Errorf("%w: %q is no feature name: it means no feature", ErrRefused, name)
 	case slices.Contains([]string{"t-", "f-", "r-", "a-"}, strings.ToLower(name[:min(2, len(name))])):
 		return fmt.Errorf("%w: %q is no feature name: names that begin with %q look like an ID", ErrRefused, name, name[:2])
 	}

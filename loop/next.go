@@ -122,7 +122,11 @@ func (r *Runner) claim(ctx context.Context, running int) (claim dag.Claim, ok bo
 	if until = r.nextWait(tally); !until.IsZero() {
 		return claim, false, until, nil
 	}
-	r.end(OutcomeBlocked, fmt.Sprintf("%d of %d tasks remain, and none of them can run", countsOf(tally).Remaining, tally.Total()), nil)
+	reason := fmt.Sprintf("%d of %d tasks remain, and none of them can run", countsOf(tally).Remaining, tally.Total())
+	if others := tally.ByStatus[dag.InProgress]; others > 0 {
+		reason += fmt.Sprintf("; another run works on %d", others)
+	}
+	r.end(OutcomeBlocked, reason, nil)
 	return claim, false, time.Time{}, nil
 }
 

@@ -53,6 +53,7 @@ type Options struct {
 	Dir     string           // the project
 	Folder  string           // where the folders of runs are
 
+	Check   func() error // asked after each attempt; an error ends the run. nil means no check
 	Observe func(Event)
 	Now     func() time.Time
 	Jitter  func(time.Duration) time.Duration // nil leaves delays as they are

@@ -43,6 +43,11 @@ func (a *attempt) settle(ctx context.Context, d Decision) error {
 	if err != nil {
 		return err
 	}
+	if a.opts.Check != nil {
+		if err := a.opts.Check(); err != nil {
+			return err
+		}
+	}
 	return a.writeKnowledge(ctx)
 }
 

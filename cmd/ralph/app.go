@@ -26,10 +26,11 @@ type app struct {
 	typed <-chan string // lines that a person types
 
 	launcher *proc.Launcher // of a run
+	flush    func()         // shows what a run reported so far
 }
 
 func newApp(sys system) *app {
-	a := &app{system: sys, log: zerolog.Nop(), taken: make(chan struct{}), launcher: &proc.Launcher{}}
+	a := &app{system: sys, log: zerolog.Nop(), taken: make(chan struct{}), launcher: &proc.Launcher{}, flush: func() {}}
 	a.cli = &cli.App{
 		Name:  "ralph",
 		Usage: "run AI coding agents through a dependency graph of tasks",

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -105,6 +106,9 @@ func (p *permuter) flag(arg string, following []string) (used int, err error) {
 			}
 			value, used = following[0], 1
 		}
+		if value == "" && namesSomething(f.Names()[0]) {
+			return 0, usagef("%s is empty", long)
+		}
 		out = long + "=" + value
 	} else if inline {
 		out = long + "=" + value
@@ -115,6 +119,12 @@ func (p *permuter) flag(arg string, following []string) (used int, err error) {
 		p.local = append(p.local, out)
 	}
 	return used, nil
+}
+
+// namesSomething says that a flag's value is a name, which an unset variable of a
+// script must not turn into "everything" or "none".
+func namesSomething(flag string) bool {
+	return slices.Contains([]string{"feature", "parent", "task", "run", "project", "events", "after"}, flag)
 }
 
 func (p *permuter) find(name string) (f cli.Flag, global bool) {

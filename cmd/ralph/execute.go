@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
 	"syscall"
 
@@ -17,12 +18,15 @@ import (
 
 // execute does the run, from the first event to the exit status.
 func (a *app) execute(c *cli.Context, opts loop.Options) error {
-	a.takeSignals()
 	defer a.launcher.Close()
 	sinks, err := a.sinks(c, opts)
 	if err != nil {
 		return err
 	}
+	a.takeSignals()
+	// A reader of the progress that goes away must not end hours of work. Unlike
+	// ignoring the signal, catching it is not inherited by agents.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	opts.Observe = sinks.Event
 	runner, err := loop.Start(c.Context, opts)
 	if err != nil {
@@ -100,6 +104,7 @@ func (a *app) watch(cancel context.CancelCauseFunc, runner *loop.Runner) func() 
 // goOn asks for guidance and whether to go on. What is typed becomes part of the
 // next prompt of the tasks that were interrupted.
 func (a *app) goOn(c *cli.Context, runner *loop.Runner, opts loop.Options) bool {
+	a.flush() // a question stands below what led to it
 	lines := a.lines()
 	ask := func(question string) (string, bool) {
 		fmt.Fprint(a.stderr, question)

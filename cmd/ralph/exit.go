@@ -76,7 +76,7 @@ func exitStatus(err error) int {
 		return exitBug
 	case errors.As(err, &usage), errors.Is(err, dag.ErrAmbiguous), errors.Is(err, project.ErrNone), errors.Is(err, project.ErrConfig):
 		return exitUsage
-	case errors.Is(err, dag.ErrRefused), errors.As(err, &file):
+	case errors.Is(err, dag.ErrRefused), errors.As(err, &file), errors.As(err, new(outputError)):
 		return exitRefused
 	case errors.Is(err, errUnavailable):
 		return exitUnavailable
@@ -93,6 +93,8 @@ func hintFor(err error) string {
 	switch {
 	case errors.As(err, &h):
 		return h.hint
+	case errors.As(err, new(midRun)):
+		return "a task that is still claimed is taken up by the next run"
 	case errors.Is(err, project.ErrNone):
 		return "make one with: ralph init"
 	case errors.Is(err, dag.ErrAmbiguous):

@@ -38,12 +38,13 @@ type system struct {
 	width     int // of the terminal; 0 if there is none
 	errWidth  func() int
 	signals   <-chan os.Signal
+	exit      func(status int)
 }
 
 func fromOS() system {
 	s := system{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-		getenv: os.Getenv, environ: os.Environ, getwd: os.Getwd, now: time.Now,
+		getenv: os.Getenv, environ: os.Environ, getwd: os.Getwd, now: time.Now, exit: os.Exit,
 		outIsTerm: term.IsTerminal(int(os.Stdout.Fd())),
 		errIsTerm: term.IsTerminal(int(os.Stderr.Fd())),
 	}
@@ -79,6 +80,8 @@ func (s system) userConfig() string {
 
 // run is the whole program: it returns the exit status.
 func run(args []string, sys system) int {
+	out := &results{to: sys.stdout}
+	sys.stdout = out
 	a := newApp(sys)
 	ctx, stop := a.signalContext()
 	defer stop()
@@ -89,11 +92,34 @@ func run(args []string, sys system) int {
 	if caught, ok := context.Cause(ctx).(caughtSignal); err != nil && ok { //nolint:errorlint // set below, never wrapped
 		err = caught
 	}
+	if err == nil && out.err != nil {
+		err = out.err
+	}
 	if err == nil {
 		return exitOK
 	}
 	return a.fail(err)
 }
+
+// results is stdout. It remembers that something could not be written, so that no
+// command calls that a success, and keeps the cause from being taken for trouble
+// with the database.
+type results struct {
+	to  io.Writer
+	err error
+}
+
+func (r *results) Write(p []byte) (int, error) {
+	n, err := r.to.Write(p)
+	if err != nil && r.err == nil {
+		r.err = outputError{fmt.Sprintf("write the result: %v", err)}
+	}
+	return n, r.err
+}
+
+type outputError struct{ text string }
+
+func (e outputError) Error() string { return e.text }
 
 // caughtSignal is a signal that ended a command.
 type caughtSignal struct{ signal os.Signal }
@@ -116,6 +142,7 @@ func (a *app) signalContext() (context.Context, func()) {
 		select {
 		case s := <-a.signals:
 			cancel(caughtSignal{s})
+			a.leave(done, caughtSignal{s})
 		case <-a.taken:
 		case <-done:
 		}
@@ -124,6 +151,24 @@ func (a *app) signalContext() (context.Context, func()) {
 		close(done)
 		cancel(nil)
 	}
+}
+
+// noticing is how long a command may take to notice that it was interrupted. What
+// is stored is stored whole or not at all, so leaving at any time loses nothing.
+const noticing = time.Second
+
+// leave ends the program if the command does not: it may be waiting for input that
+// never comes.
+func (a *app) leave(done <-chan struct{}, caught caughtSignal) {
+	timer := time.NewTimer(noticing)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return
+	case <-timer.C:
+	case <-a.signals:
+	}
+	a.exit(caught.status())
 }
 
 // takeSignals lets a command deal with signals itself.

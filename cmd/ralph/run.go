@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
@@ -86,7 +88,7 @@ func (a *app) runRun(c *cli.Context) error {
 	if c.Bool("dry-run") && c.Bool("json") {
 		return usagef("--dry-run prints text: it does not go with --json")
 	}
-	s, err := a.openFor(c, db.Options{Conns: 2 + max(c.Int("jobs"), 1)})
+	s, err := a.openFor(c, db.Options{Conns: 2 + min(max(c.Int("jobs"), 1), 16)})
 	if err != nil {
 		return err
 	}
@@ -115,7 +117,7 @@ func (a *app) runOptions(c *cli.Context, s *session) (loop.Options, error) {
 		Breaker: s.config.Run.Breaker, Backoff: s.config.Run.Backoff.Std(), Skip: c.Bool("no-verify"),
 		Gates: s.config.Verify.Commands, Dir: s.project.Root, Folder: filepath.Join(s.project.State(), "runs"),
 		Life: life, Sweep: proc.Sweep, Now: a.now, Jitter: jitter, MaxCostUSD: s.config.Budget.MaxCostUSD,
-		Context: a.promptContext(s), Recall: recallOptions(s.config),
+		Check: a.checkDatabase(c, s), Context: a.promptContext(s), Recall: recallOptions(s.config),
 		Known: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
 	}
 	if s.config.Sandbox.Mode == "require" {
@@ -151,6 +153,9 @@ func (a *app) runOptions(c *cli.Context, s *session) (loop.Options, error) {
 	return opts, nil
 }
 
+// maxJobs is far more agents than any machine runs well.
+const maxJobs = 256
+
 func overrideLimits(c *cli.Context, opts *loop.Options) error {
 	if c.IsSet("limit") {
 		opts.Limit = c.Int("limit")
@@ -166,6 +171,10 @@ func overrideLimits(c *cli.Context, opts *loop.Options) error {
 		opts.Retries = &n
 	}
 	switch {
+	case math.IsNaN(opts.MaxCostUSD) || math.IsInf(opts.MaxCostUSD, 0):
+		return usagef("--max-cost is an amount")
+	case opts.Jobs > maxJobs:
+		return usagef("--jobs is at most %d", maxJobs)
 	case opts.Limit < 0, opts.MaxCostUSD < 0, opts.Retries != nil && *opts.Retries < 0:
 		return usagef("--limit, --max-cost and --max-retries cannot be negative")
 	case c.IsSet("jobs") && opts.Jobs < 1:
@@ -256,6 +265,9 @@ func (a *app) scope(c *cli.Context, s *session) (dag.Scope, error) {
 	if given > 1 || c.NArg() > 1 {
 		return dag.Scope{}, usagef("one target: TARGET, --feature or --task")
 	}
+	if c.NArg() == 1 && c.Args().First() == "" {
+		return dag.Scope{}, usagef("TARGET is empty")
+	}
 	var scope dag.Scope
 	err := s.store.View(c.Context, func(g *dag.Graph) error {
 		if typed := c.String("task"); typed != "" {
@@ -327,4 +339,19 @@ func setup(opts loop.Options, chosen agent) loop.Setup {
 
 func jitter(d time.Duration) time.Duration {
 	return d - d/5 + time.Duration(rand.Int64N(int64(2*d/5)+1))
+}
+
+// checkDatabase notices when an agent deleted or replaced the database, which a
+// cleaning command may do, and saves what is still known.
+func (a *app) checkDatabase(c *cli.Context, s *session) func() error {
+	return func() error {
+		if s.db.Intact() {
+			return nil
+		}
+		saved := filepath.Join(s.project.Root, fmt.Sprintf("ralph-rescued-%d.db", a.now().Unix()))
+		if err := s.db.Rescue(context.WithoutCancel(c.Context), saved); err != nil {
+			return fmt.Errorf("%s was deleted or replaced while the run worked, and could not be saved: %w", s.project.DB(), err)
+		}
+		return fmt.Errorf("%s was deleted or replaced while the run worked; what was known is saved in %s: move it back", s.project.DB(), saved)
+	}
 }

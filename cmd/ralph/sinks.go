@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -27,7 +28,9 @@ func (a *app) sinks(c *cli.Context, opts loop.Options) (show.Sink, error) {
 		ticker := time.NewTicker(time.Second)
 		people.Ticks = ticker.C
 		closers = append(closers, closeFunc(func() error { ticker.Stop(); return nil }))
-		list = append(list, show.NewAsync(show.NewTerminal(people), show.AsyncOptions{}))
+		live := show.NewAsync(show.NewTerminal(people), show.AsyncOptions{})
+		a.flush = live.Flush
+		list = append(list, live)
 	} else {
 		list = append(list, show.NewAsync(show.NewPlain(people), show.AsyncOptions{}))
 	}
@@ -36,7 +39,8 @@ func (a *app) sinks(c *cli.Context, opts loop.Options) (show.Sink, error) {
 	case "-":
 		list = append(list, show.NewAsync(show.NewJSON(a.stdout), show.AsyncOptions{}))
 	default:
-		f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+		// Without waiting: a pipe that nobody reads is refused instead of waited for.
+		f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC|syscall.O_NONBLOCK, 0o600)
 		if err != nil {
 			return nil, usagef("--events: %v", err)
 		}

@@ -28,6 +28,7 @@ type Options struct {
 
 // DB is a handle on one file. It is safe for concurrent use.
 type DB struct {
+	file os.FileInfo // as it was opened
 	pool *pool
 	path string
 }
@@ -49,7 +50,12 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 	if err != nil {
 		return nil, classify(path, err)
 	}
-	return &DB{pool: pool, path: path}, nil
+	file, err := os.Stat(path)
+	if err != nil {
+		_ = pool.close()
+		return nil, classify(path, err)
+	}
+	return &DB{file: file, pool: pool, path: path}, nil
 }
 
 // openFlags leave out the URI flag, so that any file name is just a file name,
@@ -89,6 +95,20 @@ func configure(conn *sqlite.Conn, opts Options) error {
 
 // Close closes every connection. It must not be called while a transaction runs.
 func (d *DB) Close() error { return d.pool.close() }
+
+// Intact says whether the path still leads to the file that was opened. A program
+// that deletes or replaces it leaves us writing into the void.
+func (d *DB) Intact() bool {
+	now, err := os.Stat(d.path)
+	return err == nil && os.SameFile(d.file, now)
+}
+
+// Rescue writes all that is known to a new file.
+func (d *DB) Rescue(ctx context.Context, path string) error {
+	return d.with(ctx, func(conn *sqlite.Conn) error {
+		return sqlitex.ExecuteTransient(conn, "VACUUM INTO :path;", &sqlitex.ExecOptions{Named: map[string]any{":path": path}})
+	})
+}
 
 // Path is where the file is.
 func (d *DB) Path() string { return d.path }

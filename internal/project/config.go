@@ -2,6 +2,7 @@ package project
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -146,8 +147,8 @@ func (c Config) invalid() (key, why string) {
 		return "run.model_strategy", fmt.Sprintf("%q is none of %s", c.Run.ModelStrategy, strings.Join(strategies, ", "))
 	case !slices.Contains(modes, c.Sandbox.Mode):
 		return "sandbox.mode", fmt.Sprintf("%q is none of %s", c.Sandbox.Mode, strings.Join(modes, ", "))
-	case c.Budget.MaxCostUSD < 0:
-		return "budget.max_cost_usd", "it cannot be negative"
+	case !(c.Budget.MaxCostUSD >= 0) || math.IsInf(c.Budget.MaxCostUSD, 0):
+		return "budget.max_cost_usd", "it is an amount, and not negative"
 	}
 	return "", ""
 }

@@ -35,10 +35,14 @@ func (l Loaded) Origin(key string) string {
 // empty or missing. Unknown keys and bad values are errors that name the line.
 func Load(userFile, projectFile string, getenv func(string) string) (Loaded, error) {
 	l := Loaded{Config: Default(), origins: map[string]string{}}
-	for _, path := range []string{userFile, projectFile} {
-		if err := l.addFile(path); err != nil {
+	// Of a home that cannot be entered nothing is known, as of one that is not there.
+	if _, err := os.Stat(userFile); err == nil {
+		if err := l.addFile(userFile); err != nil {
 			return Loaded{}, err
 		}
+	}
+	if err := l.addFile(projectFile); err != nil {
+		return Loaded{}, err
 	}
 	if err := l.addEnv(getenv); err != nil {
 		return Loaded{}, err

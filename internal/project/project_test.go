@@ -126,7 +126,7 @@ func TestBadConfigurationNamesFileAndLine(t *testing.T) {
 		"an unknown mode":        {"[sandbox]\nmode = 'on'", ":2: sandbox.mode: \"on\" is none of"},
 		"no duration":            {"[run]\nidle_timeout = 'soon'", ":2: "},
 		"a negative duration":    {"[run]\nidle_timeout = '-3s'", ":2: "},
-		"a negative budget":      {"[budget]\nmax_cost_usd = -1.0", ":2: budget.max_cost_usd: it cannot be negative"},
+		"a negative budget":      {"[budget]\nmax_cost_usd = -1.0", ":2: budget.max_cost_usd: it is an amount, and not negative"},
 		"what is no TOML":        {"[run", ":1: "},
 		"the same key twice":     {"[run]\nlimit = 1\nlimit = 2", ":3: "},
 		"bytes that are no text": {"[agent]\nuse = \"\xff\"", ":2: "},

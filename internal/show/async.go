@@ -50,6 +50,18 @@ func NewAsync(sink Sink, opts AsyncOptions) *Async {
 // Event keeps the event and returns. After Close it does nothing.
 func (a *Async) Event(e loop.Event) { a.queue.put(e) }
 
+// Flush waits until what was reported so far is shown, but not longer than
+// AsyncOptions.Wait.
+func (a *Async) Flush() {
+	patience := time.NewTimer(a.wait)
+	defer patience.Stop()
+	select {
+	case <-a.queue.idle():
+	case <-a.done:
+	case <-patience.C:
+	}
+}
+
 // Close shows what is left and closes the sink. If that takes longer than
 // AsyncOptions.Wait it gives up and says how much was not shown; the goroutine
 // then ends as soon as the sink lets go of it.
@@ -77,6 +89,7 @@ func (a *Async) deliver() {
 		switch {
 		case ok:
 			a.sink.Event(e)
+			a.queue.shown()
 		case open:
 			<-a.queue.wake
 		default:

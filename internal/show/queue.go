@@ -23,7 +23,9 @@ type queue struct {
 	missed  int // utterances left out since the last item
 	last    loop.Event
 	closed  bool
-	wake    chan struct{} // holds one token when there may be news for the reader
+	busy    bool            // an event was taken and is not shown yet
+	waiting []chan struct{} // to be closed when all is shown
+	wake    chan struct{}   // holds one token when there may be news for the reader
 }
 
 // item is an event and the text that was joined to it.
@@ -151,7 +153,35 @@ func (q *queue) take() (e loop.Event, ok, open bool) {
 		q.uttered--
 		q.weight -= weigh(first.event)
 	}
+	q.busy = true
 	return first.event, true, true
+}
+
+// shown says that the event taken last is through.
+func (q *queue) shown() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.busy = false
+	if len(q.items) > 0 {
+		return
+	}
+	for _, w := range q.waiting {
+		close(w)
+	}
+	q.waiting = nil
+}
+
+// idle is closed when all that was put is shown.
+func (q *queue) idle() <-chan struct{} {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	idle := make(chan struct{})
+	if len(q.items) == 0 && !q.busy {
+		close(idle)
+	} else {
+		q.waiting = append(q.waiting, idle)
+	}
+	return idle
 }
 
 // close takes no more events. Those that are there can still be taken, unless

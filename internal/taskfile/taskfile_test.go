@@ -57,17 +57,19 @@ func TestParse(t *testing.T) {
 func TestParseErrorsNameTheLine(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ text, want string }{
-		"an unknown key":          {"{\"title\":\"a\"}\n{\"titel\":\"b\"}", `line 2: unknown key "titel"`},
-		"a wrong type":            {`{"title":"a","priority":"high"}`, "line 1: priority cannot be a string"},
-		"no object":               {"{\"title\":\"a\"}\n17", "line 2: a task is an object, not a number"},
-		"half an object":          {`{"title":`, "line 1: not JSON: the object does not end on this line"},
-		"two objects on a line":   {`{"title":"a"}{"title":"b"}`, "line 1: one object a line, and nothing after it"},
-		"several faults":          {"{\n{\n{\"title\":\"ok\"}\n{", "line 1: not JSON: the object does not end on this line (and 2 more, line 2, 4)"},
-		"YAML that is no list":    {"title: a", "line 1: a plan is a list of tasks, one object each"},
-		"YAML with a wrong key":   {"- title: a\n- titel: b", `line 2: not a task: unknown field "titel"`},
-		"YAML with a wrong type":  {"- title: a\n  priority: [1]", "line 2: "},
-		"YAML that does not end":  {"- title: \"a", "line 1: "},
-		"YAML with items of text": {"- a\n- b", "line 1: "},
+		"an unknown key":              {"{\"title\":\"a\"}\n{\"titel\":\"b\"}", `line 2: unknown key "titel"`},
+		"a wrong type":                {`{"title":"a","priority":"high"}`, "line 1: priority cannot be a string"},
+		"no object":                   {"{\"title\":\"a\"}\n17", "line 2: a task is an object, not a number"},
+		"half an object":              {`{"title":`, "line 1: not JSON: the object does not end on this line"},
+		"two objects on a line":       {`{"title":"a"}{"title":"b"}`, "line 1: one object a line, and nothing after it"},
+		"several faults":              {"{\n{\n{\"title\":\"ok\"}\n{", "line 1: not JSON: the object does not end on this line (and 2 more, line 2, 4)"},
+		"YAML that nests by brackets": {"- title: a\n- title: " + strings.Repeat("[", 200_000), "line 2: nested more than 500 deep"},
+		"YAML that nests by dashes":   {strings.Repeat("- ", 100_000) + "a", "line 1: nested more than 500 deep"},
+		"YAML that is no list":        {"title: a", "line 1: a plan is a list of tasks, one object each"},
+		"YAML with a wrong key":       {"- title: a\n- titel: b", `line 2: not a task: unknown field "titel"`},
+		"YAML with a wrong type":      {"- title: a\n  priority: [1]", "line 2: "},
+		"YAML that does not end":      {"- title: \"a", "line 1: "},
+		"YAML with items of text":     {"- a\n- b", "line 1: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,6 +1,7 @@
 package taskfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,7 +13,38 @@ import (
 	"ralph/dag"
 )
 
+// maxDepth is how deep a plan may nest. A task is two levels deep; the library
+// needs memory that grows with the square of the depth.
+const maxDepth = 500
+
+// tooDeep finds the line on which a plan nests too deep, by brackets or by dashes,
+// or returns 0. Brackets inside of texts count too: it is a bound, not a parser.
+func tooDeep(data []byte) int {
+	depth, number := 0, 1
+	for line := range bytes.Lines(data) {
+		if bytes.Count(line, []byte("- ")) > maxDepth && len(bytes.Trim(line, "- \r\n")) < len(line)/2 {
+			return number
+		}
+		for _, b := range line {
+			switch b {
+			case '[', '{':
+				depth++
+			case ']', '}':
+				depth = max(depth-1, 0)
+			}
+			if depth > maxDepth {
+				return number
+			}
+		}
+		number++
+	}
+	return 0
+}
+
 func parseYAML(data []byte) ([]dag.Spec, error) {
+	if number := tooDeep(data); number > 0 {
+		return nil, dag.PlanError{{Line: number, Err: fmt.Errorf("nested more than %d deep", maxDepth)}}
+	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		return nil, dag.PlanError{yamlFault(1, err)}

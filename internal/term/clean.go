@@ -39,7 +39,7 @@ func harmless(r rune) rune {
 	case r == unicode.ReplacementChar:
 		return '?'
 	case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069,
-		r == 0x200e, r == 0x200f, r == 0x061c, r == 0x2028, r == 0x2029, r == 0xfeff:
+		r == 0x200b, r == 0x2060, r == 0x200e, r == 0x200f, r == 0x061c, r == 0x2028, r == 0x2029, r == 0xfeff:
 		return -1
 	default:
 		return r
