@@ -1,3 +1,5 @@
+//go:build unix
+
 package knowledge_test
 
 import (
