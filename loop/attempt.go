@@ -95,9 +95,11 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, iteration int) er
 
 // try runs the agent and decides, turn by turn.
 func (a *attempt) try(ctx context.Context) (Decision, error) {
-	a.facts = Facts{Attempts: a.claim.Task.Attempts, MaxAttempts: a.opts.MaxAttempts,
+	a.facts = Facts{
+		Attempts: a.claim.Task.Attempts, MaxAttempts: a.opts.MaxAttempts,
 		Retries: a.claim.Task.Retries, RetryFailed: a.opts.RetryFailed, Backoff: a.opts.Backoff, Limited: a.limits(),
-		OwnAgent: a.claim.Task.Agent != "", OwnModel: a.claim.Task.Model != ""}
+		OwnAgent: a.claim.Task.Agent != "", OwnModel: a.claim.Task.Model != "",
+	}
 	broken := Decision{Action: Release, Outcome: "error", Reason: "ralph could not prepare the attempt", Uncounted: true}
 	if err := os.MkdirAll(a.folder, 0o700); err != nil {
 		return broken, err
@@ -107,8 +109,10 @@ func (a *attempt) try(ctx context.Context) (Decision, error) {
 	if err != nil {
 		return broken, err
 	}
-	a.emit(Event{Type: TaskClaimed, Iteration: a.iteration, Task: a.claim.Task.ID, Attempt: a.claim.Attempt,
-		Title: a.claim.Task.Title, Agent: cmp.Or(a.claim.Task.Agent, a.opts.Setup.Agent), Model: a.choice.Model, Reason: why(a.choice), Counts: a.counts(ctx)})
+	a.emit(Event{
+		Type: TaskClaimed, Iteration: a.iteration, Task: a.claim.Task.ID, Attempt: a.claim.Attempt,
+		Title: a.claim.Task.Title, Agent: cmp.Or(a.claim.Task.Agent, a.opts.Setup.Agent), Model: a.choice.Model, Reason: why(a.choice), Counts: a.counts(ctx),
+	})
 	if err := a.open(ctx); err != nil {
 		return a.decide(ctx, acp.Turn{}, err), nil
 	}
@@ -234,8 +238,10 @@ func (a *attempt) runGates(ctx context.Context) ([]verify.Result, error) {
 		if err != nil {
 			return results, err
 		}
-		a.emit(Event{Type: GateEnded, Task: a.claim.Task.ID, Attempt: a.claim.Attempt,
-			Gate: &GateEvent{Command: command, Passed: res.Passed, Exit: res.Exit, Log: path}})
+		a.emit(Event{
+			Type: GateEnded, Task: a.claim.Task.ID, Attempt: a.claim.Attempt,
+			Gate: &GateEvent{Command: command, Passed: res.Passed, Exit: res.Exit, Log: path},
+		})
 		results = append(results, res)
 		if !res.Passed {
 			break

@@ -71,7 +71,7 @@ func (a *app) runComplete(c *cli.Context) error {
 		typed, words = words[len(words)-1], words[:len(words)-1]
 	}
 	p := &permuter{app: a.cli, path: []string{"ralph"}}
-	if p.walk(words) != nil {
+	if !p.follows(words) {
 		return nil // half a line is no error while it is being typed
 	}
 	print := func(word, text string) {
@@ -147,3 +147,6 @@ func (a *app) inProject() bool {
 	_, err = project.Find(dir)
 	return err == nil
 }
+
+// follows says whether the words make sense so far.
+func (p *permuter) follows(words []string) bool { return p.walk(words) == nil }

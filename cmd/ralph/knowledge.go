@@ -150,8 +150,11 @@ func (a *app) runKnowledgeShow(c *cli.Context) error {
 	p := a.palette(c)
 	fmt.Fprintf(a.stdout, "%s\n", p.Bold(term.Line(e.Title)))
 	for _, f := range [][2]string{
-		{"kind", string(e.Kind)}, {"tags", strings.Join(e.Tags, ", ")}, {"feature", e.Feature},
-		{"learned in", strings.TrimSpace(e.Task + " " + e.Run)}, {"file", path.Join(knowledge.Folder, e.File)},
+		{"kind", string(e.Kind)},
+		{"tags", strings.Join(e.Tags, ", ")},
+		{"feature", e.Feature},
+		{"learned in", strings.TrimSpace(e.Task + " " + e.Run)},
+		{"file", path.Join(knowledge.Folder, e.File)},
 	} {
 		if f[1] != "" {
 			fmt.Fprintf(a.stdout, "  %-10s %s\n", f[0], term.Line(f[1]))

@@ -17,6 +17,7 @@ func (c Change) String() string { return fmt.Sprintf("%s: %s", c.Path, c.Kind) }
 // Kind is what changed, the gravest of several.
 type Kind string
 
+// The kinds of changes.
 const (
 	Added    Kind = "added"
 	Removed  Kind = "removed"

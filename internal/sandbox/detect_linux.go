@@ -32,7 +32,7 @@ func try(level Level) error {
 	}
 	p, err := proc.Start(proc.Spec{Argv: []string{"/proc/self/exe"}, Confine: data})
 	if err == nil {
-		p.Kill()
+		_ = p.Kill()
 		return errors.New("the helper did not take the confinement")
 	}
 	if _, why, confined := strings.Cut(err.Error(), "confine: "); confined {

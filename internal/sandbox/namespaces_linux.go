@@ -51,7 +51,7 @@ func (o order) enterNamespaces() error {
 	if err := coverProc(); err != nil {
 		return err
 	}
-	unix.KeyctlJoinSessionKeyring("") // not ours; kernels without keys have none to lose
+	_, _ = unix.KeyctlJoinSessionKeyring("") // not ours; kernels without keys have none to lose
 	return scope()
 }
 

@@ -67,7 +67,7 @@ func copyAttributes(path string, info os.FileInfo) error {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		// An owner unknown in here cannot be set. The process then owns the
 		// throwaway folder itself, which harms nobody.
-		os.Lchown(path, int(st.Uid), int(st.Gid))
+		_ = os.Lchown(path, int(st.Uid), int(st.Gid))
 	}
 	if err := os.Chmod(path, info.Mode()); err != nil {
 		return err

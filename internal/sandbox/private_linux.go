@@ -48,7 +48,7 @@ func pieces(path string) ([]layer, error) {
 		switch {
 		case entry.Type()&os.ModeSymlink != 0:
 			if target, err := os.Readlink(name); err == nil {
-				os.Symlink(target, filepath.Join(at, entry.Name()))
+				_ = os.Symlink(target, filepath.Join(at, entry.Name()))
 			}
 		case entry.IsDir():
 			if l, err := overlay(name, stage); err == nil && !isMount(name, info) {

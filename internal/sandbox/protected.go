@@ -108,7 +108,7 @@ func sumOf(path string) (sum [sha256.Size]byte, err error) {
 		if err != nil {
 			return sum, err
 		}
-		io.WriteString(h, target)
+		_, _ = io.WriteString(h, target)
 	case info.Mode().IsRegular():
 		file, err := os.Open(path)
 		if err != nil {

@@ -12,9 +12,9 @@ func RemoveAll(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
 	}
-	filepath.WalkDir(dir, func(path string, entry fs.DirEntry, _ error) error {
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, _ error) error {
 		if entry != nil && entry.IsDir() {
-			os.Chmod(path, 0o700)
+			_ = os.Chmod(path, 0o700)
 		}
 		return nil
 	})

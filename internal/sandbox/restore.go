@@ -68,9 +68,9 @@ func (s *Snap) remove(name string) error {
 	if s.root.RemoveAll(name) == nil {
 		return nil
 	}
-	fs.WalkDir(s.root.FS(), name, func(at string, d fs.DirEntry, _ error) error {
+	_ = fs.WalkDir(s.root.FS(), name, func(at string, d fs.DirEntry, _ error) error {
 		if d != nil && d.IsDir() {
-			s.root.Chmod(at, 0o700)
+			_ = s.root.Chmod(at, 0o700)
 		}
 		return nil
 	})

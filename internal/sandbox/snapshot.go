@@ -52,7 +52,7 @@ func Snapshot(dir, temp string, skip ...string) (*Snap, error) {
 		root.Close()
 		return nil, fmt.Errorf("snapshot %s: %w", dir, err)
 	}
-	os.Remove(s.pack.Name()) // where an open file cannot be removed, Close does
+	_ = os.Remove(s.pack.Name()) // where an open file cannot be removed, Close does
 	if s.entries, err = s.list(); err == nil {
 		err = s.copyIn()
 	}
@@ -60,7 +60,7 @@ func Snapshot(dir, temp string, skip ...string) (*Snap, error) {
 		err = s.distrust()
 	}
 	if err != nil {
-		s.Close()
+		_ = s.Close()
 		return nil, fmt.Errorf("snapshot %s: %w", dir, err)
 	}
 	return s, nil
@@ -69,7 +69,7 @@ func Snapshot(dir, temp string, skip ...string) (*Snap, error) {
 // Close gives the copies up.
 func (s *Snap) Close() error {
 	err := errors.Join(s.pack.Close(), s.root.Close())
-	os.Remove(s.pack.Name())
+	_ = os.Remove(s.pack.Name())
 	return err
 }
 

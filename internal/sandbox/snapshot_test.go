@@ -1,3 +1,5 @@
+//go:build sandbox
+
 package sandbox
 
 import (
@@ -52,12 +54,18 @@ func TestSnapshotSeesAndUndoesEveryChange(t *testing.T) {
 		"removed":       {func(at func(string) string) error { return os.RemoveAll(at("sub")) }, []Change{{".", Times}, {"sub", Removed}, {"sub/b", Removed}, {"sub/c", Removed}}},
 		"renamed":       {func(at func(string) string) error { return os.Rename(at("a"), at("z")) }, []Change{{".", Times}, {"a", Removed}, {"z", Added}}},
 		"link changed":  {func(at func(string) string) error { os.Remove(at("link")); return os.Symlink("sub", at("link")) }, []Change{{".", Times}, {"link", Replaced}}},
-		"file to folder": {func(at func(string) string) error { os.Remove(at("a")); return os.MkdirAll(at("a/x"), 0o755) },
-			[]Change{{".", Times}, {"a", Replaced}, {"a/x", Added}}},
-		"folder to a link out": {func(at func(string) string) error { os.RemoveAll(at("sub")); return os.Symlink(outside, at("sub")) },
-			[]Change{{".", Times}, {"sub", Replaced}, {"sub/b", Removed}, {"sub/c", Removed}}},
-		"a hard link to the outside": {func(at func(string) string) error { os.Remove(at("a")); return os.Link(outside+"/victim", at("a")) },
-			[]Change{{".", Times}, {"a", Content}}},
+		"file to folder": {
+			func(at func(string) string) error { os.Remove(at("a")); return os.MkdirAll(at("a/x"), 0o755) },
+			[]Change{{".", Times}, {"a", Replaced}, {"a/x", Added}},
+		},
+		"folder to a link out": {
+			func(at func(string) string) error { os.RemoveAll(at("sub")); return os.Symlink(outside, at("sub")) },
+			[]Change{{".", Times}, {"sub", Replaced}, {"sub/b", Removed}, {"sub/c", Removed}},
+		},
+		"a hard link to the outside": {
+			func(at func(string) string) error { os.Remove(at("a")); return os.Link(outside+"/victim", at("a")) },
+			[]Change{{".", Times}, {"a", Content}},
+		},
 		"what is left out": {func(at func(string) string) error { return os.WriteFile(at("skip/x"), nil, 0o644) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,7 +18,7 @@ func stampOf(info fs.FileInfo) stamp {
 	if !ok {
 		return stamp{}
 	}
-	return stamp{dev: uint64(st.Dev), ino: st.Ino, ctime: st.Ctim, uid: int(st.Uid), gid: int(st.Gid)}
+	return stamp{dev: st.Dev, ino: st.Ino, ctime: st.Ctim, uid: int(st.Uid), gid: int(st.Gid)}
 }
 
 func (s stamp) sameFile(now stamp) bool  { return s.dev == now.dev && s.ino == now.ino && s.ino != 0 }
