@@ -112,13 +112,9 @@ func (a *app) drawAll(c *cli.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		nodes := a.nodes(tasks)
-		for i, t := range tasks {
-			blockers, err := g.Blockers(t)
-			if err != nil {
-				return err
-			}
-			nodes[i].After = ids(blockers)
+		nodes, err := a.linkedNodes(g, tasks)
+		if err != nil {
+			return err
 		}
 		style := a.treeStyle(c)
 		style.After = true

@@ -117,13 +117,9 @@ func (a *app) runTaskGraph(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		nodes := a.nodes(tasks)
-		for i, t := range tasks {
-			blockers, err := g.Blockers(t)
-			if err != nil {
-				return err
-			}
-			nodes[i].After = ids(blockers)
+		nodes, err := a.linkedNodes(g, tasks)
+		if err != nil {
+			return err
 		}
 		switch format {
 		case "dot":
@@ -149,6 +145,19 @@ func (a *app) nodes(tasks []dag.Task) []draw.Node {
 		nodes[i] = draw.Node{ID: t.ID, Title: term.Line(t.Title), State: word, Parent: t.Parent}
 	}
 	return nodes
+}
+
+// linkedNodes are nodes with what they wait for.
+func (a *app) linkedNodes(g *dag.Graph, tasks []dag.Task) ([]draw.Node, error) {
+	nodes := a.nodes(tasks)
+	for i, t := range tasks {
+		blockers, err := g.Blockers(t)
+		if err != nil {
+			return nil, err
+		}
+		nodes[i].After = ids(blockers)
+	}
+	return nodes, nil
 }
 
 func (a *app) treeStyle(c *cli.Context) draw.Style {
