@@ -60,8 +60,10 @@ type Filter struct {
 }
 
 const (
-	listSQL         = `SELECT ` + taskColumns + ` FROM tasks ORDER BY n;`
-	listFeatureSQL  = `SELECT ` + taskColumns + ` FROM tasks WHERE feature = :feature ORDER BY n;`
+	// The statuses are asked for here, so that rows nobody wants cost next to nothing.
+	wanted          = ` (:statuses = '' OR instr(:statuses, ',' || status || ',') > 0) ORDER BY n;`
+	listSQL         = `SELECT ` + taskColumns + ` FROM tasks WHERE` + wanted
+	listFeatureSQL  = `SELECT ` + taskColumns + ` FROM tasks WHERE feature = :feature AND` + wanted
 	readySQL        = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY queue_all WHERE queue = 0 ORDER BY priority, n LIMIT :limit;`
 	readyFeatureSQL = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY queue_feature
 WHERE feature = +:feature AND queue = 0 ORDER BY priority, n LIMIT :limit;`
@@ -81,9 +83,13 @@ func (g *Graph) List(f Filter) ([]Task, error) {
 	if f.Ready {
 		return g.ready(f, feature)
 	}
-	query, args := listSQL, []any(nil)
+	statuses := ""
+	for _, s := range f.Statuses {
+		statuses += "," + string(s) + ","
+	}
+	query, args := listSQL, []any{":statuses", statuses}
 	if feature != 0 {
-		query, args = listFeatureSQL, []any{":feature", feature}
+		query, args = listFeatureSQL, append(args, ":feature", feature)
 	}
 	var list []Task
 	err = g.tx.Each(query, func(stmt *sqlite.Stmt) error {
@@ -91,7 +97,7 @@ func (g *Graph) List(f Filter) ([]Task, error) {
 		if err != nil {
 			return err
 		}
-		if !f.wants(t) || (f.Held && (t.Children > 0 || t.Ready(g.now))) {
+		if f.Held && (t.Children > 0 || t.Ready(g.now)) {
 			return nil
 		}
 		list = append(list, t)
@@ -108,18 +114,6 @@ func (g *Graph) List(f Filter) ([]Task, error) {
 
 // errEnough ends a walk over rows early.
 var errEnough = fmt.Errorf("enough")
-
-func (f Filter) wants(t Task) bool {
-	if len(f.Statuses) == 0 {
-		return true
-	}
-	for _, s := range f.Statuses {
-		if t.Status == s {
-			return true
-		}
-	}
-	return false
-}
 
 func (g *Graph) ready(f Filter, feature int64) ([]Task, error) {
 	limit := f.Limit
