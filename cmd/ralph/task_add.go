@@ -33,7 +33,7 @@ func taskFields(kind string) []cli.Flag {
 		&cli.StringFlag{Name: "agent", Usage: "`NAME` of the agent for this task"},
 		&cli.StringFlag{Name: "model", Usage: "`NAME` of the model for this task"},
 		&cli.StringSliceFlag{Name: "gate", Usage: "`CMD` that must succeed before it counts as done; repeatable"},
-		&cli.StringFlag{Name: "kind", Usage: "`KIND`: work changes the project, check only looks at it", Value: kind},
+		&cli.StringFlag{Name: "kind", Usage: "`KIND`: work changes the project, check only looks at it; kept for the evidence that a later version asks for", Value: kind},
 	}
 }
 
