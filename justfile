@@ -41,6 +41,10 @@ check: build test lint race
     test -z "$(gofmt -l $(git ls-files '*.go'))"
     go vet ./...
 
+# look for new counterexamples: property tests with values nobody has seen
+explore CHECKS="2000":
+    for d in dag internal/proc internal/show internal/term journal knowledge loop prompt sigils strategy; do RALPH_TEST_EXPLORE=1 go test -count=1 "./$d" -rapid.checks={{CHECKS}} || exit 1; done
+
 # try to break out of the sandbox, in every way we know (a minute; not part of CI yet)
 sandbox:
     go test -tags sandbox ./internal/sandbox

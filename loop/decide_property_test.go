@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ralph/acp"
+	_ "ralph/internal/seeded" // the same values each time
 	"ralph/sigils"
 	"ralph/verify"
 )

@@ -12,7 +12,8 @@ import (
 // backslashes, and expands nothing. What a shell would replace by something
 // else ($variables, $(commands), a leading ~) or treat as control (; | & < >)
 // is an error unless quoted so that it is literal; wildcards and braces are
-// taken literally.
+// taken literally. The parser takes a carriage return before a newline for
+// part of the line's end and drops it, quoted or not.
 func Split(line string) ([]string, error) {
 	var words []string
 	parser := syntax.NewParser(syntax.Variant(syntax.LangPOSIX))

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "ralph/internal/seeded" // the same values each time
 	"ralph/loop"
 )
 
