@@ -20,13 +20,15 @@ type NewTask struct {
 	Model       string
 	Gates       []string
 	MaxRetries  *int
+
+	AllowTampering bool
 }
 
 const insertSQL = `
 INSERT INTO tasks (id, title, description, status, priority, parent, feature, kind, agent, model, gates,
-    max_retries, created_at, updated_at, held, doomed)
+    max_retries, allow_tampering, created_at, updated_at, held, doomed)
 VALUES (:id, :title, :description, 'pending', :priority, :parent, :feature, :kind, :agent, :model, :gates,
-    :max_retries, :now, :now, :held, :doomed)
+    :max_retries, :tampering, :now, :now, :held, :doomed)
 ON CONFLICT (id) DO NOTHING;`
 
 // Add puts one task into the graph and returns its ID. A parent that had ended
@@ -91,7 +93,7 @@ func (g *Graph) insert(t NewTask, parent Task, feature int64) (n int64, id strin
 		err = g.tx.Exec(insertSQL, ":id", id, ":title", t.Title, ":description", t.Description,
 			":priority", t.Priority, ":parent", parentN, ":feature", featureN, ":kind", string(t.Kind),
 			":agent", orNull(t.Agent), ":model", orNull(t.Model), ":gates", listJSON(t.Gates),
-			":max_retries", t.MaxRetries, ":now", g.millis(), ":held", held, ":doomed", doomed)
+			":max_retries", t.MaxRetries, ":tampering", t.AllowTampering, ":now", g.millis(), ":held", held, ":doomed", doomed)
 		if err != nil {
 			return 0, "", err
 		}

@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -15,14 +16,37 @@ type Attempt struct {
 	Iteration int
 	Phase     Phase
 	Agent     string
-	Model     string
+	Model     string // asked for
 	StartedAt time.Time
 	EndedAt   time.Time // zero while it runs
 	Outcome   string
 	Reason    string
-	TokensIn  *int64
-	TokensOut *int64
-	CostUSD   *float64 // nil when unknown
+
+	ModelEffective string // what the agent said it uses
+	Session        string
+	Sandbox        string // the level that confined it
+	StopReason     string
+	Verdict        string // what the verifying agent said; empty if it was not asked
+	Gates          []GateRecord
+	Files          []string
+	Base           string // the commit it began at
+	Tree           string // the tree it began with
+	Transcript     string
+
+	TokensIn     *int64 // nil when unknown, as those below
+	TokensCached *int64
+	TokensOut    *int64
+	CostUSD      *float64
+	Estimated    bool // the cost is an estimate
+}
+
+// GateRecord is what a gate said about an attempt, as it is stored.
+type GateRecord struct {
+	Command  string `json:"command"`
+	Passed   bool   `json:"passed"`
+	Exit     string `json:"exit"`
+	Baseline string `json:"baseline,omitempty"` // green or red before the work; empty if that is not known
+	Verdict  string `json:"verdict"`            // passed, flaky, failed, or excused: it was red before and did not get worse
 }
 
 const beginAttemptSQL = `
@@ -56,7 +80,8 @@ func (g *Graph) endAttempt(task int64, c Claim, outcome, reason string) error {
 
 const attemptsSQL = `
 SELECT a.id, r.id, a.task_id, a.iteration, a.phase, a.agent, a.model, a.started_at, a.ended_at, a.outcome, a.reason,
-    a.tokens_in, a.tokens_out, a.cost_usd
+    a.model_effective, a.session, a.sandbox, a.stop_reason, a.verdict, a.gates, a.files, a.base, a.tree, a.transcript,
+    a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated
 FROM attempts a JOIN runs r ON r.n = a.run WHERE a.task = :task ORDER BY a.n;`
 
 // Attempts lists the attempts at a task, oldest first.
@@ -67,7 +92,10 @@ func (g *Graph) Attempts(t Task) ([]Attempt, error) {
 		list = append(list, Attempt{
 			ID: r.text(), Run: r.text(), Task: r.text(), Iteration: r.int(), Phase: Phase(r.text()), Agent: r.text(), Model: r.text(),
 			StartedAt: r.time(), EndedAt: r.time(), Outcome: r.text(), Reason: r.text(),
-			TokensIn: r.optionalInt64(), TokensOut: r.optionalInt64(), CostUSD: r.optionalFloat(),
+			ModelEffective: r.text(), Session: r.text(), Sandbox: r.text(), StopReason: r.text(), Verdict: r.text(), Gates: r.records(),
+			Files: r.list(), Base: r.text(), Tree: r.text(), Transcript: r.text(),
+			TokensIn: r.optionalInt64(), TokensCached: r.optionalInt64(), TokensOut: r.optionalInt64(), CostUSD: r.optionalFloat(),
+			Estimated: r.int() != 0,
 		})
 		return r.err
 	}, ":task", t.N)
@@ -105,7 +133,9 @@ type Note struct {
 	TokensOut      *int64
 	CostUSD        *float64
 	Files          []string
+	Gates          []GateRecord
 	Base           string // the commit it began at
+	Tree           string // the tree it began with
 	Transcript     string
 	Knowledge      string // JSON that is still to be written to files
 }
@@ -118,22 +148,30 @@ UPDATE attempts SET phase = coalesce(:phase, phase), agent = coalesce(:agent, ag
     verdict = coalesce(:verdict, verdict), tokens_in = coalesce(:tokens_in, tokens_in),
     tokens_cached = coalesce(:tokens_cached, tokens_cached), tokens_out = coalesce(:tokens_out, tokens_out),
     cost_usd = coalesce(:cost, cost_usd), files = coalesce(:files, files), base = coalesce(:base, base),
-    transcript = coalesce(:transcript, transcript), knowledge = coalesce(:knowledge, knowledge)
+    tree = coalesce(:tree, tree), gates = coalesce(:gates, gates), transcript = coalesce(:transcript, transcript),
+    knowledge = coalesce(:knowledge, knowledge)
 WHERE id = :id;`
 
 // NoteAttempt stores what became known. It needs no claim: what an attempt cost
 // is true even if its task was taken away meanwhile.
 func (g *Graph) NoteAttempt(id string, n Note) error {
-	var files any
+	var files, gates any
 	if n.Files != nil {
 		files = listJSON(n.Files)
+	}
+	if n.Gates != nil {
+		b, err := json.Marshal(n.Gates)
+		if err != nil {
+			return err
+		}
+		gates = string(b)
 	}
 	err := g.tx.Exec(noteSQL, ":id", id, ":phase", orNull(string(n.Phase)), ":agent", orNull(n.Agent), ":model", orNull(n.Model),
 		":effective", orNull(n.ModelEffective), ":session", orNull(n.Session), ":sandbox", orNull(n.Sandbox),
 		":pid", numberOrNull(n.AgentPID), ":pid_start", numberOrNull(n.AgentPIDStart), ":stop", orNull(n.StopReason),
 		":verdict", orNull(n.Verdict), ":tokens_in", n.TokensIn, ":tokens_cached", n.TokensCached,
-		":tokens_out", n.TokensOut, ":cost", n.CostUSD, ":files", files, ":base", orNull(n.Base), ":transcript", orNull(n.Transcript),
-		":knowledge", orNull(n.Knowledge))
+		":tokens_out", n.TokensOut, ":cost", n.CostUSD, ":files", files, ":base", orNull(n.Base), ":tree", orNull(n.Tree), ":gates", gates,
+		":transcript", orNull(n.Transcript), ":knowledge", orNull(n.Knowledge))
 	if err == nil && g.tx.Changes() != 1 {
 		err = fmt.Errorf("attempt %s: %w", id, ErrNotFound)
 	}

@@ -13,11 +13,14 @@ type Edit struct {
 	Model       *string
 	Gates       *[]string
 	MaxRetries  *int // below 0 means the configured number again
+
+	AllowTampering *bool
 }
 
 const editSQL = `
 UPDATE tasks SET title = :title, description = :description, priority = :priority, kind = :kind,
-    agent = :agent, model = :model, gates = :gates, max_retries = :max_retries, updated_at = :now
+    agent = :agent, model = :model, gates = :gates, max_retries = :max_retries,
+    allow_tampering = :tampering, updated_at = :now
 WHERE n = :n;`
 
 // Edit changes what a task says. Its status and its place have verbs of their own.
@@ -33,6 +36,7 @@ func (g *Graph) Edit(id string, e Edit) error {
 	set(&t.Agent, e.Agent)
 	set(&t.Model, e.Model)
 	set(&t.Gates, e.Gates)
+	set(&t.AllowTampering, e.AllowTampering)
 	if e.MaxRetries != nil {
 		t.MaxRetries = e.MaxRetries
 		if *e.MaxRetries < 0 {
@@ -47,7 +51,7 @@ func (g *Graph) Edit(id string, e Edit) error {
 	}
 	return g.tx.Exec(editSQL, ":n", t.N, ":title", t.Title, ":description", t.Description, ":priority", t.Priority,
 		":kind", string(t.Kind), ":agent", orNull(t.Agent), ":model", orNull(t.Model), ":gates", listJSON(t.Gates),
-		":max_retries", t.MaxRetries, ":now", g.millis())
+		":max_retries", t.MaxRetries, ":tampering", t.AllowTampering, ":now", g.millis())
 }
 
 func set[T any](field, value *T) {

@@ -23,6 +23,8 @@ type Spec struct {
 	Gates       []string
 	MaxRetries  *int
 
+	AllowTampering bool
+
 	Status       Status // empty means pending
 	Retries      int
 	Verification string

@@ -23,6 +23,8 @@ type Task struct {
 	Gates       []string
 	MaxRetries  *int // nil means the configured number
 
+	AllowTampering bool // its work may delete tests and change what judges it
+
 	Retries       int    // since the last reset
 	Attempts      int    // that counted, since the last reset
 	Interruptions int    // in a row, by ralph's own death
@@ -53,7 +55,7 @@ func (t Task) Ready(now time.Time) bool {
 const taskColumns = `n, id, title, description, status, priority,
     (SELECT p.id FROM tasks p WHERE p.n = tasks.parent),
     (SELECT f.name FROM features f WHERE f.n = tasks.feature),
-    kind, agent, model, gates, max_retries,
+    kind, agent, model, gates, max_retries, allow_tampering,
     retries, attempts, interruptions, verification,
     owner, generation, lease_until, not_before, wait_reason,
     created_at, updated_at, started_at, finished_at,
@@ -64,7 +66,7 @@ func scanTask(stmt *sqlite.Stmt) (Task, error) {
 	t := Task{
 		N: r.int64(), ID: r.text(), Title: r.text(), Description: r.text(),
 		Status: Status(r.text()), Priority: r.int64(), Parent: r.text(), Feature: r.text(),
-		Kind: Kind(r.text()), Agent: r.text(), Model: r.text(), Gates: r.list(), MaxRetries: r.optionalInt(),
+		Kind: Kind(r.text()), Agent: r.text(), Model: r.text(), Gates: r.list(), MaxRetries: r.optionalInt(), AllowTampering: r.bool(),
 		Retries: r.int(), Attempts: r.int(), Interruptions: r.int(), Verification: r.text(),
 		Owner: r.text(), Generation: r.int64(), LeaseUntil: r.time(), NotBefore: r.time(), WaitReason: r.text(),
 		CreatedAt: r.time(), UpdatedAt: r.time(), StartedAt: r.time(), FinishedAt: r.time(),
@@ -129,6 +131,18 @@ func (r *row) list() []string {
 		return nil
 	}
 	var list []string
+	if err := json.Unmarshal([]byte(text), &list); err != nil && r.err == nil {
+		r.err = err
+	}
+	return list
+}
+
+func (r *row) records() []GateRecord {
+	text := r.text()
+	if text == "[]" || text == "" {
+		return nil
+	}
+	var list []GateRecord
 	if err := json.Unmarshal([]byte(text), &list); err != nil && r.err == nil {
 		r.err = err
 	}

@@ -23,6 +23,7 @@ type taskJSON struct {
 	Agent        *string  `json:"agent"`
 	Model        *string  `json:"model"`
 	Gates        []string `json:"gates"`
+	Tampering    bool     `json:"allow_tampering"`
 	Retries      int      `json:"retries"`
 	MaxRetries   int      `json:"max_retries"`
 	Attempts     int      `json:"attempts"`
@@ -61,7 +62,7 @@ func asJSON(s *session, g *dag.Graph, t dag.Task, now time.Time) (taskJSON, erro
 		ID: t.ID, Title: t.Title, Description: t.Description, Status: string(t.Status), Ready: t.Ready(now),
 		Priority: t.Priority, Parent: orNil(t.Parent), Feature: orNil(t.Feature), Blockers: ids(blockers),
 		Children: ids(children), Kind: string(t.Kind), Agent: orNil(t.Agent), Model: orNil(t.Model),
-		Gates: orEmpty(t.Gates), Retries: t.Retries, MaxRetries: retries, Attempts: t.Attempts,
+		Gates: orEmpty(t.Gates), Tampering: t.AllowTampering, Retries: t.Retries, MaxRetries: retries, Attempts: t.Attempts,
 		Verification: orNil(t.Verification), ClaimedBy: orNil(t.Owner), NotBefore: timeOrNil(t.NotBefore),
 		LastFailure: orNil(failure), CreatedAt: t.CreatedAt.Format(time.RFC3339), UpdatedAt: t.UpdatedAt.Format(time.RFC3339),
 		StartedAt: timeOrNil(t.StartedAt), FinishedAt: timeOrNil(t.FinishedAt),

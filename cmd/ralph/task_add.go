@@ -33,7 +33,8 @@ func taskFields(kind string) []cli.Flag {
 		&cli.StringFlag{Name: "agent", Usage: "`NAME` of the agent for this task"},
 		&cli.StringFlag{Name: "model", Usage: "`NAME` of the model for this task"},
 		&cli.StringSliceFlag{Name: "gate", Usage: "`CMD` that must succeed before it counts as done; repeatable"},
-		&cli.StringFlag{Name: "kind", Usage: "`KIND`: work changes the project, check only looks at it; kept for the evidence that a later version asks for", Value: kind},
+		&cli.StringFlag{Name: "kind", Usage: "`KIND`: work changes the project, check only looks at it, so that done without a change is accepted", Value: kind},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "allow-tampering", Usage: "its work may delete or skip tests and change what judges it"},
 	}
 }
 
@@ -44,7 +45,7 @@ func (a *app) runTaskAdd(c *cli.Context) error {
 	}
 	t := dag.NewTask{
 		Title: title, Priority: c.Int64("priority"), Agent: c.String("agent"), Model: c.String("model"),
-		Gates: c.StringSlice("gate"),
+		Gates: c.StringSlice("gate"), AllowTampering: c.Bool("allow-tampering"),
 	}
 	if t.Description, err = a.readText(c.String("description")); err != nil {
 		return err

@@ -116,6 +116,9 @@ func (a *app) printTask(c *cli.Context, t dag.Task, j taskJSON, r related, attem
 	field("parent", t.Parent)
 	field("feature", t.Feature)
 	field("priority", fmt.Sprint(t.Priority))
+	if t.AllowTampering {
+		field("tampering", "allowed")
+	}
 	if t.Kind != dag.Work {
 		field("kind", string(t.Kind))
 	}

@@ -98,6 +98,10 @@ func (a *app) edit(c *cli.Context) (dag.Edit, error) {
 		}
 		e.Gates = &gates
 	}
+	if c.IsSet("allow-tampering") {
+		allow := c.Bool("allow-tampering")
+		e.AllowTampering = &allow
+	}
 	if c.IsSet("kind") {
 		k, err := parseKind(c.String("kind"))
 		if err != nil {

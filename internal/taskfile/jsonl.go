@@ -79,7 +79,7 @@ func Write(w io.Writer, items []Item, statuses bool) error {
 		l := line{
 			Ref: t.ID, Title: t.Title, Description: t.Description, Priority: t.Priority, Parent: ref(t.Parent),
 			After: orEmpty(t.After), Feature: ref(t.Feature), Kind: string(t.Kind), Agent: ref(t.Agent),
-			Model: ref(t.Model), Gates: orEmpty(t.Gates), MaxRetries: t.MaxRetries,
+			Model: ref(t.Model), Gates: orEmpty(t.Gates), MaxRetries: t.MaxRetries, AllowTampering: t.AllowTampering,
 		}
 		if statuses {
 			l.Status, l.Retries, l.Verification = string(t.Status), t.Retries, ref(t.Verification)

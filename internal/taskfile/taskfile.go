@@ -34,6 +34,8 @@ type line struct {
 	Gates       []string `json:"gates" yaml:"gates"`
 	MaxRetries  *int     `json:"max_retries" yaml:"max_retries"`
 
+	AllowTampering bool `json:"allow_tampering,omitempty" yaml:"allow_tampering"`
+
 	Status       string  `json:"status,omitempty" yaml:"status"`
 	Retries      int     `json:"retries,omitempty" yaml:"retries"`
 	Verification *string `json:"verification,omitempty" yaml:"verification"`
@@ -43,7 +45,7 @@ func (l line) spec(number int) dag.Spec {
 	return dag.Spec{
 		Line: number, Ref: l.Ref, Title: l.Title, Description: l.Description, Priority: l.Priority,
 		Parent: deref(l.Parent), After: l.After, Feature: deref(l.Feature), Kind: dag.Kind(l.Kind),
-		Agent: deref(l.Agent), Model: deref(l.Model), Gates: l.Gates, MaxRetries: l.MaxRetries,
+		Agent: deref(l.Agent), Model: deref(l.Model), Gates: l.Gates, MaxRetries: l.MaxRetries, AllowTampering: l.AllowTampering,
 		Status: dag.Status(l.Status), Retries: l.Retries, Verification: deref(l.Verification),
 	}
 }

@@ -136,6 +136,7 @@ CREATE TABLE attempts (
     cost_estimated  INTEGER NOT NULL DEFAULT 0 CHECK (cost_estimated IN (0, 1)),
     files           TEXT    NOT NULL DEFAULT '[]' CHECK (json_type(files) = 'array'),
     base            TEXT, -- the commit that was checked out when it began
+    tree            TEXT, -- the tree of the working folder when it began
     transcript      TEXT,
     knowledge       TEXT CHECK (json_type(knowledge) = 'array') -- to be written to files; NULL when it was
 ) STRICT;
