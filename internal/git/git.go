@@ -1,4 +1,5 @@
-// Package git asks the git program about a working tree. It never changes one.
+// Package git asks the git program about a working tree, and keeps what it looked
+// like. It never changes one, nor the repository that it belongs to.
 package git
 
 import (

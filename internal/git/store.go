@@ -1,0 +1,198 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// ErrUnknown says that there is no git repository, or no git program: nobody can
+// tell what changed.
+var ErrUnknown = errors.New("no git repository, or no git program")
+
+// treePatience is how long one step of taking a tree may last. The first one
+// reads every file.
+const treePatience = 10 * time.Minute
+
+// store is a repository of our own that looks at somebody else's working tree.
+// The configuration, the attributes, the index and the hooks of theirs are what
+// an agent may have written, so none of them is used: no filter, monitor or
+// hook can run, and no flag in an index can hide a file.
+type store struct {
+	dir    string // the folder whose files are meant
+	top    string // of the repository that it lies in
+	common string // the .git folder that holds the repository's objects
+	path   string // ours
+}
+
+// openStore finds the repository of dir and makes our own in the folder objects.
+func openStore(ctx context.Context, dir, objects string) (*store, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return nil, err
+	}
+	s := &store{dir: dir, top: repository(dir)}
+	if s.path, err = filepath.Abs(objects); err != nil {
+		return nil, err
+	}
+	if s.top == "" {
+		return nil, fmt.Errorf("%s: %w", dir, ErrUnknown)
+	}
+	if s.common, err = commonDir(filepath.Join(s.top, ".git")); err != nil {
+		return nil, fmt.Errorf("%s: %w (%w)", dir, ErrUnknown, err)
+	}
+	if _, err := exec.LookPath("git"); err != nil {
+		return nil, fmt.Errorf("%s: %w (%w)", dir, ErrUnknown, err)
+	}
+	if err := s.create(ctx); err != nil {
+		return nil, fmt.Errorf("make a store of trees in %s: %w", objects, err)
+	}
+	return s, nil
+}
+
+// commonDir follows what a .git may be: the folder itself, or a file that names
+// it, as in a worktree and a submodule.
+func commonDir(path string) (string, error) {
+	if text, err := os.ReadFile(path); err == nil {
+		name, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir:")
+		if !ok {
+			return "", fmt.Errorf("%s names no folder", path)
+		}
+		path = join(filepath.Dir(path), strings.TrimSpace(name))
+	}
+	if text, err := os.ReadFile(filepath.Join(path, "commondir")); err == nil {
+		path = join(path, strings.TrimSpace(string(text)))
+	}
+	_, err := os.Stat(filepath.Join(path, "objects"))
+	return path, err
+}
+
+func join(base, name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(base, name)
+}
+
+// attributes has the last word over every .gitattributes: bytes are kept as they
+// are, and no file is declared binary to keep it out of a patch.
+const attributes = "* -text !eol -ident -filter -working-tree-encoding !diff !whitespace\n"
+
+// create makes our repository, once, and gives it the ignore rules that are not
+// in the working tree.
+func (s *store) create(ctx context.Context) error {
+	// The attributes are written last; without them it was not finished.
+	last := filepath.Join(s.path, "info", "attributes")
+	if _, err := os.Stat(last); errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(s.path, 0o700); err != nil {
+			return err
+		}
+		format := "sha1"
+		out, _ := s.git(ctx, nil, nil, "config", "--file", filepath.Join(s.common, "config"), "extensions.objectformat")
+		if strings.TrimSpace(string(out)) == "sha256" {
+			format = "sha256"
+		}
+		if _, err := s.git(ctx, nil, nil, "init", "-q", "--template=", "--object-format="+format); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(s.path, "info"), 0o700); err != nil {
+		return err
+	}
+	exclude, err := os.ReadFile(filepath.Join(s.common, "info", "exclude"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := put(filepath.Join(s.path, "info", "exclude"), exclude); err != nil {
+		return err
+	}
+	return put(last, []byte(attributes))
+}
+
+// put writes a file unless it says so already: a second worker may be reading.
+func put(path string, data []byte) error {
+	if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, data) {
+		return nil
+	}
+	return os.WriteFile(path, data, 0o600)
+}
+
+// environment points git at our repository and away from everybody's settings.
+// The repository's own objects are read, so that only new ones need be written.
+func (s *store) environment(cmd *exec.Cmd) []string {
+	var env []string
+	list := string(os.PathListSeparator)
+	alternates := quote(filepath.Join(s.common, "objects"))
+	for _, entry := range cmd.Environ() {
+		name, value, _ := strings.Cut(entry, "=")
+		switch {
+		case name == "GIT_ALTERNATE_OBJECT_DIRECTORIES" && value != "":
+			alternates += list + value
+		case name == "GIT_EXEC_PATH", !strings.HasPrefix(name, "GIT_"):
+			env = append(env, entry)
+		}
+	}
+	return append(env,
+		"GIT_DIR="+s.path, "GIT_WORK_TREE="+s.top, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+alternates,
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
+}
+
+// quote protects a path that has the separator of a list in it.
+func quote(path string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(filepath.ToSlash(path)) + `"`
+}
+
+// git runs git on our repository, in the folder that is asked about.
+func (s *store) git(ctx context.Context, env []string, in io.Reader, args ...string) ([]byte, error) {
+	var out bytes.Buffer
+	err := s.stream(ctx, env, in, &out, args...)
+	return out.Bytes(), err
+}
+
+func (s *store) stream(ctx context.Context, env []string, in io.Reader, out io.Writer, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, treePatience)
+	defer cancel()
+	verb := args[0]
+	args = append([]string{
+		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
+		"-c", "core.attributesFile=" + os.DevNull, "-c", "core.quotePath=false", "-c", "core.looseCompression=1", "-c", "gc.auto=0",
+	}, args...)
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir, cmd.Stdin, cmd.Stdout = s.dir, in, out
+	cmd.Env = append(s.environment(cmd), env...)
+	cmd.WaitDelay = time.Second
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
+	if err := cmd.Run(); err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return fmt.Errorf("git %s: %w: %s", verb, err, lastLine(complaint.String()))
+	}
+	return nil
+}
+
+// lastLine is where git says what was fatal.
+func lastLine(text string) string {
+	text = strings.ToValidUTF8(strings.TrimSpace(text), "?")
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}
+
+// index names the file in which we remember what files looked like when they were
+// last read. Another folder, or other things left out, needs another.
+func (s *store) index(exclude []string) string {
+	sum := sha256.Sum256([]byte(s.dir + "\x00" + strings.Join(exclude, "\x00")))
+	return filepath.Join(s.path, fmt.Sprintf("index-%x", sum[:6]))
+}

@@ -1,0 +1,195 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Tree returns the ID of a tree object that holds dir as it is now: tracked and
+// untracked files, byte for byte, without those that are ignored and without the
+// files and folders named in exclude (relative to dir). It is kept in the folder
+// objects, which is made if it is missing and which dir may contain; the
+// repository itself, its index, its branches and its settings are only read, and
+// no program that it names is run.
+//
+// What cannot be read is left out. A repository inside dir counts by the commit
+// that is checked out in it. Where nobody can tell, the error is ErrUnknown.
+func Tree(ctx context.Context, dir, objects string, exclude ...string) (string, error) {
+	s, err := openStore(ctx, dir, objects)
+	if err != nil {
+		return "", err
+	}
+	if own, err := filepath.Rel(s.dir, s.path); err == nil && filepath.IsLocal(own) {
+		exclude = append(slices.Clone(exclude), filepath.ToSlash(own))
+	}
+	id, err := s.tree(ctx, exclude)
+	if err != nil && ctx.Err() == nil {
+		// What we remember may be damaged, or may name objects that are gone.
+		if os.Remove(s.index(exclude)) == nil {
+			id, err = s.tree(ctx, exclude)
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("take the tree of %s: %w", dir, err)
+	}
+	return id, nil
+}
+
+func (s *store) tree(ctx context.Context, exclude []string) (string, error) {
+	temp, err := os.MkdirTemp(s.path, "tree-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(temp)
+	index := filepath.Join(temp, "index")
+	if err := copyWithTime(index, s.index(exclude)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	env := []string{"GIT_INDEX_FILE=" + index}
+	names, repositories, err := s.names(ctx, env, exclude)
+	if err != nil {
+		return "", err
+	}
+	if err := s.take(ctx, env, names); err != nil {
+		if err = s.takeReadable(ctx, env, names); err != nil {
+			return "", err
+		}
+	}
+	for _, name := range repositories {
+		// One without a commit has nothing to count by.
+		_ = s.take(ctx, env, []string{name})
+	}
+	id, err := s.write(ctx, env)
+	if err != nil {
+		return "", err
+	}
+	if err := os.Rename(index, s.index(exclude)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	return id, nil
+}
+
+// copyWithTime keeps the time of an index: git reads a file again if it changed
+// in the moment when the index was written, and tells that moment by this time.
+func copyWithTime(to, from string) error {
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(to, data, 0o600); err != nil {
+		return err
+	}
+	return os.Chtimes(to, info.ModTime(), info.ModTime())
+}
+
+// names lists what belongs into the tree, and the repositories inside dir.
+func (s *store) names(ctx context.Context, env, exclude []string) (names, repositories []string, err error) {
+	where := []string{"--", "."}
+	for _, name := range exclude {
+		where = append(where, ":(exclude,literal)"+name)
+	}
+	// Settings that are only a name run nothing, and people expect this one.
+	args := []string{"ls-files", "-z", "--cached", "--others", "--exclude-standard"}
+	if file, err := run(ctx, s.dir, "config", "--type=path", "core.excludesFile"); err == nil {
+		env = append(slices.Clone(env), "GIT_CONFIG_COUNT=1",
+			"GIT_CONFIG_KEY_0=core.excludesFile", "GIT_CONFIG_VALUE_0="+strings.TrimSuffix(string(file), "\n"))
+	}
+	out, err := s.git(ctx, env, nil, append(args, where...)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	// A file may be tracked although it is ignored. An index that cannot be read
+	// takes nothing away: what we saw before is in ours.
+	tracked, _ := run(ctx, s.dir, append([]string{"ls-files", "-z", "--cached"}, where...)...)
+	for name := range strings.SplitSeq(string(out)+string(tracked), "\x00") {
+		if folder, is := strings.CutSuffix(name, "/"); is {
+			repositories = append(repositories, folder)
+		} else if name != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), repositories, nil
+}
+
+// take brings the index up to date with the files.
+func (s *store) take(ctx context.Context, env, names []string) error {
+	_, err := s.git(ctx, env, nulled(names), "update-index", "--add", "--remove", "--replace", "-z", "--stdin")
+	return err
+}
+
+// takeReadable is for when a file cannot be taken, which git says by taking none.
+func (s *store) takeReadable(ctx context.Context, env, names []string) error {
+	var good, bad []string
+	for _, name := range names {
+		if s.readable(name) {
+			good = append(good, name)
+		} else {
+			bad = append(bad, name)
+		}
+	}
+	if _, err := s.git(ctx, env, nulled(bad), "update-index", "--force-remove", "-z", "--stdin"); err != nil {
+		return err
+	}
+	return s.take(ctx, env, good)
+}
+
+func (s *store) readable(name string) bool {
+	for up := filepath.Dir(name); up != "."; up = filepath.Dir(up) {
+		if info, err := os.Lstat(filepath.Join(s.dir, up)); err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	path := filepath.Join(s.dir, name)
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return false
+	case info.Mode()&fs.ModeSymlink != 0:
+		return true
+	case info.IsDir(): // a repository, if it is anything
+		_, err := os.Lstat(filepath.Join(path, ".git"))
+		return err == nil
+	case !info.Mode().IsRegular():
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	f.Close()
+	return true
+}
+
+// write makes the tree of dir out of the index.
+func (s *store) write(ctx context.Context, env []string) (string, error) {
+	args := []string{"write-tree"}
+	if sub, err := filepath.Rel(s.top, s.dir); err == nil && sub != "." {
+		args = append(args, "--prefix="+filepath.ToSlash(sub)+"/")
+	}
+	out, err := s.git(ctx, env, nil, args...)
+	if err != nil && len(args) > 1 {
+		// Without files there is no such prefix, and the whole tree is empty, too.
+		if left, errLeft := s.git(ctx, env, nil, "ls-files", "-z"); errLeft == nil && len(left) == 0 {
+			out, err = s.git(ctx, env, nil, "write-tree")
+		}
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+func nulled(names []string) *strings.Reader {
+	if len(names) == 0 {
+		return strings.NewReader("")
+	}
+	return strings.NewReader(strings.Join(names, "\x00") + "\x00")
+}
