@@ -12,7 +12,8 @@ type Usage struct {
 	CostUSD    *float64 // nil when it is not known
 }
 
-func (u Usage) plus(v Usage) Usage {
+// Plus is what both used together.
+func (u Usage) Plus(v Usage) Usage {
 	u.Input += v.Input
 	u.CacheRead += v.CacheRead
 	u.CacheWrite += v.CacheWrite
@@ -78,7 +79,7 @@ func (m *meter) settle(told Usage) Usage {
 		turn.CostUSD = &cost
 		m.settled = m.cost
 	}
-	m.used = m.used.plus(turn)
+	m.used = m.used.Plus(turn)
 	return turn
 }
 
@@ -87,7 +88,7 @@ func (m *meter) total() Usage {
 	out := m.used
 	if m.costSeen {
 		late := m.cost - m.settled
-		out = out.plus(Usage{CostUSD: &late})
+		out = out.Plus(Usage{CostUSD: &late})
 	}
 	return out
 }

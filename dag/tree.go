@@ -197,7 +197,7 @@ FROM (SELECT e.blocked, count(*) AS c
 WHERE tasks.n = +d.blocked RETURNING tasks.n, children;`
 	resetTreeSQL = subtree + `
 UPDATE tasks SET generation = generation + (status = 'in_progress'), status = 'pending', owner = NULL, lease_until = NULL,
-    retries = 0, attempts = 0, interruptions = 0, verification = NULL, not_before = 0, wait_reason = NULL,
+    retries = 0, attempts = 0, interruptions = 0, verification = NULL, base = NULL, not_before = 0, wait_reason = NULL,
     started_at = NULL, finished_at = NULL, updated_at = :now
 WHERE n IN (SELECT n FROM sub);`
 	resetAttemptsSQL = subtree + `

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"ralph/acp"
@@ -16,7 +15,6 @@ import (
 	"ralph/prompt"
 	"ralph/sigils"
 	"ralph/strategy"
-	"ralph/verify"
 )
 
 // Session is one agent at work.
@@ -27,6 +25,11 @@ type Session interface {
 	ID() string
 	Kill() error
 	Close() error
+	Sandbox() string // the level that confines it
+	Evident() bool   // its word rests on an exit status and needs no other evidence
+	// Tampered lists what the session changed that it must not: of a judge
+	// anything, which is undone when it has been closed.
+	Tampered() ([]string, error)
 }
 
 // Opening is what is needed to open a session for an attempt.
@@ -37,6 +40,7 @@ type Opening struct {
 	Limit     int
 	Model     string // a tier, a name, or "" for the agent's own
 	Folder    string // of the attempt, for its transcript
+	Judge     bool   // it is to look at the work and to change nothing
 	Observe   func(acp.Event)
 	Started   func(agent string, id proc.Identity) error
 }
@@ -52,18 +56,23 @@ type attempt struct {
 	folder    string
 	began     time.Time
 	before    git.State
+	tree      string // what the attempt began with; empty where git cannot tell
+	base      Base   // what the task began with
 	choice    strategy.Choice
+	shared    []string // gates of the task's feature
 
 	session Session
 	agent   string
 	model   string // that took effect
 	offered []string
 	scan    *sigils.Scanner
+	kept    sigils.Set // from earlier rounds, in which the task was called done too early
 	set     sigils.Set
 	answer  []string
 	files   []string
 	stop    acp.StopReason
 	usage   acp.Usage
+	judged  acp.Usage // by those who gave a verdict
 	facts   Facts
 }
 
@@ -88,6 +97,7 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, iteration int) er
 		delete(a.active, claim.Attempt)
 		a.mu.Unlock()
 	}
+	a.usage = a.usage.Plus(a.judged)
 	lose(nil)
 	<-beating
 	return errors.Join(err, a.settle(ctx, decision))
@@ -99,6 +109,7 @@ func (a *attempt) try(ctx context.Context) (Decision, error) {
 		Attempts: a.claim.Task.Attempts, MaxAttempts: a.opts.MaxAttempts,
 		Retries: a.claim.Task.Retries, RetryFailed: a.opts.RetryFailed, Backoff: a.opts.Backoff, Limited: a.limits(),
 		OwnAgent: a.claim.Task.Agent != "", OwnModel: a.claim.Task.Model != "",
+		RepairRounds: a.opts.RepairRounds,
 	}
 	broken := Decision{Action: Release, Outcome: "error", Reason: "ralph could not prepare the attempt", Uncounted: true}
 	if err := os.MkdirAll(a.folder, 0o700); err != nil {
@@ -113,6 +124,9 @@ func (a *attempt) try(ctx context.Context) (Decision, error) {
 		Type: TaskClaimed, Iteration: a.iteration, Task: a.claim.Task.ID, Attempt: a.claim.Attempt,
 		Title: a.claim.Task.Title, Agent: cmp.Or(a.claim.Task.Agent, a.opts.Setup.Agent), Model: a.choice.Model, Reason: why(a.choice), Counts: a.counts(ctx),
 	})
+	if err := errors.Join(a.begin(ctx), a.baseline(ctx)); err != nil {
+		return a.unprepared(ctx, err)
+	}
 	if err := a.open(ctx); err != nil {
 		return a.decide(ctx, acp.Turn{}, err), nil
 	}
@@ -130,6 +144,10 @@ func (a *attempt) try(ctx context.Context) (Decision, error) {
 		}
 		why = d.Reason
 		switch d.Say {
+		case AskRepair:
+			a.facts.Repairs++
+			a.facts.Verified = false
+			text = a.repair(d)
 		case AskGoOn:
 			a.facts.GoneOn++
 			text = prompt.GoOn(a.claim.Task.ID)
@@ -138,6 +156,15 @@ func (a *attempt) try(ctx context.Context) (Decision, error) {
 			text = prompt.Unfinished(a.claim.Task.ID)
 		}
 	}
+}
+
+// unprepared decides about an attempt that did not come to its agent.
+func (a *attempt) unprepared(ctx context.Context, err error) (Decision, error) {
+	a.facts.Lost, a.facts.Interrupted = a.interruption(ctx)
+	if a.facts.Lost || a.facts.Interrupted {
+		return decide(a.facts), nil
+	}
+	return Decision{Action: Release, Outcome: "error", Reason: "ralph could not look at the project: " + err.Error(), Uncounted: true}, err
 }
 
 // open starts the agent. Its process is on record before anything is said to it.
@@ -150,7 +177,7 @@ func (a *attempt) open(ctx context.Context) error {
 			return a.opts.Store.Update(ctx, func(g *dag.Graph) error {
 				return g.NoteAttempt(a.claim.Attempt, dag.Note{
 					Phase: dag.Starting, Agent: agent, Model: a.choice.Model, AgentPID: int64(id.Pid), AgentPIDStart: int64(id.Start),
-					Base: a.before.Head, Transcript: filepath.Join(a.folder, "transcript.jsonl"),
+					Base: a.before.Head, Tree: a.tree, Transcript: filepath.Join(a.folder, "transcript.jsonl"),
 				})
 			})
 		},
@@ -163,7 +190,7 @@ func (a *attempt) open(ctx context.Context) error {
 	a.active[a.claim.Attempt] = s
 	a.offers[cmp.Or(a.claim.Task.Agent, a.opts.Setup.Agent)] = a.offered
 	a.mu.Unlock()
-	a.note(ctx, dag.Note{ModelEffective: a.model, Session: s.ID()})
+	a.note(ctx, dag.Note{ModelEffective: a.model, Session: s.ID(), Sandbox: s.Sandbox()})
 	a.emit(Event{Type: AgentStarted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Agent: a.agent, Model: a.model})
 	return nil
 }
@@ -177,7 +204,7 @@ func (a *attempt) decide(ctx context.Context, turn acp.Turn, err error) Decision
 		a.scan.Write(segment)
 	}
 	a.scan.Break()
-	a.set = a.scan.Set()
+	a.set = a.heard()
 	a.answer = append(a.answer, turn.Segments...)
 	a.files = append(a.files, turn.Files...)
 	a.stop = turn.Stop
@@ -200,54 +227,6 @@ func (a *attempt) interruption(ctx context.Context) (lost, interrupted bool) {
 	}
 	lost = errors.Is(context.Cause(ctx), errLost)
 	return lost, !lost
-}
-
-// verify runs the gates over what the agent says is done.
-func (a *attempt) verify(ctx context.Context) Decision {
-	a.note(ctx, dag.Note{Phase: dag.Answered, StopReason: string(a.stop)})
-	f := &a.facts
-	f.Verified = true
-	if !a.opts.Skip {
-		a.note(ctx, dag.Note{Phase: dag.Verifying})
-		f.Gates, f.GateErr = a.runGates(ctx)
-	}
-	f.Lost, f.Interrupted = a.interruption(ctx)
-	return decide(*f)
-}
-
-func (a *attempt) runGates(ctx context.Context) ([]verify.Result, error) {
-	gates := slices.Concat(a.opts.Gates, a.claim.Task.Gates)
-	if len(gates) == 0 {
-		return nil, nil
-	}
-	path := filepath.Join(a.folder, "verify.log")
-	log, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
-	judge := a.opts.Judge
-	judge.Owner = a.run.Owner // what a gate leaves running dies with the run's
-	var results []verify.Result
-	for _, command := range gates {
-		a.emit(Event{Type: GateStarted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Gate: &GateEvent{Command: command}})
-		if _, err := log.WriteString("$ " + command + "\n"); err != nil {
-			return results, err
-		}
-		res, err := judge.Run(ctx, command, log)
-		if err != nil {
-			return results, err
-		}
-		a.emit(Event{
-			Type: GateEnded, Task: a.claim.Task.ID, Attempt: a.claim.Attempt,
-			Gate: &GateEvent{Command: command, Passed: res.Passed, Exit: res.Exit, Log: path},
-		})
-		results = append(results, res)
-		if !res.Passed {
-			break
-		}
-	}
-	return results, nil
 }
 
 // note stores what became known. That it could not be stored is no reason to stop

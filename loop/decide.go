@@ -2,6 +2,8 @@ package loop
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"ralph/acp"
@@ -12,9 +14,10 @@ import (
 // Action is what happens next with an attempt.
 type Action string
 
-// The actions. All but the first two end the attempt.
+// The actions. All but the first three end the attempt.
 const (
 	Verify   Action = "verify"   // check what it says is done
+	Judge    Action = "judge"    // have an agent with fresh eyes look at it
 	Reprompt Action = "reprompt" // say something more in the same session
 	Wait     Action = "wait"     // give it back until a limit is over; costs nothing
 	Complete Action = "complete" // the task is done
@@ -31,13 +34,23 @@ type FollowUp string
 const (
 	AskUnfinished FollowUp = "unfinished" // did you finish?
 	AskGoOn       FollowUp = "go_on"      // you were cut off: go on
+	AskRepair     FollowUp = "repair"     // a gate is red: mend it
 )
 
 // Facts are all that a decision depends on.
 type Facts struct {
-	Verified bool // the work was checked: Gates count
-	Gates    []verify.Result
-	GateErr  error // what kept the gates from running
+	Verified     bool // the work was checked: what follows counts
+	Gates        []verify.Check
+	CheckErr     error    // what kept the work from being checked
+	Tampering    []string // what judges the work and was changed by it
+	Unchanged    bool     // nothing differs from what was there before the task's first attempt
+	Evident      bool     // it needs no change to be done: a check, or an exit status said so
+	Judge        bool     // a verdict is wanted
+	Verdict      *verify.Verdict
+	JudgeErr     *acp.Error // what kept an agent from giving one
+	Repairs      int        // gates sent back into this session
+	RepairRounds int
+	Resumed      bool // there is no session that could be told anything
 
 	Sigils      sigils.Set
 	Stop        acp.StopReason
@@ -65,6 +78,7 @@ type Decision struct {
 	Say     FollowUp // with Reprompt
 	Outcome string   // how the journal remembers it
 	Reason  string
+	Gate    *verify.Check // with AskRepair
 
 	Limit     *int          // with Retry: of retries, instead of the task's own or the configured one
 	Uncounted bool          // no attempt and no iteration is charged
@@ -129,17 +143,44 @@ func decide(f Facts) Decision {
 	}
 }
 
-// judge decides about work that was checked.
+// judge decides about work that was checked: what cost nothing first. The first
+// word of a reason is its kind; the next agent gets it to read.
 func judge(f Facts) Decision {
-	if f.GateErr != nil {
-		return release(f, "error", f.GateErr.Error())
+	if f.CheckErr != nil {
+		return release(f, "error", f.CheckErr.Error())
 	}
-	for _, g := range f.Gates {
-		if !g.Passed {
-			return Decision{Action: Retry, Outcome: "retried", Reason: fmt.Sprintf("gate %q: %s\n%s", g.Command, g.Exit, g.Tail)}
+	if len(f.Tampering) > 0 {
+		return retry("tampering: " + strings.Join(f.Tampering, "; "))
+	}
+	for i, g := range f.Gates {
+		if g.Word() != verify.Failed {
+			continue
 		}
+		reason := fmt.Sprintf("gate %q: %s", g.Command, g.Exit)
+		if f.Repairs < f.RepairRounds && !f.Resumed {
+			return Decision{Action: Reprompt, Say: AskRepair, Reason: reason, Gate: &f.Gates[i]}
+		}
+		return retry(reason + "\n" + g.Tail)
 	}
-	return Decision{Action: Complete, Outcome: "done"}
+	if f.Unchanged && !f.Evident && !slices.ContainsFunc(f.Gates, verify.Check.TurnedGreen) {
+		return retry("nothing changed: the task was called done, but since its first attempt there is no commit, no difference " +
+			"in the files and no gate that turned green; if it needs no change, its kind is check")
+	}
+	switch {
+	case f.JudgeErr != nil:
+		f.Err = f.JudgeErr
+		return afterError(f)
+	case f.Judge && f.Verdict == nil:
+		return Decision{Action: Judge}
+	case f.Verdict != nil && !f.Verdict.Pass:
+		return retry("verdict: " + f.Verdict.Reason)
+	default:
+		return Decision{Action: Complete, Outcome: "done"}
+	}
+}
+
+func retry(reason string) Decision {
+	return Decision{Action: Retry, Outcome: "retried", Reason: reason}
 }
 
 // afterError decides about a turn that did not end properly. What the agent said

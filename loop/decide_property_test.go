@@ -43,10 +43,21 @@ func anyFacts(t *rapid.T) Facts {
 		}
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "gates") {
-		f.Gates = append(f.Gates, verify.Result{Passed: flag("passed")})
+		f.Gates = append(f.Gates, verify.Check{Own: flag("own gate"), Result: verify.Result{Passed: flag("passed")}})
+	}
+	f.Unchanged, f.Evident, f.Judge, f.Resumed = flag("unchanged"), flag("evident"), flag("judge"), flag("resumed")
+	f.Repairs, f.RepairRounds = rapid.IntRange(0, 3).Draw(t, "repairs"), rapid.IntRange(0, 3).Draw(t, "rounds")
+	if flag("tampering") {
+		f.Tampering = []string{"a test"}
+	}
+	if flag("verdict") {
+		f.Verdict = &verify.Verdict{Given: flag("given"), Pass: flag("pass")}
+	}
+	if flag("judge error") {
+		f.JudgeErr = &acp.Error{Kind: rapid.SampledFrom(kinds()).Draw(t, "judge's kind")}
 	}
 	if flag("gate error") {
-		f.GateErr = errors.New("it could not run")
+		f.CheckErr = errors.New("it could not run")
 	}
 	return f
 }
@@ -113,14 +124,22 @@ func TestDecideCompletesOnlyWhatWasVerified(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := anyFacts(t)
 		d := decide(f)
-		red := slices.ContainsFunc(f.Gates, func(r verify.Result) bool { return !r.Passed })
-		if d.Action == Complete && (!f.Verified || f.GateErr != nil || red) {
+		red := slices.ContainsFunc(f.Gates, func(c verify.Check) bool { return c.Word() == verify.Failed })
+		bad := f.CheckErr != nil || red || len(f.Tampering) > 0 || f.Unchanged && !f.Evident
+		unseen := f.JudgeErr != nil || f.Judge && f.Verdict == nil || f.Verdict != nil && !f.Verdict.Pass
+		if d.Action == Complete && (!f.Verified || bad || unseen) {
 			t.Fatalf("completed with %+v", f)
 		}
 		if d.Action == Verify && (!f.Sigils.Done || f.Err != nil) {
 			t.Fatalf("verified with %+v", f)
 		}
-		if d.Action == Retry && !red {
+		if d.Action == Judge && (!f.Verified || bad || !f.Judge) {
+			t.Fatalf("judged with %+v", f)
+		}
+		if d.Action == Reprompt && d.Say == AskRepair && (f.Resumed || f.Repairs >= f.RepairRounds || !red) {
+			t.Fatalf("sent back with %+v", f)
+		}
+		if d.Action == Retry && !bad && !unseen {
 			t.Fatalf("retried with %+v", f)
 		}
 	})
@@ -156,6 +175,10 @@ func TestDecideEndsEveryTask(t *testing.T) {
 			switch {
 			case d.Uncounted, d.EndRun != "", d.Action == Complete, d.Action == Fail, d.Action == Retry, d.Action == Verify:
 				return
+			case d.Action == Judge:
+				f.Verdict = &verify.Verdict{}
+			case d.Say == AskRepair:
+				f.Repairs++
 			case d.Say == AskGoOn:
 				f.GoneOn++
 			case d.Say == AskUnfinished:

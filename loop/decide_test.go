@@ -16,8 +16,8 @@ import (
 // The sets that tests speak of.
 var (
 	saysDone  = sigils.Set{Done: true}
-	greenGate = verify.Result{Command: "make", Passed: true, Exit: "exit status 0"}
-	redGate   = verify.Result{Command: "make test", Exit: "exit status 2", Tail: "FAIL x\n"}
+	greenGate = verify.Check{Result: verify.Result{Command: "make", Passed: true, Exit: "exit status 0"}}
+	redGate   = verify.Check{Result: verify.Result{Command: "make test", Exit: "exit status 2", Tail: "FAIL x\n"}}
 )
 
 // facts are those of a first attempt whose first turn ended properly, with a
@@ -294,37 +294,6 @@ func TestDecide(t *testing.T) {
 			Decision{Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Delay: 10 * time.Minute},
 		},
 
-		"verified without gates is complete": {
-			facts(func(f *Facts) { f.Sigils, f.Verified = saysDone, true }),
-			Decision{Action: Complete, Outcome: "done"},
-		},
-		"green gates complete": {
-			facts(func(f *Facts) {
-				f.Sigils, f.Verified, f.Gates = saysDone, true, []verify.Result{greenGate, greenGate}
-			}),
-			Decision{Action: Complete, Outcome: "done"},
-		},
-		"a red gate retries with what it printed": {
-			facts(func(f *Facts) {
-				f.Sigils, f.Verified, f.Gates = saysDone, true, []verify.Result{greenGate, redGate}
-			}),
-			Decision{Action: Retry, Outcome: "retried", Reason: "gate \"make test\": exit status 2\nFAIL x\n"},
-		},
-		"a red gate in the last attempt is for the retries to judge": {
-			facts(func(f *Facts) {
-				f.Sigils, f.Verified, f.Attempts, f.Gates = saysDone, true, 4, []verify.Result{redGate}
-			}),
-			Decision{Action: Retry, Outcome: "retried", Reason: "gate \"make test\": exit status 2\nFAIL x\n"},
-		},
-		"a gate that cannot run is not the work's fault": {
-			facts(func(f *Facts) { f.Sigils, f.Verified, f.GateErr = saysDone, true, errors.New("no sh") }),
-			Decision{Action: Release, Outcome: "error", Reason: "no sh", Delay: 5 * time.Second},
-		},
-		"a gate that can never run fails the task in the end": {
-			facts(func(f *Facts) { f.Sigils, f.Verified, f.Attempts, f.GateErr = saysDone, true, 4, errors.New("no sh") }),
-			Decision{Action: Fail, Outcome: "error", Reason: "no result in 5 attempts; the last: no sh"},
-		},
-
 		"a lost claim is left alone": {
 			facts(func(f *Facts) { f.Lost = true }),
 			Decision{Action: Abort, Outcome: "interrupted", Reason: "the task was taken away", Uncounted: true},
@@ -351,7 +320,7 @@ func TestDecide(t *testing.T) {
 		},
 		"interrupted while verifying, it is released uncounted": {
 			facts(func(f *Facts) {
-				f.Interrupted, f.Sigils, f.Verified, f.GateErr = true, saysDone, true, errors.New("killed")
+				f.Interrupted, f.Sigils, f.Verified, f.CheckErr = true, saysDone, true, errors.New("killed")
 			}),
 			Decision{Action: Release, Outcome: "interrupted", Reason: "interrupted", Uncounted: true},
 		},

@@ -24,6 +24,8 @@ const (
 	Prompted       EventType = "prompted"        // a prompt was sent, the first or a follow-up
 	GateStarted    EventType = "gate_started"    // ralph runs a command to check the work
 	GateEnded      EventType = "gate_ended"      //
+	JudgeStarted   EventType = "judge_started"   // an agent with fresh eyes looks at the work
+	JudgeEnded     EventType = "judge_ended"     // its verdict: pass, fail or none
 	AttemptEnded   EventType = "attempt_ended"   // the iteration is settled
 	Waiting        EventType = "waiting"         // nothing can be claimed until a time
 	Warned         EventType = "warning"         // a person should look
@@ -80,6 +82,9 @@ type GateEvent struct {
 	Passed  bool   `json:"passed"`
 	Exit    string `json:"exit,omitempty"`
 	Log     string `json:"log,omitempty"` // where its whole output is
+
+	Baseline string `json:"baseline,omitempty"` // green or red before the work
+	Verdict  string `json:"verdict,omitempty"`  // passed, flaky, failed, or excused: red before, and not worse
 }
 
 // Usage is what an attempt or a run has used. What is unknown is absent.

@@ -60,7 +60,7 @@ func TestGatherTellsAllThatIsKnown(t *testing.T) {
 		}},
 	}})
 	s.repository(t)
-	ids := s.add(t, dag.NewTask{Title: "the group", Description: "all of it"}, dag.NewTask{Title: "before", Description: "what was before"})
+	ids := s.add(t, dag.NewTask{Title: "the group", Description: "all of it"}, dag.NewTask{Title: "before", Description: "what was before", Kind: dag.Check})
 	leaf := s.add(t, dag.NewTask{Title: "the leaf", Description: "do it", Parent: ids[0], After: []string{ids[1]}, Gates: []string{"echo broken; false"}})[0]
 	s.opts.Limit = 2
 	s.opts.Context = func(dag.Task) Context {

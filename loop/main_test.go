@@ -68,7 +68,7 @@ func newStage(t testing.TB, script fakeagent.Script) *stage {
 	}
 	s.store = dag.New(d, dag.Options{})
 	s.opts = Options{
-		Store: s.store, MaxRetries: 3, MaxAttempts: 5, Breaker: 3, Open: s.open, Dir: s.dir, Folder: t.TempDir(),
+		Store: s.store, MaxRetries: 3, MaxAttempts: 5, Breaker: 3, Open: s.open, Dir: s.dir, Folder: t.TempDir(), Objects: t.TempDir(),
 		Process: dag.Process{PID: int64(self.Pid), Start: int64(self.Start), BootID: self.BootID, Namespace: self.PIDNS},
 		Observe: s.observe, Judge: verify.Gates{Dir: s.dir, Env: os.Environ()},
 	}
@@ -101,6 +101,10 @@ type sessionWithFile struct {
 	*acp.Session
 	file *os.File
 }
+
+func (s *sessionWithFile) Sandbox() string             { return "none" }
+func (s *sessionWithFile) Evident() bool               { return false }
+func (s *sessionWithFile) Tampered() ([]string, error) { return nil, nil }
 
 func (s *sessionWithFile) Close() error {
 	return errors.Join(s.Session.Close(), s.file.Close())

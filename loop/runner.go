@@ -45,7 +45,15 @@ type Options struct {
 	Open    func(context.Context, Opening) (Session, error)
 	Gates   []string // for every task, before its own
 	Judge   verify.Gates
-	Skip    bool // accept "done" without gates
+	Skip    bool // accept "done" without looking
+
+	Verdicts     bool     // an agent with fresh eyes has the last word
+	OwnJudge     bool     // it is another agent than the one that works
+	RepairRounds int      // how often a red gate is sent back into the session
+	Reruns       int      // of a gate that failed, before that counts
+	Protect      []string // patterns of files that judge the work
+	Objects      string   // a folder for the trees that the project is compared with
+
 	Context func(dag.Task) Context
 	Recall  journal.Options
 	Known   *knowledge.Store // nil means that nothing is looked up or written
@@ -87,6 +95,7 @@ type Runner struct {
 	stopped  []string // tasks that the last interruption took from an agent
 	began    time.Time
 	observed sync.Mutex
+	gated    baselines
 }
 
 // ending is why a run is about to end.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ralph/acp"
 	"ralph/dag"
 	"ralph/internal/fakeagent"
 	"ralph/journal"
@@ -427,7 +426,7 @@ func (s *stage) journal(t *testing.T, run string) []journal.Entry {
 	return list
 }
 
-var _ Session = (*acp.Session)(nil)
+var _ Session = (*sessionWithFile)(nil)
 
 // TestAPromiseOfFailureIsTheLastThingThatRuns looks for work as another worker
 // would, as soon as the task was given back.

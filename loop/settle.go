@@ -24,7 +24,9 @@ func (a *attempt) settle(ctx context.Context, d Decision) error {
 		a.end(d.EndRun, d.Reason, nil) // before another worker can take what is given back
 	}
 	a.keepAnswer()
-	a.files = append(a.files, git.Changed(ctx, a.opts.Dir, a.before, a.look(ctx))...)
+	after := a.look(ctx)
+	a.files = append(a.files, git.Changed(ctx, a.opts.Dir, a.before, after)...)
+	a.settleBaseline(d.Action == Complete, after.Head)
 	slices.Sort(a.files)
 	a.files = slices.Compact(a.files)
 	status := ""
@@ -87,7 +89,7 @@ func (a *attempt) transition(g *dag.Graph, d Decision) (string, error) {
 	switch d.Action {
 	case Complete:
 		verdict := "skipped"
-		if len(a.facts.Gates) > 0 {
+		if len(a.facts.Gates) > 0 || a.facts.Verdict != nil {
 			verdict = "passed"
 		}
 		return string(dag.Done), g.Complete(a.claim, verdict)

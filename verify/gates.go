@@ -28,6 +28,9 @@ type Result struct {
 	Passed  bool
 	Exit    string // how it ended, in words
 	Tail    string // the end of what it printed
+
+	Failures string // the lines that seem to name a failure, sorted, numbers left out
+	Killed   bool   // it did not come to an end by itself
 }
 
 // tailSize is how much of a gate's output travels into a prompt.
@@ -53,9 +56,9 @@ func (g Gates) Run(ctx context.Context, command string, log io.Writer) (Result, 
 	if err != nil {
 		return Result{}, fmt.Errorf("gate %q: %w", command, err)
 	}
-	tail := &tail{}
+	tail, failures := &tail{}, &failures{}
 	drained := make(chan error, 1)
-	go func() { drained <- drain(r, log, tail) }()
+	go func() { drained <- drain(r, log, tail, failures) }()
 	timedOut, err := g.await(ctx, p)
 	if err != nil {
 		return Result{}, fmt.Errorf("gate %q: %w", command, err)
@@ -67,7 +70,10 @@ func (g Gates) Run(ctx context.Context, command string, log io.Writer) (Result, 
 	if err := <-drained; err != nil {
 		return Result{}, fmt.Errorf("gate %q: keep its output: %w", command, err)
 	}
-	res := Result{Command: command, Passed: exit.Ok() && !timedOut, Exit: exit.String(), Tail: tail.String()}
+	res := Result{Command: command, Passed: exit.Ok() && !timedOut, Exit: exit.String(), Tail: tail.String(), Killed: timedOut || exit.Signal != ""}
+	if !res.Passed {
+		res.Failures = failures.String()
+	}
 	if timedOut {
 		res.Exit = fmt.Sprintf("still running after %s", g.timeout())
 	}
@@ -97,12 +103,13 @@ func (g Gates) await(ctx context.Context, p *proc.Process) (timedOut bool, err e
 
 // drain copies to log until it has had enough, and to the tail for ever, so that
 // the gate never blocks on its output.
-func drain(r io.Reader, log io.Writer, tail *tail) error {
+func drain(r io.Reader, log io.Writer, tail *tail, failures *failures) error {
 	kept, buf := 0, make([]byte, 32<<10)
 	var failed error
 	for {
 		n, err := r.Read(buf)
 		tail.add(buf[:n])
+		failures.add(buf[:n])
 		if room := maxOutput - kept; n > 0 && failed == nil && room > 0 {
 			var m int
 			m, failed = log.Write(buf[:min(n, room)])

@@ -129,10 +129,18 @@ func (a *app) self() string {
 func (o *opener) Open(ctx context.Context, op loop.Opening) (loop.Session, error) {
 	o.once.Do(func() { o.launch.Owner = op.Run.Owner })
 	ag := o.chosen
-	if op.Task.Agent != "" {
+	name, of := op.Task.Agent, op.Task.ID
+	if op.Judge && o.config.Verify.Agent != "" {
+		name, of = o.config.Verify.Agent, "verify.agent"
+		op.Model = "" // the other agent's names for models mean nothing to this one
+	}
+	if op.Judge && o.config.Verify.Model != "" {
+		op.Model = o.config.Verify.Model
+	}
+	if name != "" {
 		var err error
-		if ag, err = o.app.findAgent(o.config, op.Task.Agent); err != nil {
-			return nil, &acp.Error{Kind: acp.NotFound, Op: "find the agent of " + op.Task.ID, Text: err.Error(), Err: err}
+		if ag, err = o.app.findAgent(o.config, name); err != nil {
+			return nil, &acp.Error{Kind: acp.NotFound, Op: "find the agent of " + of, Text: err.Error(), Err: err}
 		}
 	}
 	s, err := o.start(ctx, op, ag, o.modelName(ag, op))
@@ -207,7 +215,7 @@ func (o *opener) start(ctx context.Context, op loop.Opening, ag agent, model str
 		MissingFile: acp.MissingFile(ag.preset.Missing), TerminalShell: ag.preset.TerminalShell,
 		Protected:   []string{".ralph", ".git/hooks", ".git/config"},
 		IdleTimeout: o.idle.Std(), TurnTimeout: o.turn.Std(),
-		Transcript: transcript, Stderr: stderr,
+		Transcript: transcript, Stderr: stderr, ReadOnly: op.Judge,
 		TerminalEnv: agents.Environ(agents.Preset{}, environ, root), Redact: secrets(environ),
 		Observe: op.Observe,
 		Started: func(id proc.Identity) error { return op.Started(ag.preset.Name, id) },
@@ -223,7 +231,7 @@ func (o *opener) start(ctx context.Context, op loop.Opening, ag agent, model str
 		}
 		return nil, err
 	}
-	return &agentSession{Session: s, files: files}, nil
+	return &agentSession{Session: s, files: files, evident: ag.preset.ExitStatus}, nil
 }
 
 // loginHint says how to log in: as we know it, or else as the agent names it.
@@ -257,8 +265,13 @@ func (o *opener) told(op loop.Opening, ag agent, model string) []string {
 // agentSession closes the files of an attempt with its session.
 type agentSession struct {
 	*acp.Session
-	files []io.Closer
+	files   []io.Closer
+	evident bool
 }
+
+func (s *agentSession) Sandbox() string             { return "none" }
+func (s *agentSession) Evident() bool               { return s.evident }
+func (s *agentSession) Tampered() ([]string, error) { return nil, nil }
 
 func (s *agentSession) Close() error {
 	errs := []error{s.Session.Close()}

@@ -39,7 +39,7 @@ whether to go on. The second kills at once.`,
 			&cli.StringFlag{Name: "model", Usage: "`M`: a model's name, or a tier: opus, sonnet, haiku"},
 			&cli.StringFlag{Name: "model-strategy", Usage: "`S`: fixed, cost-optimized, escalate or plan-then-execute", DefaultText: "as configured; fixed with --model"},
 			&cli.IntFlag{Name: "max-retries", Usage: "retry at most `N` times after work was not accepted, whatever a task says", DefaultText: "the task's own, else as configured"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "no-verify", Usage: "take the agent's word: run no gates"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "no-verify", Usage: "take the agent's word: no gates, no evidence, no second look"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "keep-going", Aliases: []string{"k"}, Usage: "also run what lies below a failed group"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "fail-fast", Usage: "end at the first failed task"},
 			&cli.IntFlag{Name: "jobs", Usage: "run `N` agents at once, in the same folder: unsafe unless their tasks touch different files", Value: 1},
@@ -149,6 +149,9 @@ func (a *app) runOptions(c *cli.Context, s *session) (loop.Options, error) {
 	opts.Judge = verify.Gates{
 		Dir: s.project.Root, Env: agents.WithoutCredentials(a.environ()), Timeout: s.config.Verify.Timeout.Std(),
 	}
+	opts.Verdicts, opts.OwnJudge = s.config.Verify.Enabled, s.config.Verify.Agent != ""
+	opts.RepairRounds, opts.Reruns, opts.Protect = s.config.Verify.Repairs, s.config.Verify.Reruns, s.config.Verify.Protect
+	opts.Objects = filepath.Join(s.project.State(), "objects")
 	opts.Setup = setup(opts, o.chosen)
 	return opts, nil
 }
@@ -329,10 +332,15 @@ func setup(opts loop.Options, chosen agent) loop.Setup {
 	switch {
 	case opts.Skip:
 		s.Verify = "off: the agent's word counts"
-	case len(opts.Gates) == 0:
-		s.Verify = "gates of the tasks only"
 	default:
-		s.Verify = strings.Join(opts.Gates, "; ")
+		parts := append([]string(nil), opts.Gates...)
+		if len(parts) == 0 {
+			parts = append(parts, "gates of the tasks")
+		}
+		if opts.Verdicts {
+			parts = append(parts, "an agent with fresh eyes")
+		}
+		s.Verify = strings.Join(parts, "; ")
 	}
 	return s
 }

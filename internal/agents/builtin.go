@@ -92,7 +92,7 @@ func builtin() []Preset {
 		},
 		{
 			Name: "shell", Title: "the built-in agent that runs the sh block of a task",
-			Self: []string{"shell-agent"}, Channel: NoModel,
+			Self: []string{"shell-agent"}, Channel: NoModel, ExitStatus: true,
 			Login: "it needs no login",
 		},
 	}

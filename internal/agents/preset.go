@@ -49,6 +49,9 @@ type Preset struct {
 	// TerminalShell says that the agent sends whole shell lines as terminal
 	// commands, where the protocol has a program and its arguments.
 	TerminalShell bool
+	// ExitStatus says that the agent's word about a task is the exit status of a
+	// program, and so evidence by itself.
+	ExitStatus bool
 }
 
 // Channel is a way of telling an agent its model.

@@ -38,7 +38,7 @@ type Conversation struct {
 type When struct {
 	Task     string `json:"task"`
 	Attempt  int    `json:"attempt"` // the nth session that was given this task
-	Verify   *bool  `json:"verify"`  // the prompt asks for a verdict
+	Verify   *bool  `json:"verify"`  // the prompt asks for a verdict; absent means that it does not
 	Prompt   int    `json:"prompt"`  // the nth prompt in the session
 	Contains string `json:"contains"`
 }
@@ -125,7 +125,7 @@ func (s Script) conversation(p prompted) []Step {
 		w := c.When
 		if (w.Task == "" || w.Task == p.task) &&
 			(w.Attempt == 0 || w.Attempt == p.attempt) &&
-			(w.Verify == nil || *w.Verify == p.verify) &&
+			(w.Verify != nil && *w.Verify) == p.verify &&
 			(w.Prompt == 0 || w.Prompt == p.nth) &&
 			strings.Contains(p.text, w.Contains) {
 			return c.Steps

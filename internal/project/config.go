@@ -49,8 +49,13 @@ type RunConfig struct {
 // VerifyConfig is what "done" has to pass.
 type VerifyConfig struct {
 	Enabled  bool     `toml:"enabled"`
+	Agent    string   `toml:"agent"` // empty means the one that did the work
+	Model    string   `toml:"model"`
 	Commands []string `toml:"commands"`
 	Timeout  Duration `toml:"timeout"`
+	Repairs  int      `toml:"repair_rounds"`
+	Reruns   int      `toml:"reruns"`
+	Protect  []string `toml:"protect"`
 }
 
 // JournalConfig is how much of what earlier iterations did a prompt may show.
@@ -112,10 +117,20 @@ func Default() Config {
 			ModelStrategy: "cost-optimized", IdleTimeout: Duration(10 * time.Minute),
 			Backoff: Duration(5 * time.Second),
 		},
-		Verify:    VerifyConfig{Enabled: true, Timeout: Duration(10 * time.Minute)},
+		Verify: VerifyConfig{
+			Enabled: true, Timeout: Duration(10 * time.Minute), Repairs: 2, Reruns: 1, Protect: protected(),
+		},
 		Journal:   JournalConfig{Recent: 5, Matches: 5, Tokens: 3000},
 		Knowledge: KnowledgeConfig{Tokens: 2000},
 		Sandbox:   SandboxConfig{Mode: "auto"},
+	}
+}
+
+// protected are the files that judge the work, wherever it is judged.
+func protected() []string {
+	return []string{
+		".ralph.toml", ".github/workflows/**", ".github/actions/**", ".gitlab-ci.yml", ".circleci/**", "Jenkinsfile",
+		"azure-pipelines.yml", "bitbucket-pipelines.yml", ".travis.yml", ".buildkite/**", ".drone.yml", ".woodpecker/**", ".ci/**",
 	}
 }
 
@@ -131,6 +146,8 @@ func (c Config) invalid() (key, why string) {
 		{"run.max_attempts", c.Run.MaxAttempts, 1},
 		{"run.retry_failed", c.Run.RetryFailed, 0},
 		{"run.breaker", c.Run.Breaker, 1},
+		{"verify.repair_rounds", c.Verify.Repairs, 0},
+		{"verify.reruns", c.Verify.Reruns, 0},
 		{"journal.recent", c.Journal.Recent, 0},
 		{"journal.matches", c.Journal.Matches, 0},
 		{"journal.tokens", c.Journal.Tokens, 0},

@@ -111,9 +111,15 @@ AGENT
 # backoff = "5s"              # before a task without a result is tried again; grows threefold
 
 [verify]
-# enabled = true              # a read-only agent looks at the result (not built yet)
+# enabled = true              # an agent with fresh eyes, which can change nothing, looks at the result
+# agent = ""                  # its name; empty means the agent that did the work
+# model = ""                  # its model; empty means that of the work
 GATES
 # timeout = "10m"             # for each gate
+# repair_rounds = 2           # how often a red gate is sent back to the agent before the attempt ends
+# reruns = 1                  # of a gate that failed, in case it is flaky
+# what judges the work; a change there is tampering:
+# protect = [".ralph.toml", ".github/workflows/**", ".github/actions/**", ".gitlab-ci.yml", ".circleci/**", "Jenkinsfile", "azure-pipelines.yml", "bitbucket-pipelines.yml", ".travis.yml", ".buildkite/**", ".drone.yml", ".woodpecker/**", ".ci/**"]
 
 [journal]
 # recent = 5                  # iterations of this run that a prompt tells of

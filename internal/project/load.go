@@ -213,6 +213,10 @@ func (l *Loaded) scalars() []scalar {
 		span("run.turn_timeout", &c.Run.TurnTimeout),
 		span("run.backoff", &c.Run.Backoff),
 		span("verify.timeout", &c.Verify.Timeout),
+		text("verify.agent", &c.Verify.Agent),
+		text("verify.model", &c.Verify.Model),
+		number("verify.repair_rounds", &c.Verify.Repairs),
+		number("verify.reruns", &c.Verify.Reruns),
 		{"verify.enabled", func(s string) (err error) {
 			if c.Verify.Enabled, err = strconv.ParseBool(s); err != nil {
 				err = fmt.Errorf("%q is neither true nor false", s)

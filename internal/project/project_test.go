@@ -109,7 +109,7 @@ func TestEveryScalarCanBeSetByItsVariable(t *testing.T) {
 		known[s.key] = true
 	}
 	for _, s := range l.Settings() {
-		if s.Key != "verify.commands" && !known[s.Key] {
+		if _, list := s.Value.([]string); !list && !known[s.Key] {
 			t.Errorf("%s is shown but %s does not set it", s.Key, EnvName(s.Key))
 		}
 	}

@@ -138,9 +138,13 @@ func (t *Terminal) gate(e loop.Event) {
 	command := oneLine(e.Gate.Command)
 	switch {
 	case e.Type == loop.GateStarted:
-		t.say(e, p.Dim("  checking: "+command))
+		t.say(e, p.Dim("  "+checking(e)))
+	case e.Reason != "": // not about the work
+		t.say(e, p.Dim("  "+command+" "+gateResult(e)+" "+oneLine(e.Reason)))
 	case e.Gate.Passed:
-		t.say(e, p.Green("✓ ")+command+p.Dim(" "+gateResult(e)))
+		t.say(e, p.Green("✓ ")+command+p.Dim(" "+gateResult(e)+excuse(e.Gate)))
+	case e.Gate.Verdict == "excused":
+		t.say(e, p.Yellow("~ "+command+" "+gateResult(e)+excuse(e.Gate)))
 	default:
 		t.say(e, p.Red("✗ "+command+" "+gateResult(e)))
 		t.complaint(e, e.Text)

@@ -92,6 +92,8 @@ func (p *Plain) render(e loop.Event, a *attempt) {
 		p.prompted(e, a)
 	case loop.GateStarted, loop.GateEnded:
 		p.gate(e)
+	case loop.JudgeStarted, loop.JudgeEnded:
+		p.judge(e)
 	case loop.AttemptEnded:
 		p.attemptEnded(e, a)
 	case loop.Waiting:

@@ -107,8 +107,15 @@ func firstIteration(s *script) {
 	s.in(loop.Event{Type: loop.GateStarted, Gate: &loop.GateEvent{Command: "go test ./..."}})
 	s.in(loop.Event{
 		Type: loop.GateEnded,
-		Gate: &loop.GateEvent{Command: "go test ./...", Passed: true, Exit: "exit status 0", Log: ".ralph/runs/r-7d2e4f10/a-5b1d0e77/verify.log"},
+		Gate: &loop.GateEvent{
+			Command: "go test ./...", Passed: true, Exit: "exit status 0", Log: ".ralph/runs/r-7d2e4f10/a-5b1d0e77/verify.log",
+			Baseline: "red", Verdict: "passed",
+		},
 	})
+	s.in(loop.Event{Type: loop.JudgeStarted})
+	s.in(loop.Event{Type: loop.JudgeEnded, Outcome: "fail", Reason: "parser.go:12 drops the last token\nand no test sees it"})
+	s.in(loop.Event{Type: loop.JudgeStarted})
+	s.in(loop.Event{Type: loop.JudgeEnded, Outcome: "pass"})
 	s.in(loop.Event{
 		Type: loop.AttemptEnded, Title: "Write the parser", Agent: "claude", Model: "claude-sonnet-4-5",
 		Outcome: "done", Status: "done", Duration: 80_250, Files: []string{"parser.go", "parser_test.go"},
@@ -133,6 +140,10 @@ func secondIteration(s *script) {
 func thirdIteration(s *script) {
 	s.in(loop.Event{Type: loop.TaskClaimed, Title: "Wire the login form", Agent: "claude", Model: "opus"})
 	s.in(loop.Event{Type: loop.AgentTool, Tool: &loop.ToolEvent{ID: "never announced", Title: "Edit form.go", Status: "in_progress"}})
+	s.in(loop.Event{Type: loop.GateStarted, Gate: &loop.GateEvent{Command: "golint ./..."}, Reason: "before the work"})
+	s.in(loop.Event{Type: loop.GateEnded, Gate: &loop.GateEvent{Command: "golint ./...", Exit: "exit status 1"}, Reason: "before the work"})
+	s.in(loop.Event{Type: loop.GateEnded, Gate: &loop.GateEvent{Command: "golint ./...", Exit: "exit status 1", Baseline: "red", Verdict: "excused"}, Text: "a.go:1: x\n"})
+	s.in(loop.Event{Type: loop.GateEnded, Gate: &loop.GateEvent{Command: "make race", Passed: true, Baseline: "green", Verdict: "flaky"}})
 	s.in(loop.Event{Type: loop.GateStarted, Gate: &loop.GateEvent{Command: "go vet ./..."}})
 	s.in(loop.Event{
 		Type: loop.GateEnded,

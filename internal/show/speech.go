@@ -22,7 +22,7 @@ type speech struct {
 // of what it said before. Agents send no line break around their tool calls.
 func endsSpeech(e loop.Event) bool {
 	switch e.Type {
-	case loop.TaskClaimed, loop.AgentTool, loop.Prompted, loop.GateStarted, loop.AttemptEnded:
+	case loop.TaskClaimed, loop.AgentTool, loop.Prompted, loop.GateStarted, loop.JudgeStarted, loop.JudgeEnded, loop.AttemptEnded:
 		return true
 	default:
 		return false

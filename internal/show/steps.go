@@ -106,11 +106,15 @@ func (p *Plain) gate(e loop.Event) {
 	}
 	command := oneLine(e.Gate.Command)
 	if e.Type == loop.GateStarted {
-		p.say(e, "gate: "+command)
+		p.say(e, checking(e))
 		return
 	}
-	p.say(e, "gate "+gateResult(e)+": "+command)
-	if !e.Gate.Passed {
+	result := "gate " + gateResult(e)
+	if e.Reason != "" {
+		result += " " + oneLine(e.Reason)
+	}
+	p.say(e, result+": "+command+excuse(e.Gate))
+	if !e.Gate.Passed && e.Reason == "" {
 		p.complaint(e, e.Text)
 		if e.Gate.Log != "" {
 			p.say(e, indent+indent+"all of it: "+oneLine(e.Gate.Log))

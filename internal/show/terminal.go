@@ -97,6 +97,8 @@ func (t *Terminal) render(e loop.Event, a *attempt) {
 		t.prompted(e, a)
 	case loop.GateStarted, loop.GateEnded:
 		t.gate(e)
+	case loop.JudgeStarted, loop.JudgeEnded:
+		t.judge(e)
 	case loop.AttemptEnded:
 		t.attemptEnded(e, a)
 	case loop.Waiting:

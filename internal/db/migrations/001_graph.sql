@@ -30,6 +30,7 @@ CREATE TABLE tasks (
     retries         INTEGER NOT NULL DEFAULT 0 CHECK (retries >= 0),
     attempts        INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0),
     interruptions   INTEGER NOT NULL DEFAULT 0 CHECK (interruptions >= 0),
+    base            TEXT, -- what the working folder was before the first attempt
     verification    TEXT    CHECK (verification IN ('passed', 'failed', 'skipped')),
 
     -- The claim. The generation is a fencing token: it grows with every claim and

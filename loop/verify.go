@@ -1,0 +1,247 @@
+package loop
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"ralph/acp"
+	"ralph/dag"
+	"ralph/internal/git"
+	"ralph/internal/proc"
+	"ralph/prompt"
+	"ralph/sigils"
+	"ralph/verify"
+)
+
+// verify checks what the agent says is done: whether it touched what judges it,
+// the gates, whether anything changed at all, and then the eyes of another agent.
+func (a *attempt) verify(ctx context.Context) Decision {
+	a.note(ctx, dag.Note{Phase: dag.Answered, StopReason: string(a.stop)})
+	f := &a.facts
+	f.Verified, f.Verdict, f.JudgeErr = true, nil, nil
+	if a.opts.Skip {
+		return decide(*f)
+	}
+	a.note(ctx, dag.Note{Phase: dag.Verifying})
+	now, err := a.examine(ctx)
+	if err == nil && len(f.Tampering) == 0 {
+		f.Gates, err = a.gates(ctx)
+	}
+	f.CheckErr = err
+	f.Judge = a.opts.Verdicts && (a.opts.OwnJudge || a.session == nil || !a.session.Evident())
+	f.Lost, f.Interrupted = a.interruption(ctx)
+	a.note(ctx, dag.Note{Gates: records(f.Gates)})
+	d := decide(*f)
+	if d.Action == Judge {
+		a.judge(ctx, now)
+		f.Lost, f.Interrupted = a.interruption(ctx)
+		d = decide(*f)
+	}
+	return d
+}
+
+// Base is where a task began: what was there before its first attempt.
+type Base struct {
+	Tree string `json:"tree"`
+	Head string `json:"head"`
+}
+
+// begin notes what the attempt finds, and learns what the task's first one found.
+func (a *attempt) begin(ctx context.Context) error {
+	if a.opts.Skip {
+		return nil
+	}
+	tree, err := a.treeNow(ctx)
+	switch {
+	case errors.Is(err, git.ErrUnknown):
+		a.warnFirst("git", "changes cannot be judged: "+err.Error())
+		return nil
+	case err != nil:
+		return err
+	}
+	a.tree, a.base = tree, Base{Tree: tree, Head: a.before.Head}
+	mine, err := json.Marshal(a.base)
+	if err != nil {
+		return err
+	}
+	var first string
+	err = a.opts.Store.Update(ctx, func(g *dag.Graph) (err error) { first, err = g.Begin(a.claim, string(mine)); return err })
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal([]byte(first), &a.base)
+}
+
+// treeNow is the tree of the project as it is, without ralph's own folder.
+func (a *attempt) treeNow(ctx context.Context) (string, error) {
+	return git.Tree(ctx, a.opts.Dir, a.opts.Objects, ".ralph")
+}
+
+// examine compares the project with what the task began with, and returns its tree.
+func (a *attempt) examine(ctx context.Context) (string, error) {
+	f := &a.facts
+	f.Tampering, f.Unchanged = nil, false
+	f.Evident = a.claim.Task.Kind == dag.Check || (a.session != nil && a.session.Evident())
+	if a.session != nil {
+		touched, err := a.session.Tampered()
+		if err != nil {
+			return "", err
+		}
+		for _, path := range touched {
+			f.Tampering = append(f.Tampering, "protected: "+path)
+		}
+	}
+	if a.base.Tree == "" {
+		return "", nil
+	}
+	now, err := a.treeNow(ctx)
+	if err != nil {
+		return "", err
+	}
+	changes, err := git.Compare(ctx, a.opts.Dir, a.opts.Objects, a.base.Tree, now)
+	if err != nil {
+		return "", err
+	}
+	f.Unchanged = len(changes) == 0 && git.Look(ctx, a.opts.Dir).Head == a.base.Head
+	if !a.claim.Task.AllowTampering {
+		read := func(path string, before bool) ([]byte, error) {
+			tree := now
+			if before {
+				tree = a.base.Tree
+			}
+			return git.Show(ctx, a.opts.Dir, a.opts.Objects, tree, path, maxTestFile)
+		}
+		findings, err := verify.Tampering(changes, read, a.opts.Protect)
+		if err != nil {
+			return "", err
+		}
+		for _, finding := range findings {
+			f.Tampering = append(f.Tampering, finding.String())
+		}
+	} else {
+		f.Tampering = nil
+	}
+	return now, nil
+}
+
+// maxTestFile is how much of a file is searched for tests.
+const maxTestFile = 2 << 20
+
+// repair is what the agent is told about a red gate.
+func (a *attempt) repair(d Decision) string {
+	a.answered()
+	return prompt.Repair(prompt.RepairInput{
+		TaskID: a.claim.Task.ID, Gate: d.Gate.Command, Inert: sigils.Inert,
+		Output: prompt.Document{Text: d.Gate.Exit + "\n" + d.Gate.Tail, From: filepath.Join(a.folder, "verify.log")},
+	})
+}
+
+// answered closes a round: what was said in it about the task no longer counts,
+// what was noted and learned stays.
+func (a *attempt) answered() {
+	kept := a.scan.Set()
+	a.kept.Journal = joinNotes(a.kept.Journal, kept.Journal)
+	a.kept.Knowledge = append(a.kept.Knowledge, kept.Knowledge...)
+	a.kept.NextModel = cmp.Or(kept.NextModel, a.kept.NextModel)
+	a.scan = sigils.NewScanner(a.claim.Task.ID)
+}
+
+// heard is what the agent has said in all rounds.
+func (a *attempt) heard() sigils.Set {
+	set := a.scan.Set()
+	set.Journal = joinNotes(a.kept.Journal, set.Journal)
+	set.Knowledge = append(append([]sigils.Knowledge(nil), a.kept.Knowledge...), set.Knowledge...)
+	set.NextModel = cmp.Or(set.NextModel, a.kept.NextModel)
+	return set
+}
+
+func joinNotes(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "\n\n" + b
+}
+
+// judge asks an agent with fresh eyes.
+func (a *attempt) judge(ctx context.Context, now string) {
+	f, t := &a.facts, a.claim.Task
+	in := prompt.VerifyInput{Task: prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description}, Inert: sigils.Inert}
+	if a.opts.Context != nil {
+		c := a.opts.Context(t)
+		in.Spec, in.Plan = c.Spec, c.Plan
+	}
+	if now != "" {
+		patch, cut, err := git.Patch(ctx, a.opts.Dir, a.opts.Objects, a.base.Tree, now, maxPatch)
+		if err != nil {
+			patch = "(" + err.Error() + ")"
+		}
+		in.Diff = prompt.Document{Text: patch, From: "the difference since the task began"}
+		if cut {
+			in.Diff.From += ", cut: look at the files for the rest"
+		}
+	}
+	for _, g := range f.Gates {
+		in.Gates = append(in.Gates, prompt.Gate{Name: g.Command, Passed: g.Passed, Output: g.Tail})
+	}
+	a.emit(Event{Type: JudgeStarted, Task: t.ID, Attempt: a.claim.Attempt})
+	verdict, err := verify.Ask(ctx, prompt.Verify(in), a.openJudge)
+	a.judged = a.judged.Plus(verdict.Usage)
+	e := Event{Type: JudgeEnded, Task: t.ID, Attempt: a.claim.Attempt, Outcome: "pass", Reason: verdict.Reason}
+	switch {
+	case err != nil:
+		if !errors.As(err, &f.JudgeErr) {
+			f.JudgeErr = &acp.Error{Kind: acp.Cancelled, Op: "verify", Text: err.Error(), Err: err}
+		}
+		e.Outcome, e.Reason = "none", err.Error()
+	default:
+		f.Verdict = &verdict
+		a.note(ctx, dag.Note{Verdict: verdict.String()})
+		if !verdict.Pass {
+			e.Outcome = "fail"
+		}
+	}
+	a.emit(e)
+}
+
+// maxPatch is how much of a difference is read; the prompt cuts further.
+const maxPatch = 256 << 10
+
+// openJudge opens the nth session that is to give a verdict, in a folder of its own.
+func (a *attempt) openJudge(ctx context.Context, try int) (verify.Judge, error) {
+	folder := filepath.Join(a.folder, "verify-"+strconv.Itoa(try))
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, err
+	}
+	s, err := a.opts.Open(ctx, Opening{
+		Run: a.run, Task: a.claim.Task, Iteration: a.iteration, Limit: a.opts.Limit, Model: a.choice.Model, Folder: folder, Judge: true,
+		Observe: a.observe,
+		Started: func(string, proc.Identity) error { return nil },
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	a.active[a.claim.Attempt+folder] = s
+	a.mu.Unlock()
+	return judging{s, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		delete(a.active, a.claim.Attempt+folder)
+	}}, nil
+}
+
+// judging forgets a session when it is closed.
+type judging struct {
+	Session
+	forget func()
+}
+
+func (j judging) Close() error {
+	j.forget()
+	return j.Session.Close()
+}

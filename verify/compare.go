@@ -1,0 +1,122 @@
+package verify
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Check is what a gate says about finished work, beside what it said before.
+type Check struct {
+	Result
+	Own    bool    // the task's own: it must be green, whatever it was before
+	Before *Result // nil if it was not asked before the work
+	Flaky  bool    // it was red at first, and green when it was run again
+}
+
+// Word is the judgement of a gate in one word.
+type Word string
+
+// The judgements.
+const (
+	Passed  Word = "passed"
+	Unsure  Word = "flaky"   // green at the second try
+	Excused Word = "excused" // red as it was before the work, and not worse
+	Failed  Word = "failed"
+)
+
+// Word judges. A gate that was red before the work began does not count against
+// it unless it got worse, or is what the task is about.
+func (c Check) Word() Word {
+	switch {
+	case c.Passed && c.Flaky:
+		return Unsure
+	case c.Passed:
+		return Passed
+	case !c.Own && c.Before != nil && !c.Before.Passed && !Worse(*c.Before, c.Result):
+		return Excused
+	default:
+		return Failed
+	}
+}
+
+// TurnedGreen says that the work mended it.
+func (c Check) TurnedGreen() bool { return c.Passed && c.Before != nil && !c.Before.Passed }
+
+// Worse compares two red results of a gate: the later is worse if it names a
+// failure that the earlier did not, or did not come to an end by itself while the
+// earlier did.
+func Worse(before, now Result) bool {
+	if now.Killed && !before.Killed {
+		return true
+	}
+	known := strings.Split(before.Failures, "\n")
+	for failure := range strings.SplitSeq(now.Failures, "\n") {
+		if !slices.Contains(known, failure) {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	maxFailures    = 500 // lines that are kept
+	maxFailureLine = 300
+)
+
+// namesFailure knows how test programs, compilers and linters of many languages
+// begin or mark a line about something that failed.
+var (
+	namesFailure = regexp.MustCompile(`\b(FAIL|FAILED|FAILURE|ERROR|Error|error|not ok|panic|panicked|Traceback|AssertionError)\b|[✕✗✖×]|^\s*\S+:\d+(:\d+)?: `)
+	numbers      = regexp.MustCompile(`[0-9]+([.,][0-9]+)*`)
+)
+
+// failures collects the lines that name one. Numbers differ from run to run and
+// say nothing, so they are left out.
+type failures struct {
+	line []byte // begun, not ended
+	seen map[string]bool
+}
+
+func (f *failures) add(p []byte) {
+	for len(p) > 0 {
+		i := bytes.IndexByte(p, '\n')
+		if i < 0 {
+			f.begin(p)
+			return
+		}
+		f.begin(p[:i])
+		f.end()
+		p = p[i+1:]
+	}
+}
+
+func (f *failures) begin(p []byte) {
+	if room := maxFailureLine - len(f.line); room > 0 {
+		f.line = append(f.line, p[:min(len(p), room)]...)
+	}
+}
+
+func (f *failures) end() {
+	line := f.line
+	f.line = f.line[:0]
+	if len(f.seen) >= maxFailures || !namesFailure.Match(line) {
+		return
+	}
+	if f.seen == nil {
+		f.seen = map[string]bool{}
+	}
+	text := strings.Join(strings.Fields(strings.ToValidUTF8(string(line), "?")), " ")
+	f.seen[numbers.ReplaceAllString(text, "#")] = true
+}
+
+func (f *failures) String() string {
+	f.end()
+	lines := make([]string, 0, len(f.seen))
+	for line := range f.seen {
+		lines = append(lines, line)
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
