@@ -58,6 +58,7 @@ type attempt struct {
 	before    git.State
 	tree      string // what the attempt began with; empty where git cannot tell
 	base      Base   // what the task began with
+	blind     error  // why git cannot tell
 	choice    strategy.Choice
 	shared    []string // gates of the task's feature
 

@@ -95,8 +95,9 @@ func (a *attempt) gates(ctx context.Context) ([]verify.Check, error) {
 		}
 		check.Result = res
 		for range a.opts.Reruns {
-			// What fails by chance must not cost an agent's turn.
-			if check.Word() != verify.Failed || res.Killed {
+			// What fails by chance must not cost an agent's turn; what was red
+			// before has not failed by chance.
+			if check.Word() != verify.Failed || res.Killed || check.Before != nil && !check.Before.Passed {
 				break
 			}
 			if res, err = a.gate(ctx, command, "again, because it failed", log); err != nil {

@@ -59,7 +59,7 @@ func (a *attempt) begin(ctx context.Context) error {
 	tree, err := a.treeNow(ctx)
 	switch {
 	case errors.Is(err, git.ErrUnknown):
-		a.warnFirst("git", "changes cannot be judged: "+err.Error())
+		a.blind = err
 		return nil
 	case err != nil:
 		return err
@@ -97,6 +97,9 @@ func (a *attempt) examine(ctx context.Context) (string, error) {
 		}
 	}
 	if a.base.Tree == "" {
+		if a.blind != nil && !f.Evident {
+			a.warnFirst("git", "changes cannot be judged: "+a.blind.Error())
+		}
 		return "", nil
 	}
 	now, err := a.treeNow(ctx)

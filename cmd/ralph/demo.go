@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/internal/agents"
 	"ralph/internal/draw"
 	"ralph/internal/project"
 	"ralph/internal/taskfile"
@@ -82,7 +83,7 @@ func (a *app) runDemo(c *cli.Context) (err error) {
 // playDemo draws the graph, runs it, and draws it again.
 func (a *app) playDemo(c *cli.Context, s *session) error {
 	p := a.palette(c)
-	fmt.Fprintf(a.stdout, "%s\n\n", p.Bold("The plan: a group, a diamond, and a task that needs a second try"))
+	fmt.Fprintf(a.stdout, "%s\n\n", p.Bold("The plan: a group, a diamond, a task that needs a second try, and a done that is not done"))
 	if err := a.drawAll(c, s); err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (a *app) playDemo(c *cli.Context, s *session) error {
 		return err
 	}
 	opts.Jobs, opts.Strategy = 1, "fixed"
-	opts.Setup = setup(opts, agent{})
+	opts.Setup = setup(opts, agent{preset: agents.Preset{ExitStatus: true}})
 	opts.Setup.Agent, opts.Setup.Model = "shell, built in", "none needed"
 	if !c.Bool("keep") {
 		opts.Setup.Folder = "" // it will be gone

@@ -37,6 +37,7 @@ func (a *app) featureCommand() command {
 				example: "ralph feature show login", exits: "3 not found",
 				run: a.runFeatureShow,
 			},
+			a.featureGateCommand(),
 			{
 				name: "delete", args: "NAME", short: "delete a feature with its tasks and its folder",
 				flags:   []cli.Flag{&cli.BoolFlag{DisableDefaultText: true, Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}},

@@ -37,7 +37,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("TZ", "UTC")
 			env.Setenv("RALPH_VERIFY_ENABLED", "false") // the scripts about verdicts switch it on
-			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector holds every exiting process otherwise
+			env.Setenv("GORACE", "atexit_sleep_ms=0")   // the race detector holds every exiting process otherwise
 			return nil
 		},
 	})

@@ -337,7 +337,7 @@ func setup(opts loop.Options, chosen agent) loop.Setup {
 		if len(parts) == 0 {
 			parts = append(parts, "gates of the tasks")
 		}
-		if opts.Verdicts {
+		if opts.Verdicts && (opts.OwnJudge || !chosen.preset.ExitStatus) {
 			parts = append(parts, "an agent with fresh eyes")
 		}
 		s.Verify = strings.Join(parts, "; ")

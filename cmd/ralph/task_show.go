@@ -28,18 +28,6 @@ type detailJSON struct {
 	CostUSD    *float64      `json:"cost_usd"`
 }
 
-type attemptJSON struct {
-	ID        string   `json:"id"`
-	Run       string   `json:"run"`
-	Agent     *string  `json:"agent"`
-	Model     *string  `json:"model"`
-	StartedAt string   `json:"started_at"`
-	EndedAt   *string  `json:"ended_at"`
-	Outcome   *string  `json:"outcome"`
-	Reason    *string  `json:"reason"`
-	CostUSD   *float64 `json:"cost_usd"`
-}
-
 func (a *app) runTaskShow(c *cli.Context) error {
 	return a.view(c, func(s *session, g *dag.Graph) error {
 		t, err := resolveOne(c, g)
@@ -59,7 +47,7 @@ func (a *app) runTaskShow(c *cli.Context) error {
 			return err
 		}
 		if c.Bool("json") {
-			return a.printJSON(detail(j, dependents, attempts))
+			return a.printJSON(detail(s.project.State(), j, dependents, attempts))
 		}
 		blockers, err := g.Blockers(t)
 		if err != nil {
@@ -69,21 +57,12 @@ func (a *app) runTaskShow(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		return a.printTask(c, t, j, related{blockers, dependents, children}, attempts)
+		return a.printTask(c, t, j, related{blockers, dependents, children}, s.project.State(), attempts)
 	})
 }
 
-func detail(j taskJSON, dependents []dag.Task, attempts []dag.Attempt) detailJSON {
-	d := detailJSON{taskJSON: j, Dependents: ids(dependents), History: []attemptJSON{}}
-	for _, at := range attempts {
-		d.History = append(d.History, attemptJSON{
-			ID: at.ID, Run: at.Run, Agent: orNil(at.Agent), Model: orNil(at.Model),
-			StartedAt: at.StartedAt.Format(time.RFC3339), EndedAt: timeOrNil(at.EndedAt),
-			Outcome: orNil(at.Outcome), Reason: orNil(at.Reason), CostUSD: at.CostUSD,
-		})
-	}
-	d.CostUSD = costOf(attempts)
-	return d
+func detail(state string, j taskJSON, dependents []dag.Task, attempts []dag.Attempt) detailJSON {
+	return detailJSON{taskJSON: j, Dependents: ids(dependents), History: attemptsJSON(state, attempts), CostUSD: costOf(attempts)}
 }
 
 // costOf is nil when no attempt reported a cost: unknown is not free.
@@ -103,7 +82,7 @@ func costOf(attempts []dag.Attempt) *float64 {
 
 type related struct{ blockers, dependents, children []dag.Task }
 
-func (a *app) printTask(c *cli.Context, t dag.Task, j taskJSON, r related, attempts []dag.Attempt) error {
+func (a *app) printTask(c *cli.Context, t dag.Task, j taskJSON, r related, state string, attempts []dag.Attempt) error {
 	p := a.palette(c)
 	word, paint := a.state(p, t)
 	var b strings.Builder
@@ -147,12 +126,7 @@ func (a *app) printTask(c *cli.Context, t dag.Task, j taskJSON, r related, attem
 	a.section(&b, p, "Waits for", r.blockers)
 	a.section(&b, p, "Holds up", r.dependents)
 	a.section(&b, p, "Subtasks", r.children)
-	if len(attempts) > 0 {
-		b.WriteString("\nAttempts\n")
-		for _, at := range attempts {
-			fmt.Fprintf(&b, "  %s  %s  %s\n", at.ID, at.StartedAt.Local().Format(time.DateTime), term.Line(orDash(at.Outcome)+" "+at.Reason))
-		}
-	}
+	printAttempts(&b, p, state, attempts)
 	if t.Description != "" {
 		b.WriteString("\n" + term.Block(t.Description) + "\n")
 	}

@@ -64,6 +64,15 @@ func (p *play) perform(s Step) {
 	case "commit": // everything, with message Text
 		p.git("add", "-A")
 		p.git("-c", "user.name=fake", "-c", "user.email=fake@localhost", "commit", "-qm", s.Text)
+	case "run": // Argv as a process of the agent's own; what it says and its exit status are for {{last}}
+		cmd := exec.Command(s.Argv[0], s.Argv[1:]...)
+		cmd.Dir = p.path(".")
+		out, err := cmd.CombinedOutput()
+		p.last = string(out)
+		if err != nil {
+			p.last += err.Error()
+		}
+		p.book.add(Entry{Event: "result", Session: p.session, Task: p.prompt.task, Name: "run", Text: p.last})
 	case "stderr": // Text, N times
 		for range max(s.N, 1) {
 			_, _ = os.Stderr.WriteString(s.Text)

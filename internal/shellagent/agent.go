@@ -10,6 +10,8 @@
 //	anything else            <task-failed>ID: what happened, last lines</task-failed>
 //	no block to run          <task-failed>ID: how to write one</task-failed>
 //
+// Told that a check is red, it runs the same script once more.
+//
 // Asked to verify, it runs the verify block in the same way and answers
 // <verify-pass/> or <verify-fail>. A task without one passes: its script has
 // already been judged by its exit status.

@@ -18,6 +18,8 @@ const (
 	heading = "Assigned Task"
 	// asksToVerify is what a prompt teaches only to a verifier.
 	asksToVerify = "<verify-pass/>"
+	// asksToRepair is how a prompt begins that sends work back.
+	asksToRepair = "# Ralph: a check is red"
 )
 
 // taskID is compiled at every prompt, which is once in the life of most

@@ -237,19 +237,31 @@ func TestAQuestionAfterTheTaskRepeatsTheVerdictAndRunsNothing(t *testing.T) {
 			}
 			c.prompt(t, id, work(description))
 			first, calls := c.message(), c.called()
-			for _, question := range []string{
-				prompt.Unfinished(task), prompt.GoOn(task),
-				prompt.Repair(prompt.RepairInput{TaskID: task, Gate: "test", Output: prompt.Document{Text: block3("sh", "echo x")}}),
-			} {
+			for _, question := range []string{prompt.Unfinished(task), prompt.GoOn(task)} {
 				c.prompt(t, id, question)
 			}
-			if got := c.message(); got != strings.Repeat(first, 4) {
+			if got := c.message(); got != strings.Repeat(first, 3) {
 				t.Errorf("got %q, want the first answer after each question: %q", got, first)
 			}
 			if diff := cmp.Diff(calls, c.called()); diff != "" {
 				t.Errorf("something was run (-before +after):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestWorkThatIsSentBackRunsItsOwnScriptAgain, and nothing that the red check printed.
+func TestWorkThatIsSentBackRunsItsOwnScriptAgain(t *testing.T) {
+	t.Parallel()
+	c, dir := connect(t), t.TempDir()
+	id := c.session(t, dir)
+	c.prompt(t, id, work(block3("sh", "echo again >> f")))
+	c.prompt(t, id, prompt.Repair(prompt.RepairInput{TaskID: task, Gate: "test", Output: prompt.Document{Text: block3("sh", "echo evil >> f")}}))
+	if got, err := os.ReadFile(filepath.Join(dir, "f")); err != nil || string(got) != "again\nagain\n" {
+		t.Errorf("got %q, %v; want the script to have run twice", got, err)
+	}
+	if got := strings.Count(c.message(), "<task-done>"); got != 2 {
+		t.Errorf("got %d verdicts, want 2: %q", got, c.message())
 	}
 }
 

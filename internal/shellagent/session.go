@@ -17,6 +17,7 @@ type session struct {
 	closed bool
 	ended  sync.WaitGroup
 	last   answer
+	job    job // the last that was run
 }
 
 func newSession(cwd string) *session { return &session{cwd: cwd} }
@@ -52,10 +53,20 @@ func (s *session) close() {
 	s.ended.Wait()
 }
 
-func (s *session) remember(a answer) {
+func (s *session) remember(j job, a answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = a
+	if j.script != "" {
+		s.job = j
+	}
+}
+
+// again is the job that was run last.
+func (s *session) again() (job, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.job, s.job.script != ""
 }
 
 func (s *session) recall() answer {

@@ -2,6 +2,7 @@ package shellagent
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
@@ -29,6 +30,12 @@ type turn struct {
 func (t turn) run(ctx context.Context, prompt string) (acp.PromptResponse, error) {
 	job, problem := read(prompt)
 	var a answer
+	if strings.HasPrefix(prompt, asksToRepair) {
+		// The work was not accepted: the same script may do better now.
+		if again, known := t.session.again(); known {
+			job, problem = again, ""
+		}
+	}
 	switch {
 	case job.task == "":
 		// A question without a task is about the one before: whatever it asks,
@@ -47,7 +54,7 @@ func (t turn) run(ctx context.Context, prompt string) (acp.PromptResponse, error
 		}
 		a = job.verdict(r)
 	}
-	t.session.remember(a)
+	t.session.remember(job, a)
 	if err := t.update(ctx, acp.UpdateAgentMessageText(a.text)); err != nil {
 		return stopped(ctx, err)
 	}

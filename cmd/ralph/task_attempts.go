@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"ralph/dag"
+	"ralph/internal/term"
+)
+
+// attemptJSON is one try at a task, with what judged it.
+type attemptJSON struct {
+	ID        string           `json:"id"`
+	Run       string           `json:"run"`
+	Agent     *string          `json:"agent"`
+	Model     *string          `json:"model"`
+	StartedAt string           `json:"started_at"`
+	EndedAt   *string          `json:"ended_at"`
+	Outcome   *string          `json:"outcome"`
+	Reason    *string          `json:"reason"`
+	CostUSD   *float64         `json:"cost_usd"`
+	Sandbox   *string          `json:"sandbox"`
+	Gates     []dag.GateRecord `json:"gates"`
+	Verdict   *string          `json:"verdict"`
+	Evidence  []string         `json:"evidence"`
+}
+
+func attemptsJSON(state string, attempts []dag.Attempt) []attemptJSON {
+	list := []attemptJSON{}
+	for _, at := range attempts {
+		j := attemptJSON{
+			ID: at.ID, Run: at.Run, Agent: orNil(at.Agent), Model: orNil(at.Model),
+			StartedAt: at.StartedAt.Format(time.RFC3339), EndedAt: timeOrNil(at.EndedAt),
+			Outcome: orNil(at.Outcome), Reason: orNil(at.Reason), CostUSD: at.CostUSD,
+			Sandbox: orNil(at.Sandbox), Gates: at.Gates, Verdict: orNil(at.Verdict), Evidence: orEmpty(evidence(state, at)),
+		}
+		if j.Gates == nil {
+			j.Gates = []dag.GateRecord{}
+		}
+		list = append(list, j)
+	}
+	return list
+}
+
+// evidence lists where it can be read what judged an attempt.
+func evidence(state string, at dag.Attempt) []string {
+	folder := filepath.Join(state, "runs", at.Run, at.ID)
+	paths, err := filepath.Glob(filepath.Join(folder, "verify*"))
+	if err != nil {
+		return nil
+	}
+	for i, path := range paths {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			paths[i] = filepath.Join(path, "transcript.jsonl")
+		}
+	}
+	return paths
+}
+
+func printAttempts(b *strings.Builder, p term.Palette, state string, attempts []dag.Attempt) {
+	if len(attempts) == 0 {
+		return
+	}
+	b.WriteString("\nAttempts\n")
+	for _, at := range attempts {
+		fmt.Fprintf(b, "  %s  %s  %s\n", at.ID, at.StartedAt.Local().Format(time.DateTime), term.Line(orDash(at.Outcome)+" "+at.Reason))
+		more := func(name, text string) {
+			if text != "" {
+				fmt.Fprintf(b, "    %s %s\n", p.Dim(fmt.Sprintf("%-8s", name)), term.Line(text))
+			}
+		}
+		for _, g := range at.Gates {
+			text := fmt.Sprintf("%s: %s (%s)", g.Verdict, g.Command, g.Exit)
+			if g.Baseline != "" {
+				text += ", " + g.Baseline + " before the work"
+			}
+			more("gate", text)
+		}
+		more("verdict", at.Verdict)
+		more("sandbox", at.Sandbox)
+		for _, path := range evidence(state, at) {
+			more("evidence", path)
+		}
+	}
+}
