@@ -112,19 +112,13 @@ func (a *attempt) examine(ctx context.Context) (string, error) {
 	}
 	f.Unchanged = len(changes) == 0 && git.Look(ctx, a.opts.Dir).Head == a.base.Head
 	if !a.claim.Task.AllowTampering {
-		read := func(path string, before bool) ([]byte, error) {
-			tree := now
-			if before {
-				tree = a.base.Tree
+		of := func(tree string) verify.Read {
+			return func(path string) ([]byte, error) {
+				return git.Show(ctx, a.opts.Dir, a.opts.Objects, tree, path, maxTestFile)
 			}
-			return git.Show(ctx, a.opts.Dir, a.opts.Objects, tree, path, maxTestFile)
 		}
-		findings, err := verify.Tampering(changes, read, a.opts.Protect)
-		if err != nil {
-			return "", err
-		}
-		for _, finding := range findings {
-			f.Tampering = append(f.Tampering, finding.String())
+		for _, finding := range verify.Tampering(changes, of(a.base.Tree), of(now), a.opts.Protect) {
+			f.Tampering = append(f.Tampering, finding.What)
 		}
 	} else {
 		f.Tampering = nil

@@ -151,6 +151,11 @@ func (a *app) runOptions(c *cli.Context, s *session) (loop.Options, error) {
 	}
 	opts.Verdicts, opts.OwnJudge = s.config.Verify.Enabled, s.config.Verify.Agent != ""
 	opts.RepairRounds, opts.Reruns, opts.Protect = s.config.Verify.Repairs, s.config.Verify.Reruns, s.config.Verify.Protect
+	for _, glob := range opts.Protect {
+		if err := verify.Valid(glob); err != nil {
+			return opts, fmt.Errorf("%w: verify.protect: %w", project.ErrConfig, err)
+		}
+	}
 	opts.Objects = filepath.Join(s.project.State(), "objects")
 	opts.Setup = setup(opts, o.chosen)
 	return opts, nil

@@ -1,0 +1,65 @@
+package verify
+
+import (
+	"bytes"
+	"go/build"
+	"io"
+	"path"
+	"regexp"
+	"runtime"
+	"strings"
+)
+
+var (
+	goFunc   = regexp.MustCompile(`(?m)^func\s+(?:\([^)\n]*\)\s*)?(\w+)\s*(?:\[[^\]\n]*\]\s*)?\(`)
+	goHandle = regexp.MustCompile(`(\w+)\s+\*?testing\.(?:T|F|TB)\b`)
+	goSkip   = regexp.MustCompile(`(\w+|\bT\(\))\.(Skip|Skipf|SkipNow)\(`)
+	goTest   = regexp.MustCompile(`^(?:Test|Fuzz|Example)(?:[^a-z]|$)`)
+)
+
+func (s *suite) parseGo(text, code string) {
+	handles := map[string]bool{"T()": true}
+	for _, m := range goHandle.FindAllStringSubmatch(code, -1) {
+		handles[m[1]] = true
+	}
+	excluded := !goBuilds(s.file, text)
+	found := goFunc.FindAllStringSubmatchIndex(code, -1)
+	for i, m := range found {
+		end := len(code)
+		if i+1 < len(found) {
+			end = found[i+1][0]
+		}
+		if brace := strings.Index(code[m[0]:end], "\n}"); brace >= 0 {
+			end = m[0] + brace
+		}
+		body, name := code[m[1]:end], code[m[2]:m[3]]
+		if name == "TestMain" && !strings.Contains(body, ".Run(") {
+			s.silencers = append(s.silencers, "a TestMain that runs no tests")
+		}
+		t := test{name: name, body: body, helper: name == "TestMain" || !goTest.MatchString(name)}
+		for _, m := range goSkip.FindAllStringSubmatch(body, -1) {
+			if handles[m[1]] {
+				t.skips = append(t.skips, "t."+m[2])
+			}
+		}
+		if excluded && !t.helper {
+			t.skips = append(t.skips, "left out of the build")
+		}
+		if !t.helper || len(t.skips) > 0 || handlesTests(code[m[1]:end]) {
+			s.tests = append(s.tests, t)
+		}
+	}
+}
+
+// handlesTests reports whether a function is given a test, so that it may skip it.
+func handlesTests(body string) bool { return strings.Contains(body, "testing.") }
+
+// goBuilds reports whether the go command builds a file here without any tags.
+func goBuilds(file, text string) bool {
+	ctx := build.Context{
+		GOOS: runtime.GOOS, GOARCH: runtime.GOARCH, Compiler: "gc", CgoEnabled: true, ReleaseTags: build.Default.ReleaseTags,
+		OpenFile: func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader([]byte(text))), nil },
+	}
+	match, err := ctx.MatchFile("", path.Base(file))
+	return match || err != nil
+}

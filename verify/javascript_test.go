@@ -1,0 +1,98 @@
+package verify
+
+import (
+	"strings"
+	"testing"
+)
+
+func crlf(text string) string { return strings.ReplaceAll(text, "\n", "\r\n") }
+
+const jsTwo = `import { add } from './add'
+
+describe('add', () => {
+  it('adds numbers', () => {
+    expect(add(1, 2)).toBe(3)
+  })
+
+  test("adds words", async () => {
+    expect(add('it.skip(', ` + "`x ${add('b', `c`)} y`" + `)).toMatch(/it['"(]/)
+  })
+})
+`
+
+func TestTamperingWithJavaScript(t *testing.T) {
+	t.Parallel()
+	replace := func(pairs ...string) tampering {
+		return tampering{before: files{"a.test.ts": jsTwo}, after: files{"a.test.ts": strings.NewReplacer(pairs...).Replace(jsTwo)}}
+	}
+	want := func(tt tampering, want ...string) tampering { tt.want = want; return tt }
+	skipped := func(name, how string) string { return "test newly skipped: " + name + " in a.test.ts (" + how + ")" }
+	both := func(how string) string {
+		return "tests newly skipped: adds numbers, adds words in a.test.ts (" + how + ")"
+	}
+	runTampering(t, map[string]tampering{
+		"a file is deleted":       {files{"a.test.ts": jsTwo}, nil, []string{"test file deleted: a.test.ts (adds numbers, adds words)"}},
+		"a spec is deleted":       {files{"x/a.spec.jsx": "x"}, nil, []string{"test file deleted: x/a.spec.jsx"}},
+		"a file by its folder":    {files{"tests/a.js": "test('a', f)"}, nil, []string{"tests deleted with tests/a.js (a)"}},
+		"a file is renamed away":  {files{"a.test.ts": jsTwo}, files{"a.ts": jsTwo}, []string{"test file renamed so that it does not run: a.test.ts -> a.ts (adds numbers, adds words)"}},
+		"a test is commented out": want(replace("  it('adds", "  // it('adds"), "1 test fewer: adds numbers in a.test.ts"),
+		"both tests are deleted":  {files{"a.test.ts": jsTwo}, files{"a.test.ts": "describe('add', () => {})\n"}, []string{"2 tests fewer: adds numbers in a.test.ts, adds words in a.test.ts"}},
+		"it.skip":                 want(replace("  it(", "  it.skip("), skipped("adds numbers", "it.skip")),
+		"test.skip":               want(replace("test(", "test.skip("), skipped("adds words", "test.skip")),
+		"xit":                     want(replace("  it(", "  xit("), skipped("adds numbers", "xit")),
+		"xtest":                   want(replace("test(", "xtest("), skipped("adds words", "xtest")),
+		"it.todo":                 want(replace("  it(", "  it.todo("), skipped("adds numbers", "it.todo")),
+		"it.concurrent.skip":      want(replace("  it(", "  it.concurrent.skip("), skipped("adds numbers", "it.concurrent.skip")),
+		"it.skipIf":               want(replace("  it(", "  it.skipIf(process.env.CI)("), skipped("adds numbers", "it.skipIf")),
+		"it.fails":                want(replace("  it(", "  it.fails("), skipped("adds numbers", "it.fails")),
+		"describe.skip":           want(replace("describe(", "describe.skip("), both("describe.skip")),
+		"xdescribe":               want(replace("describe(", "xdescribe("), both("xdescribe")),
+		"a skipped group around":  want(replace("describe(", "describe.skip('wip', () => describe(", "\n})\n", "\n}))\n"), both("describe.skip")),
+		"it.only":                 want(replace("  it(", "  it.only("), "tests newly silenced: a.test.ts (it.only)"),
+		"fdescribe":               want(replace("describe(", "fdescribe("), "tests newly silenced: a.test.ts (fdescribe)"),
+		"an option":               want(replace("numbers', ()", "numbers', { timeout: 5, skip: true }, ()"), skipped("adds numbers", "skip: true")),
+		"an option for a group":   want(replace("'add', ()", "'add', { skip: 'later' }, ()"), both("skip: true")),
+		"this.skip":               want(replace("    expect(add(1", "    this.skip()\n    expect(add(1"), skipped("adds numbers", "this.skip")),
+		"test.skip in a test":     want(replace("    expect(add(1", "    test.skip(isCI, 'later')\n    expect(add(1"), skipped("adds numbers", "test.skip")),
+		"this.skip before each":   want(replace("  it(", "  beforeEach(function () { this.skip() })\n  it("), "tests newly silenced: a.test.ts (this.skip)"),
+		"each of a table is skipped": {
+			files{"a.test.js": "it.each([[1, 2]])('doubles %d', f)\nit.each`a|b\n${1}|${2}`('halves $a', f)\n"},
+			files{"a.test.js": "it.skip.each([[1, 2]])('doubles %d', f)\nxit.each`a|b\n${1}|${2}`('halves $a', f)\n"},
+			[]string{"test newly skipped: doubles %d in a.test.js (it.skip.each)", "test newly skipped: halves $a in a.test.js (xit.each)"},
+		},
+	})
+}
+
+func TestOrdinaryWorkOnTestsInJavaScript(t *testing.T) {
+	t.Parallel()
+	replace := func(pairs ...string) tampering {
+		return tampering{before: files{"a.test.ts": jsTwo}, after: files{"a.test.ts": strings.NewReplacer(pairs...).Replace(jsTwo)}}
+	}
+	runTampering(t, map[string]tampering{
+		"a new file":                 {nil, files{"a.test.ts": jsTwo}, nil},
+		"a new test":                 replace("  it(", "  it('is new', f)\n  it("),
+		"a new test that is to come": replace("  it(", "  it.todo('subtracts')\n  it.skip('multiplies', f)\n  it("),
+		"another expectation":        replace("toBe(3)", "toBe(4)"),
+		"a test is renamed":          replace("adds numbers", "sums numbers"),
+		"a group is renamed":         replace("'add'", "'addition'"),
+		"a group around":             replace("describe(", "describe('more', () => describe(", "\n})\n", "\n}))\n"),
+		"it becomes test":            replace("  it(", "  test("),
+		"it runs at the same time":   replace("  it(", "  it.concurrent("),
+		"a test is moved":            {files{"a.test.ts": jsTwo}, files{"a.test.ts": "it('adds words', f)", "b.test.js": "it('adds numbers', f)"}, nil},
+		"a file is renamed":          {files{"a.test.ts": jsTwo}, files{"__tests__/a.ts": jsTwo}, nil},
+		"words in a comment":         replace("  it(", "  // it.skip('adds numbers')\n  /* describe.only( */\n  it("),
+		"words in a string":          replace("add(1, 2)", "add('describe.skip(', \"it.only(\")"),
+		"a skip that is no test's":   replace("add(1, 2)", "db.find({ skip: 10, only: true })"),
+		"an option that is off":      replace("numbers', ()", "numbers', { skip: false }, ()"),
+		"a hook":                     replace("  it(", "  test.beforeEach(async () => {})\n  it("),
+		"a helper is deleted":        {files{"tests/helper.js": "export const x = 1"}, nil, nil},
+		"a module in node_modules":   {files{"node_modules/x/a.test.js": jsTwo}, nil, nil},
+		"code":                       {files{"src/a.ts": "it('a', f)"}, files{"src/a.ts": "xit('a', f)"}, nil},
+		"a skip is taken away":       {files{"a.test.js": "it.skip('a', f)\nit.only('b', f)"}, files{"a.test.js": "it('a', f)\nit('b', f)"}, nil},
+		"a focus is moved":           {files{"a.test.js": "it.only('a', f)\nit('b', f)"}, files{"a.test.js": "it('a', f)\nit.only('b', f)"}, nil},
+		"types":                      {files{"a.test.ts": "it.each<[number, string]>([[1, 'a']])('x %d', f)"}, files{"a.test.ts": "it.each([[1, 'a']])('x %d', f)"}, nil},
+		"an apostrophe in a page":    {files{"a.test.tsx": "it('a', () => <p>Don't</p>)\nit('b', f)"}, files{"a.test.tsx": "it('a', () => <p>Do not</p>)\nit('b', f)"}, nil},
+		"a quote in an expression":   {files{"a.test.js": "it('a', f)"}, files{"a.test.js": "const x = s.replace(/[`'/]/g, '')\nit('a', f)"}, nil},
+		"the line ends":              {files{"a.test.ts": jsTwo}, files{"a.test.ts": crlf(jsTwo)}, nil},
+	})
+}

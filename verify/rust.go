@@ -1,0 +1,75 @@
+package verify
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	rustFn     = regexp.MustCompile(`^\s*(?:pub(?:\s*\([^)]*\))?\s+)?(?:const\s+)?(?:async\s+)?(?:unsafe\s+)?(?:extern\s+"[^"]*"\s+)?fn\s+(\w+)`)
+	rustMod    = regexp.MustCompile(`^\s*(?:pub(?:\s*\([^)]*\))?\s+)?mod\s+\w+\s*\{`)
+	rustTest   = regexp.MustCompile(`^#\[\s*(?:\w+\s*::\s*)*(?:test|rstest|test_case|test_log|quickcheck|wasm_bindgen_test)\b`)
+	rustIgnore = regexp.MustCompile(`^#\[\s*(?:ignore\b|cfg_attr\s*\(.*\bignore\b)`)
+	rustFile   = regexp.MustCompile(`#!\[\s*cfg\s*\(.*(?:\bany\s*\(\s*\)|\bfalse\b|\bfeature\b)`)
+	rustNever  = regexp.MustCompile(`^#\[\s*cfg\s*\(.*(?:\bany\s*\(\s*\)|\bfalse\b|\bfeature\b)`)
+)
+
+// parseRust finds functions with the attribute test, wherever they are: tests
+// live beside the code.
+func (s *suite) parseRust(code string) {
+	var attributes []string
+	modEnd, modSkip := 0, "" // the module whose tests are all left out
+	if rustFile.MatchString(code) {
+		modEnd, modSkip = len(code), "#![cfg]"
+	}
+	for i := 0; i < len(code); {
+		at := strings.Index(code[i:], "#[")
+		if at < 0 {
+			return
+		}
+		if strings.TrimSpace(code[i:i+at]) != "" {
+			attributes = nil
+		}
+		start := i + at
+		end := min(closing(code, start+1)+1, len(code))
+		attributes = append(attributes, strings.ReplaceAll(code[start:end], "\n", " "))
+		i = end
+		if strings.HasPrefix(strings.TrimLeft(code[i:], " \t\r\n"), "#[") {
+			continue
+		}
+		if m := rustMod.FindStringIndex(code[i:]); m != nil && start >= modEnd {
+			if skips := rustSkips(attributes); len(skips) > 0 {
+				modEnd, modSkip = closing(code, i+m[1]-1), skips[0]
+			}
+		}
+		if m := rustFn.FindStringSubmatch(code[i:]); m != nil && rustIsTest(attributes) {
+			t := test{name: m[1], skips: rustSkips(attributes)}
+			if start < modEnd {
+				t.skips = append(t.skips, modSkip)
+			}
+			s.tests = append(s.tests, t)
+		}
+		attributes = nil
+	}
+}
+
+func rustIsTest(attributes []string) bool {
+	for _, a := range attributes {
+		if rustTest.MatchString(a) {
+			return true
+		}
+	}
+	return false
+}
+
+func rustSkips(attributes []string) (skips []string) {
+	for _, a := range attributes {
+		switch {
+		case rustIgnore.MatchString(a):
+			skips = append(skips, "#[ignore]")
+		case rustNever.MatchString(a):
+			skips = append(skips, "#[cfg]")
+		}
+	}
+	return skips
+}

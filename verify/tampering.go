@@ -1,0 +1,170 @@
+package verify
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ralph/internal/git"
+)
+
+// Finding is a change that makes a gate easier to pass instead of the work better.
+type Finding struct {
+	Path string
+	What string // a sentence for people and agents, with the path in it
+}
+
+// Read returns the text of a file as it was at one of two moments.
+type Read func(path string) ([]byte, error)
+
+// Tampering says which changes take tests away, keep them from running, or touch
+// what protect names (see Valid). To add tests, to edit, rename and move them is
+// work like any other and is never reported; nor is a new test that is skipped.
+//
+// It knows the tests of Go, JavaScript and TypeScript, Python and Rust by patterns.
+// It does not see a test that checks less than before, a test taken out of a
+// table, and what other files make a test runner do: those are what protect is
+// for. A new condition under which an existing test is skipped is reported,
+// whatever the condition is: what holds where the gates run is not known.
+func Tampering(changes []git.Change, before, after Read, protect []string) []Finding {
+	var findings []Finding
+	pairs := map[language][]pair{}
+	for _, c := range changes {
+		if f, is := touched(c, protect); is {
+			findings = append(findings, f)
+		}
+		p, f := readPair(c, before, after)
+		findings = append(findings, f...)
+		if p.before.file != "" {
+			pairs[p.before.lang] = append(pairs[p.before.lang], pair{before: p.before, after: only(p.after, p.before.lang), renamed: p.renamed})
+		}
+		if p.after.file != "" && p.after.lang != p.before.lang {
+			pairs[p.after.lang] = append(pairs[p.after.lang], pair{after: p.after})
+		}
+	}
+	for _, list := range pairs {
+		findings = append(findings, compare(list)...)
+	}
+	slices.SortFunc(findings, func(a, b Finding) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.What, b.What))
+	})
+	return findings
+}
+
+func touched(c git.Change, protect []string) (Finding, bool) {
+	switch {
+	case protected(c.Path, protect):
+		verb := string(c.Kind)
+		if c.Kind == git.Modified || c.Kind == git.Mode {
+			verb = "changed"
+		}
+		return Finding{c.Path, fmt.Sprintf("protected file %s: %s", verb, plain(c.Path))}, true
+	case c.Old != "" && protected(c.Old, protect):
+		return Finding{c.Old, fmt.Sprintf("protected file renamed: %s -> %s", plain(c.Old), plain(c.Path))}, true
+	}
+	return Finding{}, false
+}
+
+// pair is a file that may hold tests, before and after. A side without a file, or
+// whose file holds no tests by its name, is empty.
+type pair struct {
+	before, after suite
+	renamed       string // what the file is called now
+}
+
+// suite is what a file holds.
+type suite struct {
+	file      string
+	lang      language
+	named     bool // by its name it can be nothing but tests
+	tests     []test
+	silencers []string // what keeps tests from running that are elsewhere
+}
+
+// test is a test, or a helper of tests, which may skip them.
+type test struct {
+	name   string
+	helper bool
+	skips  []string // how it is skipped; nothing if it always runs
+	body   string   // its code, masked
+
+	inherited bool // one of the skips is that of what it is in
+}
+
+// readPair reads a changed file if it may hold tests.
+func readPair(c git.Change, before, after Read) (p pair, findings []Finding) {
+	old, now := c.Path, c.Path
+	switch c.Kind {
+	case git.Added:
+		old = ""
+	case git.Deleted:
+		now = ""
+	case git.Renamed:
+		old, p.renamed = c.Old, c.Path
+	case git.Mode:
+		return p, nil
+	}
+	read := func(path string, read Read) []byte {
+		text, err := read(path)
+		if err != nil {
+			findings = append(findings, Finding{path, fmt.Sprintf("test file cannot be judged: %s (%v)", plain(path), err)})
+		}
+		return text
+	}
+	var oldText, nowText []byte
+	oldLang, oldNamed := classify(old)
+	nowLang, nowNamed := classify(now)
+	if oldLang != none {
+		oldText = read(old, before)
+	}
+	if nowLang != none {
+		nowText = read(now, after)
+	}
+	if findings != nil || (old == now && bytes.Equal(oldText, nowText)) {
+		return pair{}, findings
+	}
+	if oldLang != none {
+		p.before = parse(oldLang, old, oldNamed, string(oldText))
+	}
+	if nowLang != none {
+		p.after = parse(nowLang, now, nowNamed, string(nowText))
+	}
+	return p, nil
+}
+
+func parse(lang language, file string, named bool, text string) suite {
+	s := suite{file: file, lang: lang, named: named}
+	code := mask(lang, text)
+	switch lang {
+	case golang:
+		s.parseGo(text, code)
+	case javascript:
+		s.parseJavaScript(text, code)
+	case python:
+		s.parsePython(code)
+	case rust:
+		s.parseRust(code)
+	}
+	return s
+}
+
+// only drops a suite of another language.
+func only(s suite, lang language) suite {
+	if s.lang != lang {
+		return suite{}
+	}
+	return s
+}
+
+// plain makes a name from a repository fit for one line.
+func plain(name string) string {
+	if len(name) > 200 {
+		name = name[:200] + "…"
+	}
+	if quoted := fmt.Sprintf("%q", name); quoted != `"`+name+`"` && strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' }) {
+		return quoted
+	}
+	return name
+}

@@ -1,0 +1,182 @@
+package verify
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/internal/git"
+)
+
+// files are texts by path.
+type files map[string]string
+
+func (f files) read(path string) ([]byte, error) {
+	text, ok := f[path]
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	return []byte(text), nil
+}
+
+// changesOf compares two sets of files as git does. A file that is gone and whose
+// text is in a new file, word for word or marked by "moved:", was renamed.
+func changesOf(before, after files) []git.Change {
+	var changes []git.Change
+	renamed := map[string]string{}
+	for _, path := range slices.Sorted(maps.Keys(after)) {
+		if _, was := before[path]; was {
+			continue
+		}
+		for _, old := range slices.Sorted(maps.Keys(before)) {
+			if _, is := after[old]; !is && renamed[old] == "" && (before[old] == after[path] || strings.Contains(after[path], "moved:"+old)) {
+				renamed[old] = path
+				changes = append(changes, git.Change{Path: path, Old: old, Kind: git.Renamed})
+				break
+			}
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(before)) {
+		text, is := after[path]
+		switch {
+		case !is && renamed[path] == "":
+			changes = append(changes, git.Change{Path: path, Kind: git.Deleted})
+		case is && text != before[path]:
+			changes = append(changes, git.Change{Path: path, Kind: git.Modified})
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(after)) {
+		_, was := before[path]
+		if !was && !slices.ContainsFunc(changes, func(c git.Change) bool { return c.Path == path }) {
+			changes = append(changes, git.Change{Path: path, Kind: git.Added})
+		}
+	}
+	return changes
+}
+
+type tampering struct {
+	before, after files
+	want          []string
+}
+
+func (tt tampering) run(t *testing.T) {
+	t.Helper()
+	var got []string
+	for _, f := range Tampering(changesOf(tt.before, tt.after), tt.before.read, tt.after.read, theProtected()) {
+		if f.Path == "" || !strings.Contains(f.What, plain(f.Path)) {
+			t.Errorf("finding %+v does not say where", f)
+		}
+		got = append(got, f.What)
+	}
+	if diff := cmp.Diff(tt.want, got); diff != "" {
+		t.Errorf("findings differ (-want +got):\n%s", diff)
+	}
+}
+
+func runTampering(t *testing.T, tests map[string]tampering) {
+	t.Helper()
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tt.run(t)
+		})
+	}
+}
+
+func TestProtectedFilesAreNotTouched(t *testing.T) {
+	t.Parallel()
+	runTampering(t, map[string]tampering{
+		"a workflow is changed": {
+			files{".github/workflows/ci.yml": "a"}, files{".github/workflows/ci.yml": "b"},
+			[]string{"protected file changed: .github/workflows/ci.yml"},
+		},
+		"a workflow is added":     {nil, files{".github/workflows/x/y.yml": "b"}, []string{"protected file added: .github/workflows/x/y.yml"}},
+		"a pipeline is deleted":   {files{".gitlab-ci.yml": "a"}, nil, []string{"protected file deleted: .gitlab-ci.yml"}},
+		"a pipeline is moved":     {files{"Jenkinsfile": "a"}, files{"old/Jenkinsfile": "a"}, []string{"protected file renamed: Jenkinsfile -> old/Jenkinsfile"}},
+		"a pipeline is put there": {files{"mine.yml": "a"}, files{".travis.yml": "a"}, []string{"protected file renamed: .travis.yml"}},
+		"ralph's settings":        {files{".ralph.toml": "a"}, files{".ralph.toml": "b"}, []string{"protected file changed: .ralph.toml"}},
+		"ralph's state":           {files{".ralph/features/x/spec.md": "a"}, files{".ralph/features/x/spec.md": "b"}, []string{"protected file changed: .ralph/features/x/spec.md"}},
+		"what ralph learned":      {nil, files{".ralph/knowledge/go/x.md": "a"}, nil},
+		"the rest of .github":     {nil, files{".github/CODEOWNERS": "a"}, nil},
+		"a pipeline of a part":    {nil, files{"sub/.gitlab-ci.yml": "a"}, nil},
+		"a name over two lines":   {nil, files{".ci/a\nb": "a"}, []string{`protected file added: ".ci/a\nb"`}},
+		"code":                    {files{"main.go": "a"}, files{"main.go": "b", "new.go": "c"}, nil},
+	})
+}
+
+func TestGlobsOfProtect(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		globs []string
+		yes   []string
+		no    []string
+	}{
+		"a name is at the top":          {[]string{"Makefile"}, []string{"Makefile"}, []string{"sub/Makefile", "Makefile2"}},
+		"a name anywhere":               {[]string{"**/Makefile"}, []string{"Makefile", "sub/Makefile", "a/b/Makefile"}, []string{"a/b/Makefile2"}},
+		"a folder is all that is in it": {[]string{"ci"}, []string{"ci/a", "ci/b/c", "ci"}, []string{"cia", "a/ci/b"}},
+		"a folder with a slash":         {[]string{"ci/"}, []string{"ci/a", "ci/b/c"}, []string{"cia"}},
+		"all below a folder":            {[]string{"ci/**"}, []string{"ci/a", "ci/b/c"}, []string{"ci", "cia"}},
+		"folders between":               {[]string{"a/**/z"}, []string{"a/z", "a/b/z", "a/b/c/z"}, []string{"a/b", "z", "b/a/z"}},
+		"two wide places":               {[]string{"**/a/**/z"}, []string{"a/z", "x/a/y/z", "a/b/a/z"}, []string{"x/b/z"}},
+		"within a name":                 {[]string{"*.y?ml", "[a-c]x"}, []string{"x.yaml", "bx"}, []string{"sub/x.yaml", "dx", "x.yml"}},
+		"taken out again":               {[]string{"ci/**", "!ci/docs/**", "ci/docs/x"}, []string{"ci/a", "ci/docs/x"}, []string{"ci/docs/y"}},
+		"everything":                    {[]string{"**"}, []string{"a", "a/b"}, nil},
+		"nothing":                       {nil, nil, []string{"a", ".ralph.toml"}},
+	}
+	for name, tt := range tests {
+		for _, glob := range tt.globs {
+			if err := Valid(glob); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		for _, path := range tt.yes {
+			if !protected(path, tt.globs) {
+				t.Errorf("%s: %s is not protected by %q", name, path, tt.globs)
+			}
+		}
+		for _, path := range tt.no {
+			if protected(path, tt.globs) {
+				t.Errorf("%s: %s is protected by %q", name, path, tt.globs)
+			}
+		}
+	}
+}
+
+func TestGlobsThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	for _, glob := range []string{"", "!", "/", "/etc", "a//b", "../x", "a/./b", "a/..", "[", "a/[b", `a\`, "a**", "**b/c"} {
+		if err := Valid(glob); err == nil {
+			t.Errorf("%q is taken as valid", glob)
+		}
+	}
+	for _, glob := range theProtected() {
+		if err := Valid(glob); err != nil {
+			t.Errorf("of our own: %v", err)
+		}
+	}
+}
+
+func TestATestFileThatCannotBeReadIsNotTakenForGood(t *testing.T) {
+	t.Parallel()
+	fails := func(string) ([]byte, error) { return nil, errors.New("too large") }
+	works := func(string) ([]byte, error) { return []byte("package a\n"), nil }
+	changes := []git.Change{{Path: "a_test.go", Kind: git.Modified}, {Path: "a.go", Kind: git.Modified}}
+	want := []Finding{{"a_test.go", "test file cannot be judged: a_test.go (too large)"}}
+	if diff := cmp.Diff(want, Tampering(changes, works, fails, nil)); diff != "" {
+		t.Errorf("findings differ (-want +got):\n%s", diff)
+	}
+}
+
+// protected is what a project protects unless it says otherwise.
+func theProtected() []string {
+	return []string{
+		".github/workflows/**", ".github/actions/**", ".gitlab-ci.yml", ".circleci/**", "Jenkinsfile", "azure-pipelines.yml",
+		".travis.yml", "bitbucket-pipelines.yml", ".buildkite/**", ".drone.yml", ".woodpecker/**", ".ci/**",
+		".ralph.toml", ".ralph/**", "!.ralph/knowledge/**",
+	}
+}
