@@ -65,12 +65,22 @@ const (
 	maxFailureLine = 300
 )
 
-// namesFailure knows how test programs, compilers and linters of many languages
-// begin or mark a line about something that failed.
+// marks are how test programs, compilers and linters of many languages mark a line
+// about something that failed; located is a file and a line in front of a complaint.
 var (
-	namesFailure = regexp.MustCompile(`\b(FAIL|FAILED|FAILURE|ERROR|Error|error|not ok|panic|panicked|Traceback|AssertionError)\b|[✕✗✖×]|^\s*\S+:\d+(:\d+)?: `)
-	numbers      = regexp.MustCompile(`[0-9]+([.,][0-9]+)*`)
+	marks = [][]byte{
+		[]byte("FAIL"), []byte("rror"), []byte("ERROR"), []byte("not ok"), []byte("panic"), []byte("Traceback"),
+		[]byte("✕"), []byte("✗"), []byte("✖"), []byte("×"),
+	}
+	located = regexp.MustCompile(`^\s*[^\s:]+:\d+(:\d+)?: `)
+	numbers = regexp.MustCompile(`[0-9]+([.,][0-9]+)*`)
 )
+
+func marked(text []byte) bool {
+	return slices.ContainsFunc(marks, func(mark []byte) bool { return bytes.Contains(text, mark) })
+}
+
+func dull(text []byte) bool { return bytes.IndexByte(text, ':') < 0 && !marked(text) }
 
 // failures collects the lines that name one. Numbers differ from run to run and
 // say nothing, so they are left out.
@@ -80,16 +90,26 @@ type failures struct {
 }
 
 func (f *failures) add(p []byte) {
-	for len(p) > 0 {
-		i := bytes.IndexByte(p, '\n')
-		if i < 0 {
-			f.begin(p)
-			return
-		}
-		f.begin(p[:i])
-		f.end()
+	if len(f.line) > 0 {
+		p = f.take(p)
+	}
+	// A flood without anything of interest is not cut into lines.
+	if i := bytes.LastIndexByte(p, '\n'); i >= 0 && dull(p) {
 		p = p[i+1:]
 	}
+	for len(p) > 0 {
+		p = f.take(p)
+	}
+}
+
+// take takes in one line, or what there is of it, and returns the rest.
+func (f *failures) take(p []byte) []byte {
+	line, rest, ended := bytes.Cut(p, []byte("\n"))
+	f.begin(line)
+	if ended {
+		f.end()
+	}
+	return rest
 }
 
 func (f *failures) begin(p []byte) {
@@ -101,7 +121,7 @@ func (f *failures) begin(p []byte) {
 func (f *failures) end() {
 	line := f.line
 	f.line = f.line[:0]
-	if len(f.seen) >= maxFailures || !namesFailure.Match(line) {
+	if len(f.seen) >= maxFailures || !marked(line) && !located.Match(line) {
 		return
 	}
 	if f.seen == nil {
