@@ -1,0 +1,59 @@
+package loop
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"ralph/dag"
+	"ralph/internal/fakeagent"
+)
+
+// TestTheBaselineIsTakenAnewWhenTheHeadMovesUnderUs: somebody else committed
+// between two tasks, so what the gates said before no longer holds.
+func TestTheBaselineIsTakenAnewWhenTheHeadMovesUnderUs(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		moves bool
+		want  int
+	}{"it stays": {false, 1}, "it moves": {true, 2}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, say(
+				fakeagent.Step{Do: "file", Path: "{{task}}.txt", Text: "x"}, fakeagent.Step{Do: "commit", Text: "work"}, done(),
+			))
+			s.repository(t)
+			s.opts.Gates = []string{"true"}
+			s.add(t, dag.NewTask{Title: "one"}, dag.NewTask{Title: "two"})
+			observe, baselines, ended := s.opts.Observe, 0, 0
+			s.opts.Observe = func(e Event) {
+				switch {
+				case e.Type == GateStarted && e.Reason == "before the work":
+					baselines++
+				case e.Type == AttemptEnded:
+					if ended++; ended == 1 && tt.moves {
+						commitAll(t, s.dir)
+					}
+				}
+				observe(e)
+			}
+			s.run(t)
+			if ended != 2 || baselines != tt.want {
+				t.Errorf("got %d baselines in %d attempts, want %d in 2", baselines, ended, tt.want)
+			}
+		})
+	}
+}
+
+func commitAll(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, "theirs"), []byte("x"), 0o600); err != nil {
+		t.Error(err)
+	}
+	for _, args := range [][]string{{"add", "-A"}, {"-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-qm", "theirs"}} {
+		if out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
+			t.Errorf("git: %v\n%s", err, out)
+		}
+	}
+}
