@@ -68,7 +68,7 @@ func (p *permuter) word(arg string) error {
 		p.rest = append(p.rest, arg)
 		return nil
 	}
-	if p.at == nil && arg == "help" && !p.help {
+	if (p.at == nil || len(p.at.Subcommands) > 0) && arg == "help" && !p.help {
 		p.help = true
 		return nil
 	}
@@ -94,6 +94,9 @@ func (p *permuter) flag(arg string, following []string) (used int, err error) {
 		return 0, nil
 	}
 	f, global := p.find(name)
+	if letters := p.cluster(arg); f == nil && letters != nil {
+		return p.flags(letters, following)
+	}
 	if f == nil {
 		return 0, p.unknownFlag(arg, name)
 	}
@@ -117,6 +120,33 @@ func (p *permuter) flag(arg string, following []string) (used int, err error) {
 		p.global = append(p.global, out)
 	} else {
 		p.local = append(p.local, out)
+	}
+	return used, nil
+}
+
+// cluster takes -qv apart, if each letter is a flag and only the last one takes a value.
+func (p *permuter) cluster(arg string) []string {
+	letters := strings.TrimPrefix(arg, "-")
+	if strings.HasPrefix(letters, "-") || len(letters) < 2 {
+		return nil
+	}
+	var flags []string
+	for i, letter := range letters {
+		f, _ := p.find(string(letter))
+		last := i == len(letters)-1
+		if letter != 'h' && (f == nil || takesValue(f) && !last) {
+			return nil
+		}
+		flags = append(flags, "-"+string(letter))
+	}
+	return flags
+}
+
+func (p *permuter) flags(args, following []string) (used int, err error) {
+	for _, arg := range args {
+		if used, err = p.flag(arg, following); err != nil {
+			return 0, err
+		}
 	}
 	return used, nil
 }

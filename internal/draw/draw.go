@@ -5,10 +5,18 @@ package draw
 // Node is one task to be drawn.
 type Node struct {
 	ID     string
+	Name   string // shown instead of the ID, if it is set
 	Title  string // one clean line
 	State  string // one word: done, failed, blocked, running, ready, waiting, or how many subtasks
 	Parent string // "" at the top, or if it is not drawn
 	After  []string
+}
+
+func (n Node) label() string {
+	if n.Name != "" {
+		return n.Name
+	}
+	return n.ID
 }
 
 // forest orders nodes by who contains whom, keeping the order they came in.

@@ -42,16 +42,16 @@ func (t *treeWriter) node(id, lead, below string) {
 	pad := strings.Repeat(" ", t.stateWidth-len(n.State))
 	tail := ""
 	if t.style.After && len(n.After) > 0 {
-		tail = "  <- " + strings.Join(n.After, ", ")
+		tail = "  <- " + strings.Join(t.labels(n.After), ", ")
 	}
 	title := n.Title
 	if t.style.Width > 0 {
-		used := term.Width(lead) + len(n.ID) + t.stateWidth + 4
+		used := term.Width(lead) + term.Width(n.label()) + t.stateWidth + 4
 		room := t.style.Width - used
 		tail = term.Cut(tail, max(room-10, 0))
 		title = term.Cut(title, max(room-term.Width(tail), 10))
 	}
-	line := t.paint(lead, t.style.Subdued) + t.paint(n.ID, t.style.ID) + "  " + t.state(n.State) + pad + "  " + title + t.paint(tail, t.style.Subdued)
+	line := t.paint(lead, t.style.Subdued) + t.paint(n.label(), t.style.ID) + "  " + t.state(n.State) + pad + "  " + title + t.paint(tail, t.style.Subdued)
 	t.b.WriteString(strings.TrimRight(line, " ") + "\n")
 	children := t.children[id]
 	for i, c := range children {
@@ -61,6 +61,17 @@ func (t *treeWriter) node(id, lead, below string) {
 			t.node(c, below+"├─ ", below+"│  ")
 		}
 	}
+}
+
+func (t *treeWriter) labels(ids []string) []string {
+	labels := make([]string, len(ids))
+	for i, id := range ids {
+		labels[i] = id
+		if n, drawn := t.nodes[id]; drawn {
+			labels[i] = n.label()
+		}
+	}
+	return labels
 }
 
 func (t *treeWriter) paint(s string, with func(string) string) string {

@@ -12,13 +12,16 @@ import (
 )
 
 func parseJSONL(data []byte) ([]dag.Spec, error) {
-	specs := make([]dag.Spec, 0, bytes.Count(data, []byte("\n"))+1)
+	specs := make([]dag.Spec, 0, min(bytes.Count(data, []byte("\n"))+1, len(data)/len(`{"title":"a"}`)+1))
 	var faults dag.PlanError
 	for number := 1; len(data) > 0; number++ {
 		text, rest, _ := bytes.Cut(data, []byte("\n"))
 		data = rest
 		if len(bytes.TrimSpace(text)) == 0 {
 			continue
+		}
+		if len(specs) == maxTasks {
+			return nil, tooMany(number)
 		}
 		l, err := parseLine(text)
 		if err != nil {

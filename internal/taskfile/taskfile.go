@@ -1,5 +1,5 @@
-// Package taskfile owns the plan as text: JSON lines, or the same objects as a
-// YAML list. It never touches the graph; dag.Import does.
+// Package taskfile owns the plan as text: JSON lines, the same objects as a YAML
+// list, and what other programs write. It never touches the graph; dag.Import does.
 package taskfile
 
 import (
@@ -12,12 +12,19 @@ import (
 // Format is how a plan is written down.
 type Format string
 
-// The formats. Auto looks at the first character.
+// The formats. The first two are ralph's own; Auto looks at the text.
 const (
-	Auto  Format = ""
-	JSONL Format = "jsonl"
-	YAML  Format = "yaml"
+	Auto     Format = ""
+	JSONL    Format = "jsonl"
+	YAML     Format = "yaml"
+	Markdown Format = "markdown"
+	PRD      Format = "prd"
+	Beads    Format = "beads"
+	GitHub   Format = "github"
 )
+
+// Formats lists what Read can be told to expect.
+func Formats() []Format { return []Format{JSONL, YAML, Markdown, PRD, Beads, GitHub} }
 
 // line is one task in a file. Export writes the keys in this order.
 type line struct {
@@ -50,7 +57,8 @@ func (l line) spec(number int) dag.Spec {
 	}
 }
 
-// Parse reads a plan. What is wrong with its lines is a dag.PlanError that names them.
+// Parse reads a plan in ralph's own format, which Auto tells apart by the first
+// character. What is wrong with its lines is a dag.PlanError that names them.
 func Parse(data []byte, format Format) ([]dag.Spec, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	switch format {

@@ -1,0 +1,137 @@
+package taskfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"ralph/dag"
+)
+
+// AmbiguousError is a plan that could be written in more than one format.
+type AmbiguousError struct{ Formats []Format }
+
+// Error names the formats.
+func (e *AmbiguousError) Error() string {
+	names := make([]string, len(e.Formats))
+	for i, f := range e.Formats {
+		names[i] = string(f)
+	}
+	return fmt.Sprintf("it could be %s", strings.Join(names, " or "))
+}
+
+// Is makes it a refusal.
+func (e *AmbiguousError) Is(target error) bool { return target == dag.ErrRefused }
+
+// Detect says how a plan is written, by the keys of its first object or by how
+// its lines begin. It does not say that the plan is good.
+func Detect(data []byte) (Format, error) {
+	text := bytes.TrimLeft(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), " \t\r\n")
+	if len(text) == 0 {
+		return JSONL, nil
+	}
+	if text[0] == '{' || text[0] == '[' {
+		if keys, ok := firstKeys(text); ok {
+			return byKeys(keys, text[0] == '[')
+		}
+		if text[0] == '{' {
+			return JSONL, nil
+		}
+	}
+	return byLines(text)
+}
+
+// firstKeys returns the first object of a list, or of several in a row.
+func firstKeys(text []byte) (map[string]json.RawMessage, bool) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	if text[0] == '[' {
+		if _, err := dec.Token(); err != nil || !dec.More() {
+			return nil, false
+		}
+	}
+	var keys map[string]json.RawMessage
+	if err := dec.Decode(&keys); err != nil || keys == nil {
+		return nil, false
+	}
+	return keys, true
+}
+
+// marks are keys that only one format has.
+var marks = []struct {
+	format Format
+	keys   []string
+}{
+	{JSONL, []string{"ref", "after", "gates", "max_retries"}},
+	{PRD, []string{"passes", "acceptanceCriteria"}},
+	{Beads, []string{"issue_type", "acceptance_criteria", "content_hash"}},
+	{GitHub, []string{"number", "body"}},
+}
+
+// ownKeys are the keys of a line.
+var ownKeys = []string{
+	"ref", "title", "description", "priority", "parent", "after", "feature", "kind", "agent", "model", "gates", "max_retries",
+	"status", "retries", "verification",
+}
+
+func byKeys(keys map[string]json.RawMessage, list bool) (Format, error) {
+	has := func(name string) bool { _, ok := keys[name]; return ok }
+	if !list && slices.ContainsFunc(storyKeys, has) {
+		return PRD, nil
+	}
+	own := JSONL
+	if list {
+		own = YAML // of which a JSON array is a case
+	}
+	var found []Format
+	for _, m := range marks {
+		if slices.ContainsFunc(m.keys, has) {
+			if m.format == JSONL {
+				m.format = own
+			}
+			found = append(found, m.format)
+		}
+	}
+	if len(found) == 0 && has("id") {
+		found = []Format{Beads}
+		if !has("status") && list {
+			found = []Format{Beads, PRD}
+		} else if !has("status") {
+			found = []Format{own, Beads}
+		}
+	}
+	switch len(found) {
+	case 0:
+		return own, nil // which names the key that it does not know
+	case 1:
+		return found[0], nil
+	default:
+		return Auto, &AmbiguousError{found}
+	}
+}
+
+// ownItem is how a task begins in a YAML list.
+var ownItem = regexp.MustCompile(`^-(\s*$|\s+\{|\s+["']?(` + strings.Join(ownKeys, "|") + `)["']?\s*:(\s|$))`)
+
+// byLines tells a YAML list from a checklist.
+func byLines(text []byte) (Format, error) {
+	boxes, top, yaml := false, false, false
+	outsideCode(string(text), func(line string) {
+		line = strings.TrimRight(line, "\r\n")
+		_, rest := columns(line)
+		if _, ok := parseBox(rest); ok {
+			boxes, top = true, top || line[0] == rest[0]
+		}
+		yaml = yaml || ownItem.MatchString(line)
+	})
+	switch {
+	case top && yaml:
+		return Auto, &AmbiguousError{[]Format{YAML, Markdown}}
+	case boxes && !yaml:
+		return Markdown, nil
+	default:
+		return YAML, nil
+	}
+}

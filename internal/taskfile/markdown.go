@@ -1,0 +1,206 @@
+package taskfile
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"ralph/dag"
+)
+
+// maxNested is how deep tasks of a checklist may nest.
+const maxNested = 100
+
+// checklist reads Markdown line by line. A list item with a box is a task, what is
+// indented below it belongs to it, and a heading above tasks is their group.
+type checklist struct {
+	draft
+	texts    [][]string // descriptions, by spec
+	items    []openItem
+	headings []heading
+	para     []textLine // outside of items; a line below may make it a heading
+	gap      bool       // a blank line came since the last text of an item
+	block    block
+}
+
+type openItem struct {
+	spec    int
+	marker  int // columns before the marker
+	content int // columns before the text
+}
+
+type heading struct {
+	level int
+	title string
+	line  int
+	spec  int // -1 until a task stands below it
+	text  []textLine
+}
+
+type textLine struct {
+	number int
+	text   string
+}
+
+func readMarkdown(data []byte) (Plan, error) {
+	c := &checklist{}
+	c.given = map[int]bool{}
+	number := 0
+	skip := frontMatter(data)
+	for raw := range bytes.Lines(data) {
+		number++
+		if number <= skip {
+			continue
+		}
+		indent, rest := columns(strings.TrimRight(string(raw), "\r\n"))
+		if err := c.line(number, indent, rest); err != nil {
+			return Plan{}, err
+		}
+	}
+	if skip > 0 {
+		c.lose(1, "front matter")
+	}
+	if c.block.open() && !c.block.inItem {
+		return Plan{}, dag.PlanError{{Line: c.block.line, Err: fmt.Errorf("the %s that begins here does not end", c.block.name())}}
+	}
+	c.flush()
+	for _, h := range c.headings {
+		c.closeHeading(h)
+	}
+	for i, text := range c.texts {
+		c.specs[i].Description = strings.Trim(strings.Join(text, "\n"), "\n")
+	}
+	c.dropTitles()
+	return c.plan()
+}
+
+func (c *checklist) line(number, indent int, rest string) error {
+	if c.block.open() {
+		if rest == "" || !c.block.inItem || indent >= c.block.content {
+			c.text(number, indent, rest)
+			if c.block.next(rest); !c.block.open() && len(c.items) == 0 {
+				c.flush() // code is never the text of a heading
+			}
+			return nil
+		}
+		c.block = block{} // the item ended, and the block with it
+	}
+	if rest == "" {
+		c.blank()
+		return nil
+	}
+	if b, ok := parseBox(rest); ok {
+		return c.task(number, indent, b)
+	}
+	if level, title, ok := parseHeading(rest); ok && indent < 4 && !c.inside(indent) {
+		c.heading(number, level, title)
+		return nil
+	}
+	if level := underline(rest); level > 0 && len(c.para) == 1 && indent < 4 && !isBullet(strings.TrimSpace(c.para[0].text)) {
+		above := c.para[0]
+		c.para = nil
+		c.heading(above.number, level, strings.TrimSpace(above.text))
+		return nil
+	}
+	c.text(number, indent, rest)
+	if c.block.begin(number, rest) && len(c.items) > 0 {
+		top := c.items[len(c.items)-1]
+		c.block.inItem, c.block.content = indent >= top.marker+2, top.marker+2
+	}
+	return nil
+}
+
+// inside says that a line with that indentation belongs to the last item.
+func (c *checklist) inside(indent int) bool {
+	return len(c.items) > 0 && indent >= c.items[len(c.items)-1].marker+2
+}
+
+func (c *checklist) task(number, indent int, b box) error {
+	c.flush()
+	for len(c.items) > 0 && indent < c.items[len(c.items)-1].marker+2 {
+		c.items = c.items[:len(c.items)-1]
+	}
+	if len(c.items) == maxNested {
+		return dag.PlanError{{Line: number, Err: fmt.Errorf("nested more than %d deep", maxNested)}}
+	}
+	s := dag.Spec{Line: number, Ref: lineRef(number), Title: b.title}
+	switch b.mark {
+	case " ", "":
+	case "x", "X":
+		s.Status = dag.Done
+	default:
+		s.Status = dag.Blocked
+		c.lose(number, "the box [%s]: it is blocked until somebody unblocks it", b.mark)
+	}
+	if len(c.items) > 0 {
+		s.Parent = c.specs[c.items[len(c.items)-1].spec].Ref
+	} else if parent, err := c.group(); err != nil {
+		return err
+	} else if parent >= 0 {
+		s.Parent = c.specs[parent].Ref
+	}
+	if err := c.add(s); err != nil {
+		return err
+	}
+	c.texts = append(c.texts, nil)
+	c.items = append(c.items, openItem{spec: len(c.specs) - 1, marker: indent, content: indent + b.width})
+	c.gap = false
+	return nil
+}
+
+// text gives a line to the item that it stands in, or to nobody.
+func (c *checklist) text(number, indent int, rest string) {
+	if rest == "" {
+		c.blank()
+		return
+	}
+	lazy := !c.gap && len(c.para) == 0 && !isBullet(rest)
+	if c.block.open() {
+		lazy = c.block.lazy
+	}
+	for len(c.items) > 0 && !c.inside(indent) && !lazy {
+		c.items = c.items[:len(c.items)-1]
+	}
+	if len(c.items) == 0 {
+		c.para = append(c.para, textLine{number, strings.Repeat(" ", indent) + rest})
+		return
+	}
+	top := c.items[len(c.items)-1]
+	c.texts[top.spec] = append(c.texts[top.spec], strings.Repeat(" ", max(indent-top.content, 0))+rest)
+	c.gap = false
+	c.block.lazy = lazy
+}
+
+func (c *checklist) blank() {
+	c.gap = true
+	if len(c.items) > 0 {
+		top := c.items[len(c.items)-1].spec
+		if n := len(c.texts[top]); n > 0 {
+			c.texts[top] = append(c.texts[top], "")
+		}
+		return
+	}
+	if len(c.para) > 0 && c.block.open() {
+		c.para = append(c.para, textLine{c.para[len(c.para)-1].number, ""})
+		return
+	}
+	c.flush()
+}
+
+// flush gives text that stands outside of items to the heading above it.
+func (c *checklist) flush() {
+	for _, l := range c.para {
+		if strings.TrimSpace(l.text) == "" || isBreak(l.text) {
+			continue
+		}
+		if n := len(c.headings); n > 0 {
+			c.headings[n-1].text = append(c.headings[n-1].text, l)
+		} else {
+			c.lose(l.number, "text outside of tasks")
+		}
+	}
+	if n := len(c.headings); n > 0 && len(c.para) > 0 {
+		c.headings[n-1].text = append(c.headings[n-1].text, textLine{})
+	}
+	c.para = nil
+}

@@ -1,0 +1,142 @@
+package taskfile
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// columns measures the white space before a line, with tabs that stop every four.
+func columns(line string) (indent int, rest string) {
+	for i := range len(line) {
+		switch line[i] {
+		case ' ':
+			indent++
+		case '\t':
+			indent += 4 - indent%4
+		default:
+			return indent, strings.TrimRight(line[i:], " \t")
+		}
+	}
+	return 0, ""
+}
+
+func lineRef(number int) string { return fmt.Sprintf("line %d", number) }
+
+// box is a list item that is a task.
+type box struct {
+	mark  string
+	title string
+	width int // of the list marker and the space after it
+}
+
+// The marks other than a space and an x are what editors use for "cancelled",
+// "in progress" and the like; they do not agree on which.
+var boxPattern = regexp.MustCompile(`^([-*+]|\d{1,9}[.)])([ \t]+)\[([ xX/~>!?-]?)\](?:$|([^(\[:].*)$)`)
+
+func parseBox(rest string) (box, bool) {
+	if rest == "" || !strings.Contains(rest, "[") || !isBullet(rest) {
+		return box{}, false
+	}
+	m := boxPattern.FindStringSubmatch(rest)
+	if m == nil {
+		return box{}, false
+	}
+	return box{mark: m[3], title: strings.TrimSpace(m[4]), width: len(m[1]) + 1}, true
+}
+
+var bulletPattern = regexp.MustCompile(`^([-*+]|\d{1,9}[.)])([ \t]|$)`)
+
+func isBullet(rest string) bool { return bulletPattern.MatchString(rest) }
+
+// isBreak says that a line only separates.
+func isBreak(line string) bool {
+	line = strings.Join(strings.Fields(line), "")
+	return len(line) > 2 && (strings.Trim(line, "-") == "" || strings.Trim(line, "*") == "" || strings.Trim(line, "_") == "")
+}
+
+// frontMatter counts the lines of metadata that some tools put before a text.
+func frontMatter(data []byte) int {
+	number := 0
+	for line := range bytes.Lines(data) {
+		number++
+		text := string(bytes.TrimRight(line, " \t\r\n"))
+		switch {
+		case number == 1 && text != "---":
+			return 0
+		case number > 1 && (text == "---" || text == "..."):
+			return number
+		case number > 1 && text == "":
+			return 0 // a line that separates, and no metadata
+		}
+	}
+	return 0
+}
+
+// block is a code block or a comment: nothing in it is a task.
+type block struct {
+	fence   string // what ends it; empty for a comment
+	comment bool
+	line    int
+	lazy    bool // it belongs to an item though it is not indented
+	inItem  bool // it is indented below an item, and ends with it
+	content int
+}
+
+func (b *block) open() bool { return b.fence != "" || b.comment }
+
+func (b *block) name() string {
+	if b.comment {
+		return "comment"
+	}
+	return "code block"
+}
+
+// begin looks whether a line opens a block.
+func (b *block) begin(number int, rest string) bool {
+	lazy := b.lazy
+	if mark, _ := fenceMark(rest); mark != "" {
+		*b = block{fence: mark, line: number, lazy: lazy}
+	} else if after, ok := strings.CutPrefix(rest, "<!--"); ok && !strings.Contains(after, "-->") {
+		*b = block{comment: true, line: number, lazy: lazy}
+	}
+	return b.open()
+}
+
+// next looks whether a line closes the block.
+func (b *block) next(rest string) {
+	mark, bare := fenceMark(rest)
+	if b.comment && strings.Contains(rest, "-->") || b.fence != "" && bare && strings.HasPrefix(mark, b.fence) {
+		*b = block{}
+	}
+}
+
+// fenceMark returns the back quotes or tildes that begin or end a code block, and
+// whether nothing follows them.
+func fenceMark(rest string) (mark string, bare bool) {
+	for _, c := range []string{"`", "~"} {
+		text := strings.TrimLeft(rest, c)
+		if n := len(rest) - len(text); n >= 3 && (c == "~" || !strings.Contains(text, "`")) {
+			return rest[:n], strings.TrimSpace(text) == ""
+		}
+	}
+	return "", false
+}
+
+// outsideCode calls fn with each line that is in no code block.
+func outsideCode(text string, fn func(line string)) {
+	var b block
+	for line := range strings.Lines(text) {
+		rest := strings.Trim(line, " \t\r\n")
+		if b.open() {
+			b.next(rest)
+			continue
+		}
+		if mark, _ := fenceMark(rest); mark != "" {
+			b.fence = mark
+			continue
+		}
+		fn(line)
+	}
+}

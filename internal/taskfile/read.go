@@ -1,0 +1,116 @@
+package taskfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"ralph/dag"
+)
+
+// Plan is what a file says.
+type Plan struct {
+	Format   Format // as it was read
+	Specs    []dag.Spec
+	Unmapped []Unmapped
+}
+
+// Unmapped is something that a plan says and a graph has no place for.
+type Unmapped struct {
+	What  string
+	Count int   // how often
+	Lines []int // the first few places
+}
+
+const (
+	maxTasks   = 250_000  // in one file: a plan is held in memory until it is stored
+	maxYAML    = 8 << 20  // the library needs a hundred times that
+	maxForeign = 64 << 20 // of other programs' formats
+)
+
+// Read reads a plan in any format. What is wrong with its lines is a
+// dag.PlanError; a text that could be two things is an AmbiguousError. With an
+// error, the plan has at most a format: that which the text was read as.
+func Read(data []byte, format Format) (Plan, error) {
+	if err := checkText(data); err != nil {
+		return Plan{}, err
+	}
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if format == Auto {
+		var err error
+		if format, err = Detect(data); err != nil {
+			return Plan{}, err
+		}
+	}
+	plan, err := read(data, format)
+	plan.Format = format
+	return plan, err
+}
+
+func read(data []byte, format Format) (Plan, error) {
+	if err := checkSize(len(data), format); err != nil {
+		return Plan{}, err
+	}
+	switch format {
+	case Markdown:
+		return readMarkdown(data)
+	case PRD:
+		return readPRD(data)
+	case Beads:
+		return readBeads(data)
+	case GitHub:
+		return readGitHub(data)
+	default:
+		specs, err := Parse(data, format)
+		return Plan{Specs: specs}, err
+	}
+}
+
+func checkSize(size int, format Format) error {
+	limit := maxForeign
+	switch format {
+	case JSONL:
+		return nil
+	case YAML:
+		limit = maxYAML
+	}
+	if size <= limit {
+		return nil
+	}
+	text := fmt.Sprintf("larger than %d MiB", limit>>20)
+	if format == YAML {
+		text += "; write it as JSON lines"
+	}
+	return fmt.Errorf("%w: %s", dag.ErrRefused, text)
+}
+
+// checkText refuses what no editor would show as text.
+func checkText(data []byte) error {
+	if bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) {
+		return dag.PlanError{{Line: 1, Err: errors.New("UTF-16; save the file as UTF-8")}}
+	}
+	if at := bytes.IndexByte(data, 0); at >= 0 {
+		return dag.PlanError{{Line: lineAt(data, at), Err: errors.New("not text: there is a NUL byte")}}
+	}
+	if utf8.Valid(data) {
+		return nil
+	}
+	at := 0
+	for at < len(data) {
+		r, size := utf8.DecodeRune(data[at:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		at += size
+	}
+	return dag.PlanError{{Line: lineAt(data, at), Err: errors.New("not text: this is not UTF-8")}}
+}
+
+func lineAt(data []byte, offset int) int {
+	return bytes.Count(data[:min(max(offset, 0), len(data))], []byte("\n")) + 1
+}
+
+func tooMany(line int) error {
+	return dag.PlanError{{Line: line, Err: fmt.Errorf("more than %d tasks; import them in several files", maxTasks)}}
+}
