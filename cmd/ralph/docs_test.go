@@ -45,6 +45,9 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 		out = regexp.MustCompile(`"revision": .*`).ReplaceAllString(out, `"revision": null,`)
 		fmt.Fprintf(&doc, "\n## ralph %s\n\n```json\n%s```\n", strings.Join(words, " "), out)
 	}
+	doc.WriteString(sample(t, "ralph task import FILE --json", importedJSON{
+		Format: "beads", Tasks: []string{group, design}, Unmapped: []unmappedJSON{{What: "labels", Count: 7, Lines: []int{1, 2, 4, 5, 8}}},
+	}))
 	doc.WriteString(sample(t, "ralph journal list --json", []journalJSON{journalAsJSON(sampleEntry(b.now))}))
 	doc.WriteString(sample(t, "ralph run --json (the last line of stdout, on one line)", sampleOutcome()))
 	text := regexp.MustCompile(`(?m)^## .*$`).ReplaceAllStringFunc(doc.String(), func(h string) string {

@@ -85,6 +85,7 @@ func dependencies(body, url string) []string {
 	body = unsaid.ReplaceAllString(said(body), " ")
 	home, _, _ := strings.Cut(url, "/issues/")
 	var found []string
+	seen := map[string]bool{}
 	for _, at := range waits.FindAllStringSubmatchIndex(body, -1) {
 		if at[2] >= 0 {
 			continue // it says that it does not
@@ -107,9 +108,10 @@ func dependencies(body, url string) []string {
 			case m[1] != "" && !strings.HasSuffix(home, "/"+m[1]):
 				name = m[1] + name
 			}
-			if !slices.Contains(found, name) {
+			if !seen[name] {
 				found = append(found, name)
 			}
+			seen[name] = true
 			rest = rest[len(m[0]):]
 			gap := between.FindString(rest)
 			if gap == "" {
