@@ -132,11 +132,9 @@ func parseFormat(typed string) (taskfile.Format, error) {
 // readPlan reads a plan, and says what it was taken for if it is no good.
 func readPlan(name string, data []byte, format taskfile.Format) (taskfile.Plan, error) {
 	plan, err := taskfile.Read(data, format)
-	if err == nil && len(plan.Specs) == 0 {
+	empty := err == nil && len(plan.Specs) == 0
+	if empty {
 		err = fmt.Errorf("%w: there is no task in it", dag.ErrRefused)
-		if plan.Format == taskfile.Markdown {
-			return plan, hint(fmt.Errorf("import %s: %w", name, err), "a task is a list item with a box: - [ ] Title")
-		}
 	}
 	if err == nil {
 		return plan, nil
@@ -146,13 +144,16 @@ func readPlan(name string, data []byte, format taskfile.Format) (taskfile.Plan, 
 		return plan, hint(usagef("import %s: cannot tell its format: %v", name, err), "say which with: --format %s", ambiguous.Formats[0])
 	}
 	err = fmt.Errorf("import %s: %w", name, err)
-	other, unclear := taskfile.Detect(data)
 	switch {
-	case len(data) == 0 || plan.Format == "":
+	case empty && plan.Format == taskfile.Markdown:
+		return plan, hint(err, "a task is a list item with a box: - [ ] Title")
+	case len(data) == 0 || plan.Format == "" || !empty && !errors.As(err, new(dag.PlanError)):
 	case format == taskfile.Auto:
 		return plan, hint(err, "it was read as %s; if it is something else, say so with --format", plan.Format)
-	case unclear == nil && other != plan.Format:
-		return plan, hint(err, "it looks like %s; try --format %s", other, other)
+	default:
+		if other, unclear := taskfile.Detect(data); unclear == nil && other != plan.Format {
+			return plan, hint(err, "it looks like %s; try --format %s", other, other)
+		}
 	}
 	return plan, err
 }

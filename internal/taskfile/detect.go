@@ -115,8 +115,14 @@ func byKeys(keys map[string]json.RawMessage, list bool) (Format, error) {
 // ownItem is how a task begins in a YAML list.
 var ownItem = regexp.MustCompile(`^-(\s*$|\s+\{|\s+["']?(` + strings.Join(ownKeys, "|") + `)["']?\s*:(\s|$))`)
 
+// looked is how much of a text is looked at to tell its format.
+const looked = 1 << 20
+
 // byLines tells a YAML list from a checklist.
 func byLines(text []byte) (Format, error) {
+	if len(text) > looked {
+		text = text[:bytes.LastIndexByte(text[:looked], '\n')+1]
+	}
 	boxes, top, yaml := false, false, false
 	outsideCode(string(text), func(line string) {
 		line = strings.TrimRight(line, "\r\n")

@@ -2,7 +2,6 @@ package taskfile
 
 import (
 	"cmp"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -72,46 +71,46 @@ func (o object) issue() (dag.Spec, bool) {
 }
 
 var (
-	waits     = regexp.MustCompile(`(?i)(?:\b(not|no longer|isn't|never)\s+)?\b(?:depends\s+on|blocked\s+by)\b[\s:*_+-]*(?:\[[ x]\]\s+)?`)
+	waits     = regexp.MustCompile(`^(?i:depends\s+on|blocked\s+by)\b[\s:*_+-]*(?:\[[ xX]\]\s+)?`)
+	denied    = regexp.MustCompile(`(?i)\b(?:not|no longer|isn't|never)\s+$`)
 	reference = regexp.MustCompile(`^\[?(?:([\w.-]+/[\w.-]+)?#(\d{1,9})\b|(https?://[^\s)\]]+)/issues/(\d{1,9})\b)\]?`)
 	inLine    = regexp.MustCompile(`^(?i:[ \t]*[,;&][ \t]*(?:and[ \t]+)?|[ \t]+and[ \t]+|[ \t]+)`)
-	inList    = regexp.MustCompile(`^(?i:[^\n]*\n[ \t]*[-*+][ \t]+(?:\[[ x]\][ \t]+)?)`)
+	inList    = regexp.MustCompile(`^[^\n]*\n[ \t]*[-*+][ \t]+(?:\[[ xX]\][ \t]+)?`)
 	unsaid    = regexp.MustCompile("(?s)<!--.*?(?:-->|$)|~~[^\n]*?~~|`[^`\n]+`")
 )
+
+// maxBody is how long a text is searched; no description may be longer.
+const maxBody = 1 << 20
 
 // dependencies finds what an issue says that it waits for, outside of code, quotes
 // and comments. What is in another repository keeps its whole name.
 func dependencies(body, url string) []string {
+	if len(body) > maxBody || nextWait(body, 0) < 0 {
+		return nil
+	}
 	body = unsaid.ReplaceAllString(said(body), " ")
 	home, _, _ := strings.Cut(url, "/issues/")
 	var found []string
 	seen := map[string]bool{}
-	for _, at := range waits.FindAllStringSubmatchIndex(body, -1) {
-		if at[2] >= 0 {
-			continue // it says that it does not
+	for at := nextWait(body, 0); at >= 0; at = nextWait(body, at+1) {
+		phrase := waits.FindString(body[at:])
+		before := body[max(at-20, 0):at]
+		if phrase == "" || denied.MatchString(before) || before != "" && isWord(before[len(before)-1]) {
+			continue
 		}
 		between := inLine
-		if strings.Contains(body[at[0]:at[1]], "\n") {
+		if strings.Contains(phrase, "\n") {
 			between = inList // "Depends on:" above a list
 		}
-		for rest := body[at[1]:]; ; {
+		for rest := body[at+len(phrase):]; ; {
 			m := reference.FindStringSubmatch(rest)
 			if m == nil {
 				break
 			}
-			name := "#" + m[2]
-			switch {
-			case m[4] != "" && m[3] == home:
-				name = "#" + m[4]
-			case m[4] != "":
-				name = fmt.Sprintf("%s/issues/%s", m[3], m[4])
-			case m[1] != "" && !strings.HasSuffix(home, "/"+m[1]):
-				name = m[1] + name
-			}
-			if !seen[name] {
+			if name := issueName(m, home); !seen[name] {
+				seen[name] = true
 				found = append(found, name)
 			}
-			seen[name] = true
 			rest = rest[len(m[0]):]
 			gap := between.FindString(rest)
 			if gap == "" {
@@ -121,6 +120,45 @@ func dependencies(body, url string) []string {
 		}
 	}
 	return found
+}
+
+// nextWait finds the letters with which both phrases that count begin, because
+// a pattern alone is slow on long texts.
+func nextWait(body string, from int) int {
+	for i := from; i < len(body); i++ {
+		var word string
+		switch body[i] {
+		case 'd', 'D':
+			word = "depends"
+		case 'b', 'B':
+			word = "blocked"
+		default:
+			continue
+		}
+		if len(body)-i >= len(word) && strings.EqualFold(body[i:i+len(word)], word) {
+			return i
+		}
+	}
+	return -1
+}
+
+func isWord(b byte) bool {
+	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
+}
+
+// issueName is what a reference is called in a list of issues of that repository.
+func issueName(m []string, home string) string {
+	repository, number, address, there := m[1], m[2], m[3], m[4]
+	switch {
+	case there != "" && address == home:
+		return "#" + there
+	case there != "":
+		return address + "/issues/" + there
+	case repository != "" && !strings.HasSuffix(home, "/"+repository):
+		return repository + "#" + number
+	default:
+		return "#" + number
+	}
 }
 
 // said leaves out code and quoted lines.

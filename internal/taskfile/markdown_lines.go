@@ -46,9 +46,20 @@ func parseBox(rest string) (box, bool) {
 	return box{mark: m[3], title: strings.TrimSpace(m[4]), width: len(m[1]) + 1}, true
 }
 
-var bulletPattern = regexp.MustCompile(`^([-*+]|\d{1,9}[.)])([ \t]|$)`)
-
-func isBullet(rest string) bool { return bulletPattern.MatchString(rest) }
+// isBullet says that a line begins with a list marker.
+func isBullet(rest string) bool {
+	marker := 0
+	for marker < len(rest) && rest[marker] >= '0' && rest[marker] <= '9' {
+		marker++
+	}
+	if marker == len(rest) || marker > 9 {
+		return false
+	}
+	if ends := "-*+"; marker > 0 && !strings.Contains(".)", rest[marker:marker+1]) || marker == 0 && !strings.Contains(ends, rest[:1]) {
+		return false
+	}
+	return marker+1 == len(rest) || rest[marker+1] == ' ' || rest[marker+1] == '\t'
+}
 
 // isBreak says that a line only separates.
 func isBreak(line string) bool {

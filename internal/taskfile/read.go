@@ -25,8 +25,8 @@ type Unmapped struct {
 
 const (
 	maxTasks   = 250_000  // in one file: a plan is held in memory until it is stored
-	maxYAML    = 8 << 20  // the library needs a hundred times that
-	maxForeign = 64 << 20 // of other programs' formats
+	maxText    = 8 << 20  // of YAML, for which the library needs a hundred times that, and of Markdown
+	maxForeign = 64 << 20 // of other programs' JSON
 )
 
 // Read reads a plan in any format. What is wrong with its lines is a
@@ -72,8 +72,8 @@ func checkSize(size int, format Format) error {
 	switch format {
 	case JSONL:
 		return nil
-	case YAML:
-		limit = maxYAML
+	case YAML, Markdown:
+		limit = maxText
 	}
 	if size <= limit {
 		return nil
@@ -112,5 +112,5 @@ func lineAt(data []byte, offset int) int {
 }
 
 func tooMany(line int) error {
-	return dag.PlanError{{Line: line, Err: fmt.Errorf("more than %d tasks; import them in several files", maxTasks)}}
+	return fmt.Errorf("%w: line %d: more than %d tasks; import them in several files", dag.ErrRefused, line, maxTasks)
 }
