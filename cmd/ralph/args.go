@@ -186,7 +186,31 @@ func (p *permuter) unknownCommand(arg string) error {
 	if near := nearest(arg, names); near != "" {
 		return hint(err, "did you mean: ralph %s", strings.TrimSpace(where+" "+near))
 	}
+	if meant := elsewhere(p.commands(), arg); meant != "" {
+		return hint(err, "did you mean: ralph %s", strings.TrimSpace(where+" "+meant))
+	}
 	return hint(err, "see: ralph %s", strings.TrimSpace(where+" --help"))
+}
+
+// elsewhere finds a command that was typed without its group, or by the name
+// that other programs give it.
+func elsewhere(commands []*cli.Command, arg string) string {
+	if usual, ok := map[string]string{"ls": "list", "rm": "delete", "remove": "delete", "new": "add", "edit": "update", "cat": "show"}[arg]; ok {
+		arg = usual
+	}
+	for _, c := range commands {
+		if c.Name == arg {
+			return c.Name
+		}
+	}
+	for _, c := range commands {
+		for _, sub := range c.Subcommands {
+			if sub.Name == arg {
+				return c.Name + " " + sub.Name
+			}
+		}
+	}
+	return ""
 }
 
 func (p *permuter) unknownFlag(arg, name string) error {

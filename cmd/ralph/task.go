@@ -49,6 +49,9 @@ func resolveAll(c *cli.Context, g *dag.Graph) ([]dag.Task, error) {
 	var tasks []dag.Task
 	seen := map[string]bool{}
 	for _, typed := range c.Args().Slice() {
+		if typed == "" {
+			return nil, usagef("ID is empty")
+		}
 		t, err := g.Resolve(typed)
 		if err != nil {
 			return nil, lookUpHint(err)
@@ -65,6 +68,9 @@ func resolveOne(c *cli.Context, g *dag.Graph) (dag.Task, error) {
 	typed, err := one(c, "ID")
 	if err != nil {
 		return dag.Task{}, err
+	}
+	if typed == "" {
+		return dag.Task{}, usagef("ID is empty")
 	}
 	t, err := g.Resolve(typed)
 	return t, lookUpHint(err)

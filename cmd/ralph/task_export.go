@@ -21,7 +21,7 @@ func (a *app) taskExport() command {
 
 func (a *app) runTaskExport(c *cli.Context) error {
 	if err := none(c); err != nil {
-		return err
+		return hint(err, "write it to a file with: ralph task export > %s", c.Args().First())
 	}
 	return a.view(c, func(_ *session, g *dag.Graph) error {
 		feature, err := featureByName(g, c.String("feature"))

@@ -123,7 +123,11 @@ func parseFormat(typed string) (taskfile.Format, error) {
 		return format, nil
 	}
 	err := usagef("--format is auto, %s, not %q", formatNames(), typed)
-	if near := nearest(strings.ToLower(typed), strings.Split(strings.ReplaceAll(formatNames(), " or ", ", "), ", ")); near != "" {
+	near, short := map[string]string{"md": "markdown", "gh": "github", "bd": "beads", "yml": "yaml", "json": "jsonl"}[typed]
+	if !short {
+		near = nearest(strings.ToLower(typed), strings.Split(strings.ReplaceAll(formatNames(), " or ", ", "), ", "))
+	}
+	if near != "" {
 		return "", hint(err, "did you mean: --format %s", near)
 	}
 	return "", err
@@ -197,7 +201,7 @@ func (a *app) plannedNodes(g *dag.Graph, ids []string, specs []dag.Spec) ([]draw
 	}
 	nodes, err := a.linkedNodes(g, tasks)
 	for i := range nodes {
-		nodes[i].Name = term.Line(specs[i].Ref)
+		nodes[i].Name = term.Cut(term.Line(specs[i].Ref), 60)
 		if nodes[i].Name == "" {
 			nodes[i].Name = fmt.Sprintf("line %d", specs[i].Line)
 		}

@@ -76,7 +76,11 @@ func parseStatus(text string) (dag.Status, error) {
 		names = append(names, string(s))
 	}
 	err := usagef("no status %q: it is one of pending, in_progress, done, failed, blocked", text)
-	if near := nearest(text, names); near != "" {
+	near, usual := map[string]string{"open": "pending", "todo": "pending", "running": "in_progress", "closed": "done"}[text]
+	if !usual {
+		near = nearest(text, names)
+	}
+	if near != "" {
 		return "", hint(err, "did you mean: --status %s", near)
 	}
 	return "", err
