@@ -57,6 +57,7 @@ func newApp(sys system) *app {
 func (a *app) commands() []*cli.Command {
 	return tree(
 		a.initCommand(), a.demoCommand(), a.taskCommand(), a.featureCommand(), a.runCommand(), a.promptCommand(), a.statusCommand(),
+		a.reportCommand(), a.runsCommand(), a.logsCommand(), a.costCommand(), a.statsCommand(),
 		a.journalCommand(), a.knowledgeCommand(), a.gcCommand(),
 		a.configCommand(), a.doctorCommand(), a.completionCommand(), a.versionCommand(), a.completeCommand(), a.shellAgentCommand(),
 	)

@@ -1,0 +1,3 @@
+package main
+
+func (a *app) logsCommand() command { return command{name: "logs", example: "x"} }

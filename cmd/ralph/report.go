@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ralph/dag"
+	"ralph/report"
+)
+
+// reportFormats are what --format takes, in the order that the help names them.
+var reportFormats = []string{"text", "markdown", "html", "json", "junit"}
+
+func (a *app) reportCommand() command {
+	return command{
+		name: "report", args: "[RUN]", short: "tell what a run did, what it cost, what failed and what to do next",
+		long: `RUN is the ID of a run; none means the last one. A run that still goes on is told as it stands.
+The page of --format html is one file and needs no network. Its links to transcripts and logs
+are relative to where it is written: with -o the folder of FILE, else the current one.`,
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "format", Usage: "`F`: text, markdown, html, json or junit", DefaultText: "by the name of -o, else text"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE` instead of stdout"},
+			jsonFlag(),
+		},
+		example: "ralph report\nralph report -o report.html\nralph report 31aa --format junit -o junit.xml",
+		exits:   "1 FILE cannot be written, 3 no run yet, or no such run",
+		run:     a.runReport,
+	}
+}
+
+func (a *app) runReport(c *cli.Context) error {
+	if c.NArg() > 1 {
+		return usagef("at most one RUN")
+	}
+	format, err := reportFormat(c)
+	if err != nil {
+		return err
+	}
+	s, err := a.open(c)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	r, err := a.loadRun(c, s, c.Args().First())
+	if err != nil {
+		return err
+	}
+	output := c.String("output")
+	if output == "" {
+		dir, err := a.getwd()
+		if err != nil {
+			return err
+		}
+		return a.render(c, a.stdout, r, format, dir)
+	}
+	var b bytes.Buffer
+	if err := a.render(c, &b, r, format, filepath.Dir(absolute(a, output))); err != nil {
+		return err
+	}
+	if err := replaceFile(output, b.Bytes()); err != nil {
+		return outputError{fmt.Sprintf("write the report: %v", err)}
+	}
+	a.note(c, "written: %s", output)
+	return nil
+}
+
+// reportFormat is what was asked for, or what the name of the file says.
+func reportFormat(c *cli.Context) (string, error) {
+	format := c.String("format")
+	switch {
+	case c.Bool("json") && format != "" && format != "json":
+		return "", usagef("--json is --format json: it does not go with --format %s", format)
+	case c.Bool("json"):
+		return "json", nil
+	case format == "md":
+		return "markdown", nil
+	case format != "":
+		if !slices.Contains(reportFormats, format) {
+			return "", usagef("--format is text, markdown, html, json or junit, not %q", format)
+		}
+		return format, nil
+	case c.IsSet("output") && c.String("output") == "":
+		return "", usagef("-o needs the name of a file")
+	}
+	switch strings.ToLower(filepath.Ext(c.String("output"))) {
+	case ".html", ".htm":
+		return "html", nil
+	case ".md", ".markdown":
+		return "markdown", nil
+	case ".json":
+		return "json", nil
+	case ".xml":
+		return "junit", nil
+	default:
+		return "text", nil
+	}
+}
+
+func (a *app) render(c *cli.Context, w io.Writer, r report.Run, format, dir string) error {
+	switch format {
+	case "markdown":
+		return report.Markdown(w, r)
+	case "html":
+		return report.HTML(w, r, report.HTMLOptions{Dir: dir})
+	case "json":
+		return report.JSON(w, r)
+	case "junit":
+		return report.JUnit(w, r)
+	}
+	o := report.TextOptions{Palette: a.palette(c), Width: a.width}
+	if c.IsSet("output") {
+		o = report.TextOptions{}
+	}
+	return report.Text(w, r, o)
+}
+
+// loadRun reads the run that was named, or the last one.
+func (a *app) loadRun(c *cli.Context, s *session, typed string) (report.Run, error) {
+	var id string
+	err := s.store.View(c.Context, func(g *dag.Graph) error {
+		run, err := findRun(g, typed)
+		id = run.ID
+		return err
+	})
+	if err != nil {
+		return report.Run{}, err
+	}
+	return report.Load(c.Context, s.store, a.reportOptions(s, id))
+}
+
+func (a *app) reportOptions(s *session, run string) report.Options {
+	return report.Options{Root: s.project.Root, Runs: runsFolder(s), Run: run, Life: life, Now: a.now, Zone: time.Local}
+}
+
+// runsFolder is where runs keep their files.
+func runsFolder(s *session) string { return filepath.Join(s.project.State(), "runs") }
+
+// findRun returns the run that was typed, or the last one.
+func findRun(g *dag.Graph, typed string) (dag.Run, error) {
+	if typed != "" {
+		run, err := g.ResolveRun(typed)
+		if err != nil && exitStatus(err) == exitNotFound {
+			return run, hint(err, "see the IDs with: ralph runs list")
+		}
+		return run, err
+	}
+	runs, err := g.Runs(1)
+	if err != nil {
+		return dag.Run{}, err
+	}
+	if len(runs) == 0 {
+		return dag.Run{}, hint(fmt.Errorf("%w: there was no run yet", dag.ErrNotFound), "start one with: ralph run")
+	}
+	return runs[0], nil
+}
+
+func absolute(a *app, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	dir, err := a.getwd()
+	if err != nil {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// replaceFile writes a file whole or not at all, so that a page is never half old.
+func replaceFile(path string, data []byte) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(path, data, 0o600) // a pipe, a device: there is nothing to replace
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".ralph-report-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // it is gone when all went well
+	_, err = f.Write(data)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Chmod(f.Name(), 0o644)
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	return err
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ralph/dag"
+	"ralph/internal/term"
+	"ralph/report"
+)
+
+func (a *app) runsCommand() command {
+	return command{
+		name: "runs", short: "look at past runs, and at the one that goes on",
+		example: "ralph runs list", exits: "3 not found",
+		sub: []command{
+			{
+				name: "list", short: "list runs, the newest first",
+				flags:   []cli.Flag{&cli.IntFlag{Name: "limit", Usage: "the newest `N`; 0 means all", Value: 20}, jsonFlag()},
+				example: "ralph runs list\nralph runs list --limit 0 --json",
+				run:     a.runRunsList,
+			},
+			{
+				name: "show", args: "ID", short: "show a run with every attempt, what failed and what waits",
+				flags:   []cli.Flag{jsonFlag()},
+				example: "ralph runs show r-31aa8faf", exits: "3 not found",
+				run: a.runRunsShow,
+			},
+		},
+	}
+}
+
+type runLineJSON struct {
+	ID         string           `json:"id"`
+	Outcome    string           `json:"outcome"`
+	Reason     *string          `json:"reason"`
+	Feature    *string          `json:"feature"`
+	Task       *string          `json:"task"`
+	StartedAt  string           `json:"started_at"`
+	EndedAt    *string          `json:"ended_at"`
+	DurationMS int64            `json:"duration_ms"`
+	Iterations int              `json:"iterations"`
+	Done       int              `json:"done"`
+	Failed     int              `json:"failed"`
+	Usage      report.UsageJSON `json:"usage"`
+}
+
+func (a *app) runRunsList(c *cli.Context) error {
+	if err := none(c); err != nil {
+		return err
+	}
+	if c.Int("limit") < 0 {
+		return usagef("--limit cannot be negative")
+	}
+	return a.view(c, func(_ *session, g *dag.Graph) error {
+		runs, err := g.Runs(c.Int("limit"))
+		if err != nil {
+			return err
+		}
+		lines := make([]report.Line, len(runs))
+		for i, run := range runs {
+			receipts, err := g.Receipts(dag.ReceiptFilter{Run: run.ID})
+			if err != nil {
+				return err
+			}
+			lines[i] = report.LineOf(run, receipts, life, a.now())
+		}
+		if c.Bool("json") {
+			list := []runLineJSON{}
+			for _, l := range lines {
+				list = append(list, runLineAsJSON(l))
+			}
+			return a.printJSON(list)
+		}
+		if len(lines) == 0 {
+			a.note(c, "no run yet; start one with: ralph run")
+			return nil
+		}
+		return a.printRuns(c, lines)
+	})
+}
+
+func runLineAsJSON(l report.Line) runLineJSON {
+	return runLineJSON{
+		ID: l.Run.ID, Outcome: l.Outcome, Reason: orNil(l.Run.Reason), Feature: orNil(l.Run.Scope.Feature), Task: orNil(l.Run.Scope.Task),
+		StartedAt: l.Run.StartedAt.Format(time.RFC3339), EndedAt: timeOrNil(l.Run.EndedAt), DurationMS: l.Duration.Milliseconds(),
+		Iterations: l.Run.Iterations, Done: l.Done, Failed: l.Failed, Usage: l.Usage.JSON(),
+	}
+}
+
+func (a *app) printRuns(c *cli.Context, lines []report.Line) error {
+	p := a.palette(c)
+	t := &term.Table{Width: a.width}
+	t.Add(cells(p.Dim, "RUN", "BEGAN", "TOOK", "ENDED AS", "DONE", "FAILED", "COST", "SCOPE")...)
+	for _, l := range lines {
+		scope := "everything"
+		switch {
+		case l.Run.Scope.Task != "":
+			scope = "task " + l.Run.Scope.Task
+		case l.Run.Scope.Feature != "":
+			scope = "feature " + l.Run.Scope.Feature
+		}
+		paint := p.Yellow
+		switch {
+		case l.Outcome == "complete" && l.Failed == 0:
+			paint = p.Green
+		case l.Outcome == "complete", l.Outcome == "failure", l.Outcome == "agent_unavailable", l.Outcome == "error", l.Outcome == report.Died:
+			paint = p.Red
+		}
+		t.Add(term.Cell{Text: l.Run.ID, Paint: p.Cyan}, term.Cell{Text: l.Run.StartedAt.Local().Format(time.DateTime), Paint: p.Dim},
+			term.Cell{Text: report.Span(l.Duration)}, term.Cell{Text: strings.ReplaceAll(l.Outcome, "_", " "), Paint: paint},
+			term.Cell{Text: fmt.Sprint(l.Done)}, term.Cell{Text: fmt.Sprint(l.Failed)}, term.Cell{Text: l.Usage.Cost()}, term.Cell{Text: scope})
+	}
+	_, err := t.WriteTo(a.stdout)
+	return err
+}
+
+func cells(paint func(string) string, texts ...string) []term.Cell {
+	list := make([]term.Cell, len(texts))
+	for i, text := range texts {
+		list[i] = term.Cell{Text: text, Paint: paint}
+	}
+	return list
+}
+
+func (a *app) runRunsShow(c *cli.Context) error {
+	typed, err := one(c, "ID")
+	if err != nil {
+		return err
+	}
+	s, err := a.open(c)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	r, err := a.loadRun(c, s, typed)
+	if err != nil {
+		return err
+	}
+	format := "text"
+	if c.Bool("json") {
+		format = "json"
+	}
+	return a.render(c, a.stdout, r, format, "")
+}

@@ -1,0 +1,112 @@
+package dag
+
+import (
+	"fmt"
+	"strings"
+
+	"zombiezen.com/go/sqlite"
+)
+
+const runsSQL = `SELECT ` + runColumns + ` FROM runs ORDER BY n DESC LIMIT :limit;`
+
+// Runs lists the newest runs, the newest first; 0 means all of them.
+func (g *Graph) Runs(limit int) ([]Run, error) {
+	if limit <= 0 {
+		limit = -1
+	}
+	return g.runs(runsSQL, ":limit", limit)
+}
+
+const runByPrefixSQL = `SELECT ` + runColumns + ` FROM runs WHERE id >= :from AND id < :to ORDER BY id LIMIT 4;`
+
+// ResolveRun returns the one run whose ID begins with what was typed; the leading
+// "r-" may be left out. More than one is an error that lists some.
+func (g *Graph) ResolveRun(typed string) (Run, error) {
+	prefix := strings.ToLower(strings.TrimSpace(typed))
+	if !strings.HasPrefix(prefix, "r-") {
+		prefix = "r-" + prefix
+	}
+	if prefix == "r-" {
+		return Run{}, fmt.Errorf("run %q: %w", typed, ErrNotFound)
+	}
+	found, err := g.runs(runByPrefixSQL, ":from", prefix, ":to", prefix+"\U0010ffff")
+	if err != nil {
+		return Run{}, err
+	}
+	switch {
+	case len(found) == 0:
+		return Run{}, fmt.Errorf("run %q: %w", typed, ErrNotFound)
+	case len(found) == 1, found[0].ID == prefix:
+		return found[0], nil
+	}
+	ids := make([]string, len(found))
+	for i, r := range found {
+		ids[i] = r.ID
+	}
+	return Run{}, fmt.Errorf("run %q: %w: %s", typed, ErrAmbiguous, strings.Join(ids, ", "))
+}
+
+func (g *Graph) runs(query string, args ...any) ([]Run, error) {
+	var list []Run
+	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error { list = append(list, scanRun(stmt)); return nil }, args...)
+	return list, err
+}
+
+const (
+	scopeTreeSQL    = subtree + `SELECT ` + taskColumns + ` FROM tasks WHERE n IN (SELECT n FROM sub) ORDER BY n;`
+	scopeRootSQL    = `SELECT n FROM tasks WHERE id = :id;`
+	scopeFeatureSQL = `SELECT n FROM features WHERE name = :name;`
+)
+
+// In lists the tasks of a scope, groups too, oldest first. A scope that is gone is
+// empty: what happened in it may still be told.
+func (g *Graph) In(scope Scope) ([]Task, error) {
+	switch {
+	case scope.Task != "":
+		n, err := g.number(scopeRootSQL, ":id", scope.Task)
+		if err != nil || n == 0 {
+			return nil, err
+		}
+		return g.tasks(scopeTreeSQL, ":n", n)
+	case scope.Feature != "":
+		n, err := g.number(scopeFeatureSQL, ":name", scope.Feature)
+		if err != nil || n == 0 {
+			return nil, err
+		}
+		return g.tasks(listFeatureSQL, ":feature", n, ":statuses", "")
+	default:
+		return g.tasks(listSQL, ":statuses", "")
+	}
+}
+
+// Edge says that one task waits for another.
+type Edge struct{ Blocker, Blocked string }
+
+const allEdgesSQL = `
+SELECT a.id, b.id FROM dependencies d JOIN tasks a ON a.n = d.blocker JOIN tasks b ON b.n = d.blocked
+ORDER BY d.blocked, d.blocker;`
+
+// Edges lists every dependency, in the order in which what waits was created.
+func (g *Graph) Edges() ([]Edge, error) {
+	var list []Edge
+	err := g.tx.Each(allEdgesSQL, func(stmt *sqlite.Stmt) error {
+		list = append(list, Edge{stmt.ColumnText(0), stmt.ColumnText(1)})
+		return nil
+	})
+	return list, err
+}
+
+const failuresSQL = `
+SELECT t.id, l.text FROM task_logs l JOIN tasks t ON t.n = l.task
+WHERE l.kind = 'failure' AND t.status = 'failed' ORDER BY l.n;`
+
+// Failures is why each failed task failed, by its ID; also those that no run but a
+// person failed.
+func (g *Graph) Failures() (map[string]string, error) {
+	by := map[string]string{}
+	err := g.tx.Each(failuresSQL, func(stmt *sqlite.Stmt) error {
+		by[stmt.ColumnText(0)] = stmt.ColumnText(1)
+		return nil
+	})
+	return by, err
+}

@@ -1,0 +1,91 @@
+package dag
+
+import (
+	"time"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// Receipt is everything that is on record about an attempt. What is empty or nil
+// is unknown.
+type Receipt struct {
+	ID             string
+	Run            string
+	Task           string
+	Title          string // of the task; empty once it is deleted
+	Feature        string
+	Verification   string // of the task, now
+	Last           bool   // no later attempt at the task is on record
+	Iteration      int
+	Phase          Phase
+	Agent          string
+	Model          string // asked for
+	ModelEffective string // that took effect
+	Sandbox        string
+	StartedAt      time.Time
+	EndedAt        time.Time // zero while it runs
+	Outcome        string
+	Reason         string
+	StopReason     string
+	Verdict        string
+	Gates          string // JSON, as it was stored
+	TokensIn       *int64
+	TokensCached   *int64
+	TokensOut      *int64
+	CostUSD        *float64
+	CostEstimated  bool
+	Files          []string
+	Base           string
+}
+
+// ReceiptFilter says which receipts are wanted. The zero value means all.
+type ReceiptFilter struct {
+	Run  string // a full ID
+	Task string // a full ID
+}
+
+// One statement for each index that serves it.
+const (
+	receiptSelect = `
+SELECT a.id, r.id, a.task_id, t.title, (SELECT f.name FROM features f WHERE f.n = t.feature), t.verification,
+    NOT EXISTS (SELECT 1 FROM attempts l WHERE l.task = a.task AND l.n > a.n),
+    a.iteration, a.phase, a.agent, a.model, a.model_effective, a.sandbox, a.started_at, a.ended_at, a.outcome, a.reason,
+    a.stop_reason, a.verdict, a.gates, a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated, a.files, a.base
+FROM attempts a JOIN runs r ON r.n = a.run LEFT JOIN tasks t ON t.n = a.task `
+	receiptsSQL     = receiptSelect + `ORDER BY a.n;`
+	receiptsRunSQL  = receiptSelect + `WHERE a.run = (SELECT n FROM runs WHERE id = :run) ORDER BY a.n;`
+	receiptsTaskSQL = receiptSelect + `WHERE a.task = (SELECT n FROM tasks WHERE id = :task) ORDER BY a.n;`
+)
+
+// Receipts lists attempts, oldest first. Each attempt is listed once, so adding up
+// what they cost counts nothing twice.
+func (g *Graph) Receipts(f ReceiptFilter) ([]Receipt, error) {
+	query, args := receiptsSQL, []any(nil)
+	switch {
+	case f.Task != "":
+		query, args = receiptsTaskSQL, []any{":task", f.Task}
+	case f.Run != "":
+		query, args = receiptsRunSQL, []any{":run", f.Run}
+	}
+	var list []Receipt
+	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error {
+		r := scanReceipt(stmt)
+		if f.Run == "" || r.Run == f.Run {
+			list = append(list, r)
+		}
+		return nil
+	}, args...)
+	return list, err
+}
+
+func scanReceipt(stmt *sqlite.Stmt) Receipt {
+	r := row{stmt: stmt}
+	// A list of files that cannot be read is no reason to withhold a receipt.
+	return Receipt{
+		ID: r.text(), Run: r.text(), Task: r.text(), Title: r.text(), Feature: r.text(), Verification: r.text(), Last: r.bool(),
+		Iteration: r.int(), Phase: Phase(r.text()), Agent: r.text(), Model: r.text(), ModelEffective: r.text(), Sandbox: r.text(),
+		StartedAt: r.time(), EndedAt: r.time(), Outcome: r.text(), Reason: r.text(), StopReason: r.text(), Verdict: r.text(),
+		Gates: r.text(), TokensIn: r.optionalInt64(), TokensCached: r.optionalInt64(), TokensOut: r.optionalInt64(),
+		CostUSD: r.optionalFloat(), CostEstimated: r.bool(), Files: r.list(), Base: r.text(),
+	}
+}

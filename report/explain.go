@@ -1,0 +1,192 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"ralph/dag"
+)
+
+// explain says what failed, what waits for what, and what to do next.
+func (s snapshot) explain(r *Run) {
+	links := linksOf(r)
+	for _, t := range r.Tasks {
+		switch {
+		case t.Group:
+		case t.Status == string(dag.Failed):
+			r.Failures = append(r.Failures, s.failure(r, t, links))
+		case t.Status == string(dag.Pending), t.Status == string(dag.Blocked):
+			if w, waits := s.wait(r, t); waits {
+				r.Waits = append(r.Waits, w)
+			}
+		}
+	}
+	r.Next = r.steps()
+}
+
+// maxCounted is for how many failures it is worked out what they hold up: each
+// takes a walk through the graph.
+const maxCounted = 100
+
+func (s snapshot) failure(r *Run, t Task, links links) Failure {
+	f := Failure{Task: t.ID, Title: t.Title, Attempts: len(t.Attempts), Now: t.Now}
+	text := s.failures[t.ID]
+	if n := len(t.Attempts); n > 0 {
+		last := r.Attempts[t.Attempts[n-1]]
+		f.Attempt = last.ID
+		if last.Reason != "" {
+			text = last.Reason
+		}
+		f.Gate = refused(last.Gates)
+	}
+	if f.Gate == nil {
+		f.Gate = gateInReason(text)
+	}
+	f.Reason, f.Detail = head(text)
+	if f.Reason == "" {
+		f.Reason = "no reason was given"
+	}
+	if len(r.Failures) < maxCounted {
+		f.Holds = links.behind(r, t.ID)
+	}
+	f.Next = f.steps(r)
+	return f
+}
+
+// steps are for one failed task. What was put right since needs nothing.
+func (f Failure) steps(r *Run) []Step {
+	var list []Step
+	if f.Attempt != "" {
+		list = append(list, Step{"ralph logs " + f.Task, "what the agent did"})
+	}
+	if f.Now == string(dag.Failed) {
+		list = append(list,
+			Step{"ralph task log " + f.Task + ` -m "TEXT"`, "tell the next attempt something"},
+			Step{"ralph task reset " + f.Task + " && " + r.again(), "let it run again"})
+	}
+	return list
+}
+
+// again is the command that runs the same scope.
+func (r Run) again() string { return strings.TrimSpace("ralph run " + r.Target) }
+
+// wait finds what keeps a task from running.
+func (s snapshot) wait(r *Run, t Task) (Wait, bool) {
+	w := Wait{Task: t.ID, Title: t.Title}
+	var why []string
+	if t.Status == string(dag.Blocked) {
+		why = append(why, "a person blocked it")
+	}
+	who := "waits for "
+	for at, deep := t, 0; deep < 100; deep++ {
+		var open []string
+		for _, b := range at.After {
+			if status := s.status(r, b); status != string(dag.Done) && status != "deleted" {
+				w.For = append(w.For, b)
+				open = append(open, fmt.Sprintf("%s (%s)", b, status))
+			}
+		}
+		if len(open) > 0 {
+			why = append(why, who+enumerate(open))
+		}
+		parent, ok := s.all[at.Parent]
+		if !ok {
+			break
+		}
+		at = r.Task(parent.ID)
+		at.Parent, who = parent.Parent, "its group waits for "
+		if status := s.status(r, parent.ID); status == string(dag.Failed) || status == string(dag.Blocked) {
+			w.For = append(w.For, parent.ID)
+			why = append(why, fmt.Sprintf("its group %s is %s", parent.ID, status))
+		}
+	}
+	if until := s.all[t.ID].NotBefore; t.Now == string(dag.Pending) && !until.IsZero() {
+		text := "waits until " + r.when(until)
+		if reason, _ := head(s.all[t.ID].WaitReason); reason != "" {
+			text += ": " + reason
+		}
+		why = append(why, text)
+	}
+	w.Why = strings.Join(why, "; ")
+	return w, len(why) > 0
+}
+
+// maxNamed is how many blockers a sentence names.
+const maxNamed = 6
+
+func enumerate(list []string) string {
+	if more := len(list) - maxNamed; more > 0 {
+		list = append(list[:maxNamed:maxNamed], fmt.Sprintf("%d more", more))
+	}
+	if n := len(list); n > 1 {
+		return strings.Join(list[:n-1], ", ") + " and " + list[n-1]
+	}
+	return list[0]
+}
+
+// status is that of a task at the end of the run, also outside of its scope.
+func (s snapshot) status(r *Run, id string) string {
+	if i, ok := r.index[id]; ok {
+		return r.Tasks[i].Status
+	}
+	if t, ok := s.all[id]; ok {
+		return string(t.Status)
+	}
+	return "deleted"
+}
+
+// links are the dependencies and groups of a report, for walking forward.
+type links struct {
+	next     map[string][]string // blocker to blocked
+	children map[string][]string
+}
+
+func linksOf(r *Run) links {
+	l := links{next: map[string][]string{}, children: map[string][]string{}}
+	for _, t := range r.Tasks {
+		for _, b := range t.After {
+			l.next[b] = append(l.next[b], t.ID)
+		}
+		if t.Parent != "" {
+			l.children[t.Parent] = append(l.children[t.Parent], t.ID)
+		}
+	}
+	return l
+}
+
+// behind counts the open tasks that cannot run before this one is done: what waits
+// for it or for a group that it is in, what is left of a group that failed with it,
+// and so on.
+func (l links) behind(r *Run, id string) int {
+	seen := map[string]bool{id: true}
+	queue := []string{id}
+	push := func(ids ...string) {
+		for _, next := range ids {
+			if !seen[next] {
+				seen[next] = true
+				queue = append(queue, next)
+			}
+		}
+	}
+	count := 0
+	for len(queue) > 0 {
+		at := r.Task(queue[0])
+		queue = queue[1:]
+		if at.ID != id && !at.Group && at.Status != string(dag.Done) && at.Status != string(dag.Failed) {
+			count++
+		}
+		push(l.next[at.ID]...)
+		if at.Group {
+			push(l.children[at.ID]...)
+		}
+		for parent, deep := at.Parent, 0; parent != "" && deep < 100; deep++ {
+			push(l.next[parent]...)
+			up := r.Task(parent)
+			if at.ID == id && up.Status == string(dag.Failed) {
+				push(l.children[parent]...)
+			}
+			parent = up.Parent
+		}
+	}
+	return count
+}

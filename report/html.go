@@ -1,0 +1,327 @@
+package report
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ralph/dag"
+)
+
+// The page is one file: what it needs is in it, and nothing is fetched.
+var (
+	//go:embed page/page.html
+	pageHTML string
+	//go:embed page/style.css
+	pageCSS string
+	//go:embed page/script.js
+	pageJS string
+)
+
+// Bounds that keep the page of a large run small: everything is in the JSON.
+const (
+	pageReasons  = 400 << 10 // of all reasons together
+	pageReason   = 4 << 10   // of each, at most
+	pageFailures = 100
+	pageOpen     = 3 // of the failures
+	pageWaits    = 200
+	pageRows     = 40   // of the timeline
+	pageTasks    = 1500 // with all their receipts
+	pageNotes    = 600
+)
+
+// HTMLOptions say where the page will be.
+type HTMLOptions struct {
+	Dir string // the folder that it is written to; links to evidence are relative to it
+}
+
+// HTML writes the report as a page that needs no network. Nothing that agents,
+// gates or people wrote can become markup or script in it, and the page forbids
+// every script but its own.
+func HTML(w io.Writer, r Run, o HTMLOptions) error {
+	page, err := template.New("page").Funcs(template.FuncMap{
+		"span": Span, "line": line, "plural": plural,
+	}).Parse(pageHTML)
+	if err != nil {
+		return err
+	}
+	hash := sha256.Sum256([]byte(pageJS))
+	return page.Execute(w, r.page(o, "sha256-"+base64.StdEncoding.EncodeToString(hash[:])))
+}
+
+// page is what the template is given: words, and drawings that are safe.
+type page struct {
+	Run
+	Policy   string
+	CSS      template.CSS
+	JS       template.JS
+	Class    string
+	Words    string // why it ended
+	Facts    []fact
+	Parts    []part
+	Failed   []failed
+	ManyFail bool // otherwise what is next says it
+	MoreFail int
+	Waiting  []Wait
+	MoreWait int
+	Focus    template.HTML
+	FocusIs  string
+	Groups   bool
+	Whole    template.HTML
+	NoWhole  string
+	Strip    []strip
+	Rows     []row
+	RowsAre  string
+	Ticks    []string
+	Legend   []part
+	Spending []spendRow
+	Receipts []receipts
+	MoreTask int
+}
+
+type fact struct{ Name, Value string }
+
+// part is a piece of the bar that shows how far the run came, of 1,000.
+type part struct {
+	Class, Word string
+	N, X, Width int
+}
+
+type failed struct {
+	Failure
+	Open  bool
+	Links []link
+}
+
+type link struct{ Name, Href, Size string }
+
+func (r Run) page(o HTMLOptions, script string) page {
+	p := page{
+		Run: r, CSS: template.CSS(pageCSS), JS: template.JS(pageJS), //nolint:gosec // our own files
+		Policy: "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src '" + script + "'; base-uri 'none'; form-action 'none'",
+		Class:  map[string]string{"✓": "done", "✗": "failed", "…": "running"}[r.Mark()],
+		Parts:  r.parts(), Facts: r.facts(),
+	}
+	p.Words, _ = head(r.Reason)
+	p.Words = shorten(p.Words, 1000)
+	limit := pageReason
+	if n := len(r.Attempts) + len(r.Failures); n > 0 {
+		limit = min(max(pageReasons/n, 200), pageReason)
+	}
+	for _, f := range r.Failures[:min(len(r.Failures), pageFailures)] {
+		f.Reason, f.Detail = shorten(f.Reason, 500), ending(f.Detail, limit)
+		p.Failed = append(p.Failed, failed{f, len(p.Failed) < pageOpen, r.links(o, f.Attempt)})
+	}
+	p.ManyFail = len(p.Failed) > 1
+	p.MoreFail = len(r.Failures) - len(p.Failed)
+	p.Waiting = r.Waits[:min(len(r.Waits), pageWaits)]
+	p.MoreWait = len(r.Waits) - len(p.Waiting)
+	r.pictures(&p)
+	r.timeline(&p)
+	p.Spending = r.spendRows()
+	p.Receipts, p.MoreTask = r.receipts(o, limit)
+	return p
+}
+
+func (r Run) facts() []fact {
+	cost := r.Usage.Cost()
+	if r.Usage.Told == 0 && r.Usage.Silent > 0 {
+		cost += ": no agent told what it costs"
+	}
+	facts := []fact{
+		{"took", Span(r.Duration)}, {"cost", cost}, {"tokens", r.Usage.Tokens()},
+		{"attempts", fmt.Sprint(len(r.Attempts))}, {"verified", r.verifiedWords()}, {"began", r.when(r.StartedAt)}, {"scope", r.Scope},
+	}
+	if r.Setup != nil {
+		facts = append(facts, fact{"agent", line(r.Setup.Agent)}, fact{"checked by", line(r.Setup.Verify)}, fact{"sandbox", line(r.Setup.Sandbox)})
+	}
+	return slices.DeleteFunc(facts, func(f fact) bool { return f.Value == "" })
+}
+
+func (r Run) parts() []part {
+	var parts []part
+	x := 0
+	add := func(class, word string, n int) {
+		if n > 0 && r.Counts.Total > 0 {
+			width := max(n*1000/r.Counts.Total, 4)
+			parts = append(parts, part{class, word, n, x, width})
+			x += width
+		}
+	}
+	add("done", "done", r.Counts.Done)
+	add("failed", "failed", r.Counts.Failed)
+	add("open", "remaining", r.Counts.Remaining)
+	return parts
+}
+
+func (r Run) pictures(p *page) {
+	if len(r.Tasks) == 0 {
+		return
+	}
+	f := flowOf(r)
+	focus := r.focus(f)
+	p.Focus = r.svg(focus, "focus")
+	p.Groups = slices.ContainsFunc(focus.nodes, func(n node) bool { return n.task.Group })
+	if focus.whole {
+		return
+	}
+	p.FocusIs = fmt.Sprintf("%d of %d tasks: %s. +N in a box counts neighbours that are not shown.", len(focus.nodes), len(r.Tasks), focus.words)
+	if len(r.Tasks) > wholeAtMost {
+		p.NoWhole = fmt.Sprintf("All %d tasks are too many to be drawn here: ralph task graph --format dot", len(r.Tasks))
+		return
+	}
+	p.Whole = r.svg(r.draw(f, r.all()), "whole")
+}
+
+// links are the files of an attempt, relative to where the page is.
+func (r Run) links(o HTMLOptions, attempt string) []link {
+	for i := range r.Attempts {
+		if r.Attempts[i].ID == attempt {
+			return o.links(r.Attempts[i])
+		}
+	}
+	return nil
+}
+
+func (o HTMLOptions) links(a Attempt) []link {
+	var list []link
+	for _, e := range a.Evidence {
+		l := link{Name: e.Name, Size: bytesText(e.Size)}
+		if rel, err := filepath.Rel(o.Dir, e.Path); err == nil {
+			parts := strings.Split(filepath.ToSlash(rel), "/")
+			for i := range parts {
+				parts[i] = url.PathEscape(parts[i])
+			}
+			l.Href = strings.Join(parts, "/")
+			if !strings.HasPrefix(l.Href, ".") {
+				l.Href = "./" + l.Href // a colon in a name is no scheme
+			}
+		}
+		list = append(list, l)
+	}
+	return list
+}
+
+// receipts are the attempts at one task.
+type receipts struct {
+	Task  Task
+	State state
+	Facts string
+	List  []receipt
+}
+
+type receipt struct {
+	Attempt
+	Began string
+	Facts []fact
+	Why   string
+	More  string // the rest of why
+	Links []link
+}
+
+// receipts tells every attempt, by task: those of failed tasks first if there are
+// too many.
+func (r Run) receipts(o HTMLOptions, limit int) ([]receipts, int) {
+	var ran []Task
+	for _, t := range r.Tasks {
+		if t.Ran() {
+			ran = append(ran, t)
+		}
+	}
+	slices.SortStableFunc(ran, func(a, b Task) int { return a.Attempts[0] - b.Attempts[0] })
+	more := max(len(ran)-pageTasks, 0)
+	if more > 0 {
+		slices.SortStableFunc(ran, func(a, b Task) int { return rank(a) - rank(b) })
+		ran = ran[:pageTasks]
+	}
+	list := make([]receipts, 0, len(ran))
+	for _, t := range ran {
+		s := r.state(t)
+		entry := receipts{Task: t, State: s, Facts: strings.Join(r.boxFacts(t, s), " · ")}
+		for _, i := range t.Attempts {
+			entry.List = append(entry.List, r.receipt(o, r.Attempts[i], limit))
+		}
+		list = append(list, entry)
+	}
+	return list, more
+}
+
+func rank(t Task) int {
+	switch {
+	case t.Status == string(dag.Failed):
+		return 0
+	case len(t.Attempts) > 1:
+		return 1
+	default:
+		return 2
+	}
+}
+
+func (r Run) receipt(o HTMLOptions, a Attempt, limit int) receipt {
+	out := receipt{Attempt: a, Began: r.clock(a.StartedAt), Links: o.links(a)}
+	add := func(name, value string) {
+		if value != "" {
+			out.Facts = append(out.Facts, fact{name, shorten(value, pageNotes)})
+		}
+	}
+	add("agent", line(a.Agent))
+	add("model", a.ModelWords())
+	add("took", Span(a.Duration))
+	add("tokens", a.Usage.Tokens())
+	if cost := a.Usage.Cost(); cost != "nothing" {
+		add("cost", cost)
+	}
+	for _, g := range a.Gates {
+		word := "passed"
+		if !g.Passed {
+			word = "failed, " + line(g.Exit)
+		}
+		if g.Baseline != "" {
+			word += " (before the work: " + line(g.Baseline) + ")"
+		}
+		add("gate", line(g.Command)+": "+word)
+	}
+	add("verdict", line(a.Verdict))
+	if a.StopReason != "end_turn" {
+		add("stopped by", line(a.StopReason))
+	}
+	add("files", line(strings.Join(a.Files, ", ")))
+	add("sandbox", line(a.Sandbox))
+	add("notes", line(a.Notes))
+	out.Why, out.More = head(a.Reason)
+	out.Why, out.More = shorten(out.Why, 500), ending(out.More, limit)
+	return out
+}
+
+// spendRow is a line of the cost by model, with a bar of 100.
+type spendRow struct {
+	Spending
+	Name string
+	Bar  int
+}
+
+func (r Run) spendRows() []spendRow {
+	if r.Usage.Told == 0 && r.Usage.In == nil {
+		return nil
+	}
+	most := 0.0
+	for _, s := range r.Models {
+		most = max(most, s.Usage.USD)
+	}
+	var rows []spendRow
+	for _, s := range r.Models {
+		row := spendRow{Spending: s, Name: shorten(line(s.Key), 100)}
+		if most > 0 {
+			row.Bar = int(100 * s.Usage.USD / most)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

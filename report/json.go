@@ -1,0 +1,241 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"ralph/loop"
+)
+
+// The shape of docs/json.md. Keys do not change once released; more may be added.
+type runJSON struct {
+	Run        string        `json:"run"`
+	Scope      scopeJSON     `json:"scope"`
+	Outcome    string        `json:"outcome"`
+	Reason     *string       `json:"reason"`
+	StartedAt  string        `json:"started_at"`
+	EndedAt    *string       `json:"ended_at"`
+	DurationMS int64         `json:"duration_ms"`
+	Iterations int           `json:"iterations"`
+	Counts     loop.Counts   `json:"counts"`
+	Usage      UsageJSON     `json:"usage"`
+	Verified   int           `json:"verified"`
+	PerDone    *float64      `json:"cost_per_verified_usd"`
+	Models     []SpendJSON   `json:"models"`
+	Tasks      []taskJSON    `json:"tasks"`
+	Attempts   []attemptJSON `json:"attempts"`
+	Failures   []failureJSON `json:"failures"`
+	Waits      []waitJSON    `json:"waits"`
+	Next       []Step        `json:"next"`
+	Warnings   []string      `json:"warnings"`
+	Folder     string        `json:"folder"`
+}
+
+type scopeJSON struct {
+	Text   string  `json:"text"`
+	Target *string `json:"target"`
+}
+
+// UsageJSON is what attempts used, as every command that tells it prints it.
+type UsageJSON struct {
+	Attempts     int      `json:"attempts"`
+	TokensIn     *int64   `json:"tokens_in"`
+	TokensCached *int64   `json:"tokens_cached"`
+	TokensOut    *int64   `json:"tokens_out"`
+	CostUSD      *float64 `json:"cost_usd"`
+	EstimatedUSD float64  `json:"cost_estimated_usd"`
+	Unknown      int      `json:"cost_unknown_attempts"`
+}
+
+// JSON is the usage in the shape that is printed.
+func (u Usage) JSON() UsageJSON {
+	return UsageJSON{
+		Attempts: u.Attempts, TokensIn: u.In, TokensCached: u.Cached, TokensOut: u.Out,
+		CostUSD: u.CostUSD(), EstimatedUSD: u.Estimated, Unknown: u.Silent,
+	}
+}
+
+// SpendJSON is what was spent under one heading.
+type SpendJSON struct {
+	Key      string    `json:"key"`
+	Title    *string   `json:"title"`
+	Done     int       `json:"done"`
+	Verified int       `json:"verified"`
+	PerDone  *float64  `json:"cost_per_verified_usd"`
+	Usage    UsageJSON `json:"usage"`
+}
+
+// JSON is the spending in the shape that is printed.
+func (s Spending) JSON() SpendJSON {
+	return SpendJSON{Key: s.Key, Title: orNil(s.Title), Done: s.Done, Verified: s.Verified, PerDone: s.PerVerified(), Usage: s.Usage.JSON()}
+}
+
+type taskJSON struct {
+	ID       string   `json:"id"`
+	Title    string   `json:"title"`
+	Feature  *string  `json:"feature"`
+	Parent   *string  `json:"parent"`
+	Group    bool     `json:"group"`
+	Status   string   `json:"status"`
+	Now      string   `json:"status_now"`
+	Blockers []string `json:"blockers"`
+	Attempts []string `json:"attempts"`
+	Verified bool     `json:"verified"`
+}
+
+type attemptJSON struct {
+	ID             string         `json:"id"`
+	Task           string         `json:"task"`
+	Title          string         `json:"title"`
+	Iteration      int            `json:"iteration"`
+	Nth            int            `json:"nth"`
+	Agent          *string        `json:"agent"`
+	Model          *string        `json:"model"`
+	ModelEffective *string        `json:"model_effective"`
+	Sandbox        *string        `json:"sandbox"`
+	StartedAt      string         `json:"started_at"`
+	EndedAt        *string        `json:"ended_at"`
+	DurationMS     int64          `json:"duration_ms"`
+	Outcome        *string        `json:"outcome"`
+	Status         *string        `json:"status"`
+	Reason         *string        `json:"reason"`
+	StopReason     *string        `json:"stop_reason"`
+	Verdict        *string        `json:"verdict"`
+	Gates          []gateJSON     `json:"gates"`
+	Notes          *string        `json:"notes"`
+	TokensIn       *int64         `json:"tokens_in"`
+	TokensCached   *int64         `json:"tokens_cached"`
+	TokensOut      *int64         `json:"tokens_out"`
+	CostUSD        *float64       `json:"cost_usd"`
+	CostEstimated  bool           `json:"cost_estimated"`
+	Files          []string       `json:"files"`
+	Evidence       []evidenceJSON `json:"evidence"`
+}
+
+type gateJSON struct {
+	Command  string  `json:"command"`
+	Passed   bool    `json:"passed"`
+	Exit     *string `json:"exit"`
+	Baseline *string `json:"baseline"`
+}
+
+type evidenceJSON struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+	Size int64  `json:"size"`
+}
+
+type failureJSON struct {
+	Task     string    `json:"task"`
+	Title    string    `json:"title"`
+	Reason   string    `json:"reason"`
+	Gate     *gateJSON `json:"gate"`
+	Detail   *string   `json:"detail"`
+	Attempts int       `json:"attempts"`
+	Attempt  *string   `json:"attempt"`
+	Holds    int       `json:"holds"`
+	Next     []Step    `json:"next"`
+}
+
+type waitJSON struct {
+	Task  string   `json:"task"`
+	Title string   `json:"title"`
+	For   []string `json:"for"`
+	Why   string   `json:"why"`
+}
+
+// JSON writes everything that is known, with foreign text as it was written.
+func JSON(w io.Writer, r Run) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(r.json())
+}
+
+func (r Run) json() runJSON {
+	j := runJSON{
+		Run: r.ID, Scope: scopeJSON{r.Scope, orNil(r.Target)}, Outcome: r.Outcome, Reason: orNil(r.Reason), StartedAt: stamp(r.StartedAt),
+		EndedAt: stampOrNil(r.EndedAt), DurationMS: r.Duration.Milliseconds(), Iterations: r.Iterations, Counts: r.Counts, Usage: r.Usage.JSON(),
+		Verified: r.Verified, PerDone: (Spending{Usage: r.Usage, Verified: r.Verified}).PerVerified(),
+		Models: []SpendJSON{}, Tasks: []taskJSON{}, Attempts: []attemptJSON{}, Failures: []failureJSON{}, Waits: []waitJSON{},
+		Next: orEmpty(r.Next), Warnings: orEmpty(r.Warnings), Folder: r.Folder,
+	}
+	for _, s := range r.Models {
+		j.Models = append(j.Models, s.JSON())
+	}
+	for _, t := range r.Tasks {
+		out := taskJSON{
+			ID: t.ID, Title: t.Title, Feature: orNil(t.Feature), Parent: orNil(t.Parent), Group: t.Group, Status: t.Status, Now: t.Now,
+			Blockers: orEmpty(t.After), Attempts: []string{}, Verified: t.Verified,
+		}
+		for _, i := range t.Attempts {
+			out.Attempts = append(out.Attempts, r.Attempts[i].ID)
+		}
+		j.Tasks = append(j.Tasks, out)
+	}
+	for _, a := range r.Attempts {
+		j.Attempts = append(j.Attempts, a.json())
+	}
+	for _, f := range r.Failures {
+		out := failureJSON{
+			Task: f.Task, Title: f.Title, Reason: f.Reason, Detail: orNil(f.Detail), Attempts: f.Attempts,
+			Attempt: orNil(f.Attempt), Holds: f.Holds, Next: orEmpty(f.Next),
+		}
+		if f.Gate != nil {
+			g := f.Gate.json()
+			out.Gate = &g
+		}
+		j.Failures = append(j.Failures, out)
+	}
+	for _, w := range r.Waits {
+		j.Waits = append(j.Waits, waitJSON{Task: w.Task, Title: w.Title, For: orEmpty(w.For), Why: w.Why})
+	}
+	return j
+}
+
+func (a Attempt) json() attemptJSON {
+	j := attemptJSON{
+		ID: a.ID, Task: a.Task, Title: a.Title, Iteration: a.Iteration, Nth: a.Nth, Agent: orNil(a.Agent), Model: orNil(a.Model),
+		ModelEffective: orNil(a.Effective), Sandbox: orNil(a.Sandbox), StartedAt: stamp(a.StartedAt), EndedAt: stampOrNil(a.EndedAt),
+		DurationMS: a.Duration.Milliseconds(), Outcome: orNil(a.Outcome), Status: orNil(a.Status), Reason: orNil(a.Reason),
+		StopReason: orNil(a.StopReason), Verdict: orNil(a.Verdict), Gates: []gateJSON{}, Notes: orNil(a.Notes),
+		TokensIn: a.Usage.In, TokensCached: a.Usage.Cached, TokensOut: a.Usage.Out, CostUSD: a.Usage.CostUSD(),
+		CostEstimated: a.Usage.Guessed > 0, Files: orEmpty(a.Files), Evidence: []evidenceJSON{},
+	}
+	for _, g := range a.Gates {
+		j.Gates = append(j.Gates, g.json())
+	}
+	for _, e := range a.Evidence {
+		j.Evidence = append(j.Evidence, evidenceJSON(e))
+	}
+	return j
+}
+
+func (g Gate) json() gateJSON {
+	return gateJSON{Command: g.Command, Passed: g.Passed, Exit: orNil(g.Exit), Baseline: orNil(g.Baseline)}
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+func stampOrNil(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	s := stamp(t)
+	return &s
+}
+
+func orNil(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

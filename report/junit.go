@@ -1,0 +1,236 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"ralph/dag"
+)
+
+// Bounds of what a test case tells.
+const (
+	junitMessage = 500
+	junitText    = 16 << 10
+	junitOutput  = 8 << 10
+)
+
+type junitSuites struct {
+	XMLName  xml.Name     `xml:"testsuites"`
+	Name     string       `xml:"name,attr"`
+	Tests    int          `xml:"tests,attr"`
+	Failures int          `xml:"failures,attr"`
+	Errors   int          `xml:"errors,attr"`
+	Time     string       `xml:"time,attr"`
+	Suites   []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name       string          `xml:"name,attr"`
+	Tests      int             `xml:"tests,attr"`
+	Failures   int             `xml:"failures,attr"`
+	Errors     int             `xml:"errors,attr"`
+	Skipped    int             `xml:"skipped,attr"`
+	Time       string          `xml:"time,attr"`
+	Timestamp  string          `xml:"timestamp,attr"`
+	Properties []junitProperty `xml:"properties>property"`
+	Cases      []junitCase     `xml:"testcase"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+type junitCase struct {
+	Name      string           `xml:"name,attr"`
+	Class     string           `xml:"classname,attr"`
+	Time      string           `xml:"time,attr"`
+	Failure   *junitNote       `xml:"failure"`
+	Reruns    []junitRerun     `xml:"rerunFailure"`
+	Flakes    []junitRerun     `xml:"flakyFailure"`
+	Skipped   *junitNote       `xml:"skipped"`
+	Error     *junitNote       `xml:"error"`
+	SystemOut *junitOutputText `xml:"system-out"`
+}
+
+type junitNote struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr"`
+	Text    string `xml:",innerxml"`
+}
+
+type junitRerun struct {
+	Message string          `xml:"message,attr"`
+	Type    string          `xml:"type,attr"`
+	Trace   junitOutputText `xml:"stackTrace"`
+}
+
+// junitOutputText is text whose lines stay lines.
+type junitOutputText struct {
+	Text string `xml:",innerxml"`
+}
+
+// lines escapes foreign text for XML and keeps its lines; characters that XML does
+// not have become visible.
+func lines(s string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(clean(s))) // a builder takes everything
+	return strings.ReplaceAll(strings.ReplaceAll(b.String(), "&#xA;", "\n"), "&#x9;", "\t")
+}
+
+// JUnit writes the run for machines that know tests: a task is a test case. A task
+// that was done before the run is not in it; one that could not run is skipped; one
+// that was begun and not brought to an end is an error. Earlier attempts are told
+// as Surefire tells repeated tests.
+func JUnit(w io.Writer, r Run) error {
+	suite := junitSuite{Name: "ralph: " + r.Scope, Time: seconds(r.Duration), Timestamp: r.StartedAt.UTC().Format("2006-01-02T15:04:05")}
+	property := func(name, value string) {
+		if value != "" {
+			suite.Properties = append(suite.Properties, junitProperty{name, value})
+		}
+	}
+	property("run", r.ID)
+	property("outcome", r.Outcome)
+	property("cost", r.Usage.Cost())
+	property("tokens", r.Usage.Tokens())
+	for _, t := range r.Tasks {
+		if t.Group || !t.Ran() && (t.Status == string(dag.Done) || t.Status == "deleted") {
+			continue
+		}
+		c := r.junitCase(t)
+		suite.Tests++
+		switch {
+		case c.Failure != nil:
+			suite.Failures++
+		case c.Error != nil:
+			suite.Errors++
+		case c.Skipped != nil:
+			suite.Skipped++
+		}
+		suite.Cases = append(suite.Cases, c)
+	}
+	all := junitSuites{
+		Name: "ralph", Tests: suite.Tests, Failures: suite.Failures, Errors: suite.Errors, Time: suite.Time, Suites: []junitSuite{suite},
+	}
+	out, err := xml.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append([]byte(xml.Header), append(out, '\n')...))
+	return err
+}
+
+func (r Run) junitCase(t Task) junitCase {
+	c := junitCase{Name: fmt.Sprintf("%s (%s)", shorten(t.Title, junitMessage), t.ID), Class: r.class(t)}
+	var took time.Duration
+	for _, i := range t.Attempts {
+		took += r.Attempts[i].Duration
+	}
+	c.Time = seconds(took)
+	var earlier []junitRerun
+	for n, i := range t.Attempts {
+		a := r.Attempts[i]
+		if n < len(t.Attempts)-1 {
+			first, rest := head(a.Reason)
+			earlier = append(earlier, junitRerun{
+				Message: shorten(first, junitMessage), Type: a.State(), Trace: junitOutputText{lines(ending(strings.TrimSpace(first+"\n"+rest), junitText))},
+			})
+			continue
+		}
+		if out := r.output(a); out != "" {
+			c.SystemOut = &junitOutputText{lines(out)}
+		}
+	}
+	switch dag.Status(t.Status) {
+	case dag.Done:
+		c.Flakes = earlier
+	case dag.Failed:
+		c.Failure, c.Reruns = r.junitFailure(t), earlier
+	default:
+		c.Reruns = earlier
+		if t.Ran() && t.Status != "deleted" {
+			a := r.Attempts[t.Attempts[len(t.Attempts)-1]]
+			first, rest := head(a.Reason)
+			c.Error = &junitNote{Message: shorten("not brought to an end: "+first, junitMessage), Type: a.State(), Text: lines(ending(rest, junitText))}
+			break
+		}
+		c.Skipped = &junitNote{Message: shorten(r.whyNot(t), junitMessage), Type: t.Status}
+	}
+	return c
+}
+
+func (r Run) junitFailure(t Task) *junitNote {
+	for _, f := range r.Failures {
+		if f.Task != t.ID {
+			continue
+		}
+		out := &junitNote{Message: shorten(f.Reason, junitMessage), Type: "failed"}
+		text := f.Reason + "\n" + ending(f.Detail, junitText)
+		if f.Gate != nil {
+			out.Type = "gate"
+		}
+		for _, s := range f.Next {
+			text += "\nnext: " + s.Command + "  # " + s.Why
+		}
+		out.Text = lines(text)
+		return out
+	}
+	return &junitNote{Message: "failed", Type: "failed"}
+}
+
+// whyNot says why a task did not run.
+func (r Run) whyNot(t Task) string {
+	for _, w := range r.Waits {
+		if w.Task == t.ID {
+			return w.Why
+		}
+	}
+	if t.Status == "deleted" {
+		return "it was deleted"
+	}
+	return "the run ended before it was its turn"
+}
+
+// class is the feature and the groups that a task is in, as tools expect packages.
+func (r Run) class(t Task) string {
+	var path []string
+	for at, deep := t, 0; at.Parent != "" && deep < 20; deep++ {
+		at = r.Task(at.Parent)
+		path = append([]string{strings.ReplaceAll(shorten(at.Title, 80), ".", " ")}, path...)
+	}
+	root := t.Feature
+	if root == "" {
+		root = "ralph"
+	}
+	return strings.Join(append([]string{root}, path...), ".")
+}
+
+// output is the end of what an attempt left behind, and where the whole of it is.
+func (r Run) output(a Attempt) string {
+	var b strings.Builder
+	for _, e := range a.Evidence {
+		if e.Name != "verify.log" && e.Name != "answer.md" {
+			continue
+		}
+		text, err := tail(e.Path, junitOutput)
+		if err != nil {
+			continue
+		}
+		fmt.Fprintf(&b, "%s\n%s\n", r.relative(e.Path), strings.TrimRight(clean(text), "\n"))
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// relative is a path as seen from the project.
+func (r Run) relative(path string) string {
+	if rel, err := filepath.Rel(r.Root, path); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }

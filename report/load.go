@@ -1,0 +1,219 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"ralph/dag"
+	"ralph/journal"
+)
+
+// Options are what a report needs besides the graph.
+type Options struct {
+	Root string                     // of the project
+	Runs string                     // the folder of all runs
+	Run  string                     // a full ID
+	Life func(dag.Process) dag.Life // whether a process lives; nil means that nobody knows
+	Now  func() time.Time           // nil means time.Now
+	Zone *time.Location             // in which people read times; nil means UTC
+}
+
+// Load reads one run. The graph is read in one snapshot; files are read afterwards,
+// and what is missing there is missing in the report, no more.
+func Load(ctx context.Context, store *dag.Store, opts Options) (Run, error) {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Zone == nil {
+		opts.Zone = time.UTC
+	}
+	var s snapshot
+	err := store.View(ctx, func(g *dag.Graph) (err error) {
+		s, err = look(g, opts.Run)
+		return err
+	})
+	if err != nil {
+		return Run{}, fmt.Errorf("read run %s: %w", opts.Run, err)
+	}
+	return s.tell(opts), nil
+}
+
+// snapshot is what the database holds about a run.
+type snapshot struct {
+	run      dag.Run
+	receipts []dag.Receipt
+	scope    []dag.Task
+	all      map[string]dag.Task
+	edges    []dag.Edge
+	failures map[string]string
+	journal  map[string]journal.Entry // by attempt
+}
+
+func look(g *dag.Graph, id string) (s snapshot, err error) {
+	if s.run, err = g.ResolveRun(id); err != nil {
+		return s, err
+	}
+	if s.receipts, err = g.Receipts(dag.ReceiptFilter{Run: s.run.ID}); err != nil {
+		return s, err
+	}
+	everything, err := g.In(dag.Scope{})
+	if err != nil {
+		return s, err
+	}
+	s.all = make(map[string]dag.Task, len(everything))
+	for _, t := range everything {
+		t.Description = "" // nothing here tells it, and there may be much of it
+		s.all[t.ID] = t
+	}
+	s.scope = everything
+	if s.run.Scope != (dag.Scope{}) {
+		if s.scope, err = g.In(s.run.Scope); err != nil {
+			return s, err
+		}
+	}
+	if s.edges, err = g.Edges(); err != nil {
+		return s, err
+	}
+	if s.failures, err = g.Failures(); err != nil {
+		return s, err
+	}
+	entries, err := journal.List(g.Tx(), journal.Filter{Run: s.run.ID})
+	s.journal = make(map[string]journal.Entry, len(entries))
+	for _, e := range entries {
+		s.journal[e.Attempt] = e
+	}
+	return s, err
+}
+
+// tell makes the report of a snapshot and of the run's files.
+func (s snapshot) tell(opts Options) Run {
+	r := Run{
+		ID: s.run.ID, StartedAt: s.run.StartedAt, EndedAt: s.run.EndedAt, Outcome: s.run.Outcome, Reason: s.run.Reason,
+		Iterations: s.run.Iterations, Root: opts.Root, Folder: filepath.Join(opts.Runs, s.run.ID), Zone: opts.Zone,
+		index: map[string]int{},
+	}
+	r.Scope, r.Target = s.scopeWords()
+	if s.run.EndedAt.IsZero() {
+		r.Outcome = Running
+		if opts.Life != nil && opts.Life(s.run.Process) == dag.Dead {
+			r.Outcome = Died
+		}
+	}
+	told := readEvents(filepath.Join(r.Folder, "events.jsonl"))
+	r.Setup, r.Warnings, r.Unread = told.setup, told.warnings, told.err
+	s.attempts(&r, told, opts.Now())
+	s.tasks(&r)
+	r.count(told)
+	r.Duration = r.lasted(opts.Now())
+	for _, t := range r.Tasks {
+		if t.Verified {
+			r.Verified++
+		}
+	}
+	r.Models = Spend(s.receipts, func(a dag.Receipt) (string, string) { return cmp.Or(ModelOf(a), NoModel), "" })
+	r.Usage = Total(r.Models).Usage
+	s.explain(&r)
+	return r
+}
+
+// NoModel stands for the model of an attempt whose model nobody told.
+const NoModel = "(not told)"
+
+func (s snapshot) scopeWords() (words, target string) {
+	switch scope := s.run.Scope; {
+	case scope.Task != "":
+		words = "task " + scope.Task
+		if t, ok := s.all[scope.Task]; ok {
+			words += ": " + line(t.Title)
+		}
+		return words, scope.Task
+	case scope.Feature != "":
+		return "feature " + scope.Feature, scope.Feature
+	default:
+		return "everything", ""
+	}
+}
+
+// lasted is how long the run took: to its end, to the last that is known of it if
+// it died, or until now.
+func (r Run) lasted(now time.Time) time.Duration {
+	end := r.EndedAt
+	switch {
+	case !end.IsZero():
+	case r.Outcome == Died:
+		end = r.StartedAt
+		for _, a := range r.Attempts {
+			end = latest(end, a.StartedAt, a.EndedAt)
+		}
+	default:
+		end = now
+	}
+	return max(end.Sub(r.StartedAt), 0)
+}
+
+func latest(times ...time.Time) time.Time {
+	var last time.Time
+	for _, t := range times {
+		if t.After(last) {
+			last = t
+		}
+	}
+	return last
+}
+
+// attempts makes the receipts.
+func (s snapshot) attempts(r *Run, told events, now time.Time) {
+	tries := map[string]int{}
+	for _, a := range s.receipts {
+		tries[a.Task]++
+		entry, event := s.journal[a.ID], told.attempts[a.ID]
+		out := Attempt{
+			ID: a.ID, Task: a.Task, Title: line(cmp.Or(a.Title, entry.Title, event.title, a.Task)), Iteration: a.Iteration, Nth: tries[a.Task],
+			Agent: a.Agent, Model: a.Model, Effective: a.ModelEffective, Sandbox: a.Sandbox, StartedAt: a.StartedAt, EndedAt: a.EndedAt,
+			Outcome: a.Outcome, Status: event.status, Reason: a.Reason, StopReason: a.StopReason, Verdict: a.Verdict,
+			Gates: gatesOf(a.Gates), Notes: entry.Notes, Usage: usageOf(a), Files: a.Files,
+			Evidence: evidence(filepath.Join(r.Folder, a.ID)),
+		}
+		if out.Gates == nil {
+			out.Gates = event.gates
+		}
+		end := a.EndedAt
+		if end.IsZero() {
+			end = now
+			if r.Over() {
+				out.Outcome = "interrupted" // it died with its run
+				end = a.StartedAt
+			}
+		}
+		out.Duration = max(end.Sub(a.StartedAt), 0)
+		r.Attempts = append(r.Attempts, out)
+	}
+}
+
+// count counts the tasks in scope: as the run did at its end, or by what is known.
+func (r *Run) count(told events) {
+	if told.counts != nil && !r.EndedAt.IsZero() {
+		r.Counts = *told.counts
+		return
+	}
+	for _, t := range r.Tasks {
+		switch dag.Status(t.Status) {
+		case dag.Done:
+			r.Counts.Done++
+		case dag.Failed:
+			r.Counts.Failed++
+		case "deleted":
+			continue
+		default:
+			r.Counts.Remaining++
+		}
+		r.Counts.Total++
+	}
+}
+
+// line makes foreign text one harmless line.
+func line(s string) string { return strings.Join(strings.Fields(clean(s)), " ") }

@@ -1,0 +1,174 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Bounds of what Markdown tells: pages that show it refuse what is too large.
+const (
+	markdownDetail   = 4 << 10
+	markdownFailures = 50
+	markdownRows     = 500
+)
+
+// Markdown writes the whole report for a page that renders Markdown.
+func Markdown(w io.Writer, r Run) error {
+	m := marker{Run: r}
+	m.f("# %s %s: %s\n\n", r.Mark(), r.ID, mark(r.Headline()))
+	m.facts()
+	m.failures(markdownFailures, markdownDetail, len(r.Failures) > 1)
+	m.waits(markdownRows)
+	m.attempts()
+	m.spending()
+	m.next()
+	for _, w := range r.Warnings {
+		m.f("\n> **warning:** %s\n", mark(w))
+	}
+	_, err := io.WriteString(w, m.b.String())
+	return err
+}
+
+type marker struct {
+	Run
+	b strings.Builder
+}
+
+func (m *marker) f(format string, args ...any) { fmt.Fprintf(&m.b, format, args...) }
+
+// facts are a table of two columns: it stays readable where lists run together.
+func (m *marker) facts() {
+	m.f("| | |\n|---|---|\n")
+	row := func(name, value string) {
+		if value != "" {
+			m.f("| %s | %s |\n", name, value)
+		}
+	}
+	row("Tasks", m.countWords())
+	reason, _ := head(m.Reason)
+	row("Why", mark(reason))
+	row("Scope", mark(m.Scope))
+	row("Began", m.when(m.StartedAt))
+	row("Took", Span(m.Duration)+", "+plural(len(m.Attempts), "attempt"))
+	row("Cost", m.Usage.Cost())
+	row("Tokens", m.Usage.Tokens())
+	row("Verified", m.verifiedWords())
+}
+
+func (m *marker) failures(most, detail int, steps bool) {
+	if len(m.Failures) == 0 {
+		return
+	}
+	m.f("\n## Failed\n")
+	for _, f := range m.Failures[:min(len(m.Failures), most)] {
+		m.f("\n### ✗ %s\n\n", mark(f.Title))
+		m.f("`%s`: %s\n", f.Task, mark(shorten(f.Reason, 500)))
+		if f.Gate != nil {
+			m.f("\n- gate: %s, %s\n", code(f.Gate.Command), mark(f.Gate.Exit))
+		}
+		if f.Holds > 0 {
+			m.f("\n- %s cannot run before it is done\n", plural(f.Holds, "task"))
+		}
+		if f.Detail != "" {
+			m.f("\n%s\n", fence(ending(f.Detail, detail), ""))
+		}
+		if steps && len(f.Next) > 0 {
+			m.f("\n%s\n", fence(stepLines(f.Next), "sh"))
+		}
+	}
+	if more := len(m.Failures) - most; more > 0 {
+		m.f("\nand %d more: `ralph task list --status failed`\n", more)
+	}
+}
+
+func (m *marker) waits(most int) {
+	if len(m.Waits) == 0 {
+		return
+	}
+	m.f("\n## Waiting\n\n| task | | waits for |\n|---|---|---|\n")
+	for _, w := range m.Waits[:min(len(m.Waits), most)] {
+		m.f("| `%s` | %s | %s |\n", w.Task, mark(w.Title), mark(w.Why))
+	}
+	if more := len(m.Waits) - most; more > 0 {
+		m.f("\nand %d more\n", more)
+	}
+}
+
+func (m *marker) attempts() {
+	if len(m.Attempts) == 0 {
+		return
+	}
+	m.f("\n## Attempts\n\n| began | task | | ended as | took | cost | |\n|---|---|---|---|---|---|---|\n")
+	for _, a := range m.Attempts[:min(len(m.Attempts), markdownRows)] {
+		m.f("| %s | `%s` | %s | %s | %s | %s | %s |\n", m.clock(a.StartedAt), a.Task, mark(shorten(a.Title, 200)), mark(a.State()),
+			Span(a.Duration), a.Usage.Cost(), mark(strings.Join(a.facts(), ", ")))
+	}
+	if more := len(m.Attempts) - markdownRows; more > 0 {
+		m.f("\nand %d more: `ralph report %s --format json`\n", more, m.ID)
+	}
+}
+
+func (m *marker) spending() {
+	if m.Usage.Told == 0 && m.Usage.In == nil {
+		return
+	}
+	m.f("\n## Cost by model\n\n| model | attempts | cost | tokens |\n|---|---|---|---|\n")
+	for _, s := range m.Models {
+		m.f("| %s | %d | %s | %s |\n", mark(s.Key), s.Usage.Attempts, s.Usage.Cost(), s.Usage.Tokens())
+	}
+}
+
+func (m *marker) next() {
+	if len(m.Next) > 0 {
+		m.f("\n## Next\n\n%s\n", fence(stepLines(m.Next), "sh"))
+	}
+}
+
+// stepLines are commands with what they are for as a comment.
+func stepLines(steps []Step) string {
+	lines := make([]string, len(steps))
+	for i, s := range steps {
+		lines[i] = s.Command + "  # " + s.Why
+	}
+	return strings.Join(lines, "\n")
+}
+
+// mark keeps foreign text from being Markdown, HTML, a link or a mention.
+func mark(s string) string {
+	s = line(s)
+	return strings.NewReplacer(
+		`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "|", `\|`, "~", `\~`, "$", `\$`, "!", `\!`,
+		"<", "&lt;", ">", "&gt;", "&", "&amp;", "#", `\#`, "@", "@\u200b", "://", ":\u200b//", "www.", "www\u200b.",
+	).Replace(s)
+}
+
+// code is foreign text as a code span, also inside a table.
+func code(s string) string {
+	s = strings.ReplaceAll(line(s), "|", "¦")
+	ticks := strings.Repeat("`", longest(s, '`')+1)
+	if len(ticks) > 1 || strings.HasPrefix(s, " ") {
+		return ticks + " " + s + " " + ticks
+	}
+	return ticks + s + ticks
+}
+
+// fence is foreign text as a block that nothing in it can end.
+func fence(s, language string) string {
+	ticks := strings.Repeat("`", max(longest(s, '`')+1, 3))
+	return ticks + language + "\n" + strings.TrimRight(clean(s), "\n") + "\n" + ticks
+}
+
+// longest is the length of the longest run of a byte.
+func longest(s string, of byte) int {
+	most, run := 0, 0
+	for i := range len(s) {
+		if s[i] != of {
+			run = 0
+			continue
+		}
+		run++
+		most = max(most, run)
+	}
+	return most
+}

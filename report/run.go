@@ -1,0 +1,154 @@
+// Package report tells afterwards what a run did: what became of each task, what
+// each attempt took, what failed and why, and what to type next. It reads what the
+// graph, the journal and the run's folder hold, and never changes any of it.
+package report
+
+import (
+	"time"
+
+	"ralph/loop"
+)
+
+// What a run that has not ended is, besides the outcomes of package loop.
+const (
+	Running = "running"
+	Died    = "died" // its process is gone, and it never said how it ended
+)
+
+// Run is one run, as it stood at its end, or stands while it goes on.
+type Run struct {
+	ID         string
+	Scope      string // in words
+	Target     string // what `ralph run` was told to run: "", a feature or a task
+	StartedAt  time.Time
+	EndedAt    time.Time // zero unless it ended
+	Duration   time.Duration
+	Outcome    string // of package loop, Running or Died
+	Reason     string
+	Iterations int
+	Setup      *loop.Setup // nil when the run's folder is gone
+
+	Counts   loop.Counts
+	Tasks    []Task    // in scope, or worked on; in the order they were created
+	Attempts []Attempt // in the order they began
+	Usage    Usage
+	Models   []Spending // by model, the dearest first
+	Verified int        // tasks that this run got done and that passed their gates or the verifier
+
+	Failures []Failure
+	Waits    []Wait
+	Next     []Step
+	Warnings []string // for a person to look at
+	Unread   string   // why the run's own files could not be read; "" if they could
+
+	Folder string // of the run's files
+	Root   string // of the project
+	Zone   *time.Location
+
+	index map[string]int // of Tasks, by ID
+}
+
+// Task is what became of one task.
+type Task struct {
+	ID       string
+	Title    string
+	Feature  string
+	Parent   string
+	Group    bool
+	Status   string // at the end of the run; "deleted" if it is gone
+	Now      string // as it is now
+	After    []string
+	Attempts []int // in Run.Attempts
+	Verified bool  // this run got it done, and it was checked
+}
+
+// Ran says whether the run worked on it.
+func (t Task) Ran() bool { return len(t.Attempts) > 0 }
+
+// Attempt is one agent's try at one task: its receipt.
+type Attempt struct {
+	ID         string
+	Task       string
+	Title      string
+	Iteration  int
+	Nth        int // try of this run at the task, from 1
+	Agent      string
+	Model      string // asked for
+	Effective  string // that took effect, as far as the agent says
+	Sandbox    string
+	StartedAt  time.Time
+	EndedAt    time.Time // zero unless it ended
+	Duration   time.Duration
+	Outcome    string // "" while it runs
+	Status     string // of the task, right after it
+	Reason     string
+	StopReason string
+	Verdict    string
+	Gates      []Gate
+	Notes      string // what the agent wanted remembered
+	Usage      Usage
+	Files      []string
+	Evidence   []Evidence
+}
+
+// Ended says whether it is over.
+func (a Attempt) Ended() bool { return a.Outcome != "" }
+
+// Gate is a command that judged the work.
+type Gate struct {
+	Command  string
+	Passed   bool
+	Exit     string // how it ended, in words
+	Baseline string // how it ended before the work began, if that is known
+}
+
+// Evidence is a file that shows what happened.
+type Evidence struct {
+	Name string
+	Path string
+	Size int64
+}
+
+// Failure is a task that failed, and what may be done about it.
+type Failure struct {
+	Task     string
+	Title    string
+	Gate     *Gate  // that did not pass, if that is why
+	Reason   string // one line
+	Detail   string // the rest of it, such as the end of what the gate printed
+	Attempts int
+	Attempt  string // the last one in this run; "" if another run or a person failed it
+	Holds    int    // how many tasks wait for it
+	Now      string // its status now
+	Next     []Step
+}
+
+// Wait is a task that could not run, and what it waits for.
+type Wait struct {
+	Task  string
+	Title string
+	For   []string // tasks
+	Why   string   // in words
+}
+
+// Step is a command to type, and what it is for.
+type Step struct {
+	Command string `json:"command"`
+	Why     string `json:"why"`
+}
+
+// Task returns the task with that ID, or one that says no more than the ID.
+func (r Run) Task(id string) Task {
+	if i, ok := r.index[id]; ok {
+		return r.Tasks[i]
+	}
+	return Task{ID: id, Title: id}
+}
+
+// Over says whether the run has come to its end.
+func (r Run) Over() bool { return r.Outcome != Running }
+
+// Green says whether everything that was to be done is done.
+func (r Run) Green() bool {
+	return r.Outcome == string(loop.OutcomeComplete) && r.Counts.Failed == 0
+}

@@ -1,0 +1,119 @@
+package report
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"ralph/dag"
+)
+
+// Pace is how long attempts took, and how many of them succeeded.
+type Pace struct {
+	Key      string
+	Attempts int // that ended by themselves
+	Done     int
+	P50, P95 time.Duration
+}
+
+// Share is how many of 1 succeeded.
+func (p Pace) Share() float64 {
+	if p.Attempts == 0 {
+		return 0
+	}
+	return float64(p.Done) / float64(p.Attempts)
+}
+
+// GateCount is how often a gate judged, and how often it refused.
+type GateCount struct {
+	Command string
+	Runs    int
+	Failed  int
+}
+
+// Stats is what many attempts have in common.
+type Stats struct {
+	All      Pace
+	Models   []Pace
+	Agents   []Pace
+	Gates    []GateCount    // those that refused most first
+	Outcomes map[string]int // of all attempts that ended
+}
+
+// StatsOf counts attempts that have ended. What a person or a provider cut short
+// says nothing about a model: interrupted and limited attempts are counted as
+// outcomes only.
+func StatsOf(receipts []dag.Receipt) Stats {
+	s := Stats{Outcomes: map[string]int{}}
+	var counted []dag.Receipt
+	gates := map[string]*GateCount{}
+	for _, r := range receipts {
+		if r.Outcome == "" {
+			continue
+		}
+		s.Outcomes[r.Outcome]++
+		for _, g := range gatesOf(r.Gates) {
+			if gates[g.Command] == nil {
+				gates[g.Command] = &GateCount{Command: g.Command}
+			}
+			gates[g.Command].Runs++
+			if !g.Passed {
+				gates[g.Command].Failed++
+			}
+		}
+		if r.Outcome != "interrupted" && r.Outcome != "limited" && r.Agent != "" {
+			counted = append(counted, r)
+		}
+	}
+	for _, g := range gates {
+		s.Gates = append(s.Gates, *g)
+	}
+	slices.SortFunc(s.Gates, func(a, b GateCount) int {
+		return cmp.Or(cmp.Compare(b.Failed, a.Failed), cmp.Compare(b.Runs, a.Runs), strings.Compare(a.Command, b.Command))
+	})
+	s.All = pace("all", counted)
+	s.Models = paces(counted, func(r dag.Receipt) string { return cmp.Or(ModelOf(r), NoModel) })
+	s.Agents = paces(counted, func(r dag.Receipt) string { return r.Agent })
+	return s
+}
+
+func paces(receipts []dag.Receipt, key func(dag.Receipt) string) []Pace {
+	by := map[string][]dag.Receipt{}
+	for _, r := range receipts {
+		by[key(r)] = append(by[key(r)], r)
+	}
+	var list []Pace
+	for k, rs := range by {
+		list = append(list, pace(k, rs))
+	}
+	slices.SortFunc(list, func(a, b Pace) int {
+		return cmp.Or(cmp.Compare(b.Attempts, a.Attempts), strings.Compare(a.Key, b.Key))
+	})
+	return list
+}
+
+func pace(key string, receipts []dag.Receipt) Pace {
+	p := Pace{Key: key, Attempts: len(receipts)}
+	took := make([]time.Duration, 0, len(receipts))
+	for _, r := range receipts {
+		took = append(took, max(r.EndedAt.Sub(r.StartedAt), 0))
+		if r.Outcome == "done" {
+			p.Done++
+		}
+	}
+	slices.Sort(took)
+	p.P50, p.P95 = percentile(took, 50), percentile(took, 95)
+	return p
+}
+
+// percentile is the smallest value that so many of a hundred do not exceed: always
+// one that occurred.
+func percentile(sorted []time.Duration, of float64) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	rank := int(math.Ceil(of / 100 * float64(len(sorted))))
+	return sorted[min(max(rank, 1), len(sorted))-1]
+}

@@ -1,0 +1,165 @@
+package report
+
+import (
+	"fmt"
+	"html"
+	"html/template"
+	"strconv"
+	"strings"
+
+	"ralph/dag"
+	"ralph/internal/term"
+)
+
+// Sizes of what is drawn, in pixels.
+const (
+	boxWidth    = 184
+	boxHeight   = 46
+	groupHeight = 32
+	pointSize   = 10
+	boxLetters  = 25
+	smallest    = 0.72 // to which a drawing shrinks before it is scrolled
+)
+
+// svg lays a picture out and draws it. Everything foreign in it is escaped.
+func (r Run) svg(p picture, name string) template.HTML {
+	boxes := make([]box, len(p.nodes))
+	for i, n := range p.nodes {
+		switch {
+		case n.point:
+			boxes[i] = box{w: pointSize, h: pointSize}
+		case n.task.Group:
+			boxes[i] = box{w: boxWidth, h: groupHeight}
+		default:
+			boxes[i] = box{w: boxWidth, h: boxHeight}
+		}
+	}
+	c := layOut(boxes, p.arrows)
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg class="graph" id="%s" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" style="min-width:%.0fpx" role="img" aria-label="the graph of tasks">`,
+		name, c.w, c.h, c.w, c.h, smallest*c.w)
+	for k, path := range c.paths {
+		class := ""
+		if from := p.nodes[c.arrows[k].from].task; !from.Group && from.Status == string(dag.Failed) {
+			class = ` class="bad"`
+		}
+		fmt.Fprintf(&b, `<path%s d="%s"/>`, class, c.curve(path))
+	}
+	for i, n := range p.nodes {
+		r.drawNode(&b, n, c.boxes[i])
+	}
+	b.WriteString("</svg>")
+	return template.HTML(b.String()) //nolint:gosec // numbers of ours, and text that was escaped
+}
+
+// curve leads from the right side of the first box to the left side of the last,
+// straight through the bends between them.
+func (c chart) curve(path []int) string {
+	var b strings.Builder
+	first := c.boxes[path[0]]
+	x, y := first.x+first.w, first.y+first.h/2
+	fmt.Fprintf(&b, "M%.0f %.0f", x, y)
+	for _, i := range path[1:] {
+		to := c.boxes[i]
+		tx, ty := to.x, to.y+to.h/2
+		half := (x + tx) / 2
+		fmt.Fprintf(&b, "C%.0f %.0f %.0f %.0f %.0f %.0f", half, y, half, ty, tx, ty)
+		x, y = tx, ty
+		if to.via {
+			x = tx + to.w
+			fmt.Fprintf(&b, "H%.0f", x)
+		}
+	}
+	return b.String()
+}
+
+func (r Run) drawNode(b *strings.Builder, n node, at box) {
+	x, y := strconv.Itoa(int(at.x)), strconv.Itoa(int(at.y))
+	if n.point {
+		fmt.Fprintf(b, `<circle class="point" cx="%.0f" cy="%.0f" r="3"/>`, at.x+at.w/2, at.y+at.h/2)
+		return
+	}
+	t := n.task
+	state := r.state(t)
+	if link := r.anchor(t); link != "" {
+		fmt.Fprintf(b, `<a href="#%s">`, link)
+		defer b.WriteString("</a>")
+	}
+	fmt.Fprintf(b, `<g class="n %s" transform="translate(%s %s)"><title>%s</title>`, state.Class, x, y,
+		html.EscapeString(shorten(t.Title, 300)+"\n"+t.ID+" "+state.Word))
+	defer b.WriteString("</g>")
+	title := html.EscapeString(term.Cut(t.Title, boxLetters))
+	if t.Group {
+		fmt.Fprintf(b, `<rect class="group" width="%d" height="%d" rx="16"/><text x="14" y="20">%s %s</text>`, boxWidth, groupHeight, state.Mark, title)
+		return
+	}
+	fmt.Fprintf(b, `<rect width="%d" height="%d" rx="7"/><rect class="edge" width="5" height="%d" rx="2"/><text x="14" y="19">%s</text>`,
+		boxWidth, boxHeight, boxHeight, title)
+	fmt.Fprintf(b, `<text class="s" x="14" y="36">%s</text>`, html.EscapeString(state.Mark+" "+strings.Join(r.boxFacts(t, state), " · ")))
+	if n.hidden > 0 {
+		fmt.Fprintf(b, `<text class="s more" x="%d" y="36">+%d</text>`, boxWidth-8, n.hidden)
+	}
+}
+
+// boxFacts are the few words in a box.
+func (r Run) boxFacts(t Task, s state) []string {
+	var facts []string
+	if s.Word != "done" || !t.Ran() {
+		facts = append(facts, s.Word) // the mark says it for the others
+	}
+	if n := len(t.Attempts); n > 0 {
+		var u Usage
+		for _, i := range t.Attempts {
+			u = u.plus(r.Attempts[i].Usage)
+		}
+		facts = append(facts, Span(r.took(t)))
+		if n > 1 {
+			facts = append(facts, plural(n, "try"))
+		}
+		if u.Told > 0 && u.Silent == 0 {
+			facts = append(facts, Dollars(u.USD))
+		}
+	}
+	return facts
+}
+
+// state is how a task is shown: never by its colour alone.
+type state struct{ Word, Class, Mark string }
+
+func (r Run) state(t Task) state {
+	switch dag.Status(t.Status) {
+	case dag.Done:
+		if !t.Ran() && !t.Group {
+			return state{"done before", "done old", "✓"}
+		}
+		return state{"done", "done", "✓"}
+	case dag.Failed:
+		return state{"failed", "failed", "✗"}
+	case dag.InProgress:
+		return state{"running", "running", "▶"}
+	case dag.Blocked:
+		return state{"blocked", "waiting", "◌"}
+	case "deleted":
+		return state{"deleted since", "old", "–"}
+	}
+	if t.Ran() {
+		return state{"not finished", "again", "↻"}
+	}
+	if t.Group {
+		return state{"open", "open", "○"}
+	}
+	return state{"not begun", "open", "○"}
+}
+
+// anchor is where the page tells more about a task, or "".
+func (r Run) anchor(t Task) string {
+	if t.Ran() {
+		return "task-" + t.ID
+	}
+	for _, f := range r.Failures {
+		if f.Task == t.ID {
+			return "failed-" + t.ID
+		}
+	}
+	return ""
+}

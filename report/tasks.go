@@ -1,0 +1,138 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"ralph/dag"
+)
+
+// tasks makes the tasks of the report: those in scope, and those that the run
+// worked on wherever they are now.
+func (s snapshot) tasks(r *Run) {
+	after := map[string][]string{}
+	for _, e := range s.edges {
+		after[e.Blocked] = append(after[e.Blocked], e.Blocker)
+	}
+	by := map[string][]int{}
+	for i, a := range r.Attempts {
+		by[a.Task] = append(by[a.Task], i)
+	}
+	list := s.scope
+	known := map[string]bool{}
+	for _, t := range list {
+		known[t.ID] = true
+	}
+	for _, a := range r.Attempts {
+		if t, ok := s.all[a.Task]; ok && !known[a.Task] {
+			known[a.Task], list = true, append(list, t)
+		}
+	}
+	slices.SortFunc(list, func(a, b dag.Task) int { return cmp.Compare(a.N, b.N) })
+	for _, t := range list {
+		if r.Over() && t.CreatedAt.After(s.end(r)) {
+			continue // it came later
+		}
+		r.index[t.ID] = len(r.Tasks)
+		r.Tasks = append(r.Tasks, Task{
+			ID: t.ID, Title: line(t.Title), Feature: t.Feature, Parent: t.Parent, Group: t.Children > 0,
+			Status: s.then(r, t, by[t.ID]), Now: string(t.Status), After: after[t.ID], Attempts: by[t.ID],
+			Verified: s.verified(r, by[t.ID]),
+		})
+	}
+	for _, a := range r.Attempts {
+		if !known[a.Task] {
+			known[a.Task] = true
+			r.index[a.Task] = len(r.Tasks)
+			r.Tasks = append(r.Tasks, Task{
+				ID: a.Task, Title: a.Title, Feature: s.journal[a.ID].Feature, Status: "deleted", Now: "deleted", Attempts: by[a.Task],
+			})
+		}
+	}
+	r.rollUp()
+}
+
+// end is when the run ended, or when it was last heard of.
+func (s snapshot) end(r *Run) time.Time {
+	if !r.EndedAt.IsZero() {
+		return r.EndedAt
+	}
+	return r.StartedAt.Add(r.lasted(r.StartedAt))
+}
+
+func (s snapshot) verified(r *Run, attempts []int) bool {
+	for _, i := range attempts {
+		if r.Attempts[i].Outcome != "done" {
+			continue
+		}
+		receipt := s.receipts[i]
+		if verified(receipt) || len(r.Attempts[i].Gates) > 0 && refused(r.Attempts[i].Gates) == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// then is what a task was when the run ended. What has not changed since is what it
+// is; what has is judged by the run's last attempt, or, without one, was not begun.
+func (s snapshot) then(r *Run, t dag.Task, attempts []int) string {
+	if !r.Over() || r.Outcome == Died || !t.UpdatedAt.After(r.EndedAt) {
+		return string(t.Status)
+	}
+	if len(attempts) > 0 {
+		last := r.Attempts[attempts[len(attempts)-1]]
+		switch {
+		case last.Status != "":
+			return last.Status
+		case last.Outcome == "done", last.Outcome == "failed":
+			return last.Outcome
+		default:
+			return string(dag.Pending)
+		}
+	}
+	if !t.FinishedAt.IsZero() && !t.FinishedAt.After(r.EndedAt) {
+		return string(t.Status)
+	}
+	if t.Status == dag.Blocked {
+		return string(dag.Blocked)
+	}
+	return string(dag.Pending)
+}
+
+// rollUp gives groups the status that their subtasks had. They were created before
+// their subtasks, or moved under a later group: hence the repetition.
+func (r *Run) rollUp() {
+	children := map[string][]string{}
+	for _, t := range r.Tasks {
+		if t.Parent != "" {
+			children[t.Parent] = append(children[t.Parent], t.ID)
+		}
+	}
+	var settle func(id string, deep int) string
+	settle = func(id string, deep int) string {
+		t := &r.Tasks[r.index[id]]
+		if !t.Group || deep > 100 || !r.Over() || len(children[id]) == 0 || t.Status == string(dag.Blocked) {
+			return t.Status
+		}
+		status := string(dag.Done)
+		for _, c := range children[id] {
+			switch settle(c, deep+1) {
+			case string(dag.Done), "deleted":
+			case string(dag.Failed):
+				status = string(dag.Failed)
+			default:
+				if status == string(dag.Done) {
+					status = string(dag.Pending)
+				}
+			}
+		}
+		t.Status = status
+		return status
+	}
+	for _, t := range r.Tasks {
+		if t.Group {
+			settle(t.ID, 0)
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"ralph/internal/term"
+)
+
+// TextOptions say how text is written for a terminal, or without one.
+type TextOptions struct {
+	Palette term.Palette
+	Width   int // of the terminal; 0 means unlimited
+}
+
+// Bounds of what text tells; the other formats tell the rest.
+const (
+	textDetail = 2 << 10
+	textWaits  = 20
+)
+
+// Text writes the report for a terminal.
+func Text(w io.Writer, r Run, o TextOptions) error {
+	t := texter{Run: r, o: o, p: o.Palette}
+	t.head()
+	t.failures()
+	t.waits()
+	t.attempts()
+	t.spending()
+	t.ending()
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
+type texter struct {
+	Run
+	o TextOptions
+	p term.Palette
+	b strings.Builder
+}
+
+func (t *texter) f(format string, args ...any) { fmt.Fprintf(&t.b, format, args...) }
+
+// paint colours what stands for the run as a whole.
+func (t *texter) paint(s string) string {
+	switch t.Mark() {
+	case "✓":
+		return t.p.Green(s)
+	case "✗":
+		return t.p.Red(s)
+	default:
+		return t.p.Yellow(s)
+	}
+}
+
+func (t *texter) head() {
+	t.f("%s  %s\n", t.p.Cyan(t.ID), t.paint(t.Mark()+" "+t.Headline()))
+	field := func(name, value string) {
+		if value != "" {
+			t.f("  %-10s %s\n", name, value)
+		}
+	}
+	field("tasks", t.countWords())
+	reason, _ := head(t.Reason)
+	field("why", reason)
+	field("scope", t.Scope)
+	field("began", t.when(t.StartedAt))
+	field("took", Span(t.Duration)+", "+plural(len(t.Attempts), "attempt"))
+	field("cost", t.Usage.Cost())
+	field("tokens", t.Usage.Tokens())
+	field("verified", t.verifiedWords())
+	if t.Setup != nil {
+		field("checked by", line(t.Setup.Verify))
+		field("sandbox", line(t.Setup.Sandbox))
+	}
+}
+
+// countWords says how far the run came.
+func (r Run) countWords() string {
+	c := r.Counts
+	return fmt.Sprintf("%d done, %d failed, %d remaining of %d", c.Done, c.Failed, c.Remaining, c.Total)
+}
+
+// verifiedWords says how many tasks were checked, and what one of them cost.
+func (r Run) verifiedWords() string {
+	if r.Verified == 0 {
+		return "none of what this run did was checked by a gate"
+	}
+	text := plural(r.Verified, "task") + " passed the gates"
+	if each := (Spending{Usage: r.Usage, Verified: r.Verified}).PerVerified(); each != nil {
+		text += ", at " + Dollars(*each) + " each"
+	}
+	return text
+}
+
+func (t *texter) failures() {
+	if len(t.Failures) == 0 {
+		return
+	}
+	t.f("\n%s\n", t.p.Bold("Failed"))
+	for _, f := range t.Failures {
+		t.f("  %s  %s\n", t.p.Red(f.Task), t.p.Bold(f.Title))
+		t.f("      %s\n", f.Reason)
+		if f.Gate != nil {
+			t.f("      gate %s: %s\n", line(f.Gate.Command), line(f.Gate.Exit))
+		}
+		if f.Attempt == "" {
+			t.f("      %s\n", t.p.Dim("it was not this run that failed it"))
+		}
+		if f.Holds > 0 {
+			t.f("      %s\n", plural(f.Holds, "task")+" cannot run before it is done")
+		}
+		for l := range strings.Lines(ending(f.Detail, textDetail)) {
+			t.f("      %s %s\n", t.p.Dim("|"), strings.TrimRight(l, "\n"))
+		}
+		if len(t.Failures) == 1 {
+			break // they are what is next
+		}
+		for _, s := range f.Next {
+			t.f("      %s  %s\n", t.p.Cyan(s.Command), t.p.Dim(s.Why))
+		}
+	}
+}
+
+func (t *texter) waits() {
+	if len(t.Waits) == 0 {
+		return
+	}
+	t.f("\n%s\n", t.p.Bold("Waiting"))
+	table := &term.Table{Width: t.inner()}
+	for _, w := range t.Waits[:min(len(t.Waits), textWaits)] {
+		table.Add(term.Cell{Text: w.Task, Paint: t.p.Cyan}, term.Cell{Text: term.Cut(w.Title, 40)}, term.Cell{Text: w.Why, Paint: t.p.Dim})
+	}
+	t.table(table)
+	if more := len(t.Waits) - textWaits; more > 0 {
+		t.f("  and %d more\n", more)
+	}
+}
+
+func (t *texter) attempts() {
+	if len(t.Attempts) == 0 {
+		return
+	}
+	t.f("\n%s\n", t.p.Bold("Attempts"))
+	table := &term.Table{Width: t.inner()}
+	for _, a := range t.Attempts {
+		facts := a.facts()
+		if t.Usage.Told > 0 {
+			facts = append([]string{a.Usage.Cost()}, facts...)
+		}
+		table.Add(term.Cell{Text: t.clock(a.StartedAt), Paint: t.p.Dim}, term.Cell{Text: a.Task, Paint: t.p.Cyan},
+			term.Cell{Text: a.State(), Paint: t.outcome(a)}, term.Cell{Text: Span(a.Duration)},
+			term.Cell{Text: term.Cut(a.Title, 40)}, term.Cell{Text: strings.Join(facts, ", "), Paint: t.p.Dim})
+	}
+	t.table(table)
+}
+
+// facts is a receipt in a few words.
+func (a Attempt) facts() []string {
+	var facts []string
+	if who := strings.TrimSpace(line(a.Agent) + " " + a.ModelWords()); who != "" {
+		facts = append(facts, who)
+	}
+	if tokens := a.Usage.Tokens(); tokens != "" {
+		facts = append(facts, tokens)
+	}
+	if n := len(a.Files); n > 0 {
+		facts = append(facts, plural(n, "file"))
+	}
+	if g := refused(a.Gates); g != nil {
+		facts = append(facts, "a gate failed")
+	} else if len(a.Gates) > 0 {
+		facts = append(facts, plural(len(a.Gates), "gate")+" passed")
+	}
+	if a.StopReason != "" && a.StopReason != "end_turn" {
+		facts = append(facts, "stopped by "+line(a.StopReason))
+	}
+	return facts
+}
+
+func (t *texter) outcome(a Attempt) func(string) string {
+	switch {
+	case a.Outcome == "done":
+		return t.p.Green
+	case a.Outcome == "failed", a.Status == "failed":
+		return t.p.Red
+	default:
+		return t.p.Yellow
+	}
+}
+
+func (t *texter) spending() {
+	if t.Usage.Told == 0 && t.Usage.In == nil {
+		return
+	}
+	t.f("\n%s\n", t.p.Bold("Cost by model"))
+	table := &term.Table{Width: t.inner()}
+	for _, s := range t.Models {
+		table.Add(term.Cell{Text: line(s.Key)}, term.Cell{Text: plural(s.Usage.Attempts, "attempt")},
+			term.Cell{Text: s.Usage.Cost()}, term.Cell{Text: s.Usage.Tokens()})
+	}
+	t.table(table)
+}
+
+func (t *texter) ending() {
+	if len(t.Next) > 0 {
+		t.f("\n%s\n", t.p.Bold("Next"))
+		table := &term.Table{Width: t.inner()}
+		for _, s := range t.Next {
+			table.Add(term.Cell{Text: s.Command, Paint: t.p.Cyan}, term.Cell{Text: s.Why, Paint: t.p.Dim})
+		}
+		t.table(table)
+	}
+	for _, w := range t.Warnings {
+		t.f("\n%s %s\n", t.p.Yellow("warning:"), w)
+	}
+	if t.Unread != "" {
+		t.f("\n%s the files of this run cannot be read (%s): what only they hold is missing\n", t.p.Yellow("warning:"), t.Unread)
+		return
+	}
+	t.f("\n%s %s\n", t.p.Dim("files:"), t.Folder)
+}
+
+// table writes a table, set off from its heading.
+func (t *texter) table(table *term.Table) {
+	var b strings.Builder
+	_, _ = table.WriteTo(&b) // a builder takes everything
+	for l := range strings.Lines(b.String()) {
+		t.b.WriteString("  " + l)
+	}
+}
+
+// inner is the width beside the indent.
+func (t *texter) inner() int { return max(t.o.Width-2, 0) }

@@ -1,0 +1,121 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// bar is an attempt on the timeline, which is 1,000 wide.
+type bar struct {
+	X, Width int
+	Lane     int
+	Class    string
+	Words    string
+}
+
+// row is a task on the timeline.
+type row struct {
+	Task  Task
+	State state
+	Took  string
+	Bars  []bar
+}
+
+// strip is what one worker did, from left to right.
+type strip struct{ Bars []bar }
+
+// timeline shows when each attempt ran: a strip for each that ran at the same time,
+// and a row for each task, or for the most telling ones.
+func (r Run) timeline(p *page) {
+	if len(r.Attempts) == 0 {
+		return
+	}
+	from, to := r.StartedAt, r.StartedAt.Add(r.Duration)
+	for _, a := range r.Attempts {
+		to = latest(to, a.StartedAt.Add(a.Duration))
+	}
+	whole := max(to.Sub(from), time.Millisecond)
+	for _, share := range []time.Duration{0, 1, 2, 3, 4} {
+		p.Ticks = append(p.Ticks, Span(whole*share/4))
+	}
+	bars := make([]bar, len(r.Attempts))
+	var free []time.Time // when each worker is free again
+	for i, a := range r.Attempts {
+		x := int(1000 * a.StartedAt.Sub(from) / whole)
+		x = min(max(x, 0), 997)
+		width := int(1000 * a.Duration / whole)
+		bars[i] = bar{X: x, Width: min(max(width, 3), 1000-x), Class: barClass(a)}
+		bars[i].Words = fmt.Sprintf("%s %s, %s", a.Task, a.State(), Span(a.Duration))
+		lane := slices.IndexFunc(free, func(t time.Time) bool { return !t.After(a.StartedAt) })
+		if lane < 0 {
+			lane = len(free)
+			free = append(free, time.Time{})
+		}
+		free[lane] = a.StartedAt.Add(a.Duration)
+		for len(p.Strip) <= lane {
+			p.Strip = append(p.Strip, strip{})
+		}
+		p.Strip[lane].Bars = append(p.Strip[lane].Bars, bars[i])
+	}
+	p.Legend = legend(bars)
+	r.rows(p, bars)
+}
+
+// legend says what the colours mean that are there.
+func legend(bars []bar) []part {
+	var list []part
+	for _, l := range []part{{Class: "done", Word: "done"}, {Class: "again", Word: "ended without a result"}, {Class: "failed", Word: "failed"}, {Class: "running", Word: "running"}} {
+		if slices.ContainsFunc(bars, func(b bar) bool { return b.Class == l.Class }) {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+func (r Run) rows(p *page, bars []bar) {
+	var ran []Task
+	for _, t := range r.Tasks {
+		if t.Ran() {
+			ran = append(ran, t)
+		}
+	}
+	if len(ran) > pageRows {
+		p.RowsAre = fmt.Sprintf("%d of %d tasks: what failed, what was tried again, and what took longest.", pageRows, len(ran))
+		slices.SortStableFunc(ran, func(a, b Task) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(r.took(b), r.took(a))) })
+		ran = ran[:pageRows]
+	} else {
+		p.Strip = nil // the rows tell it all
+	}
+	slices.SortStableFunc(ran, func(a, b Task) int { return a.Attempts[0] - b.Attempts[0] })
+	for _, t := range ran {
+		one := row{Task: t, State: r.state(t), Took: Span(r.took(t))}
+		for _, i := range t.Attempts {
+			one.Bars = append(one.Bars, bars[i])
+		}
+		p.Rows = append(p.Rows, one)
+	}
+}
+
+// took is how long all attempts at a task took.
+func (r Run) took(t Task) time.Duration {
+	var d time.Duration
+	for _, i := range t.Attempts {
+		d += r.Attempts[i].Duration
+	}
+	return d
+}
+
+func barClass(a Attempt) string {
+	switch {
+	case !a.Ended():
+		return "running"
+	case a.Outcome == "done":
+		return "done"
+	case a.Status == "failed", a.Outcome == "failed":
+		return "failed"
+	default:
+		return "again"
+	}
+}

@@ -1,0 +1,149 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"ralph/dag"
+)
+
+// Usage is what attempts used, as far as they told. What nobody told is not 0.
+type Usage struct {
+	Attempts  int
+	In        *int64
+	Cached    *int64
+	Out       *int64
+	USD       float64 // what is known, estimates included
+	Estimated float64 // of it
+	Told      int     // attempts whose cost is known
+	Guessed   int     // of them, estimated
+	Silent    int     // attempts in which an agent worked and nobody knows what it cost
+}
+
+// CostUSD is what is known of the cost, or nil if nothing is.
+func (u Usage) CostUSD() *float64 {
+	if u.Told == 0 {
+		return nil
+	}
+	v := u.USD
+	return &v
+}
+
+func usageOf(r dag.Receipt) Usage {
+	u := Usage{Attempts: 1, In: r.TokensIn, Cached: r.TokensCached, Out: r.TokensOut}
+	switch {
+	case r.CostUSD != nil:
+		u.USD, u.Told = *r.CostUSD, 1
+		if r.CostEstimated {
+			u.Estimated, u.Guessed = *r.CostUSD, 1
+		}
+	case r.Agent != "": // without an agent nothing can have been spent
+		u.Silent = 1
+	}
+	return u
+}
+
+func (u Usage) plus(v Usage) Usage {
+	u.Attempts += v.Attempts
+	u.In, u.Cached, u.Out = sum(u.In, v.In), sum(u.Cached, v.Cached), sum(u.Out, v.Out)
+	u.USD += v.USD
+	u.Estimated += v.Estimated
+	u.Told += v.Told
+	u.Guessed += v.Guessed
+	u.Silent += v.Silent
+	return u
+}
+
+func sum(a, b *int64) *int64 {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	v := *a + *b
+	return &v
+}
+
+// Spending is what was used under one heading.
+type Spending struct {
+	Key      string
+	Title    string // of a task
+	Usage    Usage
+	Done     int // attempts that ended with the task done
+	Verified int // of them, with gates or a verifier
+}
+
+// Headings of what was spent.
+const (
+	ByModel   = "model"
+	ByTask    = "task"
+	ByFeature = "feature"
+	ByDay     = "day"
+	ByAgent   = "agent"
+)
+
+// Spend adds up receipts under headings that key gives them, the dearest first.
+// Every receipt is counted under one heading.
+func Spend(receipts []dag.Receipt, key func(dag.Receipt) (key, title string)) []Spending {
+	at := map[string]int{}
+	var list []Spending
+	for _, r := range receipts {
+		k, title := key(r)
+		i, ok := at[k]
+		if !ok {
+			i = len(list)
+			at[k], list = i, append(list, Spending{Key: k})
+		}
+		s := &list[i]
+		s.Title = cmp.Or(title, s.Title)
+		s.Usage = s.Usage.plus(usageOf(r))
+		if r.Outcome == "done" {
+			s.Done++
+		}
+		if verified(r) {
+			s.Verified++
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Spending) int {
+		return cmp.Or(cmp.Compare(b.Usage.USD, a.Usage.USD), cmp.Compare(b.Usage.Attempts, a.Usage.Attempts), strings.Compare(a.Key, b.Key))
+	})
+	return list
+}
+
+// Total adds up everything.
+func Total(list []Spending) Spending {
+	total := Spending{Key: "total"}
+	for _, s := range list {
+		total.Usage = total.Usage.plus(s.Usage)
+		total.Done += s.Done
+		total.Verified += s.Verified
+	}
+	return total
+}
+
+// PerVerified is what one verified done cost, or nil if that is not known or there
+// is none. It counts what was spent in vain, too.
+func (s Spending) PerVerified() *float64 {
+	if s.Verified == 0 || s.Usage.Told == 0 || s.Usage.Silent > 0 {
+		return nil
+	}
+	v := s.Usage.USD / float64(s.Verified)
+	return &v
+}
+
+// ModelOf is the model that worked: the one that took effect, else the one that
+// was asked for.
+func ModelOf(r dag.Receipt) string { return cmp.Or(r.ModelEffective, r.Model) }
+
+// verified says that an attempt got its task done and that this was checked.
+func verified(r dag.Receipt) bool {
+	if r.Outcome != "done" {
+		return false
+	}
+	gates := gatesOf(r.Gates)
+	for _, g := range gates {
+		if !g.Passed {
+			return false
+		}
+	}
+	return len(gates) > 0 || r.Last && r.Verification == "passed"
+}

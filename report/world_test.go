@@ -1,0 +1,202 @@
+package report_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/dag"
+	"ralph/internal/db"
+	"ralph/journal"
+	"ralph/loop"
+	"ralph/report"
+)
+
+var (
+	update = flag.Bool("update", false, "rewrite golden files")
+	pages  = flag.String("pages", "", "write the pages to this folder, to be looked at")
+)
+
+// world is a project on real files, with a clock that only the test moves and IDs
+// that count.
+type world struct {
+	t     *testing.T
+	root  string
+	store *dag.Store
+	run   dag.Run
+	now   time.Time
+	ids   map[string]int
+	iter  int
+	log   *os.File
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, root: t.TempDir(), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ids: map[string]int{}}
+	if err := os.MkdirAll(filepath.Join(w.root, ".ralph"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d, err := db.Open(t.Context(), filepath.Join(w.root, ".ralph", "progress.db"), db.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	w.store = dag.New(d, dag.Options{Now: func() time.Time { return w.now }, NewID: func(prefix string) string {
+		w.ids[prefix]++
+		return fmt.Sprintf("%s%08x", prefix, w.ids[prefix])
+	}})
+	return w
+}
+
+func (w *world) update(fn func(*dag.Graph) error) {
+	w.t.Helper()
+	if err := w.store.Update(w.t.Context(), fn); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) add(t dag.NewTask) (id string) {
+	w.t.Helper()
+	w.update(func(g *dag.Graph) (err error) { id, err = g.Add(t); return err })
+	return id
+}
+
+func (w *world) runs() string { return filepath.Join(w.root, ".ralph", "runs") }
+
+// begin starts a run with its file of events.
+func (w *world) begin(scope dag.Scope) {
+	w.t.Helper()
+	w.update(func(g *dag.Graph) (err error) { w.run, err = g.StartRun(scope, dag.Process{PID: 1}); return err })
+	dir := filepath.Join(w.runs(), w.run.ID)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	f, err := os.Create(filepath.Join(dir, "events.jsonl"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { f.Close() })
+	w.log, w.iter = f, 0
+	w.event(loop.Event{Type: loop.RunStarted, Setup: &loop.Setup{
+		Scope: "everything", Agent: "claude", Model: "cost-optimized", Verify: "go vet ./...", Sandbox: "landlock: writes only below this folder",
+	}})
+}
+
+func (w *world) event(e loop.Event) {
+	w.t.Helper()
+	e.V, e.At, e.Run = loop.EventVersion, w.now, w.run.ID
+	line, err := json.Marshal(e)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := w.log.Write(append(line, '\n')); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// try is one attempt as a test tells it.
+type try struct {
+	task   string // claimed must be this one
+	took   time.Duration
+	note   dag.Note
+	gates  string // JSON
+	guess  bool   // the cost is an estimate
+	files  map[string]string
+	notes  string
+	settle func(*dag.Graph, dag.Claim) error
+	status string
+}
+
+// attempt claims the next task and plays an attempt at it.
+func (w *world) attempt(a try) {
+	w.t.Helper()
+	w.iter++
+	var claim dag.Claim
+	w.update(func(g *dag.Graph) error {
+		c, ok, err := g.Claim(dag.ClaimOptions{Run: w.run, Scope: w.run.Scope, Lease: time.Hour, Iteration: w.iter})
+		if err == nil && (!ok || a.task != "" && c.Task.ID != a.task) {
+			return fmt.Errorf("claimed %q, want %s", c.Task.ID, a.task)
+		}
+		claim = c
+		return err
+	})
+	began := w.now
+	w.now = w.now.Add(a.took)
+	if a.settle == nil {
+		a.settle, a.status = func(g *dag.Graph, c dag.Claim) error { return g.Complete(c, "skipped") }, "done"
+	}
+	dir := filepath.Join(w.runs(), w.run.ID, claim.Attempt)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	for name, text := range a.files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	w.update(func(g *dag.Graph) error {
+		if err := g.NoteAttempt(claim.Attempt, a.note); err != nil {
+			return err
+		}
+		if a.gates != "" {
+			if err := g.Tx().Exec(`UPDATE attempts SET gates = :gates WHERE id = :id;`, ":gates", a.gates, ":id", claim.Attempt); err != nil {
+				return err
+			}
+		}
+		if err := g.Tx().Exec(`UPDATE attempts SET cost_estimated = :guess WHERE id = :id;`, ":guess", a.guess, ":id", claim.Attempt); err != nil {
+			return err
+		}
+		if err := a.settle(g, claim); err != nil {
+			return err
+		}
+		return journal.Add(g.Tx(), journal.Entry{
+			At: w.now, Run: w.run.ID, Attempt: claim.Attempt, Iteration: w.iter, Task: claim.Task.ID, Feature: claim.Task.Feature,
+			Title: claim.Task.Title, Outcome: "done", Notes: a.notes, Duration: w.now.Sub(began), CostUSD: a.note.CostUSD,
+		})
+	})
+	w.event(loop.Event{Type: loop.AttemptEnded, Attempt: claim.Attempt, Task: claim.Task.ID, Title: claim.Task.Title, Status: a.status})
+	w.now = w.now.Add(time.Second)
+}
+
+// end ends the run.
+func (w *world) end(outcome, reason string, counts loop.Counts) {
+	w.t.Helper()
+	w.update(func(g *dag.Graph) error { return g.EndRun(w.run.ID, outcome, reason, w.iter) })
+	w.event(loop.Event{Type: loop.RunEnded, Outcome: outcome, Counts: &counts})
+}
+
+func (w *world) load() report.Run {
+	w.t.Helper()
+	r, err := report.Load(w.t.Context(), w.store, report.Options{
+		Root: w.root, Runs: w.runs(), Run: w.run.ID, Now: func() time.Time { return w.now },
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs; rewrite it with: go test ./report -update\n%s", path, diff)
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
