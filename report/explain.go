@@ -2,9 +2,11 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ralph/dag"
+	"ralph/internal/term"
 )
 
 // explain says what failed, what waits for what, and what to do next.
@@ -21,7 +23,22 @@ func (s snapshot) explain(r *Run) {
 			}
 		}
 	}
+	// Those that wait for what failed come first: the others mostly wait for them.
+	slices.SortStableFunc(r.Waits, func(a, b Wait) int { return s.distance(r, a) - s.distance(r, b) })
 	r.Next = r.steps()
+}
+
+// distance is 0 for what waits for something that will not happen by itself.
+func (s snapshot) distance(r *Run, w Wait) int {
+	for _, id := range w.For {
+		if status := s.status(r, id); status == string(dag.Failed) || status == string(dag.Blocked) {
+			return 0
+		}
+	}
+	if len(w.For) == 0 {
+		return 0
+	}
+	return 1
 }
 
 // maxCounted is for how many failures it is worked out what they hold up: each
@@ -83,7 +100,7 @@ func (s snapshot) wait(r *Run, t Task) (Wait, bool) {
 		for _, b := range at.After {
 			if status := s.status(r, b); status != string(dag.Done) && status != "deleted" {
 				w.For = append(w.For, b)
-				open = append(open, fmt.Sprintf("%s (%s)", b, status))
+				open = append(open, fmt.Sprintf("%s (%s, %s)", s.title(b), b, status))
 			}
 		}
 		if len(open) > 0 {
@@ -97,7 +114,7 @@ func (s snapshot) wait(r *Run, t Task) (Wait, bool) {
 		at.Parent, who = parent.Parent, "its group waits for "
 		if status := s.status(r, parent.ID); status == string(dag.Failed) || status == string(dag.Blocked) {
 			w.For = append(w.For, parent.ID)
-			why = append(why, fmt.Sprintf("its group %s is %s", parent.ID, status))
+			why = append(why, fmt.Sprintf("its group %s (%s) is %s", s.title(parent.ID), parent.ID, status))
 		}
 	}
 	if until := s.all[t.ID].NotBefore; t.Now == string(dag.Pending) && !until.IsZero() {
@@ -112,7 +129,10 @@ func (s snapshot) wait(r *Run, t Task) (Wait, bool) {
 }
 
 // maxNamed is how many blockers a sentence names.
-const maxNamed = 6
+const maxNamed = 4
+
+// title is enough of a title to know the task by.
+func (s snapshot) title(id string) string { return term.Cut(line(s.all[id].Title), 50) }
 
 func enumerate(list []string) string {
 	if more := len(list) - maxNamed; more > 0 {

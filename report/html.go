@@ -31,6 +31,7 @@ const (
 	pageReason   = 4 << 10   // of each, at most
 	pageFailures = 100
 	pageOpen     = 3 // of the failures
+	pageFirst    = 8 // of what waits
 	pageWaits    = 200
 	pageRows     = 40   // of the timeline
 	pageTasks    = 1500 // with all their receipts
@@ -70,6 +71,7 @@ type page struct {
 	ManyFail bool // otherwise what is next says it
 	MoreFail int
 	Waiting  []Wait
+	Later    []Wait
 	MoreWait int
 	Focus    template.HTML
 	FocusIs  string
@@ -121,8 +123,9 @@ func (r Run) page(o HTMLOptions, script string) page {
 	}
 	p.ManyFail = len(p.Failed) > 1
 	p.MoreFail = len(r.Failures) - len(p.Failed)
-	p.Waiting = r.Waits[:min(len(r.Waits), pageWaits)]
-	p.MoreWait = len(r.Waits) - len(p.Waiting)
+	p.Waiting = r.Waits[:min(len(r.Waits), pageFirst)]
+	p.Later = r.Waits[len(p.Waiting):min(len(r.Waits), pageWaits)]
+	p.MoreWait = len(r.Waits) - len(p.Waiting) - len(p.Later)
 	r.pictures(&p)
 	r.timeline(&p)
 	p.Spending = r.spendRows()

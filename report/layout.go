@@ -32,7 +32,7 @@ const (
 	gapX      = 36
 	gapY      = 12
 	margin    = 12
-	column    = 40   // boxes of a layer before it is broken into several
+	column    = 150  // boxes of a layer before it is broken into several
 	maxBends  = 4000 // beyond which long arrows run straight
 	sweeps    = 8
 	relaxings = 12
@@ -204,7 +204,7 @@ func (c *chart) place(layers [][]int) {
 		for _, i := range layer {
 			widest = max(widest, c.boxes[i].w)
 			c.boxes[i].x, c.boxes[i].y = x, y
-			y += c.boxes[i].h + gapY
+			y += c.step(i)
 		}
 		for _, i := range layer {
 			if c.boxes[i].via {
@@ -230,6 +230,14 @@ func (c *chart) place(layers [][]int) {
 	c.fit(x)
 }
 
+// step is how much room a box takes in its layer; bends stand closer.
+func (c *chart) step(i int) float64 {
+	if c.boxes[i].via {
+		return c.boxes[i].h + gapY/4
+	}
+	return c.boxes[i].h + gapY
+}
+
 // settle moves the boxes of a layer to the mean height of their neighbours, keeping
 // their order and distance: an isotonic regression, by pooling those that collide.
 func (c *chart) settle(layer []int, beside [][]int) {
@@ -246,7 +254,7 @@ func (c *chart) settle(layer []int, beside [][]int) {
 	offsets := make([]float64, len(layer))
 	for k, i := range layer {
 		offsets[k] = offset
-		offset += c.boxes[i].h + gapY
+		offset += c.step(i)
 		wish := mean(beside[i], middle, middle[i]) - c.boxes[i].h/2 - offsets[k]
 		pools = append(pools, pool{wish, 1})
 		for n := len(pools); n > 1 && pools[n-2].sum/float64(pools[n-2].count) > pools[n-1].sum/float64(pools[n-1].count); n = len(pools) {

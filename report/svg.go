@@ -14,10 +14,10 @@ import (
 // Sizes of what is drawn, in pixels.
 const (
 	boxWidth    = 184
-	boxHeight   = 46
+	boxHeight   = 60
 	groupHeight = 32
 	pointSize   = 10
-	boxLetters  = 25
+	boxLetters  = 26   // of a line; wider ones are rare
 	smallest    = 0.72 // to which a drawing shrinks before it is scrolled
 )
 
@@ -88,17 +88,43 @@ func (r Run) drawNode(b *strings.Builder, n node, at box) {
 	fmt.Fprintf(b, `<g class="n %s" transform="translate(%s %s)"><title>%s</title>`, state.Class, x, y,
 		html.EscapeString(shorten(t.Title, 300)+"\n"+t.ID+" "+state.Word))
 	defer b.WriteString("</g>")
-	title := html.EscapeString(term.Cut(t.Title, boxLetters))
 	if t.Group {
+		title := html.EscapeString(term.Cut(t.Title, boxLetters-2))
 		fmt.Fprintf(b, `<rect class="group" width="%d" height="%d" rx="16"/><text x="14" y="20">%s %s</text>`, boxWidth, groupHeight, state.Mark, title)
 		return
 	}
-	fmt.Fprintf(b, `<rect width="%d" height="%d" rx="7"/><rect class="edge" width="5" height="%d" rx="2"/><text x="14" y="19">%s</text>`,
-		boxWidth, boxHeight, boxHeight, title)
-	fmt.Fprintf(b, `<text class="s" x="14" y="36">%s</text>`, html.EscapeString(state.Mark+" "+strings.Join(r.boxFacts(t, state), " · ")))
-	if n.hidden > 0 {
-		fmt.Fprintf(b, `<text class="s more" x="%d" y="36">+%d</text>`, boxWidth-8, n.hidden)
+	fmt.Fprintf(b, `<rect width="%d" height="%d" rx="7"/><rect class="edge" width="5" height="%d" rx="2"/>`, boxWidth, boxHeight, boxHeight)
+	first, second := twoLines(t.Title)
+	fmt.Fprintf(b, `<text x="14" y="18">%s</text>`, html.EscapeString(first))
+	if second != "" {
+		fmt.Fprintf(b, `<text x="14" y="33">%s</text>`, html.EscapeString(second))
 	}
+	fmt.Fprintf(b, `<text class="s" x="14" y="51">%s</text>`, html.EscapeString(state.Mark+" "+strings.Join(r.boxFacts(t, state), " · ")))
+	if n.hidden > 0 {
+		fmt.Fprintf(b, `<text class="s more" x="%d" y="51">+%d</text>`, boxWidth-8, n.hidden)
+	}
+}
+
+// twoLines breaks a title at a word, and cuts what is left.
+func twoLines(title string) (first, second string) {
+	if term.Width(title) <= boxLetters {
+		return title, ""
+	}
+	words := strings.Fields(title)
+	for i, w := range words {
+		if i > 0 && term.Width(first)+1+term.Width(w) > boxLetters {
+			return first, term.Cut(strings.Join(words[i:], " "), boxLetters)
+		}
+		if i > 0 {
+			first += " "
+		}
+		first += w
+		if i == 0 && term.Width(w) > boxLetters {
+			cut := term.Cut(w, boxLetters)
+			return cut, term.Cut(strings.Join(words[1:], " "), boxLetters)
+		}
+	}
+	return first, ""
 }
 
 // boxFacts are the few words in a box.
@@ -116,7 +142,7 @@ func (r Run) boxFacts(t Task, s state) []string {
 		if n > 1 {
 			facts = append(facts, plural(n, "try"))
 		}
-		if u.Told > 0 && u.Silent == 0 {
+		if u.Told > 0 && u.Silent == 0 && s.Word == "done" { // there is room
 			facts = append(facts, Dollars(u.USD))
 		}
 	}
