@@ -52,7 +52,7 @@ type UsageJSON struct {
 func (u Usage) JSON() UsageJSON {
 	return UsageJSON{
 		Attempts: u.Attempts, TokensIn: u.In, TokensCached: u.Cached, TokensOut: u.Out,
-		CostUSD: u.CostUSD(), EstimatedUSD: u.Estimated, Unknown: u.Silent,
+		CostUSD: u.CostUSD(), EstimatedUSD: *exact(u.Estimated), Unknown: u.Silent,
 	}
 }
 

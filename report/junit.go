@@ -94,7 +94,7 @@ func JUnit(w io.Writer, r Run) error {
 		}
 	}
 	property("run", r.ID)
-	property("outcome", r.Outcome)
+	property("outcome", line(r.Outcome))
 	property("cost", r.Usage.Cost())
 	property("tokens", r.Usage.Tokens())
 	for _, t := range r.Tasks {

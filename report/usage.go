@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -26,7 +27,12 @@ func (u Usage) CostUSD() *float64 {
 	if u.Told == 0 {
 		return nil
 	}
-	v := u.USD
+	return exact(u.USD)
+}
+
+// exact drops what adding up floating point numbers invents.
+func exact(usd float64) *float64 {
+	v := math.Round(usd*1e9) / 1e9
 	return &v
 }
 
@@ -126,8 +132,7 @@ func (s Spending) PerVerified() *float64 {
 	if s.Verified == 0 || s.Usage.Told == 0 || s.Usage.Silent > 0 {
 		return nil
 	}
-	v := s.Usage.USD / float64(s.Verified)
-	return &v
+	return exact(s.Usage.USD / float64(s.Verified))
 }
 
 // ModelOf is the model that worked: the one that took effect, else the one that

@@ -1,0 +1,74 @@
+package transcript
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// maxLine is the longest line that is read; a longer one is skipped. Both files are
+// written by us, but what is in them is not.
+const maxLine = 16 << 20
+
+// tail reads whole lines of a file that may still grow, or not be there yet.
+type tail struct {
+	path    string
+	offset  int64
+	partial []byte // of a line that is not whole yet
+	skip    bool   // the line is too long
+	missing bool
+}
+
+// poll calls fn with each line that has become whole since the last time.
+func (t *tail) poll(fn func([]byte)) error {
+	f, err := os.Open(t.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.missing = true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	t.missing = false
+	if _, err := f.Seek(t.offset, io.SeekStart); err != nil {
+		return err
+	}
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := f.Read(buf)
+		t.offset += int64(n)
+		t.feed(buf[:n], fn)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (t *tail) feed(data []byte, fn func([]byte)) {
+	for {
+		end := bytes.IndexByte(data, '\n')
+		if end < 0 {
+			break
+		}
+		line := data[:end]
+		if len(t.partial) > 0 {
+			line = append(t.partial, line...) //nolint:gocritic // it is given up below
+			t.partial = nil
+		}
+		if !t.skip && len(bytes.TrimSpace(line)) > 0 {
+			fn(line)
+		}
+		t.skip, data = false, data[end+1:]
+	}
+	if t.skip || len(t.partial)+len(data) > maxLine {
+		t.skip, t.partial = true, nil
+		return
+	}
+	t.partial = append(t.partial, data...)
+}

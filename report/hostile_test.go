@@ -1,0 +1,143 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"ralph/dag"
+	"ralph/loop"
+	"ralph/report"
+)
+
+const (
+	evilTitle = "<script>alert(1)</script> ]]> \x1b[31mred\x1b]0;title\a \u202egnp.exe \"'><img src=x onerror=alert(2)> | `x` @everyone ![i](http://e.example) \u2028 &amp; </style>"
+	evilText  = "gate \"x</script><script>alert(3)</script>\": exit status 1 ]]>\n```\n# not a heading\n</pre><script>alert(4)</script>\u202e\x1b[2J\x00\ufffe\n"
+)
+
+// hostileStory is a run in which everything foreign attacks.
+func hostileStory(t *testing.T) (*world, report.Run) {
+	t.Helper()
+	w := newWorld(t)
+	id := w.add(dag.NewTask{Title: evilTitle})
+	w.add(dag.NewTask{Title: evilTitle, After: []string{id}})
+	w.begin(dag.Scope{})
+	w.attempt(try{
+		task: id, took: time.Second, status: "failed", notes: evilText,
+		note:  dag.Note{Agent: evilTitle, Model: evilTitle, ModelEffective: "</title><script>", StopReason: evilTitle, Verdict: evilText, Sandbox: evilTitle, Files: []string{"javascript:alert(5)", evilTitle}},
+		gates: `[{"command":"<script>alert(6)</script> ]]>","passed":false,"exit":"\u001b[31mboom","baseline":{"x":"</script>"}}, "no gate"]`,
+		settle: func(g *dag.Graph, c dag.Claim) error {
+			return g.Fail(c, evilText+strings.Repeat("1 MB of ]]> </script> \x1b[31m \u202e\n", 1<<20/32))
+		},
+		files: map[string]string{"verify.log": evilText + "\xff\xfe", "answer.md": evilText},
+	})
+	w.event(loop.Event{Type: loop.Warned, Text: evilText})
+	w.end("a \x1b[31mnew <outcome>", evilText, loop.Counts{Failed: 1, Remaining: 1, Total: 2})
+	return w, w.load()
+}
+
+func TestHostileTextStaysText(t *testing.T) {
+	t.Parallel()
+	w, r := hostileStory(t)
+	for name, write := range map[string]func(io.Writer) error{
+		"text":     func(out io.Writer) error { return report.Text(out, r, report.TextOptions{}) },
+		"markdown": func(out io.Writer) error { return report.Markdown(out, r) },
+		"summary":  func(out io.Writer) error { _, err := io.WriteString(out, report.Summary(r)); return err },
+		"html":     func(out io.Writer) error { return report.HTML(out, r, report.HTMLOptions{Dir: w.root}) },
+		"junit":    func(out io.Writer) error { return report.JUnit(out, r) },
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		keep(t, "hostile."+name, b.Bytes())
+		for _, c := range b.String() {
+			if c != '\n' && c != '\t' && unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c) || c == '\u2028' {
+				t.Errorf("%s contains %U", name, c)
+				break
+			}
+		}
+		if b.Len() > 100<<10 {
+			t.Errorf("%s of a reason of 1 MB has %d bytes", name, b.Len())
+		}
+		if strings.Contains(b.String(), "[31m") || strings.Contains(b.String(), "[2J") {
+			t.Errorf("%s has the rest of an escape sequence", name)
+		}
+		switch name {
+		case "html":
+			checkPage(t, b.String())
+		case "junit":
+			checkJUnit(t, b.Bytes())
+		case "markdown", "summary":
+			checkMarkdown(t, name, b.String())
+		}
+	}
+	var b bytes.Buffer
+	if err := report.JSON(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	if !json.Valid(b.Bytes()) {
+		t.Error("the JSON is none")
+	}
+}
+
+// checkPage looks at the tags of a page: those that text could smuggle in are not
+// there, and the only script is its own.
+func checkPage(t *testing.T, page string) {
+	t.Helper()
+	for tag, want := range map[string]int{"<script": 1, "</script": 1, "<style": 1, "</style": 1, "<img": 0, "<iframe": 0} {
+		if got := strings.Count(page, tag); got != want {
+			t.Errorf("the page has %d %s, want %d", got, tag, want)
+		}
+	}
+	body, _, _ := strings.Cut(page, "<script>")
+	for _, bad := range []string{`href="javascript`, `href="http`, `src="`, "url("} {
+		if strings.Contains(body, bad) {
+			t.Errorf("the page contains %s", bad)
+		}
+	}
+	if !strings.Contains(page, "default-src &#39;none&#39;") {
+		t.Error("the page has no policy")
+	}
+}
+
+// checkMarkdown looks outside of code: no tag, no link, no mention, no heading that
+// is not ours.
+func checkMarkdown(t *testing.T, name, text string) {
+	t.Helper()
+	fence := ""
+	for l := range strings.Lines(text) {
+		l = strings.TrimRight(l, "\n")
+		switch {
+		case fence == "" && strings.HasPrefix(l, "```"):
+			fence = strings.TrimRight(l, "sh")
+			continue
+		case fence != "" && l == fence:
+			fence = ""
+			continue
+		case fence != "":
+			continue
+		}
+		plain := strings.NewReplacer("<sub>", "", "</sub>", "").Replace(l)
+		for i, part := range strings.Split(plain, "`") {
+			if i%2 == 1 {
+				continue // a code span
+			}
+			for _, bad := range []string{"<", "@everyone", "](", "http://"} {
+				if strings.Contains(strings.ReplaceAll(part, `\](`, ""), bad) {
+					t.Errorf("%s: %q contains %s", name, l, bad)
+				}
+			}
+		}
+		if strings.HasPrefix(l, "# not") {
+			t.Errorf("%s: a gate made a heading: %q", name, l)
+		}
+	}
+	if fence != "" {
+		t.Errorf("%s: a fence is not closed", name)
+	}
+}

@@ -1,0 +1,65 @@
+package report
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestLayoutIsReadable draws random graphs: arrows lead to the right, no two boxes
+// overlap, and all of it lies inside the drawing.
+func TestLayoutIsReadable(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 60).Draw(t, "boxes")
+		boxes := make([]box, n)
+		for i := range boxes {
+			boxes[i] = box{w: 100, h: rapid.SampledFrom([]float64{10, 32, 60}).Draw(t, "height")}
+		}
+		var arrows []arrow
+		for range rapid.IntRange(0, 2*n).Draw(t, "arrows") {
+			from, to := rapid.IntRange(0, n-1).Draw(t, "from"), rapid.IntRange(0, n-1).Draw(t, "to")
+			if from < to {
+				arrows = append(arrows, arrow{from, to})
+			}
+		}
+		c := layOut(boxes, arrows)
+		for _, a := range arrows {
+			if c.boxes[a.from].x+c.boxes[a.from].w > c.boxes[a.to].x {
+				t.Fatalf("the arrow %v does not lead to the right", a)
+			}
+		}
+		for i, b := range c.boxes[:n] {
+			if b.x < 0 || b.y < 0 || b.x+b.w > c.w || b.y+b.h > c.h {
+				t.Fatalf("box %d at %.0f,%.0f is outside of %.0fx%.0f", i, b.x, b.y, c.w, c.h)
+			}
+			for j, o := range c.boxes[:i] {
+				if b.x < o.x+o.w && o.x < b.x+b.w && b.y < o.y+o.h-0.01 && o.y < b.y+b.h-0.01 {
+					t.Fatalf("boxes %d and %d overlap", i, j)
+				}
+			}
+		}
+	})
+}
+
+func TestACircleIsDrawnAllTheSame(t *testing.T) {
+	t.Parallel()
+	c := layOut(make([]box, 3), []arrow{{0, 1}, {1, 2}, {2, 0}})
+	if len(c.paths) != 3 {
+		t.Errorf("got %d paths", len(c.paths))
+	}
+}
+
+func TestTitlesBreakAtWords(t *testing.T) {
+	t.Parallel()
+	for title, want := range map[string][2]string{
+		"short": {"short", ""},
+		"Write the words to greet with in every language": {"Write the words to greet", "with in every language"},
+		"Donaudampfschifffahrtsgesellschaftskapitän now":  {"Donaudampfschifffahrtsges…", "now"},
+	} {
+		first, second := twoLines(title)
+		if got := [2]string{first, second}; got != want {
+			t.Errorf("%q: got %q, want %q", title, got, want)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package report_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ralph/dag"
+	"ralph/loop"
+	"ralph/report"
+)
+
+// TestAReportIsAboutItsRun holds an old run's report still while the graph goes on.
+func TestAReportIsAboutItsRun(t *testing.T) {
+	t.Parallel()
+	w, before := story(t)
+	first := w.run
+	failed := before.Failures[0].Task
+	w.now = w.now.Add(time.Hour)
+	w.update(func(g *dag.Graph) error { return g.Reset(failed) })
+	w.begin(dag.Scope{Feature: "parser"})
+	w.attempt(try{task: failed, took: time.Second, note: dag.Note{Agent: "claude", CostUSD: ptr(9.0)}})
+	w.attempt(try{took: time.Second, note: dag.Note{Agent: "claude"}})
+	w.attempt(try{took: time.Second, note: dag.Note{Agent: "claude"}})
+	w.add(dag.NewTask{Title: "Came later", Feature: "parser"})
+	w.end("complete", "", loop.Counts{})
+	w.run = first
+	after := w.load()
+	if len(after.Tasks) != len(before.Tasks) || after.Counts != before.Counts || after.Usage.USD != before.Usage.USD || len(after.Attempts) != len(before.Attempts) {
+		t.Errorf("the report of %s has changed: %+v, was %+v", first.ID, after.Counts, before.Counts)
+	}
+	for i, task := range after.Tasks {
+		if task.Status != before.Tasks[i].Status {
+			t.Errorf("%s is %s in the report, was %s", task.ID, task.Status, before.Tasks[i].Status)
+		}
+	}
+	if len(after.Failures) != 1 || after.Failures[0].Now != "done" {
+		t.Fatalf("got %+v", after.Failures)
+	}
+	for _, s := range after.Next {
+		if strings.Contains(s.Command, "reset") {
+			t.Errorf("it advises to reset what was put right: %s", s.Command)
+		}
+	}
+}
+
+func TestARunThatDiedIsToldAsOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.add(dag.NewTask{Title: "Never ended"})
+	w.begin(dag.Scope{})
+	w.update(func(g *dag.Graph) error {
+		_, _, err := g.Claim(dag.ClaimOptions{Run: w.run, Lease: time.Hour, Iteration: 1})
+		return err
+	})
+	w.now = w.now.Add(10 * time.Minute)
+	load := func(life dag.Life) report.Run {
+		r, err := report.Load(t.Context(), w.store, report.Options{
+			Runs: w.runs(), Run: w.run.ID, Now: func() time.Time { return w.now }, Life: func(dag.Process) dag.Life { return life },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if r := load(dag.Dead); r.Outcome != report.Died || r.Attempts[0].Outcome != "interrupted" || r.Duration != 0 || r.Next[0].Command != "ralph run" {
+		t.Errorf("got %s, %+v", r.Outcome, r.Attempts)
+	}
+	if r := load(dag.Alive); r.Outcome != report.Running || r.Attempts[0].Ended() || r.Duration != 10*time.Minute || r.Tasks[0].Status != "in_progress" {
+		t.Errorf("got %s, %+v", r.Outcome, r.Attempts)
+	}
+}
+
+func TestAFileOfEventsThatIsTornOrGoneCostsOnlyItself(t *testing.T) {
+	t.Parallel()
+	w, _ := story(t)
+	path := filepath.Join(w.runs(), w.run.ID, "events.jsonl")
+	if err := os.WriteFile(path, []byte("{\"v\":1,\"type\":\"run_sta\n\xff\xfe\n"+strings.Repeat("x", 9<<20)+"\n{\"type\":\"warning\",\"text\":\"the last line\"}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := w.load()
+	if len(r.Warnings) != 1 || r.Warnings[0] != "the last line" || r.Setup != nil || len(r.Attempts) != 8 || len(r.Failures) != 1 {
+		t.Errorf("got %q, %d attempts", r.Warnings, len(r.Attempts))
+	}
+	if err := os.RemoveAll(w.runs()); err != nil {
+		t.Fatal(err)
+	}
+	r = w.load()
+	if r.Unread == "" || len(r.Attempts) != 8 || r.Failures[0].Gate == nil || r.Verified != 3 {
+		t.Errorf("got %+v", r.Failures)
+	}
+}
