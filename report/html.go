@@ -35,7 +35,9 @@ const (
 	pageWaits    = 200
 	pageRows     = 40   // of the timeline
 	pageTasks    = 1500 // with all their receipts
+	pageAll      = 60   // of them, without folding
 	pageNotes    = 600
+	lightAbove   = 200 // boxes, which then tell less
 )
 
 // HTMLOptions say where the page will be.
@@ -85,6 +87,7 @@ type page struct {
 	Legend   []part
 	Spending []spendRow
 	Receipts []receipts
+	Quiet    []receipts // of a large run, those that tell nothing new
 	MoreTask int
 }
 
@@ -130,6 +133,12 @@ func (r Run) page(o HTMLOptions, script string) page {
 	r.timeline(&p)
 	p.Spending = r.spendRows()
 	p.Receipts, p.MoreTask = r.receipts(o, limit)
+	if len(p.Receipts) > pageAll {
+		all := p.Receipts
+		quiet := func(e receipts) bool { return rank(e.Task) == 2 && e.Task.Status == string(dag.Done) }
+		p.Receipts = slices.DeleteFunc(slices.Clone(all), quiet)
+		p.Quiet = slices.DeleteFunc(all, func(e receipts) bool { return !quiet(e) })
+	}
 	return p
 }
 
@@ -170,7 +179,7 @@ func (r Run) pictures(p *page) {
 	}
 	f := flowOf(r)
 	focus := r.focus(f)
-	p.Focus = r.svg(focus, "focus")
+	p.Focus = r.svg(focus, "focus", false)
 	p.Groups = slices.ContainsFunc(focus.nodes, func(n node) bool { return n.task.Group })
 	if focus.whole {
 		return
@@ -180,7 +189,7 @@ func (r Run) pictures(p *page) {
 		p.NoWhole = fmt.Sprintf("All %d tasks are too many to be drawn here: ralph task graph --format dot", len(r.Tasks))
 		return
 	}
-	p.Whole = r.svg(r.draw(f, r.all()), "whole")
+	p.Whole = r.svg(r.draw(f, r.all()), "whole", len(r.Tasks) > lightAbove)
 }
 
 // links are the files of an attempt, relative to where the page is.
@@ -223,7 +232,8 @@ type receipts struct {
 type receipt struct {
 	Attempt
 	Began string
-	Facts []fact
+	Facts string   // in one line: a page of a thousand attempts must stay light
+	Lines []string // what needs a line of its own
 	Why   string
 	More  string // the rest of why
 	Links []link
@@ -269,17 +279,22 @@ func rank(t Task) int {
 
 func (r Run) receipt(o HTMLOptions, a Attempt, limit int) receipt {
 	out := receipt{Attempt: a, Began: r.clock(a.StartedAt), Links: o.links(a)}
+	facts := []string{Span(a.Duration), line(a.Agent), a.ModelWords(), a.Usage.Tokens()}
+	if cost := a.Usage.Cost(); cost != "nothing" {
+		facts = append(facts, "cost "+cost)
+	}
+	if a.StopReason != "" {
+		facts = append(facts, "stopped by "+line(a.StopReason))
+	}
+	if a.Sandbox != "" {
+		facts = append(facts, "sandbox "+line(a.Sandbox))
+	}
+	facts = slices.DeleteFunc(facts, func(f string) bool { return f == "" })
+	out.Facts = shorten(strings.Join(facts, " · "), pageNotes)
 	add := func(name, value string) {
 		if value != "" {
-			out.Facts = append(out.Facts, fact{name, shorten(value, pageNotes)})
+			out.Lines = append(out.Lines, name+": "+shorten(value, pageNotes))
 		}
-	}
-	add("agent", line(a.Agent))
-	add("model", a.ModelWords())
-	add("took", Span(a.Duration))
-	add("tokens", a.Usage.Tokens())
-	if cost := a.Usage.Cost(); cost != "nothing" {
-		add("cost", cost)
 	}
 	for _, g := range a.Gates {
 		word := "passed"
@@ -292,11 +307,7 @@ func (r Run) receipt(o HTMLOptions, a Attempt, limit int) receipt {
 		add("gate", line(g.Command)+": "+word)
 	}
 	add("verdict", line(a.Verdict))
-	if a.StopReason != "end_turn" {
-		add("stopped by", line(a.StopReason))
-	}
 	add("files", line(strings.Join(a.Files, ", ")))
-	add("sandbox", line(a.Sandbox))
 	add("notes", line(a.Notes))
 	out.Why, out.More = head(a.Reason)
 	out.Why, out.More = shorten(out.Why, 500), ending(out.More, limit)

@@ -15,14 +15,16 @@ import (
 const (
 	boxWidth    = 184
 	boxHeight   = 60
+	lightHeight = 42
 	groupHeight = 32
 	pointSize   = 10
 	boxLetters  = 26   // of a line; wider ones are rare
 	smallest    = 0.72 // to which a drawing shrinks before it is scrolled
 )
 
-// svg lays a picture out and draws it. Everything foreign in it is escaped.
-func (r Run) svg(p picture, name string) template.HTML {
+// svg lays a picture out and draws it; light boxes tell only the title and how it
+// stands, because letters are what a browser works at. Everything foreign in it is escaped.
+func (r Run) svg(p picture, name string, light bool) template.HTML {
 	boxes := make([]box, len(p.nodes))
 	for i, n := range p.nodes {
 		switch {
@@ -30,6 +32,8 @@ func (r Run) svg(p picture, name string) template.HTML {
 			boxes[i] = box{w: pointSize, h: pointSize}
 		case n.task.Group:
 			boxes[i] = box{w: boxWidth, h: groupHeight}
+		case light:
+			boxes[i] = box{w: boxWidth, h: lightHeight}
 		default:
 			boxes[i] = box{w: boxWidth, h: boxHeight}
 		}
@@ -46,7 +50,7 @@ func (r Run) svg(p picture, name string) template.HTML {
 		fmt.Fprintf(&b, `<path%s d="%s"/>`, class, c.curve(path))
 	}
 	for i, n := range p.nodes {
-		r.drawNode(&b, n, c.boxes[i])
+		r.drawNode(&b, n, c.boxes[i], light)
 	}
 	b.WriteString("</svg>")
 	return template.HTML(b.String()) //nolint:gosec // numbers of ours, and text that was escaped
@@ -73,7 +77,7 @@ func (c chart) curve(path []int) string {
 	return b.String()
 }
 
-func (r Run) drawNode(b *strings.Builder, n node, at box) {
+func (r Run) drawNode(b *strings.Builder, n node, at box, light bool) {
 	x, y := strconv.Itoa(int(at.x)), strconv.Itoa(int(at.y))
 	if n.point {
 		fmt.Fprintf(b, `<circle class="point" cx="%.0f" cy="%.0f" r="3"/>`, at.x+at.w/2, at.y+at.h/2)
@@ -93,13 +97,20 @@ func (r Run) drawNode(b *strings.Builder, n node, at box) {
 		fmt.Fprintf(b, `<rect class="group" width="%d" height="%d" rx="16"/><text x="14" y="20">%s %s</text>`, boxWidth, groupHeight, state.Mark, title)
 		return
 	}
-	fmt.Fprintf(b, `<rect width="%d" height="%d" rx="7"/><rect class="edge" width="5" height="%d" rx="2"/>`, boxWidth, boxHeight, boxHeight)
-	first, second := twoLines(t.Title)
-	fmt.Fprintf(b, `<text x="14" y="18">%s</text>`, html.EscapeString(first))
+	title := t.Title
+	if light {
+		title = state.Mark + " " + title
+	}
+	first, second := twoLines(title)
+	fmt.Fprintf(b, `<rect width="%d" height="%.0f" rx="7"/><text x="14" y="18">%s</text>`, boxWidth, at.h, html.EscapeString(first))
 	if second != "" {
 		fmt.Fprintf(b, `<text x="14" y="33">%s</text>`, html.EscapeString(second))
 	}
-	fmt.Fprintf(b, `<text class="s" x="14" y="51">%s</text>`, html.EscapeString(state.Mark+" "+strings.Join(r.boxFacts(t, state), " · ")))
+	if light {
+		return
+	}
+	fmt.Fprintf(b, `<rect class="edge" width="5" height="%d" rx="2"/><text class="s" x="14" y="51">%s</text>`, boxHeight,
+		html.EscapeString(state.Mark+" "+strings.Join(r.boxFacts(t, state), " · ")))
 	if n.hidden > 0 {
 		fmt.Fprintf(b, `<text class="s more" x="%d" y="51">+%d</text>`, boxWidth-8, n.hidden)
 	}

@@ -23,8 +23,20 @@ type row struct {
 	Bars  []bar
 }
 
-// strip is what one worker did, from left to right.
-type strip struct{ Bars []bar }
+// strip is what one worker did, from left to right: a path for each colour, because
+// a rectangle for each of a thousand attempts would be slow.
+type strip struct{ Paths []stripPath }
+
+type stripPath struct{ Class, D string }
+
+func (s *strip) add(b bar) {
+	i := slices.IndexFunc(s.Paths, func(p stripPath) bool { return p.Class == b.Class })
+	if i < 0 {
+		i = len(s.Paths)
+		s.Paths = append(s.Paths, stripPath{Class: b.Class})
+	}
+	s.Paths[i].D += fmt.Sprintf("M%d 0h%dv10h-%dz", b.X, b.Width, b.Width)
+}
 
 // timeline shows when each attempt ran: a strip for each that ran at the same time,
 // and a row for each task, or for the most telling ones.
@@ -37,7 +49,8 @@ func (r Run) timeline(p *page) {
 		to = latest(to, a.StartedAt.Add(a.Duration))
 	}
 	whole := max(to.Sub(from), time.Millisecond)
-	for _, share := range []time.Duration{0, 1, 2, 3, 4} {
+	p.Ticks = []string{"0"}
+	for _, share := range []time.Duration{1, 2, 3, 4} {
 		p.Ticks = append(p.Ticks, Span(whole*share/4))
 	}
 	bars := make([]bar, len(r.Attempts))
@@ -57,7 +70,7 @@ func (r Run) timeline(p *page) {
 		for len(p.Strip) <= lane {
 			p.Strip = append(p.Strip, strip{})
 		}
-		p.Strip[lane].Bars = append(p.Strip[lane].Bars, bars[i])
+		p.Strip[lane].add(bars[i])
 	}
 	p.Legend = legend(bars)
 	r.rows(p, bars)

@@ -64,8 +64,9 @@
   // Links to a task open what tells about it.
   const open = () => {
     const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    const box = target && target.closest("details");
-    if (box) { box.open = true; box.scrollIntoView(); }
+    const near = target && target.closest("details");
+    for (let box = near; box; box = box.parentElement.closest("details")) box.open = true;
+    if (near) near.scrollIntoView();
   };
   addEventListener("hashchange", open);
   open();
