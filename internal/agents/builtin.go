@@ -14,26 +14,30 @@ func builtin() []Preset {
 			Command: []string{"claude-agent-acp"}, Package: "@agentclientprotocol/claude-agent-acp",
 			Channel: ConfigOption, Key: "model", Tiers: claudeTiers(),
 			State: claudeState(), Pass: claudePass(), Set: claudeSet(), Login: claudeLogin,
+			Credentials: claudeCredentials(), Tells: tellsBoth,
 		},
 		{
 			Name: "claude-code", Title: "Claude Code (older adapter)", Rank: 8,
 			Command: []string{"claude-code-acp"}, Package: "@zed-industries/claude-code-acp",
 			Channel: SetModel, Tiers: claudeTiers(), TerminalShell: true,
 			State: claudeState(), Pass: claudePass(), Set: claudeSet(), Login: claudeLogin,
+			Credentials: claudeCredentials(), Tells: tellsNothing,
 		},
 		{
 			Name: "codex", Title: "Codex", Rank: 2,
 			Command: []string{"codex-acp"}, Package: "@zed-industries/codex-acp",
 			Channel: ConfigOption, Key: "model", Tiers: codexTiers(),
 			State: codexState(), Pass: codexPass(), Login: codexLogin,
-			Auth: []Auth{{"CODEX_API_KEY", "codex-api-key"}, {"OPENAI_API_KEY", "openai-api-key"}},
+			Auth:        []Auth{{"CODEX_API_KEY", "codex-api-key"}, {"OPENAI_API_KEY", "openai-api-key"}},
+			Credentials: codexCredentials(), Tells: tellsContext,
 		},
 		{
 			Name: "codex-acp", Title: "Codex (newer adapter)", Rank: 9,
 			Command: []string{"codex-acp"}, Package: "@agentclientprotocol/codex-acp",
 			Channel: ConfigOption, Key: "model", Tiers: codexTiers(),
 			State: codexState(), Pass: codexPass(), Login: codexLogin,
-			Auth: []Auth{{"CODEX_API_KEY", "api-key"}, {"OPENAI_API_KEY", "api-key"}},
+			Auth:        []Auth{{"CODEX_API_KEY", "api-key"}, {"OPENAI_API_KEY", "api-key"}},
+			Credentials: codexCredentials(), Tells: tellsTokens,
 		},
 		{
 			Name: "copilot", Title: "GitHub Copilot", Rank: 5,
@@ -47,6 +51,8 @@ func builtin() []Preset {
 			State: append(npmState(), Folder{Env: "COPILOT_HOME", Default: "~/.copilot"}, Folder{Env: "XDG_CACHE_HOME", Default: "~/.cache", Sub: "copilot"}),
 			Pass:  []string{"COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN", "GH_HOST", "DBUS_SESSION_BUS_ADDRESS"},
 			Login: "run copilot and type /login, or set COPILOT_GITHUB_TOKEN",
+
+			Credentials: []string{"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"}, Tells: tellsTokens,
 		},
 		{
 			Name: "gemini", Title: "Gemini", Rank: 4,
@@ -62,6 +68,8 @@ func builtin() []Preset {
 			Login:   "run gemini and choose how to log in, or set GEMINI_API_KEY",
 			Auth:    []Auth{{"GEMINI_API_KEY", "gemini-api-key"}, {"GOOGLE_GENAI_USE_VERTEXAI", "vertex-ai"}},
 			Missing: EmptyText,
+
+			Credentials: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_APPLICATION_CREDENTIALS"}, Tells: tellsTokens,
 		},
 		{
 			Name: "kilo", Title: "Kilo Code", Rank: 7,
@@ -70,6 +78,8 @@ func builtin() []Preset {
 			State: append(npmState(), xdgState("kilo")...),
 			Pass:  append(providers(), "KILO_*"),
 			Login: "run kilo auth login, or set the key of a provider",
+
+			Credentials: append([]string{"KILO_API_KEY"}, providerKeys()...), ByModel: true, Tells: tellsBoth,
 		},
 		{
 			Name: "opencode", Title: "OpenCode", Rank: 3,
@@ -78,6 +88,8 @@ func builtin() []Preset {
 			State: append(npmState(), xdgState("opencode")...),
 			Pass:  append(providers(), "OPENCODE_*"),
 			Login: "run opencode auth login, or set the key of a provider",
+
+			Credentials: append([]string{"OPENCODE_API_KEY"}, providerKeys()...), ByModel: true, Tells: tellsBoth,
 		},
 		{
 			Name: "qwen", Title: "Qwen Code", Rank: 6,
@@ -89,11 +101,13 @@ func builtin() []Preset {
 			Pass:  []string{"QWEN_*", "DASHSCOPE_*", "BAILIAN_*", "OPENAI_*"},
 			Auth:  []Auth{{"OPENAI_API_KEY", "openai"}},
 			Login: "run qwen and type /auth, or set OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL",
+
+			Credentials: []string{"OPENAI_API_KEY", "DASHSCOPE_API_KEY", "BAILIAN_CODING_PLAN_API_KEY"}, Tells: tellsNothing,
 		},
 		{
 			Name: "shell", Title: "the built-in agent that runs the sh block of a task",
 			Self: []string{"shell-agent"}, Channel: NoModel, ExitStatus: true,
-			Login: "it needs no login",
+			Login: "it needs no login", Tells: tellsNothing,
 		},
 	}
 }

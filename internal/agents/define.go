@@ -13,6 +13,8 @@ type Definition struct {
 	Command []string
 	// Env is given to the agent, in addition to what it gets anyway.
 	Env map[string]string
+	// Allow is added to what is said about the variables that reach the agent.
+	Allow []string
 	// Models maps tiers to names; tiers it does not mention keep theirs.
 	Models map[string]string
 }
@@ -40,6 +42,7 @@ func Define(d Definition) (Preset, bool) {
 	for _, name := range sorted(d.Env) {
 		p.Set = append(p.Set, Variable{Name: name, Value: d.Env[name]})
 	}
+	p.Allow = append(p.Allow, d.Allow...)
 	for tier, model := range d.Models {
 		if p.Tiers == nil {
 			p.Tiers = map[string][]string{}
@@ -53,7 +56,7 @@ func Define(d Definition) (Preset, bool) {
 // which only the command is known. Of those that a command fits, the first by
 // rank is meant.
 func ofCommand(argv []string) Preset {
-	unknown := Preset{Title: strings.Join(argv, " "), Pass: providers()}
+	unknown := Preset{Title: strings.Join(argv, " "), Pass: providers(), Credentials: providerKeys(), ByModel: true}
 	if len(argv) == 0 {
 		return unknown
 	}

@@ -8,17 +8,13 @@ import (
 )
 
 // Environ returns the environment of an agent: of the given one the common
-// variables and those that the preset passes, then those that it sets. Whatever
-// is not on a list stays behind, other agents' keys included. For the zero
-// Preset it is what a terminal or a gate may see: no credential at all.
+// variables and those that the preset passes, as far as the user does not say
+// otherwise, then those that it sets. Whatever is not on a list stays behind,
+// other agents' keys included.
 func Environ(p Preset, environ []string, root bool) []string {
-	var out []string
-	for _, entry := range environ {
-		name, _, ok := strings.Cut(entry, "=")
-		if ok && name != "" && (listed(common(), name) || listed(p.Pass, name)) {
-			out = append(out, entry)
-		}
-	}
+	out := choose(environ, func(name string) bool {
+		return allowed(p.Allow, name, listed(common(), name) || listed(p.Pass, name))
+	})
 	for _, v := range p.Set {
 		if v.OnlyRoot && !root {
 			continue
@@ -30,6 +26,52 @@ func Environ(p Preset, environ []string, root bool) []string {
 		out = append(out, v.Name+"="+v.Value)
 	}
 	return out
+}
+
+// TerminalEnviron returns the environment of the commands that ralph runs for an
+// agent: what every process may see, and what the user lets through, but nothing
+// that only agents are given.
+func TerminalEnviron(p Preset, environ []string) []string {
+	return WithoutCredentials(choose(environ, func(name string) bool {
+		return allowed(p.Allow, name, listed(common(), name))
+	}))
+}
+
+func choose(environ []string, passes func(name string) bool) []string {
+	var out []string
+	for _, entry := range environ {
+		if name, _, ok := strings.Cut(entry, "="); ok && name != "" && passes(name) {
+			out = append(out, entry)
+		}
+	}
+	return out
+}
+
+// allowed is what the last rule that fits a name says, or otherwise.
+func allowed(rules []string, name string, otherwise bool) bool {
+	for _, rule := range slices.Backward(rules) {
+		entry, deny := strings.CutPrefix(rule, "!")
+		if listed([]string{entry}, name) {
+			return !deny
+		}
+	}
+	return otherwise
+}
+
+// Credentials returns the names of the credentials that an agent will find in
+// its environment, in the order in which it looks at them. None means that it
+// uses the login that it keeps itself.
+func Credentials(p Preset, environ []string) []string {
+	var found []string
+	for _, name := range p.Credentials {
+		if slices.ContainsFunc(environ, func(entry string) bool {
+			is, value, _ := strings.Cut(entry, "=")
+			return is == name && value != ""
+		}) {
+			found = append(found, name)
+		}
+	}
+	return found
 }
 
 // WithoutCredentials returns the environment for the user's own commands, such as

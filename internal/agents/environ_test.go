@@ -34,7 +34,10 @@ func TestEnvironLetsThroughOnlyWhatIsListed(t *testing.T) {
 		"a user's variable wins over the given":   {agents.Preset{Set: []agents.Variable{{Name: "PATH", Value: "/mine"}, {Name: "NEW", Value: "1"}}}, false, []string{"PATH=/mine", "NEW=1"}},
 		"the last of two variables of a name":     {agents.Preset{Set: []agents.Variable{{Name: "A", Value: "1"}, {Name: "A", Value: "2"}}}, false, []string{"A=2"}},
 		"a variable that only root is given":      {agents.Preset{Set: []agents.Variable{{Name: "A", Value: "1", OnlyRoot: true}}}, false, nil},
-		"an unknown command gets providers' keys": {define(t, "my-agent"), false, []string{"ANTHROPIC_API_KEY=a", "OPENAI_API_KEY=o", "GEMINI_API_KEY=g", "GOOGLE_API_KEY=k"}},
+		"what the user lets through":              {define(t, "my-agent", agents.Definition{Allow: []string{"DATABASE_*"}}), false, []string{"ANTHROPIC_API_KEY=a", "OPENAI_API_KEY=o", "GEMINI_API_KEY=g", "DATABASE_URL=d", "GOOGLE_API_KEY=k"}},
+		"what the user holds back":                {with("claude", "!ANTHROPIC_API_KEY", "!IS_*"), false, nil},
+		"the last word counts":                    {with("codex", "*", "!*", "PATH", "Path", "https_proxy", "LC_*", "GH_TOKEN"), false, []string{"GH_TOKEN=t"}},
+		"an unknown command gets providers' keys": {define(t, "my-agent", agents.Definition{}), false, []string{"ANTHROPIC_API_KEY=a", "OPENAI_API_KEY=o", "GEMINI_API_KEY=g", "GOOGLE_API_KEY=k"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -51,13 +54,88 @@ func TestEnvironLetsThroughOnlyWhatIsListed(t *testing.T) {
 	}
 }
 
-func define(t *testing.T, command ...string) agents.Preset {
+func define(t *testing.T, command string, d agents.Definition) agents.Preset {
 	t.Helper()
-	p, ok := agents.Define(agents.Definition{Command: command})
+	d.Command = []string{command}
+	p, ok := agents.Define(d)
 	if !ok {
 		t.Fatalf("%v defines no agent", command)
 	}
 	return p
+}
+
+// with is a known agent with what a user says about its variables.
+func with(name string, allow ...string) agents.Preset {
+	p, _ := agents.Define(agents.Definition{Name: name, Allow: allow})
+	return p
+}
+
+func TestATerminalGetsWhatTheUserLetsThroughButNoCredential(t *testing.T) {
+	t.Parallel()
+	environ := []string{"PATH=/bin", "CI=1", "ANTHROPIC_API_KEY=a", "GH_TOKEN=t", "DATABASE_URL=d", "OTHER=o"}
+	tests := map[string]struct {
+		preset agents.Preset
+		want   []string
+	}{
+		"nothing is said":              {with("claude"), []string{"PATH=/bin", "CI=1"}},
+		"one more is let through":      {with("claude", "DATABASE_URL"), []string{"PATH=/bin", "CI=1", "DATABASE_URL=d"}},
+		"everything is let through":    {with("claude", "*"), []string{"PATH=/bin", "CI=1", "DATABASE_URL=d", "OTHER=o"}},
+		"a credential is let through":  {with("shell", "ANTHROPIC_API_KEY", "GH_TOKEN"), []string{"PATH=/bin", "CI=1"}},
+		"a common one is held back":    {with("claude", "!CI"), []string{"PATH=/bin"}},
+		"an agent that nobody defined": {agents.Preset{}, []string{"PATH=/bin", "CI=1"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tt.want, agents.TerminalEnviron(tt.preset, environ)); diff != "" {
+				t.Errorf("environment differs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCredentialsAreNamedInTheOrderOfTheAgent(t *testing.T) {
+	t.Parallel()
+	environ := []string{"OPENAI_API_KEY=o", "ANTHROPIC_API_KEY=a", "ANTHROPIC_AUTH_TOKEN=b", "CODEX_API_KEY=", "GITHUB_TOKEN=g"}
+	for name, want := range map[string][]string{
+		"claude":   {"ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY"},
+		"codex":    {"OPENAI_API_KEY"},
+		"copilot":  {"GITHUB_TOKEN"},
+		"opencode": {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY"},
+		"gemini":   nil,
+		"shell":    nil,
+	} {
+		p := preset(t, name)
+		if diff := cmp.Diff(want, agents.Credentials(p, agents.Environ(p, environ, false))); diff != "" {
+			t.Errorf("%s: credentials differ (-want +got):\n%s", name, diff)
+		}
+	}
+	held := with("claude", "!ANTHROPIC_*")
+	if got := agents.Credentials(held, agents.Environ(held, environ, false)); got != nil {
+		t.Errorf("got %v, which the user held back", got)
+	}
+}
+
+// TestEveryCredentialReachesItsAgentAndNobodyElse catches a credential that was
+// added to one list and forgotten in the other.
+func TestEveryCredentialReachesItsAgentAndNobodyElse(t *testing.T) {
+	t.Parallel()
+	for _, p := range append(agents.All(), define(t, "my-agent", agents.Definition{})) {
+		for _, name := range p.Credentials {
+			entry := []string{name + "=x"}
+			if len(agents.Environ(p, entry, false)) != 1 {
+				t.Errorf("%s: %s does not reach it", p.Name, name)
+			}
+			if got := agents.WithoutCredentials(entry); len(got) != 0 {
+				t.Errorf("%s: gates and terminals see %s", p.Name, name)
+			}
+		}
+		for _, a := range p.Auth {
+			if len(agents.Environ(p, []string{a.Variable + "=x"}, false)) != 1 {
+				t.Errorf("%s: %s, of its login, does not reach it", p.Name, a.Variable)
+			}
+		}
+	}
 }
 
 func TestStateFoldersAreAbsoluteAndFollowTheEnvironment(t *testing.T) {

@@ -8,6 +8,14 @@ const (
 	codexLogin  = "run codex login, or set OPENAI_API_KEY"
 )
 
+// What agents tell about what they used.
+const (
+	tellsBoth    = "USD and tokens"
+	tellsTokens  = "tokens"
+	tellsContext = "size of its context"
+	tellsNothing = "nothing"
+)
+
 func claudeTiers() map[string][]string {
 	return map[string][]string{
 		"opus":   {"opus", "claude-opus-#"},
@@ -34,6 +42,16 @@ func claudePass() []string {
 func claudeSet() []Variable {
 	return []Variable{{Name: "IS_SANDBOX", Value: "1", OnlyRoot: true}}
 }
+
+// claudeCredentials begins with the switches to other clouds: they win.
+func claudeCredentials() []string {
+	return []string{
+		"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY",
+		"ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN",
+	}
+}
+
+func codexCredentials() []string { return []string{"CODEX_API_KEY", "OPENAI_API_KEY"} }
 
 func codexTiers() map[string][]string {
 	return map[string][]string{
@@ -67,6 +85,15 @@ func providers() []string {
 		"ANTHROPIC_*", "OPENAI_*", "AZURE_OPENAI_*", "GEMINI_*", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY",
 		"OPENROUTER_*", "GROQ_*", "MISTRAL_*", "DEEPSEEK_*", "XAI_*", "TOGETHER_*", "FIREWORKS_*", "CEREBRAS_*",
 		"DASHSCOPE_*", "MOONSHOT_*", "ZAI_*", "ZHIPU_*", "OLLAMA_*", "LM_STUDIO_*", "AWS_BEARER_TOKEN_BEDROCK", "AWS_REGION",
+	}
+}
+
+// providerKeys lists the credentials among them.
+func providerKeys() []string {
+	return []string{
+		"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY",
+		"OPENROUTER_API_KEY", "GROQ_API_KEY", "MISTRAL_API_KEY", "DEEPSEEK_API_KEY", "XAI_API_KEY", "TOGETHER_API_KEY", "FIREWORKS_API_KEY", "CEREBRAS_API_KEY",
+		"DASHSCOPE_API_KEY", "MOONSHOT_API_KEY", "ZAI_API_KEY", "ZHIPU_API_KEY", "AWS_BEARER_TOKEN_BEDROCK",
 	}
 }
 

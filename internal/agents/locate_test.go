@@ -76,7 +76,10 @@ func TestEachAgentIsStartedAndToldItsModelAsMeasured(t *testing.T) {
 			if p.TerminalShell != (name == "claude-code") {
 				t.Errorf("got TerminalShell = %v", p.TerminalShell)
 			}
-			if len(p.Self) == 0 && (len(p.State) == 0 || len(p.Pass) == 0 || p.Rank == 0) {
+			if p.Tells == "" {
+				t.Error("it is not said what the agent tells about its usage")
+			}
+			if len(p.Self) == 0 && (len(p.Credentials) == 0 || len(p.State) == 0 || len(p.Pass) == 0 || p.Rank == 0) {
 				t.Errorf("got %+v, want state folders, variables and a rank", p)
 			}
 		})
@@ -107,6 +110,9 @@ func TestPresetsShareNoMemory(t *testing.T) {
 		}
 		for i := range p.Set {
 			p.Set[i].Value = "changed"
+		}
+		for i := range p.Credentials {
+			p.Credentials[i] = "changed"
 		}
 		for i := range p.Auth {
 			p.Auth[i].Method = "changed"

@@ -41,6 +41,21 @@ type Preset struct {
 	// Pass lists the variables that reach the agent besides the common ones:
 	// names, or prefixes that end in an asterisk.
 	Pass []string
+	// Allow is what the user says about variables, after those lists: names or
+	// prefixes, with an exclamation mark before what must not reach the agent.
+	// The last entry that fits a name decides.
+	Allow []string
+	// Credentials lists the variables that hold or choose a credential, in the
+	// order in which the agent looks at them; without any it uses the login that
+	// it keeps itself. ByModel says that the provider of the model decides, and
+	// not the order.
+	Credentials []string
+	ByModel     bool
+	// Tells is what the agent says about what it used, for people.
+	Tells string
+	// Cumulative says that the tokens in an answer are those of the session so
+	// far, and not of the turn.
+	Cumulative bool
 	// Set lists variables that are added, in order; the last of a name counts.
 	Set []Variable
 	// Missing is what the agent understands when it reads a file that does not
