@@ -2,6 +2,7 @@ package project
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -18,12 +19,15 @@ type Config struct {
 	Knowledge KnowledgeConfig        `toml:"knowledge"`
 	Budget    BudgetConfig           `toml:"budget"`
 	Sandbox   SandboxConfig          `toml:"sandbox"`
+	Recovery  RecoveryConfig         `toml:"recovery"`
+	MCP       map[string]MCPServer   `toml:"mcp"`
 }
 
 // AgentConfig chooses the agent: by name, or by command.
 type AgentConfig struct {
-	Use     string `toml:"use"`
-	Command string `toml:"command"`
+	Use      string   `toml:"use"`
+	Command  string   `toml:"command"`
+	EnvAllow []string `toml:"env_allow"` // variables that reach it, after what is usual
 }
 
 // CustomAgent is an agent that the user defines.
@@ -80,6 +84,59 @@ type SandboxConfig struct {
 	Mode string `toml:"mode"`
 }
 
+// RecoveryConfig is how a run goes on after an earlier one ended in the middle.
+type RecoveryConfig struct {
+	ResumeSession bool `toml:"resume_session"`
+}
+
+// MCPServer is a server of tools that agents are given: a command, or an address.
+type MCPServer struct {
+	Type    string            `toml:"type"` // stdio, http or sse; empty means stdio for a command and http for an address
+	Command string            `toml:"command"`
+	Args    []string          `toml:"args"`
+	Env     map[string]string `toml:"env"`
+	URL     string            `toml:"url"`
+	Headers map[string]string `toml:"headers"`
+}
+
+// Kind is the type, also when it is not said.
+func (s MCPServer) Kind() string {
+	switch {
+	case s.Type != "":
+		return s.Type
+	case s.URL != "":
+		return "http"
+	default:
+		return "stdio"
+	}
+}
+
+// invalid says what makes no sense about a server.
+func (s MCPServer) invalid() string {
+	switch kind := s.Kind(); {
+	case !slices.Contains([]string{"stdio", "http", "sse"}, kind):
+		return fmt.Sprintf("type %q is none of stdio, http, sse", kind)
+	case (s.Command == "") == (s.URL == ""):
+		return "it has either a command or a url"
+	case (kind == "stdio") != (s.Command != ""):
+		return fmt.Sprintf("type %s does not go with what it has", kind)
+	case s.Command == "" && (len(s.Args) > 0 || len(s.Env) > 0):
+		return "args and env go with a command"
+	case s.URL == "" && len(s.Headers) > 0:
+		return "headers go with a url"
+	}
+	return ""
+}
+
+// badRule says what makes no sense about an entry of env_allow.
+func badRule(rule string) string {
+	name := strings.TrimPrefix(rule, "!")
+	if name == "" || strings.ContainsAny(name, "=! \t\n\x00") || strings.Contains(strings.TrimSuffix(name, "*"), "*") {
+		return fmt.Sprintf("%q is no variable's name; write NAME, PREFIX_* or, for what must not reach the agent, !NAME", rule)
+	}
+	return ""
+}
+
 // Duration is a time.Duration written like "10m".
 type Duration time.Duration
 
@@ -123,6 +180,7 @@ func Default() Config {
 		Journal:   JournalConfig{Recent: 5, Matches: 5, Tokens: 3000},
 		Knowledge: KnowledgeConfig{Tokens: 2000},
 		Sandbox:   SandboxConfig{Mode: "auto"},
+		Recovery:  RecoveryConfig{ResumeSession: true},
 	}
 }
 
@@ -155,6 +213,16 @@ func (c Config) invalid() (key, why string) {
 	} {
 		if number.value < number.least {
 			return number.key, fmt.Sprintf("%d is too small; the least is %d", number.value, number.least)
+		}
+	}
+	for _, rule := range c.Agent.EnvAllow {
+		if why := badRule(rule); why != "" {
+			return "agent.env_allow", why
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {
+		if why := c.MCP[name].invalid(); why != "" {
+			return "mcp." + name, why
 		}
 	}
 	strategies := []string{"fixed", "cost-optimized", "escalate", "plan-then-execute"}

@@ -93,11 +93,16 @@ const configTemplate = `# ralph's configuration. "ralph config show" prints ever
 
 [agent]
 AGENT
+# env_allow = []              # more variables that reach it: "NAME", "PREFIX_*"; "!NAME" holds one back
 
 # [agents.mine]               # an agent of your own
 # command = "my-agent --acp"
 # env = { KEY = "value" }
 # models = { opus = "big", sonnet = "mid", haiku = "small" }
+
+# [mcp.docs]                  # a server of tools that every agent is given: a command, or a url
+# command = "my-docs-server --stdio"
+# env = { DOCS_TOKEN = "${DOCS_TOKEN}" }   # from ralph's own environment
 
 [run]
 # limit = 0                   # iterations; 0 means no limit
@@ -131,6 +136,9 @@ GATES
 
 [budget]
 # max_cost_usd = 0            # 0 means no limit
+
+[recovery]
+# resume_session = true       # go on in the session of an attempt that was interrupted, if the agent can
 
 [sandbox]
 # mode = "auto"               # auto, require or off (nothing is confined yet; require refuses to run)

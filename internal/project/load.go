@@ -120,6 +120,9 @@ func lineOf(data []byte, key string) int {
 	for i, text := range strings.Split(string(data), "\n") {
 		if header := strings.TrimSpace(text); strings.HasPrefix(header, "[") {
 			in = strings.Trim(strings.SplitN(header, "]", 2)[0], "[ ")
+			if in == key { // a table that is wrong as a whole
+				return i + 1
+			}
 		}
 		if in == section && assignment.MatchString(text) {
 			return i + 1
@@ -128,20 +131,20 @@ func lineOf(data []byte, key string) int {
 	return 1
 }
 
-// leaves flattens tables to dotted keys. User-defined agents stay whole.
+// leaves flattens tables to dotted keys. What users name themselves stays whole.
 func leaves(prefix string, table map[string]any) map[string]any {
 	flat := map[string]any{}
 	for name, value := range table {
 		key := prefix + name
-		if inner, ok := value.(map[string]any); ok && prefix == "" && name != "agents" {
+		if inner, ok := value.(map[string]any); ok && prefix == "" && !named(name) {
 			for k, v := range leaves(key+".", inner) {
 				flat[k] = v
 			}
 			continue
 		}
-		if inner, ok := value.(map[string]any); ok && name == "agents" {
-			for agent, v := range inner {
-				flat["agents."+agent] = v
+		if inner, ok := value.(map[string]any); ok && prefix == "" {
+			for own, v := range inner {
+				flat[name+"."+own] = v
 			}
 			continue
 		}
@@ -149,6 +152,9 @@ func leaves(prefix string, table map[string]any) map[string]any {
 	}
 	return flat
 }
+
+// named says whether the keys of a table are names that users chose.
+func named(table string) bool { return table == "agents" || table == "mcp" }
 
 // EnvName is the variable that sets a key.
 func EnvName(key string) string {
@@ -196,6 +202,14 @@ func (l *Loaded) scalars() []scalar {
 	span := func(key string, into *Duration) scalar {
 		return scalar{key, func(s string) error { return into.UnmarshalText([]byte(s)) }}
 	}
+	choice := func(key string, into *bool) scalar {
+		return scalar{key, func(s string) (err error) {
+			if *into, err = strconv.ParseBool(s); err != nil {
+				err = fmt.Errorf("%q is neither true nor false", s)
+			}
+			return err
+		}}
+	}
 	return []scalar{
 		text("agent.use", &c.Agent.Use),
 		text("agent.command", &c.Agent.Command),
@@ -217,12 +231,8 @@ func (l *Loaded) scalars() []scalar {
 		text("verify.model", &c.Verify.Model),
 		number("verify.repair_rounds", &c.Verify.Repairs),
 		number("verify.reruns", &c.Verify.Reruns),
-		{"verify.enabled", func(s string) (err error) {
-			if c.Verify.Enabled, err = strconv.ParseBool(s); err != nil {
-				err = fmt.Errorf("%q is neither true nor false", s)
-			}
-			return err
-		}},
+		choice("verify.enabled", &c.Verify.Enabled),
+		choice("recovery.resume_session", &c.Recovery.ResumeSession),
 		{"budget.max_cost_usd", func(s string) (err error) {
 			if c.Budget.MaxCostUSD, err = strconv.ParseFloat(s, 64); err != nil {
 				err = fmt.Errorf("%q is no amount", s)

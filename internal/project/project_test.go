@@ -128,6 +128,15 @@ func TestBadConfigurationNamesFileAndLine(t *testing.T) {
 		"a negative duration":    {"[run]\nidle_timeout = '-3s'", ":2: "},
 		"a negative budget":      {"[budget]\nmax_cost_usd = -1.0", ":2: budget.max_cost_usd: it is an amount, and not negative"},
 		"what is no TOML":        {"[run", ":1: "},
+		"a rule with a value":    {"[agent]\nenv_allow = ['A', 'B=1']", ":2: agent.env_allow: \"B=1\" is no variable's name"},
+		"a rule with stars":      {"[agent]\nenv_allow = ['*_KEY']", ":2: agent.env_allow: \"*_KEY\" is no variable's name"},
+		"a server of nothing":    {"[mcp.docs]\nargs = ['x']", ":1: mcp.docs: it has either a command or a url"},
+		"a server of two kinds":  {"\n[mcp.docs]\ncommand = 'x'\nurl = 'y'", ":2: mcp.docs: it has either a command or a url"},
+		"a server by post":       {"[mcp.docs]\ntype = 'post'\nurl = 'y'", ":1: mcp.docs: type \"post\" is none of stdio, http, sse"},
+		"a wrong type of server": {"[mcp.docs]\ntype = 'sse'\ncommand = 'y'", ":1: mcp.docs: type sse does not go with what it has"},
+		"headers for a command":  {"[mcp.docs]\ncommand = 'x'\nheaders = { A = 'b' }", ":1: mcp.docs: headers go with a url"},
+		"env for an address":     {"[mcp.docs]\nurl = 'x'\nenv = { A = 'b' }", ":1: mcp.docs: args and env go with a command"},
+		"an unknown key of one":  {"[mcp.docs]\nurll = 'x'", ":2: unknown key mcp.docs.urll"},
 		"the same key twice":     {"[run]\nlimit = 1\nlimit = 2", ":3: "},
 		"bytes that are no text": {"[agent]\nuse = \"\xff\"", ":2: "},
 	} {
@@ -170,7 +179,7 @@ func TestCommentedDefaultsAreTheDefaults(t *testing.T) {
 	t.Parallel()
 	var lines []string
 	for _, l := range strings.Split(configText(Found{}), "\n") {
-		if rest, ok := strings.CutPrefix(l, "# "); ok && strings.Contains(rest, " = ") && !strings.Contains(rest, "my-agent") &&
+		if rest, ok := strings.CutPrefix(l, "# "); ok && strings.Contains(rest, " = ") && !strings.Contains(rest, `"my-`) &&
 			!strings.HasPrefix(rest, "env") && !strings.HasPrefix(rest, "models") && !strings.HasPrefix(rest, "commands") {
 			l = rest
 		}

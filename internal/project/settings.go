@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 )
@@ -18,6 +19,7 @@ func (l Loaded) Settings() []Setting {
 	list := []Setting{
 		{Key: "agent.use", Value: c.Agent.Use},
 		{Key: "agent.command", Value: c.Agent.Command},
+		{Key: "agent.env_allow", Value: slices.Concat([]string{}, c.Agent.EnvAllow)},
 		{Key: "run.limit", Value: c.Run.Limit},
 		{Key: "run.max_retries", Value: c.Run.MaxRetries},
 		{Key: "run.max_attempts", Value: c.Run.MaxAttempts},
@@ -41,9 +43,13 @@ func (l Loaded) Settings() []Setting {
 		{Key: "knowledge.tokens", Value: c.Knowledge.Tokens},
 		{Key: "budget.max_cost_usd", Value: c.Budget.MaxCostUSD},
 		{Key: "sandbox.mode", Value: c.Sandbox.Mode},
+		{Key: "recovery.resume_session", Value: c.Recovery.ResumeSession},
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
 		list = append(list, Setting{Key: "agents." + name, Value: c.Agents[name].Command})
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {
+		list = append(list, Setting{Key: "mcp." + name, Value: cmp.Or(c.MCP[name].Command, c.MCP[name].URL)})
 	}
 	for i := range list {
 		list[i].Origin = l.Origin(list[i].Key)
