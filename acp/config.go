@@ -33,6 +33,9 @@ type Config struct {
 	TerminalShell   bool           // the agent sends whole shell lines as terminal commands
 	UsageCumulative bool           // token counts in answers are of the session, not the turn
 
+	MCP    []MCPServer // given to the session, as far as the agent can use them
+	Resume *Earlier    // a session to go on with, if the agent can and still knows it
+
 	ReadOnly    bool     // refuse fs/write_text_file
 	Permissions Policy   // how permission requests are answered
 	Protected   []string // paths relative to Dir that are never written for the agent
@@ -58,6 +61,12 @@ type Config struct {
 
 	Now func() time.Time // nil means time.Now
 	Log zerolog.Logger
+}
+
+// Earlier is a session of an earlier process.
+type Earlier struct {
+	Session string
+	CostUSD float64 // what it is known to have cost by then
 }
 
 // MissingFile says what reading a file that does not exist answers.

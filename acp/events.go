@@ -1,5 +1,7 @@
 package acp
 
+import "time"
+
 // Event is something that happened in a session, for people to see. It is one
 // of the types below.
 type Event interface{ isEvent() }
@@ -53,6 +55,15 @@ type FileWritten struct{ Path string }
 // TerminalStarted is a command that was started for the agent.
 type TerminalStarted struct{ Argv []string }
 
+// Step is a step that was taken, well or not: start, initialize, session/new, ...
+type Step struct {
+	Op   string
+	Took time.Duration
+}
+
+// Warned says what was configured and could not be had.
+type Warned struct{ Text string }
+
 // Dropped says that so many events were not shown because showing was slow.
 type Dropped struct{ Events int }
 
@@ -65,4 +76,6 @@ func (Permission) isEvent()      {}
 func (ModelChosen) isEvent()     {}
 func (FileWritten) isEvent()     {}
 func (TerminalStarted) isEvent() {}
+func (Step) isEvent()            {}
+func (Warned) isEvent()          {}
 func (Dropped) isEvent()         {}

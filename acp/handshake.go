@@ -9,42 +9,35 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 )
 
-const opNew = "session/new"
-
-// Agent is what an agent says about itself.
-type Agent struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
-}
+const (
+	opNew    = "session/new"
+	opResume = "session/resume"
+	opLoad   = "session/load"
+)
 
 // handshake takes the connection to a session that can be prompted.
 func (s *Session) handshake(ctx context.Context) error {
-	methods, err := s.initialize(ctx)
-	if err != nil {
+	if err := s.initialize(ctx); err != nil {
 		return err
 	}
-	raw, err := s.newSession(ctx)
+	servers := s.mcpServers()
+	id, raw, err := s.begin(ctx, servers)
 	if errors.Is(err, AuthRequired) {
-		if raw, err = s.authenticate(ctx, methods, err); err != nil {
+		if id, raw, err = s.authenticate(ctx, servers, err); err != nil {
 			return err
 		}
 	}
 	if err != nil {
 		return err
 	}
-	var a struct {
-		SessionID string `json:"sessionId"`
-	}
-	if lenient(raw, &a); a.SessionID == "" {
-		return &Error{Kind: Protocol, Op: opNew, Text: "the answer has no sessionId"}
-	}
 	s.mu.Lock()
-	s.id = a.SessionID
+	s.id = id
+	s.about.readModes(raw)
 	s.mu.Unlock()
 	return s.chooseModel(ctx, sessionModels(raw))
 }
 
-func (s *Session) initialize(ctx context.Context) ([]AuthMethod, error) {
+func (s *Session) initialize(ctx context.Context) error {
 	raw, err := s.ask(ctx, "initialize", sdk.InitializeRequest{
 		ProtocolVersion: sdk.ProtocolVersionNumber,
 		ClientInfo:      &sdk.Implementation{Name: "ralph", Version: s.cfg.Version},
@@ -54,52 +47,89 @@ func (s *Session) initialize(ctx context.Context) ([]AuthMethod, error) {
 		},
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var a struct {
-		Version *int         `json:"protocolVersion"`
-		Agent   Agent        `json:"agentInfo"`
-		Methods []AuthMethod `json:"authMethods"`
+		Version *int `json:"protocolVersion"`
 	}
 	lenient(raw, &a)
 	if a.Version == nil {
-		return nil, &Error{Kind: Protocol, Op: "initialize", Text: "the answer has no protocolVersion"}
+		return &Error{Kind: Protocol, Op: "initialize", Text: "the answer has no protocolVersion"}
 	}
 	if *a.Version != sdk.ProtocolVersionNumber {
-		return nil, &Error{
+		return &Error{
 			Kind: WrongVersion, Op: "initialize", Version: *a.Version,
 			Text: fmt.Sprintf("the agent speaks version %d, ralph speaks %d", *a.Version, sdk.ProtocolVersionNumber),
 		}
 	}
-	s.agent = a.Agent
-	return a.Methods, nil
+	s.about = aboutAgent(raw)
+	return nil
 }
 
-func (s *Session) newSession(ctx context.Context) (json.RawMessage, error) {
-	// An empty list: nil would be sent as null, which agents refuse.
-	return s.ask(ctx, opNew, sdk.NewSessionRequest{Cwd: s.cfg.Dir, McpServers: []sdk.McpServer{}})
+// begin goes on with an earlier session, or begins a new one. Until it returns
+// our session has no name, so that whatever is replayed meanwhile is dropped.
+func (s *Session) begin(ctx context.Context, servers []sdk.McpServer) (id string, raw json.RawMessage, err error) {
+	if earlier := s.cfg.Resume; earlier != nil {
+		raw, err := s.resume(ctx, earlier, servers)
+		if err == nil {
+			s.mu.Lock()
+			s.meter = newMeter(s.cfg.UsageCumulative, earlier.CostUSD)
+			s.about.Resumed = true
+			s.mu.Unlock()
+			return earlier.Session, raw, nil
+		}
+		// What the agent does not know any more is no reason not to work.
+		if !errors.Is(err, Refused) && !errors.Is(err, errNoMethod) {
+			return "", nil, err
+		}
+		s.cfg.Log.Debug().Str("session", earlier.Session).Err(err).Msg("session not resumed")
+	}
+	raw, err = s.ask(ctx, opNew, sdk.NewSessionRequest{Cwd: s.cfg.Dir, McpServers: servers})
+	if err != nil {
+		return "", nil, err
+	}
+	var a struct {
+		SessionID string `json:"sessionId"`
+	}
+	if lenient(raw, &a); a.SessionID == "" {
+		return "", nil, &Error{Kind: Protocol, Op: opNew, Text: "the answer has no sessionId"}
+	}
+	return a.SessionID, raw, nil
+}
+
+// resume prefers the way that replays nothing.
+func (s *Session) resume(ctx context.Context, earlier *Earlier, servers []sdk.McpServer) (json.RawMessage, error) {
+	id := sdk.SessionId(earlier.Session)
+	switch can := s.about.Capabilities; {
+	case can.Resume:
+		return s.ask(ctx, opResume, sdk.ResumeSessionRequest{SessionId: id, Cwd: s.cfg.Dir, McpServers: servers})
+	case can.Load:
+		return s.ask(ctx, opLoad, sdk.LoadSessionRequest{SessionId: id, Cwd: s.cfg.Dir, McpServers: servers})
+	}
+	return nil, errNoMethod
 }
 
 // authenticate is tried once, with the method that was configured; the others
 // may open a browser, and nobody is watching.
-func (s *Session) authenticate(ctx context.Context, methods []AuthMethod, cause error) (json.RawMessage, error) {
+func (s *Session) authenticate(ctx context.Context, servers []sdk.McpServer, cause error) (string, json.RawMessage, error) {
 	var e *Error
 	errors.As(cause, &e)
-	e.Methods = methods
+	e.Methods = s.about.Methods
 	if s.cfg.AuthMethod == "" {
-		return nil, e
+		return "", nil, e
 	}
 	_, err := s.ask(ctx, "authenticate", sdk.AuthenticateRequest{MethodId: s.cfg.AuthMethod})
 	if err == nil {
+		var id string
 		var raw json.RawMessage
-		if raw, err = s.newSession(ctx); err == nil {
-			return raw, nil
+		if id, raw, err = s.begin(ctx, servers); err == nil {
+			return id, raw, nil
 		}
 	}
 	if errors.Is(err, Refused) || errors.Is(err, AuthRequired) {
 		errors.As(err, &e)
-		e.Kind, e.Methods = AuthRequired, methods
-		return nil, e
+		e.Kind, e.Methods = AuthRequired, s.about.Methods
+		return "", nil, e
 	}
-	return nil, err
+	return "", nil, err
 }

@@ -129,7 +129,7 @@ func TestModelChannels(t *testing.T) {
 			if diff := cmp.Diff(tc.want, s.Model(), cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}
-			if got := s.Agent(); got != (Agent{Name: "fakeagent", Version: "1"}) {
+			if got := s.About().Agent; got != (Agent{Name: "fakeagent", Version: "1"}) {
 				t.Errorf("agent: got %+v", got)
 			}
 		})

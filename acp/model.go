@@ -40,7 +40,7 @@ func sessionModels(raw json.RawMessage) map[ModelChannel]*modelList {
 	}
 	lenient(raw, &a)
 	out := make(map[ModelChannel]*modelList)
-	if list := findModelOption(a.ConfigOptions); list != nil {
+	if list := findOption(a.ConfigOptions, "model"); list != nil {
 		out[ChannelConfig] = list
 	}
 	if a.Models != nil {
@@ -53,9 +53,9 @@ func sessionModels(raw json.RawMessage) map[ModelChannel]*modelList {
 	return out
 }
 
-// findModelOption is the option that selects the model: by its ID, else by its
-// category.
-func findModelOption(options []json.RawMessage) *modelList {
+// findOption is the option that selects the model, or something else: by its ID,
+// else by its category.
+func findOption(options []json.RawMessage, what string) *modelList {
 	type value struct {
 		Value   string  `json:"value"`
 		Name    string  `json:"name"`
@@ -81,10 +81,10 @@ func findModelOption(options []json.RawMessage) *modelList {
 				}
 			}
 		}
-		if o.ID == "model" {
+		if o.ID == what {
 			return list
 		}
-		if o.Category == "model" && byCategory == nil {
+		if o.Category == what && byCategory == nil {
 			byCategory = list
 		}
 	}

@@ -39,7 +39,9 @@ func (s *Session) Prompt(ctx context.Context, text string) (Turn, error) {
 	s.mu.Unlock()
 	s.cancelling.Store(false)
 
+	began := s.cfg.Now()
 	o, cause := s.converse(ctx, text)
+	s.step(opPrompt, began)
 	var err error
 	if cause != nil {
 		err = cause
@@ -134,6 +136,9 @@ func (s *Session) endTurn(o outcome) Turn {
 	t := s.turn.result(s.cfg.Now())
 	t.Stop = a.Stop
 	t.Usage = s.meter.settle(answerUsage(o.raw))
+	if t.Usage.tells() {
+		s.observer.push(UsageSeen{Usage: s.meter.total()})
+	}
 	s.turn = nil
 	return t
 }
@@ -152,6 +157,7 @@ func (s *Session) ask(ctx context.Context, method string, params any) (json.RawM
 	if err := ctx.Err(); err != nil {
 		return nil, &Error{Kind: Cancelled, Op: method, Err: context.Cause(ctx)}
 	}
+	defer s.step(method, s.cfg.Now())
 	answer := s.send(ctx, method, params)
 	broken, deaf := s.outlet.broken, newTimer(0)
 	defer deaf.Stop()
@@ -175,6 +181,11 @@ func (s *Session) ask(ctx context.Context, method string, params any) (json.RawM
 			return nil, &Error{Kind: Cancelled, Op: method, Err: cause}
 		}
 	}
+}
+
+// step tells how long a step took, also one that failed.
+func (s *Session) step(op string, began time.Time) {
+	s.observer.push(Step{Op: op, Took: s.cfg.Now().Sub(began)})
 }
 
 // errDeaf is an agent that lives and cannot be written to.

@@ -29,7 +29,7 @@ type Session struct {
 	observer  *observer
 	files     *files
 	terminals *terminals
-	agent     Agent
+	about     About
 	calls     uint64
 	maxText   int // of a turn
 
@@ -56,13 +56,14 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 		hide:    newRedactor(cfg.Redact),
 		faults:  make(chan *Error, 1),
 		closed:  make(chan struct{}),
-		meter:   meter{cumulative: cfg.UsageCumulative},
+		meter:   newMeter(cfg.UsageCumulative, 0),
 	}
 	files, err := openFiles(cfg.Dir, cfg.Protected)
 	if err != nil {
 		return nil, &Error{Kind: CannotStart, Op: "start", Text: err.Error(), Err: err}
 	}
 	s.files = files
+	began := cfg.Now()
 	if err := s.spawn(); err != nil {
 		files.close()
 		kind := CannotStart
@@ -71,6 +72,7 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 		}
 		return nil, &Error{Kind: kind, Op: "start", Text: s.hide.text(err.Error()), Err: err}
 	}
+	s.step("start", began)
 	if cfg.Started != nil {
 		if err := cfg.Started(s.proc.Identity()); err != nil {
 			return nil, s.abandon(err)
@@ -152,8 +154,8 @@ func (s *Session) Model() ModelChoice {
 	return s.model
 }
 
-// Agent is what the agent says about itself.
-func (s *Session) Agent() Agent { return s.agent }
+// About is what the agent says about itself and the session.
+func (s *Session) About() About { return s.about }
 
 // ID is the session's name, given by the agent.
 func (s *Session) ID() string { return s.id }

@@ -87,7 +87,11 @@ func TestKillEndsAPrompt(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, keepRunning(say(family, step{Do: "say", Text: "up"}, step{Do: "hang", Ignore: true})))
 	up := make(chan struct{}, 10)
-	b.cfg.Observe = func(Event) { up <- struct{}{} }
+	b.cfg.Observe = func(e Event) {
+		if _, said := e.(Text); said {
+			up <- struct{}{}
+		}
+	}
 	s := b.start(t)
 	killed := make(chan error)
 	go func() {

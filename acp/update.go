@@ -65,10 +65,13 @@ func (s *Session) onUpdate(p updateParams) {
 		if u.Cost != nil && strings.EqualFold(u.Cost.Currency, "USD") {
 			s.meter.sum(u.Cost.Amount)
 		}
+		if s.turn != nil {
+			s.meter.took(u.Used)
+		}
 		s.observer.push(UsageSeen{Usage: s.meter.total(), ContextUsed: u.Used, ContextSize: u.Size})
 		return
 	case "config_option_update":
-		if model := findModelOption(u.ConfigOptions); model != nil && model.current != s.model.Effective {
+		if model := findOption(u.ConfigOptions, "model"); model != nil && model.current != s.model.Effective {
 			s.model.Effective = model.current
 			s.observer.push(ModelChosen{Choice: s.model})
 		}

@@ -43,6 +43,9 @@ func (u Usage) minus(v Usage) Usage {
 	return u
 }
 
+// tells reports that there is a count at all.
+func (u Usage) tells() bool { return u.Input+u.CacheRead+u.CacheWrite+u.Output+u.Total > 0 }
+
 // meter counts a session's usage. Cost is told as a sum of the session, in
 // updates that may come late; tokens come with each answer. What was handed out
 // with a turn is not handed out again.
@@ -50,29 +53,49 @@ type meter struct {
 	cumulative bool  // tokens are sums of the session, too
 	tokens     Usage // the last sum told, if so
 	used       Usage // handed out so far
+	context    int64 // the most that a request of this turn was told to have taken
 
 	cost     float64 // the last sum told
-	settled  float64 // of it, handed out
+	settled  float64 // of it, handed out, or paid before we came
 	costSeen bool
 }
 
+// newMeter counts from what a session had cost before: agents go on with the sum
+// of a session that is taken up again.
+func newMeter(cumulative bool, before float64) meter {
+	return meter{cumulative: cumulative, cost: before, settled: before}
+}
+
+// slack is how much a sum may fall by being added up in another order.
+const slack = 1e-6
+
 // sum notes the cost of the session so far. A sum that fell was started again.
 func (m *meter) sum(usd float64) {
-	if usd < 0 {
+	switch {
+	case usd < 0:
 		return
-	}
-	if usd < m.cost {
+	case usd < m.cost*(1-slack):
 		m.settled = 0
+	case usd < m.cost:
+		usd = m.cost
 	}
 	m.cost, m.costSeen = usd, true
 }
 
+// took notes what the last request took of the context. An agent that counts no
+// tokens has then used at least as many.
+func (m *meter) took(tokens int64) { m.context = max(m.context, tokens) }
+
 // settle is what a turn that ended with this count has used.
 func (m *meter) settle(told Usage) Usage {
 	turn := told
-	if m.cumulative {
+	switch {
+	case !told.tells():
+		turn = Usage{Input: m.context, Total: m.context}
+	case m.cumulative:
 		turn, m.tokens = told.minus(m.tokens), told
 	}
+	m.context = 0
 	turn.CostUSD = nil
 	if m.costSeen {
 		cost := m.cost - m.settled

@@ -23,6 +23,8 @@ func (a *attempt) observe(e acp.Event) {
 		out.Usage = &Usage{TokensIn: e.Usage.Input, TokensCached: e.Usage.CacheRead, TokensOut: e.Usage.Output, CostUSD: e.Usage.CostUSD}
 	case acp.Permission:
 		out.Type, out.Text, out.Outcome = AgentAsked, e.Title, e.Answer
+	case acp.Warned:
+		out.Type, out.Text = Warned, e.Text
 	case acp.Dropped:
 		out.Type, out.Text = Warned, plural(e.Events, "event")+" not shown: showing them was slower than the agent"
 	default: // what else happens is in the transcript

@@ -23,7 +23,7 @@ func (a *agent) handle(m incoming) {
 		}
 		a.answer(m, object{
 			"protocolVersion":   version,
-			"agentCapabilities": object{},
+			"agentCapabilities": a.capabilities(),
 			"agentInfo":         object{"name": "fakeagent", "version": "1"},
 			"authMethods":       methods,
 		})
@@ -39,8 +39,8 @@ func (a *agent) handle(m incoming) {
 		}
 		a.authed = true
 		a.answer(m, object{})
-	case "session/new":
-		a.newSession(m)
+	case "session/new", "session/load", "session/resume":
+		a.begin(m)
 	case "session/set_model":
 		var p struct {
 			ModelID string `json:"modelId"`
@@ -73,23 +73,51 @@ func (a *agent) handle(m incoming) {
 	}
 }
 
-func (a *agent) newSession(m incoming) {
-	a.at(m.Method)
-	if a.script.AuthNeeded != "" && !a.authed {
-		a.refuse(m, -32000, "Authentication required", nil)
-		return
+func (a *agent) capabilities() any {
+	if len(a.script.Capabilities) > 0 {
+		return a.script.Capabilities
 	}
+	return object{}
+}
+
+// begin begins a session, or goes on with one of an earlier process.
+func (a *agent) begin(m incoming) {
 	var p struct {
+		SessionID  string          `json:"sessionId"`
 		Cwd        string          `json:"cwd"`
 		McpServers json.RawMessage `json:"mcpServers"`
 	}
 	decode(m.Params, &p)
-	if string(p.McpServers) != "[]" {
+	if p.SessionID != "" && !a.script.Forgets {
+		a.session = p.SessionID
+	}
+	a.at(m.Method)
+	switch isList := len(p.McpServers) > 0 && p.McpServers[0] == '['; {
+	case a.script.AuthNeeded != "" && !a.authed:
+		a.refuse(m, -32000, "Authentication required", nil)
+		return
+	case p.SessionID != "" && a.script.Forgets:
+		a.refuse(m, -32002, "Resource not found", nil)
+		return
+	case !isList && m.Method != "session/resume":
 		a.refuse(m, -32602, "mcpServers must be an array", nil)
 		return
+	case len(p.McpServers) > len("[]"):
+		a.book.add(Entry{Event: "mark", Session: a.session, Name: "mcp", Text: string(p.McpServers)})
+	}
+	if p.SessionID != "" {
+		a.book.add(Entry{Event: "mark", Session: a.session, Name: m.Method})
 	}
 	a.cwd = p.Cwd
-	result := object{"sessionId": a.session}
+	a.answer(m, a.newSession(p.SessionID == ""))
+}
+
+// newSession is what a session is like at its beginning.
+func (a *agent) newSession(named bool) object {
+	result := object{}
+	if named {
+		result["sessionId"] = a.session
+	}
 	a.model = a.script.ModelCurrent
 	if a.model == "" && len(a.script.Models) > 0 {
 		a.model = a.script.Models[0]
@@ -105,7 +133,14 @@ func (a *agent) newSession(m incoming) {
 	default:
 		result["configOptions"] = a.configOptions()
 	}
-	a.answer(m, result)
+	if len(a.script.Modes) > 0 {
+		modes := []object{}
+		for _, id := range a.script.Modes {
+			modes = append(modes, object{"id": id, "name": id})
+		}
+		result["modes"] = object{"currentModeId": a.script.Modes[0], "availableModes": modes}
+	}
+	return result
 }
 
 func (a *agent) configOptions() []object {

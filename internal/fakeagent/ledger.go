@@ -76,7 +76,7 @@ func (l ledger) attempt(task string, verify bool, session string) int {
 	for _, e := range entries {
 		if e.Event == "prompted" && e.Task == task && e.Verify == verify && e.Prompt == 1 {
 			n++
-			if e.Session == session {
+			if e.Session == session && e.Pid == os.Getpid() { // another process may have had it before
 				return n
 			}
 		}

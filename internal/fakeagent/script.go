@@ -19,8 +19,13 @@ type Script struct {
 	ModelCurrent string   `json:"model_current"` // empty means the first
 	OddOption    bool     `json:"odd_option"`    // offer a config option of an unknown type as well
 
+	Capabilities json.RawMessage `json:"capabilities,omitempty"` // as initialize answers them
+	Modes        []string        `json:"modes"`                  // offered; the first is the current one
+	Forgets      bool            `json:"forgets"`                // knows no session of another process
+
 	// At are steps done when a point of the handshake is reached, before it is
-	// answered: "start", "initialize", "authenticate", "session/new".
+	// answered: "start", "initialize", "authenticate", "session/new",
+	// "session/load", "session/resume".
 	At map[string][]Step `json:"at"`
 
 	KeepRunning bool `json:"keep_running"` // do not exit when stdin closes or on SIGTERM

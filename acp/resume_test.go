@@ -1,0 +1,194 @@
+package acp
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/internal/fakeagent"
+)
+
+// marks are the marks of this name in the ledger.
+func (b *bench) marks(t *testing.T, name string) []string {
+	t.Helper()
+	entries, err := fakeagent.ReadLedger(b.ledger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		if e.Event == "mark" && e.Name == name {
+			out = append(out, e.Text)
+		}
+	}
+	return out
+}
+
+// TestAnEarlierSessionIsTakenUp: by the way that the agent has, without hearing
+// what it replays, and with the cost of the whole session told as before.
+func TestAnEarlierSessionIsTakenUp(t *testing.T) {
+	t.Parallel()
+	replay := []step{{Do: "say", Text: "<task-done>t-0123abcd</task-done>\n"}, {Do: "usage", N: 9, Cost: ptr(0.5)}}
+	for name, tc := range map[string]struct {
+		capabilities string
+		forgets      bool
+		way          string // the mark of it; "" for a new session
+	}{
+		"resumed":                        {`{"loadSession":true,"sessionCapabilities":{"resume":{}}}`, false, opResume},
+		"loaded, with a replay":          {`{"loadSession":true}`, false, opLoad},
+		"resume that is declined":        {`{"loadSession":true,"sessionCapabilities":{"resume":null}}`, false, opLoad},
+		"an agent that can do neither":   {`{}`, false, ""},
+		"a session that nobody knows":    {`{"sessionCapabilities":{"resume":{}}}`, true, ""},
+		"a session that is not loadable": {`{"loadSession":true}`, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script := say(step{Do: "say", Text: "going on"}, step{Do: "usage", N: 9, Cost: ptr(0.75)})
+			script.Capabilities, script.Forgets, script.Models = []byte(tc.capabilities), tc.forgets, []string{"a", "b"}
+			if !tc.forgets {
+				script.At = map[string][]step{opLoad: replay}
+			}
+			b := newBench(t, script)
+			b.cfg.Resume = &Earlier{Session: "old-1", CostUSD: 0.5}
+			b.cfg.Model = "b"
+			s := b.start(t)
+			turn, err := s.Prompt(t.Context(), "Assigned Task t-0123abcd")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if turn.Text() != "going on" {
+				t.Errorf("got %q, want nothing of what was replayed", turn.Text())
+			}
+			wantCost := 0.25
+			if tc.way == "" {
+				wantCost = 0.75
+			}
+			if got := *turn.Usage.CostUSD; got != wantCost {
+				t.Errorf("got $%v, want $%v", got, wantCost)
+			}
+			if resumed := tc.way != ""; s.About().Resumed != resumed || (s.ID() == "old-1") != resumed {
+				t.Errorf("got session %s, resumed: %v", s.ID(), s.About().Resumed)
+			}
+			if got := s.Model().Effective; got != "b" {
+				t.Errorf("got model %q, want it chosen as in a new session", got)
+			}
+			for _, way := range []string{opResume, opLoad} {
+				if got := len(b.marks(t, way)) == 1; got != (way == tc.way) {
+					t.Errorf("%s used: %v", way, got)
+				}
+			}
+		})
+	}
+}
+
+func TestAnAgentThatDiesWhileItLoadsIsAnError(t *testing.T) {
+	t.Parallel()
+	for way, capabilities := range map[string]string{opResume: `{"sessionCapabilities":{"resume":{}}}`, opLoad: `{"loadSession":true}`} {
+		b := newBench(t, fakeagent.Script{Capabilities: []byte(capabilities), At: map[string][]step{way: {{Do: "exit", Code: 3}}}})
+		b.cfg.Resume = &Earlier{Session: "old-1"}
+		_, err := Start(t.Context(), b.cfg)
+		if e := wantKind(t, err, Died); e.Op != way || e.Exit.Code != 3 {
+			t.Errorf("got %v, want a death at %s", e, way)
+		}
+		b.wantNothingLeft(t)
+	}
+}
+
+// TestMCPServersReachTheSession: those that the agent can use; of others we warn.
+func TestMCPServersReachTheSession(t *testing.T) {
+	t.Parallel()
+	servers := []MCPServer{
+		{Name: "docs", Type: "stdio", Command: "/bin/docs", Args: []string{"--stdio"}, Env: map[string]string{"B": "2", "A": "1"}},
+		{Name: "web", Type: "http", URL: "http://localhost/mcp", Headers: map[string]string{"X-Key": "k"}},
+		{Name: "old", Type: "sse", URL: "http://localhost/sse"},
+	}
+	const (
+		docs = `{"args":["--stdio"],"command":"/bin/docs","env":[{"name":"A","value":"1"},{"name":"B","value":"2"}],"name":"docs"}`
+		web  = `{"headers":[{"name":"X-Key","value":"k"}],"name":"web","type":"http","url":"http://localhost/mcp"}`
+		old  = `{"headers":[],"name":"old","type":"sse","url":"http://localhost/sse"}`
+	)
+	for name, tc := range map[string]struct {
+		capabilities string
+		want         string
+		warned       []string
+	}{
+		"all kinds":     {`{"mcpCapabilities":{"http":true,"sse":true}}`, "[" + docs + "," + web + "," + old + "]", nil},
+		"commands only": {`{}`, "[" + docs + "]", []string{"web", "old"}},
+		"not over SSE":  {`{"mcpCapabilities":{"http":true,"sse":false}}`, "[" + docs + "," + web + "]", []string{"old"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, fakeagent.Script{Capabilities: []byte(tc.capabilities)})
+			b.cfg.MCP = servers
+			var warnings []string
+			b.cfg.Observe = func(e Event) {
+				if w, ok := e.(Warned); ok {
+					warnings = append(warnings, w.Text)
+				}
+			}
+			s := b.start(t)
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]string{tc.want}, b.marks(t, "mcp")); diff != "" {
+				t.Errorf("servers differ (-want +got):\n%s", diff)
+			}
+			if len(warnings) != len(tc.warned) {
+				t.Fatalf("got warnings %v, want one for each of %v", warnings, tc.warned)
+			}
+			for i, name := range tc.warned {
+				if !strings.Contains(warnings[i], "MCP server "+name) {
+					t.Errorf("got warning %q, want it about %s", warnings[i], name)
+				}
+			}
+		})
+	}
+}
+
+func TestAboutIsWhatTheAgentSays(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, fakeagent.Script{
+		AuthMethods:  []string{"key"},
+		Modes:        []string{"ask", "code"},
+		Capabilities: []byte(`{"loadSession":true,"promptCapabilities":{"image":true,"embeddedContext":"yes"},"mcpCapabilities":{"http":true},"sessionCapabilities":{"resume":{}}}`),
+	})
+	var steps []string
+	b.cfg.Observe = func(e Event) {
+		if s, ok := e.(Step); ok {
+			steps = append(steps, s.Op)
+		}
+	}
+	s := b.start(t)
+	want := About{
+		Agent:        Agent{Name: "fakeagent", Version: "1"},
+		Methods:      []AuthMethod{{ID: "key", Name: "Log in with key"}},
+		Capabilities: Capabilities{Load: true, Resume: true, Image: true, MCPHTTP: true},
+		Mode:         "ask", Modes: []string{"ask", "code"},
+	}
+	if diff := cmp.Diff(want, s.About()); diff != "" {
+		t.Errorf("about differs (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"load sessions", "resume sessions", "images", "MCP over HTTP"}, s.About().Capabilities.Words()); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := s.Prompt(t.Context(), "x"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"start", "initialize", opNew, opPrompt}, steps); diff != "" {
+		t.Errorf("steps differ (-want +got):\n%s", diff)
+	}
+}
+
+// Some agents have an option instead of the protocol's field.
+func TestModesAreReadFromAnOption(t *testing.T) {
+	t.Parallel()
+	var a About
+	a.readModes([]byte(`{"configOptions":[{"id":"model","type":"select","currentValue":"m","options":[{"value":"m"}]},{"id":"mode","category":"mode","type":"select","currentValue":"build","options":[{"value":"build"},{"value":"plan"}]}]}`))
+	if diff := cmp.Diff(About{Mode: "build", Modes: []string{"build", "plan"}}, a); diff != "" {
+		t.Error(diff)
+	}
+}
