@@ -61,6 +61,9 @@ type Step struct {
 	Took time.Duration
 }
 
+// Resumed says that the session is an earlier one.
+type Resumed struct{ Session string }
+
 // Warned says what was configured and could not be had.
 type Warned struct{ Text string }
 
@@ -77,5 +80,6 @@ func (ModelChosen) isEvent()     {}
 func (FileWritten) isEvent()     {}
 func (TerminalStarted) isEvent() {}
 func (Step) isEvent()            {}
+func (Resumed) isEvent()         {}
 func (Warned) isEvent()          {}
 func (Dropped) isEvent()         {}

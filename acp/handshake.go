@@ -76,6 +76,7 @@ func (s *Session) begin(ctx context.Context, servers []sdk.McpServer) (id string
 			s.meter = newMeter(s.cfg.UsageCumulative, earlier.CostUSD)
 			s.about.Resumed = true
 			s.mu.Unlock()
+			s.observer.push(Resumed{Session: earlier.Session})
 			return earlier.Session, raw, nil
 		}
 		// What the agent does not know any more is no reason not to work.

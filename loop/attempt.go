@@ -41,6 +41,7 @@ type Opening struct {
 	Model     string // a tier, a name, or "" for the agent's own
 	Folder    string // of the attempt, for its transcript
 	Judge     bool   // it is to look at the work and to change nothing
+	Earlier   *Earlier
 	Observe   func(acp.Event)
 	Started   func(agent string, id proc.Identity) error
 }
@@ -172,7 +173,7 @@ func (a *attempt) unprepared(ctx context.Context, err error) (Decision, error) {
 func (a *attempt) open(ctx context.Context) error {
 	s, err := a.opts.Open(ctx, Opening{
 		Run: a.run, Task: a.claim.Task, Iteration: a.iteration, Limit: a.opts.Limit, Model: a.choice.Model, Folder: a.folder,
-		Observe: a.observe,
+		Observe: a.observe, Earlier: a.earlier(ctx),
 		Started: func(agent string, id proc.Identity) error {
 			a.agent = agent
 			return a.opts.Store.Update(ctx, func(g *dag.Graph) error {

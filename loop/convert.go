@@ -20,9 +20,11 @@ func (a *attempt) observe(e acp.Event) {
 		}
 	case acp.UsageSeen:
 		out.Type = AgentUsage
-		out.Usage = &Usage{TokensIn: e.Usage.Input, TokensCached: e.Usage.CacheRead, TokensOut: e.Usage.Output, CostUSD: e.Usage.CostUSD}
+		out.Usage = &Usage{TokensIn: e.Usage.Input, TokensCached: e.Usage.CacheRead, TokensOut: e.Usage.Output, CostUSD: e.Usage.CostUSD, Context: e.ContextUsed}
 	case acp.Permission:
 		out.Type, out.Text, out.Outcome = AgentAsked, e.Title, e.Answer
+	case acp.Resumed:
+		out.Type, out.Text = AgentResumed, e.Session
 	case acp.Warned:
 		out.Type, out.Text = Warned, e.Text
 	case acp.Dropped:

@@ -15,6 +15,7 @@ const (
 	Recovered      EventType = "recovered"       // a dead run's claim was released
 	TaskClaimed    EventType = "task_claimed"    // an iteration begins
 	AgentStarted   EventType = "agent_started"   // its process runs and a session is open
+	AgentResumed   EventType = "agent_resumed"   // it goes on in the session of an interrupted attempt
 	AgentText      EventType = "agent_text"      // a piece of what it says
 	AgentThought   EventType = "agent_thought"   // a piece of what it thinks
 	AgentTool      EventType = "agent_tool"      // a tool call began or changed
@@ -93,6 +94,8 @@ type Usage struct {
 	TokensCached int64    `json:"tokens_cached,omitempty"`
 	TokensOut    int64    `json:"tokens_out,omitempty"`
 	CostUSD      *float64 `json:"cost_usd,omitempty"`
+
+	Context int64 `json:"context_tokens,omitempty"` // what its last request took of the context
 }
 
 // Counts are the tasks in scope.
@@ -105,13 +108,15 @@ type Counts struct {
 
 // Setup is what the header of a run tells, in run_started.
 type Setup struct {
-	Scope    string `json:"scope"`
-	Agent    string `json:"agent"`
-	Model    string `json:"model"`
-	Limits   string `json:"limits"`
-	Sandbox  string `json:"sandbox"`
-	Verify   string `json:"verify"`
-	Jobs     int    `json:"jobs"`
-	Folder   string `json:"folder"` // where transcripts and events are
-	MaxIters int    `json:"max_iterations"`
+	Scope string `json:"scope"`
+	Agent string `json:"agent"`
+	// Credential is the name of the variable that the agent will be paid with.
+	Credential string `json:"credential,omitempty"`
+	Model      string `json:"model"`
+	Limits     string `json:"limits"`
+	Sandbox    string `json:"sandbox"`
+	Verify     string `json:"verify"`
+	Jobs       int    `json:"jobs"`
+	Folder     string `json:"folder"` // where transcripts and events are
+	MaxIters   int    `json:"max_iterations"`
 }

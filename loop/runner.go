@@ -42,10 +42,11 @@ type Options struct {
 	Model       string
 	Setup       Setup
 
-	Open  func(context.Context, Opening) (Session, error)
-	Gates []string // for every task, before its own
-	Judge verify.Gates
-	Skip  bool // accept "done" without looking
+	Open   func(context.Context, Opening) (Session, error)
+	Resume bool     // go on in the session of an interrupted attempt
+	Gates  []string // for every task, before its own
+	Judge  verify.Gates
+	Skip   bool // accept "done" without looking
 
 	Verdicts     bool     // an agent with fresh eyes has the last word
 	OwnJudge     bool     // it is another agent than the one that works

@@ -38,6 +38,7 @@ type opener struct {
 	turn    project.Duration
 	version string
 	asked   bool // a person named the model
+	servers []mcpServer
 
 	launch *proc.Launcher // one helper waits for the next attempt
 	once   sync.Once
@@ -57,7 +58,7 @@ func (a *app) chooseAgent(config project.Loaded, given string) (agent, error) {
 		return a.findAgent(config, config.Agent.Use)
 	}
 	if preset, ok := agents.Detect(exec.LookPath); ok {
-		return a.startable(preset)
+		return a.findAgent(config, preset.Name)
 	}
 	err := fmt.Errorf("%w: none is configured and none was found on PATH", errUnavailable)
 	return agent{}, hint(err, `install one (for example: npm install -g opencode-ai), name it with --agent, or try without a model: --agent shell`)
@@ -65,7 +66,7 @@ func (a *app) chooseAgent(config project.Loaded, given string) (agent, error) {
 
 // findAgent takes a name of the configuration, a built-in name, a file, or a command.
 func (a *app) findAgent(config project.Loaded, given string) (agent, error) {
-	def := agents.Definition{Name: given}
+	def := agents.Definition{Name: given, Allow: config.Agent.EnvAllow}
 	custom, configured := config.Agents[given]
 	_, builtin := agents.Lookup(given)
 	command := ""
@@ -199,8 +200,7 @@ func (o *opener) start(ctx context.Context, op loop.Opening, ag agent, model str
 	if err != nil {
 		return nil, errors.Join(err, transcript.Close())
 	}
-	environ := o.app.environ()
-	root := os.Geteuid() == 0
+	env, terminals, hidden := o.environment(ag)
 	var channels []acp.ModelChannel
 	for _, c := range ag.preset.Channels() {
 		channels = append(channels, acp.ModelChannel(c))
@@ -210,13 +210,14 @@ func (o *opener) start(ctx context.Context, op loop.Opening, ag agent, model str
 	}
 	s, err := acp.Start(ctx, acp.Config{
 		Argv: ag.argv, Dir: o.root, Launcher: o.launch, Version: o.version,
-		Env:   append(agents.Environ(ag.preset, environ, root), o.told(op, ag, model)...),
-		Model: model, ModelChannels: channels, AuthMethod: agents.AuthMethod(ag.preset, o.app.getenv),
+		Env:   append(env, o.told(op, ag, model)...),
+		Model: model, ModelChannels: channels, AuthMethod: agents.AuthMethod(ag.preset, lookUp(env)), UsageCumulative: ag.preset.Cumulative,
+		MCP: o.mcp(), Resume: earlier(op, ag),
 		MissingFile: acp.MissingFile(ag.preset.Missing), TerminalShell: ag.preset.TerminalShell,
 		Protected:   []string{".ralph", ".git/hooks", ".git/config"},
 		IdleTimeout: o.idle.Std(), TurnTimeout: o.turn.Std(),
 		Transcript: transcript, Stderr: stderr, ReadOnly: op.Judge,
-		TerminalEnv: agents.Environ(agents.Preset{}, environ, root), Redact: secrets(environ),
+		TerminalEnv: terminals, Redact: hidden,
 		Observe: op.Observe,
 		Started: func(id proc.Identity) error { return op.Started(ag.preset.Name, id) },
 		Now:     o.app.now, Log: o.app.log,
@@ -280,21 +281,4 @@ func (s *agentSession) Close() error {
 	}
 	s.files = nil
 	return errors.Join(errs...)
-}
-
-// secrets lists the values that no log may show: those of variables whose name
-// says so, unless they are too short to be told from ordinary text.
-func secrets(environ []string) []string {
-	var values []string
-	for _, entry := range environ {
-		name, value, _ := strings.Cut(entry, "=")
-		name = strings.ToUpper(name)
-		for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"} {
-			if strings.Contains(name, word) && len(value) >= 8 {
-				values = append(values, value)
-				break
-			}
-		}
-	}
-	return values
 }

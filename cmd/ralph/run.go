@@ -119,6 +119,7 @@ func (a *app) runOptions(c *cli.Context, s *session) (loop.Options, error) {
 		Life: life, Sweep: proc.Sweep, Now: a.now, Jitter: jitter, MaxCostUSD: s.config.Budget.MaxCostUSD,
 		Check: a.checkDatabase(c, s), Context: a.promptContext(s), Recall: recallOptions(s.config),
 		Known: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
+		Resume: s.config.Recovery.ResumeSession,
 	}
 	if s.config.Sandbox.Mode == "require" {
 		return opts, fmt.Errorf("%w: sandbox.mode is require, and this version cannot confine agents yet", project.ErrConfig)
@@ -158,6 +159,7 @@ func (a *app) runOptions(c *cli.Context, s *session) (loop.Options, error) {
 	}
 	opts.Objects = filepath.Join(s.project.State(), "objects")
 	opts.Setup = setup(opts, o.chosen)
+	opts.Setup.Credential = o.credential(o.chosen)
 	return opts, nil
 }
 
@@ -224,8 +226,13 @@ func (a *app) opener(c *cli.Context, s *session) (*opener, error) {
 }
 
 func (a *app) openerFor(c *cli.Context, s *session, chosen agent) (*opener, error) {
+	servers, err := a.mcpServers(s.config)
+	if err != nil {
+		return nil, err
+	}
 	o := &opener{
-		app: a, root: s.project.Root, config: s.config, chosen: chosen, version: buildVersion().Version, launch: a.launcher, asked: c.String("model") != "",
+		servers: servers,
+		app:     a, root: s.project.Root, config: s.config, chosen: chosen, version: buildVersion().Version, launch: a.launcher, asked: c.String("model") != "",
 		idle: s.config.Run.IdleTimeout, turn: s.config.Run.TurnTimeout, models: map[string]string{},
 	}
 	for flag, into := range map[string]*project.Duration{"idle-timeout": &o.idle, "turn-timeout": &o.turn} {

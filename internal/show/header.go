@@ -46,6 +46,7 @@ func (o Options) settings(e loop.Event) []setting {
 	for _, line := range []setting{
 		{"runs", what},
 		{"agent", or(s.Agent, e.Agent)},
+		{"credential", s.Credential},
 		{"model", or(s.Model, e.Model)},
 		{"limits", s.Limits},
 		{"jobs", jobs},

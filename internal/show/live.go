@@ -51,21 +51,25 @@ func (t *Terminal) still(now time.Time) string {
 		return ""
 	}
 	var began time.Time
-	tools, cost := 0, t.cost
+	tools, cost, tokens := 0, t.cost, t.tokens
 	for _, a := range t.attempts {
 		if began.IsZero() || a.began.Before(began) {
 			began = a.began
 		}
 		tools += a.tools
 		cost += a.cost
+		tokens += a.tokens
 	}
 	parts := []string{span(now.Sub(began))}
 	if n := len(t.attempts); n > 1 {
 		parts = append(parts, fmt.Sprintf("%d tasks", n))
 	}
 	parts = append(parts, count(tools, "tool call", "tool calls"))
-	if t.known {
+	switch {
+	case t.known:
 		parts = append(parts, dollars(cost)+" so far")
+	case tokens > 0: // of an agent that does not tell what it costs
+		parts = append(parts, thousands(tokens)+" tokens so far")
 	}
 	if t.counts.Total > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d done", t.counts.Done, t.counts.Total))

@@ -68,6 +68,8 @@ func (p *Plain) render(e loop.Event, a *attempt) {
 		if e.Reason != "" {
 			p.detail(e, "model: "+oneLine(e.Reason))
 		}
+	case loop.AgentResumed:
+		p.say(e, resumed)
 	case loop.AgentStarted:
 		p.detail(e, started(e))
 	case loop.AgentText:

@@ -16,6 +16,7 @@ type progress struct {
 	attempts map[string]*attempt
 	counts   loop.Counts
 	cost     float64 // of the attempts that have ended
+	tokens   int64   // the same
 	known    bool    // an agent said what it costs
 	wait     loop.Event
 	tally    tally
@@ -28,6 +29,7 @@ type attempt struct {
 	prompts int
 	tools   int
 	cost    float64 // so far
+	tokens  int64   // the same, or what the context holds if that is more
 	speech  speech
 	calls   map[string]call // by ID
 }
@@ -60,6 +62,9 @@ func (p *progress) follow(e loop.Event, at time.Time) *attempt {
 		a.cost = *e.Usage.CostUSD
 		p.known = true
 	}
+	if u := e.Usage; u != nil && e.Type != loop.RunEnded {
+		a.tokens = max(a.tokens, u.TokensIn+u.TokensCached+u.TokensOut, u.Context)
+	}
 	return a
 }
 
@@ -82,6 +87,9 @@ func (p *progress) forget(e loop.Event) {
 		delete(p.attempts, e.Task)
 		if e.Usage != nil && e.Usage.CostUSD != nil {
 			p.cost += *e.Usage.CostUSD
+		}
+		if u := e.Usage; u != nil {
+			p.tokens += u.TokensIn + u.TokensCached + u.TokensOut
 		}
 	case loop.RunEnded:
 		p.attempts = nil

@@ -54,7 +54,7 @@ func sampleRun() []loop.Event {
 	s.run(loop.Event{
 		Type: loop.RunStarted, PID: 4242, Counts: &loop.Counts{Remaining: 3, Total: 3},
 		Setup: &loop.Setup{
-			Scope: "feature login", Agent: "claude", Model: "cost-optimized: haiku to opus", Limits: "20 iterations, $5.00",
+			Scope: "feature login", Agent: "claude", Credential: "ANTHROPIC_API_KEY", Model: "cost-optimized: haiku to opus", Limits: "20 iterations, $5.00",
 			Sandbox: "landlock: writes only below this folder", Verify: "go test ./..., then a read-only agent", Jobs: 1,
 			Folder: ".ralph/runs/r-7d2e4f10", MaxIters: 20,
 		},
@@ -92,7 +92,7 @@ func firstIteration(s *script) {
 	s.in(loop.Event{Type: loop.AgentText, Text: "I will look at the gram"})
 	s.in(loop.Event{Type: loop.AgentText, Text: "mar first.\nThen I write \x1b[3"})
 	s.in(loop.Event{Type: loop.AgentText, Text: "1mtests\x1b[0m in caf\xc3"})
-	s.in(loop.Event{Type: loop.AgentUsage, Usage: &loop.Usage{TokensIn: 9_000, TokensOut: 120, CostUSD: usd(0.03)}})
+	s.in(loop.Event{Type: loop.AgentUsage, Usage: &loop.Usage{TokensIn: 9_000, TokensOut: 120, CostUSD: usd(0.03), Context: 9_120}})
 	s.in(loop.Event{Type: loop.AgentText, Text: "\xa9.go."})
 	s.in(loop.Event{Type: loop.AgentTool, Tool: &loop.ToolEvent{ID: "call-1", Title: "Read spec.md", Kind: "read", Status: "pending", New: true}})
 	s.in(loop.Event{Type: loop.AgentTool, Tool: &loop.ToolEvent{ID: "call-1", Status: "completed"}})
@@ -139,6 +139,7 @@ func secondIteration(s *script) {
 
 func thirdIteration(s *script) {
 	s.in(loop.Event{Type: loop.TaskClaimed, Title: "Wire the login form", Agent: "claude", Model: "opus"})
+	s.in(loop.Event{Type: loop.AgentResumed, Text: "5f0c1f6e-93b1-4a53"})
 	s.in(loop.Event{Type: loop.AgentTool, Tool: &loop.ToolEvent{ID: "never announced", Title: "Edit form.go", Status: "in_progress"}})
 	s.in(loop.Event{Type: loop.GateStarted, Gate: &loop.GateEvent{Command: "golint ./..."}, Reason: "before the work"})
 	s.in(loop.Event{Type: loop.GateEnded, Gate: &loop.GateEvent{Command: "golint ./...", Exit: "exit status 1"}, Reason: "before the work"})

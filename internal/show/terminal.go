@@ -79,6 +79,8 @@ func (t *Terminal) render(e loop.Event, a *attempt) {
 		t.say(e, p.Yellow("↻ recovered "+oneLine(e.Task)+" "+a.title)+p.Dim(with("", e.Reason)))
 	case loop.TaskClaimed:
 		t.heading(e, a)
+	case loop.AgentResumed:
+		t.say(e, p.Dim("  "+resumed))
 	case loop.AgentStarted:
 		t.detail(e, started(e))
 	case loop.AgentText, loop.AgentThought:

@@ -61,9 +61,17 @@ func cutLine(s string) (first, rest string) {
 	return oneLine(first), rest
 }
 
-// spent lists what an attempt took, as far as it is known.
+// resumed says that nothing begins anew.
+const resumed = "goes on in the session of the interrupted attempt"
+
+// spent lists what an attempt took, as far as it is known: first the model that
+// really did it, which may be another than was asked for.
 func spent(e loop.Event) []string {
-	parts := used(e.Usage)
+	var parts []string
+	if model := oneLine(e.Model); model != "" {
+		parts = append(parts, model)
+	}
+	parts = append(parts, used(e.Usage)...)
 	if n := len(e.Files); n > 0 {
 		parts = append(parts, count(n, "file", "files"))
 	}
@@ -81,6 +89,9 @@ func used(u *loop.Usage) []string {
 			tokens += ", " + thousands(u.TokensCached) + " cached"
 		}
 		parts = append(parts, tokens+", "+thousands(u.TokensOut)+" out")
+	}
+	if u.Context > 0 {
+		parts = append(parts, thousands(u.Context)+" tokens of context")
 	}
 	if u.CostUSD != nil {
 		parts = append(parts, dollars(*u.CostUSD))
