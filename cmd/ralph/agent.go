@@ -66,24 +66,10 @@ func (a *app) chooseAgent(config project.Loaded, given string) (agent, error) {
 
 // findAgent takes a name of the configuration, a built-in name, a file, or a command.
 func (a *app) findAgent(config project.Loaded, given string) (agent, error) {
-	def := agents.Definition{Name: given, Allow: config.Agent.EnvAllow}
-	custom, configured := config.Agents[given]
-	_, builtin := agents.Lookup(given)
-	command := ""
-	switch {
-	case configured:
-		def.Env, def.Models, command = custom.Env, custom.Models, custom.Command
-	case !builtin:
-		def.Name, command = "", given
+	preset, ok, err := a.presetOf(config, given)
+	if err != nil {
+		return agent{}, usagef("%v", err)
 	}
-	if command != "" {
-		argv, err := splitCommand(command)
-		if err != nil {
-			return agent{}, usagef("agent %q: %v", given, err)
-		}
-		def.Command = argv
-	}
-	preset, ok := agents.Define(def)
 	if !ok {
 		return agent{}, usagef("agent %q has no command", given)
 	}

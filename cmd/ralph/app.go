@@ -59,7 +59,7 @@ func (a *app) commands() []*cli.Command {
 		a.initCommand(), a.demoCommand(), a.taskCommand(), a.featureCommand(), a.runCommand(), a.promptCommand(), a.statusCommand(),
 		a.reportCommand(), a.runsCommand(), a.logsCommand(), a.costCommand(), a.statsCommand(),
 		a.journalCommand(), a.knowledgeCommand(), a.gcCommand(),
-		a.configCommand(), a.doctorCommand(), a.completionCommand(), a.versionCommand(), a.completeCommand(), a.shellAgentCommand(),
+		a.agentsCommand(), a.configCommand(), a.doctorCommand(), a.completionCommand(), a.versionCommand(), a.completeCommand(), a.shellAgentCommand(),
 	)
 }
 

@@ -49,6 +49,8 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 		Format: "beads", Tasks: []string{group, design}, Unmapped: []unmappedJSON{{What: "labels", Count: 7, Lines: []int{1, 2, 4, 5, 8}}},
 	}))
 	doc.WriteString(sample(t, "ralph journal list --json", []journalJSON{journalAsJSON(sampleEntry(b.now))}))
+	doc.WriteString(sample(t, "ralph agents --json", []agentJSON{sampleAgent()}))
+	doc.WriteString(sample(t, "ralph agents test NAME --json", sampleTrial()))
 	doc.WriteString(sample(t, "ralph run --json (the last line of stdout, on one line)", sampleOutcome()))
 	text := regexp.MustCompile(`(?m)^## .*$`).ReplaceAllStringFunc(doc.String(), func(h string) string {
 		return regexp.MustCompile(`t-[0-9a-f]{8}`).ReplaceAllString(h, "ID")
@@ -81,6 +83,24 @@ func sampleOutcome() outcomeJSON {
 	return outcomeJSON{
 		Outcome: "complete", Reason: orNil("1 of 2 tasks failed"), Run: "r-00000001", Iterations: 3, Done: 1, Failed: 1, DurationMS: 90000,
 		Tasks: []loop.Resolved{{ID: "t-00000001", Title: "Build it", Status: "failed", Outcome: "failed", Reason: "no idea", Attempts: 2}},
+	}
+}
+
+func sampleAgent() agentJSON {
+	return agentJSON{
+		Name: "gemini", Title: "Gemini", Chosen: true, Installed: true, Start: []string{"/usr/bin/gemini", "--acp"}, Package: orNil("@google/gemini-cli"),
+		ModelBy: "session/set_model", Tiers: map[string][]string{"opus": {"gemini-#-pro"}}, Tells: "tokens", Login: orNil("run gemini and choose how to log in"),
+		Credentials: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, Set: []string{"GEMINI_API_KEY"}, Env: []string{"GEMINI_*", "GOOGLE_*"}, State: []string{"/home/you/.gemini"},
+	}
+}
+
+func sampleTrial() trialJSON {
+	return trialJSON{
+		Agent: "gemini", OK: true, Start: []string{"/usr/bin/gemini", "--acp"}, Says: orNil("gemini-cli 0.61.0"), Credential: orNil("GEMINI_API_KEY"),
+		Steps:        []stepJSON{{"start", 0.02}, {"initialize", 1.5}, {"session/new", 0.8}, {"session/prompt", 2.1}},
+		Capabilities: []string{"load sessions", "images"}, Mode: orNil("default"), Modes: []string{"default", "yolo"},
+		Model: orNil("gemini-2.5-pro"), Models: []string{"gemini-2.5-pro", "gemini-2.5-flash"}, Logins: []string{"Use an API key"},
+		Answer: orNil("OK"), StopReason: orNil("end_turn"), Usage: &loop.Usage{TokensIn: 900, TokensOut: 1},
 	}
 }
 
@@ -133,6 +153,7 @@ question. An error is one line, and where it helps a second one that begins with
 | 0 | success |
 | 1 | refused: a cycle, a taken name, a newer or foreign database, a read-only folder, a full disk |
 | 3 | not found |
+| 5 | no usable agent |
 | 64 | bad flag, bad configuration, ambiguous prefix, not a project |
 | 70 | a bug, or the database failed in the middle |
 | 130, 143 | interrupted by Ctrl-C, by SIGTERM |

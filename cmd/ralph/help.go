@@ -71,14 +71,24 @@ Exit status: 0 success, 1 refused, 3 not found, 64 bad usage or not a project, 7
 `
 
 func groupHelp(full string, c command) string {
-	return full + ": " + c.short + `
-
-Usage: ` + full + ` COMMAND [flags] [arguments]
-
+	text := full + ": " + c.short + "\n\nUsage: " + full + " COMMAND [flags] [arguments]\n"
+	if c.run != nil {
+		text = full + ": " + c.short + "\n\nUsage: " + full + " [flags]\n       " + full + " COMMAND [flags] [arguments]\n"
+	}
+	if c.long != "" {
+		text += "\n" + strings.TrimSpace(c.long) + "\n"
+	}
+	text += `
 Commands:
 {{range .VisibleCommands}}  {{printf "%-12s" .Name}}{{.Usage}}
-{{end}}
-` + ending(c) + `"` + full + ` COMMAND --help" tells the rest.
+{{end}}`
+	if len(c.flags) > 0 {
+		text += `
+Flags:
+{{range .VisibleFlags}}  {{.}}
+{{end}}`
+	}
+	return text + "\n" + ending(c) + `"` + full + ` COMMAND --help" tells the rest.
 `
 }
 

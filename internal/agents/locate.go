@@ -38,12 +38,21 @@ func Installed(look LookPath) []Preset {
 	var found []Preset
 	seen := map[string]bool{}
 	for _, p := range byRank() {
-		if _, err := look(p.Command[0]); err == nil && !seen[p.Command[0]] {
+		if IsInstalled(p, look) && !seen[p.Command[0]] {
 			found = append(found, p)
 			seen[p.Command[0]] = true
 		}
 	}
 	return found
+}
+
+// IsInstalled reports whether an agent's own program is on PATH.
+func IsInstalled(p Preset, look LookPath) bool {
+	if len(p.Command) == 0 {
+		return false
+	}
+	_, err := look(p.Command[0])
+	return err == nil
 }
 
 // Detect returns the installed agent to prefer, if there is any.

@@ -77,6 +77,8 @@ func (p *play) perform(s Step) {
 		for range max(s.N, 1) {
 			_, _ = os.Stderr.WriteString(s.Text)
 		}
+	case "env": // the names of the variables it was given, as a mark
+		p.book.add(Entry{Event: "mark", Session: p.session, Task: p.prompt.task, Name: "env", Text: envNames()})
 	case "mark": // an entry in the ledger
 		p.book.add(Entry{Event: "mark", Session: p.session, Task: p.prompt.task, Name: s.Text})
 	case "await": // until the file Path exists
