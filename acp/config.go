@@ -55,6 +55,10 @@ type Config struct {
 	// counted; the connection never waits for it. It may be nil.
 	Observe func(Event)
 
+	// Stepped is called after each step, well or not, from the goroutine that waits
+	// for it: start, initialize, session/new, session/prompt, ... It may be nil.
+	Stepped func(op string, took time.Duration)
+
 	// Started is called once when the process runs, before anything is sent. An
 	// error ends the process. It may be nil.
 	Started func(proc.Identity) error

@@ -1,7 +1,5 @@
 package acp
 
-import "time"
-
 // Event is something that happened in a session, for people to see. It is one
 // of the types below.
 type Event interface{ isEvent() }
@@ -55,12 +53,6 @@ type FileWritten struct{ Path string }
 // TerminalStarted is a command that was started for the agent.
 type TerminalStarted struct{ Argv []string }
 
-// Step is a step that was taken, well or not: start, initialize, session/new, ...
-type Step struct {
-	Op   string
-	Took time.Duration
-}
-
 // Resumed says that the session is an earlier one.
 type Resumed struct{ Session string }
 
@@ -79,7 +71,6 @@ func (Permission) isEvent()      {}
 func (ModelChosen) isEvent()     {}
 func (FileWritten) isEvent()     {}
 func (TerminalStarted) isEvent() {}
-func (Step) isEvent()            {}
 func (Resumed) isEvent()         {}
 func (Warned) isEvent()          {}
 func (Dropped) isEvent()         {}

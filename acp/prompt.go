@@ -185,7 +185,9 @@ func (s *Session) ask(ctx context.Context, method string, params any) (json.RawM
 
 // step tells how long a step took, also one that failed.
 func (s *Session) step(op string, began time.Time) {
-	s.observer.push(Step{Op: op, Took: s.cfg.Now().Sub(began)})
+	if s.cfg.Stepped != nil {
+		s.cfg.Stepped(op, s.cfg.Now().Sub(began))
+	}
 }
 
 // errDeaf is an agent that lives and cannot be written to.

@@ -3,6 +3,7 @@ package acp
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -154,10 +155,11 @@ func TestAboutIsWhatTheAgentSays(t *testing.T) {
 		Capabilities: []byte(`{"loadSession":true,"promptCapabilities":{"image":true,"embeddedContext":"yes"},"mcpCapabilities":{"http":true},"sessionCapabilities":{"resume":{}}}`),
 	})
 	var steps []string
-	b.cfg.Observe = func(e Event) {
-		if s, ok := e.(Step); ok {
-			steps = append(steps, s.Op)
+	b.cfg.Stepped = func(op string, took time.Duration) {
+		if took < 0 {
+			t.Errorf("%s took %s", op, took)
 		}
+		steps = append(steps, op)
 	}
 	s := b.start(t)
 	want := About{

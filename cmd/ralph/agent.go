@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"ralph/acp"
 	"ralph/internal/agents"
@@ -39,6 +40,7 @@ type opener struct {
 	version string
 	asked   bool // a person named the model
 	servers []mcpServer
+	stepped func(op string, took time.Duration) // may be nil
 
 	launch *proc.Launcher // one helper waits for the next attempt
 	once   sync.Once
@@ -204,7 +206,7 @@ func (o *opener) start(ctx context.Context, op loop.Opening, ag agent, model str
 		IdleTimeout: o.idle.Std(), TurnTimeout: o.turn.Std(),
 		Transcript: transcript, Stderr: stderr, ReadOnly: op.Judge,
 		TerminalEnv: terminals, Redact: hidden,
-		Observe: op.Observe,
+		Observe: op.Observe, Stepped: o.stepped,
 		Started: func(id proc.Identity) error { return op.Started(ag.preset.Name, id) },
 		Now:     o.app.now, Log: o.app.log,
 	})

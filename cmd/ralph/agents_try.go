@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -126,15 +125,15 @@ func (a *app) tryAgent(c *cli.Context, config project.Loaded, ag agent, timeout 
 		turn: timeout, idle: timeout, models: map[string]string{}, servers: servers,
 	}
 	report.Start, report.Credential = ag.argv, orNil(o.credential(ag))
-	seen := &trialEvents{}
+	o.stepped = func(op string, took time.Duration) {
+		report.Steps = append(report.Steps, stepJSON{Step: op, Seconds: took.Round(time.Millisecond).Seconds()})
+	}
 	session, err := o.Open(c.Context, loop.Opening{
-		Model: c.String("model"), Folder: logs, Observe: seen.event,
-		Started: func(string, proc.Identity) error { return nil },
+		Model: c.String("model"), Folder: logs, Started: func(string, proc.Identity) error { return nil },
 	})
 	if err == nil {
 		err = report.converse(c.Context, session)
 	}
-	report.Steps = seen.taken()
 	var e *acp.Error
 	if errors.As(err, &e) {
 		for _, m := range e.Methods {
@@ -186,26 +185,6 @@ func trialHint(e *acp.Error, p agents.Preset) string {
 	default:
 		return "try another agent: ralph agents"
 	}
-}
-
-// trialEvents notes how long each step took.
-type trialEvents struct {
-	mu    sync.Mutex
-	steps []stepJSON
-}
-
-func (t *trialEvents) event(e acp.Event) {
-	if s, ok := e.(acp.Step); ok {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.steps = append(t.steps, stepJSON{Step: s.Op, Seconds: s.Took.Round(time.Millisecond).Seconds()})
-	}
-}
-
-func (t *trialEvents) taken() []stepJSON {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return append([]stepJSON{}, t.steps...)
 }
 
 func (a *app) printTrial(c *cli.Context, r trialJSON) error {
