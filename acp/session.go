@@ -171,6 +171,18 @@ func (s *Session) Usage() Usage {
 	return s.meter.total()
 }
 
+// SessionUSD is what the agent says the whole session has cost, also before it was
+// taken up again; nil if it does not say. It belongs to Earlier.CostUSD.
+func (s *Session) SessionUSD() *float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.meter.costSeen {
+		return nil
+	}
+	cost := s.meter.cost
+	return &cost
+}
+
 // Close ends the agent: stdin closed, SIGTERM, a grace, SIGKILL to the whole
 // tree. It returns when nothing is left, with an error if something is. Closing
 // twice is harmless.

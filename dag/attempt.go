@@ -24,7 +24,8 @@ type Attempt struct {
 
 	ModelEffective string // what the agent said it uses
 	Session        string
-	Sandbox        string // the level that confined it
+	SessionUSD     *float64 // what the session had cost by then, in all attempts
+	Sandbox        string   // the level that confined it
 	StopReason     string
 	Verdict        string // what the verifying agent said; empty if it was not asked
 	Gates          []GateRecord
@@ -81,7 +82,7 @@ func (g *Graph) endAttempt(task int64, c Claim, outcome, reason string) error {
 const attemptsSQL = `
 SELECT a.id, r.id, a.task_id, a.iteration, a.phase, a.agent, a.model, a.started_at, a.ended_at, a.outcome, a.reason,
     a.model_effective, a.session, a.sandbox, a.stop_reason, a.verdict, a.gates, a.files, a.base, a.tree, a.transcript,
-    a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated
+    a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated, a.session_usd
 FROM attempts a JOIN runs r ON r.n = a.run WHERE a.task = :task ORDER BY a.n;`
 
 // Attempts lists the attempts at a task, oldest first.
@@ -95,7 +96,7 @@ func (g *Graph) Attempts(t Task) ([]Attempt, error) {
 			ModelEffective: r.text(), Session: r.text(), Sandbox: r.text(), StopReason: r.text(), Verdict: r.text(), Gates: r.records(),
 			Files: r.list(), Base: r.text(), Tree: r.text(), Transcript: r.text(),
 			TokensIn: r.optionalInt64(), TokensCached: r.optionalInt64(), TokensOut: r.optionalInt64(), CostUSD: r.optionalFloat(),
-			Estimated: r.int() != 0,
+			Estimated: r.int() != 0, SessionUSD: r.optionalFloat(),
 		})
 		return r.err
 	}, ":task", t.N)
@@ -123,6 +124,7 @@ type Note struct {
 	Model          string
 	ModelEffective string
 	Session        string
+	SessionUSD     *float64
 	Sandbox        string
 	AgentPID       int64
 	AgentPIDStart  int64
@@ -143,6 +145,7 @@ type Note struct {
 const noteSQL = `
 UPDATE attempts SET phase = coalesce(:phase, phase), agent = coalesce(:agent, agent), model = coalesce(:model, model),
     model_effective = coalesce(:effective, model_effective), session = coalesce(:session, session),
+    session_usd = coalesce(:session_usd, session_usd),
     sandbox = coalesce(:sandbox, sandbox), agent_pid = coalesce(:pid, agent_pid),
     agent_pid_start = coalesce(:pid_start, agent_pid_start), stop_reason = coalesce(:stop, stop_reason),
     verdict = coalesce(:verdict, verdict), tokens_in = coalesce(:tokens_in, tokens_in),
@@ -167,7 +170,7 @@ func (g *Graph) NoteAttempt(id string, n Note) error {
 		gates = string(b)
 	}
 	err := g.tx.Exec(noteSQL, ":id", id, ":phase", orNull(string(n.Phase)), ":agent", orNull(n.Agent), ":model", orNull(n.Model),
-		":effective", orNull(n.ModelEffective), ":session", orNull(n.Session), ":sandbox", orNull(n.Sandbox),
+		":effective", orNull(n.ModelEffective), ":session", orNull(n.Session), ":session_usd", n.SessionUSD, ":sandbox", orNull(n.Sandbox),
 		":pid", numberOrNull(n.AgentPID), ":pid_start", numberOrNull(n.AgentPIDStart), ":stop", orNull(n.StopReason),
 		":verdict", orNull(n.Verdict), ":tokens_in", n.TokensIn, ":tokens_cached", n.TokensCached,
 		":tokens_out", n.TokensOut, ":cost", n.CostUSD, ":files", files, ":base", orNull(n.Base), ":tree", orNull(n.Tree), ":gates", gates,

@@ -22,6 +22,7 @@ type Session interface {
 	Prompt(ctx context.Context, text string) (acp.Turn, error)
 	Model() acp.ModelChoice
 	Usage() acp.Usage
+	SessionUSD() *float64 // what the whole session has cost, in all attempts
 	ID() string
 	Kill() error
 	Close() error
@@ -74,8 +75,10 @@ type attempt struct {
 	files   []string
 	stop    acp.StopReason
 	usage   acp.Usage
-	judged  acp.Usage // by those who gave a verdict
-	facts   Facts
+
+	sessionUSD *float64
+	judged     acp.Usage // by those who gave a verdict
+	facts      Facts
 }
 
 // attempt makes one try at a task and settles it. The error is for what ends the
@@ -94,7 +97,8 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, iteration int) er
 		if cerr := a.session.Close(); cerr != nil {
 			a.warn(claim.Task.ID, "closing the agent: "+cerr.Error())
 		}
-		a.usage = a.session.Usage()
+		a.usage, a.sessionUSD = a.session.Usage(), a.session.SessionUSD()
+		a.model = cmp.Or(a.session.Model().Effective, a.model) // it may have changed meanwhile
 		a.mu.Lock()
 		delete(a.active, claim.Attempt)
 		a.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 type Earlier struct {
 	Agent   string // the only one that knows it
 	Session string
-	CostUSD float64 // what is known to have been spent in it
+	CostUSD float64 // what it was last said to have cost
 }
 
 // earlier finds a session to go on with, if that is wanted. That there is none, or
@@ -44,9 +44,9 @@ func earlierSession(t dag.Task, attempts []dag.Attempt) *Earlier {
 		return nil
 	}
 	e := &Earlier{Agent: last.Agent, Session: last.Session}
-	for _, at := range attempts {
-		if at.Session == last.Session && at.CostUSD != nil {
-			e.CostUSD += *at.CostUSD
+	for _, at := range attempts { // one that was killed could not say what it cost
+		if at.Session == last.Session && at.SessionUSD != nil {
+			e.CostUSD = *at.SessionUSD
 		}
 	}
 	return e

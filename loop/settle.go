@@ -55,13 +55,9 @@ func (a *attempt) settle(ctx context.Context, d Decision) error {
 
 // record writes all that is known in one transaction and returns the task's status.
 func (a *attempt) record(g *dag.Graph, d Decision) (string, error) {
-	note := dag.Note{StopReason: string(a.stop), Files: a.files}
+	note := dag.Note{StopReason: string(a.stop), SessionUSD: a.sessionUSD, ModelEffective: a.model, Files: a.files}
 	if u := a.usage; u.Input+u.Output > 0 { // what nobody told is unknown, not 0
-		in, out := u.Input, u.Output
-		note.TokensIn, note.TokensOut = &in, &out
-		if cached := u.CacheRead; cached > 0 {
-			note.TokensCached = &cached
-		}
+		note.TokensIn, note.TokensCached, note.TokensOut = toldOnly(u.Input), toldOnly(u.CacheRead), toldOnly(u.Output)
 	}
 	note.CostUSD = a.usage.CostUSD
 	learned, err := a.learned(d.Outcome)
@@ -83,6 +79,14 @@ func (a *attempt) record(g *dag.Graph, d Decision) (string, error) {
 		ModelEffective: a.model, StopReason: string(a.stop), Duration: a.opts.Now().Sub(a.began), TokensIn: note.TokensIn,
 		TokensCached: note.TokensCached, TokensOut: note.TokensOut, CostUSD: note.CostUSD, Files: a.files,
 	})
+}
+
+// toldOnly is nil for a count that no agent told.
+func toldOnly(tokens int64) *int64 {
+	if tokens == 0 {
+		return nil
+	}
+	return &tokens
 }
 
 func (a *attempt) transition(g *dag.Graph, d Decision) (string, error) {

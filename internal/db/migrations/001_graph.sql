@@ -120,6 +120,7 @@ CREATE TABLE attempts (
     model           TEXT, -- asked for
     model_effective TEXT, -- what the agent said it uses
     session         TEXT,
+    session_usd     REAL, -- what the agent said the session had cost, earlier attempts in it included
     sandbox         TEXT,
     agent_pid       INTEGER,
     agent_pid_start INTEGER,
