@@ -112,6 +112,7 @@ func TestOrdinaryWorkOnTestsInGo(t *testing.T) {
 		"another Skip":                 {one(goOne), one("package a\n\nfunc TestOne(t *testing.T) {\n\tdec.Skip()\n\titems.Skip(3)\n}\n"), nil},
 		"built where it runs":          {one(goOne), one("//go:build !plan9\n\n" + goOne), nil},
 		"a TestMain":                   {one(goOne), one(goOne + "\nfunc TestMain(m *testing.M) {\n\tos.Exit(m.Run())\n}\n"), nil},
+		"a TestMain is deleted":        {one(goOne + "\nfunc TestMain(m *testing.M) {\n\tm.Run()\n}\n"), one(goOne), nil},
 		"a helper is deleted":          {one(goOne + "\nfunc help(t *testing.T) {}\n"), one(goOne), nil},
 		"a helper becomes code":        {files{"h_test.go": "package a\nfunc help() {}\n"}, files{"h.go": "package a\nfunc help() {}\n"}, nil},
 		"a benchmark is deleted":       {one(goOne + "\nfunc BenchmarkX(b *testing.B) {}\n"), one(goOne), nil},

@@ -95,7 +95,7 @@ func (s *suite) jsBlock(text, code string, closes []int32, head string, dots []s
 	if strings.HasPrefix(name, "f") || slices.Contains(dots, "only") {
 		s.silencers = append(s.silencers, head)
 	}
-	for _, m := range jsOpt.FindAllStringSubmatch(options, -1) {
+	for _, m := range jsOpt.FindAllStringSubmatch(options, 3) {
 		switch {
 		case m[2] == "false" || m[2] == "undefined":
 		case m[1] == "only":
@@ -123,7 +123,7 @@ func jsArguments(text, code string, closes []int32, arg, end int) (name, options
 	if arg >= end {
 		return "", ""
 	}
-	const most = 1000 // of a name, and of options
+	const most = 200 // of a name, and of options
 	after := min(end, arg+most)
 	if quote := code[arg]; strings.IndexByte("'\"`", quote) >= 0 {
 		if n := strings.IndexByte(code[arg+1:after], quote); n >= 0 {

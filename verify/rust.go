@@ -27,9 +27,6 @@ func (s *suite) parseRust(code string) {
 		if at < 0 {
 			return
 		}
-		if strings.TrimSpace(code[i:i+at]) != "" {
-			attributes = nil
-		}
 		start := i + at
 		end := min(closing(code, start+1)+1, len(code))
 		attributes = append(attributes, strings.ReplaceAll(code[start:end], "\n", " "))

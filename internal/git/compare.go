@@ -79,7 +79,7 @@ func Patch(ctx context.Context, dir, objects, from, to string, limit int) (text 
 		return "", false, err
 	}
 	out := &bounded{limit: limit}
-	err = s.stream(ctx, nil, nil, out, "diff-tree", "-r", "-p", "-M", "--no-color", "--no-ext-diff", "--no-textconv", from, to)
+	err = s.stream(ctx, nil, nil, out, "diff-tree", "-r", "-p", "-M", "--no-ext-diff", "--no-textconv", from, to)
 	if err != nil && !out.full {
 		return "", false, fmt.Errorf("compare trees of %s: %w", dir, err)
 	}

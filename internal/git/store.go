@@ -30,6 +30,7 @@ const treePatience = 10 * time.Minute
 type store struct {
 	dir    string // the folder whose files are meant
 	top    string // of the repository that it lies in
+	theirs string // the .git folder of that working tree
 	common string // the .git folder that holds the repository's objects
 	path   string // ours
 }
@@ -50,7 +51,7 @@ func openStore(ctx context.Context, dir, objects string) (*store, error) {
 	if s.top == "" {
 		return nil, fmt.Errorf("%s: %w", dir, ErrUnknown)
 	}
-	if s.common, err = commonDir(filepath.Join(s.top, ".git")); err != nil {
+	if s.theirs, s.common, err = gitDirs(filepath.Join(s.top, ".git")); err != nil {
 		return nil, fmt.Errorf("%s: %w (%w)", dir, ErrUnknown, err)
 	}
 	if _, err := exec.LookPath("git"); err != nil {
@@ -62,21 +63,22 @@ func openStore(ctx context.Context, dir, objects string) (*store, error) {
 	return s, nil
 }
 
-// commonDir follows what a .git may be: the folder itself, or a file that names
-// it, as in a worktree and a submodule.
-func commonDir(path string) (string, error) {
+// gitDirs follows what a .git may be: the folder itself, or a file that names it, as
+// in a worktree, which has its objects elsewhere, and in a submodule.
+func gitDirs(path string) (own, common string, err error) {
 	if text, err := os.ReadFile(path); err == nil {
 		name, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir:")
 		if !ok {
-			return "", fmt.Errorf("%s names no folder", path)
+			return "", "", fmt.Errorf("%s names no folder", path)
 		}
 		path = join(filepath.Dir(path), strings.TrimSpace(name))
 	}
-	if text, err := os.ReadFile(filepath.Join(path, "commondir")); err == nil {
-		path = join(path, strings.TrimSpace(string(text)))
+	own, common = path, path
+	if text, err := os.ReadFile(filepath.Join(own, "commondir")); err == nil {
+		common = join(own, strings.TrimSpace(string(text)))
 	}
-	_, err := os.Stat(filepath.Join(path, "objects"))
-	return path, err
+	_, err = os.Stat(filepath.Join(common, "objects"))
+	return own, common, err
 }
 
 func join(base, name string) string {

@@ -110,7 +110,7 @@ func (s *store) names(ctx context.Context, env, exclude []string) (names, reposi
 	}
 	// A file may be tracked although it is ignored. An index that cannot be read
 	// takes nothing away: what we saw before is in ours.
-	tracked, _ := run(ctx, s.dir, append([]string{"ls-files", "-z", "--cached"}, where...)...)
+	tracked, _ := s.git(ctx, []string{"GIT_DIR=" + s.theirs}, nil, append([]string{"ls-files", "-z", "--cached"}, where...)...)
 	for name := range strings.SplitSeq(string(out)+string(tracked), "\x00") {
 		if folder, is := strings.CutSuffix(name, "/"); is {
 			repositories = append(repositories, folder)
@@ -124,7 +124,7 @@ func (s *store) names(ctx context.Context, env, exclude []string) (names, reposi
 
 // take brings the index up to date with the files.
 func (s *store) take(ctx context.Context, env, names []string) error {
-	_, err := s.git(ctx, env, nulled(names), "update-index", "--add", "--remove", "--replace", "-z", "--stdin")
+	_, err := s.git(ctx, env, nulled(names), "update-index", "--add", "--remove", "-z", "--stdin")
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -279,14 +280,41 @@ func TestATreeSeesAChangeInTheSameMoment(t *testing.T) {
 	}
 }
 
+// TestATreeSeesAChangeInTheMomentOfTheLast, also a second later: what git remembers
+// of a file is worth nothing if the file is as young as the memory.
+func TestATreeSeesAChangeInTheMomentOfTheLast(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	moment := time.Now().Add(-time.Hour)
+	at := func(path string) {
+		t.Helper()
+		if err := os.Chtimes(path, moment, moment); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.write("a.txt", "one")
+	at(filepath.Join(r.dir, "a.txt"))
+	before := r.tree()
+	index, err := filepath.Glob(filepath.Join(r.objects(), "index-*"))
+	if err != nil || len(index) != 1 {
+		t.Fatalf("got %q, %v, want one index", index, err)
+	}
+	at(index[0])
+	r.write("a.txt", "two")
+	at(filepath.Join(r.dir, "a.txt"))
+	r.wantChanges(before, r.tree(), Change{Path: "a.txt", Kind: Modified})
+}
+
 func TestATreeTakesWhatItCan(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
-	r.commit("a.txt", "was a file", "dir/was in a folder", "pipe")
+	r.commit("a.txt", "was a file", "dir/was in a folder", "now a file/x", "pipe")
 	before := r.tree()
 	r.remove("was a file")
 	r.write("was a file/now/a folder", "x")
 	r.remove("dir")
+	r.remove("now a file")
+	r.write("now a file", "x")
 	r.remove("pipe")
 	r.write("z.txt", "x")
 	if err := os.Symlink("nowhere", filepath.Join(r.dir, "dir")); err != nil {
@@ -300,8 +328,8 @@ func TestATreeTakesWhatItCan(t *testing.T) {
 	empty.git("init", "-q")
 	empty.write("inside.txt", "x")
 	after := r.tree()
-	r.wantFiles(after, "a.txt", "dir", "was a file/now/a folder", "z.txt")
-	r.wantFiles(before, "a.txt", "dir/was in a folder", "pipe", "was a file")
+	r.wantFiles(after, "a.txt", "dir", "now a file", "was a file/now/a folder", "z.txt")
+	r.wantFiles(before, "a.txt", "dir/was in a folder", "now a file/x", "pipe", "was a file")
 }
 
 func TestATreeHasWhatIsTrackedAlthoughIgnored(t *testing.T) {
@@ -356,9 +384,13 @@ func TestATreeOfAFolderInARepository(t *testing.T) {
 
 func TestATreeOfAWorktreeAndASubmodule(t *testing.T) {
 	t.Parallel()
-	r := newRepo(t)
+	r := repo{t, filepath.Join(t.TempDir(), "re:po \"x\"\\\n")}
+	if err := os.Mkdir(r.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r.git("init", "-q", "-b", "main")
 	r.commit("a.txt")
-	work := repo{t, filepath.Join(t.TempDir(), "work:tree \"x\"")}
+	work := repo{t, filepath.Join(t.TempDir(), "work")}
 	r.git("worktree", "add", "-q", "-b", "other", work.dir)
 	before := work.tree()
 	if before != r.tree() {
@@ -368,10 +400,16 @@ func TestATreeOfAWorktreeAndASubmodule(t *testing.T) {
 		t.Errorf("got %d objects written that the repository has", n)
 	}
 	work.write("a.txt", "changed")
-	work.wantChanges(before, work.tree(), Change{Path: "a.txt", Kind: Modified})
+	work.write(".gitignore", "*.log\n")
+	work.write("x.log", "x")
+	work.git("add", "-f", "x.log")
+	work.wantChanges(before, work.tree(),
+		Change{Path: ".gitignore", Kind: Added}, Change{Path: "a.txt", Kind: Modified}, Change{Path: "x.log", Kind: Added})
 
 	other := newRepo(t)
 	other.commit("m.txt")
+	r = newRepo(t)
+	r.commit("a.txt")
 	r.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", other.dir, "module")
 	r.git("commit", "-qm", "module")
 	with := r.tree()
@@ -436,6 +474,32 @@ func TestWhereNobodyCanTellWhatChanged(t *testing.T) {
 		if _, err := os.Stat(objects); err == nil {
 			t.Errorf("%s: the store was made for nothing", name)
 		}
+	}
+}
+
+// TestATreeDoesNotDependOnTheEnvironment, nor on the settings of a person.
+func TestATreeDoesNotDependOnTheEnvironment(t *testing.T) {
+	r, other := newRepo(t), newRepo(t)
+	r.commit("a.txt", "left/out.txt")
+	other.commit("b.txt")
+	home := t.TempDir()
+	settings := filepath.Join(home, ".gitconfig") // which make every text a binary file
+	if err := os.WriteFile(settings, []byte("[core]\n\tbigFileThreshold = 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := r.tree("left")
+	for name, value := range map[string]string{
+		"HOME": home, "GIT_CONFIG_GLOBAL": settings, "GIT_LITERAL_PATHSPECS": "1", "GIT_DIR": filepath.Join(other.dir, ".git"), "GIT_WORK_TREE": other.dir,
+		"GIT_INDEX_FILE": filepath.Join(other.dir, ".git", "index"), "GIT_OBJECT_DIRECTORY": filepath.Join(other.dir, ".git", "objects"),
+	} {
+		t.Setenv(name, value)
+	}
+	r.write("a.txt", "changed\n")
+	after := r.tree("left")
+	r.wantChanges(before, after, Change{Path: "a.txt", Kind: Modified})
+	r.wantFiles(after, "a.txt")
+	if text, _ := r.patch(before, after, 1000); !strings.Contains(text, "+changed\n") {
+		t.Errorf("got %q, want the text", text)
 	}
 }
 
