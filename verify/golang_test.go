@@ -56,7 +56,8 @@ func TestTamperingWithGo(t *testing.T) {
 			[]string{"test newly skipped: TestX in a_test.go (t.Skip)"},
 		},
 		"through a new helper": {
-			one(goOne), files{"a_test.go": skip("needsNet(t)"), "h_test.go": "package a\nfunc needsNet(t *testing.T) {\n\tt.Helper()\n\tt.Skip()\n}\n"},
+			one(goOne),
+			files{"a_test.go": skip("needsNet(t)"), "h_test.go": "package a\nfunc needsNet(t *testing.T) {\n\tt.Helper()\n\tt.Skip()\n}\n"},
 			[]string{"test newly skipped: TestOne in a_test.go (t.Skip in needsNet)"},
 		},
 		"through an old helper": {

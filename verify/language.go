@@ -39,13 +39,13 @@ func classify(file string) (lang language, named bool) {
 		return golang, true
 	case ".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts":
 		named = slices.Contains([]string{".test", ".spec", ".cy", ".e2e"}, path.Ext(stem)) || in("__tests__")
-		if in("node_modules") || !(named || in("test", "tests", "spec", "e2e", "cypress")) {
+		if in("node_modules") || (!named && !in("test", "tests", "spec", "e2e", "cypress")) {
 			return none, false
 		}
 		return javascript, named && !in("__tests__")
 	case ".py":
 		named = strings.HasPrefix(stem, "test_") || strings.HasSuffix(stem, "_test")
-		if in("site-packages", "node_modules", ".venv", "venv") || !(named || in("test", "tests") || stem == "conftest" || stem == "tests") {
+		if in("site-packages", "node_modules", ".venv", "venv") || (!named && !in("test", "tests") && stem != "conftest" && stem != "tests") {
 			return none, false
 		}
 		return python, named

@@ -19,7 +19,7 @@ func Valid(glob string) error {
 		_, err := path.Match(segment, "")
 		switch {
 		case segment == "" || segment == "." || segment == "..":
-			err = errors.New("it must be a path below the project, without . and ..")
+			err = errors.New(". and .. and empty names have no place in it")
 		case segment != "**" && strings.Contains(segment, "**"):
 			err = errors.New("** must stand alone between slashes")
 		case err != nil:

@@ -92,7 +92,8 @@ func TestProtectedFilesAreNotTouched(t *testing.T) {
 	t.Parallel()
 	runTampering(t, map[string]tampering{
 		"a workflow is changed": {
-			files{".github/workflows/ci.yml": "a"}, files{".github/workflows/ci.yml": "b"},
+			files{".github/workflows/ci.yml": "a"},
+			files{".github/workflows/ci.yml": "b"},
 			[]string{"protected file changed: .github/workflows/ci.yml"},
 		},
 		"a workflow is added":     {nil, files{".github/workflows/x/y.yml": "b"}, []string{"protected file added: .github/workflows/x/y.yml"}},

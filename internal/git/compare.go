@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
 	"strings"
 )
 
@@ -125,7 +124,7 @@ func Show(ctx context.Context, dir, objects, tree, path string, limit int64) ([]
 }
 
 func blobID(length int, data []byte) string {
-	var h hash.Hash = sha256.New()
+	h := sha256.New()
 	if length == 2*sha1.Size {
 		h = sha1.New() //nolint:gosec // as above
 	}

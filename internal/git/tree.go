@@ -46,7 +46,7 @@ func (s *store) tree(ctx context.Context, exclude []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(temp)
+	defer func() { _ = os.RemoveAll(temp) }() // it is in a folder of ours
 	index := filepath.Join(temp, "index")
 	if err := copyWithTime(index, s.index(exclude)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
