@@ -103,6 +103,11 @@ func (a *attempt) examine(ctx context.Context) (string, error) {
 		return "", nil
 	}
 	now, err := a.treeNow(ctx)
+	if errors.Is(err, git.ErrUnknown) {
+		// It was there when the task began, and without it nothing can be judged.
+		f.Tampering = append(f.Tampering, "the git repository is gone")
+		return "", nil
+	}
 	if err != nil {
 		return "", err
 	}
