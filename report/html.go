@@ -284,7 +284,7 @@ func (r Run) receipt(o HTMLOptions, a Attempt, limit int) receipt {
 		facts = append(facts, "cost "+cost)
 	}
 	if a.StopReason != "" {
-		facts = append(facts, "stopped by "+line(a.StopReason))
+		facts = append(facts, "stop reason "+line(a.StopReason))
 	}
 	if a.Sandbox != "" {
 		facts = append(facts, "sandbox "+line(a.Sandbox))

@@ -36,7 +36,11 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 		"task deps list " + build, "task graph --format json", "feature show login", "feature list",
 		"status", "knowledge list", "knowledge lint", "gc --older-than 90d",
 		"doctor", "config show", "version", "init",
+		"runs list", "report", "cost --by model", "stats",
 	} {
+		if args == "runs list" {
+			b.pretendRun() // from here on there was one
+		}
 		words := strings.Fields(args)
 		if !strings.Contains(args, "--format") {
 			words = append(words, "--json")
@@ -48,6 +52,7 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	doc.WriteString(sample(t, "ralph task import FILE --json", importedJSON{
 		Format: "beads", Tasks: []string{group, design}, Unmapped: []unmappedJSON{{What: "labels", Count: 7, Lines: []int{1, 2, 4, 5, 8}}},
 	}))
+	doc.WriteString(logSample(t, b.now))
 	doc.WriteString(sample(t, "ralph journal list --json", []journalJSON{journalAsJSON(sampleEntry(b.now))}))
 	doc.WriteString(sample(t, "ralph agents --json", []agentJSON{sampleAgent()}))
 	doc.WriteString(sample(t, "ralph agents test NAME --json", sampleTrial()))

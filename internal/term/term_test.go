@@ -85,3 +85,20 @@ func TestPaletteIsSilentWhenOff(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestStripRemovesWholeSequences(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ in, want string }{
+		"a colour":                      {"a\x1b[1;31mred\x1b[0m", "ared"},
+		"a title":                       {"\x1b]0;evil\aok", "ok"},
+		"a link":                        {"\x1b]8;;http://e.example\x1b\\text\x1b]8;;\x1b\\", "text"},
+		"a lone escape is one byte":     {"a\x1bb", "ab"},
+		"one that is cut apart":         {"a\x1b[31", "a[31"},
+		"one that never ends is shown":  {"\x1b]0;\nrest", "]0;\nrest"},
+		"text without any stays itself": {"plain", "plain"},
+	} {
+		if got := Strip(tc.in); got != tc.want {
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
+		}
+	}
+}

@@ -66,7 +66,11 @@ func (p *Printer) Print(l Line) {
 	case Warning:
 		p.f("%s %s\n", p.Palette.Yellow("warning:"), one(l.Text))
 	case Over:
-		p.f("\n%s  %s\n", p.Palette.Cyan(l.Run), strings.Join(words(l, strings.ReplaceAll(one(l.Outcome), "_", " ")), ", "))
+		text := strings.Join(words(l, strings.ReplaceAll(one(l.Outcome), "_", " ")), ", ")
+		if reason := one(l.Text); reason != "" {
+			text += ": " + reason
+		}
+		p.f("\n%s  %s\n", p.Palette.Cyan(l.Run), text)
 	}
 }
 

@@ -61,7 +61,7 @@ func (t *tail) feed(data []byte, fn func([]byte)) {
 			line = append(t.partial, line...) //nolint:gocritic // it is given up below
 			t.partial = nil
 		}
-		if !t.skip && len(bytes.TrimSpace(line)) > 0 {
+		if !t.skip && len(line) <= maxLine && len(bytes.TrimSpace(line)) > 0 {
 			fn(line)
 		}
 		t.skip, data = false, data[end+1:]

@@ -1,0 +1,159 @@
+package dag_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/dag"
+)
+
+func TestReceiptsTellEverythingThatWasNoted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var id string
+	w.update(func(g *dag.Graph) (err error) {
+		if _, err := g.AddFeature("login"); err != nil {
+			return err
+		}
+		id, err = g.Add(dag.NewTask{Title: "Build it", Feature: "login"})
+		return err
+	})
+	in, cached, out, cost := int64(10), int64(20), int64(30), 0.5
+	var first string
+	for i := range 2 {
+		var c dag.Claim
+		w.update(func(g *dag.Graph) (err error) {
+			c, _, err = g.Claim(dag.ClaimOptions{Run: w.run, Lease: lease, Iteration: i + 1})
+			return err
+		})
+		w.pass(time.Minute)
+		w.update(func(g *dag.Graph) error {
+			err := g.NoteAttempt(c.Attempt, dag.Note{
+				Agent: "claude", Model: "opus", ModelEffective: "claude-opus", Sandbox: "full", StopReason: "end_turn", Verdict: "pass",
+				TokensIn: &in, TokensCached: &cached, TokensOut: &out, CostUSD: &cost, Files: []string{"a.go"}, Base: "abc",
+			})
+			if err != nil {
+				return err
+			}
+			if i == 0 {
+				first = c.Attempt
+				return g.Release(c, dag.Release{Reason: "nothing"})
+			}
+			return g.Complete(c, "passed")
+		})
+	}
+	w.view(func(g *dag.Graph) error {
+		list, err := g.Receipts(dag.ReceiptFilter{Run: w.run.ID})
+		if err != nil {
+			return err
+		}
+		want := dag.Receipt{
+			ID: first, Run: w.run.ID, Task: id, Title: "Build it", Feature: "login", Verification: "passed", Iteration: 1, Phase: dag.Settled,
+			Agent: "claude", Model: "opus", ModelEffective: "claude-opus", Sandbox: "full", StartedAt: start, EndedAt: start.Add(time.Minute),
+			Outcome: "released", Reason: "nothing", StopReason: "end_turn", Verdict: "pass", Gates: "[]", TokensIn: &in, TokensCached: &cached,
+			TokensOut: &out, CostUSD: &cost, Files: []string{"a.go"}, Base: "abc",
+		}
+		if diff := cmp.Diff(want, list[0]); diff != "" {
+			t.Error(diff)
+		}
+		if len(list) != 2 || !list[1].Last || list[0].Last {
+			t.Errorf("got %d receipts, the last one is not marked", len(list))
+		}
+		return nil
+	})
+	w.update(func(g *dag.Graph) error { return g.Delete(id) })
+	w.view(func(g *dag.Graph) error {
+		list, err := g.Receipts(dag.ReceiptFilter{})
+		if len(list) != 2 || list[0].Task != id || list[0].Title != "" || *list[0].CostUSD != cost {
+			t.Errorf("what a deleted task cost is forgotten: %+v", list)
+		}
+		return err
+	})
+}
+
+func TestRunsAreFoundByPrefix(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var second dag.Run
+	w.update(func(g *dag.Graph) (err error) { second, err = g.StartRun(dag.Scope{}, dag.Process{}); return err })
+	w.view(func(g *dag.Graph) error {
+		runs, err := g.Runs(0)
+		if err != nil || len(runs) != 2 || runs[0].ID != second.ID {
+			t.Errorf("the newest run is not first: %+v, %v", runs, err)
+		}
+		if one, err := g.Runs(1); err != nil || len(one) != 1 {
+			t.Errorf("got %d runs, %v", len(one), err)
+		}
+		if r, err := g.ResolveRun(second.ID[2:]); err != nil || r.ID != second.ID {
+			t.Errorf("got %+v, %v", r, err)
+		}
+		if _, err := g.ResolveRun("r-0"); !errors.Is(err, dag.ErrAmbiguous) {
+			t.Errorf("got %v", err)
+		}
+		for _, typed := range []string{"", "r-", "r-none"} {
+			if _, err := g.ResolveRun(typed); !errors.Is(err, dag.ErrNotFound) {
+				t.Errorf("%q: got %v", typed, err)
+			}
+		}
+		return nil
+	})
+}
+
+func TestAScopeListsItsTasksEvenWhenItIsGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var group, child, other string
+	w.update(func(g *dag.Graph) (err error) {
+		if _, err = g.AddFeature("login"); err != nil {
+			return err
+		}
+		if group, err = g.Add(dag.NewTask{Title: "group", Feature: "login"}); err != nil {
+			return err
+		}
+		if child, err = g.Add(dag.NewTask{Title: "child", Parent: group}); err != nil {
+			return err
+		}
+		other, err = g.Add(dag.NewTask{Title: "other", After: []string{group}})
+		return err
+	})
+	w.view(func(g *dag.Graph) error {
+		for name, tc := range map[string]struct {
+			scope dag.Scope
+			want  []string
+		}{
+			"everything":       {dag.Scope{}, []string{group, child, other}},
+			"a feature":        {dag.Scope{Feature: "login"}, []string{group, child}},
+			"a subtree":        {dag.Scope{Task: group}, []string{group, child}},
+			"a feature gone":   {dag.Scope{Feature: "nope"}, nil},
+			"a task that went": {dag.Scope{Task: "t-none"}, nil},
+		} {
+			tasks, err := g.In(tc.scope)
+			if err != nil {
+				return err
+			}
+			var got []string
+			for _, task := range tasks {
+				got = append(got, task.ID)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: %s", name, diff)
+			}
+		}
+		edges, err := g.Edges()
+		if diff := cmp.Diff([]dag.Edge{{Blocker: group, Blocked: other}}, edges); diff != "" {
+			t.Error(diff)
+		}
+		return err
+	})
+	w.update(func(g *dag.Graph) error { return g.GiveUp(other, "no way") })
+	w.view(func(g *dag.Graph) error {
+		why, err := g.Failures()
+		if diff := cmp.Diff(map[string]string{other: "no way"}, why); diff != "" {
+			t.Error(diff)
+		}
+		return err
+	})
+}

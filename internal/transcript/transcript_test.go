@@ -1,0 +1,263 @@
+package transcript
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	_ "ralph/internal/seeded"
+	"ralph/loop"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// files is a run's folder that a test writes like a run does.
+type files struct {
+	t   *testing.T
+	dir string
+	at  time.Time
+}
+
+func newFiles(t *testing.T) *files { return &files{t: t, dir: t.TempDir(), at: start} }
+
+func (f *files) append(name string, v any) {
+	f.t.Helper()
+	path := filepath.Join(f.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		f.t.Fatal(err)
+	}
+	line, err := json.Marshal(v)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	out, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer out.Close()
+	if _, err := out.Write(append(line, '\n')); err != nil {
+		f.t.Fatal(err)
+	}
+	f.at = f.at.Add(time.Second)
+}
+
+func (f *files) event(e loop.Event) {
+	f.t.Helper()
+	e.At, e.Run = f.at, "r-1"
+	f.append("events.jsonl", e)
+}
+
+func (f *files) wire(attempt, dir, msg string) {
+	f.t.Helper()
+	f.append(attempt+"/transcript.jsonl", map[string]any{"at": f.at, "dir": dir, "msg": json.RawMessage(msg)})
+}
+
+func (f *files) update(attempt, update string) {
+	f.t.Helper()
+	f.wire(attempt, "in", `{"method":"session/update","params":{"update":`+update+`}}`)
+}
+
+// conversation is one attempt in which everything happens.
+func (f *files) conversation() {
+	f.event(loop.Event{Type: loop.RunStarted, Setup: &loop.Setup{Scope: "everything", Agent: "claude"}})
+	f.event(loop.Event{Type: loop.TaskClaimed, Task: "t-1", Attempt: "a-1", Title: "Write the \x1b[31mparser", Iteration: 1, Agent: "claude", Model: "sonnet"})
+	f.wire("a-1", "out", `{"id":1,"method":"session/prompt","params":{"prompt":[{"type":"text","text":"Do it.\nWell."}]}}`)
+	f.update("a-1", `{"sessionUpdate":"agent_thought_chunk","content":{"text":"hm, "}}`)
+	f.update("a-1", `{"sessionUpdate":"agent_thought_chunk","content":{"text":"a parser\n"}}`)
+	f.update("a-1", `{"sessionUpdate":"plan","entries":[{"content":"read","status":"completed"},{"content":"write","status":"in_progress"}]}`)
+	f.update("a-1", `{"sessionUpdate":"agent_message_chunk","content":{"text":"I will rea"}}`)
+	f.update("a-1", `{"sessionUpdate":"agent_message_chunk","content":{"text":"d it.\nThen "}}`)
+	f.update("a-1", `{"sessionUpdate":"tool_call","toolCallId":"c1","title":"Run the tests","kind":"execute","status":"pending","rawInput":{"command":"go test ./..."}}`)
+	f.wire("a-1", "in", `{"id":"p1","method":"session/request_permission","params":{"toolCall":{"toolCallId":"c1"},"options":[]}}`)
+	f.wire("a-1", "out", `{"id":"p1","result":{"outcome":{"outcome":"selected","optionId":"allow_once"}}}`)
+	f.wire("a-1", "in", `{"id":7,"method":"terminal/output","params":{"terminalId":"term-1"}}`)
+	f.wire("a-1", "out", `{"id":7,"result":{"output":"1\n2\n3\n4\n5\n6\n7\n8\n"}}`)
+	f.update("a-1", `{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"in_progress"}`)
+	f.update("a-1", `{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"failed","content":[{"type":"terminal","terminalId":"term-1"}]}`)
+	f.update("a-1", `{"sessionUpdate":"tool_call","toolCallId":"c2","title":"Edit parser.go","kind":"edit","status":"completed","content":[{"type":"diff","path":"parser.go","newText":"x"}]}`)
+	f.wire("a-1", "in", `{"id":9,"method":"fs/write_text_file","params":{"path":"notes.txt","content":"x"}}`)
+	f.append("a-1/transcript.jsonl", map[string]any{"at": f.at, "dir": "in", "raw": "a banner of the agent"})
+	f.update("a-1", `{"sessionUpdate":"something_new","content":{"text":"?"}}`)
+	f.update("a-1", `{"sessionUpdate":"agent_message_chunk","content":{"text":"done"}}`)
+	f.wire("a-1", "in", `{"id":1,"result":{"stopReason":"max_tokens"}}`)
+	f.event(loop.Event{Type: loop.AgentText, Task: "t-1", Attempt: "a-1", Text: "the transcript has this"})
+	f.event(loop.Event{Type: loop.GateEnded, Task: "t-1", Attempt: "a-1", Gate: &loop.GateEvent{Command: "go vet", Passed: true}})
+	f.event(loop.Event{Type: loop.GateEnded, Task: "t-1", Attempt: "a-1", Gate: &loop.GateEvent{Command: "go test", Exit: "exit status 1"}})
+	cost := 0.5
+	f.event(loop.Event{
+		Type: loop.AttemptEnded, Task: "t-1", Attempt: "a-1", Outcome: "retried", Status: "pending", Reason: "gate \"go test\": exit status 1\n--- FAIL: TestX",
+		Duration: 80_250, Usage: &loop.Usage{TokensIn: 100, TokensCached: 50, TokensOut: 7, CostUSD: &cost},
+	})
+	f.event(loop.Event{Type: loop.Warned, Text: "look at this"})
+	f.event(loop.Event{Type: loop.RunEnded, Outcome: "agent_unavailable", Reason: "no", Duration: 1000})
+}
+
+func TestALogReadsLikeAConversation(t *testing.T) {
+	t.Parallel()
+	f := newFiles(t)
+	f.conversation()
+	for name, full := range map[string]bool{"short.txt": false, "full.txt": true} {
+		var b bytes.Buffer
+		p := &Printer{Out: &b, Full: full}
+		r := &Reader{Folder: f.dir, Tell: p.Print}
+		over, err := r.Poll()
+		if err != nil || !over || p.Err() != nil {
+			t.Fatalf("over is %v, %v, %v", over, err, p.Err())
+		}
+		golden(t, name, b.String())
+	}
+}
+
+// TestFollowingTellsTheSame reads the files while they grow, after every byte or
+// so: what is told is the same, in the same order, and nothing twice.
+func TestFollowingTellsTheSame(t *testing.T) {
+	t.Parallel()
+	whole := newFiles(t)
+	whole.conversation()
+	read := func(dir string, poll func(*Reader) error) string {
+		var b bytes.Buffer
+		r := &Reader{Folder: dir, Tell: NewJSON(&b).Print}
+		if err := poll(r); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	want := read(whole.dir, func(r *Reader) error { _, err := r.Poll(); return err })
+	rapid.Check(t, func(rt *rapid.T) {
+		dir, err := os.MkdirTemp(t.TempDir(), "")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Join(dir, "a-1"), 0o700); err != nil {
+			rt.Fatal(err)
+		}
+		got := read(dir, func(r *Reader) error {
+			for _, name := range []string{"a-1/transcript.jsonl", "events.jsonl"} {
+				data, err := os.ReadFile(filepath.Join(whole.dir, name))
+				if err != nil {
+					return err
+				}
+				for at := 0; at < len(data); {
+					n := min(rapid.IntRange(1, 900).Draw(rt, "piece"), len(data)-at)
+					if err := grow(filepath.Join(dir, name), data[at:at+n]); err != nil {
+						return err
+					}
+					at += n
+					if _, err := r.Poll(); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		if got != want {
+			rt.Fatal(cmp.Diff(want, got))
+		}
+	})
+}
+
+func grow(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.Write(data)
+	return err
+}
+
+func TestAnAttemptThatHasEndedIsToldInBrief(t *testing.T) {
+	t.Parallel()
+	f := newFiles(t)
+	f.conversation()
+	var kinds []Kind
+	r := &Reader{Folder: f.dir, Tell: func(l Line) { kinds = append(kinds, l.Kind) }, Brief: func(string) bool { return true }}
+	if _, err := r.Poll(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]Kind{Began, Claimed, Ended, Warning, Over}, kinds); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOnlyTheTaskThatIsWantedIsTold(t *testing.T) {
+	t.Parallel()
+	f := newFiles(t)
+	f.conversation()
+	r := &Reader{Folder: f.dir, Task: "t-2", Tell: func(l Line) { t.Errorf("told: %+v", l) }}
+	if over, err := r.Poll(); err != nil || !over {
+		t.Errorf("over is %v, %v", over, err)
+	}
+}
+
+func TestARunWithoutFilesIsMissing(t *testing.T) {
+	t.Parallel()
+	r := &Reader{Folder: t.TempDir(), Tell: func(Line) {}}
+	if over, err := r.Poll(); err != nil || over || !r.Missing() {
+		t.Errorf("over is %v, missing %v, %v", over, r.Missing(), err)
+	}
+}
+
+func TestALineThatIsTooLongIsSkipped(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, []byte("a\n"+strings.Repeat("x", maxLine+10)+"\nb\nnot whole"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	tail := &tail{path: path}
+	if err := tail.poll(func(l []byte) { got = append(got, string(l)) }); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// FuzzALineNeverBreaksTheLog feeds lines that are anything.
+func FuzzALineNeverBreaksTheLog(f *testing.F) {
+	f.Add([]byte(`{"dir":"in","msg":{"method":"session/update","params":{"update":{"sessionUpdate":"tool_call","toolCallId":"x","content":[null]}}}}`))
+	f.Add([]byte(`{"dir":"out","msg":{"id":1,"result":null}}`))
+	f.Add([]byte(`{"raw":"\u001b[31m\u202e"}`))
+	f.Add([]byte(`{"dir":"in","msg":{"id":{},"error":{"message":"\u0000"}}}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		var b bytes.Buffer
+		p := &Printer{Out: &b, Full: true}
+		for _, e := range newDecoder().line(line) {
+			p.Print((&reading{about: Line{Run: "r-1", Attempt: "a-1"}}).line(e))
+		}
+		for _, c := range b.String() {
+			if c != '\n' && (unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c)) {
+				t.Fatalf("%q prints %U", line, c)
+			}
+		}
+	})
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs; rewrite it with: go test ./internal/transcript -update\n%s", path, diff)
+	}
+}
