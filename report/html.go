@@ -148,8 +148,13 @@ func (r Run) facts() []fact {
 		cost += ": no agent told what it costs"
 	}
 	facts := []fact{
-		{"took", Span(r.Duration)}, {"cost", cost}, {"tokens", r.Usage.Tokens()},
-		{"attempts", fmt.Sprint(len(r.Attempts))}, {"verified", r.verifiedWords()}, {"began", r.when(r.StartedAt)}, {"scope", r.Scope},
+		{"took", Span(r.Duration)},
+		{"cost", cost},
+		{"tokens", r.Usage.Tokens()},
+		{"attempts", fmt.Sprint(len(r.Attempts))},
+		{"verified", r.verifiedWords()},
+		{"began", r.when(r.StartedAt)},
+		{"scope", r.Scope},
 	}
 	if r.Setup != nil {
 		facts = append(facts, fact{"agent", line(r.Setup.Agent)}, fact{"checked by", line(r.Setup.Verify)}, fact{"sandbox", line(r.Setup.Sandbox)})

@@ -154,8 +154,8 @@ func (a *app) printLog(c *cli.Context, s *session, l logged, out printer, follow
 		}
 		select {
 		case <-ticker.C:
-		case <-c.Context.Done():
-			return false, c.Context.Err()
+		case <-c.Done():
+			return false, c.Err()
 		}
 		// A run that died says nothing any more: look for it now and then.
 		gone := quiet%8 == 7 && a.ended(c, s, l.run)

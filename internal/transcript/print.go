@@ -188,10 +188,10 @@ func (p *Printer) gate(l Line) {
 func (p *Printer) ended(l Line) {
 	word := one(l.Outcome)
 	paint := p.Palette.Yellow
-	switch {
-	case l.Status == "done":
+	switch l.Status {
+	case "done":
 		paint = p.Palette.Green
-	case l.Status == "failed":
+	case "failed":
 		paint = p.Palette.Red
 		if word != "failed" {
 			word = "failed (" + word + ")"

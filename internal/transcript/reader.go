@@ -232,10 +232,10 @@ func (j *joiner) add(e entry, tell func(entry)) {
 	if len(j.text) == 0 {
 		j.kind, j.at = e.kind, e.at
 	}
-	whole, rest := "", e.text
+	rest := e.text
 	if end := strings.LastIndexByte(e.text, '\n'); end >= 0 {
-		whole, rest = e.text[:end+1], e.text[end+1:]
-		tell(entry{at: j.at, kind: j.kind, text: string(j.text) + whole})
+		rest = e.text[end+1:]
+		tell(entry{at: j.at, kind: j.kind, text: string(j.text) + e.text[:end+1]})
 		j.text, j.at = j.text[:0], e.at
 	}
 	j.text = append(j.text, rest...)

@@ -58,7 +58,7 @@ func (t *tail) feed(data []byte, fn func([]byte)) {
 		}
 		line := data[:end]
 		if len(t.partial) > 0 {
-			line = append(t.partial, line...) //nolint:gocritic // it is given up below
+			line = append(t.partial, line...)
 			t.partial = nil
 		}
 		if !t.skip && len(line) <= maxLine && len(bytes.TrimSpace(line)) > 0 {
