@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -71,9 +72,14 @@ var marks = []struct {
 }
 
 // ownKeys are the keys of a line.
-var ownKeys = []string{
-	"ref", "title", "description", "priority", "parent", "after", "feature", "kind", "agent", "model", "gates", "max_retries",
-	"status", "retries", "verification",
+var ownKeys = keysOf(reflect.TypeFor[line]())
+
+func keysOf(t reflect.Type) []string {
+	keys := make([]string, t.NumField())
+	for i := range keys {
+		keys[i], _, _ = strings.Cut(t.Field(i).Tag.Get("json"), ",")
+	}
+	return keys
 }
 
 func byKeys(keys map[string]json.RawMessage, list bool) (Format, error) {
