@@ -55,7 +55,11 @@ func isBullet(rest string) bool {
 	if marker == len(rest) || marker > 9 {
 		return false
 	}
-	if ends := "-*+"; marker > 0 && !strings.Contains(".)", rest[marker:marker+1]) || marker == 0 && !strings.Contains(ends, rest[:1]) {
+	ends := "-*+"
+	if marker > 0 {
+		ends = ".)"
+	}
+	if strings.IndexByte(ends, rest[marker]) < 0 {
 		return false
 	}
 	return marker+1 == len(rest) || rest[marker+1] == ' ' || rest[marker+1] == '\t'

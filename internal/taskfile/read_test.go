@@ -161,7 +161,6 @@ func TestReadErrorsSayWhere(t *testing.T) {
 		"UTF-16":                            {Auto, "\xff\xfe[\x00", "line 1: UTF-16; save the file as UTF-8"},
 		"YAML beyond its limit":             {YAML, strings.Repeat("#\n", maxText/2+1), "refused: larger than 8 MiB; write it as JSON lines"},
 		"a checklist beyond its limit":      {Markdown, strings.Repeat("x\n", maxText/2+1), "refused: larger than 8 MiB"},
-		"stories beyond their limit":        {PRD, strings.Repeat(" ", maxForeign+1), "refused: larger than 64 MiB"},
 		"too many tasks in a checklist":     {Markdown, strings.Repeat("- [ ] a\n", maxTasks+1), "refused: line 250001: more than 250000 tasks; import them in several files"},
 		"too many tasks of ours":            {JSONL, strings.Repeat("{\"title\":\"a\"}\n", maxTasks+1), "refused: line 250001: more than 250000 tasks; import them in several files"},
 		"too many issues":                   {GitHub, strings.Repeat("{}\n", maxTasks+1), "refused: line 250001: more than 250000 tasks; import them in several files"},
@@ -194,6 +193,18 @@ func TestReadErrorsSayWhere(t *testing.T) {
 				t.Errorf("got %q, want %q", err, tc.want)
 			}
 		})
+	}
+}
+
+func TestJSONOfOtherProgramsHasALimitAndOursHasNone(t *testing.T) {
+	t.Parallel()
+	for _, f := range []Format{PRD, Beads, GitHub} {
+		if err := checkSize(maxForeign+1, f); !errors.Is(err, dag.ErrRefused) || checkSize(maxForeign, f) != nil {
+			t.Errorf("%s: got %v, want a refusal beyond %d bytes only", f, err, maxForeign)
+		}
+	}
+	if err := checkSize(1<<30, JSONL); err != nil {
+		t.Error(err)
 	}
 }
 

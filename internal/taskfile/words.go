@@ -1,7 +1,6 @@
 package taskfile
 
 import (
-	"encoding/json"
 	"strconv"
 	"strings"
 )
@@ -41,7 +40,7 @@ func (o object) priority() int64 {
 	if n, ok := rank(text); ok {
 		return n
 	}
-	o.draft.lose(o.line, "priority %s", cut(compact(json.RawMessage(raw)), 40))
+	o.draft.lose(o.line, "priority %s", cut(compact(raw), 40))
 	return 0
 }
 
