@@ -18,6 +18,7 @@ type Attempt struct {
 	Agent     string
 	Model     string // asked for
 	StartedAt time.Time
+	Heartbeat time.Time // when its run last said that it goes on; zero if never
 	EndedAt   time.Time // zero while it runs
 	Outcome   string
 	Reason    string
@@ -79,27 +80,52 @@ func (g *Graph) endAttempt(task int64, c Claim, outcome, reason string) error {
 		":outcome", outcome, ":reason", orNull(reason), ":now", g.millis())
 }
 
-const attemptsSQL = `
-SELECT a.id, r.id, a.task_id, a.iteration, a.phase, a.agent, a.model, a.started_at, a.ended_at, a.outcome, a.reason,
+const attemptColumns = `
+SELECT a.id, r.id, a.task_id, a.iteration, a.phase, a.agent, a.model, a.started_at, a.heartbeat_at, a.ended_at, a.outcome, a.reason,
     a.model_effective, a.session, a.sandbox, a.stop_reason, a.verdict, a.gates, a.files, a.base, a.tree, a.transcript,
     a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated, a.session_usd
-FROM attempts a JOIN runs r ON r.n = a.run WHERE a.task = :task ORDER BY a.n;`
+FROM attempts a JOIN runs r ON r.n = a.run `
+
+const (
+	attemptsSQL = attemptColumns + `WHERE a.task = :task ORDER BY a.n;`
+	attemptSQL  = attemptColumns + `WHERE a.id = :id;`
+	openSQL     = attemptColumns + `WHERE a.ended_at IS NULL ORDER BY a.n;`
+)
 
 // Attempts lists the attempts at a task, oldest first.
 func (g *Graph) Attempts(t Task) ([]Attempt, error) {
+	return g.attempts(attemptsSQL, ":task", t.N)
+}
+
+// OpenAttempts lists those that have not ended, or whose run died, oldest first.
+func (g *Graph) OpenAttempts() ([]Attempt, error) { return g.attempts(openSQL) }
+
+// Attempt returns the attempt with that full ID.
+func (g *Graph) Attempt(id string) (Attempt, error) {
+	list, err := g.attempts(attemptSQL, ":id", id)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("attempt %s: %w", id, ErrNotFound)
+	}
+	if err != nil {
+		return Attempt{}, err
+	}
+	return list[0], nil
+}
+
+func (g *Graph) attempts(query string, args ...any) ([]Attempt, error) {
 	var list []Attempt
-	err := g.tx.Each(attemptsSQL, func(stmt *sqlite.Stmt) error {
+	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error {
 		r := row{stmt: stmt}
 		list = append(list, Attempt{
 			ID: r.text(), Run: r.text(), Task: r.text(), Iteration: r.int(), Phase: Phase(r.text()), Agent: r.text(), Model: r.text(),
-			StartedAt: r.time(), EndedAt: r.time(), Outcome: r.text(), Reason: r.text(),
+			StartedAt: r.time(), Heartbeat: r.time(), EndedAt: r.time(), Outcome: r.text(), Reason: r.text(),
 			ModelEffective: r.text(), Session: r.text(), Sandbox: r.text(), StopReason: r.text(), Verdict: r.text(), Gates: r.records(),
 			Files: r.list(), Base: r.text(), Tree: r.text(), Transcript: r.text(),
 			TokensIn: r.optionalInt64(), TokensCached: r.optionalInt64(), TokensOut: r.optionalInt64(), CostUSD: r.optionalFloat(),
 			Estimated: r.int() != 0, SessionUSD: r.optionalFloat(),
 		})
 		return r.err
-	}, ":task", t.N)
+	}, args...)
 	return list, err
 }
 

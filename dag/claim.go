@@ -21,6 +21,11 @@ type Claim struct {
 	Attempt    string
 	Owner      string
 	Generation int64
+
+	// Resume says that the work is finished, and no agent is to run: the claim is
+	// for verifying what the attempt Resumed left when its run died.
+	Resume  bool
+	Resumed Attempt
 }
 
 // ClaimOptions say who claims what.
@@ -93,7 +98,17 @@ func (g *Graph) Claim(opts ClaimOptions) (Claim, bool, error) {
 		return Claim{}, false, err
 	}
 	attempt, err := g.beginAttempt(opts, t)
-	return Claim{Task: t, Attempt: attempt, Owner: t.Owner, Generation: t.Generation}, err == nil, err
+	if err != nil {
+		return Claim{}, false, err
+	}
+	c := Claim{Task: t, Attempt: attempt, Owner: t.Owner, Generation: t.Generation}
+	if t.Unverified != "" {
+		c.Resume = true
+		if c.Resumed, err = g.Attempt(t.Unverified); err != nil {
+			return Claim{}, false, err
+		}
+	}
+	return c, true, g.tx.Exec(aliveSQL, ":owner", opts.Run.Owner, ":now", g.millis())
 }
 
 func (g *Graph) claimQuery(opts ClaimOptions) (string, []any, error) {

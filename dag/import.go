@@ -191,7 +191,7 @@ func (b *batch) rollUp([]Spec) error {
 		}
 		held, doomed := false, false
 		if old := b.tasks[i].under; old != nil {
-			held = old.Held || old.OpenDeps > 0 || old.Status == Blocked
+			held = old.Held || old.OpenDeps > 0 || old.Status == Blocked || old.Paused
 			doomed = old.Doomed || old.Status == Failed
 		}
 		b.flag(i, held, doomed)

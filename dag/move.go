@@ -44,7 +44,7 @@ func (g *Graph) node(n int64) (node, error) {
 // that a worker that comes back later is refused. What ended waits for no time.
 const moveSQL = `
 UPDATE tasks SET status = :to, owner = NULL, lease_until = NULL,
-    generation = generation + :fence, updated_at = :now, finished_at = :finished,
+    generation = generation + :fence, updated_at = :now, finished_at = :finished, unverified = NULL,
     not_before = iif(:finished IS NULL, not_before, 0), wait_reason = iif(:finished IS NULL, wait_reason, NULL)
 WHERE n = :n AND status = :from AND generation = :generation;`
 
@@ -133,15 +133,15 @@ func (g *Graph) recountDependents(n int64, done bool) error {
 // from preparing the statement again for every :n, which cost 20 times the rest.
 const flagSQL = `
 WITH RECURSIVE d (n, held, doomed) AS (
-    SELECT c.n, p.held OR p.open_deps > 0 OR p.status = 'blocked', p.doomed OR p.status = 'failed'
+    SELECT c.n, p.held OR p.open_deps > 0 OR p.status = 'blocked' OR p.paused, p.doomed OR p.status = 'failed'
     FROM tasks p JOIN tasks c ON c.parent = p.n
     WHERE p.n = +:n
-      AND (c.held <> (p.held OR p.open_deps > 0 OR p.status = 'blocked')
+      AND (c.held <> (p.held OR p.open_deps > 0 OR p.status = 'blocked' OR p.paused)
         OR c.doomed <> (p.doomed OR p.status = 'failed'))
     UNION ALL
-    SELECT c.n, d.held OR p.open_deps > 0 OR p.status = 'blocked', d.doomed OR p.status = 'failed'
+    SELECT c.n, d.held OR p.open_deps > 0 OR p.status = 'blocked' OR p.paused, d.doomed OR p.status = 'failed'
     FROM d JOIN tasks p ON p.n = d.n JOIN tasks c ON c.parent = p.n
-    WHERE c.held <> (d.held OR p.open_deps > 0 OR p.status = 'blocked')
+    WHERE c.held <> (d.held OR p.open_deps > 0 OR p.status = 'blocked' OR p.paused)
        OR c.doomed <> (d.doomed OR p.status = 'failed')
 )
 UPDATE tasks SET held = d.held, doomed = d.doomed FROM d WHERE tasks.n = +d.n;`

@@ -87,7 +87,7 @@ func (g *Graph) settleGroup(n int64) error {
 }
 
 const clearSQL = `
-UPDATE tasks SET retries = 0, attempts = 0, interruptions = 0, verification = NULL, base = NULL, not_before = 0,
+UPDATE tasks SET retries = 0, attempts = 0, interruptions = 0, verification = NULL, base = NULL, unverified = NULL, not_before = 0,
     wait_reason = NULL, started_at = NULL, finished_at = NULL, updated_at = :now WHERE n = :n;`
 
 // Reset makes a task pending as if it had never run, and reopens its ancestors.

@@ -77,7 +77,7 @@ func TestRuns(t *testing.T) {
 	w.update(func(g *dag.Graph) error { return g.EndRun(run.ID, "limit", "10 iterations", 10) })
 	w.view(func(g *dag.Graph) (err error) { got, err = g.Owner(run.Owner); return err })
 	want := dag.Run{
-		ID: run.ID, Owner: run.Owner, Scope: dag.Scope{Feature: "f"}, Process: p, StartedAt: start,
+		ID: run.ID, Owner: run.Owner, Scope: dag.Scope{Feature: "f"}, Process: p, StartedAt: start, Heartbeat: start, Settings: "{}",
 		EndedAt: start.Add(time.Second), Outcome: "limit", Reason: "10 iterations", Iterations: 10,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 const (
 	heldSQL      = `SELECT ` + nodeColumns + ` FROM tasks WHERE id = :id AND owner = :owner AND generation = :generation;`
 	heartbeatSQL = `UPDATE tasks SET lease_until = :lease WHERE id = :id AND owner = :owner AND generation = :generation;`
+	beatSQL      = `UPDATE attempts SET heartbeat_at = :now WHERE id = :id;`
 	countSQL     = `UPDATE tasks SET attempts = attempts + 1, interruptions = 0 WHERE n = :n;`
 )
 
@@ -45,7 +47,16 @@ func (g *Graph) Heartbeat(c Claim, lease time.Duration) error {
 	if g.tx.Changes() != 1 {
 		return g.lost(c)
 	}
-	return nil
+	if err := g.tx.Exec(beatSQL, ":id", c.Attempt, ":now", g.millis()); err != nil {
+		return err
+	}
+	return g.tx.Exec(aliveSQL, ":owner", c.Owner, ":now", g.millis())
+}
+
+// Holds says with ErrLost that a claim is no longer ours, without writing.
+func (g *Graph) Holds(c Claim) error {
+	_, err := g.held(c)
+	return err
 }
 
 const verifiedSQL = `UPDATE tasks SET verification = :verification WHERE n = :n;`
@@ -79,9 +90,12 @@ type Release struct {
 	Outcome   string // how the attempt is remembered; empty means released
 	Reason    string
 	Uncounted bool      // it was not the task's fault: no attempt is charged
+	Finished  bool      // its work is finished: the next claim only verifies it
 	NotBefore time.Time // when to try again; zero means at once
 	Wait      string    // what it waits for, when NotBefore is set
 }
+
+const unverifiedSQL = `UPDATE tasks SET unverified = :attempt WHERE n = :n;`
 
 const waitSQL = `UPDATE tasks SET not_before = :until, wait_reason = :reason WHERE n = :n;`
 
@@ -99,6 +113,11 @@ func (g *Graph) Release(c Claim, r Release) error {
 	}
 	if !r.Uncounted {
 		if err := g.tx.Exec(countSQL, ":n", t.n); err != nil {
+			return err
+		}
+	}
+	if r.Finished {
+		if err := g.tx.Exec(unverifiedSQL, ":n", t.n, ":attempt", cmp.Or(c.Resumed.ID, c.Attempt)); err != nil {
 			return err
 		}
 	}

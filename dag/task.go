@@ -29,6 +29,8 @@ type Task struct {
 	Attempts      int    // that counted, since the last reset
 	Interruptions int    // in a row, by ralph's own death
 	Verification  string // "", passed, failed or skipped
+	Paused        bool   // by a person, until resumed
+	Unverified    string // the attempt whose finished work is only to be verified; "" for none
 
 	Owner      string // "" unless in progress
 	Generation int64
@@ -41,14 +43,14 @@ type Task struct {
 
 	Children int  // direct ones
 	OpenDeps int  // own blockers that are not done
-	Held     bool // an ancestor waits for a blocker or is blocked
+	Held     bool // an ancestor waits for a blocker, is blocked or paused
 	Doomed   bool // an ancestor failed
 }
 
 // Ready says whether a run would take the task at that time.
 func (t Task) Ready(now time.Time) bool {
 	return t.Status == Pending && t.Children == 0 && t.OpenDeps == 0 && !t.Held && !t.Doomed &&
-		!t.NotBefore.After(now)
+		!t.Paused && !t.NotBefore.After(now)
 }
 
 // taskColumns serve SELECT and RETURNING alike; scanTask reads them in this order.
@@ -56,7 +58,7 @@ const taskColumns = `n, id, title, description, status, priority,
     (SELECT p.id FROM tasks p WHERE p.n = tasks.parent),
     (SELECT f.name FROM features f WHERE f.n = tasks.feature),
     kind, agent, model, gates, max_retries, allow_tampering,
-    retries, attempts, interruptions, verification,
+    retries, attempts, interruptions, verification, paused, unverified,
     owner, generation, lease_until, not_before, wait_reason,
     created_at, updated_at, started_at, finished_at,
     children, open_deps, held, doomed`
@@ -67,7 +69,7 @@ func scanTask(stmt *sqlite.Stmt) (Task, error) {
 		N: r.int64(), ID: r.text(), Title: r.text(), Description: r.text(),
 		Status: Status(r.text()), Priority: r.int64(), Parent: r.text(), Feature: r.text(),
 		Kind: Kind(r.text()), Agent: r.text(), Model: r.text(), Gates: r.list(), MaxRetries: r.optionalInt(), AllowTampering: r.bool(),
-		Retries: r.int(), Attempts: r.int(), Interruptions: r.int(), Verification: r.text(),
+		Retries: r.int(), Attempts: r.int(), Interruptions: r.int(), Verification: r.text(), Paused: r.bool(), Unverified: r.text(),
 		Owner: r.text(), Generation: r.int64(), LeaseUntil: r.time(), NotBefore: r.time(), WaitReason: r.text(),
 		CreatedAt: r.time(), UpdatedAt: r.time(), StartedAt: r.time(), FinishedAt: r.time(),
 		Children: r.int(), OpenDeps: r.int(), Held: r.bool(), Doomed: r.bool(),

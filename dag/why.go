@@ -7,7 +7,7 @@ import (
 
 // Reason is one thing that keeps a task from running.
 type Reason struct {
-	Kind  string    // status, children, blocker, ancestor, wait, claim
+	Kind  string    // status, children, blocker, ancestor, paused, wait, claim
 	Task  string    // the other task, if there is one
 	Text  string    // a sentence
 	Until time.Time // zero unless it ends by itself
@@ -32,6 +32,9 @@ func (g *Graph) Why(t Task) ([]Reason, error) {
 		if at, err = g.Task(at.Parent); err != nil {
 			return nil, err
 		}
+		if at.Paused {
+			reasons = append(reasons, Reason{Kind: "ancestor", Task: at.ID, Text: fmt.Sprintf("its ancestor %s is paused: %s", at.ID, at.Title)})
+		}
 		if at.Status == Failed || at.Status == Blocked {
 			reasons = append(reasons, Reason{Kind: "ancestor", Task: at.ID, Text: fmt.Sprintf("its ancestor %s is %s: %s", at.ID, at.Status, at.Title)})
 		}
@@ -50,6 +53,9 @@ func ownReasons(t Task, now time.Time) []Reason {
 	var reasons []Reason
 	if t.Children > 0 {
 		reasons = append(reasons, Reason{Kind: "children", Text: fmt.Sprintf("it is a group: its %d subtasks run, and it ends with them", t.Children)})
+	}
+	if t.Paused {
+		reasons = append(reasons, Reason{Kind: "paused", Text: "a person paused it; go on with: ralph resume " + t.ID})
 	}
 	if t.NotBefore.After(now) {
 		text := "it waits for a time"

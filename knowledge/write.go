@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"ralph/internal/failpoint"
 )
 
 // Result says what became of an entry that was written.
@@ -129,6 +131,11 @@ func writeTemp(root *os.Root, name string, data []byte) error {
 	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
+	}
+	if failpoint.On && len(data) > 1 { // half of it, for whoever dies here
+		_, _ = f.Write(data[:len(data)/2])
+		failpoint.Hit("K12")
+		_, _ = f.Seek(0, 0)
 	}
 	_, err = f.Write(data)
 	err = errors.Join(err, f.Sync())

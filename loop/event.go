@@ -12,7 +12,8 @@ type EventType string
 // The events of a run, in the order in which they usually come.
 const (
 	RunStarted     EventType = "run_started"
-	Recovered      EventType = "recovered"       // a dead run's claim was released
+	Recovered      EventType = "recovered"       // a task was taken back from a dead run
+	RecoveryDone   EventType = "recovery"        // what was made of all that dead runs left
 	TaskClaimed    EventType = "task_claimed"    // an iteration begins
 	AgentStarted   EventType = "agent_started"   // its process runs and a session is open
 	AgentResumed   EventType = "agent_resumed"   // it goes on in the session of an interrupted attempt
@@ -56,7 +57,10 @@ type Event struct {
 	Usage  *Usage     `json:"usage,omitempty"`
 	Gate   *GateEvent `json:"gate,omitempty"`
 	Counts *Counts    `json:"counts,omitempty"`
-	Setup  *Setup     `json:"setup,omitempty"`
+
+	Recovery *RecoveryEvent `json:"recovery,omitempty"`
+
+	Setup *Setup `json:"setup,omitempty"`
 
 	Outcome  string     `json:"outcome,omitempty"`
 	Status   string     `json:"status,omitempty"` // of the task, after attempt_ended
@@ -104,6 +108,21 @@ type Counts struct {
 	Failed    int `json:"failed"`
 	Remaining int `json:"remaining"`
 	Total     int `json:"total"`
+}
+
+// RecoveryEvent counts what dead runs had left, and what became of it.
+type RecoveryEvent struct {
+	Runs int `json:"runs"` // that had died
+	RecoveryCounts
+}
+
+// RecoveryCounts are the tasks and processes of dead runs.
+type RecoveryCounts struct {
+	Released  int `json:"released"`  // tasks that are begun anew
+	Resumed   int `json:"resumed"`   // tasks whose finished work is only to be verified
+	Abandoned int `json:"abandoned"` // tasks that were too old to be taken up
+	Failed    int `json:"failed"`    // tasks whose runs died too often, or left work behind
+	Orphans   int `json:"orphans"`   // processes that were still running
 }
 
 // Setup is what the header of a run tells, in run_started.

@@ -5,26 +5,34 @@ import (
 	"errors"
 	"time"
 
+	"ralph/acp"
 	"ralph/dag"
 )
 
-// heartbeat renews the lease every third of its life, and ends the attempt when
-// the claim is lost: a person reset, finished or deleted the task. The channel is
-// closed when it has stopped.
+// heartbeat looks every second whether the claim is still ours, and renews the
+// lease every third of its life, with what the attempt has used so far. It ends the
+// attempt when the claim is lost: a person reset, finished or deleted the task. The
+// channel is closed when it has stopped.
 func (a *attempt) heartbeat(ctx context.Context, lose context.CancelCauseFunc) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		ticker := time.NewTicker(a.opts.Lease / 3)
+		ticker := time.NewTicker(a.opts.Poll)
 		defer ticker.Stop()
-		last := a.opts.Now()
+		last, tried := a.opts.Now(), a.opts.Now()
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
 			}
-			err := a.opts.Store.Update(ctx, func(g *dag.Graph) error { return g.Heartbeat(a.claim, a.opts.Lease) })
+			var err error
+			if a.due(tried) {
+				tried = a.opts.Now()
+				err = a.opts.Store.Update(ctx, a.beat)
+			} else {
+				err = a.opts.Store.View(ctx, func(g *dag.Graph) error { return g.Holds(a.claim) })
+			}
 			switch {
 			case err == nil:
 				last = a.opts.Now()
@@ -37,4 +45,31 @@ func (a *attempt) heartbeat(ctx context.Context, lose context.CancelCauseFunc) <
 		}
 	}()
 	return done
+}
+
+// beat is the checkpoint of an attempt: all that would be lost if ralph died now.
+func (a *attempt) beat(g *dag.Graph) error {
+	if err := g.Heartbeat(a.claim, a.opts.Lease); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	session, counted := a.active[a.claim.Attempt], a.counted
+	a.mu.Unlock()
+	if err := g.CountRun(a.run.ID, counted); err != nil || session == nil {
+		return err
+	}
+	return g.NoteAttempt(a.claim.Attempt, usageNote(session.Usage()))
+}
+
+// usageNote is what an agent said that it used; what nobody told is unknown, not 0.
+func usageNote(u acp.Usage) dag.Note {
+	n := dag.Note{CostUSD: u.CostUSD}
+	if u.Input+u.Output > 0 {
+		in, out := u.Input, u.Output
+		n.TokensIn, n.TokensOut = &in, &out
+		if cached := u.CacheRead; cached > 0 {
+			n.TokensCached = &cached
+		}
+	}
+	return n
 }

@@ -72,6 +72,12 @@ func (a *attempt) learned(outcome string) (string, error) {
 	return string(b), err
 }
 
+// WriteKnowledge writes to files what settled attempts have learned, if a run died
+// before it could.
+func WriteKnowledge(ctx context.Context, store *dag.Store, known *knowledge.Store) error {
+	return (&Runner{opts: Options{Store: store, Known: known}}).writeKnowledge(ctx)
+}
+
 // writeKnowledge writes to files what settled attempts have learned. Writing the
 // same twice changes nothing, so a crash in the middle is mended by doing it again.
 func (r *Runner) writeKnowledge(ctx context.Context) error {

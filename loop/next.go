@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/internal/failpoint"
 )
 
 // work is one worker: claim, attempt, again.
@@ -24,12 +25,21 @@ func (r *Runner) work(ctx context.Context) {
 	}
 }
 
+// look is what a look at the scope came to: a claim, or until when to wait for one.
+type look struct {
+	claim  dag.Claim
+	ok     bool
+	until  time.Time // zero if no time is waited for
+	paused time.Time // since when the project is paused; zero if it is not
+	again  bool      // something changed: look again
+}
+
 // next returns the next claim, waiting for one if waiting can help. False means
 // that the run is over for this worker.
 func (r *Runner) next(ctx context.Context) (dag.Claim, int, bool) {
 	r.claiming.Lock()
 	defer r.claiming.Unlock()
-	told := time.Time{}
+	var told look
 	for {
 		r.mu.Lock()
 		over, settled, running := r.ending != nil, r.settled, r.running
@@ -38,52 +48,58 @@ func (r *Runner) next(ctx context.Context) (dag.Claim, int, bool) {
 			return dag.Claim{}, 0, false
 		}
 		if ctx.Err() != nil {
-			r.end(OutcomeInterrupted, context.Cause(ctx).Error(), nil)
+			r.endInterrupted(ctx)
 			return dag.Claim{}, 0, false
 		}
-		claim, ok, until, err := r.claim(ctx, running)
+		l, err := r.claim(ctx, running)
 		switch {
-		case err != nil && ctx.Err() != nil:
+		case err != nil && ctx.Err() != nil, err == nil && l.again:
 			continue
 		case err != nil:
 			r.end(OutcomeError, err.Error(), err)
 			return dag.Claim{}, 0, false
-		case ok:
+		case l.ok:
 			r.mu.Lock()
 			r.iters++
 			r.running++
 			iteration := r.iters
 			r.mu.Unlock()
-			return claim, iteration, true
-		case until.IsZero() && running == 0:
+			return l.claim, iteration, true
+		case l.until.IsZero() && l.paused.IsZero() && running == 0:
 			continue // claim has ended the run
 		}
-		if !until.IsZero() && running == 0 && !until.Equal(told) {
-			told = until
-			r.emit(Event{Type: Waiting, Until: &until, Reason: "every task that could run waits for a time"})
+		if running == 0 {
+			r.tellWaiting(l, told)
+			told = l
 		}
-		r.pause(ctx, settled, until)
+		r.pause(ctx, settled, l.until)
 	}
 }
 
-// pause waits until an attempt is settled, a time has come, or ctx ends.
-func (r *Runner) pause(ctx context.Context, settled <-chan struct{}, until time.Time) {
-	var due <-chan time.Time
-	if !until.IsZero() {
-		timer := time.NewTimer(max(until.Sub(r.opts.Now()), 0))
-		defer timer.Stop()
-		due = timer.C
+// tellWaiting says what is waited for, once.
+func (r *Runner) tellWaiting(l, told look) {
+	switch {
+	case l.paused.Equal(told.paused) && l.until.Equal(told.until):
+	case !l.paused.IsZero():
+		r.emit(Event{Type: Waiting, Reason: "the project is paused; go on with: ralph resume"})
+	default:
+		r.emit(Event{Type: Waiting, Until: &l.until, Reason: "every task that could run waits for a time"})
 	}
-	select {
-	case <-ctx.Done():
-	case <-settled:
-	case <-due:
+}
+
+// endInterrupted ends a run whose context is over: by a signal, or by ralph stop.
+func (r *Runner) endInterrupted(ctx context.Context) {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, errStopped) {
+		r.end(OutcomeStopped, cause.Error(), nil)
+		return
 	}
+	r.end(OutcomeInterrupted, cause.Error(), nil)
 }
 
 // claim looks at the scope once. It claims a task, or says until when to wait,
-// or ends the run. Completion is judged before limits.
-func (r *Runner) claim(ctx context.Context, running int) (claim dag.Claim, ok bool, until time.Time, err error) {
+// or ends the run. Completion is judged before limits, and those before wishes.
+func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 	var tally dag.Tally
 	var verdict ending
 	err = r.opts.Store.Update(ctx, func(g *dag.Graph) error {
@@ -102,32 +118,64 @@ func (r *Runner) claim(ctx context.Context, running int) (claim dag.Claim, ok bo
 		if r.atLimit(running) {
 			return nil
 		}
-		claim, ok, err = g.Claim(dag.ClaimOptions{
+		control, err := g.Control(r.run.ID)
+		if err != nil {
+			return err
+		}
+		if control.Stop != "" {
+			verdict = ending{kind: OutcomeStopped, reason: "by: ralph stop"}
+			return nil
+		}
+		if l.paused = control.PausedAt; !l.paused.IsZero() {
+			return nil
+		}
+		failpoint.Hit("K1")
+		l.claim, l.ok, err = g.Claim(dag.ClaimOptions{
 			Run: r.run, Scope: r.opts.Scope, KeepGoing: r.opts.KeepGoing, Lease: r.opts.Lease, Iteration: r.iteration() + 1,
 		})
+		if l.ok {
+			failpoint.Hit("K2")
+		}
 		return err
 	})
 	switch {
-	case err != nil || ok:
-		return claim, ok, time.Time{}, err
+	case err != nil || l.ok:
+		return l, err
 	case verdict.kind != "":
 		r.end(verdict.kind, verdict.reason, nil)
-		return claim, false, time.Time{}, nil
+		return l, nil
 	case running > 0:
-		return claim, false, r.nextWait(tally), nil // what is running may free something
+		l.until = r.nextWait(tally) // and what is running may free something
+		return l, nil
 	case r.atLimit(running):
 		r.end(OutcomeLimit, fmt.Sprintf("%d iterations", r.opts.Limit), nil)
-		return claim, false, time.Time{}, nil
+		return l, nil
+	case !l.paused.IsZero():
+		return l, nil
 	}
-	if until = r.nextWait(tally); !until.IsZero() {
-		return claim, false, until, nil
+	if l.until = r.nextWait(tally); !l.until.IsZero() {
+		return l, nil
 	}
+	return r.blocked(ctx, tally)
+}
+
+// blocked ends a run that can do nothing more, unless it only waits for a run that
+// has died meanwhile.
+func (r *Runner) blocked(ctx context.Context, tally dag.Tally) (look, error) {
 	reason := fmt.Sprintf("%d of %d tasks remain, and none of them can run", countsOf(tally).Remaining, tally.Total())
 	if others := tally.ByStatus[dag.InProgress]; others > 0 {
+		rec, err := r.recover(ctx)
+		if err != nil {
+			return look{}, err
+		}
+		if len(rec.Tasks) > 0 {
+			r.tellRecovery(rec)
+			return look{again: true}, nil
+		}
 		reason += fmt.Sprintf("; another run works on %d", others)
 	}
 	r.end(OutcomeBlocked, reason, nil)
-	return claim, false, time.Time{}, nil
+	return look{}, nil
 }
 
 // judgeScope says whether there is anything left to do.

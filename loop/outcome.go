@@ -12,6 +12,7 @@ const (
 	OutcomeBlocked     OutcomeKind = "blocked"           // nothing can run, but work remains
 	OutcomeNoPlan      OutcomeKind = "no_plan"           // no task in scope
 	OutcomeLimit       OutcomeKind = "limit"             // iterations, time, cost or tokens
+	OutcomeStopped     OutcomeKind = "stopped"           // by ralph stop
 	OutcomeUnavailable OutcomeKind = "agent_unavailable" // cannot be started, needs a login, or failed repeatedly
 	OutcomeInterrupted OutcomeKind = "interrupted"       // by a signal
 	OutcomeError       OutcomeKind = "error"             // ralph itself could not go on: the database or a file failed

@@ -4,91 +4,245 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"ralph/dag"
+	"ralph/internal/failpoint"
 	"ralph/journal"
 )
 
-// recover releases the claims of runs that are dead, after killing what is left
-// of them: fencing protects the database, not the files. Two processes may do so
-// at once; each claim is released once.
-func (r *Runner) recover(ctx context.Context) ([]Event, error) {
+// Recoverer takes back what dead runs left. Store, Life and Now are needed.
+type Recoverer struct {
+	Store *dag.Store
+	Life  func(dag.Process) dag.Life
+	Sweep func(owner string) (killed int, err error) // kills what a dead run left running; nil does nothing
+	Count func(owner string) (int, error)            // counts them; nil counts none
+	Rules RecoveryRules
+	Dir   string // the project
+	Now   func() time.Time
+}
+
+// recover takes back what dead runs left and tells of it.
+func (r *Runner) recover(ctx context.Context) (Recovery, error) {
 	if r.opts.Life == nil {
-		return nil, nil
+		return Recovery{}, nil
 	}
-	var stale []dag.Task
-	var dead []dag.Run
-	err := r.opts.Store.View(ctx, func(g *dag.Graph) (err error) {
-		if stale, err = g.Stale(r.opts.Life); err != nil {
-			return err
-		}
-		open, err := g.OpenRuns()
-		for _, run := range open {
-			if r.opts.Life(run.Process) == dag.Dead {
-				dead = append(dead, run)
-			}
-		}
-		return err
-	})
+	return Recoverer{
+		Store: r.opts.Store, Life: r.opts.Life, Sweep: r.opts.Sweep, Rules: r.opts.Recovery, Dir: r.opts.Dir, Now: r.opts.Now,
+	}.Recover(ctx)
+}
+
+// tellRecovery emits what was recovered: a line a task, and the summary.
+func (r *Runner) tellRecovery(rec Recovery) {
+	for _, t := range rec.Tasks {
+		r.emit(Event{Type: Recovered, Task: t.Task, Title: t.Title, Attempt: t.Attempt, Outcome: string(t.Action), Reason: t.Reason})
+	}
+	sum := rec.Summary()
+	r.emit(Event{Type: RecoveryDone, Recovery: &sum, Reason: sum.String()})
+}
+
+// found is what a look at the graph shows of dead runs.
+type found struct {
+	runs  []dag.Run
+	tasks []dag.Task
+	owner map[string]dag.Run
+}
+
+// Recover kills what is left of dead runs, then takes back their tasks: fencing
+// protects the database, not the files. Two processes may do so at once, and any of
+// them may die on the way: each task is taken back once.
+func (r Recoverer) Recover(ctx context.Context) (Recovery, error) {
+	f, err := r.find(ctx)
 	if err != nil {
-		return nil, err
+		return Recovery{}, err
 	}
-	if err := r.sweep(dead, stale); err != nil {
-		return nil, err
+	var rec Recovery
+	if rec.Orphans, err = f.each(r.Sweep); err != nil {
+		return rec, err
 	}
-	var events []Event
-	for _, t := range stale {
-		reason := "its run died; released"
-		err := r.opts.Store.Update(ctx, func(g *dag.Graph) error { return Reclaim(g, t, reason, r.opts.Now()) })
+	failpoint.Hit("K14")
+	for _, t := range f.tasks {
+		var took Reclaimed
+		err := r.Store.Update(ctx, func(g *dag.Graph) (err error) {
+			took, err = r.take(ctx, g, t, f.owner[t.Owner])
+			failpoint.Hit("K14")
+			return err
+		})
 		if errors.Is(err, dag.ErrLost) {
 			continue // another process was faster
 		}
 		if err != nil {
-			return events, err
+			return rec, err
 		}
-		events = append(events, Event{Type: Recovered, Task: t.ID, Title: t.Title, Reason: reason})
+		failpoint.Hit("K14")
+		rec.Tasks = append(rec.Tasks, took)
 	}
-	for _, run := range dead {
-		err := r.opts.Store.Update(ctx, func(g *dag.Graph) error { return g.EndRun(run.ID, "died", "its process is gone", run.Iterations) })
-		if err != nil && !errors.Is(err, dag.ErrNotFound) {
-			return events, err
-		}
-	}
-	return events, nil
+	return rec, r.bury(ctx, f, &rec)
 }
 
-// Reclaim releases the task of a dead run and remembers that an iteration ended so.
-func Reclaim(g *dag.Graph, t dag.Task, reason string, now time.Time) error {
+// Preview says what Recover would do, and does nothing.
+func (r Recoverer) Preview(ctx context.Context) (Recovery, error) {
+	f, err := r.find(ctx)
+	if err != nil {
+		return Recovery{}, err
+	}
+	var rec Recovery
+	if rec.Orphans, err = f.each(r.Count); err != nil {
+		return rec, err
+	}
+	for _, run := range f.runs {
+		rec.Runs = append(rec.Runs, run.ID)
+	}
+	err = r.Store.View(ctx, func(g *dag.Graph) error {
+		for _, t := range f.tasks {
+			took, _, err := r.judge(g, t, f.owner[t.Owner])
+			if err != nil {
+				return err
+			}
+			rec.Tasks = append(rec.Tasks, took)
+		}
+		return nil
+	})
+	return rec, err
+}
+
+func (r Recoverer) find(ctx context.Context) (found, error) {
+	f := found{owner: map[string]dag.Run{}}
+	err := r.Store.View(ctx, func(g *dag.Graph) (err error) {
+		if f.tasks, err = g.Stale(r.Life); err != nil {
+			return err
+		}
+		for _, t := range f.tasks {
+			if f.owner[t.Owner], err = g.Owner(t.Owner); err != nil {
+				return err
+			}
+		}
+		open, err := g.OpenRuns()
+		for _, run := range open {
+			if r.dead(run) {
+				f.runs = append(f.runs, run)
+			}
+		}
+		return err
+	})
+	return f, err
+}
+
+// dead says that a run will not come back. Where nobody can look, only a very long
+// silence says so: its claims are given up sooner, by their leases.
+func (r Recoverer) dead(run dag.Run) bool {
+	switch r.Life(run.Process) {
+	case dag.Dead:
+		return true
+	case dag.Alive:
+		return false
+	default:
+		return r.Now().Sub(run.Heartbeat) > max(r.Rules.MaxAge, day)
+	}
+}
+
+const day = 24 * time.Hour
+
+// each calls do for every owner that is dead, and adds up what it found.
+func (f found) each(do func(owner string) (int, error)) (int, error) {
+	if do == nil {
+		return 0, nil
+	}
+	owners := map[string]bool{}
+	for _, run := range f.runs {
+		owners[run.Owner] = true
+	}
+	for _, t := range f.tasks {
+		owners[t.Owner] = true
+	}
+	total := 0
+	for _, owner := range slices.Sorted(maps.Keys(owners)) {
+		n, err := do(owner)
+		total += n
+		if err != nil {
+			return total, fmt.Errorf("end what the run of %s left running: %w", owner, err)
+		}
+	}
+	return total, nil
+}
+
+// judge says what becomes of a task, without doing it.
+func (r Recoverer) judge(g *dag.Graph, t dag.Task, run dag.Run) (Reclaimed, dag.Taken, error) {
+	attempts, err := g.Attempts(t)
+	if err != nil {
+		return Reclaimed{}, dag.Taken{}, err
+	}
+	var last dag.Attempt
+	if len(attempts) > 0 {
+		last = attempts[len(attempts)-1]
+	}
+	seen := run.Heartbeat
+	for _, at := range []time.Time{last.StartedAt, last.Heartbeat} {
+		if at.After(seen) {
+			seen = at
+		}
+	}
+	action, taken := r.Rules.judge(t, last, seen, r.Now())
+	return Reclaimed{
+		Task: t.ID, Title: t.Title, Run: run.ID, Attempt: last.ID, Phase: last.Phase, Action: action, Reason: taken.Reason,
+	}, taken, nil
+}
+
+// take takes one task back, in the caller's transaction.
+func (r Recoverer) take(_ context.Context, g *dag.Graph, t dag.Task, run dag.Run) (Reclaimed, error) {
+	if err := g.Holds(dag.Claim{Task: t, Owner: t.Owner, Generation: t.Generation}); err != nil {
+		return Reclaimed{}, err
+	}
+	took, taken, err := r.judge(g, t, run)
+	if err != nil {
+		return took, err
+	}
+	return took, Reclaim(g, t, taken, r.Now())
+}
+
+// Reclaim takes back the task of a dead run and remembers that an iteration ended so.
+func Reclaim(g *dag.Graph, t dag.Task, how dag.Taken, now time.Time) error {
 	attempts, err := g.Attempts(t)
 	if err != nil {
 		return err
 	}
-	if err := g.Reclaim(t, reason); err != nil || len(attempts) == 0 {
+	if err := g.Reclaim(t, how); err != nil || len(attempts) == 0 {
 		return err
 	}
 	last := attempts[len(attempts)-1]
 	return journal.Add(g.Tx(), journal.Entry{
 		At: now, Run: last.Run, Attempt: last.ID, Iteration: last.Iteration, Task: t.ID, Feature: t.Feature, Title: t.Title,
-		Outcome: "interrupted", Reason: reason, Agent: last.Agent, Model: last.Model, Duration: now.Sub(last.StartedAt),
+		Outcome: "interrupted", Reason: how.Reason, Agent: last.Agent, Model: last.Model, ModelEffective: last.ModelEffective,
+		Duration: now.Sub(last.StartedAt), TokensIn: last.TokensIn, TokensCached: last.TokensCached, TokensOut: last.TokensOut,
+		CostUSD: last.CostUSD, CostEstimated: last.Estimated, Files: last.Files,
 	})
 }
 
-func (r *Runner) sweep(dead []dag.Run, stale []dag.Task) error {
-	if r.opts.Sweep == nil {
-		return nil
-	}
-	owners := map[string]bool{}
-	for _, run := range dead {
-		owners[run.Owner] = true
-	}
-	for _, t := range stale {
-		owners[t.Owner] = true
-	}
-	for owner := range owners {
-		if _, err := r.opts.Sweep(owner); err != nil {
-			return fmt.Errorf("end what the run of %s left running: %w", owner, err)
+// bury ends the records of the dead runs and journals the summary, if there is
+// anything to tell.
+func (r Recoverer) bury(ctx context.Context, f found, rec *Recovery) error {
+	return r.Store.Update(ctx, func(g *dag.Graph) error {
+		for _, run := range f.runs {
+			ended, err := g.Died(run.ID, "its process is gone")
+			if err != nil {
+				return err
+			}
+			if ended {
+				rec.Runs = append(rec.Runs, run.ID)
+			}
 		}
-	}
-	return nil
+		if rec.Nothing() {
+			return nil
+		}
+		of := ""
+		switch {
+		case len(rec.Runs) > 0:
+			of = rec.Runs[0]
+		case len(rec.Tasks) > 0:
+			of = rec.Tasks[0].Run
+		}
+		return journal.Add(g.Tx(), journal.Entry{At: r.Now(), Run: of, Title: "recovery", Outcome: "interrupted", Reason: rec.Summary().String()})
+	})
 }

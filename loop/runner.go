@@ -26,6 +26,7 @@ type Options struct {
 	Life    func(dag.Process) dag.Life
 	Sweep   func(owner string) (killed int, err error) // kills what a dead run left running
 
+	Recovery    RecoveryRules
 	KeepGoing   bool
 	FailFast    bool
 	Jobs        int // 0 means 1
@@ -37,6 +38,7 @@ type Options struct {
 	Breaker     int
 	Backoff     time.Duration
 	Lease       time.Duration // 0 means a minute
+	Poll        time.Duration // how often people's wishes are looked at; 0 means a second
 	MaxCostUSD  float64       // 0 means no limit
 	Strategy    strategy.Kind
 	Model       string
@@ -61,6 +63,9 @@ type Options struct {
 	Tokens  int              // of knowledge in a prompt; 0 means the default
 	Dir     string           // the project
 	Folder  string           // where the folders of runs are
+
+	Settings  string   // JSON: how it was started, for the record
+	Continues *dag.Run // whose counters are taken over; nil begins at 0
 
 	Check   func() error // asked after each attempt; an error ends the run. nil means no check
 	Observe func(Event)
@@ -95,6 +100,7 @@ type Runner struct {
 	ending   *ending
 	stopped  []string // tasks that the last interruption took from an agent
 	began    time.Time
+	earlier  time.Duration // that the runs which this one continues have taken
 	observed sync.Mutex
 	gated    baselines
 }
@@ -117,14 +123,26 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 	if opts.Lease == 0 {
 		opts.Lease = time.Minute
 	}
+	if opts.Poll == 0 {
+		opts.Poll = time.Second
+	}
+	opts.Poll = min(opts.Poll, opts.Lease/3)
 	r := &Runner{opts: opts, active: map[string]Session{}, told: map[string]bool{}, offers: map[string][]string{}, settled: make(chan struct{}), began: opts.Now()}
 	recovered, err := r.recover(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("recover: %w", err)
 	}
 	err = opts.Store.Update(ctx, func(g *dag.Graph) (err error) {
-		r.run, err = g.StartRun(opts.Scope, opts.Process)
-		return err
+		if r.run, err = g.StartRun(opts.Scope, opts.Process); err != nil {
+			return err
+		}
+		if opts.Continues != nil {
+			r.iters, r.counted = opts.Continues.Iterations, opts.Continues.Iterations
+			if r.earlier, err = g.RunSpan(opts.Continues.ID); err != nil {
+				return err
+			}
+		}
+		return g.DescribeRun(&r.run, opts.Settings, opts.Continues)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start a run: %w", err)
@@ -134,9 +152,7 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 	}
 	setup := opts.Setup
 	r.emit(Event{Type: RunStarted, Setup: &setup, PID: int(opts.Process.PID), Counts: r.counts(ctx)})
-	for _, e := range recovered {
-		r.emit(e)
-	}
+	r.tellRecovery(recovered)
 	if err := r.writeKnowledge(ctx); err != nil {
 		return nil, fmt.Errorf("write what was learned before: %w", err)
 	}
@@ -153,11 +169,15 @@ func (r *Runner) Run(ctx context.Context) (Outcome, error) {
 	r.mu.Lock()
 	r.ending, r.stopped = nil, nil
 	r.mu.Unlock()
+	ctx, stop := context.WithCancelCause(ctx)
+	attending := r.attend(ctx, stop)
 	var workers sync.WaitGroup
 	for range r.opts.Jobs {
 		workers.Go(func() { r.work(ctx) })
 	}
 	workers.Wait()
+	stop(nil)
+	<-attending
 	r.mu.Lock()
 	end := *r.ending
 	r.mu.Unlock()
@@ -235,7 +255,7 @@ func (r *Runner) warn(task, text string) {
 }
 
 func (r *Runner) outcome(ctx context.Context, end ending) (Outcome, error) {
-	out := Outcome{Kind: end.kind, Reason: end.reason, Run: r.run.ID, Duration: r.opts.Now().Sub(r.began)}
+	out := Outcome{Kind: end.kind, Reason: end.reason, Run: r.run.ID, Duration: r.elapsed()}
 	err := r.opts.Store.View(ctx, func(g *dag.Graph) error {
 		t, err := g.Tally(r.opts.Scope)
 		if errors.Is(err, dag.ErrNotFound) {
@@ -260,6 +280,9 @@ func (r *Runner) outcome(ctx context.Context, end ending) (Outcome, error) {
 	out.Iterations, out.Tasks = r.counted, append([]Resolved(nil), r.tasks...)
 	return out, err
 }
+
+// elapsed is how long the run has taken, with those that it continues.
+func (r *Runner) elapsed() time.Duration { return r.earlier + r.opts.Now().Sub(r.began) }
 
 func countsOf(t dag.Tally) Counts {
 	c := Counts{Done: t.ByStatus[dag.Done], Failed: t.ByStatus[dag.Failed], Total: t.Total()}

@@ -89,7 +89,7 @@ func (a *app) playDemo(c *cli.Context, s *session) error {
 	}
 	fmt.Fprintln(a.stdout)
 	s.config.Run.Backoff = 0 // nobody should wait for a demonstration
-	opts, err := a.runOptions(c, s)
+	opts, err := a.runOptions(c, s, nil)
 	if err != nil {
 		return err
 	}

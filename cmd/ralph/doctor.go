@@ -87,7 +87,7 @@ func (a *app) examine(c *cli.Context, s *session) ([]finding, error) {
 		for _, t := range stale {
 			left = append(left, dag.Fault{Task: t.ID, Text: "claimed by a run that has died"})
 		}
-		findings = append(findings, diagnose("claims", left, "ralph task reset --stale"))
+		findings = append(findings, diagnose("claims", left, "ralph recover"))
 		return nil
 	})
 	findings = append(findings, finding{Check: "process trees; not covered here:", OK: true, Found: orEmpty(proc.Gaps())})

@@ -43,14 +43,15 @@ whether to go on. The second kills at once.`,
 			&cli.BoolFlag{DisableDefaultText: true, Name: "keep-going", Aliases: []string{"k"}, Usage: "also run what lies below a failed group"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "fail-fast", Usage: "end at the first failed task"},
 			&cli.IntFlag{Name: "jobs", Usage: "run `N` agents at once, in the same folder: unsafe unless their tasks touch different files", Value: 1},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "continue", Usage: "take up the last unfinished run of the same target, or the run that TARGET names, with its flags and counters"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "dry-run", Usage: "show what would run, with which model and prompt"},
 			&cli.StringFlag{Name: "idle-timeout", Usage: "end an agent that is silent for `DUR`", DefaultText: "as configured"},
 			&cli.StringFlag{Name: "turn-timeout", Usage: "end a turn that takes longer than `DUR`", DefaultText: "as configured"},
 			&cli.StringFlag{Name: "events", Usage: "also write every event to `FILE`, a JSON line each; - for stdout"},
 			jsonFlag(),
 		},
-		example: "ralph run --feature login --limit 20\nralph run 1f0c --agent claude --model opus",
-		exits: `1 tasks failed, 2 blocked, 3 no task in scope, 4 a limit, 5 no usable agent,
+		example: "ralph run --feature login --limit 20\nralph run 1f0c --agent claude --model opus\nralph run --continue",
+		exits: `1 tasks failed, 2 blocked, 3 no task in scope, 4 a limit or stopped, 5 no usable agent,
 130 and 143 interrupted`,
 		run: a.runRun,
 	}
@@ -74,7 +75,7 @@ func (o runOutcome) status() int {
 		return 2
 	case loop.OutcomeNoPlan:
 		return 3
-	case loop.OutcomeLimit:
+	case loop.OutcomeLimit, loop.OutcomeStopped:
 		return 4
 	case loop.OutcomeUnavailable:
 		return 5
@@ -93,7 +94,16 @@ func (a *app) runRun(c *cli.Context) error {
 		return err
 	}
 	defer s.Close()
-	opts, err := a.runOptions(c, s)
+	continues, err := a.takeUp(c, s)
+	if err != nil {
+		return err
+	}
+	if !c.Bool("dry-run") {
+		if err := a.refusePaused(c, s); err != nil {
+			return err
+		}
+	}
+	opts, err := a.runOptions(c, s, continues)
 	if c.Bool("json") && errors.Is(err, errUnavailable) {
 		return errors.Join(err, a.printOutcome(loop.Outcome{Kind: loop.OutcomeUnavailable, Reason: err.Error()}))
 	}
@@ -110,13 +120,13 @@ func (a *app) runRun(c *cli.Context) error {
 }
 
 // runOptions turns flags and configuration into what a run works with.
-func (a *app) runOptions(c *cli.Context, s *session) (loop.Options, error) {
+func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.Options, error) {
 	opts := loop.Options{
 		Store: s.store, KeepGoing: c.Bool("keep-going"), FailFast: c.Bool("fail-fast"), Jobs: c.Int("jobs"),
 		Limit: s.config.Run.Limit, MaxRetries: s.config.Run.MaxRetries, MaxAttempts: s.config.Run.MaxAttempts, RetryFailed: s.config.Run.RetryFailed,
 		Breaker: s.config.Run.Breaker, Backoff: s.config.Run.Backoff.Std(), Skip: c.Bool("no-verify"),
 		Gates: s.config.Verify.Commands, Dir: s.project.Root, Folder: filepath.Join(s.project.State(), "runs"),
-		Life: life, Sweep: proc.Sweep, Now: a.now, Jitter: jitter, MaxCostUSD: s.config.Budget.MaxCostUSD,
+		Life: life, Sweep: proc.Sweep, Recovery: recoveryRules(s), Now: a.now, Jitter: jitter, MaxCostUSD: s.config.Budget.MaxCostUSD,
 		Check: a.checkDatabase(c, s), Context: a.promptContext(s), Recall: recallOptions(s.config),
 		Known: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
 		Resume: s.config.Recovery.ResumeSession,
@@ -125,7 +135,12 @@ func (a *app) runOptions(c *cli.Context, s *session) (loop.Options, error) {
 		return opts, fmt.Errorf("%w: sandbox.mode is require, and this version cannot confine agents yet", project.ErrConfig)
 	}
 	var err error
-	if opts.Scope, err = a.scope(c, s); err != nil {
+	if opts.Settings, err = settings(c); err != nil {
+		return opts, err
+	}
+	if continues != nil {
+		opts.Scope, opts.Continues = continues.Scope, continues
+	} else if opts.Scope, err = a.scope(c, s); err != nil {
 		return opts, err
 	}
 	if err := overrideLimits(c, &opts); err != nil {
@@ -172,6 +187,9 @@ func overrideLimits(c *cli.Context, opts *loop.Options) error {
 	}
 	if c.Bool("once") {
 		opts.Limit = 1
+		if opts.Continues != nil {
+			opts.Limit += opts.Continues.Iterations
+		}
 	}
 	if c.IsSet("max-cost") {
 		opts.MaxCostUSD = c.Float64("max-cost")
@@ -326,6 +344,9 @@ func setup(opts loop.Options, chosen agent) loop.Setup {
 		s.Scope = "feature " + opts.Scope.Feature
 	case opts.Scope.Task != "":
 		s.Scope = "task " + opts.Scope.Task
+	}
+	if opts.Continues != nil {
+		s.Scope += ", continuing " + opts.Continues.ID
 	}
 	if s.Model == "" {
 		s.Model = string(opts.Strategy)

@@ -178,7 +178,7 @@ func (a *app) heldSection(b *strings.Builder, p term.Palette, o overview) {
 }
 
 // diedText is about a task that only looks as if it were running.
-const diedText = "its run has died; the next run takes it up, or: ralph task reset --stale"
+const diedText = "its run has died; the next run takes it up, or: ralph recover"
 
 // summary says the counts that are not zero, the good news first.
 func summary(t dag.Tally) string {

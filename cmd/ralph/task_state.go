@@ -171,7 +171,7 @@ func (a *app) resetStale(c *cli.Context) error {
 			if _, err := proc.Sweep(t.Owner); err != nil {
 				return fmt.Errorf("end what the run of %s left running: %w", t.ID, err)
 			}
-			if err := loop.Reclaim(g, t, "its run died; reset by hand", a.now()); err != nil {
+			if err := loop.Reclaim(g, t, dag.Taken{Reason: "its run died; reset by hand"}, a.now()); err != nil {
 				return fmt.Errorf("reset %s: %w", t.ID, err)
 			}
 			if err := g.Reset(t.ID); err != nil {

@@ -77,7 +77,7 @@ func (a *app) reasonText(r dag.Reason) string {
 	}
 	left := r.Until.Sub(a.now()).Round(time.Second)
 	if left <= 0 {
-		return fmt.Sprintf("%s (its lease ran out %s ago; see: ralph task reset --stale)", r.Text, -left)
+		return fmt.Sprintf("%s (its lease ran out %s ago; see: ralph recover)", r.Text, -left)
 	}
 	return fmt.Sprintf("%s (until %s, %s from now)", r.Text, r.Until.Local().Format(time.DateTime), left)
 }

@@ -9,6 +9,8 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitemigration"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"ralph/internal/failpoint"
 )
 
 // appID marks a file as ralph's ("RLPH"), so that no other program's database is
@@ -52,6 +54,17 @@ func prepareFile(ctx context.Context, path string, opts Options) (err error) {
 	}
 	if err := useLog(conn); err != nil {
 		return err
+	}
+	if failpoint.On { // between two statements of a migration
+		err := conn.SetAuthorizer(sqlite.AuthorizeFunc(func(a sqlite.Action) sqlite.AuthResult {
+			if a.Type() == sqlite.OpCreateTable || a.Type() == sqlite.OpCreateIndex {
+				failpoint.Hit("K0")
+			}
+			return sqlite.AuthResultOK
+		}))
+		if err != nil {
+			return err
+		}
 	}
 	return sqlitemigration.Migrate(ctx, conn, sqlitemigration.Schema{AppID: appID, Migrations: migrations})
 }

@@ -47,6 +47,15 @@ func Sweep(marker string) (killed int, err error) {
 	return len(seen), nil
 }
 
+// Marked counts the processes that Sweep would kill.
+func Marked(marker string) (int, error) {
+	t, err := readTable()
+	if err != nil {
+		return 0, err
+	}
+	return len(t.marked(marker, false)), nil
+}
+
 // marked is every process that carries the marker, with all below it, without
 // us and those above us. Helpers are included only when asked for.
 func (t table) marked(marker string, helpers bool) []stat {

@@ -17,9 +17,9 @@ type Config struct {
 	Verify    VerifyConfig           `toml:"verify"`
 	Journal   JournalConfig          `toml:"journal"`
 	Knowledge KnowledgeConfig        `toml:"knowledge"`
+	Recovery  RecoveryConfig         `toml:"recovery"`
 	Budget    BudgetConfig           `toml:"budget"`
 	Sandbox   SandboxConfig          `toml:"sandbox"`
-	Recovery  RecoveryConfig         `toml:"recovery"`
 	MCP       map[string]MCPServer   `toml:"mcp"`
 }
 
@@ -74,6 +74,14 @@ type KnowledgeConfig struct {
 	Tokens int `toml:"tokens"`
 }
 
+// RecoveryConfig is how a run goes on after an earlier one ended in the middle.
+type RecoveryConfig struct {
+	ResumeSession    bool     `toml:"resume_session"`
+	MaxAge           Duration `toml:"max_age"` // 0 means that nothing is too old
+	MaxInterruptions int      `toml:"max_interruptions"`
+	OnDirty          string   `toml:"on_dirty"`
+}
+
 // BudgetConfig is what a run may spend; 0 means without limit.
 type BudgetConfig struct {
 	MaxCostUSD float64 `toml:"max_cost_usd"`
@@ -82,11 +90,6 @@ type BudgetConfig struct {
 // SandboxConfig is how agents and gates are confined.
 type SandboxConfig struct {
 	Mode string `toml:"mode"`
-}
-
-// RecoveryConfig is how a run goes on after an earlier one ended in the middle.
-type RecoveryConfig struct {
-	ResumeSession bool `toml:"resume_session"`
 }
 
 // MCPServer is a server of tools that agents are given: a command, or an address.
@@ -180,7 +183,7 @@ func Default() Config {
 		Journal:   JournalConfig{Recent: 5, Matches: 5, Tokens: 3000},
 		Knowledge: KnowledgeConfig{Tokens: 2000},
 		Sandbox:   SandboxConfig{Mode: "auto"},
-		Recovery:  RecoveryConfig{ResumeSession: true},
+		Recovery:  RecoveryConfig{ResumeSession: true, MaxAge: Duration(24 * time.Hour), MaxInterruptions: 20, OnDirty: "keep"},
 	}
 }
 
@@ -210,6 +213,7 @@ func (c Config) invalid() (key, why string) {
 		{"journal.matches", c.Journal.Matches, 0},
 		{"journal.tokens", c.Journal.Tokens, 0},
 		{"knowledge.tokens", c.Knowledge.Tokens, 0},
+		{"recovery.max_interruptions", c.Recovery.MaxInterruptions, 1},
 	} {
 		if number.value < number.least {
 			return number.key, fmt.Sprintf("%d is too small; the least is %d", number.value, number.least)
@@ -227,7 +231,10 @@ func (c Config) invalid() (key, why string) {
 	}
 	strategies := []string{"fixed", "cost-optimized", "escalate", "plan-then-execute"}
 	modes := []string{"auto", "require", "off"}
+	dirty := []string{"keep", "stash", "fail"}
 	switch {
+	case !slices.Contains(dirty, c.Recovery.OnDirty):
+		return "recovery.on_dirty", fmt.Sprintf("%q is none of %s", c.Recovery.OnDirty, strings.Join(dirty, ", "))
 	case !slices.Contains(strategies, c.Run.ModelStrategy):
 		return "run.model_strategy", fmt.Sprintf("%q is none of %s", c.Run.ModelStrategy, strings.Join(strategies, ", "))
 	case !slices.Contains(modes, c.Sandbox.Mode):

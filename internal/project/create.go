@@ -134,11 +134,14 @@ GATES
 [knowledge]
 # tokens = 2000               # for what the project has learned
 
-[budget]
-# max_cost_usd = 0            # 0 means no limit
-
 [recovery]
 # resume_session = true       # go on in the session of an attempt that was interrupted, if the agent can
+# max_age = "24h"             # what died longer ago is begun anew, not taken up; 0s means never too old
+# max_interruptions = 20      # deaths of ralph in a row, before each costs the task an attempt
+# on_dirty = "keep"           # uncommitted work of a dead attempt: keep, stash or fail
+
+[budget]
+# max_cost_usd = 0            # 0 means no limit
 
 [sandbox]
 # mode = "auto"               # auto, require or off (nothing is confined yet; require refuses to run)

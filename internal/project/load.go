@@ -239,6 +239,9 @@ func (l *Loaded) scalars() []scalar {
 			}
 			return err
 		}},
+		span("recovery.max_age", &c.Recovery.MaxAge),
+		number("recovery.max_interruptions", &c.Recovery.MaxInterruptions),
+		text("recovery.on_dirty", &c.Recovery.OnDirty),
 		text("sandbox.mode", &c.Sandbox.Mode),
 	}
 }

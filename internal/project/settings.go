@@ -41,9 +41,12 @@ func (l Loaded) Settings() []Setting {
 		{Key: "journal.matches", Value: c.Journal.Matches},
 		{Key: "journal.tokens", Value: c.Journal.Tokens},
 		{Key: "knowledge.tokens", Value: c.Knowledge.Tokens},
+		{Key: "recovery.resume_session", Value: c.Recovery.ResumeSession},
+		{Key: "recovery.max_age", Value: c.Recovery.MaxAge.String()},
+		{Key: "recovery.max_interruptions", Value: c.Recovery.MaxInterruptions},
+		{Key: "recovery.on_dirty", Value: c.Recovery.OnDirty},
 		{Key: "budget.max_cost_usd", Value: c.Budget.MaxCostUSD},
 		{Key: "sandbox.mode", Value: c.Sandbox.Mode},
-		{Key: "recovery.resume_session", Value: c.Recovery.ResumeSession},
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
 		list = append(list, Setting{Key: "agents." + name, Value: c.Agents[name].Command})

@@ -63,6 +63,8 @@ func (p *Plain) render(e loop.Event, a *attempt) {
 		}
 	case loop.Recovered:
 		p.say(e, with("recovered", e.Reason))
+	case loop.RecoveryDone:
+		p.recovery(e)
 	case loop.TaskClaimed:
 		p.say(e, claimed(e, a.title, p.counts))
 		if e.Reason != "" {

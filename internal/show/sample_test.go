@@ -59,7 +59,12 @@ func sampleRun() []loop.Event {
 			Folder: ".ralph/runs/r-7d2e4f10", MaxIters: 20,
 		},
 	})
-	s.run(loop.Event{Type: loop.Recovered, Task: "t-1f0c9a3e", Title: "Write the parser", Reason: "run r-00c0ffee died: its process 977 is gone"})
+	s.run(loop.Event{
+		Type: loop.Recovered, Task: "t-1f0c9a3e", Title: "Write the parser", Attempt: "a-4f00d001", Outcome: "released",
+		Reason: "its run died while its agent was at work; released",
+	})
+	sum := loop.RecoveryEvent{Runs: 1, RecoveryCounts: loop.RecoveryCounts{Released: 1, Orphans: 2}}
+	s.run(loop.Event{Type: loop.RecoveryDone, Recovery: &sum, Reason: sum.String()})
 	s.task = loop.Event{Iteration: 1, Task: "t-1f0c9a3e", Attempt: "a-5b1d0e77"}
 	firstIteration(s)
 	s.task = loop.Event{Iteration: 2, Task: "t-2b4d6f80", Attempt: "a-60c2d1f9"}

@@ -77,6 +77,8 @@ func (t *Terminal) render(e loop.Event, a *attempt) {
 		t.header(e)
 	case loop.Recovered:
 		t.say(e, p.Yellow("↻ recovered "+oneLine(e.Task)+" "+a.title)+p.Dim(with("", e.Reason)))
+	case loop.RecoveryDone:
+		t.recovery(e)
 	case loop.TaskClaimed:
 		t.heading(e, a)
 	case loop.AgentResumed:

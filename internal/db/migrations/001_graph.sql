@@ -32,6 +32,8 @@ CREATE TABLE tasks (
     interruptions   INTEGER NOT NULL DEFAULT 0 CHECK (interruptions >= 0),
     base            TEXT, -- what the working folder was before the first attempt
     verification    TEXT    CHECK (verification IN ('passed', 'failed', 'skipped')),
+    paused          INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0, 1)), -- by a person, until resume
+    unverified      TEXT,   -- the attempt whose finished work is only to be verified: its run died
 
     -- The claim. The generation is a fencing token: it grows with every claim and
     -- with every transition by which a person takes a running task away.
@@ -50,11 +52,11 @@ CREATE TABLE tasks (
     -- recomputes all four.
     children        INTEGER NOT NULL DEFAULT 0 CHECK (children >= 0),
     open_deps       INTEGER NOT NULL DEFAULT 0 CHECK (open_deps >= 0), -- own blockers that are not done
-    held            INTEGER NOT NULL DEFAULT 0 CHECK (held IN (0, 1)),   -- an ancestor waits or is blocked
+    held            INTEGER NOT NULL DEFAULT 0 CHECK (held IN (0, 1)),   -- an ancestor waits, is blocked or paused
     doomed          INTEGER NOT NULL DEFAULT 0 CHECK (doomed IN (0, 1)), -- an ancestor failed
     queue           INTEGER GENERATED ALWAYS AS (
                         CASE WHEN status = 'pending' AND children = 0 AND open_deps = 0
-                              AND held = 0 AND not_before = 0 THEN doomed END
+                              AND held = 0 AND paused = 0 AND not_before = 0 THEN doomed END
                     ) VIRTUAL,
 
     title           TEXT    NOT NULL CHECK (title <> ''),
@@ -105,6 +107,14 @@ CREATE TABLE runs (
 
 CREATE INDEX runs_open ON runs (n) WHERE ended_at IS NULL;
 
+-- What people asked of every run, from another shell. One row.
+CREATE TABLE control (
+    n         INTEGER PRIMARY KEY CHECK (n = 1),
+    paused_at INTEGER
+) STRICT;
+
+INSERT INTO control (n) VALUES (1);
+
 -- task is NULL once the task is deleted: what it cost stays known.
 CREATE TABLE attempts (
     n               INTEGER PRIMARY KEY,
@@ -125,6 +135,7 @@ CREATE TABLE attempts (
     agent_pid       INTEGER,
     agent_pid_start INTEGER,
     started_at      INTEGER NOT NULL,
+    heartbeat_at    INTEGER, -- when its run last said that it goes on
     ended_at        INTEGER,
     outcome         TEXT,
     reason          TEXT,

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"ralph/internal/proc"
+	"ralph/internal/term"
+	"ralph/knowledge"
+	"ralph/loop"
+)
+
+func (a *app) recoverCommand() command {
+	return command{
+		name: "recover", short: "take up what runs that died have left; every run begins with it",
+		long: `What still runs of a dead run is ended first. Then its tasks are released, or resumed at
+verification if their work was finished, without being charged; "ralph help run" begins the same
+way. Doing it twice is the same as doing it once.`,
+		flags: []cli.Flag{
+			&cli.BoolFlag{DisableDefaultText: true, Name: "dry-run", Usage: "say what would be done, and do nothing"},
+			jsonFlag(),
+		},
+		example: "ralph recover --dry-run\nralph recover", exits: "1 something of a dead run would not end",
+		run: a.runRecover,
+	}
+}
+
+type recoveryJSON struct {
+	DryRun bool     `json:"dry_run"`
+	Runs   []string `json:"runs"`
+	loop.RecoveryCounts
+	Tasks []reclaimedJSON `json:"tasks"`
+}
+
+type reclaimedJSON struct {
+	ID      string  `json:"id"`
+	Title   string  `json:"title"`
+	Run     string  `json:"run"`
+	Attempt *string `json:"attempt"`
+	Phase   *string `json:"phase"`
+	Action  string  `json:"action"`
+	Reason  string  `json:"reason"`
+}
+
+func (a *app) runRecover(c *cli.Context) error {
+	if err := none(c); err != nil {
+		return err
+	}
+	s, err := a.open(c)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	r := a.recoverer(s)
+	do := r.Recover
+	if c.Bool("dry-run") {
+		do = r.Preview
+	}
+	rec, err := do(c.Context)
+	if err == nil && !c.Bool("dry-run") {
+		err = loop.WriteKnowledge(c.Context, s.store, knowledge.Open(s.project.Root))
+	}
+	if err != nil {
+		return fmt.Errorf("recover: %w", err)
+	}
+	if c.Bool("json") {
+		return a.printJSON(recoveryAsJSON(rec, c.Bool("dry-run")))
+	}
+	p := a.palette(c)
+	var b strings.Builder
+	for _, t := range rec.Tasks {
+		fmt.Fprintf(&b, "%s  %s\n    %s\n", p.Cyan(t.Task), term.Line(t.Title), term.Line(t.Reason))
+	}
+	fmt.Fprintln(&b, rec.Summary())
+	_, err = fmt.Fprint(a.stdout, b.String())
+	return err
+}
+
+func (a *app) recoverer(s *session) loop.Recoverer {
+	return loop.Recoverer{
+		Store: s.store, Life: life, Sweep: proc.Sweep, Count: proc.Marked, Rules: recoveryRules(s), Dir: s.project.Root, Now: a.now,
+	}
+}
+
+func recoveryRules(s *session) loop.RecoveryRules {
+	r := s.config.Recovery
+	return loop.RecoveryRules{
+		MaxAge: r.MaxAge.Std(), MaxInterruptions: r.MaxInterruptions, MaxAttempts: s.config.Run.MaxAttempts, OnDirty: loop.Dirty(r.OnDirty),
+	}
+}
+
+func recoveryAsJSON(rec loop.Recovery, dry bool) recoveryJSON {
+	j := recoveryJSON{DryRun: dry, Runs: orEmpty(rec.Runs), RecoveryCounts: rec.Summary().RecoveryCounts, Tasks: []reclaimedJSON{}}
+	for _, t := range rec.Tasks {
+		j.Tasks = append(j.Tasks, reclaimedJSON{
+			ID: t.Task, Title: t.Title, Run: t.Run, Attempt: orNil(t.Attempt), Phase: orNil(string(t.Phase)),
+			Action: string(t.Action), Reason: t.Reason,
+		})
+	}
+	return j
+}

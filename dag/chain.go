@@ -1,0 +1,102 @@
+package dag
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+)
+
+const describeRunSQL = `UPDATE runs SET settings = :settings, continues = :continues, iterations = :iterations WHERE id = :id;`
+
+// DescribeRun stores how a run was started, and which one it takes up.
+func (g *Graph) DescribeRun(r *Run, settings string, continues *Run) error {
+	if settings != "" {
+		r.Settings = settings
+	}
+	if continues != nil {
+		r.Continues, r.Iterations = continues.ID, continues.Iterations
+	}
+	return g.tx.Exec(describeRunSQL, ":id", r.ID, ":settings", r.Settings, ":continues", orNull(r.Continues), ":iterations", r.Iterations)
+}
+
+const countRunSQL = `UPDATE runs SET iterations = :iterations, heartbeat_at = :now WHERE id = :id;`
+
+// CountRun stores how many iterations of a run have counted so far, so that a run
+// that dies can be continued.
+func (g *Graph) CountRun(id string, iterations int) error {
+	return g.tx.Exec(countRunSQL, ":id", id, ":iterations", iterations, ":now", g.millis())
+}
+
+const lastRunSQL = `SELECT ` + runColumns + ` FROM runs
+WHERE scope_feature IS :feature AND scope_task IS :task ORDER BY n DESC LIMIT 1;`
+
+// LastRun returns the latest run of exactly that scope.
+func (g *Graph) LastRun(scope Scope) (Run, error) {
+	runs, err := g.runs(lastRunSQL, ":feature", orNull(scope.Feature), ":task", orNull(scope.Task))
+	if err == nil && len(runs) == 0 {
+		err = fmt.Errorf("an earlier run: %w", ErrNotFound)
+	}
+	if err != nil {
+		return Run{}, err
+	}
+	return runs[0], nil
+}
+
+const runByPrefixSQL = `SELECT ` + runColumns + ` FROM runs WHERE id >= :from AND id < :to ORDER BY id LIMIT 2;`
+
+// ResolveRun returns the one run whose ID begins with what was typed, "r-" included.
+func (g *Graph) ResolveRun(typed string) (Run, error) {
+	prefix := strings.ToLower(strings.TrimSpace(typed))
+	runs, err := g.runs(runByPrefixSQL, ":from", prefix, ":to", prefix+"\U0010ffff")
+	switch {
+	case err != nil:
+		return Run{}, err
+	case len(runs) == 0 || !strings.HasPrefix(prefix, "r-"):
+		return Run{}, fmt.Errorf("run %q: %w", typed, ErrNotFound)
+	case len(runs) > 1 && runs[0].ID != prefix:
+		return Run{}, fmt.Errorf("run %q: %w: %s, %s", typed, ErrAmbiguous, runs[0].ID, runs[1].ID)
+	}
+	return runs[0], nil
+}
+
+func (g *Graph) runs(query string, args ...any) ([]Run, error) {
+	var list []Run
+	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error { list = append(list, scanRun(stmt)); return nil }, args...)
+	return list, err
+}
+
+// chain is a run with those that it continues.
+const chain = `
+WITH RECURSIVE chain (id) AS (
+    SELECT :id
+    UNION
+    SELECT r.continues FROM chain JOIN runs r ON r.id = chain.id WHERE r.continues IS NOT NULL
+) `
+
+const runUsageSQL = chain + `
+SELECT sum(a.tokens_in), sum(a.tokens_out), sum(a.cost_usd)
+FROM chain JOIN runs r ON r.id = chain.id JOIN attempts a ON a.run = r.n;`
+
+// RunUsage adds up what the attempts of a run reported, with those of the runs
+// that it continues; nil is unknown.
+func (g *Graph) RunUsage(id string) (in, out *int64, cost *float64, err error) {
+	err = g.tx.Each(runUsageSQL, func(stmt *sqlite.Stmt) error {
+		r := row{stmt: stmt}
+		in, out, cost = r.optionalInt64(), r.optionalInt64(), r.optionalFloat()
+		return nil
+	}, ":id", id)
+	return in, out, cost, err
+}
+
+// What died is not known to have lived longer than to its last heartbeat.
+const runSpanSQL = chain + `
+SELECT coalesce(sum(max(iif(r.ended_at IS NULL OR r.outcome = 'died', r.heartbeat_at, r.ended_at) - r.started_at, 0)), 0)
+FROM chain JOIN runs r ON r.id = chain.id;`
+
+// RunSpan is how long a run and those that it continues have run, in all.
+func (g *Graph) RunSpan(id string) (time.Duration, error) {
+	ms, err := g.number(runSpanSQL, ":id", id)
+	return time.Duration(ms) * time.Millisecond, err
+}

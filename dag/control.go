@@ -1,0 +1,111 @@
+package dag
+
+import (
+	"fmt"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// Stop is how a person wants a run to end.
+type Stop string
+
+// The ways to stop; empty means not at all.
+const (
+	StopAfterTask Stop = "after_task" // what runs is finished
+	StopNow       Stop = "now"        // what runs is given back
+)
+
+// Control is what people asked of a run from another shell.
+type Control struct {
+	Stop     Stop
+	PausedAt time.Time // of the project; zero if it is not paused
+}
+
+const controlSQL = `SELECT (SELECT stop_requested FROM runs WHERE id = :run), paused_at FROM control;`
+
+// Control says what was asked of a run. It reads two rows: runs ask every second.
+func (g *Graph) Control(run string) (Control, error) {
+	var c Control
+	err := g.tx.Each(controlSQL, func(stmt *sqlite.Stmt) error {
+		r := row{stmt: stmt}
+		c = Control{Stop: Stop(r.text()), PausedAt: r.time()}
+		return nil
+	}, ":run", run)
+	return c, err
+}
+
+const stopSQL = `
+UPDATE runs SET stop_requested = :how
+WHERE id = :id AND ended_at IS NULL AND (stop_requested IS NULL OR :how = 'now');`
+
+// StopRun asks a run to end. A run that was asked to end now is not asked to take
+// its time.
+func (g *Graph) StopRun(id string, how Stop) error {
+	return g.tx.Exec(stopSQL, ":id", id, ":how", string(how))
+}
+
+const (
+	pauseAllSQL  = `UPDATE control SET paused_at = :now WHERE paused_at IS NULL;`
+	resumeAllSQL = `UPDATE control SET paused_at = NULL WHERE paused_at IS NOT NULL;`
+)
+
+// PauseAll keeps every run from claiming, and says whether that is new.
+func (g *Graph) PauseAll() (bool, error) {
+	err := g.tx.Exec(pauseAllSQL, ":now", g.millis())
+	return g.tx.Changes() == 1, err
+}
+
+// ResumeAll lets runs claim again, and says whether that is new. Tasks that were
+// paused by themselves stay so.
+func (g *Graph) ResumeAll() (bool, error) {
+	err := g.tx.Exec(resumeAllSQL)
+	return g.tx.Changes() == 1, err
+}
+
+const pauseSQL = `UPDATE tasks SET paused = :paused, updated_at = :now WHERE n = :n AND paused <> :paused;`
+
+// Pause keeps a task, and all that lies below it, from being claimed until it is
+// resumed. An attempt that is under way goes on.
+func (g *Graph) Pause(id string) error {
+	t, err := g.byHand(id)
+	if err != nil {
+		return err
+	}
+	if !t.status.open() {
+		return fmt.Errorf("%w: %s is %s: there is nothing to pause", ErrRefused, t.id, t.status)
+	}
+	return g.setPaused(t, true, "paused by hand")
+}
+
+// Resume lets a paused task run again.
+func (g *Graph) Resume(id string) error {
+	t, err := g.byHand(id)
+	if err != nil {
+		return err
+	}
+	return g.setPaused(t, false, "resumed by hand")
+}
+
+func (g *Graph) setPaused(t node, paused bool, text string) error {
+	if err := g.tx.Exec(pauseSQL, ":n", t.n, ":paused", paused, ":now", g.millis()); err != nil {
+		return err
+	}
+	if g.tx.Changes() == 0 {
+		if !paused {
+			return fmt.Errorf("%w: %s is not paused", ErrRefused, t.id)
+		}
+		return nil
+	}
+	if err := g.log(t.n, LogSystem, text); err != nil {
+		return err
+	}
+	return g.flagDescendants(t.n)
+}
+
+const aliveSQL = `UPDATE runs SET heartbeat_at = :now WHERE owner = :owner;`
+
+// Alive records that a run goes on, though it has no claim to renew.
+func (g *Graph) Alive(owner string) error {
+	return g.tx.Exec(aliveSQL, ":owner", owner, ":now", g.millis())
+}

@@ -1,0 +1,84 @@
+package dag
+
+// Life is what is known about a process.
+type Life int
+
+// A process may be known to live, known to be gone, or out of sight.
+const (
+	Unknown Life = iota
+	Alive
+	Dead
+)
+
+const claimedSQL = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY tasks_owner WHERE owner IS NOT NULL ORDER BY n;`
+
+// Stale lists the claimed tasks whose owner is gone. life tells whether a process
+// lives; only where it cannot know does the lease decide, because a live owner
+// may have slept past its lease.
+func (g *Graph) Stale(life func(Process) Life) ([]Task, error) {
+	claimed, err := g.tasks(claimedSQL)
+	if err != nil {
+		return nil, err
+	}
+	var stale []Task
+	for _, t := range claimed {
+		run, err := g.Owner(t.Owner)
+		if err != nil {
+			return nil, err
+		}
+		switch known := life(run.Process); {
+		case !run.EndedAt.IsZero(), known == Dead, known == Unknown && t.LeaseUntil.Before(g.now):
+			stale = append(stale, t)
+		}
+	}
+	return stale, nil
+}
+
+// Taken says how the task of a dead run is taken back.
+type Taken struct {
+	Reason     string
+	Unverified string // the attempt whose finished work is only to be verified; "" to begin anew
+	Counted    bool   // it costs an attempt after all
+	Fail       bool   // the task fails, for the reason
+}
+
+const (
+	takenBackSQL = `
+UPDATE tasks SET interruptions = interruptions + 1, attempts = attempts + :counted, unverified = :unverified WHERE n = :n;`
+	// The phase stays: it tells how far the attempt came.
+	diedSQL = `
+UPDATE attempts SET ended_at = :now, outcome = 'interrupted', reason = :reason
+WHERE task = :n AND generation = :generation AND ended_at IS NULL;`
+)
+
+// Reclaim takes back a stale task. Doing so twice is refused with ErrLost.
+func (g *Graph) Reclaim(t Task, how Taken) error {
+	c := Claim{Task: t, Owner: t.Owner, Generation: t.Generation}
+	n, err := g.held(c)
+	if err != nil {
+		return err
+	}
+	to, by, kind := Pending, ByRelease, LogSystem
+	if how.Fail {
+		to, by, kind = Failed, ByFail, LogFailure
+	}
+	if err := g.log(n.n, kind, how.Reason); err != nil {
+		return err
+	}
+	if err := g.move(n, to, by); err != nil {
+		return err
+	}
+	err = g.tx.Exec(takenBackSQL, ":n", n.n, ":counted", how.Counted, ":unverified", orNull(how.Unverified))
+	if err != nil {
+		return err
+	}
+	return g.tx.Exec(diedSQL, ":n", n.n, ":generation", t.Generation, ":reason", orNull(how.Reason), ":now", g.millis())
+}
+
+// Died ends the record of a run whose process is gone. Doing so twice changes nothing.
+func (g *Graph) Died(id, reason string) (bool, error) {
+	err := g.tx.Exec(diedRunSQL, ":id", id, ":reason", reason, ":now", g.millis())
+	return g.tx.Changes() == 1, err
+}
+
+const diedRunSQL = `UPDATE runs SET ended_at = :now, outcome = 'died', reason = :reason WHERE id = :id AND ended_at IS NULL;`

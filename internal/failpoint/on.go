@@ -1,0 +1,37 @@
+//go:build failpoint
+
+package failpoint
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+)
+
+// On says that points can be hit in this build.
+const On = true
+
+// Env names the point at which to die, such as K6, or K6:2 for the second time.
+const Env = "RALPH_FAILPOINT"
+
+var hits atomic.Int64
+
+// Hit dies here, as by kill -9, if this is the point that was asked for.
+func Hit(name string) {
+	point, nth, _ := strings.Cut(os.Getenv(Env), ":")
+	if point != name {
+		return
+	}
+	want, err := strconv.ParseInt(nth, 10, 64)
+	if err != nil {
+		want = 1
+	}
+	if hits.Add(1) == want {
+		self, err := os.FindProcess(os.Getpid())
+		if err == nil {
+			_ = self.Kill()
+		}
+		select {} // until the signal has arrived
+	}
+}

@@ -1,0 +1,84 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ralph/dag"
+)
+
+// errStopped ends a run that was asked to end at once.
+var errStopped = errors.New("stopped by: ralph stop --now")
+
+// attend looks every second at what people asked of this run from another shell. It
+// wakes waiting workers when that changed, and ends the run when it is to end at
+// once. The channel is closed when it has stopped.
+func (r *Runner) attend(ctx context.Context, stop context.CancelCauseFunc) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(r.opts.Poll)
+		defer ticker.Stop()
+		var known dag.Control
+		beat := r.opts.Now()
+		for {
+			var now dag.Control
+			err := r.opts.Store.View(ctx, func(g *dag.Graph) (err error) { now, err = g.Control(r.run.ID); return err })
+			switch {
+			case err != nil: // a claim meets the same trouble, and tells
+			case now.Stop == dag.StopNow:
+				stop(errStopped)
+				return
+			case now != known:
+				known = now
+				r.mu.Lock()
+				r.wake()
+				r.mu.Unlock()
+			}
+			if r.due(beat) {
+				beat = r.opts.Now()
+				_ = r.opts.Store.Update(ctx, func(g *dag.Graph) error { return g.Alive(r.run.Owner) }) // the next one may
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+		}
+	}()
+	return done
+}
+
+// due says that it is time for the next heartbeat. A clock that was set, or a
+// machine that slept, makes it due at once.
+func (r *Runner) due(last time.Time) bool {
+	passed := r.opts.Now().Sub(last)
+	return passed < 0 || passed >= r.opts.Lease/3
+}
+
+// pause waits until an attempt is settled, something was asked of the run, a time
+// has come, or ctx ends. It looks at the clock every second instead of setting an
+// alarm, because alarms do not go on while a machine sleeps.
+func (r *Runner) pause(ctx context.Context, settled <-chan struct{}, until time.Time) {
+	tick := time.NewTimer(0)
+	defer tick.Stop()
+	for {
+		left := until.Sub(r.opts.Now())
+		switch {
+		case until.IsZero():
+			tick.Stop()
+		case left <= 0:
+			return
+		default:
+			tick.Reset(min(left, r.opts.Poll))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-settled:
+			return
+		case <-tick.C:
+		}
+	}
+}
