@@ -2,7 +2,6 @@ package dag
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -42,29 +41,6 @@ func (g *Graph) LastRun(scope Scope) (Run, error) {
 		return Run{}, err
 	}
 	return runs[0], nil
-}
-
-const runByPrefixSQL = `SELECT ` + runColumns + ` FROM runs WHERE id >= :from AND id < :to ORDER BY id LIMIT 2;`
-
-// ResolveRun returns the one run whose ID begins with what was typed, "r-" included.
-func (g *Graph) ResolveRun(typed string) (Run, error) {
-	prefix := strings.ToLower(strings.TrimSpace(typed))
-	runs, err := g.runs(runByPrefixSQL, ":from", prefix, ":to", prefix+"\U0010ffff")
-	switch {
-	case err != nil:
-		return Run{}, err
-	case len(runs) == 0 || !strings.HasPrefix(prefix, "r-"):
-		return Run{}, fmt.Errorf("run %q: %w", typed, ErrNotFound)
-	case len(runs) > 1 && runs[0].ID != prefix:
-		return Run{}, fmt.Errorf("run %q: %w: %s, %s", typed, ErrAmbiguous, runs[0].ID, runs[1].ID)
-	}
-	return runs[0], nil
-}
-
-func (g *Graph) runs(query string, args ...any) ([]Run, error) {
-	var list []Run
-	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error { list = append(list, scanRun(stmt)); return nil }, args...)
-	return list, err
 }
 
 // chain is a run with those that it continues.

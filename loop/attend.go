@@ -20,7 +20,6 @@ func (r *Runner) attend(ctx context.Context, stop context.CancelCauseFunc) <-cha
 		defer close(done)
 		ticker := time.NewTicker(r.opts.Poll)
 		defer ticker.Stop()
-		var known dag.Control
 		beat := r.opts.Now()
 		for {
 			var now dag.Control
@@ -30,11 +29,8 @@ func (r *Runner) attend(ctx context.Context, stop context.CancelCauseFunc) <-cha
 			case now.Stop == dag.StopNow:
 				stop(errStopped)
 				return
-			case now != known:
-				known = now
-				r.mu.Lock()
-				r.wake()
-				r.mu.Unlock()
+			default:
+				r.heed(now)
 			}
 			if r.due(beat) {
 				beat = r.opts.Now()
@@ -48,6 +44,17 @@ func (r *Runner) attend(ctx context.Context, stop context.CancelCauseFunc) <-cha
 		}
 	}()
 	return done
+}
+
+// heed wakes waiting workers if they looked at the graph when something else was
+// asked of the run.
+func (r *Runner) heed(now dag.Control) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.control != now {
+		r.control = now
+		r.wake()
+	}
 }
 
 // due says that it is time for the next heartbeat. A clock that was set, or a

@@ -122,6 +122,9 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 		if err != nil {
 			return err
 		}
+		r.mu.Lock()
+		r.control = control
+		r.mu.Unlock()
 		if control.Stop != "" {
 			verdict = ending{kind: OutcomeStopped, reason: "by: ralph stop"}
 			return nil
@@ -133,10 +136,11 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 		l.claim, l.ok, err = g.Claim(dag.ClaimOptions{
 			Run: r.run, Scope: r.opts.Scope, KeepGoing: r.opts.KeepGoing, Lease: r.opts.Lease, Iteration: r.iteration() + 1,
 		})
-		if l.ok {
-			failpoint.Hit("K2")
+		if err != nil || !l.ok {
+			return err
 		}
-		return err
+		failpoint.Hit("K2")
+		return g.CountRun(r.run.ID, r.countedSoFar())
 	})
 	switch {
 	case err != nil || l.ok:
@@ -218,6 +222,12 @@ func (r *Runner) atLimit(running int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.opts.Limit > 0 && r.counted+running >= r.opts.Limit
+}
+
+func (r *Runner) countedSoFar() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.counted
 }
 
 func (r *Runner) iteration() int {

@@ -100,6 +100,7 @@ type Runner struct {
 	ending   *ending
 	stopped  []string // tasks that the last interruption took from an agent
 	began    time.Time
+	control  dag.Control   // as the last look saw it
 	earlier  time.Duration // that the runs which this one continues have taken
 	observed sync.Mutex
 	gated    baselines

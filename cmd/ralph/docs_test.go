@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ralph/dag"
 	"ralph/journal"
 	"ralph/loop"
 )
@@ -56,6 +57,8 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	doc.WriteString(sample(t, "ralph journal list --json", []journalJSON{journalAsJSON(sampleEntry(b.now))}))
 	doc.WriteString(sample(t, "ralph agents --json", []agentJSON{sampleAgent()}))
 	doc.WriteString(sample(t, "ralph agents test NAME --json", sampleTrial()))
+	doc.WriteString(sample(t, "ralph recover --json", recoveryAsJSON(sampleRecovery(), false)))
+	doc.WriteString(sample(t, "In runs of ralph status --json, while one is under way", sampleRun(b.now).asJSON()))
 	doc.WriteString(sample(t, "ralph run --json (the last line of stdout, on one line)", sampleOutcome()))
 	text := regexp.MustCompile(`(?m)^## .*$`).ReplaceAllStringFunc(doc.String(), func(h string) string {
 		return regexp.MustCompile(`t-[0-9a-f]{8}`).ReplaceAllString(h, "ID")
@@ -81,6 +84,24 @@ func sampleEntry(at time.Time) journal.Entry {
 		Outcome: "retried", Reason: "gate \"go test ./...\": exit status 1", Notes: "the schema was wrong", Agent: "claude", Model: "sonnet",
 		ModelEffective: "sonnet", StopReason: "end_turn", Duration: 90 * time.Second, TokensIn: &in, TokensOut: &out, CostUSD: &cost,
 		Files: []string{"form.go"},
+	}
+}
+
+func sampleRecovery() loop.Recovery {
+	return loop.Recovery{Runs: []string{"r-00000001"}, Orphans: 2, Tasks: []loop.Reclaimed{{
+		Task: "t-00000001", Title: "Build it", Run: "r-00000001", Attempt: "a-00000001", Phase: dag.Verifying,
+		Action: loop.TakenResumed, Reason: "its run died while its finished work was being verified; resumed at verification",
+	}}}
+}
+
+func sampleRun(at time.Time) openRun {
+	in, out, cost := int64(12000), int64(800), 0.12
+	return openRun{
+		Run:   dag.Run{ID: "r-00000001", Process: dag.Process{PID: 4242}, Scope: dag.Scope{Feature: "login"}, StartedAt: at, Heartbeat: at, Iterations: 2},
+		state: "running", attempts: []dag.Attempt{{
+			ID: "a-00000003", Task: "t-00000001", Phase: dag.Prompted, Iteration: 3, Agent: "claude", Model: "sonnet",
+			StartedAt: at, Heartbeat: at, TokensIn: &in, TokensOut: &out, CostUSD: &cost,
+		}},
 	}
 }
 

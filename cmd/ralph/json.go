@@ -30,6 +30,7 @@ type taskJSON struct {
 	Verification *string  `json:"verification"`
 	ClaimedBy    *string  `json:"claimed_by"`
 	NotBefore    *string  `json:"not_before"`
+	Paused       bool     `json:"paused"`
 	LastFailure  *string  `json:"last_failure"`
 	CreatedAt    string   `json:"created_at"`
 	UpdatedAt    string   `json:"updated_at"`
@@ -64,6 +65,7 @@ func asJSON(s *session, g *dag.Graph, t dag.Task, now time.Time) (taskJSON, erro
 		Children: ids(children), Kind: string(t.Kind), Agent: orNil(t.Agent), Model: orNil(t.Model),
 		Gates: orEmpty(t.Gates), Tampering: t.AllowTampering, Retries: t.Retries, MaxRetries: retries, Attempts: t.Attempts,
 		Verification: orNil(t.Verification), ClaimedBy: orNil(t.Owner), NotBefore: timeOrNil(t.NotBefore),
+		Paused:      t.Paused,
 		LastFailure: orNil(failure), CreatedAt: t.CreatedAt.Format(time.RFC3339), UpdatedAt: t.UpdatedAt.Format(time.RFC3339),
 		StartedAt: timeOrNil(t.StartedAt), FinishedAt: timeOrNil(t.FinishedAt),
 	}, nil

@@ -26,6 +26,8 @@ type statusJSON struct {
 	Ready    int            `json:"ready"`
 	Waiting  int            `json:"waiting"`
 	NextWait *string        `json:"next_wait"`
+	Paused   *string        `json:"paused"`
+	Runs     []runJSON      `json:"runs"`
 	Running  []taskJSON     `json:"running"`
 	Stale    []string       `json:"stale"`
 	Next     []taskJSON     `json:"next"`
@@ -39,6 +41,8 @@ const shownTasks = 10
 // overview is what the status tells, before it is put into words.
 type overview struct {
 	tally    dag.Tally
+	paused   time.Time // since when the project is paused
+	runs     []openRun
 	running  []dag.Task
 	stale    []dag.Task // claimed by a run that has died
 	next     []dag.Task
@@ -71,6 +75,14 @@ func (a *app) runStatus(c *cli.Context) error {
 
 func (a *app) overview(g *dag.Graph) (o overview, err error) {
 	if o.tally, err = g.Tally(dag.Scope{}); err != nil {
+		return o, err
+	}
+	control, err := g.Control("")
+	if err != nil {
+		return o, err
+	}
+	o.paused = control.PausedAt
+	if o.runs, err = openRuns(g); err != nil {
 		return o, err
 	}
 	if o.running, err = g.List(dag.Filter{Statuses: []dag.Status{dag.InProgress}}); err != nil {
@@ -108,6 +120,10 @@ func (a *app) statusAsJSON(s *session, g *dag.Graph, o overview) (statusJSON, er
 	j := statusJSON{
 		Counts: counts(o.tally.ByStatus), Total: o.tally.Total(), Ready: o.tally.Ready, Waiting: o.tally.Waiting,
 		NextWait: timeOrNil(o.tally.NextWait), Stale: ids(o.stale), Held: []whyJSON{}, Features: []featureJSON{},
+		Paused: timeOrNil(o.paused), Runs: []runJSON{},
+	}
+	for _, r := range o.runs {
+		j.Runs = append(j.Runs, r.asJSON())
 	}
 	var err error
 	if j.Running, err = allJSON(s, g, o.running, a.now()); err != nil {
@@ -134,6 +150,10 @@ func (a *app) printStatus(c *cli.Context, o overview) error {
 		return err
 	}
 	fmt.Fprintf(&b, "%s: %s\n", p.Bold(plural(o.tally.Total(), "task")), summary(o.tally))
+	if !o.paused.IsZero() {
+		fmt.Fprintf(&b, "%s\n", p.Yellow("paused since "+o.paused.Local().Format(time.DateTime)+"; go on with: ralph resume"))
+	}
+	a.runsSection(&b, p, o.runs)
 	a.section(&b, p, "Running", o.running)
 	for _, t := range o.stale {
 		fmt.Fprintf(&b, "  %s: %s\n", t.ID, p.Yellow(diedText))

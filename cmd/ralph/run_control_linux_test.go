@@ -1,0 +1,248 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/internal/fakeagent"
+	"ralph/loop"
+)
+
+// gated is an agent that marks each task it was given and waits for a file of that
+// name before it is done.
+func gated() fakeagent.Script {
+	return say(fakeagent.Step{Do: "mark", Text: "{{task}}"}, fakeagent.Step{Do: "await", Path: "go-{{task}}"}, saysDone())
+}
+
+// waits says that a run told it waits, with these words.
+func (p *place) waits(t *testing.T, words string) func() bool {
+	return func() bool {
+		for _, e := range p.events(t) {
+			if e.Type == loop.Waiting && strings.Contains(e.Reason, words) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// TestStopEndsARunAfterItsTask: the task under way is finished, the next is not begun.
+func TestStopEndsARunAfterItsTask(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, gated())
+	p.plan(t, "one", "two")
+	r := p.start(t, "run", "--json")
+	p.awaitMark(t, "t-00000001")
+	if out := p.want(t, 0, "stop"); !strings.Contains(out.stderr, "ends after its current task") {
+		t.Errorf("got %q, want what will happen", out.stderr)
+	}
+	p.write(t, "go-t-00000001", "")
+	out := r.wait(t, 4)
+	if !strings.Contains(out.stdout, `"outcome":"stopped","reason":"by: ralph stop"`) || !strings.Contains(out.stdout, `"done":1`) {
+		t.Errorf("got %s, want stopped with one task done", out.stdout)
+	}
+	if got := p.task(t, "t-00000002"); got.Status != "pending" || got.Attempts != 0 {
+		t.Errorf("got the other task %s, want it untouched", got.Status)
+	}
+	// The wish was for that run only.
+	p.write(t, "go-t-00000002", "")
+	p.want(t, 0, "run")
+}
+
+// TestStopNowGivesTheTaskBack as a signal does: the whole family is ended, nothing
+// is charged.
+func TestStopNowGivesTheTaskBack(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, say(append(family(), fakeagent.Step{Do: "hang"})...))
+	p.plan(t, "mine")
+	r := p.start(t, "run", "--json")
+	p.awaitMark(t, "at work")
+	p.want(t, 0, "stop") // which waits for ever
+	if out := p.want(t, 0, "stop", "--now"); !strings.Contains(out.stderr, "ends now") {
+		t.Errorf("got %q, want what will happen", out.stderr)
+	}
+	p.want(t, 0, "stop") // does not take that back
+	out := r.wait(t, 4)
+	if !strings.Contains(out.stdout, `"outcome":"stopped"`) {
+		t.Errorf("got %s, want stopped", out.stdout)
+	}
+	p.wantNothingLeft(t)
+	p.wantInterrupted(t)
+}
+
+// TestStopEndsARunThatWaits at once, though it has no task.
+func TestStopEndsARunThatWaits(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, say(fakeagent.Step{Do: "error", Code: -32603, Text: "429 too many requests"}))
+	p.plan(t, "mine")
+	r := p.start(t, "run")
+	eventually(t, "the run waits", p.waits(t, ""))
+	asked := time.Now()
+	p.want(t, 0, "stop")
+	r.wait(t, 4)
+	if took := time.Since(asked); took > 20*time.Second { // the limit is over after 30
+		t.Errorf("it took %s, want a second or two", took)
+	}
+	if out := p.want(t, 0, "stop"); !strings.Contains(out.stderr, "nothing is running") {
+		t.Errorf("got %q, want that nothing is running", out.stderr)
+	}
+}
+
+// TestAPausedProjectBeginsNothing until it is resumed; what is at work goes on.
+func TestAPausedProjectBeginsNothing(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, gated())
+	p.plan(t, "one", "two")
+	r := p.start(t, "run", "--json")
+	p.awaitMark(t, "t-00000001")
+	p.want(t, 0, "pause")
+	if out := p.want(t, 0, "status"); !strings.Contains(out.stdout, "paused") {
+		t.Errorf("got %s, want the pause to be told", out.stdout)
+	}
+	p.write(t, "go-t-00000001", "")
+	eventually(t, "the run says that it waits", p.waits(t, "ralph resume"))
+	if got := p.task(t, "t-00000001").Status; got != "done" {
+		t.Errorf("got %s, want done: what was at work goes on", got)
+	}
+	// Without a terminal nobody could resume a run that is started now.
+	if out := p.want(t, 1, "run"); !strings.Contains(out.stderr, "paused since") || !strings.Contains(out.stderr, "hint: go on with: ralph resume") {
+		t.Errorf("got %q, want why it is refused and what to do", out.stderr)
+	}
+	p.write(t, "go-t-00000002", "")
+	p.want(t, 0, "resume")
+	out := r.wait(t, 0)
+	if !strings.Contains(out.stdout, `"done":2`) {
+		t.Errorf("got %s, want both done", out.stdout)
+	}
+}
+
+// TestStopEndsAPausedRun, as does a signal.
+func TestStopEndsAPausedRun(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, gated())
+	p.plan(t, "one", "two")
+	r := p.start(t, "run")
+	p.awaitMark(t, "t-00000001")
+	p.want(t, 0, "pause")
+	p.write(t, "go-t-00000001", "")
+	eventually(t, "the run says that it waits", p.waits(t, "ralph resume"))
+	p.want(t, 0, "stop")
+	r.wait(t, 4)
+}
+
+// TestAPausedTaskIsPassedOver, with all that lies below it.
+func TestAPausedTaskIsPassedOver(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, fakeagent.Script{})
+	p.write(t, "plan.jsonl", `{"ref":"t-00000001","title":"group"}
+{"ref":"t-00000002","title":"below","parent":"t-00000001"}
+{"ref":"t-00000003","title":"other"}
+`)
+	p.want(t, 0, "task", "import", "plan.jsonl")
+	p.want(t, 0, "pause", "t-00000001")
+	p.want(t, 0, "doctor")
+	if out := p.want(t, 0, "task", "why", "t-00000002"); !strings.Contains(out.stdout, "its ancestor t-00000001 is paused") {
+		t.Errorf("got %s, want the reason", out.stdout)
+	}
+	p.want(t, 2, "run")
+	var got []string
+	for _, id := range []string{"t-00000001", "t-00000002", "t-00000003"} {
+		got = append(got, p.task(t, id).Status)
+	}
+	if diff := cmp.Diff([]string{"pending", "pending", "done"}, got); diff != "" {
+		t.Errorf("statuses differ (-want +got):\n%s", diff)
+	}
+	p.want(t, 1, "pause", "t-00000003")  // it is done
+	p.want(t, 1, "resume", "t-00000002") // it is not paused itself
+	p.want(t, 3, "pause", "t-none")
+	p.want(t, 64, "pause", "t-00000001", "t-00000002")
+	p.want(t, 0, "resume", "t-00000001")
+	p.want(t, 0, "doctor")
+	p.want(t, 0, "run")
+}
+
+// TestATaskTakenAwayEndsItsAgent: another command changes the task while it runs;
+// the agent and its family are stopped, and the person's word stands.
+func TestATaskTakenAwayEndsItsAgent(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		command []string
+		exit    int
+		status  string
+	}{
+		"done":    {[]string{"task", "done", "t-00000001"}, 0, "done"},
+		"failed":  {[]string{"task", "fail", "t-00000001"}, 1, "failed"},
+		"deleted": {[]string{"task", "delete", "t-00000001"}, 0, ""},
+		"reset":   {[]string{"task", "reset", "t-00000001"}, 0, "done"}, // by the next attempt
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script := say(append(family(), fakeagent.Step{Do: "hang"})...)
+			script.Conversations[0].When.Attempt = 1
+			script.Conversations[0].When.Task = "t-00000001"
+			p := newPlace(t, script)
+			p.plan(t, "mine", "other")
+			r := p.start(t, "run")
+			p.awaitMark(t, "at work")
+			p.want(t, 0, tt.command...)
+			r.wait(t, tt.exit)
+			p.wantNothingLeft(t)
+			if tt.status != "" {
+				if got := p.task(t, "t-00000001").Status; got != tt.status {
+					t.Errorf("got %s, want %s", got, tt.status)
+				}
+			}
+			if got := p.ended(t); len(got) == 0 || got[0] != "interrupted" {
+				t.Errorf("got %q, want the first attempt interrupted", got)
+			}
+		})
+	}
+}
+
+// TestContinueTakesOverTheCounters of the last unfinished run, and its flags.
+func TestContinueTakesOverTheCounters(t *testing.T) {
+	t.Parallel()
+	cost := 0.25
+	p := newPlace(t, say(fakeagent.Step{Do: "usage", N: 10, Cost: &cost}, saysDone()))
+	p.plan(t, "one", "two", "three", "four")
+	p.want(t, 3, "run", "--continue") // there is none
+	p.want(t, 4, "run", "--limit", "2")
+	p.want(t, 4, "run", "--continue") // the limit was taken over, too: nothing is begun
+	out := p.want(t, 4, "run", "--continue", "--limit", "3", "--json")
+	if !strings.Contains(out.stdout, `"iterations":3,"done":3`) || !strings.Contains(out.stdout, `"cost_usd":0.75`) {
+		t.Errorf("got %s, want three iterations and what all of them cost", out.stdout)
+	}
+	out = p.want(t, 0, "run", "--continue", "--limit", "0", "--json")
+	if !strings.Contains(out.stdout, `"iterations":4,"done":4`) || !strings.Contains(out.stdout, `"cost_usd":1`) {
+		t.Errorf("got %s, want all of it", out.stdout)
+	}
+	if out := p.want(t, 3, "run", "--continue"); !strings.Contains(out.stderr, "is finished: complete") {
+		t.Errorf("got %q, want why", out.stderr)
+	}
+	p.want(t, 3, "run", "--continue", "r-none")
+}
+
+// TestContinueAfterADeath counts what the dead run had counted.
+func TestContinueAfterADeath(t *testing.T) {
+	t.Parallel()
+	script := gated()
+	p := newPlace(t, script)
+	p.plan(t, "one", "two", "three")
+	p.write(t, "go-t-00000001", "")
+	r := p.start(t, "run", "--limit", "2")
+	p.awaitMark(t, "t-00000002")
+	if err := r.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	r.wait(t, -1)
+	p.write(t, "go-t-00000002", "")
+	p.write(t, "go-t-00000003", "")
+	out := p.want(t, 4, "run", "--continue", "--json")
+	if !strings.Contains(out.stdout, `"iterations":2,"done":2`) {
+		t.Errorf("got %s, want the second of two iterations, and no third", out.stdout)
+	}
+}
