@@ -10,6 +10,7 @@ import (
 
 	"ralph/acp"
 	"ralph/dag"
+	"ralph/internal/failpoint"
 	"ralph/internal/git"
 	"ralph/internal/proc"
 	"ralph/prompt"
@@ -79,6 +80,7 @@ type attempt struct {
 	sessionUSD *float64
 	judged     acp.Usage // by those who gave a verdict
 	facts      Facts
+	resumed    *finished // the work that is only verified; nil if an agent is run
 }
 
 // attempt makes one try at a task and settles it. The error is for what ends the
@@ -92,6 +94,9 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, iteration int) er
 	defer lose(nil)
 	beating := a.heartbeat(ctx, lose)
 	decision, err := a.try(ctx)
+	if ctx.Err() != nil {
+		failpoint.Hit("K13")
+	}
 	if a.session != nil {
 		// Nothing of the agent may be left when the task is given back.
 		if cerr := a.session.Close(); cerr != nil {
@@ -121,6 +126,10 @@ func (a *attempt) try(ctx context.Context) (Decision, error) {
 	if err := os.MkdirAll(a.folder, 0o700); err != nil {
 		return broken, err
 	}
+	failpoint.Hit("K3")
+	if a.claim.Resume && a.takeUp() {
+		return a.resume(ctx)
+	}
 	a.before = a.look(ctx)
 	text, err := a.gather(ctx)
 	if err != nil {
@@ -141,6 +150,7 @@ func (a *attempt) try(ctx context.Context) (Decision, error) {
 		a.emit(Event{Type: Prompted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Reason: why})
 		a.note(ctx, dag.Note{Phase: dag.Prompted})
 		turn, err := a.session.Prompt(ctx, text)
+		failpoint.Hit("K7")
 		d := a.decide(ctx, turn, err)
 		if d.Action == Verify {
 			d = a.verify(ctx)
@@ -179,13 +189,16 @@ func (a *attempt) open(ctx context.Context) error {
 		Run: a.run, Task: a.claim.Task, Iteration: a.iteration, Limit: a.opts.Limit, Model: a.choice.Model, Folder: a.folder,
 		Observe: a.observe, Earlier: a.earlier(ctx),
 		Started: func(agent string, id proc.Identity) error {
+			failpoint.Hit("K4")
 			a.agent = agent
-			return a.opts.Store.Update(ctx, func(g *dag.Graph) error {
+			err := a.opts.Store.Update(ctx, func(g *dag.Graph) error {
 				return g.NoteAttempt(a.claim.Attempt, dag.Note{
 					Phase: dag.Starting, Agent: agent, Model: a.choice.Model, AgentPID: int64(id.Pid), AgentPIDStart: int64(id.Start),
 					Base: a.before.Head, Tree: a.tree, Transcript: filepath.Join(a.folder, "transcript.jsonl"),
 				})
 			})
+			failpoint.Hit("K5")
+			return err
 		},
 	})
 	if err != nil {

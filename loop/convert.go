@@ -1,12 +1,16 @@
 package loop
 
-import "ralph/acp"
+import (
+	"ralph/acp"
+	"ralph/internal/failpoint"
+)
 
 // observe turns what a session tells into events of the run.
 func (a *attempt) observe(e acp.Event) {
 	out := Event{Task: a.claim.Task.ID, Attempt: a.claim.Attempt}
 	switch e := e.(type) {
 	case acp.Text:
+		failpoint.Hit("K6")
 		out.Type, out.Text = AgentText, e.Text
 	case acp.Thought:
 		out.Type, out.Text = AgentThought, e.Text

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"ralph/dag"
+	"ralph/internal/failpoint"
 	"ralph/verify"
 )
 
@@ -31,11 +32,7 @@ func (a *attempt) baseline(ctx context.Context) error {
 	if a.opts.Skip {
 		return nil
 	}
-	err := a.opts.Store.View(ctx, func(g *dag.Graph) (err error) {
-		a.shared, err = g.FeatureGates(a.claim.Task.Feature)
-		return err
-	})
-	if err != nil {
+	if err := a.share(ctx); err != nil {
 		return err
 	}
 	b := &a.gated
@@ -57,6 +54,14 @@ func (a *attempt) baseline(ctx context.Context) error {
 		a.emit(a.gateEnded(verify.Check{Result: res}, "before the work"))
 	}
 	return nil
+}
+
+// share looks up the gates of the task's feature.
+func (a *attempt) share(ctx context.Context) error {
+	return a.opts.Store.View(ctx, func(g *dag.Graph) (err error) {
+		a.shared, err = g.FeatureGates(a.claim.Task.Feature)
+		return err
+	})
 }
 
 // settleBaseline says that what the gates said of accepted work is what the next
@@ -82,12 +87,7 @@ func (a *attempt) gates(ctx context.Context) ([]verify.Check, error) {
 	commands, own := a.commands()
 	var checks []verify.Check
 	for i, command := range commands {
-		check := verify.Check{Own: i >= own}
-		a.gated.mu.Lock()
-		if res, known := a.gated.results[command]; known {
-			check.Before = &res
-		}
-		a.gated.mu.Unlock()
+		check := verify.Check{Own: i >= own, Before: a.known(command)}
 		log := filepath.Join(a.folder, "verify.log")
 		res, err := a.gate(ctx, command, "", log)
 		if err != nil {
@@ -126,6 +126,9 @@ func (a *attempt) gate(ctx context.Context, command, why, path string) (verify.R
 	a.emit(Event{Type: GateStarted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Gate: &GateEvent{Command: command}, Reason: why})
 	if _, err := log.WriteString("$ " + command + "\n"); err != nil {
 		return verify.Result{}, err
+	}
+	if why == "" {
+		failpoint.Hit("K9")
 	}
 	judge := a.opts.Judge
 	judge.Owner = a.run.Owner // what a gate leaves running dies with the run's

@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"ralph/acp"
@@ -52,24 +53,26 @@ func (a *attempt) beat(g *dag.Graph) error {
 	if err := g.Heartbeat(a.claim, a.opts.Lease); err != nil {
 		return err
 	}
+	var used acp.Usage
 	a.mu.Lock()
-	session, counted := a.active[a.claim.Attempt], a.counted
+	counted := a.counted
+	for key, session := range a.active {
+		if strings.HasPrefix(key, a.claim.Attempt) { // a judge is one of them
+			used = used.Plus(session.Usage())
+		}
+	}
 	a.mu.Unlock()
-	if err := g.CountRun(a.run.ID, counted); err != nil || session == nil {
+	if err := g.CountRun(a.run.ID, counted); err != nil {
 		return err
 	}
-	return g.NoteAttempt(a.claim.Attempt, usageNote(session.Usage()))
+	return g.NoteAttempt(a.claim.Attempt, usageNote(used))
 }
 
 // usageNote is what an agent said that it used; what nobody told is unknown, not 0.
 func usageNote(u acp.Usage) dag.Note {
 	n := dag.Note{CostUSD: u.CostUSD}
 	if u.Input+u.Output > 0 {
-		in, out := u.Input, u.Output
-		n.TokensIn, n.TokensOut = &in, &out
-		if cached := u.CacheRead; cached > 0 {
-			n.TokensCached = &cached
-		}
+		n.TokensIn, n.TokensCached, n.TokensOut = toldOnly(u.Input), toldOnly(u.CacheRead), toldOnly(u.Output)
 	}
 	return n
 }

@@ -101,7 +101,7 @@ type Runner struct {
 	stopped  []string // tasks that the last interruption took from an agent
 	began    time.Time
 	control  dag.Control   // as the last look saw it
-	earlier  time.Duration // that the runs which this one continues have taken
+	took     time.Duration // that the runs which this one continues have taken
 	observed sync.Mutex
 	gated    baselines
 }
@@ -139,7 +139,7 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 		}
 		if opts.Continues != nil {
 			r.iters, r.counted = opts.Continues.Iterations, opts.Continues.Iterations
-			if r.earlier, err = g.RunSpan(opts.Continues.ID); err != nil {
+			if r.took, err = g.RunSpan(opts.Continues.ID); err != nil {
 				return err
 			}
 		}
@@ -283,7 +283,7 @@ func (r *Runner) outcome(ctx context.Context, end ending) (Outcome, error) {
 }
 
 // elapsed is how long the run has taken, with those that it continues.
-func (r *Runner) elapsed() time.Duration { return r.earlier + r.opts.Now().Sub(r.began) }
+func (r *Runner) elapsed() time.Duration { return r.took + r.opts.Now().Sub(r.began) }
 
 func countsOf(t dag.Tally) Counts {
 	c := Counts{Done: t.ByStatus[dag.Done], Failed: t.ByStatus[dag.Failed], Total: t.Total()}

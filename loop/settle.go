@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/internal/failpoint"
 	"ralph/internal/git"
 	"ralph/journal"
 	"ralph/strategy"
@@ -50,16 +51,14 @@ func (a *attempt) settle(ctx context.Context, d Decision) error {
 			return err
 		}
 	}
+	failpoint.Hit("K11")
 	return a.writeKnowledge(ctx)
 }
 
 // record writes all that is known in one transaction and returns the task's status.
 func (a *attempt) record(g *dag.Graph, d Decision) (string, error) {
-	note := dag.Note{StopReason: string(a.stop), SessionUSD: a.sessionUSD, ModelEffective: a.model, Files: a.files}
-	if u := a.usage; u.Input+u.Output > 0 { // what nobody told is unknown, not 0
-		note.TokensIn, note.TokensCached, note.TokensOut = toldOnly(u.Input), toldOnly(u.CacheRead), toldOnly(u.Output)
-	}
-	note.CostUSD = a.usage.CostUSD
+	note := usageNote(a.usage)
+	note.StopReason, note.SessionUSD, note.ModelEffective, note.Files = string(a.stop), a.sessionUSD, a.model, a.files
 	learned, err := a.learned(d.Outcome)
 	if err != nil {
 		return "", err
@@ -72,6 +71,10 @@ func (a *attempt) record(g *dag.Graph, d Decision) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := g.CountRun(a.run.ID, a.countedWith(d)); err != nil {
+		return "", err
+	}
+	failpoint.Hit("K10")
 	t := a.claim.Task
 	return status, journal.Add(g.Tx(), journal.Entry{
 		At: a.opts.Now(), Run: a.run.ID, Attempt: a.claim.Attempt, Iteration: a.iteration, Task: t.ID, Feature: t.Feature,
@@ -107,7 +110,8 @@ func (a *attempt) transition(g *dag.Graph, d Decision) (string, error) {
 		status, err := retry(a.claim, d.Reason, limit)
 		return string(status), err
 	case Release, Wait:
-		rel := dag.Release{Outcome: d.Outcome, Reason: d.Reason, Uncounted: d.Uncounted}
+		// Finished work that could not be judged now needs no agent the next time.
+		rel := dag.Release{Outcome: d.Outcome, Reason: d.Reason, Uncounted: d.Uncounted, Finished: a.facts.Verified}
 		if d.Delay > 0 {
 			rel.NotBefore, rel.Wait = a.opts.Now().Add(a.jitter(d)), d.Reason
 		}
@@ -122,6 +126,16 @@ func (a *attempt) transition(g *dag.Graph, d Decision) (string, error) {
 		}
 		return string(t.Status), err
 	}
+}
+
+// countedWith is how many iterations have counted when this one is settled.
+func (a *attempt) countedWith(d Decision) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if d.Uncounted {
+		return a.counted
+	}
+	return a.counted + 1
 }
 
 // remembered is the journal's word for it: a retry that was the last is a failure.

@@ -11,6 +11,7 @@ import (
 
 	"ralph/acp"
 	"ralph/dag"
+	"ralph/internal/failpoint"
 	"ralph/internal/git"
 	"ralph/internal/proc"
 	"ralph/prompt"
@@ -21,9 +22,18 @@ import (
 // verify checks what the agent says is done: whether it touched what judges it,
 // the gates, whether anything changed at all, and then the eyes of another agent.
 func (a *attempt) verify(ctx context.Context) Decision {
-	a.note(ctx, dag.Note{Phase: dag.Answered, StopReason: string(a.stop)})
 	f := &a.facts
 	f.Verified, f.Verdict, f.JudgeErr = true, nil, nil
+	if a.resumed == nil {
+		if err := a.keepFinished(); err != nil {
+			a.warn(a.claim.Task.ID, "keeping what is to be verified: "+err.Error())
+		} else {
+			note := usageNote(a.session.Usage())
+			note.Phase, note.StopReason = dag.Answered, string(a.stop)
+			a.note(ctx, note)
+		}
+	}
+	failpoint.Hit("K8")
 	if a.opts.Skip {
 		return decide(*f)
 	}
@@ -33,7 +43,7 @@ func (a *attempt) verify(ctx context.Context) Decision {
 		f.Gates, err = a.gates(ctx)
 	}
 	f.CheckErr = err
-	f.Judge = a.opts.Verdicts && (a.opts.OwnJudge || a.session == nil || !a.session.Evident())
+	f.Judge = a.opts.Verdicts && (a.opts.OwnJudge || !a.evident())
 	f.Lost, f.Interrupted = a.interruption(ctx)
 	a.note(ctx, dag.Note{Gates: records(f.Gates)})
 	d := decide(*f)
@@ -86,7 +96,7 @@ func (a *attempt) treeNow(ctx context.Context) (string, error) {
 func (a *attempt) examine(ctx context.Context) (string, error) {
 	f := &a.facts
 	f.Tampering, f.Unchanged = nil, false
-	f.Evident = a.claim.Task.Kind == dag.Check || (a.session != nil && a.session.Evident())
+	f.Evident = a.claim.Task.Kind == dag.Check || a.evident()
 	if a.session != nil {
 		touched, err := a.session.Tampered()
 		if err != nil {
@@ -129,6 +139,14 @@ func (a *attempt) examine(ctx context.Context) (string, error) {
 		f.Tampering = nil
 	}
 	return now, nil
+}
+
+// evident says that the agent's word rests on an exit status.
+func (a *attempt) evident() bool {
+	if a.resumed != nil {
+		return a.resumed.Evident
+	}
+	return a.session != nil && a.session.Evident()
 }
 
 // maxTestFile is how much of a file is searched for tests.

@@ -26,7 +26,7 @@ func (a *app) takeUp(c *cli.Context, s *session) (*dag.Run, error) {
 		return nil, fmt.Errorf("continue %s: its settings: %w", run.ID, err)
 	}
 	for name, value := range given {
-		if c.IsSet(name) || !known(c, name) {
+		if c.IsSet(name) || !hasFlag(c, name) {
 			continue
 		}
 		if err := c.Set(name, value); err != nil {
@@ -83,7 +83,7 @@ func settings(c *cli.Context) (string, error) {
 	return string(b), err
 }
 
-// known says that there is such a flag: an older ralph may have had others.
-func known(c *cli.Context, name string) bool {
+// hasFlag says that there is such a flag: an older ralph may have had others.
+func hasFlag(c *cli.Context, name string) bool {
 	return slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return f.Names()[0] == name })
 }
