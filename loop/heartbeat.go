@@ -11,7 +11,7 @@ import (
 )
 
 // heartbeat looks every second whether the claim is still ours, and renews the
-// lease every third of its life, with what the attempt has used so far. It ends the
+// lease every third of its life, and whenever the attempt has used more. It ends the
 // attempt when the claim is lost: a person reset, finished or deleted the task. The
 // channel is closed when it has stopped.
 func (a *attempt) heartbeat(ctx context.Context, lose context.CancelCauseFunc) <-chan struct{} {
@@ -21,6 +21,7 @@ func (a *attempt) heartbeat(ctx context.Context, lose context.CancelCauseFunc) <
 		ticker := time.NewTicker(a.opts.Poll)
 		defer ticker.Stop()
 		last, tried := a.opts.Now(), a.opts.Now()
+		var stored acp.Usage
 		for {
 			select {
 			case <-ctx.Done():
@@ -28,9 +29,9 @@ func (a *attempt) heartbeat(ctx context.Context, lose context.CancelCauseFunc) <
 			case <-ticker.C:
 			}
 			var err error
-			if a.due(tried) {
-				tried = a.opts.Now()
-				err = a.opts.Store.Update(ctx, a.beat)
+			if used := a.used(); a.due(tried) || !same(used, stored) {
+				tried, stored = a.opts.Now(), used
+				err = a.opts.Store.Update(ctx, func(g *dag.Graph) error { return a.beat(g, used) })
 			} else {
 				err = a.opts.Store.View(ctx, func(g *dag.Graph) error { return g.Holds(a.claim) })
 			}
@@ -49,23 +50,33 @@ func (a *attempt) heartbeat(ctx context.Context, lose context.CancelCauseFunc) <
 }
 
 // beat is the checkpoint of an attempt: all that would be lost if ralph died now.
-func (a *attempt) beat(g *dag.Graph) error {
+func (a *attempt) beat(g *dag.Graph, used acp.Usage) error {
 	if err := g.Heartbeat(a.claim, a.opts.Lease); err != nil {
 		return err
 	}
-	var used acp.Usage
-	a.mu.Lock()
-	counted := a.counted
-	for key, session := range a.active {
-		if strings.HasPrefix(key, a.claim.Attempt) { // a judge is one of them
-			used = used.Plus(session.Usage())
-		}
-	}
-	a.mu.Unlock()
-	if err := g.CountRun(a.run.ID, counted); err != nil {
+	if err := g.CountRun(a.run.ID, a.countedSoFar()); err != nil {
 		return err
 	}
 	return g.NoteAttempt(a.claim.Attempt, usageNote(used))
+}
+
+// used is what the sessions that are open have used: the agent's, and a judge's.
+func (a *attempt) used() acp.Usage {
+	var sum acp.Usage
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for key, session := range a.active {
+		if strings.HasPrefix(key, a.claim.Attempt) {
+			sum = sum.Plus(session.Usage())
+		}
+	}
+	return sum
+}
+
+func same(a, b acp.Usage) bool {
+	x, y := a.CostUSD, b.CostUSD
+	a.CostUSD, b.CostUSD = nil, nil
+	return a == b && (x == nil) == (y == nil) && (x == nil || *x == *y)
 }
 
 // usageNote is what an agent said that it used; what nobody told is unknown, not 0.

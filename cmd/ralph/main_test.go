@@ -2,8 +2,10 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,8 +18,19 @@ import (
 
 func TestMain(m *testing.M) {
 	proc.RunHelper(nil)
-	testscript.Main(m, map[string]func(){"ralph": main, "fakeagent": fakeagent.Main})
+	testscript.Main(cleaning{m}, map[string]func(){"ralph": main, "fakeagent": fakeagent.Main})
 }
+
+// cleaning removes what the tests have built.
+type cleaning struct{ m *testing.M }
+
+func (c cleaning) Run() int {
+	defer os.RemoveAll(builds)
+	return c.m.Run()
+}
+
+// builds is where programs are that the tests build.
+var builds = filepath.Join(os.TempDir(), fmt.Sprintf("ralph-builds-%d", os.Getpid()))
 
 // TestScripts runs every command as a user would, with exact exit statuses.
 func TestScripts(t *testing.T) {

@@ -105,7 +105,12 @@ type running struct {
 
 func (p *place) start(t *testing.T, args ...string) *running {
 	t.Helper()
-	r := &running{cmd: p.command(args...), ended: make(chan struct{})}
+	return p.run(t, p.command(args...))
+}
+
+func (p *place) run(t *testing.T, cmd *exec.Cmd) *running {
+	t.Helper()
+	r := &running{cmd: cmd, ended: make(chan struct{})}
 	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -179,11 +184,17 @@ func (p *place) awaitMark(t *testing.T, name string) {
 func (p *place) task(t *testing.T, id string) taskJSON {
 	t.Helper()
 	var task taskJSON
-	out := p.want(t, 0, "task", "show", id, "--json")
-	if err := json.Unmarshal([]byte(out.stdout), &task); err != nil {
+	p.json(t, &task, "task", "show", id)
+	return task
+}
+
+// json is what a command says with --json.
+func (p *place) json(t *testing.T, into any, args ...string) {
+	t.Helper()
+	out := p.want(t, 0, append(args, "--json")...)
+	if err := json.Unmarshal([]byte(out.stdout), into); err != nil {
 		t.Fatal(err)
 	}
-	return task
 }
 
 // events are those of all runs, in order; every line must be one.

@@ -13,7 +13,7 @@ import (
 // With Ignore they get an environment without ralph's marker.
 func (p *play) fork(s Step) {
 	for _, kind := range s.Argv {
-		must(again(kind, kind, p.session, s.Ignore))
+		must(again(kind, kind, p.session, s.Ignore, p.locks()))
 	}
 	for p.book.processes(p.session) < len(s.Argv) {
 		time.Sleep(time.Millisecond)
@@ -25,14 +25,23 @@ func beLeftBehind(role string, book ledger) {
 	role, rest, _ := strings.Cut(role, " ")
 	name, parent, _ := strings.Cut(rest, " ")
 	if role == "daemon" {
-		must(again("session", name, parent, false))
+		must(again("session", name, parent, false, nil))
 		return
 	}
 	book.add(Entry{Event: "process", Name: name, Text: parent})
 	forever()
 }
 
-func again(role, name, parent string, clear bool) error {
+// locks are handed to the family: the task is worked on for as long as one lives.
+func (a *agent) locks() []*os.File {
+	var files []*os.File
+	for _, f := range a.held {
+		files = append(files, f)
+	}
+	return files
+}
+
+func again(role, name, parent string, clear bool, locks []*os.File) error {
 	exe, err := os.Executable()
 	if err != nil {
 		return err
@@ -49,6 +58,7 @@ func again(role, name, parent string, clear bool) error {
 	}
 	cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%s %s %s", roleEnv, role, name, parent))
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr // held open, as real ones do
+	cmd.ExtraFiles = locks
 	if role != "child" {
 		cmd.SysProcAttr = ownSession()
 	}

@@ -13,7 +13,7 @@ import (
 
 // Entry is one line of the ledger.
 type Entry struct {
-	Event   string            `json:"event"` // started, prompted, finished, process, result, mark
+	Event   string            `json:"event"` // started, prompted, finished, overlap, process, result, mark
 	Pid     int               `json:"pid"`
 	Session string            `json:"session,omitempty"`
 	Task    string            `json:"task,omitempty"`

@@ -57,6 +57,8 @@ type agent struct {
 	authed  bool
 	cwd     string
 
+	held map[string]*os.File // by task, for as long as this process lives
+
 	mu      sync.Mutex
 	prompts int
 	cancels chan struct{} // closed when the running prompt is cancelled

@@ -34,6 +34,9 @@ func (p *play) run() {
 	p.prompt = read(text.String())
 	p.prompt.nth = p.nth
 	entry := Entry{Session: p.session, Task: p.prompt.task, Verify: p.prompt.verify, Prompt: p.nth}
+	if !p.prompt.verify && p.prompt.task != "" {
+		p.alone(p.prompt.task)
+	}
 	entry.Event = "prompted"
 	p.book.add(entry)
 	p.prompt.attempt = p.book.attempt(p.prompt.task, p.prompt.verify, p.session)

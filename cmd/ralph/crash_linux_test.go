@@ -1,0 +1,335 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/internal/fakeagent"
+	"ralph/loop"
+)
+
+// failpointRalph is the program with its failpoints, built once.
+var failpointRalph = sync.OnceValues(func() (string, error) {
+	bin := filepath.Join(builds, "ralph")
+	out, err := exec.Command("go", "build", "-tags", "failpoint", "-o", bin, ".").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build with failpoints: %w\n%s", err, out)
+	}
+	return bin, nil
+})
+
+// dying is the program that kills itself at a point.
+func (p *place) dying(t *testing.T, point string, args ...string) *running {
+	t.Helper()
+	bin, err := failpointRalph()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(bin, args...)
+	cmd.Dir, cmd.Env = p.dir, append(slices.Clone(p.env), "RALPH_FAILPOINT="+point)
+	return p.run(t, cmd)
+}
+
+// worker is an agent with a family, a bill, a change and something learned. It
+// waits for a file before it says a word.
+func worker() fakeagent.Script {
+	cost := 0.5
+	verify := false
+	steps := append([]fakeagent.Step{{Do: "usage", N: 10, Cost: &cost}}, family()...)
+	return fakeagent.Script{Conversations: []fakeagent.Conversation{{
+		When: fakeagent.When{Verify: &verify}, Steps: append(steps,
+			fakeagent.Step{Do: "mark", Text: "waits {{task}}"},
+			fakeagent.Step{Do: "await", Path: "go-{{task}}"},
+			fakeagent.Step{Do: "file", Path: "{{task}}.txt", Text: "work"},
+			fakeagent.Step{Do: "say", Text: "<knowledge title=\"About {{task}}\" tags=\"crash\">\nIt can be mended.\n</knowledge>\n"},
+			saysDone()),
+	}}}
+}
+
+// crash is a place with three tasks, a gate and a repository.
+func newCrash(t *testing.T) *place {
+	t.Helper()
+	p := newPlace(t, worker(), "[verify]", `commands = ["echo gate >> ../gates.log"]`)
+	p.env = append(p.env, "RALPH_VERIFY_ENABLED=true") // another agent judges, too
+	p.repository(t)
+	p.append(t, ".git/info/exclude", "/go-*\n")
+	return p
+}
+
+// crashes is the matrix: what the agent of the first task was asked, over both
+// runs, and by which phase the second run knew what to do.
+var crashes = map[string]struct {
+	point   string
+	prompts int    // of the first task's worker
+	action  string // what recovery made of it; "" if there was nothing to take back
+}{
+	"K1 after choosing":                  {"K1", 1, ""},
+	"K2 inside the claim":                {"K2", 1, ""},
+	"K3 claimed, agent not started":      {"K3", 1, "released"},
+	"K4 agent started":                   {"K4", 1, "released"},
+	"K5 handshake":                       {"K5", 1, "released"},
+	"K6 in the middle of a prompt":       {"K6", 2, "released"},
+	"K7 answer received, not settled":    {"K7", 2, "released"},
+	"K8 done claimed, not verified":      {"K8", 1, "resumed"},
+	"K9 verifying":                       {"K9", 1, "resumed"},
+	"K10 inside settle":                  {"K10", 1, "resumed"},
+	"K11 settled, knowledge not written": {"K11", 1, ""},
+	"K12 knowledge file half written":    {"K12", 1, ""},
+}
+
+// TestCrashMatrix kills a run at every point. The next one finishes the work.
+func TestCrashMatrix(t *testing.T) {
+	t.Parallel()
+	for name, tt := range crashes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newCrash(t)
+			p.plan(t, "first", "second")
+			p.write(t, "go-t-00000001", "")
+			p.write(t, "go-t-00000002", "")
+			p.dying(t, tt.point, "run").wait(t, -1)
+			eventually(t, "nothing of it lives", func() bool { return len(p.processes()) == 0 })
+			p.want(t, 0, "run")
+			p.wantMended(t, 2, tt.prompts, tt.action)
+		})
+	}
+}
+
+// TestCrashMatrixBesideALiveRun has another run at work meanwhile: it is not
+// disturbed, and when it has nothing else to do it takes up what the dead one left.
+func TestCrashMatrixBesideALiveRun(t *testing.T) {
+	t.Parallel()
+	for name, tt := range crashes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newCrash(t)
+			p.write(t, "plan.jsonl", `{"ref":"t-00000003","title":"the other's","priority":-1}`+"\n")
+			p.want(t, 0, "task", "import", "plan.jsonl")
+			live := p.start(t, "run")
+			p.awaitMark(t, "waits t-00000003")
+			p.plan(t, "first", "second")
+			p.write(t, "go-t-00000001", "")
+			p.write(t, "go-t-00000002", "")
+			p.dying(t, tt.point, "run").wait(t, -1)
+			if got := p.task(t, "t-00000003"); got.Status != "in_progress" {
+				t.Errorf("got the other run's task %s, want it in progress", got.Status)
+			}
+			p.write(t, "go-t-00000003", "")
+			live.wait(t, 0)
+			p.want(t, 0, "run")
+			p.wantMended(t, 3, tt.prompts, tt.action)
+		})
+	}
+}
+
+// TestCrashK0 dies between two statements of the migration, alone and with another
+// process that opens the file, too.
+func TestCrashK0(t *testing.T) {
+	t.Parallel()
+	for _, point := range []string{"K0", "K0:7", "K0:20"} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, fakeagent.Script{})
+			other := p.start(t, "status")
+			dies := p.dying(t, point, "task", "add", "lost")
+			other.wait(t, 0)
+			<-dies.ended // unless the other was faster
+			p.want(t, 0, "doctor")
+			p.plan(t, "kept")
+			p.want(t, 0, "run")
+		})
+		t.Run(point+" alone", func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, fakeagent.Script{})
+			p.dying(t, point, "task", "add", "lost").wait(t, -1)
+			p.want(t, 0, "doctor")
+			p.plan(t, "kept")
+			p.want(t, 0, "run")
+		})
+	}
+}
+
+// TestCrashK13 dies while it shuts down: the task is as the phase it was in says.
+func TestCrashK13(t *testing.T) {
+	t.Parallel()
+	for _, beside := range []bool{false, true} {
+		t.Run(fmt.Sprintf("beside a live run: %t", beside), func(t *testing.T) {
+			t.Parallel()
+			p := newCrash(t)
+			p.plan(t, "first")
+			r := p.dying(t, "K13", "run")
+			p.awaitMark(t, "waits t-00000001")
+			var live *running
+			if beside {
+				p.write(t, "plan.jsonl", `{"ref":"t-00000002","title":"the other's"}`+"\n")
+				p.want(t, 0, "task", "import", "plan.jsonl")
+				live = p.start(t, "run")
+				p.awaitMark(t, "waits t-00000002")
+			}
+			if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			r.wait(t, -1)
+			p.write(t, "go-t-00000001", "")
+			p.write(t, "go-t-00000002", "")
+			tasks := 1
+			if beside {
+				live.wait(t, 0)
+				tasks = 2
+			}
+			p.want(t, 0, "run")
+			p.wantMended(t, tasks, 2, "released")
+		})
+	}
+}
+
+// TestCrashK14 dies while it recovers, before, inside and after a release, with one
+// and with two who recover at once: that is the same as recovering once.
+func TestCrashK14(t *testing.T) {
+	t.Parallel()
+	for _, point := range []string{"K14", "K14:2", "K14:3"} {
+		for _, beside := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, beside another: %t", point, beside), func(t *testing.T) {
+				t.Parallel()
+				p := newCrash(t)
+				p.plan(t, "first", "second")
+				p.write(t, "go-t-00000001", "")
+				p.write(t, "go-t-00000002", "")
+				p.dying(t, "K6", "run").wait(t, -1)
+				dies := p.dying(t, point, "recover")
+				if beside {
+					p.want(t, 0, "recover")
+				}
+				<-dies.ended // it may have found nothing to do
+				p.want(t, 0, "recover")
+				if out := p.want(t, 0, "recover"); out.stdout != "nothing to recover\n" {
+					t.Errorf("got %q, want nothing to do", out.stdout)
+				}
+				p.want(t, 0, "run")
+				p.wantMended(t, 2, 2, "")
+			})
+		}
+	}
+}
+
+// wantMended checks all that must hold after a crash and the next run.
+func (p *place) wantMended(t *testing.T, tasks, prompts int, action string) {
+	t.Helper()
+	p.wantNothingLeft(t)
+	asked, started := map[string]int{}, 0
+	for _, e := range p.entries(t) {
+		switch {
+		case e.Event == "overlap":
+			t.Errorf("two agents at once had %s", e.Task)
+		case e.Event == "prompted" && !e.Verify:
+			asked[e.Task]++
+		case e.Event == "started":
+			started++
+		}
+	}
+	if asked["t-00000001"] != prompts {
+		t.Errorf("its agent was prompted %d times, want %d", asked["t-00000001"], prompts)
+	}
+	for i := range tasks {
+		id := fmt.Sprintf("t-%08d", i+1)
+		task := p.task(t, id)
+		if task.Status != "done" || task.Attempts != 1 || task.Verification == nil || *task.Verification != "passed" {
+			t.Errorf("got %s %s with %d attempts charged, verification %v; want done with one, passed", id, task.Status, task.Attempts, task.Verification)
+		}
+		if id != "t-00000001" && asked[id] != 1 {
+			t.Errorf("the agent of %s was prompted %d times, want once", id, asked[id])
+		}
+		// Written once, whole.
+		text, err := os.ReadFile(filepath.Join(p.dir, ".ralph/knowledge", "about-"+id+".md"))
+		if err != nil || !strings.Contains(string(text), "It can be mended.") {
+			t.Errorf("what was learned: %v, %q", err, text)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(p.dir, ".ralph/knowledge/*.md"))
+	if err != nil || len(files) != tasks {
+		t.Errorf("got %q, %v; want %d files", files, err, tasks)
+	}
+	got := ""
+	summaries := 0
+	for _, e := range p.events(t) {
+		if e.Type == loop.Recovered {
+			got = e.Outcome
+		}
+		if e.Type == loop.RecoveryDone {
+			summaries++
+		}
+	}
+	if action != "" && got != action {
+		t.Errorf("recovery: got %q, want %q", got, action)
+	}
+	if summaries == 0 {
+		t.Error("no run told what it recovered")
+	}
+	p.want(t, 0, "doctor")
+	p.wantWholeDatabase(t)
+}
+
+// wantWholeDatabase has SQLite check the file, and finds nothing open.
+func (p *place) wantWholeDatabase(t *testing.T) {
+	t.Helper()
+	var status statusJSON
+	p.json(t, &status, "status")
+	if len(status.Running) > 0 || len(status.Stale) > 0 || len(status.Runs) > 0 {
+		t.Errorf("still claimed: %v, stale %v, open runs %v", status.Running, status.Stale, status.Runs)
+	}
+}
+
+// TestEveryPointOfTheMatrixIsInThePageAndInTheCode compares docs/recovery.md, the
+// failpoints in the code, and the points that these tests use.
+func TestEveryPointOfTheMatrixIsInThePageAndInTheCode(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/recovery.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inPage := points(regexp.MustCompile(`(?m)^\| (K\d+) \|`), string(page))
+	var code strings.Builder
+	for _, folder := range []string{"../../loop", "../../internal/db", "../../knowledge"} {
+		files, err := filepath.Glob(folder + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code.Write(text)
+		}
+	}
+	inCode := points(regexp.MustCompile(`failpoint\.Hit\("(K\d+)"\)`), code.String())
+	if diff := cmp.Diff(inCode, inPage); diff != "" {
+		t.Errorf("points in the code and in docs/recovery.md (-code +page):\n%s", diff)
+	}
+	self, err := os.ReadFile("crash_linux_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(inCode, points(regexp.MustCompile(`"(K\d+)(?::\d+)?"`), string(self))); diff != "" {
+		t.Errorf("points in the code and in the tests (-code +tests):\n%s", diff)
+	}
+}
+
+func points(re *regexp.Regexp, text string) []string {
+	var list []string
+	for _, m := range re.FindAllStringSubmatch(text, -1) {
+		list = append(list, m[1])
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"ralph/internal/fakeagent"
+	"ralph/internal/term"
+)
+
+// soakKills is how many random kills CI sees; `just soak N` sets RALPH_SOAK.
+func soakKills(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("RALPH_SOAK")
+	if text == "" {
+		return 200
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("RALPH_SOAK is a number of kills, not %q", text)
+	}
+	return n
+}
+
+// tally is what a soak counts; all but the first four must be 0.
+type soak struct {
+	mu      sync.Mutex
+	left    int // kills that are still to be done
+	kills   int
+	helpers int // together with their helpers, so that their agents are orphaned
+	runs    int
+	tasks   int
+	resets  int // of tasks that ran, by another process
+
+	lost, twice, stuck, survivors, integrity int
+}
+
+// TestSoak kills runs at random times, alone and beside others, and counts what
+// must never happen. The judge of two at once is the agents' own ledger.
+func TestSoak(t *testing.T) {
+	t.Parallel()
+	s := &soak{left: soakKills(t)}
+	total := s.left
+	const lanes = 3
+	t.Run("lanes", func(t *testing.T) {
+		for i := range lanes {
+			t.Run(strconv.Itoa(i), func(t *testing.T) {
+				t.Parallel()
+				s.lane(t, i)
+			})
+		}
+	})
+	table := s.table()
+	t.Log("\n" + table)
+	if path := os.Getenv("RALPH_SOAK_TABLE"); path != "" {
+		if err := os.WriteFile(path, []byte(table), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.kills < total {
+		t.Errorf("got %d kills, want %d", s.kills, total)
+	}
+	if s.lost+s.twice+s.stuck+s.survivors+s.integrity > 0 {
+		t.Error("what must never happen has happened")
+	}
+}
+
+// lane kills runs in one place until all kills are done, and then lets a run finish.
+func (s *soak) lane(t *testing.T, number int) {
+	p := newPlace(t, say(fakeagent.Step{Do: "fork", Argv: []string{"session"}}, saysDone()),
+		"max_attempts = 1000", "[verify]", `commands = ["true"]`, "[recovery]", "max_interruptions = 1000000000")
+	if number == 0 {
+		p.env = append(p.env, "RALPH_VERIFY_ENABLED=true") // another agent judges, too
+	}
+	random := rand.New(rand.NewPCG(uint64(os.Getpid()), uint64(number)))
+	tasks := 0
+	for {
+		if tasks < 20 || s.open(t, p) < 10 {
+			tasks = p.more(t, tasks, 20)
+		}
+		n := 1 + random.IntN(3)/2 // at times two at once
+		if !s.take(n) {
+			break
+		}
+		var runs sync.WaitGroup
+		for range n {
+			after, helpers, jobs := time.Duration(random.IntN(400))*time.Millisecond, random.IntN(4) == 0, 1+random.IntN(2)
+			r := p.start(t, "run", "--jobs", strconv.Itoa(jobs))
+			runs.Go(func() { s.kill(p, r, after, helpers) })
+		}
+		if random.IntN(4) == 0 {
+			s.meddle(t, p)
+		}
+		runs.Wait()
+	}
+	s.judge(t, p, tasks)
+}
+
+// take reserves kills.
+func (s *soak) take(n int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.left <= 0 {
+		return false
+	}
+	s.left -= n
+	return true
+}
+
+// kill ends a run after a time as the kernel would, with its helpers if asked.
+func (s *soak) kill(p *place, r *running, after time.Duration, helpers bool) {
+	timer := time.NewTimer(after)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.ended: // it was done before
+	}
+	orphaned := 0
+	if helpers {
+		for _, pid := range childrenOf(r.cmd.Process.Pid) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			orphaned = 1
+		}
+	}
+	_ = r.cmd.Process.Kill()
+	<-r.ended
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.runs++
+	if r.cmd.ProcessState.ExitCode() == -1 {
+		s.kills++
+		s.helpers += orphaned
+	} else {
+		s.left++ // it does not count
+	}
+}
+
+// meddle resets a task that runs, as a person might at any time.
+func (s *soak) meddle(t *testing.T, p *place) {
+	t.Helper()
+	var status statusJSON
+	p.json(t, &status, "status")
+	for _, task := range status.Running {
+		p.want(t, 0, "task", "reset", task.ID)
+		s.mu.Lock()
+		s.resets++
+		s.mu.Unlock()
+		return
+	}
+}
+
+// open is how many tasks are still to be done.
+func (s *soak) open(t *testing.T, p *place) int {
+	t.Helper()
+	var status statusJSON
+	p.json(t, &status, "status")
+	return status.Total - status.Counts["done"] - status.Counts["failed"]
+}
+
+// judge lets a run finish and counts what must not be.
+func (s *soak) judge(t *testing.T, p *place, tasks int) {
+	t.Helper()
+	last := p.start(t, "run")
+	<-last.ended
+	var status statusJSON
+	p.json(t, &status, "status")
+	doctor := p.start(t, "doctor", "--json")
+	<-doctor.ended
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tasks += tasks
+	s.lost += tasks - status.Counts["done"]
+	s.stuck += len(status.Running) + len(status.Stale) + len(status.Runs)
+	if code := last.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("the last run ended with status %d:\n%s", code, last.stderr.String())
+	}
+	if code := doctor.cmd.ProcessState.ExitCode(); code != 0 {
+		s.integrity++
+		t.Errorf("doctor:\n%s", doctor.stdout.String())
+	}
+	for _, e := range p.entries(t) {
+		if e.Event == "overlap" {
+			s.twice++
+			t.Errorf("two agents at once had %s", e.Task)
+		}
+	}
+	left := p.processes()
+	s.survivors += len(left)
+	for _, line := range left {
+		t.Errorf("still running: %s", line)
+	}
+}
+
+func (s *soak) table() string {
+	var b strings.Builder
+	table := &term.Table{}
+	for _, row := range []struct {
+		what string
+		n    int
+	}{
+		{"kills", s.kills}, {"of those with their helpers", s.helpers}, {"tasks", s.tasks}, {"of those reset while they ran", s.resets},
+		{"lost", s.lost}, {"executed twice at once", s.twice}, {"stuck", s.stuck}, {"survivors", s.survivors},
+		{"integrity_check, foreign_key_check, derived columns", s.integrity},
+	} {
+		table.Add(term.Cell{Text: row.what}, term.Cell{Text: strconv.Itoa(row.n)})
+	}
+	_, _ = table.WriteTo(&b) // a builder takes everything
+	return b.String()
+}
+
+// more plans n more tasks after the first have been planned.
+func (p *place) more(t *testing.T, have, n int) int {
+	t.Helper()
+	var lines strings.Builder
+	for i := range n {
+		fmt.Fprintf(&lines, `{"ref":"t-%08d","title":"task"}`+"\n", have+i+1)
+	}
+	p.write(t, "plan.jsonl", lines.String())
+	p.want(t, 0, "task", "import", "plan.jsonl")
+	return have + n
+}
+
+// childrenOf are the processes that a process has started.
+func childrenOf(pid int) []int {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		return nil
+	}
+	var list []int
+	for _, word := range strings.Fields(string(text)) {
+		if n, err := strconv.Atoi(word); err == nil {
+			list = append(list, n)
+		}
+	}
+	return list
+}

@@ -1,0 +1,4 @@
+package fakeagent
+
+// alone cannot tell here.
+func (a *agent) alone(string) {}
