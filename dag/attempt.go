@@ -211,8 +211,14 @@ const abandonAttemptSQL = `
 UPDATE attempts SET phase = 'settled', ended_at = :now, outcome = :outcome, reason = :reason
 WHERE id = :id AND ended_at IS NULL;`
 
-// AbandonAttempt ends an attempt whose claim was lost: its task has moved on.
+const leftSQL = `UPDATE tasks SET leaving = NULL WHERE leaving = :id;`
+
+// AbandonAttempt ends an attempt whose claim was lost: its task has moved on. Its
+// agent is gone, so the task may be claimed again.
 func (g *Graph) AbandonAttempt(id, outcome, reason string) error {
+	if err := g.tx.Exec(leftSQL, ":id", id); err != nil {
+		return err
+	}
 	return g.tx.Exec(abandonAttemptSQL, ":id", id, ":outcome", outcome, ":reason", orNull(reason), ":now", g.millis())
 }
 

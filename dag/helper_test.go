@@ -283,6 +283,17 @@ func (w *world) spoil(title string) {
 func (w *world) person(verb func(*dag.Graph, string) error, title string) {
 	w.t.Helper()
 	w.update(func(g *dag.Graph) error { return verb(g, w.id(title)) })
+	w.leave()
+}
+
+// leave lets the agents go that people took tasks from.
+func (w *world) leave() {
+	w.t.Helper()
+	var leaving map[string]string
+	w.view(func(g *dag.Graph) (err error) { leaving, err = g.Leaving(); return err })
+	for attempt := range leaving {
+		w.update(func(g *dag.Graph) error { return g.Left(attempt) })
+	}
 }
 
 var (

@@ -70,7 +70,7 @@ WHERE feature = +:feature AND queue = 0 ORDER BY priority, n LIMIT :limit;`
 	// dueSQL finds what waited for a time that has come; a claim clears the wait.
 	dueSQL = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY tasks_waiting
 WHERE not_before > 0 AND not_before <= :now AND status = 'pending' AND children = 0 AND open_deps = 0
-  AND held = 0 AND paused = 0 AND doomed = 0;`
+  AND held = 0 AND paused = 0 AND leaving IS NULL AND doomed = 0;`
 )
 
 // List returns tasks oldest first, or, of the ready ones, in the order in which

@@ -21,6 +21,7 @@ type seen struct {
 }
 
 func (x *machine) compare(rt *rapid.T) {
+	x.w.leave() // what is leaving is not in the model
 	now := x.w.clock()
 	var got, want []seen
 	x.w.t = rt

@@ -1,5 +1,7 @@
 package dag
 
+import "zombiezen.com/go/sqlite"
+
 // Life is what is known about a process.
 type Life int
 
@@ -33,6 +35,24 @@ func (g *Graph) Stale(life func(Process) Life) ([]Task, error) {
 	}
 	return stale, nil
 }
+
+const leavingSQL = `
+SELECT r.owner, t.leaving FROM tasks t JOIN attempts a ON a.id = t.leaving JOIN runs r ON r.n = a.run
+WHERE t.leaving IS NOT NULL;`
+
+// Leaving lists the attempts that a person took a task from and whose agents are
+// not known to be gone, with the owners of their runs.
+func (g *Graph) Leaving() (map[string]string, error) {
+	owners := map[string]string{}
+	err := g.tx.Each(leavingSQL, func(stmt *sqlite.Stmt) error {
+		owners[stmt.ColumnText(1)] = stmt.ColumnText(0)
+		return nil
+	})
+	return owners, err
+}
+
+// Left says that the agent of an attempt is gone whose task a person took away.
+func (g *Graph) Left(attempt string) error { return g.tx.Exec(leftSQL, ":id", attempt) }
 
 // Taken says how the task of a dead run is taken back.
 type Taken struct {

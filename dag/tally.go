@@ -36,7 +36,7 @@ const (
 	readyCountFeatureSQL = `SELECT count(*) FROM tasks INDEXED BY queue_feature WHERE feature = +:feature AND queue = 0;`
 	readyTreeSQL         = subtree + `SELECT count(*) FROM sub JOIN tasks t ON t.n = sub.n WHERE t.queue = 0;`
 
-	waits = ` not_before > 0 AND status = 'pending' AND children = 0 AND open_deps = 0 AND held = 0 AND paused = 0`
+	waits = ` not_before > 0 AND status = 'pending' AND children = 0 AND open_deps = 0 AND held = 0 AND paused = 0 AND leaving IS NULL`
 
 	waitsAllSQL     = `SELECT not_before, doomed FROM tasks INDEXED BY tasks_waiting WHERE` + waits + `;`
 	waitsFeatureSQL = `SELECT not_before, doomed FROM tasks INDEXED BY tasks_waiting WHERE` + waits + ` AND feature = +:feature;`

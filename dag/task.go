@@ -35,6 +35,7 @@ type Task struct {
 	Owner      string // "" unless in progress
 	Generation int64
 	LeaseUntil time.Time
+	Leaving    string    // the attempt that a person took it from, until its agent is gone
 	NotBefore  time.Time // zero unless it waits for a time
 	WaitReason string
 
@@ -50,7 +51,7 @@ type Task struct {
 // Ready says whether a run would take the task at that time.
 func (t Task) Ready(now time.Time) bool {
 	return t.Status == Pending && t.Children == 0 && t.OpenDeps == 0 && !t.Held && !t.Doomed &&
-		!t.Paused && !t.NotBefore.After(now)
+		!t.Paused && t.Leaving == "" && !t.NotBefore.After(now)
 }
 
 // taskColumns serve SELECT and RETURNING alike; scanTask reads them in this order.
@@ -59,7 +60,7 @@ const taskColumns = `n, id, title, description, status, priority,
     (SELECT f.name FROM features f WHERE f.n = tasks.feature),
     kind, agent, model, gates, max_retries, allow_tampering,
     retries, attempts, interruptions, verification, paused, unverified,
-    owner, generation, lease_until, not_before, wait_reason,
+    owner, generation, lease_until, leaving, not_before, wait_reason,
     created_at, updated_at, started_at, finished_at,
     children, open_deps, held, doomed`
 
@@ -70,7 +71,7 @@ func scanTask(stmt *sqlite.Stmt) (Task, error) {
 		Status: Status(r.text()), Priority: r.int64(), Parent: r.text(), Feature: r.text(),
 		Kind: Kind(r.text()), Agent: r.text(), Model: r.text(), Gates: r.list(), MaxRetries: r.optionalInt(), AllowTampering: r.bool(),
 		Retries: r.int(), Attempts: r.int(), Interruptions: r.int(), Verification: r.text(), Paused: r.bool(), Unverified: r.text(),
-		Owner: r.text(), Generation: r.int64(), LeaseUntil: r.time(), NotBefore: r.time(), WaitReason: r.text(),
+		Owner: r.text(), Generation: r.int64(), LeaseUntil: r.time(), Leaving: r.text(), NotBefore: r.time(), WaitReason: r.text(),
 		CreatedAt: r.time(), UpdatedAt: r.time(), StartedAt: r.time(), FinishedAt: r.time(),
 		Children: r.int(), OpenDeps: r.int(), Held: r.bool(), Doomed: r.bool(),
 	}

@@ -196,7 +196,9 @@ FROM (SELECT e.blocked, count(*) AS c
       WHERE b.status = 'done' GROUP BY e.blocked) d
 WHERE tasks.n = +d.blocked RETURNING tasks.n, children;`
 	resetTreeSQL = subtree + `
-UPDATE tasks SET generation = generation + (status = 'in_progress'), status = 'pending', owner = NULL, lease_until = NULL,
+UPDATE tasks SET leaving = iif(status = 'in_progress',
+        (SELECT a.id FROM attempts a WHERE a.task = tasks.n AND a.ended_at IS NULL), leaving),
+    generation = generation + (status = 'in_progress'), status = 'pending', owner = NULL, lease_until = NULL,
     retries = 0, attempts = 0, interruptions = 0, verification = NULL, base = NULL, unverified = NULL, not_before = 0, wait_reason = NULL,
     started_at = NULL, finished_at = NULL, updated_at = :now
 WHERE n IN (SELECT n FROM sub);`

@@ -7,7 +7,7 @@ import (
 
 // Reason is one thing that keeps a task from running.
 type Reason struct {
-	Kind  string    // status, children, blocker, ancestor, paused, wait, claim
+	Kind  string    // status, children, blocker, ancestor, leaving, paused, wait, claim
 	Task  string    // the other task, if there is one
 	Text  string    // a sentence
 	Until time.Time // zero unless it ends by itself
@@ -53,6 +53,9 @@ func ownReasons(t Task, now time.Time) []Reason {
 	var reasons []Reason
 	if t.Children > 0 {
 		reasons = append(reasons, Reason{Kind: "children", Text: fmt.Sprintf("it is a group: its %d subtasks run, and it ends with them", t.Children)})
+	}
+	if t.Leaving != "" {
+		reasons = append(reasons, Reason{Kind: "leaving", Text: "the agent that had it is being stopped"})
 	}
 	if t.Paused {
 		reasons = append(reasons, Reason{Kind: "paused", Text: "a person paused it; go on with: ralph resume " + t.ID})

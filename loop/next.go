@@ -32,6 +32,7 @@ type look struct {
 	until  time.Time // zero if no time is waited for
 	paused time.Time // since when the project is paused; zero if it is not
 	again  bool      // something changed: look again
+	soon   bool      // what is waited for happens in a moment
 }
 
 // next returns the next claim, waiting for one if waiting can help. False means
@@ -68,7 +69,7 @@ func (r *Runner) next(ctx context.Context) (dag.Claim, int, bool) {
 		case l.until.IsZero() && l.paused.IsZero() && running == 0:
 			continue // claim has ended the run
 		}
-		if running == 0 {
+		if running == 0 && !l.soon {
 			r.tellWaiting(l, told)
 			told = l
 		}
@@ -177,6 +178,17 @@ func (r *Runner) blocked(ctx context.Context, tally dag.Tally) (look, error) {
 			return look{again: true}, nil
 		}
 		reason += fmt.Sprintf("; another run works on %d", others)
+	}
+	var leaving map[string]string
+	err := r.opts.Store.View(ctx, func(g *dag.Graph) (err error) { leaving, err = g.Leaving(); return err })
+	if err != nil {
+		return look{}, err
+	}
+	if len(leaving) > 0 {
+		if _, err := r.recover(ctx); err != nil { // whoever is to stop an agent may have died
+			return look{}, err
+		}
+		return look{soon: true, until: r.opts.Now().Add(r.opts.Poll)}, nil
 	}
 	r.end(OutcomeBlocked, reason, nil)
 	return look{}, nil

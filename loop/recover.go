@@ -48,6 +48,7 @@ type found struct {
 	runs  []dag.Run
 	tasks []dag.Task
 	owner map[string]dag.Run
+	gone  map[string]string // attempts whose tasks were taken away, by people, and their owners
 }
 
 // Recover kills what is left of dead runs, then takes back their tasks: fencing
@@ -119,6 +120,9 @@ func (r Recoverer) find(ctx context.Context) (found, error) {
 				return err
 			}
 		}
+		if err := r.leaving(g, &f); err != nil {
+			return err
+		}
 		open, err := g.OpenRuns()
 		for _, run := range open {
 			if r.dead(run) {
@@ -128,6 +132,29 @@ func (r Recoverer) find(ctx context.Context) (found, error) {
 		return err
 	})
 	return f, err
+}
+
+// silence is after how long a run is not waited for that nobody can look at.
+const silence = 2 * time.Minute
+
+// leaving finds tasks that wait for the agent of a dead run to go.
+func (r Recoverer) leaving(g *dag.Graph, f *found) error {
+	leaving, err := g.Leaving()
+	if err != nil {
+		return err
+	}
+	f.gone = map[string]string{}
+	for attempt, owner := range leaving {
+		run, err := g.Owner(owner)
+		if err != nil {
+			return err
+		}
+		switch known := r.Life(run.Process); {
+		case !run.EndedAt.IsZero(), known == dag.Dead, known == dag.Unknown && r.Now().Sub(run.Heartbeat) > silence:
+			f.gone[attempt] = owner
+		}
+	}
+	return nil
 }
 
 // dead says that a run will not come back. Where nobody can look, only a very long
@@ -156,6 +183,9 @@ func (f found) each(do func(owner string) (int, error)) (int, error) {
 	}
 	for _, t := range f.tasks {
 		owners[t.Owner] = true
+	}
+	for _, owner := range f.gone {
+		owners[owner] = true
 	}
 	total := 0
 	for _, owner := range slices.Sorted(maps.Keys(owners)) {
@@ -223,7 +253,15 @@ func Reclaim(g *dag.Graph, t dag.Task, how dag.Taken, now time.Time) error {
 // bury ends the records of the dead runs and journals the summary, if there is
 // anything to tell.
 func (r Recoverer) bury(ctx context.Context, f found, rec *Recovery) error {
+	if len(f.runs)+len(f.gone) == 0 && rec.Nothing() {
+		return nil
+	}
 	return r.Store.Update(ctx, func(g *dag.Graph) error {
+		for attempt := range f.gone {
+			if err := g.Left(attempt); err != nil {
+				return err
+			}
+		}
 		for _, run := range f.runs {
 			ended, err := g.Died(run.ID, "its process is gone")
 			if err != nil {

@@ -203,6 +203,30 @@ func TestATaskTakenAwayEndsItsAgent(t *testing.T) {
 	}
 }
 
+// TestAResetTaskIsNotGivenToASecondAgentAtOnce: another run would take it at once,
+// while the first one's agent has not been stopped yet.
+func TestAResetTaskIsNotGivenToASecondAgentAtOnce(t *testing.T) {
+	t.Parallel()
+	script := say(append(family(), fakeagent.Step{Do: "hang"})...)
+	script.Conversations[0].When.Attempt = 1
+	p := newPlace(t, script)
+	p.plan(t, "mine")
+	first := p.start(t, "run")
+	p.awaitMark(t, "at work")
+	p.want(t, 0, "task", "reset", "t-00000001")
+	second := p.start(t, "run")
+	<-first.ended
+	<-second.ended
+	if got := p.task(t, "t-00000001").Status; got != "done" {
+		t.Errorf("got %s, want done", got)
+	}
+	for _, e := range p.entries(t) {
+		if e.Event == "overlap" {
+			t.Error("two agents had it at once")
+		}
+	}
+}
+
 // TestContinueTakesOverTheCounters of the last unfinished run, and its flags.
 func TestContinueTakesOverTheCounters(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -91,9 +92,12 @@ func (s *soak) lane(t *testing.T, number int) {
 		}
 		var runs sync.WaitGroup
 		for range n {
-			after, helpers, jobs := time.Duration(random.IntN(400))*time.Millisecond, random.IntN(4) == 0, 1+random.IntN(2)
-			r := p.start(t, "run", "--jobs", strconv.Itoa(jobs))
-			runs.Go(func() { s.kill(p, r, after, helpers) })
+			how := death{
+				after: time.Duration(random.IntN(300)) * time.Millisecond, helpers: random.IntN(3) == 0,
+				working: random.IntN(2) == 0, size: p.booked(),
+			}
+			r := p.start(t, "run", "--jobs", strconv.Itoa(1+random.IntN(2)))
+			runs.Go(func() { s.kill(p, r, how) })
 		}
 		if random.IntN(4) == 0 {
 			s.meddle(t, p)
@@ -114,16 +118,34 @@ func (s *soak) take(n int) bool {
 	return true
 }
 
-// kill ends a run after a time as the kernel would, with its helpers if asked.
-func (s *soak) kill(p *place, r *running, after time.Duration, helpers bool) {
-	timer := time.NewTimer(after)
+// death is how a run is killed.
+type death struct {
+	working bool // wait until an agent is at work first
+	after   time.Duration
+	helpers bool  // kill its helpers, too
+	size    int64 // of the ledger when it began
+}
+
+// kill ends a run as the kernel would.
+func (s *soak) kill(p *place, r *running, how death) {
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for how.working && p.booked() == how.size {
+		select {
+		case <-tick.C:
+			continue
+		case <-r.ended: // it had nothing to do
+		}
+		break
+	}
+	timer := time.NewTimer(how.after)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-r.ended: // it was done before
 	}
 	orphaned := 0
-	if helpers {
+	if how.helpers {
 		for _, pid := range childrenOf(r.cmd.Process.Pid) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 			orphaned = 1
@@ -154,6 +176,15 @@ func (s *soak) meddle(t *testing.T, p *place) {
 		s.mu.Unlock()
 		return
 	}
+}
+
+// booked is how much the agents have written into their ledger.
+func (p *place) booked() int64 {
+	info, err := os.Stat(filepath.Join(p.ledger, "ledger.jsonl"))
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }
 
 // open is how many tasks are still to be done.
@@ -229,14 +260,14 @@ func (p *place) more(t *testing.T, have, n int) int {
 
 // childrenOf are the processes that a process has started.
 func childrenOf(pid int) []int {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	if err != nil {
-		return nil
-	}
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	var list []int
-	for _, word := range strings.Fields(string(text)) {
-		if n, err := strconv.Atoi(word); err == nil {
-			list = append(list, n)
+	for _, file := range files {
+		text, _ := os.ReadFile(file)
+		for _, word := range strings.Fields(string(text)) {
+			if n, err := strconv.Atoi(word); err == nil {
+				list = append(list, n)
+			}
 		}
 	}
 	return list

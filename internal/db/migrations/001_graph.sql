@@ -40,6 +40,7 @@ CREATE TABLE tasks (
     owner           TEXT,
     generation      INTEGER NOT NULL DEFAULT 0,
     lease_until     INTEGER,
+    leaving         TEXT,   -- the attempt that a person took it from, until its agent is gone
     not_before      INTEGER NOT NULL DEFAULT 0 CHECK (not_before >= 0),
     wait_reason     TEXT,
 
@@ -56,7 +57,8 @@ CREATE TABLE tasks (
     doomed          INTEGER NOT NULL DEFAULT 0 CHECK (doomed IN (0, 1)), -- an ancestor failed
     queue           INTEGER GENERATED ALWAYS AS (
                         CASE WHEN status = 'pending' AND children = 0 AND open_deps = 0
-                              AND held = 0 AND paused = 0 AND not_before = 0 THEN doomed END
+                              AND held = 0 AND paused = 0 AND leaving IS NULL AND not_before = 0
+                        THEN doomed END
                     ) VIRTUAL,
 
     title           TEXT    NOT NULL CHECK (title <> ''),
@@ -73,6 +75,7 @@ CREATE INDEX tasks_waiting ON tasks (not_before) WHERE not_before > 0;
 CREATE INDEX tasks_parent  ON tasks (parent, status) WHERE parent IS NOT NULL;
 CREATE INDEX tasks_status  ON tasks (feature, status);
 CREATE INDEX tasks_owner   ON tasks (owner) WHERE owner IS NOT NULL;
+CREATE INDEX tasks_leaving ON tasks (leaving) WHERE leaving IS NOT NULL;
 
 CREATE TABLE dependencies (
     blocker INTEGER NOT NULL REFERENCES tasks (n) ON DELETE CASCADE,
