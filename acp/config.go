@@ -21,7 +21,7 @@ type Config struct {
 	Env     []string // its complete environment
 	Dir     string   // the project root, absolute: the session's working directory
 	Owner   string   // marks the processes for proc.Sweep; with a Launcher, its Owner does
-	Confine []byte   // handed to the Confiner of proc.RunHelper
+	Confine []byte   // of the agent and of its terminals; handed to the Confiner of proc.RunHelper
 	Version string   // ours, told to the agent
 
 	Launcher *proc.Launcher // starts the processes; nil works, slower

@@ -49,6 +49,7 @@ type terminals struct {
 	launcher *proc.Launcher
 	env      []string
 	owner    string
+	confine  []byte
 	shell    bool
 	alive    func() // called when a terminal prints something
 
@@ -92,7 +93,7 @@ func (t *terminals) create(req terminalRequest) (id string, argv []string, err e
 		return "", nil, err
 	}
 	defer t.starting.Done()
-	term, err := t.start(proc.Spec{Argv: argv, Dir: dir, Env: env, Owner: t.owner, Linger: true}, limit)
+	term, err := t.start(proc.Spec{Argv: argv, Dir: dir, Env: env, Owner: t.owner, Confine: t.confine, Linger: true}, limit)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err != nil {

@@ -19,6 +19,7 @@ type Gates struct {
 	Dir     string        // where they run
 	Env     []string      // their complete environment
 	Owner   string        // marks their processes
+	Confine []byte        // handed to the Confiner of proc.RunHelper; nil confines nothing
 	Timeout time.Duration // for each; 0 means 10 minutes
 }
 
@@ -50,7 +51,7 @@ func (g Gates) Run(ctx context.Context, command string, log io.Writer) (Result, 
 	}
 	defer r.Close()
 	p, err := proc.Start(proc.Spec{
-		Argv: []string{"sh", "-c", command}, Dir: g.Dir, Env: g.Env, Stdout: w, Stderr: w, Owner: g.Owner,
+		Argv: []string{"sh", "-c", command}, Dir: g.Dir, Env: g.Env, Stdout: w, Stderr: w, Owner: g.Owner, Confine: g.Confine,
 	})
 	w.Close()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,6 +42,8 @@ type opener struct {
 	asked   bool // a person named the model
 	servers []mcpServer
 	stepped func(op string, took time.Duration) // may be nil
+
+	sandbox *confiner
 
 	launch *proc.Launcher // one helper waits for the next attempt
 	once   sync.Once
@@ -132,15 +135,27 @@ func (o *opener) Open(ctx context.Context, op loop.Opening) (loop.Session, error
 			return nil, &acp.Error{Kind: acp.NotFound, Op: "find the agent of " + of, Text: err.Error(), Err: err}
 		}
 	}
-	s, err := o.start(ctx, op, ag, o.modelName(ag, op))
+	confine := o.sandbox.forWork
+	if op.Judge {
+		confine = o.sandbox.forVerification
+	}
+	env, _, _ := o.environment(ag)
+	conf, err := confine(env, ag)
+	if err != nil {
+		return nil, &acp.Error{Kind: acp.CannotStart, Op: "confine", Text: err.Error(), Err: err}
+	}
+	s, err := o.start(ctx, op, ag, o.modelName(ag, op), conf)
 	var unknown *acp.Error
 	if errors.As(err, &unknown) && unknown.Kind == acp.ModelUnknown && agents.IsTier(op.Model) {
 		// The names in a preset age; what the agent offers is the truth.
 		name, _ := agents.Resolve(ag.preset, op.Model, unknown.Offered)
 		o.remember(ag, op.Model, name, unknown.Offered)
-		s, err = o.start(ctx, op, ag, o.modelName(ag, op))
+		s, err = o.start(ctx, op, ag, o.modelName(ag, op), conf)
 	}
-	return s, err
+	if err != nil {
+		return nil, errors.Join(err, conf.Close())
+	}
+	return &confinedSession{agentSession: s, conf: conf, judge: op.Judge}, nil
 }
 
 // modelName is what to ask the agent for. What nobody said how it calls the tiers
@@ -171,7 +186,8 @@ func (o *opener) remember(ag agent, tier, name string, offered []string) {
 	o.models[ag.preset.Name+"\x00"+tier] = known
 }
 
-func (o *opener) start(ctx context.Context, op loop.Opening, ag agent, model string) (loop.Session, error) {
+// start runs an agent as it is confined; the caller closes that afterwards.
+func (o *opener) start(ctx context.Context, op loop.Opening, ag agent, model string, conf *confined) (*agentSession, error) {
 	var files []io.Closer
 	open := func(name string) (*os.File, error) {
 		f, err := os.OpenFile(filepath.Join(op.Folder, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -198,14 +214,14 @@ func (o *opener) start(ctx context.Context, op loop.Opening, ag agent, model str
 	}
 	s, err := acp.Start(ctx, acp.Config{
 		Argv: ag.argv, Dir: o.root, Launcher: o.launch, Version: o.version,
-		Env:   append(env, o.told(op, ag, model)...),
+		Env: append(env, slices.Concat(o.told(op, ag, model), conf.Env)...), Confine: conf.Spec,
 		Model: model, ModelChannels: channels, AuthMethod: agents.AuthMethod(ag.preset, lookUp(env)), UsageCumulative: ag.preset.Cumulative,
 		MCP: o.mcp(), Resume: earlier(op, ag),
 		MissingFile: acp.MissingFile(ag.preset.Missing), TerminalShell: ag.preset.TerminalShell,
 		Protected:   []string{".ralph", ".git/hooks", ".git/config"},
 		IdleTimeout: o.idle.Std(), TurnTimeout: o.turn.Std(),
 		Transcript: transcript, Stderr: stderr, ReadOnly: op.Judge,
-		TerminalEnv: terminals, Redact: hidden,
+		TerminalEnv: append(terminals, conf.Env...), Redact: hidden,
 		Observe: op.Observe, Stepped: o.stepped,
 		Started: func(id proc.Identity) error { return op.Started(ag.preset.Name, id) },
 		Now:     o.app.now, Log: o.app.log,
@@ -258,9 +274,7 @@ type agentSession struct {
 	evident bool
 }
 
-func (s *agentSession) Sandbox() string             { return "none" }
-func (s *agentSession) Evident() bool               { return s.evident }
-func (s *agentSession) Tampered() ([]string, error) { return nil, nil }
+func (s *agentSession) Evident() bool { return s.evident }
 
 func (s *agentSession) Close() error {
 	errs := []error{s.Session.Close()}

@@ -124,6 +124,10 @@ func (a *app) tryAgent(c *cli.Context, config project.Loaded, ag agent, timeout 
 		app: a, root: work, config: config, chosen: ag, version: buildVersion().Version, launch: a.launcher, asked: true,
 		turn: timeout, idle: timeout, models: map[string]string{}, servers: servers,
 	}
+	// As in a run: an agent that needs more than it would be given fails here, too.
+	if o.sandbox, err = a.confiner(config.Sandbox.Mode, &session{project: project.Project{Root: work}, config: config}, 1); err != nil {
+		return err
+	}
 	report.Start, report.Credential = ag.argv, orNil(o.credential(ag))
 	o.stepped = func(op string, took time.Duration) {
 		report.Steps = append(report.Steps, stepJSON{Step: op, Seconds: took.Round(time.Millisecond).Seconds()})
@@ -148,7 +152,7 @@ func (a *app) tryAgent(c *cli.Context, config project.Loaded, ag agent, timeout 
 // converse says the one sentence.
 func (r *trialJSON) converse(ctx context.Context, s loop.Session) error {
 	defer s.Close()
-	if session, ok := s.(*agentSession); ok {
+	if session, ok := s.(*confinedSession); ok {
 		about := session.About()
 		r.Says = orNil(strings.TrimSpace(about.Agent.Name + " " + about.Agent.Version))
 		r.Capabilities, r.Mode, r.Modes = about.Capabilities.Words(), orNil(about.Mode), orEmpty(about.Modes)

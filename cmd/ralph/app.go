@@ -26,6 +26,7 @@ type app struct {
 	typed <-chan string // lines that a person types
 
 	launcher *proc.Launcher // of a run
+	sandbox  *confiner      // of a run
 	flush    func()         // shows what a run reported so far
 }
 

@@ -94,7 +94,7 @@ func (a *app) playDemo(c *cli.Context, s *session) error {
 		return err
 	}
 	opts.Jobs, opts.Strategy = 1, "fixed"
-	opts.Setup = setup(opts, agent{preset: agents.Preset{ExitStatus: true}})
+	opts.Setup = setup(opts, agent{preset: agents.Preset{ExitStatus: true}}, a.sandbox)
 	opts.Setup.Agent, opts.Setup.Model = "shell, built in", "none needed"
 	if !c.Bool("keep") {
 		opts.Setup.Folder = "" // it will be gone

@@ -90,6 +90,7 @@ func (a *app) examine(c *cli.Context, s *session) ([]finding, error) {
 		findings = append(findings, diagnose("claims", left, "ralph recover"))
 		return nil
 	})
+	findings = append(findings, a.examineSandbox(s))
 	findings = append(findings, finding{Check: "process trees; not covered here:", OK: true, Found: orEmpty(proc.Gaps())})
 	return findings, err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -19,6 +20,12 @@ import (
 // execute does the run, from the first event to the exit status.
 func (a *app) execute(c *cli.Context, opts loop.Options) error {
 	defer a.launcher.Close()
+	gates, err := a.sandbox.forGates(opts.Judge.Env)
+	if err != nil {
+		return err
+	}
+	defer gates.Close()
+	opts.Judge.Confine, opts.Judge.Env = gates.Spec, append(slices.Clone(opts.Judge.Env), gates.Env...)
 	sinks, err := a.sinks(c, opts)
 	if err != nil {
 		return err

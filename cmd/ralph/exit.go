@@ -74,7 +74,7 @@ func exitStatus(err error) int {
 	switch {
 	case errors.As(err, &mid):
 		return exitBug
-	case errors.As(err, &usage), errors.Is(err, dag.ErrAmbiguous), errors.Is(err, project.ErrNone), errors.Is(err, project.ErrConfig):
+	case errors.As(err, &usage), errors.Is(err, dag.ErrAmbiguous), errors.Is(err, project.ErrNone), errors.Is(err, project.ErrConfig), errors.Is(err, errUnconfined):
 		return exitUsage
 	case errors.Is(err, dag.ErrRefused), errors.As(err, &file), errors.As(err, new(outputError)):
 		return exitRefused

@@ -16,10 +16,11 @@ import (
 	"golang.org/x/term"
 
 	"ralph/internal/proc"
+	"ralph/internal/sandbox"
 )
 
 func main() {
-	proc.RunHelper(nil) // the same binary guards the processes it starts
+	proc.RunHelper(sandbox.Confine) // the same binary guards the processes it starts
 	os.Exit(run(os.Args, fromOS()))
 }
 
@@ -39,12 +40,14 @@ type system struct {
 	errWidth  func() int
 	signals   <-chan os.Signal
 	exit      func(status int)
+
+	confinable sandbox.Level // the best that may be used
 }
 
 func fromOS() system {
 	s := system{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-		getenv: os.Getenv, environ: os.Environ, getwd: os.Getwd, now: time.Now, exit: os.Exit,
+		getenv: os.Getenv, environ: os.Environ, getwd: os.Getwd, now: time.Now, exit: os.Exit, confinable: sandbox.Namespaces,
 		outIsTerm: term.IsTerminal(int(os.Stdout.Fd())),
 		errIsTerm: term.IsTerminal(int(os.Stderr.Fd())),
 	}

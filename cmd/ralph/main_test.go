@@ -14,11 +14,37 @@ import (
 
 	"ralph/internal/fakeagent"
 	"ralph/internal/proc"
+	"ralph/internal/sandbox"
 )
 
 func TestMain(m *testing.M) {
-	proc.RunHelper(nil)
-	testscript.Main(cleaning{m}, map[string]func(){"ralph": main, "fakeagent": fakeagent.Main})
+	proc.RunHelper(sandbox.Confine)
+	testscript.Main(cleaning{m}, map[string]func(){"ralph": limitedMain, "fakeagent": fakeagent.Main})
+}
+
+// confinableEnv names the best sandbox that the program under test may use, so that
+// a machine that has a better one can show what a worse one does.
+const confinableEnv = "TEST_CONFINABLE"
+
+// limitedMain is main, but for that.
+func limitedMain() {
+	proc.RunHelper(sandbox.Confine)
+	sys := fromOS()
+	if name, ok := os.LookupEnv(confinableEnv); ok {
+		if err := sys.confinable.UnmarshalText([]byte(name)); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(run(os.Args, sys))
+}
+
+// scriptCondition says whether this machine has a level: [namespaces], [landlock].
+func scriptCondition(name string) (bool, error) {
+	var level sandbox.Level
+	if err := level.UnmarshalText([]byte(name)); err != nil {
+		return false, err
+	}
+	return sandbox.Detect(level).Level == level, nil
 }
 
 // cleaning removes what the tests have built.
@@ -40,6 +66,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Condition:           scriptCondition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status":  scriptStatus,
 			"capture": scriptCapture,

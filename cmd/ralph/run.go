@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +47,7 @@ whether to go on. The second kills at once.`,
 			&cli.IntFlag{Name: "jobs", Usage: "run `N` agents at once, in the same folder: unsafe unless their tasks touch different files", Value: 1},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "continue", Usage: "take up the last unfinished run of the same target, or the run that TARGET names, with its flags and counters"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "dry-run", Usage: "show what would run, with which model and prompt"},
+			&cli.StringFlag{Name: "sandbox", Usage: "confine agents and gates: `MODE` is auto (as well as can be), require (or do not run) or off", DefaultText: "as configured"},
 			&cli.StringFlag{Name: "idle-timeout", Usage: "end an agent that is silent for `DUR`", DefaultText: "as configured"},
 			&cli.StringFlag{Name: "turn-timeout", Usage: "end a turn that takes longer than `DUR`", DefaultText: "as configured"},
 			&cli.StringFlag{Name: "events", Usage: "also write every event to `FILE`, a JSON line each; - for stdout"},
@@ -131,9 +134,6 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 		Known: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
 		Resume: s.config.Recovery.ResumeSession,
 	}
-	if s.config.Sandbox.Mode == "require" {
-		return opts, fmt.Errorf("%w: sandbox.mode is require, and this version cannot confine agents yet", project.ErrConfig)
-	}
 	var err error
 	if opts.Settings, err = settings(c); err != nil {
 		return opts, err
@@ -161,6 +161,13 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 	if err != nil {
 		return opts, err
 	}
+	if c.IsSet("sandbox") && !slices.Contains(project.SandboxModes(), c.String("sandbox")) {
+		return opts, usagef("--sandbox is %s, not %q", strings.Join(project.SandboxModes(), ", "), c.String("sandbox"))
+	}
+	if o.sandbox, err = a.confiner(cmp.Or(c.String("sandbox"), s.config.Sandbox.Mode), s, opts.Jobs); err != nil {
+		return opts, err
+	}
+	a.sandbox = o.sandbox
 	opts.Open = o.Open
 	opts.Judge = verify.Gates{
 		Dir: s.project.Root, Env: agents.WithoutCredentials(a.environ()), Timeout: s.config.Verify.Timeout.Std(),
@@ -173,7 +180,7 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 		}
 	}
 	opts.Objects = filepath.Join(s.project.State(), "objects")
-	opts.Setup = setup(opts, o.chosen)
+	opts.Setup = setup(opts, o.chosen, o.sandbox)
 	opts.Setup.Credential = o.credential(o.chosen)
 	return opts, nil
 }
@@ -334,10 +341,10 @@ func (a *app) scope(c *cli.Context, s *session) (dag.Scope, error) {
 }
 
 // setup is what the header tells.
-func setup(opts loop.Options, chosen agent) loop.Setup {
+func setup(opts loop.Options, chosen agent, sandbox *confiner) loop.Setup {
 	s := loop.Setup{
 		Scope: "everything", Agent: chosen.preset.Name, Model: opts.Model, Jobs: opts.Jobs, MaxIters: opts.Limit,
-		Sandbox: "none: agents run with your rights", Folder: opts.Folder,
+		Sandbox: sandbox.String(), Folder: opts.Folder,
 	}
 	switch {
 	case opts.Scope.Feature != "":

@@ -56,7 +56,7 @@ func Define(d Definition) (Preset, bool) {
 // which only the command is known. Of those that a command fits, the first by
 // rank is meant.
 func ofCommand(argv []string) Preset {
-	unknown := Preset{Title: strings.Join(argv, " "), Pass: providers(), Credentials: providerKeys(), ByModel: true}
+	unknown := Preset{Title: strings.Join(argv, " "), Pass: providers(), Credentials: providerKeys(), ByModel: true, Unknown: true}
 	if len(argv) == 0 {
 		return unknown
 	}

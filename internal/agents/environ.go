@@ -2,7 +2,6 @@ package agents
 
 import (
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -96,28 +95,6 @@ func AuthMethod(p Preset, getenv func(string) string) string {
 		}
 	}
 	return ""
-}
-
-// StateFolders returns the agent's state folders as absolute paths, given the
-// user's home and the agent's environment. Folders that cannot be made absolute
-// are left out: a sandbox must not open a relative path.
-func StateFolders(p Preset, home string, getenv func(string) string) []string {
-	var out []string
-	for _, f := range p.State {
-		dir := f.Default
-		if f.Env != "" {
-			if v := getenv(f.Env); v != "" {
-				dir = v
-			}
-		}
-		if rest, ok := strings.CutPrefix(dir, "~/"); ok && home != "" {
-			dir = filepath.Join(home, rest)
-		}
-		if dir = filepath.Join(dir, f.Sub); filepath.IsAbs(dir) {
-			out = append(out, dir)
-		}
-	}
-	return out
 }
 
 // listed reports whether a list holds a variable's name. Case is ignored:

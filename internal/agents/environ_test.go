@@ -2,6 +2,7 @@ package agents_test
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -191,5 +192,26 @@ func TestAuthMethodIsTheFirstWhoseVariableIsSet(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestAnUnknownAgentMayHaveFoldersWhereOthersDo(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	in := func(parts ...string) string { return filepath.Join(append([]string{home}, parts...)...) }
+	none := func(string) string { return "" }
+	got := agents.PossibleFolders(define(t, "/opt/my-agent", agents.Definition{}), home, none)
+	for _, want := range []string{in(".claude"), in(".codex"), in(".gemini"), in(".my-agent"), in(".config", "my-agent"), in(".local", "share", "opencode")} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%s is missing from %q", want, got)
+		}
+	}
+	for _, never := range []string{home, in(".config"), in(".local", "share"), in(".ssh")} {
+		if slices.Contains(got, never) {
+			t.Errorf("%s is too much", never)
+		}
+	}
+	if got := agents.PossibleFolders(define(t, "opencode", agents.Definition{}), home, none); len(got) > 0 {
+		t.Errorf("a known agent: got %q, want nothing but what is known", got)
 	}
 }

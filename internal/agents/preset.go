@@ -33,6 +33,8 @@ type Preset struct {
 	// State lists the folders that the agent must be able to write outside the
 	// project: its login, its settings, its sessions.
 	State []Folder
+	// Unknown says that nobody described the agent: only its command is known.
+	Unknown bool
 	// Login says how a person logs in.
 	Login string
 	// Auth lists the methods of authenticate that need no person, for an agent

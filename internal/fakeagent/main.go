@@ -1,6 +1,7 @@
 package fakeagent
 
 import (
+	"crypto/rand"
 	"fmt"
 	"io"
 	"os"
@@ -35,7 +36,7 @@ func Main() {
 		script:  script,
 		book:    book,
 		wire:    newWire(os.Stdin, os.Stdout),
-		session: fmt.Sprintf("fake-%d", os.Getpid()),
+		session: "fake-" + rand.Text()[:8], // a pid is not its own: each has its own namespace in a sandbox,
 		cancels: make(chan struct{}),
 		deaf:    make(chan struct{}),
 	}

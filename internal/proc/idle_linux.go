@@ -39,6 +39,7 @@ func startIdleIn(ns *Namespaces, owner string) (*idle, error) {
 		Args:        []string{helperName, helperWaits},
 		Env:         []string{MarkerEnv + "=" + owner + "/helper"},
 		Dir:         "/",
+		Stderr:      statusWrite, // a helper that breaks says so where we listen
 		ExtraFiles:  []*os.File{theirs, statusWrite},
 		SysProcAttr: ns.attr(),
 	}
@@ -78,9 +79,10 @@ func (h *idle) give(o order, stdio [3]*os.File) error {
 	return nil
 }
 
-// dismiss ends a helper that has nothing below it.
-func (h *idle) dismiss() {
+// dismiss ends a helper that has nothing below it, and says how it ended.
+func (h *idle) dismiss() string {
 	h.control.Close()
 	h.status.Close()
 	_ = h.cmd.Wait()
+	return h.cmd.ProcessState.String()
 }

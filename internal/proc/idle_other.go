@@ -7,7 +7,7 @@ type idle struct{}
 
 func startIdle(string) (*idle, error) { return nil, nil }
 
-func (*idle) dismiss() {}
+func (*idle) dismiss() string { return "" }
 
 func needsOwnHelper(Spec) bool { return false }
 

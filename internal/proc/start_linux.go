@@ -88,7 +88,9 @@ func launch(spec Spec, spare *idle) (*Process, error) {
 	lines := bufio.NewReader(h.status)
 	pid, err := readStarted(lines)
 	if err != nil {
-		h.dismiss()
+		if end := h.dismiss(); errors.Is(err, errHelperEnded) {
+			err = fmt.Errorf("%w (%s)", err, end)
+		}
 		return nil, fmt.Errorf("start process %s: %w", spec.Argv[0], err)
 	}
 	p.helper, p.control = h.cmd, h.control
@@ -102,14 +104,21 @@ func launch(spec Spec, spare *idle) (*Process, error) {
 	return p, nil
 }
 
+// errHelperEnded is a helper that broke, was killed, or is no helper at all.
+var errHelperEnded = errors.New("the helper ended before it could start it; does main call proc.RunHelper first?")
+
 func readStarted(lines *bufio.Reader) (pid int, err error) {
 	line, err := lines.ReadString('\n')
 	if err != nil {
-		return 0, errors.New("the helper ended before it could start it; does main call proc.RunHelper first?")
+		return 0, errHelperEnded
 	}
 	word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-	if word == sayStarted {
+	switch word {
+	case sayStarted:
 		return strconv.Atoi(rest)
+	case sayRefused:
+	default:
+		return 0, fmt.Errorf("%w: %s", errHelperEnded, strings.TrimSpace(line))
 	}
 	number, text, _ := strings.Cut(rest, " ")
 	errno, _ := strconv.Atoi(number)

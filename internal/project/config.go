@@ -89,7 +89,9 @@ type BudgetConfig struct {
 
 // SandboxConfig is how agents and gates are confined.
 type SandboxConfig struct {
-	Mode string `toml:"mode"`
+	Mode     string   `toml:"mode"`
+	Write    []string `toml:"write"`     // what may be written besides
+	DenyRead []string `toml:"deny_read"` // what cannot be read
 }
 
 // MCPServer is a server of tools that agents are given: a command, or an address.
@@ -140,6 +142,9 @@ func badRule(rule string) string {
 	return ""
 }
 
+// SandboxModes are the values of SandboxConfig.Mode.
+func SandboxModes() []string { return []string{"auto", "require", "off"} }
+
 // Duration is a time.Duration written like "10m".
 type Duration time.Duration
 
@@ -182,7 +187,7 @@ func Default() Config {
 		},
 		Journal:   JournalConfig{Recent: 5, Matches: 5, Tokens: 3000},
 		Knowledge: KnowledgeConfig{Tokens: 2000},
-		Sandbox:   SandboxConfig{Mode: "auto"},
+		Sandbox:   SandboxConfig{Mode: "auto", Write: []string{}, DenyRead: []string{"~/.ssh"}},
 		Recovery:  RecoveryConfig{ResumeSession: true, MaxAge: Duration(24 * time.Hour), MaxInterruptions: 20, OnDirty: "keep"},
 	}
 }
@@ -230,15 +235,14 @@ func (c Config) invalid() (key, why string) {
 		}
 	}
 	strategies := []string{"fixed", "cost-optimized", "escalate", "plan-then-execute"}
-	modes := []string{"auto", "require", "off"}
 	dirty := []string{"keep", "stash", "fail"}
 	switch {
 	case !slices.Contains(dirty, c.Recovery.OnDirty):
 		return "recovery.on_dirty", fmt.Sprintf("%q is none of %s", c.Recovery.OnDirty, strings.Join(dirty, ", "))
 	case !slices.Contains(strategies, c.Run.ModelStrategy):
 		return "run.model_strategy", fmt.Sprintf("%q is none of %s", c.Run.ModelStrategy, strings.Join(strategies, ", "))
-	case !slices.Contains(modes, c.Sandbox.Mode):
-		return "sandbox.mode", fmt.Sprintf("%q is none of %s", c.Sandbox.Mode, strings.Join(modes, ", "))
+	case !slices.Contains(SandboxModes(), c.Sandbox.Mode):
+		return "sandbox.mode", fmt.Sprintf("%q is none of %s", c.Sandbox.Mode, strings.Join(SandboxModes(), ", "))
 	case !(c.Budget.MaxCostUSD >= 0) || math.IsInf(c.Budget.MaxCostUSD, 0):
 		return "budget.max_cost_usd", "it is an amount, and not negative"
 	}

@@ -144,7 +144,9 @@ GATES
 # max_cost_usd = 0            # 0 means no limit
 
 [sandbox]
-# mode = "auto"               # auto, require or off (nothing is confined yet; require refuses to run)
+# mode = "auto"               # auto takes the best there is, require refuses to run without, off
+# write = []                  # what agents and gates may write besides, such as "~/shared"
+# deny_read = ["~/.ssh"]      # what they cannot read
 `
 
 // DetectTests guesses how the tests of the code in dir are run, or returns "".

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -180,7 +181,8 @@ func (l *Loaded) addEnv(getenv func(string) string) error {
 	return nil
 }
 
-// scalar is a key with a single value, which a variable can set.
+// scalar is a key that a variable can set: to a single value, or to paths that are
+// separated as in PATH.
 type scalar struct {
 	key string
 	set func(string) error
@@ -209,6 +211,9 @@ func (l *Loaded) scalars() []scalar {
 			}
 			return err
 		}}
+	}
+	paths := func(key string, into *[]string) scalar {
+		return scalar{key, func(s string) error { *into = filepath.SplitList(s); return nil }}
 	}
 	return []scalar{
 		text("agent.use", &c.Agent.Use),
@@ -243,5 +248,7 @@ func (l *Loaded) scalars() []scalar {
 		number("recovery.max_interruptions", &c.Recovery.MaxInterruptions),
 		text("recovery.on_dirty", &c.Recovery.OnDirty),
 		text("sandbox.mode", &c.Sandbox.Mode),
+		paths("sandbox.write", &c.Sandbox.Write),
+		paths("sandbox.deny_read", &c.Sandbox.DenyRead),
 	}
 }

@@ -1,4 +1,4 @@
-//go:build sandbox && linux
+//go:build linux
 
 package sandbox
 

@@ -9,24 +9,12 @@ import (
 	"ralph/internal/proc"
 )
 
-// Detect finds the best level that works here, by having a helper do everything
-// up to starting a process. It takes some milliseconds; callers keep the answer.
-func Detect() Report {
-	var r Report
-	for _, level := range []Level{Namespaces, Landlock} {
-		err := try(level)
-		if err == nil {
-			r.Level = level
-			return r
-		}
-		r.Reasons = append(r.Reasons, fmt.Sprintf("%s: %v", level, err))
-	}
-	return r
-}
-
-// try is nil if a process could be confined at the level.
-func try(level Level) error {
-	data, err := layout{Level: level, ProbeOnly: true}.encode(level)
+// try is nil if a process could be confined so: a helper does everything up to
+// starting one.
+func (l layout) try() error {
+	level := l.Level
+	l.ProbeOnly = true
+	data, err := l.encode(level)
 	if err != nil {
 		return err
 	}

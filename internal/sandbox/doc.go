@@ -13,6 +13,6 @@
 // Below Namespaces nothing can look writable and stay the same, so a Snapshot
 // undoes what a verifier did, and Protected tells what an agent tampered with.
 //
-// Use: main calls proc.RunHelper(sandbox.Confine); Detect says the level;
+// Use: main calls proc.RunHelper(sandbox.Confine); Detect and DetectFor say the level;
 // Confinement turns a Profile into proc.Spec.Confine.
 package sandbox

@@ -1,4 +1,4 @@
-//go:build sandbox && linux
+//go:build linux
 
 package sandbox
 
@@ -14,8 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
-
-	"ralph/internal/proc"
 )
 
 // attempt is one try to get out. It fails if nothing outside changed, it did
@@ -51,12 +49,14 @@ func attempts() map[string]attempt {
 }
 
 func TestEscapes(t *testing.T) {
+	t.Parallel()
 	if n := len(attempts()); n < 40 {
 		t.Errorf("only %d attempts", n)
 	}
 	for _, level := range []Level{Landlock, Namespaces} {
 		for _, mode := range []Mode{Work, Verify} {
 			t.Run(fmt.Sprint(level, " ", mode), func(t *testing.T) {
+				t.Parallel()
 				need(t, level)
 				escapeAll(t, newWorld(t), level, mode)
 			})
@@ -64,7 +64,10 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-func TestEscapesAsOrdinaryUser(t *testing.T) { asNobody(t, "TestEscapes") }
+func TestEscapesAsOrdinaryUser(t *testing.T) {
+	t.Parallel()
+	asNobody(t, "TestEscapes")
+}
 
 func escapeAll(t *testing.T, w *world, level Level, mode Mode) {
 	// A file of the outside that ralph itself was started with.
@@ -100,8 +103,8 @@ func escapeAll(t *testing.T, w *world, level Level, mode Mode) {
 		if w.calls.Load() != calls {
 			t.Errorf("%s: reached a socket outside", name)
 		}
-		if got := proc.Liveness(w.victim); got != proc.Alive {
-			t.Fatalf("%s: the process outside is %v", name, got)
+		if !w.victim.lives() {
+			t.Fatalf("%s: the process outside is dead", name)
 		}
 	}
 	t.Logf("%d attempts at %s, %s, uid %d", count, level, mode, os.Getuid())
@@ -110,6 +113,7 @@ func escapeAll(t *testing.T, w *world, level Level, mode Mode) {
 // Without a sandbox the attempts succeed, as far as they can be tried without
 // harm: a guard that is tested by what cannot work is not tested.
 func TestAttemptsAreReal(t *testing.T) {
+	t.Parallel()
 	list := attempts()
 	real := []string{
 		"write", "create", "truncate", "unlink", "mkdir", "rename outside", "rename inside", "rename over", "rename project", "exchange",
@@ -123,6 +127,7 @@ func TestAttemptsAreReal(t *testing.T) {
 	}
 	for _, name := range real {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if _, ok := list[name]; !ok {
 				t.Fatal("no such attempt")
 			}
@@ -133,11 +138,14 @@ func TestAttemptsAreReal(t *testing.T) {
 			paths := []string{w.Base}
 			before := look(paths...)
 			out, _ := run(t, w.profile(None, Work), append(w.env(), roleEnv+"=escape"), "/proc/self/exe", name)
-			if !strings.Contains(out, "ESCAPED") && look(paths...) == before && w.calls.Load() == 0 && proc.Liveness(w.victim) == proc.Alive {
+			if !strings.Contains(out, "ESCAPED") && look(paths...) == before && w.calls.Load() == 0 && w.victim.lives() {
 				t.Errorf("it does nothing: %q", out)
 			}
 		})
 	}
 }
 
-func TestAttemptsAreRealAsOrdinaryUser(t *testing.T) { asNobody(t, "TestAttemptsAreReal") }
+func TestAttemptsAreRealAsOrdinaryUser(t *testing.T) {
+	t.Parallel()
+	asNobody(t, "TestAttemptsAreReal")
+}

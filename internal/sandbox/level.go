@@ -56,7 +56,7 @@ func (l Level) Gaps() []string {
 		return []string{
 			"the network is not restricted: services that listen on it, also on this machine, can be reached",
 			"what is not hidden can be read",
-			"the agent's own state folders and [sandbox] write folders are really written",
+			"the agent's own state folders, build caches at work and [sandbox] write folders are really written",
 			"sockets in the file system outside /run and /tmp can be connected to",
 			"cpu, memory and disk space are not limited",
 		}
@@ -76,11 +76,4 @@ func (l Level) Gaps() []string {
 		"every process may read and write whatever the user may",
 		"a verifier's changes to the project are undone from a snapshot, those elsewhere are not seen",
 	}
-}
-
-// Report is what Detect found.
-type Report struct {
-	Level Level
-	// Reasons says, a sentence for each better level, why it is not available.
-	Reasons []string
 }

@@ -108,7 +108,7 @@ func (p Profile) layout() (layout, error) {
 	project := must(p.Project)
 	l.Level, l.Temp = p.Level, must(p.Temp)
 	for _, path := range p.State {
-		bad = errors.Join(bad, makeState(path))
+		bad = errors.Join(bad, MakeFolder(path))
 	}
 	l.Write = append(resolve(append(slices.Clone(p.State), p.Write...)...), l.Temp)
 	l.Overlay = resolve(p.Cache...)
@@ -146,9 +146,9 @@ func resolved(path string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// makeState makes a missing folder, so that it can be opened up; one whose name
-// has an extension is a file, which only its agent can make sense of.
-func makeState(path string) error {
+// MakeFolder makes a missing folder, so that it can be opened up; one whose name
+// has an extension is a file, which only its program can make sense of.
+func MakeFolder(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -35,6 +35,9 @@ func Protected(dir string, paths, skip []string) (*Fingerprint, error) {
 	return f, nil
 }
 
+// Dir is the folder that the paths of changes are below.
+func (f *Fingerprint) Dir() string { return f.dir }
+
 // Changed lists what differs now, sorted by path.
 func (f *Fingerprint) Changed() ([]Change, error) {
 	now, err := f.take()

@@ -1,5 +1,3 @@
-//go:build sandbox
-
 package sandbox
 
 import (

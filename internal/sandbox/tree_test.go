@@ -1,4 +1,4 @@
-//go:build sandbox && linux
+//go:build linux
 
 package sandbox
 
@@ -23,6 +23,7 @@ echo ready; sleep 1000
 
 // Whoever starts it is killed with SIGKILL: nothing of the tree is left.
 func TestNothingSurvivesTheStarter(t *testing.T) {
+	t.Parallel()
 	need(t, Namespaces)
 	w := newWorld(t)
 	r, out, err := os.Pipe()
@@ -46,6 +47,7 @@ func TestNothingSurvivesTheStarter(t *testing.T) {
 }
 
 func TestNothingSurvivesTheStarterAsOrdinaryUser(t *testing.T) {
+	t.Parallel()
 	asNobody(t, "TestNothingSurvivesTheStarter")
 }
 
@@ -59,6 +61,7 @@ func startForest(w *world) {
 }
 
 func TestKillAndTerminateReachInside(t *testing.T) {
+	t.Parallel()
 	need(t, Namespaces)
 	w := newWorld(t)
 	data, err := Confinement(w.profile(Namespaces, Work))

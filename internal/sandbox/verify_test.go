@@ -1,4 +1,4 @@
-//go:build sandbox && linux
+//go:build linux
 
 package sandbox
 
@@ -33,6 +33,7 @@ func verifyWorld(t *testing.T) *world {
 
 // The verifier sees what it did, and nothing of it happened.
 func TestVerifyLeavesTheProjectAsItWas(t *testing.T) {
+	t.Parallel()
 	need(t, Namespaces)
 	for name, scratch := range map[string]bool{"in memory": false, "on disk": true} {
 		t.Run(name, func(t *testing.T) {
@@ -60,11 +61,13 @@ func TestVerifyLeavesTheProjectAsItWas(t *testing.T) {
 }
 
 func TestVerifyLeavesTheProjectAsItWasAsOrdinaryUser(t *testing.T) {
+	t.Parallel()
 	asNobody(t, "TestVerifyLeavesTheProjectAsItWas")
 }
 
 // Below an overlay the snapshot makes it so.
 func TestVerifyIsUndoneBelowAnOverlay(t *testing.T) {
+	t.Parallel()
 	for _, level := range []Level{None, Landlock} {
 		t.Run(level.String(), func(t *testing.T) {
 			need(t, level)
@@ -94,6 +97,7 @@ func TestVerifyIsUndoneBelowAnOverlay(t *testing.T) {
 }
 
 func TestLandlockVerifyIsReadOnlyWithoutUndo(t *testing.T) {
+	t.Parallel()
 	need(t, Landlock)
 	w := verifyWorld(t)
 	before := look(w.Project)
@@ -114,42 +118,65 @@ func goProject(t testing.TB, w *world) (env, caches []string) {
 	must(os.WriteFile(w.Project+"/go.mod", []byte("module example\n\ngo 1.24\n"), 0o644))
 	must(os.WriteFile(w.Project+"/x_test.go", []byte("package x\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\n"+
 		"func TestX(t *testing.T) {\n\tif err := os.WriteFile(\"out.txt\", []byte(\"x\"), 0o644); err != nil {\n\t\tt.Fatal(err)\n\t}\n}\n"), 0o644))
-	cache := w.Base + "/gocache"
-	must(os.Mkdir(cache, 0o755))
-	return []string{"GOCACHE=" + cache, "GOFLAGS=", "GOPROXY=off", "GOTOOLCHAIN=local", "HOME=" + w.Temp}, []string{cache}
+	// The real cache, which is warm: this test was compiled with it.
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Skipf("go does not say where its cache is: %v", err)
+	}
+	dir := strings.TrimSpace(string(cache))
+	return []string{"GOCACHE=" + dir, "GOFLAGS=", "GOPROXY=off", "GOTOOLCHAIN=local", "HOME=" + w.Temp}, []string{dir}
 }
 
 func TestGoTestWithAWarmCache(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the standard library")
-	}
+	t.Parallel()
 	need(t, Namespaces)
 	w := newWorld(t)
 	env, caches := goProject(t, w)
 	p := w.profile(Namespaces, Verify)
 	p.Cache = caches
-	if out, exit := run(t, w.profile(None, Verify), env, "go", "test", "."); !exit.Ok() { // warms it
-		t.Fatalf("%v: %s", exit, out)
-	}
-	must(os.Remove(w.Project + "/out.txt"))
-	before := look(w.Project, caches[0])
-	out, exit := run(t, p, env, "go", "test", "-count=1", "-x", ".")
+	before := look(w.Project)
+	out, exit := run(t, p, env, "sh", "-ec", `go test -count=1 -x . 2>&1; echo x > "$GOCACHE/`+filepath.Base(w.Base)+`"`)
 	if !exit.Ok() || !strings.Contains(out, "ok") {
 		t.Fatalf("%v: %s", exit, out)
 	}
 	if strings.Contains(out, "-p runtime ") {
 		t.Error("the cache was cold: the runtime was compiled again")
 	}
-	if diff := cmp.Diff(before, look(w.Project, caches[0])); diff != "" {
+	if diff := cmp.Diff(before, look(w.Project)); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := os.Stat(filepath.Join(caches[0], filepath.Base(w.Base))); err == nil {
+		t.Error("the cache was really written")
+	}
+}
+
+// Cache folders are used, look writable, and stay what they were.
+func TestCachesAreWarmAndThrownAway(t *testing.T) {
+	t.Parallel()
+	need(t, Namespaces)
+	w := newWorld(t)
+	cache := w.Base + "/cache"
+	must(os.MkdirAll(cache+"/deep", 0o755))
+	must(os.WriteFile(cache+"/deep/warm", []byte("warm"), 0o644))
+	p := w.profile(Namespaces, Verify)
+	p.Cache = []string{cache}
+	before := look(cache)
+	out, exit := run(t, p, nil, "sh", "-ec", `cd ../cache; cat deep/warm; echo new > deep/new; rm deep/warm; chmod 700 deep; cat deep/new`)
+	if !exit.Ok() || out != "warmnew" {
+		t.Errorf("got %v %q, want what was there and what it wrote", exit, out)
+	}
+	if diff := cmp.Diff(before, look(cache)); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestGoTestWithAWarmCacheAsOrdinaryUser(t *testing.T) {
-	asNobody(t, "TestGoTestWithAWarmCache")
+func TestCachesAreWarmAndThrownAwayAsOrdinaryUser(t *testing.T) {
+	t.Parallel()
+	asNobody(t, "TestCachesAreWarmAndThrownAway")
 }
 
 func TestNpmTest(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("npm"); err != nil {
 		t.Skip("no npm on this machine")
 	}

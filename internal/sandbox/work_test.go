@@ -1,4 +1,4 @@
-//go:build sandbox && linux
+//go:build linux
 
 package sandbox
 
@@ -12,7 +12,8 @@ import (
 )
 
 func TestDetectFindsALevelAndSaysWhyNotABetterOne(t *testing.T) {
-	r := Detect()
+	t.Parallel()
+	r := Detect(Namespaces)
 	if want := int(Namespaces - r.Level); len(r.Reasons) != want {
 		t.Errorf("level %s: got reasons %q, want %d", r.Level, r.Reasons, want)
 	}
@@ -30,11 +31,13 @@ func TestDetectFindsALevelAndSaysWhyNotABetterOne(t *testing.T) {
 }
 
 func TestDetectAsOrdinaryUser(t *testing.T) {
+	t.Parallel()
 	asNobody(t, "TestDetectFindsALevelAndSaysWhyNotABetterOne")
 }
 
 // What work needs still works at every level.
 func TestWorkWorks(t *testing.T) {
+	t.Parallel()
 	for _, level := range []Level{None, Landlock, Namespaces} {
 		t.Run(level.String(), func(t *testing.T) {
 			need(t, level)
@@ -69,10 +72,14 @@ func TestWorkWorks(t *testing.T) {
 	}
 }
 
-func TestWorkWorksAsOrdinaryUser(t *testing.T) { asNobody(t, "TestWorkWorks") }
+func TestWorkWorksAsOrdinaryUser(t *testing.T) {
+	t.Parallel()
+	asNobody(t, "TestWorkWorks")
+}
 
 // Hard-coded paths in /tmp work, and are private.
 func TestTmpIsPrivate(t *testing.T) {
+	t.Parallel()
 	need(t, Namespaces)
 	w := newWorld(t)
 	f, err := os.CreateTemp("/tmp", "sandbox-test")
@@ -95,6 +102,7 @@ func TestTmpIsPrivate(t *testing.T) {
 }
 
 func TestRealGitWorksInside(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("no git on this machine")
 	}
@@ -121,6 +129,7 @@ func TestRealGitWorksInside(t *testing.T) {
 }
 
 func TestConfinementRefusesWhatItCannotMean(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for name, change := range map[string]func(*Profile){
 		"no such project": func(p *Profile) { p.Project = w.Base + "/nothing" },

@@ -1,4 +1,4 @@
-//go:build sandbox && linux
+//go:build linux
 
 package sandbox
 
@@ -17,8 +17,6 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
-
-	"ralph/internal/proc"
 )
 
 // baseEnv names the folder that a test run as another user works in.
@@ -27,6 +25,9 @@ const baseEnv = "SANDBOX_TEST_BASE"
 const baseName = "ralph-sandbox-test"
 
 const worldEnv = "SANDBOX_TEST_WORLD"
+
+// worlds counts them, for what must have a number of its own.
+var worlds atomic.Int32
 
 // world is a project and what lies around it, as an attacker knows it.
 type world struct {
@@ -37,7 +38,7 @@ type world struct {
 	Mounts                               string // the mount namespace outside
 	Level                                Level
 
-	victim proc.Identity
+	victim *victim
 	calls  *atomic.Int32 // connections that came in from inside
 }
 
@@ -79,7 +80,7 @@ func newWorld(t testing.TB) *world {
 	}
 	w := &world{
 		Base: base, Outside: base + "/outside", Project: base + "/project", Temp: base + "/temp", Hidden: base + "/hidden",
-		Abstract: "@" + base, Shared: os.Getpid()<<8 | 7, calls: new(atomic.Int32),
+		Abstract: "@" + base, Shared: os.Getpid()<<8 | int(worlds.Add(1)), calls: new(atomic.Int32),
 	}
 	for path, text := range map[string]string{
 		"outside/file": "outside", "outside/dir/file": "outside", "hidden/key": "secret",
@@ -127,6 +128,12 @@ func (w *world) listen(t testing.TB) {
 	}
 }
 
+// victim is a process outside that answers for as long as it lives.
+type victim struct {
+	in  io.Writer
+	out *bufio.Reader
+}
+
 func (w *world) startVictim(t testing.TB) {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), roleEnv+"=victim")
@@ -137,10 +144,18 @@ func (w *world) startVictim(t testing.TB) {
 	must(err)
 	must(cmd.Start())
 	t.Cleanup(func() { in.Close(); cmd.Wait() })
-	bufio.NewReader(out).ReadString('\n')
-	w.Victim = cmd.Process.Pid
-	w.victim, err = proc.Of(w.Victim)
-	must(err)
+	w.Victim, w.victim = cmd.Process.Pid, &victim{in, bufio.NewReader(out)}
+	if !w.victim.lives() {
+		t.Fatal("the victim did not start")
+	}
+}
+
+// lives asks it. One that was killed before does not answer any more, so that
+// nobody has to wait for a death to be seen.
+func (v *victim) lives() bool {
+	_, _ = io.WriteString(v.in, "?\n")
+	line, err := v.out.ReadString('\n')
+	return err == nil && line == "!\n"
 }
 
 func (w *world) profile(level Level, mode Mode) Profile {
@@ -193,9 +208,29 @@ func play(role string) {
 		// A signal that nobody else minds, sent to everybody.
 		signals := make(chan os.Signal, 1)
 		signal.Notify(signals, unix.SIGWINCH)
-		go func() { <-signals; os.Exit(1) }()
-		fmt.Println("ready")
-		io.Copy(io.Discard, os.Stdin)
+		questions := make(chan string)
+		go func() {
+			defer close(questions)
+			for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+				questions <- in.Text()
+			}
+		}()
+		for {
+			select {
+			case <-signals:
+				os.Exit(1)
+			case _, open := <-questions:
+				if !open {
+					return
+				}
+				select {
+				case <-signals:
+					os.Exit(1)
+				default:
+				}
+				fmt.Println("!")
+			}
+		}
 	case "starter":
 		var w world
 		must(json.Unmarshal([]byte(os.Getenv(worldEnv)), &w))

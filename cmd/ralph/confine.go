@@ -1,0 +1,252 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ralph/internal/git"
+	"ralph/internal/project"
+	"ralph/internal/sandbox"
+)
+
+// errUnconfined is a sandbox that is required and cannot be had.
+var errUnconfined = errors.New("no sandbox")
+
+// confiner knows how the processes of a run are confined. What it knows is found
+// before the first agent starts, because an agent may write where it was found.
+type confiner struct {
+	mode    string // auto, require or off
+	project project.Project
+	home    string
+	write   []string // [sandbox] write
+	hide    []string // [sandbox] deny_read
+	git     git.Places
+	shared  bool // several agents work in the project at once
+
+	work, verification sandbox.Report // in force
+}
+
+// confiner finds the best level at which this project's processes can be confined.
+func (a *app) confiner(mode string, s *session, jobs int) (*confiner, error) {
+	c := &confiner{mode: mode, project: s.project, home: a.getenv("HOME"), shared: jobs > 1}
+	if mode == "off" {
+		return c, nil
+	}
+	c.git = git.Find(s.project.Root)
+	var err error
+	if c.write, err = c.paths("sandbox.write", s.config.Sandbox.Write); err != nil {
+		return nil, err
+	}
+	if c.hide, err = c.paths("sandbox.deny_read", s.config.Sandbox.DenyRead); err != nil {
+		return nil, err
+	}
+	temp, err := newTemp()
+	if err != nil {
+		return nil, err
+	}
+	defer sandbox.RemoveAll(temp)
+	for _, path := range c.write {
+		if err := sandbox.MakeFolder(path); err != nil {
+			return nil, fmt.Errorf("%w: sandbox.write: %w", project.ErrConfig, err)
+		}
+	}
+	if c.work, err = sandbox.DetectFor(c.profile(sandbox.Work, a.confinable, temp, a.environ(), agent{})); err != nil {
+		return nil, fmt.Errorf("%w: %w", errUnconfined, err)
+	}
+	if c.verification, err = sandbox.DetectFor(c.profile(sandbox.Verify, c.work.Level, temp, a.environ(), agent{})); err != nil {
+		return nil, fmt.Errorf("%w: %w", errUnconfined, err)
+	}
+	if mode == "require" && c.work.Level == sandbox.None {
+		err := fmt.Errorf("%w: it is required, and there is none: %s", errUnconfined, strings.Join(c.work.Reasons, "; "))
+		return nil, hint(err, "see what is missing with ralph doctor, or run without: --sandbox auto")
+	}
+	return c, nil
+}
+
+// paths makes the paths of a setting absolute: "~" is the user's home, and
+// anything else that is not absolute is below the project.
+func (c *confiner) paths(key string, list []string) ([]string, error) {
+	var out []string
+	for _, path := range list {
+		full := path
+		if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
+			if !filepath.IsAbs(c.home) {
+				continue // nobody's home
+			}
+			full = filepath.Join(c.home, rest)
+		} else if !filepath.IsAbs(path) {
+			full = filepath.Join(c.project.Root, path)
+		}
+		if path == "" || full == "/" {
+			return nil, fmt.Errorf("%w: %s: %q would be everything", project.ErrConfig, key, path)
+		}
+		out = append(out, full)
+	}
+	return out, nil
+}
+
+// String is what the header of a run tells.
+func (c *confiner) String() string {
+	if c.mode == "off" {
+		return "off: agents and gates run with your rights"
+	}
+	text := c.work.Level.String()
+	switch c.work.Level {
+	case sandbox.None:
+		text += ": agents and gates run with your rights"
+	case sandbox.Landlock:
+		text += ": they write only this project, their own folders and caches"
+	case sandbox.Namespaces:
+		text += ": they write only this project, their own folders and caches; .ralph and git's hooks are read-only"
+	}
+	if len(c.work.Reasons) > 0 {
+		text += " (" + strings.Join(c.work.Reasons, "; ") + ")"
+	}
+	if c.verification.Level < c.work.Level {
+		text += fmt.Sprintf("; verification: %s (%s)", c.verification.Level, strings.Join(c.verification.Reasons, "; "))
+	}
+	return text
+}
+
+// confined is one profile in use. Close it when its processes are gone.
+type confined struct {
+	Level sandbox.Level
+	Spec  []byte   // proc.Spec.Confine; nil for None
+	Env   []string // what the process is given besides
+
+	temps  []string
+	snap   *sandbox.Snap
+	before []*sandbox.Fingerprint
+}
+
+// forWork confines an agent at work, its terminals too. env is what it is given.
+func (c *confiner) forWork(env []string, ag agent) (*confined, error) {
+	x, err := c.prepare(sandbox.Work, c.work.Level, env, ag)
+	if err != nil || c.mode == "off" || x.Level == sandbox.Namespaces {
+		return x, err
+	}
+	if x.before, err = c.fingerprints(); err != nil {
+		return nil, errors.Join(err, x.Close())
+	}
+	return x, nil
+}
+
+// forGates confines the user's own commands: they build and test, in the project
+// and with its caches, as an agent does.
+func (c *confiner) forGates(env []string) (*confined, error) {
+	return c.prepare(sandbox.Work, c.work.Level, env, agent{})
+}
+
+// forVerification confines an agent that only looks. Where nothing can look
+// writable and stay the same, what it changed is told by Changed and undone by
+// Undo; not while several agents work in the same files, because then nobody
+// knows whose change it was: there the project is read-only, or nothing holds.
+func (c *confiner) forVerification(env []string, ag agent) (*confined, error) {
+	x, err := c.prepare(sandbox.Verify, c.verification.Level, env, ag)
+	if err != nil || c.shared || x.Level == sandbox.Namespaces {
+		return x, err
+	}
+	x.snap, err = sandbox.Snapshot(c.project.Root, os.TempDir(), slices.Concat(ownWrites, c.opened(env, ag))...)
+	if err != nil {
+		return nil, errors.Join(err, x.Close())
+	}
+	return x, nil
+}
+
+// ownWrites is what ralph itself writes while an agent works.
+var ownWrites = []string{".ralph/runs", ".ralph/objects", ".ralph/progress.db*"}
+
+func (c *confiner) prepare(mode sandbox.Mode, level sandbox.Level, env []string, ag agent) (*confined, error) {
+	x := &confined{Level: level}
+	if level == sandbox.None {
+		return x, nil
+	}
+	temp, err := newTemp()
+	if err != nil {
+		return nil, err
+	}
+	x.temps = append(x.temps, temp)
+	p := c.profile(mode, level, temp, env, ag)
+	_, x.Env = c.caches(temp, env)
+	if mode == sandbox.Verify && level == sandbox.Namespaces {
+		if p.Scratch, err = newTemp(); err != nil {
+			return nil, errors.Join(err, x.Close())
+		}
+		x.temps = append(x.temps, p.Scratch)
+	}
+	if x.Spec, err = sandbox.Confinement(p); err != nil {
+		return nil, errors.Join(err, x.Close())
+	}
+	return x, nil
+}
+
+// newTemp makes a temporary folder. It is not in the project: its name must be
+// short enough for a socket in it.
+func newTemp() (string, error) { return os.MkdirTemp("", "ralph-") }
+
+// fingerprints are of what no agent may write, where that cannot be prevented. The
+// documents below .ralph are left out: people edit them while a run works.
+func (c *confiner) fingerprints() ([]*sandbox.Fingerprint, error) {
+	state, err := sandbox.Protected(c.project.Root, []string{".ralph", project.ConfigName},
+		slices.Concat(ownWrites, []string{".ralph/knowledge", ".ralph/features"}))
+	list := []*sandbox.Fingerprint{state}
+	for _, dir := range c.git.Folders {
+		own, derr := sandbox.Protected(dir, []string{"hooks", "config", "config.worktree"}, nil)
+		list, err = append(list, own), errors.Join(err, derr)
+	}
+	for _, file := range c.git.Pointers {
+		own, derr := sandbox.Protected(filepath.Dir(file), []string{filepath.Base(file)}, nil)
+		list, err = append(list, own), errors.Join(err, derr)
+	}
+	return list, err
+}
+
+// Tampered lists what was changed that no agent may change. It is empty where
+// that is prevented, and may be asked at any time, also after Close.
+func (x *confined) Tampered() ([]string, error) {
+	var out []string
+	var bad error
+	for _, f := range x.before {
+		changes, err := f.Changed()
+		bad = errors.Join(bad, err)
+		for _, change := range changes {
+			out = append(out, filepath.Join(f.Dir(), change.Path)+": "+string(change.Kind))
+		}
+	}
+	return out, bad
+}
+
+// Changed lists what a verifier changed in the project. It is empty where nothing
+// that it does reaches the project.
+func (x *confined) Changed() ([]sandbox.Change, error) {
+	if x.snap == nil {
+		return nil, nil
+	}
+	return x.snap.Changed()
+}
+
+// Undo makes the project what it was before a verifier came, the uncommitted work
+// of others included.
+func (x *confined) Undo() error {
+	if x.snap == nil {
+		return nil
+	}
+	return x.snap.Restore()
+}
+
+// Close removes what was needed only meanwhile. Doing so again does nothing.
+func (x *confined) Close() error {
+	var errs []error
+	for _, dir := range x.temps {
+		errs = append(errs, sandbox.RemoveAll(dir))
+	}
+	if x.snap != nil {
+		errs = append(errs, x.snap.Close())
+	}
+	x.temps, x.snap = nil, nil
+	return errors.Join(errs...)
+}

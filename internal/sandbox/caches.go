@@ -1,0 +1,103 @@
+package sandbox
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Cache is a folder or file in which build tools keep what they can get again.
+type Cache struct {
+	Path string
+	// Owner is the folder of the tool that it belongs to. Where that is, the cache
+	// may be made: in a read-only home the tool could not.
+	Owner string
+	// Marks are the files of a project that needs the cache.
+	Marks []string
+	// Variable leads the tools elsewhere, if there is one.
+	Variable string
+}
+
+// Wanted says whether the cache is there, or may be made for this project.
+func (c Cache) Wanted(project string) bool {
+	for _, mark := range c.Marks {
+		if exists(filepath.Join(project, mark)) {
+			return true
+		}
+	}
+	return exists(c.Path) || c.Owner != "" && exists(c.Owner)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// Caches lists where build tools keep their caches, given the user's home and
+// the environment that they run in. Settings, credentials and programs, which
+// some tools keep beside their caches, are not among them.
+func Caches(home string, getenv func(string) string) []Cache {
+	in := func(variable, fallback string) string {
+		if dir := getenv(variable); dir != "" || home == "" {
+			return dir
+		}
+		return filepath.Join(home, fallback)
+	}
+	var (
+		xdg      = in("XDG_CACHE_HOME", ".cache")
+		gopath   = first(in("GOPATH", "go"))
+		npm      = in("NPM_CONFIG_CACHE", ".npm")
+		pnpm     = in("PNPM_HOME", ".local/share/pnpm")
+		yarn     = in("YARN_GLOBAL_FOLDER", ".yarn/berry")
+		bun      = in("BUN_INSTALL", ".bun")
+		cargo    = in("CARGO_HOME", ".cargo")
+		maven    = in("", ".m2")
+		gradle   = in("GRADLE_USER_HOME", ".gradle")
+		nuget    = in("", ".nuget")
+		inGo     = []string{"go.mod", "go.work"}
+		inRust   = []string{"Cargo.toml"}
+		inJS     = []string{"package.json"}
+		inGradle = []string{"build.gradle", "build.gradle.kts", "gradlew"}
+	)
+	list := []Cache{
+		{Path: xdg, Marks: append([]string{"pyproject.toml", "requirements.txt"}, inGo...), Variable: "XDG_CACHE_HOME"},
+		{Path: getenv("GOCACHE"), Marks: inGo, Variable: "GOCACHE"},
+		{Path: cmp.Or(getenv("GOMODCACHE"), filepath.Join(gopath, "pkg", "mod")), Owner: gopath, Marks: inGo, Variable: "GOMODCACHE"},
+		{Path: filepath.Join(gopath, "pkg", "sumdb"), Owner: gopath, Marks: inGo},
+		{Path: npm, Marks: inJS, Variable: "npm_config_cache"},
+		{Path: filepath.Join(pnpm, "store"), Owner: pnpm},
+		{Path: filepath.Join(yarn, "cache"), Owner: yarn},
+		{Path: filepath.Join(bun, "install", "cache"), Owner: bun},
+		{Path: getenv("UV_CACHE_DIR"), Variable: "UV_CACHE_DIR"},
+		{Path: getenv("PIP_CACHE_DIR"), Variable: "PIP_CACHE_DIR"},
+		{Path: getenv("DENO_DIR"), Variable: "DENO_DIR"},
+		{Path: filepath.Join(cargo, "registry"), Owner: cargo, Marks: inRust},
+		{Path: filepath.Join(cargo, "git"), Owner: cargo, Marks: inRust},
+		{Path: filepath.Join(cargo, ".package-cache")},
+		{Path: filepath.Join(cargo, ".package-cache-mutate")},
+		{Path: filepath.Join(cargo, ".global-cache")},
+		{Path: getenv("CARGO_TARGET_DIR"), Marks: inRust},
+		{Path: filepath.Join(maven, "repository"), Owner: maven, Marks: []string{"pom.xml"}},
+		{Path: filepath.Join(gradle, "caches"), Owner: gradle, Marks: inGradle},
+		{Path: filepath.Join(gradle, "daemon"), Owner: gradle, Marks: inGradle},
+		{Path: filepath.Join(gradle, "native"), Owner: gradle, Marks: inGradle},
+		{Path: filepath.Join(gradle, "wrapper"), Owner: gradle, Marks: inGradle},
+		{Path: filepath.Join(nuget, "packages"), Owner: nuget},
+		{Path: in("HEX_HOME", ".hex")},
+		{Path: in("PUB_CACHE", ".pub-cache")},
+	}
+	out := list[:0]
+	for _, c := range list {
+		if filepath.IsAbs(c.Path) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// first is the first path of several.
+func first(list string) string {
+	path, _, _ := strings.Cut(list, string(filepath.ListSeparator))
+	return path
+}

@@ -1,0 +1,45 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+func TestCachesAreWantedWhereTheyAreUsed(t *testing.T) {
+	t.Parallel()
+	home, project := t.TempDir(), t.TempDir()
+	if err := os.Mkdir(filepath.Join(home, ".cargo"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(project, "package.json"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	variables := map[string]string{"GOCACHE": filepath.Join(home, "gocache"), "GOPATH": "/a:/b", "UV_CACHE_DIR": "relative"}
+	wanted, known := []string{}, map[string]bool{}
+	for _, c := range Caches(home, func(name string) string { return variables[name] }) {
+		known[c.Path] = true
+		if c.Wanted(project) {
+			rel, err := filepath.Rel(home, c.Path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wanted = append(wanted, filepath.ToSlash(rel))
+		}
+	}
+	if want := []string{".npm", ".cargo/registry", ".cargo/git"}; !slices.Equal(want, wanted) {
+		t.Errorf("got %q, want %q", wanted, want)
+	}
+	for _, path := range []string{filepath.Join(home, ".cache"), variables["GOCACHE"], filepath.FromSlash("/a/pkg/mod")} {
+		if !known[path] && filepath.IsAbs(path) {
+			t.Errorf("%s is not known", path)
+		}
+	}
+	if known["relative"] {
+		t.Error("a relative path is taken for a cache")
+	}
+	for _, c := range Caches("", func(string) string { return "" }) {
+		t.Errorf("without a home there is %s", c.Path)
+	}
+}
