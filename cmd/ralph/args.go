@@ -183,11 +183,11 @@ func (p *permuter) unknownCommand(arg string) error {
 	}
 	where := strings.Join(p.path[1:], " ")
 	err := usagef("unknown command %q", strings.TrimSpace(where+" "+arg))
-	if near := nearest(arg, names); near != "" {
-		return hint(err, "did you mean: ralph %s", strings.TrimSpace(where+" "+near))
-	}
 	if meant := elsewhere(p.commands(), arg); meant != "" {
 		return hint(err, "did you mean: ralph %s", strings.TrimSpace(where+" "+meant))
+	}
+	if near := nearest(arg, names); near != "" {
+		return hint(err, "did you mean: ralph %s", strings.TrimSpace(where+" "+near))
 	}
 	return hint(err, "see: ralph %s", strings.TrimSpace(where+" --help"))
 }
