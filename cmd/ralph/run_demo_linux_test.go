@@ -48,8 +48,8 @@ func TestTheDemoNeedsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, stderr.String())
 	}
-	if got := strings.Count(stdout.String(), "  done  "); got != 8 {
-		t.Errorf("got %d tasks done, want 8:\n%s", got, stdout.String())
+	if got := strings.Count(stdout.String(), "  done  "); got != 9 {
+		t.Errorf("got %d tasks done, want 9:\n%s", got, stdout.String())
 	}
 	if left, err := os.ReadDir(tmp); err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v, %v", left, err)

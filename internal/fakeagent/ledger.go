@@ -2,6 +2,7 @@ package fakeagent
 
 import (
 	"bufio"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -15,6 +16,7 @@ import (
 type Entry struct {
 	Event   string            `json:"event"` // started, prompted, finished, overlap, process, result, mark
 	Pid     int               `json:"pid"`
+	Process string            `json:"process"` // its own name: in a PID namespace the next one has the same number
 	Session string            `json:"session,omitempty"`
 	Task    string            `json:"task,omitempty"`
 	Attempt int               `json:"attempt,omitempty"`
@@ -47,6 +49,8 @@ func ReadLedger(dir string) ([]Entry, error) {
 	return out, lines.Err()
 }
 
+var self = rand.Text()
+
 // ledger appends entries; each is one write, so that processes may share it.
 type ledger struct{ dir string }
 
@@ -54,7 +58,7 @@ func (l ledger) add(e Entry) {
 	if l.dir == "" {
 		return
 	}
-	e.Pid = os.Getpid()
+	e.Pid, e.Process = os.Getpid(), self
 	raw, err := json.Marshal(e)
 	if err != nil {
 		panic(err)
@@ -77,7 +81,7 @@ func (l ledger) attempt(task string, verify bool, session string) int {
 	for _, e := range entries {
 		if e.Event == "prompted" && e.Task == task && e.Verify == verify && e.Prompt == 1 {
 			n++
-			if e.Session == session && e.Pid == os.Getpid() { // another process may have had it before
+			if e.Session == session && e.Process == self { // another process may have had it before
 				return n
 			}
 		}
