@@ -79,8 +79,8 @@ func (t *events) add(e loop.Event) {
 		a.title = e.Title
 		t.attempts[e.Attempt] = a
 	case loop.GateEnded:
-		if e.Gate != nil {
-			a.gates = append(a.gates, Gate{Command: e.Gate.Command, Passed: e.Gate.Passed, Exit: e.Gate.Exit})
+		if e.Gate != nil && e.Reason == "" { // one with a reason was run before the work
+			a.gates = append(a.gates, Gate{Command: e.Gate.Command, Passed: e.Gate.Passed, Exit: e.Gate.Exit, Baseline: e.Gate.Baseline, Verdict: e.Gate.Verdict})
 			t.attempts[e.Attempt] = a
 		}
 	case loop.AttemptEnded:
@@ -126,7 +126,7 @@ func reason(err error) string {
 // evidence lists the files of an attempt that hold something, the most telling first.
 func evidence(folder string) []Evidence {
 	var list []Evidence
-	for _, name := range []string{"verify.log", "answer.md", "prompt.md", "transcript.jsonl", "agent.err"} {
+	for _, name := range []string{"verify.log", "answer.md", "verify-1/transcript.jsonl", "verify-2/transcript.jsonl", "prompt.md", "transcript.jsonl", "agent.err"} {
 		info, err := os.Lstat(filepath.Join(folder, name))
 		if err == nil && info.Mode().IsRegular() && info.Size() > 0 {
 			list = append(list, Evidence{Name: name, Path: filepath.Join(folder, name), Size: info.Size()})

@@ -17,6 +17,7 @@ func gatesOf(text string) []Gate {
 		Passed   bool   `json:"passed"`
 		Exit     any    `json:"exit"`
 		Baseline any    `json:"baseline"`
+		Verdict  string `json:"verdict"`
 	}
 	if json.Unmarshal([]byte(text), &raw) != nil {
 		return nil
@@ -24,7 +25,7 @@ func gatesOf(text string) []Gate {
 	var gates []Gate
 	for _, g := range raw {
 		if g.Command != "" {
-			gates = append(gates, Gate{Command: g.Command, Passed: g.Passed, Exit: words(g.Exit), Baseline: words(g.Baseline)})
+			gates = append(gates, Gate{Command: g.Command, Passed: g.Passed, Exit: words(g.Exit), Baseline: words(g.Baseline), Verdict: g.Verdict})
 		}
 	}
 	return gates
@@ -40,9 +41,9 @@ func words(v any) string {
 		return v
 	case bool:
 		if v {
-			return "passed"
+			return "green"
 		}
-		return "failed"
+		return "red"
 	case float64:
 		return fmt.Sprintf("exit status %g", v)
 	default:
@@ -54,7 +55,7 @@ func words(v any) string {
 // refused is the gate that did not let the work pass, or nil.
 func refused(gates []Gate) *Gate {
 	for i := range gates {
-		if !gates[i].Passed {
+		if !gates[i].Accepted() {
 			return &gates[i]
 		}
 	}

@@ -302,14 +302,7 @@ func (r Run) receipt(o HTMLOptions, a Attempt, limit int) receipt {
 		}
 	}
 	for _, g := range a.Gates {
-		word := "passed"
-		if !g.Passed {
-			word = "failed, " + line(g.Exit)
-		}
-		if g.Baseline != "" {
-			word += " (before the work: " + line(g.Baseline) + ")"
-		}
-		add("gate", line(g.Command)+": "+word)
+		add("gate", line(g.Command)+": "+g.Words())
 	}
 	add("verdict", line(a.Verdict))
 	add("files", line(strings.Join(a.Files, ", ")))

@@ -118,6 +118,7 @@ type gateJSON struct {
 	Passed   bool    `json:"passed"`
 	Exit     *string `json:"exit"`
 	Baseline *string `json:"baseline"`
+	Verdict  *string `json:"verdict"`
 }
 
 type evidenceJSON struct {
@@ -213,7 +214,7 @@ func (a Attempt) json() attemptJSON {
 }
 
 func (g Gate) json() gateJSON {
-	return gateJSON{Command: g.Command, Passed: g.Passed, Exit: orNil(g.Exit), Baseline: orNil(g.Baseline)}
+	return gateJSON{Command: g.Command, Passed: g.Passed, Exit: orNil(g.Exit), Baseline: orNil(g.Baseline), Verdict: orNil(g.Verdict)}
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

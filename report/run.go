@@ -99,7 +99,35 @@ type Gate struct {
 	Command  string
 	Passed   bool
 	Exit     string // how it ended, in words
-	Baseline string // how it ended before the work began, if that is known
+	Baseline string // green or red before the work began; "" if that is not known
+	Verdict  string // passed, flaky, failed, or excused; "" if it is not on record
+}
+
+// Accepted says whether the gate let the work pass: one that was red before the work
+// and did not get worse is excused.
+func (g Gate) Accepted() bool {
+	if g.Verdict == "" {
+		return g.Passed
+	}
+	return g.Verdict != "failed"
+}
+
+// Words says how the gate judged.
+func (g Gate) Words() string {
+	switch {
+	case g.Verdict == "flaky":
+		return "passed; it failed at first: flaky"
+	case g.Verdict == "excused":
+		return "failed, but it was red before the work and is not worse"
+	case g.Accepted() && g.Baseline == "red":
+		return "passed; it was red before the work"
+	case g.Accepted():
+		return "passed"
+	case g.Exit != "":
+		return "failed, " + line(g.Exit)
+	default:
+		return "failed"
+	}
 }
 
 // Evidence is a file that shows what happened.

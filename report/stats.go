@@ -31,6 +31,7 @@ type GateCount struct {
 	Command string
 	Runs    int
 	Failed  int
+	Flaky   int // it failed, and passed when it was run again
 }
 
 // Stats is what many attempts have in common.
@@ -59,8 +60,11 @@ func StatsOf(receipts []dag.Receipt) Stats {
 				gates[g.Command] = &GateCount{Command: g.Command}
 			}
 			gates[g.Command].Runs++
-			if !g.Passed {
+			switch {
+			case !g.Accepted():
 				gates[g.Command].Failed++
+			case g.Verdict == "flaky":
+				gates[g.Command].Flaky++
 			}
 		}
 		if r.Outcome != "interrupted" && r.Outcome != "limited" && r.Agent != "" {

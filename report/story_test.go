@@ -42,12 +42,12 @@ func story(t *testing.T) (*world, report.Run) {
 		}
 	}
 	passed := func(g *dag.Graph, c dag.Claim) error { return g.Complete(c, "passed") }
-	const vet = `{"command":"go vet ./...","passed":true,"exit":"exit status 0","baseline":"passed"}`
+	const vet = `{"command":"go vet ./...","passed":true,"exit":"exit status 0","baseline":"green","verdict":"passed"}`
 	w.attempt(try{
 		task: grammar, took: 80 * time.Second, note: claude(41000, 1204, 0.21), gates: "[" + vet + "]", settle: passed, status: "done",
 		notes: "the grammar is in grammar.go", files: map[string]string{"answer.md": "Done.\n", "verify.log": "$ go vet ./...\n", "prompt.md": "do it\n"},
 	})
-	red := `[` + vet + `,{"command":"go test ./lexer","passed":false,"exit":"exit status 1"}]`
+	red := `[` + vet + `,{"command":"go test ./lexer","passed":false,"exit":"exit status 1","verdict":"failed"}]`
 	w.attempt(try{
 		task: lexer, took: 95 * time.Second, note: claude(52000, 2210, 0.34), gates: red, status: "pending",
 		settle: func(g *dag.Graph, c dag.Claim) error {
@@ -56,9 +56,9 @@ func story(t *testing.T) (*world, report.Run) {
 		},
 		files: map[string]string{"verify.log": "$ go test ./lexer\n--- FAIL: TestNumbers\n"},
 	})
-	w.attempt(try{task: lexer, took: 61 * time.Second, note: claude(30000, 900, 0.12), gates: "[" + vet + "]", settle: passed, status: "done"})
+	w.attempt(try{task: lexer, took: 61 * time.Second, note: claude(30000, 900, 0.12), gates: "[" + vet + `,{"command":"go test ./lexer","passed":true,"verdict":"flaky"},{"command":"make lint","passed":false,"exit":"exit status 2","baseline":"red","verdict":"excused"}]`, settle: passed, status: "done"})
 	opus := claude(90000, 4000, 1.05)
-	opus.Model, opus.ModelEffective = "opus", "claude-opus-4-1"
+	opus.Model, opus.ModelEffective, opus.Verdict = "opus", "claude-opus-4-1", "pass"
 	w.attempt(try{task: parser, took: 4 * time.Minute, note: opus, guess: true, gates: "[" + vet + "]", settle: passed, status: "done"})
 	failing := func(g *dag.Graph, c dag.Claim) error {
 		_, err := g.Retry(c, "gate \"go test ./...\": exit status 1\n--- FAIL: TestExamples/nested\n    parser_test.go:41: unexpected EOF", 1)

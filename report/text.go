@@ -168,15 +168,38 @@ func (a Attempt) facts() []string {
 	if n := len(a.Files); n > 0 {
 		facts = append(facts, plural(n, "file"))
 	}
-	if g := refused(a.Gates); g != nil {
-		facts = append(facts, "a gate failed")
-	} else if len(a.Gates) > 0 {
-		facts = append(facts, plural(len(a.Gates), "gate")+" passed")
+	if words := gateWords(a.Gates); words != "" {
+		facts = append(facts, words)
+	}
+	if a.Verdict != "" {
+		verdict, _ := head(a.Verdict)
+		facts = append(facts, "verifier: "+shorten(verdict, 80))
 	}
 	if a.StopReason != "" && a.StopReason != "end_turn" {
 		facts = append(facts, "stopped by "+line(a.StopReason))
 	}
 	return facts
+}
+
+// gateWords says in short how the gates judged.
+func gateWords(gates []Gate) string {
+	excused := 0
+	for _, g := range gates {
+		if !g.Accepted() {
+			return "a gate failed"
+		}
+		if g.Verdict == "excused" {
+			excused++
+		}
+	}
+	var parts []string
+	if n := len(gates) - excused; n > 0 {
+		parts = append(parts, plural(n, "gate")+" passed")
+	}
+	if excused > 0 {
+		parts = append(parts, plural(excused, "gate")+" excused: red before the work, too")
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (t *texter) outcome(a Attempt) func(string) string {

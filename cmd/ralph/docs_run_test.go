@@ -43,7 +43,7 @@ func (b *bench) pretendRun() {
 			if err != nil {
 				return err
 			}
-			gates := `[{"command":"go test ./...","passed":false,"exit":"exit status 1","baseline":"passed"}]`
+			gates := `[{"command":"go test ./...","passed":false,"exit":"exit status 1","baseline":"green","verdict":"failed"}]`
 			if err := g.Tx().Exec(`UPDATE attempts SET gates = :gates;`, ":gates", gates); err != nil {
 				return err
 			}
@@ -89,7 +89,7 @@ func logSample(t *testing.T, at time.Time) string {
 	}
 	kinds := []transcript.Kind{
 		transcript.Began, transcript.Claimed, transcript.Prompt, transcript.Said, transcript.Thought, transcript.ToolCall, transcript.Plan, transcript.Asked,
-		transcript.Wrote, transcript.Failed, transcript.Stopped, transcript.Raw, transcript.Gate, transcript.Ended, transcript.Waits, transcript.Warning, transcript.Over,
+		transcript.Wrote, transcript.Failed, transcript.Stopped, transcript.Raw, transcript.Gate, transcript.Verdict, transcript.Ended, transcript.Waits, transcript.Warning, transcript.Over,
 	}
 	text += "```\n\nKinds:"
 	for i, k := range kinds {

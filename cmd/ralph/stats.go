@@ -43,6 +43,7 @@ type gateStatJSON struct {
 	Command string `json:"command"`
 	Runs    int    `json:"runs"`
 	Failed  int    `json:"failed"`
+	Flaky   int    `json:"flaky"`
 }
 
 func (a *app) runStats(c *cli.Context) error {
@@ -121,9 +122,9 @@ func (a *app) printStats(c *cli.Context, s report.Stats) error {
 	if len(s.Gates) > 0 {
 		fmt.Fprintf(&b, "\n%s\n", p.Bold("Gates"))
 		t := &term.Table{Width: a.width}
-		t.Add(cells(p.Dim, "FAILED", "OF", "GATE")...)
+		t.Add(cells(p.Dim, "FAILED", "FLAKY", "OF", "GATE")...)
 		for _, g := range s.Gates {
-			t.Add(term.Cell{Text: fmt.Sprint(g.Failed)}, term.Cell{Text: fmt.Sprint(g.Runs)}, term.Cell{Text: g.Command})
+			t.Add(term.Cell{Text: fmt.Sprint(g.Failed)}, term.Cell{Text: fmt.Sprint(g.Flaky)}, term.Cell{Text: fmt.Sprint(g.Runs)}, term.Cell{Text: g.Command})
 		}
 		_, _ = t.WriteTo(&b)
 	}

@@ -59,6 +59,8 @@ func (p *Printer) Print(l Line) {
 		p.label("stopped", p.Palette.Yellow(one(l.Text)))
 	case Gate:
 		p.gate(l)
+	case Verdict:
+		p.verdict(l)
 	case Ended:
 		p.ended(l)
 	case Waits:
@@ -179,10 +181,27 @@ func (p *Printer) gate(l Line) {
 		return
 	}
 	word := p.Palette.Green("passed")
-	if !l.Gate.Passed {
+	switch {
+	case l.Gate.Verdict == "flaky":
+		word += " (at first it failed: flaky)"
+	case !l.Gate.Passed && l.Gate.Verdict == "excused":
+		word = p.Palette.Yellow("failed") + " (it was red before the work and is not worse)"
+	case !l.Gate.Passed:
 		word = p.Palette.Red("failed") + " (" + one(l.Gate.Exit) + ")"
 	}
+	if l.Text != "" {
+		word += " " + p.Palette.Dim(one(l.Text))
+	}
 	p.label("gate", one(l.Gate.Command)+" "+word)
+}
+
+func (p *Printer) verdict(l Line) {
+	word := map[string]string{"pass": p.Palette.Green("passed"), "fail": p.Palette.Red("failed")}[l.Outcome]
+	if word == "" {
+		word = p.Palette.Yellow("none")
+	}
+	p.label("verdict", word)
+	p.quote(p.cut(clean(l.Text), gateLines))
 }
 
 func (p *Printer) ended(l Line) {

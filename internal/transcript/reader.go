@@ -32,7 +32,8 @@ const (
 	Failed   Kind = "error"   // a request that was answered with an error
 	Stopped  Kind = "stopped" // a turn that ended in another way than by itself
 	Raw      Kind = "raw"     // output that was no message
-	Gate     Kind = "gate"    // a command judged the work
+	Gate     Kind = "gate"    // a command judged the work, or, with a text, what was there before it
+	Verdict  Kind = "verdict" // an agent with fresh eyes judged it
 	Ended    Kind = "ended"   // an attempt
 	Waits    Kind = "waiting" // nothing can be claimed until a time
 	Warning  Kind = "warning" // a person should look
@@ -148,9 +149,17 @@ func (r *Reader) event(e loop.Event) error {
 		if err := r.drain(e.Attempt); err != nil {
 			return err
 		}
-		about.Gate, about.Duration = e.Gate, e.Duration
+		about.Gate, about.Duration, about.Text = e.Gate, e.Duration, e.Reason
 		if !brief {
 			r.tell(about, Gate)
+		}
+	case loop.JudgeEnded:
+		if err := r.drain(e.Attempt); err != nil {
+			return err
+		}
+		about.Outcome, about.Text = e.Outcome, e.Reason
+		if !brief {
+			r.tell(about, Verdict)
 		}
 	case loop.AttemptEnded:
 		if err := r.finish(e.Attempt); err != nil {

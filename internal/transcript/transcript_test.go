@@ -95,6 +95,10 @@ func (f *files) conversation() {
 	f.event(loop.Event{Type: loop.AgentText, Task: "t-1", Attempt: "a-1", Text: "the transcript has this"})
 	f.event(loop.Event{Type: loop.GateEnded, Task: "t-1", Attempt: "a-1", Gate: &loop.GateEvent{Command: "go vet", Passed: true}})
 	f.event(loop.Event{Type: loop.GateEnded, Task: "t-1", Attempt: "a-1", Gate: &loop.GateEvent{Command: "go test", Exit: "exit status 1"}})
+	f.event(loop.Event{Type: loop.GateEnded, Task: "t-1", Attempt: "a-1", Reason: "before the work", Gate: &loop.GateEvent{Command: "make", Exit: "exit status 2", Verdict: "failed"}})
+	f.event(loop.Event{Type: loop.GateEnded, Task: "t-1", Attempt: "a-1", Gate: &loop.GateEvent{Command: "make", Exit: "exit status 2", Verdict: "excused", Baseline: "red"}})
+	f.event(loop.Event{Type: loop.GateEnded, Task: "t-1", Attempt: "a-1", Gate: &loop.GateEvent{Command: "make e2e", Passed: true, Verdict: "flaky"}})
+	f.event(loop.Event{Type: loop.JudgeEnded, Task: "t-1", Attempt: "a-1", Outcome: "fail", Reason: "no tests"})
 	cost := 0.5
 	f.event(loop.Event{
 		Type: loop.AttemptEnded, Task: "t-1", Attempt: "a-1", Outcome: "retried", Status: "pending", Reason: "gate \"go test\": exit status 1\n--- FAIL: TestX",
