@@ -24,6 +24,8 @@ func hostileStory(t *testing.T) (*world, report.Run) {
 	t.Helper()
 	w := newWorld(t)
 	id := w.add(dag.NewTask{Title: evilTitle})
+	short := w.add(dag.NewTask{Title: "short"})
+	w.update(func(g *dag.Graph) error { return g.GiveUp(short, evilText) })
 	w.add(dag.NewTask{Title: evilTitle, After: []string{id}})
 	w.begin(dag.Scope{})
 	w.attempt(try{

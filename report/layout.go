@@ -33,7 +33,7 @@ const (
 	gapY      = 12
 	margin    = 12
 	column    = 150  // boxes of a layer before it is broken into several
-	maxBends  = 4000 // beyond which long arrows run straight
+	moreBends = 100  // than two for each box, and long arrows run straight
 	sweeps    = 8
 	relaxings = 12
 )
@@ -118,9 +118,10 @@ func (c *chart) bend() {
 	for _, a := range c.arrows {
 		bends += max(c.boxes[a.to].layer-c.boxes[a.from].layer-1, 0)
 	}
+	straight := bends > 2*len(c.boxes)+moreBends
 	for _, a := range c.arrows {
 		path := []int{a.from}
-		for l := c.boxes[a.from].layer + 1; bends <= maxBends && l < c.boxes[a.to].layer; l++ {
+		for l := c.boxes[a.from].layer + 1; !straight && l < c.boxes[a.to].layer; l++ {
 			path = append(path, len(c.boxes))
 			c.boxes = append(c.boxes, box{h: 4, layer: l, via: true})
 		}

@@ -63,3 +63,18 @@ func TestTitlesBreakAtWords(t *testing.T) {
 		}
 	}
 }
+
+func TestALayerThatIsTooHighIsBroken(t *testing.T) {
+	t.Parallel()
+	boxes := make([]box, 1001)
+	var arrows []arrow
+	for i := range boxes {
+		boxes[i] = box{w: 100, h: 40}
+		if i > 0 {
+			arrows = append(arrows, arrow{0, i})
+		}
+	}
+	if c := layOut(boxes, arrows); c.h > 2*column*(40+gapY) {
+		t.Errorf("the drawing is %.0f high", c.h)
+	}
+}

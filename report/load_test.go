@@ -92,3 +92,59 @@ func TestAFileOfEventsThatIsTornOrGoneCostsOnlyItself(t *testing.T) {
 		t.Errorf("got %+v", r.Failures)
 	}
 }
+
+// TestWhatPeopleAndAgentsGiveUpIsKeptApart looks at what only the run's own events or
+// the graph tell.
+func TestWhatPeopleAndAgentsGiveUpIsKeptApart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first := w.add(dag.NewTask{Title: "promised FAILURE"})
+	second := w.add(dag.NewTask{Title: "given up by a person", After: []string{first}})
+	third := w.add(dag.NewTask{Title: "waits", After: []string{second}})
+	w.begin(dag.Scope{})
+	w.event(loop.Event{Type: loop.GateEnded, Attempt: "a-00000001", Reason: "before the work", Gate: &loop.GateEvent{Command: "make", Verdict: "failed"}})
+	w.event(loop.Event{Type: loop.GateEnded, Attempt: "a-00000001", Gate: &loop.GateEvent{Command: "make", Passed: true, Verdict: "passed"}})
+	w.attempt(try{
+		task: first, took: time.Second, note: dag.Note{Agent: "claude"}, status: "pending",
+		settle: func(g *dag.Graph, c dag.Claim) error {
+			return g.Release(c, dag.Release{Outcome: "failed", Reason: "the agent promised FAILURE"})
+		},
+	})
+	w.update(func(g *dag.Graph) error { return g.GiveUp(second, "no way") })
+	w.end("failure", "", loop.Counts{})
+	w.now = w.now.Add(time.Hour)
+	w.update(func(g *dag.Graph) error { return g.Finish(first) })
+	r := w.load()
+	if got := r.Task(first).Status; got != "pending" {
+		t.Errorf("what was released is %s in the report, want pending", got)
+	}
+	if len(r.Failures) != 1 || r.Failures[0].Task != second || r.Failures[0].Reason != "no way" || r.Failures[0].Attempt != "" || r.Failures[0].Holds != 1 {
+		t.Errorf("got %+v", r.Failures)
+	}
+	if len(r.Waits) != 1 || r.Waits[0].Task != third {
+		t.Errorf("got %+v", r.Waits)
+	}
+	if gates := r.Attempts[0].Gates; len(gates) != 1 || !gates[0].Passed {
+		t.Errorf("a gate that was run before the work judges it: %+v", gates)
+	}
+}
+
+func TestAFailureHoldsUpOnlyWhatIsOpen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	group := w.add(dag.NewTask{Title: "group"})
+	first := w.add(dag.NewTask{Title: "fails", Parent: group})
+	w.add(dag.NewTask{Title: "sibling", Parent: group, After: []string{first}})
+	behind := w.add(dag.NewTask{Title: "behind the group", After: []string{group}})
+	given := w.add(dag.NewTask{Title: "given up", After: []string{first}})
+	w.add(dag.NewTask{Title: "far behind", After: []string{behind, given}})
+	w.add(dag.NewTask{Title: "elsewhere"})
+	w.begin(dag.Scope{})
+	w.attempt(try{task: first, took: time.Second, status: "failed", settle: func(g *dag.Graph, c dag.Claim) error { return g.Fail(c, "no") }})
+	w.update(func(g *dag.Graph) error { return g.GiveUp(given, "no way") })
+	w.end("blocked", "", loop.Counts{})
+	r := w.load()
+	if r.Failures[0].Task != first || r.Failures[0].Holds != 3 {
+		t.Errorf("got %+v, want 3 that it holds up", r.Failures[0])
+	}
+}
