@@ -32,8 +32,8 @@ const (
 	gapX      = 36
 	gapY      = 12
 	margin    = 12
-	column    = 150  // boxes of a layer before it is broken into several
-	moreBends = 100  // than two for each box, and long arrows run straight
+	column    = 150 // boxes of a layer before it is broken into several
+	moreBends = 100 // than two for each box, and long arrows run straight
 	sweeps    = 8
 	relaxings = 12
 )
