@@ -1,0 +1,94 @@
+package e2e
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+)
+
+//go:embed pins.txt
+var pinsText string
+
+// pin is one line of pins.txt.
+type pin struct{ agent, pkg string }
+
+func pins() ([]pin, error) {
+	var list []pin
+	for line := range strings.Lines(pinsText) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		agent, pkg, ok := strings.Cut(line, " ")
+		if !ok || strings.Count(pkg, "@") == 0 {
+			return nil, fmt.Errorf("pins.txt: %q is not AGENT PACKAGE@VERSION", line)
+		}
+		list = append(list, pin{agent, pkg})
+	}
+	return list, nil
+}
+
+// setting is what a user of an agent would set up to have it talk to a provider
+// of their own: variables, files in the home folder, models. {{url}} is the
+// provider's address, {{home}} the home folder.
+type setting struct {
+	env    map[string]string
+	files  map[string]string
+	config string // more of .ralph.toml
+	small  string // part of the name by which the tier haiku reaches the model
+	cost   bool   // the agent tells what it costs
+}
+
+// settings are data: nothing else here knows one agent from another.
+func settings() map[string]setting {
+	return map[string]setting{
+		"claude": {
+			env: map[string]string{
+				"ANTHROPIC_BASE_URL": "{{url}}", "ANTHROPIC_API_KEY": "sk-ant-of-the-test", "CLAUDE_CONFIG_DIR": "{{home}}/.claude",
+				"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1",
+			},
+			small: "haiku", cost: true,
+		},
+		"opencode": {
+			env: map[string]string{
+				"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+				"OPENCODE_DISABLE_DEFAULT_PLUGINS": "1", "OPENCODE_CONFIG_CONTENT": openCodeConfig,
+			},
+			config: "[agents.opencode]\nmodels = { opus = \"local/large\", sonnet = \"local/large\", haiku = \"local/small\" }\n",
+			small:  "small", cost: true,
+		},
+		"codex": {
+			env:   map[string]string{"CODEX_HOME": "{{home}}/.codex", "OPENAI_API_KEY": "sk-of-the-test"},
+			files: map[string]string{".codex/config.toml": codexConfig},
+			small: "mini",
+		},
+	}
+}
+
+const openCodeConfig = `{
+  "autoupdate": false, "share": "disabled", "model": "local/large", "small_model": "local/small", "enabled_providers": ["local"],
+  "permission": {"edit": "ask", "bash": "ask"},
+  "provider": {"local": {
+    "npm": "@ai-sdk/openai-compatible", "name": "Local", "options": {"baseURL": "{{url}}/v1", "apiKey": "sk-of-the-test"},
+    "models": {
+      "large": {"name": "Large", "limit": {"context": 200000, "output": 8192}, "cost": {"input": 3, "output": 15, "cache_read": 0.3}},
+      "small": {"name": "Small", "limit": {"context": 200000, "output": 8192}, "cost": {"input": 1, "output": 5, "cache_read": 0.1}}
+    }
+  }}
+}`
+
+const codexConfig = `model = "gpt-5.3-codex"
+model_provider = "local"
+approval_policy = "on-request"
+sandbox_mode = "danger-full-access"
+check_for_update_on_startup = false
+[analytics]
+enabled = false
+[model_providers.local]
+name = "Local"
+base_url = "{{url}}/v1"
+wire_api = "responses"
+env_key = "OPENAI_API_KEY"
+request_max_retries = 4
+stream_max_retries = 4
+`

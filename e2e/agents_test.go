@@ -1,0 +1,252 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ralph/e2e/model"
+)
+
+// TestAgents takes each pinned agent through everything. It runs when the pins or
+// package acp have changed since it last passed, or with RALPH_E2E=always, which
+// also notes that it passed.
+func TestAgents(t *testing.T) {
+	always := os.Getenv("RALPH_E2E") == "always"
+	now := fingerprint(t)
+	passed, err := os.ReadFile("passed.txt")
+	if err == nil && strings.TrimSpace(string(passed)) == now && !always {
+		t.Skip("SKIPPED: the agents have passed with these versions and this package acp; RALPH_E2E=always runs them")
+	}
+	ralph := buildRalph(t)
+	list, err := pins()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for _, p := range list {
+		t.Run(p.agent, func(t *testing.T) {
+			set, ok := settings()[p.agent]
+			if !ok {
+				t.Fatalf("there are no settings for %s", p.agent)
+			}
+			pl := newPlace(t, ralph, p, set)
+			t.Run("is known and answers", func(t *testing.T) { pl.answers(t, p.agent) })
+			t.Run("takes a graph to its end", func(t *testing.T) { pl.takesAGraph(t, set) })
+			t.Run("goes on after an interruption", func(t *testing.T) { pl.goesOn(t) })
+			t.Run("without a valid key", func(t *testing.T) { pl.fails(t, model.Fault{Status: 401, Times: -1}) })
+			t.Run("with a model that hangs", func(t *testing.T) { pl.fails(t, model.Fault{Hang: true, Times: -1}) })
+			ran++
+		})
+	}
+	if always && ran == len(list) && !t.Failed() {
+		if err := os.WriteFile("passed.txt", []byte(now+"\n"), 0o644); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func (p *place) answers(t *testing.T, agent string) {
+	if out := p.want(t, 0, "agents"); !strings.Contains(out.stdout, "\n"+agent+" * ") {
+		t.Errorf("got %s, want %s to be the one that a run takes", out.stdout, agent)
+	}
+	got := list[struct {
+		OK     bool     `json:"ok"`
+		Answer string   `json:"answer"`
+		Models []string `json:"models"`
+		Steps  []struct {
+			Step    string  `json:"step"`
+			Seconds float64 `json:"seconds"`
+		} `json:"steps"`
+	}](t, p.want(t, 0, "agents", "test", agent, "--json"))
+	if !got.OK || got.Answer != "OK" || len(got.Models) < 2 || len(got.Steps) < 4 {
+		t.Errorf("got %+v, want an answer, models and steps", got)
+	}
+	t.Logf("steps: %v", got.Steps)
+	out := p.want(t, 5, "agents", "test", agent, "--model", "no-such-model")
+	if !strings.Contains(out.stderr, "model unknown: no-such-model; offered: ") {
+		t.Errorf("got %s, want the models that there are", out.stderr)
+	}
+}
+
+const plan = `
+{"ref":"t-00000001","title":"Write the greeting","description":"Into hello.txt.","gates":["test -s hello.txt"]}
+{"ref":"t-00000002","title":"Count its words","after":["t-00000001"],"gates":["grep -q 2 count.txt"],"model":"haiku"}
+{"ref":"t-00000003","title":"Do what cannot be done"}
+{"ref":"t-00000004","title":"Greet in French, too","after":["t-00000001"]}
+{"ref":"t-00000005","title":"Sum the greeting up","after":["t-00000002","t-00000004"],"gates":["test -s summary.txt"]}
+`
+
+const learned = "The greeting lives in hello.txt"
+
+// worker plays the five tasks: knowledge, a red gate, a failure, a red verdict and
+// a provider in trouble, and the use of what was learned.
+func worker(p model.Prompt) model.Answer {
+	done := "All is well.\n\n<journal>did " + p.Task + "</journal>\n<task-done>" + p.Task + "</task-done>\n"
+	step := func(a model.Answer) model.Answer {
+		if p.Turn > 0 {
+			return model.Answer{Text: done}
+		}
+		a.Text = "Let me see."
+		return a
+	}
+	switch {
+	case p.Kind == model.Other:
+		return model.Answer{Text: "OK"}
+	case p.Kind == model.Verify && p.Task == "t-00000004" && p.Try == 1:
+		return model.Answer{Text: "It has no accent.\n<verify-fail>bonjour.txt has no accent</verify-fail>\n"}
+	case p.Kind == model.Verify:
+		return model.Answer{Text: "I have looked at it.\n<verify-pass/>\n"}
+	}
+	switch p.Task {
+	case "t-00000001":
+		if p.Turn > 0 {
+			return model.Answer{Text: "<knowledge title=\"" + learned + "\" tags=\"greeting,words\">Two words, no more.</knowledge>\n" + done}
+		}
+		return step(model.Answer{Write: &model.File{Path: "hello.txt", Content: "hello world\n"}})
+	case "t-00000002":
+		if p.Try == 1 {
+			return step(model.Answer{Shell: "echo three > count.txt"})
+		}
+		return step(model.Answer{Shell: "wc -w < hello.txt > count.txt"})
+	case "t-00000003":
+		return model.Answer{Text: "I cannot.\n<task-failed>t-00000003: there is no way</task-failed>\n"}
+	case "t-00000004":
+		told, word := strings.Contains(p.Text, "no accent"), "bonjour"
+		if told {
+			word = "bonjour é"
+		}
+		a := step(model.Answer{Shell: "echo '" + word + "' > bonjour.txt"})
+		switch {
+		case p.Try == 1 && p.Turn == 0:
+			a.Fault = model.Fault{Status: 429, Times: 1}
+		case p.Turn == 1 && !told:
+			a.Fault = model.Fault{Status: 529, Times: 1}
+		case told && p.Turn == 0:
+			a.Fault = model.Fault{Cut: true, Times: 1}
+		}
+		return a
+	default:
+		known := "no"
+		if strings.Contains(p.Text, learned) {
+			known = "yes"
+		}
+		return step(model.Answer{Shell: "echo " + known + " > summary.txt"})
+	}
+}
+
+func (p *place) takesAGraph(t *testing.T, set setting) {
+	p.server.Play(worker)
+	p.write(t, filepath.Join(p.dir, ".ralph", "plan.jsonl"), plan)
+	p.want(t, 0, "task", "import", ".ralph/plan.jsonl")
+	out := p.want(t, 1, "run", "--json", "--idle-timeout", "2m")
+	got := list[struct {
+		Outcome    string   `json:"outcome"`
+		Done       int      `json:"done"`
+		Failed     int      `json:"failed"`
+		Iterations int      `json:"iterations"`
+		Cost       *float64 `json:"cost_usd"`
+	}](t, out)
+	if got.Outcome != "complete" || got.Done != 4 || got.Failed != 1 || got.Iterations != 7 {
+		t.Errorf("got %+v, want 4 done and 1 failed in 7 iterations\n%s", got, out.stderr)
+	}
+	if (got.Cost != nil && *got.Cost > 0) != set.cost {
+		t.Errorf("got cost %v, want one: %v", got.Cost, set.cost)
+	}
+	if errs := p.server.Errors(); len(errs) > 0 {
+		t.Errorf("the model could not play its script: %v", errs)
+	}
+	for name, want := range map[string]string{"hello.txt": "hello world", "count.txt": "2", "bonjour.txt": "bonjour é", "summary.txt": "yes"} {
+		if text := strings.TrimSpace(p.read(t, name)); text != want {
+			t.Errorf("%s: got %q, want %q", name, text, want)
+		}
+	}
+	if found := p.want(t, 0, "knowledge", "list"); !strings.Contains(found.stdout, learned) {
+		t.Errorf("got %s, want what the first task learned", found.stdout)
+	}
+	p.wantModels(t, set)
+	p.wantHistory(t)
+}
+
+// wantModels checks that the model of one task reached the provider, and no other.
+func (p *place) wantModels(t *testing.T, set setting) {
+	t.Helper()
+	for _, seen := range p.server.Seen() {
+		if seen.Kind == model.Work && (seen.Task == "t-00000002") != strings.Contains(seen.Model, set.small) {
+			t.Errorf("%s was done by %s", seen.Task, seen.Model)
+		}
+	}
+}
+
+// wantHistory checks what the attempts came to, and that each tells what it used.
+func (p *place) wantHistory(t *testing.T) {
+	t.Helper()
+	for task, want := range map[string][]string{
+		"t-00000001": {"done"}, "t-00000002": {"retried", "done"}, "t-00000003": {"failed"}, "t-00000004": {"retried", "done"}, "t-00000005": {"done"},
+	} {
+		entries := list[[]struct {
+			Task    string  `json:"task"`
+			Outcome string  `json:"outcome"`
+			Model   *string `json:"model_effective"`
+			Tokens  *int    `json:"tokens_in"`
+		}](t, p.want(t, 0, "journal", "list", "--json", "--task", task))
+		var outcomes []string
+		for _, e := range entries {
+			if e.Outcome == "limited" { // not every agent retries by itself what a provider refuses
+				continue
+			}
+			outcomes = append(outcomes, e.Outcome)
+			if e.Model == nil || e.Tokens == nil || *e.Tokens < 800 {
+				t.Errorf("%s: got model %v and tokens %v, want both told", task, e.Model, e.Tokens)
+			}
+		}
+		if !slices.Equal(outcomes, want) {
+			t.Errorf("%s: got %v, want %v", task, outcomes, want)
+		}
+	}
+}
+
+// goesOn interrupts an agent at work; the next run goes on in its session.
+func (p *place) goesOn(t *testing.T) {
+	p.server.Play(func(pr model.Prompt) model.Answer {
+		a := worker(pr)
+		if pr.Kind == model.Work && pr.Turn == 1 {
+			a.Fault = model.Fault{Hang: true, Times: -1}
+		}
+		return a
+	})
+	task := strings.TrimSpace(p.want(t, 0, "task", "add", "Interrupted work").stdout)
+	cmd, _, stderr := p.command("ralph", "run", task)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the agent is at work", func() bool {
+		return slices.ContainsFunc(p.server.Seen(), func(s model.Prompt) bool { return s.Turn == 1 })
+	})
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // its status is looked at
+	if got := cmd.ProcessState.ExitCode(); got != 130 {
+		t.Fatalf("exit status %d, want 130\n%s", got, stderr)
+	}
+	p.wantNothingLeft(t)
+	p.server.Play(worker)
+	out := p.want(t, 0, "run", task)
+	if !strings.Contains(out.stderr, "goes on in the session of the interrupted attempt") {
+		t.Errorf("it did not go on:\n%s", out.stderr)
+	}
+}
+
+// fails lets the model fail for ever: the run ends, and says that no agent is to be had.
+func (p *place) fails(t *testing.T, fault model.Fault) {
+	p.server.Play(func(model.Prompt) model.Answer { return model.Answer{Text: "never", Fault: fault} })
+	task := strings.TrimSpace(p.want(t, 0, "task", "add", "Work in vain").stdout)
+	out := p.want(t, 5, "run", task, "--idle-timeout", "10s", "--json")
+	if !strings.Contains(out.stdout, `"outcome":"agent_unavailable"`) {
+		t.Errorf("got %s", out.stdout)
+	}
+	p.want(t, 0, "task", "delete", task)
+}

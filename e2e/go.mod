@@ -1,0 +1,3 @@
+module ralph/e2e
+
+go 1.26

@@ -1,0 +1,70 @@
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// call is a tool call in the agent's own terms.
+type call struct {
+	name string
+	args map[string]any
+}
+
+// toolCall finds the tool that does what the answer wants. Agents differ in the
+// names of tools and of their parameters; their schemas say which are theirs.
+func toolCall(a Answer, tools []tool) (*call, error) {
+	switch {
+	case a.Write != nil:
+		if c := fill(tools, []string{"write"}, map[string]string{"file_path": a.Write.Path, "filepath": a.Write.Path, "path": a.Write.Path, "content": a.Write.Content}); c != nil {
+			return c, nil
+		}
+		return shell(tools, "cat > '"+a.Write.Path+"' <<'END-OF-FILE'\n"+a.Write.Content+"\nEND-OF-FILE")
+	case a.Shell != "":
+		return shell(tools, a.Shell)
+	}
+	return nil, nil
+}
+
+func shell(tools []tool, command string) (*call, error) {
+	c := fill(tools, []string{"bash", "exec_command", "shell_command", "shell", "run_shell_command"}, map[string]string{"command": command, "cmd": command})
+	if c == nil {
+		var names []string
+		for _, t := range tools {
+			names = append(names, t.name)
+		}
+		return nil, fmt.Errorf("no tool runs a command; there are: %s", strings.Join(names, ", "))
+	}
+	return c, nil
+}
+
+// fill is the first of these tools with its parameters: those that are known by
+// name, and something harmless for the others that it requires.
+func fill(tools []tool, names []string, values map[string]string) *call {
+	i := slices.IndexFunc(tools, func(t tool) bool { return slices.Contains(names, strings.ToLower(t.name)) })
+	if i < 0 {
+		return nil
+	}
+	c := &call{name: tools[i].name, args: map[string]any{}}
+	for name, p := range tools[i].schema.Properties {
+		var kind string
+		_ = json.Unmarshal(p.Type, &kind) // a list of types is none that is known
+		value, known := values[strings.ToLower(name)]
+		switch required := slices.Contains(tools[i].schema.Required, name); {
+		case known && kind == "array":
+			c.args[name] = []string{"sh", "-c", value}
+		case known:
+			c.args[name] = value
+		case !required:
+		case kind == "boolean":
+			c.args[name] = false
+		case kind == "number", kind == "integer":
+			c.args[name] = 1
+		default:
+			c.args[name] = "as the task says"
+		}
+	}
+	return c
+}

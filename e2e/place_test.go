@@ -1,0 +1,213 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ralph/e2e/model"
+)
+
+// place is a project with an agent whose model is ours.
+type place struct {
+	dir, home string
+	env       []string
+	server    *model.Server
+}
+
+// install gets a pinned agent from npm, once. What stands in the way of that is a
+// reason to skip: it says nothing about ralph.
+func install(t *testing.T, p pin) (bin string) {
+	t.Helper()
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		t.Skip("SKIPPED: npm is missing here")
+	}
+	cache := os.Getenv("RALPH_E2E_CACHE")
+	if cache == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			t.Skipf("SKIPPED: there is no folder to install into: %v", err)
+		}
+		cache = filepath.Join(user, "ralph-e2e")
+	}
+	dir := filepath.Join(cache, strings.NewReplacer("/", "_", "@", "_").Replace(p.pkg))
+	stamp := filepath.Join(dir, "complete")
+	if _, err := os.Stat(stamp); err != nil {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, npm, "install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix", dir, p.pkg)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Skipf("SKIPPED: %v", err)
+		}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Skipf("SKIPPED: %s cannot be installed from npm: %v\n%s", p.pkg, err, out)
+		}
+		if err := os.WriteFile(stamp, nil, 0o600); err != nil {
+			t.Skipf("SKIPPED: %v", err)
+		}
+	}
+	return filepath.Join(dir, "node_modules", ".bin")
+}
+
+// newPlace makes a project for an agent, as its user would set it up.
+func newPlace(t *testing.T, ralph string, p pin, set setting) *place {
+	t.Helper()
+	bin := install(t, p)
+	pl := &place{dir: t.TempDir(), home: t.TempDir(), server: model.New(func(model.Prompt) model.Answer { return model.Answer{Text: "OK"} })}
+	t.Cleanup(pl.server.Close)
+	t.Cleanup(func() { pl.wantNothingLeft(t) })
+	fill := strings.NewReplacer("{{url}}", pl.server.URL, "{{home}}", pl.home)
+	for name, text := range set.files {
+		pl.write(t, filepath.Join(pl.home, name), fill.Replace(text))
+	}
+	pl.env = []string{
+		"PATH=" + strings.Join([]string{filepath.Dir(ralph), bin, os.Getenv("PATH")}, string(os.PathListSeparator)),
+		"HOME=" + pl.home, "TMPDIR=" + t.TempDir(), "LANG=C.UTF-8", "NO_COLOR=1",
+		"XDG_CONFIG_HOME=" + pl.home + "/.config", "XDG_DATA_HOME=" + pl.home + "/.local/share",
+		"XDG_STATE_HOME=" + pl.home + "/.local/state", "XDG_CACHE_HOME=" + pl.home + "/.cache",
+		"GIT_AUTHOR_NAME=test", "GIT_AUTHOR_EMAIL=test@localhost", "GIT_COMMITTER_NAME=test", "GIT_COMMITTER_EMAIL=test@localhost",
+	}
+	for name, value := range set.env {
+		pl.env = append(pl.env, name+"="+fill.Replace(value))
+	}
+	pl.write(t, filepath.Join(pl.dir, ".ralph.toml"), "[agent]\nuse = \""+p.agent+"\"\n"+
+		"[run]\nbackoff = \"0s\"\nbreaker = 1\n[verify]\nrepair_rounds = 0\nreruns = 0\n"+set.config)
+	pl.write(t, filepath.Join(pl.dir, "README.md"), "A project.\n")
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"commit", "-qm", "begin"}} {
+		if out := pl.run(t, "git", args...); out.status != 0 {
+			t.Fatalf("git %v: %s", args, out.stderr)
+		}
+	}
+	return pl
+}
+
+func (p *place) write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p *place) read(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(p.dir, name))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// result is what became of a command.
+type result struct {
+	status         int
+	stdout, stderr string
+}
+
+func (p *place) command(name string, args ...string) (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
+	cmd := exec.Command(name, args...)
+	cmd.Path, cmd.Err = p.lookPath(name), nil
+	var stdout, stderr bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.dir, p.env, &stdout, &stderr
+	return cmd, &stdout, &stderr
+}
+
+// lookPath finds a program on the PATH of the place, which is not ours.
+func (p *place) lookPath(name string) string {
+	for _, dir := range filepath.SplitList(strings.TrimPrefix(p.env[0], "PATH=")) {
+		if path := filepath.Join(dir, name); isFile(path) {
+			return path
+		}
+	}
+	return name
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func (p *place) run(t *testing.T, name string, args ...string) result {
+	t.Helper()
+	cmd, stdout, stderr := p.command(name, args...)
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// want runs ralph and wants that exit status.
+func (p *place) want(t *testing.T, status int, args ...string) result {
+	t.Helper()
+	out := p.run(t, "ralph", args...)
+	if out.status != status {
+		t.Fatalf("ralph %s: exit status %d, want %d\n%s\n%s\nmodel: %v", strings.Join(args, " "), out.status, status, out.stdout, out.stderr, p.server.Errors())
+	}
+	return out
+}
+
+// list reads a result that is JSON.
+func list[T any](t *testing.T, out result) T {
+	t.Helper()
+	var v T
+	text := strings.TrimSpace(out.stdout)
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return v
+}
+
+// wantNothingLeft fails for every process that still has the place's home.
+func (p *place) wantNothingLeft(t *testing.T) {
+	t.Helper()
+	found, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range found {
+		if env, err := os.ReadFile(path); err == nil && bytes.Contains(env, []byte("HOME="+p.home+"\x00")) {
+			line, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+			t.Errorf("still running: %s %s", filepath.Base(filepath.Dir(path)), strings.ReplaceAll(string(line), "\x00", " "))
+		}
+	}
+}
+
+// buildRalph builds the program from the sources around us.
+func buildRalph(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ralph")
+	cmd := exec.Command("go", "build", "-o", path, "./cmd/ralph")
+	cmd.Dir = ".."
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=mod", "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return path
+}
+
+// waitFor waits until something holds; agents are slow on a busy machine.
+func waitFor(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.After(3 * time.Minute)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-deadline:
+			t.Fatal("it never came: " + what)
+		case <-tick.C:
+		}
+	}
+}
