@@ -48,3 +48,7 @@ explore CHECKS="2000":
 # try to break out of the sandbox, in every way we know, and say how often
 sandbox:
     go test -count=1 -v -run Escapes ./internal/sandbox
+
+# take real agents from npm through whole runs (minutes); notes that they passed
+e2e-agents:
+    cd e2e && RALPH_E2E=always go test -count=1 -timeout 30m -v ./...

@@ -1,0 +1,163 @@
+package model
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// dialect is one way to ask the same.
+type dialect struct {
+	path   string
+	ask    string // %PROMPT% is what is said
+	tooled string // the same after one tool was called, which said "42"
+}
+
+func dialects() map[string]dialect {
+	const (
+		chatTools = `"tools":[{"type":"function","function":{"name":"bash","parameters":{"properties":{"command":{"type":"string"},"reason":{"type":"string"}},"required":["command","reason"]}}}]`
+		antTools  = `"tools":[{"name":"Bash","input_schema":{"properties":{"command":{"type":"string"},"timeout":{"type":"number"}},"required":["command"]}}]`
+		resTools  = `"tools":[{"type":"function","name":"shell","parameters":{"properties":{"command":{"type":"array"}},"required":["command"]}},{"type":"web_search"}]`
+	)
+	return map[string]dialect{
+		"messages": {
+			"/v1/messages",
+			`{"model":"m",STREAM,` + antTools + `,"messages":[{"role":"user","content":[{"type":"text","text":"<reminder>"},{"type":"text","text":"%PROMPT%"}]}]}`,
+			`{"model":"m",STREAM,` + antTools + `,"messages":[{"role":"user","content":"%PROMPT%"},{"role":"assistant","content":[{"type":"text","text":"x"},{"type":"tool_use","id":"1","name":"Bash","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"text","text":"42"}]},{"type":"text","text":"<reminder>"}]}]}`,
+		},
+		"chat": {
+			"/v1/chat/completions",
+			`{"model":"m",STREAM,` + chatTools + `,"messages":[{"role":"system","content":"s"},{"role":"user","content":"%PROMPT%"}]}`,
+			`{"model":"m",STREAM,` + chatTools + `,"messages":[{"role":"user","content":"%PROMPT%"},{"role":"assistant","content":null,"tool_calls":[{"id":"1"}]},{"role":"tool","tool_call_id":"1","content":"42"}]}`,
+		},
+		"responses": {
+			"/v1/responses",
+			`{"model":"m",STREAM,` + resTools + `,"input":[{"type":"message","role":"developer","content":[{"type":"input_text","text":"s"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"%PROMPT%"}]}]}`,
+			`{"model":"m",STREAM,` + resTools + `,"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"%PROMPT%"}]},{"type":"reasoning"},{"type":"function_call","call_id":"1"},{"type":"function_call_output","call_id":"1","output":"42"}]}`,
+		},
+	}
+}
+
+func post(t *testing.T, s *Server, d dialect, body, prompt string, stream bool) (int, string, error) {
+	t.Helper()
+	body = strings.NewReplacer("%PROMPT%", prompt, "STREAM", map[bool]string{true: `"stream":true`, false: `"stream":false`}[stream]).Replace(body)
+	res, err := http.Post(s.URL+d.path, "application/json", strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	return res.StatusCode, string(data), err
+}
+
+const work = `# Ralph\n\n## Assigned Task\n\nID: t-0123abcd`
+
+// TestEveryDialectPlaysTheSameScript: a tool call in the agent's own terms, then
+// words, whole or in pieces.
+func TestEveryDialectPlaysTheSameScript(t *testing.T) {
+	t.Parallel()
+	for name, d := range dialects() {
+		for _, stream := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				s := New(func(p Prompt) Answer {
+					if p.Turn == 0 {
+						return Answer{Text: "first", Shell: "make"}
+					}
+					return Answer{Text: "it said " + p.Tool}
+				})
+				defer s.Close()
+				status, got, err := post(t, s, d, d.ask, work, stream)
+				if err != nil || status != 200 || !strings.Contains(got, "first") || !regexp.MustCompile(`"name":"(Bash|bash|shell)"`).MatchString(got) {
+					t.Errorf("got %d %v: %s", status, err, got)
+				}
+				if stream == json.Valid([]byte(got)) {
+					t.Errorf("streamed: %v, got %s", stream, got)
+				}
+				if _, got, _ = post(t, s, d, d.tooled, work, false); !strings.Contains(got, "it said 42") {
+					t.Errorf("got %s, want what the tool said", got)
+				}
+				if errs := s.Errors(); len(errs) > 0 {
+					t.Error(errs)
+				}
+				seen := s.Seen()
+				if len(seen) != 2 || seen[0].Kind != Work || seen[0].Task != "t-0123abcd" || seen[0].Try != 1 || seen[1].Turn != 1 {
+					t.Errorf("got %+v", seen)
+				}
+			})
+		}
+	}
+}
+
+func TestPromptsAreTold(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		text string
+		want Kind
+	}{
+		"a task":          {work, Work},
+		"a verdict":       {`# Ralph: verification\n\n## Assigned Task\n\nID: t-0123abcd`, Verify},
+		"a follow-up":     {`Your answer ended without a sigil.\n\nAssigned Task: t-0123abcd`, Other},
+		"something small": {`Answer with the one word OK.`, Other},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := New(func(Prompt) Answer { return Answer{Text: "x"} })
+			defer s.Close()
+			d := dialects()["chat"]
+			if _, _, err := post(t, s, d, d.ask, tt.text, false); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.Seen()[0].Kind; got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestFaults: each happens as often as it is meant to, and then the answer comes.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for name, d := range dialects() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, status := range []int{429, 529, 401} {
+				s := New(func(Prompt) Answer { return Answer{Text: "x", Fault: Fault{Status: status, Times: 2}} })
+				for _, want := range []int{status, status, 200} {
+					if got, body, err := post(t, s, d, d.ask, work, true); got != want || err != nil {
+						t.Errorf("got %d %s, want %d", got, body, want)
+					}
+				}
+				s.Close()
+			}
+			s := New(func(Prompt) Answer { return Answer{Text: strings.Repeat("x", 500), Fault: Fault{Cut: true, Times: 1}} })
+			defer s.Close()
+			if _, body, err := post(t, s, d, d.ask, work, true); err == nil || body == "" {
+				t.Errorf("got all of %q, want a part of it", body)
+			}
+			if _, _, err := post(t, s, d, d.ask, work, true); err != nil {
+				t.Error(err)
+			}
+			s.Play(func(Prompt) Answer { return Answer{Fault: Fault{Hang: true, Times: -1}} })
+			ended := make(chan error)
+			go func() {
+				_, _, err := post(t, s, d, d.ask, work, true)
+				ended <- err
+			}()
+			for len(s.Seen()) == 0 {
+				select {
+				case err := <-ended:
+					t.Fatalf("it answered: %v", err)
+				default:
+				}
+			}
+			s.http.CloseClientConnections()
+			if err := <-ended; err == nil {
+				t.Error("got an answer, want none")
+			}
+		})
+	}
+}
