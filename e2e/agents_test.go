@@ -6,9 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"ralph/e2e/model"
 )
+
+// budget is after how long no further agent is begun, unless one asks for all.
+const budget = 5 * time.Minute
 
 // TestAgents takes each pinned agent through everything. It runs when the pins or
 // package acp have changed since it last passed, or with RALPH_E2E=always, which
@@ -25,9 +29,12 @@ func TestAgents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ran := 0
+	ran, began := 0, time.Now()
 	for _, p := range list {
 		t.Run(p.agent, func(t *testing.T) {
+			if !always && time.Since(began) > budget {
+				t.Skipf("SKIPPED: the agents before it took more than %s", budget)
+			}
 			set, ok := settings()[p.agent]
 			if !ok {
 				t.Fatalf("there are no settings for %s", p.agent)

@@ -88,7 +88,7 @@ func (a *app) runAgentsTest(c *cli.Context) error {
 		report.Agent = ag.preset.Name
 		err = a.tryAgent(c, config, ag, timeout, &report)
 	}
-	if errors.Is(err, project.ErrConfig) || c.Context.Err() != nil {
+	if errors.Is(err, project.ErrConfig) || c.Err() != nil {
 		return err
 	}
 	report.OK = err == nil
@@ -114,7 +114,7 @@ func (a *app) tryAgent(c *cli.Context, config project.Loaded, ag agent, timeout 
 	if err != nil {
 		return fmt.Errorf("make a folder to test in: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // what is left of it is in the system's folder for such things
 	work, logs := filepath.Join(dir, "work"), filepath.Join(dir, "logs")
 	if err := errors.Join(os.Mkdir(work, 0o700), os.Mkdir(logs, 0o700)); err != nil {
 		return fmt.Errorf("make a folder to test in: %w", err)
@@ -151,7 +151,6 @@ func (a *app) tryAgent(c *cli.Context, config project.Loaded, ag agent, timeout 
 
 // converse says the one sentence.
 func (r *trialJSON) converse(ctx context.Context, s loop.Session) error {
-	defer s.Close()
 	if session, ok := s.(*confinedSession); ok {
 		about := session.About()
 		r.Says = orNil(strings.TrimSpace(about.Agent.Name + " " + about.Agent.Version))

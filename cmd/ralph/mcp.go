@@ -47,7 +47,7 @@ func (a *app) mcpServer(name string, given project.MCPServer) (mcpServer, error)
 		if err != nil {
 			return m, fmt.Errorf("%s cannot be run: %w", argv[0], err)
 		}
-		m.Command, m.Args = path, append(argv[1:], given.Args...)
+		m.Command, m.Args = path, slices.Concat(argv[1:], given.Args)
 	}
 	if m.URL, err = a.expand(given.URL, &m.hidden); err != nil {
 		return m, err
@@ -73,13 +73,11 @@ func (a *app) expandAll(values map[string]string, hide func(name string) bool, h
 	return out, nil
 }
 
-var reference = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
-
 // expand puts variables of our own environment into a value, so that a secret
 // need not stand in a file that is shared.
 func (a *app) expand(value string, hidden *[]string) (string, error) {
 	var missing string
-	text := reference.ReplaceAllStringFunc(value, func(ref string) string {
+	text := regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*\}`).ReplaceAllStringFunc(value, func(ref string) string {
 		name := ref[2 : len(ref)-1]
 		v := a.getenv(name)
 		if v == "" {
