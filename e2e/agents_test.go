@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,6 +25,9 @@ func TestAgents(t *testing.T) {
 	if err == nil && strings.TrimSpace(string(passed)) == now && !always {
 		t.Skip("SKIPPED: the agents have passed with these versions and this package acp; RALPH_E2E=always runs them")
 	}
+	if _, err := exec.LookPath("npm"); err != nil {
+		t.Skip("SKIPPED: npm is missing here, so the real agents were not run")
+	}
 	ralph := buildRalph(t)
 	list, err := pins()
 	if err != nil {
@@ -39,7 +43,11 @@ func TestAgents(t *testing.T) {
 			if !ok {
 				t.Fatalf("there are no settings for %s", p.agent)
 			}
-			pl := newPlace(t, ralph, p, set)
+			bin, err := install(t.Context(), p)
+			if err != nil { // it says nothing about ralph
+				t.Skipf("SKIPPED: %s cannot be installed from npm: %v", p.pkg, err)
+			}
+			pl := newPlace(t, ralph, bin, p, set)
 			t.Run("is known and answers", func(t *testing.T) { pl.answers(t, p.agent) })
 			t.Run("takes a graph to its end", func(t *testing.T) { pl.takesAGraph(t, set) })
 			t.Run("goes on after an interruption", func(t *testing.T) { pl.goesOn(t) })

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,45 +23,38 @@ type place struct {
 	server    *model.Server
 }
 
-// install gets a pinned agent from npm, once. What stands in the way of that is a
-// reason to skip: it says nothing about ralph.
-func install(t *testing.T, p pin) (bin string) {
-	t.Helper()
-	npm, err := exec.LookPath("npm")
-	if err != nil {
-		t.Skip("SKIPPED: npm is missing here")
-	}
+// install gets a pinned agent from npm, once, and returns where its programs are.
+func install(ctx context.Context, p pin) (bin string, err error) {
 	cache := os.Getenv("RALPH_E2E_CACHE")
 	if cache == "" {
 		user, err := os.UserCacheDir()
 		if err != nil {
-			t.Skipf("SKIPPED: there is no folder to install into: %v", err)
+			return "", err
 		}
 		cache = filepath.Join(user, "ralph-e2e")
 	}
 	dir := filepath.Join(cache, strings.NewReplacer("/", "_", "@", "_").Replace(p.pkg))
-	stamp := filepath.Join(dir, "complete")
-	if _, err := os.Stat(stamp); err != nil {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, npm, "install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix", dir, p.pkg)
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Skipf("SKIPPED: %v", err)
-		}
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Skipf("SKIPPED: %s cannot be installed from npm: %v\n%s", p.pkg, err, out)
-		}
-		if err := os.WriteFile(stamp, nil, 0o600); err != nil {
-			t.Skipf("SKIPPED: %v", err)
-		}
+	bin, stamp := filepath.Join(dir, "node_modules", ".bin"), filepath.Join(dir, "complete")
+	if isFile(stamp) {
+		return bin, nil
 	}
-	return filepath.Join(dir, "node_modules", ".bin")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "npm", "install", "--no-audit", "--no-fund", "--loglevel=error",
+		"--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--prefix", dir, p.pkg)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		first, _, _ := strings.Cut(string(out), "\n")
+		return "", fmt.Errorf("%w: %s", err, first)
+	}
+	return bin, os.WriteFile(stamp, nil, 0o600)
 }
 
 // newPlace makes a project for an agent, as its user would set it up.
-func newPlace(t *testing.T, ralph string, p pin, set setting) *place {
+func newPlace(t *testing.T, ralph, bin string, p pin, set setting) *place {
 	t.Helper()
-	bin := install(t, p)
 	pl := &place{dir: t.TempDir(), home: t.TempDir(), server: model.New(func(model.Prompt) model.Answer { return model.Answer{Text: "OK"} })}
 	t.Cleanup(pl.server.Close)
 	t.Cleanup(func() { pl.wantNothingLeft(t) })
