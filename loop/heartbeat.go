@@ -57,7 +57,13 @@ func (a *attempt) beat(g *dag.Graph, used acp.Usage) error {
 	if err := g.CountRun(a.run.ID, a.countedSoFar()); err != nil {
 		return err
 	}
-	return g.NoteAttempt(a.claim.Attempt, usageNote(used))
+	note := usageNote(used)
+	a.mu.Lock()
+	if session := a.active[a.claim.Attempt]; session != nil {
+		note.SessionUSD = session.SessionUSD()
+	}
+	a.mu.Unlock()
+	return g.NoteAttempt(a.claim.Attempt, note)
 }
 
 // used is what the sessions that are open have used: the agent's, and a judge's.

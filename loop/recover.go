@@ -20,8 +20,10 @@ type Recoverer struct {
 	Sweep func(owner string) (killed int, err error) // kills what a dead run left running; nil does nothing
 	Count func(owner string) (int, error)            // counts them; nil counts none
 	Rules RecoveryRules
-	Dir   string // the project
 	Now   func() time.Time
+
+	Dir     string // the project
+	Objects string // where trees of it are kept
 }
 
 // recover takes back what dead runs left and tells of it.
@@ -30,7 +32,7 @@ func (r *Runner) recover(ctx context.Context) (Recovery, error) {
 		return Recovery{}, nil
 	}
 	return Recoverer{
-		Store: r.opts.Store, Life: r.opts.Life, Sweep: r.opts.Sweep, Rules: r.opts.Recovery, Dir: r.opts.Dir, Now: r.opts.Now,
+		Store: r.opts.Store, Life: r.opts.Life, Sweep: r.opts.Sweep, Rules: r.opts.Recovery, Now: r.opts.Now, Dir: r.opts.Dir, Objects: r.opts.Objects,
 	}.Recover(ctx)
 }
 
@@ -83,7 +85,8 @@ func (r Recoverer) Recover(ctx context.Context) (Recovery, error) {
 	return rec, r.bury(ctx, f, &rec)
 }
 
-// Preview says what Recover would do, and does nothing.
+// Preview says what Recover would do, and does nothing. It does not look at
+// uncommitted work.
 func (r Recoverer) Preview(ctx context.Context) (Recovery, error) {
 	f, err := r.find(ctx)
 	if err != nil {
@@ -98,10 +101,11 @@ func (r Recoverer) Preview(ctx context.Context) (Recovery, error) {
 	}
 	err = r.Store.View(ctx, func(g *dag.Graph) error {
 		for _, t := range f.tasks {
-			took, _, err := r.judge(g, t, f.owner[t.Owner])
+			last, err := lastAttempt(g, t)
 			if err != nil {
 				return err
 			}
+			took, _ := r.judge(t, last, f.owner[t.Owner])
 			rec.Tasks = append(rec.Tasks, took)
 		}
 		return nil
@@ -199,15 +203,7 @@ func (f found) each(do func(owner string) (int, error)) (int, error) {
 }
 
 // judge says what becomes of a task, without doing it.
-func (r Recoverer) judge(g *dag.Graph, t dag.Task, run dag.Run) (Reclaimed, dag.Taken, error) {
-	attempts, err := g.Attempts(t)
-	if err != nil {
-		return Reclaimed{}, dag.Taken{}, err
-	}
-	var last dag.Attempt
-	if len(attempts) > 0 {
-		last = attempts[len(attempts)-1]
-	}
+func (r Recoverer) judge(t dag.Task, last dag.Attempt, run dag.Run) (Reclaimed, dag.Taken) {
 	seen := run.Heartbeat
 	for _, at := range []time.Time{last.StartedAt, last.Heartbeat} {
 		if at.After(seen) {
@@ -217,16 +213,29 @@ func (r Recoverer) judge(g *dag.Graph, t dag.Task, run dag.Run) (Reclaimed, dag.
 	action, taken := r.Rules.judge(t, last, seen, r.Now())
 	return Reclaimed{
 		Task: t.ID, Title: t.Title, Run: run.ID, Attempt: last.ID, Phase: last.Phase, Action: action, Reason: taken.Reason,
-	}, taken, nil
+	}, taken
+}
+
+func lastAttempt(g *dag.Graph, t dag.Task) (dag.Attempt, error) {
+	attempts, err := g.Attempts(t)
+	if err != nil || len(attempts) == 0 {
+		return dag.Attempt{}, err
+	}
+	return attempts[len(attempts)-1], nil
 }
 
 // take takes one task back, in the caller's transaction.
-func (r Recoverer) take(_ context.Context, g *dag.Graph, t dag.Task, run dag.Run) (Reclaimed, error) {
+func (r Recoverer) take(ctx context.Context, g *dag.Graph, t dag.Task, run dag.Run) (Reclaimed, error) {
 	if err := g.Holds(dag.Claim{Task: t, Owner: t.Owner, Generation: t.Generation}); err != nil {
 		return Reclaimed{}, err
 	}
-	took, taken, err := r.judge(g, t, run)
+	last, err := lastAttempt(g, t)
 	if err != nil {
+		return Reclaimed{}, err
+	}
+	took, taken := r.judge(t, last, run)
+	// Inside the transaction: nobody can claim the task and begin to work meanwhile.
+	if err := r.clean(ctx, g, last, &took, &taken); err != nil {
 		return took, err
 	}
 	return took, Reclaim(g, t, taken, r.Now())
@@ -234,14 +243,13 @@ func (r Recoverer) take(_ context.Context, g *dag.Graph, t dag.Task, run dag.Run
 
 // Reclaim takes back the task of a dead run and remembers that an iteration ended so.
 func Reclaim(g *dag.Graph, t dag.Task, how dag.Taken, now time.Time) error {
-	attempts, err := g.Attempts(t)
+	last, err := lastAttempt(g, t)
 	if err != nil {
 		return err
 	}
-	if err := g.Reclaim(t, how); err != nil || len(attempts) == 0 {
+	if err := g.Reclaim(t, how); err != nil || last.ID == "" {
 		return err
 	}
-	last := attempts[len(attempts)-1]
 	return journal.Add(g.Tx(), journal.Entry{
 		At: now, Run: last.Run, Attempt: last.ID, Iteration: last.Iteration, Task: t.ID, Feature: t.Feature, Title: t.Title,
 		Outcome: "interrupted", Reason: how.Reason, Agent: last.Agent, Model: last.Model, ModelEffective: last.ModelEffective,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -80,9 +81,13 @@ func (a *app) runRecover(c *cli.Context) error {
 
 func (a *app) recoverer(s *session) loop.Recoverer {
 	return loop.Recoverer{
-		Store: s.store, Life: life, Sweep: proc.Sweep, Count: proc.Marked, Rules: recoveryRules(s), Dir: s.project.Root, Now: a.now,
+		Store: s.store, Life: life, Sweep: proc.Sweep, Count: proc.Marked, Rules: recoveryRules(s), Now: a.now,
+		Dir: s.project.Root, Objects: objects(s),
 	}
 }
+
+// objects is where the trees are kept that work is compared with.
+func objects(s *session) string { return filepath.Join(s.project.State(), "objects") }
 
 func recoveryRules(s *session) loop.RecoveryRules {
 	r := s.config.Recovery

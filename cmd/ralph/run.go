@@ -179,7 +179,7 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 			return opts, fmt.Errorf("%w: verify.protect: %w", project.ErrConfig, err)
 		}
 	}
-	opts.Objects = filepath.Join(s.project.State(), "objects")
+	opts.Objects = objects(s)
 	opts.Setup = setup(opts, o.chosen, o.sandbox)
 	opts.Setup.Credential = o.credential(o.chosen)
 	return opts, nil

@@ -1,5 +1,6 @@
 // Package git asks the git program about a working tree, and keeps what it looked
-// like. It never changes one, nor the repository that it belongs to.
+// like. It never changes one, nor the repository that it belongs to, but for Stash,
+// which is asked for by name.
 package git
 
 import (

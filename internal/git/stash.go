@@ -1,0 +1,31 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// Stash puts the uncommitted changes of these files, untracked ones too, into git's
+// stash, and nothing else.
+func Stash(ctx context.Context, dir, message string, files []string) error {
+	if len(files) == 0 {
+		return errors.New("no files to stash")
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath="+os.DevNull,
+		"stash", "push", "--quiet", "--include-untracked", "--message", message, "--pathspec-from-file=-", "--pathspec-file-nul")
+	cmd.Dir, cmd.Env = dir, append(cmd.Environ(), "GIT_LITERAL_PATHSPECS=1")
+	cmd.Stdin = strings.NewReader(strings.Join(files, "\x00"))
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("git stash: %w: %s", err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
