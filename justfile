@@ -45,6 +45,10 @@ check: build test lint race
 explore CHECKS="2000":
     for d in dag internal/proc internal/show internal/term journal knowledge loop prompt sigils strategy; do RALPH_TEST_EXPLORE=1 go test -count=1 "./$d" -rapid.checks={{CHECKS}} || exit 1; done
 
+# kill runs at random times, N of them, and count what must never happen (about 4 a second)
+soak N="1000":
+    RALPH_SOAK={{N}} go test ./cmd/ralph -run '^TestSoak$' -count=1 -v -timeout 0 | grep -v '^=== '
+
 # try to break out of the sandbox, in every way we know, and say how often
 sandbox:
     go test -count=1 -v -run Escapes ./internal/sandbox
