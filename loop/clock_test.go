@@ -20,6 +20,7 @@ import (
 // the wall may be set, or go on while the machine sleeps and no timer does.
 type night struct {
 	ahead atomic.Int64 // by how much the wall is ahead of the timers
+	quick bool         // agents need no time
 
 	mu       sync.Mutex
 	prompts  map[string]int
@@ -65,10 +66,12 @@ func (s *simulated) Prompt(ctx context.Context, _ string) (acp.Turn, error) {
 	}
 	s.prompts[s.op.Task.ID]++
 	s.mu.Unlock()
-	select {
-	case <-time.After(10 * time.Minute):
-	case <-ctx.Done():
-		return acp.Turn{Stop: acp.StopCancelled}, nil
+	if !s.quick {
+		select {
+		case <-time.After(10 * time.Minute):
+		case <-ctx.Done():
+			return acp.Turn{Stop: acp.StopCancelled}, nil
+		}
 	}
 	return acp.Turn{Stop: acp.StopEnd, Segments: []string{"<task-done>" + s.op.Task.ID + "</task-done>\n"}}, nil
 }
@@ -94,7 +97,7 @@ func (s *simulated) Tampered() ([]string, error) { return nil, nil }
 func TestEightSimulatedHours(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		n := &night{prompts: map[string]int{}, }
+		n := &night{prompts: map[string]int{}}
 		at := func(d time.Duration) time.Time { return n.now().Add(d) }
 		n.limits = []window{{at(4 * time.Hour), at(6 * time.Hour)}, {at(8 * time.Hour), at(10 * time.Hour)}}
 		d, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "progress.db"), db.Options{Conns: 4})

@@ -399,3 +399,40 @@ func TestASignalWhileVerifying(t *testing.T) {
 		t.Errorf("its agent was prompted %d times, want once", prompts)
 	}
 }
+
+// TestTheCheckpointOfAnAttempt is shown by the status while an agent is at work, and
+// what it cost is still known when ralph dies a moment later.
+func TestTheCheckpointOfAnAttempt(t *testing.T) {
+	t.Parallel()
+	p := newCrash(t)
+	p.plan(t, "first")
+	r := p.start(t, "run")
+	p.awaitMark(t, "waits t-00000001")
+	var status statusJSON
+	eventually(t, "the cost is stored", func() bool {
+		p.json(t, &status, "status")
+		return len(status.Runs) == 1 && len(status.Runs[0].Attempts) == 1 && status.Runs[0].Attempts[0].CostUSD != nil
+	})
+	run := status.Runs[0]
+	if at := run.Attempts[0]; run.State != "running" || at.Phase != "prompted" || at.Iteration != 1 || *at.CostUSD != 0.5 || at.Heartbeat == nil {
+		t.Errorf("got %+v with %+v, want the checkpoint", run, at)
+	}
+	if out := p.want(t, 0, "status"); !strings.Contains(out.stdout, "t-00000001 prompted for") || !strings.Contains(out.stdout, "$0.50, heartbeat") {
+		t.Errorf("got %s, want it told", out.stdout)
+	}
+	if err := r.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	r.wait(t, -1)
+	if out := p.want(t, 0, "status"); !strings.Contains(out.stdout, "has died") {
+		t.Errorf("got %s, want that it died", out.stdout)
+	}
+	p.want(t, 0, "recover")
+	var task struct {
+		CostUSD *float64 `json:"cost_usd"`
+	}
+	p.json(t, &task, "task", "show", "t-00000001")
+	if task.CostUSD == nil || *task.CostUSD != 0.5 {
+		t.Errorf("got %v, want what the dead attempt cost", task.CostUSD)
+	}
+}

@@ -1,0 +1,113 @@
+package loop
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"ralph/dag"
+	"ralph/internal/db"
+	"ralph/internal/fakeagent"
+)
+
+// reopen gives the stage another handle on the same file.
+func (s *stage) reopen(t *testing.T, path string, opts db.Options) {
+	t.Helper()
+	opts.Conns = 6
+	d, err := db.Open(t.Context(), path, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	s.store = dag.New(d, dag.Options{})
+	s.opts.Store = s.store
+}
+
+// mend runs again when the trouble is over, as the next start does, and wants all done.
+func (s *stage) mend(t *testing.T, tasks int) {
+	t.Helper()
+	s.opts.Life = func(dag.Process) dag.Life { return dag.Dead }
+	r := s.start(t)
+	s.opts.Life = nil
+	if out := s.finish(t, r, t.Context()); out.Kind != OutcomeComplete || out.Counts.Done != tasks || out.Counts.Total != tasks {
+		t.Errorf("got %+v, want all %d done", out, tasks)
+	}
+	s.update(t, func(g *dag.Graph) error {
+		for _, check := range []func() ([]dag.Fault, error){g.Integrity, g.Verify} {
+			faults, err := check()
+			if err != nil {
+				return err
+			}
+			for _, f := range faults {
+				t.Errorf("%s: %s", f.Task, f.Text)
+			}
+		}
+		return nil
+	})
+}
+
+// kindOf is what the database says is wrong.
+func kindOf(err error) db.Kind {
+	var e *db.Error
+	if !errors.As(err, &e) {
+		return 0
+	}
+	return e.Kind
+}
+
+// TestAFullDiskInTheMiddleOfARunLosesNothing: the run ends and says so; when there
+// is room again the next one finishes the work.
+func TestAFullDiskInTheMiddleOfARunLosesNothing(t *testing.T) {
+	t.Parallel()
+	notes := ""
+	for range 400 {
+		notes += "this is a note that takes room, and there is none. "
+	}
+	s := newStage(t, say(fakeagent.Step{Do: "say", Text: "<journal>" + notes + "</journal>\n"}, done()))
+	path := filepath.Join(t.TempDir(), "full.db")
+	s.reopen(t, path, db.Options{MaxPages: 80})
+	const tasks = 12
+	for range tasks {
+		s.add(t, dag.NewTask{Title: "x"})
+	}
+	r := s.start(t)
+	out, err := r.Run(t.Context())
+	if kindOf(err) != db.Full || out.Kind != OutcomeError {
+		t.Fatalf("got %s, %v; want that the disk is full", out.Kind, err)
+	}
+	s.wantNothingLeft(t)
+	s.reopen(t, path, db.Options{})
+	s.mend(t, tasks)
+}
+
+// TestABusyDatabaseInTheMiddleOfARunLosesNothing has another program hold the file
+// for longer than anybody waits.
+func TestABusyDatabaseInTheMiddleOfARunLosesNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(fakeagent.Step{Do: "mark", Text: "at work"}, fakeagent.Step{Do: "await", Path: "go"}, done()))
+	path := filepath.Join(t.TempDir(), "busy.db")
+	s.reopen(t, path, db.Options{BusyTimeout: 50 * time.Millisecond})
+	s.add(t, dag.NewTask{Title: "x"}, dag.NewTask{Title: "y"})
+	other, err := db.Open(t.Context(), path, db.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	r := s.start(t)
+	ended := make(chan error, 1)
+	go func() { _, err := r.Run(t.Context()); ended <- err }()
+	s.awaitMark(t, "at work")
+	err = other.Update(t.Context(), func(*db.Tx) error {
+		s.write(t, "go", "")
+		if err := <-ended; kindOf(err) != db.Busy {
+			t.Errorf("got %v, want that the database is busy", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.wantNothingLeft(t)
+	s.mend(t, 2)
+}
