@@ -79,6 +79,8 @@ func (s *soak) lane(t *testing.T, number int) {
 		"max_attempts = 1000", "[verify]", `commands = ["true"]`, "[recovery]", "max_interruptions = 1000000000")
 	if number == 0 {
 		p.env = append(p.env, "RALPH_VERIFY_ENABLED=true") // another agent judges, too
+	} else {
+		p.env = append(p.env, "RALPH_SANDBOX_MODE=off") // in a PID namespace nobody outlives the helper
 	}
 	random := rand.New(rand.NewPCG(uint64(os.Getpid()), uint64(number)))
 	tasks := 0
