@@ -33,10 +33,6 @@ type confiner struct {
 // confiner finds the best level at which this project's processes can be confined.
 func (a *app) confiner(mode string, s *session, jobs int) (*confiner, error) {
 	c := &confiner{mode: mode, project: s.project, home: a.getenv("HOME"), shared: jobs > 1}
-	if mode == "off" {
-		return c, nil
-	}
-	c.git = git.Find(s.project.Root)
 	var err error
 	if c.write, err = c.paths("sandbox.write", s.config.Sandbox.Write); err != nil {
 		return nil, err
@@ -44,7 +40,11 @@ func (a *app) confiner(mode string, s *session, jobs int) (*confiner, error) {
 	if c.hide, err = c.paths("sandbox.deny_read", s.config.Sandbox.DenyRead); err != nil {
 		return nil, err
 	}
-	temp, err := newTemp()
+	if mode == "off" {
+		return c, nil
+	}
+	c.git = git.Find(s.project.Root)
+	temp, err := c.newTemp()
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (c *confiner) forVerification(env []string, ag agent) (*confined, error) {
 	if err != nil || c.shared || x.Level == sandbox.Namespaces {
 		return x, err
 	}
-	x.snap, err = sandbox.Snapshot(c.project.Root, os.TempDir(), slices.Concat(ownWrites, c.opened(env, ag))...)
+	x.snap, err = sandbox.Snapshot(c.project.Root, c.tempDir(), slices.Concat(ownWrites, c.opened(env, ag))...)
 	if err != nil {
 		return nil, errors.Join(err, x.Close())
 	}
@@ -165,7 +165,7 @@ func (c *confiner) prepare(mode sandbox.Mode, level sandbox.Level, env []string,
 	if level == sandbox.None {
 		return x, nil
 	}
-	temp, err := newTemp()
+	temp, err := c.newTemp()
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (c *confiner) prepare(mode sandbox.Mode, level sandbox.Level, env []string,
 	p := c.profile(mode, level, temp, env, ag)
 	_, x.Env = c.caches(temp, env)
 	if mode == sandbox.Verify && level == sandbox.Namespaces {
-		if p.Scratch, err = newTemp(); err != nil {
+		if p.Scratch, err = c.newTemp(); err != nil {
 			return nil, errors.Join(err, x.Close())
 		}
 		x.temps = append(x.temps, p.Scratch)
@@ -184,9 +184,22 @@ func (c *confiner) prepare(mode sandbox.Mode, level sandbox.Level, env []string,
 	return x, nil
 }
 
-// newTemp makes a temporary folder. It is not in the project: its name must be
-// short enough for a socket in it.
-func newTemp() (string, error) { return os.MkdirTemp("", "ralph-") }
+// newTemp makes a temporary folder. It is not in the project, where it would be one
+// of its files, and its name is short enough for a socket in it.
+func (c *confiner) newTemp() (string, error) { return os.MkdirTemp(c.tempDir(), "ralph-") }
+
+func (c *confiner) tempDir() string {
+	dir := os.TempDir()
+	if rel, err := filepath.Rel(c.project.Root, dir); err == nil && filepath.IsLocal(rel) && exists("/tmp") {
+		return "/tmp"
+	}
+	return dir
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
 
 // fingerprints are of what no agent may write, where that cannot be prevented. The
 // documents below .ralph are left out: people edit them while a run works.
