@@ -30,11 +30,7 @@ func (s *confinedSession) Tampered() ([]string, error) {
 func (s *confinedSession) Close() error {
 	err := s.agentSession.Close()
 	if s.judge {
-		changes, cerr := s.conf.Changed()
-		for _, change := range changes {
-			s.changed = append(s.changed, change.String())
-		}
-		s.failed = errors.Join(s.failed, cerr, s.conf.Undo())
+		s.changed, s.failed = s.conf.undo()
 	}
 	return errors.Join(err, s.conf.Close())
 }

@@ -118,6 +118,7 @@ type confined struct {
 	Spec  []byte   // proc.Spec.Confine; nil for None
 	Env   []string // what the process is given besides
 
+	root   string
 	temps  []string
 	snap   *sandbox.Snap
 	before []*sandbox.Fingerprint
@@ -142,8 +143,7 @@ func (c *confiner) forGates(env []string) (*confined, error) {
 }
 
 // forVerification confines an agent that only looks. Where nothing can look
-// writable and stay the same, what it changed is told by Changed and undone by
-// Undo; not while several agents work in the same files, because then nobody
+// writable and stay the same, what it changed is undone by undo; not while several agents work in the same files, because then nobody
 // knows whose change it was: there the project is read-only, or nothing holds.
 func (c *confiner) forVerification(env []string, ag agent) (*confined, error) {
 	x, err := c.prepare(sandbox.Verify, c.verification.Level, env, ag)
@@ -161,7 +161,7 @@ func (c *confiner) forVerification(env []string, ag agent) (*confined, error) {
 var ownWrites = []string{".ralph/runs", ".ralph/objects", ".ralph/progress.db*"}
 
 func (c *confiner) prepare(mode sandbox.Mode, level sandbox.Level, env []string, ag agent) (*confined, error) {
-	x := &confined{Level: level}
+	x := &confined{Level: level, root: c.project.Root}
 	if level == sandbox.None {
 		return x, nil
 	}
@@ -231,24 +231,6 @@ func (x *confined) Tampered() ([]string, error) {
 		}
 	}
 	return out, bad
-}
-
-// Changed lists what a verifier changed in the project. It is empty where nothing
-// that it does reaches the project.
-func (x *confined) Changed() ([]sandbox.Change, error) {
-	if x.snap == nil {
-		return nil, nil
-	}
-	return x.snap.Changed()
-}
-
-// Undo makes the project what it was before a verifier came, the uncommitted work
-// of others included.
-func (x *confined) Undo() error {
-	if x.snap == nil {
-		return nil
-	}
-	return x.snap.Restore()
 }
 
 // Close removes what was needed only meanwhile. Doing so again does nothing.

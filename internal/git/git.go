@@ -133,6 +133,10 @@ func relate(names []string, top, dir string) {
 }
 
 func run(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	return runWith(ctx, dir, "", args...)
+}
+
+func runWith(ctx context.Context, dir, input string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	// No hooks, no pager, no lock on the index: an agent may be committing.
@@ -141,7 +145,7 @@ func run(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd.Dir = dir
 	cmd.WaitDelay = time.Second
 	var out bytes.Buffer
-	cmd.Stdout = &out
+	cmd.Stdin, cmd.Stdout = strings.NewReader(input), &out
 	err := cmd.Run()
 	return out.Bytes(), err
 }
