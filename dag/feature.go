@@ -182,14 +182,8 @@ func (g *Graph) DeleteFeature(name string) error {
 	if err != nil {
 		return err
 	}
-	roots, err := g.numbers(featureRootsSQL, ":n", n)
-	if err != nil {
+	if err := g.clearFeature(n); err != nil {
 		return err
-	}
-	for _, root := range roots {
-		if err := g.deleteTree(root); err != nil {
-			return err
-		}
 	}
 	return g.tx.Exec(deleteFeatureSQL, ":n", n)
 }

@@ -81,7 +81,7 @@ func planned(w *world) {
 		if err := g.DeleteTree(w.id("group")); err != nil {
 			return err
 		}
-		return g.Tx().Exec(`UPDATE features SET stage = 'planned';`)
+		return g.SetStage("F", dag.FeaturePlanned)
 	})
 }
 
@@ -116,4 +116,49 @@ func TestATaskHasItsParentsFeature(t *testing.T) {
 	}
 	w.update(func(g *dag.Graph) error { return g.DeleteFeature("f") })
 	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { return g.DeleteFeature("f") })
+}
+
+func TestOnlyPlanningIsAStage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("group feature f", "a in group")
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.SetStage("f", dag.FeatureDone) })
+	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { return g.SetStage("nobody", dag.FeaturePlanned) })
+	w.update(func(g *dag.Graph) error { return g.SetStage("f", dag.FeaturePlanned) })
+	w.wantFeature("f", dag.FeatureReady)
+	w.update(func(g *dag.Graph) error { return g.ClearFeature("f") })
+	w.wantFeature("f", dag.FeaturePlanned)
+	w.update(func(g *dag.Graph) error { return g.SetStage("f", dag.FeatureDraft) })
+	w.wantFeature("f", dag.FeatureDraft)
+	w.sound()
+}
+
+func TestAFeatureThatRunsIsNotCleared(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("group feature f", "a in group", "b in group")
+	w.claim("a")
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.ClearFeature("f") })
+	w.wantFeature("f", dag.FeatureRunning)
+}
+
+func TestWhatAFeatureCostIsTheSumOfItsAttempts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("group feature f", "a in group", "b in group", "other feature g")
+	cost := func(feature string) (sum *float64) {
+		w.view(func(g *dag.Graph) (err error) { sum, err = g.FeatureCost(feature); return err })
+		return sum
+	}
+	if got := cost("f"); got != nil {
+		t.Errorf("got %v, want unknown", *got)
+	}
+	for title, price := range map[string]float64{"a": 0.25, "b": 0.5, "other": 4} {
+		claim := w.claim(title)
+		w.update(func(g *dag.Graph) error { return g.NoteAttempt(claim.Attempt, dag.Note{CostUSD: &price}) })
+	}
+	if got := cost("F"); got == nil || *got != 0.75 {
+		t.Errorf("got %v, want 0.75", got)
+	}
+	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { _, err := g.FeatureCost("nobody"); return err })
 }

@@ -1,0 +1,69 @@
+package dag
+
+import (
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+)
+
+const stageSQL = `UPDATE features SET stage = :stage, updated_at = :now WHERE n = :n;`
+
+// SetStage says how far the planning of a feature came: draft or planned. It shows
+// while there are no tasks; with tasks, they say where the feature stands.
+func (g *Graph) SetStage(name string, stage FeatureStatus) error {
+	if stage != FeatureDraft && stage != FeaturePlanned {
+		return fmt.Errorf("%w: planning is draft or planned, not %q", ErrRefused, stage)
+	}
+	n, err := g.featureNumber(name)
+	if err != nil {
+		return err
+	}
+	return g.tx.Exec(stageSQL, ":n", n, ":stage", string(stage), ":now", g.millis())
+}
+
+// ClearFeature removes all tasks of a feature and keeps the feature. While one of
+// them runs it is refused: its agent would work for nothing.
+func (g *Graph) ClearFeature(name string) error {
+	f, err := g.Feature(name)
+	if err != nil {
+		return err
+	}
+	if running := f.Tasks[InProgress]; running > 0 {
+		return fmt.Errorf("%w: %d of its tasks are running", ErrRefused, running)
+	}
+	return g.clearFeature(f.N)
+}
+
+func (g *Graph) clearFeature(n int64) error {
+	roots, err := g.numbers(featureRootsSQL, ":n", n)
+	if err != nil {
+		return err
+	}
+	for _, root := range roots {
+		if err := g.deleteTree(root); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const featureCostSQL = `
+SELECT sum(a.cost_usd) FROM tasks t INDEXED BY tasks_status JOIN attempts a ON a.task = t.n WHERE t.feature = :n;`
+
+// FeatureCost is what the attempts at its tasks cost so far, as far as agents told;
+// nil means that nothing is known.
+func (g *Graph) FeatureCost(name string) (*float64, error) {
+	n, err := g.featureNumber(name)
+	if err != nil {
+		return nil, err
+	}
+	var cost *float64
+	err = g.tx.Each(featureCostSQL, func(stmt *sqlite.Stmt) error {
+		if !stmt.ColumnIsNull(0) {
+			sum := stmt.ColumnFloat(0)
+			cost = &sum
+		}
+		return nil
+	}, ":n", n)
+	return cost, err
+}
