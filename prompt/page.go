@@ -104,7 +104,7 @@ func (p *page) safe(text string) string {
 
 // render shares what our own words leave of the budget and fills the template.
 // Rendering with empty quotations first makes the measure exact.
-func (p *page) render(name string, v view) string {
+func (p *page) render(name string, v any) string {
 	budget := p.budget
 	if budget == 0 {
 		budget = DefaultBudget
@@ -135,7 +135,7 @@ func (p *page) share(room int) {
 	}
 }
 
-func execute(name string, v view) string {
+func execute(name string, v any) string {
 	t, err := template.ParseFS(templateFiles, "templates/"+name)
 	if err != nil {
 		panic(fmt.Sprintf("prompt: %v", err)) // the template is part of the program

@@ -1,18 +1,26 @@
 package prompt
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 )
 
 // namedFirst moves the Markdown sections that the task names to the front, each
 // with its subsections, and leaves the order alone otherwise. A section is named
-// when every telling word of its heading, or the number it begins with, occurs in
-// the task's text.
+// when every telling word of its heading occurs in the task's text, or the number
+// it begins with, or a pair such as "Step 3", or a label such as R12 that stands at
+// the beginning of one of its lines.
 func namedFirst(text, task string) string {
 	words := map[string]bool{}
+	before := ""
 	for _, w := range splitWords(task) {
 		words[w] = true
+		words[strings.TrimSuffix(before, "s")+" "+w] = true
+		before = w
+	}
+	for _, label := range labelPattern.FindAllString(task, -1) {
+		words[label] = true
 	}
 	var named, rest strings.Builder
 	level := 0 // of the named section we are in
@@ -79,8 +87,17 @@ func (s *section) isNamed(task map[string]bool) bool {
 	if s.level == 0 {
 		return false
 	}
+	for line := range strings.SplitSeq(s.text, "\n") {
+		if label := labelPattern.FindString(line); label != "" && task[label] && leads(line, label) {
+			return true
+		}
+	}
 	telling := 0
-	for i, w := range splitWords(s.heading) {
+	heading := splitWords(s.heading)
+	if len(heading) > 1 && unicode.IsDigit(rune(heading[1][0])) && task[heading[0]+" "+heading[1]] {
+		return true
+	}
+	for i, w := range heading {
 		if i == 0 && strings.ContainsAny(w, "0123456789") && task[w] {
 			return true
 		}
@@ -93,6 +110,16 @@ func (s *section) isNamed(task map[string]bool) bool {
 		}
 	}
 	return telling > 0
+}
+
+// labelPattern is how requirements are numbered: R12, FR-3.
+var labelPattern = regexp.MustCompile(`\b[A-Z]{1,5}-?[0-9]+\b`)
+
+// leads says that nothing but marks of Markdown stands before a label: there it is
+// defined, elsewhere it is only mentioned.
+func leads(line, label string) bool {
+	before, _, _ := strings.Cut(line, label)
+	return strings.Trim(before, " \t#>*_-+|`[") == ""
 }
 
 // splitWords lowers words and keeps numbers such as 3.2 in one piece.

@@ -51,12 +51,16 @@ func TestCleanID(t *testing.T) {
 
 func TestNamedFirst(t *testing.T) {
 	t.Parallel()
-	const doc = "intro\n# Title\n## 3.1 Storage\nrows\n## The parser and its grammar\nrules\n### Errors\nnone\n```\n## Storage\n```\n## Output\nlines"
+	const doc = "intro\n# Title\n## 3.1 Storage\nrows\n## The parser and its grammar\nrules\n### Errors\nnone\n```\n## Storage\n```\n## Output\nlines\n## Needs\n- **R1**: one\n- **R2**: two\n## Step 2: wire it\nsee R9"
 	tests := map[string]struct{ task, first string }{
 		"nothing is named":                     {"Fix the bug", "intro"},
 		"all telling words name a section":     {"Write the Grammar for its parser.", "## The parser and its grammar\nrules\n### Errors\nnone\n```\n## Storage\n```\nintro"},
 		"one word of two does not":             {"Write the parser", "intro"},
 		"a number names a section":             {"See section 3.1.", "## 3.1 Storage\nrows\nintro"},
+		"a label names where it is defined":    {"Covers R2.", "## Needs\n- **R1**: one\n- **R2**: two\nintro"},
+		"a label is not where it is mentioned": {"Covers R9.", "intro"},
+		"a step goes by its number":            {"Follows steps 2 of the plan.", "## Step 2: wire it\nsee R9\nintro"},
+		"another number is another step":       {"Follows step 4, twice 2.", "intro"},
 		"a heading in a fence is no section":   {"storage", "## 3.1 Storage\nrows\nintro"},
 		"a subsection comes alone":             {"errors", "### Errors\nnone\n```"},
 		"a link names a section":               {"see spec.md#output", "## Output\nlines\nintro"},

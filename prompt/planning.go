@@ -1,0 +1,136 @@
+package prompt
+
+import "strings"
+
+// PlanningInput is all that the prompt for a feature's document is made of.
+type PlanningInput struct {
+	Name         string // of the feature
+	Project      string // the folder of the project
+	File         string // the document to be written, in the agent's working folder
+	Interview    bool   // a person answers questions
+	Draft        bool   // the file is there already
+	Idea         Document
+	Dialogue     Document // questions and answers of an interview that was interrupted
+	Instructions []string
+
+	Budget int
+	Inert  func(string) string
+}
+
+// ReviewInput is all that the prompt for one pass of a review is made of.
+type ReviewInput struct {
+	Name, Project, File string
+	What                string // the document: specification or plan
+	Focus, Asks         string // what the pass looks for, in a word and in a sentence
+	Pass, Passes        int
+}
+
+// TasksInput is all that the prompt for a task graph is made of. Without a Name
+// the tasks belong to no feature, and Idea says what is wanted.
+type TasksInput struct {
+	Name     string
+	Project  string
+	Program  string // the command that starts ralph
+	Gates    []string
+	Idea     Document
+	Existing Document // tasks that are kept
+
+	Budget int
+	Inert  func(string) string
+}
+
+// AnswerInput is what a person said in an interview.
+type AnswerInput struct {
+	File   string
+	Text   string
+	Draft  bool // about a document that was shown
+	Enough bool // it was the last word
+	Inert  func(string) string
+}
+
+// planningView is what the templates of planning see.
+type planningView struct {
+	Name, Project, File, What, Focus, Asks, Program, Reason string
+	Instructions, Gates                                     string
+	Interview, Draft, Enough                                bool
+	Pass, Passes                                            int
+
+	Idea, Dialogue, Existing, Faults, Answer *quote
+}
+
+// Weights and ranks of what planning quotes.
+const (
+	weightIdea, weightDialogue, weightExisting = 60, 30, 60
+	rankIdea, rankDialogue, rankExisting       = 0, 1, 1
+)
+
+// Spec returns the prompt that asks for a specification.
+func Spec(in PlanningInput) string { return planning("spec.md.tmpl", in) }
+
+// Plan returns the prompt that asks for a plan.
+func Plan(in PlanningInput) string { return planning("plan.md.tmpl", in) }
+
+func planning(name string, in PlanningInput) string {
+	p := page{budget: in.Budget, inert: in.Inert, worker: true}
+	return p.render(name, planningView{
+		Name: p.code(in.Name), Project: p.path(in.Project), File: p.code(in.File), Interview: in.Interview, Draft: in.Draft,
+		Idea:         p.quote(in.Idea.Text, in.Idea.From, weightIdea, rankIdea),
+		Dialogue:     p.quote(in.Dialogue.Text, in.Dialogue.From, weightDialogue, rankDialogue).keepEnd(),
+		Instructions: p.names(in.Instructions),
+	})
+}
+
+// Review returns the prompt for one pass of a review.
+func Review(in ReviewInput) string {
+	p := page{}
+	return p.render("review.md.tmpl", planningView{
+		Name: p.code(in.Name), Project: p.path(in.Project), File: p.code(in.File), What: in.What,
+		Focus: in.Focus, Asks: in.Asks, Pass: in.Pass, Passes: in.Passes,
+	})
+}
+
+// Tasks returns the prompt that asks for a graph of tasks.
+func Tasks(in TasksInput) string {
+	p := page{budget: in.Budget, inert: in.Inert, worker: true}
+	return p.render("tasks.md.tmpl", planningView{
+		Name: p.code(in.Name), Project: p.path(in.Project), Program: p.path(in.Program), Gates: p.names(in.Gates),
+		Idea:     p.quote(in.Idea.Text, in.Idea.From, weightIdea, rankIdea),
+		Existing: p.quote(in.Existing.Text, in.Existing.From, weightExisting, rankExisting),
+	})
+}
+
+// Mend returns the request to an agent whose tasks were refused.
+func Mend(faults string, inert func(string) string) string {
+	p := page{inert: inert, worker: true}
+	q := p.quote(faults, "ralph's checks", 100, 0)
+	if q == nil {
+		q = p.quote("there is no task in it", "ralph's checks", 100, 0)
+	}
+	return p.render("mend.md.tmpl", planningView{Faults: q})
+}
+
+// Answer hands an agent what a person said.
+func Answer(in AnswerInput) string {
+	p := page{inert: in.Inert, worker: true}
+	return p.render("answer.md.tmpl", planningView{
+		File: p.code(in.File), Draft: in.Draft, Enough: in.Enough, Answer: p.quote(in.Text, "the terminal", 100, 0),
+	})
+}
+
+// Missing tells an agent why its document was not taken.
+func Missing(file, reason string) string {
+	p := page{worker: true}
+	return p.render("missing.md.tmpl", planningView{File: p.code(file), Reason: p.inline(reason, maxTitle)})
+}
+
+// maxPath is the longest path there is on the systems we know.
+const maxPath = 4096
+
+// code makes foreign text fit to stand between backticks.
+func (p *page) code(text string) string {
+	return strings.ReplaceAll(p.inline(text, maxTitle), "`", "'")
+}
+
+func (p *page) path(path string) string {
+	return strings.ReplaceAll(p.inline(path, maxPath), "`", "'")
+}
