@@ -36,6 +36,7 @@ type Config struct {
 	MCP    []MCPServer // given to the session, as far as the agent can use them
 	Resume *Earlier    // a session to go on with, if the agent can and still knows it
 
+	Reads       string   // a further folder that may be read, absolute; empty means none
 	ReadOnly    bool     // refuse fs/write_text_file
 	Permissions Policy   // how permission requests are answered
 	Protected   []string // paths relative to Dir that are never written for the agent

@@ -34,6 +34,7 @@ type files struct {
 	root      *os.Root
 	dirs      []string // names of the root as the agent may write them
 	protected []string
+	also      *files // may be read as well; nil if nothing else may
 }
 
 func openFiles(dir string, protected []string) (*files, error) {
@@ -72,6 +73,9 @@ func (f *files) relative(path string) (string, bool) {
 // most limit lines (0 means all). The error is fs.ErrNotExist if there is none.
 func (f *files) read(path string, line, limit int) (string, error) {
 	rel, ok := f.relative(path)
+	if !ok && f.also != nil {
+		return f.also.read(path, line, limit)
+	}
 	if !ok {
 		return "", fmt.Errorf("read %s: %w", path, errOutside)
 	}
@@ -140,4 +144,9 @@ func pathCause(err error) error {
 	return err
 }
 
-func (f *files) close() { f.root.Close() }
+func (f *files) close() {
+	f.root.Close()
+	if f.also != nil {
+		f.also.close()
+	}
+}

@@ -284,3 +284,34 @@ func TestSwappedBetweenLookAndStep(t *testing.T) {
 		t.Error("entered")
 	}
 }
+
+func TestAFurtherFolderIsReadAndNeverWritten(t *testing.T) {
+	t.Parallel()
+	project := t.TempDir()
+	if err := os.WriteFile(filepath.Join(project, "code.go"), []byte("package x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/etc/passwd", filepath.Join(project, "out")); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, say(
+		step{Do: "read", Path: project + "/code.go"},
+		step{Do: "read", Path: project + "/out"},
+		step{Do: "read", Path: "/etc/passwd"},
+		step{Do: "write", Path: project + "/new.go", Text: "x"},
+	))
+	b.cfg.Reads = project
+	if _, err := b.prompt(t); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"read " + project + "/code.go": `{"content":"package x\n"}`,
+		"read " + project + "/out":     "outside the project",
+		"read /etc/passwd":             "outside the project",
+		"write " + project + "/new.go": "outside the project",
+	} {
+		if got := b.results(t)[name]; !strings.Contains(got, want) {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}

@@ -63,6 +63,12 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 		return nil, &Error{Kind: CannotStart, Op: "start", Text: err.Error(), Err: err}
 	}
 	s.files = files
+	if cfg.Reads != "" {
+		if files.also, err = openFiles(cfg.Reads, nil); err != nil {
+			files.close()
+			return nil, &Error{Kind: CannotStart, Op: "start", Text: err.Error(), Err: err}
+		}
+	}
 	began := cfg.Now()
 	if err := s.spawn(); err != nil {
 		files.close()
