@@ -34,6 +34,7 @@ type agent struct {
 type opener struct {
 	app     *app
 	root    string
+	reads   string // another folder that may be read through us
 	config  project.Loaded
 	chosen  agent
 	idle    project.Duration
@@ -213,7 +214,7 @@ func (o *opener) start(ctx context.Context, op loop.Opening, ag agent, model str
 		channels, model = []acp.ModelChannel{}, ""
 	}
 	s, err := acp.Start(ctx, acp.Config{
-		Argv: ag.argv, Dir: o.root, Launcher: o.launch, Version: o.version,
+		Argv: ag.argv, Dir: o.root, Reads: o.reads, Launcher: o.launch, Version: o.version,
 		Env: append(env, slices.Concat(o.told(op, ag, model), conf.Env)...), Confine: conf.Spec,
 		Model: model, ModelChannels: channels, AuthMethod: agents.AuthMethod(ag.preset, lookUp(env)), UsageCumulative: ag.preset.Cumulative,
 		MCP: o.mcp(), Resume: earlier(op, ag),

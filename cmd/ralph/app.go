@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -24,6 +25,7 @@ type app struct {
 	log   zerolog.Logger
 	taken chan struct{} // closed when a command deals with signals itself
 	typed <-chan string // lines that a person types
+	keys  *bufio.Reader // the same, where they are read one at a time
 
 	launcher *proc.Launcher // of a run
 	sandbox  *confiner      // of a run

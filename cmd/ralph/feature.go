@@ -1,30 +1,30 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/features"
 	"ralph/internal/draw"
 	"ralph/internal/term"
 )
 
 func (a *app) featureCommand() command {
 	return command{
-		name: "feature", short: "group tasks under a name, with a folder for its documents",
-		example: "ralph feature create login\nralph task add \"Form\" --feature login", exits: "1 refused, 3 not found",
+		name: "feature", short: "plan a feature with an agent, from an idea to tasks; or group tasks under a name",
+		example: "ralph feature create login --from idea.md\nralph task add \"Form\" --feature login", exits: "1 refused, 3 not found, 5 no usable agent",
 		sub: []command{
-			{
-				name: "create", args: "NAME", short: "make a draft: a row and a folder",
-				flags:   []cli.Flag{jsonFlag()},
-				example: "ralph feature create login", exits: "1 refused (the name is taken, or could be a path or an ID)",
-				run: a.runFeatureCreate,
-			},
+			a.featureCreate(), a.featureSpec(), a.featurePlan(), a.featureBuild(), a.featureApprove(),
 			{
 				name: "list", short: "list features with their progress",
 				flags:   []cli.Flag{jsonFlag()},
@@ -40,7 +40,7 @@ func (a *app) featureCommand() command {
 			a.featureGateCommand(),
 			{
 				name: "delete", args: "NAME", short: "delete a feature with its tasks and its folder",
-				flags:   []cli.Flag{&cli.BoolFlag{DisableDefaultText: true, Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}},
+				flags:   []cli.Flag{yesFlag("do not ask")},
 				example: "ralph feature delete login --yes", exits: "1 refused, 3 not found",
 				run: a.runFeatureDelete,
 			},
@@ -48,56 +48,30 @@ func (a *app) featureCommand() command {
 	}
 }
 
-func (a *app) runFeatureCreate(c *cli.Context) error {
-	name, err := one(c, "NAME")
-	if err != nil {
-		return err
-	}
-	var made featureJSON
-	err = a.update(c, func(s *session, g *dag.Graph) error {
-		f, err := g.AddFeature(name)
-		if err != nil {
-			return fmt.Errorf("create feature: %w", err)
-		}
-		made = featureAsJSON(s, f)
-		return os.MkdirAll(s.project.Feature(f.Name), 0o700)
-	})
-	if err != nil {
-		return err
-	}
-	if c.Bool("json") {
-		return a.printJSON(made)
-	}
-	if _, err := fmt.Fprintln(a.stdout, made.ID); err != nil {
-		return err
-	}
-	a.note(c, "feature %s created; add tasks with: ralph task add \"TITLE\" --feature %s", made.Name, made.Name)
-	return nil
-}
-
 func (a *app) runFeatureList(c *cli.Context) error {
 	if err := none(c); err != nil {
 		return err
 	}
 	return a.view(c, func(s *session, g *dag.Graph) error {
-		features, err := g.Features()
+		known, err := g.Features()
 		if err != nil {
 			return err
 		}
 		if c.Bool("json") {
 			list := []featureJSON{}
-			for _, f := range features {
+			for _, f := range known {
 				list = append(list, featureAsJSON(s, f))
 			}
 			return a.printJSON(list)
 		}
-		if len(features) == 0 {
+		a.noteUnknown(c, s, known)
+		if len(known) == 0 {
 			a.note(c, "no features yet; make one with: ralph feature create NAME")
 			return nil
 		}
 		p := a.palette(c)
 		t := &term.Table{Width: a.width}
-		for _, f := range features {
+		for _, f := range known {
 			t.Add(term.Cell{Text: f.Name, Paint: p.Cyan}, term.Cell{Text: string(f.Status), Paint: featurePaint(p, f.Status)}, term.Cell{Text: progress(f)})
 		}
 		_, err = t.WriteTo(a.stdout)
@@ -113,22 +87,103 @@ func (a *app) runFeatureShow(c *cli.Context) error {
 	return a.view(c, func(s *session, g *dag.Graph) error {
 		f, err := g.Feature(name)
 		if err != nil {
-			return hint(err, "see the names with: ralph feature list")
+			return a.featureHint(c, s, name, err)
 		}
-		if c.Bool("json") {
-			return a.printJSON(featureAsJSON(s, f))
-		}
-		p := a.palette(c)
-		fmt.Fprintf(a.stdout, "%s  %s  %s\n", p.Bold(f.Name), featurePaint(p, f.Status)(string(f.Status)), p.Dim(f.ID))
-		fmt.Fprintf(a.stdout, "  %s\n", progress(f))
-		fmt.Fprintf(a.stdout, "  %s\n", p.Dim(s.project.Feature(f.Name)))
-		tasks, err := g.List(dag.Filter{Feature: f.Name})
-		if err != nil || len(tasks) == 0 {
+		cost, err := g.FeatureCost(f.Name)
+		if err != nil {
 			return err
 		}
-		fmt.Fprintln(a.stdout)
-		return draw.Tree(a.stdout, a.nodes(tasks), a.treeStyle(c))
+		tasks, err := g.List(dag.Filter{Feature: f.Name})
+		if err != nil {
+			return err
+		}
+		d := a.desk(c, s, f.Name)
+		if c.Bool("json") {
+			return a.printJSON(featureShownJSON{featureAsJSON(s, f), cost, d.Documents(), d.Waits()})
+		}
+		return a.printFeature(c, f, d, cost, tasks)
 	})
+}
+
+type featureShownJSON struct {
+	featureJSON
+	CostUSD   *float64 `json:"cost_usd"`
+	Documents []string `json:"documents"`
+	Proposed  bool     `json:"proposed"`
+}
+
+func (a *app) printFeature(c *cli.Context, f dag.Feature, d *features.Desk, cost *float64, tasks []dag.Task) error {
+	p := a.palette(c)
+	fmt.Fprintf(a.stdout, "%s  %s  %s\n", p.Bold(f.Name), featurePaint(p, f.Status)(string(f.Status)), p.Dim(f.ID))
+	fmt.Fprintf(a.stdout, "  %s\n", progress(f))
+	if line := byState(a.nodes(tasks)); line != "" {
+		fmt.Fprintf(a.stdout, "  %s\n", line)
+	}
+	if cost != nil {
+		fmt.Fprintf(a.stdout, "  cost $%.2f, as far as agents told\n", *cost)
+	}
+	documents := "no documents"
+	if list := d.Documents(); len(list) > 0 {
+		documents = strings.Join(list, ", ")
+	}
+	fmt.Fprintf(a.stdout, "  %s\n", p.Dim(documents+" in "+d.Folder))
+	if d.Waits() {
+		fmt.Fprintf(a.stdout, "  %s\n", p.Yellow("tasks are proposed and wait for: ralph feature approve "+f.Name))
+	}
+	if len(tasks) == 0 {
+		return nil
+	}
+	fmt.Fprintln(a.stdout)
+	return draw.Tree(a.stdout, a.nodes(tasks), a.treeStyle(c))
+}
+
+// byState counts tasks by the words that the tree uses for them; groups are left out.
+func byState(nodes []draw.Node) string {
+	groups, count := map[string]bool{}, map[string]int{}
+	for _, n := range nodes {
+		groups[n.Parent] = true
+	}
+	for _, n := range nodes {
+		if !groups[n.ID] {
+			count[n.State]++
+		}
+	}
+	var parts []string
+	for _, state := range []string{"done", "running", "ready", "waiting", "blocked", "failed"} {
+		if count[state] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count[state], state))
+		}
+		delete(count, state)
+	}
+	for _, state := range slices.Sorted(maps.Keys(count)) {
+		parts = append(parts, fmt.Sprintf("%d %s", count[state], state))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// featureHint says where a feature may be that the database does not know.
+func (a *app) featureHint(c *cli.Context, s *session, name string, err error) error {
+	if !errors.Is(err, dag.ErrNotFound) || dag.CheckFeatureName(name) != nil {
+		return hint(err, "see the names with: ralph feature list")
+	}
+	switch d := a.desk(c, s, name); {
+	case d.Travels():
+		return hint(err, "its tasks are in %s; take them in with: ralph run --feature %s", d.Path(features.TasksFile), name)
+	case d.Documented():
+		return hint(err, "its documents are in %s; go on with: ralph feature create %s", d.Folder, name)
+	}
+	return hint(err, "see the names with: ralph feature list")
+}
+
+// noteUnknown names features that have a folder and no row, as they do after a clone.
+func (a *app) noteUnknown(c *cli.Context, s *session, known []dag.Feature) {
+	entries, _ := os.ReadDir(filepath.Dir(s.project.Feature("x")))
+	for _, e := range entries {
+		is := func(f dag.Feature) bool { return strings.EqualFold(f.Name, e.Name()) }
+		if e.IsDir() && dag.CheckFeatureName(e.Name()) == nil && !slices.ContainsFunc(known, is) && a.desk(c, s, e.Name()).Documented() {
+			a.note(c, "%s has documents and is not in the database yet; take it in with: ralph run --feature %s, or go on with: ralph feature create %s", e.Name(), e.Name(), e.Name())
+		}
+	}
 }
 
 func (a *app) runFeatureDelete(c *cli.Context) error {
@@ -147,7 +202,7 @@ func (a *app) runFeatureDelete(c *cli.Context) error {
 		return hint(err, "see the names with: ralph feature list")
 	}
 	if !c.Bool("yes") {
-		if err := a.confirm("delete feature %s with %s and its folder?", f.Name, plural(f.Total(), "task")); err != nil {
+		if err := a.confirm(c.Context, "delete feature %s with %s and its folder?", f.Name, plural(f.Total(), "task")); err != nil {
 			return err
 		}
 	}
@@ -156,6 +211,9 @@ func (a *app) runFeatureDelete(c *cli.Context) error {
 		return fmt.Errorf("delete feature %s: %w", f.Name, err)
 	}
 	// The row goes first: a folder without a feature is only litter.
+	if err := a.desk(c, s, f.Name).Drop(); err != nil {
+		return err
+	}
 	if err := os.RemoveAll(s.project.Feature(f.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -164,15 +222,12 @@ func (a *app) runFeatureDelete(c *cli.Context) error {
 }
 
 // confirm asks on a terminal; elsewhere nobody can answer.
-func (a *app) confirm(format string, args ...any) error {
+func (a *app) confirm(ctx context.Context, format string, args ...any) error {
 	question := term.Line(fmt.Sprintf(format, args...))
 	if !a.asks {
 		return hint(fmt.Errorf("%w: %s nobody can be asked here", dag.ErrRefused, question), "say so with --yes")
 	}
-	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
-	var answer string
-	_, _ = fmt.Fscanln(a.stdin, &answer)
-	if answer := strings.ToLower(answer); answer != "y" && answer != "yes" {
+	if yes, _ := a.yes(ctx, question); !yes {
 		return fmt.Errorf("%w: nothing was changed", dag.ErrRefused)
 	}
 	return nil

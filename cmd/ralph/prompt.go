@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/features"
 	"ralph/internal/db"
 	"ralph/internal/git"
 	"ralph/internal/project"
@@ -56,9 +57,6 @@ func (a *app) runPrompt(c *cli.Context) error {
 	return err
 }
 
-// maxDocument is the largest specification or plan that is read.
-const maxDocument = 8 << 20
-
 // promptContext reads the documents of a task's feature, anew each time.
 func (a *app) promptContext(s *session) func(dag.Task) loop.Context {
 	return func(t dag.Task) loop.Context {
@@ -68,11 +66,7 @@ func (a *app) promptContext(s *session) func(dag.Task) loop.Context {
 			c.Spec = document(s.project.Root, filepath.Join(folder, "spec.md"))
 			c.Plan = document(s.project.Root, filepath.Join(folder, "plan.md"))
 		}
-		for _, name := range []string{"AGENTS.md", "CLAUDE.md"} {
-			if info, err := os.Stat(filepath.Join(s.project.Root, name)); err == nil && info.Mode().IsRegular() {
-				c.Instructions = append(c.Instructions, name)
-			}
-		}
+		c.Instructions = instructions(s.project.Root)
 		return c
 	}
 }
@@ -87,7 +81,7 @@ func document(root, path string) prompt.Document {
 	if err != nil {
 		from = path
 	}
-	if info.Size() > maxDocument {
+	if info.Size() > features.MaxDocument {
 		return prompt.Document{Text: fmt.Sprintf("(not shown: the file has %d MB)", info.Size()>>20), From: from}
 	}
 	data, err := os.ReadFile(path)

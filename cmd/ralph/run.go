@@ -29,6 +29,7 @@ func (a *app) runCommand() command {
 	return command{
 		name: "run", args: "[TARGET]", short: "work through the graph with an agent, until it is done or nothing can run",
 		long: `TARGET is a feature or a task; a group means all that lies below it; none means everything.
+A feature that has no tasks in the database, as after a clone, is imported from its tasks.jsonl first.
 The first Ctrl-C ends the agent, gives its task back and, on a terminal, asks for guidance and
 whether to go on. The second kills at once.`,
 		flags: []cli.Flag{
@@ -97,6 +98,9 @@ func (a *app) runRun(c *cli.Context) error {
 		return err
 	}
 	defer s.Close()
+	if err := a.takeIn(c, s); err != nil {
+		return err
+	}
 	continues, err := a.takeUp(c, s)
 	if err != nil {
 		return err

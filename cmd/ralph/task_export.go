@@ -1,9 +1,14 @@
 package main
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/features"
 	"ralph/internal/taskfile"
 )
 
@@ -13,8 +18,9 @@ func (a *app) taskExport() command {
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "feature", Usage: "only tasks of feature `F`"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "with-status", Usage: "also what is done, failed or blocked"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "save", Usage: "write it to the feature's tasks.jsonl, with statuses, instead of stdout"},
 		},
-		example: "ralph task export > plan.jsonl", exits: "3 no such feature",
+		example: "ralph task export > plan.jsonl\nralph task export --feature login --save", exits: "3 no such feature",
 		run: a.runTaskExport,
 	}
 }
@@ -23,32 +29,52 @@ func (a *app) runTaskExport(c *cli.Context) error {
 	if err := none(c); err != nil {
 		return hint(err, "write it to a file with: ralph task export > %s", c.Args().First())
 	}
+	if c.Bool("save") {
+		return a.saveFeature(c)
+	}
 	return a.view(c, func(_ *session, g *dag.Graph) error {
 		feature, err := featureByName(g, c.String("feature"))
 		if err != nil {
 			return err
 		}
-		tasks, err := g.List(dag.Filter{Feature: feature})
+		items, outside, err := features.Items(g, feature)
 		if err != nil {
 			return err
 		}
-		inside := map[string]bool{}
-		for _, t := range tasks {
-			inside[t.ID] = true
-		}
-		items := make([]taskfile.Item, len(tasks))
-		for i, t := range tasks {
-			blockers, err := g.Blockers(t)
-			if err != nil {
-				return err
-			}
-			items[i] = taskfile.Item{Task: t, After: ids(blockers)}
-			for _, b := range blockers {
-				if !inside[b.ID] {
-					a.note(c, "warning: %s waits for %s, which is not exported: it must exist where this is imported", t.ID, b.ID)
-				}
-			}
-		}
+		a.noteOutside(c, outside)
 		return taskfile.Write(a.stdout, items, c.Bool("with-status"))
 	})
+}
+
+// saveFeature refreshes the file by which a feature travels in git.
+func (a *app) saveFeature(c *cli.Context) error {
+	if c.String("feature") == "" {
+		return usagef("--save is for one feature: name it with --feature")
+	}
+	s, err := a.open(c)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	var name string
+	err = s.store.View(c.Context, func(g *dag.Graph) (err error) { name, err = featureByName(g, c.String("feature")); return err })
+	if err != nil {
+		return err
+	}
+	d := a.desk(c, s, name)
+	outside, err := d.Save(c.Context)
+	if err != nil {
+		return fmt.Errorf("export feature %s: %w", name, err)
+	}
+	a.noteOutside(c, outside)
+	_, err = fmt.Fprintln(a.stdout, d.Path(features.TasksFile))
+	return err
+}
+
+func (a *app) noteOutside(c *cli.Context, outside map[string][]string) {
+	for _, id := range slices.Sorted(maps.Keys(outside)) {
+		for _, blocker := range outside[id] {
+			a.note(c, "warning: %s waits for %s, which is not exported: it must exist where this is imported", id, blocker)
+		}
+	}
 }

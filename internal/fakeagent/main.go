@@ -20,6 +20,9 @@ const (
 // Main is the agent: it serves stdin until it closes and never returns before.
 func Main() {
 	book := ledger{dir: os.Getenv(LedgerEnv)}
+	if book.dir != "" {
+		book.dir = above(book.dir)
+	}
 	if role := os.Getenv(roleEnv); role != "" {
 		beLeftBehind(role, book)
 		return

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 )
@@ -94,7 +95,7 @@ func loadScript(source string) (Script, error) {
 		raw = []byte("{}")
 	} else if !strings.HasPrefix(strings.TrimSpace(source), "{") {
 		var err error
-		if raw, err = os.ReadFile(source); err != nil {
+		if raw, err = os.ReadFile(above(source)); err != nil {
 			return Script{}, err
 		}
 	}
@@ -140,4 +141,24 @@ func (s Script) conversation(p prompted) []Step {
 		return []Step{{Do: "say", Text: "<verify-pass/>\n"}}
 	}
 	return []Step{{Do: "say", Text: "<task-done>{{task}}</task-done>\n"}}
+}
+
+// above finds a relative path in the working folder or in one above it: an agent may
+// be started in a folder of the project that the test made.
+func above(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, err := os.Stat(filepath.Join(dir, path)); err == nil {
+			return filepath.Join(dir, path)
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			break
+		}
+		dir = up
+	}
+	return path
 }

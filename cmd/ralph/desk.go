@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"ralph/acp"
+	"ralph/dag"
+	"ralph/features"
+	"ralph/internal/git"
+	"ralph/internal/proc"
+	"ralph/internal/project"
+	"ralph/loop"
+)
+
+// plannerFlags choose the agent that plans.
+func plannerFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "agent", Usage: "`NAME` of an agent, or the command that starts one"},
+		&cli.StringFlag{Name: "model", Usage: "`M`: a model's name, or a tier: opus, sonnet, haiku", DefaultText: "the agent's own"},
+		jsonFlag(),
+	}
+}
+
+// stagingOf is where a feature is planned; the empty name is for tasks of none.
+func stagingOf(p project.Project, name string) string {
+	if name == "" {
+		name = ".tasks" // no feature can be called that
+	}
+	return filepath.Join(p.State(), "staging", name)
+}
+
+// desk is where a feature is planned, with an agent and, unless input is unwanted,
+// the person at the terminal.
+func (a *app) desk(c *cli.Context, s *session, name string) *features.Desk {
+	d := &features.Desk{
+		Name: name, Root: s.project.Root, Folder: s.project.Feature(name), Staging: stagingOf(s.project, name), Store: s.store,
+		Gates: s.config.Verify.Commands, Program: a.program(), Instructions: instructions(s.project.Root),
+		Open: a.planner(c, s), Show: a.show(c), Watch: a.watchProject(s),
+		Note:    func(format string, args ...any) { a.note(c, format, args...) },
+		Warn:    func(format string, args ...any) { a.note(c, "warning: "+format, args...) },
+		Scratch: a.makeScratch(name), Added: a.addedToScratch,
+	}
+	if a.asks && !c.Bool("no-input") {
+		d.Ask = a.ask(c)
+	}
+	return d
+}
+
+// program is how an agent calls this very ralph.
+func (a *app) program() string {
+	self := a.self()
+	if found, err := exec.LookPath("ralph"); err == nil {
+		if abs, err := filepath.Abs(found); err == nil && abs == self {
+			return "ralph"
+		}
+	}
+	return self
+}
+
+// planner opens the sessions of planning. It is the one place where that is done: the
+// agent's working folder is the staging folder, and the project may only be read.
+func (a *app) planner(c *cli.Context, s *session) func(context.Context, features.Opening) (features.Session, error) {
+	openers := map[string]*opener{} // by folder: each remembers what its agent calls a model
+	return func(ctx context.Context, at features.Opening) (features.Session, error) {
+		o := openers[at.Work]
+		if o == nil {
+			var err error
+			if o, err = a.opener(c, s); err != nil {
+				return nil, err
+			}
+			o.root, o.reads = at.Work, s.project.Root
+			openers[at.Work] = o
+		}
+		return o.Open(ctx, loop.Opening{
+			Model: c.String("model"), Folder: at.Logs, Observe: a.watchTools(c),
+			Started: func(string, proc.Identity) error { return nil },
+		})
+	}
+}
+
+// watchTools shows a person that an agent is at work.
+func (a *app) watchTools(c *cli.Context) func(acp.Event) {
+	if !a.errIsTerm && !c.Bool("verbose") {
+		return nil
+	}
+	p := a.stderrPalette(c)
+	return func(e acp.Event) {
+		if t, ok := e.(acp.ToolCall); ok && t.New && t.Title != "" {
+			a.note(c, "%s", p.Dim("  · "+t.Title))
+		}
+	}
+}
+
+// watchProject remembers the files as git sees them and how many tasks there are.
+func (a *app) watchProject(s *session) func(context.Context) func(context.Context) []string {
+	tasks := func(ctx context.Context) (n int) {
+		_ = s.store.View(ctx, func(g *dag.Graph) error {
+			tally, err := g.Tally(dag.Scope{})
+			n = tally.Total()
+			return err
+		})
+		return n
+	}
+	return func(ctx context.Context) func(context.Context) []string {
+		before, had := git.Look(ctx, s.project.Root), tasks(ctx)
+		return func(ctx context.Context) []string {
+			files := git.Changed(ctx, s.project.Root, before, git.Look(ctx, s.project.Root))
+			if has := tasks(ctx); has != had {
+				files = append(files, fmt.Sprintf("the graph itself (%d tasks before, %d now)", had, has))
+			}
+			return files
+		}
+	}
+}
+
+// instructions names the files that tell agents about a project.
+func instructions(root string) []string {
+	var list []string
+	for _, name := range []string{"AGENTS.md", "CLAUDE.md"} {
+		if info, err := os.Stat(filepath.Join(root, name)); err == nil && info.Mode().IsRegular() {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// attended runs fn so that the first signal asks it to end, keeping what is done, and
+// the second ends the program.
+func (a *app) attended(c *cli.Context, fn func(context.Context) error) error {
+	defer a.launcher.Close()
+	a.takeSignals()
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.Context))
+	defer cancel(nil)
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case s := <-a.signals:
+			cancel(caughtSignal{s})
+			select {
+			case <-a.signals:
+				a.exit(caughtSignal{s}.status())
+			case <-done:
+			}
+		case <-done:
+		}
+	}()
+	err := fn(ctx)
+	var caught caughtSignal
+	if err != nil && errors.As(context.Cause(ctx), &caught) {
+		a.note(c, "interrupted; the same command goes on where it was")
+		return caught
+	}
+	return err
+}
+
+// agentTrouble makes what an agent did wrong an exit status of its own.
+func agentTrouble(err error, again string) error {
+	var e *acp.Error
+	if !errors.As(err, &e) || errors.Is(err, acp.Cancelled) {
+		return err
+	}
+	return hint(fmt.Errorf("%w: %w", errUnavailable, err), "what was done is kept; go on with: %s", again)
+}

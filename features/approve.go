@@ -1,0 +1,129 @@
+package features
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"ralph/dag"
+	"ralph/internal/taskfile"
+)
+
+// ErrNoProposal means that there is nothing to approve.
+var ErrNoProposal = fmt.Errorf("%w: no tasks are proposed", dag.ErrRefused)
+
+// propose keeps a graph that was checked, under the IDs that it will have.
+func (b *builder) propose(ctx context.Context, specs []dag.Spec, findings []Finding) (*Proposal, error) {
+	items, err := b.dryRun(ctx, b.wish.Mode, specs, nil)
+	if err != nil {
+		return nil, err
+	}
+	p := &Proposal{Mode: b.wish.Mode, Findings: findings, Tasks: items, Path: b.at.path("proposal.jsonl"), Replaced: map[string]int{}}
+	if p.Base, err = b.base(); err != nil {
+		return nil, err
+	}
+	if b.wish.Mode == Replace {
+		err := b.Store.View(ctx, func(g *dag.Graph) error {
+			f, err := g.Feature(b.Name)
+			for status, n := range f.Tasks {
+				p.Replaced[string(status)] = n
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if p.lines, err = Lines(items); err != nil {
+		return nil, err
+	}
+	if err := WriteFile(p.Path, p.lines); err != nil {
+		return nil, err
+	}
+	return p, b.at.save(p) // last: it is what makes the proposal one
+}
+
+// Approve puts the proposed graph into the database in one transaction and writes
+// the file that travels in git. It returns the IDs. If it was interrupted between
+// the two, approving again writes the file.
+func (d *Desk) Approve(ctx context.Context) (ids []string, err error) {
+	at, err := stage(d.step("build"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, at.close()) }()
+	p := &Proposal{Path: at.path("proposal.jsonl")}
+	begun, err := at.load(p)
+	if err != nil {
+		return nil, err
+	}
+	if !begun {
+		return nil, ErrNoProposal
+	}
+	text, err := ReadDocument(p.Path)
+	if err != nil {
+		return nil, err
+	}
+	specs, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	var lines []byte
+	err = d.Store.Update(ctx, func(g *dag.Graph) error {
+		ids, err = d.take(g, p.Mode, specs)
+		if err != nil || d.Name == "" {
+			return err
+		}
+		if err := g.SetStage(d.Name, dag.FeaturePlanned); err != nil {
+			return err
+		}
+		var items []taskfile.Item
+		if items, _, err = Items(g, d.Name); err != nil {
+			return err
+		}
+		lines, err = Lines(items)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if d.Name != "" {
+		if err := WriteFile(d.Path(TasksFile), lines); err != nil {
+			return nil, err
+		}
+	}
+	return ids, at.clear()
+}
+
+// take imports the tasks, unless they were imported before.
+func (d *Desk) take(g *dag.Graph, mode Mode, specs []dag.Spec) ([]string, error) {
+	taken, ids := 0, make([]string, len(specs))
+	for i, s := range specs {
+		ids[i] = s.Ref
+		if t, err := g.Task(s.Ref); err == nil && t.Feature == d.Name && t.Title == s.Title {
+			taken++
+		} else if err != nil && !errors.Is(err, dag.ErrNotFound) {
+			return nil, err
+		}
+	}
+	if taken == len(specs) {
+		return ids, nil
+	}
+	if d.Name != "" && mode == Fresh {
+		f, err := g.Feature(d.Name)
+		if err != nil {
+			return nil, err
+		}
+		if f.Total() > 0 {
+			return nil, fmt.Errorf("%s: %w, which were added since these were proposed", d.Name, ErrBuilt)
+		}
+	}
+	return d.enact(g, mode, specs)
+}
+
+// Waits says that tasks are proposed and wait for approval.
+func (d *Desk) Waits() bool { return Exists(filepath.Join(d.step("build"), "state.json")) }
+
+// Drop forgets all that is staged for the feature.
+func (d *Desk) Drop() error { return (&staging{dir: d.Staging}).clear() }

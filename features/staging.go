@@ -1,0 +1,123 @@
+package features
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ralph/dag"
+)
+
+// staging is the folder of one step.
+type staging struct {
+	dir  string
+	lock *os.File
+}
+
+// stage opens the folder of a step for one process at a time.
+func stage(dir string) (*staging, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := os.OpenFile(dir+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if !takeLock(lock) {
+		return nil, errors.Join(fmt.Errorf("%w: another ralph is at work on it", dag.ErrRefused), lock.Close())
+	}
+	return &staging{dir: dir, lock: lock}, nil
+}
+
+// close lets others in. What is staged stays; a folder without anything in it goes.
+func (s *staging) close() error {
+	_ = os.Remove(s.dir)
+	return s.lock.Close()
+}
+
+// clear removes all that was staged.
+func (s *staging) clear() error { return os.RemoveAll(s.dir) }
+
+func (s *staging) path(name string) string { return filepath.Join(s.dir, name) }
+
+// work is the folder that the agent sees.
+func (s *staging) work() string { return s.path("work") }
+
+// logs is where the sessions leave their transcripts.
+func (s *staging) logs() (string, error) { return s.path("logs"), os.MkdirAll(s.path("logs"), 0o700) }
+
+// load reads the state of a step; false means that none was begun.
+func (s *staging) load(into any) (bool, error) {
+	data, err := os.ReadFile(s.path("state.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return false, fmt.Errorf("%w: %s cannot be read: %w", dag.ErrRefused, s.path("state.json"), err)
+	}
+	return true, nil
+}
+
+func (s *staging) save(state any) error {
+	data, err := json.MarshalIndent(state, "", "  ")
+	if err != nil {
+		return err
+	}
+	return WriteFile(s.path("state.json"), append(data, '\n'))
+}
+
+// fill makes the agent's folder anew, with these files in it.
+func (s *staging) fill(files map[string]string) error {
+	if err := os.RemoveAll(s.work()); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.work(), 0o700); err != nil {
+		return err
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(s.work(), name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read reads back what the agent made of a file.
+func (s *staging) read(name string) (string, error) {
+	return ReadDocument(filepath.Join(s.work(), name))
+}
+
+// maxStrays is how many files are named that an agent left behind.
+const maxStrays = 5
+
+// strays lists what the agent wrote beside what it was asked for: files that were
+// not there, and copies that it changed. Names that begin with a dot are left out:
+// agents keep their own things there, and ours is the scratch project.
+func (s *staging) strays(given map[string]string, wanted ...string) []string {
+	var list []string
+	entries, _ := os.ReadDir(s.work())
+	for _, e := range entries {
+		name := e.Name()
+		if strings.HasPrefix(name, ".") || slices.Contains(wanted, name) {
+			continue
+		}
+		if before, was := given[name]; was {
+			if now, err := s.read(name); err == nil && now == before {
+				continue
+			}
+		}
+		list = append(list, name)
+	}
+	if len(list) > maxStrays {
+		list = append(list[:maxStrays], fmt.Sprintf("and %d more", len(list)-maxStrays))
+	}
+	return list
+}
