@@ -19,6 +19,9 @@ type answers struct {
 // errNoTasks is an answer without any task file.
 var errNoTasks = errors.New("there is no task file: neither tasks.jsonl or tasks.yaml in your working folder, nor tasks that were added there by commands, nor a code block with JSON lines in your answer")
 
+// errSame is an answer that was refused before.
+var errSame = errors.New("the tasks are the same as those that were refused before")
+
 // find looks at the files first, then at what was added by commands, then at the
 // answer itself. What was refused before and is still the same does not count again.
 func (a *answers) find(ctx context.Context, said string) ([]dag.Spec, string, error) {
@@ -26,7 +29,10 @@ func (a *answers) find(ctx context.Context, said string) ([]dag.Spec, string, er
 	if err != nil {
 		return nil, where, err
 	}
-	if where == "" {
+	switch {
+	case where == "" && len(a.seen) > 0:
+		return nil, "your answer", errSame
+	case where == "":
 		return nil, "your answer", errNoTasks
 	}
 	specs, err := parse(text)
@@ -37,13 +43,15 @@ func (a *answers) find(ctx context.Context, said string) ([]dag.Spec, string, er
 }
 
 func (a *answers) newest(ctx context.Context, said string) (text, where string, err error) {
+	var broken error // what is no task file counts only if there is no other
 	for _, name := range []string{"tasks.jsonl", "tasks.yaml", "tasks.yml"} {
 		read, err := a.at.read(name)
 		if errors.Is(err, errNotThere) {
 			continue
 		}
 		if err != nil {
-			return "", name, errors.New(reason(err))
+			broken = errors.New(reason(err))
+			continue
 		}
 		if where == "" && a.isNew(name, read) {
 			text, where = read, name
@@ -58,6 +66,9 @@ func (a *answers) newest(ctx context.Context, said string) (text, where string, 
 	}
 	if block := taskBlock(said); block != "" && where == "" {
 		text, where = block, "your answer"
+	}
+	if where == "" {
+		return "", "", broken
 	}
 	return text, where, nil
 }

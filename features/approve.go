@@ -116,7 +116,7 @@ func (d *Desk) take(g *dag.Graph, mode Mode, specs []dag.Spec) ([]string, error)
 			return nil, err
 		}
 		if f.Total() > 0 {
-			return nil, fmt.Errorf("%s: %w, which were added since these were proposed", d.Name, ErrBuilt)
+			return nil, fmt.Errorf("%w, which were added since these were proposed", ErrBuilt)
 		}
 	}
 	return d.enact(g, mode, specs)

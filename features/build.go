@@ -143,6 +143,12 @@ func (d *Desk) Build(ctx context.Context, wish Wish) (p *Proposal, err error) {
 	if _, planned := b.given[Plan.File()]; d.Name != "" && !planned {
 		return nil, fmt.Errorf("%s: %w", Plan.File(), ErrMissing)
 	}
+	if d.Name != "" { // also if somebody wrote the plan by hand
+		err := d.Store.Update(ctx, func(g *dag.Graph) error { return g.SetStage(d.Name, dag.FeaturePlanned) })
+		if err != nil {
+			return nil, err
+		}
+	}
 	if wish.Idea != "" {
 		b.given["idea.md"] = wish.Idea
 	}
@@ -181,7 +187,7 @@ func (b *builder) existing(ctx context.Context) (items []taskfile.Item, err erro
 	case err != nil || len(items) == 0:
 		return nil, err
 	case b.wish.Mode == Fresh:
-		return nil, fmt.Errorf("%s: %w", b.Name, ErrBuilt)
+		return nil, ErrBuilt
 	case b.wish.Mode == Replace:
 		return nil, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,6 +99,5 @@ func (a *app) inScratch(ctx context.Context, p project.Project, fn func(*dag.Gra
 	if err != nil {
 		return err
 	}
-	defer d.Close()
-	return dag.New(d, dag.Options{Now: a.now}).Update(ctx, fn)
+	return errors.Join(dag.New(d, dag.Options{Now: a.now}).Update(ctx, fn), d.Close())
 }

@@ -61,6 +61,8 @@ func (p *play) perform(s Step) {
 	case "file": // written directly, not through the client
 		must(os.MkdirAll(filepath.Dir(p.path(s.Path)), 0o755))
 		must(os.WriteFile(p.path(s.Path), []byte(s.Text), 0o644))
+	case "keep": // the prompt, in the file Path
+		must(os.WriteFile(p.path(s.Path), []byte(p.prompt.text), 0o644))
 	case "commit": // everything, with message Text
 		p.git("add", "-A")
 		p.git("-c", "user.name=fake", "-c", "user.email=fake@localhost", "commit", "-qm", s.Text)

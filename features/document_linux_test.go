@@ -1,0 +1,92 @@
+package features
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"ralph/dag"
+)
+
+func TestOnlyTextIsADocument(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "spec.md")
+	tests := map[string]struct {
+		make func() error
+		want string // part of the error; empty if it is one
+	}{
+		"text":          {func() error { return os.WriteFile(path, []byte("# Hi\n"), 0o600) }, ""},
+		"nothing there": {func() error { return nil }, "no such file"},
+		"empty":         {func() error { return os.WriteFile(path, []byte(" \n"), 0o600) }, "spec.md is empty"},
+		"binary":        {func() error { return os.WriteFile(path, []byte("a\x00b"), 0o600) }, "spec.md is not text"},
+		"not UTF-8":     {func() error { return os.WriteFile(path, []byte("a\xffb"), 0o600) }, "spec.md is not text"},
+		"200 MB":        {func() error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 200<<20)) }, "spec.md has 200 MiB; at most 8 are read"},
+		"a folder":      {func() error { return os.Mkdir(path, 0o700) }, "not a regular file"},
+		"a link out":    {func() error { return os.Symlink("/etc/passwd", path) }, "not a regular file"},
+		"a pipe":        {func() error { return syscall.Mkfifo(path, 0o600) }, "not a regular file"},
+	}
+	for name, tt := range tests {
+		if err := errors.Join(os.RemoveAll(path), tt.make()); err != nil {
+			t.Fatal(err)
+		}
+		text, err := ReadDocument(path)
+		switch {
+		case tt.want == "" && (err != nil || text != "# Hi\n"):
+			t.Errorf("%s: got %q, %v", name, text, err)
+		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+			t.Errorf("%s: got %v, want %q", name, err, tt.want)
+		case tt.want != "" && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, dag.ErrRefused):
+			t.Errorf("%s: %v is not a refusal", name, err)
+		}
+	}
+}
+
+func TestAFileIsWrittenWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "deep", "spec.md")
+	if err := WriteFile(path, []byte("old")); err != nil {
+		t.Fatal(err)
+	}
+	// A folder in its place cannot be replaced: nothing may be left of the attempt.
+	if err := WriteFile(filepath.Join(dir, "deep"), []byte("new")); err == nil {
+		t.Error("a folder was replaced")
+	}
+	left, err := filepath.Glob(filepath.Join(dir, ".tmp-*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+	if data, err := os.ReadFile(path); err != nil || string(data) != "old" {
+		t.Errorf("got %q, %v", data, err)
+	}
+}
+
+func TestAStepIsForOneProcess(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "hello", "spec")
+	first, err := stage(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stage(dir); !errors.Is(err, dag.ErrRefused) || !strings.Contains(err.Error(), "another ralph") {
+		t.Errorf("got %v, want a refusal", err)
+	}
+	if err := first.close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := stage(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.close(); err != nil {
+		t.Fatal(err)
+	}
+	if Exists(dir) {
+		t.Error("an empty folder stays behind")
+	}
+}
