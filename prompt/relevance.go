@@ -24,11 +24,13 @@ func namedFirst(text, task string) string {
 	}
 	var named, rest strings.Builder
 	level := 0 // of the named section we are in
-	for _, s := range sections(text) {
+	all := sections(text)
+	title := titleLevel(all)
+	for _, s := range all {
 		if level > 0 && s.level <= level {
 			level = 0
 		}
-		if level == 0 && s.isNamed(words) {
+		if level == 0 && s.level > title && s.isNamed(words) {
 			level = s.level
 		}
 		if level > 0 {
@@ -38,6 +40,25 @@ func namedFirst(text, task string) string {
 		}
 	}
 	return strings.TrimRight(named.String()+rest.String(), "\n")
+}
+
+// titleLevel is the level of the heading that stands above all others, or 0. To name
+// a document's title is to name all of it, which is the same as nothing.
+func titleLevel(all []section) int {
+	top, count := 0, 0
+	for _, s := range all {
+		switch {
+		case s.level == 0:
+		case top == 0 || s.level < top:
+			top, count = s.level, 1
+		case s.level == top:
+			count++
+		}
+	}
+	if count == 1 && len(all) > 2 {
+		return top
+	}
+	return 0
 }
 
 type section struct {
@@ -94,8 +115,11 @@ func (s *section) isNamed(task map[string]bool) bool {
 	}
 	telling := 0
 	heading := splitWords(s.heading)
-	if len(heading) > 1 && unicode.IsDigit(rune(heading[1][0])) && task[heading[0]+" "+heading[1]] {
-		return true
+	if len(heading) > 1 && unicode.IsDigit(rune(heading[1][0])) {
+		if task[heading[0]+" "+heading[1]] {
+			return true
+		}
+		heading = heading[2:] // "step" alone tells nothing
 	}
 	for i, w := range heading {
 		if i == 0 && strings.ContainsAny(w, "0123456789") && task[w] {

@@ -57,6 +57,7 @@ func TestNamedFirst(t *testing.T) {
 		"all telling words name a section":     {"Write the Grammar for its parser.", "## The parser and its grammar\nrules\n### Errors\nnone\n```\n## Storage\n```\nintro"},
 		"one word of two does not":             {"Write the parser", "intro"},
 		"a number names a section":             {"See section 3.1.", "## 3.1 Storage\nrows\nintro"},
+		"the title of all names nothing":       {"The title is storage", "## 3.1 Storage\nrows\nintro"},
 		"a label names where it is defined":    {"Covers R2.", "## Needs\n- **R1**: one\n- **R2**: two\nintro"},
 		"a label is not where it is mentioned": {"Covers R9.", "intro"},
 		"a step goes by its number":            {"Follows steps 2 of the plan.", "## Step 2: wire it\nsee R9\nintro"},
