@@ -139,17 +139,20 @@ func Exists(path string) bool {
 
 // fingerprint tells whether a file is still what it was; "" means that there is none.
 func fingerprint(path string) (string, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
-	}
-	if err != nil {
+	case err != nil:
 		return "", err
+	case !info.Mode().IsRegular():
+		return "", fmt.Errorf("%w: %s is not a regular file", ErrNoText, path)
 	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+	data, err := os.ReadFile(path)
+	return sum(data), err
+}
+
+func sum(data []byte) string {
+	hash := sha256.Sum256(data)
+	return hex.EncodeToString(hash[:])
 }

@@ -23,30 +23,33 @@ var passes = []focus{
 	{"Clarity", "can it be read in one way only? Look for vague words, for terms that change their meaning, and for sentences that say nothing."},
 }
 
-// review goes through the passes that are left and says whether the last one found
-// nothing. Every pass is a session of its own, because whoever wrote a text does not
-// see what is missing in it.
-func (a *author) review(ctx context.Context) (bool, error) {
+// review goes through the passes that are left. Every pass is a session of its own,
+// because whoever wrote a text does not see what is missing in it.
+func (a *author) review(ctx context.Context) error {
 	for a.state.Pass < len(passes) {
 		finding, err := a.pass(ctx, passes[a.state.Pass])
 		if err != nil {
-			return false, err
+			return err
 		}
 		name := passes[a.state.Pass].name
 		a.state.Pass++
 		if finding != "" {
 			a.state.Findings = append(a.state.Findings, name+": "+finding)
 		}
+		a.state.Settled = finding == ""
+		a.state.Reviewed = a.state.Settled || a.state.Pass == len(passes)
 		if err := a.at.save(a.state); err != nil {
-			return false, err
+			return err
 		}
-		if finding == "" {
-			a.Note("%s: review %d of %d, %s: nothing found", a.kind.File(), a.state.Pass, len(passes), strings.ToLower(name))
-			return true, nil
+		if a.state.Settled {
+			finding = "nothing found"
 		}
 		a.Note("%s: review %d of %d, %s: %s", a.kind.File(), a.state.Pass, len(passes), strings.ToLower(name), finding)
+		if a.state.Reviewed {
+			return nil
+		}
 	}
-	return false, nil
+	return nil
 }
 
 // pass does one and returns what it found. A document that cannot be read back is

@@ -44,9 +44,12 @@ type draft struct {
 	From     string     `json:"from"`
 	Base     string     `json:"base"` // what stood in its place when the step began
 	Said     []exchange `json:"said"`
+	Replace  bool       `json:"replace"`
 	Drafted  bool       `json:"drafted"`
 	Pass     int        `json:"pass"`
 	Findings []string   `json:"findings"`
+	Reviewed bool       `json:"reviewed"`
+	Settled  bool       `json:"settled"`
 }
 
 // exchange is one question of the agent and what the person said.
@@ -98,12 +101,13 @@ func (d *Desk) Write(ctx context.Context, r Request) (w Written, err error) {
 			return w, err
 		}
 	}
-	w.Settled, err = a.review(ctx)
-	if err != nil {
-		return w, err
+	if !a.state.Reviewed {
+		if err := a.review(ctx); err != nil {
+			return w, err
+		}
 	}
 	inspect() // before our own file is among what changed
-	w.Path, w.Passes, w.Findings = d.Path(r.Kind.File()), a.state.Pass, a.state.Findings
+	w = Written{Path: d.Path(r.Kind.File()), Passes: a.state.Pass, Findings: a.state.Findings, Settled: a.state.Settled}
 	return w, a.finish(ctx)
 }
 
@@ -112,20 +116,21 @@ func (d *Desk) step(name string) string { return filepath.Join(d.Staging, name) 
 // begin takes up a step that was interrupted, or starts a new one.
 func (a *author) begin(ctx context.Context, r Request) error {
 	begun, err := a.at.load(&a.state)
+	same := r.Idea == "" || r.Idea == a.state.Idea
 	switch {
 	case err != nil && !r.Replace:
 		return err
-	case begun && !r.Replace && r.Idea != "" && r.Idea != a.state.Idea:
-		return fmt.Errorf("%s: %w (%s)", a.kind.File(), ErrOther, a.state.From)
+	case begun && same && (!r.Replace || a.state.Replace):
+		return a.resume() // the command that was interrupted, typed again
 	case begun && !r.Replace:
-		return a.resume()
+		return fmt.Errorf("%s: %w (%s)", a.kind.File(), ErrOther, a.state.From)
 	case !r.Replace && Exists(a.Path(a.kind.File())):
 		return fmt.Errorf("%s exists: %w", a.kind.File(), ErrExists)
 	}
 	if err := a.at.clear(); err != nil {
 		return err
 	}
-	a.state = draft{Idea: r.Idea, From: r.From}
+	a.state = draft{Idea: r.Idea, From: r.From, Replace: r.Replace}
 	if a.state.Base, err = fingerprint(a.Path(a.kind.File())); err != nil {
 		return err
 	}
@@ -160,13 +165,16 @@ func (a *author) resume() error {
 	case a.state.Drafted:
 		return fmt.Errorf("go on with %s: %w", a.kind.File(), err)
 	}
+	over := "; to start over, remove " + a.at.dir
 	switch {
+	case a.state.Reviewed:
+		a.Note("%s: it was finished, and is put in place", a.kind.File())
 	case a.state.Drafted:
-		a.Note("%s: going on with the review, %d of %d passes done", a.kind.File(), a.state.Pass, len(passes))
+		a.Note("%s: going on with the review, %d of %d passes done%s", a.kind.File(), a.state.Pass, len(passes), over)
 	case len(a.state.Said) > 0:
-		a.Note("%s: going on with the interview, %d answers so far", a.kind.File(), len(a.state.Said))
+		a.Note("%s: going on with the interview, %d answers so far%s", a.kind.File(), len(a.state.Said), over)
 	default:
-		a.Note("%s: beginning again with what was said before (%s)", a.kind.File(), a.state.From)
+		a.Note("%s: beginning again with what was said before (%s)%s", a.kind.File(), a.state.From, over)
 	}
 	return nil
 }
@@ -184,7 +192,7 @@ func (a *author) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if now != a.state.Base {
+	if now != a.state.Base && now != sum([]byte(a.text)) {
 		return fmt.Errorf("%s was written by somebody else meanwhile: %w; the new one is in %s", a.kind.File(), ErrExists, a.at.path("draft.md"))
 	}
 	if err := WriteFile(path, []byte(a.text)); err != nil {

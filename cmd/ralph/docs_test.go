@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/features"
 	"ralph/journal"
 	"ralph/loop"
 )
@@ -54,6 +55,8 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 		Format: "beads", Tasks: []string{group, design}, Unmapped: []unmappedJSON{{What: "labels", Count: 7, Lines: []int{1, 2, 4, 5, 8}}},
 	}))
 	doc.WriteString(logSample(t, b.now))
+	doc.WriteString(sample(t, "ralph feature spec, plan, build, approve and create --json", samplePlanned()))
+	doc.WriteString(sample(t, "ralph task create --json", createdJSON{Kept: true, Tasks: []string{"t-00000001"}, Warnings: samplePlanned().Steps[1].Warnings}))
 	doc.WriteString(sample(t, "ralph journal list --json", []journalJSON{journalAsJSON(sampleEntry(b.now))}))
 	doc.WriteString(sample(t, "ralph agents --json", []agentJSON{sampleAgent()}))
 	doc.WriteString(sample(t, "ralph agents test NAME --json", sampleTrial()))
@@ -105,6 +108,19 @@ func sampleRun(at time.Time) openRun {
 	}
 }
 
+func samplePlanned() plannedJSON {
+	spec, tasks := "/home/you/project/.ralph/features/login/spec.md", "/home/you/project/.ralph/features/login/tasks.jsonl"
+	warning := features.Finding{Level: features.Warning, Rule: "gate", Text: "no task has a gate and the project has none: nothing but the agent's word says that work is done"}
+	return plannedJSON{
+		Feature: featureJSON{ID: "f-00000001", Name: "login", Status: "ready", Tasks: counts(map[dag.Status]int{dag.Pending: 1}), Total: 1, Folder: "/home/you/project/.ralph/features/login", CreatedAt: "2026-01-02T03:04:05Z"},
+		Steps: []plannedStepJSON{
+			{Step: "spec", Did: "written", Path: &spec, Passes: 2, Settled: true, Findings: []string{"Completeness: R2 was missing"}, Warnings: []features.Finding{}, Tasks: []string{}},
+			{Step: "build", Did: "approved", Path: &tasks, Findings: []string{}, Warnings: []features.Finding{warning}, Tasks: []string{"t-00000001"}},
+		},
+		Next: "ralph run --feature login",
+	}
+}
+
 func sampleOutcome() outcomeJSON {
 	return outcomeJSON{
 		Outcome: "complete", Reason: orNil("1 of 2 tasks failed"), Run: "r-00000001", Iterations: 3, Done: 1, Failed: 1, DurationMS: 90000,
@@ -123,7 +139,7 @@ func sampleAgent() agentJSON {
 func sampleTrial() trialJSON {
 	return trialJSON{
 		Agent: "gemini", OK: true, Start: []string{"/usr/bin/gemini", "--acp"}, Says: orNil("gemini-cli 0.61.0"), Credential: orNil("GEMINI_API_KEY"),
-		Steps:        []stepJSON{{"start", 0.02}, {"initialize", 1.5}, {"session/new", 0.8}, {"session/prompt", 2.1}},
+		Steps:        []plannedStepJSON{{"start", 0.02}, {"initialize", 1.5}, {"session/new", 0.8}, {"session/prompt", 2.1}},
 		Capabilities: []string{"load sessions", "images"}, Mode: orNil("default"), Modes: []string{"default", "yolo"},
 		Model: orNil("gemini-2.5-pro"), Models: []string{"gemini-2.5-pro", "gemini-2.5-flash"}, Logins: []string{"Use an API key"},
 		Answer: orNil("OK"), StopReason: orNil("end_turn"), Usage: &loop.Usage{TokensIn: 900, TokensOut: 1},

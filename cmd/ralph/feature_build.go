@@ -194,7 +194,9 @@ func (a *app) showProposal(c *cli.Context, p *features.Proposal) error {
 	if gone := replaced(p); gone != "" {
 		a.note(c, "they replace %s", gone)
 	}
-	a.note(c, "the picture, for a Mermaid viewer: %s", file)
+	if !c.Bool("yes") { // kept tasks leave nothing behind in staging
+		a.note(c, "the picture, for a Mermaid viewer: %s", file)
+	}
 	return nil
 }
 

@@ -42,7 +42,9 @@ const twoTasks = "```\n" + `{"ref":"a","title":"Write the greeting","description
 
 // interviewer asks twice, drafts, and changes the draft when it is told to.
 func interviewer() fakeagent.Script {
-	when := func(prompt int, contains string) fakeagent.When { return fakeagent.When{Prompt: prompt, Contains: contains} }
+	when := func(prompt int, contains string) fakeagent.When {
+		return fakeagent.When{Prompt: prompt, Contains: contains}
+	}
 	return fakeagent.Script{Conversations: []fakeagent.Conversation{
 		{When: fakeagent.When{Contains: "# Ralph: review"}, Steps: []fakeagent.Step{{Do: "say", Text: "<verify-pass/>\n"}}},
 		{When: fakeagent.When{Contains: "What was said so far"}, Steps: append([]fakeagent.Step{keep("resumed")}, writes("spec.md", "resumed draft\n")...)},
