@@ -125,6 +125,9 @@ func (l *linter) task(s *dag.Spec) {
 	if s.Status != "" && s.Status != dag.Pending {
 		l.add(Fault, "status", "%s is %s already: a new task has no status", name(s), s.Status)
 	}
+	if s.AllowTampering {
+		l.add(Fault, "tampering", "%s allows what nobody but a person may allow: leave out allow_tampering", name(s))
+	}
 	if words := len(strings.Fields(s.Title)); words < 2 && !l.isGroup(s) {
 		l.add(Warning, "vague", "%s: the title %q does not say what is to be done", name(s), s.Title)
 	}

@@ -79,6 +79,7 @@ func TestLint(t *testing.T) {
 		}()...)},
 		"the same title twice": {specs: []dag.Spec{spec("thing", nil), spec("other", func(s *dag.Spec) { s.Title = "do THING well" })}, want: []string{"warning duplicate other has the title of thing"}},
 		"a status":             {specs: one(func(s *dag.Spec) { s.Status = dag.Done }), want: []string{"error status thing is done already"}},
+		"allowed tampering":    {specs: one(func(s *dag.Spec) { s.AllowTampering = true }), want: []string{"error tampering thing allows what nobody but a person may allow"}},
 		"a cycle ends":         {specs: []dag.Spec{spec("thing", func(s *dag.Spec) { s.After = []string{"other"} }), spec("other", func(s *dag.Spec) { s.After = []string{"thing"} })}},
 	}
 	for name, tt := range tests {

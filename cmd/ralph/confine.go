@@ -26,6 +26,7 @@ type confiner struct {
 	hide    []string // [sandbox] deny_read
 	git     git.Places
 	shared  bool // several agents work in the project at once
+	scratch bool // the project is an agent's own, nothing in it is protected
 
 	work, verification sandbox.Report // in force
 }

@@ -25,6 +25,9 @@ func (c *confiner) profile(mode sandbox.Mode, level sandbox.Level, temp string, 
 		Hide:    c.hide,
 		Undo:    !c.shared,
 	}
+	if c.scratch {
+		p.Protect = nil
+	}
 	if ag.preset.Unknown {
 		p.Write = append(agents.PossibleFolders(ag.preset, home, get), ownFolder(ag.argv[0], home, c.project.Root, get("PATH"))...)
 	}

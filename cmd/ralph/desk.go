@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -24,6 +27,7 @@ func plannerFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "agent", Usage: "`NAME` of an agent, or the command that starts one"},
 		&cli.StringFlag{Name: "model", Usage: "`M`: a model's name, or a tier: opus, sonnet, haiku", DefaultText: "the agent's own"},
+		&cli.StringFlag{Name: "sandbox", Usage: "confine the agent to its staging folder: `MODE` is auto (as well as can be), require (or do not run) or off", DefaultText: "as configured"},
 		jsonFlag(),
 	}
 }
@@ -76,6 +80,9 @@ func (a *app) planner(c *cli.Context, s *session) func(context.Context, features
 				return nil, err
 			}
 			o.root, o.reads = at.Work, s.project.Root
+			if o.sandbox, err = a.planSandbox(c, s, at.Work); err != nil {
+				return nil, err
+			}
 			openers[at.Work] = o
 		}
 		return o.Open(ctx, loop.Opening{
@@ -84,6 +91,31 @@ func (a *app) planner(c *cli.Context, s *session) func(context.Context, features
 		})
 	}
 }
+
+// planSandbox confines who plans to the working folder: all of the project, its git
+// folder included, can only be read.
+func (a *app) planSandbox(c *cli.Context, s *session, work string) (*confiner, error) {
+	mode := cmp.Or(c.String("sandbox"), s.config.Sandbox.Mode)
+	if !slices.Contains(project.SandboxModes(), mode) {
+		return nil, usagef("--sandbox is %s, not %q", strings.Join(project.SandboxModes(), ", "), mode)
+	}
+	config := s.config
+	config.Sandbox.Write = slices.DeleteFunc(slices.Clone(config.Sandbox.Write), isRelative) // to the project, where nothing may be written
+	config.Sandbox.DenyRead = slices.Clone(config.Sandbox.DenyRead)
+	for i, path := range config.Sandbox.DenyRead {
+		if isRelative(path) {
+			config.Sandbox.DenyRead[i] = filepath.Join(s.project.Root, path)
+		}
+	}
+	sandbox, err := a.confiner(mode, &session{project: project.Project{Root: work}, config: config}, 1)
+	if err != nil {
+		return nil, err
+	}
+	sandbox.git, sandbox.scratch = git.Places{}, true
+	return sandbox, nil
+}
+
+func isRelative(path string) bool { return !filepath.IsAbs(path) && !strings.HasPrefix(path, "~") }
 
 // watchTools shows a person that an agent is at work.
 func (a *app) watchTools(c *cli.Context) func(acp.Event) {

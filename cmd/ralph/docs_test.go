@@ -139,7 +139,7 @@ func sampleAgent() agentJSON {
 func sampleTrial() trialJSON {
 	return trialJSON{
 		Agent: "gemini", OK: true, Start: []string{"/usr/bin/gemini", "--acp"}, Says: orNil("gemini-cli 0.61.0"), Credential: orNil("GEMINI_API_KEY"),
-		Steps:        []plannedStepJSON{{"start", 0.02}, {"initialize", 1.5}, {"session/new", 0.8}, {"session/prompt", 2.1}},
+		Steps:        []stepJSON{{"start", 0.02}, {"initialize", 1.5}, {"session/new", 0.8}, {"session/prompt", 2.1}},
 		Capabilities: []string{"load sessions", "images"}, Mode: orNil("default"), Modes: []string{"default", "yolo"},
 		Model: orNil("gemini-2.5-pro"), Models: []string{"gemini-2.5-pro", "gemini-2.5-flash"}, Logins: []string{"Use an API key"},
 		Answer: orNil("OK"), StopReason: orNil("end_turn"), Usage: &loop.Usage{TokensIn: 900, TokensOut: 1},

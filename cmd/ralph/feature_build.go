@@ -191,6 +191,7 @@ func (a *app) showProposal(c *cli.Context, p *features.Proposal) error {
 	if err := draw.Waves(a.stdout, nodes, style); err != nil {
 		return err
 	}
+	a.showCommands(c, p.Tasks)
 	if gone := replaced(p); gone != "" {
 		a.note(c, "they replace %s", gone)
 	}
@@ -198,6 +199,22 @@ func (a *app) showProposal(c *cli.Context, p *features.Proposal) error {
 		a.note(c, "the picture, for a Mermaid viewer: %s", file)
 	}
 	return nil
+}
+
+// showCommands lists what ralph itself would run for the tasks: an agent thought of it.
+func (a *app) showCommands(c *cli.Context, tasks []taskfile.Item) {
+	p := a.palette(c)
+	title := "\nwhat ralph will run for them:\n"
+	for _, t := range tasks {
+		lines := t.Gates
+		if t.Agent != "" {
+			lines = append([]string{"agent " + t.Agent}, lines...)
+		}
+		for _, line := range lines {
+			fmt.Fprintf(a.stdout, "%s    │ %s  %s\n", title, p.Cyan(t.ID), term.Line(line))
+			title = ""
+		}
+	}
 }
 
 func proposedNodes(tasks []taskfile.Item) []draw.Node {

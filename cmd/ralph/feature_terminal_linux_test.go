@@ -12,6 +12,9 @@ import (
 
 const ctrlD = "\x04"
 
+// keepsOutside is for scripts that leave their mark beside the staging folder.
+const keepsOutside = "[sandbox]\nmode = \"off\""
+
 func (p *place) read(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(p.dir, name))
@@ -46,7 +49,6 @@ func interviewer() fakeagent.Script {
 		return fakeagent.When{Prompt: prompt, Contains: contains}
 	}
 	return fakeagent.Script{Conversations: []fakeagent.Conversation{
-		{When: fakeagent.When{Contains: "# Ralph: review"}, Steps: []fakeagent.Step{{Do: "say", Text: "<verify-pass/>\n"}}},
 		{When: fakeagent.When{Contains: "What was said so far"}, Steps: append([]fakeagent.Step{keep("resumed")}, writes("spec.md", "resumed draft\n")...)},
 		{When: when(1, "# Ralph: specification"), Steps: []fakeagent.Step{keep("first"), {Do: "say", Text: "Whom does it greet?\n"}}},
 		{When: when(1, "# Ralph: plan"), Steps: writes("plan.md", "# Plan\n")},
@@ -61,7 +63,7 @@ func interviewer() fakeagent.Script {
 // the interview; the draft is shown and can be changed.
 func TestAnInterviewOnATerminal(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, interviewer())
+	p := newPlace(t, interviewer(), keepsOutside)
 	p.want(t, 0, "feature", "create", "hello")
 	term := p.onTerminal(t, "feature", "spec", "hello")
 	term.expect(t, "What should hello do", "Greet people.\n\nWell.\n"+ctrlD)
@@ -103,7 +105,7 @@ func TestCreateOnATerminal(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, interviewer())
+			p := newPlace(t, interviewer(), keepsOutside)
 			term := p.onTerminal(t, "feature", "create", "hello")
 			term.expect(t, "What should hello do", "Greet.\n"+ctrlD)
 			term.expect(t, "Your answer?", "Everybody.\n"+ctrlD)
@@ -129,7 +131,7 @@ func TestCreateOnATerminal(t *testing.T) {
 // agent is needed for that.
 func TestNothingToSayMakesADraft(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, interviewer())
+	p := newPlace(t, interviewer(), keepsOutside)
 	term := p.onTerminal(t, "feature", "create", "hello", "--agent", "no-such-agent")
 	term.expect(t, "What should hello do", ctrlD)
 	term.wait(t, 0)
@@ -172,7 +174,7 @@ func TestAnInterruptedInterviewGoesOn(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, interviewer())
+			p := newPlace(t, interviewer(), keepsOutside)
 			p.want(t, 0, "feature", "create", "hello")
 			term := p.onTerminal(t, "feature", "spec", "hello")
 			term.expect(t, "What should hello do", "Greet.\n"+ctrlD)
@@ -204,7 +206,7 @@ func TestAKilledBuildLeavesNothing(t *testing.T) {
 			{Do: "await", Path: "../../../../../go"},
 			{Do: "say", Text: "Written.\n"},
 		}},
-	}})
+	}}, keepsOutside)
 	p.want(t, 0, "feature", "create", "hello")
 	p.write(t, ".ralph/features/hello/plan.md", "# Plan\n")
 	r := p.start(t, "feature", "build", "hello", "--yes")
