@@ -29,6 +29,7 @@ type app struct {
 
 	launcher *proc.Launcher // of a run
 	sandbox  *confiner      // of a run
+	atEnd    []func() error // removes what was needed only meanwhile
 	flush    func()         // shows what a run reported so far
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,8 +24,9 @@ type confiner struct {
 	write   []string // [sandbox] write
 	hide    []string // [sandbox] deny_read
 	git     git.Places
-	shared  bool // several agents work in the project at once
-	scratch bool // the project is an agent's own, nothing in it is protected
+	shared  bool   // several agents work in the project at once
+	scratch bool   // the project is an agent's own, nothing in it is protected
+	temp    string // the folder of temporary folders
 
 	work, verification sandbox.Report // in force
 }
@@ -44,6 +44,10 @@ func (a *app) confiner(mode string, s *session, jobs int) (*confiner, error) {
 	if mode == "off" {
 		return c, nil
 	}
+	if err := c.openTemp(); err != nil {
+		return nil, fmt.Errorf("make a temporary folder: %w", err)
+	}
+	a.atEnd = append(a.atEnd, c.Close)
 	c.git = git.Find(s.project.Root)
 	temp, err := c.newTemp()
 	if err != nil {
@@ -151,7 +155,7 @@ func (c *confiner) forVerification(env []string, ag agent) (*confined, error) {
 	if err != nil || c.shared || x.Level == sandbox.Namespaces {
 		return x, err
 	}
-	x.snap, err = sandbox.Snapshot(c.project.Root, c.tempDir(), slices.Concat(ownWrites, c.opened(env, ag))...)
+	x.snap, err = sandbox.Snapshot(c.project.Root, c.temp, slices.Concat(ownWrites, c.opened(env, ag))...)
 	if err != nil {
 		return nil, errors.Join(err, x.Close())
 	}
@@ -183,23 +187,6 @@ func (c *confiner) prepare(mode sandbox.Mode, level sandbox.Level, env []string,
 		return nil, errors.Join(err, x.Close())
 	}
 	return x, nil
-}
-
-// newTemp makes a temporary folder. It is not in the project, where it would be one
-// of its files, and its name is short enough for a socket in it.
-func (c *confiner) newTemp() (string, error) { return os.MkdirTemp(c.tempDir(), "ralph-") }
-
-func (c *confiner) tempDir() string {
-	dir := os.TempDir()
-	if rel, err := filepath.Rel(c.project.Root, dir); err == nil && filepath.IsLocal(rel) && exists("/tmp") {
-		return "/tmp"
-	}
-	return dir
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // fingerprints are of what no agent may write, where that cannot be prevented. The

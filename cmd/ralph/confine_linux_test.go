@@ -54,6 +54,11 @@ func confinerAt(t *testing.T, level sandbox.Level, jobs int) *confiner {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	if c.work.Level != level || c.verification.Level != level {
 		t.Fatalf("got %s at work and %s for verification, want %s: %v", c.work.Level, c.verification.Level, level, c)
 	}
@@ -398,5 +403,51 @@ func TestAWorktreeCanBeCommitted(t *testing.T) {
 			}
 			wantClosed(t, x)
 		})
+	}
+}
+
+// TestTempsOfTheDeadAreRemoved: a run that was killed could not do it itself.
+func TestTempsOfTheDeadAreRemoved(t *testing.T) {
+	t.Parallel()
+	parent := t.TempDir()
+	self, err := proc.Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("cat")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	dead, err := proc.Of(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Close()
+	_ = cmd.Wait()
+	name := func(origin string, id proc.Identity) string {
+		return fmt.Sprintf("ralph-%s-%d-%d-123", origin, id.Pid, id.Start)
+	}
+	kept := []string{name(origin(self), self), name("01234567", dead), "ralph-demo-1", "ralph-" + origin(self) + "-x-y-z", "other"}
+	for _, dir := range append([]string{name(origin(self), dead)}, kept...) {
+		if err := os.MkdirAll(filepath.Join(parent, dir, "sub"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sweepTemps(parent)
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for _, entry := range entries {
+		left = append(left, entry.Name())
+	}
+	slices.Sort(kept)
+	if diff := cmp.Diff(kept, left); diff != "" {
+		t.Errorf("left over (-want +got):\n%s", diff)
 	}
 }

@@ -88,6 +88,7 @@ func run(args []string, sys system) int {
 	a := newApp(sys)
 	ctx, stop := a.signalContext()
 	defer stop()
+	defer a.cleanUp()
 	argv, err := permute(a.cli, args)
 	if err == nil {
 		err = a.cli.RunContext(ctx, argv)
@@ -102,6 +103,16 @@ func run(args []string, sys system) int {
 		return exitOK
 	}
 	return a.fail(err)
+}
+
+// cleanUp removes what the command needed only meanwhile. What it cannot remove is
+// in a folder for such things.
+func (a *app) cleanUp() {
+	for _, remove := range a.atEnd {
+		if err := remove(); err != nil {
+			a.log.Warn().Err(err).Msg("clean up")
+		}
+	}
 }
 
 // results is stdout. It remembers that something could not be written, so that no
