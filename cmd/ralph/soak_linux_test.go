@@ -238,8 +238,14 @@ func (s *soak) table() string {
 		what string
 		n    int
 	}{
-		{"kills", s.kills}, {"of those with their helpers", s.helpers}, {"tasks", s.tasks}, {"of those reset while they ran", s.resets},
-		{"lost", s.lost}, {"executed twice at once", s.twice}, {"stuck", s.stuck}, {"survivors", s.survivors},
+		{"kills", s.kills},
+		{"of those with their helpers", s.helpers},
+		{"tasks", s.tasks},
+		{"of those reset while they ran", s.resets},
+		{"lost", s.lost},
+		{"executed twice at once", s.twice},
+		{"stuck", s.stuck},
+		{"survivors", s.survivors},
 		{"integrity_check, foreign_key_check, derived columns", s.integrity},
 	} {
 		table.Add(term.Cell{Text: row.what}, term.Cell{Text: strconv.Itoa(row.n)})
