@@ -136,8 +136,12 @@ func TestEightSimulatedHours(t *testing.T) {
 		var jumps sync.WaitGroup
 		jumps.Go(func() { // while it works and while it waits
 			for _, jump := range []struct{ after, by time.Duration }{
-				{25 * time.Minute, 3 * time.Hour}, {30 * time.Minute, -45 * time.Minute}, {30 * time.Minute, time.Hour},
-				{30 * time.Minute, 20 * time.Minute}, {2*time.Hour + 30*time.Minute, -30 * time.Minute}, {20 * time.Minute, 45 * time.Minute},
+				{25 * time.Minute, 3 * time.Hour},
+				{30 * time.Minute, -45 * time.Minute},
+				{30 * time.Minute, time.Hour},
+				{30 * time.Minute, 20 * time.Minute},
+				{2*time.Hour + 30*time.Minute, -30 * time.Minute},
+				{20 * time.Minute, 45 * time.Minute},
 			} {
 				time.Sleep(jump.after)
 				n.shift(jump.by)

@@ -119,6 +119,18 @@ func TestAPausedProjectBeginsNothing(t *testing.T) {
 	}
 }
 
+// TestARunStartedWhilePausedWaitsOnATerminal, where a person sees why.
+func TestARunStartedWhilePausedWaitsOnATerminal(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, fakeagent.Script{})
+	p.plan(t, "mine")
+	p.want(t, 0, "pause")
+	term := p.onTerminal(t, "run")
+	term.expect(t, "the project is paused; go on with: ralph resume", "")
+	p.want(t, 0, "resume")
+	term.wait(t, 0)
+}
+
 // TestStopEndsAPausedRun, as does a signal.
 func TestStopEndsAPausedRun(t *testing.T) {
 	t.Parallel()
@@ -146,6 +158,9 @@ func TestAPausedTaskIsPassedOver(t *testing.T) {
 	p.want(t, 0, "doctor")
 	if out := p.want(t, 0, "task", "why", "t-00000002"); !strings.Contains(out.stdout, "its ancestor t-00000001 is paused") {
 		t.Errorf("got %s, want the reason", out.stdout)
+	}
+	if out := p.want(t, 0, "task", "list"); !strings.Contains(out.stdout, "paused") {
+		t.Errorf("got %s, want it in the list", out.stdout)
 	}
 	p.want(t, 2, "run")
 	var got []string

@@ -20,6 +20,9 @@ import (
 func soakKills(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("RALPH_SOAK")
+	if text == "" && raced {
+		return 40 // which is five times as slow
+	}
 	if text == "" {
 		return 200
 	}
@@ -30,10 +33,11 @@ func soakKills(t *testing.T) int {
 	return n
 }
 
-// tally is what a soak counts; all but the first four must be 0.
+// soak is what is counted; what stands in the last line must stay 0.
 type soak struct {
 	mu      sync.Mutex
 	left    int // kills that are still to be done
+	until   time.Time
 	kills   int
 	helpers int // together with their helpers, so that their agents are orphaned
 	runs    int
@@ -49,6 +53,10 @@ func TestSoak(t *testing.T) {
 	t.Parallel()
 	s := &soak{left: soakKills(t)}
 	total := s.left
+	asked := os.Getenv("RALPH_SOAK") != ""
+	if !asked { // on a machine that has other things to do, too
+		s.until = time.Now().Add(90 * time.Second)
+	}
 	const lanes = 3
 	t.Run("lanes", func(t *testing.T) {
 		for i := range lanes {
@@ -65,8 +73,12 @@ func TestSoak(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if s.kills < total {
+	switch {
+	case s.kills >= total:
+	case asked:
 		t.Errorf("got %d kills, want %d", s.kills, total)
+	default:
+		t.Logf("time was up after %d of %d kills", s.kills, total)
 	}
 	if s.lost+s.twice+s.stuck+s.survivors+s.integrity > 0 {
 		t.Error("what must never happen has happened")
@@ -113,7 +125,7 @@ func (s *soak) lane(t *testing.T, number int) {
 func (s *soak) take(n int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.left <= 0 {
+	if s.left <= 0 || !s.until.IsZero() && time.Now().After(s.until) {
 		return false
 	}
 	s.left -= n
@@ -238,8 +250,14 @@ func (s *soak) table() string {
 		what string
 		n    int
 	}{
-		{"kills", s.kills}, {"of those with their helpers", s.helpers}, {"tasks", s.tasks}, {"of those reset while they ran", s.resets},
-		{"lost", s.lost}, {"executed twice at once", s.twice}, {"stuck", s.stuck}, {"survivors", s.survivors},
+		{"kills", s.kills},
+		{"of those with their helpers", s.helpers},
+		{"tasks", s.tasks},
+		{"of those reset while they ran", s.resets},
+		{"lost", s.lost},
+		{"executed twice at once", s.twice},
+		{"stuck", s.stuck},
+		{"survivors", s.survivors},
 		{"integrity_check, foreign_key_check, derived columns", s.integrity},
 	} {
 		table.Add(term.Cell{Text: row.what}, term.Cell{Text: strconv.Itoa(row.n)})

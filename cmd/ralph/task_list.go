@@ -132,6 +132,8 @@ func (a *app) state(p term.Palette, t dag.Task) (string, func(string) string) {
 		return "running", p.Cyan
 	case t.Ready(a.now()):
 		return "ready", p.Bold
+	case t.Paused:
+		return "paused", p.Yellow
 	case t.Children > 0:
 		return fmt.Sprintf("group of %d", t.Children), p.Dim
 	default:
