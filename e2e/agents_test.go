@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,7 +57,8 @@ func TestAgents(t *testing.T) {
 			ran++
 		})
 	}
-	if always && ran == len(list) && !t.Failed() {
+	whole := flag.Lookup("test.run").Value.String() == "" // nothing was left out
+	if always && whole && ran == len(list) && !t.Failed() {
 		if err := os.WriteFile("passed.txt", []byte(now+"\n"), 0o644); err != nil {
 			t.Error(err)
 		}
