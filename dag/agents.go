@@ -78,6 +78,40 @@ type Skip struct {
 	Features []string // that have spent what they may
 }
 
+const (
+	skippedAllSQL     = `SELECT count(*) FROM (SELECT 1 FROM tasks INDEXED BY queue_all WHERE queue <= :doomed LIMIT 1);`
+	skippedFeatureSQL = `SELECT count(*) FROM (SELECT 1 FROM tasks INDEXED BY queue_feature WHERE feature = +:feature AND queue <= :doomed LIMIT 1);`
+	skippedTreeSQL    = subtree + `SELECT count(*) FROM sub JOIN tasks t ON t.n = sub.n WHERE t.queue <= :doomed;`
+)
+
+// Skipped says whether a claim that found nothing would find something if nothing
+// were skipped.
+func (g *Graph) Skipped(opts ClaimOptions) (bool, error) {
+	if opts.Skip.empty() {
+		return false, nil
+	}
+	query, args := skippedAllSQL, []any{":doomed", 0}
+	if opts.KeepGoing {
+		args[1] = 1
+	}
+	switch {
+	case opts.Scope.Task != "":
+		t, err := g.byHand(opts.Scope.Task)
+		if err != nil {
+			return false, err
+		}
+		query, args = skippedTreeSQL, append(args, ":n", t.n)
+	case opts.Scope.Feature != "":
+		n, err := g.featureNumber(opts.Scope.Feature)
+		if err != nil {
+			return false, err
+		}
+		query, args = skippedFeatureSQL, append(args, ":feature", n)
+	}
+	n, err := g.number(query, args...)
+	return n > 0, err
+}
+
 func (s Skip) empty() bool { return len(s.Agents)+len(s.Features) == 0 }
 
 // These cost a look at everything that is skipped, and are used only while
