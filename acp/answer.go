@@ -10,13 +10,14 @@ import (
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
+
+	"ralph/limit"
 )
 
 const codeAuthRequired = -32000
 
 // Compiled when first needed: a helper, which is this program too, never does.
 var (
-	rateText = lazily(`(?i)\b(rate[ _-]?limit(ed|s)?|too many requests|overloaded(_error)?|quota exceeded|insufficient_quota|usage limit)\b`)
 	authText = lazily(`(?i)\b(unauthorized|authentication[ _](required|failed|error)|invalid (api|x-api)[ -]key|not logged in)\b`)
 	httpText = lazily(`\b(401|403|429|529)\b`)
 )
@@ -28,9 +29,10 @@ func lazily(pattern string) func() *regexp.Regexp {
 // classify turns an error that the agent answered into one of ours. Agents say
 // the same thing in many ways: as the code itself, as a status somewhere in
 // the data, or in the text only.
-func classify(op string, err error, hide redactor) *Error {
+func classify(op string, err error, hide redactor, now time.Time) *Error {
 	e := &Error{Kind: Refused, Op: op}
 	var re *sdk.RequestError
+	var data []byte
 	if !errors.As(err, &re) {
 		e.Kind, e.Text, e.Err = Protocol, hide.text(cut(err.Error(), 1000)), err
 		return e
@@ -38,7 +40,7 @@ func classify(op string, err error, hide redactor) *Error {
 	e.Code, e.Text = re.Code, hide.text(cut(re.Message, 1000))
 	if re.Data != nil {
 		if raw, err := json.Marshal(re.Data); err == nil && len(raw) <= 1<<16 {
-			e.Data = json.RawMessage(hide.bytes(raw))
+			data, e.Data = raw, json.RawMessage(hide.bytes(raw))
 		}
 	}
 	seen := facts{}
@@ -46,13 +48,17 @@ func classify(op string, err error, hide redactor) *Error {
 	if seen.status == 0 && re.Code >= 400 && re.Code < 600 {
 		seen.status = re.Code
 	}
+	l, limited := limit.Recognise(re.Message, seen.status, data, now, now.Location())
 	text := re.Message + " " + seen.text.String()
 	if m := httpText().FindString(text); seen.status == 0 && m != "" {
 		seen.status, _ = strconv.Atoi(m)
 	}
 	switch {
-	case seen.status == 429 || seen.status == 529 || rateText().MatchString(text):
-		e.Kind, e.RetryAfter = RateLimited, seen.retry
+	case limited:
+		e.Kind, e.Until = RateLimited, l.Until
+		if !l.Until.IsZero() {
+			e.RetryAfter = l.Until.Sub(now)
+		}
 	case re.Code == codeAuthRequired || seen.status == 401 || seen.status == 403 || authText().MatchString(text):
 		e.Kind = AuthRequired
 	}
@@ -68,7 +74,6 @@ func classify(op string, err error, hide redactor) *Error {
 // facts is what can be found in the data of an error.
 type facts struct {
 	status int
-	retry  time.Duration
 	text   strings.Builder
 }
 
@@ -105,9 +110,8 @@ func (f *facts) member(key string, item any, depth int) {
 			return
 		}
 	case "retryafter", "retry_after", "retry-after":
-		if isNumber && number > 0 && number < 7*24*3600 {
-			f.retry = time.Duration(number * float64(time.Second))
-			return
+		if isNumber {
+			return // a time, not a text
 		}
 	}
 	f.look(item, depth+1)

@@ -45,6 +45,7 @@ type Error struct {
 	Data       json.RawMessage // the same
 	HTTPStatus int             // RateLimited, AuthRequired: if it can be seen
 	RetryAfter time.Duration   // RateLimited: if it was said
+	Until      time.Time       // RateLimited: the same as a moment
 	Methods    []AuthMethod    // AuthRequired: what the agent offers
 	Offered    []string        // ModelUnknown: what the agent offers
 	Version    int             // WrongVersion: what the agent answered

@@ -19,6 +19,8 @@ type ToolCall struct {
 	New    bool   // announced just now
 	Error  string // the beginning of what it said, when it failed
 	Paths  []string
+	Input  string // a digest of what it was called with, empty if that was not told
+	Result string // a digest of what came of it, once it has ended
 }
 
 // Plan is the agent's list of things to do.

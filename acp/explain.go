@@ -12,7 +12,7 @@ var errBadAnswer = errors.New("an answer has a malformed error")
 // came, why reading ended and what became of the process tells them apart.
 func (s *Session) explain(op string, err error) *Error {
 	if s.intake.wasAnswered() {
-		return classify(op, err, s.hide)
+		return classify(op, err, s.hide, s.cfg.Now())
 	}
 	timer := time.NewTimer(s.cfg.Grace)
 	defer timer.Stop()

@@ -147,6 +147,8 @@ func TestAnswerErrors(t *testing.T) {
 		"429 in data":         {step{Code: -32603, Text: "x", Data: []byte(`{"error":{"statusCode":429,"retry_after":"30"}}`)}, Error{Kind: RateLimited, Code: -32603, HTTPStatus: 429, RetryAfter: 30 * time.Second, Text: "x"}},
 		"529 in text":         {step{Code: -32603, Text: "API error 529 overloaded"}, Error{Kind: RateLimited, Code: -32603, HTTPStatus: 529, Text: "API error 529 overloaded"}},
 		"only words":          {step{Code: -32603, Text: "Internal error", Data: []byte(`{"details":"Rate limit reached"}`)}, Error{Kind: RateLimited, Code: -32603, Text: "Internal error: Rate limit reached"}},
+		"a time in words":     {step{Code: -32603, Text: "You've hit your limit, try again in 90m"}, Error{Kind: RateLimited, Code: -32603, RetryAfter: 90 * time.Minute, Text: "You've hit your limit, try again in 90m"}},
+		"a line, no status":   {step{Code: -32603, Text: "line 429 of the patch does not apply"}, Error{Kind: Refused, Code: -32603, Text: "line 429 of the patch does not apply"}},
 		"not every limit":     {step{Code: -32603, Text: "unlimited rates limitations"}, Error{Kind: Refused, Code: -32603, Text: "unlimited rates limitations"}},
 		"401 as code":         {step{Code: 401, Text: "no"}, Error{Kind: AuthRequired, Code: 401, HTTPStatus: 401, Text: "no"}},
 		"401 in data":         {step{Code: -32603, Text: "x", Data: []byte(`{"status":401}`)}, Error{Kind: AuthRequired, Code: -32603, HTTPStatus: 401, Text: "x"}},
@@ -158,8 +160,11 @@ func TestAnswerErrors(t *testing.T) {
 			turn, err := newBench(t, say(step{Do: "say", Text: "so far"}, tc.step)).prompt(t)
 			got := wantKind(t, err, tc.want.Kind)
 			tc.want.Op = opPrompt
-			if diff := cmp.Diff(&tc.want, got, cmpopts.IgnoreFields(Error{}, "Data", "Err")); diff != "" {
+			if diff := cmp.Diff(&tc.want, got, cmpopts.IgnoreFields(Error{}, "Data", "Err", "Until")); diff != "" {
 				t.Error(diff)
+			}
+			if (got.RetryAfter > 0) == got.Until.IsZero() {
+				t.Errorf("retry after %v, but until %v", got.RetryAfter, got.Until)
 			}
 			if turn.Text() != "so far" {
 				t.Errorf("got %q, want what was said before", turn.Text())

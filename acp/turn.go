@@ -142,6 +142,12 @@ func merge(old, call ToolCall) ToolCall {
 	if call.Paths == nil {
 		call.Paths = old.Paths
 	}
+	if call.Input == "" {
+		call.Input = old.Input
+	}
+	if call.Result == "" {
+		call.Result = old.Result
+	}
 	return call
 }
 

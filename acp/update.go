@@ -3,6 +3,8 @@ package acp
 import (
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
+	"strconv"
 	"strings"
 )
 
@@ -20,6 +22,7 @@ type update struct {
 	Kind       string          `json:"kind"`
 	Status     string          `json:"status"`
 	Locations  []location      `json:"locations"`
+	RawInput   json.RawMessage `json:"rawInput"`
 	RawOutput  json.RawMessage `json:"rawOutput"`
 	Entries    []PlanEntry     `json:"entries"`
 	Used       int64           `json:"used"`
@@ -134,6 +137,10 @@ func (s *Session) onTool(u update) {
 	if u.Status == "failed" {
 		call.Error = toolError(blocks, u.RawOutput)
 	}
+	call.Input = digest(u.RawInput)
+	if u.Status == "completed" || u.Status == "failed" {
+		call.Result = digest(u.Content, u.RawOutput)
+	}
 	call = s.turn.tool(call, u.What == "tool_call", diffs)
 	s.observer.push(call)
 }
@@ -144,6 +151,20 @@ func chunkText(content json.RawMessage) string {
 		return ""
 	}
 	return b.Text
+}
+
+// digest tells two pieces of JSON apart; nothing has none. It is for noticing
+// repetition, not for proving anything.
+func digest(parts ...json.RawMessage) string {
+	h, size := fnv.New64a(), 0
+	for _, p := range parts {
+		_, _ = h.Write(p) // never fails
+		size += len(p)
+	}
+	if size == 0 {
+		return ""
+	}
+	return strconv.FormatUint(h.Sum64(), 36)
 }
 
 // toolError is the beginning of what a failed call said.

@@ -40,6 +40,8 @@ type Attempt struct {
 	TokensOut    *int64
 	CostUSD      *float64
 	Estimated    bool // the cost is an estimate
+
+	Drift []string // the detectors of drift that fired
 }
 
 // GateRecord is what a gate said about an attempt, as it is stored.
@@ -83,7 +85,7 @@ func (g *Graph) endAttempt(task int64, c Claim, outcome, reason string) error {
 const attemptColumns = `
 SELECT a.id, r.id, a.task_id, a.iteration, a.phase, a.agent, a.model, a.started_at, a.heartbeat_at, a.ended_at, a.outcome, a.reason,
     a.model_effective, a.session, a.sandbox, a.stop_reason, a.verdict, a.gates, a.files, a.base, a.tree, a.transcript,
-    a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated, a.session_usd
+    a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated, a.session_usd, a.drift
 FROM attempts a JOIN runs r ON r.n = a.run `
 
 const (
@@ -122,7 +124,7 @@ func (g *Graph) attempts(query string, args ...any) ([]Attempt, error) {
 			ModelEffective: r.text(), Session: r.text(), Sandbox: r.text(), StopReason: r.text(), Verdict: r.text(), Gates: r.records(),
 			Files: r.list(), Base: r.text(), Tree: r.text(), Transcript: r.text(),
 			TokensIn: r.optionalInt64(), TokensCached: r.optionalInt64(), TokensOut: r.optionalInt64(), CostUSD: r.optionalFloat(),
-			Estimated: r.int() != 0, SessionUSD: r.optionalFloat(),
+			Estimated: r.int() != 0, SessionUSD: r.optionalFloat(), Drift: r.list(),
 		})
 		return r.err
 	}, args...)
@@ -160,6 +162,8 @@ type Note struct {
 	TokensCached   *int64
 	TokensOut      *int64
 	CostUSD        *float64
+	Estimated      bool // with CostUSD: nobody told it
+	Drift          []string
 	Files          []string
 	Gates          []GateRecord
 	Base           string // the commit it began at
@@ -176,7 +180,8 @@ UPDATE attempts SET phase = coalesce(:phase, phase), agent = coalesce(:agent, ag
     agent_pid_start = coalesce(:pid_start, agent_pid_start), stop_reason = coalesce(:stop, stop_reason),
     verdict = coalesce(:verdict, verdict), tokens_in = coalesce(:tokens_in, tokens_in),
     tokens_cached = coalesce(:tokens_cached, tokens_cached), tokens_out = coalesce(:tokens_out, tokens_out),
-    cost_usd = coalesce(:cost, cost_usd), files = coalesce(:files, files), base = coalesce(:base, base),
+    cost_usd = coalesce(:cost, cost_usd), cost_estimated = iif(:cost IS NULL, cost_estimated, :estimated),
+    drift = coalesce(:drift, drift), files = coalesce(:files, files), base = coalesce(:base, base),
     tree = coalesce(:tree, tree), gates = coalesce(:gates, gates), transcript = coalesce(:transcript, transcript),
     knowledge = coalesce(:knowledge, knowledge)
 WHERE id = :id;`
@@ -184,7 +189,10 @@ WHERE id = :id;`
 // NoteAttempt stores what became known. It needs no claim: what an attempt cost
 // is true even if its task was taken away meanwhile.
 func (g *Graph) NoteAttempt(id string, n Note) error {
-	var files, gates any
+	var files, gates, drift any
+	if n.Drift != nil {
+		drift = listJSON(n.Drift)
+	}
 	if n.Files != nil {
 		files = listJSON(n.Files)
 	}
@@ -199,7 +207,7 @@ func (g *Graph) NoteAttempt(id string, n Note) error {
 		":effective", orNull(n.ModelEffective), ":session", orNull(n.Session), ":session_usd", n.SessionUSD, ":sandbox", orNull(n.Sandbox),
 		":pid", numberOrNull(n.AgentPID), ":pid_start", numberOrNull(n.AgentPIDStart), ":stop", orNull(n.StopReason),
 		":verdict", orNull(n.Verdict), ":tokens_in", n.TokensIn, ":tokens_cached", n.TokensCached,
-		":tokens_out", n.TokensOut, ":cost", n.CostUSD, ":files", files, ":base", orNull(n.Base), ":tree", orNull(n.Tree), ":gates", gates,
+		":tokens_out", n.TokensOut, ":cost", n.CostUSD, ":estimated", n.Estimated, ":drift", drift, ":files", files, ":base", orNull(n.Base), ":tree", orNull(n.Tree), ":gates", gates,
 		":transcript", orNull(n.Transcript), ":knowledge", orNull(n.Knowledge))
 	if err == nil && g.tx.Changes() != 1 {
 		err = fmt.Errorf("attempt %s: %w", id, ErrNotFound)

@@ -68,11 +68,23 @@ func (g *Graph) RunUsage(id string) (in, out *int64, cost *float64, err error) {
 
 // What died is not known to have lived longer than to its last heartbeat.
 const runSpanSQL = chain + `
-SELECT coalesce(sum(max(iif(r.ended_at IS NULL OR r.outcome = 'died', r.heartbeat_at, r.ended_at) - r.started_at, 0)), 0)
+SELECT coalesce(sum(max(iif(r.ended_at IS NULL OR r.outcome = 'died', r.heartbeat_at, r.ended_at) - r.started_at, 0)), 0), coalesce(sum(r.waited), 0)
 FROM chain JOIN runs r ON r.id = chain.id;`
 
-// RunSpan is how long a run and those that it continues have run, in all.
-func (g *Graph) RunSpan(id string) (time.Duration, error) {
-	ms, err := g.number(runSpanSQL, ":id", id)
-	return time.Duration(ms) * time.Millisecond, err
+// RunSpan is how long a run and those that it continues have run, in all, and how
+// much of that they only waited for providers.
+func (g *Graph) RunSpan(id string) (took, waited time.Duration, err error) {
+	err = g.tx.Each(runSpanSQL, func(stmt *sqlite.Stmt) error {
+		r := row{stmt: stmt}
+		took, waited = time.Duration(r.int64())*time.Millisecond, time.Duration(r.int64())*time.Millisecond
+		return nil
+	}, ":id", id)
+	return took, waited, err
+}
+
+const waitedSQL = `UPDATE runs SET waited = waited + :ms WHERE id = :id;`
+
+// Waited adds to the time that a run only waited for a provider.
+func (g *Graph) Waited(run string, d time.Duration) error {
+	return g.tx.Exec(waitedSQL, ":id", run, ":ms", d.Milliseconds())
 }

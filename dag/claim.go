@@ -35,6 +35,7 @@ type ClaimOptions struct {
 	KeepGoing bool          // also take what lies below a failed ancestor
 	Lease     time.Duration // how long the claim holds without a heartbeat
 	Iteration int
+	Skip      Skip
 }
 
 // Each variant is a constant statement with a fixed index: a single one with
@@ -88,6 +89,9 @@ func (g *Graph) Claim(opts ClaimOptions) (Claim, bool, error) {
 		return Claim{}, false, err
 	}
 	query, args, err := g.claimQuery(opts)
+	if err == nil && !opts.Skip.empty() {
+		query, args, err = g.skipping(query, args, opts.Skip)
+	}
 	if err != nil {
 		return Claim{}, false, err
 	}

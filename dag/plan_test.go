@@ -32,7 +32,16 @@ func TestQueryPlans(t *testing.T) {
 		// What is sorted are the ready tasks of the subtree, looked up one by one.
 		"claim, subtree": {append(below, byRow, "SEARCH tasks USING COVERING INDEX sqlite_autoindex_tasks_1 (id=?)",
 			"SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 1},
-		"clear waits": {[]string{"SEARCH tasks USING INDEX tasks_waiting (not_before>? AND not_before<?)"}, 0},
+		// What is skipped is looked at, one by one.
+		"claim, all, skipping":                 {[]string{byRow, queueAll}, 0},
+		"claim, feature, skipping":             {[]string{byRow, queueFeature}, 0},
+		"claim, all, keep going, skipping":     {[]string{byRow, queueAll, queueAll}, 1},
+		"claim, feature, keep going, skipping": {[]string{byRow, queueFeature, queueFeature}, 1},
+		"claim, subtree, skipping":             {append(below, byRow, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 1},
+		"skipped, all":                         {[]string{"SEARCH tasks USING INDEX queue_all (queue<?)"}, 0},
+		"skipped, feature":                     {[]string{"SEARCH tasks USING INDEX queue_feature (feature=? AND queue<?)"}, 0},
+		"skipped, subtree":                     {append(below, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 0},
+		"clear waits":                          {[]string{"SEARCH tasks USING INDEX tasks_waiting (not_before>? AND not_before<?)"}, 0},
 
 		"ready, all":              {[]string{queueAll}, 0},
 		"ready, feature":          {[]string{queueFeature}, 0},
@@ -56,6 +65,14 @@ func TestQueryPlans(t *testing.T) {
 		"dependents":         {[]string{"SEARCH dependencies USING PRIMARY KEY (blocker=?)", byRow}, 0},
 		"children":           {[]string{"SEARCH tasks USING INDEX tasks_parent (parent=?)"}, 1},
 		"attempts of a task": {[]string{"SEARCH a USING INDEX attempts_task (task=?)"}, 0},
+		// What was used is added up, attempt by attempt.
+		"usage of a run":     {[]string{"SEARCH a USING INDEX attempts_run (run=?)"}, 0},
+		"usage of a task":    {[]string{"SEARCH a USING INDEX attempts_task (task=?)"}, 0},
+		"usage of a feature": {[]string{"SEARCH t USING COVERING INDEX tasks_status (feature=?)", "SEARCH a USING INDEX attempts_task (task=?)"}, 0},
+		"usage since":        {[]string{"SEARCH a USING INDEX attempts_started (started_at>?)"}, 0},
+		"agents' limits":     {[]string{"SCAN agent_limits"}, 1}, // a row for each agent
+		"waits for agents":   {[]string{"SEARCH tasks USING INDEX tasks_waiting (not_before>?)"}, 1},
+		"forget waits":       {[]string{"SEARCH tasks USING INDEX tasks_waiting (not_before>?)"}, 0},
 		"last failure":       {[]string{"SEARCH task_logs USING INDEX task_logs_task (task=? AND kind=?)"}, 1},
 
 		"move":                      {[]string{byRow}, 0},

@@ -93,11 +93,12 @@ type Release struct {
 	Finished  bool      // its work is finished: the next claim only verifies it
 	NotBefore time.Time // when to try again; zero means at once
 	Wait      string    // what it waits for, when NotBefore is set
+	WaitAgent string    // the agent that has no room until then, if that is what it waits for
 }
 
 const unverifiedSQL = `UPDATE tasks SET unverified = :attempt WHERE n = :n;`
 
-const waitSQL = `UPDATE tasks SET not_before = :until, wait_reason = :reason WHERE n = :n;`
+const waitSQL = `UPDATE tasks SET not_before = :until, wait_reason = :reason, wait_agent = :agent WHERE n = :n;`
 
 // Release makes the task pending again.
 func (g *Graph) Release(c Claim, r Release) error {
@@ -124,7 +125,7 @@ func (g *Graph) Release(c Claim, r Release) error {
 	if err := g.endAttempt(t.n, c, r.Outcome, r.Reason); err != nil || r.NotBefore.IsZero() {
 		return err
 	}
-	return g.tx.Exec(waitSQL, ":until", r.NotBefore.UnixMilli(), ":reason", orNull(r.Wait), ":n", t.n)
+	return g.tx.Exec(waitSQL, ":until", r.NotBefore.UnixMilli(), ":reason", orNull(r.Wait), ":agent", orNull(r.WaitAgent), ":n", t.n)
 }
 
 const retrySQL = `UPDATE tasks SET retries = retries + 1, verification = 'failed' WHERE n = :n;`

@@ -13,6 +13,7 @@ import (
 	"ralph/internal/failpoint"
 	"ralph/internal/git"
 	"ralph/internal/proc"
+	"ralph/limit"
 	"ralph/prompt"
 	"ralph/sigils"
 	"ralph/strategy"
@@ -42,6 +43,7 @@ type Opening struct {
 	Limit     int
 	Model     string // a tier, a name, or "" for the agent's own
 	Folder    string // of the attempt, for its transcript
+	Agent     string // who works instead of the run's own agent; "" for that one
 	Judge     bool   // it is to look at the work and to change nothing
 	Earlier   *Earlier
 	Observe   func(acp.Event)
@@ -63,7 +65,11 @@ type attempt struct {
 	base      Base   // what the task began with
 	blind     error  // why git cannot tell
 	choice    strategy.Choice
-	shared    []string // gates of the task's feature
+	shared    []string      // gates of the task's feature
+	worker    string        // the name of the agent that is to work
+	above     strategy.Tier // that was not enough for the task
+	watch     *watch
+	drifts    []string // the detectors of drift that fired
 
 	session Session
 	agent   string
@@ -85,11 +91,15 @@ type attempt struct {
 
 // attempt makes one try at a task and settles it. The error is for what ends the
 // run: the files of the attempt or the database cannot be written.
-func (r *Runner) attempt(ctx context.Context, claim dag.Claim, iteration int) error {
+func (r *Runner) attempt(ctx context.Context, claim dag.Claim, worker string, iteration int) error {
 	a := &attempt{
-		Runner: r, claim: claim, iteration: iteration, began: r.opts.Now(),
+		Runner: r, claim: claim, iteration: iteration, began: r.opts.Now(), watch: newWatch(),
+		worker: cmp.Or(claim.Task.Agent, worker, r.opts.Setup.Agent),
 		folder: filepath.Join(r.opts.Folder, r.run.ID, claim.Attempt), scan: sigils.NewScanner(claim.Task.ID),
 	}
+	a.mu.Lock()
+	a.working[claim.Attempt] = a
+	a.mu.Unlock()
 	ctx, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
 	beating := a.heartbeat(ctx, lose)
@@ -118,10 +128,12 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, iteration int) er
 func (a *attempt) try(ctx context.Context) (Decision, error) {
 	a.facts = Facts{
 		Attempts: a.claim.Task.Attempts, MaxAttempts: a.opts.MaxAttempts,
-		Retries: a.claim.Task.Retries, RetryFailed: a.opts.RetryFailed, Backoff: a.opts.Backoff, Limited: a.limits(),
-		OwnAgent: a.claim.Task.Agent != "", OwnModel: a.claim.Task.Model != "",
+		Retries: a.claim.Task.Retries, RetryFailed: a.opts.RetryFailed, Backoff: a.opts.Backoff, LimitWait: a.opts.LimitWait,
+		Substitute: a.substitute() != "",
+		OwnAgent:   a.claim.Task.Agent != "", OwnModel: a.claim.Task.Model != "",
 		RepairRounds: a.opts.RepairRounds,
 	}
+	a.facts.Limited, a.facts.Proven = a.standing()
 	broken := Decision{Action: Release, Outcome: "error", Reason: "ralph could not prepare the attempt", Uncounted: true}
 	if err := os.MkdirAll(a.folder, 0o700); err != nil {
 		return broken, err
@@ -131,14 +143,23 @@ func (a *attempt) try(ctx context.Context) (Decision, error) {
 		return a.resume(ctx)
 	}
 	a.before = a.look(ctx)
+	if err := a.recallDrift(ctx); err != nil {
+		return broken, err
+	}
 	text, err := a.gather(ctx)
 	if err != nil {
 		return broken, err
 	}
 	a.emit(Event{
 		Type: TaskClaimed, Iteration: a.iteration, Task: a.claim.Task.ID, Attempt: a.claim.Attempt,
-		Title: a.claim.Task.Title, Agent: cmp.Or(a.claim.Task.Agent, a.opts.Setup.Agent), Model: a.choice.Model, Reason: why(a.choice), Counts: a.counts(ctx),
+		Title: a.claim.Task.Title, Agent: a.worker, Model: a.choice.Model, Reason: why(a.choice), Counts: a.counts(ctx),
 	})
+	if d, over, err := a.broke(ctx); over || err != nil {
+		if err != nil {
+			return broken, err
+		}
+		return d, nil
+	}
 	if err := errors.Join(a.begin(ctx), a.baseline(ctx)); err != nil {
 		return a.unprepared(ctx, err)
 	}
@@ -149,11 +170,14 @@ func (a *attempt) try(ctx context.Context) (Decision, error) {
 	for {
 		a.emit(Event{Type: Prompted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Reason: why})
 		a.note(ctx, dag.Note{Phase: dag.Prompted})
-		turn, err := a.session.Prompt(ctx, text)
+		turn, err := a.say(ctx, text)
 		failpoint.Hit("K7")
 		d := a.decide(ctx, turn, err)
 		if d.Action == Verify {
 			d = a.verify(ctx)
+		}
+		if d.Drifted {
+			a.noteDrift(ctx, d)
 		}
 		if d.Action != Reprompt {
 			return d, nil
@@ -164,6 +188,9 @@ func (a *attempt) try(ctx context.Context) (Decision, error) {
 			a.facts.Repairs++
 			a.facts.Verified = false
 			text = a.repair(d)
+		case AskDrift:
+			a.facts.Nudged++
+			text = a.nudge()
 		case AskGoOn:
 			a.facts.GoneOn++
 			text = prompt.GoOn(a.claim.Task.ID)
@@ -187,7 +214,7 @@ func (a *attempt) unprepared(ctx context.Context, err error) (Decision, error) {
 func (a *attempt) open(ctx context.Context) error {
 	s, err := a.opts.Open(ctx, Opening{
 		Run: a.run, Task: a.claim.Task, Iteration: a.iteration, Limit: a.opts.Limit, Model: a.choice.Model, Folder: a.folder,
-		Observe: a.observe, Earlier: a.earlier(ctx),
+		Agent: a.substitute(), Observe: a.observe, Earlier: a.earlier(ctx),
 		Started: func(agent string, id proc.Identity) error {
 			failpoint.Hit("K4")
 			a.agent = agent
@@ -207,7 +234,7 @@ func (a *attempt) open(ctx context.Context) error {
 	a.session, a.model, a.offered = s, s.Model().Effective, s.Model().Offered
 	a.mu.Lock()
 	a.active[a.claim.Attempt] = s
-	a.offers[cmp.Or(a.claim.Task.Agent, a.opts.Setup.Agent)] = a.offered
+	a.offers[a.worker] = a.offered
 	a.mu.Unlock()
 	a.note(ctx, dag.Note{ModelEffective: a.model, Session: s.ID(), Sandbox: s.Sandbox()})
 	a.emit(Event{Type: AgentStarted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Agent: a.agent, Model: a.model})
@@ -235,9 +262,28 @@ func (a *attempt) decide(ctx context.Context, turn acp.Turn, err error) Decision
 			f.Err = &acp.Error{Kind: acp.CannotStart, Op: "start", Text: err.Error(), Err: err}
 		}
 	}
+	f.Said = nil
+	if err == nil && turn.Stop == acp.StopEnd && turn.ToolCalls == 0 {
+		if l, ok := limit.Sentence(turn.Text(), a.opts.Now(), a.opts.Now().Location()); ok {
+			f.Said = &l
+		}
+	}
 	d := decide(*f)
+	if d.Action == Release && f.Err == nil && f.Asked > 0 && !d.Drifted {
+		if f.Drift = a.driftNow(ctx); len(f.Drift) > 0 {
+			d = decide(*f)
+		}
+	}
 	f.Answered = f.Answered || !f.Empty
 	return d
+}
+
+// substitute names who works instead of the run's own agent, or is empty.
+func (a *attempt) substitute() string {
+	if a.claim.Task.Agent != "" || a.worker == a.opts.Setup.Agent {
+		return ""
+	}
+	return a.worker
 }
 
 func (a *attempt) interruption(ctx context.Context) (lost, interrupted bool) {
@@ -257,10 +303,12 @@ func (a *attempt) note(ctx context.Context, n dag.Note) {
 	}
 }
 
-func (a *attempt) limits() int {
+// standing is how often in a row the agent has met a limit, and whether it has
+// ever answered in this run.
+func (a *attempt) standing() (limited int, proven bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.limited
+	return a.limited[a.worker], a.proven[a.worker]
 }
 
 func (r *Runner) counts(ctx context.Context) *Counts {

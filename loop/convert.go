@@ -7,6 +7,7 @@ import (
 
 // observe turns what a session tells into events of the run.
 func (a *attempt) observe(e acp.Event) {
+	a.watch.see(e, a.opts.Now())
 	out := Event{Task: a.claim.Task.ID, Attempt: a.claim.Attempt}
 	switch e := e.(type) {
 	case acp.Text:

@@ -1,12 +1,16 @@
 package loop
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"ralph/acp"
+	"ralph/budget"
+	"ralph/drift"
+	"ralph/limit"
 	"ralph/sigils"
 	"ralph/verify"
 )
@@ -35,6 +39,7 @@ const (
 	AskUnfinished FollowUp = "unfinished" // did you finish?
 	AskGoOn       FollowUp = "go_on"      // you were cut off: go on
 	AskRepair     FollowUp = "repair"     // a gate is red: mend it
+	AskDrift      FollowUp = "drift"      // you get nowhere: take another way
 )
 
 // Facts are all that a decision depends on.
@@ -61,14 +66,24 @@ type Facts struct {
 	Answered    bool       // an earlier turn of this attempt was not empty
 	OwnAgent    bool       // the task brings its own agent
 	OwnModel    bool       // the task brings its own model
+	Substitute  bool       // another agent works, because the run's own has no room
+	Proven      bool       // the agent has answered in this run
+
+	Over    *budget.Finding // a budget that was passed while the agent worked
+	Cut     bool            // the turn was cut short because of Drift
+	Drift   []drift.Signal  // what is wrong with the attempt
+	Nudged  int             // how often it was told in this session
+	Drifted int             // earlier attempts that ended for it, since the last reset
+	Said    *limit.Limit    // the whole message is an error about a limit
 
 	Asked       int // "did you finish?" in this session
 	GoneOn      int // "go on" in this session
 	Attempts    int // counted ones before this, since the last reset
 	MaxAttempts int
-	Retries     int // since the last reset
-	RetryFailed int // how often "failed" is tried again
-	Limited     int // attempts in a row that ended at a limit, before this one
+	Retries     int           // since the last reset
+	RetryFailed int           // how often "failed" is tried again
+	Limited     int           // attempts in a row that ended at a limit, before this one
+	LimitWait   time.Duration // for a limit of which nobody said when it is over; 0 means half a minute
 	Backoff     time.Duration
 }
 
@@ -83,6 +98,10 @@ type Decision struct {
 	Limit     *int          // with Retry: of retries, instead of the task's own or the configured one
 	Uncounted bool          // no attempt and no iteration is charged
 	Delay     time.Duration // before the task is tried again
+	Until     time.Time     // the same as a moment, if a provider named one
+	Everyone  bool          // with Wait: the agent has no room for any task
+	Drop      bool          // the agent cannot be used at all: not again in this run
+	Drifted   bool          // because of Facts.Drift
 	NoAnswer  bool          // counts for the circuit breaker
 	EndRun    OutcomeKind   // not empty: the run ends after settling
 }
@@ -92,8 +111,6 @@ const (
 	limitWait    = 30 * time.Second
 	maxLimitWait = 10 * time.Minute
 	maxBackoff   = 5 * time.Minute
-	// maxRetryAfter keeps an agent from putting a task off for ever.
-	maxRetryAfter = 24 * time.Hour
 )
 
 // decide is the policy of the product, asked after every turn and every verdict.
@@ -107,6 +124,10 @@ func decide(f Facts) Decision {
 		return judge(f)
 	case f.Sigils.Failure:
 		return Decision{Action: Release, Outcome: "failed", Reason: "the agent promised FAILURE", EndRun: OutcomeFailure}
+	case f.Over != nil && (f.Err != nil || !f.Sigils.Done && !f.Sigils.Failed):
+		return overspent(*f.Over)
+	case f.Cut:
+		return drifted(f)
 	case f.Err != nil:
 		return afterError(f)
 	case f.Stop == acp.StopRefusal:
@@ -125,6 +146,10 @@ func decide(f Facts) Decision {
 	case len(f.Sigils.Foreign) > 0:
 		other := f.Sigils.Foreign[0]
 		return release(f, "released", fmt.Sprintf("the agent spoke of another task: %s %s", other.Tag, other.ID))
+	case f.Said != nil:
+		d := limited(f, f.Said.Reason)
+		d.Until, d.Everyone = f.Said.Until, true
+		return d
 	case f.Stop == acp.StopMaxTokens || f.Stop == acp.StopMaxTurnRequests:
 		if f.GoneOn < maxGoOn {
 			return Decision{Action: Reprompt, Say: AskGoOn, Reason: "cut off: " + string(f.Stop)}
@@ -134,14 +159,41 @@ func decide(f Facts) Decision {
 		return release(f, "error", "the agent cancelled its own turn")
 	case f.Empty && !f.Answered:
 		d := limited(f, "an empty answer: suspected rate limit or missing login")
-		d.NoAnswer = true
+		// Where no answer ever came, a login may be missing. An agent that has
+		// answered before has used up its allowance.
+		d.NoAnswer, d.Everyone = !f.Proven, f.Proven
 		return d
 	case f.Asked == 0:
 		return Decision{Action: Reprompt, Say: AskUnfinished, Reason: "it ended without saying how the task stands"}
+	case len(f.Drift) > 0:
+		return drifted(f)
 	default:
 		return release(f, "released", "it ended without saying how the task stands")
 	}
 }
+
+// drifted decides about an attempt that gets nowhere: the next rung of the ladder.
+func drifted(f Facts) Decision {
+	past := drift.Past{Nudged: f.Nudged, Ended: f.Drifted}
+	if f.Cut && f.Stop == "" {
+		past.Nudged++ // it did not stop when it was asked to: there is no session any more
+	}
+	reason := driftReason + drift.Texts(f.Drift)
+	var d Decision
+	switch drift.Ladder(past) {
+	case drift.Nudge:
+		d = Decision{Action: Reprompt, Say: AskDrift, Reason: reason}
+	case drift.Stronger:
+		d = release(f, "released", reason)
+	default:
+		d = Decision{Action: Fail, Outcome: "failed", Reason: reason}
+	}
+	d.Drifted = true
+	return d
+}
+
+// driftReason is how the reason of an attempt begins that ended by drift.
+const driftReason = "drift: "
 
 // judge decides about work that was checked: what cost nothing first. The first
 // word of a reason is its kind; the next agent gets it to read.
@@ -157,7 +209,7 @@ func judge(f Facts) Decision {
 			continue
 		}
 		reason := fmt.Sprintf("gate %q: %s", g.Command, g.Exit)
-		if f.Repairs < f.RepairRounds && !f.Resumed {
+		if f.Repairs < f.RepairRounds && !f.Resumed && f.Over == nil {
 			return Decision{Action: Reprompt, Say: AskRepair, Reason: reason, Gate: &f.Gates[i]}
 		}
 		return retry(reason + "\n" + g.Tail)
@@ -192,12 +244,16 @@ func afterError(f Facts) Decision {
 		if f.OwnAgent || (f.OwnModel && f.Err.Kind == acp.ModelUnknown) { // only this task is concerned, and only a person can mend it
 			return Decision{Action: Fail, Outcome: "error", Reason: "its own agent or model cannot be used: " + reason}
 		}
+		if f.Substitute { // the run's own agent can still be waited for
+			return Decision{Action: Release, Outcome: "error", Reason: reason, Uncounted: true, Drop: true}
+		}
 		// Trying again cannot help, and it is not the task's fault.
 		return Decision{Action: Release, Outcome: "error", Reason: reason, Uncounted: true, NoAnswer: true, EndRun: OutcomeUnavailable}
 	case acp.RateLimited:
 		d := limited(f, reason)
+		d.Everyone, d.Until = true, f.Err.Until
 		if f.Err.RetryAfter > 0 {
-			d.Delay = min(f.Err.RetryAfter, maxRetryAfter)
+			d.Delay = min(f.Err.RetryAfter, limit.Longest)
 		}
 		return d
 	case acp.IdleTimeout, acp.TurnTimeout:
@@ -221,7 +277,7 @@ func release(f Facts, outcome, reason string) Decision {
 }
 
 func limited(f Facts, reason string) Decision {
-	wait := limitWait
+	wait := cmp.Or(f.LimitWait, limitWait)
 	for range f.Limited {
 		wait = min(2*wait, maxLimitWait)
 	}

@@ -9,7 +9,10 @@ import (
 	"pgregory.net/rapid"
 
 	"ralph/acp"
+	"ralph/budget"
+	"ralph/drift"
 	_ "ralph/internal/seeded" // the same values each time
+	"ralph/limit"
 	"ralph/sigils"
 	"ralph/verify"
 )
@@ -55,6 +58,18 @@ func anyFacts(t *rapid.T) Facts {
 	}
 	if flag("judge error") {
 		f.JudgeErr = &acp.Error{Kind: rapid.SampledFrom(kinds()).Draw(t, "judge's kind")}
+	}
+	f.Substitute, f.Proven, f.Cut = flag("substitute"), flag("proven"), flag("cut")
+	f.Nudged, f.Drifted = rapid.IntRange(0, 2).Draw(t, "nudged"), rapid.IntRange(0, 2).Draw(t, "drifted")
+	if flag("drift") || f.Cut {
+		f.Drift = []drift.Signal{{Kind: drift.Repeats, Text: "again and again"}}
+	}
+	if flag("over") {
+		scope := rapid.SampledFrom([]budget.Scope{budget.Run, budget.Day, budget.Feature, budget.Task}).Draw(t, "scope")
+		f.Over = &budget.Finding{Scope: scope, What: budget.Cost, Text: "$2 of $1 spent"}
+	}
+	if flag("said") {
+		f.Said = &limit.Limit{Kind: limit.Rate, Reason: "you've hit your limit"}
 	}
 	if flag("gate error") {
 		f.CheckErr = errors.New("it could not run")
@@ -179,12 +194,14 @@ func TestDecideEndsEveryTask(t *testing.T) {
 				f.Verdict = &verify.Verdict{}
 			case d.Say == AskRepair:
 				f.Repairs++
+			case d.Say == AskDrift:
+				f.Nudged++
 			case d.Say == AskGoOn:
 				f.GoneOn++
 			case d.Say == AskUnfinished:
 				f.Asked++
 			default:
-				f.Attempts, f.Asked, f.GoneOn = f.Attempts+1, 0, 0
+				f.Attempts, f.Asked, f.GoneOn, f.Nudged = f.Attempts+1, 0, 0, 0
 			}
 		}
 		t.Fatalf("still going on: %+v", decide(f))

@@ -277,21 +277,21 @@ func TestDecide(t *testing.T) {
 
 		"a rate limit waits and costs nothing": {
 			facts(func(f *Facts) { f.Err, f.Attempts = failing(acp.RateLimited), 4 }),
-			Decision{Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Delay: 30 * time.Second},
+			Decision{Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Delay: 30 * time.Second, Everyone: true},
 		},
 		"a rate limit that says how long waits so long": {
 			facts(func(f *Facts) {
 				f.Limited, f.Err = 3, &acp.Error{Kind: acp.RateLimited, Op: "session/prompt", RetryAfter: 7 * time.Hour}
 			}),
-			Decision{Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Delay: 7 * time.Hour},
+			Decision{Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Delay: 7 * time.Hour, Everyone: true},
 		},
 		"limits in a row wait twice as long each": {
 			facts(func(f *Facts) { f.Err, f.Limited = failing(acp.RateLimited), 2 }),
-			Decision{Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Delay: 2 * time.Minute},
+			Decision{Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Delay: 2 * time.Minute, Everyone: true},
 		},
 		"the wait for a limit has an end": {
 			facts(func(f *Facts) { f.Err, f.Limited = failing(acp.RateLimited), 500 }),
-			Decision{Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Delay: 10 * time.Minute},
+			Decision{Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Delay: 10 * time.Minute, Everyone: true},
 		},
 
 		"a lost claim is left alone": {

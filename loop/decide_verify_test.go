@@ -99,7 +99,7 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 		},
 		"a judge at its limit is waited for": {
 			checked(func(f *Facts) { f.Judge, f.JudgeErr = true, failing(acp.RateLimited) }),
-			Decision{Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Delay: 30 * time.Second},
+			Decision{Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Delay: 30 * time.Second, Everyone: true},
 		},
 		"a judge that cannot be had ends the run": {
 			checked(func(f *Facts) { f.Judge, f.JudgeErr = true, failing(acp.AuthRequired) }),

@@ -28,6 +28,7 @@ const (
 	GateEnded      EventType = "gate_ended"      //
 	JudgeStarted   EventType = "judge_started"   // an agent with fresh eyes looks at the work
 	JudgeEnded     EventType = "judge_ended"     // its verdict: pass, fail or none
+	Drifted        EventType = "drift"           // an attempt gets nowhere, and what is done about it
 	AttemptEnded   EventType = "attempt_ended"   // the iteration is settled
 	Waiting        EventType = "waiting"         // nothing can be claimed until a time
 	Warned         EventType = "warning"         // a person should look
@@ -98,6 +99,7 @@ type Usage struct {
 	TokensCached int64    `json:"tokens_cached,omitempty"`
 	TokensOut    int64    `json:"tokens_out,omitempty"`
 	CostUSD      *float64 `json:"cost_usd,omitempty"`
+	Estimated    bool     `json:"cost_estimated,omitempty"` // by a table of prices: the agent did not say
 
 	Context int64 `json:"context_tokens,omitempty"` // what its last request took of the context
 }

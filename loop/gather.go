@@ -1,7 +1,6 @@
 package loop
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -32,14 +31,23 @@ func (a *attempt) gather(ctx context.Context) (string, error) {
 	in := strategy.Input{
 		Kind: a.opts.Strategy, Model: a.opts.Model, Pinned: a.claim.Task.Model, Hint: a.hint, Iteration: a.iteration,
 		Task: a.claim.Task.ID, Retries: a.claim.Task.Retries, History: append([]strategy.Attempt(nil), a.history...),
+		Above: a.above,
 	}
-	if _, tier := strategy.ParseTier(in.Hint); !tier && a.claim.Task.Agent != a.hinter {
+	if _, tier := strategy.ParseTier(in.Hint); !tier && a.worker != a.hinter {
 		in.Hint = "" // another agent's name for a model means nothing to this one
 	}
 	changed := append([]string(nil), a.changed...)
 	a.mu.Unlock()
-	in.Used = a.spent(ctx)
+	_, share, err := a.judgeSpending(ctx)
+	if err != nil {
+		return "", err
+	}
+	in.Used = share
 	a.choice = strategy.Next(in)
+	if a.substitute() != "" && a.choice.Tier == "" && a.choice.Model != "" {
+		a.choice.Reason += "; but that is another agent's name for it, so " + a.worker + " has its own choice"
+		a.choice.Model = ""
+	}
 	input, warnings, err := gather(ctx, a.opts, a.run.ID, a.claim.Task, Scene{Git: a.before, Changed: changed})
 	if err != nil {
 		return "", err
@@ -206,7 +214,7 @@ const maxModels = 20
 func (a *attempt) models() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	offered := a.offers[cmp.Or(a.claim.Task.Agent, a.opts.Setup.Agent)]
+	offered := a.offers[a.worker]
 	if len(offered) == 0 {
 		return nil
 	}

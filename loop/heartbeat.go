@@ -57,13 +57,23 @@ func (a *attempt) beat(g *dag.Graph, used acp.Usage) error {
 	if err := g.CountRun(a.run.ID, a.countedSoFar()); err != nil {
 		return err
 	}
-	note := usageNote(used)
+	note := a.usageNote(used, a.effective())
 	a.mu.Lock()
 	if session := a.active[a.claim.Attempt]; session != nil {
 		note.SessionUSD = session.SessionUSD()
 	}
 	a.mu.Unlock()
 	return g.NoteAttempt(a.claim.Attempt, note)
+}
+
+// effective is the model that the agent says it uses, while it works.
+func (a *attempt) effective() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if session := a.active[a.claim.Attempt]; session != nil {
+		return session.Model().Effective
+	}
+	return ""
 }
 
 // used is what the sessions that are open have used: the agent's, and a judge's.
@@ -86,8 +96,9 @@ func same(a, b acp.Usage) bool {
 }
 
 // usageNote is what an agent said that it used; what nobody told is unknown, not 0.
-func usageNote(u acp.Usage) dag.Note {
-	n := dag.Note{CostUSD: u.CostUSD}
+func (r *Runner) usageNote(u acp.Usage, model string) dag.Note {
+	var n dag.Note
+	n.CostUSD, n.Estimated = r.cost(u, model)
 	if u.Input+u.Output > 0 {
 		n.TokensIn, n.TokensCached, n.TokensOut = toldOnly(u.Input), toldOnly(u.CacheRead), toldOnly(u.Output)
 	}

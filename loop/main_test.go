@@ -43,6 +43,7 @@ type stage struct {
 	ledger   string
 	script   fakeagent.Script
 	store    *dag.Store
+	clock    func() time.Time // nil means time.Now
 	opts     Options
 
 	mu     sync.Mutex
@@ -66,13 +67,21 @@ func newStage(t testing.TB, script fakeagent.Script) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.store = dag.New(d, dag.Options{})
+	s.store = dag.New(d, dag.Options{Now: s.now})
 	s.opts = Options{
 		Store: s.store, MaxRetries: 3, MaxAttempts: 5, Breaker: 3, Open: s.open, Dir: s.dir, Folder: t.TempDir(), Objects: t.TempDir(),
 		Process: dag.Process{PID: int64(self.Pid), Start: int64(self.Start), BootID: self.BootID, Namespace: self.PIDNS},
 		Observe: s.observe, Judge: verify.Gates{Dir: s.dir, Env: os.Environ()},
 	}
 	return s
+}
+
+// now is the clock of the graph and of the agent's session.
+func (s *stage) now() time.Time {
+	if s.clock != nil {
+		return s.clock()
+	}
+	return time.Now()
 }
 
 // open starts the fake agent, as cmd/ralph starts real ones.
@@ -88,8 +97,8 @@ func (s *stage) open(ctx context.Context, op Opening) (Session, error) {
 	session, err := acp.Start(ctx, acp.Config{
 		Argv: []string{exe}, Dir: s.dir, Owner: op.Run.Owner, Launcher: s.launcher, Model: op.Model,
 		Env:        append(os.Environ(), beEnv+"=1", fakeagent.ScriptEnv+"="+s.script.JSON(), fakeagent.LedgerEnv+"="+s.ledger),
-		Transcript: transcript, Observe: op.Observe,
-		Started: func(id proc.Identity) error { return op.Started(cmp.Or(op.Task.Agent, "fake"), id) },
+		Transcript: transcript, Observe: op.Observe, Now: s.now,
+		Started: func(id proc.Identity) error { return op.Started(cmp.Or(op.Task.Agent, op.Agent, "fake"), id) },
 	})
 	if err != nil {
 		return nil, errors.Join(err, transcript.Close())

@@ -121,19 +121,6 @@ func (r *Runner) keep(entries []knowledge.Entry) bool {
 	return true
 }
 
-// spent is the share of the run's money that is gone.
-func (a *attempt) spent(ctx context.Context) float64 {
-	if a.opts.MaxCostUSD <= 0 {
-		return 0
-	}
-	var cost *float64
-	err := a.opts.Store.View(ctx, func(g *dag.Graph) (err error) { _, _, cost, err = g.RunUsage(a.run.ID); return err })
-	if err != nil || cost == nil {
-		return 0
-	}
-	return *cost / a.opts.MaxCostUSD
-}
-
 // maxRemembered is how many earlier attempts in scope guide the choice of a model.
 const maxRemembered = 50
 

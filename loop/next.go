@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"ralph/budget"
 	"ralph/dag"
 	"ralph/internal/failpoint"
 )
@@ -13,11 +14,11 @@ import (
 // work is one worker: claim, attempt, again.
 func (r *Runner) work(ctx context.Context) {
 	for {
-		claim, iteration, ok := r.next(ctx)
+		claim, worker, iteration, ok := r.next(ctx)
 		if !ok {
 			return
 		}
-		if err := r.attempt(ctx, claim, iteration); err != nil {
+		if err := r.attempt(ctx, claim, worker, iteration); err != nil {
 			err = fmt.Errorf("attempt at %s: %w", claim.Task.ID, err)
 			r.end(OutcomeError, err.Error(), err)
 			return
@@ -33,11 +34,14 @@ type look struct {
 	paused time.Time // since when the project is paused; zero if it is not
 	again  bool      // something changed: look again
 	soon   bool      // what is waited for happens in a moment
+
+	worker string          // who takes the claim if the task brings no agent
+	limit  *dag.AgentLimit // that is waited for; nil if it is something else
 }
 
 // next returns the next claim, waiting for one if waiting can help. False means
 // that the run is over for this worker.
-func (r *Runner) next(ctx context.Context) (dag.Claim, int, bool) {
+func (r *Runner) next(ctx context.Context) (claim dag.Claim, worker string, iteration int, ok bool) {
 	r.claiming.Lock()
 	defer r.claiming.Unlock()
 	var told look
@@ -46,11 +50,11 @@ func (r *Runner) next(ctx context.Context) (dag.Claim, int, bool) {
 		over, settled, running := r.ending != nil, r.settled, r.running
 		r.mu.Unlock()
 		if over {
-			return dag.Claim{}, 0, false
+			return dag.Claim{}, "", 0, false
 		}
 		if ctx.Err() != nil {
 			r.endInterrupted(ctx)
-			return dag.Claim{}, 0, false
+			return dag.Claim{}, "", 0, false
 		}
 		l, err := r.claim(ctx, running)
 		switch {
@@ -58,22 +62,39 @@ func (r *Runner) next(ctx context.Context) (dag.Claim, int, bool) {
 			continue
 		case err != nil:
 			r.end(OutcomeError, err.Error(), err)
-			return dag.Claim{}, 0, false
+			return dag.Claim{}, "", 0, false
 		case l.ok:
 			r.mu.Lock()
 			r.iters++
 			r.running++
-			iteration := r.iters
+			iteration = r.iters
 			r.mu.Unlock()
-			return l.claim, iteration, true
+			return l.claim, l.worker, iteration, true
 		case l.until.IsZero() && l.paused.IsZero() && running == 0:
 			continue // claim has ended the run
 		}
+		began := r.opts.Now()
 		if running == 0 && !l.soon {
 			r.tellWaiting(l, told)
 			told = l
 		}
 		r.pause(ctx, settled, l.until)
+		if l.limit != nil && running == 0 {
+			r.rested(ctx, began)
+		}
+	}
+}
+
+// rested notes that the run did nothing since then but wait for a provider: that is
+// no time of its own.
+func (r *Runner) rested(ctx context.Context, began time.Time) {
+	waited := max(r.opts.Now().Sub(began), 0)
+	r.mu.Lock()
+	r.waited += waited
+	r.mu.Unlock()
+	err := r.opts.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { return g.Waited(r.run.ID, waited) })
+	if err != nil {
+		r.warnFirst("waited", "recording the wait: "+err.Error())
 	}
 }
 
@@ -83,6 +104,8 @@ func (r *Runner) tellWaiting(l, told look) {
 	case l.paused.Equal(told.paused) && l.until.Equal(told.until):
 	case !l.paused.IsZero():
 		r.emit(Event{Type: Waiting, Reason: "the project is paused; go on with: ralph resume"})
+	case l.limit != nil:
+		r.emit(Event{Type: Waiting, Until: &l.until, Agent: l.limit.Agent, Reason: l.limit.Agent + " has no room: " + l.limit.Reason})
 	default:
 		r.emit(Event{Type: Waiting, Until: &l.until, Reason: "every task that could run waits for a time"})
 	}
@@ -103,6 +126,9 @@ func (r *Runner) endInterrupted(ctx context.Context) {
 func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 	var tally dag.Tally
 	var verdict ending
+	var room room
+	var near []budget.Finding
+	held := false // tasks are ready, but nobody has room for them, or money
 	err = r.opts.Store.Update(ctx, func(g *dag.Graph) error {
 		if tally, err = g.Tally(r.opts.Scope); errors.Is(err, dag.ErrNotFound) {
 			verdict = ending{kind: OutcomeNoPlan, reason: err.Error()}
@@ -113,7 +139,7 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 		if verdict = r.judgeScope(tally, running); verdict.kind != "" {
 			return nil
 		}
-		if verdict, err = r.judgeCost(g); err != nil || verdict.kind != "" {
+		if verdict, near, err = r.afford(g); err != nil || verdict.kind != "" {
 			return err
 		}
 		if r.atLimit(running) {
@@ -133,24 +159,36 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 		if l.paused = control.PausedAt; !l.paused.IsZero() {
 			return nil
 		}
+		if room, err = r.findRoom(g); err != nil {
+			return err
+		}
 		failpoint.Hit("K1")
-		l.claim, l.ok, err = g.Claim(dag.ClaimOptions{
-			Run: r.run, Scope: r.opts.Scope, KeepGoing: r.opts.KeepGoing, Lease: r.opts.Lease, Iteration: r.iteration() + 1,
-		})
+		opts := dag.ClaimOptions{
+			Run: r.run, Scope: r.opts.Scope, KeepGoing: r.opts.KeepGoing, Lease: r.opts.Lease, Iteration: r.iteration() + 1, Skip: room.skip,
+		}
+		if l.claim, l.ok, err = g.Claim(opts); err == nil && !l.ok {
+			held, err = g.Skipped(opts)
+		}
 		if err != nil || !l.ok {
 			return err
 		}
+		l.worker = room.worker
 		failpoint.Hit("K2")
 		return g.CountRun(r.run.ID, r.countedSoFar())
 	})
+	r.warnNear(near)
 	switch {
 	case err != nil || l.ok:
+		r.tellSubstitute(room)
 		return l, err
 	case verdict.kind != "":
 		r.end(verdict.kind, verdict.reason, nil)
 		return l, nil
 	case running > 0:
 		l.until = r.nextWait(tally) // and what is running may free something
+		if limit := room.limitFor(held, l.until); limit != nil {
+			l.until = limit.Until
+		}
 		return l, nil
 	case r.atLimit(running):
 		r.end(OutcomeLimit, fmt.Sprintf("%d iterations", r.opts.Limit), nil)
@@ -158,7 +196,19 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 	case !l.paused.IsZero():
 		return l, nil
 	}
-	if l.until = r.nextWait(tally); !l.until.IsZero() {
+	l.until = r.nextWait(tally)
+	if l.limit = room.limitFor(held, l.until); l.limit != nil {
+		l.until = l.limit.Until
+		if end, wait := r.patience(*l.limit); !wait {
+			r.end(end.kind, end.reason, nil)
+		}
+		return l, nil
+	}
+	if !l.until.IsZero() {
+		return l, nil
+	}
+	if held { // only money can keep them back now
+		r.end(OutcomeLimit, room.spent, nil)
 		return l, nil
 	}
 	return r.blocked(ctx, tally)
@@ -207,18 +257,6 @@ func (r *Runner) judgeScope(t dag.Tally, running int) ending {
 	default:
 		return ending{}
 	}
-}
-
-// judgeCost says whether this run has spent what it may. What is running goes on.
-func (r *Runner) judgeCost(g *dag.Graph) (ending, error) {
-	if r.opts.MaxCostUSD <= 0 {
-		return ending{}, nil
-	}
-	_, _, cost, err := g.RunUsage(r.run.ID)
-	if err != nil || cost == nil || *cost < r.opts.MaxCostUSD {
-		return ending{}, err
-	}
-	return ending{kind: OutcomeLimit, reason: fmt.Sprintf("$%.2f of $%.2f spent", *cost, r.opts.MaxCostUSD)}, nil
 }
 
 func (r *Runner) nextWait(t dag.Tally) time.Time {

@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/drift"
 	"ralph/internal/git"
 	"ralph/journal"
 	"ralph/knowledge"
+	"ralph/price"
 	"ralph/strategy"
 	"ralph/verify"
 )
@@ -39,7 +41,13 @@ type Options struct {
 	Backoff     time.Duration
 	Lease       time.Duration // 0 means a minute
 	Poll        time.Duration // how often people's wishes are looked at; 0 means a second
-	MaxCostUSD  float64       // 0 means no limit
+	LimitWait   time.Duration // before an agent is asked again that met a limit of unknown length; 0 means half a minute
+	Wait        WaitRule
+	Fallback    []string // who goes on when the run's own agent has met a limit
+	JudgeAgent  string   // who gives verdicts, if that is another than the one that works
+	Budget      Budgets
+	Prices      price.Table
+	Drift       drift.Thresholds
 	Strategy    strategy.Kind
 	Model       string
 	Setup       Setup
@@ -89,21 +97,28 @@ type Runner struct {
 	active   map[string]Session
 	running  int
 	silent   int // attempts in a row in which no agent answered
-	limited  int // attempts in a row that ended at a limit
+	working  map[string]*attempt
+	failures int             // tasks in a row that failed
+	limited  map[string]int  // attempts in a row that ended at a limit, by agent
+	proven   map[string]bool // agents that have answered
+	dropped  map[string]bool // agents that cannot be used
+	waited   time.Duration   // for providers, with the runs that this one continues
 	hint     string
-	hinter   string // the agent of the task that gave the hint; empty is the run's own
-	history  []strategy.Attempt
-	told     map[string]bool     // what was warned about
-	offers   map[string][]string // models by agent
-	changed  []string            // files that the last attempts changed
-	tasks    []Resolved
-	ending   *ending
-	stopped  []string // tasks that the last interruption took from an agent
-	began    time.Time
-	control  dag.Control   // as the last look saw it
-	took     time.Duration // that the runs which this one continues have taken
-	observed sync.Mutex
-	gated    baselines
+	hinter   string // the agent that gave the hint
+
+	limitedSince time.Time // when the limit was met that is waited for
+	history      []strategy.Attempt
+	told         map[string]bool     // what was warned about
+	offers       map[string][]string // models by agent
+	changed      []string            // files that the last attempts changed
+	tasks        []Resolved
+	ending       *ending
+	stopped      []string // tasks that the last interruption took from an agent
+	began        time.Time
+	control      dag.Control   // as the last look saw it
+	took         time.Duration // that the runs which this one continues have taken
+	observed     sync.Mutex
+	gated        baselines
 }
 
 // ending is why a run is about to end.
@@ -128,7 +143,10 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 		opts.Poll = time.Second
 	}
 	opts.Poll = min(opts.Poll, opts.Lease/3)
-	r := &Runner{opts: opts, active: map[string]Session{}, told: map[string]bool{}, offers: map[string][]string{}, settled: make(chan struct{}), began: opts.Now()}
+	r := &Runner{
+		opts: opts, active: map[string]Session{}, told: map[string]bool{}, offers: map[string][]string{}, settled: make(chan struct{}), began: opts.Now(),
+		working: map[string]*attempt{}, limited: map[string]int{}, proven: map[string]bool{}, dropped: map[string]bool{},
+	}
 	recovered, err := r.recover(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("recover: %w", err)
@@ -139,9 +157,14 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 		}
 		if opts.Continues != nil {
 			r.iters, r.counted = opts.Continues.Iterations, opts.Continues.Iterations
-			if r.took, err = g.RunSpan(opts.Continues.ID); err != nil {
+			if r.took, r.waited, err = g.RunSpan(opts.Continues.ID); err != nil {
 				return err
 			}
+		}
+		// A task need not wait for an agent that this run does not use.
+		only := len(opts.Fallback) == 0
+		if err := g.ForgetWaits(func(agent string) bool { return only && agent == opts.Setup.Agent }); err != nil {
+			return err
 		}
 		return g.DescribeRun(&r.run, opts.Settings, opts.Continues)
 	})
@@ -266,14 +289,15 @@ func (r *Runner) outcome(ctx context.Context, end ending) (Outcome, error) {
 			return err
 		}
 		out.Counts = countsOf(t)
-		in, tokens, cost, err := g.RunUsage(r.run.ID)
-		if in != nil {
-			out.Usage.TokensIn = *in
+		used, err := g.UsageOfRun(r.run.ID)
+		for into, n := range map[*int64]*int64{
+			&out.Usage.TokensIn: used.TokensIn, &out.Usage.TokensCached: used.TokensCached, &out.Usage.TokensOut: used.TokensOut,
+		} {
+			if n != nil {
+				*into = *n
+			}
 		}
-		if tokens != nil {
-			out.Usage.TokensOut = *tokens
-		}
-		out.Usage.CostUSD = cost
+		out.Usage.CostUSD, out.Usage.Estimated = used.CostUSD, used.Estimated
 		return err
 	})
 	r.mu.Lock()

@@ -441,7 +441,7 @@ func TestAPromiseOfFailureIsTheLastThingThatRuns(t *testing.T) {
 		if e.Type != AttemptEnded {
 			return
 		}
-		if claim, _, ok := r.next(t.Context()); ok {
+		if claim, _, _, ok := r.next(t.Context()); ok {
 			t.Errorf("got %s, want nothing after the promise", claim.Task.ID)
 		}
 	}

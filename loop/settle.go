@@ -57,7 +57,7 @@ func (a *attempt) settle(ctx context.Context, d Decision) error {
 
 // record writes all that is known in one transaction and returns the task's status.
 func (a *attempt) record(g *dag.Graph, d Decision) (string, error) {
-	note := usageNote(a.usage)
+	note := a.usageNote(a.usage, cmp.Or(a.model, a.choice.Model))
 	note.StopReason, note.SessionUSD, note.ModelEffective, note.Files = string(a.stop), a.sessionUSD, a.model, a.files
 	learned, err := a.learned(d.Outcome)
 	if err != nil {
@@ -80,7 +80,7 @@ func (a *attempt) record(g *dag.Graph, d Decision) (string, error) {
 		At: a.opts.Now(), Run: a.run.ID, Attempt: a.claim.Attempt, Iteration: a.iteration, Task: t.ID, Feature: t.Feature,
 		Title: t.Title, Outcome: remembered(d, status), Reason: d.Reason, Notes: a.set.Journal, Agent: a.agent, Model: a.choice.Model,
 		ModelEffective: a.model, StopReason: string(a.stop), Duration: a.opts.Now().Sub(a.began), TokensIn: note.TokensIn,
-		TokensCached: note.TokensCached, TokensOut: note.TokensOut, CostUSD: note.CostUSD, Files: a.files,
+		TokensCached: note.TokensCached, TokensOut: note.TokensOut, CostUSD: note.CostUSD, CostEstimated: note.Estimated, Files: a.files,
 	})
 }
 
@@ -112,7 +112,14 @@ func (a *attempt) transition(g *dag.Graph, d Decision) (string, error) {
 	case Release, Wait:
 		// Finished work that could not be judged now needs no agent the next time.
 		rel := dag.Release{Outcome: d.Outcome, Reason: d.Reason, Uncounted: d.Uncounted, Finished: a.facts.Verified}
-		if d.Delay > 0 {
+		switch {
+		case d.Action == Wait:
+			var err error
+			if rel.NotBefore, rel.WaitAgent, err = a.holdBack(g, d); err != nil {
+				return "", err
+			}
+			rel.Wait = d.Reason
+		case d.Delay > 0:
 			rel.NotBefore, rel.Wait = a.opts.Now().Add(a.jitter(d)), d.Reason
 		}
 		return string(dag.Pending), g.Release(a.claim, rel)
@@ -146,9 +153,9 @@ func remembered(d Decision, status string) string {
 	return d.Outcome
 }
 
-// jitter spreads delays of our own making; a time that a provider gave is kept.
+// jitter spreads delays of our own making.
 func (a *attempt) jitter(d Decision) time.Duration {
-	if a.opts.Jitter == nil || d.Action == Wait {
+	if a.opts.Jitter == nil {
 		return d.Delay
 	}
 	return a.opts.Jitter(d.Delay)
@@ -170,30 +177,52 @@ func (a *attempt) account(d Decision, status string) {
 	for _, other := range a.set.Foreign {
 		a.warn(a.claim.Task.ID, "the agent emitted "+other.Tag+" for another task: "+other.ID)
 	}
+	cost, estimated := a.cost(a.usage, cmp.Or(a.model, a.choice.Model))
 	a.emit(Event{
 		Type: AttemptEnded, Iteration: a.iteration, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Title: a.claim.Task.Title,
 		Agent: a.agent, Model: a.model, Outcome: remembered(d, status), Status: status, Reason: d.Reason,
 		Duration: a.opts.Now().Sub(a.began).Milliseconds(), Files: a.files,
-		Usage: &Usage{TokensIn: a.usage.Input, TokensCached: a.usage.CacheRead, TokensOut: a.usage.Output, CostUSD: a.usage.CostUSD},
+		Usage: &Usage{TokensIn: a.usage.Input, TokensCached: a.usage.CacheRead, TokensOut: a.usage.Output, CostUSD: cost, Estimated: estimated},
 	})
 	hint := a.usableHint()
 	tier := a.choice.Tier
 	if a.claim.Task.Model != "" {
 		tier = "" // a person's choice for one task says nothing about the others
 	}
-	if a.opts.MaxCostUSD > 0 && a.usage.CostUSD == nil && a.agent != "" {
-		a.warnFirst("cost", "the agent does not tell what it costs: --max-cost cannot hold it")
+	if a.opts.Budget.priced() && cost == nil && a.agent != "" && d.Action != Wait {
+		a.warnFirst("cost", "the agent does not tell what it costs, so no budget of money can hold it; [prices] in .ralph.toml can estimate it")
+	}
+	if d.Drop {
+		a.warn("", a.worker+" cannot be used: "+d.Reason)
 	}
 	a.mu.Lock()
 	a.running--
+	delete(a.working, a.claim.Attempt)
+	switch status {
+	case string(dag.Failed):
+		a.failures++
+	case string(dag.Done):
+		a.failures = 0
+	}
+	if a.facts.Answered {
+		a.proven[a.worker] = true
+	}
+	if d.Action != Wait && a.session != nil {
+		a.limitedSince = time.Time{}
+	}
+	if d.Drop {
+		a.dropped[a.worker] = true
+	}
 	if !d.Uncounted {
 		a.counted++
 	}
-	a.silent, a.limited = next(a.silent, d.NoAnswer), next(a.limited, d.Action == Wait)
-	a.hint, a.hinter = hint, a.claim.Task.Agent
-	a.history = append(a.history, strategy.Attempt{
-		Task: a.claim.Task.ID, Outcome: strategy.Outcome(remembered(d, status)), Tier: tier, Hint: hint, Notes: a.set.Journal,
-	})
+	a.silent, a.limited[a.worker] = next(a.silent, d.NoAnswer), next(a.limited[a.worker], d.Action == Wait)
+	a.hint, a.hinter = hint, a.worker
+	if !d.Drop { // that says nothing about the work
+		a.history = append(a.history, strategy.Attempt{
+			Task: a.claim.Task.ID, Outcome: strategy.Outcome(remembered(d, status)), Tier: tier, Hint: hint, Notes: a.set.Journal,
+		})
+	}
 	a.changed = append(a.changed, a.files...)
 	a.changed = a.changed[max(len(a.changed)-maxChanged, 0):]
 	a.remember(d, status)

@@ -28,7 +28,7 @@ func (a *attempt) verify(ctx context.Context) Decision {
 		if err := a.keepFinished(); err != nil {
 			a.warn(a.claim.Task.ID, "keeping what is to be verified: "+err.Error())
 		} else {
-			note := usageNote(a.session.Usage())
+			note := a.usageNote(a.session.Usage(), a.model)
 			note.Phase, note.StopReason = dag.Answered, string(a.stop)
 			a.note(ctx, note)
 		}
@@ -239,7 +239,7 @@ func (a *attempt) openJudge(ctx context.Context, try int) (verify.Judge, error) 
 	}
 	s, err := a.opts.Open(ctx, Opening{
 		Run: a.run, Task: a.claim.Task, Iteration: a.iteration, Limit: a.opts.Limit, Model: a.choice.Model, Folder: folder, Judge: true,
-		Observe: a.observe,
+		Agent: a.substitute(), Observe: a.observe,
 		Started: func(string, proc.Identity) error { return nil },
 	})
 	if err != nil {

@@ -1,5 +1,7 @@
 package prompt
 
+import "strings"
+
 // Unfinished returns the question put to an agent that ended its turn without
 // saying how the task stands.
 func Unfinished(taskID string) string {
@@ -20,6 +22,17 @@ func Repair(in RepairInput) string {
 		Title:  p.inline(in.Gate, maxTitle),
 		Output: p.quote(in.Output.Text, in.Output.From, 100, 0).keepEnd(),
 	})
+}
+
+// Drift returns the request to an agent that spends without getting anywhere. The
+// signs are sentences of ralph's own, but they may name what the agent called.
+func Drift(in DriftInput) string {
+	p := page{inert: in.Inert, worker: true}
+	signs := strings.Join(in.Signs, "\n")
+	if strings.TrimSpace(signs) == "" {
+		signs = "nothing comes of it"
+	}
+	return p.render("drift.md.tmpl", view{ID: cleanID(in.TaskID), Output: p.quote(signs, "ralph's records", 100, 0)})
 }
 
 func followUp(name, taskID string) string {

@@ -106,6 +106,10 @@ func TestGolden(t *testing.T) {
 		"verify_full":    prompt.Verify(verifyInput()),
 		"unfinished":     prompt.Unfinished(id),
 		"goon":           prompt.GoOn(id),
+		"drift": prompt.Drift(prompt.DriftInput{
+			TaskID: id, Signs: []string{`"go test <task-done>t-1f0c9a3e</task-done>" was called 6 times with the same result`, "the last 10 tool calls failed"},
+			Inert: sigils.Inert,
+		}),
 		"repair": prompt.Repair(prompt.RepairInput{
 			TaskID: id, Gate: "go test ./...", Budget: prompt.MinBudget, Inert: sigils.Inert,
 			Output: prompt.Document{Text: numbered("line", 3000) + "\nFAIL", From: ".ralph/runs/r-1/a-1/verify.log"},

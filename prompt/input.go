@@ -91,3 +91,11 @@ type RepairInput struct {
 	Budget int
 	Inert  func(string) string
 }
+
+// DriftInput is what a worker is told when it gets nowhere.
+type DriftInput struct {
+	TaskID string
+	Signs  []string // Sentences.
+
+	Inert func(string) string
+}

@@ -88,6 +88,16 @@ func TestVerifyHoldsForAnyInput(t *testing.T) {
 	})
 }
 
+func TestDriftHoldsForAnyInput(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		in := prompt.DriftInput{
+			TaskID: id, Signs: rapid.SliceOfN(hostile(), 0, 6).Draw(t, "signs"), Inert: sigils.Inert,
+		}
+		checkPrompt(t, prompt.Drift(in), 0, headings(t, "drift"))
+	})
+}
+
 func TestRepairHoldsForAnyInput(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -95,7 +105,7 @@ func TestRepairHoldsForAnyInput(t *testing.T) {
 			TaskID: id, Gate: hostile().Draw(t, "gate"), Output: drawDocument(t, "output"),
 			Budget: rapid.IntRange(-10, 40_000).Draw(t, "budget"), Inert: sigils.Inert,
 		}
-		checkPrompt(t, prompt.Repair(in), in.Budget, nil)
+		checkPrompt(t, prompt.Repair(in), in.Budget, headings(t, "repair"))
 	})
 }
 

@@ -34,6 +34,7 @@ func anyInput() *rapid.Generator[strategy.Input] {
 			Task:      rapid.SampledFrom([]string{"", "t-1", "t-2"}).Draw(t, "task"),
 			Retries:   rapid.IntRange(-1, 9).Draw(t, "retries"),
 			History:   rapid.SliceOf(anyAttempt()).Draw(t, "history"),
+			Above:     rapid.SampledFrom(append(strategy.Tiers(), "", "other")).Draw(t, "above"),
 			Used:      rapid.Float64().Draw(t, "used"),
 		}
 	})

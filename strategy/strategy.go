@@ -29,6 +29,9 @@ type Input struct {
 	// verification has sent it back.
 	Task    string
 	Retries int
+	// Above is a tier that was not enough for this task: a stronger one is
+	// chosen, if there is one and a person did not name the model.
+	Above Tier
 	// History holds the attempts in scope, oldest first.
 	History []Attempt
 	// Used is the share of the tightest budget already spent: 0 for none, 1
@@ -84,7 +87,7 @@ func Next(in Input) Choice {
 		own.Reason += "; the hint is no tier, and near the budget only a tier is taken"
 		return own
 	}
-	hinted = capped(hinted, in.Used)
+	hinted = capped(raised(hinted, in.Above), in.Used)
 	if hinted.Model == own.Model {
 		return own
 	}
@@ -100,7 +103,7 @@ func unhinted(in Input) Choice {
 	if kind == Fixed {
 		return own
 	}
-	return capped(own, in.Used)
+	return capped(raised(own, in.Above), in.Used)
 }
 
 func choose(model, reason string) Choice {

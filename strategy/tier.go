@@ -43,6 +43,20 @@ func higher(a, b Tier) Tier {
 	return b
 }
 
+// raised lifts a choice above a tier that was not enough.
+func raised(c Choice, above Tier) Choice {
+	if above == "" || c.Tier == "" || c.Tier.rank() > above.rank() {
+		return c
+	}
+	tiers := Tiers()
+	next := tiers[min(above.rank()+1, len(tiers)-1)]
+	if next != c.Tier {
+		c.Model, c.Tier = string(next), next
+		c.Reason += "; raised, because " + string(above) + " got nowhere"
+	}
+	return c
+}
+
 // From these shares of the budget on, a tier is the dearest still bought. The
 // last tasks of a night are then done by a cheaper model, not left undone.
 const (

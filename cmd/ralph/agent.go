@@ -123,6 +123,9 @@ func (o *opener) Open(ctx context.Context, op loop.Opening) (loop.Session, error
 	o.once.Do(func() { o.launch.Owner = op.Run.Owner })
 	ag := o.chosen
 	name, of := op.Task.Agent, op.Task.ID
+	if name == "" && op.Agent != "" {
+		name, of = op.Agent, "agent.fallback"
+	}
 	if op.Judge && o.config.Verify.Agent != "" {
 		name, of = o.config.Verify.Agent, "verify.agent"
 		op.Model = "" // the other agent's names for models mean nothing to this one

@@ -174,6 +174,7 @@ type outcomeJSON struct {
 	Failed     int             `json:"failed"`
 	Remaining  int             `json:"remaining"`
 	CostUSD    *float64        `json:"cost_usd"`
+	Estimated  bool            `json:"cost_estimated"`
 	DurationMS int64           `json:"duration_ms"`
 	Tasks      []loop.Resolved `json:"tasks"`
 }
@@ -182,7 +183,7 @@ type outcomeJSON struct {
 func (a *app) printOutcome(out loop.Outcome) error {
 	j := outcomeJSON{
 		Outcome: string(out.Kind), Reason: orNil(out.Reason), Run: out.Run, Iterations: out.Iterations, Done: out.Counts.Done,
-		Failed: out.Counts.Failed, Remaining: out.Counts.Remaining, CostUSD: out.Usage.CostUSD,
+		Failed: out.Counts.Failed, Remaining: out.Counts.Remaining, CostUSD: out.Usage.CostUSD, Estimated: out.Usage.Estimated,
 		DurationMS: out.Duration.Milliseconds(), Tasks: out.Tasks,
 	}
 	if j.Tasks == nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -37,7 +36,12 @@ whether to go on. The second kills at once.`,
 			&cli.StringFlag{Name: "task", Usage: "only task `ID` and what lies below it"},
 			&cli.IntFlag{Name: "limit", Usage: "at most `N` iterations; 0 means no limit", DefaultText: "as configured"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "once", Usage: "one iteration: the same as --limit 1"},
-			&cli.Float64Flag{Name: "max-cost", Usage: "begin no iteration after `USD` were spent in this run; 0 means no limit", DefaultText: "as configured"},
+			&cli.Float64Flag{Name: "max-cost", Usage: "spend at most `USD` in this run; 0 means no limit", DefaultText: "as configured"},
+			&cli.Int64Flag{Name: "max-tokens", Usage: "use at most `N` tokens, in and out, in this run; 0 means no limit", DefaultText: "as configured"},
+			&cli.StringFlag{Name: "max-duration", Usage: "work for at most `DUR`, without waiting for limits; 0s means no limit", DefaultText: "as configured"},
+			&cli.StringFlag{Name: "until", Usage: "end at `HH:MM`, the next time it is that late", DefaultText: "as configured"},
+			&cli.IntFlag{Name: "max-failures", Usage: "end after `N` tasks failed in a row; 0 means no limit", DefaultText: "as configured"},
+			&cli.StringFlag{Name: "wait", Usage: "for a limit of the agent's provider: `auto`, never, or at most so long", DefaultText: "as configured"},
 			&cli.StringFlag{Name: "agent", Usage: "`NAME` of an agent, or the command that starts one"},
 			&cli.StringFlag{Name: "model", Usage: "`M`: a model's name, or a tier: opus, sonnet, haiku"},
 			&cli.StringFlag{Name: "model-strategy", Usage: "`S`: fixed, cost-optimized, escalate or plan-then-execute", DefaultText: "as configured; fixed with --model"},
@@ -133,7 +137,7 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 		Limit: s.config.Run.Limit, MaxRetries: s.config.Run.MaxRetries, MaxAttempts: s.config.Run.MaxAttempts, RetryFailed: s.config.Run.RetryFailed,
 		Breaker: s.config.Run.Breaker, Backoff: s.config.Run.Backoff.Std(), Skip: c.Bool("no-verify"),
 		Gates: s.config.Verify.Commands, Dir: s.project.Root, Folder: filepath.Join(s.project.State(), "runs"),
-		Life: life, Sweep: proc.Sweep, Recovery: recoveryRules(s), Now: a.now, Jitter: jitter, MaxCostUSD: s.config.Budget.MaxCostUSD,
+		Life: life, Sweep: proc.Sweep, Recovery: recoveryRules(s), Now: a.now, Jitter: jitter,
 		Check: a.checkDatabase(c, s), Context: a.promptContext(s), Recall: recallOptions(s.config),
 		Known: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
 		Resume: s.config.Recovery.ResumeSession,
@@ -148,6 +152,9 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 		return opts, err
 	}
 	if err := overrideLimits(c, &opts); err != nil {
+		return opts, err
+	}
+	if err := a.spending(c, s.config, &opts); err != nil {
 		return opts, err
 	}
 	if opts.Strategy, opts.Model, err = chooseStrategy(c, s.config); err != nil {
@@ -173,10 +180,11 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 	}
 	a.sandbox = o.sandbox
 	opts.Open = o.Open
+	opts.Fallback = a.fallback(c, s.config, o.chosen)
 	opts.Judge = verify.Gates{
 		Dir: s.project.Root, Env: agents.WithoutCredentials(a.environ()), Timeout: s.config.Verify.Timeout.Std(),
 	}
-	opts.Verdicts, opts.OwnJudge = s.config.Verify.Enabled, s.config.Verify.Agent != ""
+	opts.Verdicts, opts.OwnJudge, opts.JudgeAgent = s.config.Verify.Enabled, s.config.Verify.Agent != "", s.config.Verify.Agent
 	opts.RepairRounds, opts.Reruns, opts.Protect = s.config.Verify.Repairs, s.config.Verify.Reruns, s.config.Verify.Protect
 	for _, glob := range opts.Protect {
 		if err := verify.Valid(glob); err != nil {
@@ -202,20 +210,15 @@ func overrideLimits(c *cli.Context, opts *loop.Options) error {
 			opts.Limit += opts.Continues.Iterations
 		}
 	}
-	if c.IsSet("max-cost") {
-		opts.MaxCostUSD = c.Float64("max-cost")
-	}
 	if c.IsSet("max-retries") {
 		n := c.Int("max-retries")
 		opts.Retries = &n
 	}
 	switch {
-	case math.IsNaN(opts.MaxCostUSD) || math.IsInf(opts.MaxCostUSD, 0):
-		return usagef("--max-cost is an amount")
 	case opts.Jobs > maxJobs:
 		return usagef("--jobs is at most %d", maxJobs)
-	case opts.Limit < 0, opts.MaxCostUSD < 0, opts.Retries != nil && *opts.Retries < 0:
-		return usagef("--limit, --max-cost and --max-retries cannot be negative")
+	case opts.Limit < 0, opts.Retries != nil && *opts.Retries < 0:
+		return usagef("--limit and --max-retries cannot be negative")
 	case c.IsSet("jobs") && opts.Jobs < 1:
 		return usagef("--jobs is at least 1")
 	}
@@ -362,17 +365,7 @@ func setup(opts loop.Options, chosen agent, sandbox *confiner) loop.Setup {
 	if s.Model == "" {
 		s.Model = string(opts.Strategy)
 	}
-	var limits []string
-	if opts.Limit > 0 {
-		limits = append(limits, plural(opts.Limit, "iteration"))
-	}
-	if opts.MaxCostUSD > 0 {
-		limits = append(limits, fmt.Sprintf("$%.2f", opts.MaxCostUSD))
-	}
-	s.Limits = strings.Join(limits, ", ")
-	if s.Limits == "" {
-		s.Limits = "none"
-	}
+	s.Limits = describeLimits(opts)
 	switch {
 	case opts.Skip:
 		s.Verify = "off: the agent's word counts"

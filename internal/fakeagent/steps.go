@@ -16,7 +16,7 @@ func (p *play) perform(s Step) {
 		p.chunks("agent_message_chunk", s)
 	case "think":
 		p.chunks("agent_thought_chunk", s)
-	case "tool": // announce a tool call and, with a Status, update it
+	case "tool": // announce a tool call with input Params and, with a Status, end it with output Data
 		p.tool(s)
 	case "tool_update": // an update alone, announced or not
 		p.update(object{"sessionUpdate": "tool_call_update", "toolCallId": s.ID, "status": s.Status})
@@ -130,7 +130,11 @@ func (p *play) tool(s Step) {
 	for _, path := range s.Paths {
 		locations = append(locations, object{"path": p.path(path)})
 	}
-	p.update(object{"sessionUpdate": "tool_call", "toolCallId": s.ID, "title": s.Text, "kind": s.Kind, "status": "pending", "locations": locations})
+	call := object{"sessionUpdate": "tool_call", "toolCallId": s.ID, "title": s.Text, "kind": s.Kind, "status": "pending", "locations": locations}
+	if s.Params != nil {
+		call["rawInput"] = s.Params
+	}
+	p.update(call)
 	if s.Status != "" {
 		content := []object{}
 		if s.Path != "" {
@@ -139,7 +143,11 @@ func (p *play) tool(s Step) {
 		if s.Status == "failed" {
 			content = append(content, object{"type": "content", "content": object{"type": "text", "text": "it broke\nhere"}})
 		}
-		p.update(object{"sessionUpdate": "tool_call_update", "toolCallId": s.ID, "status": s.Status, "content": content})
+		end := object{"sessionUpdate": "tool_call_update", "toolCallId": s.ID, "status": s.Status, "content": content}
+		if s.Data != nil {
+			end["rawOutput"] = s.Data
+		}
+		p.update(end)
 	}
 	p.wire.flush()
 }

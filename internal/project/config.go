@@ -3,7 +3,6 @@ package project
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +18,8 @@ type Config struct {
 	Knowledge KnowledgeConfig        `toml:"knowledge"`
 	Recovery  RecoveryConfig         `toml:"recovery"`
 	Budget    BudgetConfig           `toml:"budget"`
+	Prices    map[string]PriceConfig `toml:"prices"`
+	Drift     DriftConfig            `toml:"drift"`
 	Sandbox   SandboxConfig          `toml:"sandbox"`
 	MCP       map[string]MCPServer   `toml:"mcp"`
 }
@@ -28,6 +29,7 @@ type AgentConfig struct {
 	Use      string   `toml:"use"`
 	Command  string   `toml:"command"`
 	EnvAllow []string `toml:"env_allow"` // variables that reach it, after what is usual
+	Fallback []string `toml:"fallback"`  // who goes on when it has met a limit
 }
 
 // CustomAgent is an agent that the user defines.
@@ -48,6 +50,7 @@ type RunConfig struct {
 	IdleTimeout   Duration `toml:"idle_timeout"`
 	TurnTimeout   Duration `toml:"turn_timeout"`
 	Backoff       Duration `toml:"backoff"`
+	Wait          string   `toml:"wait"` // for providers' limits: auto, never or a duration
 }
 
 // VerifyConfig is what "done" has to pass.
@@ -80,11 +83,6 @@ type RecoveryConfig struct {
 	MaxAge           Duration `toml:"max_age"` // 0 means that nothing is too old
 	MaxInterruptions int      `toml:"max_interruptions"`
 	OnDirty          string   `toml:"on_dirty"`
-}
-
-// BudgetConfig is what a run may spend; 0 means without limit.
-type BudgetConfig struct {
-	MaxCostUSD float64 `toml:"max_cost_usd"`
 }
 
 // SandboxConfig is how agents and gates are confined.
@@ -180,7 +178,7 @@ func Default() Config {
 		Run: RunConfig{
 			MaxRetries: 3, MaxAttempts: 5, Breaker: 3,
 			ModelStrategy: "cost-optimized", IdleTimeout: Duration(10 * time.Minute),
-			Backoff: Duration(5 * time.Second),
+			Backoff: Duration(5 * time.Second), Wait: "auto",
 		},
 		Verify: VerifyConfig{
 			Enabled: true, Timeout: Duration(10 * time.Minute), Repairs: 2, Reruns: 1, Protect: protected(),
@@ -189,6 +187,7 @@ func Default() Config {
 		Knowledge: KnowledgeConfig{Tokens: 2000},
 		Sandbox:   SandboxConfig{Mode: "auto", Write: []string{}, DenyRead: []string{"~/.ssh"}},
 		Recovery:  RecoveryConfig{ResumeSession: true, MaxAge: Duration(24 * time.Hour), MaxInterruptions: 20, OnDirty: "keep"},
+		Drift:     defaultDrift(),
 	}
 }
 
@@ -243,8 +242,6 @@ func (c Config) invalid() (key, why string) {
 		return "run.model_strategy", fmt.Sprintf("%q is none of %s", c.Run.ModelStrategy, strings.Join(strategies, ", "))
 	case !slices.Contains(SandboxModes(), c.Sandbox.Mode):
 		return "sandbox.mode", fmt.Sprintf("%q is none of %s", c.Sandbox.Mode, strings.Join(SandboxModes(), ", "))
-	case !(c.Budget.MaxCostUSD >= 0) || math.IsInf(c.Budget.MaxCostUSD, 0):
-		return "budget.max_cost_usd", "it is an amount, and not negative"
 	}
-	return "", ""
+	return c.invalidSpending()
 }

@@ -94,6 +94,7 @@ const configTemplate = `# ralph's configuration. "ralph config show" prints ever
 [agent]
 AGENT
 # env_allow = []              # more variables that reach it: "NAME", "PREFIX_*"; "!NAME" holds one back
+# fallback = ["codex"]        # who goes on while it has met a limit of its provider
 
 # [agents.mine]               # an agent of your own
 # command = "my-agent --acp"
@@ -114,6 +115,7 @@ AGENT
 # idle_timeout = "10m"        # end an agent that is silent for longer
 # turn_timeout = "0s"         # end a turn that takes longer; 0s means no limit
 # backoff = "5s"              # before a task without a result is tried again; grows threefold
+# wait = "auto"               # for a limit of the agent's provider: auto, never, or at most "2h"
 
 [verify]
 # enabled = true              # an agent with fresh eyes, which can change nothing, looks at the result
@@ -140,8 +142,37 @@ GATES
 # max_interruptions = 20      # deaths of ralph in a row, before each costs the task an attempt
 # on_dirty = "keep"           # uncommitted work of a dead attempt: keep, stash or fail
 
-[budget]
-# max_cost_usd = 0            # 0 means no limit
+[budget]                      # of a run; 0 means no limit
+# max_cost_usd = 0
+# max_tokens = 0              # in and out, without what came from a cache
+# max_duration = "0s"         # without waiting for limits
+# until = ""                  # a time of day, like "07:00"
+# max_failures = 0            # tasks that failed in a row
+
+[budget.task]                 # all attempts at one task together
+# max_cost_usd = 0
+# max_tokens = 0
+# max_iterations = 0
+# max_duration = "0s"
+
+[budget.feature]
+# max_cost_usd = 0
+# max_tokens = 0
+
+[budget.day]                  # over all runs
+# max_cost_usd = 0
+# max_tokens = 0
+
+[prices]                      # USD per million tokens, for agents that do not tell what they cost
+# "gpt-5*" = { input = 1.25, cached = 0.125, output = 10 }
+
+[drift]                       # from when on an attempt gets nowhere; 0 turns a detector off
+# iterations = 20             # attempts at one task
+# tokens = 2000000            # in one attempt
+# tool_failures = 10          # in a row
+# repeats = 6                 # of the same call with the same result
+# unchanged = 2               # attempts in a row that changed no file
+# no_progress = "20m"         # nothing new in an attempt
 
 [sandbox]
 # mode = "auto"               # auto takes the best there is, require refuses to run without, off

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -115,12 +116,13 @@ func explain(path string, err error) string {
 
 // lineOf finds the line on which a key like "run.limit" is set.
 func lineOf(data []byte, key string) int {
-	section, name, _ := strings.Cut(key, ".")
+	dot := strings.LastIndex(key, ".")
+	section, name := key[:dot], key[dot+1:]
 	assignment := regexp.MustCompile(`^\s*` + regexp.QuoteMeta(name) + `\s*=`)
 	in := ""
 	for i, text := range strings.Split(string(data), "\n") {
 		if header := strings.TrimSpace(text); strings.HasPrefix(header, "[") {
-			in = strings.Trim(strings.SplitN(header, "]", 2)[0], "[ ")
+			in = strings.NewReplacer(`"`, "", "'", "").Replace(strings.Trim(strings.SplitN(header, "]", 2)[0], "[ "))
 			if in == key { // a table that is wrong as a whole
 				return i + 1
 			}
@@ -137,25 +139,21 @@ func leaves(prefix string, table map[string]any) map[string]any {
 	flat := map[string]any{}
 	for name, value := range table {
 		key := prefix + name
-		if inner, ok := value.(map[string]any); ok && prefix == "" && !named(name) {
-			for k, v := range leaves(key+".", inner) {
-				flat[k] = v
-			}
-			continue
+		inner, ok := value.(map[string]any)
+		switch {
+		case ok && named(strings.TrimSuffix(prefix, ".")):
+			flat[key] = value
+		case ok:
+			maps.Copy(flat, leaves(key+".", inner))
+		default:
+			flat[key] = value
 		}
-		if inner, ok := value.(map[string]any); ok && prefix == "" {
-			for own, v := range inner {
-				flat[name+"."+own] = v
-			}
-			continue
-		}
-		flat[key] = value
 	}
 	return flat
 }
 
 // named says whether the keys of a table are names that users chose.
-func named(table string) bool { return table == "agents" || table == "mcp" }
+func named(table string) bool { return table == "agents" || table == "mcp" || table == "prices" }
 
 // EnvName is the variable that sets a key.
 func EnvName(key string) string {
@@ -215,7 +213,7 @@ func (l *Loaded) scalars() []scalar {
 	paths := func(key string, into *[]string) scalar {
 		return scalar{key, func(s string) error { *into = filepath.SplitList(s); return nil }}
 	}
-	return []scalar{
+	return append([]scalar{
 		text("agent.use", &c.Agent.Use),
 		text("agent.command", &c.Agent.Command),
 		number("run.limit", &c.Run.Limit),
@@ -238,17 +236,11 @@ func (l *Loaded) scalars() []scalar {
 		number("verify.reruns", &c.Verify.Reruns),
 		choice("verify.enabled", &c.Verify.Enabled),
 		choice("recovery.resume_session", &c.Recovery.ResumeSession),
-		{"budget.max_cost_usd", func(s string) (err error) {
-			if c.Budget.MaxCostUSD, err = strconv.ParseFloat(s, 64); err != nil {
-				err = fmt.Errorf("%q is no amount", s)
-			}
-			return err
-		}},
 		span("recovery.max_age", &c.Recovery.MaxAge),
 		number("recovery.max_interruptions", &c.Recovery.MaxInterruptions),
 		text("recovery.on_dirty", &c.Recovery.OnDirty),
 		text("sandbox.mode", &c.Sandbox.Mode),
 		paths("sandbox.write", &c.Sandbox.Write),
 		paths("sandbox.deny_read", &c.Sandbox.DenyRead),
-	}
+	}, c.spendingScalars()...)
 }

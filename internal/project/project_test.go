@@ -127,6 +127,13 @@ func TestBadConfigurationNamesFileAndLine(t *testing.T) {
 		"no duration":            {"[run]\nidle_timeout = 'soon'", ":2: "},
 		"a negative duration":    {"[run]\nidle_timeout = '-3s'", ":2: "},
 		"a negative budget":      {"[budget]\nmax_cost_usd = -1.0", ":2: budget.max_cost_usd: it is an amount, and not negative"},
+		"a budget below another": {"[budget]\nmax_tokens = 1\n[budget.task]\nmax_cost_usd = 1\nmax_iterations = -1", ":5: budget.task.max_iterations: -1 is too small; the least is 0"},
+		"a sum that is none":     {"[budget.day]\nmax_cost_usd = nan", ":2: budget.day.max_cost_usd: it is an amount, and not negative"},
+		"a price below 0":        {"[prices.\"gpt-4.1*\"]\ninput = 1\noutput = -1", ":3: prices.gpt-4.1*.output: it is an amount, and not negative"},
+		"an unknown price":       {"[prices.x]\ninputs = 1", ":2: unknown key prices.x.inputs"},
+		"no time of day":         {"[budget]\nuntil = '7am'", ":2: budget.until: \"7am\" is no time of day; write it like 07:00"},
+		"no way to wait":         {"[run]\nwait = 'maybe'", ":2: run.wait: \"maybe\" is neither auto nor never nor a duration like 2h"},
+		"a detector below 0":     {"[drift]\nrepeats = -2", ":2: drift.repeats: -2 is too small; the least is 0"},
 		"what is no TOML":        {"[run", ":1: "},
 		"a rule with a value":    {"[agent]\nenv_allow = ['A', 'B=1']", ":2: agent.env_allow: \"B=1\" is no variable's name"},
 		"a rule with stars":      {"[agent]\nenv_allow = ['*_KEY']", ":2: agent.env_allow: \"*_KEY\" is no variable's name"},
@@ -180,7 +187,8 @@ func TestCommentedDefaultsAreTheDefaults(t *testing.T) {
 	var lines []string
 	for _, l := range strings.Split(configText(Found{}), "\n") {
 		if rest, ok := strings.CutPrefix(l, "# "); ok && strings.Contains(rest, " = ") && !strings.Contains(rest, `"my-`) &&
-			!strings.HasPrefix(rest, "env") && !strings.HasPrefix(rest, "models") && !strings.HasPrefix(rest, "commands") {
+			!strings.HasPrefix(rest, "env") && !strings.HasPrefix(rest, "models") && !strings.HasPrefix(rest, "commands") &&
+			!strings.HasPrefix(rest, "fallback") && !strings.HasPrefix(rest, `"`) {
 			l = rest
 		}
 		lines = append(lines, l)

@@ -45,11 +45,11 @@ func (l Loaded) Settings() []Setting {
 		{Key: "recovery.max_age", Value: c.Recovery.MaxAge.String()},
 		{Key: "recovery.max_interruptions", Value: c.Recovery.MaxInterruptions},
 		{Key: "recovery.on_dirty", Value: c.Recovery.OnDirty},
-		{Key: "budget.max_cost_usd", Value: c.Budget.MaxCostUSD},
 		{Key: "sandbox.mode", Value: c.Sandbox.Mode},
 		{Key: "sandbox.write", Value: slices.Concat([]string{}, c.Sandbox.Write)},
 		{Key: "sandbox.deny_read", Value: slices.Concat([]string{}, c.Sandbox.DenyRead)},
 	}
+	list = append(list, c.spendingSettings()...)
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
 		list = append(list, Setting{Key: "agents." + name, Value: c.Agents[name].Command})
 	}

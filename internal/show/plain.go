@@ -98,6 +98,8 @@ func (p *Plain) render(e loop.Event, a *attempt) {
 		p.gate(e)
 	case loop.JudgeStarted, loop.JudgeEnded:
 		p.judge(e)
+	case loop.Drifted:
+		p.say(e, drifted(e))
 	case loop.AttemptEnded:
 		p.attemptEnded(e, a)
 	case loop.Waiting:

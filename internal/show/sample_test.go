@@ -70,7 +70,7 @@ func sampleRun() []loop.Event {
 	s.task = loop.Event{Iteration: 2, Task: "t-2b4d6f80", Attempt: "a-60c2d1f9"}
 	secondIteration(s)
 	until := s.at.Add(5 * time.Minute)
-	wait := loop.Event{Type: loop.Waiting, Reason: "the agent is rate limited", Until: &until}
+	wait := loop.Event{Type: loop.Waiting, Agent: "claude", Reason: "claude has no room: You've hit your limit", Until: &until}
 	s.run(wait)
 	s.run(wait)
 	s.run(loop.Event{Type: loop.Warned, Task: "t-2b4d6f80", Text: "the model hint \"gpt-9\" is not one that claude offers; it was ignored"})
@@ -80,7 +80,7 @@ func sampleRun() []loop.Event {
 	s.run(loop.Event{
 		Type: loop.RunEnded, Iteration: 3, Outcome: "interrupted", Reason: "Ctrl-C", Duration: 364_000,
 		Counts: &loop.Counts{Done: 1, Failed: 1, Remaining: 1, Total: 3},
-		Usage:  &loop.Usage{TokensIn: 60_110, TokensCached: 48_000, TokensOut: 2_204, CostUSD: usd(0.37)},
+		Usage:  &loop.Usage{TokensIn: 60_110, TokensCached: 48_000, TokensOut: 2_204, CostUSD: usd(0.37), Estimated: true},
 	})
 	return s.events
 }
@@ -136,6 +136,9 @@ func secondIteration(s *script) {
 	s.in(loop.Event{Type: loop.Prompted})
 	s.in(loop.Event{Type: loop.AgentText, Text: "Let me think about that."})
 	s.in(loop.Event{Type: loop.Prompted, Reason: "it ended without saying how the task stands"})
+	s.in(loop.Event{Type: loop.Drifted, Outcome: "nudge", Reason: "\"go test ./...\" was called 6 times with the same result"})
+	s.in(loop.Event{Type: loop.Prompted, Reason: "drift: \"go test ./...\" was called 6 times with the same result"})
+	s.in(loop.Event{Type: loop.Drifted, Outcome: "stronger", Reason: "the last 10 tool calls failed"})
 	s.in(loop.Event{
 		Type: loop.AttemptEnded, Outcome: "released", Status: "pending", Duration: 12_000,
 		Reason: "it ended without saying how the task stands",
@@ -158,7 +161,7 @@ func thirdIteration(s *script) {
 	s.in(loop.Event{
 		Type: loop.AttemptEnded, Outcome: "failed", Status: "failed", Duration: 20_000,
 		Reason: "gate \"go vet ./...\": exit status 1\nform.go:3:1: missing return\n",
-		Usage:  &loop.Usage{TokensIn: 19_110, TokensOut: 1_000, CostUSD: usd(0.16)},
+		Usage:  &loop.Usage{TokensIn: 19_110, TokensOut: 1_000, CostUSD: usd(0.16), Estimated: true},
 	})
 }
 

@@ -103,6 +103,8 @@ func (t *Terminal) render(e loop.Event, a *attempt) {
 		t.gate(e)
 	case loop.JudgeStarted, loop.JudgeEnded:
 		t.judge(e)
+	case loop.Drifted:
+		t.say(e, p.Yellow("! "+drifted(e)))
 	case loop.AttemptEnded:
 		t.attemptEnded(e, a)
 	case loop.Waiting:

@@ -94,7 +94,11 @@ func used(u *loop.Usage) []string {
 		parts = append(parts, thousands(u.Context)+" tokens of context")
 	}
 	if u.CostUSD != nil {
-		parts = append(parts, dollars(*u.CostUSD))
+		about := ""
+		if u.Estimated {
+			about = "about "
+		}
+		parts = append(parts, about+dollars(*u.CostUSD))
 	}
 	return parts
 }
@@ -146,12 +150,31 @@ func started(e loop.Event) string {
 func (o Options) waits(e loop.Event) string {
 	s := "waiting"
 	if e.Until != nil {
-		s += " until " + e.Until.In(o.Now().Location()).Format(time.TimeOnly)
+		until, now := e.Until.In(o.Now().Location()), o.at(e)
+		layout := time.TimeOnly
+		if until.YearDay() != now.YearDay() || until.Year() != now.Year() {
+			layout = "Mon 2 Jan 15:04:05"
+		}
+		s += " until " + until.Format(layout)
 	}
 	if reason := oneLine(or(e.Reason, e.Text)); reason != "" {
 		s += ": " + reason
 	}
 	return s
+}
+
+// drifted says that an attempt gets nowhere, and what is done about it.
+func drifted(e loop.Event) string {
+	s := "it gets nowhere"
+	switch e.Outcome {
+	case "nudge":
+		s += ", and is told so"
+	case "stronger":
+		s += ", and ends; the next attempt has a stronger model if there is one"
+	case "give_up":
+		s += ", and the task is given up"
+	}
+	return with(s, e.Reason)
 }
 
 // usage says what an attempt has used so far.

@@ -43,6 +43,7 @@ CREATE TABLE tasks (
     leaving         TEXT,   -- the attempt that a person took it from, until its agent is gone
     not_before      INTEGER NOT NULL DEFAULT 0 CHECK (not_before >= 0),
     wait_reason     TEXT,
+    wait_agent      TEXT, -- whose limit it waits for, if it does
 
     created_at      INTEGER NOT NULL,
     updated_at      INTEGER NOT NULL,
@@ -105,6 +106,7 @@ CREATE TABLE runs (
     outcome        TEXT,
     reason         TEXT,
     iterations     INTEGER NOT NULL DEFAULT 0,
+    waited         INTEGER NOT NULL DEFAULT 0, -- milliseconds, for providers that had no room
     stop_requested TEXT    CHECK (stop_requested IN ('after_task', 'now'))
 ) STRICT;
 
@@ -150,6 +152,7 @@ CREATE TABLE attempts (
     tokens_out      INTEGER,
     cost_usd        REAL, -- NULL when unknown, never 0 for unknown
     cost_estimated  INTEGER NOT NULL DEFAULT 0 CHECK (cost_estimated IN (0, 1)),
+    drift           TEXT CHECK (json_type(drift) = 'array'), -- the detectors that fired; NULL if none did
     files           TEXT    NOT NULL DEFAULT '[]' CHECK (json_type(files) = 'array'),
     base            TEXT, -- the commit that was checked out when it began
     tree            TEXT, -- the tree of the working folder when it began
@@ -160,7 +163,16 @@ CREATE TABLE attempts (
 CREATE INDEX attempts_task ON attempts (task, n) WHERE task IS NOT NULL;
 CREATE INDEX attempts_run  ON attempts (run, n);
 CREATE INDEX attempts_open ON attempts (n) WHERE ended_at IS NULL;
+CREATE INDEX attempts_started ON attempts (started_at);
 CREATE INDEX attempts_unwritten ON attempts (n) WHERE knowledge IS NOT NULL;
+
+-- Until when the providers of agents have no room for us.
+CREATE TABLE agent_limits (
+    agent  TEXT    PRIMARY KEY,
+    until  INTEGER NOT NULL,
+    reason TEXT    NOT NULL,
+    at     INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE task_logs (
     n       INTEGER PRIMARY KEY,

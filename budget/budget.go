@@ -1,0 +1,148 @@
+// Package budget judges what was spent against what may be. It never measures
+// anything, never reads a clock and never stops anybody.
+package budget
+
+import (
+	"math"
+	"time"
+)
+
+// Scope is what a budget is for.
+type Scope string
+
+// The scopes there are.
+const (
+	Run     Scope = "run"
+	Day     Scope = "day" // the calendar day, over all runs of the project
+	Feature Scope = "feature"
+	Task    Scope = "task"
+)
+
+// What is limited.
+type What string
+
+// The things that are limited.
+const (
+	Cost       What = "cost"
+	Tokens     What = "tokens"
+	Duration   What = "duration"
+	Until      What = "until"
+	Iterations What = "iterations"
+	Failures   What = "failures"
+)
+
+// Limits are what may be spent. Zero means without limit.
+type Limits struct {
+	CostUSD    float64
+	Tokens     int64
+	Iterations int
+	Failures   int // in a row
+	Duration   time.Duration
+	Until      time.Time
+}
+
+// Used is what was spent. What is unknown is 0 here: no limit can hold it.
+type Used struct {
+	CostUSD    float64
+	Estimated  bool // some of the cost is only an estimate
+	Tokens     int64
+	Iterations int
+	Failures   int
+	Duration   time.Duration // without waiting for providers
+	Since      time.Time     // when it began, for how near Until is
+}
+
+// Account is one budget.
+type Account struct {
+	Scope  Scope
+	Name   string // of the feature or the task
+	Limits Limits
+	Used   Used
+}
+
+// Finding is a limit that was reached, or is near.
+type Finding struct {
+	Scope Scope
+	Name  string
+	What  What
+	Share float64 // of the limit; 1 is all of it
+	Text  string  // a sentence, without a full stop
+}
+
+// Key is the same for the same limit, so that it is told once.
+func (f Finding) Key() string {
+	return string(f.Scope) + "\x00" + f.Name + "\x00" + string(f.What)
+}
+
+// Stops says whether an agent at work is stopped for it. Iterations and failures
+// are counted when an attempt ends, and only keep the next from beginning.
+func (f Finding) Stops() bool {
+	return f.What != Iterations && f.What != Failures
+}
+
+// near is the share from which on it is told.
+const near = 0.8
+
+// Judge compares every account with its limits: over are those that are reached,
+// warnings those that nearly are. Both are in the order of the accounts.
+func Judge(now time.Time, accounts ...Account) (over, warnings []Finding) {
+	for _, a := range accounts {
+		for _, f := range a.findings(now) {
+			switch {
+			case f.Share >= 1:
+				over = append(over, f)
+			case f.Share >= near:
+				warnings = append(warnings, f)
+			}
+		}
+	}
+	return over, warnings
+}
+
+// Share is how much of the tightest budget of money and tokens is gone.
+func Share(now time.Time, accounts ...Account) float64 {
+	most := 0.0
+	for _, a := range accounts {
+		for _, f := range a.findings(now) {
+			if f.What == Cost || f.What == Tokens {
+				most = max(most, f.Share)
+			}
+		}
+	}
+	return most
+}
+
+// findings are all limits of an account, however much of them is gone.
+func (a Account) findings(now time.Time) []Finding {
+	var list []Finding
+	l, u := a.Limits, a.Used
+	add := func(limited bool, what What, share float64, text string) {
+		if limited && !math.IsNaN(share) {
+			list = append(list, Finding{Scope: a.Scope, Name: a.Name, What: what, Share: share, Text: text})
+		}
+	}
+	add(l.CostUSD > 0, Cost, u.CostUSD/l.CostUSD, a.cost())
+	add(l.Tokens > 0, Tokens, float64(u.Tokens)/float64(l.Tokens), a.tokens())
+	add(l.Duration > 0, Duration, float64(u.Duration)/float64(l.Duration), a.duration())
+	add(!l.Until.IsZero(), Until, a.elapsed(now), "it is "+l.Until.Format("15:04"))
+	add(l.Iterations > 0, Iterations, float64(u.Iterations)/float64(l.Iterations), a.iterations())
+	add(l.Failures > 0, Failures, float64(u.Failures)/float64(l.Failures), a.failures())
+	for i, f := range list {
+		if f.What == Until && f.Share < 1 {
+			list[i].Text = "it is to end at " + l.Until.Format("15:04")
+		}
+	}
+	return list
+}
+
+// elapsed is how much of the time until a moment has passed.
+func (a Account) elapsed(now time.Time) float64 {
+	if !now.Before(a.Limits.Until) {
+		return 1
+	}
+	whole := a.Limits.Until.Sub(a.Used.Since)
+	if a.Used.Since.IsZero() || whole <= 0 {
+		return 0
+	}
+	return min(float64(now.Sub(a.Used.Since))/float64(whole), math.Nextafter(1, 0))
+}

@@ -1,0 +1,132 @@
+package budget
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	_ "ralph/internal/seeded"
+)
+
+var evening = time.Date(2026, 11, 14, 23, 0, 0, 0, time.UTC)
+
+func TestEachLimitWarnsAtFourFifthsAndIsOverAtAll(t *testing.T) {
+	t.Parallel()
+	morning := evening.Add(8 * time.Hour)
+	all := Limits{CostUSD: 5, Tokens: 1000, Iterations: 10, Failures: 5, Duration: 10 * time.Hour, Until: morning}
+	for name, tc := range map[string]struct {
+		account Account
+		now     time.Time
+		over    []string
+		near    []string
+	}{
+		"nothing is limited":         {Account{Scope: Run, Used: Used{CostUSD: 1e9, Tokens: 1e15, Iterations: 1e6, Failures: 99, Duration: 1e15}}, morning, nil, nil},
+		"nothing is spent":           {Account{Scope: Run, Limits: all, Used: Used{Since: evening}}, evening, nil, nil},
+		"money, just before":         {Account{Scope: Run, Limits: all, Used: Used{CostUSD: 3.99}}, evening, nil, nil},
+		"money, near":                {Account{Scope: Run, Limits: all, Used: Used{CostUSD: 4}}, evening, nil, []string{"$4.00 of $5.00 spent"}},
+		"money, spent":               {Account{Scope: Run, Limits: all, Used: Used{CostUSD: 5}}, evening, []string{"$5.00 of $5.00 spent"}, nil},
+		"money, a guess":             {Account{Scope: Run, Limits: all, Used: Used{CostUSD: 6, Estimated: true}}, evening, []string{"about $6.00 of $5.00 spent"}, nil},
+		"little money":               {Account{Scope: Run, Limits: Limits{CostUSD: 0.004}, Used: Used{CostUSD: 0.0061}}, evening, []string{"$0.0061 of $0.0040 spent"}, nil},
+		"money of the day":           {Account{Scope: Day, Limits: all, Used: Used{CostUSD: 7}}, evening, []string{"$7.00 of $5.00 spent today"}, nil},
+		"tokens of a feature, near":  {Account{Scope: Feature, Name: "login", Limits: all, Used: Used{Tokens: 999}}, evening, nil, []string{"999 of 1000 tokens used on feature login"}},
+		"tokens of a task, over":     {Account{Scope: Task, Name: "t-1", Limits: all, Used: Used{Tokens: 1000}}, evening, []string{"1000 of 1000 tokens used on t-1"}, nil},
+		"iterations of a task, near": {Account{Scope: Task, Name: "t-1", Limits: all, Used: Used{Iterations: 8}}, evening, nil, []string{"8 of 10 iterations on t-1"}},
+		"iterations, over":           {Account{Scope: Run, Limits: all, Used: Used{Iterations: 10}}, evening, []string{"10 of 10 iterations"}, nil},
+		"failures, near":             {Account{Scope: Run, Limits: all, Used: Used{Failures: 4}}, evening, nil, []string{"4 of 5 tasks failed in a row"}},
+		"failures, over":             {Account{Scope: Run, Limits: all, Used: Used{Failures: 5}}, evening, []string{"5 of 5 tasks failed in a row"}, nil},
+		"time, near":                 {Account{Scope: Run, Limits: all, Used: Used{Duration: 8 * time.Hour}}, evening, nil, []string{"8h0m0s of 10h0m0s worked"}},
+		"time, over":                 {Account{Scope: Run, Limits: all, Used: Used{Duration: 11 * time.Hour}}, evening, []string{"11h0m0s of 10h0m0s worked"}, nil},
+		"the clock, a while before":  {Account{Scope: Run, Limits: all, Used: Used{Since: evening}}, morning.Add(-3 * time.Hour), nil, nil},
+		"the clock, near":            {Account{Scope: Run, Limits: all, Used: Used{Since: evening}}, morning.Add(-time.Hour), nil, []string{"it is to end at 07:00"}},
+		"the clock, over":            {Account{Scope: Run, Limits: all, Used: Used{Since: evening}}, morning, []string{"it is 07:00"}, nil},
+		"the clock went back":        {Account{Scope: Run, Limits: all, Used: Used{Since: evening}}, evening.Add(-time.Hour), nil, nil},
+		"the clock, begun too late":  {Account{Scope: Run, Limits: all, Used: Used{Since: morning.Add(time.Hour)}}, morning.Add(2 * time.Hour), []string{"it is 07:00"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			over, near := Judge(tc.now, tc.account)
+			texts := func(list []Finding) (texts []string) {
+				for _, f := range list {
+					texts = append(texts, f.Text)
+				}
+				return texts
+			}
+			if diff := cmp.Diff(tc.over, texts(over), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("over:\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.near, texts(near), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("near:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheTightestBudgetOfMoneyAndTokensCounts(t *testing.T) {
+	t.Parallel()
+	accounts := []Account{
+		{Scope: Run, Limits: Limits{CostUSD: 10, Iterations: 2}, Used: Used{CostUSD: 1, Iterations: 2}},
+		{Scope: Day, Limits: Limits{Tokens: 100}, Used: Used{Tokens: 70}},
+	}
+	if got := Share(evening, accounts...); got != 0.7 {
+		t.Errorf("got %v, want 0.7", got)
+	}
+	if got := Share(evening); got != 0 {
+		t.Errorf("got %v without a budget", got)
+	}
+}
+
+// Spending more never makes anything less over, and nothing is both.
+func TestSpendingMoreNeverHelps(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		a := Account{Scope: rapid.SampledFrom([]Scope{Run, Day, Feature, Task}).Draw(t, "scope")}
+		a.Limits = Limits{
+			CostUSD: rapid.Float64Range(0, 10).Draw(t, "cost"), Tokens: rapid.Int64Range(0, 1e6).Draw(t, "tokens"),
+			Iterations: rapid.IntRange(0, 10).Draw(t, "iterations"), Duration: time.Duration(rapid.Int64Range(0, 1e12).Draw(t, "duration")),
+		}
+		a.Used = Used{
+			CostUSD: rapid.Float64Range(0, 20).Draw(t, "spent"), Tokens: rapid.Int64Range(0, 2e6).Draw(t, "used"),
+			Iterations: rapid.IntRange(0, 20).Draw(t, "done"), Duration: time.Duration(rapid.Int64Range(0, 2e12).Draw(t, "worked")),
+		}
+		more := a
+		more.Used.CostUSD++
+		more.Used.Tokens++
+		more.Used.Iterations++
+		more.Used.Duration++
+		over, near := Judge(evening, a)
+		overMore, _ := Judge(evening, more)
+		keys := map[string]bool{}
+		for _, f := range overMore {
+			keys[f.Key()] = true
+		}
+		for _, f := range over {
+			if !keys[f.Key()] {
+				t.Fatalf("%v is over, but not after spending more", f)
+			}
+		}
+		for _, f := range near {
+			for _, o := range over {
+				if f.Key() == o.Key() {
+					t.Fatalf("%v is both", f)
+				}
+			}
+		}
+		if (len(over) > 0) != (Share(evening, a) >= 1) && !has(over, Iterations, Duration) {
+			t.Fatalf("over %v, but share %v", over, Share(evening, a))
+		}
+	})
+}
+
+func has(list []Finding, kinds ...What) bool {
+	for _, f := range list {
+		for _, k := range kinds {
+			if f.What == k {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"ralph/budget"
+	"ralph/drift"
+	"ralph/internal/project"
+	"ralph/loop"
+	"ralph/price"
+)
+
+// spending turns flags and configuration into what may be spent, for how long is
+// waited, and what counts as getting nowhere.
+func (a *app) spending(c *cli.Context, config project.Loaded, opts *loop.Options) error {
+	b, d := config.Budget, config.Drift
+	run := budget.Limits{CostUSD: b.MaxCostUSD, Tokens: b.MaxTokens, Failures: b.MaxFailures, Duration: b.MaxDuration.Std()}
+	until, wait := b.Until, config.Run.Wait
+	if c.IsSet("max-cost") {
+		run.CostUSD = c.Float64("max-cost")
+	}
+	if c.IsSet("max-tokens") {
+		run.Tokens = c.Int64("max-tokens")
+	}
+	if c.IsSet("max-failures") {
+		run.Failures = c.Int("max-failures")
+	}
+	if c.IsSet("max-duration") {
+		var most project.Duration
+		if err := most.UnmarshalText([]byte(c.String("max-duration"))); err != nil {
+			return usagef("--max-duration: %v", err)
+		}
+		run.Duration = most.Std()
+	}
+	if c.IsSet("until") {
+		until = c.String("until")
+	}
+	if c.IsSet("wait") {
+		wait = c.String("wait")
+	}
+	switch {
+	case math.IsNaN(run.CostUSD) || math.IsInf(run.CostUSD, 0):
+		return usagef("--max-cost is an amount")
+	case run.CostUSD < 0, run.Tokens < 0, run.Failures < 0:
+		return usagef("--max-cost, --max-tokens and --max-failures cannot be negative")
+	}
+	var err error
+	if run.Until, err = project.ParseUntil(until, a.now()); err != nil {
+		return usagef("--until: %v", err)
+	}
+	patience, err := project.ParseWait(wait)
+	if err != nil {
+		return usagef("--wait: %v", err)
+	}
+	opts.Wait = loop.WaitRule(patience)
+	opts.Budget = loop.Budgets{
+		Run: run,
+		Task: budget.Limits{
+			CostUSD: b.Task.MaxCostUSD, Tokens: b.Task.MaxTokens, Iterations: b.Task.MaxIterations, Duration: b.Task.MaxDuration.Std(),
+		},
+		Feature: budget.Limits{CostUSD: b.Feature.MaxCostUSD, Tokens: b.Feature.MaxTokens},
+		Day:     budget.Limits{CostUSD: b.Day.MaxCostUSD, Tokens: b.Day.MaxTokens},
+	}
+	opts.Drift = drift.Thresholds{
+		Iterations: d.Iterations, Tokens: d.Tokens, ToolFailures: d.ToolFailures, Repeats: d.Repeats,
+		Unchanged: d.Unchanged, NoProgress: d.NoProgress.Std(),
+	}
+	opts.Prices = price.Table{}
+	for pattern, p := range config.Prices {
+		opts.Prices[pattern] = price.Price(p)
+	}
+	return nil
+}
+
+// fallback lists the configured substitutes that can be started. One that cannot is
+// told, and is no reason not to run.
+func (a *app) fallback(c *cli.Context, config project.Loaded, chosen agent) []string {
+	var names []string
+	for _, name := range config.Agent.Fallback {
+		if name == chosen.preset.Name {
+			continue
+		}
+		if _, err := a.findAgent(config, name); err != nil {
+			a.note(c, "warning: agent.fallback: %v", err)
+			continue
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// describeLimits is what the header tells about them.
+func describeLimits(opts loop.Options) string {
+	var parts []string
+	add := func(limited bool, format string, args ...any) {
+		if limited {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+	run, of := opts.Budget.Run, opts.Budget
+	add(opts.Limit > 0, "%s", plural(opts.Limit, "iteration"))
+	add(run.CostUSD > 0, "$%.2f", run.CostUSD)
+	add(run.Tokens > 0, "%d tokens", run.Tokens)
+	add(run.Duration > 0, "%s", project.Duration(run.Duration))
+	add(!run.Until.IsZero(), "until %s", run.Until.Format("15:04"))
+	add(run.Failures > 0, "%s in a row", plural(run.Failures, "failure"))
+	for _, l := range []struct {
+		name   string
+		limits budget.Limits
+	}{{"a task", of.Task}, {"a feature", of.Feature}, {"a day", of.Day}} {
+		add(l.limits.CostUSD > 0, "$%.2f %s", l.limits.CostUSD, l.name)
+		add(l.limits.Tokens > 0, "%d tokens %s", l.limits.Tokens, l.name)
+		add(l.limits.Iterations > 0, "%s %s", plural(l.limits.Iterations, "iteration"), l.name)
+		add(l.limits.Duration > 0, "%s %s", project.Duration(l.limits.Duration), l.name)
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,91 @@
+package dag
+
+import (
+	"time"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// Usage is what attempts have used, added up. Nil is unknown.
+type Usage struct {
+	Attempts     int // that counted: not those that a limit or an interruption ended
+	TokensIn     *int64
+	TokensCached *int64
+	TokensOut    *int64
+	CostUSD      *float64
+	Estimated    bool          // some of the cost is an estimate
+	Unpriced     int           // attempts whose agent did not say what it cost
+	Worked       time.Duration // from beginning to end, but for those that a limit ended
+}
+
+// Tokens are those that were not read from a cache.
+func (u Usage) Tokens() int64 {
+	var sum int64
+	for _, n := range []*int64{u.TokensIn, u.TokensOut} {
+		if n != nil {
+			sum += *n
+		}
+	}
+	return sum
+}
+
+// What a live run's own attempts use changes from moment to moment, and the run
+// knows it better; so its open attempts are left out.
+const (
+	usageColumns = `
+SELECT coalesce(sum(a.ended_at IS NOT NULL AND a.outcome NOT IN ('limited', 'interrupted')), 0),
+    sum(a.tokens_in), sum(a.tokens_cached), sum(a.tokens_out), sum(a.cost_usd),
+    coalesce(max(a.cost_estimated), 0), coalesce(sum(a.cost_usd IS NULL AND a.tokens_out IS NOT NULL), 0),
+    coalesce(sum(iif(a.outcome = 'limited', 0, a.ended_at - a.started_at)), 0) `
+	settledUsage = ` (a.ended_at IS NOT NULL OR a.run <> (SELECT n FROM runs WHERE id = :run))`
+
+	usageOfRunSQL = `
+WITH RECURSIVE chain (id) AS (
+    SELECT :run
+    UNION
+    SELECT r.continues FROM chain JOIN runs r ON r.id = chain.id WHERE r.continues IS NOT NULL
+)` + usageColumns + `FROM chain JOIN runs r ON r.id = chain.id JOIN attempts a ON a.run = r.n WHERE` + settledUsage + `;`
+	usageOfTaskSQL = usageColumns + `FROM attempts a WHERE a.task = :task AND a.started_at >= :since AND` + settledUsage + `;`
+	// The cross join keeps the planner from reading all attempts first.
+	usageOfFeatureSQL = usageColumns + `
+FROM tasks t INDEXED BY tasks_status CROSS JOIN attempts a ON a.task = t.n WHERE t.feature = :feature AND` + settledUsage + `;`
+	usageSinceSQL = usageColumns + `FROM attempts a INDEXED BY attempts_started WHERE a.started_at >= :since AND` + settledUsage + `;`
+)
+
+// UsageOfRun adds up what a run has used, with the runs that it continues.
+func (g *Graph) UsageOfRun(run string) (Usage, error) {
+	return g.usage(usageOfRunSQL, ":run", run)
+}
+
+// UsageOfTask adds up what was used for a task since it was last reset, without
+// what that run is using now.
+func (g *Graph) UsageOfTask(t Task, run string) (Usage, error) {
+	return g.usage(usageOfTaskSQL, ":task", t.N, ":since", t.StartedAt.UnixMilli(), ":run", run)
+}
+
+// UsageOfFeature adds up what was used for the tasks of a feature that exist.
+func (g *Graph) UsageOfFeature(name, run string) (Usage, error) {
+	n, err := g.featureNumber(name)
+	if err != nil {
+		return Usage{}, err
+	}
+	return g.usage(usageOfFeatureSQL, ":feature", n, ":run", run)
+}
+
+// UsageSince adds up all attempts that began at that moment or later.
+func (g *Graph) UsageSince(since time.Time, run string) (Usage, error) {
+	return g.usage(usageSinceSQL, ":since", since.UnixMilli(), ":run", run)
+}
+
+func (g *Graph) usage(query string, args ...any) (Usage, error) {
+	var u Usage
+	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error {
+		r := row{stmt: stmt}
+		u = Usage{
+			Attempts: r.int(), TokensIn: r.optionalInt64(), TokensCached: r.optionalInt64(), TokensOut: r.optionalInt64(),
+			CostUSD: r.optionalFloat(), Estimated: r.int() != 0, Unpriced: r.int(), Worked: time.Duration(r.int64()) * time.Millisecond,
+		}
+		return r.err
+	}, args...)
+	return u, err
+}

@@ -1,0 +1,84 @@
+package project
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestBudgetsAndPricesAreMergedKeyByKey(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	user := write(t, filepath.Join(dir, "user.toml"), "[budget.day]\nmax_cost_usd = 9\nmax_tokens = 5\n[prices.'a*']\ninput = 1\noutput = 2\n")
+	proj := write(t, filepath.Join(dir, "project.toml"), "[agent]\nfallback = ['codex']\n[budget.day]\nmax_tokens = 7\n[prices]\n'b.1' = { input = 3, cached = 0, output = 4 }\n[drift]\nrepeats = 0\n")
+	l, err := Load(user, proj, func(name string) string {
+		return map[string]string{"RALPH_BUDGET_TASK_MAX_ITERATIONS": "3", "RALPH_RUN_WAIT": "2h", "RALPH_BUDGET_UNTIL": "07:00"}[name]
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := 0.0
+	want := Default()
+	want.Agent.Fallback, want.Run.Wait, want.Drift.Repeats = []string{"codex"}, "2h", 0
+	want.Budget = BudgetConfig{Until: "07:00", Task: TaskBudget{MaxIterations: 3}, Day: SmallBudget{MaxCostUSD: 9, MaxTokens: 7}}
+	want.Prices = map[string]PriceConfig{"a*": {Input: 1, Output: 2}, "b.1": {Input: 3, Cached: &free, Output: 4}}
+	if diff := cmp.Diff(want, l.Config); diff != "" {
+		t.Error(diff)
+	}
+	for key, origin := range map[string]string{
+		"budget.day.max_cost_usd": user, "budget.day.max_tokens": proj, "prices.a*": user, "prices.b.1": proj,
+		"agent.fallback": proj, "drift.repeats": proj, "drift.tokens": "default", "budget.task.max_iterations": "RALPH_BUDGET_TASK_MAX_ITERATIONS",
+	} {
+		if got := l.Origin(key); got != origin {
+			t.Errorf("origin of %s: got %s, want %s", key, got, origin)
+		}
+	}
+}
+
+func TestHowLongToWait(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Waiting{
+		"auto": {}, "never": {Never: true}, "0s": {Never: true}, "90m": {Most: 90 * time.Minute},
+	} {
+		if got, err := ParseWait(text); err != nil || got != want {
+			t.Errorf("%s: got %+v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "soon", "-1h", "AUTO"} {
+		if got, err := ParseWait(text); err == nil {
+			t.Errorf("%q: got %+v", text, got)
+		}
+	}
+}
+
+func TestUntilIsTheNextSuchTime(t *testing.T) {
+	t.Parallel()
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Skip("this machine knows no zones")
+	}
+	for name, tc := range map[string]struct{ now, text, want string }{
+		"tomorrow morning":                {"2026-11-14T23:00:00+01:00", "07:00", "2026-11-15T07:00:00+01:00"},
+		"later today":                     {"2026-11-14T05:00:00+01:00", "07:00", "2026-11-14T07:00:00+01:00"},
+		"this very minute is tomorrow's":  {"2026-11-14T07:00:00+01:00", "07:00", "2026-11-15T07:00:00+01:00"},
+		"over the end of summer time":     {"2026-10-24T23:00:00+02:00", "07:00", "2026-10-25T07:00:00+01:00"},
+		"over the beginning of it":        {"2026-03-28T23:00:00+01:00", "07:00", "2026-03-29T07:00:00+02:00"},
+		"one digit for the hour, as well": {"2026-11-14T23:00:00+01:00", "7:00", "2026-11-15T07:00:00+01:00"},
+	} {
+		now, err := time.Parse(time.RFC3339, tc.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ParseUntil(tc.text, now.In(berlin))
+		if err != nil || got.Format(time.RFC3339) != tc.want {
+			t.Errorf("%s: got %v, %v, want %s", name, got.Format(time.RFC3339), err, tc.want)
+		}
+	}
+	for _, text := range []string{"25:00", "7", "07:00:00", "noon"} {
+		if got, err := ParseUntil(text, time.Time{}); err == nil {
+			t.Errorf("%q: got %v", text, got)
+		}
+	}
+}

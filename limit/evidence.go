@@ -1,0 +1,230 @@
+package limit
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	maxText  = 8 << 10  // of all that was said
+	maxData  = 64 << 10 // of JSON
+	maxDepth = 8
+)
+
+// How much a told time is worth. Agents pass on all the headers they got, and
+// only the first says when this very request may be made again.
+const (
+	byRetry  = iota // retry-after and its like
+	byReset         // the reset of the limit that was met
+	byWords         // in a sentence
+	byWindow        // the resets of all limits there are, met or not
+	ranks
+)
+
+// evidence is what an error holds, collected.
+type evidence struct {
+	now    time.Time
+	loc    *time.Location
+	status int    // of HTTP, 0 if none
+	kind   Kind   // by a name that programs give to errors, "" if none
+	said   string // all texts, the agent's own first
+	told   [ranks]time.Time
+}
+
+// hear takes in a text; JSON in it is data, too.
+func (e *evidence) hear(text string, depth int) {
+	if room := maxText - len(e.said); len(text) > room {
+		text = text[:max(room, 0)]
+	}
+	text = plain(text)
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	e.said += text + "\n"
+	if i := strings.IndexByte(text, '{'); i >= 0 && depth < 3 {
+		var v any
+		dec := json.NewDecoder(strings.NewReader(text[i:]))
+		dec.UseNumber()
+		if dec.Decode(&v) == nil {
+			e.look("", v, depth+1)
+		}
+	}
+	if e.status == 0 {
+		e.status = statusIn(text)
+	}
+}
+
+func (e *evidence) parse(data []byte) {
+	if len(data) == 0 || len(data) > maxData {
+		return
+	}
+	var v any
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if dec.Decode(&v) == nil {
+		e.look("", v, 0)
+	}
+}
+
+// look walks through data; agents nest the error of their provider.
+func (e *evidence) look(key string, v any, depth int) {
+	if depth > maxDepth {
+		return
+	}
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			e.look(key, item, depth+1)
+		}
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			e.look(squeeze(k), v[k], depth+1)
+		}
+	case json.Number:
+		if n, err := v.Float64(); err == nil {
+			e.number(key, n)
+		}
+	case string:
+		if n, err := strconv.ParseFloat(v, 64); err == nil {
+			e.number(key, n)
+			return
+		}
+		e.name(key, v)
+		if !e.time(key, v) {
+			e.hear(v, depth+1)
+		}
+	}
+}
+
+// number takes a status, or a time.
+func (e *evidence) number(key string, n float64) {
+	switch key {
+	case "status", "statuscode", "httpstatus", "httpstatuscode", "httpcode", "code", "upstreamstatus", "errorcode":
+		if n >= 400 && n < 600 && e.status != 429 && e.status != 529 {
+			e.status = int(n)
+		}
+		return
+	}
+	rank, ms, ok := timeKey(key)
+	switch {
+	case !ok || n <= 0:
+	case n >= 1e12 && n < 1e14: // milliseconds since 1970
+		e.tell(rank, time.UnixMilli(int64(n)))
+	case n >= 1e9 && n < 1e11: // seconds since 1970
+		e.tell(rank, time.Unix(int64(n), 0))
+	case ms:
+		e.tell(rank, e.now.Add(span(n, time.Millisecond)))
+	default:
+		e.tell(rank, e.now.Add(span(n, time.Second)))
+	}
+}
+
+// name takes what a program calls the error.
+func (e *evidence) name(key, value string) {
+	switch key {
+	case "type", "code", "status", "reason", "error", "name", "errorcode", "errortype", "kind", "errorkind":
+		if kind, ok := names[squeeze(value)]; ok && e.kind == "" {
+			e.kind = kind
+		}
+	}
+}
+
+// time takes a moment or a span under a key that says when.
+func (e *evidence) time(key, value string) bool {
+	rank, _, ok := timeKey(key)
+	if !ok {
+		return false
+	}
+	t, ok := moment(value, e.now, e.loc)
+	if ok {
+		e.tell(rank, t)
+	}
+	return ok
+}
+
+// tell notes a time. Of two that are worth the same the later counts; of the
+// windows the earlier, because only one of them is the one that was met.
+func (e *evidence) tell(rank int, t time.Time) {
+	t = bound(t, e.now)
+	old := e.told[rank]
+	if t.IsZero() || (!old.IsZero() && t.After(old) == (rank == byWindow)) {
+		return
+	}
+	e.told[rank] = t
+}
+
+// timeKey says what a time under that key is worth, and whether a bare number
+// there is milliseconds.
+func timeKey(key string) (rank int, ms, ok bool) {
+	name, ms := strings.CutSuffix(key, "ms")
+	if !ms {
+		name, ms = strings.CutSuffix(key, "milliseconds")
+	}
+	name = strings.TrimSuffix(strings.TrimSuffix(name, "seconds"), "secs")
+	switch name {
+	case "retryafter", "retrydelay", "retryin", "xretryafter", "retryafterin":
+		return byRetry, ms, true
+	case "resetsat", "resetat", "resetsin", "resetin", "resetafter", "resettime", "resettimestamp", "resetdate", "resetdelay",
+		"quotaresettimestamp", "quotaresetdelay", "quotaresettime", "unifiedreset", "anthropicratelimitunifiedreset":
+		return byReset, ms, true
+	}
+	return byWindow, ms, strings.Contains(name, "ratelimit") && (strings.HasSuffix(name, "reset") || strings.Contains(name, "resetre") || strings.Contains(name, "resetto"))
+}
+
+// until is the best of what was told, or zero.
+func (e *evidence) until() time.Time {
+	if t, ok := find(e.said, e.now, e.loc); ok {
+		e.tell(byWords, t)
+	}
+	for _, t := range e.told {
+		if !t.IsZero() {
+			return t
+		}
+	}
+	return time.Time{}
+}
+
+func (e *evidence) reason() string {
+	if text := oneLine(e.said, 300); text != "" {
+		return text
+	}
+	if e.status != 0 {
+		return fmt.Sprintf("HTTP %d", e.status)
+	}
+	return string(e.kind)
+}
+
+// squeeze makes keys and names comparable: retry-after, retryAfter, Retry_After.
+func squeeze(s string) string {
+	if len(s) > 64 {
+		return ""
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		}
+		return -1
+	}, s)
+}
+
+// span is n units, at most a little more than Longest.
+func span(n float64, unit time.Duration) time.Duration {
+	if most := float64(Longest/unit) + 1; n > most {
+		n = most
+	}
+	return time.Duration(n * float64(unit))
+}
+
+// plain makes quotes and apostrophes ordinary ones.
+func plain(text string) string {
+	return strings.NewReplacer("\u2019", "'", "\u2018", "'", "\u201c", `"`, "\u201d", `"`, "\u00a0", " ", "\u202f", " ").Replace(strings.ToValidUTF8(text, "?"))
+}

@@ -1,0 +1,229 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"ralph/acp"
+	"ralph/dag"
+	"ralph/drift"
+	"ralph/internal/git"
+	"ralph/prompt"
+	"ralph/sigils"
+	"ralph/strategy"
+)
+
+// errDrifting cuts a turn short, so that the agent can be told.
+type errDrifting struct{ signals []drift.Signal }
+
+func (e errDrifting) Error() string { return "drift: " + drift.Texts(e.signals) }
+
+// watch counts what an agent does in its turns.
+type watch struct {
+	mu    sync.Mutex
+	stats drift.Stats
+	ended map[string]bool         // calls of this turn that have ended
+	cut   context.CancelCauseFunc // ends the turn; nil between turns
+	spare int64                   // tokens that were forgiven
+	news  chan struct{}           // something happened that may be too much
+}
+
+func newWatch() *watch { return &watch{news: make(chan struct{}, 1)} }
+
+// see takes in what a session tells. A judge's is none of its business.
+func (w *watch) see(e acp.Event, now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.cut == nil {
+		return
+	}
+	switch e := e.(type) {
+	case acp.ToolCall:
+		w.tool(e, now)
+	case acp.FileWritten:
+		w.stats.Changed(now)
+	case acp.UsageSeen:
+	default:
+		return
+	}
+	select {
+	case w.news <- struct{}{}:
+	default:
+	}
+}
+
+// tool counts a call once it has ended. Agents tell the end more than once.
+func (w *watch) tool(e acp.ToolCall, now time.Time) {
+	if e.New {
+		w.stats.Started()
+	}
+	over := e.Status == "completed" || e.Status == "failed"
+	if !over || w.ended[e.ID] || len(w.ended) > maxWatched {
+		return
+	}
+	w.ended[e.ID] = true
+	w.stats.Ended(drift.Call{Name: e.Title, Input: e.Input, Result: e.Result, Failed: e.Status == "failed"}, now)
+	if e.Status == "completed" && (e.Kind == "edit" || e.Kind == "delete" || e.Kind == "move") {
+		w.stats.Changed(now)
+	}
+}
+
+// maxWatched is how many calls are told apart in one turn.
+const maxWatched = 1 << 16
+
+// say sends a prompt and guards the turn: it is cut short when a budget is passed
+// or nothing comes of it. A turn that ended by itself meanwhile counts as it is.
+func (a *attempt) say(ctx context.Context, text string) (acp.Turn, error) {
+	turnCtx, cut := context.WithCancelCause(ctx)
+	a.watch.mu.Lock()
+	a.watch.cut, a.watch.ended = cut, map[string]bool{}
+	a.watch.stats.Begin(a.opts.Now())
+	a.watch.mu.Unlock()
+	guarding := a.guard(turnCtx)
+	turn, err := a.session.Prompt(turnCtx, text)
+	cause := context.Cause(turnCtx)
+	a.watch.mu.Lock()
+	a.watch.cut = nil
+	a.watch.mu.Unlock()
+	cut(nil)
+	<-guarding
+	f := &a.facts
+	var drifting errDrifting
+	f.Over, f.Cut, f.Drift = asOverspent(cause), false, nil
+	if errors.As(cause, &drifting) {
+		f.Cut, f.Drift = true, drifting.signals
+	}
+	if (f.Over != nil || f.Cut) && turn.Stop != "" && turn.Stop != acp.StopCancelled {
+		f.Cut, f.Drift, err = false, nil, nil
+	}
+	return turn, err
+}
+
+// guard looks at every piece of news, and every second, whether the turn may go
+// on. The channel is closed when it has stopped.
+func (a *attempt) guard(ctx context.Context) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(a.opts.Poll)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			case <-a.watch.news:
+			}
+			if cause := a.inspect(ctx); cause != nil {
+				a.watch.mu.Lock()
+				if a.watch.cut != nil {
+					a.watch.cut(cause)
+				}
+				a.watch.mu.Unlock()
+				return
+			}
+		}
+	}()
+	return done
+}
+
+// inspect says why a turn may not go on, or nil.
+func (a *attempt) inspect(ctx context.Context) error {
+	over, _, err := a.judgeSpending(ctx)
+	if err != nil && ctx.Err() == nil {
+		a.warnFirst("spending", "what was spent could not be added up: "+err.Error())
+	}
+	for _, f := range over {
+		if f.Stops() {
+			return errOverspent{f}
+		}
+	}
+	used := a.session.Usage()
+	a.watch.mu.Lock()
+	defer a.watch.mu.Unlock()
+	stats := a.watch.stats
+	stats.Tokens = used.Input + used.Output - a.watch.spare
+	stats.Iterations, stats.Unchanged = 0, 0 // those are judged when the attempt is about to end
+	if signals := drift.Check(stats, a.opts.Drift, a.opts.Now()); len(signals) > 0 {
+		return errDrifting{signals}
+	}
+	return nil
+}
+
+// recallDrift learns from earlier attempts at the task, since it was last reset,
+// how often it was tried, whether anything came of it, and what was done about it.
+func (a *attempt) recallDrift(ctx context.Context) error {
+	var list []dag.Attempt
+	err := a.opts.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) (err error) { list, err = g.Attempts(a.claim.Task); return err })
+	if err != nil {
+		return err
+	}
+	w := a.watch
+	w.stats.Iterations = 1
+	for _, at := range list {
+		if at.EndedAt.IsZero() || at.StartedAt.Before(a.claim.Task.StartedAt) || at.Outcome == "limited" || at.Outcome == "interrupted" {
+			continue
+		}
+		w.stats.Iterations++
+		if len(at.Files) == 0 {
+			w.stats.Unchanged++
+		} else {
+			w.stats.Unchanged = 0
+		}
+		if at.Outcome == "released" && strings.HasPrefix(at.Reason, driftReason) {
+			a.facts.Drifted++
+			a.above, _ = strategy.ParseTier(at.Model)
+		}
+	}
+	return nil
+}
+
+// driftNow is what is wrong when an attempt is about to end without a result.
+func (a *attempt) driftNow(ctx context.Context) []drift.Signal {
+	used := a.session.Usage()
+	a.watch.mu.Lock()
+	stats := a.watch.stats
+	stats.Tokens = used.Input + used.Output - a.watch.spare
+	a.watch.mu.Unlock()
+	if !a.before.Known || len(a.files) > 0 || len(git.Changed(context.WithoutCancel(ctx), a.opts.Dir, a.before, a.look(ctx))) > 0 {
+		stats.Unchanged = 0 // or nobody can tell
+	} else {
+		stats.Unchanged++
+	}
+	return drift.Check(stats, a.opts.Drift, a.opts.Now())
+}
+
+// noteDrift tells and keeps what fired, and what is done about it.
+func (a *attempt) noteDrift(ctx context.Context, d Decision) {
+	rung := drift.Nudge
+	switch d.Action {
+	case Fail:
+		rung = drift.GiveUp
+	case Release:
+		rung = drift.Stronger
+	}
+	a.drifts = append(a.drifts, drift.Kinds(a.facts.Drift)...)
+	a.note(ctx, dag.Note{Drift: a.drifts})
+	a.emit(Event{
+		Type: Drifted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt,
+		Outcome: string(rung), Reason: drift.Texts(a.facts.Drift),
+	})
+}
+
+// nudge is what an agent is told that gets nowhere. It is not judged again by what
+// came before.
+func (a *attempt) nudge() string {
+	signs := make([]string, len(a.facts.Drift))
+	for i, s := range a.facts.Drift {
+		signs[i] = s.Text
+	}
+	used := a.session.Usage()
+	a.watch.mu.Lock()
+	a.watch.spare = used.Input + used.Output
+	a.watch.stats.Forgive(a.opts.Now())
+	a.watch.mu.Unlock()
+	return prompt.Drift(prompt.DriftInput{TaskID: a.claim.Task.ID, Signs: signs, Inert: sigils.Inert})
+}

@@ -1,0 +1,176 @@
+package loop
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"ralph/budget"
+	"ralph/dag"
+	"ralph/internal/fakeagent"
+)
+
+// jumping is a clock that can be put forward.
+type jumping struct {
+	mu  sync.Mutex
+	off time.Duration
+}
+
+func (c *jumping) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.off)
+}
+
+func (c *jumping) jump(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.off += d
+}
+
+// withClock gives a stage a clock, and lets every wait pass in a moment.
+func (s *stage) withClock() *jumping {
+	clock := &jumping{}
+	s.clock, s.opts.Now, s.opts.Poll = clock.now, clock.now, 5*time.Millisecond
+	observe := s.opts.Observe
+	s.opts.Observe = func(e Event) {
+		observe(e)
+		if e.Type == Waiting && e.Until != nil {
+			clock.jump(e.Until.Sub(clock.now()) + time.Second)
+		}
+	}
+	return clock
+}
+
+func limitedAt(attempt int, text string) fakeagent.Conversation {
+	return fakeagent.Conversation{
+		When:  fakeagent.When{Attempt: attempt},
+		Steps: []fakeagent.Step{{Do: "error", Code: -32603, Text: text}},
+	}
+}
+
+// A limit met at two in the morning is waited for, and the time does not count.
+func TestWaitingForALimitCostsNoTime(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
+		limitedAt(1, "You've hit your usage limit, try again in 5 hours."),
+		limitedAt(2, "You've hit your usage limit, try again in 2 days."),
+	}})
+	s.withClock()
+	s.opts.Budget.Run = budget.Limits{Duration: time.Hour}
+	s.opts.Limit = 1
+	id := s.add(t, dag.NewTask{Title: "one"})[0]
+	out := s.run(t)
+	if out.Kind != OutcomeComplete || out.Iterations != 1 || s.task(t, id).Attempts != 1 {
+		t.Errorf("got %+v", out)
+	}
+	if waits := s.all(ofType(Waiting)); len(waits) != 2 || waits[0].Agent != s.opts.Setup.Agent {
+		t.Errorf("got %+v, want two waits", waits)
+	}
+	if out.Duration < 53*time.Hour {
+		t.Errorf("the run took %s, which is not what the clock says", out.Duration)
+	}
+}
+
+// An agent that has answered and then says nothing has used up its allowance: that
+// is waited for however often, and the breaker does not count it.
+func TestEmptyAnswersAfterGoodOnesAreALimit(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{})
+	s.withClock()
+	ids := s.add(t, dag.NewTask{Title: "first"}, dag.NewTask{Title: "second"})
+	for attempt := range 4 {
+		s.script.Conversations = append(s.script.Conversations, fakeagent.Conversation{When: fakeagent.When{Task: ids[1], Attempt: attempt + 1}})
+	}
+	if out := s.run(t); out.Kind != OutcomeComplete || out.Counts.Done != 2 {
+		t.Errorf("got %+v", out)
+	}
+	if waits := s.all(ofType(Waiting)); len(waits) != 4 {
+		t.Errorf("got %d waits, want 4", len(waits))
+	}
+}
+
+// --until ends a run at that time, also in the middle of an agent's work.
+func TestARunEndsAtItsTime(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(fakeagent.Step{Do: "mark", Text: "working"}, fakeagent.Step{Do: "hang"}))
+	clock := s.withClock()
+	s.opts.Budget.Run.Until = clock.now().Add(8 * time.Hour)
+	id := s.add(t, dag.NewTask{Title: "one"})[0]
+	r := s.start(t)
+	ended := make(chan Outcome)
+	go func() { ended <- s.finish(t, r, t.Context()) }()
+	s.awaitMark(t, "working")
+	clock.jump(7 * time.Hour)
+	s.await(t, func(e Event) bool { return e.Type == Warned && e.Text != "" })
+	clock.jump(time.Hour)
+	if out := <-ended; out.Kind != OutcomeLimit || out.Iterations != 0 {
+		t.Errorf("got %+v", out)
+	}
+	if task := s.task(t, id); task.Status != dag.Pending || task.Attempts != 0 {
+		t.Errorf("got %+v", task)
+	}
+}
+
+// Two workers: one meets the limit, and neither takes another task before it is over.
+func TestALimitHoldsEveryWorkerBack(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{})
+	s.withClock()
+	s.opts.Jobs = 2
+	ids := s.add(t, dag.NewTask{Title: "slow"}, dag.NewTask{Title: "first"}, dag.NewTask{Title: "third"}, dag.NewTask{Title: "fourth"})
+	s.script.Conversations = []fakeagent.Conversation{
+		{When: fakeagent.When{Task: ids[0]}, Steps: []fakeagent.Step{{Do: "mark", Text: "slow"}, {Do: "await", Path: "go"}, done()}},
+		{When: fakeagent.When{Task: ids[1], Attempt: 1}, Steps: []fakeagent.Step{{Do: "error", Code: 429, Text: "try again in 1h"}}},
+	}
+	r := s.start(t)
+	ended := make(chan Outcome)
+	go func() { ended <- s.finish(t, r, t.Context()) }()
+	s.await(t, func(e Event) bool { return e.Type == AttemptEnded && e.Outcome == "limited" })
+	s.awaitMark(t, "slow")
+	if n := s.count(t, "prompted"); n != 2 {
+		t.Errorf("%d prompts were sent, want 2: nobody has room", n)
+	}
+	s.write(t, "go", "")
+	if out := <-ended; out.Kind != OutcomeComplete || out.Counts.Done != 4 {
+		t.Errorf("got %+v", out)
+	}
+	if n := s.count(t, "prompted"); n != 5 {
+		t.Errorf("%d prompts were sent, want 5", n)
+	}
+}
+
+// What several agents are using at once counts together.
+func TestWhatAgentsUseNowCounts(t *testing.T) {
+	t.Parallel()
+	cost := 0.3
+	s := newStage(t, say(fakeagent.Step{Do: "usage", N: 1, Cost: &cost}, fakeagent.Step{Do: "hang"}))
+	s.opts.Jobs, s.opts.Poll = 2, 5*time.Millisecond
+	s.opts.Budget.Run.CostUSD = 0.5
+	s.add(t, dag.NewTask{Title: "one"}, dag.NewTask{Title: "two"})
+	out := s.run(t)
+	if out.Kind != OutcomeLimit || out.Reason != "$0.60 of $0.50 spent" {
+		t.Errorf("got %+v", out)
+	}
+}
+
+// A drifting agent that does not stop when it is asked to cannot be told: its attempt ends.
+func TestAnAgentThatIgnoresTheCancelIsNotToldOfDrift(t *testing.T) {
+	t.Parallel()
+	var steps []fakeagent.Step
+	for i := range 4 {
+		steps = append(steps, fakeagent.Step{Do: "tool", ID: string(rune('a' + i)), Text: "x", Status: "failed"})
+	}
+	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
+		{When: fakeagent.When{Attempt: 1}, Steps: append(steps, fakeagent.Step{Do: "hang", Ignore: true})},
+	}})
+	s.opts.Drift.ToolFailures = 3
+	s.add(t, dag.NewTask{Title: "one"})
+	if out := s.run(t); out.Kind != OutcomeComplete || out.Iterations != 2 {
+		t.Errorf("got %+v", out)
+	}
+	drifts := s.all(ofType(Drifted))
+	if len(drifts) != 1 || drifts[0].Outcome != "stronger" {
+		t.Errorf("got %+v", drifts)
+	}
+}

@@ -1,0 +1,148 @@
+package loop
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"ralph/dag"
+)
+
+// WaitRule says for how long a provider's limit is waited for.
+type WaitRule struct {
+	Never bool
+	Most  time.Duration // 0 means as long as it takes
+}
+
+// room is who can work now.
+type room struct {
+	worker string // who takes tasks that bring no agent; "" if nobody can
+	limits []dag.AgentLimit
+	skip   dag.Skip
+	spent  string // why features are skipped
+}
+
+// crew lists who may work on tasks that bring no agent, in the order of preference.
+func (r *Runner) crew() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var names []string
+	for _, name := range append([]string{r.opts.Setup.Agent}, r.opts.Fallback...) {
+		if !slices.Contains(names, name) && !r.dropped[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// findRoom looks at which agents have met a limit, and which features have spent
+// their money.
+func (r *Runner) findRoom(g *dag.Graph) (room, error) {
+	limits, err := g.AgentLimits()
+	if err != nil {
+		return room{}, err
+	}
+	out := room{limits: limits, skip: dag.Skip{Agent: r.opts.Setup.Agent}}
+	for _, l := range limits {
+		out.skip.Agents = append(out.skip.Agents, l.Agent)
+	}
+	for _, name := range r.crew() {
+		if !slices.Contains(out.skip.Agents, name) {
+			out.worker, out.skip.Agent = name, name
+			break
+		}
+	}
+	out.skip.Features, out.spent, err = r.spentFeatures(g)
+	return out, err
+}
+
+// tellSubstitute says, once for each limit, that another agent goes on.
+func (r *Runner) tellSubstitute(room room) {
+	if room.worker == "" || room.worker == r.opts.Setup.Agent {
+		return
+	}
+	for _, l := range room.limits {
+		if l.Agent == r.opts.Setup.Agent {
+			r.warnFirst("substitute\x00"+l.Agent+room.worker+l.Until.String(), fmt.Sprintf("%s has no room until %s, and %s goes on: %s",
+				l.Agent, r.clock(l.Until), room.worker, l.Reason))
+		}
+	}
+}
+
+// limitFor is the limit that nothing can be done before, if that is what is waited
+// for: tasks wait for it by name, or are ready and have nobody to work on them.
+func (rm room) limitFor(held bool, next time.Time) *dag.AgentLimit {
+	for i, l := range rm.limits {
+		if l.Until.Equal(next) {
+			return &rm.limits[i]
+		}
+	}
+	if held && len(rm.limits) > 0 && (next.IsZero() || rm.limits[0].Until.Before(next)) {
+		return &rm.limits[0]
+	}
+	return nil
+}
+
+// patience says whether a limit is waited for, and if not, why the run ends.
+func (r *Runner) patience(l dag.AgentLimit) (ending, bool) {
+	now := r.opts.Now()
+	r.mu.Lock()
+	if r.limitedSince.IsZero() {
+		r.limitedSince = now
+	}
+	since := r.limitedSince
+	r.mu.Unlock()
+	reason := fmt.Sprintf("%s has no room until %s: %s", l.Agent, r.clock(l.Until), l.Reason)
+	switch rule := r.opts.Wait; {
+	case rule.Never:
+		return ending{kind: OutcomeLimit, reason: reason}, false
+	case rule.Most > 0 && l.Until.Sub(since) > rule.Most:
+		return ending{kind: OutcomeLimit, reason: fmt.Sprintf("%s; that is longer than %s", reason, rule.Most)}, false
+	}
+	return ending{}, true
+}
+
+// clock writes a moment as short as it is clear.
+func (r *Runner) clock(t time.Time) string {
+	now := r.opts.Now()
+	t = t.In(now.Location())
+	switch {
+	case t.Sub(now) < time.Minute:
+		return t.Format(time.TimeOnly)
+	case t.YearDay() == now.YearDay() && t.Year() == now.Year():
+		return t.Format("15:04")
+	default:
+		return t.Format("Mon 2 Jan 15:04")
+	}
+}
+
+// holdBack records that an agent has no room until a time, and says until when the
+// task waits for it: not at all if somebody else can take it.
+func (a *attempt) holdBack(g *dag.Graph, d Decision) (until time.Time, agent string, err error) {
+	until = a.opts.Now().Add(d.Delay)
+	if !d.Until.IsZero() {
+		until = d.Until
+	}
+	until = until.Truncate(time.Millisecond) // as it is stored
+	if !d.Everyone {
+		return until, "", nil
+	}
+	agent = a.worker
+	if a.facts.Verified {
+		agent = cmp.Or(a.opts.JudgeAgent, a.worker)
+	}
+	if err := g.LimitAgent(dag.AgentLimit{Agent: agent, Until: until, Reason: d.Reason}); err != nil {
+		return until, agent, err
+	}
+	limits, err := g.AgentLimits()
+	if err != nil || a.claim.Task.Agent != "" || a.facts.Verified {
+		return until, agent, err
+	}
+	for _, name := range a.crew() {
+		if !slices.ContainsFunc(limits, func(l dag.AgentLimit) bool { return l.Agent == name }) {
+			return time.Time{}, "", nil
+		}
+	}
+	return until, agent, nil
+}

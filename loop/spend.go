@@ -1,0 +1,217 @@
+package loop
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"ralph/acp"
+	"ralph/budget"
+	"ralph/dag"
+	"ralph/price"
+)
+
+// Budgets are what may be spent on what. Of a run the iterations are Options.Limit.
+type Budgets struct {
+	Run, Task, Feature, Day budget.Limits
+}
+
+// priced says that money is limited somewhere.
+func (b Budgets) priced() bool {
+	return b.Run.CostUSD > 0 || b.Task.CostUSD > 0 || b.Feature.CostUSD > 0 || b.Day.CostUSD > 0
+}
+
+// accounts are the budgets of the run and the day, and with a task those of its
+// feature and its own, as far as there are any. What agents are using now is in
+// them.
+func (r *Runner) accounts(g *dag.Graph, t *dag.Task) (list []budget.Account, err error) {
+	add := func(scope budget.Scope, name string, limits budget.Limits, mine func(*attempt) bool, ask func() (dag.Usage, error)) {
+		if err != nil || limits == (budget.Limits{}) {
+			return
+		}
+		var settled dag.Usage
+		if settled, err = ask(); err == nil {
+			list = append(list, budget.Account{Scope: scope, Name: name, Limits: limits, Used: r.usedBy(settled, mine)})
+		}
+	}
+	all := func(*attempt) bool { return true }
+	now := r.opts.Now()
+	add(budget.Run, "", r.opts.Budget.Run, all, func() (dag.Usage, error) { return g.UsageOfRun(r.run.ID) })
+	y, m, d := now.Date()
+	add(budget.Day, "", r.opts.Budget.Day, all, func() (dag.Usage, error) {
+		return g.UsageSince(time.Date(y, m, d, 0, 0, 0, 0, now.Location()), r.run.ID)
+	})
+	for i := range list {
+		if list[i].Scope == budget.Run {
+			r.runTime(&list[i].Used)
+		}
+	}
+	if t == nil {
+		return list, err
+	}
+	if t.Feature != "" {
+		add(budget.Feature, t.Feature, r.opts.Budget.Feature, func(a *attempt) bool { return a.claim.Task.Feature == t.Feature },
+			func() (dag.Usage, error) { return g.UsageOfFeature(t.Feature, r.run.ID) })
+	}
+	add(budget.Task, t.ID, r.opts.Budget.Task, func(a *attempt) bool { return a.claim.Task.ID == t.ID },
+		func() (dag.Usage, error) { return g.UsageOfTask(*t, r.run.ID) })
+	return list, err
+}
+
+// runTime is what only the run itself knows about its time and its failures.
+func (r *Runner) runTime(u *budget.Used) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	u.Duration, u.Since, u.Failures = r.elapsed()-r.waited, r.began, r.failures
+	u.Iterations = r.counted
+}
+
+// usedBy adds what agents are using now to what was settled.
+func (r *Runner) usedBy(settled dag.Usage, mine func(*attempt) bool) budget.Used {
+	u := budget.Used{Tokens: settled.Tokens(), Estimated: settled.Estimated, Iterations: settled.Attempts, Duration: settled.Worked}
+	if settled.CostUSD != nil {
+		u.CostUSD = *settled.CostUSD
+	}
+	now := r.opts.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, a := range r.working {
+		if !mine(a) {
+			continue
+		}
+		u.Duration += now.Sub(a.began)
+		for key, session := range r.active {
+			if !strings.HasPrefix(key, id) { // a judge is one of them
+				continue
+			}
+			live := session.Usage()
+			u.Tokens += live.Input + live.Output
+			if cost, estimated := r.cost(live, session.Model().Effective); cost != nil {
+				u.CostUSD += *cost
+				u.Estimated = u.Estimated || estimated
+			}
+		}
+	}
+	return u
+}
+
+// cost is what an agent says that it cost, or what the table of prices makes of its
+// tokens. Nil is unknown.
+func (r *Runner) cost(u acp.Usage, model string) (usd *float64, estimated bool) {
+	if u.CostUSD != nil {
+		return u.CostUSD, false
+	}
+	guess, known := r.opts.Prices.Estimate(model, price.Tokens{Input: u.Input + u.CacheWrite, Cached: u.CacheRead, Output: u.Output})
+	if !known {
+		return nil, false
+	}
+	return &guess, true
+}
+
+// warnNear tells once of each limit that is nearly reached.
+func (r *Runner) warnNear(findings []budget.Finding) {
+	for _, f := range findings {
+		r.warnFirst("budget\x00"+f.Key(), fmt.Sprintf("%d %% of a budget is used up: %s", int(100*f.Share), f.Text))
+	}
+}
+
+// afford says whether the run may begin anything more. What is near is returned to
+// be told when the transaction is over. Iterations are judged elsewhere, together
+// with those that are under way.
+func (r *Runner) afford(g *dag.Graph) (ending, []budget.Finding, error) {
+	accounts, err := r.accounts(g, nil)
+	if err != nil {
+		return ending{}, nil, err
+	}
+	over, near := budget.Judge(r.opts.Now(), accounts...)
+	if limit := r.opts.Limit; limit > 0 {
+		_, soon := budget.Judge(r.opts.Now(), budget.Account{
+			Scope: budget.Run, Limits: budget.Limits{Iterations: limit}, Used: budget.Used{Iterations: r.countedSoFar()},
+		})
+		near = append(near, soon...)
+	}
+	if len(over) > 0 {
+		return ending{kind: OutcomeLimit, reason: over[0].Text}, near, nil
+	}
+	return ending{}, near, nil
+}
+
+// spentFeatures lists the features in scope that have used up what they may, and
+// says so.
+func (r *Runner) spentFeatures(g *dag.Graph) (names []string, why string, err error) {
+	if r.opts.Budget.Feature == (budget.Limits{}) {
+		return nil, "", nil
+	}
+	features, err := g.Features()
+	if err != nil {
+		return nil, "", err
+	}
+	for _, f := range features {
+		settled, err := g.UsageOfFeature(f.Name, r.run.ID)
+		if err != nil {
+			return nil, "", err
+		}
+		used := r.usedBy(settled, func(a *attempt) bool { return a.claim.Task.Feature == f.Name })
+		over, _ := budget.Judge(r.opts.Now(), budget.Account{Scope: budget.Feature, Name: f.Name, Limits: r.opts.Budget.Feature, Used: used})
+		if len(over) > 0 {
+			names, why = append(names, f.Name), cmp.Or(why, over[0].Text)
+		}
+	}
+	return names, why, nil
+}
+
+// judgeSpending compares what was spent with all budgets that concern an attempt.
+func (a *attempt) judgeSpending(ctx context.Context) (over []budget.Finding, share float64, err error) {
+	if a.opts.Budget == (Budgets{}) {
+		return nil, 0, nil
+	}
+	var accounts []budget.Account
+	err = a.opts.Store.View(ctx, func(g *dag.Graph) (err error) { accounts, err = a.accounts(g, &a.claim.Task); return err })
+	if err != nil {
+		return nil, 0, err
+	}
+	over, near := budget.Judge(a.opts.Now(), accounts...)
+	a.warnNear(near)
+	return over, budget.Share(a.opts.Now(), accounts...), nil
+}
+
+// broke ends an attempt before its agent is started, if the task has used up what
+// it may. The run's own budgets were judged when the task was claimed.
+func (a *attempt) broke(ctx context.Context) (Decision, bool, error) {
+	over, _, err := a.judgeSpending(ctx)
+	if err != nil {
+		return Decision{}, false, err
+	}
+	for _, f := range over {
+		if f.Scope == budget.Task {
+			return overspent(f), true, nil
+		}
+	}
+	return Decision{}, false, nil
+}
+
+// overspent decides about an attempt that may not go on. A task that used up its
+// own budget has failed; any other keeps its attempts, and what was done so far.
+func overspent(f budget.Finding) Decision {
+	if f.Scope == budget.Task {
+		return Decision{Action: Fail, Outcome: "failed", Reason: "its budget is used up: " + f.Text}
+	}
+	return Decision{Action: Release, Outcome: "interrupted", Reason: "a budget is used up: " + f.Text, Uncounted: true}
+}
+
+// errOverspent cuts a turn short.
+type errOverspent struct{ finding budget.Finding }
+
+func (e errOverspent) Error() string { return "a budget is used up: " + e.finding.Text }
+
+// asOverspent is the finding that cut a turn short, or nil.
+func asOverspent(cause error) *budget.Finding {
+	var e errOverspent
+	if !errors.As(cause, &e) {
+		return nil
+	}
+	return &e.finding
+}

@@ -1,0 +1,73 @@
+// Package price estimates what tokens cost where the agent does not say. It knows
+// no price by itself: the configuration has them, and what it does not have
+// stays unknown.
+package price
+
+import "strings"
+
+// Price is in US dollars per million tokens.
+type Price struct {
+	Input  float64
+	Cached *float64 // read from a cache; nil means as much as Input
+	Output float64
+}
+
+// Tokens are what was used.
+type Tokens struct {
+	Input  int64 // without what came from a cache
+	Cached int64 // read from a cache
+	Output int64
+}
+
+// Table has prices by a pattern of model names, in which * stands for anything.
+type Table map[string]Price
+
+// Estimate is what the tokens cost at the price of the model. It is unknown if no
+// pattern fits, or if no token was told of.
+func (t Table) Estimate(model string, used Tokens) (usd float64, known bool) {
+	p, ok := t.find(model)
+	if !ok || used.Input+used.Cached+used.Output <= 0 {
+		return 0, false
+	}
+	cached := p.Input
+	if p.Cached != nil {
+		cached = *p.Cached
+	}
+	return (p.Input*float64(used.Input) + cached*float64(used.Cached) + p.Output*float64(used.Output)) / 1e6, true
+}
+
+// find takes the pattern that says most about a name: the one with the most
+// letters of its own, and of two such the first in the alphabet. A model that
+// the agent did not name fits only what fits everything.
+func (t Table) find(model string) (best Price, found bool) {
+	model = strings.ToLower(strings.TrimSpace(model))
+	chosen, letters := "", -1
+	for pattern, p := range t {
+		own := len(strings.ReplaceAll(pattern, "*", ""))
+		if !fits(strings.ToLower(pattern), model) || own < letters || (own == letters && pattern > chosen) {
+			continue
+		}
+		best, chosen, letters, found = p, pattern, own, true
+	}
+	return best, found
+}
+
+func fits(pattern, name string) bool {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return pattern == name
+	}
+	last := len(parts) - 1
+	rest, ok := strings.CutPrefix(name, parts[0])
+	if !ok {
+		return false
+	}
+	for _, part := range parts[1:last] {
+		_, after, ok := strings.Cut(rest, part)
+		if !ok {
+			return false
+		}
+		rest = after
+	}
+	return strings.HasSuffix(rest, parts[last])
+}
