@@ -45,6 +45,9 @@ func keep(t *testing.T, name string, data []byte) {
 
 func TestThePageOfALargeRunIsSmall(t *testing.T) {
 	t.Parallel()
+	if raceDetector {
+		t.Skip("a thousand attempts take minutes with the race detector, and there is nothing concurrent in them")
+	}
 	_, r := large(t, 1000)
 	var b bytes.Buffer
 	if err := report.HTML(&b, r, report.HTMLOptions{Dir: r.Root}); err != nil {

@@ -107,24 +107,21 @@ func large(t *testing.T, n int) (*world, report.Run) {
 			Agent: "claude", Model: models[i%3], ModelEffective: models[i%3], StopReason: "end_turn", TokensIn: ptr(int64(1000 * (i%40 + 1))),
 			TokensOut: ptr(int64(100 * (i%20 + 1))), CostUSD: ptr(float64(i%17+1) / 100), Files: []string{fmt.Sprintf("module%d/step%d.go", i/10, i%10)},
 		}, gates: `[{"command":"go test ./...","passed":true,"exit":"exit status 0"}]`, files: map[string]string{"answer.md": "done\n", "verify.log": "ok\n"}}
-		if i%97 == 60 {
+		failed := i%97 == 60
+		if failed {
 			a.status, a.gates = "failed", `[{"command":"go test ./...","passed":false,"exit":"exit status 1"}]`
 			a.settle = func(g *dag.Graph, c dag.Claim) error {
 				return g.Fail(c, "gate \"go test ./...\": exit status 1\n--- FAIL: TestModule\n    module_test.go:12: it is not migrated")
 			}
+		}
+		if !w.attempt(a) {
+			break
+		}
+		if failed {
 			counts.Failed++
 		} else {
 			counts.Done++
 		}
-		ready := 0
-		if err := w.store.View(t.Context(), func(g *dag.Graph) error { tally, err := g.Tally(dag.Scope{}); ready = tally.Ready; return err }); err != nil {
-			t.Fatal(err)
-		}
-		if ready == 0 {
-			counts.Done--
-			break
-		}
-		w.attempt(a)
 	}
 	counts.Remaining = counts.Total - counts.Done - counts.Failed
 	w.end("blocked", "nothing can run", counts)

@@ -113,19 +113,24 @@ type try struct {
 	status string
 }
 
-// attempt claims the next task and plays an attempt at it.
-func (w *world) attempt(a try) {
+// attempt claims the next task and plays an attempt at it; false means that nothing
+// was ready.
+func (w *world) attempt(a try) bool {
 	w.t.Helper()
 	w.iter++
 	var claim dag.Claim
+	claimed := false
 	w.update(func(g *dag.Graph) error {
 		c, ok, err := g.Claim(dag.ClaimOptions{Run: w.run, Scope: w.run.Scope, Lease: time.Hour, Iteration: w.iter})
-		if err == nil && (!ok || a.task != "" && c.Task.ID != a.task) {
+		if err == nil && a.task != "" && c.Task.ID != a.task {
 			return fmt.Errorf("claimed %q, want %s", c.Task.ID, a.task)
 		}
-		claim = c
+		claim, claimed = c, ok
 		return err
 	})
+	if !claimed {
+		return false
+	}
 	began := w.now
 	w.now = w.now.Add(a.took)
 	if a.settle == nil {
@@ -162,6 +167,7 @@ func (w *world) attempt(a try) {
 	})
 	w.event(loop.Event{Type: loop.AttemptEnded, Attempt: claim.Attempt, Task: claim.Task.ID, Title: claim.Task.Title, Status: a.status})
 	w.now = w.now.Add(time.Second)
+	return true
 }
 
 // end ends the run.
