@@ -103,6 +103,19 @@ func (d *DB) Intact() bool {
 	return err == nil && os.SameFile(d.file, now)
 }
 
+// Version is a number that changes when another handle, of this program or another,
+// changes the file; what this handle writes does not change it. Asking costs next to
+// nothing. A handle of more than one connection has no such number.
+func (d *DB) Version(ctx context.Context) (int64, error) {
+	var version int64
+	err := d.with(ctx, func(conn *sqlite.Conn) error {
+		return sqlitex.Execute(conn, "PRAGMA data_version;", &sqlitex.ExecOptions{
+			ResultFunc: func(stmt *sqlite.Stmt) error { version = stmt.ColumnInt64(0); return nil },
+		})
+	})
+	return version, err
+}
+
 // Rescue writes all that is known to a new file.
 func (d *DB) Rescue(ctx context.Context, path string) error {
 	return d.with(ctx, func(conn *sqlite.Conn) error {

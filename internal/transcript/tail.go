@@ -19,6 +19,19 @@ type tail struct {
 	partial []byte // of a line that is not whole yet
 	skip    bool   // the line is too long
 	missing bool
+	most    int64 // that is read at a time; 0 means to the end
+}
+
+// jump leaves out all but the last bytes of what is not read yet, and says how many
+// it left out. What it lands in the middle of is left out, too.
+func (t *tail) jump(last int64) (left int64) {
+	info, err := os.Stat(t.path)
+	if err != nil || info.Size()-t.offset <= last {
+		return 0
+	}
+	left = info.Size() - last - t.offset
+	t.offset, t.partial, t.skip = info.Size()-last, nil, true
+	return left
 }
 
 // poll calls fn with each line that has become whole since the last time.
@@ -37,7 +50,7 @@ func (t *tail) poll(fn func([]byte)) error {
 		return err
 	}
 	buf := make([]byte, 64<<10)
-	for {
+	for end := t.offset + t.most; t.most == 0 || t.offset < end; {
 		n, err := f.Read(buf)
 		t.offset += int64(n)
 		t.feed(buf[:n], fn)
@@ -48,6 +61,7 @@ func (t *tail) poll(fn func([]byte)) error {
 			return err
 		}
 	}
+	return nil
 }
 
 func (t *tail) feed(data []byte, fn func([]byte)) {
