@@ -61,7 +61,7 @@ func newApp(sys system) *app {
 func (a *app) commands() []*cli.Command {
 	return tree(
 		a.initCommand(), a.demoCommand(), a.taskCommand(), a.featureCommand(), a.runCommand(),
-		a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.recoverCommand(), a.promptCommand(), a.statusCommand(),
+		a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.recoverCommand(), a.promptCommand(), a.statusCommand(), a.watchCommand(),
 		a.reportCommand(), a.runsCommand(), a.logsCommand(), a.costCommand(), a.statsCommand(),
 		a.journalCommand(), a.knowledgeCommand(), a.gcCommand(),
 		a.agentsCommand(), a.configCommand(), a.doctorCommand(), a.completionCommand(), a.versionCommand(), a.completeCommand(), a.shellAgentCommand(),

@@ -77,6 +77,8 @@ func TestLibrariesStayBehindTheirPackage(t *testing.T) {
 		"modernc.org/sqlite":          {},
 		"github.com/coder/acp-go-sdk": {"acp", "internal/shellagent", "internal/fakeagent"},
 		"github.com/urfave/cli/v2":    {"cmd/ralph"},
+		"charm.land/":                 {"internal/watch"},
+		"github.com/charmbracelet/":   {"internal/watch"},
 		"ralph/cmd/ralph":             {},
 	}
 	pure := []string{"budget", "drift", "limit", "price", "sigils", "prompt", "strategy"}

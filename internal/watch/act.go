@@ -1,0 +1,143 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"ralph/dag"
+)
+
+// verb is what a key does to the project.
+type verb int
+
+// The verbs.
+const (
+	pauseOrResume verb = iota
+	stopAfter
+	stopNow
+	hold  // one task, or let it go
+	skip  // a task, or take that back
+	retry // it as if it had never run
+	guide // its next agent
+)
+
+// deed is a verb with what it needs.
+type deed struct {
+	verb verb
+	task dag.Outline
+	text string
+}
+
+// did says what became of a deed.
+type did struct {
+	text string
+	err  error
+}
+
+// act does it, in one transaction.
+func act(ctx context.Context, opts Options, d deed) did {
+	var said string
+	err := opts.Store.Update(ctx, func(g *dag.Graph) (err error) {
+		said, err = d.do(g, opts)
+		return err
+	})
+	return did{said, err}
+}
+
+func (d deed) do(g *dag.Graph, opts Options) (string, error) {
+	id := d.task.ID
+	switch d.verb {
+	case pauseOrResume:
+		return toggle(g)
+	case stopAfter:
+		return stop(g, opts, dag.StopAfterTask, "ends after its current task")
+	case stopNow:
+		return stop(g, opts, dag.StopNow, "ends now")
+	case skip:
+		return skipTask(g, id)
+	case retry:
+		return retryTask(g, id)
+	case hold:
+		return holdTask(g, id)
+	default: // guide
+		return "noted: the next agent at " + id + " reads it", g.Log(id, dag.LogUser, strings.TrimSpace(d.text))
+	}
+}
+
+// toggle goes by what is stored, not by what was on the screen.
+func toggle(g *dag.Graph) (string, error) {
+	paused, err := g.PauseAll()
+	if err != nil || paused {
+		return "paused: what is at work goes on, nothing new is begun", err
+	}
+	_, err = g.ResumeAll()
+	return "resumed", err
+}
+
+func stop(g *dag.Graph, opts Options, how dag.Stop, when string) (string, error) {
+	open, err := g.OpenRuns()
+	if err != nil {
+		return "", err
+	}
+	var asked []string
+	for _, r := range open {
+		if opts.Life(r.Process) == dag.Dead || (opts.Run != "" && r.ID != opts.Run) {
+			continue
+		}
+		if err := g.StopRun(r.ID, how); err != nil {
+			return "", err
+		}
+		asked = append(asked, r.ID)
+	}
+	if len(asked) == 0 {
+		return "nothing is running", nil
+	}
+	return strings.Join(asked, ", ") + " " + when, nil
+}
+
+func holdTask(g *dag.Graph, id string) (string, error) {
+	t, err := g.Task(id)
+	if err != nil {
+		return "", err
+	}
+	if t.Paused {
+		return id + " resumed", g.Resume(id)
+	}
+	return id + " paused, with all that lies below it", g.Pause(id)
+}
+
+func skipTask(g *dag.Graph, id string) (string, error) {
+	t, err := g.Task(id)
+	if err != nil {
+		return "", err
+	}
+	switch t.Status {
+	case dag.Blocked:
+		return id + " unblocked", g.Unblock(id)
+	case dag.InProgress: // it is taken away from its agent, which is ended by its run
+		if err := g.Reset(id); err != nil {
+			return "", err
+		}
+	}
+	return id + " skipped: blocked until x or ralph task unblock", g.Block(id, "skipped in ralph watch")
+}
+
+func retryTask(g *dag.Graph, id string) (string, error) {
+	t, err := g.Task(id)
+	if err != nil {
+		return "", err
+	}
+	if t.Children == 0 {
+		return id + " reset", g.Reset(id)
+	}
+	reset, err := g.ResetFailed(id)
+	switch len(reset) {
+	case 0:
+		return "nothing failed in " + id, err
+	case 1:
+		return "1 failed task reset", err
+	default:
+		return fmt.Sprintf("%d failed tasks reset", len(reset)), err
+	}
+}

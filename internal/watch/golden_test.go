@@ -1,0 +1,86 @@
+package watch
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"ralph/dag"
+	"ralph/internal/term"
+)
+
+func TestFrames(t *testing.T) {
+	t.Parallel()
+	empty := func(width int) *screenOf { return newScreen(width, 24).tell(news{snap: &snapshot{}}) }
+	with := func(change func(*snapshot)) *screenOf {
+		snap := shop()
+		change(&snap)
+		snap.attempts = nil
+		return newScreen(80, 24).tell(news{snap: &snap})
+	}
+	tests := map[string]func() *screenOf{
+		"running_80x24":  working,
+		"running_120x40": func() *screenOf { return newScreen(120, 40).at80() },
+		"running_40x12":  func() *screenOf { return newScreen(40, 12).at80() },
+		"running_80x24_colour": func() *screenOf {
+			s := newScreen(80, 24)
+			s.palette = term.Palette{On: true}
+			return s.at80()
+		},
+		"unfolded":   func() *screenOf { return working().press("home", "right") },
+		"reading":    func() *screenOf { return newScreen(80, 24) },
+		"empty":      func() *screenOf { return empty(80) },
+		"empty_wide": func() *screenOf { return empty(120) },
+		"help":       func() *screenOf { return working().press("?") },
+		"transcript": func() *screenOf { return working().press("enter", "up", "up") },
+		"guidance":   func() *screenOf { return working().press("g", "O", "p", "e", "n", " ", "i", "t") },
+		"question":   func() *screenOf { return working().press("x") },
+		"refused":    func() *screenOf { s := working(); s.Update(did{err: errors.New("t-1 is done")}); return s },
+		"warning": func() *screenOf {
+			return working().tell(news{doing: map[string]string{}, warned: "the disk is nearly full"})
+		},
+		"no_run": func() *screenOf {
+			return with(func(s *snapshot) { s.run, s.state, s.tokens, s.cost = dag.Run{}, none, 0, nil })
+		},
+		"paused": func() *screenOf {
+			return with(func(s *snapshot) { s.paused = start.Add(time.Minute) })
+		},
+		"stopping": func() *screenOf { return with(func(s *snapshot) { s.state, s.others = stopping, 1 }) },
+		"died": func() *screenOf {
+			return with(func(s *snapshot) { s.state, s.run.Scope = died, dag.Scope{Feature: "cart"} })
+		},
+		"ended": func() *screenOf {
+			return with(func(s *snapshot) {
+				s.state, s.run.Outcome, s.run.Reason = ended, "blocked", "5 of 12 tasks remain, and none of them can run"
+				s.run.EndedAt = start.Add(time.Hour + 5*time.Minute)
+			})
+		},
+		"untried": func() *screenOf {
+			snap := shop()
+			return working().press("down", "down").tell(news{snap: &snap, detail: &detail{
+				task: "t-00000007", about: "Remove all items.\n\tKeep the \x1b[31msession\x1b[0m.\n", wish: "ask before it is emptied",
+				reasons: []dag.Reason{
+					{Text: "it waits for t-00000006: Show what is in the cart"},
+					{Text: "the model is limited", Until: start.Add(5 * time.Minute)},
+				},
+			}})
+		},
+		"attempt_ended": func() *screenOf {
+			snap := shop()
+			return working().press("end", "up", "up").tell(news{snap: &snap, stream: talk(), detail: &detail{
+				task: "t-0000000a", attempts: 3, wish: "use the other server",
+				attempt: &dag.Attempt{
+					ID: "a-00000003", Agent: "claude", Model: "opus", Outcome: "failed", Reason: "gate \"make speed\": exit status 2\nmore",
+					StartedAt: start, EndedAt: start.Add(time.Minute), Gates: []dag.GateRecord{{Command: "make", Passed: true}, {Command: "make speed", Exit: "exit status 2"}},
+				},
+			}})
+		},
+	}
+	for name, make := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			golden(t, filepath.Join("testdata", name+".txt"), make().frame()+"\n")
+		})
+	}
+}

@@ -1,0 +1,142 @@
+package watch
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/dag"
+	_ "ralph/internal/seeded" // property tests draw the same values each time
+	"ralph/internal/term"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs; rewrite it with: go test ./internal/watch -update\n%s", path, diff)
+	}
+}
+
+// screenOf is a model of that size whose deeds are only noted.
+type screenOf struct {
+	*model
+	wishes []wish
+	deeds  []deed
+}
+
+func newScreen(width, height int) *screenOf {
+	s := &screenOf{model: newModel("shop", term.Palette{}, start)}
+	s.poll = func(w wish) tea.Msg { s.wishes = append(s.wishes, w); return nil }
+	s.act = func(d deed) tea.Msg { s.deeds = append(s.deeds, d); return nil }
+	s.Update(tea.WindowSizeMsg{Width: width, Height: height})
+	return s
+}
+
+// tell gives it news, as if it had asked for them.
+func (s *screenOf) tell(n news) *screenOf {
+	if n.at.IsZero() {
+		n.at = start.Add(90 * time.Second)
+	}
+	if n.detail != nil {
+		n.task = n.detail.task
+	}
+	s.Update(n)
+	return s
+}
+
+// press presses keys: names of more than one letter stand for themselves.
+func (s *screenOf) press(keys ...string) *screenOf {
+	special := map[string]rune{
+		"up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight, "enter": tea.KeyEnter, "esc": tea.KeyEscape,
+		"tab": tea.KeyTab, "home": tea.KeyHome, "end": tea.KeyEnd, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "backspace": tea.KeyBackspace,
+	}
+	for _, k := range keys {
+		msg := tea.KeyPressMsg{Text: k, Code: []rune(k)[0]}
+		if code, ok := special[k]; ok {
+			msg = tea.KeyPressMsg{Code: code}
+		}
+		if _, cmd := s.Update(msg); cmd != nil {
+			cmd()
+		}
+	}
+	return s
+}
+
+// shop is a project in the middle of a run.
+func shop() snapshot {
+	in, out, cost := int64(12_300), int64(800), 0.12
+	total := 1.5
+	return snapshot{
+		run: dag.Run{ID: "r-31aa8faf", StartedAt: start}, state: running, tokens: 98_765, cost: &total,
+		tally: dag.Tally{
+			ByStatus: map[dag.Status]int{dag.Done: 3, dag.InProgress: 2, dag.Failed: 1, dag.Blocked: 1, dag.Pending: 5},
+			Ready:    1, Waiting: 1, NextWait: start.Add(2 * time.Minute),
+		},
+		tasks: []dag.Outline{
+			{N: 1, ID: "t-00000001", Title: "Draw the pages", Status: dag.Done, Children: 2},
+			{N: 2, Parent: 1, ID: "t-00000002", Title: "Draw the front page", Status: dag.Done},
+			{N: 3, Parent: 1, ID: "t-00000003", Title: "Draw the cart", Status: dag.Done},
+			{N: 4, ID: "t-00000004", Title: "Build the cart", Status: dag.Pending, Children: 3},
+			{N: 5, Parent: 4, ID: "t-00000005", Title: "Store what is in the cart", Status: dag.InProgress},
+			{N: 6, Parent: 4, ID: "t-00000006", Title: "Show what is in the cart", Status: dag.Pending, OpenDeps: 1},
+			{N: 7, Parent: 4, ID: "t-00000007", Title: "Empty the cart", Status: dag.Pending},
+			{N: 8, ID: "t-00000008", Title: "Write the tests of the check-out, which has more words in its title than fit", Status: dag.InProgress},
+			{N: 9, ID: "t-00000009", Title: "Ask the bank", Status: dag.Blocked},
+			{N: 10, ID: "t-0000000a", Title: "Measure the speed", Status: dag.Failed},
+			{N: 11, ID: "t-0000000b", Title: "Ask the big model", Status: dag.Pending, NotBefore: start.Add(2 * time.Minute), WaitReason: "rate limit"},
+			{N: 12, ID: "t-0000000c", Title: "Write the manual", Status: dag.Pending, Paused: true},
+		},
+		attempts: []dag.Attempt{
+			{
+				ID: "a-00000001", Run: "r-31aa8faf", Task: "t-00000005", Iteration: 4, Phase: dag.Prompted, Agent: "claude", Model: "sonnet",
+				StartedAt: start.Add(18 * time.Second), TokensIn: &in, TokensOut: &out, CostUSD: &cost,
+			},
+			{
+				ID: "a-00000002", Run: "r-31aa8faf", Task: "t-00000008", Iteration: 5, Phase: dag.Verifying, Agent: "gemini",
+				ModelEffective: "gemini-2.5-pro", StartedAt: start.Add(65 * time.Second),
+			},
+		},
+	}
+}
+
+// talk is what the attempt at the cart said.
+func talk() *stream {
+	return &stream{lines: []string{
+		"  prompt  80 lines",
+		"  says    I look at how the pages keep what was chosen.",
+		"  tool    go test ./cart (execute)",
+		"          | --- FAIL: TestCartKeepsItsItems",
+		"          | cart_test.go:31: got 0 items, want 2",
+		"  says    The items are lost because the session is read before it is opened. I open it first, and I keep the order of the items, which a test wants.",
+	}}
+}
+
+func working() *screenOf { return newScreen(80, 24).at80() }
+
+// at80 fills a screen with the shop.
+func (s *screenOf) at80() *screenOf {
+	snap := shop()
+	s.tell(news{snap: &snap, doing: map[string]string{"a-00000002": "gate go test ./..."}})
+	return s.tell(news{snap: &snap, detail: &detail{task: "t-00000005", attempt: &snap.attempts[0], attempts: 2}, stream: talk()})
+}

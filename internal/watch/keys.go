@@ -1,0 +1,254 @@
+package watch
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ralph/dag"
+)
+
+// key does what a key means on the screen that is shown.
+func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
+	name := k.String()
+	switch name {
+	case "ctrl+c":
+		return tea.Quit
+	case "ctrl+z":
+		return tea.Suspend
+	}
+	switch {
+	case m.ask.text != "":
+		return m.answer(name)
+	case m.screen == writing:
+		return m.writeKey(k)
+	case m.screen == help:
+		m.screen = overview
+		return nil
+	case m.screen == reading:
+		return m.readKey(name)
+	}
+	m.told, m.failed = "", false
+	if cmd, moved := m.move(name); moved {
+		return cmd
+	}
+	return m.command(name)
+}
+
+// move changes what is selected or folded.
+func (m *model) move(name string) (tea.Cmd, bool) {
+	page := max(m.treeHeight()-1, 1)
+	to := m.index
+	switch name {
+	case "up", "k":
+		to--
+	case "down", "j":
+		to++
+	case "pgup", "ctrl+b":
+		to -= page
+	case "pgdown", "ctrl+f":
+		to += page
+	case "home":
+		to = 0
+	case "end", "G":
+		to = len(m.rows) - 1
+	case "tab":
+		return m.nextAttempt(), true
+	case "f":
+		m.follow = true
+		m.regrow()
+		return m.turnTo(), true
+	case "left", "h", "right", "l", "space":
+		m.fold(name)
+		return m.turnTo(), true
+	default:
+		return nil, false
+	}
+	m.follow = false
+	if len(m.rows) > 0 {
+		m.index = max(min(to, len(m.rows)-1), 0)
+		m.selected = m.snap.tasks[m.rows[m.index].task].ID
+	}
+	return m.turnTo(), true
+}
+
+// turnTo asks for what the selected task says.
+func (m *model) turnTo() tea.Cmd {
+	m.forget()
+	return m.look()
+}
+
+// nextAttempt goes from one task that runs to the next.
+func (m *model) nextAttempt() tea.Cmd {
+	list := m.snap.attempts
+	if len(list) == 0 {
+		m.told = "nothing is running"
+		return nil
+	}
+	next := 0
+	for i, a := range list {
+		if a.Task == m.selected {
+			next = (i + 1) % len(list)
+		}
+	}
+	m.follow, m.selected = false, list[next].Task
+	m.unfold(m.selected)
+	return m.turnTo()
+}
+
+// unfold makes a task visible.
+func (m *model) unfold(id string) {
+	by := map[int64]dag.Outline{}
+	for _, t := range m.snap.tasks {
+		by[t.N] = t
+	}
+	if i, known := m.byID[id]; known {
+		for p, ok := by[m.snap.tasks[i].Parent]; ok; p, ok = by[p.Parent] {
+			m.folds[p.ID] = false
+		}
+	}
+	m.regrow()
+}
+
+func (m *model) fold(name string) {
+	t, ok := m.task()
+	if !ok {
+		return
+	}
+	switch closed := folded(t, m.folds); {
+	case t.Children > 0 && (name == "space" || (name == "right" || name == "l") == closed):
+		m.folds[t.ID] = !closed
+	case name == "left" || name == "h": // from a leaf to its group
+		for _, p := range m.snap.tasks {
+			if p.N == t.Parent {
+				m.selected, m.follow = p.ID, false
+			}
+		}
+	}
+	m.regrow()
+}
+
+// command is a key that does something to the project. What cannot be taken back by
+// the same key asks first.
+func (m *model) command(name string) tea.Cmd {
+	t, ok := m.task()
+	switch name {
+	case "q":
+		return tea.Quit
+	case "?":
+		m.screen = help
+		return nil
+	case "p":
+		return m.do(deed{verb: pauseOrResume})
+	case "s":
+		m.ask = question{"Stop after the current task?", deed{verb: stopAfter}}
+		return nil
+	case "S":
+		m.ask = question{"Stop now? What agents are at is given back.", deed{verb: stopNow}}
+		return nil
+	}
+	if !ok {
+		return nil
+	}
+	title := t.ID + " " + harmless(t.Title)
+	switch name {
+	case "P":
+		return m.do(deed{verb: hold, task: t})
+	case "x":
+		switch {
+		case t.Status == dag.Blocked:
+			return m.do(deed{verb: skip, task: t})
+		case t.Status == dag.InProgress:
+			m.ask = question{"Skip it and end its agent? " + title, deed{verb: skip, task: t}}
+		default:
+			m.ask = question{"Skip it? What waits for it goes on waiting. " + title, deed{verb: skip, task: t}}
+		}
+	case "r":
+		switch {
+		case t.Children > 0:
+			m.ask = question{"Try all again that failed in it? " + title, deed{verb: retry, task: t}}
+		case t.Status == dag.InProgress:
+			m.ask = question{"End its agent and begin anew? " + title, deed{verb: retry, task: t}}
+		default:
+			m.ask = question{"Try it again from the beginning? " + title, deed{verb: retry, task: t}}
+		}
+	case "g":
+		m.screen, m.guided, m.typed = writing, t, nil
+	case "enter", "t":
+		m.screen, m.scroll = reading, 0
+	}
+	return nil
+}
+
+func (m *model) do(d deed) tea.Cmd { return func() tea.Msg { return m.act(d) } }
+
+// answer takes y for a yes and everything else for a no.
+func (m *model) answer(name string) tea.Cmd {
+	d := m.ask.deed
+	m.ask = question{}
+	if name != "y" && name != "Y" {
+		m.told = "nothing was done"
+		return nil
+	}
+	return m.do(d)
+}
+
+// readKey scrolls the transcript.
+func (m *model) readKey(name string) tea.Cmd {
+	page := max(m.height-3, 1)
+	switch name {
+	case "up", "k":
+		m.scroll++
+	case "down", "j":
+		m.scroll--
+	case "pgup", "ctrl+b", "b":
+		m.scroll += page
+	case "pgdown", "ctrl+f", "space":
+		m.scroll -= page
+	case "home":
+		m.scroll = len(m.stream.lines)
+	case "end", "G":
+		m.scroll = 0
+	case "q", "esc", "enter", "t":
+		m.screen = overview
+	}
+	m.scroll = max(min(m.scroll, len(m.stream.lines)-1), 0)
+	return nil
+}
+
+// longest is how much guidance can be typed or pasted; more belongs into a file.
+const longest = 4000
+
+func (m *model) writeKey(k tea.KeyPressMsg) tea.Cmd {
+	switch k.String() {
+	case "esc":
+		m.screen, m.told = overview, "nothing was said"
+	case "enter":
+		m.screen = overview
+		if text := strings.TrimSpace(string(m.typed)); text != "" {
+			return m.do(deed{verb: guide, task: m.guided, text: text})
+		}
+		m.told = "nothing was said"
+	case "backspace":
+		if len(m.typed) > 0 {
+			m.typed = m.typed[:len(m.typed)-1]
+		}
+	case "ctrl+u":
+		m.typed = nil
+	default:
+		m.write(k.Text)
+	}
+	return nil
+}
+
+// write adds what was typed or pasted, as one harmless line.
+func (m *model) write(text string) {
+	for _, r := range text {
+		if r == '\n' || r == '\r' || r == '\t' {
+			r = ' '
+		}
+		if s := string(r); (s == " " || harmless(s) != "") && len(m.typed) < longest {
+			m.typed = append(m.typed, r)
+		}
+	}
+}

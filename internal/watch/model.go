@@ -1,0 +1,203 @@
+package watch
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ralph/dag"
+	"ralph/internal/term"
+)
+
+// model is all that the view knows. It changes in Update only, and what is shown
+// depends on nothing else.
+type model struct {
+	name    string
+	palette term.Palette
+	now     func() time.Time
+	poll    func(wish) tea.Msg
+	act     func(deed) tea.Msg
+
+	width, height int
+	at            time.Time // now, as of the last tick
+
+	snap   snapshot
+	known  bool // there is a snapshot
+	detail detail
+	stream stream
+	doing  map[string]string
+	warned string
+	err    error
+
+	byID     map[string]int // where a task is in the snapshot
+	rows     []row
+	folds    map[string]bool // what a person folded or unfolded
+	selected string          // ID of a task
+	index    int             // of its row
+	top      int             // the first row on the screen
+	follow   bool            // the selection goes to where work is
+
+	screen screen
+	scroll int         // lines above the end, in the transcript
+	ask    question    // that waits for y
+	guided dag.Outline // who is written to
+	typed  []rune
+	told   string // what the last key came to
+	failed bool   // it did not work
+
+	polling bool // one is under way
+	reread  bool // the database, at the next poll
+	turn    int  // the number of the tick that counts
+}
+
+// screen is what is shown.
+type screen int
+
+// The screens.
+const (
+	overview screen = iota
+	help
+	reading // the transcript
+	writing // guidance
+)
+
+// question is a deed that needs a yes.
+type question struct {
+	text string
+	deed deed
+}
+
+type tick struct{ turn int }
+
+// pace is how often news are looked for.
+const pace = 500 * time.Millisecond
+
+func newModel(name string, p term.Palette, at time.Time) *model {
+	return &model{name: name, palette: p, at: at, folds: map[string]bool{}, follow: true, width: 80, height: 24}
+}
+
+// Init asks for the first news.
+func (m *model) Init() tea.Cmd { return m.look() }
+
+// look asks for news now, unless somebody does already.
+func (m *model) look() tea.Cmd {
+	if m.polling {
+		return nil // what was just selected is asked for when it comes back
+	}
+	m.polling = true
+	w := wish{task: m.selected, reread: m.reread}
+	m.reread = false
+	return func() tea.Msg { return m.poll(w) }
+}
+
+// Update takes one thing that happened.
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	cmd := m.take(msg)
+	m.top = window(m.top, m.index, len(m.rows), m.treeHeight())
+	return m, cmd
+}
+
+func (m *model) take(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+	case news:
+		return m.learn(msg)
+	case tick:
+		if msg.turn == m.turn {
+			return m.look()
+		}
+	case did:
+		m.told, m.failed = msg.text, msg.err != nil
+		if msg.err != nil {
+			m.told = msg.err.Error()
+		}
+		m.reread = true
+		return m.look()
+	case tea.KeyPressMsg:
+		return m.key(msg)
+	case tea.PasteMsg:
+		if m.screen == writing {
+			m.write(msg.Content)
+		}
+	}
+	return nil
+}
+
+// learn takes up news and sets the time of the next.
+func (m *model) learn(n news) tea.Cmd {
+	m.polling = false
+	m.at, m.err = n.at, n.err
+	if n.snap != nil {
+		m.snap, m.known = *n.snap, true
+		m.byID = make(map[string]int, len(m.snap.tasks))
+		for i, t := range m.snap.tasks {
+			m.byID[t.ID] = i
+		}
+		m.regrow()
+	}
+	if n.detail != nil && n.detail.task == m.selected {
+		m.detail = *n.detail
+	}
+	if n.stream != nil && m.detail.task == m.selected {
+		m.stream = *n.stream
+	}
+	if n.doing != nil {
+		m.doing, m.warned = n.doing, n.warned
+	}
+	m.forget()
+	if n.err == nil && (n.task != m.selected || m.reread) {
+		return m.look() // the selection moved on meanwhile, or a deed was done
+	}
+	m.turn++
+	next := tick{m.turn}
+	// A graph that takes long to read is read less often: never more than a tenth of
+	// the time.
+	return tea.Tick(max(pace, 10*n.took), func(time.Time) tea.Msg { return next })
+}
+
+// forget drops what was known of another task than the selected one.
+func (m *model) forget() {
+	if m.detail.task != m.selected {
+		m.detail, m.stream, m.scroll = detail{}, stream{}, 0
+	}
+}
+
+// regrow makes the rows anew and finds the selection among them.
+func (m *model) regrow() {
+	if m.follow && m.screen == overview && m.ask.text == "" && len(m.snap.attempts) > 0 {
+		if _, at := m.attemptAt(m.selected); !at {
+			m.selected = m.snap.attempts[0].Task
+		}
+	}
+	m.rows = plant(m.snap.tasks, m.folds)
+	for i, r := range m.rows {
+		if m.snap.tasks[r.task].ID == m.selected {
+			m.index = i
+			return
+		}
+	}
+	m.index = max(min(m.index, len(m.rows)-1), 0) // it is gone: its neighbour
+	m.selected = ""
+	if len(m.rows) > 0 {
+		m.selected = m.snap.tasks[m.rows[m.index].task].ID
+	}
+}
+
+// attemptAt is the attempt that is under way at a task.
+func (m *model) attemptAt(task string) (dag.Attempt, bool) {
+	for _, a := range m.snap.attempts {
+		if a.Task == task {
+			return a, true
+		}
+	}
+	return dag.Attempt{}, false
+}
+
+// task is the selected one.
+func (m *model) task() (dag.Outline, bool) {
+	if m.selected == "" || m.index >= len(m.rows) {
+		return dag.Outline{}, false
+	}
+	return m.snap.tasks[m.rows[m.index].task], true
+}

@@ -1,0 +1,140 @@
+package watch
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"ralph/dag"
+	"ralph/internal/term"
+)
+
+// span writes a duration as people say it: 12s, 1m20s, 2h05m.
+func span(d time.Duration) string {
+	d = max(d, 0)
+	switch {
+	case d < time.Minute:
+		return strconv.Itoa(int(d.Seconds())) + "s"
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	default:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+}
+
+// left is how long it is until a time. A wait of 30 s begins with 30.
+func left(until, now time.Time) string { return span(until.Sub(now) + time.Second - time.Millisecond) }
+
+// amount writes a number of tokens in few columns: 950, 12.3k, 4.5M.
+func amount(n int64) string {
+	switch {
+	case n < 1000:
+		return strconv.FormatInt(n, 10)
+	case n < 100_000:
+		return fmt.Sprintf("%.1fk", float64(n)/1000)
+	case n < 1_000_000:
+		return fmt.Sprintf("%dk", n/1000)
+	default:
+		return fmt.Sprintf("%.1fM", float64(n)/1e6)
+	}
+}
+
+func dollars(v float64) string {
+	if v > 0 && v < 0.01 {
+		return "<$0.01"
+	}
+	return fmt.Sprintf("$%.2f", v)
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return strconv.Itoa(n) + " " + word + "s"
+}
+
+// face is how a task is shown: a sign and words, so that nothing hangs on colour.
+type face struct {
+	sign  string
+	words string
+	paint func(string) string
+}
+
+func (m *model) face(t dag.Outline) face {
+	p := m.palette
+	switch now := m.at; {
+	case t.Status == dag.Done:
+		return face{"✓", "done", p.Green}
+	case t.Status == dag.Failed:
+		return face{"✗", "failed", p.Red}
+	case t.Status == dag.Blocked:
+		return face{"■", "blocked", p.Yellow}
+	case t.Status == dag.InProgress:
+		words := "running"
+		if a, ok := m.attemptAt(t.ID); ok {
+			words = span(now.Sub(a.StartedAt))
+		}
+		return face{"●", words, p.Cyan}
+	case t.Paused:
+		return face{"‖", "paused", p.Yellow}
+	case t.Leaving:
+		return face{"●", "being stopped", p.Yellow}
+	case t.Doomed:
+		return face{"·", "kept back", p.Dim}
+	case t.OpenDeps > 0 || t.Held:
+		return face{"·", "waits", p.Dim}
+	case t.Children > 0:
+		return face{"·", "", p.Dim}
+	case t.NotBefore.After(now):
+		return face{"◷", "in " + left(t.NotBefore, now), p.Yellow}
+	default:
+		return face{"○", "ready", plain}
+	}
+}
+
+func plain(s string) string { return s }
+
+// phase says how far an attempt came.
+func phase(a dag.Attempt, doing string) string {
+	if doing != "" {
+		return harmless(doing)
+	}
+	switch a.Phase {
+	case dag.Prompted:
+		return "at work"
+	default:
+		return string(a.Phase)
+	}
+}
+
+// used says what an attempt has used, as far as it is known.
+func used(a dag.Attempt) []string {
+	var parts []string
+	if a.TokensIn != nil || a.TokensOut != nil {
+		parts = append(parts, amount(value(a.TokensIn)+value(a.TokensCached))+" in, "+amount(value(a.TokensOut))+" out")
+	}
+	if a.CostUSD != nil {
+		parts = append(parts, dollars(*a.CostUSD))
+	}
+	return parts
+}
+
+func value(n *int64) int64 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// who is the agent and the model that it uses.
+func who(a dag.Attempt) string {
+	model := a.ModelEffective
+	if model == "" {
+		model = a.Model
+	}
+	name := harmless(a.Agent)
+	if model = harmless(model); model != "" && model != "default" {
+		name += " " + model
+	}
+	return term.Cut(name, 40)
+}
