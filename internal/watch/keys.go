@@ -13,7 +13,7 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	switch name {
 	case "ctrl+c":
-		return tea.Quit
+		return m.quit()
 	case "ctrl+z":
 		return tea.Suspend
 	}
@@ -134,7 +134,7 @@ func (m *model) command(name string) tea.Cmd {
 	t, ok := m.task()
 	switch name {
 	case "q":
-		return tea.Quit
+		return m.quit()
 	case "?":
 		m.screen = help
 		return nil
@@ -180,7 +180,19 @@ func (m *model) command(name string) tea.Cmd {
 	return nil
 }
 
-func (m *model) do(d deed) tea.Cmd { return func() tea.Msg { return m.act(d) } }
+func (m *model) do(d deed) tea.Cmd {
+	m.acting++
+	return func() tea.Msg { return m.act(d) }
+}
+
+// quit leaves when what was asked for is done, or at once when it is asked for again.
+func (m *model) quit() tea.Cmd {
+	if m.acting > 0 && !m.leaving {
+		m.leaving = true
+		return nil
+	}
+	return tea.Quit
+}
 
 // answer takes y for a yes and everything else for a no.
 func (m *model) answer(name string) tea.Cmd {

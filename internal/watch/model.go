@@ -45,6 +45,8 @@ type model struct {
 	told   string // what the last key came to
 	failed bool   // it did not work
 
+	acting  int  // deeds that are under way
+	leaving bool // when they are done
 	polling bool // one is under way
 	reread  bool // the database, at the next poll
 	turn    int  // the number of the tick that counts
@@ -111,6 +113,9 @@ func (m *model) take(msg tea.Msg) tea.Cmd {
 		m.told, m.failed = msg.text, msg.err != nil
 		if msg.err != nil {
 			m.told = msg.err.Error()
+		}
+		if m.acting--; m.leaving && m.acting == 0 {
+			return tea.Quit
 		}
 		m.reread = true
 		return m.look()

@@ -138,6 +138,37 @@ func TestOnlyOneQuestionToTheDatabaseAtATime(t *testing.T) {
 	}
 }
 
+// TestWhatWasAskedForIsDoneBeforeTheViewEnds, unless a person insists.
+func TestWhatWasAskedForIsDoneBeforeTheViewEnds(t *testing.T) {
+	t.Parallel()
+	quits := func(cmd tea.Cmd) bool {
+		if cmd == nil {
+			return false
+		}
+		_, quit := cmd().(tea.QuitMsg)
+		return quit
+	}
+	key := func(s *screenOf, k string) tea.Cmd {
+		_, cmd := s.Update(tea.KeyPressMsg{Text: k, Code: rune(k[0])})
+		return cmd
+	}
+	s := working().press("p")
+	if quits(key(s, "q")) {
+		t.Error("it left in the middle of a deed")
+	}
+	if _, cmd := s.Update(did{text: "paused"}); !quits(cmd) {
+		t.Error("it did not leave after the deed")
+	}
+	s = working().press("p")
+	key(s, "q")
+	if !quits(key(s, "q")) {
+		t.Error("it did not leave when asked again")
+	}
+	if s := working(); !quits(key(s, "q")) {
+		t.Error("it did not leave")
+	}
+}
+
 // TestNothingLeavesTheScreen: whatever is known, typed and said, a frame has its
 // size, and nothing in it can do anything to a terminal.
 func TestNothingLeavesTheScreen(t *testing.T) {

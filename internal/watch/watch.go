@@ -36,6 +36,8 @@ func Run(ctx context.Context, opts Options) error {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
+	ctx, cancel := context.WithCancel(ctx) // nothing is read any more when it is over
+	defer cancel()
 	src := &source{opts: opts}
 	m := newModel(opts.Name, opts.Palette, opts.Now())
 	m.now = opts.Now
@@ -48,7 +50,7 @@ func Run(ctx context.Context, opts Options) error {
 	// Signals end ctx: the program deals with them in one place.
 	_, err := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(opts.In), tea.WithOutput(opts.Out),
 		tea.WithEnvironment(environ), tea.WithoutSignalHandler(), tea.WithFPS(30)).Run()
-	if ctx.Err() != nil {
+	if ctx.Err() != nil { // from outside
 		return context.Cause(ctx)
 	}
 	return err
