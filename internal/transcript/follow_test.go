@@ -74,7 +74,7 @@ func TestAFloodIsFollowedByItsNewestPart(t *testing.T) {
 		}
 	}
 	if !strings.Contains(last+a.Unfinished(), fmt.Sprintf("word %d", updates-1)) {
-		t.Errorf("the end is not told: %q", last)
+		t.Errorf("the end is not told: %.100q", last)
 	}
 	if left == 0 {
 		t.Error("nothing was left out: this was no flood")

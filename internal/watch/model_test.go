@@ -82,8 +82,11 @@ func TestTheSelectionFollowsTheWork(t *testing.T) {
 	if s.tell(news{snap: &later}); s.selected != "t-00000008" {
 		t.Errorf("got %s, want the task that runs", s.selected)
 	}
-	s.press("down")
 	first := shop()
+	if s.press("enter").tell(news{snap: &first}); s.selected != "t-00000008" {
+		t.Errorf("got %s, want what is being read", s.selected)
+	}
+	s.press("q", "down")
 	if s.tell(news{snap: &first}); s.selected != "t-00000009" {
 		t.Errorf("got %s, want what was selected by hand", s.selected)
 	}

@@ -206,12 +206,15 @@ func TestAFloodIsShownInBoundedMemory(t *testing.T) {
 	id := w.add("one")
 	c, run := w.claim()
 	w.poll(wish{task: id})
-	var b strings.Builder
-	for i := range 200_000 {
-		fmt.Fprintf(&b, `{"dir":"in","msg":{"method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","content":{"text":"word %d\n"}}}}}`+"\n", i)
+	var n news
+	for part := range 8 { // each more than is read at a time
+		var b strings.Builder
+		for i := range 25_000 {
+			fmt.Fprintf(&b, `{"dir":"in","msg":{"method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","content":{"text":"word %d\n"}}}}}`+"\n", part*25_000+i)
+		}
+		w.append(filepath.Join(run.ID, c.Attempt, "transcript.jsonl"), b.String())
+		n = w.poll(wish{task: id})
 	}
-	w.append(filepath.Join(run.ID, c.Attempt, "transcript.jsonl"), b.String())
-	n := w.poll(wish{task: id})
 	if got := n.stream.lines[len(n.stream.lines)-1]; !strings.Contains(got, "word 199999") {
 		t.Errorf("got %q, want the newest at the end", got)
 	}
