@@ -53,7 +53,6 @@ func (a *app) confiner(mode string, s *session, jobs int) (*confiner, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer sandbox.RemoveAll(temp)
 	for _, path := range c.write {
 		if err := sandbox.MakeFolder(path); err != nil {
 			return nil, fmt.Errorf("%w: sandbox.write: %w", project.ErrConfig, err)

@@ -24,7 +24,7 @@ func (a *app) execute(c *cli.Context, opts loop.Options) error {
 	if err != nil {
 		return err
 	}
-	defer gates.Close()
+	defer func() { _ = gates.Close() }() // what is left goes with the sandbox
 	opts.Judge.Confine, opts.Judge.Env = gates.Spec, append(slices.Clone(opts.Judge.Env), gates.Env...)
 	sinks, err := a.sinks(c, opts)
 	if err != nil {

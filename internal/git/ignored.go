@@ -18,7 +18,7 @@ func Ignored(ctx context.Context, dir string, paths []string) map[string]bool {
 	}
 	out, err := runWith(ctx, dir, strings.Join(paths, "\x00")+"\x00", "check-ignore", "-z", "--stdin")
 	var exit *exec.ExitError
-	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) { // 1 means none
+	if none := errors.As(err, &exit) && exit.ExitCode() == 1; err != nil && !none {
 		return ignored
 	}
 	for path := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {

@@ -4,7 +4,6 @@ package sandbox
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -134,7 +133,7 @@ func linkAttempts() map[string]attempt {
 			os.Link(w.Outside+"/file", w.Project+"/hard")
 			overwrite(w.Project + "/hard")
 		}},
-		"dot dot": {from: Landlock, do: func(w *world) { overwrite(filepath.Join(w.Project) + "/../outside/file") }},
+		"dot dot": {from: Landlock, do: func(w *world) { overwrite(w.Project + "/../outside/file") }},
 		"file handle": {from: Landlock, do: func(w *world) {
 			handle, _, err := unix.NameToHandleAt(unix.AT_FDCWD, w.Outside+"/file", 0)
 			if err != nil {

@@ -49,7 +49,7 @@ func newBase(t testing.TB, owner int) string {
 	if os.Getuid() != 0 {
 		parent = ""
 	}
-	base, err := os.MkdirTemp(parent, baseName)
+	base, err := os.MkdirTemp(parent, baseName) //nolint:usetesting // not in /tmp
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func newWorld(t testing.TB) *world {
 	if base == "" {
 		base = newBase(t, os.Getuid())
 	}
-	base, err := os.MkdirTemp(base, "world")
+	base, err := os.MkdirTemp(base, "world") //nolint:usetesting // not in /tmp
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func newWorld(t testing.TB) *world {
 }
 
 func (w *world) listen(t testing.TB) {
-	dir, err := os.MkdirTemp("/tmp", "sandbox-test")
+	dir, err := os.MkdirTemp("/tmp", "sandbox-test") //nolint:usetesting // a socket's name is short
 	if err != nil {
 		t.Fatal(err)
 	}
