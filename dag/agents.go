@@ -20,6 +20,9 @@ INSERT INTO agent_limits (agent, until, reason, at) VALUES (:agent, :until, :rea
 ON CONFLICT (agent) DO UPDATE SET until = :until, reason = :reason, at = :now;`
 	agentLimitsSQL = `SELECT agent, until, reason FROM agent_limits WHERE until > :now ORDER BY until, agent;`
 	liftLimitsSQL  = `DELETE FROM agent_limits WHERE :agent = '' OR agent = :agent;`
+	liftWaitsSQL   = `
+UPDATE tasks INDEXED BY tasks_waiting SET not_before = 0, wait_reason = NULL, wait_agent = NULL
+WHERE not_before > 0 AND wait_agent IS NOT NULL AND (:agent = '' OR wait_agent = :agent);`
 )
 
 // LimitAgent records that an agent has met a limit. What is known about another
@@ -39,8 +42,12 @@ func (g *Graph) AgentLimits() ([]AgentLimit, error) {
 	return list, err
 }
 
-// LiftLimit forgets the limit of an agent, or of all if the name is empty.
+// LiftLimit forgets the limit of an agent, or of all if the name is empty, and lets
+// the tasks go that wait for it.
 func (g *Graph) LiftLimit(agent string) error {
+	if err := g.tx.Exec(liftWaitsSQL, ":agent", agent); err != nil {
+		return err
+	}
 	return g.tx.Exec(liftLimitsSQL, ":agent", agent)
 }
 

@@ -24,6 +24,7 @@ func Statements() map[string]string {
 		"skipped, all":                         skippedAllSQL,
 		"skipped, feature":                     skippedFeatureSQL,
 		"skipped, subtree":                     skippedTreeSQL,
+		"lift waits":                           liftWaitsSQL,
 		"forget waits":                         forgetAgentWaits,
 		"clear waits":                          clearWaitsSQL,
 		"ready, all":                           readySQL,

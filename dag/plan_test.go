@@ -72,6 +72,7 @@ func TestQueryPlans(t *testing.T) {
 		"usage since":        {[]string{"SEARCH a USING INDEX attempts_started (started_at>?)"}, 0},
 		"agents' limits":     {[]string{"SCAN agent_limits"}, 1}, // a row for each agent
 		"waits for agents":   {[]string{"SEARCH tasks USING INDEX tasks_waiting (not_before>?)"}, 1},
+		"lift waits":         {[]string{"SEARCH tasks USING INDEX tasks_waiting (not_before>?)"}, 0},
 		"forget waits":       {[]string{"SEARCH tasks USING INDEX tasks_waiting (not_before>?)"}, 0},
 		"last failure":       {[]string{"SEARCH task_logs USING INDEX task_logs_task (task=? AND kind=?)"}, 1},
 

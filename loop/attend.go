@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"ralph/dag"
@@ -23,14 +24,21 @@ func (r *Runner) attend(ctx context.Context, stop context.CancelCauseFunc) <-cha
 		beat := r.opts.Now()
 		for {
 			var now dag.Control
-			err := r.opts.Store.View(ctx, func(g *dag.Graph) (err error) { now, err = g.Control(r.run.ID); return err })
+			var limits []dag.AgentLimit
+			err := r.opts.Store.View(ctx, func(g *dag.Graph) (err error) {
+				if now, err = g.Control(r.run.ID); err != nil {
+					return err
+				}
+				limits, err = g.AgentLimits()
+				return err
+			})
 			switch {
 			case err != nil: // a claim meets the same trouble, and tells
 			case now.Stop == dag.StopNow:
 				stop(errStopped)
 				return
 			default:
-				r.heed(now)
+				r.heed(now, limits)
 			}
 			if r.due(beat) {
 				beat = r.opts.Now()
@@ -47,12 +55,12 @@ func (r *Runner) attend(ctx context.Context, stop context.CancelCauseFunc) <-cha
 }
 
 // heed wakes waiting workers if they looked at the graph when something else was
-// asked of the run.
-func (r *Runner) heed(now dag.Control) {
+// asked of the run, or when other agents had no room.
+func (r *Runner) heed(now dag.Control, limits []dag.AgentLimit) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.control != now {
-		r.control = now
+	if r.control != now || !slices.Equal(r.limits, limits) {
+		r.control, r.limits = now, limits
 		r.wake()
 	}
 }

@@ -90,6 +90,23 @@ func TestEmptyAnswersAfterGoodOnesAreALimit(t *testing.T) {
 	}
 }
 
+// A person who knows better has an agent asked again before its limit is over, and
+// the run that waits for it goes on.
+func TestALimitThatIsLiftedIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{limitedAt(1, "usage limit reached, try again in 5 hours")}})
+	s.opts.Poll, s.opts.Setup.Agent = 5*time.Millisecond, "fake"
+	s.add(t, dag.NewTask{Title: "one"})
+	r := s.start(t)
+	ended := make(chan Outcome)
+	go func() { ended <- s.finish(t, r, t.Context()) }()
+	s.await(t, ofType(Waiting))
+	s.update(t, func(g *dag.Graph) error { return g.LiftLimit("") })
+	if out := <-ended; out.Kind != OutcomeComplete {
+		t.Errorf("got %+v", out)
+	}
+}
+
 // --until ends a run at that time, also in the middle of an agent's work.
 func TestARunEndsAtItsTime(t *testing.T) {
 	t.Parallel()

@@ -201,6 +201,7 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 		l.until = l.limit.Until
 		if end, wait := r.patience(*l.limit); !wait {
 			r.end(end.kind, end.reason, nil)
+			return look{}, nil
 		}
 		return l, nil
 	}

@@ -43,6 +43,9 @@ func (r *Runner) findRoom(g *dag.Graph) (room, error) {
 	if err != nil {
 		return room{}, err
 	}
+	r.mu.Lock()
+	r.limits = limits
+	r.mu.Unlock()
 	out := room{limits: limits, skip: dag.Skip{Agent: r.opts.Setup.Agent}}
 	for _, l := range limits {
 		out.skip.Agents = append(out.skip.Agents, l.Agent)

@@ -106,7 +106,8 @@ type Runner struct {
 	hint     string
 	hinter   string // the agent that gave the hint
 
-	limitedSince time.Time // when the limit was met that is waited for
+	limits       []dag.AgentLimit // as the last look saw them
+	limitedSince time.Time        // when the limit was met that is waited for
 	history      []strategy.Attempt
 	told         map[string]bool     // what was warned about
 	offers       map[string][]string // models by agent

@@ -81,16 +81,28 @@ all that lies below it, is held back; runs go on with the rest.`,
 
 func (a *app) resumeCommand() command {
 	return command{
-		name: "resume", args: "[TASK]", short: "go on after ralph pause",
-		long:    `Without TASK the project goes on; tasks that were paused one by one stay so.`,
+		name: "resume", args: "[TASK]", short: "go on after ralph pause, or before a limit is over",
+		long: `Without TASK the project goes on; tasks that were paused one by one stay so. Agents that have met
+a limit of their provider are asked again at once, and not only when it is said to be over.`,
 		example: "ralph resume\nralph resume 1f0c", exits: "1 refused (a task that is not paused), 3 not found",
 		run: func(c *cli.Context) error {
 			return a.hold(c, "resumed", func(g *dag.Graph) (string, error) {
 				changed, err := g.ResumeAll()
-				if !changed {
-					return "it was not paused", err
+				if err != nil {
+					return "", err
 				}
-				return "resumed", err
+				limits, err := g.AgentLimits()
+				if err != nil {
+					return "", err
+				}
+				said := "resumed"
+				if !changed {
+					said = "it was not paused"
+				}
+				for _, l := range limits {
+					said += fmt.Sprintf("; %s is asked again, though it had no room until %s", l.Agent, l.Until.Local().Format(time.DateTime))
+				}
+				return said, g.LiftLimit("")
 			}, func(g *dag.Graph, id string) error { return hintPaused(g, id, g.Resume(id)) })
 		},
 	}

@@ -27,12 +27,20 @@ type statusJSON struct {
 	Waiting  int            `json:"waiting"`
 	NextWait *string        `json:"next_wait"`
 	Paused   *string        `json:"paused"`
+	Limits   []limitJSON    `json:"limits"`
 	Runs     []runJSON      `json:"runs"`
 	Running  []taskJSON     `json:"running"`
 	Stale    []string       `json:"stale"`
 	Next     []taskJSON     `json:"next"`
 	Held     []whyJSON      `json:"held"`
 	Features []featureJSON  `json:"features"`
+}
+
+// limitJSON is an agent whose provider has no room until then.
+type limitJSON struct {
+	Agent  string  `json:"agent"`
+	Until  *string `json:"until"`
+	Reason string  `json:"reason"`
 }
 
 // shownTasks is how many tasks of each sort the status lists.
@@ -42,6 +50,7 @@ const shownTasks = 10
 type overview struct {
 	tally    dag.Tally
 	paused   time.Time // since when the project is paused
+	limits   []dag.AgentLimit
 	runs     []openRun
 	running  []dag.Task
 	stale    []dag.Task // claimed by a run that has died
@@ -82,6 +91,9 @@ func (a *app) overview(g *dag.Graph) (o overview, err error) {
 		return o, err
 	}
 	o.paused = control.PausedAt
+	if o.limits, err = g.AgentLimits(); err != nil {
+		return o, err
+	}
 	if o.runs, err = openRuns(g); err != nil {
 		return o, err
 	}
@@ -120,7 +132,10 @@ func (a *app) statusAsJSON(s *session, g *dag.Graph, o overview) (statusJSON, er
 	j := statusJSON{
 		Counts: counts(o.tally.ByStatus), Total: o.tally.Total(), Ready: o.tally.Ready, Waiting: o.tally.Waiting,
 		NextWait: timeOrNil(o.tally.NextWait), Stale: ids(o.stale), Held: []whyJSON{}, Features: []featureJSON{},
-		Paused: timeOrNil(o.paused), Runs: []runJSON{},
+		Paused: timeOrNil(o.paused), Limits: []limitJSON{}, Runs: []runJSON{},
+	}
+	for _, l := range o.limits {
+		j.Limits = append(j.Limits, limitJSON{Agent: l.Agent, Until: timeOrNil(l.Until), Reason: l.Reason})
 	}
 	for _, r := range o.runs {
 		j.Runs = append(j.Runs, r.asJSON())
@@ -152,6 +167,10 @@ func (a *app) printStatus(c *cli.Context, o overview) error {
 	fmt.Fprintf(&b, "%s: %s\n", p.Bold(plural(o.tally.Total(), "task")), summary(o.tally))
 	if !o.paused.IsZero() {
 		fmt.Fprintf(&b, "%s\n", p.Yellow("paused since "+o.paused.Local().Format(time.DateTime)+"; go on with: ralph resume"))
+	}
+	for _, l := range o.limits {
+		text := fmt.Sprintf("%s has no room until %s: %s; ask it again before with: ralph resume", l.Agent, l.Until.Local().Format(time.DateTime), l.Reason)
+		fmt.Fprintf(&b, "%s\n", p.Yellow(term.Line(text)))
 	}
 	a.runsSection(&b, p, o.runs)
 	a.section(&b, p, "Running", o.running)
