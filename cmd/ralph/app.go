@@ -31,6 +31,7 @@ type app struct {
 	sandbox  *confiner      // of a run
 	atEnd    []func() error // removes what was needed only meanwhile
 	flush    func()         // shows what a run reported so far
+	after    *afterwards    // where a run is told when it is over
 }
 
 func newApp(sys system) *app {
