@@ -15,6 +15,7 @@ import (
 	"ralph/internal/db"
 	"ralph/internal/proc"
 	"ralph/internal/project"
+	"ralph/internal/show"
 	"ralph/internal/term"
 )
 
@@ -27,11 +28,12 @@ type app struct {
 	typed <-chan string // lines that a person types
 	keys  *bufio.Reader // the same, where they are read one at a time
 
-	launcher *proc.Launcher // of a run
-	sandbox  *confiner      // of a run
-	atEnd    []func() error // removes what was needed only meanwhile
-	flush    func()         // shows what a run reported so far
-	after    *afterwards    // where a run is told when it is over
+	launcher *proc.Launcher              // of a run
+	sandbox  *confiner                   // of a run
+	atEnd    []func() error              // removes what was needed only meanwhile
+	flush    func()                      // shows what a run reported so far
+	after    *afterwards                 // where a run is told when it is over
+	others   func() ([]show.Sink, error) // who else is told while it goes on
 }
 
 func newApp(sys system) *app {

@@ -18,6 +18,7 @@ import (
 	"ralph/internal/db"
 	"ralph/internal/proc"
 	"ralph/internal/project"
+	"ralph/internal/show"
 	"ralph/knowledge"
 	"ralph/loop"
 	"ralph/strategy"
@@ -145,6 +146,7 @@ func (a *app) runTold(c *cli.Context) error {
 	if c.Bool("dry-run") {
 		return a.dryRun(c, s, opts)
 	}
+	a.others = func() ([]show.Sink, error) { return a.observers(c, s) }
 	return a.execute(c, opts)
 }
 

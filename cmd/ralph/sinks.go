@@ -47,6 +47,13 @@ func (a *app) sinks(c *cli.Context, opts loop.Options) (show.Sink, error) {
 		closers = append(closers, f)
 		list = append(list, show.NewAsync(show.NewJSON(f), show.AsyncOptions{})) // it may be a pipe that nobody reads
 	}
+	if a.others != nil {
+		others, err := a.others()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, others...)
+	}
 	return &closing{Sink: show.Multi(list...), closers: closers}, nil
 }
 
