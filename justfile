@@ -34,7 +34,11 @@ bench *ARGS:
 
 # rewrite golden files and scripts from what the program does now
 golden:
-    go test ./cmd/ralph ./internal/show ./prompt -update
+    go test ./cmd/ralph ./internal/show ./prompt ./telemetry -update
+
+# record docs/demo.cast anew (play it with: asciinema play docs/demo.cast)
+record:
+    go test ./cmd/ralph -count=1 -run TestTheRecordingShowsTheDemo -record
 
 # nearly everything CI checks; .ci/run is the rest
 check: build test lint race

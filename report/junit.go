@@ -84,7 +84,8 @@ func lines(s string) string {
 
 // JUnit writes the run for machines that know tests: a task is a test case. A task
 // that was done before the run is not in it; one that could not run is skipped; one
-// that was begun and not brought to an end is an error. Earlier attempts are told
+// that was begun and not brought to an end is an error, and so is the run itself if
+// it was no success and no task says why. Earlier attempts are told
 // as Surefire tells repeated tests.
 func JUnit(w io.Writer, r Run) error {
 	suite := junitSuite{Name: "ralph: " + r.Scope, Time: seconds(r.Duration), Timestamp: r.StartedAt.UTC().Format("2006-01-02T15:04:05")}
@@ -113,6 +114,11 @@ func JUnit(w io.Writer, r Run) error {
 		}
 		suite.Cases = append(suite.Cases, c)
 	}
+	if c, red := r.junitRun(); red && suite.Failures+suite.Errors == 0 {
+		suite.Tests++
+		suite.Errors++
+		suite.Cases = append(suite.Cases, c)
+	}
 	all := junitSuites{
 		Name: "ralph", Tests: suite.Tests, Failures: suite.Failures, Errors: suite.Errors, Time: suite.Time, Suites: []junitSuite{suite},
 	}
@@ -122,6 +128,16 @@ func JUnit(w io.Writer, r Run) error {
 	}
 	_, err = w.Write(append([]byte(xml.Header), append(out, '\n')...))
 	return err
+}
+
+// junitRun is the run itself as a test case. It is told when the run was not a
+// success and no task says why: a red pipeline must not come with a green report.
+func (r Run) junitRun() (c junitCase, red bool) {
+	first, rest := head(r.Reason)
+	return junitCase{
+		Name: "ralph run", Class: "ralph", Time: seconds(r.Duration),
+		Error: &junitNote{Message: shorten(strings.TrimSuffix(r.Headline()+": "+first, ": "), junitMessage), Type: line(r.Outcome), Text: lines(ending(rest, junitText))},
+	}, r.Over() && !r.Green()
 }
 
 func (r Run) junitCase(t Task) junitCase {

@@ -77,6 +77,7 @@ var headlines = map[string]string{
 	string(loop.OutcomeUnavailable): "no usable agent",
 	string(loop.OutcomeInterrupted): "interrupted",
 	string(loop.OutcomeError):       "ralph could not go on",
+	NotStarted:                      "the run could not begin",
 }
 
 // Mark is a sign for the headline: good, bad, or worth a look.
@@ -87,7 +88,7 @@ func (r Run) Mark() string {
 	case r.Outcome == Running:
 		return "…"
 	case r.Counts.Failed > 0, r.Outcome == string(loop.OutcomeFailure), r.Outcome == string(loop.OutcomeUnavailable),
-		r.Outcome == string(loop.OutcomeError), r.Outcome == Died:
+		r.Outcome == string(loop.OutcomeError), r.Outcome == Died, r.Outcome == NotStarted:
 		return "✗"
 	default:
 		return "!"

@@ -30,6 +30,9 @@ func Summary(r Run) string {
 	if len(r.Failures) == 0 || len(r.Failures) > 1 {
 		m.next()
 	}
+	if r.ID == "" {
+		return m.b.String()
+	}
 	m.f("\n<sub>run `%s`, %s</sub>\n", r.ID, fmt.Sprintf("the whole story: `ralph report %s`", r.ID))
 	return m.b.String()
 }

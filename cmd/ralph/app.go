@@ -15,6 +15,7 @@ import (
 	"ralph/internal/db"
 	"ralph/internal/proc"
 	"ralph/internal/project"
+	"ralph/internal/show"
 	"ralph/internal/term"
 )
 
@@ -27,10 +28,12 @@ type app struct {
 	typed <-chan string // lines that a person types
 	keys  *bufio.Reader // the same, where they are read one at a time
 
-	launcher *proc.Launcher // of a run
-	sandbox  *confiner      // of a run
-	atEnd    []func() error // removes what was needed only meanwhile
-	flush    func()         // shows what a run reported so far
+	launcher *proc.Launcher              // of a run
+	sandbox  *confiner                   // of a run
+	atEnd    []func() error              // removes what was needed only meanwhile
+	flush    func()                      // shows what a run reported so far
+	after    *afterwards                 // where a run is told when it is over
+	others   func() ([]show.Sink, error) // who else is told while it goes on
 }
 
 func newApp(sys system) *app {
@@ -58,14 +61,16 @@ func newApp(sys system) *app {
 	return a
 }
 
-func (a *app) commands() []*cli.Command {
-	return tree(
+func (a *app) commands() []*cli.Command { return tree(a.specs()...) }
+
+func (a *app) specs() []command {
+	return []command{
 		a.initCommand(), a.demoCommand(), a.taskCommand(), a.featureCommand(), a.runCommand(),
 		a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.recoverCommand(), a.promptCommand(), a.statusCommand(), a.watchCommand(),
 		a.reportCommand(), a.runsCommand(), a.logsCommand(), a.costCommand(), a.statsCommand(),
 		a.journalCommand(), a.knowledgeCommand(), a.gcCommand(),
-		a.agentsCommand(), a.configCommand(), a.doctorCommand(), a.completionCommand(), a.versionCommand(), a.completeCommand(), a.shellAgentCommand(),
-	)
+		a.agentsCommand(), a.configCommand(), a.doctorCommand(), a.completionCommand(), a.manCommand(), a.versionCommand(), a.completeCommand(), a.shellAgentCommand(),
+	}
 }
 
 // onUsageError words what the library found wrong with a flag's value.

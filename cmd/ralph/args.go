@@ -154,7 +154,7 @@ func (p *permuter) flags(args, following []string) (used int, err error) {
 // namesSomething says that a flag's value is a name, which an unset variable of a
 // script must not turn into "everything" or "none".
 func namesSomething(flag string) bool {
-	return slices.Contains([]string{"feature", "parent", "task", "run", "project", "events", "after"}, flag)
+	return slices.Contains([]string{"feature", "parent", "task", "run", "project", "events", "after", "junit", "summary", "log-file", "metrics"}, flag)
 }
 
 func (p *permuter) find(name string) (f cli.Flag, global bool) {

@@ -64,7 +64,7 @@ func (a *app) unfinished(c *cli.Context, s *session) (run dag.Run, err error) {
 }
 
 // passing are flags that belong to one start, not to the run.
-var passing = []string{"continue", "once", "dry-run", "events", "json", "feature", "task", "help"}
+var passing = []string{"continue", "once", "dry-run", "events", "json", "junit", "summary", "log-file", "log-format", "metrics", "feature", "task", "help"}
 
 // settings are the flags that a run was given, for the run that continues it.
 func settings(c *cli.Context) (string, error) {

@@ -30,6 +30,7 @@ func (a *app) execute(c *cli.Context, opts loop.Options) error {
 	if err != nil {
 		return err
 	}
+	a.after.begin(a)
 	a.takeSignals()
 	// A reader of the progress that goes away must not end hours of work. Unlike
 	// ignoring the signal, catching it is not inherited by agents.
@@ -51,6 +52,11 @@ func (a *app) execute(c *cli.Context, opts loop.Options) error {
 			err = perr
 		}
 	}
+	terr := a.after.ended(c.Context, a, opts, out)
+	if terr != nil && (err != nil || caught != nil || (runOutcome{out}).status() != exitOK) {
+		a.note(c, "warning: %v", terr)
+		terr = nil // how the run ended says more
+	}
 	if err != nil {
 		return midRun{fmt.Errorf("run %s: %w", runner.ID(), err)}
 	}
@@ -58,7 +64,7 @@ func (a *app) execute(c *cli.Context, opts loop.Options) error {
 		return caughtSignal{caught}
 	}
 	if (runOutcome{out}).status() == exitOK {
-		return nil
+		return terr
 	}
 	return runOutcome{out}
 }

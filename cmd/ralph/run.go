@@ -18,6 +18,7 @@ import (
 	"ralph/internal/db"
 	"ralph/internal/proc"
 	"ralph/internal/project"
+	"ralph/internal/show"
 	"ralph/knowledge"
 	"ralph/loop"
 	"ralph/strategy"
@@ -30,7 +31,8 @@ func (a *app) runCommand() command {
 		long: `TARGET is a feature or a task; a group means all that lies below it; none means everything.
 A feature that has no tasks in the database, as after a clone, is imported from its tasks.jsonl first.
 The first Ctrl-C ends the agent, gives its task back and, on a terminal, asks for guidance and
-whether to go on. The second kills at once.`,
+whether to go on. The second kills at once. In GitHub Actions the step summary and an annotation for
+each failed task are written without being asked.`,
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "feature", Usage: "only tasks of feature `F`"},
 			&cli.StringFlag{Name: "task", Usage: "only task `ID` and what lies below it"},
@@ -56,6 +58,11 @@ whether to go on. The second kills at once.`,
 			&cli.StringFlag{Name: "idle-timeout", Usage: "end an agent that is silent for `DUR`", DefaultText: "as configured"},
 			&cli.StringFlag{Name: "turn-timeout", Usage: "end a turn that takes longer than `DUR`", DefaultText: "as configured"},
 			&cli.StringFlag{Name: "events", Usage: "also write every event to `FILE`, a JSON line each; - for stdout"},
+			&cli.StringFlag{Name: "junit", Usage: "at the end, whatever it is, write `FILE` for machines that know tests: a task is a test case"},
+			&cli.StringFlag{Name: "summary", Usage: "at the end, whatever it is, write `FILE`: what failed, why and what to type next, as Markdown"},
+			&cli.StringFlag{Name: "log-file", Usage: "also append a structured log to `FILE`"},
+			&cli.StringFlag{Name: "log-format", Usage: "`F` of the log: text or json; without --log-file the log takes the place of what is shown", DefaultText: "text"},
+			&cli.StringFlag{Name: "metrics", Usage: "keep numbers in `FILE`, as Prometheus reads them", DefaultText: "as configured"},
 			jsonFlag(),
 		},
 		example: "ralph run --feature login --limit 20\nralph run 1f0c --agent claude --model opus\nralph run --continue",
@@ -93,10 +100,25 @@ func (o runOutcome) status() int {
 }
 
 func (a *app) runRun(c *cli.Context) error {
-	a.log = a.logger(c)
 	if c.Bool("dry-run") && c.Bool("json") {
 		return usagef("--dry-run prints text: it does not go with --json")
 	}
+	after, err := a.afterwards(c)
+	if err != nil {
+		return err
+	}
+	a.after = after
+	err = a.runTold(c)
+	if err != nil && !after.told && !c.Bool("dry-run") {
+		if terr := after.unbegun(a, err); terr != nil {
+			a.note(c, "warning: %v", terr)
+		}
+	}
+	return err
+}
+
+func (a *app) runTold(c *cli.Context) error {
+	a.log = a.logger(c)
 	s, err := a.openFor(c, db.Options{Conns: 2 + min(max(c.Int("jobs"), 1), 16)})
 	if err != nil {
 		return err
@@ -127,6 +149,7 @@ func (a *app) runRun(c *cli.Context) error {
 	if c.Bool("dry-run") {
 		return a.dryRun(c, s, opts)
 	}
+	a.others = func() ([]show.Sink, error) { return a.observers(c, s) }
 	return a.execute(c, opts)
 }
 

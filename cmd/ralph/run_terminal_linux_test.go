@@ -23,7 +23,27 @@ type terminal struct {
 	shown bytes.Buffer
 }
 
+// onTerminal runs the program on a terminal and keeps what it shows.
 func (p *place) onTerminal(t *testing.T, args ...string) *terminal {
+	t.Helper()
+	term := p.openTerminal(t, unix.Winsize{}, args...)
+	go func() {
+		buf := make([]byte, 4096)
+		for {
+			n, err := term.master.Read(buf)
+			term.mu.Lock()
+			term.shown.Write(buf[:n])
+			term.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return term
+}
+
+// openTerminal runs the program on a terminal of that size; the caller reads it.
+func (p *place) openTerminal(t *testing.T, size unix.Winsize, args ...string) *terminal {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
@@ -42,6 +62,11 @@ func (p *place) onTerminal(t *testing.T, args ...string) *terminal {
 		t.Skipf("no pseudo-terminal here: %v", err)
 	}
 	defer slave.Close()
+	if size != (unix.Winsize{}) {
+		if err := unix.IoctlSetWinsize(int(slave.Fd()), unix.TIOCSWINSZ, &size); err != nil {
+			t.Fatal(err)
+		}
+	}
 	term := &terminal{running: &running{cmd: p.command(args...), ended: make(chan struct{})}, master: master}
 	term.cmd.Stdin, term.cmd.Stdout, term.cmd.Stderr = slave, slave, slave
 	term.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -51,18 +76,6 @@ func (p *place) onTerminal(t *testing.T, args ...string) *terminal {
 	go func() {
 		term.err = term.cmd.Wait()
 		close(term.ended)
-	}()
-	go func() {
-		buf := make([]byte, 4096)
-		for {
-			n, err := master.Read(buf)
-			term.mu.Lock()
-			term.shown.Write(buf[:n])
-			term.mu.Unlock()
-			if err != nil {
-				return
-			}
-		}
 	}()
 	t.Cleanup(func() {
 		select {

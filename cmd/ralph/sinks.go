@@ -24,14 +24,17 @@ func (a *app) sinks(c *cli.Context, opts loop.Options) (show.Sink, error) {
 		Quiet: c.Bool("quiet"), Verbose: c.Bool("verbose"), Now: a.now,
 	}
 	closers := []io.Closer{}
-	if a.errIsTerm {
+	switch {
+	case a.logsInstead(c):
+		list = append(list, show.NewAsync(a.runLog(c, a.stderr, hider(secrets(a.environ()))), show.AsyncOptions{}))
+	case a.errIsTerm:
 		ticker := time.NewTicker(time.Second)
 		people.Ticks = ticker.C
 		closers = append(closers, closeFunc(func() error { ticker.Stop(); return nil }))
 		live := show.NewAsync(show.NewTerminal(people), show.AsyncOptions{})
 		a.flush = live.Flush
 		list = append(list, live)
-	} else {
+	default:
 		list = append(list, show.NewAsync(show.NewPlain(people), show.AsyncOptions{}))
 	}
 	switch name := c.String("events"); name {
@@ -46,6 +49,13 @@ func (a *app) sinks(c *cli.Context, opts loop.Options) (show.Sink, error) {
 		}
 		closers = append(closers, f)
 		list = append(list, show.NewAsync(show.NewJSON(f), show.AsyncOptions{})) // it may be a pipe that nobody reads
+	}
+	if a.others != nil {
+		others, err := a.others()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, others...)
 	}
 	return &closing{Sink: show.Multi(list...), closers: closers}, nil
 }

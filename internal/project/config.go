@@ -22,6 +22,8 @@ type Config struct {
 	Drift     DriftConfig            `toml:"drift"`
 	Sandbox   SandboxConfig          `toml:"sandbox"`
 	MCP       map[string]MCPServer   `toml:"mcp"`
+	Telemetry TelemetryConfig        `toml:"telemetry"`
+	Notify    []Notify               `toml:"notify"` // of all files together
 }
 
 // AgentConfig chooses the agent: by name, or by command.
@@ -231,6 +233,11 @@ func (c Config) invalid() (key, why string) {
 	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {
 		if why := c.MCP[name].invalid(); why != "" {
 			return "mcp." + name, why
+		}
+	}
+	for i, n := range c.Notify {
+		if why := n.invalid(); why != "" {
+			return fmt.Sprintf("notify.%d", i+1), why
 		}
 	}
 	strategies := []string{"fixed", "cost-optimized", "escalate", "plan-then-execute"}

@@ -174,6 +174,17 @@ GATES
 # unchanged = 2               # attempts in a row that changed no file
 # no_progress = "20m"         # nothing new in an attempt
 
+[telemetry]
+# prometheus = ""             # a file, for the textfile collector of Prometheus; relative to this folder
+
+# [[notify]]                  # tell somebody; several are possible, and those of all files count
+# on = ["run_end", "task_failed", "blocked", "waiting", "budget", "needs_input"]   # none means all
+# webhook = "${SLACK_WEBHOOK}"   # Slack, or what understands the same; from ralph's own environment
+# command = "my-notifier"     # for sh; the message is on its stdin, as JSON
+# desktop = true              # notify-send or osascript
+# bell = true                 # of the terminal
+# title = true                # of the terminal
+
 [sandbox]
 # mode = "auto"               # auto takes the best there is, require refuses to run without, off
 # write = []                  # what agents and gates may write besides, such as "~/shared"

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -63,6 +64,8 @@ func (l *Loaded) addFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
+	before := l.Notify
+	l.Notify = nil
 	dec := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields()
 	if err := dec.Decode(&l.Config); err != nil {
 		return fmt.Errorf("%w: %s", ErrConfig, explain(path, err))
@@ -70,6 +73,10 @@ func (l *Loaded) addFile(path string) error {
 	if key, why := l.invalid(); key != "" {
 		return fmt.Errorf("%w: %s:%d: %s: %s", ErrConfig, path, lineOf(data, key), key, why)
 	}
+	for i := range l.Notify {
+		l.origins[fmt.Sprintf("notify.%d", len(before)+i+1)] = path
+	}
+	l.Notify = slices.Concat(before, l.Notify)
 	var given map[string]any
 	if err := toml.Unmarshal(data, &given); err != nil {
 		return fmt.Errorf("%w: %s", ErrConfig, explain(path, err))
@@ -119,11 +126,14 @@ func lineOf(data []byte, key string) int {
 	dot := strings.LastIndex(key, ".")
 	section, name := key[:dot], key[dot+1:]
 	assignment := regexp.MustCompile(`^\s*` + regexp.QuoteMeta(name) + `\s*=`)
-	in := ""
+	in, nth := "", 0
 	for i, text := range strings.Split(string(data), "\n") {
 		if header := strings.TrimSpace(text); strings.HasPrefix(header, "[") {
 			in = strings.NewReplacer(`"`, "", "'", "").Replace(strings.Trim(strings.SplitN(header, "]", 2)[0], "[ "))
-			if in == key { // a table that is wrong as a whole
+			if section == "notify" && in == section {
+				nth++
+			}
+			if in == key || fmt.Sprintf("%s.%d", in, nth) == key { // a table that is wrong as a whole
 				return i + 1
 			}
 		}
@@ -239,6 +249,7 @@ func (l *Loaded) scalars() []scalar {
 		span("recovery.max_age", &c.Recovery.MaxAge),
 		number("recovery.max_interruptions", &c.Recovery.MaxInterruptions),
 		text("recovery.on_dirty", &c.Recovery.OnDirty),
+		text("telemetry.prometheus", &c.Telemetry.Prometheus),
 		text("sandbox.mode", &c.Sandbox.Mode),
 		paths("sandbox.write", &c.Sandbox.Write),
 		paths("sandbox.deny_read", &c.Sandbox.DenyRead),

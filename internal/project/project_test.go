@@ -146,6 +146,9 @@ func TestBadConfigurationNamesFileAndLine(t *testing.T) {
 		"an unknown key of one":  {"[mcp.docs]\nurll = 'x'", ":2: unknown key mcp.docs.urll"},
 		"the same key twice":     {"[run]\nlimit = 1\nlimit = 2", ":3: "},
 		"bytes that are no text": {"[agent]\nuse = \"\xff\"", ":2: "},
+		"nobody to be told":      {"[[notify]]\nbell = true\n\n[[notify]]\non = ['run_end']", ":4: notify.2: it has neither command, webhook, desktop, bell nor title"},
+		"no such news":           {"[run]\nlimit = 1\n[[notify]]\nbell = true\non = ['lunch']", ":3: notify.1: on: \"lunch\" is none of run_end, task_failed"},
+		"a hook without scheme":  {"[[notify]]\nwebhook = 'hooks.example/s3cr3t'", ":1: notify.1: webhook: an address begins with http:// or https://"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -185,7 +188,12 @@ func TestCreateTwiceChangesNothing(t *testing.T) {
 func TestCommentedDefaultsAreTheDefaults(t *testing.T) {
 	t.Parallel()
 	var lines []string
+	sample := false // what stands below is no default
 	for _, l := range strings.Split(configText(Found{}), "\n") {
+		sample = strings.HasPrefix(l, "# [[notify]]") || sample && l != ""
+		if sample {
+			continue
+		}
 		if rest, ok := strings.CutPrefix(l, "# "); ok && strings.Contains(rest, " = ") && !strings.Contains(rest, `"my-`) &&
 			!strings.HasPrefix(rest, "env") && !strings.HasPrefix(rest, "models") && !strings.HasPrefix(rest, "commands") &&
 			!strings.HasPrefix(rest, "fallback") && !strings.HasPrefix(rest, `"`) {
@@ -238,5 +246,36 @@ func TestDurationIsWrittenAsItIsRead(t *testing.T) {
 		if err := again.UnmarshalText([]byte(d.String())); err != nil || again != d {
 			t.Errorf("%s is written as %s", text, d)
 		}
+	}
+}
+
+func TestPeopleToBeToldAddUpAndTheirAddressesStayHidden(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	user := write(t, filepath.Join(dir, "user.toml"), "[[notify]]\non = ['run_end']\nbell = true\ndesktop = true\n")
+	proj := write(t, filepath.Join(dir, "project.toml"),
+		"[[notify]]\nwebhook = 'https://hooks.example/services/s3cr3t'\n[[notify]]\nwebhook = '${HOOK}'\n[[notify]]\nwebhook = 'https://${HOST}/s3cr3t'\n")
+	l, err := Load(user, proj, noEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range l.Settings() {
+		if strings.HasPrefix(s.Key, "notify.") {
+			got = append(got, s.Key+": "+s.Value.(string)+": "+filepath.Base(s.Origin))
+		}
+	}
+	want := []string{
+		"notify.1: bell, desktop on run_end: user.toml",
+		"notify.2: webhook https://hooks.example/... on everything: project.toml",
+		"notify.3: webhook ${HOOK} on everything: project.toml",
+		"notify.4: webhook ... on everything: project.toml",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	bad := write(t, filepath.Join(dir, "bad.toml"), "\n[[notify]]\n")
+	if _, err := Load(user, bad, noEnv); err == nil || !strings.Contains(err.Error(), "bad.toml:2: notify.1: ") {
+		t.Errorf("got %v, want the line of the file that is wrong", err)
 	}
 }

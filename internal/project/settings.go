@@ -2,6 +2,7 @@ package project
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -45,6 +46,7 @@ func (l Loaded) Settings() []Setting {
 		{Key: "recovery.max_age", Value: c.Recovery.MaxAge.String()},
 		{Key: "recovery.max_interruptions", Value: c.Recovery.MaxInterruptions},
 		{Key: "recovery.on_dirty", Value: c.Recovery.OnDirty},
+		{Key: "telemetry.prometheus", Value: c.Telemetry.Prometheus},
 		{Key: "sandbox.mode", Value: c.Sandbox.Mode},
 		{Key: "sandbox.write", Value: slices.Concat([]string{}, c.Sandbox.Write)},
 		{Key: "sandbox.deny_read", Value: slices.Concat([]string{}, c.Sandbox.DenyRead)},
@@ -55,6 +57,9 @@ func (l Loaded) Settings() []Setting {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {
 		list = append(list, Setting{Key: "mcp." + name, Value: cmp.Or(c.MCP[name].Command, c.MCP[name].URL)})
+	}
+	for i, n := range c.Notify {
+		list = append(list, Setting{Key: fmt.Sprintf("notify.%d", i+1), Value: n.String()})
 	}
 	for i := range list {
 		list[i].Origin = l.Origin(list[i].Key)

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ralph/dag"
+	"ralph/internal/db"
+	"ralph/loop"
+	"ralph/report"
+)
+
+// afterwards are the places in which a run is told when it is over, whatever came
+// of it. A nil one is for whoever has none.
+type afterwards struct {
+	junit   string
+	summary string
+	github  *github // nil outside of GitHub Actions
+	told    bool
+}
+
+// afterwards checks the places before anything runs: hours of work must not end
+// with a report that cannot be written.
+func (a *app) afterwards(c *cli.Context) (*afterwards, error) {
+	w := &afterwards{github: a.githubActions()}
+	for flag, into := range map[string]*string{"junit": &w.junit, "summary": &w.summary} {
+		name := c.String(flag)
+		if !c.IsSet(flag) {
+			continue
+		}
+		if c.Bool("dry-run") {
+			return nil, usagef("--dry-run runs nothing: it does not go with --%s", flag)
+		}
+		if name == "-" {
+			return nil, usagef("--%s needs the name of a file; stdout is for the result", flag)
+		}
+		*into = absolute(a, name)
+	}
+	if w.junit != "" && w.junit == w.summary {
+		return nil, usagef("--junit and --summary cannot be the same file")
+	}
+	if w.github != nil && w.summary == w.github.step {
+		w.summary = "" // it is written there anyway, after what stands in it
+	}
+	for flag, path := range map[string]string{"junit": w.junit, "summary": w.summary} {
+		if err := vacate(path); err != nil {
+			return nil, usagef("--%s: %v", flag, err)
+		}
+	}
+	return w, nil
+}
+
+// vacate makes sure that a file can be written, and takes an older one away: should
+// this run die, nobody must take the report of another one for its.
+func vacate(path string) error {
+	if path == "" {
+		return nil
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return fmt.Errorf("%s is a folder", path)
+	case err == nil && !info.Mode().IsRegular():
+		return nil // a pipe, a device
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".ralph-report-*")
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
+		return err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// begin is called before the first word of a run is shown.
+func (w *afterwards) begin(a *app) {
+	if w != nil && w.github != nil {
+		w.github.stopCommands(a.stderr)
+	}
+}
+
+// ended tells a run that has begun. Nothing here can lose what the run has stored.
+func (w *afterwards) ended(ctx context.Context, a *app, opts loop.Options, out loop.Outcome) error {
+	if w == nil {
+		return nil
+	}
+	r, err := report.Load(context.WithoutCancel(ctx), opts.Store, report.Options{
+		Root: opts.Dir, Runs: opts.Folder, Run: out.Run, Life: life, Now: a.now, Zone: time.Local,
+	})
+	if err != nil {
+		r = report.Bare(out, a.now())
+	}
+	return w.write(a, r)
+}
+
+// unbegun tells a run that never began.
+func (w *afterwards) unbegun(a *app, cause error) error {
+	out := loop.Outcome{Kind: report.NotStarted, Reason: cause.Error()}
+	var file *db.Error
+	switch {
+	case errors.As(cause, &file): // whatever else it is
+	case errors.Is(cause, errUnavailable):
+		out.Kind = loop.OutcomeUnavailable
+	case errors.Is(cause, dag.ErrNotFound):
+		out.Kind = loop.OutcomeNoPlan
+	}
+	if h := hintFor(cause); h != "" {
+		out.Reason += "; " + h
+	}
+	return w.write(a, report.Bare(out, a.now()))
+}
+
+func (w *afterwards) write(a *app, r report.Run) error {
+	w.told = true
+	var errs []error
+	if w.junit != "" {
+		var b bytes.Buffer
+		err := report.JUnit(&b, r)
+		if err == nil {
+			err = replaceFile(w.junit, b.Bytes())
+		}
+		errs = append(errs, wrapped("--junit", err))
+	}
+	if w.summary != "" {
+		errs = append(errs, wrapped("--summary", replaceFile(w.summary, []byte(report.Summary(r)))))
+	}
+	if w.github != nil {
+		errs = append(errs, w.github.tell(a.stderr, r))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return outputError{fmt.Sprintf("tell what came of the run: %v", err)}
+	}
+	return nil
+}
+
+func wrapped(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/loop"
+	"ralph/report"
+)
+
+// obeyed is what GitHub's runner takes for commands: name, properties, what is said.
+// It undoes the escaping as the runner does.
+func obeyed(text string) []string {
+	var list []string
+	stopped := ""
+	unescape := strings.NewReplacer("%0D", "\r", "%0A", "\n", "%3A", ":", "%2C", ",", "%25", "%")
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		head, data, isCommand := strings.Cut(strings.TrimPrefix(line, "::"), "::")
+		if !strings.HasPrefix(line, "::") || !isCommand {
+			if i := strings.Index(line, "##["); i >= 0 && stopped == "" {
+				list = append(list, "OLD STYLE "+line[i:])
+			}
+			continue
+		}
+		name, properties, _ := strings.Cut(head, " ")
+		switch {
+		case stopped != "" && name == stopped:
+			stopped = ""
+		case stopped != "":
+		case name == "stop-commands":
+			stopped = data
+		default:
+			for _, p := range strings.Split(properties, ",") {
+				name += " [" + unescape.Replace(p) + "]"
+			}
+			list = append(list, name+" "+unescape.Replace(data))
+		}
+	}
+	return list
+}
+
+func TestTextOfOthersIsNoCommandToGitHub(t *testing.T) {
+	t.Parallel()
+	evil := "100%0A::add-mask::x, file=a:b\r\n::set-env name=PATH::/evil\n##[add-path]/evil \x1b[31mred\u202e"
+	out := loop.Outcome{
+		Kind: loop.OutcomeComplete, Run: "r-1", Counts: loop.Counts{Failed: 1, Total: 1},
+		Tasks: []loop.Resolved{{ID: "t-1", Title: evil, Status: "failed", Outcome: "failed", Reason: evil}},
+	}
+	step := filepath.Join(t.TempDir(), "step.md")
+	g := &github{step: step}
+	var said bytes.Buffer
+	g.stopCommands(&said)
+	fmt.Fprintf(&said, "::error::an agent says this\n::%s::\n::error::and this\n", strings.Repeat("A", len(g.token)))
+	if err := g.tell(&said, report.Bare(out, time.Unix(0, 0))); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"error [title=ralph: failed: 100%0A::add-mask::x, file=a:b ::set-env name=PATH::/evil ##[add-path]/evil red] " +
+		"100%0A::add-mask::x, file=a:b\nnext: ralph task log t-1 -m \"TEXT\"  # tell the next attempt something\n" +
+		"next: ralph task reset t-1 && ralph run  # let it run again"}
+	if diff := cmp.Diff(want, obeyed(said.String())); diff != "" {
+		t.Errorf("%s\n%s", diff, said.String())
+	}
+	if data, err := os.ReadFile(step); err != nil || !strings.Contains(string(data), "t-1") {
+		t.Errorf("got %q, %v", data, err)
+	}
+}
+
+func TestGitHubShowsTenAnnotationsAndWeUseThem(t *testing.T) {
+	t.Parallel()
+	for failed, want := range map[int]int{1: 1, 9: 9, 10: 10, 11: 10, 500: 10} {
+		out := loop.Outcome{Kind: loop.OutcomeComplete, Run: "r-1", Counts: loop.Counts{Failed: failed, Total: failed}}
+		for i := range failed {
+			out.Tasks = append(out.Tasks, loop.Resolved{ID: fmt.Sprintf("t-%d", i), Title: strings.Repeat("x", 1000), Status: "failed", Reason: strings.Repeat("y", 1<<20)})
+		}
+		list := annotations(report.Bare(out, time.Unix(0, 0)))
+		if len(list) != want {
+			t.Errorf("%d failed tasks: got %d annotations, want %d", failed, len(list), want)
+		}
+		if failed == 500 && list[9].title != "ralph: 491 more failed tasks" {
+			t.Errorf("got %q, want the rest counted", list[9].title)
+		}
+		if n := len(escapeData(list[0].text)); n > 4<<10 {
+			t.Errorf("an annotation has %d bytes", n)
+		}
+	}
+	if list := annotations(report.Bare(loop.Outcome{Kind: loop.OutcomeComplete}, time.Unix(0, 0))); len(list) != 0 {
+		t.Errorf("got %v for a success", list)
+	}
+}

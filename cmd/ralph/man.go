@@ -1,0 +1,174 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+func (a *app) manCommand() command {
+	return command{
+		name: "man", short: "print the manual page",
+		long:    `man: ralph man > /usr/local/share/man/man1/ralph.1`,
+		example: "ralph man | man -l -",
+		run: func(c *cli.Context) error {
+			if err := none(c); err != nil {
+				return err
+			}
+			_, err := fmt.Fprint(a.stdout, a.manual())
+			return err
+		},
+	}
+}
+
+// manual is the page, made from what the commands say of themselves: it cannot tell
+// of one that does not exist, and leaves none out.
+func (a *app) manual() string {
+	m := &manual{}
+	m.line(`.TH RALPH 1 "" "ralph" "User Commands"`)
+	m.line(".SH NAME")
+	m.text("ralph - " + a.cli.Usage)
+	m.line(".SH SYNOPSIS")
+	m.line(".B ralph")
+	m.text("[global flags] COMMAND [flags] [arguments]")
+	m.line(".SH DESCRIPTION")
+	m.text(manIntro)
+	m.line(".SH GLOBAL FLAGS")
+	m.text("They may stand anywhere.")
+	m.flags(a.cli.Flags)
+	m.line(".SH COMMANDS")
+	for _, c := range a.specs() {
+		m.command("ralph", c)
+	}
+	m.line(".SH EXIT STATUS")
+	for _, s := range manStatuses {
+		m.line(".TP")
+		m.line(".B " + roff(s[0]))
+		m.text(s[1])
+	}
+	m.line(".SH ENVIRONMENT")
+	m.entry("RALPH_SECTION_KEY", "sets a key of the configuration: RALPH_RUN_LIMIT sets run.limit.")
+	m.entry("NO_COLOR", "no colour, whatever its value.")
+	m.entry("GITHUB_ACTIONS, GITHUB_STEP_SUMMARY", "a run writes annotations and the summary of its step.")
+	m.line(".SH FILES")
+	m.entry(".ralph.toml", "the configuration of a project, in its root.")
+	m.entry("~/.config/ralph/config.toml", "that of a user, for all projects.")
+	m.entry(".ralph/progress.db", "the graph, its history and its memory.")
+	m.entry(".ralph/runs/RUN/", "events, and for each attempt its prompt, transcript, answer and the output of gates.")
+	return m.b.String()
+}
+
+const manIntro = `Work is planned as tasks that contain and wait for each other, kept in one SQLite file in the project. ` +
+	`A run claims the next ready task, starts an agent that speaks the Agent Client Protocol, hands it that one task, ` +
+	`checks the result by itself, and moves the task on, until the graph is resolved or a limit is hit.`
+
+var manStatuses = [][2]string{
+	{"0", "success; of a run: every task in scope is done"},
+	{"1", "refused; of a run: tasks failed"},
+	{"2", "a run is blocked: work remains, and none of it can run"},
+	{"3", "not found; of a run: there is no task in scope"},
+	{"4", "a run reached a limit, or was stopped"},
+	{"5", "no usable agent"},
+	{"64", "a bad flag, a bad configuration, an ambiguous prefix, or not a project"},
+	{"70", "a bug, or the database failed in the middle"},
+	{"130, 143", "interrupted by Ctrl-C, by SIGTERM"},
+}
+
+// manual writes roff.
+type manual struct{ b strings.Builder }
+
+func (m *manual) line(s string) { m.b.WriteString(s + "\n") }
+
+// text is prose; its lines are filled.
+func (m *manual) text(s string) {
+	for l := range strings.Lines(strings.TrimSpace(s)) {
+		m.line(roff(strings.TrimSpace(l)))
+	}
+}
+
+// verbatim keeps the lines as they are.
+func (m *manual) verbatim(s string) {
+	m.line(".nf")
+	for l := range strings.Lines(strings.TrimSpace(s)) {
+		m.line(roff(strings.TrimRight(l, "\n")))
+	}
+	m.line(".fi")
+}
+
+func (m *manual) entry(name, text string) {
+	m.line(".TP")
+	m.line(".B " + roff(name))
+	m.text(text)
+}
+
+func (m *manual) command(parent string, c command) {
+	if c.hidden {
+		return
+	}
+	full := parent + " " + c.name
+	usage := full
+	if len(c.flags) > 0 {
+		usage += " [flags]"
+	}
+	if len(c.sub) > 0 && c.run == nil {
+		usage += " COMMAND"
+	}
+	m.line(".SS " + roff(strings.TrimSpace(usage+" "+c.args)))
+	m.text(c.short + ".")
+	if c.long != "" {
+		m.line(".PP")
+		m.verbatim(c.long)
+	}
+	m.flags(c.flags)
+	if len(c.sub) == 0 {
+		m.line(".PP")
+		m.line("Example:")
+		m.line(".RS 4")
+		m.verbatim(c.example)
+		m.line(".RE")
+	}
+	if c.exits != "" {
+		m.line(".PP")
+		m.text("Exit status: 0 success, " + strings.ReplaceAll(c.exits, "\n", " ") + ".")
+	}
+	for _, sub := range c.sub {
+		m.command(full, sub)
+	}
+}
+
+func (m *manual) flags(list []cli.Flag) {
+	for _, f := range list {
+		d, ok := f.(cli.DocGenerationFlag)
+		if !ok {
+			continue
+		}
+		var names []string
+		for _, n := range f.Names() {
+			names = append(names, map[bool]string{true: "-", false: "--"}[len(n) == 1]+n)
+		}
+		usage := d.GetUsage()
+		value := ""
+		if before, after, found := strings.Cut(usage, "`"); found {
+			value, _, _ = strings.Cut(after, "`")
+			usage = before + strings.Replace(after, "`", "", 1)
+			value = " " + value
+		}
+		if def := d.GetDefaultText(); d.TakesValue() && def != "" {
+			usage += " (default: " + def + ")"
+		}
+		m.line(".TP")
+		m.line(".B " + roff(strings.Join(names, ", ")+value))
+		m.text(usage)
+	}
+}
+
+// roff escapes text: a backslash, a hyphen that is no hyphenation, and what would be
+// a request at the beginning of a line.
+func roff(s string) string {
+	s = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s)
+	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {
+		s = `\&` + s
+	}
+	return s
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"ralph/internal/agents"
+	"ralph/internal/post"
+	"ralph/internal/project"
+	"ralph/internal/show"
+	"ralph/notify"
+)
+
+// notifier tells whoever the configuration names, or is nil if it names nobody. What
+// cannot be used is warned about and left out: nobody loses a run because of it.
+func (a *app) notifier(c *cli.Context, s *session) show.Sink {
+	if len(s.config.Notify) == 0 {
+		return nil
+	}
+	hidden := a.hidden(s.config)
+	var targets []notify.Target
+	for i, entry := range s.config.Notify {
+		t := notify.Target{On: entry.On, Command: entry.Command, Desktop: entry.Desktop, Bell: entry.Bell, Title: entry.Title}
+		address, err := a.expand(entry.Webhook, &hidden)
+		if err == nil && address != "" {
+			err = post.Check(address)
+		}
+		switch {
+		case err != nil:
+			a.note(c, "warning: notify.%d: webhook: %v: nothing is sent there", i+1, err)
+		case address != "":
+			t.Webhook = address
+			hidden = append(hidden, address)
+		}
+		targets = append(targets, t)
+	}
+	hurry := make(chan struct{})
+	opts := notify.Options{
+		Targets: targets, Project: filepath.Base(s.project.Root), Dir: s.project.Root, Env: agents.WithoutCredentials(a.environ()),
+		Client: post.Client{Proxy: post.ProxyFrom(a.getenv), Now: a.now}, Hide: hider(hidden), Hurry: hurry,
+	}
+	if a.errIsTerm {
+		opts.Terminal = a.stderr
+	}
+	n := notify.New(opts)
+	if err := n.Missing(); err != nil {
+		a.note(c, "warning: %v", err)
+	}
+	return &hurried{Notifier: n, app: a, hurry: hurry}
+}
+
+// hurried is a notifier whose last words another signal cuts short.
+type hurried struct {
+	*notify.Notifier
+	app   *app
+	hurry chan struct{}
+}
+
+func (h *hurried) Close() error {
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-h.app.signals:
+			close(h.hurry)
+		case <-done:
+		}
+	}()
+	return h.Notifier.Close()
+}
+
+// hidden are the values that nobody outside may see: of our environment, and of the
+// configured ones of agents.
+func (a *app) hidden(config project.Loaded) []string {
+	values := secrets(a.environ())
+	for _, custom := range config.Agents {
+		for name, value := range custom.Env {
+			values = append(values, secrets([]string{name + "=" + value})...)
+		}
+	}
+	return values
+}
+
+// hider replaces values wherever they stand, the longest first.
+func hider(values []string) func(string) string {
+	values = slices.Clone(values)
+	slices.SortFunc(values, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	var pairs []string
+	for _, v := range slices.Compact(values) {
+		if v = strings.TrimSpace(v); len(v) >= shortestSecret {
+			pairs = append(pairs, v, "[redacted]")
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/rs/zerolog"
+	"github.com/urfave/cli/v2"
+
+	"ralph/internal/post"
+	"ralph/internal/show"
+	"ralph/telemetry"
+)
+
+// observers are those that a run tells besides its own file and whoever watches it.
+func (a *app) observers(c *cli.Context, s *session) ([]show.Sink, error) {
+	hide := hider(a.hidden(s.config))
+	var list []show.Sink
+	switch c.String("log-format") {
+	case "", "text", "json":
+	default:
+		return nil, usagef("--log-format is text or json, not %q", c.String("log-format"))
+	}
+	if name := c.String("log-file"); name != "" {
+		// Without waiting: a pipe that nobody reads is refused instead of waited for.
+		f, err := os.OpenFile(absolute(a, name), os.O_CREATE|os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0o600)
+		if err != nil {
+			return nil, usagef("--log-file: %v", err)
+		}
+		log := show.NewAsync(a.runLog(c, f, hide), show.AsyncOptions{})
+		list = append(list, &closing{Sink: log, closers: []io.Closer{f}})
+	}
+	metrics, err := a.metrics(c, s)
+	if err != nil {
+		return nil, err
+	}
+	if metrics != nil {
+		list = append(list, metrics)
+	}
+	opts, asked, err := telemetry.FromEnvironment(a.getenv)
+	if err != nil {
+		a.note(c, "warning: no traces are sent: %v", err)
+	}
+	if asked {
+		opts.Client, opts.Version = post.Client{Proxy: post.ProxyFrom(a.getenv), Now: a.now}, buildVersion().Version
+		list = append(list, telemetry.NewTracer(telemetry.NewExporter(opts), hide))
+	}
+	if n := a.notifier(c, s); n != nil {
+		list = append(list, n)
+	}
+	return list, nil
+}
+
+// logsInstead says that the log takes the place of what people watch.
+func (a *app) logsInstead(c *cli.Context) bool {
+	return c.String("log-format") != "" && c.String("log-file") == ""
+}
+
+// runLog writes the log of a run.
+func (a *app) runLog(c *cli.Context, to io.Writer, hide func(string) string) show.Sink {
+	level := zerolog.InfoLevel
+	switch {
+	case c.Bool("quiet"):
+		level = zerolog.WarnLevel
+	case c.Bool("verbose"):
+		level = zerolog.DebugLevel
+	}
+	return telemetry.NewLog(telemetry.LogOptions{Out: to, JSON: c.String("log-format") == "json", Level: level, Hide: hide})
+}
+
+// metrics is nil if nobody asked for any.
+func (a *app) metrics(c *cli.Context, s *session) (show.Sink, error) {
+	path, flag := s.config.Telemetry.Prometheus, "telemetry.prometheus"
+	switch {
+	case c.IsSet("metrics"):
+		path, flag = absolute(a, c.String("metrics")), "--metrics"
+	case path == "":
+		return nil, nil
+	case !filepath.IsAbs(path):
+		path = filepath.Join(s.project.Root, path)
+	}
+	if err := vacate(path); err != nil {
+		return nil, usagef("%s: %v", flag, err)
+	}
+	return show.NewAsync(telemetry.NewMetrics(func(data []byte) error { return replaceFile(path, data) }), show.AsyncOptions{}), nil
+}

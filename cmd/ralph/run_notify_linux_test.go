@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"ralph/internal/fakeagent"
+	"ralph/internal/project"
+	"ralph/notify"
+)
+
+func TestEveryKindOfNewsCanBeConfigured(t *testing.T) {
+	t.Parallel()
+	if !slices.Equal(project.News(), notify.Kinds()) {
+		t.Errorf("got %q and %q", project.News(), notify.Kinds())
+	}
+}
+
+// TestARunTellsPeople has a webhook whose address is a secret, one that hangs, a
+// command, and one that cannot be used: all of it costs the run nothing.
+func TestARunTellsPeople(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var got []string
+	works := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, r.URL.Path+" "+string(body))
+	}))
+	defer works.Close()
+	release := make(chan struct{})
+	hangs := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer hangs.Close()
+	defer close(release)
+	p := newPlace(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
+		{When: fakeagent.When{Task: "t-00000002"}, Steps: []fakeagent.Step{{Do: "say", Text: "<task-failed>t-00000002: the key sk-verysecret is refused</task-failed>\n"}}},
+	}}, fmt.Sprintf(`
+[[notify]]
+on = ["run_end", "task_failed"]
+webhook = "${HOOK}"
+[[notify]]
+on = ["task_failed"]
+webhook = "%s/hanging-s3cr3t"
+[[notify]]
+on = ["blocked"]
+command = "cat > blocked.json"
+[[notify]]
+webhook = "${NOT_SET}"
+`, hangs.URL))
+	p.env = append(p.env, "HOOK="+works.URL+"/s3cr3t-path", "SOME_API_KEY=sk-verysecret")
+	p.plan(t, "one", "two sk-verysecret", "three")
+	p.want(t, 0, "task", "deps", "add", "t-00000002", "t-00000003")
+	out := p.want(t, 2, "run")
+	mu.Lock()
+	defer mu.Unlock()
+	if len(got) != 2 || !strings.Contains(got[0], "task failed: two [redacted]") || !strings.Contains(got[1], `: blocked\n`) {
+		t.Errorf("got %q, want the failed task and the end", got)
+	}
+	for _, body := range got {
+		if !strings.HasPrefix(body, `/s3cr3t-path {"text":"ralph: `) || strings.Contains(body, "sk-verysecret") {
+			t.Errorf("got %s", body)
+		}
+	}
+	if data, err := os.ReadFile(filepath.Join(p.dir, "blocked.json")); err != nil || !strings.Contains(string(data), `"event":"blocked"`) {
+		t.Errorf("got %s, %v", data, err)
+	}
+	for _, want := range []string{
+		"warning: notify.4: webhook: ${NOT_SET} is not set: nothing is sent there",
+		"warning: notify: webhook " + strings.TrimPrefix(hangs.URL, "http://") + ": 1 of 1 notification did not go out: no answer yet",
+	} {
+		if !strings.Contains(out.stderr, want) {
+			t.Errorf("got %s, want %s", out.stderr, want)
+		}
+	}
+	if strings.Contains(out.stderr, "s3cr3t") {
+		t.Errorf("an address is told:\n%s", out.stderr)
+	}
+	if shown := p.want(t, 0, "config", "show"); strings.Contains(shown.stdout, "s3cr3t") || !strings.Contains(shown.stdout, "notify.3") {
+		t.Errorf("got %s", shown.stdout)
+	}
+}
+
+// TestATerminalIsRungAndNamed, without disturbing what is shown on it.
+func TestATerminalIsRungAndNamed(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, fakeagent.Script{}, "[[notify]]\non = ['run_end']\nbell = true\ntitle = true\n")
+	p.plan(t, "one")
+	term := p.onTerminal(t, "run")
+	term.wait(t, 0)
+	eventually(t, "the bell rings", func() bool { return strings.Contains(term.screen(), ": complete\x1b\\\a") })
+	if !strings.Contains(term.screen(), "\x1b]2;ralph: "+filepath.Base(p.dir)) {
+		t.Errorf("got %q", term.screen())
+	}
+}

@@ -1,0 +1,78 @@
+package project
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// TelemetryConfig is what is written for machines that watch.
+type TelemetryConfig struct {
+	Prometheus string `toml:"prometheus"`
+}
+
+// Notify is somebody to be told about a run, in one or more ways.
+type Notify struct {
+	On      []string `toml:"on"` // kinds of news; none means all
+	Command string   `toml:"command"`
+	Webhook string   `toml:"webhook"`
+	Desktop bool     `toml:"desktop"`
+	Bell    bool     `toml:"bell"`
+	Title   bool     `toml:"title"`
+}
+
+// News are the kinds of news that somebody can be told.
+func News() []string {
+	return []string{"run_end", "task_failed", "blocked", "waiting", "budget", "needs_input"}
+}
+
+// invalid says what makes no sense about it, without repeating an address.
+func (n Notify) invalid() string {
+	for _, kind := range n.On {
+		if !slices.Contains(News(), kind) {
+			return fmt.Sprintf("on: %q is none of %s", kind, strings.Join(News(), ", "))
+		}
+	}
+	if len(n.ways()) == 0 {
+		return "it has neither command, webhook, desktop, bell nor title"
+	}
+	if n.Webhook != "" && !strings.Contains(n.Webhook, "${") &&
+		!strings.HasPrefix(n.Webhook, "http://") && !strings.HasPrefix(n.Webhook, "https://") {
+		return "webhook: an address begins with http:// or https://"
+	}
+	return ""
+}
+
+// ways are how somebody is told, with nothing secret in them: an address is a key.
+func (n Notify) ways() []string {
+	var list []string
+	if n.Command != "" {
+		list = append(list, "command "+n.Command)
+	}
+	if n.Webhook != "" {
+		shown := n.Webhook
+		if u, err := url.Parse(n.Webhook); err == nil && u.Host != "" {
+			shown = u.Scheme + "://" + u.Host + "/..."
+		} else if !strings.HasPrefix(shown, "${") || !strings.HasSuffix(shown, "}") {
+			shown = "..."
+		}
+		list = append(list, "webhook "+shown)
+	}
+	for name, on := range map[string]bool{"desktop": n.Desktop, "bell": n.Bell, "title": n.Title} {
+		if on {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// String is how it is shown.
+func (n Notify) String() string {
+	on := n.On
+	if len(on) == 0 {
+		on = []string{"everything"}
+	}
+	return strings.Join(n.ways(), ", ") + " on " + strings.Join(on, ", ")
+}

@@ -1,0 +1,135 @@
+package notify
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"ralph/internal/term"
+	"ralph/loop"
+)
+
+// Message is what people are told. Commands get it as JSON.
+type Message struct {
+	Event   string    `json:"event"`
+	Title   string    `json:"title"` // one line
+	Text    string    `json:"text"`
+	Project string    `json:"project"`
+	Run     string    `json:"run"`
+	Task    string    `json:"task,omitempty"`
+	Outcome string    `json:"outcome,omitempty"`
+	Reason  string    `json:"reason,omitempty"` // one line
+	At      time.Time `json:"at"`
+}
+
+// news makes messages of events. It is fed by one goroutine at a time.
+type news struct {
+	project string
+	hide    func(string) string
+	failed  []string // tasks, in words
+	more    int      // failed tasks beyond those
+}
+
+// Bounds of what a message tells.
+const (
+	maxFailed = 5
+	maxLine   = 300
+	maxTitle  = 120
+)
+
+// of returns the message of an event and the kinds of news that it is, the most
+// telling first; no kinds means that nobody needs to know.
+func (n *news) of(e loop.Event) (Message, []string) {
+	m := Message{Project: n.project, Run: e.Run, Task: e.Task, At: e.At, Reason: n.line(e.Reason)}
+	switch e.Type {
+	case loop.AttemptEnded:
+		if e.Status != "failed" {
+			return m, nil
+		}
+		task := fmt.Sprintf("%s (%s): %s", n.line(e.Title), e.Task, n.line(e.Reason))
+		if len(n.failed) < maxFailed {
+			n.failed = append(n.failed, task)
+		} else {
+			n.more++
+		}
+		m.Outcome = e.Outcome
+		return n.write(m, "task failed: "+n.line(e.Title), n.line(e.Reason), "next: ralph logs "+e.Task), []string{TaskFailed}
+	case loop.Waiting:
+		until := ""
+		if e.Until != nil {
+			until = " until " + e.Until.Format("15:04:05 MST")
+		}
+		return n.write(m, "waiting"+until, m.Reason), []string{Waiting}
+	case loop.AgentAsked:
+		if e.Outcome != "cancelled" {
+			return m, nil
+		}
+		m.Reason = "the agent asked for what nobody could answer: " + n.line(e.Text)
+		return n.write(m, "needs input", m.Reason, "next: ralph logs "+e.Task), []string{NeedsInput}
+	case loop.RunEnded:
+		return n.ended(e, m)
+	default:
+		return m, nil
+	}
+}
+
+// ended is the message about the end of a run.
+func (n *news) ended(e loop.Event, m Message) (Message, []string) {
+	m.Outcome = e.Outcome
+	kinds, words := []string{RunEnd}, strings.ReplaceAll(e.Outcome, "_", " ")
+	switch loop.OutcomeKind(e.Outcome) {
+	case loop.OutcomeBlocked:
+		kinds = []string{Blocked, RunEnd}
+	case loop.OutcomeLimit:
+		kinds, words = []string{Budget, RunEnd}, "a limit was reached"
+	case loop.OutcomeUnavailable:
+		kinds, words = []string{NeedsInput, RunEnd}, "no usable agent"
+	case loop.OutcomeComplete:
+		if e.Counts != nil && e.Counts.Failed > 0 {
+			words = "complete, with failed tasks"
+		}
+	}
+	lines := []string{m.Reason}
+	if c := e.Counts; c != nil {
+		text := fmt.Sprintf("%d done, %d failed, %d remaining of %d", c.Done, c.Failed, c.Remaining, c.Total)
+		text += " in " + (time.Duration(e.Duration) * time.Millisecond).Round(time.Second).String()
+		if e.Usage != nil && e.Usage.CostUSD != nil {
+			text += fmt.Sprintf(", $%.2f", *e.Usage.CostUSD)
+		}
+		lines = append(lines, text)
+	}
+	for _, task := range n.failed {
+		lines = append(lines, "failed: "+task)
+	}
+	if n.more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", n.more))
+	}
+	return n.write(m, words, append(lines, "next: ralph report "+e.Run)...), kinds
+}
+
+// write puts a message together; empty lines are left out.
+func (n *news) write(m Message, title string, lines ...string) Message {
+	m.Title = term.Cut("ralph: "+n.project+": "+title, maxTitle)
+	text := []string{m.Title}
+	for _, l := range lines {
+		if l != "" {
+			text = append(text, l)
+		}
+	}
+	m.Text = strings.Join(text, "\n")
+	return m
+}
+
+// line hides before anything is cut: half a secret is still one.
+func (n *news) line(s string) string { return line(n.hide(s)) }
+
+// line is the first line of foreign text, harmless and not too long.
+func line(s string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(s, "?")), "\n")
+	return term.Cut(term.Line(term.Strip(first)), maxLine)
+}
+
+func firstWord(s string) string {
+	word, _, _ := strings.Cut(strings.TrimSpace(s), " ")
+	return line(word)
+}

@@ -1,0 +1,328 @@
+package notify
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"ralph/internal/proc"
+	"ralph/loop"
+)
+
+func TestMain(m *testing.M) {
+	proc.RunHelper(nil)
+	goleak.VerifyTestMain(m)
+}
+
+var at = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func failed(n int) loop.Event {
+	return loop.Event{
+		Type: loop.AttemptEnded, At: at, Run: "r-1", Task: fmt.Sprintf("t-%d", n), Title: fmt.Sprintf("Task %d", n), Status: "failed", Outcome: "failed",
+		Reason: "gate \"make\": exit status 2\nmuch more",
+	}
+}
+
+func ended(outcome loop.OutcomeKind, counts loop.Counts) loop.Event {
+	cost := 1.2
+	return loop.Event{
+		Type: loop.RunEnded, At: at, Run: "r-1", Outcome: string(outcome), Reason: "why", Counts: &counts, Duration: 61_000, Usage: &loop.Usage{CostUSD: &cost},
+	}
+}
+
+// hook is a webhook that keeps what it was sent.
+type hook struct {
+	*httptest.Server
+	mu   sync.Mutex
+	got  []string
+	each chan struct{} // one for each request, after it was kept
+}
+
+// newHook answers with what answer says for the nth request.
+func newHook(t *testing.T, answer func(n int, w http.ResponseWriter)) *hook {
+	t.Helper()
+	h := &hook{each: make(chan struct{}, 1000)}
+	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var v map[string]string
+		if err := json.Unmarshal(body, &v); err != nil || len(v) != 1 {
+			t.Errorf("got %s: no Slack would take it", body)
+		}
+		h.mu.Lock()
+		h.got = append(h.got, v["text"])
+		n := len(h.got)
+		h.mu.Unlock()
+		h.each <- struct{}{}
+		answer(n, w)
+	}))
+	t.Cleanup(h.Close)
+	return h
+}
+
+func (h *hook) texts() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]string(nil), h.got...)
+}
+
+func quick(targets ...Target) Options {
+	return Options{Targets: targets, Project: "shop", Backoff: time.Millisecond, Flush: time.Minute, Timeout: time.Minute, Env: os.Environ()}
+}
+
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	until := at.Add(time.Hour)
+	for name, tc := range map[string]struct {
+		event loop.Event
+		kinds []string
+		want  string
+	}{
+		"a task failed": {
+			failed(1),
+			[]string{TaskFailed}, "ralph: shop: task failed: Task 1\ngate \"make\": exit status 2\nnext: ralph logs t-1",
+		},
+		"a task is tried again":    {loop.Event{Type: loop.AttemptEnded, Status: "pending", Outcome: "retried"}, nil, ""},
+		"a run waits":              {loop.Event{Type: loop.Waiting, Reason: "rate limited", Until: &until}, []string{Waiting}, "ralph: shop: waiting until 04:04:05 UTC\nrate limited"},
+		"a run waits for somebody": {loop.Event{Type: loop.Waiting, Reason: "paused"}, []string{Waiting}, "ralph: shop: waiting\npaused"},
+		"nobody could answer": {
+			loop.Event{Type: loop.AgentAsked, Task: "t-1", Text: "rm -rf", Outcome: "cancelled"},
+			[]string{NeedsInput}, "ralph: shop: needs input\nthe agent asked for what nobody could answer: rm -rf\nnext: ralph logs t-1",
+		},
+		"the policy answered": {loop.Event{Type: loop.AgentAsked, Outcome: "allow_once"}, nil, ""},
+		"text of an agent":    {loop.Event{Type: loop.AgentText, Text: "x"}, nil, ""},
+		"complete":            {ended(loop.OutcomeComplete, loop.Counts{Done: 3, Total: 3}), []string{RunEnd}, "ralph: shop: complete\nwhy\n3 done, 0 failed, 0 remaining of 3 in 1m1s, $1.20\nnext: ralph report r-1"},
+		"complete with failures": {
+			ended(loop.OutcomeComplete, loop.Counts{Done: 2, Failed: 1, Total: 3}),
+			[]string{RunEnd}, "ralph: shop: complete, with failed tasks\nwhy\n2 done, 1 failed, 0 remaining of 3 in 1m1s, $1.20\nnext: ralph report r-1",
+		},
+		"blocked":     {ended(loop.OutcomeBlocked, loop.Counts{}), []string{Blocked, RunEnd}, "ralph: shop: blocked\nwhy\n0 done, 0 failed, 0 remaining of 0 in 1m1s, $1.20\nnext: ralph report r-1"},
+		"a limit":     {ended(loop.OutcomeLimit, loop.Counts{}), []string{Budget, RunEnd}, "ralph: shop: a limit was reached\nwhy\n0 done, 0 failed, 0 remaining of 0 in 1m1s, $1.20\nnext: ralph report r-1"},
+		"no agent":    {loop.Event{Type: loop.RunEnded, Run: "r-1", Outcome: "agent_unavailable", Reason: "log in"}, []string{NeedsInput, RunEnd}, "ralph: shop: no usable agent\nlog in\nnext: ralph report r-1"},
+		"interrupted": {loop.Event{Type: loop.RunEnded, Run: "r-1", Outcome: "interrupted"}, []string{RunEnd}, "ralph: shop: interrupted\nnext: ralph report r-1"},
+	} {
+		n := news{project: "shop", hide: func(s string) string { return s }}
+		m, kinds := n.of(tc.event)
+		if diff := cmp.Diff(tc.kinds, kinds); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if diff := cmp.Diff(tc.want, m.Text); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestTheEndOfARunNamesWhatFailed(t *testing.T) {
+	t.Parallel()
+	n := news{project: "shop", hide: func(s string) string { return s }}
+	for i := range 8 {
+		n.of(failed(i))
+	}
+	m, _ := n.of(ended(loop.OutcomeBlocked, loop.Counts{Failed: 8, Total: 8}))
+	if got := strings.Count(m.Text, "\nfailed: Task"); got != 5 || !strings.Contains(m.Text, "\nand 3 more\n") {
+		t.Errorf("got\n%s", m.Text)
+	}
+}
+
+func TestATargetHearsOnlyWhatItAskedForAndOnce(t *testing.T) {
+	t.Parallel()
+	h := newHook(t, func(int, http.ResponseWriter) {})
+	n := New(quick(Target{Webhook: h.URL, On: []string{RunEnd, Blocked}}))
+	n.Event(failed(1))
+	n.Event(ended(loop.OutcomeBlocked, loop.Counts{Failed: 1, Total: 1}))
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got := h.texts()
+	if len(got) != 1 || !strings.HasPrefix(got[0], "ralph: shop: blocked\n") {
+		t.Errorf("got %q, want one message", got)
+	}
+	n.Event(failed(2)) // after the end nobody is told
+	if err := n.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHostileTitlesAndSecretsStayBehind(t *testing.T) {
+	t.Parallel()
+	h := newHook(t, func(int, http.ResponseWriter) {})
+	opts := quick(Target{Webhook: h.URL})
+	opts.Hide = func(s string) string { return strings.ReplaceAll(s, "sk-verysecret", "[redacted]") }
+	n := New(opts)
+	e := failed(1)
+	e.Title = "<!channel> & \x1b[31m\u202e " + strings.Repeat("x", maxLine-20) + "sk-verysecret"
+	e.Reason = "curl -H 'Authorization: sk-verysecret'"
+	n.Event(e)
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(h.texts(), "")
+	for _, bad := range []string{"<!channel>", "sk-v", "\x1b", "\u202e"} {
+		if strings.Contains(got, bad) {
+			t.Errorf("it says %q: %q", bad, got)
+		}
+	}
+	if !strings.Contains(got, "&lt;!channel&gt; &amp;") || !strings.Contains(got, "[redacted]") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestAWebhookIsTriedAgainWhenThatMayHelp(t *testing.T) {
+	t.Parallel()
+	drop := func(w http.ResponseWriter) {
+		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			conn.Close()
+		}
+	}
+	for name, tc := range map[string]struct {
+		answer func(n int, w http.ResponseWriter)
+		tries  int
+		err    string
+	}{
+		"an error, then well": {func(n int, w http.ResponseWriter) { w.WriteHeader(map[bool]int{true: 500, false: 200}[n < 3]) }, 3, ""},
+		"dropped, then well": {func(n int, w http.ResponseWriter) {
+			if n < 3 {
+				drop(w)
+			}
+		}, 3, ""},
+		"too many, then well":     {func(n int, w http.ResponseWriter) { w.WriteHeader(map[bool]int{true: 429, false: 200}[n < 2]) }, 2, ""},
+		"an error for ever":       {func(_ int, w http.ResponseWriter) { w.WriteHeader(500) }, 4, "1 of 1 notification did not go out: it answers with status 500"},
+		"dropped for ever":        {func(_ int, w http.ResponseWriter) { drop(w) }, 4, "1 of 1 notification did not go out: 127.0.0.1"},
+		"no such hook":            {func(_ int, w http.ResponseWriter) { w.WriteHeader(404) }, 1, "1 of 1 notification did not go out: it answers with status 404"},
+		"moved, which may be bad": {func(_ int, w http.ResponseWriter) { w.Header().Set("Location", "/"); w.WriteHeader(308) }, 1, "it answers with status 308"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHook(t, tc.answer)
+			n := New(quick(Target{Webhook: h.URL + "/services/s3cr3t"}))
+			n.Event(failed(1))
+			err := n.Close()
+			if got := len(h.texts()); got != tc.tries {
+				t.Errorf("got %d tries, want %d", got, tc.tries)
+			}
+			if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
+				t.Errorf("got %v, want %q", err, tc.err)
+			}
+			if err != nil && strings.Contains(err.Error(), "s3cr3t") {
+				t.Errorf("the error tells the secret: %v", err)
+			}
+		})
+	}
+}
+
+func TestAWebhookThatHangsHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	hangs := newHook(t, func(int, http.ResponseWriter) { <-release })
+	works := newHook(t, func(int, http.ResponseWriter) {})
+	hurry := make(chan struct{})
+	opts := quick(Target{Webhook: hangs.URL + "/s3cr3t"}, Target{Webhook: works.URL})
+	opts.Hurry, opts.Size = hurry, 3
+	n := New(opts)
+	n.Event(failed(0))
+	<-hangs.each
+	<-works.each
+	for i := range 9 {
+		n.Event(failed(i + 1)) // returns at once, or this test never ends
+		<-works.each
+	}
+	close(hurry)
+	err := n.Close()
+	if err == nil || !strings.Contains(err.Error(), "10 of 10 notifications did not go out: too many were waiting") || strings.Contains(err.Error(), "s3cr3t") {
+		t.Errorf("got %v", err)
+	}
+	if got := len(works.texts()); got != 10 {
+		t.Errorf("the other one got %d messages, want all 10", got)
+	}
+	close(release)
+}
+
+func TestTheEndWaitsOnlySoLong(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	hangs := newHook(t, func(int, http.ResponseWriter) { <-release })
+	opts := quick(Target{Webhook: hangs.URL})
+	opts.Flush = time.Millisecond
+	n := New(opts)
+	n.Event(failed(1))
+	if err := n.Close(); err == nil || !strings.Contains(err.Error(), "1 of 1 notification did not go out: no answer yet") {
+		t.Errorf("got %v", err)
+	}
+	close(release)
+}
+
+func TestASlowWebhookGetsEverythingBeforeTheEnd(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	slow := newHook(t, func(int, http.ResponseWriter) { <-release })
+	opts := quick(Target{Webhook: slow.URL})
+	opts.Size = 2
+	n := New(opts)
+	n.Event(failed(0))
+	<-slow.each
+	for i := range 4 {
+		n.Event(failed(i + 1))
+	}
+	n.Event(ended(loop.OutcomeBlocked, loop.Counts{}))
+	close(release)
+	err := n.Close()
+	if err == nil || !strings.Contains(err.Error(), "3 of 6 notifications did not go out: too many were waiting") {
+		t.Errorf("got %v", err)
+	}
+	var got []string
+	for _, text := range slow.texts() {
+		first, _, _ := strings.Cut(text, "\n")
+		got = append(got, first)
+	}
+	want := []string{"ralph: shop: task failed: Task 0", "ralph: shop: task failed: Task 4", "ralph: shop: blocked"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// stuck is a terminal that nobody reads.
+type stuck struct{ release chan struct{} }
+
+func (s stuck) Write(p []byte) (int, error) { <-s.release; return len(p), nil }
+
+func TestTerminals(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	opts := quick(Target{Bell: true, Title: true})
+	opts.Terminal = &out
+	n := New(opts)
+	e := failed(1)
+	e.Title = "x\a\x1b]0;evil\a"
+	n.Event(e)
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := out.String(), "\x1b]2;ralph: shop: task failed: x\x1b\\\a"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	n = New(quick(Target{Bell: true})) // in a pipeline there is none
+	n.Event(e)
+	if err := errors.Join(n.Missing(), n.Close()); err != nil {
+		t.Error(err)
+	}
+	s := stuck{make(chan struct{})}
+	opts.Terminal, opts.Flush = s, time.Millisecond
+	n = New(opts)
+	n.Event(e)
+	if err := n.Close(); err == nil {
+		t.Error("nothing is said about a terminal that is stopped")
+	}
+	close(s.release)
+	<-n.ways[0].done
+}

@@ -1,0 +1,41 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// webhook posts {"text": "..."}, which Slack and those that imitate it understand.
+func (n *Notifier) webhook(address string) send {
+	return func(ctx context.Context, m Message) error {
+		body, err := slack(m)
+		if err != nil {
+			return permanent{err}
+		}
+		reply, err := n.opts.Client.Post(ctx, address, map[string]string{"Content-Type": "application/json"}, body)
+		switch {
+		case err != nil:
+			return err
+		case reply.OK():
+			return nil
+		}
+		err = fmt.Errorf("it answers with status %d", reply.Status)
+		if reply.Again() {
+			return later{err, reply.After}
+		}
+		return permanent{err}
+	}
+}
+
+// slack is the body of a message. What a task is called must not call everybody.
+func slack(m Message) ([]byte, error) {
+	text := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(m.Text)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(map[string]string{"text": text})
+	return b.Bytes(), err
+}

@@ -1,0 +1,33 @@
+package report
+
+import (
+	"time"
+
+	"ralph/dag"
+	"ralph/loop"
+)
+
+// NotStarted is the outcome of a run that could not begin.
+const NotStarted = "not_started"
+
+// Bare is the report, at that time, of a run of which nothing but its outcome is
+// known: it could not begin, or what it stored cannot be read.
+func Bare(out loop.Outcome, at time.Time) Run {
+	r := Run{
+		ID: out.Run, Scope: "everything", Outcome: string(out.Kind), Reason: out.Reason, Iterations: out.Iterations,
+		Counts: out.Counts, StartedAt: at.Add(-out.Duration), EndedAt: at, Duration: out.Duration, Zone: time.UTC, index: map[string]int{},
+	}
+	for _, t := range out.Tasks {
+		if t.Status != string(dag.Failed) {
+			continue
+		}
+		f := Failure{Task: t.ID, Title: line(t.Title), Attempts: t.Attempts, Gate: gateInReason(t.Reason), Now: t.Status}
+		f.Reason, f.Detail = head(t.Reason)
+		f.Next = f.steps(&r)
+		r.Failures = append(r.Failures, f)
+	}
+	if r.Outcome != NotStarted {
+		r.Next = r.steps()
+	}
+	return r
+}

@@ -1,0 +1,127 @@
+package telemetry
+
+import (
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"ralph/loop"
+)
+
+// levelOf says how much an event matters, and names it; no name means no line.
+func levelOf(e loop.Event) (zerolog.Level, string) {
+	bad := func(is bool) zerolog.Level {
+		if is {
+			return zerolog.WarnLevel
+		}
+		return zerolog.InfoLevel
+	}
+	switch e.Type {
+	case loop.RunStarted:
+		return zerolog.InfoLevel, "run started"
+	case loop.Recovered:
+		return zerolog.WarnLevel, "task recovered"
+	case loop.TaskClaimed:
+		return zerolog.InfoLevel, "task claimed"
+	case loop.AgentStarted:
+		return zerolog.InfoLevel, "agent started"
+	case loop.AgentResumed:
+		return zerolog.InfoLevel, "agent resumed"
+	case loop.AgentTool:
+		return zerolog.DebugLevel, "tool call"
+	case loop.AgentUsage:
+		return zerolog.DebugLevel, "usage"
+	case loop.AgentAsked:
+		return zerolog.InfoLevel, "permission asked"
+	case loop.Prompted:
+		return zerolog.DebugLevel, "prompt sent"
+	case loop.GateStarted:
+		return zerolog.DebugLevel, "gate started"
+	case loop.GateEnded:
+		return bad(!e.Gate.Passed && e.Reason == ""), "gate ended" // a reason: it is not about the work
+	case loop.JudgeStarted:
+		return zerolog.DebugLevel, "judge started"
+	case loop.JudgeEnded:
+		return bad(e.Outcome != "pass"), "judge ended"
+	case loop.AttemptEnded:
+		return bad(e.Status == "failed"), "attempt ended"
+	case loop.Waiting:
+		return zerolog.InfoLevel, "waiting"
+	case loop.Warned:
+		return zerolog.WarnLevel, "warning"
+	case loop.RunInterrupted:
+		return zerolog.WarnLevel, "run interrupted"
+	case loop.RunEnded:
+		if e.Outcome == string(loop.OutcomeError) {
+			return zerolog.ErrorLevel, "run ended"
+		}
+		return bad(e.Outcome != string(loop.OutcomeComplete) || e.Counts != nil && e.Counts.Failed > 0), "run ended"
+	default:
+		return zerolog.DebugLevel, ""
+	}
+}
+
+// fields adds what an event has to say.
+func (l *Log) fields(line *zerolog.Event, e loop.Event) {
+	l.text(line, "title", e.Title)
+	l.text(line, "agent", e.Agent)
+	l.text(line, "model", e.Model)
+	l.text(line, "text", e.Text)
+	l.text(line, "outcome", e.Outcome)
+	l.text(line, "status", e.Status)
+	l.text(line, "reason", e.Reason)
+	if e.PID != 0 {
+		line.Int("pid", e.PID)
+	}
+	if e.Duration != 0 {
+		line.Dur("dur", time.Duration(e.Duration)*time.Millisecond)
+	}
+	if e.Until != nil {
+		line.Str("until", e.Until.Format(stamp))
+	}
+	if len(e.Files) > 0 {
+		line.Int("files", len(e.Files))
+	}
+	if s := e.Setup; s != nil {
+		l.text(line, "scope", s.Scope)
+		l.text(line, "agent", s.Agent)
+		l.text(line, "model", s.Model)
+		l.text(line, "limits", s.Limits)
+		l.text(line, "sandbox", s.Sandbox)
+		l.text(line, "verify", s.Verify)
+		line.Int("jobs", s.Jobs)
+	}
+	if c := e.Counts; c != nil {
+		line.Int("done", c.Done).Int("failed", c.Failed).Int("remaining", c.Remaining).Int("total", c.Total)
+	}
+	if u := e.Usage; u != nil {
+		told(line, "tokens_in", u.TokensIn)
+		told(line, "tokens_cached", u.TokensCached)
+		told(line, "tokens_out", u.TokensOut)
+		if u.CostUSD != nil {
+			line.Float64("cost_usd", *u.CostUSD)
+		}
+	}
+	if g := e.Gate; g != nil {
+		l.text(line, "gate", g.Command)
+		l.text(line, "exit", g.Exit)
+		l.text(line, "verdict", g.Verdict)
+		if e.Type == loop.GateEnded {
+			line.Bool("passed", g.Passed)
+		}
+	}
+	if t := e.Tool; t != nil {
+		line.Str("tool", t.ID)
+		l.text(line, "title", t.Title)
+		l.text(line, "kind", t.Kind)
+		l.text(line, "status", t.Status)
+		l.text(line, "error", t.Error)
+	}
+}
+
+// told adds a number that is 0 when nobody told it.
+func told(line *zerolog.Event, key string, n int64) {
+	if n > 0 {
+		line.Int64(key, n)
+	}
+}

@@ -1,0 +1,212 @@
+package telemetry
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"ralph/loop"
+)
+
+// Metrics keeps numbers of a run and writes all of them, as Prometheus reads them
+// from a file, whenever a run begins or ends, a task is claimed or an attempt ends.
+type Metrics struct {
+	write func([]byte) error // replaces the file, whole or not at all
+
+	mu      sync.Mutex
+	info    map[string]float64
+	started float64
+	updated float64
+	outcome string
+	tasks   loop.Counts
+	running int
+	values  map[string]map[string]float64 // by name and labels
+	err     error
+}
+
+// NewMetrics returns metrics of nothing yet.
+func NewMetrics(write func([]byte) error) *Metrics {
+	return &Metrics{write: write, info: map[string]float64{}, values: map[string]map[string]float64{}}
+}
+
+// Close says whether the file could not be written when it was tried last.
+func (m *Metrics) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.err
+}
+
+// Event counts an event.
+func (m *Metrics) Event(e loop.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.updated = float64(e.At.UnixMilli()) / 1000
+	due := true
+	switch e.Type {
+	case loop.RunStarted:
+		m.started = m.updated
+		scope := ""
+		if e.Setup != nil {
+			scope = e.Setup.Scope
+		}
+		m.info[labels("run", e.Run, "scope", scope)] = 1
+	case loop.TaskClaimed:
+		m.running++
+	case loop.AttemptEnded:
+		m.ended(e)
+	case loop.RunEnded:
+		m.outcome, m.running = e.Outcome, 0
+	case loop.GateEnded:
+		if e.Reason == "" { // a reason: it is not about the work
+			m.add("ralph_gate_runs_total", 1, "verdict", e.Gate.Verdict)
+		}
+		due = false
+	case loop.JudgeEnded:
+		m.add("ralph_verdicts_total", 1, "verdict", e.Outcome)
+		due = false
+	case loop.AgentTool:
+		if e.Tool.New {
+			m.add("ralph_tool_calls_total", 1, "kind", kindOf(e.Tool.Kind))
+		}
+		due = false
+	case loop.Warned:
+		m.add("ralph_warnings_total", 1)
+		due = false
+	case loop.Waiting:
+		m.add("ralph_waits_total", 1)
+	default:
+		due = false
+	}
+	if e.Counts != nil {
+		m.tasks = *e.Counts
+	}
+	if due {
+		m.err = m.write([]byte(m.text()))
+	}
+}
+
+// ended counts an attempt. What it made of its task is known before the next claim
+// counts all of them.
+func (m *Metrics) ended(e loop.Event) {
+	m.running = max(m.running-1, 0)
+	who := []string{"agent", e.Agent, "model", e.Model}
+	m.add("ralph_attempts_total", 1, append(slices.Clone(who), "outcome", e.Outcome)...)
+	m.add("ralph_attempt_duration_seconds_sum", float64(e.Duration)/1000, who...)
+	m.add("ralph_attempt_duration_seconds_count", 1, who...)
+	if u := e.Usage; u != nil {
+		for kind, n := range map[string]int64{"input": u.TokensIn, "cached": u.TokensCached, "output": u.TokensOut} {
+			if n > 0 {
+				m.add("ralph_tokens_total", float64(n), append(slices.Clone(who), "kind", kind)...)
+			}
+		}
+		if u.CostUSD != nil {
+			m.add("ralph_cost_usd_total", *u.CostUSD, who...)
+		}
+	}
+	switch e.Status {
+	case "done":
+		m.tasks.Done++
+		m.tasks.Remaining = max(m.tasks.Remaining-1, 0)
+	case "failed":
+		m.tasks.Failed++
+		m.tasks.Remaining = max(m.tasks.Remaining-1, 0)
+	}
+}
+
+// kindOf keeps an agent from making up as many series as it likes.
+func kindOf(kind string) string {
+	if slices.Contains([]string{"read", "edit", "delete", "move", "search", "execute", "think", "fetch"}, kind) {
+		return kind
+	}
+	return "other"
+}
+
+func (m *Metrics) add(name string, v float64, pairs ...string) {
+	if m.values[name] == nil {
+		m.values[name] = map[string]float64{}
+	}
+	m.values[name][labels(pairs...)] += v
+}
+
+// family is what is told about a metric.
+type family struct{ name, kind, help string }
+
+var families = []family{
+	{"ralph_run_info", "gauge", "The run that these numbers are about."},
+	{"ralph_run_started_timestamp_seconds", "gauge", "When it began."},
+	{"ralph_run_updated_timestamp_seconds", "gauge", "When something happened last."},
+	{"ralph_run_ended", "gauge", "Whether it is over."},
+	{"ralph_run_outcome", "gauge", "How it ended; absent before."},
+	{"ralph_tasks", "gauge", "Tasks in scope by status."},
+	{"ralph_attempts_running", "gauge", "Attempts that go on now."},
+	{"ralph_attempts_total", "counter", "Attempts that have ended."},
+	{"ralph_attempt_duration_seconds", "summary", "How long attempts took."},
+	{"ralph_tokens_total", "counter", "Tokens, as agents tell them."},
+	{"ralph_cost_usd_total", "counter", "Cost in dollars, as agents tell it."},
+	{"ralph_gate_runs_total", "counter", "Gates that judged work, by what came of it."},
+	{"ralph_verdicts_total", "counter", "Verdicts of agents with fresh eyes."},
+	{"ralph_tool_calls_total", "counter", "Tool calls of agents, by kind."},
+	{"ralph_warnings_total", "counter", "Warnings."},
+	{"ralph_waits_total", "counter", "How often the run had to wait for a time."},
+}
+
+// text is the whole file.
+func (m *Metrics) text() string {
+	over := 0.0
+	outcome := map[string]float64{}
+	if m.outcome != "" {
+		over = 1
+		outcome[labels("outcome", m.outcome)] = 1
+	}
+	now := map[string]map[string]float64{
+		"ralph_run_info":                      m.info,
+		"ralph_run_started_timestamp_seconds": {"": m.started},
+		"ralph_run_updated_timestamp_seconds": {"": m.updated},
+		"ralph_run_ended":                     {"": over},
+		"ralph_run_outcome":                   outcome,
+		"ralph_attempts_running":              {"": float64(m.running)},
+		"ralph_tasks": {
+			labels("status", "done"): float64(m.tasks.Done), labels("status", "failed"): float64(m.tasks.Failed),
+			labels("status", "remaining"): float64(m.tasks.Remaining),
+		},
+	}
+	maps.Copy(now, m.values)
+	var b strings.Builder
+	for _, f := range families {
+		names := []string{f.name}
+		if f.kind == "summary" {
+			names = []string{f.name + "_sum", f.name + "_count"}
+		}
+		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", f.name, f.help, f.name, f.kind)
+		for _, name := range names {
+			for _, l := range slices.Sorted(maps.Keys(now[name])) {
+				fmt.Fprintf(&b, "%s%s %s\n", name, l, number(now[name][l]))
+			}
+		}
+	}
+	return b.String()
+}
+
+func number(v float64) string {
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		return strconv.FormatInt(int64(v), 10)
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// labels writes pairs of names and values as Prometheus reads them.
+func labels(pairs ...string) string {
+	if len(pairs) == 0 {
+		return ""
+	}
+	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+	var list []string
+	for i := 0; i+1 < len(pairs); i += 2 {
+		list = append(list, pairs[i]+`="`+escape.Replace(strings.ToValidUTF8(pairs[i+1], "?"))+`"`)
+	}
+	return "{" + strings.Join(list, ",") + "}"
+}

@@ -1,0 +1,198 @@
+package telemetry
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+	"go.uber.org/goleak"
+
+	"ralph/loop"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// sample is a run with two attempts, the second of which fails at its gate.
+func sample() []loop.Event {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	cost := 0.25
+	list := []loop.Event{
+		{Type: loop.RunStarted, PID: 42, Counts: &loop.Counts{Remaining: 2, Total: 2}, Setup: &loop.Setup{Scope: "feature \"x\"\\\n", Agent: "claude", Model: "fixed", Limits: "none", Sandbox: "none", Verify: "make", Jobs: 1}},
+		{Type: loop.TaskClaimed, Iteration: 1, Task: "t-1", Attempt: "a-1", Title: "One sk-verysecret", Agent: "claude", Model: "sonnet", Counts: &loop.Counts{Remaining: 2, Total: 2}},
+		{Type: loop.AgentStarted, Task: "t-1", Attempt: "a-1", Agent: "claude", Model: "big"},
+		{Type: loop.Prompted, Task: "t-1", Attempt: "a-1"},
+		{Type: loop.AgentText, Task: "t-1", Attempt: "a-1", Text: "hello"},
+		{Type: loop.AgentTool, Task: "t-1", Attempt: "a-1", Tool: &loop.ToolEvent{ID: "c1", Title: "Read it", Kind: "read", Status: "pending", New: true}},
+		{Type: loop.AgentTool, Task: "t-1", Attempt: "a-1", Tool: &loop.ToolEvent{ID: "c1", Status: "completed"}},
+		{Type: loop.AgentTool, Task: "t-1", Attempt: "a-1", Tool: &loop.ToolEvent{ID: "c2", Title: "Run it", Kind: "made up", Status: "in_progress", New: true}},
+		{Type: loop.AgentTool, Task: "t-1", Attempt: "a-1", Tool: &loop.ToolEvent{ID: "never announced", Status: "failed"}},
+		{Type: loop.Warned, Task: "t-1", Text: "look at this"},
+		{Type: loop.JudgeStarted, Task: "t-1", Attempt: "a-1"},
+		{Type: loop.JudgeEnded, Task: "t-1", Attempt: "a-1", Outcome: "pass"},
+		{Type: loop.AttemptEnded, Iteration: 1, Task: "t-1", Attempt: "a-1", Title: "One", Agent: "claude", Model: "big", Outcome: "done", Status: "done", Duration: 1500, Files: []string{"a"}, Usage: &loop.Usage{TokensIn: 100, TokensCached: 50, TokensOut: 7, CostUSD: &cost}},
+		{Type: loop.Waiting, Reason: "rate limited", Until: &at},
+		{Type: loop.TaskClaimed, Iteration: 2, Task: "t-2", Attempt: "a-2", Title: "Two", Agent: "claude", Model: "sonnet", Counts: &loop.Counts{Done: 1, Remaining: 1, Total: 2}},
+		{Type: loop.GateStarted, Task: "t-2", Attempt: "a-2", Gate: &loop.GateEvent{Command: "make"}, Reason: "before the work"},
+		{Type: loop.GateEnded, Task: "t-2", Attempt: "a-2", Gate: &loop.GateEvent{Command: "make", Exit: "exit status 2"}, Reason: "before the work"},
+		{Type: loop.GateStarted, Task: "t-2", Attempt: "a-2", Gate: &loop.GateEvent{Command: "make"}},
+		{Type: loop.GateEnded, Task: "t-2", Attempt: "a-2", Gate: &loop.GateEvent{Command: "make", Exit: "exit status 2", Verdict: "failed"}},
+		{Type: loop.AttemptEnded, Iteration: 2, Task: "t-2", Attempt: "a-2", Title: "Two", Agent: "claude", Model: "big", Outcome: "failed", Status: "failed", Reason: "gate \"make\": exit status 2\nmuch\x1b[31m more", Duration: 500, Usage: &loop.Usage{}},
+		{Type: loop.RunInterrupted, Reason: "Ctrl-C"},
+		{Type: loop.RunEnded, Iteration: 2, Outcome: "complete", Reason: "1 of 2 tasks failed", Counts: &loop.Counts{Done: 1, Failed: 1, Total: 2}, Usage: &loop.Usage{TokensIn: 100, TokensOut: 7, CostUSD: &cost}, Duration: 3000},
+	}
+	for i := range list {
+		list[i].V, list[i].Run, list[i].At = loop.EventVersion, "r-1", at.Add(time.Duration(i)*100*time.Millisecond)
+	}
+	return list
+}
+
+func hide(s string) string { return strings.ReplaceAll(s, "sk-verysecret", "[redacted]") }
+
+func golden(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), text); diff != "" {
+		t.Errorf("%s is out of date; rewrite it with: go test ./telemetry -update\n%s", path, diff)
+	}
+}
+
+func TestLogs(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string]LogOptions{
+		"log.json":       {JSON: true, Level: zerolog.InfoLevel},
+		"log.debug.json": {JSON: true, Level: zerolog.DebugLevel},
+		"log.warn.json":  {JSON: true, Level: zerolog.WarnLevel},
+		"log.txt":        {Level: zerolog.InfoLevel},
+	} {
+		var b bytes.Buffer
+		opts.Out, opts.Hide = &b, hide
+		l := NewLog(opts)
+		for _, e := range sample() {
+			l.Event(e)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, b.String())
+		if strings.Contains(b.String(), "\x1b") || strings.Contains(b.String(), "sk-very") {
+			t.Errorf("%s: something slipped through:\n%s", name, b.String())
+		}
+		if !opts.JSON {
+			continue
+		}
+		for line := range strings.Lines(b.String()) {
+			var v map[string]any
+			if err := json.Unmarshal([]byte(line), &v); err != nil || v["run"] != "r-1" {
+				t.Errorf("%s: %v: %s", name, err, line)
+			}
+			if (v["task"] != nil) != (v["attempt"] != nil) || v["task"] != nil && v["attempt"] == "" {
+				t.Errorf("%s: a task without its attempt: %s", name, line)
+			}
+		}
+	}
+}
+
+type full struct{ writes int }
+
+func (f *full) Write([]byte) (int, error) { f.writes++; return 0, errors.New("no space left") }
+
+func TestALogThatCannotBeWrittenIsToldOnce(t *testing.T) {
+	t.Parallel()
+	out := &full{}
+	l := NewLog(LogOptions{Out: out, JSON: true})
+	for _, e := range sample() {
+		l.Event(e)
+	}
+	if err := l.Close(); err == nil || out.writes != 1 {
+		t.Errorf("got %v after %d writes", err, out.writes)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	var files []string
+	m := NewMetrics(func(data []byte) error { files = append(files, string(data)); return nil })
+	for _, e := range sample() {
+		m.Event(e)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// The beginning, two claims, two ends, a wait, the end.
+	if len(files) != 7 {
+		t.Errorf("it was written %d times, want 7", len(files))
+	}
+	for _, text := range files {
+		checkMetrics(t, text)
+	}
+	if !strings.Contains(files[2], `ralph_tasks{status="done"} 1`) || !strings.Contains(files[2], `ralph_tasks{status="remaining"} 1`) {
+		t.Errorf("after the first attempt:\n%s", files[2])
+	}
+	golden(t, "metrics.prom", files[6])
+	broken := NewMetrics(func([]byte) error { return errors.New("no space left") })
+	broken.Event(sample()[0])
+	if broken.Close() == nil {
+		t.Error("nothing is said about a file that cannot be written")
+	}
+}
+
+// checkMetrics reads a file as Prometheus does: every sample belongs to a metric with
+// help and type before it, no series comes twice, and values are numbers.
+func checkMetrics(t *testing.T, text string) {
+	t.Helper()
+	sample := regexp.MustCompile(`^([a-z_:][a-z0-9_:]*)(\{(?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)*\})? (\S+)$`)
+	helped, types, seen := map[string]bool{}, map[string]string{}, map[string]bool{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if rest, ok := strings.CutPrefix(line, "# HELP "); ok {
+			name, _, _ := strings.Cut(rest, " ")
+			helped[name] = true
+			continue
+		}
+		if rest, ok := strings.CutPrefix(line, "# TYPE "); ok {
+			name, kind, _ := strings.Cut(rest, " ")
+			types[name] = kind
+			continue
+		}
+		parts := sample.FindStringSubmatch(line)
+		if parts == nil {
+			t.Errorf("no sample: %q", line)
+			continue
+		}
+		name := parts[1]
+		if base := strings.TrimSuffix(strings.TrimSuffix(name, "_sum"), "_count"); types[base] == "summary" {
+			name = base
+		}
+		if !helped[name] || types[name] == "" || seen[parts[1]+parts[2]] {
+			t.Errorf("not described, or twice: %q", line)
+		}
+		if types[name] == "counter" && !strings.HasSuffix(name, "_total") {
+			t.Errorf("a counter's name ends with _total: %q", line)
+		}
+		seen[parts[1]+parts[2]] = true
+		if _, err := strconv.ParseFloat(parts[3], 64); err != nil {
+			t.Errorf("no number: %q", line)
+		}
+	}
+}
