@@ -92,7 +92,7 @@ func (b *bench) build() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(b.ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", target, "./cmd/ralph")
+	cmd := exec.CommandContext(b.ctx, "go", "build", "-tags", "urfave_cli_no_docs", "-trimpath", "-ldflags", "-s -w", "-o", target, "./cmd/ralph")
 	cmd.Dir = b.root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

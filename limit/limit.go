@@ -7,7 +7,6 @@ package limit
 import (
 	"strings"
 	"time"
-	_ "time/tzdata" // agents name zones that a small machine may not know
 )
 
 // Kind says what there is too little of.

@@ -91,21 +91,24 @@ func TestMessages(t *testing.T) {
 	}{
 		"a task failed": {
 			failed(1),
-			[]string{TaskFailed}, "ralph: shop: task failed: Task 1\ngate \"make\": exit status 2\nnext: ralph logs t-1",
+			[]string{TaskFailed},
+			"ralph: shop: task failed: Task 1\ngate \"make\": exit status 2\nnext: ralph logs t-1",
 		},
 		"a task is tried again":    {loop.Event{Type: loop.AttemptEnded, Status: "pending", Outcome: "retried"}, nil, ""},
 		"a run waits":              {loop.Event{Type: loop.Waiting, Reason: "rate limited", Until: &until}, []string{Waiting}, "ralph: shop: waiting until 04:04:05 UTC\nrate limited"},
 		"a run waits for somebody": {loop.Event{Type: loop.Waiting, Reason: "paused"}, []string{Waiting}, "ralph: shop: waiting\npaused"},
 		"nobody could answer": {
 			loop.Event{Type: loop.AgentAsked, Task: "t-1", Text: "rm -rf", Outcome: "cancelled"},
-			[]string{NeedsInput}, "ralph: shop: needs input\nthe agent asked for what nobody could answer: rm -rf\nnext: ralph logs t-1",
+			[]string{NeedsInput},
+			"ralph: shop: needs input\nthe agent asked for what nobody could answer: rm -rf\nnext: ralph logs t-1",
 		},
 		"the policy answered": {loop.Event{Type: loop.AgentAsked, Outcome: "allow_once"}, nil, ""},
 		"text of an agent":    {loop.Event{Type: loop.AgentText, Text: "x"}, nil, ""},
 		"complete":            {ended(loop.OutcomeComplete, loop.Counts{Done: 3, Total: 3}), []string{RunEnd}, "ralph: shop: complete\nwhy\n3 done, 0 failed, 0 remaining of 3 in 1m1s, $1.20\nnext: ralph report r-1"},
 		"complete with failures": {
 			ended(loop.OutcomeComplete, loop.Counts{Done: 2, Failed: 1, Total: 3}),
-			[]string{RunEnd}, "ralph: shop: complete, with failed tasks\nwhy\n2 done, 1 failed, 0 remaining of 3 in 1m1s, $1.20\nnext: ralph report r-1",
+			[]string{RunEnd},
+			"ralph: shop: complete, with failed tasks\nwhy\n2 done, 1 failed, 0 remaining of 3 in 1m1s, $1.20\nnext: ralph report r-1",
 		},
 		"blocked":     {ended(loop.OutcomeBlocked, loop.Counts{}), []string{Blocked, RunEnd}, "ralph: shop: blocked\nwhy\n0 done, 0 failed, 0 remaining of 0 in 1m1s, $1.20\nnext: ralph report r-1"},
 		"a limit":     {ended(loop.OutcomeLimit, loop.Counts{}), []string{Budget, RunEnd}, "ralph: shop: a limit was reached\nwhy\n0 done, 0 failed, 0 remaining of 0 in 1m1s, $1.20\nnext: ralph report r-1"},

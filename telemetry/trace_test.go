@@ -196,7 +196,8 @@ func TestEnvironment(t *testing.T) {
 		"nothing": {nil, ExportOptions{}, false, ""},
 		"an endpoint": {
 			map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318/"},
-			ExportOptions{Endpoint: "http://c:4318/v1/traces", Headers: map[string]string{}, Resource: map[string]string{"service.name": "ralph"}}, true, "",
+			ExportOptions{Endpoint: "http://c:4318/v1/traces", Headers: map[string]string{}, Resource: map[string]string{"service.name": "ralph"}},
+			true, "",
 		},
 		"everything": {
 			map[string]string{
@@ -207,7 +208,8 @@ func TestEnvironment(t *testing.T) {
 			ExportOptions{
 				Endpoint: "https://c/x", Headers: map[string]string{"api-key": "a b", "x": "y=z"}, Resource: map[string]string{"service.name": "mine", "team": "a"},
 				Timeout: 2500 * time.Millisecond, Trace: strings.Repeat("ab", 16), Parent: strings.Repeat("cd", 8),
-			}, true, "",
+			},
+			true, "",
 		},
 		"switched off": {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_SDK_DISABLED": "true"}, ExportOptions{}, false, ""},
 		"another kind": {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_TRACES_EXPORTER": "none"}, ExportOptions{}, false, ""},

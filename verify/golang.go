@@ -1,12 +1,7 @@
 package verify
 
 import (
-	"bytes"
-	"go/build"
-	"io"
-	"path"
 	"regexp"
-	"runtime"
 	"strings"
 )
 
@@ -53,13 +48,3 @@ func (s *suite) parseGo(text, code string) {
 
 // handlesTests reports whether a function is given a test, so that it may skip it.
 func handlesTests(body string) bool { return strings.Contains(body, "testing.") }
-
-// goBuilds reports whether the go command builds a file here without any tags.
-func goBuilds(file, text string) bool {
-	ctx := build.Context{
-		GOOS: runtime.GOOS, GOARCH: runtime.GOARCH, Compiler: "gc", CgoEnabled: true, ReleaseTags: build.Default.ReleaseTags,
-		OpenFile: func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader([]byte(text))), nil },
-	}
-	match, err := ctx.MatchFile("", path.Base(file))
-	return match || err != nil
-}

@@ -46,7 +46,7 @@ func (c Client) connect(ctx context.Context, u *url.URL) (conn net.Conn, target,
 		}
 	}
 	if err != nil {
-		conn.Close()
+		_ = conn.Close() // the first error says more
 		return nil, "", "", err
 	}
 	return conn, target, auth, nil

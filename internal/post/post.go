@@ -88,7 +88,7 @@ func (c Client) post(ctx context.Context, u *url.URL, header map[string]string, 
 	if err != nil {
 		return Reply{}, err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }() // the answer is read by then
 	// Reading and writing know no context; a deadline in the past ends them.
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
 	var b bytes.Buffer

@@ -155,10 +155,10 @@ func (m *model) command(name string) tea.Cmd {
 	case "P":
 		return m.do(deed{verb: hold, task: t})
 	case "x":
-		switch {
-		case t.Status == dag.Blocked:
+		switch t.Status {
+		case dag.Blocked:
 			return m.do(deed{verb: skip, task: t})
-		case t.Status == dag.InProgress:
+		case dag.InProgress:
 			m.ask = question{"Skip it and end its agent? " + title, deed{verb: skip, task: t}}
 		default:
 			m.ask = question{"Skip it? What waits for it goes on waiting. " + title, deed{verb: skip, task: t}}
