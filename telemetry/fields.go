@@ -43,6 +43,8 @@ func levelOf(e loop.Event) (zerolog.Level, string) {
 		return zerolog.DebugLevel, "judge started"
 	case loop.JudgeEnded:
 		return bad(e.Outcome != "pass"), "judge ended"
+	case loop.Drifted:
+		return zerolog.WarnLevel, "drift"
 	case loop.AttemptEnded:
 		return bad(e.Status == "failed"), "attempt ended"
 	case loop.Waiting:

@@ -39,6 +39,7 @@ func sample() []loop.Event {
 		{Type: loop.AgentTool, Task: "t-1", Attempt: "a-1", Tool: &loop.ToolEvent{ID: "c2", Title: "Run it", Kind: "made up", Status: "in_progress", New: true}},
 		{Type: loop.AgentTool, Task: "t-1", Attempt: "a-1", Tool: &loop.ToolEvent{ID: "never announced", Status: "failed"}},
 		{Type: loop.Warned, Task: "t-1", Text: "look at this"},
+		{Type: loop.Drifted, Task: "t-1", Attempt: "a-1", Outcome: "told", Reason: "the same command five times"},
 		{Type: loop.JudgeStarted, Task: "t-1", Attempt: "a-1"},
 		{Type: loop.JudgeEnded, Task: "t-1", Attempt: "a-1", Outcome: "pass"},
 		{Type: loop.AttemptEnded, Iteration: 1, Task: "t-1", Attempt: "a-1", Title: "One", Agent: "claude", Model: "big", Outcome: "done", Status: "done", Duration: 1500, Files: []string{"a"}, Usage: &loop.Usage{TokensIn: 100, TokensCached: 50, TokensOut: 7, CostUSD: &cost}},

@@ -37,8 +37,12 @@ func outcomes() map[string]func(t *testing.T, status int) {
 		return func(t *testing.T, status int) {
 			p := newPlace(t, hangsOnce())
 			p.plan(t, "one")
+			p.write(t, "junit.xml", "of another run")
 			r := p.start(t, "run", "--junit", "junit.xml", "--summary", "summary.md")
 			p.awaitMark(t, "at work")
+			if _, err := os.Stat(filepath.Join(p.dir, "junit.xml")); err == nil {
+				t.Error("a run that is killed now leaves the report of another one")
+			}
 			if err := r.cmd.Process.Signal(s); err != nil {
 				t.Fatal(err)
 			}
