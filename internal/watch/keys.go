@@ -1,8 +1,6 @@
 package watch
 
 import (
-	"strings"
-
 	tea "charm.land/bubbletea/v2"
 
 	"ralph/dag"
@@ -226,41 +224,4 @@ func (m *model) readKey(name string) tea.Cmd {
 	}
 	m.scroll = max(min(m.scroll, len(m.stream.lines)-1), 0)
 	return nil
-}
-
-// longest is how much guidance can be typed or pasted; more belongs into a file.
-const longest = 4000
-
-func (m *model) writeKey(k tea.KeyPressMsg) tea.Cmd {
-	switch k.String() {
-	case "esc":
-		m.screen, m.told = overview, "nothing was said"
-	case "enter":
-		m.screen = overview
-		if text := strings.TrimSpace(string(m.typed)); text != "" {
-			return m.do(deed{verb: guide, task: m.guided, text: text})
-		}
-		m.told = "nothing was said"
-	case "backspace":
-		if len(m.typed) > 0 {
-			m.typed = m.typed[:len(m.typed)-1]
-		}
-	case "ctrl+u":
-		m.typed = nil
-	default:
-		m.write(k.Text)
-	}
-	return nil
-}
-
-// write adds what was typed or pasted, as one harmless line.
-func (m *model) write(text string) {
-	for _, r := range text {
-		if r == '\n' || r == '\r' || r == '\t' {
-			r = ' '
-		}
-		if s := string(r); (s == " " || harmless(s) != "") && len(m.typed) < longest {
-			m.typed = append(m.typed, r)
-		}
-	}
 }

@@ -14,7 +14,6 @@ import (
 type model struct {
 	name    string
 	palette term.Palette
-	now     func() time.Time
 	poll    func(wish) tea.Msg
 	act     func(deed) tea.Msg
 

@@ -184,13 +184,3 @@ func (m *model) keysLine(keys [][2]string) string {
 	}
 	return strings.Join(parts, "  ")
 }
-
-// guidance is where it is typed; the end of it is always seen.
-func (m *model) guidance() []string {
-	text := string(m.typed) + "▏"
-	if over := ansi.StringWidthWc(text) - max(m.width-2, 1); over > 0 {
-		text = ansi.TruncateLeftWc(text, over+1, "…")
-	}
-	title := "Guidance for " + m.guided.ID + " " + harmless(m.guided.Title)
-	return []string{ends(m.palette.Yellow(title), m.palette.Dim("Enter sends, Esc does not"), m.width), "> " + text}
-}

@@ -40,7 +40,6 @@ func Run(ctx context.Context, opts Options) error {
 	defer cancel()
 	src := &source{opts: opts}
 	m := newModel(opts.Name, opts.Palette, opts.Now())
-	m.now = opts.Now
 	m.poll = func(w wish) tea.Msg { return src.poll(ctx, w) }
 	m.act = func(d deed) tea.Msg { return act(ctx, opts, d) }
 	environ := opts.Environ

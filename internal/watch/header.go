@@ -1,0 +1,158 @@
+package watch
+
+import (
+	"fmt"
+	"strings"
+
+	"ralph/dag"
+	"ralph/internal/term"
+)
+
+// header says in two lines how the run stands.
+func (m *model) header() []string {
+	p := m.palette
+	first := p.Bold(harmless(m.name))
+	if m.snap.run.ID != "" {
+		first += "  " + p.Cyan(m.snap.run.ID) + "  "
+	} else {
+		first += "  "
+	}
+	if !m.snap.paused.IsZero() {
+		first += p.Yellow("paused "+span(m.at.Sub(m.snap.paused))) + "  "
+	}
+	first += m.runWords()
+	total := m.snap.tally.Total()
+	done := m.snap.tally.ByStatus[dag.Done]
+	share := ""
+	if total > 0 {
+		share = fmt.Sprintf("%d of %d done", done, total)
+	}
+	return []string{ends(first, share, m.width), ends(m.counts(), m.spent(), m.width)}
+}
+
+func (m *model) runWords() string {
+	p, r := m.palette, m.snap.run
+	scope := ""
+	switch {
+	case r.Scope.Feature != "":
+		scope = ", feature " + harmless(r.Scope.Feature)
+	case r.Scope.Task != "":
+		scope = ", task " + harmless(r.Scope.Task)
+	}
+	if m.snap.others > 0 {
+		scope += ", and " + plural(m.snap.others, "more run")
+	}
+	switch m.snap.state {
+	case running:
+		return p.Green("running") + " " + span(m.at.Sub(r.StartedAt)) + scope
+	case stopping:
+		return p.Yellow("stopping") + " " + span(m.at.Sub(r.StartedAt)) + scope
+	case died:
+		return p.Red("died") + scope + "; the next run takes up what it left"
+	case ended:
+		words := strings.ReplaceAll(harmless(r.Outcome), "_", " ")
+		paint := p.Yellow
+		if r.Outcome == "complete" && m.snap.tally.ByStatus[dag.Failed] == 0 {
+			paint = p.Green
+		}
+		text := paint("ended: "+words) + " in " + span(r.EndedAt.Sub(r.StartedAt)) + scope
+		if reason := harmless(r.Reason); reason != "" {
+			text += ": " + reason
+		}
+		return text
+	case none:
+	}
+	switch {
+	case !m.known:
+		return "reading..."
+	case len(m.snap.tasks) == 0:
+		return "no tasks yet"
+	default:
+		return "no run yet; start one with: ralph run"
+	}
+}
+
+// counts says how many tasks stand where, with a bar of what is done.
+func (m *model) counts() string {
+	p, t := m.palette, m.snap.tally
+	total := t.Total()
+	if total == 0 {
+		return ""
+	}
+	bar := ""
+	if size := min(m.width/8, 24); size >= 8 {
+		full := size * t.ByStatus[dag.Done] / total
+		bar = p.Green(strings.Repeat("█", full)) + p.Dim(strings.Repeat("░", size-full)) + "  "
+	}
+	var parts []string
+	add := func(n int, word string, paint func(string) string) {
+		if n > 0 {
+			parts = append(parts, paint(fmt.Sprintf("%d %s", n, word)))
+		}
+	}
+	add(t.ByStatus[dag.InProgress], "running", p.Cyan)
+	add(t.ByStatus[dag.Failed], "failed", p.Red)
+	if t.Waiting > 0 {
+		parts = append(parts, p.Yellow(fmt.Sprintf("%d waiting (%s left)", t.Waiting, left(t.NextWait, m.at))))
+	}
+	add(t.Ready, "ready", plain)
+	add(t.ByStatus[dag.Blocked], "blocked", p.Yellow)
+	return bar + strings.Join(parts, ", ")
+}
+
+// roomy is from which width on everything is said.
+const roomy = 100
+
+func (m *model) spent() string {
+	var parts []string
+	if m.snap.tokens > 0 && (m.width >= roomy || m.snap.cost == nil) {
+		parts = append(parts, amount(m.snap.tokens)+" tokens")
+	}
+	if m.snap.cost != nil {
+		parts = append(parts, m.palette.Bold(dollars(*m.snap.cost)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// attemptLines are the attempts that are under way. If there is no room for all of
+// them, the last line counts the rest.
+func (m *model) attemptLines(height int) []string {
+	var lines []string
+	for i, a := range m.snap.attempts {
+		if rest := len(m.snap.attempts) - i; len(lines) == height-1 && rest > 1 {
+			return append(lines, m.palette.Dim(fmt.Sprintf("  and %d more", rest)))
+		}
+		right := term.Cut(strings.Join(m.facts(a), "  "), max(m.width*2/3, 20))
+		title := a.Task // it may be outside of the scope
+		if i, known := m.byID[a.Task]; known {
+			title = harmless(m.snap.tasks[i].Title)
+		}
+		lines = append(lines, ends(m.marker(a.Task)+m.palette.Cyan("● ")+title, m.palette.Dim(right), m.width))
+	}
+	return lines
+}
+
+// facts are what is known of an attempt, the most wanted of it when there is little
+// room.
+func (m *model) facts(a dag.Attempt) []string {
+	facts := []string{who(a)}
+	if a.Iteration > 0 && m.width >= roomy {
+		facts = append(facts, fmt.Sprintf("iteration %d", a.Iteration))
+	}
+	facts = append(facts, phase(a, m.doing[a.ID]), span(m.at.Sub(a.StartedAt)))
+	if tokens := value(a.TokensIn) + value(a.TokensCached) + value(a.TokensOut); m.width < roomy && tokens > 0 {
+		facts = append(facts, amount(tokens)+" tokens")
+		if a.CostUSD != nil {
+			facts = append(facts, dollars(*a.CostUSD))
+		}
+		return facts
+	}
+	return append(facts, used(a)...)
+}
+
+func (m *model) marker(task string) string {
+	if task == m.selected {
+		return m.palette.Bold("> ")
+	}
+	return "  "
+}
