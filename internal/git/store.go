@@ -98,15 +98,7 @@ func (s *store) create(ctx context.Context) error {
 	// The attributes are written last; without them it was not finished.
 	last := filepath.Join(s.path, "info", "attributes")
 	if _, err := os.Stat(last); errors.Is(err, fs.ErrNotExist) {
-		if err := os.MkdirAll(s.path, 0o700); err != nil {
-			return err
-		}
-		format := "sha1"
-		out, _ := s.git(ctx, nil, nil, "config", "--file", filepath.Join(s.common, "config"), "extensions.objectformat")
-		if strings.TrimSpace(string(out)) == "sha256" {
-			format = "sha256"
-		}
-		if _, err := s.git(ctx, nil, nil, "init", "-q", "--template=", "--object-format="+format); err != nil {
+		if err := s.begin(ctx, last); err != nil {
 			return err
 		}
 	}
@@ -121,6 +113,39 @@ func (s *store) create(ctx context.Context) error {
 		return err
 	}
 	return put(last, []byte(attributes))
+}
+
+// begin makes the repository beside its place and moves it there whole: another
+// worker, or another run, may be about to do the same.
+func (s *store) begin(ctx context.Context, last string) error {
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+		return err
+	}
+	made := *s
+	var err error
+	if made.path, err = os.MkdirTemp(filepath.Dir(s.path), "trees-"); err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(made.path) }() // nothing is there if it was moved
+	format := "sha1"
+	out, _ := made.git(ctx, nil, nil, "config", "--file", filepath.Join(s.common, "config"), "extensions.objectformat")
+	if strings.TrimSpace(string(out)) == "sha256" {
+		format = "sha256"
+	}
+	if _, err := made.git(ctx, nil, nil, "init", "-q", "--template=", "--object-format="+format); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(made.path, "info"), 0o700); err != nil {
+		return err
+	}
+	if err := put(filepath.Join(made.path, "info", "attributes"), []byte(attributes)); err != nil {
+		return err
+	}
+	err = os.Rename(made.path, s.path)
+	if _, missing := os.Stat(last); err != nil && missing == nil {
+		return nil // somebody else was faster
+	}
+	return err
 }
 
 // put writes a file unless it says so already: a second worker may be reading.
