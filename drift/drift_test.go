@@ -29,7 +29,7 @@ func calls(s *Stats, n int, c Call, differ bool) {
 
 func TestEachDetectorFiresAtItsThresholdAndNotBefore(t *testing.T) {
 	t.Parallel()
-	ok, bad := Call{Name: "read a", Input: "i", Result: "r"}, Call{Name: "run", Failed: true}
+	ok, bad := Call{Name: "read a", Input: "i", Result: "r"}, Call{Name: "run", Input: "i", Failed: true}
 	for name, tc := range map[string]struct {
 		feed func(*Stats)
 		now  time.Time
@@ -49,10 +49,11 @@ func TestEachDetectorFiresAtItsThresholdAndNotBefore(t *testing.T) {
 		"a circle of three calls": {func(s *Stats) {
 			for range 6 {
 				for _, name := range []string{"a", "b", "c"} {
-					calls(s, 1, Call{Name: name}, false)
+					calls(s, 1, Call{Name: name, Input: "i"}, false)
 				}
 			}
 		}, after(2), []Kind{Repeats}},
+		"the same name, but nobody said with what": {func(s *Stats) { calls(s, 20, Call{Name: "Read", Result: "r"}, false) }, after(2), nil},
 		"6 times in a hundred calls": {func(s *Stats) {
 			for range 6 {
 				calls(s, 1, ok, false)
@@ -127,7 +128,7 @@ func TestDetectorsAreIndependent(t *testing.T) {
 			case 0:
 				s.Started()
 			case 1, 2:
-				s.Ended(Call{Name: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "name"), Failed: rapid.Bool().Draw(t, "failed")}, now)
+				s.Ended(Call{Input: "i", Name: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "name"), Failed: rapid.Bool().Draw(t, "failed")}, now)
 			case 3:
 				s.Changed(now)
 			case 4:

@@ -9,8 +9,8 @@ const window = 24
 // Call is a tool call that has ended.
 type Call struct {
 	Name   string // as people see it
-	Input  string // digests; two calls are the same if name, input and result are
-	Result string
+	Input  string // digests; two calls are the same if name, input and result are.
+	Result string // Of a call whose input was not told nobody can say that.
 	Failed bool
 }
 
@@ -45,6 +45,9 @@ func (s *Stats) Ended(c Call, now time.Time) {
 	}
 	if !c.Failed && s.count(c) == 0 {
 		s.last = now
+	}
+	if c.Input == "" {
+		return // who knows whether it is the same
 	}
 	s.recent = append(s.recent, c)
 	if len(s.recent) > window {

@@ -60,7 +60,10 @@ func clock(text string, now time.Time, loc *time.Location) (time.Time, bool) {
 	if !ok && d.kind == anyDay {
 		return time.Time{}, false
 	}
-	zone, rest := zoneIn(rest, loc)
+	zone, rest, ok := zoneIn(rest, loc)
+	if !ok {
+		return time.Time{}, false
+	}
 	if d.kind == anyDay { // "9am on Friday"
 		if after, _ := date(rest[len(joined().FindString(rest)):]); after.kind != anyDay {
 			d = after

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	_ "time/tzdata" // whatever this machine knows
 )
 
 // The corpus was written for that moment: a Sunday, 2:30 in Berlin.
@@ -130,7 +131,7 @@ func TestATimeOfDayIsTheNextInItsZone(t *testing.T) {
 		"a time that the day does not have":      {"2026-03-28T22:00:00Z", "resets 2:30am", "2026-03-29T01:30:00Z"},
 		"in a zone where it is tomorrow already": {"2026-07-01T20:00:00Z", "resets 3am (Pacific/Auckland)", "2026-07-02T15:00:00Z"},
 		"in a zone where it is still yesterday":  {"2026-07-02T03:00:00Z", "resets 11pm (America/Los_Angeles)", "2026-07-02T06:00:00Z"},
-		"in a zone that nobody knows":            {"2026-07-01T10:00:00Z", "resets 3pm (Middle/Earth)", "2026-07-01T13:00:00Z"},
+		"in a zone that nobody knows":            {"2026-07-01T10:00:00Z", "resets 3pm (Middle/Earth)", ""},
 		"with an offset":                         {"2026-07-01T10:00:00Z", "resets 3pm UTC-05:00", "2026-07-01T20:00:00Z"},
 		"with a short name":                      {"2026-07-01T10:00:00Z", "resets 3pm PT", "2026-07-01T22:00:00Z"},
 		"noon":                                   {"2026-07-01T09:00:00Z", "resets at noon", "2026-07-01T10:00:00Z"},

@@ -24,30 +24,27 @@ var zones = map[string]string{
 	"nzst": "Pacific/Auckland", "nzdt": "Pacific/Auckland",
 }
 
-// zoneIn reads the zone at the beginning of a text; if there is none that is
-// known, it is loc.
-func zoneIn(text string, loc *time.Location) (*time.Location, string) {
+// zoneIn reads the zone at the beginning of a text; if there is none, it is loc. It
+// is false for one that this machine does not know: a time there means nothing.
+func zoneIn(text string, loc *time.Location) (zone *time.Location, rest string, ok bool) {
 	if m := zoneOffset().FindStringSubmatch(text); m != nil && atoi(m[2]) <= 14 {
 		seconds := atoi(m[2])*3600 + atoi(m[3])*60
 		if m[1] == "-" {
 			seconds = -seconds
 		}
-		return time.FixedZone("", seconds), text[len(m[0]):]
+		return time.FixedZone("", seconds), text[len(m[0]):], true
 	}
 	m := zoneName().FindStringSubmatch(text)
 	if m == nil {
-		return loc, text
+		return loc, text, true
 	}
 	name := zones[strings.ToLower(m[1])]
 	if name == "" && strings.Contains(m[1], "/") {
 		name = m[1]
 	}
 	if name == "" {
-		return loc, text
+		return loc, text, true
 	}
 	zone, err := time.LoadLocation(name)
-	if err != nil {
-		return loc, text[len(m[0]):]
-	}
-	return zone, text[len(m[0]):]
+	return zone, text[len(m[0]):], err == nil
 }

@@ -1,6 +1,7 @@
 package fakeagent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,13 +12,13 @@ import (
 // misbehave does the steps that no decent agent does.
 func (p *play) misbehave(s Step) {
 	switch s.Do {
-	case "hang": // until cancelled, then answer so; Ignore: never
+	case "hang": // until cancelled, then answer so, or with stop reason Text; Ignore: never
 		if s.Ignore {
 			p.wire.flush()
 			forever()
 		}
 		<-p.cancelled
-		p.stop("cancelled", nil)
+		p.stop(cmp.Or(s.Text, "cancelled"), nil)
 	case "never": // never answer this prompt, but do the rest of the steps
 		p.ended = true
 	case "deaf": // read nothing from here on
