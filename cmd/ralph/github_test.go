@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ralph/dag"
+	"ralph/internal/db"
 	"ralph/loop"
 	"ralph/report"
 )
@@ -70,6 +72,33 @@ func TestTextOfOthersIsNoCommandToGitHub(t *testing.T) {
 	}
 	if data, err := os.ReadFile(step); err != nil || !strings.Contains(string(data), "t-1") {
 		t.Errorf("got %q, %v", data, err)
+	}
+}
+
+// TestARunWhoseDatabaseIsGoneIsTold by its outcome alone.
+func TestARunWhoseDatabaseIsGoneIsTold(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d, err := db.Open(t.Context(), filepath.Join(dir, "progress.db"), db.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w := &afterwards{junit: filepath.Join(dir, "junit.xml"), summary: filepath.Join(dir, "summary.md")}
+	out := loop.Outcome{
+		Kind: loop.OutcomeError, Reason: "disk failed", Run: "r-1",
+		Tasks: []loop.Resolved{{ID: "t-1", Title: "Build it", Status: "failed", Reason: "gate \"make\": exit status 2"}},
+	}
+	a := newApp(system{now: time.Now})
+	if err := w.ended(t.Context(), a, loop.Options{Store: dag.New(d, dag.Options{}), Folder: dir, Dir: dir}, out); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{w.junit: "disk failed", w.summary: "Build it"} {
+		if data, err := os.ReadFile(name); err != nil || !strings.Contains(string(data), want) {
+			t.Errorf("%s: got %s, %v", name, data, err)
+		}
 	}
 }
 

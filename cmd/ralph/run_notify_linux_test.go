@@ -42,7 +42,7 @@ func TestARunTellsPeople(t *testing.T) {
 	defer hangs.Close()
 	defer close(release)
 	p := newPlace(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
-		{When: fakeagent.When{Task: "t-00000002"}, Steps: []fakeagent.Step{{Do: "say", Text: "<task-failed>t-00000002: the key sk-verysecret is refused</task-failed>\n"}}},
+		{When: fakeagent.When{Task: "t-00000002"}, Steps: []fakeagent.Step{{Do: "say", Text: "<task-failed>t-00000002: sk-verysecret is refused by " + hangs.URL + "/hanging-s3cr3t</task-failed>\n"}}},
 	}}, fmt.Sprintf(`
 [[notify]]
 on = ["run_end", "task_failed"]
@@ -66,7 +66,7 @@ webhook = "${NOT_SET}"
 		t.Errorf("got %q, want the failed task and the end", got)
 	}
 	for _, body := range got {
-		if !strings.HasPrefix(body, `/s3cr3t-path {"text":"ralph: `) || strings.Contains(body, "sk-verysecret") {
+		if !strings.HasPrefix(body, `/s3cr3t-path {"text":"ralph: `) || strings.Contains(body, "sk-verysecret") || strings.Contains(body, "hanging-s3cr3t") {
 			t.Errorf("got %s", body)
 		}
 	}
@@ -81,8 +81,10 @@ webhook = "${NOT_SET}"
 			t.Errorf("got %s, want %s", out.stderr, want)
 		}
 	}
-	if strings.Contains(out.stderr, "s3cr3t") {
-		t.Errorf("an address is told:\n%s", out.stderr)
+	for line := range strings.Lines(out.stderr) {
+		if strings.HasPrefix(line, "warning: ") && strings.Contains(line, "s3cr3t") {
+			t.Errorf("an address is told: %s", line)
+		}
 	}
 	if shown := p.want(t, 0, "config", "show"); strings.Contains(shown.stdout, "s3cr3t") || !strings.Contains(shown.stdout, "notify.3") {
 		t.Errorf("got %s", shown.stdout)

@@ -143,7 +143,8 @@ func TestBadServersAreErrorsThatKeepTheAddressToThemselves(t *testing.T) {
 			}
 		})
 	}
-	if _, err := (Client{}).Post(t.Context(), closed.URL, map[string]string{"A": "b\r\nC: d"}, nil); err == nil {
+	open := serve(t, func(http.ResponseWriter, *http.Request) {})
+	if _, err := (Client{}).Post(t.Context(), open.URL, map[string]string{"A": "b\r\nC: d"}, nil); err == nil {
 		t.Error("a header with two lines was sent")
 	}
 }
