@@ -40,7 +40,7 @@ func Look(ctx context.Context, dir string) State {
 	if top == "" {
 		return State{}
 	}
-	out, err := run(ctx, dir, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all")
+	out, err := run(ctx, dir, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=all")
 	if err != nil {
 		return State{}
 	}
@@ -84,7 +84,7 @@ func Look(ctx context.Context, dir string) State {
 func Changed(ctx context.Context, dir string, before, now State) []string {
 	var files []string
 	if before.Known && now.Head != "" && before.Head != now.Head {
-		args := []string{"diff", "--name-only", "--no-relative", "-z", before.Head, now.Head}
+		args := []string{"diff", "--name-only", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--no-relative", "-z", before.Head, now.Head}
 		if before.Head == "" { // there was no commit yet
 			args = []string{"ls-tree", "-r", "--full-tree", "--name-only", "-z", now.Head}
 		}
@@ -142,7 +142,7 @@ func runWith(ctx context.Context, dir, input string, args ...string) ([]byte, er
 	// No hooks, no pager, no lock on the index: an agent may be committing.
 	args = append([]string{"--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"}, args...)
 	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, withoutFilters(ctx, dir)
 	cmd.WaitDelay = time.Second
 	var out bytes.Buffer
 	cmd.Stdin, cmd.Stdout = strings.NewReader(input), &out

@@ -20,7 +20,7 @@ func Stash(ctx context.Context, dir, message string, files []string) error {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath="+os.DevNull,
 		"stash", "push", "--quiet", "--include-untracked", "--message", message, "--pathspec-from-file=-", "--pathspec-file-nul")
-	cmd.Dir, cmd.Env = dir, append(cmd.Environ(), "GIT_LITERAL_PATHSPECS=1")
+	cmd.Dir, cmd.Env = dir, append(withoutFilters(ctx, dir), "GIT_LITERAL_PATHSPECS=1")
 	cmd.Stdin = strings.NewReader(strings.Join(files, "\x00"))
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()

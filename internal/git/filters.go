@@ -1,0 +1,47 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// withoutFilters is our environment with every filter switched off that the
+// repository's own configuration has. git runs filters while it only looks, an
+// agent can write that configuration, and ralph itself is not confined. What the
+// user has set up for all repositories stays.
+func withoutFilters(ctx context.Context, dir string) []string {
+	env := os.Environ()
+	count, _ := strconv.Atoi(os.Getenv("GIT_CONFIG_COUNT")) // absent is 0
+	for _, scope := range []string{"--local", "--worktree"} {
+		cmd := exec.CommandContext(ctx, "git", "config", scope, "--includes", "--name-only", "-z", "--get-regexp", `^filter\.`)
+		cmd.Dir, cmd.WaitDelay = dir, time.Second
+		var out bytes.Buffer
+		cmd.Stdout = &out
+		if cmd.Run() != nil {
+			continue // there are none
+		}
+		for name := range strings.SplitSeq(strings.TrimRight(out.String(), "\x00"), "\x00") {
+			value := ""
+			if strings.HasSuffix(strings.ToLower(name), ".required") {
+				value = "false"
+			}
+			env = append(env, "GIT_CONFIG_KEY_"+strconv.Itoa(count)+"="+name, "GIT_CONFIG_VALUE_"+strconv.Itoa(count)+"="+value)
+			count++
+		}
+	}
+	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(count))
+}
+
+// HeadTree is the tree of the commit that is checked out, or "" if there is none.
+func HeadTree(ctx context.Context, dir string) string {
+	out, err := run(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD^{tree}")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
