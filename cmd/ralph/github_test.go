@@ -107,7 +107,7 @@ func TestGitHubShowsTenAnnotationsAndWeUseThem(t *testing.T) {
 	for failed, want := range map[int]int{1: 1, 9: 9, 10: 10, 11: 10, 500: 10} {
 		out := loop.Outcome{Kind: loop.OutcomeComplete, Run: "r-1", Counts: loop.Counts{Failed: failed, Total: failed}}
 		for i := range failed {
-			out.Tasks = append(out.Tasks, loop.Resolved{ID: fmt.Sprintf("t-%d", i), Title: strings.Repeat("x", 1000), Status: "failed", Reason: strings.Repeat("y", 1<<20)})
+			out.Tasks = append(out.Tasks, loop.Resolved{ID: fmt.Sprintf("t-%d", i), Title: strings.Repeat("x", 1000), Status: "failed", Reason: strings.Repeat("y", 8<<10)})
 		}
 		list := annotations(report.Bare(out, time.Unix(0, 0)))
 		if len(list) != want {
