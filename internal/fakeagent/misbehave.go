@@ -7,18 +7,14 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 )
 
 // misbehave does the steps that no decent agent does.
 func (p *play) misbehave(s Step) {
 	switch s.Do {
-	case "hang": // until cancelled, then answer so, or with stop reason Text; Ignore: never
-		if s.Ignore {
-			p.wire.flush()
-			forever()
-		}
-		<-p.cancelled
-		p.stop(cmp.Or(s.Text, "cancelled"), nil)
+	case "hang": // until cancelled, then answer so, or with stop reason Text; for N ms at most; Ignore: never
+		p.hang(s)
 	case "never": // never answer this prompt, but do the rest of the steps
 		p.ended = true
 	case "deaf": // read nothing from here on
@@ -86,6 +82,22 @@ func (p *play) askAll(s Step) []<-chan incoming {
 	}
 	p.wire.flush()
 	return answers
+}
+
+func (p *play) hang(s Step) {
+	if s.Ignore {
+		p.wire.flush()
+		forever()
+	}
+	var over <-chan time.Time
+	if s.N > 0 {
+		over = time.After(time.Duration(s.N) * time.Millisecond)
+	}
+	select {
+	case <-p.cancelled:
+		p.stop(cmp.Or(s.Text, "cancelled"), nil)
+	case <-over:
+	}
 }
 
 func (p *play) waits(s Step) {

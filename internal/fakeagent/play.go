@@ -42,12 +42,7 @@ func (p *play) run() {
 	p.prompt.attempt = p.book.attempt(p.prompt.task, p.prompt.verify, p.session)
 	p.steps(p.script.conversation(p.prompt))
 	if !p.ended {
-		select {
-		case <-p.cancelled:
-			p.stop("cancelled", nil)
-		default:
-			p.stop("end_turn", nil)
-		}
+		p.stop("end_turn", nil)
 	}
 	entry.Event, entry.Attempt = "finished", p.prompt.attempt
 	p.book.add(entry)
