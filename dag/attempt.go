@@ -33,6 +33,7 @@ type Attempt struct {
 	Files          []string
 	Base           string // the commit it began at
 	Tree           string // the tree it began with
+	TreeAfter      string // and ended with; empty if its work was accepted or its run died
 	Transcript     string
 
 	TokensIn     *int64 // nil when unknown, as those below
@@ -84,7 +85,7 @@ func (g *Graph) endAttempt(task int64, c Claim, outcome, reason string) error {
 
 const attemptColumns = `
 SELECT a.id, r.id, a.task_id, a.iteration, a.phase, a.agent, a.model, a.started_at, a.heartbeat_at, a.ended_at, a.outcome, a.reason,
-    a.model_effective, a.session, a.sandbox, a.stop_reason, a.verdict, a.gates, a.files, a.base, a.tree, a.transcript,
+    a.model_effective, a.session, a.sandbox, a.stop_reason, a.verdict, a.gates, a.files, a.base, a.tree, a.tree_after, a.transcript,
     a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated, a.session_usd, a.drift
 FROM attempts a JOIN runs r ON r.n = a.run `
 
@@ -122,7 +123,7 @@ func (g *Graph) attempts(query string, args ...any) ([]Attempt, error) {
 			ID: r.text(), Run: r.text(), Task: r.text(), Iteration: r.int(), Phase: Phase(r.text()), Agent: r.text(), Model: r.text(),
 			StartedAt: r.time(), Heartbeat: r.time(), EndedAt: r.time(), Outcome: r.text(), Reason: r.text(),
 			ModelEffective: r.text(), Session: r.text(), Sandbox: r.text(), StopReason: r.text(), Verdict: r.text(), Gates: r.records(),
-			Files: r.list(), Base: r.text(), Tree: r.text(), Transcript: r.text(),
+			Files: r.list(), Base: r.text(), Tree: r.text(), TreeAfter: r.text(), Transcript: r.text(),
 			TokensIn: r.optionalInt64(), TokensCached: r.optionalInt64(), TokensOut: r.optionalInt64(), CostUSD: r.optionalFloat(),
 			Estimated: r.int() != 0, SessionUSD: r.optionalFloat(), Drift: r.list(),
 		})
@@ -168,6 +169,7 @@ type Note struct {
 	Gates          []GateRecord
 	Base           string // the commit it began at
 	Tree           string // the tree it began with
+	TreeAfter      string // and ended with; empty if its work was accepted or its run died
 	Transcript     string
 	Knowledge      string // JSON that is still to be written to files
 }
@@ -182,7 +184,7 @@ UPDATE attempts SET phase = coalesce(:phase, phase), agent = coalesce(:agent, ag
     tokens_cached = coalesce(:tokens_cached, tokens_cached), tokens_out = coalesce(:tokens_out, tokens_out),
     cost_usd = coalesce(:cost, cost_usd), cost_estimated = iif(:cost IS NULL, cost_estimated, :estimated),
     drift = coalesce(:drift, drift), files = coalesce(:files, files), base = coalesce(:base, base),
-    tree = coalesce(:tree, tree), gates = coalesce(:gates, gates), transcript = coalesce(:transcript, transcript),
+    tree = coalesce(:tree, tree), tree_after = coalesce(:tree_after, tree_after), gates = coalesce(:gates, gates), transcript = coalesce(:transcript, transcript),
     knowledge = coalesce(:knowledge, knowledge)
 WHERE id = :id;`
 
@@ -207,7 +209,7 @@ func (g *Graph) NoteAttempt(id string, n Note) error {
 		":effective", orNull(n.ModelEffective), ":session", orNull(n.Session), ":session_usd", n.SessionUSD, ":sandbox", orNull(n.Sandbox),
 		":pid", numberOrNull(n.AgentPID), ":pid_start", numberOrNull(n.AgentPIDStart), ":stop", orNull(n.StopReason),
 		":verdict", orNull(n.Verdict), ":tokens_in", n.TokensIn, ":tokens_cached", n.TokensCached,
-		":tokens_out", n.TokensOut, ":cost", n.CostUSD, ":estimated", n.Estimated, ":drift", drift, ":files", files, ":base", orNull(n.Base), ":tree", orNull(n.Tree), ":gates", gates,
+		":tokens_out", n.TokensOut, ":cost", n.CostUSD, ":estimated", n.Estimated, ":drift", drift, ":files", files, ":base", orNull(n.Base), ":tree", orNull(n.Tree), ":tree_after", orNull(n.TreeAfter), ":gates", gates,
 		":transcript", orNull(n.Transcript), ":knowledge", orNull(n.Knowledge))
 	if err == nil && g.tx.Changes() != 1 {
 		err = fmt.Errorf("attempt %s: %w", id, ErrNotFound)

@@ -7,22 +7,26 @@ import (
 )
 
 const (
-	beginSQL = `
-UPDATE tasks SET base = coalesce(base, :base) WHERE id = :id AND owner = :owner AND generation = :generation RETURNING base;`
+	baseSQL    = `SELECT base FROM tasks WHERE id = :id;`
+	setBaseSQL = `UPDATE tasks SET base = :base WHERE id = :id AND owner = :owner AND generation = :generation;`
 	featureGatesSQL    = `SELECT gates FROM features WHERE name = :name;`
 	setFeatureGatesSQL = `UPDATE features SET gates = :gates, updated_at = :now WHERE n = :n;`
 )
 
-// Begin stores what a claimed task finds, unless an attempt since the last reset
-// did so before, and returns what the first one found.
-func (g *Graph) Begin(c Claim, base string) (string, error) {
-	first := ""
-	err := g.tx.Each(beginSQL, func(stmt *sqlite.Stmt) error { first = stmt.ColumnText(0); return nil },
-		":base", base, ":id", c.Task.ID, ":owner", c.Owner, ":generation", c.Generation)
-	if err == nil && first == "" {
+// Base is what the first attempt since the last reset found, "" before there was one.
+func (g *Graph) Base(id string) (string, error) {
+	base := ""
+	err := g.tx.Each(baseSQL, func(stmt *sqlite.Stmt) error { base = stmt.ColumnText(0); return nil }, ":id", id)
+	return base, err
+}
+
+// SetBase stores what a claimed task found when it began.
+func (g *Graph) SetBase(c Claim, base string) error {
+	err := g.tx.Exec(setBaseSQL, ":base", base, ":id", c.Task.ID, ":owner", c.Owner, ":generation", c.Generation)
+	if err == nil && g.tx.Changes() != 1 {
 		err = fmt.Errorf("task %s: %w", c.Task.ID, ErrLost)
 	}
-	return first, err
+	return err
 }
 
 // FeatureGates lists the commands that judge every task of a feature.

@@ -63,13 +63,17 @@ type attempt struct {
 	before    git.State
 	tree      string // what the attempt began with; empty where git cannot tell
 	base      Base   // what the task began with
-	blind     error  // why git cannot tell
-	choice    strategy.Choice
-	shared    []string      // gates of the task's feature
-	worker    string        // the name of the agent that is to work
-	above     strategy.Tier // that was not enough for the task
-	watch     *watch
-	drifts    []string // the detectors of drift that fired
+	headTree  string // of the commit that the attempt began with
+
+	earlierTries []dag.Attempt
+
+	blind  error // why git cannot tell
+	choice strategy.Choice
+	shared []string      // gates of the task's feature
+	worker string        // the name of the agent that is to work
+	above  strategy.Tier // that was not enough for the task
+	watch  *watch
+	drifts []string // the detectors of drift that fired
 
 	session Session
 	agent   string
@@ -108,6 +112,7 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, worker string, it
 		failpoint.Hit("K13")
 	}
 	if a.session != nil {
+		a.tellTampering(decision)
 		// Nothing of the agent may be left when the task is given back.
 		if cerr := a.session.Close(); cerr != nil {
 			a.warn(claim.Task.ID, "closing the agent: "+cerr.Error())
@@ -133,7 +138,8 @@ func (a *attempt) try(ctx context.Context) (Decision, error) {
 		OwnAgent:   a.claim.Task.Agent != "", OwnModel: a.claim.Task.Model != "",
 		RepairRounds: a.opts.RepairRounds,
 	}
-	a.facts.Limited, a.facts.Proven = a.standing()
+	a.facts.Limited, a.facts.Proven, a.facts.Mute = a.standing()
+	a.facts.Breaker = a.opts.Breaker
 	broken := Decision{Action: Release, Outcome: "error", Reason: "ralph could not prepare the attempt", Uncounted: true}
 	if err := os.MkdirAll(a.folder, 0o700); err != nil {
 		return broken, err
@@ -160,7 +166,7 @@ func (a *attempt) try(ctx context.Context) (Decision, error) {
 		}
 		return d, nil
 	}
-	if err := errors.Join(a.begin(ctx), a.baseline(ctx)); err != nil {
+	if err := a.prepare(ctx); err != nil {
 		return a.unprepared(ctx, err)
 	}
 	if err := a.open(ctx); err != nil {
@@ -305,10 +311,11 @@ func (a *attempt) note(ctx context.Context, n dag.Note) {
 
 // standing is how often in a row the agent has met a limit, and whether it has
 // ever answered in this run.
-func (a *attempt) standing() (limited int, proven bool) {
+func (a *attempt) standing() (limited int, proven, mute bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.limited[a.worker], a.proven[a.worker]
+	e, empty := a.empties[a.claim.Task.ID]
+	return a.limited[a.worker], a.proven[a.worker], empty && (e.mute || e.answers < a.answers[a.worker])
 }
 
 func (r *Runner) counts(ctx context.Context) *Counts {

@@ -82,6 +82,8 @@ type Facts struct {
 	MaxAttempts int
 	Retries     int           // since the last reset
 	RetryFailed int           // how often "failed" is tried again
+	Mute        bool          // the agent said nothing to this task before, and has answered to others since
+	Breaker     int           // so many limits in a row may be the task alone
 	Limited     int           // attempts in a row that ended at a limit, before this one
 	LimitWait   time.Duration // for a limit of which nobody said when it is over; 0 means half a minute
 	Backoff     time.Duration
@@ -157,11 +159,16 @@ func decide(f Facts) Decision {
 		return release(f, "released", fmt.Sprintf("cut off %d times: %s", f.GoneOn+1, f.Stop))
 	case f.Stop == acp.StopCancelled:
 		return release(f, "error", "the agent cancelled its own turn")
+	case f.Empty && !f.Answered && f.Mute:
+		return release(f, "error", "an empty answer, though the agent answers to other tasks")
 	case f.Empty && !f.Answered:
 		d := limited(f, "an empty answer: suspected rate limit or missing login")
 		// Where no answer ever came, a login may be missing. An agent that has
 		// answered before has used up its allowance.
 		d.NoAnswer, d.Everyone = !f.Proven, f.Proven
+		if f.Breaker > 0 && f.Limited >= f.Breaker {
+			d.Everyone = false // it may be this task alone: let another one be tried
+		}
 		return d
 	case f.Asked == 0:
 		return Decision{Action: Reprompt, Say: AskUnfinished, Reason: "it ended without saying how the task stands"}
@@ -221,6 +228,7 @@ func judge(f Facts) Decision {
 	switch {
 	case f.JudgeErr != nil:
 		f.Err = f.JudgeErr
+		f.OwnAgent, f.OwnModel, f.Substitute = false, false, false // it is not the worker that cannot be had
 		return afterError(f)
 	case f.Judge && f.Verdict == nil:
 		return Decision{Action: Judge}

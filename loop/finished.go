@@ -51,6 +51,9 @@ func (a *attempt) keepFinished() error {
 
 // known is what a gate said before the work, nil if nobody knows.
 func (a *attempt) known(command string) *verify.Result {
+	if res, ok := a.base.Gates[command]; ok {
+		return &res
+	}
 	if a.resumed != nil {
 		if res, ok := a.resumed.Baseline[command]; ok {
 			return &res

@@ -46,6 +46,9 @@ func (a *attempt) baseline(ctx context.Context) error {
 		if _, known := b.results[command]; known {
 			continue
 		}
+		if _, known := a.base.Gates[command]; known {
+			continue
+		}
 		res, err := a.gate(ctx, command, "before the work", filepath.Join(filepath.Dir(a.folder), "baseline.log"))
 		if err != nil {
 			return err
@@ -75,6 +78,7 @@ func (a *attempt) settleBaseline(accepted bool, head string) {
 	}
 	b.head = head
 	if !accepted {
+		b.results = nil // what this work left behind is not the next task's fault
 		return
 	}
 	for _, g := range a.facts.Gates {

@@ -191,3 +191,24 @@ func TestAnAgentThatIgnoresTheCancelIsNotToldOfDrift(t *testing.T) {
 		t.Errorf("got %+v", drifts)
 	}
 }
+
+// TestATaskThatGetsNoAnswerDoesNotHoldUpTheOthers: the agent answers to the others,
+// so it is not at a limit, and in the end the task has failed.
+func TestATaskThatGetsNoAnswerDoesNotHoldUpTheOthers(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{})
+	s.withClock()
+	s.opts.MaxAttempts = 2
+	ids := s.add(t, dag.NewTask{Title: "fine"}, dag.NewTask{Title: "mute"})
+	for range 12 {
+		s.add(t, dag.NewTask{Title: "later"})
+	}
+	s.script.Conversations = []fakeagent.Conversation{{When: fakeagent.When{Task: ids[1]}}}
+	out := s.run(t)
+	if out.Kind != OutcomeComplete || out.Counts.Done != 13 || out.Counts.Failed != 1 {
+		t.Errorf("got %+v, want all but the mute one done", out)
+	}
+	if got := s.task(t, ids[1]); got.Status != dag.Failed {
+		t.Errorf("got %s, want failed", got.Status)
+	}
+}

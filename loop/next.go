@@ -78,11 +78,20 @@ func (r *Runner) next(ctx context.Context) (claim dag.Claim, worker string, iter
 			r.tellWaiting(l, told)
 			told = l
 		}
-		r.pause(ctx, settled, l.until)
+		r.pause(ctx, settled, r.atMost(l.until))
 		if l.limit != nil && running == 0 {
 			r.rested(ctx, began)
 		}
 	}
+}
+
+// atMost is a moment to wait for, or the one at which the run is to end if that
+// comes first.
+func (r *Runner) atMost(until time.Time) time.Time {
+	if end := r.opts.Budget.Run.Until; !end.IsZero() && (until.IsZero() || end.Before(until)) {
+		return end
+	}
+	return until
 }
 
 // rested notes that the run did nothing since then but wait for a provider: that is

@@ -98,11 +98,13 @@ type Runner struct {
 	running  int
 	silent   int // attempts in a row in which no agent answered
 	working  map[string]*attempt
-	failures int             // tasks in a row that failed
-	limited  map[string]int  // attempts in a row that ended at a limit, by agent
-	proven   map[string]bool // agents that have answered
-	dropped  map[string]bool // agents that cannot be used
-	waited   time.Duration   // for providers, with the runs that this one continues
+	failures int                // tasks in a row that failed
+	limited  map[string]int     // attempts in a row that ended at a limit, by agent
+	proven   map[string]bool    // agents that have answered
+	dropped  map[string]bool    // agents that cannot be used
+	empties  map[string]emptied // by task
+	answers  map[string]int     // by agent
+	waited   time.Duration      // for providers, with the runs that this one continues
 	hint     string
 	hinter   string // the agent that gave the hint
 
@@ -146,7 +148,7 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 	opts.Poll = min(opts.Poll, opts.Lease/3)
 	r := &Runner{
 		opts: opts, active: map[string]Session{}, told: map[string]bool{}, offers: map[string][]string{}, settled: make(chan struct{}), began: opts.Now(),
-		working: map[string]*attempt{}, limited: map[string]int{}, proven: map[string]bool{}, dropped: map[string]bool{},
+		working: map[string]*attempt{}, limited: map[string]int{}, proven: map[string]bool{}, dropped: map[string]bool{}, empties: map[string]emptied{}, answers: map[string]int{},
 	}
 	recovered, err := r.recover(ctx)
 	if err != nil {

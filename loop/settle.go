@@ -15,6 +15,7 @@ import (
 	"ralph/internal/git"
 	"ralph/journal"
 	"ralph/strategy"
+	"ralph/verify"
 )
 
 // settle is the one write that ends an attempt: status, roll-up, attempt and
@@ -28,6 +29,11 @@ func (a *attempt) settle(ctx context.Context, d Decision) error {
 	after := a.look(ctx)
 	a.files = append(a.files, git.Changed(ctx, a.opts.Dir, a.before, after)...)
 	a.settleBaseline(d.Action == Complete, after.Head)
+	if a.tree != "" && d.Action != Complete {
+		if tree, err := a.treeNow(ctx); err == nil { // else all until the next attempt counts as this one's
+			a.note(ctx, dag.Note{TreeAfter: tree})
+		}
+	}
 	slices.Sort(a.files)
 	a.files = slices.Compact(a.files)
 	status := ""
@@ -96,7 +102,8 @@ func (a *attempt) transition(g *dag.Graph, d Decision) (string, error) {
 	switch d.Action {
 	case Complete:
 		verdict := "skipped"
-		if len(a.facts.Gates) > 0 || a.facts.Verdict != nil {
+		green := slices.ContainsFunc(a.facts.Gates, func(c verify.Check) bool { return c.Passed })
+		if green || a.facts.Verdict != nil {
 			verdict = "passed"
 		}
 		return string(dag.Done), g.Complete(a.claim, verdict)
@@ -216,6 +223,7 @@ func (a *attempt) account(d Decision, status string) {
 	if !d.Uncounted {
 		a.counted++
 	}
+	a.countEmpty()
 	a.silent, a.limited[a.worker] = next(a.silent, d.NoAnswer), next(a.limited[a.worker], d.Action == Wait)
 	a.hint, a.hinter = hint, a.worker
 	if !d.Drop { // that says nothing about the work
@@ -238,6 +246,25 @@ func (a *attempt) account(d Decision, status string) {
 	case a.opts.FailFast && status == string(dag.Failed):
 		a.end(OutcomeFailure, a.claim.Task.ID+" failed: "+d.Reason, nil)
 	}
+}
+
+// countEmpty notes that the task got no answer. If the agent answers to others then,
+// it is not the agent that has no room. The runner's lock is held.
+func (a *attempt) countEmpty() {
+	switch {
+	case a.session == nil:
+	case a.facts.Answered:
+		a.answers[a.worker]++
+		delete(a.empties, a.claim.Task.ID)
+	case a.facts.Empty:
+		a.empties[a.claim.Task.ID] = emptied{a.answers[a.worker], a.facts.Mute}
+	}
+}
+
+// emptied is a task that got no answer.
+type emptied struct {
+	answers int  // that the agent had given to others by then
+	mute    bool // and it has given more since
 }
 
 // usableHint is the model that the agent wants next, if it is a tier or one that

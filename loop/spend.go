@@ -202,6 +202,21 @@ func overspent(f budget.Finding) Decision {
 	return Decision{Action: Release, Outcome: "interrupted", Reason: "a budget is used up: " + f.Text, Uncounted: true}
 }
 
+// spentUp says that no further session may be begun in this attempt.
+func (a *attempt) spentUp(ctx context.Context) (Decision, bool) {
+	over, _, err := a.judgeSpending(ctx)
+	if err != nil && ctx.Err() == nil {
+		a.warnFirst("spending", "what was spent could not be added up: "+err.Error())
+	}
+	for _, f := range over {
+		if f.Stops() {
+			// Its work is finished and only waits for a judge, so it does not fail.
+			return Decision{Action: Release, Outcome: "interrupted", Reason: "a budget is used up before the work could be judged: " + f.Text, Uncounted: true}, true
+		}
+	}
+	return Decision{}, false
+}
+
 // errOverspent cuts a turn short.
 type errOverspent struct{ finding budget.Finding }
 

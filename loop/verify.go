@@ -3,7 +3,6 @@ package loop
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -40,7 +39,9 @@ func (a *attempt) verify(ctx context.Context) Decision {
 	a.note(ctx, dag.Note{Phase: dag.Verifying})
 	now, err := a.examine(ctx)
 	if err == nil && len(f.Tampering) == 0 {
-		f.Gates, err = a.gates(ctx)
+		if f.Gates, err = a.gates(ctx); err == nil {
+			err = a.examineAgain(ctx)
+		}
 	}
 	f.CheckErr = err
 	f.Judge = a.opts.Verdicts && (a.opts.OwnJudge || !a.evident())
@@ -48,97 +49,15 @@ func (a *attempt) verify(ctx context.Context) Decision {
 	a.note(ctx, dag.Note{Gates: records(f.Gates)})
 	d := decide(*f)
 	if d.Action == Judge {
+		if d, spent := a.spentUp(ctx); spent {
+			return d
+		}
 		a.judge(ctx, now)
+		f.CheckErr = a.examineAgain(ctx)
 		f.Lost, f.Interrupted = a.interruption(ctx)
 		d = decide(*f)
 	}
 	return d
-}
-
-// Base is where a task began: what was there before its first attempt.
-type Base struct {
-	Tree string `json:"tree"`
-	Head string `json:"head"`
-}
-
-// begin notes what the attempt finds, and learns what the task's first one found.
-func (a *attempt) begin(ctx context.Context) error {
-	if a.opts.Skip {
-		return nil
-	}
-	tree, err := a.treeNow(ctx)
-	switch {
-	case errors.Is(err, git.ErrUnknown):
-		a.blind = err
-		return nil
-	case err != nil:
-		return err
-	}
-	a.tree, a.base = tree, Base{Tree: tree, Head: a.before.Head}
-	mine, err := json.Marshal(a.base)
-	if err != nil {
-		return err
-	}
-	var first string
-	err = a.opts.Store.Update(ctx, func(g *dag.Graph) (err error) { first, err = g.Begin(a.claim, string(mine)); return err })
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal([]byte(first), &a.base)
-}
-
-// treeNow is the tree of the project as it is, without ralph's own folder.
-func (a *attempt) treeNow(ctx context.Context) (string, error) {
-	return git.Tree(ctx, a.opts.Dir, a.opts.Objects, ".ralph")
-}
-
-// examine compares the project with what the task began with, and returns its tree.
-func (a *attempt) examine(ctx context.Context) (string, error) {
-	f := &a.facts
-	f.Tampering, f.Unchanged = nil, false
-	f.Evident = a.claim.Task.Kind == dag.Check || a.evident()
-	if a.session != nil {
-		touched, err := a.session.Tampered()
-		if err != nil {
-			return "", err
-		}
-		for _, path := range touched {
-			f.Tampering = append(f.Tampering, "protected: "+path)
-		}
-	}
-	if a.base.Tree == "" {
-		if a.blind != nil && !f.Evident {
-			a.warnFirst("git", "changes cannot be judged: "+a.blind.Error())
-		}
-		return "", nil
-	}
-	now, err := a.treeNow(ctx)
-	if errors.Is(err, git.ErrUnknown) {
-		// It was there when the task began, and without it nothing can be judged.
-		f.Tampering = append(f.Tampering, "the git repository is gone")
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	changes, err := git.Compare(ctx, a.opts.Dir, a.opts.Objects, a.base.Tree, now)
-	if err != nil {
-		return "", err
-	}
-	f.Unchanged = len(changes) == 0 && git.Look(ctx, a.opts.Dir).Head == a.base.Head
-	if !a.claim.Task.AllowTampering {
-		of := func(tree string) verify.Read {
-			return func(path string) ([]byte, error) {
-				return git.Show(ctx, a.opts.Dir, a.opts.Objects, tree, path, maxTestFile)
-			}
-		}
-		for _, finding := range verify.Tampering(changes, of(a.base.Tree), of(now), a.opts.Protect) {
-			f.Tampering = append(f.Tampering, finding.What)
-		}
-	} else {
-		f.Tampering = nil
-	}
-	return now, nil
 }
 
 // evident says that the agent's word rests on an exit status.
@@ -148,9 +67,6 @@ func (a *attempt) evident() bool {
 	}
 	return a.session != nil && a.session.Evident()
 }
-
-// maxTestFile is how much of a file is searched for tests.
-const maxTestFile = 2 << 20
 
 // repair is what the agent is told about a red gate.
 func (a *attempt) repair(d Decision) string {

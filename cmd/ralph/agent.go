@@ -139,7 +139,7 @@ func (o *opener) Open(ctx context.Context, op loop.Opening) (loop.Session, error
 			return nil, &acp.Error{Kind: acp.NotFound, Op: "find the agent of " + of, Text: err.Error(), Err: err}
 		}
 	}
-	confine := o.sandbox.forWork
+	confine := func(env []string, ag agent) (*confined, error) { return o.sandbox.forTask(env, ag, op.Task.ID) }
 	if op.Judge {
 		confine = o.sandbox.forVerification
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/rs/zerolog"
@@ -179,6 +180,10 @@ func (a *app) view(c *cli.Context, fn func(*session, *dag.Graph) error) error {
 }
 
 func (a *app) update(c *cli.Context, fn func(*session, *dag.Graph) error) error {
+	if run := a.getenv("RALPH_RUN"); run != "" && !slices.Contains(agentsMay, c.Command.Name) {
+		err := fmt.Errorf("%w: an agent at work cannot change the graph (this is one of run %s)", dag.ErrRefused, run)
+		return hint(err, "an agent says how its task stands by a sigil; a person unsets RALPH_RUN")
+	}
 	s, err := a.open(c)
 	if err != nil {
 		return err
@@ -186,6 +191,10 @@ func (a *app) update(c *cli.Context, fn func(*session, *dag.Graph) error) error 
 	defer s.Close()
 	return s.store.Update(c.Context, func(g *dag.Graph) error { return fn(s, g) })
 }
+
+// agentsMay lists what an agent may do to the graph while it works: it may add and
+// note, but not say of its own task, or of what judges it, whatever it likes.
+var agentsMay = []string{"add", "log", "import"}
 
 func (a *app) printJSON(v any) error {
 	enc := json.NewEncoder(a.stdout)

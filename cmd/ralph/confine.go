@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"ralph/internal/git"
 	"ralph/internal/project"
@@ -29,6 +30,9 @@ type confiner struct {
 	temp    string // the folder of temporary folders
 
 	work, verification sandbox.Report // in force
+
+	mu    sync.Mutex
+	first map[string][]*sandbox.Fingerprint // of what the first attempt at a task found
 }
 
 // confiner finds the best level at which this project's processes can be confined.
@@ -130,13 +134,28 @@ type confined struct {
 
 // forWork confines an agent at work, its terminals too. env is what it is given.
 func (c *confiner) forWork(env []string, ag agent) (*confined, error) {
+	return c.forTask(env, ag, "")
+}
+
+// forTask does so for an attempt at a task. What an earlier attempt of this run at
+// the same task tampered with is still told.
+func (c *confiner) forTask(env []string, ag agent, task string) (*confined, error) {
 	x, err := c.prepare(sandbox.Work, c.work.Level, env, ag)
 	if err != nil || c.mode == "off" || x.Level == sandbox.Namespaces {
 		return x, err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if x.before = c.first[task]; x.before != nil && task != "" {
+		return x, nil
+	}
 	if x.before, err = c.fingerprints(); err != nil {
 		return nil, errors.Join(err, x.Close())
 	}
+	if c.first == nil {
+		c.first = map[string][]*sandbox.Fingerprint{}
+	}
+	c.first[task] = x.before
 	return x, nil
 }
 

@@ -75,7 +75,7 @@ func settings(c *cli.Context) (string, error) {
 			continue
 		}
 		switch v := c.Value(name).(type) {
-		case bool, int, float64, string:
+		case bool, int, int64, float64, string:
 			given[name] = fmt.Sprint(v)
 		}
 	}

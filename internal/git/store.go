@@ -141,6 +141,7 @@ func (s *store) begin(ctx context.Context, last string) error {
 	if err := put(filepath.Join(made.path, "info", "attributes"), []byte(attributes)); err != nil {
 		return err
 	}
+	_ = os.Remove(s.path) // only an empty folder goes
 	err = os.Rename(made.path, s.path)
 	if _, missing := os.Stat(last); err != nil && missing == nil {
 		return nil // somebody else was faster

@@ -156,6 +156,7 @@ CREATE TABLE attempts (
     files           TEXT    NOT NULL DEFAULT '[]' CHECK (json_type(files) = 'array'),
     base            TEXT, -- the commit that was checked out when it began
     tree            TEXT, -- the tree of the working folder when it began
+    tree_after      TEXT, -- and when it ended; NULL if the work was accepted, or the run died
     transcript      TEXT,
     knowledge       TEXT CHECK (json_type(knowledge) = 'array') -- to be written to files; NULL when it was
 ) STRICT;
