@@ -91,7 +91,7 @@ func (a *attempt) keepBase(ctx context.Context) error {
 
 // treeNow is the tree of the project as it is, without ralph's own folder.
 func (a *attempt) treeNow(ctx context.Context) (string, error) {
-	return git.Tree(ctx, a.opts.Dir, a.opts.Objects, ".ralph")
+	return git.Tree(ctx, a.opts.Dir, a.opts.Objects, append([]string{".ralph"}, a.opts.Own...)...)
 }
 
 // examine compares the project with what the task began with, and returns its tree.
@@ -128,6 +128,10 @@ func (a *attempt) examine(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if a.session != nil && a.session.Sandbox() == preventing {
+		// No agent could write it, so a person did.
+		changes = slices.DeleteFunc(changes, func(c git.Change) bool { return c.Path == configuration })
+	}
 	f.Unchanged = len(changes) == 0 && git.HeadTree(ctx, a.opts.Dir) == a.headTree
 	if allowed {
 		return now, nil
@@ -163,6 +167,12 @@ func (a *attempt) tellTampering(d Decision) {
 		a.warn(a.claim.Task.ID, "the agent changed what it must not: "+strings.Join(touched, ", "))
 	}
 }
+
+// preventing is the level of the sandbox at which ralph's configuration is read-only.
+const (
+	preventing    = "namespaces"
+	configuration = ".ralph.toml"
+)
 
 // maxTestFile is how much of a file is searched for tests.
 const maxTestFile = 2 << 20

@@ -63,6 +63,7 @@ type Options struct {
 	RepairRounds int      // how often a red gate is sent back into the session
 	Reruns       int      // of a gate that failed, before that counts
 	Protect      []string // patterns of files that judge the work
+	Own          []string // files below Dir that ralph itself writes meanwhile
 	Objects      string   // a folder for the trees that the project is compared with
 
 	Context func(dag.Task) Context

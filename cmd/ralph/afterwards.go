@@ -41,7 +41,7 @@ func (a *app) afterwards(c *cli.Context) (*afterwards, error) {
 		if name == "-" {
 			return nil, usagef("--%s needs the name of a file; stdout is for the result", flag)
 		}
-		*into = absolute(a, name)
+		*into = settled(absolute(a, name))
 	}
 	if w.junit != "" && w.junit == w.summary {
 		return nil, usagef("--junit and --summary cannot be the same file")
@@ -55,6 +55,24 @@ func (a *app) afterwards(c *cli.Context) (*afterwards, error) {
 		}
 	}
 	return w, nil
+}
+
+// settled is a path whose folder is taken as it is now: an agent may put a link in
+// its place.
+func settled(path string) string {
+	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return path
+	}
+	return filepath.Join(folder, filepath.Base(path))
+}
+
+// moved says that a folder is no longer where it was.
+func moved(path string) error {
+	if now := settled(path); now != path {
+		return fmt.Errorf("%s leads to %s now: a link was put in the way", filepath.Dir(path), filepath.Dir(now))
+	}
+	return nil
 }
 
 // vacate makes sure that a file can be written, and takes an older one away: should
@@ -128,12 +146,18 @@ func (w *afterwards) write(a *app, r report.Run) error {
 		var b bytes.Buffer
 		err := report.JUnit(&b, r)
 		if err == nil {
-			err = replaceFile(w.junit, b.Bytes())
+			if err = moved(w.junit); err == nil {
+				err = replaceFile(w.junit, b.Bytes())
+			}
 		}
 		errs = append(errs, wrapped("--junit", err))
 	}
 	if w.summary != "" {
-		errs = append(errs, wrapped("--summary", replaceFile(w.summary, []byte(report.Summary(r)))))
+		err := moved(w.summary)
+		if err == nil {
+			err = replaceFile(w.summary, []byte(report.Summary(r)))
+		}
+		errs = append(errs, wrapped("--summary", err))
 	}
 	if w.github != nil {
 		errs = append(errs, w.github.tell(a.stderr, r))

@@ -141,7 +141,7 @@ func (c *confiner) forWork(env []string, ag agent) (*confined, error) {
 // the same task tampered with is still told.
 func (c *confiner) forTask(env []string, ag agent, task string) (*confined, error) {
 	x, err := c.prepare(sandbox.Work, c.work.Level, env, ag)
-	if err != nil || c.mode == "off" || x.Level == sandbox.Namespaces {
+	if err != nil || c.mode == "off" {
 		return x, err
 	}
 	c.mu.Lock()
@@ -149,7 +149,7 @@ func (c *confiner) forTask(env []string, ag agent, task string) (*confined, erro
 	if x.before = c.first[task]; x.before != nil && task != "" {
 		return x, nil
 	}
-	if x.before, err = c.fingerprints(); err != nil {
+	if x.before, err = c.fingerprints(x.Level); err != nil {
 		return nil, errors.Join(err, x.Close())
 	}
 	if c.first == nil {
@@ -209,12 +209,20 @@ func (c *confiner) prepare(mode sandbox.Mode, level sandbox.Level, env []string,
 
 // fingerprints are of what no agent may write, where that cannot be prevented. The
 // documents below .ralph are left out: people edit them while a run works.
-func (c *confiner) fingerprints() ([]*sandbox.Fingerprint, error) {
+func (c *confiner) fingerprints(level sandbox.Level) (list []*sandbox.Fingerprint, err error) {
+	for _, dir := range c.git.Folders {
+		// What is not there cannot be made read-only, at any level.
+		own, derr := sandbox.Protected(dir, []string{"commondir", "config.worktree"}, nil)
+		list, err = append(list, own), errors.Join(err, derr)
+	}
+	if level == sandbox.Namespaces || err != nil {
+		return list, err
+	}
 	state, err := sandbox.Protected(c.project.Root, []string{".ralph", project.ConfigName},
 		slices.Concat(ownWrites, []string{".ralph/knowledge", ".ralph/features"}))
-	list := []*sandbox.Fingerprint{state}
+	list = append(list, state)
 	for _, dir := range c.git.Folders {
-		own, derr := sandbox.Protected(dir, []string{"hooks", "config", "config.worktree"}, nil)
+		own, derr := sandbox.Protected(dir, []string{"hooks", "config"}, nil)
 		list, err = append(list, own), errors.Join(err, derr)
 	}
 	for _, file := range c.git.Pointers {
@@ -236,7 +244,8 @@ func (x *confined) Tampered() ([]string, error) {
 			out = append(out, filepath.Join(f.Dir(), change.Path)+": "+string(change.Kind))
 		}
 	}
-	return out, bad
+	slices.Sort(out)
+	return slices.Compact(out), bad
 }
 
 // Close removes what was needed only meanwhile. Doing so again does nothing.

@@ -74,6 +74,9 @@ func (a *app) runRecover(c *cli.Context) error {
 	for _, t := range rec.Tasks {
 		fmt.Fprintf(&b, "%s  %s\n    %s\n", p.Cyan(t.Task), term.Line(t.Title), term.Line(t.Reason))
 	}
+	if c.Bool("dry-run") {
+		fmt.Fprint(&b, "nothing was done; a run would say: ")
+	}
 	fmt.Fprintln(&b, rec.Summary())
 	_, err = fmt.Fprint(a.stdout, b.String())
 	return err

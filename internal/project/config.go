@@ -240,6 +240,14 @@ func (c Config) invalid() (key, why string) {
 			return fmt.Sprintf("notify.%d", i+1), why
 		}
 	}
+	for key, d := range map[string]Duration{
+		"run.idle_timeout": c.Run.IdleTimeout, "run.turn_timeout": c.Run.TurnTimeout, "run.backoff": c.Run.Backoff,
+		"verify.timeout": c.Verify.Timeout, "recovery.max_age": c.Recovery.MaxAge,
+	} {
+		if d != 0 && d.Std() < time.Millisecond { // a number without a unit is nanoseconds to TOML
+			return key, fmt.Sprintf("%d has no unit; write it like \"90s\" or \"10m\"", d.Std().Nanoseconds())
+		}
+	}
 	strategies := []string{"fixed", "cost-optimized", "escalate", "plan-then-execute"}
 	dirty := []string{"keep", "stash", "fail"}
 	switch {

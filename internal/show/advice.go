@@ -28,7 +28,7 @@ func (o Options) advice(e loop.Event, t tally, width int) []string {
 
 // next chooses the commands by how the run ended and by what failed.
 func next(e loop.Event, t tally) []step {
-	again := step{"ralph run", "go on where this stopped, with the same arguments"}
+	again := step{"ralph run --continue", "go on where this stopped, with the same flags and counters"}
 	look := step{"ralph status", "what is done, what is next, what waits and why"}
 	switch e.Outcome {
 	case "complete", "failure":
