@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	baseSQL    = `SELECT base FROM tasks WHERE id = :id;`
-	setBaseSQL = `UPDATE tasks SET base = :base WHERE id = :id AND owner = :owner AND generation = :generation;`
+	baseSQL            = `SELECT base FROM tasks WHERE id = :id;`
+	setBaseSQL         = `UPDATE tasks SET base = :base WHERE id = :id AND owner = :owner AND generation = :generation;`
 	featureGatesSQL    = `SELECT gates FROM features WHERE name = :name;`
 	setFeatureGatesSQL = `UPDATE features SET gates = :gates, updated_at = :now WHERE n = :n;`
 )
