@@ -44,3 +44,31 @@ func TestCallsAreToldApartByInputAndResult(t *testing.T) {
 		t.Errorf("what was not told has a digest: %+v", got)
 	}
 }
+
+// Agents put names and times of their own into what they tell of a call.
+func TestWhatPassesDoesNotTellCallsApart(t *testing.T) {
+	t.Parallel()
+	same := [][2]string{
+		{
+			`{"call_id":"a","process_id":"1","turn_id":"x","started_at_ms":1,"command":["ls"],"cwd":"/p"}`,
+			`{"command":["ls"],"cwd":"/p","call_id":"b","process_id":"2","turn_id":"x","started_at_ms":2}`,
+		},
+		{`{"stdout":"a","duration":{"secs":0,"nanos":1}}`, `{"stdout":"a","duration":{"secs":1,"nanos":2}}`},
+		{`{"deep":[{"toolCallId":"a","x":1}]}`, `{"deep":[{"x":1,"toolCallId":"b"}]}`},
+	}
+	for _, pair := range same {
+		if digest([]byte(pair[0])) != digest([]byte(pair[1])) {
+			t.Errorf("told apart:\n%s\n%s", pair[0], pair[1])
+		}
+	}
+	for _, pair := range [][2]string{
+		{`{"command":["ls"]}`, `{"command":["pwd"]}`}, {`{"id":1}`, `{"id":2}`}, {`{"path":"a"}`, `{"path":"b"}`}, {`"a"`, `"b"`}, {`[1,2]`, `[2,1]`}, {`{`, `[`},
+	} {
+		if digest([]byte(pair[0])) == digest([]byte(pair[1])) {
+			t.Errorf("not told apart:\n%s\n%s", pair[0], pair[1])
+		}
+	}
+	if digest(nil, []byte{}) != "" {
+		t.Error("nothing has a digest")
+	}
+}

@@ -3,8 +3,6 @@ package acp
 import (
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
-	"strconv"
 	"strings"
 )
 
@@ -151,20 +149,6 @@ func chunkText(content json.RawMessage) string {
 		return ""
 	}
 	return b.Text
-}
-
-// digest tells two pieces of JSON apart; nothing has none. It is for noticing
-// repetition, not for proving anything.
-func digest(parts ...json.RawMessage) string {
-	h, size := fnv.New64a(), 0
-	for _, p := range parts {
-		_, _ = h.Write(p) // never fails
-		size += len(p)
-	}
-	if size == 0 {
-		return ""
-	}
-	return strconv.FormatUint(h.Sum64(), 36)
 }
 
 // toolError is the beginning of what a failed call said.

@@ -101,6 +101,7 @@ type Decision struct {
 	Uncounted bool          // no attempt and no iteration is charged
 	Delay     time.Duration // before the task is tried again
 	Until     time.Time     // the same as a moment, if a provider named one
+	Least     time.Duration // but not sooner than that
 	Everyone  bool          // with Wait: the agent has no room for any task
 	Drop      bool          // the agent cannot be used at all: not again in this run
 	Drifted   bool          // because of Facts.Drift
@@ -285,11 +286,24 @@ func release(f Facts, outcome, reason string) Decision {
 }
 
 func limited(f Facts, reason string) Decision {
+	d := Decision{Action: Wait, Outcome: "limited", Reason: reason, Uncounted: true, Delay: f.limitDelay(f.Limited)}
+	if f.Limited >= believed {
+		d.Least = f.limitDelay(f.Limited - believed)
+	}
+	return d
+}
+
+// believed is how often in a row a provider is believed that says when there is
+// room again. After that agents would be started all night for nothing.
+const believed = 3
+
+// limitDelay is how long a limit is waited for after so many of them in a row.
+func (f Facts) limitDelay(before int) time.Duration {
 	wait := cmp.Or(f.LimitWait, limitWait)
-	for range f.Limited {
+	for range before {
 		wait = min(2*wait, maxLimitWait)
 	}
-	return Decision{Action: Wait, Outcome: "limited", Reason: reason, Uncounted: true, Delay: wait}
+	return wait
 }
 
 // backoff grows threefold with each attempt, so that other tasks go first.

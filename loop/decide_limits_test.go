@@ -38,6 +38,15 @@ func TestDecideAboutLimitsBudgetsAndDrift(t *testing.T) {
 			}),
 			Decision{Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Delay: limit.Longest, Everyone: true},
 		},
+		"a provider that has no room again and again is believed three times": {
+			facts(func(f *Facts) {
+				f.Limited, f.Err = 4, &acp.Error{Kind: acp.RateLimited, Op: "session/prompt", RetryAfter: time.Second, Until: reset}
+			}),
+			Decision{
+				Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Everyone: true,
+				Delay: time.Second, Until: reset, Least: time.Minute,
+			},
+		},
 		"a message that is nothing but a limit is one": {
 			facts(func(f *Facts) { f.Stop, f.Said = acp.StopEnd, said }),
 			Decision{Action: Wait, Outcome: "limited", Reason: said.Reason, Uncounted: true, Delay: 30 * time.Second, Until: reset, Everyone: true},

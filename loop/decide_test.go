@@ -281,7 +281,7 @@ func TestDecide(t *testing.T) {
 		},
 		"a rate limit that says how long waits so long": {
 			facts(func(f *Facts) {
-				f.Limited, f.Err = 3, &acp.Error{Kind: acp.RateLimited, Op: "session/prompt", RetryAfter: 7 * time.Hour}
+				f.Limited, f.Err = 2, &acp.Error{Kind: acp.RateLimited, Op: "session/prompt", RetryAfter: 7 * time.Hour}
 			}),
 			Decision{Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Delay: 7 * time.Hour, Everyone: true},
 		},
@@ -291,7 +291,7 @@ func TestDecide(t *testing.T) {
 		},
 		"the wait for a limit has an end": {
 			facts(func(f *Facts) { f.Err, f.Limited = failing(acp.RateLimited), 500 }),
-			Decision{Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Delay: 10 * time.Minute, Everyone: true},
+			Decision{Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Delay: 10 * time.Minute, Least: 10 * time.Minute, Everyone: true},
 		},
 
 		"a lost claim is left alone": {

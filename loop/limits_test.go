@@ -90,6 +90,33 @@ func TestEmptyAnswersAfterGoodOnesAreALimit(t *testing.T) {
 	}
 }
 
+// A provider that says "in a second" for ever does not have agents started for ever.
+func TestALimitThatDoesNotEndIsAskedForLessAndLess(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{})
+	for attempt := range 6 {
+		s.script.Conversations = append(s.script.Conversations, limitedAt(attempt+1, "rate limit reached, try again in 1s"))
+	}
+	s.withClock()
+	s.add(t, dag.NewTask{Title: "one"})
+	if out := s.run(t); out.Kind != OutcomeComplete {
+		t.Errorf("got %+v", out)
+	}
+	var waits []time.Duration
+	for _, e := range s.all(ofType(Waiting)) {
+		waits = append(waits, e.Until.Sub(e.At))
+	}
+	want := []time.Duration{time.Second, time.Second, time.Second, 30 * time.Second, time.Minute, 2 * time.Minute}
+	if len(waits) != len(want) {
+		t.Fatalf("got %v, want %v", waits, want)
+	}
+	for i := range want {
+		if waits[i] > want[i] || waits[i] < want[i]/2 {
+			t.Errorf("wait %d: got %v, want nearly %v", i+1, waits[i], want[i])
+		}
+	}
+}
+
 // A person who knows better has an agent asked again before its limit is over, and
 // the run that waits for it goes on.
 func TestALimitThatIsLiftedIsNotWaitedFor(t *testing.T) {

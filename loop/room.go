@@ -127,6 +127,9 @@ func (a *attempt) holdBack(g *dag.Graph, d Decision) (until time.Time, agent str
 	if !d.Until.IsZero() {
 		until = d.Until
 	}
+	if least := a.opts.Now().Add(d.Least); until.Before(least) {
+		until = least
+	}
 	until = until.Truncate(time.Millisecond) // as it is stored
 	if !d.Everyone {
 		return until, "", nil

@@ -87,11 +87,17 @@ func (t *events) add(e loop.Event) {
 		a.title, a.status = e.Title, e.Status
 		t.attempts[e.Attempt] = a
 	case loop.Warned:
-		if len(t.warnings) < maxWarnings {
-			t.warnings = append(t.warnings, line(e.Text))
-		}
+		t.warn(e.Text)
+	case loop.Drifted:
+		t.warn(e.Task + " got nowhere: " + e.Reason)
 	case loop.RunEnded:
 		t.counts = e.Counts
+	}
+}
+
+func (t *events) warn(text string) {
+	if len(t.warnings) < maxWarnings {
+		t.warnings = append(t.warnings, line(text))
 	}
 }
 

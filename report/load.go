@@ -175,7 +175,7 @@ func (s snapshot) attempts(r *Run, told events, now time.Time) {
 			ID: a.ID, Task: a.Task, Title: line(cmp.Or(a.Title, entry.Title, event.title, a.Task)), Iteration: a.Iteration, Nth: tries[a.Task],
 			Agent: a.Agent, Model: a.Model, Effective: a.ModelEffective, Sandbox: a.Sandbox, StartedAt: a.StartedAt, EndedAt: a.EndedAt,
 			Outcome: a.Outcome, Status: event.status, Reason: a.Reason, StopReason: a.StopReason, Verdict: a.Verdict,
-			Gates: gatesOf(a.Gates), Notes: entry.Notes, Usage: usageOf(a), Files: a.Files,
+			Gates: gatesOf(a.Gates), Notes: entry.Notes, Usage: usageOf(a), Drift: a.Drift, Files: a.Files,
 			Evidence: evidence(filepath.Join(r.Folder, a.ID)),
 		}
 		if out.Gates == nil {

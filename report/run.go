@@ -87,6 +87,7 @@ type Attempt struct {
 	Gates      []Gate
 	Notes      string // what the agent wanted remembered
 	Usage      Usage
+	Drift      []string // the detectors of drift that fired
 	Files      []string
 	Evidence   []Evidence
 }
