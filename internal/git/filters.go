@@ -3,7 +3,6 @@ package git
 import (
 	"bytes"
 	"context"
-	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -15,8 +14,13 @@ import (
 // agent can write that configuration, and ralph itself is not confined. What the
 // user has set up for all repositories stays.
 func withoutFilters(ctx context.Context, dir string) []string {
-	env := os.Environ()
-	count, _ := strconv.Atoi(os.Getenv("GIT_CONFIG_COUNT")) // absent is 0
+	env := exec.CommandContext(ctx, "git").Environ()
+	count := 0
+	for _, entry := range env {
+		if n, ok := strings.CutPrefix(entry, "GIT_CONFIG_COUNT="); ok {
+			count, _ = strconv.Atoi(n) // git refuses what is no number
+		}
+	}
 	for _, scope := range []string{"--local", "--worktree"} {
 		cmd := exec.CommandContext(ctx, "git", "config", scope, "--includes", "--name-only", "-z", "--get-regexp", `^filter\.`)
 		cmd.Dir, cmd.WaitDelay = dir, time.Second
