@@ -15,6 +15,9 @@ import (
 // at the end as in the beginning. A thousand real agents take a minute, so that many
 // are started for `just soak` only.
 func TestManyIterationsLeaveNothingOpen(t *testing.T) {
+	if raced {
+		t.Skip("a thousand iterations are counted here, not raced; the plain run does this")
+	}
 	real := 50
 	if os.Getenv("RALPH_SOAK") != "" {
 		real = 1000

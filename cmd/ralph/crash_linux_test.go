@@ -89,6 +89,9 @@ var crashes = map[string]struct {
 
 // TestCrashMatrix kills a run at every point. The next one finishes the work.
 func TestCrashMatrix(t *testing.T) {
+	if raced {
+		t.Skip("the program is killed here, not raced; the plain run does this")
+	}
 	t.Parallel()
 	for name, tt := range crashes {
 		t.Run(name, func(t *testing.T) {
@@ -108,6 +111,9 @@ func TestCrashMatrix(t *testing.T) {
 // TestCrashMatrixBesideALiveRun has another run at work meanwhile: it is not
 // disturbed, and when it has nothing else to do it takes up what the dead one left.
 func TestCrashMatrixBesideALiveRun(t *testing.T) {
+	if raced {
+		t.Skip("the program is killed here, not raced; the plain run does this")
+	}
 	t.Parallel()
 	for name, tt := range crashes {
 		t.Run(name, func(t *testing.T) {
