@@ -14,7 +14,7 @@ test:
 
 # run all tests under the race detector (needs gcc)
 race:
-    go test -race ./...
+    go test -race -timeout 60m ./...
 
 # run the linters
 lint:
