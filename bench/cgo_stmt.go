@@ -19,7 +19,7 @@ func (w *cgoWorker) exec(name string, pairs ...driver.Value) error {
 	return err
 }
 
-func (w *cgoWorker) each(name string, fn func([]driver.Value), pairs ...driver.Value) error {
+func (w *cgoWorker) each(name string, fn func(cgoRow), pairs ...driver.Value) error {
 	s, err := w.prepare(name, pairs)
 	if err != nil {
 		return err
@@ -28,11 +28,11 @@ func (w *cgoWorker) each(name string, fn func([]driver.Value), pairs ...driver.V
 	if err != nil {
 		return err
 	}
-	if s.row == nil {
-		s.row = make([]driver.Value, len(rows.Columns()))
+	if s.row.values == nil {
+		s.row = newCgoRow(rows.Columns())
 	}
 	for {
-		err := rows.Next(s.row)
+		err := rows.Next(s.row.values)
 		if errors.Is(err, io.EOF) {
 			return rows.Close()
 		}
@@ -50,7 +50,37 @@ type cgoStmt struct {
 	stmt   driver.Stmt
 	places map[string]int
 	args   []driver.Value
-	row    []driver.Value
+	row    cgoRow
+}
+
+// cgoRow is read by the names of the columns: their places change with the tables.
+type cgoRow struct {
+	values []driver.Value
+	places map[string]int
+}
+
+func newCgoRow(columns []string) cgoRow {
+	row := cgoRow{values: make([]driver.Value, len(columns)), places: map[string]int{}}
+	for i, name := range columns {
+		row.places[name] = i
+	}
+	return row
+}
+
+// number is 0 for NULL. A column that is gone is a mistake of ours and panics.
+func (r cgoRow) number(column string) int64 {
+	n, _ := r.values[r.place(column)].(int64)
+	return n
+}
+
+func (r cgoRow) text(column string) string { return r.values[r.place(column)].(string) }
+
+func (r cgoRow) place(column string) int {
+	i, ok := r.places[column]
+	if !ok {
+		panic("package dag selects no column " + column + " any more")
+	}
+	return i
 }
 
 var parameter = regexp.MustCompile(`:[a-z_]+`)

@@ -73,8 +73,8 @@ func (w *cgoWorker) claim() (cgoClaim, error) {
 		return cgoClaim{}, err
 	}
 	var c cgoClaim
-	err := w.each("claimAllSQL", func(row []driver.Value) {
-		c = cgoClaim{n: row[0].(int64), id: row[1].(string), generation: row[18].(int64)}
+	err := w.each("claimAllSQL", func(row cgoRow) {
+		c = cgoClaim{n: row.number("n"), id: row.text("id"), generation: row.number("generation")}
 	}, ":owner", w.run.Owner, ":lease", standing().Add(time.Minute).UnixMilli(), ":now", now)
 	if err != nil {
 		return c, err
@@ -110,9 +110,11 @@ type cgoNode struct {
 
 func (w *cgoWorker) node(name string, pairs ...driver.Value) (cgoNode, error) {
 	var t cgoNode
-	err := w.each(name, func(row []driver.Value) {
-		parent, _ := row[1].(int64)
-		t = cgoNode{n: row[0].(int64), parent: parent, status: row[4].(string), children: row[5].(int64), generation: row[8].(int64)}
+	err := w.each(name, func(row cgoRow) {
+		t = cgoNode{
+			n: row.number("n"), parent: row.number("parent"), status: row.text("status"),
+			children: row.number("children"), generation: row.number("generation"),
+		}
 	}, pairs...)
 	if err == nil && t.n == 0 {
 		err = fmt.Errorf("%s: no row", name)
@@ -129,9 +131,9 @@ func (w *cgoWorker) moveToDone(t cgoNode) error {
 		return err
 	}
 	var turned []int64
-	err = w.each("dependentsSQL", func(row []driver.Value) {
-		if row[1].(int64) > 0 && row[2].(int64) == 0 {
-			turned = append(turned, row[0].(int64))
+	err = w.each("dependentsSQL", func(row cgoRow) {
+		if row.values[1].(int64) > 0 && row.values[2].(int64) == 0 {
+			turned = append(turned, row.values[0].(int64))
 		}
 	}, ":by", int64(-1), ":n", t.n)
 	if err != nil {
@@ -157,7 +159,7 @@ func (w *cgoWorker) rollUp(n int64) error {
 		return err
 	}
 	var busy bool
-	err = w.each("childrenSQL", func(row []driver.Value) { busy = row[0].(int64)+row[1].(int64) > 0 }, ":n", n)
+	err = w.each("childrenSQL", func(row cgoRow) { busy = row.values[0].(int64)+row.values[1].(int64) > 0 }, ":n", n)
 	if err != nil || busy {
 		return err
 	}
