@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"ralph/sigils"
@@ -111,19 +110,14 @@ func TestHostileTextIsNotAccumulated(t *testing.T) {
 			s := sigils.NewScanner(ours)
 			s.Write("<journal>\n")
 			before := liveBytes()
-			start := time.Now()
 			for range tt.size * kib * kib / len(tt.piece) {
 				s.Write(tt.piece)
 			}
-			took := time.Since(start)
 			after := liveBytes()
 			if after > before+tt.limit {
 				t.Errorf("got %d KiB more after %d MiB, want at most %d", (after-before)/kib, tt.size, tt.limit/kib)
 			}
-			if took > 20*time.Second {
-				t.Errorf("%d MiB took %v", tt.size, took)
-			}
-			t.Logf("%d KiB kept, %v", (max(after, before)-before)/kib, took)
+			t.Logf("%d KiB kept", (max(after, before)-before)/kib)
 			s.Break()
 			s.Write("<task-done>" + ours + "</task-done>")
 			if !s.Set().Done {

@@ -175,9 +175,12 @@ func (p *place) entries(t *testing.T) []fakeagent.Entry {
 // awaitMark waits until an agent has made its mark in the ledger.
 func (p *place) awaitMark(t *testing.T, name string) {
 	t.Helper()
-	eventually(t, "an agent marks "+name, func() bool {
-		return slices.ContainsFunc(p.entries(t), func(e fakeagent.Entry) bool { return e.Event == "mark" && e.Name == name })
-	})
+	eventually(t, "an agent marks "+name, func() bool { return p.marked(t, name) })
+}
+
+func (p *place) marked(t *testing.T, name string) bool {
+	t.Helper()
+	return slices.ContainsFunc(p.entries(t), func(e fakeagent.Entry) bool { return e.Event == "mark" && e.Name == name })
 }
 
 // task is what `ralph task show --json` says.

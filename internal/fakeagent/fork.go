@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -28,8 +30,23 @@ func beLeftBehind(role string, book ledger) {
 		must(again("session", name, parent, false, nil))
 		return
 	}
+	if signal.Ignored(syscall.SIGHUP) { // the parent withstands signals, and so does its family
+		signal.Ignore(syscall.SIGTERM)
+	}
 	book.add(Entry{Event: "process", Name: name, Text: parent})
 	forever()
+}
+
+// withstand goes on whatever is asked, and marks that the end was asked for.
+func (a *agent) withstand() {
+	signal.Ignore(syscall.SIGHUP, syscall.SIGINT)
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGTERM)
+	go func() {
+		for range asked {
+			a.book.add(Entry{Event: "mark", Session: a.session, Name: "SIGTERM"})
+		}
+	}()
 }
 
 // locks are handed to the family: the task is worked on for as long as one lives.

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"sync"
-	"syscall"
 )
 
 // Variables that make and drive a fake agent.
@@ -32,9 +30,6 @@ func Main() {
 		fmt.Fprintln(os.Stderr, "fakeagent:", err)
 		os.Exit(2)
 	}
-	if script.KeepRunning {
-		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
-	}
 	a := &agent{
 		script:  script,
 		book:    book,
@@ -42,6 +37,9 @@ func Main() {
 		session: "fake-" + rand.Text()[:8], // a pid is not its own: each has its own namespace in a sandbox,
 		cancels: make(chan struct{}),
 		deaf:    make(chan struct{}),
+	}
+	if script.KeepRunning {
+		a.withstand()
 	}
 	book.add(Entry{Event: "started", Session: a.session, Env: ralphEnv()})
 	a.at("start")
