@@ -90,12 +90,12 @@ func TestEmptyAnswersAfterGoodOnesAreALimit(t *testing.T) {
 	}
 }
 
-// A provider that says "in a second" for ever does not have agents started for ever.
+// A provider that says "in a moment" for ever does not have agents started for ever.
 func TestALimitThatDoesNotEndIsAskedForLessAndLess(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fakeagent.Script{})
 	for attempt := range 6 {
-		s.script.Conversations = append(s.script.Conversations, limitedAt(attempt+1, "rate limit reached, try again in 1s"))
+		s.script.Conversations = append(s.script.Conversations, limitedAt(attempt+1, "rate limit reached, try again in 25s"))
 	}
 	s.withClock()
 	s.add(t, dag.NewTask{Title: "one"})
@@ -106,12 +106,12 @@ func TestALimitThatDoesNotEndIsAskedForLessAndLess(t *testing.T) {
 	for _, e := range s.all(ofType(Waiting)) {
 		waits = append(waits, e.Until.Sub(e.At))
 	}
-	want := []time.Duration{time.Second, time.Second, time.Second, 30 * time.Second, time.Minute, 2 * time.Minute}
+	want := []time.Duration{25 * time.Second, 25 * time.Second, 25 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute}
 	if len(waits) != len(want) {
 		t.Fatalf("got %v, want %v", waits, want)
 	}
 	for i := range want {
-		if waits[i] > want[i] || waits[i] < want[i]/2 {
+		if waits[i] > want[i] || waits[i] < want[i]/2 { // what happens in between takes a moment too
 			t.Errorf("wait %d: got %v, want nearly %v", i+1, waits[i], want[i])
 		}
 	}
