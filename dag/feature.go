@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -66,12 +67,12 @@ func rollUpFeature(stage string, tasks map[Status]int) FeatureStatus {
 	}
 }
 
-var featureName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var featureName = lazily(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // CheckFeatureName refuses names that could be taken for a path or an ID.
 func CheckFeatureName(name string) error {
 	switch {
-	case !featureName.MatchString(name), strings.Contains(name, ".."), strings.HasSuffix(name, "."):
+	case !featureName().MatchString(name), strings.Contains(name, ".."), strings.HasSuffix(name, "."):
 		return fmt.Errorf("%w: %q is no feature name: up to 64 letters, digits, '-', '_' and '.', beginning with a letter or digit", ErrRefused, name)
 	case strings.EqualFold(name, "none"):
 		return fmt.Errorf("%w: %q is no feature name: it means no feature", ErrRefused, name)
@@ -193,4 +194,9 @@ func sortByClaim(list []Task) {
 	slices.SortFunc(list, func(a, b Task) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.N, b.N))
 	})
+}
+
+// lazily compiles a pattern when it is first needed: most commands need none.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

@@ -89,7 +89,7 @@ func (b *batch) storeTask(i int, features map[string]int64) error {
 		kind = Work
 	}
 	t.id = s.Ref
-	if !idPattern.MatchString(t.id) {
+	if !idPattern().MatchString(t.id) {
 		t.id = g.newID("t-")
 	}
 	for range 100 {

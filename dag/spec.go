@@ -2,7 +2,6 @@ package dag
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -75,7 +74,7 @@ func (e PlanError) Unwrap() []error {
 	return errs
 }
 
-var idPattern = regexp.MustCompile(`^t-[0-9a-f]{8}$`)
+var idPattern = lazily(`^t-[0-9a-f]{8}$`)
 
 func (s *Spec) check() error {
 	if err := checkText(s.Title, s.Description, s.Gates); err != nil {

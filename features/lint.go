@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"ralph/dag"
 )
@@ -114,9 +115,9 @@ func name(s *dag.Spec) string {
 }
 
 var (
-	criteria   = regexp.MustCompile(`(?i)\b(acceptance|accept(ed)? (if|when)|done when|definition of done|criteri(a|on)|expected (result|output|behaviou?r)|success(ful)? (if|when))\b`)
-	listItem   = regexp.MustCompile(`(?m)^\s*([-*+]|\d+[.)])\s+\S`)
-	vagueWords = regexp.MustCompile(`(?i)\b(tbd|tbc|todo|fixme|etc\.?|and so on|and more|some kind of|somehow|various|miscellaneous|misc|stuff|whatever|as needed|as appropriate|if necessary|where possible|clean ?up everything|improve (the )?(code|quality|performance))(\b|$)`)
+	criteria   = lazily(`(?i)\b(acceptance|accept(ed)? (if|when)|done when|definition of done|criteri(a|on)|expected (result|output|behaviou?r)|success(ful)? (if|when))\b`)
+	listItem   = lazily(`(?m)^\s*([-*+]|\d+[.)])\s+\S`)
+	vagueWords = lazily(`(?i)\b(tbd|tbc|todo|fixme|etc\.?|and so on|and more|some kind of|somehow|various|miscellaneous|misc|stuff|whatever|as needed|as appropriate|if necessary|where possible|clean ?up everything|improve (the )?(code|quality|performance))(\b|$)`)
 )
 
 // task looks at one task by itself.
@@ -131,9 +132,9 @@ func (l *linter) task(s *dag.Spec) {
 	if words := len(strings.Fields(s.Title)); words < 2 && !l.isGroup(s) {
 		l.add(Warning, "vague", "%s: the title %q does not say what is to be done", name(s), s.Title)
 	}
-	if found := vagueWords.FindString(s.Title); found != "" {
+	if found := vagueWords().FindString(s.Title); found != "" {
 		l.add(Fault, "vague", "%s: %q in the title says nothing", name(s), found)
-	} else if found := vagueWords.FindString(text); found != "" {
+	} else if found := vagueWords().FindString(text); found != "" {
 		l.add(Warning, "vague", "%s: %q leaves open what is to be done", name(s), found)
 	}
 	if l.isGroup(s) {
@@ -144,7 +145,7 @@ func (l *linter) task(s *dag.Spec) {
 		l.add(Fault, "vague", "%s has no description: whoever does it knows nothing else", name(s))
 	case len(text) < shortDescription:
 		l.add(Fault, "vague", "%s: the description has %d characters: whoever does it knows nothing else", name(s), len(text))
-	case !criteria.MatchString(text) && len(s.Gates) == 0:
+	case !criteria().MatchString(text) && len(s.Gates) == 0:
 		l.add(Fault, "criteria", "%s has neither acceptance criteria (a line \"Acceptance:\" and what must hold) nor a gate", name(s))
 	}
 	switch paths := pathsIn(text); {
@@ -152,8 +153,8 @@ func (l *linter) task(s *dag.Spec) {
 		l.add(Fault, "oversized", "%s: the description has %d KiB; split the task", name(s), len(text)>>10)
 	case len(text) > longDescription:
 		l.add(Warning, "oversized", "%s: the description has %d KiB; it may be more than one task", name(s), len(text)>>10)
-	case len(listItem.FindAllString(text, -1)) > manyCriteria:
-		l.add(Warning, "oversized", "%s has %d points; it may be more than one task", name(s), len(listItem.FindAllString(text, -1)))
+	case len(listItem().FindAllString(text, -1)) > manyCriteria:
+		l.add(Warning, "oversized", "%s has %d points; it may be more than one task", name(s), len(listItem().FindAllString(text, -1)))
 	case len(paths) > manyFiles:
 		l.add(Warning, "oversized", "%s names %d files; it may be more than one task", name(s), len(paths))
 	}
@@ -183,4 +184,9 @@ func (l *linter) gates(specs []dag.Spec) {
 // Faulty says whether a plan cannot be taken as it is.
 func Faulty(list []Finding) bool {
 	return slices.ContainsFunc(list, func(f Finding) bool { return f.Level == Fault })
+}
+
+// lazily compiles a pattern when it is first needed: most commands need none.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

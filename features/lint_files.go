@@ -1,7 +1,6 @@
 package features
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -9,11 +8,11 @@ import (
 )
 
 var (
-	inCode   = regexp.MustCompile("`([^`\n]+)`")
-	pathLike = regexp.MustCompile(`^\.?/?[\w.@-]+(/[\w.@-]+)*$`)
-	ending   = regexp.MustCompile(`\.[A-Za-z][A-Za-z0-9]{0,5}$`)
-	bareFile = regexp.MustCompile(`(^|[\s(])((?:[\w@-][\w.@-]*/)+[\w@-][\w.@-]*\.[A-Za-z][A-Za-z0-9]{0,5})\b`)
-	creates  = regexp.MustCompile(`(?i)\b(create[sd]?|creating|add(s|ed|ing)?|new|writes?|writing|generate[sd]?|introduce[sd]?|into a|make[s]?|output)\b`)
+	inCode   = lazily("`([^`\n]+)`")
+	pathLike = lazily(`^\.?/?[\w.@-]+(/[\w.@-]+)*$`)
+	ending   = lazily(`\.[A-Za-z][A-Za-z0-9]{0,5}$`)
+	bareFile = lazily(`(^|[\s(])((?:[\w@-][\w.@-]*/)+[\w@-][\w.@-]*\.[A-Za-z][A-Za-z0-9]{0,5})\b`)
+	creates  = lazily(`(?i)\b(create[sd]?|creating|add(s|ed|ing)?|new|writes?|writing|generate[sd]?|introduce[sd]?|into a|make[s]?|output)\b`)
 )
 
 // pathsIn lists the files that a text names: between backticks, or with a folder
@@ -26,12 +25,12 @@ func pathsIn(text string) []string {
 			list = append(list, path)
 		}
 	}
-	for _, m := range inCode.FindAllStringSubmatch(text, -1) {
-		if pathLike.MatchString(m[1]) && ending.MatchString(m[1]) && !isSymbol(m[1]) {
+	for _, m := range inCode().FindAllStringSubmatch(text, -1) {
+		if pathLike().MatchString(m[1]) && ending().MatchString(m[1]) && !isSymbol(m[1]) {
 			note(m[1])
 		}
 	}
-	for _, m := range bareFile.FindAllStringSubmatch(inCode.ReplaceAllString(text, ""), -1) {
+	for _, m := range bareFile().FindAllStringSubmatch(inCode().ReplaceAllString(text, ""), -1) {
 		note(m[2])
 	}
 	return list
@@ -51,7 +50,7 @@ func (l *linter) files(specs []dag.Spec) {
 	made := map[string]bool{}
 	for i := range specs {
 		for line := range strings.Lines(specs[i].Title + "\n" + specs[i].Description) {
-			if creates.MatchString(line) {
+			if creates().MatchString(line) {
 				for _, path := range pathsIn(line) {
 					made[path] = true
 				}

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/template"
+
+	"ralph/internal/fill"
 )
 
 const (
@@ -136,13 +137,17 @@ func (p *page) share(room int) {
 }
 
 func execute(name string, v any) string {
-	t, err := template.ParseFS(templateFiles, "templates/"+name)
+	source, err := templateFiles.ReadFile("templates/" + name)
 	if err != nil {
 		panic(fmt.Sprintf("prompt: %v", err)) // the template is part of the program
 	}
-	var b strings.Builder
-	if err := t.Execute(&b, v); err != nil {
-		panic(fmt.Sprintf("prompt: %v", err))
+	t, err := fill.Parse(string(source))
+	if err != nil {
+		panic(fmt.Sprintf("prompt: %s: %v", name, err))
 	}
-	return b.String()
+	text, err := t.Execute(v)
+	if err != nil {
+		panic(fmt.Sprintf("prompt: %s: %v", name, err))
+	}
+	return text
 }

@@ -3,6 +3,7 @@ package prompt
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -19,7 +20,7 @@ func namedFirst(text, task string) string {
 		words[strings.TrimSuffix(before, "s")+" "+w] = true
 		before = w
 	}
-	for _, label := range labelPattern.FindAllString(task, -1) {
+	for _, label := range labelPattern().FindAllString(task, -1) {
 		words[label] = true
 	}
 	var named, rest strings.Builder
@@ -109,7 +110,7 @@ func (s *section) isNamed(task map[string]bool) bool {
 		return false
 	}
 	for line := range strings.SplitSeq(s.text, "\n") {
-		if label := labelPattern.FindString(line); label != "" && task[label] && leads(line, label) {
+		if label := labelPattern().FindString(line); label != "" && task[label] && leads(line, label) {
 			return true
 		}
 	}
@@ -137,7 +138,7 @@ func (s *section) isNamed(task map[string]bool) bool {
 }
 
 // labelPattern is how requirements are numbered: R12, FR-3.
-var labelPattern = regexp.MustCompile(`\b[A-Z]{1,5}-?[0-9]+\b`)
+var labelPattern = lazily(`\b[A-Z]{1,5}-?[0-9]+\b`)
 
 // leads says that nothing but marks of Markdown stands before a label: there it is
 // defined, elsewhere it is only mentioned.
@@ -172,4 +173,9 @@ func isCommon(word string) bool {
 		return true
 	}
 	return false
+}
+
+// lazily compiles a pattern when it is first needed: most commands need none.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"fmt"
-	"html/template"
 	"io"
 	"net/url"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/internal/fill"
 )
 
 // The page is one file: what it needs is in it, and nothing is fetched.
@@ -49,22 +49,52 @@ type HTMLOptions struct {
 // gates or people wrote can become markup or script in it, and the page forbids
 // every script but its own.
 func HTML(w io.Writer, r Run, o HTMLOptions) error {
-	page, err := template.New("page").Funcs(template.FuncMap{
-		"span": Span, "line": line, "plural": plural,
-	}).Parse(pageHTML)
+	page, err := fill.Parse(pageHTML)
 	if err != nil {
 		return err
 	}
-	hash := sha256.Sum256([]byte(pageJS))
-	return page.Execute(w, r.page(o, "sha256-"+base64.StdEncoding.EncodeToString(hash[:])))
+	page.Escape, page.Funcs = escape, pageFuncs()
+	text, err := page.Execute(r.page(o))
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, text)
+	return err
+}
+
+// markup is what goes into the page as it is: files of ours, and drawings in which
+// everything foreign was escaped. Every other value is escaped where it is filled in.
+type markup string
+
+var escaper = strings.NewReplacer("\x00", "\ufffd", `"`, "&#34;", "&", "&amp;", "'", "&#39;", "+", "&#43;", "<", "&lt;", ">", "&gt;")
+
+// escape makes text of a value, for between tags and for quoted attributes, which
+// are the only places where the page is filled in. A test compares the page with
+// what html/template makes of it.
+func escape(v any) string {
+	if m, ok := v.(markup); ok {
+		return string(m)
+	}
+	return escaper.Replace(fmt.Sprint(v))
+}
+
+func pageFuncs() map[string]fill.Func {
+	asIs := func(args ...any) any { return args[0] } // the names say to html/template, in the test, what it is
+	return map[string]fill.Func{
+		"css": asIs, "js": asIs, "svg": asIs,
+		"line":   func(args ...any) any { return line(args[0].(string)) },
+		"plural": func(args ...any) any { return plural(args[0].(int), args[1].(string)) },
+	}
 }
 
 // page is what the template is given: words, and drawings that are safe.
 type page struct {
 	Run
 	Policy   string
-	CSS      template.CSS
-	JS       template.JS
+	CSS      markup
+	JS       markup
+	Sign     string
+	Title    string
 	Class    string
 	Words    string // why it ended
 	Facts    []fact
@@ -75,10 +105,10 @@ type page struct {
 	Waiting  []Wait
 	Later    []Wait
 	MoreWait int
-	Focus    template.HTML
+	Focus    markup
 	FocusIs  string
 	Groups   bool
-	Whole    template.HTML
+	Whole    markup
 	NoWhole  string
 	Strip    []strip
 	Rows     []row
@@ -107,10 +137,11 @@ type failed struct {
 
 type link struct{ Name, Href, Size string }
 
-func (r Run) page(o HTMLOptions, script string) page {
+func (r Run) page(o HTMLOptions) page {
+	script := sha256.Sum256([]byte(pageJS))
 	p := page{
-		Run: r, CSS: template.CSS(pageCSS), JS: template.JS(pageJS), //nolint:gosec // our own files
-		Policy: "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src '" + script + "'; base-uri 'none'; form-action 'none'",
+		Run: r, CSS: markup(pageCSS), JS: markup(pageJS), Sign: r.Mark(), Title: r.Headline(),
+		Policy: "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-" + base64.StdEncoding.EncodeToString(script[:]) + "'; base-uri 'none'; form-action 'none'",
 		Class:  map[string]string{"✓": "done", "✗": "failed", "…": "running"}[r.Mark()],
 		Parts:  r.parts(), Facts: r.facts(),
 	}
@@ -236,6 +267,7 @@ type receipts struct {
 
 type receipt struct {
 	Attempt
+	Ended string
 	Began string
 	Facts string   // in one line: a page of a thousand attempts must stay light
 	Lines []string // what needs a line of its own
@@ -283,7 +315,7 @@ func rank(t Task) int {
 }
 
 func (r Run) receipt(o HTMLOptions, a Attempt, limit int) receipt {
-	out := receipt{Attempt: a, Began: r.clock(a.StartedAt), Links: o.links(a)}
+	out := receipt{Attempt: a, Ended: a.State(), Began: r.clock(a.StartedAt), Links: o.links(a)}
 	facts := []string{Span(a.Duration), line(a.Agent), a.ModelWords(), a.Usage.Tokens()}
 	if cost := a.Usage.Cost(); cost != "nothing" {
 		facts = append(facts, "cost "+cost)
@@ -315,8 +347,10 @@ func (r Run) receipt(o HTMLOptions, a Attempt, limit int) receipt {
 // spendRow is a line of the cost by model, with a bar of 100.
 type spendRow struct {
 	Spending
-	Name string
-	Bar  int
+	Name   string
+	Cost   string
+	Tokens string
+	Bar    int
 }
 
 func (r Run) spendRows() []spendRow {
@@ -329,7 +363,7 @@ func (r Run) spendRows() []spendRow {
 	}
 	var rows []spendRow
 	for _, s := range r.Models {
-		row := spendRow{Spending: s, Name: shorten(line(s.Key), 100)}
+		row := spendRow{Spending: s, Name: shorten(line(s.Key), 100), Cost: s.Usage.Cost(), Tokens: s.Usage.Tokens()}
 		if most > 0 {
 			row.Bar = int(100 * s.Usage.USD / most)
 		}

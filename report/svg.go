@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"html"
-	"html/template"
 	"strconv"
 	"strings"
 
@@ -24,7 +23,7 @@ const (
 
 // svg lays a picture out and draws it; light boxes tell only the title and how it
 // stands, because letters are what a browser works at. Everything foreign in it is escaped.
-func (r Run) svg(p picture, name string, light bool) template.HTML {
+func (r Run) svg(p picture, name string, light bool) markup {
 	boxes := make([]box, len(p.nodes))
 	for i, n := range p.nodes {
 		switch {
@@ -53,7 +52,7 @@ func (r Run) svg(p picture, name string, light bool) template.HTML {
 		r.drawNode(&b, n, c.boxes[i], light)
 	}
 	b.WriteString("</svg>")
-	return template.HTML(b.String()) //nolint:gosec // numbers of ours, and text that was escaped
+	return markup(b.String()) // numbers of ours, and text that was escaped
 }
 
 // curve leads from the right side of the first box to the left side of the last,

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"ralph/internal/post"
@@ -40,14 +41,14 @@ func FromEnvironment(getenv func(string) string) (ExportOptions, bool, error) {
 	opts.Headers = pairs(traces("HEADERS"))
 	opts.Resource = pairs(getenv("OTEL_RESOURCE_ATTRIBUTES"))
 	opts.Resource["service.name"] = cmp.Or(getenv("OTEL_SERVICE_NAME"), opts.Resource["service.name"], "ralph")
-	if m := traceParent.FindStringSubmatch(getenv("TRACEPARENT")); m != nil {
+	if m := traceParent().FindStringSubmatch(getenv("TRACEPARENT")); m != nil {
 		opts.Trace, opts.Parent = m[1], m[2]
 	}
 	return opts, true, nil
 }
 
 // traceParent names a trace that this run is a part of, as the W3C defines it.
-var traceParent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}`)
+var traceParent = lazily(`^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}`)
 
 // pairs reads "a=b,c=d", with values escaped as in addresses.
 func pairs(text string) map[string]string {
@@ -64,4 +65,9 @@ func pairs(text string) map[string]string {
 		out[name] = value
 	}
 	return out
+}
+
+// lazily compiles a pattern when it is first needed: most commands need none.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

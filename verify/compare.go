@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Check is what a gate says about finished work, beside what it said before.
@@ -72,8 +73,8 @@ var (
 		[]byte("FAIL"), []byte("rror"), []byte("ERROR"), []byte("not ok"), []byte("panic"), []byte("Traceback"),
 		[]byte("✕"), []byte("✗"), []byte("✖"), []byte("×"),
 	}
-	located = regexp.MustCompile(`^\s*[^\s:]+:\d+(:\d+)?: `)
-	numbers = regexp.MustCompile(`[0-9]+([.,][0-9]+)*`)
+	located = lazily(`^\s*[^\s:]+:\d+(:\d+)?: `)
+	numbers = lazily(`[0-9]+([.,][0-9]+)*`)
 )
 
 func marked(text []byte) bool {
@@ -121,14 +122,14 @@ func (f *failures) begin(p []byte) {
 func (f *failures) end() {
 	line := f.line
 	f.line = f.line[:0]
-	if len(f.seen) >= maxFailures || !marked(line) && !located.Match(line) {
+	if len(f.seen) >= maxFailures || !marked(line) && !located().Match(line) {
 		return
 	}
 	if f.seen == nil {
 		f.seen = map[string]bool{}
 	}
 	text := strings.Join(strings.Fields(strings.ToValidUTF8(string(line), "?")), " ")
-	f.seen[numbers.ReplaceAllString(text, "#")] = true
+	f.seen[numbers().ReplaceAllString(text, "#")] = true
 }
 
 func (f *failures) String() string {
@@ -139,4 +140,9 @@ func (f *failures) String() string {
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
+}
+
+// lazily compiles a pattern when it is first needed: most commands need none.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

@@ -1,24 +1,23 @@
 package verify
 
 import (
-	"regexp"
 	"strings"
 )
 
 var (
-	goFunc   = regexp.MustCompile(`(?m)^func\s+(?:\([^)\n]*\)\s*)?(\w+)\s*(?:\[[^\]\n]*\]\s*)?\(`)
-	goHandle = regexp.MustCompile(`(\w+)\s+\*?testing\.(?:T|F|TB)\b`)
-	goSkip   = regexp.MustCompile(`(\w+|\bT\(\))\.(Skip|Skipf|SkipNow)\(`)
-	goTest   = regexp.MustCompile(`^(?:Test|Fuzz|Example)(?:[^a-z]|$)`)
+	goFunc   = lazily(`(?m)^func\s+(?:\([^)\n]*\)\s*)?(\w+)\s*(?:\[[^\]\n]*\]\s*)?\(`)
+	goHandle = lazily(`(\w+)\s+\*?testing\.(?:T|F|TB)\b`)
+	goSkip   = lazily(`(\w+|\bT\(\))\.(Skip|Skipf|SkipNow)\(`)
+	goTest   = lazily(`^(?:Test|Fuzz|Example)(?:[^a-z]|$)`)
 )
 
 func (s *suite) parseGo(text, code string) {
 	handles := map[string]bool{"T()": true}
-	for _, m := range goHandle.FindAllStringSubmatch(code, -1) {
+	for _, m := range goHandle().FindAllStringSubmatch(code, -1) {
 		handles[m[1]] = true
 	}
 	excluded := !goBuilds(s.file, text)
-	found := goFunc.FindAllStringSubmatchIndex(code, -1)
+	found := goFunc().FindAllStringSubmatchIndex(code, -1)
 	for i, m := range found {
 		end := len(code)
 		if i+1 < len(found) {
@@ -31,8 +30,8 @@ func (s *suite) parseGo(text, code string) {
 		if name == "TestMain" && !strings.Contains(body, ".Run(") {
 			s.silencers = append(s.silencers, "a TestMain that runs no tests")
 		}
-		t := test{name: name, body: body, helper: name == "TestMain" || !goTest.MatchString(name)}
-		for _, m := range goSkip.FindAllStringSubmatch(body, -1) {
+		t := test{name: name, body: body, helper: name == "TestMain" || !goTest().MatchString(name)}
+		for _, m := range goSkip().FindAllStringSubmatch(body, -1) {
 			if handles[m[1]] {
 				t.skips = append(t.skips, "t."+m[2])
 			}

@@ -2,16 +2,15 @@ package verify
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 )
 
 var (
 	// A call of a test or of a group of tests, up to its first bracket.
-	jsCall = regexp.MustCompile("(?:^|[^\\w$.])((?:[xf]?(?:it|test|specify|describe|context|suite))((?:\\.\\w+)*))\\s*(?:<[^()`]*>)?\\s*[(`]")
-	jsBody = regexp.MustCompile(`(?:^|[^\w$.])((?:this|t|ctx|context|testContext)\.(?:skip|todo))\s*\(`)
-	jsOpt  = regexp.MustCompile(`[{,]\s*(skip|todo|only)\s*(?:[,}]|:\s*([^\s,}]+))`)
+	jsCall = lazily("(?:^|[^\\w$.])((?:[xf]?(?:it|test|specify|describe|context|suite))((?:\\.\\w+)*))\\s*(?:<[^()`]*>)?\\s*[(`]")
+	jsBody = lazily(`(?:^|[^\w$.])((?:this|t|ctx|context|testContext)\.(?:skip|todo))\s*\(`)
+	jsOpt  = lazily(`[{,]\s*(skip|todo|only)\s*(?:[,}]|:\s*([^\s,}]+))`)
 )
 
 // jsSkips keep a test from running, or from counting when it fails.
@@ -33,7 +32,7 @@ func (s *suite) parseJavaScript(text, code string) {
 	var loose []jsSkip
 	closes := brackets(code)
 	for at := 0; at < len(code); {
-		m := jsCall.FindStringSubmatchIndex(code[at:])
+		m := jsCall().FindStringSubmatchIndex(code[at:])
 		if m == nil {
 			break
 		}
@@ -49,7 +48,7 @@ func (s *suite) parseJavaScript(text, code string) {
 			loose = append(loose, jsSkip{start, how})
 		}
 	}
-	for _, m := range jsBody.FindAllStringSubmatchIndex(code, -1) {
+	for _, m := range jsBody().FindAllStringSubmatchIndex(code, -1) {
 		loose = append(loose, jsSkip{m[2], code[m[2]:m[3]]})
 	}
 	s.jsGather(blocks, loose)
@@ -95,7 +94,7 @@ func (s *suite) jsBlock(text, code string, closes []int32, head string, dots []s
 	if strings.HasPrefix(name, "f") || slices.Contains(dots, "only") {
 		s.silencers = append(s.silencers, head)
 	}
-	for _, m := range jsOpt.FindAllStringSubmatch(options, 3) {
+	for _, m := range jsOpt().FindAllStringSubmatch(options, 3) {
 		switch {
 		case m[2] == "false" || m[2] == "undefined":
 		case m[1] == "only":

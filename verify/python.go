@@ -1,20 +1,19 @@
 package verify
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
 
 var (
-	pyDef       = regexp.MustCompile(`^(?:async\s+)?def\s+(\w+)`)
-	pyBegin     = regexp.MustCompile(`^(?:(?:async\s+)?def|class)\s+\w+\s*[(:]`)
-	pyClass     = regexp.MustCompile(`^class\s+\w+`)
-	pyMark      = regexp.MustCompile(`\bmark\s*\.\s*(skip|skipif|xfail)\b`)
-	pyDecorator = regexp.MustCompile(`^@\s*(?:unittest\s*\.\s*)?(skip|skipIf|skipUnless|expectedFailure)\b`)
-	pyCall      = regexp.MustCompile(`\b(pytest\s*\.\s*(?:skip|xfail|importorskip)|self\s*\.\s*skipTest)\s*\(|\braise\s+(?:\w+\s*\.\s*)*(SkipTest)\b`)
-	pyAlias     = regexp.MustCompile(`^(\w+)\s*(?::[^=]*)?=[^=]`)
-	pyNames     = regexp.MustCompile(`^@\s*([\w.]+)`)
+	pyDef       = lazily(`^(?:async\s+)?def\s+(\w+)`)
+	pyBegin     = lazily(`^(?:(?:async\s+)?def|class)\s+\w+\s*[(:]`)
+	pyClass     = lazily(`^class\s+\w+`)
+	pyMark      = lazily(`\bmark\s*\.\s*(skip|skipif|xfail)\b`)
+	pyDecorator = lazily(`^@\s*(?:unittest\s*\.\s*)?(skip|skipIf|skipUnless|expectedFailure)\b`)
+	pyCall      = lazily(`\b(pytest\s*\.\s*(?:skip|xfail|importorskip)|self\s*\.\s*skipTest)\s*\(|\braise\s+(?:\w+\s*\.\s*)*(SkipTest)\b`)
+	pyAlias     = lazily(`^(\w+)\s*(?::[^=]*)?=[^=]`)
+	pyNames     = lazily(`^@\s*([\w.]+)`)
 )
 
 // pyForAll run before every test of a class, a file or a folder.
@@ -71,7 +70,7 @@ func pyStatement(code string) int {
 		case '\n':
 			continued := i > 0 && code[i-1] == '\\'
 			// A definition ends what was left open, or a lost bracket would eat the rest.
-			if !continued && (depth == 0 || pyBegin.MatchString(firstOf(code[i+1:]))) {
+			if !continued && (depth == 0 || pyBegin().MatchString(firstOf(code[i+1:]))) {
 				return i + 1
 			}
 		}
@@ -94,11 +93,11 @@ func (r *pyReader) statement(indent int, text string) {
 	}
 	decorators := r.decorators
 	r.decorators = nil
-	if m := pyDef.FindStringSubmatch(text); m != nil {
+	if m := pyDef().FindStringSubmatch(text); m != nil {
 		r.function(indent, m[1], text, decorators)
 		return
 	}
-	if pyClass.MatchString(text) {
+	if pyClass().MatchString(text) {
 		r.scopes = append(r.scopes, pyScope{indent: indent, fn: -1, first: len(r.s.tests), skips: r.decorated(decorators)})
 		return
 	}
@@ -123,13 +122,13 @@ func (r *pyReader) function(indent int, name, text string, decorators []string) 
 // decorated is how decorators skip what they stand before.
 func (r *pyReader) decorated(decorators []string) (skips []string) {
 	for _, d := range decorators {
-		for _, m := range pyMark.FindAllStringSubmatch(d, -1) {
+		for _, m := range pyMark().FindAllStringSubmatch(d, -1) {
 			skips = append(skips, "pytest.mark."+m[1])
 		}
-		if m := pyDecorator.FindStringSubmatch(d); m != nil {
+		if m := pyDecorator().FindStringSubmatch(d); m != nil {
 			skips = append(skips, "unittest."+m[1])
 		}
-		if m := pyNames.FindStringSubmatch(d); m != nil && r.marks[m[1]] != "" {
+		if m := pyNames().FindStringSubmatch(d); m != nil && r.marks[m[1]] != "" {
 			skips = append(skips, r.marks[m[1]])
 		}
 	}
@@ -140,7 +139,7 @@ func (r *pyReader) decorated(decorators []string) (skips []string) {
 func (r *pyReader) line(text string) {
 	top := &r.scopes[len(r.scopes)-1]
 	var skips []string
-	for _, m := range pyCall.FindAllStringSubmatch(text, -1) {
+	for _, m := range pyCall().FindAllStringSubmatch(text, -1) {
 		skips = append(skips, strings.Join(strings.Fields(m[1]+m[2]), ""))
 	}
 	if top.fn >= 0 {
@@ -148,14 +147,14 @@ func (r *pyReader) line(text string) {
 		return
 	}
 	top.skips = append(top.skips, skips...)
-	if m := pyAlias.FindStringSubmatch(text); m != nil {
+	if m := pyAlias().FindStringSubmatch(text); m != nil {
 		top.skips = append(top.skips, r.assigned(m[1], text)...)
 	}
 }
 
 // assigned is how a variable of a file or a class skips tests.
 func (r *pyReader) assigned(name, text string) (skips []string) {
-	marks := pyMark.FindAllStringSubmatch(text, -1)
+	marks := pyMark().FindAllStringSubmatch(text, -1)
 	switch {
 	case name == "pytestmark":
 		for _, m := range marks {

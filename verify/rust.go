@@ -1,17 +1,16 @@
 package verify
 
 import (
-	"regexp"
 	"strings"
 )
 
 var (
-	rustFn     = regexp.MustCompile(`^\s*(?:pub(?:\s*\([^)]*\))?\s+)?(?:const\s+)?(?:async\s+)?(?:unsafe\s+)?(?:extern\s+"[^"]*"\s+)?fn\s+(\w+)`)
-	rustMod    = regexp.MustCompile(`^\s*(?:pub(?:\s*\([^)]*\))?\s+)?mod\s+\w+\s*\{`)
-	rustTest   = regexp.MustCompile(`^#\[\s*(?:\w+\s*::\s*)*(?:test|rstest|test_case|test_log|quickcheck|wasm_bindgen_test)\b`)
-	rustIgnore = regexp.MustCompile(`^#\[\s*(?:ignore\b|cfg_attr\s*\(.*\bignore\b)`)
-	rustFile   = regexp.MustCompile(`#!\[\s*cfg\s*\(.*(?:\bany\s*\(\s*\)|\bfalse\b|\bfeature\b)`)
-	rustNever  = regexp.MustCompile(`^#\[\s*cfg\s*\(.*(?:\bany\s*\(\s*\)|\bfalse\b|\bfeature\b)`)
+	rustFn     = lazily(`^\s*(?:pub(?:\s*\([^)]*\))?\s+)?(?:const\s+)?(?:async\s+)?(?:unsafe\s+)?(?:extern\s+"[^"]*"\s+)?fn\s+(\w+)`)
+	rustMod    = lazily(`^\s*(?:pub(?:\s*\([^)]*\))?\s+)?mod\s+\w+\s*\{`)
+	rustTest   = lazily(`^#\[\s*(?:\w+\s*::\s*)*(?:test|rstest|test_case|test_log|quickcheck|wasm_bindgen_test)\b`)
+	rustIgnore = lazily(`^#\[\s*(?:ignore\b|cfg_attr\s*\(.*\bignore\b)`)
+	rustFile   = lazily(`#!\[\s*cfg\s*\(.*(?:\bany\s*\(\s*\)|\bfalse\b|\bfeature\b)`)
+	rustNever  = lazily(`^#\[\s*cfg\s*\(.*(?:\bany\s*\(\s*\)|\bfalse\b|\bfeature\b)`)
 )
 
 // parseRust finds functions with the attribute test, wherever they are: tests
@@ -19,7 +18,7 @@ var (
 func (s *suite) parseRust(code string) {
 	var attributes []string
 	modEnd, modSkip := 0, "" // the module whose tests are all left out
-	if rustFile.MatchString(code) {
+	if rustFile().MatchString(code) {
 		modEnd, modSkip = len(code), "#![cfg]"
 	}
 	for i := 0; i < len(code); {
@@ -34,12 +33,12 @@ func (s *suite) parseRust(code string) {
 		if strings.HasPrefix(strings.TrimLeft(code[i:], " \t\r\n"), "#[") {
 			continue
 		}
-		if m := rustMod.FindStringIndex(code[i:]); m != nil && start >= modEnd {
+		if m := rustMod().FindStringIndex(code[i:]); m != nil && start >= modEnd {
 			if skips := rustSkips(attributes); len(skips) > 0 {
 				modEnd, modSkip = closing(code, i+m[1]-1), skips[0]
 			}
 		}
-		if m := rustFn.FindStringSubmatch(code[i:]); m != nil && rustIsTest(attributes) {
+		if m := rustFn().FindStringSubmatch(code[i:]); m != nil && rustIsTest(attributes) {
 			t := test{name: m[1], skips: rustSkips(attributes)}
 			if start < modEnd {
 				t.skips = append(t.skips, modSkip)
@@ -52,7 +51,7 @@ func (s *suite) parseRust(code string) {
 
 func rustIsTest(attributes []string) bool {
 	for _, a := range attributes {
-		if rustTest.MatchString(a) {
+		if rustTest().MatchString(a) {
 			return true
 		}
 	}
@@ -62,9 +61,9 @@ func rustIsTest(attributes []string) bool {
 func rustSkips(attributes []string) (skips []string) {
 	for _, a := range attributes {
 		switch {
-		case rustIgnore.MatchString(a):
+		case rustIgnore().MatchString(a):
 			skips = append(skips, "#[ignore]")
-		case rustNever.MatchString(a):
+		case rustNever().MatchString(a):
 			skips = append(skips, "#[cfg]")
 		}
 	}

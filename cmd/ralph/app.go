@@ -47,17 +47,9 @@ func newApp(sys system) *app {
 			&cli.StringFlag{Name: "color", Usage: "`WHEN` to colour: auto, always or never", Value: "auto"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "quiet", Aliases: []string{"q"}, Usage: "say nothing but results and errors"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "verbose", Aliases: []string{"v"}, Usage: "say what is done and how long it takes"},
+			helpFlag(),
 		},
-		Commands:                  a.commands(),
-		HideVersion:               true,
-		HideHelpCommand:           true,
-		DisableSliceFlagSeparator: true,
-		CustomAppHelpTemplate:     appHelp,
-		Writer:                    sys.stdout,
-		ErrWriter:                 sys.stderr,
-		ExitErrHandler:            func(*cli.Context, error) {},
-		OnUsageError:              onUsageError,
-		Before:                    a.checkGlobals,
+		Commands: a.commands(),
 	}
 	return a
 }
@@ -75,7 +67,7 @@ func (a *app) specs() []command {
 }
 
 // onUsageError words what the library found wrong with a flag's value.
-func onUsageError(_ *cli.Context, err error, _ bool) error {
+func onUsageError(err error) error {
 	text := err.Error()
 	if _, why, ok := strings.Cut(text, "invalid value "); ok {
 		text = "invalid value " + strings.ReplaceAll(why, "flag -", "flag --")

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/urfave/cli/v2"
 )
 
 func TestPermute(t *testing.T) {
@@ -74,5 +75,32 @@ func TestNearest(t *testing.T) {
 		if got := nearest(typed, names); got != want {
 			t.Errorf("nearest(%q): got %q, want %q", typed, got, want)
 		}
+	}
+}
+
+func TestFlagsAreReadAsTheyWereWritten(t *testing.T) {
+	t.Parallel()
+	var got []string
+	read := func(c *cli.Context) error {
+		got = append(c.StringSlice("gate"), c.String("text"), c.String("project"))
+		if !c.IsSet("text") || c.IsSet("other") || c.NumFlags() != 2 {
+			t.Errorf("text is set: %v, other: %v, flags: %d", c.IsSet("text"), c.IsSet("other"), c.NumFlags())
+		}
+		got = append(got, c.Args().Slice()...)
+		return nil
+	}
+	a := newApp(system{})
+	a.cli.Commands = tree(command{name: "group", sub: []command{{name: "leaf", run: read, flags: []cli.Flag{
+		&cli.StringSliceFlag{Name: "gate"}, &cli.StringFlag{Name: "text", Aliases: []string{"t"}}, &cli.StringFlag{Name: "other"},
+	}}}})
+	argv, err := permute(a.cli, []string{"ralph", "group", "leaf", "--gate", "a, b", "x", "-t", "1,2", "--gate=c", "--project", "p", "--", "--gate=no"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.dispatch(t.Context(), argv); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a, b", "c", "1,2", "p", "x", "--gate=no"}, got); diff != "" {
+		t.Error(diff)
 	}
 }

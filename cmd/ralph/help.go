@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -33,7 +35,7 @@ func (c command) build(parent string) *cli.Command {
 	full := parent + " " + c.name
 	out := &cli.Command{
 		Name: c.name, Usage: c.short, ArgsUsage: c.args, Description: c.long, Flags: c.flags,
-		Hidden: c.hidden, Action: c.run, OnUsageError: onUsageError, HideHelpCommand: true,
+		Hidden: c.hidden, Action: c.run,
 	}
 	if len(c.sub) > 0 {
 		for _, s := range c.sub {
@@ -44,23 +46,41 @@ func (c command) build(parent string) *cli.Command {
 				return hint(usagef("%s: which command?", strings.TrimPrefix(full, "ralph ")), "see: %s --help", full)
 			}
 		}
-		out.CustomHelpTemplate = groupHelp(full, c)
-		return out
 	}
-	out.CustomHelpTemplate = leafHelp(full, c)
 	return out
 }
 
-const appHelp = `ralph: {{.Usage}}
+// help is what the command at the end of a path says of itself.
+func (a *app) help(path []string) string {
+	commands, full := a.specs(), "ralph"
+	if len(path) == 0 {
+		return appHelp(a.cli.Usage, commands, a.cli.Flags)
+	}
+	for i, name := range path {
+		at := slices.IndexFunc(commands, func(c command) bool { return c.name == name })
+		c := commands[at] // the path was taken through the same tree
+		full += " " + name
+		if i < len(path)-1 {
+			commands = c.sub
+			continue
+		}
+		if len(c.sub) > 0 {
+			return groupHelp(full, c)
+		}
+		return leafHelp(full, c)
+	}
+	return ""
+}
+
+func appHelp(usage string, commands []command, flags []cli.Flag) string {
+	return "ralph: " + usage + `
 
 Usage: ralph [global flags] COMMAND [flags] [arguments]
 
 Commands:
-{{range .VisibleCommands}}  {{printf "%-12s" .Name}}{{.Usage}}
-{{end}}
+` + listCommands(commands) + `
 Global flags, allowed anywhere:
-{{range .VisibleFlags}}  {{.}}
-{{end}}
+` + listFlags(flags) + `
 Example:
   ralph init
   ralph task add "Write the parser"
@@ -69,6 +89,7 @@ Example:
 Exit status: 0 success, 1 refused, 3 not found, 64 bad usage or not a project, 70 a bug.
 "ralph COMMAND --help" tells the rest.
 `
+}
 
 func groupHelp(full string, c command) string {
 	text := full + ": " + c.short + "\n\nUsage: " + full + " COMMAND [flags] [arguments]\n"
@@ -78,15 +99,9 @@ func groupHelp(full string, c command) string {
 	if c.long != "" {
 		text += "\n" + strings.TrimSpace(c.long) + "\n"
 	}
-	text += `
-Commands:
-{{range .VisibleCommands}}  {{printf "%-12s" .Name}}{{.Usage}}
-{{end}}`
+	text += "\nCommands:\n" + listCommands(c.sub)
 	if len(c.flags) > 0 {
-		text += `
-Flags:
-{{range .VisibleFlags}}  {{.}}
-{{end}}`
+		text += "\nFlags:\n" + listFlags(c.flags)
 	}
 	return text + "\n" + ending(c) + `"` + full + ` COMMAND --help" tells the rest.
 `
@@ -105,12 +120,35 @@ func leafHelp(full string, c command) string {
 		text += "\n" + strings.TrimSpace(c.long) + "\n"
 	}
 	if len(c.flags) > 0 {
-		text += `
-Flags:
-{{range .VisibleFlags}}  {{.}}
-{{end}}`
+		text += "\nFlags:\n" + listFlags(c.flags)
 	}
 	return text + "\n" + ending(c)
+}
+
+func listCommands(commands []command) string {
+	text := ""
+	for _, c := range commands {
+		if !c.hidden {
+			text += fmt.Sprintf("  %-12s%s\n", c.name, c.short)
+		}
+	}
+	return text
+}
+
+// listFlags says what each flag does, in two columns.
+func listFlags(flags []cli.Flag) string {
+	var rows [][2]string
+	width := 0
+	for _, f := range withHelp(flags) {
+		names, usage, _ := strings.Cut(f.String(), "\t")
+		rows = append(rows, [2]string{names, usage})
+		width = max(width, len(names))
+	}
+	text := ""
+	for _, r := range rows {
+		text += fmt.Sprintf("  %-*s  %s\n", width, r[0], r[1])
+	}
+	return text
 }
 
 func ending(c command) string {

@@ -91,7 +91,7 @@ func run(args []string, sys system) int {
 	defer a.cleanUp()
 	argv, err := permute(a.cli, args)
 	if err == nil {
-		err = a.cli.RunContext(ctx, argv)
+		err = a.dispatch(ctx, argv)
 	}
 	if caught, ok := context.Cause(ctx).(caughtSignal); err != nil && ok { //nolint:errorlint // set below, never wrapped
 		err = caught

@@ -43,10 +43,11 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 	if err := createPrivate(path); err != nil {
 		return nil, classify(path, err)
 	}
-	if err := prepareFile(ctx, path, opts); err != nil {
+	first, err := prepareFile(ctx, path, opts)
+	if err != nil {
 		return nil, classify(path, err)
 	}
-	pool, err := openPool(path, max(opts.Conns, 1), func(conn *sqlite.Conn) error { return configure(conn, opts) })
+	pool, err := openPool(path, max(opts.Conns, 1), first, func(conn *sqlite.Conn) error { return configure(conn, opts) })
 	if err != nil {
 		return nil, classify(path, err)
 	}

@@ -16,9 +16,15 @@ type pool struct {
 	size int
 }
 
-func openPool(path string, size int, configure func(*sqlite.Conn) error) (*pool, error) {
+// openPool opens as many connections as are missing: first, unless it is nil, is
+// open and configured.
+func openPool(path string, size int, first *sqlite.Conn, configure func(*sqlite.Conn) error) (*pool, error) {
 	p := &pool{free: make(chan *sqlite.Conn, size)}
-	for range size {
+	if first != nil {
+		p.free <- first
+		p.size++
+	}
+	for p.size < size {
 		conn, err := sqlite.OpenConn(path, openFlags)
 		if err != nil {
 			return nil, errors.Join(err, p.close())

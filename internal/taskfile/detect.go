@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"ralph/dag"
 )
@@ -119,7 +120,7 @@ func byKeys(keys map[string]json.RawMessage, list bool) (Format, error) {
 }
 
 // ownItem is how a task begins in a YAML list.
-var ownItem = regexp.MustCompile(`^-(\s*$|\s+\{|\s+["']?(` + strings.Join(ownKeys, "|") + `)["']?\s*:(\s|$))`)
+var ownItem = lazily(`^-(\s*$|\s+\{|\s+["']?(` + strings.Join(ownKeys, "|") + `)["']?\s*:(\s|$))`)
 
 // looked is how much of a text is looked at to tell its format.
 const looked = 1 << 20
@@ -136,7 +137,7 @@ func byLines(text []byte) (Format, error) {
 		if _, ok := parseBox(rest); ok {
 			boxes, top = true, top || line[0] == rest[0]
 		}
-		yaml = yaml || ownItem.MatchString(line)
+		yaml = yaml || ownItem().MatchString(line)
 	})
 	switch {
 	case top && yaml:
@@ -146,4 +147,9 @@ func byLines(text []byte) (Format, error) {
 	default:
 		return YAML, nil
 	}
+}
+
+// lazily compiles a pattern when it is first needed: most commands need none.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

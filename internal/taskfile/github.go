@@ -2,7 +2,6 @@ package taskfile
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,12 +70,12 @@ func (o object) issue() (dag.Spec, bool) {
 }
 
 var (
-	waits     = regexp.MustCompile(`^(?i:depends\s+on|blocked\s+by)\b[\s:*_+-]*(?:\[[ xX]\]\s+)?`)
-	denied    = regexp.MustCompile(`(?i)\b(?:not|no longer|isn't|never)\s+$`)
-	reference = regexp.MustCompile(`^\[?(?:([\w.-]+/[\w.-]+)?#(\d{1,9})\b|(https?://[^\s)\]]+)/issues/(\d{1,9})\b)\]?`)
-	inLine    = regexp.MustCompile(`^(?i:[ \t]*[,;&][ \t]*(?:and[ \t]+)?|[ \t]+and[ \t]+|[ \t]+)`)
-	inList    = regexp.MustCompile(`^[^\n]*\n[ \t]*[-*+][ \t]+(?:\[[ xX]\][ \t]+)?`)
-	unsaid    = regexp.MustCompile("(?s)<!--.*?(?:-->|$)|~~[^\n]*?~~|`[^`\n]+`")
+	waits     = lazily(`^(?i:depends\s+on|blocked\s+by)\b[\s:*_+-]*(?:\[[ xX]\]\s+)?`)
+	denied    = lazily(`(?i)\b(?:not|no longer|isn't|never)\s+$`)
+	reference = lazily(`^\[?(?:([\w.-]+/[\w.-]+)?#(\d{1,9})\b|(https?://[^\s)\]]+)/issues/(\d{1,9})\b)\]?`)
+	inLine    = lazily(`^(?i:[ \t]*[,;&][ \t]*(?:and[ \t]+)?|[ \t]+and[ \t]+|[ \t]+)`)
+	inList    = lazily(`^[^\n]*\n[ \t]*[-*+][ \t]+(?:\[[ xX]\][ \t]+)?`)
+	unsaid    = lazily("(?s)<!--.*?(?:-->|$)|~~[^\n]*?~~|`[^`\n]+`")
 )
 
 // maxBody is how long a text is searched; no description may be longer.
@@ -88,14 +87,14 @@ func dependencies(body, url string) []string {
 	if len(body) > maxBody || nextWait(body, 0) < 0 {
 		return nil
 	}
-	body = unsaid.ReplaceAllString(said(body), " ")
+	body = unsaid().ReplaceAllString(said(body), " ")
 	home, _, _ := strings.Cut(url, "/issues/")
 	var found []string
 	seen := map[string]bool{}
 	for at := nextWait(body, 0); at >= 0; at = nextWait(body, at+1) {
-		phrase := waits.FindString(body[at:])
+		phrase := waits().FindString(body[at:])
 		before := body[max(at-20, 0):at]
-		if phrase == "" || denied.MatchString(before) || before != "" && isWord(before[len(before)-1]) {
+		if phrase == "" || denied().MatchString(before) || before != "" && isWord(before[len(before)-1]) {
 			continue
 		}
 		between := inLine
@@ -103,7 +102,7 @@ func dependencies(body, url string) []string {
 			between = inList // "Depends on:" above a list
 		}
 		for rest := body[at+len(phrase):]; ; {
-			m := reference.FindStringSubmatch(rest)
+			m := reference().FindStringSubmatch(rest)
 			if m == nil {
 				break
 			}
@@ -112,7 +111,7 @@ func dependencies(body, url string) []string {
 				found = append(found, name)
 			}
 			rest = rest[len(m[0]):]
-			gap := between.FindString(rest)
+			gap := between().FindString(rest)
 			if gap == "" {
 				break
 			}

@@ -3,7 +3,6 @@ package taskfile
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -33,13 +32,13 @@ type box struct {
 
 // The marks other than a space and an x are what editors use for "cancelled",
 // "in progress" and the like; they do not agree on which.
-var boxPattern = regexp.MustCompile(`^([-*+]|\d{1,9}[.)])([ \t]+)\[([ xX/~>!?-]?)\](?:$|([^(\[:].*)$)`)
+var boxPattern = lazily(`^([-*+]|\d{1,9}[.)])([ \t]+)\[([ xX/~>!?-]?)\](?:$|([^(\[:].*)$)`)
 
 func parseBox(rest string) (box, bool) {
 	if rest == "" || !strings.Contains(rest, "[") || !isBullet(rest) {
 		return box{}, false
 	}
-	m := boxPattern.FindStringSubmatch(rest)
+	m := boxPattern().FindStringSubmatch(rest)
 	if m == nil {
 		return box{}, false
 	}
