@@ -47,7 +47,6 @@ type opener struct {
 	sandbox *confiner
 
 	launch *proc.Launcher // one helper waits for the next attempt
-	once   sync.Once
 
 	mu     sync.Mutex
 	models map[string]string // what an agent calls a tier, once it told us what it offers
@@ -120,7 +119,7 @@ func (a *app) self() string {
 
 // Open starts the agent for one attempt.
 func (o *opener) Open(ctx context.Context, op loop.Opening) (loop.Session, error) {
-	o.once.Do(func() { o.launch.Owner = op.Run.Owner })
+	o.app.owned.Do(func() { o.launch.Owner = op.Run.Owner }) // openers share it, and it reads its owner in the background
 	ag := o.chosen
 	name, of := op.Task.Agent, op.Task.ID
 	if name == "" && op.Agent != "" {

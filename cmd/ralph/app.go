@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
@@ -30,6 +31,7 @@ type app struct {
 	keys  *bufio.Reader // the same, where they are read one at a time
 
 	launcher *proc.Launcher              // of a run
+	owned    sync.Once                   // when it learned whose processes it starts
 	sandbox  *confiner                   // of a run
 	atEnd    []func() error              // removes what was needed only meanwhile
 	flush    func()                      // shows what a run reported so far
