@@ -90,7 +90,7 @@ func vacate(path string) error {
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".ralph-report-*")
 	if err != nil {
-		return err
+		return about(path, err)
 	}
 	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
 		return err
