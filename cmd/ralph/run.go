@@ -52,9 +52,8 @@ each failed task are written without being asked.`,
 			jsonFlag(),
 		},
 		example: "ralph run --feature login --limit 20\nralph run 1f0c --agent claude --model opus\nralph run --continue",
-		exits: `1 tasks failed, 2 blocked, 3 no task in scope, 4 a limit or stopped, 5 no usable agent,
-130 and 143 interrupted`,
-		run: a.runRun,
+		exits:   "1 tasks failed, 2 blocked, 3 no task in scope, 4 a limit or stopped, 5 no usable agent,\n" + interrupted,
+		run:     a.runRun,
 	}
 }
 
@@ -88,6 +87,9 @@ func (o runOutcome) status() int {
 func (a *app) runRun(c *cli.Context) error {
 	if c.Bool("dry-run") && c.Bool("json") {
 		return usagef("--dry-run prints text: it does not go with --json")
+	}
+	if err := a.checkPlaces(c); err != nil {
+		return err
 	}
 	after, err := a.afterwards(c)
 	if err != nil {

@@ -55,15 +55,16 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 		return opts, fmt.Errorf("look at this process: %w", err)
 	}
 	opts.Process = dag.Process{PID: int64(id.Pid), Start: int64(id.Start), BootID: id.BootID, Namespace: id.PIDNS}
-	o, err := a.opener(c, s)
-	if errors.Is(err, errUnavailable) && (c.Bool("dry-run") || !a.needed(c, s, opts.Scope)) {
-		o, err = a.openerFor(c, s, agent{preset: agents.Preset{Name: "none"}})
-	}
+	o, err := a.newOpener(c, s)
 	if err != nil {
 		return opts, err
 	}
-	if c.IsSet("sandbox") && !slices.Contains(project.SandboxModes(), c.String("sandbox")) {
-		return opts, usagef("--sandbox is %s, not %q", strings.Join(project.SandboxModes(), ", "), c.String("sandbox"))
+	o.chosen, err = a.chooseAgent(s.config, c.String("agent"))
+	if errors.Is(err, errUnavailable) && (c.Bool("dry-run") && !errors.Is(err, errNoSuchAgent) || !a.needed(c, s, opts.Scope)) {
+		o.chosen, err = agent{preset: agents.Preset{Name: absent(o.chosen)}}, nil
+	}
+	if err != nil {
+		return opts, err
 	}
 	if o.sandbox, err = a.confiner(cmp.Or(c.String("sandbox"), s.config.Sandbox.Mode), s, opts.Jobs); err != nil {
 		return opts, err
@@ -140,22 +141,19 @@ func chooseStrategy(c *cli.Context, config project.Loaded) (strategy.Kind, strin
 	}
 }
 
-func (a *app) opener(c *cli.Context, s *session) (*opener, error) {
-	chosen, err := a.chooseAgent(s.config, c.String("agent"))
-	if err != nil {
+// newOpener is one that has no agent yet: what is wrong with the command line is
+// said before anything is said about agents.
+func (a *app) newOpener(c *cli.Context, s *session) (*opener, error) {
+	if err := checkSandbox(c); err != nil {
 		return nil, err
 	}
-	return a.openerFor(c, s, chosen)
-}
-
-func (a *app) openerFor(c *cli.Context, s *session, chosen agent) (*opener, error) {
 	servers, err := a.mcpServers(s.config)
 	if err != nil {
 		return nil, err
 	}
 	o := &opener{
 		servers: servers,
-		app:     a, root: s.project.Root, config: s.config, chosen: chosen, version: buildVersion().Version, launch: a.launcher, asked: c.String("model") != "",
+		app:     a, root: s.project.Root, config: s.config, version: buildVersion().Version, launch: a.launcher, asked: c.String("model") != "",
 		idle: s.config.Run.IdleTimeout, turn: s.config.Run.TurnTimeout, models: map[string]string{},
 	}
 	for flag, into := range map[string]*project.Duration{"idle-timeout": &o.idle, "turn-timeout": &o.turn} {
@@ -166,4 +164,20 @@ func (a *app) openerFor(c *cli.Context, s *session, chosen agent) (*opener, erro
 		}
 	}
 	return o, nil
+}
+
+// absent is how an agent is shown that a run does without.
+func absent(ag agent) string {
+	if ag.preset.Name == "" {
+		return "none"
+	}
+	return ag.preset.Name + ", which cannot be started here"
+}
+
+func checkSandbox(c *cli.Context) error {
+	modes := project.SandboxModes()
+	if c.IsSet("sandbox") && !slices.Contains(modes, c.String("sandbox")) {
+		return usagef("--sandbox is %s, not %q", strings.Join(modes, ", "), c.String("sandbox"))
+	}
+	return nil
 }
