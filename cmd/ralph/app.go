@@ -34,6 +34,7 @@ type app struct {
 	owned    sync.Once                   // when it learned whose processes it starts
 	sandbox  *confiner                   // of a run
 	atEnd    []func() error              // removes what was needed only meanwhile
+	stored   bool                        // the graph is changed, whatever follows
 	flush    func()                      // shows what a run reported so far
 	after    *afterwards                 // where a run is told when it is over
 	others   func() ([]show.Sink, error) // who else is told while it goes on
@@ -191,7 +192,9 @@ func (a *app) update(c *cli.Context, fn func(*session, *dag.Graph) error) error 
 		return err
 	}
 	defer s.Close()
-	return s.store.Update(c.Context, func(g *dag.Graph) error { return fn(s, g) })
+	err = s.store.Update(c.Context, func(g *dag.Graph) error { return fn(s, g) })
+	a.stored = err == nil
+	return err
 }
 
 // agentsMay lists what an agent may do to the graph while it works: it may add and

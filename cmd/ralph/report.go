@@ -67,7 +67,7 @@ func (a *app) runReport(c *cli.Context) error {
 		return err
 	}
 	if err := replaceFile(output, b.Bytes()); err != nil {
-		return outputError{fmt.Sprintf("write the report: %v", err)}
+		return outputError{text: fmt.Sprintf("write the report: %v", err)}
 	}
 	a.note(c, "written: %s", output)
 	return nil

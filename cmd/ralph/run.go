@@ -1,11 +1,9 @@
 package main
 
 import (
-	"errors"
 
 	"github.com/urfave/cli/v2"
 
-	"ralph/dag"
 	"ralph/internal/db"
 	"ralph/internal/show"
 	"ralph/loop"
@@ -125,11 +123,10 @@ func (a *app) runTold(c *cli.Context) error {
 		}
 	}
 	opts, err := a.runOptions(c, s, continues)
-	if c.Bool("json") && errors.Is(err, errUnavailable) {
-		return errors.Join(err, a.printOutcome(loop.Outcome{Kind: loop.OutcomeUnavailable, Reason: err.Error()}))
-	}
-	if c.Bool("json") && errors.Is(err, dag.ErrNotFound) {
-		return errors.Join(err, a.printOutcome(loop.Outcome{Kind: loop.OutcomeNoPlan, Reason: err.Error()}))
+	if kind, ok := unbegunKind(err); ok && c.Bool("json") {
+		if perr := unwritten(a.printOutcome(loop.Outcome{Kind: kind, Reason: err.Error()})); perr != nil {
+			a.note(c, "warning: %v", perr)
+		}
 	}
 	if err != nil {
 		return err
