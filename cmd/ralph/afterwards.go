@@ -90,7 +90,7 @@ func vacate(path string) error {
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".ralph-report-*")
 	if err != nil {
-		return err
+		return about(path, err)
 	}
 	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
 		return err
@@ -125,18 +125,27 @@ func (w *afterwards) ended(ctx context.Context, a *app, opts loop.Options, out l
 // unbegun tells a run that never began.
 func (w *afterwards) unbegun(a *app, cause error) error {
 	out := loop.Outcome{Kind: report.NotStarted, Reason: cause.Error()}
-	var file *db.Error
-	switch {
-	case errors.As(cause, &file): // whatever else it is
-	case errors.Is(cause, errUnavailable):
-		out.Kind = loop.OutcomeUnavailable
-	case errors.Is(cause, dag.ErrNotFound):
-		out.Kind = loop.OutcomeNoPlan
+	if kind, ok := unbegunKind(cause); ok {
+		out.Kind = kind
 	}
 	if h := hintFor(cause); h != "" {
 		out.Reason += "; " + h
 	}
 	return w.write(a, report.Bare(out, a.now()))
+}
+
+// unbegunKind is the outcome of a run that never began, if it has one.
+func unbegunKind(cause error) (loop.OutcomeKind, bool) {
+	switch {
+	case errors.As(cause, new(*db.Error)): // whatever else it is
+		return "", false
+	case errors.Is(cause, errUnavailable):
+		return loop.OutcomeUnavailable, true
+	case errors.Is(cause, dag.ErrNotFound):
+		return loop.OutcomeNoPlan, true
+	default:
+		return "", false
+	}
 }
 
 func (w *afterwards) write(a *app, r report.Run) error {
@@ -163,7 +172,7 @@ func (w *afterwards) write(a *app, r report.Run) error {
 		errs = append(errs, w.github.tell(a.stderr, r))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return outputError{fmt.Sprintf("tell what came of the run: %v", err)}
+		return outputError{text: fmt.Sprintf("tell what came of the run: %v", err)}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,8 +22,12 @@ import (
 	"ralph/loop"
 )
 
-// errUnavailable is an agent that cannot be used at all.
-var errUnavailable = errors.New("agent unavailable")
+// errUnavailable is an agent that cannot be used at all; errNoSuchAgent says of one
+// that nobody can mean it.
+var (
+	errUnavailable = errors.New("agent unavailable")
+	errNoSuchAgent = errors.New("is no agent and no program")
+)
 
 // agent is one that can be started: what is known about it, and its command.
 type agent struct {
@@ -47,7 +52,6 @@ type opener struct {
 	sandbox *confiner
 
 	launch *proc.Launcher // one helper waits for the next attempt
-	once   sync.Once
 
 	mu     sync.Mutex
 	models map[string]string // what an agent calls a tier, once it told us what it offers
@@ -71,6 +75,7 @@ func (a *app) chooseAgent(config project.Loaded, given string) (agent, error) {
 }
 
 // findAgent takes a name of the configuration, a built-in name, a file, or a command.
+// Of one that cannot be started it returns what is known.
 func (a *app) findAgent(config project.Loaded, given string) (agent, error) {
 	preset, ok, err := a.presetOf(config, given)
 	if err != nil {
@@ -79,7 +84,19 @@ func (a *app) findAgent(config project.Loaded, given string) (agent, error) {
 	if !ok {
 		return agent{}, usagef("agent %q has no command", given)
 	}
-	return a.startable(preset)
+	found, err := a.startable(preset)
+	if _, configured := config.Agents[given]; err == nil || configured || !preset.Unknown {
+		return found, err
+	}
+	names := slices.Sorted(maps.Keys(config.Agents))
+	for _, p := range agents.All() {
+		names = append(names, p.Name)
+	}
+	err = fmt.Errorf("%w: %q %w", errUnavailable, given, errNoSuchAgent)
+	if near := nearest(given, names); near != "" {
+		return found, hint(err, "did you mean: --agent %s", near)
+	}
+	return found, hint(err, "see those that are known with: ralph agents")
 }
 
 // splitCommand takes a file as it is, so that a path may contain spaces.
@@ -98,7 +115,7 @@ func (a *app) startable(p agents.Preset) (agent, error) {
 	}
 	if err != nil {
 		err = fmt.Errorf("%w: %w", errUnavailable, err)
-		return agent{}, hint(err, "check the command, name another agent with --agent, or try without a model: --agent shell")
+		return agent{preset: p}, hint(err, "check the command, name another agent with --agent, or try without a model: --agent shell")
 	}
 	return agent{preset: p, argv: argv}, nil
 }
@@ -120,7 +137,7 @@ func (a *app) self() string {
 
 // Open starts the agent for one attempt.
 func (o *opener) Open(ctx context.Context, op loop.Opening) (loop.Session, error) {
-	o.once.Do(func() { o.launch.Owner = op.Run.Owner })
+	o.app.owned.Do(func() { o.launch.Owner = op.Run.Owner }) // openers share it, and it reads its owner in the background
 	ag := o.chosen
 	name, of := op.Task.Agent, op.Task.ID
 	if name == "" && op.Agent != "" {

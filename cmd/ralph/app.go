@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
@@ -30,8 +31,10 @@ type app struct {
 	keys  *bufio.Reader // the same, where they are read one at a time
 
 	launcher *proc.Launcher              // of a run
+	owned    sync.Once                   // when it learned whose processes it starts
 	sandbox  *confiner                   // of a run
 	atEnd    []func() error              // removes what was needed only meanwhile
+	stored   bool                        // the graph is changed, whatever follows
 	flush    func()                      // shows what a run reported so far
 	after    *afterwards                 // where a run is told when it is over
 	others   func() ([]show.Sink, error) // who else is told while it goes on
@@ -181,7 +184,9 @@ func (a *app) update(c *cli.Context, fn func(*session, *dag.Graph) error) error 
 		return err
 	}
 	defer s.Close()
-	return s.store.Update(c.Context, func(g *dag.Graph) error { return fn(s, g) })
+	err = s.store.Update(c.Context, func(g *dag.Graph) error { return fn(s, g) })
+	a.stored = err == nil
+	return err
 }
 
 // agentsMay lists what an agent may do to the graph while it works: it may add and

@@ -93,6 +93,9 @@ func (p *permuter) flag(arg string, following []string) (used int, err error) {
 		p.help = true
 		return 0, nil
 	}
+	if p.at == nil && name == "version" && !inline {
+		return 0, p.word(name) // what other programs are asked by a flag
+	}
 	f, global := p.find(name)
 	if letters := p.cluster(arg); f == nil && letters != nil {
 		return p.flags(letters, following)
@@ -227,6 +230,9 @@ func (p *permuter) unknownFlag(arg, name string) error {
 	}
 	where := strings.Join(p.path[1:], " ")
 	err := usagef("unknown flag %s", arg)
+	if name == "version" {
+		return hint(err, "did you mean: ralph version")
+	}
 	if near := nearest(name, names); len(near) > 1 {
 		return hint(err, "did you mean: --%s", near)
 	}

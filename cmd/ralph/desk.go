@@ -76,7 +76,10 @@ func (a *app) planner(c *cli.Context, s *session) func(context.Context, features
 		o := openers[at.Work]
 		if o == nil {
 			var err error
-			if o, err = a.opener(c, s); err != nil {
+			if o, err = a.newOpener(c, s); err != nil {
+				return nil, err
+			}
+			if o.chosen, err = a.planningAgent(s.config, c.String("agent")); err != nil {
 				return nil, err
 			}
 			o.root, o.reads = at.Work, s.project.Root
@@ -92,13 +95,21 @@ func (a *app) planner(c *cli.Context, s *session) func(context.Context, features
 	}
 }
 
+// planningAgent finds one that can write: a script cannot.
+func (a *app) planningAgent(config project.Loaded, given string) (agent, error) {
+	chosen, err := a.chooseAgent(config, given)
+	if err == nil && chosen.preset.ExitStatus {
+		err = fmt.Errorf("%w: %s runs the scripts of tasks, and cannot plan", errUnavailable, chosen.preset.Name)
+	}
+	if errors.Is(err, errUnavailable) && !errors.Is(err, errNoSuchAgent) {
+		err = hint(err, "install one that can plan (for example: npm install -g opencode-ai), or name it with --agent; see: ralph agents")
+	}
+	return chosen, err
+}
+
 // planSandbox confines who plans to the working folder: all of the project, its git
 // folder included, can only be read.
 func (a *app) planSandbox(c *cli.Context, s *session, work string) (*confiner, error) {
-	mode := cmp.Or(c.String("sandbox"), s.config.Sandbox.Mode)
-	if !slices.Contains(project.SandboxModes(), mode) {
-		return nil, usagef("--sandbox is %s, not %q", strings.Join(project.SandboxModes(), ", "), mode)
-	}
 	config := s.config
 	config.Sandbox.Write = slices.DeleteFunc(slices.Clone(config.Sandbox.Write), isRelative) // to the project, where nothing may be written
 	config.Sandbox.DenyRead = slices.Clone(config.Sandbox.DenyRead)
@@ -107,7 +118,7 @@ func (a *app) planSandbox(c *cli.Context, s *session, work string) (*confiner, e
 			config.Sandbox.DenyRead[i] = filepath.Join(s.project.Root, path)
 		}
 	}
-	sandbox, err := a.confiner(mode, &session{project: project.Project{Root: work}, config: config}, 1)
+	sandbox, err := a.confiner(cmp.Or(c.String("sandbox"), config.Sandbox.Mode), &session{project: project.Project{Root: work}, config: config}, 1)
 	if err != nil {
 		return nil, err
 	}

@@ -198,7 +198,7 @@ question. An error is one line, and where it helps a second one that begins with
 | 5 | no usable agent |
 | 64 | bad flag, bad configuration, ambiguous prefix, not a project |
 | 70 | a bug, or the database failed in the middle |
-| 130, 143 | interrupted by Ctrl-C, by SIGTERM |
+| 129, 130, 143 | interrupted by the end of the terminal, by Ctrl-C, by SIGTERM |
 
 This page is written by a test from the help of every command (` + "`go test ./cmd/ralph -update`" + `).
 `

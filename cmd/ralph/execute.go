@@ -47,12 +47,15 @@ func (a *app) execute(c *cli.Context, opts loop.Options) error {
 	if cerr := sinks.Close(); cerr != nil {
 		a.note(c, "warning: %v", cerr)
 	}
+	var terr error
 	if c.Bool("json") {
-		if perr := a.printOutcome(out); err == nil {
-			err = perr
-		}
+		terr = unwritten(a.printOutcome(out))
 	}
-	terr := a.after.ended(c.Context, a, opts, out)
+	if aerr := a.after.ended(c.Context, a, opts, out); terr == nil {
+		terr = aerr
+	} else if aerr != nil {
+		a.note(c, "warning: %v", aerr)
+	}
 	if terr != nil && (err != nil || caught != nil || (runOutcome{out}).status() != exitOK) {
 		a.note(c, "warning: %v", terr)
 		terr = nil // how the run ended says more
@@ -64,7 +67,7 @@ func (a *app) execute(c *cli.Context, opts loop.Options) error {
 		return caughtSignal{caught}
 	}
 	if (runOutcome{out}).status() == exitOK {
-		return terr
+		return hint(terr, "the run itself is over and kept: ralph report")
 	}
 	return runOutcome{out}
 }

@@ -61,7 +61,11 @@ func (a *app) fail(err error) int {
 	}
 	text := strings.ReplaceAll(err.Error(), dag.ErrRefused.Error()+": ", "")
 	fmt.Fprintf(a.stderr, "ralph: %s\n", term.Line(text))
-	if h := hintFor(err); h != "" {
+	h := hintFor(err)
+	if h == "" && a.stored && errors.As(err, new(outputError)) {
+		h = "it is done and stored, only the answer is missing: do not repeat it"
+	}
+	if h != "" {
 		fmt.Fprintf(a.stderr, "hint: %s\n", term.Line(h))
 	}
 	return exitStatus(err)

@@ -34,7 +34,7 @@ feature's tasks.jsonl is written, which travels in git.`,
 			&cli.BoolFlag{DisableDefaultText: true, Name: "append", Usage: "add to the tasks that the feature has"},
 		}, plannerFlags()...),
 		example: "ralph feature build login\nralph feature build login --yes",
-		exits:   "1 refused (no plan, it has tasks, no usable answer), 3 no such feature, 5 no usable agent, 130 and 143 interrupted",
+		exits:   "1 refused (no plan, it has tasks, no usable answer), 3 no such feature, 5 no usable agent, " + interrupted,
 		run:     a.runFeatureBuild,
 	}
 }

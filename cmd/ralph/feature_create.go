@@ -23,7 +23,7 @@ without --from it makes the draft only, a row and a folder, and says what comes 
 			yesFlag("keep the tasks without being asked"),
 		}, sourceFlags()...), plannerFlags()...),
 		example: "ralph feature create login\nralph feature create login --from idea.md --yes --no-input",
-		exits:   "1 refused (the name is taken, or could be a path or an ID), 5 no usable agent, 130 and 143 interrupted",
+		exits:   "1 refused (the name is taken, or could be a path or an ID), 5 no usable agent, " + interrupted,
 		run:     a.runFeatureCreate,
 	}
 }
@@ -31,6 +31,9 @@ without --from it makes the draft only, a row and a folder, and says what comes 
 func (a *app) runFeatureCreate(c *cli.Context) error {
 	name, err := one(c, "NAME")
 	if err != nil {
+		return err
+	}
+	if err := checkSandbox(c); err != nil {
 		return err
 	}
 	idea, from, err := a.idea(c)

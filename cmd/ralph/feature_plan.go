@@ -34,7 +34,7 @@ reviewed in up to five passes before it is put in place. The agent works on a co
 .ralph/staging; nothing else that it writes is kept. An interrupted step goes on where it was.`,
 		flags:   append(append(sourceFlags(), replaceFlag("start over, and replace the spec.md that exists")), plannerFlags()...),
 		example: "ralph feature spec login\nralph feature spec login --from idea.md --no-input",
-		exits:   "1 refused (it exists, nobody can be asked), 3 no such feature, 5 no usable agent, 130 and 143 interrupted",
+		exits:   "1 refused (it exists, nobody can be asked), 3 no such feature, 5 no usable agent, " + interrupted,
 		run:     func(c *cli.Context) error { return a.runDocument(c, features.Spec) },
 	}
 }
@@ -46,7 +46,7 @@ func (a *app) featurePlan() command {
 		flags: append(append(sourceFlags(), replaceFlag("start over, and replace the plan.md that exists")),
 			plannerFlags()...),
 		example: "ralph feature plan login --no-input",
-		exits:   "1 refused (it exists, there is no spec.md), 3 no such feature, 5 no usable agent, 130 and 143 interrupted",
+		exits:   "1 refused (it exists, there is no spec.md), 3 no such feature, 5 no usable agent, " + interrupted,
 		run:     func(c *cli.Context) error { return a.runDocument(c, features.Plan) },
 	}
 }
@@ -94,6 +94,9 @@ func (a *app) runDocument(c *cli.Context, kind features.Kind) error {
 // planning opens the project and the feature and does a step of planning.
 func (a *app) planning(c *cli.Context, name string, fn func(context.Context, *session, *features.Desk) error) error {
 	a.log = a.logger(c)
+	if err := checkSandbox(c); err != nil {
+		return err
+	}
 	s, err := a.open(c)
 	if err != nil {
 		return err

@@ -23,6 +23,9 @@ type command struct {
 	sub     []command
 }
 
+// interrupted are the exit statuses of commands that signals end in an orderly way.
+const interrupted = "129, 130 and 143 interrupted (SIGHUP, Ctrl-C, SIGTERM)"
+
 func tree(commands ...command) []*cli.Command {
 	list := make([]*cli.Command, len(commands))
 	for i, c := range commands {

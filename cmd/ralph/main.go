@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -96,8 +97,8 @@ func run(args []string, sys system) int {
 	if caught, ok := context.Cause(ctx).(caughtSignal); err != nil && ok { //nolint:errorlint // set below, never wrapped
 		err = caught
 	}
-	if err == nil && out.err != nil {
-		err = out.err
+	if err == nil {
+		err = unwritten(out.err)
 	}
 	if err == nil {
 		return exitOK
@@ -126,14 +127,27 @@ type results struct {
 func (r *results) Write(p []byte) (int, error) {
 	n, err := r.to.Write(p)
 	if err != nil && r.err == nil {
-		r.err = outputError{fmt.Sprintf("write the result: %v", err)}
+		r.err = outputError{text: fmt.Sprintf("write the result: %v", err), gone: errors.Is(err, syscall.EPIPE)}
 	}
 	return n, r.err
 }
 
-type outputError struct{ text string }
+type outputError struct {
+	text string
+	gone bool // the reader: it has seen enough
+}
 
 func (e outputError) Error() string { return e.text }
+
+// unwritten is what there is to tell about a result that could not be written. Most
+// commands end with their reader; a run goes on, and is not worse for it.
+func unwritten(err error) error {
+	var e outputError
+	if errors.As(err, &e) && e.gone {
+		return nil
+	}
+	return err
+}
 
 // caughtSignal is a signal that ended a command.
 type caughtSignal struct{ signal os.Signal }

@@ -14,15 +14,33 @@ import (
 	"ralph/telemetry"
 )
 
+// checkPlaces refuses files that can never be written, before anything is opened.
+func (a *app) checkPlaces(c *cli.Context) error {
+	switch c.String("log-format") {
+	case "", "text", "json":
+	default:
+		return usagef("--log-format is text or json, not %q", c.String("log-format"))
+	}
+	for _, flag := range []string{"events", "log-file", "metrics"} {
+		name := c.String(flag)
+		if name == "" || name == "-" && flag == "events" {
+			continue
+		}
+		path := absolute(a, name)
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return usagef("--%s: %s is a folder", flag, name)
+		}
+		if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+			return usagef("--%s: %s: there is no such folder", flag, filepath.Dir(name))
+		}
+	}
+	return nil
+}
+
 // observers are those that a run tells besides its own file and whoever watches it.
 func (a *app) observers(c *cli.Context, s *session) ([]show.Sink, error) {
 	hide := hider(a.hidden(s.config))
 	var list []show.Sink
-	switch c.String("log-format") {
-	case "", "text", "json":
-	default:
-		return nil, usagef("--log-format is text or json, not %q", c.String("log-format"))
-	}
 	if name := c.String("log-file"); name != "" {
 		// Without waiting: a pipe that nobody reads is refused instead of waited for.
 		f, err := os.OpenFile(absolute(a, name), os.O_CREATE|os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0o600)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -66,7 +67,7 @@ func (a *app) runReport(c *cli.Context) error {
 		return err
 	}
 	if err := replaceFile(output, b.Bytes()); err != nil {
-		return outputError{fmt.Sprintf("write the report: %v", err)}
+		return outputError{text: fmt.Sprintf("write the report: %v", err)}
 	}
 	a.note(c, "written: %s", output)
 	return nil
@@ -180,7 +181,7 @@ func replaceFile(path string, data []byte) error {
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".ralph-report-*")
 	if err != nil {
-		return err
+		return about(path, err)
 	}
 	defer os.Remove(f.Name()) //nolint:errcheck // it is gone when all went well
 	_, err = f.Write(data)
@@ -192,6 +193,20 @@ func replaceFile(path string, data []byte) error {
 	}
 	if err == nil {
 		err = os.Rename(f.Name(), path)
+	}
+	return about(path, err)
+}
+
+// about says of the file that a person named what went wrong with the one that was
+// to take its place.
+func about(path string, err error) error {
+	var one *os.PathError
+	var two *os.LinkError
+	switch {
+	case errors.As(err, &one):
+		return fmt.Errorf("%s: %w", path, one.Err)
+	case errors.As(err, &two):
+		return fmt.Errorf("%s: %w", path, two.Err)
 	}
 	return err
 }

@@ -1,28 +1,12 @@
 package main
 
 import (
-	"cmp"
-	"context"
-	"errors"
-	"fmt"
-	"math/rand/v2"
-	"path/filepath"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"ralph/dag"
-	"ralph/internal/agents"
 	"ralph/internal/db"
-	"ralph/internal/proc"
-	"ralph/internal/project"
 	"ralph/internal/show"
-	"ralph/knowledge"
 	"ralph/loop"
-	"ralph/strategy"
-	"ralph/verify"
 )
 
 func (a *app) runCommand() command {
@@ -66,9 +50,8 @@ each failed task are written without being asked.`,
 			jsonFlag(),
 		},
 		example: "ralph run --feature login --limit 20\nralph run 1f0c --agent claude --model opus\nralph run --continue",
-		exits: `1 tasks failed, 2 blocked, 3 no task in scope, 4 a limit or stopped, 5 no usable agent,
-130 and 143 interrupted`,
-		run: a.runRun,
+		exits:   "1 tasks failed, 2 blocked, 3 no task in scope, 4 a limit or stopped, 5 no usable agent,\n" + interrupted,
+		run:     a.runRun,
 	}
 }
 
@@ -102,6 +85,9 @@ func (o runOutcome) status() int {
 func (a *app) runRun(c *cli.Context) error {
 	if c.Bool("dry-run") && c.Bool("json") {
 		return usagef("--dry-run prints text: it does not go with --json")
+	}
+	if err := a.checkPlaces(c); err != nil {
+		return err
 	}
 	after, err := a.afterwards(c)
 	if err != nil {
@@ -137,11 +123,10 @@ func (a *app) runTold(c *cli.Context) error {
 		}
 	}
 	opts, err := a.runOptions(c, s, continues)
-	if c.Bool("json") && errors.Is(err, errUnavailable) {
-		return errors.Join(err, a.printOutcome(loop.Outcome{Kind: loop.OutcomeUnavailable, Reason: err.Error()}))
-	}
-	if c.Bool("json") && errors.Is(err, dag.ErrNotFound) {
-		return errors.Join(err, a.printOutcome(loop.Outcome{Kind: loop.OutcomeNoPlan, Reason: err.Error()}))
+	if kind, ok := unbegunKind(err); ok && c.Bool("json") {
+		if perr := unwritten(a.printOutcome(loop.Outcome{Kind: kind, Reason: err.Error()})); perr != nil {
+			a.note(c, "warning: %v", perr)
+		}
 	}
 	if err != nil {
 		return err
@@ -151,276 +136,4 @@ func (a *app) runTold(c *cli.Context) error {
 	}
 	a.others = func() ([]show.Sink, error) { return a.observers(c, s) }
 	return a.execute(c, opts)
-}
-
-// runOptions turns flags and configuration into what a run works with.
-func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.Options, error) {
-	opts := loop.Options{
-		Store: s.store, KeepGoing: c.Bool("keep-going"), FailFast: c.Bool("fail-fast"), Jobs: c.Int("jobs"),
-		Limit: s.config.Run.Limit, MaxRetries: s.config.Run.MaxRetries, MaxAttempts: s.config.Run.MaxAttempts, RetryFailed: s.config.Run.RetryFailed,
-		Breaker: s.config.Run.Breaker, Backoff: s.config.Run.Backoff.Std(), Skip: c.Bool("no-verify"),
-		Gates: s.config.Verify.Commands, Dir: s.project.Root, Folder: filepath.Join(s.project.State(), "runs"),
-		Life: life, Sweep: proc.Sweep, Recovery: recoveryRules(s), Now: a.now, Jitter: jitter,
-		Check: a.checkDatabase(c, s), Context: a.promptContext(s), Recall: recallOptions(s.config),
-		Known: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
-		Resume: s.config.Recovery.ResumeSession,
-	}
-	var err error
-	if opts.Settings, err = settings(c); err != nil {
-		return opts, err
-	}
-	if continues != nil {
-		opts.Scope, opts.Continues = continues.Scope, continues
-	} else if opts.Scope, err = a.scope(c, s); err != nil {
-		return opts, err
-	}
-	if err := overrideLimits(c, &opts); err != nil {
-		return opts, err
-	}
-	if err := a.spending(c, s.config, &opts); err != nil {
-		return opts, err
-	}
-	if opts.Strategy, opts.Model, err = chooseStrategy(c, s.config); err != nil {
-		return opts, err
-	}
-	id, err := proc.Self()
-	if err != nil {
-		return opts, fmt.Errorf("look at this process: %w", err)
-	}
-	opts.Process = dag.Process{PID: int64(id.Pid), Start: int64(id.Start), BootID: id.BootID, Namespace: id.PIDNS}
-	o, err := a.opener(c, s)
-	if errors.Is(err, errUnavailable) && (c.Bool("dry-run") || !a.needed(c, s, opts.Scope)) {
-		o, err = a.openerFor(c, s, agent{preset: agents.Preset{Name: "none"}})
-	}
-	if err != nil {
-		return opts, err
-	}
-	if c.IsSet("sandbox") && !slices.Contains(project.SandboxModes(), c.String("sandbox")) {
-		return opts, usagef("--sandbox is %s, not %q", strings.Join(project.SandboxModes(), ", "), c.String("sandbox"))
-	}
-	if o.sandbox, err = a.confiner(cmp.Or(c.String("sandbox"), s.config.Sandbox.Mode), s, opts.Jobs); err != nil {
-		return opts, err
-	}
-	a.sandbox = o.sandbox
-	opts.Open = o.Open
-	opts.Fallback = a.fallback(c, s.config, o.chosen)
-	opts.Judge = verify.Gates{
-		Dir: s.project.Root, Env: agents.WithoutCredentials(a.environ()), Timeout: s.config.Verify.Timeout.Std(),
-	}
-	opts.Verdicts, opts.OwnJudge, opts.JudgeAgent = s.config.Verify.Enabled, s.config.Verify.Agent != "", s.config.Verify.Agent
-	opts.RepairRounds, opts.Reruns, opts.Protect = s.config.Verify.Repairs, s.config.Verify.Reruns, s.config.Verify.Protect
-	for _, glob := range opts.Protect {
-		if err := verify.Valid(glob); err != nil {
-			return opts, fmt.Errorf("%w: verify.protect: %w", project.ErrConfig, err)
-		}
-	}
-	opts.Own = a.ownFiles(c, s.project.Root)
-	opts.Objects = objects(s)
-	opts.Setup = setup(opts, o.chosen, o.sandbox)
-	opts.Setup.Credential = o.credential(o.chosen)
-	return opts, nil
-}
-
-// maxJobs is far more agents than any machine runs well.
-const maxJobs = 256
-
-func overrideLimits(c *cli.Context, opts *loop.Options) error {
-	if c.IsSet("limit") {
-		opts.Limit = c.Int("limit")
-	}
-	if c.Bool("once") {
-		opts.Limit = 1
-		if opts.Continues != nil {
-			opts.Limit += opts.Continues.Iterations
-		}
-	}
-	if c.IsSet("max-retries") {
-		n := c.Int("max-retries")
-		opts.Retries = &n
-	}
-	switch {
-	case opts.Jobs > maxJobs:
-		return usagef("--jobs is at most %d", maxJobs)
-	case opts.Limit < 0, opts.Retries != nil && *opts.Retries < 0:
-		return usagef("--limit and --max-retries cannot be negative")
-	case c.IsSet("jobs") && opts.Jobs < 1:
-		return usagef("--jobs is at least 1")
-	}
-	return nil
-}
-
-// chooseStrategy lets --model alone mean that very model.
-func chooseStrategy(c *cli.Context, config project.Loaded) (strategy.Kind, string, error) {
-	model := c.String("model")
-	switch {
-	case c.IsSet("model-strategy"):
-		kind, err := strategy.ParseKind(c.String("model-strategy"))
-		if err != nil {
-			return "", "", usagef("--model-strategy: %v", err)
-		}
-		if kind != strategy.Fixed && model != "" {
-			return "", "", usagef("--model names the one model to use: it goes with --model-strategy fixed only")
-		}
-		if kind == strategy.Fixed && model == "" {
-			return "", "", hint(usagef("--model-strategy fixed needs a model"), "name it with --model")
-		}
-		return kind, model, nil
-	case model != "":
-		return strategy.Fixed, model, nil
-	default:
-		kind, err := strategy.ParseKind(config.Run.ModelStrategy)
-		return kind, "", err
-	}
-}
-
-func (a *app) opener(c *cli.Context, s *session) (*opener, error) {
-	chosen, err := a.chooseAgent(s.config, c.String("agent"))
-	if err != nil {
-		return nil, err
-	}
-	return a.openerFor(c, s, chosen)
-}
-
-func (a *app) openerFor(c *cli.Context, s *session, chosen agent) (*opener, error) {
-	servers, err := a.mcpServers(s.config)
-	if err != nil {
-		return nil, err
-	}
-	o := &opener{
-		servers: servers,
-		app:     a, root: s.project.Root, config: s.config, chosen: chosen, version: buildVersion().Version, launch: a.launcher, asked: c.String("model") != "",
-		idle: s.config.Run.IdleTimeout, turn: s.config.Run.TurnTimeout, models: map[string]string{},
-	}
-	for flag, into := range map[string]*project.Duration{"idle-timeout": &o.idle, "turn-timeout": &o.turn} {
-		if text := c.String(flag); text != "" {
-			if err := into.UnmarshalText([]byte(text)); err != nil {
-				return nil, usagef("--%s: %v", flag, err)
-			}
-		}
-	}
-	return o, nil
-}
-
-// needed says whether any task that is still to be done would be given to the
-// agent of the run: only then is it a fault that there is none.
-func (a *app) needed(c *cli.Context, s *session, scope dag.Scope) bool {
-	needed := false
-	err := s.store.View(c.Context, func(g *dag.Graph) error {
-		var tasks []dag.Task
-		var err error
-		if scope.Task != "" {
-			root, rerr := g.Task(scope.Task)
-			if rerr != nil {
-				return rerr
-			}
-			tasks, err = below(g, root)
-		} else {
-			tasks, err = g.List(dag.Filter{Feature: scope.Feature})
-		}
-		for _, t := range tasks {
-			needed = needed || (t.Agent == "" && t.Children == 0 && t.Status != dag.Done && t.Status != dag.Failed)
-		}
-		return err
-	})
-	return needed || err != nil
-}
-
-// scope finds what TARGET, --feature or --task mean.
-func (a *app) scope(c *cli.Context, s *session) (dag.Scope, error) {
-	given := 0
-	for _, set := range []bool{c.NArg() > 0, c.IsSet("feature"), c.IsSet("task")} {
-		if set {
-			given++
-		}
-	}
-	if given > 1 || c.NArg() > 1 {
-		return dag.Scope{}, usagef("one target: TARGET, --feature or --task")
-	}
-	if c.NArg() == 1 && c.Args().First() == "" {
-		return dag.Scope{}, usagef("TARGET is empty")
-	}
-	var scope dag.Scope
-	err := s.store.View(c.Context, func(g *dag.Graph) error {
-		if typed := c.String("task"); typed != "" {
-			t, err := g.Resolve(typed)
-			scope.Task = t.ID
-			return lookUpHint(err)
-		}
-		typed := c.String("feature")
-		if typed == "" {
-			typed = c.Args().First()
-		}
-		if typed == "" {
-			return nil
-		}
-		f, err := g.Feature(typed)
-		if err == nil {
-			scope.Feature = f.Name
-			return nil
-		}
-		if c.IsSet("feature") || !errors.Is(err, dag.ErrNotFound) {
-			return hint(err, "see the names with: ralph feature list")
-		}
-		t, err := g.Resolve(typed)
-		if errors.Is(err, dag.ErrNotFound) {
-			return hint(fmt.Errorf("%q: %w: neither a feature nor a task", typed, dag.ErrNotFound), "see them with: ralph status")
-		}
-		scope.Task = t.ID
-		return err
-	})
-	return scope, err
-}
-
-// setup is what the header tells.
-func setup(opts loop.Options, chosen agent, sandbox *confiner) loop.Setup {
-	s := loop.Setup{
-		Scope: "everything", Agent: chosen.preset.Name, Model: opts.Model, Jobs: opts.Jobs, MaxIters: opts.Limit,
-		Sandbox: sandbox.String(), Folder: opts.Folder,
-	}
-	switch {
-	case opts.Scope.Feature != "":
-		s.Scope = "feature " + opts.Scope.Feature
-	case opts.Scope.Task != "":
-		s.Scope = "task " + opts.Scope.Task
-	}
-	if opts.Continues != nil {
-		s.Scope += ", continuing " + opts.Continues.ID
-	}
-	if s.Model == "" {
-		s.Model = string(opts.Strategy)
-	}
-	s.Limits = describeLimits(opts)
-	switch {
-	case opts.Skip:
-		s.Verify = "off: the agent's word counts"
-	default:
-		parts := append([]string(nil), opts.Gates...)
-		if len(parts) == 0 {
-			parts = append(parts, "gates of the tasks")
-		}
-		if opts.Verdicts && (opts.OwnJudge || !chosen.preset.ExitStatus) {
-			parts = append(parts, "an agent with fresh eyes")
-		}
-		s.Verify = strings.Join(parts, "; ")
-	}
-	return s
-}
-
-func jitter(d time.Duration) time.Duration {
-	return d - d/5 + time.Duration(rand.Int64N(int64(2*d/5)+1))
-}
-
-// checkDatabase notices when an agent deleted or replaced the database, which a
-// cleaning command may do, and saves what is still known.
-func (a *app) checkDatabase(c *cli.Context, s *session) func() error {
-	return func() error {
-		if s.db.Intact() {
-			return nil
-		}
-		saved := filepath.Join(s.project.Root, fmt.Sprintf("ralph-rescued-%d.db", a.now().Unix()))
-		if err := s.db.Rescue(context.WithoutCancel(c.Context), saved); err != nil {
-			return fmt.Errorf("%s was deleted or replaced while the run worked, and could not be saved: %w", s.project.DB(), err)
-		}
-		return fmt.Errorf("%s was deleted or replaced while the run worked; what was known is saved in %s: move it back", s.project.DB(), saved)
-	}
 }

@@ -94,6 +94,17 @@ func (term *terminal) screen() string {
 	return term.shown.String()
 }
 
+// wait is that of the program, which says nothing but on the screen.
+func (term *terminal) wait(t *testing.T, status int) {
+	t.Helper()
+	defer func() {
+		if t.Failed() {
+			t.Logf("on the screen:\n%s", term.screen())
+		}
+	}()
+	term.running.wait(t, status)
+}
+
 // expect waits until a text was shown, and then types.
 func (term *terminal) expect(t *testing.T, text, typed string) {
 	t.Helper()

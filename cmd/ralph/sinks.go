@@ -40,7 +40,7 @@ func (a *app) sinks(c *cli.Context, opts loop.Options) (show.Sink, error) {
 	switch name := c.String("events"); name {
 	case "":
 	case "-":
-		list = append(list, show.NewAsync(show.NewJSON(a.stdout), show.AsyncOptions{}))
+		list = append(list, leavable{show.NewAsync(show.NewJSON(a.stdout), show.AsyncOptions{})})
 	default:
 		// Without waiting: a pipe that nobody reads is refused instead of waited for.
 		f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC|syscall.O_NONBLOCK, 0o600)
@@ -82,6 +82,11 @@ func (s *closing) Close() error {
 	}
 	return errors.Join(errs...)
 }
+
+// leavable is a sink whose reader may go away when it has seen enough.
+type leavable struct{ show.Sink }
+
+func (s leavable) Close() error { return unwritten(s.Sink.Close()) }
 
 type closeFunc func() error
 

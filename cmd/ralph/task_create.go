@@ -20,7 +20,7 @@ func (a *app) taskCreate() command {
 			&cli.StringFlag{Name: "from", Usage: "say what is wanted with the text of `FILE`; - for stdin"},
 		}, plannerFlags()...),
 		example: "ralph task create \"Rename the flag --foo to --bar, with a warning for the old name\"",
-		exits:   "1 refused (nobody can be asked, no usable answer), 5 no usable agent, 130 and 143 interrupted",
+		exits:   "1 refused (nobody can be asked, no usable answer), 5 no usable agent, " + interrupted,
 		run:     a.runTaskCreate,
 	}
 }
@@ -35,6 +35,9 @@ type createdJSON struct {
 func (a *app) runTaskCreate(c *cli.Context) error {
 	if c.NArg() > 1 {
 		return hint(usagef("one TEXT, not %d words", c.NArg()), "quote it if it contains spaces")
+	}
+	if err := checkSandbox(c); err != nil {
+		return err
 	}
 	idea, from, err := a.idea(c)
 	if err != nil {

@@ -13,15 +13,17 @@ func (a *app) versionCommand() command {
 		name: "version", short: "print the version",
 		flags:   []cli.Flag{jsonFlag()},
 		example: "ralph version --json",
-		run: func(c *cli.Context) error {
-			v := buildVersion()
-			if c.Bool("json") {
-				return a.printJSON(v)
-			}
-			_, err := fmt.Fprintf(a.stdout, "ralph %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch)
-			return err
-		},
+		run:     a.runVersion,
 	}
+}
+
+func (a *app) runVersion(c *cli.Context) error {
+	v := buildVersion()
+	if c.Bool("json") {
+		return a.printJSON(v)
+	}
+	_, err := fmt.Fprintf(a.stdout, "ralph %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch)
+	return err
 }
 
 type versionJSON struct {

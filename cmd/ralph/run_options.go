@@ -1,0 +1,183 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"ralph/dag"
+	"ralph/internal/agents"
+	"ralph/internal/proc"
+	"ralph/internal/project"
+	"ralph/knowledge"
+	"ralph/loop"
+	"ralph/strategy"
+	"ralph/verify"
+)
+
+// runOptions turns flags and configuration into what a run works with.
+func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.Options, error) {
+	opts := loop.Options{
+		Store: s.store, KeepGoing: c.Bool("keep-going"), FailFast: c.Bool("fail-fast"), Jobs: c.Int("jobs"),
+		Limit: s.config.Run.Limit, MaxRetries: s.config.Run.MaxRetries, MaxAttempts: s.config.Run.MaxAttempts, RetryFailed: s.config.Run.RetryFailed,
+		Breaker: s.config.Run.Breaker, Backoff: s.config.Run.Backoff.Std(), Skip: c.Bool("no-verify"),
+		Gates: s.config.Verify.Commands, Dir: s.project.Root, Folder: filepath.Join(s.project.State(), "runs"),
+		Life: life, Sweep: proc.Sweep, Recovery: recoveryRules(s), Now: a.now, Jitter: jitter,
+		Check: a.checkDatabase(c, s), Context: a.promptContext(s), Recall: recallOptions(s.config),
+		Known: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
+		Resume: s.config.Recovery.ResumeSession,
+	}
+	var err error
+	if opts.Settings, err = settings(c); err != nil {
+		return opts, err
+	}
+	if continues != nil {
+		opts.Scope, opts.Continues = continues.Scope, continues
+	} else if opts.Scope, err = a.scope(c, s); err != nil {
+		return opts, err
+	}
+	if err := overrideLimits(c, &opts); err != nil {
+		return opts, err
+	}
+	if err := a.spending(c, s.config, &opts); err != nil {
+		return opts, err
+	}
+	if opts.Strategy, opts.Model, err = chooseStrategy(c, s.config); err != nil {
+		return opts, err
+	}
+	id, err := proc.Self()
+	if err != nil {
+		return opts, fmt.Errorf("look at this process: %w", err)
+	}
+	opts.Process = dag.Process{PID: int64(id.Pid), Start: int64(id.Start), BootID: id.BootID, Namespace: id.PIDNS}
+	o, err := a.newOpener(c, s)
+	if err != nil {
+		return opts, err
+	}
+	o.chosen, err = a.chooseAgent(s.config, c.String("agent"))
+	if errors.Is(err, errUnavailable) && (c.Bool("dry-run") && !errors.Is(err, errNoSuchAgent) || !a.needed(c, s, opts.Scope)) {
+		o.chosen, err = agent{preset: agents.Preset{Name: absent(o.chosen)}}, nil
+	}
+	if err != nil {
+		return opts, err
+	}
+	if o.sandbox, err = a.confiner(cmp.Or(c.String("sandbox"), s.config.Sandbox.Mode), s, opts.Jobs); err != nil {
+		return opts, err
+	}
+	a.sandbox = o.sandbox
+	opts.Open = o.Open
+	opts.Fallback = a.fallback(c, s.config, o.chosen)
+	opts.Judge = verify.Gates{
+		Dir: s.project.Root, Env: agents.WithoutCredentials(a.environ()), Timeout: s.config.Verify.Timeout.Std(),
+	}
+	opts.Verdicts, opts.OwnJudge, opts.JudgeAgent = s.config.Verify.Enabled, s.config.Verify.Agent != "", s.config.Verify.Agent
+	opts.RepairRounds, opts.Reruns, opts.Protect = s.config.Verify.Repairs, s.config.Verify.Reruns, s.config.Verify.Protect
+	for _, glob := range opts.Protect {
+		if err := verify.Valid(glob); err != nil {
+			return opts, fmt.Errorf("%w: verify.protect: %w", project.ErrConfig, err)
+		}
+	}
+	opts.Own = a.ownFiles(c, s.project.Root)
+	opts.Objects = objects(s)
+	opts.Setup = setup(opts, o.chosen, o.sandbox)
+	opts.Setup.Credential = o.credential(o.chosen)
+	return opts, nil
+}
+
+// maxJobs is far more agents than any machine runs well.
+const maxJobs = 256
+
+func overrideLimits(c *cli.Context, opts *loop.Options) error {
+	if c.IsSet("limit") {
+		opts.Limit = c.Int("limit")
+	}
+	if c.Bool("once") {
+		opts.Limit = 1
+		if opts.Continues != nil {
+			opts.Limit += opts.Continues.Iterations
+		}
+	}
+	if c.IsSet("max-retries") {
+		n := c.Int("max-retries")
+		opts.Retries = &n
+	}
+	switch {
+	case opts.Jobs > maxJobs:
+		return usagef("--jobs is at most %d", maxJobs)
+	case opts.Limit < 0, opts.Retries != nil && *opts.Retries < 0:
+		return usagef("--limit and --max-retries cannot be negative")
+	case c.IsSet("jobs") && opts.Jobs < 1:
+		return usagef("--jobs is at least 1")
+	}
+	return nil
+}
+
+// chooseStrategy lets --model alone mean that very model.
+func chooseStrategy(c *cli.Context, config project.Loaded) (strategy.Kind, string, error) {
+	model := c.String("model")
+	switch {
+	case c.IsSet("model-strategy"):
+		kind, err := strategy.ParseKind(c.String("model-strategy"))
+		if err != nil {
+			return "", "", usagef("--model-strategy: %v", err)
+		}
+		if kind != strategy.Fixed && model != "" {
+			return "", "", usagef("--model names the one model to use: it goes with --model-strategy fixed only")
+		}
+		if kind == strategy.Fixed && model == "" {
+			return "", "", hint(usagef("--model-strategy fixed needs a model"), "name it with --model")
+		}
+		return kind, model, nil
+	case model != "":
+		return strategy.Fixed, model, nil
+	default:
+		kind, err := strategy.ParseKind(config.Run.ModelStrategy)
+		return kind, "", err
+	}
+}
+
+// newOpener is one that has no agent yet: what is wrong with the command line is
+// said before anything is said about agents.
+func (a *app) newOpener(c *cli.Context, s *session) (*opener, error) {
+	if err := checkSandbox(c); err != nil {
+		return nil, err
+	}
+	servers, err := a.mcpServers(s.config)
+	if err != nil {
+		return nil, err
+	}
+	o := &opener{
+		servers: servers,
+		app:     a, root: s.project.Root, config: s.config, version: buildVersion().Version, launch: a.launcher, asked: c.String("model") != "",
+		idle: s.config.Run.IdleTimeout, turn: s.config.Run.TurnTimeout, models: map[string]string{},
+	}
+	for flag, into := range map[string]*project.Duration{"idle-timeout": &o.idle, "turn-timeout": &o.turn} {
+		if text := c.String(flag); text != "" {
+			if err := into.UnmarshalText([]byte(text)); err != nil {
+				return nil, usagef("--%s: %v", flag, err)
+			}
+		}
+	}
+	return o, nil
+}
+
+// absent is how an agent is shown that a run does without.
+func absent(ag agent) string {
+	if ag.preset.Name == "" {
+		return "none"
+	}
+	return ag.preset.Name + ", which cannot be started here"
+}
+
+func checkSandbox(c *cli.Context) error {
+	modes := project.SandboxModes()
+	if c.IsSet("sandbox") && !slices.Contains(modes, c.String("sandbox")) {
+		return usagef("--sandbox is %s, not %q", strings.Join(modes, ", "), c.String("sandbox"))
+	}
+	return nil
+}

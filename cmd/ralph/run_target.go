@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"ralph/dag"
+)
+
+// needed says whether any task that is still to be done would be given to the
+// agent of the run: only then is it a fault that there is none.
+func (a *app) needed(c *cli.Context, s *session, scope dag.Scope) bool {
+	needed := false
+	err := s.store.View(c.Context, func(g *dag.Graph) error {
+		var tasks []dag.Task
+		var err error
+		if scope.Task != "" {
+			root, rerr := g.Task(scope.Task)
+			if rerr != nil {
+				return rerr
+			}
+			tasks, err = below(g, root)
+		} else {
+			tasks, err = g.List(dag.Filter{Feature: scope.Feature})
+		}
+		for _, t := range tasks {
+			needed = needed || (t.Agent == "" && t.Children == 0 && t.Status != dag.Done && t.Status != dag.Failed)
+		}
+		return err
+	})
+	return needed || err != nil
+}
+
+// scope finds what TARGET, --feature or --task mean.
+func (a *app) scope(c *cli.Context, s *session) (dag.Scope, error) {
+	given := 0
+	for _, set := range []bool{c.NArg() > 0, c.IsSet("feature"), c.IsSet("task")} {
+		if set {
+			given++
+		}
+	}
+	if given > 1 || c.NArg() > 1 {
+		return dag.Scope{}, usagef("one target: TARGET, --feature or --task")
+	}
+	if c.NArg() == 1 && c.Args().First() == "" {
+		return dag.Scope{}, usagef("TARGET is empty")
+	}
+	var scope dag.Scope
+	err := s.store.View(c.Context, func(g *dag.Graph) error {
+		if typed := c.String("task"); typed != "" {
+			t, err := g.Resolve(typed)
+			scope.Task = t.ID
+			return lookUpHint(err)
+		}
+		typed := c.String("feature")
+		if typed == "" {
+			typed = c.Args().First()
+		}
+		if typed == "" {
+			return nil
+		}
+		f, err := g.Feature(typed)
+		if err == nil {
+			scope.Feature = f.Name
+			return nil
+		}
+		if c.IsSet("feature") || !errors.Is(err, dag.ErrNotFound) {
+			return hint(err, "see the names with: ralph feature list")
+		}
+		t, err := g.Resolve(typed)
+		if errors.Is(err, dag.ErrNotFound) {
+			return hint(fmt.Errorf("%q: %w: neither a feature nor a task", typed, dag.ErrNotFound), "see them with: ralph status")
+		}
+		scope.Task = t.ID
+		return err
+	})
+	return scope, err
+}
