@@ -37,7 +37,7 @@ SELECT coalesce(sum(a.ended_at IS NOT NULL AND a.outcome NOT IN ('limited', 'int
     sum(a.tokens_in), sum(a.tokens_cached), sum(a.tokens_out), sum(a.cost_usd),
     coalesce(max(a.cost_estimated), 0), coalesce(sum(a.cost_unknown), 0),
     coalesce(sum(iif(a.outcome = 'limited', 0, a.ended_at - a.started_at)), 0) `
-	settledUsage = ` (a.ended_at IS NOT NULL OR a.run <> (SELECT n FROM runs WHERE id = :run))`
+	settledUsage = ` (a.ended_at IS NOT NULL OR a.run IS NOT (SELECT n FROM runs WHERE id = :run))`
 
 	usageOfRunSQL = `
 WITH RECURSIVE chain (id) AS (
