@@ -45,6 +45,7 @@ type Limits struct {
 type Used struct {
 	CostUSD    float64
 	Estimated  bool // some of the cost is only an estimate
+	Unknown    bool // nobody knows all of the cost
 	Tokens     int64
 	Iterations int
 	Failures   int

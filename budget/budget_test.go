@@ -29,6 +29,7 @@ func TestEachLimitWarnsAtFourFifthsAndIsOverAtAll(t *testing.T) {
 		"money, near":                {Account{Scope: Run, Limits: all, Used: Used{CostUSD: 4}}, evening, nil, []string{"$4.00 of $5.00 spent"}},
 		"money, spent":               {Account{Scope: Run, Limits: all, Used: Used{CostUSD: 5}}, evening, []string{"$5.00 of $5.00 spent"}, nil},
 		"money, a guess":             {Account{Scope: Run, Limits: all, Used: Used{CostUSD: 6, Estimated: true}}, evening, []string{"about $6.00 of $5.00 spent"}, nil},
+		"money, at least":            {Account{Scope: Run, Limits: all, Used: Used{CostUSD: 6, Unknown: true}}, evening, []string{"at least $6.00 of $5.00 spent"}, nil},
 		"little money":               {Account{Scope: Run, Limits: Limits{CostUSD: 0.004}, Used: Used{CostUSD: 0.0061}}, evening, []string{"$0.0061 of $0.0040 spent"}, nil},
 		"money of the day":           {Account{Scope: Day, Limits: all, Used: Used{CostUSD: 7}}, evening, []string{"$7.00 of $5.00 spent today"}, nil},
 		"tokens of a feature, near":  {Account{Scope: Feature, Name: "login", Limits: all, Used: Used{Tokens: 999}}, evening, nil, []string{"999 of 1000 tokens used on feature login"}},

@@ -21,8 +21,11 @@ func (a Account) where() string {
 
 func (a Account) cost() string {
 	about := ""
+	if a.Used.Unknown {
+		about = "at least "
+	}
 	if a.Used.Estimated {
-		about = "about "
+		about += "about "
 	}
 	return about + money(a.Used.CostUSD) + " of " + money(a.Limits.CostUSD) + " spent" + a.where()
 }

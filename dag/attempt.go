@@ -41,6 +41,7 @@ type Attempt struct {
 	TokensOut    *int64
 	CostUSD      *float64
 	Estimated    bool // the cost is an estimate
+	Unknown      bool // of some of it, or of all, nobody knows what it cost
 
 	Drift []string // the detectors of drift that fired
 }
@@ -86,7 +87,7 @@ func (g *Graph) endAttempt(task int64, c Claim, outcome, reason string) error {
 const attemptColumns = `
 SELECT a.id, r.id, a.task_id, a.iteration, a.phase, a.agent, a.model, a.started_at, a.heartbeat_at, a.ended_at, a.outcome, a.reason,
     a.model_effective, a.session, a.sandbox, a.stop_reason, a.verdict, a.gates, a.files, a.base, a.tree, a.tree_after, a.transcript,
-    a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated, a.session_usd, a.drift
+    a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated, a.cost_unknown, a.session_usd, a.drift
 FROM attempts a JOIN runs r ON r.n = a.run `
 
 const (
@@ -125,7 +126,7 @@ func (g *Graph) attempts(query string, args ...any) ([]Attempt, error) {
 			ModelEffective: r.text(), Session: r.text(), Sandbox: r.text(), StopReason: r.text(), Verdict: r.text(), Gates: r.records(),
 			Files: r.list(), Base: r.text(), Tree: r.text(), TreeAfter: r.text(), Transcript: r.text(),
 			TokensIn: r.optionalInt64(), TokensCached: r.optionalInt64(), TokensOut: r.optionalInt64(), CostUSD: r.optionalFloat(),
-			Estimated: r.int() != 0, SessionUSD: r.optionalFloat(), Drift: r.list(),
+			Estimated: r.int() != 0, Unknown: r.int() != 0, SessionUSD: r.optionalFloat(), Drift: r.list(),
 		})
 		return r.err
 	}, args...)
@@ -163,7 +164,8 @@ type Note struct {
 	TokensCached   *int64
 	TokensOut      *int64
 	CostUSD        *float64
-	Estimated      bool // with CostUSD: nobody told it
+	Estimated      bool  // with CostUSD: nobody told it
+	CostUnknown    *bool // nobody knows what some of it cost
 	Drift          []string
 	Files          []string
 	Gates          []GateRecord
@@ -183,6 +185,7 @@ UPDATE attempts SET phase = coalesce(:phase, phase), agent = coalesce(:agent, ag
     verdict = coalesce(:verdict, verdict), tokens_in = coalesce(:tokens_in, tokens_in),
     tokens_cached = coalesce(:tokens_cached, tokens_cached), tokens_out = coalesce(:tokens_out, tokens_out),
     cost_usd = coalesce(:cost, cost_usd), cost_estimated = iif(:cost IS NULL, cost_estimated, :estimated),
+    cost_unknown = coalesce(:unknown, cost_unknown),
     drift = coalesce(:drift, drift), files = coalesce(:files, files), base = coalesce(:base, base),
     tree = coalesce(:tree, tree), tree_after = coalesce(:tree_after, tree_after), gates = coalesce(:gates, gates), transcript = coalesce(:transcript, transcript),
     knowledge = coalesce(:knowledge, knowledge)
@@ -209,7 +212,7 @@ func (g *Graph) NoteAttempt(id string, n Note) error {
 		":effective", orNull(n.ModelEffective), ":session", orNull(n.Session), ":session_usd", n.SessionUSD, ":sandbox", orNull(n.Sandbox),
 		":pid", numberOrNull(n.AgentPID), ":pid_start", numberOrNull(n.AgentPIDStart), ":stop", orNull(n.StopReason),
 		":verdict", orNull(n.Verdict), ":tokens_in", n.TokensIn, ":tokens_cached", n.TokensCached,
-		":tokens_out", n.TokensOut, ":cost", n.CostUSD, ":estimated", n.Estimated, ":drift", drift, ":files", files, ":base", orNull(n.Base), ":tree", orNull(n.Tree), ":tree_after", orNull(n.TreeAfter), ":gates", gates,
+		":tokens_out", n.TokensOut, ":cost", n.CostUSD, ":estimated", n.Estimated, ":unknown", n.CostUnknown, ":drift", drift, ":files", files, ":base", orNull(n.Base), ":tree", orNull(n.Tree), ":tree_after", orNull(n.TreeAfter), ":gates", gates,
 		":transcript", orNull(n.Transcript), ":knowledge", orNull(n.Knowledge))
 	if err == nil && g.tx.Changes() != 1 {
 		err = fmt.Errorf("attempt %s: %w", id, ErrNotFound)

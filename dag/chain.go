@@ -51,20 +51,11 @@ WITH RECURSIVE chain (id) AS (
     SELECT r.continues FROM chain JOIN runs r ON r.id = chain.id WHERE r.continues IS NOT NULL
 ) `
 
-const runUsageSQL = chain + `
-SELECT sum(a.tokens_in), sum(a.tokens_out), sum(a.cost_usd)
-FROM chain JOIN runs r ON r.id = chain.id JOIN attempts a ON a.run = r.n;`
+const runUsageSQL = chain + usageColumns + `FROM chain JOIN runs r ON r.id = chain.id JOIN attempts a ON a.run = r.n;`
 
-// RunUsage adds up what the attempts of a run reported, with those of the runs
-// that it continues; nil is unknown.
-func (g *Graph) RunUsage(id string) (in, out *int64, cost *float64, err error) {
-	err = g.tx.Each(runUsageSQL, func(stmt *sqlite.Stmt) error {
-		r := row{stmt: stmt}
-		in, out, cost = r.optionalInt64(), r.optionalInt64(), r.optionalFloat()
-		return nil
-	}, ":id", id)
-	return in, out, cost, err
-}
+// RunUsage adds up what the attempts of a run reported, those under way too, with
+// those of the runs that it continues.
+func (g *Graph) RunUsage(id string) (Usage, error) { return g.usage(runUsageSQL, ":id", id) }
 
 // What died is not known to have lived longer than to its last heartbeat.
 const runSpanSQL = chain + `

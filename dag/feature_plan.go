@@ -1,10 +1,6 @@
 package dag
 
-import (
-	"fmt"
-
-	"zombiezen.com/go/sqlite"
-)
+import "fmt"
 
 const stageSQL = `UPDATE features SET stage = :stage, updated_at = :now WHERE n = :n;`
 
@@ -45,25 +41,4 @@ func (g *Graph) clearFeature(n int64) error {
 		}
 	}
 	return nil
-}
-
-const featureCostSQL = `
-SELECT sum(a.cost_usd) FROM tasks t INDEXED BY tasks_status JOIN attempts a ON a.task = t.n WHERE t.feature = :n;`
-
-// FeatureCost is what the attempts at its tasks cost so far, as far as agents told;
-// nil means that nothing is known.
-func (g *Graph) FeatureCost(name string) (*float64, error) {
-	n, err := g.featureNumber(name)
-	if err != nil {
-		return nil, err
-	}
-	var cost *float64
-	err = g.tx.Each(featureCostSQL, func(stmt *sqlite.Stmt) error {
-		if !stmt.ColumnIsNull(0) {
-			sum := stmt.ColumnFloat(0)
-			cost = &sum
-		}
-		return nil
-	}, ":n", n)
-	return cost, err
 }

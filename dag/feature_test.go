@@ -142,13 +142,14 @@ func TestAFeatureThatRunsIsNotCleared(t *testing.T) {
 	w.wantFeature("f", dag.FeatureRunning)
 }
 
-func TestWhatAFeatureCostIsTheSumOfItsAttempts(t *testing.T) {
+func TestWhatAFeatureCostIsTheSumOfItsAttemptsThoseUnderWayToo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.plan("group feature f", "a in group", "b in group", "other feature g")
-	cost := func(feature string) (sum *float64) {
-		w.view(func(g *dag.Graph) (err error) { sum, err = g.FeatureCost(feature); return err })
-		return sum
+	cost := func(feature string) *float64 {
+		var used dag.Usage
+		w.view(func(g *dag.Graph) (err error) { used, err = g.UsageOfFeature(feature, ""); return err })
+		return used.CostUSD
 	}
 	if got := cost("f"); got != nil {
 		t.Errorf("got %v, want unknown", *got)
@@ -160,5 +161,5 @@ func TestWhatAFeatureCostIsTheSumOfItsAttempts(t *testing.T) {
 	if got := cost("F"); got == nil || *got != 0.75 {
 		t.Errorf("got %v, want 0.75", got)
 	}
-	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { _, err := g.FeatureCost("nobody"); return err })
+	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { _, err := g.UsageOfFeature("nobody", ""); return err })
 }

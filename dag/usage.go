@@ -14,7 +14,7 @@ type Usage struct {
 	TokensOut    *int64
 	CostUSD      *float64
 	Estimated    bool          // some of the cost is an estimate
-	Unpriced     int           // attempts whose agent did not say what it cost
+	Unpriced     int           // attempts of which nobody knows what all of it cost
 	Worked       time.Duration // from beginning to end, but for those that a limit ended
 }
 
@@ -35,9 +35,9 @@ const (
 	usageColumns = `
 SELECT coalesce(sum(a.ended_at IS NOT NULL AND a.outcome NOT IN ('limited', 'interrupted')), 0),
     sum(a.tokens_in), sum(a.tokens_cached), sum(a.tokens_out), sum(a.cost_usd),
-    coalesce(max(a.cost_estimated), 0), coalesce(sum(a.cost_usd IS NULL AND a.tokens_out IS NOT NULL), 0),
+    coalesce(max(a.cost_estimated), 0), coalesce(sum(a.cost_unknown), 0),
     coalesce(sum(iif(a.outcome = 'limited', 0, a.ended_at - a.started_at)), 0) `
-	settledUsage = ` (a.ended_at IS NOT NULL OR a.run <> (SELECT n FROM runs WHERE id = :run))`
+	settledUsage = ` (a.ended_at IS NOT NULL OR a.run IS NOT (SELECT n FROM runs WHERE id = :run))`
 
 	usageOfRunSQL = `
 WITH RECURSIVE chain (id) AS (

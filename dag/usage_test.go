@@ -15,7 +15,8 @@ func (w *world) use(title string, tokens int64, cost float64, estimated bool, ou
 	c := w.claim(title)
 	note := dag.Note{Agent: "x", TokensIn: &tokens, TokensOut: &tokens, CostUSD: &cost, Estimated: estimated}
 	if cost == 0 {
-		note.CostUSD = nil
+		unknown := true
+		note.CostUSD, note.CostUnknown = nil, &unknown
 	}
 	w.update(func(g *dag.Graph) error { return g.NoteAttempt(c.Attempt, note) })
 	w.pass(time.Second)

@@ -36,14 +36,15 @@ type Entry struct {
 	TokensOut      *int64
 	CostUSD        *float64 // nil when unknown
 	CostEstimated  bool
+	CostUnknown    bool // nobody knows what some of it cost
 	Files          []string
 }
 
 const addSQL = `
 INSERT INTO journal (at, run, attempt, iteration, task, feature, title, outcome, reason, notes, agent, model,
-    model_effective, stop_reason, duration_ms, tokens_in, tokens_cached, tokens_out, cost_usd, cost_estimated, files)
+    model_effective, stop_reason, duration_ms, tokens_in, tokens_cached, tokens_out, cost_usd, cost_estimated, cost_unknown, files)
 VALUES (:at, :run, :attempt, :iteration, :task, :feature, :title, :outcome, :reason, :notes, :agent, :model,
-    :effective, :stop, :duration, :tokens_in, :tokens_cached, :tokens_out, :cost, :estimated, :files);`
+    :effective, :stop, :duration, :tokens_in, :tokens_cached, :tokens_out, :cost, :estimated, :unknown, :files);`
 
 const countSQL = `
 INSERT INTO journal_words (word, docs) VALUES (:word, 1)
@@ -63,7 +64,7 @@ func Add(tx *db.Tx, e Entry) error {
 		":task", e.Task, ":feature", orNull(e.Feature), ":title", e.Title, ":outcome", e.Outcome, ":reason", e.Reason,
 		":notes", e.Notes, ":agent", orNull(e.Agent), ":model", orNull(e.Model), ":effective", orNull(e.ModelEffective),
 		":stop", orNull(e.StopReason), ":duration", e.Duration.Milliseconds(), ":tokens_in", e.TokensIn,
-		":tokens_cached", e.TokensCached, ":tokens_out", e.TokensOut, ":cost", e.CostUSD, ":estimated", e.CostEstimated,
+		":tokens_cached", e.TokensCached, ":tokens_out", e.TokensOut, ":cost", e.CostUSD, ":estimated", e.CostEstimated, ":unknown", e.CostUnknown,
 		":files", files)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ type Filter struct {
 
 // columns are what scan reads, in its order.
 const columns = `j.n, j.at, j.run, j.attempt, j.iteration, j.task, j.feature, j.title, j.outcome, j.reason, j.notes, j.agent, j.model,
-    j.model_effective, j.stop_reason, j.duration_ms, j.tokens_in, j.tokens_cached, j.tokens_out, j.cost_usd, j.cost_estimated, j.files`
+    j.model_effective, j.stop_reason, j.duration_ms, j.tokens_in, j.tokens_cached, j.tokens_out, j.cost_usd, j.cost_estimated, j.cost_unknown, j.files`
 
 // One statement for each index that can serve it: with "run is anything or this"
 // SQLite would read the whole table.
@@ -93,8 +93,9 @@ func scan(stmt *sqlite.Stmt) (Entry, error) {
 		Duration: time.Duration(stmt.ColumnInt64(15)) * time.Millisecond,
 		TokensIn: known(stmt, 16, stmt.ColumnInt64), TokensCached: known(stmt, 17, stmt.ColumnInt64),
 		TokensOut: known(stmt, 18, stmt.ColumnInt64), CostUSD: known(stmt, 19, stmt.ColumnFloat), CostEstimated: stmt.ColumnBool(20),
+		CostUnknown: stmt.ColumnBool(21),
 	}
-	if files := stmt.ColumnText(21); files != "[]" {
+	if files := stmt.ColumnText(22); files != "[]" {
 		if err := json.Unmarshal([]byte(files), &e.Files); err != nil {
 			return e, fmt.Errorf("files of journal entry %d: %w", e.N, err)
 		}

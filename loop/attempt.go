@@ -85,10 +85,12 @@ type attempt struct {
 	answer  []string
 	files   []string
 	stop    acp.StopReason
-	usage   acp.Usage
+
+	asked  bool // something was said to the agent, as the next two under the runner's lock
+	closed bill // of the sessions that are over
+	booked bool // the bill is being stored, and counts there
 
 	sessionUSD *float64
-	judged     acp.Usage // by those who gave a verdict
 	facts      Facts
 	resumed    *finished // the work that is only verified; nil if an agent is run
 }
@@ -117,13 +119,10 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, worker string, it
 		if cerr := a.session.Close(); cerr != nil {
 			a.warn(claim.Task.ID, "closing the agent: "+cerr.Error())
 		}
-		a.usage, a.sessionUSD = a.session.Usage(), a.session.SessionUSD()
+		a.sessionUSD = a.session.SessionUSD()
 		a.model = cmp.Or(a.session.Model().Effective, a.model) // it may have changed meanwhile
-		a.mu.Lock()
-		delete(a.active, claim.Attempt)
-		a.mu.Unlock()
+		a.closing(claim.Attempt, a.session, a.asked && (decision.Action != Wait || a.facts.Answered))
 	}
-	a.usage = a.usage.Plus(a.judged)
 	lose(nil)
 	<-beating
 	return errors.Join(err, a.settle(ctx, decision))
@@ -175,7 +174,7 @@ func (a *attempt) try(ctx context.Context) (Decision, error) {
 	why := ""
 	for {
 		a.emit(Event{Type: Prompted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Reason: why})
-		a.note(ctx, dag.Note{Phase: dag.Prompted})
+		a.notePrompted(ctx)
 		turn, err := a.say(ctx, text)
 		failpoint.Hit("K7")
 		d := a.decide(ctx, turn, err)
@@ -282,6 +281,17 @@ func (a *attempt) decide(ctx context.Context, turn acp.Turn, err error) Decision
 	}
 	f.Answered = f.Answered || !f.Empty
 	return d
+}
+
+// notePrompted stores that the agent is at work: from now on it costs something,
+// whether or not it lives to tell.
+func (a *attempt) notePrompted(ctx context.Context) {
+	a.mu.Lock()
+	a.asked = true
+	note := a.billed().note()
+	a.mu.Unlock()
+	note.Phase = dag.Prompted
+	a.note(ctx, note)
 }
 
 // substitute names who works instead of the run's own agent, or is empty.

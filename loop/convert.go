@@ -25,7 +25,8 @@ func (a *attempt) observe(e acp.Event) {
 		}
 	case acp.UsageSeen:
 		out.Type = AgentUsage
-		out.Usage = &Usage{TokensIn: e.Usage.Input, TokensCached: e.Usage.CacheRead, TokensOut: e.Usage.Output, CostUSD: e.Usage.CostUSD, Context: e.ContextUsed}
+		out.Usage = a.bill().event() // of all sessions of the attempt, a judge's too
+		out.Usage.Context = e.ContextUsed
 	case acp.Permission:
 		out.Type, out.Text, out.Outcome = AgentAsked, e.Title, e.Answer
 	case acp.Resumed:

@@ -52,8 +52,9 @@ type Facts struct {
 	Evident      bool     // it needs no change to be done: a check, or an exit status said so
 	Judge        bool     // a verdict is wanted
 	Verdict      *verify.Verdict
-	JudgeErr     *acp.Error // what kept an agent from giving one
-	Repairs      int        // gates sent back into this session
+	JudgeErr     *acp.Error      // what kept an agent from giving one
+	Unjudged     *budget.Finding // the budget that did not let one give it
+	Repairs      int             // gates sent back into this session
 	RepairRounds int
 	Resumed      bool // there is no session that could be told anything
 
@@ -227,6 +228,8 @@ func judge(f Facts) Decision {
 			"in the files and no gate that turned green; if it needs no change, its kind is check")
 	}
 	switch {
+	case f.Unjudged != nil:
+		return unjudged(*f.Unjudged)
 	case f.JudgeErr != nil:
 		f.Err = f.JudgeErr
 		f.OwnAgent, f.OwnModel, f.Substitute = false, false, false // it is not the worker that cannot be had

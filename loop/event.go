@@ -100,6 +100,7 @@ type Usage struct {
 	TokensOut    int64    `json:"tokens_out,omitempty"`
 	CostUSD      *float64 `json:"cost_usd,omitempty"`
 	Estimated    bool     `json:"cost_estimated,omitempty"` // by a table of prices: the agent did not say
+	Unknown      bool     `json:"cost_unknown,omitempty"`   // of some of it, or of all, nobody knows what it cost
 
 	Context int64 `json:"context_tokens,omitempty"` // what its last request took of the context
 }

@@ -25,19 +25,19 @@ func (e errDrifting) Error() string { return "drift: " + drift.Texts(e.signals) 
 type watch struct {
 	mu    sync.Mutex
 	stats drift.Stats
-	ended map[string]bool         // calls of this turn that have ended
-	cut   context.CancelCauseFunc // ends the turn; nil between turns
-	spare int64                   // tokens that were forgiven
-	news  chan struct{}           // something happened that may be too much
+	ended map[string]bool // calls of this turn that have ended
+	turn  bool            // the agent has a turn
+	spare int64           // tokens that were forgiven
+	news  chan struct{}   // something happened that may be too much
 }
 
 func newWatch() *watch { return &watch{news: make(chan struct{}, 1)} }
 
-// see takes in what a session tells. A judge's is none of its business.
+// see takes in what a session tells. Of a judge's only what it has used matters.
 func (w *watch) see(e acp.Event, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.cut == nil {
+	if _, usage := e.(acp.UsageSeen); !w.turn && !usage {
 		return
 	}
 	switch e := e.(type) {
@@ -79,14 +79,14 @@ const maxWatched = 1 << 16
 func (a *attempt) say(ctx context.Context, text string) (acp.Turn, error) {
 	turnCtx, cut := context.WithCancelCause(ctx)
 	a.watch.mu.Lock()
-	a.watch.cut, a.watch.ended = cut, map[string]bool{}
+	a.watch.turn, a.watch.ended = true, map[string]bool{}
 	a.watch.stats.Begin(a.opts.Now())
 	a.watch.mu.Unlock()
-	guarding := a.guard(turnCtx)
+	guarding := a.guard(turnCtx, a.inspect, cut)
 	turn, err := a.session.Prompt(turnCtx, text)
 	cause := context.Cause(turnCtx)
 	a.watch.mu.Lock()
-	a.watch.cut = nil
+	a.watch.turn = false
 	a.watch.mu.Unlock()
 	cut(nil)
 	<-guarding
@@ -96,15 +96,19 @@ func (a *attempt) say(ctx context.Context, text string) (acp.Turn, error) {
 	if errors.As(cause, &drifting) {
 		f.Cut, f.Drift = true, drifting.signals
 	}
-	if (f.Over != nil || f.Cut) && turn.Stop != "" && turn.Stop != acp.StopCancelled {
+	if (f.Over != nil || f.Cut) && byItself(turn) {
 		f.Cut, f.Drift, err = false, nil, nil
 	}
 	return turn, err
 }
 
-// guard looks at every piece of news, and every second, whether the turn may go
-// on. The channel is closed when it has stopped.
-func (a *attempt) guard(ctx context.Context) <-chan struct{} {
+// byItself says that a turn came to its end, also if it was to be cut meanwhile.
+func byItself(turn acp.Turn) bool { return turn.Stop != "" && turn.Stop != acp.StopCancelled }
+
+// guard looks at every piece of news, and every second, whether a session may go
+// on, and cuts it short for the reason that inspect gives. The channel is closed when
+// it has stopped.
+func (a *attempt) guard(ctx context.Context, inspect func(context.Context) error, cut context.CancelCauseFunc) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -117,12 +121,8 @@ func (a *attempt) guard(ctx context.Context) <-chan struct{} {
 			case <-ticker.C:
 			case <-a.watch.news:
 			}
-			if cause := a.inspect(ctx); cause != nil {
-				a.watch.mu.Lock()
-				if a.watch.cut != nil {
-					a.watch.cut(cause)
-				}
-				a.watch.mu.Unlock()
+			if cause := inspect(ctx); cause != nil {
+				cut(cause)
 				return
 			}
 		}
@@ -132,14 +132,8 @@ func (a *attempt) guard(ctx context.Context) <-chan struct{} {
 
 // inspect says why a turn may not go on, or nil.
 func (a *attempt) inspect(ctx context.Context) error {
-	over, _, err := a.judgeSpending(ctx)
-	if err != nil && ctx.Err() == nil {
-		a.warnFirst("spending", "what was spent could not be added up: "+err.Error())
-	}
-	for _, f := range over {
-		if f.Stops() {
-			return errOverspent{f}
-		}
+	if over := a.spentUp(ctx); over != nil {
+		return errOverspent{*over}
 	}
 	used := a.session.Usage()
 	a.watch.mu.Lock()

@@ -3,10 +3,8 @@ package loop
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
-	"ralph/acp"
 	"ralph/dag"
 )
 
@@ -21,7 +19,7 @@ func (a *attempt) heartbeat(ctx context.Context, lose context.CancelCauseFunc) <
 		ticker := time.NewTicker(a.opts.Poll)
 		defer ticker.Stop()
 		last, tried := a.opts.Now(), a.opts.Now()
-		var stored acp.Usage
+		var stored bill
 		for {
 			select {
 			case <-ctx.Done():
@@ -29,7 +27,7 @@ func (a *attempt) heartbeat(ctx context.Context, lose context.CancelCauseFunc) <
 			case <-ticker.C:
 			}
 			var err error
-			if used := a.used(); a.due(tried) || !same(used, stored) {
+			if used := a.bill(); a.due(tried) || !used.same(stored) {
 				tried, stored = a.opts.Now(), used
 				err = a.opts.Store.Update(ctx, func(g *dag.Graph) error { return a.beat(g, used) })
 			} else {
@@ -50,57 +48,18 @@ func (a *attempt) heartbeat(ctx context.Context, lose context.CancelCauseFunc) <
 }
 
 // beat is the checkpoint of an attempt: all that would be lost if ralph died now.
-func (a *attempt) beat(g *dag.Graph, used acp.Usage) error {
+func (a *attempt) beat(g *dag.Graph, used bill) error {
 	if err := g.Heartbeat(a.claim, a.opts.Lease); err != nil {
 		return err
 	}
 	if err := g.CountRun(a.run.ID, a.countedSoFar()); err != nil {
 		return err
 	}
-	note := a.usageNote(used, a.effective())
+	note := used.note()
 	a.mu.Lock()
 	if session := a.active[a.claim.Attempt]; session != nil {
 		note.SessionUSD = session.SessionUSD()
 	}
 	a.mu.Unlock()
 	return g.NoteAttempt(a.claim.Attempt, note)
-}
-
-// effective is the model that the agent says it uses, while it works.
-func (a *attempt) effective() string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if session := a.active[a.claim.Attempt]; session != nil {
-		return session.Model().Effective
-	}
-	return ""
-}
-
-// used is what the sessions that are open have used: the agent's, and a judge's.
-func (a *attempt) used() acp.Usage {
-	var sum acp.Usage
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for key, session := range a.active {
-		if strings.HasPrefix(key, a.claim.Attempt) {
-			sum = sum.Plus(session.Usage())
-		}
-	}
-	return sum
-}
-
-func same(a, b acp.Usage) bool {
-	x, y := a.CostUSD, b.CostUSD
-	a.CostUSD, b.CostUSD = nil, nil
-	return a == b && (x == nil) == (y == nil) && (x == nil || *x == *y)
-}
-
-// usageNote is what an agent said that it used; what nobody told is unknown, not 0.
-func (r *Runner) usageNote(u acp.Usage, model string) dag.Note {
-	var n dag.Note
-	n.CostUSD, n.Estimated = r.cost(u, model)
-	if u.Input+u.Output > 0 {
-		n.TokensIn, n.TokensCached, n.TokensOut = toldOnly(u.Input), toldOnly(u.CacheRead), toldOnly(u.Output)
-	}
-	return n
 }

@@ -254,7 +254,7 @@ func Reclaim(g *dag.Graph, t dag.Task, how dag.Taken, now time.Time) error {
 		At: now, Run: last.Run, Attempt: last.ID, Iteration: last.Iteration, Task: t.ID, Feature: t.Feature, Title: t.Title,
 		Outcome: "interrupted", Reason: how.Reason, Agent: last.Agent, Model: last.Model, ModelEffective: last.ModelEffective,
 		Duration: now.Sub(last.StartedAt), TokensIn: last.TokensIn, TokensCached: last.TokensCached, TokensOut: last.TokensOut,
-		CostUSD: last.CostUSD, CostEstimated: last.Estimated, Files: last.Files,
+		CostUSD: last.CostUSD, CostEstimated: last.Estimated, CostUnknown: last.Unknown, Files: last.Files,
 	})
 }
 

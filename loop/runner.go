@@ -301,7 +301,7 @@ func (r *Runner) outcome(ctx context.Context, end ending) (Outcome, error) {
 				*into = *n
 			}
 		}
-		out.Usage.CostUSD, out.Usage.Estimated = used.CostUSD, used.Estimated
+		out.Usage.CostUSD, out.Usage.Estimated, out.Usage.Unknown = used.CostUSD, used.Estimated, used.Unpriced > 0
 		return err
 	})
 	r.mu.Lock()

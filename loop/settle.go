@@ -36,6 +36,9 @@ func (a *attempt) settle(ctx context.Context, d Decision) error {
 	}
 	slices.Sort(a.files)
 	a.files = slices.Compact(a.files)
+	a.mu.Lock()
+	a.booked = true // else another worker could count it twice
+	a.mu.Unlock()
 	status := ""
 	err := a.opts.Store.Update(ctx, func(g *dag.Graph) (err error) {
 		status, err = a.record(g, d)
@@ -63,7 +66,7 @@ func (a *attempt) settle(ctx context.Context, d Decision) error {
 
 // record writes all that is known in one transaction and returns the task's status.
 func (a *attempt) record(g *dag.Graph, d Decision) (string, error) {
-	note := a.usageNote(a.usage, cmp.Or(a.model, a.choice.Model))
+	note := a.bill().note()
 	note.StopReason, note.SessionUSD, note.ModelEffective, note.Files = string(a.stop), a.sessionUSD, a.model, a.files
 	learned, err := a.learned(d.Outcome)
 	if err != nil {
@@ -86,7 +89,7 @@ func (a *attempt) record(g *dag.Graph, d Decision) (string, error) {
 		At: a.opts.Now(), Run: a.run.ID, Attempt: a.claim.Attempt, Iteration: a.iteration, Task: t.ID, Feature: t.Feature,
 		Title: t.Title, Outcome: remembered(d, status), Reason: d.Reason, Notes: a.set.Journal, Agent: a.agent, Model: a.choice.Model,
 		ModelEffective: a.model, StopReason: string(a.stop), Duration: a.opts.Now().Sub(a.began), TokensIn: note.TokensIn,
-		TokensCached: note.TokensCached, TokensOut: note.TokensOut, CostUSD: note.CostUSD, CostEstimated: note.Estimated, Files: a.files,
+		TokensCached: note.TokensCached, TokensOut: note.TokensOut, CostUSD: note.CostUSD, CostEstimated: note.Estimated, CostUnknown: *note.CostUnknown, Files: a.files,
 	})
 }
 
@@ -184,19 +187,19 @@ func (a *attempt) account(d Decision, status string) {
 	for _, other := range a.set.Foreign {
 		a.warn(a.claim.Task.ID, "the agent emitted "+other.Tag+" for another task: "+other.ID)
 	}
-	cost, estimated := a.cost(a.usage, cmp.Or(a.model, a.choice.Model))
+	spent := a.bill()
 	a.emit(Event{
 		Type: AttemptEnded, Iteration: a.iteration, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Title: a.claim.Task.Title,
 		Agent: a.agent, Model: a.model, Outcome: remembered(d, status), Status: status, Reason: d.Reason,
 		Duration: a.opts.Now().Sub(a.began).Milliseconds(), Files: a.files,
-		Usage: &Usage{TokensIn: a.usage.Input, TokensCached: a.usage.CacheRead, TokensOut: a.usage.Output, CostUSD: cost, Estimated: estimated},
+		Usage: spent.event(),
 	})
 	hint := a.usableHint()
 	tier := a.choice.Tier
 	if a.claim.Task.Model != "" {
 		tier = "" // a person's choice for one task says nothing about the others
 	}
-	if a.opts.Budget.priced() && cost == nil && a.agent != "" && d.Action != Wait {
+	if a.opts.Budget.priced() && spent.unknown {
 		a.warnFirst("cost", "the agent does not tell what it costs, so no budget of money can hold it; [prices] in .ralph.toml can estimate it")
 	}
 	if d.Drop {

@@ -8,10 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"ralph/acp"
 	"ralph/budget"
 	"ralph/dag"
-	"ralph/price"
 )
 
 // Budgets are what may be spent on what. Of a run the iterations are Options.Limit.
@@ -71,44 +69,28 @@ func (r *Runner) runTime(u *budget.Used) {
 
 // usedBy adds what agents are using now to what was settled.
 func (r *Runner) usedBy(settled dag.Usage, mine func(*attempt) bool) budget.Used {
-	u := budget.Used{Tokens: settled.Tokens(), Estimated: settled.Estimated, Iterations: settled.Attempts, Duration: settled.Worked}
+	u := budget.Used{
+		Tokens: settled.Tokens(), Estimated: settled.Estimated, Unknown: settled.Unpriced > 0, Iterations: settled.Attempts, Duration: settled.Worked,
+	}
 	if settled.CostUSD != nil {
 		u.CostUSD = *settled.CostUSD
 	}
 	now := r.opts.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for id, a := range r.working {
-		if !mine(a) {
+	for _, a := range r.working {
+		if a.booked || !mine(a) {
 			continue
 		}
 		u.Duration += now.Sub(a.began)
-		for key, session := range r.active {
-			if !strings.HasPrefix(key, id) { // a judge is one of them
-				continue
-			}
-			live := session.Usage()
-			u.Tokens += live.Input + live.Output
-			if cost, estimated := r.cost(live, session.Model().Effective); cost != nil {
-				u.CostUSD += *cost
-				u.Estimated = u.Estimated || estimated
-			}
+		live := a.billed()
+		u.Tokens += live.used.Input + live.used.Output
+		u.Estimated, u.Unknown = u.Estimated || live.estimated, u.Unknown || live.unknown
+		if live.used.CostUSD != nil {
+			u.CostUSD += *live.used.CostUSD
 		}
 	}
 	return u
-}
-
-// cost is what an agent says that it cost, or what the table of prices makes of its
-// tokens. Nil is unknown.
-func (r *Runner) cost(u acp.Usage, model string) (usd *float64, estimated bool) {
-	if u.CostUSD != nil {
-		return u.CostUSD, false
-	}
-	guess, known := r.opts.Prices.Estimate(model, price.Tokens{Input: u.Input + u.CacheWrite, Cached: u.CacheRead, Output: u.Output})
-	if !known {
-		return nil, false
-	}
-	return &guess, true
 }
 
 // warnNear tells once of each limit that is nearly reached.
@@ -202,19 +184,27 @@ func overspent(f budget.Finding) Decision {
 	return Decision{Action: Release, Outcome: "interrupted", Reason: "a budget is used up: " + f.Text, Uncounted: true}
 }
 
-// spentUp says that no further session may be begun in this attempt.
-func (a *attempt) spentUp(ctx context.Context) (Decision, bool) {
+// unjudged decides about finished work that nobody may be paid for looking at. It is
+// kept, and the next run only has it judged; but a task that used up its own budget
+// would wait for that for ever.
+func unjudged(f budget.Finding) Decision {
+	d := overspent(f)
+	d.Reason = strings.Replace(d.Reason, "used up", "used up before the work could be judged", 1)
+	return d
+}
+
+// spentUp is the budget that does not let this attempt spend any more, or nil.
+func (a *attempt) spentUp(ctx context.Context) *budget.Finding {
 	over, _, err := a.judgeSpending(ctx)
 	if err != nil && ctx.Err() == nil {
 		a.warnFirst("spending", "what was spent could not be added up: "+err.Error())
 	}
 	for _, f := range over {
 		if f.Stops() {
-			// Its work is finished and only waits for a judge, so it does not fail.
-			return Decision{Action: Release, Outcome: "interrupted", Reason: "a budget is used up before the work could be judged: " + f.Text, Uncounted: true}, true
+			return &f
 		}
 	}
-	return Decision{}, false
+	return nil
 }
 
 // errOverspent cuts a turn short.

@@ -4,30 +4,26 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
-	"strconv"
 
 	"ralph/acp"
 	"ralph/dag"
 	"ralph/internal/failpoint"
 	"ralph/internal/git"
-	"ralph/internal/proc"
 	"ralph/prompt"
 	"ralph/sigils"
-	"ralph/verify"
 )
 
 // verify checks what the agent says is done: whether it touched what judges it,
 // the gates, whether anything changed at all, and then the eyes of another agent.
 func (a *attempt) verify(ctx context.Context) Decision {
 	f := &a.facts
-	f.Verified, f.Verdict, f.JudgeErr = true, nil, nil
+	f.Verified, f.Verdict, f.JudgeErr, f.Unjudged = true, nil, nil, nil
 	if a.resumed == nil {
 		if err := a.keepFinished(); err != nil {
 			a.warn(a.claim.Task.ID, "keeping what is to be verified: "+err.Error())
 		} else {
-			note := a.usageNote(a.session.Usage(), a.model)
+			note := a.bill().note()
 			note.Phase, note.StopReason = dag.Answered, string(a.stop)
 			a.note(ctx, note)
 		}
@@ -49,12 +45,11 @@ func (a *attempt) verify(ctx context.Context) Decision {
 	a.note(ctx, dag.Note{Gates: records(f.Gates)})
 	d := decide(*f)
 	if d.Action == Judge {
-		if d, spent := a.spentUp(ctx); spent {
-			return d
+		if f.Unjudged = a.spentUp(ctx); f.Unjudged == nil {
+			a.judge(ctx, now)
+			f.CheckErr = a.examineAgain(ctx)
+			f.Lost, f.Interrupted = a.interruption(ctx)
 		}
-		a.judge(ctx, now)
-		f.CheckErr = a.examineAgain(ctx)
-		f.Lost, f.Interrupted = a.interruption(ctx)
 		d = decide(*f)
 	}
 	return d
@@ -125,12 +120,11 @@ func (a *attempt) judge(ctx context.Context, now string) {
 		in.Gates = append(in.Gates, prompt.Gate{Name: g.Command, Passed: g.Passed, Output: g.Tail})
 	}
 	a.emit(Event{Type: JudgeStarted, Task: t.ID, Attempt: a.claim.Attempt})
-	verdict, err := verify.Ask(ctx, prompt.Verify(in), a.openJudge)
-	a.judged = a.judged.Plus(verdict.Usage)
+	verdict, err := a.verdict(ctx, prompt.Verify(in))
 	e := Event{Type: JudgeEnded, Task: t.ID, Attempt: a.claim.Attempt, Outcome: "pass", Reason: verdict.Reason}
 	switch {
 	case err != nil:
-		if !errors.As(err, &f.JudgeErr) {
+		if f.Unjudged = asOverspent(err); f.Unjudged == nil && !errors.As(err, &f.JudgeErr) {
 			f.JudgeErr = &acp.Error{Kind: acp.Cancelled, Op: "verify", Text: err.Error(), Err: err}
 		}
 		e.Outcome, e.Reason = "none", err.Error()
@@ -146,38 +140,3 @@ func (a *attempt) judge(ctx context.Context, now string) {
 
 // maxPatch is how much of a difference is read; the prompt cuts further.
 const maxPatch = 256 << 10
-
-// openJudge opens the nth session that is to give a verdict, in a folder of its own.
-func (a *attempt) openJudge(ctx context.Context, try int) (verify.Judge, error) {
-	folder := filepath.Join(a.folder, "verify-"+strconv.Itoa(try))
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, err
-	}
-	s, err := a.opts.Open(ctx, Opening{
-		Run: a.run, Task: a.claim.Task, Iteration: a.iteration, Limit: a.opts.Limit, Model: a.choice.Model, Folder: folder, Judge: true,
-		Agent: a.substitute(), Observe: a.observe,
-		Started: func(string, proc.Identity) error { return nil },
-	})
-	if err != nil {
-		return nil, err
-	}
-	a.mu.Lock()
-	a.active[a.claim.Attempt+folder] = s
-	a.mu.Unlock()
-	return judging{s, func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		delete(a.active, a.claim.Attempt+folder)
-	}}, nil
-}
-
-// judging forgets a session when it is closed.
-type judging struct {
-	Session
-	forget func()
-}
-
-func (j judging) Close() error {
-	j.forget()
-	return j.Session.Close()
-}

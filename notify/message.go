@@ -94,7 +94,7 @@ func (n *news) ended(e loop.Event, m Message) (Message, []string) {
 		text := fmt.Sprintf("%d done, %d failed, %d remaining of %d", c.Done, c.Failed, c.Remaining, c.Total)
 		text += " in " + (time.Duration(e.Duration) * time.Millisecond).Round(time.Second).String()
 		if e.Usage != nil && e.Usage.CostUSD != nil {
-			text += fmt.Sprintf(", $%.2f", *e.Usage.CostUSD)
+			text += ", " + term.Roughly(e.Usage.Unknown, e.Usage.Estimated) + fmt.Sprintf("$%.2f", *e.Usage.CostUSD)
 		}
 		lines = append(lines, text)
 	}

@@ -175,7 +175,7 @@ func (r Run) page(o HTMLOptions) page {
 
 func (r Run) facts() []fact {
 	cost := r.Usage.Cost()
-	if r.Usage.Told == 0 && r.Usage.Silent > 0 {
+	if r.Usage.USD == 0 && r.Usage.Silent > 0 {
 		cost += ": no agent told what it costs"
 	}
 	facts := []fact{

@@ -109,6 +109,7 @@ type attemptJSON struct {
 	TokensOut      *int64         `json:"tokens_out"`
 	CostUSD        *float64       `json:"cost_usd"`
 	CostEstimated  bool           `json:"cost_estimated"`
+	CostUnknown    bool           `json:"cost_unknown"`
 	Drift          []string       `json:"drift"`
 	Files          []string       `json:"files"`
 	Evidence       []evidenceJSON `json:"evidence"`
@@ -203,7 +204,7 @@ func (a Attempt) json() attemptJSON {
 		DurationMS: a.Duration.Milliseconds(), Outcome: orNil(a.Outcome), Status: orNil(a.Status), Reason: orNil(a.Reason),
 		StopReason: orNil(a.StopReason), Verdict: orNil(a.Verdict), Gates: []gateJSON{}, Notes: orNil(a.Notes),
 		TokensIn: a.Usage.In, TokensCached: a.Usage.Cached, TokensOut: a.Usage.Out, CostUSD: a.Usage.CostUSD(),
-		CostEstimated: a.Usage.Guessed > 0, Drift: orEmpty(a.Drift), Files: orEmpty(a.Files), Evidence: []evidenceJSON{},
+		CostEstimated: a.Usage.Guessed > 0, CostUnknown: a.Usage.Silent > 0, Drift: orEmpty(a.Drift), Files: orEmpty(a.Files), Evidence: []evidenceJSON{},
 	}
 	for _, g := range a.Gates {
 		j.Gates = append(j.Gates, g.json())

@@ -31,7 +31,8 @@ func TestNothingIsCountedTwice(t *testing.T) {
 				cost := float64(c) / 100
 				r.CostUSD = &cost
 				cents, told = cents+c, told+1
-			} else if r.Agent != "" {
+			}
+			if r.CostUnknown = r.Agent != "" && rapid.Bool().Draw(t, "hides"); r.CostUnknown {
 				silent++
 			}
 			receipts = append(receipts, r)
@@ -64,6 +65,8 @@ func TestCostSaysWhatIsUnknownAndWhatIsEstimated(t *testing.T) {
 		"no agent told":            {report.Usage{Silent: 2}, "unknown"},
 		"all told":                 {report.Usage{USD: 1.5, Told: 2}, "$1.50"},
 		"free is not unknown":      {report.Usage{Told: 1}, "$0.00"},
+		"a part was told":          {report.Usage{USD: 2, Told: 1, Silent: 1, Partly: 1}, "at least $2.00 (1 of 1 attempts did not tell)"},
+		"a part was free":          {report.Usage{Told: 1, Silent: 1, Partly: 1}, "unknown"},
 		"less than a cent":         {report.Usage{USD: 0.0042, Told: 1}, "$0.0042"},
 		"all estimated":            {report.Usage{USD: 2, Estimated: 2, Told: 1, Guessed: 1}, "about $2.00 (estimated)"},
 		"some estimated":           {report.Usage{USD: 2, Estimated: 0.5, Told: 2, Guessed: 1}, "$2.00 ($0.50 of it estimated)"},

@@ -19,7 +19,8 @@ type Usage struct {
 	Estimated float64 // of it
 	Told      int     // attempts whose cost is known
 	Guessed   int     // of them, estimated
-	Silent    int     // attempts in which an agent worked and nobody knows what it cost
+	Silent    int     // attempts in which an agent worked and nobody knows what that cost
+	Partly    int     // of them, some of it is known
 }
 
 // CostUSD is what is known of the cost, or nil if nothing is.
@@ -38,14 +39,14 @@ func exact(usd float64) *float64 {
 
 func usageOf(r dag.Receipt) Usage {
 	u := Usage{Attempts: 1, In: r.TokensIn, Cached: r.TokensCached, Out: r.TokensOut}
-	switch {
-	case r.CostUSD != nil:
+	if r.CostUSD != nil {
 		u.USD, u.Told = *r.CostUSD, 1
 		if r.CostEstimated {
 			u.Estimated, u.Guessed = *r.CostUSD, 1
 		}
-	case r.Agent != "": // without an agent nothing can have been spent
-		u.Silent = 1
+	}
+	if r.CostUnknown {
+		u.Silent, u.Partly = 1, u.Told
 	}
 	return u
 }
@@ -58,6 +59,7 @@ func (u Usage) plus(v Usage) Usage {
 	u.Told += v.Told
 	u.Guessed += v.Guessed
 	u.Silent += v.Silent
+	u.Partly += v.Partly
 	return u
 }
 

@@ -93,7 +93,7 @@ func (u Usage) Cost() string {
 	switch {
 	case u.Told == 0 && u.Silent == 0:
 		return "nothing"
-	case u.Told == 0:
+	case u.Silent > 0 && u.USD == 0:
 		return "unknown"
 	}
 	text := Dollars(u.USD)
@@ -106,7 +106,7 @@ func (u Usage) Cost() string {
 	}
 	if u.Silent > 0 {
 		text = "at least " + text
-		asides = append(asides, fmt.Sprintf("%d of %d attempts did not tell", u.Silent, u.Told+u.Silent))
+		asides = append(asides, fmt.Sprintf("%d of %d attempts did not tell", u.Silent, u.Told+u.Silent-u.Partly))
 	}
 	if len(asides) > 0 {
 		text += " (" + strings.Join(asides, "; ") + ")"

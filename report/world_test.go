@@ -146,6 +146,9 @@ func (w *world) attempt(a try) bool {
 		}
 	}
 	w.update(func(g *dag.Graph) error {
+		if a.note.Agent != "" && a.note.CostUSD == nil {
+			a.note.CostUnknown = ptr(true)
+		}
 		if err := g.NoteAttempt(claim.Attempt, a.note); err != nil {
 			return err
 		}

@@ -103,6 +103,9 @@ func (l *Log) fields(line *zerolog.Event, e loop.Event) {
 		if u.CostUSD != nil {
 			line.Float64("cost_usd", *u.CostUSD)
 		}
+		if u.Unknown {
+			line.Bool("cost_unknown", true)
+		}
 	}
 	if g := e.Gate; g != nil {
 		l.text(line, "gate", g.Command)

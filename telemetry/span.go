@@ -65,6 +65,9 @@ func (s *span) usage(u *loop.Usage) {
 	if u.CostUSD != nil {
 		s.set("ralph.cost_usd", *u.CostUSD)
 	}
+	if u.Unknown {
+		s.set("ralph.cost_unknown", true)
+	}
 }
 
 type spanJSON struct {

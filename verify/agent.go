@@ -13,7 +13,6 @@ import (
 // Judge is a fresh session that is asked for a verdict.
 type Judge interface {
 	Prompt(ctx context.Context, text string) (acp.Turn, error)
-	Usage() acp.Usage
 	Close() error
 	// Tampered lists what the session changed in the project, which is undone
 	// by then. It is asked after Close.
@@ -25,7 +24,6 @@ type Verdict struct {
 	Pass   bool
 	Given  bool // false: it was asked in vain, and that counts as a failure
 	Reason string
-	Usage  acp.Usage
 }
 
 // String is the verdict as it is stored.
@@ -51,20 +49,17 @@ func Ask(ctx context.Context, text string, open func(ctx context.Context, try in
 	for try := 1; try <= tries; try++ {
 		judge, err := open(ctx, try)
 		if err == nil {
-			var once Verdict
-			once, err = ask(ctx, judge, text)
-			once.Usage = v.Usage.Plus(once.Usage)
-			v = once
+			v, err = ask(ctx, judge, text)
 		}
 		switch {
+		case err == nil && v.Given:
+			return v, nil
 		case ctx.Err() != nil:
 			return v, context.Cause(ctx)
 		case unavailable(err):
 			return v, err
 		case err != nil:
 			v.Reason = err.Error()
-		case v.Given:
-			return v, nil
 		}
 	}
 	v.Reason = fmt.Sprintf("no verdict after %d tries; the last: %s", tries, v.Reason)
@@ -84,7 +79,7 @@ func unavailable(err error) bool {
 func ask(ctx context.Context, judge Judge, text string) (Verdict, error) {
 	turn, err := judge.Prompt(ctx, text)
 	err = errors.Join(err, judge.Close())
-	v := Verdict{Usage: judge.Usage()}
+	var v Verdict
 	changed, cerr := judge.Tampered()
 	if err = errors.Join(err, cerr); err != nil {
 		return v, err

@@ -175,15 +175,14 @@ func (a *app) lines() <-chan string {
 }
 
 type outcomeJSON struct {
-	Outcome    string          `json:"outcome"`
-	Reason     *string         `json:"reason"`
-	Run        string          `json:"run"`
-	Iterations int             `json:"iterations"`
-	Done       int             `json:"done"`
-	Failed     int             `json:"failed"`
-	Remaining  int             `json:"remaining"`
-	CostUSD    *float64        `json:"cost_usd"`
-	Estimated  bool            `json:"cost_estimated"`
+	Outcome    string  `json:"outcome"`
+	Reason     *string `json:"reason"`
+	Run        string  `json:"run"`
+	Iterations int     `json:"iterations"`
+	Done       int     `json:"done"`
+	Failed     int     `json:"failed"`
+	Remaining  int     `json:"remaining"`
+	spentJSON
 	DurationMS int64           `json:"duration_ms"`
 	Tasks      []loop.Resolved `json:"tasks"`
 }
@@ -192,7 +191,7 @@ type outcomeJSON struct {
 func (a *app) printOutcome(out loop.Outcome) error {
 	j := outcomeJSON{
 		Outcome: string(out.Kind), Reason: orNil(out.Reason), Run: out.Run, Iterations: out.Iterations, Done: out.Counts.Done,
-		Failed: out.Counts.Failed, Remaining: out.Counts.Remaining, CostUSD: out.Usage.CostUSD, Estimated: out.Usage.Estimated,
+		Failed: out.Counts.Failed, Remaining: out.Counts.Remaining, spentJSON: spentJSON{out.Usage.CostUSD, out.Usage.Estimated, out.Usage.Unknown},
 		DurationMS: out.Duration.Milliseconds(), Tasks: out.Tasks,
 	}
 	if j.Tasks == nil {

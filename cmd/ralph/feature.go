@@ -89,7 +89,7 @@ func (a *app) runFeatureShow(c *cli.Context) error {
 		if err != nil {
 			return a.featureHint(c, s, name, err)
 		}
-		cost, err := g.FeatureCost(f.Name)
+		used, err := g.UsageOfFeature(f.Name, "")
 		if err != nil {
 			return err
 		}
@@ -99,28 +99,28 @@ func (a *app) runFeatureShow(c *cli.Context) error {
 		}
 		d := a.desk(c, s, f.Name)
 		if c.Bool("json") {
-			return a.printJSON(featureShownJSON{featureAsJSON(s, f), cost, d.Documents(), d.Waits()})
+			return a.printJSON(featureShownJSON{featureAsJSON(s, f), spentOf(used), d.Documents(), d.Waits()})
 		}
-		return a.printFeature(c, f, d, cost, tasks)
+		return a.printFeature(c, f, d, spentOf(used), tasks)
 	})
 }
 
 type featureShownJSON struct {
 	featureJSON
-	CostUSD   *float64 `json:"cost_usd"`
+	spentJSON
 	Documents []string `json:"documents"`
 	Proposed  bool     `json:"proposed"`
 }
 
-func (a *app) printFeature(c *cli.Context, f dag.Feature, d *features.Desk, cost *float64, tasks []dag.Task) error {
+func (a *app) printFeature(c *cli.Context, f dag.Feature, d *features.Desk, cost spentJSON, tasks []dag.Task) error {
 	p := a.palette(c)
 	fmt.Fprintf(a.stdout, "%s  %s  %s\n", p.Bold(f.Name), featurePaint(p, f.Status)(string(f.Status)), p.Dim(f.ID))
 	fmt.Fprintf(a.stdout, "  %s\n", progress(f))
 	if line := byState(a.nodes(tasks)); line != "" {
 		fmt.Fprintf(a.stdout, "  %s\n", line)
 	}
-	if cost != nil {
-		fmt.Fprintf(a.stdout, "  cost $%.2f, as far as agents told\n", *cost)
+	if words := cost.words("$%.2f"); words != "" {
+		fmt.Fprintf(a.stdout, "  cost %s\n", words)
 	}
 	documents := "no documents"
 	if list := d.Documents(); len(list) > 0 {

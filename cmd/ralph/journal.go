@@ -50,27 +50,27 @@ func (a *app) journalCommand() command {
 }
 
 type journalJSON struct {
-	N              int64    `json:"n"`
-	At             string   `json:"at"`
-	Run            string   `json:"run"`
-	Attempt        *string  `json:"attempt"`
-	Iteration      int      `json:"iteration"`
-	Task           string   `json:"task"`
-	Feature        *string  `json:"feature"`
-	Title          string   `json:"title"`
-	Outcome        string   `json:"outcome"`
-	Reason         *string  `json:"reason"`
-	Notes          *string  `json:"notes"`
-	Agent          *string  `json:"agent"`
-	Model          *string  `json:"model"`
-	ModelEffective *string  `json:"model_effective"`
-	StopReason     *string  `json:"stop_reason"`
-	DurationMS     int64    `json:"duration_ms"`
-	TokensIn       *int64   `json:"tokens_in"`
-	TokensCached   *int64   `json:"tokens_cached"`
-	TokensOut      *int64   `json:"tokens_out"`
-	CostUSD        *float64 `json:"cost_usd"`
-	Files          []string `json:"files"`
+	N              int64   `json:"n"`
+	At             string  `json:"at"`
+	Run            string  `json:"run"`
+	Attempt        *string `json:"attempt"`
+	Iteration      int     `json:"iteration"`
+	Task           string  `json:"task"`
+	Feature        *string `json:"feature"`
+	Title          string  `json:"title"`
+	Outcome        string  `json:"outcome"`
+	Reason         *string `json:"reason"`
+	Notes          *string `json:"notes"`
+	Agent          *string `json:"agent"`
+	Model          *string `json:"model"`
+	ModelEffective *string `json:"model_effective"`
+	StopReason     *string `json:"stop_reason"`
+	DurationMS     int64   `json:"duration_ms"`
+	TokensIn       *int64  `json:"tokens_in"`
+	TokensCached   *int64  `json:"tokens_cached"`
+	TokensOut      *int64  `json:"tokens_out"`
+	spentJSON
+	Files []string `json:"files"`
 }
 
 func journalAsJSON(e journal.Entry) journalJSON {
@@ -79,7 +79,7 @@ func journalAsJSON(e journal.Entry) journalJSON {
 		Feature: orNil(e.Feature), Title: e.Title, Outcome: e.Outcome, Reason: orNil(e.Reason), Notes: orNil(e.Notes),
 		Agent: orNil(e.Agent), Model: orNil(e.Model), ModelEffective: orNil(e.ModelEffective), StopReason: orNil(e.StopReason),
 		DurationMS: e.Duration.Milliseconds(), TokensIn: e.TokensIn, TokensCached: e.TokensCached, TokensOut: e.TokensOut,
-		CostUSD: e.CostUSD, Files: orEmpty(e.Files),
+		spentJSON: spentJSON{e.CostUSD, e.CostEstimated, e.CostUnknown}, Files: orEmpty(e.Files),
 	}
 }
 
@@ -212,9 +212,7 @@ func (a *app) printEntry(c *cli.Context, e journal.Entry) error {
 		field("took", e.ModelEffective)
 	}
 	field("took time", e.Duration.Round(time.Millisecond).String())
-	if e.CostUSD != nil {
-		field("cost", fmt.Sprintf("$%.4f", *e.CostUSD))
-	}
+	field("cost", spentJSON{e.CostUSD, e.CostEstimated, e.CostUnknown}.words("$%.4f"))
 	field("stopped by", e.StopReason)
 	field("files", strings.Join(e.Files, ", "))
 	if e.Reason != "" {

@@ -23,17 +23,17 @@ type runJSON struct {
 
 // checkpointJSON is the checkpoint of an attempt that is under way.
 type checkpointJSON struct {
-	ID        string   `json:"id"`
-	Task      string   `json:"task"`
-	Phase     string   `json:"phase"`
-	Iteration int      `json:"iteration"`
-	Agent     *string  `json:"agent"`
-	Model     *string  `json:"model"`
-	StartedAt string   `json:"started_at"`
-	Heartbeat *string  `json:"heartbeat_at"`
-	TokensIn  *int64   `json:"tokens_in"`
-	TokensOut *int64   `json:"tokens_out"`
-	CostUSD   *float64 `json:"cost_usd"`
+	ID        string  `json:"id"`
+	Task      string  `json:"task"`
+	Phase     string  `json:"phase"`
+	Iteration int     `json:"iteration"`
+	Agent     *string `json:"agent"`
+	Model     *string `json:"model"`
+	StartedAt string  `json:"started_at"`
+	Heartbeat *string `json:"heartbeat_at"`
+	TokensIn  *int64  `json:"tokens_in"`
+	TokensOut *int64  `json:"tokens_out"`
+	spentJSON
 }
 
 // openRun is a run that has not ended, as far as is known.
@@ -91,7 +91,7 @@ func (r openRun) asJSON() runJSON {
 		j.Attempts = append(j.Attempts, checkpointJSON{
 			ID: at.ID, Task: at.Task, Phase: string(at.Phase), Iteration: at.Iteration, Agent: orNil(at.Agent), Model: orNil(at.Model),
 			StartedAt: at.StartedAt.Format(time.RFC3339), Heartbeat: timeOrNil(at.Heartbeat),
-			TokensIn: at.TokensIn, TokensOut: at.TokensOut, CostUSD: at.CostUSD,
+			TokensIn: at.TokensIn, TokensOut: at.TokensOut, spentJSON: spentOn(at),
 		})
 	}
 	return j
@@ -129,7 +129,7 @@ func (a *app) checkpoint(at dag.Attempt) string {
 		parts = append(parts, fmt.Sprintf("%d tokens in, %d out", *at.TokensIn, *at.TokensOut))
 	}
 	if at.CostUSD != nil {
-		parts = append(parts, fmt.Sprintf("$%.2f", *at.CostUSD))
+		parts = append(parts, spentOn(at).words("$%.2f"))
 	}
 	if !at.Heartbeat.IsZero() {
 		parts = append(parts, "heartbeat "+a.since(at.Heartbeat)+" ago")

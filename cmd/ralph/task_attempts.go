@@ -13,19 +13,19 @@ import (
 
 // attemptJSON is one try at a task, with what judged it.
 type attemptJSON struct {
-	ID        string           `json:"id"`
-	Run       string           `json:"run"`
-	Agent     *string          `json:"agent"`
-	Model     *string          `json:"model"`
-	StartedAt string           `json:"started_at"`
-	EndedAt   *string          `json:"ended_at"`
-	Outcome   *string          `json:"outcome"`
-	Reason    *string          `json:"reason"`
-	CostUSD   *float64         `json:"cost_usd"`
-	Sandbox   *string          `json:"sandbox"`
-	Gates     []dag.GateRecord `json:"gates"`
-	Verdict   *string          `json:"verdict"`
-	Evidence  []string         `json:"evidence"`
+	ID        string  `json:"id"`
+	Run       string  `json:"run"`
+	Agent     *string `json:"agent"`
+	Model     *string `json:"model"`
+	StartedAt string  `json:"started_at"`
+	EndedAt   *string `json:"ended_at"`
+	Outcome   *string `json:"outcome"`
+	Reason    *string `json:"reason"`
+	spentJSON
+	Sandbox  *string          `json:"sandbox"`
+	Gates    []dag.GateRecord `json:"gates"`
+	Verdict  *string          `json:"verdict"`
+	Evidence []string         `json:"evidence"`
 }
 
 func attemptsJSON(state string, attempts []dag.Attempt) []attemptJSON {
@@ -34,7 +34,7 @@ func attemptsJSON(state string, attempts []dag.Attempt) []attemptJSON {
 		j := attemptJSON{
 			ID: at.ID, Run: at.Run, Agent: orNil(at.Agent), Model: orNil(at.Model),
 			StartedAt: at.StartedAt.Format(time.RFC3339), EndedAt: timeOrNil(at.EndedAt),
-			Outcome: orNil(at.Outcome), Reason: orNil(at.Reason), CostUSD: at.CostUSD,
+			Outcome: orNil(at.Outcome), Reason: orNil(at.Reason), spentJSON: spentOn(at),
 			Sandbox: orNil(at.Sandbox), Gates: at.Gates, Verdict: orNil(at.Verdict), Evidence: orEmpty(evidence(state, at)),
 		}
 		if j.Gates == nil {

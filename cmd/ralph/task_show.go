@@ -25,7 +25,7 @@ type detailJSON struct {
 	taskJSON
 	Dependents []string      `json:"dependents"`
 	History    []attemptJSON `json:"history"`
-	CostUSD    *float64      `json:"cost_usd"`
+	spentJSON
 }
 
 func (a *app) runTaskShow(c *cli.Context) error {
@@ -62,20 +62,14 @@ func (a *app) runTaskShow(c *cli.Context) error {
 }
 
 func detail(state string, j taskJSON, dependents []dag.Task, attempts []dag.Attempt) detailJSON {
-	return detailJSON{taskJSON: j, Dependents: ids(dependents), History: attemptsJSON(state, attempts), CostUSD: costOf(attempts)}
+	return detailJSON{taskJSON: j, Dependents: ids(dependents), History: attemptsJSON(state, attempts), spentJSON: costOf(attempts)}
 }
 
-// costOf is nil when no attempt reported a cost: unknown is not free.
-func costOf(attempts []dag.Attempt) *float64 {
-	var sum *float64
+// costOf adds up what attempts cost.
+func costOf(attempts []dag.Attempt) spentJSON {
+	var sum spentJSON
 	for _, at := range attempts {
-		if at.CostUSD == nil {
-			continue
-		}
-		if sum == nil {
-			sum = new(float64)
-		}
-		*sum += *at.CostUSD
+		sum = sum.plus(spentOn(at))
 	}
 	return sum
 }
@@ -117,9 +111,7 @@ func (a *app) printTask(c *cli.Context, t dag.Task, j taskJSON, r related, state
 	if !t.FinishedAt.IsZero() {
 		field("ended", t.FinishedAt.Local().Format(time.DateTime))
 	}
-	if cost := costOf(attempts); cost != nil {
-		field("cost", fmt.Sprintf("$%.2f", *cost))
-	}
+	field("cost", costOf(attempts).words("$%.2f"))
 	if j.LastFailure != nil {
 		field("failure", *j.LastFailure)
 	}

@@ -88,6 +88,12 @@ func bind(stmt *sqlite.Stmt, args []any) error {
 			} else {
 				stmt.SetInt64(name, *v)
 			}
+		case *bool:
+			if v == nil {
+				stmt.SetNull(name)
+			} else {
+				stmt.SetBool(name, *v)
+			}
 		case *float64:
 			if v == nil {
 				stmt.SetNull(name)

@@ -51,7 +51,7 @@ func (t *Terminal) still(now time.Time) string {
 		return ""
 	}
 	var began time.Time
-	tools, cost, tokens := 0, t.cost, t.tokens
+	tools, cost, tokens, unknown := 0, t.cost, t.tokens, t.unknown
 	for _, a := range t.attempts {
 		if began.IsZero() || a.began.Before(began) {
 			began = a.began
@@ -59,6 +59,7 @@ func (t *Terminal) still(now time.Time) string {
 		tools += a.tools
 		cost += a.cost
 		tokens += a.tokens
+		unknown = unknown || a.unknown
 	}
 	parts := []string{span(now.Sub(began))}
 	if n := len(t.attempts); n > 1 {
@@ -67,7 +68,7 @@ func (t *Terminal) still(now time.Time) string {
 	parts = append(parts, count(tools, "tool call", "tool calls"))
 	switch {
 	case t.known:
-		parts = append(parts, dollars(cost)+" so far")
+		parts = append(parts, term.Roughly(unknown, t.guessed)+dollars(cost)+" so far")
 	case tokens > 0: // of an agent that does not tell what it costs
 		parts = append(parts, thousands(tokens)+" tokens so far")
 	}

@@ -18,6 +18,8 @@ type progress struct {
 	cost     float64 // of the attempts that have ended
 	tokens   int64   // the same
 	known    bool    // an agent said what it costs
+	unknown  bool    // and one did not, of those that have ended
+	guessed  bool    // some of it is estimated
 	wait     loop.Event
 	tally    tally
 }
@@ -29,6 +31,7 @@ type attempt struct {
 	prompts int
 	tools   int
 	cost    float64 // so far
+	unknown bool    // that is not all
 	tokens  int64   // the same, or what the context holds if that is more
 	speech  speech
 	calls   map[string]call // by ID
@@ -60,9 +63,10 @@ func (p *progress) follow(e loop.Event, at time.Time) *attempt {
 	}
 	if e.Usage != nil && e.Usage.CostUSD != nil && e.Type != loop.RunEnded {
 		a.cost = *e.Usage.CostUSD
-		p.known = true
+		p.known, p.guessed = true, p.guessed || e.Usage.Estimated
 	}
 	if u := e.Usage; u != nil && e.Type != loop.RunEnded {
+		a.unknown = u.Unknown
 		a.tokens = max(a.tokens, u.TokensIn+u.TokensCached+u.TokensOut, u.Context)
 	}
 	return a
@@ -89,6 +93,7 @@ func (p *progress) forget(e loop.Event) {
 			p.cost += *e.Usage.CostUSD
 		}
 		if u := e.Usage; u != nil {
+			p.unknown = p.unknown || u.Unknown
 			p.tokens += u.TokensIn + u.TokensCached + u.TokensOut
 		}
 	case loop.RunEnded:

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"ralph/internal/term"
 	"ralph/loop"
 )
 
@@ -94,11 +95,7 @@ func used(u *loop.Usage) []string {
 		parts = append(parts, thousands(u.Context)+" tokens of context")
 	}
 	if u.CostUSD != nil {
-		about := ""
-		if u.Estimated {
-			about = "about "
-		}
-		parts = append(parts, about+dollars(*u.CostUSD))
+		parts = append(parts, term.Roughly(u.Unknown, u.Estimated)+dollars(*u.CostUSD))
 	}
 	return parts
 }

@@ -243,7 +243,7 @@ func words(l Line, outcome string) []string {
 			list = append(list, fmt.Sprintf("%d tokens in, %d out", u.TokensIn+u.TokensCached, u.TokensOut))
 		}
 		if u.CostUSD != nil {
-			list = append(list, fmt.Sprintf("$%.2f", *u.CostUSD))
+			list = append(list, term.Roughly(u.Unknown, u.Estimated)+fmt.Sprintf("$%.2f", *u.CostUSD))
 		}
 	}
 	return list

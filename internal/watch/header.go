@@ -105,11 +105,11 @@ const roomy = 100
 
 func (m *model) spent() string {
 	var parts []string
-	if m.snap.tokens > 0 && (m.width >= roomy || m.snap.cost == nil) {
+	if m.snap.tokens > 0 && (m.width >= roomy || m.snap.spent.CostUSD == nil) {
 		parts = append(parts, amount(m.snap.tokens)+" tokens")
 	}
-	if m.snap.cost != nil {
-		parts = append(parts, m.palette.Bold(dollars(*m.snap.cost)))
+	if u := m.snap.spent; u.CostUSD != nil {
+		parts = append(parts, m.palette.Bold(term.Roughly(u.Unpriced > 0, u.Estimated)+dollars(*u.CostUSD)))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -143,7 +143,7 @@ func (m *model) facts(a dag.Attempt) []string {
 	if tokens := value(a.TokensIn) + value(a.TokensCached) + value(a.TokensOut); m.width < roomy && tokens > 0 {
 		facts = append(facts, amount(tokens)+" tokens")
 		if a.CostUSD != nil {
-			facts = append(facts, dollars(*a.CostUSD))
+			facts = append(facts, term.Roughly(a.Unknown, a.Estimated)+dollars(*a.CostUSD))
 		}
 		return facts
 	}

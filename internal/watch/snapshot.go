@@ -16,7 +16,7 @@ type snapshot struct {
 	tasks    []dag.Outline
 	attempts []dag.Attempt // under way, of all runs
 	tokens   int64         // of the run, as the next one
-	cost     *float64
+	spent    dag.Usage
 }
 
 // state is how a run stands.
@@ -73,13 +73,8 @@ func look(g *dag.Graph, wanted string, life func(dag.Process) dag.Life) (s snaps
 	if s.run.ID == "" {
 		return s, nil
 	}
-	in, out, cost, err := g.RunUsage(s.run.ID)
-	for _, n := range []*int64{in, out} {
-		if n != nil {
-			s.tokens += *n
-		}
-	}
-	s.cost = cost
+	s.spent, err = g.RunUsage(s.run.ID)
+	s.tokens = s.spent.Tokens()
 	return s, err
 }
 

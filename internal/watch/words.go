@@ -114,7 +114,7 @@ func used(a dag.Attempt) []string {
 		parts = append(parts, amount(value(a.TokensIn)+value(a.TokensCached))+" in, "+amount(value(a.TokensOut))+" out")
 	}
 	if a.CostUSD != nil {
-		parts = append(parts, dollars(*a.CostUSD))
+		parts = append(parts, term.Roughly(a.Unknown, a.Estimated)+dollars(*a.CostUSD))
 	}
 	return parts
 }

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+
+	"ralph/dag"
+	"ralph/internal/term"
+)
+
+// spentJSON is what something cost. Null is unknown, or nothing: unknown says which.
+type spentJSON struct {
+	CostUSD   *float64 `json:"cost_usd"`
+	Estimated bool     `json:"cost_estimated"`
+	Unknown   bool     `json:"cost_unknown"`
+}
+
+func spentOn(at dag.Attempt) spentJSON { return spentJSON{at.CostUSD, at.Estimated, at.Unknown} }
+
+func spentOf(u dag.Usage) spentJSON { return spentJSON{u.CostUSD, u.Estimated, u.Unpriced > 0} }
+
+func (s spentJSON) plus(t spentJSON) spentJSON {
+	s.Estimated, s.Unknown = s.Estimated || t.Estimated, s.Unknown || t.Unknown
+	switch {
+	case s.CostUSD == nil:
+		s.CostUSD = t.CostUSD
+	case t.CostUSD != nil:
+		sum := *s.CostUSD + *t.CostUSD
+		s.CostUSD = &sum
+	}
+	return s
+}
+
+// words say the amount in a format, and what is wrong with it; nothing if nothing was
+// spent.
+func (s spentJSON) words(format string) string {
+	switch {
+	case s.CostUSD == nil && s.Unknown:
+		return "unknown"
+	case s.CostUSD == nil:
+		return ""
+	}
+	return term.Roughly(s.Unknown, s.Estimated) + fmt.Sprintf(format, *s.CostUSD)
+}

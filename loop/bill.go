@@ -1,0 +1,101 @@
+package loop
+
+import (
+	"cmp"
+	"strings"
+
+	"ralph/acp"
+	"ralph/dag"
+	"ralph/price"
+)
+
+// bill is what sessions have used, each at the price of its own model: one may tell
+// what it costs while another does not.
+type bill struct {
+	used      acp.Usage // its cost is what is known of it
+	estimated bool      // some of that by the table of prices
+	unknown   bool      // a session worked, and nobody knows what it cost
+}
+
+// priced is the bill of one session. Whether it worked decides what it means if
+// nothing was told.
+func (r *Runner) priced(u acp.Usage, model string, worked bool) bill {
+	b := bill{used: u}
+	if u.CostUSD != nil {
+		return b
+	}
+	tokens := price.Tokens{Input: u.Input + u.CacheWrite, Cached: u.CacheRead, Output: u.Output}
+	if guess, known := r.opts.Prices.Estimate(model, tokens); known {
+		b.used.CostUSD, b.estimated = &guess, true
+		return b
+	}
+	b.unknown = worked || tokens != (price.Tokens{})
+	return b
+}
+
+// plus is what both used together.
+func (b bill) plus(c bill) bill {
+	return bill{used: b.used.Plus(c.used), estimated: b.estimated || c.estimated, unknown: b.unknown || c.unknown}
+}
+
+// same says that nothing was used in between.
+func (b bill) same(c bill) bool {
+	x, y := b.used.CostUSD, c.used.CostUSD
+	b.used.CostUSD, c.used.CostUSD = nil, nil
+	return b == c && (x == nil) == (y == nil) && (x == nil || *x == *y)
+}
+
+// note is the bill as it is stored; what nobody told is unknown, not 0.
+func (b bill) note() dag.Note {
+	n := dag.Note{CostUSD: b.used.CostUSD, Estimated: b.estimated, CostUnknown: &b.unknown}
+	if b.used.Input+b.used.Output > 0 {
+		n.TokensIn, n.TokensCached, n.TokensOut = toldOnly(b.used.Input), toldOnly(b.used.CacheRead), toldOnly(b.used.Output)
+	}
+	return n
+}
+
+// event is the bill as it is told.
+func (b bill) event() *Usage {
+	return &Usage{
+		TokensIn: b.used.Input, TokensCached: b.used.CacheRead, TokensOut: b.used.Output,
+		CostUSD: b.used.CostUSD, Estimated: b.estimated, Unknown: b.unknown,
+	}
+}
+
+// bill is what the sessions of an attempt have used so far: the agent's, and those of
+// judges, open or not.
+func (a *attempt) bill() bill {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.billed()
+}
+
+// billed is bill for who holds the runner's lock.
+func (a *attempt) billed() bill {
+	sum := a.closed
+	for key, session := range a.active {
+		if strings.HasPrefix(key, a.claim.Attempt) {
+			sum = sum.plus(a.priced(session.Usage(), a.modelOf(key, session), a.asked || key != a.claim.Attempt))
+		}
+	}
+	return sum
+}
+
+// modelOf is what a session's tokens are priced by: the model that it says it uses,
+// else the one that it was asked for, or was to be.
+func (a *attempt) modelOf(key string, s Session) string {
+	m := s.Model()
+	if model := cmp.Or(m.Effective, m.Requested); model != "" || key != a.claim.Attempt && a.opts.OwnJudge {
+		return model
+	}
+	return a.choice.Model
+}
+
+// closing takes a session off the list of those that are open, and keeps what it
+// used. Nothing was paid to a provider that only said it has no room.
+func (a *attempt) closing(key string, s Session, worked bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.active, key)
+	a.closed = a.closed.plus(a.priced(s.Usage(), a.modelOf(key, s), worked))
+}

@@ -1,0 +1,81 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"ralph/acp"
+	"ralph/internal/proc"
+	"ralph/verify"
+)
+
+// verdict asks for one, and is guarded as the work is: it ends with errOverspent when
+// a budget is passed meanwhile. A verdict that was given all the same counts.
+func (a *attempt) verdict(ctx context.Context, text string) (verify.Verdict, error) {
+	ctx, cut := context.WithCancelCause(ctx)
+	guarding := a.guard(ctx, func(ctx context.Context) error {
+		if over := a.spentUp(ctx); over != nil {
+			return errOverspent{*over}
+		}
+		return nil
+	}, cut)
+	v, err := verify.Ask(ctx, text, func(ctx context.Context, try int) (verify.Judge, error) {
+		if over := a.spentUp(ctx); over != nil && try > 1 { // the first was asked about already
+			cut(errOverspent{*over})
+			return nil, context.Cause(ctx)
+		}
+		return a.openJudge(ctx, try)
+	})
+	cut(nil)
+	<-guarding
+	return v, err
+}
+
+// openJudge opens the nth session that is to give a verdict, in a folder of its own.
+func (a *attempt) openJudge(ctx context.Context, try int) (verify.Judge, error) {
+	folder := filepath.Join(a.folder, "verify-"+strconv.Itoa(try))
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, err
+	}
+	s, err := a.opts.Open(ctx, Opening{
+		Run: a.run, Task: a.claim.Task, Iteration: a.iteration, Limit: a.opts.Limit, Model: a.choice.Model, Folder: folder, Judge: true,
+		Agent: a.substitute(), Observe: a.observe,
+		Started: func(string, proc.Identity) error { return nil },
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	a.active[a.claim.Attempt+folder] = s
+	a.mu.Unlock()
+	return &judging{Session: s, attempt: a, key: a.claim.Attempt + folder}, nil
+}
+
+// judging is a session that gives a verdict.
+type judging struct {
+	Session
+	attempt *attempt
+	key     string
+	refused bool // the provider had no room, so nothing was paid
+}
+
+// Prompt is the session's, but a turn that ended by itself while it was being cut
+// short is whole.
+func (j *judging) Prompt(ctx context.Context, text string) (acp.Turn, error) {
+	turn, err := j.Session.Prompt(ctx, text)
+	if asOverspent(context.Cause(ctx)) != nil && byItself(turn) {
+		err = nil
+	}
+	j.refused = turn.Empty() && (errors.Is(err, acp.RateLimited) || errors.Is(err, acp.AuthRequired))
+	return turn, err
+}
+
+// Close is the session's, and keeps what it used.
+func (j *judging) Close() error {
+	err := j.Session.Close()
+	j.attempt.closing(j.key, j.Session, !j.refused)
+	return err
+}
