@@ -24,7 +24,7 @@ func TestFindSeesEveryFolderOfARepository(t *testing.T) {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
-	for _, folder := range []string{"main/sub/deep", "library", "plain/sub", "broken"} {
+	for _, folder := range []string{"main/sub/deep", "library", "plain/.git/hooks", "plain/sub", "broken"} {
 		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -105,10 +105,12 @@ func Changed(ctx context.Context, dir string, before, now State) []string {
 
 // repository is the top of the repository that dir lies in, or "". It is found
 // without asking git: starting a program costs more than all else that an
-// iteration does.
+// iteration does. As for git, a folder without a HEAD is none: there are programs
+// that leave an empty .git behind in a temporary folder.
 func repository(dir string) string {
 	for {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+		at := filepath.Join(dir, ".git")
+		if info, err := os.Lstat(at); err == nil && (!info.IsDir() || exists(filepath.Join(at, "HEAD"))) {
 			return dir
 		}
 		up := filepath.Dir(dir)
