@@ -105,14 +105,14 @@ func TestNotBefore(t *testing.T) {
 	}
 	pending := map[dag.Status]int{dag.Pending: 2}
 	w.wantReady("b")
-	if diff := cmp.Diff(dag.Tally{ByStatus: pending, Ready: 1, Waiting: 1, NextWait: until}, tally()); diff != "" {
+	if diff := cmp.Diff(dag.Tally{ByStatus: pending, Groups: map[dag.Status]int{}, Ready: 1, Waiting: 1, NextWait: until}, tally()); diff != "" {
 		t.Errorf("waiting (-want +got):\n%s", diff)
 	}
 	w.pass(4999 * time.Millisecond)
 	w.wantReady("b")
 	w.pass(time.Millisecond) // due: ready before b, though nobody has cleared it
 	w.wantReady("a", "b")
-	if diff := cmp.Diff(dag.Tally{ByStatus: pending, Ready: 2}, tally()); diff != "" {
+	if diff := cmp.Diff(dag.Tally{ByStatus: pending, Groups: map[dag.Status]int{}, Ready: 2}, tally()); diff != "" {
 		t.Errorf("due (-want +got):\n%s", diff)
 	}
 	if got := w.task("a").NotBefore; !got.Equal(until) {

@@ -35,6 +35,7 @@ func Statements() map[string]string {
 		"count ready, subtree":                 readyTreeSQL,
 		"count statuses, feature":              tallyFeatureSQL,
 		"count statuses, subtree":              tallyTreeSQL,
+		"count groups, feature":                groupsFeatureSQL,
 		"count waits, all":                     waitsAllSQL,
 		"look up by ID":                        byIDSQL,
 		"look up by prefix":                    byPrefixSQL,

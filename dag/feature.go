@@ -32,35 +32,27 @@ type Feature struct {
 	ID        string
 	Name      string
 	Status    FeatureStatus
-	Tasks     map[Status]int // how many of each; groups count too
+	Tasks     map[Status]int // how many of each
+	Groups    map[Status]int // which are no tasks
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
 
 // Total is the number of tasks.
-func (f Feature) Total() int {
-	total := 0
-	for _, n := range f.Tasks {
-		total += n
-	}
-	return total
-}
+func (f Feature) Total() int { return sum(f.Tasks) }
 
-func rollUpFeature(stage string, tasks map[Status]int) FeatureStatus {
-	total := 0
-	for _, n := range tasks {
-		total += n
-	}
+// rollUp looks at groups too: one that is kept back keeps back its feature.
+func (f Feature) rollUp(stage string) FeatureStatus {
 	switch {
-	case total == 0:
+	case f.Total() == 0:
 		return FeatureStatus(stage)
-	case tasks[InProgress] > 0:
+	case f.Tasks[InProgress] > 0:
 		return FeatureRunning
-	case tasks[Done] == total:
+	case f.Tasks[Done] == f.Total() && f.Groups[Done] == sum(f.Groups):
 		return FeatureDone
-	case tasks[Failed] > 0:
+	case f.Tasks[Failed]+f.Groups[Failed] > 0:
 		return FeatureFailed
-	case tasks[Done] > 0:
+	case f.Tasks[Done] > 0:
 		return FeatureRunning
 	default:
 		return FeatureReady
@@ -105,7 +97,6 @@ const (
 	featureSQL       = `SELECT n, id, name, stage, created_at, updated_at FROM features WHERE name = :typed OR id = :typed;`
 	featureFromSQL   = `SELECT n, id, name, stage, created_at, updated_at FROM features WHERE id >= :from AND id < :to ORDER BY id LIMIT 4;`
 	featureNumberSQL = `SELECT n FROM features WHERE name = :name;`
-	featureCountSQL  = `SELECT status, count(*) FROM tasks INDEXED BY tasks_status WHERE feature = :n GROUP BY status;`
 )
 
 // Feature returns the feature with that name, or ID, or beginning of an ID.
@@ -147,15 +138,11 @@ func (g *Graph) features(query string, args ...any) ([]Feature, error) {
 		return nil, err
 	}
 	for i := range list {
-		list[i].Tasks = map[Status]int{}
-		err := g.tx.Each(featureCountSQL, func(stmt *sqlite.Stmt) error {
-			list[i].Tasks[Status(stmt.ColumnText(0))] = stmt.ColumnInt(1)
-			return nil
-		}, ":n", list[i].N)
-		if err != nil {
+		f := &list[i]
+		if f.Tasks, f.Groups, err = g.countStatuses(tallyFeatureSQL, groupsFeatureSQL, ":feature", f.N); err != nil {
 			return nil, err
 		}
-		list[i].Status = rollUpFeature(stages[i], list[i].Tasks)
+		f.Status = f.rollUp(stages[i])
 	}
 	return list, nil
 }

@@ -31,7 +31,7 @@ func TestAFeatureIsOneWhateverTheCaseOfItsName(t *testing.T) {
 	w := newWorld(t)
 	var made, byName, byID dag.Feature
 	w.update(func(g *dag.Graph) (err error) { made, err = g.AddFeature("Auth"); return err })
-	want := dag.Feature{N: 1, ID: made.ID, Name: "Auth", Status: dag.FeatureDraft, Tasks: map[dag.Status]int{}, CreatedAt: start, UpdatedAt: start}
+	want := dag.Feature{N: 1, ID: made.ID, Name: "Auth", Status: dag.FeatureDraft, Tasks: map[dag.Status]int{}, Groups: map[dag.Status]int{}, CreatedAt: start, UpdatedAt: start}
 	if diff := cmp.Diff(want, made); diff != "" {
 		t.Errorf("feature (-want +got):\n%s", diff)
 	}

@@ -51,6 +51,7 @@ func TestQueryPlans(t *testing.T) {
 		"count ready, subtree":    {append(below, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 0},
 		"count statuses, feature": {[]string{"SEARCH tasks USING COVERING INDEX tasks_status (feature=?)"}, 0},
 		"count statuses, subtree": {append(below, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 1},
+		"count groups, feature":   {[]string{"SEARCH tasks USING COVERING INDEX tasks_groups (feature=?)"}, 0},
 		"count waits, all":        {[]string{"SEARCH tasks USING INDEX tasks_waiting (not_before>?)"}, 0},
 		"what is claimed":         {[]string{"SEARCH tasks USING INDEX tasks_owner (owner>?)"}, 1},
 		"list a feature":          {[]string{"SEARCH tasks USING INDEX tasks_status (feature=?)"}, 1},

@@ -100,9 +100,13 @@ func (x *machine) compareScopes(rt *rapid.T) {
 
 func (x *machine) compareScope(rt *rapid.T, g *dag.Graph, scope dag.Scope) error {
 	ready := x.m.queue(scope, false)
-	want := dag.Tally{ByStatus: map[dag.Status]int{}, Ready: len(ready)}
+	want := dag.Tally{ByStatus: map[dag.Status]int{}, Groups: map[dag.Status]int{}, Ready: len(ready)}
 	for _, t := range x.m.all() {
 		if !x.m.inScope(t, scope) {
+			continue
+		}
+		if len(x.m.children(t.id)) > 0 {
+			want.Groups[t.status]++
 			continue
 		}
 		want.ByStatus[t.status]++

@@ -6,9 +6,11 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// Tally counts the tasks of a scope and says why a run would stop or wait.
+// Tally counts the tasks of a scope and says why a run would stop or wait. Groups
+// are no tasks: nobody works on them.
 type Tally struct {
 	ByStatus map[Status]int
+	Groups   map[Status]int
 	Ready    int       // claimable now
 	Waiting  int       // pending until a time that has not come
 	NextWait time.Time // the first of those times
@@ -19,9 +21,17 @@ type Tally struct {
 }
 
 // Total is the number of tasks.
-func (t Tally) Total() int {
+func (t Tally) Total() int { return sum(t.ByStatus) }
+
+// TotalGroups is the number of groups.
+func (t Tally) TotalGroups() int { return sum(t.Groups) }
+
+// OpenGroups is the number of groups that have neither succeeded nor failed.
+func (t Tally) OpenGroups() int { return t.TotalGroups() - t.Groups[Done] - t.Groups[Failed] }
+
+func sum(counts map[Status]int) int {
 	total := 0
-	for _, n := range t.ByStatus {
+	for _, n := range counts {
 		total += n
 	}
 	return total
@@ -31,6 +41,10 @@ const (
 	tallyAllSQL     = `SELECT status, count(*) FROM tasks INDEXED BY tasks_status GROUP BY status;`
 	tallyFeatureSQL = `SELECT status, count(*) FROM tasks INDEXED BY tasks_status WHERE feature = :feature GROUP BY status;`
 	tallyTreeSQL    = subtree + `SELECT t.status, count(*) FROM sub JOIN tasks t ON t.n = sub.n GROUP BY t.status;`
+
+	groupsAllSQL     = `SELECT status, count(*) FROM tasks INDEXED BY tasks_groups WHERE children > 0 GROUP BY status;`
+	groupsFeatureSQL = `SELECT status, count(*) FROM tasks INDEXED BY tasks_groups WHERE feature = :feature AND children > 0 GROUP BY status;`
+	groupsTreeSQL    = subtree + `SELECT t.status, count(*) FROM sub JOIN tasks t ON t.n = sub.n WHERE t.children > 0 GROUP BY t.status;`
 
 	readyAllSQL          = `SELECT count(*) FROM tasks INDEXED BY queue_all WHERE queue = 0;`
 	readyCountFeatureSQL = `SELECT count(*) FROM tasks INDEXED BY queue_feature WHERE feature = +:feature AND queue = 0;`
@@ -49,12 +63,8 @@ func (g *Graph) Tally(scope Scope) (Tally, error) {
 	if err != nil {
 		return Tally{}, err
 	}
-	t := Tally{ByStatus: map[Status]int{}}
-	err = g.tx.Each(queries[0], func(stmt *sqlite.Stmt) error {
-		t.ByStatus[Status(stmt.ColumnText(0))] = stmt.ColumnInt(1)
-		return nil
-	}, args...)
-	if err != nil {
+	var t Tally
+	if t.ByStatus, t.Groups, err = g.countStatuses(queries[0], queries[3], args...); err != nil {
 		return Tally{}, err
 	}
 	ready, err := g.number(queries[1], args...)
@@ -86,15 +96,37 @@ func (g *Graph) Tally(scope Scope) (Tally, error) {
 	return t, err
 }
 
-func (g *Graph) tallyQueries(scope Scope) (queries [3]string, args []any, err error) {
+// countStatuses counts everything and the groups, each through an index, and takes
+// these from those.
+func (g *Graph) countStatuses(all, groups string, args ...any) (tasks, group map[Status]int, err error) {
+	tasks, group = map[Status]int{}, map[Status]int{}
+	err = g.tx.Each(all, func(stmt *sqlite.Stmt) error {
+		tasks[Status(stmt.ColumnText(0))] = stmt.ColumnInt(1)
+		return nil
+	}, args...)
+	if err != nil {
+		return nil, nil, err
+	}
+	err = g.tx.Each(groups, func(stmt *sqlite.Stmt) error {
+		status, n := Status(stmt.ColumnText(0)), stmt.ColumnInt(1)
+		group[status] = n
+		if tasks[status] -= n; tasks[status] == 0 {
+			delete(tasks, status)
+		}
+		return nil
+	}, args...)
+	return tasks, group, err
+}
+
+func (g *Graph) tallyQueries(scope Scope) (queries [4]string, args []any, err error) {
 	switch {
 	case scope.Task != "":
 		t, err := g.byHand(scope.Task)
-		return [3]string{tallyTreeSQL, readyTreeSQL, waitsTreeSQL}, []any{":n", t.n}, err
+		return [4]string{tallyTreeSQL, readyTreeSQL, waitsTreeSQL, groupsTreeSQL}, []any{":n", t.n}, err
 	case scope.Feature != "":
 		n, err := g.featureNumber(scope.Feature)
-		return [3]string{tallyFeatureSQL, readyCountFeatureSQL, waitsFeatureSQL}, []any{":feature", n}, err
+		return [4]string{tallyFeatureSQL, readyCountFeatureSQL, waitsFeatureSQL, groupsFeatureSQL}, []any{":feature", n}, err
 	default:
-		return [3]string{tallyAllSQL, readyAllSQL, waitsAllSQL}, nil, nil
+		return [4]string{tallyAllSQL, readyAllSQL, waitsAllSQL, groupsAllSQL}, nil, nil
 	}
 }

@@ -105,7 +105,7 @@ type Usage struct {
 	Context int64 `json:"context_tokens,omitempty"` // what its last request took of the context
 }
 
-// Counts are the tasks in scope.
+// Counts are the tasks in scope, without the groups that they stand in.
 type Counts struct {
 	Done      int `json:"done"`
 	Failed    int `json:"failed"`

@@ -44,6 +44,9 @@ func (a *attempt) gather(ctx context.Context) (string, error) {
 	}
 	in.Used = share
 	a.choice = strategy.Next(in)
+	if a.opts.Modelless != nil && a.opts.Modelless(a.worker) {
+		a.choice = strategy.Choice{}
+	}
 	if a.substitute() != "" && a.choice.Tier == "" && a.choice.Model != "" {
 		a.choice.Reason += "; but that is another agent's name for it, so " + a.worker + " has its own choice"
 		a.choice.Model = ""

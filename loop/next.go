@@ -228,6 +228,12 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 // has died meanwhile.
 func (r *Runner) blocked(ctx context.Context, tally dag.Tally) (look, error) {
 	reason := fmt.Sprintf("%d of %d tasks remain, and none of them can run", countsOf(tally).Remaining, tally.Total())
+	if countsOf(tally).Remaining == 0 {
+		reason = fmt.Sprintf("every task has ended, but %d of the groups is kept back", tally.OpenGroups())
+		if n := tally.OpenGroups(); n > 1 {
+			reason = fmt.Sprintf("every task has ended, but %d of the groups are kept back", n)
+		}
+	}
 	if others := tally.ByStatus[dag.InProgress]; others > 0 {
 		rec, err := r.recover(ctx)
 		if err != nil {
@@ -260,6 +266,8 @@ func (r *Runner) judgeScope(t dag.Tally, running int) ending {
 	switch {
 	case t.Total() == 0:
 		return ending{kind: OutcomeNoPlan, reason: "there is no task in scope"}
+	case c.Remaining == 0 && running == 0 && t.OpenGroups() > 0: // blocked says so
+		return ending{}
 	case c.Remaining == 0 && running == 0 && c.Failed > 0:
 		return ending{kind: OutcomeComplete, reason: fmt.Sprintf("%d of %d tasks failed", c.Failed, c.Total)}
 	case c.Remaining == 0 && running == 0:

@@ -50,6 +50,7 @@ type Options struct {
 	Drift       drift.Thresholds
 	Strategy    strategy.Kind
 	Model       string
+	Modelless   func(agent string) bool // who works without a model; nil means nobody
 	Setup       Setup
 
 	Open   func(context.Context, Opening) (Session, error)

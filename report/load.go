@@ -201,6 +201,9 @@ func (r *Run) count(told events) {
 		return
 	}
 	for _, t := range r.Tasks {
+		if t.Group {
+			continue
+		}
 		switch dag.Status(t.Status) {
 		case dag.Done:
 			r.Counts.Done++

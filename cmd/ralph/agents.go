@@ -178,6 +178,14 @@ func (a *app) printAgents(c *cli.Context, list []agentJSON) error {
 	return nil
 }
 
+// modelless says of the name of an agent whether it works without a model.
+func (a *app) modelless(config project.Loaded) func(string) bool {
+	return func(name string) bool {
+		p, ok, err := a.presetOf(config, name)
+		return ok && err == nil && p.Channel == agents.NoModel
+	}
+}
+
 // presetOf is what a name of the configuration, a built-in name, a file or a
 // command means. It reports false for one that has no command.
 func (a *app) presetOf(config project.Loaded, given string) (agents.Preset, bool, error) {

@@ -3,6 +3,10 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -50,15 +54,95 @@ func (a *app) runConfigShow(c *cli.Context) error {
 		}
 		return a.printJSON(list)
 	}
-	pal := a.palette(c)
-	t := &term.Table{Width: a.width}
+	var rows []settingRow
 	for _, s := range loaded.Settings() {
-		value, err := json.Marshal(s.Value)
+		value, err := plainJSON(s.Value)
 		if err != nil {
 			return fmt.Errorf("show %s: %w", s.Key, err)
 		}
-		t.Add(term.Cell{Text: s.Key, Paint: pal.Cyan}, term.Cell{Text: string(value)}, term.Cell{Text: s.Origin, Paint: pal.Dim})
+		row := settingRow{term.Line(s.Key), term.Line(value), term.Line(s.Origin)}
+		if a.width > 0 {
+			row.origin = a.shortPath(p.Root, row.origin)
+		}
+		rows = append(rows, row)
 	}
-	_, err = t.WriteTo(a.stdout)
+	_, err = io.WriteString(a.stdout, settingsText(rows, a.palette(c), a.width))
 	return err
+}
+
+// plainJSON is JSON that is not made for web pages.
+func plainJSON(v any) (string, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return strings.TrimSpace(b.String()), err
+}
+
+// shortPath is a path as a person at this terminal would say it.
+func (a *app) shortPath(root, path string) string {
+	if rel, err := filepath.Rel(root, path); err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel) {
+		return rel
+	}
+	if rel, err := filepath.Rel(a.getenv("HOME"), path); err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel) {
+		return filepath.Join("~", rel)
+	}
+	return path
+}
+
+type settingRow struct{ key, value, origin string }
+
+// usualValue is how wide a value is as a rule, and narrowest how wide it may be
+// everywhere.
+const (
+	usualValue = 24
+	narrowest  = 12
+)
+
+// settingsText aligns settings. On a terminal a long value goes on below itself;
+// elsewhere a setting is a line, and no line depends on another one's value.
+func settingsText(rows []settingRow, p term.Palette, width int) string {
+	keys, origins, values := 0, 0, 0
+	for _, r := range rows {
+		keys, origins, values = max(keys, term.Width(r.key)), max(origins, term.Width(r.origin)), max(values, term.Width(r.value))
+	}
+	room := usualValue
+	if width > 0 {
+		room = min(max(width-keys-origins-4, narrowest), values)
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		lines := []string{r.value}
+		if width > 0 {
+			lines = pieces(r.value, room)
+		}
+		for i, line := range lines {
+			if i > 0 {
+				fmt.Fprintf(&b, "%s  %s\n", strings.Repeat(" ", keys), strings.TrimRight(line, " "))
+				continue
+			}
+			pad := func(s string, to int) string { return strings.Repeat(" ", max(to-term.Width(s), 0)) }
+			fmt.Fprintf(&b, "%s%s  %s%s  %s\n", p.Cyan(r.key), pad(r.key, keys), line, pad(line, room), p.Dim(r.origin))
+		}
+	}
+	return b.String()
+}
+
+// pieces breaks a value into lines that fit, after a comma or a blank if there is one.
+func pieces(text string, width int) []string {
+	var lines []string
+	for term.Width(text) > width {
+		end, used := 0, 0
+		for i, r := range text {
+			if used += term.Width(string(r)); used > width && i > 0 {
+				break
+			}
+			end = i + utf8.RuneLen(r)
+		}
+		if at := strings.LastIndexAny(text[:end], ", "); at > 0 {
+			end = at + 1
+		}
+		lines, text = append(lines, text[:end]), text[end:]
+	}
+	return append(lines, text)
 }

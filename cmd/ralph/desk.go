@@ -146,7 +146,7 @@ func (a *app) watchProject(s *session) func(context.Context) func(context.Contex
 	tasks := func(ctx context.Context) (n int) {
 		_ = s.store.View(ctx, func(g *dag.Graph) error {
 			tally, err := g.Tally(dag.Scope{})
-			n = tally.Total()
+			n = tally.Total() + tally.TotalGroups()
 			return err
 		})
 		return n

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -117,7 +118,10 @@ func (a *app) dryRun(c *cli.Context, s *session, opts loop.Options) error {
 	for i, t := range ready {
 		choice := strategy.Next(strategy.Input{Kind: opts.Strategy, Model: opts.Model, Pinned: t.Model, Iteration: i + 1, Task: t.ID, Retries: t.Retries})
 		model := choice.Model
-		if model == "" {
+		switch {
+		case opts.Modelless(cmp.Or(t.Agent, opts.Setup.Agent)):
+			model = "no model"
+		case model == "":
 			model = "the agent's own model"
 		}
 		fmt.Fprintf(a.stdout, "  %s  %s  %s\n", t.ID, model, term.Line(t.Title))

@@ -82,6 +82,7 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 			return opts, fmt.Errorf("%w: verify.protect: %w", project.ErrConfig, err)
 		}
 	}
+	opts.Modelless = a.modelless(s.config)
 	opts.Own = a.ownFiles(c, s.project.Root)
 	opts.Objects = objects(s)
 	opts.Setup = setup(opts, o.chosen, o.sandbox)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ralph/internal/agents"
 	"ralph/loop"
 )
 
@@ -28,7 +29,10 @@ func setup(opts loop.Options, chosen agent, sandbox *confiner) loop.Setup {
 	if opts.Continues != nil {
 		s.Scope += ", continuing " + opts.Continues.ID
 	}
-	if s.Model == "" {
+	switch {
+	case chosen.preset.Channel == agents.NoModel:
+		s.Model = "none needed"
+	case s.Model == "":
 		s.Model = string(opts.Strategy)
 	}
 	s.Limits = describeLimits(opts)

@@ -26,7 +26,12 @@ type terminal struct {
 // onTerminal runs the program on a terminal and keeps what it shows.
 func (p *place) onTerminal(t *testing.T, args ...string) *terminal {
 	t.Helper()
-	term := p.openTerminal(t, unix.Winsize{}, args...)
+	return p.onTerminalOf(t, unix.Winsize{}, args...)
+}
+
+func (p *place) onTerminalOf(t *testing.T, size unix.Winsize, args ...string) *terminal {
+	t.Helper()
+	term := p.openTerminal(t, size, args...)
 	go func() {
 		buf := make([]byte, 4096)
 		for {

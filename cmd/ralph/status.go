@@ -23,6 +23,7 @@ func (a *app) statusCommand() command {
 type statusJSON struct {
 	Counts   map[string]int `json:"counts"`
 	Total    int            `json:"total"`
+	Groups   int            `json:"groups"`
 	Ready    int            `json:"ready"`
 	Waiting  int            `json:"waiting"`
 	NextWait *string        `json:"next_wait"`
@@ -130,7 +131,7 @@ func (a *app) overview(g *dag.Graph) (o overview, err error) {
 
 func (a *app) statusAsJSON(s *session, g *dag.Graph, o overview) (statusJSON, error) {
 	j := statusJSON{
-		Counts: counts(o.tally.ByStatus), Total: o.tally.Total(), Ready: o.tally.Ready, Waiting: o.tally.Waiting,
+		Counts: counts(o.tally.ByStatus), Total: o.tally.Total(), Groups: o.tally.TotalGroups(), Ready: o.tally.Ready, Waiting: o.tally.Waiting,
 		NextWait: timeOrNil(o.tally.NextWait), Stale: ids(o.stale), Held: []whyJSON{}, Features: []featureJSON{},
 		Paused: timeOrNil(o.paused), Limits: []limitJSON{}, Runs: []runJSON{},
 	}
@@ -164,7 +165,11 @@ func (a *app) printStatus(c *cli.Context, o overview) error {
 		_, err := fmt.Fprint(a.stdout, b.String())
 		return err
 	}
-	fmt.Fprintf(&b, "%s: %s\n", p.Bold(plural(o.tally.Total(), "task")), summary(o.tally))
+	what := plural(o.tally.Total(), "task")
+	if n := o.tally.TotalGroups(); n > 0 {
+		what += " in " + plural(n, "group")
+	}
+	fmt.Fprintf(&b, "%s: %s\n", p.Bold(what), summary(o.tally))
 	if !o.paused.IsZero() {
 		fmt.Fprintf(&b, "%s\n", p.Yellow("paused since "+o.paused.Local().Format(time.DateTime)+"; go on with: ralph resume"))
 	}

@@ -20,7 +20,7 @@ func (l Loaded) Settings() []Setting {
 	list := []Setting{
 		{Key: "agent.use", Value: c.Agent.Use},
 		{Key: "agent.command", Value: c.Agent.Command},
-		{Key: "agent.env_allow", Value: slices.Concat([]string{}, c.Agent.EnvAllow)},
+		{Key: "agent.env_allow", Value: append([]string{}, c.Agent.EnvAllow...)},
 		{Key: "run.limit", Value: c.Run.Limit},
 		{Key: "run.max_retries", Value: c.Run.MaxRetries},
 		{Key: "run.max_attempts", Value: c.Run.MaxAttempts},
@@ -31,13 +31,13 @@ func (l Loaded) Settings() []Setting {
 		{Key: "run.turn_timeout", Value: c.Run.TurnTimeout.String()},
 		{Key: "run.backoff", Value: c.Run.Backoff.String()},
 		{Key: "verify.enabled", Value: c.Verify.Enabled},
-		{Key: "verify.commands", Value: slices.Concat([]string{}, c.Verify.Commands)},
+		{Key: "verify.commands", Value: append([]string{}, c.Verify.Commands...)},
 		{Key: "verify.timeout", Value: c.Verify.Timeout.String()},
 		{Key: "verify.agent", Value: c.Verify.Agent},
 		{Key: "verify.model", Value: c.Verify.Model},
 		{Key: "verify.repair_rounds", Value: c.Verify.Repairs},
 		{Key: "verify.reruns", Value: c.Verify.Reruns},
-		{Key: "verify.protect", Value: slices.Concat([]string{}, c.Verify.Protect)},
+		{Key: "verify.protect", Value: append([]string{}, c.Verify.Protect...)},
 		{Key: "journal.recent", Value: c.Journal.Recent},
 		{Key: "journal.matches", Value: c.Journal.Matches},
 		{Key: "journal.tokens", Value: c.Journal.Tokens},
@@ -48,8 +48,8 @@ func (l Loaded) Settings() []Setting {
 		{Key: "recovery.on_dirty", Value: c.Recovery.OnDirty},
 		{Key: "telemetry.prometheus", Value: c.Telemetry.Prometheus},
 		{Key: "sandbox.mode", Value: c.Sandbox.Mode},
-		{Key: "sandbox.write", Value: slices.Concat([]string{}, c.Sandbox.Write)},
-		{Key: "sandbox.deny_read", Value: slices.Concat([]string{}, c.Sandbox.DenyRead)},
+		{Key: "sandbox.write", Value: append([]string{}, c.Sandbox.Write...)},
+		{Key: "sandbox.deny_read", Value: append([]string{}, c.Sandbox.DenyRead...)},
 	}
 	list = append(list, c.spendingSettings()...)
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {

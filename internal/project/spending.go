@@ -217,7 +217,7 @@ func (c Config) spendingSettings() []Setting {
 	b, d := c.Budget, c.Drift
 	list := []Setting{
 		{Key: "run.wait", Value: c.Run.Wait},
-		{Key: "agent.fallback", Value: slices.Concat([]string{}, c.Agent.Fallback)},
+		{Key: "agent.fallback", Value: append([]string{}, c.Agent.Fallback...)},
 		{Key: "budget.max_cost_usd", Value: b.MaxCostUSD},
 		{Key: "budget.max_tokens", Value: b.MaxTokens},
 		{Key: "budget.max_duration", Value: b.MaxDuration.String()},

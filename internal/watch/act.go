@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -61,7 +62,33 @@ func (d deed) do(g *dag.Graph, opts Options) (string, error) {
 	case hold:
 		return holdTask(g, id)
 	default: // guide
-		return "noted: the next agent at " + id + " reads it", g.Log(id, dag.LogUser, strings.TrimSpace(d.text))
+		return guideTask(g, id, strings.TrimSpace(d.text))
+	}
+}
+
+func guideTask(g *dag.Graph, id, text string) (string, error) {
+	t, err := g.Task(id)
+	if err != nil {
+		return "", err
+	}
+	if why := unread(t.ID, t.Status, t.Children); why != "" {
+		return "", errors.New(why)
+	}
+	if t.Status == dag.Failed {
+		return "noted: whoever tries " + id + " again reads it; r lets it be tried", g.Log(id, dag.LogUser, text)
+	}
+	return "noted: the next agent at " + id + " reads it", g.Log(id, dag.LogUser, text)
+}
+
+// unread says why no agent would ever read what is said to a task, if that is so.
+func unread(id string, status dag.Status, children int) string {
+	switch {
+	case children > 0:
+		return id + " is a group, which no agent works on: guide a task in it"
+	case status == dag.Done:
+		return id + " is done: no agent would read it; r begins it anew"
+	default:
+		return ""
 	}
 }
 

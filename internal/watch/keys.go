@@ -171,7 +171,9 @@ func (m *model) command(name string) tea.Cmd {
 			m.ask = question{"Try it again from the beginning? " + title, deed{verb: retry, task: t}}
 		}
 	case "g":
-		m.screen, m.guided, m.typed = writing, t, nil
+		if m.told = unread(t.ID, t.Status, t.Children); m.told == "" {
+			m.screen, m.guided, m.typed = writing, t, nil
+		}
 	case "enter", "t":
 		m.screen, m.scroll = reading, 0
 	}

@@ -73,6 +73,34 @@ func TestGuidanceGoesToWhomItWasMeantFor(t *testing.T) {
 	}
 }
 
+// TestGuidanceThatNobodyWouldReadIsRefused before a word of it is typed.
+func TestGuidanceThatNobodyWouldReadIsRefused(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		edit func(*dag.Outline)
+		want string
+	}{
+		"done":  {func(o *dag.Outline) { o.Status = dag.Done }, "t-00000005 is done: no agent would read it; r begins it anew"},
+		"group": {func(o *dag.Outline) { o.Children = 2 }, "t-00000005 is a group, which no agent works on: guide a task in it"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := working()
+			snap := shop()
+			for i := range snap.tasks {
+				if snap.tasks[i].ID == "t-00000005" {
+					tt.edit(&snap.tasks[i])
+				}
+			}
+			s.tell(news{snap: &snap}).press("g")
+			if len(s.deeds) != 0 || s.screen != overview || s.told != tt.want {
+				t.Errorf("got %+v and %q, want only %q", s.deeds, s.told, tt.want)
+			}
+		})
+	}
+}
+
 // TestTheSelectionFollowsTheWork until a person moves it, and again when asked to.
 func TestTheSelectionFollowsTheWork(t *testing.T) {
 	t.Parallel()

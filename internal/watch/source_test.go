@@ -283,9 +283,14 @@ func TestDeeds(t *testing.T) {
 	}
 	do(deed{verb: skip, task: task}, "unblocked")
 	w.update(func(g *dag.Graph) error { return g.GiveUp(id, "") })
+	do(deed{verb: guide, task: task, text: "again"}, "noted: whoever tries "+id+" again reads it; r lets it be tried")
 	do(deed{verb: retry, task: task}, "reset")
 	if got := w.status(id).Status; got != dag.Pending {
 		t.Errorf("got %s, want pending", got)
+	}
+	w.update(func(g *dag.Graph) error { return g.Finish(id) })
+	if got := act(t.Context(), w.opts, deed{verb: guide, task: task, text: "too late"}); got.err == nil || !strings.Contains(got.err.Error(), id+" is done: no agent would read it") {
+		t.Errorf("got %+v, want it refused: it was done meanwhile", got)
 	}
 	if got := act(t.Context(), w.opts, deed{verb: retry, task: dag.Outline{ID: "t-none"}}); got.err == nil {
 		t.Error("a task that is gone was reset")

@@ -75,6 +75,7 @@ CREATE INDEX queue_feature ON tasks (feature, queue, priority, n) WHERE queue IS
 CREATE INDEX tasks_waiting ON tasks (not_before) WHERE not_before > 0;
 CREATE INDEX tasks_parent  ON tasks (parent, status) WHERE parent IS NOT NULL;
 CREATE INDEX tasks_status  ON tasks (feature, status);
+CREATE INDEX tasks_groups  ON tasks (feature, status, children) WHERE children > 0;
 CREATE INDEX tasks_owner   ON tasks (owner) WHERE owner IS NOT NULL;
 CREATE INDEX tasks_leaving ON tasks (leaving) WHERE leaving IS NOT NULL;
 
