@@ -106,6 +106,7 @@ CREATE TABLE runs (
     outcome        TEXT,
     reason         TEXT,
     iterations     INTEGER NOT NULL DEFAULT 0,
+    failures       INTEGER NOT NULL DEFAULT 0, -- tasks that failed in a row
     waited         INTEGER NOT NULL DEFAULT 0, -- milliseconds, for providers that had no room
     stop_requested TEXT    CHECK (stop_requested IN ('after_task', 'now'))
 ) STRICT;
