@@ -64,7 +64,8 @@ func (g *Graph) UsageOfTask(t Task, run string) (Usage, error) {
 	return g.usage(usageOfTaskSQL, ":task", t.N, ":since", t.StartedAt.UnixMilli(), ":run", run)
 }
 
-// UsageOfFeature adds up what was used for the tasks of a feature that exist.
+// UsageOfFeature adds up what was used for planning a feature, and for the tasks of it
+// that exist.
 func (g *Graph) UsageOfFeature(name, run string) (Usage, error) {
 	n, err := g.featureNumber(name)
 	if err != nil {
@@ -74,15 +75,26 @@ func (g *Graph) UsageOfFeature(name, run string) (Usage, error) {
 	if err != nil {
 		return u, err
 	}
+	planned, err := g.usage(plannedFeatureSQL, ":feature", n)
+	if err != nil {
+		return u, err
+	}
+	u = u.plus(planned)
 	return u, g.countInto(&u, countFeatureSQL, ":feature", n)
 }
 
-// UsageSince adds up all attempts that began at that moment or later.
+// UsageSince adds up all attempts, and sessions of planning, that began at that moment
+// or later.
 func (g *Graph) UsageSince(since time.Time, run string) (Usage, error) {
 	u, err := g.usage(usageSinceSQL, ":since", since.UnixMilli(), ":run", run)
 	if err != nil {
 		return u, err
 	}
+	planned, err := g.usage(plannedSinceSQL, ":since", since.UnixMilli())
+	if err != nil {
+		return u, err
+	}
+	u = u.plus(planned)
 	return u, g.countInto(&u, countSinceSQL, ":since", since.UnixMilli())
 }
 

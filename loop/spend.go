@@ -38,7 +38,7 @@ func (r *Runner) accounts(g *dag.Graph, t *dag.Task) (list []budget.Account, err
 	all := func(*attempt) bool { return true }
 	now := r.opts.Now()
 	add(budget.Run, "", r.opts.Budget.Run, all, func() (dag.Usage, error) { return g.UsageOfRun(r.run.ID) })
-	add(budget.Day, "", r.opts.Budget.Day, all, func() (dag.Usage, error) { return g.UsageSince(midnight(now), r.run.ID) })
+	add(budget.Day, "", r.opts.Budget.Day, all, func() (dag.Usage, error) { return g.UsageSince(Midnight(now), r.run.ID) })
 	for i := range list {
 		if list[i].Scope == budget.Run {
 			r.runTime(&list[i].Used)
@@ -56,8 +56,8 @@ func (r *Runner) accounts(g *dag.Graph, t *dag.Task) (list []budget.Account, err
 	return list, err
 }
 
-// midnight is when the day began.
-func midnight(now time.Time) time.Time {
+// Midnight is when the day began.
+func Midnight(now time.Time) time.Time {
 	y, m, d := now.Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, now.Location())
 }
@@ -70,8 +70,8 @@ func (r *Runner) runTime(u *budget.Used) {
 	u.Iterations = r.counted
 }
 
-// usedBy adds what agents are using now to what was settled.
-func (r *Runner) usedBy(settled dag.Usage, mine func(*attempt) bool) budget.Used {
+// Used is what was settled, as budgets see it.
+func Used(settled dag.Usage) budget.Used {
 	u := budget.Used{
 		Tokens: settled.Tokens(), Estimated: settled.Estimated, Unknown: settled.Unpriced > 0,
 		Iterations: settled.Attempts, Failures: settled.Failures, Duration: settled.Worked,
@@ -79,6 +79,12 @@ func (r *Runner) usedBy(settled dag.Usage, mine func(*attempt) bool) budget.Used
 	if settled.CostUSD != nil {
 		u.CostUSD = *settled.CostUSD
 	}
+	return u
+}
+
+// usedBy adds what agents are using now to what was settled.
+func (r *Runner) usedBy(settled dag.Usage, mine func(*attempt) bool) budget.Used {
+	u := Used(settled)
 	now := r.opts.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()

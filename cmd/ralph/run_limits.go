@@ -69,11 +69,16 @@ func (a *app) spending(c *cli.Context, config project.Loaded, opts *loop.Options
 		Iterations: d.Iterations, Tokens: d.Tokens, ToolFailures: d.ToolFailures, Repeats: d.Repeats,
 		Unchanged: d.Unchanged, NoProgress: d.NoProgress.Std(),
 	}
-	opts.Prices = price.Table{}
-	for pattern, p := range config.Prices {
-		opts.Prices[pattern] = price.Price(p)
-	}
+	opts.Prices = prices(config)
 	return nil
+}
+
+func prices(config project.Loaded) price.Table {
+	table := price.Table{}
+	for pattern, p := range config.Prices {
+		table[pattern] = price.Price(p)
+	}
+	return table
 }
 
 // shared is a budget of a feature, or of a day.
