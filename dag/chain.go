@@ -7,7 +7,7 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-const describeRunSQL = `UPDATE runs SET settings = :settings, continues = :continues, iterations = :iterations WHERE id = :id;`
+const describeRunSQL = `UPDATE runs SET settings = :settings, continues = :continues, iterations = :iterations, failures = :failures WHERE id = :id;`
 
 // DescribeRun stores how a run was started, and which one it takes up.
 func (g *Graph) DescribeRun(r *Run, settings string, continues *Run) error {
@@ -15,17 +15,17 @@ func (g *Graph) DescribeRun(r *Run, settings string, continues *Run) error {
 		r.Settings = settings
 	}
 	if continues != nil {
-		r.Continues, r.Iterations = continues.ID, continues.Iterations
+		r.Continues, r.Iterations, r.Failures = continues.ID, continues.Iterations, continues.Failures
 	}
-	return g.tx.Exec(describeRunSQL, ":id", r.ID, ":settings", r.Settings, ":continues", orNull(r.Continues), ":iterations", r.Iterations)
+	return g.tx.Exec(describeRunSQL, ":id", r.ID, ":settings", r.Settings, ":continues", orNull(r.Continues), ":iterations", r.Iterations, ":failures", r.Failures)
 }
 
-const countRunSQL = `UPDATE runs SET iterations = :iterations, heartbeat_at = :now WHERE id = :id;`
+const countRunSQL = `UPDATE runs SET iterations = :iterations, failures = :failures, heartbeat_at = :now WHERE id = :id;`
 
-// CountRun stores how many iterations of a run have counted so far, so that a run
-// that dies can be continued.
-func (g *Graph) CountRun(id string, iterations int) error {
-	return g.tx.Exec(countRunSQL, ":id", id, ":iterations", iterations, ":now", g.millis())
+// CountRun stores how many iterations of a run have counted so far, and how many
+// tasks have failed in a row, so that a run that dies can be continued.
+func (g *Graph) CountRun(id string, iterations, failures int) error {
+	return g.tx.Exec(countRunSQL, ":id", id, ":iterations", iterations, ":failures", failures, ":now", g.millis())
 }
 
 const lastRunSQL = `SELECT ` + runColumns + ` FROM runs

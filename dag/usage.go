@@ -8,7 +8,8 @@ import (
 
 // Usage is what attempts have used, added up. Nil is unknown.
 type Usage struct {
-	Attempts     int // that counted: not those that a limit or an interruption ended
+	Attempts     int // that counted: not those that a limit or an interruption ended; of a feature and a day also those under way
+	Failures     int // of a feature and a day: tasks in a row that failed, and still have
 	TokensIn     *int64
 	TokensCached *int64
 	TokensOut    *int64
@@ -36,7 +37,7 @@ const (
 SELECT coalesce(sum(a.ended_at IS NOT NULL AND a.outcome NOT IN ('limited', 'interrupted')), 0),
     sum(a.tokens_in), sum(a.tokens_cached), sum(a.tokens_out), sum(a.cost_usd),
     coalesce(max(a.cost_estimated), 0), coalesce(sum(a.cost_unknown), 0),
-    coalesce(sum(iif(a.outcome = 'limited', 0, a.ended_at - a.started_at)), 0) `
+    coalesce(sum(iif(a.outcome = 'limited', 0, coalesce(a.ended_at, a.heartbeat_at) - a.started_at)), 0) `
 	settledUsage = ` (a.ended_at IS NOT NULL OR a.run IS NOT (SELECT n FROM runs WHERE id = :run))`
 
 	usageOfRunSQL = `
@@ -63,18 +64,63 @@ func (g *Graph) UsageOfTask(t Task, run string) (Usage, error) {
 	return g.usage(usageOfTaskSQL, ":task", t.N, ":since", t.StartedAt.UnixMilli(), ":run", run)
 }
 
-// UsageOfFeature adds up what was used for the tasks of a feature that exist.
+// UsageOfFeature adds up what was used for planning a feature, and for the tasks of it
+// that exist.
 func (g *Graph) UsageOfFeature(name, run string) (Usage, error) {
 	n, err := g.featureNumber(name)
 	if err != nil {
 		return Usage{}, err
 	}
-	return g.usage(usageOfFeatureSQL, ":feature", n, ":run", run)
+	u, err := g.usage(usageOfFeatureSQL, ":feature", n, ":run", run)
+	if err != nil {
+		return u, err
+	}
+	planned, err := g.usage(plannedFeatureSQL, ":feature", n)
+	if err != nil {
+		return u, err
+	}
+	u = u.plus(planned)
+	return u, g.countInto(&u, countFeatureSQL, ":feature", n)
 }
 
-// UsageSince adds up all attempts that began at that moment or later.
+// UsageSince adds up all attempts, and sessions of planning, that began at that moment
+// or later.
 func (g *Graph) UsageSince(since time.Time, run string) (Usage, error) {
-	return g.usage(usageSinceSQL, ":since", since.UnixMilli(), ":run", run)
+	u, err := g.usage(usageSinceSQL, ":since", since.UnixMilli(), ":run", run)
+	if err != nil {
+		return u, err
+	}
+	planned, err := g.usage(plannedSinceSQL, ":since", since.UnixMilli())
+	if err != nil {
+		return u, err
+	}
+	u = u.plus(planned)
+	return u, g.countInto(&u, countSinceSQL, ":since", since.UnixMilli())
+}
+
+// A task that failed counts as long as it is failed: a person who resets it has
+// looked at it.
+const (
+	countColumns = `
+SELECT coalesce(sum(a.ended_at IS NULL OR a.outcome NOT IN ('limited', 'interrupted')), 0),
+    count(DISTINCT iif(t.status = 'failed' AND a.outcome = 'failed' AND a.ended_at > coalesce(done.at, 0), a.task, NULL)) `
+	countFeatureSQL = countColumns + `
+FROM (SELECT max(b.ended_at) AS at FROM tasks s INDEXED BY tasks_status CROSS JOIN attempts b ON b.task = s.n
+      WHERE s.feature = :feature AND b.outcome = 'done') done
+    CROSS JOIN tasks t INDEXED BY tasks_status CROSS JOIN attempts a ON a.task = t.n WHERE t.feature = :feature;`
+	countSinceSQL = countColumns + `
+FROM (SELECT max(b.ended_at) AS at FROM attempts b INDEXED BY attempts_started WHERE b.started_at >= :since AND b.outcome = 'done') done
+    CROSS JOIN attempts a INDEXED BY attempts_started LEFT JOIN tasks t ON t.n = a.task WHERE a.started_at >= :since;`
+)
+
+// countInto counts what concerns more than one run: attempts that have begun, because
+// others may go on at the same time, and tasks that failed.
+func (g *Graph) countInto(u *Usage, query string, args ...any) error {
+	return g.tx.Each(query, func(stmt *sqlite.Stmt) error {
+		r := row{stmt: stmt}
+		u.Attempts, u.Failures = r.int(), r.int()
+		return r.err
+	}, args...)
 }
 
 func (g *Graph) usage(query string, args ...any) (Usage, error) {

@@ -61,7 +61,7 @@ func TestUsageIsAddedUpByRunTaskFeatureAndDay(t *testing.T) {
 			return g.UsageOfTask(task, w.run.ID)
 		}, usage(2, 110, 5, false, 1, 2)},
 		"a feature":        {func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfFeature("login", w.run.ID) }, usage(2, 110, 5, false, 1, 2)},
-		"since a moment":   {func(g *dag.Graph) (dag.Usage, error) { return g.UsageSince(noon, w.run.ID) }, usage(2, 120, 6, true, 0, 2)},
+		"since a moment":   {func(g *dag.Graph) (dag.Usage, error) { return g.UsageSince(noon, w.run.ID) }, usage(3, 120, 6, true, 0, 2)},
 		"since a while":    {func(g *dag.Graph) (dag.Usage, error) { return g.UsageSince(w.clock().Add(time.Hour), w.run.ID) }, dag.Usage{}},
 		"of no run at all": {func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfRun("r-none") }, dag.Usage{}},
 	} {

@@ -43,6 +43,7 @@ type Desk struct {
 
 // Opening is where a session is opened.
 type Opening struct {
+	Step string // spec, plan or build
 	Work string // the agent's working folder
 	Logs string // for the transcript
 }
@@ -62,7 +63,7 @@ func (d *Desk) open(ctx context.Context, s *staging) (Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.Open(ctx, Opening{Work: s.work(), Logs: logs})
+	return d.Open(ctx, Opening{Step: filepath.Base(s.dir), Work: s.work(), Logs: logs})
 }
 
 // say takes one turn. A turn that says nothing is an error: agents end one that way

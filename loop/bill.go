@@ -19,19 +19,22 @@ type bill struct {
 
 // priced is the bill of one session. Whether it worked decides what it means if
 // nothing was told.
-func (r *Runner) priced(u acp.Usage, model string, worked bool) bill {
+func priced(prices price.Table, u acp.Usage, model string, worked bool) bill {
 	b := bill{used: u}
 	if u.CostUSD != nil {
 		return b
 	}
 	tokens := price.Tokens{Input: u.Input + u.CacheWrite, Cached: u.CacheRead, Output: u.Output}
-	if guess, known := r.opts.Prices.Estimate(model, tokens); known {
+	if guess, known := prices.Estimate(model, tokens); known {
 		b.used.CostUSD, b.estimated = &guess, true
 		return b
 	}
 	b.unknown = worked || tokens != (price.Tokens{})
 	return b
 }
+
+// Bill is what a session that worked has used, at the price of its model.
+func Bill(prices price.Table, u acp.Usage, model string) Usage { return *priced(prices, u, model, true).event() }
 
 // plus is what both used together.
 func (b bill) plus(c bill) bill {
@@ -75,7 +78,7 @@ func (a *attempt) billed() bill {
 	sum := a.closed
 	for key, session := range a.active {
 		if strings.HasPrefix(key, a.claim.Attempt) {
-			sum = sum.plus(a.priced(session.Usage(), a.modelOf(key, session), a.asked || key != a.claim.Attempt))
+			sum = sum.plus(priced(a.opts.Prices, session.Usage(), a.modelOf(key, session), a.asked || key != a.claim.Attempt))
 		}
 	}
 	return sum
@@ -97,5 +100,5 @@ func (a *attempt) closing(key string, s Session, worked bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.active, key)
-	a.closed = a.closed.plus(a.priced(s.Usage(), a.modelOf(key, s), worked))
+	a.closed = a.closed.plus(priced(a.opts.Prices, s.Usage(), a.modelOf(key, s), worked))
 }

@@ -52,7 +52,8 @@ func (a *attempt) beat(g *dag.Graph, used bill) error {
 	if err := g.Heartbeat(a.claim, a.opts.Lease); err != nil {
 		return err
 	}
-	if err := g.CountRun(a.run.ID, a.countedSoFar()); err != nil {
+	counted, failures := a.countedSoFar()
+	if err := g.CountRun(a.run.ID, counted, failures); err != nil {
 		return err
 	}
 	note := used.note()

@@ -183,7 +183,8 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 		}
 		l.worker = room.worker
 		failpoint.Hit("K2")
-		return g.CountRun(r.run.ID, r.countedSoFar())
+		counted, failures := r.countedSoFar()
+		return g.CountRun(r.run.ID, counted, failures)
 	})
 	r.warnNear(near)
 	switch {
@@ -292,10 +293,12 @@ func (r *Runner) atLimit(running int) bool {
 	return r.opts.Limit > 0 && r.counted+running >= r.opts.Limit
 }
 
-func (r *Runner) countedSoFar() int {
+// countedSoFar is how many iterations have counted, and how many tasks have failed in
+// a row.
+func (r *Runner) countedSoFar() (iterations, failures int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.counted
+	return r.counted, r.failures
 }
 
 func (r *Runner) iteration() int {

@@ -161,7 +161,7 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 			return err
 		}
 		if opts.Continues != nil {
-			r.iters, r.counted = opts.Continues.Iterations, opts.Continues.Iterations
+			r.iters, r.counted, r.failures = opts.Continues.Iterations, opts.Continues.Iterations, opts.Continues.Failures
 			if r.took, r.waited, err = g.RunSpan(opts.Continues.ID); err != nil {
 				return err
 			}

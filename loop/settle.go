@@ -80,7 +80,8 @@ func (a *attempt) record(g *dag.Graph, d Decision) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := g.CountRun(a.run.ID, a.countedWith(d)); err != nil {
+	counted, failures := a.countedWith(d, status)
+	if err := g.CountRun(a.run.ID, counted, failures); err != nil {
 		return "", err
 	}
 	failpoint.Hit("K10")
@@ -145,14 +146,27 @@ func (a *attempt) transition(g *dag.Graph, d Decision) (string, error) {
 	}
 }
 
-// countedWith is how many iterations have counted when this one is settled.
-func (a *attempt) countedWith(d Decision) int {
+// countedWith is how many iterations have counted, and how many tasks have failed in
+// a row, when this one is settled.
+func (a *attempt) countedWith(d Decision, status string) (iterations, failures int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if d.Uncounted {
-		return a.counted
+	return a.countWith(d, status)
+}
+
+// countWith is countedWith for who holds the runner's lock.
+func (a *attempt) countWith(d Decision, status string) (iterations, failures int) {
+	iterations, failures = a.counted, a.failures
+	if !d.Uncounted {
+		iterations++
 	}
-	return a.counted + 1
+	switch status {
+	case string(dag.Failed):
+		failures++
+	case string(dag.Done):
+		failures = 0
+	}
+	return iterations, failures
 }
 
 // remembered is the journal's word for it: a retry that was the last is a failure.
@@ -208,12 +222,7 @@ func (a *attempt) account(d Decision, status string) {
 	a.mu.Lock()
 	a.running--
 	delete(a.working, a.claim.Attempt)
-	switch status {
-	case string(dag.Failed):
-		a.failures++
-	case string(dag.Done):
-		a.failures = 0
-	}
+	a.counted, a.failures = a.countWith(d, status)
 	if a.facts.Answered {
 		a.proven[a.worker] = true
 	}
@@ -222,9 +231,6 @@ func (a *attempt) account(d Decision, status string) {
 	}
 	if d.Drop {
 		a.dropped[a.worker] = true
-	}
-	if !d.Uncounted {
-		a.counted++
 	}
 	a.countEmpty()
 	a.silent, a.limited[a.worker] = next(a.silent, d.NoAnswer), next(a.limited[a.worker], d.Action == Wait)

@@ -38,10 +38,7 @@ func (r *Runner) accounts(g *dag.Graph, t *dag.Task) (list []budget.Account, err
 	all := func(*attempt) bool { return true }
 	now := r.opts.Now()
 	add(budget.Run, "", r.opts.Budget.Run, all, func() (dag.Usage, error) { return g.UsageOfRun(r.run.ID) })
-	y, m, d := now.Date()
-	add(budget.Day, "", r.opts.Budget.Day, all, func() (dag.Usage, error) {
-		return g.UsageSince(time.Date(y, m, d, 0, 0, 0, 0, now.Location()), r.run.ID)
-	})
+	add(budget.Day, "", r.opts.Budget.Day, all, func() (dag.Usage, error) { return g.UsageSince(Midnight(now), r.run.ID) })
 	for i := range list {
 		if list[i].Scope == budget.Run {
 			r.runTime(&list[i].Used)
@@ -59,6 +56,12 @@ func (r *Runner) accounts(g *dag.Graph, t *dag.Task) (list []budget.Account, err
 	return list, err
 }
 
+// Midnight is when the day began.
+func Midnight(now time.Time) time.Time {
+	y, m, d := now.Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, now.Location())
+}
+
 // runTime is what only the run itself knows about its time and its failures.
 func (r *Runner) runTime(u *budget.Used) {
 	r.mu.Lock()
@@ -67,14 +70,21 @@ func (r *Runner) runTime(u *budget.Used) {
 	u.Iterations = r.counted
 }
 
-// usedBy adds what agents are using now to what was settled.
-func (r *Runner) usedBy(settled dag.Usage, mine func(*attempt) bool) budget.Used {
+// Used is what was settled, as budgets see it.
+func Used(settled dag.Usage) budget.Used {
 	u := budget.Used{
-		Tokens: settled.Tokens(), Estimated: settled.Estimated, Unknown: settled.Unpriced > 0, Iterations: settled.Attempts, Duration: settled.Worked,
+		Tokens: settled.Tokens(), Estimated: settled.Estimated, Unknown: settled.Unpriced > 0,
+		Iterations: settled.Attempts, Failures: settled.Failures, Duration: settled.Worked,
 	}
 	if settled.CostUSD != nil {
 		u.CostUSD = *settled.CostUSD
 	}
+	return u
+}
+
+// usedBy adds what agents are using now to what was settled.
+func (r *Runner) usedBy(settled dag.Usage, mine func(*attempt) bool) budget.Used {
+	u := Used(settled)
 	now := r.opts.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,8 +120,9 @@ func (r *Runner) afford(g *dag.Graph) (ending, []budget.Finding, error) {
 	}
 	over, near := budget.Judge(r.opts.Now(), accounts...)
 	if limit := r.opts.Limit; limit > 0 {
+		counted, _ := r.countedSoFar()
 		_, soon := budget.Judge(r.opts.Now(), budget.Account{
-			Scope: budget.Run, Limits: budget.Limits{Iterations: limit}, Used: budget.Used{Iterations: r.countedSoFar()},
+			Scope: budget.Run, Limits: budget.Limits{Iterations: limit}, Used: budget.Used{Iterations: counted},
 		})
 		near = append(near, soon...)
 	}

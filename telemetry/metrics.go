@@ -106,6 +106,9 @@ func (m *Metrics) ended(e loop.Event) {
 		if u.CostUSD != nil {
 			m.add("ralph_cost_usd_total", *u.CostUSD, who...)
 		}
+		if u.Unknown {
+			m.add("ralph_cost_unknown_attempts_total", 1, who...)
+		}
 	}
 	switch e.Status {
 	case "done":
@@ -147,6 +150,7 @@ var families = []family{
 	{"ralph_attempt_duration_seconds", "summary", "How long attempts took."},
 	{"ralph_tokens_total", "counter", "Tokens, as agents tell them."},
 	{"ralph_cost_usd_total", "counter", "Cost in dollars, as agents tell it."},
+	{"ralph_cost_unknown_attempts_total", "counter", "Attempts of which nobody knows all of the cost."},
 	{"ralph_gate_runs_total", "counter", "Gates that judged work, by what came of it."},
 	{"ralph_verdicts_total", "counter", "Verdicts of agents with fresh eyes."},
 	{"ralph_tool_calls_total", "counter", "Tool calls of agents, by kind."},

@@ -17,8 +17,9 @@ import (
 func (a *app) costCommand() command {
 	return command{
 		name: "cost", short: "add up what was spent, by model, task, feature, day or agent",
-		long: `Every attempt of every run is counted once, also that of a task that was deleted since. What an agent
-did not tell is unknown, never 0; what ralph estimated is marked.`,
+		long: `Every attempt of every run is counted once, also that of a task that was deleted since, and so is every
+session in which an agent planned. What an agent did not tell is unknown, never 0: a sum without it is
+"at least" so much; what ralph estimated is marked.`,
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "by", Usage: "`KEY`: model, task, feature, day or agent", Value: report.ByModel},
 			&cli.StringFlag{Name: "run", Usage: "only what run `ID` spent", DefaultText: "all runs"},
@@ -50,6 +51,13 @@ func (a *app) runCost(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
+		if c.String("run") == "" {
+			planned, err := planningReceipts(g)
+			if err != nil {
+				return err
+			}
+			receipts = append(receipts, planned...)
+		}
 		list := report.Spend(receipts, headings[by])
 		total := report.Total(list)
 		if c.Bool("json") {
@@ -60,7 +68,7 @@ func (a *app) runCost(c *cli.Context) error {
 			return a.printJSON(j)
 		}
 		if len(list) == 0 {
-			a.note(c, "nothing was spent yet: there was no attempt; start with: ralph run")
+			a.note(c, "nothing was spent yet: there was no attempt, and nothing was planned; start with: ralph run")
 			return nil
 		}
 		return a.printCost(c, by, list, total)
@@ -70,7 +78,12 @@ func (a *app) runCost(c *cli.Context) error {
 // headings give each receipt the one heading that it is counted under.
 var headings = map[string]func(dag.Receipt) (string, string){
 	report.ByModel:   func(r dag.Receipt) (string, string) { return cmp.Or(report.ModelOf(r), report.NoModel), "" },
-	report.ByTask:    func(r dag.Receipt) (string, string) { return r.Task, r.Title },
+	report.ByTask:    func(r dag.Receipt) (string, string) {
+		if r.Task == "" {
+			return "(planning)", ""
+		}
+		return r.Task, r.Title
+	},
 	report.ByFeature: func(r dag.Receipt) (string, string) { return cmp.Or(r.Feature, "(none)"), "" },
 	report.ByDay:     func(r dag.Receipt) (string, string) { return r.StartedAt.Local().Format(time.DateOnly), "" },
 	report.ByAgent:   func(r dag.Receipt) (string, string) { return cmp.Or(r.Agent, "(none started)"), "" },

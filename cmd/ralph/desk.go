@@ -46,7 +46,7 @@ func (a *app) desk(c *cli.Context, s *session, name string) *features.Desk {
 	d := &features.Desk{
 		Name: name, Root: s.project.Root, Folder: s.project.Feature(name), Staging: stagingOf(s.project, name), Store: s.store,
 		Gates: s.config.Verify.Commands, Program: a.program(), Instructions: instructions(s.project.Root),
-		Open: a.planner(c, s), Show: a.show(c), Watch: a.watchProject(s),
+		Open: a.planner(c, s, name), Show: a.show(c), Watch: a.watchProject(s),
 		Note:    func(format string, args ...any) { a.note(c, format, args...) },
 		Warn:    func(format string, args ...any) { a.note(c, "warning: "+format, args...) },
 		Scratch: a.makeScratch(name), Added: a.addedToScratch,
@@ -70,7 +70,7 @@ func (a *app) program() string {
 
 // planner opens the sessions of planning. It is the one place where that is done: the
 // agent's working folder is the staging folder, and the project may only be read.
-func (a *app) planner(c *cli.Context, s *session) func(context.Context, features.Opening) (features.Session, error) {
+func (a *app) planner(c *cli.Context, s *session, feature string) func(context.Context, features.Opening) (features.Session, error) {
 	openers := map[string]*opener{} // by folder: each remembers what its agent calls a model
 	return func(ctx context.Context, at features.Opening) (features.Session, error) {
 		o := openers[at.Work]
@@ -88,10 +88,18 @@ func (a *app) planner(c *cli.Context, s *session) func(context.Context, features
 			}
 			openers[at.Work] = o
 		}
-		return o.Open(ctx, loop.Opening{
-			Model: c.String("model"), Folder: at.Logs, Observe: a.watchTools(c),
-			Started: func(string, proc.Identity) error { return nil },
+		if err := a.affordPlanning(ctx, c, s, feature); err != nil {
+			return nil, err
+		}
+		p := dag.Planning{Step: at.Step, Feature: feature, Model: c.String("model")}
+		opened, err := o.Open(ctx, loop.Opening{
+			Model: p.Model, Folder: at.Logs, Observe: a.watchTools(c),
+			Started: func(agent string, _ proc.Identity) error { p.Agent = agent; return nil },
 		})
+		if err != nil {
+			return nil, err
+		}
+		return a.billed(ctx, c, s, opened, p)
 	}
 }
 

@@ -62,18 +62,30 @@ func (a *app) spending(c *cli.Context, config project.Loaded, opts *loop.Options
 		Task: budget.Limits{
 			CostUSD: b.Task.MaxCostUSD, Tokens: b.Task.MaxTokens, Iterations: b.Task.MaxIterations, Duration: b.Task.MaxDuration.Std(),
 		},
-		Feature: budget.Limits{CostUSD: b.Feature.MaxCostUSD, Tokens: b.Feature.MaxTokens},
-		Day:     budget.Limits{CostUSD: b.Day.MaxCostUSD, Tokens: b.Day.MaxTokens},
+		Feature: shared(b.Feature),
+		Day:     shared(b.Day),
 	}
 	opts.Drift = drift.Thresholds{
 		Iterations: d.Iterations, Tokens: d.Tokens, ToolFailures: d.ToolFailures, Repeats: d.Repeats,
 		Unchanged: d.Unchanged, NoProgress: d.NoProgress.Std(),
 	}
-	opts.Prices = price.Table{}
-	for pattern, p := range config.Prices {
-		opts.Prices[pattern] = price.Price(p)
-	}
+	opts.Prices = prices(config)
 	return nil
+}
+
+func prices(config project.Loaded) price.Table {
+	table := price.Table{}
+	for pattern, p := range config.Prices {
+		table[pattern] = price.Price(p)
+	}
+	return table
+}
+
+// shared is a budget of a feature, or of a day.
+func shared(b project.SharedBudget) budget.Limits {
+	return budget.Limits{
+		CostUSD: b.MaxCostUSD, Tokens: b.MaxTokens, Iterations: b.MaxIterations, Duration: b.MaxDuration.Std(), Failures: b.MaxFailures,
+	}
 }
 
 // fallback lists the configured substitutes that can be started. One that cannot is
@@ -116,6 +128,7 @@ func describeLimits(opts loop.Options) string {
 		add(l.limits.Tokens > 0, "%d tokens %s", l.limits.Tokens, l.name)
 		add(l.limits.Iterations > 0, "%s %s", plural(l.limits.Iterations, "iteration"), l.name)
 		add(l.limits.Duration > 0, "%s %s", project.Duration(l.limits.Duration), l.name)
+		add(l.limits.Failures > 0, "%s in a row %s", plural(l.limits.Failures, "failure"), l.name)
 	}
 	if len(parts) == 0 {
 		return "none"

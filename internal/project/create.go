@@ -155,13 +155,19 @@ GATES
 # max_iterations = 0
 # max_duration = "0s"
 
-[budget.feature]
+[budget.feature]              # over all runs
 # max_cost_usd = 0
 # max_tokens = 0
+# max_iterations = 0
+# max_duration = "0s"         # that agents worked
+# max_failures = 0            # of its tasks, in a row
 
 [budget.day]                  # over all runs
 # max_cost_usd = 0
 # max_tokens = 0
+# max_iterations = 0
+# max_duration = "0s"
+# max_failures = 0
 
 [prices]                      # USD per million tokens, for agents that do not tell what they cost
 # "gpt-5*" = { input = 1.25, cached = 0.125, output = 10 }

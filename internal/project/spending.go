@@ -19,9 +19,9 @@ type BudgetConfig struct {
 	Until       string   `toml:"until"` // a time of day, like 07:00
 	MaxFailures int      `toml:"max_failures"`
 
-	Task    TaskBudget  `toml:"task"`
-	Feature SmallBudget `toml:"feature"`
-	Day     SmallBudget `toml:"day"`
+	Task    TaskBudget   `toml:"task"`
+	Feature SharedBudget `toml:"feature"`
+	Day     SharedBudget `toml:"day"`
 }
 
 // TaskBudget is what one task may use, all attempts at it together.
@@ -32,10 +32,13 @@ type TaskBudget struct {
 	MaxDuration   Duration `toml:"max_duration"`
 }
 
-// SmallBudget is what a feature, or a day, may use.
-type SmallBudget struct {
-	MaxCostUSD float64 `toml:"max_cost_usd"`
-	MaxTokens  int64   `toml:"max_tokens"`
+// SharedBudget is what a feature, or a day, may use, in all runs together.
+type SharedBudget struct {
+	MaxCostUSD    float64  `toml:"max_cost_usd"`
+	MaxTokens     int64    `toml:"max_tokens"`
+	MaxIterations int      `toml:"max_iterations"`
+	MaxDuration   Duration `toml:"max_duration"`
+	MaxFailures   int      `toml:"max_failures"`
 }
 
 // DriftConfig says from when on an attempt gets nowhere; 0 turns a detector off.
@@ -118,7 +121,11 @@ func (c Config) invalidSpending() (key, why string) {
 		{"budget.task.max_tokens", c.Budget.Task.MaxTokens},
 		{"budget.task.max_iterations", int64(c.Budget.Task.MaxIterations)},
 		{"budget.feature.max_tokens", c.Budget.Feature.MaxTokens},
+		{"budget.feature.max_iterations", int64(c.Budget.Feature.MaxIterations)},
+		{"budget.feature.max_failures", int64(c.Budget.Feature.MaxFailures)},
 		{"budget.day.max_tokens", c.Budget.Day.MaxTokens},
+		{"budget.day.max_iterations", int64(c.Budget.Day.MaxIterations)},
+		{"budget.day.max_failures", int64(c.Budget.Day.MaxFailures)},
 		{"drift.iterations", int64(c.Drift.Iterations)},
 		{"drift.tokens", c.Drift.Tokens},
 		{"drift.tool_failures", int64(c.Drift.ToolFailures)},
@@ -201,8 +208,14 @@ func (c *Config) spendingScalars() []scalar {
 		span("budget.task.max_duration", &b.Task.MaxDuration),
 		amount("budget.feature.max_cost_usd", &b.Feature.MaxCostUSD),
 		count("budget.feature.max_tokens", &b.Feature.MaxTokens),
+		small("budget.feature.max_iterations", &b.Feature.MaxIterations),
+		span("budget.feature.max_duration", &b.Feature.MaxDuration),
+		small("budget.feature.max_failures", &b.Feature.MaxFailures),
 		amount("budget.day.max_cost_usd", &b.Day.MaxCostUSD),
 		count("budget.day.max_tokens", &b.Day.MaxTokens),
+		small("budget.day.max_iterations", &b.Day.MaxIterations),
+		span("budget.day.max_duration", &b.Day.MaxDuration),
+		small("budget.day.max_failures", &b.Day.MaxFailures),
 		small("drift.iterations", &d.Iterations),
 		count("drift.tokens", &d.Tokens),
 		small("drift.tool_failures", &d.ToolFailures),
@@ -229,8 +242,14 @@ func (c Config) spendingSettings() []Setting {
 		{Key: "budget.task.max_duration", Value: b.Task.MaxDuration.String()},
 		{Key: "budget.feature.max_cost_usd", Value: b.Feature.MaxCostUSD},
 		{Key: "budget.feature.max_tokens", Value: b.Feature.MaxTokens},
+		{Key: "budget.feature.max_iterations", Value: b.Feature.MaxIterations},
+		{Key: "budget.feature.max_duration", Value: b.Feature.MaxDuration.String()},
+		{Key: "budget.feature.max_failures", Value: b.Feature.MaxFailures},
 		{Key: "budget.day.max_cost_usd", Value: b.Day.MaxCostUSD},
 		{Key: "budget.day.max_tokens", Value: b.Day.MaxTokens},
+		{Key: "budget.day.max_iterations", Value: b.Day.MaxIterations},
+		{Key: "budget.day.max_duration", Value: b.Day.MaxDuration.String()},
+		{Key: "budget.day.max_failures", Value: b.Day.MaxFailures},
 		{Key: "drift.iterations", Value: d.Iterations},
 		{Key: "drift.tokens", Value: d.Tokens},
 		{Key: "drift.tool_failures", Value: d.ToolFailures},

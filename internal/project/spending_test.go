@@ -22,7 +22,7 @@ func TestBudgetsAndPricesAreMergedKeyByKey(t *testing.T) {
 	free := 0.0
 	want := Default()
 	want.Agent.Fallback, want.Run.Wait, want.Drift.Repeats = []string{"codex"}, "2h", 0
-	want.Budget = BudgetConfig{Until: "07:00", Task: TaskBudget{MaxIterations: 3}, Day: SmallBudget{MaxCostUSD: 9, MaxTokens: 7}}
+	want.Budget = BudgetConfig{Until: "07:00", Task: TaskBudget{MaxIterations: 3}, Day: SharedBudget{MaxCostUSD: 9, MaxTokens: 7}}
 	want.Prices = map[string]PriceConfig{"a*": {Input: 1, Output: 2}, "b.1": {Input: 3, Cached: &free, Output: 4}}
 	if diff := cmp.Diff(want, l.Config); diff != "" {
 		t.Error(diff)

@@ -44,6 +44,8 @@ func TestSilenceIsFilledAndTakenBack(t *testing.T) {
 	w.pass(6 * time.Second)
 	w.event(loop.Event{Type: loop.AgentUsage, Usage: &loop.Usage{CostUSD: usd(0.5)}})
 	w.pass(70 * time.Second)
+	w.event(loop.Event{Type: loop.AgentUsage, Usage: &loop.Usage{CostUSD: usd(0.75), Unknown: true, Estimated: true}})
+	w.pass(time.Second)
 	w.event(loop.Event{Type: loop.AgentText, Text: "Yes.\n"})
 	w.pass(time.Second)
 	if err := w.Close(); err != nil {
@@ -51,7 +53,8 @@ func TestSilenceIsFilledAndTakenBack(t *testing.T) {
 	}
 	_, got, _ := strings.Cut(w.out.String(), "→")
 	want := " ls\nHm\n… 10s, 1 tool call, 2 of 8 done" +
-		erase + "… 1m20s, 1 tool call, $0.50 so far, 2 of 8 done" + erase + "Yes.\n"
+		erase + "… 1m20s, 1 tool call, $0.50 so far, 2 of 8 done" +
+		erase + "… 1m21s, 1 tool call, at least about $0.75 so far, 2 of 8 done" + erase + "Yes.\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -107,6 +107,7 @@ CREATE TABLE runs (
     outcome        TEXT,
     reason         TEXT,
     iterations     INTEGER NOT NULL DEFAULT 0,
+    failures       INTEGER NOT NULL DEFAULT 0, -- tasks that failed in a row
     waited         INTEGER NOT NULL DEFAULT 0, -- milliseconds, for providers that had no room
     stop_requested TEXT    CHECK (stop_requested IN ('after_task', 'now'))
 ) STRICT;
@@ -168,6 +169,31 @@ CREATE INDEX attempts_run  ON attempts (run, n);
 CREATE INDEX attempts_open ON attempts (n) WHERE ended_at IS NULL;
 CREATE INDEX attempts_started ON attempts (started_at);
 CREATE INDEX attempts_unwritten ON attempts (n) WHERE knowledge IS NOT NULL;
+
+-- Sessions with agents that planned. feature is NULL once the feature is deleted: what
+-- planning it cost stays known.
+CREATE TABLE plannings (
+    n               INTEGER PRIMARY KEY,
+    id              TEXT    NOT NULL UNIQUE,
+    step            TEXT    NOT NULL, -- spec, plan or build
+    feature         INTEGER REFERENCES features (n) ON DELETE SET NULL,
+    feature_name    TEXT,
+    agent           TEXT,
+    model           TEXT, -- asked for
+    model_effective TEXT, -- what the agent said it uses
+    started_at      INTEGER NOT NULL,
+    ended_at        INTEGER,
+    worked          INTEGER NOT NULL DEFAULT 0, -- milliseconds, without waiting for a person
+    tokens_in       INTEGER,
+    tokens_cached   INTEGER,
+    tokens_out      INTEGER,
+    cost_usd        REAL,
+    cost_estimated  INTEGER NOT NULL DEFAULT 0 CHECK (cost_estimated IN (0, 1)),
+    cost_unknown    INTEGER NOT NULL DEFAULT 0 CHECK (cost_unknown IN (0, 1))
+) STRICT;
+
+CREATE INDEX plannings_feature ON plannings (feature) WHERE feature IS NOT NULL;
+CREATE INDEX plannings_started ON plannings (started_at);
 
 -- Until when the providers of agents have no room for us.
 CREATE TABLE agent_limits (

@@ -1,0 +1,116 @@
+package dag
+
+import (
+	"fmt"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// Planning is one session with an agent that planned: it belongs to no task, but it
+// costs money as well.
+type Planning struct {
+	ID             string
+	Step           string // spec, plan or build
+	Feature        string // empty for tasks of none
+	Agent          string
+	Model          string // asked for
+	ModelEffective string // that took effect
+	StartedAt      time.Time
+	EndedAt        time.Time // zero while it goes on, or if ralph died
+	Worked         time.Duration
+	TokensIn       *int64
+	TokensCached   *int64
+	TokensOut      *int64
+	CostUSD        *float64
+	Estimated      bool
+	Unknown        bool // nobody knows what some of it cost, or all of it
+}
+
+const beginPlanningSQL = `
+INSERT INTO plannings (id, step, feature, feature_name, agent, model, model_effective, started_at, cost_unknown)
+VALUES (:id, :step, :feature, :name, :agent, :model, :effective, :now, 1);`
+
+// BeginPlanning records that a session is open, and gives it an ID and a time. What it
+// costs is unknown until it has told.
+func (g *Graph) BeginPlanning(p *Planning) error {
+	var feature any
+	if p.Feature != "" {
+		n, err := g.featureNumber(p.Feature)
+		if err != nil {
+			return err
+		}
+		feature = n
+	}
+	p.ID, p.StartedAt, p.Unknown = g.newID("p-"), g.now.UTC().Truncate(time.Millisecond), true
+	return g.tx.Exec(beginPlanningSQL, ":id", p.ID, ":step", p.Step, ":feature", feature, ":name", orNull(p.Feature), ":agent", orNull(p.Agent),
+		":model", orNull(p.Model), ":effective", orNull(p.ModelEffective), ":now", g.millis())
+}
+
+const notePlanningSQL = `
+UPDATE plannings SET model_effective = :effective, ended_at = iif(:over, :now, NULL), worked = :worked, tokens_in = :tokens_in,
+    tokens_cached = :tokens_cached, tokens_out = :tokens_out, cost_usd = :cost, cost_estimated = :estimated, cost_unknown = :unknown
+WHERE id = :id;`
+
+// NotePlanning stores what a session has used so far, and whether it is over.
+func (g *Graph) NotePlanning(p Planning, over bool) error {
+	err := g.tx.Exec(notePlanningSQL, ":id", p.ID, ":effective", orNull(p.ModelEffective), ":over", over, ":now", g.millis(),
+		":worked", p.Worked.Milliseconds(), ":tokens_in", p.TokensIn, ":tokens_cached", p.TokensCached, ":tokens_out", p.TokensOut,
+		":cost", p.CostUSD, ":estimated", p.Estimated, ":unknown", p.Unknown)
+	if err == nil && g.tx.Changes() != 1 {
+		err = fmt.Errorf("session %s of planning: %w", p.ID, ErrNotFound)
+	}
+	return err
+}
+
+const planningsSQL = `
+SELECT id, step, feature_name, agent, model, model_effective, started_at, ended_at, worked,
+    tokens_in, tokens_cached, tokens_out, cost_usd, cost_estimated, cost_unknown
+FROM plannings ORDER BY n;`
+
+// Plannings lists all sessions of planning, oldest first.
+func (g *Graph) Plannings() ([]Planning, error) {
+	var list []Planning
+	err := g.tx.Each(planningsSQL, func(stmt *sqlite.Stmt) error {
+		r := row{stmt: stmt}
+		list = append(list, Planning{
+			ID: r.text(), Step: r.text(), Feature: r.text(), Agent: r.text(), Model: r.text(), ModelEffective: r.text(),
+			StartedAt: r.time(), EndedAt: r.time(), Worked: time.Duration(r.int64()) * time.Millisecond,
+			TokensIn: r.optionalInt64(), TokensCached: r.optionalInt64(), TokensOut: r.optionalInt64(),
+			CostUSD: r.optionalFloat(), Estimated: r.bool(), Unknown: r.bool(),
+		})
+		return r.err
+	})
+	return list, err
+}
+
+const (
+	plannedColumns = `
+SELECT 0, sum(tokens_in), sum(tokens_cached), sum(tokens_out), sum(cost_usd), coalesce(max(cost_estimated), 0),
+    coalesce(sum(cost_unknown), 0), coalesce(sum(worked), 0) FROM plannings `
+	plannedFeatureSQL = plannedColumns + `WHERE feature = :feature;`
+	plannedSinceSQL   = plannedColumns + `WHERE started_at >= :since;`
+)
+
+// plus is what both used together.
+func (u Usage) plus(v Usage) Usage {
+	u.Attempts += v.Attempts
+	u.TokensIn, u.TokensCached, u.TokensOut = sum(u.TokensIn, v.TokensIn), sum(u.TokensCached, v.TokensCached), sum(u.TokensOut, v.TokensOut)
+	u.CostUSD = sum(u.CostUSD, v.CostUSD)
+	u.Estimated = u.Estimated || v.Estimated
+	u.Unpriced += v.Unpriced
+	u.Worked += v.Worked
+	return u
+}
+
+// sum of what is known; nil if nothing is.
+func sum[T int64 | float64](a, b *T) *T {
+	if a == nil || b == nil {
+		if a == nil {
+			return b
+		}
+		return a
+	}
+	total := *a + *b
+	return &total
+}

@@ -1,0 +1,100 @@
+package dag_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/dag"
+)
+
+func TestPlanningIsCountedForItsFeatureAndTheDay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.update(func(g *dag.Graph) error { _, err := g.AddFeature("login"); return err })
+	dead := dag.Planning{Step: "spec", Feature: "login", Agent: "x", Model: "big", ModelEffective: "bigger"}
+	w.update(func(g *dag.Graph) error { return g.BeginPlanning(&dead) })
+	w.pass(time.Hour)
+	noon := w.clock()
+	in, out, cost := int64(10), int64(5), 0.5
+	p := dag.Planning{Step: "build", Agent: "y"}
+	w.update(func(g *dag.Graph) error { return g.BeginPlanning(&p) })
+	p.ModelEffective, p.Worked, p.TokensIn, p.TokensOut, p.CostUSD, p.Estimated, p.Unknown = "small", time.Minute, &in, &out, &cost, true, false
+	w.pass(time.Hour)
+	w.update(func(g *dag.Graph) error { return g.NotePlanning(p, true) })
+	p.EndedAt = w.clock()
+	w.view(func(g *dag.Graph) error {
+		list, err := g.Plannings()
+		if diff := cmp.Diff([]dag.Planning{dead, p}, list); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		return err
+	})
+	for name, tc := range map[string]struct {
+		ask  func(*dag.Graph) (dag.Usage, error)
+		want dag.Usage
+	}{
+		"of a session that never told":  {func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfFeature("login", "") }, dag.Usage{Unpriced: 1}},
+		"of a day, or a part of it":     {func(g *dag.Graph) (dag.Usage, error) { return g.UsageSince(noon, "") }, dag.Usage{TokensIn: &in, TokensOut: &out, CostUSD: &cost, Estimated: true, Worked: time.Minute}},
+		"of two sessions, one of which": {func(g *dag.Graph) (dag.Usage, error) { return g.UsageSince(start, "") }, dag.Usage{TokensIn: &in, TokensOut: &out, CostUSD: &cost, Estimated: true, Unpriced: 1, Worked: time.Minute}},
+	} {
+		var got dag.Usage
+		w.view(func(g *dag.Graph) (err error) { got, err = tc.ask(g); return err })
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	w.update(func(g *dag.Graph) error { return g.DeleteFeature("login") })
+	w.update(func(g *dag.Graph) error { _, err := g.AddFeature("login"); return err })
+	w.view(func(g *dag.Graph) error {
+		if u, err := g.UsageOfFeature("login", ""); err != nil || u != (dag.Usage{}) {
+			t.Errorf("a feature that is made anew has cost %+v, %v", u, err)
+		}
+		return nil
+	})
+	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { return g.NotePlanning(dag.Planning{ID: "p-none"}, true) })
+	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { return g.BeginPlanning(&dag.Planning{Step: "plan", Feature: "nobody"}) })
+}
+
+// A feature and a day count what has begun, and tasks that are failed now.
+func TestFailuresInARowAreForgottenByADoneTaskAndByAReset(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, title := range []string{"a", "b", "c", "d", "e"} {
+		w.add(dag.NewTask{Title: title, Feature: "login"})
+	}
+	want := func(attempts, failures int) {
+		t.Helper()
+		var of, since dag.Usage
+		w.view(func(g *dag.Graph) (err error) {
+			if of, err = g.UsageOfFeature("login", w.run.ID); err == nil {
+				since, err = g.UsageSince(start, w.run.ID)
+			}
+			return err
+		})
+		for name, u := range map[string]dag.Usage{"feature": of, "day": since} {
+			if u.Attempts != attempts || u.Failures != failures {
+				t.Errorf("%s: got %d attempts and %d failures, want %d and %d", name, u.Attempts, u.Failures, attempts, failures)
+			}
+		}
+	}
+	end := func(title string, how func(*dag.Graph, dag.Claim) error) {
+		t.Helper()
+		c := w.claim(title)
+		w.pass(time.Second)
+		w.update(func(g *dag.Graph) error { return how(g, c) })
+	}
+	fail := func(g *dag.Graph, c dag.Claim) error { return g.Fail(c, "no") }
+	end("a", fail)
+	end("b", func(g *dag.Graph, c dag.Claim) error { return g.Release(c, dag.Release{Outcome: "limited", Uncounted: true}) })
+	end("b", fail)
+	want(2, 2)
+	end("c", func(g *dag.Graph, c dag.Claim) error { return g.Complete(c, "passed") })
+	want(3, 0)
+	end("d", fail)
+	w.claim("e")
+	want(5, 1)
+	w.update(func(g *dag.Graph) error { return g.Reset(w.ids["d"]) })
+	want(5, 0)
+}
