@@ -95,16 +95,16 @@ SELECT 0, sum(tokens_in), sum(tokens_cached), sum(tokens_out), sum(cost_usd), co
 // plus is what both used together.
 func (u Usage) plus(v Usage) Usage {
 	u.Attempts += v.Attempts
-	u.TokensIn, u.TokensCached, u.TokensOut = sum(u.TokensIn, v.TokensIn), sum(u.TokensCached, v.TokensCached), sum(u.TokensOut, v.TokensOut)
-	u.CostUSD = sum(u.CostUSD, v.CostUSD)
+	u.TokensIn, u.TokensCached, u.TokensOut = together(u.TokensIn, v.TokensIn), together(u.TokensCached, v.TokensCached), together(u.TokensOut, v.TokensOut)
+	u.CostUSD = together(u.CostUSD, v.CostUSD)
 	u.Estimated = u.Estimated || v.Estimated
 	u.Unpriced += v.Unpriced
 	u.Worked += v.Worked
 	return u
 }
 
-// sum of what is known; nil if nothing is.
-func sum[T int64 | float64](a, b *T) *T {
+// together is the sum of what is known; nil if nothing is.
+func together[T int64 | float64](a, b *T) *T {
 	if a == nil || b == nil {
 		if a == nil {
 			return b

@@ -110,7 +110,8 @@ func effort(e loop.Event) []string {
 		turns += " in " + span(time.Duration(e.Duration)*time.Millisecond)
 	}
 	parts := append([]string{turns}, used(e.Usage)...)
-	if e.Usage == nil || e.Usage.CostUSD == nil {
+	told, unknown := e.Usage != nil && e.Usage.CostUSD != nil, e.Usage != nil && e.Usage.Unknown
+	if !told && (unknown || e.Iteration > 0) {
 		parts = append(parts, "cost unknown")
 	}
 	return parts
