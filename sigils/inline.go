@@ -44,7 +44,8 @@ func nextMark(b []byte, comments bool) int {
 }
 
 func (s *Scanner) hasComments(b []byte) bool {
-	return bytes.Contains(b, []byte("<!--")) ||
+	i := bytes.IndexByte(b, '<') // most lines have none
+	return i >= 0 && bytes.Contains(b[i:], []byte("<!--")) ||
 		len(s.stack) > 0 && s.commentIndex() >= 0 && bytes.Contains(b, []byte("-->"))
 }
 
@@ -82,7 +83,7 @@ func (s *Scanner) commentIndex() int {
 	return -1
 }
 
-func runLength(b []byte, c byte) int {
+func runLength[T string | []byte](b T, c byte) int {
 	n := 0
 	for n < len(b) && b[n] == c {
 		n++

@@ -55,8 +55,9 @@ func (s *Scanner) openBlock(text, line []byte) bool {
 		return false
 	}
 	s.addToBodies(line)
-	s.push(open{tag: t})
-	s.stack[len(s.stack)-1].addToBody(s.unbroken(rest))
+	b := &block{tag: t}
+	b.addToBody(s.unbroken(rest))
+	s.push(open{block: b})
 	s.scanInline(rest)
 	return true
 }
@@ -66,18 +67,17 @@ func (s *Scanner) openBlock(text, line []byte) bool {
 // itself turns out to be malformed.
 func (s *Scanner) closeBlock(line []byte) bool {
 	for i := len(s.stack) - 1; i >= 0; i-- {
-		o := &s.stack[i]
-		if o.tag.name == "" {
+		b := s.stack[i].block
+		if b == nil {
 			continue
 		}
-		rest, ok := trimClosing(line, o.tag.name)
+		rest, ok := trimClosing(line, b.tag.name)
 		if !ok {
 			continue
 		}
-		o.addToBody(s.unbroken(rest))
-		t, body := o.tag, string(o.body)
+		b.addToBody(s.unbroken(rest))
 		s.drop(i)
-		s.top().accept(t, body, s.taskID)
+		s.top().accept(b.tag, string(b.body), s.taskID)
 		s.addToBodies(line)
 		return true
 	}

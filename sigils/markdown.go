@@ -1,7 +1,5 @@
 package sigils
 
-import "bytes"
-
 // role says what a line may do.
 type role int
 
@@ -35,6 +33,9 @@ func (s *Scanner) place(line []byte) ([]byte, role) {
 			return text, inside
 		}
 		return nil, hidden
+	case indent == 0 && isPlain(text[0]):
+		s.list, s.para = false, true
+		return text, own
 	case isRule(text):
 		s.endParagraph()
 		s.list = s.list && indent > 1
@@ -62,6 +63,10 @@ func (s *Scanner) place(line []byte) ([]byte, role) {
 	return text, own
 }
 
+// isPlain says that a line which begins with c is a line of a paragraph: the cases
+// below have nothing to say about it.
+func isPlain(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || c >= 0x80 }
+
 // enterItems skips the list markers a line begins with.
 func (s *Scanner) enterItems(text []byte, column int) ([]byte, int) {
 	for {
@@ -71,9 +76,11 @@ func (s *Scanner) enterItems(text []byte, column int) ([]byte, int) {
 		}
 		s.endParagraph()
 		s.list = true
-		rest := bytes.TrimLeft(text[n:], " \t")
-		column += len(text) - len(rest)
-		text = rest
+		for n < len(text) && (text[n] == ' ' || text[n] == '\t') {
+			n++
+		}
+		column += n
+		text = text[n:]
 	}
 }
 

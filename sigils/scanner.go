@@ -53,16 +53,19 @@ func Parse(text, taskID string) Set {
 
 // Write adds the next piece of message text.
 func (s *Scanner) Write(chunk string) {
-	for {
-		i := strings.IndexByte(chunk, '\n')
-		if i < 0 {
+	if len(s.line) > 0 {
+		first := strings.IndexByte(chunk, '\n')
+		if first < 0 {
 			s.keep(chunk)
 			return
 		}
-		s.keep(chunk[:i])
+		s.keep(chunk[:first])
 		s.endLine()
-		chunk = chunk[i+1:]
+		chunk = chunk[first+1:]
 	}
+	last := strings.LastIndexByte(chunk, '\n') + 1
+	s.scanLines(chunk[:last])
+	s.keep(chunk[last:])
 }
 
 // Break says that a tool call stands between the text before and after. It ends
@@ -74,7 +77,9 @@ func (s *Scanner) Break() {
 		s.endLine()
 	}
 	for i := range s.stack {
-		s.base.merge(&s.stack[i].found)
+		if f := s.stack[i].found; f != nil {
+			s.base.merge(f)
+		}
 	}
 	clear(s.stack) // lets go of the bodies
 	s.stack = s.stack[:0]
@@ -87,7 +92,10 @@ func (s *Scanner) Set() Set {
 	// Ending writes into the line and into what is open; what it appends to
 	// slices beyond their length is overwritten when scanning goes on.
 	end := *s
-	end.line, end.stack = slices.Clone(s.line), slices.Clone(s.stack)
+	end.line, end.stack = slices.Clone(s.line), make([]open, len(s.stack))
+	for i, o := range s.stack {
+		end.stack[i] = o.clone()
+	}
 	end.Break()
 	return end.base.set()
 }

@@ -7,30 +7,47 @@ const maxOpen = 16
 // span or an inline comment. Until then nobody knows whether the sigils that
 // follow it are real or part of it, so they are kept with it: closing it throws
 // them away, and giving it up hands them down. That is what makes scanning linear
-// although an opening without an end is plain text.
+// although an opening without an end is plain text. It is small, because there are
+// many code spans, and hardly ever a sigil in one.
 type open struct {
-	tag     tag // a block, unless its name is empty
-	ticks   int // a code span opened by that many backticks
+	block   *block // nil unless it is a block sigil
+	ticks   int    // a code span opened by that many backticks
 	comment bool
+	found   *found // nil means nothing
+}
 
-	body  []byte // of a block
-	full  bool   // the body was cut
-	found found
+type block struct {
+	tag  tag
+	body []byte
+	full bool // the body was cut
+}
+
+// clone returns a copy that may be changed without changing o.
+func (o open) clone() open {
+	if o.block != nil {
+		b := *o.block
+		o.block = &b
+	}
+	if o.found != nil {
+		f := *o.found
+		o.found = &f
+	}
+	return o
 }
 
 // addToBody appends a line, within bounds and without half a rune.
-func (o *open) addToBody(line []byte) {
-	if o.tag.name == "" || o.full {
+func (b *block) addToBody(line []byte) {
+	if b.full {
 		return
 	}
-	if len(o.body) > 0 {
-		o.body = append(o.body, '\n')
+	if len(b.body) > 0 {
+		b.body = append(b.body, '\n')
 	}
-	if room := maxBody - len(o.body); len(line) > room {
+	if room := maxBody - len(b.body); len(line) > room {
 		line = cut(line, room)
-		o.full = true
+		b.full = true
 	}
-	o.body = append(o.body, line...)
+	b.body = append(b.body, line...)
 }
 
 func (s *Scanner) addToBodies(line []byte) {
@@ -39,7 +56,9 @@ func (s *Scanner) addToBodies(line []byte) {
 	}
 	line = s.unbroken(line)
 	for i := range s.stack {
-		s.stack[i].addToBody(line)
+		if b := s.stack[i].block; b != nil {
+			b.addToBody(line)
+		}
 	}
 }
 
@@ -51,7 +70,11 @@ func (s *Scanner) below(i int) *found {
 	if i == 0 {
 		return &s.base
 	}
-	return &s.stack[i-1].found
+	o := &s.stack[i-1]
+	if o.found == nil {
+		o.found = &found{}
+	}
+	return o.found
 }
 
 func (s *Scanner) push(o open) {
@@ -69,7 +92,9 @@ func (s *Scanner) drop(i int) {
 
 // giveUp treats the i-th open thing as the plain text it turned out to be.
 func (s *Scanner) giveUp(i int) {
-	s.below(i).merge(&s.stack[i].found)
+	if f := s.stack[i].found; f != nil {
+		s.below(i).merge(f)
+	}
 	copy(s.stack[i:], s.stack[i+1:])
 	s.drop(len(s.stack) - 1)
 }
@@ -79,7 +104,7 @@ func (s *Scanner) giveUp(i int) {
 func (s *Scanner) endParagraph() {
 	s.para = false
 	for i := len(s.stack) - 1; i >= 0; i-- {
-		if s.stack[i].tag.name == "" {
+		if s.stack[i].block == nil {
 			s.giveUp(i)
 		}
 	}
