@@ -61,9 +61,10 @@ type attempt struct {
 	folder    string
 	began     time.Time
 	before    git.State
-	tree      string // what the attempt began with; empty where git cannot tell
-	base      Base   // what the task began with
-	headTree  string // of the commit that the attempt began with
+	tree      string    // what the attempt began with; empty where git cannot tell
+	base      Base      // what the task began with
+	taken     git.Taken // the tree that was taken last
+	headTree  string    // of the commit that the attempt began with
 
 	earlierTries []dag.Attempt
 

@@ -25,14 +25,18 @@ func (a *attempt) begin(ctx context.Context) error {
 	if a.opts.Skip {
 		return nil
 	}
-	tree, err := a.treeNow(ctx)
+	var taken git.Taken
+	err := git.Rules(ctx, a.opts.Dir, a.opts.Objects)
+	if err == nil {
+		taken, err = a.take(ctx)
+	}
 	switch {
 	case errors.Is(err, git.ErrUnknown):
 		a.blind = err
 	case err != nil:
 		return err
 	default:
-		a.tree, a.headTree = tree, git.HeadTree(ctx, a.opts.Dir)
+		a.tree, a.headTree = taken.Tree, git.HeadTree(ctx, a.opts.Dir, taken.Inside...)
 	}
 	stored := ""
 	err = a.opts.Store.View(ctx, func(g *dag.Graph) error {
@@ -46,7 +50,7 @@ func (a *attempt) begin(ctx context.Context) error {
 		return err
 	}
 	if stored == "" {
-		a.base = Base{Tree: tree}
+		a.base = Base{Tree: a.tree}
 		return nil
 	}
 	return json.Unmarshal([]byte(stored), &a.base)
@@ -89,9 +93,24 @@ func (a *attempt) keepBase(ctx context.Context) error {
 	return a.opts.Store.Update(ctx, func(g *dag.Graph) error { return g.SetBase(a.claim, string(b)) })
 }
 
-// treeNow is the tree of the project as it is, without ralph's own folder.
-func (a *attempt) treeNow(ctx context.Context) (string, error) {
-	return git.Tree(ctx, a.opts.Dir, a.opts.Objects, append([]string{".ralph"}, a.opts.Own...)...)
+// take is the tree of the project as it is, without ralph's own folder.
+func (a *attempt) take(ctx context.Context) (git.Taken, error) {
+	taken, err := git.Take(ctx, a.opts.Dir, a.opts.Objects, append([]string{".ralph"}, a.opts.Own...)...)
+	if err == nil {
+		a.taken = taken
+	}
+	return taken, err
+}
+
+// filesInside lists what the attempt changed in repositories inside the project, as
+// far as a tree was taken: git status does not look into them for us.
+func (a *attempt) filesInside(ctx context.Context) []string {
+	if a.tree == "" || len(a.taken.Inside) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(a.since(ctx, a.tree, a.taken.Tree), func(name string) bool {
+		return !slices.ContainsFunc(a.taken.Inside, func(in string) bool { return strings.HasPrefix(name, in+"/") })
+	})
 }
 
 // examine compares the project with what the task began with, and returns its tree.
@@ -115,7 +134,8 @@ func (a *attempt) examine(ctx context.Context) (string, error) {
 		}
 		return "", nil
 	}
-	now, err := a.treeNow(ctx)
+	taken, err := a.take(ctx)
+	now := taken.Tree
 	if errors.Is(err, git.ErrUnknown) {
 		// It was there when the task began, and without it nothing can be judged.
 		f.Tampering = append(f.Tampering, "the git repository is gone")
@@ -132,7 +152,7 @@ func (a *attempt) examine(ctx context.Context) (string, error) {
 		// No agent could write it, so a person did.
 		changes = slices.DeleteFunc(changes, func(c git.Change) bool { return c.Path == configuration })
 	}
-	f.Unchanged = len(changes) == 0 && git.HeadTree(ctx, a.opts.Dir) == a.headTree
+	f.Unchanged = len(changes) == 0 && git.HeadTree(ctx, a.opts.Dir, taken.Inside...) == a.headTree
 	if allowed {
 		return now, nil
 	}

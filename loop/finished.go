@@ -105,16 +105,16 @@ func (a *attempt) resume(ctx context.Context) (Decision, error) {
 	if err := a.share(ctx); err != nil {
 		return a.unprepared(ctx, err)
 	}
-	a.files = slices.Concat(old.Files, a.since(ctx, old.Tree))
+	a.files = slices.Concat(old.Files, a.since(ctx, old.Tree, a.tree))
 	return a.verify(ctx), nil
 }
 
-// since lists the files that changed since a tree was taken.
-func (a *attempt) since(ctx context.Context, tree string) []string {
-	if tree == "" || a.tree == "" {
+// since lists the files that differ between two trees.
+func (a *attempt) since(ctx context.Context, from, to string) []string {
+	if from == "" || to == "" || from == to {
 		return nil
 	}
-	changes, err := git.Compare(ctx, a.opts.Dir, a.opts.Objects, tree, a.tree)
+	changes, err := git.Compare(ctx, a.opts.Dir, a.opts.Objects, from, to)
 	if err != nil {
 		return nil // it is only for the record; verification compares, too
 	}

@@ -182,12 +182,21 @@ func (a *attempt) driftNow(ctx context.Context) []drift.Signal {
 	stats := a.watch.stats
 	stats.Tokens = used.Input + used.Output - a.watch.spare
 	a.watch.mu.Unlock()
-	if !a.before.Known || len(a.files) > 0 || len(git.Changed(context.WithoutCancel(ctx), a.opts.Dir, a.before, a.look(ctx))) > 0 {
+	if !a.before.Known || len(a.files) > 0 || len(git.Changed(context.WithoutCancel(ctx), a.opts.Dir, a.before, a.look(ctx))) > 0 || a.workedInside(ctx) {
 		stats.Unchanged = 0 // or nobody can tell
 	} else {
 		stats.Unchanged++
 	}
 	return drift.Check(stats, a.opts.Drift, a.opts.Now())
+}
+
+// workedInside says that something changed in a repository inside the project.
+func (a *attempt) workedInside(ctx context.Context) bool {
+	if len(a.taken.Inside) == 0 {
+		return false
+	}
+	_, err := a.take(context.WithoutCancel(ctx))
+	return err == nil && len(a.filesInside(context.WithoutCancel(ctx))) > 0
 }
 
 // noteDrift tells and keeps what fired, and what is done about it.

@@ -30,10 +30,11 @@ func (a *attempt) settle(ctx context.Context, d Decision) error {
 	a.files = append(a.files, git.Changed(ctx, a.opts.Dir, a.before, after)...)
 	a.settleBaseline(d.Action == Complete, after.Head)
 	if a.tree != "" && d.Action != Complete {
-		if tree, err := a.treeNow(ctx); err == nil { // else all until the next attempt counts as this one's
-			a.note(ctx, dag.Note{TreeAfter: tree})
+		if now, err := a.take(ctx); err == nil { // else all until the next attempt counts as this one's
+			a.note(ctx, dag.Note{TreeAfter: now.Tree})
 		}
 	}
+	a.files = append(a.files, a.filesInside(ctx)...)
 	slices.Sort(a.files)
 	a.files = slices.Compact(a.files)
 	a.mu.Lock()

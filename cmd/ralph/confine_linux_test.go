@@ -157,6 +157,22 @@ func TestVerificationLeavesTheProjectAsItWas(t *testing.T) {
 	}
 }
 
+// repositoriesInside puts a repository with uncommitted work into the project, and a
+// submodule.
+func repositoriesInside(t *testing.T, root string) {
+	t.Helper()
+	cmd := exec.Command("sh", "-ec", `
+		git() { command git -c user.name=x -c user.email=x@y -c protocol.file.allow=always "$@"; }
+		git init -q inside && cd inside && echo '*.o' > .gitignore && echo skipped > .git/info/exclude
+		echo x > committed && git add -A && git commit -qm first && echo uncommitted > work && cd ..
+		git init -q ../library && cd ../library && echo x > file && echo '*.o' > .gitignore && git add -A && git commit -qm first && cd "$OLDPWD"
+		git submodule --quiet add ../library module && echo uncommitted > module/more`)
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
 // TestLookingIsNoChange: what comes with only looking is undone, and nobody is blamed.
 func TestLookingIsNoChange(t *testing.T) {
 	t.Parallel()
@@ -173,6 +189,17 @@ func TestLookingIsNoChange(t *testing.T) {
 		"a mode":                       {"chmod 700 sub", true},
 		"an ignored folder's own rule": {"mkdir new && echo '*' > new/.gitignore && echo x > new/x", true},
 		"a change of the rules":        {"echo '*' > .gitignore; echo x > y", true},
+
+		"what git notes in a repository inside":         {"git -C inside status; git -C inside add -A; git -C module add -A", false},
+		"what tests leave in a repository inside":       {"echo x > inside/x.o; echo x > inside/skipped; echo x > module/y.o", false},
+		"a file in a repository inside":                 {"echo x > inside/x", true},
+		"uncommitted work in a repository inside":       {"echo x > inside/work", true},
+		"work in a submodule":                           {"rm module/file; echo x > sub/y.o", true},
+		"a hook of a submodule":                         {"echo x > .git/modules/module/hooks/pre-commit", true},
+		"a pointer":                                     {"echo gitdir: /nowhere > module/.git", true},
+		"a commit in a repository inside":               {"git -C inside -c user.name=x -c user.email=x@y commit -qm x --allow-empty", true},
+		"a folder that is made a repository":            {"git -C sub init -q", true},
+		"what is ignored here and not in another place": {"echo x > inside/out", true},
 	}
 	for name, tt := range tests {
 		for _, level := range levels() {
@@ -182,6 +209,7 @@ func TestLookingIsNoChange(t *testing.T) {
 				if err := os.WriteFile(filepath.Join(c.project.Root, ".gitignore"), []byte("/out/\n*.o\n"), 0o644); err != nil {
 					t.Fatal(err)
 				}
+				repositoriesInside(t, c.project.Root)
 				before := looks(t, c.project.Root)
 				x, err := c.forVerification(env(filepath.Dir(c.project.Root)), agent{})
 				if err != nil {

@@ -49,7 +49,7 @@ func (x *confined) undo() ([]string, error) {
 	ignored := git.Ignored(context.Background(), x.root, names)
 	var told []string
 	for _, c := range changes {
-		if ignored[name(c)] || noted(c.Path) || folders[c.Path] && c.Kind == sandbox.Times {
+		if ignored[name(c)] || noted(c.Path, folders[c.Path]) || folders[c.Path] && c.Kind == sandbox.Times {
 			continue
 		}
 		told = append(told, c.String())
@@ -57,13 +57,31 @@ func (x *confined) undo() ([]string, error) {
 	return told, nil
 }
 
-// noted says that a path is in git's folder and none of those that say what the
-// repository is.
-func noted(name string) bool {
-	inside, ok := strings.CutPrefix(name, ".git/")
-	if !ok {
-		return name == ".git"
+// noted says that a path is in git's folder, or in that of a repository inside, and
+// none of those that say what the repository is.
+func noted(name string, folder bool) bool {
+	if path.Base(name) == ".git" {
+		return folder // a file says where the folder is
 	}
-	first, _, _ := strings.Cut(inside, "/")
-	return !slices.Contains([]string{"HEAD", "refs", "packed-refs", "config", "config.worktree", "hooks", "info", "modules", "worktrees"}, path.Clean(first))
+	_, inside, ok := strings.Cut("/"+name, "/.git/")
+	if !ok {
+		return false
+	}
+	first, rest, _ := strings.Cut(inside, "/")
+	if first != "modules" && first != "worktrees" {
+		return !slices.Contains(telling, first)
+	}
+	// The folders of submodules and worktrees are below, by names of any depth.
+	for part := range strings.SplitSeq(rest, "/") {
+		if part == "objects" || part == "logs" {
+			return true
+		}
+		if slices.Contains(telling, part) {
+			return false
+		}
+	}
+	return true
 }
+
+// telling is what says in git's folder what a repository is, and what runs in it.
+var telling = []string{"HEAD", "refs", "packed-refs", "config", "config.worktree", "hooks", "info", "commondir", "gitdir"}

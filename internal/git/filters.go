@@ -40,12 +40,3 @@ func withoutFilters(ctx context.Context, dir string) []string {
 	}
 	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(count))
 }
-
-// HeadTree is the tree of the commit that is checked out, or "" if there is none.
-func HeadTree(ctx context.Context, dir string) string {
-	out, err := run(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD^{tree}")
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(out))
-}

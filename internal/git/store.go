@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -33,6 +34,7 @@ type store struct {
 	theirs string // the .git folder of that working tree
 	common string // the .git folder that holds the repository's objects
 	path   string // ours
+	inside string // where dir is in the one that was asked about, if it is not that
 }
 
 // openStore finds the repository of dir and makes our own in the folder objects.
@@ -101,18 +103,41 @@ func (s *store) create(ctx context.Context) error {
 		if err := s.begin(ctx, last); err != nil {
 			return err
 		}
+		if err := s.rules(ctx); err != nil {
+			return err
+		}
 	}
 	if err := os.MkdirAll(filepath.Join(s.path, "info"), 0o700); err != nil {
 		return err
 	}
+	return put(last, []byte(attributes))
+}
+
+// Rules makes trees of dir go by the ignore rules outside of the working tree, the
+// repository's own and a person's, as they are now. Until it is called again, what
+// somebody adds to them hides nothing. The first tree calls it by itself.
+func Rules(ctx context.Context, dir, objects string) error {
+	s, err := openStore(ctx, dir, objects)
+	if err != nil {
+		return err
+	}
+	return s.rules(ctx)
+}
+
+func (s *store) rules(ctx context.Context) error {
 	exclude, err := os.ReadFile(filepath.Join(s.common, "info", "exclude"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := put(filepath.Join(s.path, "info", "exclude"), exclude); err != nil {
-		return err
+	// A setting that is only a name runs nothing, and people expect this one.
+	named, _ := run(ctx, s.top, "config", "--type=path", "core.excludesFile")
+	if file := strings.TrimSuffix(string(named), "\n"); file != "" {
+		more, err := os.ReadFile(join(s.top, file))
+		if err == nil {
+			exclude = slices.Concat(more, []byte("\n"), exclude)
+		}
 	}
-	return put(last, []byte(attributes))
+	return put(filepath.Join(s.path, "info", "exclude"), exclude)
 }
 
 // begin makes the repository beside its place and moves it there whole: another
@@ -162,12 +187,15 @@ func put(path string, data []byte) error {
 func (s *store) environment(cmd *exec.Cmd) []string {
 	var env []string
 	list := string(os.PathListSeparator)
-	alternates := quote(filepath.Join(s.common, "objects"))
+	alternates := ""
+	if s.inside == "" {
+		alternates = quote(filepath.Join(s.common, "objects"))
+	}
 	for _, entry := range cmd.Environ() {
 		name, value, _ := strings.Cut(entry, "=")
 		switch {
 		case name == "GIT_ALTERNATE_OBJECT_DIRECTORIES" && value != "":
-			alternates += list + value
+			alternates = strings.TrimPrefix(alternates+list+value, list)
 		case name == "GIT_EXEC_PATH", !strings.HasPrefix(name, "GIT_"):
 			env = append(env, entry)
 		}

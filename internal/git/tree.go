@@ -18,61 +18,86 @@ import (
 // repository itself, its index, its branches and its settings are only read, and
 // no program that it names is run.
 //
-// What cannot be read is left out. A repository inside dir counts by the commit
-// that is checked out in it. Where nobody can tell, the error is ErrUnknown.
+// What cannot be read is left out. What is in a repository inside dir counts as
+// what is in any folder, by the ignore rules of that repository. Where nobody can
+// tell, the error is ErrUnknown.
 func Tree(ctx context.Context, dir, objects string, exclude ...string) (string, error) {
+	taken, err := Take(ctx, dir, objects, exclude...)
+	return taken.Tree, err
+}
+
+// Taken is a tree, and what else was seen on the way.
+type Taken struct {
+	Tree   string
+	Inside []string // the repositories inside, with slashes, below dir
+}
+
+// Take is Tree for those who want to know which repositories there are inside.
+func Take(ctx context.Context, dir, objects string, exclude ...string) (Taken, error) {
 	s, err := openStore(ctx, dir, objects)
 	if err != nil {
-		return "", err
+		return Taken{}, err
 	}
 	if own, err := filepath.Rel(s.dir, s.path); err == nil && filepath.IsLocal(own) {
 		exclude = append(slices.Clone(exclude), filepath.ToSlash(own))
 	}
-	id, err := s.tree(ctx, exclude)
+	taken, err := s.tree(ctx, exclude)
 	if err != nil && ctx.Err() == nil {
 		// What we remember may be damaged, or may name objects that are gone.
 		if os.Remove(s.index(exclude)) == nil {
-			id, err = s.tree(ctx, exclude)
+			taken, err = s.tree(ctx, exclude)
 		}
 	}
 	if err != nil {
-		return "", fmt.Errorf("take the tree of %s: %w", dir, err)
+		return Taken{}, fmt.Errorf("take the tree of %s: %w", dir, err)
 	}
-	return id, nil
+	return taken, nil
 }
 
-func (s *store) tree(ctx context.Context, exclude []string) (string, error) {
+func (s *store) tree(ctx context.Context, exclude []string) (Taken, error) {
 	temp, err := os.MkdirTemp(s.path, "tree-")
 	if err != nil {
-		return "", err
+		return Taken{}, err
 	}
 	defer func() { _ = os.RemoveAll(temp) }() // it is in a folder of ours
-	index := filepath.Join(temp, "index")
-	if err := copyWithTime(index, s.index(exclude)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
-	}
-	env := []string{"GIT_INDEX_FILE=" + index}
-	names, repositories, err := s.names(ctx, env, exclude)
+	w := &walk{temp: temp, repositories: maxRepositories, files: maxInside}
+	env, err := s.fill(ctx, w, exclude)
 	if err != nil {
-		return "", err
-	}
-	if err := s.take(ctx, env, names); err != nil {
-		if err = s.takeReadable(ctx, env, names); err != nil {
-			return "", err
-		}
-	}
-	for _, name := range repositories {
-		// One without a commit has nothing to count by.
-		_ = s.take(ctx, env, []string{name})
+		return Taken{}, err
 	}
 	id, err := s.write(ctx, env)
 	if err != nil {
-		return "", err
+		return Taken{}, err
 	}
-	if err := os.Rename(index, s.index(exclude)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
+	return Taken{Tree: id, Inside: w.found}, w.remember()
+}
+
+// fill brings an index up to date with what is in dir and in the repositories inside
+// it, and returns where git finds that index.
+func (s *store) fill(ctx context.Context, w *walk, exclude []string) (env []string, err error) {
+	index := w.index(s.index(exclude))
+	if err := copyWithTime(index, s.index(exclude)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
-	return id, nil
+	env = []string{"GIT_INDEX_FILE=" + index}
+	names, repositories, err := s.names(ctx, env, exclude)
+	if err != nil {
+		return nil, err
+	}
+	if s.inside != "" {
+		if w.files -= len(names); w.files < 0 {
+			return nil, errTooMany
+		}
+	}
+	if err := s.take(ctx, env, names); err != nil {
+		if err = s.takeReadable(ctx, env, names); err != nil {
+			return nil, err
+		}
+	}
+	if len(repositories) == 0 {
+		return env, nil
+	}
+	return s.enter(ctx, w, env, repositories)
 }
 
 // copyWithTime keeps the time of an index: git reads a file again if it changed
@@ -98,28 +123,31 @@ func (s *store) names(ctx context.Context, env, exclude []string) (names, reposi
 	for _, name := range exclude {
 		where = append(where, ":(exclude,literal)"+name)
 	}
-	// Settings that are only a name run nothing, and people expect this one.
-	args := []string{"ls-files", "-z", "--cached", "--others", "--exclude-standard"}
-	if file, err := run(ctx, s.dir, "config", "--type=path", "core.excludesFile"); err == nil {
-		env = append(slices.Clone(env), "GIT_CONFIG_COUNT=1",
-			"GIT_CONFIG_KEY_0=core.excludesFile", "GIT_CONFIG_VALUE_0="+strings.TrimSuffix(string(file), "\n"))
-	}
+	args := append([]string{"ls-files", "-z", "--cached", "--others"}, s.ignoring()...)
 	out, err := s.git(ctx, env, nil, append(args, where...)...)
 	if err != nil {
 		return nil, nil, err
 	}
 	// A file may be tracked although it is ignored. An index that cannot be read
 	// takes nothing away: what we saw before is in ours.
-	tracked, _ := s.git(ctx, []string{"GIT_DIR=" + s.theirs}, nil, append([]string{"ls-files", "-z", "--cached"}, where...)...)
-	for name := range strings.SplitSeq(string(out)+string(tracked), "\x00") {
+	tracked, _ := s.git(ctx, []string{"GIT_DIR=" + s.theirs}, nil, append([]string{"ls-files", "-z", "--cached", "--stage"}, where...)...)
+	for name := range strings.SplitSeq(string(out), "\x00") {
 		if folder, is := strings.CutSuffix(name, "/"); is {
 			repositories = append(repositories, folder)
 		} else if name != "" {
 			names = append(names, name)
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names), repositories, nil
+	for entry := range strings.SplitSeq(string(tracked), "\x00") {
+		mode, name, _ := strings.Cut(entry, "\t")
+		if !strings.HasPrefix(mode, gitlink) && name != "" {
+			names = append(names, name)
+		} else if exists(filepath.Join(s.dir, name, ".git")) && name != "" {
+			repositories = append(repositories, name)
+		}
+	}
+	names, repositories = s.sort(ctx, names, repositories)
+	return names, repositories, nil
 }
 
 // take brings the index up to date with the files.

@@ -185,10 +185,10 @@ func TestATreeRunsNothingOfTheRepository(t *testing.T) {
 	mid := r.tree()
 	inner.write("i.txt", "changed again")
 	after := r.tree()
-	if mid != after {
-		t.Error("a repository inside counts by more than its commit")
-	}
-	r.wantChanges(before, after, Change{Path: "a.txt", Kind: Modified}, Change{Path: "inner", Kind: Added}, Change{Path: "new.txt", Kind: Added})
+	r.wantChanges(mid, after, Change{Path: "inner/i.txt", Kind: Modified})
+	HeadTree(t.Context(), r.dir, "inner")
+	r.wantChanges(before, after, Change{Path: "a.txt", Kind: Modified}, Change{Path: "inner/.gitattributes", Kind: Added},
+		Change{Path: "inner/i.txt", Kind: Added}, Change{Path: "new.txt", Kind: Added})
 	if _, _, err := Patch(t.Context(), r.dir, r.objects(), before, after, 1<<20); err != nil {
 		t.Error(err)
 	}
@@ -328,7 +328,7 @@ func TestATreeTakesWhatItCan(t *testing.T) {
 	empty.git("init", "-q")
 	empty.write("inside.txt", "x")
 	after := r.tree()
-	r.wantFiles(after, "a.txt", "dir", "now a file", "was a file/now/a folder", "z.txt")
+	r.wantFiles(after, "a.txt", "dir", "empty/inside.txt", "now a file", "was a file/now/a folder", "z.txt")
 	r.wantFiles(before, "a.txt", "dir/was in a folder", "now a file/x", "pipe", "was a file")
 }
 
@@ -349,7 +349,39 @@ func TestATreeHasWhatIsTrackedAlthoughIgnored(t *testing.T) {
 	r.write("a.swp", "x")
 	r.write("b.tmp", "x")
 	r.write(".git/info/exclude", "*.tmp\n")
+	r.learn()
 	r.wantFiles(r.tree(), ".gitignore", "build/kept.txt")
+}
+
+func (r repo) learn() {
+	r.t.Helper()
+	if err := Rules(r.t.Context(), r.dir, r.objects()); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// TestRulesThatWereAddedMeanwhileHideNothing: an agent can write those that are not
+// in the working tree, where nobody sees them.
+func TestRulesThatWereAddedMeanwhileHideNothing(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("a.txt")
+	before := r.tree()
+	rules := filepath.Join(t.TempDir(), "ignore")
+	if err := os.WriteFile(rules, []byte("conftest.py\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.git("config", "core.excludesFile", rules)
+	r.write(".git/info/exclude", "pytest.ini\n")
+	r.write("conftest.py", "x")
+	r.write("pytest.ini", "x")
+	seen := r.tree()
+	r.wantChanges(before, seen, Change{Path: "conftest.py", Kind: Added}, Change{Path: "pytest.ini", Kind: Added})
+	r.learn() // and what was seen once stays seen
+	r.write("later/conftest.py", "x")
+	if got := r.tree(); got != seen {
+		t.Error("what was ignored when it was asked for the last time is in the tree, or what was seen is gone")
+	}
 }
 
 func TestATreeOfAFolderInARepository(t *testing.T) {
@@ -413,10 +445,10 @@ func TestATreeOfAWorktreeAndASubmodule(t *testing.T) {
 	r.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", other.dir, "module")
 	r.git("commit", "-qm", "module")
 	with := r.tree()
-	r.wantFiles(with, ".gitmodules", "a.txt", "module")
+	r.wantFiles(with, ".gitmodules", "a.txt", "module/m.txt")
 	module := repo{t, filepath.Join(r.dir, "module")}
 	module.commit("new.txt")
-	r.wantChanges(with, r.tree(), Change{Path: "module", Kind: Modified})
+	r.wantChanges(with, r.tree(), Change{Path: "module/new.txt", Kind: Added})
 	module.wantFiles(module.tree(), "m.txt", "new.txt")
 }
 

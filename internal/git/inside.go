@@ -1,0 +1,176 @@
+package git
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// How much of the repositories inside a folder is looked at. One beyond that counts
+// by the commit that is checked out in it.
+const (
+	maxRepositories = 100
+	maxInside       = 50_000 // files in all of them
+)
+
+var errTooMany = errors.New("too many files")
+
+// gitlink is the mode of an entry that stands for a repository.
+const gitlink = "160000"
+
+// walk is one way through a folder and the repositories inside it.
+type walk struct {
+	temp                string // a folder for indexes
+	repositories, files int    // that may still be looked at
+	found               []string
+	kept                [][2]string // indexes in temp, and where they are remembered
+}
+
+// index is where the index that is remembered elsewhere is worked on.
+func (w *walk) index(remembered string) string {
+	path := filepath.Join(w.temp, fmt.Sprintf("index%d", len(w.kept)))
+	w.kept = append(w.kept, [2]string{path, remembered})
+	return path
+}
+
+// remember puts the indexes in their places. Without files there is none.
+func (w *walk) remember() error {
+	for _, k := range w.kept {
+		if err := os.Rename(k[0], k[1]); err != nil && exists(k[0]) {
+			return err
+		}
+	}
+	return nil
+}
+
+// sort puts names in order. A folder of which git keeps files although a repository
+// was put into it stays a folder: what that repository knows of is added to them.
+func (s *store) sort(ctx context.Context, names, repositories []string) (files, inside []string) {
+	slices.Sort(names)
+	names = slices.Compact(names)
+	slices.Sort(repositories)
+	for _, name := range slices.Compact(repositories) {
+		i, listed := slices.BinarySearch(names, name)
+		if listed {
+			names = slices.Delete(names, i, i+1) // it was a file, or counted by its commit
+		}
+		if i, _ = slices.BinarySearch(names, name+"/"); i == len(names) || !strings.HasPrefix(names[i], name+"/") {
+			inside = append(inside, name)
+			continue
+		}
+		if in, err := s.open(name); err == nil {
+			if more, _, err := in.names(ctx, []string{"GIT_INDEX_FILE=" + filepath.Join(s.path, "none")}, nil); err == nil {
+				for _, file := range more {
+					names = append(names, name+"/"+file)
+				}
+				slices.Sort(names)
+				names = slices.Compact(names)
+			}
+		}
+	}
+	return names, inside
+}
+
+// open is the store for a repository inside. Its objects are not relied on: it may be
+// gone, or be an ordinary folder, when the tree is looked at.
+func (s *store) open(name string) (*store, error) {
+	dir := filepath.Join(s.dir, filepath.FromSlash(name))
+	in := &store{dir: dir, top: dir, path: s.path, inside: name}
+	if s.inside != "" {
+		in.inside = s.inside + "/" + name
+	}
+	var err error
+	in.theirs, in.common, err = gitDirs(filepath.Join(dir, ".git"))
+	return in, err
+}
+
+// enter adds what is in repositories to a copy of the index: git lists a folder as a
+// repository only as long as the index has no files of it.
+func (s *store) enter(ctx context.Context, w *walk, env, repositories []string) ([]string, error) {
+	if _, err := s.git(ctx, env, nulled(repositories), "update-index", "--force-remove", "-z", "--stdin"); err != nil {
+		return nil, err
+	}
+	index := strings.TrimPrefix(env[0], "GIT_INDEX_FILE=")
+	whole := []string{"GIT_INDEX_FILE=" + index + "-whole"}
+	if err := copyWithTime(index+"-whole", index); err != nil && exists(index) {
+		return nil, err
+	}
+	prefix := ""
+	if sub, err := filepath.Rel(s.top, s.dir); err == nil && sub != "." {
+		prefix = filepath.ToSlash(sub) + "/"
+	}
+	var entries strings.Builder
+	for _, name := range repositories {
+		list, err := s.list(ctx, w, name)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			// By its commit, then; one without has nothing to count by.
+			_ = s.take(ctx, whole, []string{name})
+			continue
+		}
+		for entry := range strings.SplitSeq(list, "\x00") {
+			if mode, path, is := strings.Cut(entry, "\t"); is {
+				fmt.Fprintf(&entries, "%s\t%s%s/%s\x00", mode, prefix, name, path)
+			}
+		}
+	}
+	_, err := s.git(ctx, whole, strings.NewReader(entries.String()), "update-index", "-z", "--index-info")
+	return whole, err
+}
+
+// list is what is in a repository inside, as git lists an index.
+func (s *store) list(ctx context.Context, w *walk, name string) (string, error) {
+	if w.repositories--; w.repositories < 0 {
+		return "", errTooMany
+	}
+	in, err := s.open(name)
+	if err != nil {
+		return "", err
+	}
+	w.found = append(w.found, in.inside)
+	env, err := in.fill(ctx, w, nil)
+	if err != nil {
+		return "", err
+	}
+	out, err := in.git(ctx, env, nil, "ls-files", "-z", "--stage")
+	return string(out), err
+}
+
+// ignoring are the options that say what is ignored.
+func (s *store) ignoring() []string {
+	options := []string{"--exclude-standard"}
+	if rules := filepath.Join(s.common, "info", "exclude"); s.inside != "" && exists(rules) {
+		options = append(options, "--exclude-from="+rules)
+	}
+	return options
+}
+
+// HeadTree names what the commits hold that are checked out in dir and in the
+// repositories inside it: the tree, if there are none, or "" if there is no commit.
+func HeadTree(ctx context.Context, dir string, inside ...string) string {
+	head := headTree(ctx, dir)
+	if len(inside) == 0 {
+		return head
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\x00", head)
+	for _, name := range inside {
+		fmt.Fprintf(h, "%s\x00%s\x00", name, headTree(ctx, filepath.Join(dir, filepath.FromSlash(name))))
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
+func headTree(ctx context.Context, dir string) string {
+	out, err := run(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD^{tree}")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}

@@ -1,0 +1,183 @@
+package git
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// within makes a repository inside, with one commit of the named files.
+func (r repo) within(name string, files ...string) repo {
+	r.t.Helper()
+	in := repo{r.t, filepath.Join(r.dir, name)}
+	if err := os.MkdirAll(in.dir, 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	in.git("init", "-q", "-b", "main")
+	in.commit(files...)
+	return in
+}
+
+// TestATreeSeesWorkInRepositoriesInside, whether git knows of them or not.
+func TestATreeSeesWorkInRepositoriesInside(t *testing.T) {
+	t.Parallel()
+	makes := map[string]func(r repo) (in repo, name string){
+		"one that git was not told of": func(r repo) (repo, string) { return r.within("n", "a.go", "a_test.go"), "n" },
+		"one that git counts by its commit": func(r repo) (repo, string) {
+			in := r.within("n", "a.go", "a_test.go")
+			r.git("add", "n")
+			r.git("commit", "-qm", "embedded")
+			return in, "n"
+		},
+		"one in one": func(r repo) (repo, string) {
+			return r.within("n", "x").within("deep/m", "a.go", "a_test.go"), "n/deep/m"
+		},
+		"a submodule": func(r repo) (repo, string) {
+			other := newRepo(r.t)
+			other.commit("a.go", "a_test.go")
+			r.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", other.dir, "lib/module")
+			r.git("commit", "-qm", "module")
+			return repo{r.t, filepath.Join(r.dir, "lib/module")}, "lib/module"
+		},
+		"a worktree": func(r repo) (repo, string) {
+			r.commit("a.go", "a_test.go")
+			r.git("worktree", "add", "-q", "-b", "other", "w")
+			return repo{r.t, filepath.Join(r.dir, "w")}, "w"
+		},
+	}
+	for kind, make := range makes {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t)
+			r.commit("top.txt")
+			in, name := make(r)
+			before := r.tree()
+			if again := r.tree(); again != before {
+				t.Error("got another tree of the same files")
+			}
+			in.write("a.go", "changed")
+			in.remove("a_test.go")
+			in.write("new.go", "untracked")
+			in.write(".git-is-no.rule", "x")
+			in.write("out.o", "x")
+			in.write(".gitignore", "*.o\n")
+			after := r.tree()
+			want := []Change{
+				{Path: name + "/.git-is-no.rule", Kind: Added},
+				{Path: name + "/.gitignore", Kind: Added},
+				{Path: name + "/a.go", Kind: Modified},
+				{Path: name + "/a_test.go", Kind: Deleted},
+				{Path: name + "/new.go", Kind: Added},
+			}
+			r.wantChanges(before, after, want...)
+			if got, err := Show(t.Context(), r.dir, r.objects(), after, name+"/a.go", 100); err != nil || string(got) != "changed" {
+				t.Errorf("got %q, %v", got, err)
+			}
+			in.git("add", "-A")
+			in.git("commit", "-qm", "work")
+			if got := r.tree(); got != after {
+				t.Error("a commit alone makes another tree")
+			}
+			// All is known also when the repository is gone, and what it holds stays.
+			in.remove(".git")
+			r.wantChanges(before, after, want...)
+			if got, err := Show(t.Context(), r.dir, r.objects(), before, name+"/a_test.go", 100); err != nil || string(got) != "text of a_test.go\n" {
+				t.Errorf("got %q, %v", got, err)
+			}
+		})
+	}
+}
+
+// TestAFolderThatBecomesARepositoryChangesNothing, nor does a repository that becomes
+// a folder, or a file that becomes a repository hide anything.
+func TestAFolderThatBecomesARepositoryChangesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("a.txt", "sub/b.txt", "file")
+	r.write("sub/untracked", "x")
+	before := r.tree()
+	in := repo{t, filepath.Join(r.dir, "sub")}
+	in.git("init", "-q")
+	if got := r.tree(); got != before {
+		t.Error("a folder is another when a repository is put into it")
+	}
+	r.remove(".state") // as if it were seen for the first time
+	fresh := r.tree()
+	r.wantFiles(fresh, "a.txt", "file", "sub/b.txt", "sub/untracked")
+	in.write("sub-test", "x")
+	r.wantChanges(fresh, r.tree(), Change{Path: "sub/sub-test", Kind: Added})
+
+	n := r.within("n", "x", "y")
+	with := r.tree()
+	n.remove(".git")
+	if got := r.tree(); got != with {
+		t.Error("a repository is another when it becomes a folder")
+	}
+	r.remove("file")
+	r.within("file", "in it")
+	r.wantChanges(with, r.tree(), Change{Path: "file", Kind: Deleted}) // git goes by what it knew
+	r.wantChanges(with, r.tree(), Change{Path: "file", Kind: Deleted}, Change{Path: "file/in it", Kind: Added})
+}
+
+func TestATreeOfAFolderWithARepositoryInside(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("top.txt", "sub/a.txt")
+	sub := repo{t, filepath.Join(r.dir, "sub")}
+	in := sub.within("n", "x.txt")
+	sub.wantFiles(sub.tree(".state"), "a.txt", "n/x.txt")
+	in.write(".git/info/exclude", "secret\n")
+	in.write("secret", "x")
+	sub.wantFiles(sub.tree(".state"), "a.txt", "n/x.txt")
+	sub.wantFiles(sub.tree(".state", "n"), "a.txt")
+}
+
+// TestTooManyRepositoriesInsideCountByTheirCommits: nobody waits for ever.
+func TestTooManyRepositoriesInsideCountByTheirCommits(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	one := r.within("n000", "x")
+	for i := 1; i <= maxRepositories; i++ {
+		if err := os.CopyFS(filepath.Join(r.dir, fmt.Sprintf("n%03d", i)), os.DirFS(one.dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	taken, err := Take(t.Context(), r.dir, r.objects())
+	if err != nil || len(taken.Inside) != maxRepositories {
+		t.Fatalf("got %d, %v", len(taken.Inside), err)
+	}
+	last := repo{t, filepath.Join(r.dir, fmt.Sprintf("n%03d", maxRepositories))}
+	last.write("x", "not looked at")
+	if got := r.tree(); got != taken.Tree {
+		t.Error("it was looked at")
+	}
+	last.commit("y")
+	r.wantChanges(taken.Tree, r.tree(), Change{Path: filepath.Base(last.dir), Kind: Modified})
+}
+
+func TestCommitsInsideAreSeen(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("a.txt")
+	in := r.within("n", "x")
+	in.write("x", "changed")
+	taken, err := Take(t.Context(), r.dir, r.objects())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"n"}, taken.Inside); diff != "" {
+		t.Error(diff)
+	}
+	before := HeadTree(t.Context(), r.dir, taken.Inside...)
+	in.git("commit", "-qm", "nothing", "--allow-empty")
+	if HeadTree(t.Context(), r.dir, taken.Inside...) != before {
+		t.Error("an empty commit is taken for one")
+	}
+	in.git("commit", "-qam", "work")
+	if HeadTree(t.Context(), r.dir, taken.Inside...) == before {
+		t.Error("a commit inside was not seen")
+	}
+}
