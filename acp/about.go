@@ -82,8 +82,8 @@ func aboutAgent(raw json.RawMessage) About {
 }
 
 // readModes reads the modes out of the answer to session/new: the field of the
-// protocol, or the option that some agents have instead.
-func (a *About) readModes(raw json.RawMessage) {
+// protocol, or the option, whose name it returns, that some agents have instead.
+func (a *About) readModes(raw json.RawMessage) (option string) {
 	var answer struct {
 		Modes struct {
 			Current   string `json:"currentModeId"`
@@ -99,6 +99,7 @@ func (a *About) readModes(raw json.RawMessage) {
 		a.Modes = append(a.Modes, m.ID)
 	}
 	if list := findOption(answer.ConfigOptions, "mode"); list != nil && len(a.Modes) == 0 {
-		a.Mode, a.Modes = list.current, list.ids
+		a.Mode, a.Modes, option = list.current, list.ids, list.option
 	}
+	return option
 }

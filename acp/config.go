@@ -28,6 +28,7 @@ type Config struct {
 
 	Model           string         // empty leaves the agent's own choice
 	ModelChannels   []ModelChannel // ways to choose it, in order; nil means all
+	Modes           []string       // the session is put into the first of these that the agent offers; none leaves its own
 	AuthMethod      string         // used if the agent asks for authentication
 	MissingFile     MissingFile    // what reading a missing file answers
 	TerminalShell   bool           // the agent sends whole shell lines as terminal commands

@@ -32,8 +32,11 @@ func (s *Session) handshake(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	s.id = id
-	s.about.readModes(raw)
+	option := s.about.readModes(raw)
 	s.mu.Unlock()
+	if err := s.chooseMode(ctx, option); err != nil {
+		return err
+	}
 	return s.chooseModel(ctx, sessionModels(raw))
 }
 

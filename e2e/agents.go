@@ -3,25 +3,45 @@ package e2e
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 )
 
 //go:embed pins.txt
 var pinsText string
 
-// pin is one line of pins.txt.
+//go:embed others.txt
+var othersText string
+
+// pin is one line of pins.txt or others.txt.
 type pin struct{ agent, pkg string }
 
-func pins() ([]pin, error) {
+// chosen are the agents to run: the pinned ones, or those that are named, of all.
+func chosen(names []string) ([]pin, error) {
+	list, err := readPins("pins.txt", pinsText)
+	if err != nil || len(names) == 0 {
+		return list, err
+	}
+	others, err := readPins("others.txt", othersText)
+	list = append(list, others...)
+	for _, name := range names {
+		if !slices.ContainsFunc(list, func(p pin) bool { return p.agent == name }) {
+			return nil, fmt.Errorf("no agent %s in pins.txt or others.txt", name)
+		}
+	}
+	return slices.DeleteFunc(list, func(p pin) bool { return !slices.Contains(names, p.agent) }), err
+}
+
+func readPins(file, text string) ([]pin, error) {
 	var list []pin
-	for line := range strings.Lines(pinsText) {
+	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
 		agent, pkg, ok := strings.Cut(line, " ")
 		if !ok || strings.Count(pkg, "@") == 0 {
-			return nil, fmt.Errorf("pins.txt: %q is not AGENT PACKAGE@VERSION", line)
+			return nil, fmt.Errorf("%s: %q is not AGENT PACKAGE@VERSION", file, line)
 		}
 		list = append(list, pin{agent, pkg})
 	}
@@ -61,6 +81,40 @@ func settings() map[string]setting {
 			env:   map[string]string{"CODEX_HOME": "{{home}}/.codex", "OPENAI_API_KEY": "sk-of-the-test"},
 			files: map[string]string{".codex/config.toml": codexConfig},
 			small: "mini",
+		},
+		"claude-code": {
+			env: map[string]string{
+				"ANTHROPIC_BASE_URL": "{{url}}", "ANTHROPIC_API_KEY": "sk-ant-of-the-test", "CLAUDE_CONFIG_DIR": "{{home}}/.claude",
+				"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1",
+			},
+			small: "haiku",
+		},
+		"codex-acp": {
+			env:   map[string]string{"CODEX_HOME": "{{home}}/.codex", "OPENAI_API_KEY": "sk-of-the-test"},
+			files: map[string]string{".codex/config.toml": codexConfig},
+			small: "mini",
+		},
+		"gemini": {
+			env:   map[string]string{"GOOGLE_GEMINI_BASE_URL": "{{url}}", "GEMINI_API_KEY": "sk-of-the-test"},
+			small: "flash-lite",
+		},
+		"qwen": {
+			env:   map[string]string{"OPENAI_BASE_URL": "{{url}}/v1", "OPENAI_API_KEY": "sk-of-the-test", "OPENAI_MODEL": "only"},
+			small: "only",
+		},
+		"copilot": {
+			env: map[string]string{
+				"COPILOT_PROVIDER_BASE_URL": "{{url}}/v1", "COPILOT_PROVIDER_API_KEY": "sk-of-the-test", "COPILOT_MODEL": "only", "COPILOT_OFFLINE": "true",
+			},
+			small: "only",
+		},
+		"kilo": {
+			env: map[string]string{
+				"KILO_DISABLE_MODELS_FETCH": "1", "KILO_DISABLE_AUTOUPDATE": "1", "KILO_DISABLE_LSP_DOWNLOAD": "1",
+				"KILO_DISABLE_DEFAULT_PLUGINS": "1", "KILO_CONFIG_CONTENT": openCodeConfig,
+			},
+			config: "[agents.kilo]\nmodels = { opus = \"local/large\", sonnet = \"local/large\", haiku = \"local/small\" }\n",
+			small:  "small", cost: true,
 		},
 	}
 }

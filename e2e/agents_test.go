@@ -20,7 +20,8 @@ const budget = 2 * time.Minute
 // notes when all have passed. Without, it takes them through a graph, and only if
 // the pins or package acp have changed since.
 func TestAgents(t *testing.T) {
-	always := os.Getenv("RALPH_E2E") == "always"
+	named := strings.Fields(os.Getenv("RALPH_E2E_AGENTS"))
+	always := os.Getenv("RALPH_E2E") == "always" || len(named) > 0
 	now := fingerprint(t)
 	passed, err := os.ReadFile("passed.txt")
 	if err == nil && strings.TrimSpace(string(passed)) == now && !always {
@@ -30,7 +31,7 @@ func TestAgents(t *testing.T) {
 		t.Skip("SKIPPED: npm is missing here, so the real agents were not run")
 	}
 	ralph := buildRalph(t)
-	list, err := pins()
+	list, err := chosen(named)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,7 @@ func TestAgents(t *testing.T) {
 			ran++
 		})
 	}
-	whole := flag.Lookup("test.run").Value.String() == "" // nothing was left out
+	whole := flag.Lookup("test.run").Value.String() == "" && len(named) == 0 // nothing was left out
 	if always && whole && ran == len(list) && !t.Failed() {
 		if err := os.WriteFile("passed.txt", []byte(now+"\n"), 0o644); err != nil {
 			t.Error(err)
@@ -103,7 +104,7 @@ const learned = "The greeting lives in hello.txt"
 
 // worker plays the five tasks: knowledge, a red gate, a failure, a red verdict and
 // a provider in trouble, and the use of what was learned.
-func worker(p model.Prompt) model.Answer {
+func (pl *place) worker(p model.Prompt) model.Answer {
 	done := "All is well.\n\n<journal>did " + p.Task + "</journal>\n<task-done>" + p.Task + "</task-done>\n"
 	step := func(a model.Answer) model.Answer {
 		if p.Turn > 0 {
@@ -125,7 +126,7 @@ func worker(p model.Prompt) model.Answer {
 		if p.Turn > 0 {
 			return model.Answer{Text: "<knowledge title=\"" + learned + "\" tags=\"greeting,words\">Two words, no more.</knowledge>\n" + done}
 		}
-		return step(model.Answer{Write: &model.File{Path: "hello.txt", Content: "hello world\n"}})
+		return step(model.Answer{Write: &model.File{Path: filepath.Join(pl.dir, "hello.txt"), Content: "hello world\n"}})
 	case "t-00000002":
 		if p.Try == 1 {
 			return step(model.Answer{Shell: "echo three > count.txt"})
@@ -158,7 +159,7 @@ func worker(p model.Prompt) model.Answer {
 }
 
 func (p *place) takesAGraph(t *testing.T, set setting) {
-	p.server.Play(worker)
+	p.server.Play(p.worker)
 	p.write(t, filepath.Join(p.dir, ".ralph", "plan.jsonl"), plan)
 	p.want(t, 0, "task", "import", ".ralph/plan.jsonl")
 	out := p.want(t, 1, "run", "--json", "--idle-timeout", "2m")
@@ -231,7 +232,7 @@ func (p *place) wantHistory(t *testing.T) {
 // goesOn interrupts an agent at work; the next run goes on in its session.
 func (p *place) goesOn(t *testing.T) {
 	p.server.Play(func(pr model.Prompt) model.Answer {
-		a := worker(pr)
+		a := p.worker(pr)
 		if pr.Kind == model.Work && pr.Turn == 1 {
 			a.Fault = model.Fault{Hang: true, Times: -1}
 		}
@@ -253,7 +254,7 @@ func (p *place) goesOn(t *testing.T) {
 		t.Fatalf("exit status %d, want 130\n%s", got, stderr)
 	}
 	p.wantNothingLeft(t)
-	p.server.Play(worker)
+	p.server.Play(p.worker)
 	out := p.want(t, 0, "run", task)
 	if !strings.Contains(out.stderr, "goes on in the session of the interrupted attempt") {
 		t.Errorf("it did not go on:\n%s", out.stderr)

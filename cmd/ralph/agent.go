@@ -19,6 +19,7 @@ import (
 	"ralph/internal/agents"
 	"ralph/internal/proc"
 	"ralph/internal/project"
+	"ralph/internal/sandbox"
 	"ralph/loop"
 )
 
@@ -233,10 +234,14 @@ func (o *opener) start(ctx context.Context, op loop.Opening, ag agent, model str
 	if ag.preset.Channels() != nil && channels == nil {
 		channels, model = []acp.ModelChannel{}, ""
 	}
+	var modes []string
+	if conf.Level != sandbox.None {
+		modes = ag.preset.Confined
+	}
 	s, err := acp.Start(ctx, acp.Config{
 		Argv: ag.argv, Dir: o.root, Reads: o.reads, Launcher: o.launch, Version: o.version,
 		Env: append(env, slices.Concat(o.told(op, ag, model), conf.Env)...), Confine: conf.Spec,
-		Model: model, ModelChannels: channels, AuthMethod: agents.AuthMethod(ag.preset, lookUp(env)), UsageCumulative: ag.preset.Cumulative,
+		Model: model, ModelChannels: channels, Modes: modes, AuthMethod: agents.AuthMethod(ag.preset, lookUp(env)), UsageCumulative: ag.preset.Cumulative,
 		MCP: o.mcp(), Resume: earlier(op, ag),
 		MissingFile: acp.MissingFile(ag.preset.Missing), TerminalShell: ag.preset.TerminalShell,
 		Protected:   []string{".ralph", ".git/hooks", ".git/config"},
@@ -251,13 +256,21 @@ func (o *opener) start(ctx context.Context, op loop.Opening, ag agent, model str
 		for _, f := range files {
 			_ = f.Close()
 		}
-		var e *acp.Error
-		if errors.As(err, &e) && e.Kind == acp.AuthRequired {
-			e.Text = strings.TrimSpace(e.Text + loginHint(ag.preset, e.Methods))
-		}
-		return nil, err
+		return nil, withLogin(err, ag.preset, nil)
 	}
-	return &agentSession{Session: s, files: files, evident: ag.preset.ExitStatus}, nil
+	return &agentSession{Session: s, files: files, preset: ag.preset}, nil
+}
+
+// withLogin adds to an error that is about a missing login how to log in.
+func withLogin(err error, p agents.Preset, methods []acp.AuthMethod) error {
+	var e *acp.Error
+	if errors.As(err, &e) && e.Kind == acp.AuthRequired {
+		if e.Methods == nil {
+			e.Methods = methods
+		}
+		e.Text = strings.TrimSpace(e.Text + loginHint(p, e.Methods))
+	}
+	return err
 }
 
 // loginHint says how to log in: as we know it, or else as the agent names it.
@@ -291,11 +304,17 @@ func (o *opener) told(op loop.Opening, ag agent, model string) []string {
 // agentSession closes the files of an attempt with its session.
 type agentSession struct {
 	*acp.Session
-	files   []io.Closer
-	evident bool
+	files  []io.Closer
+	preset agents.Preset
 }
 
-func (s *agentSession) Evident() bool { return s.evident }
+func (s *agentSession) Evident() bool { return s.preset.ExitStatus }
+
+// Prompt says how to log in where an agent notices only now that nobody has.
+func (s *agentSession) Prompt(ctx context.Context, text string) (acp.Turn, error) {
+	turn, err := s.Session.Prompt(ctx, text)
+	return turn, withLogin(err, s.preset, s.About().Methods)
+}
 
 func (s *agentSession) Close() error {
 	errs := []error{s.Session.Close()}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// message is what is common to the three protocols.
+// message is what is common to the protocols.
 type message struct {
 	role  string // user, assistant, tool
 	text  string

@@ -40,6 +40,7 @@ func New(script Script) *Server {
 	mux.Handle("POST /v1/messages", s.serve(anthropic{}))
 	mux.Handle("POST /v1/chat/completions", s.serve(chat{}))
 	mux.Handle("POST /v1/responses", s.serve(responses{}))
+	mux.HandleFunc("POST /v1beta/models/{call}", s.serveGemini)
 	mux.HandleFunc("POST /v1/messages/count_tokens", func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, map[string]any{"input_tokens": tokensIn}) })
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, 200, map[string]any{"object": "list", "data": []any{}, "models": []any{}})

@@ -11,7 +11,7 @@ import (
 
 // dialect is one way to ask the same.
 type dialect struct {
-	path   string
+	path   string // %METHOD% is there where it says whether to stream
 	ask    string // %PROMPT% is what is said
 	tooled string // the same after one tool was called, which said "42"
 }
@@ -20,6 +20,7 @@ func dialects() map[string]dialect {
 	const (
 		chatTools = `"tools":[{"type":"function","function":{"name":"bash","parameters":{"properties":{"command":{"type":"string"},"reason":{"type":"string"}},"required":["command","reason"]}}}]`
 		antTools  = `"tools":[{"name":"Bash","input_schema":{"properties":{"command":{"type":"string"},"timeout":{"type":"number"}},"required":["command"]}}]`
+		gemTools  = `"tools":[{"functionDeclarations":[{"name":"run_shell_command","parametersJsonSchema":{"properties":{"command":{"type":"string"}},"required":["command"]}}]}]`
 		resTools  = `"tools":[{"type":"function","name":"shell","parameters":{"properties":{"command":{"type":"array"}},"required":["command"]}},{"type":"web_search"}]`
 	)
 	return map[string]dialect{
@@ -33,6 +34,11 @@ func dialects() map[string]dialect {
 			`{"model":"m",STREAM,` + chatTools + `,"messages":[{"role":"system","content":"s"},{"role":"user","content":"%PROMPT%"}]}`,
 			`{"model":"m",STREAM,` + chatTools + `,"messages":[{"role":"user","content":"%PROMPT%"},{"role":"assistant","content":null,"tool_calls":[{"id":"1"}]},{"role":"tool","tool_call_id":"1","content":"42"}]}`,
 		},
+		"gemini": {
+			"/v1beta/models/m:%METHOD%",
+			`{` + gemTools + `,"contents":[{"role":"user","parts":[{"text":"context"},{"text":"%PROMPT%"}]}]}`,
+			`{` + gemTools + `,"contents":[{"role":"user","parts":[{"text":"%PROMPT%"}]},{"role":"model","parts":[{"text":"x"},{"functionCall":{"name":"run_shell_command","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"name":"run_shell_command","response":{"output":"42"}}}]}]}`,
+		},
 		"responses": {
 			"/v1/responses",
 			`{"model":"m",STREAM,` + resTools + `,"input":[{"type":"message","role":"developer","content":[{"type":"input_text","text":"s"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"%PROMPT%"}]}]}`,
@@ -44,7 +50,8 @@ func dialects() map[string]dialect {
 func post(t *testing.T, s *Server, d dialect, body, prompt string, stream bool) (int, string, error) {
 	t.Helper()
 	body = strings.NewReplacer("%PROMPT%", prompt, "STREAM", map[bool]string{true: `"stream":true`, false: `"stream":false`}[stream]).Replace(body)
-	res, err := http.Post(s.URL+d.path, "application/json", strings.NewReader(body))
+	path := strings.Replace(d.path, "%METHOD%", map[bool]string{true: "streamGenerateContent", false: "generateContent"}[stream], 1)
+	res, err := http.Post(s.URL+path, "application/json", strings.NewReader(body))
 	if err != nil {
 		return 0, "", err
 	}
@@ -71,13 +78,13 @@ func TestEveryDialectPlaysTheSameScript(t *testing.T) {
 				})
 				defer s.Close()
 				status, got, err := post(t, s, d, d.ask, work, stream)
-				if err != nil || status != 200 || !strings.Contains(got, "first") || !regexp.MustCompile(`"name":"(Bash|bash|shell)"`).MatchString(got) {
+				if err != nil || status != 200 || !strings.Contains(got, "first") || !regexp.MustCompile(`"name":"(Bash|bash|shell|run_shell_command)"`).MatchString(got) {
 					t.Errorf("got %d %v: %s", status, err, got)
 				}
 				if stream == json.Valid([]byte(got)) {
 					t.Errorf("streamed: %v, got %s", stream, got)
 				}
-				if _, got, _ = post(t, s, d, d.tooled, work, false); !strings.Contains(got, "it said 42") {
+				if _, got, _ = post(t, s, d, d.tooled, work, false); !regexp.MustCompile(`it said .*42`).MatchString(got) {
 					t.Errorf("got %s, want what the tool said", got)
 				}
 				if errs := s.Errors(); len(errs) > 0 {

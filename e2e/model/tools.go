@@ -18,7 +18,7 @@ type call struct {
 func toolCall(a Answer, tools []tool) (*call, error) {
 	switch {
 	case a.Write != nil:
-		if c := fill(tools, []string{"write"}, map[string]string{"file_path": a.Write.Path, "filepath": a.Write.Path, "path": a.Write.Path, "content": a.Write.Content}); c != nil {
+		if c := fill(tools, []string{"write", "write_file", "create", "mcp__acp__write"}, map[string]string{"file_path": a.Write.Path, "filepath": a.Write.Path, "path": a.Write.Path, "content": a.Write.Content, "file_text": a.Write.Content}); c != nil {
 			return c, nil
 		}
 		return shell(tools, "cat > '"+a.Write.Path+"' <<'END-OF-FILE'\n"+a.Write.Content+"\nEND-OF-FILE")
@@ -29,7 +29,7 @@ func toolCall(a Answer, tools []tool) (*call, error) {
 }
 
 func shell(tools []tool, command string) (*call, error) {
-	c := fill(tools, []string{"bash", "exec_command", "shell_command", "shell", "run_shell_command"}, map[string]string{"command": command, "cmd": command})
+	c := fill(tools, []string{"bash", "exec_command", "shell_command", "shell", "run_shell_command", "mcp__acp__bash"}, map[string]string{"command": command, "cmd": command})
 	if c == nil {
 		var names []string
 		for _, t := range tools {

@@ -62,6 +62,8 @@ func ofCommand(argv []string) Preset {
 	}
 	unknown.Name = program(argv[0])
 	for _, p := range byRank() {
+		// It is often one of them behind another name.
+		unknown.Confined = append(unknown.Confined, p.Confined...)
 		if program(argv[0]) == p.Command[0] || slices.ContainsFunc(argv[1:], p.isPackage) {
 			return p
 		}

@@ -55,11 +55,14 @@ func codexCredentials() []string { return []string{"CODEX_API_KEY", "OPENAI_API_
 
 func codexTiers() map[string][]string {
 	return map[string][]string{
-		"opus":   {"gpt-#", "gpt-5.5"},
-		"sonnet": {"gpt-#-codex", "gpt-5.3-codex", "gpt-#"},
-		"haiku":  {"gpt-#-mini", "gpt-#-codex-mini", "gpt-5.4-mini"},
+		"opus":   {"gpt-#-astra", "gpt-#", "gpt-5.5"},
+		"sonnet": {"gpt-#-sol", "gpt-#-codex", "gpt-5.3-codex", "gpt-#"},
+		"haiku":  {"gpt-#-luna", "gpt-#-mini", "gpt-#-codex-mini", "gpt-5.4-mini"},
 	}
 }
+
+// codexConfined is for either adapter: both are programs of the same name.
+func codexConfined() []string { return []string{"agent-full-access", "full-access"} }
 
 func codexState() []Folder {
 	return append(npmState(), Folder{Env: "CODEX_HOME", Default: "~/.codex"})

@@ -60,6 +60,10 @@ type Preset struct {
 	Cumulative bool
 	// Set lists variables that are added, in order; the last of a name counts.
 	Set []Variable
+	// Confined names the modes of a session, best first, in which the agent leaves
+	// it to us to confine its commands. It is for an agent that we do confine: a
+	// sandbox in a sandbox starts nothing.
+	Confined []string
 	// Missing is what the agent understands when it reads a file that does not
 	// exist.
 	Missing MissingFile
