@@ -87,7 +87,9 @@ func TestFailuresInARowAreForgottenByADoneTaskAndByAReset(t *testing.T) {
 	}
 	fail := func(g *dag.Graph, c dag.Claim) error { return g.Fail(c, "no") }
 	end("a", fail)
-	end("b", func(g *dag.Graph, c dag.Claim) error { return g.Release(c, dag.Release{Outcome: "limited", Uncounted: true}) })
+	end("b", func(g *dag.Graph, c dag.Claim) error {
+		return g.Release(c, dag.Release{Outcome: "limited", Uncounted: true})
+	})
 	end("b", fail)
 	want(2, 2)
 	end("c", func(g *dag.Graph, c dag.Claim) error { return g.Complete(c, "passed") })

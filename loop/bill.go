@@ -34,7 +34,9 @@ func priced(prices price.Table, u acp.Usage, model string, worked bool) bill {
 }
 
 // Bill is what a session that worked has used, at the price of its model.
-func Bill(prices price.Table, u acp.Usage, model string) Usage { return *priced(prices, u, model, true).event() }
+func Bill(prices price.Table, u acp.Usage, model string) Usage {
+	return *priced(prices, u, model, true).event()
+}
 
 // plus is what both used together.
 func (b bill) plus(c bill) bill {

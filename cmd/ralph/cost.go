@@ -77,8 +77,8 @@ func (a *app) runCost(c *cli.Context) error {
 
 // headings give each receipt the one heading that it is counted under.
 var headings = map[string]func(dag.Receipt) (string, string){
-	report.ByModel:   func(r dag.Receipt) (string, string) { return cmp.Or(report.ModelOf(r), report.NoModel), "" },
-	report.ByTask:    func(r dag.Receipt) (string, string) {
+	report.ByModel: func(r dag.Receipt) (string, string) { return cmp.Or(report.ModelOf(r), report.NoModel), "" },
+	report.ByTask: func(r dag.Receipt) (string, string) {
 		if r.Task == "" {
 			return "(planning)", ""
 		}
