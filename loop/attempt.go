@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -52,6 +53,10 @@ type Opening struct {
 
 // errLost ends an attempt whose task was taken away.
 var errLost = errors.New("the task was taken away")
+
+// errUnrenewed ends an attempt whose task another run may have taken: where nobody can
+// see that we live, the lease decides.
+var errUnrenewed = fmt.Errorf("%w, or may be: the claim could not be renewed for longer than its lease", errLost)
 
 // attempt is everything known about one try at one task.
 type attempt struct {

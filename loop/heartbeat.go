@@ -36,8 +36,11 @@ func (a *attempt) heartbeat(ctx context.Context, lose context.CancelCauseFunc) <
 			switch {
 			case err == nil:
 				last = a.opts.Now()
-			case errors.Is(err, dag.ErrLost), a.opts.Now().Sub(last) > a.opts.Lease && ctx.Err() == nil:
-				lose(errLost) // where nobody can see that we live, another run may have taken it
+			case errors.Is(err, dag.ErrLost):
+				lose(errLost)
+				return
+			case a.opts.Now().Sub(last) > a.opts.Lease && ctx.Err() == nil:
+				lose(errUnrenewed)
 				return
 			case ctx.Err() == nil:
 				a.warnFirst("heartbeat", "the claim could not be renewed: "+err.Error())

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"ralph/budget"
@@ -244,7 +246,11 @@ func (r *Runner) blocked(ctx context.Context, tally dag.Tally) (look, error) {
 			r.tellRecovery(rec)
 			return look{again: true}, nil
 		}
-		reason += fmt.Sprintf("; another run works on %d", others)
+		holders, err := r.holders(ctx)
+		if err != nil {
+			return look{}, err
+		}
+		reason += fmt.Sprintf(" here: %d %s held by another run that is at work, %s", others, isAre(others), strings.Join(holders, ", "))
 	}
 	var leaving map[string]string
 	err := r.opts.Store.View(ctx, func(g *dag.Graph) (err error) { leaving, err = g.Leaving(); return err })
@@ -259,6 +265,34 @@ func (r *Runner) blocked(ctx context.Context, tally dag.Tally) (look, error) {
 	}
 	r.end(OutcomeBlocked, reason, nil)
 	return look{}, nil
+}
+
+// holders are the runs that have claimed tasks in scope.
+func (r *Runner) holders(ctx context.Context) (runs []string, err error) {
+	err = r.opts.Store.View(ctx, func(g *dag.Graph) error {
+		tasks, err := g.List(dag.Filter{Statuses: []dag.Status{dag.InProgress}, Feature: r.opts.Scope.Feature})
+		if r.opts.Scope.Task != "" {
+			tasks, err = g.In(r.opts.Scope)
+		}
+		for _, t := range tasks {
+			if t.Owner == "" {
+				continue
+			}
+			run, oerr := g.Owner(t.Owner)
+			if err = errors.Join(err, oerr); !slices.Contains(runs, run.ID) {
+				runs = append(runs, run.ID)
+			}
+		}
+		return err
+	})
+	return runs, err
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }
 
 // judgeScope says whether there is anything left to do.

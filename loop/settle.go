@@ -21,6 +21,9 @@ import (
 // settle is the one write that ends an attempt: status, roll-up, attempt and
 // journal together. It happens even after Ctrl-C.
 func (a *attempt) settle(ctx context.Context, d Decision) error {
+	if d.Action == Abort && errors.Is(context.Cause(ctx), errUnrenewed) {
+		d.Reason = errUnrenewed.Error()
+	}
 	ctx = context.WithoutCancel(ctx)
 	if d.EndRun != "" {
 		a.end(d.EndRun, d.Reason, nil) // before another worker can take what is given back
@@ -136,6 +139,11 @@ func (a *attempt) transition(g *dag.Graph, d Decision) (string, error) {
 		}
 		return string(dag.Pending), g.Release(a.claim, rel)
 	default: // Abort: the task has moved on without us
+		if err := g.Holds(a.claim); err == nil { // or could have: nobody else will ever free it while we live
+			return string(dag.Pending), g.Release(a.claim, dag.Release{Outcome: d.Outcome, Reason: d.Reason, Uncounted: true, Finished: a.facts.Verified})
+		} else if !errors.Is(err, dag.ErrLost) {
+			return "", err
+		}
 		if err := g.AbandonAttempt(a.claim.Attempt, d.Outcome, d.Reason); err != nil {
 			return "", err
 		}

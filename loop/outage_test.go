@@ -1,0 +1,77 @@
+package loop
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/dag"
+	"ralph/internal/db"
+	"ralph/internal/fakeagent"
+)
+
+// closed tells when a session is closed, before its attempt is settled.
+type closed struct {
+	Session
+	then func()
+}
+
+func (c closed) Close() error {
+	defer c.then()
+	return c.Session.Close()
+}
+
+// TestAClaimThatCouldNotBeRenewedIsGivenBackWhenTheDatabaseAnswersAgain: the agent is
+// stopped, because another run might have its task by now; but none has, and the run
+// itself lives, so nobody else would ever free it.
+func TestAClaimThatCouldNotBeRenewedIsGivenBackWhenTheDatabaseAnswersAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
+		{When: fakeagent.When{Attempt: 1}, Steps: []fakeagent.Step{{Do: "mark", Text: "at work"}, {Do: "hang"}}},
+	}})
+	path := filepath.Join(t.TempDir(), "gone.db")
+	s.reopen(t, path, db.Options{})
+	s.opts.Lease = 300 * time.Millisecond
+	s.opts.Life = func(dag.Process) dag.Life { return dag.Alive }
+	ids := s.add(t, dag.NewTask{Title: "mine"})
+	other, err := db.Open(t.Context(), path, db.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	rename := func(from, to string) {
+		t.Helper()
+		err := other.Update(t.Context(), func(tx *db.Tx) error { return tx.Exec("ALTER TABLE " + from + " RENAME TO " + to + ";") })
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	open, answers := s.opts.Open, false
+	s.opts.Open = func(ctx context.Context, op Opening) (Session, error) {
+		session, err := open(ctx, op)
+		if err != nil {
+			return nil, err
+		}
+		return closed{session, func() {
+			if !answers {
+				answers = true
+				rename("nowhere", "tasks")
+			}
+		}}, nil
+	}
+	out := s.whileAtWork(t, func() { rename("tasks", "nowhere") })
+	if out.Kind != OutcomeComplete || out.Counts.Done != 1 || out.Iterations != 1 {
+		t.Errorf("got %+v, want complete with one counted iteration", out)
+	}
+	var got []string
+	for _, a := range s.attempts(t, ids[0]) {
+		got = append(got, a.Outcome+": "+a.Reason)
+	}
+	want := []string{"interrupted: the task was taken away, or may be: the claim could not be renewed for longer than its lease", "done: "}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("attempts differ (-want +got):\n%s", diff)
+	}
+}
