@@ -92,9 +92,8 @@ type attempt struct {
 	files   []string
 	stop    acp.StopReason
 
-	asked  bool // something was said to the agent, as the next two under the runner's lock
+	asked  bool // something was said to the agent; under the runner's lock, as the next
 	closed bill // of the sessions that are over
-	booked bool // the bill is being stored, and counts there
 
 	sessionUSD *float64
 	facts      Facts

@@ -41,7 +41,7 @@ func (a *attempt) settle(ctx context.Context, d Decision) error {
 	slices.Sort(a.files)
 	a.files = slices.Compact(a.files)
 	a.mu.Lock()
-	a.booked = true // else another worker could count it twice
+	delete(a.working, a.claim.Attempt) // else another worker could count twice what is stored now
 	a.mu.Unlock()
 	status := ""
 	err := a.opts.Store.Update(ctx, func(g *dag.Graph) (err error) {
@@ -230,7 +230,6 @@ func (a *attempt) account(d Decision, status string) {
 	}
 	a.mu.Lock()
 	a.running--
-	delete(a.working, a.claim.Attempt)
 	a.counted, a.failures = a.countWith(d, status)
 	if a.facts.Answered {
 		a.proven[a.worker] = true

@@ -89,7 +89,7 @@ func (r *Runner) usedBy(settled dag.Usage, mine func(*attempt) bool) budget.Used
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, a := range r.working {
-		if a.booked || !mine(a) {
+		if !mine(a) {
 			continue
 		}
 		u.Duration += now.Sub(a.began)
