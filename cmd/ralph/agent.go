@@ -95,7 +95,7 @@ func (a *app) findAgent(config project.Loaded, given string) (agent, error) {
 	}
 	err = fmt.Errorf("%w: %q %w", errUnavailable, given, errNoSuchAgent)
 	if near := nearest(given, names); near != "" {
-		return found, hint(err, "did you mean: --agent %s", near)
+		return found, hint(err, "did you mean: %s", near)
 	}
 	return found, hint(err, "see those that are known with: ralph agents")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -69,13 +70,27 @@ func (a *app) specs() []command {
 	}
 }
 
-// onUsageError words what the library found wrong with a flag's value.
-func onUsageError(err error) error {
-	text := err.Error()
-	if _, why, ok := strings.Cut(text, "invalid value "); ok {
-		text = "invalid value " + strings.ReplaceAll(why, "flag -", "flag --")
+// badValue words what the library found wrong with a flag's value.
+func badValue(flags []cli.Flag, err error) error {
+	said := regexp.MustCompile(`(?s)invalid (?:boolean )?value (".*") for (?:flag )?-+([a-z-]+): (.*)$`)
+	m := said.FindStringSubmatch(err.Error())
+	if m == nil {
+		return usageError{err.Error()}
 	}
-	return usageError{text}
+	value, name, why := m[1], m[2], m[3]
+	switch named(flags, name).(type) {
+	case *cli.IntFlag, *cli.Int64Flag:
+		if strings.Contains(why, "range") {
+			return usagef("--%s %s is too large", name, strings.Trim(value, `"`))
+		}
+		return usagef("--%s is a whole number, not %s", name, value)
+	case *cli.Float64Flag:
+		return usagef("--%s is a number, not %s", name, value)
+	case *cli.BoolFlag:
+		return usagef("--%s is true or false, not %s", name, value)
+	default:
+		return usagef("invalid value %s for --%s: %s", value, name, why)
+	}
 }
 
 func (a *app) checkGlobals(c *cli.Context) error {

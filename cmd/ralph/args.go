@@ -192,7 +192,18 @@ func (p *permuter) unknownCommand(arg string) error {
 	if near := nearest(arg, names); near != "" {
 		return hint(err, "did you mean: ralph %s", strings.TrimSpace(where+" "+near))
 	}
+	if len(names) == 1 && p.at.ArgsUsage == "" {
+		return hint(err, "did you mean: ralph %s", strings.TrimSpace(where+" "+names[0]+" "+argumentFor(p.commands()[0], arg)))
+	}
 	return hint(err, "see: ralph %s", strings.TrimSpace(where+" --help"))
+}
+
+// argumentFor is what was typed if the command that was left out takes an argument.
+func argumentFor(c *cli.Command, arg string) string {
+	if c.ArgsUsage == "" {
+		return ""
+	}
+	return arg
 }
 
 // elsewhere finds a command that was typed without its group, or by the name

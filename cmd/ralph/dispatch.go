@@ -22,7 +22,7 @@ func (a *app) dispatch(ctx context.Context, argv []string) error {
 	for {
 		set, err := parseFlags(at, argv[1:])
 		if err != nil {
-			return onUsageError(err)
+			return badValue(at.Flags, err)
 		}
 		c = cli.NewContext(a.cli, set, c)
 		c.Command = at
@@ -39,6 +39,7 @@ func (a *app) dispatch(ctx context.Context, argv []string) error {
 			return at.Action(c)
 		}
 		at, argv, path = next, set.Args(), append(path, next.Name)
+		at.HelpName = strings.Join(append([]string{a.cli.Name}, path...), " ")
 	}
 }
 

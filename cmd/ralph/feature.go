@@ -87,7 +87,7 @@ func (a *app) runFeatureShow(c *cli.Context) error {
 	return a.view(c, func(s *session, g *dag.Graph) error {
 		f, err := g.Feature(name)
 		if err != nil {
-			return a.featureHint(c, s, name, err)
+			return a.featureHint(c, s, g, name, err)
 		}
 		used, err := g.UsageOfFeature(f.Name, "")
 		if err != nil {
@@ -162,7 +162,7 @@ func byState(nodes []draw.Node) string {
 }
 
 // featureHint says where a feature may be that the database does not know.
-func (a *app) featureHint(c *cli.Context, s *session, name string, err error) error {
+func (a *app) featureHint(c *cli.Context, s *session, g *dag.Graph, name string, err error) error {
 	if !errors.Is(err, dag.ErrNotFound) || dag.CheckFeatureName(name) != nil {
 		return hint(err, "see the names with: ralph feature list")
 	}
@@ -172,7 +172,13 @@ func (a *app) featureHint(c *cli.Context, s *session, name string, err error) er
 	case d.Documented():
 		return hint(err, "its documents are in %s; go on with: ralph feature create %s", d.Folder, name)
 	}
-	return hint(err, "see the names with: ralph feature list")
+	return meant(g, name, hint(err, "see the names with: ralph feature list"))
+}
+
+// meantFeature is meant, for whoever has no snapshot of the graph at hand.
+func (a *app) meantFeature(c *cli.Context, s *session, typed string, err error) error {
+	_ = s.store.View(c.Context, func(g *dag.Graph) error { err = meant(g, typed, err); return nil })
+	return err
 }
 
 // noteUnknown names features that have a folder and no row, as they do after a clone.
@@ -199,7 +205,7 @@ func (a *app) runFeatureDelete(c *cli.Context) error {
 	var f dag.Feature
 	err = s.store.View(c.Context, func(g *dag.Graph) (err error) { f, err = g.Feature(name); return err })
 	if err != nil {
-		return hint(err, "see the names with: ralph feature list")
+		return a.meantFeature(c, s, name, hint(err, "see the names with: ralph feature list"))
 	}
 	if !c.Bool("yes") {
 		if err := a.confirm(c.Context, "delete feature %s with %s and its folder?", f.Name, plural(f.Total(), "task")); err != nil {

@@ -98,6 +98,9 @@ func overrideLimits(c *cli.Context, opts *loop.Options) error {
 		opts.Limit = c.Int("limit")
 	}
 	if c.Bool("once") {
+		if c.IsSet("limit") {
+			return usagef("--once is --limit 1: it does not go with --limit")
+		}
 		opts.Limit = 1
 		if opts.Continues != nil {
 			opts.Limit += opts.Continues.Iterations
@@ -147,6 +150,11 @@ func chooseStrategy(c *cli.Context, config project.Loaded) (strategy.Kind, strin
 func (a *app) newOpener(c *cli.Context, s *session) (*opener, error) {
 	if err := checkSandbox(c); err != nil {
 		return nil, err
+	}
+	for _, flag := range []string{"agent", "model"} {
+		if c.IsSet(flag) && c.String(flag) == "" {
+			return nil, usagef("--%s is empty", flag)
+		}
 	}
 	servers, err := a.mcpServers(s.config)
 	if err != nil {

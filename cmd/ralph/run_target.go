@@ -67,11 +67,12 @@ func (a *app) scope(c *cli.Context, s *session) (dag.Scope, error) {
 			return nil
 		}
 		if c.IsSet("feature") || !errors.Is(err, dag.ErrNotFound) {
-			return hint(err, "see the names with: ralph feature list")
+			return meant(g, typed, hint(err, "see the names with: ralph feature list"))
 		}
 		t, err := g.Resolve(typed)
 		if errors.Is(err, dag.ErrNotFound) {
-			return hint(fmt.Errorf("%q: %w: neither a feature nor a task", typed, dag.ErrNotFound), "see them with: ralph status")
+			err := fmt.Errorf("%q: %w: neither a feature nor a task", typed, dag.ErrNotFound)
+			return meant(g, typed, hint(err, "see them with: ralph status"))
 		}
 		scope.Task = t.ID
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -27,10 +28,23 @@ func one(c *cli.Context, what string) (string, error) {
 	case 1:
 		return c.Args().First(), nil
 	case 0:
-		return "", usagef("%s is missing", what)
+		return "", missing(c, what)
 	default:
-		return "", hint(usagef("one %s, not %d: %s", what, c.NArg(), strings.Join(c.Args().Slice(), " ")), "quote it if it contains spaces")
+		err := usagef("one %s, not %d: %s", what, c.NArg(), strings.Join(c.Args().Slice(), " "))
+		if what == "TITLE" {
+			return "", hint(err, "quote it if it contains spaces")
+		}
+		return "", err
 	}
+}
+
+// missing is an argument that was left out.
+func missing(c *cli.Context, what string) error {
+	usage := c.Command.HelpName
+	if len(c.Command.Flags) > 0 {
+		usage += " [flags]"
+	}
+	return hint(usagef("%s is missing", what), "usage: %s %s", usage, c.Command.ArgsUsage)
 }
 
 // none refuses arguments.
@@ -44,7 +58,7 @@ func none(c *cli.Context) error {
 // resolveAll returns the tasks whose IDs were typed, each once.
 func resolveAll(c *cli.Context, g *dag.Graph) ([]dag.Task, error) {
 	if c.NArg() == 0 {
-		return nil, usagef("ID is missing")
+		return nil, missing(c, "ID")
 	}
 	var tasks []dag.Task
 	seen := map[string]bool{}
@@ -90,9 +104,28 @@ func featureByName(g *dag.Graph, typed string) (string, error) {
 	}
 	f, err := g.Feature(typed)
 	if err != nil {
-		return "", hint(err, "make it with: ralph feature create %s", typed)
+		return "", meant(g, typed, hint(err, "make it with: ralph feature create %s", typed))
 	}
 	return f.Name, nil
+}
+
+// meant hints at the feature whose name is nearest to one that was not found.
+func meant(g *dag.Graph, typed string, err error) error {
+	if !errors.Is(err, dag.ErrNotFound) {
+		return err
+	}
+	list, lerr := g.Features()
+	if lerr != nil {
+		return err // it says what matters
+	}
+	var names []string
+	for _, f := range list {
+		names = append(names, f.Name)
+	}
+	if near := nearest(strings.ToLower(typed), names); near != "" {
+		return hint(err, "did you mean: %s", near)
+	}
+	return err
 }
 
 func parseKind(text string) (dag.Kind, error) {

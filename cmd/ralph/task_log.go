@@ -74,17 +74,25 @@ func (a *app) addLog(c *cli.Context) error {
 	if strings.TrimSpace(text) == "" {
 		return usagef("the message is empty")
 	}
-	var id string
+	var noted dag.Task
 	err = a.update(c, func(_ *session, g *dag.Graph) error {
 		t, err := resolveOne(c, g)
 		if err != nil {
 			return err
 		}
-		id = t.ID
+		noted = t
 		return g.Log(t.ID, dag.LogUser, text)
 	})
-	if err == nil {
-		a.note(c, "%s: noted", id)
+	if err != nil {
+		return err
 	}
-	return err
+	switch {
+	case noted.Children > 0:
+		a.note(c, "%s: noted; it is a group, and agents read what is said to their own task", noted.ID)
+	case noted.Status == dag.Done:
+		a.note(c, "%s: noted; it is done, so an agent reads that only after: ralph task reset %s", noted.ID, noted.ID)
+	default:
+		a.note(c, "%s: noted", noted.ID)
+	}
+	return nil
 }

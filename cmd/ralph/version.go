@@ -18,6 +18,9 @@ func (a *app) versionCommand() command {
 }
 
 func (a *app) runVersion(c *cli.Context) error {
+	if err := none(c); err != nil {
+		return err
+	}
 	v := buildVersion()
 	if c.Bool("json") {
 		return a.printJSON(v)
