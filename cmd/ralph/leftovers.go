@@ -50,19 +50,20 @@ func (a *app) temporaries(p project.Project) []leftover {
 	for _, dir := range deadTemps(tempParent(p.Root)) {
 		list = append(list, measure(dir))
 	}
-	halves := map[string]string{ // by folder, how their names begin
-		p.Root:                              ".ralph-report-",
-		p.State():                           "trees-",
-		filepath.Join(p.State(), "objects"): "tree-",
+	halves := [][2]string{ // a folder, and how their names begin
+		{p.Root, ".ralph-report-"},
+		{p.State(), "trees-"},
+		{p.State(), filepath.Base(p.DB()) + db.NewSuffix},
+		{filepath.Join(p.State(), "objects"), "tree-"},
 	}
 	features, _ := os.ReadDir(filepath.Join(p.State(), "features"))
 	for _, f := range features {
-		halves[p.Feature(f.Name())] = ".tmp-"
+		halves = append(halves, [2]string{p.Feature(f.Name()), ".tmp-"})
 	}
-	for dir, prefix := range halves {
-		list = append(list, a.abandoned(dir, prefix)...)
+	for _, h := range halves {
+		list = append(list, a.abandoned(h[0], h[1])...)
 	}
-	return append(list, a.abandoned(p.State(), filepath.Base(p.DB())+db.NewSuffix)...)
+	return list
 }
 
 func (a *app) abandoned(dir, prefix string) (list []leftover) {
