@@ -35,6 +35,7 @@ type Attempt struct {
 	Tree           string // the tree it began with
 	TreeAfter      string // and ended with; empty if its work was accepted or its run died
 	Transcript     string
+	PrunedAt       time.Time // when the files of its run were removed; zero if they were not
 
 	TokensIn     *int64 // nil when unknown, as those below
 	TokensCached *int64
@@ -87,7 +88,7 @@ func (g *Graph) endAttempt(task int64, c Claim, outcome, reason string) error {
 const attemptColumns = `
 SELECT a.id, r.id, a.task_id, a.iteration, a.phase, a.agent, a.model, a.started_at, a.heartbeat_at, a.ended_at, a.outcome, a.reason,
     a.model_effective, a.session, a.sandbox, a.stop_reason, a.verdict, a.gates, a.files, a.base, a.tree, a.tree_after, a.transcript,
-    a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated, a.cost_unknown, a.session_usd, a.drift
+    a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated, a.cost_unknown, a.session_usd, a.drift, r.pruned_at
 FROM attempts a JOIN runs r ON r.n = a.run `
 
 const (
@@ -126,7 +127,7 @@ func (g *Graph) attempts(query string, args ...any) ([]Attempt, error) {
 			ModelEffective: r.text(), Session: r.text(), Sandbox: r.text(), StopReason: r.text(), Verdict: r.text(), Gates: r.records(),
 			Files: r.list(), Base: r.text(), Tree: r.text(), TreeAfter: r.text(), Transcript: r.text(),
 			TokensIn: r.optionalInt64(), TokensCached: r.optionalInt64(), TokensOut: r.optionalInt64(), CostUSD: r.optionalFloat(),
-			Estimated: r.int() != 0, Unknown: r.int() != 0, SessionUSD: r.optionalFloat(), Drift: r.list(),
+			Estimated: r.int() != 0, Unknown: r.int() != 0, SessionUSD: r.optionalFloat(), Drift: r.list(), PrunedAt: r.time(),
 		})
 		return r.err
 	}, args...)

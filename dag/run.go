@@ -26,10 +26,11 @@ type Run struct {
 	EndedAt    time.Time // zero while it runs
 	Outcome    string
 	Reason     string
-	Iterations int    // that counted, those of the runs it continues included
-	Failures   int    // tasks in a row that failed, with the same
-	Settings   string // JSON: how it was started
-	Continues  string // the run whose counters it took over
+	Iterations int       // that counted, those of the runs it continues included
+	Failures   int       // tasks in a row that failed, with the same
+	Settings   string    // JSON: how it was started
+	Continues  string    // the run whose counters it took over
+	PrunedAt   time.Time // when its files were removed; zero if they were not
 }
 
 const startRunSQL = `
@@ -59,7 +60,7 @@ func (g *Graph) EndRun(id, outcome, reason string, iterations int) error {
 }
 
 const runColumns = `id, owner, scope_feature, scope_task, pid, pid_start, boot_id, pid_ns,
-    started_at, heartbeat_at, ended_at, outcome, reason, iterations, failures, settings, continues`
+    started_at, heartbeat_at, ended_at, outcome, reason, iterations, failures, settings, continues, pruned_at`
 
 func scanRun(stmt *sqlite.Stmt) Run {
 	r := row{stmt: stmt}
@@ -67,7 +68,7 @@ func scanRun(stmt *sqlite.Stmt) Run {
 		ID: r.text(), Owner: r.text(), Scope: Scope{Feature: r.text(), Task: r.text()},
 		Process:   Process{PID: r.int64(), Start: r.int64(), BootID: r.text(), Namespace: r.text()},
 		StartedAt: r.time(), Heartbeat: r.time(), EndedAt: r.time(), Outcome: r.text(), Reason: r.text(), Iterations: r.int(), Failures: r.int(),
-		Settings: r.text(), Continues: r.text(),
+		Settings: r.text(), Continues: r.text(), PrunedAt: r.time(),
 	}
 }
 

@@ -40,6 +40,16 @@ func (s *staging) close() error {
 	return s.lock.Close()
 }
 
+// Discard forgets what was staged in the folder of one step. It refuses while somebody
+// is at work on it.
+func Discard(dir string) error {
+	s, err := stage(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.clear(), s.lock.Close())
+}
+
 // clear removes all that was staged.
 func (s *staging) clear() error { return os.RemoveAll(s.dir) }
 

@@ -41,20 +41,27 @@ UPDATE journal_words SET docs = max(docs - :docs, 0) WHERE word = :word;`
 DELETE FROM journal_words WHERE docs = 0;`
 )
 
+// Cutoffs are the times before which things are old: most things, and failures.
+func (r Retention) Cutoffs() (others, failed time.Time) {
+	times := time.Duration(r.Failures)
+	if times <= 0 {
+		times = 3
+	}
+	longest := time.Duration(math.MaxInt64)
+	if r.Keep < longest/times {
+		longest = r.Keep * times
+	}
+	return r.Now.Add(-r.Keep), r.Now.Add(-longest)
+}
+
 // Prune forgets old entries, in the caller's transaction: the rows, their place
 // in the full-text index and their words.
 func Prune(tx *db.Tx, r Retention) (Pruned, error) {
 	if r.Keep < 0 {
 		return Pruned{}, errors.New("prune the journal: entries cannot be kept for less than no time")
 	}
-	if r.Failures <= 0 {
-		r.Failures = 3
-	}
-	failuresKept := time.Duration(math.MaxInt64)
-	if r.Keep < failuresKept/time.Duration(r.Failures) {
-		failuresKept = r.Keep * time.Duration(r.Failures)
-	}
-	cutoffs := []any{":others", r.Now.Add(-r.Keep).UnixMilli(), ":failures", r.Now.Add(-failuresKept).UnixMilli()}
+	others, failed := r.Cutoffs()
+	cutoffs := []any{":others", others.UnixMilli(), ":failures", failed.UnixMilli()}
 	var p Pruned
 	gone := map[string]int{}
 	err := tx.Each(oldSQL, func(stmt *sqlite.Stmt) error {

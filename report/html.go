@@ -241,7 +241,7 @@ func (r Run) links(o HTMLOptions, attempt string) []link {
 func (o HTMLOptions) links(a Attempt) []link {
 	var list []link
 	for _, e := range a.Evidence {
-		l := link{Name: e.Name, Size: bytesText(e.Size)}
+		l := link{Name: e.Name, Size: Bytes(e.Size)}
 		if rel, err := filepath.Rel(o.Dir, e.Path); err == nil {
 			parts := strings.Split(filepath.ToSlash(rel), "/")
 			for i := range parts {

@@ -105,6 +105,10 @@ func (s snapshot) tell(opts Options) Run {
 	}
 	told := readEvents(filepath.Join(r.Folder, "events.jsonl"))
 	r.Setup, r.Warnings, r.Unread = told.setup, told.warnings, told.err
+	if !s.run.PrunedAt.IsZero() {
+		r.Pruned, r.Unread = true, ""
+		r.Warnings = append(r.Warnings, "the files of this run were removed by ralph gc on "+s.run.PrunedAt.In(opts.Zone).Format(time.DateOnly)+": what only they held is gone")
+	}
 	s.attempts(&r, told, opts.Now())
 	s.tasks(&r)
 	r.count(told)

@@ -39,6 +39,7 @@ type Run struct {
 	Waits    []Wait
 	Next     []Step
 	Warnings []string // for a person to look at
+	Pruned   bool     // its own files were removed, as a person wanted
 	Unread   string   // why the run's own files could not be read; "" if they could
 
 	Folder string // of the run's files

@@ -242,6 +242,9 @@ func (t *texter) ending() {
 		t.f("\n%s the files of this run cannot be read (%s): what only they hold is missing\n", t.p.Yellow("warning:"), t.Unread)
 		return
 	}
+	if t.Pruned {
+		return
+	}
 	t.f("\n%s %s\n", t.p.Dim("files:"), t.Folder)
 }
 

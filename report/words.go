@@ -28,7 +28,7 @@ func shorten(s string, limit int) string {
 	for cut > 0 && !utf8.RuneStart(s[cut]) {
 		cut--
 	}
-	return s[:cut] + fmt.Sprintf("… (%s more)", bytesText(int64(len(s)-cut)))
+	return s[:cut] + fmt.Sprintf("… (%s more)", Bytes(int64(len(s)-cut)))
 }
 
 // ending keeps the end of a text, where a failing command says why.
@@ -41,19 +41,22 @@ func ending(s string, limit int) string {
 		cut++
 	}
 	if _, after, ok := strings.Cut(s[cut:], "\n"); ok && len(after) > limit/2 {
-		return fmt.Sprintf("… (%s before this)\n", bytesText(int64(len(s)-len(after)))) + after
+		return fmt.Sprintf("… (%s before this)\n", Bytes(int64(len(s)-len(after)))) + after
 	}
-	return fmt.Sprintf("… (%s before this)\n", bytesText(int64(cut))) + s[cut:]
+	return fmt.Sprintf("… (%s before this)\n", Bytes(int64(cut))) + s[cut:]
 }
 
-func bytesText(n int64) string {
+// Bytes writes a size as people say it: 340 bytes, 12 KiB, 1.5 MiB, 20.3 GiB.
+func Bytes(n int64) string {
 	switch {
 	case n < 1<<10:
 		return fmt.Sprintf("%d bytes", n)
 	case n < 1<<20:
 		return fmt.Sprintf("%d KiB", n>>10)
-	default:
+	case n < 1<<30:
 		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	default:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
 	}
 }
 

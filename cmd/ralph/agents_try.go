@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -14,7 +12,6 @@ import (
 
 	"ralph/acp"
 	"ralph/internal/agents"
-	"ralph/internal/proc"
 	"ralph/internal/project"
 	"ralph/internal/term"
 	"ralph/loop"
@@ -106,34 +103,19 @@ func (a *app) runAgentsTest(c *cli.Context) error {
 
 // tryAgent fills the report as far as the agent comes.
 func (a *app) tryAgent(c *cli.Context, config project.Loaded, ag agent, timeout project.Duration, report *trialJSON) error {
-	servers, err := a.mcpServers(config)
+	t, err := a.openTrial(config, ag, timeout)
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "ralph-agent-test-")
-	if err != nil {
-		return fmt.Errorf("make a folder to test in: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // what is left of it is in the system's folder for such things
-	work, logs := filepath.Join(dir, "work"), filepath.Join(dir, "logs")
-	if err := errors.Join(os.Mkdir(work, 0o700), os.Mkdir(logs, 0o700)); err != nil {
-		return fmt.Errorf("make a folder to test in: %w", err)
-	}
+	defer t.close()
 	defer a.launcher.Close()
-	o := &opener{
-		app: a, root: work, config: config, chosen: ag, version: buildVersion().Version, launch: a.launcher, asked: true,
-		turn: timeout, idle: timeout, models: map[string]string{}, servers: servers,
-	}
-	// As in a run: an agent that needs more than it would be given fails here, too.
-	if o.sandbox, err = a.confiner(config.Sandbox.Mode, &session{project: project.Project{Root: work}, config: config}, 1); err != nil {
-		return err
-	}
+	o := t.opener
 	report.Start, report.Credential = ag.argv, orNil(o.credential(ag))
 	o.stepped = func(op string, took time.Duration) {
 		report.Steps = append(report.Steps, stepJSON{Step: op, Seconds: took.Round(time.Millisecond).Seconds()})
 	}
 	session, err := o.Open(c.Context, loop.Opening{
-		Model: c.String("model"), Folder: logs, Started: func(string, proc.Identity) error { return nil },
+		Model: c.String("model"), Folder: t.logs, Started: t.started,
 	})
 	if err == nil {
 		err = report.converse(c.Context, session)

@@ -30,6 +30,7 @@ type app struct {
 	taken chan struct{} // closed when a command deals with signals itself
 	typed <-chan string // lines that a person types
 	keys  *bufio.Reader // the same, where they are read one at a time
+	looks bool          // the command only looks: what others left stays
 
 	launcher *proc.Launcher              // of a run
 	owned    sync.Once                   // when it learned whose processes it starts
@@ -145,13 +146,15 @@ func (s *session) Close() error { return s.db.Close() }
 
 func (a *app) findProject(c *cli.Context) (project.Project, error) {
 	if dir := c.String("project"); dir != "" {
-		return project.At(dir)
+		p, err := project.At(dir)
+		return p, a.mentionRescued(dir, err)
 	}
 	dir, err := a.getwd()
 	if err != nil {
 		return project.Project{}, err
 	}
-	return project.Find(dir)
+	p, err := project.Find(dir)
+	return p, a.mentionRescued(dir, err)
 }
 
 // open finds the project, loads its configuration and opens its graph.
@@ -169,6 +172,9 @@ func (a *app) openFor(c *cli.Context, opts db.Options) (*session, error) {
 	}
 	if err := p.Ignore(); err != nil {
 		return nil, &db.Error{Path: p.State(), Kind: db.ReadOnly, Err: err}
+	}
+	if err := a.refuseRescued(p); err != nil {
+		return nil, err
 	}
 	d, err := db.Open(c.Context, p.DB(), opts)
 	if err != nil {

@@ -48,6 +48,9 @@ func (a *app) confiner(mode string, s *session, jobs int) (*confiner, error) {
 	if mode == "off" {
 		return c, nil
 	}
+	if !a.looks {
+		sweepTemps(tempParent(s.project.Root))
+	}
 	if err := c.openTemp(); err != nil {
 		return nil, fmt.Errorf("make a temporary folder: %w", err)
 	}

@@ -10,21 +10,20 @@ import (
 	"ralph/internal/sandbox"
 )
 
-// openTemp makes the folder in which the temporary folders of this process are, after
-// removing those of processes that were killed before they could.
-func (c *confiner) openTemp() error {
-	parent := os.TempDir()
-	if rel, err := filepath.Rel(c.project.Root, parent); err == nil && filepath.IsLocal(rel) && isFolder("/tmp") {
-		parent = "/tmp" // what is in the project is one of its files
-	}
-	sweepTemps(parent)
+// openTemp makes the folder in which the temporary folders of this process are.
+func (c *confiner) openTemp() (err error) {
+	c.temp, err = makeTemp(tempParent(c.project.Root))
+	return err
+}
+
+// makeTemp makes a folder whose name tells which process it belongs to.
+func makeTemp(parent string) (string, error) {
 	self, err := proc.Self()
 	if err != nil {
-		return err
+		return "", err
 	}
 	// A short name: a socket in it must not exceed what a socket's name may have.
-	c.temp, err = os.MkdirTemp(parent, fmt.Sprintf("ralph-%s-%d-%d-", origin(self), self.Pid, self.Start))
-	return err
+	return os.MkdirTemp(parent, fmt.Sprintf("ralph-%s-%d-%d-", origin(self), self.Pid, self.Start))
 }
 
 // newTemp makes one of them.
@@ -38,19 +37,37 @@ func (c *confiner) Close() error {
 	return sandbox.RemoveAll(c.temp)
 }
 
-// sweepTemps removes the folders of dead processes. What cannot be judged, or
-// removed, is left to the system, which empties that place anyway.
-func sweepTemps(parent string) {
+// tempParent is where temporary folders of processes in a project are.
+func tempParent(root string) string {
+	parent := os.TempDir()
+	if rel, err := filepath.Rel(root, parent); err == nil && filepath.IsLocal(rel) && isFolder("/tmp") {
+		return "/tmp" // what is in the project is one of its files
+	}
+	return parent
+}
+
+// deadTemps lists the folders of processes that were killed before they could remove
+// them. What cannot be judged is left to the system, which empties that place anyway.
+func deadTemps(parent string) []string {
 	self, err := proc.Self()
 	if err != nil {
-		return
+		return nil
 	}
+	var dead []string
 	found, _ := filepath.Glob(filepath.Join(parent, "ralph-"+origin(self)+"-*-*-*"))
 	for _, dir := range found {
 		then := self
 		if _, err := fmt.Sscanf(filepath.Base(dir), "ralph-"+origin(self)+"-%d-%d-", &then.Pid, &then.Start); err == nil && proc.Liveness(then) == proc.Dead {
-			_ = sandbox.RemoveAll(dir)
+			dead = append(dead, dir)
 		}
+	}
+	return dead
+}
+
+// sweepTemps removes them.
+func sweepTemps(parent string) {
+	for _, dir := range deadTemps(parent) {
+		_ = sandbox.RemoveAll(dir)
 	}
 }
 

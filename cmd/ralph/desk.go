@@ -35,10 +35,15 @@ func plannerFlags() []cli.Flag {
 // stagingOf is where a feature is planned; the empty name is for tasks of none.
 func stagingOf(p project.Project, name string) string {
 	if name == "" {
-		name = ".tasks" // no feature can be called that
+		name = noFeature
 	}
-	return filepath.Join(p.State(), "staging", name)
+	return filepath.Join(stagingFolder(p), name)
 }
+
+// noFeature stands for tasks of none; no feature can be called that.
+const noFeature = ".tasks"
+
+func stagingFolder(p project.Project) string { return filepath.Join(p.State(), "staging") }
 
 // desk is where a feature is planned, with an agent and, unless input is unwanted,
 // the person at the terminal.

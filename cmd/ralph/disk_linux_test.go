@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -121,7 +122,7 @@ head -c 2000000 /dev/zero > filler 2>/dev/null
 head -c 200000 /dev/zero | tr '\0' x > ../text
 ../ralph task add lost -d @../text 2> ../said; echo $? > ../status
 rm filler
-../ralph task list --all > ../listed && ../ralph doctor && ../ralph task add again
+../ralph task list --all > ../listed && ../ralph doctor > ../examined && ../ralph task add again
 `
 	cmd := exec.CommandContext(t.Context(), "unshare", "-rm", "sh", "-c", script)
 	cmd.Dir = dir
@@ -145,6 +146,9 @@ rm filler
 	}
 	if listed := read("listed"); !strings.Contains(listed, "kept") || strings.Contains(listed, "lost") {
 		t.Errorf("after the disk was full: %s", listed)
+	}
+	if told := read("examined"); !regexp.MustCompile(`(?m)^warning  disk +[0-9]+ KiB free for the project, .*\n +- [0-9]+ KiB are left in .*/small\n`).MatchString(told) {
+		t.Errorf("doctor does not warn of a small disk:\n%s", told)
 	}
 	if status != 0 {
 		t.Errorf("after space was freed: status %d\n%s", status, text)

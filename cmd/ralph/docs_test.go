@@ -37,7 +37,7 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 		"task show " + build, "task list --feature login", "task tree " + design, "task why " + build, "task log " + design,
 		"task deps list " + build, "task graph --format json", "feature show login", "feature list",
 		"status", "knowledge list", "knowledge lint", "gc --older-than 90d",
-		"doctor", "config show", "version", "init",
+		"config show", "version", "init",
 		"runs list", "report", "cost --by model", "stats",
 	} {
 		if args == "runs list" {
@@ -60,6 +60,7 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	doc.WriteString(sample(t, "ralph journal list --json", []journalJSON{journalAsJSON(sampleEntry(b.now))}))
 	doc.WriteString(sample(t, "ralph agents --json", []agentJSON{sampleAgent()}))
 	doc.WriteString(sample(t, "ralph agents test NAME --json", sampleTrial()))
+	doc.WriteString(sample(t, "ralph doctor --json", sampleFindings()))
 	doc.WriteString(sample(t, "ralph recover --json", recoveryAsJSON(sampleRecovery(), false)))
 	doc.WriteString(sample(t, "In runs of ralph status --json, while one is under way", sampleRun(b.now).asJSON()))
 	doc.WriteString(sample(t, "ralph run --json (the last line of stdout, on one line)", sampleOutcome()))
@@ -95,6 +96,17 @@ func sampleRecovery() loop.Recovery {
 		Task: "t-00000001", Title: "Build it", Run: "r-00000001", Attempt: "a-00000001", Phase: dag.Verifying,
 		Action: loop.TakenResumed, Reason: "its run died while its finished work was being verified; resumed at verification",
 	}}}
+}
+
+// sampleFindings has one of each level; what a machine has differs.
+func sampleFindings() []finding {
+	return []finding{
+		found("database", levelOK, "12 tasks, 184 KiB", ""),
+		found("derived columns", levelProblem, "they disagree with what they are derived from", "ralph doctor --fix", "t-00000001: open_deps is 4 and should be 0"),
+		found("agent", levelOK, "claude answers as claude-agent-acp 0.4.1, after 1.3 s", ""),
+		found("disk", levelWarning, "512.0 MiB free for the project, 20.3 GiB for temporary files",
+			"free some space; what old runs have left goes with: ralph gc --older-than 30d", "512.0 MiB are left in /home/you/project"),
+	}
 }
 
 func sampleRun(at time.Time) openRun {

@@ -1,136 +1,142 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
-	"ralph/internal/proc"
+	"ralph/internal/db"
+	"ralph/internal/project"
 	"ralph/internal/term"
 )
 
 func (a *app) doctorCommand() command {
 	return command{
-		name: "doctor", short: "check the database and say how to mend it",
+		name: "doctor", short: "check the project and what runs need, and say how to mend it",
+		long: `It looks at the database and what is derived in it, at what dead runs have left, at the
+agents that are configured (each is started and asked who it is; no model is asked anything), at
+git, the sandbox and the disk. A warning is something to know; a problem is something to mend.`,
 		flags: []cli.Flag{
 			&cli.BoolFlag{DisableDefaultText: true, Name: "fix", Usage: "work out the derived columns anew"},
+			&cli.StringFlag{Name: "timeout", Usage: "wait at most `DUR` for each agent to say who it is", Value: "1m"},
 			jsonFlag(),
 		},
-		example: "ralph doctor", exits: "1 something is wrong",
+		example: "ralph doctor", exits: "1 there is a problem",
 		run: a.runDoctor,
 	}
 }
 
+// How well a check went.
+const (
+	levelOK      = "ok"
+	levelWarning = "warning" // good to know; a run may still work
+	levelProblem = "problem"
+)
+
 // finding is the result of one check.
 type finding struct {
 	Check string   `json:"check"`
-	OK    bool     `json:"ok"`
+	Level string   `json:"level"`
+	OK    bool     `json:"ok"` // it is no problem
+	Text  string   `json:"text"`
 	Found []string `json:"found"`
 	Mend  *string  `json:"mend"`
+}
+
+// found makes a finding; mend is "" where there is nothing to do.
+func found(check, level, text, mend string, details ...string) finding {
+	return finding{Check: check, Level: level, OK: level != levelProblem, Text: text, Found: orEmpty(details), Mend: orNil(mend)}
 }
 
 func (a *app) runDoctor(c *cli.Context) error {
 	if err := none(c); err != nil {
 		return err
 	}
-	s, err := a.open(c)
-	if err != nil {
+	var patience project.Duration
+	if err := patience.UnmarshalText([]byte(c.String("timeout"))); err != nil {
+		return usagef("--timeout: %v", err)
+	}
+	a.looks = true
+	s, err := a.openDamaged(c)
+	if s == nil {
 		return err
 	}
-	defer s.Close()
-	if c.Bool("fix") {
-		var mended int
-		err := s.store.Update(c.Context, func(g *dag.Graph) (err error) { mended, err = g.Mend(); return err })
+	var findings []finding
+	if err != nil {
+		findings = append(findings, foundUnopened(err))
+	} else {
+		defer s.Close()
+		state, err := a.examineState(c, s)
 		if err != nil {
-			return fmt.Errorf("mend the derived columns: %w", err)
+			return err
 		}
-		a.note(c, "%s mended", plural(mended, "task"))
+		findings = append(findings, state...)
 	}
-	findings, err := a.examine(c, s)
-	if err != nil {
-		return err
+	left := a.examineLeftovers(c, s) // before what else is done here can add to them
+	findings = append(findings, a.examineAgents(c, s.config, patience.Std())...)
+	findings = append(findings, a.examineGit(c, s), a.examineSandbox(s), examineProcesses(), examineDisk(s))
+	findings = append(findings, left...)
+	if c.Err() != nil {
+		return c.Err()
 	}
 	if c.Bool("json") {
-		if err := a.printJSON(findings); err != nil {
-			return err
-		}
-	} else if err := a.printFindings(c, findings); err != nil {
-		return err
+		err = a.printJSON(findings)
+	} else {
+		err = a.printFindings(c, findings)
 	}
 	for _, f := range findings {
-		if !f.OK {
-			return fmt.Errorf("doctor: %w: %s", dag.ErrRefused, "something is wrong, as told above")
+		if err == nil && !f.OK {
+			err = fmt.Errorf("doctor: %w: %s", dag.ErrRefused, "there is a problem, as told above")
 		}
 	}
-	return nil
+	return err
 }
 
-func (a *app) examine(c *cli.Context, s *session) ([]finding, error) {
-	var findings []finding
-	err := s.store.View(c.Context, func(g *dag.Graph) error {
-		file, err := g.Integrity()
-		if err != nil {
-			return err
-		}
-		findings = append(findings, diagnose("database file", file, "restore it from a backup, or export what can be read: ralph task export --with-status"))
-		derived, err := g.Verify()
-		if err != nil {
-			return err
-		}
-		findings = append(findings, diagnose("derived columns", derived, "ralph doctor --fix"))
-		stale, err := g.Stale(life)
-		if err != nil {
-			return err
-		}
-		var left []dag.Fault
-		for _, t := range stale {
-			left = append(left, dag.Fault{Task: t.ID, Text: "claimed by a run that has died"})
-		}
-		findings = append(findings, diagnose("claims", left, "ralph recover"))
-		return nil
-	})
-	findings = append(findings, a.examineSandbox(s))
-	findings = append(findings, finding{Check: "process trees; not covered here:", OK: true, Found: orEmpty(proc.Gaps())})
-	return findings, err
-}
-
-func diagnose(check string, faults []dag.Fault, mend string) finding {
-	f := finding{Check: check, OK: len(faults) == 0, Found: []string{}}
-	for _, fault := range faults {
-		text := fault.Text
-		if fault.Task != "" {
-			text = fault.Task + ": " + text
-		}
-		f.Found = append(f.Found, text)
+// openDamaged opens the project, as far as that goes: with a session and an error all
+// but the database can be looked at.
+func (a *app) openDamaged(c *cli.Context) (*session, error) {
+	s, err := a.open(c)
+	if err == nil || c.Bool("fix") || !errors.As(err, new(*db.Error)) && !errors.Is(err, dag.ErrRefused) {
+		return s, err
 	}
-	if !f.OK {
-		f.Mend = &mend
+	p, perr := a.findProject(c)
+	if perr != nil {
+		return nil, perr
 	}
-	return f
+	config, cerr := project.Load(a.userConfig(), p.Config(), a.getenv)
+	if cerr != nil {
+		return nil, cerr
+	}
+	return &session{project: p, config: config}, err
 }
 
+// printFindings prints a line a check, and below it what was found and what to do.
 func (a *app) printFindings(c *cli.Context, findings []finding) error {
 	p := a.palette(c)
+	paint := map[string]func(string) string{levelOK: p.Green, levelWarning: p.Yellow, levelProblem: p.Red}
+	width := 0
 	for _, f := range findings {
-		word := p.Green("ok   ")
-		if !f.OK {
-			word = p.Red("wrong")
-		}
-		if _, err := fmt.Fprintf(a.stdout, "%s  %s\n", word, f.Check); err != nil {
-			return err
-		}
+		width = max(width, len(f.Check))
+	}
+	var b strings.Builder
+	for _, f := range findings {
+		fmt.Fprintf(&b, "%s  %-*s  %s\n", paint[f.Level](fmt.Sprintf("%-7s", f.Level)), width, f.Check, term.Line(f.Text))
+		more := func(text string) { fmt.Fprintf(&b, "%*s%s\n", 7+2+width+2, "", term.Line(text)) }
 		const shown = 10
 		for i, text := range f.Found {
 			if i == shown {
-				fmt.Fprintf(a.stdout, "       and %d more\n", len(f.Found)-shown)
+				more(fmt.Sprintf("and %d more", len(f.Found)-shown))
 				break
 			}
-			fmt.Fprintf(a.stdout, "       %s\n", term.Line(text))
+			more("- " + text)
 		}
 		if f.Mend != nil {
-			fmt.Fprintf(a.stdout, "       mend it with: %s\n", *f.Mend)
+			more("to do: " + *f.Mend)
 		}
 	}
-	return nil
+	_, err := fmt.Fprint(a.stdout, b.String())
+	return err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"ralph/internal/proc"
 	"ralph/internal/sandbox"
 )
 
@@ -9,29 +10,35 @@ import (
 func (a *app) examineSandbox(s *session) finding {
 	c, err := a.confiner("auto", s, 1)
 	if err != nil {
-		mend := "correct [sandbox] in the configuration: ralph config show"
-		return finding{Check: "sandbox", Found: []string{err.Error()}, Mend: &mend}
+		return found("sandbox", levelProblem, err.Error(), "correct [sandbox] in the configuration: ralph config show")
 	}
 	level := c.work.Level
-	f := finding{Check: "sandbox: " + level.String() + "; not covered:", OK: true, Found: []string{}}
+	var open []string
 	for _, reason := range c.work.Reasons {
-		f.Found = append(f.Found, "no "+reason)
+		open = append(open, "no "+reason)
 	}
 	if c.verification.Level < level {
-		f.Found = append(f.Found, "verification is confined less well, by "+c.verification.Level.String())
+		open = append(open, "verification is confined less well, by "+c.verification.Level.String())
 		for _, reason := range c.verification.Reasons {
-			f.Found = append(f.Found, "no "+reason)
+			open = append(open, "no "+reason)
 		}
 	}
-	f.Found = append(f.Found, level.Gaps()...)
+	open = append(open, level.Gaps()...)
 	switch mode := s.config.Sandbox.Mode; {
 	case mode == "off":
-		f.Check = "sandbox: off, as configured, although there is " + level.String() + "; not covered:"
-		f.Found = sandbox.None.Gaps()
+		return found("sandbox", levelOK, "off, as configured, although there is "+level.String()+"; not covered:", "", sandbox.None.Gaps()...)
 	case mode == "require" && level == sandbox.None:
-		mend := `allow one of them on this machine, or set sandbox.mode to "auto"`
-		f.OK, f.Mend = false, &mend
-		f.Found = append(f.Found, `sandbox.mode is "require": no run starts here`)
+		return found("sandbox", levelProblem, `none, and sandbox.mode is "require": no run starts here; not covered:`,
+			`allow one of them on this machine, or set sandbox.mode to "auto"`, open...)
 	}
-	return f
+	return found("sandbox", levelOK, level.String()+"; not covered:", "", open...)
+}
+
+// examineProcesses says whether anything can outlive an agent here.
+func examineProcesses() finding {
+	gaps := proc.Gaps()
+	if len(gaps) == 0 {
+		return found("processes", levelOK, "an agent is ended with all that it started", "")
+	}
+	return found("processes", levelOK, "an agent is ended with all that it started; not covered:", "", gaps...)
 }

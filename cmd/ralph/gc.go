@@ -7,26 +7,33 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ralph/dag"
 	"ralph/internal/project"
-	"ralph/journal"
+	"ralph/report"
 )
 
 func (a *app) gcCommand() command {
 	return command{
-		name: "gc", short: "forget old journal entries, and give the space back; failures are kept three times as long",
+		name: "gc", short: "remove what is old, and give the space back; failures are kept three times as long",
+		long: `It forgets old journal entries, and removes the files of old runs (what the database knows of a
+run stays, its cost too), planning that was begun and never ended, trees that no work is compared
+with any more, and what killed processes have left. A run that goes on, that "ralph run --continue"
+would take up, or whose work is still to be verified keeps its files.`,
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "older-than", Usage: "forget what is older than `DUR`: 720h, or 30d"},
+			&cli.StringFlag{Name: "older-than", Usage: "remove what is older than `DUR`: 720h, or 30d"},
 			jsonFlag(),
 		},
-		example: "ralph gc --older-than 90d",
-		run:     a.runGC,
+		example: "ralph gc --older-than 90d", exits: "1 something could not be removed",
+		run: a.runGC,
 	}
 }
 
 type gcJSON struct {
-	Entries  int `json:"journal_entries"`
-	Failures int `json:"journal_failures"`
+	Entries  int      `json:"journal_entries"`
+	Failures int      `json:"journal_failures"`
+	Runs     []string `json:"runs"`     // whose files are gone
+	Planning []string `json:"planning"` // steps that were forgotten
+	Temps    int      `json:"temporary_files"`
+	Freed    int64    `json:"freed_bytes"`
 }
 
 func (a *app) runGC(c *cli.Context) error {
@@ -34,7 +41,7 @@ func (a *app) runGC(c *cli.Context) error {
 		return err
 	}
 	if c.String("older-than") == "" {
-		return usagef("--older-than is missing: nothing is forgotten by accident")
+		return usagef("--older-than is missing: nothing is removed by accident")
 	}
 	keep, err := parseAge(c.String("older-than"))
 	if err != nil {
@@ -45,21 +52,16 @@ func (a *app) runGC(c *cli.Context) error {
 		return err
 	}
 	defer s.Close()
-	var pruned journal.Pruned
-	err = s.store.Update(c.Context, func(g *dag.Graph) (err error) {
-		pruned, err = journal.Prune(g.Tx(), journal.Retention{Now: a.now(), Keep: keep})
-		return err
-	})
-	if err == nil {
-		err = s.db.Vacuum(c.Context)
-	}
+	done, err := a.collect(c.Context, s, keep)
 	if err != nil {
 		return fmt.Errorf("gc: %w", err)
 	}
 	if c.Bool("json") {
-		return a.printJSON(gcJSON{Entries: pruned.Entries, Failures: pruned.Failures})
+		return a.printJSON(done)
 	}
-	a.note(c, "%d journal entries forgotten, %d of them failures", pruned.Entries, pruned.Failures)
+	a.note(c, "%d journal entries forgotten, %d of them failures", done.Entries, done.Failures)
+	a.note(c, "removed: the files of %s, %s of planning, %s", plural(len(done.Runs), "run"), plural(len(done.Planning), "step"), plural(done.Temps, "temporary file"))
+	a.note(c, "%s freed", report.Bytes(done.Freed))
 	return nil
 }
 

@@ -70,6 +70,11 @@ func (a *app) runLogs(c *cli.Context) error {
 	}
 	told := false
 	for i, l := range list {
+		if !l.run.PrunedAt.IsZero() {
+			a.note(c, "the files of run %s were %s; what is stored of it is shown by: ralph runs show %s", l.run.ID, prunedText(l.run.PrunedAt), l.run.ID)
+			told = true
+			continue
+		}
 		follow := c.Bool("follow") && i == len(list)-1
 		missing, err := a.printLog(c, s, l, out, follow)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ralph/internal/db"
 	"ralph/internal/proc"
 	"ralph/internal/term"
 	"ralph/knowledge"
@@ -49,7 +50,7 @@ func (a *app) runRecover(c *cli.Context) error {
 	if err := none(c); err != nil {
 		return err
 	}
-	s, err := a.open(c)
+	s, err := a.openFor(c, db.Options{Walk: true})
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func (a *app) runRun(c *cli.Context) error {
 
 func (a *app) runTold(c *cli.Context) error {
 	a.log = a.logger(c)
-	s, err := a.openFor(c, db.Options{Conns: 2 + min(max(c.Int("jobs"), 1), 16)})
+	s, err := a.openFor(c, db.Options{Conns: 2 + min(max(c.Int("jobs"), 1), 16), Walk: true})
 	if err != nil {
 		return err
 	}

@@ -1,14 +1,9 @@
 package main
 
 import (
-	"context"
-	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/urfave/cli/v2"
 
 	"ralph/internal/agents"
 	"ralph/loop"
@@ -54,19 +49,4 @@ func setup(opts loop.Options, chosen agent, sandbox *confiner) loop.Setup {
 
 func jitter(d time.Duration) time.Duration {
 	return d - d/5 + time.Duration(rand.Int64N(int64(2*d/5)+1))
-}
-
-// checkDatabase notices when an agent deleted or replaced the database, which a
-// cleaning command may do, and saves what is still known.
-func (a *app) checkDatabase(c *cli.Context, s *session) func() error {
-	return func() error {
-		if s.db.Intact() {
-			return nil
-		}
-		saved := filepath.Join(s.project.Root, fmt.Sprintf("ralph-rescued-%d.db", a.now().Unix()))
-		if err := s.db.Rescue(context.WithoutCancel(c.Context), saved); err != nil {
-			return fmt.Errorf("%s was deleted or replaced while the run worked, and could not be saved: %w", s.project.DB(), err)
-		}
-		return fmt.Errorf("%s was deleted or replaced while the run worked; what was known is saved in %s: move it back", s.project.DB(), saved)
-	}
 }

@@ -26,6 +26,7 @@ type attemptJSON struct {
 	Gates    []dag.GateRecord `json:"gates"`
 	Verdict  *string          `json:"verdict"`
 	Evidence []string         `json:"evidence"`
+	PrunedAt *string          `json:"pruned_at"` // when its files were removed
 }
 
 func attemptsJSON(state string, attempts []dag.Attempt) []attemptJSON {
@@ -36,6 +37,7 @@ func attemptsJSON(state string, attempts []dag.Attempt) []attemptJSON {
 			StartedAt: at.StartedAt.Format(time.RFC3339), EndedAt: timeOrNil(at.EndedAt),
 			Outcome: orNil(at.Outcome), Reason: orNil(at.Reason), spentJSON: spentOn(at),
 			Sandbox: orNil(at.Sandbox), Gates: at.Gates, Verdict: orNil(at.Verdict), Evidence: orEmpty(evidence(state, at)),
+			PrunedAt: timeOrNil(at.PrunedAt),
 		}
 		if j.Gates == nil {
 			j.Gates = []dag.GateRecord{}
@@ -58,6 +60,11 @@ func evidence(state string, at dag.Attempt) []string {
 		}
 	}
 	return paths
+}
+
+// prunedText says where files have gone.
+func prunedText(at time.Time) string {
+	return "removed by ralph gc on " + at.Local().Format(time.DateOnly)
 }
 
 func printAttempts(b *strings.Builder, p term.Palette, state string, attempts []dag.Attempt) {
@@ -83,6 +90,9 @@ func printAttempts(b *strings.Builder, p term.Palette, state string, attempts []
 		more("sandbox", at.Sandbox)
 		for _, path := range evidence(state, at) {
 			more("evidence", path)
+		}
+		if !at.PrunedAt.IsZero() {
+			more("evidence", prunedText(at.PrunedAt))
 		}
 	}
 }

@@ -24,6 +24,9 @@ type Options struct {
 	// MaxPages caps the size of the file; 0 means no cap. It is how a full disk
 	// is rehearsed without filling one.
 	MaxPages int
+	// Walk looks at every table and index before the file is used, so that damage is
+	// met before work is begun that could not be stored.
+	Walk bool
 }
 
 // DB is a handle on one file. It is safe for concurrent use.
@@ -34,13 +37,13 @@ type DB struct {
 }
 
 // Open opens the file at path, creating and migrating it as needed, its folder
-// too. A file that is not ours, is damaged or is newer than this program is
+// too. A file that is not ours, is empty, damaged or newer than this program is
 // refused with an *Error and left as it was.
 func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, classify(path, err)
 	}
-	if err := createPrivate(path); err != nil {
+	if err := create(path); err != nil {
 		return nil, classify(path, err)
 	}
 	first, err := prepareFile(ctx, path, opts)
@@ -62,19 +65,6 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 // openFlags leave out the URI flag, so that any file name is just a file name,
 // and the WAL flag, which would change a foreign file before we looked at it.
 const openFlags = sqlite.OpenReadWrite | sqlite.OpenCreate
-
-// createPrivate makes sure that a new file is readable by its user alone; SQLite
-// gives its own files (-wal, -shm) the same mode.
-func createPrivate(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if os.IsExist(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
 
 func configure(conn *sqlite.Conn, opts Options) error {
 	timeout := opts.BusyTimeout

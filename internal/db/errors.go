@@ -16,6 +16,7 @@ const (
 	Foreign  Kind = iota + 1 // a file of another program, or no database at all
 	Newer                    // written by a later version of ralph
 	Damaged                  // truncated or corrupt
+	Lost                     // emptied, or deleted with its log left: there was a database once
 	ReadOnly                 // the file or its folder cannot be written
 	Full                     // no space left
 	Busy                     // another process kept it locked for longer than we wait
@@ -35,6 +36,7 @@ func (e *Error) Error() string {
 		Foreign:  "not a ralph database",
 		Newer:    "the database was written by a newer ralph",
 		Damaged:  "the database is damaged or cut short",
+		Lost:     "the database is lost",
 		ReadOnly: "the database or its folder cannot be written",
 		Full:     "the disk is full",
 		Busy:     "the database is locked by another process",

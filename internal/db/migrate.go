@@ -54,6 +54,11 @@ func prepareFile(ctx context.Context, path string, opts Options) (first *sqlite.
 	case version > len(names):
 		return nil, &Error{Path: path, Kind: Newer, Detail: fmt.Sprintf("format %d, this program knows up to %d", version, len(names))}
 	case version == len(names):
+		if opts.Walk {
+			if err := walk(path, conn); err != nil {
+				return nil, err
+			}
+		}
 		conn.SetInterrupt(nil)
 		return conn, nil
 	}
@@ -103,7 +108,7 @@ func useLog(conn *sqlite.Conn) error {
 	return err
 }
 
-// inspect says which version the file has and whether it is ours: an empty file
+// inspect says which version the file has and whether it is ours: one without tables
 // is. It looks at one snapshot, because another process may be migrating it.
 func inspect(conn *sqlite.Conn) (version int, ours bool, err error) {
 	end := sqlitex.Transaction(conn)

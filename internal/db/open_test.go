@@ -29,6 +29,8 @@ func TestOpenRefusesAndLeavesAsItWas(t *testing.T) {
 		},
 		"another program's empty database": {script(`PRAGMA application_id = 7; PRAGMA user_version = 1; VACUUM;`), db.Foreign, "not a ralph database"},
 		"a database of a newer ralph":      {ours(`PRAGMA user_version = 4711;`), db.Newer, "newer ralph (format 4711, this program knows up to "},
+		"a file of zero bytes":             {write(""), db.Lost, "the database is lost (the file is empty)"},
+		"a log without its database":       {func(t *testing.T, path string) { write("frames")(t, path+"-wal") }, db.Lost, "the database is lost (the file is gone; its log, progress.db-wal, is left)"},
 		"a database cut in half":           {cut(2), db.Damaged, "damaged or cut short"},
 		"a database cut to a page":         {cut(-4096), db.Damaged, "damaged or cut short"},
 		"a database whose schema is garbage": {
@@ -104,7 +106,6 @@ func TestOpenMakesWhatIsMissing(t *testing.T) {
 	tests := map[string]func(t *testing.T, path string){
 		"nothing at all":        func(*testing.T, string) {},
 		"a folder without file": func(t *testing.T, path string) { mkdir(t, filepath.Dir(path)) },
-		"a file of zero bytes":  func(t *testing.T, path string) { mkdir(t, filepath.Dir(path)); write("")(t, path) },
 		"a file of ours without tables": func(t *testing.T, path string) {
 			mkdir(t, filepath.Dir(path))
 			raw(t, path, `PRAGMA application_id = 0x524c5048; VACUUM;`)

@@ -79,6 +79,14 @@ func Look(ctx context.Context, dir string) State {
 	return s
 }
 
+// Version is the version of the git program, an error if there is none.
+func Version(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "git", "--version").Output()
+	return strings.TrimPrefix(strings.TrimSpace(string(out)), "git version "), err
+}
+
 // Changed lists the files that differ between what was seen before and now: what
 // was committed since, and what is uncommitted now and was not, or not so, then.
 func Changed(ctx context.Context, dir string, before, now State) []string {

@@ -29,3 +29,26 @@ func Stash(ctx context.Context, dir, message string, files []string) error {
 	}
 	return nil
 }
+
+// Stashed is an entry of git's stash.
+type Stashed struct{ Name, Message string }
+
+// Stashes lists the entries whose messages begin so, the newest first.
+func Stashes(ctx context.Context, dir, prefix string) []Stashed {
+	if repository(dir) == "" {
+		return nil
+	}
+	out, err := run(ctx, dir, "stash", "list", "-z", "--format=%gd %gs")
+	if err != nil {
+		return nil
+	}
+	var list []Stashed
+	for entry := range strings.SplitSeq(string(out), "\x00") {
+		name, message, _ := strings.Cut(entry, " ")
+		_, message, _ = strings.Cut(message, ": ") // "On main"
+		if strings.HasPrefix(message, prefix) {
+			list = append(list, Stashed{Name: name, Message: message})
+		}
+	}
+	return list
+}

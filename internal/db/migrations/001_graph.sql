@@ -109,7 +109,8 @@ CREATE TABLE runs (
     iterations     INTEGER NOT NULL DEFAULT 0,
     failures       INTEGER NOT NULL DEFAULT 0, -- tasks that failed in a row
     waited         INTEGER NOT NULL DEFAULT 0, -- milliseconds, for providers that had no room
-    stop_requested TEXT    CHECK (stop_requested IN ('after_task', 'now'))
+    stop_requested TEXT    CHECK (stop_requested IN ('after_task', 'now')),
+    pruned_at      INTEGER -- when ralph gc removed its files; NULL if it did not
 ) STRICT;
 
 CREATE INDEX runs_open ON runs (n) WHERE ended_at IS NULL;

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ralph/acp"
+	"ralph/internal/agents"
+	"ralph/internal/project"
+	"ralph/internal/term"
+	"ralph/loop"
+)
+
+// examineAgents asks every agent that the configuration names who it is.
+func (a *app) examineAgents(c *cli.Context, config project.Loaded, patience time.Duration) []finding {
+	defer a.launcher.Close()
+	chosen, err := a.chooseAgent(config, "")
+	findings := []finding{a.examineAgent(c, config, "agent", chosen, err, patience)}
+	seen := []string{chosen.preset.Name}
+	others := map[string][]string{"agent.fallback": config.Agent.Fallback, "verify.agent": nil}
+	if config.Verify.Enabled && config.Verify.Agent != "" {
+		others["verify.agent"] = []string{config.Verify.Agent}
+	}
+	for _, key := range []string{"agent.fallback", "verify.agent"} {
+		for _, name := range others[key] {
+			ag, err := a.findAgent(config, name)
+			if err == nil && slices.Contains(seen, ag.preset.Name) {
+				continue
+			}
+			seen = append(seen, ag.preset.Name)
+			findings = append(findings, a.examineAgent(c, config, key, ag, err, patience))
+		}
+	}
+	return findings
+}
+
+// examineAgent judges one. That there is none is no fault of the project: a person may
+// install it later, or name another. One that is there and does not answer is.
+func (a *app) examineAgent(c *cli.Context, config project.Loaded, check string, ag agent, err error, patience time.Duration) finding {
+	if err != nil {
+		level := levelProblem
+		if errors.Is(err, errUnavailable) {
+			level = levelWarning
+		}
+		return found(check, level, strings.TrimPrefix(err.Error(), errUnavailable.Error()+": "), hintFor(err))
+	}
+	name := ag.preset.Name
+	fetched := ag.preset.Package != "" && len(ag.preset.Self) == 0 && !agents.IsInstalled(ag.preset, exec.LookPath)
+	if fetched { // nothing is installed by looking
+		ag.argv = slices.Clone(ag.argv)
+		ag.argv[slices.Index(ag.argv, "--yes")] = "--no"
+	}
+	says, took, err := a.askAgent(c, config, ag, patience)
+	switch {
+	case err == nil:
+		return found(check, levelOK, fmt.Sprintf("%s answers as %s, after %.1f s", name, says, took.Seconds()), "")
+	case fetched:
+		return found(check, levelWarning, name+" is not installed; npx fetches it when a run needs it", "npm install -g "+ag.preset.Package)
+	}
+	mend := "try it with: ralph agents test " + name
+	var e *acp.Error
+	if errors.As(err, &e) {
+		mend = trialHint(e, ag.preset)
+	}
+	return found(check, levelProblem, name+": "+term.Line(err.Error()), mend)
+}
+
+// askAgent starts an agent as a run would, asks it who it is, and ends it with all
+// that it has started. No session is opened and no model is asked.
+func (a *app) askAgent(c *cli.Context, config project.Loaded, ag agent, patience time.Duration) (says string, took time.Duration, err error) {
+	t, err := a.openTrial(config, ag, project.Duration(patience))
+	if err != nil {
+		return "", 0, err
+	}
+	defer t.close()
+	ctx, cancel := context.WithTimeout(c.Context, patience)
+	defer cancel()
+	t.opener.stepped = func(op string, d time.Duration) {
+		took += d
+		if op == "initialize" {
+			cancel() // that was all we wanted to know
+		}
+	}
+	session, err := t.opener.Open(ctx, loop.Opening{Folder: t.logs, Started: t.started})
+	if err == nil { // cannot be: nobody asked for a session
+		return "", took, session.Close()
+	}
+	var e *acp.Error
+	if !errors.As(err, &e) || e.Kind != acp.Cancelled {
+		return "", took, err
+	}
+	switch {
+	case c.Err() != nil:
+		return "", took, c.Err()
+	case e.Op == "initialize":
+		return "", took, &acp.Error{Kind: acp.HandshakeTimeout, Op: e.Op, Text: "after " + patience.String()}
+	}
+	if left := strings.TrimSpace(strings.Replace(err.Error(), e.Error(), "", 1)); left != "" {
+		return "", took, fmt.Errorf("it could not be ended: %s", left)
+	}
+	return t.says(), took, nil
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"ralph/dag"
+	"ralph/features"
+	"ralph/internal/git"
+	"ralph/internal/sandbox"
+	"ralph/journal"
+)
+
+// collect removes what is older than keep. The graph says first that files are gone:
+// whoever dies on the way leaves files that the next time finds.
+func (a *app) collect(ctx context.Context, s *session, keep time.Duration) (gcJSON, error) {
+	done := gcJSON{Runs: []string{}, Planning: []string{}}
+	retention := journal.Retention{Now: a.now(), Keep: keep}
+	cutoffs := dag.Cutoffs{}
+	cutoffs.Others, cutoffs.Failures = retention.Cutoffs()
+	before := a.held(s)
+	var old, trees []string
+	quiet := false
+	err := s.store.Update(ctx, func(g *dag.Graph) error {
+		pruned, err := journal.Prune(g.Tx(), retention)
+		if err != nil {
+			return err
+		}
+		done.Entries, done.Failures = pruned.Entries, pruned.Failures
+		if old, err = a.oldRuns(g, s, cutoffs); err != nil {
+			return err
+		}
+		if trees, err = g.Trees(); err != nil {
+			return err
+		}
+		open, err := g.OpenRuns()
+		quiet = !slices.ContainsFunc(open, func(r dag.Run) bool { return life(r.Process) != dag.Dead })
+		return err
+	})
+	if err != nil {
+		return done, err
+	}
+	remove := func(path string) error {
+		size := measure(path).bytes
+		err := sandbox.RemoveAll(path)
+		if err == nil {
+			done.Freed += size
+		}
+		return err
+	}
+	var bad error
+	for _, id := range old {
+		if err := remove(filepath.Join(runsFolder(s), id)); err != nil {
+			bad = errors.Join(bad, err)
+			continue
+		}
+		done.Runs = append(done.Runs, id)
+	}
+	for _, st := range stagedSteps(s.project) {
+		if st.touched.After(cutoffs.Others) || features.Discard(st.path) != nil { // somebody is at work on it
+			continue
+		}
+		done.Freed += st.bytes
+		done.Planning = append(done.Planning, filepath.Base(filepath.Dir(st.path))+"/"+st.step)
+	}
+	for _, t := range a.temporaries(s.project) {
+		if err := remove(t.path); err != nil {
+			bad = errors.Join(bad, err)
+			continue
+		}
+		done.Temps++
+	}
+	if quiet { // a run that goes on has trees that nobody knows of yet
+		err := git.Prune(ctx, s.project.Root, objects(s), trees, a.now().Add(-max(keep, undisturbed)))
+		if err != nil && !errors.Is(err, git.ErrUnknown) {
+			bad = errors.Join(bad, err)
+		}
+	}
+	if err := s.db.Vacuum(ctx); err != nil {
+		return done, errors.Join(err, bad)
+	}
+	done.Freed += max(before-a.held(s), 0)
+	if bad != nil {
+		bad = fmt.Errorf("%w: %w", dag.ErrRefused, bad)
+	}
+	return done, bad
+}
+
+// held is the size of what shrinks but does not go: the database, and the trees.
+func (a *app) held(s *session) int64 {
+	n := measure(objects(s)).bytes
+	for _, suffix := range []string{"", "-wal"} {
+		n += measure(s.project.DB() + suffix).bytes
+	}
+	return n
+}
+
+// oldRuns lists the folders of runs that are to go, after saying so in the graph: of
+// runs that may, and of runs that the graph does not know and nobody touched.
+func (a *app) oldRuns(g *dag.Graph, s *session, cutoffs dag.Cutoffs) ([]string, error) {
+	entries, _ := os.ReadDir(runsFolder(s)) // there may be none
+	prunable, err := g.Prunable(cutoffs)
+	if err != nil {
+		return nil, err
+	}
+	var old []string
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		if slices.ContainsFunc(prunable, func(r dag.Run) bool { return r.ID == e.Name() }) {
+			if err := g.Pruned(e.Name()); err != nil {
+				return nil, err
+			}
+			old = append(old, e.Name())
+			continue
+		}
+		_, err := g.ResolveRun(e.Name())
+		if errors.Is(err, dag.ErrNotFound) && measure(filepath.Join(runsFolder(s), e.Name())).touched.Before(cutoffs.Failures) {
+			old = append(old, e.Name())
+		}
+	}
+	return old, nil
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/urfave/cli/v2"
+
+	"ralph/dag"
+	"ralph/internal/project"
+)
+
+// checkDatabase notices when an agent deleted or replaced the database, which a
+// cleaning command may do, and saves what is still known.
+func (a *app) checkDatabase(c *cli.Context, s *session) func() error {
+	return func() error {
+		if s.db.Intact() {
+			return nil
+		}
+		saved := filepath.Join(s.project.Root, fmt.Sprintf("ralph-rescued-%d.db", a.now().Unix()))
+		if err := s.db.Rescue(context.WithoutCancel(c.Context), saved); err != nil {
+			return fmt.Errorf("%s was deleted or replaced while the run worked, and could not be saved: %w", s.project.DB(), err)
+		}
+		return fmt.Errorf("%s was deleted or replaced while the run worked; what was known is saved in %s: move it back", s.project.DB(), saved)
+	}
+}
+
+// rescued lists what runs have saved of databases that went away under them, the
+// newest first.
+func rescued(root string) []string {
+	entries, _ := os.ReadDir(root)
+	var found []string
+	for _, e := range entries {
+		if ok, _ := filepath.Match("ralph-rescued-*.db", e.Name()); ok && e.Type().IsRegular() {
+			found = append(found, filepath.Join(root, e.Name()))
+		}
+	}
+	slices.Reverse(found)
+	return found
+}
+
+// putBack is the command that makes a saved database the project's again. A log that
+// the lost one has left does not belong to it.
+func (a *app) putBack(saved string) string {
+	root := filepath.Dir(saved)
+	command := fmt.Sprintf("mkdir -p .ralph && rm -f .ralph/progress.db* && mv %s .ralph/progress.db", filepath.Base(saved))
+	if dir, err := a.getwd(); err != nil || dir != root {
+		command = fmt.Sprintf("cd %s && %s", shellQuote(root), command)
+	}
+	return command
+}
+
+// shellQuote is for a command that a person copies.
+func shellQuote(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool {
+		return !strings.ContainsRune("/._-+=:,@%", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
+		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	}
+	return text
+}
+
+// refuseRescued keeps a project from being begun anew beside what was saved of it.
+func (a *app) refuseRescued(p project.Project) error {
+	saved := rescued(p.Root)
+	if len(saved) == 0 {
+		return nil
+	}
+	if _, err := os.Stat(p.DB()); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	err := fmt.Errorf("%w: %s is gone; a run has saved what was in it in %s", dag.ErrRefused, p.DB(), filepath.Base(saved[0]))
+	return hint(err, "put it back with: %s", a.putBack(saved[0]))
+}
+
+// mentionRescued tells who looks for a project in vain of what was saved of one.
+func (a *app) mentionRescued(dir string, err error) error {
+	if abs, aerr := filepath.Abs(dir); aerr == nil {
+		dir = abs
+	}
+	saved := rescued(dir)
+	if len(saved) == 0 || !errors.Is(err, project.ErrNone) {
+		return err
+	}
+	err = fmt.Errorf("%w; there was one, and a run has saved its database in %s", err, filepath.Base(saved[0]))
+	return hint(err, "put it back with: %s && ralph init", a.putBack(saved[0]))
+}

@@ -1,0 +1,80 @@
+package db
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// create makes sure that there is a file with a header of ours. It appears whole, so
+// that one without a single byte was never made by us: it is what a full disk, a crash
+// of the machine or a careless command made of a database. SQLite would take it for a
+// new one and throw away the log beside it; so it would with a log whose file is gone.
+func create(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.Mode().IsRegular() && info.Size() == 0:
+		return &Error{Path: path, Kind: Lost, Detail: "the file is empty"}
+	case err == nil:
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // nobody made it in between
+			return &Error{Path: path, Kind: Lost, Detail: "the file is gone; its log, " + filepath.Base(path) + "-wal, is left"}
+		}
+	}
+	// Readable by its user alone; SQLite gives its own files (-wal, -shm) the same mode.
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+NewSuffix+"*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // what is left is found by ralph doctor
+	if err := errors.Join(f.Close(), writeHeader(f.Name())); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); err == nil || errors.Is(err, fs.ErrExist) {
+		return nil // or another process was faster
+	}
+	return copyNew(path, f.Name()) // a file system without links
+}
+
+// NewSuffix follows the name of the file in the names of those that become it.
+const NewSuffix = "-new-"
+
+func writeHeader(path string) (err error) {
+	conn, err := sqlite.OpenConn(path, openFlags)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	mark := fmt.Sprintf("PRAGMA application_id = %d;", appID)
+	for _, pragma := range []string{"PRAGMA synchronous = off;", "PRAGMA journal_mode = memory;", mark} {
+		if err := sqlitex.ExecuteTransient(conn, pragma, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyNew(path, from string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,52 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Prune removes from the folder objects what belongs to none of the trees in keep and
+// was not written since. What Tree remembers there goes with it, so that the next tree
+// reads every file anew. Where there is no such folder nothing is done.
+func Prune(ctx context.Context, dir, objects string, keep []string, since time.Time) error {
+	if _, err := os.Stat(objects); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	s, err := openStore(ctx, dir, objects)
+	if err != nil {
+		return err
+	}
+	// Only what is there can be kept: somebody may have emptied the folder.
+	there, err := s.git(ctx, nil, strings.NewReader(strings.Join(keep, "\n")+"\n"), "cat-file", "--batch-check=%(objectname) %(objecttype)")
+	if err != nil {
+		return fmt.Errorf("prune trees of %s: %w", dir, err)
+	}
+	var refs strings.Builder
+	refs.WriteString("# pack-refs with: sorted\n")
+	for line := range strings.Lines(string(there)) {
+		if id, ok := strings.CutSuffix(strings.TrimSpace(line), " tree"); ok {
+			fmt.Fprintf(&refs, "%s refs/keep/%s\n", id, id)
+		}
+	}
+	// Names are what git goes by, and there may be more than a command line holds. If
+	// we die here they keep too much, until the next time.
+	names := filepath.Join(s.path, "packed-refs")
+	if err := os.WriteFile(names, []byte(refs.String()), 0o600); err != nil {
+		return err
+	}
+	_, err = s.git(ctx, nil, nil, "prune", fmt.Sprintf("--expire=@%d", since.Unix()))
+	if err != nil {
+		err = fmt.Errorf("prune trees of %s: %w", dir, err)
+	}
+	indexes, _ := filepath.Glob(filepath.Join(s.path, "index-*"))
+	for _, index := range append(indexes, names) {
+		err = errors.Join(err, os.Remove(index))
+	}
+	return err
+}
