@@ -64,7 +64,7 @@ func Get(tx *db.Tx, n int64) (Entry, error) {
 	return list[0], nil
 }
 
-const recentSQL = `SELECT ` + columns + ` FROM journal j WHERE run = :run ORDER BY n DESC LIMIT :limit;`
+const recentSQL = `SELECT ` + columns + ` FROM journal j WHERE run = +:run ORDER BY n DESC LIMIT +:limit;`
 
 // Recent lists the last entries of a run, oldest first.
 func Recent(tx *db.Tx, run string, limit int) ([]Entry, error) {

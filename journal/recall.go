@@ -91,8 +91,11 @@ func telling(tx *db.Tx, list []string) (terms []term, err error) {
 	return terms[:min(len(terms), maxTerms)], err
 }
 
+// A parameter behind a + is one whose value the planner does not look at. Otherwise
+// SQLite prepares the statement again for each new value, which takes as long as a
+// search.
 const newestSQL = `
-SELECT rowid FROM journal_fts WHERE journal_fts MATCH :query ORDER BY rowid DESC LIMIT :limit;`
+SELECT rowid FROM journal_fts WHERE journal_fts MATCH :query ORDER BY rowid DESC LIMIT +:limit;`
 
 // promising returns the numbers of rows that hold terms, those that could score
 // most first, the newer first among equals.
@@ -110,19 +113,27 @@ func promising(tx *db.Tx, terms []term, recent []Entry) ([]int64, error) {
 	for _, e := range recent {
 		delete(could, e.N)
 	}
-	rows := make([]int64, 0, len(could))
-	for n := range could {
-		rows = append(rows, n)
+	type row struct {
+		n     int64
+		could float64
 	}
-	slices.SortFunc(rows, func(a, b int64) int {
-		return cmp.Or(cmp.Compare(could[b], could[a]), cmp.Compare(b, a))
+	ranked := make([]row, 0, len(could))
+	for n, score := range could {
+		ranked = append(ranked, row{n, score})
+	}
+	slices.SortFunc(ranked, func(a, b row) int {
+		return cmp.Or(cmp.Compare(b.could, a.could), cmp.Compare(b.n, a.n))
 	})
+	rows := make([]int64, len(ranked))
+	for i, r := range ranked {
+		rows[i] = r.n
+	}
 	return rows, nil
 }
 
 // A row without notes and reason says nothing that the graph does not say.
 const readSQL = `
-SELECT ` + columns + ` FROM journal j WHERE j.n = :n AND (j.notes <> '' OR j.reason <> '');`
+SELECT ` + columns + ` FROM journal j WHERE j.n = +:n AND (j.notes <> '' OR j.reason <> '');`
 
 // read returns the first rows that say something.
 func read(tx *db.Tx, rows []int64, limit int) (list []Entry, err error) {

@@ -86,7 +86,9 @@ func render(e Entry, notes int) string {
 	if text != "" {
 		b.WriteString("  notes:\n")
 		for line := range strings.FieldsFuncSeq(text, isLineEnd) {
-			b.WriteString("    " + line + "\n")
+			b.WriteString("    ")
+			b.WriteString(line)
+			b.WriteByte('\n')
 		}
 	}
 	return b.String() + "\n"
@@ -111,12 +113,29 @@ func names(files []string) string {
 
 // oneLine joins lines, collapses blanks and cuts.
 func oneLine(text string, limit int) string {
+	if len(text) <= limit && isPlain(text) {
+		return text
+	}
 	short := strings.Join(strings.Fields(cut(text, 4*limit)), " ")
 	short = strings.Join(strings.FieldsFunc(short, isLineEnd), " ")
 	if len(short) > limit || len(text) > 4*limit {
 		return cut(short, limit-len("…")) + "…"
 	}
 	return short
+}
+
+// isPlain says that a text is printable ASCII without blanks at its ends or in a
+// row: a line already, as nearly all are.
+func isPlain(text string) bool {
+	blank := true
+	for i := range len(text) {
+		c := text[i]
+		if c < ' ' || c > '~' || c == ' ' && blank {
+			return false
+		}
+		blank = c == ' '
+	}
+	return !blank
 }
 
 // isLineEnd includes what some programs take for one.
