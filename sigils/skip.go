@@ -26,11 +26,9 @@ func (s *Scanner) skipCode(m *marks, at int) int {
 	if s.fence.length == 0 || len(s.stack) > 0 {
 		return at
 	}
-	next := 0
-	if s.fence.char == '`' {
-		m.tick = nextByte(m.text, m.tick, at, '`')
-		next = m.tick
-	} else {
+	m.tick = nextByte(m.text, m.tick, at, '`')
+	next := m.tick
+	if s.fence.char != '`' {
 		next = nextByte(m.text, -1, at, s.fence.char)
 	}
 	return at + strings.LastIndexByte(m.text[at:next], '\n') + 1

@@ -150,10 +150,11 @@ func (p *parser) branch(k kind, condition string) (n node, err error) {
 	if n.expr, err = parseExpr(condition); err != nil {
 		return n, err
 	}
-	end := ""
-	if n.body, end, err = p.block(); err != nil {
+	body, end, err := p.block()
+	if err != nil {
 		return n, err
 	}
+	n.body = body
 	if again, ok := strings.CutPrefix(end, "else if "); ok {
 		other, err := p.branch(choose, again)
 		n.other = []node{other}
@@ -212,15 +213,15 @@ func parseArgs(s string) (list []expr, err error) {
 }
 
 func parseArg(s string) (e expr, rest string, err error) {
-	switch {
-	case s[0] == '(':
+	switch s[0] {
+	case '(':
 		inner, rest, found := strings.Cut(s[1:], ")") // none of ours has two levels
 		if !found {
 			return e, "", fmt.Errorf("%q has no closing parenthesis", s)
 		}
 		e, err := parseExpr(inner)
 		return e, rest, err
-	case s[0] == '"':
+	case '"':
 		quoted, err := strconv.QuotedPrefix(s)
 		if err != nil {
 			return e, "", fmt.Errorf("%s: %w", s, err)
