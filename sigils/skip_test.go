@@ -19,9 +19,10 @@ func TestSkippedLinesAreAsIfTheyWereLookedAt(t *testing.T) {
 		"`a`", "``a``", "a `b`", "a `b", "a b` c", "a \\`b`", "a `b\\`", "a `\\`` b`", "a ``b` c``", "a ` `` `", "a `` ` ``", "a " + ascending(20) + " `",
 		"```", "```go", "b ```", "~~~", "~ a", "a ~~~", "a <!-- b", "a --> b", "<!--", "-->", "<pre>", "</pre>", "a < b", "<journal>", "</journal>",
 	}
+	ends := []string{"", "a", "- a", "a `b", "a b` c", "a \\`b`", "a `` ` ``", "```", "b ```", "~~~", "-->", "</pre>", "</journal>"}
 	for _, one := range lines {
 		for _, two := range lines {
-			for _, three := range lines {
+			for _, three := range ends {
 				text := one + "\n" + two + "\n<task-done>" + ours + "</task-done>\n" + three + "\n  <next-model>m</next-model>\n<verify-pass/>\n</journal>\n"
 				s := sigils.NewScanner(ours)
 				for i := range len(text) {
