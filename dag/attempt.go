@@ -167,6 +167,7 @@ type Note struct {
 	CostUSD        *float64
 	Estimated      bool  // with CostUSD: nobody told it
 	CostUnknown    *bool // nobody knows what some of it cost
+	Shares         []Share
 	Drift          []string
 	Files          []string
 	Gates          []GateRecord
@@ -186,7 +187,7 @@ UPDATE attempts SET phase = coalesce(:phase, phase), agent = coalesce(:agent, ag
     verdict = coalesce(:verdict, verdict), tokens_in = coalesce(:tokens_in, tokens_in),
     tokens_cached = coalesce(:tokens_cached, tokens_cached), tokens_out = coalesce(:tokens_out, tokens_out),
     cost_usd = coalesce(:cost, cost_usd), cost_estimated = iif(:cost IS NULL, cost_estimated, :estimated),
-    cost_unknown = coalesce(:unknown, cost_unknown),
+    cost_unknown = coalesce(:unknown, cost_unknown), shares = coalesce(:shares, shares),
     drift = coalesce(:drift, drift), files = coalesce(:files, files), base = coalesce(:base, base),
     tree = coalesce(:tree, tree), tree_after = coalesce(:tree_after, tree_after), gates = coalesce(:gates, gates), transcript = coalesce(:transcript, transcript),
     knowledge = coalesce(:knowledge, knowledge)
@@ -209,11 +210,15 @@ func (g *Graph) NoteAttempt(id string, n Note) error {
 		}
 		gates = string(b)
 	}
-	err := g.tx.Exec(noteSQL, ":id", id, ":phase", orNull(string(n.Phase)), ":agent", orNull(n.Agent), ":model", orNull(n.Model),
+	shares, err := sharesJSON(n.Shares)
+	if err != nil {
+		return err
+	}
+	err = g.tx.Exec(noteSQL, ":id", id, ":phase", orNull(string(n.Phase)), ":agent", orNull(n.Agent), ":model", orNull(n.Model),
 		":effective", orNull(n.ModelEffective), ":session", orNull(n.Session), ":session_usd", n.SessionUSD, ":sandbox", orNull(n.Sandbox),
 		":pid", numberOrNull(n.AgentPID), ":pid_start", numberOrNull(n.AgentPIDStart), ":stop", orNull(n.StopReason),
 		":verdict", orNull(n.Verdict), ":tokens_in", n.TokensIn, ":tokens_cached", n.TokensCached,
-		":tokens_out", n.TokensOut, ":cost", n.CostUSD, ":estimated", n.Estimated, ":unknown", n.CostUnknown, ":drift", drift, ":files", files, ":base", orNull(n.Base), ":tree", orNull(n.Tree), ":tree_after", orNull(n.TreeAfter), ":gates", gates,
+		":tokens_out", n.TokensOut, ":cost", n.CostUSD, ":estimated", n.Estimated, ":unknown", n.CostUnknown, ":shares", shares, ":drift", drift, ":files", files, ":base", orNull(n.Base), ":tree", orNull(n.Tree), ":tree_after", orNull(n.TreeAfter), ":gates", gates,
 		":transcript", orNull(n.Transcript), ":knowledge", orNull(n.Knowledge))
 	if err == nil && g.tx.Changes() != 1 {
 		err = fmt.Errorf("attempt %s: %w", id, ErrNotFound)

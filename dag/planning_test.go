@@ -100,3 +100,36 @@ func TestFailuresInARowAreForgottenByADoneTaskAndByAReset(t *testing.T) {
 	w.update(func(g *dag.Graph) error { return g.Reset(w.ids["d"]) })
 	want(5, 0)
 }
+
+func TestSharesOfAnAttemptAreListedByAgentAndModel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.add(dag.NewTask{Title: "a"})
+	c := w.claim("a")
+	in, cost, all, unknown := int64(7), 0.25, 0.5, true
+	shares := []dag.Share{{Agent: "x", Model: "small", TokensIn: &in, Unknown: true}, {Agent: "y", Model: "big", CostUSD: &cost, Estimated: true}}
+	w.update(func(g *dag.Graph) error {
+		return g.NoteAttempt(c.Attempt, dag.Note{Agent: "x", CostUSD: &all, CostUnknown: &unknown, Shares: shares})
+	})
+	var list []dag.Receipt
+	w.view(func(g *dag.Graph) (err error) { list, err = g.Receipts(dag.ReceiptFilter{}); return err })
+	if len(list) != 1 || !cmp.Equal(list[0].Shares, shares) {
+		t.Fatalf("got %+v, want the shares as they were stored", list)
+	}
+	parts := list[0].Split()
+	if len(parts) != 2 || parts[0].Part || !parts[1].Part {
+		t.Fatalf("got %+v, want two, of which the first is the attempt", parts)
+	}
+	for i, p := range parts {
+		got := dag.Share{
+			Agent: p.Agent, Model: p.ModelEffective, TokensIn: p.TokensIn, TokensCached: p.TokensCached, TokensOut: p.TokensOut,
+			CostUSD: p.CostUSD, Estimated: p.CostEstimated, Unknown: p.CostUnknown,
+		}
+		if diff := cmp.Diff(shares[i], got); diff != "" || p.Task != c.Task.ID || p.ID != c.Attempt {
+			t.Errorf("%s of %s (-want +got):\n%s", p.ID, p.Task, diff)
+		}
+	}
+	if alone := (dag.Receipt{ID: "a-1", Agent: "x"}).Split(); len(alone) != 1 || alone[0].Agent != "x" {
+		t.Errorf("got %+v, want what is one agent's as it is", alone)
+	}
+}

@@ -140,6 +140,18 @@ func (r *row) list() []string {
 	return list
 }
 
+func (r *row) shares() []Share {
+	text := r.text()
+	if text == "" {
+		return nil
+	}
+	var list []Share
+	if err := json.Unmarshal([]byte(text), &list); err != nil && r.err == nil {
+		r.err = err
+	}
+	return list
+}
+
 func (r *row) records() []GateRecord {
 	text := r.text()
 	if text == "[]" || text == "" {

@@ -94,6 +94,7 @@ type attempt struct {
 
 	asked  bool // something was said to the agent; under the runner's lock, as the next
 	closed bill // of the sessions that are over
+	shares []share
 
 	sessionUSD *float64
 	facts      Facts
@@ -126,7 +127,7 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, worker string, it
 		}
 		a.sessionUSD = a.session.SessionUSD()
 		a.model = cmp.Or(a.session.Model().Effective, a.model) // it may have changed meanwhile
-		a.closing(claim.Attempt, a.session, a.asked && (decision.Action != Wait || a.facts.Answered))
+		a.closing(claim.Attempt, a.agent, a.session, a.asked && (decision.Action != Wait || a.facts.Answered))
 	}
 	lose(nil)
 	<-beating

@@ -98,9 +98,52 @@ func (a *attempt) modelOf(key string, s Session) string {
 
 // closing takes a session off the list of those that are open, and keeps what it
 // used. Nothing was paid to a provider that only said it has no room.
-func (a *attempt) closing(key string, s Session, worked bool) {
+func (a *attempt) closing(key, agent string, s Session, worked bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.active, key)
-	a.closed = a.closed.plus(priced(a.opts.Prices, s.Usage(), a.modelOf(key, s), worked))
+	b := priced(a.opts.Prices, s.Usage(), a.modelOf(key, s), worked)
+	a.closed = a.closed.plus(b)
+	model := s.Model().Effective
+	if model == "" {
+		model = s.Model().Requested
+		if key == a.claim.Attempt || !a.opts.OwnJudge {
+			model = a.choice.Model
+		}
+	}
+	for i, other := range a.shares {
+		if other.agent == agent && other.model == model {
+			a.shares[i].bill = other.plus(b)
+			return
+		}
+	}
+	a.shares = append(a.shares, share{agent, model, b})
+}
+
+// share is what one agent with one model used.
+type share struct {
+	agent, model string
+	bill
+}
+
+// split is who used what, the worker first; nil if all of it is the worker's.
+func (a *attempt) split() []dag.Share {
+	worker := func(s share) bool { return s.agent == a.agent && s.model == cmp.Or(a.model, a.choice.Model) }
+	if len(a.shares) == 0 || len(a.shares) == 1 && worker(a.shares[0]) {
+		return nil
+	}
+	list := []dag.Share{{Agent: a.agent, Model: cmp.Or(a.model, a.choice.Model)}} // it may have worked in an earlier attempt
+	for _, s := range a.shares {
+		n := s.note()
+		one := dag.Share{
+			Agent: s.agent, Model: s.model, TokensIn: n.TokensIn, TokensCached: n.TokensCached, TokensOut: n.TokensOut,
+			CostUSD: n.CostUSD, Estimated: n.Estimated, Unknown: *n.CostUnknown,
+		}
+		if worker(s) {
+			list[0] = one
+		} else {
+			list = append(list, one)
+		}
+	}
+	return list
 }

@@ -71,6 +71,7 @@ func (a *attempt) settle(ctx context.Context, d Decision) error {
 // record writes all that is known in one transaction and returns the task's status.
 func (a *attempt) record(g *dag.Graph, d Decision) (string, error) {
 	note := a.bill().note()
+	note.Shares = a.split()
 	note.StopReason, note.SessionUSD, note.ModelEffective, note.Files = string(a.stop), a.sessionUSD, a.model, a.files
 	learned, err := a.learned(d.Outcome)
 	if err != nil {

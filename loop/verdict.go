@@ -40,10 +40,11 @@ func (a *attempt) openJudge(ctx context.Context, try int) (verify.Judge, error) 
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
+	judge := ""
 	s, err := a.opts.Open(ctx, Opening{
 		Run: a.run, Task: a.claim.Task, Iteration: a.iteration, Limit: a.opts.Limit, Model: a.choice.Model, Folder: folder, Judge: true,
 		Agent: a.substitute(), Observe: a.observe,
-		Started: func(string, proc.Identity) error { return nil },
+		Started: func(agent string, _ proc.Identity) error { judge = agent; return nil },
 	})
 	if err != nil {
 		return nil, err
@@ -51,13 +52,14 @@ func (a *attempt) openJudge(ctx context.Context, try int) (verify.Judge, error) 
 	a.mu.Lock()
 	a.active[a.claim.Attempt+folder] = s
 	a.mu.Unlock()
-	return &judging{Session: s, attempt: a, key: a.claim.Attempt + folder}, nil
+	return &judging{Session: s, attempt: a, agent: judge, key: a.claim.Attempt + folder}, nil
 }
 
 // judging is a session that gives a verdict.
 type judging struct {
 	Session
 	attempt *attempt
+	agent   string
 	key     string
 	refused bool // the provider had no room, so nothing was paid
 }
@@ -76,6 +78,6 @@ func (j *judging) Prompt(ctx context.Context, text string) (acp.Turn, error) {
 // Close is the session's, and keeps what it used.
 func (j *judging) Close() error {
 	err := j.Session.Close()
-	j.attempt.closing(j.key, j.Session, !j.refused)
+	j.attempt.closing(j.key, j.agent, j.Session, !j.refused)
 	return err
 }

@@ -118,7 +118,7 @@ func (s snapshot) tell(opts Options) Run {
 			r.Verified++
 		}
 	}
-	r.Models = Spend(s.receipts, func(a dag.Receipt) (string, string) { return cmp.Or(ModelOf(a), NoModel), "" })
+	r.Models = Spend(Split(s.receipts), func(a dag.Receipt) (string, string) { return cmp.Or(ModelOf(a), NoModel), "" })
 	r.Usage = Total(r.Models).Usage
 	s.explain(&r)
 	return r

@@ -66,6 +66,7 @@ func TestCostSaysWhatIsUnknownAndWhatIsEstimated(t *testing.T) {
 		"all told":                 {report.Usage{USD: 1.5, Told: 2}, "$1.50"},
 		"free is not unknown":      {report.Usage{Told: 1}, "$0.00"},
 		"a part was told":          {report.Usage{USD: 2, Told: 1, Silent: 1, Partly: 1}, "at least $2.00 (1 of 1 attempts did not tell)"},
+		"only as a judge":          {report.Usage{USD: 2, Told: 1, Silent: 1, Parts: 2}, "at least $2.00"},
 		"a part was free":          {report.Usage{Told: 1, Silent: 1, Partly: 1}, "unknown"},
 		"less than a cent":         {report.Usage{USD: 0.0042, Told: 1}, "$0.0042"},
 		"all estimated":            {report.Usage{USD: 2, Estimated: 2, Told: 1, Guessed: 1}, "about $2.00 (estimated)"},

@@ -21,6 +21,7 @@ type Usage struct {
 	Guessed   int     // of them, estimated
 	Silent    int     // attempts in which an agent worked and nobody knows what that cost
 	Partly    int     // of them, some of it is known
+	Parts     int     // of those told or silent, that are no attempts of their own
 }
 
 // CostUSD is what is known of the cost, or nil if nothing is.
@@ -48,6 +49,9 @@ func usageOf(r dag.Receipt) Usage {
 	if r.CostUnknown {
 		u.Silent, u.Partly = 1, u.Told
 	}
+	if r.Part {
+		u.Attempts, u.Parts = 0, u.Told+u.Silent-u.Partly
+	}
 	return u
 }
 
@@ -60,6 +64,7 @@ func (u Usage) plus(v Usage) Usage {
 	u.Guessed += v.Guessed
 	u.Silent += v.Silent
 	u.Partly += v.Partly
+	u.Parts += v.Parts
 	return u
 }
 
@@ -114,6 +119,16 @@ func Spend(receipts []dag.Receipt, key func(dag.Receipt) (key, title string)) []
 	slices.SortStableFunc(list, func(a, b Spending) int {
 		return cmp.Or(cmp.Compare(b.Usage.USD, a.Usage.USD), cmp.Compare(b.Usage.Attempts, a.Usage.Attempts), strings.Compare(a.Key, b.Key))
 	})
+	return list
+}
+
+// Split lists who used what, where an attempt was not one agent's alone: for headings
+// of agents and models.
+func Split(receipts []dag.Receipt) []dag.Receipt {
+	var list []dag.Receipt
+	for _, r := range receipts {
+		list = append(list, r.Split()...)
+	}
 	return list
 }
 

@@ -109,7 +109,9 @@ func (u Usage) Cost() string {
 	}
 	if u.Silent > 0 {
 		text = "at least " + text
-		asides = append(asides, fmt.Sprintf("%d of %d attempts did not tell", u.Silent, u.Told+u.Silent-u.Partly))
+		if all := u.Told + u.Silent - u.Partly - u.Parts; all > 0 {
+			asides = append(asides, fmt.Sprintf("%d of %d attempts did not tell", min(u.Silent, all), all))
+		}
 	}
 	if len(asides) > 0 {
 		text += " (" + strings.Join(asides, "; ") + ")"

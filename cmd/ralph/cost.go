@@ -18,8 +18,9 @@ func (a *app) costCommand() command {
 	return command{
 		name: "cost", short: "add up what was spent, by model, task, feature, day or agent",
 		long: `Every attempt of every run is counted once, also that of a task that was deleted since, and so is every
-session in which an agent planned. What an agent did not tell is unknown, never 0: a sum without it is
-"at least" so much; what ralph estimated is marked.`,
+session in which an agent planned. By agent and by model, what a judge used stands under its own name. What
+an agent did not tell is unknown, never 0: a sum without it is "at least" so much; what ralph estimated is
+marked.`,
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "by", Usage: "`KEY`: model, task, feature, day or agent", Value: report.ByModel},
 			&cli.StringFlag{Name: "run", Usage: "only what run `ID` spent", DefaultText: "all runs"},
@@ -58,8 +59,11 @@ func (a *app) runCost(c *cli.Context) error {
 			}
 			receipts = append(receipts, planned...)
 		}
+		total := report.Total(report.Spend(receipts, headings[by]))
+		if by == report.ByModel || by == report.ByAgent {
+			receipts = report.Split(receipts)
+		}
 		list := report.Spend(receipts, headings[by])
-		total := report.Total(list)
 		if c.Bool("json") {
 			j := costJSON{By: by, Rows: []report.SpendJSON{}, Total: total.JSON()}
 			for _, s := range list {

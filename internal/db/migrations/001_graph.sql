@@ -156,6 +156,7 @@ CREATE TABLE attempts (
     cost_usd        REAL, -- NULL when unknown, never 0 for unknown
     cost_estimated  INTEGER NOT NULL DEFAULT 0 CHECK (cost_estimated IN (0, 1)),
     cost_unknown    INTEGER NOT NULL DEFAULT 0 CHECK (cost_unknown IN (0, 1)), -- cost_usd is not all, or nothing is known
+    shares          TEXT CHECK (json_type(shares) = 'array'), -- of all that, by agent and model, if not all is of those above
     drift           TEXT CHECK (json_type(drift) = 'array'), -- the detectors that fired; NULL if none did
     files           TEXT    NOT NULL DEFAULT '[]' CHECK (json_type(files) = 'array'),
     base            TEXT, -- the commit that was checked out when it began
