@@ -16,6 +16,10 @@ test:
 race:
     go test -race -timeout 60m ./...
 
+# run the part of cmd/ralph under the race detector that CI runs (.ci/raced names it)
+race-ci:
+    CGO_ENABLED=1 go test -race -count=1 -timeout 15m -run "$(paste -sd '|' .ci/raced)" ./cmd/ralph
+
 # run the linters
 lint:
     golangci-lint run

@@ -38,7 +38,7 @@ func (c command) build(parent string) *cli.Command {
 	full := parent + " " + c.name
 	out := &cli.Command{
 		Name: c.name, Usage: c.short, ArgsUsage: c.args, Description: c.long, Flags: c.flags,
-		Hidden: c.hidden, Action: c.run,
+		HelpName: full, Hidden: c.hidden, Action: c.run,
 	}
 	if len(c.sub) > 0 {
 		for _, s := range c.sub {

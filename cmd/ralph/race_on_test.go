@@ -2,5 +2,32 @@
 
 package main
 
+import (
+	"debug/buildinfo"
+	"os/exec"
+	"runtime/debug"
+	"slices"
+	"testing"
+)
+
 // raced says that the race detector slows everything down.
 const raced = true
+
+// TestTheProgramIsRaced: the detector sees what it is built into, and most of what
+// is tested happens in programs that the tests start.
+func TestTheProgramIsRaced(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"ralph", "fakeagent"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := buildinfo.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+			t.Errorf("%s is built without the race detector", name)
+		}
+	}
+}
