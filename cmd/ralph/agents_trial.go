@@ -15,7 +15,7 @@ import (
 	"ralph/internal/sandbox"
 )
 
-// trial is a place in which an agent is tried: an empty folder for it, and one for
+// trial is what is needed to try an agent: somebody who opens it, and a folder for
 // what was said.
 type trial struct {
 	opener    *opener
@@ -23,9 +23,9 @@ type trial struct {
 }
 
 // openTrial makes one, with everything as in a run: an agent that needs more than it
-// would be given there fails here, too.
-func (a *app) openTrial(config project.Loaded, ag agent, timeout project.Duration) (*trial, error) {
-	servers, err := a.mcpServers(config)
+// would be given there fails here, too. Without a project it works in an empty folder.
+func (a *app) openTrial(s session, ag agent, timeout project.Duration) (*trial, error) {
+	servers, err := a.mcpServers(s.config)
 	if err != nil {
 		return nil, err
 	}
@@ -39,11 +39,14 @@ func (a *app) openTrial(config project.Loaded, ag agent, timeout project.Duratio
 		t.close()
 		return nil, fmt.Errorf("make a folder to test in: %w", err)
 	}
+	if s.project.Root == "" {
+		s.project.Root = work
+	}
 	t.opener = &opener{
-		app: a, root: work, config: config, chosen: ag, version: buildVersion().Version, launch: a.launcher, asked: true,
+		app: a, root: s.project.Root, config: s.config, chosen: ag, version: buildVersion().Version, launch: a.launcher, asked: true,
 		turn: timeout, idle: timeout, models: map[string]string{}, servers: servers,
 	}
-	t.opener.sandbox, err = a.confiner(config.Sandbox.Mode, &session{project: project.Project{Root: work}, config: config}, 1)
+	t.opener.sandbox, err = a.confiner(s.config.Sandbox.Mode, &s, 1)
 	if err != nil {
 		t.close()
 		return nil, err

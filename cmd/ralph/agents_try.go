@@ -103,7 +103,7 @@ func (a *app) runAgentsTest(c *cli.Context) error {
 
 // tryAgent fills the report as far as the agent comes.
 func (a *app) tryAgent(c *cli.Context, config project.Loaded, ag agent, timeout project.Duration, report *trialJSON) error {
-	t, err := a.openTrial(config, ag, timeout)
+	t, err := a.openTrial(session{config: config}, ag, timeout)
 	if err != nil {
 		return err
 	}
@@ -114,11 +114,11 @@ func (a *app) tryAgent(c *cli.Context, config project.Loaded, ag agent, timeout 
 	o.stepped = func(op string, took time.Duration) {
 		report.Steps = append(report.Steps, stepJSON{Step: op, Seconds: took.Round(time.Millisecond).Seconds()})
 	}
-	session, err := o.Open(c.Context, loop.Opening{
+	opened, err := o.Open(c.Context, loop.Opening{
 		Model: c.String("model"), Folder: t.logs, Started: t.started,
 	})
 	if err == nil {
-		err = report.converse(c.Context, session)
+		err = report.converse(c.Context, opened)
 	}
 	var e *acp.Error
 	if errors.As(err, &e) {

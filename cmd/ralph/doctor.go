@@ -76,7 +76,7 @@ func (a *app) runDoctor(c *cli.Context) error {
 		findings = append(findings, state...)
 	}
 	left := a.examineLeftovers(c, s) // before what else is done here can add to them
-	findings = append(findings, a.examineAgents(c, s.config, patience.Std())...)
+	findings = append(findings, a.examineAgents(c, s, patience.Std())...)
 	findings = append(findings, a.examineGit(c, s), a.examineSandbox(s), examineProcesses(), examineDisk(s))
 	findings = append(findings, left...)
 	if c.Err() != nil {

@@ -19,23 +19,23 @@ import (
 )
 
 // examineAgents asks every agent that the configuration names who it is.
-func (a *app) examineAgents(c *cli.Context, config project.Loaded, patience time.Duration) []finding {
+func (a *app) examineAgents(c *cli.Context, s *session, patience time.Duration) []finding {
 	defer a.launcher.Close()
-	chosen, err := a.chooseAgent(config, "")
-	findings := []finding{a.examineAgent(c, config, "agent", chosen, err, patience)}
+	chosen, err := a.chooseAgent(s.config, "")
+	findings := []finding{a.examineAgent(c, s, "agent", chosen, err, patience)}
 	seen := []string{chosen.preset.Name}
-	others := map[string][]string{"agent.fallback": config.Agent.Fallback, "verify.agent": nil}
-	if config.Verify.Enabled && config.Verify.Agent != "" {
-		others["verify.agent"] = []string{config.Verify.Agent}
+	others := map[string][]string{"agent.fallback": s.config.Agent.Fallback, "verify.agent": nil}
+	if s.config.Verify.Enabled && s.config.Verify.Agent != "" {
+		others["verify.agent"] = []string{s.config.Verify.Agent}
 	}
 	for _, key := range []string{"agent.fallback", "verify.agent"} {
 		for _, name := range others[key] {
-			ag, err := a.findAgent(config, name)
+			ag, err := a.findAgent(s.config, name)
 			if err == nil && slices.Contains(seen, ag.preset.Name) {
 				continue
 			}
 			seen = append(seen, ag.preset.Name)
-			findings = append(findings, a.examineAgent(c, config, key, ag, err, patience))
+			findings = append(findings, a.examineAgent(c, s, key, ag, err, patience))
 		}
 	}
 	return findings
@@ -43,7 +43,7 @@ func (a *app) examineAgents(c *cli.Context, config project.Loaded, patience time
 
 // examineAgent judges one. That there is none is no fault of the project: a person may
 // install it later, or name another. One that is there and does not answer is.
-func (a *app) examineAgent(c *cli.Context, config project.Loaded, check string, ag agent, err error, patience time.Duration) finding {
+func (a *app) examineAgent(c *cli.Context, s *session, check string, ag agent, err error, patience time.Duration) finding {
 	if err != nil {
 		level := levelProblem
 		if errors.Is(err, errUnavailable) {
@@ -57,7 +57,7 @@ func (a *app) examineAgent(c *cli.Context, config project.Loaded, check string, 
 		ag.argv = slices.Clone(ag.argv)
 		ag.argv[slices.Index(ag.argv, "--yes")] = "--no"
 	}
-	says, took, err := a.askAgent(c, config, ag, patience)
+	says, took, err := a.askAgent(c, s, ag, patience)
 	switch {
 	case err == nil:
 		return found(check, levelOK, fmt.Sprintf("%s answers as %s, after %.1f s", name, says, took.Seconds()), "")
@@ -72,10 +72,10 @@ func (a *app) examineAgent(c *cli.Context, config project.Loaded, check string, 
 	return found(check, levelProblem, name+": "+term.Line(err.Error()), mend)
 }
 
-// askAgent starts an agent as a run would, asks it who it is, and ends it with all
+// askAgent starts an agent where and as a run would, asks it who it is, and ends it with all
 // that it has started. No session is opened and no model is asked.
-func (a *app) askAgent(c *cli.Context, config project.Loaded, ag agent, patience time.Duration) (says string, took time.Duration, err error) {
-	t, err := a.openTrial(config, ag, project.Duration(patience))
+func (a *app) askAgent(c *cli.Context, s *session, ag agent, patience time.Duration) (says string, took time.Duration, err error) {
+	t, err := a.openTrial(*s, ag, project.Duration(patience))
 	if err != nil {
 		return "", 0, err
 	}
@@ -88,9 +88,9 @@ func (a *app) askAgent(c *cli.Context, config project.Loaded, ag agent, patience
 			cancel() // that was all we wanted to know
 		}
 	}
-	session, err := t.opener.Open(ctx, loop.Opening{Folder: t.logs, Started: t.started})
+	opened, err := t.opener.Open(ctx, loop.Opening{Folder: t.logs, Started: t.started})
 	if err == nil { // cannot be: nobody asked for a session
-		return "", took, session.Close()
+		return "", took, opened.Close()
 	}
 	var e *acp.Error
 	if !errors.As(err, &e) || e.Kind != acp.Cancelled {

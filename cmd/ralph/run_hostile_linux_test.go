@@ -165,7 +165,7 @@ func TestHostileAgents(t *testing.T) {
 				t.Errorf("it took %d MiB", usage.Maxrss>>10)
 			}
 			p.events(t)
-			p.want(t, 0, "doctor")
+			p.wantSound(t)
 			want := map[int]string{0: "done", 1: "failed"}[tt.status]
 			if got := p.task(t, "t-00000001"); got.Status != want || got.ClaimedBy != nil {
 				t.Errorf("got %s, claimed by %v; want %s, by nobody", got.Status, got.ClaimedBy, want)

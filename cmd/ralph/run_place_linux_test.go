@@ -200,6 +200,23 @@ func (p *place) json(t *testing.T, into any, args ...string) {
 	}
 }
 
+// wantSound wants that doctor has nothing to complain of but the agent, which a test
+// may have meant to be unusable.
+func (p *place) wantSound(t *testing.T) {
+	t.Helper()
+	r := p.start(t, "doctor", "--json")
+	<-r.ended
+	var findings []finding
+	if err := json.Unmarshal(r.stdout.Bytes(), &findings); err != nil {
+		t.Fatalf("doctor: %v\n%s", err, r.stderr.String())
+	}
+	for _, f := range findings {
+		if !f.OK && f.Check != "agent" {
+			t.Errorf("doctor: %s: %s %v", f.Check, f.Text, f.Found)
+		}
+	}
+}
+
 // events are those of all runs, in order; every line must be one.
 func (p *place) events(t *testing.T) []loop.Event {
 	t.Helper()
