@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ralph/dag"
 	"ralph/internal/sandbox"
 )
 
@@ -44,7 +45,8 @@ func (c *confiner) recall() error {
 		err = json.Unmarshal(data, &c.planted)
 	}
 	if err != nil {
-		return fmt.Errorf("what earlier runs found planted cannot be told: %w", err)
+		err = fmt.Errorf("%w: what agents planted in earlier runs cannot be told: %w", dag.ErrRefused, err)
+		return hint(err, "look at git's hooks and configuration; then "+c.plantedMend())
 	}
 	c.planted = slices.DeleteFunc(c.planted, func(p planted) bool { return sandbox.Sum(p.Path) != p.Sum })
 	return nil
