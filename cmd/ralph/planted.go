@@ -46,7 +46,7 @@ func (c *confiner) recall() error {
 	}
 	if err != nil {
 		err = fmt.Errorf("%w: what agents planted in earlier runs cannot be told: %w", dag.ErrRefused, err)
-		return hint(err, "look at git's hooks and configuration; then "+c.plantedMend())
+		return hint(err, "look at git's hooks and configuration; then %s", c.plantedMend())
 	}
 	c.planted = slices.DeleteFunc(c.planted, func(p planted) bool { return sandbox.Sum(p.Path) != p.Sum })
 	return nil
