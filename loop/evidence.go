@@ -161,7 +161,16 @@ func (a *attempt) examine(ctx context.Context) (string, error) {
 			return git.Show(ctx, a.opts.Dir, a.opts.Objects, tree, path, maxTestFile)
 		}
 	}
-	for _, finding := range verify.Tampering(changes, of(a.base.Tree), of(now), a.opts.Protect) {
+	gates, _ := a.commands()
+	findings := verify.Tampering(changes, of(a.base.Tree), of(now), a.opts.Protect)
+	findings = append(findings, verify.Hollowed(changes, of(a.base.Tree), of(now), gates)...)
+	silenced, err := verify.LeftOut(changes, of(a.base.Tree), of(now), func() ([]string, error) {
+		return git.Files(ctx, a.opts.Dir, a.opts.Objects, a.base.Tree)
+	})
+	if err != nil {
+		return "", err
+	}
+	for _, finding := range append(findings, silenced...) {
 		f.Tampering = append(f.Tampering, finding.What)
 	}
 	return now, nil

@@ -59,6 +59,7 @@ func (a *attempt) settle(ctx context.Context, d Decision) error {
 	if err != nil {
 		return err
 	}
+	a.tellDoneByHand(ctx)
 	if a.opts.Check != nil {
 		if err := a.opts.Check(); err != nil {
 			return err

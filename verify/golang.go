@@ -8,6 +8,8 @@ var (
 	goFunc   = lazily(`(?m)^func\s+(?:\([^)\n]*\)\s*)?(\w+)\s*(?:\[[^\]\n]*\]\s*)?\(`)
 	goHandle = lazily(`(\w+)\s+\*?testing\.(?:T|F|TB)\b`)
 	goSkip   = lazily(`(\w+|\bT\(\))\.(Skip|Skipf|SkipNow)\(`)
+	goReturn = lazily(`^[^{]*\{\s*return\b`)
+	goLeave  = lazily(`(?m)(?:^\t|^[^{\n]*\{\s*)os\.Exit\(0\)`)
 	goTest   = lazily(`^(?:Test|Fuzz|Example)(?:[^a-z]|$)`)
 )
 
@@ -29,12 +31,17 @@ func (s *suite) parseGo(text, code string) {
 		body, name := code[m[1]:end], code[m[2]:m[3]]
 		if name == "TestMain" && !strings.Contains(body, ".Run(") {
 			s.silencers = append(s.silencers, "a TestMain that runs no tests")
+		} else if (name == "TestMain" || name == "init") && goLeave().MatchString(body) {
+			s.silencers = append(s.silencers, "os.Exit(0) in "+name)
 		}
 		t := test{name: name, body: body, helper: name == "TestMain" || !goTest().MatchString(name)}
 		for _, m := range goSkip().FindAllStringSubmatch(body, -1) {
 			if handles[m[1]] {
 				t.skips = append(t.skips, "t."+m[2])
 			}
+		}
+		if !t.helper && goReturn().MatchString(body) {
+			t.skips = append(t.skips, "it returns at once")
 		}
 		if excluded && !t.helper {
 			t.skips = append(t.skips, "left out of the build")

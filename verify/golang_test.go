@@ -84,15 +84,27 @@ func TestTamperingWithGo(t *testing.T) {
 		"no test is run at all": {
 			one(goOne), one(goOne + "\nfunc TestMain(m *testing.M) {\n\tos.Exit(0)\n}\n"), []string{"tests newly silenced: a_test.go (a TestMain that runs no tests)"},
 		},
+		"a failure does not count": {
+			one(goOne), one(goOne + "\nfunc TestMain(m *testing.M) {\n\tm.Run()\n\tos.Exit(0)\n}\n"), []string{"tests newly silenced: a_test.go (os.Exit(0) in TestMain)"},
+		},
+		"nothing is run": {
+			one(goOne), one(goOne + "\nfunc init() { os.Exit(0) }\n"), []string{"tests newly silenced: a_test.go (os.Exit(0) in init)"},
+		},
+		"a test that returns at once": {
+			one("package a\n\nfunc TestX(t *testing.T) {\n\tt.Fatal(1)\n}\n"), one("package a\n\nfunc TestX(t *testing.T) {\n\treturn\n\tt.Fatal(1)\n}\n"),
+			[]string{"test newly skipped: TestX in a_test.go (it returns at once)"},
+		},
 	})
 }
 
 func TestOrdinaryWorkOnTestsInGo(t *testing.T) {
 	t.Parallel()
 	one := func(text string) files { return files{"a_test.go": text} }
+	const helper = "\nfunc TestMain(m *testing.M) {\n\tif os.Getenv(\"HELPER\") != \"\" {\n\t\thelp()\n\t\tos.Exit(0)\n\t}\n\tos.Exit(m.Run())\n}\n"
 	skipped := "package a\n\nfunc TestOld(t *testing.T) {\n\tif testing.Short() {\n\t\tt.Skip()\n\t}\n}\n"
 	runTampering(t, map[string]tampering{
 		"a new file":                   {nil, one(goTwo), nil},
+		"a TestMain with a helper":     {one(goOne), one(goOne + helper), nil},
 		"a new test":                   {one(goOne), one(goTwo), nil},
 		"a new test that is skipped":   {one(goOne), one(goOne + "\nfunc TestNet(t *testing.T) {\n\tif offline() {\n\t\tt.Skip()\n\t}\n}\n"), nil},
 		"a new test with a helper":     {one(goOne), one(goOne + "\nfunc needs(t *testing.T) { t.Skip() }\n\nfunc TestNet(t *testing.T) {\n\tneeds(t)\n}\n"), nil},

@@ -13,6 +13,7 @@ var (
 	pyDecorator = lazily(`^@\s*(?:unittest\s*\.\s*)?(skip|skipIf|skipUnless|expectedFailure)\b`)
 	pyCall      = lazily(`\b(pytest\s*\.\s*(?:skip|xfail|importorskip)|self\s*\.\s*skipTest)\s*\(|\braise\s+(?:\w+\s*\.\s*)*(SkipTest)\b`)
 	pyAlias     = lazily(`^(\w+)\s*(?::[^=]*)?=[^=]`)
+	pyReturn    = lazily(`^\s*(?:async\s+)?def\b[^\n]*:\s*return\s*(?:\n|$)`)
 	pyNames     = lazily(`^@\s*([\w.]+)`)
 )
 
@@ -188,6 +189,9 @@ func (r *pyReader) leave() {
 	}
 	t := &r.s.tests[top.fn]
 	t.body = r.code[top.start:r.at]
+	if !t.helper && pyReturn().MatchString(t.body) {
+		t.skips = append(t.skips, "it returns at once")
+	}
 	if top.all {
 		for range t.skips {
 			r.s.silencers = append(r.s.silencers, "a skip in "+t.name)

@@ -52,6 +52,7 @@ func TestTamperingWithPython(t *testing.T) {
 		"expectedFailure":         want(replace("    def test_two", "    @unittest.expectedFailure\n    def test_two"), skipped("test_two", "unittest.expectedFailure")),
 		"a class is skipped":      want(replace("class TestAdd", "@pytest.mark.skip\nclass TestAdd"), skipped("test_two", "pytest.mark.skip")),
 		"pytest.skip":             want(replace("    assert add(\n", "    pytest.skip('later')\n    assert add(\n"), skipped("test_one", "pytest.skip")),
+		"a return at once":        want(replace("    assert add(\n", "    return\n    assert add(\n"), skipped("test_one", "it returns at once")),
 		"skipTest":                want(replace("        # pytest", "        self.skipTest('x')\n        # pytest"), skipped("test_two", "self.skipTest")),
 		"raise SkipTest":          want(replace("        # pytest", "        raise unittest.SkipTest\n        # pytest"), skipped("test_two", "SkipTest")),
 		"a mark for the file":     want(replace("\n\ndef helper", "\npytestmark = [pytest.mark.slow, pytest.mark.skip]\n\ndef helper"), both("pytest.mark.skip")),

@@ -166,6 +166,9 @@ func (o *opener) Open(ctx context.Context, op loop.Opening) (loop.Session, error
 	if err != nil {
 		return nil, &acp.Error{Kind: acp.CannotStart, Op: "confine", Text: err.Error(), Err: err}
 	}
+	if op.Task.AllowTampering {
+		conf.keep = nil
+	}
 	s, err := o.start(ctx, op, ag, o.modelName(ag, op), conf)
 	var unknown *acp.Error
 	if errors.As(err, &unknown) && unknown.Kind == acp.ModelUnknown && agents.IsTier(op.Model) {

@@ -33,6 +33,8 @@ type confiner struct {
 
 	mu    sync.Mutex
 	first map[string][]*sandbox.Fingerprint // of what the first attempt at a task found
+
+	planted []planted // what agents changed although they must not, and is still so
 }
 
 // confiner finds the best level at which this project's processes can be confined.
@@ -55,6 +57,9 @@ func (a *app) confiner(mode string, s *session, jobs int) (*confiner, error) {
 		return nil, fmt.Errorf("make a temporary folder: %w", err)
 	}
 	a.atEnd = append(a.atEnd, c.Close)
+	if err := c.recall(); err != nil {
+		return nil, err
+	}
 	c.git = git.Find(s.project.Root)
 	temp, err := c.newTemp()
 	if err != nil {
@@ -133,6 +138,7 @@ type confined struct {
 	temps  []string
 	snap   *sandbox.Snap
 	before []*sandbox.Fingerprint
+	keep   func() error // what was found is remembered
 }
 
 // forWork confines an agent at work, its terminals too. env is what it is given.
@@ -146,6 +152,9 @@ func (c *confiner) forTask(env []string, ag agent, task string) (*confined, erro
 	x, err := c.prepare(sandbox.Work, c.work.Level, env, ag)
 	if err != nil || c.mode == "off" {
 		return x, err
+	}
+	if task != "" {
+		x.keep = func() error { return c.remember(task, x.before) }
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -254,12 +263,15 @@ func (x *confined) Tampered() ([]string, error) {
 // Close removes what was needed only meanwhile. Doing so again does nothing.
 func (x *confined) Close() error {
 	var errs []error
+	if x.keep != nil {
+		errs = append(errs, x.keep())
+	}
 	for _, dir := range x.temps {
 		errs = append(errs, sandbox.RemoveAll(dir))
 	}
 	if x.snap != nil {
 		errs = append(errs, x.snap.Close())
 	}
-	x.temps, x.snap = nil, nil
+	x.temps, x.snap, x.keep = nil, nil, nil
 	return errors.Join(errs...)
 }

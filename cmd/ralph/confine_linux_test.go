@@ -479,3 +479,66 @@ func TestTempsOfTheDeadAreRemoved(t *testing.T) {
 		t.Errorf("left over (-want +got):\n%s", diff)
 	}
 }
+
+// TestTheTableOfWhatIsFoundOutIsTrue: docs/sandbox.md says what becomes of each write.
+func TestTheTableOfWhatIsFoundOutIsTrue(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/sandbox.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]string{} // by path: namespaces, landlock, none
+	_, table, _ := strings.Cut(string(text), "| written by an agent at work |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	for line := range strings.Lines(table) {
+		if cells := strings.Split(line, "|"); strings.HasPrefix(line, "| `") && len(cells) == 6 {
+			want[strings.Trim(cells[1], " `")] = []string{strings.TrimSpace(cells[2]), strings.TrimSpace(cells[3]), strings.TrimSpace(cells[4])}
+		}
+	}
+	if len(want) < 15 {
+		t.Fatalf("got %d rows: %v", len(want), want)
+	}
+	for _, level := range levels() {
+		t.Run(level.String(), func(t *testing.T) {
+			t.Parallel()
+			made := confinerAt(t, level, 1)
+			root := made.project.Root
+			setUp := exec.Command("sh", "-ec", `git init -q inside; git init -q --bare .git/modules/lib; mkdir -p .ralph/objects .ralph/knowledge .git/info; : > .ralph/progress.db`)
+			setUp.Dir = root
+			if out, err := setUp.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			made.git = git.Find(root) // as it would be found now
+			x, err := made.forTask(env(filepath.Dir(root)), agent{}, "t-1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := map[string]string{}
+			script := ""
+			for path := range want {
+				before[path] = sandbox.Sum(filepath.Join(root, path))
+				script += fmt.Sprintf("(mkdir -p %q; echo x >> %q) 2> /dev/null\n", filepath.Dir(path), path)
+			}
+			do(t, made, x, script+"true")
+			found, err := x.Tampered()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for path, cells := range want {
+				full := filepath.Join(root, path)
+				got := "open"
+				switch {
+				case sandbox.Sum(full) == before[path]:
+					got = "refused"
+				case slices.ContainsFunc(found, func(line string) bool { return strings.HasPrefix(line, full+": ") }):
+					got = "found"
+				}
+				if said := cells[sandbox.Namespaces-level]; got != said {
+					t.Errorf("%s at %s is %s, and docs/sandbox.md says %s", path, level, got, said)
+				}
+			}
+			x.keep = nil
+			wantClosed(t, x)
+		})
+	}
+}

@@ -24,6 +24,13 @@ func (a *app) examineSandbox(s *session) finding {
 		}
 	}
 	open = append(open, level.Gaps()...)
+	if len(c.planted) > 0 {
+		told := []string{}
+		for _, p := range c.planted {
+			told = append(told, p.String())
+		}
+		return found("sandbox", levelProblem, level.String()+"; an agent changed what it must not:", c.plantedMend(), told...)
+	}
 	switch mode := s.config.Sandbox.Mode; {
 	case mode == "off":
 		return found("sandbox", levelOK, "off, as configured, although there is "+level.String()+"; not covered:", "", sandbox.None.Gaps()...)

@@ -70,6 +70,7 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 		return opts, err
 	}
 	a.sandbox = o.sandbox
+	a.tellPlanted(c, o.sandbox)
 	opts.Open = o.Open
 	opts.Fallback = a.fallback(c, s.config, o.chosen)
 	opts.Judge = verify.Gates{

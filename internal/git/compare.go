@@ -133,6 +133,22 @@ func blobID(length int, data []byte) string {
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
+// Files lists the names of the files in a tree.
+func Files(ctx context.Context, dir, objects, tree string) ([]string, error) {
+	s, err := openStore(ctx, dir, objects)
+	if err != nil {
+		return nil, err
+	}
+	if err := treeIDs(tree); err != nil {
+		return nil, err
+	}
+	out, err := s.git(ctx, nil, nil, "ls-tree", "-r", "--full-tree", "--name-only", "-z", tree)
+	if err != nil {
+		return nil, fmt.Errorf("list tree %.10s: %w", tree, err)
+	}
+	return strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 }), nil
+}
+
 // treeIDs refuses what is not an ID, so that nothing is taken for an option.
 func treeIDs(ids ...string) error {
 	for _, id := range ids {

@@ -49,6 +49,10 @@ func (l Level) Covers() string {
 	return "processes are not confined; verification is undone from a snapshot"
 }
 
+// unseen is what changes all the time while an agent works, by ralph itself or by a
+// person, so that nobody can tell that the agent did it.
+const unseen = "the database, runs, objects, features and knowledge below .ralph, and repositories inside that are no submodules"
+
 // Gaps says, in sentences for a person, what the level does not cover.
 func (l Level) Gaps() []string {
 	switch l {
@@ -57,13 +61,14 @@ func (l Level) Gaps() []string {
 			"the network is not restricted: services that listen on it, also on this machine, can be reached",
 			"what is not hidden can be read",
 			"the agent's own state folders, build caches at work and [sandbox] write folders are really written",
+			"hooks and configuration of repositories inside the project that are no submodules can be written",
 			"sockets in the file system outside /run and /tmp can be connected to",
 			"cpu, memory and disk space are not limited",
 		}
 	case Landlock:
 		return []string{
 			"mode, owner, times and extended attributes of files outside the project can be changed",
-			".ralph, .git/hooks and .git/config can be written: that is detected afterwards",
+			"ralph's configuration and state and git's hooks and configuration can be written; that is found afterwards, except for " + unseen,
 			"a verifier's changes are undone from a snapshot instead of never happening",
 			"build caches are really written",
 			"names in hidden folders can be listed, their files not read",
@@ -74,6 +79,7 @@ func (l Level) Gaps() []string {
 	}
 	return []string{
 		"every process may read and write whatever the user may",
+		"changes of ralph's configuration and state and git's hooks and configuration are found afterwards, except for " + unseen,
 		"a verifier's changes to the project are undone from a snapshot, those elsewhere are not seen",
 	}
 }

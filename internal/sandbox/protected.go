@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -95,6 +96,16 @@ func (f *Fingerprint) take() (map[string][sha256.Size]byte, error) {
 		}
 	}
 	return sums, nil
+}
+
+// Sum tells whether what is at a path is what it was: type, mode and content, for a
+// folder not what is in it. It is empty where nothing can be read.
+func Sum(path string) string {
+	sum, err := sumOf(path)
+	if err != nil {
+		return ""
+	}
+	return hex.EncodeToString(sum[:])
 }
 
 // sumOf is never fooled into waiting: only regular files are read.

@@ -1,0 +1,23 @@
+package dag
+
+import (
+	"time"
+
+	"zombiezen.com/go/sqlite"
+)
+
+const doneByHandSQL = `
+SELECT id FROM tasks
+WHERE status = 'done' AND finished_at >= :since AND children = 0 AND coalesce(verification, 'failed') = 'failed'
+ORDER BY n LIMIT 20;`
+
+// DoneByHand lists tasks that were made done since then and that no run has
+// accepted: somebody said so with a command.
+func (g *Graph) DoneByHand(since time.Time) ([]string, error) {
+	var ids []string
+	err := g.tx.Each(doneByHandSQL, func(stmt *sqlite.Stmt) error {
+		ids = append(ids, stmt.ColumnText(0))
+		return nil
+	}, ":since", since.UnixMilli())
+	return ids, err
+}

@@ -1,0 +1,150 @@
+package verify
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"ralph/internal/git"
+)
+
+// Hollowed says which changes leave a gate nothing to do, or make it pass whatever
+// comes of it: a script that a gate names, a target of a Makefile or justfile, a
+// script of a package.json, that ran something and runs nothing any more, or whose
+// test program's exit status counts no longer. To edit them is work like any other.
+func Hollowed(changes []git.Change, before, after Read, gates []string) []Finding {
+	words := map[string]bool{}
+	for _, gate := range gates {
+		for word := range strings.FieldsFuncSeq(gate, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()\"'`", r) }) {
+			words[path.Clean(word)] = true
+		}
+	}
+	var findings []Finding
+	for _, c := range changes {
+		if c.Kind != git.Modified || recipesOf(c.Path, "", words) == nil {
+			continue
+		}
+		old, err1 := before(c.Path)
+		now, err2 := after(c.Path)
+		if err1 != nil || err2 != nil {
+			continue // too large to be one
+		}
+		was, is := recipesOf(c.Path, string(old), words), recipesOf(c.Path, string(now), words)
+		for _, name := range sortedNames(was) {
+			recipe, still := is[name]
+			if !still {
+				continue // who calls it is told by its failing
+			}
+			where := plain(c.Path)
+			if name != "" {
+				where += " (" + plain(name) + ")"
+			}
+			if what := was[name].weaker(recipe); what != "" {
+				findings = append(findings, Finding{c.Path, what + ": " + where})
+			}
+		}
+	}
+	return findings
+}
+
+func sortedNames(m map[string]recipe) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// recipe is what is run by one name.
+type recipe struct {
+	commands []string // that do something
+	needs    []string // other recipes
+}
+
+// weaker says how a recipe does less than it did, or nothing.
+func (was recipe) weaker(is recipe) string {
+	if len(was.commands) > 0 && len(is.commands) == 0 && len(is.needs) <= len(was.needs) {
+		return "what the gates run does nothing any more"
+	}
+	for _, command := range is.commands {
+		bare := strings.TrimSpace(swallow().ReplaceAllString(strings.TrimPrefix(command, "-"), ""))
+		if bare != command && judges().MatchString(bare) && slices.Contains(was.commands, bare) && !slices.Contains(is.commands, bare) {
+			return fmt.Sprintf("what the gates run passes whatever comes of %q", bare)
+		}
+	}
+	return ""
+}
+
+var (
+	swallow = lazily(`\s*(?:\|\|\s*(?:true|:|exit 0|echo\b.*)|;\s*(?:true|:|exit 0))\s*$`)
+	judges  = lazily(`\b(?:tests?|check|vet|lint|pytest|unittest|tox|jest|vitest|mocha|eslint|tsc|mypy|ruff|clippy|golangci-lint|playwright|cypress)\b`)
+	target  = lazily(`^@?([\w.-]+)[^:=\n]*:([^=\n]*)$`)
+	usual   = lazily(`^(?:test|check|lint|ci|verify|vet|unit|typecheck)`)
+)
+
+// recipesOf reads what a file runs, by name, or returns nil for a file that is none
+// of those. Names that neither a gate uses nor everybody does are left out.
+func recipesOf(file, text string, words map[string]bool) map[string]recipe {
+	base := path.Base(file)
+	recipes := map[string]recipe{}
+	keep := func(name string) bool { return words[name] || usual().MatchString(name) }
+	switch {
+	case base == "package.json":
+		var p struct {
+			Scripts map[string]string `json:"scripts"`
+		}
+		_ = json.Unmarshal([]byte(text), &p) // what npm cannot read fails by itself
+		for name, command := range p.Scripts {
+			if keep(name) {
+				recipes[name] = recipe{commands: commandsOf(command)}
+			}
+		}
+	case strings.EqualFold(base, "makefile") || base == "GNUmakefile" || path.Ext(base) == ".mk" || strings.EqualFold(base, "justfile"):
+		readTargets(text, func(name, needs, lines string) {
+			if keep(name) {
+				recipes[name] = recipe{commands: commandsOf(lines), needs: strings.Fields(needs)}
+			}
+		})
+	case words[file] || words[base] && path.Ext(base) == ".sh":
+		if text != "" && path.Ext(base) != ".sh" && !shell().MatchString(text) {
+			return recipes
+		}
+		recipes[""] = recipe{commands: commandsOf(text)}
+	default:
+		return nil
+	}
+	return recipes
+}
+
+var shell = lazily(`^#!.*\b(?:sh|bash|dash|zsh|ksh)\b`)
+
+// readTargets goes through a Makefile or a justfile.
+func readTargets(text string, each func(name, needs, lines string)) {
+	name, needs, lines := "", "", ""
+	flush := func() {
+		if name != "" {
+			each(name, needs, lines)
+		}
+		name, lines = "", ""
+	}
+	for line := range strings.Lines(text) {
+		trimmed := strings.TrimSpace(line)
+		if line[0] == '\t' || line[0] == ' ' && trimmed != "" {
+			lines += strings.TrimLeft(trimmed, "@+") + "\n"
+			continue
+		}
+		if m := target().FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil && !strings.HasPrefix(m[1], ".") {
+			flush()
+			name, needs = m[1], m[2]
+			if _, inline, is := strings.Cut(needs, ";"); is {
+				needs, lines = strings.TrimSuffix(needs, ";"+inline), inline+"\n"
+			}
+		} else if trimmed != "" && trimmed[0] != '#' {
+			flush()
+		}
+	}
+	flush()
+}
