@@ -32,6 +32,7 @@ type request struct {
 	stream   bool
 	messages []message
 	tools    []tool
+	form     schema // that the answer is to have, if it has properties
 }
 
 var taskID = regexp.MustCompile(`t-[0-9a-f]{8}`)
