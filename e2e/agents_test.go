@@ -54,6 +54,7 @@ func TestAgents(t *testing.T) {
 			if !always {
 				return
 			}
+			t.Run("takes a feature from an idea to its end", func(t *testing.T) { newPlace(t, ralph, bin, p, set).takesAFeature(t) })
 			t.Run("is known and answers", func(t *testing.T) { pl.answers(t, p.agent, set) })
 			t.Run("goes on after an interruption", func(t *testing.T) { pl.goesOn(t) })
 			t.Run("without a valid key", func(t *testing.T) { pl.fails(t, model.Fault{Status: 401, Times: -1}) })
