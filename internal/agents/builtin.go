@@ -57,7 +57,7 @@ func builtin() []Preset {
 			Credentials: []string{
 				"COPILOT_PROVIDER_BEARER_TOKEN", "COPILOT_PROVIDER_API_KEY", "COPILOT_PROVIDER_BASE_URL",
 				"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN",
-			}, Tells: tellsTokens,
+			}, Tells: tellsTokens, Cumulative: true,
 		},
 		{
 			Name: "gemini", Title: "Gemini", Rank: 4,
