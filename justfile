@@ -61,6 +61,6 @@ soak N="1000":
 sandbox:
     go test -count=1 -v -run Escapes ./internal/sandbox
 
-# take real agents from npm through whole runs (minutes); notes that they passed
-e2e-agents:
-    cd e2e && RALPH_E2E=always go test -count=1 -timeout 30m -v ./...
+# take real agents from npm through whole runs (minutes): the three of CI, noting that they passed, or those named
+e2e-agents *NAMES:
+    cd e2e && RALPH_E2E=always RALPH_E2E_AGENTS="{{NAMES}}" go test -count=1 -timeout 60m -v ./...

@@ -3,7 +3,9 @@ package acp
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -90,8 +92,8 @@ func (f *facts) look(v any, depth int) {
 			f.look(item, depth+1)
 		}
 	case map[string]any:
-		for key, item := range v {
-			f.member(strings.ToLower(key), item, depth)
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			f.member(strings.ToLower(key), v[key], depth)
 		}
 	}
 }
@@ -113,6 +115,8 @@ func (f *facts) member(key string, item any, depth int) {
 		if isNumber {
 			return // a time, not a text
 		}
+	case "authmethods":
+		return // told at initialize, and no part of what happened
 	}
 	f.look(item, depth+1)
 }

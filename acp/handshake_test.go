@@ -136,6 +136,41 @@ func TestModelChannels(t *testing.T) {
 	}
 }
 
+// TestModes: the first wanted mode that is offered is chosen, in either of the two
+// ways; what is not offered, or refused, leaves the session as it is.
+func TestModes(t *testing.T) {
+	t.Parallel()
+	modes := []string{"ask", "code", "full"}
+	for name, tc := range map[string]struct {
+		script fakeagent.Script
+		want   []string
+		mode   string
+		sent   string
+	}{
+		"the method of the protocol": {fakeagent.Script{Modes: modes}, []string{"none", "full", "code"}, "full", `"method":"session/set_mode"`},
+		"an option":                  {fakeagent.Script{Modes: modes, ModeStyle: "config"}, []string{"full"}, "full", `"configId":"mode"`},
+		"nothing is wanted":          {fakeagent.Script{Modes: modes}, nil, "ask", ""},
+		"it is in that mode":         {fakeagent.Script{Modes: modes}, []string{"ask"}, "ask", ""},
+		"it is not offered":          {fakeagent.Script{Modes: modes}, []string{"other"}, "ask", ""},
+		"nothing is offered":         {fakeagent.Script{}, []string{"full"}, "", ""},
+		"it is refused":              {fakeagent.Script{Modes: modes, ModeStyle: "refused"}, []string{"full"}, "ask", `"method":"session/set_mode"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, tc.script)
+			b.cfg.Modes = tc.want
+			s := b.start(t)
+			if got := s.About().Mode; got != tc.mode {
+				t.Errorf("got mode %q, want %q", got, tc.mode)
+			}
+			told := strings.Contains(b.transcript.String(), "session/set_")
+			if told != (tc.sent != "") || !strings.Contains(b.transcript.String(), tc.sent) {
+				t.Errorf("got %s, want %s", b.transcript.String(), tc.sent)
+			}
+		})
+	}
+}
+
 func TestAnswerErrors(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -152,6 +187,7 @@ func TestAnswerErrors(t *testing.T) {
 		"not every limit":     {step{Code: -32603, Text: "unlimited rates limitations"}, Error{Kind: Refused, Code: -32603, Text: "unlimited rates limitations"}},
 		"401 as code":         {step{Code: 401, Text: "no"}, Error{Kind: AuthRequired, Code: 401, HTTPStatus: 401, Text: "no"}},
 		"401 in data":         {step{Code: -32603, Text: "x", Data: []byte(`{"status":401}`)}, Error{Kind: AuthRequired, Code: -32603, HTTPStatus: 401, Text: "x"}},
+		"ways to log in":      {step{Code: -32000, Text: "Authentication required", Data: []byte(`{"details":"log in first","authMethods":[{"id":"openai","type":"terminal"}]}`)}, Error{Kind: AuthRequired, Code: -32000, Text: "Authentication required: log in first"}},
 		"the protocol's code": {step{Code: -32000, Text: "Authentication required"}, Error{Kind: AuthRequired, Code: -32000, Text: "Authentication required"}},
 	} {
 		t.Run(name, func(t *testing.T) {

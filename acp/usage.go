@@ -138,6 +138,11 @@ func answerUsage(raw json.RawMessage) Usage {
 	}
 	lenient(raw, &a)
 	if u := a.Usage; u != nil {
+		// Where the sum is that of these two, what came from a cache is among the
+		// input, and would be counted twice.
+		if cached := u.CacheRead + u.CacheWrite; u.Total == u.Input+u.Output && u.Input >= cached {
+			u.Input -= cached
+		}
 		return Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Total: u.Total}
 	}
 	q := a.Meta.Quota.Tokens

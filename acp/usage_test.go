@@ -74,13 +74,14 @@ func TestUsageIsCountedOnceHoweverItIsTold(t *testing.T) {
 			want:  []Usage{{Input: 700, Output: 30, Total: 730}, {Input: 900, Output: 10, Total: 910}},
 			total: Usage{Input: 1600, Output: 40, Total: 1640},
 		},
-		"copilot: tokens in the answer, without cost": {
+		"copilot: tokens of the session in the answer, without cost, those of the cache among the others": {
+			cumulative: true,
 			turns: []told{
-				{nil, `{"usage":{"inputTokens":500,"outputTokens":40,"totalTokens":540}}`},
-				{nil, `{"usage":{"inputTokens":600,"outputTokens":50,"totalTokens":650}}`},
+				{nil, `{"usage":{"inputTokens":3000,"outputTokens":150,"totalTokens":3150,"cachedReadTokens":600,"cachedWriteTokens":0}}`},
+				{nil, `{"usage":{"inputTokens":4000,"outputTokens":200,"totalTokens":4200,"cachedReadTokens":800,"cachedWriteTokens":0}}`},
 			},
-			want:  []Usage{{Input: 500, Output: 40, Total: 540}, {Input: 600, Output: 50, Total: 650}},
-			total: Usage{Input: 1100, Output: 90, Total: 1190},
+			want:  []Usage{{Input: 2400, Output: 150, CacheRead: 600, Total: 3150}, {Input: 800, Output: 50, CacheRead: 200, Total: 1050}},
+			total: Usage{Input: 3200, Output: 200, CacheRead: 800, Total: 4200},
 		},
 		"an agent that adds its turns up, and is silent in between": {
 			cumulative: true,

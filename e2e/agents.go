@@ -55,8 +55,10 @@ type setting struct {
 	env    map[string]string
 	files  map[string]string
 	config string // more of .ralph.toml
-	small  string // part of the name by which the tier haiku reaches the model
+	small  string // part of the name by which the tier haiku reaches the model; empty if it has but one model
 	cost   bool   // the agent tells what it costs
+	silent bool   // the agent tells nothing of what it used
+	frail  bool   // the agent loses its way when an answer of its model breaks off
 }
 
 // settings are data: nothing else here knows one agent from another.
@@ -87,26 +89,25 @@ func settings() map[string]setting {
 				"ANTHROPIC_BASE_URL": "{{url}}", "ANTHROPIC_API_KEY": "sk-ant-of-the-test", "CLAUDE_CONFIG_DIR": "{{home}}/.claude",
 				"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1",
 			},
-			small: "haiku",
+			small: "haiku", silent: true, frail: true,
 		},
 		"codex-acp": {
 			env:   map[string]string{"CODEX_HOME": "{{home}}/.codex", "OPENAI_API_KEY": "sk-of-the-test"},
 			files: map[string]string{".codex/config.toml": codexConfig},
-			small: "mini",
+			small: "luna",
 		},
 		"gemini": {
 			env:   map[string]string{"GOOGLE_GEMINI_BASE_URL": "{{url}}", "GEMINI_API_KEY": "sk-of-the-test"},
 			small: "flash-lite",
 		},
 		"qwen": {
-			env:   map[string]string{"OPENAI_BASE_URL": "{{url}}/v1", "OPENAI_API_KEY": "sk-of-the-test", "OPENAI_MODEL": "only"},
-			small: "only",
+			env:    map[string]string{"OPENAI_BASE_URL": "{{url}}/v1", "OPENAI_API_KEY": "sk-of-the-test", "OPENAI_MODEL": "only"},
+			silent: true,
 		},
 		"copilot": {
 			env: map[string]string{
 				"COPILOT_PROVIDER_BASE_URL": "{{url}}/v1", "COPILOT_PROVIDER_API_KEY": "sk-of-the-test", "COPILOT_MODEL": "only", "COPILOT_OFFLINE": "true",
 			},
-			small: "only",
 		},
 		"kilo": {
 			env: map[string]string{
@@ -133,8 +134,6 @@ const openCodeConfig = `{
 
 const codexConfig = `model = "gpt-5.3-codex"
 model_provider = "local"
-approval_policy = "on-request"
-sandbox_mode = "danger-full-access"
 check_for_update_on_startup = false
 [analytics]
 enabled = false

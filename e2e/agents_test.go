@@ -54,7 +54,8 @@ func TestAgents(t *testing.T) {
 			if !always {
 				return
 			}
-			t.Run("is known and answers", func(t *testing.T) { pl.answers(t, p.agent) })
+			t.Run("takes a feature from an idea to its end", func(t *testing.T) { newPlace(t, ralph, bin, p, set).takesAFeature(t) })
+			t.Run("is known and answers", func(t *testing.T) { pl.answers(t, p.agent, set) })
 			t.Run("goes on after an interruption", func(t *testing.T) { pl.goesOn(t) })
 			t.Run("without a valid key", func(t *testing.T) { pl.fails(t, model.Fault{Status: 401, Times: -1}) })
 			t.Run("with a model that hangs", func(t *testing.T) { pl.fails(t, model.Fault{Hang: true, Times: -1}) })
@@ -69,7 +70,7 @@ func TestAgents(t *testing.T) {
 	}
 }
 
-func (p *place) answers(t *testing.T, agent string) {
+func (p *place) answers(t *testing.T, agent string, set setting) {
 	if out := p.want(t, 0, "agents"); !strings.Contains(out.stdout, "\n"+agent+" * ") {
 		t.Errorf("got %s, want %s to be the one that a run takes", out.stdout, agent)
 	}
@@ -82,12 +83,12 @@ func (p *place) answers(t *testing.T, agent string) {
 			Seconds float64 `json:"seconds"`
 		} `json:"steps"`
 	}](t, p.want(t, 0, "agents", "test", agent, "--json"))
-	if !got.OK || got.Answer != "OK" || len(got.Models) < 2 || len(got.Steps) < 4 {
+	if !got.OK || !strings.HasSuffix(got.Answer, "OK") || (set.small != "" && len(got.Models) < 2) || len(got.Steps) < 4 {
 		t.Errorf("got %+v, want an answer, models and steps", got)
 	}
 	t.Logf("steps: %v", got.Steps)
 	out := p.want(t, 5, "agents", "test", agent, "--model", "no-such-model")
-	if !strings.Contains(out.stderr, "model unknown: no-such-model; offered: ") {
+	if !strings.Contains(out.stderr, "model unknown: no-such-model; offered: ") && (set.small != "" || !strings.Contains(out.stderr, "offers no choice")) {
 		t.Errorf("got %s, want the models that there are", out.stderr)
 	}
 }
@@ -145,7 +146,7 @@ func (pl *place) worker(p model.Prompt) model.Answer {
 			a.Fault = model.Fault{Status: 429, Times: 1}
 		case p.Turn == 1 && !told:
 			a.Fault = model.Fault{Status: 529, Times: 1}
-		case told && p.Turn == 0:
+		case told && p.Turn == 0 && !pl.frail:
 			a.Fault = model.Fault{Cut: true, Times: 1}
 		}
 		return a
@@ -188,21 +189,21 @@ func (p *place) takesAGraph(t *testing.T, set setting) {
 		t.Errorf("got %s, want what the first task learned", found.stdout)
 	}
 	p.wantModels(t, set)
-	p.wantHistory(t)
+	p.wantHistory(t, set)
 }
 
 // wantModels checks that the model of one task reached the provider, and no other.
 func (p *place) wantModels(t *testing.T, set setting) {
 	t.Helper()
 	for _, seen := range p.server.Seen() {
-		if seen.Kind == model.Work && (seen.Task == "t-00000002") != strings.Contains(seen.Model, set.small) {
+		if set.small != "" && seen.Kind == model.Work && (seen.Task == "t-00000002") != strings.Contains(seen.Model, set.small) {
 			t.Errorf("%s was done by %s", seen.Task, seen.Model)
 		}
 	}
 }
 
 // wantHistory checks what the attempts came to, and that each tells what it used.
-func (p *place) wantHistory(t *testing.T) {
+func (p *place) wantHistory(t *testing.T, set setting) {
 	t.Helper()
 	for task, want := range map[string][]string{
 		"t-00000001": {"done"}, "t-00000002": {"retried", "done"}, "t-00000003": {"failed"}, "t-00000004": {"retried", "done"}, "t-00000005": {"done"},
@@ -219,8 +220,11 @@ func (p *place) wantHistory(t *testing.T) {
 				continue
 			}
 			outcomes = append(outcomes, e.Outcome)
-			if e.Model == nil || e.Tokens == nil || *e.Tokens < 800 {
-				t.Errorf("%s: got model %v and tokens %v, want both told", task, e.Model, e.Tokens)
+			if e.Model == nil && set.small != "" {
+				t.Errorf("%s: got no model, want the one in effect", task)
+			}
+			if (e.Tokens == nil || *e.Tokens < 800) != set.silent {
+				t.Errorf("%s: got tokens %v, want them told: %v", task, e.Tokens, !set.silent)
 			}
 		}
 		if !slices.Equal(outcomes, want) {

@@ -261,6 +261,11 @@ func (o *opener) start(ctx context.Context, op loop.Opening, ag agent, model str
 		}
 		return nil, withLogin(err, ag.preset, nil)
 	}
+	if m := s.Model(); m.Requested != "" && m.Channel == "" && !agents.IsTier(op.Model) {
+		// It has a model all the same, but nobody asked for that one.
+		err := &acp.Error{Kind: acp.ModelUnknown, Op: "choose model", Text: m.Requested + "; the agent offers no choice of models"}
+		return nil, errors.Join(err, (&agentSession{Session: s, files: files}).Close())
+	}
 	return &agentSession{Session: s, files: files, preset: ag.preset}, nil
 }
 

@@ -162,6 +162,9 @@ func trialHint(e *acp.Error, p agents.Preset) string {
 	case acp.AuthRequired:
 		return "log in, then try again: ralph agents test " + p.Name
 	case acp.ModelUnknown:
+		if len(e.Offered) == 0 {
+			return "leave out --model, and choose one in the agent's own settings"
+		}
 		return "name one of the models that it offers"
 	case acp.WrongVersion:
 		return "install a version of the agent that speaks protocol version 1"

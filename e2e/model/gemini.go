@@ -40,11 +40,14 @@ func (p gemini) parse(body []byte) (request, error) {
 				Parameters schema `json:"parameters"`
 			} `json:"functionDeclarations"`
 		} `json:"tools"`
+		Config struct {
+			Form schema `json:"responseJsonSchema"`
+		} `json:"generationConfig"`
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		return request{}, err
 	}
-	r := request{model: p.model, stream: p.stream}
+	r := request{model: p.model, stream: p.stream, form: in.Config.Form}
 	for _, c := range in.Contents {
 		r.messages = append(r.messages, geminiMessages(c.Role, c.Parts)...)
 	}
@@ -108,10 +111,12 @@ func (p gemini) write(w io.Writer, r request, text string, c *call) error {
 		return json.NewEncoder(w).Encode(answer(append([]object{{"text": text}}, calls...), "STOP"))
 	}
 	e := &events{w: w}
-	for _, piece := range pieces(text) {
+	list := pieces(text)
+	for _, piece := range list[:len(list)-1] {
 		e.send("", answer([]object{{"text": piece}}, ""))
 	}
-	e.send("", answer(append(calls, object{"text": ""}), "STOP"))
+	// A part without text would make the whole answer invalid.
+	e.send("", answer(append([]object{{"text": list[len(list)-1]}}, calls...), "STOP"))
 	return e.err
 }
 

@@ -32,11 +32,17 @@ type request struct {
 	stream   bool
 	messages []message
 	tools    []tool
+	form     schema // that the answer is to have, if it has properties
 }
 
 var taskID = regexp.MustCompile(`t-[0-9a-f]{8}`)
 
-// prompt finds what is asked: the last thing a user said that names a task, and
+// isOurs says whether a text is ralph's, and not one of those that agents add.
+func isOurs(text string) bool {
+	return taskID.MatchString(text) || strings.Contains(text, "# Ralph: ")
+}
+
+// prompt finds what is asked: the last thing a user said that is ralph's, and
 // failing that the last thing a user said.
 func (r request) prompt() Prompt {
 	at := -1
@@ -44,7 +50,7 @@ func (r request) prompt() Prompt {
 		if m.role != "user" || strings.TrimSpace(m.text) == "" {
 			continue
 		}
-		if at < 0 || taskID.MatchString(m.text) || !taskID.MatchString(r.messages[at].text) {
+		if at < 0 || isOurs(m.text) || !isOurs(r.messages[at].text) {
 			at = i
 		}
 	}

@@ -128,7 +128,11 @@ func (s *Server) serve(p protocol) http.Handler {
 func (s *Server) next(r request) (Prompt, Answer, Fault) {
 	p := r.prompt()
 	if p.Kind == Side {
-		return p, Answer{Text: "A title"}, Fault{}
+		text := "A title"
+		if len(r.form.Properties) > 0 {
+			text = arguments(&call{args: r.form.fill(nil)})
+		}
+		return p, Answer{Text: text}, Fault{}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

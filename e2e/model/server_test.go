@@ -125,6 +125,18 @@ func TestPromptsAreTold(t *testing.T) {
 	}
 }
 
+// TestAFormIsFilledIn: an agent that asks which model to take gets what it can read.
+func TestAFormIsFilledIn(t *testing.T) {
+	t.Parallel()
+	s := New(func(Prompt) Answer { return Answer{Text: "never"} })
+	defer s.Close()
+	const ask = `{"contents":[{"role":"user","parts":[{"text":"How hard is it?"}]}],"generationConfig":{"responseJsonSchema":{"properties":{"score":{"type":"INTEGER"},"why":{"type":"STRING"}},"required":["score","why"]}}}`
+	_, got, err := post(t, s, dialects()["gemini"], ask, "", false)
+	if err != nil || !strings.Contains(got, `{\"score\":1,\"why\":\"as the task says\"}`) {
+		t.Errorf("got %s %v", got, err)
+	}
+}
+
 // TestFaults: each happens as often as it is meant to, and then the answer comes.
 func TestFaults(t *testing.T) {
 	t.Parallel()

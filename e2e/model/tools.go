@@ -47,24 +47,30 @@ func fill(tools []tool, names []string, values map[string]string) *call {
 	if i < 0 {
 		return nil
 	}
-	c := &call{name: tools[i].name, args: map[string]any{}}
-	for name, p := range tools[i].schema.Properties {
+	return &call{name: tools[i].name, args: tools[i].schema.fill(values)}
+}
+
+// fill makes what a schema wants.
+func (s schema) fill(values map[string]string) map[string]any {
+	out := map[string]any{}
+	for name, p := range s.Properties {
 		var kind string
 		_ = json.Unmarshal(p.Type, &kind) // a list of types is none that is known
+		kind = strings.ToLower(kind)
 		value, known := values[strings.ToLower(name)]
-		switch required := slices.Contains(tools[i].schema.Required, name); {
+		switch required := slices.Contains(s.Required, name); {
 		case known && kind == "array":
-			c.args[name] = []string{"sh", "-c", value}
+			out[name] = []string{"sh", "-c", value}
 		case known:
-			c.args[name] = value
+			out[name] = value
 		case !required:
 		case kind == "boolean":
-			c.args[name] = false
+			out[name] = false
 		case kind == "number", kind == "integer":
-			c.args[name] = 1
+			out[name] = 1
 		default:
-			c.args[name] = "as the task says"
+			out[name] = "as the task says"
 		}
 	}
-	return c
+	return out
 }

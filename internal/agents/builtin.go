@@ -51,9 +51,13 @@ func builtin() []Preset {
 			},
 			State: append(npmState(), Folder{Env: "COPILOT_HOME", Default: "~/.copilot"}, Folder{Env: "XDG_CACHE_HOME", Default: "~/.cache", Sub: "copilot"}),
 			Pass:  []string{"COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN", "GH_HOST", "DBUS_SESSION_BUS_ADDRESS"},
-			Login: "run copilot and type /login, or set COPILOT_GITHUB_TOKEN",
+			Login: "run copilot login, or set COPILOT_GITHUB_TOKEN",
 
-			Credentials: []string{"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"}, Tells: tellsTokens,
+			// A provider of the user's own wins, and needs no login.
+			Credentials: []string{
+				"COPILOT_PROVIDER_BEARER_TOKEN", "COPILOT_PROVIDER_API_KEY", "COPILOT_PROVIDER_BASE_URL",
+				"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN",
+			}, Tells: tellsTokens, Cumulative: true,
 		},
 		{
 			Name: "gemini", Title: "Gemini", Rank: 4,
@@ -61,8 +65,8 @@ func builtin() []Preset {
 			Channel: SetModel,
 			Tiers: map[string][]string{
 				"opus":   {"gemini-#-pro", "gemini-#-pro-preview", "gemini-2.5-pro"},
-				"sonnet": {"gemini-#-flash", "gemini-#-flash-preview", "gemini-2.5-flash"},
-				"haiku":  {"gemini-#-flash-lite", "gemini-#-flash-lite-preview", "gemini-2.5-flash-lite"},
+				"sonnet": {"gemini-#-flash", "gemini-#-flash-preview", "gemini-3.8-flash"},
+				"haiku":  {"gemini-#-flash-lite", "gemini-#-flash-lite-preview", "gemini-3.5-flash-lite"},
 			},
 			State:   append(npmState(), Folder{Default: "~/.gemini"}),
 			Pass:    []string{"GEMINI_*", "GOOGLE_*", "CLOUDSDK_CONFIG", "DBUS_SESSION_BUS_ADDRESS"},
@@ -98,10 +102,13 @@ func builtin() []Preset {
 			// It offers the one model it is configured with, so every tier is
 			// whatever that is.
 			Channel: ConfigOption, Key: "model",
-			State: append(npmState(), Folder{Default: "~/.qwen"}),
-			Pass:  []string{"QWEN_*", "DASHSCOPE_*", "BAILIAN_*", "OPENAI_*"},
-			Auth:  []Auth{{"OPENAI_API_KEY", "openai"}},
-			Login: "run qwen and type /auth, or set OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL",
+			// Its own mode asks the model before each command whether it is safe,
+			// which costs a request; this one asks us.
+			Confined: []string{"default"},
+			State:    append(npmState(), Folder{Default: "~/.qwen"}),
+			Pass:     []string{"QWEN_*", "DASHSCOPE_*", "BAILIAN_*", "OPENAI_*"},
+			Auth:     []Auth{{"OPENAI_API_KEY", "openai"}},
+			Login:    "run qwen and type /auth, or set OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL",
 
 			Credentials: []string{"OPENAI_API_KEY", "DASHSCOPE_API_KEY", "BAILIAN_CODING_PLAN_API_KEY"}, Tells: tellsNothing,
 		},

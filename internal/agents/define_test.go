@@ -1,6 +1,7 @@
 package agents_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -105,5 +106,22 @@ func TestDefineOfAnUnknownCommandKnowsOnlyTheCommand(t *testing.T) {
 	}
 	if _, ok := agents.Define(agents.Definition{Name: "nobody"}); ok {
 		t.Error("got an agent out of a name that nobody has, without a command")
+	}
+}
+
+// TestAnAgentBehindAnotherNameLeavesConfiningToUs: a wrapper may be any of the
+// known ones, so that what they call the mode for it is tried with it, too.
+func TestAnAgentBehindAnotherNameLeavesConfiningToUs(t *testing.T) {
+	t.Parallel()
+	wrapped, _ := agents.Define(agents.Definition{Command: []string{"/opt/wrapper"}})
+	for _, p := range agents.All() {
+		for _, mode := range p.Confined {
+			if !slices.Contains(wrapped.Confined, mode) {
+				t.Errorf("got %v, want %s of %s among them", wrapped.Confined, mode, p.Name)
+			}
+		}
+	}
+	if len(wrapped.Confined) == 0 {
+		t.Error("got no mode at all")
 	}
 }

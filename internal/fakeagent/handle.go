@@ -53,7 +53,17 @@ func (a *agent) handle(m incoming) {
 			Value    string `json:"value"`
 		}
 		decode(m.Params, &p)
+		if p.ConfigID == "mode" {
+			a.setMode(m, p.Value, "config")
+			return
+		}
 		a.setModel(m, p.Value)
+	case "session/set_mode":
+		var p struct {
+			ModeID string `json:"modeId"`
+		}
+		decode(m.Params, &p)
+		a.setMode(m, p.ModeID, "")
 	case "session/cancel":
 		a.mu.Lock()
 		close(a.cancels)
@@ -133,7 +143,16 @@ func (a *agent) newSession(named bool) object {
 	default:
 		result["configOptions"] = a.configOptions()
 	}
-	if len(a.script.Modes) > 0 {
+	switch {
+	case len(a.script.Modes) == 0:
+	case a.script.ModeStyle == "config":
+		options, _ := result["configOptions"].([]object)
+		values := []object{}
+		for _, id := range a.script.Modes {
+			values = append(values, object{"value": id, "name": id})
+		}
+		result["configOptions"] = append(options, object{"id": "mode", "name": "Mode", "category": "mode", "type": "select", "currentValue": a.script.Modes[0], "options": values})
+	default:
 		modes := []object{}
 		for _, id := range a.script.Modes {
 			modes = append(modes, object{"id": id, "name": id})
@@ -172,6 +191,15 @@ func (a *agent) setModel(m incoming, model string) {
 		return
 	}
 	a.answer(m, object{"configOptions": a.configOptions()})
+}
+
+func (a *agent) setMode(m incoming, mode, style string) {
+	if a.script.ModeStyle != style || !slices.Contains(a.script.Modes, mode) {
+		a.refuse(m, -32602, "Invalid params", nil)
+		return
+	}
+	a.book.add(Entry{Event: "mark", Session: a.session, Name: "mode", Text: mode})
+	a.answer(m, object{})
 }
 
 // at does the steps of a point of the handshake.

@@ -22,6 +22,7 @@ type Script struct {
 
 	Capabilities json.RawMessage `json:"capabilities,omitempty"` // as initialize answers them
 	Modes        []string        `json:"modes"`                  // offered; the first is the current one
+	ModeStyle    string          `json:"mode_style"`             // "set_mode" (the default), "config", or "refused"
 	Forgets      bool            `json:"forgets"`                // knows no session of another process
 
 	// At are steps done when a point of the handshake is reached, before it is
