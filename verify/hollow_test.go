@@ -23,8 +23,10 @@ func TestWhatAGateRunsIsNotHollowedOut(t *testing.T) {
 		"a target that does nothing": {"make test", "Makefile", made, "all: build\n\nbuild:\n\tgo build ./...\n\ntest: build\n\t@exit 0\n\trm x\n", "what the gates run does nothing any more: Makefile (test)"},
 		"a target that is ignored":   {"make", "Makefile", made, "test: build\n\t-go test ./...\n", `what the gates run passes whatever comes of "go test ./...": Makefile (test)`},
 		"an npm script":              {"npm test", "web/package.json", `{"scripts":{"test":"jest"}}`, `{"scripts":{"test":"echo no tests yet && exit 0"}}`, "what the gates run does nothing any more: web/package.json (test)"},
-		"an npm script that forgives": {"npm test", "package.json", `{"scripts":{"test":"jest --ci"}}`, `{"scripts":{"test":"jest --ci; exit 0"}}`,
-			`what the gates run passes whatever comes of "jest --ci": package.json (test)`},
+		"an npm script that forgives": {
+			"npm test", "package.json", `{"scripts":{"test":"jest --ci"}}`, `{"scripts":{"test":"jest --ci; exit 0"}}`,
+			`what the gates run passes whatever comes of "jest --ci": package.json (test)`,
+		},
 		"a just recipe": {"just lint", "justfile", "lint:\n    golangci-lint run\n", "lint:\n    @true\n", "what the gates run does nothing any more: justfile (lint)"},
 
 		"a script with one more step":       {"./check.sh", "check.sh", "go test ./...\n", "go vet ./...\ngo test ./...\n", ""},

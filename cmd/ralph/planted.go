@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/urfave/cli/v2"
 
@@ -38,7 +39,7 @@ func (c *confiner) plantedFile() string {
 // recall reads what earlier runs left, and forgets what is not so any more.
 func (c *confiner) recall() error {
 	data, err := os.ReadFile(c.plantedFile())
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil
 	}
 	if err == nil {
