@@ -41,6 +41,14 @@ func TestTurn(t *testing.T) {
 			[]step{{Do: "tool", Text: "x", ID: "a"}, {Do: "say", Text: "<task-"}, {Do: "tool_update", ID: "a", Status: "completed"}, {Do: "say", Text: "done>"}},
 			Turn{Stop: StopEnd, Segments: []string{"<task-done>"}, ToolCalls: 1},
 		},
+		"cut after a notice that was given during a call": {
+			[]step{{Do: "tool", Text: "x", ID: "a"}, {Do: "say", Text: "Info: a.txt"}, {Do: "tool_update", ID: "a", Status: "completed"}, {Do: "say", Text: "<task-done>"}},
+			Turn{Stop: StopEnd, Segments: []string{"Info: a.txt", "<task-done>"}, ToolCalls: 1},
+		},
+		"cut once where a call ends twice": {
+			[]step{{Do: "tool", Text: "x", ID: "a"}, {Do: "tool_update", ID: "a", Status: "completed"}, {Do: "say", Text: "one"}, {Do: "tool_update", ID: "a", Status: "completed"}, {Do: "say", Text: "two"}},
+			Turn{Stop: StopEnd, Segments: []string{"onetwo"}, ToolCalls: 1},
+		},
 		"cut at the next message": {
 			[]step{{Do: "say", Text: "one", ID: "m1"}, {Do: "say", Text: "two", ID: "m2"}, {Do: "say", Text: "three", ID: "m2"}},
 			Turn{Stop: StopEnd, Segments: []string{"one", "twothree"}},

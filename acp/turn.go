@@ -92,11 +92,19 @@ func (t *turn) cut() {
 	}
 }
 
+// inSigil says that the line being said may hold an unfinished sigil: what a model
+// says while a call of it goes on must not be cut there. A notice that an agent
+// adds itself during a call has none, and what follows the call is not part of it.
+func (t *turn) inSigil() bool {
+	text := t.text.String()
+	return strings.Contains(text[strings.LastIndexByte(text, '\n')+1:], "<")
+}
+
 // tool notes a call and returns it with what earlier updates said. Agents
 // announce a call twice, or never, so every new ID counts once.
 func (t *turn) tool(call ToolCall, announced bool, diffs []string) ToolCall {
 	old, known := t.tools[call.ID]
-	if announced || !known {
+	if announced || !known || call.Status != old.Status && ended(call.Status) && !t.inSigil() {
 		t.cut()
 	}
 	full := len(t.tools) >= maxTools
@@ -128,6 +136,8 @@ func (t *turn) tool(call ToolCall, announced bool, diffs []string) ToolCall {
 	}
 	return call
 }
+
+func ended(status string) bool { return status == "completed" || status == "failed" }
 
 func merge(old, call ToolCall) ToolCall {
 	if call.Title == "" {

@@ -136,7 +136,7 @@ func (s *Session) onTool(u update) {
 		call.Error = toolError(blocks, u.RawOutput)
 	}
 	call.Input = digest(u.RawInput)
-	if u.Status == "completed" || u.Status == "failed" {
+	if ended(u.Status) {
 		call.Result = digest(u.Content, u.RawOutput)
 	}
 	call = s.turn.tool(call, u.What == "tool_call", diffs)

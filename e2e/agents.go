@@ -94,7 +94,9 @@ func settings() map[string]setting {
 		"codex-acp": {
 			env:   map[string]string{"CODEX_HOME": "{{home}}/.codex", "OPENAI_API_KEY": "sk-of-the-test"},
 			files: map[string]string{".codex/config.toml": codexConfig},
-			small: "luna",
+			// To its newer models it offers tools in JavaScript only, which ours does not write.
+			config: "[agents.codex-acp]\nmodels = { opus = \"gpt-5.3-codex\", sonnet = \"gpt-5.3-codex\", haiku = \"gpt-5.5\" }\n",
+			small:  "gpt-5.5",
 		},
 		"gemini": {
 			env:   map[string]string{"GOOGLE_GEMINI_BASE_URL": "{{url}}", "GEMINI_API_KEY": "sk-of-the-test"},

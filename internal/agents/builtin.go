@@ -34,7 +34,7 @@ func builtin() []Preset {
 		{
 			Name: "codex-acp", Title: "Codex (newer adapter)", Rank: 9,
 			Command: []string{"codex-acp"}, Package: "@agentclientprotocol/codex-acp",
-			Channel: ConfigOption, Key: "model", Tiers: codexTiers(),
+			Channel: ConfigOption, Key: "model", Tiers: newCodexTiers(),
 			State: codexState(), Pass: codexPass(), Confined: codexConfined(),
 			Login:       "run codex-acp login, or set OPENAI_API_KEY",
 			Auth:        []Auth{{"CODEX_API_KEY", "api-key"}, {"OPENAI_API_KEY", "api-key"}},

@@ -55,10 +55,19 @@ func codexCredentials() []string { return []string{"CODEX_API_KEY", "OPENAI_API_
 
 func codexTiers() map[string][]string {
 	return map[string][]string{
-		"opus":   {"gpt-#-astra", "gpt-#", "gpt-5.5"},
-		"sonnet": {"gpt-#-sol", "gpt-#-codex", "gpt-5.3-codex", "gpt-#"},
-		"haiku":  {"gpt-#-luna", "gpt-#-mini", "gpt-#-codex-mini", "gpt-5.4-mini"},
+		"opus":   {"gpt-#", "gpt-5.5"},
+		"sonnet": {"gpt-#-codex", "gpt-5.3-codex", "gpt-#"},
+		"haiku":  {"gpt-#-mini", "gpt-#-codex-mini", "gpt-5.4-mini"},
 	}
+}
+
+// newCodexTiers is for the newer adapter, which still offers the older models.
+func newCodexTiers() map[string][]string {
+	tiers := codexTiers()
+	tiers["opus"] = append([]string{"gpt-#-astra", "gpt-6-astra"}, tiers["opus"]...)
+	tiers["sonnet"] = append([]string{"gpt-#-sol", "gpt-6.1-sol"}, tiers["sonnet"]...)
+	tiers["haiku"] = append([]string{"gpt-#-luna", "gpt-6-luna"}, tiers["haiku"]...)
+	return tiers
 }
 
 // codexConfined is for either adapter: both are programs of the same name.

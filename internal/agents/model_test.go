@@ -18,7 +18,7 @@ func TestModelMapsTiersAndPassesNamesThrough(t *testing.T) {
 		"codex has its own best":                  {"codex", "opus", "gpt-5.5"},
 		"codex has its own middle":                {"codex", "sonnet", "gpt-5.3-codex"},
 		"codex has its own cheapest":              {"codex", "haiku", "gpt-5.4-mini"},
-		"both codex adapters agree":               {"codex-acp", "opus", "gpt-5.5"},
+		"its newer adapter has newer ones":        {"codex-acp", "opus", "gpt-6-astra"},
 		"gemini's opus":                           {"gemini", "opus", "gemini-2.5-pro"},
 		"gemini's sonnet":                         {"gemini", "sonnet", "gemini-3.8-flash"},
 		"gemini's haiku":                          {"gemini", "haiku", "gemini-3.5-flash-lite"},
