@@ -117,7 +117,7 @@ func settings() map[string]setting {
 				"KILO_DISABLE_DEFAULT_PLUGINS": "1", "KILO_CONFIG_CONTENT": openCodeConfig,
 			},
 			config: "[agents.kilo]\nmodels = { opus = \"local/large\", sonnet = \"local/large\", haiku = \"local/small\" }\n",
-			small:  "small", cost: true,
+			small:  "small", cost: true, frail: true,
 		},
 	}
 }
