@@ -100,7 +100,7 @@ func settings() map[string]setting {
 		},
 		"gemini": {
 			env:   map[string]string{"GOOGLE_GEMINI_BASE_URL": "{{url}}", "GEMINI_API_KEY": "sk-of-the-test"},
-			small: "flash-lite",
+			small: "flash-lite", frail: true,
 		},
 		"qwen": {
 			env:    map[string]string{"OPENAI_BASE_URL": "{{url}}/v1", "OPENAI_API_KEY": "sk-of-the-test", "OPENAI_MODEL": "only"},
