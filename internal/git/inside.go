@@ -135,7 +135,13 @@ func (s *store) list(ctx context.Context, w *walk, name string) (string, error) 
 		return "", err
 	}
 	w.found = append(w.found, in.inside)
+	was := *w
 	env, err := in.fill(ctx, w, nil)
+	if err != nil && !errors.Is(err, errTooMany) && ctx.Err() == nil && os.Remove(in.index(nil)) == nil {
+		// What we remember may be damaged, as in Take. The index is worked on in another place.
+		w.repositories, w.files, w.found = was.repositories, was.files, was.found
+		env, err = in.fill(ctx, w, nil)
+	}
 	if err != nil {
 		return "", err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -180,4 +181,53 @@ func TestCommitsInsideAreSeen(t *testing.T) {
 	if HeadTree(t.Context(), r.dir, taken.Inside...) == before {
 		t.Error("a commit inside was not seen")
 	}
+}
+
+// TestWhatIsRememberedOfARepositoryInsideMayBeDamaged: it is read anew.
+func TestWhatIsRememberedOfARepositoryInsideMayBeDamaged(t *testing.T) {
+	t.Parallel()
+	damage := map[string]func(t *testing.T, objects string, outer []string){
+		"an index that cannot be read": func(t *testing.T, objects string, outer []string) {
+			for _, index := range slices.DeleteFunc(glob(t, objects, "index-*"), func(index string) bool { return slices.Contains(outer, index) }) {
+				if err := os.WriteFile(index, []byte("no index"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		},
+		"objects that are gone": func(t *testing.T, objects string, _ []string) {
+			for _, folder := range glob(t, objects, "objects/??") {
+				if err := os.RemoveAll(folder); err != nil {
+					t.Fatal(err)
+				}
+			}
+		},
+	}
+	for name, harm := range damage {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t)
+			r.commit("top.txt")
+			r.tree()
+			outer := glob(t, r.objects(), "index-*")
+			in := r.within("n", "a.go")
+			in.write("b.go", "untracked")
+			before := r.tree()
+			harm(t, r.objects(), outer)
+			if got := r.tree(); got != before {
+				t.Error("got another tree of the same files")
+			}
+			if got, err := Show(t.Context(), r.dir, r.objects(), before, "n/b.go", 100); err != nil || string(got) != "untracked" {
+				t.Errorf("got %q, %v", got, err)
+			}
+		})
+	}
+}
+
+func glob(t *testing.T, dir, pattern string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("%s in %s: %v, %v", pattern, dir, found, err)
+	}
+	return found
 }
