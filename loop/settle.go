@@ -40,11 +40,13 @@ func (a *attempt) settle(ctx context.Context, d Decision) error {
 	a.files = append(a.files, a.filesInside(ctx)...)
 	slices.Sort(a.files)
 	a.files = slices.Compact(a.files)
-	a.mu.Lock()
-	delete(a.working, a.claim.Attempt) // else another worker could count twice what is stored now
-	a.mu.Unlock()
 	status := ""
 	err := a.opts.Store.Update(ctx, func(g *dag.Graph) (err error) {
+		// Where nobody can claim: before, another worker could count it not at all, and
+		// afterwards twice.
+		a.mu.Lock()
+		delete(a.working, a.claim.Attempt)
+		a.mu.Unlock()
 		status, err = a.record(g, d)
 		return err
 	})
