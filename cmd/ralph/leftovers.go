@@ -52,6 +52,7 @@ func (a *app) temporaries(p project.Project) []leftover {
 	}
 	halves := [][2]string{ // a folder, and how their names begin
 		{p.Root, ".ralph-report-"},
+		{filepath.Join(p.State(), "runs"), ".tmp-"},
 		{p.State(), "trees-"},
 		{p.State(), filepath.Base(p.DB()) + db.NewSuffix},
 		{filepath.Join(p.State(), "objects"), "tree-"},
