@@ -13,6 +13,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/failpoint"
 	"ralph/internal/git"
+	"ralph/internal/human"
 	"ralph/journal"
 	"ralph/strategy"
 	"ralph/verify"
@@ -263,7 +264,7 @@ func (a *attempt) account(d Decision, status string) {
 	a.mu.Unlock()
 	switch {
 	case d.NoAnswer && silent >= a.opts.Breaker:
-		a.end(OutcomeUnavailable, "no agent answered in "+plural(silent, "attempt")+"; the last: "+d.Reason, nil)
+		a.end(OutcomeUnavailable, "no agent answered in "+human.Count(silent, "attempt")+"; the last: "+d.Reason, nil)
 	case a.opts.FailFast && status == string(dag.Failed):
 		a.end(OutcomeFailure, a.claim.Task.ID+" failed: "+d.Reason, nil)
 	}
