@@ -231,3 +231,27 @@ func glob(t *testing.T, dir, pattern string) []string {
 	}
 	return found
 }
+
+// TestAnEmptyRepositoryInsideIsNoWork, whether it has a commit or not.
+func TestAnEmptyRepositoryInsideIsNoWork(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("top.txt")
+	head := HeadTree(t.Context(), r.dir)
+	in := repo{t, filepath.Join(r.dir, "n")}
+	if err := os.Mkdir(in.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	in.git("init", "-q")
+	if got := HeadTree(t.Context(), r.dir, "n"); got != head {
+		t.Error("a repository without a commit counts")
+	}
+	in.git("commit", "-q", "--allow-empty", "-m", "nothing")
+	if got := HeadTree(t.Context(), r.dir, "n"); got != head {
+		t.Error("a commit of nothing counts")
+	}
+	in.commit("a.go")
+	if got := HeadTree(t.Context(), r.dir, "n"); got == head {
+		t.Error("a commit of a file does not count")
+	}
+}
