@@ -120,7 +120,10 @@ func recipesOf(file, text string, words map[string]bool) map[string]recipe {
 	return recipes
 }
 
-var shell = lazily(`^#!.*\b(?:sh|bash|dash|zsh|ksh)\b`)
+var (
+	shell       = lazily(`^#!.*\b(?:sh|bash|dash|zsh|ksh)\b`)
+	conditional = lazily(`^(?:ifeq|ifneq|ifdef|ifndef|else|endif)\b`) // in a Makefile
+)
 
 // readTargets goes through a Makefile or a justfile.
 func readTargets(text string, each func(name, needs, lines string)) {
@@ -136,6 +139,9 @@ func readTargets(text string, each func(name, needs, lines string)) {
 		if line[0] == '\t' || line[0] == ' ' && trimmed != "" {
 			lines += strings.TrimLeft(trimmed, "@+") + "\n"
 			continue
+		}
+		if conditional().MatchString(line) {
+			continue // the recipe goes on
 		}
 		if m := target().FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil && !strings.HasPrefix(m[1], ".") {
 			flush()

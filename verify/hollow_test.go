@@ -35,6 +35,7 @@ func TestWhatAGateRunsIsNotHollowedOut(t *testing.T) {
 		"a script that cleans up":           {"./check.sh", "check.sh", "rm x\ngo test ./...\n", "rm x || true\ngo test ./...\n", ""},
 		"a target that hands on":            {"make test", "Makefile", made, "test: unit e2e\nunit:\n\tgo test ./...\n", ""},
 		"a target that hands on to one":     {"make test", "Makefile", made, "test: unit\nunit: build\n\tgo test ./...\n", ""},
+		"a target with conditions":          {"make test", "Makefile", made, "test: build\nifeq ($(CI),a:b)\n\tgo test -race ./...\nelse\n\tgo test ./...\nendif\n", ""},
 		"a target in two rules":             {"make test", "Makefile", made, made + "test: build\n", ""},
 		"a target that nobody asks for":     {"make test", "Makefile", made, "test: build\n\tgo test ./...\n\nrelease:\n\t@echo gone\n", ""},
 		"a target that is renamed":          {"make test", "Makefile", made, "unit:\n\tgo test ./...\n", ""},
