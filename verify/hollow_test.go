@@ -18,6 +18,7 @@ func TestWhatAGateRunsIsNotHollowedOut(t *testing.T) {
 	}{
 		"a script that ends at once": {"./check.sh --all", "check.sh", "#!/bin/sh\nset -e\ngo test ./...\n", "#!/bin/sh\nset -e\nexit 0\ngo test ./...\n", "what the gates run does nothing any more: check.sh"},
 		"a script that only talks":   {"sh ci/check", "ci/check", "#!/bin/sh\ngo test ./...\n", "#!/bin/sh\necho all tests pass; exit 0\n", "what the gates run does nothing any more: ci/check"},
+		"a group that only talks":    {"./check.sh", "check.sh", "go test ./...\n", "{ echo all tests pass; }\n", "what the gates run does nothing any more: check.sh"},
 		"a script that is emptied":   {"sh -c 'cd sub && bash check.sh'", "sub/check.sh", "go test ./...\n", "# later\n", "what the gates run does nothing any more: sub/check.sh"},
 		"a script that forgives":     {"./check.sh", "check.sh", "go test ./...\n", "go test ./... || true\n", `what the gates run passes whatever comes of "go test ./...": check.sh`},
 		"a target that does nothing": {"make test", "Makefile", made, "all: build\n\nbuild:\n\tgo build ./...\n\ntest: build\n\t@exit 0\n\trm x\n", "what the gates run does nothing any more: Makefile (test)"},
@@ -32,6 +33,8 @@ func TestWhatAGateRunsIsNotHollowedOut(t *testing.T) {
 
 		"a script with one more step":       {"./check.sh", "check.sh", "go test ./...\n", "go vet ./...\ngo test ./...\n", ""},
 		"a script with a condition":         {"./check.sh", "check.sh", "go test ./...\n", "if [ -z \"$CI\" ]; then\nexit 0\nfi\ngo test ./...\n", ""},
+		"a script that groups":              {"./check.sh", "check.sh", "go test ./...\n", "{ go test ./...; } > log\n", ""},
+		"a script that pipes":               {"./check.sh", "check.sh", "./check < in\n", "echo all | ./check\n", ""},
 		"a script that cleans up":           {"./check.sh", "check.sh", "rm x\ngo test ./...\n", "rm x || true\ngo test ./...\n", ""},
 		"a target that hands on":            {"make test", "Makefile", made, "test: unit e2e\nunit:\n\tgo test ./...\n", ""},
 		"a target that hands on to one":     {"make test", "Makefile", made, "test: unit\nunit: build\n\tgo test ./...\n", ""},
