@@ -2,7 +2,8 @@ package budget
 
 import (
 	"fmt"
-	"time"
+
+	"ralph/internal/human"
 )
 
 // where says what a budget is for, after what was spent.
@@ -20,14 +21,7 @@ func (a Account) where() string {
 }
 
 func (a Account) cost() string {
-	about := ""
-	if a.Used.Unknown {
-		about = "at least "
-	}
-	if a.Used.Estimated {
-		about += "about "
-	}
-	return about + money(a.Used.CostUSD) + " of " + money(a.Limits.CostUSD) + " spent" + a.where()
+	return human.Roughly(a.Used.Unknown, a.Used.Estimated) + human.Dollars(a.Used.CostUSD) + " of " + human.Dollars(a.Limits.CostUSD) + " spent" + a.where()
 }
 
 func (a Account) tokens() string {
@@ -35,7 +29,7 @@ func (a Account) tokens() string {
 }
 
 func (a Account) duration() string {
-	return span(a.Used.Duration) + " of " + span(a.Limits.Duration) + " worked" + a.where()
+	return human.Span(a.Used.Duration) + " of " + human.Span(a.Limits.Duration) + " worked" + a.where()
 }
 
 func (a Account) iterations() string {
@@ -44,20 +38,4 @@ func (a Account) iterations() string {
 
 func (a Account) failures() string {
 	return fmt.Sprintf("%d of %d tasks failed in a row", a.Used.Failures, a.Limits.Failures) + a.where()
-}
-
-// money shows cents, and fractions of them only where there is nothing else.
-func money(usd float64) string {
-	if usd > 0 && usd < 0.1 {
-		return fmt.Sprintf("$%.4f", usd)
-	}
-	return fmt.Sprintf("$%.2f", usd)
-}
-
-// span leaves out what nobody needs to know: milliseconds of hours.
-func span(d time.Duration) string {
-	if d >= time.Minute {
-		d = d.Round(time.Second)
-	}
-	return d.Round(time.Millisecond).String()
 }

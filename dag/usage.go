@@ -80,7 +80,8 @@ func (g *Graph) UsageOfFeature(name, run string) (Usage, error) {
 		return u, err
 	}
 	u = u.plus(planned)
-	return u, g.countInto(&u, countFeatureSQL, ":feature", n)
+	err = g.countInto(&u, countFeatureSQL, ":feature", n)
+	return u, err
 }
 
 // UsageSince adds up all attempts, and sessions of planning, that began at that moment
@@ -95,7 +96,8 @@ func (g *Graph) UsageSince(since time.Time, run string) (Usage, error) {
 		return u, err
 	}
 	u = u.plus(planned)
-	return u, g.countInto(&u, countSinceSQL, ":since", since.UnixMilli())
+	err = g.countInto(&u, countSinceSQL, ":since", since.UnixMilli())
+	return u, err
 }
 
 // A task that failed counts as long as it is failed: a person who resets it has

@@ -3,6 +3,7 @@ package loop
 import (
 	"ralph/acp"
 	"ralph/internal/failpoint"
+	"ralph/internal/human"
 )
 
 // observe turns what a session tells into events of the run.
@@ -34,7 +35,7 @@ func (a *attempt) observe(e acp.Event) {
 	case acp.Warned:
 		out.Type, out.Text = Warned, e.Text
 	case acp.Dropped:
-		out.Type, out.Text = Warned, plural(e.Events, "event")+" not shown: showing them was slower than the agent"
+		out.Type, out.Text = Warned, human.Count(e.Events, "event")+" not shown: showing them was slower than the agent"
 	default: // what else happens is in the transcript
 		return
 	}

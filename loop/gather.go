@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"ralph/dag"
@@ -188,13 +187,6 @@ func previous(folder string, last dag.Attempt) prompt.Document {
 		data = data[len(data)-previousSize:]
 	}
 	return prompt.Document{Text: strings.ToValidUTF8(string(data), "?"), From: path}
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return strconv.Itoa(n) + " " + word + "s"
 }
 
 // why says what decided about a model, and what would have been chosen otherwise.

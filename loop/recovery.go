@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/internal/human"
 )
 
 // RecoveryRules are how much is made of what dead runs left. The zero value takes
@@ -112,7 +113,7 @@ func (rules RecoveryRules) judge(t dag.Task, last dag.Attempt, seen, now time.Ti
 	switch {
 	case rules.MaxAge > 0 && age > rules.MaxAge:
 		action = TakenAbandoned
-		taken.Reason += fmt.Sprintf(", %s ago: too old to be taken up, begun anew", age.Round(time.Second))
+		taken.Reason += fmt.Sprintf(", %s ago: too old to be taken up, begun anew", human.Span(age.Round(time.Second)))
 	case finished != "":
 		action, taken.Unverified = TakenResumed, finished
 		taken.Reason += "; resumed at verification"

@@ -13,6 +13,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/failpoint"
 	"ralph/internal/git"
+	"ralph/internal/human"
 	"ralph/journal"
 	"ralph/strategy"
 	"ralph/verify"
@@ -40,11 +41,13 @@ func (a *attempt) settle(ctx context.Context, d Decision) error {
 	a.files = append(a.files, a.filesInside(ctx)...)
 	slices.Sort(a.files)
 	a.files = slices.Compact(a.files)
-	a.mu.Lock()
-	delete(a.working, a.claim.Attempt) // else another worker could count twice what is stored now
-	a.mu.Unlock()
 	status := ""
 	err := a.opts.Store.Update(ctx, func(g *dag.Graph) (err error) {
+		// Where nobody can claim: before, another worker could count it not at all, and
+		// afterwards twice.
+		a.mu.Lock()
+		delete(a.working, a.claim.Attempt)
+		a.mu.Unlock()
 		status, err = a.record(g, d)
 		return err
 	})
@@ -261,7 +264,7 @@ func (a *attempt) account(d Decision, status string) {
 	a.mu.Unlock()
 	switch {
 	case d.NoAnswer && silent >= a.opts.Breaker:
-		a.end(OutcomeUnavailable, "no agent answered in "+plural(silent, "attempt")+"; the last: "+d.Reason, nil)
+		a.end(OutcomeUnavailable, "no agent answered in "+human.Count(silent, "attempt")+"; the last: "+d.Reason, nil)
 	case a.opts.FailFast && status == string(dag.Failed):
 		a.end(OutcomeFailure, a.claim.Task.ID+" failed: "+d.Reason, nil)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"ralph/internal/human"
 	"ralph/internal/term"
 	"ralph/loop"
 )
@@ -92,9 +93,9 @@ func (n *news) ended(e loop.Event, m Message) (Message, []string) {
 	lines := []string{m.Reason}
 	if c := e.Counts; c != nil {
 		text := fmt.Sprintf("%d done, %d failed, %d remaining of %d", c.Done, c.Failed, c.Remaining, c.Total)
-		text += " in " + (time.Duration(e.Duration) * time.Millisecond).Round(time.Second).String()
+		text += " in " + human.Span((time.Duration(e.Duration) * time.Millisecond).Round(time.Second))
 		if e.Usage != nil && e.Usage.CostUSD != nil {
-			text += ", " + term.Roughly(e.Usage.Unknown, e.Usage.Estimated) + fmt.Sprintf("$%.2f", *e.Usage.CostUSD)
+			text += ", " + human.Roughly(e.Usage.Unknown, e.Usage.Estimated) + human.Dollars(*e.Usage.CostUSD)
 		}
 		lines = append(lines, text)
 	}

@@ -104,14 +104,14 @@ func TestMessages(t *testing.T) {
 		},
 		"the policy answered": {loop.Event{Type: loop.AgentAsked, Outcome: "allow_once"}, nil, ""},
 		"text of an agent":    {loop.Event{Type: loop.AgentText, Text: "x"}, nil, ""},
-		"complete":            {ended(loop.OutcomeComplete, loop.Counts{Done: 3, Total: 3}), []string{RunEnd}, "ralph: shop: complete\nwhy\n3 done, 0 failed, 0 remaining of 3 in 1m1s, $1.20\nnext: ralph report r-1"},
+		"complete":            {ended(loop.OutcomeComplete, loop.Counts{Done: 3, Total: 3}), []string{RunEnd}, "ralph: shop: complete\nwhy\n3 done, 0 failed, 0 remaining of 3 in 1m01s, $1.20\nnext: ralph report r-1"},
 		"complete with failures": {
 			ended(loop.OutcomeComplete, loop.Counts{Done: 2, Failed: 1, Total: 3}),
 			[]string{RunEnd},
-			"ralph: shop: complete, with failed tasks\nwhy\n2 done, 1 failed, 0 remaining of 3 in 1m1s, $1.20\nnext: ralph report r-1",
+			"ralph: shop: complete, with failed tasks\nwhy\n2 done, 1 failed, 0 remaining of 3 in 1m01s, $1.20\nnext: ralph report r-1",
 		},
-		"blocked":     {ended(loop.OutcomeBlocked, loop.Counts{}), []string{Blocked, RunEnd}, "ralph: shop: blocked\nwhy\n0 done, 0 failed, 0 remaining of 0 in 1m1s, $1.20\nnext: ralph report r-1"},
-		"a limit":     {ended(loop.OutcomeLimit, loop.Counts{}), []string{Budget, RunEnd}, "ralph: shop: a limit was reached\nwhy\n0 done, 0 failed, 0 remaining of 0 in 1m1s, $1.20\nnext: ralph report r-1"},
+		"blocked":     {ended(loop.OutcomeBlocked, loop.Counts{}), []string{Blocked, RunEnd}, "ralph: shop: blocked\nwhy\n0 done, 0 failed, 0 remaining of 0 in 1m01s, $1.20\nnext: ralph report r-1"},
+		"a limit":     {ended(loop.OutcomeLimit, loop.Counts{}), []string{Budget, RunEnd}, "ralph: shop: a limit was reached\nwhy\n0 done, 0 failed, 0 remaining of 0 in 1m01s, $1.20\nnext: ralph report r-1"},
 		"no agent":    {loop.Event{Type: loop.RunEnded, Run: "r-1", Outcome: "agent_unavailable", Reason: "log in"}, []string{NeedsInput, RunEnd}, "ralph: shop: no usable agent\nlog in\nnext: ralph report r-1"},
 		"interrupted": {loop.Event{Type: loop.RunEnded, Run: "r-1", Outcome: "interrupted"}, []string{RunEnd}, "ralph: shop: interrupted\nnext: ralph report r-1"},
 	} {

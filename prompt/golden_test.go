@@ -1,28 +1,17 @@
 package prompt_test
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"ralph/internal/golden"
 	"ralph/prompt"
 	"ralph/sigils"
 )
 
 const id = "t-1f0c9a3e"
-
-func isUpdate() bool { return flag.Lookup("update").Value.String() == "true" }
-
-func TestMain(m *testing.M) {
-	flag.Bool("update", false, "rewrite the golden files")
-	flag.Parse()
-	os.Exit(m.Run())
-}
 
 func fullInput() prompt.Input {
 	return prompt.Input{
@@ -118,23 +107,9 @@ func TestGolden(t *testing.T) {
 	for name, got := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			file := filepath.Join("testdata", name+".golden")
-			if isUpdate() {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if diff := cmp.Diff(golden(t, name), got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			golden.Check(t, fileOf(name), got)
 		})
 	}
 }
 
-func golden(t interface{ Fatal(args ...any) }, name string) string {
-	data, err := os.ReadFile(filepath.Join("testdata", name+".golden"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
-}
+func fileOf(name string) string { return filepath.Join("testdata", name+".golden") }

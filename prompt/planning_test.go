@@ -1,8 +1,6 @@
 package prompt_test
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"ralph/internal/golden"
 	"ralph/prompt"
 	"ralph/sigils"
 )
@@ -57,14 +56,7 @@ func TestPlanningGolden(t *testing.T) {
 	for name, got := range planningPrompts() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if isUpdate() {
-				if err := os.WriteFile(filepath.Join("testdata", name+".golden"), []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if diff := cmp.Diff(golden(t, name), got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			golden.Check(t, fileOf(name), got)
 		})
 	}
 }

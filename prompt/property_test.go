@@ -1,6 +1,7 @@
 package prompt_test
 
 import (
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -123,8 +124,12 @@ func TestAnythingGoesWithoutInert(t *testing.T) {
 // headings returns the ones of a golden file: there may be no others.
 func headings(t *rapid.T, name string) []string {
 	t.Helper()
+	data, err := os.ReadFile(fileOf(name))
+	if err != nil {
+		t.Fatal(err)
+	}
 	var out []string
-	for line := range strings.SplitSeq(golden(t, name), "\n") {
+	for line := range strings.SplitSeq(string(data), "\n") {
 		if strings.HasPrefix(line, "#") {
 			out = append(out, line)
 		}

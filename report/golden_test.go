@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"ralph/internal/golden"
 	"ralph/report"
 )
 
@@ -28,7 +29,7 @@ func TestReportsAreGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		keep(t, name, b.Bytes())
-		golden(t, name, strings.ReplaceAll(b.String(), w.root, "/home/you/project"))
+		golden.Check(t, "testdata/"+name, strings.ReplaceAll(b.String(), w.root, "/home/you/project"))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/fill"
+	"ralph/internal/human"
 )
 
 // The page is one file: what it needs is in it, and nothing is fetched.
@@ -83,7 +84,7 @@ func pageFuncs() map[string]fill.Func {
 	return map[string]fill.Func{
 		"css": asIs, "js": asIs, "svg": asIs,
 		"line":   func(args ...any) any { return line(args[0].(string)) },
-		"plural": func(args ...any) any { return plural(args[0].(int), args[1].(string)) },
+		"plural": func(args ...any) any { return human.Count(args[0].(int), args[1].(string)) },
 	}
 }
 
@@ -179,7 +180,7 @@ func (r Run) facts() []fact {
 		cost += ": no agent told what it costs"
 	}
 	facts := []fact{
-		{"took", Span(r.Duration)},
+		{"took", human.Span(r.Duration)},
 		{"cost", cost},
 		{"tokens", r.Usage.Tokens()},
 		{"attempts", fmt.Sprint(len(r.Attempts))},
@@ -241,7 +242,7 @@ func (r Run) links(o HTMLOptions, attempt string) []link {
 func (o HTMLOptions) links(a Attempt) []link {
 	var list []link
 	for _, e := range a.Evidence {
-		l := link{Name: e.Name, Size: Bytes(e.Size)}
+		l := link{Name: e.Name, Size: human.Bytes(e.Size)}
 		if rel, err := filepath.Rel(o.Dir, e.Path); err == nil {
 			parts := strings.Split(filepath.ToSlash(rel), "/")
 			for i := range parts {
@@ -316,7 +317,7 @@ func rank(t Task) int {
 
 func (r Run) receipt(o HTMLOptions, a Attempt, limit int) receipt {
 	out := receipt{Attempt: a, Ended: a.State(), Began: r.clock(a.StartedAt), Links: o.links(a)}
-	facts := []string{Span(a.Duration), line(a.Agent), a.ModelWords(), a.Usage.Tokens()}
+	facts := []string{human.Span(a.Duration), line(a.Agent), a.ModelWords(), a.Usage.Tokens()}
 	if cost := a.Usage.Cost(); cost != "nothing" {
 		facts = append(facts, "cost "+cost)
 	}

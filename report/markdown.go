@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"ralph/internal/human"
 )
 
 // Bounds of what Markdown tells: pages that show it refuse what is too large.
@@ -50,7 +52,7 @@ func (m *marker) facts() {
 	row("Why", mark(reason))
 	row("Scope", mark(m.Scope))
 	row("Began", m.when(m.StartedAt))
-	row("Took", Span(m.Duration)+", "+plural(len(m.Attempts), "attempt"))
+	row("Took", human.Span(m.Duration)+", "+human.Count(len(m.Attempts), "attempt"))
 	row("Cost", m.Usage.Cost())
 	row("Tokens", m.Usage.Tokens())
 	row("Verified", m.verifiedWords())
@@ -68,7 +70,7 @@ func (m *marker) failures(most, detail int, steps bool) {
 			m.f("\n- gate: %s, %s\n", code(f.Gate.Command), mark(f.Gate.Exit))
 		}
 		if f.Holds > 0 {
-			m.f("\n- %s cannot run before it is done\n", plural(f.Holds, "task"))
+			m.f("\n- %s cannot run before it is done\n", human.Count(f.Holds, "task"))
 		}
 		if f.Detail != "" {
 			m.f("\n%s\n", fence(ending(f.Detail, detail), ""))
@@ -102,7 +104,7 @@ func (m *marker) attempts() {
 	m.f("\n## Attempts\n\n| began | task | | ended as | took | cost | |\n|---|---|---|---|---|---|---|\n")
 	for _, a := range m.Attempts[:min(len(m.Attempts), markdownRows)] {
 		m.f("| %s | `%s` | %s | %s | %s | %s | %s |\n", m.clock(a.StartedAt), a.Task, mark(shorten(a.Title, 200)), mark(a.State()),
-			Span(a.Duration), a.Usage.Cost(), mark(strings.Join(a.facts(), ", ")))
+			human.Span(a.Duration), a.Usage.Cost(), mark(strings.Join(a.facts(), ", ")))
 	}
 	if more := len(m.Attempts) - markdownRows; more > 0 {
 		m.f("\nand %d more: `ralph report %s --format json`\n", more, m.ID)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"ralph/dag"
+	"ralph/internal/human"
 	"ralph/loop"
 )
 
@@ -59,7 +60,7 @@ func (r Run) Headline() string {
 	case r.Outcome == Died:
 		return "died: its process is gone, and it never said how it ended"
 	case r.Outcome == string(loop.OutcomeComplete) && r.Counts.Failed > 0:
-		return "complete, with " + plural(r.Counts.Failed, "failed task")
+		return "complete, with " + human.Count(r.Counts.Failed, "failed task")
 	}
 	if words, known := headlines[r.Outcome]; known {
 		return words

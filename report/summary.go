@@ -1,6 +1,10 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+
+	"ralph/internal/human"
+)
 
 // Bounds of a summary: it is read in ten seconds, above the log of a pipeline.
 const (
@@ -15,7 +19,7 @@ const (
 func Summary(r Run) string {
 	m := marker{Run: r}
 	m.f("## %s ralph: %s\n\n", r.Mark(), mark(r.Headline()))
-	m.f("%s in %s, cost %s", r.countWords(), Span(r.Duration), r.Usage.Cost())
+	m.f("%s in %s, cost %s", r.countWords(), human.Span(r.Duration), r.Usage.Cost())
 	if r.Verified > 0 {
 		m.f(", %s", r.verifiedWords())
 	}

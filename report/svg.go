@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/internal/human"
 	"ralph/internal/term"
 )
 
@@ -148,12 +149,12 @@ func (r Run) boxFacts(t Task, s state) []string {
 		for _, i := range t.Attempts {
 			u = u.plus(r.Attempts[i].Usage)
 		}
-		facts = append(facts, Span(r.took(t)))
+		facts = append(facts, human.Span(r.took(t)))
 		if n > 1 {
-			facts = append(facts, plural(n, "try"))
+			facts = append(facts, human.Count(n, "try"))
 		}
 		if u.Told > 0 && u.Silent == 0 && s.Word == "done" { // there is room
-			facts = append(facts, Dollars(u.USD))
+			facts = append(facts, human.Dollars(u.USD))
 		}
 	}
 	return facts

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"ralph/internal/human"
 	"ralph/internal/term"
 )
 
@@ -66,7 +67,7 @@ func (t *texter) head() {
 	field("why", reason)
 	field("scope", t.Scope)
 	field("began", t.when(t.StartedAt))
-	field("took", Span(t.Duration)+", "+plural(len(t.Attempts), "attempt"))
+	field("took", human.Span(t.Duration)+", "+human.Count(len(t.Attempts), "attempt"))
 	field("cost", t.Usage.Cost())
 	field("tokens", t.Usage.Tokens())
 	field("verified", t.verifiedWords())
@@ -87,9 +88,9 @@ func (r Run) verifiedWords() string {
 	if r.Verified == 0 {
 		return "none of what this run did was checked by a gate"
 	}
-	text := plural(r.Verified, "task") + " passed the gates"
+	text := human.Count(r.Verified, "task") + " passed the gates"
 	if each := (Spending{Usage: r.Usage, Verified: r.Verified}).PerVerified(); each != nil {
-		text += ", at " + Dollars(*each) + " each"
+		text += ", at " + human.Dollars(*each) + " each"
 	}
 	return text
 }
@@ -109,7 +110,7 @@ func (t *texter) failures() {
 			t.f("      %s\n", t.p.Dim("it was not this run that failed it"))
 		}
 		if f.Holds > 0 {
-			t.f("      %s\n", plural(f.Holds, "task")+" cannot run before it is done")
+			t.f("      %s\n", human.Count(f.Holds, "task")+" cannot run before it is done")
 		}
 		for l := range strings.Lines(ending(f.Detail, textDetail)) {
 			t.f("      %s %s\n", t.p.Dim("|"), strings.TrimRight(l, "\n"))
@@ -150,7 +151,7 @@ func (t *texter) attempts() {
 			facts = append([]string{a.Usage.Cost()}, facts...)
 		}
 		table.Add(term.Cell{Text: t.clock(a.StartedAt), Paint: t.p.Dim}, term.Cell{Text: a.Task, Paint: t.p.Cyan},
-			term.Cell{Text: a.State(), Paint: t.outcome(a)}, term.Cell{Text: Span(a.Duration)},
+			term.Cell{Text: a.State(), Paint: t.outcome(a)}, term.Cell{Text: human.Span(a.Duration)},
 			term.Cell{Text: term.Cut(a.Title, 40)}, term.Cell{Text: strings.Join(facts, ", "), Paint: t.p.Dim})
 	}
 	t.table(table)
@@ -166,7 +167,7 @@ func (a Attempt) facts() []string {
 		facts = append(facts, tokens)
 	}
 	if n := len(a.Files); n > 0 {
-		facts = append(facts, plural(n, "file"))
+		facts = append(facts, human.Count(n, "file"))
 	}
 	if words := gateWords(a.Gates); words != "" {
 		facts = append(facts, words)
@@ -194,10 +195,10 @@ func gateWords(gates []Gate) string {
 	}
 	var parts []string
 	if n := len(gates) - excused; n > 0 {
-		parts = append(parts, plural(n, "gate")+" passed")
+		parts = append(parts, human.Count(n, "gate")+" passed")
 	}
 	if excused > 0 {
-		parts = append(parts, plural(excused, "gate")+" excused: red before the work, too")
+		parts = append(parts, human.Count(excused, "gate")+" excused: red before the work, too")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -220,7 +221,7 @@ func (t *texter) spending() {
 	t.f("\n%s\n", t.p.Bold("Cost by model"))
 	table := &term.Table{Width: t.inner()}
 	for _, s := range t.Models {
-		table.Add(term.Cell{Text: line(s.Key)}, term.Cell{Text: plural(s.Usage.Attempts, "attempt")},
+		table.Add(term.Cell{Text: line(s.Key)}, term.Cell{Text: human.Count(s.Usage.Attempts, "attempt")},
 			term.Cell{Text: s.Usage.Cost()}, term.Cell{Text: s.Usage.Tokens()})
 	}
 	t.table(table)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"ralph/internal/human"
 )
 
 // bar is an attempt on the timeline, which is 1,000 wide.
@@ -51,7 +53,7 @@ func (r Run) timeline(p *page) {
 	whole := max(to.Sub(from), time.Millisecond)
 	p.Ticks = []string{"0"}
 	for _, share := range []time.Duration{1, 2, 3, 4} {
-		p.Ticks = append(p.Ticks, Span(whole*share/4))
+		p.Ticks = append(p.Ticks, human.Span(whole*share/4))
 	}
 	bars := make([]bar, len(r.Attempts))
 	var free []time.Time // when each worker is free again
@@ -60,7 +62,7 @@ func (r Run) timeline(p *page) {
 		x = min(max(x, 0), 997)
 		width := int(1000 * a.Duration / whole)
 		bars[i] = bar{X: x, Width: min(max(width, 3), 1000-x), Class: barClass(a)}
-		bars[i].Words = fmt.Sprintf("%s %s, %s", a.Task, a.State(), Span(a.Duration))
+		bars[i].Words = fmt.Sprintf("%s %s, %s", a.Task, a.State(), human.Span(a.Duration))
 		lane := slices.IndexFunc(free, func(t time.Time) bool { return !t.After(a.StartedAt) })
 		if lane < 0 {
 			lane = len(free)
@@ -103,7 +105,7 @@ func (r Run) rows(p *page, bars []bar) {
 	}
 	slices.SortStableFunc(ran, func(a, b Task) int { return a.Attempts[0] - b.Attempts[0] })
 	for _, t := range ran {
-		one := row{Task: t, State: r.state(t), Took: Span(r.took(t))}
+		one := row{Task: t, State: r.state(t), Took: human.Span(r.took(t))}
 		for _, i := range t.Attempts {
 			one.Bars = append(one.Bars, bars[i])
 		}

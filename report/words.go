@@ -2,11 +2,11 @@ package report
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"ralph/internal/human"
 	"ralph/internal/term"
 )
 
@@ -28,7 +28,7 @@ func shorten(s string, limit int) string {
 	for cut > 0 && !utf8.RuneStart(s[cut]) {
 		cut--
 	}
-	return s[:cut] + fmt.Sprintf("… (%s more)", Bytes(int64(len(s)-cut)))
+	return s[:cut] + fmt.Sprintf("… (%s more)", human.Bytes(int64(len(s)-cut)))
 }
 
 // ending keeps the end of a text, where a failing command says why.
@@ -41,53 +41,9 @@ func ending(s string, limit int) string {
 		cut++
 	}
 	if _, after, ok := strings.Cut(s[cut:], "\n"); ok && len(after) > limit/2 {
-		return fmt.Sprintf("… (%s before this)\n", Bytes(int64(len(s)-len(after)))) + after
+		return fmt.Sprintf("… (%s before this)\n", human.Bytes(int64(len(s)-len(after)))) + after
 	}
-	return fmt.Sprintf("… (%s before this)\n", Bytes(int64(cut))) + s[cut:]
-}
-
-// Bytes writes a size as people say it: 340 bytes, 12 KiB, 1.5 MiB, 20.3 GiB.
-func Bytes(n int64) string {
-	switch {
-	case n < 1<<10:
-		return fmt.Sprintf("%d bytes", n)
-	case n < 1<<20:
-		return fmt.Sprintf("%d KiB", n>>10)
-	case n < 1<<30:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	default:
-		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
-	}
-}
-
-// Span writes a duration as people say it: 340ms, 12s, 1m20s, 2h5m, 3d4h.
-func Span(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "0s"
-	case d < time.Second:
-		return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
-	case d < time.Minute:
-		return strconv.Itoa(int(d.Seconds())) + "s"
-	case d < time.Hour:
-		return fmt.Sprintf("%dm%ds", int(d.Minutes()), int(d.Seconds())%60)
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh%dm", int(d.Hours()), int(d.Minutes())%60)
-	default:
-		return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
-	}
-}
-
-// Dollars writes an amount: cents where they matter, more where they are all there is.
-func Dollars(v float64) string {
-	switch {
-	case v > 0 && v < 0.0001:
-		return "less than $0.0001"
-	case v > 0 && v < 0.01:
-		return fmt.Sprintf("$%.4f", v)
-	default:
-		return fmt.Sprintf("$%.2f", v)
-	}
+	return fmt.Sprintf("… (%s before this)\n", human.Bytes(int64(cut))) + s[cut:]
 }
 
 // Cost says in words what was spent: what is unknown is said to be unknown, and
@@ -99,13 +55,13 @@ func (u Usage) Cost() string {
 	case u.Silent > 0 && u.USD == 0:
 		return "unknown"
 	}
-	text := Dollars(u.USD)
+	text := human.Dollars(u.USD)
 	var asides []string
 	switch {
 	case u.Guessed == u.Told:
 		text, asides = "about "+text, []string{"estimated"}
 	case u.Guessed > 0:
-		asides = append(asides, Dollars(u.Estimated)+" of it estimated")
+		asides = append(asides, human.Dollars(u.Estimated)+" of it estimated")
 	}
 	if u.Silent > 0 {
 		text = "at least " + text
@@ -124,33 +80,13 @@ func (u Usage) Tokens() string {
 	var parts []string
 	add := func(n *int64, word string) {
 		if n != nil {
-			parts = append(parts, Thousands(*n)+" "+word)
+			parts = append(parts, human.Thousands(*n)+" "+word)
 		}
 	}
 	add(u.In, "in")
 	add(u.Cached, "cached")
 	add(u.Out, "out")
 	return strings.Join(parts, ", ")
-}
-
-// Thousands groups the digits of a number.
-func Thousands(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// plural counts things: 1 task, 2 tasks, 3 tries.
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	if stem, ok := strings.CutSuffix(word, "y"); ok {
-		return strconv.Itoa(n) + " " + stem + "ies"
-	}
-	return strconv.Itoa(n) + " " + word + "s"
 }
 
 // when writes a time for people.

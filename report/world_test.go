@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/dag"
 	"ralph/internal/db"
 	"ralph/journal"
@@ -18,10 +16,7 @@ import (
 	"ralph/report"
 )
 
-var (
-	update = flag.Bool("update", false, "rewrite golden files")
-	pages  = flag.String("pages", "", "write the pages to this folder, to be looked at")
-)
+var pages = flag.String("pages", "", "write the pages to this folder, to be looked at")
 
 // world is a project on real files, with a clock that only the test moves and IDs
 // that count.
@@ -189,23 +184,6 @@ func (w *world) load() report.Run {
 		w.t.Fatal(err)
 	}
 	return r
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs; rewrite it with: go test ./report -update\n%s", path, diff)
-	}
 }
 
 func ptr[T any](v T) *T { return &v }

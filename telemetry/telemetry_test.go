@@ -4,23 +4,18 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
 
+	"ralph/internal/golden"
 	"ralph/loop"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -61,23 +56,6 @@ func sample() []loop.Event {
 
 func hide(s string) string { return strings.ReplaceAll(s, "sk-verysecret", "[redacted]") }
 
-func golden(t *testing.T, name, text string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), text); diff != "" {
-		t.Errorf("%s is out of date; rewrite it with: go test ./telemetry -update\n%s", path, diff)
-	}
-}
-
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]LogOptions{
@@ -95,7 +73,7 @@ func TestLogs(t *testing.T) {
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, b.String())
+		golden.Check(t, "testdata/"+name, b.String())
 		if strings.Contains(b.String(), "\x1b") || strings.Contains(b.String(), "sk-very") {
 			t.Errorf("%s: something slipped through:\n%s", name, b.String())
 		}
@@ -150,7 +128,7 @@ func TestMetrics(t *testing.T) {
 	if !strings.Contains(files[2], `ralph_tasks{status="done"} 1`) || !strings.Contains(files[2], `ralph_tasks{status="remaining"} 1`) {
 		t.Errorf("after the first attempt:\n%s", files[2])
 	}
-	golden(t, "metrics.prom", files[6])
+	golden.Check(t, "testdata/metrics.prom", files[6])
 	broken := NewMetrics(func([]byte) error { return errors.New("no space left") })
 	broken.Event(sample()[0])
 	if broken.Close() == nil {

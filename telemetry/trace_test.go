@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ralph/internal/golden"
 )
 
 // collector is a server that takes only what OTLP allows.
@@ -103,7 +105,7 @@ func TestTracesOfARun(t *testing.T) {
 		got = append(got, line)
 	}
 	slices.Sort(got)
-	golden(t, "spans.txt", strings.Join(got, "\n")+"\n")
+	golden.Check(t, "testdata/spans.txt", strings.Join(got, "\n")+"\n")
 	if strings.Contains(strings.Join(got, ""), "sk-very") {
 		t.Error("a secret is told")
 	}

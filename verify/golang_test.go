@@ -1,10 +1,16 @@
 package verify
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 const goOne = `package a
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestOne(t *testing.T) {
 	if one() != 1 {
@@ -105,6 +111,7 @@ func TestOrdinaryWorkOnTestsInGo(t *testing.T) {
 	runTampering(t, map[string]tampering{
 		"a new file":                   {nil, one(goTwo), nil},
 		"a TestMain with a helper":     {one(goOne), one(goOne + helper), nil},
+		"a TestMain that is a helper":  {one(goOne), one(goOne + strings.Replace(helper, "\t\thelp()\n", "", 1)), nil},
 		"a new test":                   {one(goOne), one(goTwo), nil},
 		"a new test that is skipped":   {one(goOne), one(goOne + "\nfunc TestNet(t *testing.T) {\n\tif offline() {\n\t\tt.Skip()\n\t}\n}\n"), nil},
 		"a new test with a helper":     {one(goOne), one(goOne + "\nfunc needs(t *testing.T) { t.Skip() }\n\nfunc TestNet(t *testing.T) {\n\tneeds(t)\n}\n"), nil},

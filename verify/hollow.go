@@ -66,7 +66,8 @@ type recipe struct {
 
 // weaker says how a recipe does less than it did, or nothing.
 func (was recipe) weaker(is recipe) string {
-	if len(was.commands) > 0 && len(is.commands) == 0 && len(is.needs) <= len(was.needs) {
+	another := func(name string) bool { return !slices.Contains(was.needs, name) }
+	if len(was.commands) > 0 && len(is.commands) == 0 && !slices.ContainsFunc(is.needs, another) {
 		return "what the gates run does nothing any more"
 	}
 	for _, command := range is.commands {
@@ -104,8 +105,8 @@ func recipesOf(file, text string, words map[string]bool) map[string]recipe {
 		}
 	case strings.EqualFold(base, "makefile") || base == "GNUmakefile" || path.Ext(base) == ".mk" || strings.EqualFold(base, "justfile"):
 		readTargets(text, func(name, needs, lines string) {
-			if keep(name) {
-				recipes[name] = recipe{commands: commandsOf(lines), needs: strings.Fields(needs)}
+			if keep(name) { // a target may have several rules
+				recipes[name] = recipe{append(recipes[name].commands, commandsOf(lines)...), append(recipes[name].needs, strings.Fields(needs)...)}
 			}
 		})
 	case words[file] || words[base] && path.Ext(base) == ".sh":
@@ -119,7 +120,10 @@ func recipesOf(file, text string, words map[string]bool) map[string]recipe {
 	return recipes
 }
 
-var shell = lazily(`^#!.*\b(?:sh|bash|dash|zsh|ksh)\b`)
+var (
+	shell       = lazily(`^#!.*\b(?:sh|bash|dash|zsh|ksh)\b`)
+	conditional = lazily(`^(?:ifeq|ifneq|ifdef|ifndef|else|endif)\b`) // in a Makefile
+)
 
 // readTargets goes through a Makefile or a justfile.
 func readTargets(text string, each func(name, needs, lines string)) {
@@ -136,9 +140,13 @@ func readTargets(text string, each func(name, needs, lines string)) {
 			lines += strings.TrimLeft(trimmed, "@+") + "\n"
 			continue
 		}
+		if conditional().MatchString(line) {
+			continue // the recipe goes on
+		}
 		if m := target().FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil && !strings.HasPrefix(m[1], ".") {
 			flush()
-			name, needs = m[1], m[2]
+			name = m[1]
+			needs, _, _ = strings.Cut(m[2], "#")
 			if _, inline, is := strings.Cut(needs, ";"); is {
 				needs, lines = strings.TrimSuffix(needs, ";"+inline), inline+"\n"
 			}

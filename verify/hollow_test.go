@@ -18,6 +18,7 @@ func TestWhatAGateRunsIsNotHollowedOut(t *testing.T) {
 	}{
 		"a script that ends at once": {"./check.sh --all", "check.sh", "#!/bin/sh\nset -e\ngo test ./...\n", "#!/bin/sh\nset -e\nexit 0\ngo test ./...\n", "what the gates run does nothing any more: check.sh"},
 		"a script that only talks":   {"sh ci/check", "ci/check", "#!/bin/sh\ngo test ./...\n", "#!/bin/sh\necho all tests pass; exit 0\n", "what the gates run does nothing any more: ci/check"},
+		"a group that only talks":    {"./check.sh", "check.sh", "go test ./...\n", "{ echo all tests pass; }\n", "what the gates run does nothing any more: check.sh"},
 		"a script that is emptied":   {"sh -c 'cd sub && bash check.sh'", "sub/check.sh", "go test ./...\n", "# later\n", "what the gates run does nothing any more: sub/check.sh"},
 		"a script that forgives":     {"./check.sh", "check.sh", "go test ./...\n", "go test ./... || true\n", `what the gates run passes whatever comes of "go test ./...": check.sh`},
 		"a target that does nothing": {"make test", "Makefile", made, "all: build\n\nbuild:\n\tgo build ./...\n\ntest: build\n\t@exit 0\n\trm x\n", "what the gates run does nothing any more: Makefile (test)"},
@@ -27,12 +28,18 @@ func TestWhatAGateRunsIsNotHollowedOut(t *testing.T) {
 			"npm test", "package.json", `{"scripts":{"test":"jest --ci"}}`, `{"scripts":{"test":"jest --ci; exit 0"}}`,
 			`what the gates run passes whatever comes of "jest --ci": package.json (test)`,
 		},
-		"a just recipe": {"just lint", "justfile", "lint:\n    golangci-lint run\n", "lint:\n    @true\n", "what the gates run does nothing any more: justfile (lint)"},
+		"a target that is only described": {"make test", "Makefile", "test:\n\tgo test ./...\n", "test: ## runs all the tests\n", "what the gates run does nothing any more: Makefile (test)"},
+		"a just recipe":                   {"just lint", "justfile", "lint:\n    golangci-lint run\n", "lint:\n    @true\n", "what the gates run does nothing any more: justfile (lint)"},
 
 		"a script with one more step":       {"./check.sh", "check.sh", "go test ./...\n", "go vet ./...\ngo test ./...\n", ""},
 		"a script with a condition":         {"./check.sh", "check.sh", "go test ./...\n", "if [ -z \"$CI\" ]; then\nexit 0\nfi\ngo test ./...\n", ""},
+		"a script that groups":              {"./check.sh", "check.sh", "go test ./...\n", "{ go test ./...; } > log\n", ""},
+		"a script that pipes":               {"./check.sh", "check.sh", "./check < in\n", "echo all | ./check\n", ""},
 		"a script that cleans up":           {"./check.sh", "check.sh", "rm x\ngo test ./...\n", "rm x || true\ngo test ./...\n", ""},
 		"a target that hands on":            {"make test", "Makefile", made, "test: unit e2e\nunit:\n\tgo test ./...\n", ""},
+		"a target that hands on to one":     {"make test", "Makefile", made, "test: unit\nunit: build\n\tgo test ./...\n", ""},
+		"a target with conditions":          {"make test", "Makefile", made, "test: build\nifeq ($(CI),a:b)\n\tgo test -race ./...\nelse\n\tgo test ./...\nendif\n", ""},
+		"a target in two rules":             {"make test", "Makefile", made, made + "test: build\n", ""},
 		"a target that nobody asks for":     {"make test", "Makefile", made, "test: build\n\tgo test ./...\n\nrelease:\n\t@echo gone\n", ""},
 		"a target that is renamed":          {"make test", "Makefile", made, "unit:\n\tgo test ./...\n", ""},
 		"a script that is no gate's":        {"make test", "tools/x.sh", "./deploy\n", "exit 0\n", ""},
@@ -59,7 +66,7 @@ func TestWhatAGateRunsIsNotHollowedOut(t *testing.T) {
 // TestTestsThatWereThereAreNotLeftOut, while what is new may be.
 func TestTestsThatWereThereAreNotLeftOut(t *testing.T) {
 	t.Parallel()
-	files := []string{"src/a.test.ts", "tests/test_a.py", "tests/slow/test_b.py", "web/__tests__/c.js", "README.md"}
+	files := []string{"src/a.test.ts", "tests/test_a.py", "tests/slow/test_b.py", "web/__tests__/c.js", "web/e2e/d.spec.ts", "web/playwright.config.ts", "test/fixtures/f.js", "README.md"}
 	tests := map[string]struct{ file, before, after, want string }{
 		"jest in a package.json": {
 			"package.json", `{"jest":{"testPathIgnorePatterns":["/node_modules/"]}}`, `{"jest":{"testPathIgnorePatterns":["/node_modules/","a\\.test"]}}`,
@@ -70,9 +77,13 @@ func TestTestsThatWereThereAreNotLeftOut(t *testing.T) {
 		"a test":           {"pyproject.toml", "", `addopts = ["--deselect", "--deselect=tests/test_a.py::test_x"]`, "tests newly silenced: pyproject.toml leaves out tests/test_a.py (--deselect tests/test_a.py::test_x)"},
 		"a pattern":        {"setup.cfg", "", "addopts = --ignore-glob=tests/slow/*\n", "tests newly silenced: setup.cfg leaves out tests/slow/test_b.py (--ignore-glob tests/slow/*)"},
 		"a folder":         {"tox.ini", "", "norecursedirs = .git\n  slow\n", "tests newly silenced: tox.ini leaves out tests/slow/test_b.py (norecursedirs slow)"},
-		"all of them":      {"pytest.ini", "", "addopts = -q --co\n", "tests newly silenced: pytest.ini leaves out src/a.test.ts (--co)"},
+		"all of them":      {"pytest.ini", "", "addopts = -q --co\n", "tests newly silenced: pytest.ini leaves out tests/test_a.py (--co)"},
 
-		"what is new":                 {"package.json", "", `{"jest":{"testPathIgnorePatterns":["/e2e/","/dist/"]}}`, ""},
+		"what is new":                 {"package.json", "", `{"jest":{"testPathIgnorePatterns":["/cypress/","/dist/"]}}`, ""},
+		"what another runner runs":    {"web/package.json", "", `{"jest":{"testPathIgnorePatterns":["/e2e/"]}}`, ""},
+		"what holds no tests":         {"package.json", "", `{"jest":{"testPathIgnorePatterns":["/fixtures/"]}}`, ""},
+		"tests in another language":   {"package.json", "", `{"jest":{"testPathIgnorePatterns":["/tests/"]}}`, ""},
+		"folders of another language": {"pytest.ini", "", "norecursedirs = web src\n", ""},
 		"what was left out before":    {"pytest.ini", "addopts = --ignore=tests/test_a.py\n", "addopts = -q --ignore=tests/test_a.py\n", ""},
 		"another option":              {"pytest.ini", "", "addopts = --cov-report=term --color=yes\n", ""},
 		"a folder of something else":  {"pytest.ini", "", "norecursedirs = build .git\n", ""},
@@ -94,5 +105,19 @@ func TestTestsThatWereThereAreNotLeftOut(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestSettingsOfARunnerMayMove(t *testing.T) {
+	t.Parallel()
+	const option = "addopts = --ignore=tests/test_a.py\n"
+	before := func(name string) ([]byte, error) { return []byte(map[string]string{"setup.cfg": option}[name]), nil }
+	after := func(name string) ([]byte, error) {
+		return []byte(map[string]string{"pyproject.toml": option}[name]), nil
+	}
+	found, err := LeftOut([]git.Change{{Path: "pyproject.toml", Kind: git.Added}, {Path: "setup.cfg", Kind: git.Deleted}}, before, after,
+		func() ([]string, error) { return []string{"setup.cfg", "tests/test_a.py"}, nil })
+	if err != nil || len(found) > 0 {
+		t.Errorf("got %v, %v, want nothing: it was left out before", found, err)
 	}
 }

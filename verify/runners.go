@@ -14,46 +14,69 @@ import (
 // the task began; files lists what was. It knows what Jest and pytest read. To leave
 // out what is new, or what holds no tests, is work like any other.
 func LeftOut(changes []git.Change, before, after Read, files func() ([]string, error)) ([]Finding, error) {
-	var findings []Finding
-	var tests []string
+	was := map[string]bool{} // by what it says: settings move from one file to another
 	for _, c := range changes {
-		read := leavers(c.Path)
-		if read == nil || c.Kind == git.Deleted || c.Kind == git.Mode {
-			continue
-		}
 		old := c.Path
 		if c.Kind == git.Renamed {
 			old = c.Old
 		}
-		var was []leaver
-		if text, err := before(old); err == nil && c.Kind != git.Added {
-			was = read(string(text))
+		if _, read := leavers(old); read != nil && c.Kind != git.Added {
+			text, _ := before(old)
+			for _, l := range read(string(text)) {
+				was[l.what] = true
+			}
+		}
+	}
+	var findings []Finding
+	var were []string // the files that were there
+	for _, c := range changes {
+		lang, read := leavers(c.Path)
+		if read == nil || c.Kind == git.Deleted || c.Kind == git.Mode {
+			continue
 		}
 		text, err := after(c.Path)
 		if err != nil {
 			continue // too large to be one
 		}
 		for _, l := range read(string(text)) {
-			if slices.ContainsFunc(was, func(w leaver) bool { return w.what == l.what }) {
+			if was[l.what] {
 				continue
 			}
-			if tests == nil {
-				all, err := files()
-				if err != nil {
+			if were == nil {
+				if were, err = files(); err != nil {
 					return findings, err
 				}
-				tests = slices.DeleteFunc(all, func(name string) bool {
-					lang, named := classify(name)
-					return lang != javascript && (lang != python || !named)
-				})
 			}
-			folder := path.Dir(c.Path)
-			if i := slices.IndexFunc(tests, func(name string) bool { return l.out(below(folder, name)) }); i >= 0 {
-				findings = append(findings, Finding{c.Path, fmt.Sprintf("tests newly silenced: %s leaves out %s (%s)", plain(c.Path), plain(tests[i]), plain(l.what))})
+			out := func(name string) bool {
+				return runs(name, lang) && l.out(below(path.Dir(c.Path), name)) && !elsewhere(name, were, changes)
+			}
+			if i := slices.IndexFunc(were, out); i >= 0 {
+				findings = append(findings, Finding{c.Path, fmt.Sprintf("tests newly silenced: %s leaves out %s (%s)", plain(c.Path), plain(were[i]), plain(l.what))})
 			}
 		}
 	}
 	return findings, nil
+}
+
+// runs says that the runner for a language takes a file for one with tests.
+func runs(name string, lang language) bool {
+	is, named := classify(name)
+	return is == lang && (named || is == javascript && slices.Contains(strings.Split(name, "/"), "__tests__"))
+}
+
+// elsewhere says that a test is for a browser, and that there is a runner of its own
+// for those: Jest is told to leave them to it.
+func elsewhere(name string, were []string, changes []git.Change) bool {
+	folders := strings.Split(path.Dir(name), "/")
+	if !slices.ContainsFunc(folders, func(f string) bool { return f == "e2e" || f == "cypress" || f == "playwright" }) {
+		return false
+	}
+	return slices.ContainsFunc(were, browsing) || slices.ContainsFunc(changes, func(c git.Change) bool { return browsing(c.Path) && c.Kind != git.Deleted })
+}
+
+func browsing(name string) bool {
+	base := path.Base(name)
+	return strings.HasPrefix(base, "playwright.config.") || strings.HasPrefix(base, "cypress.config.")
 }
 
 // below is a name as it is seen from a folder, "" if it is not in it.
@@ -82,16 +105,17 @@ var (
 	pyFolders   = lazily(`(?m)^norecursedirs\s*=([^\n]*(?:\n[ \t]+[^\n]*)*)`)
 )
 
-// leavers reads a file of a test runner, or is nil for another.
-func leavers(file string) func(text string) []leaver {
+// leavers reads a file of a test runner, of which it tells the language, or is nil for
+// another.
+func leavers(file string) (language, func(text string) []leaver) {
 	base := path.Base(file)
 	switch {
 	case base == "package.json", strings.HasPrefix(base, "jest.config."):
-		return jestLeavers
+		return javascript, jestLeavers
 	case slices.Contains([]string{"pytest.ini", ".pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini"}, base):
-		return pytestLeavers
+		return python, pytestLeavers
 	}
-	return nil
+	return none, nil
 }
 
 func jestLeavers(text string) (list []leaver) {

@@ -11,7 +11,9 @@ var (
 	opens      = lazily(`^(?:if|for|while|until|case|select)\b|\{$`)
 	ends       = lazily(`^(?:fi|done|esac|\})`)
 	// dullWords do nothing that could fail.
-	dullWords = strings.Fields(`set echo printf cd true : export local readonly shopt umask pwd date then else do fi done esac { } exit return`)
+	dullWords = strings.Fields(`set echo printf cd true : export local readonly shopt umask pwd date fi done esac } exit return`)
+	// openWords stand before a command.
+	openWords = strings.Fields(`then else do { !`)
 )
 
 // commandsOf lists the commands of a shell script that do something, up to where it
@@ -52,11 +54,14 @@ func steps(line string) (doing []string, leaving bool) {
 		part, _, _ = strings.Cut(part, " #")
 		part = strings.TrimSpace(part)
 		words := strings.Fields(part)
+		for len(words) > 0 && slices.Contains(openWords, words[0]) {
+			words = words[1:]
+		}
 		switch {
 		case leaves().MatchString(part):
 			return doing, len(doing) == 0
 		case len(words) == 0, assignment().MatchString(part):
-		case slices.Contains(dullWords, words[0]) && !strings.Contains(part, "$("):
+		case slices.Contains(dullWords, words[0]) && !strings.Contains(part, "$(") && !strings.Contains(part, "|"):
 		default:
 			doing = append(doing, part)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ralph/internal/agents"
+	"ralph/internal/golden"
 )
 
 // TestAgentsAreDocumented holds docs/agents.md to the presets: how to start each
@@ -24,7 +25,7 @@ func TestAgentsAreDocumented(t *testing.T) {
 	if !ok || !closed {
 		t.Fatal("docs/agents.md has no place for the agents")
 	}
-	golden(t, path, before+begin+agentsPage()+end+after)
+	golden.Check(t, path, before+begin+agentsPage()+end+after)
 
 	var order []string
 	for _, p := range agents.Installed(func(string) (string, error) { return "", nil }) {

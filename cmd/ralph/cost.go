@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/internal/human"
 	"ralph/internal/term"
 	"ralph/journal"
 	"ralph/report"
@@ -139,7 +140,7 @@ func (a *app) printCost(c *cli.Context, by string, list []report.Spending, total
 		}
 		each := "-"
 		if v := s.PerVerified(); v != nil {
-			each = report.Dollars(*v)
+			each = human.Dollars(*v)
 		}
 		t.Add(term.Cell{Text: name, Paint: paint}, term.Cell{Text: fmt.Sprint(s.Usage.Attempts)}, term.Cell{Text: fmt.Sprint(s.Done)},
 			term.Cell{Text: fmt.Sprint(s.Verified)}, term.Cell{Text: s.Usage.Cost(), Paint: paint}, term.Cell{Text: each},

@@ -15,6 +15,7 @@ import (
 
 	"ralph/dag"
 	"ralph/features"
+	"ralph/internal/golden"
 	"ralph/journal"
 	"ralph/loop"
 )
@@ -67,7 +68,7 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	text := regexp.MustCompile(`(?m)^## .*$`).ReplaceAllStringFunc(doc.String(), func(h string) string {
 		return regexp.MustCompile(`t-[0-9a-f]{8}`).ReplaceAllString(h, "ID")
 	})
-	golden(t, "../../docs/json.md", b.normal(text))
+	golden.Check(t, "../../docs/json.md", b.normal(text))
 }
 
 // sample documents a shape that needs a run to be printed.
@@ -192,7 +193,7 @@ func TestCommandsAreDocumented(t *testing.T) {
 		}
 	}
 	walk(nil, newApp(system{}).cli.Commands)
-	golden(t, "../../docs/cli.md", doc.String())
+	golden.Check(t, "../../docs/cli.md", doc.String())
 }
 
 const cliIntro = `# The command line

@@ -7,7 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/internal/git"
-	"ralph/report"
+	"ralph/internal/human"
 )
 
 // examineLeftovers tells of what was left lying about, a finding a kind, each with the
@@ -24,7 +24,7 @@ func (a *app) examineLeftovers(c *cli.Context, s *session) []finding {
 		if st.feature != "" {
 			what, again = "feature "+st.feature, "ralph feature create "+st.feature
 		}
-		list = append(list, found(check, levelWarning, fmt.Sprintf("planning of %s was begun and not ended: %s, %s ago", what, st.step, report.Span(a.now().Sub(st.touched))),
+		list = append(list, found(check, levelWarning, fmt.Sprintf("planning of %s was begun and not ended: %s, %s ago", what, st.step, human.Span(a.now().Sub(st.touched))),
 			"go on with: "+again+"; or forget it, when it is a week old: ralph gc --older-than 7d"))
 	}
 	if temps := a.temporaries(s.project); len(temps) > 0 {
@@ -32,7 +32,7 @@ func (a *app) examineLeftovers(c *cli.Context, s *session) []finding {
 		for _, t := range temps {
 			paths = append(paths, t.path)
 		}
-		list = append(list, found(check, levelWarning, fmt.Sprintf("%s of processes that were killed: %s", plural(len(temps), "temporary file"), report.Bytes(sumBytes(temps))),
+		list = append(list, found(check, levelWarning, fmt.Sprintf("%s of processes that were killed: %s", human.Count(len(temps), "temporary file"), human.Bytes(sumBytes(temps))),
 			"ralph gc --older-than 90d", paths...))
 	}
 	for _, stash := range git.Stashes(c.Context, s.project.Root, "ralph: ") {

@@ -7,7 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/internal/git"
-	"ralph/report"
+	"ralph/internal/human"
 )
 
 // examineGit says whether it can be judged what agents change.
@@ -46,10 +46,10 @@ func examineDisk(s *session) finding {
 			return found("disk", levelWarning, fmt.Sprintf("it is not known how much is free in %s: %v", dir, err), "")
 		}
 		if free[i] < little {
-			scarce = append(scarce, fmt.Sprintf("%s are left in %s", report.Bytes(free[i]), dir))
+			scarce = append(scarce, fmt.Sprintf("%s are left in %s", human.Bytes(free[i]), dir))
 		}
 	}
-	text := fmt.Sprintf("%s free for the project, %s for temporary files", report.Bytes(free[0]), report.Bytes(free[1]))
+	text := fmt.Sprintf("%s free for the project, %s for temporary files", human.Bytes(free[0]), human.Bytes(free[1]))
 	if len(scarce) > 0 {
 		return found("disk", levelWarning, text, "free some space; what old runs have left goes with: ralph gc --older-than 30d", scarce...)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/db"
-	"ralph/report"
+	"ralph/internal/human"
 )
 
 // foundUnopened is about a database that cannot even be opened.
@@ -28,7 +28,7 @@ func (a *app) examineState(c *cli.Context, s *session) ([]finding, error) {
 		if err != nil {
 			return nil, fmt.Errorf("mend the derived columns: %w", err)
 		}
-		a.note(c, "%s mended", plural(mended, "task"))
+		a.note(c, "%s mended", human.Count(mended, "task"))
 	}
 	var findings []finding
 	unreadable := func(check string, err error) {
@@ -75,7 +75,7 @@ func foundFile(s *session, tasks int, faults []dag.Fault) finding {
 	if info, err := os.Stat(s.project.DB()); err == nil {
 		size = info.Size()
 	}
-	return found("database", levelOK, fmt.Sprintf("%s, %s", plural(tasks, "task"), report.Bytes(size)), "")
+	return found("database", levelOK, fmt.Sprintf("%s, %s", human.Count(tasks, "task"), human.Bytes(size)), "")
 }
 
 func foundDerived(faults []dag.Fault) finding {
@@ -114,7 +114,7 @@ func (a *app) examineDead(c *cli.Context, s *session) (finding, error) {
 		details = append(details, "run "+run+" has died and is not on record as ended")
 	}
 	if rec.Orphans > 0 {
-		details = append(details, plural(rec.Orphans, "process")+" of dead runs still there")
+		details = append(details, human.Count(rec.Orphans, "process")+" of dead runs still there")
 	}
 	switch {
 	case len(details) == 0:

@@ -108,7 +108,7 @@ func hintFor(err error) string {
 			db.Foreign:  "move that file away; ralph makes a new one",
 			db.Newer:    "use the ralph that wrote it, or a newer one",
 			db.Damaged:  "see how much with: ralph doctor; restore it from a backup, or move it away and import the plan again with: ralph task import",
-			db.Lost:     "restore it from a backup; or, to begin anew, remove what is left: rm " + file.Path + "*",
+			db.Lost:     "restore it from a backup; or, to begin anew, remove what is left: rm " + shellQuote(file.Path) + "*",
 			db.ReadOnly: "make the .ralph folder writable for this user",
 			db.Full:     "free some space and try again; nothing was changed",
 			db.Busy:     "try again; see who uses it with: ralph status",

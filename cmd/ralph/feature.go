@@ -16,6 +16,7 @@ import (
 	"ralph/dag"
 	"ralph/features"
 	"ralph/internal/draw"
+	"ralph/internal/human"
 	"ralph/internal/term"
 )
 
@@ -119,7 +120,7 @@ func (a *app) printFeature(c *cli.Context, f dag.Feature, d *features.Desk, cost
 	if line := byState(a.nodes(tasks)); line != "" {
 		fmt.Fprintf(a.stdout, "  %s\n", line)
 	}
-	if words := cost.words("$%.2f"); words != "" {
+	if words := cost.String(); words != "" {
 		fmt.Fprintf(a.stdout, "  cost %s\n", words)
 	}
 	documents := "no documents"
@@ -208,7 +209,7 @@ func (a *app) runFeatureDelete(c *cli.Context) error {
 		return a.meantFeature(c, s, name, hint(err, "see the names with: ralph feature list"))
 	}
 	if !c.Bool("yes") {
-		if err := a.confirm(c.Context, "delete feature %s with %s and its folder?", f.Name, plural(f.Total(), "task")); err != nil {
+		if err := a.confirm(c.Context, "delete feature %s with %s and its folder?", f.Name, human.Count(f.Total(), "task")); err != nil {
 			return err
 		}
 	}
@@ -223,7 +224,7 @@ func (a *app) runFeatureDelete(c *cli.Context) error {
 	if err := os.RemoveAll(s.project.Feature(f.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	a.note(c, "feature %s deleted, with %s", f.Name, plural(f.Total(), "task"))
+	a.note(c, "feature %s deleted, with %s", f.Name, human.Count(f.Total(), "task"))
 	return nil
 }
 

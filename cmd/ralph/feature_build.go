@@ -11,6 +11,7 @@ import (
 
 	"ralph/features"
 	"ralph/internal/draw"
+	"ralph/internal/human"
 	"ralph/internal/taskfile"
 	"ralph/internal/term"
 )
@@ -111,7 +112,7 @@ func (a *app) build(ctx context.Context, c *cli.Context, d *features.Desk, mode 
 	}
 	path := d.Path(features.TasksFile)
 	step.Did, step.Path = "approved", &path
-	a.note(c, "%s kept, and written to %s", plural(len(step.Tasks), "task"), path)
+	a.note(c, "%s kept, and written to %s", human.Count(len(step.Tasks), "task"), path)
 	return step, nil
 }
 
@@ -135,9 +136,9 @@ func (a *app) wanted(ctx context.Context, c *cli.Context, p *features.Proposal) 
 	if !a.asks || c.Bool("no-input") {
 		return false, nil
 	}
-	question := fmt.Sprintf("Keep %s?", plural(len(p.Tasks), "task"))
+	question := fmt.Sprintf("Keep %s?", human.Count(len(p.Tasks), "task"))
 	if gone := replaced(p); gone != "" {
-		question = fmt.Sprintf("Keep %s, and delete %s?", plural(len(p.Tasks), "task"), gone)
+		question = fmt.Sprintf("Keep %s, and delete %s?", human.Count(len(p.Tasks), "task"), gone)
 	}
 	return a.yes(ctx, question)
 }
@@ -159,9 +160,9 @@ func replaced(p *features.Proposal) string {
 	case total == 0:
 		return ""
 	case done > 0:
-		return fmt.Sprintf("%s that the feature has (%d of them done)", plural(total, "task"), done)
+		return fmt.Sprintf("%s that the feature has (%d of them done)", human.Count(total, "task"), done)
 	default:
-		return plural(total, "task") + " that the feature has"
+		return human.Count(total, "task") + " that the feature has"
 	}
 }
 
@@ -247,7 +248,7 @@ func (a *app) runFeatureApprove(c *cli.Context) error {
 			return fmt.Errorf("feature %s: %w", d.Name, err)
 		}
 		path := d.Path(features.TasksFile)
-		a.note(c, "%s kept, and written to %s", plural(len(ids), "task"), path)
+		a.note(c, "%s kept, and written to %s", human.Count(len(ids), "task"), path)
 		return a.printPlanned(c, s, d, "ralph run --feature "+d.Name, plannedStepJSON{
 			Step: "build", Did: "approved", Path: &path, Findings: []string{}, Warnings: []features.Finding{}, Tasks: ids,
 		})

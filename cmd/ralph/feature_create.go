@@ -10,6 +10,7 @@ import (
 
 	"ralph/dag"
 	"ralph/features"
+	"ralph/internal/human"
 )
 
 func (a *app) featureCreate() command {
@@ -143,12 +144,12 @@ func (a *app) wholeWay(ctx context.Context, c *cli.Context, d *features.Desk, r 
 		r.Idea, r.From = "", "" // it is in the specification now
 	}
 	if has > 0 {
-		a.note(c, "feature %s has %s, which are kept", d.Name, plural(has, "task"))
+		a.note(c, "feature %s has %s, which are kept", d.Name, human.Count(has, "task"))
 		return steps, run, nil
 	}
 	if d.Travels() {
 		n, err := d.Load(ctx)
-		a.note(c, "%s imported from %s", plural(n, "task"), d.Path(features.TasksFile))
+		a.note(c, "%s imported from %s", human.Count(n, "task"), d.Path(features.TasksFile))
 		return append(steps, kept("build", d.Path(features.TasksFile))), run, err
 	}
 	step, err := a.build(ctx, c, d, features.Fresh)

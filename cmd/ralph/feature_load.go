@@ -7,6 +7,7 @@ import (
 
 	"ralph/dag"
 	"ralph/features"
+	"ralph/internal/human"
 )
 
 // takeIn imports the graph of the feature that a run is for, if it travelled in git
@@ -33,7 +34,7 @@ func (a *app) takeIn(c *cli.Context, s *session) error {
 	}
 	n, err := d.Load(c.Context)
 	if err == nil {
-		a.note(c, "%s imported from %s", plural(n, "task"), d.Path(features.TasksFile))
+		a.note(c, "%s imported from %s", human.Count(n, "task"), d.Path(features.TasksFile))
 	}
 	return err
 }

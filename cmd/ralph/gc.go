@@ -7,8 +7,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ralph/internal/human"
 	"ralph/internal/project"
-	"ralph/report"
 )
 
 func (a *app) gcCommand() command {
@@ -60,8 +60,8 @@ func (a *app) runGC(c *cli.Context) error {
 		return a.printJSON(done)
 	}
 	a.note(c, "%d journal entries forgotten, %d of them failures", done.Entries, done.Failures)
-	a.note(c, "removed: the files of %s, %s of planning, %s", plural(len(done.Runs), "run"), plural(len(done.Planning), "step"), plural(done.Temps, "temporary file"))
-	a.note(c, "%s freed", report.Bytes(done.Freed))
+	a.note(c, "removed: the files of %s, %s of planning, %s", human.Count(len(done.Runs), "run"), human.Count(len(done.Planning), "step"), human.Count(done.Temps, "temporary file"))
+	a.note(c, "%s freed", human.Bytes(done.Freed))
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"ralph/internal/human"
 	"ralph/internal/term"
 	"ralph/report"
 )
@@ -66,7 +67,7 @@ func annotations(r report.Run) []annotation {
 	var list []annotation
 	for i, f := range r.Failures {
 		if left := len(r.Failures) - i; len(list) == maxAnnotations-1 && left > 1 {
-			list = append(list, annotation{"ralph: " + plural(left, "more failed task"), "see them with: ralph report " + r.ID})
+			list = append(list, annotation{"ralph: " + human.Count(left, "more failed task"), "see them with: ralph report " + r.ID})
 			break
 		}
 		text := f.Reason

@@ -2,19 +2,12 @@ package main
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files and scripts")
 
 // bench is a project to run commands in, inside this process.
 type bench struct {
@@ -61,21 +54,4 @@ func (b *bench) normal(text string) string {
 		}
 		return seen[id]
 	})
-}
-
-// golden compares text with a file, or rewrites it.
-func golden(t *testing.T, path, text string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(filepath.Clean(path), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), text); diff != "" {
-		t.Errorf("%s is out of date; rewrite it with: go test ./cmd/ralph -update\n%s", path, diff)
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ralph/internal/fakeagent"
+	"ralph/internal/golden"
 )
 
 const walkPlan = `- ref: t-00000001
@@ -50,7 +51,7 @@ func TestTheWalkThroughAnIterationIsReal(t *testing.T) {
 		return out + "````"
 	})
 	b := &bench{t: t, dir: p.dir}
-	golden(t, path, timeless(b.normal(text)))
+	golden.Check(t, path, timeless(b.normal(text)))
 }
 
 // play runs one line as a person would, and returns all that it prints.

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/internal/human"
 	"ralph/internal/term"
 	"ralph/journal"
 	"ralph/strategy"
@@ -211,8 +212,8 @@ func (a *app) printEntry(c *cli.Context, e journal.Entry) error {
 	if e.ModelEffective != e.Model {
 		field("took", e.ModelEffective)
 	}
-	field("took time", e.Duration.Round(time.Millisecond).String())
-	field("cost", spentJSON{e.CostUSD, e.CostEstimated, e.CostUnknown}.words("$%.4f"))
+	field("took time", human.Span(e.Duration))
+	field("cost", spentJSON{e.CostUSD, e.CostEstimated, e.CostUnknown}.String())
 	field("stopped by", e.StopReason)
 	field("files", strings.Join(e.Files, ", "))
 	if e.Reason != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/internal/human"
 	"ralph/internal/term"
 	"ralph/knowledge"
 )
@@ -251,7 +252,7 @@ func (a *app) runKnowledgeLint(c *cli.Context) error {
 		}
 	}
 	if len(problems) > 0 {
-		return fmt.Errorf("knowledge: %w: %s found", dag.ErrRefused, plural(len(problems), "problem"))
+		return fmt.Errorf("knowledge: %w: %s found", dag.ErrRefused, human.Count(len(problems), "problem"))
 	}
 	a.note(c, "nothing to tidy")
 	return nil

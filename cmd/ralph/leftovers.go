@@ -52,9 +52,11 @@ func (a *app) temporaries(p project.Project) []leftover {
 	}
 	halves := [][2]string{ // a folder, and how their names begin
 		{p.Root, ".ralph-report-"},
+		{filepath.Join(p.State(), "runs"), ".tmp-"},
 		{p.State(), "trees-"},
 		{p.State(), filepath.Base(p.DB()) + db.NewSuffix},
 		{filepath.Join(p.State(), "objects"), "tree-"},
+		{filepath.Join(p.State(), "objects", "info"), ".new-"},
 	}
 	features, _ := os.ReadDir(filepath.Join(p.State(), "features"))
 	for _, f := range features {
@@ -66,10 +68,13 @@ func (a *app) temporaries(p project.Project) []leftover {
 	return list
 }
 
+// abandoned lists what has such a name, with the digits that make it unique: what is
+// called otherwise is a person's.
 func (a *app) abandoned(dir, prefix string) (list []leftover) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), prefix) {
+		digits, ours := strings.CutPrefix(e.Name(), prefix)
+		if !ours || digits == "" || strings.Trim(digits, "0123456789") != "" {
 			continue
 		}
 		if l := measure(filepath.Join(dir, e.Name())); a.now().Sub(l.touched) > undisturbed {

@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"ralph/internal/fakeagent"
+	"ralph/internal/golden"
 	"ralph/internal/proc"
 	"ralph/internal/sandbox"
 )
@@ -63,7 +64,7 @@ func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
-		UpdateScripts:       *update,
+		UpdateScripts:       golden.Updating(),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Condition:           scriptCondition,

@@ -7,13 +7,15 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v2"
+
+	"ralph/internal/golden"
 )
 
 // TestTheManualIsDocumented writes docs/ralph.1 from what the commands say of themselves.
 func TestTheManualIsDocumented(t *testing.T) {
 	t.Parallel()
 	page := newBench(t).run(0, "man")
-	golden(t, "../../docs/ralph.1", page)
+	golden.Check(t, "../../docs/ralph.1", page)
 	plain := strings.NewReplacer(`\-`, "-", `\e`, `\`).Replace(page)
 	var walk func(path string, commands []*cli.Command)
 	walk = func(path string, commands []*cli.Command) {

@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/features"
 	"ralph/internal/sandbox"
 )
 
@@ -82,7 +83,7 @@ func (c *confiner) remember(task string, before []*sandbox.Fingerprint) error {
 	}
 	data, err := json.MarshalIndent(c.planted, "", "  ")
 	if err == nil {
-		err = os.WriteFile(c.plantedFile(), append(data, '\n'), 0o600)
+		err = features.WriteFile(c.plantedFile(), append(data, '\n')) // whole: half of it would refuse the next run
 	}
 	return errors.Join(bad, err)
 }

@@ -9,6 +9,7 @@ import (
 
 	"ralph/budget"
 	"ralph/drift"
+	"ralph/internal/human"
 	"ralph/internal/project"
 	"ralph/loop"
 	"ralph/price"
@@ -114,21 +115,21 @@ func describeLimits(opts loop.Options) string {
 		}
 	}
 	run, of := opts.Budget.Run, opts.Budget
-	add(opts.Limit > 0, "%s", plural(opts.Limit, "iteration"))
+	add(opts.Limit > 0, "%s", human.Count(opts.Limit, "iteration"))
 	add(run.CostUSD > 0, "$%.2f", run.CostUSD)
 	add(run.Tokens > 0, "%d tokens", run.Tokens)
 	add(run.Duration > 0, "%s", project.Duration(run.Duration))
 	add(!run.Until.IsZero(), "until %s", run.Until.Format("15:04"))
-	add(run.Failures > 0, "%s in a row", plural(run.Failures, "failure"))
+	add(run.Failures > 0, "%s in a row", human.Count(run.Failures, "failure"))
 	for _, l := range []struct {
 		name   string
 		limits budget.Limits
 	}{{"a task", of.Task}, {"a feature", of.Feature}, {"a day", of.Day}} {
 		add(l.limits.CostUSD > 0, "$%.2f %s", l.limits.CostUSD, l.name)
 		add(l.limits.Tokens > 0, "%d tokens %s", l.limits.Tokens, l.name)
-		add(l.limits.Iterations > 0, "%s %s", plural(l.limits.Iterations, "iteration"), l.name)
+		add(l.limits.Iterations > 0, "%s %s", human.Count(l.limits.Iterations, "iteration"), l.name)
 		add(l.limits.Duration > 0, "%s %s", project.Duration(l.limits.Duration), l.name)
-		add(l.limits.Failures > 0, "%s in a row %s", plural(l.limits.Failures, "failure"), l.name)
+		add(l.limits.Failures > 0, "%s in a row %s", human.Count(l.limits.Failures, "failure"), l.name)
 	}
 	if len(parts) == 0 {
 		return "none"

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/internal/human"
 	"ralph/internal/term"
 	"ralph/report"
 )
@@ -111,7 +112,7 @@ func (a *app) printRuns(c *cli.Context, lines []report.Line) error {
 			paint = p.Red
 		}
 		t.Add(term.Cell{Text: l.Run.ID, Paint: p.Cyan}, term.Cell{Text: l.Run.StartedAt.Local().Format(time.DateTime), Paint: p.Dim},
-			term.Cell{Text: report.Span(l.Duration)}, term.Cell{Text: strings.ReplaceAll(l.Outcome, "_", " "), Paint: paint},
+			term.Cell{Text: human.Span(l.Duration)}, term.Cell{Text: strings.ReplaceAll(l.Outcome, "_", " "), Paint: paint},
 			term.Cell{Text: fmt.Sprint(l.Done)}, term.Cell{Text: fmt.Sprint(l.Failed)}, term.Cell{Text: l.Usage.Cost()}, term.Cell{Text: scope})
 	}
 	_, err := t.WriteTo(a.stdout)

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"fmt"
-
 	"ralph/dag"
-	"ralph/internal/term"
+	"ralph/internal/human"
 )
 
 // spentJSON is what something cost. Null is unknown, or nothing: unknown says which.
@@ -30,14 +28,13 @@ func (s spentJSON) plus(t spentJSON) spentJSON {
 	return s
 }
 
-// words say the amount in a format, and what is wrong with it; nothing if nothing was
-// spent.
-func (s spentJSON) words(format string) string {
+// String says the amount, and what is wrong with it; nothing if nothing was spent.
+func (s spentJSON) String() string {
 	switch {
 	case s.CostUSD == nil && s.Unknown:
 		return "unknown"
 	case s.CostUSD == nil:
 		return ""
 	}
-	return term.Roughly(s.Unknown, s.Estimated) + fmt.Sprintf(format, *s.CostUSD)
+	return human.Roughly(s.Unknown, s.Estimated) + human.Dollars(*s.CostUSD)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/internal/human"
 	"ralph/internal/term"
 	"ralph/report"
 )
@@ -110,7 +111,7 @@ func (a *app) printStats(c *cli.Context, s report.Stats) error {
 		t.Add(cells(p.Dim, "", "ATTEMPTS", "DONE", "SUCCESS", "P50", "P95")...)
 		for _, l := range list {
 			t.Add(term.Cell{Text: l.Key}, term.Cell{Text: fmt.Sprint(l.Attempts)}, term.Cell{Text: fmt.Sprint(l.Done)},
-				term.Cell{Text: fmt.Sprintf("%.0f %%", 100*l.Share())}, term.Cell{Text: report.Span(l.P50)}, term.Cell{Text: report.Span(l.P95)})
+				term.Cell{Text: fmt.Sprintf("%.0f %%", 100*l.Share())}, term.Cell{Text: human.Span(l.P50)}, term.Cell{Text: human.Span(l.P95)})
 		}
 		_, _ = t.WriteTo(&b) // a builder takes everything
 	}

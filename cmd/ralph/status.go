@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/internal/human"
 	"ralph/internal/term"
 )
 
@@ -165,9 +166,9 @@ func (a *app) printStatus(c *cli.Context, o overview) error {
 		_, err := fmt.Fprint(a.stdout, b.String())
 		return err
 	}
-	what := plural(o.tally.Total(), "task")
+	what := human.Count(o.tally.Total(), "task")
 	if n := o.tally.TotalGroups(); n > 0 {
-		what += " in " + plural(n, "group")
+		what += " in " + human.Count(n, "group")
 	}
 	fmt.Fprintf(&b, "%s: %s\n", p.Bold(what), summary(o.tally))
 	if !o.paused.IsZero() {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/internal/human"
 	"ralph/internal/term"
 )
 
@@ -115,7 +116,7 @@ func (a *app) runsSection(b *strings.Builder, p term.Palette, runs []openRun) {
 		if state == "died" {
 			state = p.Yellow("has died; the next run takes up what it left, or: ralph recover")
 		}
-		fmt.Fprintf(b, "  %s  %s, %s, %s\n", p.Cyan(r.ID), state, term.Line(what), plural(r.Iterations, "iteration"))
+		fmt.Fprintf(b, "  %s  %s, %s, %s\n", p.Cyan(r.ID), state, term.Line(what), human.Count(r.Iterations, "iteration"))
 		for _, at := range r.attempts {
 			fmt.Fprintf(b, "      %s\n", p.Dim(a.checkpoint(at)))
 		}
@@ -129,7 +130,7 @@ func (a *app) checkpoint(at dag.Attempt) string {
 		parts = append(parts, fmt.Sprintf("%d tokens in, %d out", *at.TokensIn, *at.TokensOut))
 	}
 	if at.CostUSD != nil {
-		parts = append(parts, spentOn(at).words("$%.2f"))
+		parts = append(parts, spentOn(at).String())
 	}
 	if !at.Heartbeat.IsZero() {
 		parts = append(parts, "heartbeat "+a.since(at.Heartbeat)+" ago")
@@ -137,4 +138,4 @@ func (a *app) checkpoint(at dag.Attempt) string {
 	return strings.Join(parts, ", ")
 }
 
-func (a *app) since(t time.Time) string { return max(a.now().Sub(t), 0).Round(time.Second).String() }
+func (a *app) since(t time.Time) string { return human.Span(a.now().Sub(t).Round(time.Second)) }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -148,11 +147,4 @@ func (a *app) readText(given string) (string, error) {
 	}
 	data, err := a.readInput(name)
 	return strings.TrimRight(string(data), "\n"), err
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return fmt.Sprintf("%d %s", n, word)
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }

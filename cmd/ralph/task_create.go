@@ -8,6 +8,7 @@ import (
 
 	"ralph/dag"
 	"ralph/features"
+	"ralph/internal/human"
 )
 
 func (a *app) taskCreate() command {
@@ -96,7 +97,7 @@ func (a *app) createTasks(ctx context.Context, c *cli.Context, d *features.Desk,
 			return err
 		}
 		out.Kept, out.Path = true, nil
-		a.note(c, "%s kept", plural(len(out.Tasks), "task"))
+		a.note(c, "%s kept", human.Count(len(out.Tasks), "task"))
 	}
 	if c.Bool("json") {
 		if err := a.printJSON(out); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/draw"
+	"ralph/internal/human"
 	"ralph/internal/taskfile"
 	"ralph/internal/term"
 )
@@ -110,7 +111,7 @@ func (a *app) runTaskImport(c *cli.Context) error {
 		}
 	}
 	a.noteUnmapped(c, plan)
-	a.note(c, "%s imported", plural(len(imported), "task"))
+	a.note(c, "%s imported", human.Count(len(imported), "task"))
 	return nil
 }
 
@@ -219,6 +220,6 @@ func (a *app) printDryRun(c *cli.Context, plan taskfile.Plan, nodes []draw.Node)
 		a.note(c, "and %d more", more)
 	}
 	a.noteUnmapped(c, plan)
-	a.note(c, "%s would be imported as %s; nothing was changed", plural(len(plan.Specs), "task"), plan.Format)
+	a.note(c, "%s would be imported as %s; nothing was changed", human.Count(len(plan.Specs), "task"), plan.Format)
 	return nil
 }

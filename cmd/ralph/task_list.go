@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/internal/human"
 	"ralph/internal/term"
 )
 
@@ -114,7 +115,7 @@ func (a *app) noTasks(c *cli.Context, g *dag.Graph, f dag.Filter) error {
 	case f.Ready:
 		a.note(c, "no task is ready; see what waits with: ralph status")
 	default:
-		a.note(c, "no such task among %s; see all with: ralph task list --all", plural(tally.Total(), "task"))
+		a.note(c, "no such task among %s; see all with: ralph task list --all", human.Count(tally.Total(), "task"))
 	}
 	return nil
 }

@@ -111,7 +111,7 @@ func (a *app) printTask(c *cli.Context, t dag.Task, j taskJSON, r related, state
 	if !t.FinishedAt.IsZero() {
 		field("ended", t.FinishedAt.Local().Format(time.DateTime))
 	}
-	field("cost", costOf(attempts).words("$%.2f"))
+	field("cost", costOf(attempts).String())
 	if j.LastFailure != nil {
 		field("failure", *j.LastFailure)
 	}

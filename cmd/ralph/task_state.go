@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/internal/human"
 	"ralph/internal/proc"
 	"ralph/loop"
 )
@@ -152,7 +153,7 @@ func (a *app) resetFailed(c *cli.Context) error {
 		return nil
 	})
 	if err == nil {
-		a.note(c, "%s reset", plural(count, "failed task"))
+		a.note(c, "%s reset", human.Count(count, "failed task"))
 	}
 	return err
 }
@@ -181,7 +182,7 @@ func (a *app) resetStale(c *cli.Context) error {
 		return nil
 	})
 	if err == nil {
-		a.note(c, "%s reset", plural(len(stale), "stale task"))
+		a.note(c, "%s reset", human.Count(len(stale), "stale task"))
 	}
 	return err
 }

@@ -135,7 +135,13 @@ func (s *store) list(ctx context.Context, w *walk, name string) (string, error) 
 		return "", err
 	}
 	w.found = append(w.found, in.inside)
+	was := *w
 	env, err := in.fill(ctx, w, nil)
+	if err != nil && !errors.Is(err, errTooMany) && ctx.Err() == nil && os.Remove(in.index(nil)) == nil {
+		// What we remember may be damaged, as in Take. The index is worked on in another place.
+		w.repositories, w.files, w.found = was.repositories, was.files, was.found
+		env, err = in.fill(ctx, w, nil)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -153,18 +159,27 @@ func (s *store) ignoring() []string {
 }
 
 // HeadTree names what the commits hold that are checked out in dir and in the
-// repositories inside it: the tree, if there are none, or "" if there is no commit.
+// repositories inside it: the tree, if those hold nothing, or "" if there is no commit.
 func HeadTree(ctx context.Context, dir string, inside ...string) string {
 	head := headTree(ctx, dir)
-	if len(inside) == 0 {
-		return head
-	}
-	h := sha256.New()
+	h, any := sha256.New(), false
 	fmt.Fprintf(h, "%s\x00", head)
 	for _, name := range inside {
-		fmt.Fprintf(h, "%s\x00%s\x00", name, headTree(ctx, filepath.Join(dir, filepath.FromSlash(name))))
+		if tree := headTree(ctx, filepath.Join(dir, filepath.FromSlash(name))); tree != "" && !slices.Contains(emptyTrees, tree) {
+			fmt.Fprintf(h, "%s\x00%s\x00", name, tree)
+			any = true
+		}
+	}
+	if !any {
+		return head
 	}
 	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
+// emptyTrees are the names of the tree without files, by length.
+var emptyTrees = []string{
+	"4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+	"6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
 
 func headTree(ctx context.Context, dir string) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -179,5 +180,78 @@ func TestCommitsInsideAreSeen(t *testing.T) {
 	in.git("commit", "-qam", "work")
 	if HeadTree(t.Context(), r.dir, taken.Inside...) == before {
 		t.Error("a commit inside was not seen")
+	}
+}
+
+// TestWhatIsRememberedOfARepositoryInsideMayBeDamaged: it is read anew.
+func TestWhatIsRememberedOfARepositoryInsideMayBeDamaged(t *testing.T) {
+	t.Parallel()
+	damage := map[string]func(t *testing.T, objects string, outer []string){
+		"an index that cannot be read": func(t *testing.T, objects string, outer []string) {
+			for _, index := range slices.DeleteFunc(glob(t, objects, "index-*"), func(index string) bool { return slices.Contains(outer, index) }) {
+				if err := os.WriteFile(index, []byte("no index"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		},
+		"objects that are gone": func(t *testing.T, objects string, _ []string) {
+			for _, folder := range glob(t, objects, "objects/??") {
+				if err := os.RemoveAll(folder); err != nil {
+					t.Fatal(err)
+				}
+			}
+		},
+	}
+	for name, harm := range damage {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t)
+			r.commit("top.txt")
+			r.tree()
+			outer := glob(t, r.objects(), "index-*")
+			in := r.within("n", "a.go")
+			in.write("b.go", "untracked")
+			before := r.tree()
+			harm(t, r.objects(), outer)
+			if got := r.tree(); got != before {
+				t.Error("got another tree of the same files")
+			}
+			if got, err := Show(t.Context(), r.dir, r.objects(), before, "n/b.go", 100); err != nil || string(got) != "untracked" {
+				t.Errorf("got %q, %v", got, err)
+			}
+		})
+	}
+}
+
+func glob(t *testing.T, dir, pattern string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("%s in %s: %v, %v", pattern, dir, found, err)
+	}
+	return found
+}
+
+// TestAnEmptyRepositoryInsideIsNoWork, whether it has a commit or not.
+func TestAnEmptyRepositoryInsideIsNoWork(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("top.txt")
+	head := HeadTree(t.Context(), r.dir)
+	in := repo{t, filepath.Join(r.dir, "n")}
+	if err := os.Mkdir(in.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	in.git("init", "-q")
+	if got := HeadTree(t.Context(), r.dir, "n"); got != head {
+		t.Error("a repository without a commit counts")
+	}
+	in.git("commit", "-q", "--allow-empty", "-m", "nothing")
+	if got := HeadTree(t.Context(), r.dir, "n"); got != head {
+		t.Error("a commit of nothing counts")
+	}
+	in.commit("a.go")
+	if got := HeadTree(t.Context(), r.dir, "n"); got == head {
+		t.Error("a commit of a file does not count")
 	}
 }

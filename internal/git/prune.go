@@ -40,13 +40,13 @@ func Prune(ctx context.Context, dir, objects string, keep []string, since time.T
 	if err := os.WriteFile(names, []byte(refs.String()), 0o600); err != nil {
 		return err
 	}
-	_, err = s.git(ctx, nil, nil, "prune", fmt.Sprintf("--expire=@%d", since.Unix()))
+	// First what is remembered: who takes a tree from now on writes what it needs anew,
+	// and git keeps what was written since.
+	if _, err = s.forget(); err == nil {
+		_, err = s.git(ctx, nil, nil, "prune", fmt.Sprintf("--expire=@%d", since.Unix()))
+	}
 	if err != nil {
 		err = fmt.Errorf("prune trees of %s: %w", dir, err)
 	}
-	indexes, _ := filepath.Glob(filepath.Join(s.path, "index-*"))
-	for _, index := range append(indexes, names) {
-		err = errors.Join(err, os.Remove(index))
-	}
-	return err
+	return errors.Join(err, os.Remove(names))
 }

@@ -174,12 +174,23 @@ func (s *store) begin(ctx context.Context, last string) error {
 	return err
 }
 
-// put writes a file unless it says so already: a second worker may be reading.
+// put writes a file, whole, unless it says so already: a second worker may be reading.
 func put(path string, data []byte) error {
 	if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, data) {
 		return nil
 	}
-	return os.WriteFile(path, data, 0o600)
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // it is in a folder of ours
+	}
+	return err
 }
 
 // environment points git at our repository and away from everybody's settings.
@@ -251,4 +262,16 @@ func lastLine(text string) string {
 func (s *store) index(exclude []string) string {
 	sum := sha256.Sum256([]byte(s.dir + "\x00" + strings.Join(exclude, "\x00")))
 	return filepath.Join(s.path, fmt.Sprintf("index-%x", sum[:6]))
+}
+
+// forget removes all indexes, of repositories inside too, so that the next tree reads
+// every file anew. It says whether there was any.
+func (s *store) forget() (any bool, err error) {
+	indexes, _ := filepath.Glob(filepath.Join(s.path, "index-*"))
+	for _, index := range indexes {
+		if rerr := os.Remove(index); !errors.Is(rerr, fs.ErrNotExist) { // or another worker was faster
+			err = errors.Join(err, rerr)
+		}
+	}
+	return len(indexes) > 0, err
 }

@@ -44,7 +44,7 @@ func Take(ctx context.Context, dir, objects string, exclude ...string) (Taken, e
 	taken, err := s.tree(ctx, exclude)
 	if err != nil && ctx.Err() == nil {
 		// What we remember may be damaged, or may name objects that are gone.
-		if os.Remove(s.index(exclude)) == nil {
+		if forgotten, _ := s.forget(); forgotten {
 			taken, err = s.tree(ctx, exclude)
 		}
 	}

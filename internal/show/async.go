@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"ralph/internal/human"
 	"ralph/loop"
 )
 
@@ -76,7 +77,7 @@ func (a *Async) Close() error {
 			err = a.err
 		case <-patience.C:
 			left := a.queue.close(true)
-			err = fmt.Errorf("show events: the output is blocked: %s not shown", count(left, "event", "events"))
+			err = fmt.Errorf("show events: the output is blocked: %s not shown", human.Count(left, "event"))
 		}
 	})
 	return err

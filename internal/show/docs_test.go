@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ralph/internal/golden"
 	"ralph/loop"
 )
 
@@ -40,7 +41,7 @@ func TestExamplesAreWhatIsWritten(t *testing.T) {
 		}
 		want = replaceFirst(example, want, b.String())
 	}
-	if *update && !t.Failed() {
+	if golden.Updating() && !t.Failed() {
 		if err := os.WriteFile(docPath, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}

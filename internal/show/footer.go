@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"ralph/internal/human"
 	"ralph/internal/term"
 	"ralph/loop"
 )
@@ -98,16 +99,16 @@ func (o Options) headline(e loop.Event, t tally) string {
 	}
 	s := paint(mark + or(word, "ended"))
 	if c := t.counts; c != nil && c.Total > 0 {
-		s += fmt.Sprintf(": %d done, %d failed, %d remaining of %s", c.Done, c.Failed, c.Remaining, count(c.Total, "task", "tasks"))
+		s += fmt.Sprintf(": %d done, %d failed, %d remaining of %s", c.Done, c.Failed, c.Remaining, human.Count(c.Total, "task"))
 	}
 	return s
 }
 
 // effort is what the run took. A cost that no agent told is unknown, not nothing.
 func effort(e loop.Event) []string {
-	turns := count(e.Iteration, "iteration", "iterations")
+	turns := human.Count(e.Iteration, "iteration")
 	if e.Duration > 0 {
-		turns += " in " + span(time.Duration(e.Duration)*time.Millisecond)
+		turns += " in " + human.Span(time.Duration(e.Duration)*time.Millisecond)
 	}
 	parts := append([]string{turns}, used(e.Usage)...)
 	told, unknown := e.Usage != nil && e.Usage.CostUSD != nil, e.Usage != nil && e.Usage.Unknown

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ralph/internal/golden"
 	"ralph/internal/term"
 	"ralph/loop"
 )
@@ -33,7 +34,7 @@ func TestGolden(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			golden(t, name, rendered(t, tc.sink, tc.opts, sampleRun()))
+			golden.Check(t, "testdata/"+name, rendered(t, tc.sink, tc.opts, sampleRun()))
 		})
 	}
 }
@@ -61,8 +62,8 @@ func TestAgentsThatRunAtOnceAreToldApart(t *testing.T) {
 	s.task = a
 	s.in(loop.Event{Type: loop.AgentText, Text: "cut off"})
 	s.run(loop.Event{Type: loop.RunEnded, Outcome: "stopped"})
-	golden(t, "terminal_jobs.txt", rendered(t, func(o Options) Sink { return NewTerminal(o) }, Options{}, s.events))
-	golden(t, "plain_jobs.txt", rendered(t, func(o Options) Sink { return NewPlain(o) }, Options{}, s.events))
+	golden.Check(t, "testdata/terminal_jobs.txt", rendered(t, func(o Options) Sink { return NewTerminal(o) }, Options{}, s.events))
+	golden.Check(t, "testdata/plain_jobs.txt", rendered(t, func(o Options) Sink { return NewPlain(o) }, Options{}, s.events))
 }
 
 // TestFooterKnowsWhatToDoNext has one run for each outcome.
@@ -90,7 +91,7 @@ func TestFooterKnowsWhatToDoNext(t *testing.T) {
 		s.run(loop.Event{Type: loop.RunEnded, Outcome: outcome, Iteration: 1, Duration: 3_900_000, Counts: counts})
 		b.WriteString("== " + outcome + "\n" + rendered(t, func(o Options) Sink { return NewFooter(o) }, Options{}, s.events) + "\n")
 	}
-	golden(t, "footer_outcomes.txt", b.String())
+	golden.Check(t, "testdata/footer_outcomes.txt", b.String())
 }
 
 // TestFieldsThatTheLoopMayAddAreShown has what the type allows and the loop does

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ralph/internal/human"
 	"ralph/internal/term"
 	"ralph/loop"
 )
@@ -29,7 +30,7 @@ func (o Options) settings(e loop.Event) []setting {
 	what := s.Scope
 	if e.Counts != nil {
 		left := e.Counts.Remaining
-		what = or(what, "everything") + ", " + count(left, "task", "tasks") + " to do"
+		what = or(what, "everything") + ", " + human.Count(left, "task") + " to do"
 		if left < e.Counts.Total {
 			what += fmt.Sprintf(" of %d", e.Counts.Total)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ralph/internal/human"
 	"ralph/internal/term"
 	"ralph/loop"
 )
@@ -108,7 +109,7 @@ func (t *Terminal) complaint(e loop.Event, text string) {
 		t.say(e, indent+indent+t.opts.Palette.Red(line))
 	}
 	if more > 0 {
-		t.say(e, indent+indent+t.opts.Palette.Dim(fmt.Sprintf("… %s more", count(more, "line", "lines"))))
+		t.say(e, indent+indent+t.opts.Palette.Dim(fmt.Sprintf("… %s more", human.Count(more, "line"))))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"ralph/internal/human"
 	"ralph/loop"
 )
 
@@ -62,7 +63,7 @@ func (j *JSON) Close() error {
 	if j.err == nil {
 		return nil
 	}
-	err := fmt.Errorf("write events, %s lost: %w", count(j.lost, "line", "lines"), j.err)
+	err := fmt.Errorf("write events, %s lost: %w", human.Count(j.lost, "line"), j.err)
 	j.err, j.lost = nil, 0
 	return err
 }

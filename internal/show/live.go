@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"ralph/internal/human"
 	"ralph/internal/term"
 )
 
@@ -46,7 +47,7 @@ func (t *Terminal) still(now time.Time) string {
 	case !idle && now.Sub(t.shown) < patience:
 		return ""
 	case t.wait.Until != nil:
-		return span(t.wait.Until.Sub(now).Round(time.Second)) + " left"
+		return human.Span(t.wait.Until.Sub(now).Round(time.Second)) + " left"
 	case idle:
 		return ""
 	}
@@ -61,16 +62,16 @@ func (t *Terminal) still(now time.Time) string {
 		tokens += a.tokens
 		unknown = unknown || a.unknown
 	}
-	parts := []string{span(now.Sub(began))}
+	parts := []string{human.Span(now.Sub(began))}
 	if n := len(t.attempts); n > 1 {
 		parts = append(parts, fmt.Sprintf("%d tasks", n))
 	}
-	parts = append(parts, count(tools, "tool call", "tool calls"))
+	parts = append(parts, human.Count(tools, "tool call"))
 	switch {
 	case t.known:
-		parts = append(parts, term.Roughly(unknown, t.guessed)+dollars(cost)+" so far")
+		parts = append(parts, human.Roughly(unknown, t.guessed)+human.Dollars(cost)+" so far")
 	case tokens > 0: // of an agent that does not tell what it costs
-		parts = append(parts, thousands(tokens)+" tokens so far")
+		parts = append(parts, human.Thousands(tokens)+" tokens so far")
 	}
 	if t.counts.Total > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d done", t.counts.Done, t.counts.Total))

@@ -3,6 +3,7 @@ package show
 import (
 	"sync"
 
+	"ralph/internal/human"
 	"ralph/loop"
 )
 
@@ -130,7 +131,7 @@ func (q *queue) confess() {
 	}
 	q.items = append(q.items, item{event: loop.Event{
 		V: q.last.V, At: q.last.At, Run: q.last.Run, Type: loop.Warned,
-		Text: count(q.missed, "update", "updates") + " of agents not shown: the output was blocked",
+		Text: human.Count(q.missed, "update") + " of agents not shown: the output was blocked",
 	}})
 	q.missed = 0
 }

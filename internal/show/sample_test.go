@@ -1,19 +1,13 @@
 package show
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"ralph/loop"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files and the examples of docs/events.md")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -163,22 +157,4 @@ func thirdIteration(s *script) {
 		Reason: "gate \"go vet ./...\": exit status 1\nform.go:3:1: missing return\n",
 		Usage:  &loop.Usage{TokensIn: 19_110, TokensOut: 1_000, CostUSD: usd(0.16), Estimated: true},
 	})
-}
-
-// golden compares with a file of testdata, or rewrites it.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
 }

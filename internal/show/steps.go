@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ralph/internal/human"
 	"ralph/internal/term"
 	"ralph/loop"
 )
@@ -87,7 +88,7 @@ func (p *Plain) complaint(e loop.Event, text string) {
 		p.say(e, indent+indent+term.Cut(line, maxLine))
 	}
 	if more > 0 {
-		p.say(e, indent+indent+"… "+count(more, "line", "lines")+" more")
+		p.say(e, indent+indent+"… "+human.Count(more, "line")+" more")
 	}
 }
 

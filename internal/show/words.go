@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"ralph/internal/term"
+	"ralph/internal/human"
 	"ralph/loop"
 )
 
@@ -50,7 +50,7 @@ func ended(e loop.Event) (line, evidence string) {
 		word = "released"
 	}
 	if e.Duration > 0 {
-		word += " in " + span(time.Duration(e.Duration)*time.Millisecond)
+		word += " in " + human.Span(time.Duration(e.Duration)*time.Millisecond)
 	}
 	reason, evidence := cutLine(e.Reason)
 	return with(word, reason), evidence
@@ -74,7 +74,7 @@ func spent(e loop.Event) []string {
 	}
 	parts = append(parts, used(e.Usage)...)
 	if n := len(e.Files); n > 0 {
-		parts = append(parts, count(n, "file", "files"))
+		parts = append(parts, human.Count(n, "file"))
 	}
 	return parts
 }
@@ -85,17 +85,17 @@ func used(u *loop.Usage) []string {
 	}
 	var parts []string
 	if u.TokensIn+u.TokensCached+u.TokensOut > 0 {
-		tokens := thousands(u.TokensIn) + " tokens in"
+		tokens := human.Thousands(u.TokensIn) + " tokens in"
 		if u.TokensCached > 0 {
-			tokens += ", " + thousands(u.TokensCached) + " cached"
+			tokens += ", " + human.Thousands(u.TokensCached) + " cached"
 		}
-		parts = append(parts, tokens+", "+thousands(u.TokensOut)+" out")
+		parts = append(parts, tokens+", "+human.Thousands(u.TokensOut)+" out")
 	}
 	if u.Context > 0 {
-		parts = append(parts, thousands(u.Context)+" tokens of context")
+		parts = append(parts, human.Thousands(u.Context)+" tokens of context")
 	}
 	if u.CostUSD != nil {
-		parts = append(parts, term.Roughly(u.Unknown, u.Estimated)+dollars(*u.CostUSD))
+		parts = append(parts, human.Roughly(u.Unknown, u.Estimated)+human.Dollars(*u.CostUSD))
 	}
 	return parts
 }
@@ -110,7 +110,7 @@ func gateResult(e loop.Event) string {
 		}
 	}
 	if e.Duration > 0 {
-		word += " in " + span(time.Duration(e.Duration)*time.Millisecond)
+		word += " in " + human.Span(time.Duration(e.Duration)*time.Millisecond)
 	}
 	return word
 }

@@ -3,7 +3,6 @@ package taskfile
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,9 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/dag"
+	"ralph/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
 
 // TestPlansOfOtherPrograms reads each file of testdata/plans without being told
 // its format and compares all that came of it.
@@ -38,7 +36,7 @@ func TestPlansOfOtherPrograms(t *testing.T) {
 			if plan.Format != format {
 				t.Errorf("read as %s, want %s", plan.Format, format)
 			}
-			golden(t, path+".want", told(plan))
+			golden.Check(t, path+".want", told(plan))
 			again, err := Read(bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n")), format)
 			if err != nil {
 				t.Fatal(err)
@@ -77,22 +75,6 @@ func told(p Plan) string {
 		fmt.Fprintf(&b, "unmapped: %s, %d times, line %v\n", u.What, u.Count, u.Lines)
 	}
 	return b.String()
-}
-
-func golden(t *testing.T, path, text string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), text); diff != "" {
-		t.Errorf("%s (-want +got), rewrite it with -update:\n%s", path, diff)
-	}
 }
 
 func TestDetect(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ralph/internal/human"
 	"ralph/internal/term"
 )
 
@@ -233,17 +234,17 @@ func (p *Printer) ended(l Line) {
 func words(l Line, outcome string) []string {
 	var list []string
 	if l.Duration > 0 {
-		outcome += " in " + (time.Duration(l.Duration) * time.Millisecond).String()
+		outcome += " in " + human.Span(time.Duration(l.Duration)*time.Millisecond)
 	}
 	if outcome = strings.TrimSpace(outcome); outcome != "" {
 		list = append(list, outcome)
 	}
 	if u := l.Usage; u != nil {
 		if u.TokensIn+u.TokensOut > 0 {
-			list = append(list, fmt.Sprintf("%d tokens in, %d out", u.TokensIn+u.TokensCached, u.TokensOut))
+			list = append(list, human.Thousands(u.TokensIn+u.TokensCached)+" tokens in, "+human.Thousands(u.TokensOut)+" out")
 		}
 		if u.CostUSD != nil {
-			list = append(list, term.Roughly(u.Unknown, u.Estimated)+fmt.Sprintf("$%.2f", *u.CostUSD))
+			list = append(list, human.Roughly(u.Unknown, u.Estimated)+human.Dollars(*u.CostUSD))
 		}
 	}
 	return list

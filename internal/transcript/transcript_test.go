@@ -3,7 +3,6 @@ package transcript
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -15,11 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"ralph/internal/golden"
 	_ "ralph/internal/seeded"
 	"ralph/loop"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
@@ -120,7 +118,7 @@ func TestALogReadsLikeAConversation(t *testing.T) {
 		if err != nil || !over || p.Err() != nil {
 			t.Fatalf("over is %v, %v, %v", over, err, p.Err())
 		}
-		golden(t, name, b.String())
+		golden.Check(t, "testdata/"+name, b.String())
 	}
 }
 
@@ -247,21 +245,4 @@ func FuzzALineNeverBreaksTheLog(f *testing.F) {
 			}
 		}
 	})
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs; rewrite it with: go test ./internal/transcript -update\n%s", path, diff)
-	}
 }

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"ralph/internal/golden"
 )
 
 // TestThePageShowsWhatIsShown holds docs/watch.md to the view and to its keys.
@@ -22,7 +24,7 @@ func TestThePageShowsWhatIsShown(t *testing.T) {
 		}
 	}
 	want := replace(t, string(page), "frame", "```\n"+working().frame()+"\n```\n")
-	golden(t, path, replace(t, want, "keys", keys.String()))
+	golden.Check(t, path, replace(t, want, "keys", keys.String()))
 }
 
 // replace puts text between a mark and the next end.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/internal/golden"
 	"ralph/internal/term"
 )
 
@@ -80,7 +81,7 @@ func TestFrames(t *testing.T) {
 	for name, make := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			golden(t, filepath.Join("testdata", name+".txt"), make().frame()+"\n")
+			golden.Check(t, filepath.Join("testdata", name+".txt"), make().frame()+"\n")
 		})
 	}
 }

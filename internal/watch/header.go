@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/internal/human"
 	"ralph/internal/term"
 )
 
@@ -40,7 +41,7 @@ func (m *model) runWords() string {
 		scope = ", task " + harmless(r.Scope.Task)
 	}
 	if m.snap.others > 0 {
-		scope += ", and " + plural(m.snap.others, "more run")
+		scope += ", and " + human.Count(m.snap.others, "more run")
 	}
 	switch m.snap.state {
 	case running:
@@ -109,7 +110,7 @@ func (m *model) spent() string {
 		parts = append(parts, amount(m.snap.tokens)+" tokens")
 	}
 	if u := m.snap.spent; u.CostUSD != nil {
-		parts = append(parts, m.palette.Bold(term.Roughly(u.Unpriced > 0, u.Estimated)+dollars(*u.CostUSD)))
+		parts = append(parts, m.palette.Bold(human.Roughly(u.Unpriced > 0, u.Estimated)+human.Dollars(*u.CostUSD)))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -143,7 +144,7 @@ func (m *model) facts(a dag.Attempt) []string {
 	if tokens := value(a.TokensIn) + value(a.TokensCached) + value(a.TokensOut); m.width < roomy && tokens > 0 {
 		facts = append(facts, amount(tokens)+" tokens")
 		if a.CostUSD != nil {
-			facts = append(facts, term.Roughly(a.Unknown, a.Estimated)+dollars(*a.CostUSD))
+			facts = append(facts, human.Roughly(a.Unknown, a.Estimated)+human.Dollars(*a.CostUSD))
 		}
 		return facts
 	}

@@ -1,42 +1,16 @@
 package watch
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
-	"testing"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/google/go-cmp/cmp"
 
 	"ralph/dag"
 	_ "ralph/internal/seeded" // property tests draw the same values each time
 	"ralph/internal/term"
 )
 
-var update = flag.Bool("update", false, "rewrite golden files")
-
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs; rewrite it with: go test ./internal/watch -update\n%s", path, diff)
-	}
-}
 
 // screenOf is a model of that size whose deeds are only noted.
 type screenOf struct {

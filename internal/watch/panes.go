@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/internal/human"
 	"ralph/internal/term"
 )
 
@@ -152,7 +153,7 @@ func (m *model) transcriptPage() []string {
 	where := ""
 	if m.scroll > 0 && len(lines) > 0 {
 		body = newest(lines[:max(len(lines)-m.scroll, 1)], m.width, height)
-		where = plural(m.scroll, "line") + " further down"
+		where = human.Count(m.scroll, "line") + " further down"
 	}
 	if m.stream.left {
 		where = "all of it: ralph logs " + t.ID

@@ -6,21 +6,12 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/internal/human"
 	"ralph/internal/term"
 )
 
-// span writes a duration as people say it: 12s, 1m20s, 2h05m.
-func span(d time.Duration) string {
-	d = max(d, 0)
-	switch {
-	case d < time.Minute:
-		return strconv.Itoa(int(d.Seconds())) + "s"
-	case d < time.Hour:
-		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
-	default:
-		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
-	}
-}
+// span is in whole seconds: what changes faster is no use to anybody who looks.
+func span(d time.Duration) string { return human.Span(d.Truncate(time.Second)) }
 
 // left is how long it is until a time. A wait of 30 s begins with 30.
 func left(until, now time.Time) string { return span(until.Sub(now) + time.Second - time.Millisecond) }
@@ -37,20 +28,6 @@ func amount(n int64) string {
 	default:
 		return fmt.Sprintf("%.1fM", float64(n)/1e6)
 	}
-}
-
-func dollars(v float64) string {
-	if v > 0 && v < 0.01 {
-		return "<$0.01"
-	}
-	return fmt.Sprintf("$%.2f", v)
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return strconv.Itoa(n) + " " + word + "s"
 }
 
 // face is how a task is shown: a sign and words, so that nothing hangs on colour.
@@ -114,7 +91,7 @@ func used(a dag.Attempt) []string {
 		parts = append(parts, amount(value(a.TokensIn)+value(a.TokensCached))+" in, "+amount(value(a.TokensOut))+" out")
 	}
 	if a.CostUSD != nil {
-		parts = append(parts, term.Roughly(a.Unknown, a.Estimated)+dollars(*a.CostUSD))
+		parts = append(parts, human.Roughly(a.Unknown, a.Estimated)+human.Dollars(*a.CostUSD))
 	}
 	return parts
 }

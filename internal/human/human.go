@@ -1,0 +1,92 @@
+// Package human says amounts as people do: one place, so that a run, its report and
+// the live view say the same in the same words.
+package human
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Span writes a duration: 340ms, 12s, 1m20s, 2h05m, 3d4h.
+func Span(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return "0s"
+	case d < time.Second:
+		return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
+	case d < time.Minute:
+		return strconv.Itoa(int(d.Seconds())) + "s"
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	default:
+		return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
+	}
+}
+
+// Dollars writes an amount: cents where they matter, more where they are all there is.
+func Dollars(v float64) string {
+	switch {
+	case v > 0 && v < 0.0001:
+		return "less than $0.0001"
+	case v > 0 && v < 0.01:
+		return fmt.Sprintf("$%.4f", v)
+	default:
+		return fmt.Sprintf("$%.2f", v)
+	}
+}
+
+// Roughly comes before an amount: nobody knows all of it, or some is an estimate.
+func Roughly(unknown, estimated bool) string {
+	words := ""
+	if unknown {
+		words = "at least "
+	}
+	if estimated {
+		words += "about "
+	}
+	return words
+}
+
+// Bytes writes a size: 340 bytes, 12 KiB, 1.5 MiB, 20.3 GiB.
+func Bytes(n int64) string {
+	switch {
+	case n < 1<<10:
+		return Count(int(n), "byte")
+	case n < 1<<20:
+		return fmt.Sprintf("%d KiB", n>>10)
+	case n < 1<<30:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	default:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	}
+}
+
+// Thousands groups the digits of a number.
+func Thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Count counts things: 1 task, 2 tasks, 3 tries, 4 processes.
+func Count(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	stem, isY := strings.CutSuffix(word, "y")
+	switch {
+	case isY && !strings.ContainsAny(stem[max(len(stem)-1, 0):], "aeiou"):
+		word = stem + "ies"
+	case strings.HasSuffix(word, "s"):
+		word += "es"
+	default:
+		word += "s"
+	}
+	return strconv.Itoa(n) + " " + word
+}

@@ -1,0 +1,44 @@
+package human
+
+import (
+	"testing"
+	"time"
+)
+
+func TestAmountsAreSaidAsPeopleSayThem(t *testing.T) {
+	t.Parallel()
+	for want, got := range map[string]string{
+		"0s":                Span(-time.Second),
+		"340ms":             Span(340*time.Millisecond + time.Microsecond),
+		"59s":               Span(59*time.Second + 999*time.Millisecond),
+		"1m20s":             Span(80 * time.Second),
+		"2m05s":             Span(125 * time.Second),
+		"26h05m":            Span(26*time.Hour + 5*time.Minute + 59*time.Second),
+		"3d4h":              Span(76*time.Hour + 59*time.Minute),
+		"$0.00":             Dollars(0),
+		"less than $0.0001": Dollars(0.00004),
+		"$0.0040":           Dollars(0.004),
+		"$0.05":             Dollars(0.05),
+		"$12.35":            Dollars(12.345678),
+		"":                  Roughly(false, false),
+		"at least about ":   Roughly(true, true),
+		"1 byte":            Bytes(1),
+		"1023 bytes":        Bytes(1023),
+		"12 KiB":            Bytes(12<<10 + 1),
+		"1.5 MiB":           Bytes(3 << 19),
+		"20.0 GiB":          Bytes(20 << 30),
+		"999":               Thousands(999),
+		"1,000":             Thousands(1000),
+		"-123,456":          Thousands(-123_456),
+		"12,345,678":        Thousands(12_345_678),
+		"1 file":            Count(1, "file"),
+		"0 files":           Count(0, "file"),
+		"3 tries":           Count(3, "try"),
+		"2 days":            Count(2, "day"),
+		"4 processes":       Count(4, "process"),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
