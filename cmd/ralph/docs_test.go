@@ -244,8 +244,10 @@ question. An error is one line, and where it helps a second one that begins with
 | exit status | means |
 |---|---|
 | 0 | success |
-| 1 | refused: a cycle, a taken name, a newer or foreign database, a read-only folder, a full disk |
-| 3 | not found |
+| 1 | refused: a cycle, a taken name, a newer or foreign database, a read-only folder, a full disk; of a run: tasks failed |
+| 2 | of a run: blocked, nothing can run and work remains |
+| 3 | not found; of a run: no task in scope |
+| 4 | of a run: a limit, or ` + "`ralph stop`" + ` |
 | 5 | no usable agent |
 | 64 | bad flag, bad configuration, ambiguous prefix, not a project |
 | 70 | a bug, or the database failed in the middle |
