@@ -80,11 +80,16 @@ func (a *attempt) billed() bill {
 	sum := a.closed
 	for key, session := range a.active {
 		if strings.HasPrefix(key, a.claim.Attempt) {
-			sum = sum.plus(priced(a.opts.Prices, session.Usage(), a.modelOf(key, session), a.asked || key != a.claim.Attempt))
+			worked := (a.asked || key != a.claim.Attempt) && !free(session)
+			sum = sum.plus(priced(a.opts.Prices, session.Usage(), a.modelOf(key, session), worked))
 		}
 	}
 	return sum
 }
+
+// free says that a session cannot cost anything: an agent that only runs a script asks
+// no model, and its silence about money is no gap in the bill.
+func free(s Session) bool { return s.Evident() }
 
 // modelOf is what a session's tokens are priced by: the model that it says it uses,
 // else the one that it was asked for, or was to be.
@@ -102,7 +107,7 @@ func (a *attempt) closing(key, agent string, s Session, worked bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.active, key)
-	b := priced(a.opts.Prices, s.Usage(), a.modelOf(key, s), worked)
+	b := priced(a.opts.Prices, s.Usage(), a.modelOf(key, s), worked && !free(s))
 	a.closed = a.closed.plus(b)
 	model := s.Model().Effective
 	if model == "" {

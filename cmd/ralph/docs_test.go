@@ -65,10 +65,31 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	doc.WriteString(sample(t, "ralph recover --json", recoveryAsJSON(sampleRecovery(), false)))
 	doc.WriteString(sample(t, "In runs of ralph status --json, while one is under way", sampleRun(b.now).asJSON()))
 	doc.WriteString(sample(t, "ralph run --json (the last line of stdout, on one line)", sampleOutcome()))
+	doc.WriteString(sample(t, "In history of ralph task show --json, an attempt", attemptsJSON("", []dag.Attempt{sampleAttempt(b.now)})))
+	for _, name := range jsonCommands(nil, newApp(system{}).cli.Commands) {
+		if !strings.Contains(doc.String(), "\n## ralph "+name+" ") && !strings.Contains(doc.String(), "`"+name+"`") {
+			t.Errorf("nothing is said about ralph %s --json", name)
+		}
+	}
 	text := regexp.MustCompile(`(?m)^## .*$`).ReplaceAllStringFunc(doc.String(), func(h string) string {
 		return regexp.MustCompile(`t-[0-9a-f]{8}`).ReplaceAllString(h, "ID")
 	})
 	golden.Check(t, "../../docs/json.md", b.normal(text))
+}
+
+// jsonCommands names all commands that take --json.
+func jsonCommands(path []string, commands []*cli.Command) []string {
+	var names []string
+	for _, c := range commands {
+		here := append(append([]string{}, path...), c.Name)
+		for _, f := range c.Flags {
+			if f.Names()[0] == "json" && !c.Hidden {
+				names = append(names, strings.Join(here, " "))
+			}
+		}
+		names = append(names, jsonCommands(here, c.Subcommands)...)
+	}
+	return names
 }
 
 // sample documents a shape that needs a run to be printed.
@@ -121,6 +142,15 @@ func sampleRun(at time.Time) openRun {
 	}
 }
 
+func sampleAttempt(at time.Time) dag.Attempt {
+	cost := 0.12
+	return dag.Attempt{
+		ID: "a-00000001", Run: "r-00000001", Agent: "claude", Model: "sonnet", StartedAt: at, EndedAt: at.Add(90 * time.Second), CostUSD: &cost,
+		Outcome: "retried", Reason: "gate \"go test ./...\": exit status 1", Sandbox: "namespaces", Verdict: "failed",
+		Gates: []dag.GateRecord{{Command: "go test ./...", Exit: "exit status 1", Baseline: "green", Verdict: "failed"}},
+	}
+}
+
 func samplePlanned() plannedJSON {
 	spec, tasks := "/home/you/project/.ralph/features/login/spec.md", "/home/you/project/.ralph/features/login/tasks.jsonl"
 	warning := features.Finding{Level: features.Warning, Rule: "gate", Text: "no task has a gate and the project has none: nothing but the agent's word says that work is done"}
@@ -166,6 +196,15 @@ be added. Times are RFC 3339 in UTC. What is unknown or absent is ` + "`null`" +
 
 This page is written by a test from what the commands print (` + "`go test ./cmd/ralph -update`" + `).
 The lines that ` + "`task import`" + ` reads and ` + "`task export`" + ` writes are in cli.md.
+
+| commands | print |
+|---|---|
+| ` + "`task add`, `task update`" + ` | a task, as ` + "`task list`" + ` does |
+| ` + "`feature spec`, `feature plan`, `feature build`, `feature approve`, `feature create`" + ` | the same shape, told once; a draft is a feature, as ` + "`feature list`" + ` tells it |
+| ` + "`feature gate`" + ` | a list of commands: ` + "`[\"go test ./...\"]`" + ` |
+| ` + "`runs show`" + ` | what ` + "`report`" + ` prints |
+| ` + "`journal search`, `journal show`" + ` | what ` + "`journal list`" + ` prints; of one entry, without the list |
+| ` + "`knowledge search`, `knowledge show`, `knowledge add`" + ` | what ` + "`knowledge list`" + ` prints; of one entry, without the list |
 `
 
 // TestCommandsAreDocumented writes docs/cli.md from the help of every command.
@@ -206,8 +245,10 @@ question. An error is one line, and where it helps a second one that begins with
 | exit status | means |
 |---|---|
 | 0 | success |
-| 1 | refused: a cycle, a taken name, a newer or foreign database, a read-only folder, a full disk |
-| 3 | not found |
+| 1 | refused: a cycle, a taken name, a newer or foreign database, a read-only folder, a full disk; of a run: tasks failed |
+| 2 | of a run: blocked, nothing can run and work remains |
+| 3 | not found; of a run: no task in scope |
+| 4 | of a run: a limit, or ` + "`ralph stop`" + ` |
 | 5 | no usable agent |
 | 64 | bad flag, bad configuration, ambiguous prefix, not a project |
 | 70 | a bug, or the database failed in the middle |

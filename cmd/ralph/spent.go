@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math"
+
 	"ralph/dag"
 	"ralph/internal/human"
 )
@@ -14,7 +16,15 @@ type spentJSON struct {
 
 func spentOn(at dag.Attempt) spentJSON { return spentJSON{at.CostUSD, at.Estimated, at.Unknown} }
 
-func spentOf(u dag.Usage) spentJSON { return spentJSON{u.CostUSD, u.Estimated, u.Unpriced > 0} }
+// spentOf rounds as reports do, because sums of binary fractions end in noise.
+func spentOf(u dag.Usage) spentJSON {
+	cost := u.CostUSD
+	if cost != nil {
+		v := math.Round(*cost*1e9) / 1e9
+		cost = &v
+	}
+	return spentJSON{cost, u.Estimated, u.Unpriced > 0}
+}
 
 func (s spentJSON) plus(t spentJSON) spentJSON {
 	s.Estimated, s.Unknown = s.Estimated || t.Estimated, s.Unknown || t.Unknown

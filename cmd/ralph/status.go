@@ -14,7 +14,7 @@ import (
 
 func (a *app) statusCommand() command {
 	return command{
-		name: "status", short: "say what runs, what is next, what waits and why",
+		name: "status", short: "say what runs, what is next, what waits and why, and what was spent",
 		flags:   []cli.Flag{jsonFlag()},
 		example: "ralph status\nralph status --json | jq .counts",
 		run:     a.runStatus,
@@ -36,6 +36,7 @@ type statusJSON struct {
 	Next     []taskJSON     `json:"next"`
 	Held     []whyJSON      `json:"held"`
 	Features []featureJSON  `json:"features"`
+	spentJSON
 }
 
 // limitJSON is an agent whose provider has no room until then.
@@ -62,6 +63,7 @@ type overview struct {
 	more     bool // than held lists
 	reasons  map[string][]dag.Reason
 	features []dag.Feature
+	spent    spentJSON // by all runs, and for planning
 }
 
 func (a *app) runStatus(c *cli.Context) error {
@@ -114,6 +116,11 @@ func (a *app) overview(g *dag.Graph) (o overview, err error) {
 	if o.features, err = g.Features(); err != nil {
 		return o, err
 	}
+	used, err := g.UsageSince(time.UnixMilli(0), "")
+	if err != nil {
+		return o, err
+	}
+	o.spent = spentOf(used)
 	held := dag.Filter{Held: true, Statuses: []dag.Status{dag.Pending, dag.Blocked}, Limit: shownTasks + 1}
 	if o.held, err = g.List(held); err != nil {
 		return o, err
@@ -134,7 +141,7 @@ func (a *app) statusAsJSON(s *session, g *dag.Graph, o overview) (statusJSON, er
 	j := statusJSON{
 		Counts: counts(o.tally.ByStatus), Total: o.tally.Total(), Groups: o.tally.TotalGroups(), Ready: o.tally.Ready, Waiting: o.tally.Waiting,
 		NextWait: timeOrNil(o.tally.NextWait), Stale: ids(o.stale), Held: []whyJSON{}, Features: []featureJSON{},
-		Paused: timeOrNil(o.paused), Limits: []limitJSON{}, Runs: []runJSON{},
+		Paused: timeOrNil(o.paused), Limits: []limitJSON{}, Runs: []runJSON{}, spentJSON: o.spent,
 	}
 	for _, l := range o.limits {
 		j.Limits = append(j.Limits, limitJSON{Agent: l.Agent, Until: timeOrNil(l.Until), Reason: l.Reason})
@@ -171,6 +178,9 @@ func (a *app) printStatus(c *cli.Context, o overview) error {
 		what += " in " + human.Count(n, "group")
 	}
 	fmt.Fprintf(&b, "%s: %s\n", p.Bold(what), summary(o.tally))
+	if text := o.spent.String(); text != "" {
+		fmt.Fprintf(&b, "cost so far: %s\n", text)
+	}
 	if !o.paused.IsZero() {
 		fmt.Fprintf(&b, "%s\n", p.Yellow("paused since "+o.paused.Local().Format(time.DateTime)+"; go on with: ralph resume"))
 	}

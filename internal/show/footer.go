@@ -112,7 +112,7 @@ func effort(e loop.Event) []string {
 	}
 	parts := append([]string{turns}, used(e.Usage)...)
 	told, unknown := e.Usage != nil && e.Usage.CostUSD != nil, e.Usage != nil && e.Usage.Unknown
-	if !told && (unknown || e.Iteration > 0) {
+	if !told && (unknown || e.Usage == nil && e.Iteration > 0) {
 		parts = append(parts, "cost unknown")
 	}
 	return parts
