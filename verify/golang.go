@@ -9,7 +9,7 @@ var (
 	goHandle = lazily(`(\w+)\s+\*?testing\.(?:T|F|TB)\b`)
 	goSkip   = lazily(`(\w+|\bT\(\))\.(Skip|Skipf|SkipNow)\(`)
 	goReturn = lazily(`^[^{]*\{\s*return\b`)
-	goLeave  = lazily(`(?m)(?:^\t|^[^{\n]*\{\s*)os\.Exit\(0\)`)
+	goLeave  = lazily(`(?:\n\t|^[^{]*\{\s*)os\.Exit\(0\)`)
 	goTest   = lazily(`^(?:Test|Fuzz|Example)(?:[^a-z]|$)`)
 )
 
