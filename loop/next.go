@@ -203,7 +203,7 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 		}
 		return l, nil
 	case r.atLimit(running):
-		r.end(OutcomeLimit, fmt.Sprintf("%d iterations", r.opts.Limit), nil)
+		r.end(OutcomeLimit, plural(r.opts.Limit, "iteration"), nil)
 		return l, nil
 	case !l.paused.IsZero():
 		return l, nil
