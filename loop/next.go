@@ -11,6 +11,7 @@ import (
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/internal/failpoint"
+	"ralph/internal/human"
 )
 
 // work is one worker: claim, attempt, again.
@@ -203,7 +204,7 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 		}
 		return l, nil
 	case r.atLimit(running):
-		r.end(OutcomeLimit, fmt.Sprintf("%d iterations", r.opts.Limit), nil)
+		r.end(OutcomeLimit, human.Count(r.opts.Limit, "iteration"), nil)
 		return l, nil
 	case !l.paused.IsZero():
 		return l, nil

@@ -28,7 +28,8 @@ func (o Options) advice(e loop.Event, t tally, width int) []string {
 
 // next chooses the commands by how the run ended and by what failed.
 func next(e loop.Event, t tally) []step {
-	again := step{"ralph run --continue", "go on where this stopped, with the same flags and counters"}
+	// With its ID: without one it would be the last run of everything, whatever this one's scope was.
+	again := step{"ralph run --continue " + e.Run, "go on where this stopped, with the same flags and counters"}
 	look := step{"ralph status", "what is done, what is next, what waits and why"}
 	switch e.Outcome {
 	case "complete", "failure":
@@ -45,7 +46,10 @@ func next(e loop.Event, t tally) []step {
 		return []step{{"ralph doctor", "is the project itself in order?"}, again}
 	case "interrupted":
 		return afterFailures(t, []step{again, {"ralph task log ID -m TEXT", "tell the next attempt something first"}, look})
-	case "limit", "stopped":
+	case "limit":
+		again.why = "go on with its flags and counters; a limit that was met needs more room"
+		return afterFailures(t, []step{again, look})
+	case "stopped":
 		return afterFailures(t, []step{again, look})
 	default:
 		return []step{look, {"ralph doctor", "is everything as it should be?"}}
