@@ -59,7 +59,7 @@ func (a *app) runGC(c *cli.Context) error {
 	if c.Bool("json") {
 		return a.printJSON(done)
 	}
-	a.note(c, "%d journal entries forgotten, %d of them failures", done.Entries, done.Failures)
+	a.note(c, "%s forgotten, %s among them", human.Count(done.Entries, "journal entry"), human.Count(done.Failures, "failure"))
 	a.note(c, "removed: the files of %s, %s of planning, %s", human.Count(len(done.Runs), "run"), human.Count(len(done.Planning), "step"), human.Count(done.Temps, "temporary file"))
 	a.note(c, "%s freed", human.Bytes(done.Freed))
 	return nil
@@ -75,6 +75,8 @@ func parseAge(text string) (time.Duration, error) {
 		return time.Duration(days) * 24 * time.Hour, nil
 	}
 	var d project.Duration
-	err := d.UnmarshalText([]byte(text))
-	return d.Std(), err
+	if d.UnmarshalText([]byte(text)) != nil {
+		return 0, fmt.Errorf("%q is no age; write it like \"12h\" or \"30d\"", text)
+	}
+	return d.Std(), nil
 }
