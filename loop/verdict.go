@@ -65,8 +65,10 @@ type judging struct {
 }
 
 // Prompt is the session's, but a turn that ended by itself while it was being cut
-// short is whole.
+// short is whole. From now on it costs something, whether or not we live to write
+// down what.
 func (j *judging) Prompt(ctx context.Context, text string) (acp.Turn, error) {
+	j.attempt.note(ctx, j.attempt.bill().note())
 	turn, err := j.Session.Prompt(ctx, text)
 	if asOverspent(context.Cause(ctx)) != nil && byItself(turn) {
 		err = nil
