@@ -14,6 +14,8 @@ var (
 	pyCall      = lazily(`\b(pytest\s*\.\s*(?:skip|xfail|importorskip)|self\s*\.\s*skipTest)\s*\(|\braise\s+(?:\w+\s*\.\s*)*(SkipTest)\b`)
 	pyAlias     = lazily(`^(\w+)\s*(?::[^=]*)?=[^=]`)
 	pyReturn    = lazily(`^\s*(?:async\s+)?def\b[^\n]*:\s*return\s*(?:\n|$)`)
+	pyList      = lazily(`^\w+\s*=\s*\[((?:\s*(?:"[\w./-]*"|'[\w./-]*')\s*,?)*)\s*\]\s*$`)
+	pyString    = lazily(`["']([\w./-]*)["']`)
 	pyNames     = lazily(`^@\s*([\w.]+)`)
 )
 
@@ -36,15 +38,16 @@ type pyScope struct {
 // pyReader goes through a file statement by statement.
 type pyReader struct {
 	s          *suite
-	code       string
-	at         int // where the statement begins
+	text       string
+	code       string // the text, masked
+	at         int    // where the statement begins
 	scopes     []pyScope
 	decorators []string
 	marks      map[string]string // names of marks that the file makes for itself
 }
 
-func (s *suite) parsePython(code string) {
-	r := &pyReader{s: s, code: code, marks: map[string]string{}, scopes: []pyScope{{indent: -1, fn: -1}}}
+func (s *suite) parsePython(text, code string) {
+	r := &pyReader{s: s, text: text, code: code, marks: map[string]string{}, scopes: []pyScope{{indent: -1, fn: -1}}}
 	for r.at < len(code) {
 		end := r.at + pyStatement(code[r.at:])
 		line := code[r.at:end]
@@ -161,6 +164,7 @@ func (r *pyReader) assigned(name, text string) (skips []string) {
 		for _, m := range marks {
 			skips = append(skips, "pytest.mark."+m[1])
 		}
+	case name == "collect_ignore" && pyNoTests(r.text[r.at:r.at+pyStatement(r.code[r.at:])]):
 	case name == "collect_ignore" || name == "collect_ignore_glob":
 		r.s.silencers = append(r.s.silencers, name)
 	case name == "__test__" && strings.Contains(text, "False"):
@@ -169,6 +173,21 @@ func (r *pyReader) assigned(name, text string) (skips []string) {
 		r.marks[name] = "pytest.mark." + marks[0][1]
 	}
 	return skips
+}
+
+// pyNoTests says that a list names nothing but files that are no tests by their
+// names, as a setup.py is none.
+func pyNoTests(statement string) bool {
+	m := pyList().FindStringSubmatch(statement)
+	if m == nil {
+		return false
+	}
+	for _, name := range pyString().FindAllStringSubmatch(m[1], -1) {
+		if lang, _ := classify(name[1]); lang != none || !strings.HasSuffix(name[1], ".py") {
+			return false
+		}
+	}
+	return true
 }
 
 // leave ends the innermost scope. What skips a class or a file skips its tests, also

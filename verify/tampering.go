@@ -143,7 +143,7 @@ func parse(lang language, file string, named bool, text string) suite {
 	case javascript:
 		s.parseJavaScript(text, code)
 	case python:
-		s.parsePython(code)
+		s.parsePython(text, code)
 	case rust:
 		s.parseRust(code)
 	}
