@@ -77,6 +77,9 @@ func (f Failure) steps(r *Run) []Step {
 		list = append(list, Step{"ralph logs " + f.Task, "what the agent did"})
 	}
 	if f.Now == string(dag.Failed) {
+		if strings.Contains(f.Reason, "tampering: ") {
+			list = append(list, Step{"ralph task update " + f.Task + " --allow-tampering", "if that is what the task is for"})
+		}
 		list = append(list,
 			Step{"ralph task log " + f.Task + ` -m "TEXT"`, "tell the next attempt something"},
 			Step{"ralph task reset " + f.Task + " && " + r.again(), "let it run again"})

@@ -86,9 +86,9 @@ func (r Run) countWords() string {
 // verifiedWords says how many tasks were checked, and what one of them cost.
 func (r Run) verifiedWords() string {
 	if r.Verified == 0 {
-		return "none of what this run did was checked by a gate"
+		return "no task passed verification"
 	}
-	text := human.Count(r.Verified, "task") + " passed the gates"
+	text := human.Count(r.Verified, "task") + " passed verification"
 	if each := (Spending{Usage: r.Usage, Verified: r.Verified}).PerVerified(); each != nil {
 		text += ", at " + human.Dollars(*each) + " each"
 	}

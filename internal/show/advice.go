@@ -1,6 +1,7 @@
 package show
 
 import (
+	"slices"
 	"strings"
 
 	"ralph/internal/term"
@@ -60,6 +61,9 @@ func next(e loop.Event, t tally) []step {
 func afterFailures(t tally, steps []step) []step {
 	if list := t.failed(); len(list) > 0 {
 		steps = append(steps, step{"ralph task show " + list[0].task, "what was tried, and why it failed"})
+		if i := slices.IndexFunc(list, func(f failure) bool { return strings.Contains(f.reason, "tampering: ") }); i >= 0 {
+			steps = append(steps, step{"ralph task update " + list[i].task + " --allow-tampering", "if that is what the task is for"})
+		}
 	}
 	if t.anyFailed() {
 		steps = append(steps, step{"ralph task reset --failed", "let the failed tasks run again"})
