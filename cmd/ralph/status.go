@@ -30,6 +30,7 @@ type statusJSON struct {
 	NextWait *string        `json:"next_wait"`
 	Paused   *string        `json:"paused"`
 	Limits   []limitJSON    `json:"limits"`
+	UsedUp   []string       `json:"used_up"`
 	Runs     []runJSON      `json:"runs"`
 	Running  []taskJSON     `json:"running"`
 	Stale    []string       `json:"stale"`
@@ -54,6 +55,7 @@ type overview struct {
 	tally    dag.Tally
 	paused   time.Time // since when the project is paused
 	limits   []dag.AgentLimit
+	usedUp   []string // budgets
 	runs     []openRun
 	running  []dag.Task
 	stale    []dag.Task // claimed by a run that has died
@@ -71,7 +73,7 @@ func (a *app) runStatus(c *cli.Context) error {
 		return err
 	}
 	return a.view(c, func(s *session, g *dag.Graph) error {
-		o, err := a.overview(g)
+		o, err := a.overview(s, g)
 		if err != nil {
 			return err
 		}
@@ -86,7 +88,7 @@ func (a *app) runStatus(c *cli.Context) error {
 	})
 }
 
-func (a *app) overview(g *dag.Graph) (o overview, err error) {
+func (a *app) overview(s *session, g *dag.Graph) (o overview, err error) {
 	if o.tally, err = g.Tally(dag.Scope{}); err != nil {
 		return o, err
 	}
@@ -116,6 +118,9 @@ func (a *app) overview(g *dag.Graph) (o overview, err error) {
 	if o.features, err = g.Features(); err != nil {
 		return o, err
 	}
+	if o.usedUp, err = a.usedUp(s, g, o.features); err != nil {
+		return o, err
+	}
 	used, err := g.UsageSince(time.UnixMilli(0), "")
 	if err != nil {
 		return o, err
@@ -141,7 +146,7 @@ func (a *app) statusAsJSON(s *session, g *dag.Graph, o overview) (statusJSON, er
 	j := statusJSON{
 		Counts: counts(o.tally.ByStatus), Total: o.tally.Total(), Groups: o.tally.TotalGroups(), Ready: o.tally.Ready, Waiting: o.tally.Waiting,
 		NextWait: timeOrNil(o.tally.NextWait), Stale: ids(o.stale), Held: []whyJSON{}, Features: []featureJSON{},
-		Paused: timeOrNil(o.paused), Limits: []limitJSON{}, Runs: []runJSON{}, spentJSON: o.spent,
+		Paused: timeOrNil(o.paused), Limits: []limitJSON{}, UsedUp: o.usedUp, Runs: []runJSON{}, spentJSON: o.spent,
 	}
 	for _, l := range o.limits {
 		j.Limits = append(j.Limits, limitJSON{Agent: l.Agent, Until: timeOrNil(l.Until), Reason: l.Reason})
@@ -187,6 +192,9 @@ func (a *app) printStatus(c *cli.Context, o overview) error {
 	for _, l := range o.limits {
 		text := fmt.Sprintf("%s has no room until %s: %s; ask it again before with: ralph resume", l.Agent, l.Until.Local().Format(time.DateTime), l.Reason)
 		fmt.Fprintf(&b, "%s\n", p.Yellow(term.Line(text)))
+	}
+	for _, text := range o.usedUp {
+		fmt.Fprintf(&b, "%s\n", p.Yellow("a budget is used up: "+text))
 	}
 	a.runsSection(&b, p, o.runs)
 	a.section(&b, p, "Running", o.running)
