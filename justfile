@@ -38,7 +38,7 @@ bench *ARGS:
 
 # rewrite golden files and scripts from what the program does now
 golden:
-    go test ./cmd/ralph ./internal/show ./prompt ./telemetry -update
+    go test ./cmd/ralph ./internal/show ./internal/taskfile ./internal/transcript ./internal/watch ./prompt ./report ./telemetry -update
 
 # record docs/demo.cast anew (play it with: asciinema play docs/demo.cast)
 record:
