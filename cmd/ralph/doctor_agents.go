@@ -13,6 +13,7 @@ import (
 
 	"ralph/acp"
 	"ralph/internal/agents"
+	"ralph/internal/human"
 	"ralph/internal/project"
 	"ralph/internal/term"
 	"ralph/loop"
@@ -56,6 +57,9 @@ func (a *app) examineAgent(c *cli.Context, s *session, check string, ag agent, e
 	if fetched { // nothing is installed by looking
 		ag.argv = slices.Clone(ag.argv)
 		ag.argv[slices.Index(ag.argv, "--yes")] = "--no"
+	}
+	if a.errIsTerm { // it may take as long as that
+		a.note(c, "asking %s who it is, for at most %s", name, human.Span(patience))
 	}
 	says, took, err := a.askAgent(c, s, ag, patience)
 	switch {
