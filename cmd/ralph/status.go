@@ -180,7 +180,7 @@ func (a *app) printStatus(c *cli.Context, o overview) error {
 	}
 	what := human.Count(o.tally.Total(), "task")
 	if n := o.tally.TotalGroups(); n > 0 {
-		what += " in " + human.Count(n, "group")
+		what += " and " + human.Count(n, "group")
 	}
 	fmt.Fprintf(&b, "%s: %s\n", p.Bold(what), summary(o.tally))
 	if text := o.spent.String(); text != "" {
