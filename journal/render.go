@@ -14,17 +14,6 @@ const (
 	maxFiles      = 400 // bytes of names of files
 )
 
-// Render tells entries to an agent: where each comes from and what it did in a
-// line of ours, and what was said behind it, indented, so that no text can pose as
-// another entry. It is data; prompt quotes it and makes sigils inert.
-func Render(entries []Entry) string {
-	var b strings.Builder
-	for _, e := range entries {
-		b.WriteString(render(e, len(e.Notes)))
-	}
-	return strings.TrimSpace(b.String())
-}
-
 // Text renders the selection within its budget.
 func (s Selection) Text() string { return s.text }
 
@@ -60,6 +49,9 @@ func (s *Selection) fit(room int) {
 	s.text = strings.TrimSpace(b.String())
 }
 
+// render tells an entry to an agent: where it comes from and what it did in a line of
+// ours, and what was said behind it, indented, so that no text can pose as another
+// entry. It is data; prompt quotes it and makes sigils inert.
 func render(e Entry, notes int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Iteration %d of run %s, %s: task %s %q: %s\n", e.Iteration, oneLine(e.Run, maxTitle),

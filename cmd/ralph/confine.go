@@ -141,13 +141,8 @@ type confined struct {
 	keep   func() error // what was found is remembered
 }
 
-// forWork confines an agent at work, its terminals too. env is what it is given.
-func (c *confiner) forWork(env []string, ag agent) (*confined, error) {
-	return c.forTask(env, ag, "")
-}
-
-// forTask does so for an attempt at a task. What an earlier attempt of this run at
-// the same task tampered with is still told.
+// forTask confines an agent at work on a task, its terminals too. env is what it is
+// given. What an earlier attempt of this run at the same task tampered with is still told.
 func (c *confiner) forTask(env []string, ag agent, task string) (*confined, error) {
 	x, err := c.prepare(sandbox.Work, c.work.Level, env, ag)
 	if err != nil || c.mode == "off" {

@@ -290,7 +290,7 @@ func TestTamperingIsPreventedOrTold(t *testing.T) {
 			t.Run(name+"/"+level.String(), func(t *testing.T) {
 				t.Parallel()
 				c := confinerAt(t, level, 1)
-				x, err := c.forWork(env(filepath.Dir(c.project.Root)), agent{})
+				x, err := c.forTask(env(filepath.Dir(c.project.Root)), agent{}, "")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -326,7 +326,7 @@ func TestAHomeIsNotLittered(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(home, ".cargo"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		x, err := c.forWork(env(home), agent{preset: agents.Preset{Unknown: true, Command: []string{"x"}}, argv: []string{"x"}})
+		x, err := c.forTask(env(home), agent{preset: agents.Preset{Unknown: true, Command: []string{"x"}}, argv: []string{"x"}}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -406,7 +406,7 @@ func TestAWorktreeCanBeCommitted(t *testing.T) {
 			}
 			c.project.Root = filepath.Join(filepath.Dir(main), "tree")
 			c.git = git.Find(c.project.Root)
-			x, err := c.forWork(env(filepath.Dir(main)), agent{})
+			x, err := c.forTask(env(filepath.Dir(main)), agent{}, "")
 			if err != nil {
 				t.Fatal(err)
 			}

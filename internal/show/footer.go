@@ -16,39 +16,7 @@ const (
 	maxTitle    = 40
 )
 
-// Footer says at the end of a run what happened, what failed and what to type
-// next. Terminal and Plain end with one; alone it is for those who watch nothing.
-type Footer struct {
-	page
-	tally tally
-	opts  Options
-}
-
-// NewFooter returns a sink that writes nothing before the run has ended.
-func NewFooter(opts Options) *Footer {
-	opts = opts.withDefaults()
-	return &Footer{page: page{out: opts.Out}, opts: opts}
-}
-
-// Event remembers what the footer will tell, and writes it at run_ended.
-func (f *Footer) Event(e loop.Event) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.tally.add(e)
-	if e.Type == loop.RunEnded {
-		for _, line := range f.opts.footer(e, f.tally, f.opts.Width()) {
-			f.line(line)
-		}
-		f.flush()
-	}
-}
-
-// Close returns the first error that writing gave.
-func (f *Footer) Close() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.takeError()
-}
+// The footer says at the end of a run what happened, what failed and what to type next.
 
 func (t *Terminal) footer(e loop.Event) {
 	t.line("")

@@ -17,7 +17,7 @@ func TestGolden(t *testing.T) {
 	width := func() int { return 80 }
 	terminal := func(o Options) Sink { return NewTerminal(o) }
 	plain := func(o Options) Sink { return NewPlain(o) }
-	footer := func(o Options) Sink { return NewFooter(o) }
+	footer := func(o Options) Sink { return newFooter(o) }
 	for name, tc := range map[string]struct {
 		sink func(Options) Sink
 		opts Options
@@ -89,7 +89,7 @@ func TestFooterKnowsWhatToDoNext(t *testing.T) {
 			counts = &loop.Counts{Failed: 1, Remaining: 1, Total: 2}
 		}
 		s.run(loop.Event{Type: loop.RunEnded, Outcome: outcome, Iteration: 1, Duration: 3_900_000, Counts: counts})
-		b.WriteString("== " + outcome + "\n" + rendered(t, func(o Options) Sink { return NewFooter(o) }, Options{}, s.events) + "\n")
+		b.WriteString("== " + outcome + "\n" + rendered(t, func(o Options) Sink { return newFooter(o) }, Options{}, s.events) + "\n")
 	}
 	golden.Check(t, "testdata/footer_outcomes.txt", b.String())
 }
@@ -119,7 +119,7 @@ func TestFooterNamesOnlySomeOfManyFailures(t *testing.T) {
 		s.run(loop.Event{Type: loop.AttemptEnded, Task: "t-" + string(rune('a'+i)), Status: "failed"})
 	}
 	s.run(loop.Event{Type: loop.RunEnded, Outcome: "complete"})
-	got := rendered(t, func(o Options) Sink { return NewFooter(o) }, Options{}, s.events)
+	got := rendered(t, func(o Options) Sink { return newFooter(o) }, Options{}, s.events)
 	if !strings.Contains(got, "and 15 more: ralph task list --status failed") || strings.Count(got, "no reason given") != 10 {
 		t.Errorf("got\n%s", got)
 	}
