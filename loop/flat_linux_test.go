@@ -2,6 +2,7 @@ package loop
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"testing"
@@ -36,7 +37,9 @@ func TestManyIterationsLeaveNothingOpen(t *testing.T) {
 	})
 }
 
-// staysFlat runs that many iterations and compares the first tenth with the last.
+// staysFlat runs that many iterations and compares the first fifth with the last. What
+// is just ending may be counted at any one of them, so it is the least of the last fifth
+// that must not have grown: a leak is in all of them.
 func (s *stage) staysFlat(t *testing.T, iterations int) {
 	t.Helper()
 	var tasks []dag.NewTask
@@ -44,7 +47,8 @@ func (s *stage) staysFlat(t *testing.T, iterations int) {
 		tasks = append(tasks, dag.NewTask{Title: fmt.Sprint(i)})
 	}
 	s.add(t, tasks...)
-	var first, last [2]int // goroutines, files
+	var first [2]int                         // goroutines, files: the most of the first fifth
+	last := [2]int{math.MaxInt, math.MaxInt} // and the least of the last
 	seen := 0
 	s.opts.Observe = func(e Event) {
 		if e.Type != TaskClaimed { // between two agents
@@ -56,10 +60,12 @@ func (s *stage) staysFlat(t *testing.T, iterations int) {
 		}
 		now := [2]int{runtime.NumGoroutine(), len(entries)}
 		seen++
-		if seen <= iterations/10 {
+		if seen <= iterations/5 {
 			first = [2]int{max(first[0], now[0]), max(first[1], now[1])}
 		}
-		last = now
+		if seen > iterations-iterations/5 {
+			last = [2]int{min(last[0], now[0]), min(last[1], now[1])}
+		}
 	}
 	r := s.start(t)
 	out, err := r.Run(t.Context())
@@ -69,8 +75,8 @@ func (s *stage) staysFlat(t *testing.T, iterations int) {
 	if err := r.Finish(t.Context(), out); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("goroutines and files: at most %v in the first tenth, %v in the last iteration", first, last)
-	if last[0] > first[0]+5 || last[1] > first[1]+5 {
+	t.Logf("goroutines and files: at most %v in the first fifth, at least %v in the last", first, last)
+	if last[0] > first[0] || last[1] > first[1] {
 		t.Errorf("goroutines and files grew from %v to %v", first, last)
 	}
 }
