@@ -25,7 +25,7 @@ func TestWaitingIsNotBlocked(t *testing.T) {
 	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
 		{When: fakeagent.When{Attempt: 1}, Steps: []fakeagent.Step{{Do: "say", Text: "hm\n"}}},
 	}})
-	s.opts.Backoff = 500 * time.Millisecond
+	s.opts.Backoff = 2 * time.Second // more than a busy machine needs to ask again
 	s.add(t, dag.NewTask{Title: "mine"})
 	out := s.run(t)
 	if out.Kind != OutcomeComplete || out.Iterations != 2 {
