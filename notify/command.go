@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"ralph/internal/outbox"
 	"ralph/internal/proc"
 )
 
@@ -20,7 +21,7 @@ func (n *Notifier) command(line string) send {
 	return func(ctx context.Context, m Message) error {
 		input, err := json.Marshal(m)
 		if err != nil {
-			return permanent{err}
+			return outbox.Never(err)
 		}
 		env := append(slices.Clone(n.opts.Env),
 			"RALPH_NOTIFY_EVENT="+m.Event, "RALPH_NOTIFY_TITLE="+m.Title, "RALPH_NOTIFY_TEXT="+m.Text, "RALPH_NOTIFY_PROJECT="+m.Project,
@@ -47,7 +48,7 @@ func (n *Notifier) run(ctx context.Context, argv, env []string, input []byte) er
 	sink.Close()
 	if err != nil {
 		feed.Close()
-		return permanent{err}
+		return outbox.Never(err)
 	}
 	fed, said := make(chan struct{}), make(chan string, 1)
 	go func() {

@@ -4,7 +4,6 @@
 package notify
 
 import (
-	"context"
 	"errors"
 	"io"
 	"slices"
@@ -61,7 +60,6 @@ type Options struct {
 type Notifier struct {
 	opts    Options
 	ways    []*way
-	cancel  context.CancelCauseFunc
 	news    news
 	once    sync.Once
 	missing []error
@@ -77,13 +75,9 @@ func New(opts Options) *Notifier {
 	def(&opts.Backoff, time.Second)
 	def(&opts.Timeout, 10*time.Second)
 	def(&opts.Flush, 5*time.Second)
-	ctx, cancel := context.WithCancelCause(context.Background())
-	n := &Notifier{opts: opts, cancel: cancel, news: news{project: line(opts.Project), hide: opts.Hide}}
+	n := &Notifier{opts: opts, news: news{project: line(opts.Project), hide: opts.Hide}}
 	for _, t := range opts.Targets {
 		n.add(t)
-	}
-	for _, w := range n.ways {
-		go w.work(ctx)
 	}
 	return n
 }
@@ -100,29 +94,22 @@ func (n *Notifier) add(t Target) {
 	if len(on) == 0 {
 		on = Kinds()
 	}
-	use := func(name string, s send, once bool) {
-		w := &way{name: n.opts.Hide(name), on: on, send: s, opts: n.opts, wake: make(chan struct{}, 1), done: make(chan struct{})}
-		if once {
-			w.opts.Tries = 1
-		}
-		n.ways = append(n.ways, w)
-	}
 	if t.Command != "" {
-		use("command "+firstWord(t.Command), n.command(t.Command), false)
+		n.start("command "+firstWord(t.Command), on, n.command(t.Command), n.opts.Tries)
 	}
 	if t.Webhook != "" {
-		use("webhook "+post.Host(t.Webhook), n.webhook(t.Webhook), false)
+		n.start("webhook "+post.Host(t.Webhook), on, n.webhook(t.Webhook), n.opts.Tries)
 	}
 	if t.Desktop {
 		s, err := n.desktop()
 		if err != nil {
 			n.missing = append(n.missing, err)
 		} else {
-			use("desktop", s, true)
+			n.start("desktop", on, s, 1)
 		}
 	}
 	if (t.Bell || t.Title) && n.opts.Terminal != nil {
-		use("terminal", n.terminal(t.Bell, t.Title), true)
+		n.start("terminal", on, n.terminal(t.Bell, t.Title), 1)
 	}
 }
 
@@ -140,14 +127,12 @@ func (n *Notifier) Event(e loop.Event) {
 		for _, kind := range kinds {
 			if slices.Contains(w.on, kind) {
 				m.Event = kind
-				w.put(m)
+				w.Put(m)
 				break // one message for one thing
 			}
 		}
 	}
 }
-
-var errLeft = errors.New("the run is over")
 
 // Close tells what is left, for as long as Options.Flush or until Options.Hurry is
 // closed, and says what did not go out.
@@ -157,17 +142,17 @@ func (n *Notifier) Close() error {
 		patience := time.NewTimer(n.opts.Flush)
 		defer patience.Stop()
 		for _, w := range n.ways {
-			w.close()
+			w.Close()
 		}
 		over := false
 		for _, w := range n.ways {
 			select {
-			case <-w.done:
+			case <-w.Done():
 				continue
 			default:
 			}
 			select {
-			case <-w.done:
+			case <-w.Done():
 			case <-patience.C:
 				over = true
 			case <-n.opts.Hurry:
@@ -178,16 +163,18 @@ func (n *Notifier) Close() error {
 			}
 		}
 		for _, w := range n.ways { // before they are told to stop, which is no news
-			errs = append(errs, w.report())
+			errs = append(errs, w.report(n.opts.Hide))
 		}
-		n.cancel(errLeft)
+		for _, w := range n.ways {
+			w.Stop()
+		}
 		// What was running is ended now, its processes with it. A terminal that is
 		// stopped cannot be waited for.
 		grace := time.NewTimer(killing)
 		defer grace.Stop()
 		for _, w := range n.ways {
 			select {
-			case <-w.done:
+			case <-w.Done():
 			case <-grace.C:
 				return
 			}

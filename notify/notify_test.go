@@ -327,5 +327,5 @@ func TestTerminals(t *testing.T) {
 		t.Error("nothing is said about a terminal that is stopped")
 	}
 	close(s.release)
-	<-n.ways[0].done
+	<-n.ways[0].Done()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"ralph/internal/outbox"
 	"ralph/internal/term"
 )
 
@@ -19,7 +20,7 @@ func (n *Notifier) terminal(bell, title bool) send {
 			text += "\a"
 		}
 		if _, err := io.WriteString(n.opts.Terminal, text); err != nil {
-			return permanent{err}
+			return outbox.Never(err)
 		}
 		return nil
 	}

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"ralph/internal/outbox"
 )
 
 // webhook posts {"text": "..."}, which Slack and those that imitate it understand.
@@ -13,7 +15,7 @@ func (n *Notifier) webhook(address string) send {
 	return func(ctx context.Context, m Message) error {
 		body, err := slack(m)
 		if err != nil {
-			return permanent{err}
+			return outbox.Never(err)
 		}
 		reply, err := n.opts.Client.Post(ctx, address, map[string]string{"Content-Type": "application/json"}, body)
 		switch {
@@ -24,9 +26,9 @@ func (n *Notifier) webhook(address string) send {
 		}
 		err = fmt.Errorf("it answers with status %d", reply.Status)
 		if reply.Again() {
-			return later{err, reply.After}
+			return outbox.After(err, reply.After)
 		}
-		return permanent{err}
+		return outbox.Never(err)
 	}
 }
 

@@ -2,12 +2,12 @@ package telemetry
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"sync"
 	"time"
 
+	"ralph/internal/outbox"
 	"ralph/internal/post"
 )
 
@@ -32,18 +32,9 @@ type ExportOptions struct {
 // Exporter sends spans as OTLP over HTTP, in JSON, from a goroutine of its own.
 // When too many wait, new ones are left out and counted.
 type Exporter struct {
-	opts   ExportOptions
-	cancel context.CancelFunc
-	wake   chan struct{}
-	done   chan struct{}
-	once   sync.Once
-
-	mu     sync.Mutex
-	queue  []span
-	closed bool
-	flying int // spans of the request that is under way
-	lost   int
-	last   error
+	opts ExportOptions
+	box  *outbox.Outbox[span]
+	once sync.Once
 }
 
 // NewExporter starts an exporter.
@@ -69,115 +60,27 @@ func NewExporter(opts ExportOptions) *Exporter {
 		opts.Headers = map[string]string{}
 	}
 	opts.Headers["Content-Type"] = "application/json"
-	ctx, cancel := context.WithCancel(context.Background())
-	x := &Exporter{opts: opts, cancel: cancel, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	go x.work(ctx)
+	x := &Exporter{opts: opts}
+	x.box = outbox.New(outbox.Options[span]{
+		Send: x.send, Size: opts.Size, Batch: opts.Batch, Tries: opts.Tries, Backoff: opts.Backoff, Timeout: opts.Timeout,
+	})
 	return x
 }
 
-var errCrowded = errors.New("too many were waiting")
-
-// put keeps a span until there are enough, or somebody nudges.
-func (x *Exporter) put(s span) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.closed || len(x.queue) >= x.opts.Size {
-		x.lost++
-		if x.last == nil {
-			x.last = errCrowded
-		}
-		return
-	}
-	x.queue = append(x.queue, s)
-	if len(x.queue) >= x.opts.Batch {
-		x.nudge()
-	}
-}
-
-func (x *Exporter) nudge() {
-	select {
-	case x.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (x *Exporter) work(ctx context.Context) {
-	defer close(x.done)
-	for {
-		batch, open := x.take()
-		switch {
-		case len(batch) > 0:
-			err := x.send(ctx, batch)
-			x.settle(len(batch), err)
-		case !open:
-			return
-		default:
-			select {
-			case <-x.wake:
-			case <-ctx.Done():
-				return
-			}
-		}
-		if ctx.Err() != nil {
-			return
-		}
-	}
-}
-
-func (x *Exporter) take() (batch []span, open bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	n := min(len(x.queue), x.opts.Batch)
-	batch = x.queue[:n:n]
-	x.queue = x.queue[n:]
-	x.flying = n
-	return batch, !x.closed
-}
-
-func (x *Exporter) settle(n int, err error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.flying = 0
-	if err != nil {
-		x.lost += n
-		x.last = err
-	}
-}
-
-// send tries a few times, if that may help.
 func (x *Exporter) send(ctx context.Context, batch []span) error {
 	body, err := encode(x.opts.Resource, x.opts.Version, batch)
 	if err != nil {
+		return outbox.Never(err)
+	}
+	reply, err := x.opts.Client.Post(ctx, x.opts.Endpoint, x.opts.Headers, body)
+	if err != nil || reply.OK() {
 		return err
 	}
-	pause := x.opts.Backoff
-	for try := 1; ; try++ {
-		reply, err := x.try(ctx, body)
-		if err == nil && reply.OK() {
-			return nil
-		}
-		again := err != nil || reply.Again()
-		if err == nil {
-			err = fmt.Errorf("it answers with status %d", reply.Status)
-		}
-		if !again || try >= x.opts.Tries || ctx.Err() != nil {
-			return err
-		}
-		timer := time.NewTimer(min(max(reply.After, pause), time.Minute))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return err
-		}
-		pause *= 2
+	err = fmt.Errorf("it answers with status %d", reply.Status)
+	if reply.Again() {
+		return outbox.After(err, reply.After)
 	}
-}
-
-func (x *Exporter) try(ctx context.Context, body []byte) (post.Reply, error) {
-	ctx, cancel := context.WithTimeout(ctx, x.opts.Timeout)
-	defer cancel()
-	return x.opts.Client.Post(ctx, x.opts.Endpoint, x.opts.Headers, body)
+	return outbox.Never(err)
 }
 
 // Close sends what is left, for as long as ExportOptions.Flush, and says how many
@@ -185,24 +88,16 @@ func (x *Exporter) try(ctx context.Context, body []byte) (post.Reply, error) {
 func (x *Exporter) Close() error {
 	var err error
 	x.once.Do(func() {
-		x.mu.Lock()
-		x.closed = true
-		x.mu.Unlock()
-		x.nudge()
+		x.box.Close()
 		patience := time.NewTimer(x.opts.Flush)
 		defer patience.Stop()
 		select {
-		case <-x.done:
+		case <-x.box.Done():
 		case <-patience.C:
 		}
-		x.mu.Lock()
-		lost, why := x.lost+x.flying+len(x.queue), errors.New("no answer yet")
-		if x.last != nil {
-			why = x.last
-		}
-		x.mu.Unlock()
-		x.cancel()
-		<-x.done
+		_, lost, why := x.box.Count()
+		x.box.Stop()
+		<-x.box.Done()
 		if lost > 0 {
 			err = fmt.Errorf("traces: %d spans were not sent to %s: %w", lost, post.Host(x.opts.Endpoint), why)
 		}

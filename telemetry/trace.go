@@ -146,7 +146,7 @@ func (t *Tracer) attemptEnded(a *attempt, e loop.Event) {
 	a.span.usage(e.Usage)
 	t.end(a.span, e.At, e.Outcome != "done", e.Reason)
 	delete(t.attempts, e.Attempt)
-	t.to.nudge()
+	t.to.box.Nudge()
 }
 
 func (t *Tracer) runEnded(e loop.Event) {
@@ -166,7 +166,7 @@ func (t *Tracer) runEnded(e loop.Event) {
 	t.run.usage(e.Usage)
 	t.end(t.run, e.At, e.Outcome != string(loop.OutcomeComplete) || e.Counts != nil && e.Counts.Failed > 0, e.Reason)
 	t.run = nil
-	t.to.nudge()
+	t.to.box.Nudge()
 }
 
 func (t *Tracer) runID() string {
@@ -182,7 +182,7 @@ func (t *Tracer) begin(name, parent string, at time.Time) *span {
 
 func (t *Tracer) end(s *span, at time.Time, failed bool, why string) {
 	s.end, s.failed, s.why = at, failed, t.hide(cut(why))
-	t.to.put(*s)
+	t.to.box.Put(*s)
 }
 
 // cut keeps the beginning of what somebody said.

@@ -143,7 +143,7 @@ func TestACollectorThatMisbehaves(t *testing.T) {
 			t.Parallel()
 			c := newCollector(t, tc.answer)
 			x := NewExporter(exportTo(c))
-			x.put(span{name: "x"})
+			x.box.Put(span{name: "x"})
 			err := x.Close()
 			if c.posts != tc.posts || tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
 				t.Errorf("got %d requests and %v, want %d and %q", c.posts, err, tc.posts, tc.err)
@@ -160,11 +160,11 @@ func TestACollectorThatHangsHoldsUpNobody(t *testing.T) {
 	opts.Size, opts.Batch, opts.Flush = 10, 4, time.Millisecond
 	x := NewExporter(opts)
 	for range 4 {
-		x.put(span{name: "x"})
+		x.box.Put(span{name: "x"})
 	}
 	<-c.each
 	for range 100 {
-		x.put(span{name: "x"}) // returns at once, or this test never ends
+		x.box.Put(span{name: "x"}) // returns at once, or this test never ends
 	}
 	err := x.Close()
 	if err == nil || !strings.Contains(err.Error(), "traces: 104 spans were not sent") || !strings.Contains(err.Error(), "too many were waiting") {
@@ -180,7 +180,7 @@ func TestBatchesAreBounded(t *testing.T) {
 	opts.Batch = 3
 	x := NewExporter(opts)
 	for range 10 {
-		x.put(span{name: "x"})
+		x.box.Put(span{name: "x"})
 	}
 	if err := x.Close(); err != nil || len(c.spans) != 10 || c.posts < 4 {
 		t.Errorf("got %d spans in %d requests, %v", len(c.spans), c.posts, err)

@@ -74,6 +74,12 @@ func TestScripts(t *testing.T) {
 			"append":  scriptAppend,
 		},
 		Setup: func(env *testscript.Env) error {
+			// Its own, outside the project: what other tests kill leaves its temporary folders behind.
+			temp := env.WorkDir + "-temp"
+			if err := os.Mkdir(temp, 0o700); err != nil {
+				return err
+			}
+			env.Setenv("TMPDIR", temp)
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("TZ", "UTC")
