@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"ralph/dag"
 	"ralph/internal/db"
@@ -18,7 +19,7 @@ import (
 // work is what a worker process does; the ledger is its own word for what it did.
 func work(job, path, ledger string) int {
 	ctx := context.Background()
-	d, err := db.Open(ctx, path, db.Options{})
+	d, err := db.Open(ctx, path, db.Options{BusyTimeout: time.Minute})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

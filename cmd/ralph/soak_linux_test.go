@@ -245,7 +245,7 @@ func (s *soak) table() string {
 		{"kills", s.kills},
 		{"of those with their helpers", s.helpers},
 		{"tasks", s.tasks},
-		{"of those reset while they ran", s.resets},
+		{"resets of running tasks by another process", s.resets},
 		{"lost", s.lost},
 		{"executed twice at once", s.twice},
 		{"stuck", s.stuck},
