@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/internal/agents"
-	"ralph/internal/git"
 	"ralph/internal/proc"
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
@@ -405,7 +404,7 @@ func TestAWorktreeCanBeCommitted(t *testing.T) {
 				}
 			}
 			c.project.Root = filepath.Join(filepath.Dir(main), "tree")
-			c.git = git.Find(c.project.Root)
+			c.findGit()
 			x, err := c.forTask(env(filepath.Dir(main)), agent{}, "")
 			if err != nil {
 				t.Fatal(err)
@@ -503,12 +502,12 @@ func TestTheTableOfWhatIsFoundOutIsTrue(t *testing.T) {
 			t.Parallel()
 			made := confinerAt(t, level, 1)
 			root := made.project.Root
-			setUp := exec.Command("sh", "-ec", `git init -q inside; git init -q --bare .git/modules/lib; mkdir -p .ralph/objects .ralph/knowledge .git/info; : > .ralph/progress.db`)
+			setUp := exec.Command("sh", "-ec", `echo /build/ > .gitignore; for name in inside build/clone; do git init -q $name; mkdir -p $name/.git/hooks; done; git init -q --bare .git/modules/lib; mkdir -p .ralph/objects .ralph/knowledge .git/info; : > .ralph/progress.db`)
 			setUp.Dir = root
 			if out, err := setUp.CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
-			made.git = git.Find(root) // as it would be found now
+			made.findGit() // as it would be found now
 			x, err := made.forTask(env(filepath.Dir(root)), agent{}, "t-1")
 			if err != nil {
 				t.Fatal(err)

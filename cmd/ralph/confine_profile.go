@@ -25,6 +25,9 @@ func (c *confiner) profile(mode sandbox.Mode, level sandbox.Level, temp string, 
 		Hide:    c.hide,
 		Undo:    !c.shared,
 	}
+	if mode == sandbox.Work {
+		p.Protect = append(p.Protect, c.insides()...)
+	}
 	if c.scratch {
 		p.Protect = nil
 	}
@@ -38,6 +41,21 @@ func (c *confiner) profile(mode sandbox.Mode, level sandbox.Level, temp string, 
 		p.Write = append(p.Write, caches...)
 	}
 	return p
+}
+
+// insides lists what is read-only of repositories in the project. Their folders are
+// not opened up as the project's own is: they are written anyway, and an agent that
+// worked before may have put a link in their place, or anything.
+func (c *confiner) insides() []string {
+	var out []string
+	for _, dir := range c.inside {
+		for _, name := range []string{"hooks", "config", "config.worktree"} {
+			if real, err := filepath.EvalSymlinks(filepath.Join(dir, name)); err == nil {
+				out = append(out, real)
+			}
+		}
+	}
+	return out
 }
 
 // opened lists, as patterns, what lies in the project and is the agent's own or was
