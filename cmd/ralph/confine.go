@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -90,7 +91,10 @@ func (c *confiner) findGit() {
 	root := c.project.Root
 	c.git, c.inside = git.Find(root), nil
 	for _, name := range git.Search(context.Background(), root, filepath.Base(c.project.State())) {
-		c.inside = append(c.inside, filepath.Join(root, filepath.FromSlash(name), ".git"))
+		dir := filepath.Join(root, filepath.FromSlash(name), ".git")
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() { // or it only says where the folder is
+			c.inside = append(c.inside, dir)
+		}
 	}
 }
 

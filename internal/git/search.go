@@ -12,10 +12,10 @@ import (
 // maxFolders is how many folders are searched for repositories.
 const maxFolders = 50_000
 
-// Search looks for repositories inside dir that have a .git folder of their own, which
-// those of submodules and worktrees have not, and names their folders with slashes. It
-// does not look into what git ignores, as builds and package managers leave
-// repositories there and remove them, nor into the folders named in skip.
+// Search looks for repositories inside dir, submodules and worktrees among them, and
+// names their folders with slashes. It does not look into what git ignores, as builds
+// and package managers leave repositories there and remove them, nor into the folders
+// named in skip.
 //
 // It looks where repositories are likely first, at what is nearest, and gives up after
 // 100 of them and 50,000 folders. What they contain runs nothing.
@@ -25,7 +25,6 @@ func Search(ctx context.Context, dir string, skip ...string) []string {
 		ignored map[string]bool // by the repository that it is in
 	}
 	var found []string
-	asked := 0
 	queue := []folder{{"", ignoredFolders(ctx, dir, "")}}
 	for seen := 0; seen < len(queue) && seen < maxFolders; seen++ {
 		at := queue[seen]
@@ -39,13 +38,11 @@ func Search(ctx context.Context, dir string, skip ...string) []string {
 				continue
 			}
 			if full := filepath.Join(dir, filepath.FromSlash(inside.name)); isRepository(full) {
-				if asked++; asked > maxRepositories {
+				if len(found) == maxRepositories {
 					return found
 				}
+				found = append(found, inside.name)
 				inside.ignored = ignoredFolders(ctx, dir, inside.name)
-				if info, err := os.Lstat(filepath.Join(full, ".git")); err == nil && info.IsDir() {
-					found = append(found, inside.name)
-				}
 			}
 			queue = append(queue, inside)
 		}
@@ -71,4 +68,16 @@ func ignoredFolders(ctx context.Context, dir, name string) map[string]bool {
 		}
 	}
 	return folders
+}
+
+// UncommittedInside lists what is uncommitted in these repositories inside dir, as it is
+// called from dir.
+func UncommittedInside(ctx context.Context, dir string, repositories []string) []string {
+	var files []string
+	for _, name := range repositories {
+		for _, file := range Look(ctx, filepath.Join(dir, filepath.FromSlash(name))).Uncommitted {
+			files = append(files, name+"/"+file)
+		}
+	}
+	return files
 }

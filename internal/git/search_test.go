@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSearchFindsRepositoriesWithAFolderOfTheirOwn, known to git or not.
-func TestSearchFindsRepositoriesWithAFolderOfTheirOwn(t *testing.T) {
+// TestSearchFindsRepositoriesInside, known to git or not.
+func TestSearchFindsRepositoriesInside(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
 	r.commit("top.txt", "kept/file")
@@ -33,7 +33,7 @@ func TestSearchFindsRepositoriesWithAFolderOfTheirOwn(t *testing.T) {
 	if err := os.Symlink(t.TempDir(), filepath.Join(r.dir, "elsewhere")); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"kept", "near", "unborn", "kept/known", "tree/in", "near/deep/in/it"}
+	want := []string{"kept", "near", "tree", "unborn", "kept/known", "tree/in", "near/deep/in/it"}
 	if diff := cmp.Diff(want, Search(t.Context(), r.dir, "state")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -64,5 +64,20 @@ func TestSearchIsBounded(t *testing.T) {
 	got := Search(t.Context(), dir)
 	if len(got) != maxRepositories || !slices.Contains(got, "r000") {
 		t.Errorf("got %d: %v", len(got), got)
+	}
+}
+
+func TestUncommittedInsideNamesFilesFromOutside(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("top.txt")
+	r.write("top.txt", "changed")
+	in := r.within("a/in", "x", "y")
+	in.write("x", "changed")
+	in.write("deep/new", "")
+	r.within("b", "x")
+	got := UncommittedInside(t.Context(), r.dir, []string{"a/in", "b", "gone"})
+	if diff := cmp.Diff([]string{"a/in/deep/new", "a/in/x"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
