@@ -27,10 +27,11 @@ type confiner struct {
 	write   []string // [sandbox] write
 	hide    []string // [sandbox] deny_read
 	git     git.Places
-	inside  []string // folders of git's of repositories in the project that are no submodules
-	shared  bool     // several agents work in the project at once
-	scratch bool     // the project is an agent's own, nothing in it is protected
-	temp    string   // the folder of temporary folders
+	real    map[string]string // where git's folders really are
+	inside  []string          // folders of git's of repositories in the project that are no submodules
+	shared  bool              // several agents work in the project at once
+	scratch bool              // the project is an agent's own, nothing in it is protected
+	temp    string            // the folder of temporary folders
 
 	work, verification sandbox.Report // in force
 
@@ -89,7 +90,12 @@ func (a *app) confiner(mode string, s *session, jobs int) (*confiner, error) {
 // findGit looks for all that belongs to git in the project.
 func (c *confiner) findGit() {
 	root := c.project.Root
-	c.git, c.inside = git.Find(root), nil
+	c.git, c.inside, c.real = git.Find(root), nil, map[string]string{}
+	for _, dir := range c.git.Folders {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			c.real[dir] = real
+		}
+	}
 	for _, name := range git.Search(context.Background(), root, filepath.Base(c.project.State())) {
 		dir := filepath.Join(root, filepath.FromSlash(name), ".git")
 		if info, err := os.Lstat(dir); err == nil && info.IsDir() { // or it only says where the folder is

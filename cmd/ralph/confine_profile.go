@@ -19,7 +19,7 @@ func (c *confiner) profile(mode sandbox.Mode, level sandbox.Level, temp string, 
 	get := lookUp(env)
 	home := get("HOME")
 	p := sandbox.Profile{
-		Level: level, Mode: mode, Project: c.project.Root, Temp: temp, Git: c.git.Folders,
+		Level: level, Mode: mode, Project: c.project.Root, Temp: temp, Git: c.unmoved(),
 		State:   slices.Concat(makeable(agents.StateFolders(ag.preset, home, get)), c.write),
 		Protect: append([]string{c.project.State(), c.project.Config()}, c.git.Pointers...),
 		Hide:    c.hide,
@@ -41,6 +41,15 @@ func (c *confiner) profile(mode sandbox.Mode, level sandbox.Level, temp string, 
 		p.Write = append(p.Write, caches...)
 	}
 	return p
+}
+
+// unmoved lists git's folders that are where they were found. An agent that worked
+// before may have put a link to anywhere in the place of one.
+func (c *confiner) unmoved() []string {
+	return slices.DeleteFunc(slices.Clone(c.git.Folders), func(dir string) bool {
+		real, err := filepath.EvalSymlinks(dir)
+		return err != nil || real != c.real[dir]
+	})
 }
 
 // insides lists what is read-only of repositories in the project. Their folders are
