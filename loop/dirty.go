@@ -16,13 +16,14 @@ func (r Recoverer) clean(ctx context.Context, g *dag.Graph, last dag.Attempt, to
 	if r.Rules.OnDirty == "" || r.Rules.OnDirty == Keep || taken.Unverified != "" || taken.Fail {
 		return nil
 	}
-	files, err := r.left(ctx, last)
-	if err != nil || len(files) == 0 {
+	files, inside, err := r.left(ctx, last)
+	if err != nil || len(files)+len(inside) == 0 {
 		return err
 	}
 	if r.Rules.OnDirty == Spoil {
 		took.Action, taken.Fail, taken.Counted = TakenFailed, true, true
-		taken.Reason = fmt.Sprintf("its run died %s and left uncommitted work, which recovery.on_dirty does not allow: %s", during(last.Phase), some(files))
+		taken.Reason = fmt.Sprintf("its run died %s and left uncommitted work, which recovery.on_dirty does not allow: %s",
+			during(last.Phase), some(slices.Concat(files, inside)))
 		took.Reason = taken.Reason
 		return nil
 	}
@@ -36,39 +37,49 @@ func (r Recoverer) clean(ctx context.Context, g *dag.Graph, last dag.Attempt, to
 	}
 	if running.ByStatus[dag.InProgress] > len(stale) {
 		taken.Reason += "; its uncommitted work stays, because another run is at work in this folder"
-	} else {
+		took.Reason = taken.Reason
+		return nil
+	}
+	if len(files) > 0 {
 		message := fmt.Sprintf("ralph: what attempt %s at %s left when its run died", last.ID, last.Task)
 		if err := git.Stash(ctx, r.Dir, message, files); err != nil {
 			return fmt.Errorf("stash what %s left: %w", last.ID, err)
 		}
 		taken.Reason += "; its uncommitted work is in git's stash: " + some(files)
 	}
+	if len(inside) > 0 {
+		// An agent may have made that repository: it could say that its files, or its
+		// stash, are a person's, and ralph itself is not confined.
+		taken.Reason += "; its uncommitted work in repositories inside the project stays, and is not stashed: " + some(inside)
+	}
 	took.Reason = taken.Reason
 	return nil
 }
 
-// left lists the uncommitted files that a dead attempt changed. What was uncommitted
-// before and is as it was is somebody else's.
-func (r Recoverer) left(ctx context.Context, last dag.Attempt) ([]string, error) {
+// left lists the uncommitted files that a dead attempt changed, and those in
+// repositories inside. What was uncommitted before and is as it was is somebody else's.
+func (r Recoverer) left(ctx context.Context, last dag.Attempt) (files, inside []string, err error) {
 	if last.Tree == "" {
-		return nil, nil // nobody knows how it began
+		return nil, nil, nil // nobody knows how it began
 	}
-	now, err := git.Tree(ctx, r.Dir, r.Objects, ".ralph")
+	now, err := git.Take(ctx, r.Dir, r.Objects, ".ralph")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	changes, err := git.Compare(ctx, r.Dir, r.Objects, last.Tree, now)
+	changes, err := git.Compare(ctx, r.Dir, r.Objects, last.Tree, now.Tree)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	uncommitted := git.Look(ctx, r.Dir).Uncommitted
-	var files []string
+	own, theirs := git.Look(ctx, r.Dir).Uncommitted, git.UncommittedInside(ctx, r.Dir, now.Inside)
 	for _, c := range changes {
-		if slices.Contains(uncommitted, c.Path) {
+		switch {
+		case slices.Contains(own, c.Path):
 			files = append(files, c.Path)
+		case slices.Contains(theirs, c.Path):
+			inside = append(inside, c.Path)
 		}
 	}
-	return files, nil
+	return files, inside, nil
 }
 
 // some names a few files.

@@ -94,10 +94,15 @@ func gather(ctx context.Context, opts Options, run string, t dag.Task, scene Sce
 	warnings := recall(opts, t, scene.Changed, &in)
 	in.Previous = previous(opts.Folder, last)
 	// Whatever an attempt that did not finish left behind is the next one's to look at.
-	in.Interrupted = last.ID != "" && last.Outcome != "done" && (last.Outcome == "interrupted" || len(scene.Git.Uncommitted) > 0)
+	unfinished := last.ID != "" && last.Outcome != "done"
 	if state := scene.Git; state.Known {
-		in.Git = &prompt.Git{Branch: state.Branch, Head: state.Head, Uncommitted: state.Uncommitted}
+		in.Git = &prompt.Git{Branch: state.Branch, Head: state.Head, Uncommitted: slices.Clone(state.Uncommitted)}
+		if unfinished {
+			inside := git.Search(ctx, opts.Dir, ".ralph")
+			in.Git.Uncommitted = append(in.Git.Uncommitted, git.UncommittedInside(ctx, opts.Dir, inside)...)
+		}
 	}
+	in.Interrupted = unfinished && (last.Outcome == "interrupted" || in.Git != nil && len(in.Git.Uncommitted) > 0)
 	return in, warnings, nil
 }
 

@@ -10,6 +10,8 @@ var (
 	goSkip   = lazily(`(\w+|\bT\(\))\.(Skip|Skipf|SkipNow)\(`)
 	goReturn = lazily(`^[^{]*\{\s*return\b`)
 	goLeave  = lazily(`(?m)(?:^\t|\A[^{]*\{\s*)os\.Exit\(0\)`)
+	goUse    = lazily(`^\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow|Log|Logf|Helper|Parallel|Cleanup|TempDir|Setenv)\(|^\s+\*testing\.T\b`)
+	goAssert = lazily(`\b(?:assert|require)\.\w+\($`)
 	goTest   = lazily(`^(?:Test|Fuzz|Example)(?:[^a-z]|$)`)
 )
 
@@ -46,6 +48,9 @@ func (s *suite) parseGo(text, code string) {
 		if excluded && !t.helper {
 			t.skips = append(t.skips, "left out of the build")
 		}
+		if method := strings.Contains(code[m[0]:m[2]], "("); !method && strings.HasPrefix(name, "Test") && goAlone(body, handles) {
+			t.twin = text[m[3]:end]
+		}
 		if !t.helper || len(t.skips) > 0 || handlesTests(code[m[1]:end]) {
 			s.tests = append(s.tests, t)
 		}
@@ -54,3 +59,27 @@ func (s *suite) parseGo(text, code string) {
 
 // handlesTests reports whether a function is given a test, so that it may skip it.
 func handlesTests(body string) bool { return strings.Contains(body, "testing.") }
+
+// goAlone reports whether what a test does cannot depend on its name: it gives its
+// handle to nobody, who could look a case or a file up by that name. One that does
+// nothing says nothing.
+func goAlone(body string, handles map[string]bool) bool {
+	_, code, _ := strings.Cut(body, "{")
+	if strings.TrimSpace(code) == "" {
+		return false
+	}
+	for i := 0; i < len(body); {
+		if !isWord(body[i]) {
+			i++
+			continue
+		}
+		start := i
+		for i < len(body) && isWord(body[i]) {
+			i++
+		}
+		if handles[body[start:i]] && !goUse().MatchString(body[i:]) && !goAssert().MatchString(body[:start]) {
+			return false
+		}
+	}
+	return true
+}

@@ -142,3 +142,52 @@ func TestOrdinaryWorkOnTestsInGo(t *testing.T) {
 		"broken code":                  {one(goOne), one("package a\n\nfunc TestOne(t *testing.T) {\n\tx := \"\n\tif {\n"), nil},
 	})
 }
+
+// TestADoubleOfATestIsNoLoss, if it did the same under any name, and only then.
+func TestADoubleOfATestIsNoLoss(t *testing.T) {
+	t.Parallel()
+	fn := func(name, body string) string { return "func " + name + "(t *testing.T) {\n\t" + body + "\n}\n\n" }
+	file := func(functions ...string) files {
+		return files{"a_test.go": "package a\n\nimport \"testing\"\n\n" + strings.Join(functions, "")}
+	}
+	const check = `if one() != "1" {` + "\n\t\tt.Error(\"not one\")\n\t}"
+	fewer := []string{"1 test fewer: TestB in a_test.go"}
+	double := func(body string, want ...string) tampering {
+		return tampering{file(fn("TestA", body), fn("TestB", body)), file(fn("TestA", body)), want}
+	}
+	runTampering(t, map[string]tampering{
+		"a double":                   double(check),
+		"a double that asserts":      double("t.Parallel()\n\tdir := t.TempDir()\n\trequire.NoError(t, fill(dir))\n\tassert.Equal(t, 1, one())"),
+		"two doubles":                {file(fn("TestA", check), fn("TestB", check), fn("TestC", check)), file(fn("TestB", check)), nil},
+		"one that is edited as well": {file(fn("TestA", check), fn("TestB", check)), file(fn("TestA", "t.Log()")), fewer},
+		"all doubles":                {file(fn("TestA", check), fn("TestB", check)), file(), []string{"2 tests fewer: TestA in a_test.go, TestB in a_test.go"}},
+		"all doubles, with the file": {file(fn("TestA", check), fn("TestB", check)), nil, []string{"test file deleted: a_test.go (TestA, TestB)"}},
+		"another string":             {file(fn("TestA", check), fn("TestB", strings.ReplaceAll(check, "1", "2"))), file(fn("TestA", check)), fewer},
+		"another comment":            {file(fn("TestA", check), fn("TestB", check+" // \"2\"")), file(fn("TestA", check)), fewer},
+		"of what is new":             {file(fn("TestB", check), fn("TestC", "t.Fatal()")), file(fn("TestA", check)), []string{"1 test fewer: TestB in a_test.go, TestC in a_test.go"}},
+		"of what is skipped now":     {file(fn("TestA", check), fn("TestB", check)), file(fn("TestA", "t.Skip()\n\t"+check)), append(fewer, "test newly skipped: TestA in a_test.go (t.Skip)")},
+		"of what is not built now": {
+			file(fn("TestA", check), fn("TestB", check)),
+			files{"a_test.go": "//go:build never\n\n" + file(fn("TestA", check))["a_test.go"]},
+			append(fewer, "test newly skipped: TestA in a_test.go (left out of the build)"),
+		},
+		"of what was skipped":      double("t.Skip()\n\t"+check, fewer...),
+		"a name that chooses":      double("run(t.Name())", fewer...),
+		"a helper that may choose": double("golden(t)", fewer...),
+		"a part that may choose":   double("t.Run(\"x\", golden)", fewer...),
+		"a handle that is kept":    double("s := suite{t}\n\ts.run()", fewer...),
+		"a method that is kept":    double("f := t.Name\n\trun(f)", fewer...),
+		"of another suite": {
+			file("func (s *A) TestA() {\n\tcheck()\n}\n", "func (s *B) TestB() {\n\tcheck()\n}\n"), file("func (s *A) TestA() {\n\tcheck()\n}\n"), fewer,
+		},
+		"of the same suite": {
+			file("func (s *A) TestA() {\n\tcheck()\n}\n", "func (s *A) TestB() {\n\tcheck()\n}\n"), file("func (s *A) TestA() {\n\tcheck()\n}\n"), fewer,
+		},
+		"nothing": double("", fewer...),
+		"one of a name in each of two files": {
+			files{"a_test.go": file(fn("TestA", check))["a_test.go"], "b_test.go": file(fn("TestB", check))["a_test.go"]},
+			files{"a_test.go": file(fn("TestA", check))["a_test.go"], "b_test.go": "package a\n"},
+			[]string{"1 test fewer: TestB in b_test.go"},
+		},
+	})
+}

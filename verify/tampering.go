@@ -90,7 +90,8 @@ type test struct {
 	skips  []string // how it is skipped; nothing if it always runs
 	body   string   // its code, masked
 
-	inherited bool // one of the skips is that of what it is in
+	twin      string // the same for all tests that do exactly the same; empty where that is not known
+	inherited bool   // one of the skips is that of what it is in
 }
 
 // readPair reads a changed file if it may hold tests.

@@ -186,7 +186,7 @@ func vanished(pairs []pair, missing, extra []place) []Finding {
 	var ran, skipped []place
 	for _, p := range missing {
 		switch {
-		case p.helper:
+		case p.helper || p.doubled():
 		case p.now() == "":
 			gone[p.pair] = append(gone[p.pair], p.name)
 		case len(p.skips) > 0:
@@ -229,6 +229,15 @@ func vanished(pairs []pair, missing, extra []place) []Finding {
 	}
 	slices.Sort(names)
 	return append(findings, Finding{ran[0].now(), fmt.Sprintf("%d %s fewer: %s", fewer+less, word, few(names))})
+}
+
+// doubled reports whether another test of the file did, and still does, exactly what
+// this one did, so that nothing is lost with it.
+func (p place) doubled() bool {
+	same := func(t test) bool { return t.twin == p.twin && t.name != p.name && len(t.skips) == 0 }
+	return p.twin != "" && slices.ContainsFunc(p.pair.before.tests, func(was test) bool {
+		return same(was) && slices.ContainsFunc(p.pair.after.tests, func(is test) bool { return same(is) && is.name == was.name })
+	})
 }
 
 // lost says what was lost with a file that is gone, or that does not hold tests

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,9 +27,11 @@ type confiner struct {
 	write   []string // [sandbox] write
 	hide    []string // [sandbox] deny_read
 	git     git.Places
-	shared  bool   // several agents work in the project at once
-	scratch bool   // the project is an agent's own, nothing in it is protected
-	temp    string // the folder of temporary folders
+	real    map[string]string // where git's folders really are
+	inside  []string          // folders of git's of repositories in the project that are no submodules
+	shared  bool              // several agents work in the project at once
+	scratch bool              // the project is an agent's own, nothing in it is protected
+	temp    string            // the folder of temporary folders
 
 	work, verification sandbox.Report // in force
 
@@ -60,7 +64,7 @@ func (a *app) confiner(mode string, s *session, jobs int) (*confiner, error) {
 	if err := c.recall(); err != nil {
 		return nil, err
 	}
-	c.git = git.Find(s.project.Root)
+	c.findGit()
 	temp, err := c.newTemp()
 	if err != nil {
 		return nil, err
@@ -81,6 +85,23 @@ func (a *app) confiner(mode string, s *session, jobs int) (*confiner, error) {
 		return nil, hint(err, "see what is missing with ralph doctor, or run without: --sandbox auto")
 	}
 	return c, nil
+}
+
+// findGit looks for all that belongs to git in the project.
+func (c *confiner) findGit() {
+	root := c.project.Root
+	c.git, c.inside, c.real = git.Find(root), nil, map[string]string{}
+	for _, dir := range c.git.Folders {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			c.real[dir] = real
+		}
+	}
+	for _, name := range git.Search(context.Background(), root, filepath.Base(c.project.State())) {
+		dir := filepath.Join(root, filepath.FromSlash(name), ".git")
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() { // or it only says where the folder is
+			c.inside = append(c.inside, dir)
+		}
+	}
 }
 
 // paths makes the paths of a setting absolute: "~" is the user's home, and
@@ -220,6 +241,11 @@ func (c *confiner) fingerprints(level sandbox.Level) (list []*sandbox.Fingerprin
 	for _, dir := range c.git.Folders {
 		// What is not there cannot be made read-only, at any level.
 		own, derr := sandbox.Protected(dir, []string{"commondir", "config.worktree"}, nil)
+		list, err = append(list, own), errors.Join(err, derr)
+	}
+	for _, dir := range c.inside {
+		// Its folder can be moved away, with what is read-only in it, and made anew.
+		own, derr := sandbox.Leavable(dir, []string{"hooks", "config", "config.worktree", "commondir"})
 		list, err = append(list, own), errors.Join(err, derr)
 	}
 	if level == sandbox.Namespaces || err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/internal/agents"
-	"ralph/internal/git"
 	"ralph/internal/proc"
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
@@ -125,38 +124,6 @@ func looks(t *testing.T, dir string) string {
 	return b.String()
 }
 
-const vandal = `set -e
-echo uncommitted > new; echo changed > file; chmod 755 sub/other; touch -d @1 .; mv sub moved; ln -s / link; rm -f .git/HEAD
-cat new file`
-
-// TestVerificationLeavesTheProjectAsItWas at every level: it never changed, or it
-// is brought back, and what the verifier did is known.
-func TestVerificationLeavesTheProjectAsItWas(t *testing.T) {
-	t.Parallel()
-	for _, level := range levels() {
-		t.Run(level.String(), func(t *testing.T) {
-			t.Parallel()
-			c := confinerAt(t, level, 1)
-			before := looks(t, c.project.Root)
-			x, err := c.forVerification(env(filepath.Dir(c.project.Root)), agent{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := do(t, c, x, vandal); got != "uncommitted\nchanged" {
-				t.Errorf("got %q, want it to see what it wrote", got)
-			}
-			changes, err := x.undo()
-			if wanted := level < sandbox.Namespaces; err != nil || len(changes) > 0 != wanted {
-				t.Errorf("got changes %v, %v; want some: %v", changes, err, wanted)
-			}
-			if diff := cmp.Diff(before, looks(t, c.project.Root)); diff != "" {
-				t.Error(diff)
-			}
-			wantClosed(t, x)
-		})
-	}
-}
-
 // repositoriesInside puts a repository with uncommitted work into the project, and a
 // submodule.
 func repositoriesInside(t *testing.T, root string) {
@@ -173,62 +140,6 @@ func repositoriesInside(t *testing.T, root string) {
 	}
 }
 
-// TestLookingIsNoChange: what comes with only looking is undone, and nobody is blamed.
-func TestLookingIsNoChange(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct {
-		script string
-		blamed bool
-	}{
-		"what git notes":               {"git status; git add -A; echo x > .git/opencode; touch .git/FETCH_HEAD", false},
-		"what tests leave":             {"mkdir -p out/deep && echo x > out/deep/x; echo x > sub/y.o; mkdir empty && rmdir empty", false},
-		"a commit":                     {"git -c user.name=x -c user.email=x@y commit -qm x --allow-empty", true},
-		"a hook":                       {"echo x > .git/hooks/pre-commit", true},
-		"a file":                       {"echo x > x", true},
-		"a touched file":               {"touch -d @1 file", true},
-		"a mode":                       {"chmod 700 sub", true},
-		"an ignored folder's own rule": {"mkdir new && echo '*' > new/.gitignore && echo x > new/x", true},
-		"a change of the rules":        {"echo '*' > .gitignore; echo x > y", true},
-
-		"what git notes in a repository inside":         {"git -C inside status; git -C inside add -A; git -C module add -A", false},
-		"what tests leave in a repository inside":       {"echo x > inside/x.o; echo x > inside/skipped; echo x > module/y.o", false},
-		"a file in a repository inside":                 {"echo x > inside/x", true},
-		"uncommitted work in a repository inside":       {"echo x > inside/work", true},
-		"work in a submodule":                           {"rm module/file; echo x > sub/y.o", true},
-		"a hook of a submodule":                         {"echo x > .git/modules/module/hooks/pre-commit", true},
-		"a pointer":                                     {"echo gitdir: /nowhere > module/.git", true},
-		"a commit in a repository inside":               {"git -C inside -c user.name=x -c user.email=x@y commit -qm x --allow-empty", true},
-		"a folder that is made a repository":            {"git -C sub init -q", true},
-		"what is ignored here and not in another place": {"echo x > inside/out", true},
-	}
-	for name, tt := range tests {
-		for _, level := range levels() {
-			t.Run(name+"/"+level.String(), func(t *testing.T) {
-				t.Parallel()
-				c := confinerAt(t, level, 1)
-				if err := os.WriteFile(filepath.Join(c.project.Root, ".gitignore"), []byte("/out/\n*.o\n"), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				repositoriesInside(t, c.project.Root)
-				before := looks(t, c.project.Root)
-				x, err := c.forVerification(env(filepath.Dir(c.project.Root)), agent{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				do(t, c, x, "("+tt.script+") > /dev/null 2>&1; true")
-				told, err := x.undo()
-				if blamed := tt.blamed && level < sandbox.Namespaces; err != nil || len(told) > 0 != blamed {
-					t.Errorf("got %q, %v; want blame: %v", told, err, blamed)
-				}
-				if diff := cmp.Diff(before, looks(t, c.project.Root)); diff != "" {
-					t.Error(diff)
-				}
-				wantClosed(t, x)
-			})
-		}
-	}
-}
-
 func wantClosed(t *testing.T, x *confined) {
 	t.Helper()
 	temps := x.temps
@@ -238,81 +149,6 @@ func wantClosed(t *testing.T, x *confined) {
 	for _, dir := range temps {
 		if _, err := os.Stat(dir); err == nil {
 			t.Errorf("%s is left", dir)
-		}
-	}
-}
-
-// TestVerificationBesideOtherAgentsUndoesNothing: their work would be undone, too.
-func TestVerificationBesideOtherAgentsUndoesNothing(t *testing.T) {
-	t.Parallel()
-	for _, level := range levels() {
-		t.Run(level.String(), func(t *testing.T) {
-			t.Parallel()
-			c := confinerAt(t, level, 2)
-			x, err := c.forVerification(env(filepath.Dir(c.project.Root)), agent{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			work := filepath.Join(c.project.Root, "work of another")
-			if err := os.WriteFile(work, nil, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			before := looks(t, c.project.Root)
-			if level > sandbox.None {
-				do(t, c, x, "echo changed > file; rm -rf sub; true")
-			}
-			if changes, err := x.undo(); err != nil || len(changes) > 0 {
-				t.Errorf("got %v, %v, want nobody blamed", changes, err)
-			}
-			if diff := cmp.Diff(before, looks(t, c.project.Root)); diff != "" {
-				t.Error(diff)
-			}
-			wantClosed(t, x)
-		})
-	}
-}
-
-// TestTamperingIsPreventedOrTold is about what no agent may write.
-func TestTamperingIsPreventedOrTold(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct{ script, want string }{
-		"ordinary work":      {"echo x > new; rm file; git config --list > /dev/null; git -c user.name=x -c user.email=x@y commit -qm x --allow-empty", ""},
-		"a hook":             {"echo x > .git/hooks/post-checkout", "hooks/post-checkout: added"},
-		"the configuration":  {"echo '[alias]' >> .git/config", ".git/config: content"},
-		"ralph's own":        {"echo '[verify]' >> .ralph.toml", ".ralph.toml: content"},
-		"a file of ralph's":  {"echo x > .ralph/planted", ".ralph/planted: added"},
-		"what ralph writes":  {"echo x > .ralph/runs/y; echo x > .ralph/progress.db-wal", ""},
-		"what people edit":   {"echo x > .ralph/features/spec.md", ""},
-		"the ignored worlds": {"mkdir -p node_modules && echo x > node_modules/x", ""},
-	}
-	for name, tt := range tests {
-		for _, level := range levels() {
-			t.Run(name+"/"+level.String(), func(t *testing.T) {
-				t.Parallel()
-				c := confinerAt(t, level, 1)
-				x, err := c.forTask(env(filepath.Dir(c.project.Root)), agent{}, "")
-				if err != nil {
-					t.Fatal(err)
-				}
-				before := looks(t, filepath.Join(c.project.Root, ".ralph")) + looks(t, filepath.Join(c.project.Root, ".git/hooks"))
-				do(t, c, x, "("+tt.script+") 2>/dev/null; true")
-				told, err := x.Tampered()
-				if err != nil {
-					t.Fatal(err)
-				}
-				if level == sandbox.Namespaces {
-					after := looks(t, filepath.Join(c.project.Root, ".ralph")) + looks(t, filepath.Join(c.project.Root, ".git/hooks"))
-					if diff := cmp.Diff(before, after); diff != "" || len(told) > 0 {
-						t.Errorf("told %q; %s", told, diff)
-					}
-				} else if got := strings.Join(told, "\n"); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
-					t.Errorf("got %q, want %q", got, tt.want)
-				}
-				wantClosed(t, x)
-				if again, err := x.Tampered(); err != nil || len(again) != len(told) {
-					t.Errorf("after Close got %q, %v", again, err)
-				}
-			})
 		}
 	}
 }
@@ -390,50 +226,6 @@ func TestOwnFolder(t *testing.T) {
 	}
 }
 
-// TestAWorktreeCanBeCommitted although its repository lies elsewhere, and that one's
-// hooks stay what they are.
-func TestAWorktreeCanBeCommitted(t *testing.T) {
-	t.Parallel()
-	for _, level := range levels() {
-		t.Run(level.String(), func(t *testing.T) {
-			t.Parallel()
-			c := confinerAt(t, level, 1)
-			main := c.project.Root
-			for _, args := range [][]string{{"commit", "-qm", "x", "--allow-empty"}, {"worktree", "add", "-q", "../tree"}} {
-				if out, err := exec.Command("git", append([]string{"-C", main, "-c", "user.name=x", "-c", "user.email=x@y"}, args...)...).CombinedOutput(); err != nil {
-					t.Fatalf("%v: %s", err, out)
-				}
-			}
-			c.project.Root = filepath.Join(filepath.Dir(main), "tree")
-			c.git = git.Find(c.project.Root)
-			x, err := c.forTask(env(filepath.Dir(main)), agent{}, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := do(t, c, x, "echo x > new && git add new && git -c user.name=x -c user.email=x@y commit -qm message && git log --format=%s -1")
-			if got != "message" {
-				t.Errorf("got %q", got)
-			}
-			for _, script := range []string{"echo x > ../project/.git/hooks/pre-push", "echo gitdir: /tmp > .git", "echo /tmp > ../project/.git/worktrees/tree/commondir"} {
-				do(t, c, x, "("+script+") 2>/dev/null; true")
-			}
-			told, err := x.Tampered()
-			want := 3
-			if level == sandbox.Namespaces {
-				want = 0
-			}
-			if err != nil || len(told) != want {
-				t.Errorf("got %q, %v, want %d", told, err, want)
-			}
-			_, err = os.Stat(filepath.Join(main, ".git/hooks/pre-push"))
-			if planted := err == nil; planted != (level < sandbox.Namespaces) {
-				t.Errorf("the hook was planted: %v", planted)
-			}
-			wantClosed(t, x)
-		})
-	}
-}
-
 // TestTempsOfTheDeadAreRemoved: a run that was killed could not do it itself.
 func TestTempsOfTheDeadAreRemoved(t *testing.T) {
 	t.Parallel()
@@ -477,68 +269,5 @@ func TestTempsOfTheDeadAreRemoved(t *testing.T) {
 	slices.Sort(kept)
 	if diff := cmp.Diff(kept, left); diff != "" {
 		t.Errorf("left over (-want +got):\n%s", diff)
-	}
-}
-
-// TestTheTableOfWhatIsFoundOutIsTrue: docs/sandbox.md says what becomes of each write.
-func TestTheTableOfWhatIsFoundOutIsTrue(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile("../../docs/sandbox.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string][]string{} // by path: namespaces, landlock, none
-	_, table, _ := strings.Cut(string(text), "| written by an agent at work |")
-	table, _, _ = strings.Cut(table, "\n\n")
-	for line := range strings.Lines(table) {
-		if cells := strings.Split(line, "|"); strings.HasPrefix(line, "| `") && len(cells) == 6 {
-			want[strings.Trim(cells[1], " `")] = []string{strings.TrimSpace(cells[2]), strings.TrimSpace(cells[3]), strings.TrimSpace(cells[4])}
-		}
-	}
-	if len(want) < 15 {
-		t.Fatalf("got %d rows: %v", len(want), want)
-	}
-	for _, level := range levels() {
-		t.Run(level.String(), func(t *testing.T) {
-			t.Parallel()
-			made := confinerAt(t, level, 1)
-			root := made.project.Root
-			setUp := exec.Command("sh", "-ec", `git init -q inside; git init -q --bare .git/modules/lib; mkdir -p .ralph/objects .ralph/knowledge .git/info; : > .ralph/progress.db`)
-			setUp.Dir = root
-			if out, err := setUp.CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
-			made.git = git.Find(root) // as it would be found now
-			x, err := made.forTask(env(filepath.Dir(root)), agent{}, "t-1")
-			if err != nil {
-				t.Fatal(err)
-			}
-			before := map[string]string{}
-			script := ""
-			for path := range want {
-				before[path] = sandbox.Sum(filepath.Join(root, path))
-				script += fmt.Sprintf("(mkdir -p %q; echo x >> %q) 2> /dev/null\n", filepath.Dir(path), path)
-			}
-			do(t, made, x, script+"true")
-			found, err := x.Tampered()
-			if err != nil {
-				t.Fatal(err)
-			}
-			for path, cells := range want {
-				full := filepath.Join(root, path)
-				got := "open"
-				switch {
-				case sandbox.Sum(full) == before[path]:
-					got = "refused"
-				case slices.ContainsFunc(found, func(line string) bool { return strings.HasPrefix(line, full+": ") }):
-					got = "found"
-				}
-				if said := cells[sandbox.Namespaces-level]; got != said {
-					t.Errorf("%s at %s is %s, and docs/sandbox.md says %s", path, level, got, said)
-				}
-			}
-			x.keep = nil
-			wantClosed(t, x)
-		})
 	}
 }

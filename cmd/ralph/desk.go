@@ -135,7 +135,7 @@ func (a *app) planSandbox(c *cli.Context, s *session, work string) (*confiner, e
 	if err != nil {
 		return nil, err
 	}
-	sandbox.git, sandbox.scratch = git.Places{}, true
+	sandbox.git, sandbox.inside, sandbox.scratch = git.Places{}, nil, true
 	return sandbox, nil
 }
 

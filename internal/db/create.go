@@ -48,6 +48,9 @@ func create(path string) error {
 // NewSuffix follows the name of the file in the names of those that become it.
 const NewSuffix = "-new-"
 
+// writeHeader returns when the bytes are on the disk, because a name may come there
+// before them: after a power cut it would lead to an empty file. That the name is
+// there, too, SQLite sees to as soon as it makes its first journal in that folder.
 func writeHeader(path string) (err error) {
 	conn, err := sqlite.OpenConn(path, openFlags)
 	if err != nil {
@@ -55,7 +58,7 @@ func writeHeader(path string) (err error) {
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	mark := fmt.Sprintf("PRAGMA application_id = %d;", appID)
-	for _, pragma := range []string{"PRAGMA synchronous = off;", "PRAGMA journal_mode = memory;", mark} {
+	for _, pragma := range []string{"PRAGMA synchronous = full;", "PRAGMA journal_mode = memory;", mark} {
 		if err := sqlitex.ExecuteTransient(conn, pragma, nil); err != nil {
 			return err
 		}
@@ -76,5 +79,5 @@ func copyNew(path, from string) error {
 		return err
 	}
 	_, err = f.Write(data)
-	return errors.Join(err, f.Close())
+	return errors.Join(err, f.Sync(), f.Close())
 }

@@ -113,12 +113,10 @@ func Changed(ctx context.Context, dir string, before, now State) []string {
 
 // repository is the top of the repository that dir lies in, or "". It is found
 // without asking git: starting a program costs more than all else that an
-// iteration does. As for git, a folder without a HEAD is none: there are programs
-// that leave an empty .git behind in a temporary folder.
+// iteration does.
 func repository(dir string) string {
 	for {
-		at := filepath.Join(dir, ".git")
-		if info, err := os.Lstat(at); err == nil && (!info.IsDir() || exists(filepath.Join(at, "HEAD"))) {
+		if isRepository(dir) {
 			return dir
 		}
 		up := filepath.Dir(dir)
@@ -127,6 +125,14 @@ func repository(dir string) string {
 		}
 		dir = up
 	}
+}
+
+// isRepository says whether dir is the top of one. As for git, a .git folder without
+// a HEAD is none: there are programs that leave an empty one in a temporary folder.
+func isRepository(dir string) bool {
+	at := filepath.Join(dir, ".git")
+	info, err := os.Lstat(at)
+	return err == nil && (!info.IsDir() || exists(filepath.Join(at, "HEAD")))
 }
 
 // relate makes names that begin at the top of a repository begin at dir, as all

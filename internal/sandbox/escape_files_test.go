@@ -106,9 +106,22 @@ func protectedAttempts() map[string]attempt {
 			os.WriteFile(dir+"/.git/hooks/pre-commit", nil, 0o755)
 		}),
 		"git hooks renamed": in(func(dir string) { os.Rename(dir+"/.git/hooks", dir+"/.git/old") }),
-		"state":             in(func(dir string) { overwrite(dir + "/.ralph/state"); os.Remove(dir + "/.ralph/state") }),
-		"state renamed":     in(func(dir string) { os.Rename(dir+"/.ralph", dir+"/old") }),
-		"configuration":     in(func(dir string) { overwrite(dir + "/.ralph.toml"); os.Remove(dir + "/.ralph.toml") }),
+		"hook inside":       in(func(dir string) { os.WriteFile(dir+"/inside/.git/hooks/pre-commit", []byte("#!/bin/sh"), 0o755) }),
+		"hook inside, mode": in(func(dir string) { os.Chmod(dir+"/inside/.git/hooks/pre-push", 0o755) }),
+		"config inside":     in(func(dir string) { overwrite(dir + "/inside/.git/config"); os.Remove(dir + "/inside/.git/config") }),
+		"config.lock inside": in(func(dir string) {
+			os.WriteFile(dir+"/inside/.git/config.lock", nil, 0o644)
+			os.Rename(dir+"/inside/.git/config.lock", dir+"/inside/.git/config")
+		}),
+		"hooks inside renamed": in(func(dir string) { os.Rename(dir+"/inside/.git/hooks", dir+"/inside/.git/old") }),
+		"hooks inside by link": in(func(dir string) {
+			os.Symlink(dir+"/inside/.git/hooks", dir+"/hooks")
+			os.WriteFile(dir+"/hooks/pre-commit", nil, 0o755)
+			os.Remove(dir + "/hooks")
+		}),
+		"state":         in(func(dir string) { overwrite(dir + "/.ralph/state"); os.Remove(dir + "/.ralph/state") }),
+		"state renamed": in(func(dir string) { os.Rename(dir+"/.ralph", dir+"/old") }),
+		"configuration": in(func(dir string) { overwrite(dir + "/.ralph.toml"); os.Remove(dir + "/.ralph.toml") }),
 		"state by link": in(func(dir string) {
 			os.Symlink(dir+"/.ralph/state", dir+"/link")
 			overwrite(dir + "/link")

@@ -84,7 +84,8 @@ func escapeAll(t *testing.T, w *world, level Level, mode Mode) {
 		count++
 		guarded := []string{w.Outside, w.Hidden, "/etc/passwd", "/proc/sys/kernel/core_pattern"}
 		if level == Namespaces {
-			guarded = append(guarded, w.Project+"/.ralph", w.Project+"/.ralph.toml", w.Project+"/.git/hooks", w.Project+"/.git/config")
+			guarded = append(guarded, w.Project+"/.ralph", w.Project+"/.ralph.toml", w.Project+"/.git/hooks", w.Project+"/.git/config",
+				w.Project+"/inside/.git/hooks", w.Project+"/inside/.git/config")
 		}
 		if mode == Verify {
 			guarded = append(guarded, w.Project)
@@ -118,7 +119,8 @@ func TestAttemptsAreReal(t *testing.T) {
 	real := []string{
 		"write", "create", "truncate", "unlink", "mkdir", "rename outside", "rename inside", "rename over", "rename project", "exchange",
 		"unnamed file", "fifo", "read hidden", "link hidden", "inherited folder", "chmod", "times", "git hook", "git hook, mode",
-		"git config", "git config.lock", "git folder replaced", "git hooks renamed", "state", "state renamed", "configuration", "state by link",
+		"git config", "git config.lock", "git folder replaced", "git hooks renamed",
+		"hook inside", "hook inside, mode", "config inside", "config.lock inside", "hooks inside renamed", "hooks inside by link", "state", "state renamed", "configuration", "state by link",
 		"symlink", "symlink to folder", "hard link", "dot dot", "proc self root", "proc self cwd", "kill", "kill by pidfd",
 		"kill from another session", "limits of another", "abstract socket", "socket in /tmp", "shared memory", "steal a file", "memory of others",
 	}

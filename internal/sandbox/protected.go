@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Fingerprint is what a set of paths looked like: names, types, modes and
@@ -21,6 +22,7 @@ type Fingerprint struct {
 	dir   string
 	paths []string
 	skip  []string
+	mayGo bool
 	sums  map[string][sha256.Size]byte
 }
 
@@ -36,11 +38,24 @@ func Protected(dir string, paths, skip []string) (*Fingerprint, error) {
 	return f, nil
 }
 
+// Leavable takes the fingerprint of paths below dir, as Protected does. That all of dir
+// is gone is no change.
+func Leavable(dir string, paths []string) (*Fingerprint, error) {
+	f, err := Protected(dir, paths, nil)
+	if err == nil {
+		f.mayGo = true
+	}
+	return f, err
+}
+
 // Dir is the folder that the paths of changes are below.
 func (f *Fingerprint) Dir() string { return f.dir }
 
 // Changed lists what differs now, sorted by path.
 func (f *Fingerprint) Changed() ([]Change, error) {
+	if _, err := os.Lstat(f.dir); f.mayGo && errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	now, err := f.take()
 	if err != nil {
 		return nil, fmt.Errorf("fingerprint %s: %w", f.dir, err)
@@ -67,7 +82,7 @@ func (f *Fingerprint) take() (map[string][sha256.Size]byte, error) {
 	sums := make(map[string][sha256.Size]byte)
 	for _, path := range f.paths {
 		err := filepath.WalkDir(filepath.Join(f.dir, path), func(at string, d fs.DirEntry, err error) error {
-			if errors.Is(err, fs.ErrNotExist) {
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 				return nil
 			}
 			if err != nil {

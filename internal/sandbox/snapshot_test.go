@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -177,5 +178,35 @@ func TestProtectedTellsWhatWasTamperedWith(t *testing.T) {
 	want := []Change{{".git/config.worktree", Added}, {".git/hooks/pre-commit", Added}, {".ralph.toml", Content}, {".ralph/knowledge/x.md", Removed}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(err, diff)
+	}
+}
+
+// TestWhatMayLeaveMayNotChange: that all of it is gone is fine, half of it is not.
+func TestWhatMayLeaveMayNotChange(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		do   func(dir string) error
+		want []Change
+	}{
+		"nothing":        {func(string) error { return nil }, nil},
+		"it is gone":     {os.RemoveAll, nil},
+		"a file is gone": {func(dir string) error { return os.Remove(dir + "/config") }, []Change{{"config", Removed}}},
+		"a file instead": {func(dir string) error { return errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600)) }, []Change{{"config", Removed}}},
+		"another instead": {func(dir string) error {
+			return errors.Join(os.Rename(dir, dir+"2"), os.MkdirAll(dir+"/hooks/x", 0o700))
+		}, []Change{{"config", Removed}, {"hooks", Added}, {"hooks/x", Added}}},
+	} {
+		dir := filepath.Join(tree(t, map[string]string{"git/config": "x"}), "git")
+		f, err := Leavable(dir, []string{"hooks", "config"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tt.do(dir); err != nil {
+			t.Fatal(err)
+		}
+		got, err := f.Changed()
+		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+			t.Error(name, err, diff)
+		}
 	}
 }

@@ -87,6 +87,7 @@ func newWorld(t testing.TB) *world {
 		"project/file": "project", "project/.ralph/state": "state", "project/.ralph.toml": "config",
 		"project/.git/config": "[core]", "project/.git/HEAD": "ref: refs/heads/main", "project/.git/hooks/pre-push": "#!/bin/sh",
 		"project/.git/index": "index", "temp/.keep": "",
+		"project/inside/.git/config": "[core]", "project/inside/.git/HEAD": "ref: refs/heads/main", "project/inside/.git/hooks/pre-push": "#!/bin/sh",
 	} {
 		path = filepath.Join(base, path)
 		must(os.MkdirAll(filepath.Dir(path), 0o755))
@@ -161,7 +162,8 @@ func (v *victim) lives() bool {
 func (w *world) profile(level Level, mode Mode) Profile {
 	return Profile{
 		Level: level, Mode: mode, Project: w.Project, Temp: w.Temp, Git: []string{w.Project + "/.git"},
-		Protect: []string{w.Project + "/.ralph", w.Project + "/.ralph.toml"}, Hide: []string{w.Hidden},
+		Protect: []string{w.Project + "/.ralph", w.Project + "/.ralph.toml", w.Project + "/inside/.git/hooks", w.Project + "/inside/.git/config"},
+		Hide:    []string{w.Hidden},
 	}
 }
 

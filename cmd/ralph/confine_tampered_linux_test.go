@@ -1,0 +1,167 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/internal/sandbox"
+)
+
+// TestTamperingIsPreventedOrTold is about what no agent may write.
+func TestTamperingIsPreventedOrTold(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ script, want string }{
+		"ordinary work":      {"echo x > new; rm file; git config --list > /dev/null; git -c user.name=x -c user.email=x@y commit -qm x --allow-empty", ""},
+		"a hook":             {"echo x > .git/hooks/post-checkout", "hooks/post-checkout: added"},
+		"the configuration":  {"echo '[alias]' >> .git/config", ".git/config: content"},
+		"ralph's own":        {"echo '[verify]' >> .ralph.toml", ".ralph.toml: content"},
+		"a file of ralph's":  {"echo x > .ralph/planted", ".ralph/planted: added"},
+		"what ralph writes":  {"echo x > .ralph/runs/y; echo x > .ralph/progress.db-wal", ""},
+		"what people edit":   {"echo x > .ralph/features/spec.md", ""},
+		"the ignored worlds": {"mkdir -p node_modules && echo x > node_modules/x", ""},
+	}
+	for name, tt := range tests {
+		for _, level := range levels() {
+			t.Run(name+"/"+level.String(), func(t *testing.T) {
+				t.Parallel()
+				c := confinerAt(t, level, 1)
+				x, err := c.forTask(env(filepath.Dir(c.project.Root)), agent{}, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				before := looks(t, filepath.Join(c.project.Root, ".ralph")) + looks(t, filepath.Join(c.project.Root, ".git/hooks"))
+				do(t, c, x, "("+tt.script+") 2>/dev/null; true")
+				told, err := x.Tampered()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if level == sandbox.Namespaces {
+					after := looks(t, filepath.Join(c.project.Root, ".ralph")) + looks(t, filepath.Join(c.project.Root, ".git/hooks"))
+					if diff := cmp.Diff(before, after); diff != "" || len(told) > 0 {
+						t.Errorf("told %q; %s", told, diff)
+					}
+				} else if got := strings.Join(told, "\n"); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+					t.Errorf("got %q, want %q", got, tt.want)
+				}
+				wantClosed(t, x)
+				if again, err := x.Tampered(); err != nil || len(again) != len(told) {
+					t.Errorf("after Close got %q, %v", again, err)
+				}
+			})
+		}
+	}
+}
+
+// TestAWorktreeCanBeCommitted although its repository lies elsewhere, and that one's
+// hooks stay what they are.
+func TestAWorktreeCanBeCommitted(t *testing.T) {
+	t.Parallel()
+	for _, level := range levels() {
+		t.Run(level.String(), func(t *testing.T) {
+			t.Parallel()
+			c := confinerAt(t, level, 1)
+			main := c.project.Root
+			for _, args := range [][]string{{"commit", "-qm", "x", "--allow-empty"}, {"worktree", "add", "-q", "../tree"}} {
+				if out, err := exec.Command("git", append([]string{"-C", main, "-c", "user.name=x", "-c", "user.email=x@y"}, args...)...).CombinedOutput(); err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+			}
+			c.project.Root = filepath.Join(filepath.Dir(main), "tree")
+			c.findGit()
+			x, err := c.forTask(env(filepath.Dir(main)), agent{}, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := do(t, c, x, "echo x > new && git add new && git -c user.name=x -c user.email=x@y commit -qm message && git log --format=%s -1")
+			if got != "message" {
+				t.Errorf("got %q", got)
+			}
+			for _, script := range []string{"echo x > ../project/.git/hooks/pre-push", "echo gitdir: /tmp > .git", "echo /tmp > ../project/.git/worktrees/tree/commondir"} {
+				do(t, c, x, "("+script+") 2>/dev/null; true")
+			}
+			told, err := x.Tampered()
+			want := 3
+			if level == sandbox.Namespaces {
+				want = 0
+			}
+			if err != nil || len(told) != want {
+				t.Errorf("got %q, %v, want %d", told, err, want)
+			}
+			_, err = os.Stat(filepath.Join(main, ".git/hooks/pre-push"))
+			if planted := err == nil; planted != (level < sandbox.Namespaces) {
+				t.Errorf("the hook was planted: %v", planted)
+			}
+			wantClosed(t, x)
+		})
+	}
+}
+
+// TestTheTableOfWhatIsFoundOutIsTrue: docs/sandbox.md says what becomes of each write.
+func TestTheTableOfWhatIsFoundOutIsTrue(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/sandbox.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]string{} // by path: namespaces, landlock, none
+	_, table, _ := strings.Cut(string(text), "| written by an agent at work |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	for line := range strings.Lines(table) {
+		if cells := strings.Split(line, "|"); strings.HasPrefix(line, "| `") && len(cells) == 6 {
+			want[strings.Trim(cells[1], " `")] = []string{strings.TrimSpace(cells[2]), strings.TrimSpace(cells[3]), strings.TrimSpace(cells[4])}
+		}
+	}
+	if len(want) < 15 {
+		t.Fatalf("got %d rows: %v", len(want), want)
+	}
+	for _, level := range levels() {
+		t.Run(level.String(), func(t *testing.T) {
+			t.Parallel()
+			made := confinerAt(t, level, 1)
+			root := made.project.Root
+			setUp := exec.Command("sh", "-ec", `echo /build/ > .gitignore; for name in inside build/clone; do git init -q $name; mkdir -p $name/.git/hooks; done; git init -q --bare .git/modules/lib; mkdir -p .ralph/objects .ralph/knowledge .git/info; : > .ralph/progress.db`)
+			setUp.Dir = root
+			if out, err := setUp.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			made.findGit() // as it would be found now
+			x, err := made.forTask(env(filepath.Dir(root)), agent{}, "t-1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := map[string]string{}
+			script := ""
+			for path := range want {
+				before[path] = sandbox.Sum(filepath.Join(root, path))
+				script += fmt.Sprintf("(mkdir -p %q; echo x >> %q) 2> /dev/null\n", filepath.Dir(path), path)
+			}
+			do(t, made, x, script+"true")
+			found, err := x.Tampered()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for path, cells := range want {
+				full := filepath.Join(root, path)
+				got := "open"
+				switch {
+				case sandbox.Sum(full) == before[path]:
+					got = "refused"
+				case slices.ContainsFunc(found, func(line string) bool { return strings.HasPrefix(line, full+": ") }):
+					got = "found"
+				}
+				if said := cells[sandbox.Namespaces-level]; got != said {
+					t.Errorf("%s at %s is %s, and docs/sandbox.md says %s", path, level, got, said)
+				}
+			}
+			x.keep = nil
+			wantClosed(t, x)
+		})
+	}
+}

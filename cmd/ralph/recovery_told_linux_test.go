@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/internal/fakeagent"
+	"ralph/loop"
+)
+
+// TestR11RecoveryIsTold on the terminal, in the events, in the journal and as JSON.
+func TestR11RecoveryIsTold(t *testing.T) {
+	t.Parallel()
+	p := killedInTheMiddle(t, true)
+	p.write(t, "go", "")
+	out := p.want(t, 0, "run")
+	for _, want := range []string{
+		"recovery: 1 run had died, 1 task released, 1 task resumed at verification, ", "orphaned process",
+		"t-00000001 recovered: its run died while its finished work was being verified; resumed at verification",
+		"t-00000002 recovered: its run died while its agent was at work; released",
+	} {
+		if !strings.Contains(out.stderr, want) {
+			t.Errorf("the terminal does not say %q:\n%s", want, out.stderr)
+		}
+	}
+	told := map[string]string{}
+	for _, e := range p.events(t) {
+		switch e.Type {
+		case loop.Recovered:
+			told[e.Task] = e.Outcome
+		case loop.RecoveryDone:
+			if e.Recovery.Runs == 1 {
+				told["summary"] = fmt.Sprint(e.Recovery.Released, e.Recovery.Resumed, e.Recovery.Orphans > 0)
+			}
+		}
+	}
+	want := map[string]string{"t-00000001": "resumed", "t-00000002": "released", "summary": "1 1 true"}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	journal := p.want(t, 0, "journal", "list")
+	if !strings.Contains(journal.stdout, "1 run had died, 1 task released") {
+		t.Errorf("the journal does not tell:\n%s", journal.stdout)
+	}
+	var attempts int
+	for _, id := range []string{"t-00000001", "t-00000002"} {
+		attempts += p.task(t, id).Attempts
+	}
+	if attempts != 2 {
+		t.Errorf("got %d attempts charged, want 2: a death costs nothing", attempts)
+	}
+}
+
+// TestR12ACleanStartHasNothingToRecover, and says so to those who ask.
+func TestR12ACleanStartHasNothingToRecover(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, fakeagent.Script{})
+	p.plan(t, "mine")
+	if out := p.want(t, 0, "recover"); out.stdout != "nothing to recover\n" {
+		t.Errorf("got %q", out.stdout)
+	}
+	out := p.want(t, 0, "run", "-v")
+	if !strings.Contains(out.stderr, "nothing to recover") {
+		t.Errorf("with -v it is not told:\n%s", out.stderr)
+	}
+	if out := p.want(t, 0, "run"); strings.Contains(out.stderr, "recover") {
+		t.Errorf("it is told to those who did not ask:\n%s", out.stderr)
+	}
+}
+
+// TestTheCheckpointOfAnAttempt is shown by the status while an agent is at work, and
+// what it cost is still known when ralph dies a moment later.
+func TestTheCheckpointOfAnAttempt(t *testing.T) {
+	t.Parallel()
+	p := newCrash(t)
+	p.plan(t, "first")
+	r := p.start(t, "run")
+	p.awaitMark(t, "waits t-00000001")
+	var status statusJSON
+	eventually(t, "the cost is stored", func() bool {
+		p.json(t, &status, "status")
+		return len(status.Runs) == 1 && len(status.Runs[0].Attempts) == 1 && status.Runs[0].Attempts[0].CostUSD != nil
+	})
+	run := status.Runs[0]
+	if at := run.Attempts[0]; run.State != "running" || at.Phase != "prompted" || at.Iteration != 1 || *at.CostUSD != 0.5 || at.Heartbeat == nil {
+		t.Errorf("got %+v with %+v, want the checkpoint", run, at)
+	}
+	if out := p.want(t, 0, "status"); !strings.Contains(out.stdout, "t-00000001 prompted for") || !strings.Contains(out.stdout, "$0.50, heartbeat") {
+		t.Errorf("got %s, want it told", out.stdout)
+	}
+	if err := r.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	r.wait(t, -1)
+	if out := p.want(t, 0, "status"); !strings.Contains(out.stdout, "has died") {
+		t.Errorf("got %s, want that it died", out.stdout)
+	}
+	p.want(t, 0, "recover")
+	var task struct {
+		CostUSD *float64 `json:"cost_usd"`
+	}
+	p.json(t, &task, "task", "show", "t-00000001")
+	if task.CostUSD == nil || *task.CostUSD != 0.5 {
+		t.Errorf("got %v, want what the dead attempt cost", task.CostUSD)
+	}
+}

@@ -1,0 +1,83 @@
+package git
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestSearchFindsRepositoriesInside, known to git or not.
+func TestSearchFindsRepositoriesInside(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("top.txt", "kept/file")
+	r.write(".gitignore", "/build/\n*.cache/\n")
+	r.within("near", "x").within("deep/in/it", "x")
+	repo{t, filepath.Join(r.dir, "near")}.write(".gitignore", "out/\n")
+	r.within("near/out/left", "x")
+	r.within("kept/known", "x")
+	r.git("add", "kept/known")
+	r.within("kept", "file") // git has files of it already
+	r.within("build/left", "x")
+	r.within("a/b.cache/c", "x")
+	r.within("state/own", "x")
+	r.write("empty/.git/config", "")
+	r.write("unborn/file", "")
+	repo{t, filepath.Join(r.dir, "unborn")}.git("init", "-q")
+	r.git("worktree", "add", "-q", "-b", "other", "tree")
+	repo{t, filepath.Join(r.dir, "tree")}.within("in", "x")
+	if err := os.Symlink(t.TempDir(), filepath.Join(r.dir, "elsewhere")); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"kept", "near", "tree", "unborn", "kept/known", "tree/in", "near/deep/in/it"}
+	if diff := cmp.Diff(want, Search(t.Context(), r.dir, "state")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	// Below the top the same rules hold, and without a repository around there are none.
+	if diff := cmp.Diff([]string{"known"}, Search(t.Context(), filepath.Join(r.dir, "kept"))); diff != "" {
+		t.Errorf("in a folder (-want +got):\n%s", diff)
+	}
+	bare := repo{t, t.TempDir()}
+	bare.within("b/one", "x")
+	bare.within("two", "x")
+	if diff := cmp.Diff([]string{"two", "b/one"}, Search(t.Context(), bare.dir)); diff != "" {
+		t.Errorf("outside of any (-want +got):\n%s", diff)
+	}
+}
+
+// TestSearchIsBounded: what is nearest is found, however much there is.
+func TestSearchIsBounded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for i := range maxRepositories + 10 {
+		if err := os.MkdirAll(filepath.Join(dir, fmt.Sprintf("r%03d/.git", i)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("r%03d/.git/HEAD", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := Search(t.Context(), dir)
+	if len(got) != maxRepositories || !slices.Contains(got, "r000") {
+		t.Errorf("got %d: %v", len(got), got)
+	}
+}
+
+func TestUncommittedInsideNamesFilesFromOutside(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("top.txt")
+	r.write("top.txt", "changed")
+	in := r.within("a/in", "x", "y")
+	in.write("x", "changed")
+	in.write("deep/new", "")
+	r.within("b", "x")
+	got := UncommittedInside(t.Context(), r.dir, []string{"a/in", "b", "gone"})
+	if diff := cmp.Diff([]string{"a/in/deep/new", "a/in/x"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,228 @@
+package git
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestATreeLeavesTheRepositoryAlone: index, HEAD, refs, stash and objects are theirs.
+func TestATreeLeavesTheRepositoryAlone(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("a.txt", "b.txt")
+	r.write("staged.txt", "x")
+	r.git("add", "staged.txt")
+	r.write("a.txt", "changed")
+	r.write("untracked.txt", "x")
+	r.write(".git/index.lock", "an agent is committing")
+	before := content(t, filepath.Join(r.dir, ".git"))
+	r.tree()
+	if diff := cmp.Diff(before, content(t, filepath.Join(r.dir, ".git"))); diff != "" {
+		t.Errorf("the repository was written (-before +after):\n%s", diff)
+	}
+}
+
+func content(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		files[strings.TrimPrefix(path, dir)] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// TestATreeRunsNothingOfTheRepository, whatever an agent wrote into its settings.
+func TestATreeRunsNothingOfTheRepository(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("a.txt", "b.txt")
+	trap := filepath.Join(t.TempDir(), "trap")
+	if err := os.WriteFile(trap, []byte("#!/bin/sh\necho \"$0 $*\" >> '"+trap+".sprung'\ncat\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, hook := range []string{"post-index-change", "pre-commit", "reference-transaction", "fsmonitor-watchman"} {
+		if err := os.Symlink(trap, filepath.Join(r.dir, ".git", "hooks", hook)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.write(".gitattributes", "* filter=evil diff=evil\n")
+	r.write(".git/info/attributes", "* filter=evil diff=evil\n")
+	before := r.tree()
+	set := func(key, value string) { r.t.Helper(); r.git("config", key, value) }
+	set("filter.evil.clean", trap+" clean")
+	set("filter.evil.process", trap)
+	set("filter.evil.required", "true")
+	set("diff.evil.command", trap)
+	set("diff.evil.textconv", trap)
+	set("diff.external", trap)
+	set("core.pager", trap)
+	set("core.fsmonitor", trap)
+	set("core.sshCommand", trap)
+	set("core.alternateRefsCommand", trap)
+	set("core.hooksPath", filepath.Join(r.dir, ".git", "hooks"))
+	set("uploadpack.packObjectsHook", trap)
+	set("alias.ls-files", "!"+trap)
+	// and a repository inside, which git would look into
+	inner := repo{t, filepath.Join(r.dir, "inner")}
+	if err := os.Mkdir(inner.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	inner.git("init", "-q", "-b", "main")
+	inner.commit("i.txt")
+	inner.write(".gitattributes", "* filter=evil\n")
+	inner.git("config", "core.fsmonitor", trap)
+	inner.git("config", "filter.evil.clean", trap)
+	inner.write("i.txt", "changed")
+	r.write("a.txt", "changed\n")
+	r.write("new.txt", "x\n")
+	os.Remove(trap + ".sprung")
+	mid := r.tree()
+	inner.write("i.txt", "changed again")
+	after := r.tree()
+	r.wantChanges(mid, after, Change{Path: "inner/i.txt", Kind: Modified})
+	HeadTree(t.Context(), r.dir, "inner")
+	r.wantChanges(before, after, Change{Path: "a.txt", Kind: Modified}, Change{Path: "inner/.gitattributes", Kind: Added},
+		Change{Path: "inner/i.txt", Kind: Added}, Change{Path: "new.txt", Kind: Added})
+	if _, _, err := Patch(t.Context(), r.dir, r.objects(), before, after, 1<<20); err != nil {
+		t.Error(err)
+	}
+	if _, err := Show(t.Context(), r.dir, r.objects(), after, "a.txt", 100); err != nil {
+		t.Error(err)
+	}
+	if said, err := os.ReadFile(trap + ".sprung"); err == nil {
+		t.Errorf("it ran the repository's own program:\n%s", said)
+	}
+}
+
+// TestATreeCannotBeBlinded: what git offers to make a change invisible.
+func TestATreeCannotBeBlinded(t *testing.T) {
+	t.Parallel()
+	tests := map[string]func(r repo){
+		"an entry that is assumed to be unchanged": func(r repo) {
+			r.git("update-index", "--assume-unchanged", "a.txt")
+			r.write("a.txt", "CHANGED OF a.txt\n")
+		},
+		"an entry that is left out of the checkout": func(r repo) {
+			r.git("update-index", "--skip-worktree", "a.txt")
+			r.write("a.txt", "CHANGED OF a.txt\n")
+		},
+		"the same size and the same time": func(r repo) {
+			path := filepath.Join(r.dir, "a.txt")
+			info, err := os.Stat(path)
+			if err != nil {
+				r.t.Fatal(err)
+			}
+			r.git("config", "core.trustctime", "false")
+			r.git("config", "core.checkStat", "minimal")
+			r.write("a.txt", "TEXT of a.txt\n")
+			if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
+				r.t.Fatal(err)
+			}
+		},
+		"a file that is ignored from now on": func(r repo) {
+			r.write(".git/info/exclude", "*.txt\n")
+			r.write("a.txt", "changed")
+		},
+		"a file that is ignored and not tracked any more": func(r repo) {
+			r.write(".git/info/exclude", "*.txt\n")
+			r.git("rm", "-q", "--cached", "a.txt")
+			r.write("a.txt", "changed")
+		},
+		"an encoding that git cannot read": func(r repo) {
+			r.write(".git/info/attributes", "*.txt working-tree-encoding=UTF-16\n")
+			r.write("a.txt", "odd")
+		},
+		"an index that is damaged": func(r repo) {
+			r.write(".git/index", "no index")
+			r.write("a.txt", "changed")
+		},
+		"settings that cannot be read": func(r repo) {
+			r.write(".git/config", "[no settings")
+			r.write("a.txt", "changed")
+		},
+		"a folder that became a repository of its own": func(r repo) {
+			inner := repo{r.t, filepath.Join(r.dir, "sub")}
+			inner.git("init", "-q")
+			r.write("a.txt", "changed")
+		},
+	}
+	for name, blind := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t)
+			r.commit("a.txt", "sub/b.txt")
+			before := r.tree()
+			blind(r)
+			r.wantChanges(before, r.tree(), Change{Path: "a.txt", Kind: Modified})
+		})
+	}
+}
+
+func (r repo) learn() {
+	r.t.Helper()
+	if err := Rules(r.t.Context(), r.dir, r.objects()); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// TestRulesThatWereAddedMeanwhileHideNothing: an agent can write those that are not
+// in the working tree, where nobody sees them.
+func TestRulesThatWereAddedMeanwhileHideNothing(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("a.txt")
+	before := r.tree()
+	rules := filepath.Join(t.TempDir(), "ignore")
+	if err := os.WriteFile(rules, []byte("conftest.py\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.git("config", "core.excludesFile", rules)
+	r.write(".git/info/exclude", "pytest.ini\n")
+	r.write("conftest.py", "x")
+	r.write("pytest.ini", "x")
+	seen := r.tree()
+	r.wantChanges(before, seen, Change{Path: "conftest.py", Kind: Added}, Change{Path: "pytest.ini", Kind: Added})
+	r.learn() // and what was seen once stays seen
+	r.write("later/conftest.py", "x")
+	if got := r.tree(); got != seen {
+		t.Error("what was ignored when it was asked for the last time is in the tree, or what was seen is gone")
+	}
+}
+
+// TestATreeDoesNotDependOnTheEnvironment, nor on the settings of a person.
+func TestATreeDoesNotDependOnTheEnvironment(t *testing.T) {
+	r, other := newRepo(t), newRepo(t)
+	r.commit("a.txt", "left/out.txt")
+	other.commit("b.txt")
+	home := t.TempDir()
+	settings := filepath.Join(home, ".gitconfig") // which make every text a binary file
+	if err := os.WriteFile(settings, []byte("[core]\n\tbigFileThreshold = 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := r.tree("left")
+	for name, value := range map[string]string{
+		"HOME": home, "GIT_CONFIG_GLOBAL": settings, "GIT_LITERAL_PATHSPECS": "1", "GIT_DIR": filepath.Join(other.dir, ".git"), "GIT_WORK_TREE": other.dir,
+		"GIT_INDEX_FILE": filepath.Join(other.dir, ".git", "index"), "GIT_OBJECT_DIRECTORY": filepath.Join(other.dir, ".git", "objects"),
+	} {
+		t.Setenv(name, value)
+	}
+	r.write("a.txt", "changed\n")
+	after := r.tree("left")
+	r.wantChanges(before, after, Change{Path: "a.txt", Kind: Modified})
+	r.wantFiles(after, "a.txt")
+	if text, _ := r.patch(before, after, 1000); !strings.Contains(text, "+changed\n") {
+		t.Errorf("got %q, want the text", text)
+	}
+}

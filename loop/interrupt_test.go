@@ -1,0 +1,144 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/dag"
+	"ralph/internal/fakeagent"
+)
+
+// TestInterruptedInEveryPhase ends the context at each point of an attempt:
+// the task is pending, nothing is charged, the journal has a row, nothing lives.
+func TestInterruptedInEveryPhase(t *testing.T) {
+	t.Parallel()
+	hang := fakeagent.Step{Do: "hang"}
+	mark := fakeagent.Step{Do: "mark", Text: "at work"}
+	tests := map[string]struct {
+		script fakeagent.Script
+		gate   string
+	}{
+		"in the handshake": {script: fakeagent.Script{At: map[string][]fakeagent.Step{
+			"initialize": {mark, {Do: "hang", Ignore: true}},
+		}}},
+		"in a turn":          {script: say(mark, hang)},
+		"after it said done": {script: say(done(), mark, hang)},
+		"in a gate":          {script: say(done()), gate: "echo '{\"event\":\"mark\",\"name\":\"at work\"}' >> \"$LEDGER/ledger.jsonl\"; sleep 600"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, tt.script)
+			s.opts.Judge.Env = append(s.opts.Judge.Env, "LEDGER="+s.ledger)
+			task := dag.NewTask{Title: "mine"}
+			if tt.gate != "" {
+				task.Gates = []string{tt.gate}
+			}
+			ids := s.add(t, task)
+			r := s.start(t)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			ended := make(chan Outcome, 1)
+			go func() {
+				out, err := r.Run(ctx)
+				if err != nil {
+					t.Error(err)
+				}
+				ended <- out
+			}()
+			s.awaitMark(t, "at work")
+			cancel(errors.New("caught a signal"))
+			out := <-ended
+			if err := r.Finish(t.Context(), out); err != nil {
+				t.Error(err)
+			}
+			s.wantNothingLeft(t)
+			if out.Kind != OutcomeInterrupted || out.Iterations != 0 {
+				t.Errorf("got %s after %d iterations, want interrupted after none", out.Kind, out.Iterations)
+			}
+			if got := s.task(t, ids[0]); got.Status != dag.Pending || got.Attempts != 0 || got.Owner != "" {
+				t.Errorf("got %s with %d attempts, owned by %q; want pending with none, by nobody", got.Status, got.Attempts, got.Owner)
+			}
+			if got := s.journal(t, r.ID()); len(got) != 1 || got[0].Outcome != "interrupted" {
+				t.Errorf("got journal %+v, want one interrupted row", got)
+			}
+			if diff := cmp.Diff(ids, r.Interrupted()); diff != "" {
+				t.Errorf("interrupted tasks differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestARunGoesOnAfterAnInterruption runs the same runner again, as after Ctrl-C
+// and "go on": the counters go on, the limit too.
+func TestARunGoesOnAfterAnInterruption(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
+		{When: fakeagent.When{Attempt: 1, Contains: "second"}, Steps: []fakeagent.Step{{Do: "mark", Text: "at work"}, {Do: "hang"}}},
+	}})
+	s.opts.Limit = 2
+	s.add(t, dag.NewTask{Title: "first"}, dag.NewTask{Title: "second"}, dag.NewTask{Title: "third"})
+	r := s.start(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		s.awaitMark(t, "at work")
+		cancel()
+	}()
+	out, err := r.Run(ctx)
+	if err != nil || out.Kind != OutcomeInterrupted || out.Iterations != 1 {
+		t.Fatalf("got %+v, %v; want interrupted after 1 counted iteration", out, err)
+	}
+	out = s.finish(t, r, t.Context())
+	if out.Kind != OutcomeLimit || out.Iterations != 2 || out.Counts.Done != 2 {
+		t.Errorf("got %+v, want the limit after 2 counted iterations", out)
+	}
+}
+
+// TestKillEndsAnAgentThatIgnoresCancel is the second Ctrl-C.
+func TestKillEndsAnAgentThatIgnoresCancel(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(fakeagent.Step{Do: "mark", Text: "at work"}, fakeagent.Step{Do: "hang", Ignore: true}))
+	s.script.KeepRunning = true
+	ids := s.add(t, dag.NewTask{Title: "mine"})
+	r := s.start(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		s.awaitMark(t, "at work")
+		cancel()
+		s.awaitMark(t, "cancel") // it heard, and goes on
+		if err := r.Kill(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if out := s.finish(t, r, ctx); out.Kind != OutcomeInterrupted {
+		t.Errorf("got %s, want interrupted", out.Kind)
+	}
+	if got := s.task(t, ids[0]); got.Status != dag.Pending || got.Attempts != 0 {
+		t.Errorf("got %s with %d attempts, want pending with none", got.Status, got.Attempts)
+	}
+}
+
+// TestAPromiseOfFailureIsTheLastThingThatRuns looks for work as another worker
+// would, as soon as the task was given back.
+func TestAPromiseOfFailureIsTheLastThingThatRuns(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(fakeagent.Step{Do: "say", Text: "<promise>FAILURE</promise>\n"}))
+	s.add(t, dag.NewTask{Title: "mine"})
+	var r *Runner
+	observe := s.opts.Observe
+	s.opts.Observe = func(e Event) {
+		observe(e)
+		if e.Type != AttemptEnded {
+			return
+		}
+		if claim, _, _, ok := r.next(t.Context()); ok {
+			t.Errorf("got %s, want nothing after the promise", claim.Task.ID)
+		}
+	}
+	r = s.start(t)
+	if out := s.finish(t, r, t.Context()); out.Kind != OutcomeFailure {
+		t.Errorf("got %s, want failure", out.Kind)
+	}
+}
