@@ -135,23 +135,8 @@ type ending struct {
 
 // Start records the run, after releasing what dead runs left behind.
 func Start(ctx context.Context, opts Options) (*Runner, error) {
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
-	if opts.Jobs == 0 {
-		opts.Jobs = 1
-	}
-	if opts.Lease == 0 {
-		opts.Lease = time.Minute
-	}
-	if opts.Poll == 0 {
-		opts.Poll = time.Second
-	}
-	opts.Poll = min(opts.Poll, opts.Lease/3)
-	r := &Runner{
-		opts: opts, active: map[string]Session{}, told: map[string]bool{}, offers: map[string][]string{}, settled: make(chan struct{}), began: opts.Now(),
-		working: map[string]*attempt{}, limited: map[string]int{}, proven: map[string]bool{}, dropped: map[string]bool{}, empties: map[string]emptied{}, answers: map[string]int{},
-	}
+	r := newRunner(opts)
+	opts = r.opts
 	recovered, err := r.recover(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("recover: %w", err)
@@ -160,11 +145,8 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 		if r.run, err = g.StartRun(opts.Scope, opts.Process); err != nil {
 			return err
 		}
-		if opts.Continues != nil {
-			r.iters, r.counted, r.failures = opts.Continues.Iterations, opts.Continues.Iterations, opts.Continues.Failures
-			if r.took, r.waited, err = g.RunSpan(opts.Continues.ID); err != nil {
-				return err
-			}
+		if err := r.carryOver(g); err != nil {
+			return err
 		}
 		// A task need not wait for an agent that this run does not use.
 		only := len(opts.Fallback) == 0
@@ -186,6 +168,38 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 		return nil, fmt.Errorf("write what was learned before: %w", err)
 	}
 	return r, nil
+}
+
+// newRunner is a run that has not begun, with what its options leave out.
+func newRunner(opts Options) *Runner {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Jobs == 0 {
+		opts.Jobs = 1
+	}
+	if opts.Lease == 0 {
+		opts.Lease = time.Minute
+	}
+	if opts.Poll == 0 {
+		opts.Poll = time.Second
+	}
+	opts.Poll = min(opts.Poll, opts.Lease/3)
+	return &Runner{
+		opts: opts, active: map[string]Session{}, told: map[string]bool{}, offers: map[string][]string{}, settled: make(chan struct{}), began: opts.Now(),
+		working: map[string]*attempt{}, limited: map[string]int{}, proven: map[string]bool{}, dropped: map[string]bool{}, empties: map[string]emptied{}, answers: map[string]int{},
+	}
+}
+
+// carryOver takes over the counters of the run that this one continues.
+func (r *Runner) carryOver(g *dag.Graph) (err error) {
+	from := r.opts.Continues
+	if from == nil {
+		return nil
+	}
+	r.iters, r.counted, r.failures = from.Iterations, from.Iterations, from.Failures
+	r.took, r.waited, err = g.RunSpan(from.ID)
+	return err
 }
 
 // ID is the run's ID.
