@@ -24,8 +24,9 @@ type Foreseen struct {
 	Fails string // why it would fail before an agent is started
 }
 
-// Worked says that an agent would be started for it.
-func (f Foreseen) Worked() bool { return f.Left == "" && f.Fails == "" }
+// Worked says that an agent would be set to work on it, and not only to judge what is
+// finished.
+func (f Foreseen) Worked() bool { return f.Left == "" && f.Fails == "" && f.Unverified == "" }
 
 // Foresee says what a run with those options would do with what is ready, judged as
 // the run itself would judge it, and does nothing. It does not look at what runs that

@@ -205,6 +205,9 @@ The lines that ` + "`task import`" + ` reads and ` + "`task export`" + ` writes 
 | ` + "`runs show`" + ` | what ` + "`report`" + ` prints |
 | ` + "`journal search`, `journal show`" + ` | what ` + "`journal list`" + ` prints; of one entry, without the list |
 | ` + "`knowledge search`, `knowledge show`, `knowledge add`" + ` | what ` + "`knowledge list`" + ` prints; of one entry, without the list |
+
+` + "`unverified`" + ` of a task is the attempt whose finished work awaits its verdict, or ` + "`null`" + `: the next run verifies, and runs
+no agent again. It may be ` + "`ready`" + ` at the same time.
 `
 
 // TestCommandsAreDocumented writes docs/cli.md from the help of every command.

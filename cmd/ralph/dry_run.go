@@ -60,11 +60,12 @@ func (a *app) foreseen(opts loop.Options, tasks []loop.Foreseen) {
 			continue
 		}
 		n++
-		how := term.Line(t.Fails)
-		if how != "" {
-			how = "would fail at once: " + how
-		} else {
-			how = modelFor(opts, t.Task, n)
+		how := modelFor(opts, t.Task, n)
+		switch {
+		case t.Fails != "":
+			how = "would fail at once: " + term.Line(t.Fails)
+		case t.Unverified != "":
+			how = "only its verdict: the work is finished"
 		}
 		fmt.Fprintf(a.stdout, "  %s  %s  %s\n", t.ID, how, term.Line(t.Title))
 	}
