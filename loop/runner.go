@@ -234,12 +234,13 @@ func (r *Runner) Run(ctx context.Context) (Outcome, error) {
 // Finish records how the run ended. It is called once, after the last Run.
 func (r *Runner) Finish(ctx context.Context, out Outcome) error {
 	err := r.opts.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error {
-		return g.EndRun(r.run.ID, string(out.Kind), out.Reason, out.Iterations)
+		counted, _ := r.countedSoFar()
+		return g.EndRun(r.run.ID, string(out.Kind), out.Reason, counted)
 	})
 	usage := out.Usage
 	r.emit(Event{
 		Type: RunEnded, Outcome: string(out.Kind), Reason: out.Reason, Iteration: out.Iterations,
-		Counts: &out.Counts, Usage: &usage, Duration: out.Duration.Milliseconds(),
+		Counts: &out.Counts, Usage: &usage, Duration: out.Duration.Milliseconds(), Together: out.Together,
 	})
 	return err
 }
@@ -296,37 +297,6 @@ func (r *Runner) emit(e Event) {
 func (r *Runner) warn(task, text string) {
 	r.emit(Event{Type: Warned, Task: task, Text: text})
 }
-
-func (r *Runner) outcome(ctx context.Context, end ending) (Outcome, error) {
-	out := Outcome{Kind: end.kind, Reason: end.reason, Run: r.run.ID, Duration: r.elapsed()}
-	err := r.opts.Store.View(ctx, func(g *dag.Graph) error {
-		t, err := g.Tally(r.opts.Scope)
-		if errors.Is(err, dag.ErrNotFound) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		out.Counts = countsOf(t)
-		used, err := g.UsageOfRun(r.run.ID)
-		for into, n := range map[*int64]*int64{
-			&out.Usage.TokensIn: used.TokensIn, &out.Usage.TokensCached: used.TokensCached, &out.Usage.TokensOut: used.TokensOut,
-		} {
-			if n != nil {
-				*into = *n
-			}
-		}
-		out.Usage.CostUSD, out.Usage.Estimated, out.Usage.Unknown = used.CostUSD, used.Estimated, used.Unpriced > 0
-		return err
-	})
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	out.Iterations, out.Tasks = r.counted, append([]Resolved(nil), r.tasks...)
-	return out, err
-}
-
-// elapsed is how long the run has taken, with those that it continues.
-func (r *Runner) elapsed() time.Duration { return r.took + r.opts.Now().Sub(r.began) }
 
 func countsOf(t dag.Tally) Counts {
 	c := Counts{Done: t.ByStatus[dag.Done], Failed: t.ByStatus[dag.Failed], Total: t.Total()}

@@ -36,7 +36,7 @@ func (r *Runner) accounts(g *dag.Graph, t *dag.Task) (list []budget.Account, err
 	}
 	all := func(*attempt) bool { return true }
 	now := r.opts.Now()
-	add(budget.Run, "", r.opts.Budget.Run, all, func() (dag.Usage, error) { return g.UsageOfRun(r.chain()) })
+	add(budget.Run, "", r.opts.Budget.Run, all, func() (dag.Usage, error) { return g.UsageOfChain(r.chain()) })
 	add(budget.Day, "", r.opts.Budget.Day, all, func() (dag.Usage, error) { return g.UsageSince(Midnight(now), r.run.ID) })
 	for i := range list {
 		if list[i].Scope == budget.Run {

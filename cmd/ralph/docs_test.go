@@ -167,7 +167,8 @@ func samplePlanned() plannedJSON {
 func sampleOutcome() outcomeJSON {
 	return outcomeJSON{
 		Outcome: "complete", Reason: orNil("1 of 2 tasks failed"), Run: "r-00000001", Iterations: 3, Done: 1, Failed: 1, DurationMS: 90000,
-		Tasks: []loop.Resolved{{ID: "t-00000001", Title: "Build it", Status: "failed", Outcome: "failed", Reason: "no idea", Attempts: 2}},
+		Together: &togetherJSON{Continues: "r-00000002", Iterations: 5, spentJSON: spentJSON{Unknown: true}, DurationMS: 240000},
+		Tasks:    []loop.Resolved{{ID: "t-00000001", Title: "Build it", Status: "failed", Outcome: "failed", Reason: "no idea", Attempts: 2}},
 	}
 }
 
