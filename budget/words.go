@@ -25,7 +25,7 @@ func (a Account) cost() string {
 }
 
 func (a Account) tokens() string {
-	return fmt.Sprintf("%d of %d tokens used", a.Used.Tokens, a.Limits.Tokens) + a.where()
+	return human.Thousands(a.Used.Tokens) + " of " + human.Tokens(a.Limits.Tokens) + " used" + a.where()
 }
 
 func (a Account) duration() string {

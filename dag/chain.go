@@ -28,6 +28,15 @@ func (g *Graph) CountRun(id string, iterations, failures int) error {
 	return g.tx.Exec(countRunSQL, ":id", id, ":iterations", iterations, ":failures", failures, ":now", g.millis())
 }
 
+const ownIterationsSQL = `SELECT iterations - coalesce((SELECT c.iterations FROM runs c WHERE c.id = r.continues), 0) FROM runs r WHERE r.id = :id;`
+
+// OwnIterations is how many iterations of a run counted, without those of the runs
+// that it continues.
+func (g *Graph) OwnIterations(id string) (int, error) {
+	n, err := g.number(ownIterationsSQL, ":id", id)
+	return int(n), err
+}
+
 const lastRunSQL = `SELECT ` + runColumns + ` FROM runs
 WHERE scope_feature IS :feature AND scope_task IS :task ORDER BY n DESC LIMIT 1;`
 

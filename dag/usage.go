@@ -40,7 +40,8 @@ SELECT coalesce(sum(a.ended_at IS NOT NULL AND a.outcome NOT IN ('limited', 'int
     coalesce(sum(iif(a.outcome = 'limited', 0, coalesce(a.ended_at, a.heartbeat_at) - a.started_at)), 0) `
 	settledUsage = ` (a.ended_at IS NOT NULL OR a.run IS NOT (SELECT n FROM runs WHERE id = :run))`
 
-	usageOfRunSQL = `
+	usageOfRunSQL   = usageColumns + `FROM runs r JOIN attempts a ON a.run = r.n WHERE r.id = :run AND` + settledUsage + `;`
+	usageOfChainSQL = `
 WITH RECURSIVE chain (id) AS (
     SELECT :run
     UNION
@@ -53,9 +54,14 @@ FROM tasks t INDEXED BY tasks_status CROSS JOIN attempts a ON a.task = t.n WHERE
 	usageSinceSQL = usageColumns + `FROM attempts a INDEXED BY attempts_started WHERE a.started_at >= :since AND` + settledUsage + `;`
 )
 
-// UsageOfRun adds up what a run has used, with the runs that it continues.
+// UsageOfRun adds up what a run has used itself.
 func (g *Graph) UsageOfRun(run string) (Usage, error) {
 	return g.usage(usageOfRunSQL, ":run", run)
+}
+
+// UsageOfChain adds up what a run has used, with the runs that it continues.
+func (g *Graph) UsageOfChain(run string) (Usage, error) {
+	return g.usage(usageOfChainSQL, ":run", run)
 }
 
 // UsageOfTask adds up what was used for a task since it was last reset, without

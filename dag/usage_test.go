@@ -34,6 +34,7 @@ func TestUsageIsAddedUpByRunTaskFeatureAndDay(t *testing.T) {
 	w.use("b", 40, 2, true, "error")
 	first := w.run
 	w.update(func(g *dag.Graph) (err error) { w.run, err = g.StartRun(dag.Scope{}, dag.Process{PID: 1}); return err })
+	w.update(func(g *dag.Graph) error { return g.DescribeRun(&w.run, "{}", &first) })
 	w.use("a", 80, 4, false, "released")
 	open := w.claim("b") // its run knows better
 	cost := 100.0
@@ -53,6 +54,9 @@ func TestUsageIsAddedUpByRunTaskFeatureAndDay(t *testing.T) {
 	}{
 		"the first run":  {func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfRun(first.ID) }, usage(2, 70, 3, true, 1, 2)},
 		"the second run": {func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfRun(w.run.ID) }, usage(1, 80, 4, false, 0, 1)},
+		"both, the second continues the first": {
+			func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfChain(w.run.ID) }, usage(3, 150, 7, true, 1, 3),
+		},
 		"a task": {func(g *dag.Graph) (dag.Usage, error) {
 			task, err := g.Task(w.ids["a"])
 			if err != nil {

@@ -59,6 +59,8 @@ type Event struct {
 	Gate   *GateEvent `json:"gate,omitempty"`
 	Counts *Counts    `json:"counts,omitempty"`
 
+	Together *Together `json:"together,omitempty"`
+
 	Recovery *RecoveryEvent `json:"recovery,omitempty"`
 
 	Setup *Setup `json:"setup,omitempty"`
@@ -103,6 +105,14 @@ type Usage struct {
 	Unknown      bool     `json:"cost_unknown,omitempty"`   // of some of it, or of all, nobody knows what it cost
 
 	Context int64 `json:"context_tokens,omitempty"` // what its last request took of the context
+}
+
+// Together is what a run came to with those that it continues: what its limits go by.
+type Together struct {
+	Continues  string `json:"continues"` // the run that it took up
+	Iterations int    `json:"iterations"`
+	Usage      Usage  `json:"usage"`
+	Duration   int64  `json:"duration_ms"`
 }
 
 // Counts are the tasks in scope, without the groups that they stand in.

@@ -75,59 +75,28 @@ func (w *watch) tool(e acp.ToolCall, now time.Time) {
 const maxWatched = 1 << 16
 
 // say sends a prompt and guards the turn: it is cut short when a budget is passed
-// or nothing comes of it. A turn that ended by itself meanwhile counts as it is.
+// or nothing comes of it.
 func (a *attempt) say(ctx context.Context, text string) (acp.Turn, error) {
-	turnCtx, cut := context.WithCancelCause(ctx)
 	a.watch.mu.Lock()
 	a.watch.turn, a.watch.ended = true, map[string]bool{}
 	a.watch.stats.Begin(a.opts.Now())
 	a.watch.mu.Unlock()
-	guarding := a.guard(turnCtx, a.inspect, cut)
-	turn, err := a.session.Prompt(turnCtx, text)
-	cause := context.Cause(turnCtx)
+	turn, cut, err := a.guard(a.inspect).Turn(ctx, a.session, text)
 	a.watch.mu.Lock()
 	a.watch.turn = false
 	a.watch.mu.Unlock()
-	cut(nil)
-	<-guarding
 	f := &a.facts
 	var drifting errDrifting
-	f.Over, f.Cut, f.Drift = asOverspent(cause), false, nil
-	if errors.As(cause, &drifting) {
+	f.Over, f.Cut, f.Drift = asOverspent(cut), false, nil
+	if errors.As(cut, &drifting) && !byItself(turn) {
 		f.Cut, f.Drift = true, drifting.signals
-	}
-	if (f.Over != nil || f.Cut) && byItself(turn) {
-		f.Cut, f.Drift, err = false, nil, nil
 	}
 	return turn, err
 }
 
-// byItself says that a turn came to its end, also if it was to be cut meanwhile.
-func byItself(turn acp.Turn) bool { return turn.Stop != "" && turn.Stop != acp.StopCancelled }
-
-// guard looks at every piece of news, and every second, whether a session may go
-// on, and cuts it short for the reason that inspect gives. The channel is closed when
-// it has stopped.
-func (a *attempt) guard(ctx context.Context, inspect func(context.Context) error, cut context.CancelCauseFunc) <-chan struct{} {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		ticker := time.NewTicker(a.opts.Poll)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-			case <-a.watch.news:
-			}
-			if cause := inspect(ctx); cause != nil {
-				cut(cause)
-				return
-			}
-		}
-	}()
-	return done
+// guard is one that looks at every piece of news of the attempt.
+func (a *attempt) guard(inspect func(context.Context) error) Guard {
+	return Guard{Every: a.opts.Poll, News: a.watch.news, Inspect: inspect}
 }
 
 // inspect says why a turn may not go on, or nil.

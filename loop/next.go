@@ -110,12 +110,14 @@ func (r *Runner) rested(ctx context.Context, began time.Time) {
 	}
 }
 
+const pausedText = "the project is paused; go on with: ralph resume"
+
 // tellWaiting says what is waited for, once.
 func (r *Runner) tellWaiting(l, told look) {
 	switch {
 	case l.paused.Equal(told.paused) && l.until.Equal(told.until):
 	case !l.paused.IsZero():
-		r.emit(Event{Type: Waiting, Reason: "the project is paused; go on with: ralph resume"})
+		r.emit(Event{Type: Waiting, Reason: pausedText})
 	case l.limit != nil:
 		r.emit(Event{Type: Waiting, Until: &l.until, Agent: l.limit.Agent, Reason: l.limit.Agent + " has no room: " + l.limit.Reason})
 	default:
@@ -222,7 +224,7 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 		return l, nil
 	}
 	if held { // only money can keep them back now
-		r.end(OutcomeLimit, room.spent, nil)
+		r.end(OutcomeLimit, room.spent[0].Text, nil)
 		return l, nil
 	}
 	return r.blocked(ctx, tally)

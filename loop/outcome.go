@@ -1,6 +1,12 @@
 package loop
 
-import "time"
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ralph/dag"
+)
 
 // OutcomeKind is how a run ends.
 type OutcomeKind string
@@ -18,7 +24,7 @@ const (
 	OutcomeError       OutcomeKind = "error"             // ralph itself could not go on: the database or a file failed
 )
 
-// Outcome is what came of a run.
+// Outcome is what came of a run: itself, without those that it continues.
 type Outcome struct {
 	Kind       OutcomeKind
 	Reason     string
@@ -28,6 +34,7 @@ type Outcome struct {
 	Usage      Usage
 	Duration   time.Duration
 	Tasks      []Resolved // that this run moved, in order
+	Together   *Together  // nil if it continues none
 }
 
 // Resolved is what a run did with a task, last.
@@ -39,3 +46,55 @@ type Resolved struct {
 	Reason   string `json:"reason,omitempty"`
 	Attempts int    `json:"attempts"`
 }
+
+func (r *Runner) outcome(ctx context.Context, end ending) (Outcome, error) {
+	out := Outcome{Kind: end.kind, Reason: end.reason, Run: r.run.ID, Duration: r.opts.Now().Sub(r.began)}
+	err := r.opts.Store.View(ctx, func(g *dag.Graph) error {
+		t, err := g.Tally(r.opts.Scope)
+		if errors.Is(err, dag.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		out.Counts = countsOf(t)
+		used, err := g.UsageOfRun(r.run.ID)
+		if err != nil {
+			return err
+		}
+		out.Usage = eventUsage(used)
+		out.Together, err = r.together(g)
+		return err
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out.Iterations, out.Tasks = r.counted, append([]Resolved(nil), r.tasks...)
+	if from := r.opts.Continues; from != nil {
+		out.Iterations -= from.Iterations
+	}
+	return out, err
+}
+
+// together is what this run and those that it continues came to; nil if there are none.
+func (r *Runner) together(g *dag.Graph) (*Together, error) {
+	if r.opts.Continues == nil {
+		return nil, nil
+	}
+	used, err := g.UsageOfChain(r.run.ID)
+	counted, _ := r.countedSoFar()
+	return &Together{Continues: r.opts.Continues.ID, Iterations: counted, Usage: eventUsage(used), Duration: r.elapsed().Milliseconds()}, err
+}
+
+// eventUsage is what was used, as events tell it.
+func eventUsage(used dag.Usage) Usage {
+	u := Usage{CostUSD: used.CostUSD, Estimated: used.Estimated, Unknown: used.Unpriced > 0}
+	for into, n := range map[*int64]*int64{&u.TokensIn: used.TokensIn, &u.TokensCached: used.TokensCached, &u.TokensOut: used.TokensOut} {
+		if n != nil {
+			*into = *n
+		}
+	}
+	return u
+}
+
+// elapsed is how long the run has taken, with those that it continues.
+func (r *Runner) elapsed() time.Duration { return r.took + r.opts.Now().Sub(r.began) }

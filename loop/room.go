@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"ralph/budget"
 	"ralph/dag"
 )
 
@@ -20,7 +21,7 @@ type room struct {
 	worker string // who takes tasks that bring no agent; "" if nobody can
 	limits []dag.AgentLimit
 	skip   dag.Skip
-	spent  string // why features are skipped
+	spent  []budget.Finding // why features are skipped
 }
 
 // crew lists who may work on tasks that bring no agent, in the order of preference.
@@ -56,7 +57,10 @@ func (r *Runner) findRoom(g *dag.Graph) (room, error) {
 			break
 		}
 	}
-	out.skip.Features, out.spent, err = r.spentFeatures(g)
+	out.spent, err = r.spentFeatures(g)
+	for _, f := range out.spent {
+		out.skip.Features = append(out.skip.Features, f.Name)
+	}
 	return out, err
 }
 
@@ -96,7 +100,7 @@ func (r *Runner) patience(l dag.AgentLimit) (ending, bool) {
 	}
 	since := r.limitedSince
 	r.mu.Unlock()
-	reason := fmt.Sprintf("%s has no room until %s: %s", l.Agent, r.clock(l.Until), l.Reason)
+	reason := r.noRoom(l)
 	switch rule := r.opts.Wait; {
 	case rule.Never:
 		return ending{kind: OutcomeLimit, reason: reason}, false
@@ -104,6 +108,10 @@ func (r *Runner) patience(l dag.AgentLimit) (ending, bool) {
 		return ending{kind: OutcomeLimit, reason: fmt.Sprintf("%s; that is longer than %s", reason, rule.Most)}, false
 	}
 	return ending{}, true
+}
+
+func (r *Runner) noRoom(l dag.AgentLimit) string {
+	return fmt.Sprintf("%s has no room until %s: %s", l.Agent, r.clock(l.Until), l.Reason)
 }
 
 // clock writes a moment as short as it is clear.

@@ -135,23 +135,8 @@ type ending struct {
 
 // Start records the run, after releasing what dead runs left behind.
 func Start(ctx context.Context, opts Options) (*Runner, error) {
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
-	if opts.Jobs == 0 {
-		opts.Jobs = 1
-	}
-	if opts.Lease == 0 {
-		opts.Lease = time.Minute
-	}
-	if opts.Poll == 0 {
-		opts.Poll = time.Second
-	}
-	opts.Poll = min(opts.Poll, opts.Lease/3)
-	r := &Runner{
-		opts: opts, active: map[string]Session{}, told: map[string]bool{}, offers: map[string][]string{}, settled: make(chan struct{}), began: opts.Now(),
-		working: map[string]*attempt{}, limited: map[string]int{}, proven: map[string]bool{}, dropped: map[string]bool{}, empties: map[string]emptied{}, answers: map[string]int{},
-	}
+	r := newRunner(opts)
+	opts = r.opts
 	recovered, err := r.recover(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("recover: %w", err)
@@ -160,11 +145,8 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 		if r.run, err = g.StartRun(opts.Scope, opts.Process); err != nil {
 			return err
 		}
-		if opts.Continues != nil {
-			r.iters, r.counted, r.failures = opts.Continues.Iterations, opts.Continues.Iterations, opts.Continues.Failures
-			if r.took, r.waited, err = g.RunSpan(opts.Continues.ID); err != nil {
-				return err
-			}
+		if err := r.carryOver(g); err != nil {
+			return err
 		}
 		// A task need not wait for an agent that this run does not use.
 		only := len(opts.Fallback) == 0
@@ -186,6 +168,38 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 		return nil, fmt.Errorf("write what was learned before: %w", err)
 	}
 	return r, nil
+}
+
+// newRunner is a run that has not begun, with what its options leave out.
+func newRunner(opts Options) *Runner {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Jobs == 0 {
+		opts.Jobs = 1
+	}
+	if opts.Lease == 0 {
+		opts.Lease = time.Minute
+	}
+	if opts.Poll == 0 {
+		opts.Poll = time.Second
+	}
+	opts.Poll = min(opts.Poll, opts.Lease/3)
+	return &Runner{
+		opts: opts, active: map[string]Session{}, told: map[string]bool{}, offers: map[string][]string{}, settled: make(chan struct{}), began: opts.Now(),
+		working: map[string]*attempt{}, limited: map[string]int{}, proven: map[string]bool{}, dropped: map[string]bool{}, empties: map[string]emptied{}, answers: map[string]int{},
+	}
+}
+
+// carryOver takes over the counters of the run that this one continues.
+func (r *Runner) carryOver(g *dag.Graph) (err error) {
+	from := r.opts.Continues
+	if from == nil {
+		return nil
+	}
+	r.iters, r.counted, r.failures = from.Iterations, from.Iterations, from.Failures
+	r.took, r.waited, err = g.RunSpan(from.ID)
+	return err
 }
 
 // ID is the run's ID.
@@ -220,12 +234,13 @@ func (r *Runner) Run(ctx context.Context) (Outcome, error) {
 // Finish records how the run ended. It is called once, after the last Run.
 func (r *Runner) Finish(ctx context.Context, out Outcome) error {
 	err := r.opts.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error {
-		return g.EndRun(r.run.ID, string(out.Kind), out.Reason, out.Iterations)
+		counted, _ := r.countedSoFar()
+		return g.EndRun(r.run.ID, string(out.Kind), out.Reason, counted)
 	})
 	usage := out.Usage
 	r.emit(Event{
 		Type: RunEnded, Outcome: string(out.Kind), Reason: out.Reason, Iteration: out.Iterations,
-		Counts: &out.Counts, Usage: &usage, Duration: out.Duration.Milliseconds(),
+		Counts: &out.Counts, Usage: &usage, Duration: out.Duration.Milliseconds(), Together: out.Together,
 	})
 	return err
 }
@@ -282,37 +297,6 @@ func (r *Runner) emit(e Event) {
 func (r *Runner) warn(task, text string) {
 	r.emit(Event{Type: Warned, Task: task, Text: text})
 }
-
-func (r *Runner) outcome(ctx context.Context, end ending) (Outcome, error) {
-	out := Outcome{Kind: end.kind, Reason: end.reason, Run: r.run.ID, Duration: r.elapsed()}
-	err := r.opts.Store.View(ctx, func(g *dag.Graph) error {
-		t, err := g.Tally(r.opts.Scope)
-		if errors.Is(err, dag.ErrNotFound) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		out.Counts = countsOf(t)
-		used, err := g.UsageOfRun(r.run.ID)
-		for into, n := range map[*int64]*int64{
-			&out.Usage.TokensIn: used.TokensIn, &out.Usage.TokensCached: used.TokensCached, &out.Usage.TokensOut: used.TokensOut,
-		} {
-			if n != nil {
-				*into = *n
-			}
-		}
-		out.Usage.CostUSD, out.Usage.Estimated, out.Usage.Unknown = used.CostUSD, used.Estimated, used.Unpriced > 0
-		return err
-	})
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	out.Iterations, out.Tasks = r.counted, append([]Resolved(nil), r.tasks...)
-	return out, err
-}
-
-// elapsed is how long the run has taken, with those that it continues.
-func (r *Runner) elapsed() time.Duration { return r.took + r.opts.Now().Sub(r.began) }
 
 func countsOf(t dag.Tally) Counts {
 	c := Counts{Done: t.ByStatus[dag.Done], Failed: t.ByStatus[dag.Failed], Total: t.Total()}

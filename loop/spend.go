@@ -1,7 +1,6 @@
 package loop
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +36,7 @@ func (r *Runner) accounts(g *dag.Graph, t *dag.Task) (list []budget.Account, err
 	}
 	all := func(*attempt) bool { return true }
 	now := r.opts.Now()
-	add(budget.Run, "", r.opts.Budget.Run, all, func() (dag.Usage, error) { return g.UsageOfRun(r.run.ID) })
+	add(budget.Run, "", r.opts.Budget.Run, all, func() (dag.Usage, error) { return g.UsageOfChain(r.chain()) })
 	add(budget.Day, "", r.opts.Budget.Day, all, func() (dag.Usage, error) { return g.UsageSince(Midnight(now), r.run.ID) })
 	for i := range list {
 		if list[i].Scope == budget.Run {
@@ -54,6 +53,15 @@ func (r *Runner) accounts(g *dag.Graph, t *dag.Task) (list []budget.Account, err
 	add(budget.Task, t.ID, r.opts.Budget.Task, func(a *attempt) bool { return a.claim.Task.ID == t.ID },
 		func() (dag.Usage, error) { return g.UsageOfTask(*t, r.run.ID) })
 	return list, err
+}
+
+// chain is the run that ends the chain of those which this one continues: itself, once
+// it has begun.
+func (r *Runner) chain() string {
+	if r.run.ID == "" && r.opts.Continues != nil {
+		return r.opts.Continues.ID
+	}
+	return r.run.ID
 }
 
 // Midnight is when the day began.
@@ -132,28 +140,27 @@ func (r *Runner) afford(g *dag.Graph) (ending, []budget.Finding, error) {
 	return ending{}, near, nil
 }
 
-// spentFeatures lists the features in scope that have used up what they may, and
-// says so.
-func (r *Runner) spentFeatures(g *dag.Graph) (names []string, why string, err error) {
+// spentFeatures lists the features that have used up what they may, each once.
+func (r *Runner) spentFeatures(g *dag.Graph) (spent []budget.Finding, err error) {
 	if r.opts.Budget.Feature == (budget.Limits{}) {
-		return nil, "", nil
+		return nil, nil
 	}
 	features, err := g.Features()
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	for _, f := range features {
 		settled, err := g.UsageOfFeature(f.Name, r.run.ID)
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		used := r.usedBy(settled, func(a *attempt) bool { return a.claim.Task.Feature == f.Name })
 		over, _ := budget.Judge(r.opts.Now(), budget.Account{Scope: budget.Feature, Name: f.Name, Limits: r.opts.Budget.Feature, Used: used})
 		if len(over) > 0 {
-			names, why = append(names, f.Name), cmp.Or(why, over[0].Text)
+			spent = append(spent, over[0])
 		}
 	}
-	return names, why, nil
+	return spent, nil
 }
 
 // judgeSpending compares what was spent with all budgets that concern an attempt.
@@ -178,12 +185,20 @@ func (a *attempt) broke(ctx context.Context) (Decision, bool, error) {
 	if err != nil {
 		return Decision{}, false, err
 	}
-	for _, f := range over {
-		if f.Scope == budget.Task {
-			return overspent(f), true, nil
-		}
+	if f := ofTask(over); f != nil {
+		return overspent(*f), true, nil
 	}
 	return Decision{}, false, nil
+}
+
+// ofTask is the first finding about a task's own budget, or nil.
+func ofTask(over []budget.Finding) *budget.Finding {
+	for _, f := range over {
+		if f.Scope == budget.Task {
+			return &f
+		}
+	}
+	return nil
 }
 
 // overspent decides about an attempt that may not go on. A task that used up its

@@ -16,12 +16,12 @@ import (
 // a budget is passed meanwhile. A verdict that was given all the same counts.
 func (a *attempt) verdict(ctx context.Context, text string) (verify.Verdict, error) {
 	ctx, cut := context.WithCancelCause(ctx)
-	guarding := a.guard(ctx, func(ctx context.Context) error {
+	guarding := a.guard(func(ctx context.Context) error {
 		if over := a.spentUp(ctx); over != nil {
 			return errOverspent{*over}
 		}
 		return nil
-	}, cut)
+	}).watch(ctx, cut)
 	v, err := verify.Ask(ctx, text, func(ctx context.Context, try int) (verify.Judge, error) {
 		if over := a.spentUp(ctx); over != nil && try > 1 { // the first was asked about already
 			cut(errOverspent{*over})

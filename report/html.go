@@ -187,6 +187,7 @@ func (r Run) facts() []fact {
 		{"verified", r.verifiedWords()},
 		{"began", r.when(r.StartedAt)},
 		{"scope", r.Scope},
+		{"continues", r.Together.words()},
 	}
 	if r.Setup != nil {
 		facts = append(facts, fact{"agent", line(r.Setup.Agent)}, fact{"checked by", line(r.Setup.Verify)}, fact{"sandbox", line(r.Setup.Sandbox)})

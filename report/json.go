@@ -18,6 +18,7 @@ type runJSON struct {
 	EndedAt    *string       `json:"ended_at"`
 	DurationMS int64         `json:"duration_ms"`
 	Iterations int           `json:"iterations"`
+	Together   *togetherJSON `json:"together"`
 	Counts     loop.Counts   `json:"counts"`
 	Usage      UsageJSON     `json:"usage"`
 	Verified   int           `json:"verified"`
@@ -30,6 +31,14 @@ type runJSON struct {
 	Next       []Step        `json:"next"`
 	Warnings   []string      `json:"warnings"`
 	Folder     string        `json:"folder"`
+}
+
+// togetherJSON is the run with those that it continues.
+type togetherJSON struct {
+	Continues  string    `json:"continues"`
+	Iterations int       `json:"iterations"`
+	DurationMS int64     `json:"duration_ms"`
+	Usage      UsageJSON `json:"usage"`
 }
 
 type scopeJSON struct {
@@ -163,6 +172,9 @@ func (r Run) json() runJSON {
 		Verified: r.Verified, PerDone: (Spending{Usage: r.Usage, Verified: r.Verified}).PerVerified(),
 		Models: []SpendJSON{}, Tasks: []taskJSON{}, Attempts: []attemptJSON{}, Failures: []failureJSON{}, Waits: []waitJSON{},
 		Next: orEmpty(r.Next), Warnings: orEmpty(r.Warnings), Folder: r.Folder,
+	}
+	if t := r.Together; t != nil {
+		j.Together = &togetherJSON{t.Continues, t.Iterations, t.Duration.Milliseconds(), t.Usage.JSON()}
 	}
 	for _, s := range r.Models {
 		j.Models = append(j.Models, s.JSON())

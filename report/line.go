@@ -14,6 +14,8 @@ type Line struct {
 	Done     int // tasks whose last attempt in the run got them done
 	Failed   int // and those whose last attempt failed them
 	Usage    Usage
+
+	Iterations int // its own; the graph knows them
 }
 
 // LineOf sums a run up by its receipts.

@@ -51,6 +51,9 @@ type snapshot struct {
 	edges    []dag.Edge
 	failures map[string]string
 	journal  map[string]journal.Entry // by attempt
+	own      int                      // iterations
+	earlier  []dag.Receipt            // of the runs that it continues
+	before   time.Duration            // that those took
 }
 
 func look(g *dag.Graph, id string) (s snapshot, err error) {
@@ -58,6 +61,9 @@ func look(g *dag.Graph, id string) (s snapshot, err error) {
 		return s, err
 	}
 	if s.receipts, err = g.Receipts(dag.ReceiptFilter{Run: s.run.ID}); err != nil {
+		return s, err
+	}
+	if err := s.lookBack(g); err != nil {
 		return s, err
 	}
 	everything, err := g.In(dag.Scope{})
@@ -89,11 +95,45 @@ func look(g *dag.Graph, id string) (s snapshot, err error) {
 	return s, err
 }
 
+// lookBack follows the run to those that it continues.
+func (s *snapshot) lookBack(g *dag.Graph) (err error) {
+	if s.own, err = g.OwnIterations(s.run.ID); err != nil {
+		return err
+	}
+	if s.before, _, err = g.RunSpan(s.run.Continues); err != nil {
+		return err
+	}
+	for id := s.run.Continues; id != ""; {
+		run, err := g.ResolveRun(id)
+		if err != nil {
+			return err
+		}
+		receipts, err := g.Receipts(dag.ReceiptFilter{Run: run.ID})
+		if err != nil {
+			return err
+		}
+		s.earlier, id = append(s.earlier, receipts...), run.Continues
+	}
+	return nil
+}
+
+// together adds the runs that it continues to a run that is told otherwise.
+func (s snapshot) together(r Run) *Together {
+	if s.run.Continues == "" {
+		return nil
+	}
+	t := Together{Continues: s.run.Continues, Iterations: s.run.Iterations, Duration: s.before + r.Duration, Usage: r.Usage}
+	for _, receipt := range s.earlier {
+		t.Usage = t.Usage.plus(usageOf(receipt))
+	}
+	return &t
+}
+
 // tell makes the report of a snapshot and of the run's files.
 func (s snapshot) tell(opts Options) Run {
 	r := Run{
 		ID: s.run.ID, StartedAt: s.run.StartedAt, EndedAt: s.run.EndedAt, Outcome: s.run.Outcome, Reason: s.run.Reason,
-		Iterations: s.run.Iterations, Root: opts.Root, Folder: filepath.Join(opts.Runs, s.run.ID), Zone: opts.Zone,
+		Iterations: s.own, Root: opts.Root, Folder: filepath.Join(opts.Runs, s.run.ID), Zone: opts.Zone,
 		index: map[string]int{},
 	}
 	r.Scope, r.Target = s.scopeWords()
@@ -120,6 +160,7 @@ func (s snapshot) tell(opts Options) Run {
 	}
 	r.Models = Spend(Split(s.receipts), func(a dag.Receipt) (string, string) { return cmp.Or(ModelOf(a), NoModel), "" })
 	r.Usage = Total(r.Models).Usage
+	r.Together = s.together(r)
 	s.explain(&r)
 	return r
 }

@@ -51,6 +51,7 @@ func (m *marker) facts() {
 	reason, _ := head(m.Reason)
 	row("Why", mark(reason))
 	row("Scope", mark(m.Scope))
+	row("Continues", m.Together.words())
 	row("Began", m.when(m.StartedAt))
 	row("Took", human.Span(m.Duration)+", "+human.Count(len(m.Attempts), "attempt"))
 	row("Cost", m.Usage.Cost())

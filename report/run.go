@@ -6,6 +6,7 @@ package report
 import (
 	"time"
 
+	"ralph/internal/human"
 	"ralph/loop"
 )
 
@@ -25,7 +26,8 @@ type Run struct {
 	Duration   time.Duration
 	Outcome    string // of package loop, Running or Died
 	Reason     string
-	Iterations int
+	Iterations int         // its own
+	Together   *Together   // with the runs that it continues; nil if there are none
 	Setup      *loop.Setup // nil when the run's folder is gone
 
 	Counts   loop.Counts
@@ -47,6 +49,23 @@ type Run struct {
 	Zone   *time.Location
 
 	index map[string]int // of Tasks, by ID
+}
+
+// Together is what a run came to with those that it continues.
+type Together struct {
+	Continues  string // the run that it took up
+	Iterations int
+	Duration   time.Duration
+	Usage      Usage
+}
+
+// words tells it in one line.
+func (t *Together) words() string {
+	if t == nil {
+		return ""
+	}
+	text := t.Continues + "; together " + human.Count(t.Iterations, "iteration") + " in " + human.Span(t.Duration)
+	return text + ", cost " + t.Usage.Cost()
 }
 
 // Task is what became of one task.

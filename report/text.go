@@ -66,6 +66,7 @@ func (t *texter) head() {
 	reason, _ := head(t.Reason)
 	field("why", reason)
 	field("scope", t.Scope)
+	field("continues", t.Together.words())
 	field("began", t.when(t.StartedAt))
 	field("took", human.Span(t.Duration)+", "+human.Count(len(t.Attempts), "attempt"))
 	field("cost", t.Usage.Cost())

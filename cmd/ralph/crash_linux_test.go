@@ -108,6 +108,35 @@ func TestCrashMatrix(t *testing.T) {
 	}
 }
 
+// TestFinishedWorkOfADeadRunIsShownAsSuch: who looks sees that only the verdict is
+// missing, and until a run gives it that stays so.
+func TestFinishedWorkOfADeadRunIsShownAsSuch(t *testing.T) {
+	if raced {
+		t.Skip("the program is killed here, not raced; the plain run does this")
+	}
+	t.Parallel()
+	for _, point := range []string{"K8", "K9"} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			p := newCrash(t)
+			p.plan(t, "first", "second")
+			p.write(t, "go-t-00000001", "")
+			p.write(t, "go-t-00000002", "")
+			p.dying(t, point, "run").wait(t, -1)
+			eventually(t, "nothing of it lives", func() bool { return len(p.processes()) == 0 })
+			p.want(t, 0, "recover")
+			const line = "t-00000001: its work is finished and awaits its verdict"
+			if out := p.want(t, 0, "status").stdout; !strings.Contains(out, line) || strings.Contains(out, "t-00000002: its work") {
+				t.Errorf("got status\n%swant it to say of the first task alone: %s", out, line)
+			}
+			p.want(t, 0, "run")
+			if out := p.want(t, 0, "status").stdout; strings.Contains(out, "verdict") {
+				t.Errorf("got status\n%swant nothing to await a verdict any more", out)
+			}
+		})
+	}
+}
+
 // TestCrashMatrixBesideALiveRun has another run at work meanwhile: it is not
 // disturbed, and when it has nothing else to do it takes up what the dead one left.
 func TestCrashMatrixBesideALiveRun(t *testing.T) {

@@ -76,6 +76,7 @@ func (a *app) program() string {
 // planner opens the sessions of planning. It is the one place where that is done: the
 // agent's working folder is the staging folder, and the project may only be read.
 func (a *app) planner(c *cli.Context, s *session, feature string) func(context.Context, features.Opening) (features.Session, error) {
+	purse := a.purse(c, s, feature)
 	openers := map[string]*opener{} // by folder: each remembers what its agent calls a model
 	return func(ctx context.Context, at features.Opening) (features.Session, error) {
 		o := openers[at.Work]
@@ -93,18 +94,19 @@ func (a *app) planner(c *cli.Context, s *session, feature string) func(context.C
 			}
 			openers[at.Work] = o
 		}
-		if err := a.affordPlanning(ctx, c, s, feature); err != nil {
+		if err := purse.refuse(ctx, 0); err != nil {
 			return nil, err
 		}
+		news := make(chan struct{}, 1)
 		p := dag.Planning{Step: at.Step, Feature: feature, Model: c.String("model")}
 		opened, err := o.Open(ctx, loop.Opening{
-			Model: p.Model, Folder: at.Logs, Observe: a.watchTools(c),
+			Model: p.Model, Folder: at.Logs, Observe: watchUsage(news, a.watchTools(c)),
 			Started: func(agent string, _ proc.Identity) error { p.Agent = agent; return nil },
 		})
 		if err != nil {
 			return nil, err
 		}
-		return a.billed(ctx, c, s, opened, p)
+		return purse.billed(ctx, opened, p, news)
 	}
 }
 

@@ -50,6 +50,8 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 		}
 		out := regexp.MustCompile(`"(go|os|arch|version)": "[^"]*"`).ReplaceAllString(b.run(0, words...), `"$1": "..."`)
 		out = regexp.MustCompile(`"revision": .*`).ReplaceAllString(out, `"revision": null,`)
+		// Other tests kill runs meanwhile, and what those leave in the temporary folder is counted.
+		out = regexp.MustCompile(`"(temporary_files|freed_bytes)": \d+`).ReplaceAllString(out, `"$1": 0`)
 		fmt.Fprintf(&doc, "\n## ralph %s\n\n```json\n%s```\n", strings.Join(words, " "), out)
 	}
 	doc.WriteString(sample(t, "ralph task import FILE --json", importedJSON{
@@ -167,7 +169,8 @@ func samplePlanned() plannedJSON {
 func sampleOutcome() outcomeJSON {
 	return outcomeJSON{
 		Outcome: "complete", Reason: orNil("1 of 2 tasks failed"), Run: "r-00000001", Iterations: 3, Done: 1, Failed: 1, DurationMS: 90000,
-		Tasks: []loop.Resolved{{ID: "t-00000001", Title: "Build it", Status: "failed", Outcome: "failed", Reason: "no idea", Attempts: 2}},
+		Together: &togetherJSON{Continues: "r-00000002", Iterations: 5, spentJSON: spentJSON{Unknown: true}, DurationMS: 240000},
+		Tasks:    []loop.Resolved{{ID: "t-00000001", Title: "Build it", Status: "failed", Outcome: "failed", Reason: "no idea", Attempts: 2}},
 	}
 }
 
@@ -205,6 +208,9 @@ The lines that ` + "`task import`" + ` reads and ` + "`task export`" + ` writes 
 | ` + "`runs show`" + ` | what ` + "`report`" + ` prints |
 | ` + "`journal search`, `journal show`" + ` | what ` + "`journal list`" + ` prints; of one entry, without the list |
 | ` + "`knowledge search`, `knowledge show`, `knowledge add`" + ` | what ` + "`knowledge list`" + ` prints; of one entry, without the list |
+
+` + "`unverified`" + ` of a task is the attempt whose finished work awaits its verdict, or ` + "`null`" + `: the next run verifies, and runs
+no agent again. It may be ` + "`ready`" + ` at the same time.
 `
 
 // TestCommandsAreDocumented writes docs/cli.md from the help of every command.

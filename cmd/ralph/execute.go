@@ -184,7 +184,16 @@ type outcomeJSON struct {
 	Remaining  int     `json:"remaining"`
 	spentJSON
 	DurationMS int64           `json:"duration_ms"`
+	Together   *togetherJSON   `json:"together"`
 	Tasks      []loop.Resolved `json:"tasks"`
+}
+
+// togetherJSON is what a run came to with those that it continues.
+type togetherJSON struct {
+	Continues  string `json:"continues"`
+	Iterations int    `json:"iterations"`
+	spentJSON
+	DurationMS int64 `json:"duration_ms"`
 }
 
 // printOutcome prints one object on one line, the last of stdout.
@@ -193,6 +202,9 @@ func (a *app) printOutcome(out loop.Outcome) error {
 		Outcome: string(out.Kind), Reason: orNil(out.Reason), Run: out.Run, Iterations: out.Iterations, Done: out.Counts.Done,
 		Failed: out.Counts.Failed, Remaining: out.Counts.Remaining, spentJSON: spentJSON{out.Usage.CostUSD, out.Usage.Estimated, out.Usage.Unknown},
 		DurationMS: out.Duration.Milliseconds(), Tasks: out.Tasks,
+	}
+	if t := out.Together; t != nil {
+		j.Together = &togetherJSON{t.Continues, t.Iterations, spentJSON{t.Usage.CostUSD, t.Usage.Estimated, t.Usage.Unknown}, t.Duration}
 	}
 	if j.Tasks == nil {
 		j.Tasks = []loop.Resolved{}

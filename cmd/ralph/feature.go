@@ -150,7 +150,7 @@ func byState(nodes []draw.Node) string {
 		}
 	}
 	var parts []string
-	for _, state := range []string{"done", "running", "ready", "waiting", "blocked", "failed"} {
+	for _, state := range []string{"done", "running", "unverified", "ready", "waiting", "blocked", "failed"} {
 		if count[state] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", count[state], state))
 		}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -43,8 +41,8 @@ func (a *app) runGC(c *cli.Context) error {
 	if c.String("older-than") == "" {
 		return usagef("--older-than is missing: nothing is removed by accident")
 	}
-	keep, err := parseAge(c.String("older-than"))
-	if err != nil {
+	var keep project.Duration
+	if err := keep.UnmarshalText([]byte(c.String("older-than"))); err != nil {
 		return usagef("--older-than: %v", err)
 	}
 	s, err := a.open(c)
@@ -52,7 +50,7 @@ func (a *app) runGC(c *cli.Context) error {
 		return err
 	}
 	defer s.Close()
-	done, err := a.collect(c.Context, s, keep)
+	done, err := a.collect(c.Context, s, keep.Std())
 	if err != nil {
 		return fmt.Errorf("gc: %w", err)
 	}
@@ -63,20 +61,4 @@ func (a *app) runGC(c *cli.Context) error {
 	a.note(c, "removed: the files of %s, %s of planning, %s", human.Count(len(done.Runs), "run"), human.Count(len(done.Planning), "step"), human.Count(done.Temps, "temporary file"))
 	a.note(c, "%s freed", human.Bytes(done.Freed))
 	return nil
-}
-
-// parseAge reads a duration, and days, which durations do not know.
-func parseAge(text string) (time.Duration, error) {
-	var days int
-	if n, err := fmt.Sscanf(text, "%dd", &days); err == nil && n == 1 && fmt.Sprintf("%dd", days) == text && days >= 0 {
-		if days > int(math.MaxInt64/(24*time.Hour)) {
-			return 0, fmt.Errorf("%q is longer than anything can be kept", text)
-		}
-		return time.Duration(days) * 24 * time.Hour, nil
-	}
-	var d project.Duration
-	if d.UnmarshalText([]byte(text)) != nil {
-		return 0, fmt.Errorf("%q is no age; write it like \"12h\" or \"30d\"", text)
-	}
-	return d.Std(), nil
 }

@@ -28,6 +28,7 @@ type taskJSON struct {
 	MaxRetries   int      `json:"max_retries"`
 	Attempts     int      `json:"attempts"`
 	Verification *string  `json:"verification"`
+	Unverified   *string  `json:"unverified"`
 	ClaimedBy    *string  `json:"claimed_by"`
 	NotBefore    *string  `json:"not_before"`
 	Paused       bool     `json:"paused"`
@@ -64,7 +65,7 @@ func asJSON(s *session, g *dag.Graph, t dag.Task, now time.Time) (taskJSON, erro
 		Priority: t.Priority, Parent: orNil(t.Parent), Feature: orNil(t.Feature), Blockers: ids(blockers),
 		Children: ids(children), Kind: string(t.Kind), Agent: orNil(t.Agent), Model: orNil(t.Model),
 		Gates: orEmpty(t.Gates), Tampering: t.AllowTampering, Retries: t.Retries, MaxRetries: retries, Attempts: t.Attempts,
-		Verification: orNil(t.Verification), ClaimedBy: orNil(t.Owner), NotBefore: timeOrNil(t.NotBefore),
+		Verification: orNil(t.Verification), Unverified: orNil(t.Unverified), ClaimedBy: orNil(t.Owner), NotBefore: timeOrNil(t.NotBefore),
 		Paused:      t.Paused,
 		LastFailure: orNil(failure), CreatedAt: t.CreatedAt.Format(time.RFC3339), UpdatedAt: t.UpdatedAt.Format(time.RFC3339),
 		StartedAt: timeOrNil(t.StartedAt), FinishedAt: timeOrNil(t.FinishedAt),

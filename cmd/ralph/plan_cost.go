@@ -3,71 +3,49 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/acp"
-	"ralph/budget"
 	"ralph/dag"
 	"ralph/features"
 	"ralph/loop"
 )
 
-// affordPlanning refuses a session if the feature or the day has used up what it may.
-// Iterations and failures are those of tasks: planning may be what mends them.
-func (a *app) affordPlanning(ctx context.Context, c *cli.Context, s *session, feature string) error {
-	b, now := s.config.Budget, a.now()
-	accounts := []budget.Account{
-		{Scope: budget.Feature, Name: feature, Limits: shared(b.Feature)},
-		{Scope: budget.Day, Limits: shared(b.Day)},
-	}
-	err := s.store.View(ctx, func(g *dag.Graph) error {
-		if feature != "" {
-			used, err := g.UsageOfFeature(feature, "")
-			if err != nil {
-				return err
-			}
-			accounts[0].Used = loop.Used(used)
-		}
-		used, err := g.UsageSince(loop.Midnight(now), "")
-		accounts[1].Used = loop.Used(used)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	over, near := budget.Judge(now, accounts...)
-	for _, f := range over {
-		if f.Stops() {
-			return hint(fmt.Errorf("%w: a budget is used up: %s", dag.ErrRefused, f.Text), "what was done is kept; allow more with [budget.%s] in .ralph.toml", f.Scope)
-		}
-	}
-	for _, f := range near {
-		if f.Stops() {
-			a.note(c, "warning: %d %% of a budget is used up: %s", int(100*f.Share), f.Text)
-		}
-	}
-	return nil
-}
-
-// billedSession keeps what a session of planning costs on record.
+// billedSession keeps what a session of planning costs on record, and ends it when that
+// is more than may be spent.
 type billedSession struct {
 	loop.Session
-	app  *app
-	c    *cli.Context
-	s    *session
-	is   dag.Planning
-	said bool // something was said to it: from then on it costs
+	*purse
+	is    dag.Planning
+	began time.Time     // of the turn
+	said  bool          // something was said to it: from then on it costs
+	news  chan struct{} // it told what it has used
+}
+
+// watchUsage passes on what an agent tells, and gives notice of what it has used.
+func watchUsage(news chan<- struct{}, show func(acp.Event)) func(acp.Event) {
+	return func(e acp.Event) {
+		if _, ok := e.(acp.UsageSeen); ok {
+			select {
+			case news <- struct{}{}:
+			default: // there is notice already
+			}
+		}
+		if show != nil {
+			show(e)
+		}
+	}
 }
 
 // billed puts a session on record. One that cannot be put there is closed: nobody
 // would know what it costs.
-func (a *app) billed(ctx context.Context, c *cli.Context, s *session, opened loop.Session, p dag.Planning) (features.Session, error) {
-	b := &billedSession{Session: opened, app: a, c: c, s: s, is: p}
+func (p *purse) billed(ctx context.Context, opened loop.Session, is dag.Planning, news chan struct{}) (features.Session, error) {
+	b := &billedSession{Session: opened, purse: p, is: is, news: news}
 	b.is.ModelEffective = opened.Model().Effective
-	err := s.store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { return g.BeginPlanning(&b.is) })
+	err := p.s.store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { return g.BeginPlanning(&b.is) })
 	if err != nil {
 		_ = opened.Close()
 		return nil, fmt.Errorf("record a session of planning: %w", err)
@@ -75,13 +53,38 @@ func (a *app) billed(ctx context.Context, c *cli.Context, s *session, opened loo
 	return b, nil
 }
 
+// Prompt begins no turn beyond a budget, and cuts one short that goes beyond it.
 func (b *billedSession) Prompt(ctx context.Context, text string) (acp.Turn, error) {
-	b.said = true
-	began := b.app.now()
-	turn, err := b.Session.Prompt(ctx, text)
-	b.is.Worked += max(b.app.now().Sub(began), 0).Round(time.Millisecond)
+	if err := b.refuse(ctx, 0); err != nil {
+		return acp.Turn{}, err
+	}
+	b.said, b.began = true, b.app.now()
+	turn, cut, err := loop.Guard{News: b.news, Inspect: b.inspect}.Turn(ctx, b.Session, text)
+	b.is.Worked += b.live()
 	b.note(ctx, false)
+	if cut != nil && err != nil {
+		err = cut
+	}
 	return turn, err
+}
+
+// live is how long the turn has gone on.
+func (b *billedSession) live() time.Duration {
+	return max(b.app.now().Sub(b.began), 0).Round(time.Millisecond)
+}
+
+// inspect puts what was used so far on record, for other processes too, and says why
+// the turn may not go on, or nil. What cannot be added up stops nobody.
+func (b *billedSession) inspect(ctx context.Context) error {
+	before := b.is
+	if b.count(); !reflect.DeepEqual(b.is, before) {
+		b.store(ctx, false)
+	}
+	err := b.refuse(ctx, b.live())
+	if err != nil && !errors.Is(err, dag.ErrRefused) {
+		return nil
+	}
+	return err
 }
 
 func (b *billedSession) Close() error {
@@ -90,8 +93,14 @@ func (b *billedSession) Close() error {
 	return err
 }
 
-// note stores what was used, also after Ctrl-C.
+// note puts on record what was used.
 func (b *billedSession) note(ctx context.Context, over bool) {
+	b.count()
+	b.store(ctx, over)
+}
+
+// count adds up what was used so far.
+func (b *billedSession) count() {
 	model := b.Model()
 	b.is.ModelEffective = model.Effective
 	used := loop.Bill(prices(b.s.config), b.Usage(), cmp.Or(model.Effective, model.Requested, b.is.Model))
@@ -99,6 +108,10 @@ func (b *billedSession) note(ctx context.Context, over bool) {
 	if used.TokensIn+used.TokensOut > 0 {
 		b.is.TokensIn, b.is.TokensCached, b.is.TokensOut = toldOnly(used.TokensIn), toldOnly(used.TokensCached), toldOnly(used.TokensOut)
 	}
+}
+
+// store writes it down, also after Ctrl-C.
+func (b *billedSession) store(ctx context.Context, over bool) {
 	err := b.s.store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { return g.NotePlanning(b.is, over) })
 	if err != nil {
 		b.app.note(b.c, "warning: what planning costs could not be recorded: %v", err)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,12 +13,10 @@ import (
 	"ralph/internal/db"
 	"ralph/internal/git"
 	"ralph/internal/project"
-	"ralph/internal/term"
 	"ralph/journal"
 	"ralph/knowledge"
 	"ralph/loop"
 	"ralph/prompt"
-	"ralph/strategy"
 )
 
 func (a *app) promptCommand() command {
@@ -93,72 +90,6 @@ func document(root, path string) prompt.Document {
 		return prompt.Document{Text: "(not shown: the file is not text)", From: from}
 	}
 	return prompt.Document{Text: strings.ToValidUTF8(string(data), "?"), From: from}
-}
-
-// dryRun shows what a run would do first.
-func (a *app) dryRun(c *cli.Context, s *session, opts loop.Options) error {
-	var ready []dag.Task
-	var tally dag.Tally
-	err := s.store.View(c.Context, func(g *dag.Graph) (err error) {
-		if tally, err = g.Tally(opts.Scope); err != nil {
-			return err
-		}
-		ready, err = a.readyIn(g, opts.Scope)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(a.stdout, "scope    %s: %s\nagent    %s\nlimits   %s\nverify   %s\n\n", opts.Setup.Scope, summary(tally), opts.Setup.Agent, opts.Setup.Limits, opts.Setup.Verify)
-	if len(ready) == 0 {
-		_, err := fmt.Fprintln(a.stdout, "nothing is ready; see what waits with: ralph status")
-		return err
-	}
-	fmt.Fprintln(a.stdout, "would run, in this order, before anything else becomes ready:")
-	for i, t := range ready {
-		choice := strategy.Next(strategy.Input{Kind: opts.Strategy, Model: opts.Model, Pinned: t.Model, Iteration: i + 1, Task: t.ID, Retries: t.Retries})
-		model := choice.Model
-		switch {
-		case opts.Modelless(cmp.Or(t.Agent, opts.Setup.Agent)):
-			model = "no model"
-		case model == "":
-			model = "the agent's own model"
-		}
-		fmt.Fprintf(a.stdout, "  %s  %s  %s\n", t.ID, model, term.Line(t.Title))
-	}
-	in, err := loop.Gather(c.Context, opts, "", ready[0], loop.Scene{Git: git.Look(c.Context, opts.Dir)})
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(a.stdout, "\nthe first prompt:\n\n%s", prompt.Build(in))
-	return err
-}
-
-// readyIn lists what is ready in a scope, in the order of claims.
-func (a *app) readyIn(g *dag.Graph, scope dag.Scope) ([]dag.Task, error) {
-	ready, err := g.List(dag.Filter{Ready: true, Feature: scope.Feature})
-	if err != nil || scope.Task == "" {
-		return ready, err
-	}
-	root, err := g.Task(scope.Task)
-	if err != nil {
-		return nil, err
-	}
-	inside, err := below(g, root)
-	if err != nil {
-		return nil, err
-	}
-	within := map[string]bool{}
-	for _, t := range inside {
-		within[t.ID] = true
-	}
-	var list []dag.Task
-	for _, t := range ready {
-		if within[t.ID] {
-			list = append(list, t)
-		}
-	}
-	return list, nil
 }
 
 // recallOptions are how much of the journal a prompt may show.

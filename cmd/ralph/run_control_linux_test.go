@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -247,17 +248,22 @@ func TestContinueTakesOverTheCounters(t *testing.T) {
 	p.want(t, 4, "run", "--limit", "2")
 	p.want(t, 4, "run", "--continue") // the limit was taken over, too: nothing is begun
 	out := p.want(t, 4, "run", "--continue", "--limit", "3", "--json")
-	if !strings.Contains(out.stdout, `"iterations":3,"done":3`) || !strings.Contains(out.stdout, `"cost_usd":0.75`) {
-		t.Errorf("got %s, want three iterations and what all of them cost", out.stdout)
+	if !tells(out.stdout, `"iterations":1,"done":3`, `"cost_usd":0.25`, `"together":{"continues":"r-`, `"iterations":3,"cost_usd":0.75`) {
+		t.Errorf("got %s, want one iteration, and with the runs before three and what all of them cost", out.stdout)
 	}
 	out = p.want(t, 0, "run", "--continue", "--limit", "0", "--json")
-	if !strings.Contains(out.stdout, `"iterations":4,"done":4`) || !strings.Contains(out.stdout, `"cost_usd":1`) {
-		t.Errorf("got %s, want all of it", out.stdout)
+	if !tells(out.stdout, `"iterations":1,"done":4`, `"cost_usd":0.25`, `"iterations":4,"cost_usd":1,`) {
+		t.Errorf("got %s, want its own, and all of it", out.stdout)
 	}
 	if out := p.want(t, 3, "run", "--continue"); !strings.Contains(out.stderr, "is finished: complete") {
 		t.Errorf("got %q, want why", out.stderr)
 	}
 	p.want(t, 3, "run", "--continue", "r-none")
+}
+
+// tells says whether a text has all of that in it.
+func tells(text string, parts ...string) bool {
+	return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(text, part) })
 }
 
 // TestContinueAfterADeath counts what the dead run had counted.
@@ -276,7 +282,7 @@ func TestContinueAfterADeath(t *testing.T) {
 	p.write(t, "go-t-00000002", "")
 	p.write(t, "go-t-00000003", "")
 	out := p.want(t, 4, "run", "--continue", "--json")
-	if !strings.Contains(out.stdout, `"iterations":2,"done":2`) {
+	if !tells(out.stdout, `"iterations":1,"done":2`, `"together":{`, `"iterations":2,`) {
 		t.Errorf("got %s, want the second of two iterations, and no third", out.stdout)
 	}
 }

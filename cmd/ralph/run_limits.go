@@ -117,7 +117,7 @@ func describeLimits(opts loop.Options) string {
 	run, of := opts.Budget.Run, opts.Budget
 	add(opts.Limit > 0, "%s", human.Count(opts.Limit, "iteration"))
 	add(run.CostUSD > 0, "$%.2f", run.CostUSD)
-	add(run.Tokens > 0, "%d tokens", run.Tokens)
+	add(run.Tokens > 0, "%s", human.Tokens(run.Tokens))
 	add(run.Duration > 0, "%s", project.Duration(run.Duration))
 	add(!run.Until.IsZero(), "until %s", run.Until.Format("15:04"))
 	add(run.Failures > 0, "%s in a row", human.Count(run.Failures, "failure"))
@@ -126,7 +126,7 @@ func describeLimits(opts loop.Options) string {
 		limits budget.Limits
 	}{{"a task", of.Task}, {"a feature", of.Feature}, {"a day", of.Day}} {
 		add(l.limits.CostUSD > 0, "$%.2f %s", l.limits.CostUSD, l.name)
-		add(l.limits.Tokens > 0, "%d tokens %s", l.limits.Tokens, l.name)
+		add(l.limits.Tokens > 0, "%s %s", human.Tokens(l.limits.Tokens), l.name)
 		add(l.limits.Iterations > 0, "%s %s", human.Count(l.limits.Iterations, "iteration"), l.name)
 		add(l.limits.Duration > 0, "%s %s", project.Duration(l.limits.Duration), l.name)
 		add(l.limits.Failures > 0, "%s in a row %s", human.Count(l.limits.Failures, "failure"), l.name)

@@ -44,6 +44,7 @@ type runLineJSON struct {
 	EndedAt    *string          `json:"ended_at"`
 	DurationMS int64            `json:"duration_ms"`
 	Iterations int              `json:"iterations"`
+	Continues  *string          `json:"continues"`
 	Done       int              `json:"done"`
 	Failed     int              `json:"failed"`
 	Usage      report.UsageJSON `json:"usage"`
@@ -68,6 +69,9 @@ func (a *app) runRunsList(c *cli.Context) error {
 				return err
 			}
 			lines[i] = report.LineOf(run, receipts, life, a.now())
+			if lines[i].Iterations, err = g.OwnIterations(run.ID); err != nil {
+				return err
+			}
 		}
 		if c.Bool("json") {
 			list := []runLineJSON{}
@@ -88,7 +92,7 @@ func runLineAsJSON(l report.Line) runLineJSON {
 	return runLineJSON{
 		ID: l.Run.ID, Outcome: l.Outcome, Reason: orNil(l.Run.Reason), Feature: orNil(l.Run.Scope.Feature), Task: orNil(l.Run.Scope.Task),
 		StartedAt: l.Run.StartedAt.Format(time.RFC3339), EndedAt: timeOrNil(l.Run.EndedAt), DurationMS: l.Duration.Milliseconds(),
-		Iterations: l.Run.Iterations, Done: l.Done, Failed: l.Failed, Usage: l.Usage.JSON(),
+		Iterations: l.Iterations, Continues: orNil(l.Run.Continues), Done: l.Done, Failed: l.Failed, Usage: l.Usage.JSON(),
 	}
 }
 

@@ -202,6 +202,11 @@ func (a *app) printStatus(c *cli.Context, o overview) error {
 		fmt.Fprintf(&b, "  %s: %s\n", t.ID, p.Yellow(diedText))
 	}
 	a.section(&b, p, "Next", o.next)
+	for _, t := range o.next {
+		if awaitsVerdict(t) {
+			fmt.Fprintf(&b, "  %s: %s\n", t.ID, unverifiedText)
+		}
+	}
 	if more := o.tally.Ready - len(o.next); more > 0 {
 		fmt.Fprintf(&b, "  and %d more: ralph task list --ready\n", more)
 	}
@@ -227,6 +232,9 @@ func (a *app) heldSection(b *strings.Builder, p term.Palette, o overview) {
 	b.WriteString("\nWaiting\n")
 	for _, t := range o.held {
 		fmt.Fprintf(b, "  %s  %s\n", p.Cyan(t.ID), term.Cut(term.Line(t.Title), 60))
+		if awaitsVerdict(t) {
+			fmt.Fprintf(b, "      %s\n", p.Dim(unverifiedText))
+		}
 		for i, r := range o.reasons[t.ID] {
 			if i == 3 {
 				fmt.Fprintf(b, "      and %d more: ralph task why %s\n", len(o.reasons[t.ID])-i, t.ID)

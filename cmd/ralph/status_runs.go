@@ -127,7 +127,7 @@ func (a *app) runsSection(b *strings.Builder, p term.Palette, runs []openRun) {
 func (a *app) checkpoint(at dag.Attempt) string {
 	parts := []string{at.Task + " " + string(at.Phase) + " for " + a.since(at.StartedAt), fmt.Sprintf("iteration %d", at.Iteration)}
 	if at.TokensIn != nil && at.TokensOut != nil {
-		parts = append(parts, fmt.Sprintf("%d tokens in, %d out", *at.TokensIn, *at.TokensOut))
+		parts = append(parts, human.Tokens(*at.TokensIn)+" in, "+human.Thousands(*at.TokensOut)+" out")
 	}
 	if at.CostUSD != nil {
 		parts = append(parts, spentOn(at).String())

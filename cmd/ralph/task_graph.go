@@ -166,7 +166,7 @@ func (a *app) treeStyle(c *cli.Context) draw.Style {
 		Width: a.width, ID: p.Cyan, Subdued: p.Dim,
 		State: func(state, text string) string {
 			paint, ok := map[string]func(string) string{
-				"done": p.Green, "failed": p.Red, "blocked": p.Yellow, "running": p.Cyan, "ready": p.Bold,
+				"done": p.Green, "failed": p.Red, "blocked": p.Yellow, "running": p.Cyan, "ready": p.Bold, "unverified": p.Bold,
 			}[state]
 			if !ok {
 				paint = p.Dim

@@ -131,6 +131,8 @@ func (a *app) state(p term.Palette, t dag.Task) (string, func(string) string) {
 		return "blocked", p.Yellow
 	case t.Status == dag.InProgress:
 		return "running", p.Cyan
+	case t.Ready(a.now()) && t.Unverified != "":
+		return "unverified", p.Bold
 	case t.Ready(a.now()):
 		return "ready", p.Bold
 	case t.Paused:

@@ -103,6 +103,9 @@ func (a *app) printTask(c *cli.Context, t dag.Task, j taskJSON, r related, state
 	field("retries", fmt.Sprintf("%d of %d", t.Retries, j.MaxRetries))
 	field("attempts", fmt.Sprint(t.Attempts))
 	field("verified", t.Verification)
+	if awaitsVerdict(t) {
+		field("unverified", "since "+t.Unverified+": "+unverifiedText)
+	}
 	field("claimed by", t.Owner)
 	if !t.NotBefore.IsZero() {
 		field("not before", t.NotBefore.Local().Format(time.DateTime)+" "+t.WaitReason)

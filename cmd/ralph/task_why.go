@@ -20,10 +20,11 @@ func (a *app) taskWhy() command {
 }
 
 type whyJSON struct {
-	ID      string       `json:"id"`
-	Status  string       `json:"status"`
-	Ready   bool         `json:"ready"`
-	Reasons []reasonJSON `json:"reasons"`
+	ID         string       `json:"id"`
+	Status     string       `json:"status"`
+	Ready      bool         `json:"ready"`
+	Unverified *string      `json:"unverified"` // the attempt whose finished work awaits its verdict
+	Reasons    []reasonJSON `json:"reasons"`
 }
 
 type reasonJSON struct {
@@ -58,6 +59,9 @@ func (a *app) runTaskWhy(c *cli.Context) error {
 		p := a.palette(c)
 		word, paint := a.state(p, t)
 		fmt.Fprintf(a.stdout, "%s  %s  %s\n", p.Cyan(t.ID), paint(word), term.Line(t.Title))
+		if awaitsVerdict(t) {
+			fmt.Fprintln(a.stdout, "  "+unverifiedText)
+		}
 		if len(reasons) == 0 {
 			_, err = fmt.Fprintln(a.stdout, "  nothing holds it up: the next run takes it in its turn")
 			return err
@@ -71,6 +75,11 @@ func (a *app) runTaskWhy(c *cli.Context) error {
 	})
 }
 
+// awaitsVerdict says that a task is done but for its verdict.
+func awaitsVerdict(t dag.Task) bool { return t.Status == dag.Pending && t.Unverified != "" }
+
+const unverifiedText = "its work is finished and awaits its verdict: no agent works on it again before that"
+
 func (a *app) reasonText(r dag.Reason) string {
 	if r.Until.IsZero() {
 		return r.Text
@@ -83,7 +92,7 @@ func (a *app) reasonText(r dag.Reason) string {
 }
 
 func whyAsJSON(t dag.Task, reasons []dag.Reason, now time.Time) whyJSON {
-	j := whyJSON{ID: t.ID, Status: string(t.Status), Ready: t.Ready(now), Reasons: []reasonJSON{}}
+	j := whyJSON{ID: t.ID, Status: string(t.Status), Ready: t.Ready(now), Unverified: orNil(t.Unverified), Reasons: []reasonJSON{}}
 	for _, r := range reasons {
 		j.Reasons = append(j.Reasons, reasonJSON{Kind: r.Kind, Task: orNil(r.Task), Text: r.Text, Until: timeOrNil(r.Until)})
 	}

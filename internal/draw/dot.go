@@ -68,7 +68,7 @@ func dotColor(state string) string {
 		return "khaki"
 	case "running":
 		return "lightblue"
-	case "ready":
+	case "ready", "unverified":
 		return "lightcyan"
 	default:
 		return "white"

@@ -39,6 +39,8 @@ func (m *mermaidWriter) node(id, indent string) {
 		switch n.State {
 		case "done", "failed", "blocked", "running", "ready":
 			class = ":::" + n.State
+		case "unverified":
+			class = ":::ready"
 		}
 		fmt.Fprintf(&m.b, "%s%s[\"%s\"]%s\n", indent, id, mermaidText(n.Title), class)
 		return

@@ -74,6 +74,14 @@ func Thousands(n int64) string {
 	return s
 }
 
+// Tokens counts tokens: 1 token, 12,000 tokens.
+func Tokens(n int64) string {
+	if n == 1 {
+		return "1 token"
+	}
+	return Thousands(n) + " tokens"
+}
+
 // Count counts things: 1 task, 2 tasks, 3 tries, 4 processes.
 func Count(n int, word string) string {
 	if n == 1 {

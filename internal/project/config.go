@@ -1,9 +1,12 @@
 package project
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -145,17 +148,49 @@ func badRule(rule string) string {
 // SandboxModes are the values of SandboxConfig.Mode.
 func SandboxModes() []string { return []string{"auto", "require", "off"} }
 
-// Duration is a time.Duration written like "10m".
+// Duration is a time.Duration written like "10m" or "2d12h".
 type Duration time.Duration
 
-// UnmarshalText reads what time.ParseDuration reads, but nothing negative.
+// UnmarshalText reads what time.ParseDuration reads, and whole days before it, but
+// nothing negative.
 func (d *Duration) UnmarshalText(text []byte) error {
-	v, err := time.ParseDuration(string(text))
-	if err != nil || v < 0 {
-		return fmt.Errorf("%q is no duration; write it like \"90s\" or \"10m\"", text)
+	v, err := parseDuration(string(text))
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return fmt.Errorf("%q is longer than anything takes", text)
+	case err != nil:
+		return fmt.Errorf("%q is no duration; write it like \"90s\", \"10m\" or \"2d12h\"", text)
 	}
 	*d = Duration(v)
 	return nil
+}
+
+// parseDuration takes a day for 24 hours, whatever the clock does in it.
+func parseDuration(text string) (time.Duration, error) {
+	const day = 24 * time.Hour
+	var days time.Duration
+	if before, after, has := strings.Cut(text, "d"); has {
+		n, err := strconv.ParseUint(before, 10, 63)
+		if err != nil {
+			return 0, err
+		}
+		if n > uint64(math.MaxInt64/day) {
+			return 0, strconv.ErrRange
+		}
+		if days, text = time.Duration(n)*day, after; text == "" {
+			return days, nil
+		}
+	}
+	rest, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return 0, err
+	case rest < 0:
+		return 0, strconv.ErrSyntax
+	case days > math.MaxInt64-rest:
+		return 0, strconv.ErrRange
+	}
+	return days + rest, nil
 }
 
 // Std is the standard library's type.

@@ -249,6 +249,25 @@ func TestDurationIsWrittenAsItIsRead(t *testing.T) {
 	}
 }
 
+func TestDurationKnowsDays(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{
+		"1d": 24 * time.Hour, "2d12h": 60 * time.Hour, "0d": 0, "1d0s": 24 * time.Hour, "106751d": 106751 * 24 * time.Hour,
+		"1d1h1m1.5s": 25*time.Hour + 61*time.Second + 500*time.Millisecond,
+	} {
+		var d Duration
+		if err := d.UnmarshalText([]byte(text)); err != nil || d.Std() != want {
+			t.Errorf("%s: got %s, %v, want %s", text, d.Std(), err, want)
+		}
+	}
+	for _, text := range []string{"d", "-1d", "+1d", "1.5d", "12h1d", "1d1d", "1d-1h", "1d 2h", "106752d", "106751d24h", "99999999999999999999d"} {
+		var d Duration
+		if err := d.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%s: got %s, want it refused", text, d.Std())
+		}
+	}
+}
+
 func TestPeopleToBeToldAddUpAndTheirAddressesStayHidden(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -42,7 +42,9 @@ func (o Options) footer(e loop.Event, t tally, width int) []string {
 	if reason, _ := cutLine(or(e.Reason, e.Text)); reason != "" {
 		lines = append(lines, "  "+reason)
 	}
-	lines = append(lines, "  "+o.Palette.Dim(strings.Join(effort(e), ", ")))
+	for _, text := range efforts(e) {
+		lines = append(lines, "  "+o.Palette.Dim(text))
+	}
 	lines = append(lines, o.failures(t.failed(), width)...)
 	if !o.Quiet {
 		lines = append(lines, o.advice(e, t, width)...)
@@ -72,18 +74,28 @@ func (o Options) headline(e loop.Event, t tally) string {
 	return s
 }
 
-// effort is what the run took. A cost that no agent told is unknown, not nothing.
-func effort(e loop.Event) []string {
-	turns := human.Count(e.Iteration, "iteration")
-	if e.Duration > 0 {
-		turns += " in " + human.Span(time.Duration(e.Duration)*time.Millisecond)
+// efforts are what the run took, and what it took with those that it continues.
+func efforts(e loop.Event) []string {
+	own := effort(e.Iteration, e.Duration, e.Usage)
+	if e.Together == nil {
+		return []string{own}
 	}
-	parts := append([]string{turns}, used(e.Usage)...)
-	told, unknown := e.Usage != nil && e.Usage.CostUSD != nil, e.Usage != nil && e.Usage.Unknown
-	if !told && (unknown || e.Usage == nil && e.Iteration > 0) {
+	t := *e.Together
+	return []string{"this run: " + own, "with " + oneLine(t.Continues) + ", which it continues: " + effort(t.Iterations, t.Duration, &t.Usage)}
+}
+
+// effort is what was taken. A cost that no agent told is unknown, not nothing.
+func effort(iterations int, ms int64, u *loop.Usage) string {
+	turns := human.Count(iterations, "iteration")
+	if ms > 0 {
+		turns += " in " + human.Span(time.Duration(ms)*time.Millisecond)
+	}
+	parts := append([]string{turns}, used(u)...)
+	told, unknown := u != nil && u.CostUSD != nil, u != nil && u.Unknown
+	if !told && (unknown || u == nil && iterations > 0) {
 		parts = append(parts, "cost unknown")
 	}
-	return parts
+	return strings.Join(parts, ", ")
 }
 
 func (o Options) failures(list []failure, width int) []string {

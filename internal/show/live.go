@@ -71,7 +71,7 @@ func (t *Terminal) still(now time.Time) string {
 	case t.known:
 		parts = append(parts, human.Roughly(unknown, t.guessed)+human.Dollars(cost)+" so far")
 	case tokens > 0: // of an agent that does not tell what it costs
-		parts = append(parts, human.Thousands(tokens)+" tokens so far")
+		parts = append(parts, human.Tokens(tokens)+" so far")
 	}
 	if t.counts.Total > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d done", t.counts.Done, t.counts.Total))

@@ -75,6 +75,10 @@ func sampleRun() []loop.Event {
 		Type: loop.RunEnded, Iteration: 3, Outcome: "interrupted", Reason: "Ctrl-C", Duration: 364_000,
 		Counts: &loop.Counts{Done: 1, Failed: 1, Remaining: 1, Total: 3},
 		Usage:  &loop.Usage{TokensIn: 60_110, TokensCached: 48_000, TokensOut: 2_204, CostUSD: usd(0.37), Estimated: true},
+		Together: &loop.Together{
+			Continues: "r-2c3d4e5f", Iterations: 5, Duration: 724_000,
+			Usage: loop.Usage{TokensIn: 90_300, TokensCached: 48_000, TokensOut: 3_100, CostUSD: usd(0.62), Estimated: true, Unknown: true},
+		},
 	})
 	return s.events
 }

@@ -85,14 +85,14 @@ func used(u *loop.Usage) []string {
 	}
 	var parts []string
 	if u.TokensIn+u.TokensCached+u.TokensOut > 0 {
-		tokens := human.Thousands(u.TokensIn) + " tokens in"
+		tokens := human.Tokens(u.TokensIn) + " in"
 		if u.TokensCached > 0 {
 			tokens += ", " + human.Thousands(u.TokensCached) + " cached"
 		}
 		parts = append(parts, tokens+", "+human.Thousands(u.TokensOut)+" out")
 	}
 	if u.Context > 0 {
-		parts = append(parts, human.Thousands(u.Context)+" tokens of context")
+		parts = append(parts, human.Tokens(u.Context)+" of context")
 	}
 	if u.CostUSD != nil {
 		parts = append(parts, human.Roughly(u.Unknown, u.Estimated)+human.Dollars(*u.CostUSD))

@@ -241,7 +241,7 @@ func words(l Line, outcome string) []string {
 	}
 	if u := l.Usage; u != nil {
 		if u.TokensIn+u.TokensOut > 0 {
-			list = append(list, human.Thousands(u.TokensIn+u.TokensCached)+" tokens in, "+human.Thousands(u.TokensOut)+" out")
+			list = append(list, human.Tokens(u.TokensIn+u.TokensCached)+" in, "+human.Thousands(u.TokensOut)+" out")
 		}
 		if u.CostUSD != nil {
 			list = append(list, human.Roughly(u.Unknown, u.Estimated)+human.Dollars(*u.CostUSD))

@@ -107,7 +107,7 @@ const roomy = 100
 func (m *model) spent() string {
 	var parts []string
 	if m.snap.tokens > 0 && (m.width >= roomy || m.snap.spent.CostUSD == nil) {
-		parts = append(parts, amount(m.snap.tokens)+" tokens")
+		parts = append(parts, tokens(m.snap.tokens))
 	}
 	if u := m.snap.spent; u.CostUSD != nil {
 		parts = append(parts, m.palette.Bold(human.Roughly(u.Unpriced > 0, u.Estimated)+human.Dollars(*u.CostUSD)))
@@ -141,8 +141,8 @@ func (m *model) facts(a dag.Attempt) []string {
 		facts = append(facts, fmt.Sprintf("iteration %d", a.Iteration))
 	}
 	facts = append(facts, phase(a, m.doing[a.ID]), span(m.at.Sub(a.StartedAt)))
-	if tokens := value(a.TokensIn) + value(a.TokensCached) + value(a.TokensOut); m.width < roomy && tokens > 0 {
-		facts = append(facts, amount(tokens)+" tokens")
+	if n := value(a.TokensIn) + value(a.TokensCached) + value(a.TokensOut); m.width < roomy && n > 0 {
+		facts = append(facts, tokens(n))
 		if a.CostUSD != nil {
 			facts = append(facts, human.Roughly(a.Unknown, a.Estimated)+human.Dollars(*a.CostUSD))
 		}

@@ -30,6 +30,13 @@ func amount(n int64) string {
 	}
 }
 
+func tokens(n int64) string {
+	if n == 1 {
+		return "1 token"
+	}
+	return amount(n) + " tokens"
+}
+
 // face is how a task is shown: a sign and words, so that nothing hangs on colour.
 type face struct {
 	sign  string

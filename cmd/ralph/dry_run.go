@@ -1,0 +1,110 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"ralph/dag"
+	"ralph/internal/git"
+	"ralph/internal/term"
+	"ralph/loop"
+	"ralph/prompt"
+	"ralph/strategy"
+)
+
+// dryRun shows what a run would do first.
+func (a *app) dryRun(c *cli.Context, s *session, opts loop.Options) error {
+	var ready []dag.Task
+	err := s.store.View(c.Context, func(g *dag.Graph) (err error) { ready, err = a.readyIn(g, opts.Scope); return err })
+	if err != nil {
+		return err
+	}
+	f, err := loop.Foresee(c.Context, opts, ready)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "scope    %s: %s\nagent    %s\nlimits   %s\nverify   %s\n\n", opts.Setup.Scope, summary(f.Tally), opts.Setup.Agent, opts.Setup.Limits, opts.Setup.Verify)
+	switch {
+	case f.End != "":
+		_, err := fmt.Fprintln(a.stdout, "would begin nothing: "+term.Line(f.End))
+		return err
+	case len(f.Tasks) == 0:
+		_, err := fmt.Fprintln(a.stdout, "nothing is ready; see what waits with: ralph status")
+		return err
+	}
+	a.foreseen(opts, f.Tasks)
+	first := slices.IndexFunc(f.Tasks, loop.Foreseen.Worked)
+	if first < 0 {
+		return nil
+	}
+	in, err := loop.Gather(c.Context, opts, "", f.Tasks[first].Task, loop.Scene{Git: git.Look(c.Context, opts.Dir)})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "\nthe first prompt:\n\n%s", prompt.Build(in))
+	return err
+}
+
+// foreseen lists what would run, and then what would not although it is ready.
+func (a *app) foreseen(opts loop.Options, tasks []loop.Foreseen) {
+	left := func(t loop.Foreseen) bool { return t.Left != "" }
+	if slices.IndexFunc(tasks, func(t loop.Foreseen) bool { return !left(t) }) >= 0 {
+		fmt.Fprintln(a.stdout, "would run, in this order, before anything else becomes ready:")
+	}
+	n := 0
+	for _, t := range tasks {
+		if left(t) {
+			continue
+		}
+		n++
+		how := modelFor(opts, t.Task, n)
+		switch {
+		case t.Fails != "":
+			how = "would fail at once: " + term.Line(t.Fails)
+		case t.Unverified != "":
+			how = "only its verdict: the work is finished"
+		}
+		fmt.Fprintf(a.stdout, "  %s  %s  %s\n", t.ID, how, term.Line(t.Title))
+	}
+	if slices.IndexFunc(tasks, left) >= 0 {
+		fmt.Fprintln(a.stdout, "would be left alone, though ready:")
+	}
+	for _, t := range tasks {
+		if left(t) {
+			fmt.Fprintf(a.stdout, "  %s  %s  %s\n", t.ID, term.Line(t.Left), term.Line(t.Title))
+		}
+	}
+}
+
+// modelFor is which model a task would be given in that iteration.
+func modelFor(opts loop.Options, t dag.Task, iteration int) string {
+	choice := strategy.Next(strategy.Input{Kind: opts.Strategy, Model: opts.Model, Pinned: t.Model, Iteration: iteration, Task: t.ID, Retries: t.Retries})
+	if opts.Modelless(cmp.Or(t.Agent, opts.Setup.Agent)) {
+		return "no model"
+	}
+	return cmp.Or(choice.Model, "the agent's own model")
+}
+
+// readyIn lists what is ready in a scope, in the order of claims.
+func (a *app) readyIn(g *dag.Graph, scope dag.Scope) ([]dag.Task, error) {
+	ready, err := g.List(dag.Filter{Ready: true, Feature: scope.Feature})
+	if err != nil || scope.Task == "" {
+		return ready, err
+	}
+	root, err := g.Task(scope.Task)
+	if err != nil {
+		return nil, err
+	}
+	inside, err := below(g, root)
+	if err != nil {
+		return nil, err
+	}
+	within := map[string]bool{}
+	for _, t := range inside {
+		within[t.ID] = true
+	}
+	return slices.DeleteFunc(ready, func(t dag.Task) bool { return !within[t.ID] }), nil
+}
