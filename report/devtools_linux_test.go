@@ -55,9 +55,12 @@ func startChromium(t *testing.T, path string) *browser {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		end := func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+		late := time.AfterFunc(10*time.Second, end)
+		to.Close() // which ends it, and it waits for its own
 		cmd.Wait()
-		to.Close()
+		late.Stop()
+		end()
 		from.Close()
 	})
 	theirIn.Close()
