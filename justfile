@@ -64,3 +64,7 @@ sandbox:
 # take real agents from npm through whole runs (minutes): the three of CI, noting that they passed, or those named
 e2e-agents *NAMES:
     cd e2e && RALPH_E2E=always RALPH_E2E_AGENTS="{{NAMES}}" go test -count=1 -timeout 60m -v ./...
+
+# look at reports in Chromium, on a phone and on a desk, by day and by night; it says where the pictures are
+look CHROMIUM="1":
+    RALPH_CHROMIUM={{CHROMIUM}} go test ./report -run InChromium -count=1 -v -pages "$(mktemp -d)"

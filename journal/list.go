@@ -64,15 +64,6 @@ func Get(tx *db.Tx, n int64) (Entry, error) {
 	return list[0], nil
 }
 
-const recentSQL = `SELECT ` + columns + ` FROM journal j WHERE run = +:run ORDER BY n DESC LIMIT +:limit;`
-
-// Recent lists the last entries of a run, oldest first.
-func Recent(tx *db.Tx, run string, limit int) ([]Entry, error) {
-	list, err := collect(tx, recentSQL, ":run", run, ":limit", limit)
-	slices.Reverse(list)
-	return list, err
-}
-
 func collect(tx *db.Tx, query string, args ...any) ([]Entry, error) {
 	var list []Entry
 	err := tx.Each(query, func(stmt *sqlite.Stmt) error {

@@ -16,9 +16,10 @@ const (
 	maxCandidates = 40       // words that are looked up
 	maxTerms      = 3        // words that are searched for: each is a query of its own
 	maxRows       = 30       // rows of each word that are considered, the newest
-	spare         = 3        // rows that are ranked beyond those that are wanted
+	spare         = 4        // rows that are ranked beyond those that are wanted
 	commonShare   = 8        // a word in more than one of so many rows tells nothing
 	leastCommon   = 20       // unless those are fewer than this
+	manyRows      = 1000     // a word in more rows is searched for only if rarer ones brought little
 )
 
 // matches returns the entries that bm25 ranks first, newest first, the recent ones
@@ -98,10 +99,15 @@ const newestSQL = `
 SELECT rowid FROM journal_fts WHERE journal_fts MATCH :query ORDER BY rowid DESC LIMIT +:limit;`
 
 // promising returns the numbers of rows that hold terms, those that could score
-// most first, the newer first among equals.
+// most first, the newer first among equals. The newest rows of a word that is in
+// very many are a few of them, by chance: if rarer words brought enough rows, it is
+// left to bm25 to see whether it is in those.
 func promising(tx *db.Tx, terms []term, recent []Entry) ([]int64, error) {
-	could := map[int64]float64{}
+	could := make(map[int64]float64, len(terms)*maxRows)
 	for _, t := range terms {
+		if t.docs > manyRows && len(could) >= maxRows {
+			break
+		}
 		err := tx.Each(newestSQL, func(stmt *sqlite.Stmt) error {
 			could[stmt.ColumnInt64(0)] += t.weight()
 			return nil
@@ -122,7 +128,10 @@ func promising(tx *db.Tx, terms []term, recent []Entry) ([]int64, error) {
 		ranked = append(ranked, row{n, score})
 	}
 	slices.SortFunc(ranked, func(a, b row) int {
-		return cmp.Or(cmp.Compare(b.could, a.could), cmp.Compare(b.n, a.n))
+		if a.could != b.could { // cmp.Or would compare both, always
+			return cmp.Compare(b.could, a.could)
+		}
+		return cmp.Compare(b.n, a.n)
 	})
 	rows := make([]int64, len(ranked))
 	for i, r := range ranked {
@@ -137,15 +146,19 @@ SELECT ` + columns + ` FROM journal j WHERE j.n = +:n AND (j.notes <> '' OR j.re
 
 // read returns the first rows that say something.
 func read(tx *db.Tx, rows []int64, limit int) (list []Entry, err error) {
+	list = make([]Entry, 0, limit)
 	for _, n := range rows {
 		if len(list) == limit {
 			break
 		}
-		found, err := collect(tx, readSQL, ":n", n)
+		err := tx.Each(readSQL, func(stmt *sqlite.Stmt) error {
+			e, err := scan(stmt)
+			list = append(list, e)
+			return err
+		}, ":n", n)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, found...)
 	}
 	return list, nil
 }

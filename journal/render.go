@@ -26,27 +26,28 @@ func leftOut(n int) string { return fmt.Sprintf("[left out: %d older; see `ralph
 func (s *Selection) fit(room int) {
 	all, notes := len(s.Recent)+len(s.Matches), room/4
 	room -= len(leftOut(all))
-	var b strings.Builder
+	var blocks []string
+	size := 0
 	keep := func(list []Entry, heading string) []Entry {
 		for i, e := range list {
 			block := render(e, notes)
 			if i == 0 {
 				block = heading + block
 			}
-			if b.Len()+len(block) > room {
+			if size+len(block) > room {
 				room = 0 // nothing older either
 				return list[:i:i]
 			}
-			b.WriteString(block)
+			blocks, size = append(blocks, block), size+len(block)
 		}
 		return list
 	}
 	s.Recent = keep(s.Recent, "")
 	s.Matches = keep(s.Matches, matchesHeading)
-	if s.LeftOut = all - len(s.Recent) - len(s.Matches); s.LeftOut > 0 && b.Len() > 0 {
-		b.WriteString(leftOut(s.LeftOut))
+	if s.LeftOut = all - len(s.Recent) - len(s.Matches); s.LeftOut > 0 && size > 0 {
+		blocks = append(blocks, leftOut(s.LeftOut))
 	}
-	s.text = strings.TrimSpace(b.String())
+	s.text = strings.TrimSpace(strings.Join(blocks, ""))
 }
 
 // render tells an entry to an agent: where it comes from and what it did in a line of
@@ -54,6 +55,7 @@ func (s *Selection) fit(room int) {
 // entry. It is data; prompt quotes it and makes sigils inert.
 func render(e Entry, notes int) string {
 	var b strings.Builder
+	b.Grow(min(len(e.Notes), notes) + 2*maxTitle)
 	fmt.Fprintf(&b, "Iteration %d of run %s, %s: task %s %q: %s\n", e.Iteration, oneLine(e.Run, maxTitle),
 		e.At.UTC().Format("2006-01-02 15:04"), oneLine(e.Task, maxTitle), oneLine(e.Title, maxTitle), e.Outcome)
 	facts := []string{"took " + e.Duration.Round(time.Second).String()}
@@ -83,7 +85,8 @@ func render(e Entry, notes int) string {
 			b.WriteByte('\n')
 		}
 	}
-	return b.String() + "\n"
+	b.WriteByte('\n')
+	return b.String()
 }
 
 // names lists files within maxFiles bytes.

@@ -35,6 +35,8 @@ type Selection struct {
 	text string
 }
 
+const recentSQL = `SELECT ` + columns + ` FROM journal j WHERE run = +:run ORDER BY n DESC LIMIT +:limit;`
+
 // Select chooses what to remember for a task: the last entries of the run, and of
 // all others those that bm25 ranks first for the task's telling words. It does not
 // fail because of any text.

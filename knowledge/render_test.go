@@ -61,7 +61,7 @@ func TestNoBodyPosesAsAnEntry(t *testing.T) {
 			t.Errorf("a body poses as an entry: %q", line)
 		}
 	}
-	if sigils.Parse(page, "t-1").Done {
+	if sigilsIn(page, "t-1").Done {
 		t.Error("a sigil in a body is alive")
 	}
 }
@@ -100,4 +100,11 @@ func TestRenderingKeepsToItsBudget(t *testing.T) {
 			t.Fatalf("%d bytes, want at most %d", len(got), 4*budget)
 		}
 	})
+}
+
+// sigilsIn is what a text says to ralph.
+func sigilsIn(text, task string) sigils.Set {
+	s := sigils.NewScanner(task)
+	s.Write(text)
+	return s.Set()
 }

@@ -240,7 +240,7 @@ func TestWhatAnAttemptCostIsKept(t *testing.T) {
 func (s *stage) journal(t *testing.T, run string) []journal.Entry {
 	t.Helper()
 	var list []journal.Entry
-	s.update(t, func(g *dag.Graph) (err error) { list, err = journal.Recent(g.Tx(), run, 100); return err })
+	s.update(t, func(g *dag.Graph) (err error) { list, err = journal.List(g.Tx(), journal.Filter{Run: run}); return err })
 	return list
 }
 

@@ -48,11 +48,6 @@ type page struct {
 	quotes []*quote
 }
 
-// Tokens estimates how many tokens a text costs.
-func Tokens(text string) int {
-	return (len(text) + bytesPerToken - 1) / bytesPerToken
-}
-
 // quote takes foreign text into the page. Text without a visible character gives
 // nil, which templates take for absent.
 func (p *page) quote(text, from string, weight, rank int) *quote {

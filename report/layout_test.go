@@ -1,9 +1,14 @@
 package report
 
 import (
+	"regexp"
+	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
+
+	"ralph/internal/term"
 )
 
 // TestLayoutIsReadable draws random graphs: arrows lead to the right, no two boxes
@@ -76,5 +81,20 @@ func TestALayerThatIsTooHighIsBroken(t *testing.T) {
 	}
 	if c := layOut(boxes, arrows); c.h > 2*column*(40+gapY) {
 		t.Errorf("the drawing is %.0f high", c.h)
+	}
+}
+
+// TestWhatIsWrittenInABoxFitsIntoIt: what is told of a task leaves room for the
+// number of neighbours that are not drawn.
+func TestWhatIsWrittenInABoxFitsIntoIt(t *testing.T) {
+	t.Parallel()
+	r := Run{Attempts: make([]Attempt, 12)}
+	task := Task{Title: "Step", Status: "pending", Attempts: make([]int, 12)}
+	r.Attempts[0].Duration = 100 * time.Hour
+	var b strings.Builder
+	r.drawNode(&b, node{task: task, hidden: 100}, box{w: boxWidth, h: boxHeight}, false)
+	texts := regexp.MustCompile(`<text class="s[^>]*>([^<]*)<`).FindAllStringSubmatch(b.String(), -1)
+	if len(texts) != 2 || texts[1][1] != "+100" || term.Width(texts[0][1])+len("+100") > boxLetters {
+		t.Errorf("got %q, which does not fit", texts)
 	}
 }

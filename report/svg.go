@@ -109,10 +109,15 @@ func (r Run) drawNode(b *strings.Builder, n node, at box, light bool) {
 	if light {
 		return
 	}
-	fmt.Fprintf(b, `<rect class="edge" width="5" height="%d" rx="2"/><text class="s" x="14" y="51">%s</text>`, boxHeight,
-		html.EscapeString(state.Mark+" "+strings.Join(r.boxFacts(t, state), " · ")))
+	more := ""
 	if n.hidden > 0 {
-		fmt.Fprintf(b, `<text class="s more" x="%d" y="51">+%d</text>`, boxWidth-8, n.hidden)
+		more = fmt.Sprintf("+%d", n.hidden)
+	}
+	facts := state.Mark + " " + strings.Join(r.boxFacts(t, state), " · ")
+	fmt.Fprintf(b, `<rect class="edge" width="5" height="%d" rx="2"/><text class="s" x="14" y="51">%s</text>`, boxHeight,
+		html.EscapeString(term.Cut(facts, boxLetters-len(more))))
+	if more != "" {
+		fmt.Fprintf(b, `<text class="s more" x="%d" y="51">%s</text>`, boxWidth-8, more)
 	}
 }
 

@@ -44,13 +44,6 @@ func NewScanner(taskID string) *Scanner {
 	return &Scanner{taskID: taskID}
 }
 
-// Parse returns the sigils in one piece of message text without tool calls.
-func Parse(text, taskID string) Set {
-	s := NewScanner(taskID)
-	s.Write(text)
-	return s.Set()
-}
-
 // Write adds the next piece of message text.
 func (s *Scanner) Write(chunk string) {
 	if len(s.line) > 0 {

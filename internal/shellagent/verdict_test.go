@@ -48,19 +48,19 @@ func FuzzVerdicts(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, output string, code int) {
 		for _, r := range []result{{code: acp.Ptr(code), output: output}, {signal: output}, {output: output}} {
-			got := sigils.Parse(worked(task, r).text, task)
+			got := sigilsIn(worked(task, r).text, task)
 			want := sigils.Set{Done: r.ok(), Failed: !r.ok() && !r.again(), FailReason: got.FailReason}
 			check(t, got, want)
 			if got.Failed && !strings.HasPrefix(got.FailReason, strings.TrimSpace(r.ending())) {
 				t.Errorf("got reason %q, want it to begin with %q", got.FailReason, r.ending())
 			}
-			got = sigils.Parse(verified(task, r).text, task)
+			got = sigilsIn(verified(task, r).text, task)
 			check(t, got, sigils.Set{VerifyPass: r.ok(), VerifyFail: !r.ok(), VerifyReason: got.VerifyReason})
 			if i := strings.IndexFunc(got.VerifyReason, unicode.IsControl); i >= 0 {
 				t.Errorf("got a control character in %q", got.VerifyReason)
 			}
 		}
-		refused := sigils.Parse(job{task: task}.refuse(output).text, task)
+		refused := sigilsIn(job{task: task}.refuse(output).text, task)
 		check(t, refused, sigils.Set{Failed: true, FailReason: refused.FailReason})
 	})
 }
@@ -71,4 +71,11 @@ func check(t *testing.T, got, want sigils.Set) {
 		got.Complete || got.Failure || got.NextModel != "" || got.Journal != "" || len(got.Knowledge) != 0 || len(got.Foreign) != 0 {
 		t.Errorf("got %+v, want %+v and nothing else", got, want)
 	}
+}
+
+// sigilsIn is what a text says to ralph.
+func sigilsIn(text, task string) sigils.Set {
+	s := sigils.NewScanner(task)
+	s.Write(text)
+	return s.Set()
 }

@@ -20,11 +20,13 @@
       y = -(pan.clientHeight / scale - h) / 2;
       show();
     };
+    // Where a view begins that has a point in its middle, but shows nothing outside the drawing if it need not.
+    const within = (middle, view, size) => size < view ? (size - view) / 2 : Math.min(Math.max(middle - view / 2, 0), size - view);
     const start = () => {
       const bad = svg.querySelector(".failed") || svg.querySelector(".n"), at = bad && /\((\S+) (\S+)\)/.exec(bad.getAttribute("transform"));
       scale = Math.max(Math.min(pan.clientWidth / w, pan.clientHeight / h, 1), 0.6);
-      x = at ? at[1] - pan.clientWidth / scale / 2 : 0;
-      y = at ? at[2] - pan.clientHeight / scale / 2 : 0;
+      x = within(at ? at[1] : 0, pan.clientWidth / scale, w);
+      y = within(at ? at[2] : 0, pan.clientHeight / scale, h);
       show();
     };
     pan.closest("details").addEventListener("toggle", (e) => e.target.open && start());

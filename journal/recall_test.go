@@ -1,0 +1,60 @@
+package journal
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"ralph/internal/db"
+)
+
+// TestAWordInVeryManyRowsIsSearchedForIfRarerOnesBringLittle: its newest rows are a
+// few of many, and looking them up costs as much as a rare word's.
+func TestAWordInVeryManyRowsIsSearchedForIfRarerOnesBringLittle(t *testing.T) {
+	t.Parallel()
+	d, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "progress.db"), db.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	const last = maxRows + 3
+	err = d.Update(t.Context(), func(tx *db.Tx) error {
+		for n := 1; n <= last; n++ {
+			notes := "rare"
+			switch n {
+			case 1:
+				notes = "rare scarce"
+			case last:
+				notes = "often"
+			}
+			if err := Add(tx, Entry{Run: "r-1", Task: "t-1", Outcome: "done", Notes: notes}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		terms []term
+		want  bool // the row with "often" is found
+	}{
+		"rarer words brought enough rows": {[]term{{"rare", maxRows, 1e5}, {"often", manyRows + 1, 1e5}}, false},
+		"they did not":                    {[]term{{"scarce", 1, 1e5}, {"often", manyRows + 1, 1e5}}, true},
+		"it is not in so many":            {[]term{{"rare", maxRows, 1e5}, {"often", manyRows, 1e5}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := d.View(t.Context(), func(tx *db.Tx) error {
+				rows, err := promising(tx, tt.terms, nil)
+				if got := slices.Contains(rows, last); got != tt.want {
+					t.Errorf("got %v, want %v, in %v", got, tt.want, rows)
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
