@@ -116,6 +116,8 @@ func (p *permuter) flag(arg string, following []string) (used int, err error) {
 			return 0, usagef("%s is empty", long)
 		}
 		out = long + "=" + value
+	} else if inline && long == "--continue" && strings.HasPrefix(value, "r-") {
+		p.rest = append(p.rest, value) // the run that it names is an argument
 	} else if inline {
 		out = long + "=" + value
 	}
