@@ -3,6 +3,7 @@ package dag
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -142,10 +143,15 @@ const (
 	maxDescription = 1 << 20
 )
 
+// visible says that a terminal shows something for it.
+func visible(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) }
+
 func checkText(title, description string, gates []string) error {
 	switch {
 	case strings.TrimSpace(title) == "":
 		return fmt.Errorf("%w: a title must not be empty", ErrRefused)
+	case utf8.ValidString(title) && !strings.ContainsFunc(title, visible):
+		return fmt.Errorf("%w: a title must have something in it that can be seen", ErrRefused)
 	case len(title) > maxTitle:
 		return fmt.Errorf("%w: the title has %d bytes; at most %d are kept", ErrRefused, len(title), maxTitle)
 	case len(description) > maxDescription:

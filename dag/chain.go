@@ -44,7 +44,7 @@ WHERE scope_feature IS :feature AND scope_task IS :task ORDER BY n DESC LIMIT 1;
 func (g *Graph) LastRun(scope Scope) (Run, error) {
 	runs, err := g.runs(lastRunSQL, ":feature", orNull(scope.Feature), ":task", orNull(scope.Task))
 	if err == nil && len(runs) == 0 {
-		err = fmt.Errorf("an earlier run: %w", ErrNotFound)
+		err = fmt.Errorf("an earlier run of that target: %w", ErrNotFound)
 	}
 	if err != nil {
 		return Run{}, err

@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"strings"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -60,4 +61,14 @@ func (g *Graph) LastFailure(t Task) (string, error) {
 	var text string
 	err := g.tx.Each(lastFailureSQL, func(stmt *sqlite.Stmt) error { text = stmt.ColumnText(0); return nil }, ":task", t.N)
 	return text, err
+}
+
+const blockReasonSQL = `
+SELECT text FROM task_logs WHERE task = :task AND kind = 'system' AND substr(text, 1, length(:how)) = :how ORDER BY n DESC LIMIT 1;`
+
+// blockReason is what a person said who blocked the task, or "".
+func (g *Graph) blockReason(t Task) (string, error) {
+	var text string
+	err := g.tx.Each(blockReasonSQL, func(stmt *sqlite.Stmt) error { text = stmt.ColumnText(0); return nil }, ":task", t.N, ":how", blockedByHand)
+	return strings.TrimPrefix(strings.TrimPrefix(text, blockedByHand), ": "), err
 }

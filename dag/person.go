@@ -42,6 +42,9 @@ func (g *Graph) GiveUp(id, reason string) error {
 	return g.log(t.n, LogFailure, reason)
 }
 
+// blockedByHand begins the entry in the log, which the reason follows.
+const blockedByHand = "blocked by hand"
+
 // Block keeps a task, and all that lies below it, from being run until Unblock
 // or Reset.
 func (g *Graph) Block(id, reason string) error {
@@ -52,7 +55,7 @@ func (g *Graph) Block(id, reason string) error {
 	if err := g.move(t, Blocked, ByBlock); err != nil {
 		return err
 	}
-	text := "blocked by hand"
+	text := blockedByHand
 	if reason != "" {
 		text += ": " + reason
 	}

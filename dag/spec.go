@@ -74,6 +74,9 @@ func (e PlanError) Unwrap() []error {
 	return errs
 }
 
+// IsTaskID says that a text has the form of a task's ID.
+func IsTaskID(s string) bool { return idPattern().MatchString(s) }
+
 var idPattern = lazily(`^t-[0-9a-f]{8}$`)
 
 func (s *Spec) check() error {

@@ -16,7 +16,15 @@ type Reason struct {
 // Why lists everything that keeps a task from running; nothing means that it is ready.
 func (g *Graph) Why(t Task) ([]Reason, error) {
 	reasons := ownReasons(t, g.now)
-	if t.Status != Pending {
+	switch t.Status {
+	case Pending:
+	case Blocked:
+		reason, err := g.blockReason(t)
+		if reason != "" {
+			reasons[0].Text += ": " + reason
+		}
+		return reasons, err
+	default:
 		return reasons, nil
 	}
 	at := t
@@ -52,7 +60,11 @@ func ownReasons(t Task, now time.Time) []Reason {
 	}
 	var reasons []Reason
 	if t.Children > 0 {
-		reasons = append(reasons, Reason{Kind: "children", Text: fmt.Sprintf("it is a group: its %d subtasks run, and it ends with them", t.Children)})
+		run, them := fmt.Sprintf("its %d subtasks run", t.Children), "them"
+		if t.Children == 1 {
+			run, them = "its subtask runs", "it"
+		}
+		reasons = append(reasons, Reason{Kind: "children", Text: fmt.Sprintf("it is a group: %s, and it ends with %s", run, them)})
 	}
 	if t.Leaving != "" {
 		reasons = append(reasons, Reason{Kind: "leaving", Text: "the agent that had it is being stopped"})

@@ -125,5 +125,26 @@ func (d *Desk) take(g *dag.Graph, mode Mode, specs []dag.Spec) ([]string, error)
 // Waits says that tasks are proposed and wait for approval.
 func (d *Desk) Waits() bool { return Exists(filepath.Join(d.step("build"), "state.json")) }
 
-// Drop forgets all that is staged for the feature.
-func (d *Desk) Drop() error { return (&staging{dir: d.Staging}).clear() }
+// Drop does first, and forgets all that is staged for the feature. It refuses while
+// somebody is at work on a step: that would be taken up again and find nothing.
+func (d *Desk) Drop(first func() error) (err error) {
+	var held []*staging
+	for _, step := range []string{string(Spec), string(Plan), "build"} {
+		at, serr := stage(d.step(step))
+		if serr != nil {
+			err = serr
+			break
+		}
+		held = append(held, at)
+	}
+	if err == nil {
+		err = first()
+	}
+	for _, at := range held { // before they are removed, which open files can prevent
+		err = errors.Join(err, at.close())
+	}
+	if err != nil {
+		return err
+	}
+	return (&staging{dir: d.Staging}).clear()
+}

@@ -29,9 +29,20 @@ func stage(dir string) (*staging, error) {
 		return nil, err
 	}
 	if !takeLock(lock) {
-		return nil, errors.Join(fmt.Errorf("%w: another ralph is at work on it", dag.ErrRefused), lock.Close())
+		return nil, errors.Join(fmt.Errorf("%w: another ralph is at work on it: %s of %s", dag.ErrRefused, filepath.Base(dir), filepath.Base(filepath.Dir(dir))), lock.Close())
 	}
 	return &staging{dir: dir, lock: lock}, nil
+}
+
+// Busy says that somebody is at work on the step whose folder that is.
+func Busy(dir string) bool {
+	lock, err := os.OpenFile(dir+".lock", os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	free := takeLock(lock)
+	_ = lock.Close()
+	return !free
 }
 
 // close lets others in. What is staged stays; a folder without anything in it goes.

@@ -43,9 +43,6 @@ func (a *app) afterwards(c *cli.Context) (*afterwards, error) {
 		}
 		*into = settled(absolute(a, name))
 	}
-	if w.junit != "" && w.junit == w.summary {
-		return nil, usagef("--junit and --summary cannot be the same file")
-	}
 	if w.github != nil && w.summary == w.github.step {
 		w.summary = "" // it is written there anyway, after what stands in it
 	}

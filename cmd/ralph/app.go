@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -180,9 +181,13 @@ func (a *app) openFor(c *cli.Context, opts db.Options) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	s := &session{project: p, config: config, db: d, store: dag.New(d, dag.Options{Now: a.now})}
+	if err := a.refuseBegunAnew(c, p, s.store); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	log := a.logger(c)
 	log.Debug().Str("path", p.DB()).Dur("dur", a.now().Sub(begin)).Msg("project opened")
-	return &session{project: p, config: config, db: d, store: dag.New(d, dag.Options{Now: a.now})}, nil
+	return s, nil
 }
 
 // view and update run fn on the project's graph in one transaction.

@@ -105,7 +105,8 @@ func (p *permuter) flag(arg string, following []string) (used int, err error) {
 	}
 	long := "--" + f.Names()[0]
 	out := long
-	if takesValue(f) {
+	switch {
+	case takesValue(f):
 		if !inline {
 			if len(following) == 0 {
 				return 0, usagef("%s needs a value", long)
@@ -116,7 +117,9 @@ func (p *permuter) flag(arg string, following []string) (used int, err error) {
 			return 0, usagef("%s is empty", long)
 		}
 		out = long + "=" + value
-	} else if inline {
+	case inline && long == "--continue" && strings.HasPrefix(value, "r-"):
+		p.rest = append(p.rest, value) // the run that it names is an argument
+	case inline:
 		out = long + "=" + value
 	}
 	if global {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -145,4 +146,23 @@ func pieces(text string, width int) []string {
 		lines, text = append(lines, text[:end]), text[end:]
 	}
 	return append(lines, text)
+}
+
+// meantKey is the hint for a key that there is none of: the same name in another
+// section, or what it is nearest to.
+func meantKey(typed string) string {
+	var keys, sections []string
+	for _, s := range (project.Loaded{Config: project.Default()}).Settings() {
+		keys = append(keys, s.Key)
+		sections = append(sections, s.Key[:strings.LastIndex(s.Key, ".")])
+	}
+	name := typed[strings.LastIndex(typed, ".")+1:]
+	near := nearest(typed, append(keys, sections...))
+	if at := slices.IndexFunc(keys, func(key string) bool { return strings.HasSuffix(key, "."+name) }); near == "" && at >= 0 {
+		near = keys[at]
+	}
+	if near == "" {
+		return ""
+	}
+	return "did you mean: " + near
 }

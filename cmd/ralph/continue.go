@@ -40,6 +40,9 @@ func (a *app) takeUp(c *cli.Context, s *session) (*dag.Run, error) {
 func (a *app) unfinished(c *cli.Context, s *session) (run dag.Run, err error) {
 	named := false
 	if c.NArg() == 1 && strings.HasPrefix(c.Args().First(), "r-") {
+		if c.IsSet("feature") || c.IsSet("task") {
+			return run, usagef("%s has its own target: it does not go with --feature or --task", c.Args().First())
+		}
 		err = s.store.View(c.Context, func(g *dag.Graph) error { run, err = g.ResolveRun(c.Args().First()); return err })
 		named = true
 	} else {
@@ -50,8 +53,10 @@ func (a *app) unfinished(c *cli.Context, s *session) (run dag.Run, err error) {
 		err = s.store.View(c.Context, func(g *dag.Graph) error { run, err = g.LastRun(scope); return err })
 	}
 	switch {
+	case err != nil && !named:
+		return run, hint(err, "take up another one by its ID, from: ralph runs list; or begin one with: ralph run")
 	case err != nil:
-		return run, hint(err, "begin one with: ralph run")
+		return run, hint(err, "see the IDs with: ralph runs list")
 	case run.EndedAt.IsZero() && life(run.Process) == dag.Alive:
 		return run, fmt.Errorf("%w: %s is still running", dag.ErrRefused, run.ID)
 	case slices.Contains([]string{"complete", "no_plan"}, run.Outcome) && named:

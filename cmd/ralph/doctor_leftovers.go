@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ralph/features"
 	"ralph/internal/git"
 	"ralph/internal/human"
 )
@@ -23,6 +24,10 @@ func (a *app) examineLeftovers(c *cli.Context, s *session) []finding {
 		what, again := "tasks", "ralph task create"
 		if st.feature != "" {
 			what, again = "feature "+st.feature, "ralph feature create "+st.feature
+		}
+		if features.Busy(st.path) {
+			list = append(list, found(check, levelOK, fmt.Sprintf("planning of %s is under way: %s", what, st.step), ""))
+			continue
 		}
 		list = append(list, found(check, levelWarning, fmt.Sprintf("planning of %s was begun and not ended: %s, %s ago", what, st.step, human.Span(a.now().Sub(st.touched))),
 			"go on with: "+again+"; or forget it, when it is a week old: ralph gc --older-than 7d"))

@@ -76,7 +76,7 @@ func (a *app) execute(c *cli.Context, opts loop.Options) error {
 func (a *app) rounds(c *cli.Context, runner *loop.Runner, opts loop.Options) (loop.Outcome, os.Signal, error) {
 	for {
 		ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.Context))
-		watch := a.watch(cancel, runner)
+		watch := a.watch(c, cancel, runner)
 		out, err := runner.Run(ctx)
 		caught := watch()
 		cancel(nil)
@@ -92,7 +92,7 @@ func (a *app) rounds(c *cli.Context, runner *loop.Runner, opts loop.Options) (lo
 
 // watch turns the first signal into an interruption and the second into a kill.
 // The function it returns ends it and says which signal came first.
-func (a *app) watch(cancel context.CancelCauseFunc, runner *loop.Runner) func() os.Signal {
+func (a *app) watch(c *cli.Context, cancel context.CancelCauseFunc, runner *loop.Runner) func() os.Signal {
 	done, ended := make(chan struct{}), make(chan os.Signal, 1)
 	go func() {
 		var first os.Signal
@@ -105,6 +105,9 @@ func (a *app) watch(cancel context.CancelCauseFunc, runner *loop.Runner) func() 
 				if first == nil {
 					first = s
 					cancel(caughtSignal{s})
+					if s == syscall.SIGINT && a.asks && !c.Bool("quiet") { // an agent may take seconds to end
+						fmt.Fprintln(a.stderr, "\nstopping what runs; Ctrl-C again kills it")
+					}
 					continue
 				}
 				_ = runner.Kill() // what survives is told when its session closes

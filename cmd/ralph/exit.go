@@ -94,11 +94,14 @@ func exitStatus(err error) int {
 func hintFor(err error) string {
 	var h hinted
 	var file *db.Error
+	var unknown *project.UnknownKeyError
 	switch {
 	case errors.As(err, &h):
 		return h.hint
 	case errors.As(err, new(midRun)):
 		return "a task that is still claimed is taken up by the next run"
+	case errors.As(err, &unknown):
+		return meantKey(unknown.Key)
 	case errors.Is(err, project.ErrNone):
 		return "make one with: ralph init"
 	case errors.Is(err, dag.ErrAmbiguous):

@@ -213,13 +213,12 @@ func (a *app) runFeatureDelete(c *cli.Context) error {
 			return err
 		}
 	}
-	err = s.store.Update(c.Context, func(g *dag.Graph) error { return g.DeleteFeature(f.Name) })
+	// The row goes first: a folder without a feature is only litter.
+	err = a.desk(c, s, f.Name).Drop(func() error {
+		return s.store.Update(c.Context, func(g *dag.Graph) error { return g.DeleteFeature(f.Name) })
+	})
 	if err != nil {
 		return fmt.Errorf("delete feature %s: %w", f.Name, err)
-	}
-	// The row goes first: a folder without a feature is only litter.
-	if err := a.desk(c, s, f.Name).Drop(); err != nil {
-		return err
 	}
 	if err := os.RemoveAll(s.project.Feature(f.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -104,7 +104,7 @@ func (a *app) planning(c *cli.Context, name string, fn func(context.Context, *se
 	defer s.Close()
 	f, err := a.desk(c, s, name).Enter(c.Context)
 	if err != nil {
-		return a.meantFeature(c, s, name, hint(err, "make it with: ralph feature create %s", name))
+		return a.meantFeature(c, s, name, makeIt(err, name))
 	}
 	d := a.desk(c, s, f.Name)
 	return a.attended(c, func(ctx context.Context) error {

@@ -215,6 +215,13 @@ func TestAKilledBuildLeavesNothing(t *testing.T) {
 	if out := p.want(t, 1, "feature", "build", "hello", "--yes"); !strings.Contains(out.stderr, "another ralph is at work on it") {
 		t.Errorf("got %s", out.stderr)
 	}
+	// nor is anything taken away under it, or taken for what a dead one left
+	if out := p.want(t, 1, "feature", "delete", "hello", "--yes"); !strings.Contains(out.stderr, "another ralph is at work on it: build of hello") {
+		t.Errorf("got %s", out.stderr)
+	}
+	if out := p.want(t, 0, "doctor"); !strings.Contains(out.stdout, "planning of feature hello is under way: build") || strings.Contains(out.stdout, "not ended") {
+		t.Errorf("got %s", out.stdout)
+	}
 	if err := r.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -233,4 +240,7 @@ func TestAKilledBuildLeavesNothing(t *testing.T) {
 	if out := p.want(t, 0, "feature", "list"); !strings.HasPrefix(out.stdout, "hello  ready") || !strings.Contains(out.stdout, "of 2 done") {
 		t.Errorf("got %q", out.stdout)
 	}
+	p.want(t, 0, "feature", "delete", "hello", "--yes")
+	p.missing(t, ".ralph/staging/hello")
+	p.missing(t, ".ralph/features/hello")
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/rs/zerolog"
@@ -21,6 +22,9 @@ func (a *app) checkPlaces(c *cli.Context) error {
 	default:
 		return usagef("--log-format is text or json, not %q", c.String("log-format"))
 	}
+	if err := a.checkApart(c); err != nil {
+		return err
+	}
 	for _, flag := range []string{"events", "log-file", "metrics"} {
 		name := c.String(flag)
 		if name == "" || name == "-" && flag == "events" {
@@ -33,6 +37,31 @@ func (a *app) checkPlaces(c *cli.Context) error {
 		if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
 			return usagef("--%s: %s: there is no such folder", flag, filepath.Dir(name))
 		}
+	}
+	return nil
+}
+
+// checkApart refuses one file for two things, because the later one would take the
+// place of the other, and files that ralph itself needs.
+func (a *app) checkApart(c *cli.Context) error {
+	taken := map[string]string{}
+	for _, flag := range []string{"events", "log-file", "metrics", "junit", "summary"} {
+		name := c.String(flag)
+		if name == "" || name == "-" && flag == "events" {
+			continue
+		}
+		path := absolute(a, name)
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+			continue // what is a device, such as /dev/null, takes everything
+		}
+		path = settled(path)
+		if other := taken[path]; other != "" {
+			return usagef("--%s and --%s cannot be the same file: %s", other, flag, name)
+		}
+		if p, err := a.findProject(c); err == nil && (path == settled(p.Config()) || strings.HasPrefix(path, settled(p.DB()))) {
+			return usagef("--%s: %s is ralph's own", flag, name)
+		}
+		taken[path] = flag
 	}
 	return nil
 }

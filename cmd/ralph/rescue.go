@@ -80,6 +80,24 @@ func (a *app) refuseRescued(p project.Project) error {
 	return hint(err, "put it back with: %s", a.putBack(saved[0]))
 }
 
+// refuseBegunAnew does so where a command was quicker than the run, and has begun a new
+// database before the run could save the old one.
+func (a *app) refuseBegunAnew(c *cli.Context, p project.Project, store *dag.Store) error {
+	saved := rescued(p.Root)
+	if len(saved) == 0 {
+		return nil
+	}
+	return store.View(c.Context, func(g *dag.Graph) error {
+		tally, err := g.Tally(dag.Scope{})
+		if err != nil || tally.Total() > 0 {
+			return err
+		}
+		name := filepath.Base(saved[0])
+		err = fmt.Errorf("%w: %s has no task; a run has saved what was in the one before it in %s", dag.ErrRefused, p.DB(), name)
+		return hint(err, "put it back with: %s; or, to begin anew, remove it: rm %s", a.putBack(saved[0]), shellQuote(saved[0]))
+	})
+}
+
 // mentionRescued tells who looks for a project in vain of what was saved of one.
 func (a *app) mentionRescued(dir string, err error) error {
 	if abs, aerr := filepath.Abs(dir); aerr == nil {

@@ -103,7 +103,7 @@ func featureByName(g *dag.Graph, typed string) (string, error) {
 	}
 	f, err := g.Feature(typed)
 	if err != nil {
-		return "", meant(g, typed, hint(err, "make it with: ralph feature create %s", typed))
+		return "", meant(g, typed, makeIt(err, typed))
 	}
 	return f.Name, nil
 }
@@ -147,4 +147,12 @@ func (a *app) readText(given string) (string, error) {
 	}
 	data, err := a.readInput(name)
 	return strings.TrimRight(string(data), "\n"), err
+}
+
+// makeIt is the hint for a feature that there is none of, unless none can be called so.
+func makeIt(err error, name string) error {
+	if dag.CheckFeatureName(name) != nil {
+		return hint(err, "see the names with: ralph feature list")
+	}
+	return hint(err, "make it with: ralph feature create %s", name)
 }

@@ -99,6 +99,7 @@ func (a *app) runTaskImport(c *cli.Context) error {
 	if err != nil && !errors.Is(err, errDryRun) {
 		return err
 	}
+	a.warnCopies(c, plan, imported)
 	if c.Bool("json") {
 		return a.printJSON(asImported(plan, imported, dry))
 	}
@@ -113,6 +114,20 @@ func (a *app) runTaskImport(c *cli.Context) error {
 	a.noteUnmapped(c, plan)
 	a.note(c, "%s imported", human.Count(len(imported), "task"))
 	return nil
+}
+
+// warnCopies tells of tasks that had IDs and were given others, because the graph has
+// those already: most likely the same plan is imported twice, and would be paid for twice.
+func (a *app) warnCopies(c *cli.Context, plan taskfile.Plan, imported []string) {
+	copies := 0
+	for i, s := range plan.Specs {
+		if dag.IsTaskID(s.Ref) && s.Ref != imported[i] {
+			copies++
+		}
+	}
+	if copies > 0 {
+		a.note(c, "warning: the IDs of %s are taken here: they get new ones; a plan that was imported before is there twice now", human.Count(copies, "task"))
+	}
 }
 
 func parseFormat(typed string) (taskfile.Format, error) {

@@ -68,7 +68,7 @@ func (l *Loaded) addFile(path string) error {
 	l.Notify = nil
 	dec := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields()
 	if err := dec.Decode(&l.Config); err != nil {
-		return fmt.Errorf("%w: %s", ErrConfig, explain(path, err))
+		return explain(path, err)
 	}
 	if key, why := l.invalid(); key != "" {
 		return fmt.Errorf("%w: %s:%d: %s: %s", ErrConfig, path, lineOf(data, key), key, why)
@@ -79,7 +79,7 @@ func (l *Loaded) addFile(path string) error {
 	l.Notify = slices.Concat(before, l.Notify)
 	var given map[string]any
 	if err := toml.Unmarshal(data, &given); err != nil {
-		return fmt.Errorf("%w: %s", ErrConfig, explain(path, err))
+		return explain(path, err)
 	}
 	flat := leaves("", given)
 	for key := range flat {
@@ -101,23 +101,6 @@ func (l *Loaded) oneAgent(use, command bool) {
 	case command:
 		l.Agent.Use = ""
 		delete(l.origins, "agent.use")
-	}
-}
-
-// explain turns the library's errors into "file:line: what".
-func explain(path string, err error) string {
-	var unknown *toml.StrictMissingError
-	var wrong *toml.DecodeError
-	switch {
-	case errors.As(err, &unknown) && len(unknown.Errors) > 0:
-		first := unknown.Errors[0]
-		row, _ := first.Position()
-		return fmt.Sprintf("%s:%d: unknown key %s", path, row, strings.Join(first.Key(), "."))
-	case errors.As(err, &wrong):
-		row, _ := wrong.Position()
-		return fmt.Sprintf("%s:%d: %s", path, row, strings.TrimPrefix(wrong.Error(), "toml: "))
-	default:
-		return path + ": " + err.Error()
 	}
 }
 

@@ -120,7 +120,11 @@ func TestBadConfigurationNamesFileAndLine(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"an unknown key":         {"[run]\n\nlimmit = 1", ":3: unknown key run.limmit"},
 		"an unknown section":     {"[runs]\nlimit = 1", ":1: unknown key runs"},
-		"a wrong type":           {"[run]\nlimit = 'x'", ":2: "},
+		"a wrong type":           {"[run]\nlimit = 'x'", ":2: run.limit: it is a whole number, not a string"},
+		"a text without quotes":  {"[agent]\nuse = 5", ":2: agent.use: it is a text in quotes, not an integer"},
+		"one where a list is":    {"[verify]\ncommands = 'go test'", ":2: verify.commands: it is a list of texts, like [\"a\", \"b\"], not a string"},
+		"a word for a switch":    {"[verify]\nenabled = 'yes'", ":2: verify.enabled: it is true or false, not a string"},
+		"a value for a section":  {"[agents]\nmine = 'x'", ":2: agents.mine: it is a table of its own, not a string"},
 		"a number too small":     {"[agent]\nuse = 'x'\n[run]\nmax_attempts = 0", ":4: run.max_attempts: 0 is too small; the least is 1"},
 		"an unknown strategy":    {"[run]\nmodel_strategy = 'best'", ":2: run.model_strategy: \"best\" is none of"},
 		"an unknown mode":        {"[sandbox]\nmode = 'on'", ":2: sandbox.mode: \"on\" is none of"},
