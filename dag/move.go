@@ -42,11 +42,13 @@ func (g *Graph) node(n int64) (node, error) {
 // moveSQL ends any claim, because only Claim itself makes one. Taking a running
 // task away raises the generation unless it is the worker who gives it back, so
 // that a worker that comes back later is refused, and nobody may claim the task
-// before that worker's agent is gone. What ended waits for no time.
+// before that worker's agent is gone. What ended waits for no time. A person's block
+// takes nothing from work that only awaits its verdict.
 const moveSQL = `
 UPDATE tasks SET status = :to, owner = NULL, lease_until = NULL,
     leaving = iif(:fence, (SELECT a.id FROM attempts a WHERE a.task = tasks.n AND a.ended_at IS NULL), leaving),
-    generation = generation + :fence, updated_at = :now, finished_at = :finished, unverified = NULL,
+    generation = generation + :fence, updated_at = :now, finished_at = :finished,
+    unverified = iif(:from IN ('pending', 'blocked') AND :to IN ('pending', 'blocked'), unverified, NULL),
     not_before = iif(:finished IS NULL, not_before, 0), wait_reason = iif(:finished IS NULL, wait_reason, NULL)
 WHERE n = :n AND status = :from AND generation = :generation;`
 

@@ -140,7 +140,8 @@ func (r *Runner) afford(g *dag.Graph) (ending, []budget.Finding, error) {
 	return ending{}, near, nil
 }
 
-// spentFeatures lists the features that have used up what they may, each once.
+// spentFeatures lists the features that have used up what they may, each once: those
+// that the run might take something of, because the first is told as the reason.
 func (r *Runner) spentFeatures(g *dag.Graph) (spent []budget.Finding, err error) {
 	if r.opts.Budget.Feature == (budget.Limits{}) {
 		return nil, nil
@@ -149,7 +150,14 @@ func (r *Runner) spentFeatures(g *dag.Graph) (spent []budget.Finding, err error)
 	if err != nil {
 		return nil, err
 	}
+	only, err := r.scopedFeature(g)
+	if err != nil {
+		return nil, err
+	}
 	for _, f := range features {
+		if f.Tasks[dag.Pending] == 0 || only != "" && f.Name != only {
+			continue
+		}
 		settled, err := g.UsageOfFeature(f.Name, r.run.ID)
 		if err != nil {
 			return nil, err
@@ -161,6 +169,15 @@ func (r *Runner) spentFeatures(g *dag.Graph) (spent []budget.Finding, err error)
 		}
 	}
 	return spent, nil
+}
+
+// scopedFeature is the only feature that the run may touch, if its scope says so.
+func (r *Runner) scopedFeature(g *dag.Graph) (string, error) {
+	if r.opts.Scope.Task == "" {
+		return r.opts.Scope.Feature, nil
+	}
+	t, err := g.Task(r.opts.Scope.Task)
+	return t.Feature, err
 }
 
 // judgeSpending compares what was spent with all budgets that concern an attempt.
