@@ -17,8 +17,15 @@ func (r Recoverer) clean(ctx context.Context, g *dag.Graph, last dag.Attempt, to
 		return nil
 	}
 	files, inside, err := r.left(ctx, last)
-	if err != nil || len(files)+len(inside) == 0 {
+	switch {
+	case ctx.Err() != nil:
 		return err
+	case err != nil: // and would be so at every start
+		taken.Reason += fmt.Sprintf("; whether it left uncommitted work could not be seen (%s), so nothing was done about it", err)
+		took.Reason = taken.Reason
+		return nil
+	case len(files)+len(inside) == 0:
+		return nil
 	}
 	if r.Rules.OnDirty == Spoil {
 		took.Action, taken.Fail, taken.Counted = TakenFailed, true, true
@@ -42,10 +49,14 @@ func (r Recoverer) clean(ctx context.Context, g *dag.Graph, last dag.Attempt, to
 	}
 	if len(files) > 0 {
 		message := fmt.Sprintf("ralph: what attempt %s at %s left when its run died", last.ID, last.Task)
-		if err := git.Stash(ctx, r.Dir, message, files); err != nil {
-			return fmt.Errorf("stash what %s left: %w", last.ID, err)
+		switch err := git.Stash(ctx, r.Dir, message, files); {
+		case err == nil:
+			taken.Reason += "; its uncommitted work is in git's stash: " + some(files)
+		case ctx.Err() != nil:
+			return err
+		default: // git refuses without a commit or amid a merge, and would refuse at every start
+			taken.Reason += fmt.Sprintf("; its uncommitted work stays, because git could not stash it (%s): %s", err, some(files))
 		}
-		taken.Reason += "; its uncommitted work is in git's stash: " + some(files)
 	}
 	if len(inside) > 0 {
 		// An agent may have made that repository: it could say that its files, or its

@@ -19,13 +19,14 @@ func Stash(ctx context.Context, dir, message string, files []string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath="+os.DevNull,
-		"stash", "push", "--quiet", "--include-untracked", "--message", message, "--pathspec-from-file=-", "--pathspec-file-nul")
+		"stash", "push", "--include-untracked", "--message", message, "--pathspec-from-file=-", "--pathspec-file-nul")
 	cmd.Dir, cmd.Env = dir, append(withoutFilters(ctx, dir), "GIT_LITERAL_PATHSPECS=1")
 	cmd.Stdin = strings.NewReader(strings.Join(files, "\x00"))
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("git stash: %w: %s", err, strings.TrimSpace(string(out)))
+		why, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+		return fmt.Errorf("git stash: %w: %s", err, why)
 	}
 	return nil
 }
