@@ -18,6 +18,7 @@ type Outline struct {
 	Doomed     bool
 	Paused     bool
 	Leaving    bool // the agent that had it is being stopped
+	Unverified bool // its work is finished and awaits its verdict
 	NotBefore  time.Time
 	WaitReason string
 }
@@ -29,7 +30,7 @@ func (o Outline) Ready(now time.Time) bool {
 }
 
 // A title of a megabyte is not needed on a screen.
-const outlineColumns = `n, parent, id, substr(title, 1, 500), status, children, open_deps, held, doomed, paused, leaving IS NOT NULL, not_before, wait_reason`
+const outlineColumns = `n, parent, id, substr(title, 1, 500), status, children, open_deps, held, doomed, paused, leaving IS NOT NULL, unverified IS NOT NULL, not_before, wait_reason`
 
 const (
 	outlineAllSQL     = `SELECT ` + outlineColumns + ` FROM tasks ORDER BY n;`
@@ -60,7 +61,7 @@ func (g *Graph) Outline(scope Scope) ([]Outline, error) {
 		r := row{stmt: stmt}
 		list = append(list, Outline{
 			N: r.int64(), Parent: r.int64(), ID: r.text(), Title: r.text(), Status: Status(r.text()), Children: r.int(), OpenDeps: r.int(),
-			Held: r.bool(), Doomed: r.bool(), Paused: r.bool(), Leaving: r.bool(), NotBefore: r.time(), WaitReason: r.text(),
+			Held: r.bool(), Doomed: r.bool(), Paused: r.bool(), Leaving: r.bool(), Unverified: r.bool(), NotBefore: r.time(), WaitReason: r.text(),
 		})
 		return r.err
 	}, args...)

@@ -19,6 +19,9 @@ func TestAnOutlineSaysTheSameAsTheTasks(t *testing.T) {
 	w.add(dag.NewTask{Title: "second", After: []string{first}})
 	w.add(dag.NewTask{Title: "third"})
 	w.person((*dag.Graph).Pause, "third")
+	w.add(dag.NewTask{Title: "finished", Priority: 99})
+	c := w.claim("finished")
+	w.update(func(g *dag.Graph) error { return g.Release(c, dag.Release{Uncounted: true, Finished: true}) })
 	w.view(func(g *dag.Graph) error {
 		for _, scope := range []dag.Scope{{}, {Feature: "login"}, {Task: group}, {Task: "t-none"}, {Feature: "none"}} {
 			outline, err := g.Outline(scope)
@@ -35,7 +38,7 @@ func TestAnOutlineSaysTheSameAsTheTasks(t *testing.T) {
 				numbers[task.ID] = task.N
 				want = append(want, dag.Outline{
 					N: task.N, Parent: numbers[task.Parent], ID: task.ID, Title: task.Title, Status: task.Status, Children: task.Children, OpenDeps: task.OpenDeps,
-					Held: task.Held, Doomed: task.Doomed, Paused: task.Paused, NotBefore: task.NotBefore,
+					Held: task.Held, Doomed: task.Doomed, Paused: task.Paused, Unverified: task.Unverified != "", NotBefore: task.NotBefore,
 				})
 			}
 			if diff := cmp.Diff(want, outline); diff != "" {

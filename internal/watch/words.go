@@ -71,6 +71,8 @@ func (m *model) face(t dag.Outline) face {
 		return face{"·", "", p.Dim}
 	case t.NotBefore.After(now):
 		return face{"◷", "in " + left(t.NotBefore, now), p.Yellow}
+	case t.Unverified:
+		return face{"○", "unverified", plain}
 	default:
 		return face{"○", "ready", plain}
 	}
