@@ -29,7 +29,8 @@ func stage(dir string) (*staging, error) {
 		return nil, err
 	}
 	if !takeLock(lock) {
-		return nil, errors.Join(fmt.Errorf("%w: another ralph is at work on it: %s of %s", dag.ErrRefused, filepath.Base(dir), filepath.Base(filepath.Dir(dir))), lock.Close())
+		of := strings.TrimPrefix(filepath.Base(filepath.Dir(dir)), ".") // .tasks has those of no feature
+		return nil, errors.Join(fmt.Errorf("%w: another ralph is at work on it: %s of %s", dag.ErrRefused, filepath.Base(dir), of), lock.Close())
 	}
 	return &staging{dir: dir, lock: lock}, nil
 }

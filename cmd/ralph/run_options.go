@@ -118,6 +118,8 @@ func overrideLimits(c *cli.Context, opts *loop.Options) error {
 		return usagef("--limit and --max-retries cannot be negative")
 	case c.IsSet("jobs") && opts.Jobs < 1:
 		return usagef("--jobs is at least 1")
+	case opts.KeepGoing && opts.FailFast:
+		return usagef("--keep-going and --fail-fast contradict each other: one goes on below what failed, the other ends there")
 	}
 	return nil
 }
