@@ -51,10 +51,7 @@ func (r Run) timeline(p *page) {
 		to = latest(to, a.StartedAt.Add(a.Duration))
 	}
 	whole := max(to.Sub(from), time.Millisecond)
-	p.Ticks = []string{"0"}
-	for _, share := range []time.Duration{1, 2, 3, 4} {
-		p.Ticks = append(p.Ticks, human.Span(whole*share/4))
-	}
+	p.Ticks = ticks(whole)
 	bars := make([]bar, len(r.Attempts))
 	var free []time.Time // when each worker is free again
 	for i, a := range r.Attempts {
@@ -133,4 +130,19 @@ func barClass(a Attempt) string {
 	default:
 		return "again"
 	}
+}
+
+// ticks are the words below a timeline. Quarters of a few seconds would be the same
+// words twice without their tenths.
+func ticks(whole time.Duration) []string {
+	words := []string{"0"}
+	for _, share := range []time.Duration{1, 2, 3, 4} {
+		at := whole * share / 4
+		if whole >= time.Second && whole < 10*time.Second {
+			words = append(words, fmt.Sprintf("%.1fs", at.Seconds()))
+		} else {
+			words = append(words, human.Span(at))
+		}
+	}
+	return words
 }
