@@ -19,7 +19,7 @@ func (r Recoverer) clean(ctx context.Context, g *dag.Graph, last dag.Attempt, to
 	files, inside, err := r.left(ctx, last)
 	switch {
 	case ctx.Err() != nil:
-		return err
+		return context.Cause(ctx)
 	case err != nil: // and would be so at every start
 		taken.Reason += fmt.Sprintf("; whether it left uncommitted work could not be seen (%s), so nothing was done about it", err)
 		took.Reason = taken.Reason
