@@ -36,7 +36,7 @@ func matches(tx *db.Tx, q Query, recent []Entry, limit int) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := read(tx, rows, limit+spare)
+	list, err := read(tx, rows, min(limit, len(rows))+spare)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -53,6 +54,9 @@ func TestSelection(t *testing.T) {
 		},
 		"numbers are options": {
 			journal.Query{Run: "r-3", Title: "lexer unicode boxes"}, journal.Options{Recent: 1, Matches: 1}, last[:1], []string{"Draw trees"},
+		},
+		"more than there can be is all": {
+			journal.Query{Run: "r-3", Title: "lexer"}, journal.Options{Recent: 1, Matches: math.MaxInt}, last[:1], []string{"Parse tokens"},
 		},
 		"less than zero is none": {
 			journal.Query{Run: "r-3", Title: "lexer"}, journal.Options{Recent: -1, Matches: -1}, nil, nil,

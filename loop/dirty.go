@@ -19,7 +19,7 @@ func (r Recoverer) clean(ctx context.Context, g *dag.Graph, last dag.Attempt, to
 	files, inside, err := r.left(ctx, last)
 	switch {
 	case ctx.Err() != nil:
-		return err
+		return context.Cause(ctx)
 	case err != nil: // and would be so at every start
 		taken.Reason += fmt.Sprintf("; whether it left uncommitted work could not be seen (%s), so nothing was done about it", err)
 		took.Reason = taken.Reason
@@ -73,18 +73,19 @@ func (r Recoverer) left(ctx context.Context, last dag.Attempt) (files, inside []
 	if last.Tree == "" {
 		return nil, nil, nil // nobody knows how it began
 	}
-	now, err := git.Take(ctx, r.Dir, r.Objects, ".ralph")
+	now, err := git.Tree(ctx, r.Dir, r.Objects, ".ralph")
 	if err != nil {
 		return nil, nil, err
 	}
-	changes, err := git.Compare(ctx, r.Dir, r.Objects, last.Tree, now.Tree)
+	changes, err := git.Compare(ctx, r.Dir, r.Objects, last.Tree, now)
 	if err != nil {
 		return nil, nil, err
 	}
-	own, theirs := git.Look(ctx, r.Dir).Uncommitted, git.UncommittedInside(ctx, r.Dir, now.Inside)
+	state := git.Look(ctx, r.Dir)
+	theirs := git.UncommittedInside(ctx, r.Dir, state)
 	for _, c := range changes {
 		switch {
-		case slices.Contains(own, c.Path):
+		case slices.Contains(state.Uncommitted, c.Path):
 			files = append(files, c.Path)
 		case slices.Contains(theirs, c.Path):
 			inside = append(inside, c.Path)

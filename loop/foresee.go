@@ -100,13 +100,13 @@ func (r *Runner) foreseeFailure(g *dag.Graph, t dag.Task) (string, error) {
 	if r.opts.Budget.Task == (budget.Limits{}) || t.Unverified != "" {
 		return "", nil
 	}
-	accounts, err := r.accounts(g, &t)
+	settled, err := g.UsageOfTask(t, r.run.ID)
 	if err != nil {
 		return "", err
 	}
-	over, _ := budget.Judge(r.opts.Now(), accounts...)
-	if f := ofTask(over); f != nil {
-		return overspent(*f).Reason, nil
+	over, _ := budget.Judge(r.opts.Now(), budget.Account{Scope: budget.Task, Name: t.ID, Limits: r.opts.Budget.Task, Used: Used(settled)})
+	if len(over) == 0 {
+		return "", nil
 	}
-	return "", nil
+	return overspent(over[0]).Reason, nil
 }

@@ -98,8 +98,7 @@ func gather(ctx context.Context, opts Options, run string, t dag.Task, scene Sce
 	if state := scene.Git; state.Known {
 		in.Git = &prompt.Git{Branch: state.Branch, Head: state.Head, Uncommitted: slices.Clone(state.Uncommitted)}
 		if unfinished {
-			inside := git.Search(ctx, opts.Dir, ".ralph")
-			in.Git.Uncommitted = append(in.Git.Uncommitted, git.UncommittedInside(ctx, opts.Dir, inside)...)
+			in.Git.Uncommitted = append(in.Git.Uncommitted, git.UncommittedInside(ctx, opts.Dir, state)...)
 		}
 	}
 	in.Interrupted = unfinished && (last.Outcome == "interrupted" || in.Git != nil && len(in.Git.Uncommitted) > 0)

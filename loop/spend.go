@@ -202,20 +202,12 @@ func (a *attempt) broke(ctx context.Context) (Decision, bool, error) {
 	if err != nil {
 		return Decision{}, false, err
 	}
-	if f := ofTask(over); f != nil {
-		return overspent(*f), true, nil
-	}
-	return Decision{}, false, nil
-}
-
-// ofTask is the first finding about a task's own budget, or nil.
-func ofTask(over []budget.Finding) *budget.Finding {
 	for _, f := range over {
 		if f.Scope == budget.Task {
-			return &f
+			return overspent(f), true, nil
 		}
 	}
-	return nil
+	return Decision{}, false, nil
 }
 
 // overspent decides about an attempt that may not go on. A task that used up its

@@ -10,8 +10,7 @@ var (
 	goSkip   = lazily(`(\w+|\bT\(\))\.(Skip|Skipf|SkipNow)\(`)
 	goReturn = lazily(`^[^{]*\{\s*return\b`)
 	goLeave  = lazily(`(?m)(?:^\t|\A[^{]*\{\s*)os\.Exit\(0\)`)
-	goUse    = lazily(`^\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow|Log|Logf|Helper|Parallel|Cleanup|TempDir|Setenv)\(|^\s+\*testing\.T\b`)
-	goAssert = lazily(`\b(?:assert|require)\.\w+\($`)
+	goUse    = lazily(`^(?:\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow|Log|Logf|Helper|Parallel|Cleanup|TempDir|Setenv)\(|\s+\*testing\.T\b)`)
 	goTest   = lazily(`^(?:Test|Fuzz|Example)(?:[^a-z]|$)`)
 )
 
@@ -77,9 +76,28 @@ func goAlone(body string, handles map[string]bool) bool {
 		for i < len(body) && isWord(body[i]) {
 			i++
 		}
-		if handles[body[start:i]] && !goUse().MatchString(body[i:]) && !goAssert().MatchString(body[:start]) {
+		if handles[body[start:i]] && !goUse().MatchString(body[i:]) && !goAsserted(body[:start]) {
 			return false
 		}
 	}
 	return true
+}
+
+// goAsserted reports whether code ends with the call of an assertion, such as
+// require.Equal(. It reads from the end, because it is asked at every handle.
+func goAsserted(code string) bool {
+	code, called := strings.CutSuffix(code, "(")
+	code, method := lastWord(code)
+	code, dot := strings.CutSuffix(code, ".")
+	_, of := lastWord(code)
+	return called && method != "" && dot && (of == "assert" || of == "require")
+}
+
+// lastWord splits off the word that code ends with.
+func lastWord(code string) (before, word string) {
+	i := len(code)
+	for i > 0 && isWord(code[i-1]) {
+		i--
+	}
+	return code[:i], code[i:]
 }

@@ -191,3 +191,16 @@ func TestADoubleOfATestIsNoLoss(t *testing.T) {
 		},
 	})
 }
+
+// TestALongTestIsReadOnce: with a look at the rest of it for each handle this one would
+// take minutes.
+func TestALongTestIsReadOnce(t *testing.T) {
+	t.Parallel()
+	long := func(name string) string {
+		return "func " + name + "(t *testing.T) {\n" + strings.Repeat("\trequire.NoError(t, work(1))\n\tassert.True(t, true)\n", 10_000) + "}\n\n"
+	}
+	const begin = "package a\n\nimport \"testing\"\n\n"
+	runTampering(t, map[string]tampering{
+		"a double": {files{"a_test.go": begin + long("TestA") + long("TestB")}, files{"a_test.go": begin + long("TestA")}, nil},
+	})
+}

@@ -26,7 +26,7 @@ func (a *app) takeUp(c *cli.Context, s *session) (*dag.Run, error) {
 		return nil, fmt.Errorf("continue %s: its settings: %w", run.ID, err)
 	}
 	for name, value := range given {
-		if c.IsSet(name) || !hasFlag(c, name) {
+		if c.IsSet(name) || !hasFlag(c, name) || c.Bool(opposite[name]) {
 			continue
 		}
 		if err := c.Set(name, value); err != nil {
@@ -67,6 +67,9 @@ func (a *app) unfinished(c *cli.Context, s *session) (run dag.Run, err error) {
 	}
 	return run, nil
 }
+
+// opposite are flags that contradict each other.
+var opposite = map[string]string{"keep-going": "fail-fast", "fail-fast": "keep-going"}
 
 // passing are flags that belong to one start, not to the run.
 var passing = []string{"continue", "once", "dry-run", "events", "json", "junit", "summary", "log-file", "log-format", "metrics", "feature", "task", "help"}

@@ -55,6 +55,9 @@ func (a *app) foreseen(opts loop.Options, tasks []loop.Foreseen) {
 		fmt.Fprintln(a.stdout, "would run, in this order, before anything else becomes ready:")
 	}
 	n := 0
+	if from := opts.Continues; from != nil {
+		n = from.Iterations
+	}
 	for _, t := range tasks {
 		if left(t) {
 			continue

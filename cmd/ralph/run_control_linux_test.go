@@ -266,6 +266,29 @@ func tells(text string, parts ...string) bool {
 	return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(text, part) })
 }
 
+// TestStatusTellsARunsOwnIterations, as the list of runs does.
+func TestStatusTellsARunsOwnIterations(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, gated())
+	p.plan(t, "one", "two", "three", "four")
+	for _, id := range []string{"1", "2", "3"} {
+		p.write(t, "go-t-0000000"+id, "")
+	}
+	p.want(t, 4, "run", "--limit", "2")
+	r := p.start(t, "run", "--continue", "--limit", "0")
+	p.awaitMark(t, "t-00000004")
+	var status statusJSON
+	p.json(t, &status, "status")
+	if len(status.Runs) != 1 || status.Runs[0].Iterations != 1 {
+		t.Errorf("got %+v, want one run with one iteration of its own", status.Runs)
+	}
+	if out := p.want(t, 0, "status"); !strings.Contains(out.stdout, "everything, 1 iteration\n") {
+		t.Errorf("got %s, want the same in words", out.stdout)
+	}
+	p.write(t, "go-t-00000004", "")
+	r.wait(t, 0)
+}
+
 // TestContinueAfterADeath counts what the dead run had counted.
 func TestContinueAfterADeath(t *testing.T) {
 	t.Parallel()

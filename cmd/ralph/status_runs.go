@@ -59,6 +59,9 @@ func openRuns(g *dag.Graph) ([]openRun, error) {
 		if err != nil {
 			return nil, err
 		}
+		if run.Iterations, err = g.OwnIterations(run.ID); err != nil {
+			return nil, err
+		}
 		list[i] = openRun{Run: run, state: stateOf(run, control)}
 		for _, at := range attempts {
 			if at.Run == run.ID {

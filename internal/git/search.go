@@ -18,7 +18,9 @@ const maxFolders = 50_000
 // named in skip.
 //
 // It looks where repositories are likely first, at what is nearest, and gives up after
-// 100 of them and 50,000 folders. What they contain runs nothing.
+// 100 of them and 50,000 folders. What they contain runs nothing. It reads every folder,
+// which costs as much as git status and more: where git's word is enough, ask
+// UncommittedInside.
 func Search(ctx context.Context, dir string, skip ...string) []string {
 	type folder struct {
 		name    string          // below dir
@@ -28,23 +30,23 @@ func Search(ctx context.Context, dir string, skip ...string) []string {
 	queue := []folder{{"", ignoredFolders(ctx, dir, "")}}
 	for seen := 0; seen < len(queue) && seen < maxFolders; seen++ {
 		at := queue[seen]
-		entries, err := os.ReadDir(filepath.Join(dir, filepath.FromSlash(at.name)))
+		full := filepath.Join(dir, filepath.FromSlash(at.name))
+		entries, err := os.ReadDir(full)
 		if err != nil {
 			continue // git cannot look into it, either
 		}
+		has := func(entry os.DirEntry) bool { return entry.Name() == ".git" }
+		if at.name != "" && slices.ContainsFunc(entries, has) && isRepository(full) {
+			if found = append(found, at.name); len(found) == maxRepositories {
+				return found
+			}
+			at.ignored = ignoredFolders(ctx, dir, at.name)
+		}
 		for _, entry := range entries {
-			inside := folder{path.Join(at.name, entry.Name()), at.ignored}
-			if !entry.IsDir() || entry.Name() == ".git" || at.ignored[inside.name] || slices.Contains(skip, inside.name) {
-				continue
+			name := path.Join(at.name, entry.Name())
+			if entry.IsDir() && !has(entry) && !at.ignored[name] && !slices.Contains(skip, name) {
+				queue = append(queue, folder{name, at.ignored})
 			}
-			if full := filepath.Join(dir, filepath.FromSlash(inside.name)); isRepository(full) {
-				if len(found) == maxRepositories {
-					return found
-				}
-				found = append(found, inside.name)
-				inside.ignored = ignoredFolders(ctx, dir, inside.name)
-			}
-			queue = append(queue, inside)
 		}
 	}
 	return found
@@ -70,14 +72,44 @@ func ignoredFolders(ctx context.Context, dir, name string) map[string]bool {
 	return folders
 }
 
-// UncommittedInside lists what is uncommitted in these repositories inside dir, as it is
-// called from dir.
-func UncommittedInside(ctx context.Context, dir string, repositories []string) []string {
+// UncommittedInside lists what is uncommitted in the repositories inside dir that git
+// tells of, and in those inside them, as it is called from dir. State is what Look said
+// of dir.
+func UncommittedInside(ctx context.Context, dir string, state State) []string {
 	var files []string
-	for _, name := range repositories {
-		for _, file := range Look(ctx, filepath.Join(dir, filepath.FromSlash(name))).Uncommitted {
+	queue := told(ctx, dir, "", state)
+	for seen := 0; seen < len(queue) && seen < maxRepositories; seen++ {
+		name := queue[seen]
+		inside := Look(ctx, filepath.Join(dir, filepath.FromSlash(name)))
+		for _, file := range inside.Uncommitted {
 			files = append(files, name+"/"+file)
 		}
+		queue = append(queue, told(ctx, dir, name, inside)...)
 	}
 	return files
+}
+
+// told lists the repositories that the one around name below dir tells of: those that
+// it does not know are uncommitted as a whole, and it keeps the commits of the others.
+func told(ctx context.Context, dir, name string, state State) []string {
+	if !state.Known {
+		return nil
+	}
+	at := filepath.Join(dir, filepath.FromSlash(name))
+	folders := slices.Clone(state.Uncommitted)
+	if out, err := run(ctx, at, "ls-files", "-z", "--stage"); err == nil {
+		for entry := range strings.SplitSeq(string(out), "\x00") {
+			if mode, folder, _ := strings.Cut(entry, "\t"); strings.HasPrefix(mode, gitlink) {
+				folders = append(folders, folder)
+			}
+		}
+	}
+	var list []string
+	for _, folder := range folders { // of which some may be beside dir
+		if filepath.IsLocal(filepath.FromSlash(folder)) && isRepository(filepath.Join(at, filepath.FromSlash(folder))) {
+			list = append(list, path.Join(name, folder))
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }

@@ -67,17 +67,35 @@ func TestSearchIsBounded(t *testing.T) {
 	}
 }
 
+// TestUncommittedInsideNamesFilesFromOutside, in whatever repository git tells of.
 func TestUncommittedInsideNamesFilesFromOutside(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
-	r.commit("top.txt")
+	r.commit("top.txt", "sub/file")
+	r.write(".gitignore", "/build/\n")
 	r.write("top.txt", "changed")
-	in := r.within("a/in", "x", "y")
+	in := r.within("sub/in", "x", "y")
 	in.write("x", "changed")
 	in.write("deep/new", "")
-	r.within("b", "x")
-	got := UncommittedInside(t.Context(), r.dir, []string{"a/in", "b", "gone"})
-	if diff := cmp.Diff([]string{"a/in/deep/new", "a/in/x"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	in.within("in it", "x").write("x", "changed")
+	r.within("known", "x").write("new", "")
+	r.git("add", "known")
+	r.within("clean", "x")
+	r.within("build/left", "x").write("x", "changed")
+	r.write("unborn/new", "")
+	repo{t, filepath.Join(r.dir, "unborn")}.git("init", "-q")
+	r.git("worktree", "add", "-q", "-b", "other", "tree")
+	r.write("tree/new", "")
+	want := []string{"known/new", "sub/in/deep/new", "sub/in/in it/", "sub/in/x", "tree/new", "unborn/new", "sub/in/in it/x"}
+	for dir, want := range map[string][]string{".": want, "sub": {"in/deep/new", "in/in it/", "in/x", "in/in it/x"}} {
+		dir = filepath.Join(r.dir, dir)
+		if diff := cmp.Diff(want, UncommittedInside(t.Context(), dir, Look(t.Context(), dir))); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	none := t.TempDir()
+	repo{t, none}.within("in", "x").write("x", "changed")
+	if got := UncommittedInside(t.Context(), none, Look(t.Context(), none)); len(got) > 0 {
+		t.Errorf("got %q where there is no repository around", got)
 	}
 }

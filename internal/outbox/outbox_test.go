@@ -33,6 +33,14 @@ func options(send func(context.Context, []int) error) Options[int] {
 	return Options[int]{Send: send, Size: 4, Batch: 2, Tries: 3, Backoff: time.Second, Timeout: time.Hour}
 }
 
+// idle starts an Outbox that waits for something to send: one that is just starting may
+// take the first thing before the second is there.
+func idle(opts Options[int]) *Outbox[int] {
+	o := New(opts)
+	synctest.Wait()
+	return o
+}
+
 // TestTries has one batch of two things, and time that is not waited for.
 func TestTries(t *testing.T) {
 	t.Parallel()
@@ -56,7 +64,7 @@ func TestTries(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var tries []try
-				o := New(options(sender(&tries, tc.answers...)))
+				o := idle(options(sender(&tries, tc.answers...)))
 				o.Put(1)
 				o.Put(2)
 				o.Close()
@@ -85,35 +93,36 @@ func TestTooMany(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			begun, release := make(chan struct{}, 9), make(chan struct{})
-			var got [][]int
-			opts := options(func(_ context.Context, batch []int) error {
-				got = append(got, batch)
-				begun <- struct{}{}
-				<-release
-				return nil
+			synctest.Test(t, func(t *testing.T) {
+				release := make(chan struct{})
+				var got [][]int
+				opts := options(func(_ context.Context, batch []int) error {
+					got = append(got, batch)
+					<-release
+					return nil
+				})
+				opts.Oldest = tc.oldest
+				o := idle(opts)
+				o.Put(1)
+				o.Put(2)
+				synctest.Wait() // until it is held up
+				for i := 3; i <= 8; i++ {
+					o.Put(i)
+				}
+				if sent, missing, why := o.Count(); sent != 0 || missing != 8 || !errors.Is(why, ErrCrowded) {
+					t.Errorf("got %d sent, %d missing, %v while it is held up", sent, missing, why)
+				}
+				close(release)
+				o.Close()
+				<-o.Done()
+				o.Put(9) // too late, and counted
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("batches differ (-want +got):\n%s", diff)
+				}
+				if sent, missing, why := o.Count(); sent != 6 || missing != 3 || !errors.Is(why, ErrCrowded) {
+					t.Errorf("got %d sent, %d missing, %v; want 6, 3", sent, missing, why)
+				}
 			})
-			opts.Oldest = tc.oldest
-			o := New(opts)
-			o.Put(1)
-			o.Put(2)
-			<-begun
-			for i := 3; i <= 8; i++ {
-				o.Put(i)
-			}
-			if sent, missing, why := o.Count(); sent != 0 || missing != 8 || !errors.Is(why, ErrCrowded) {
-				t.Errorf("got %d sent, %d missing, %v while it is held up", sent, missing, why)
-			}
-			close(release)
-			o.Close()
-			<-o.Done()
-			o.Put(9) // too late, and counted
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("batches differ (-want +got):\n%s", diff)
-			}
-			if sent, missing, why := o.Count(); sent != 6 || missing != 3 || !errors.Is(why, ErrCrowded) {
-				t.Errorf("got %d sent, %d missing, %v; want 6, 3", sent, missing, why)
-			}
 		})
 	}
 }
@@ -123,9 +132,8 @@ func TestANudgeSendsLessThanABatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var tries []try
-		o := New(options(sender(&tries)))
+		o := idle(options(sender(&tries)))
 		defer o.Stop()
-		synctest.Wait() // until it waits for something to send
 		o.Put(1)
 		synctest.Wait()
 		if len(tries) != 0 {
@@ -149,7 +157,7 @@ func TestStopEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				o := New(options(send))
+				o := idle(options(send))
 				begin := time.Now()
 				o.Put(1)
 				o.Put(2)
@@ -173,7 +181,7 @@ func TestATryHasOnlySoLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := options(func(ctx context.Context, _ []int) error { <-ctx.Done(); return ctx.Err() })
 		opts.Tries, opts.Timeout = 1, time.Minute
-		o := New(opts)
+		o := idle(opts)
 		o.Put(1)
 		o.Close()
 		<-o.Done()

@@ -151,15 +151,20 @@ func SandboxModes() []string { return []string{"auto", "require", "off"} }
 // Duration is a time.Duration written like "10m" or "2d12h".
 type Duration time.Duration
 
+// durationError is a text that is none.
+type durationError struct{ text, why string }
+
+func (e *durationError) Error() string { return strconv.Quote(e.text) + " " + e.why }
+
 // UnmarshalText reads what time.ParseDuration reads, and whole days before it, but
 // nothing negative.
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := parseDuration(string(text))
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return fmt.Errorf("%q is longer than anything takes", text)
+		return &durationError{string(text), "is longer than anything takes"}
 	case err != nil:
-		return fmt.Errorf("%q is no duration; write it like \"90s\", \"10m\" or \"2d12h\"", text)
+		return &durationError{string(text), `is no duration; write it like "90s", "10m" or "2d12h"`}
 	}
 	*d = Duration(v)
 	return nil

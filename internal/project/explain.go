@@ -22,9 +22,10 @@ func (e *UnknownKeyError) Error() string {
 func (e *UnknownKeyError) Unwrap() error { return ErrConfig }
 
 // explain turns the library's errors into "file:line: what".
-func explain(path string, err error) error {
+func explain(path string, data []byte, err error) error {
 	var unknown *toml.StrictMissingError
 	var wrong *toml.DecodeError
+	var duration *durationError
 	switch {
 	case errors.As(err, &unknown) && len(unknown.Errors) > 0:
 		first := unknown.Errors[0]
@@ -33,9 +34,23 @@ func explain(path string, err error) error {
 	case errors.As(err, &wrong):
 		row, _ := wrong.Position()
 		return fmt.Errorf("%w: %s:%d: %s", ErrConfig, path, row, mistyped(wrong))
+	case errors.As(err, &duration): // of a value without quotes, whose place the library does not tell
+		return fmt.Errorf("%w: %s:%d: %w", ErrConfig, path, lineOfValue(data, duration.text), err)
 	default:
 		return fmt.Errorf("%w: %s: %w", ErrConfig, path, err)
 	}
+}
+
+// lineOfValue finds the first line on which something is set to that.
+func lineOfValue(data []byte, value string) int {
+	for i, text := range strings.Split(string(data), "\n") {
+		_, after, _ := strings.Cut(text, "=")
+		after, _, _ = strings.Cut(after, "#")
+		if strings.TrimSpace(after) == value {
+			return i + 1
+		}
+	}
+	return 1
 }
 
 // The library names types of Go, which are nothing to whoever wrote the file.
@@ -50,7 +65,7 @@ func mistyped(err *toml.DecodeError) string {
 	}
 	wanted, ok := map[string]string{
 		"string": "a text in quotes", "bool": "true or false", "int": "a whole number", "int64": "a whole number",
-		"float64": "a number", "[]string": `a list of texts, like ["a", "b"]`,
+		"float64": "a number", "[]string": `a list of texts, like ["a", "b"]`, "project.Duration": `a duration, like "90s" or "2d12h"`,
 	}[m[2]]
 	if !ok {
 		wanted = "a table of its own"

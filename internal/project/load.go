@@ -68,7 +68,7 @@ func (l *Loaded) addFile(path string) error {
 	l.Notify = nil
 	dec := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields()
 	if err := dec.Decode(&l.Config); err != nil {
-		return explain(path, err)
+		return explain(path, data, err)
 	}
 	if key, why := l.invalid(); key != "" {
 		return fmt.Errorf("%w: %s:%d: %s: %s", ErrConfig, path, lineOf(data, key), key, why)
@@ -79,7 +79,7 @@ func (l *Loaded) addFile(path string) error {
 	l.Notify = slices.Concat(before, l.Notify)
 	var given map[string]any
 	if err := toml.Unmarshal(data, &given); err != nil {
-		return explain(path, err)
+		return explain(path, data, err)
 	}
 	flat := leaves("", given)
 	for key := range flat {

@@ -124,6 +124,8 @@ func TestBadConfigurationNamesFileAndLine(t *testing.T) {
 		"a text without quotes":  {"[agent]\nuse = 5", ":2: agent.use: it is a text in quotes, not an integer"},
 		"one where a list is":    {"[verify]\ncommands = 'go test'", ":2: verify.commands: it is a list of texts, like [\"a\", \"b\"], not a string"},
 		"a word for a switch":    {"[verify]\nenabled = 'yes'", ":2: verify.enabled: it is true or false, not a string"},
+		"a date for a duration":  {"[run]\nidle_timeout = 2026-01-02", ":2: run.idle_timeout: it is a duration, like \"90s\" or \"2d12h\", not a local date"},
+		"1.5 for a duration":     {"[run]\nlimit = 1\nidle_timeout = 1.5 # hours", ":3: \"1.5\" is no duration"},
 		"a value for a section":  {"[agents]\nmine = 'x'", ":2: agents.mine: it is a table of its own, not a string"},
 		"a number too small":     {"[agent]\nuse = 'x'\n[run]\nmax_attempts = 0", ":4: run.max_attempts: 0 is too small; the least is 1"},
 		"an unknown strategy":    {"[run]\nmodel_strategy = 'best'", ":2: run.model_strategy: \"best\" is none of"},
