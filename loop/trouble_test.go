@@ -87,13 +87,8 @@ func TestAFullDiskInTheMiddleOfARunLosesNothing(t *testing.T) {
 // that is not must not be told.
 func (s *stage) wantToldAsStored(t *testing.T) {
 	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	unstored := 0
-	for _, e := range s.events {
-		if e.Type != AttemptEnded {
-			continue
-		}
+	for _, e := range s.all(ofType(AttemptEnded)) {
 		if stored := s.task(t, e.Task).Status; e.Status != string(stored) {
 			t.Errorf("%s was told as %s (%s), but is %s", e.Task, e.Status, e.Outcome, stored)
 		}
