@@ -61,8 +61,8 @@ func At(dir string) (Project, error) {
 
 func isProject(dir string) (bool, error) {
 	path := filepath.Join(dir, ConfigName)
-	if _, err := os.Lstat(path); err != nil {
-		return false, nil // of a folder that cannot be entered nothing is known
+	if !exists(path) {
+		return false, nil
 	}
 	info, err := os.Stat(path)
 	switch {
@@ -76,6 +76,12 @@ func isProject(dir string) (bool, error) {
 		return false, fmt.Errorf("%w: %s is no ordinary file", ErrConfig, path)
 	}
 	return true, nil
+}
+
+// exists is false in a folder that cannot be entered: nothing is known of it.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // Config is the path of the configuration.
