@@ -20,7 +20,10 @@ func (g *Graph) Delete(id string) error {
 	if err != nil {
 		return err
 	}
-	if t.children > 0 {
+	if t.children == 1 {
+		return fmt.Errorf("%w: %s has a subtask", ErrRefused, t.id)
+	}
+	if t.children > 1 {
 		return fmt.Errorf("%w: %s has %d subtasks", ErrRefused, t.id, t.children)
 	}
 	return g.deleteTree(t.n)

@@ -74,7 +74,10 @@ func tooLarge(size int64) error {
 func reason(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
-		return p.Err
+		err = p.Err
+	}
+	if strings.Contains(err.Error(), "escapes from parent") { // the library has no name for it
+		return errors.New("a link there leads out of the project and is not followed")
 	}
 	return err
 }

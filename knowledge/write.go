@@ -59,7 +59,7 @@ func (s *Store) make() (*os.Root, error) {
 	}
 	defer project.Close()
 	if err := project.MkdirAll(Folder, 0o700); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", Folder, reason(err))
 	}
 	return project.OpenRoot(Folder)
 }

@@ -291,3 +291,16 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		}
 	})
 }
+
+func TestALinkOutOfTheProjectIsNamed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Symlink(t.TempDir(), filepath.Join(dir, ".ralph")); err != nil {
+		t.Skip(err) // no links without a right to them, on Windows
+	}
+	const want = ".ralph/knowledge: a link there leads out of the project and is not followed"
+	_, err := knowledge.Open(dir).Write(knowledge.Entry{Title: "Note", Body: "text"})
+	if err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

@@ -184,7 +184,7 @@ func (a *attempt) try(ctx context.Context) (Decision, error) {
 		turn, err := a.say(ctx, text)
 		failpoint.Hit("K7")
 		d := a.decide(ctx, turn, err)
-		if d.Action == Verify {
+		if d.Action == Verify || a.finishedMeanwhile() {
 			d = a.verify(ctx)
 		}
 		if d.Drifted {

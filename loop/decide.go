@@ -122,6 +122,8 @@ func decide(f Facts) Decision {
 	switch {
 	case f.Lost:
 		return Decision{Action: Abort, Outcome: "interrupted", Reason: "the task was taken away", Uncounted: true}
+	case f.Interrupted && f.Verified:
+		return Decision{Action: Release, Outcome: "interrupted", Reason: "its work is finished, and is verified the next time", Uncounted: true}
 	case f.Interrupted:
 		return Decision{Action: Release, Outcome: "interrupted", Reason: "interrupted", Uncounted: true}
 	case f.Verified:

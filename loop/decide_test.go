@@ -322,7 +322,7 @@ func TestDecide(t *testing.T) {
 			facts(func(f *Facts) {
 				f.Interrupted, f.Sigils, f.Verified, f.CheckErr = true, saysDone, true, errors.New("killed")
 			}),
-			Decision{Action: Release, Outcome: "interrupted", Reason: "interrupted", Uncounted: true},
+			Decision{Action: Release, Outcome: "interrupted", Reason: "its work is finished, and is verified the next time", Uncounted: true},
 		},
 	}
 	for name, tt := range tests {

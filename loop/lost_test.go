@@ -19,10 +19,11 @@ func TestAClaimTakenAwayEndsTheAgent(t *testing.T) {
 		person func(g *dag.Graph, id string) error
 		kind   OutcomeKind
 		status string // that the attempt ended with
+		reason string
 	}{
-		"a person marks it done":   {func(g *dag.Graph, id string) error { return g.Finish(id) }, OutcomeComplete, "done"},
-		"a person marks it failed": {func(g *dag.Graph, id string) error { return g.GiveUp(id, "no") }, OutcomeComplete, "failed"},
-		"a person deletes it":      {func(g *dag.Graph, id string) error { return g.Delete(id) }, OutcomeComplete, "deleted"},
+		"a person marks it done":   {func(g *dag.Graph, id string) error { return g.Finish(id) }, OutcomeComplete, "done", "it was marked as done meanwhile"},
+		"a person marks it failed": {func(g *dag.Graph, id string) error { return g.GiveUp(id, "no") }, OutcomeComplete, "failed", "no"},
+		"a person deletes it":      {func(g *dag.Graph, id string) error { return g.Delete(id) }, OutcomeComplete, "deleted", "it was deleted meanwhile"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -40,8 +41,8 @@ func TestAClaimTakenAwayEndsTheAgent(t *testing.T) {
 				t.Errorf("got %s after %d counted iterations, want %s after none", out.Kind, out.Iterations, tt.kind)
 			}
 			ended := s.await(t, ofType(AttemptEnded))
-			if ended.Outcome != "interrupted" || ended.Status != tt.status {
-				t.Errorf("got %s, task %s; want interrupted, task %s", ended.Outcome, ended.Status, tt.status)
+			if ended.Outcome != "interrupted" || ended.Status != tt.status || ended.Reason != tt.reason {
+				t.Errorf("got %s, task %s: %s; want interrupted, task %s: %s", ended.Outcome, ended.Status, ended.Reason, tt.status, tt.reason)
 			}
 		})
 	}
@@ -68,6 +69,9 @@ func TestAResetTaskIsTriedAgainByTheSameRun(t *testing.T) {
 	if diff := cmp.Diff([]string{"interrupted", "done"}, got); diff != "" {
 		t.Errorf("attempts differ (-want +got):\n%s", diff)
 	}
+	if ended := s.await(t, ofType(AttemptEnded)); ended.Reason != "it was reset meanwhile" {
+		t.Errorf("got %q, want what became of it", ended.Reason)
+	}
 	if task := s.task(t, ids[0]); task.Attempts != 1 {
 		t.Errorf("got %d attempts charged, want 1", task.Attempts)
 	}
@@ -88,6 +92,9 @@ func TestAnAnswerAfterTheClaimWasLostCountsForNothing(t *testing.T) {
 	}
 	if got := s.task(t, ids[0]).Status; got != dag.Failed {
 		t.Errorf("got %s, want failed: the person's word stands", got)
+	}
+	if ended := s.await(t, ofType(AttemptEnded)); ended.Reason != "I changed my mind" {
+		t.Errorf("got %q, want the person's reason", ended.Reason)
 	}
 }
 

@@ -167,7 +167,7 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 		r.control = control
 		r.mu.Unlock()
 		if control.Stop != "" {
-			verdict = ending{kind: OutcomeStopped, reason: "by: ralph stop"}
+			verdict = ending{kind: OutcomeStopped, reason: "stopped by: ralph stop"}
 			return nil
 		}
 		if l.paused = control.PausedAt; !l.paused.IsZero() {

@@ -48,15 +48,22 @@ func (a *attempt) settle(ctx context.Context, d Decision) error {
 		a.mu.Lock()
 		delete(a.working, a.claim.Attempt)
 		a.mu.Unlock()
-		status, err = a.record(g, d)
+		if d, err = a.because(g, d); err == nil {
+			status, err = a.record(g, d)
+		}
 		return err
 	})
 	if errors.Is(err, dag.ErrLost) {
-		d = Decision{Action: Abort, Outcome: "interrupted", Reason: err.Error(), Uncounted: true}
+		d = Decision{Action: Abort, Outcome: "interrupted", Reason: errLost.Error(), Uncounted: true}
 		err = a.opts.Store.Update(ctx, func(g *dag.Graph) (err error) {
-			status, err = a.record(g, d)
+			if d, err = a.because(g, d); err == nil {
+				status, err = a.record(g, d)
+			}
 			return err
 		})
+	}
+	if err != nil {
+		d, status = unstored(err)
 	}
 	a.account(d, status)
 	if err != nil {

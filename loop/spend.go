@@ -64,10 +64,15 @@ func (r *Runner) chain() string {
 	return r.run.ID
 }
 
-// Midnight is when the day began.
+// Midnight is when the day began, which where clocks are put forward at night may be
+// one o'clock.
 func Midnight(now time.Time) time.Time {
 	y, m, d := now.Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, now.Location())
+	t := time.Date(y, m, d, 0, 0, 0, 0, now.Location())
+	for t.Day() != d {
+		t = t.Add(time.Hour) // time.Date may answer with the evening before
+	}
+	return t
 }
 
 // runTime is what only the run itself knows about its time and its failures.

@@ -3,6 +3,7 @@ package loop
 import (
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,7 +79,26 @@ func TestAFullDiskInTheMiddleOfARunLosesNothing(t *testing.T) {
 	}
 	s.wantNothingLeft(t)
 	s.reopen(t, path, db.Options{})
+	s.wantToldAsStored(t)
 	s.mend(t, tasks)
+}
+
+// wantToldAsStored compares the last word on each task with what is stored: an end
+// that is not must not be told.
+func (s *stage) wantToldAsStored(t *testing.T) {
+	t.Helper()
+	unstored := 0
+	for _, e := range s.all(ofType(AttemptEnded)) {
+		if stored := s.task(t, e.Task).Status; e.Status != string(stored) {
+			t.Errorf("%s was told as %s (%s), but is %s", e.Task, e.Status, e.Outcome, stored)
+		}
+		if e.Outcome == "error" && strings.Contains(e.Reason, "could not be stored") {
+			unstored++
+		}
+	}
+	if unstored != 1 {
+		t.Errorf("got %d ends that could not be stored, want 1", unstored)
+	}
 }
 
 // TestABusyDatabaseInTheMiddleOfARunLosesNothing has another program hold the file

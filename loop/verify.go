@@ -29,7 +29,7 @@ func (a *attempt) verify(ctx context.Context) Decision {
 		}
 	}
 	failpoint.Hit("K8")
-	if a.opts.Skip {
+	if a.opts.Skip || f.Interrupted {
 		return decide(*f)
 	}
 	a.note(ctx, dag.Note{Phase: dag.Verifying})
@@ -53,6 +53,14 @@ func (a *attempt) verify(ctx context.Context) Decision {
 		d = decide(*f)
 	}
 	return d
+}
+
+// finishedMeanwhile says that the agent was done, and its turn at an end, when the run
+// was stopped: its work is kept as finished, and verified the next time.
+func (a *attempt) finishedMeanwhile() bool {
+	f := a.facts
+	itself := (f.Err == nil || f.Err.Kind == acp.Cancelled) && f.Stop == acp.StopEnd
+	return f.Interrupted && itself && f.Sigils.Done && !f.Sigils.Failure
 }
 
 // evident says that the agent's word rests on an exit status.

@@ -171,7 +171,11 @@ func (r Run) junitCase(t Task) junitCase {
 		if t.Ran() && t.Status != "deleted" {
 			a := r.Attempts[t.Attempts[len(t.Attempts)-1]]
 			first, rest := head(a.Reason)
-			c.Error = &junitNote{Message: shorten("not brought to an end: "+first, junitMessage), Type: a.State(), Text: lines(ending(rest, junitText))}
+			message := shorten(strings.TrimSuffix("not brought to an end: "+first, ": "), junitMessage)
+			if !a.Ended() {
+				message = "it still runs"
+			}
+			c.Error = &junitNote{Message: message, Type: a.State(), Text: lines(ending(rest, junitText))}
 			break
 		}
 		c.Skipped = &junitNote{Message: shorten(r.whyNot(t), junitMessage), Type: t.Status}

@@ -68,8 +68,13 @@ func TestARunThatDiedIsToldAsOne(t *testing.T) {
 	if r := load(dag.Dead); r.Outcome != report.Died || r.Attempts[0].Outcome != "interrupted" || r.Duration != 0 || r.Next[0].Command != "ralph run" {
 		t.Errorf("got %s, %+v", r.Outcome, r.Attempts)
 	}
-	if r := load(dag.Alive); r.Outcome != report.Running || r.Attempts[0].Ended() || r.Duration != 10*time.Minute || r.Tasks[0].Status != "in_progress" {
+	r := load(dag.Alive)
+	if r.Outcome != report.Running || r.Attempts[0].Ended() || r.Duration != 10*time.Minute || r.Tasks[0].Status != "in_progress" {
 		t.Errorf("got %s, %+v", r.Outcome, r.Attempts)
+	}
+	var b strings.Builder
+	if err := report.JUnit(&b, r); err != nil || !strings.Contains(b.String(), `<error message="it still runs" type="running">`) {
+		t.Errorf("got %v, %s", err, b.String())
 	}
 }
 

@@ -177,7 +177,7 @@ func (a Attempt) facts() []string {
 		verdict, _ := head(a.Verdict)
 		facts = append(facts, "verifier: "+shorten(verdict, 80))
 	}
-	if a.StopReason != "" && a.StopReason != "end_turn" {
+	if a.StopReason != "" && a.StopReason != "end_turn" && a.StopReason != "cancelled" { // that we did ourselves
 		facts = append(facts, "stopped by "+line(a.StopReason))
 	}
 	return facts

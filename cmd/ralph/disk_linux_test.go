@@ -154,3 +154,50 @@ rm filler
 		t.Errorf("after space was freed: status %d\n%s", status, text)
 	}
 }
+
+func TestWhatWasBegunOnAFullDiskIsWholeTheNextTime(t *testing.T) {
+	t.Parallel()
+	dir, _ := sandboxedRalph(t)
+	if err := os.Mkdir(filepath.Join(dir, "small"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	script := `
+mount -t tmpfs -o size=1m tmpfs small || exit 99
+cd small
+head -c 2000000 /dev/zero > filler 2>/dev/null
+../ralph init 2> ../init; echo $? > ../init.status
+rm filler
+../ralph init || exit 98
+cp .ralph/.gitignore ../ignored
+head -c 2000000 /dev/zero > filler 2>/dev/null
+../ralph knowledge add Note -d text 2> ../knowledge; echo $? > ../knowledge.status
+rm filler
+../ralph knowledge add Note -d text
+`
+	cmd := exec.CommandContext(t.Context(), "unshare", "-rm", "sh", "-c", script)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOME="+dir)
+	status, text := runStatus(t, cmd)
+	if _, err := os.Stat(filepath.Join(dir, "init.status")); err != nil {
+		t.Skipf("no small file system to be had here: %s", text)
+	}
+	if status != 0 {
+		t.Errorf("after space was freed: status %d\n%s", status, text)
+	}
+	read := func(name string) string {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	for _, command := range []string{"init", "knowledge"} {
+		said := read(command)
+		if got := strings.TrimSpace(read(command + ".status")); got != "1" || strings.Count(said, "\n") != 2 || !strings.Contains(said, "hint: free some space") {
+			t.Errorf("%s: status %s, want 1 and one line with a hint that names the disk, got:\n%s", command, got, said)
+		}
+	}
+	if ignored := read("ignored"); !strings.Contains(ignored, "!knowledge/**") {
+		t.Errorf("git would be given ralph's state, because of a half written list: %q", ignored)
+	}
+}

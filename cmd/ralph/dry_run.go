@@ -26,10 +26,13 @@ func (a *app) dryRun(c *cli.Context, s *session, opts loop.Options) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "scope    %s: %s\nagent    %s\nlimits   %s\nverify   %s\n\n", opts.Setup.Scope, summary(f.Tally), opts.Setup.Agent, opts.Setup.Limits, opts.Setup.Verify)
+	fmt.Fprintf(a.stdout, "scope    %s: %s\nagent    %s\nlimits   %s\nverify   %s\n\n", opts.Setup.Scope, cmp.Or(summary(f.Tally), "no task"), opts.Setup.Agent, opts.Setup.Limits, opts.Setup.Verify)
 	switch {
 	case f.End != "":
 		_, err := fmt.Fprintln(a.stdout, "would begin nothing: "+term.Line(f.End))
+		return err
+	case f.Tally.Total() == 0:
+		_, err := fmt.Fprintln(a.stdout, "there is no task in scope; a run would end with status 3")
 		return err
 	case len(f.Tasks) == 0:
 		_, err := fmt.Fprintln(a.stdout, "nothing is ready; see what waits with: ralph status")

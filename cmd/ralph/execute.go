@@ -45,7 +45,9 @@ func (a *app) execute(c *cli.Context, opts loop.Options) error {
 		err = ferr
 	}
 	if cerr := sinks.Close(); cerr != nil {
-		a.note(c, "warning: %v", cerr)
+		for line := range strings.Lines(cerr.Error()) { // each sink has its own
+			a.note(c, "warning: %s", strings.TrimSpace(line))
+		}
 	}
 	var terr error
 	if c.Bool("json") {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 
 	"ralph/dag"
 	"ralph/internal/db"
@@ -116,6 +117,8 @@ func hintFor(err error) string {
 			db.Full:     "free some space and try again; nothing was changed",
 			db.Busy:     "try again; see who uses it with: ralph status",
 		}[file.Kind]
+	case errors.Is(err, syscall.ENOSPC):
+		return "free some space and try again"
 	default:
 		return ""
 	}

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 
 	"github.com/urfave/cli/v2"
 
@@ -44,7 +46,12 @@ func (a *app) runInit(c *cli.Context) error {
 		found.Agent = preset.Name
 	}
 	p, written, err := project.Create(dir, found)
-	if err != nil {
+	switch {
+	case errors.Is(err, project.ErrConfig):
+		return err
+	case errors.Is(err, syscall.ENOSPC):
+		return &db.Error{Path: dir, Kind: db.Full, Err: err}
+	case err != nil:
 		return &db.Error{Path: dir, Kind: db.ReadOnly, Err: err}
 	}
 	d, err := db.Open(c.Context, p.DB(), db.Options{})
@@ -71,7 +78,10 @@ func (a *app) initDir(c *cli.Context) (string, error) {
 		return "", err
 	}
 	outer, err := project.Find(dir)
-	if err == nil && outer.Root != dir {
+	switch {
+	case errors.Is(err, project.ErrConfig):
+		return "", err
+	case err == nil && outer.Root != dir:
 		err := fmt.Errorf("%w: this folder lies in the project %s", dag.ErrRefused, outer.Root)
 		return "", hint(err, "to make one here nevertheless: ralph init --project .")
 	}

@@ -119,17 +119,24 @@ func (a *app) runLog(c *cli.Context, to io.Writer, hide func(string) string) sho
 
 // metrics is nil if nobody asked for any.
 func (a *app) metrics(c *cli.Context, s *session) (show.Sink, error) {
-	path, flag := s.config.Telemetry.Prometheus, "telemetry.prometheus"
-	switch {
-	case c.IsSet("metrics"):
-		path, flag = absolute(a, c.String("metrics")), "--metrics"
-	case path == "":
+	path, flag := a.metricsFile(c, s)
+	if path == "" {
 		return nil, nil
-	case !filepath.IsAbs(path):
-		path = filepath.Join(s.project.Root, path)
 	}
 	if err := vacate(path); err != nil {
 		return nil, usagef("%s: %v", flag, err)
 	}
 	return show.NewAsync(telemetry.NewMetrics(func(data []byte) error { return replaceFile(path, data) }), show.AsyncOptions{}), nil
+}
+
+// metricsFile is where numbers are kept, and who said so; empty is nowhere.
+func (a *app) metricsFile(c *cli.Context, s *session) (path, said string) {
+	path, said = s.config.Telemetry.Prometheus, "telemetry.prometheus"
+	switch {
+	case c.IsSet("metrics"):
+		path, said = absolute(a, c.String("metrics")), "--metrics"
+	case path != "" && !filepath.IsAbs(path):
+		path = filepath.Join(s.project.Root, path)
+	}
+	return path, said
 }

@@ -18,7 +18,7 @@ func (a *app) recoverCommand() command {
 	return command{
 		name: "recover", short: "take up what runs that died have left; every run begins with it",
 		long: `What still runs of a dead run is ended first. Then its tasks are released, or resumed at
-verification if their work was finished, without being charged; "ralph help run" begins the same
+verification if their work was finished, without being charged; every "ralph run" begins the same
 way. Doing it twice is the same as doing it once.`,
 		flags: []cli.Flag{
 			&cli.BoolFlag{DisableDefaultText: true, Name: "dry-run", Usage: "say what would be done, and do nothing"},

@@ -41,7 +41,7 @@ func TestStopEndsARunAfterItsTask(t *testing.T) {
 	}
 	p.write(t, "go-t-00000001", "")
 	out := r.wait(t, 4)
-	if !strings.Contains(out.stdout, `"outcome":"stopped","reason":"by: ralph stop"`) || !strings.Contains(out.stdout, `"done":1`) {
+	if !strings.Contains(out.stdout, `"outcome":"stopped","reason":"stopped by: ralph stop"`) || !strings.Contains(out.stdout, `"done":1`) {
 		t.Errorf("got %s, want stopped with one task done", out.stdout)
 	}
 	if got := p.task(t, "t-00000002"); got.Status != "pending" || got.Attempts != 0 {

@@ -119,7 +119,7 @@ func describeLimits(opts loop.Options) string {
 	add(run.CostUSD > 0, "$%.2f", run.CostUSD)
 	add(run.Tokens > 0, "%s", human.Tokens(run.Tokens))
 	add(run.Duration > 0, "%s", project.Duration(run.Duration))
-	add(!run.Until.IsZero(), "until %s", run.Until.Format("15:04"))
+	add(!run.Until.IsZero(), "until %s", run.Until.Format("Mon 15:04")) // the day, because it may be tomorrow's
 	add(run.Failures > 0, "%s in a row", human.Count(run.Failures, "failure"))
 	for _, l := range []struct {
 		name   string

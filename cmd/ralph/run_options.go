@@ -84,7 +84,7 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 		}
 	}
 	opts.Modelless = a.modelless(s.config)
-	opts.Own = a.ownFiles(c, s.project.Root)
+	opts.Own = a.ownFiles(c, s)
 	opts.Objects = objects(s)
 	opts.Setup = setup(opts, o.chosen, o.sandbox)
 	opts.Setup.Credential = o.credential(o.chosen)

@@ -115,11 +115,11 @@ func (a *app) runsSection(b *strings.Builder, p term.Palette, runs []openRun) {
 		case r.Scope.Task != "":
 			what = "task " + r.Scope.Task
 		}
-		state := r.state
+		state, next := r.state, ""
 		if state == "died" {
-			state = p.Yellow("has died; the next run takes up what it left, or: ralph recover")
+			state, next = p.Yellow("has died"), "; the next run takes up what it left, or: ralph recover"
 		}
-		fmt.Fprintf(b, "  %s  %s, %s, %s\n", p.Cyan(r.ID), state, term.Line(what), human.Count(r.Iterations, "iteration"))
+		fmt.Fprintf(b, "  %s  %s, %s, %s%s\n", p.Cyan(r.ID), state, term.Line(what), human.Count(r.Iterations, "iteration"), next)
 		for _, at := range r.attempts {
 			fmt.Fprintf(b, "      %s\n", p.Dim(a.checkpoint(at)))
 		}

@@ -89,8 +89,10 @@ func (a *app) addLog(c *cli.Context) error {
 	switch {
 	case noted.Children > 0:
 		a.note(c, "%s: noted; it is a group, and agents read what is said to their own task", noted.ID)
-	case noted.Status == dag.Done:
-		a.note(c, "%s: noted; it is done, so an agent reads that only after: ralph task reset %s", noted.ID, noted.ID)
+	case noted.Status == dag.Done, noted.Status == dag.Failed:
+		a.note(c, "%s: noted; it is %s, so an agent reads that only after: ralph task reset %s", noted.ID, noted.Status, noted.ID)
+	case noted.Status == dag.InProgress:
+		a.note(c, "%s: noted; the agent that is at it does not see that, the next one does", noted.ID)
 	default:
 		a.note(c, "%s: noted", noted.ID)
 	}

@@ -50,7 +50,13 @@ func (a *app) taskBlock() command {
 		flags:   []cli.Flag{&cli.StringFlag{Name: "reason", Aliases: []string{"r"}, Usage: "`TEXT` that says why"}},
 		example: `ralph task block 1f0c -r "waits for the vendor"`, exits: "1 refused (not pending), 3 not found",
 		run: func(c *cli.Context) error {
-			return a.each(c, "blocked", func(g *dag.Graph, t dag.Task) error { return g.Block(t.ID, c.String("reason")) })
+			return a.each(c, "blocked", func(g *dag.Graph, t dag.Task) error {
+				err := g.Block(t.ID, c.String("reason"))
+				if err != nil && t.Status == dag.InProgress {
+					return hint(err, "hold it back when its agent is done with: ralph pause %s; or end that first with: ralph task reset %s", t.ID, t.ID)
+				}
+				return hintReset(err, t)
+			})
 		},
 	}
 }
@@ -62,6 +68,9 @@ func (a *app) taskUnblock() command {
 		run: func(c *cli.Context) error {
 			return a.each(c, "unblocked", func(g *dag.Graph, t dag.Task) error {
 				err := g.Unblock(t.ID)
+				if err != nil && t.Paused {
+					return hint(err, "it is paused; go on with: ralph resume %s", t.ID)
+				}
 				if err != nil && t.Status == dag.Pending {
 					return hint(err, "see what it waits for with: ralph task why %s", t.ID)
 				}

@@ -29,6 +29,9 @@ const ignore = `# Written by ralph init: state stays here, plans and knowledge t
 // as it is, so that creating twice changes nothing.
 func Create(dir string, found Found) (Project, []string, error) {
 	p := Project{Root: dir}
+	if _, err := isProject(dir); err != nil {
+		return p, nil, err
+	}
 	for _, folder := range []string{p.State(), filepath.Join(p.State(), "features"), filepath.Join(p.State(), "knowledge")} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return p, nil, err
@@ -74,7 +77,11 @@ func writeNew(path, text string) (bool, error) {
 		return false, err
 	}
 	_, err = f.WriteString(text)
-	return true, errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = os.Remove(path) // half of it would be taken for all of it the next time
+		return false, err
+	}
+	return true, nil
 }
 
 func configText(found Found) string {

@@ -64,6 +64,10 @@ func (l *Loaded) addFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors begin a file with it
+	if bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) {
+		return fmt.Errorf("%w: %s:1: it is UTF-16; save it as UTF-8", ErrConfig, path)
+	}
 	before := l.Notify
 	l.Notify = nil
 	dec := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields()

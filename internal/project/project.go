@@ -5,6 +5,7 @@ package project
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -21,14 +22,19 @@ type Project struct {
 }
 
 // Find returns the project that dir lies in: the nearest folder at or above it
-// that has a .ralph.toml.
+// that has a .ralph.toml. One that is no file is an error, because whoever put it
+// there does not mean the project above.
 func Find(dir string) (Project, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return Project{}, err
 	}
 	for at := dir; ; at = filepath.Dir(at) {
-		if isProject(at) {
+		is, err := isProject(at)
+		if err != nil {
+			return Project{}, err
+		}
+		if is {
 			return Project{Root: at}, nil
 		}
 		if at == filepath.Dir(at) {
@@ -43,15 +49,39 @@ func At(dir string) (Project, error) {
 	if err != nil {
 		return Project{}, err
 	}
-	if !isProject(dir) {
-		return Project{}, fmt.Errorf("%w: no %s in %s", ErrNone, ConfigName, dir)
+	is, err := isProject(dir)
+	if err == nil && !is {
+		err = fmt.Errorf("%w: no %s in %s", ErrNone, ConfigName, dir)
+	}
+	if err != nil {
+		return Project{}, err
 	}
 	return Project{Root: dir}, nil
 }
 
-func isProject(dir string) bool {
-	info, err := os.Stat(filepath.Join(dir, ConfigName))
-	return err == nil && info.Mode().IsRegular()
+func isProject(dir string) (bool, error) {
+	path := filepath.Join(dir, ConfigName)
+	if !exists(path) {
+		return false, nil
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, fmt.Errorf("%w: %s is a link to what is not there", ErrConfig, path)
+	case err != nil:
+		return false, fmt.Errorf("%w: %w", ErrConfig, err)
+	case info.IsDir():
+		return false, fmt.Errorf("%w: %s is a folder, not a file", ErrConfig, path)
+	case !info.Mode().IsRegular():
+		return false, fmt.Errorf("%w: %s is no ordinary file", ErrConfig, path)
+	}
+	return true, nil
+}
+
+// exists is false in a folder that cannot be entered: nothing is known of it.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // Config is the path of the configuration.

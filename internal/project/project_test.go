@@ -45,6 +45,51 @@ func TestFindTakesTheNearestProjectAbove(t *testing.T) {
 	}
 }
 
+func TestWhatIsNoFileIsNotPassedOver(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		put  func(path string) error
+		want string
+	}{
+		"a folder":           {func(path string) error { return os.Mkdir(path, 0o755) }, "is a folder, not a file"},
+		"a link to nowhere":  {func(path string) error { return os.Symlink("nowhere", path) }, "is a link to what is not there"},
+		"a link to a folder": {func(path string) error { return os.Symlink(".", path) }, "is a folder, not a file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			above := t.TempDir()
+			write(t, filepath.Join(above, ConfigName), "")
+			dir := filepath.Join(above, "inner")
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := tc.put(filepath.Join(dir, ConfigName)); err != nil {
+				t.Skip(err) // no links without a right to them, on Windows
+			}
+			_, found := Find(dir)
+			_, at := At(dir)
+			_, written, created := Create(dir, Found{})
+			for _, err := range []error{found, at, created} {
+				if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("got %v, want %s", err, tc.want)
+				}
+			}
+			if _, err := os.Stat(filepath.Join(dir, ".ralph")); err == nil || len(written) > 0 {
+				t.Errorf("a project was made all the same: %v, %v", written, err)
+			}
+		})
+	}
+}
+
+func TestAByteOrderMarkIsNoKey(t *testing.T) {
+	t.Parallel()
+	path := write(t, filepath.Join(t.TempDir(), "c.toml"), "\ufeff[run]\r\nlimit = 7\r\n")
+	l, err := Load("", path, noEnv)
+	if err != nil || l.Run.Limit != 7 {
+		t.Errorf("got %d, %v", l.Run.Limit, err)
+	}
+}
+
 func TestLayersOverrideOneAnother(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -152,6 +197,7 @@ func TestBadConfigurationNamesFileAndLine(t *testing.T) {
 		"an unknown key of one":  {"[mcp.docs]\nurll = 'x'", ":2: unknown key mcp.docs.urll"},
 		"the same key twice":     {"[run]\nlimit = 1\nlimit = 2", ":3: "},
 		"bytes that are no text": {"[agent]\nuse = \"\xff\"", ":2: "},
+		"the bytes of UTF-16":    {"\xff\xfe[\x00r\x00", ":1: it is UTF-16; save it as UTF-8"},
 		"nobody to be told":      {"[[notify]]\nbell = true\n\n[[notify]]\non = ['run_end']", ":4: notify.2: it has neither command, webhook, desktop, bell nor title"},
 		"no such news":           {"[run]\nlimit = 1\n[[notify]]\nbell = true\non = ['lunch']", ":3: notify.1: on: \"lunch\" is none of run_end, task_failed"},
 		"a hook without scheme":  {"[[notify]]\nwebhook = 'hooks.example/s3cr3t'", ":1: notify.1: webhook: an address begins with http:// or https://"},

@@ -87,23 +87,6 @@ func ParseWait(text string) (Waiting, error) {
 	return Waiting{Never: d == 0, Most: d.Std()}, nil
 }
 
-// ParseUntil reads a time of day and returns the next after now; empty is none.
-func ParseUntil(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	at, err := time.Parse("15:04", text)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("%q is no time of day; write it like 07:00", text)
-	}
-	y, m, d := now.Date()
-	for plus := 0; ; plus++ {
-		if t := time.Date(y, m, d+plus, at.Hour(), at.Minute(), 0, 0, now.Location()); t.After(now) {
-			return t, nil
-		}
-	}
-}
-
 // invalidSpending is invalid for what is in this file.
 func (c Config) invalidSpending() (key, why string) {
 	amounts := c.amounts()

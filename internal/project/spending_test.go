@@ -52,33 +52,3 @@ func TestHowLongToWait(t *testing.T) {
 		}
 	}
 }
-
-func TestUntilIsTheNextSuchTime(t *testing.T) {
-	t.Parallel()
-	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Skip("this machine knows no zones")
-	}
-	for name, tc := range map[string]struct{ now, text, want string }{
-		"tomorrow morning":                {"2026-11-14T23:00:00+01:00", "07:00", "2026-11-15T07:00:00+01:00"},
-		"later today":                     {"2026-11-14T05:00:00+01:00", "07:00", "2026-11-14T07:00:00+01:00"},
-		"this very minute is tomorrow's":  {"2026-11-14T07:00:00+01:00", "07:00", "2026-11-15T07:00:00+01:00"},
-		"over the end of summer time":     {"2026-10-24T23:00:00+02:00", "07:00", "2026-10-25T07:00:00+01:00"},
-		"over the beginning of it":        {"2026-03-28T23:00:00+01:00", "07:00", "2026-03-29T07:00:00+02:00"},
-		"one digit for the hour, as well": {"2026-11-14T23:00:00+01:00", "7:00", "2026-11-15T07:00:00+01:00"},
-	} {
-		now, err := time.Parse(time.RFC3339, tc.now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := ParseUntil(tc.text, now.In(berlin))
-		if err != nil || got.Format(time.RFC3339) != tc.want {
-			t.Errorf("%s: got %v, %v, want %s", name, got.Format(time.RFC3339), err, tc.want)
-		}
-	}
-	for _, text := range []string{"25:00", "7", "07:00:00", "noon"} {
-		if got, err := ParseUntil(text, time.Time{}); err == nil {
-			t.Errorf("%q: got %v", text, got)
-		}
-	}
-}

@@ -53,6 +53,9 @@ func ended(e loop.Event) (line, evidence string) {
 		word += " in " + human.Span(time.Duration(e.Duration)*time.Millisecond)
 	}
 	reason, evidence := cutLine(e.Reason)
+	if reason == e.Outcome { // it was said
+		reason = ""
+	}
 	return with(word, reason), evidence
 }
 

@@ -158,6 +158,8 @@ func (m *model) command(name string) tea.Cmd {
 			return m.do(deed{verb: skip, task: t})
 		case dag.InProgress:
 			m.ask = question{"Skip it and end its agent? " + title, deed{verb: skip, task: t}}
+		case dag.Done, dag.Failed:
+			m.told = t.ID + " is " + string(t.Status) + ": there is nothing to skip"
 		default:
 			m.ask = question{"Skip it? What waits for it goes on waiting. " + title, deed{verb: skip, task: t}}
 		}

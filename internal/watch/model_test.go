@@ -101,6 +101,27 @@ func TestGuidanceThatNobodyWouldReadIsRefused(t *testing.T) {
 	}
 }
 
+// TestWhatHasEndedIsNotSkipped, and nobody is asked about it first.
+func TestWhatHasEndedIsNotSkipped(t *testing.T) {
+	t.Parallel()
+	for _, status := range []dag.Status{dag.Done, dag.Failed} {
+		s := working()
+		snap := shop()
+		for i := range snap.tasks {
+			if snap.tasks[i].ID == "t-00000005" {
+				snap.tasks[i].Status = status
+			}
+		}
+		want := "t-00000005 is " + string(status) + ": there is nothing to skip"
+		if s.tell(news{snap: &snap}).press("x"); s.told != want {
+			t.Errorf("got %q, want %q", s.told, want)
+		}
+		if s.press("y"); len(s.deeds) != 0 {
+			t.Errorf("got %+v, want nothing", s.deeds)
+		}
+	}
+}
+
 // TestTheSelectionFollowsTheWork until a person moves it, and again when asked to.
 func TestTheSelectionFollowsTheWork(t *testing.T) {
 	t.Parallel()

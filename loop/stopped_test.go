@@ -1,0 +1,40 @@
+package loop
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"ralph/dag"
+	"ralph/internal/fakeagent"
+)
+
+// TestWorkThatIsFinishedWhileTheRunIsStoppedIsOnlyVerified interrupts a run when its
+// agent has just said "done": the next one must not pay for the work again.
+func TestWorkThatIsFinishedWhileTheRunIsStoppedIsOnlyVerified(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(fakeagent.Step{Do: "file", Path: "work", Text: "x"}, done()))
+	ids := s.add(t, dag.NewTask{Title: "mine"})
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	s.opts.Observe = func(e Event) {
+		if e.Type == AgentText && strings.Contains(e.Text, "task-done") {
+			interrupt()
+		}
+		s.observe(e)
+	}
+	r := s.start(t)
+	if out := s.finish(t, r, ctx); out.Kind != OutcomeInterrupted || out.Iterations != 0 {
+		t.Errorf("got %s after %d counted iterations, want interrupted after none", out.Kind, out.Iterations)
+	}
+	if task := s.task(t, ids[0]); task.Status != dag.Pending || task.Attempts != 0 {
+		t.Errorf("got %s with %d attempts charged, want pending with none", task.Status, task.Attempts)
+	}
+	s.opts.Observe = s.observe
+	if out := s.run(t); out.Kind != OutcomeComplete || out.Counts.Done != 1 {
+		t.Errorf("got %+v, want complete", out)
+	}
+	if n := s.count(t, "prompted"); n != 1 {
+		t.Errorf("the agent was prompted %d times, want once", n)
+	}
+}
