@@ -52,13 +52,14 @@ func readPins(file, text string) ([]pin, error) {
 // of their own: variables, files in the home folder, models. {{url}} is the
 // provider's address, {{home}} the home folder.
 type setting struct {
-	env    map[string]string
-	files  map[string]string
-	config string // more of .ralph.toml
-	small  string // part of the name by which the tier haiku reaches the model; empty if it has but one model
-	cost   bool   // the agent tells what it costs
-	silent bool   // the agent tells nothing of what it used
-	frail  bool   // the agent loses its way when an answer of its model breaks off
+	env     map[string]string
+	files   map[string]string
+	config  string // more of .ralph.toml
+	small   string // part of the name by which the tier haiku reaches the model; empty if it has but one model
+	cost    bool   // the agent tells what it costs
+	silent  bool   // the agent tells nothing of what it used
+	frail   bool   // the agent loses its way when an answer of its model breaks off
+	forgets bool   // the agent does not know a session again whose first turn was cut short
 }
 
 // settings are data: nothing else here knows one agent from another.
@@ -100,7 +101,7 @@ func settings() map[string]setting {
 		},
 		"gemini": {
 			env:   map[string]string{"GOOGLE_GEMINI_BASE_URL": "{{url}}", "GEMINI_API_KEY": "sk-of-the-test"},
-			small: "flash-lite", frail: true,
+			small: "flash-lite", frail: true, forgets: true,
 		},
 		"qwen": {
 			env:    map[string]string{"OPENAI_BASE_URL": "{{url}}/v1", "OPENAI_API_KEY": "sk-of-the-test", "OPENAI_MODEL": "only"},

@@ -21,6 +21,7 @@ type place struct {
 	dir, home string
 	env       []string
 	frail     bool // see setting
+	forgets   bool // see setting
 	server    *model.Server
 }
 
@@ -56,7 +57,7 @@ func install(ctx context.Context, p pin) (bin string, err error) {
 // newPlace makes a project for an agent, as its user would set it up.
 func newPlace(t *testing.T, ralph, bin string, p pin, set setting) *place {
 	t.Helper()
-	pl := &place{dir: t.TempDir(), home: t.TempDir(), frail: set.frail, server: model.New(func(model.Prompt) model.Answer { return model.Answer{Text: "OK"} })}
+	pl := &place{dir: t.TempDir(), home: t.TempDir(), frail: set.frail, forgets: set.forgets, server: model.New(func(model.Prompt) model.Answer { return model.Answer{Text: "OK"} })}
 	t.Cleanup(pl.server.Close)
 	t.Cleanup(func() { pl.wantNothingLeft(t) })
 	fill := strings.NewReplacer("{{url}}", pl.server.URL, "{{home}}", pl.home)
