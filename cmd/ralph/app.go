@@ -124,14 +124,33 @@ func (a *app) logger(c *cli.Context) zerolog.Logger {
 	case c.Bool("verbose"):
 		level = zerolog.DebugLevel
 	}
-	out := zerolog.ConsoleWriter{Out: a.stderr, NoColor: true, TimeFormat: "15:04:05.000"}
-	return zerolog.New(out).Level(level).With().Timestamp().Logger()
+	var out io.Writer = zerolog.ConsoleWriter{Out: a.stderr, NoColor: true, TimeFormat: "15:04:05.000"}
+	if a.logsJSON(c) {
+		out = a.stderr
+	}
+	return zerolog.New(out).Level(level).Hook(zerolog.HookFunc(func(e *zerolog.Event, _ zerolog.Level, _ string) {
+		e.Str(zerolog.TimestampFieldName, a.now().UTC().Format("2006-01-02T15:04:05.000Z07:00"))
+	}))
+}
+
+// logsJSON says that a machine reads stderr: every line of it is an object.
+func (a *app) logsJSON(c *cli.Context) bool {
+	return a.logsInstead(c) && c.String("log-format") == "json"
 }
 
 // note tells a person what happened; scripts read stdout.
 func (a *app) note(c *cli.Context, format string, args ...any) {
-	if !c.Bool("quiet") {
-		fmt.Fprintln(a.stderr, term.Line(fmt.Sprintf(format, args...)))
+	text := term.Line(fmt.Sprintf(format, args...))
+	switch warning, warns := strings.CutPrefix(text, "warning: "); {
+	case c.Bool("quiet"):
+	case !a.logsJSON(c):
+		fmt.Fprintln(a.stderr, text)
+	case warns:
+		log := a.logger(c)
+		log.Warn().Msg(warning)
+	default:
+		log := a.logger(c).Level(zerolog.InfoLevel)
+		log.Info().Msg(text)
 	}
 }
 
