@@ -4,11 +4,13 @@ package proc
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -55,6 +57,11 @@ func play(role string, args []string) {
 	case "sleep":
 		tell(args[0])
 		hang()
+	case "heavy": // takes its time to end, without its environment by then
+		held := bytes.Repeat([]byte{1}, 256<<20)
+		tell(args[0])
+		hang()
+		runtime.KeepAlive(held)
 	case "clean": // leaves its session, its parent and its environment
 		cmd := exec.Command("/proc/self/exe", "clean")
 		cmd.Env = []string{roleEnv + "=sleep"}
@@ -74,7 +81,7 @@ func play(role string, args []string) {
 		tell("agent")
 		hang()
 	case "kill-helper":
-		again("sleep", &syscall.SysProcAttr{Setsid: true}, "session")
+		again("heavy", &syscall.SysProcAttr{Setsid: true}, "session")
 		tell("agent")
 		io.Copy(io.Discard, os.Stdin) // until the test has seen both
 		syscall.Kill(os.Getppid(), syscall.SIGKILL)

@@ -23,14 +23,13 @@ func Sweep(marker string) (killed int, err error) {
 	if marker == "" {
 		return 0, errors.New("sweep processes: empty marker")
 	}
-	seen := make(map[int]uint64)
+	seen := make(known)
 	mercy := 500 * time.Millisecond
 	quiet := 0
 	for waited := time.Duration(0); quiet < 2; waited += killPause {
-		find := func(t table) []stat { return t.marked(marker, waited >= mercy) }
+		find := func(t table) []stat { return seen.with(t, t.marked(marker, waited >= mercy)) }
 		found := freeze(find)
 		for _, st := range found {
-			seen[st.pid] = st.start
 			_ = send(st, unix.SIGKILL)
 		}
 		if len(found) > 0 || helpersLeft(marker) {
@@ -130,6 +129,7 @@ func isHelper(pid int) bool {
 // being below such a process. What left the session and also cleared its
 // environment is missed; only a pid namespace would hold it.
 func killOrphans(helperPid int, marker string) []int {
+	seen := make(known)
 	find := func(t table) []stat {
 		mine := t.below(os.Getpid())
 		roots := make(map[int]stat)
@@ -144,7 +144,7 @@ func killOrphans(helperPid int, marker string) []int {
 			list = append(list, pid)
 			out = append(out, st)
 		}
-		return append(out, t.below(list...)...)
+		return seen.with(t, append(out, t.below(list...)...))
 	}
 	quiet := 0
 	var last []stat
@@ -164,6 +164,25 @@ func killOrphans(helperPid int, marker string) []int {
 		quiet++
 		return quiet >= 2
 	})
+}
+
+// known is what was found once, by pid and time of start. It is found again until it
+// is dead: a process that is ending loses its environment first, and with it what it
+// was known by.
+type known map[int]uint64
+
+// with adds what was found, and returns it with all that is known and not dead yet.
+func (k known) with(t table, found []stat) []stat {
+	now := make(map[int]bool, len(found))
+	for _, st := range found {
+		now[st.pid], k[st.pid] = true, st.start
+	}
+	for pid, start := range k {
+		if st, ok := t[pid]; ok && !now[pid] && st.start == start && !st.zombie() {
+			found = append(found, st)
+		}
+	}
+	return found
 }
 
 // reapAdopted collects orphans that came to us and were killed. Nobody else

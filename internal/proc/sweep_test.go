@@ -49,6 +49,30 @@ func TestSweepKillsByMarker(t *testing.T) {
 	}
 }
 
+// TestSweepWaitsForWhatIsEnding, though that has lost its marker already.
+func TestSweepWaitsForWhatIsEnding(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cmd := exec.Command("/proc/self/exe", "heavy")
+	cmd.Env = append(roleEnvironment("heavy"), MarkerEnv+"=heavy-owner/1")
+	cmd.Stdout = w
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go cmd.Wait()
+	t.Cleanup(func() { cmd.Process.Kill() })
+	w.Close()
+	s := started{told: readTold(t, bufio.NewReader(r), 1)}
+	if n, err := Sweep("heavy-owner"); n != 1 || err != nil {
+		t.Errorf("got %d, %v, want one killed", n, err)
+	}
+	s.wantGone(t)
+}
+
 func TestSweepSparesUsAndOurs(t *testing.T) {
 	t.Parallel()
 	s := start(t, "ralph-sweeps", 0, func(spec *Spec) { spec.Owner = "sweeper" })
