@@ -1,14 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"ralph/internal/fakeagent"
 )
 
 // TestWorkThatGitCannotHandle stays, and that is said: a night must not end because
@@ -28,20 +25,10 @@ func TestWorkThatGitCannotHandle(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
-				{When: fakeagent.When{Attempt: 1}, Steps: []fakeagent.Step{
-					{Do: "file", Path: "half.txt", Text: "x"}, {Do: "mark", Text: "half"}, {Do: "hang"},
-				}},
-				{Steps: []fakeagent.Step{{Do: "file", Path: "whole.txt", Text: "x"}, saysDone()}},
-			}}, "[recovery]", fmt.Sprintf("on_dirty = %q", tt.rule))
+			p := cutOffPlace(t, "half.txt", tt.rule)
 			p.repository(t)
 			p.plan(t, "mine")
-			r := p.start(t, "run")
-			p.awaitMark(t, "half")
-			if err := r.cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			r.wait(t, -1)
+			p.cutOff(t)
 			spoil := exec.Command("sh", "-ec", tt.spoil)
 			spoil.Dir, spoil.Env = p.dir, p.env
 			if out, err := spoil.CombinedOutput(); err != nil {

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"ralph/internal/fakeagent"
 )
 
 // TestWorkThatWasCutOffInARepositoryInside is seen as any other is: it is told to the next
@@ -28,12 +25,7 @@ func TestWorkThatWasCutOffInARepositoryInside(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
-				{When: fakeagent.When{Attempt: 1}, Steps: []fakeagent.Step{
-					{Do: "file", Path: "inside/half.txt", Text: "x"}, {Do: "mark", Text: "half"}, {Do: "hang"},
-				}},
-				{Steps: []fakeagent.Step{{Do: "file", Path: "whole.txt", Text: "x"}, saysDone()}},
-			}}, "[recovery]", fmt.Sprintf("on_dirty = %q", name))
+			p := cutOffPlace(t, "inside/half.txt", name)
 			p.repository(t)
 			inside := exec.Command("sh", "-ec", `git init -q inside && cd inside && echo x > file && git add -A &&
 				git -c user.name=t -c user.email=t@localhost commit -qm first && echo y > mine.txt`)
@@ -42,12 +34,7 @@ func TestWorkThatWasCutOffInARepositoryInside(t *testing.T) {
 				t.Fatalf("%v: %s", err, out)
 			}
 			p.plan(t, "mine")
-			r := p.start(t, "run")
-			p.awaitMark(t, "half")
-			if err := r.cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			r.wait(t, -1)
+			p.cutOff(t)
 			p.want(t, tt.exit, "run")
 			if got := p.task(t, "t-00000001"); got.Status != tt.status {
 				t.Errorf("got %s, want %s", got.Status, tt.status)

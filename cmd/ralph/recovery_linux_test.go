@@ -135,6 +135,29 @@ func TestR3ATaskThatWasNotBegunIsBegunAnew(t *testing.T) {
 	p.wantMended(t, 1, 1, "released")
 }
 
+// cutOffPlace has an agent that is cut off after it wrote a file, and one that ends its
+// work.
+func cutOffPlace(t *testing.T, file, onDirty string) *place {
+	t.Helper()
+	return newPlace(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
+		{When: fakeagent.When{Attempt: 1}, Steps: []fakeagent.Step{
+			{Do: "file", Path: file, Text: "x"}, {Do: "mark", Text: "half"}, {Do: "hang"},
+		}},
+		{Steps: []fakeagent.Step{{Do: "file", Path: "whole.txt", Text: "x"}, saysDone()}},
+	}}, "[recovery]", fmt.Sprintf("on_dirty = %q", onDirty))
+}
+
+// cutOff kills a run when its agent has written that file.
+func (p *place) cutOff(t *testing.T) {
+	t.Helper()
+	r := p.start(t, "run")
+	p.awaitMark(t, "half")
+	if err := r.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	r.wait(t, -1)
+}
+
 // TestR4WorkThatWasCutOff is kept and told to the next agent, put into git's stash,
 // or left to a person, as the configuration says. What a person had not committed
 // before stays in every case.
@@ -154,21 +177,11 @@ func TestR4WorkThatWasCutOff(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
-				{When: fakeagent.When{Attempt: 1}, Steps: []fakeagent.Step{
-					{Do: "file", Path: "half.txt", Text: "x"}, {Do: "mark", Text: "half"}, {Do: "hang"},
-				}},
-				{Steps: []fakeagent.Step{{Do: "file", Path: "whole.txt", Text: "x"}, saysDone()}},
-			}}, "[recovery]", fmt.Sprintf("on_dirty = %q", name))
+			p := cutOffPlace(t, "half.txt", name)
 			p.repository(t)
 			p.write(t, "mine.txt", "a person's")
 			p.plan(t, "mine")
-			r := p.start(t, "run")
-			p.awaitMark(t, "half")
-			if err := r.cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			r.wait(t, -1)
+			p.cutOff(t)
 			p.want(t, tt.exit, "run")
 			if got := p.task(t, "t-00000001"); got.Status != tt.status {
 				t.Errorf("got %s, want %s", got.Status, tt.status)
