@@ -54,7 +54,7 @@ func (a *app) dryRun(c *cli.Context, s *session, opts loop.Options) error {
 // foreseen lists what would run, and then what would not although it is ready.
 func (a *app) foreseen(opts loop.Options, tasks []loop.Foreseen) {
 	left := func(t loop.Foreseen) bool { return t.Left != "" }
-	if slices.IndexFunc(tasks, func(t loop.Foreseen) bool { return !left(t) }) >= 0 {
+	if slices.ContainsFunc(tasks, func(t loop.Foreseen) bool { return !left(t) }) {
 		fmt.Fprintln(a.stdout, "would run, in this order, before anything else becomes ready:")
 	}
 	n := 0
@@ -75,7 +75,7 @@ func (a *app) foreseen(opts loop.Options, tasks []loop.Foreseen) {
 		}
 		fmt.Fprintf(a.stdout, "  %s  %s  %s\n", t.ID, how, term.Line(t.Title))
 	}
-	if slices.IndexFunc(tasks, left) >= 0 {
+	if slices.ContainsFunc(tasks, left) {
 		fmt.Fprintln(a.stdout, "would be left alone, though ready:")
 	}
 	for _, t := range tasks {

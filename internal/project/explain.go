@@ -53,12 +53,11 @@ func lineOfValue(data []byte, value string) int {
 	return 1
 }
 
-// The library names types of Go, which are nothing to whoever wrote the file.
-var ofType = regexp.MustCompile(`^cannot decode TOML (.+) into (?:.* of type )?(\S+)$`)
-
-// mistyped says in words which kind of value a key takes.
+// mistyped says in words which kind of value a key takes. The library names types of
+// Go, which are nothing to whoever wrote the file.
 func mistyped(err *toml.DecodeError) string {
 	text := strings.TrimPrefix(err.Error(), "toml: ")
+	ofType := regexp.MustCompile(`^cannot decode TOML (.+) into (?:.* of type )?(\S+)$`) // here, because every command would pay for it
 	m := ofType.FindStringSubmatch(text)
 	if m == nil || len(err.Key()) == 0 {
 		return text
