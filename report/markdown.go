@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ralph/internal/human"
+	"ralph/internal/term"
 )
 
 // Bounds of what Markdown tells: pages that show it refuse what is too large.
@@ -20,7 +21,7 @@ func Markdown(w io.Writer, r Run) error {
 	m := marker{Run: r}
 	m.f("# %s %s: %s\n\n", r.Mark(), r.ID, mark(r.Headline()))
 	m.facts()
-	m.failures(markdownFailures, markdownDetail, len(r.Failures) > 1)
+	m.failures(markdownFailures, len(r.Failures) > 1)
 	m.waits(markdownRows)
 	m.attempts()
 	m.spending()
@@ -59,7 +60,7 @@ func (m *marker) facts() {
 	row("Verified", m.verifiedWords())
 }
 
-func (m *marker) failures(most, detail int, steps bool) {
+func (m *marker) failures(most int, steps bool) {
 	if len(m.Failures) == 0 {
 		return
 	}
@@ -74,7 +75,7 @@ func (m *marker) failures(most, detail int, steps bool) {
 			m.f("\n- %s cannot run before it is done\n", human.Count(f.Holds, "task"))
 		}
 		if f.Detail != "" {
-			m.f("\n%s\n", fence(ending(f.Detail, detail), ""))
+			m.f("\n%s\n", fence(ending(strings.Join(term.MarkedTail(f.Detail, term.GateLines), "\n"), markdownDetail), ""))
 		}
 		if steps && len(f.Next) > 0 {
 			m.f("\n%s\n", fence(stepLines(f.Next), "sh"))

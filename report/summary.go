@@ -8,7 +8,6 @@ import (
 
 // Bounds of a summary: it is read in ten seconds, above the log of a pipeline.
 const (
-	summaryDetail   = 1500
 	summaryFailures = 5
 	summaryWaits    = 10
 )
@@ -27,7 +26,7 @@ func Summary(r Run) string {
 	if reason, _ := head(r.Reason); reason != "" {
 		m.f("\n%s\n", mark(shorten(reason, 500)))
 	}
-	m.failures(summaryFailures, summaryDetail, true)
+	m.failures(summaryFailures, true)
 	if len(r.Waits) > 0 {
 		m.waits(summaryWaits)
 	}

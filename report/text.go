@@ -15,11 +15,8 @@ type TextOptions struct {
 	Width   int // of the terminal; 0 means unlimited
 }
 
-// Bounds of what text tells; the other formats tell the rest.
-const (
-	textDetail = 2 << 10
-	textWaits  = 20
-)
+// textWaits is how many tasks that wait text names; the other formats name the rest.
+const textWaits = 20
 
 // Text writes the report for a terminal.
 func Text(w io.Writer, r Run, o TextOptions) error {
@@ -113,8 +110,8 @@ func (t *texter) failures() {
 		if f.Holds > 0 {
 			t.f("      %s\n", human.Count(f.Holds, "task")+" cannot run before it is done")
 		}
-		for l := range strings.Lines(ending(f.Detail, textDetail)) {
-			t.f("      %s %s\n", t.p.Dim("|"), strings.TrimRight(l, "\n"))
+		for _, l := range term.MarkedTail(f.Detail, term.GateLines) {
+			t.f("      %s %s\n", t.p.Dim("|"), l)
 		}
 		if len(t.Failures) == 1 {
 			break // they are what is next

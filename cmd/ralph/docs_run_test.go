@@ -77,6 +77,7 @@ func logSample(t *testing.T, at time.Time) string {
 		{Kind: transcript.Prompt, Text: "# Ralph\n..."},
 		{Kind: transcript.Said, Text: "I will look at the form.\n"},
 		{Kind: transcript.ToolCall, Tool: &transcript.Tool{ID: "call-1", Title: "Run the tests", Kind: "execute", Status: "completed", Input: "go test ./...", Output: "ok\n", New: true}},
+		{Kind: transcript.Gate, Gate: &loop.GateEvent{Command: "go vet ./...", Exit: "exit status 1"}, Output: "form.go:3:1: missing return\n"},
 		{Kind: transcript.Gate, Gate: &loop.GateEvent{Command: "go test ./...", Passed: true, Exit: "exit status 0"}},
 		{Kind: transcript.Ended, Outcome: "done", Status: "done", Duration: 90000, Usage: &loop.Usage{TokensIn: 12000, TokensOut: 800, CostUSD: &cost}},
 	} {

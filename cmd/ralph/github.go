@@ -62,6 +62,9 @@ type annotation struct{ title, text string }
 // maxAnnotations is how many of a kind GitHub shows for a step.
 const maxAnnotations = 10
 
+// annotationLines is how much of the output of a failed gate an annotation has.
+const annotationLines = 2
+
 // annotations are one for each failed task, or one for a run that ended badly.
 func annotations(r report.Run) []annotation {
 	var list []annotation
@@ -74,6 +77,8 @@ func annotations(r report.Run) []annotation {
 		if f.Gate != nil && !strings.Contains(text, f.Gate.Command) {
 			text += "\ngate: " + f.Gate.Command + ": " + f.Gate.Exit
 		}
+		lines, _ := term.Tail(f.Detail, annotationLines)
+		text = strings.Join(append([]string{text}, lines...), "\n")
 		list = append(list, annotation{"ralph: failed: " + f.Title, withSteps(text, f.Next)})
 	}
 	if len(list) == 0 && r.Over() && !r.Green() {

@@ -73,7 +73,8 @@ func printAttempts(b *strings.Builder, p term.Palette, state string, attempts []
 	}
 	b.WriteString("\nAttempts\n")
 	for _, at := range attempts {
-		fmt.Fprintf(b, "  %s  %s  %s\n", at.ID, at.StartedAt.Local().Format(time.DateTime), term.Line(orDash(at.Outcome)+" "+at.Reason))
+		reason, _, _ := strings.Cut(at.Reason, "\n") // what its gate printed is in the evidence
+		fmt.Fprintf(b, "  %s  %s  %s\n", at.ID, at.StartedAt.Local().Format(time.DateTime), term.Line(orDash(at.Outcome)+" "+reason))
 		more := func(name, text string) {
 			if text != "" {
 				fmt.Fprintf(b, "    %s %s\n", p.Dim(fmt.Sprintf("%-8s", name)), term.Line(text))

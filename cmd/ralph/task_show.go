@@ -116,7 +116,11 @@ func (a *app) printTask(c *cli.Context, t dag.Task, j taskJSON, r related, state
 	}
 	field("cost", costOf(attempts).String())
 	if j.LastFailure != nil {
-		field("failure", *j.LastFailure)
+		reason, output, _ := strings.Cut(*j.LastFailure, "\n")
+		field("failure", reason)
+		for _, l := range term.MarkedTail(output, term.GateLines) {
+			fmt.Fprintf(&b, "  %-10s %s %s\n", "", p.Dim("|"), l)
+		}
 	}
 	a.section(&b, p, "Waits for", r.blockers)
 	a.section(&b, p, "Holds up", r.dependents)

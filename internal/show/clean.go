@@ -17,23 +17,6 @@ func oneLine(s string) string {
 	return term.Line(s + rest)
 }
 
-// firstLines cleans foreign text and returns its first n lines that say
-// something, and how many more there are.
-func firstLines(s string, n int) (lines []string, more int) {
-	s, rest := withoutColours(s)
-	for line := range strings.Lines(term.Block(s + rest)) {
-		line = strings.TrimRight(strings.ReplaceAll(line, "\t", "    "), " \n")
-		switch {
-		case line == "":
-		case len(lines) == n:
-			more++
-		default:
-			lines = append(lines, line)
-		}
-	}
-	return lines, more
-}
-
 // cleaner makes text harmless that comes in pieces, wherever they were cut.
 type cleaner struct {
 	held string // the end of the last piece, which the next one may complete

@@ -1,12 +1,10 @@
 package show
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"ralph/internal/human"
 	"ralph/internal/term"
 	"ralph/loop"
 )
@@ -98,18 +96,14 @@ func (t *Terminal) tool(e loop.Event, a *attempt) {
 	}
 	room := t.width() - term.Width(mark+kind) - t.margin(e)
 	t.say(e, paint(mark+term.Cut(c.title, max(room, minTitle)))+t.opts.Palette.Dim(kind))
-	t.complaint(e, e.Tool.Error)
+	t.complaint(e, e.Tool.Error, toolLines)
 }
 
-// complaint shows the first lines of an error in red.
-func (t *Terminal) complaint(e loop.Event, text string) {
-	lines, more := firstLines(text, errorLines)
-	for _, line := range lines {
+// complaint shows the last lines of an error in red.
+func (t *Terminal) complaint(e loop.Event, text string, most int) {
+	for _, line := range term.MarkedTail(text, most) {
 		line = term.Cut(line, max(t.width()-2*len(indent)-t.margin(e), minTitle))
 		t.say(e, indent+indent+t.opts.Palette.Red(line))
-	}
-	if more > 0 {
-		t.say(e, indent+indent+t.opts.Palette.Dim(fmt.Sprintf("… %s more", human.Count(more, "line"))))
 	}
 }
 
@@ -131,7 +125,7 @@ func (t *Terminal) prompted(e loop.Event, a *attempt) {
 	t.say(e, t.opts.Palette.Yellow("↪ "+with("asked again", or(e.Reason, e.Text))))
 }
 
-func (t *Terminal) gate(e loop.Event) {
+func (t *Terminal) gate(e loop.Event, a *attempt) {
 	if e.Gate == nil {
 		return
 	}
@@ -148,7 +142,7 @@ func (t *Terminal) gate(e loop.Event) {
 		t.say(e, p.Yellow("~ "+command+" "+gateResult(e)+excuse(e.Gate)))
 	default:
 		t.say(e, p.Red("✗ "+command+" "+gateResult(e)))
-		t.complaint(e, e.Text)
+		t.complaint(e, a.complained(e.Text), term.GateLines)
 		if e.Gate.Log != "" {
 			t.say(e, p.Dim("    all of it: "+oneLine(e.Gate.Log)))
 		}
@@ -175,5 +169,5 @@ func (t *Terminal) attemptEnded(e loop.Event, a *attempt) {
 		line += t.opts.Palette.Dim(" · " + strings.Join(parts, " · "))
 	}
 	t.line(line)
-	t.complaint(e, evidence)
+	t.complaint(e, a.unseen(evidence), term.GateLines)
 }

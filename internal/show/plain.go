@@ -95,7 +95,7 @@ func (p *Plain) render(e loop.Event, a *attempt) {
 	case loop.Prompted:
 		p.prompted(e, a)
 	case loop.GateStarted, loop.GateEnded:
-		p.gate(e)
+		p.gate(e, a)
 	case loop.JudgeStarted, loop.JudgeEnded:
 		p.judge(e)
 	case loop.Drifted:

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"strings"
 	"time"
 
 	"ralph/loop"
@@ -34,6 +35,7 @@ type attempt struct {
 	unknown bool    // that is not all
 	tokens  int64   // the same, or what the context holds if that is more
 	speech  speech
+	said    string          // the output of the last gate that was shown
 	calls   map[string]call // by ID
 }
 
@@ -105,6 +107,21 @@ func (p *progress) forget(e loop.Event) {
 	case !utterance(e): // others may talk while one worker waits
 		p.wait = loop.Event{}
 	}
+}
+
+// complained notes that the output of a failed gate is shown now, and returns it.
+func (a *attempt) complained(output string) string {
+	a.said = strings.TrimSpace(output)
+	return output
+}
+
+// unseen is the evidence of why an attempt ended, or nothing if it was shown: the
+// reason of an attempt repeats the output of its gate.
+func (a *attempt) unseen(evidence string) string {
+	if strings.TrimSpace(evidence) == a.said {
+		return ""
+	}
+	return evidence
 }
 
 // waitsAlready says that a wait has been told: the loop may say it again while

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"ralph/internal/human"
 	"ralph/internal/term"
 	"ralph/loop"
 )
@@ -79,16 +78,12 @@ func (p *Plain) tool(e loop.Event, a *attempt) {
 		s += " (" + c.kind + ")"
 	}
 	p.say(e, s)
-	p.complaint(e, e.Tool.Error)
+	p.complaint(e, e.Tool.Error, toolLines)
 }
 
-func (p *Plain) complaint(e loop.Event, text string) {
-	lines, more := firstLines(text, errorLines)
-	for _, line := range lines {
+func (p *Plain) complaint(e loop.Event, text string, most int) {
+	for _, line := range term.MarkedTail(text, most) {
 		p.say(e, indent+indent+term.Cut(line, maxLine))
-	}
-	if more > 0 {
-		p.say(e, indent+indent+"… "+human.Count(more, "line")+" more")
 	}
 }
 
@@ -101,7 +96,7 @@ func (p *Plain) prompted(e loop.Event, a *attempt) {
 	p.say(e, with("asked again", or(e.Reason, e.Text)))
 }
 
-func (p *Plain) gate(e loop.Event) {
+func (p *Plain) gate(e loop.Event, a *attempt) {
 	if e.Gate == nil {
 		return
 	}
@@ -116,7 +111,7 @@ func (p *Plain) gate(e loop.Event) {
 	}
 	p.say(e, result+": "+command+excuse(e.Gate))
 	if !e.Gate.Passed && e.Reason == "" {
-		p.complaint(e, e.Text)
+		p.complaint(e, a.complained(e.Text), term.GateLines)
 		if e.Gate.Log != "" {
 			p.say(e, indent+indent+"all of it: "+oneLine(e.Gate.Log))
 		}
@@ -132,5 +127,5 @@ func (p *Plain) attemptEnded(e loop.Event, a *attempt) {
 		s += " (" + strings.Join(parts, ", ") + ")"
 	}
 	p.say(e, s)
-	p.complaint(e, evidence)
+	p.complaint(e, a.unseen(evidence), term.GateLines)
 }

@@ -7,9 +7,9 @@ import (
 	"ralph/loop"
 )
 
-// errorLines is how much of what a tool or a gate complained about is shown; the
-// whole of it is in the transcript.
-const errorLines = 5
+// toolLines is how much of what a tool complained about is shown; the whole of it
+// is in the transcript.
+const toolLines = 5
 
 // Terminal shows a run to a person who watches: what agents say as they say it.
 // It writes lines below each other, never a full screen, so that everything can
@@ -100,7 +100,7 @@ func (t *Terminal) render(e loop.Event, a *attempt) {
 	case loop.Prompted:
 		t.prompted(e, a)
 	case loop.GateStarted, loop.GateEnded:
-		t.gate(e)
+		t.gate(e, a)
 	case loop.JudgeStarted, loop.JudgeEnded:
 		t.judge(e)
 	case loop.Drifted:

@@ -19,13 +19,14 @@ type Printer struct {
 	Zone    *time.Location
 
 	speaker string // whose speech was printed last, so that its name is not repeated
+	output  string // of the last gate that was printed, so that the end of its attempt does not repeat it
 	err     error
 }
 
 // Bounds of what is told unless everything is wanted.
 const (
-	outputLines = 6
-	gateLines   = 12
+	outputLines  = 6
+	verdictLines = 12
 )
 
 // Print writes one line. The first error ends the writing; Err tells it.
@@ -194,6 +195,17 @@ func (p *Printer) gate(l Line) {
 		word += " " + p.Palette.Dim(one(l.Text))
 	}
 	p.label("gate", one(l.Gate.Command)+" "+word)
+	p.output = strings.TrimSpace(l.Output)
+	p.gateOutput(l.Output)
+}
+
+// gateOutput quotes the end of what a gate printed.
+func (p *Printer) gateOutput(text string) {
+	if p.Full {
+		p.quote(clean(text))
+		return
+	}
+	p.quote(strings.Join(term.MarkedTail(text, term.GateLines), "\n"))
 }
 
 func (p *Printer) verdict(l Line) {
@@ -202,7 +214,7 @@ func (p *Printer) verdict(l Line) {
 		word = p.Palette.Yellow("none")
 	}
 	p.label("verdict", word)
-	p.quote(p.cut(clean(l.Text), gateLines))
+	p.quote(p.cut(clean(l.Text), verdictLines))
 }
 
 func (p *Printer) ended(l Line) {
@@ -217,17 +229,19 @@ func (p *Printer) ended(l Line) {
 			word = "failed (" + word + ")"
 		}
 	}
-	first, rest, _ := strings.Cut(strings.TrimSpace(clean(l.Text)), "\n")
+	first, rest, _ := strings.Cut(strings.TrimSpace(l.Text), "\n")
 	facts := words(l, "")
 	text := paint(word)
 	if len(facts) > 0 {
 		text += " " + strings.Join(facts, ", ")
 	}
-	if first != "" {
+	if first = one(first); first != "" {
 		text += ": " + first
 	}
 	p.label("ended", text)
-	p.quote(p.cut(rest, gateLines))
+	if strings.TrimSpace(rest) != p.output {
+		p.gateOutput(rest)
+	}
 }
 
 // words are the facts about an end.

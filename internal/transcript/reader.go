@@ -55,6 +55,7 @@ type Line struct {
 	Tool      *Tool     `json:"tool,omitempty"`
 
 	Gate     *loop.GateEvent `json:"gate,omitempty"`
+	Output   string          `json:"output,omitempty"` // the end of what a failed gate printed
 	Outcome  string          `json:"outcome,omitempty"`
 	Status   string          `json:"status,omitempty"`
 	Duration int64           `json:"duration_ms,omitempty"`
@@ -149,7 +150,7 @@ func (r *Reader) event(e loop.Event) error {
 		if err := r.drain(e.Attempt); err != nil {
 			return err
 		}
-		about.Gate, about.Duration, about.Text = e.Gate, e.Duration, e.Reason
+		about.Gate, about.Duration, about.Text, about.Output = e.Gate, e.Duration, e.Reason, e.Text
 		if !brief {
 			r.tell(about, Gate)
 		}
