@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"ralph/internal/post"
+	"ralph/internal/outbox"
 	"ralph/loop"
 )
 
@@ -44,7 +44,7 @@ type Options struct {
 	Dir      string    // where commands run
 	Env      []string  // the complete environment of commands
 	Terminal io.Writer // nil means that there is none
-	Client   post.Client
+	Web      outbox.Web
 	Hide     func(string) string // removes secrets; nil means that there are none
 
 	Size    int             // messages that may wait for one way; 0 means 64
@@ -98,7 +98,7 @@ func (n *Notifier) add(t Target) {
 		n.start("command "+firstWord(t.Command), on, n.command(t.Command), n.opts.Tries)
 	}
 	if t.Webhook != "" {
-		n.start("webhook "+post.Host(t.Webhook), on, n.webhook(t.Webhook), n.opts.Tries)
+		n.start("webhook "+outbox.Host(t.Webhook), on, n.webhook(t.Webhook), n.opts.Tries)
 	}
 	if t.Desktop {
 		s, err := n.desktop()

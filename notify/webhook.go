@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"ralph/internal/outbox"
@@ -17,18 +16,7 @@ func (n *Notifier) webhook(address string) send {
 		if err != nil {
 			return outbox.Never(err)
 		}
-		reply, err := n.opts.Client.Post(ctx, address, map[string]string{"Content-Type": "application/json"}, body)
-		switch {
-		case err != nil:
-			return err
-		case reply.OK():
-			return nil
-		}
-		err = fmt.Errorf("it answers with status %d", reply.Status)
-		if reply.Again() {
-			return outbox.After(err, reply.After)
-		}
-		return outbox.Never(err)
+		return n.opts.Web.Post(ctx, address, map[string]string{"Content-Type": "application/json"}, body)
 	}
 }
 

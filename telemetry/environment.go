@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"ralph/internal/post"
+	"ralph/internal/outbox"
 )
 
 // FromEnvironment reads the variables that OpenTelemetry defines. False means that
@@ -29,7 +29,7 @@ func FromEnvironment(getenv func(string) string) (ExportOptions, bool, error) {
 	if opts.Endpoint == "" || strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") || exporter != "otlp" {
 		return opts, false, nil
 	}
-	if err := post.Check(opts.Endpoint); err != nil {
+	if err := outbox.CheckAddress(opts.Endpoint); err != nil {
 		return opts, false, fmt.Errorf("the OTLP endpoint: %w", err)
 	}
 	if traces("PROTOCOL") == "grpc" {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"ralph/internal/outbox"
-	"ralph/internal/post"
 )
 
 // ExportOptions are where spans go. Endpoint must be set; what is 0 has a default.
@@ -19,7 +18,7 @@ type ExportOptions struct {
 	Version  string // of ralph
 	Trace    string // that the run belongs to; empty means one of its own
 	Parent   string // span that the run belongs to
-	Client   post.Client
+	Web      outbox.Web
 
 	Size    int           // spans that may wait; 0 means 4,096
 	Batch   int           // spans in one request; 0 means 256
@@ -72,15 +71,7 @@ func (x *Exporter) send(ctx context.Context, batch []span) error {
 	if err != nil {
 		return outbox.Never(err)
 	}
-	reply, err := x.opts.Client.Post(ctx, x.opts.Endpoint, x.opts.Headers, body)
-	if err != nil || reply.OK() {
-		return err
-	}
-	err = fmt.Errorf("it answers with status %d", reply.Status)
-	if reply.Again() {
-		return outbox.After(err, reply.After)
-	}
-	return outbox.Never(err)
+	return x.opts.Web.Post(ctx, x.opts.Endpoint, x.opts.Headers, body)
 }
 
 // Close sends what is left, for as long as ExportOptions.Flush, and says how many
@@ -99,7 +90,7 @@ func (x *Exporter) Close() error {
 		x.box.Stop()
 		<-x.box.Done()
 		if lost > 0 {
-			err = fmt.Errorf("traces: %d spans were not sent to %s: %w", lost, post.Host(x.opts.Endpoint), why)
+			err = fmt.Errorf("traces: %d spans were not sent to %s: %w", lost, outbox.Host(x.opts.Endpoint), why)
 		}
 	})
 	return err

@@ -41,6 +41,8 @@ func asAttribute(key string, value any) (attribute, bool) {
 		return attribute{key, map[string]any{"intValue": strconv.FormatInt(v, 10)}}, true
 	case float64:
 		return attribute{key, map[string]any{"doubleValue": v}}, true
+	case bool:
+		return attribute{key, map[string]any{"boolValue": v}}, true
 	default:
 		return attribute{}, false
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/internal/golden"
+	"ralph/loop"
 )
 
 // collector is a server that takes only what OTLP allows.
@@ -248,5 +249,20 @@ func TestEventsOutOfOrderDoNoHarm(t *testing.T) {
 	}
 	if err := tr.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestASpanSaysThatItsCostIsUnknown(t *testing.T) {
+	t.Parallel()
+	c := newCollector(t, func(int, http.ResponseWriter) {})
+	tr := NewTracer(NewExporter(exportTo(c)), nil)
+	tr.Event(loop.Event{Type: loop.TaskClaimed, Attempt: "1"})
+	tr.Event(loop.Event{Type: loop.AttemptEnded, Attempt: "1", Usage: &loop.Usage{Unknown: true}})
+	if err := tr.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := attribute{"ralph.cost_unknown", map[string]any{"boolValue": true}}
+	if len(c.spans) != 1 || !slices.ContainsFunc(c.spans[0].Attributes, func(a attribute) bool { return cmp.Equal(a, want) }) {
+		t.Errorf("got %+v, want %+v", c.spans, want)
 	}
 }

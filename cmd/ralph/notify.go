@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/internal/agents"
-	"ralph/internal/post"
+	"ralph/internal/outbox"
 	"ralph/internal/project"
 	"ralph/internal/show"
 	"ralph/notify"
@@ -27,7 +27,7 @@ func (a *app) notifier(c *cli.Context, s *session) show.Sink {
 		t := notify.Target{On: entry.On, Command: entry.Command, Desktop: entry.Desktop, Bell: entry.Bell, Title: entry.Title}
 		address, err := a.expand(entry.Webhook, &hidden)
 		if err == nil && address != "" {
-			err = post.Check(address)
+			err = outbox.CheckAddress(address)
 		}
 		switch {
 		case err != nil:
@@ -41,7 +41,7 @@ func (a *app) notifier(c *cli.Context, s *session) show.Sink {
 	hurry := make(chan struct{})
 	opts := notify.Options{
 		Targets: targets, Project: filepath.Base(s.project.Root), Dir: s.project.Root, Env: agents.WithoutCredentials(a.environ()),
-		Client: post.Client{Proxy: post.ProxyFrom(a.getenv), Now: a.now}, Hide: hider(hidden), Hurry: hurry,
+		Web: outbox.Web{Getenv: a.getenv, Now: a.now}, Hide: hider(hidden), Hurry: hurry,
 	}
 	if a.errIsTerm {
 		opts.Terminal = a.stderr

@@ -10,7 +10,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
 
-	"ralph/internal/post"
+	"ralph/internal/outbox"
 	"ralph/internal/show"
 	"ralph/telemetry"
 )
@@ -91,7 +91,7 @@ func (a *app) observers(c *cli.Context, s *session) ([]show.Sink, error) {
 		a.note(c, "warning: no traces are sent: %v", err)
 	}
 	if asked {
-		opts.Client, opts.Version = post.Client{Proxy: post.ProxyFrom(a.getenv), Now: a.now}, buildVersion().Version
+		opts.Web, opts.Version = outbox.Web{Getenv: a.getenv, Now: a.now}, buildVersion().Version
 		list = append(list, telemetry.NewTracer(telemetry.NewExporter(opts), hide))
 	}
 	if n := a.notifier(c, s); n != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
@@ -88,6 +89,31 @@ webhook = "${NOT_SET}"
 	}
 	if shown := p.want(t, 0, "config", "show"); strings.Contains(shown.stdout, "s3cr3t") || !strings.Contains(shown.stdout, "notify.3") {
 		t.Errorf("got %s", shown.stdout)
+	}
+}
+
+// TestAWebhookGoesThroughTheProxyOfTheEnvironment, which here answers in place of the
+// server: that one has no address.
+func TestAWebhookGoesThroughTheProxyOfTheEnvironment(t *testing.T) {
+	t.Parallel()
+	asked := make(chan string, 8)
+	proxy := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.Method + " " + r.RequestURI }))
+	defer proxy.Close()
+	roots := filepath.Join(t.TempDir(), "roots.pem")
+	if err := os.WriteFile(roots, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: proxy.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := newPlace(t, fakeagent.Script{}, "[[notify]]\non = ['run_end']\nwebhook = 'http://hooks.example/x'\n")
+	p.env = append(p.env, "HTTP_PROXY="+proxy.URL, "SSL_CERT_FILE="+roots)
+	p.plan(t, "one")
+	out := p.want(t, 0, "run")
+	select {
+	case got := <-asked:
+		if got != "POST http://hooks.example/x" {
+			t.Errorf("got %s", got)
+		}
+	default:
+		t.Errorf("the proxy was not asked: %s", out.stderr)
 	}
 }
 

@@ -1,0 +1,147 @@
+package outbox
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpproxy"
+)
+
+// Web posts to web servers. Its zero value works, without a proxy. It follows no
+// redirect, so headers reach only the server that they were meant for, and its errors
+// name only the host of an address, because the rest may be a secret.
+type Web struct {
+	Getenv func(string) string // where proxies are configured; nil means nowhere
+	Roots  *x509.CertPool      // nil means those of the system
+	Now    func() time.Time    // nil means time.Now
+}
+
+// CheckAddress reports why nothing can be posted to an address, without repeating it.
+func CheckAddress(address string) error {
+	_, err := parseAddress(address)
+	return err
+}
+
+// Host is the only part of an address that may be shown.
+func Host(address string) string {
+	if u, err := parseAddress(address); err == nil {
+		return u.Host
+	}
+	return "?"
+}
+
+func parseAddress(address string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimSpace(address))
+	switch {
+	case err != nil:
+		return nil, errors.New("it is no address")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, errors.New("an address begins with http:// or https://")
+	case u.Hostname() == "":
+		return nil, errors.New("the address has no host")
+	}
+	return u, nil
+}
+
+// Post sends a body once. The error says whether and when to retry, by Never and After.
+func (w Web) Post(ctx context.Context, address string, header map[string]string, body []byte) error {
+	u, err := parseAddress(address)
+	if err != nil {
+		return Never(err)
+	}
+	status, after, err := w.post(ctx, u, header, body)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		if err = context.Cause(ctx); errors.Is(err, context.DeadlineExceeded) {
+			err = errors.New("no answer in time")
+		}
+		return fmt.Errorf("%s: %w", u.Host, err)
+	case err != nil:
+		return fmt.Errorf("%s: %w", u.Host, err)
+	case status >= 200 && status < 300:
+		return nil
+	}
+	err = fmt.Errorf("it answers with status %d", status)
+	if status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= 500 {
+		return After(err, w.retryAfter(after))
+	}
+	return Never(err)
+}
+
+// maxHeader bounds the header of an answer. Its body is not read at all.
+const maxHeader = 64 << 10
+
+func (w Web) post(ctx context.Context, u *url.URL, header map[string]string, body []byte) (status int, after string, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(body))
+	if err != nil {
+		return 0, "", errors.New("it is no address")
+	}
+	req.Header.Set("User-Agent", "ralph")
+	if u.User != nil {
+		password, _ := u.User.Password()
+		req.SetBasicAuth(u.User.Username(), password)
+	}
+	for name, value := range header {
+		req.Header.Set(name, value)
+	}
+	proxy := w.proxy()
+	transport := &http.Transport{
+		Proxy:                  func(r *http.Request) (*url.URL, error) { return proxy(r.URL) },
+		TLSClientConfig:        &tls.Config{RootCAs: w.Roots, MinVersion: tls.VersionTLS12},
+		MaxResponseHeaderBytes: maxHeader,
+		DisableKeepAlives:      true,
+		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, reply *http.Response) error {
+			if reply.StatusCode != http.StatusOK {
+				return fmt.Errorf("the proxy answers with status %d", reply.StatusCode)
+			}
+			return nil
+		},
+	}
+	// Not http.Client: it follows redirects and puts the address into its errors.
+	reply, err := transport.RoundTrip(req)
+	if err != nil {
+		return 0, "", err
+	}
+	return reply.StatusCode, reply.Header.Get("Retry-After"), reply.Body.Close()
+}
+
+// proxy chooses the proxy for an address as curl and Go programs do: HTTPS_PROXY, HTTP_PROXY
+// and NO_PROXY in either case, with names, domains, addresses and networks in the last.
+func (w Web) proxy() func(*url.URL) (*url.URL, error) {
+	either := func(name string) string {
+		if w.Getenv == nil {
+			return ""
+		}
+		if v := w.Getenv(name); v != "" {
+			return v
+		}
+		return w.Getenv(strings.ToLower(name))
+	}
+	config := httpproxy.Config{HTTPProxy: either("HTTP_PROXY"), HTTPSProxy: either("HTTPS_PROXY"), NoProxy: either("NO_PROXY")}
+	return config.ProxyFunc()
+}
+
+// retryAfter reads the header of that name: seconds, or a time.
+func (w Web) retryAfter(text string) time.Duration {
+	if seconds, err := strconv.Atoi(text); err == nil {
+		return max(time.Duration(min(seconds, 1<<20))*time.Second, 0)
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	now := time.Now
+	if w.Now != nil {
+		now = w.Now
+	}
+	return max(at.Sub(now()), 0)
+}
