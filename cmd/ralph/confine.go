@@ -80,11 +80,23 @@ func (a *app) confiner(mode string, s *session, jobs int) (*confiner, error) {
 	if c.verification, err = sandbox.DetectFor(c.profile(sandbox.Verify, c.work.Level, temp, a.environ(), agent{})); err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnconfined, err)
 	}
-	if mode == "require" && c.work.Level == sandbox.None {
-		err := fmt.Errorf("%w: it is required, and there is none: %s", errUnconfined, strings.Join(c.work.Reasons, "; "))
+	if why := c.lacking(); mode == "require" && why != "" {
+		err := fmt.Errorf("%w: it is required, and %s", errUnconfined, why)
 		return nil, hint(err, "see what is missing with ralph doctor, or run without: --sandbox auto")
 	}
 	return c, nil
+}
+
+// lacking says why this is not what "require" asks for: a sandbox, and the same for
+// whoever verifies as for whoever works. It is empty if nothing is missing.
+func (c *confiner) lacking() string {
+	switch {
+	case c.work.Level == sandbox.None:
+		return "there is none: " + strings.Join(c.work.Reasons, "; ")
+	case c.verification.Level < c.work.Level:
+		return fmt.Sprintf("verifiers would get %s where agents get %s: %s", c.verification.Level, c.work.Level, strings.Join(c.verification.Reasons, "; "))
+	}
+	return ""
 }
 
 // findGit looks for all that belongs to git in the project.

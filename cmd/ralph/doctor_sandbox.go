@@ -34,8 +34,8 @@ func (a *app) examineSandbox(s *session) finding {
 	switch mode := s.config.Sandbox.Mode; {
 	case mode == "off":
 		return found("sandbox", levelOK, "off, as configured, although there is "+level.String()+"; not covered:", "", sandbox.None.Gaps()...)
-	case mode == "require" && level == sandbox.None:
-		return found("sandbox", levelProblem, `none, and sandbox.mode is "require": no run starts here; not covered:`,
+	case mode == "require" && c.lacking() != "":
+		return found("sandbox", levelProblem, level.String()+`, and sandbox.mode is "require": no run starts here; not covered:`,
 			`allow one of them on this machine, or set sandbox.mode to "auto"`, open...)
 	}
 	return found("sandbox", levelOK, level.String()+"; not covered:", "", open...)

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"errors"
 	"fmt"
 	"os"
 
@@ -13,14 +12,10 @@ import (
 func cloneDevices() ([]layer, error) {
 	var layers []layer
 	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
-		l, err := cloneLayer("/dev/"+name, rankWrite, unix.MOUNT_ATTR_NOSUID)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err != nil {
+		var err error
+		if layers, err = appendLayer(layers, "/dev/"+name, rankWrite, unix.MOUNT_ATTR_NOSUID); err != nil {
 			return nil, err
 		}
-		layers = append(layers, l)
 	}
 	return layers, nil
 }

@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -42,19 +44,55 @@ func cloneLayer(path string, r rank, attrs uint64) (layer, error) {
 	return layer{path: path, rank: r, fd: fd, dir: info.IsDir()}, nil
 }
 
+// appendLayer adds a copy of what is at path, if it is still there.
+func appendLayer(layers []layer, path string, r rank, attrs uint64) ([]layer, error) {
+	l, err := cloneLayer(path, r, attrs)
+	if errors.Is(err, fs.ErrNotExist) {
+		return layers, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return append(layers, l), nil
+}
+
 // attach covers the path. What does not exist there, because a layer above it
 // hides it, is made in that layer.
 func (l layer) attach() error {
 	defer unix.Close(l.fd)
-	if _, err := os.Lstat(l.path); err != nil {
+	_, missing := os.Lstat(l.path)
+	if missing != nil {
 		if err := makePoint(l.path, l.dir); err != nil {
 			return fmt.Errorf("make mount point: %w", err)
 		}
 	}
-	if err := unix.MoveMount(l.fd, "", unix.AT_FDCWD, l.path, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+	err := unix.MoveMount(l.fd, "", unix.AT_FDCWD, l.path, unix.MOVE_MOUNT_F_EMPTY_PATH)
+	switch {
+	case errors.Is(err, unix.ENOENT) && l.rank == rankReadOnly:
+		return l.again()
+	case errors.Is(err, unix.ENOENT): // what was copied was removed meanwhile
+		if missing != nil {
+			_ = os.Remove(l.path)
+		}
+		return nil
+	case err != nil:
 		return fmt.Errorf("mount %s: %w", l.path, err)
 	}
 	return nil
+}
+
+// again protects what took the place of a file that was replaced after it was
+// copied, as git does with its configuration. If nothing did, there is nothing
+// to protect.
+func (l layer) again() error {
+	now, err := cloneLayer(l.path, l.rank, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return now.attach()
 }
 
 func makePoint(path string, dir bool) error {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -63,18 +64,16 @@ func (o order) prepare() ([]layer, error) {
 	}
 	layers := devices
 	for _, path := range o.Write {
-		l, err := cloneLayer(path, rankWrite, unix.MOUNT_ATTR_NOSUID|nodevUnlessDevice(path))
+		layers, err = appendLayer(layers, path, rankWrite, unix.MOUNT_ATTR_NOSUID|nodevUnlessDevice(path))
 		if err != nil {
 			return nil, err
 		}
-		layers = append(layers, l)
 	}
 	for _, path := range o.ReadOnly {
-		l, err := cloneLayer(path, rankReadOnly, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+		layers, err = appendLayer(layers, path, rankReadOnly, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
 		if err != nil {
 			return nil, err
 		}
-		layers = append(layers, l)
 	}
 	if err := unix.Mount("tmpfs", stage, "tmpfs", unix.MS_NOSUID, "mode=0755"); err != nil {
 		return nil, fmt.Errorf("mount temporary file system: %w", err)
@@ -95,8 +94,12 @@ func (o order) prepareStaged() ([]layer, error) {
 	var layers []layer
 	var bad error
 	add := func(l layer, err error) {
-		layers = append(layers, l)
-		bad = errors.Join(bad, err)
+		switch {
+		case err == nil:
+			layers = append(layers, l)
+		case !errors.Is(err, fs.ErrNotExist): // or it was removed meanwhile
+			bad = errors.Join(bad, err)
+		}
 	}
 	for _, path := range o.Overlay {
 		add(overlayLayer(path, o.Scratch))

@@ -1,8 +1,10 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"syscall"
 
@@ -11,8 +13,15 @@ import (
 
 // overlayLayer lays a folder under a throwaway one. What is written goes to
 // scratch, or to memory if there is none or it cannot be used for that (it is
-// an overlay itself, as in a container).
+// an overlay itself, as in a container). A file has no overlay: a copy of it
+// takes its place.
 func overlayLayer(path, scratch string) (layer, error) {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		if err == nil {
+			return copyLayer(path, cmp.Or(scratch, stage), info)
+		}
+		return layer{}, err
+	}
 	if scratch != "" {
 		if l, err := overlay(path, scratch); err == nil {
 			return l, nil
@@ -23,6 +32,28 @@ func overlayLayer(path, scratch string) (layer, error) {
 		return layer{}, fmt.Errorf("lay %s under an overlay: %w", path, err)
 	}
 	return l, nil
+}
+
+// copyLayer covers a file by a copy that is thrown away. Sockets and the like
+// have no copy and are read-only.
+func copyLayer(path, scratch string, info os.FileInfo) (layer, error) {
+	if !info.Mode().IsRegular() {
+		return cloneLayer(path, rankOverlay, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		return layer{}, err
+	}
+	defer in.Close()
+	out, err := os.CreateTemp(scratch, "copy")
+	if err != nil {
+		return layer{}, err
+	}
+	_, err = io.Copy(out, in)
+	if err = errors.Join(err, out.Close(), copyAttributes(out.Name(), info)); err != nil {
+		return layer{}, fmt.Errorf("copy %s: %w", path, err)
+	}
+	return detach(out.Name(), path, rankOverlay, unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOSUID)
 }
 
 func overlay(path, scratch string) (layer, error) {

@@ -199,3 +199,30 @@ test('writes', () => { fs.mkdirSync('coverage', {recursive: true}); fs.writeFile
 		t.Error(diff)
 	}
 }
+
+// TestCachesThatAreFilesAreThrownAway, as the folders beside them are: Cargo keeps
+// its locks as files in a folder that also has credentials.
+func TestCachesThatAreFilesAreThrownAway(t *testing.T) {
+	t.Parallel()
+	for _, level := range []Level{Landlock, Namespaces} {
+		t.Run(level.String(), func(t *testing.T) {
+			t.Parallel()
+			need(t, level)
+			w := newWorld(t)
+			file := w.Base + "/.package-cache"
+			must(os.WriteFile(file, []byte("warm"), 0o600))
+			p := w.profile(level, Verify)
+			p.Cache = []string{file}
+			if r, err := DetectFor(p); err != nil || r.Level != level {
+				t.Fatalf("got %v, %v, want %s", r, err, level)
+			}
+			out, exit := run(t, p, nil, "sh", "-ec", `cat "$0"; echo cold > "$0"; cat "$0"; stat -c %a "$0"`, file)
+			if !exit.Ok() || out != "warmcold\n600" {
+				t.Errorf("got %v %q", exit, out)
+			}
+			if raw, _ := os.ReadFile(file); level == Namespaces && string(raw) != "warm" {
+				t.Errorf("the cache was really written: %q", raw)
+			}
+		})
+	}
+}

@@ -237,6 +237,8 @@ func play(role string) {
 		var w world
 		must(json.Unmarshal([]byte(os.Getenv(worldEnv)), &w))
 		startForest(&w)
+	case "vanish":
+		attachWhatVanished(os.Args[1])
 	case "whoami":
 		fmt.Println(os.Geteuid())
 	}
