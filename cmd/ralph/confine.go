@@ -51,16 +51,16 @@ func (a *app) confiner(mode string, s *session, jobs int) (*confiner, error) {
 	if c.hide, err = c.paths("sandbox.deny_read", s.config.Sandbox.DenyRead); err != nil {
 		return nil, err
 	}
-	if mode == "off" {
-		return c, nil
-	}
 	if !a.looks {
 		sweepTemps(tempParent(s.project.Root))
 	}
-	if err := c.openTemp(); err != nil {
-		return nil, fmt.Errorf("make a temporary folder: %w", err)
+	if err := c.openTemp(); err != nil { // without a sandbox, too: agents and gates need one there
+		return nil, err
 	}
 	a.atEnd = append(a.atEnd, c.Close)
+	if mode == "off" {
+		return c, nil
+	}
 	if err := c.recall(); err != nil {
 		return nil, err
 	}

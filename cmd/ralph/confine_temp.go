@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"os"
@@ -23,7 +24,19 @@ func makeTemp(parent string) (string, error) {
 		return "", err
 	}
 	// A short name: a socket in it must not exceed what a socket's name may have.
-	return os.MkdirTemp(parent, fmt.Sprintf("ralph-%s-%d-%d-", origin(self), self.Pid, self.Start))
+	return tempIn(parent, fmt.Sprintf("ralph-%s-%d-%d-", origin(self), self.Pid, self.Start))
+}
+
+// errNoTemp is a temporary folder that cannot be used: the user's environment is wrong.
+var errNoTemp = errors.New("the temporary folder cannot be used")
+
+// tempIn makes a folder in the temporary folder.
+func tempIn(parent, pattern string) (string, error) {
+	dir, err := os.MkdirTemp(parent, pattern)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", errNoTemp, err)
+	}
+	return dir, nil
 }
 
 // newTemp makes one of them.
@@ -40,7 +53,7 @@ func (c *confiner) Close() error {
 // tempParent is where temporary folders of processes in a project are.
 func tempParent(root string) string {
 	parent := os.TempDir()
-	if rel, err := filepath.Rel(root, parent); err == nil && filepath.IsLocal(rel) && isFolder("/tmp") {
+	if rel, err := filepath.Rel(root, parent); err == nil && filepath.IsLocal(rel) && isFolder(parent) && isFolder("/tmp") {
 		return "/tmp" // what is in the project is one of its files
 	}
 	return parent

@@ -33,7 +33,7 @@ func (a *app) runDemo(c *cli.Context) (err error) {
 	if err := none(c); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "ralph-demo-")
+	dir, err := tempIn("", "ralph-demo-")
 	if err != nil {
 		return err
 	}

@@ -256,7 +256,7 @@ question. An error is one line, and where it helps a second one that begins with
 | 3 | not found; of a run: no task in scope |
 | 4 | of a run: a limit, or ` + "`ralph stop`" + ` |
 | 5 | no usable agent |
-| 64 | bad flag, bad configuration, ambiguous prefix, not a project |
+| 64 | bad flag, bad configuration, ambiguous prefix, not a project, no usable temporary folder |
 | 70 | a bug, or the database failed in the middle |
 | 129, 130, 143 | interrupted by the end of the terminal, by Ctrl-C, by SIGTERM |
 

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+
 	"ralph/internal/proc"
 	"ralph/internal/sandbox"
 )
@@ -10,7 +12,7 @@ import (
 func (a *app) examineSandbox(s *session) finding {
 	c, err := a.confiner("auto", s, 1)
 	if err != nil {
-		return found("sandbox", levelProblem, err.Error(), "correct [sandbox] in the configuration: ralph config show")
+		return found("sandbox", levelProblem, err.Error(), cmp.Or(hintFor(err), "correct [sandbox] in the configuration: ralph config show"))
 	}
 	level := c.work.Level
 	var open []string

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"syscall"
 
@@ -79,7 +80,7 @@ func exitStatus(err error) int {
 	switch {
 	case errors.As(err, &mid):
 		return exitBug
-	case errors.As(err, &usage), errors.Is(err, dag.ErrAmbiguous), errors.Is(err, project.ErrNone), errors.Is(err, project.ErrConfig), errors.Is(err, errUnconfined):
+	case errors.As(err, &usage), errors.Is(err, dag.ErrAmbiguous), errors.Is(err, project.ErrNone), errors.Is(err, project.ErrConfig), errors.Is(err, errUnconfined), errors.Is(err, errNoTemp):
 		return exitUsage
 	case errors.Is(err, dag.ErrRefused), errors.As(err, &file), errors.As(err, new(outputError)):
 		return exitRefused
@@ -117,6 +118,8 @@ func hintFor(err error) string {
 			db.Full:     "free some space and try again; nothing was changed",
 			db.Busy:     "try again; see who uses it with: ralph status",
 		}[file.Kind]
+	case errors.Is(err, errNoTemp) && !errors.Is(err, syscall.ENOSPC):
+		return "create " + shellQuote(os.TempDir()) + ", or set TMPDIR to a folder that exists and that you can write to"
 	case errors.Is(err, syscall.ENOSPC):
 		return "free some space and try again"
 	default:
