@@ -83,6 +83,7 @@ type Skip struct {
 	Agent    string   // that works on tasks which bring none
 	Agents   []string // that have no room
 	Features []string // that have spent what they may
+	Tasks    []string // by ID
 }
 
 const (
@@ -119,13 +120,14 @@ func (g *Graph) Skipped(opts ClaimOptions) (bool, error) {
 	return n > 0, err
 }
 
-func (s Skip) empty() bool { return len(s.Agents)+len(s.Features) == 0 }
+func (s Skip) empty() bool { return len(s.Agents)+len(s.Features)+len(s.Tasks) == 0 }
 
 // These cost a look at everything that is skipped, and are used only while
 // something is.
 const (
 	skipped = ` AND (feature IS NULL OR feature NOT IN (SELECT value FROM json_each(:features)))
-    AND coalesce(agent, :agent) NOT IN (SELECT value FROM json_each(:agents)) ORDER BY priority, n LIMIT 1`
+    AND coalesce(agent, :agent) NOT IN (SELECT value FROM json_each(:agents))
+    AND id NOT IN (SELECT value FROM json_each(:tasks)) ORDER BY priority, n LIMIT 1`
 
 	claimAllSkipSQL     = claimSet + `SELECT n FROM tasks INDEXED BY queue_all WHERE queue = 0` + skipped + claimGet
 	claimFeatureSkipSQL = claimSet +
@@ -149,7 +151,7 @@ WITH RECURSIVE sub (n) AS (
     SELECT c.n FROM sub JOIN tasks c ON c.parent = sub.n
 )
 SELECT n FROM (
-    SELECT t.n, t.priority, t.feature, t.agent FROM sub CROSS JOIN tasks t ON t.n = sub.n WHERE t.queue = 0 OR t.queue = :doomed
+    SELECT t.n, t.id, t.priority, t.feature, t.agent FROM sub CROSS JOIN tasks t ON t.n = sub.n WHERE t.queue = 0 OR t.queue = :doomed
 ) WHERE true` + skipped + claimGet
 )
 
@@ -167,7 +169,7 @@ func (g *Graph) skipping(query string, args []any, s Skip) (string, []any, error
 	if err != nil {
 		return "", nil, err
 	}
-	args = append(args, ":features", string(numbers), ":agents", listJSON(s.Agents), ":agent", s.Agent)
+	args = append(args, ":features", string(numbers), ":agents", listJSON(s.Agents), ":agent", s.Agent, ":tasks", listJSON(s.Tasks))
 	switch query {
 	case claimFeatureSQL:
 		return claimFeatureSkipSQL, args, nil

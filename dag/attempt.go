@@ -33,7 +33,7 @@ type Attempt struct {
 	Files          []string
 	Base           string // the commit it began at
 	Tree           string // the tree it began with
-	TreeAfter      string // and ended with; empty if its work was accepted or its run died
+	TreeAfter      string // and ended with; empty if nobody knows, because its run died while its agent worked
 	Transcript     string
 	PrunedAt       time.Time // when the files of its run were removed; zero if they were not
 
@@ -173,7 +173,7 @@ type Note struct {
 	Gates          []GateRecord
 	Base           string // the commit it began at
 	Tree           string // the tree it began with
-	TreeAfter      string // and ended with; empty if its work was accepted or its run died
+	TreeAfter      string // and ended with; Prompted takes it back
 	Transcript     string
 	Knowledge      string // JSON that is still to be written to files
 }
@@ -189,7 +189,7 @@ UPDATE attempts SET phase = coalesce(:phase, phase), agent = coalesce(:agent, ag
     cost_usd = coalesce(:cost, cost_usd), cost_estimated = iif(:cost IS NULL, cost_estimated, :estimated),
     cost_unknown = coalesce(:unknown, cost_unknown), shares = coalesce(:shares, shares),
     drift = coalesce(:drift, drift), files = coalesce(:files, files), base = coalesce(:base, base),
-    tree = coalesce(:tree, tree), tree_after = coalesce(:tree_after, tree_after), gates = coalesce(:gates, gates), transcript = coalesce(:transcript, transcript),
+    tree = coalesce(:tree, tree), tree_after = iif(:phase = 'prompted', NULL, coalesce(:tree_after, tree_after)), gates = coalesce(:gates, gates), transcript = coalesce(:transcript, transcript),
     knowledge = coalesce(:knowledge, knowledge)
 WHERE id = :id;`
 

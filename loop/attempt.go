@@ -31,8 +31,7 @@ type Session interface {
 	Close() error
 	Sandbox() string // the level that confines it
 	Evident() bool   // its word rests on an exit status and needs no other evidence
-	// Tampered lists what the session changed that it must not: of a judge
-	// anything, which is undone when it has been closed.
+	// Tampered lists what the session changed that no agent may change.
 	Tampered() ([]string, error)
 }
 
@@ -69,6 +68,8 @@ type attempt struct {
 	tree      string    // what the attempt began with; empty where git cannot tell
 	base      Base      // what the task began with
 	taken     git.Taken // the tree that was taken last
+	finished  string    // the tree when the agent said that it is done; empty until then
+	judges    int       // sessions that were opened for a verdict
 	headTree  string    // of the commit that the attempt began with
 
 	earlierTries []dag.Attempt
@@ -292,6 +293,7 @@ func (a *attempt) decide(ctx context.Context, turn acp.Turn, err error) Decision
 // notePrompted stores that the agent is at work: from now on it costs something,
 // whether or not it lives to tell.
 func (a *attempt) notePrompted(ctx context.Context) {
+	a.finished = "" // if it was
 	a.mu.Lock()
 	a.asked = true
 	note := a.billed().note()

@@ -54,6 +54,7 @@ type Facts struct {
 	Verdict      *verify.Verdict
 	JudgeErr     *acp.Error      // what kept an agent from giving one
 	Unjudged     *budget.Finding // the budget that did not let one give it
+	Disturbed    []string        // files that changed each time a verifier looked
 	Repairs      int             // gates sent back into this session
 	RepairRounds int
 	Resumed      bool // there is no session that could be told anything
@@ -105,6 +106,7 @@ type Decision struct {
 	Least     time.Duration // but not sooner than that
 	Everyone  bool          // with Wait: the agent has no room for any task
 	Drop      bool          // the agent cannot be used at all: not again in this run
+	Aside     bool          // the task is not claimed again in this run
 	Drifted   bool          // because of Facts.Drift
 	NoAnswer  bool          // counts for the circuit breaker
 	EndRun    OutcomeKind   // not empty: the run ends after settling
@@ -236,6 +238,11 @@ func judge(f Facts) Decision {
 		f.Err = f.JudgeErr
 		f.OwnAgent, f.OwnModel, f.Substitute = false, false, false // it is not the worker that cannot be had
 		return afterError(f)
+	case len(f.Disturbed) > 0:
+		return Decision{
+			Action: Release, Outcome: "interrupted", Uncounted: true, Aside: true,
+			Reason: "its work is finished but not verified, because " + disturbedReason(f.Disturbed) + "; the next run verifies it",
+		}
 	case f.Judge && f.Verdict == nil:
 		return Decision{Action: Judge}
 	case f.Verdict != nil && !f.Verdict.Pass:

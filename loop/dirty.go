@@ -71,9 +71,9 @@ func (r Recoverer) clean(ctx context.Context, g *dag.Graph, last dag.Attempt, to
 // repositories inside. What was uncommitted before and is as it was is somebody else's.
 func (r Recoverer) left(ctx context.Context, last dag.Attempt) (files, inside []string, err error) {
 	if last.Tree == "" {
-		return nil, nil, nil // nobody knows how it began
+		return nil, nil, nil // its agent was not started, or git cannot tell
 	}
-	now, err := git.Tree(ctx, r.Dir, r.Objects, ".ralph")
+	now, err := git.Tree(ctx, r.Dir, r.Objects, r.Own...)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,9 +23,6 @@ type Base struct {
 
 // begin notes what the attempt finds, and learns what the task's first one found.
 func (a *attempt) begin(ctx context.Context) error {
-	if a.opts.Skip {
-		return nil
-	}
 	var taken git.Taken
 	err := git.Rules(ctx, a.opts.Dir, a.opts.Objects)
 	if err == nil {
@@ -33,6 +31,8 @@ func (a *attempt) begin(ctx context.Context) error {
 	switch {
 	case errors.Is(err, git.ErrUnknown):
 		a.blind = err
+	case err != nil && a.opts.Skip && ctx.Err() == nil:
+		a.warnFirst("trees", "what attempts change cannot be seen: "+err.Error()) // nobody wants to judge by it
 	case err != nil:
 		return err
 	default:
@@ -56,12 +56,10 @@ func (a *attempt) begin(ctx context.Context) error {
 	return json.Unmarshal([]byte(stored), &a.base)
 }
 
-// prepare learns what there is before the agent begins.
+// prepare learns what there is before the agent begins. Where nothing is verified,
+// recovery still has to know what the attempt found.
 func (a *attempt) prepare(ctx context.Context) error {
-	if a.opts.Skip {
-		return nil
-	}
-	if err := a.begin(ctx); err != nil {
+	if err := a.begin(ctx); err != nil || a.opts.Skip {
 		return err
 	}
 	if err := a.baseline(ctx); err != nil {
@@ -93,28 +91,56 @@ func (a *attempt) keepBase(ctx context.Context) error {
 	return a.opts.Store.Update(ctx, func(g *dag.Graph) error { return g.SetBase(a.claim, string(b)) })
 }
 
-// take is the tree of the project as it is, without ralph's own folder.
+// take is the tree of the project as it is, without what ralph itself writes.
 func (a *attempt) take(ctx context.Context) (git.Taken, error) {
-	taken, err := git.Take(ctx, a.opts.Dir, a.opts.Objects, append([]string{".ralph"}, a.opts.Own...)...)
+	taken, err := git.Take(ctx, a.opts.Dir, a.opts.Objects, a.own(ctx)...)
 	if err == nil {
 		a.taken = taken
 	}
 	return taken, err
 }
 
-// filesInside lists what the attempt changed in repositories inside the project, as
-// far as a tree was taken: git status does not look into them for us.
-func (a *attempt) filesInside(ctx context.Context) []string {
-	if a.tree == "" || len(a.taken.Inside) == 0 {
-		return nil
+// takeNow is take, if the task's beginning is known: otherwise a tree is of no use.
+func (a *attempt) takeNow(ctx context.Context) (git.Taken, error) {
+	if a.base.Tree == "" {
+		return git.Taken{}, nil
 	}
-	return slices.DeleteFunc(a.since(ctx, a.tree, a.taken.Tree), func(name string) bool {
-		return !slices.ContainsFunc(a.taken.Inside, func(in string) bool { return strings.HasPrefix(name, in+"/") })
-	})
+	return a.take(ctx)
 }
 
-// examine compares the project with what the task began with, and returns its tree.
-func (a *attempt) examine(ctx context.Context) (string, error) {
+// finish takes the tree with which the agent says that it is done. What happens
+// later, while that is verified, is not its work. Work that is only verified was
+// finished by an earlier attempt.
+func (a *attempt) finish(ctx context.Context) (git.Taken, error) {
+	if a.resumed != nil {
+		taken, err := a.takeNow(ctx)
+		a.finished = cmp.Or(a.claim.Resumed.TreeAfter, taken.Tree)
+		return taken, err
+	}
+	taken, err := a.takeNow(context.WithoutCancel(ctx)) // a run that is stopped keeps finished work
+	a.finished = taken.Tree
+	return taken, err
+}
+
+// compare lists what differs between two trees, except for what ralph itself writes:
+// another run may have begun to write its log between the two.
+func (a *attempt) compare(ctx context.Context, from, to string) ([]git.Change, error) {
+	if from == to {
+		return nil, nil
+	}
+	changes, err := git.Compare(ctx, a.opts.Dir, a.opts.Objects, from, to)
+	own := a.own(ctx)
+	return slices.DeleteFunc(changes, func(c git.Change) bool { return within(c.Path, own) }), err
+}
+
+// within says that a file is one of these, or in one of them.
+func within(name string, list []string) bool {
+	return slices.ContainsFunc(list, func(at string) bool { return name == at || strings.HasPrefix(name, at+"/") })
+}
+
+// examine compares a tree with what the task began with, and returns the one that
+// shows the task's own work.
+func (a *attempt) examine(ctx context.Context, taken git.Taken, err error) (string, error) {
 	f := &a.facts
 	f.Tampering, f.Unchanged = nil, false
 	f.Evident = a.claim.Task.Kind == dag.Check || a.evident()
@@ -134,7 +160,6 @@ func (a *attempt) examine(ctx context.Context) (string, error) {
 		}
 		return "", nil
 	}
-	taken, err := a.take(ctx)
 	now := taken.Tree
 	if errors.Is(err, git.ErrUnknown) {
 		// It was there when the task began, and without it nothing can be judged.
@@ -153,8 +178,12 @@ func (a *attempt) examine(ctx context.Context) (string, error) {
 		changes = slices.DeleteFunc(changes, func(c git.Change) bool { return c.Path == configuration })
 	}
 	f.Unchanged = len(changes) == 0 && git.HeadTree(ctx, a.opts.Dir, taken.Inside...) == a.headTree
+	shown := now
+	if a.resumed != nil {
+		shown = a.finished
+	}
 	if allowed {
-		return now, nil
+		return shown, nil
 	}
 	of := func(tree string) verify.Read {
 		return func(path string) ([]byte, error) {
@@ -173,14 +202,15 @@ func (a *attempt) examine(ctx context.Context) (string, error) {
 	for _, finding := range append(findings, silenced...) {
 		f.Tampering = append(f.Tampering, finding.What)
 	}
-	return now, nil
+	return shown, nil
 }
 
 // examineAgain looks for tampering only: the agent lives on while the gates run, and
 // what gates leave behind is not the work's.
 func (a *attempt) examineAgain(ctx context.Context) error {
 	unchanged := a.facts.Unchanged
-	_, err := a.examine(ctx)
+	taken, err := a.takeNow(ctx)
+	_, err = a.examine(ctx, taken, err)
 	a.facts.Unchanged = unchanged
 	return err
 }
@@ -210,19 +240,13 @@ const maxTestFile = 2 << 20
 // while one of its attempts was under way: a person, or another task, may have
 // worked in between.
 func (a *attempt) ownChanges(ctx context.Context, now string) ([]git.Change, error) {
-	compare := func(from, to string) ([]git.Change, error) {
-		if from == to {
-			return nil, nil
-		}
-		return git.Compare(ctx, a.opts.Dir, a.opts.Objects, from, to)
-	}
-	all, err := compare(a.base.Tree, now)
+	all, err := a.compare(ctx, a.base.Tree, now)
 	if err != nil || a.tree == a.base.Tree && a.resumed == nil {
 		return all, err
 	}
 	own := map[string]bool{}
 	for _, span := range a.spans(now) {
-		changes, err := compare(span[0], span[1])
+		changes, err := a.compare(ctx, span[0], span[1])
 		if err != nil {
 			return nil, err
 		}
@@ -234,7 +258,8 @@ func (a *attempt) ownChanges(ctx context.Context, now string) ([]git.Change, err
 }
 
 // spans are the trees between which the task's attempts worked. Of one whose run
-// died nobody knows what it ended with, so all until the next one began is its own.
+// died before its agent said that it is done, nobody knows what it ended with, so all
+// until the next one began is its own.
 func (a *attempt) spans(now string) [][2]string {
 	var spans [][2]string
 	from := ""
@@ -255,7 +280,10 @@ func (a *attempt) spans(now string) [][2]string {
 	if from != "" && a.resumed == nil {
 		spans = append(spans, [2]string{from, a.tree})
 	}
-	if a.resumed != nil { // its agent worked until its run died
+	if a.resumed != nil && a.claim.Resumed.TreeAfter != "" {
+		return spans // it is one of those above
+	}
+	if a.resumed != nil { // kept by a version that did not say what it ended with
 		return append(spans, [2]string{a.claim.Resumed.Tree, now})
 	}
 	return append(spans, [2]string{a.tree, now})

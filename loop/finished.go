@@ -6,11 +6,9 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"ralph/acp"
 	"ralph/dag"
-	"ralph/internal/git"
 	"ralph/sigils"
 	"ralph/strategy"
 	"ralph/verify"
@@ -105,7 +103,6 @@ func (a *attempt) resume(ctx context.Context) (Decision, error) {
 	if err := a.share(ctx); err != nil {
 		return a.unprepared(ctx, err)
 	}
-	a.files = slices.Concat(old.Files, a.since(ctx, old.Tree, a.tree))
 	return a.verify(ctx), nil
 }
 
@@ -114,7 +111,7 @@ func (a *attempt) since(ctx context.Context, from, to string) []string {
 	if from == "" || to == "" || from == to {
 		return nil
 	}
-	changes, err := git.Compare(ctx, a.opts.Dir, a.opts.Objects, from, to)
+	changes, err := a.compare(ctx, from, to)
 	if err != nil {
 		return nil // it is only for the record; verification compares, too
 	}

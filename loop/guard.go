@@ -10,7 +10,6 @@ import (
 	"ralph/acp"
 	"ralph/dag"
 	"ralph/drift"
-	"ralph/internal/git"
 	"ralph/prompt"
 	"ralph/sigils"
 	"ralph/strategy"
@@ -151,7 +150,7 @@ func (a *attempt) driftNow(ctx context.Context) []drift.Signal {
 	stats := a.watch.stats
 	stats.Tokens = used.Input + used.Output - a.watch.spare
 	a.watch.mu.Unlock()
-	if !a.before.Known || len(a.files) > 0 || len(git.Changed(context.WithoutCancel(ctx), a.opts.Dir, a.before, a.look(ctx))) > 0 || a.workedInside(ctx) {
+	if !a.before.Known || len(a.files) > 0 || a.touched(context.WithoutCancel(ctx)) {
 		stats.Unchanged = 0 // or nobody can tell
 	} else {
 		stats.Unchanged++
@@ -159,13 +158,14 @@ func (a *attempt) driftNow(ctx context.Context) []drift.Signal {
 	return drift.Check(stats, a.opts.Drift, a.opts.Now())
 }
 
-// workedInside says that something changed in a repository inside the project.
-func (a *attempt) workedInside(ctx context.Context) bool {
-	if len(a.taken.Inside) == 0 {
-		return false
+// touched says that files of the project have changed since the attempt began.
+func (a *attempt) touched(ctx context.Context) bool {
+	if a.tree != "" {
+		if _, err := a.take(ctx); err != nil {
+			return true // nobody can tell
+		}
 	}
-	_, err := a.take(context.WithoutCancel(ctx))
-	return err == nil && len(a.filesInside(context.WithoutCancel(ctx))) > 0
+	return len(a.worked(ctx, a.look(ctx))) > 0
 }
 
 // noteDrift tells and keeps what fired, and what is done about it.

@@ -223,7 +223,7 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 	if !l.until.IsZero() {
 		return l, nil
 	}
-	if held { // only money can keep them back now
+	if held && len(room.spent) > 0 { // only money can keep them back now
 		r.end(OutcomeLimit, room.spent[0].Text, nil)
 		return l, nil
 	}
@@ -240,6 +240,11 @@ func (r *Runner) blocked(ctx context.Context, tally dag.Tally) (look, error) {
 			reason = fmt.Sprintf("every task has ended, but %d of the groups are kept back", n)
 		}
 	}
+	r.mu.Lock()
+	if len(r.aside) > 0 {
+		reason += "; finished but not verified, because project files kept changing: " + strings.Join(r.aside, ", ")
+	}
+	r.mu.Unlock()
 	if others := tally.ByStatus[dag.InProgress]; others > 0 {
 		rec, err := r.recover(ctx)
 		if err != nil {

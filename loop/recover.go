@@ -22,8 +22,9 @@ type Recoverer struct {
 	Rules RecoveryRules
 	Now   func() time.Time
 
-	Dir     string // the project
-	Objects string // where trees of it are kept
+	Dir     string   // the project
+	Objects string   // where trees of it are kept
+	Own     []string // files and folders below Dir that ralph itself writes
 }
 
 // recover takes back what dead runs left and tells of it.
@@ -31,9 +32,14 @@ func (r *Runner) recover(ctx context.Context) (Recovery, error) {
 	if r.opts.Life == nil {
 		return Recovery{}, nil
 	}
+	return r.recoverer(ctx).Recover(ctx)
+}
+
+func (r *Runner) recoverer(ctx context.Context) Recoverer {
 	return Recoverer{
 		Store: r.opts.Store, Life: r.opts.Life, Sweep: r.opts.Sweep, Rules: r.opts.Recovery, Now: r.opts.Now, Dir: r.opts.Dir, Objects: r.opts.Objects,
-	}.Recover(ctx)
+		Own: r.own(ctx),
+	}
 }
 
 // tellRecovery emits what was recovered: a line a task, and the summary.

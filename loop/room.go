@@ -46,8 +46,8 @@ func (r *Runner) findRoom(g *dag.Graph) (room, error) {
 	}
 	r.mu.Lock()
 	r.limits = limits
+	out := room{limits: limits, skip: dag.Skip{Agent: r.opts.Setup.Agent, Tasks: slices.Clone(r.aside)}}
 	r.mu.Unlock()
-	out := room{limits: limits, skip: dag.Skip{Agent: r.opts.Setup.Agent}}
 	for _, l := range limits {
 		out.skip.Agents = append(out.skip.Agents, l.Agent)
 	}

@@ -64,8 +64,11 @@ type Options struct {
 	RepairRounds int      // how often a red gate is sent back into the session
 	Reruns       int      // of a gate that failed, before that counts
 	Protect      []string // patterns of files that judge the work
-	Own          []string // files below Dir that ralph itself writes meanwhile
-	Objects      string   // a folder for the trees that the project is compared with
+	Opened       []string // files and folders below Dir that a verifier may write
+	// Own lists files below Dir that ralph itself writes: this process, and those
+	// with these PIDs. nil means none.
+	Own     func(others []int64) []string
+	Objects string // a folder for the trees that the project is compared with
 
 	Context func(dag.Task) Context
 	Recall  journal.Options
@@ -105,6 +108,7 @@ type Runner struct {
 	proven   map[string]bool    // agents that have answered
 	dropped  map[string]bool    // agents that cannot be used
 	empties  map[string]emptied // by task
+	aside    []string           // tasks whose finished work could not be verified in this run
 	answers  map[string]int     // by agent
 	waited   time.Duration      // for providers, with the runs that this one continues
 	hint     string

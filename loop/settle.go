@@ -12,7 +12,6 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/failpoint"
-	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/journal"
 	"ralph/strategy"
@@ -31,14 +30,9 @@ func (a *attempt) settle(ctx context.Context, d Decision) error {
 	}
 	a.keepAnswer()
 	after := a.look(ctx)
-	a.files = append(a.files, git.Changed(ctx, a.opts.Dir, a.before, after)...)
 	a.settleBaseline(d.Action == Complete, after.Head)
-	if a.tree != "" && d.Action != Complete {
-		if now, err := a.take(ctx); err == nil { // else all until the next attempt counts as this one's
-			a.note(ctx, dag.Note{TreeAfter: now.Tree})
-		}
-	}
-	a.files = append(a.files, a.filesInside(ctx)...)
+	a.keepTree(ctx, d)
+	a.files = append(a.files, a.worked(ctx, after)...)
 	slices.Sort(a.files)
 	a.files = slices.Compact(a.files)
 	status := ""
@@ -251,6 +245,9 @@ func (a *attempt) account(d Decision, status string) {
 	}
 	if d.Drop {
 		a.dropped[a.worker] = true
+	}
+	if d.Aside {
+		a.aside = append(a.aside, a.claim.Task.ID)
 	}
 	a.countEmpty()
 	a.silent, a.limited[a.worker] = next(a.silent, d.NoAnswer), next(a.limited[a.worker], d.Action == Wait)

@@ -27,16 +27,17 @@ func (a *attempt) verdict(ctx context.Context, text string) (verify.Verdict, err
 			cut(errOverspent{*over})
 			return nil, context.Cause(ctx)
 		}
-		return a.openJudge(ctx, try)
+		return a.openJudge(ctx)
 	})
 	cut(nil)
 	<-guarding
 	return v, err
 }
 
-// openJudge opens the nth session that is to give a verdict, in a folder of its own.
-func (a *attempt) openJudge(ctx context.Context, try int) (verify.Judge, error) {
-	folder := filepath.Join(a.folder, "verify-"+strconv.Itoa(try))
+// openJudge opens the next session that is to give a verdict, in a folder of its own.
+func (a *attempt) openJudge(ctx context.Context) (verify.Judge, error) {
+	a.judges++
+	folder := filepath.Join(a.folder, "verify-"+strconv.Itoa(a.judges))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}

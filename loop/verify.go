@@ -18,13 +18,14 @@ import (
 // the gates, whether anything changed at all, and then the eyes of another agent.
 func (a *attempt) verify(ctx context.Context) Decision {
 	f := &a.facts
-	f.Verified, f.Verdict, f.JudgeErr, f.Unjudged = true, nil, nil, nil
+	f.Verified, f.Verdict, f.JudgeErr, f.Unjudged, f.Disturbed = true, nil, nil, nil, nil
+	taken, err := a.finish(ctx)
 	if a.resumed == nil {
 		if err := a.keepFinished(); err != nil {
 			a.warn(a.claim.Task.ID, "keeping what is to be verified: "+err.Error())
 		} else {
 			note := a.bill().note()
-			note.Phase, note.StopReason = dag.Answered, string(a.stop)
+			note.Phase, note.StopReason, note.TreeAfter = dag.Answered, string(a.stop), a.finished
 			a.note(ctx, note)
 		}
 	}
@@ -33,7 +34,7 @@ func (a *attempt) verify(ctx context.Context) Decision {
 		return decide(*f)
 	}
 	a.note(ctx, dag.Note{Phase: dag.Verifying})
-	now, err := a.examine(ctx)
+	now, err := a.examine(ctx, taken, err)
 	if err == nil && len(f.Tampering) == 0 {
 		if f.Gates, err = a.gates(ctx); err == nil {
 			err = a.examineAgain(ctx)
@@ -106,8 +107,43 @@ func joinNotes(a, b string) string {
 	return a + "\n\n" + b
 }
 
-// judge asks an agent with fresh eyes.
+// judge asks an agent with fresh eyes, and once more if the project changed while it
+// looked: nobody knows then what it saw.
 func (a *attempt) judge(ctx context.Context, now string) {
+	f := &a.facts
+	for round := 1; ; round++ {
+		since := a.opts.Now()
+		before, err := a.takeNow(ctx)
+		e := a.ask(ctx, now)
+		if f.Disturbed = nil; err == nil && f.JudgeErr == nil && f.Unjudged == nil && ctx.Err() == nil {
+			f.Disturbed = a.changedMeanwhile(ctx, before.Tree, since)
+		}
+		if len(f.Disturbed) > 0 {
+			f.Verdict = nil
+			e.Outcome, e.Reason, e.Files = "none", disturbedReason(f.Disturbed), f.Disturbed
+			a.note(ctx, dag.Note{Verdict: "none: " + e.Reason})
+		}
+		a.emit(e)
+		if len(f.Disturbed) == 0 || round == rounds {
+			return
+		}
+		if f.Unjudged = a.spentUp(ctx); f.Unjudged != nil {
+			return
+		}
+		now = a.taken.Tree // what the next one finds
+	}
+}
+
+// rounds is how often a verdict is asked for while the project keeps changing.
+const rounds = 2
+
+// disturbedReason says why a verdict does not count.
+func disturbedReason(files []string) string {
+	return "project files changed while the verifier looked: " + some(files)
+}
+
+// ask has one verifier look, and returns the event that says what came of it.
+func (a *attempt) ask(ctx context.Context, now string) Event {
 	f, t := &a.facts, a.claim.Task
 	in := prompt.VerifyInput{Task: prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description}, Inert: sigils.Inert}
 	if a.opts.Context != nil {
@@ -130,20 +166,19 @@ func (a *attempt) judge(ctx context.Context, now string) {
 	a.emit(Event{Type: JudgeStarted, Task: t.ID, Attempt: a.claim.Attempt})
 	verdict, err := a.verdict(ctx, prompt.Verify(in))
 	e := Event{Type: JudgeEnded, Task: t.ID, Attempt: a.claim.Attempt, Outcome: "pass", Reason: verdict.Reason}
-	switch {
-	case err != nil:
+	if err != nil {
 		if f.Unjudged = asOverspent(err); f.Unjudged == nil && !errors.As(err, &f.JudgeErr) {
 			f.JudgeErr = &acp.Error{Kind: acp.Cancelled, Op: "verify", Text: err.Error(), Err: err}
 		}
 		e.Outcome, e.Reason = "none", err.Error()
-	default:
-		f.Verdict = &verdict
-		a.note(ctx, dag.Note{Verdict: verdict.String()})
-		if !verdict.Pass {
-			e.Outcome = "fail"
-		}
+		return e
 	}
-	a.emit(e)
+	f.Verdict = &verdict
+	a.note(ctx, dag.Note{Verdict: verdict.String()})
+	if !verdict.Pass {
+		e.Outcome = "fail"
+	}
+	return e
 }
 
 // maxPatch is how much of a difference is read; the prompt cuts further.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"ralph/acp"
 	"ralph/sigils"
@@ -14,9 +13,6 @@ import (
 type Judge interface {
 	Prompt(ctx context.Context, text string) (acp.Turn, error)
 	Close() error
-	// Tampered lists what the session changed in the project, which is undone
-	// by then. It is asked after Close.
-	Tampered() ([]string, error)
 }
 
 // Verdict is what an agent with fresh eyes says about finished work.
@@ -78,15 +74,9 @@ func unavailable(err error) bool {
 
 func ask(ctx context.Context, judge Judge, text string) (Verdict, error) {
 	turn, err := judge.Prompt(ctx, text)
-	err = errors.Join(err, judge.Close())
 	var v Verdict
-	changed, cerr := judge.Tampered()
-	if err = errors.Join(err, cerr); err != nil {
+	if err = errors.Join(err, judge.Close()); err != nil {
 		return v, err
-	}
-	if len(changed) > 0 {
-		v.Reason = "it was to change nothing, but it changed " + strings.Join(changed[:min(len(changed), 10)], ", ")
-		return v, nil
 	}
 	scan := sigils.NewScanner("")
 	for _, segment := range turn.Segments {

@@ -180,7 +180,7 @@ func (o *opener) Open(ctx context.Context, op loop.Opening) (loop.Session, error
 	if err != nil {
 		return nil, errors.Join(err, conf.Close())
 	}
-	return &confinedSession{agentSession: s, conf: conf, judge: op.Judge}, nil
+	return &confinedSession{agentSession: s, conf: conf}, nil
 }
 
 // modelName is what to ask the agent for. What nobody said how it calls the tiers

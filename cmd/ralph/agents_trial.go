@@ -46,7 +46,7 @@ func (a *app) openTrial(s session, ag agent, timeout project.Duration) (*trial, 
 		app: a, root: s.project.Root, config: s.config, chosen: ag, version: buildVersion().Version, launch: a.launcher, asked: true,
 		turn: timeout, idle: timeout, models: map[string]string{}, servers: servers,
 	}
-	t.opener.sandbox, err = a.confiner(s.config.Sandbox.Mode, &s, 1)
+	t.opener.sandbox, err = a.confiner(s.config.Sandbox.Mode, &s)
 	if err != nil {
 		t.close()
 		return nil, err

@@ -29,7 +29,6 @@ type confiner struct {
 	git     git.Places
 	real    map[string]string // where git's folders really are
 	inside  []string          // folders of git's of repositories in the project that are no submodules
-	shared  bool              // several agents work in the project at once
 	scratch bool              // the project is an agent's own, nothing in it is protected
 	temp    string            // the folder of temporary folders
 
@@ -42,8 +41,8 @@ type confiner struct {
 }
 
 // confiner finds the best level at which this project's processes can be confined.
-func (a *app) confiner(mode string, s *session, jobs int) (*confiner, error) {
-	c := &confiner{mode: mode, project: s.project, home: a.getenv("HOME"), shared: jobs > 1}
+func (a *app) confiner(mode string, s *session) (*confiner, error) {
+	c := &confiner{mode: mode, project: s.project, home: a.getenv("HOME")}
 	var err error
 	if c.write, err = c.paths("sandbox.write", s.config.Sandbox.Write); err != nil {
 		return nil, err
@@ -169,7 +168,6 @@ type confined struct {
 
 	root   string
 	temps  []string
-	snap   *sandbox.Snap
 	before []*sandbox.Fingerprint
 	keep   func() error // what was found is remembered
 }
@@ -205,19 +203,10 @@ func (c *confiner) forGates(env []string) (*confined, error) {
 	return c.prepare(sandbox.Work, c.work.Level, env, agent{})
 }
 
-// forVerification confines an agent that only looks. Where nothing can look
-// writable and stay the same, what it changed is undone by undo; not while several agents work in the same files, because then nobody
-// knows whose change it was: there the project is read-only, or nothing holds.
+// forVerification confines an agent that only looks. What changes in the project
+// meanwhile, the run itself notices: nothing is ever put back.
 func (c *confiner) forVerification(env []string, ag agent) (*confined, error) {
-	x, err := c.prepare(sandbox.Verify, c.verification.Level, env, ag)
-	if err != nil || c.shared || x.Level == sandbox.Namespaces {
-		return x, err
-	}
-	x.snap, err = sandbox.Snapshot(c.project.Root, c.temp, slices.Concat(ownWrites, c.opened(env, ag))...)
-	if err != nil {
-		return nil, errors.Join(err, x.Close())
-	}
-	return x, nil
+	return c.prepare(sandbox.Verify, c.verification.Level, env, ag)
 }
 
 // ownWrites is what ralph itself writes while an agent works.
@@ -234,7 +223,7 @@ func (c *confiner) prepare(mode sandbox.Mode, level sandbox.Level, env []string,
 	}
 	x.temps = append(x.temps, temp)
 	p := c.profile(mode, level, temp, env, ag)
-	_, x.Env = c.caches(temp, env)
+	_, x.Env = c.caches(mode, level, temp, env)
 	if mode == sandbox.Verify && level == sandbox.Namespaces {
 		if p.Scratch, err = c.newTemp(); err != nil {
 			return nil, errors.Join(err, x.Close())
@@ -302,9 +291,6 @@ func (x *confined) Close() error {
 	for _, dir := range x.temps {
 		errs = append(errs, sandbox.RemoveAll(dir))
 	}
-	if x.snap != nil {
-		errs = append(errs, x.snap.Close())
-	}
-	x.temps, x.snap, x.keep = nil, nil, nil
+	x.temps, x.keep = nil, nil
 	return errors.Join(errs...)
 }

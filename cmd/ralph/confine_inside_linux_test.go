@@ -35,7 +35,7 @@ func TestRepositoriesInsideAreProtected(t *testing.T) {
 		for _, level := range levels() {
 			t.Run(name+"/"+level.String(), func(t *testing.T) {
 				t.Parallel()
-				c := confinerAt(t, level, 1)
+				c := confinerAt(t, level)
 				repositoriesInside(t, c.project.Root)
 				c.findGit()
 				x, err := c.forTask(env(filepath.Dir(c.project.Root)), agent{}, "")
@@ -77,7 +77,7 @@ func TestARepositoryThatWasReplacedOpensNothing(t *testing.T) {
 		for _, level := range levels() {
 			t.Run(name+"/"+level.String(), func(t *testing.T) {
 				t.Parallel()
-				c := confinerAt(t, level, 1)
+				c := confinerAt(t, level)
 				repositoriesInside(t, c.project.Root)
 				outside := filepath.Join(filepath.Dir(c.project.Root), "outside")
 				for _, file := range []string{"hooks/x", "config"} {

@@ -28,7 +28,7 @@ func levels() []sandbox.Level {
 }
 
 // confinerAt is one for a small repository, at that level.
-func confinerAt(t *testing.T, level sandbox.Level, jobs int) *confiner {
+func confinerAt(t *testing.T, level sandbox.Level) *confiner {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -49,7 +49,7 @@ func confinerAt(t *testing.T, level sandbox.Level, jobs int) *confiner {
 	}
 	a := &app{system: system{getenv: os.Getenv, environ: func() []string { return env(dir) }, confinable: level}}
 	s := &session{project: project.Project{Root: root}, config: project.Loaded{Config: project.Default()}}
-	c, err := a.confiner("auto", s, jobs)
+	c, err := a.confiner("auto", s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func wantClosed(t *testing.T, x *confined) {
 func TestAHomeIsNotLittered(t *testing.T) {
 	t.Parallel()
 	for _, level := range levels() {
-		c := confinerAt(t, level, 1)
+		c := confinerAt(t, level)
 		home := filepath.Dir(c.project.Root)
 		if err := os.MkdirAll(filepath.Join(home, ".cargo"), 0o755); err != nil {
 			t.Fatal(err)

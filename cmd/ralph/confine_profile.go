@@ -23,7 +23,6 @@ func (c *confiner) profile(mode sandbox.Mode, level sandbox.Level, temp string, 
 		State:   slices.Concat(makeable(agents.StateFolders(ag.preset, home, get)), c.write),
 		Protect: append([]string{c.project.State(), c.project.Config()}, c.git.Pointers...),
 		Hide:    c.hide,
-		Undo:    !c.shared,
 	}
 	if mode == sandbox.Work {
 		p.Protect = append(p.Protect, c.insides()...)
@@ -34,7 +33,7 @@ func (c *confiner) profile(mode sandbox.Mode, level sandbox.Level, temp string, 
 	if ag.preset.Unknown {
 		p.Write = append(agents.PossibleFolders(ag.preset, home, get), ownFolder(ag.argv[0], home, c.project.Root, get("PATH"))...)
 	}
-	caches, _ := c.caches(temp, env)
+	caches, _ := c.caches(mode, level, temp, env)
 	if mode == sandbox.Verify {
 		p.Cache = outermost(caches, append(slices.Clone(p.State), p.Write...))
 	} else {
@@ -67,8 +66,8 @@ func (c *confiner) insides() []string {
 	return out
 }
 
-// opened lists, as patterns, what lies in the project and is the agent's own or was
-// opened by [sandbox] write: it may be written by whoever verifies, too.
+// opened lists, below the project, what an agent keeps there for itself and what
+// [sandbox] write opens: whoever verifies may write that, too.
 func (c *confiner) opened(env []string, ag agent) []string {
 	var out []string
 	for _, path := range slices.Concat(c.write, agents.StateFolders(ag.preset, lookUp(env)("HOME"), lookUp(env))) {
@@ -82,11 +81,15 @@ func (c *confiner) opened(env []string, ag agent) []string {
 // caches lists the build caches that are there or are needed, which are made, and
 // the variables that lead tools away from the others, into the temporary folder:
 // a read-only home without them would stop the tools, and a home is not littered
-// for what may never be used.
-func (c *confiner) caches(temp string, env []string) (paths, variables []string) {
+// for what may never be used. Where a verifier's writes cannot be thrown away, it is
+// led away from every cache that is of no use unless it is written.
+func (c *confiner) caches(mode sandbox.Mode, level sandbox.Level, temp string, env []string) (paths, variables []string) {
 	get := lookUp(env)
+	readOnly := mode == sandbox.Verify && level < sandbox.Namespaces
 	for _, cache := range sandbox.Caches(get("HOME"), get) {
 		switch {
+		case readOnly && cache.Variable != "" && !cache.Downloads:
+			variables = append(variables, cache.Variable+"="+filepath.Join(temp, "cache", cache.Variable))
 		case cache.Wanted(c.project.Root) && sandbox.MakeFolder(cache.Path) == nil:
 			paths = append(paths, cache.Path)
 		case cache.Variable != "":

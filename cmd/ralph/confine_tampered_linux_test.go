@@ -31,7 +31,7 @@ func TestTamperingIsPreventedOrTold(t *testing.T) {
 		for _, level := range levels() {
 			t.Run(name+"/"+level.String(), func(t *testing.T) {
 				t.Parallel()
-				c := confinerAt(t, level, 1)
+				c := confinerAt(t, level)
 				x, err := c.forTask(env(filepath.Dir(c.project.Root)), agent{}, "")
 				if err != nil {
 					t.Fatal(err)
@@ -66,7 +66,7 @@ func TestAWorktreeCanBeCommitted(t *testing.T) {
 	for _, level := range levels() {
 		t.Run(level.String(), func(t *testing.T) {
 			t.Parallel()
-			c := confinerAt(t, level, 1)
+			c := confinerAt(t, level)
 			main := c.project.Root
 			for _, args := range [][]string{{"commit", "-qm", "x", "--allow-empty"}, {"worktree", "add", "-q", "../tree"}} {
 				if out, err := exec.Command("git", append([]string{"-C", main, "-c", "user.name=x", "-c", "user.email=x@y"}, args...)...).CombinedOutput(); err != nil {
@@ -124,7 +124,7 @@ func TestTheTableOfWhatIsFoundOutIsTrue(t *testing.T) {
 	for _, level := range levels() {
 		t.Run(level.String(), func(t *testing.T) {
 			t.Parallel()
-			made := confinerAt(t, level, 1)
+			made := confinerAt(t, level)
 			root := made.project.Root
 			setUp := exec.Command("sh", "-ec", `echo /build/ > .gitignore; for name in inside build/clone; do git init -q $name; mkdir -p $name/.git/hooks; done; git init -q --bare .git/modules/lib; mkdir -p .ralph/objects .ralph/knowledge .git/info; : > .ralph/progress.db`)
 			setUp.Dir = root

@@ -133,7 +133,7 @@ func (a *app) planSandbox(c *cli.Context, s *session, work string) (*confiner, e
 			config.Sandbox.DenyRead[i] = filepath.Join(s.project.Root, path)
 		}
 	}
-	sandbox, err := a.confiner(cmp.Or(c.String("sandbox"), config.Sandbox.Mode), &session{project: project.Project{Root: work}, config: config}, 1)
+	sandbox, err := a.confiner(cmp.Or(c.String("sandbox"), config.Sandbox.Mode), &session{project: project.Project{Root: work}, config: config})
 	if err != nil {
 		return nil, err
 	}

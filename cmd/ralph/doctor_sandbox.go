@@ -10,7 +10,7 @@ import (
 // examineSandbox says how well a run in this project would be confined, why not
 // better, and what that leaves open.
 func (a *app) examineSandbox(s *session) finding {
-	c, err := a.confiner("auto", s, 1)
+	c, err := a.confiner("auto", s)
 	if err != nil {
 		return found("sandbox", levelProblem, err.Error(), cmp.Or(hintFor(err), "correct [sandbox] in the configuration: ralph config show"))
 	}

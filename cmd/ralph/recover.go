@@ -86,7 +86,7 @@ func (a *app) runRecover(c *cli.Context) error {
 func (a *app) recoverer(s *session) loop.Recoverer {
 	return loop.Recoverer{
 		Store: s.store, Life: life, Sweep: proc.Sweep, Count: proc.Marked, Rules: recoveryRules(s), Now: a.now,
-		Dir: s.project.Root, Objects: objects(s),
+		Dir: s.project.Root, Objects: objects(s), Own: append([]string{".ralph"}, inProject(s.project.Root, openForOutput())...),
 	}
 }
 

@@ -66,7 +66,7 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 	if err != nil {
 		return opts, err
 	}
-	if o.sandbox, err = a.confiner(cmp.Or(c.String("sandbox"), s.config.Sandbox.Mode), s, opts.Jobs); err != nil {
+	if o.sandbox, err = a.confiner(cmp.Or(c.String("sandbox"), s.config.Sandbox.Mode), s); err != nil {
 		return opts, err
 	}
 	a.sandbox = o.sandbox
@@ -84,7 +84,7 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 		}
 	}
 	opts.Modelless = a.modelless(s.config)
-	opts.Own = a.ownFiles(c, s)
+	opts.Own, opts.Opened = a.ownFiles(c, s), o.openedFolders()
 	opts.Objects = objects(s)
 	opts.Setup = setup(opts, o.chosen, o.sandbox)
 	opts.Setup.Credential = o.credential(o.chosen)

@@ -79,32 +79,3 @@ func report(b *testing.B, bare, confined time.Duration) {
 	b.ReportMetric(float64(confined)/float64(bare), "ratio")
 	b.ReportMetric(0, "ns/op")
 }
-
-// BenchmarkSnapshot takes, compares and restores 2,000 files of 8 KiB.
-func BenchmarkSnapshot(b *testing.B) {
-	dir, temp := b.TempDir(), b.TempDir()
-	for i := range 2000 {
-		folder := dir + "/" + strconv.Itoa(i%50)
-		must(os.MkdirAll(folder, 0o755))
-		must(os.WriteFile(folder+"/"+strconv.Itoa(i), make([]byte, 8192), 0o644))
-	}
-	time.Sleep(200 * time.Millisecond) // older than the clock's ticks, as real files are
-	var take, compare time.Duration
-	for b.Loop() {
-		begin := time.Now()
-		s, err := Snapshot(dir, temp)
-		if err != nil {
-			b.Fatal(err)
-		}
-		middle := time.Now()
-		if changes, err := s.Changed(); err != nil || len(changes) > 0 {
-			b.Fatal(changes, err)
-		}
-		take += middle.Sub(begin)
-		compare += time.Since(middle)
-		s.Close()
-	}
-	b.ReportMetric(float64(take.Microseconds())/1000/float64(b.N), "take-ms")
-	b.ReportMetric(float64(compare.Microseconds())/1000/float64(b.N), "compare-ms")
-	b.ReportMetric(0, "ns/op")
-}

@@ -17,6 +17,9 @@ type Cache struct {
 	Marks []string
 	// Variable leads the tools elsewhere, if there is one.
 	Variable string
+	// Downloads says that it is of use without being written: tools only add what
+	// they fetched.
+	Downloads bool
 }
 
 // Wanted says whether the cache is there, or may be made for this project.
@@ -63,7 +66,7 @@ func Caches(home string, getenv func(string) string) []Cache {
 	list := []Cache{
 		{Path: xdg, Marks: append([]string{"pyproject.toml", "requirements.txt"}, inGo...), Variable: "XDG_CACHE_HOME"},
 		{Path: getenv("GOCACHE"), Marks: inGo, Variable: "GOCACHE"},
-		{Path: cmp.Or(getenv("GOMODCACHE"), filepath.Join(gopath, "pkg", "mod")), Owner: gopath, Marks: inGo, Variable: "GOMODCACHE"},
+		{Path: cmp.Or(getenv("GOMODCACHE"), filepath.Join(gopath, "pkg", "mod")), Owner: gopath, Marks: inGo, Variable: "GOMODCACHE", Downloads: true},
 		{Path: filepath.Join(gopath, "pkg", "sumdb"), Owner: gopath, Marks: inGo},
 		{Path: npm, Marks: inJS, Variable: "npm_config_cache"},
 		{Path: filepath.Join(pnpm, "store"), Owner: pnpm},

@@ -14,18 +14,14 @@ type Change struct {
 
 func (c Change) String() string { return fmt.Sprintf("%s: %s", c.Path, c.Kind) }
 
-// Kind is what changed, the gravest of several.
+// Kind is what changed.
 type Kind string
 
 // The kinds of changes.
 const (
-	Added    Kind = "added"
-	Removed  Kind = "removed"
-	Replaced Kind = "replaced" // by something of another type
-	Content  Kind = "content"
-	Perm     Kind = "mode"
-	Owner    Kind = "owner"
-	Times    Kind = "times"
+	Added   Kind = "added"
+	Removed Kind = "removed"
+	Content Kind = "content" // or type, or mode
 )
 
 // skipped reports whether a path is one of those left out, or in one. A pattern

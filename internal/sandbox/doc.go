@@ -10,8 +10,8 @@
 //	Landlock    writes are refused outside what the Profile names
 //	None        nothing is confined
 //
-// Below Namespaces nothing can look writable and stay the same, so a Snapshot
-// undoes what a verifier did, and Protected tells what an agent tampered with.
+// Below Namespaces nothing can look writable and stay the same, so a verifier
+// finds the project read-only, and Protected tells what an agent tampered with.
 //
 // Use: main calls proc.RunHelper(sandbox.Confine); Detect and DetectFor say the level;
 // Confinement turns a Profile into proc.Spec.Confine.

@@ -44,9 +44,9 @@ func (l Level) Covers() string {
 	case Namespaces:
 		return "own user, mount, PID and IPC namespaces; verification runs on a throwaway overlay"
 	case Landlock:
-		return "writes outside the project are refused; verification is undone from a snapshot"
+		return "writes outside the project are refused; a verifier cannot write the project"
 	}
-	return "processes are not confined; verification is undone from a snapshot"
+	return "processes are not confined; a change of the project during verification is noticed"
 }
 
 // unseen is what changes all the time while an agent works, by ralph itself or by a
@@ -69,8 +69,8 @@ func (l Level) Gaps() []string {
 		return []string{
 			"mode, owner, times and extended attributes of files outside the project can be changed",
 			"ralph's configuration and state and git's hooks and configuration can be written; that is found afterwards, except for " + unseen,
-			"a verifier's changes are undone from a snapshot instead of never happening",
-			"build caches are really written",
+			"a verifier that writes the project, to build or to test, is refused; under namespaces it would work on a throwaway copy",
+			"build caches are really written at work",
 			"names in hidden folders can be listed, their files not read",
 			"processes outside can be seen, and on kernels before 6.12 signalled",
 			"sockets in the file system can be connected to on kernels before 7.1",
@@ -80,6 +80,6 @@ func (l Level) Gaps() []string {
 	return []string{
 		"every process may read and write whatever the user may",
 		"changes of ralph's configuration and state and git's hooks and configuration are found afterwards, except for " + unseen,
-		"a verifier's changes to the project are undone from a snapshot, those elsewhere are not seen",
+		"a verifier's changes to the project are noticed and stay, those elsewhere are not noticed",
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -66,5 +67,12 @@ func pieces(path string) ([]layer, error) {
 
 func isMount(path string, parent os.FileInfo) bool {
 	info, err := os.Stat(path)
-	return err != nil || stampOf(info).dev != stampOf(parent).dev
+	return err != nil || device(info) != device(parent)
+}
+
+func device(info os.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Dev
+	}
+	return 0
 }

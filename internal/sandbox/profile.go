@@ -30,8 +30,8 @@ type Profile struct {
 	// Write lists more folders, files, sockets or devices that are really written.
 	Write []string
 	// Cache lists folders that look writable: what is in them is used, what is
-	// written is thrown away at the end. Landlock has no such thing and lets
-	// them be written.
+	// written is thrown away at the end. Landlock has no such thing: there they
+	// are read-only.
 	Cache []string
 	// Protect lists what is read-only inside all of these.
 	Protect []string
@@ -41,9 +41,6 @@ type Profile struct {
 	// Scratch is an empty folder on a disk for what is thrown away; empty means
 	// memory. The caller removes it with RemoveAll.
 	Scratch string
-	// Undo lets Verify write the project under Landlock, because the caller
-	// restores a Snapshot. Without it the project is read-only there.
-	Undo bool
 }
 
 // Mode is what the process is for.
@@ -52,7 +49,8 @@ type Mode string
 const (
 	// Work writes the project.
 	Work Mode = "work"
-	// Verify sees a project that looks writable and stays the same.
+	// Verify sees a project that stays the same: it looks writable under
+	// Namespaces, and is read-only under Landlock.
 	Verify Mode = "verify"
 )
 
@@ -129,11 +127,9 @@ func (p Profile) layout() (layout, error) {
 		}
 	case p.Level == Namespaces:
 		l.Overlay = append(l.Overlay, append(git, project)...)
-	case p.Undo:
-		l.Write = append(l.Write, project)
 	}
 	if p.Level == Landlock {
-		l.Write, l.Overlay = append(l.Write, l.Overlay...), nil
+		l.Overlay = nil
 	}
 	return l, bad
 }

@@ -1,0 +1,111 @@
+package loop
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"ralph/dag"
+	"ralph/internal/git"
+)
+
+// changedMeanwhile lists the project's files that differ from a tree that was taken
+// before the verifier was asked, whoever changed them. Where other agents work in the
+// same folder that says nothing, and the list is empty.
+func (a *attempt) changedMeanwhile(ctx context.Context, before string, since time.Time) []string {
+	if before == "" {
+		a.warnFirst("git", "whether files change during verification cannot be noticed: "+a.blind.Error())
+		return nil
+	}
+	taken, err := a.take(ctx)
+	if err != nil {
+		return nil // the next look at the project fails, too, and says why
+	}
+	files := slices.DeleteFunc(a.since(ctx, before, taken.Tree), func(name string) bool { return within(name, a.opts.Opened) })
+	if len(files) > 0 && a.folderShared(ctx, since) {
+		return nil
+	}
+	return files
+}
+
+// folderShared says that other agents may have worked in the project since then: of this
+// run, or of another one that lives or has just ended.
+func (a *attempt) folderShared(ctx context.Context, since time.Time) bool {
+	if a.opts.Jobs > 1 {
+		return true
+	}
+	since = since.Truncate(time.Millisecond) // as times are stored
+	runs, err := a.otherRuns(ctx)
+	recoverer := a.recoverer(ctx)
+	return err == nil && slices.ContainsFunc(runs, func(run dag.Run) bool {
+		ended, beaten := !run.EndedAt.Before(since), !run.Heartbeat.Before(since)
+		return ended || run.EndedAt.IsZero() && (beaten || a.opts.Life != nil && !recoverer.dead(run))
+	})
+}
+
+// otherRuns lists the other runs of this project that have not ended, and the last few
+// that have.
+func (r *Runner) otherRuns(ctx context.Context) (runs []dag.Run, err error) {
+	const few = 20
+	err = r.opts.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) error {
+		open, err := g.OpenRuns()
+		if err != nil {
+			return err
+		}
+		recent, err := g.Runs(few)
+		runs = slices.Concat(open, recent)
+		return err
+	})
+	return slices.DeleteFunc(runs, func(run dag.Run) bool { return run.ID == r.run.ID }), err
+}
+
+// own lists what ralph itself writes in the project, this run and others: that is no
+// evidence of anybody's work.
+func (r *Runner) own(ctx context.Context) []string {
+	names := []string{".ralph"}
+	if r.opts.Own == nil {
+		return names
+	}
+	var pids []int64
+	if r.opts.Life != nil {
+		runs, _ := r.otherRuns(ctx) // an error would come up wherever else the database is used
+		for _, run := range runs {
+			if run.EndedAt.IsZero() && r.opts.Life(run.Process) == dag.Alive && !slices.Contains(pids, run.Process.PID) {
+				pids = append(pids, run.Process.PID)
+			}
+		}
+	}
+	return append(names, r.opts.Own(pids)...)
+}
+
+// keepTree notes what the attempt ended with, unless that was noted when its agent
+// said that it is done. Work that was not accepted ends here: its agent lived until now.
+func (a *attempt) keepTree(ctx context.Context, d Decision) {
+	switch {
+	case a.tree == "":
+	case a.resumed != nil:
+		a.note(ctx, dag.Note{TreeAfter: a.finished})
+	case a.finished != "" && d.Action != Retry && d.Action != Fail:
+	default:
+		a.keepTreeNow(ctx)
+	}
+}
+
+func (a *attempt) keepTreeNow(ctx context.Context) {
+	if now, err := a.take(ctx); err == nil { // else all until the next attempt counts as this one's
+		a.note(ctx, dag.Note{TreeAfter: now.Tree})
+	}
+}
+
+// worked lists the files that the attempt's agent changed.
+func (a *attempt) worked(ctx context.Context, after git.State) []string {
+	switch {
+	case a.resumed != nil:
+		return slices.Concat(a.claim.Resumed.Files, a.since(ctx, a.claim.Resumed.Tree, a.finished))
+	case a.tree == "":
+		return git.Changed(ctx, a.opts.Dir, a.before, after)
+	default:
+		return a.since(ctx, a.tree, cmp.Or(a.finished, a.taken.Tree))
+	}
+}
