@@ -13,6 +13,7 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
+	"ralph/internal/redact"
 	"ralph/limit"
 )
 
@@ -31,18 +32,18 @@ func lazily(pattern string) func() *regexp.Regexp {
 // classify turns an error that the agent answered into one of ours. Agents say
 // the same thing in many ways: as the code itself, as a status somewhere in
 // the data, or in the text only.
-func classify(op string, err error, hide redactor, now time.Time) *Error {
+func classify(op string, err error, hide *redact.Redactor, now time.Time) *Error {
 	e := &Error{Kind: Refused, Op: op}
 	var re *sdk.RequestError
 	var data []byte
 	if !errors.As(err, &re) {
-		e.Kind, e.Text, e.Err = Protocol, hide.text(cut(err.Error(), 1000)), err
+		e.Kind, e.Text, e.Err = Protocol, cut(hide.Text(err.Error()), 1000), err
 		return e
 	}
-	e.Code, e.Text = re.Code, hide.text(cut(re.Message, 1000))
+	e.Code, e.Text = re.Code, cut(hide.Text(re.Message), 1000)
 	if re.Data != nil {
 		if raw, err := json.Marshal(re.Data); err == nil && len(raw) <= 1<<16 {
-			data, e.Data = raw, json.RawMessage(hide.bytes(raw))
+			data, e.Data = raw, json.RawMessage(hide.Bytes(raw))
 		}
 	}
 	seen := facts{}
@@ -68,7 +69,7 @@ func classify(op string, err error, hide redactor, now time.Time) *Error {
 		e.HTTPStatus = seen.status
 	}
 	if detail := strings.TrimSpace(seen.text.String()); detail != "" {
-		e.Text = strings.TrimSpace(e.Text + ": " + hide.text(cut(detail, 500)))
+		e.Text = strings.TrimSpace(e.Text + ": " + cut(hide.Text(detail), 500))
 	}
 	return e
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"ralph/internal/proc"
+	"ralph/internal/redact"
 )
 
 // Defaults for the limits of Config that are zero.
@@ -47,10 +48,10 @@ type Config struct {
 	TurnTimeout      time.Duration // longest turn; 0 means no limit
 	Grace            time.Duration // between asking and killing; 0 means DefaultGrace
 
-	Transcript  io.Writer // every message both ways, a JSON line each; may be nil
-	Stderr      io.Writer // the agent's stderr, redacted; may be nil
-	TerminalEnv []string  // the complete environment of terminals
-	Redact      []string  // values that no log, transcript or error may show
+	Transcript  io.Writer        // every message both ways, a JSON line each; may be nil
+	Stderr      io.Writer        // the agent's stderr, redacted; may be nil
+	TerminalEnv []string         // the complete environment of terminals
+	Redact      *redact.Redactor // what no log, transcript, event, error or prompt may show; nil hides nothing
 
 	// Observe is called with what happens, in order, from one goroutine of its
 	// own. While it blocks, text is joined and what does not fit is dropped and

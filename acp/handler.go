@@ -141,7 +141,7 @@ func (s *Session) permit(req permissionRequest) (any, error) {
 	if s.cancelling.Load() {
 		option, ok = permissionOption{Kind: answerCancelled}, false
 	}
-	s.observer.push(Permission{Title: cut(req.ToolCall.Title, 300), Kind: req.ToolCall.Kind, Answer: option.Kind})
+	s.observer.push(Permission{Title: cut(s.hide.Text(req.ToolCall.Title), 300), Kind: req.ToolCall.Kind, Answer: option.Kind})
 	return permissionAnswer(option, ok), nil
 }
 

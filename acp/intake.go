@@ -108,6 +108,9 @@ func (in *intake) take(line []byte) (pass bool, err error) {
 		return false, nil
 	}
 	in.activity.Add(1)
+	if e.Method == "" {
+		in.tape.release()
+	}
 	in.tape.message(dirIn, line)
 	switch {
 	case e.Method == "":
@@ -144,7 +147,7 @@ func (in *intake) takeUpdate(line []byte) bool {
 		return false
 	}
 	in.activity.Add(1)
-	in.tape.message(dirIn, line)
+	in.tape.update(line, n.Params)
 	in.update(n.Params)
 	return true
 }
@@ -176,10 +179,10 @@ func (in *intake) keepGarbage(line []byte) {
 	in.garbage++
 	switch {
 	case in.garbage < maxGarbage:
-		in.tape.raw(dirIn, cut(string(line), 1000))
+		in.tape.raw(dirIn, string(line), 1000)
 		in.notice("agent sent a line that is no message", line)
 	case in.garbage == maxGarbage:
-		in.tape.raw(dirIn, "more lines that are no messages were not kept")
+		in.tape.raw(dirIn, "more lines that are no messages were not kept", 1000)
 	}
 }
 

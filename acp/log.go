@@ -5,6 +5,8 @@ import (
 	"log/slog"
 
 	"github.com/rs/zerolog"
+
+	"ralph/internal/redact"
 )
 
 // slogTo is the logger given to the SDK: what it says goes to ours at debug
@@ -13,7 +15,7 @@ import (
 // program's default logger stays as it is.
 type slogTo struct {
 	log  zerolog.Logger
-	hide redactor
+	hide *redact.Redactor
 }
 
 func (h slogTo) Enabled(context.Context, slog.Level) bool { return true }
@@ -21,10 +23,10 @@ func (h slogTo) Enabled(context.Context, slog.Level) bool { return true }
 func (h slogTo) Handle(_ context.Context, r slog.Record) error {
 	event := h.log.Debug()
 	r.Attrs(func(a slog.Attr) bool {
-		event.Str(a.Key, h.hide.text(cut(a.Value.String(), 200)))
+		event.Str(a.Key, cut(h.hide.Text(a.Value.String()), 200))
 		return true
 	})
-	event.Msg("acp: " + cut(r.Message, 200))
+	event.Msg("acp: " + cut(h.hide.Text(r.Message), 200))
 	return nil
 }
 

@@ -3,6 +3,8 @@ package acp
 import (
 	"sync"
 	"time"
+
+	"ralph/internal/redact"
 )
 
 const (
@@ -13,13 +15,17 @@ const (
 
 // observer hands events to Config.Observe from a goroutine of its own. push
 // never waits: text is joined to text that waits already, and what does not fit
-// is dropped and counted.
+// is dropped and counted. Events are redacted; text is so before it is joined, as
+// the one text that its pieces are, so that no secret is seen in two halves.
 type observer struct {
 	show func(Event)
+	hide *redact.Redactor
 	wake chan struct{}
 	done chan struct{}
 
 	mu      sync.Mutex
+	said    *redact.Stream
+	thought *redact.Stream
 	queue   []queued
 	bytes   int
 	dropped int
@@ -35,11 +41,11 @@ type queued struct {
 	thought bool
 }
 
-func newObserver(show func(Event)) *observer {
+func newObserver(show func(Event), hide *redact.Redactor) *observer {
 	if show == nil {
 		return nil
 	}
-	o := &observer{show: show, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	o := &observer{show: show, hide: hide, said: hide.Stream(), thought: hide.Stream(), wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go o.run()
 	return o
 }
@@ -50,7 +56,7 @@ func (o *observer) push(e Event) {
 	}
 	o.mu.Lock()
 	if !o.stopped {
-		o.add(e)
+		o.take(e)
 	}
 	o.mu.Unlock()
 	select {
@@ -59,14 +65,39 @@ func (o *observer) push(e Event) {
 	}
 }
 
+// take redacts an event and adds it to what waits. o.mu is held.
+func (o *observer) take(e Event) {
+	switch e := e.(type) {
+	case Text:
+		o.add(Text{Text: o.said.Push(e.Text)})
+	case Thought:
+		o.add(Thought{Text: o.thought.Push(e.Text)})
+	case ToolCall, Plan:
+		o.release()
+		o.add(redact.Deep(o.hide, Event(e)))
+	default:
+		o.add(redact.Deep(o.hide, e))
+	}
+}
+
+// release adds the text that was held back to what waits. o.mu is held.
+func (o *observer) release() {
+	o.add(Thought{Text: o.thought.Flush()})
+	o.add(Text{Text: o.said.Flush()})
+}
+
 func (o *observer) add(e Event) {
 	var text string
 	var thought bool
 	switch e := e.(type) {
 	case Text:
-		text = e.Text
+		if text = e.Text; text == "" {
+			return
+		}
 	case Thought:
-		text, thought = e.Text, true
+		if text, thought = e.Text, true; text == "" {
+			return
+		}
 	}
 	if o.bytes+len(text) > maxQueuedBytes {
 		o.dropped++
@@ -92,7 +123,7 @@ func (o *observer) add(e Event) {
 func (o *observer) run() {
 	defer close(o.done)
 	for {
-		batch, stop := o.take()
+		batch, stop := o.waiting()
 		for _, q := range batch {
 			o.show(q.value())
 		}
@@ -105,8 +136,8 @@ func (o *observer) run() {
 	}
 }
 
-// take is everything that waits, with what was dropped at its end.
-func (o *observer) take() (batch []queued, stop bool) {
+// waiting is everything that waits, with what was dropped at its end.
+func (o *observer) waiting() (batch []queued, stop bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	batch, o.queue, o.bytes = o.queue, nil, 0
@@ -135,12 +166,16 @@ func (q queued) value() Event {
 	}
 }
 
-// flush waits until everything was shown, but not for somebody who blocks.
+// flush ends the text and waits until everything was shown, but not for somebody who
+// blocks.
 func (o *observer) flush() {
 	if o == nil {
 		return
 	}
 	o.mu.Lock()
+	if !o.stopped {
+		o.release()
+	}
 	if len(o.queue) == 0 && o.dropped == 0 && !o.busy {
 		o.mu.Unlock()
 		return
@@ -148,6 +183,10 @@ func (o *observer) flush() {
 	shown := make(chan struct{})
 	o.empty = append(o.empty, shown)
 	o.mu.Unlock()
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
 	timer := time.NewTimer(flushPatience)
 	defer timer.Stop()
 	select {

@@ -9,7 +9,7 @@ import (
 func TestObserverNeverBlocksAndCountsWhatItDrops(t *testing.T) {
 	t.Parallel()
 	gate, got := make(chan struct{}), make(chan Event, 5000)
-	o := newObserver(func(e Event) { <-gate; got <- e })
+	o := newObserver(func(e Event) { <-gate; got <- e }, nil)
 	o.push(Plan{})
 	for range 10 {
 		o.push(Text{Text: "ab"})

@@ -63,7 +63,7 @@ func (s *Session) converse(ctx context.Context, text string) (outcome, *Error) {
 	}
 	answer := s.send(ctx, opPrompt, sdk.PromptRequest{
 		SessionId: sdk.SessionId(s.id),
-		Prompt:    []sdk.ContentBlock{sdk.TextBlock(text)},
+		Prompt:    []sdk.ContentBlock{sdk.TextBlock(s.hide.Text(text))},
 	})
 	idle := newIdleWatch(s.cfg.IdleTimeout, s.intake.activity.Load)
 	defer idle.stop()

@@ -12,13 +12,14 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"ralph/internal/proc"
+	"ralph/internal/redact"
 )
 
 // Session is a running agent with one session. Prompt is for one goroutine at a
 // time; the other methods may be called beside it.
 type Session struct {
 	cfg  Config
-	hide redactor
+	hide *redact.Redactor
 
 	proc      *proc.Process
 	stdout    *os.File
@@ -53,7 +54,7 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 	s := &Session{
 		cfg:     cfg,
 		maxText: maxText,
-		hide:    newRedactor(cfg.Redact),
+		hide:    cfg.Redact,
 		faults:  make(chan *Error, 1),
 		closed:  make(chan struct{}),
 		meter:   newMeter(cfg.UsageCumulative, 0),
@@ -76,7 +77,7 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 		if errors.Is(err, proc.ErrNotFound) {
 			kind = NotFound
 		}
-		return nil, &Error{Kind: kind, Op: "start", Text: s.hide.text(err.Error()), Err: err}
+		return nil, &Error{Kind: kind, Op: "start", Text: s.hide.Text(err.Error()), Err: err}
 	}
 	s.step("start", began)
 	if cfg.Started != nil {
@@ -128,7 +129,7 @@ func (s *Session) spawn() error {
 		return err
 	}
 	s.stdout = stdout
-	s.observer = newObserver(s.cfg.Observe)
+	s.observer = newObserver(s.cfg.Observe, s.hide)
 	s.stderr = copyStderr(stderr, s.cfg.Stderr, s.hide, s.cfg.Log)
 	s.connect(stdin)
 	return nil
@@ -140,7 +141,7 @@ func (s *Session) connect(stdin *os.File) {
 	s.intake.update = s.onUpdate
 	s.intake.answer = s.onAnswer
 	s.intake.notice = func(text string, line []byte) {
-		s.cfg.Log.Debug().Str("line", s.hide.text(cut(string(line), 200))).Msg(text)
+		s.cfg.Log.Debug().Str("line", cut(s.hide.Text(string(line)), 200)).Msg(text)
 	}
 	s.outlet = newOutlet(stdin, tape, s.intake.answeredRequest)
 	s.terminals = &terminals{
@@ -227,6 +228,7 @@ func (s *Session) stop() error {
 	defer force.Stop()
 	<-s.intake.done
 	<-s.stderr.done
+	s.intake.tape.release()
 	s.stdout.Close()
 	return err
 }

@@ -1,65 +1,55 @@
 package acp
 
 import (
-	"bytes"
 	"io"
 	"os"
 
 	"github.com/rs/zerolog"
+
+	"ralph/internal/redact"
 )
 
 const (
-	maxStderr     = 16 << 20 // kept of one session
-	stderrTail    = 8 << 10  // kept for errors
-	maxStderrLine = 64 << 10 // held back for redaction
+	maxStderr  = 16 << 20 // kept of one session
+	stderrTail = 8 << 10  // kept for errors
 )
 
-// stderrLog copies an agent's stderr, redacted line by line, and remembers its
-// end. It reads to the end whatever happens: an agent must not block on it.
+// stderrLog copies an agent's stderr, redacted, and remembers its end. It reads to
+// the end whatever happens: an agent must not block on it.
 type stderrLog struct {
 	r    *os.File
 	w    io.Writer // nil when there is none, or no more
-	hide redactor
 	log  zerolog.Logger
 	tail *ring
 	size int
 	done chan struct{}
 }
 
-func copyStderr(r *os.File, w io.Writer, hide redactor, log zerolog.Logger) *stderrLog {
-	s := &stderrLog{r: r, w: w, hide: hide, log: log, tail: newRing(stderrTail), done: make(chan struct{})}
-	go s.run()
+func copyStderr(r *os.File, w io.Writer, hide *redact.Redactor, log zerolog.Logger) *stderrLog {
+	s := &stderrLog{r: r, w: w, log: log, tail: newRing(stderrTail), done: make(chan struct{})}
+	go s.run(hide.Stream())
 	return s
 }
 
-func (s *stderrLog) run() {
+func (s *stderrLog) run(clean *redact.Stream) {
 	defer close(s.done)
 	defer s.r.Close()
-	var held []byte
 	buf := make([]byte, 16<<10)
 	for {
 		n, err := s.r.Read(buf)
-		held = append(held, buf[:n]...)
-		end := bytes.LastIndexByte(held, '\n') + 1
-		if end == 0 && len(held) > maxStderrLine+s.hide.longest() {
-			end = len(held) - s.hide.longest() // a secret may just be coming in
-		}
+		s.keep(clean.Push(string(buf[:n])))
 		if err != nil {
-			end = len(held)
-		}
-		s.keep(held[:end])
-		held = held[:copy(held, held[end:])]
-		if err != nil {
+			s.keep(clean.Flush())
 			return
 		}
 	}
 }
 
-func (s *stderrLog) keep(p []byte) {
-	if len(p) == 0 {
+func (s *stderrLog) keep(text string) {
+	if text == "" {
 		return
 	}
-	p = s.hide.bytes(p)
+	p := []byte(text)
 	s.tail.add(p)
 	if s.w == nil {
 		return

@@ -3,10 +3,13 @@ package acp
 import (
 	"encoding/json"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"ralph/internal/redact"
 )
 
 // maxTranscript bounds what one session may write to disk.
@@ -24,16 +27,25 @@ const (
 //
 // A line that is no message is under "raw", as text. Each is one write, so that
 // what was received is on disk when we are killed. A full disk costs the rest
-// of the transcript, not the turn.
+// of the transcript, not the turn. Secrets are redacted, also one that came in two
+// chunks of text: the end of a chunk that may begin one moves to the next chunk.
 type transcript struct {
 	now  func() time.Time
-	hide redactor
+	hide *redact.Redactor
 	log  zerolog.Logger
 
 	mu   sync.Mutex
 	w    io.Writer // nil when there is none, or no more
 	buf  []byte
 	size int
+
+	texts map[string]*chunked // by kind of text
+}
+
+// chunked is a text that comes in chunks.
+type chunked struct {
+	clean *redact.Stream
+	last  []byte // the chunk whose end is held back; nil if nothing is
 }
 
 func (t *transcript) message(dir string, msg []byte) {
@@ -42,19 +54,106 @@ func (t *transcript) message(dir string, msg []byte) {
 	if t.w == nil {
 		return
 	}
+	t.write(dir, msg)
+}
+
+func (t *transcript) write(dir string, msg []byte) {
+	if t.w == nil {
+		return
+	}
 	t.begin(dir)
 	t.buf = append(t.buf, `"msg":`...)
-	t.buf = append(t.buf, t.hide.bytes(msg)...)
+	t.buf = append(t.buf, t.hide.Bytes(msg)...)
 	t.end()
 }
 
-func (t *transcript) raw(dir, text string) {
+// update writes a session/update. One that is no text ends the texts before it, but
+// for usage, which is told in the middle of them.
+func (t *transcript) update(line []byte, p updateParams) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := chunkText(p.Update.Content)
+	if text == "" || !strings.HasSuffix(p.Update.What, "_chunk") {
+		if p.Update.What != "usage_update" {
+			t.releaseAll()
+		}
+		t.write(dirIn, line)
+		return
+	}
+	kind := p.SessionID + " " + p.Update.What
+	c := t.texts[kind]
+	if c == nil {
+		c = &chunked{clean: t.hide.Stream()}
+		if t.texts == nil {
+			t.texts = map[string]*chunked{}
+		}
+		t.texts[kind] = c
+	}
+	held := c.last != nil
+	clean := c.clean.Push(text)
+	switch c.last = nil; {
+	case clean == text && !held:
+		t.write(dirIn, line)
+		return
+	case c.clean.Holds():
+		c.last = append([]byte(nil), line...)
+	}
+	if clean != "" {
+		t.write(dirIn, withText(line, clean))
+	}
+}
+
+// release writes what was held back of texts.
+func (t *transcript) release() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.releaseAll()
+}
+
+func (t *transcript) releaseAll() {
+	for _, c := range t.texts {
+		if text := c.clean.Flush(); text != "" {
+			t.write(dirIn, withText(c.last, text))
+		}
+		c.last = nil
+	}
+}
+
+// withText is a chunk that says something else. What is no chunk stays out of the
+// transcript.
+func withText(line []byte, text string) []byte {
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		return []byte("null")
+	}
+	return put(line, quoted, "params", "update", "content", "text")
+}
+
+// put sets a member deep in an object.
+func put(object, value json.RawMessage, path ...string) json.RawMessage {
+	if len(path) == 0 {
+		return value
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(object, &members) != nil || members == nil {
+		return json.RawMessage("null")
+	}
+	members[path[0]] = put(members[path[0]], value, path[1:]...)
+	out, err := json.Marshal(members)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return out
+}
+
+// raw writes the beginning of what is no message.
+func (t *transcript) raw(dir, text string, size int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.w == nil {
 		return
 	}
-	quoted, err := json.Marshal(t.hide.text(text))
+	quoted, err := json.Marshal(cut(t.hide.Text(text), size))
 	if err != nil {
 		return
 	}

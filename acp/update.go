@@ -120,7 +120,7 @@ func (s *Session) onText(u update) {
 func (s *Session) onTool(u update) {
 	var blocks []block
 	lenient(u.Content, &blocks)
-	call := ToolCall{ID: u.ToolCallID, Title: cut(u.Title, 300), Kind: u.Kind, Status: u.Status}
+	call := ToolCall{ID: u.ToolCallID, Title: cut(s.hide.Text(u.Title), 300), Kind: u.Kind, Status: u.Status}
 	for _, l := range u.Locations[:min(len(u.Locations), maxPaths)] {
 		if rel, ok := s.files.relative(l.Path); ok && rel != "." {
 			call.Paths = append(call.Paths, rel)
@@ -133,7 +133,7 @@ func (s *Session) onTool(u update) {
 		}
 	}
 	if u.Status == "failed" {
-		call.Error = toolError(blocks, u.RawOutput)
+		call.Error = cut(s.hide.Text(toolError(blocks, u.RawOutput)), 2000)
 	}
 	call.Input = digest(u.RawInput)
 	if ended(u.Status) {
@@ -151,7 +151,7 @@ func chunkText(content json.RawMessage) string {
 	return b.Text
 }
 
-// toolError is the beginning of what a failed call said.
+// toolError is what a failed call said.
 func toolError(blocks []block, rawOutput json.RawMessage) string {
 	var b strings.Builder
 	for _, item := range blocks {
@@ -162,5 +162,5 @@ func toolError(blocks []block, rawOutput json.RawMessage) string {
 	if b.Len() == 0 {
 		b.Write(rawOutput)
 	}
-	return cut(b.String(), 2000)
+	return b.String()
 }

@@ -28,7 +28,7 @@ WHERE not_before > 0 AND wait_agent IS NOT NULL AND (:agent = '' OR wait_agent =
 // LimitAgent records that an agent has met a limit. What is known about another
 // agent, and what every run after this one should know, is in one place.
 func (g *Graph) LimitAgent(l AgentLimit) error {
-	return g.tx.Exec(limitAgentSQL, ":agent", l.Agent, ":until", l.Until.UnixMilli(), ":reason", l.Reason, ":now", g.millis())
+	return g.tx.Exec(limitAgentSQL, ":agent", l.Agent, ":until", l.Until.UnixMilli(), ":reason", g.said(l.Reason), ":now", g.millis())
 }
 
 // AgentLimits lists those that are not over, the first to end first.

@@ -82,7 +82,7 @@ WHERE task = :task AND generation = :generation AND ended_at IS NULL;`
 
 func (g *Graph) endAttempt(task int64, c Claim, outcome, reason string) error {
 	return g.tx.Exec(endAttemptSQL, ":task", task, ":generation", c.Generation,
-		":outcome", outcome, ":reason", orNull(reason), ":now", g.millis())
+		":outcome", outcome, ":reason", orNull(g.said(reason)), ":now", g.millis())
 }
 
 const attemptColumns = `
@@ -198,17 +198,17 @@ WHERE id = :id;`
 func (g *Graph) NoteAttempt(id string, n Note) error {
 	var files, gates, drift any
 	if n.Drift != nil {
-		drift = listJSON(n.Drift)
+		drift = g.said(listJSON(n.Drift))
 	}
 	if n.Files != nil {
-		files = listJSON(n.Files)
+		files = g.said(listJSON(n.Files))
 	}
 	if n.Gates != nil {
 		b, err := json.Marshal(n.Gates)
 		if err != nil {
 			return err
 		}
-		gates = string(b)
+		gates = g.said(string(b))
 	}
 	shares, err := sharesJSON(n.Shares)
 	if err != nil {
@@ -217,9 +217,9 @@ func (g *Graph) NoteAttempt(id string, n Note) error {
 	err = g.tx.Exec(noteSQL, ":id", id, ":phase", orNull(string(n.Phase)), ":agent", orNull(n.Agent), ":model", orNull(n.Model),
 		":effective", orNull(n.ModelEffective), ":session", orNull(n.Session), ":session_usd", n.SessionUSD, ":sandbox", orNull(n.Sandbox),
 		":pid", numberOrNull(n.AgentPID), ":pid_start", numberOrNull(n.AgentPIDStart), ":stop", orNull(n.StopReason),
-		":verdict", orNull(n.Verdict), ":tokens_in", n.TokensIn, ":tokens_cached", n.TokensCached,
+		":verdict", orNull(g.said(n.Verdict)), ":tokens_in", n.TokensIn, ":tokens_cached", n.TokensCached,
 		":tokens_out", n.TokensOut, ":cost", n.CostUSD, ":estimated", n.Estimated, ":unknown", n.CostUnknown, ":shares", shares, ":drift", drift, ":files", files, ":base", orNull(n.Base), ":tree", orNull(n.Tree), ":tree_after", orNull(n.TreeAfter), ":gates", gates,
-		":transcript", orNull(n.Transcript), ":knowledge", orNull(n.Knowledge))
+		":transcript", orNull(n.Transcript), ":knowledge", orNull(g.said(n.Knowledge)))
 	if err == nil && g.tx.Changes() != 1 {
 		err = fmt.Errorf("attempt %s: %w", id, ErrNotFound)
 	}
@@ -238,7 +238,7 @@ func (g *Graph) AbandonAttempt(id, outcome, reason string) error {
 	if err := g.tx.Exec(leftSQL, ":id", id); err != nil {
 		return err
 	}
-	return g.tx.Exec(abandonAttemptSQL, ":id", id, ":outcome", outcome, ":reason", orNull(reason), ":now", g.millis())
+	return g.tx.Exec(abandonAttemptSQL, ":id", id, ":outcome", outcome, ":reason", orNull(g.said(reason)), ":now", g.millis())
 }
 
 const (

@@ -28,7 +28,7 @@ type LogEntry struct {
 const logSQL = `INSERT INTO task_logs (task, kind, at, text) VALUES (:task, :kind, :now, :text);`
 
 func (g *Graph) log(n int64, kind LogKind, text string) error {
-	return g.tx.Exec(logSQL, ":task", n, ":kind", string(kind), ":now", g.millis(), ":text", text)
+	return g.tx.Exec(logSQL, ":task", n, ":kind", string(kind), ":now", g.millis(), ":text", g.said(text))
 }
 
 // Log adds an entry to a task's history.

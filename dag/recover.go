@@ -92,12 +92,12 @@ func (g *Graph) Reclaim(t Task, how Taken) error {
 	if err != nil {
 		return err
 	}
-	return g.tx.Exec(diedSQL, ":n", n.n, ":generation", t.Generation, ":reason", orNull(how.Reason), ":now", g.millis())
+	return g.tx.Exec(diedSQL, ":n", n.n, ":generation", t.Generation, ":reason", orNull(g.said(how.Reason)), ":now", g.millis())
 }
 
 // Died ends the record of a run whose process is gone. Doing so twice changes nothing.
 func (g *Graph) Died(id, reason string) (bool, error) {
-	err := g.tx.Exec(diedRunSQL, ":id", id, ":reason", reason, ":now", g.millis())
+	err := g.tx.Exec(diedRunSQL, ":id", id, ":reason", g.said(reason), ":now", g.millis())
 	return g.tx.Changes() == 1, err
 }
 

@@ -52,7 +52,7 @@ WHERE id = :id AND ended_at IS NULL;`
 
 // EndRun records how a run ended.
 func (g *Graph) EndRun(id, outcome, reason string, iterations int) error {
-	err := g.tx.Exec(endRunSQL, ":id", id, ":outcome", outcome, ":reason", orNull(reason), ":iterations", iterations, ":now", g.millis())
+	err := g.tx.Exec(endRunSQL, ":id", id, ":outcome", outcome, ":reason", orNull(g.said(reason)), ":iterations", iterations, ":now", g.millis())
 	if err == nil && g.tx.Changes() != 1 {
 		err = fmt.Errorf("run %s: %w or ended already", id, ErrNotFound)
 	}

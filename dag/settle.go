@@ -125,7 +125,7 @@ func (g *Graph) Release(c Claim, r Release) error {
 	if err := g.endAttempt(t.n, c, r.Outcome, r.Reason); err != nil || r.NotBefore.IsZero() {
 		return err
 	}
-	return g.tx.Exec(waitSQL, ":until", r.NotBefore.UnixMilli(), ":reason", orNull(r.Wait), ":agent", orNull(r.WaitAgent), ":n", t.n)
+	return g.tx.Exec(waitSQL, ":until", r.NotBefore.UnixMilli(), ":reason", orNull(g.said(r.Wait)), ":agent", orNull(r.WaitAgent), ":n", t.n)
 }
 
 const retrySQL = `UPDATE tasks SET retries = retries + 1, verification = 'failed' WHERE n = :n;`

@@ -28,6 +28,11 @@ var (
 type Options struct {
 	Now   func() time.Time           // nil means time.Now
 	NewID func(prefix string) string // nil means random: the prefix and 8 hex digits
+
+	// Redact removes secrets from what is written about tasks, runs and attempts:
+	// reasons, notes, logs. Tasks themselves are stored as they are given. nil
+	// removes nothing.
+	Redact func(string) string
 }
 
 // Store hands out transactions on the graph. It is safe for concurrent use.
@@ -35,16 +40,20 @@ type Store struct {
 	db    *db.DB
 	now   func() time.Time
 	newID func(prefix string) string
+	said  func(string) string
 }
 
 // New makes a Store on an open database, which stays the caller's to close.
 func New(d *db.DB, opts Options) *Store {
-	s := &Store{db: d, now: opts.Now, newID: opts.NewID}
+	s := &Store{db: d, now: opts.Now, newID: opts.NewID, said: opts.Redact}
 	if s.now == nil {
 		s.now = time.Now
 	}
 	if s.newID == nil {
 		s.newID = randomID
+	}
+	if s.said == nil {
+		s.said = func(text string) string { return text }
 	}
 	return s
 }
@@ -60,7 +69,7 @@ func (s *Store) View(ctx context.Context, fn func(*Graph) error) error {
 }
 
 func (s *Store) graph(tx *db.Tx) *Graph {
-	return &Graph{tx: tx, now: s.now(), newID: s.newID}
+	return &Graph{tx: tx, now: s.now(), newID: s.newID, said: s.said}
 }
 
 // Graph is the graph inside one transaction. Its verbs are those of the state
@@ -69,6 +78,7 @@ type Graph struct {
 	tx    *db.Tx
 	now   time.Time
 	newID func(prefix string) string
+	said  func(string) string // removes secrets from what agents, gates and people said
 }
 
 // Tx is the transaction itself, for packages that must write together with ours.

@@ -47,7 +47,7 @@ type opener struct {
 	turn    project.Duration
 	version string
 	asked   bool // a person named the model
-	servers []mcpServer
+	servers []acp.MCPServer
 	stepped func(op string, took time.Duration) // may be nil
 
 	sandbox *confiner
@@ -161,7 +161,7 @@ func (o *opener) Open(ctx context.Context, op loop.Opening) (loop.Session, error
 	if op.Judge {
 		confine = o.sandbox.forVerification
 	}
-	env, _, _ := o.environment(ag)
+	env, _ := o.environment(ag)
 	conf, err := confine(env, ag)
 	if err != nil {
 		return nil, &acp.Error{Kind: acp.CannotStart, Op: "confine", Text: err.Error(), Err: err}
@@ -229,7 +229,7 @@ func (o *opener) start(ctx context.Context, op loop.Opening, ag agent, model str
 	if err != nil {
 		return nil, errors.Join(err, transcript.Close())
 	}
-	env, terminals, hidden := o.environment(ag)
+	env, terminals := o.environment(ag)
 	var channels []acp.ModelChannel
 	for _, c := range ag.preset.Channels() {
 		channels = append(channels, acp.ModelChannel(c))
@@ -245,12 +245,12 @@ func (o *opener) start(ctx context.Context, op loop.Opening, ag agent, model str
 		Argv: ag.argv, Dir: o.root, Reads: o.reads, Launcher: o.launch, Version: o.version,
 		Env: append(env, slices.Concat(o.told(op, ag, model), conf.Env)...), Confine: conf.Spec,
 		Model: model, ModelChannels: channels, Modes: modes, AuthMethod: agents.AuthMethod(ag.preset, lookUp(env)), UsageCumulative: ag.preset.Cumulative,
-		MCP: o.mcp(), Resume: earlier(op, ag),
+		MCP: o.servers, Resume: earlier(op, ag),
 		MissingFile: acp.MissingFile(ag.preset.Missing), TerminalShell: ag.preset.TerminalShell,
 		Protected:   []string{".ralph", ".git/hooks", ".git/config"},
 		IdleTimeout: o.idle.Std(), TurnTimeout: o.turn.Std(),
 		Transcript: transcript, Stderr: stderr, ReadOnly: op.Judge,
-		TerminalEnv: append(terminals, conf.Env...), Redact: hidden,
+		TerminalEnv: append(terminals, conf.Env...), Redact: o.app.redact,
 		Observe: op.Observe, Stepped: o.stepped,
 		Started: func(id proc.Identity) error { return op.Started(ag.preset.Name, id) },
 		Now:     o.app.now, Log: o.app.log,

@@ -10,16 +10,10 @@ import (
 	"ralph/loop"
 )
 
-// environment is what an agent sees, what the commands see that are run for it,
-// and the values that no log may show.
-func (o *opener) environment(ag agent) (env, terminals, hidden []string) {
+// environment is what an agent sees, and what the commands see that are run for it.
+func (o *opener) environment(ag agent) (env, terminals []string) {
 	environ := o.app.environ()
-	env = agents.Environ(ag.preset, environ, os.Geteuid() == 0)
-	hidden = secrets(slices.Concat(environ, env))
-	for _, m := range o.servers {
-		hidden = append(hidden, m.hidden...)
-	}
-	return env, agents.TerminalEnviron(ag.preset, environ), hidden
+	return agents.Environ(ag.preset, environ, os.Geteuid() == 0), agents.TerminalEnviron(ag.preset, environ)
 }
 
 // credential names what the agent will be paid with. Names are all that is shown.
@@ -27,7 +21,7 @@ func (o *opener) credential(ag agent) string {
 	if len(ag.preset.Credentials) == 0 {
 		return ""
 	}
-	env, _, _ := o.environment(ag)
+	env, _ := o.environment(ag)
 	switch names := agents.Credentials(ag.preset, env); {
 	case len(names) == 0:
 		return "none in the environment: the agent's own login"
@@ -58,26 +52,4 @@ func earlier(op loop.Opening, ag agent) *acp.Earlier {
 		return nil
 	}
 	return &acp.Earlier{Session: op.Earlier.Session, CostUSD: op.Earlier.CostUSD}
-}
-
-// secrets lists the values that no log may show: those of variables whose name
-// says so, unless they are too short to be told from ordinary text.
-func secrets(environ []string) []string {
-	var values []string
-	for _, entry := range environ {
-		if name, value, _ := strings.Cut(entry, "="); isSecret(name) && len(value) >= shortestSecret {
-			values = append(values, value)
-		}
-	}
-	return values
-}
-
-// shortestSecret is how long a value must be to be told from ordinary text.
-const shortestSecret = 8
-
-func isSecret(name string) bool {
-	name = strings.ToUpper(name)
-	return slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"}, func(word string) bool {
-		return strings.Contains(name, word)
-	})
 }

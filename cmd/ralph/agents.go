@@ -67,12 +67,12 @@ func (a *app) runAgents(c *cli.Context) error {
 func (a *app) configHere(c *cli.Context) (project.Loaded, error) {
 	p, err := a.findProject(c)
 	if errors.Is(err, project.ErrNone) && c.String("project") == "" {
-		return project.Load(a.userConfig(), "", a.getenv)
+		return a.loadConfig("")
 	}
 	if err != nil {
 		return project.Loaded{}, err
 	}
-	return project.Load(a.userConfig(), p.Config(), a.getenv)
+	return a.loadConfig(p.Config())
 }
 
 // knownAgents are the built-in ones and the user's own, by name.
@@ -105,7 +105,7 @@ func (a *app) knownAgents(config project.Loaded) []agentJSON {
 
 func (a *app) describe(p agents.Preset) agentJSON {
 	o := &opener{app: a}
-	env, _, _ := o.environment(agent{preset: p})
+	env, _ := o.environment(agent{preset: p})
 	j := agentJSON{
 		Name: p.Name, Title: p.Title, Package: orNil(p.Package), ModelBy: modelBy(p), Tiers: p.Tiers, Tells: cmp.Or(p.Tells, "not known"),
 		Login: orNil(p.Login), Credentials: orEmpty(p.Credentials), Set: orEmpty(agents.Credentials(p, env)),

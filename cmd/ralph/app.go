@@ -19,6 +19,7 @@ import (
 	"ralph/internal/db"
 	"ralph/internal/proc"
 	"ralph/internal/project"
+	"ralph/internal/redact"
 	"ralph/internal/show"
 	"ralph/internal/term"
 )
@@ -26,12 +27,13 @@ import (
 // app is one invocation: the streams, the command tree and what was opened.
 type app struct {
 	system
-	cli   *cli.App
-	log   zerolog.Logger
-	taken chan struct{} // closed when a command deals with signals itself
-	typed <-chan string // lines that a person types
-	keys  *bufio.Reader // the same, where they are read one at a time
-	looks bool          // the command only looks: what others left stays
+	cli    *cli.App
+	log    zerolog.Logger
+	redact *redact.Redactor // knows every secret value; text leaves the process through it
+	taken  chan struct{}    // closed when a command deals with signals itself
+	typed  <-chan string    // lines that a person types
+	keys   *bufio.Reader    // the same, where they are read one at a time
+	looks  bool             // the command only looks: what others left stays
 
 	launcher *proc.Launcher              // of a run
 	owned    sync.Once                   // when it learned whose processes it starts
@@ -44,7 +46,7 @@ type app struct {
 }
 
 func newApp(sys system) *app {
-	a := &app{system: sys, log: zerolog.Nop(), taken: make(chan struct{}), launcher: &proc.Launcher{}, flush: func() {}}
+	a := &app{system: sys, log: zerolog.Nop(), redact: redact.New(), taken: make(chan struct{}), launcher: &proc.Launcher{}, flush: func() {}}
 	a.cli = &cli.App{
 		Name:  "ralph",
 		Usage: "run AI coding agents through a dependency graph of tasks",
@@ -186,7 +188,7 @@ func (a *app) openFor(c *cli.Context, opts db.Options) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := project.Load(a.userConfig(), p.Config(), a.getenv)
+	config, err := a.loadConfig(p.Config())
 	if err != nil {
 		return nil, err
 	}
@@ -200,13 +202,25 @@ func (a *app) openFor(c *cli.Context, opts db.Options) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{project: p, config: config, db: d, store: dag.New(d, dag.Options{Now: a.now})}
+	s := &session{project: p, config: config, db: d, store: dag.New(d, dag.Options{Now: a.now, Redact: a.redact.Text})}
 	if err := a.refuseBegunAnew(c, p, s.store); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	log := a.logger(c)
 	log.Debug().Str("path", p.DB()).Dur("dur", a.now().Sub(begin)).Msg("project opened")
 	return s, nil
+}
+
+// loadConfig reads the user's configuration and the project's. What they give to
+// agents under a name that looks like a secret is one from now on.
+func (a *app) loadConfig(path string) (project.Loaded, error) {
+	config, err := project.Load(a.userConfig(), path, a.getenv)
+	for _, custom := range config.Agents {
+		for name, value := range custom.Env {
+			a.redact.AddEnviron([]string{name + "=" + value})
+		}
+	}
+	return config, err
 }
 
 // view and update run fn on the project's graph in one transaction.

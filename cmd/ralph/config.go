@@ -44,7 +44,7 @@ func (a *app) runConfigShow(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	loaded, err := project.Load(a.userConfig(), p.Config(), a.getenv)
+	loaded, err := a.loadConfig(p.Config())
 	if err != nil {
 		return err
 	}

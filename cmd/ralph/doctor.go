@@ -106,7 +106,7 @@ func (a *app) openDamaged(c *cli.Context) (*session, error) {
 	if perr != nil {
 		return nil, perr
 	}
-	config, cerr := project.Load(a.userConfig(), p.Config(), a.getenv)
+	config, cerr := a.loadConfig(p.Config())
 	if cerr != nil {
 		return nil, cerr
 	}

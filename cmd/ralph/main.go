@@ -17,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"ralph/internal/proc"
+	"ralph/internal/redact"
 	"ralph/internal/sandbox"
 )
 
@@ -84,9 +85,12 @@ func (s system) userConfig() string {
 
 // run is the whole program: it returns the exit status.
 func run(args []string, sys system) int {
-	out := &results{to: sys.stdout}
-	sys.stdout = out
+	hide := redact.New()
+	hide.AddEnviron(sys.environ())
+	out := &results{to: sys.stdout, clean: hide.Writer(sys.stdout)}
+	sys.stdout, sys.stderr = out, hide.Whole(sys.stderr)
 	a := newApp(sys)
+	a.redact = hide
 	ctx, stop := a.signalContext()
 	defer stop()
 	defer a.cleanUp()
@@ -97,6 +101,7 @@ func run(args []string, sys system) int {
 	if caught, ok := context.Cause(ctx).(caughtSignal); err != nil && ok { //nolint:errorlint // set below, never wrapped
 		err = caught
 	}
+	out.end()
 	if err == nil {
 		err = unwritten(out.err)
 	}
@@ -116,20 +121,36 @@ func (a *app) cleanUp() {
 	}
 }
 
-// results is stdout. It remembers that something could not be written, so that no
+// results is stdout, without secrets. It remembers that something could not be written, so that no
 // command calls that a success, and keeps the cause from being taken for trouble
 // with the database.
 type results struct {
-	to  io.Writer
-	err error
+	to    io.Writer
+	clean *redact.Writer // to the same
+	err   error
 }
 
 func (r *results) Write(p []byte) (int, error) {
-	n, err := r.to.Write(p)
+	n, err := r.clean.Write(p)
+	r.note(err)
+	return n, r.err
+}
+
+// end writes what was held back because it could have begun a secret.
+func (r *results) end() { r.note(r.clean.Close()) }
+
+func (r *results) note(err error) {
 	if err != nil && r.err == nil {
 		r.err = outputError{text: fmt.Sprintf("write the result: %v", err), gone: errors.Is(err, syscall.EPIPE)}
 	}
-	return n, r.err
+}
+
+// rawOut is stdout as it is, for what is no text for people.
+func (a *app) rawOut() io.Writer {
+	if r, ok := a.stdout.(*results); ok {
+		return r.to
+	}
+	return a.stdout
 }
 
 type outputError struct {

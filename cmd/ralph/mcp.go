@@ -7,21 +7,18 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"ralph/acp"
+	"ralph/internal/agents"
 	"ralph/internal/project"
+	"ralph/internal/redact"
 )
-
-// mcpServer is a configured server with the values in it that no log may show.
-type mcpServer struct {
-	acp.MCPServer
-	hidden []string
-}
 
 // mcpServers reads the servers of the configuration. A command must be there,
 // and so must every variable that a value is made of.
-func (a *app) mcpServers(config project.Loaded) ([]mcpServer, error) {
-	var list []mcpServer
+func (a *app) mcpServers(config project.Loaded) ([]acp.MCPServer, error) {
+	var list []acp.MCPServer
 	for _, name := range slices.Sorted(maps.Keys(config.MCP)) {
 		m, err := a.mcpServer(name, config.MCP[name])
 		if err != nil {
@@ -32,8 +29,8 @@ func (a *app) mcpServers(config project.Loaded) ([]mcpServer, error) {
 	return list, nil
 }
 
-func (a *app) mcpServer(name string, given project.MCPServer) (mcpServer, error) {
-	m := mcpServer{MCPServer: acp.MCPServer{Name: name, Type: given.Kind(), Args: given.Args}}
+func (a *app) mcpServer(name string, given project.MCPServer) (acp.MCPServer, error) {
+	m := acp.MCPServer{Name: name, Type: given.Kind(), Args: given.Args}
 	var err error
 	if given.Command != "" {
 		argv, err := splitCommand(given.Command)
@@ -49,33 +46,43 @@ func (a *app) mcpServer(name string, given project.MCPServer) (mcpServer, error)
 		}
 		m.Command, m.Args = path, slices.Concat(argv[1:], given.Args)
 	}
-	if m.URL, err = a.expand(given.URL, &m.hidden); err != nil {
+	if m.URL, err = a.expand(given.URL); err != nil {
 		return m, err
 	}
-	if m.Env, err = a.expandAll(given.Env, isSecret, &m.hidden); err != nil {
+	if m.Env, err = a.expandAll(given.Env, redact.LooksSecret); err != nil {
 		return m, err
 	}
-	m.Headers, err = a.expandAll(given.Headers, func(string) bool { return true }, &m.hidden)
+	m.Headers, err = a.expandAll(given.Headers, secretHeader)
 	return m, err
 }
 
-func (a *app) expandAll(values map[string]string, hide func(name string) bool, hidden *[]string) (map[string]string, error) {
+// secretHeader says whether a header may hold a secret: all but those that every
+// request has.
+func secretHeader(name string) bool {
+	return !slices.Contains([]string{"accept", "accept-encoding", "accept-language", "content-type", "user-agent"}, strings.ToLower(name))
+}
+
+func (a *app) expandAll(values map[string]string, secret func(name string) bool) (map[string]string, error) {
 	out := make(map[string]string, len(values))
 	for name, value := range values {
-		text, err := a.expand(value, hidden)
+		text, err := a.expand(value)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		if out[name] = text; hide(name) && len(text) >= shortestSecret {
-			*hidden = append(*hidden, text)
+		if out[name] = text; secret(name) {
+			a.redact.Add(text)
+			if _, rest, scheme := strings.Cut(text, " "); scheme { // Bearer, Basic
+				a.redact.Add(rest)
+			}
 		}
 	}
 	return out, nil
 }
 
 // expand puts variables of our own environment into a value, so that a secret
-// need not stand in a file that is shared.
-func (a *app) expand(value string, hidden *[]string) (string, error) {
+// need not stand in a file that is shared. What is put in is taken for one, but for
+// the variables that every process may see.
+func (a *app) expand(value string) (string, error) {
 	var missing string
 	text := regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*\}`).ReplaceAllStringFunc(value, func(ref string) string {
 		name := ref[2 : len(ref)-1]
@@ -83,8 +90,8 @@ func (a *app) expand(value string, hidden *[]string) (string, error) {
 		if v == "" {
 			missing = name
 		}
-		if len(v) >= shortestSecret {
-			*hidden = append(*hidden, v)
+		if !agents.Public(name) {
+			a.redact.Add(v)
 		}
 		return v
 	})
@@ -92,13 +99,4 @@ func (a *app) expand(value string, hidden *[]string) (string, error) {
 		return "", fmt.Errorf("${%s} is not set", missing)
 	}
 	return text, nil
-}
-
-// mcp is what the agents of a run are given.
-func (o *opener) mcp() []acp.MCPServer {
-	list := make([]acp.MCPServer, len(o.servers))
-	for i, m := range o.servers {
-		list[i] = m.MCPServer
-	}
-	return list
 }

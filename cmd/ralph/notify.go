@@ -1,16 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"ralph/internal/agents"
 	"ralph/internal/outbox"
-	"ralph/internal/project"
 	"ralph/internal/show"
 	"ralph/notify"
 )
@@ -21,11 +17,10 @@ func (a *app) notifier(c *cli.Context, s *session) show.Sink {
 	if len(s.config.Notify) == 0 {
 		return nil
 	}
-	hidden := a.hidden(s.config)
 	var targets []notify.Target
 	for i, entry := range s.config.Notify {
 		t := notify.Target{On: entry.On, Command: entry.Command, Desktop: entry.Desktop, Bell: entry.Bell, Title: entry.Title}
-		address, err := a.expand(entry.Webhook, &hidden)
+		address, err := a.expand(entry.Webhook)
 		if err == nil && address != "" {
 			err = outbox.CheckAddress(address)
 		}
@@ -34,14 +29,14 @@ func (a *app) notifier(c *cli.Context, s *session) show.Sink {
 			a.note(c, "warning: notify.%d: webhook: %v: nothing is sent there", i+1, err)
 		case address != "":
 			t.Webhook = address
-			hidden = append(hidden, address)
+			a.redact.Add(address)
 		}
 		targets = append(targets, t)
 	}
 	hurry := make(chan struct{})
 	opts := notify.Options{
 		Targets: targets, Project: filepath.Base(s.project.Root), Dir: s.project.Root, Env: agents.WithoutCredentials(a.environ()),
-		Web: outbox.Web{Getenv: a.getenv, Now: a.now}, Hide: hider(hidden), Hurry: hurry,
+		Web: outbox.Web{Getenv: a.getenv, Now: a.now}, Hide: a.redact.Text, Hurry: hurry,
 	}
 	if a.errIsTerm {
 		opts.Terminal = a.stderr
@@ -71,29 +66,4 @@ func (h *hurried) Close() error {
 		}
 	}()
 	return h.Notifier.Close()
-}
-
-// hidden are the values that nobody outside may see: of our environment, and of the
-// configured ones of agents.
-func (a *app) hidden(config project.Loaded) []string {
-	values := secrets(a.environ())
-	for _, custom := range config.Agents {
-		for name, value := range custom.Env {
-			values = append(values, secrets([]string{name + "=" + value})...)
-		}
-	}
-	return values
-}
-
-// hider replaces values wherever they stand, the longest first.
-func hider(values []string) func(string) string {
-	values = slices.Clone(values)
-	slices.SortFunc(values, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	var pairs []string
-	for _, v := range slices.Compact(values) {
-		if v = strings.TrimSpace(v); len(v) >= shortestSecret {
-			pairs = append(pairs, v, "[redacted]")
-		}
-	}
-	return strings.NewReplacer(pairs...).Replace
 }

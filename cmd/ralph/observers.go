@@ -68,7 +68,6 @@ func (a *app) checkApart(c *cli.Context) error {
 
 // observers are those that a run tells besides its own file and whoever watches it.
 func (a *app) observers(c *cli.Context, s *session) ([]show.Sink, error) {
-	hide := hider(a.hidden(s.config))
 	var list []show.Sink
 	if name := c.String("log-file"); name != "" {
 		// Without waiting: a pipe that nobody reads is refused instead of waited for.
@@ -76,7 +75,7 @@ func (a *app) observers(c *cli.Context, s *session) ([]show.Sink, error) {
 		if err != nil {
 			return nil, usagef("--log-file: %v", err)
 		}
-		log := show.NewAsync(a.runLog(c, f, hide), show.AsyncOptions{})
+		log := show.NewAsync(a.runLog(c, f), show.AsyncOptions{})
 		list = append(list, &closing{Sink: log, closers: []io.Closer{f}})
 	}
 	metrics, err := a.metrics(c, s)
@@ -92,7 +91,7 @@ func (a *app) observers(c *cli.Context, s *session) ([]show.Sink, error) {
 	}
 	if asked {
 		opts.Web, opts.Version = outbox.Web{Getenv: a.getenv, Now: a.now}, buildVersion().Version
-		list = append(list, telemetry.NewTracer(telemetry.NewExporter(opts), hide))
+		list = append(list, telemetry.NewTracer(telemetry.NewExporter(opts), a.redact.Text))
 	}
 	if n := a.notifier(c, s); n != nil {
 		list = append(list, n)
@@ -106,7 +105,7 @@ func (a *app) logsInstead(c *cli.Context) bool {
 }
 
 // runLog writes the log of a run.
-func (a *app) runLog(c *cli.Context, to io.Writer, hide func(string) string) show.Sink {
+func (a *app) runLog(c *cli.Context, to io.Writer) show.Sink {
 	level := zerolog.InfoLevel
 	switch {
 	case c.Bool("quiet"):
@@ -114,7 +113,7 @@ func (a *app) runLog(c *cli.Context, to io.Writer, hide func(string) string) sho
 	case c.Bool("verbose"):
 		level = zerolog.DebugLevel
 	}
-	return telemetry.NewLog(telemetry.LogOptions{Out: to, JSON: c.String("log-format") == "json", Level: level, Hide: hide})
+	return telemetry.NewLog(telemetry.LogOptions{Out: to, JSON: c.String("log-format") == "json", Level: level, Hide: a.redact.Text})
 }
 
 // metrics is nil if nobody asked for any.

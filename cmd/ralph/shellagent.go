@@ -12,7 +12,7 @@ func (a *app) shellAgentCommand() command {
 		name: "shell-agent", hidden: true, short: "speak the Agent Client Protocol on stdin and stdout",
 		example: "ralph run --agent shell",
 		run: func(c *cli.Context) error {
-			return shellagent.Serve(c.Context, a.stdin, a.stdout, shellagent.Options{Version: buildVersion().Version})
+			return shellagent.Serve(c.Context, a.stdin, a.rawOut(), shellagent.Options{Version: buildVersion().Version})
 		},
 	}
 }

@@ -26,7 +26,7 @@ func (a *app) sinks(c *cli.Context, opts loop.Options) (show.Sink, error) {
 	closers := []io.Closer{}
 	switch {
 	case a.logsInstead(c):
-		list = append(list, show.NewAsync(a.runLog(c, a.stderr, hider(secrets(a.environ()))), show.AsyncOptions{}))
+		list = append(list, show.NewAsync(a.runLog(c, a.stderr), show.AsyncOptions{}))
 	case a.errIsTerm:
 		ticker := time.NewTicker(time.Second)
 		people.Ticks = ticker.C

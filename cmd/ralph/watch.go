@@ -55,12 +55,8 @@ func (a *app) runWatch(c *cli.Context) error {
 
 // bothEnds are the streams of a terminal that can be drawn on.
 func (a *app) bothEnds() (in, out *os.File, err error) {
-	to := a.stdout
-	if r, ok := to.(*results); ok {
-		to = r.to
-	}
 	in, _ = a.stdin.(*os.File)
-	out, _ = to.(*os.File)
+	out, _ = a.rawOut().(*os.File)
 	if in == nil || out == nil || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
 		return nil, nil, usagef("watch needs a terminal")
 	}

@@ -1,0 +1,125 @@
+// Package redact hides secret values in text that leaves the process. It never
+// changes what is not text for people or records: files, terminals, git objects.
+package redact
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Placeholder stands wherever a secret was.
+const Placeholder = "[redacted]"
+
+// minSecret is the shortest value that is hidden: shorter ones occur by chance in
+// everything.
+const minSecret = 6
+
+// Redactor knows the secret values of one command or run and hides them, also as
+// JSON, HTML and URLs write them. Its methods may be called from several goroutines.
+// A nil Redactor knows none.
+type Redactor struct {
+	adding   sync.Mutex
+	patterns atomic.Pointer[[]string] // replaced, never changed
+}
+
+// New returns a Redactor that hides the given values.
+func New(values ...string) *Redactor {
+	r := &Redactor{}
+	r.Add(values...)
+	return r
+}
+
+// Add makes further values secret, from now on. Values under six bytes are not
+// hidden.
+func (r *Redactor) Add(values ...string) {
+	r.adding.Lock()
+	defer r.adding.Unlock()
+	known := slices.Clone(r.known())
+	for _, value := range values {
+		value = strings.TrimSpace(value)
+		if len(value) < minSecret || strings.Contains(Placeholder, value) {
+			continue
+		}
+		known = append(known, forms(value)...)
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
+	r.patterns.Store(&known)
+}
+
+// AddEnviron makes the values of those variables secret whose names look like it.
+func (r *Redactor) AddEnviron(environ []string) {
+	for _, entry := range environ {
+		if name, value, _ := strings.Cut(entry, "="); LooksSecret(name) {
+			r.Add(value)
+		}
+	}
+}
+
+// Text returns s without secrets. Secrets that overlap or touch become one
+// placeholder.
+func (r *Redactor) Text(s string) string {
+	known := r.known()
+	spans := find(known, s)
+	if len(spans) == 0 {
+		return s
+	}
+	var b strings.Builder
+	(&Stream{}).write(&b, s, spans)
+	return b.String()
+}
+
+// Bytes returns b without secrets: b itself if there are none in it.
+func (r *Redactor) Bytes(b []byte) []byte {
+	text := string(b)
+	if clean := r.Text(text); clean != text {
+		return []byte(clean)
+	}
+	return b
+}
+
+func (r *Redactor) known() []string {
+	if r == nil {
+		return nil
+	}
+	if p := r.patterns.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// span is a part of a text.
+type span struct{ from, to int }
+
+// find lists the parts of s that secrets cover, in order and apart from each other.
+func find(patterns []string, s string) []span {
+	var found []span
+	for _, p := range patterns {
+		for at := 0; ; {
+			i := strings.Index(s[at:], p)
+			if i < 0 {
+				break
+			}
+			found = append(found, span{at + i, at + i + len(p)})
+			at += i + 1 // a secret may overlap itself
+		}
+	}
+	return join(found)
+}
+
+// join merges spans that overlap or touch.
+func join(spans []span) []span {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(a.from-b.from, a.to-b.to) })
+	out := spans[:0]
+	for _, s := range spans {
+		if n := len(out); n > 0 && s.from <= out[n-1].to {
+			out[n-1].to = max(out[n-1].to, s.to)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,202 @@
+package redact_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"html"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"ralph/internal/redact"
+	_ "ralph/internal/seeded" // the same values each time
+)
+
+func TestTextHidesSecrets(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		secrets    []string
+		text, want string
+	}{
+		"no secrets":                             {nil, "all of it", "all of it"},
+		"everywhere in a text":                   {[]string{"abc123"}, "abc123 and abc123.", "[redacted] and [redacted]."},
+		"five bytes are left alone":              {[]string{"abcde"}, "abcde", "abcde"},
+		"six bytes are hidden":                   {[]string{"abcdef"}, "abcdef", "[redacted]"},
+		"space around a value is no part of it":  {[]string{" abcdef\n"}, "abcdef", "[redacted]"},
+		"a secret that begins with another one":  {[]string{"abcdef", "abcdefghi"}, "abcdefghi", "[redacted]"},
+		"secrets that overlap":                   {[]string{"abcdef", "defghi"}, "xabcdefghix", "x[redacted]x"},
+		"a secret that overlaps itself":          {[]string{"ababab"}, "abababab.", "[redacted]."},
+		"a value that the placeholder says":      {[]string{"redacted"}, "abcdef redacted", "abcdef redacted"},
+		"as JSON writes it, not ASCII":           {[]string{"pässwort"}, `p\u00e4sswort`, "[redacted]"},
+		"a value of several lines":               {[]string{"one line\nanother"}, "x one line\nanother x", "x [redacted] x"},
+		"the beginning of a secret is no secret": {[]string{"abcdefghi"}, "abcdefgh", "abcdefgh"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := redact.New(c.secrets...)
+			if got := r.Text(c.text); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			if got := string(r.Bytes([]byte(c.text))); got != c.want {
+				t.Errorf("as bytes: got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestNilRedactorChangesNothing(t *testing.T) {
+	t.Parallel()
+	var r *redact.Redactor
+	if got := r.Text("abc123") + r.Stream().Push("def456"); got != "abc123def456" {
+		t.Error(got)
+	}
+}
+
+func TestSecretsAreHiddenAsOthersWriteThem(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		secret := rapid.StringMatching(`[a-z&<>"'+/=% é]{6,12}`).Filter(func(s string) bool { return len(strings.TrimSpace(s)) >= 6 }).Draw(t, "secret")
+		secret = strings.TrimSpace(secret)
+		r := redact.New(secret)
+		quoted, err := json.Marshal("a " + secret + " b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var x bytes.Buffer
+		if err := xml.EscapeText(&x, []byte("a "+secret+" b")); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{string(quoted), x.String(), "a " + html.EscapeString(secret) + " b", "a " + url.QueryEscape(secret) + " b"} {
+			if got := r.Text(text); strings.Trim(got, `"`) != "a [redacted] b" {
+				t.Errorf("%q became %q", text, got)
+			}
+		}
+	})
+}
+
+// A text in pieces is redacted as the whole is, whatever the pieces are, and no more
+// of it is held back than may begin a secret.
+func TestStreamIsTheWhole(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		secrets := rapid.SliceOfN(rapid.StringMatching(`[ab&]{6,9}`), 0, 4).Draw(t, "secrets")
+		parts := rapid.SliceOf(rapid.OneOf(rapid.StringMatching(`[ab&]{0,12}`), rapid.SampledFrom(append(secrets, "x")))).Draw(t, "text")
+		whole := strings.Join(parts, "")
+		r := redact.New(secrets...)
+		want := r.Text(whole)
+		var got strings.Builder
+		var written bytes.Buffer
+		stream, writer := r.Stream(), r.Writer(&written)
+		for rest := whole; rest != ""; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "piece")
+			got.WriteString(stream.Push(rest[:n]))
+			if _, err := writer.Write([]byte(rest[:n])); err != nil {
+				t.Fatal(err)
+			}
+			rest = rest[n:]
+		}
+		got.WriteString(stream.Flush())
+		if err := writer.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got.String() != want || written.String() != want {
+			t.Errorf("of %q in pieces came %q and %q, want %q", whole, got.String(), written.String(), want)
+		}
+		for _, secret := range secrets {
+			if strings.Contains(want, secret) {
+				t.Errorf("%q shows %q", want, secret)
+			}
+		}
+	})
+}
+
+func TestStreamHoldsBackOnlyWhatMayBeginASecret(t *testing.T) {
+	t.Parallel()
+	s := redact.New("sk-abcdef").Stream()
+	var got []string
+	for _, piece := range []string{"my key is s", "k-abc", "def, and sk", "y", " ends in sk-"} {
+		got = append(got, s.Push(piece))
+	}
+	got = append(got, s.Flush(), s.Push("abcdef"))
+	want := []string{"my key is ", "", "[redacted], and ", "sky", " ends in ", "sk-", "abcdef"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestValuesMayBeAddedMeanwhile(t *testing.T) {
+	t.Parallel()
+	r := redact.New()
+	var done sync.WaitGroup
+	for _, secret := range []string{"first secret", "second secret", "third secret"} {
+		done.Go(func() {
+			r.Add(secret)
+			if got := r.Text(secret); got != redact.Placeholder {
+				t.Errorf("%q is shown as %q", secret, got)
+			}
+		})
+	}
+	done.Wait()
+}
+
+func TestDeepRedactsEveryString(t *testing.T) {
+	t.Parallel()
+	type word string
+	type inner struct{ Text string }
+	type outer struct {
+		Text  string
+		Word  word
+		In    *inner
+		List  []inner
+		Map   map[string]inner
+		At    time.Time
+		Count int
+	}
+	now := time.Now()
+	in := outer{"my abcdef", "abcdef", &inner{"abcdef"}, []inner{{"abcdef"}}, map[string]inner{"abcdef": {"abcdef"}}, now, 3}
+	hidden := inner{redact.Placeholder}
+	want := outer{"my [redacted]", "abcdef", &hidden, []inner{hidden}, map[string]inner{"abcdef": hidden}, now, 3}
+	if diff := cmp.Diff(want, redact.Deep(redact.New("abcdef"), in)); diff != "" {
+		t.Error(diff)
+	}
+	if in.In.Text != "abcdef" || in.List[0].Text != "abcdef" || in.Map["abcdef"].Text != "abcdef" {
+		t.Errorf("the original was changed: %+v", in)
+	}
+}
+
+func TestNamesThatLookSecret(t *testing.T) {
+	t.Parallel()
+	for _, name := range strings.Fields(`
+		AWS_SECRET_ACCESS_KEY AWS_ACCESS_KEY_ID AWS_SESSION_TOKEN NPM_TOKEN GITHUB_TOKEN GH_PAT OPENAI_API_KEY OPENAI_API_KEY_2
+		ANTHROPIC_AUTH_TOKEN PGPASSWORD DB_PASSWORD MYSQL_PWD SMTP_PASS SSHPASS KEY_PASSPHRASE GOOGLE_APPLICATION_CREDENTIALS
+		SECRET_KEY_BASE SSH_PRIVATE_KEY STRIPE_KEY NPM_CONFIG__AUTHTOKEN apiKey authToken x-api-key CLIENT_SECRET COMPOSER_AUTH
+		ACTIONS_ID_TOKEN_REQUEST_TOKEN SECRET VAULT_TOKEN APIKEY token`) {
+		if !redact.LooksSecret(name) {
+			t.Errorf("%s does not look like a secret", name)
+		}
+	}
+	for _, name := range strings.Fields(`
+		PATH HOME PWD OLDPWD MONKEY KEYBOARD HOTKEYS SSH_AUTH_SOCK GIT_ASKPASS SSH_ASKPASS XAUTHORITY GIT_AUTHOR_NAME GPG_TTY
+		AWS_SHARED_CREDENTIALS_FILE VAULT_TOKEN_FILE PASSWORD_STORE_DIR TOKENIZERS_PARALLELISM MAX_TOKENS_TIMEOUT KEYTIMEOUT
+		GIT_CONFIG_KEY_0 GIT_CONFIG_VALUE_0 GOPRIVATE BYPASS COMPASS_HOME CREDENTIALS_DIRECTORY TURKEY _ 1 LS_COLORS DATABASE_URL CI
+		PASSENGER_HOME SECRETARY KEY_REPEAT`) {
+		if redact.LooksSecret(name) {
+			t.Errorf("%s looks like a secret", name)
+		}
+	}
+}
+
+func TestEnvironIsKnownByName(t *testing.T) {
+	t.Parallel()
+	r := redact.New()
+	r.AddEnviron([]string{"NPM_TOKEN=npm_123456", "HOME=/home/somebody", "PIN_TOKEN=12345", "odd"})
+	if got := r.Text("npm_123456 /home/somebody 12345 odd"); got != "[redacted] /home/somebody 12345 odd" {
+		t.Error(got)
+	}
+}
