@@ -14,6 +14,18 @@ type Scope struct {
 	Task    string
 }
 
+// String says what the scope is, in words.
+func (s Scope) String() string {
+	switch {
+	case s.Task != "":
+		return "task " + s.Task
+	case s.Feature != "":
+		return "feature " + s.Feature
+	default:
+		return "everything"
+	}
+}
+
 // Claim is a task that is ours until we give it back. Owner and Generation are
 // the proof: every later write carries them.
 type Claim struct {

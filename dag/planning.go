@@ -86,7 +86,7 @@ func (g *Graph) Plannings() ([]Planning, error) {
 
 const (
 	plannedColumns = `
-SELECT 0, sum(tokens_in), sum(tokens_cached), sum(tokens_out), sum(cost_usd), coalesce(max(cost_estimated), 0),
+SELECT 0, sum(tokens_in), sum(tokens_cached), sum(tokens_out), round(sum(cost_usd), 9), coalesce(max(cost_estimated), 0),
     coalesce(sum(cost_unknown), 0), coalesce(sum(worked), 0) FROM plannings `
 	plannedFeatureSQL = plannedColumns + `WHERE feature = :feature;`
 	plannedSinceSQL   = plannedColumns + `WHERE started_at >= :since;`

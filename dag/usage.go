@@ -35,7 +35,7 @@ func (u Usage) Tokens() int64 {
 const (
 	usageColumns = `
 SELECT coalesce(sum(a.ended_at IS NOT NULL AND a.outcome NOT IN ('limited', 'interrupted')), 0),
-    sum(a.tokens_in), sum(a.tokens_cached), sum(a.tokens_out), sum(a.cost_usd),
+    sum(a.tokens_in), sum(a.tokens_cached), sum(a.tokens_out), round(sum(a.cost_usd), 9),
     coalesce(max(a.cost_estimated), 0), coalesce(sum(a.cost_unknown), 0),
     coalesce(sum(iif(a.outcome = 'limited', 0, coalesce(a.ended_at, a.heartbeat_at) - a.started_at)), 0) `
 	settledUsage = ` (a.ended_at IS NOT NULL OR a.run IS NOT (SELECT n FROM runs WHERE id = :run))`

@@ -6,6 +6,7 @@ import (
 
 	"ralph/acp"
 	"ralph/dag"
+	"ralph/internal/human"
 	"ralph/price"
 )
 
@@ -40,7 +41,12 @@ func Bill(prices price.Table, u acp.Usage, model string) Usage {
 
 // plus is what both used together.
 func (b bill) plus(c bill) bill {
-	return bill{used: b.used.Plus(c.used), estimated: b.estimated || c.estimated, unknown: b.unknown || c.unknown}
+	sum := bill{used: b.used.Plus(c.used), estimated: b.estimated || c.estimated, unknown: b.unknown || c.unknown}
+	if usd := sum.used.CostUSD; usd != nil {
+		v := human.Exact(*usd)
+		sum.used.CostUSD = &v
+	}
+	return sum
 }
 
 // same says that nothing was used in between.

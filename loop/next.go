@@ -68,9 +68,8 @@ func (r *Runner) next(ctx context.Context) (claim dag.Claim, worker string, iter
 			return dag.Claim{}, "", 0, false
 		case l.ok:
 			r.mu.Lock()
-			r.iters++
 			r.running++
-			iteration = r.iters
+			iteration = r.counted + r.running
 			r.mu.Unlock()
 			return l.claim, l.worker, iteration, true
 		case l.until.IsZero() && l.paused.IsZero() && running == 0:
@@ -178,7 +177,7 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 		}
 		failpoint.Hit("K1")
 		opts := dag.ClaimOptions{
-			Run: r.run, Scope: r.opts.Scope, KeepGoing: r.opts.KeepGoing, Lease: r.opts.Lease, Iteration: r.iteration() + 1, Skip: room.skip,
+			Run: r.run, Scope: r.opts.Scope, KeepGoing: r.opts.KeepGoing, Lease: r.opts.Lease, Iteration: r.nextIteration(), Skip: room.skip,
 		}
 		if l.claim, l.ok, err = g.Claim(opts); err == nil && !l.ok {
 			held, err = g.Skipped(opts)
@@ -343,8 +342,11 @@ func (r *Runner) countedSoFar() (iterations, failures int) {
 	return r.counted, r.failures
 }
 
-func (r *Runner) iteration() int {
+// nextIteration is the number of the iteration that begins next. One that does not
+// count leaves its number to the next, so that the last number of a run is how many
+// iterations it says that it took.
+func (r *Runner) nextIteration() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.iters
+	return r.counted + r.running + 1
 }

@@ -97,7 +97,6 @@ type Runner struct {
 
 	mu       sync.Mutex
 	settled  chan struct{} // closed and made anew whenever an attempt ended
-	iters    int           // begun
 	counted  int           // that count for the limit
 	active   map[string]Session
 	running  int
@@ -201,7 +200,7 @@ func (r *Runner) carryOver(g *dag.Graph) (err error) {
 	if from == nil {
 		return nil
 	}
-	r.iters, r.counted, r.failures = from.Iterations, from.Iterations, from.Failures
+	r.counted, r.failures = from.Iterations, from.Failures
 	r.took, r.waited, err = g.RunSpan(from.ID)
 	return err
 }

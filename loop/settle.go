@@ -35,6 +35,9 @@ func (a *attempt) settle(ctx context.Context, d Decision) error {
 	a.files = append(a.files, a.worked(ctx, after)...)
 	slices.Sort(a.files)
 	a.files = slices.Compact(a.files)
+	if a.facts.Unchanged { // what the agent wrote was there before, or does not count as work
+		a.files = nil
+	}
 	status := ""
 	err := a.opts.Store.Update(ctx, func(g *dag.Graph) (err error) {
 		// Where nobody can claim: before, another worker could count it not at all, and

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,9 +28,11 @@ type Message struct {
 type news struct {
 	project string
 	hide    func(string) string
-	failed  []string // tasks, in words
-	more    int      // failed tasks beyond those
+	failed  []failure // the last word on each task that failed
 }
+
+// failure is a task that failed, in words.
+type failure struct{ task, words string }
 
 // Bounds of what a message tells.
 const (
@@ -44,15 +47,11 @@ func (n *news) of(e loop.Event) (Message, []string) {
 	m := Message{Project: n.project, Run: e.Run, Task: e.Task, At: e.At, Reason: n.line(e.Reason)}
 	switch e.Type {
 	case loop.AttemptEnded:
+		n.failed = slices.DeleteFunc(n.failed, func(f failure) bool { return f.task == e.Task })
 		if e.Status != "failed" {
 			return m, nil
 		}
-		task := fmt.Sprintf("%s (%s): %s", n.line(e.Title), e.Task, n.line(e.Reason))
-		if len(n.failed) < maxFailed {
-			n.failed = append(n.failed, task)
-		} else {
-			n.more++
-		}
+		n.failed = append(n.failed, failure{e.Task, fmt.Sprintf("%s (%s): %s", n.line(e.Title), e.Task, n.line(e.Reason))})
 		m.Outcome = e.Outcome
 		return n.write(m, "task failed: "+n.line(e.Title), n.line(e.Reason), "next: ralph logs "+e.Task), []string{TaskFailed}
 	case loop.Waiting:
@@ -99,11 +98,14 @@ func (n *news) ended(e loop.Event, m Message) (Message, []string) {
 		}
 		lines = append(lines, text)
 	}
-	for _, task := range n.failed {
-		lines = append(lines, "failed: "+task)
+	for _, f := range n.failed[:min(len(n.failed), maxFailed)] {
+		lines = append(lines, "failed: "+f.words)
+		if strings.HasPrefix(m.Reason, f.task+" failed") {
+			lines[0] = "" // the run ended because of it: once is enough
+		}
 	}
-	if n.more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", n.more))
+	if more := len(n.failed) - maxFailed; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
 	return n.write(m, words, append(lines, "next: ralph report "+e.Run)...), kinds
 }

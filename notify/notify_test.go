@@ -138,6 +138,25 @@ func TestTheEndOfARunNamesWhatFailed(t *testing.T) {
 	}
 }
 
+func TestTheEndOfARunNamesAFailedTaskOnce(t *testing.T) {
+	t.Parallel()
+	n := news{project: "shop", hide: func(s string) string { return s }}
+	n.of(failed(1))
+	n.of(failed(2))
+	n.of(failed(1)) // it was reset, and failed again
+	done := failed(2)
+	done.Status, done.Outcome = "done", "done"
+	n.of(done)
+	e := ended(loop.OutcomeFailure, loop.Counts{Done: 1, Failed: 1, Total: 2})
+	e.Reason = `t-1 failed: gate "make": exit status 2`
+	m, _ := n.of(e)
+	want := "ralph: shop: failure\n1 done, 1 failed, 0 remaining of 2 in 1m01s, $1.20\n" +
+		"failed: Task 1 (t-1): gate \"make\": exit status 2\nnext: ralph report r-1"
+	if m.Text != want || m.Reason != e.Reason {
+		t.Errorf("got\n%s\nwant\n%s", m.Text, want)
+	}
+}
+
 func TestATargetHearsOnlyWhatItAskedForAndOnce(t *testing.T) {
 	t.Parallel()
 	h := newHook(t, func(int, http.ResponseWriter) {})

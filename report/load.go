@@ -171,15 +171,13 @@ const NoModel = "(not told)"
 func (s snapshot) scopeWords() (words, target string) {
 	switch scope := s.run.Scope; {
 	case scope.Task != "":
-		words = "task " + scope.Task
+		words = scope.String()
 		if t, ok := s.all[scope.Task]; ok {
 			words += ": " + line(t.Title)
 		}
 		return words, scope.Task
-	case scope.Feature != "":
-		return "feature " + scope.Feature, scope.Feature
 	default:
-		return "everything", ""
+		return scope.String(), scope.Feature
 	}
 }
 

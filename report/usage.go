@@ -2,11 +2,11 @@ package report
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 
 	"ralph/dag"
+	"ralph/internal/human"
 )
 
 // Usage is what attempts used, as far as they told. What nobody told is not 0.
@@ -32,9 +32,8 @@ func (u Usage) CostUSD() *float64 {
 	return exact(u.USD)
 }
 
-// exact drops what adding up floating point numbers invents.
 func exact(usd float64) *float64 {
-	v := math.Round(usd*1e9) / 1e9
+	v := human.Exact(usd)
 	return &v
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"ralph/internal/human"
 	"ralph/loop"
 )
 
@@ -199,7 +200,7 @@ func number(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
 		return strconv.FormatInt(int64(v), 10)
 	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
+	return strconv.FormatFloat(human.Exact(v), 'g', -1, 64)
 }
 
 // labels writes pairs of names and values as Prometheus reads them.

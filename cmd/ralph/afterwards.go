@@ -114,13 +114,13 @@ func (w *afterwards) ended(ctx context.Context, a *app, opts loop.Options, out l
 		Root: opts.Dir, Runs: opts.Folder, Run: out.Run, Life: life, Now: a.now, Zone: time.Local,
 	})
 	if err != nil {
-		r = report.Bare(out, a.now())
+		r = report.Bare(out, opts.Scope, a.now())
 	}
 	return w.write(a, r)
 }
 
 // unbegun tells a run that never began.
-func (w *afterwards) unbegun(a *app, cause error) error {
+func (w *afterwards) unbegun(a *app, scope dag.Scope, cause error) error {
 	out := loop.Outcome{Kind: report.NotStarted, Reason: cause.Error()}
 	if kind, ok := unbegunKind(cause); ok {
 		out.Kind = kind
@@ -128,7 +128,7 @@ func (w *afterwards) unbegun(a *app, cause error) error {
 	if h := hintFor(cause); h != "" {
 		out.Reason += "; " + h
 	}
-	return w.write(a, report.Bare(out, a.now()))
+	return w.write(a, report.Bare(out, scope, a.now()))
 }
 
 // unbegunKind is the outcome of a run that never began, if it has one.

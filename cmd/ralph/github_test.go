@@ -61,7 +61,7 @@ func TestTextOfOthersIsNoCommandToGitHub(t *testing.T) {
 	var said bytes.Buffer
 	g.stopCommands(&said)
 	fmt.Fprintf(&said, "::error::an agent says this\n::%s::\n::error::and this\n", strings.Repeat("A", len(g.token)))
-	if err := g.tell(&said, report.Bare(out, time.Unix(0, 0))); err != nil {
+	if err := g.tell(&said, report.Bare(out, dag.Scope{}, time.Unix(0, 0))); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"error [title=ralph: failed: 100%0A::add-mask::x, file=a:b ::set-env name=PATH::/evil ##[add-path]/evil red] " +
@@ -109,7 +109,7 @@ func TestGitHubShowsTenAnnotationsAndWeUseThem(t *testing.T) {
 		for i := range failed {
 			out.Tasks = append(out.Tasks, loop.Resolved{ID: fmt.Sprintf("t-%d", i), Title: strings.Repeat("x", 1000), Status: "failed", Reason: strings.Repeat("y", 8<<10)})
 		}
-		list := annotations(report.Bare(out, time.Unix(0, 0)))
+		list := annotations(report.Bare(out, dag.Scope{}, time.Unix(0, 0)))
 		if len(list) != want {
 			t.Errorf("%d failed tasks: got %d annotations, want %d", failed, len(list), want)
 		}
@@ -120,7 +120,7 @@ func TestGitHubShowsTenAnnotationsAndWeUseThem(t *testing.T) {
 			t.Errorf("an annotation has %d bytes", n)
 		}
 	}
-	if list := annotations(report.Bare(loop.Outcome{Kind: loop.OutcomeComplete}, time.Unix(0, 0))); len(list) != 0 {
+	if list := annotations(report.Bare(loop.Outcome{Kind: loop.OutcomeComplete}, dag.Scope{}, time.Unix(0, 0))); len(list) != 0 {
 		t.Errorf("got %v for a success", list)
 	}
 }

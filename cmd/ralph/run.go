@@ -95,7 +95,7 @@ func (a *app) runRun(c *cli.Context) error {
 	a.after = after
 	err = a.runTold(c)
 	if err != nil && !after.told && !c.Bool("dry-run") {
-		if terr := after.unbegun(a, err); terr != nil {
+		if terr := after.unbegun(a, typedScope(c), err); terr != nil {
 			a.note(c, "warning: %v", terr)
 		}
 	}

@@ -12,14 +12,8 @@ import (
 // setup is what the header tells.
 func setup(opts loop.Options, chosen agent, sandbox *confiner) loop.Setup {
 	s := loop.Setup{
-		Scope: "everything", Agent: chosen.preset.Name, Model: opts.Model, Jobs: opts.Jobs, MaxIters: opts.Limit,
+		Scope: opts.Scope.String(), Agent: chosen.preset.Name, Model: opts.Model, Jobs: opts.Jobs, MaxIters: opts.Limit,
 		Sandbox: sandbox.String(), Folder: opts.Folder,
-	}
-	switch {
-	case opts.Scope.Feature != "":
-		s.Scope = "feature " + opts.Scope.Feature
-	case opts.Scope.Task != "":
-		s.Scope = "task " + opts.Scope.Task
 	}
 	if opts.Continues != nil {
 		s.Scope += ", continuing " + opts.Continues.ID

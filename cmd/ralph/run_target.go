@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -31,6 +32,19 @@ func (a *app) needed(c *cli.Context, s *session, scope dag.Scope) bool {
 		return err
 	})
 	return needed || err != nil
+}
+
+// typedScope is the target as it was typed, for a run that ended before anybody
+// knew whether there is such a target.
+func typedScope(c *cli.Context) dag.Scope {
+	scope := dag.Scope{Feature: c.String("feature"), Task: c.String("task")}
+	switch target := c.Args().First(); {
+	case strings.HasPrefix(target, "t-"):
+		scope.Task = target
+	case target != "" && scope == (dag.Scope{}):
+		scope.Feature = target
+	}
+	return scope
 }
 
 // scope finds what TARGET, --feature or --task mean.

@@ -101,13 +101,6 @@ func (a *app) printRuns(c *cli.Context, lines []report.Line) error {
 	t := &term.Table{Width: a.width}
 	t.Add(cells(p.Dim, "RUN", "BEGAN", "TOOK", "ENDED AS", "DONE", "FAILED", "COST", "SCOPE")...)
 	for _, l := range lines {
-		scope := "everything"
-		switch {
-		case l.Run.Scope.Task != "":
-			scope = "task " + l.Run.Scope.Task
-		case l.Run.Scope.Feature != "":
-			scope = "feature " + l.Run.Scope.Feature
-		}
 		paint := p.Yellow
 		switch {
 		case l.Outcome == "complete" && l.Failed == 0:
@@ -117,7 +110,7 @@ func (a *app) printRuns(c *cli.Context, lines []report.Line) error {
 		}
 		t.Add(term.Cell{Text: l.Run.ID, Paint: p.Cyan}, term.Cell{Text: l.Run.StartedAt.Local().Format(time.DateTime), Paint: p.Dim},
 			term.Cell{Text: human.Span(l.Duration)}, term.Cell{Text: strings.ReplaceAll(l.Outcome, "_", " "), Paint: paint},
-			term.Cell{Text: fmt.Sprint(l.Done)}, term.Cell{Text: fmt.Sprint(l.Failed)}, term.Cell{Text: l.Usage.Cost()}, term.Cell{Text: scope})
+			term.Cell{Text: fmt.Sprint(l.Done)}, term.Cell{Text: fmt.Sprint(l.Failed)}, term.Cell{Text: l.Usage.Cost()}, term.Cell{Text: l.Run.Scope.String()})
 	}
 	_, err := t.WriteTo(a.stdout)
 	return err

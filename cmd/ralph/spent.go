@@ -1,8 +1,6 @@
 package main
 
 import (
-	"math"
-
 	"ralph/dag"
 	"ralph/internal/human"
 )
@@ -16,15 +14,7 @@ type spentJSON struct {
 
 func spentOn(at dag.Attempt) spentJSON { return spentJSON{at.CostUSD, at.Estimated, at.Unknown} }
 
-// spentOf rounds as reports do, because sums of binary fractions end in noise.
-func spentOf(u dag.Usage) spentJSON {
-	cost := u.CostUSD
-	if cost != nil {
-		v := math.Round(*cost*1e9) / 1e9
-		cost = &v
-	}
-	return spentJSON{cost, u.Estimated, u.Unpriced > 0}
-}
+func spentOf(u dag.Usage) spentJSON { return spentJSON{u.CostUSD, u.Estimated, u.Unpriced > 0} }
 
 func (s spentJSON) plus(t spentJSON) spentJSON {
 	s.Estimated, s.Unknown = s.Estimated || t.Estimated, s.Unknown || t.Unknown
@@ -32,7 +22,7 @@ func (s spentJSON) plus(t spentJSON) spentJSON {
 	case s.CostUSD == nil:
 		s.CostUSD = t.CostUSD
 	case t.CostUSD != nil:
-		sum := *s.CostUSD + *t.CostUSD
+		sum := human.Exact(*s.CostUSD + *t.CostUSD)
 		s.CostUSD = &sum
 	}
 	return s

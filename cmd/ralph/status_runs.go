@@ -108,18 +108,11 @@ func (a *app) runsSection(b *strings.Builder, p term.Palette, runs []openRun) {
 	}
 	b.WriteString("\nRuns\n")
 	for _, r := range runs {
-		what := "everything"
-		switch {
-		case r.Scope.Feature != "":
-			what = "feature " + r.Scope.Feature
-		case r.Scope.Task != "":
-			what = "task " + r.Scope.Task
-		}
 		state, next := r.state, ""
 		if state == "died" {
 			state, next = p.Yellow("has died"), "; the next run takes up what it left, or: ralph recover"
 		}
-		fmt.Fprintf(b, "  %s  %s, %s, %s%s\n", p.Cyan(r.ID), state, term.Line(what), human.Count(r.Iterations, "iteration"), next)
+		fmt.Fprintf(b, "  %s  %s, %s, %s%s\n", p.Cyan(r.ID), state, term.Line(r.Scope.String()), human.Count(r.Iterations, "iteration"), next)
 		for _, at := range r.attempts {
 			fmt.Fprintf(b, "      %s\n", p.Dim(a.checkpoint(at)))
 		}

@@ -49,8 +49,12 @@ func (a *app) runTaskLog(c *cli.Context) error {
 			}
 			return a.printJSON(list)
 		}
-		if len(logs) == 0 {
-			a.note(c, "%s has no history yet", t.ID)
+		switch {
+		case len(logs) > 0:
+		case t.Attempts > 0:
+			a.note(c, "%s has no log entries; see its attempts with: ralph task show %s", t.ID, t.ID)
+		default:
+			a.note(c, "%s has no log entries", t.ID)
 		}
 		p := a.palette(c)
 		for _, l := range logs {

@@ -4,6 +4,7 @@ package human
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -38,6 +39,10 @@ func Dollars(v float64) string {
 		return fmt.Sprintf("$%.2f", v)
 	}
 }
+
+// Exact drops the noise at the end of a sum of binary fractions: 1.2, not
+// 1.2000000000000002.
+func Exact(v float64) float64 { return math.Round(v*1e9) / 1e9 }
 
 // Roughly comes before an amount: nobody knows all of it, or some is an estimate.
 func Roughly(unknown, estimated bool) string {
