@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -60,7 +61,9 @@ func (a *app) runDoctor(c *cli.Context) error {
 		return usagef("--timeout: %v", err)
 	}
 	a.looks = true
-	s, err := a.openDamaged(c)
+	var s *session
+	var err error
+	a.waitingFor(c, "the database to open", func() { s, err = a.openDamaged(c) })
 	if s == nil {
 		return err
 	}
@@ -69,15 +72,19 @@ func (a *app) runDoctor(c *cli.Context) error {
 		findings = append(findings, foundUnopened(err))
 	} else {
 		defer s.Close()
-		state, err := a.examineState(c, s)
+		var state []finding
+		a.waitingFor(c, "the database to be checked", func() { state, err = a.examineState(c, s) })
 		if err != nil {
 			return err
 		}
 		findings = append(findings, state...)
 	}
-	left := a.examineLeftovers(c, s) // before what else is done here can add to them
+	var left []finding // looked for before what else is done here can add to them
+	a.waitingFor(c, "the search for leftovers", func() { left = a.examineLeftovers(c, s) })
 	findings = append(findings, a.examineAgents(c, s, patience.Std())...)
-	findings = append(findings, a.examineGit(c, s), a.examineSandbox(s), examineProcesses(), examineDisk(s))
+	a.waitingFor(c, "git", func() { findings = append(findings, a.examineGit(c, s)) })
+	a.waitingFor(c, "the sandbox to start", func() { findings = append(findings, a.examineSandbox(s)) })
+	findings = append(findings, examineProcesses(), examineDisk(s))
 	findings = append(findings, left...)
 	if c.Err() != nil {
 		return c.Err()
@@ -93,6 +100,27 @@ func (a *app) runDoctor(c *cli.Context) error {
 		}
 	}
 	return err
+}
+
+// silence is how long a step may take before a person wants to know what it waits for.
+const silence = 500 * time.Millisecond
+
+// waitingFor does a step, and says what it waits for if it is not over soon.
+func (a *app) waitingFor(c *cli.Context, what string, do func()) {
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		timer := time.NewTimer(silence)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			a.note(c, "waiting for %s", what)
+		case <-over:
+		}
+	}()
+	do()
+	close(over)
+	<-ended
 }
 
 // openDamaged opens the project, as far as that goes: with a session and an error all

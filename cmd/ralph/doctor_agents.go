@@ -58,10 +58,11 @@ func (a *app) examineAgent(c *cli.Context, s *session, check string, ag agent, e
 		ag.argv = slices.Clone(ag.argv)
 		ag.argv[slices.Index(ag.argv, "--yes")] = "--no"
 	}
-	if a.errIsTerm { // it may take as long as that
-		a.note(c, "asking %s who it is, for at most %s", name, human.Span(patience))
-	}
-	says, took, err := a.askAgent(c, s, ag, patience)
+	var says string
+	var took time.Duration
+	a.waitingFor(c, fmt.Sprintf("%s to say who it is, for at most %s", name, human.Span(patience)), func() {
+		says, took, err = a.askAgent(c, s, ag, patience)
+	})
 	switch {
 	case err == nil:
 		return found(check, levelOK, fmt.Sprintf("%s answers as %s, after %.1f s", name, says, took.Seconds()), "")
