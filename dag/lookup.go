@@ -2,6 +2,7 @@ package dag
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"zombiezen.com/go/sqlite"
@@ -52,11 +53,11 @@ func (g *Graph) Resolve(typed string) (Task, error) {
 
 // Filter selects tasks. The zero value selects all of them.
 type Filter struct {
-	Ready    bool
-	Statuses []Status
-	Feature  string // a name
-	Held     bool   // leaves that are open but not ready
-	Limit    int    // 0 means no limit
+	Ready    bool     // what a run would take now, beside the statuses
+	Statuses []Status // none means all, or with Ready none beside it
+	Feature  string   // a name
+	Held     bool     // leaves that are open but not ready
+	Limit    int      // 0 means no limit
 }
 
 const (
@@ -80,12 +81,16 @@ func (g *Graph) List(f Filter) ([]Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.Ready {
+	if f.Ready && len(f.Statuses) == 0 {
 		return g.ready(f, feature)
 	}
 	statuses := ""
 	for _, s := range f.Statuses {
 		statuses += "," + string(s) + ","
+	}
+	onlyReady := f.Ready && !slices.Contains(f.Statuses, Pending)
+	if onlyReady {
+		statuses += "," + string(Pending) + ","
 	}
 	query, args := listSQL, []any{":statuses", statuses}
 	if feature != 0 {
@@ -96,6 +101,9 @@ func (g *Graph) List(f Filter) ([]Task, error) {
 		t, err := scanTask(stmt)
 		if err != nil {
 			return err
+		}
+		if onlyReady && t.Status == Pending && !t.Ready(g.now) {
+			return nil
 		}
 		if f.Held && (t.Children > 0 || t.Ready(g.now)) {
 			return nil

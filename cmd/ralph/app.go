@@ -65,13 +65,13 @@ func newApp(sys system) *app {
 func (a *app) commands() []*cli.Command { return tree(a.specs()...) }
 
 func (a *app) specs() []command {
-	return []command{
+	return withBare([]command{
 		a.initCommand(), a.demoCommand(), a.taskCommand(), a.featureCommand(), a.runCommand(),
 		a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.recoverCommand(), a.promptCommand(), a.statusCommand(), a.watchCommand(),
 		a.reportCommand(), a.runsCommand(), a.logsCommand(), a.costCommand(), a.statsCommand(),
 		a.journalCommand(), a.knowledgeCommand(), a.gcCommand(),
 		a.agentsCommand(), a.configCommand(), a.doctorCommand(), a.completionCommand(), a.manCommand(), a.versionCommand(), a.completeCommand(), a.shellAgentCommand(),
-	}
+	})
 }
 
 // badValue words what the library found wrong with a flag's value.

@@ -212,18 +212,22 @@ func argumentFor(c *cli.Command, arg string) string {
 // elsewhere finds a command that was typed without its group, or by the name
 // that other programs give it.
 func elsewhere(commands []*cli.Command, arg string) string {
-	if usual, ok := map[string]string{"ls": "list", "rm": "delete", "remove": "delete", "new": "add", "edit": "update", "cat": "show"}[arg]; ok {
+	if usual, ok := map[string]string{
+		"ls": "list", "rm": "delete", "remove": "delete", "new": "add", "edit": "update", "cat": "show",
+		"ready": "list --ready", "next": "status", "retry": "reset",
+	}[arg]; ok {
 		arg = usual
 	}
+	name, _, _ := strings.Cut(arg, " ")
 	for _, c := range commands {
-		if c.Name == arg {
-			return c.Name
+		if c.Name == name {
+			return arg
 		}
 	}
 	for _, c := range commands {
 		for _, sub := range c.Subcommands {
-			if sub.Name == arg {
-				return c.Name + " " + sub.Name
+			if sub.Name == name {
+				return c.Name + " " + arg
 			}
 		}
 	}

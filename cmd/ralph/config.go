@@ -20,7 +20,7 @@ func (a *app) configCommand() command {
 		name: "config", short: "look at the configuration",
 		example: "ralph config show",
 		sub: []command{{
-			name: "show", short: "print every value and where it came from",
+			name: "show", bare: true, short: "print every value and where it came from",
 			long: `From weakest to strongest: default, ~/.config/ralph/config.toml, .ralph.toml,
 RALPH_SECTION_KEY in the environment (RALPH_RUN_LIMIT sets run.limit).`,
 			flags:   []cli.Flag{jsonFlag()},

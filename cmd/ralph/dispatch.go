@@ -17,7 +17,6 @@ import (
 func (a *app) dispatch(ctx context.Context, argv []string) error {
 	c := &cli.Context{Context: ctx}
 	at := &cli.Command{Name: a.cli.Name, Flags: a.cli.Flags, Subcommands: a.cli.Commands, Before: a.checkGlobals}
-	at.Action = func(*cli.Context) error { return a.printHelp(nil) }
 	var path []string
 	for {
 		set, err := parseFlags(at, argv[1:])
@@ -35,6 +34,9 @@ func (a *app) dispatch(ctx context.Context, argv []string) error {
 			}
 		}
 		next := commandNamed(at.Subcommands, set.Arg(0))
+		if next == nil && at.Action == nil {
+			return a.printHelp(path)
+		}
 		if next == nil {
 			return at.Action(c)
 		}

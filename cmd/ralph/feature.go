@@ -27,7 +27,7 @@ func (a *app) featureCommand() command {
 		sub: []command{
 			a.featureCreate(), a.featureSpec(), a.featurePlan(), a.featureBuild(), a.featureApprove(),
 			{
-				name: "list", short: "list features with their progress",
+				name: "list", bare: true, short: "list features with their progress",
 				flags:   []cli.Flag{jsonFlag()},
 				example: "ralph feature list",
 				run:     a.runFeatureList,

@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
 	"ralph/internal/human"
 	"ralph/internal/project"
+	"ralph/internal/term"
 )
 
 func (a *app) gcCommand() command {
@@ -18,6 +20,7 @@ with any more, and what killed processes have left. A run that goes on, that "ra
 would take up, or whose work is still to be verified keeps its files.`,
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "older-than", Usage: "remove what is older than `DUR`: 720h, or 30d"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "dry-run", Usage: "list what would be removed, and remove nothing"},
 			jsonFlag(),
 		},
 		example: "ralph gc --older-than 90d", exits: "1 something could not be removed",
@@ -32,6 +35,10 @@ type gcJSON struct {
 	Planning []string `json:"planning"` // steps that were forgotten
 	Temps    int      `json:"temporary_files"`
 	Freed    int64    `json:"freed_bytes"`
+	DryRun   bool     `json:"dry_run"` // nothing is gone: it would be
+	Paths    []string `json:"paths"`   // files and folders that are gone
+
+	removed []leftover
 }
 
 func (a *app) runGC(c *cli.Context) error {
@@ -50,15 +57,42 @@ func (a *app) runGC(c *cli.Context) error {
 		return err
 	}
 	defer s.Close()
-	done, err := a.collect(c.Context, s, keep.Std())
+	done, err := a.collectOr(c.Context, s, keep.Std(), c.Bool("dry-run"))
 	if err != nil {
 		return fmt.Errorf("gc: %w", err)
 	}
-	if c.Bool("json") {
+	switch {
+	case c.Bool("json"):
 		return a.printJSON(done)
+	case done.DryRun:
+		return a.printCollectable(c, s, done)
 	}
 	a.note(c, "%s forgotten, %s among them", human.Count(done.Entries, "journal entry"), human.Count(done.Failures, "failure"))
 	a.note(c, "removed: the files of %s, %s of planning, %s", human.Count(len(done.Runs), "run"), human.Count(len(done.Planning), "step"), human.Count(done.Temps, "temporary file"))
 	a.note(c, "%s freed", human.Bytes(done.Freed))
 	return nil
+}
+
+// printCollectable lists what gc would remove.
+func (a *app) printCollectable(c *cli.Context, s *session, would gcJSON) error {
+	t := &term.Table{Width: a.width}
+	for _, l := range would.removed {
+		t.Add(term.Cell{Text: relativeTo(s, l.path)}, term.Cell{Text: human.Bytes(l.bytes)})
+	}
+	if _, err := t.WriteTo(a.stdout); err != nil {
+		return err
+	}
+	a.note(c, "gc would forget %s, %s among them", human.Count(would.Entries, "journal entry"), human.Count(would.Failures, "failure"))
+	a.note(c, "gc would remove %s: the files of %s, %s of planning, %s", human.Bytes(would.Freed),
+		human.Count(len(would.Runs), "run"), human.Count(len(would.Planning), "step"), human.Count(would.Temps, "temporary file"))
+	a.note(c, "not counted: trees that no work is compared with any more, and the space that the database gives back")
+	return nil
+}
+
+// relativeTo shortens the path of something in the project.
+func relativeTo(s *session, path string) string {
+	if rel, err := filepath.Rel(s.project.Root, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
 }

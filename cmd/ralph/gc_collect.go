@@ -16,10 +16,19 @@ import (
 	"ralph/journal"
 )
 
-// collect removes what is older than keep. The graph says first that files are gone:
-// whoever dies on the way leaves files that the next time finds.
+// collect removes what is older than keep.
 func (a *app) collect(ctx context.Context, s *session, keep time.Duration) (gcJSON, error) {
-	done := gcJSON{Runs: []string{}, Planning: []string{}}
+	return a.collectOr(ctx, s, keep, false)
+}
+
+// errDry takes back what a dry run did to the graph.
+var errDry = errors.New("a dry run")
+
+// collectOr removes what is older than keep or, in a dry run, only says what that is. The
+// graph says first that files are gone: whoever dies on the way leaves files that the next
+// time finds.
+func (a *app) collectOr(ctx context.Context, s *session, keep time.Duration, dry bool) (gcJSON, error) {
+	done := gcJSON{Runs: []string{}, Planning: []string{}, Paths: []string{}, DryRun: dry}
 	retention := journal.Retention{Now: a.now(), Keep: keep}
 	cutoffs := dag.Cutoffs{}
 	cutoffs.Others, cutoffs.Failures = retention.Cutoffs()
@@ -40,18 +49,28 @@ func (a *app) collect(ctx context.Context, s *session, keep time.Duration) (gcJS
 		}
 		open, err := g.OpenRuns()
 		quiet = !slices.ContainsFunc(open, func(r dag.Run) bool { return life(r.Process) != dag.Dead })
-		return err
-	})
-	if err != nil {
-		return done, err
-	}
-	remove := func(path string) error {
-		size := measure(path).bytes
-		err := sandbox.RemoveAll(path)
-		if err == nil {
-			done.Freed += size
+		if err == nil && dry {
+			err = errDry
 		}
 		return err
+	})
+	if err != nil && !errors.Is(err, errDry) {
+		return done, err
+	}
+	gone := func(l leftover) {
+		done.Freed += l.bytes
+		done.removed = append(done.removed, l)
+		done.Paths = append(done.Paths, relativeTo(s, l.path))
+	}
+	remove := func(path string) error {
+		l := measure(path)
+		if !dry {
+			if err := sandbox.RemoveAll(path); err != nil {
+				return err
+			}
+		}
+		gone(l)
+		return nil
 	}
 	var bad error
 	for _, id := range old {
@@ -62,10 +81,13 @@ func (a *app) collect(ctx context.Context, s *session, keep time.Duration) (gcJS
 		done.Runs = append(done.Runs, id)
 	}
 	for _, st := range stagedSteps(s.project) {
-		if st.touched.After(cutoffs.Others) || features.Discard(st.path) != nil { // somebody is at work on it
+		if st.touched.After(cutoffs.Others) || features.Busy(st.path) {
 			continue
 		}
-		done.Freed += st.bytes
+		if !dry && features.Discard(st.path) != nil { // somebody has just begun to work on it
+			continue
+		}
+		gone(st.leftover)
 		done.Planning = append(done.Planning, filepath.Base(filepath.Dir(st.path))+"/"+st.step)
 	}
 	for _, t := range a.temporaries(s.project) {
@@ -74,6 +96,9 @@ func (a *app) collect(ctx context.Context, s *session, keep time.Duration) (gcJS
 			continue
 		}
 		done.Temps++
+	}
+	if dry {
+		return done, bad
 	}
 	if quiet { // a run that goes on has trees that nobody knows of yet
 		err := git.Prune(ctx, s.project.Root, objects(s), trees, a.now().Add(-max(keep, undisturbed)))

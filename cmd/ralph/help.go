@@ -19,6 +19,7 @@ type command struct {
 	example string
 	exits   string // beyond 0, 64 and 70
 	hidden  bool
+	bare    bool // its group does the same without a command
 	run     cli.ActionFunc
 	sub     []command
 }
@@ -40,17 +41,25 @@ func (c command) build(parent string) *cli.Command {
 		Name: c.name, Usage: c.short, ArgsUsage: c.args, Description: c.long, Flags: c.flags,
 		HelpName: full, Hidden: c.hidden, Action: c.run,
 	}
-	if len(c.sub) > 0 {
+	for _, s := range c.sub {
+		out.Subcommands = append(out.Subcommands, s.build(full))
+	}
+	return out
+}
+
+// withBare lets groups do without a command what their bare command does. One that has
+// none prints its help.
+func withBare(commands []command) []command {
+	for i := range commands {
+		c := &commands[i]
+		c.sub = withBare(c.sub)
 		for _, s := range c.sub {
-			out.Subcommands = append(out.Subcommands, s.build(full))
-		}
-		if out.Action == nil {
-			out.Action = func(ctx *cli.Context) error {
-				return hint(usagef("%s: which command?", strings.TrimPrefix(full, "ralph ")), "see: %s --help", full)
+			if s.bare {
+				c.run, c.flags = s.run, s.flags
 			}
 		}
 	}
-	return out
+	return commands
 }
 
 // help is what the command at the end of a path says of itself.

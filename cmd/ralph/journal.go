@@ -22,7 +22,7 @@ func (a *app) journalCommand() command {
 		example: "ralph journal search schema", exits: "3 not found",
 		sub: []command{
 			{
-				name: "list", short: "list iterations, the newest last",
+				name: "list", bare: true, short: "list iterations, the newest last",
 				flags: []cli.Flag{
 					&cli.StringFlag{Name: "run", Usage: "only those of run `ID`"},
 					&cli.StringFlag{Name: "task", Usage: "only those of task `ID`"},

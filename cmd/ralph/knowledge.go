@@ -22,7 +22,7 @@ func (a *app) knowledgeCommand() command {
 		example: `ralph knowledge add "Use the staging server" --tag deploy -d "It resets every night."`, exits: "1 refused, 3 not found",
 		sub: []command{
 			{
-				name: "list", short: "list all entries", flags: named,
+				name: "list", bare: true, short: "list all entries", flags: named,
 				example: "ralph knowledge list", run: a.runKnowledgeList,
 			},
 			{

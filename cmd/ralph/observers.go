@@ -108,7 +108,7 @@ func (a *app) logsInstead(c *cli.Context) bool {
 func (a *app) runLog(c *cli.Context, to io.Writer) show.Sink {
 	level := zerolog.InfoLevel
 	switch {
-	case c.Bool("quiet"):
+	case c.Bool("quiet") && a.logsInstead(c): // a file disturbs nobody
 		level = zerolog.WarnLevel
 	case c.Bool("verbose"):
 		level = zerolog.DebugLevel

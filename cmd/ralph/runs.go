@@ -19,7 +19,7 @@ func (a *app) runsCommand() command {
 		example: "ralph runs list", exits: "3 not found",
 		sub: []command{
 			{
-				name: "list", short: "list runs, the newest first",
+				name: "list", bare: true, short: "list runs, the newest first",
 				flags:   []cli.Flag{&cli.IntFlag{Name: "limit", Usage: "the newest `N`; 0 means all", Value: 20}, jsonFlag()},
 				example: "ralph runs list\nralph runs list --limit 0 --json",
 				run:     a.runRunsList,

@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -13,10 +15,10 @@ import (
 
 func (a *app) taskList() command {
 	return command{
-		name: "list", short: "list tasks; without flags, everything not done",
+		name: "list", bare: true, short: "list tasks; without flags, everything not done",
 		flags: []cli.Flag{
 			&cli.BoolFlag{DisableDefaultText: true, Name: "ready", Usage: "only what a run would take now, in that order"},
-			&cli.StringSliceFlag{Name: "status", Usage: "only tasks with status `S`; repeatable"},
+			&cli.StringSliceFlag{Name: "status", Usage: "only tasks with status `S`: " + strings.Join(statusWords(), ", ") + "; repeatable"},
 			&cli.StringFlag{Name: "feature", Usage: "only tasks of feature `F`"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "all", Usage: "also what is done"},
 			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "at most `N`"},
@@ -40,13 +42,17 @@ func (a *app) runTaskList(c *cli.Context) error {
 		return usagef("--ready goes with neither --status nor --all: what is ready is pending")
 	}
 	for _, text := range c.StringSlice("status") {
+		if text == statusReady {
+			f.Ready = true
+			continue
+		}
 		s, err := parseStatus(text)
 		if err != nil {
 			return err
 		}
 		f.Statuses = append(f.Statuses, s)
 	}
-	if len(f.Statuses) == 0 && !c.Bool("all") {
+	if len(f.Statuses) == 0 && !f.Ready && !c.Bool("all") {
 		f.Statuses = []dag.Status{dag.Pending, dag.InProgress, dag.Failed, dag.Blocked}
 	}
 	return a.view(c, func(s *session, g *dag.Graph) (err error) {
@@ -68,15 +74,24 @@ func (a *app) runTaskList(c *cli.Context) error {
 	})
 }
 
-func parseStatus(text string) (dag.Status, error) {
-	var names []string
+// statusReady is what the list calls a pending task that a run would take now.
+const statusReady = "ready"
+
+// statusWords are the values of --status.
+func statusWords() []string {
+	words := []string{statusReady}
 	for _, s := range dag.Statuses() {
-		if string(s) == text {
-			return s, nil
-		}
-		names = append(names, string(s))
+		words = append(words, string(s))
 	}
-	err := usagef("no status %q: it is one of pending, in_progress, done, failed, blocked", text)
+	return words
+}
+
+func parseStatus(text string) (dag.Status, error) {
+	names := statusWords()
+	if slices.Contains(names, text) {
+		return dag.Status(text), nil
+	}
+	err := usagef("no status %q: it is one of %s", text, strings.Join(names, ", "))
 	near, usual := map[string]string{"open": "pending", "todo": "pending", "running": "in_progress", "closed": "done"}[text]
 	if !usual {
 		near = nearest(text, names)

@@ -11,9 +11,10 @@ import (
 
 func (a *app) taskUpdate() command {
 	return command{
-		name: "update", args: "ID", short: "change what a task says or where it belongs",
+		name: "update", args: "ID...", short: "change what tasks say or where they belong",
 		long: `What is not given stays as it is. "none" as parent or feature takes the task out of it;
-an empty agent, model or gate, or -1 retries, go back to the configured ones.`,
+an empty agent, model or gate, or -1 retries, go back to the configured ones. Several tasks are
+changed together or, if one of them cannot be, not at all.`,
 		flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "title", Usage: "the new `TITLE`"},
 			&cli.StringFlag{Name: "parent", Usage: "make it a subtask of `ID`, or of none"},
@@ -21,7 +22,7 @@ an empty agent, model or gate, or -1 retries, go back to the configured ones.`,
 			jsonFlag(),
 		}, taskFields("")...),
 		example: `ralph task update 1f0c --title "Write the lexer" --priority 3
-ralph task update 1f0c --parent none`,
+ralph task update 1f0c 77aa --parent none`,
 		exits: "1 refused (a cycle, a parent in progress), 3 not found",
 		run:   a.runTaskUpdate,
 	}
@@ -35,31 +36,40 @@ func (a *app) runTaskUpdate(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var after taskJSON
+	if c.IsSet("title") && c.NArg() > 1 {
+		return usagef("--title is for one task, not %d", c.NArg())
+	}
+	var after []taskJSON
 	err = a.update(c, func(s *session, g *dag.Graph) error {
-		t, err := resolveOne(c, g)
+		tasks, err := resolveAll(c, g)
 		if err != nil {
 			return err
 		}
-		if err := g.Edit(t.ID, edit); err != nil {
-			return fmt.Errorf("update %s: %w", t.ID, err)
+		for i, t := range tasks {
+			if err := g.Edit(t.ID, edit); err != nil {
+				return fmt.Errorf("update %s: %w", t.ID, err)
+			}
+			if err := moveTask(c, g, t); err != nil {
+				return fmt.Errorf("update %s: %w", t.ID, err)
+			}
+			if tasks[i], err = g.Task(t.ID); err != nil {
+				return err
+			}
 		}
-		if err := moveTask(c, g, t); err != nil {
-			return fmt.Errorf("update %s: %w", t.ID, err)
-		}
-		if t, err = g.Task(t.ID); err != nil {
-			return err
-		}
-		after, err = asJSON(s, g, t, a.now())
+		after, err = allJSON(s, g, tasks, a.now())
 		return err
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if c.Bool("json") {
+	case c.Bool("json") && c.NArg() == 1:
+		return a.printJSON(after[0])
+	case c.Bool("json"):
 		return a.printJSON(after)
 	}
-	a.note(c, "%s updated: %s", after.ID, after.Title)
+	for _, t := range after {
+		a.note(c, "%s updated: %s", t.ID, t.Title)
+	}
 	return nil
 }
 
