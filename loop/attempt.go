@@ -224,7 +224,7 @@ func (a *attempt) unprepared(ctx context.Context, err error) (Decision, error) {
 
 // open starts the agent. Its process is on record before anything is said to it.
 func (a *attempt) open(ctx context.Context) error {
-	s, err := a.opts.Open(ctx, Opening{
+	s, err := a.start(ctx, Opening{
 		Run: a.run, Task: a.claim.Task, Iteration: a.iteration, Limit: a.opts.Limit, Model: a.choice.Model, Folder: a.folder,
 		Agent: a.substitute(), Observe: a.observe, Earlier: a.earlier(ctx),
 		Started: func(agent string, id proc.Identity) error {

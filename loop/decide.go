@@ -70,6 +70,7 @@ type Facts struct {
 	OwnModel    bool       // the task brings its own model
 	Substitute  bool       // another agent works, because the run's own has no room
 	Proven      bool       // the agent has answered in this run
+	Restarted   bool       // it could not be started, although it has answered, and was tried again
 
 	Over    *budget.Finding // a budget that was passed while the agent worked
 	Cut     bool            // the turn was cut short because of Drift
@@ -268,8 +269,12 @@ func afterError(f Facts) Decision {
 		if f.Substitute { // the run's own agent can still be waited for
 			return Decision{Action: Release, Outcome: "error", Reason: reason, Uncounted: true, Drop: true}
 		}
-		// Trying again cannot help, and it is not the task's fault.
-		return Decision{Action: Release, Outcome: "error", Reason: reason, Uncounted: true, NoAnswer: true, EndRun: OutcomeUnavailable}
+		// It is not the task's fault.
+		d := Decision{Action: Release, Outcome: "error", Reason: reason, Uncounted: true, NoAnswer: true}
+		if !f.Restarted { // otherwise the circuit breaker decides
+			d.EndRun = OutcomeUnavailable
+		}
+		return d
 	case acp.RateLimited:
 		d := limited(f, reason)
 		d.Everyone, d.Until = true, f.Err.Until

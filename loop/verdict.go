@@ -42,7 +42,7 @@ func (a *attempt) openJudge(ctx context.Context) (verify.Judge, error) {
 		return nil, err
 	}
 	judge := ""
-	s, err := a.opts.Open(ctx, Opening{
+	s, err := a.start(ctx, Opening{
 		Run: a.run, Task: a.claim.Task, Iteration: a.iteration, Limit: a.opts.Limit, Model: a.choice.Model, Folder: folder, Judge: true,
 		Agent: a.substitute(), Observe: a.observe,
 		Started: func(agent string, _ proc.Identity) error { judge = agent; return nil },
@@ -73,6 +73,11 @@ func (j *judging) Prompt(ctx context.Context, text string) (acp.Turn, error) {
 	turn, err := j.Session.Prompt(ctx, text)
 	if asOverspent(context.Cause(ctx)) != nil && byItself(turn) {
 		err = nil
+	}
+	if !turn.Empty() {
+		j.attempt.mu.Lock()
+		j.attempt.proven[j.attempt.judgeName()] = true
+		j.attempt.mu.Unlock()
 	}
 	j.refused = turn.Empty() && (errors.Is(err, acp.RateLimited) || errors.Is(err, acp.AuthRequired))
 	return turn, err

@@ -34,6 +34,9 @@ func TestMain(m *testing.M) {
 }
 
 func testConfiner(data []byte, cmd *Command) error {
+	if string(data) == "die" {
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
 	if string(data) == "refuse" {
 		return fmt.Errorf("no confinement today")
 	}

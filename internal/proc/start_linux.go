@@ -104,8 +104,9 @@ func launch(spec Spec, spare *idle) (*Process, error) {
 	return p, nil
 }
 
-// errHelperEnded is a helper that broke, was killed, or is no helper at all.
-var errHelperEnded = errors.New("the helper ended before it could start it; does main call proc.RunHelper first?")
+// errHelperEnded is a helper that broke or was killed. While developing it is most
+// likely a main that does not call RunHelper.
+var errHelperEnded = errors.New("ralph's helper process ended before the program started; the machine may be out of processes (ulimit -u) or memory")
 
 func readStarted(lines *bufio.Reader) (pid int, err error) {
 	line, err := lines.ReadString('\n')

@@ -277,3 +277,15 @@ func TestConfinerRunsBeforeTheProcess(t *testing.T) {
 		t.Error("started although it could not be confined")
 	}
 }
+
+// TestAHelperThatEndsIsToldToUsers: what broke is the machine, not the program that
+// calls us.
+func TestAHelperThatEndsIsToldToUsers(t *testing.T) {
+	t.Parallel()
+	_, err := Start(Spec{Argv: []string{"/proc/self/exe"}, Env: roleEnvironment("sleep"), Owner: t.Name(), Confine: []byte("die")})
+	const want = "start process /proc/self/exe: ralph's helper process ended before the program started; " +
+		"the machine may be out of processes (ulimit -u) or memory (signal: killed)"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

@@ -1,0 +1,208 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ralph/acp"
+	"ralph/dag"
+	"ralph/internal/db"
+)
+
+// flaky is a night in which the agent can be started once, and then so many times not.
+type flaky struct {
+	night
+	opened, failures int
+	err              error
+	firstToo         bool // the agent has never answered
+}
+
+func (f *flaky) start(ctx context.Context, op Opening) (Session, error) {
+	f.mu.Lock()
+	f.opened++
+	n := f.opened
+	f.mu.Unlock()
+	if !f.firstToo {
+		n--
+	}
+	if n >= 1 && n <= f.failures {
+		return nil, f.err
+	}
+	return f.night.start(ctx, op)
+}
+
+// begin is a run of two tasks in simulated time.
+func (f *flaky) begin(t *testing.T, with func(*Options)) (*Runner, *dag.Store) {
+	t.Helper()
+	f.prompts, f.quick = map[string]int{}, true
+	d, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "progress.db"), db.Options{Conns: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	store := dag.New(d, dag.Options{Now: f.now})
+	err = store.Update(t.Context(), func(g *dag.Graph) error {
+		for _, title := range []string{"one", "two"} {
+			if _, err := g.Add(dag.NewTask{Title: title, Kind: dag.Check}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := Options{
+		Store: store, Open: f.start, Now: f.now, Dir: t.TempDir(), Folder: t.TempDir(), MaxAttempts: 5, MaxRetries: 3, Breaker: 3, Skip: true,
+		Life: func(dag.Process) dag.Life { return dag.Unknown },
+	}
+	if with != nil {
+		with(&opts)
+	}
+	r, err := Start(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, store
+}
+
+func TestAnAgentThatHasAnsweredIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	missing := &acp.Error{Kind: acp.NotFound, Op: "start", Text: "no such command"}
+	tests := map[string]struct {
+		flaky      *flaky
+		want       OutcomeKind
+		opened     int
+		least      time.Duration // that the run waits
+		most       time.Duration
+		iterations int
+	}{
+		"missing for a moment": {
+			flaky: &flaky{failures: 1, err: missing}, want: OutcomeComplete, opened: 3, least: time.Second, most: 5 * time.Second, iterations: 2,
+		},
+		"no process left for almost a minute": {
+			flaky: &flaky{failures: 5, err: &acp.Error{Kind: acp.CannotStart, Op: "start", Text: "resource temporarily unavailable"}},
+			want:  OutcomeComplete, opened: 7, least: 50 * time.Second, most: 70 * time.Second, iterations: 2,
+		},
+		"it starts and dies at once": {
+			flaky: &flaky{failures: 2, err: &acp.Error{Kind: acp.Died, Op: "initialize", Text: "exit status 1"}},
+			want:  OutcomeComplete, opened: 4, least: time.Second, most: 10 * time.Second, iterations: 2,
+		},
+		"gone for good: the circuit breaker ends the run": {
+			flaky: &flaky{failures: 100, err: missing}, want: OutcomeUnavailable, opened: 1 + 3*6, least: 150 * time.Second, most: 210 * time.Second, iterations: 1,
+		},
+		"never there": {
+			flaky: &flaky{failures: 100, err: missing, firstToo: true}, want: OutcomeUnavailable, opened: 1, most: time.Second,
+		},
+		"what trying again cannot help": {
+			flaky: &flaky{failures: 100, err: &acp.Error{Kind: acp.AuthRequired, Op: "session/new"}}, want: OutcomeUnavailable, opened: 2, most: time.Second, iterations: 1,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := tt.flaky
+				r, store := f.begin(t, nil)
+				began := time.Now()
+				out, err := r.Run(t.Context())
+				if err != nil || out.Kind != tt.want || out.Iterations != tt.iterations {
+					t.Errorf("got %s (%s) after %d iterations, %v; want %s after %d", out.Kind, out.Reason, out.Iterations, err, tt.want, tt.iterations)
+				}
+				if took := time.Since(began); f.opened != tt.opened || took < tt.least || took > tt.most {
+					t.Errorf("the agent was started %d times in %s; want %d times in %s to %s", f.opened, took, tt.opened, tt.least, tt.most)
+				}
+				wantUncharged(t, store)
+			})
+		})
+	}
+}
+
+// wantUncharged wants that no task that is not done has been charged an attempt.
+func wantUncharged(t *testing.T, store *dag.Store) {
+	t.Helper()
+	err := store.View(t.Context(), func(g *dag.Graph) error {
+		tasks, err := g.List(dag.Filter{})
+		for _, task := range tasks {
+			if task.Status != dag.Done && (task.Status != dag.Pending || task.Attempts != 0) {
+				t.Errorf("%s is %s with %d attempts, want pending with none", task.ID, task.Status, task.Attempts)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAStartThatIsTriedAgainCanBeInterrupted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &flaky{failures: 100, err: &acp.Error{Kind: acp.NotFound, Op: "start"}}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		var warned int
+		r, store := f.begin(t, func(o *Options) {
+			o.Observe = func(e Event) {
+				if e.Type == Warned {
+					warned++
+					cancel(errors.New("caught a signal"))
+				}
+			}
+		})
+		began := time.Now()
+		out, err := r.Run(ctx)
+		if err != nil || out.Kind != OutcomeInterrupted || warned != 1 || f.opened != 2 {
+			t.Errorf("got %s after %d starts and %d warnings, %v; want interrupted in the first wait", out.Kind, f.opened, warned, err)
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("the wait went on for %s", took)
+		}
+		wantUncharged(t, store)
+	})
+}
+
+// TestAVerifierThatHasAnsweredIsStartedAgain: the finished work is kept meanwhile, and
+// is not paid for twice.
+func TestAVerifierThatHasAnsweredIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &flaky{failures: 5, err: &acp.Error{Kind: acp.CannotStart, Op: "start"}}
+		judged := 0
+		r, _ := f.begin(t, func(o *Options) {
+			o.Skip, o.Verdicts = false, true
+			open := o.Open
+			o.Open = func(ctx context.Context, op Opening) (Session, error) {
+				if op.Judge {
+					s, err := open(ctx, op)
+					if err != nil {
+						return nil, err
+					}
+					judged++
+					return &approving{s}, nil
+				}
+				return f.night.start(ctx, op)
+			}
+		})
+		f.opened = 1 // the first start of a verifier fails already
+		out, err := r.Run(t.Context())
+		if err != nil || out.Kind != OutcomeComplete || out.Iterations != 2 || judged != 2 {
+			t.Errorf("got %+v, %v with %d verdicts; want two tasks done at the first try", out, err, judged)
+		}
+		for id, times := range f.prompts {
+			if times != 1 {
+				t.Errorf("%s was worked on %d times, want once", id, times)
+			}
+		}
+	})
+}
+
+// approving is a verifier that finds nothing wrong.
+type approving struct{ Session }
+
+func (approving) Prompt(context.Context, string) (acp.Turn, error) {
+	return acp.Turn{Stop: acp.StopEnd, Segments: []string{"<verify-pass/>\n"}}, nil
+}
