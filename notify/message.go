@@ -29,6 +29,7 @@ type news struct {
 	project string
 	hide    func(string) string
 	failed  []failure // the last word on each task that failed
+	rescued []string  // tasks that were recovered, until the summary comes
 }
 
 // failure is a task that failed, in words.
@@ -36,7 +37,7 @@ type failure struct{ task, words string }
 
 // Bounds of what a message tells.
 const (
-	maxFailed = 5
+	maxListed = 5 // tasks
 	maxLine   = 300
 	maxTitle  = 120
 )
@@ -66,6 +67,16 @@ func (n *news) of(e loop.Event) (Message, []string) {
 		}
 		m.Reason = "the agent asked for what nobody could answer: " + n.line(e.Text)
 		return n.write(m, "needs input", m.Reason, "next: ralph logs "+e.Task), []string{NeedsInput}
+	case loop.Recovered:
+		n.rescued = append(n.rescued, fmt.Sprintf("%s (%s): %s", n.line(e.Title), e.Task, m.Reason))
+		return m, nil
+	case loop.RecoveryDone:
+		lines := append([]string{m.Reason}, shorten(n.rescued)...)
+		n.rescued = nil
+		if e.Recovery == nil || *e.Recovery == (loop.RecoveryEvent{}) {
+			return m, nil
+		}
+		return n.write(m, "recovered", append(lines, "next: ralph status")...), []string{Recovered}
 	case loop.RunEnded:
 		return n.ended(e, m)
 	default:
@@ -98,16 +109,23 @@ func (n *news) ended(e loop.Event, m Message) (Message, []string) {
 		}
 		lines = append(lines, text)
 	}
-	for _, f := range n.failed[:min(len(n.failed), maxFailed)] {
-		lines = append(lines, "failed: "+f.words)
-		if strings.HasPrefix(m.Reason, f.task+" failed") {
+	var failed []string
+	for i, f := range n.failed {
+		failed = append(failed, "failed: "+f.words)
+		if i < maxListed && strings.HasPrefix(m.Reason, f.task+" failed") {
 			lines[0] = "" // the run ended because of it: once is enough
 		}
 	}
-	if more := len(n.failed) - maxFailed; more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", more))
-	}
+	lines = append(lines, shorten(failed)...)
 	return n.write(m, words, append(lines, "next: ralph report "+e.Run)...), kinds
+}
+
+// shorten keeps the first few lines of a list, and says how many there are beyond.
+func shorten(list []string) []string {
+	if more := len(list) - maxListed; more > 0 {
+		return append(slices.Clone(list[:maxListed]), fmt.Sprintf("and %d more", more))
+	}
+	return list
 }
 
 // write puts a message together; empty lines are left out.

@@ -22,10 +22,13 @@ const (
 	Waiting    = "waiting"     // a run waits for a time
 	Budget     = "budget"      // a run ended at a limit of money, time or iterations
 	NeedsInput = "needs_input" // nothing goes on before a person does something
+	Recovered  = "recovered"   // a run found what another one left when it crashed
 )
 
 // Kinds are all of them.
-func Kinds() []string { return []string{RunEnd, TaskFailed, Blocked, Waiting, Budget, NeedsInput} }
+func Kinds() []string {
+	return []string{RunEnd, TaskFailed, Blocked, Waiting, Budget, NeedsInput, Recovered}
+}
 
 // Target is somebody to be told. It may have several ways.
 type Target struct {

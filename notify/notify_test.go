@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -154,6 +155,26 @@ func TestTheEndOfARunNamesAFailedTaskOnce(t *testing.T) {
 		"failed: Task 1 (t-1): gate \"make\": exit status 2\nnext: ralph report r-1"
 	if m.Text != want || m.Reason != e.Reason {
 		t.Errorf("got\n%s\nwant\n%s", m.Text, want)
+	}
+}
+
+func TestARecoveryIsOneMessage(t *testing.T) {
+	t.Parallel()
+	n := news{project: "shop", hide: func(s string) string { return s }}
+	for i := range 6 {
+		e := loop.Event{Type: loop.Recovered, Task: fmt.Sprint("t-", i), Title: fmt.Sprint("Task ", i), Reason: "its run died; released", Outcome: "released"}
+		if _, kinds := n.of(e); kinds != nil {
+			t.Errorf("got %q, want nothing before the summary", kinds)
+		}
+	}
+	sum := loop.RecoveryEvent{Runs: 1, RecoveryCounts: loop.RecoveryCounts{Released: 6}}
+	m, kinds := n.of(loop.Event{Type: loop.RecoveryDone, Run: "r-1", Recovery: &sum, Reason: sum.String()})
+	if !strings.HasPrefix(m.Text, "ralph: shop: recovered\n1 run had died, 6 tasks released\nTask 0 (t-0): its run died; released\nTask 1 ") ||
+		!strings.HasSuffix(m.Text, "\nand 1 more\nnext: ralph status") || !slices.Equal(kinds, []string{"recovered"}) {
+		t.Errorf("got %q:\n%s", kinds, m.Text)
+	}
+	if _, kinds := n.of(loop.Event{Type: loop.RecoveryDone, Recovery: &loop.RecoveryEvent{}, Reason: "nothing to recover"}); kinds != nil {
+		t.Errorf("got %q, want no message where nothing was recovered", kinds)
 	}
 }
 

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,12 +13,16 @@ import (
 	"ralph/loop"
 )
 
-// TestR11RecoveryIsTold on the terminal, in the events, in the journal and as JSON.
+// TestR11RecoveryIsTold on the terminal, in the events, in the journal, as JSON and as a notification.
 func TestR11RecoveryIsTold(t *testing.T) {
 	t.Parallel()
-	p := killedInTheMiddle(t, true)
+	p := killedInTheMiddle(t, true, "[[notify]]\non = ['recovered']\ncommand = 'cat >> recovered.json'")
 	p.write(t, "go", "")
 	out := p.want(t, 0, "run")
+	if data, err := os.ReadFile(filepath.Join(p.dir, "recovered.json")); err != nil || strings.Count(string(data), `"event":"recovered"`) != 1 ||
+		!strings.Contains(string(data), `at work (t-00000002): its run died while its agent was at work; released\n`) {
+		t.Errorf("got notifications %s, %v; want one that says what became of the tasks", data, err)
+	}
 	for _, want := range []string{
 		"recovery: 1 run had died, 1 task released, 1 task resumed at verification, ", "orphaned process",
 		"t-00000001 recovered: its run died while its finished work was being verified; resumed at verification",

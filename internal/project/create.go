@@ -191,7 +191,7 @@ GATES
 # prometheus = ""             # a file, for the textfile collector of Prometheus; relative to this folder
 
 # [[notify]]                  # tell somebody; several are possible, and those of all files count
-# on = ["run_end", "task_failed", "blocked", "waiting", "budget", "needs_input"]   # none means all
+# on = ["run_end", "task_failed", "blocked", "waiting", "budget", "needs_input", "recovered"]   # none means all
 # webhook = "${SLACK_WEBHOOK}"   # Slack, or what understands the same; from ralph's own environment
 # command = "my-notifier"     # for sh; the message is on its stdin, as JSON
 # desktop = true              # notify-send or osascript

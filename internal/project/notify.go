@@ -24,7 +24,7 @@ type Notify struct {
 
 // News are the kinds of news that somebody can be told.
 func News() []string {
-	return []string{"run_end", "task_failed", "blocked", "waiting", "budget", "needs_input"}
+	return []string{"run_end", "task_failed", "blocked", "waiting", "budget", "needs_input", "recovered"}
 }
 
 // invalid says what makes no sense about it, without repeating an address.
