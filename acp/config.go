@@ -41,7 +41,9 @@ type Config struct {
 	Reads       string   // a further folder that may be read, absolute; empty means none
 	ReadOnly    bool     // refuse fs/write_text_file
 	Permissions Policy   // how permission requests are answered
-	Protected   []string // paths relative to Dir that are never written for the agent
+	Protected   []string // paths, absolute or relative to Dir, that are never written for the agent, nor anything in them
+
+	ProtectedNames []string // names of files and folders that are never written for the agent, wherever they are
 
 	HandshakeTimeout time.Duration // for the whole handshake; 0 means DefaultHandshakeTimeout
 	IdleTimeout      time.Duration // longest silence in a turn: no message, no terminal output; stderr does not count. 0 means no limit

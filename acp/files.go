@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode/utf8"
@@ -32,12 +33,14 @@ var (
 // through the root, so no path, dots and symbolic links included, leads out.
 type files struct {
 	root      *os.Root
-	dirs      []string // names of the root as the agent may write them
-	protected []string
-	also      *files // may be read as well; nil if nothing else may
+	dirs      []string      // names of the root as the agent may write them
+	protected []string      // below the root
+	known     []fs.FileInfo // what was at the protected paths when the session began, wherever it is moved
+	names     []string      // protected wherever they are
+	also      *files        // may be read as well; nil if nothing else may
 }
 
-func openFiles(dir string, protected []string) (*files, error) {
+func openFiles(dir string, protected, names []string) (*files, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open project: %w", err)
@@ -46,10 +49,31 @@ func openFiles(dir string, protected []string) (*files, error) {
 	if real, err := filepath.EvalSymlinks(dir); err == nil && real != f.dirs[0] {
 		f.dirs = append(f.dirs, real)
 	}
+	f.names = names
 	for _, path := range protected {
-		f.protected = append(f.protected, filepath.Clean(filepath.FromSlash(path)))
+		if rel, ok := f.relative(filepath.FromSlash(path)); ok {
+			f.protect(rel)
+		}
 	}
 	return f, nil
+}
+
+// protect puts a path on the list. One that a protected name leads to needs only to be
+// known again if it is moved.
+func (f *files) protect(rel string) {
+	for _, look := range []func(string) (fs.FileInfo, error){f.root.Lstat, f.root.Stat} {
+		if info, err := look(rel); err == nil {
+			f.known = append(f.known, info)
+		}
+	}
+	if !slices.ContainsFunc(strings.Split(rel, string(filepath.Separator)), f.protectedName) {
+		f.protected = append(f.protected, rel)
+	}
+}
+
+// protectedName compares without case, as some file systems do.
+func (f *files) protectedName(name string) bool {
+	return slices.ContainsFunc(f.names, func(other string) bool { return strings.EqualFold(name, other) })
 }
 
 // relative is the path below the root, if it is there by its name.

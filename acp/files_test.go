@@ -91,7 +91,7 @@ func attacked(t *testing.T) (dir, secret string) {
 	t.Helper()
 	dir, out := t.TempDir(), t.TempDir()
 	secret = filepath.Join(out, "secret")
-	for path, text := range map[string]string{secret: "secret", dir + "/ok.txt": "ok", dir + "/bin": "\xff\xfe"} {
+	for path, text := range map[string]string{secret: "secret", dir + "/ok.txt": "ok", dir + "/.ralph.toml": "", dir + "/bin": "\xff\xfe"} {
 		if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
 			t.Fatal(err)
 		}
@@ -104,12 +104,16 @@ func attacked(t *testing.T) (dir, secret string) {
 	for name, target := range map[string]string{
 		"out": out, "file-out": secret, "up": "../..", "to-ralph": ".ralph", "to-runs": ".ralph/runs", "to-git": "sub/../.git",
 		"loop": "loop", "to-ok": "ok.txt", "abs-ok": filepath.Join(dir, "ok.txt"), "sub/to-hooks": "../.git/hooks", "dangling": "not/yet.txt",
+		"to-toml": ".ralph.toml", "sub/to-moved": "../moved",
 	} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(filepath.Join(dir, ".ralph.toml"), filepath.Join(dir, "hard-toml")); err != nil {
 		t.Fatal(err)
 	}
 	huge, err := os.Create(filepath.Join(dir, "huge"))
@@ -142,12 +146,19 @@ func TestReadAttacks(t *testing.T) {
 func TestWriteAttacks(t *testing.T) {
 	t.Parallel()
 	dir, secret := attacked(t)
-	f := mustFiles(t, dir, ".ralph", ".git/hooks", ".git/config")
+	f := mustFiles(t, dir, ".ralph", filepath.Join(dir, ".ralph.toml"), ".git", "settings/ralph.toml")
+	// Moved after the session began, to be moved back later.
+	if err := os.Rename(filepath.Join(dir, ".git"), filepath.Join(dir, "moved")); err != nil {
+		t.Fatal(err)
+	}
 	for path, want := range map[string]string{
 		"../x": "outside", "/tmp/x": "outside", "out/x": "outside", "file-out": "outside", "up/x": "outside", "loop": "outside", "abs-ok": "outside",
 		".ralph/x": "protected", ".RALPH/x": "protected", "to-ralph/x": "protected", "to-runs/x": "protected", ".ralph": "protected",
 		".git/hooks/x": "protected", ".git/config": "protected", "to-git/config": "protected", "to-git/hooks/x": "protected",
-		"sub/to-hooks/x": "protected", ".git": "not a regular", ".git/../.git/config": "protected",
+		"sub/to-hooks/x": "protected", ".git": "protected", ".git/../.git/config": "protected", ".git/index": "protected",
+		".ralph.toml": "protected", ".Ralph.TOML": "protected", "to-toml": "protected", "hard-toml": "protected", "settings/ralph.toml": "protected",
+		"new/.git/hooks/x": "protected", "sub/.GIT/config": "protected", "sub/.git": "protected",
+		"moved/hooks/x": "protected", "sub/to-moved/hooks/x": "protected",
 		"fifo": "not a regular", "sub": "not a regular", ".": "outside", "": "outside", "ok.txt/x": "not a regular",
 	} {
 		if _, err := f.write(path, "evil"); err == nil || !strings.Contains(err.Error(), want) {
@@ -156,7 +167,7 @@ func TestWriteAttacks(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"ok.txt": "ok.txt", dir + "/ok.txt": "ok.txt", "to-ok": "ok.txt", "a/b/c.txt": "a/b/c.txt",
-		"to-git/index": ".git/index", "dangling": "not/yet.txt",
+		".github/x": ".github/x", ".gitignore": ".gitignore", "sub/.ralph.toml": "sub/.ralph.toml", "dangling": "not/yet.txt",
 	} {
 		if got, err := f.write(path, "new "+path); err != nil || got != want {
 			t.Errorf("write %q: got %q, %v, want %q", path, got, err, want)
@@ -181,8 +192,8 @@ func TestWriteAttacks(t *testing.T) {
 // What is protected and does not exist yet cannot be made either.
 func TestProtectedBeforeItExists(t *testing.T) {
 	t.Parallel()
-	f := mustFiles(t, t.TempDir(), ".ralph", ".git/hooks", ".git/config")
-	for _, path := range []string{".ralph", ".ralph/x", ".git", ".git/hooks/x", ".git/config", ".Git/Hooks/x"} {
+	f := mustFiles(t, t.TempDir(), ".ralph", ".ralph.toml", "settings/ralph.toml")
+	for _, path := range []string{".ralph", ".ralph/x", ".ralph.toml", "settings", "settings/ralph.toml", ".git", ".git/hooks/x", ".git/config", ".Git/Hooks/x", "new/.git/config"} {
 		if _, err := f.write(path, "evil"); err == nil || !strings.Contains(err.Error(), "protected") {
 			t.Errorf("write %q: got %v", path, err)
 		}
@@ -250,7 +261,7 @@ func TestSwappedLinks(t *testing.T) {
 
 func mustFiles(t testing.TB, dir string, protected ...string) *files {
 	t.Helper()
-	f, err := openFiles(dir, protected)
+	f, err := openFiles(dir, protected, []string{".git"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func newBench(t testing.TB, script fakeagent.Script) *bench {
 		Grace:            long,
 		Transcript:       &b.transcript,
 		Stderr:           &b.stderr,
-		Protected:        []string{".ralph", ".git/hooks", ".git/config"},
+		Protected:        []string{".ralph", ".ralph.toml"}, ProtectedNames: []string{".git"},
 	}
 	return b
 }

@@ -59,13 +59,13 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 		closed:  make(chan struct{}),
 		meter:   newMeter(cfg.UsageCumulative, 0),
 	}
-	files, err := openFiles(cfg.Dir, cfg.Protected)
+	files, err := openFiles(cfg.Dir, cfg.Protected, cfg.ProtectedNames)
 	if err != nil {
 		return nil, &Error{Kind: CannotStart, Op: "start", Text: err.Error(), Err: err}
 	}
 	s.files = files
 	if cfg.Reads != "" {
-		if files.also, err = openFiles(cfg.Reads, nil); err != nil {
+		if files.also, err = openFiles(cfg.Reads, nil, nil); err != nil {
 			files.close()
 			return nil, &Error{Kind: CannotStart, Op: "start", Text: err.Error(), Err: err}
 		}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -158,6 +159,9 @@ func (p *place) enter(name string, seen fs.FileInfo) error {
 // a link nor a second name gets around it; names are compared without case, as
 // some file systems do.
 func (f *files) allowed(p *place, name string, seen fs.FileInfo) error {
+	if f.protectedName(name) || seen != nil && slices.ContainsFunc(f.known, func(info fs.FileInfo) bool { return os.SameFile(info, seen) }) {
+		return errProtected
+	}
 	here, err := p.parent().Stat(".")
 	if err != nil {
 		return err

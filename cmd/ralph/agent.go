@@ -241,13 +241,14 @@ func (o *opener) start(ctx context.Context, op loop.Opening, ag agent, model str
 	if conf.Level != sandbox.None {
 		modes = ag.preset.Confined
 	}
+	protected, names := o.sandbox.protection.Client()
 	s, err := acp.Start(ctx, acp.Config{
 		Argv: ag.argv, Dir: o.root, Reads: o.reads, Launcher: o.launch, Version: o.version,
 		Env: append(env, slices.Concat(o.told(op, ag, model), conf.Env)...), Confine: conf.Spec,
 		Model: model, ModelChannels: channels, Modes: modes, AuthMethod: agents.AuthMethod(ag.preset, lookUp(env)), UsageCumulative: ag.preset.Cumulative,
 		MCP: o.servers, Resume: earlier(op, ag),
 		MissingFile: acp.MissingFile(ag.preset.Missing), TerminalShell: ag.preset.TerminalShell,
-		Protected:   []string{".ralph", ".git/hooks", ".git/config"},
+		Protected: protected, ProtectedNames: names,
 		IdleTimeout: o.idle.Std(), TurnTimeout: o.turn.Std(),
 		Transcript: transcript, Stderr: stderr, ReadOnly: op.Judge,
 		TerminalEnv: append(terminals, conf.Env...), Redact: o.app.redact,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,11 +25,11 @@ type confiner struct {
 	home    string
 	write   []string // [sandbox] write
 	hide    []string // [sandbox] deny_read
-	git     git.Places
-	real    map[string]string // where git's folders really are
-	inside  []string          // folders of git's of repositories in the project that are no submodules
-	scratch bool              // the project is an agent's own, nothing in it is protected
-	temp    string            // the folder of temporary folders
+	temp    string   // the folder of temporary folders
+
+	protection *sandbox.Protection
+	git        []string          // git's folders
+	real       map[string]string // where they really are
 
 	work, verification sandbox.Report // in force
 
@@ -57,13 +56,13 @@ func (a *app) confiner(mode string, s *session) (*confiner, error) {
 		return nil, err
 	}
 	a.atEnd = append(a.atEnd, c.Close)
-	if mode == "off" {
-		return c, nil
-	}
 	if err := c.recall(); err != nil {
 		return nil, err
 	}
-	c.findGit()
+	c.findProtected(a.userConfig())
+	if mode == "off" {
+		return c, nil
+	}
 	temp, err := c.newTemp()
 	if err != nil {
 		return nil, err
@@ -98,22 +97,24 @@ func (c *confiner) lacking() string {
 	return ""
 }
 
-// findGit looks for all that belongs to git in the project.
-func (c *confiner) findGit() {
-	root := c.project.Root
-	c.git, c.inside, c.real = git.Find(root), nil, map[string]string{}
-	for _, dir := range c.git.Folders {
+// findProtected looks for all that no agent may write, and for git's folders. The
+// user's own configuration counts if it lies in the project.
+func (c *confiner) findProtected(userConfig string) {
+	var more []string
+	if rel, err := filepath.Rel(c.project.Root, userConfig); err == nil && filepath.IsLocal(rel) {
+		more = append(more, userConfig)
+	}
+	c.protection = sandbox.Protect(context.Background(), c.project, more...)
+	c.git, c.real = git.Find(c.project.Root).Folders, map[string]string{}
+	for _, dir := range c.git {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			c.real[dir] = real
 		}
 	}
-	for _, name := range git.Search(context.Background(), root, filepath.Base(c.project.State())) {
-		dir := filepath.Join(root, filepath.FromSlash(name), ".git")
-		if info, err := os.Lstat(dir); err == nil && info.IsDir() { // or it only says where the folder is
-			c.inside = append(c.inside, dir)
-		}
-	}
 }
+
+// unprotect is for a project that is an agent's own: nothing in it is protected.
+func (c *confiner) unprotect() { c.protection, c.git = &sandbox.Protection{}, nil }
 
 // paths makes the paths of a setting absolute: "~" is the user's home, and
 // anything else that is not absolute is below the project.
@@ -176,7 +177,7 @@ type confined struct {
 // given. What an earlier attempt of this run at the same task tampered with is still told.
 func (c *confiner) forTask(env []string, ag agent, task string) (*confined, error) {
 	x, err := c.prepare(sandbox.Work, c.work.Level, env, ag)
-	if err != nil || c.mode == "off" {
+	if err != nil {
 		return x, err
 	}
 	if task != "" {
@@ -187,7 +188,7 @@ func (c *confiner) forTask(env []string, ag agent, task string) (*confined, erro
 	if x.before = c.first[task]; x.before != nil && task != "" {
 		return x, nil
 	}
-	if x.before, err = c.fingerprints(x.Level); err != nil {
+	if x.before, err = c.protection.Fingerprints(x.Level); err != nil {
 		return nil, errors.Join(err, x.Close())
 	}
 	if c.first == nil {
@@ -234,36 +235,6 @@ func (c *confiner) prepare(mode sandbox.Mode, level sandbox.Level, env []string,
 		return nil, errors.Join(err, x.Close())
 	}
 	return x, nil
-}
-
-// fingerprints are of what no agent may write, where that cannot be prevented. The
-// documents below .ralph are left out: people edit them while a run works.
-func (c *confiner) fingerprints(level sandbox.Level) (list []*sandbox.Fingerprint, err error) {
-	for _, dir := range c.git.Folders {
-		// What is not there cannot be made read-only, at any level.
-		own, derr := sandbox.Protected(dir, []string{"commondir", "config.worktree"}, nil)
-		list, err = append(list, own), errors.Join(err, derr)
-	}
-	for _, dir := range c.inside {
-		// Its folder can be moved away, with what is read-only in it, and made anew.
-		own, derr := sandbox.Leavable(dir, []string{"hooks", "config", "config.worktree", "commondir"})
-		list, err = append(list, own), errors.Join(err, derr)
-	}
-	if level == sandbox.Namespaces || err != nil {
-		return list, err
-	}
-	state, err := sandbox.Protected(c.project.Root, []string{".ralph", project.ConfigName},
-		slices.Concat(ownWrites, []string{".ralph/knowledge", ".ralph/features"}))
-	list = append(list, state)
-	for _, dir := range c.git.Folders {
-		own, derr := sandbox.Protected(dir, []string{"hooks", "config"}, nil)
-		list, err = append(list, own), errors.Join(err, derr)
-	}
-	for _, file := range c.git.Pointers {
-		own, derr := sandbox.Protected(filepath.Dir(file), []string{filepath.Base(file)}, nil)
-		list, err = append(list, own), errors.Join(err, derr)
-	}
-	return list, err
 }
 
 // Tampered lists what was changed that no agent may change. It is empty where

@@ -37,7 +37,7 @@ func TestRepositoriesInsideAreProtected(t *testing.T) {
 				t.Parallel()
 				c := confinerAt(t, level)
 				repositoriesInside(t, c.project.Root)
-				c.findGit()
+				c.findProtected("")
 				x, err := c.forTask(env(filepath.Dir(c.project.Root)), agent{}, "")
 				if err != nil {
 					t.Fatal(err)
@@ -89,7 +89,7 @@ func TestARepositoryThatWasReplacedOpensNothing(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				c.findGit()
+				c.findProtected("")
 				before := looks(t, outside)
 				for _, script := range []string{script, "echo x > inside/.git/new; echo x > inside/.git/hooks/x; echo x > inside/.git/config; echo x > ../outside/x"} {
 					x, err := c.forTask(env(filepath.Dir(c.project.Root)), agent{}, "")

@@ -21,14 +21,8 @@ func (c *confiner) profile(mode sandbox.Mode, level sandbox.Level, temp string, 
 	p := sandbox.Profile{
 		Level: level, Mode: mode, Project: c.project.Root, Temp: temp, Git: c.unmoved(),
 		State:   slices.Concat(makeable(agents.StateFolders(ag.preset, home, get)), c.write),
-		Protect: append([]string{c.project.State(), c.project.Config()}, c.git.Pointers...),
+		Protect: c.protection.ReadOnly(mode),
 		Hide:    c.hide,
-	}
-	if mode == sandbox.Work {
-		p.Protect = append(p.Protect, c.insides()...)
-	}
-	if c.scratch {
-		p.Protect = nil
 	}
 	if ag.preset.Unknown {
 		p.Write = append(agents.PossibleFolders(ag.preset, home, get), ownFolder(ag.argv[0], home, c.project.Root, get("PATH"))...)
@@ -45,25 +39,10 @@ func (c *confiner) profile(mode sandbox.Mode, level sandbox.Level, temp string, 
 // unmoved lists git's folders that are where they were found. An agent that worked
 // before may have put a link to anywhere in the place of one.
 func (c *confiner) unmoved() []string {
-	return slices.DeleteFunc(slices.Clone(c.git.Folders), func(dir string) bool {
+	return slices.DeleteFunc(slices.Clone(c.git), func(dir string) bool {
 		real, err := filepath.EvalSymlinks(dir)
 		return err != nil || real != c.real[dir]
 	})
-}
-
-// insides lists what is read-only of repositories in the project. Their folders are
-// not opened up as the project's own is: they are written anyway, and an agent that
-// worked before may have put a link in their place, or anything.
-func (c *confiner) insides() []string {
-	var out []string
-	for _, dir := range c.inside {
-		for _, name := range []string{"hooks", "config", "config.worktree"} {
-			if real, err := filepath.EvalSymlinks(filepath.Join(dir, name)); err == nil {
-				out = append(out, real)
-			}
-		}
-	}
-	return out
 }
 
 // opened lists, below the project, what an agent keeps there for itself and what

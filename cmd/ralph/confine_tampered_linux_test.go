@@ -74,7 +74,7 @@ func TestAWorktreeCanBeCommitted(t *testing.T) {
 				}
 			}
 			c.project.Root = filepath.Join(filepath.Dir(main), "tree")
-			c.findGit()
+			c.findProtected("")
 			x, err := c.forTask(env(filepath.Dir(main)), agent{}, "")
 			if err != nil {
 				t.Fatal(err)
@@ -126,12 +126,12 @@ func TestTheTableOfWhatIsFoundOutIsTrue(t *testing.T) {
 			t.Parallel()
 			made := confinerAt(t, level)
 			root := made.project.Root
-			setUp := exec.Command("sh", "-ec", `echo /build/ > .gitignore; for name in inside build/clone; do git init -q $name; mkdir -p $name/.git/hooks; done; git init -q --bare .git/modules/lib; mkdir -p .ralph/objects .ralph/knowledge .git/info; : > .ralph/progress.db`)
+			setUp := exec.Command("sh", "-ec", `echo /build/ > .gitignore; for name in inside build/clone; do git init -q $name; mkdir -p $name/.git/hooks; done; git init -q --bare .git/modules/lib; mkdir module; echo 'gitdir: ../.git/modules/lib' > module/.git; mkdir -p .git/worktrees/tree; echo ../.. > .git/worktrees/tree/commondir; mkdir -p .ralph/objects .ralph/knowledge .git/info; : > .ralph/progress.db`)
 			setUp.Dir = root
 			if out, err := setUp.CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
-			made.findGit() // as it would be found now
+			made.findProtected("") // as it would be found now
 			x, err := made.forTask(env(filepath.Dir(root)), agent{}, "t-1")
 			if err != nil {
 				t.Fatal(err)

@@ -137,7 +137,7 @@ func (a *app) planSandbox(c *cli.Context, s *session, work string) (*confiner, e
 	if err != nil {
 		return nil, err
 	}
-	sandbox.git, sandbox.inside, sandbox.scratch = git.Places{}, nil, true
+	sandbox.unprotect()
 	return sandbox, nil
 }
 

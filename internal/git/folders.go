@@ -13,8 +13,11 @@ type Places struct {
 	// Folders have objects, refs, hooks and a configuration each: the repository's
 	// own, wherever it is, a worktree's, and those of submodules.
 	Folders []string
-	// Pointers are the files that say where such a folder is.
+	// Pointers are the files and links that say where such a folder is.
 	Pointers []string
+	// Worktrees are the folders of the repository's worktrees, each of which says
+	// where the repository is.
+	Worktrees []string
 }
 
 // Find looks for the places of the tree that dir lies in. It reads what is on the
@@ -26,8 +29,10 @@ func Find(dir string) Places {
 	}
 	var p Places
 	at := filepath.Join(top, ".git")
-	if info, err := os.Stat(at); err == nil && !info.IsDir() {
+	if info, err := os.Lstat(at); err == nil && !info.IsDir() {
 		p.Pointers = append(p.Pointers, at)
+	}
+	if info, err := os.Stat(at); err == nil && !info.IsDir() {
 		at = follow(at, "gitdir: ")
 	}
 	if at == "" {
@@ -46,6 +51,10 @@ func Find(dir string) Places {
 	p.Folders = append(p.Folders, modules(filepath.Join(at, "modules"))...)
 	slices.Sort(p.Folders)
 	p.Folders = slices.Compact(p.Folders)
+	entries, _ := os.ReadDir(filepath.Join(at, "worktrees")) // most have none
+	for _, entry := range entries {
+		p.Worktrees = append(p.Worktrees, filepath.Join(at, "worktrees", entry.Name()))
+	}
 	return p
 }
 

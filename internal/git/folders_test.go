@@ -40,21 +40,29 @@ func TestFindSeesEveryFolderOfARepository(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := os.Mkdir(filepath.Join(dir, "linked"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../library/.git", filepath.Join(dir, "linked/.git")); err != nil {
+		t.Fatal(err)
+	}
 	module := "main/.git/modules/vendor/library"
 	for folder, want := range map[string]Places{
 		"plain/sub":     {},
 		"library":       {Folders: []string{"library/.git"}},
-		"main":          {Folders: []string{"main/.git", module}},
-		"main/sub/deep": {Folders: []string{"main/.git", module}},
+		"main":          {Folders: []string{"main/.git", module}, Worktrees: []string{"main/.git/worktrees/tree"}},
+		"main/sub/deep": {Folders: []string{"main/.git", module}, Worktrees: []string{"main/.git/worktrees/tree"}},
 		"tree": {
-			Folders:  []string{"main/.git", module, "main/.git/worktrees/tree"},
-			Pointers: []string{"tree/.git", "main/.git/worktrees/tree/commondir", "main/.git/worktrees/tree/gitdir"},
+			Folders:   []string{"main/.git", module, "main/.git/worktrees/tree"},
+			Pointers:  []string{"tree/.git", "main/.git/worktrees/tree/commondir", "main/.git/worktrees/tree/gitdir"},
+			Worktrees: []string{"main/.git/worktrees/tree"},
 		},
+		"linked":              {Folders: []string{"linked/.git"}, Pointers: []string{"linked/.git"}},
 		"main/vendor/library": {Folders: []string{module}, Pointers: []string{"main/vendor/library/.git"}},
 		"broken":              {Pointers: []string{"broken/.git"}},
 	} {
 		got := Find(filepath.Join(dir, folder))
-		for _, list := range [][]string{got.Folders, got.Pointers} {
+		for _, list := range [][]string{got.Folders, got.Pointers, got.Worktrees} {
 			for i, path := range list {
 				list[i], _ = filepath.Rel(dir, path)
 			}

@@ -78,11 +78,6 @@ func writeRule(path string) landlock.Rule {
 	return landlock.RWFiles(path).WithIoctlDev().IgnoreIfMissing()
 }
 
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
 // visible is what together makes up all below dir except what is hidden: dir
 // itself if nothing in it is, otherwise the same of its entries.
 func visible(dir string, hidden []string) []string {

@@ -20,9 +20,9 @@ type Profile struct {
 	// Temp is the process's temporary folder, TMPDIR inside; must exist. Under
 	// Namespaces /tmp is private and writable besides.
 	Temp string
-	// Git lists git folders, in or outside the project, that Work may write
-	// except for their hooks and config. They are given and not looked for,
-	// because an agent may write what would have to be looked at.
+	// Git lists git folders, in or outside the project, that Work may write. They
+	// are given and not looked for, because an agent may write what would have to
+	// be looked at.
 	Git []string
 	// State lists the agent's own folders and files. They are really written;
 	// missing folders are made.
@@ -33,7 +33,7 @@ type Profile struct {
 	// written is thrown away at the end. Landlock has no such thing: there they
 	// are read-only.
 	Cache []string
-	// Protect lists what is read-only inside all of these.
+	// Protect lists what is read-only inside all of these, see Protection.
 	Protect []string
 	// Hide lists what cannot be read.
 	Hide []string
@@ -120,11 +120,6 @@ func (p Profile) layout() (layout, error) {
 		// A mount of its own cannot be renamed away, so neither the project nor
 		// its git folder can be replaced by one with other hooks.
 		l.Write = append(l.Write, append(git, project)...)
-		for _, dir := range git {
-			hooks := filepath.Join(dir, "hooks")
-			bad = errors.Join(bad, os.MkdirAll(hooks, 0o777))
-			l.ReadOnly = append(l.ReadOnly, resolve(hooks, filepath.Join(dir, "config"), filepath.Join(dir, "config.worktree"))...)
-		}
 	case p.Level == Namespaces:
 		l.Overlay = append(l.Overlay, append(git, project)...)
 	}

@@ -17,48 +17,33 @@ import (
 
 // Fingerprint is what a set of paths looked like: names, types, modes and
 // contents, not times. It tells afterwards that something was tampered with
-// where nothing could prevent it.
+// where nothing could prevent it. A path that does not exist is one that must not
+// appear.
 type Fingerprint struct {
-	dir   string
-	paths []string
-	skip  []string
-	mayGo bool
-	sums  map[string][sha256.Size]byte
+	guard
+	sums map[string][sha256.Size]byte
 }
 
-// Protected takes the fingerprint of paths below dir, such as ".ralph" and
-// ".git/hooks", except for skip: what ralph itself writes meanwhile. A path
-// that does not exist is one that must not appear.
-func Protected(dir string, paths, skip []string) (*Fingerprint, error) {
-	f := &Fingerprint{dir: dir, paths: paths, skip: skip}
+func fingerprint(g guard) (*Fingerprint, error) {
+	f := &Fingerprint{guard: g}
 	var err error
 	if f.sums, err = f.take(); err != nil {
-		return nil, fmt.Errorf("fingerprint %s: %w", dir, err)
+		return nil, fmt.Errorf("fingerprint %s: %w", g.path, err)
 	}
 	return f, nil
 }
 
-// Leavable takes the fingerprint of paths below dir, as Protected does. That all of dir
-// is gone is no change.
-func Leavable(dir string, paths []string) (*Fingerprint, error) {
-	f, err := Protected(dir, paths, nil)
-	if err == nil {
-		f.mayGo = true
-	}
-	return f, err
-}
-
 // Dir is the folder that the paths of changes are below.
-func (f *Fingerprint) Dir() string { return f.dir }
+func (f *Fingerprint) Dir() string { return f.path }
 
 // Changed lists what differs now, sorted by path.
 func (f *Fingerprint) Changed() ([]Change, error) {
-	if _, err := os.Lstat(f.dir); f.mayGo && errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(f.path); f.mayGo && errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	now, err := f.take()
 	if err != nil {
-		return nil, fmt.Errorf("fingerprint %s: %w", f.dir, err)
+		return nil, fmt.Errorf("fingerprint %s: %w", f.path, err)
 	}
 	var out []Change
 	for name, sum := range f.sums {
@@ -80,15 +65,15 @@ func (f *Fingerprint) Changed() ([]Change, error) {
 
 func (f *Fingerprint) take() (map[string][sha256.Size]byte, error) {
 	sums := make(map[string][sha256.Size]byte)
-	for _, path := range f.paths {
-		err := filepath.WalkDir(filepath.Join(f.dir, path), func(at string, d fs.DirEntry, err error) error {
+	for _, name := range f.names {
+		err := filepath.WalkDir(filepath.Join(f.path, name), func(at string, d fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 				return nil
 			}
 			if err != nil {
 				return err
 			}
-			name, err := filepath.Rel(f.dir, at)
+			name, err := filepath.Rel(f.path, at)
 			if err != nil {
 				return err
 			}

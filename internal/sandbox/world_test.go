@@ -162,8 +162,11 @@ func (v *victim) lives() bool {
 func (w *world) profile(level Level, mode Mode) Profile {
 	return Profile{
 		Level: level, Mode: mode, Project: w.Project, Temp: w.Temp, Git: []string{w.Project + "/.git"},
-		Protect: []string{w.Project + "/.ralph", w.Project + "/.ralph.toml", w.Project + "/inside/.git/hooks", w.Project + "/inside/.git/config"},
-		Hide:    []string{w.Hidden},
+		Protect: []string{
+			w.Project + "/.ralph", w.Project + "/.ralph.toml", w.Project + "/.git/hooks", w.Project + "/.git/config",
+			w.Project + "/inside/.git/hooks", w.Project + "/inside/.git/config",
+		},
+		Hide: []string{w.Hidden},
 	}
 }
 

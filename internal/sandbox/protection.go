@@ -1,0 +1,160 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"ralph/internal/git"
+	"ralph/internal/project"
+)
+
+// Protection is everything of a project that no agent may write, because ralph or
+// git go by it: ralph's state and configuration, and of every repository the hooks,
+// the configuration and the files that say where its folder is. It is the one list
+// for what the sandbox makes read-only, for what is never written on behalf of an
+// agent, and for what is compared after an attempt.
+//
+// The zero Protection has nothing on the list.
+type Protection struct {
+	guards []guard
+}
+
+// guard is a folder with protected names in it, or one file or folder as a whole.
+type guard struct {
+	path  string
+	names []string // in path; "." is the path itself
+	skip  []string // patterns below path that others write meanwhile
+	mayGo bool     // removing all of path is allowed
+	// firm is what the sandbox makes read-only for certain: only a person can have
+	// changed it. What does not exist yet, or can be moved away together with the
+	// folder that it is in, is not.
+	firm bool
+}
+
+// Protect finds what is to be protected. It does so before the first agent works,
+// because an agent may write where it is found. more lists further files.
+func Protect(ctx context.Context, p project.Project, more ...string) *Protection {
+	x := &Protection{}
+	// Ralph itself writes some of its state while an agent works, and people edit the documents.
+	x.add(guard{path: p.State(), skip: []string{"runs", "objects", "progress.db*", "knowledge", "features"}, firm: true})
+	for _, path := range append([]string{p.Config()}, more...) {
+		x.add(guard{path: path, firm: true})
+	}
+	x.addGit(git.Find(p.Root), false)
+	for _, name := range git.Search(ctx, p.Root, filepath.Base(p.State())) {
+		x.addGit(git.Find(filepath.Join(p.Root, filepath.FromSlash(name))), true)
+	}
+	return x
+}
+
+// addGit adds what git goes by. Repositories inside the project may be removed.
+func (x *Protection) addGit(p git.Places, inside bool) {
+	for _, file := range p.Pointers {
+		x.add(guard{path: file, mayGo: inside, firm: !inside})
+	}
+	for _, dir := range p.Folders {
+		if !x.has(dir) {
+			x.add(guard{path: dir, names: []string{"hooks", "config"}, mayGo: inside, firm: !inside})
+			x.add(guard{path: dir, names: []string{"config.worktree", "commondir"}, mayGo: inside})
+		}
+	}
+	for _, dir := range p.Worktrees {
+		if !x.has(dir) {
+			x.add(guard{path: dir, names: []string{"commondir", "gitdir", "config.worktree"}, mayGo: true})
+		}
+	}
+}
+
+// has says whether names in a folder are protected already.
+func (x *Protection) has(dir string) bool {
+	return slices.ContainsFunc(x.guards, func(g guard) bool { return g.path == dir && g.names[0] != "." })
+}
+
+// add adds a guard, and one for each step of a link in it.
+func (x *Protection) add(g guard) {
+	if g.names == nil {
+		g.names = []string{"."}
+	}
+	x.guards = append(x.guards, g)
+	for _, name := range g.names {
+		for _, step := range steps(filepath.Join(g.path, name)) {
+			if filepath.Base(g.path) == ".git" && isDir(step) && name == "." {
+				break // a link to git's folder, not all of which is protected
+			}
+			x.guards = append(x.guards, guard{path: step, names: []string{"."}, skip: g.skip, mayGo: g.mayGo, firm: g.firm})
+		}
+	}
+}
+
+// steps lists where a link leads, link by link.
+func steps(path string) []string {
+	var out []string
+	for range 40 {
+		target, err := os.Readlink(path)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		path = filepath.Clean(target)
+		out = append(out, path)
+	}
+	return out
+}
+
+// ReadOnly lists what the sandbox makes read-only for a process of that mode, as far
+// as it exists. Hooks exist afterwards: what does not cannot be made read-only.
+func (x *Protection) ReadOnly(mode Mode) []string {
+	var out []string
+	for _, g := range x.guards {
+		if mode == Verify && (g.mayGo || g.names[0] != ".") {
+			continue // it is thrown away anyway
+		}
+		for _, name := range g.names {
+			path := filepath.Join(g.path, name)
+			if name == "hooks" {
+				_ = os.Mkdir(path, 0o777) //nolint:gosec // as git makes it
+			}
+			// A link has guards of its own for where it led when the run began. Where an
+			// agent that worked before lets one lead is not of interest.
+			if info, err := os.Lstat(path); err != nil || info.Mode()&os.ModeSymlink != 0 {
+				continue
+			}
+			if real, err := filepath.EvalSymlinks(path); err == nil {
+				out = append(out, real)
+			}
+		}
+	}
+	return out
+}
+
+// Client says what is never written on behalf of an agent: paths, with all that is in
+// them, and names that are refused wherever they are, because a repository may be new.
+// Of a repository that is all: agents write there by running git.
+func (x *Protection) Client() (paths, names []string) {
+	for _, g := range x.guards {
+		paths = append(paths, g.path)
+	}
+	return slices.Compact(paths), []string{".git"}
+}
+
+// Fingerprints are of all that an agent could change at that level.
+func (x *Protection) Fingerprints(level Level) (list []*Fingerprint, err error) {
+	for _, g := range x.guards {
+		if g.firm && level == Namespaces {
+			continue
+		}
+		own, ferr := fingerprint(g)
+		list, err = append(list, own), errors.Join(err, ferr)
+	}
+	return list, err
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
