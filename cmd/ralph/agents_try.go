@@ -25,8 +25,8 @@ const maxAnswer = 200
 
 func (a *app) agentsTest() command {
 	return command{
-		name: "test", args: "NAME", short: "start an agent, open a session, say one sentence, and report",
-		long: `NAME is a known agent, one of your own, or the command that starts one. It works in an
+		name: "test", args: "AGENT", short: "start an agent, open a session, say one sentence, and report",
+		long: `AGENT is a known agent, one of your own, or the command that starts one. It works in an
 empty folder and costs one short answer of the model.`,
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "model", Usage: "`M`: a model's name, or a tier: opus, sonnet, haiku", DefaultText: "the agent's own"},
@@ -66,7 +66,7 @@ type stepJSON struct {
 
 func (a *app) runAgentsTest(c *cli.Context) error {
 	if c.NArg() != 1 || c.Args().First() == "" {
-		return usagef("agents test: one NAME is needed")
+		return usagef("agents test: one AGENT is needed")
 	}
 	var timeout project.Duration
 	if err := timeout.UnmarshalText([]byte(c.String("timeout"))); err != nil {

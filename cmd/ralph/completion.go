@@ -2,13 +2,18 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
-	"ralph/internal/project"
 	"ralph/internal/term"
+	"ralph/journal"
+	"ralph/report"
+	"ralph/strategy"
 )
 
 func (a *app) completionCommand() command {
@@ -41,18 +46,19 @@ const (
 }
 complete -o default -F _ralph ralph
 `
+	// zsh calls the file itself the first time, and the function in it from then on.
 	zshScript = `#compdef ralph
 _ralph() {
   local -a found
-  local line
-  while IFS=$'\t' read -r line text; do
-    found+=("${line//:/\\:}:${text}")
+  local word text
+  while IFS=$'\t' read -r word text; do
+    found+=("${word//:/\\:}${text:+:$text}")
   done < <(ralph __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)
-  if (( ${#found} )); then _describe ralph found; else _files; fi
+  if (( ${#found} )); then _describe -V ralph found; else _files; fi
 }
-compdef _ralph ralph
+if [[ "${funcstack[1]}" == _ralph ]]; then _ralph; else compdef _ralph ralph; fi
 `
-	fishScript = `complete -c ralph -f -a '(ralph __complete -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'
+	fishScript = `complete -c ralph -f -k -a '(ralph __complete -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'
 `
 )
 
@@ -63,6 +69,9 @@ func (a *app) completeCommand() command {
 	}
 }
 
+// candidate is a word that may follow, and what it stands for.
+type candidate struct{ word, text string }
+
 // runComplete prints a candidate a line, with a tab and a description behind it.
 func (a *app) runComplete(c *cli.Context) error {
 	words := c.Args().Slice()
@@ -70,83 +79,210 @@ func (a *app) runComplete(c *cli.Context) error {
 	if len(words) > 0 {
 		typed, words = words[len(words)-1], words[:len(words)-1]
 	}
+	words, flag, typed, before := flagAtEnd(words, typed)
 	p := &permuter{app: a.cli, path: []string{"ralph"}}
-	if !p.follows(words) {
+	if p.walk(words) != nil {
 		return nil // half a line is no error while it is being typed
 	}
-	print := func(word, text string) {
-		if strings.HasPrefix(word, typed) {
-			fmt.Fprintf(a.stdout, "%s\t%s\n", word, term.Line(text))
-		}
-	}
-	if strings.HasPrefix(typed, "-") {
-		a.completeFlags(p, print)
-		return nil
-	}
-	if p.at == nil || len(p.at.Subcommands) > 0 {
-		for _, sub := range p.commands() {
-			if !sub.Hidden {
-				print(sub.Name, sub.Usage)
+	for _, g := range p.global {
+		if dir, ok := strings.CutPrefix(g, "--project="); ok {
+			if err := c.Set("project", dir); err != nil {
+				return err
 			}
 		}
+	}
+	f, _ := p.find(strings.TrimLeft(flag, "-"))
+	if f != nil && !takesValue(f) {
+		f = nil
+	}
+	if f == nil && flag != "" && (before != "" || p.walk([]string{flag}) != nil) {
 		return nil
 	}
-	return a.completeArgument(c, p.at, print)
+	var list []candidate
+	var err error
+	switch {
+	case f != nil:
+		list, err = a.candidates(c, p, "--"+f.Names()[0])
+	case strings.HasPrefix(typed, "-"):
+		list = flagCandidates(p)
+	case p.at == nil || len(p.at.Subcommands) > 0:
+		for _, sub := range p.commands() {
+			if !sub.Hidden {
+				list = append(list, candidate{sub.Name, sub.Usage})
+			}
+		}
+	default:
+		list, err = a.argumentCandidates(c, p)
+	}
+	for _, l := range list {
+		if strings.HasPrefix(l.word, typed) {
+			fmt.Fprintf(a.stdout, "%s%s\t%s\n", before, l.word, term.Line(l.text))
+		}
+	}
+	return err
 }
 
-func (a *app) completeFlags(p *permuter, print func(word, text string)) {
-	flags := a.cli.Flags
+// flagAtEnd takes a flag from the end of a line if its value may be what is typed:
+// "--flag typed", "--flag=typed", or "--flag", "=", "typed", as bash takes words apart.
+// Before is what the shell wants to see before the value.
+func flagAtEnd(words []string, typed string) (rest []string, flag, value, before string) {
+	if name, value, ok := strings.Cut(typed, "="); ok && strings.HasPrefix(name, "-") {
+		return words, name, value, name + "="
+	}
+	n := len(words)
+	switch {
+	case typed == "=" && n > 0:
+		typed = ""
+	case n > 1 && words[n-1] == "=":
+		n--
+	}
+	if n > 0 && strings.HasPrefix(words[n-1], "-") && words[n-1] != "-" && words[n-1] != "--" {
+		return words[:n-1], words[n-1], typed, ""
+	}
+	return words, "", typed, ""
+}
+
+func flagCandidates(p *permuter) (list []candidate) {
+	flags := p.app.Flags
 	if p.at != nil {
 		flags = append(append([]cli.Flag{}, p.at.Flags...), flags...)
 	}
 	for _, f := range flags {
 		if d, ok := f.(cli.DocGenerationFlag); ok {
-			print("--"+f.Names()[0], strings.ReplaceAll(d.GetUsage(), "`", ""))
+			list = append(list, candidate{"--" + f.Names()[0], strings.ReplaceAll(d.GetUsage(), "`", "")})
 		}
 	}
+	return list
 }
 
-// completeArgument offers the IDs and names that the command's arguments stand for.
-func (a *app) completeArgument(c *cli.Context, at *cli.Command, print func(word, text string)) error {
-	switch {
-	case strings.Contains(at.ArgsUsage, "|") && !strings.Contains(at.ArgsUsage, "FILE"):
-		for _, word := range strings.Split(strings.Trim(at.ArgsUsage, "[]"), "|") {
-			print(word, "")
+// argumentCandidates are for the next argument of a command, by how its usage calls it.
+func (a *app) argumentCandidates(c *cli.Context, p *permuter) (list []candidate, err error) {
+	fields := strings.Fields(p.at.ArgsUsage)
+	if len(fields) == 0 {
+		return nil, nil
+	}
+	last := fields[len(fields)-1]
+	if len(p.rest) >= len(fields) && !strings.Contains(last, "...") {
+		return nil, nil
+	}
+	field := fields[min(len(p.rest), len(fields)-1)]
+	for _, name := range strings.Split(strings.Trim(field, "[]."), "|") {
+		if name != strings.ToUpper(name) {
+			list = append(list, candidate{word: name})
+			continue
+		}
+		more, err := a.candidates(c, p, name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
+	}
+	return list, nil
+}
+
+// candidates are what an argument or the value of a flag can be.
+func (a *app) candidates(c *cli.Context, p *permuter, name string) (list []candidate, err error) {
+	switch name {
+	case "--status":
+		return wordCandidates(statusWords()), nil
+	case "--model-strategy":
+		return wordCandidates(strategy.Kinds()), nil
+	case "--outcome":
+		return wordCandidates(strategy.Outcomes()), nil
+	case "--agent", "AGENT":
+		config, err := a.configHere(c)
+		for _, ag := range a.knownAgents(config) {
+			list = append(list, candidate{ag.Name, ag.Title})
+		}
+		return list, err
+	}
+	if _, err := a.findProject(c); err != nil {
+		return nil, nil //nolint:nilerr // outside a project there is nothing to offer
+	}
+	offer := func(_ *session, g *dag.Graph) (err error) {
+		for _, kind := range standsFor(p, name) {
+			var more []candidate
+			switch kind {
+			case "task":
+				more, err = taskCandidates(g)
+			case "run":
+				more, err = a.runCandidates(g)
+			case "feature":
+				more, err = featureCandidates(g)
+			case "entry":
+				more, err = entryCandidates(g)
+			}
+			if err != nil {
+				return err
+			}
+			list = append(list, more...)
 		}
 		return nil
-	case !a.inProject():
+	}
+	return list, a.view(c, offer)
+}
+
+// standsFor says what a name in a usage, or a flag, means.
+func standsFor(p *permuter, name string) []string {
+	switch name {
+	case "ID", "BLOCKER", "BLOCKED", "TASK", "--parent", "--task", "--after":
+		return []string{"task"}
+	case "RUN", "--run":
+		return []string{"run"}
+	case "NAME", "--feature":
+		return []string{"feature"}
+	case "N":
+		return []string{"entry"}
+	case "TARGET":
+		if slices.Contains(p.local, "--continue") {
+			return []string{"run"}
+		}
+		return []string{"task", "feature"}
+	default:
 		return nil
 	}
-	switch {
-	case strings.Contains(at.ArgsUsage, "ID"), strings.Contains(at.ArgsUsage, "BLOCKER"):
-		return a.view(c, func(_ *session, g *dag.Graph) error {
-			tasks, err := g.List(dag.Filter{})
-			for _, t := range tasks {
-				print(t.ID, string(t.Status)+": "+t.Title)
-			}
-			return err
-		})
-	case at.ArgsUsage == "NAME":
-		return a.view(c, func(_ *session, g *dag.Graph) error {
-			features, err := g.Features()
-			for _, f := range features {
-				print(f.Name, string(f.Status))
-			}
-			return err
-		})
-	}
-	return nil
 }
 
-// inProject says whether there is anything to offer.
-func (a *app) inProject() bool {
-	dir, err := a.getwd()
-	if err != nil {
-		return false
+func wordCandidates[T ~string](words []T) (list []candidate) {
+	for _, w := range words {
+		list = append(list, candidate{word: string(w)})
 	}
-	_, err = project.Find(dir)
-	return err == nil
+	return list
 }
 
-// follows says whether the words make sense so far.
-func (p *permuter) follows(words []string) bool { return p.walk(words) == nil }
+func taskCandidates(g *dag.Graph) (list []candidate, err error) {
+	tasks, err := g.List(dag.Filter{})
+	for _, t := range tasks {
+		list = append(list, candidate{t.ID, string(t.Status) + ": " + t.Title})
+	}
+	return list, err
+}
+
+func featureCandidates(g *dag.Graph) (list []candidate, err error) {
+	features, err := g.Features()
+	for _, f := range features {
+		list = append(list, candidate{f.Name, string(f.Status)})
+	}
+	return list, err
+}
+
+// offered is how many runs or journal entries are offered, the newest first.
+const offered = 50
+
+func (a *app) runCandidates(g *dag.Graph) (list []candidate, err error) {
+	runs, err := g.Runs(offered)
+	for _, r := range runs {
+		l := report.LineOf(r, nil, life, a.now())
+		text := strings.ReplaceAll(l.Outcome, "_", " ") + ", " + r.Scope.String() + ", began " + r.StartedAt.Local().Format(time.DateTime)
+		list = append(list, candidate{r.ID, text})
+	}
+	return list, err
+}
+
+func entryCandidates(g *dag.Graph) (list []candidate, err error) {
+	entries, err := journal.List(g.Tx(), journal.Filter{Limit: offered})
+	for _, e := range slices.Backward(entries) {
+		list = append(list, candidate{strconv.FormatInt(e.N, 10), e.Outcome + ": " + e.Title})
+	}
+	return list, err
+}

@@ -25,7 +25,7 @@ func (a *app) runsCommand() command {
 				run:     a.runRunsList,
 			},
 			{
-				name: "show", args: "ID", short: "show a run with every attempt, what failed and what waits",
+				name: "show", args: "RUN", short: "show a run with every attempt, what failed and what waits",
 				flags:   []cli.Flag{jsonFlag()},
 				example: "ralph runs show r-31aa8faf", exits: "3 not found",
 				run: a.runRunsShow,
@@ -125,7 +125,7 @@ func cells(paint func(string) string, texts ...string) []term.Cell {
 }
 
 func (a *app) runRunsShow(c *cli.Context) error {
-	typed, err := one(c, "ID")
+	typed, err := one(c, "RUN")
 	if err != nil {
 		return err
 	}
