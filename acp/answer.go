@@ -58,10 +58,7 @@ func classify(op string, err error, hide *redact.Redactor, now time.Time) *Error
 	}
 	switch {
 	case limited:
-		e.Kind, e.Until = RateLimited, l.Until
-		if !l.Until.IsZero() {
-			e.RetryAfter = l.Until.Sub(now)
-		}
+		rateLimited(e, l, now)
 	case re.Code == codeAuthRequired || seen.status == 401 || seen.status == 403 || authText().MatchString(text):
 		e.Kind = AuthRequired
 	}
@@ -107,7 +104,7 @@ func (f *facts) member(key string, item any, depth int) {
 		}
 	}
 	switch key {
-	case "status", "statuscode", "status_code", "httpstatus", "http_status", "code":
+	case "status", "statuscode", "status_code", "httpstatus", "http_status", "httpstatuscode", "code":
 		if isNumber && number >= 400 && number < 600 {
 			f.status = int(number)
 			return

@@ -129,7 +129,7 @@ func (s *Session) writeFile(req fileRequest) (any, error) {
 	}
 	s.mu.Lock()
 	if s.turn != nil {
-		s.turn.touch(path)
+		s.turn.touch(written{path: path})
 	}
 	s.mu.Unlock()
 	s.observer.push(FileWritten{Path: path})

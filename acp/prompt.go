@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -48,10 +49,14 @@ func (s *Session) Prompt(ctx context.Context, text string) (Turn, error) {
 	} else if o.err != nil {
 		err = s.explain(opPrompt, o.err)
 	}
-	t := s.endTurn(o)
+	t, limited := s.endTurn(o)
 	s.observer.flush()
-	if err == nil && t.Stop == "" {
+	switch {
+	case err != nil:
+	case t.Stop == "":
 		err = &Error{Kind: Protocol, Op: opPrompt, Text: "the answer has no stopReason"}
+	case limited != nil:
+		err = limited
 	}
 	return t, err
 }
@@ -122,9 +127,9 @@ func (s *Session) cancelled(ctx context.Context) *Error {
 	return &Error{Kind: Cancelled, Op: opPrompt, Err: context.Cause(ctx)}
 }
 
-// endTurn is the turn as far as it came. If the connection is gone, everything
-// that had arrived is taken in first.
-func (s *Session) endTurn(o outcome) Turn {
+// endTurn is the turn as far as it came, and the limit that it ended at if the
+// agent answered as though nothing had happened.
+func (s *Session) endTurn(o outcome) (Turn, *Error) {
 	var a struct {
 		Stop StopReason `json:"stopReason"`
 	}
@@ -135,12 +140,16 @@ func (s *Session) endTurn(o outcome) Turn {
 	defer s.mu.Unlock()
 	t := s.turn.result(s.cfg.Now())
 	t.Stop = a.Stop
-	t.Usage = s.meter.settle(answerUsage(o.raw))
+	limited := s.turn.limit(t, s.hide, s.cfg.Now())
+	t.Unserved = limited != nil && t.ToolCalls == 0
+	answered := t.Stop == StopEnd || o.err != nil && s.intake.wasAnswered()
+	said := strings.TrimSpace(t.Text()) != "" && !t.Unserved
+	t.Usage = s.meter.settle(answerUsage(o.raw), answered && !said && t.ToolCalls == 0)
 	if t.Usage.tells() {
 		s.observer.push(UsageSeen{Usage: s.meter.total()})
 	}
 	s.turn = nil
-	return t
+	return t, limited
 }
 
 // fault ends the turn that is under way with this error.

@@ -49,9 +49,32 @@ func TestTurn(t *testing.T) {
 			[]step{{Do: "tool", Text: "x", ID: "a"}, {Do: "say", Text: "Info: a.txt"}, {Do: "tool_update", ID: "a", Status: "completed"}, {Do: "say", Text: "<task-done>"}},
 			Turn{Stop: StopEnd, Segments: []string{"Info: a.txt", "<task-done>"}, ToolCalls: 1},
 		},
-		"cut once where a call ends twice": {
-			[]step{{Do: "tool", Text: "x", ID: "a"}, {Do: "tool_update", ID: "a", Status: "completed"}, {Do: "say", Text: "one"}, {Do: "tool_update", ID: "a", Status: "completed"}, {Do: "say", Text: "two"}},
-			Turn{Stop: StopEnd, Segments: []string{"onetwo"}, ToolCalls: 1},
+		"cut at a plan": {
+			[]step{{Do: "say", Text: "Ticking off the plan."}, {Do: "plan", Text: "p"}, {Do: "say", Text: "<task-done>"}},
+			Turn{Stop: StopEnd, Segments: []string{"Ticking off the plan.", "<task-done>"}},
+		},
+		"cut at a thought": {
+			[]step{{Do: "say", Text: "one"}, {Do: "think", Text: "hm"}, {Do: "say", Text: "two"}},
+			Turn{Stop: StopEnd, Segments: []string{"one", "two"}},
+		},
+		"cut at what is told about the session": {
+			[]step{{Do: "say", Text: "one"}, {Do: "usage", N: 10}, {Do: "say", Text: "two"}, told("current_mode_update"), {Do: "say", Text: "three"}, told("hologram"), {Do: "say", Text: "four"}},
+			Turn{Stop: StopEnd, Segments: []string{"one", "two", "three", "four"}, Usage: Usage{Input: 10, Total: 10}},
+		},
+		"not cut in the middle of a sigil": {
+			[]step{
+				{Do: "say", Text: "Fine.\n<task-"}, {Do: "plan", Text: "p"}, {Do: "say", Text: "done>t-1"}, {Do: "usage"}, {Do: "say", Text: "</task-done>"},
+				{Do: "plan", Text: "p"}, {Do: "say", Text: "<journal>one\ntwo"}, {Do: "think", Text: "hm"}, {Do: "say", Text: " three</journal>\n"},
+			},
+			Turn{Stop: StopEnd, Segments: []string{"Fine.\n<task-done>t-1</task-done>", "<journal>one\ntwo three</journal>\n"}},
+		},
+		"not cut in the middle of code, where a sigil would count afterwards": {
+			[]step{{Do: "say", Text: "Say `"}, {Do: "plan", Text: "p"}, {Do: "say", Text: "<task-done>` or\n```\n"}, {Do: "usage"}, {Do: "say", Text: "<task-done>\n```\n"}},
+			Turn{Stop: StopEnd, Segments: []string{"Say `<task-done>` or\n```\n<task-done>\n```\n"}},
+		},
+		"a comparison is no sigil": {
+			[]step{{Do: "say", Text: "a < b"}, {Do: "plan", Text: "p"}, {Do: "say", Text: "<task-done>"}},
+			Turn{Stop: StopEnd, Segments: []string{"a < b", "<task-done>"}},
 		},
 		"cut at the next message": {
 			[]step{{Do: "say", Text: "one", ID: "m1"}, {Do: "say", Text: "two", ID: "m2"}, {Do: "say", Text: "three", ID: "m2"}},
@@ -73,6 +96,15 @@ func TestTurn(t *testing.T) {
 				{Do: "write", Path: "a.txt", Text: "x"},
 			},
 			Turn{Stop: StopEnd, ToolCalls: 3, Files: []string{"a.txt", "b.txt", "sub/diff.txt"}},
+		},
+		"files that could not be written are not touched": {
+			[]step{
+				{Do: "tool", Text: "e", ID: "a", Kind: "edit", Paths: []string{"a.txt", "both.txt"}, Status: "failed"},
+				{Do: "tool", Text: "e", ID: "b", Kind: "edit", Paths: []string{"both.txt"}, Status: "completed"},
+				{Do: "tool", Text: "d", ID: "c", Kind: "other", Path: "diff.txt", Status: "failed"},
+				{Do: "write", Path: ".ralph/x", Text: "x"},
+			},
+			Turn{Stop: StopEnd, ToolCalls: 3, ToolFailures: 2, Files: []string{"both.txt"}},
 		},
 		"tokens and cost": {
 			[]step{
@@ -129,6 +161,11 @@ func TestTurn(t *testing.T) {
 	}
 }
 
+// told is an update of that kind, which has no text.
+func told(kind string) step {
+	return step{Do: "raw", Text: `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"{{session}}","update":{"sessionUpdate":"` + kind + `"}}}`}
+}
+
 func TestEmptyTurn(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -139,6 +176,11 @@ func TestEmptyTurn(t *testing.T) {
 		"only space": {Turn{Stop: StopEnd, Segments: []string{" \n"}}, true},
 		"a word":     {Turn{Stop: StopEnd, Segments: []string{"x"}}, false},
 		"a tool":     {Turn{Stop: StopEnd, ToolCalls: 1}, false},
+
+		"a model that answered nothing":    {Turn{Stop: StopEnd, Usage: Usage{Input: 9, Output: 1}}, false},
+		"a model that is paid for nothing": {Turn{Stop: StopEnd, Usage: Usage{CostUSD: ptr(0.01)}}, false},
+		"a request that nobody answered":   {Turn{Stop: StopEnd, Usage: Usage{Input: 9, CostUSD: ptr(0.0)}}, true},
+		"a notice that a provider refused": {Turn{Stop: StopEnd, Segments: []string{"too many requests"}, Unserved: true}, true},
 	} {
 		if got := tc.turn.Empty(); got != tc.want {
 			t.Errorf("%s: got %v, want %v", name, got, tc.want)
@@ -192,11 +234,11 @@ func TestMeterNeverCountsTwice(t *testing.T) {
 	t.Parallel()
 	m := meter{cumulative: true}
 	m.sum(1)
-	first := m.settle(Usage{Input: 10, Output: 1, Total: 11})
+	first := m.settle(Usage{Input: 10, Output: 1, Total: 11}, false)
 	m.sum(3)
-	second := m.settle(Usage{Input: 30, Output: 2, Total: 32})
+	second := m.settle(Usage{Input: 30, Output: 2, Total: 32}, false)
 	m.sum(0.5) // started again
-	third := m.settle(Usage{Input: 5, Output: 1, Total: 6})
+	third := m.settle(Usage{Input: 5, Output: 1, Total: 6}, false)
 	want := []Usage{
 		{Input: 10, Output: 1, Total: 11, CostUSD: ptr(1.0)},
 		{Input: 20, Output: 1, Total: 21, CostUSD: ptr(2.0)},

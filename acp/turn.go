@@ -1,16 +1,19 @@
 package acp
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"ralph/sigils"
 )
 
 const (
 	maxText  = 64 << 20 // of one turn
 	maxTools = 1 << 14  // calls told apart in one turn
 	maxFiles = 1 << 12
+
+	maxNotice = 1 << 10 // more than that is no notice about an error
 )
 
 // StopReason is why an agent ended its turn.
@@ -29,7 +32,8 @@ const (
 // until then, and Stop is empty unless the agent still answered.
 type Turn struct {
 	Stop     StopReason
-	Segments []string // the agent's message text, cut wherever it called a tool
+	Segments []string // the agent's message text, cut wherever something else came in between
+	Unserved bool     // the provider refused: the text, if any, is the agent's notice about it
 
 	ToolCalls    int
 	ToolFailures int
@@ -38,13 +42,19 @@ type Turn struct {
 	Duration     time.Duration
 }
 
-// Empty reports a turn without a word and without a tool call. Agents end a
-// turn that way when they are rate limited or not logged in.
+// Empty reports a turn in which no model answered: not a word, no tool call, and
+// nothing was paid for. Agents end a turn that way when they are rate limited or
+// not logged in. A model that refuses without a word has answered: its tokens or
+// their cost say so.
 func (t Turn) Empty() bool {
-	return t.ToolCalls == 0 && !slices.ContainsFunc(t.Segments, func(s string) bool { return strings.TrimSpace(s) != "" })
+	if t.Unserved {
+		return true
+	}
+	paid := t.Usage.Output > 0 || t.Usage.CostUSD != nil && *t.Usage.CostUSD > 0
+	return !paid && t.ToolCalls == 0 && strings.TrimSpace(t.Text()) == ""
 }
 
-// Text is the whole message with a line break where a tool was called.
+// Text is the whole message with a line break between its segments.
 func (t Turn) Text() string { return strings.Join(t.Segments, "\n") }
 
 // turn is a Turn being received.
@@ -54,18 +64,26 @@ type turn struct {
 	over      bool // it was answered
 	segments  []string
 	text      strings.Builder
+	scan      *sigils.Scanner // knows whether the text stands in the middle of something
 	size      int
 	messageID string
+	trouble   *trouble // the last error that the agent reported beside its text
 
 	calls    int
 	failures int
 	tools    map[string]ToolCall
 	failed   map[string]bool
-	files    map[string]struct{}
+	files    map[written]struct{}
 }
 
+// written is a file and the call that says it writes it; empty if we wrote it.
+type written struct{ path, call string }
+
 func newTurn(began time.Time, maxText int) *turn {
-	return &turn{began: began, maxText: maxText, tools: make(map[string]ToolCall), failed: make(map[string]bool), files: make(map[string]struct{})}
+	return &turn{
+		began: began, maxText: maxText, scan: sigils.NewScanner(""),
+		tools: make(map[string]ToolCall), failed: make(map[string]bool), files: make(map[written]struct{}),
+	}
 }
 
 // say appends message text; false means that there is too much of it.
@@ -81,6 +99,10 @@ func (t *turn) say(text, messageID string) bool {
 		return false
 	}
 	t.text.WriteString(text)
+	t.scan.Write(text)
+	if t.trouble != nil {
+		t.trouble.after = cut(t.trouble.after+text, maxNotice)
+	}
 	return true
 }
 
@@ -89,24 +111,27 @@ func (t *turn) cut() {
 	if t.text.Len() > 0 {
 		t.segments = append(t.segments, t.text.String())
 		t.text.Reset()
+		t.scan.Break()
 	}
 }
 
-// inSigil says that the line being said may hold an unfinished sigil: what a model
-// says while a call of it goes on must not be cut there. A notice that an agent
-// adds itself during a call has none, and what follows the call is not part of it.
-func (t *turn) inSigil() bool {
-	text := t.text.String()
-	return strings.Contains(text[strings.LastIndexByte(text, '\n')+1:], "<")
+// interject notes that something other than text came. What was said before is a
+// line of its own then, unless it stands in the middle of a sigil, or of code,
+// which go on afterwards.
+func (t *turn) interject() {
+	if !t.scan.Open() {
+		t.cut()
+	}
 }
 
 // tool notes a call and returns it with what earlier updates said. Agents
 // announce a call twice, or never, so every new ID counts once.
 func (t *turn) tool(call ToolCall, announced bool, diffs []string) ToolCall {
 	old, known := t.tools[call.ID]
-	if announced || !known || call.Status != old.Status && ended(call.Status) && !t.inSigil() {
-		t.cut()
+	if (announced || !known) && !t.scan.InTag() {
+		t.cut() // a model has finished what it says when it calls a tool
 	}
+	t.trouble = nil // it has recovered
 	full := len(t.tools) >= maxTools
 	switch {
 	case known:
@@ -126,13 +151,11 @@ func (t *turn) tool(call ToolCall, announced bool, diffs []string) ToolCall {
 		kept.New = false
 		t.tools[call.ID] = kept
 	}
-	for _, path := range diffs {
-		t.touch(path)
-	}
 	if writes(call.Kind) {
-		for _, path := range call.Paths {
-			t.touch(path)
-		}
+		diffs = append(diffs, call.Paths...)
+	}
+	for _, path := range diffs {
+		t.touch(written{path, call.ID})
 	}
 	return call
 }
@@ -166,9 +189,9 @@ func writes(kind string) bool {
 	return kind == "edit" || kind == "delete" || kind == "move"
 }
 
-func (t *turn) touch(path string) {
+func (t *turn) touch(w written) {
 	if len(t.files) < maxFiles {
-		t.files[path] = struct{}{}
+		t.files[w] = struct{}{}
 	}
 }
 
@@ -180,8 +203,12 @@ func (t *turn) result(now time.Time) Turn {
 		ToolFailures: t.failures,
 		Duration:     now.Sub(t.began),
 	}
-	if len(t.files) > 0 {
-		out.Files = slices.Sorted(maps.Keys(t.files))
+	for w := range t.files {
+		if w.call == "" || !t.failed[w.call] {
+			out.Files = append(out.Files, w.path)
+		}
 	}
+	slices.Sort(out.Files)
+	out.Files = slices.Compact(out.Files)
 	return out
 }

@@ -30,6 +30,7 @@ type update struct {
 		Currency string  `json:"currency"`
 	} `json:"cost"`
 	ConfigOptions []json.RawMessage `json:"configOptions"`
+	Meta          json.RawMessage   `json:"_meta"`
 }
 
 type updateParams struct {
@@ -61,6 +62,13 @@ func (s *Session) onUpdate(p updateParams) {
 		return // of another session, or history replayed before ours began
 	}
 	u := p.Update
+	at := s.turn
+	if at != nil && at.over {
+		at = nil // after the end of a turn: it is in the transcript, it counts for nothing
+	}
+	if at != nil && u.What != "agent_message_chunk" && u.What != "tool_call" {
+		at.interject()
+	}
 	switch u.What {
 	case "usage_update":
 		if u.Cost != nil && strings.EqualFold(u.Cost.Currency, "USD") {
@@ -78,10 +86,12 @@ func (s *Session) onUpdate(p updateParams) {
 		}
 		return
 	}
-	if s.turn == nil || s.turn.over {
-		return // after the end of a turn: it is in the transcript, it counts for nothing
+	if at == nil {
+		return
 	}
 	switch u.What {
+	case "session_info_update":
+		at.report(u.Meta)
 	case "agent_message_chunk":
 		s.onText(u)
 	case "agent_thought_chunk":

@@ -86,14 +86,19 @@ func (m *meter) sum(usd float64) {
 // tokens has then used at least as many.
 func (m *meter) took(tokens int64) { m.context = max(m.context, tokens) }
 
-// settle is what a turn that ended with this count has used.
-func (m *meter) settle(told Usage) Usage {
+// settle is what a turn that ended with this count has used. In a turn in which
+// nothing was said or done the provider refused the request, unless it counts what
+// came out; what the agent wanted to put in was not used then.
+func (m *meter) settle(told Usage, nothing bool) Usage {
 	turn := told
 	switch {
 	case !told.tells():
 		turn = Usage{Input: m.context, Total: m.context}
 	case m.cumulative:
 		turn, m.tokens = told.minus(m.tokens), told
+	}
+	if nothing && turn.Output == 0 {
+		turn = Usage{}
 	}
 	m.context = 0
 	turn.CostUSD = nil

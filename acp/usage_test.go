@@ -9,8 +9,8 @@ import (
 	"ralph/internal/fakeagent"
 )
 
-// told is how an agent tells its usage in one turn: updates, then the answer.
-type told struct {
+// telling is how an agent tells its usage in one turn: updates, then the answer.
+type telling struct {
 	updates []string
 	answer  string
 }
@@ -24,12 +24,12 @@ func TestUsageIsCountedOnceHoweverItIsTold(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		cumulative bool
-		turns      []told
+		turns      []telling
 		want       []Usage
 		total      Usage
 	}{
 		"claude: the cost of the session in updates, tokens of the turn in the answer and again beside it": {
-			turns: []told{
+			turns: []telling{
 				{[]string{`"used":1201,"size":1000000`, `"used":1250,"size":1000000`, `"used":1250,"size":1000000,"cost":{"amount":0.0252,"currency":"USD"}`}, `{"usage":{"inputTokens":4000,"outputTokens":200,"cachedReadTokens":800,"cachedWriteTokens":0,"totalTokens":5000},"_meta":{"quota":{"token_count":{"totalTokens":5000,"inputTokens":4000,"cachedInputTokens":800,"outputTokens":200},"model_usage":[{"model":"m","token_count":{"totalTokens":6250,"inputTokens":5000}}]}}}`},
 				{[]string{`"used":1250,"size":1000000,"cost":{"amount":0.0504,"currency":"USD"}`}, `{"usage":{"inputTokens":1000,"outputTokens":50,"cachedReadTokens":200,"cachedWriteTokens":0,"totalTokens":1250}}`},
 			},
@@ -40,7 +40,7 @@ func TestUsageIsCountedOnceHoweverItIsTold(t *testing.T) {
 			total: Usage{Input: 5000, Output: 250, CacheRead: 1000, Total: 6250, CostUSD: ptr(0.0504)},
 		},
 		"opencode: the cost of the session, tokens of the last request": {
-			turns: []told{
+			turns: []telling{
 				{[]string{`"used":1000,"size":200000,"cost":{"amount":0.01284,"currency":"USD"}`}, `{"usage":{"inputTokens":800,"outputTokens":50,"totalTokens":1050,"cachedReadTokens":200},"_meta":{}}`},
 				{[]string{`"used":1000,"size":200000,"cost":{"amount":0.025680000000000005,"currency":"USD"}`}, `{"usage":{"inputTokens":800,"outputTokens":50,"totalTokens":1050,"cachedReadTokens":200},"_meta":{}}`},
 			},
@@ -51,7 +51,7 @@ func TestUsageIsCountedOnceHoweverItIsTold(t *testing.T) {
 			total: Usage{Input: 1600, Output: 100, CacheRead: 400, Total: 2100, CostUSD: ptr(0.02568)},
 		},
 		"codex: nothing but the size of its context": {
-			turns: []told{
+			turns: []telling{
 				{[]string{`"used":1050,"size":258400`, `"used":1900,"size":258400`, `"used":1900,"size":258400`}, `{}`},
 				{[]string{`"used":2500,"size":258400`}, `{}`},
 			},
@@ -59,7 +59,7 @@ func TestUsageIsCountedOnceHoweverItIsTold(t *testing.T) {
 			total: Usage{Input: 4400, Total: 4400},
 		},
 		"codex, the newer adapter: tokens of the prompt, without cost": {
-			turns: []told{
+			turns: []telling{
 				{[]string{`"used":1050,"size":258400`}, `{"usage":{"totalTokens":2100,"inputTokens":1600,"cachedReadTokens":400,"cachedWriteTokens":0,"outputTokens":100,"thoughtTokens":20},"_meta":{"quota":{"token_count":{"totalTokens":2100}}}}`},
 				{nil, `{"usage":{"totalTokens":1050,"inputTokens":800,"cachedReadTokens":200,"outputTokens":50}}`},
 			},
@@ -67,7 +67,7 @@ func TestUsageIsCountedOnceHoweverItIsTold(t *testing.T) {
 			total: Usage{Input: 2400, Output: 150, CacheRead: 600, Total: 3150},
 		},
 		"gemini: tokens beside the answer only": {
-			turns: []told{
+			turns: []telling{
 				{nil, `{"_meta":{"quota":{"token_count":{"input_tokens":700,"output_tokens":30},"model_usage":[{"model":"m","token_count":{"input_tokens":700,"output_tokens":30}}]}}}`},
 				{nil, `{"_meta":{"quota":{"token_count":{"input_tokens":900,"output_tokens":10},"model_usage":[]}}}`},
 			},
@@ -76,7 +76,7 @@ func TestUsageIsCountedOnceHoweverItIsTold(t *testing.T) {
 		},
 		"copilot: tokens of the session in the answer, without cost, those of the cache among the others": {
 			cumulative: true,
-			turns: []told{
+			turns: []telling{
 				{nil, `{"usage":{"inputTokens":3000,"outputTokens":150,"totalTokens":3150,"cachedReadTokens":600,"cachedWriteTokens":0}}`},
 				{nil, `{"usage":{"inputTokens":4000,"outputTokens":200,"totalTokens":4200,"cachedReadTokens":800,"cachedWriteTokens":0}}`},
 			},
@@ -85,7 +85,7 @@ func TestUsageIsCountedOnceHoweverItIsTold(t *testing.T) {
 		},
 		"an agent that adds its turns up, and is silent in between": {
 			cumulative: true,
-			turns: []told{
+			turns: []telling{
 				{nil, `{"usage":{"inputTokens":500,"outputTokens":40,"totalTokens":540}}`},
 				{nil, `{}`},
 				{nil, `{"usage":{"inputTokens":600,"outputTokens":50,"totalTokens":650}}`},
@@ -94,7 +94,7 @@ func TestUsageIsCountedOnceHoweverItIsTold(t *testing.T) {
 			total: Usage{Input: 600, Output: 50, Total: 650},
 		},
 		"an agent that says nothing": {
-			turns: []told{{nil, `{}`}, {nil, `{}`}},
+			turns: []telling{{nil, `{}`}, {nil, `{}`}},
 			want:  []Usage{{}, {}},
 		},
 	} {
@@ -120,14 +120,14 @@ func TestUsageIsCountedOnceHoweverItIsTold(t *testing.T) {
 }
 
 // tell is a script that tells its usage so, turn by turn.
-func tell(turns []told) fakeagent.Script {
+func tell(turns []telling) fakeagent.Script {
 	var script fakeagent.Script
 	for i, turn := range turns {
 		c := fakeagent.Conversation{When: fakeagent.When{Prompt: i + 1}}
 		for _, u := range turn.updates {
 			c.Steps = append(c.Steps, step{Do: "raw", Text: `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"{{session}}","update":{"sessionUpdate":"usage_update",` + u + `}}}`})
 		}
-		c.Steps = append(c.Steps, step{Do: "stop", Text: "end_turn", Data: []byte(turn.answer)})
+		c.Steps = append(c.Steps, step{Do: "say", Text: "x"}, step{Do: "stop", Text: "end_turn", Data: []byte(turn.answer)})
 		script.Conversations = append(script.Conversations, c)
 	}
 	return script
@@ -136,7 +136,7 @@ func tell(turns []told) fakeagent.Script {
 // What is told at the end of a turn is shown before anything else happens.
 func TestUsageOfATurnIsShownAtItsEnd(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, tell([]told{{nil, `{"usage":{"inputTokens":500,"outputTokens":40,"totalTokens":540}}`}}))
+	b := newBench(t, tell([]telling{{nil, `{"usage":{"inputTokens":500,"outputTokens":40,"totalTokens":540}}`}}))
 	seen := make(chan Usage, 10)
 	b.cfg.Observe = func(e Event) {
 		if u, ok := e.(UsageSeen); ok {
@@ -172,7 +172,7 @@ func TestMeterOfASessionThatIsTakenUpAgain(t *testing.T) {
 		var turns float64
 		for _, sum := range tc.sums {
 			m.sum(sum)
-			turns += *m.settle(Usage{}).CostUSD
+			turns += *m.settle(Usage{}, false).CostUSD
 		}
 		if got := *m.total().CostUSD; math.Abs(got-tc.want) > 1e-9 || math.Abs(turns-tc.want) > 1e-9 {
 			t.Errorf("%s: got %v in total and %v in turns, want %v", name, got, turns, tc.want)

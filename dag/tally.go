@@ -11,9 +11,10 @@ import (
 type Tally struct {
 	ByStatus map[Status]int
 	Groups   map[Status]int
-	Ready    int       // claimable now
-	Waiting  int       // pending until a time that has not come
-	NextWait time.Time // the first of those times
+	Ready    int          // claimable now
+	Waiting  int          // pending until a time that has not come
+	NextWait time.Time    // the first of those times
+	Limits   []AgentLimit // those of them until which an agent may have no room
 
 	// The same for what a failed ancestor keeps back, unless a run keeps going.
 	DoomedWaiting  int
@@ -52,9 +53,9 @@ const (
 
 	waits = ` not_before > 0 AND status = 'pending' AND children = 0 AND open_deps = 0 AND held = 0 AND paused = 0 AND leaving IS NULL`
 
-	waitsAllSQL     = `SELECT not_before, doomed FROM tasks INDEXED BY tasks_waiting WHERE` + waits + `;`
-	waitsFeatureSQL = `SELECT not_before, doomed FROM tasks INDEXED BY tasks_waiting WHERE` + waits + ` AND feature = +:feature;`
-	waitsTreeSQL    = subtree + `SELECT not_before, doomed FROM tasks WHERE n IN (SELECT n FROM sub) AND` + waits + `;`
+	waitsAllSQL     = `SELECT not_before, doomed, wait_agent, wait_reason FROM tasks INDEXED BY tasks_waiting WHERE` + waits + `;`
+	waitsFeatureSQL = `SELECT not_before, doomed, wait_agent, wait_reason FROM tasks INDEXED BY tasks_waiting WHERE` + waits + ` AND feature = +:feature;`
+	waitsTreeSQL    = subtree + `SELECT not_before, doomed, wait_agent, wait_reason FROM tasks WHERE n IN (SELECT n FROM sub) AND` + waits + `;`
 )
 
 // Tally counts a scope. Ready and Waiting leave out what a failed ancestor keeps back.
@@ -74,6 +75,9 @@ func (g *Graph) Tally(scope Scope) (Tally, error) {
 	t.Ready = int(ready)
 	err = g.tx.Each(queries[2], func(stmt *sqlite.Stmt) error {
 		until := time.UnixMilli(stmt.ColumnInt64(0)).UTC()
+		if agent := stmt.ColumnText(2); agent != "" && until.After(g.now) {
+			t.Limits = append(t.Limits, AgentLimit{Agent: agent, Until: until, Reason: stmt.ColumnText(3)})
+		}
 		switch {
 		case stmt.ColumnBool(1):
 			if !until.After(g.now) {

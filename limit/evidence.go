@@ -128,7 +128,7 @@ func (e *evidence) number(key string, n float64) {
 // name takes what a program calls the error.
 func (e *evidence) name(key, value string) {
 	switch key {
-	case "type", "code", "status", "reason", "error", "name", "errorcode", "errortype", "kind", "errorkind":
+	case "type", "code", "status", "reason", "error", "name", "errorcode", "errortype", "kind", "errorkind", "codexerrorinfo":
 		if kind, ok := names[squeeze(value)]; ok && e.kind == "" {
 			e.kind = kind
 		}

@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// meaning is what stands behind a status, if anything does.
+const meaning = `(?: too many requests| overloaded| site is overloaded| <unknown status code>)?`
+
 const (
 	maxSentence = 500 // one with a link and a request ID
 	maxLines    = 4
@@ -28,7 +31,12 @@ var (
 		lazily(`^this request would exceed\b`),
 		lazily(`^failed to get (?:a )?response from the (?:ai )?model\b`),
 		lazily(`^(?:your )?credit balance is too low\b`),
+		lazily(`^exceeded retry limit, last status: (?:429|529)` + meaning + `(?:, [a-z -]{1,20}: \S+)*\W*$`),
+		lazily(`^unexpected status (?:429|529)(?:[^:.\n]{0,40}:|` + meaning + `$)`),
 	}
+
+	// What one agent says each time before it tries again by itself.
+	retrying = lazily(`^(?:\s*info: [^\n]{0,200}?\bretrying\.\.\.)+`)
 
 	// What a message has that tells of work, and not only of an error.
 	working = lazily("\\b(?:I|I'(?:ve|ll|m|d)|we'(?:ve|ll|re)|let me|let's)\\b|`|</?[a-z-]+>|\\b(?:now|implement\\w*|added?|adds|fixed|wrote|written|test(?:s|ed|ing)?|function|method|class|endpoint|middleware|limiter|header|handler|client|clients|responses|returns?|code path|file|commit|diff|todo|task|step|done|should|example|e\\.g\\.)\\b|\\?|\\b[\\w/-]+\\.(?:go|py|ts|js|rs|java|rb|c|h|cpp|md|json|toml|ya?ml|sh|sql)\\b")
@@ -41,6 +49,7 @@ var (
 // the caller has made sure that the turn has no tool call and no sigil.
 func Sentence(message string, now time.Time, loc *time.Location) (Limit, bool) {
 	text := strings.TrimSpace(plain(message))
+	text = strings.TrimSpace(text[len(retrying().FindString(text)):])
 	if text == "" || len(text) > maxSentence || strings.Count(text, "\n") >= maxLines {
 		return Limit{}, false
 	}

@@ -14,7 +14,6 @@ import (
 	"ralph/internal/failpoint"
 	"ralph/internal/git"
 	"ralph/internal/proc"
-	"ralph/limit"
 	"ralph/prompt"
 	"ralph/sigils"
 	"ralph/strategy"
@@ -144,8 +143,7 @@ func (a *attempt) try(ctx context.Context) (Decision, error) {
 		OwnAgent:   a.claim.Task.Agent != "", OwnModel: a.claim.Task.Model != "",
 		RepairRounds: a.opts.RepairRounds,
 	}
-	a.facts.Limited, a.facts.Proven, a.facts.Mute = a.standing()
-	a.facts.Breaker = a.opts.Breaker
+	a.standing()
 	broken := Decision{Action: Release, Outcome: "error", Reason: "ralph could not prepare the attempt", Uncounted: true}
 	if err := os.MkdirAll(a.folder, 0o700); err != nil {
 		return broken, err
@@ -274,12 +272,6 @@ func (a *attempt) decide(ctx context.Context, turn acp.Turn, err error) Decision
 			f.Err = &acp.Error{Kind: acp.CannotStart, Op: "start", Text: err.Error(), Err: err}
 		}
 	}
-	f.Said = nil
-	if err == nil && turn.Stop == acp.StopEnd && turn.ToolCalls == 0 {
-		if l, ok := limit.Sentence(turn.Text(), a.opts.Now(), a.opts.Now().Location()); ok {
-			f.Said = &l
-		}
-	}
 	d := decide(*f)
 	if d.Action == Release && f.Err == nil && f.Asked > 0 && !d.Drifted {
 		if f.Drift = a.driftNow(ctx); len(f.Drift) > 0 {
@@ -327,13 +319,15 @@ func (a *attempt) note(ctx context.Context, n dag.Note) {
 	}
 }
 
-// standing is how often in a row the agent has met a limit, and whether it has
-// ever answered in this run.
-func (a *attempt) standing() (limited int, proven, mute bool) {
+// standing notes what is known about the agent in this run: how often in a row it has
+// met a limit, and whether and to whom it has answered.
+func (a *attempt) standing() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	e, empty := a.empties[a.claim.Task.ID]
-	return a.limited[a.worker], a.proven[a.worker], empty && (e.mute || e.answers < a.answers[a.worker])
+	f := &a.facts
+	f.Limited, f.Proven, f.Suspected = a.limited[a.worker], a.proven[a.worker], a.suspect[a.worker]
+	f.Mute = empty && (e.mute || e.answers < a.answers[a.worker])
 }
 
 func (r *Runner) counts(ctx context.Context) *Counts {

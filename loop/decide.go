@@ -62,7 +62,7 @@ type Facts struct {
 	Sigils      sigils.Set
 	Stop        acp.StopReason
 	Err         *acp.Error // nil if the turn ended properly
-	Empty       bool       // not a word and no tool call
+	Empty       bool       // no model answered: not a word, no tool call, nothing to pay
 	Interrupted bool       // a person or a signal stopped the run
 	Lost        bool       // the task was taken away
 	Answered    bool       // an earlier turn of this attempt was not empty
@@ -77,7 +77,6 @@ type Facts struct {
 	Drift   []drift.Signal  // what is wrong with the attempt
 	Nudged  int             // how often it was told in this session
 	Drifted int             // earlier attempts that ended for it, since the last reset
-	Said    *limit.Limit    // the whole message is an error about a limit
 
 	Asked       int // "did you finish?" in this session
 	GoneOn      int // "go on" in this session
@@ -86,7 +85,7 @@ type Facts struct {
 	Retries     int           // since the last reset
 	RetryFailed int           // how often "failed" is tried again
 	Mute        bool          // the agent said nothing to this task before, and has answered to others since
-	Breaker     int           // so many limits in a row may be the task alone
+	Suspected   bool          // the agent's last answer in this run was empty, too, and nothing was done about it
 	Limited     int           // attempts in a row that ended at a limit, before this one
 	LimitWait   time.Duration // for a limit of which nobody said when it is over; 0 means half a minute
 	Backoff     time.Duration
@@ -155,10 +154,6 @@ func decide(f Facts) Decision {
 	case len(f.Sigils.Foreign) > 0:
 		other := f.Sigils.Foreign[0]
 		return release(f, "released", fmt.Sprintf("the agent spoke of another task: %s %s", other.Tag, other.ID))
-	case f.Said != nil:
-		d := limited(f, f.Said.Reason)
-		d.Until, d.Everyone = f.Said.Until, true
-		return d
 	case f.Stop == acp.StopMaxTokens || f.Stop == acp.StopMaxTurnRequests:
 		if f.GoneOn < maxGoOn {
 			return Decision{Action: Reprompt, Say: AskGoOn, Reason: "cut off: " + string(f.Stop)}
@@ -171,11 +166,9 @@ func decide(f Facts) Decision {
 	case f.Empty && !f.Answered:
 		d := limited(f, "an empty answer: suspected rate limit or missing login")
 		// Where no answer ever came, a login may be missing. An agent that has
-		// answered before has used up its allowance.
-		d.NoAnswer, d.Everyone = !f.Proven, f.Proven
-		if f.Breaker > 0 && f.Limited >= f.Breaker {
-			d.Everyone = false // it may be this task alone: let another one be tried
-		}
+		// answered before may have used up its allowance, or have nothing to say to
+		// this task: another one is tried before the agent is left alone.
+		d.NoAnswer, d.Everyone = !f.Proven, f.Proven && f.Suspected
 		return d
 	case f.Asked == 0:
 		return Decision{Action: Reprompt, Say: AskUnfinished, Reason: "it ended without saying how the task stands"}

@@ -17,7 +17,6 @@ import (
 func TestDecideAboutLimitsBudgetsAndDrift(t *testing.T) {
 	t.Parallel()
 	reset := time.Date(2026, 11, 15, 3, 0, 0, 0, time.UTC)
-	said := &limit.Limit{Kind: limit.Quota, Reason: "You've hit your limit · resets 3am", Until: reset}
 	money := &budget.Finding{Scope: budget.Run, What: budget.Cost, Text: "$6.00 of $5.00 spent"}
 	ownMoney := &budget.Finding{Scope: budget.Task, What: budget.Cost, Text: "$2.00 of $1.00 spent on t-1"}
 	circles := []drift.Signal{{Kind: drift.Repeats, Text: `"ls" was called 6 times with the same result`}}
@@ -47,20 +46,16 @@ func TestDecideAboutLimitsBudgetsAndDrift(t *testing.T) {
 				Delay: time.Second, Until: reset, Least: time.Minute,
 			},
 		},
-		"a message that is nothing but a limit is one": {
-			facts(func(f *Facts) { f.Stop, f.Said = acp.StopEnd, said }),
-			Decision{Action: Wait, Outcome: "limited", Reason: said.Reason, Uncounted: true, Delay: 30 * time.Second, Until: reset, Everyone: true},
-		},
-		"but not if it says done": {
-			facts(func(f *Facts) { f.Stop, f.Said, f.Sigils = acp.StopEnd, said, saysDone }),
-			Decision{Action: Verify, Outcome: "done"},
-		},
 		"an empty answer of an agent that never answered counts for the breaker": {
 			facts(func(f *Facts) { f.Stop, f.Empty = acp.StopEnd, true }),
 			Decision{Action: Wait, Outcome: "limited", Reason: "an empty answer: suspected rate limit or missing login", Uncounted: true, Delay: 30 * time.Second, NoAnswer: true},
 		},
-		"an empty answer of an agent that answered before is a limit": {
-			facts(func(f *Facts) { f.Stop, f.Empty, f.Proven, f.Limited = acp.StopEnd, true, true, 1 }),
+		"an empty answer of an agent that answered before may be for this task alone": {
+			facts(func(f *Facts) { f.Stop, f.Empty, f.Proven = acp.StopEnd, true, true }),
+			Decision{Action: Wait, Outcome: "limited", Reason: "an empty answer: suspected rate limit or missing login", Uncounted: true, Delay: 30 * time.Second},
+		},
+		"the second in a row is a limit": {
+			facts(func(f *Facts) { f.Stop, f.Empty, f.Proven, f.Suspected, f.Limited = acp.StopEnd, true, true, true, 1 }),
 			Decision{Action: Wait, Outcome: "limited", Reason: "an empty answer: suspected rate limit or missing login", Uncounted: true, Delay: time.Minute, Everyone: true},
 		},
 		"a substitute that cannot be used is dropped, and the run goes on": {

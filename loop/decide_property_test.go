@@ -12,7 +12,6 @@ import (
 	"ralph/budget"
 	"ralph/drift"
 	_ "ralph/internal/seeded" // the same values each time
-	"ralph/limit"
 	"ralph/sigils"
 	"ralph/verify"
 )
@@ -59,7 +58,7 @@ func anyFacts(t *rapid.T) Facts {
 	if flag("judge error") {
 		f.JudgeErr = &acp.Error{Kind: rapid.SampledFrom(kinds()).Draw(t, "judge's kind")}
 	}
-	f.Substitute, f.Proven, f.Cut = flag("substitute"), flag("proven"), flag("cut")
+	f.Substitute, f.Proven, f.Suspected, f.Cut = flag("substitute"), flag("proven"), flag("suspected"), flag("cut")
 	f.Nudged, f.Drifted = rapid.IntRange(0, 2).Draw(t, "nudged"), rapid.IntRange(0, 2).Draw(t, "drifted")
 	if flag("drift") || f.Cut {
 		f.Drift = []drift.Signal{{Kind: drift.Repeats, Text: "again and again"}}
@@ -67,9 +66,6 @@ func anyFacts(t *rapid.T) Facts {
 	if flag("over") {
 		scope := rapid.SampledFrom([]budget.Scope{budget.Run, budget.Day, budget.Feature, budget.Task}).Draw(t, "scope")
 		f.Over = &budget.Finding{Scope: scope, What: budget.Cost, Text: "$2 of $1 spent"}
-	}
-	if flag("said") {
-		f.Said = &limit.Limit{Kind: limit.Rate, Reason: "you've hit your limit"}
 	}
 	if flag("gate error") {
 		f.CheckErr = errors.New("it could not run")

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -72,8 +73,9 @@ func TestWaitingForALimitCostsNoTime(t *testing.T) {
 	}
 }
 
-// An agent that has answered and then says nothing has used up its allowance: that
-// is waited for however often, and the breaker does not count it.
+// An agent that has answered and then says nothing, to one task after the other, has
+// used up its allowance: that is waited for however often, and the breaker does not
+// count it.
 func TestEmptyAnswersAfterGoodOnesAreALimit(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fakeagent.Script{})
@@ -237,5 +239,47 @@ func TestATaskThatGetsNoAnswerDoesNotHoldUpTheOthers(t *testing.T) {
 	}
 	if got := s.task(t, ids[1]); got.Status != dag.Failed {
 		t.Errorf("got %s, want failed", got.Status)
+	}
+}
+
+// TestAnEmptyAnswerHasAnotherTaskTriedFirst: nobody knows whether an empty answer is a
+// limit before another task got one, too.
+func TestAnEmptyAnswerHasAnotherTaskTriedFirst(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{})
+	s.withClock()
+	ids := s.add(t, dag.NewTask{Title: "fine"}, dag.NewTask{Title: "mute"}, dag.NewTask{Title: "later"}, dag.NewTask{Title: "last"})
+	s.script.Conversations = []fakeagent.Conversation{{When: fakeagent.When{Task: ids[1], Attempt: 1}}}
+	if out := s.run(t); out.Kind != OutcomeComplete || out.Counts.Done != 4 {
+		t.Errorf("got %+v", out)
+	}
+	var order []string
+	for _, e := range s.all(func(e Event) bool { return e.Type == TaskClaimed || e.Type == Waiting }) {
+		order = append(order, e.Title)
+	}
+	if want := []string{"fine", "mute", "later", "last", "", "mute"}; !slices.Equal(order, want) {
+		t.Errorf("got %q, want %q: the wait comes last", order, want)
+	}
+}
+
+// TestALimitIsSuspectedAnewEachTime: two tasks in a row without an answer are a limit,
+// and the task that is to blame does not have the agent left alone again and again.
+func TestALimitIsSuspectedAnewEachTime(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{})
+	s.withClock()
+	ids := s.add(t, dag.NewTask{Title: "fine"}, dag.NewTask{Title: "mute"}, dag.NewTask{Title: "later"})
+	s.opts.MaxAttempts = 1
+	s.script.Conversations = []fakeagent.Conversation{
+		{When: fakeagent.When{Task: ids[1]}},
+		{When: fakeagent.When{Task: ids[2], Attempt: 1}},
+	}
+	out := s.run(t)
+	if out.Kind != OutcomeComplete || out.Counts.Done != 2 || s.task(t, ids[1]).Status != dag.Failed {
+		t.Errorf("got %+v", out)
+	}
+	limits := s.all(func(e Event) bool { return e.Type == AttemptEnded && e.Outcome == "limited" })
+	if len(limits) != 3 {
+		t.Errorf("got %d attempts that ended at a limit, want mute, later, and mute once more", len(limits))
 	}
 }

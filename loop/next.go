@@ -118,7 +118,7 @@ func (r *Runner) tellWaiting(l, told look) {
 	case !l.paused.IsZero():
 		r.emit(Event{Type: Waiting, Reason: pausedText})
 	case l.limit != nil:
-		r.emit(Event{Type: Waiting, Until: &l.until, Agent: l.limit.Agent, Reason: l.limit.Agent + " has no room: " + l.limit.Reason})
+		r.emit(Event{Type: Waiting, Until: &l.until, Agent: l.limit.Agent, Reason: r.lacks(*l.limit) + ": " + l.limit.Reason})
 	default:
 		r.emit(Event{Type: Waiting, Until: &l.until, Reason: "every task that could run waits for a time"})
 	}
@@ -200,7 +200,7 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 		return l, nil
 	case running > 0:
 		l.until = r.nextWait(tally) // and what is running may free something
-		if limit := room.limitFor(held, l.until); limit != nil {
+		if limit := room.limitFor(held, l.until, tally.Limits); limit != nil {
 			l.until = limit.Until
 		}
 		return l, nil
@@ -211,7 +211,7 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 		return l, nil
 	}
 	l.until = r.nextWait(tally)
-	if l.limit = room.limitFor(held, l.until); l.limit != nil {
+	if l.limit = room.limitFor(held, l.until, tally.Limits); l.limit != nil {
 		l.until = l.limit.Until
 		if end, wait := r.patience(*l.limit); !wait {
 			r.end(end.kind, end.reason, nil)

@@ -79,10 +79,10 @@ func (r *Runner) tellSubstitute(room room) {
 
 // limitFor is the limit that nothing can be done before, if that is what is waited
 // for: tasks wait for it by name, or are ready and have nobody to work on them.
-func (rm room) limitFor(held bool, next time.Time) *dag.AgentLimit {
-	for i, l := range rm.limits {
+func (rm room) limitFor(held bool, next time.Time, waits []dag.AgentLimit) *dag.AgentLimit {
+	for _, l := range slices.Concat(rm.limits, waits) {
 		if l.Until.Equal(next) {
-			return &rm.limits[i]
+			return &l
 		}
 	}
 	if held && len(rm.limits) > 0 && (next.IsZero() || rm.limits[0].Until.Before(next)) {
@@ -111,7 +111,18 @@ func (r *Runner) patience(l dag.AgentLimit) (ending, bool) {
 }
 
 func (r *Runner) noRoom(l dag.AgentLimit) string {
-	return fmt.Sprintf("%s has no room until %s: %s", l.Agent, r.clock(l.Until), l.Reason)
+	return fmt.Sprintf("%s until %s: %s", r.lacks(l), r.clock(l.Until), l.Reason)
+}
+
+// lacks says that an agent has no room, or that it may have none if a task alone waits
+// for it.
+func (r *Runner) lacks(l dag.AgentLimit) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if slices.Contains(r.limits, l) {
+		return l.Agent + " has no room"
+	}
+	return l.Agent + " may have no room"
 }
 
 // clock writes a moment as short as it is clear.
@@ -139,10 +150,10 @@ func (a *attempt) holdBack(g *dag.Graph, d Decision) (until time.Time, agent str
 		until = least
 	}
 	until = until.Truncate(time.Millisecond) // as it is stored
-	if !d.Everyone {
-		return until, "", nil
-	}
 	agent = a.worker
+	if !d.Everyone {
+		return until, agent, nil
+	}
 	if a.facts.Verified {
 		agent = cmp.Or(a.opts.JudgeAgent, a.worker)
 	}

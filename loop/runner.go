@@ -105,6 +105,7 @@ type Runner struct {
 	failures int                // tasks in a row that failed
 	limited  map[string]int     // attempts in a row that ended at a limit, by agent
 	proven   map[string]bool    // agents that have answered
+	suspect  map[string]bool    // agents whose last answer was empty and may be a limit
 	dropped  map[string]bool    // agents that cannot be used
 	empties  map[string]emptied // by task
 	aside    []string           // tasks whose finished work could not be verified in this run
@@ -190,7 +191,7 @@ func newRunner(opts Options) *Runner {
 	opts.Poll = min(opts.Poll, opts.Lease/3)
 	return &Runner{
 		opts: opts, active: map[string]Session{}, told: map[string]bool{}, offers: map[string][]string{}, settled: make(chan struct{}), began: opts.Now(),
-		working: map[string]*attempt{}, limited: map[string]int{}, proven: map[string]bool{}, dropped: map[string]bool{}, empties: map[string]emptied{}, answers: map[string]int{},
+		working: map[string]*attempt{}, limited: map[string]int{}, proven: map[string]bool{}, suspect: map[string]bool{}, dropped: map[string]bool{}, empties: map[string]emptied{}, answers: map[string]int{},
 	}
 }
 

@@ -243,6 +243,9 @@ func (a *attempt) account(d Decision, status string) {
 	if a.facts.Answered {
 		a.proven[a.worker] = true
 	}
+	if a.session != nil {
+		a.suspect[a.worker] = d.Action == Wait && !d.Everyone
+	}
 	if d.Action != Wait && a.session != nil {
 		a.limitedSince = time.Time{}
 	}

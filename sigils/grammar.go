@@ -17,6 +17,9 @@ const (
 	tagVerifyFail = "verify-fail"
 )
 
+// names are those of all sigils.
+var names = [...]string{tagDone, tagFailed, tagModel, tagJournal, tagKnowledge, tagPromise, tagVerifyPass, tagVerifyFail}
+
 // tag is an opening tag as it was written.
 type tag struct {
 	name  string
@@ -49,23 +52,10 @@ func parseTag(line []byte) (t tag, rest []byte, ok bool) {
 
 // sigilName returns the constant, so that a line that is no sigil costs no memory.
 func sigilName(b []byte) (string, bool) {
-	switch string(b) {
-	case tagDone:
-		return tagDone, true
-	case tagFailed:
-		return tagFailed, true
-	case tagModel:
-		return tagModel, true
-	case tagJournal:
-		return tagJournal, true
-	case tagKnowledge:
-		return tagKnowledge, true
-	case tagPromise:
-		return tagPromise, true
-	case tagVerifyPass:
-		return tagVerifyPass, true
-	case tagVerifyFail:
-		return tagVerifyFail, true
+	for _, name := range names {
+		if string(b) == name {
+			return name, true
+		}
 	}
 	return "", false
 }

@@ -61,7 +61,8 @@ func (s *Scanner) Write(chunk string) {
 	s.keep(chunk[last:])
 }
 
-// Break says that a tool call stands between the text before and after. It ends
+// Break says that something else, such as a tool call, stands between the text
+// before and after. It ends
 // the line and everything that was left open, code fences included: text of
 // successive turns arrives glued together, and a turn's slip must not cost the
 // next turn's sigils.
@@ -77,6 +78,33 @@ func (s *Scanner) Break() {
 	clear(s.stack) // lets go of the bodies
 	s.stack = s.stack[:0]
 	s.fence, s.until, s.list, s.para = fence{}, "", false, false
+}
+
+// Open says that the text stands in the middle of something: a sigil, code, or a
+// comment. A Break here would tear it apart, or have a quoted sigil count.
+func (s *Scanner) Open() bool {
+	return s.fence.length > 0 || s.until != "" || len(s.stack) > 0 || bytes.Count(s.line, []byte("`"))%2 == 1 || s.InTag()
+}
+
+// InTag says that the current line begins with a sigil that is not closed on it yet.
+func (s *Scanner) InTag() bool {
+	line := bytes.TrimSpace(s.line)
+	if len(line) == 0 || line[0] != '<' {
+		return false
+	}
+	for _, name := range names {
+		after, whole := bytes.CutPrefix(line[1:], []byte(name))
+		switch {
+		case !whole:
+			if bytes.HasPrefix([]byte(name), line[1:]) {
+				return true
+			}
+		case len(after) == 0 || after[0] == ' ' || after[0] == '\t' || after[0] == '/' || after[0] == '>':
+			_, closed := trimClosing(line, name)
+			return !closed && !bytes.HasSuffix(after, []byte("/>"))
+		}
+	}
+	return false
 }
 
 // Set returns what the text amounts to if it ends here. Scanning may go on

@@ -1,0 +1,106 @@
+package acp
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"ralph/internal/redact"
+	"ralph/limit"
+)
+
+// trouble is an error that an agent reports beside its text, and then ends its turn
+// as though nothing had happened.
+type trouble struct {
+	data    json.RawMessage
+	info    json.RawMessage // what kind of error it is, with the status of HTTP if it has one
+	details string          // what it says about it
+	retries bool            // it tries again by itself
+	broken  bool            // and has given up
+	after   string          // what was said since
+}
+
+// report takes in what Codex tells about its own state.
+func (t *turn) report(meta json.RawMessage) {
+	var m struct {
+		Codex struct {
+			Error  json.RawMessage `json:"error"`
+			Status struct {
+				Type string `json:"type"`
+			} `json:"threadStatus"`
+		} `json:"codex"`
+	}
+	lenient(meta, &m)
+	if given(m.Codex.Error) {
+		var e struct {
+			Info    json.RawMessage `json:"codexErrorInfo"`
+			Details string          `json:"additionalDetails"`
+			Retries bool            `json:"willRetry"`
+		}
+		lenient(m.Codex.Error, &e)
+		t.trouble = &trouble{data: m.Codex.Error, info: e.Info, details: e.Details, retries: e.Retries}
+	}
+	if t.trouble != nil && m.Codex.Status.Type == "systemError" {
+		t.trouble.broken = true
+	}
+}
+
+// ended says that the turn ended with this error, and that the agent did not
+// recover from it.
+func (e *trouble) ended(now time.Time) bool {
+	text := strings.TrimSpace(e.after)
+	if !e.retries || e.broken || text == "" || text == strings.TrimSpace(e.details) {
+		return true
+	}
+	_, notice := limit.Sentence(text, now, now.Location())
+	return notice
+}
+
+// limit is the limit that the error is about. Its kind and status decide if it has
+// any, and not what it says.
+func (e *trouble) limit(now time.Time) (limit.Limit, bool) {
+	whole, met := limit.Recognise("", 0, e.data, now, now.Location())
+	var info struct {
+		Info json.RawMessage `json:"codexErrorInfo"`
+	}
+	info.Info = e.info
+	raw, _ := json.Marshal(info) // it was read from JSON
+	if l, byKind := limit.Recognise("", 0, raw, now, now.Location()); byKind {
+		if met {
+			l.Until, l.Reason = whole.Until, whole.Reason
+		}
+		return l, true
+	}
+	var seen facts
+	var kind any
+	lenient(e.info, &kind)
+	seen.look(kind, 0)
+	return whole, met && seen.status == 0
+}
+
+// limit is the provider's limit that ended a turn which the agent answered in the
+// ordinary way, or nil. Where it reported an error, that decides and not its words.
+func (t *turn) limit(result Turn, hide *redact.Redactor, now time.Time) *Error {
+	var l limit.Limit
+	var met bool
+	switch e := t.trouble; {
+	case result.Stop == "" || result.Stop == StopCancelled:
+	case e != nil && e.ended(now):
+		l, met = e.limit(now)
+	case result.Stop == StopEnd && result.ToolCalls == 0:
+		l, met = limit.Sentence(result.Text(), now, now.Location())
+	}
+	if !met {
+		return nil
+	}
+	return rateLimited(&Error{Op: opPrompt, Text: hide.Text(l.Reason)}, l, now)
+}
+
+// rateLimited makes an error one about a limit.
+func rateLimited(e *Error, l limit.Limit, now time.Time) *Error {
+	e.Kind, e.Until = RateLimited, l.Until
+	if !l.Until.IsZero() {
+		e.RetryAfter = l.Until.Sub(now)
+	}
+	return e
+}
