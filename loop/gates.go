@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"ralph/dag"
@@ -128,15 +129,20 @@ func (a *attempt) gate(ctx context.Context, command, why, path string) (verify.R
 	}
 	defer log.Close()
 	a.emit(Event{Type: GateStarted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Gate: &GateEvent{Command: command}, Reason: why})
-	if _, err := log.WriteString("$ " + command + "\n"); err != nil {
+	if _, err := log.WriteString("$ " + a.opts.Redact.Text(command) + "\n"); err != nil {
 		return verify.Result{}, err
 	}
 	if why == "" {
 		failpoint.Hit("K9")
 	}
 	judge := a.opts.Judge
-	judge.Owner = a.run.Owner // what a gate leaves running dies with the run's
-	return judge.Run(ctx, command, log)
+	judge.Owner, judge.Redact = a.run.Owner, a.opts.Redact // what a gate leaves running dies with the run's
+	res, err := judge.Run(ctx, command, log)
+	if err == nil && !res.Passed && len(a.opts.Withheld) > 0 {
+		a.warnFirst("withheld", "gates run without variables whose names look like secrets: "+strings.Join(a.opts.Withheld, ", ")+
+			`; if a gate needs one, name it in [verify] env_allow in .ralph.toml`)
+	}
+	return res, err
 }
 
 func (a *attempt) gateEnded(c verify.Check, why string) Event {

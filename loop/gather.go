@@ -56,7 +56,7 @@ func (a *attempt) gather(ctx context.Context) (string, error) {
 	}
 	a.warnOnce(warnings)
 	input.Models = a.models()
-	text := prompt.Build(input)
+	text := a.opts.Redact.Text(prompt.Build(input))
 	return text, os.WriteFile(filepath.Join(a.folder, "prompt.md"), []byte(text), 0o600)
 }
 

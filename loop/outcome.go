@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/internal/redact"
 )
 
 // OutcomeKind is how a run ends.
@@ -72,7 +73,7 @@ func (r *Runner) outcome(ctx context.Context, end ending) (Outcome, error) {
 	if from := r.opts.Continues; from != nil {
 		out.Iterations -= from.Iterations
 	}
-	return out, err
+	return redact.Deep(r.opts.Redact, out), err
 }
 
 // together is what this run and those that it continues came to; nil if there are none.

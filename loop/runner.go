@@ -13,6 +13,7 @@ import (
 	"ralph/dag"
 	"ralph/drift"
 	"ralph/internal/git"
+	"ralph/internal/redact"
 	"ralph/journal"
 	"ralph/knowledge"
 	"ralph/price"
@@ -57,7 +58,9 @@ type Options struct {
 	Resume bool     // go on in the session of an interrupted attempt
 	Gates  []string // for every task, before its own
 	Judge  verify.Gates
-	Skip   bool // accept "done" without looking
+
+	Withheld []string // names of variables that gates are not given, told when one fails
+	Skip     bool     // accept "done" without looking
 
 	Verdicts     bool     // an agent with fresh eyes has the last word
 	OwnJudge     bool     // it is another agent than the one that works
@@ -79,6 +82,8 @@ type Options struct {
 
 	Settings  string   // JSON: how it was started, for the record
 	Continues *dag.Run // whose counters are taken over; nil begins at 0
+
+	Redact *redact.Redactor // what leaves a run as text passes through it; nil hides nothing
 
 	Check   func() error // asked after each attempt; an error ends the run. nil means no check
 	Observe func(Event)
@@ -295,7 +300,7 @@ func (r *Runner) emit(e Event) {
 	r.observed.Lock()
 	defer r.observed.Unlock()
 	e.V, e.At, e.Run = EventVersion, r.opts.Now().UTC(), r.run.ID
-	r.opts.Observe(e)
+	r.opts.Observe(redact.Deep(r.opts.Redact, e))
 }
 
 func (r *Runner) warn(task, text string) {

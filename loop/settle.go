@@ -13,6 +13,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/failpoint"
 	"ralph/internal/human"
+	"ralph/internal/redact"
 	"ralph/journal"
 	"ralph/strategy"
 	"ralph/verify"
@@ -99,12 +100,12 @@ func (a *attempt) record(g *dag.Graph, d Decision) (string, error) {
 	}
 	failpoint.Hit("K10")
 	t := a.claim.Task
-	return status, journal.Add(g.Tx(), journal.Entry{
+	return status, journal.Add(g.Tx(), redact.Deep(a.opts.Redact, journal.Entry{
 		At: a.opts.Now(), Run: a.run.ID, Attempt: a.claim.Attempt, Iteration: a.iteration, Task: t.ID, Feature: t.Feature,
 		Title: t.Title, Outcome: remembered(d, status), Reason: d.Reason, Notes: a.set.Journal, Agent: a.agent, Model: a.choice.Model,
 		ModelEffective: a.model, StopReason: string(a.stop), Duration: a.opts.Now().Sub(a.began), TokensIn: note.TokensIn,
 		TokensCached: note.TokensCached, TokensOut: note.TokensOut, CostUSD: note.CostUSD, CostEstimated: note.Estimated, CostUnknown: *note.CostUnknown, Files: a.files,
-	})
+	}))
 }
 
 // toldOnly is nil for a count that no agent told.
@@ -208,7 +209,7 @@ func (a *attempt) keepAnswer() {
 	if len(a.answer) == 0 {
 		return
 	}
-	text := strings.Join(a.answer, "\n")
+	text := a.opts.Redact.Text(strings.Join(a.answer, "\n"))
 	if err := os.WriteFile(filepath.Join(a.folder, "answer.md"), []byte(text), 0o600); err != nil {
 		a.warn(a.claim.Task.ID, "keeping the answer: "+err.Error())
 	}

@@ -9,6 +9,7 @@ import (
 
 	"ralph/acp"
 	"ralph/internal/proc"
+	"ralph/internal/redact"
 	"ralph/verify"
 )
 
@@ -31,7 +32,7 @@ func (a *attempt) verdict(ctx context.Context, text string) (verify.Verdict, err
 	})
 	cut(nil)
 	<-guarding
-	return v, err
+	return redact.Deep(a.opts.Redact, v), err
 }
 
 // openJudge opens the next session that is to give a verdict, in a folder of its own.

@@ -10,6 +10,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/failpoint"
 	"ralph/internal/git"
+	"ralph/internal/redact"
 	"ralph/prompt"
 	"ralph/sigils"
 )
@@ -91,13 +92,14 @@ func (a *attempt) answered() {
 	a.scan = sigils.NewScanner(a.claim.Task.ID)
 }
 
-// heard is what the agent has said in all rounds.
+// heard is what the agent has said in all rounds. Sigils are found in the text as it
+// came; what they hold is for records and prompts, and so has no secrets.
 func (a *attempt) heard() sigils.Set {
 	set := a.scan.Set()
 	set.Journal = joinNotes(a.kept.Journal, set.Journal)
 	set.Knowledge = append(append([]sigils.Knowledge(nil), a.kept.Knowledge...), set.Knowledge...)
 	set.NextModel = cmp.Or(set.NextModel, a.kept.NextModel)
-	return set
+	return redact.Deep(a.opts.Redact, set)
 }
 
 func joinNotes(a, b string) string {

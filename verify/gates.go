@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ralph/internal/proc"
+	"ralph/internal/redact"
 )
 
 // Gates runs the commands that judge a task's work.
@@ -21,6 +22,8 @@ type Gates struct {
 	Owner   string        // marks their processes
 	Confine []byte        // handed to the Confiner of proc.RunHelper; nil confines nothing
 	Timeout time.Duration // for each; 0 means 10 minutes
+
+	Redact *redact.Redactor // what of their output nobody may see; nil hides nothing
 }
 
 // Result is what one gate said.
@@ -41,7 +44,7 @@ const tailSize = 8 << 10
 // prints without end must not fill the disk.
 const maxOutput = 64 << 20
 
-// Run runs one gate with its whole output going to log, and returns when the
+// Run runs one gate with its whole output, redacted, going to log, and returns when the
 // gate and everything it started has ended. The error is for what kept it from
 // running at all, and for a context that ended.
 func (g Gates) Run(ctx context.Context, command string, log io.Writer) (Result, error) {
@@ -59,7 +62,7 @@ func (g Gates) Run(ctx context.Context, command string, log io.Writer) (Result, 
 	}
 	tail, failures := &tail{}, &failures{}
 	drained := make(chan error, 1)
-	go func() { drained <- drain(r, log, tail, failures) }()
+	go func() { drained <- drain(r, g.Redact.Stream(), log, tail, failures) }()
 	timedOut, err := g.await(ctx, p)
 	if err != nil {
 		return Result{}, fmt.Errorf("gate %q: %w", command, err)
@@ -104,16 +107,21 @@ func (g Gates) await(ctx context.Context, p *proc.Process) (timedOut bool, err e
 
 // drain copies to log until it has had enough, and to the tail for ever, so that
 // the gate never blocks on its output.
-func drain(r io.Reader, log io.Writer, tail *tail, failures *failures) error {
+func drain(r io.Reader, clean *redact.Stream, log io.Writer, tail *tail, failures *failures) error {
 	kept, buf := 0, make([]byte, 32<<10)
 	var failed error
 	for {
 		n, err := r.Read(buf)
-		tail.add(buf[:n])
-		failures.add(buf[:n])
-		if room := maxOutput - kept; n > 0 && failed == nil && room > 0 {
+		text := clean.Push(string(buf[:n]))
+		if err != nil {
+			text += clean.Flush()
+		}
+		said := []byte(text)
+		tail.add(said)
+		failures.add(said)
+		if room := maxOutput - kept; len(said) > 0 && failed == nil && room > 0 {
 			var m int
-			m, failed = log.Write(buf[:min(n, room)])
+			m, failed = log.Write(said[:min(len(said), room)])
 			kept += m
 		}
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/db"
+	"ralph/internal/redact"
 	"ralph/loop"
 	"ralph/report"
 )
@@ -146,14 +147,14 @@ func unbegunKind(cause error) (loop.OutcomeKind, bool) {
 }
 
 func (w *afterwards) write(a *app, r report.Run) error {
-	w.told = true
+	w.told, r = true, redact.Deep(a.redact, r)
 	var errs []error
 	if w.junit != "" {
 		var b bytes.Buffer
 		err := report.JUnit(&b, r)
 		if err == nil {
 			if err = moved(w.junit); err == nil {
-				err = replaceFile(w.junit, b.Bytes())
+				err = replaceFile(w.junit, a.redact.Bytes(b.Bytes()))
 			}
 		}
 		errs = append(errs, wrapped("--junit", err))
@@ -161,7 +162,7 @@ func (w *afterwards) write(a *app, r report.Run) error {
 	if w.summary != "" {
 		err := moved(w.summary)
 		if err == nil {
-			err = replaceFile(w.summary, []byte(report.Summary(r)))
+			err = replaceFile(w.summary, a.redact.Bytes([]byte(report.Summary(r))))
 		}
 		errs = append(errs, wrapped("--summary", err))
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/internal/redact"
 	"ralph/report"
 )
 
@@ -66,7 +67,7 @@ func (a *app) runReport(c *cli.Context) error {
 	if err := a.render(c, &b, r, format, filepath.Dir(absolute(a, output))); err != nil {
 		return err
 	}
-	if err := replaceFile(output, b.Bytes()); err != nil {
+	if err := replaceFile(output, a.redact.Bytes(b.Bytes())); err != nil {
 		return outputError{text: fmt.Sprintf("write the report: %v", err)}
 	}
 	a.note(c, "written: %s", output)
@@ -134,7 +135,8 @@ func (a *app) loadRun(c *cli.Context, s *session, typed string) (report.Run, err
 	if err != nil {
 		return report.Run{}, err
 	}
-	return report.Load(c.Context, s.store, a.reportOptions(s, id))
+	r, err := report.Load(c.Context, s.store, a.reportOptions(s, id))
+	return redact.Deep(a.redact, r), err // an older version may have stored secrets
 }
 
 func (a *app) reportOptions(s *session, run string) report.Options {

@@ -30,7 +30,7 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 		Life: life, Sweep: proc.Sweep, Recovery: recoveryRules(s), Now: a.now, Jitter: jitter,
 		Check: a.checkDatabase(c, s), Context: a.promptContext(s), Recall: recallOptions(s.config),
 		Known: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
-		Resume: s.config.Recovery.ResumeSession,
+		Resume: s.config.Recovery.ResumeSession, Redact: a.redact,
 	}
 	var err error
 	if opts.Settings, err = settings(c); err != nil {
@@ -73,9 +73,8 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 	a.tellPlanted(c, o.sandbox)
 	opts.Open = o.Open
 	opts.Fallback = a.fallback(c, s.config, o.chosen)
-	opts.Judge = verify.Gates{
-		Dir: s.project.Root, Env: agents.WithoutCredentials(a.environ()), Timeout: s.config.Verify.Timeout.Std(),
-	}
+	opts.Judge = verify.Gates{Dir: s.project.Root, Timeout: s.config.Verify.Timeout.Std()}
+	opts.Judge.Env, opts.Withheld = agents.GateEnviron(s.config.Verify.EnvAllow, a.environ())
 	opts.Verdicts, opts.OwnJudge, opts.JudgeAgent = s.config.Verify.Enabled, s.config.Verify.Agent != "", s.config.Verify.Agent
 	opts.RepairRounds, opts.Reruns, opts.Protect = s.config.Verify.Repairs, s.config.Verify.Reruns, s.config.Verify.Protect
 	for _, glob := range opts.Protect {

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"ralph/internal/redact"
 )
 
 // Environ returns the environment of an agent: of the given one the common
@@ -84,6 +86,24 @@ func WithoutCredentials(environ []string) []string {
 		name, _, _ := strings.Cut(entry, "=")
 		return listed(private, name) && !listed(common(), name)
 	})
+}
+
+// GateEnviron returns the environment of gates, which run code that an agent wrote,
+// and the names of what is withheld: what only agents are given and what looks like a
+// secret, as far as the user does not say otherwise.
+func GateEnviron(allow, environ []string) (env, withheld []string) {
+	usual := WithoutCredentials(environ)
+	env = choose(environ, func(name string) bool {
+		known := slices.ContainsFunc(usual, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
+		return allowed(allow, name, known && !redact.LooksSecret(name))
+	})
+	for _, entry := range environ {
+		if name, _, ok := strings.Cut(entry, "="); ok && name != "" && !slices.Contains(env, entry) {
+			withheld = append(withheld, name)
+		}
+	}
+	slices.Sort(withheld)
+	return env, slices.Compact(withheld)
 }
 
 // AuthMethod returns the method of authenticate that the agent's environment

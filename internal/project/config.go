@@ -68,6 +68,7 @@ type VerifyConfig struct {
 	Repairs  int      `toml:"repair_rounds"`
 	Reruns   int      `toml:"reruns"`
 	Protect  []string `toml:"protect"`
+	EnvAllow []string `toml:"env_allow"` // variables that gates are given although they look like secrets
 }
 
 // JournalConfig is how much of what earlier iterations did a prompt may show.
@@ -140,7 +141,7 @@ func (s MCPServer) invalid() string {
 func badRule(rule string) string {
 	name := strings.TrimPrefix(rule, "!")
 	if name == "" || strings.ContainsAny(name, "=! \t\n\x00") || strings.Contains(strings.TrimSuffix(name, "*"), "*") {
-		return fmt.Sprintf("%q is no variable's name; write NAME, PREFIX_* or, for what must not reach the agent, !NAME", rule)
+		return fmt.Sprintf("%q is no variable's name; write NAME, PREFIX_* or, to withhold one, !NAME", rule)
 	}
 	return ""
 }
@@ -223,7 +224,7 @@ func Default() Config {
 			Backoff: Duration(5 * time.Second), Wait: "auto",
 		},
 		Verify: VerifyConfig{
-			Enabled: true, Timeout: Duration(10 * time.Minute), Repairs: 2, Reruns: 1, Protect: protected(),
+			Enabled: true, Timeout: Duration(10 * time.Minute), Repairs: 2, Reruns: 1, Protect: protected(), EnvAllow: []string{},
 		},
 		Journal:   JournalConfig{Recent: 5, Matches: 5, Tokens: 3000},
 		Knowledge: KnowledgeConfig{Tokens: 2000},
@@ -268,6 +269,11 @@ func (c Config) invalid() (key, why string) {
 	for _, rule := range c.Agent.EnvAllow {
 		if why := badRule(rule); why != "" {
 			return "agent.env_allow", why
+		}
+	}
+	for _, rule := range c.Verify.EnvAllow {
+		if why := badRule(rule); why != "" {
+			return "verify.env_allow", why
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {

@@ -132,6 +132,7 @@ GATES
 # timeout = "10m"             # for each gate
 # repair_rounds = 2           # how often a red gate is sent back to the agent before the attempt ends
 # reruns = 1                  # of a gate that failed, in case it is flaky
+# env_allow = []              # secrets that gates are given all the same: "NAME", "PREFIX_*"; "!NAME" withholds any other
 # what judges the work; a change there is tampering:
 # protect = [".ralph.toml", ".github/workflows/**", ".github/actions/**", ".gitlab-ci.yml", ".circleci/**", "Jenkinsfile", "azure-pipelines.yml", "bitbucket-pipelines.yml", ".travis.yml", ".buildkite/**", ".drone.yml", ".woodpecker/**", ".ci/**"]
 

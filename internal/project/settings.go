@@ -38,6 +38,7 @@ func (l Loaded) Settings() []Setting {
 		{Key: "verify.repair_rounds", Value: c.Verify.Repairs},
 		{Key: "verify.reruns", Value: c.Verify.Reruns},
 		{Key: "verify.protect", Value: append([]string{}, c.Verify.Protect...)},
+		{Key: "verify.env_allow", Value: append([]string{}, c.Verify.EnvAllow...)},
 		{Key: "journal.recent", Value: c.Journal.Recent},
 		{Key: "journal.matches", Value: c.Journal.Matches},
 		{Key: "journal.tokens", Value: c.Journal.Tokens},
