@@ -260,7 +260,7 @@ func (p *place) goesOn(t *testing.T) {
 	}
 	p.wantNothingLeft(t)
 	p.server.Play(p.worker)
-	out := p.want(t, 0, "run", task)
+	out := p.want(t, 0, "run", "-v", task)
 	if goes := strings.Contains(out.stderr, "goes on in the session of the interrupted attempt"); !goes && !p.forgets {
 		t.Errorf("it did not go on:\n%s", out.stderr)
 	}

@@ -33,6 +33,17 @@ func (g *github) stopCommands(w io.Writer) {
 	fmt.Fprintf(w, "::stop-commands::%s\n", g.token)
 }
 
+// fold returns the lines that begin and end a group of the log. Commands are obeyed
+// only for as long as it takes.
+func (g *github) fold(title string) (begin, end string) {
+	return g.command("group", escapeData(title)), g.command("endgroup", "")
+}
+
+// command is a command to the runner while all others are stopped.
+func (g *github) command(name, text string) string {
+	return fmt.Sprintf("::%s::\n::%s::%s\n::stop-commands::%s\n", g.token, name, text, g.token)
+}
+
 // tell writes annotations, which people see above the log, and the summary of the step.
 func (g *github) tell(w io.Writer, r report.Run) error {
 	if g.token != "" {

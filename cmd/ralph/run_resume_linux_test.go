@@ -66,7 +66,7 @@ func TestAnInterruptedSessionIsTakenUp(t *testing.T) {
 			p := newPlace(t, resumable())
 			p.plan(t, "mine")
 			p.interrupt(t, signal)
-			out := p.want(t, 0, "run", "--json")
+			out := p.want(t, 0, "run", "--json", "-v")
 			if n := p.loaded(t); n != 1 {
 				t.Errorf("got %d sessions taken up, want 1", n)
 			}

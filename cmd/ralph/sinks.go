@@ -23,14 +23,16 @@ func (a *app) sinks(c *cli.Context, opts loop.Options) (show.Sink, error) {
 		Out: a.stderr, Palette: a.stderrPalette(c), Width: a.errWidth,
 		Quiet: c.Bool("quiet"), Verbose: c.Bool("verbose"), Now: a.now,
 	}
-	closers := []io.Closer{}
+	ticker := time.NewTicker(time.Second)
+	people.Ticks = ticker.C
+	closers := []io.Closer{closeFunc(func() error { ticker.Stop(); return nil })}
+	if a.after != nil && a.after.github != nil {
+		people.Fold = a.after.github.fold
+	}
 	switch {
 	case a.logsInstead(c):
 		list = append(list, show.NewAsync(a.runLog(c, a.stderr), show.AsyncOptions{}))
 	case a.errIsTerm:
-		ticker := time.NewTicker(time.Second)
-		people.Ticks = ticker.C
-		closers = append(closers, closeFunc(func() error { ticker.Stop(); return nil }))
 		live := show.NewAsync(show.NewTerminal(people), show.AsyncOptions{})
 		a.flush = live.Flush
 		list = append(list, live)

@@ -20,7 +20,7 @@ func (o Options) advice(e loop.Event, t tally, width int) []string {
 	if len(steps) == 0 {
 		return nil
 	}
-	table := &term.Table{Width: width}
+	table := &term.Table{Width: width, Wrap: true}
 	for _, s := range steps {
 		table.Add(term.Cell{Text: s.command, Paint: o.Palette.Cyan}, term.Cell{Text: s.why, Paint: o.Palette.Dim})
 	}

@@ -20,16 +20,17 @@ const (
 
 func (t *Terminal) footer(e loop.Event) {
 	t.line("")
-	for _, line := range t.opts.footer(e, t.tally, t.width()) {
+	for _, line := range t.opts.footer(e, t.tally, t.width(), true) {
 		t.line(line)
 	}
 }
 
-// footer of a log: the same without what only makes it look nice.
+// footer of a log: the same without what only makes it look nice, and without the
+// reasons of failures, which stand above it.
 func (p *Plain) footer(e loop.Event) {
 	opts := p.opts
 	opts.Palette = term.Palette{}
-	for _, line := range opts.footer(e, p.tally, 0) {
+	for _, line := range opts.footer(e, p.tally, 0, false) {
 		if line != "" {
 			p.say(e, line)
 		}
@@ -37,7 +38,7 @@ func (p *Plain) footer(e loop.Event) {
 }
 
 // footer renders the end of a run as lines.
-func (o Options) footer(e loop.Event, t tally, width int) []string {
+func (o Options) footer(e loop.Event, t tally, width int, reasons bool) []string {
 	lines := []string{o.headline(e, t)}
 	if reason, _ := cutLine(or(e.Reason, e.Text)); reason != "" {
 		lines = append(lines, "  "+reason)
@@ -45,7 +46,7 @@ func (o Options) footer(e loop.Event, t tally, width int) []string {
 	for _, text := range efforts(e) {
 		lines = append(lines, "  "+o.Palette.Dim(text))
 	}
-	lines = append(lines, o.failures(t.failed(), width)...)
+	lines = append(lines, o.failures(t.failed(), width, reasons)...)
 	if !o.Quiet {
 		lines = append(lines, o.advice(e, t, width)...)
 	}
@@ -98,13 +99,17 @@ func effort(iterations int, ms int64, u *loop.Usage) string {
 	return strings.Join(parts, ", ")
 }
 
-func (o Options) failures(list []failure, width int) []string {
+func (o Options) failures(list []failure, width int, reasons bool) []string {
 	if len(list) == 0 {
 		return nil
 	}
-	table := &term.Table{Width: width}
+	table := &term.Table{Width: width, Wrap: true}
 	for _, f := range list[:min(len(list), maxFailures)] {
-		table.Add(term.Cell{Text: f.task, Paint: o.Palette.Red}, term.Cell{Text: term.Cut(f.title, maxTitle)}, term.Cell{Text: f.reason})
+		row := []term.Cell{{Text: f.task, Paint: o.Palette.Red}, {Text: term.Cut(f.title, maxTitle)}}
+		if reasons {
+			row = append(row, term.Cell{Text: f.reason})
+		}
+		table.Add(row...)
 	}
 	lines := append([]string{"", o.Palette.Bold("failed")}, rows(table)...)
 	if more := len(list) - maxFailures; more > 0 {

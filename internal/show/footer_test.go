@@ -22,7 +22,7 @@ func (f *footerOnly) Event(e loop.Event) {
 	defer f.mu.Unlock()
 	f.tally.add(e)
 	if e.Type == loop.RunEnded {
-		for _, line := range f.opts.footer(e, f.tally, f.opts.Width()) {
+		for _, line := range f.opts.footer(e, f.tally, f.opts.Width(), true) {
 			f.line(line)
 		}
 		f.flush()

@@ -18,6 +18,7 @@ func TestGolden(t *testing.T) {
 	terminal := func(o Options) Sink { return NewTerminal(o) }
 	plain := func(o Options) Sink { return NewPlain(o) }
 	footer := func(o Options) Sink { return newFooter(o) }
+	fold := func(title string) (string, string) { return "[group] " + title + "\n", "[end]\n" }
 	for name, tc := range map[string]struct {
 		sink func(Options) Sink
 		opts Options
@@ -29,6 +30,7 @@ func TestGolden(t *testing.T) {
 		"terminal_narrow.txt":  {terminal, Options{Width: func() int { return 40 }}},
 		"plain.txt":            {plain, Options{Palette: colour}},
 		"plain_verbose.txt":    {plain, Options{Verbose: true}},
+		"plain_folded.txt":     {plain, Options{Fold: fold}},
 		"plain_quiet.txt":      {plain, Options{Quiet: true}},
 		"footer.txt":           {footer, Options{}},
 	} {

@@ -18,6 +18,9 @@ const (
 	minTitle     = 12
 )
 
+// folderLabel names the folder of a run's files.
+const folderLabel = "transcripts"
+
 // setting is one line of the header.
 type setting struct{ label, value string }
 
@@ -54,7 +57,7 @@ func (o Options) settings(e loop.Event) []setting {
 		{"sandbox", s.Sandbox},
 		{"verify", s.Verify},
 		{"process", pid},
-		{"transcripts", s.Folder},
+		{folderLabel, s.Folder},
 	} {
 		if line.value = oneLine(line.value); line.value != "" {
 			known = append(known, line)
@@ -73,7 +76,7 @@ func (t *Terminal) header(e loop.Event) {
 		width = max(width, len(s.label))
 	}
 	for _, s := range lines {
-		t.line("  " + p.Dim(fmt.Sprintf("%-*s", width, s.label)) + "  " + s.value)
+		t.hanging("  "+p.Dim(fmt.Sprintf("%-*s", width, s.label))+"  "+s.value, width+4)
 	}
 }
 

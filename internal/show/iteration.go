@@ -142,7 +142,7 @@ func (t *Terminal) gate(e loop.Event, a *attempt) {
 		t.say(e, p.Yellow("~ "+command+" "+gateResult(e)+excuse(e.Gate)))
 	default:
 		t.say(e, p.Red("✗ "+command+" "+gateResult(e)))
-		t.complaint(e, a.complained(e.Text), term.GateLines)
+		t.complaint(e, a.complained(e), term.GateLines)
 		if e.Gate.Log != "" {
 			t.say(e, p.Dim("    all of it: "+oneLine(e.Gate.Log)))
 		}
@@ -163,11 +163,11 @@ func (t *Terminal) attemptEnded(e loop.Event, a *attempt) {
 	if t.opts.Quiet && a.title != "" {
 		what += " " + a.title
 	}
-	how, evidence := ended(e)
+	how, evidence := ended(e, a)
 	line := paint(mark + what + " " + how)
 	if parts := spent(e); len(parts) > 0 {
 		line += t.opts.Palette.Dim(" · " + strings.Join(parts, " · "))
 	}
 	t.line(line)
-	t.complaint(e, a.unseen(evidence), term.GateLines)
+	t.complaint(e, evidence, term.GateLines)
 }

@@ -54,7 +54,8 @@ func TestSilenceIsFilledAndTakenBack(t *testing.T) {
 	_, got, _ := strings.Cut(w.out.String(), "→")
 	want := " ls\nHm\n… 10s, 1 tool call, 2 of 8 done" +
 		erase + "… 1m20s, 1 tool call, $0.50 so far, 2 of 8 done" +
-		erase + "… 1m21s, 1 tool call, at least about $0.75 so far, 2 of 8 done" + erase + "Yes.\n"
+		erase + "… 1m21s, 1 tool call, at least about $0.75 so far, 2 of 8 done" + erase + "Yes.\n" +
+		"… 1m22s, 1 tool call, at least about $0.75 so far, 2 of 8 done" + erase
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -74,9 +75,48 @@ func TestWaitCountsDownInPlace(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	want := "◷ waiting until 03:05:35: limited\n… 1m29s le…" + erase + "… 29s left" + erase + "… 0s left" + erase + "! warning: on we go\n"
+	want := "◷ waiting\n  until\n  03:05:35:\n  limited\n… 1m29s le…" + erase + "… 29s left" + erase + "… 0s left" + erase + "! warning:\n  on we go\n"
 	if diff := cmp.Diff(want, w.out.String()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestALogShowsASignOfLife has a task that takes minutes without a line in the log.
+func TestALogShowsASignOfLife(t *testing.T) {
+	t.Parallel()
+	for name, quiet := range map[string]bool{"quiet": true, "by default": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out strings.Builder
+			p := NewPlain(Options{Out: &out, Now: now, Quiet: quiet})
+			event := func(after time.Duration, e loop.Event) {
+				e.At, e.Run, e.Task = begin.Add(after), "r-1", or(e.Task, "t-1")
+				p.Event(e)
+			}
+			event(0, loop.Event{Type: loop.TaskClaimed, Title: "Think", Counts: &loop.Counts{Done: 2, Total: 8}})
+			claimed := out.Len()
+			event(time.Second, loop.Event{Type: loop.AgentTool, Tool: &loop.ToolEvent{ID: "1", Title: "ls", New: true}})
+			event(2*time.Second, loop.Event{Type: loop.AgentUsage, Usage: &loop.Usage{CostUSD: usd(0.5)}})
+			for second := range 150 {
+				p.tick(begin.Add(time.Duration(second) * time.Second))
+			}
+			event(150*time.Second, loop.Event{Type: loop.TaskClaimed, Task: "t-2", Title: "Think, too"})
+			claimed2 := out.Len()
+			p.tick(begin.Add(215 * time.Second))
+			p.tick(begin.Add(230 * time.Second))
+			if err := p.Close(); err != nil {
+				t.Fatal(err)
+			}
+			const line = " still at it: 1m00s, 1 tool call, $0.50 so far, 2 of 8 done\n"
+			want := "2026-01-02T03:05:05Z t-1" + line + "2026-01-02T03:06:05Z t-1" + strings.Replace(line, "1m00s", "2m00s", 1)
+			if got := out.String()[claimed:]; !strings.HasPrefix(got, want) {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+			want = "2026-01-02T03:07:40Z r-1 still at it: 3m35s, 2 tasks, 1 tool call, $0.50 so far, 2 of 8 done\n"
+			if got := out.String()[claimed2:]; got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
 	}
 }
 
@@ -106,7 +146,7 @@ func TestClosedTicksEndTheGoroutine(t *testing.T) {
 	close(ticks)
 	var out strings.Builder
 	terminal := NewTerminal(Options{Out: &out, Ticks: ticks})
-	terminal.ticks.Wait()
+	terminal.ticks.work.Wait()
 	if err := terminal.Close(); err != nil || out.Len() > 0 {
 		t.Errorf("got %q, %v", out.String(), err)
 	}

@@ -3,7 +3,10 @@ package show
 import (
 	"bytes"
 	"io"
+	"strings"
 	"sync"
+
+	"ralph/internal/term"
 )
 
 // erase takes back the line that was written in place.
@@ -15,35 +18,66 @@ type page struct {
 	mu      sync.Mutex // held by the sink while it renders and writes
 	out     io.Writer
 	buf     bytes.Buffer
-	midline bool   // text streams, and its line is not complete
-	inPlace string // the line that the next output takes back
-	err     error  // the first that writing gave
+	columns func() int          // how wide a line may be; nil or 0 means that lines are not broken
+	midline bool                // text streams, and its line is not complete
+	words   term.Wrapper        // of the text that streams
+	voice   func(string) string // that it is painted with
+	inPlace string              // the line that the next output takes back
+	err     error               // the first that writing gave
 }
 
-// line writes one line, below whatever is there.
+// line writes one line, below whatever is there. Where it has to be broken, its
+// second part is set off from its beginning.
 func (p *page) line(s string) {
+	p.hanging(s, len(s)-len(strings.TrimLeft(s, " "))+len(indent))
+}
+
+// hanging writes one line that is broken, if it has to be, with so much space before
+// its other parts.
+func (p *page) hanging(s string, space int) {
 	p.fresh()
-	p.buf.WriteString(s)
-	p.buf.WriteByte('\n')
+	for _, part := range term.Wrap(s, p.width(), strings.Repeat(" ", space)) {
+		p.buf.WriteString(part)
+		p.buf.WriteByte('\n')
+	}
+}
+
+func (p *page) width() int {
+	if p.columns == nil {
+		return 0
+	}
+	return p.columns()
 }
 
 // fresh begins a new line unless one has just begun.
 func (p *page) fresh() {
 	p.takeBack()
 	if p.midline {
+		p.showHeld()
 		p.buf.WriteByte('\n')
-		p.midline = false
+		p.midline, p.words = false, term.Wrapper{}
 	}
 }
 
-// stream writes text as it is; paint is applied to it whole.
+// stream writes text in lines that are broken at words; paint is applied to it whole.
+// The last word is held until it is whole.
 func (p *page) stream(text string, paint func(string) string) {
 	if text == "" {
 		return
 	}
-	p.takeBack()
-	p.midline = text[len(text)-1] != '\n'
-	p.buf.WriteString(paint(text))
+	p.midline, p.voice = text[len(text)-1] != '\n', paint
+	if text = p.words.Add(text, p.width()); text != "" {
+		p.takeBack()
+		p.buf.WriteString(paint(text))
+	}
+}
+
+// showHeld writes the word that stream holds.
+func (p *page) showHeld() {
+	if p.words.Held() {
+		p.takeBack()
+		p.buf.WriteString(p.voice(p.words.End(p.width())))
+	}
 }
 
 // replace writes a line in place of the last such line. It must fit the width of

@@ -6,47 +6,122 @@ import (
 	"ralph/loop"
 )
 
-// Plain writes a run to a log: one line a step, each with its time and its task,
-// so that any line can be found and understood alone. No line begins with text
+// Plain writes a run to a log: a line when a task starts and one when it ends, each
+// with its time and its task, so that any line can be found and understood alone.
+// The steps between them are for verbose output, or folded. No line begins with text
 // of an agent, which a CI service might take for a command to itself.
 type Plain struct {
 	page
 	progress
-	opts Options
+	opts   Options
+	run    string
+	shown  time.Time // when something was last written
+	unfold string    // ends what is folded; empty when nothing is
+	ticks  pulse
 }
 
-// NewPlain returns a sink for CI and logs. The palette, the width and the ticks
-// of the options do not matter.
+// NewPlain returns a sink for CI and logs. The palette and the width of the options
+// do not matter. Close ends the goroutine that Options.Ticks need.
 func NewPlain(opts Options) *Plain {
 	opts = opts.withDefaults()
-	return &Plain{page: page{out: opts.Out}, opts: opts}
+	p := &Plain{page: page{out: opts.Out}, opts: opts}
+	p.ticks.beat(opts.Ticks, p.tick)
+	return p
 }
 
 // Event writes the lines of an event, if it has any.
 func (p *Plain) Event(e loop.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	a := p.follow(e, p.opts.at(e))
-	if !p.opts.silent(e) {
+	at := p.opts.at(e)
+	a := p.follow(e, at)
+	p.run = e.Run
+	switch {
+	case !p.opts.silent(e) && (p.steps() || milestone(e)):
 		if endsSpeech(e) {
 			p.hush(e, a)
 		}
+		p.hold(e, a)
 		p.render(e, a)
+	case e.Type == loop.AgentTool && e.Tool != nil:
+		a.tool(e.Tool) // it counts
 	}
 	p.forget(e)
-	p.flush()
+	if p.flush() || p.shown.IsZero() {
+		p.shown = at
+	}
+}
+
+// steps says that what happens between the start and the end of a task is written.
+func (p *Plain) steps() bool { return p.opts.Verbose || p.unfold != "" }
+
+// milestone says that an event has a line in every log: what starts, what ends, and
+// what a person should know of.
+func milestone(e loop.Event) bool {
+	switch e.Type {
+	case loop.RunStarted, loop.Recovered, loop.RecoveryDone, loop.TaskClaimed, loop.AttemptEnded, loop.Waiting, loop.Warned, loop.RunEnded:
+		return true
+	case loop.GateEnded:
+		return refused(e)
+	default:
+		return false
+	}
+}
+
+// refused says that a gate did not accept the work.
+func refused(e loop.Event) bool {
+	return e.Gate != nil && !e.Gate.Passed && e.Reason == "" && e.Gate.Verdict != "excused"
 }
 
 // Close returns the first error that writing gave.
 func (p *Plain) Close() error {
+	p.ticks.end()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.takeError()
 }
 
+// fold writes a line as the title of what follows, if that can be folded: what tasks
+// do that run at once cannot.
+func (p *Plain) fold(e loop.Event, s string) {
+	if p.opts.Fold == nil || p.opts.Quiet || p.jobs > 1 {
+		p.say(e, s)
+		return
+	}
+	p.endFold()
+	begin, end := p.opts.Fold(p.lead(e) + s)
+	p.fresh()
+	p.buf.WriteString(begin)
+	p.unfold = end
+}
+
+// hold writes the failed gate that was held back, when the next event says whether
+// it belongs to the steps or is why the attempt ended, which is never folded.
+func (p *Plain) hold(e loop.Event, a *attempt) {
+	if e.Type == loop.AttemptEnded {
+		p.endFold()
+	}
+	if a.held == nil || utterance(e) {
+		return
+	}
+	held := *a.held
+	a.held = nil
+	p.gateEnded(held, a)
+}
+
+func (p *Plain) endFold() {
+	p.fresh()
+	p.buf.WriteString(p.unfold)
+	p.unfold = ""
+}
+
 // say writes one line: when, what about, what.
 func (p *Plain) say(e loop.Event, s string) {
-	p.line(p.opts.at(e).Format(time.RFC3339) + " " + or(oneLine(e.Task), oneLine(e.Run), "-") + " " + s)
+	p.line(p.lead(e) + s)
+}
+
+func (p *Plain) lead(e loop.Event) string {
+	return p.opts.at(e).Format(time.RFC3339) + " " + or(oneLine(e.Task), oneLine(e.Run), "-") + " "
 }
 
 func (p *Plain) detail(e loop.Event, s string) {
@@ -59,14 +134,16 @@ func (p *Plain) render(e loop.Event, a *attempt) {
 	switch e.Type {
 	case loop.RunStarted:
 		for _, s := range p.opts.settings(e) {
-			p.say(e, s.label+": "+s.value)
+			if s.label != folderLabel { // the footer says where they are
+				p.say(e, s.label+": "+s.value)
+			}
 		}
 	case loop.Recovered:
 		p.say(e, with("recovered", e.Reason))
 	case loop.RecoveryDone:
 		p.recovery(e)
 	case loop.TaskClaimed:
-		p.say(e, claimed(e, a.title, p.counts))
+		p.fold(e, claimed(e, a.title, p.counts))
 		if e.Reason != "" {
 			p.detail(e, "model: "+oneLine(e.Reason))
 		}
@@ -112,6 +189,7 @@ func (p *Plain) render(e loop.Event, a *attempt) {
 		p.say(e, with("interrupted", or(e.Reason, e.Text)))
 	case loop.RunEnded:
 		p.hushAll(e)
+		p.endFold()
 		p.footer(e)
 	default:
 		p.detail(e, with(oneLine(string(e.Type)), or(e.Text, e.Reason)))

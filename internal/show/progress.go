@@ -1,6 +1,7 @@
 package show
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -35,7 +36,8 @@ type attempt struct {
 	unknown bool    // that is not all
 	tokens  int64   // the same, or what the context holds if that is more
 	speech  speech
-	said    string          // the output of the last gate that was shown
+	refused *loop.Event     // the last gate that failed, if it was shown
+	held    *loop.Event     // a gate that failed and is not shown yet
 	calls   map[string]call // by ID
 }
 
@@ -109,19 +111,27 @@ func (p *progress) forget(e loop.Event) {
 	}
 }
 
-// complained notes that the output of a failed gate is shown now, and returns it.
-func (a *attempt) complained(output string) string {
-	a.said = strings.TrimSpace(output)
-	return output
+// complained notes that a failed gate is shown now, and returns its output.
+func (a *attempt) complained(e loop.Event) string {
+	a.refused = &e
+	return e.Text
 }
 
-// unseen is the evidence of why an attempt ended, or nothing if it was shown: the
-// reason of an attempt repeats the output of its gate.
-func (a *attempt) unseen(evidence string) string {
-	if strings.TrimSpace(evidence) == a.said {
-		return ""
+// unseen leaves out of the reason why an attempt ended what was shown already: the
+// gate that failed, and its output.
+func (a *attempt) unseen(reason, evidence string) (string, string) {
+	if a.refused == nil {
+		return reason, evidence
 	}
-	return evidence
+	gate := fmt.Sprintf("gate %q: %s", a.refused.Gate.Command, a.refused.Gate.Exit)
+	before, found := strings.CutSuffix(reason, oneLine(gate))
+	if !found {
+		return reason, evidence
+	}
+	if strings.TrimSpace(evidence) == strings.TrimSpace(a.refused.Text) {
+		evidence = ""
+	}
+	return strings.TrimSuffix(before, ": "), evidence
 }
 
 // waitsAlready says that a wait has been told: the loop may say it again while

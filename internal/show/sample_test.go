@@ -118,6 +118,8 @@ func firstIteration(s *script) {
 	s.in(loop.Event{Type: loop.JudgeStarted})
 	s.in(loop.Event{Type: loop.JudgeEnded, Outcome: "fail", Reason: "parser.go:12 drops the last token\nand no test sees it"})
 	s.in(loop.Event{Type: loop.JudgeStarted})
+	s.in(loop.Event{Type: loop.JudgeEnded, Outcome: "none", Reason: "project files changed while the verifier looked: notes.txt", Files: []string{"notes.txt"}})
+	s.in(loop.Event{Type: loop.JudgeStarted})
 	s.in(loop.Event{Type: loop.JudgeEnded, Outcome: "pass"})
 	s.in(loop.Event{
 		Type: loop.AttemptEnded, Title: "Write the parser", Agent: "claude", Model: "claude-sonnet-4-5",

@@ -26,11 +26,15 @@ type Options struct {
 	Palette term.Palette
 	Width   func() int       // of the terminal; nil or 0 means unknown
 	Quiet   bool             // only warnings, failures and the result
-	Verbose bool             // also permissions, plans, usage and processes; in logs also thoughts
+	Verbose bool             // also permissions, plans, usage and processes; in logs also each step and thoughts
 	Now     func() time.Time // its location is that of the times shown; nil means time.Now
 	// Ticks make a Terminal rewrite its last line: the countdown of a wait, or how
-	// long it has been silent. A second apart is right; nil means no such line.
+	// long it has been silent. They give a log a sign of life once a minute. A second
+	// apart is right; nil means no such line.
 	Ticks <-chan time.Time
+	// Fold returns the lines around a part of a log that a CI service shows folded,
+	// under a title. Nil means that nothing is folded, and each step is left out.
+	Fold func(title string) (begin, end string)
 }
 
 // withDefaults returns options whose functions can all be called.

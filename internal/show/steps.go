@@ -97,21 +97,26 @@ func (p *Plain) prompted(e loop.Event, a *attempt) {
 }
 
 func (p *Plain) gate(e loop.Event, a *attempt) {
-	if e.Gate == nil {
-		return
+	switch {
+	case e.Gate == nil:
+	case e.Type == loop.GateStarted:
+		p.detail(e, checking(e))
+	case e.Reason != "" && !p.opts.Verbose: // not about the work
+	case p.unfold != "" && refused(e):
+		a.held = &e
+	default:
+		p.gateEnded(e, a)
 	}
-	command := oneLine(e.Gate.Command)
-	if e.Type == loop.GateStarted {
-		p.say(e, checking(e))
-		return
-	}
+}
+
+func (p *Plain) gateEnded(e loop.Event, a *attempt) {
 	result := "gate " + gateResult(e)
 	if e.Reason != "" {
 		result += " " + oneLine(e.Reason)
 	}
-	p.say(e, result+": "+command+excuse(e.Gate))
+	p.say(e, result+": "+oneLine(e.Gate.Command)+excuse(e.Gate))
 	if !e.Gate.Passed && e.Reason == "" {
-		p.complaint(e, a.complained(e.Text), term.GateLines)
+		p.complaint(e, a.complained(e), term.GateLines)
 		if e.Gate.Log != "" {
 			p.say(e, indent+indent+"all of it: "+oneLine(e.Gate.Log))
 		}
@@ -119,7 +124,7 @@ func (p *Plain) gate(e loop.Event, a *attempt) {
 }
 
 func (p *Plain) attemptEnded(e loop.Event, a *attempt) {
-	s, evidence := ended(e)
+	s, evidence := ended(e, a)
 	if p.opts.Quiet && a.title != "" {
 		s = a.title + ": " + s
 	}
@@ -127,5 +132,5 @@ func (p *Plain) attemptEnded(e loop.Event, a *attempt) {
 		s += " (" + strings.Join(parts, ", ") + ")"
 	}
 	p.say(e, s)
-	p.complaint(e, a.unseen(evidence), term.GateLines)
+	p.complaint(e, evidence, term.GateLines)
 }

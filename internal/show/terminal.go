@@ -1,7 +1,6 @@
 package show
 
 import (
-	"sync"
 	"time"
 
 	"ralph/loop"
@@ -19,18 +18,19 @@ type Terminal struct {
 	progress
 	opts  Options
 	shown time.Time // when something was last written
-	stop  chan struct{}
-	ticks sync.WaitGroup
+	ticks pulse
 }
 
 // NewTerminal returns a sink for an interactive terminal. Close ends the
 // goroutine that Options.Ticks need.
 func NewTerminal(opts Options) *Terminal {
 	opts = opts.withDefaults()
-	t := &Terminal{page: page{out: opts.Out}, opts: opts, stop: make(chan struct{})}
-	if opts.Ticks != nil && !opts.Quiet {
-		t.ticks.Go(t.live)
+	t := &Terminal{page: page{out: opts.Out}, opts: opts}
+	t.columns = t.width
+	if opts.Quiet {
+		opts.Ticks = nil
 	}
+	t.ticks.beat(opts.Ticks, t.tick)
 	return t
 }
 
@@ -52,14 +52,7 @@ func (t *Terminal) Event(e loop.Event) {
 // Close takes back what was written in place, and returns the first error that
 // writing gave.
 func (t *Terminal) Close() error {
-	t.mu.Lock()
-	select {
-	case <-t.stop:
-	default:
-		close(t.stop)
-	}
-	t.mu.Unlock()
-	t.ticks.Wait()
+	t.ticks.end()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.fresh()

@@ -37,7 +37,7 @@ func resultOf(e loop.Event) result {
 
 // ended says how an attempt ended: "released in 3s: no answer". A reason may go
 // on with the output of a gate; that is evidence, for a complaint below the line.
-func ended(e loop.Event) (line, evidence string) {
+func ended(e loop.Event, a *attempt) (line, evidence string) {
 	word := oneLine(e.Outcome)
 	switch r := resultOf(e); {
 	case r == done:
@@ -56,6 +56,7 @@ func ended(e loop.Event) (line, evidence string) {
 	if reason == e.Outcome { // it was said
 		reason = ""
 	}
+	reason, evidence = a.unseen(reason, evidence)
 	return with(word, reason), evidence
 }
 

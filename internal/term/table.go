@@ -12,9 +12,10 @@ type Cell struct {
 }
 
 // Table aligns rows in columns, two spaces apart. The last column is cut to the
-// width of the terminal.
+// width of the terminal, or broken at words.
 type Table struct {
-	Width int // of the terminal; 0 means unlimited
+	Width int  // of the terminal; 0 means unlimited
+	Wrap  bool // break the last column instead of cutting it
 	Rows  [][]Cell
 }
 
@@ -31,8 +32,13 @@ func (t *Table) WriteTo(w io.Writer) (int64, error) {
 		for i, cell := range row {
 			text := Line(cell.Text)
 			last := i == len(row)-1
-			if last && t.Width > 0 {
-				text = Cut(text, max(t.Width-used, 10))
+			switch room := t.Width - used; {
+			case !last || t.Width <= 0:
+			case t.Wrap:
+				b.WriteString(t.broken(line.String(), cell, used))
+				continue
+			default:
+				text = Cut(text, max(room, 10))
 			}
 			pad := widths[i] - Width(text)
 			if cell.Paint != nil {
@@ -44,10 +50,37 @@ func (t *Table) WriteTo(w io.Writer) (int64, error) {
 				used += widths[i] + 2
 			}
 		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		if !t.Wrap || t.Width <= 0 {
+			b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		}
 	}
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
+}
+
+// minColumn is the narrowest column that text is broken into. Where there is less
+// room, it goes below the row.
+const minColumn = 24
+
+// broken is a row with its last column in as many lines as it needs.
+func (t *Table) broken(row string, last Cell, used int) string {
+	lines := []string{strings.TrimRight(row, " ")}
+	if t.Width-used < minColumn && used > 0 {
+		used = 4
+		lines = append(lines, strings.Repeat(" ", used))
+	} else {
+		lines[0] = row
+	}
+	for i, part := range Wrap(Line(last.Text), max(t.Width-used, minColumn), "") {
+		if last.Paint != nil {
+			part = last.Paint(part)
+		}
+		if i > 0 {
+			lines = append(lines, strings.Repeat(" ", used))
+		}
+		lines[len(lines)-1] += part
+	}
+	return strings.TrimRight(strings.Join(lines, "\n"), " ") + "\n"
 }
 
 func (t *Table) widths() []int {
