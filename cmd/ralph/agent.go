@@ -169,6 +169,7 @@ func (o *opener) Open(ctx context.Context, op loop.Opening) (loop.Session, error
 	if op.Task.AllowTampering {
 		conf.keep = nil
 	}
+	conf.config = o.sandbox.config.during(op.Task.ID, attemptOf(op), conf.Level)
 	s, err := o.start(ctx, op, ag, o.modelName(ag, op), conf)
 	var unknown *acp.Error
 	if errors.As(err, &unknown) && unknown.Kind == acp.ModelUnknown && agents.IsTier(op.Model) {
@@ -181,6 +182,14 @@ func (o *opener) Open(ctx context.Context, op loop.Opening) (loop.Session, error
 		return nil, errors.Join(err, conf.Close())
 	}
 	return &confinedSession{agentSession: s, conf: conf}, nil
+}
+
+// attemptOf names the attempt that a session belongs to. A verifier's folder is in it.
+func attemptOf(op loop.Opening) string {
+	if op.Judge {
+		return filepath.Base(filepath.Dir(op.Folder))
+	}
+	return filepath.Base(op.Folder)
 }
 
 // modelName is what to ask the agent for. What nobody said how it calls the tiers

@@ -36,7 +36,8 @@ type confiner struct {
 	mu    sync.Mutex
 	first map[string][]*sandbox.Fingerprint // of what the first attempt at a task found
 
-	planted []planted // what agents changed although they must not, and is still so
+	planted []planted      // what agents changed although they must not, and is still so
+	config  *configChanges // nil where no run watches it
 }
 
 // confiner finds the best level at which this project's processes can be confined.
@@ -171,6 +172,7 @@ type confined struct {
 	temps  []string
 	before []*sandbox.Fingerprint
 	keep   func() error // what was found is remembered
+	config func() error // ends watching the configuration
 }
 
 // forTask confines an agent at work on a task, its terminals too. env is what it is
@@ -256,8 +258,10 @@ func (x *confined) Tampered() ([]string, error) {
 // Close removes what was needed only meanwhile. Doing so again does nothing.
 func (x *confined) Close() error {
 	var errs []error
-	if x.keep != nil {
-		errs = append(errs, x.keep())
+	for _, end := range []func() error{x.keep, x.config} {
+		if end != nil {
+			errs = append(errs, end())
+		}
 	}
 	for _, dir := range x.temps {
 		errs = append(errs, sandbox.RemoveAll(dir))

@@ -71,6 +71,8 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 	}
 	a.sandbox = o.sandbox
 	a.tellPlanted(c, o.sandbox)
+	o.sandbox.config = newConfigChanges(s.project)
+	a.tellConfig(c, o.sandbox.config)
 	opts.Open = o.Open
 	opts.Fallback = a.fallback(c, s.config, o.chosen)
 	opts.Judge = verify.Gates{Dir: s.project.Root, Timeout: s.config.Verify.Timeout.Std()}

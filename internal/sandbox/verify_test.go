@@ -192,11 +192,14 @@ func TestCachesThatAreFilesAreThrownAway(t *testing.T) {
 			if r, err := DetectFor(p); err != nil || r.Level != level {
 				t.Fatalf("got %v, %v, want %s", r, err, level)
 			}
+			if level == Landlock {
+				return // a verifier only reads there
+			}
 			out, exit := run(t, p, nil, "sh", "-ec", `cat "$0"; echo cold > "$0"; cat "$0"; stat -c %a "$0"`, file)
 			if !exit.Ok() || out != "warmcold\n600" {
 				t.Errorf("got %v %q", exit, out)
 			}
-			if raw, _ := os.ReadFile(file); level == Namespaces && string(raw) != "warm" {
+			if raw, _ := os.ReadFile(file); string(raw) != "warm" {
 				t.Errorf("the cache was really written: %q", raw)
 			}
 		})
