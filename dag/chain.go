@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,7 +16,12 @@ func (g *Graph) DescribeRun(r *Run, settings string, continues *Run) error {
 		r.Settings = settings
 	}
 	if continues != nil {
-		r.Continues, r.Iterations, r.Failures = continues.ID, continues.Iterations, continues.Failures
+		t, err := g.Tally(r.Scope)
+		if err != nil {
+			return err
+		}
+		// Tasks that were reset meanwhile have not failed.
+		r.Continues, r.Iterations, r.Failures = continues.ID, continues.Iterations, min(continues.Failures, t.ByStatus[Failed])
 	}
 	return g.tx.Exec(describeRunSQL, ":id", r.ID, ":settings", r.Settings, ":continues", orNull(r.Continues), ":iterations", r.Iterations, ":failures", r.Failures)
 }
@@ -50,6 +56,38 @@ func (g *Graph) LastRun(scope Scope) (Run, error) {
 		return Run{}, err
 	}
 	return runs[0], nil
+}
+
+// A run that another one has continued is finished, and so is a complete one, unless a
+// task of it was reset.
+const unfinishedSQL = `SELECT ` + runColumns + ` FROM runs r
+WHERE id NOT IN (SELECT continues FROM runs WHERE continues IS NOT NULL)
+    AND (coalesce(outcome, '') NOT IN ('complete', 'no_plan') OR EXISTS (
+        SELECT 1 FROM attempts a JOIN tasks t ON t.n = a.task WHERE a.run = r.n AND t.status = 'pending'))
+ORDER BY n DESC;`
+
+// LastUnfinished returns the latest run, of whatever scope, that left something to do.
+func (g *Graph) LastUnfinished() (Run, error) {
+	runs, err := g.runs(unfinishedSQL)
+	if err != nil {
+		return Run{}, err
+	}
+	for _, r := range runs {
+		if left, err := g.LeftToDo(r.Scope); err != nil || left {
+			return r, err
+		}
+	}
+	return Run{}, fmt.Errorf("an unfinished run: %w", ErrNotFound)
+}
+
+// LeftToDo says whether tasks of a scope have neither succeeded nor failed. A scope
+// that is gone has none.
+func (g *Graph) LeftToDo(scope Scope) (bool, error) {
+	t, err := g.Tally(scope)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return t.Total() > t.ByStatus[Done]+t.ByStatus[Failed], err
 }
 
 // chain is a run with those that it continues.

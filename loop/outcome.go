@@ -99,3 +99,12 @@ func eventUsage(used dag.Usage) Usage {
 
 // elapsed is how long the run has taken, with those that it continues.
 func (r *Runner) elapsed() time.Duration { return r.took + r.opts.Now().Sub(r.began) }
+
+// ContinueCommand is what to type to go on with a run: its target, its agent and its
+// limits are kept. Without a run it is what begins one.
+func ContinueCommand(run string) string {
+	if run == "" {
+		return "ralph run"
+	}
+	return "ralph run --continue " + run
+}

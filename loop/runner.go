@@ -154,15 +154,15 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 		if r.run, err = g.StartRun(opts.Scope, opts.Process); err != nil {
 			return err
 		}
-		if err := r.carryOver(g); err != nil {
-			return err
-		}
 		// A task need not wait for an agent that this run does not use.
 		only := len(opts.Fallback) == 0
 		if err := g.ForgetWaits(func(agent string) bool { return only && agent == opts.Setup.Agent }); err != nil {
 			return err
 		}
-		return g.DescribeRun(&r.run, opts.Settings, opts.Continues)
+		if err := g.DescribeRun(&r.run, opts.Settings, opts.Continues); err != nil {
+			return err
+		}
+		return r.carryOver(g)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start a run: %w", err)
@@ -202,12 +202,11 @@ func newRunner(opts Options) *Runner {
 
 // carryOver takes over the counters of the run that this one continues.
 func (r *Runner) carryOver(g *dag.Graph) (err error) {
-	from := r.opts.Continues
-	if from == nil {
+	if r.run.Continues == "" {
 		return nil
 	}
-	r.counted, r.failures = from.Iterations, from.Failures
-	r.took, r.waited, err = g.RunSpan(from.ID)
+	r.counted, r.failures = r.run.Iterations, r.run.Failures
+	r.took, r.waited, err = g.RunSpan(r.run.Continues)
 	return err
 }
 

@@ -117,7 +117,11 @@ func (n *news) ended(e loop.Event, m Message) (Message, []string) {
 		}
 	}
 	lines = append(lines, shorten(failed)...)
-	return n.write(m, words, append(lines, "next: ralph report "+e.Run)...), kinds
+	lines = append(lines, "next: ralph report "+e.Run)
+	if e.Counts != nil && e.Counts.Remaining > 0 {
+		lines = append(lines, "continue: "+loop.ContinueCommand(e.Run))
+	}
+	return n.write(m, words, lines...), kinds
 }
 
 // shorten keeps the first few lines of a list, and says how many there are beyond.

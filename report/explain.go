@@ -7,6 +7,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/term"
+	"ralph/loop"
 )
 
 // explain says what failed, what waits for what, and what to do next.
@@ -82,13 +83,10 @@ func (f Failure) steps(r *Run) []Step {
 		}
 		list = append(list,
 			Step{"ralph task log " + f.Task + ` -m "TEXT"`, "tell the next attempt something"},
-			Step{"ralph task reset " + f.Task + " && " + r.again(), "let it run again"})
+			Step{"ralph task reset " + f.Task + " && " + loop.ContinueCommand(r.ID), "let it run again"})
 	}
 	return list
 }
-
-// again is the command that runs the same scope.
-func (r Run) again() string { return strings.TrimSpace("ralph run " + r.Target) }
 
 // wait finds what keeps a task from running.
 func (s snapshot) wait(r *Run, t Task) (Wait, bool) {

@@ -65,7 +65,7 @@ func TestARunThatDiedIsToldAsOne(t *testing.T) {
 		}
 		return r
 	}
-	if r := load(dag.Dead); r.Outcome != report.Died || r.Attempts[0].Outcome != "interrupted" || r.Duration != 0 || r.Next[0].Command != "ralph run" {
+	if r := load(dag.Dead); r.Outcome != report.Died || r.Attempts[0].Outcome != "interrupted" || r.Duration != 0 || r.Next[0].Command != "ralph run --continue "+w.run.ID {
 		t.Errorf("got %s, %+v", r.Outcome, r.Attempts)
 	}
 	r := load(dag.Alive)

@@ -8,7 +8,7 @@ import (
 
 // steps chooses the commands to type by how the run ended and by what failed.
 func (r Run) steps() []Step {
-	again := Step{r.again(), "go on where this stopped"}
+	again := Step{loop.ContinueCommand(r.ID), "go on where this stopped"}
 	look := Step{"ralph status", "what is done, what is next, what waits and why"}
 	switch r.Outcome {
 	case Running:
@@ -47,7 +47,7 @@ func (r Run) afterFailures(steps []Step) []Step {
 	default:
 		return append([]Step{
 			{"ralph logs " + open[0].Task, "what the agent did in the first that failed"},
-			{"ralph task reset --failed && " + r.again(), "let all that failed run again"},
+			{"ralph task reset --failed && " + loop.ContinueCommand(r.ID), "let all that failed run again"},
 		}, steps...)
 	}
 }

@@ -36,32 +36,43 @@ func (a *app) takeUp(c *cli.Context, s *session) (*dag.Run, error) {
 	return &run, nil
 }
 
-// unfinished is the run that was named, or the last one of the same target.
+// unfinished is the run that was named, the last one of the target, or without a
+// target the last one that left something to do.
 func (a *app) unfinished(c *cli.Context, s *session) (run dag.Run, err error) {
-	named := false
-	if c.NArg() == 1 && strings.HasPrefix(c.Args().First(), "r-") {
-		if c.IsSet("feature") || c.IsSet("task") {
-			return run, usagef("%s has its own target: it does not go with --feature or --task", c.Args().First())
+	typed := c.Args().First()
+	named := c.NArg() == 1 && strings.HasPrefix(typed, "r-")
+	find := func(g *dag.Graph) (dag.Run, error) { return g.LastUnfinished() }
+	switch targeted := c.NArg() > 0 || c.IsSet("feature") || c.IsSet("task"); {
+	case named && (c.IsSet("feature") || c.IsSet("task")):
+		return run, usagef("%s has its own target: it does not go with --feature or --task", typed)
+	case named:
+		find = func(g *dag.Graph) (dag.Run, error) { return g.ResolveRun(typed) }
+	case targeted:
+		scope, err := a.scope(c, s)
+		if err != nil {
+			return run, err
 		}
-		err = s.store.View(c.Context, func(g *dag.Graph) error { run, err = g.ResolveRun(c.Args().First()); return err })
-		named = true
-	} else {
-		scope, serr := a.scope(c, s)
-		if serr != nil {
-			return run, serr
-		}
-		err = s.store.View(c.Context, func(g *dag.Graph) error { run, err = g.LastRun(scope); return err })
+		find = func(g *dag.Graph) (dag.Run, error) { return g.LastRun(scope) }
 	}
+	left := false
+	err = s.store.View(c.Context, func(g *dag.Graph) (err error) {
+		if run, err = find(g); err == nil {
+			left, err = g.LeftToDo(run.Scope)
+		}
+		return err
+	})
+	over := slices.Contains([]string{"complete", "no_plan"}, run.Outcome) && !left
 	switch {
-	case err != nil && !named:
-		return run, hint(err, "take up another one by its ID, from: ralph runs list; or begin one with: ralph run")
-	case err != nil:
+	case err != nil && named:
 		return run, hint(err, "see the IDs with: ralph runs list")
+	case err != nil:
+		return run, hint(err, "begin a new one with: ralph run; see the earlier ones with: ralph runs list")
 	case run.EndedAt.IsZero() && life(run.Process) == dag.Alive:
 		return run, fmt.Errorf("%w: %s is still running", dag.ErrRefused, run.ID)
-	case slices.Contains([]string{"complete", "no_plan"}, run.Outcome) && named:
-		return run, fmt.Errorf("%w: %s is finished: %s", dag.ErrRefused, run.ID, run.Outcome)
-	case slices.Contains([]string{"complete", "no_plan"}, run.Outcome):
+	case over && named:
+		return run, hint(fmt.Errorf("%w: %s is finished: %s", dag.ErrRefused, run.ID, run.Outcome),
+			"let its failed tasks run again first: ralph task reset --failed; or begin a new run: ralph run")
+	case over:
 		return run, hint(fmt.Errorf("an unfinished run: %w: the last one, %s, is finished: %s", dag.ErrNotFound, run.ID, run.Outcome),
 			"begin a new one with: ralph run")
 	}

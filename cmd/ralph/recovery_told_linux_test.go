@@ -101,7 +101,7 @@ func TestTheCheckpointOfAnAttempt(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.wait(t, -1)
-	if out := p.want(t, 0, "status"); !strings.Contains(out.stdout, "has died, everything, 0 iterations; the next run takes up what it left, or: ralph recover\n") {
+	if out := p.want(t, 0, "status"); !strings.Contains(out.stdout, "has died, everything, 0 iterations; continue it: ralph run --continue r-") {
 		t.Errorf("got %s, want that it died", out.stdout)
 	}
 	p.want(t, 0, "recover")

@@ -29,14 +29,19 @@ func (o Options) advice(e loop.Event, t tally, width int) []string {
 
 // next chooses the commands by how the run ended and by what failed.
 func next(e loop.Event, t tally) []step {
-	// With its ID: without one it would be the last run of everything, whatever this one's scope was.
-	again := step{"ralph run --continue " + e.Run, "go on where this stopped, with the same flags and counters"}
+	again := step{loop.ContinueCommand(e.Run), "go on where this stopped, with the same flags and counters"}
 	look := step{"ralph status", "what is done, what is next, what waits and why"}
 	switch e.Outcome {
-	case "complete", "failure":
-		return afterFailures(t, nil)
-	case "blocked":
-		return afterFailures(t, []step{look, {"ralph task why ID", "what one task waits for"}})
+	case "complete", "failure", "blocked":
+		var steps []step
+		if e.Outcome == "blocked" {
+			steps = []step{look, {"ralph task why ID", "what one task waits for"}}
+		}
+		steps = afterFailures(t, steps)
+		if t.anyFailed() {
+			steps = append(steps, step{again.command, "then go on, with the same flags and counters"})
+		}
+		return steps
 	case "no_plan":
 		return []step{
 			{`ralph task add "TITLE"`, "add a task"},
