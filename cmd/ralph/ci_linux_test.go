@@ -209,8 +209,8 @@ func TestTheActionRuns(t *testing.T) {
 		check(t, p, "output", "status=1\n")
 		check(t, p, "step.md", "t-00000002")
 		check(t, p, "temp/ralph-report/junit.xml", `failures="1"`)
-		if got := obeyed(out.stderr); len(got) != 1 || !strings.Contains(got[0], "failed: two") {
-			t.Errorf("got %q, want one annotation", got)
+		if got := obeyed(out.stderr); len(got) != 3 || !strings.HasPrefix(got[0], "group ") || !strings.HasPrefix(got[1], "endgroup ") || !strings.Contains(got[2], "failed: two") {
+			t.Errorf("got %q, want a group and an annotation", got)
 		}
 	})
 	t.Run("with nothing given", func(t *testing.T) {

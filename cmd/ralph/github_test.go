@@ -60,12 +60,15 @@ func TestTextOfOthersIsNoCommandToGitHub(t *testing.T) {
 	g := &github{step: step}
 	var said bytes.Buffer
 	g.stopCommands(&said)
+	begin, end := g.fold("\n" + evil)
+	said.WriteString(begin + "::error::an agent says this in a group\n" + end)
 	fmt.Fprintf(&said, "::error::an agent says this\n::%s::\n::error::and this\n", strings.Repeat("A", len(g.token)))
 	if err := g.tell(&said, report.Bare(out, dag.Scope{}, time.Unix(0, 0))); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"error [title=ralph: failed: 100%0A::add-mask::x, file=a:b ::set-env name=PATH::/evil ##[add-path]/evil red] " +
-		"100%0A::add-mask::x, file=a:b\nnext: ralph task log t-1 -m \"TEXT\"  # tell the next attempt something\n" +
+	const lines = "100%0A::add-mask::x, file=a:b\n::set-env name=PATH::/evil\n##[add-path]/evil red"
+	want := []string{"group [] " + lines, "endgroup [] ", "error [title=ralph: failed: 100%0A::add-mask::x, file=a:b ::set-env name=PATH::/evil ##[add-path]/evil red] " +
+		lines + "\nnext: ralph task log t-1 -m \"TEXT\"  # tell the next attempt something\n" +
 		"next: ralph task reset t-1 && ralph run  # let it run again"}
 	if diff := cmp.Diff(want, obeyed(said.String())); diff != "" {
 		t.Errorf("%s\n%s", diff, said.String())
