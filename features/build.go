@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/internal/redact"
 	"ralph/internal/taskfile"
 	"ralph/prompt"
 	"ralph/sigils"
@@ -235,6 +236,7 @@ func (b *builder) check(ctx context.Context, find *answers, said string) ([]dag.
 	if err != nil {
 		return nil, faultsOf(where, err), nil
 	}
+	specs = redact.Deep(b.Redact, specs)
 	findings := b.adopt(specs, where)
 	findings = append(findings, Lint(specs, Ground{Gates: b.Gates, Exists: b.exists})...)
 	if _, err := b.dryRun(ctx, b.wish.Mode, specs, nil); errors.Is(err, dag.ErrRefused) {

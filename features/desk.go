@@ -9,6 +9,7 @@ import (
 
 	"ralph/acp"
 	"ralph/dag"
+	"ralph/internal/redact"
 )
 
 // Desk is where one feature is planned: its places, and who helps.
@@ -22,6 +23,8 @@ type Desk struct {
 	Instructions []string // names of files such as AGENTS.md
 	Gates        []string // what ralph runs after every task
 	Program      string   // the command that starts ralph, for agents that prefer commands
+
+	Redact *redact.Redactor // hides secrets in what agents say and propose; documents are theirs. nil hides nothing
 
 	// Open starts an agent whose working folder is Work.
 	Open func(ctx context.Context, at Opening) (Session, error)

@@ -74,7 +74,7 @@ func (a *author) converse(ctx context.Context, s Session) error {
 			reminders++
 			text = prompt.Missing(a.kind.File(), reason(err))
 		default:
-			answer, err := a.answer(ctx, turn.Text())
+			answer, err := a.answer(ctx, a.Redact.Text(turn.Text()))
 			if err != nil {
 				return err
 			}
@@ -125,7 +125,7 @@ func (a *author) ask(ctx context.Context, question, about string) (string, error
 	if err != nil || answer == "" {
 		return "", err
 	}
-	a.state.Said = append(a.state.Said, exchange{about, answer})
+	a.state.Said = append(a.state.Said, exchange{about, a.Redact.Text(answer)})
 	return answer, a.at.save(a.state)
 }
 

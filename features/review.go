@@ -31,7 +31,7 @@ func (a *author) review(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		name := passes[a.state.Pass].name
+		name, finding := passes[a.state.Pass].name, a.Redact.Text(finding)
 		a.state.Pass++
 		if finding != "" {
 			a.state.Findings = append(a.state.Findings, name+": "+finding)

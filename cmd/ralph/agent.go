@@ -111,6 +111,7 @@ func splitCommand(command string) ([]string, error) {
 
 func (a *app) startable(p agents.Preset) (agent, error) {
 	argv, err := agents.Argv(p, a.self(), exec.LookPath)
+	a.redact.AddArgs(argv)
 	if err == nil {
 		_, err = exec.LookPath(argv[0])
 	}

@@ -252,6 +252,15 @@ func (a *app) update(c *cli.Context, fn func(*session, *dag.Graph) error) error 
 // note, but not say of its own task, or of what judges it, whatever it likes.
 var agentsMay = []string{"add", "log", "import"}
 
+// ofAgent is what is added to the graph: without secrets if an agent adds it. What a
+// person writes is stored as it is.
+func ofAgent[T any](a *app, added T) T {
+	if a.getenv("RALPH_RUN") == "" {
+		return added
+	}
+	return redact.Deep(a.redact, added)
+}
+
 func (a *app) printJSON(v any) error {
 	enc := json.NewEncoder(a.stdout)
 	enc.SetEscapeHTML(false)

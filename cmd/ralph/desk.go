@@ -50,7 +50,7 @@ func stagingFolder(p project.Project) string { return filepath.Join(p.State(), "
 func (a *app) desk(c *cli.Context, s *session, name string) *features.Desk {
 	d := &features.Desk{
 		Name: name, Root: s.project.Root, Folder: s.project.Feature(name), Staging: stagingOf(s.project, name), Store: s.store,
-		Gates: s.config.Verify.Commands, Program: a.program(), Instructions: instructions(s.project.Root),
+		Gates: s.config.Verify.Commands, Program: a.program(), Redact: a.redact, Instructions: instructions(s.project.Root),
 		Open: a.planner(c, s, name), Show: a.show(c), Watch: a.watchProject(s),
 		Note:    func(format string, args ...any) { a.note(c, format, args...) },
 		Warn:    func(format string, args ...any) { a.note(c, "warning: "+format, args...) },

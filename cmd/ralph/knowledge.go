@@ -11,6 +11,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/human"
+	"ralph/internal/redact"
 	"ralph/internal/term"
 	"ralph/knowledge"
 )
@@ -184,9 +185,9 @@ func (a *app) runKnowledgeAdd(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := store.Write(knowledge.Entry{
+	r, err := store.Write(redact.Deep(a.redact, knowledge.Entry{
 		Title: title, Tags: c.StringSlice("tag"), Feature: c.String("feature"), Body: body, CreatedAt: a.now().UTC(), Kind: knowledge.Lesson,
-	})
+	}))
 	if err != nil {
 		return fmt.Errorf("%w: %w", dag.ErrRefused, err)
 	}

@@ -49,6 +49,8 @@ func (a *app) mcpServer(name string, given project.MCPServer) (acp.MCPServer, er
 	if m.URL, err = a.expand(given.URL); err != nil {
 		return m, err
 	}
+	a.redact.AddArgs(m.Args)
+	a.redact.AddURL(m.URL)
 	if m.Env, err = a.expandAll(given.Env, redact.LooksSecret); err != nil {
 		return m, err
 	}

@@ -79,7 +79,7 @@ func (a *app) runTaskAdd(c *cli.Context) error {
 			}
 			t.After = append(t.After, b.ID)
 		}
-		id, err := g.Add(t)
+		id, err := g.Add(ofAgent(a, t))
 		if err != nil {
 			return fmt.Errorf("add task: %w", err)
 		}

@@ -85,7 +85,7 @@ func (a *app) runTaskImport(c *cli.Context) error {
 	var imported []string
 	var tree []draw.Node
 	err = a.update(c, func(_ *session, g *dag.Graph) (err error) {
-		if imported, err = g.Import(plan.Specs); err != nil {
+		if imported, err = g.Import(ofAgent(a, plan.Specs)); err != nil {
 			return fmt.Errorf("import %s: %w", name, err)
 		}
 		if !dry {

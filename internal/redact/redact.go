@@ -4,6 +4,7 @@ package redact
 
 import (
 	"cmp"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -55,6 +56,37 @@ func (r *Redactor) AddEnviron(environ []string) {
 	for _, entry := range environ {
 		if name, value, _ := strings.Cut(entry, "="); LooksSecret(name) {
 			r.Add(value)
+		}
+	}
+}
+
+// AddArgs makes those values of a command line secret whose flags or variables look
+// like it: --api-key V, --token=V, API_KEY=V.
+func (r *Redactor) AddArgs(args []string) {
+	for i, arg := range args {
+		name, value, given := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if !given && strings.HasPrefix(arg, "-") && i+1 < len(args) {
+			value = args[i+1]
+		}
+		if LooksSecret(name) && !strings.HasPrefix(value, "-") {
+			r.Add(value)
+		}
+	}
+}
+
+// AddURL makes the password of an address secret, and those of its parameters that
+// look like it.
+func (r *Redactor) AddURL(address string) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return
+	}
+	if password, ok := u.User.Password(); ok {
+		r.Add(password)
+	}
+	for name, values := range u.Query() {
+		if LooksSecret(name) {
+			r.Add(values...)
 		}
 	}
 }

@@ -192,6 +192,17 @@ func TestNamesThatLookSecret(t *testing.T) {
 	}
 }
 
+func TestValuesOfFlagsAndAddressesAreKnownByName(t *testing.T) {
+	t.Parallel()
+	r := redact.New()
+	r.AddArgs([]string{"server", "--api-key", "first-value", "--token=second-value", "-e", "MY_SECRET=third-value", "--verbose", "plain-value", "--password", "--colour"})
+	r.AddURL("https://somebody:fourth-value@localhost/path-value?api_key=fifth-value&page=plain-page")
+	got := r.Text("first-value second-value third-value plain-value --colour somebody fourth-value path-value fifth-value plain-page")
+	if want := "[redacted] [redacted] [redacted] plain-value --colour somebody [redacted] path-value [redacted] plain-page"; got != want {
+		t.Error(got)
+	}
+}
+
 func TestEnvironIsKnownByName(t *testing.T) {
 	t.Parallel()
 	r := redact.New()

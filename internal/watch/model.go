@@ -44,6 +44,8 @@ type model struct {
 	told   string // what the last key came to
 	failed bool   // it did not work
 
+	redact func(string) string // may be nil
+
 	acting  int  // deeds that are under way
 	leaving bool // when they are done
 	polling bool // one is under way

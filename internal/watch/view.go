@@ -12,7 +12,11 @@ const wide = 110
 
 // View is what is on the screen.
 func (m *model) View() tea.View {
-	v := tea.NewView(m.frame())
+	frame := m.frame()
+	if m.redact != nil {
+		frame = m.redact(frame)
+	}
+	v := tea.NewView(frame)
 	v.AltScreen = true
 	return v
 }

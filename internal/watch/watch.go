@@ -29,6 +29,7 @@ type Options struct {
 	In      io.Reader        // both ends of a terminal
 	Out     io.Writer
 	Environ []string
+	Redact  func(string) string // removes secrets from what is drawn; nil removes nothing
 }
 
 // Run shows the view until a person quits it or ctx ends.
@@ -40,6 +41,7 @@ func Run(ctx context.Context, opts Options) error {
 	defer cancel()
 	src := &source{opts: opts}
 	m := newModel(opts.Name, opts.Palette, opts.Now())
+	m.redact = opts.Redact
 	m.poll = func(w wish) tea.Msg { return src.poll(ctx, w) }
 	m.act = func(d deed) tea.Msg { return act(ctx, opts, d) }
 	environ := opts.Environ
