@@ -73,7 +73,7 @@ func (r Recoverer) left(ctx context.Context, last dag.Attempt) (files, inside []
 	if last.Tree == "" {
 		return nil, nil, nil // its agent was not started, or git cannot tell
 	}
-	now, err := git.Tree(ctx, r.Dir, r.Objects, r.Own...)
+	now, err := git.Tree(ctx, r.Dir, r.Objects, r.own...)
 	if err != nil {
 		return nil, nil, err
 	}

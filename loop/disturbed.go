@@ -37,18 +37,22 @@ func (a *attempt) folderShared(ctx context.Context, since time.Time) bool {
 	}
 	since = since.Truncate(time.Millisecond) // as times are stored
 	runs, err := a.otherRuns(ctx)
-	recoverer := a.recoverer(ctx)
 	return err == nil && slices.ContainsFunc(runs, func(run dag.Run) bool {
 		ended, beaten := !run.EndedAt.Before(since), !run.Heartbeat.Before(since)
-		return ended || run.EndedAt.IsZero() && (beaten || a.opts.Life != nil && !recoverer.dead(run))
+		return ended || run.EndedAt.IsZero() && (beaten || a.opts.Life != nil && !a.recoverer().dead(run))
 	})
 }
 
 // otherRuns lists the other runs of this project that have not ended, and the last few
 // that have.
-func (r *Runner) otherRuns(ctx context.Context) (runs []dag.Run, err error) {
+func (r *Runner) otherRuns(ctx context.Context) ([]dag.Run, error) {
+	runs, err := recentRuns(ctx, r.opts.Store)
+	return slices.DeleteFunc(runs, func(run dag.Run) bool { return run.ID == r.run.ID }), err
+}
+
+func recentRuns(ctx context.Context, store *dag.Store) (runs []dag.Run, err error) {
 	const few = 20
-	err = r.opts.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) error {
+	err = store.View(context.WithoutCancel(ctx), func(g *dag.Graph) error {
 		open, err := g.OpenRuns()
 		if err != nil {
 			return err
@@ -57,26 +61,20 @@ func (r *Runner) otherRuns(ctx context.Context) (runs []dag.Run, err error) {
 		runs = slices.Concat(open, recent)
 		return err
 	})
-	return slices.DeleteFunc(runs, func(run dag.Run) bool { return run.ID == r.run.ID }), err
+	return runs, err
 }
 
-// own lists what ralph itself writes in the project, this run and others: that is no
-// evidence of anybody's work.
-func (r *Runner) own(ctx context.Context) []string {
+func (r *Runner) own(ctx context.Context) []string { return ownFiles(ctx, r.opts.Store, r.opts.Own) }
+
+// ownFiles lists what ralph itself writes in the project, this process and the runs of
+// late: that is no evidence of anybody's work.
+func ownFiles(ctx context.Context, store *dag.Store, own func([]dag.Run) []string) []string {
 	names := []string{".ralph"}
-	if r.opts.Own == nil {
+	if own == nil {
 		return names
 	}
-	var pids []int64
-	if r.opts.Life != nil {
-		runs, _ := r.otherRuns(ctx) // an error would come up wherever else the database is used
-		for _, run := range runs {
-			if run.EndedAt.IsZero() && r.opts.Life(run.Process) == dag.Alive && !slices.Contains(pids, run.Process.PID) {
-				pids = append(pids, run.Process.PID)
-			}
-		}
-	}
-	return append(names, r.opts.Own(pids)...)
+	runs, _ := recentRuns(ctx, store) // an error comes up wherever else the database is used
+	return append(names, own(runs)...)
 }
 
 // keepTree notes what the attempt ended with, unless that was noted when its agent

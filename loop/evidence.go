@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -49,11 +50,42 @@ func (a *attempt) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if stored == "" {
-		a.base = Base{Tree: a.tree}
+	a.base = Base{Tree: a.tree}
+	if stored != "" {
+		a.base = Base{}
+		if err := json.Unmarshal([]byte(stored), &a.base); err != nil {
+			return err
+		}
+	}
+	return a.dropMissing(ctx)
+}
+
+// dropMissing forgets trees that are no longer stored: somebody emptied the folder, and
+// no task is to blame that nothing can be compared with them.
+func (a *attempt) dropMissing(ctx context.Context) error {
+	trees := []string{a.base.Tree}
+	for _, at := range a.earlierTries {
+		trees = append(trees, at.Tree, at.TreeAfter)
+	}
+	trees = slices.DeleteFunc(trees, func(id string) bool { return id == "" || id == a.tree })
+	if a.tree == "" || len(trees) == 0 {
 		return nil
 	}
-	return json.Unmarshal([]byte(stored), &a.base)
+	missing, err := git.Missing(ctx, a.opts.Dir, a.opts.Objects, trees)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	if slices.Contains(missing, a.base.Tree) {
+		a.warn(a.claim.Task.ID, "what the task began with is gone from "+a.opts.Objects+": only changes from now on count")
+		a.base.Tree = a.tree
+	}
+	if old := &a.claim.Resumed; slices.Contains(missing, old.Tree) || slices.Contains(missing, old.TreeAfter) {
+		old.Tree, old.TreeAfter = a.base.Tree, ""
+	}
+	a.earlierTries = slices.DeleteFunc(a.earlierTries, func(at dag.Attempt) bool {
+		return slices.Contains(missing, at.Tree) || slices.Contains(missing, at.TreeAfter)
+	})
+	return nil
 }
 
 // prepare learns what there is before the agent begins. Where nothing is verified,
@@ -94,10 +126,14 @@ func (a *attempt) keepBase(ctx context.Context) error {
 // take is the tree of the project as it is, without what ralph itself writes.
 func (a *attempt) take(ctx context.Context) (git.Taken, error) {
 	taken, err := git.Take(ctx, a.opts.Dir, a.opts.Objects, a.own(ctx)...)
-	if err == nil {
-		a.taken = taken
+	if err != nil {
+		return taken, err
 	}
-	return taken, err
+	if len(taken.Large) > 0 {
+		a.warnFirst("large", fmt.Sprintf("of files above %d MiB only size and time are evidence: %s; ignore those that nobody works on", git.LargeFile>>20, some(taken.Large)))
+	}
+	a.taken = taken
+	return taken, nil
 }
 
 // takeNow is take, if the task's beginning is known: otherwise a tree is of no use.

@@ -22,9 +22,11 @@ type Recoverer struct {
 	Rules RecoveryRules
 	Now   func() time.Time
 
-	Dir     string   // the project
-	Objects string   // where trees of it are kept
-	Own     []string // files and folders below Dir that ralph itself writes
+	Dir     string                   // the project
+	Objects string                   // where trees of it are kept
+	Own     func([]dag.Run) []string // files below Dir that ralph itself writes: this process, and these runs; nil means none
+
+	own []string // what that came to
 }
 
 // recover takes back what dead runs left and tells of it.
@@ -32,13 +34,13 @@ func (r *Runner) recover(ctx context.Context) (Recovery, error) {
 	if r.opts.Life == nil {
 		return Recovery{}, nil
 	}
-	return r.recoverer(ctx).Recover(ctx)
+	return r.recoverer().Recover(ctx)
 }
 
-func (r *Runner) recoverer(ctx context.Context) Recoverer {
+func (r *Runner) recoverer() Recoverer {
 	return Recoverer{
 		Store: r.opts.Store, Life: r.opts.Life, Sweep: r.opts.Sweep, Rules: r.opts.Recovery, Now: r.opts.Now, Dir: r.opts.Dir, Objects: r.opts.Objects,
-		Own: r.own(ctx),
+		Own: r.opts.Own,
 	}
 }
 
@@ -67,6 +69,7 @@ func (r Recoverer) Recover(ctx context.Context) (Recovery, error) {
 	if err != nil {
 		return Recovery{}, err
 	}
+	r.own = ownFiles(ctx, r.Store, r.Own) // now: in a transaction no other one can be begun
 	var rec Recovery
 	if rec.Orphans, err = f.each(r.Sweep); err != nil {
 		return rec, err

@@ -68,9 +68,9 @@ type Options struct {
 	Reruns       int      // of a gate that failed, before that counts
 	Protect      []string // patterns of files that judge the work
 	Opened       []string // files and folders below Dir that a verifier may write
-	// Own lists files below Dir that ralph itself writes: this process, and those
-	// with these PIDs. nil means none.
-	Own     func(others []int64) []string
+	// Own lists files below Dir that ralph itself writes: this process, and these
+	// runs. nil means none.
+	Own     func([]dag.Run) []string
 	Objects string // a folder for the trees that the project is compared with
 
 	Context func(dag.Task) Context
@@ -85,6 +85,7 @@ type Options struct {
 
 	Redact *redact.Redactor // what leaves a run as text passes through it; nil hides nothing
 
+	Gone    func() bool  // the database was deleted or replaced; nil means no check
 	Check   func() error // asked after each attempt; an error ends the run. nil means no check
 	Observe func(Event)
 	Now     func() time.Time

@@ -26,6 +26,11 @@ func (a *attempt) settle(ctx context.Context, d Decision) error {
 		d.Reason = errUnrenewed.Error()
 	}
 	ctx = context.WithoutCancel(ctx)
+	if a.opts.Gone != nil && a.opts.Gone() && d.Action != Complete && d.Action != Abort {
+		// Whoever deleted it, no decision that was made since then is the task's fault.
+		d = Decision{Action: Release, Outcome: "error", Reason: "ralph's own files were deleted or replaced while the run worked", Uncounted: true}
+		a.facts.Verified = false // what the next run would need is gone
+	}
 	if d.EndRun != "" {
 		a.end(d.EndRun, d.Reason, nil) // before another worker can take what is given back
 	}
@@ -64,14 +69,14 @@ func (a *attempt) settle(ctx context.Context, d Decision) error {
 		d, status = unstored(err)
 	}
 	a.account(d, status)
+	if err == nil {
+		a.tellDoneByHand(ctx)
+	}
+	if a.opts.Check != nil {
+		err = errors.Join(err, a.opts.Check())
+	}
 	if err != nil {
 		return err
-	}
-	a.tellDoneByHand(ctx)
-	if a.opts.Check != nil {
-		if err := a.opts.Check(); err != nil {
-			return err
-		}
 	}
 	failpoint.Hit("K11")
 	return a.writeKnowledge(ctx)

@@ -85,8 +85,9 @@ var opposite = map[string]string{"keep-going": "fail-fast", "fail-fast": "keep-g
 // passing are flags that belong to one start, not to the run.
 var passing = []string{"continue", "once", "dry-run", "events", "json", "junit", "summary", "log-file", "log-format", "metrics", "feature", "task", "help"}
 
-// settings are the flags that a run was given, for the run that continues it.
-func settings(c *cli.Context) (string, error) {
+// settings are the flags that a run was given, for the run that continues it, and what
+// it writes in the project, for every other run.
+func settings(c *cli.Context, output []string) (string, error) {
 	given := map[string]string{}
 	for _, f := range c.Command.Flags {
 		name := f.Names()[0]
@@ -97,6 +98,9 @@ func settings(c *cli.Context) (string, error) {
 		case bool, int, int64, float64, string:
 			given[name] = fmt.Sprint(v)
 		}
+	}
+	if len(output) > 0 {
+		given[outputKey] = strings.Join(output, "\x00")
 	}
 	b, err := json.Marshal(given)
 	return string(b), err

@@ -99,7 +99,7 @@ func faultTexts(faults []dag.Fault) []string {
 
 // examineDead says what recovery would have to do.
 func (a *app) examineDead(c *cli.Context, s *session) (finding, error) {
-	rec, err := a.recoverer(s).Preview(c.Context)
+	rec, err := a.recoverer(c, s).Preview(c.Context)
 	if errors.Is(err, dag.ErrNotFound) {
 		err = nil // somebody else was faster
 	}

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,14 +10,19 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ralph/dag"
 	"ralph/internal/agents"
 )
 
-// ownFiles returns what lists, as names below the project, the files that ralph itself
-// writes there while it runs: that is no evidence of anybody's work. Those are what
-// this process and the other ones given have open, and what this command writes now
-// and then, or at its end.
-func (a *app) ownFiles(c *cli.Context, s *session) func(others []int64) []string {
+// outputKey is where the settings of a run name the files that it writes. It is no flag,
+// so that a run that continues another one does not take it over.
+const outputKey = "output files"
+
+// ownFiles lists, as names below the project, the files that ralph itself writes there
+// while it runs: that is no evidence of anybody's work. Those are what this process has
+// open, what this command writes now and then or at its end, and what other runs said
+// that they write.
+func (a *app) ownFiles(c *cli.Context, s *session) func([]dag.Run) []string {
 	var named []string
 	for _, flag := range []string{"events", "log-file", "junit", "summary"} {
 		if name := c.String(flag); name != "" && name != "-" {
@@ -27,30 +32,42 @@ func (a *app) ownFiles(c *cli.Context, s *session) func(others []int64) []string
 	if path, _ := a.metricsFile(c, s); path != "" {
 		named = append(named, path)
 	}
-	return func(others []int64) []string {
-		return inProject(s.project.Root, slices.Concat(named, openForOutput(others...)))
+	return func(runs []dag.Run) []string {
+		names := inProject(s.project.Root, slices.Concat(named, openForOutput()))
+		for _, run := range runs {
+			names = append(names, outputOf(run)...)
+		}
+		slices.Sort(names)
+		return slices.Compact(names)
 	}
 }
 
-// openForOutput lists the regular files that this process and the others have open for
-// writing, wherever that came from: a redirection, a flag, a setting. Only Linux tells.
-func openForOutput(others ...int64) []string {
+// outputOf lists the files below the project that a run said that it writes.
+func outputOf(run dag.Run) []string {
+	var given map[string]string
+	if json.Unmarshal([]byte(run.Settings), &given) != nil || given[outputKey] == "" {
+		return nil
+	}
+	return strings.Split(given[outputKey], "\x00")
+}
+
+// openForOutput lists the regular files that this process has open for writing, wherever
+// that came from: a redirection, a flag, a setting. Only Linux tells.
+func openForOutput() []string {
 	var paths []string
-	for _, process := range append([]string{"self"}, asStrings(others)...) {
-		links, _ := filepath.Glob("/proc/" + process + "/fd/*")
-		for _, link := range links {
-			path, err := os.Readlink(link)
-			if err == nil && filepath.IsAbs(path) && forWriting(process, filepath.Base(link)) {
-				paths = append(paths, path)
-			}
+	links, _ := filepath.Glob("/proc/self/fd/*")
+	for _, link := range links {
+		path, err := os.Readlink(link)
+		if err == nil && filepath.IsAbs(path) && forWriting(filepath.Base(link)) {
+			paths = append(paths, path)
 		}
 	}
 	return paths
 }
 
 // forWriting says whether a descriptor was opened for writing.
-func forWriting(process, fd string) bool {
-	info, err := os.ReadFile("/proc/" + process + "/fdinfo/" + fd)
+func forWriting(fd string) bool {
+	info, err := os.ReadFile("/proc/self/fdinfo/" + fd)
 	if err != nil {
 		return false
 	}
@@ -64,7 +81,7 @@ func forWriting(process, fd string) bool {
 }
 
 // inProject makes names below the root of those regular files, or files to come, that lie
-// there, sorted and each once.
+// there.
 func inProject(root string, paths []string) []string {
 	var names []string
 	for _, path := range paths {
@@ -80,16 +97,7 @@ func inProject(root string, paths []string) []string {
 		}
 		names = append(names, filepath.ToSlash(rel))
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-func asStrings(list []int64) []string {
-	out := make([]string, len(list))
-	for i, n := range list {
-		out[i] = fmt.Sprint(n)
-	}
-	return out
+	return names
 }
 
 // openedFolders lists what any agent of this run may write in the project while it

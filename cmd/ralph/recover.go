@@ -55,7 +55,7 @@ func (a *app) runRecover(c *cli.Context) error {
 		return err
 	}
 	defer s.Close()
-	r := a.recoverer(s)
+	r := a.recoverer(c, s)
 	do := r.Recover
 	if c.Bool("dry-run") {
 		do = r.Preview
@@ -83,10 +83,10 @@ func (a *app) runRecover(c *cli.Context) error {
 	return err
 }
 
-func (a *app) recoverer(s *session) loop.Recoverer {
+func (a *app) recoverer(c *cli.Context, s *session) loop.Recoverer {
 	return loop.Recoverer{
 		Store: s.store, Life: life, Sweep: proc.Sweep, Count: proc.Marked, Rules: recoveryRules(s), Now: a.now,
-		Dir: s.project.Root, Objects: objects(s), Own: append([]string{".ralph"}, inProject(s.project.Root, openForOutput())...),
+		Dir: s.project.Root, Objects: objects(s), Own: a.ownFiles(c, s),
 	}
 }
 

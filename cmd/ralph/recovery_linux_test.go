@@ -148,9 +148,9 @@ func cutOffPlace(t *testing.T, file, onDirty string) *place {
 }
 
 // cutOff kills a run when its agent has written that file.
-func (p *place) cutOff(t *testing.T) {
+func (p *place) cutOff(t *testing.T, flags ...string) {
 	t.Helper()
-	r := p.start(t, "run")
+	r := p.start(t, append([]string{"run"}, flags...)...)
 	p.awaitMark(t, "half")
 	if err := r.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -175,34 +175,92 @@ func TestR4WorkThatWasCutOff(t *testing.T) {
 		"fail":  {1, "failed", true, false, ""},
 	}
 	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := cutOffPlace(t, "half.txt", name)
-			p.repository(t)
-			p.write(t, "mine.txt", "a person's")
-			p.plan(t, "mine")
-			p.cutOff(t)
-			p.want(t, tt.exit, "run")
-			if got := p.task(t, "t-00000001"); got.Status != tt.status {
-				t.Errorf("got %s, want %s", got.Status, tt.status)
-			}
-			_, err := os.Stat(filepath.Join(p.dir, "half.txt"))
-			if (err == nil) != tt.there {
-				t.Errorf("half.txt is there: %t, want %t", err == nil, tt.there)
-			}
-			if _, err := os.Stat(filepath.Join(p.dir, "mine.txt")); err != nil {
-				t.Errorf("a person's own file: %v", err)
-			}
-			list := exec.Command("git", "stash", "list")
-			list.Dir = p.dir
-			out, err := list.Output()
-			if err != nil || strings.Contains(string(out), "t-00000001") != tt.stash {
-				t.Errorf("the stash: %v %q", err, out)
-			}
-			if prompts := p.prompts(t); tt.prompt != "" && !strings.Contains(prompts[len(prompts)-1], tt.prompt) {
-				t.Errorf("the prompt does not say %q:\n%s", tt.prompt, prompts[len(prompts)-1])
-			}
-		})
+		for _, flags := range [][]string{nil, {"--no-verify"}} {
+			t.Run(strings.Join(append([]string{name}, flags...), " "), func(t *testing.T) {
+				t.Parallel()
+				p := cutOffPlace(t, "half.txt", name)
+				p.repository(t)
+				p.write(t, "mine.txt", "a person's")
+				p.plan(t, "mine")
+				p.cutOff(t, flags...)
+				p.want(t, tt.exit, "run")
+				if got := p.task(t, "t-00000001"); got.Status != tt.status {
+					t.Errorf("got %s, want %s", got.Status, tt.status)
+				}
+				_, err := os.Stat(filepath.Join(p.dir, "half.txt"))
+				if (err == nil) != tt.there {
+					t.Errorf("half.txt is there: %t, want %t", err == nil, tt.there)
+				}
+				if _, err := os.Stat(filepath.Join(p.dir, "mine.txt")); err != nil {
+					t.Errorf("a person's own file: %v", err)
+				}
+				list := exec.Command("git", "stash", "list")
+				list.Dir = p.dir
+				out, err := list.Output()
+				if err != nil || strings.Contains(string(out), "t-00000001") != tt.stash {
+					t.Errorf("the stash: %v %q", err, out)
+				}
+				if prompts := p.prompts(t); tt.prompt != "" && !strings.Contains(prompts[len(prompts)-1], tt.prompt) {
+					t.Errorf("the prompt does not say %q:\n%s", tt.prompt, prompts[len(prompts)-1])
+				}
+			})
+		}
+	}
+}
+
+// TestWhatAVerifierDidIsNotTheWork that it looked at: the run is killed meanwhile, where
+// nothing keeps the verifier from writing, and the next run only verifies.
+func TestWhatAVerifierDidIsNotTheWork(t *testing.T) {
+	t.Parallel()
+	yes := true
+	looks := func(steps ...fakeagent.Step) string {
+		return fakeagent.Script{Conversations: []fakeagent.Conversation{
+			{When: fakeagent.When{Verify: &yes}, Steps: steps},
+			{Steps: []fakeagent.Step{{Do: "file", Path: "work.txt", Text: "x"}, saysDone()}},
+		}}.JSON()
+	}
+	p := newPlace(t, fakeagent.Script{}, "[sandbox]", `mode = "off"`)
+	p.env = append(p.env, "RALPH_VERIFY_ENABLED=true")
+	p.write(t, "work_test.py", "def test_it():\n    assert True\n")
+	p.write(t, "script.json", looks(fakeagent.Step{Do: "file", Path: "vandal.txt", Text: "x"}, fakeagent.Step{Do: "file", Path: "work_test.py", Text: ""},
+		fakeagent.Step{Do: "mark", Text: "half"}, fakeagent.Step{Do: "hang"}))
+	p.repository(t)
+	p.plan(t, "mine")
+	p.cutOff(t)
+	p.write(t, "script.json", looks(fakeagent.Step{Do: "keep", Path: "../asked"}, fakeagent.Step{Do: "say", Text: "<verify-pass/>\n"}))
+	told := p.want(t, 0, "run")
+	if !strings.Contains(told.stderr, "(1 file)") {
+		t.Errorf("it is not one file:\n%s", told.stderr)
+	}
+	asked := p.read(t, "../asked")
+	if !strings.Contains(asked, "work.txt") || strings.Contains(asked, "vandal.txt") {
+		t.Errorf("the verifier is shown more or less than the work:\n%s", asked)
+	}
+	for name, want := range map[string]string{"vandal.txt": "x", "work_test.py": ""} {
+		if got := p.read(t, name); got != want {
+			t.Errorf("%s: got %q, want that it stays %q", name, got, want)
+		}
+	}
+}
+
+// TestWhatAGateDidIsNotTheWork of an agent that did nothing, though the run is killed
+// meanwhile.
+func TestWhatAGateDidIsNotTheWork(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, say(saysDone()), "max_retries = 0")
+	p.repository(t)
+	p.write(t, "plan.jsonl", `{"ref":"t-00000001","title":"mine","gates":["test ! -e ledger/prompted || { echo x > coverage; until test -e go; do sleep 0.02; done; }"]}`)
+	p.write(t, "script.json", say(fakeagent.Step{Do: "file", Path: p.ledger + "/prompted", Text: ""}, saysDone()).JSON())
+	p.want(t, 0, "task", "import", "plan.jsonl")
+	r := p.start(t, "run")
+	eventually(t, "the gate is reached", func() bool { _, err := os.Stat(filepath.Join(p.dir, "coverage")); return err == nil })
+	if err := r.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	r.wait(t, -1)
+	p.write(t, "go", "")
+	if told := p.want(t, 1, "run"); !strings.Contains(told.stderr, "nothing changed") {
+		t.Errorf("the work was accepted:\n%s", told.stderr)
 	}
 }
 

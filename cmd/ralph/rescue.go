@@ -17,6 +17,18 @@ import (
 	"ralph/internal/project"
 )
 
+// databaseGone says that the database was deleted or replaced. A deleted file can still be
+// written and saved, as long as there is a folder for what SQLite puts beside it.
+func databaseGone(s *session) func() bool {
+	return func() bool {
+		if s.db.Intact() {
+			return false
+		}
+		_ = os.MkdirAll(s.project.State(), 0o700) // if that fails, the next write says so
+		return true
+	}
+}
+
 // checkDatabase notices when an agent deleted or replaced the database, which a
 // cleaning command may do, and saves what is still known.
 func (a *app) checkDatabase(c *cli.Context, s *session) func() error {

@@ -28,12 +28,13 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 		Breaker: s.config.Run.Breaker, Backoff: s.config.Run.Backoff.Std(), Skip: c.Bool("no-verify"),
 		Gates: s.config.Verify.Commands, Dir: s.project.Root, Folder: filepath.Join(s.project.State(), "runs"),
 		Life: life, Sweep: proc.Sweep, Recovery: recoveryRules(s), Now: a.now, Jitter: jitter,
-		Check: a.checkDatabase(c, s), Context: a.promptContext(s), Recall: recallOptions(s.config),
+		Gone: databaseGone(s), Check: a.checkDatabase(c, s), Context: a.promptContext(s), Recall: recallOptions(s.config),
 		Known: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
 		Resume: s.config.Recovery.ResumeSession, Redact: a.redact,
 	}
+	opts.Own = a.ownFiles(c, s)
 	var err error
-	if opts.Settings, err = settings(c); err != nil {
+	if opts.Settings, err = settings(c, opts.Own(nil)); err != nil {
 		return opts, err
 	}
 	if continues != nil {
@@ -85,7 +86,7 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 		}
 	}
 	opts.Modelless = a.modelless(s.config)
-	opts.Own, opts.Opened = a.ownFiles(c, s), o.openedFolders()
+	opts.Opened = o.openedFolders()
 	opts.Objects = objects(s)
 	opts.Setup = setup(opts, o.chosen, o.sandbox)
 	opts.Setup.Credential = o.credential(o.chosen)

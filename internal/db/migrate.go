@@ -54,6 +54,9 @@ func prepareFile(ctx context.Context, path string, opts Options) (first *sqlite.
 	case version > len(names):
 		return nil, &Error{Path: path, Kind: Newer, Detail: fmt.Sprintf("format %d, this program knows up to %d", version, len(names))}
 	case version == len(names):
+		if err := keepLog(conn); err != nil {
+			return nil, err
+		}
 		if opts.Walk {
 			if err := walk(path, conn); err != nil {
 				return nil, err
@@ -85,6 +88,16 @@ func migrate(ctx context.Context, conn *sqlite.Conn, names []string) error {
 		}
 	}
 	return sqlitemigration.Migrate(ctx, conn, sqlitemigration.Schema{AppID: appID, Migrations: migrations})
+}
+
+// keepLog makes a file use a log that has none, such as a copy that was put in the place
+// of a lost one. Where that cannot be written, it stays as it is.
+func keepLog(conn *sqlite.Conn) error {
+	mode, err := sqlitex.ResultText(conn.Prep("PRAGMA journal_mode;"))
+	if err == nil && mode != "wal" {
+		_ = useLog(conn)
+	}
+	return err
 }
 
 // useLog makes writers append to a log, so that they and readers do not wait for

@@ -28,6 +28,7 @@ type walk struct {
 	temp                string // a folder for indexes
 	repositories, files int    // that may still be looked at
 	found               []string
+	large               []string
 	kept                [][2]string // indexes in temp, and where they are remembered
 }
 
@@ -100,10 +101,7 @@ func (s *store) enter(ctx context.Context, w *walk, env, repositories []string) 
 	if err := copyWithTime(index+"-whole", index); err != nil && exists(index) {
 		return nil, err
 	}
-	prefix := ""
-	if sub, err := filepath.Rel(s.top, s.dir); err == nil && sub != "." {
-		prefix = filepath.ToSlash(sub) + "/"
-	}
+	prefix := s.prefix()
 	var entries strings.Builder
 	for _, name := range repositories {
 		list, err := s.list(ctx, w, name)
@@ -125,6 +123,14 @@ func (s *store) enter(ctx context.Context, w *walk, env, repositories []string) 
 	return whole, err
 }
 
+// prefix is where the folder is in its repository, as an index names it.
+func (s *store) prefix() string {
+	if sub, err := filepath.Rel(s.top, s.dir); err == nil && sub != "." {
+		return filepath.ToSlash(sub) + "/"
+	}
+	return ""
+}
+
 // list is what is in a repository inside, as git lists an index.
 func (s *store) list(ctx context.Context, w *walk, name string) (string, error) {
 	if w.repositories--; w.repositories < 0 {
@@ -139,7 +145,7 @@ func (s *store) list(ctx context.Context, w *walk, name string) (string, error) 
 	env, err := in.fill(ctx, w, nil)
 	if err != nil && !errors.Is(err, errTooMany) && ctx.Err() == nil && os.Remove(in.index(nil)) == nil {
 		// What we remember may be damaged, as in Take. The index is worked on in another place.
-		w.repositories, w.files, w.found = was.repositories, was.files, was.found
+		w.repositories, w.files, w.found, w.large = was.repositories, was.files, was.found, was.large
 		env, err = in.fill(ctx, w, nil)
 	}
 	if err != nil {

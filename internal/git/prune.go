@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -23,16 +24,14 @@ func Prune(ctx context.Context, dir, objects string, keep []string, since time.T
 		return err
 	}
 	// Only what is there can be kept: somebody may have emptied the folder.
-	there, err := s.git(ctx, nil, strings.NewReader(strings.Join(keep, "\n")+"\n"), "cat-file", "--batch-check=%(objectname) %(objecttype)")
+	there, err := s.stored(ctx, keep)
 	if err != nil {
 		return fmt.Errorf("prune trees of %s: %w", dir, err)
 	}
 	var refs strings.Builder
 	refs.WriteString("# pack-refs with: sorted\n")
-	for line := range strings.Lines(string(there)) {
-		if id, ok := strings.CutSuffix(strings.TrimSpace(line), " tree"); ok {
-			fmt.Fprintf(&refs, "%s refs/keep/%s\n", id, id)
-		}
+	for _, id := range there {
+		fmt.Fprintf(&refs, "%s refs/keep/%s\n", id, id)
 	}
 	// Names are what git goes by, and there may be more than a command line holds. If
 	// we die here they keep too much, until the next time.
@@ -49,4 +48,32 @@ func Prune(ctx context.Context, dir, objects string, keep []string, since time.T
 		err = fmt.Errorf("prune trees of %s: %w", dir, err)
 	}
 	return errors.Join(err, os.Remove(names))
+}
+
+// Missing lists those of the trees that are not in the folder objects any more.
+func Missing(ctx context.Context, dir, objects string, trees []string) ([]string, error) {
+	s, err := openStore(ctx, dir, objects)
+	if err != nil {
+		return nil, err
+	}
+	there, err := s.stored(ctx, trees)
+	if err != nil {
+		return nil, fmt.Errorf("look for trees of %s: %w", dir, err)
+	}
+	return slices.DeleteFunc(slices.Clone(trees), func(id string) bool { return slices.Contains(there, id) }), nil
+}
+
+// stored lists those of the trees that are there.
+func (s *store) stored(ctx context.Context, trees []string) ([]string, error) {
+	if err := treeIDs(trees...); err != nil {
+		return nil, err
+	}
+	out, err := s.git(ctx, nil, strings.NewReader(strings.Join(trees, "\n")+"\n"), "cat-file", "--batch-check=%(objectname) %(objecttype)")
+	var there []string
+	for line := range strings.Lines(string(out)) {
+		if id, ok := strings.CutSuffix(strings.TrimSpace(line), " tree"); ok {
+			there = append(there, id)
+		}
+	}
+	return there, err
 }

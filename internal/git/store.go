@@ -258,9 +258,10 @@ func lastLine(text string) string {
 }
 
 // index names the file in which we remember what files looked like when they were
-// last read. Another folder, or other things left out, needs another.
+// last read. Another folder, or other folders left out, need another.
 func (s *store) index(exclude []string) string {
-	sum := sha256.Sum256([]byte(s.dir + "\x00" + strings.Join(exclude, "\x00")))
+	folders, _ := s.folders(exclude)
+	sum := sha256.Sum256([]byte(s.dir + "\x00" + strings.Join(folders, "\x00")))
 	return filepath.Join(s.path, fmt.Sprintf("index-%x", sum[:6]))
 }
 

@@ -18,7 +18,8 @@ import (
 // repository itself, its index, its branches and its settings are only read, and
 // no program that it names is run.
 //
-// What cannot be read is left out. What is in a repository inside dir counts as
+// What cannot be read is left out, and of a file above LargeFile only its size and its
+// time are kept. What is in a repository inside dir counts as
 // what is in any folder, by the ignore rules of that repository. Where nobody can
 // tell, the error is ErrUnknown.
 func Tree(ctx context.Context, dir, objects string, exclude ...string) (string, error) {
@@ -30,6 +31,7 @@ func Tree(ctx context.Context, dir, objects string, exclude ...string) (string, 
 type Taken struct {
 	Tree   string
 	Inside []string // the repositories inside, with slashes, below dir
+	Large  []string // files above LargeFile, in the same way
 }
 
 // Take is Tree for those who want to know which repositories there are inside.
@@ -69,7 +71,7 @@ func (s *store) tree(ctx context.Context, exclude []string) (Taken, error) {
 	if err != nil {
 		return Taken{}, err
 	}
-	return Taken{Tree: id, Inside: w.found}, w.remember()
+	return Taken{Tree: id, Inside: w.found, Large: w.large}, w.remember()
 }
 
 // fill brings an index up to date with what is in dir and in the repositories inside
@@ -89,8 +91,17 @@ func (s *store) fill(ctx context.Context, w *walk, exclude []string) (env []stri
 			return nil, errTooMany
 		}
 	}
+	names, large := s.split(names)
 	if err := s.take(ctx, env, names); err != nil {
 		if err = s.takeReadable(ctx, env, names); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.describe(ctx, w, env, large); err != nil {
+		return nil, err
+	}
+	if _, files := s.folders(exclude); len(files) > 0 { // an earlier tree may have had them
+		if _, err := s.git(ctx, env, nulled(files), "update-index", "--force-remove", "-z", "--stdin"); err != nil {
 			return nil, err
 		}
 	}
@@ -115,6 +126,18 @@ func copyWithTime(to, from string) error {
 		return err
 	}
 	return os.Chtimes(to, info.ModTime(), info.ModTime())
+}
+
+// folders tells the folders of a list from the files, those to come included.
+func (s *store) folders(list []string) (folders, files []string) {
+	for _, name := range list {
+		if info, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(name))); err == nil && info.IsDir() {
+			folders = append(folders, name)
+		} else {
+			files = append(files, name)
+		}
+	}
+	return folders, files
 }
 
 // names lists what belongs into the tree, and the repositories inside dir.
