@@ -78,13 +78,27 @@ func (x *Protection) add(g guard) {
 	if g.names == nil {
 		g.names = []string{"."}
 	}
+	loose := g
+	loose.names = nil
+	for _, name := range g.names {
+		// A link can be replaced, and a second name leads around what is read-only.
+		if info, err := os.Lstat(filepath.Join(g.path, name)); err == nil && (info.Mode()&os.ModeSymlink != 0 || otherNames(info)) {
+			loose.names = append(loose.names, name)
+		}
+	}
+	if g.firm && loose.names != nil {
+		loose.firm = false
+		x.guards = append(x.guards, loose)
+	}
 	x.guards = append(x.guards, g)
 	for _, name := range g.names {
 		for _, step := range steps(filepath.Join(g.path, name)) {
 			if filepath.Base(g.path) == ".git" && isDir(step) && name == "." {
 				break // a link to git's folder, not all of which is protected
 			}
-			x.guards = append(x.guards, guard{path: step, names: []string{"."}, skip: g.skip, mayGo: g.mayGo, firm: g.firm})
+			info, err := os.Lstat(step)
+			firm := g.firm && err == nil && info.Mode()&os.ModeSymlink == 0 && !otherNames(info)
+			x.guards = append(x.guards, guard{path: step, names: []string{"."}, skip: g.skip, mayGo: g.mayGo, firm: firm})
 		}
 	}
 }

@@ -1,0 +1,12 @@
+package sandbox
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// otherNames says whether a file has more than one name.
+func otherNames(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && info.Mode().IsRegular() && st.Nlink > 1
+}
