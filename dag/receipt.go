@@ -40,6 +40,8 @@ type Receipt struct {
 	Drift          []string // the detectors that fired
 	Files          []string
 	Base           string
+	Tree           string // of the working folder before it, and after it; "" if that is not known
+	TreeAfter      string
 }
 
 // ReceiptFilter says which receipts are wanted. The zero value means all.
@@ -54,7 +56,7 @@ const (
 SELECT a.id, r.id, a.task_id, t.title, (SELECT f.name FROM features f WHERE f.n = t.feature), t.verification,
     NOT EXISTS (SELECT 1 FROM attempts l WHERE l.task = a.task AND l.n > a.n),
     a.iteration, a.phase, a.agent, a.model, a.model_effective, a.sandbox, a.started_at, a.ended_at, a.outcome, a.reason,
-    a.stop_reason, a.verdict, a.gates, a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated, a.cost_unknown, a.shares, a.drift, a.files, a.base
+    a.stop_reason, a.verdict, a.gates, a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated, a.cost_unknown, a.shares, a.drift, a.files, a.base, a.tree, a.tree_after
 FROM attempts a JOIN runs r ON r.n = a.run LEFT JOIN tasks t ON t.n = a.task `
 	receiptsSQL     = receiptSelect + `ORDER BY a.n;`
 	receiptsRunSQL  = receiptSelect + `WHERE a.run = (SELECT n FROM runs WHERE id = :run) ORDER BY a.n;`
@@ -91,5 +93,6 @@ func scanReceipt(stmt *sqlite.Stmt) Receipt {
 		StartedAt: r.time(), EndedAt: r.time(), Outcome: r.text(), Reason: r.text(), StopReason: r.text(), Verdict: r.text(),
 		Gates: r.text(), TokensIn: r.optionalInt64(), TokensCached: r.optionalInt64(), TokensOut: r.optionalInt64(),
 		CostUSD: r.optionalFloat(), CostEstimated: r.bool(), CostUnknown: r.bool(), Shares: r.shares(), Drift: r.list(), Files: r.list(), Base: r.text(),
+		Tree: r.text(), TreeAfter: r.text(),
 	}
 }

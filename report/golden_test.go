@@ -19,7 +19,7 @@ func TestReportsAreGolden(t *testing.T) {
 	for name, write := range map[string]func(io.Writer) error{
 		"story.txt":  func(out io.Writer) error { return report.Text(out, r, report.TextOptions{}) },
 		"story.md":   func(out io.Writer) error { return report.Markdown(out, r) },
-		"story.html": func(out io.Writer) error { return report.HTML(out, r, report.HTMLOptions{Dir: w.root}) },
+		"story.html": func(out io.Writer) error { return report.HTML(out, r, report.HTMLOptions{}) },
 		"story.json": func(out io.Writer) error { return report.JSON(out, r) },
 		"story.xml":  func(out io.Writer) error { return report.JUnit(out, r) },
 		"summary.md": func(out io.Writer) error { _, err := io.WriteString(out, report.Summary(r)); return err },
@@ -51,7 +51,7 @@ func TestThePageOfALargeRunIsSmall(t *testing.T) {
 	}
 	_, r := large(t, 1000)
 	var b bytes.Buffer
-	if err := report.HTML(&b, r, report.HTMLOptions{Dir: r.Root}); err != nil {
+	if err := report.HTML(&b, r, report.HTMLOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	keep(t, "large.html", b.Bytes())

@@ -1,12 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
 	"fmt"
 	"io"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +14,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/fill"
 	"ralph/internal/human"
+	"ralph/internal/term"
 )
 
 // The page is one file: what it needs is in it, and nothing is fetched.
@@ -41,9 +42,12 @@ const (
 	lightAbove   = 200 // boxes, which then tell less
 )
 
-// HTMLOptions say where the page will be.
+// HTMLOptions are what a page needs beside the run.
 type HTMLOptions struct {
-	Dir string // the folder that it is written to; links to evidence are relative to it
+	Hide func(string) string // removes secrets from logs and diffs; nil means that there are none
+	// Diff returns at most limit bytes of the difference between two trees, and whether
+	// there is more; nil means that no diffs are shown.
+	Diff func(before, after string, limit int) (text string, cut bool, err error)
 }
 
 // HTML writes the report as a page that needs no network. Nothing that agents,
@@ -84,8 +88,23 @@ func pageFuncs() map[string]fill.Func {
 	return map[string]fill.Func{
 		"css": asIs, "js": asIs, "svg": asIs,
 		"line":   func(args ...any) any { return line(args[0].(string)) },
+		"short":  func(args ...any) any { return short(args[0].(string)) },
+		"long":   func(args ...any) any { return long(args[0].(string)) },
 		"plural": func(args ...any) any { return human.Count(args[0].(int), args[1].(string)) },
 	}
+}
+
+// pageTitle is how many columns of a title are shown where there are many of them.
+const pageTitle = 80
+
+// short is as much of a title as fits into a list, and long the whole of it, if that is more.
+func short(title string) string { return term.Cut(title, pageTitle) }
+
+func long(title string) string {
+	if short(title) == title {
+		return ""
+	}
+	return shorten(title, pageNotes)
 }
 
 // page is what the template is given: words, and drawings that are safe.
@@ -95,6 +114,7 @@ type page struct {
 	CSS      markup
 	JS       markup
 	Sign     string
+	Project  string
 	Title    string
 	Class    string
 	Words    string // why it ended
@@ -122,7 +142,10 @@ type page struct {
 	MoreTask int
 }
 
-type fact struct{ Name, Value string }
+type fact struct {
+	Name, Value string
+	More        string // folded below it
+}
 
 // part is a piece of the bar that shows how far the run came, of 1,000.
 type part struct {
@@ -132,19 +155,18 @@ type part struct {
 
 type failed struct {
 	Failure
-	Open  bool
-	Links []link
+	Open bool
+	Logs []log
 }
-
-type link struct{ Name, Href, Size string }
 
 func (r Run) page(o HTMLOptions) page {
 	script := sha256.Sum256([]byte(pageJS))
 	p := page{
-		Run: r, CSS: markup(pageCSS), JS: markup(pageJS), Sign: r.Mark(), Title: r.Headline(),
-		Policy: "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-" + base64.StdEncoding.EncodeToString(script[:]) + "'; base-uri 'none'; form-action 'none'",
-		Class:  map[string]string{"✓": "done", "✗": "failed", "…": "running"}[r.Mark()],
-		Parts:  r.parts(), Facts: r.facts(),
+		Run: r, CSS: markup(pageCSS), JS: markup(pageJS), Sign: r.sign(), Title: r.Headline(),
+		Project: cmp.Or(line(filepath.Base(r.Root)), "ralph"),
+		Policy:  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-" + base64.StdEncoding.EncodeToString(script[:]) + "'; base-uri 'none'; form-action 'none'",
+		Class:   map[string]string{"✓": "done", "✗": "failed", "…": "running"}[r.sign()],
+		Parts:   r.parts(), Facts: r.facts(),
 	}
 	p.Words, _ = head(r.Reason)
 	p.Words = shorten(p.Words, 1000)
@@ -152,9 +174,10 @@ func (r Run) page(o HTMLOptions) page {
 	if n := len(r.Attempts) + len(r.Failures); n > 0 {
 		limit = min(max(pageReasons/n, 200), pageReason)
 	}
+	logs := r.embed(o)
 	for _, f := range r.Failures[:min(len(r.Failures), pageFailures)] {
 		f.Reason, f.Detail = shorten(f.Reason, 500), ending(f.Detail, limit)
-		p.Failed = append(p.Failed, failed{f, len(p.Failed) < pageOpen, r.links(o, f.Attempt)})
+		p.Failed = append(p.Failed, failed{f, len(p.Failed) < pageOpen, logs[f.Attempt]})
 	}
 	p.ManyFail = len(p.Failed) > 1
 	p.MoreFail = len(r.Failures) - len(p.Failed)
@@ -164,7 +187,7 @@ func (r Run) page(o HTMLOptions) page {
 	r.pictures(&p)
 	r.timeline(&p)
 	p.Spending = r.spendRows()
-	p.Receipts, p.MoreTask = r.receipts(o, limit)
+	p.Receipts, p.MoreTask = r.receipts(logs, limit)
 	if len(p.Receipts) > pageAll {
 		all := p.Receipts
 		quiet := func(e receipts) bool { return rank(e.Task) == 2 && e.Task.Status == string(dag.Done) }
@@ -174,23 +197,33 @@ func (r Run) page(o HTMLOptions) page {
 	return p
 }
 
+// sign is the mark of the headline, which says how the run ended, while the page tells
+// below what failed before that.
+func (r Run) sign() string {
+	if r.intended() {
+		return "!"
+	}
+	return r.Mark()
+}
+
 func (r Run) facts() []fact {
 	cost := r.Usage.Cost()
 	if r.Usage.USD == 0 && r.Usage.Silent > 0 {
 		cost += ": no agent told what it costs"
 	}
 	facts := []fact{
-		{"took", human.Span(r.Duration)},
-		{"cost", cost},
-		{"tokens", r.Usage.Tokens()},
-		{"attempts", fmt.Sprint(len(r.Attempts))},
-		{"verified", r.verifiedWords()},
-		{"began", r.when(r.StartedAt)},
-		{"scope", r.Scope},
-		{"continues", r.Together.words()},
+		{"took", human.Span(r.Duration), ""},
+		{"cost", cost, ""},
+		{"tokens", r.Usage.Tokens(), ""},
+		{"attempts", fmt.Sprint(len(r.Attempts)), ""},
+		{"verified", r.verifiedWords(), ""},
+		{"began", r.when(r.StartedAt), ""},
+		{"scope", short(r.Scope), ""},
+		{"continues", r.Together.words(), ""},
 	}
 	if r.Setup != nil {
-		facts = append(facts, fact{"agent", line(r.Setup.Agent)}, fact{"checked by", line(r.Setup.Verify)}, fact{"sandbox", line(r.Setup.Sandbox)})
+		level, covers, _ := strings.Cut(line(r.Setup.Sandbox), ": ")
+		facts = append(facts, fact{"agent", line(r.Setup.Agent), ""}, fact{"checked by", line(r.Setup.Verify), ""}, fact{"sandbox", level, covers})
 	}
 	return slices.DeleteFunc(facts, func(f fact) bool { return f.Value == "" })
 }
@@ -230,35 +263,6 @@ func (r Run) pictures(p *page) {
 	p.Whole = r.svg(r.draw(f, r.all()), "whole", len(r.Tasks) > lightAbove)
 }
 
-// links are the files of an attempt, relative to where the page is.
-func (r Run) links(o HTMLOptions, attempt string) []link {
-	for i := range r.Attempts {
-		if r.Attempts[i].ID == attempt {
-			return o.links(r.Attempts[i])
-		}
-	}
-	return nil
-}
-
-func (o HTMLOptions) links(a Attempt) []link {
-	var list []link
-	for _, e := range a.Evidence {
-		l := link{Name: e.Name, Size: human.Bytes(e.Size)}
-		if rel, err := filepath.Rel(o.Dir, e.Path); err == nil {
-			parts := strings.Split(filepath.ToSlash(rel), "/")
-			for i := range parts {
-				parts[i] = url.PathEscape(parts[i])
-			}
-			l.Href = strings.Join(parts, "/")
-			if !strings.HasPrefix(l.Href, ".") {
-				l.Href = "./" + l.Href // a colon in a name is no scheme
-			}
-		}
-		list = append(list, l)
-	}
-	return list
-}
-
 // receipts are the attempts at one task.
 type receipts struct {
 	Task  Task
@@ -275,12 +279,12 @@ type receipt struct {
 	Lines []string // what needs a line of its own
 	Why   string
 	More  string // the rest of why
-	Links []link
+	Logs  []log
 }
 
 // receipts tells every attempt, by task: those of failed tasks first if there are
 // too many.
-func (r Run) receipts(o HTMLOptions, limit int) ([]receipts, int) {
+func (r Run) receipts(logs map[string][]log, limit int) ([]receipts, int) {
 	var ran []Task
 	for _, t := range r.Tasks {
 		if t.Ran() {
@@ -298,7 +302,7 @@ func (r Run) receipts(o HTMLOptions, limit int) ([]receipts, int) {
 		s := r.state(t)
 		entry := receipts{Task: t, State: s, Facts: strings.Join(r.boxFacts(t, s), " · ")}
 		for _, i := range t.Attempts {
-			entry.List = append(entry.List, r.receipt(o, r.Attempts[i], limit))
+			entry.List = append(entry.List, r.receipt(r.Attempts[i], logs[r.Attempts[i].ID], limit))
 		}
 		list = append(list, entry)
 	}
@@ -316,8 +320,8 @@ func rank(t Task) int {
 	}
 }
 
-func (r Run) receipt(o HTMLOptions, a Attempt, limit int) receipt {
-	out := receipt{Attempt: a, Ended: a.State(), Began: r.clock(a.StartedAt), Links: o.links(a)}
+func (r Run) receipt(a Attempt, logs []log, limit int) receipt {
+	out := receipt{Attempt: a, Ended: a.State(), Began: r.clock(a.StartedAt), Logs: logs}
 	facts := []string{human.Span(a.Duration), line(a.Agent), a.ModelWords(), a.Usage.Tokens()}
 	if cost := a.Usage.Cost(); cost != "nothing" {
 		facts = append(facts, "cost "+cost)

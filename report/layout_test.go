@@ -60,7 +60,7 @@ func TestTitlesBreakAtWords(t *testing.T) {
 	for title, want := range map[string][2]string{
 		"short": {"short", ""},
 		"Write the words to greet with in every language": {"Write the words to greet", "with in every language"},
-		"Donaudampfschifffahrtsgesellschaftskapitän now":  {"Donaudampfschifffahrtsges…", "now"},
+		"Donaudampfschifffahrtsgesellschaftskapitän now":  {"Donaudampfschifffahrtsge…", "now"},
 	} {
 		first, second := twoLines(title)
 		if got := [2]string{first, second}; got != want {

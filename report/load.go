@@ -219,7 +219,7 @@ func (s snapshot) attempts(r *Run, told events, now time.Time) {
 			Agent: a.Agent, Model: a.Model, Effective: a.ModelEffective, Sandbox: a.Sandbox, StartedAt: a.StartedAt, EndedAt: a.EndedAt,
 			Outcome: a.Outcome, Status: event.status, Reason: a.Reason, StopReason: a.StopReason, Verdict: a.Verdict,
 			Gates: gatesOf(a.Gates), Notes: entry.Notes, Usage: usageOf(a), Drift: a.Drift, Files: a.Files,
-			Evidence: evidence(filepath.Join(r.Folder, a.ID)),
+			Evidence: evidence(filepath.Join(r.Folder, a.ID)), Before: a.Tree, After: a.TreeAfter,
 		}
 		if out.Gates == nil {
 			out.Gates = event.gates

@@ -75,7 +75,7 @@ func demoPage(t *testing.T, file string) {
 func writePage(t *testing.T, file string, r report.Run) {
 	t.Helper()
 	var page bytes.Buffer
-	if err := report.HTML(&page, r, report.HTMLOptions{Dir: r.Root}); err != nil {
+	if err := report.HTML(&page, r, report.HTMLOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("the page of %d tasks has %d bytes", len(r.Tasks), page.Len())

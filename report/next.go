@@ -75,10 +75,17 @@ var headlines = map[string]string{
 	string(loop.OutcomeBlocked):     "blocked: nothing could run any more",
 	string(loop.OutcomeNoPlan):      "no task was there to be done",
 	string(loop.OutcomeLimit):       "a limit was reached",
+	string(loop.OutcomeStopped):     "stopped",
 	string(loop.OutcomeUnavailable): "no usable agent",
 	string(loop.OutcomeInterrupted): "interrupted",
 	string(loop.OutcomeError):       "ralph could not go on",
 	NotStarted:                      "the run could not begin",
+}
+
+// intended says that somebody wanted the run to end as it did: a person, or whoever set
+// a limit.
+func (r Run) intended() bool {
+	return r.Outcome == string(loop.OutcomeStopped) || r.Outcome == string(loop.OutcomeLimit) || r.Outcome == string(loop.OutcomeInterrupted)
 }
 
 // Mark is a sign for the headline: good, bad, or worth a look.

@@ -110,6 +110,8 @@ type Attempt struct {
 	Drift      []string // the detectors of drift that fired
 	Files      []string
 	Evidence   []Evidence
+	Before     string // the tree of the working folder; "" if that is not known
+	After      string
 }
 
 // Ended says whether it is over.

@@ -18,7 +18,7 @@ const (
 	lightHeight = 42
 	groupHeight = 32
 	pointSize   = 10
-	boxLetters  = 26   // of a line; wider ones are rare
+	boxLetters  = 26   // of a line, of middling width
 	smallest    = 0.72 // to which a drawing shrinks before it is scrolled
 )
 
@@ -93,7 +93,7 @@ func (r Run) drawNode(b *strings.Builder, n node, at box, light bool) {
 		html.EscapeString(shorten(t.Title, 300)+"\n"+t.ID+" "+state.Word))
 	defer b.WriteString("</g>")
 	if t.Group {
-		title := html.EscapeString(term.Cut(t.Title, boxLetters-2))
+		title := html.EscapeString(fit(t.Title, boxLetters-2))
 		fmt.Fprintf(b, `<rect class="group" width="%d" height="%d" rx="16"/><text x="14" y="20">%s %s</text>`, boxWidth, groupHeight, state.Mark, title)
 		return
 	}
@@ -115,7 +115,7 @@ func (r Run) drawNode(b *strings.Builder, n node, at box, light bool) {
 	}
 	facts := state.Mark + " " + strings.Join(r.boxFacts(t, state), " · ")
 	fmt.Fprintf(b, `<rect class="edge" width="5" height="%d" rx="2"/><text class="s" x="14" y="51">%s</text>`, boxHeight,
-		html.EscapeString(term.Cut(facts, boxLetters-len(more))))
+		html.EscapeString(fit(facts, float64(boxLetters-len(more)))))
 	if more != "" {
 		fmt.Fprintf(b, `<text class="s more" x="%d" y="51">%s</text>`, boxWidth-8, more)
 	}
@@ -123,24 +123,49 @@ func (r Run) drawNode(b *strings.Builder, n node, at box, light bool) {
 
 // twoLines breaks a title at a word, and cuts what is left.
 func twoLines(title string) (first, second string) {
-	if term.Width(title) <= boxLetters {
+	if letters(title) <= boxLetters {
 		return title, ""
 	}
 	words := strings.Fields(title)
-	for i, w := range words {
-		if i > 0 && term.Width(first)+1+term.Width(w) > boxLetters {
-			return first, term.Cut(strings.Join(words[i:], " "), boxLetters)
-		}
-		if i > 0 {
-			first += " "
-		}
-		first += w
-		if i == 0 && term.Width(w) > boxLetters {
-			cut := term.Cut(w, boxLetters)
-			return cut, term.Cut(strings.Join(words[1:], " "), boxLetters)
+	n := 1
+	for n < len(words) && letters(strings.Join(words[:n+1], " ")) <= boxLetters {
+		n++
+	}
+	return fit(strings.Join(words[:n], " "), boxLetters), fit(strings.Join(words[n:], " "), boxLetters)
+}
+
+// letters estimates how much of a line a text takes, in letters of middling width. Fonts
+// differ; too much is better than a letter that is cut in half.
+func letters(s string) float64 {
+	sum := 0.0
+	for _, c := range s {
+		switch {
+		case strings.ContainsRune("ijl.,:;'|!", c):
+			sum += 0.6
+		case strings.ContainsRune("mwMW@%—", c):
+			sum += 1.7
+		case c >= 'A' && c <= 'Z', c == '…':
+			sum += 1.3
+		default:
+			sum += max(float64(term.Width(string(c))), 0)
 		}
 	}
-	return first, ""
+	return sum
+}
+
+// fit cuts a text to so many letters, with an ellipsis in place of the rest.
+func fit(s string, limit float64) string {
+	if letters(s) <= limit {
+		return s
+	}
+	kept := ""
+	for _, c := range s {
+		if letters(kept+string(c)+"…") > limit {
+			break
+		}
+		kept += string(c)
+	}
+	return strings.TrimRight(kept, " ") + "…"
 }
 
 // boxFacts are the few words in a box.

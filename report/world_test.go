@@ -33,7 +33,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, root: t.TempDir(), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ids: map[string]int{}}
+	w := &world{t: t, root: filepath.Join(t.TempDir(), "project"), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ids: map[string]int{}}
 	if err := os.MkdirAll(filepath.Join(w.root, ".ralph"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/internal/git"
 	"ralph/internal/redact"
 	"ralph/report"
 )
@@ -25,8 +26,8 @@ func (a *app) reportCommand() command {
 	return command{
 		name: "report", args: "[RUN]", short: "tell what a run did, what it cost, what failed and what to do next",
 		long: `RUN is the ID of a run; none means the last one. A run that still goes on is told as it stands.
-The page of --format html is one file and needs no network. Its links to transcripts and logs
-are relative to where it is written: with -o the folder of FILE, else the current one.`,
+The page of --format html is one file and needs no network. Transcripts, logs and what each attempt
+changed are in it, up to 1 MiB each and 10 MiB in all.`,
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "format", Usage: "`F`: text, markdown, html, json or junit", DefaultText: "by the name of -o, else text"},
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE` instead of stdout"},
@@ -57,14 +58,10 @@ func (a *app) runReport(c *cli.Context) error {
 	}
 	output := c.String("output")
 	if output == "" {
-		dir, err := a.getwd()
-		if err != nil {
-			return err
-		}
-		return a.render(c, a.stdout, r, format, dir)
+		return a.render(c, a.stdout, s, r, format)
 	}
 	var b bytes.Buffer
-	if err := a.render(c, &b, r, format, filepath.Dir(absolute(a, output))); err != nil {
+	if err := a.render(c, &b, s, r, format); err != nil {
 		return err
 	}
 	if err := replaceFile(output, a.redact.Bytes(b.Bytes())); err != nil {
@@ -106,12 +103,14 @@ func reportFormat(c *cli.Context) (string, error) {
 	}
 }
 
-func (a *app) render(c *cli.Context, w io.Writer, r report.Run, format, dir string) error {
+func (a *app) render(c *cli.Context, w io.Writer, s *session, r report.Run, format string) error {
 	switch format {
 	case "markdown":
 		return report.Markdown(w, r)
 	case "html":
-		return report.HTML(w, r, report.HTMLOptions{Dir: dir})
+		return report.HTML(w, r, report.HTMLOptions{Hide: a.redact.Text, Diff: func(before, after string, limit int) (string, bool, error) {
+			return git.Patch(c.Context, s.project.Root, objects(s), before, after, limit)
+		}})
 	case "json":
 		return report.JSON(w, r)
 	case "junit":

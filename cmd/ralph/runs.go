@@ -142,5 +142,5 @@ func (a *app) runRunsShow(c *cli.Context) error {
 	if c.Bool("json") {
 		format = "json"
 	}
-	return a.render(c, a.stdout, r, format, "")
+	return a.render(c, a.stdout, s, r, format)
 }

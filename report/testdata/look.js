@@ -20,6 +20,15 @@ async (unfold) => {
   const whole = document.querySelector(".pan svg"), get = (name) => whole.getAttribute(name);
   if (unfold && whole && get("viewBox") === `0 0 ${get("width")} ${get("height")}`) faults.add("the script did not move the whole graph");
 
+  // Every command and every text that is seen can be copied.
+  for (const e of all(".steps code, pre")) if (e.checkVisibility() && !e.dataset.copy) faults.add(`it cannot be copied: ${brief(e)}`);
+  const copy = document.querySelector("button.copy");
+  if (copy) {
+    copy.click();
+    for (let i = 0; i < 100 && copy.textContent !== "copied"; i++) await frames();
+    if (copy.textContent !== "copied") faults.add("nothing was copied");
+  }
+
   // Text must differ from what is behind it as WCAG 2 wants it: 4.5 to 1.
   const colour = (text) => text.match(/[\d.]+/g).map(Number);
   const mix = (top, below, share) => below.map((v, i) => top[i] * share + v * (1 - share));

@@ -1,0 +1,193 @@
+package report_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"ralph/dag"
+	"ralph/loop"
+	"ralph/report"
+)
+
+func pageOf(t *testing.T, r report.Run, o report.HTMLOptions) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := report.HTML(&b, r, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// onePage is the page of a run with one attempt.
+func onePage(t *testing.T, a try, outcome string, o report.HTMLOptions) string {
+	t.Helper()
+	w := newWorld(t)
+	a.task = w.add(dag.NewTask{Title: "one"})
+	a.took = time.Second
+	w.begin(dag.Scope{})
+	w.attempt(a)
+	w.end(outcome, "", loop.Counts{Done: 1, Total: 1})
+	return pageOf(t, w.load(), o)
+}
+
+func TestThePageNeedsNoOtherFile(t *testing.T) {
+	t.Parallel()
+	_, r := story(t)
+	page := pageOf(t, r, report.HTMLOptions{})
+	for _, m := range regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if !strings.HasPrefix(m[1], "#") {
+			t.Errorf("it links to %s", m[1])
+		} else if !strings.Contains(page, `id="`+m[1][1:]+`"`) {
+			t.Errorf("it links to %s, which it does not have", m[1])
+		}
+	}
+	for _, want := range []string{"All examples pass.\n</pre>", "$ go test ./lexer\n--- FAIL: TestNumbers\n</pre>", `<a href="#log-a-00000006-1">verify.log</a>`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+}
+
+func TestThePageHoldsSoMuchOfLogs(t *testing.T) {
+	t.Parallel()
+	line := strings.Repeat("x", 99) + "\n"
+	page := onePage(t, try{files: map[string]string{"verify.log": "first\n" + strings.Repeat(line, 30_000) + "last\n", "answer.md": "short\n"}}, "complete", report.HTMLOptions{})
+	if len(page) > 1<<20+100_000 || len(page) < 1<<20-100_000 {
+		t.Errorf("the page has %d bytes, want about 1 MiB", len(page))
+	}
+	if strings.Contains(page, "first\n") || !strings.Contains(page, "last\n</pre>") || !strings.Contains(page, "short\n</pre>") {
+		t.Error("it has not the end of a long log, or not the short one")
+	}
+	if !strings.Contains(page, "<small>2.9 MiB; the last 1.0 MiB of it</small>") {
+		t.Error("it does not say what is missing")
+	}
+
+	page = onePage(t, try{files: map[string]string{"transcript.jsonl": strings.Repeat("ü", 1<<20) + "END"}}, "complete", report.HTMLOptions{})
+	if len(page) < 1<<20-100_000 || !strings.Contains(page, "üEND</pre>") {
+		t.Error("it has not the end of one long line")
+	}
+
+	w := newWorld(t)
+	for range 12 {
+		w.add(dag.NewTask{Title: "many"})
+	}
+	bad := w.add(dag.NewTask{Title: "bad", Priority: 9})
+	w.begin(dag.Scope{})
+	for range 12 {
+		w.attempt(try{took: time.Second, files: map[string]string{"verify.log": strings.Repeat(line, 12_000)}})
+	}
+	w.attempt(try{
+		task: bad, took: time.Second, status: "failed", files: map[string]string{"verify.log": "why it failed\n"},
+		settle: func(g *dag.Graph, c dag.Claim) error { return g.Fail(c, "no") },
+	})
+	w.end("complete", "", loop.Counts{Done: 12, Failed: 1, Total: 13})
+	page = pageOf(t, w.load(), report.HTMLOptions{})
+	if len(page) > 10<<20+200_000 {
+		t.Errorf("the page has %d bytes, want at most about 10 MiB", len(page))
+	}
+	if !strings.Contains(page, "why it failed\n</pre>") {
+		t.Error("what failed was left out")
+	}
+	if !strings.Contains(page, "verify.log 1.1 MiB: the page holds no more than 10.0 MiB of logs") {
+		t.Error("it does not say what was left out")
+	}
+}
+
+func TestThePageHidesSecretsOfLogsAndDiffs(t *testing.T) {
+	t.Parallel()
+	const secret = "sk-very-secret"
+	o := report.HTMLOptions{
+		Hide: func(s string) string { return strings.ReplaceAll(s, secret, "[redacted]") },
+		Diff: func(string, string, int) (string, bool, error) { return "+key = " + secret + "\n", false, nil },
+	}
+	// The beginning of what is kept of the log is in the middle of a secret.
+	log := strings.Repeat(secret+"\n", (1<<20)/len(secret)) + "end\n"
+	page := onePage(t, try{note: dag.Note{Tree: "b0", TreeAfter: "af"}, files: map[string]string{"verify.log": log, "answer.md": "the key is " + secret + "\n"}}, "complete", o)
+	if strings.Contains(page, "secret") || strings.Count(page, "[redacted]") < 3 {
+		t.Error("a secret is told")
+	}
+}
+
+func TestThePageShowsWhatAnAttemptChanged(t *testing.T) {
+	t.Parallel()
+	patch := "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old </pre><script>\n+new & better\n same\n"
+	for name, tc := range map[string]struct {
+		note dag.Note
+		diff func(string, string, int) (string, bool, error)
+		want string
+	}{
+		"a change":            {dag.Note{Tree: "b0", TreeAfter: "af"}, func(string, string, int) (string, bool, error) { return patch, false, nil }, "<del>-old &lt;/pre&gt;&lt;script&gt;\n</del><ins>&#43;new &amp; better\n</ins> same\n</pre>"},
+		"a large change":      {dag.Note{Tree: "b0", TreeAfter: "af"}, func(_, _ string, n int) (string, bool, error) { return strings.Repeat("+x\n", n/3), true, nil }, "diff <small>255 KiB; the beginning of it</small>"},
+		"trees that are gone": {dag.Note{Tree: "b0", TreeAfter: "af"}, func(string, string, int) (string, bool, error) { return "", false, errors.New("no") }, "what it changed is not on record any more"},
+	} {
+		if page := onePage(t, try{note: tc.note}, "complete", report.HTMLOptions{Diff: tc.diff}); !strings.Contains(page, tc.want) {
+			t.Errorf("%s: the page has no %q", name, tc.want)
+		}
+	}
+	for name, note := range map[string]dag.Note{"no change": {Tree: "b0", TreeAfter: "b0"}, "nobody knows": {}} {
+		diff := func(string, string, int) (string, bool, error) {
+			t.Errorf("%s: it is asked for", name)
+			return "", false, nil
+		}
+		if page := onePage(t, try{note: note}, "complete", report.HTMLOptions{Diff: diff}); strings.Contains(page, "diff <small>") {
+			t.Errorf("%s: there is a diff", name)
+		}
+	}
+}
+
+func TestTheHeadOfThePage(t *testing.T) {
+	t.Parallel()
+	page := onePage(t, try{}, "complete", report.HTMLOptions{})
+	for _, want := range []string{
+		"<title>✓ project: complete (r-00000001)</title>", "<b>project</b> ralph run r-00000001",
+		"<dd><details><summary>landlock</summary>writes only below this folder</details></dd>",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+}
+
+// TestAnIntendedStopIsNotRed, also when a task failed before: that one is red.
+func TestAnIntendedStopIsNotRed(t *testing.T) {
+	t.Parallel()
+	for outcome, class := range map[string]string{"limit": "", "stopped": "", "interrupted": "", "failure": "failed", "error": "failed", "complete": "failed"} {
+		w := newWorld(t)
+		id := w.add(dag.NewTask{Title: "one"})
+		w.begin(dag.Scope{})
+		w.attempt(try{task: id, took: time.Second, status: "failed", settle: func(g *dag.Graph, c dag.Claim) error { return g.Fail(c, "no") }})
+		w.end(outcome, "", loop.Counts{Failed: 1, Total: 1})
+		page := pageOf(t, w.load(), report.HTMLOptions{})
+		if !strings.Contains(page, fmt.Sprintf("<header class=%q>", class)) || !strings.Contains(page, `<details class="card failed"`) {
+			t.Errorf("%s: the page has another header than %q", outcome, class)
+		}
+	}
+}
+
+func TestLongTitlesEndInAnEllipsis(t *testing.T) {
+	t.Parallel()
+	title := "Replace " + strings.Repeat("WWWW ", 60) + "end"
+	w := newWorld(t)
+	id := w.add(dag.NewTask{Title: title})
+	w.add(dag.NewTask{Title: title, After: []string{id}})
+	w.begin(dag.Scope{Task: id})
+	w.attempt(try{task: id, took: time.Second, status: "failed", settle: func(g *dag.Graph, c dag.Claim) error { return g.Fail(c, "no") }})
+	w.end("complete", "", loop.Counts{Failed: 1, Total: 1})
+	page := pageOf(t, w.load(), report.HTMLOptions{})
+	for _, bold := range regexp.MustCompile(`(?s)(?:<b>|<text x="14" y="\d+">|</span> )(Replace W[^<]*)<`).FindAllStringSubmatch(page, -1) {
+		if len(bold[1]) > 90 || !strings.HasSuffix(bold[1], "…") && len(bold[1]) > 20 {
+			t.Errorf("a title is %q", bold[1])
+		}
+	}
+	if got := strings.Count(page, "end</p>"); got != 2 {
+		t.Errorf("the whole title is told %d times, want once of what failed and once of its attempts", got)
+	}
+	if !strings.Contains(page, "WW…</text>") {
+		t.Error("the title in the box has no ellipsis")
+	}
+}
