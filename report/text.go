@@ -56,7 +56,7 @@ func (t *texter) head() {
 	t.f("%s  %s\n", t.p.Cyan(t.ID), t.paint(t.Mark()+" "+t.Headline()))
 	field := func(name, value string) {
 		if value != "" {
-			t.f("  %-10s %s\n", name, value)
+			t.wrapped(fmt.Sprintf("  %-10s %s", name, value), 13)
 		}
 	}
 	field("tasks", t.countWords())
@@ -100,7 +100,7 @@ func (t *texter) failures() {
 	t.f("\n%s\n", t.p.Bold("Failed"))
 	for _, f := range t.Failures {
 		t.f("  %s  %s\n", t.p.Red(f.Task), t.p.Bold(f.Title))
-		t.f("      %s\n", f.Reason)
+		t.wrapped("      "+f.Reason, 6)
 		if f.Gate != nil {
 			t.f("      gate %s: %s\n", line(f.Gate.Command), line(f.Gate.Exit))
 		}
@@ -127,7 +127,7 @@ func (t *texter) waits() {
 		return
 	}
 	t.f("\n%s\n", t.p.Bold("Waiting"))
-	table := &term.Table{Width: t.inner()}
+	table := &term.Table{Width: t.inner(), Wrap: true}
 	for _, w := range t.Waits[:min(len(t.Waits), textWaits)] {
 		table.Add(term.Cell{Text: w.Task, Paint: t.p.Cyan}, term.Cell{Text: term.Cut(w.Title, 40)}, term.Cell{Text: w.Why, Paint: t.p.Dim})
 	}
@@ -228,14 +228,15 @@ func (t *texter) spending() {
 func (t *texter) ending() {
 	if len(t.Next) > 0 {
 		t.f("\n%s\n", t.p.Bold("Next"))
-		table := &term.Table{Width: t.inner()}
+		table := &term.Table{Width: t.inner(), Wrap: true}
 		for _, s := range t.Next {
 			table.Add(term.Cell{Text: s.Command, Paint: t.p.Cyan}, term.Cell{Text: s.Why, Paint: t.p.Dim})
 		}
 		t.table(table)
 	}
 	for _, w := range t.Warnings {
-		t.f("\n%s %s\n", t.p.Yellow("warning:"), w)
+		t.f("\n")
+		t.wrapped(t.p.Yellow("warning:")+" "+w, 2)
 	}
 	if t.Unread != "" {
 		t.f("\n%s the files of this run cannot be read (%s): what only they hold is missing\n", t.p.Yellow("warning:"), t.Unread)
@@ -253,6 +254,14 @@ func (t *texter) table(table *term.Table) {
 	_, _ = table.WriteTo(&b) // a builder takes everything
 	for l := range strings.Lines(b.String()) {
 		t.b.WriteString("  " + l)
+	}
+}
+
+// wrapped writes a line that is broken at words, with so much space before its other
+// parts.
+func (t *texter) wrapped(s string, space int) {
+	for _, part := range term.Wrap(s, t.o.Width, strings.Repeat(" ", space)) {
+		t.f("%s\n", part)
 	}
 }
 

@@ -146,13 +146,24 @@ func (a *app) note(c *cli.Context, format string, args ...any) {
 	switch warning, warns := strings.CutPrefix(text, "warning: "); {
 	case c.Bool("quiet"):
 	case !a.logsJSON(c):
-		fmt.Fprintln(a.stderr, text)
+		a.complain(text)
 	case warns:
 		log := a.logger(c)
 		log.Warn().Msg(warning)
 	default:
 		log := a.logger(c).Level(zerolog.InfoLevel)
 		log.Info().Msg(text)
+	}
+}
+
+// complain writes a line to stderr, broken at words on a terminal.
+func (a *app) complain(text string) {
+	width := 0
+	if a.errIsTerm && a.errWidth != nil {
+		width = a.errWidth()
+	}
+	for _, part := range term.Wrap(text, width, "  ") {
+		fmt.Fprintln(a.stderr, part)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"ralph/internal/draw"
 	"ralph/internal/project"
 	"ralph/internal/taskfile"
+	"ralph/internal/term"
 )
 
 //go:embed demo.yaml
@@ -83,7 +84,10 @@ func (a *app) runDemo(c *cli.Context) (err error) {
 // playDemo draws the graph, runs it, and draws it again.
 func (a *app) playDemo(c *cli.Context, s *session) error {
 	p := a.palette(c)
-	fmt.Fprintf(a.stdout, "%s\n\n", p.Bold("The plan: a group, a diamond, a task that needs a second try, and a done that is not done"))
+	for _, part := range term.Wrap("The plan: a group, a diamond, a task that needs a second try, and a done that is not done", a.width, "  ") {
+		fmt.Fprintln(a.stdout, p.Bold(part))
+	}
+	fmt.Fprintln(a.stdout)
 	if err := a.drawAll(c, s); err != nil {
 		return err
 	}

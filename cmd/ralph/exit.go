@@ -62,13 +62,13 @@ func (a *app) fail(err error) int {
 		return outcome.status()
 	}
 	text := strings.ReplaceAll(err.Error(), dag.ErrRefused.Error()+": ", "")
-	fmt.Fprintf(a.stderr, "ralph: %s\n", term.Line(text))
+	a.complain("ralph: " + term.Line(text))
 	h := hintFor(err)
 	if h == "" && a.stored && errors.As(err, new(outputError)) {
 		h = "it is done and stored, only the answer is missing: do not repeat it"
 	}
 	if h != "" {
-		fmt.Fprintf(a.stderr, "hint: %s\n", term.Line(h))
+		a.complain("hint: " + term.Line(h))
 	}
 	return exitStatus(err)
 }

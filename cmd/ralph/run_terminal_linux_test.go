@@ -200,3 +200,24 @@ func TestSIGTERMAsksNothing(t *testing.T) {
 	}
 	p.wantInterrupted(t)
 }
+
+// TestLinesAreBrokenAtWords has a narrow terminal, and lines of commands that are wider than it.
+func TestLinesAreBrokenAtWords(t *testing.T) {
+	t.Parallel()
+	const columns = 40
+	p := newPlace(t, fakeagent.Script{})
+	p.plan(t, "one")
+	for status, args := range map[int][]string{
+		64: {"run", "--keep-going", "--fail-fast"},
+		3:  {"run", "--feature", "nothing-of-that-name"},
+	} {
+		term := p.onTerminalOf(t, unix.Winsize{Col: columns, Row: 50}, args...)
+		term.wait(t, status)
+		eventually(t, "the hint or the error is shown", func() bool { return strings.Count(term.screen(), "\n") > 2 })
+		for line := range strings.Lines(term.screen()) {
+			if line = strings.TrimRight(line, "\r\n"); len(line) > columns {
+				t.Errorf("%q is wider than %d columns", line, columns)
+			}
+		}
+	}
+}

@@ -83,7 +83,9 @@ func (a *app) printTask(c *cli.Context, t dag.Task, j taskJSON, r related, state
 	fmt.Fprintf(&b, "%s  %s  %s\n", p.Cyan(t.ID), paint(word), p.Bold(term.Line(t.Title)))
 	field := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "  %-10s %s\n", name, term.Line(value))
+			for _, part := range term.Wrap(fmt.Sprintf("  %-10s %s", name, term.Line(value)), a.width, strings.Repeat(" ", 13)) {
+				b.WriteString(part + "\n")
+			}
 		}
 	}
 	field("parent", t.Parent)

@@ -68,6 +68,37 @@ func TestAgentsThatRunAtOnceAreToldApart(t *testing.T) {
 	golden.Check(t, "testdata/plain_jobs.txt", rendered(t, func(o Options) Sink { return NewPlain(o) }, Options{}, s.events))
 }
 
+// TestARedGateIsShownOnce has a gate that fails three times: as before, in another way, and for good.
+func TestARedGateIsShownOnce(t *testing.T) {
+	t.Parallel()
+	gate := func(text string) loop.Event {
+		return loop.Event{Type: loop.GateEnded, Text: text, Gate: &loop.GateEvent{Command: "make", Exit: "exit status 2", Verdict: "failed"}}
+	}
+	again := loop.Event{Type: loop.Prompted, Reason: `gate "make": exit status 2`}
+	s := newScript()
+	s.task = loop.Event{Iteration: 1, Task: "t-1", Attempt: "a-1"}
+	for _, e := range []loop.Event{
+		{Type: loop.TaskClaimed, Title: "Build"},
+		{Type: loop.Prompted},
+		gate("a.c:1: x\n"),
+		again,
+		{Type: loop.Warned, Text: "look at this"},
+		gate("a.c:1: x\n"),
+		again,
+		gate("b.c:1: y\n"),
+		{Type: loop.AttemptEnded, Outcome: "failed", Status: "failed", Reason: "not verified after 0 of 0 retries: gate \"make\": exit status 2\nb.c:1: y\n"},
+	} {
+		s.in(e)
+	}
+	fold := func(title string) (string, string) { return "[group] " + title + "\n", "[end]\n" }
+	plain := func(o Options) Sink { return NewPlain(o) }
+	var b strings.Builder
+	b.WriteString("== terminal\n" + rendered(t, func(o Options) Sink { return NewTerminal(o) }, Options{}, s.events))
+	b.WriteString("== log\n" + rendered(t, plain, Options{}, s.events))
+	b.WriteString("== folded log\n" + rendered(t, plain, Options{Fold: fold}, s.events))
+	golden.Check(t, "testdata/red_gate.txt", b.String())
+}
+
 // TestFooterKnowsWhatToDoNext has one run for each outcome.
 func TestFooterKnowsWhatToDoNext(t *testing.T) {
 	t.Parallel()

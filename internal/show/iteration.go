@@ -122,7 +122,7 @@ func (t *Terminal) prompted(e loop.Event, a *attempt) {
 		t.detail(e, with("prompted", or(e.Reason, e.Text)))
 		return
 	}
-	t.say(e, t.opts.Palette.Yellow("↪ "+with("asked again", or(e.Reason, e.Text))))
+	t.say(e, t.opts.Palette.Yellow("↪ "+with("asked again", a.unsaid(e))))
 }
 
 func (t *Terminal) gate(e loop.Event, a *attempt) {
@@ -141,6 +141,10 @@ func (t *Terminal) gate(e loop.Event, a *attempt) {
 	case e.Gate.Verdict == "excused":
 		t.say(e, p.Yellow("~ "+command+" "+gateResult(e)+excuse(e.Gate)))
 	default:
+		if a.seen(e) {
+			t.say(e, p.Red("✗ "+command+" "+gateResult(e)+" again, with the same output"))
+			return
+		}
 		t.say(e, p.Red("✗ "+command+" "+gateResult(e)))
 		t.complaint(e, a.complained(e), term.GateLines)
 		if e.Gate.Log != "" {

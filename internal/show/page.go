@@ -29,7 +29,8 @@ type page struct {
 // line writes one line, below whatever is there. Where it has to be broken, its
 // second part is set off from its beginning.
 func (p *page) line(s string) {
-	p.hanging(s, len(s)-len(strings.TrimLeft(s, " "))+len(indent))
+	plain := term.Strip(s)
+	p.hanging(s, len(plain)-len(strings.TrimLeft(plain, " "))+len(indent))
 }
 
 // hanging writes one line that is broken, if it has to be, with so much space before

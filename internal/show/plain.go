@@ -17,6 +17,7 @@ type Plain struct {
 	run    string
 	shown  time.Time // when something was last written
 	unfold string    // ends what is folded; empty when nothing is
+	title  string    // of what is folded
 	ticks  pulse
 }
 
@@ -89,10 +90,14 @@ func (p *Plain) fold(e loop.Event, s string) {
 		return
 	}
 	p.endFold()
-	begin, end := p.opts.Fold(p.lead(e) + s)
+	p.beginFold(p.lead(e) + s)
+}
+
+func (p *Plain) beginFold(title string) {
+	begin, end := p.opts.Fold(title)
 	p.fresh()
 	p.buf.WriteString(begin)
-	p.unfold = end
+	p.unfold, p.title = end, title
 }
 
 // hold writes the failed gate that was held back, when the next event says whether
@@ -112,7 +117,7 @@ func (p *Plain) hold(e loop.Event, a *attempt) {
 func (p *Plain) endFold() {
 	p.fresh()
 	p.buf.WriteString(p.unfold)
-	p.unfold = ""
+	p.unfold, p.title = "", ""
 }
 
 // say writes one line: when, what about, what.
@@ -184,7 +189,12 @@ func (p *Plain) render(e loop.Event, a *attempt) {
 			p.say(e, p.opts.waits(e))
 		}
 	case loop.Warned:
+		title := p.title
+		p.endFold()
 		p.say(e, with("warning", or(e.Text, e.Reason)))
+		if title != "" {
+			p.beginFold(title)
+		}
 	case loop.RunInterrupted:
 		p.say(e, with("interrupted", or(e.Reason, e.Text)))
 	case loop.RunEnded:

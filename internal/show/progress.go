@@ -117,6 +117,17 @@ func (a *attempt) complained(e loop.Event) string {
 	return e.Text
 }
 
+// seen says that a gate fails as it did when it was shown last.
+func (a *attempt) seen(e loop.Event) bool {
+	return a.refused != nil && refused(e) && e.Text != "" && a.refused.Text == e.Text && a.refused.Gate.Command == e.Gate.Command
+}
+
+// unsaid is why an agent is prompted, without the gate that was shown.
+func (a *attempt) unsaid(e loop.Event) string {
+	reason, _ := a.unseen(oneLine(or(e.Reason, e.Text)), "")
+	return reason
+}
+
 // unseen leaves out of the reason why an attempt ended what was shown already: the
 // gate that failed, and its output.
 func (a *attempt) unseen(reason, evidence string) (string, string) {

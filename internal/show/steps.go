@@ -93,7 +93,7 @@ func (p *Plain) prompted(e loop.Event, a *attempt) {
 		p.detail(e, with("prompted", or(e.Reason, e.Text)))
 		return
 	}
-	p.say(e, with("asked again", or(e.Reason, e.Text)))
+	p.say(e, with("asked again", a.unsaid(e)))
 }
 
 func (p *Plain) gate(e loop.Event, a *attempt) {
@@ -110,6 +110,10 @@ func (p *Plain) gate(e loop.Event, a *attempt) {
 }
 
 func (p *Plain) gateEnded(e loop.Event, a *attempt) {
+	if a.seen(e) && p.opts.Fold == nil {
+		p.say(e, "gate "+gateResult(e)+" again, with the same output")
+		return
+	}
 	result := "gate " + gateResult(e)
 	if e.Reason != "" {
 		result += " " + oneLine(e.Reason)
