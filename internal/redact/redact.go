@@ -3,7 +3,6 @@
 package redact
 
 import (
-	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -22,8 +21,8 @@ const minSecret = 6
 // JSON, HTML and URLs write them. Its methods may be called from several goroutines.
 // A nil Redactor knows none.
 type Redactor struct {
-	adding   sync.Mutex
-	patterns atomic.Pointer[[]string] // replaced, never changed
+	adding sync.Mutex
+	set    atomic.Pointer[patterns] // replaced, never changed
 }
 
 // New returns a Redactor that hides the given values.
@@ -38,7 +37,7 @@ func New(values ...string) *Redactor {
 func (r *Redactor) Add(values ...string) {
 	r.adding.Lock()
 	defer r.adding.Unlock()
-	known := slices.Clone(r.known())
+	known := slices.Clone(r.known().all)
 	for _, value := range values {
 		value = strings.TrimSpace(value)
 		if len(value) < minSecret || strings.Contains(Placeholder, value) {
@@ -47,17 +46,18 @@ func (r *Redactor) Add(values ...string) {
 		known = append(known, forms(value)...)
 	}
 	slices.Sort(known)
-	known = slices.Compact(known)
-	r.patterns.Store(&known)
+	r.set.Store(newPatterns(slices.Compact(known)))
 }
 
 // AddEnviron makes the values of those variables secret whose names look like it.
 func (r *Redactor) AddEnviron(environ []string) {
+	var values []string
 	for _, entry := range environ {
 		if name, value, _ := strings.Cut(entry, "="); LooksSecret(name) {
-			r.Add(value)
+			values = append(values, value)
 		}
 	}
+	r.Add(values...)
 }
 
 // AddArgs makes those values of a command line secret whose flags or variables look
@@ -94,8 +94,7 @@ func (r *Redactor) AddURL(address string) {
 // Text returns s without secrets. Secrets that overlap or touch become one
 // placeholder.
 func (r *Redactor) Text(s string) string {
-	known := r.known()
-	spans := find(known, s)
+	spans := r.known().find(s)
 	if len(spans) == 0 {
 		return s
 	}
@@ -113,45 +112,12 @@ func (r *Redactor) Bytes(b []byte) []byte {
 	return b
 }
 
-func (r *Redactor) known() []string {
+func (r *Redactor) known() *patterns {
 	if r == nil {
-		return nil
+		return &none
 	}
-	if p := r.patterns.Load(); p != nil {
-		return *p
+	if set := r.set.Load(); set != nil {
+		return set
 	}
-	return nil
-}
-
-// span is a part of a text.
-type span struct{ from, to int }
-
-// find lists the parts of s that secrets cover, in order and apart from each other.
-func find(patterns []string, s string) []span {
-	var found []span
-	for _, p := range patterns {
-		for at := 0; ; {
-			i := strings.Index(s[at:], p)
-			if i < 0 {
-				break
-			}
-			found = append(found, span{at + i, at + i + len(p)})
-			at += i + 1 // a secret may overlap itself
-		}
-	}
-	return join(found)
-}
-
-// join merges spans that overlap or touch.
-func join(spans []span) []span {
-	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(a.from-b.from, a.to-b.to) })
-	out := spans[:0]
-	for _, s := range spans {
-		if n := len(out); n > 0 && s.from <= out[n-1].to {
-			out[n-1].to = max(out[n-1].to, s.to)
-			continue
-		}
-		out = append(out, s)
-	}
-	return out
+	return &none
 }

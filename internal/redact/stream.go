@@ -24,7 +24,7 @@ func (r *Redactor) Stream() *Stream { return &Stream{redactor: r} }
 func (s *Stream) Push(piece string) string {
 	known := s.redactor.known()
 	text := s.held + piece
-	return s.take(known, text, len(text)-partial(known, text))
+	return s.take(known, text, len(text)-known.partial(text))
 }
 
 // Flush ends the text and returns the rest of it. The Stream can be used for
@@ -39,8 +39,8 @@ func (s *Stream) Flush() string {
 func (s *Stream) Holds() bool { return s.held != "" }
 
 // take returns text up to end, redacted, and holds back the rest.
-func (s *Stream) take(known []string, text string, end int) string {
-	spans := find(known, text)
+func (s *Stream) take(known *patterns, text string, end int) string {
+	spans := known.find(text)
 	if s.covered > 0 {
 		spans = join(append(spans, span{0, s.covered}))
 	}
@@ -79,19 +79,6 @@ func (s *Stream) write(b *strings.Builder, text string, spans []span) {
 		b.WriteString(text[at:])
 		s.hidden = false
 	}
-}
-
-// partial is the length of the longest end of text that begins a secret.
-func partial(patterns []string, text string) int {
-	longest := 0
-	for _, p := range patterns {
-		for n := min(len(p)-1, len(text)); n > longest; n-- {
-			if text[len(text)-n] == p[0] && strings.HasSuffix(text, p[:n]) {
-				longest = n
-			}
-		}
-	}
-	return longest
 }
 
 // Whole returns a writer to w that takes each write for a text of its own and holds

@@ -1,0 +1,90 @@
+package redact
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// patterns are what is looked for. They are found by their first two bytes, so that a
+// text is gone through once, however many there are.
+type patterns struct {
+	all     []string
+	by      map[uint16][]string
+	starts  [1 << 16 / 64]uint64 // a bit for each pair of bytes that begins one
+	firsts  [256]bool
+	longest int
+}
+
+// none is nothing to look for.
+var none patterns
+
+func newPatterns(all []string) *patterns {
+	p := &patterns{all: all, by: map[uint16][]string{}}
+	for _, pattern := range all {
+		k := pair(pattern, 0)
+		p.by[k] = append(p.by[k], pattern)
+		p.starts[k/64] |= 1 << (k % 64)
+		p.firsts[pattern[0]] = true
+		p.longest = max(p.longest, len(pattern))
+	}
+	return p
+}
+
+func pair(s string, i int) uint16 { return uint16(s[i])<<8 | uint16(s[i+1]) }
+
+// at lists the patterns that may begin at a place with two bytes or more.
+func (p *patterns) at(s string, i int) []string {
+	if k := pair(s, i); p.starts[k/64]&(1<<(k%64)) != 0 {
+		return p.by[k]
+	}
+	return nil
+}
+
+// span is a part of a text.
+type span struct{ from, to int }
+
+// find lists the parts of s that secrets cover, in order and apart from each other.
+func (p *patterns) find(s string) []span {
+	if len(p.all) == 0 {
+		return nil
+	}
+	var found []span
+	for i := 0; i+minSecret <= len(s); i++ {
+		for _, pattern := range p.at(s, i) {
+			if strings.HasPrefix(s[i:], pattern) {
+				found = append(found, span{i, i + len(pattern)})
+			}
+		}
+	}
+	return join(found)
+}
+
+// partial is the length of the longest end of s that begins a secret.
+func (p *patterns) partial(s string) int {
+	for i := max(len(s)-p.longest+1, 0); i+1 < len(s); i++ {
+		for _, pattern := range p.at(s, i) {
+			if len(pattern) > len(s)-i && strings.HasPrefix(pattern, s[i:]) {
+				return len(s) - i
+			}
+		}
+	}
+	if len(s) > 0 && p.firsts[s[len(s)-1]] {
+		return 1
+	}
+	return 0
+}
+
+// join merges spans that overlap or touch.
+func join(spans []span) []span {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(a.from-b.from, a.to-b.to) })
+	out := spans[:0]
+	for _, s := range spans {
+		if n := len(out); n > 0 && s.from <= out[n-1].to {
+			out[n-1].to = max(out[n-1].to, s.to)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
