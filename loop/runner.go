@@ -214,6 +214,9 @@ func (r *Runner) carryOver(g *dag.Graph) (err error) {
 // ID is the run's ID.
 func (r *Runner) ID() string { return r.run.ID }
 
+// Owner is who the tasks of this run are claimed by.
+func (r *Runner) Owner() string { return r.run.Owner }
+
 // Run works until the scope is resolved, nothing can be done, a limit is hit or
 // ctx ends. It returns only when no agent of it is running any more. The error
 // is for what ends a run in the middle: a database that fails.

@@ -263,8 +263,14 @@ func (o *opener) start(ctx context.Context, op loop.Opening, ag agent, model str
 		Transcript: transcript, Stderr: stderr, ReadOnly: op.Judge,
 		TerminalEnv: append(terminals, conf.Env...), Redact: o.app.redact,
 		Observe: op.Observe, Stepped: o.stepped,
-		Started: func(id proc.Identity) error { return op.Started(ag.preset.Name, id) },
-		Now:     o.app.now, Log: o.app.log,
+		Started: func(id proc.Identity) error {
+			select {
+			case o.sandbox.started <- struct{}{}:
+			default: // it is about to be recorded
+			}
+			return op.Started(ag.preset.Name, id)
+		},
+		Now: o.app.now, Log: o.app.log,
 	})
 	if err != nil {
 		for _, f := range files {

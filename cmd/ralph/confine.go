@@ -38,11 +38,12 @@ type confiner struct {
 
 	planted []planted      // what agents changed although they must not, and is still so
 	config  *configChanges // nil where no run watches it
+	started chan struct{}  // an agent was started, which is to be recorded
 }
 
 // confiner finds the best level at which this project's processes can be confined.
 func (a *app) confiner(mode string, s *session) (*confiner, error) {
-	c := &confiner{mode: mode, project: s.project, home: a.getenv("HOME")}
+	c := &confiner{mode: mode, project: s.project, home: a.getenv("HOME"), started: make(chan struct{}, 1)}
 	var err error
 	if c.write, err = c.paths("sandbox.write", s.config.Sandbox.Write); err != nil {
 		return nil, err

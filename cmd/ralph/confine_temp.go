@@ -77,9 +77,14 @@ func deadTemps(parent string) []string {
 	return dead
 }
 
-// sweepTemps removes them.
+// sweepTemps removes them, but for those that tell which processes are to be ended.
 func sweepTemps(parent string) {
 	for _, dir := range deadTemps(parent) {
+		if r, err := readRecord(dir); err == nil {
+			if n, err := proc.Marked(r.Owner, r); err == nil && n > 0 {
+				continue
+			}
+		}
 		_ = sandbox.RemoveAll(dir)
 	}
 }

@@ -40,6 +40,8 @@ func (a *app) execute(c *cli.Context, opts loop.Options) error {
 	if err != nil {
 		return err
 	}
+	recorded := a.sandbox.recordProcesses(runner.Owner())
+	defer recorded()
 	out, caught, err := a.rounds(c, runner, opts)
 	if ferr := runner.Finish(c.Context, out); err == nil {
 		err = ferr

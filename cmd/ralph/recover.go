@@ -8,7 +8,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/internal/db"
-	"ralph/internal/proc"
 	"ralph/internal/term"
 	"ralph/knowledge"
 	"ralph/loop"
@@ -85,7 +84,7 @@ func (a *app) runRecover(c *cli.Context) error {
 
 func (a *app) recoverer(c *cli.Context, s *session) loop.Recoverer {
 	return loop.Recoverer{
-		Store: s.store, Life: life, Sweep: proc.Sweep, Count: proc.Marked, Rules: recoveryRules(s), Now: a.now,
+		Store: s.store, Life: life, Sweep: sweep(s.project), Count: count(s.project), Rules: recoveryRules(s), Now: a.now,
 		Dir: s.project.Root, Objects: objects(s), Own: a.ownFiles(c, s),
 	}
 }

@@ -172,13 +172,13 @@ func (a *app) resetStale(c *cli.Context) error {
 		return usagef("--stale takes no ID")
 	}
 	var stale []dag.Task
-	err := a.update(c, func(_ *session, g *dag.Graph) (err error) {
+	err := a.update(c, func(s *session, g *dag.Graph) (err error) {
 		if stale, err = g.Stale(life); err != nil {
 			return err
 		}
 		for _, t := range stale {
 			// What is left of the dead run must not go on working on it.
-			if _, err := proc.Sweep(t.Owner); err != nil {
+			if _, err := sweep(s.project)(t.Owner); err != nil {
 				return fmt.Errorf("end what the run of %s left running: %w", t.ID, err)
 			}
 			if err := loop.Reclaim(g, t, dag.Taken{Reason: "its run died; reset by hand"}, a.now()); err != nil {

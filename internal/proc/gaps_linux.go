@@ -2,6 +2,6 @@ package proc
 
 func gaps() []string {
 	return []string{
-		"a process that kills its helper, leaves its session and clears its environment survives outside a pid namespace",
+		"below namespaces, a process that clears its environment and leaves its session survives if it kills its helper, or if its helper is killed together with ralph within a second after it began",
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,27 +13,29 @@ import (
 )
 
 // Sweep kills every process that carries the marker in its environment, either
-// exactly or as the owner before the slash, and everything below those, until
-// two looks in a row find none. It never kills this process or one above it.
-// Helpers are left to end by themselves first: they know of children that
-// cleared their environment. It returns how many it found; the error is a
-// *SurvivorsError if some would not die.
+// exactly or as the owner before the slash, every process that a record of that
+// owner names or that is in a session of it, and everything below those, until two
+// looks in a row find none. It never kills this process or one above it. Helpers are left to end
+// by themselves first: they know of children that cleared their environment. It
+// returns how many it found; the error is a *SurvivorsError if some would not die.
 //
-// Only the marker decides: the caller makes sure that its owner is dead.
-func Sweep(marker string) (killed int, err error) {
+// Only the marker and the records decide: the caller makes sure that their owner
+// is dead.
+func Sweep(marker string, records ...Record) (killed int, err error) {
 	if marker == "" {
 		return 0, errors.New("sweep processes: empty marker")
 	}
+	ours := newMatch(marker, records)
 	seen := make(known)
 	mercy := 500 * time.Millisecond
 	quiet := 0
 	for waited := time.Duration(0); quiet < 2; waited += killPause {
-		find := func(t table) []stat { return seen.with(t, t.marked(marker, waited >= mercy)) }
+		find := func(t table) []stat { return seen.with(t, ours.find(t, waited >= mercy)) }
 		found := freeze(find)
 		for _, st := range found {
 			_ = send(st, unix.SIGKILL)
 		}
-		if len(found) > 0 || helpersLeft(marker) {
+		if len(found) > 0 || ours.helpersLeft() {
 			quiet = 0
 		} else {
 			quiet++
@@ -47,22 +50,45 @@ func Sweep(marker string) (killed int, err error) {
 }
 
 // Marked counts the processes that Sweep would kill.
-func Marked(marker string) (int, error) {
+func Marked(marker string, records ...Record) (int, error) {
 	t, err := readTable()
 	if err != nil {
 		return 0, err
 	}
-	return len(t.marked(marker, false)), nil
+	return len(newMatch(marker, records).find(t, false)), nil
 }
 
-// marked is every process that carries the marker, with all below it, without
-// us and those above us. Helpers are included only when asked for.
-func (t table) marked(marker string, helpers bool) []stat {
+// match says which processes belong to an owner that is dead.
+type match struct {
+	marker  string
+	records []Record
+}
+
+// newMatch leaves out the records of other owners, and those of another boot or pid
+// namespace: their pids mean others here.
+func newMatch(marker string, records []Record) match {
+	m := match{marker: marker}
+	boot, ns, err := here()
+	for _, r := range records {
+		if err == nil && r.Owner == marker && r.BootID == boot && r.PIDNS == ns {
+			m.records = append(m.records, r)
+		}
+	}
+	return m
+}
+
+func (m match) owns(t table, st stat) bool {
+	return carries(st.pid, m.marker) || slices.ContainsFunc(m.records, func(r Record) bool { return r.owns(t, st) })
+}
+
+// find is every process that is owned, with all below it, without us and those
+// above us. Helpers are included only when asked for.
+func (m match) find(t table, helpers bool) []stat {
 	spared := t.spared()
 	var roots []int
 	out := []stat{}
 	for pid, st := range t {
-		if spared[pid] || st.zombie() || !carries(pid, marker) {
+		if spared[pid] || st.zombie() || !m.owns(t, st) {
 			continue
 		}
 		roots = append(roots, pid)
@@ -87,13 +113,13 @@ func (t table) spared() map[int]bool {
 	return out
 }
 
-func helpersLeft(marker string) bool {
+func (m match) helpersLeft() bool {
 	t, err := readTable()
 	if err != nil {
 		return false
 	}
 	left := false
-	for _, st := range t.marked(marker, true) {
+	for _, st := range m.find(t, true) {
 		if isHelper(st.pid) {
 			left = true
 			_ = send(st, unix.SIGCONT) // the agent may have stopped it

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"ralph/internal/proc"
+	"ralph/internal/project"
+	"ralph/internal/sandbox"
+)
+
+// recordName is the file in a run's temporary folder that says which processes it has.
+// Confined agents cannot write there.
+const recordName = "processes.json"
+
+// recordEvery is how often it is written, if anything has changed.
+const recordEvery = time.Second
+
+// recordProcesses keeps a record of the processes of a run, for whoever recovers from its
+// death, until the function that it returns is called. Under namespaces nothing outlives
+// its helper, and no record is needed.
+func (c *confiner) recordProcesses(owner string) (stop func()) {
+	if c.temp == "" || c.mode != "off" && c.work.Level == sandbox.Namespaces && c.verification.Level == sandbox.Namespaces {
+		return func() {}
+	}
+	done := make(chan struct{})
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		tick := time.NewTicker(recordEvery)
+		defer tick.Stop()
+		var last []byte
+		for {
+			last = c.recordNow(owner, last)
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			case <-c.started:
+			}
+		}
+	})
+	return func() {
+		close(done)
+		ended.Wait()
+	}
+}
+
+// recordNow writes the record if it differs from the last one. What cannot be written is
+// left: processes also carry a marker.
+func (c *confiner) recordNow(owner string, last []byte) []byte {
+	r, err := proc.Take(owner)
+	if err != nil {
+		return last
+	}
+	same, err := json.Marshal(r.Processes)
+	if err != nil || string(same) == string(last) {
+		return last
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		return last
+	}
+	path := filepath.Join(c.temp, recordName)
+	if os.WriteFile(path+".new", data, 0o600) != nil || os.Rename(path+".new", path) != nil {
+		return last
+	}
+	return same
+}
+
+func readRecord(dir string) (r proc.Record, err error) {
+	data, err := os.ReadFile(filepath.Join(dir, recordName))
+	if err == nil {
+		err = json.Unmarshal(data, &r)
+	}
+	return r, err
+}
+
+// records are those of runs that were killed.
+func records(p project.Project) []proc.Record {
+	var list []proc.Record
+	for _, dir := range deadTemps(tempParent(p.Root)) {
+		if r, err := readRecord(dir); err == nil {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// sweep ends what is left of a run that was killed, by its marker and by its record.
+func sweep(p project.Project) func(owner string) (int, error) {
+	return func(owner string) (int, error) { return proc.Sweep(owner, records(p)...) }
+}
+
+// count counts what sweep would end.
+func count(p project.Project) func(owner string) (int, error) {
+	return func(owner string) (int, error) { return proc.Marked(owner, records(p)...) }
+}

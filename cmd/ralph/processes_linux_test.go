@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"ralph/internal/fakeagent"
+	"ralph/internal/proc"
+	"ralph/internal/sandbox"
+)
+
+// TestWhatClearedItsEnvironmentIsSwept: ralph, the helper and the agent are killed at once,
+// and what is left neither carries a marker nor is below anything known.
+func TestWhatClearedItsEnvironmentIsSwept(t *testing.T) {
+	t.Parallel()
+	for _, level := range levels() {
+		for _, by := range [][]string{{"run"}, {"recover"}, {"task", "reset", "--stale"}} {
+			t.Run(level.String()+" by "+by[0], func(t *testing.T) {
+				t.Parallel()
+				script := fakeagent.Script{Conversations: []fakeagent.Conversation{
+					{When: fakeagent.When{Attempt: 1}, Steps: []fakeagent.Step{
+						{Do: "fork", Argv: []string{"child", "session", "daemon"}, Ignore: true}, {Do: "mark", Text: "at work"}, {Do: "hang", Ignore: true},
+					}},
+					{Steps: []fakeagent.Step{saysDone()}},
+				}}
+				p := newPlace(t, script)
+				p.env = append(p.env, confinableEnv+"="+level.String())
+				p.plan(t, "one")
+				run := p.start(t, "run")
+				p.awaitMark(t, "at work")
+				if level != sandbox.Namespaces {
+					eventually(t, "its processes are recorded", func() bool { return recorded(run.cmd.Process.Pid) >= 4 })
+				}
+				killWithHelper(t, p, run.cmd.Process.Pid, level)
+				run.wait(t, -1)
+				if level != sandbox.Namespaces && len(p.processes()) < 3 {
+					t.Errorf("only %q are left to sweep", p.processes())
+				}
+				p.want(t, 0, by...)
+				eventually(t, "nothing of it lives", func() bool { return len(p.processes()) == 0 })
+			})
+		}
+	}
+}
+
+// recorded says how many processes the record of a run has.
+func recorded(pid int) int {
+	found, _ := filepath.Glob(filepath.Join(os.TempDir(), fmt.Sprintf("ralph-*-%d-*", pid)))
+	for _, dir := range found {
+		if r, err := readRecord(dir); err == nil {
+			return len(r.Processes) - 1 // without the helper
+		}
+	}
+	return 0
+}
+
+// killWithHelper kills a run, the agent, and the helper between them before it can do anything.
+func killWithHelper(t *testing.T, p *place, pid int, level sandbox.Level) {
+	t.Helper()
+	victims := []int{pid}
+	if level != sandbox.Namespaces { // there the agent's number is another one outside
+		entries := p.entries(t)
+		i := slices.IndexFunc(entries, func(e fakeagent.Entry) bool { return e.Event == "started" })
+		agent := entries[i].Pid
+		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", agent))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var state string
+		var helper int
+		if _, err := fmt.Sscan(string(raw[strings.LastIndexByte(string(raw), ')')+1:]), &state, &helper); err != nil || helper == pid {
+			t.Fatalf("the parent of %d is %d, %v", agent, helper, err)
+		}
+		victims = append(victims, helper, agent)
+	}
+	for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
+		for _, victim := range victims {
+			if err := syscall.Kill(victim, signal); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, victim := range victims {
+		eventually(t, "it is dead", func() bool {
+			id, err := proc.Of(victim)
+			return err != nil || proc.Liveness(id) == proc.Dead
+		})
+	}
+}
