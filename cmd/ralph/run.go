@@ -133,6 +133,9 @@ func (a *app) runTold(c *cli.Context) error {
 	if c.Bool("dry-run") {
 		return a.dryRun(c, s, opts)
 	}
+	if err := a.adviseRun(c, s, opts); err != nil {
+		return err
+	}
 	a.others = func() ([]show.Sink, error) { return a.observers(c, s) }
 	return a.execute(c, opts)
 }

@@ -106,6 +106,9 @@ func (a *app) fallback(c *cli.Context, config project.Loaded, chosen agent) []st
 	return names
 }
 
+// noLimits is what the header says if nothing ends the run but its tasks.
+const noLimits = "none"
+
 // describeLimits is what the header tells about them.
 func describeLimits(opts loop.Options) string {
 	var parts []string
@@ -132,7 +135,7 @@ func describeLimits(opts loop.Options) string {
 		add(l.limits.Failures > 0, "%s in a row %s", human.Count(l.limits.Failures, "failure"), l.name)
 	}
 	if len(parts) == 0 {
-		return "none"
+		return noLimits
 	}
 	return strings.Join(parts, ", ")
 }

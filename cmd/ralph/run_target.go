@@ -34,6 +34,15 @@ func (a *app) needed(c *cli.Context, s *session, scope dag.Scope) bool {
 	return needed || err != nil
 }
 
+// whereElse is what to do if a target is not found: there is none at all in a clone
+// without a plan.
+func (a *app) whereElse(s *session, g *dag.Graph, otherwise string) string {
+	if tally, err := g.Tally(dag.Scope{}); err != nil || tally.Total() > 0 || !a.inCI() {
+		return otherwise
+	}
+	return a.noPlan(s)
+}
+
 // typedScope is the target as it was typed, for a run that ended before anybody
 // knew whether there is such a target.
 func typedScope(c *cli.Context) dag.Scope {
@@ -81,12 +90,12 @@ func (a *app) scope(c *cli.Context, s *session) (dag.Scope, error) {
 			return nil
 		}
 		if c.IsSet("feature") || !errors.Is(err, dag.ErrNotFound) {
-			return meant(g, typed, hint(err, "see the names with: ralph feature list"))
+			return meant(g, typed, hint(err, "%s", a.whereElse(s, g, "see the names with: ralph feature list")))
 		}
 		t, err := g.Resolve(typed)
 		if errors.Is(err, dag.ErrNotFound) {
 			err := fmt.Errorf("%q: %w: neither a feature nor a task", typed, dag.ErrNotFound)
-			return meant(g, typed, hint(err, "see them with: ralph status"))
+			return meant(g, typed, hint(err, "%s", a.whereElse(s, g, "see them with: ralph status")))
 		}
 		scope.Task = t.ID
 		return err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -220,4 +221,23 @@ func TestLinesAreBrokenAtWords(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTimeAndCostAreShownDuringAnAttempt has an agent that says what it cost, and works on.
+func TestTimeAndCostAreShownDuringAnAttempt(t *testing.T) {
+	t.Parallel()
+	cost := 0.4
+	p := newPlace(t, say(
+		fakeagent.Step{Do: "usage", N: 50, Cost: &cost}, fakeagent.Step{Do: "mark", Text: "at work"},
+		fakeagent.Step{Do: "await", Path: "go"}, saysDone(),
+	))
+	p.plan(t, "one")
+	term := p.onTerminal(t, "run")
+	p.awaitMark(t, "at work")
+	shown := regexp.MustCompile(`… [0-9]+s, 0 tool calls, \$0\.40 so far, 0 of 1 done`)
+	eventually(t, "time and cost are shown", func() bool { return shown.MatchString(term.screen()) })
+	status := regexp.MustCompile(`t-00000001 prompted for [0-9]+m?s, iteration 1, .*\$0\.40`)
+	eventually(t, "the status has them, too", func() bool { return status.MatchString(p.want(t, 0, "status").stdout) })
+	p.write(t, "go", "")
+	term.wait(t, 0)
 }

@@ -84,7 +84,7 @@ func (a *app) runStatus(c *cli.Context) error {
 			}
 			return a.printJSON(j)
 		}
-		return a.printStatus(c, o)
+		return a.printStatus(c, s, o)
 	})
 }
 
@@ -170,11 +170,13 @@ func (a *app) statusAsJSON(s *session, g *dag.Graph, o overview) (statusJSON, er
 	return j, nil
 }
 
-func (a *app) printStatus(c *cli.Context, o overview) error {
+func (a *app) printStatus(c *cli.Context, s *session, o overview) error {
 	p := a.palette(c)
 	var b strings.Builder
 	if o.tally.Total() == 0 {
-		b.WriteString("no tasks yet; add one with: ralph task add \"TITLE\"\n")
+		for _, part := range term.Wrap(a.noPlan(s), a.width, "  ") {
+			b.WriteString(part + "\n")
+		}
 		_, err := fmt.Fprint(a.stdout, b.String())
 		return err
 	}

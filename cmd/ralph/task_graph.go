@@ -34,7 +34,7 @@ func (a *app) runTaskTree(c *cli.Context) error {
 			return a.printJSON(list)
 		}
 		if len(tasks) == 0 {
-			return a.noTasks(c, g, dag.Filter{})
+			return a.noTasks(c, s, g, dag.Filter{})
 		}
 		return draw.Tree(a.stdout, a.nodes(tasks), a.treeStyle(c))
 	})
@@ -108,7 +108,7 @@ func (a *app) runTaskGraph(c *cli.Context) error {
 	default:
 		return usagef("--format is text, dot, mermaid or json, not %q", format)
 	}
-	return a.view(c, func(_ *session, g *dag.Graph) error {
+	return a.view(c, func(s *session, g *dag.Graph) error {
 		feature, err := featureByName(g, c.String("feature"))
 		if err != nil {
 			return err
@@ -130,7 +130,7 @@ func (a *app) runTaskGraph(c *cli.Context) error {
 			return a.printJSON(a.graphAsJSON(tasks, nodes))
 		}
 		if len(tasks) == 0 {
-			return a.noTasks(c, g, dag.Filter{Feature: feature})
+			return a.noTasks(c, s, g, dag.Filter{Feature: feature})
 		}
 		style := a.treeStyle(c)
 		style.After = true

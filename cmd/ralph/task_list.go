@@ -70,7 +70,7 @@ func (a *app) runTaskList(c *cli.Context) error {
 			}
 			return a.printJSON(list)
 		}
-		return a.printTasks(c, g, tasks, f)
+		return a.printTasks(c, s, g, tasks, f)
 	})
 }
 
@@ -102,9 +102,9 @@ func parseStatus(text string) (dag.Status, error) {
 	return "", err
 }
 
-func (a *app) printTasks(c *cli.Context, g *dag.Graph, tasks []dag.Task, f dag.Filter) error {
+func (a *app) printTasks(c *cli.Context, s *session, g *dag.Graph, tasks []dag.Task, f dag.Filter) error {
 	if len(tasks) == 0 {
-		return a.noTasks(c, g, f)
+		return a.noTasks(c, s, g, f)
 	}
 	p := a.palette(c)
 	t := &term.Table{Width: a.width}
@@ -119,14 +119,14 @@ func (a *app) printTasks(c *cli.Context, g *dag.Graph, tasks []dag.Task, f dag.F
 }
 
 // noTasks says what an empty list means, on stderr, so that scripts see nothing.
-func (a *app) noTasks(c *cli.Context, g *dag.Graph, f dag.Filter) error {
+func (a *app) noTasks(c *cli.Context, s *session, g *dag.Graph, f dag.Filter) error {
 	tally, err := g.Tally(dag.Scope{Feature: f.Feature})
 	if err != nil {
 		return err
 	}
 	switch {
 	case tally.Total() == 0:
-		a.note(c, `no tasks yet; add one with: ralph task add "TITLE"`)
+		a.note(c, "%s", a.noPlan(s))
 	case f.Ready:
 		a.note(c, "no task is ready; see what waits with: ralph status")
 	default:

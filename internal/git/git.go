@@ -111,6 +111,9 @@ func Changed(ctx context.Context, dir string, before, now State) []string {
 	return slices.Compact(files)
 }
 
+// Inside says whether dir lies in a repository.
+func Inside(dir string) bool { return repository(dir) != "" }
+
 // repository is the top of the repository that dir lies in, or "". It is found
 // without asking git: starting a program costs more than all else that an
 // iteration does.

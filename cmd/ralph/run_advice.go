@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"ralph/dag"
+	"ralph/features"
+	"ralph/internal/git"
+	"ralph/internal/human"
+	"ralph/loop"
+)
+
+// adviseRun says before a run what a person would want to know before agents work:
+// that there is no plan, that their own changes may be committed, that nothing limits
+// the cost, and that a plan exists on this machine only.
+func (a *app) adviseRun(c *cli.Context, s *session, opts loop.Options) error {
+	var tally dag.Tally
+	asks := false
+	err := s.store.View(c.Context, func(g *dag.Graph) (err error) {
+		if tally, err = g.Tally(opts.Scope); err == nil {
+			asks, err = asksModel(g, opts)
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, dag.ErrNotFound): // whoever claims tasks says so better
+		return nil
+	case err != nil:
+		return err
+	case tally.Total() == 0:
+		a.note(c, "%s", a.noPlan(s))
+		return nil
+	case tally.ByStatus[dag.Done]+tally.ByStatus[dag.Failed] == tally.Total():
+		return nil
+	}
+	if asks {
+		a.warnDirty(c, s)
+	}
+	if asks && opts.Setup.Limits == noLimits {
+		a.note(c, "hint: nothing limits what this run may spend; limit it with --max-cost, --limit or --max-duration, or [budget] in .ralph.toml")
+	}
+	if a.inCI() || !git.Inside(s.project.Root) {
+		return nil
+	}
+	return s.store.View(c.Context, func(g *dag.Graph) error { return a.mentionExport(c, s, g, opts.Scope) })
+}
+
+// asksModel says that an agent of the run may cost money and is prompted to commit:
+// all are but those that only run a script.
+func asksModel(g *dag.Graph, opts loop.Options) (bool, error) {
+	if !opts.Modelless(opts.Setup.Agent) {
+		return true, nil
+	}
+	tasks, err := g.List(dag.Filter{Feature: opts.Scope.Feature, Statuses: []dag.Status{dag.Pending}})
+	return slices.ContainsFunc(tasks, func(t dag.Task) bool { return t.Agent != "" && !opts.Modelless(t.Agent) }), err
+}
+
+// warnDirty warns of changes that an agent may take for its own when it commits.
+func (a *app) warnDirty(c *cli.Context, s *session) {
+	state := git.Look(c.Context, s.project.Root)
+	files := slices.DeleteFunc(state.Uncommitted, func(name string) bool { // ralph's own
+		return strings.HasPrefix(name, ".ralph/") || name == filepath.Base(s.project.Config())
+	})
+	if len(files) == 0 {
+		return
+	}
+	const few = 3
+	names := strings.Join(files[:min(len(files), few)], ", ")
+	if more := len(files) - few; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	a.note(c, "warning: agents commit their work, and may commit what is uncommitted here: %s; commit or stash what is yours", names)
+}
+
+// inCI says that ralph runs in a pipeline, on a machine that keeps nothing.
+func (a *app) inCI() bool {
+	value := a.getenv("CI")
+	return value != "" && value != "false" && value != "0" || a.githubActions() != nil
+}
+
+// noPlan says where tasks come from if there are none. A clone has only those that
+// were exported.
+func (a *app) noPlan(s *session) string {
+	saved, _ := filepath.Glob(s.project.Feature("*") + "/" + features.TasksFile) // the pattern is valid
+	switch {
+	case len(saved) > 0:
+		var names []string
+		for _, path := range saved {
+			names = append(names, "ralph run --feature "+filepath.Base(filepath.Dir(path)))
+		}
+		return "no tasks yet; this repository has a plan, which is imported by: " + strings.Join(names, ", ")
+	case a.inCI():
+		return "no tasks: the database does not travel in git, so a clone has only plans that were exported; where the plan is, " +
+			"type: ralph task export --feature NAME --save, commit .ralph/features, and here: ralph run --feature NAME"
+	default:
+		return `no tasks yet; add one with: ralph task add "TITLE"`
+	}
+}
+
+// mentionExport says of the features of a run that a clone would not have all of
+// their tasks.
+func (a *app) mentionExport(c *cli.Context, s *session, g *dag.Graph, scope dag.Scope) error {
+	name := scope.Feature
+	if scope.Task != "" {
+		t, err := g.Task(scope.Task)
+		if err != nil {
+			return err
+		}
+		name = t.Feature
+	}
+	list, err := g.Features()
+	if err != nil {
+		return err
+	}
+	for _, f := range list {
+		if f.Total() == 0 || scope != (dag.Scope{}) && f.Name != name {
+			continue
+		}
+		saved, err := os.ReadFile(filepath.Join(s.project.Feature(f.Name), features.TasksFile))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		tasks, err := g.List(dag.Filter{Feature: f.Name})
+		if err != nil {
+			return err
+		}
+		lacks := 0
+		for _, t := range tasks {
+			if !bytes.Contains(saved, []byte(`"`+t.ID+`"`)) {
+				lacks++
+			}
+		}
+		command := "ralph task export --feature " + f.Name + " --save"
+		switch {
+		case len(saved) == 0:
+			a.note(c, "feature %s is not exported, so a clone of this repository has none of its tasks; export it with: %s", f.Name, command)
+		case lacks > 0:
+			a.note(c, "the export of feature %s lacks %s; refresh it with: %s", f.Name, human.Count(lacks, "task"), command)
+		}
+	}
+	return nil
+}
