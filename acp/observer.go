@@ -74,7 +74,7 @@ func (o *observer) take(e Event) {
 		o.add(Thought{Text: o.thought.Push(e.Text)})
 	case ToolCall, Plan:
 		o.release()
-		o.add(redact.Deep(o.hide, Event(e)))
+		o.add(redact.Deep(o.hide, e))
 	default:
 		o.add(redact.Deep(o.hide, e))
 	}
