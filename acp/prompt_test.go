@@ -313,6 +313,7 @@ func TestSecretInChunksIsRedacted(t *testing.T) {
 	const secret = "sk-0123456789abcdef"
 	for _, chunk := range []int{1, 5, 7} {
 		b := newBench(t, say(
+			step{Do: "keep", Path: "prompt.txt"},
 			step{Do: "think", Text: "I see " + secret + " here", Chunk: chunk},
 			step{Do: "say", Text: "the key is sk-01234567"},
 			step{Do: "usage", N: 10},
@@ -347,6 +348,9 @@ func TestSecretInChunksIsRedacted(t *testing.T) {
 		<-s.observer.done
 		if !strings.Contains(turn.Text(), secret) {
 			t.Errorf("the text itself was changed: %q", turn.Text())
+		}
+		if prompt, err := os.ReadFile(filepath.Join(b.cfg.Dir, "prompt.txt")); err != nil || string(prompt) != "use [redacted]" {
+			t.Errorf("the prompt was %q, %v", prompt, err)
 		}
 		const want = "the key is [redacted], and sk-0[redacted] ends as sk-012"
 		if got := said.String(); got != want {
