@@ -57,6 +57,10 @@ explore CHECKS="2000":
 soak N="1000":
     RALPH_SOAK={{N}} go test ./cmd/ralph -run '^TestSoak$' -count=1 -v -timeout 0 | grep -v '^=== '
 
+# two runs side by side, and a person who works during verification, at each sandbox level: nothing is lost (minutes)
+trust:
+    RALPH_TRUST=1 go test ./cmd/ralph -run 'SideBySideKeep|PersonWorksDuringVerification' -count=1 -v -timeout 30m
+
 # try to break out of the sandbox, in every way we know, and say how often
 sandbox:
     go test -count=1 -v -run Escapes ./internal/sandbox

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -52,6 +53,10 @@ func (p *play) steps(steps []Step) {
 	for _, s := range steps {
 		s.Text = p.expand(s.Text)
 		s.Path = p.expand(s.Path)
+		s.Argv = slices.Clone(s.Argv)
+		for i, arg := range s.Argv {
+			s.Argv[i] = p.expand(arg)
+		}
 		p.perform(s)
 	}
 }

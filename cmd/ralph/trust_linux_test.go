@@ -1,0 +1,224 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/internal/fakeagent"
+	"ralph/internal/sandbox"
+)
+
+// trusting is how many tasks the tests of this file have; `just trust` sets RALPH_TRUST,
+// which makes it many.
+func trusting(few, many int) int {
+	if os.Getenv("RALPH_TRUST") != "" {
+		return many
+	}
+	return few
+}
+
+// atEachLevel runs a test at every sandbox level of this machine, and without any.
+func atEachLevel(t *testing.T, test func(t *testing.T, env string)) {
+	t.Helper()
+	for _, level := range levels() {
+		name, env := level.String(), confinableEnv+"="+level.String()
+		if level == sandbox.None {
+			name, env = "off", "RALPH_SANDBOX_MODE=off"
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, env)
+		})
+	}
+}
+
+// trustPlace is a repository whose agent writes and commits a file for each task, one
+// at a time, and whose verifier does these steps.
+func trustPlace(t *testing.T, env string, tasks int, verifier ...fakeagent.Step) *place {
+	t.Helper()
+	yes := true
+	const work = `set -e
+echo "work of {{task}}" > by-{{task}}
+until mkdir .git/one-at-a-time 2> /dev/null; do sleep 0.01; done
+git add by-{{task}}; git -c user.name=a -c user.email=a@localhost commit -qm {{task}} by-{{task}}
+rmdir .git/one-at-a-time
+echo "not committed" >> by-{{task}}`
+	p := newPlace(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
+		{When: fakeagent.When{Verify: &yes}, Steps: append(verifier, fakeagent.Step{Do: "say", Text: "<verify-pass/>\n"})},
+		{Steps: []fakeagent.Step{{Do: "run", Argv: []string{"sh", "-c", work}}, saysDone()}},
+	}}, "max_retries = 0", "[sandbox]", `write = ["ledger", "signals"]`)
+	p.env = append(p.env, env, "RALPH_VERIFY_ENABLED=true")
+	p.write(t, "notes.txt", "by hand\n")
+	p.repository(t)
+	p.append(t, ".git/info/exclude", "/signals\n")
+	if err := os.Mkdir(filepath.Join(p.dir, "signals"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	titles := make([]string, tasks)
+	for i := range titles {
+		titles[i] = fmt.Sprintf("task %d", i+1)
+	}
+	p.plan(t, titles...)
+	return p
+}
+
+// wantFiles compares files of the place, whole.
+func (p *place) wantFiles(t *testing.T, want map[string]string) {
+	t.Helper()
+	got := map[string]string{}
+	for name := range want {
+		if text, err := os.ReadFile(filepath.Join(p.dir, name)); err == nil {
+			got[name] = string(text)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("files differ (-want +got):\n%s", diff)
+	}
+}
+
+// git runs git in the place as a person does, waiting for whoever is at it.
+func (p *place) git(t *testing.T, args ...string) string {
+	t.Helper()
+	script := `until mkdir .git/one-at-a-time 2> /dev/null; do sleep 0.01; done; git -c user.name=p -c user.email=p@localhost "$@"; status=$?; rmdir .git/one-at-a-time; exit $status`
+	cmd := exec.Command("sh", append([]string{"-c", script, "sh"}, args...)...)
+	cmd.Dir, cmd.Env = p.dir, p.env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// TestTwoRunsSideBySideKeepAllFiles, commits and uncommitted work, though verifiers try
+// to remove everything where they are confined.
+func TestTwoRunsSideBySideKeepAllFiles(t *testing.T) {
+	t.Parallel()
+	tasks := trusting(6, 40)
+	atEachLevel(t, func(t *testing.T, env string) {
+		vandal := "rm -rf by-* notes.txt .git; true"
+		if env == "RALPH_SANDBOX_MODE=off" {
+			vandal = "cat by-* > /dev/null"
+		}
+		p := trustPlace(t, env, tasks, fakeagent.Step{Do: "run", Argv: []string{"sh", "-c", vandal}})
+		for _, r := range []*running{p.start(t, "run"), p.start(t, "run")} {
+			eventually(t, "a run ends", func() bool {
+				select {
+				case <-r.ended:
+					return true
+				default:
+					return false
+				}
+			})
+			// The last task may be in the other one's hands.
+			if status := r.cmd.ProcessState.ExitCode(); status != 0 && status != 2 {
+				t.Errorf("exit status %d\n%s", status, r.stderr.String())
+			}
+		}
+		want := map[string]string{"notes.txt": "by hand\n"}
+		var commits []string
+		for i := range tasks {
+			id := fmt.Sprintf("t-%08d", i+1)
+			want["by-"+id] = "work of " + id + "\nnot committed\n"
+			commits = append(commits, id)
+			if got := p.task(t, id); got.Status != "done" || got.Attempts != 1 || got.Verification == nil || *got.Verification != "passed" {
+				t.Errorf("%s is %s after %d attempts, want done and verified after one", id, got.Status, got.Attempts)
+			}
+		}
+		p.wantFiles(t, want)
+		got := strings.Fields(p.git(t, "log", "--format=%s", "--author=a@localhost"))
+		slices.Sort(got)
+		if diff := cmp.Diff(commits, got); diff != "" {
+			t.Errorf("commits (-want +got):\n%s", diff)
+		}
+		p.wantSound(t)
+	})
+}
+
+// TestAPersonWorksDuringVerification and loses nothing: what is edited, added and
+// committed stays byte for byte. If that happens once the verifier is asked again, if it
+// happens twice the work waits for the next run, at no cost.
+func TestAPersonWorksDuringVerification(t *testing.T) {
+	t.Parallel()
+	tasks := trusting(2, 12)
+	const look = `f=signals/{{task}}-$$; touch $f.looks; until test -e $f.seen; do sleep 0.01; done`
+	atEachLevel(t, func(t *testing.T, env string) {
+		p := trustPlace(t, env, tasks, fakeagent.Step{Do: "run", Argv: []string{"sh", "-c", look}})
+		want := map[string]string{"notes.txt": "by hand\n"}
+		var commits []string
+		rounds := map[string]int{}
+		person := func(id string) {
+			rounds[id]++
+			if id[len(id)-1]%2 == 1 && rounds[id] > 1 {
+				return // only the first verifier of these is disturbed
+			}
+			n := fmt.Sprintf("%s-%d", id, rounds[id])
+			want["added-"+n], want["committed-"+n] = "a person's, "+n+"\n\x00", n+"\n"
+			p.write(t, "added-"+n, want["added-"+n])
+			p.write(t, "committed-"+n, want["committed-"+n])
+			p.append(t, "notes.txt", n+"\n")
+			want["notes.txt"] += n + "\n"
+			p.append(t, "by-"+id, "and a person's\n")
+			if want["by-"+id] == "" {
+				want["by-"+id] = "work of " + id + "\nnot committed\n"
+			}
+			want["by-"+id] += "and a person's\n"
+			p.git(t, "add", "committed-"+n)
+			p.git(t, "commit", "-qm", n, "committed-"+n)
+			commits = append(commits, n)
+		}
+		p.beside(t, p.start(t, "run"), person).wait(t, 2)
+		for i := range tasks {
+			id := fmt.Sprintf("t-%08d", i+1)
+			got := p.task(t, id)
+			if odd := i%2 == 0; odd && got.Status != "done" || !odd && (got.Status != "pending" || got.Attempts != 0 || got.Unverified == nil) {
+				t.Errorf("%s is %s after %d attempts, unverified %v", id, got.Status, got.Attempts, got.Unverified)
+			}
+			if shown := p.want(t, 0, "task", "show", id).stdout; i%2 == 1 && !strings.Contains(shown, "project files changed while the verifier looked: added-"+id+"-2, by-"+id+", committed-"+id+"-2, notes.txt") {
+				t.Errorf("the files are not named:\n%s", shown)
+			}
+		}
+		p.wantFiles(t, want)
+		p.beside(t, p.start(t, "run"), func(string) {}).wait(t, 0)
+		p.wantFiles(t, want)
+		got := strings.Fields(p.git(t, "log", "--reverse", "--format=%s", "--author=p@localhost"))
+		if diff := cmp.Diff(commits, got); diff != "" {
+			t.Errorf("commits (-want +got):\n%s", diff)
+		}
+		if status := p.git(t, "status", "--porcelain", "committed-*"); status != "" {
+			t.Errorf("committed files have changed:\n%s", status)
+		}
+		p.wantSound(t)
+	})
+}
+
+// beside does something for each verifier that looks, until the run has ended.
+func (p *place) beside(t *testing.T, r *running, person func(task string)) *running {
+	t.Helper()
+	eventually(t, "the run ends", func() bool {
+		looks, err := filepath.Glob(filepath.Join(p.dir, "signals", "*.looks"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range looks {
+			if err := os.Remove(name); err != nil {
+				t.Fatal(err)
+			}
+			person(filepath.Base(name)[:len("t-00000001")])
+			p.write(t, filepath.Join("signals", strings.TrimSuffix(filepath.Base(name), ".looks")+".seen"), "")
+		}
+		select {
+		case <-r.ended:
+			return true
+		default:
+			return false
+		}
+	})
+	return r
+}
