@@ -27,13 +27,11 @@ type Config struct {
 
 	Launcher *proc.Launcher // starts the processes; nil works, slower
 
-	Model           string         // empty leaves the agent's own choice
-	ModelChannels   []ModelChannel // ways to choose it, in order; nil means all
-	Modes           []string       // the session is put into the first of these that the agent offers; none leaves its own
-	AuthMethod      string         // used if the agent asks for authentication
-	MissingFile     MissingFile    // what reading a missing file answers
-	TerminalShell   bool           // the agent sends whole shell lines as terminal commands
-	UsageCumulative bool           // token counts in answers are of the session, not the turn
+	Model string                        // empty leaves the agent's own choice
+	Pick  func(offered []string) string // wins over Model where the agent offers models; one that it does not offer leaves its own choice. May be nil
+
+	Traits                      // of the agent, as far as they are known before it is started
+	Identify func(Agent) Traits // what they are, now that the agent has said who it is. May be nil
 
 	MCP    []MCPServer // given to the session, as far as the agent can use them
 	Resume *Earlier    // a session to go on with, if the agent can and still knows it
@@ -72,6 +70,16 @@ type Config struct {
 	Log zerolog.Logger
 }
 
+// Traits are how one agent differs from others.
+type Traits struct {
+	ModelChannels   []ModelChannel // ways to choose the model, in order; nil means all
+	Modes           []string       // the session is put into the first of these that the agent offers; none leaves its own
+	AuthMethod      string         // used if the agent asks for authentication
+	MissingFile     MissingFile    // what reading a missing file answers
+	TerminalShell   bool           // the agent sends whole shell lines as terminal commands
+	UsageCumulative bool           // token counts in answers are of the session, not the turn
+}
+
 // Earlier is a session of an earlier process.
 type Earlier struct {
 	Session string
@@ -107,11 +115,16 @@ func (c Config) withDefaults() Config {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.ModelChannels == nil {
-		c.ModelChannels = []ModelChannel{ChannelConfig, ChannelSetModel, ChannelEnv}
-	}
-	if c.MissingFile == "" {
-		c.MissingFile = MissingError
-	}
+	c.Traits = c.Traits.withDefaults()
 	return c
+}
+
+func (t Traits) withDefaults() Traits {
+	if t.ModelChannels == nil {
+		t.ModelChannels = []ModelChannel{ChannelConfig, ChannelSetModel, ChannelEnv}
+	}
+	if t.MissingFile == "" {
+		t.MissingFile = MissingError
+	}
+	return t
 }

@@ -110,7 +110,7 @@ func decodeAnd[T any](params json.RawMessage, do func(T) (any, error)) (any, err
 
 func (s *Session) readFile(req fileRequest) (any, error) {
 	text, err := s.files.read(req.Path, deref(req.Line), deref(req.Limit))
-	if errors.Is(err, fs.ErrNotExist) && s.cfg.MissingFile == MissingEmpty {
+	if errors.Is(err, fs.ErrNotExist) && s.traits().MissingFile == MissingEmpty {
 		text, err = "", nil
 	}
 	return map[string]string{"content": text}, err

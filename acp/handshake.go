@@ -66,7 +66,20 @@ func (s *Session) initialize(ctx context.Context) error {
 		}
 	}
 	s.about = aboutAgent(raw)
+	if s.cfg.Identify != nil {
+		traits := s.cfg.Identify(s.about.Agent).withDefaults()
+		s.mu.Lock()
+		s.cfg.Traits, s.meter.cumulative = traits, traits.UsageCumulative
+		s.mu.Unlock()
+	}
 	return nil
+}
+
+// traits are those that are known by now.
+func (s *Session) traits() Traits {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cfg.Traits
 }
 
 // begin goes on with an earlier session, or begins a new one. Until it returns

@@ -130,10 +130,17 @@ func (s *Session) chooseModel(ctx context.Context, offers map[ModelChannel]*mode
 		if choice.Offered == nil {
 			choice.Offered, choice.Effective = list.ids, list.current
 		}
-		if s.cfg.Model == "" {
+		if s.cfg.Pick != nil {
+			choice.Requested = s.cfg.Pick(list.ids)
+		}
+		if choice.Requested == "" {
 			break
 		}
-		id, ok := list.find(s.cfg.Model)
+		id, ok := list.find(choice.Requested)
+		if !ok && s.cfg.Pick != nil {
+			choice.Requested = ""
+			break
+		}
 		if !ok {
 			return &Error{
 				Kind: ModelUnknown, Op: "choose model", Offered: list.ids,

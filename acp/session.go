@@ -145,7 +145,7 @@ func (s *Session) connect(stdin *os.File) {
 	}
 	s.outlet = newOutlet(stdin, tape, s.intake.answeredRequest)
 	s.terminals = &terminals{
-		files: s.files, launcher: s.cfg.Launcher, env: s.cfg.TerminalEnv, owner: s.cfg.Owner, confine: s.cfg.Confine, shell: s.cfg.TerminalShell,
+		files: s.files, launcher: s.cfg.Launcher, env: s.cfg.TerminalEnv, owner: s.cfg.Owner, confine: s.cfg.Confine, shell: func() bool { return s.traits().TerminalShell },
 		alive: func() { s.intake.activity.Add(1) },
 		open:  make(map[string]*terminal),
 	}

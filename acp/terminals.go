@@ -50,7 +50,7 @@ type terminals struct {
 	env      []string
 	owner    string
 	confine  []byte
-	shell    bool
+	shell    func() bool
 	alive    func() // called when a terminal prints something
 
 	starting sync.WaitGroup // commands between reserve and open
@@ -76,7 +76,7 @@ func (t *terminals) create(req terminalRequest) (id string, argv []string, err e
 		return "", nil, err
 	}
 	argv = append([]string{req.Command}, req.Args...)
-	if t.shell && len(req.Args) == 0 && strings.ContainsAny(req.Command, " \t\n;|&<>$`\"'*?(){}") {
+	if t.shell() && len(req.Args) == 0 && strings.ContainsAny(req.Command, " \t\n;|&<>$`\"'*?(){}") {
 		argv = []string{"/bin/sh", "-c", req.Command}
 	}
 	env := append([]string(nil), t.env...)

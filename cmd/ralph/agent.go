@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"ralph/acp"
@@ -53,9 +52,6 @@ type opener struct {
 	sandbox *confiner
 
 	launch *proc.Launcher // one helper waits for the next attempt
-
-	mu     sync.Mutex
-	models map[string]string // what an agent calls a tier, once it told us what it offers
 }
 
 // chooseAgent finds the agent that a name, a command or the configuration means.
@@ -171,14 +167,7 @@ func (o *opener) Open(ctx context.Context, op loop.Opening) (loop.Session, error
 		conf.keep = nil
 	}
 	conf.config = o.sandbox.config.during(op.Task.ID, attemptOf(op), conf.Level)
-	s, err := o.start(ctx, op, ag, o.modelName(ag, op), conf)
-	var unknown *acp.Error
-	if errors.As(err, &unknown) && unknown.Kind == acp.ModelUnknown && agents.IsTier(op.Model) {
-		// The names in a preset age; what the agent offers is the truth.
-		name, _ := agents.Resolve(ag.preset, op.Model, unknown.Offered)
-		o.remember(ag, op.Model, name, unknown.Offered)
-		s, err = o.start(ctx, op, ag, o.modelName(ag, op), conf)
-	}
+	s, err := o.start(ctx, op, ag, conf)
 	if err != nil {
 		return nil, errors.Join(err, conf.Close())
 	}
@@ -193,36 +182,39 @@ func attemptOf(op loop.Opening) string {
 	return filepath.Base(op.Folder)
 }
 
-// modelName is what to ask the agent for. What nobody said how it calls the tiers
-// may know them by these very names; but that is tried only for a person's word,
-// because a wrong guess costs a start of the agent.
-func (o *opener) modelName(ag agent, op loop.Opening) string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if name, known := o.models[ag.preset.Name+"\x00"+op.Model]; known {
-		return name
-	}
-	if len(ag.preset.Tiers) == 0 && (o.asked || op.Task.Model != "") {
+// modelName is what to ask an agent for, given the models that it offers if that is
+// known. What nobody said how it calls the tiers may know them by these very names,
+// if a person means them.
+func (o *opener) modelName(p agents.Preset, op loop.Opening, offered []string) string {
+	if len(p.Tiers) == 0 && (o.asked || op.Task.Model != "") {
 		return op.Model
 	}
-	return agents.Model(ag.preset, op.Model)
+	if name, ok := agents.Resolve(p, op.Model, offered); ok {
+		return name
+	}
+	return agents.Model(p, op.Model)
 }
 
-// remember keeps what a tier means to an agent; not offered means its own default.
-func (o *opener) remember(ag agent, tier, name string, offered []string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	known := ""
-	for _, offer := range offered {
-		if offer == name {
-			known = name
+// traits are how an agent differs from others.
+func traits(p agents.Preset, env []string, conf *confined) acp.Traits {
+	t := acp.Traits{
+		AuthMethod: agents.AuthMethod(p, lookUp(env)), UsageCumulative: p.Cumulative,
+		MissingFile: acp.MissingFile(p.Missing), TerminalShell: p.TerminalShell,
+	}
+	if channels := p.Channels(); channels != nil {
+		t.ModelChannels = []acp.ModelChannel{}
+		for _, c := range channels {
+			t.ModelChannels = append(t.ModelChannels, acp.ModelChannel(c))
 		}
 	}
-	o.models[ag.preset.Name+"\x00"+tier] = known
+	if conf.Level != sandbox.None {
+		t.Modes = p.Confined
+	}
+	return t
 }
 
 // start runs an agent as it is confined; the caller closes that afterwards.
-func (o *opener) start(ctx context.Context, op loop.Opening, ag agent, model string, conf *confined) (*agentSession, error) {
+func (o *opener) start(ctx context.Context, op loop.Opening, ag agent, conf *confined) (*agentSession, error) {
 	var files []io.Closer
 	open := func(name string) (*os.File, error) {
 		f, err := os.OpenFile(filepath.Join(op.Folder, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -240,24 +232,24 @@ func (o *opener) start(ctx context.Context, op loop.Opening, ag agent, model str
 		return nil, errors.Join(err, transcript.Close())
 	}
 	env, terminals := o.environment(ag)
-	var channels []acp.ModelChannel
-	for _, c := range ag.preset.Channels() {
-		channels = append(channels, acp.ModelChannel(c))
+	preset, model := ag.preset, o.modelName(ag.preset, op, nil)
+	if preset.Channel == agents.NoModel {
+		model = ""
 	}
-	if ag.preset.Channels() != nil && channels == nil {
-		channels, model = []acp.ModelChannel{}, ""
-	}
-	var modes []string
-	if conf.Level != sandbox.None {
-		modes = ag.preset.Confined
+	var pick func([]string) string
+	if agents.IsTier(op.Model) {
+		pick = func(offered []string) string { return o.modelName(preset, op, offered) }
 	}
 	protected, names := o.sandbox.protection.Client()
 	s, err := acp.Start(ctx, acp.Config{
 		Argv: ag.argv, Dir: o.root, Reads: o.reads, Launcher: o.launch, Version: o.version,
 		Env: append(env, slices.Concat(o.told(op, ag, model), conf.Env)...), Confine: conf.Spec,
-		Model: model, ModelChannels: channels, Modes: modes, AuthMethod: agents.AuthMethod(ag.preset, lookUp(env)), UsageCumulative: ag.preset.Cumulative,
+		Model: model, Pick: pick, Traits: traits(preset, env, conf),
+		Identify: func(who acp.Agent) acp.Traits {
+			preset = agents.Identify(preset, who.Name)
+			return traits(preset, env, conf)
+		},
 		MCP: o.servers, Resume: earlier(op, ag),
-		MissingFile: acp.MissingFile(ag.preset.Missing), TerminalShell: ag.preset.TerminalShell,
 		Protected: protected, ProtectedNames: names,
 		IdleTimeout: o.idle.Std(), TurnTimeout: o.turn.Std(),
 		Transcript: transcript, Stderr: stderr, ReadOnly: op.Judge,
@@ -276,14 +268,14 @@ func (o *opener) start(ctx context.Context, op loop.Opening, ag agent, model str
 		for _, f := range files {
 			_ = f.Close()
 		}
-		return nil, withLogin(err, ag.preset, nil)
+		return nil, withLogin(err, preset, nil)
 	}
 	if m := s.Model(); m.Requested != "" && m.Channel == "" && !agents.IsTier(op.Model) {
 		// It has a model all the same, but nobody asked for that one.
 		err := &acp.Error{Kind: acp.ModelUnknown, Op: "choose model", Text: m.Requested + "; the agent offers no choice of models"}
 		return nil, errors.Join(err, (&agentSession{Session: s, files: files}).Close())
 	}
-	return &agentSession{Session: s, files: files, preset: ag.preset}, nil
+	return &agentSession{Session: s, files: files, preset: preset}, nil
 }
 
 // withLogin adds to an error that is about a missing login how to log in.

@@ -44,7 +44,7 @@ func (a *app) openTrial(s session, ag agent, timeout project.Duration) (*trial, 
 	}
 	t.opener = &opener{
 		app: a, root: s.project.Root, config: s.config, chosen: ag, version: buildVersion().Version, launch: a.launcher, asked: true,
-		turn: timeout, idle: timeout, models: map[string]string{}, servers: servers,
+		turn: timeout, idle: timeout, servers: servers,
 	}
 	t.opener.sandbox, err = a.confiner(s.config.Sandbox.Mode, &s)
 	if err != nil {

@@ -168,7 +168,7 @@ func (a *app) newOpener(c *cli.Context, s *session) (*opener, error) {
 	o := &opener{
 		servers: servers,
 		app:     a, root: s.project.Root, config: s.config, version: buildVersion().Version, launch: a.launcher, asked: c.String("model") != "",
-		idle: s.config.Run.IdleTimeout, turn: s.config.Run.TurnTimeout, models: map[string]string{},
+		idle: s.config.Run.IdleTimeout, turn: s.config.Run.TurnTimeout,
 	}
 	for flag, into := range map[string]*project.Duration{"idle-timeout": &o.idle, "turn-timeout": &o.turn} {
 		if text := c.String(flag); text != "" {

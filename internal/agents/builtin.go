@@ -10,21 +10,21 @@ import (
 func builtin() []Preset {
 	return []Preset{
 		{
-			Name: "claude", Title: "Claude Code", Rank: 1,
+			Name: "claude", Title: "Claude Code", Rank: 1, Says: "@agentclientprotocol/claude-agent-acp",
 			Command: []string{"claude-agent-acp"}, Package: "@agentclientprotocol/claude-agent-acp",
 			Channel: ConfigOption, Key: "model", Tiers: claudeTiers(),
 			State: claudeState(), Pass: claudePass(), Set: claudeSet(), Login: claudeLogin,
 			Credentials: claudeCredentials(), Tells: tellsBoth,
 		},
 		{
-			Name: "claude-code", Title: "Claude Code (older adapter)", Rank: 8,
+			Name: "claude-code", Title: "Claude Code (older adapter)", Rank: 8, Says: "@zed-industries/claude-code-acp",
 			Command: []string{"claude-code-acp"}, Package: "@zed-industries/claude-code-acp",
 			Channel: SetModel, Tiers: claudeTiers(), TerminalShell: true,
 			State: claudeState(), Pass: claudePass(), Set: claudeSet(), Login: claudeLogin,
 			Credentials: claudeCredentials(), Tells: tellsNothing,
 		},
 		{
-			Name: "codex", Title: "Codex", Rank: 2,
+			Name: "codex", Title: "Codex", Rank: 2, Says: "codex-acp",
 			Command: []string{"codex-acp"}, Package: "@zed-industries/codex-acp",
 			Channel: ConfigOption, Key: "model", Tiers: codexTiers(),
 			State: codexState(), Pass: codexPass(), Login: codexLogin, Confined: codexConfined(),
@@ -32,7 +32,7 @@ func builtin() []Preset {
 			Credentials: codexCredentials(), Tells: tellsContext,
 		},
 		{
-			Name: "codex-acp", Title: "Codex (newer adapter)", Rank: 9,
+			Name: "codex-acp", Title: "Codex (newer adapter)", Rank: 9, Says: "@agentclientprotocol/codex-acp",
 			Command: []string{"codex-acp"}, Package: "@agentclientprotocol/codex-acp",
 			Channel: ConfigOption, Key: "model", Tiers: newCodexTiers(),
 			State: codexState(), Pass: codexPass(), Confined: codexConfined(),
@@ -41,7 +41,7 @@ func builtin() []Preset {
 			Credentials: codexCredentials(), Tells: tellsTokens,
 		},
 		{
-			Name: "copilot", Title: "GitHub Copilot", Rank: 5,
+			Name: "copilot", Title: "GitHub Copilot", Rank: 5, Says: "Copilot",
 			Command: []string{"copilot", "--acp"}, Package: "@github/copilot",
 			Channel: SetModel,
 			Tiers: map[string][]string{
@@ -60,7 +60,7 @@ func builtin() []Preset {
 			}, Tells: tellsTokens, Cumulative: true,
 		},
 		{
-			Name: "gemini", Title: "Gemini", Rank: 4,
+			Name: "gemini", Title: "Gemini", Rank: 4, Says: "gemini-cli",
 			Command: []string{"gemini", "--acp"}, Package: "@google/gemini-cli",
 			Channel: SetModel,
 			Tiers: map[string][]string{
@@ -77,7 +77,7 @@ func builtin() []Preset {
 			Credentials: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_APPLICATION_CREDENTIALS"}, Tells: tellsTokens,
 		},
 		{
-			Name: "kilo", Title: "Kilo Code", Rank: 7,
+			Name: "kilo", Title: "Kilo Code", Rank: 7, Says: "Kilo",
 			Command: []string{"kilo", "acp"}, Package: "@kilocode/cli",
 			Channel: ConfigOption, Key: "model", Tiers: providerTiers(),
 			State: append(npmState(), xdgState("kilo")...),
@@ -87,7 +87,7 @@ func builtin() []Preset {
 			Credentials: append([]string{"KILO_API_KEY"}, providerKeys()...), ByModel: true, Tells: tellsBoth,
 		},
 		{
-			Name: "opencode", Title: "OpenCode", Rank: 3,
+			Name: "opencode", Title: "OpenCode", Rank: 3, Says: "OpenCode",
 			Command: []string{"opencode", "acp"}, Package: "opencode-ai",
 			Channel: ConfigOption, Key: "model", Tiers: providerTiers(),
 			State: append(npmState(), xdgState("opencode")...),
@@ -97,7 +97,7 @@ func builtin() []Preset {
 			Credentials: append([]string{"OPENCODE_API_KEY"}, providerKeys()...), ByModel: true, Tells: tellsBoth,
 		},
 		{
-			Name: "qwen", Title: "Qwen Code", Rank: 6,
+			Name: "qwen", Title: "Qwen Code", Rank: 6, Says: "qwen-code",
 			Command: []string{"qwen", "--acp"}, Package: "@qwen-code/qwen-code",
 			// It offers the one model it is configured with, so every tier is
 			// whatever that is.

@@ -43,13 +43,38 @@ func Define(d Definition) (Preset, bool) {
 		p.Set = append(p.Set, Variable{Name: name, Value: d.Env[name]})
 	}
 	p.Allow = append(p.Allow, d.Allow...)
-	for tier, model := range d.Models {
+	p.Models = d.Models
+	p.mapTiers()
+	return p, len(p.Command) > 0 || len(p.Self) > 0
+}
+
+// mapTiers has the user's word on tiers win.
+func (p *Preset) mapTiers() {
+	for tier, model := range p.Models {
 		if p.Tiers == nil {
 			p.Tiers = map[string][]string{}
 		}
 		p.Tiers[strings.ToLower(tier)] = []string{model}
 	}
-	return p, len(p.Command) > 0 || len(p.Self) > 0
+}
+
+// Identify returns what is known about an agent that has been started as p and says
+// that it is called so. If that is another one than p describes, because a wrapper
+// starts it, or because two agents are programs of the same name, how it is spoken to
+// is that one's; what the user said, and what it was started with, stay.
+func Identify(p Preset, says string) Preset {
+	for _, known := range builtin() {
+		if known.Says == "" || known.Says != says || p.Says == says {
+			continue
+		}
+		p.Channel, p.Key, p.Tiers = known.Channel, known.Key, known.Tiers
+		p.Login, p.Auth, p.Tells, p.Cumulative = known.Login, known.Auth, known.Tells, known.Cumulative
+		p.Confined, p.Missing, p.TerminalShell = known.Confined, known.Missing, known.TerminalShell
+		p.Says = says
+		p.mapTiers()
+		return p
+	}
+	return p
 }
 
 // ofCommand returns the built-in agent that a command starts, or an agent of

@@ -45,7 +45,9 @@ func TestDefineMergesADefinitionWithWhatIsKnown(t *testing.T) {
 		"a model replaces the names of its tier only": {
 			agents.Definition{Name: "codex", Models: map[string]string{"Opus": "gpt-9"}},
 			"codex",
-			func(p *agents.Preset) { p.Tiers["opus"] = []string{"gpt-9"} },
+			func(p *agents.Preset) {
+				p.Tiers["opus"], p.Models = []string{"gpt-9"}, map[string]string{"Opus": "gpt-9"}
+			},
 		},
 		"a new name with a known program is that agent": {
 			agents.Definition{Name: "mine", Command: []string{"/opt/bin/qwen", "--acp", "--x"}},
@@ -123,5 +125,31 @@ func TestAnAgentBehindAnotherNameLeavesConfiningToUs(t *testing.T) {
 	}
 	if len(wrapped.Confined) == 0 {
 		t.Error("got no mode at all")
+	}
+}
+
+// An agent is what it says it is, whatever program started it.
+func TestIdentifyGoesByWhatTheAgentSays(t *testing.T) {
+	t.Parallel()
+	wrapped, _ := agents.Define(agents.Definition{Name: "mine", Command: []string{"./wrap.sh"}, Models: map[string]string{"opus": "big"}})
+	got := agents.Identify(wrapped, "gemini-cli")
+	want := preset(t, "gemini")
+	if got.Missing != want.Missing || got.Channel != want.Channel || !slices.Equal(got.Tiers["haiku"], want.Tiers["haiku"]) || got.Login != want.Login {
+		t.Errorf("got %+v, want it to be spoken to as gemini", got)
+	}
+	if got.Name != "mine" || got.Command[0] != "./wrap.sh" || !slices.Equal(got.Tiers["opus"], []string{"big"}) {
+		t.Errorf("got %+v, want what the user said", got)
+	}
+	newer := agents.Identify(preset(t, "codex"), "@agentclientprotocol/codex-acp")
+	if want := preset(t, "codex-acp"); newer.Tells != want.Tells || !slices.Equal(newer.Auth, want.Auth) || newer.Name != "codex" {
+		t.Errorf("got %+v, want the newer adapter", newer)
+	}
+	for _, p := range agents.All() {
+		if diff := cmp.Diff(p, agents.Identify(p, p.Says)); diff != "" {
+			t.Errorf("%s is not itself (-want +got):\n%s", p.Name, diff)
+		}
+		if diff := cmp.Diff(p, agents.Identify(p, "something else")); diff != "" {
+			t.Errorf("%s is not what it was (-want +got):\n%s", p.Name, diff)
+		}
 	}
 }

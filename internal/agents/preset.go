@@ -11,6 +11,9 @@ package agents
 type Preset struct {
 	// Name is what a user types, Title what a user reads.
 	Name, Title string
+	// Says is the name that the agent gives itself when it is asked, which tells
+	// it from others whatever program starts it.
+	Says string
 	// Command is the argument vector of the installed program; its first word
 	// is looked up on PATH.
 	Command []string
@@ -30,6 +33,8 @@ type Preset struct {
 	// outlives a model, "#" in a name stands for a version, the newest offered
 	// being meant, and "*/" before it for any provider.
 	Tiers map[string][]string
+	// Models is what the user says about tiers; it wins over Tiers.
+	Models map[string]string
 	// State lists the folders that the agent must be able to write outside the
 	// project: its login, its settings, its sessions.
 	State []Folder

@@ -1,6 +1,7 @@
 package fakeagent
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 )
@@ -24,7 +25,7 @@ func (a *agent) handle(m incoming) {
 		a.answer(m, object{
 			"protocolVersion":   version,
 			"agentCapabilities": a.capabilities(),
-			"agentInfo":         object{"name": "fakeagent", "version": "1"},
+			"agentInfo":         object{"name": cmp.Or(a.script.Name, "fakeagent"), "version": "1"},
 			"authMethods":       methods,
 		})
 	case "authenticate":

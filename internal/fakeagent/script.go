@@ -11,6 +11,7 @@ import (
 
 // Script is everything an agent will do.
 type Script struct {
+	Name        string   `json:"name"`         // that it gives itself; empty means fakeagent
 	Protocol    int      `json:"protocol"`     // the version it answers; 0 means 1
 	AuthMethods []string `json:"auth_methods"` // offered at initialize
 	AuthNeeded  string   `json:"auth_needed"`  // session/new is refused until authenticated with this; "-" is never
