@@ -58,6 +58,7 @@ type setting struct {
 	small   string // part of the name by which the tier haiku reaches the model; empty if it has but one model
 	cost    bool   // the agent tells what it costs
 	silent  bool   // the agent tells nothing of what it used
+	context bool   // the agent tells the size of its context only
 	frail   bool   // the agent loses its way when an answer of its model breaks off
 	forgets bool   // the agent does not know a session again whose first turn was cut short
 }
@@ -83,7 +84,7 @@ func settings() map[string]setting {
 		"codex": {
 			env:   map[string]string{"CODEX_HOME": "{{home}}/.codex", "OPENAI_API_KEY": "sk-of-the-test"},
 			files: map[string]string{".codex/config.toml": codexConfig},
-			small: "mini",
+			small: "mini", context: true,
 		},
 		"claude-code": {
 			env: map[string]string{
@@ -111,6 +112,20 @@ func settings() map[string]setting {
 			env: map[string]string{
 				"COPILOT_PROVIDER_BASE_URL": "{{url}}/v1", "COPILOT_PROVIDER_API_KEY": "sk-of-the-test", "COPILOT_MODEL": "only", "COPILOT_OFFLINE": "true",
 			},
+		},
+		"kimi": {
+			env: map[string]string{
+				"KIMI_MODEL_NAME": "only", "KIMI_MODEL_API_KEY": "sk-of-the-test", "KIMI_MODEL_BASE_URL": "{{url}}/v1", "KIMI_MODEL_PROVIDER_TYPE": "openai",
+				"KIMI_CODE_NO_AUTO_UPDATE": "1",
+			},
+			silent: true,
+		},
+		"nanocoder": {
+			env: map[string]string{
+				"NANOCODER_PROVIDERS": `[{"name":"Local","baseUrl":"{{url}}/v1","apiKey":"sk-of-the-test","models":["large","small"]}]`,
+			},
+			config: "[agents.nanocoder]\nmodels = { opus = \"large\", sonnet = \"large\", haiku = \"small\" }\n",
+			small:  "small",
 		},
 		"kilo": {
 			env: map[string]string{

@@ -56,6 +56,8 @@ func TestAgents(t *testing.T) {
 			}
 			t.Run("takes a feature from an idea to its end", func(t *testing.T) { newPlace(t, ralph, bin, p, set).takesAFeature(t) })
 			t.Run("is known and answers", func(t *testing.T) { pl.answers(t, p.agent, set) })
+			t.Run("ticks off its plan before it is done", func(t *testing.T) { pl.ticksOff(t) })
+			t.Run("refuses a task without a word", func(t *testing.T) { newPlace(t, ralph, bin, p, set).refuses(t, set) })
 			t.Run("goes on after an interruption", func(t *testing.T) { pl.goesOn(t) })
 			t.Run("without a valid key", func(t *testing.T) { pl.fails(t, model.Fault{Status: 401, Times: -1}) })
 			t.Run("with a model that hangs", func(t *testing.T) { pl.fails(t, model.Fault{Hang: true, Times: -1}) })
@@ -232,6 +234,65 @@ func (p *place) wantHistory(t *testing.T, set setting) {
 		}
 	}
 }
+
+// ticksOff has the model bring its plan up to date between two sentences. What the
+// agent makes of that need not be a tool call, and the second sentence is a sigil.
+func (p *place) ticksOff(t *testing.T) {
+	p.server.Play(func(pr model.Prompt) model.Answer {
+		a := p.worker(pr)
+		switch {
+		case pr.Kind != model.Work:
+		case pr.Turn == 0:
+			a = model.Answer{Text: "Let me see.", Shell: "echo ticked > ticked.txt"}
+		case pr.Turn == 1:
+			a = model.Answer{Text: "Ticking off the plan.", Plan: true}
+		default:
+			a = model.Answer{Text: "<task-done>" + pr.Task + "</task-done>"}
+		}
+		return a
+	})
+	task := strings.TrimSpace(p.want(t, 0, "task", "add", "Tick off").stdout)
+	if out := p.want(t, 0, "run", task, "--idle-timeout", "2m"); strings.Contains(out.stderr, "asked again") {
+		t.Errorf("its sigil was not read:\n%s", out.stderr)
+	}
+	if errs := p.server.Errors(); len(errs) > 0 {
+		t.Errorf("the model could not play its script: %v", errs)
+	}
+}
+
+// refuses has the model answer nothing to one task of three: that one has failed in the
+// end, and the others are done. Where the agent tells what it used nothing is taken for
+// a limit.
+func (p *place) refuses(t *testing.T, set setting) {
+	config := filepath.Join(p.dir, ".ralph.toml")
+	p.write(t, config, strings.Replace(p.read(t, ".ralph.toml"), "[run]\n", "[run]\nmax_attempts = 2\n", 1))
+	p.server.Play(func(pr model.Prompt) model.Answer {
+		switch {
+		case pr.Kind == model.Verify:
+			return model.Answer{Text: "I have looked at it.\n<verify-pass/>\n"}
+		case strings.Contains(pr.Text, "t-0000000b"):
+			return model.Answer{}
+		case pr.Turn == 0:
+			return model.Answer{Text: "Let me see.", Shell: "echo done > " + pr.Task + ".txt"}
+		}
+		return model.Answer{Text: "All is well.\n<task-done>" + pr.Task + "</task-done>\n"}
+	})
+	p.write(t, filepath.Join(p.dir, ".ralph", "plan.jsonl"), refusal)
+	p.want(t, 0, "task", "import", ".ralph/plan.jsonl")
+	out := p.want(t, 1, "run", "--json", "--idle-timeout", "2m")
+	if !strings.Contains(out.stdout, `"outcome":"complete"`) || !strings.Contains(out.stdout, `"done":2,"failed":1,"remaining":0`) {
+		t.Errorf("got %s, want one of three to have failed\n%s", out.stdout, out.stderr)
+	}
+	if tells := !set.silent && !set.context; tells && strings.Contains(out.stderr, "suspected rate limit") {
+		t.Errorf("a refusal was taken for a limit:\n%s", out.stderr)
+	}
+}
+
+const refusal = `
+{"ref":"t-0000000a","title":"Do the first"}
+{"ref":"t-0000000b","title":"Do what the model refuses"}
+{"ref":"t-0000000c","title":"Do the last"}
+`
 
 // goesOn interrupts an agent at work; the next run goes on in its session, or begins
 // anew if the agent has forgotten it.

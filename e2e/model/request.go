@@ -21,7 +21,8 @@ type tool struct {
 
 type schema struct {
 	Properties map[string]struct {
-		Type json.RawMessage `json:"type"`
+		Type  json.RawMessage `json:"type"`
+		Items *schema         `json:"items"`
 	} `json:"properties"`
 	Required []string `json:"required"`
 }

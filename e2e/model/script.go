@@ -27,6 +27,7 @@ type Answer struct {
 	Text  string
 	Write *File
 	Shell string
+	Plan  bool  // the agent's list of what is to do is brought up to date, or nothing is done if it has none
 	Fault Fault // happens first, so many times
 }
 

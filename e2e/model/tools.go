@@ -24,8 +24,33 @@ func toolCall(a Answer, tools []tool) (*call, error) {
 		return shell(tools, "cat > '"+a.Write.Path+"' <<'END-OF-FILE'\n"+a.Write.Content+"\nEND-OF-FILE")
 	case a.Shell != "":
 		return shell(tools, a.Shell)
+	case a.Plan:
+		if c := plan(tools); c != nil {
+			return c, nil
+		}
+		return shell(tools, "true")
 	}
 	return nil, nil
+}
+
+// plan ticks off the one thing on the agent's list, or is nil if it keeps none.
+func plan(tools []tool) *call {
+	i := slices.IndexFunc(tools, func(t tool) bool {
+		return slices.Contains([]string{"todowrite", "todo_write", "update_plan", "write_todos", "write_tasks", "todolist", "settodolist"}, strings.ToLower(t.name))
+	})
+	if i < 0 {
+		return nil
+	}
+	args := tools[i].schema.fill(nil)
+	for name, p := range tools[i].schema.Properties {
+		if p.Items != nil && len(p.Items.Properties) > 0 {
+			args[name] = []any{p.Items.fill(map[string]string{
+				"content": "Do it", "step": "Do it", "title": "Do it", "description": "Do it", "activeform": "Doing it",
+				"status": "completed", "priority": "high", "id": "1",
+			})}
+		}
+	}
+	return &call{name: tools[i].name, args: args}
 }
 
 func shell(tools []tool, command string) (*call, error) {

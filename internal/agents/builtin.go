@@ -87,6 +87,28 @@ func builtin() []Preset {
 			Credentials: append([]string{"KILO_API_KEY"}, providerKeys()...), ByModel: true, Tells: tellsBoth,
 		},
 		{
+			Name: "kimi", Title: "Kimi Code", Rank: 10, Says: "Kimi Code CLI",
+			Command: []string{"kimi", "acp"}, Package: "@moonshot-ai/kimi-code",
+			// The models are those that the user has set up, under names of their own.
+			Channel: ConfigOption, Key: "model",
+			State: append(npmState(), Folder{Env: "KIMI_CODE_HOME", Default: "~/.kimi-code"}),
+			Pass:  []string{"KIMI_*", "MOONSHOT_*"},
+			Login: "run kimi login, or set KIMI_MODEL_NAME and KIMI_MODEL_API_KEY",
+
+			Credentials: []string{"KIMI_MODEL_API_KEY"}, Tells: tellsNothing,
+		},
+		{
+			Name: "nanocoder", Title: "nanocoder", Rank: 11, Says: "nanocoder",
+			Command: []string{"nanocoder", "--acp"}, Package: "@nanocollective/nanocoder",
+			// The models are those of the provider that the user has set up.
+			Channel: ConfigOption, Key: "model",
+			State: append(npmState(), xdgState("nanocoder")...),
+			Pass:  append(providers(), "NANOCODER_*"),
+			Login: "name a provider in agents.config.json, or in NANOCODER_PROVIDERS",
+
+			Credentials: append([]string{"NANOCODER_PROVIDERS"}, providerKeys()...), ByModel: true, Tells: tellsTokens,
+		},
+		{
 			Name: "opencode", Title: "OpenCode", Rank: 3, Says: "OpenCode",
 			Command: []string{"opencode", "acp"}, Package: "opencode-ai",
 			Channel: ConfigOption, Key: "model", Tiers: providerTiers(),

@@ -29,9 +29,9 @@ func names(presets []agents.Preset) []string {
 	return out
 }
 
-func TestAllNamesTheNineAgentsAndTheBuiltInOne(t *testing.T) {
+func TestAllNamesTheAgentsAndTheBuiltInOne(t *testing.T) {
 	t.Parallel()
-	want := []string{"claude", "claude-code", "codex", "codex-acp", "copilot", "gemini", "kilo", "opencode", "qwen", "shell"}
+	want := []string{"claude", "claude-code", "codex", "codex-acp", "copilot", "gemini", "kilo", "kimi", "nanocoder", "opencode", "qwen", "shell"}
 	if diff := cmp.Diff(want, names(agents.All())); diff != "" {
 		t.Errorf("agents differ (-want +got):\n%s", diff)
 	}
@@ -55,6 +55,8 @@ func TestEachAgentIsStartedAndToldItsModelAsMeasured(t *testing.T) {
 		"copilot":     {[]string{"copilot", "--acp"}, "@github/copilot", agents.SetModel, "", agents.NotFound},
 		"gemini":      {[]string{"gemini", "--acp"}, "@google/gemini-cli", agents.SetModel, "", agents.EmptyText},
 		"kilo":        {[]string{"kilo", "acp"}, "@kilocode/cli", agents.ConfigOption, "model", agents.NotFound},
+		"kimi":        {[]string{"kimi", "acp"}, "@moonshot-ai/kimi-code", agents.ConfigOption, "model", agents.NotFound},
+		"nanocoder":   {[]string{"nanocoder", "--acp"}, "@nanocollective/nanocoder", agents.ConfigOption, "model", agents.NotFound},
 		"opencode":    {[]string{"opencode", "acp"}, "opencode-ai", agents.ConfigOption, "model", agents.NotFound},
 		"qwen":        {[]string{"qwen", "--acp"}, "@qwen-code/qwen-code", agents.ConfigOption, "model", agents.NotFound},
 		"shell":       {nil, "", agents.NoModel, "", agents.NotFound},
@@ -79,8 +81,8 @@ func TestEachAgentIsStartedAndToldItsModelAsMeasured(t *testing.T) {
 			if p.Tells == "" {
 				t.Error("it is not said what the agent tells about its usage")
 			}
-			if len(p.Self) == 0 && (len(p.Credentials) == 0 || len(p.State) == 0 || len(p.Pass) == 0 || p.Rank == 0) {
-				t.Errorf("got %+v, want state folders, variables and a rank", p)
+			if len(p.Self) == 0 && (len(p.Credentials) == 0 || len(p.State) == 0 || len(p.Pass) == 0 || p.Rank == 0 || p.Says == "") {
+				t.Errorf("got %+v, want state folders, variables, a rank and the name that it gives itself", p)
 			}
 		})
 	}
