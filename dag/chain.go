@@ -16,14 +16,22 @@ func (g *Graph) DescribeRun(r *Run, settings string, continues *Run) error {
 		r.Settings = settings
 	}
 	if continues != nil {
-		t, err := g.Tally(r.Scope)
-		if err != nil {
+		if err := g.CarryOver(r, continues); err != nil {
 			return err
 		}
-		// Tasks that were reset meanwhile have not failed.
-		r.Continues, r.Iterations, r.Failures = continues.ID, continues.Iterations, min(continues.Failures, t.ByStatus[Failed])
 	}
 	return g.tx.Exec(describeRunSQL, ":id", r.ID, ":settings", r.Settings, ":continues", orNull(r.Continues), ":iterations", r.Iterations, ":failures", r.Failures)
+}
+
+// CarryOver gives r the counters of the run that it continues, without storing them.
+// Tasks that were reset meanwhile have not failed.
+func (g *Graph) CarryOver(r, from *Run) error {
+	t, err := g.Tally(r.Scope)
+	if err != nil {
+		return err
+	}
+	r.Continues, r.Iterations, r.Failures = from.ID, from.Iterations, min(from.Failures, t.ByStatus[Failed])
+	return nil
 }
 
 const countRunSQL = `UPDATE runs SET iterations = :iterations, failures = :failures, heartbeat_at = :now WHERE id = :id;`

@@ -37,6 +37,12 @@ func Foresee(ctx context.Context, opts Options, ready []dag.Task) (f Foresight, 
 		if f.Tally, err = g.Tally(opts.Scope); err != nil {
 			return err
 		}
+		if opts.Continues != nil {
+			r.run.Scope = opts.Scope
+			if err := g.CarryOver(&r.run, opts.Continues); err != nil {
+				return err
+			}
+		}
 		if err := r.carryOver(g); err != nil {
 			return err
 		}

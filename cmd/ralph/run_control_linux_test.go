@@ -255,7 +255,7 @@ func TestContinueTakesOverTheCounters(t *testing.T) {
 	if !tells(out.stdout, `"iterations":1,"done":4`, `"cost_usd":0.25`, `"iterations":4,"cost_usd":1,`) {
 		t.Errorf("got %s, want its own, and all of it", out.stdout)
 	}
-	if out := p.want(t, 3, "run", "--continue"); !strings.Contains(out.stderr, "is finished: complete") {
+	if out := p.want(t, 3, "run", "--continue"); !strings.Contains(out.stderr, "an unfinished run: not found") {
 		t.Errorf("got %q, want why", out.stderr)
 	}
 	p.want(t, 3, "run", "--continue", "r-none")

@@ -76,7 +76,7 @@ func Credentials(p Preset, environ []string) []string {
 }
 
 // WithoutCredentials returns the environment for the user's own commands, such as
-// gates: all of it, but for what only agents are given.
+// notifiers: all of it, but for what only agents are given.
 func WithoutCredentials(environ []string) []string {
 	var private []string
 	for _, p := range builtin() {
@@ -89,19 +89,16 @@ func WithoutCredentials(environ []string) []string {
 }
 
 // GateEnviron returns the environment of gates, which run code that an agent wrote,
-// and the names of what is withheld: what only agents are given and what looks like a
-// secret, as far as the user does not say otherwise.
+// and the names of what is withheld: what looks like a secret, as far as the user does
+// not say otherwise.
 func GateEnviron(allow, environ []string) (env, withheld []string) {
-	usual := WithoutCredentials(environ)
 	env = choose(environ, func(name string) bool {
-		known := slices.ContainsFunc(usual, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
-		return allowed(allow, name, known && !redact.LooksSecret(name))
-	})
-	for _, entry := range environ {
-		if name, _, ok := strings.Cut(entry, "="); ok && name != "" && !slices.Contains(env, entry) {
+		pass := allowed(allow, name, !redact.LooksSecret(name))
+		if !pass {
 			withheld = append(withheld, name)
 		}
-	}
+		return pass
+	})
 	slices.Sort(withheld)
 	return env, slices.Compact(withheld)
 }
