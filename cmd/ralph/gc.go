@@ -57,7 +57,7 @@ func (a *app) runGC(c *cli.Context) error {
 		return err
 	}
 	defer s.Close()
-	done, err := a.collectOr(c.Context, s, keep.Std(), c.Bool("dry-run"))
+	done, err := a.collect(c.Context, s, keep.Std(), c.Bool("dry-run"))
 	if err != nil {
 		return fmt.Errorf("gc: %w", err)
 	}
@@ -77,15 +77,19 @@ func (a *app) runGC(c *cli.Context) error {
 func (a *app) printCollectable(c *cli.Context, s *session, would gcJSON) error {
 	t := &term.Table{Width: a.width}
 	for _, l := range would.removed {
-		t.Add(term.Cell{Text: relativeTo(s, l.path)}, term.Cell{Text: human.Bytes(l.bytes)})
+		text := relativeTo(s, l.path)
+		if l.path == objects(s) {
+			text += ": trees that no work is compared with any more"
+		}
+		t.Add(term.Cell{Text: text}, term.Cell{Text: human.Bytes(l.bytes)})
 	}
 	if _, err := t.WriteTo(a.stdout); err != nil {
 		return err
 	}
 	a.note(c, "gc would forget %s, %s among them", human.Count(would.Entries, "journal entry"), human.Count(would.Failures, "failure"))
-	a.note(c, "gc would remove %s: the files of %s, %s of planning, %s", human.Bytes(would.Freed),
+	a.note(c, "gc would give back %s: the files of %s, %s of planning, %s", human.Bytes(would.Freed),
 		human.Count(len(would.Runs), "run"), human.Count(len(would.Planning), "step"), human.Count(would.Temps, "temporary file"))
-	a.note(c, "not counted: trees that no work is compared with any more, and the space that the database gives back")
+	a.note(c, "not counted: the space that the database gives back")
 	return nil
 }
 

@@ -16,18 +16,13 @@ import (
 	"ralph/journal"
 )
 
-// collect removes what is older than keep.
-func (a *app) collect(ctx context.Context, s *session, keep time.Duration) (gcJSON, error) {
-	return a.collectOr(ctx, s, keep, false)
-}
-
 // errDry takes back what a dry run did to the graph.
 var errDry = errors.New("a dry run")
 
-// collectOr removes what is older than keep or, in a dry run, only says what that is. The
+// collect removes what is older than keep or, in a dry run, only says what that is. The
 // graph says first that files are gone: whoever dies on the way leaves files that the next
 // time finds.
-func (a *app) collectOr(ctx context.Context, s *session, keep time.Duration, dry bool) (gcJSON, error) {
+func (a *app) collect(ctx context.Context, s *session, keep time.Duration, dry bool) (gcJSON, error) {
 	done := gcJSON{Runs: []string{}, Planning: []string{}, Paths: []string{}, DryRun: dry}
 	retention := journal.Retention{Now: a.now(), Keep: keep}
 	cutoffs := dag.Cutoffs{}
@@ -97,14 +92,20 @@ func (a *app) collectOr(ctx context.Context, s *session, keep time.Duration, dry
 		}
 		done.Temps++
 	}
+	since := a.now().Add(-max(keep, undisturbed))
+	switch {
+	case !quiet: // a run that goes on has trees that nobody knows of yet
+		err = nil
+	case dry:
+		err = a.countTrees(ctx, s, trees, since, &done)
+	default:
+		err = git.Prune(ctx, s.project.Root, objects(s), trees, since)
+	}
+	if err != nil && !errors.Is(err, git.ErrUnknown) {
+		bad = errors.Join(bad, err)
+	}
 	if dry {
 		return done, bad
-	}
-	if quiet { // a run that goes on has trees that nobody knows of yet
-		err := git.Prune(ctx, s.project.Root, objects(s), trees, a.now().Add(-max(keep, undisturbed)))
-		if err != nil && !errors.Is(err, git.ErrUnknown) {
-			bad = errors.Join(bad, err)
-		}
 	}
 	if err := s.db.Vacuum(ctx); err != nil {
 		return done, errors.Join(err, bad)
@@ -114,6 +115,20 @@ func (a *app) collectOr(ctx context.Context, s *session, keep time.Duration, dry
 		bad = fmt.Errorf("%w: %w", dag.ErrRefused, bad)
 	}
 	return done, bad
+}
+
+// countTrees adds the objects of trees that would go, which are many and have no names.
+func (a *app) countTrees(ctx context.Context, s *session, keep []string, since time.Time, done *gcJSON) error {
+	files, err := git.Prunable(ctx, s.project.Root, objects(s), keep, since)
+	trees := leftover{path: objects(s)}
+	for _, f := range files {
+		trees.bytes += measure(f).bytes
+	}
+	if len(files) > 0 {
+		done.Freed += trees.bytes
+		done.removed = append(done.removed, trees)
+	}
+	return err
 }
 
 // held is the size of what shrinks but does not go: the database, and the trees.

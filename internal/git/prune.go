@@ -23,14 +23,13 @@ func Prune(ctx context.Context, dir, objects string, keep []string, since time.T
 	if err != nil {
 		return err
 	}
-	// Only what is there can be kept: somebody may have emptied the folder.
-	there, err := s.stored(ctx, keep)
+	ids, err := s.there(ctx, keep)
 	if err != nil {
 		return fmt.Errorf("prune trees of %s: %w", dir, err)
 	}
 	var refs strings.Builder
 	refs.WriteString("# pack-refs with: sorted\n")
-	for _, id := range there {
+	for _, id := range ids {
 		fmt.Fprintf(&refs, "%s refs/keep/%s\n", id, id)
 	}
 	// Names are what git goes by, and there may be more than a command line holds. If
@@ -76,4 +75,42 @@ func (s *store) stored(ctx context.Context, trees []string) ([]string, error) {
 		}
 	}
 	return there, err
+}
+
+// there are those of the trees that exist: somebody may have emptied the folder.
+func (s *store) there(ctx context.Context, trees []string) (ids []string, err error) {
+	list, err := s.git(ctx, nil, strings.NewReader(strings.Join(trees, "\n")+"\n"), "cat-file", "--batch-check=%(objectname) %(objecttype)")
+	for line := range strings.Lines(string(list)) {
+		if id, ok := strings.CutSuffix(strings.TrimSpace(line), " tree"); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids, err
+}
+
+// Prunable lists the files that Prune would remove. It changes nothing.
+func Prunable(ctx context.Context, dir, objects string, keep []string, since time.Time) ([]string, error) {
+	if _, err := os.Stat(objects); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	s, err := openStore(ctx, dir, objects)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := s.there(ctx, keep)
+	if err != nil {
+		return nil, fmt.Errorf("list trees of %s: %w", dir, err)
+	}
+	args := append([]string{"prune", "--dry-run", fmt.Sprintf("--expire=@%d", since.Unix()), "--"}, ids...)
+	list, err := s.git(ctx, nil, nil, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list trees of %s: %w", dir, err)
+	}
+	var files []string
+	for line := range strings.Lines(string(list)) {
+		if id, _, ok := strings.Cut(line, " "); ok && len(id) > 2 {
+			files = append(files, filepath.Join(s.path, "objects", id[:2], id[2:]))
+		}
+	}
+	return files, nil
 }
