@@ -82,7 +82,7 @@ func (a *app) runComplete(c *cli.Context) error {
 	words, flag, typed, before := flagAtEnd(words, typed)
 	p := &permuter{app: a.cli, path: []string{"ralph"}}
 	if p.walk(words) != nil {
-		return nil // half a line is no error while it is being typed
+		return nil //nolint:nilerr // half a line is no error while it is being typed
 	}
 	for _, g := range p.global {
 		if dir, ok := strings.CutPrefix(g, "--project="); ok {
@@ -96,7 +96,7 @@ func (a *app) runComplete(c *cli.Context) error {
 		f = nil
 	}
 	if f == nil && flag != "" && (before != "" || p.walk([]string{flag}) != nil) {
-		return nil
+		return nil //nolint:nilerr // as above
 	}
 	var list []candidate
 	var err error
