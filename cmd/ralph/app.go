@@ -223,13 +223,18 @@ func (a *app) openFor(c *cli.Context, opts db.Options) (*session, error) {
 }
 
 // loadConfig reads the user's configuration and the project's. What they give to
-// agents under a name that looks like a secret is one from now on.
+// agents and servers under a name that looks like a secret is one from now on; what
+// they take from the environment becomes one when it is taken.
 func (a *app) loadConfig(path string) (project.Loaded, error) {
 	config, err := project.Load(a.userConfig(), path, a.getenv)
 	for _, custom := range config.Agents {
-		for name, value := range custom.Env {
-			a.redact.AddEnviron([]string{name + "=" + value})
-		}
+		a.learnSecrets(custom.Env, redact.LooksSecret)
+	}
+	for _, server := range config.MCP {
+		a.redact.AddArgs(append(strings.Fields(server.Command), server.Args...))
+		a.redact.AddURL(server.URL)
+		a.learnSecrets(server.Env, redact.LooksSecret)
+		a.learnSecrets(server.Headers, secretHeader)
 	}
 	return config, err
 }

@@ -49,13 +49,16 @@ func (a *app) mcpServer(name string, given project.MCPServer) (acp.MCPServer, er
 	if m.URL, err = a.expand(given.URL); err != nil {
 		return m, err
 	}
-	a.redact.AddArgs(m.Args)
-	a.redact.AddURL(m.URL)
-	if m.Env, err = a.expandAll(given.Env, redact.LooksSecret); err != nil {
+	if m.Env, err = a.expandAll(given.Env); err != nil {
 		return m, err
 	}
-	m.Headers, err = a.expandAll(given.Headers, secretHeader)
-	return m, err
+	if m.Headers, err = a.expandAll(given.Headers); err != nil {
+		return m, err
+	}
+	a.redact.AddURL(m.URL)
+	a.learnSecrets(m.Env, redact.LooksSecret)
+	a.learnSecrets(m.Headers, secretHeader)
+	return m, nil
 }
 
 // secretHeader says whether a header may hold a secret: all but those that every
@@ -64,19 +67,28 @@ func secretHeader(name string) bool {
 	return !slices.Contains([]string{"accept", "accept-encoding", "accept-language", "content-type", "user-agent"}, strings.ToLower(name))
 }
 
-func (a *app) expandAll(values map[string]string, secret func(name string) bool) (map[string]string, error) {
+// learnSecrets makes those values secret whose names say so, once what they take from
+// the environment is in them.
+func (a *app) learnSecrets(values map[string]string, secret func(name string) bool) {
+	for name, value := range values {
+		if !secret(name) || strings.Contains(value, "${") {
+			continue
+		}
+		a.redact.Add(value)
+		if _, rest, scheme := strings.Cut(value, " "); scheme { // Bearer, Basic
+			a.redact.Add(rest)
+		}
+	}
+}
+
+func (a *app) expandAll(values map[string]string) (map[string]string, error) {
 	out := make(map[string]string, len(values))
 	for name, value := range values {
 		text, err := a.expand(value)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		if out[name] = text; secret(name) {
-			a.redact.Add(text)
-			if _, rest, scheme := strings.Cut(text, " "); scheme { // Bearer, Basic
-				a.redact.Add(rest)
-			}
-		}
+		out[name] = text
 	}
 	return out, nil
 }
