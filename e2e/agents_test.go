@@ -270,7 +270,7 @@ func (p *place) refuses(t *testing.T, set setting) {
 		switch {
 		case pr.Kind == model.Verify:
 			return model.Answer{Text: "I have looked at it.\n<verify-pass/>\n"}
-		case strings.Contains(pr.Text, "t-0000000b"):
+		case pr.Task == "t-0000000b":
 			return model.Answer{}
 		case pr.Turn == 0:
 			return model.Answer{Text: "Let me see.", Shell: "echo done > " + pr.Task + ".txt"}

@@ -86,6 +86,9 @@ func (u Usage) Tokens() string {
 	add(u.In, "in")
 	add(u.Cached, "cached")
 	add(u.Out, "out")
+	if u.Out == nil && u.In != nil {
+		parts = append(parts, "out unknown")
+	}
 	return strings.Join(parts, ", ")
 }
 

@@ -123,8 +123,15 @@ func (a *app) runsSection(b *strings.Builder, p term.Palette, runs []openRun) {
 // checkpoint is what is known of an attempt that is under way.
 func (a *app) checkpoint(at dag.Attempt) string {
 	parts := []string{at.Task + " " + string(at.Phase) + " for " + a.since(at.StartedAt), fmt.Sprintf("iteration %d", at.Iteration)}
-	if at.TokensIn != nil && at.TokensOut != nil {
-		parts = append(parts, human.Tokens(*at.TokensIn)+" in, "+human.Thousands(*at.TokensOut)+" out")
+	var in, out int64
+	if at.TokensIn != nil {
+		in = *at.TokensIn
+	}
+	if at.TokensOut != nil {
+		out = *at.TokensOut
+	}
+	if tokens := human.InOut(in, 0, out); tokens != "" {
+		parts = append(parts, tokens)
 	}
 	if at.CostUSD != nil {
 		parts = append(parts, spentOn(at).String())

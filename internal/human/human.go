@@ -87,6 +87,25 @@ func Tokens(n int64) string {
 	return Thousands(n) + " tokens"
 }
 
+// InOut says how many tokens were read, those from a cache apart, and written. No agent
+// answers with 0 of them: a count of 0 is one that it did not tell. Empty if it told none.
+func InOut(in, cached, out int64) string {
+	if in+cached+out == 0 {
+		return ""
+	}
+	text := "tokens in unknown"
+	if in > 0 {
+		text = Tokens(in) + " in"
+	}
+	if cached > 0 {
+		text += ", " + Thousands(cached) + " cached"
+	}
+	if out == 0 {
+		return text + ", out unknown"
+	}
+	return text + ", " + Thousands(out) + " out"
+}
+
 // Count counts things: 1 task, 2 tasks, 3 tries, 4 processes.
 func Count(n int, word string) string {
 	if n == 1 {

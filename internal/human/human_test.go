@@ -45,3 +45,18 @@ func TestAmountsAreSaidAsPeopleSayThem(t *testing.T) {
 		}
 	}
 }
+
+func TestInOutSaysWhatIsUnknown(t *testing.T) {
+	t.Parallel()
+	for want, in := range map[string][3]int64{
+		"":                                   {},
+		"1,900 tokens in, out unknown":       {1900, 0, 0},
+		"1,900 tokens in, 30 cached, 50 out": {1900, 30, 50},
+		"tokens in unknown, 50 out":          {0, 0, 50},
+		"tokens in unknown, 7 cached, out unknown": {0, 7, 0},
+	} {
+		if got := InOut(in[0], in[1], in[2]); got != want {
+			t.Errorf("%v: got %q, want %q", in, got, want)
+		}
+	}
+}

@@ -88,12 +88,8 @@ func used(u *loop.Usage) []string {
 		return nil
 	}
 	var parts []string
-	if u.TokensIn+u.TokensCached+u.TokensOut > 0 {
-		tokens := human.Tokens(u.TokensIn) + " in"
-		if u.TokensCached > 0 {
-			tokens += ", " + human.Thousands(u.TokensCached) + " cached"
-		}
-		parts = append(parts, tokens+", "+human.Thousands(u.TokensOut)+" out")
+	if tokens := human.InOut(u.TokensIn, u.TokensCached, u.TokensOut); tokens != "" {
+		parts = append(parts, tokens)
 	}
 	if u.Context > 0 {
 		parts = append(parts, human.Tokens(u.Context)+" of context")

@@ -254,8 +254,8 @@ func words(l Line, outcome string) []string {
 		list = append(list, outcome)
 	}
 	if u := l.Usage; u != nil {
-		if u.TokensIn+u.TokensOut > 0 {
-			list = append(list, human.Tokens(u.TokensIn+u.TokensCached)+" in, "+human.Thousands(u.TokensOut)+" out")
+		if tokens := human.InOut(u.TokensIn+u.TokensCached, 0, u.TokensOut); tokens != "" {
+			list = append(list, tokens)
 		}
 		if u.CostUSD != nil {
 			list = append(list, human.Roughly(u.Unknown, u.Estimated)+human.Dollars(*u.CostUSD))

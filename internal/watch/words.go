@@ -96,8 +96,14 @@ func phase(a dag.Attempt, doing string) string {
 // used says what an attempt has used, as far as it is known.
 func used(a dag.Attempt) []string {
 	var parts []string
+	told := func(n int64, word string) string {
+		if n == 0 {
+			return word + " unknown"
+		}
+		return amount(n) + " " + word
+	}
 	if a.TokensIn != nil || a.TokensOut != nil {
-		parts = append(parts, amount(value(a.TokensIn)+value(a.TokensCached))+" in, "+amount(value(a.TokensOut))+" out")
+		parts = append(parts, told(value(a.TokensIn)+value(a.TokensCached), "in")+", "+told(value(a.TokensOut), "out"))
 	}
 	if a.CostUSD != nil {
 		parts = append(parts, human.Roughly(a.Unknown, a.Estimated)+human.Dollars(*a.CostUSD))
