@@ -14,8 +14,9 @@ func (a *app) runCommand() command {
 		long: `TARGET is a feature or a task; a group means all that lies below it; none means everything.
 A feature that has no tasks in the database, as after a clone, is imported from its tasks.jsonl first.
 The first Ctrl-C ends the agent, gives its task back and, on a terminal, asks for guidance and
-whether to go on. The second kills at once. In GitHub Actions the step summary and an annotation for
-each failed task are written without being asked.`,
+whether to go on. The second kills at once. Off a terminal a task has a line when it starts and one
+when it ends; -v prints every step, and -q a sign of life each minute. In GitHub Actions the steps are
+folded, and the step summary and an annotation for each failed task are written without being asked.`,
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "feature", Usage: "only tasks of feature `F`"},
 			&cli.StringFlag{Name: "task", Usage: "only task `ID` and what lies below it"},
