@@ -27,7 +27,7 @@ func Text(w io.Writer, r Run, o TextOptions) error {
 	t.attempts()
 	t.spending()
 	t.ending()
-	_, err := io.WriteString(w, t.b.String())
+	_, err := io.WriteString(w, term.WrapLines(t.b.String(), o.Width))
 	return err
 }
 
@@ -56,7 +56,7 @@ func (t *texter) head() {
 	t.f("%s  %s\n", t.p.Cyan(t.ID), t.paint(t.Mark()+" "+t.Headline()))
 	field := func(name, value string) {
 		if value != "" {
-			t.wrapped(fmt.Sprintf("  %-10s %s", name, value), 13)
+			t.f("%s\n", strings.Join(term.Wrap(fmt.Sprintf("  %-10s %s", name, value), t.o.Width, strings.Repeat(" ", 13)), "\n"))
 		}
 	}
 	field("tasks", t.countWords())
@@ -100,7 +100,7 @@ func (t *texter) failures() {
 	t.f("\n%s\n", t.p.Bold("Failed"))
 	for _, f := range t.Failures {
 		t.f("  %s  %s\n", t.p.Red(f.Task), t.p.Bold(f.Title))
-		t.wrapped("      "+f.Reason, 6)
+		t.f("      %s\n", f.Reason)
 		if f.Gate != nil {
 			t.f("      gate %s: %s\n", line(f.Gate.Command), line(f.Gate.Exit))
 		}
@@ -235,8 +235,7 @@ func (t *texter) ending() {
 		t.table(table)
 	}
 	for _, w := range t.Warnings {
-		t.f("\n")
-		t.wrapped(t.p.Yellow("warning:")+" "+w, 2)
+		t.f("\n%s %s\n", t.p.Yellow("warning:"), w)
 	}
 	if t.Unread != "" {
 		t.f("\n%s the files of this run cannot be read (%s): what only they hold is missing\n", t.p.Yellow("warning:"), t.Unread)
@@ -254,14 +253,6 @@ func (t *texter) table(table *term.Table) {
 	_, _ = table.WriteTo(&b) // a builder takes everything
 	for l := range strings.Lines(b.String()) {
 		t.b.WriteString("  " + l)
-	}
-}
-
-// wrapped writes a line that is broken at words, with so much space before its other
-// parts.
-func (t *texter) wrapped(s string, space int) {
-	for _, part := range term.Wrap(s, t.o.Width, strings.Repeat(" ", space)) {
-		t.f("%s\n", part)
 	}
 }
 

@@ -206,13 +206,13 @@ func TestSIGTERMAsksNothing(t *testing.T) {
 func TestLinesAreBrokenAtWords(t *testing.T) {
 	t.Parallel()
 	const columns = 40
-	p := newPlace(t, fakeagent.Script{})
+	p := newPlace(t, say(fakeagent.Step{Do: "say", Text: "<task-failed>{{task}}: " + strings.Repeat("because of words ", 8) + "</task-failed>\n"}))
 	p.plan(t, "one")
-	for status, args := range map[int][]string{
-		64: {"run", "--keep-going", "--fail-fast"},
-		3:  {"run", "--feature", "nothing-of-that-name"},
+	p.want(t, 1, "run")
+	for command, status := range map[string]int{
+		"run --keep-going --fail-fast": 64, "run --feature of-no-name": 3, "task show t-00000001": 0, "status": 0,
 	} {
-		term := p.onTerminalOf(t, unix.Winsize{Col: columns, Row: 50}, args...)
+		term := p.onTerminalOf(t, unix.Winsize{Col: columns, Row: 50}, strings.Fields(command)...)
 		term.wait(t, status)
 		eventually(t, "the hint or the error is shown", func() bool { return strings.Count(term.screen(), "\n") > 2 })
 		for line := range strings.Lines(term.screen()) {

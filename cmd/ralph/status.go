@@ -174,10 +174,7 @@ func (a *app) printStatus(c *cli.Context, s *session, o overview) error {
 	p := a.palette(c)
 	var b strings.Builder
 	if o.tally.Total() == 0 {
-		for _, part := range term.Wrap(a.noPlan(s), a.width, "  ") {
-			b.WriteString(part + "\n")
-		}
-		_, err := fmt.Fprint(a.stdout, b.String())
+		_, err := fmt.Fprint(a.stdout, term.WrapLines(a.noPlan(s)+"\n", a.width))
 		return err
 	}
 	what := human.Count(o.tally.Total(), "task")
@@ -223,7 +220,7 @@ func (a *app) printStatus(c *cli.Context, s *session, o overview) error {
 			fmt.Fprintf(&b, "  %s  %s  %s\n", p.Cyan(f.Name), featurePaint(p, f.Status)(string(f.Status)), progress(f))
 		}
 	}
-	_, err := fmt.Fprint(a.stdout, b.String())
+	_, err := fmt.Fprint(a.stdout, term.WrapLines(b.String(), a.width))
 	return err
 }
 

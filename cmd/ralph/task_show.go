@@ -128,10 +128,11 @@ func (a *app) printTask(c *cli.Context, t dag.Task, j taskJSON, r related, state
 	a.section(&b, p, "Holds up", r.dependents)
 	a.section(&b, p, "Subtasks", r.children)
 	printAttempts(&b, p, state, attempts)
+	text := term.WrapLines(b.String(), a.width)
 	if t.Description != "" {
-		b.WriteString("\n" + term.Block(t.Description) + "\n")
+		text += "\n" + term.Block(t.Description) + "\n"
 	}
-	_, err := fmt.Fprint(a.stdout, b.String())
+	_, err := fmt.Fprint(a.stdout, text)
 	return err
 }
 

@@ -83,3 +83,22 @@ func (w *Wrapper) flush(b *strings.Builder, width int) {
 	w.col += len(w.spaces) + wide
 	w.spaces, w.word = "", ""
 }
+
+// WrapLines is text whose lines are broken as Wrap does, each set off from its own
+// beginning.
+func WrapLines(text string, width int) string {
+	if width <= 0 {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		line, end := strings.CutSuffix(line, "\n")
+		plain := Strip(line)
+		indent := strings.Repeat(" ", len(plain)-len(strings.TrimLeft(plain, " "))+2)
+		b.WriteString(strings.Join(Wrap(line, width, indent), "\n"))
+		if end {
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}

@@ -62,3 +62,11 @@ func TestAWrapperPutsPiecesTogether(t *testing.T) {
 		}
 	}
 }
+
+func TestLinesAreSetOffFromTheirOwnBeginning(t *testing.T) {
+	t.Parallel()
+	got := WrapLines("one two three\n  four five six\n\nend", 9)
+	if want := "one two\n  three\n  four\n    five\n    six\n\nend"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
