@@ -87,7 +87,7 @@ func (g *Graph) insert(t NewTask, parent Task, feature int64) (n int64, id strin
 	if feature != 0 {
 		featureN = feature
 	}
-	held := parent.N != 0 && (parent.Held || parent.OpenDeps > 0 || parent.Status == Blocked || parent.Paused)
+	held := parent.N != 0 && parent.holds()
 	doomed := parent.N != 0 && (parent.Doomed || parent.Status == Failed)
 	for range 100 { // a random ID may be taken: at a million tasks some are
 		id = g.newID("t-")

@@ -19,7 +19,7 @@ WITH RECURSIVE
 waiting (n) AS (
     SELECT e.blocked FROM dependencies e JOIN tasks b ON b.n = e.blocker WHERE b.status <> 'done'
     UNION
-    SELECT n FROM tasks WHERE status = 'blocked' OR paused
+    SELECT n FROM tasks WHERE status = 'blocked' OR paused OR given_up
 ),
 d (n, held, doomed) AS (
     SELECT n, 0, 0 FROM tasks WHERE parent IS NULL

@@ -109,7 +109,7 @@ func (g *Graph) Claim(opts ClaimOptions) (Claim, bool, error) {
 	}
 	args = append(args, ":owner", opts.Run.Owner, ":lease", g.now.Add(opts.Lease).UnixMilli(), ":now", g.millis())
 	var t Task
-	err = g.tx.Each(query, func(stmt *sqlite.Stmt) (err error) { t, err = scanTask(stmt); return err }, args...)
+	err = g.tx.Each(query, func(stmt *sqlite.Stmt) (err error) { t, err = g.scanTask(stmt); return err }, args...)
 	if err != nil || t.N == 0 {
 		return Claim{}, false, err
 	}

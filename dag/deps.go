@@ -100,7 +100,7 @@ func (g *Graph) ChildTasks(t Task) ([]Task, error) { return g.tasks(childTasksSQ
 func (g *Graph) tasks(query string, args ...any) ([]Task, error) {
 	var list []Task
 	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error {
-		t, err := scanTask(stmt)
+		t, err := g.scanTask(stmt)
 		list = append(list, t)
 		return err
 	}, args...)

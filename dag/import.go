@@ -41,6 +41,7 @@ type planned struct {
 	openDeps int
 	held     bool
 	doomed   bool
+	givenUp  bool // its status says failed, and nothing below it does
 }
 
 // batch is one import under way.
@@ -191,7 +192,7 @@ func (b *batch) rollUp([]Spec) error {
 		}
 		held, doomed := false, false
 		if old := b.tasks[i].under; old != nil {
-			held = old.Held || old.OpenDeps > 0 || old.Status == Blocked || old.Paused
+			held = old.holds()
 			doomed = old.Doomed || old.Status == Failed
 		}
 		b.flag(i, held, doomed)
@@ -223,6 +224,7 @@ func (b *batch) statusOf(i int) Status {
 	case !open && t.status == Pending:
 		t.status = Failed
 	}
+	t.givenUp = t.status == Failed && !failed
 	return t.status
 }
 
@@ -230,6 +232,6 @@ func (b *batch) flag(i int, held, doomed bool) {
 	t := &b.tasks[i]
 	t.held, t.doomed = held, doomed
 	for _, c := range t.children {
-		b.flag(c, held || t.openDeps > 0 || t.status == Blocked, doomed || t.status == Failed)
+		b.flag(c, held || t.openDeps > 0 || t.status == Blocked || t.givenUp, doomed || t.status == Failed)
 	}
 }

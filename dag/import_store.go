@@ -6,9 +6,9 @@ const (
 	lastSQL   = `SELECT coalesce(max(n), 0) FROM tasks;`
 	importSQL = `
 INSERT INTO tasks (n, id, title, description, status, priority, parent, feature, kind, agent, model, gates, max_retries,
-    allow_tampering, retries, verification, created_at, updated_at, finished_at, children, open_deps, held, doomed)
+    allow_tampering, retries, verification, created_at, updated_at, finished_at, children, open_deps, held, doomed, given_up)
 VALUES (:n, :id, :title, :description, :status, :priority, :parent, :feature, :kind, :agent, :model, :gates, :max_retries,
-    :tampering, :retries, :verification, :now, :now, :finished, :children, :open_deps, :held, :doomed)
+    :tampering, :retries, :verification, :now, :now, :finished, :children, :open_deps, :held, :doomed, :given_up)
 ON CONFLICT (id) DO NOTHING;`
 	addChildrenSQL = `
 UPDATE tasks SET children = children + :count, not_before = 0, wait_reason = NULL, updated_at = :now WHERE n = :n;`
@@ -99,7 +99,7 @@ func (b *batch) storeTask(i int, features map[string]int64) error {
 			":model", orNull(s.Model), ":gates", listJSON(s.Gates), ":max_retries", s.MaxRetries,
 			":tampering", s.AllowTampering,
 			":retries", s.Retries, ":verification", orNull(s.Verification), ":now", g.millis(), ":finished", finished,
-			":children", len(t.children), ":open_deps", t.openDeps, ":held", t.held, ":doomed", t.doomed)
+			":children", len(t.children), ":open_deps", t.openDeps, ":held", t.held, ":doomed", t.doomed, ":given_up", t.givenUp)
 		if err != nil {
 			return err
 		}

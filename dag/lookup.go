@@ -65,13 +65,13 @@ const (
 	wanted          = ` (:statuses = '' OR instr(:statuses, ',' || status || ',') > 0) ORDER BY n;`
 	listSQL         = `SELECT ` + taskColumns + ` FROM tasks WHERE` + wanted
 	listFeatureSQL  = `SELECT ` + taskColumns + ` FROM tasks WHERE feature = :feature AND` + wanted
-	readySQL        = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY queue_all WHERE queue = 0 ORDER BY priority, n LIMIT :limit;`
+	readySQL        = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY queue_all WHERE queue = :queue ORDER BY priority, n LIMIT :limit;`
 	readyFeatureSQL = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY queue_feature
-WHERE feature = +:feature AND queue = 0 ORDER BY priority, n LIMIT :limit;`
+WHERE feature = +:feature AND queue = :queue ORDER BY priority, n LIMIT :limit;`
 	// dueSQL finds what waited for a time that has come; a claim clears the wait.
 	dueSQL = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY tasks_waiting
 WHERE not_before > 0 AND not_before <= :now AND status = 'pending' AND children = 0 AND open_deps = 0
-  AND held = 0 AND paused = 0 AND leaving IS NULL AND doomed = 0;`
+  AND held = 0 AND paused = 0 AND leaving IS NULL AND doomed <= :doomed;`
 )
 
 // List returns tasks oldest first, or, of the ready ones, in the order in which
@@ -98,7 +98,7 @@ func (g *Graph) List(f Filter) ([]Task, error) {
 	}
 	var list []Task
 	err = g.tx.Each(query, func(stmt *sqlite.Stmt) error {
-		t, err := scanTask(stmt)
+		t, err := g.scanTask(stmt)
 		if err != nil {
 			return err
 		}
@@ -128,18 +128,21 @@ func (g *Graph) ready(f Filter, feature int64) ([]Task, error) {
 	if limit == 0 {
 		limit = -1
 	}
-	due, err := g.tasks(dueSQL, ":now", g.millis())
+	due, err := g.tasks(dueSQL, ":now", g.millis(), ":doomed", g.mostDoomed())
 	if err != nil {
 		return nil, err
 	}
 	var list []Task
-	if feature != 0 {
-		list, err = g.tasks(readyFeatureSQL, ":feature", feature, ":limit", limit)
-	} else {
-		list, err = g.tasks(readySQL, ":limit", limit)
-	}
-	if err != nil {
-		return nil, err
+	for queue := range g.mostDoomed() + 1 {
+		query, args := readySQL, []any{":limit", limit, ":queue", queue}
+		if feature != 0 {
+			query, args = readyFeatureSQL, append(args, ":feature", feature)
+		}
+		more, err := g.tasks(query, args...)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
 	}
 	for _, t := range due {
 		if f.Feature == "" || strings.EqualFold(t.Feature, f.Feature) {

@@ -1,6 +1,8 @@
 package dag_test
 
 import (
+	"slices"
+
 	"ralph/dag"
 )
 
@@ -105,6 +107,8 @@ func (m *model) rollUpPlan(t *modelTask) error {
 	case allEnded && t.status == dag.Pending:
 		t.status = dag.Failed
 	}
+	failed := slices.ContainsFunc(children, func(c *modelTask) bool { return c.status == dag.Failed })
+	t.givenUp = len(children) > 0 && t.status == dag.Failed && !failed
 	return nil
 }
 

@@ -31,6 +31,7 @@ type modelTask struct {
 	notBefore  time.Time
 	retries    int
 	maxRetries *int
+	givenUp    bool
 	holder     int // which claim has it; 0 for none
 }
 
@@ -107,10 +108,10 @@ func (m *model) waits(t *modelTask) bool {
 	return false
 }
 
-// held: an ancestor has an unfinished blocker or is blocked.
+// held: an ancestor has an unfinished blocker, is blocked, or was given up.
 func (m *model) held(t *modelTask) bool {
 	p, ok := m.tasks[t.parent]
-	return ok && (m.waits(p) || p.status == dag.Blocked || m.held(p))
+	return ok && (m.waits(p) || p.status == dag.Blocked || p.givenUp || m.held(p))
 }
 
 // doomed: an ancestor failed.

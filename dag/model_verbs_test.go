@@ -12,6 +12,7 @@ func ended(s dag.Status) bool { return s == dag.Done || s == dag.Failed }
 func (m *model) set(t *modelTask, to dag.Status) {
 	from := t.status
 	t.status, t.holder = to, 0
+	t.givenUp = t.givenUp && to == dag.Failed
 	if p := m.tasks[t.parent]; p != nil {
 		switch {
 		case ended(from) && !ended(to):
@@ -131,7 +132,7 @@ func (m *model) resetByHand(id string) error {
 func (m *model) resetTree(id string) int {
 	tree := m.below(id)
 	for _, t := range tree {
-		t.status, t.holder = dag.Pending, 0
+		t.status, t.holder, t.givenUp = dag.Pending, 0, false
 		m.wipe(t)
 	}
 	m.reopenAbove(m.tasks[id])
@@ -170,11 +171,12 @@ func (m *model) giveUp(id string) error {
 	t := m.tasks[id]
 	switch t.status {
 	case dag.Failed:
+		t.givenUp = true
 		return nil
 	case dag.Done:
 		return errRefused
 	}
-	t.notBefore = m.now
+	t.notBefore, t.givenUp = m.now, true
 	m.set(t, dag.Failed)
 	return nil
 }

@@ -49,7 +49,8 @@ UPDATE tasks SET status = :to, owner = NULL, lease_until = NULL,
     leaving = iif(:fence, (SELECT a.id FROM attempts a WHERE a.task = tasks.n AND a.ended_at IS NULL), leaving),
     generation = generation + :fence, updated_at = :now, finished_at = :finished,
     unverified = iif(:from IN ('pending', 'blocked') AND :to IN ('pending', 'blocked'), unverified, NULL),
-    not_before = iif(:finished IS NULL, not_before, 0), wait_reason = iif(:finished IS NULL, wait_reason, NULL)
+    not_before = iif(:finished IS NULL, not_before, 0), wait_reason = iif(:finished IS NULL, wait_reason, NULL),
+    given_up = iif(:to = 'failed', given_up, 0)
 WHERE n = :n AND status = :from AND generation = :generation;`
 
 // takenSQL ends the attempt of a task that was taken away. Its worker, if it still
@@ -132,20 +133,24 @@ func (g *Graph) recountDependents(n int64, done bool) error {
 	return nil
 }
 
+// holds says of a task p that it keeps back all below it, whatever a run does about
+// failed tasks.
+const holds = `p.open_deps > 0 OR p.status = 'blocked' OR p.paused OR p.given_up`
+
 // flagSQL carries held and doomed down from a task, in one statement, and stops
 // wherever they already agree. The plus signs keep the planner from scanning and
 // from preparing the statement again for every :n, which cost 20 times the rest.
 const flagSQL = `
 WITH RECURSIVE d (n, held, doomed) AS (
-    SELECT c.n, p.held OR p.open_deps > 0 OR p.status = 'blocked' OR p.paused, p.doomed OR p.status = 'failed'
+    SELECT c.n, p.held OR ` + holds + `, p.doomed OR p.status = 'failed'
     FROM tasks p JOIN tasks c ON c.parent = p.n
     WHERE p.n = +:n
-      AND (c.held <> (p.held OR p.open_deps > 0 OR p.status = 'blocked' OR p.paused)
+      AND (c.held <> (p.held OR ` + holds + `)
         OR c.doomed <> (p.doomed OR p.status = 'failed'))
     UNION ALL
-    SELECT c.n, d.held OR p.open_deps > 0 OR p.status = 'blocked' OR p.paused, d.doomed OR p.status = 'failed'
+    SELECT c.n, d.held OR ` + holds + `, d.doomed OR p.status = 'failed'
     FROM d JOIN tasks p ON p.n = d.n JOIN tasks c ON c.parent = p.n
-    WHERE c.held <> (d.held OR p.open_deps > 0 OR p.status = 'blocked' OR p.paused)
+    WHERE c.held <> (d.held OR ` + holds + `)
        OR c.doomed <> (d.doomed OR p.status = 'failed')
 )
 UPDATE tasks SET held = d.held, doomed = d.doomed FROM d WHERE tasks.n = +d.n;`

@@ -61,7 +61,7 @@ func (g *Graph) Outline(scope Scope) ([]Outline, error) {
 		r := row{stmt: stmt}
 		list = append(list, Outline{
 			N: r.int64(), Parent: r.int64(), ID: r.text(), Title: r.text(), Status: Status(r.text()), Children: r.int(), OpenDeps: r.int(),
-			Held: r.bool(), Doomed: r.bool(), Paused: r.bool(), Leaving: r.bool(), Unverified: r.bool(), NotBefore: r.time(), WaitReason: r.text(),
+			Held: r.bool(), Doomed: r.bool() && !g.keeps, Paused: r.bool(), Leaving: r.bool(), Unverified: r.bool(), NotBefore: r.time(), WaitReason: r.text(),
 		})
 		return r.err
 	}, args...)

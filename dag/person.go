@@ -25,16 +25,25 @@ func (g *Graph) Finish(id string) error {
 	return g.log(t.n, LogSystem, "marked done by hand")
 }
 
-// GiveUp is a person's word that a task failed. What lies below it will not be run.
+const giveUpSQL = `UPDATE tasks SET given_up = 1 WHERE n = :n;`
+
+// GiveUp is a person's word that a task failed. What lies below it will not be run,
+// whatever runs do about tasks that failed by themselves.
 func (g *Graph) GiveUp(id, reason string) error {
 	t, err := g.byHand(id)
 	if err != nil {
 		return err
 	}
+	if err := g.tx.Exec(giveUpSQL, ":n", t.n); err != nil {
+		return err
+	}
 	if t.status != Failed {
-		if err := g.move(t, Failed, ByGiveUp); err != nil {
-			return err
-		}
+		err = g.move(t, Failed, ByGiveUp)
+	} else {
+		err = g.flagDescendants(t.n)
+	}
+	if err != nil {
+		return err
 	}
 	if reason == "" {
 		reason = "marked failed by hand"

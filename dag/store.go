@@ -33,6 +33,10 @@ type Options struct {
 	// reasons, notes, logs. Tasks themselves are stored as they are given. nil
 	// removes nothing.
 	Redact func(string) string
+
+	// KeepGoing says that a failed task does not keep back the others of its group:
+	// they count as ready.
+	KeepGoing bool
 }
 
 // Store hands out transactions on the graph. It is safe for concurrent use.
@@ -41,11 +45,12 @@ type Store struct {
 	now   func() time.Time
 	newID func(prefix string) string
 	said  func(string) string
+	keeps bool
 }
 
 // New makes a Store on an open database, which stays the caller's to close.
 func New(d *db.DB, opts Options) *Store {
-	s := &Store{db: d, now: opts.Now, newID: opts.NewID, said: opts.Redact}
+	s := &Store{db: d, now: opts.Now, newID: opts.NewID, said: opts.Redact, keeps: opts.KeepGoing}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -56,6 +61,13 @@ func New(d *db.DB, opts Options) *Store {
 		s.said = func(text string) string { return text }
 	}
 	return s
+}
+
+// KeepingGoing is the same store with another answer to Options.KeepGoing.
+func (s *Store) KeepingGoing(on bool) *Store {
+	other := *s
+	other.keeps = on
+	return &other
 }
 
 // Update runs fn on the graph in one write transaction: all of it or nothing.
@@ -69,7 +81,7 @@ func (s *Store) View(ctx context.Context, fn func(*Graph) error) error {
 }
 
 func (s *Store) graph(tx *db.Tx) *Graph {
-	return &Graph{tx: tx, now: s.now(), newID: s.newID, said: s.said}
+	return &Graph{tx: tx, now: s.now(), newID: s.newID, said: s.said, keeps: s.keeps}
 }
 
 // Graph is the graph inside one transaction. Its verbs are those of the state
@@ -78,11 +90,30 @@ type Graph struct {
 	tx    *db.Tx
 	now   time.Time
 	newID func(prefix string) string
+	keeps bool                // what a failed ancestor keeps back is ready all the same
 	said  func(string) string // removes secrets from what agents, gates and people said
 }
 
 // Tx is the transaction itself, for packages that must write together with ours.
 func (g *Graph) Tx() *db.Tx { return g.tx }
+
+// scanTask reads a task. Its failed ancestors are no matter if we keep going.
+func (g *Graph) scanTask(stmt *sqlite.Stmt) (Task, error) {
+	t, err := scanTask(stmt)
+	t.Doomed = t.Doomed && !g.keeps
+	return t, err
+}
+
+// KeepsGoing says that a failed task does not keep back the others of its group.
+func (g *Graph) KeepsGoing() bool { return g.keeps }
+
+// mostDoomed is the highest value of the column queue that is ready.
+func (g *Graph) mostDoomed() int {
+	if g.keeps {
+		return 1
+	}
+	return 0
+}
 
 func (g *Graph) millis() int64 { return g.now.UnixMilli() }
 

@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"slices"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -47,9 +48,9 @@ const (
 	groupsFeatureSQL = `SELECT status, count(*) FROM tasks INDEXED BY tasks_groups WHERE feature = :feature AND children > 0 GROUP BY status;`
 	groupsTreeSQL    = subtree + `SELECT t.status, count(*) FROM sub JOIN tasks t ON t.n = sub.n WHERE t.children > 0 GROUP BY t.status;`
 
-	readyAllSQL          = `SELECT count(*) FROM tasks INDEXED BY queue_all WHERE queue = 0;`
-	readyCountFeatureSQL = `SELECT count(*) FROM tasks INDEXED BY queue_feature WHERE feature = +:feature AND queue = 0;`
-	readyTreeSQL         = subtree + `SELECT count(*) FROM sub JOIN tasks t ON t.n = sub.n WHERE t.queue = 0;`
+	readyAllSQL          = `SELECT count(*) FROM tasks INDEXED BY queue_all WHERE queue <= :doomed;`
+	readyCountFeatureSQL = `SELECT count(*) FROM tasks INDEXED BY queue_feature WHERE feature = +:feature AND queue <= :doomed;`
+	readyTreeSQL         = subtree + `SELECT count(*) FROM sub JOIN tasks t ON t.n = sub.n WHERE t.queue <= :doomed;`
 
 	waits = ` not_before > 0 AND status = 'pending' AND children = 0 AND open_deps = 0 AND held = 0 AND paused = 0 AND leaving IS NULL`
 
@@ -68,7 +69,7 @@ func (g *Graph) Tally(scope Scope) (Tally, error) {
 	if t.ByStatus, t.Groups, err = g.countStatuses(queries[0], queries[3], args...); err != nil {
 		return Tally{}, err
 	}
-	ready, err := g.number(queries[1], args...)
+	ready, err := g.number(queries[1], append(slices.Clone(args), ":doomed", g.mostDoomed())...)
 	if err != nil {
 		return Tally{}, err
 	}
@@ -79,7 +80,7 @@ func (g *Graph) Tally(scope Scope) (Tally, error) {
 			t.Limits = append(t.Limits, AgentLimit{Agent: agent, Until: until, Reason: stmt.ColumnText(3)})
 		}
 		switch {
-		case stmt.ColumnBool(1):
+		case stmt.ColumnBool(1) && !g.keeps:
 			if !until.After(g.now) {
 				return nil // a claim that keeps going takes it
 			}

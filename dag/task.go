@@ -30,6 +30,7 @@ type Task struct {
 	Interruptions int    // in a row, by ralph's own death
 	Verification  string // "", passed, failed or skipped
 	Paused        bool   // by a person, until resumed
+	GivenUp       bool   // a person marked it as failed
 	Unverified    string // the attempt whose finished work is only to be verified; "" for none
 
 	Owner      string // "" unless in progress
@@ -44,8 +45,13 @@ type Task struct {
 
 	Children int  // direct ones
 	OpenDeps int  // own blockers that are not done
-	Held     bool // an ancestor waits for a blocker, is blocked or paused
+	Held     bool // an ancestor waits for a blocker, is blocked, paused or given up
 	Doomed   bool // an ancestor failed
+}
+
+// holds says that it keeps back all below it, whatever a run does about failed tasks.
+func (t Task) holds() bool {
+	return t.Held || t.OpenDeps > 0 || t.Status == Blocked || t.Paused || t.GivenUp
 }
 
 // Ready says whether a run would take the task at that time.
@@ -59,7 +65,7 @@ const taskColumns = `n, id, title, description, status, priority,
     (SELECT p.id FROM tasks p WHERE p.n = tasks.parent),
     (SELECT f.name FROM features f WHERE f.n = tasks.feature),
     kind, agent, model, gates, max_retries, allow_tampering,
-    retries, attempts, interruptions, verification, paused, unverified,
+    retries, attempts, interruptions, verification, paused, given_up, unverified,
     owner, generation, lease_until, leaving, not_before, wait_reason,
     created_at, updated_at, started_at, finished_at,
     children, open_deps, held, doomed`
@@ -70,7 +76,7 @@ func scanTask(stmt *sqlite.Stmt) (Task, error) {
 		N: r.int64(), ID: r.text(), Title: r.text(), Description: r.text(),
 		Status: Status(r.text()), Priority: r.int64(), Parent: r.text(), Feature: r.text(),
 		Kind: Kind(r.text()), Agent: r.text(), Model: r.text(), Gates: r.list(), MaxRetries: r.optionalInt(), AllowTampering: r.bool(),
-		Retries: r.int(), Attempts: r.int(), Interruptions: r.int(), Verification: r.text(), Paused: r.bool(), Unverified: r.text(),
+		Retries: r.int(), Attempts: r.int(), Interruptions: r.int(), Verification: r.text(), Paused: r.bool(), GivenUp: r.bool(), Unverified: r.text(),
 		Owner: r.text(), Generation: r.int64(), LeaseUntil: r.time(), Leaving: r.text(), NotBefore: r.time(), WaitReason: r.text(),
 		CreatedAt: r.time(), UpdatedAt: r.time(), StartedAt: r.time(), FinishedAt: r.time(),
 		Children: r.int(), OpenDeps: r.int(), Held: r.bool(), Doomed: r.bool(),

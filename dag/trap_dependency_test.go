@@ -62,8 +62,8 @@ func TestTrapAFailedGrandparentStopsAllItsLeaves(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.plan("top", "group in top", "inner in group", "deep in inner", "near in top", "elsewhere")
-	w.person(giveUp, "top")
-	w.wantStatuses(map[string]dag.Status{"group": dag.Pending, "inner": dag.Pending, "deep": dag.Pending})
+	w.spoil("near")
+	w.wantStatuses(map[string]dag.Status{"top": dag.Failed, "group": dag.Pending, "inner": dag.Pending, "deep": dag.Pending})
 	w.wantReady("elsewhere")
 	w.take("elsewhere", dag.ClaimOptions{})
 	if c, ok := w.next(dag.ClaimOptions{}); ok {
@@ -71,6 +71,30 @@ func TestTrapAFailedGrandparentStopsAllItsLeaves(t *testing.T) {
 	}
 	w.take("deep", dag.ClaimOptions{KeepGoing: true})
 	w.sound()
+}
+
+// TestTrapAGroupThatAPersonGaveUpStaysSo also in runs that keep going, until it is reset.
+func TestTrapAGroupThatAPersonGaveUpStaysSo(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]func(*world){
+		"before anything failed":        func(*world) {},
+		"after a task of it has failed": func(w *world) { w.spoil("near") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.plan("top", "group in top", "deep in group", "near in top")
+			first(w)
+			w.person(giveUp, "top")
+			w.sound()
+			if c, ok := w.next(dag.ClaimOptions{KeepGoing: true}); ok {
+				t.Errorf("claimed %s below a group that was given up", c.Task.Title)
+			}
+			w.person(reset, "top")
+			w.sound()
+			w.take("deep", dag.ClaimOptions{})
+		})
+	}
 }
 
 func TestTrapAChildThatDependsOnItsOwnAncestorIsRefused(t *testing.T) {

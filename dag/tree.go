@@ -94,7 +94,7 @@ func (g *Graph) dropChild(parent int64, status Status) error {
 const (
 	reparentSQL = `UPDATE tasks SET parent = :parent, updated_at = :now WHERE n = :n;`
 	flagRootSQL = `
-UPDATE tasks SET held = coalesce((SELECT p.held OR p.open_deps > 0 OR p.status = 'blocked' OR p.paused FROM tasks p WHERE p.n = tasks.parent), 0),
+UPDATE tasks SET held = coalesce((SELECT p.held OR ` + holds + ` FROM tasks p WHERE p.n = tasks.parent), 0),
     doomed = coalesce((SELECT p.doomed OR p.status = 'failed' FROM tasks p WHERE p.n = tasks.parent), 0)
 WHERE n = :n;`
 )
@@ -202,7 +202,7 @@ WHERE tasks.n = +d.blocked RETURNING tasks.n, children;`
 UPDATE tasks SET leaving = iif(status = 'in_progress',
         (SELECT a.id FROM attempts a WHERE a.task = tasks.n AND a.ended_at IS NULL), leaving),
     generation = generation + (status = 'in_progress'), status = 'pending', owner = NULL, lease_until = NULL,
-    retries = 0, attempts = 0, interruptions = 0, verification = NULL, base = NULL, unverified = NULL, not_before = 0, wait_reason = NULL,
+    retries = 0, attempts = 0, interruptions = 0, verification = NULL, base = NULL, unverified = NULL, not_before = 0, wait_reason = NULL, given_up = 0,
     started_at = NULL, finished_at = NULL, updated_at = :now
 WHERE n IN (SELECT n FROM sub);`
 	resetAttemptsSQL = subtree + `
@@ -253,7 +253,7 @@ const reflagSQL = `
 WITH RECURSIVE d (n, held, doomed) AS (
     SELECT n, held, doomed FROM tasks WHERE n = :n
     UNION ALL
-    SELECT c.n, d.held OR p.open_deps > 0 OR p.status = 'blocked' OR p.paused, d.doomed OR p.status = 'failed'
+    SELECT c.n, d.held OR ` + holds + `, d.doomed OR p.status = 'failed'
     FROM d JOIN tasks p ON p.n = d.n JOIN tasks c ON c.parent = p.n
 )
 UPDATE tasks SET held = d.held, doomed = d.doomed FROM d

@@ -7,7 +7,7 @@ import (
 
 // Reason is one thing that keeps a task from running.
 type Reason struct {
-	Kind  string    // status, children, blocker, ancestor, leaving, paused, wait, claim
+	Kind  string    // status, children, blocker, ancestor, leaving, paused, wait, claim, failed
 	Task  string    // the other task, if there is one
 	Text  string    // a sentence
 	Until time.Time // zero unless it ends by itself
@@ -43,10 +43,49 @@ func (g *Graph) Why(t Task) ([]Reason, error) {
 		if at.Paused {
 			reasons = append(reasons, Reason{Kind: "ancestor", Task: at.ID, Text: fmt.Sprintf("its ancestor %s is paused: %s", at.ID, at.Title)})
 		}
-		if at.Status == Failed || at.Status == Blocked {
+		if at.Status == Failed && (!g.keeps || at.GivenUp) || at.Status == Blocked {
 			reasons = append(reasons, Reason{Kind: "ancestor", Task: at.ID, Text: fmt.Sprintf("its ancestor %s is %s: %s", at.ID, at.Status, at.Title)})
 		}
 	}
+}
+
+// A task waits for blockers, its own and those of its ancestors; a group that is waited
+// for, for all below it. What is waited for is walked until the failed tasks are found
+// that nothing goes on without.
+const atFaultSQL = `
+WITH RECURSIVE w (n, whole) AS (
+    SELECT :n, 1
+    UNION
+    SELECT b.n, 1 FROM w JOIN dependencies d ON d.blocked = w.n JOIN tasks b ON b.n = d.blocker WHERE b.status <> 'done'
+    UNION
+    SELECT p.n, p.status = 'failed' AND (:stops OR p.given_up) FROM w JOIN tasks c ON c.n = w.n JOIN tasks p ON p.n = c.parent
+    UNION
+    SELECT c.n, 1 FROM w JOIN tasks c ON c.parent = w.n WHERE w.whole AND c.status <> 'done'
+)
+SELECT ` + taskColumns + ` FROM tasks WHERE n IN (SELECT n FROM w) AND status = 'failed' AND (children = 0 OR given_up) ORDER BY n LIMIT :limit;`
+
+// maxAtFault is how many failed tasks are named.
+const maxAtFault = 5
+
+// AtFault names the failed tasks that keep a task from being done, however far away, and
+// what to type about each.
+func (g *Graph) AtFault(t Task) ([]Reason, error) {
+	if t.Status == Done {
+		return nil, nil
+	}
+	failed, err := g.tasks(atFaultSQL, ":n", t.N, ":stops", !g.keeps, ":limit", maxAtFault+1)
+	var reasons []Reason
+	for _, f := range failed[:min(len(failed), maxAtFault)] {
+		text := "let it run again with: ralph task reset " + f.ID
+		if f.ID != t.ID {
+			text = fmt.Sprintf("%s failed (%s): %s", f.ID, f.Title, text)
+		}
+		reasons = append(reasons, Reason{Kind: "failed", Task: f.ID, Text: text})
+	}
+	if len(failed) > maxAtFault {
+		reasons = append(reasons, Reason{Kind: "failed", Text: "more tasks failed; let all of them run again with: ralph task reset --failed"})
+	}
+	return reasons, err
 }
 
 func ownReasons(t Task, now time.Time) []Reason {

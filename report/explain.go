@@ -65,7 +65,7 @@ func (s snapshot) failure(r *Run, t Task, links links) Failure {
 		f.Reason = "no reason was given"
 	}
 	if len(r.Failures) < maxCounted {
-		f.Holds = links.behind(r, t.ID)
+		f.Holds = links.behind(r, t.ID, s.keeps)
 	}
 	f.Next = f.steps(r)
 	return f
@@ -113,7 +113,7 @@ func (s snapshot) wait(r *Run, t Task) (Wait, bool) {
 		}
 		at = r.Task(parent.ID)
 		at.Parent, who = parent.Parent, "its group waits for "
-		if status := s.status(r, parent.ID); status == string(dag.Failed) || status == string(dag.Blocked) {
+		if status := s.status(r, parent.ID); status == string(dag.Failed) && (!s.keeps || parent.GivenUp) || status == string(dag.Blocked) {
 			w.For = append(w.For, parent.ID)
 			why = append(why, fmt.Sprintf("its group %s (%s) is %s", s.title(parent.ID), parent.ID, status))
 		}
@@ -176,9 +176,9 @@ func linksOf(r *Run) links {
 }
 
 // behind counts the open tasks that cannot run before this one is done: what waits
-// for it or for a group that it is in, what is left of a group that failed with it,
-// and so on.
-func (l links) behind(r *Run, id string) int {
+// for it or for a group that it is in, what is left of a group that failed with it
+// unless runs keep going, and so on.
+func (l links) behind(r *Run, id string, keeps bool) int {
 	seen := map[string]bool{id: true}
 	queue := []string{id}
 	push := func(ids ...string) {
@@ -203,7 +203,7 @@ func (l links) behind(r *Run, id string) int {
 		for parent, deep := at.Parent, 0; parent != "" && deep < 100; deep++ {
 			push(l.next[parent]...)
 			up := r.Task(parent)
-			if at.ID == id && up.Status == string(dag.Failed) {
+			if at.ID == id && up.Status == string(dag.Failed) && !keeps {
 				push(l.children[parent]...)
 			}
 			parent = up.Parent

@@ -54,9 +54,11 @@ type snapshot struct {
 	own      int                      // iterations
 	earlier  []dag.Receipt            // of the runs that it continues
 	before   time.Duration            // that those took
+	keeps    bool                     // a failed task does not keep back the rest of its group
 }
 
 func look(g *dag.Graph, id string) (s snapshot, err error) {
+	s.keeps = g.KeepsGoing()
 	if s.run, err = g.ResolveRun(id); err != nil {
 		return s, err
 	}

@@ -213,7 +213,7 @@ func (a *app) openFor(c *cli.Context, opts db.Options) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{project: p, config: config, db: d, store: dag.New(d, dag.Options{Now: a.now, Redact: a.redact.Text})}
+	s := &session{project: p, config: config, db: d, store: dag.New(d, dag.Options{Now: a.now, Redact: a.redact.Text, KeepGoing: config.Run.KeepGoing})}
 	if err := a.refuseBegunAnew(c, p, s.store); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -33,7 +33,7 @@ folded, and the step summary and an annotation for each failed task are written 
 			&cli.StringFlag{Name: "model-strategy", Usage: "`S`: fixed, cost-optimized, escalate or plan-then-execute", DefaultText: "as configured; fixed with --model"},
 			&cli.IntFlag{Name: "max-retries", Usage: "retry at most `N` times after work was not accepted, whatever a task says", DefaultText: "the task's own, else as configured"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "no-verify", Usage: "take the agent's word: no gates, no evidence, no second look"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "keep-going", Aliases: []string{"k"}, Usage: "also run what lies below a failed group"},
+			&cli.BoolFlag{Name: "keep-going", Aliases: []string{"k"}, Usage: "run the rest of a group in which a task failed", DefaultText: "as configured"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "fail-fast", Usage: "end at the first failed task"},
 			&cli.IntFlag{Name: "jobs", Usage: "run `N` agents at once, in the same folder: unsafe unless their tasks touch different files", Value: 1},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "continue", Usage: "continue an unfinished run with its target, flags and counters: the last one, the last one of TARGET, or the run whose ID is TARGET"},

@@ -23,7 +23,7 @@ import (
 // runOptions turns flags and configuration into what a run works with.
 func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.Options, error) {
 	opts := loop.Options{
-		Store: s.store, KeepGoing: c.Bool("keep-going"), FailFast: c.Bool("fail-fast"), Jobs: c.Int("jobs"),
+		KeepGoing: keepsGoing(c, s.config), FailFast: c.Bool("fail-fast"), Jobs: c.Int("jobs"),
 		Limit: s.config.Run.Limit, MaxRetries: s.config.Run.MaxRetries, MaxAttempts: s.config.Run.MaxAttempts, RetryFailed: s.config.Run.RetryFailed,
 		Breaker: s.config.Run.Breaker, Backoff: s.config.Run.Backoff.Std(), Skip: c.Bool("no-verify"),
 		Gates: s.config.Verify.Commands, Dir: s.project.Root, Folder: filepath.Join(s.project.State(), "runs"),
@@ -33,6 +33,7 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 		Resume: s.config.Recovery.ResumeSession, Redact: a.redact,
 	}
 	opts.Own = a.ownFiles(c, s)
+	opts.Store = s.store.KeepingGoing(opts.KeepGoing)
 	var err error
 	if opts.Settings, err = settings(c, opts.Own(nil)); err != nil {
 		return opts, err
@@ -93,6 +94,19 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 	return opts, nil
 }
 
+// keepsGoing says whether the others of a group run when one of it has failed. Who
+// ends at the first failure begins nothing below an earlier one.
+func keepsGoing(c *cli.Context, config project.Loaded) bool {
+	switch {
+	case c.Bool("fail-fast"):
+		return false
+	case c.IsSet("keep-going"):
+		return c.Bool("keep-going")
+	default:
+		return config.Run.KeepGoing
+	}
+}
+
 // maxJobs is far more agents than any machine runs well.
 const maxJobs = 256
 
@@ -120,7 +134,7 @@ func overrideLimits(c *cli.Context, opts *loop.Options) error {
 		return usagef("--limit and --max-retries cannot be negative")
 	case c.IsSet("jobs") && opts.Jobs < 1:
 		return usagef("--jobs is at least 1")
-	case opts.KeepGoing && opts.FailFast:
+	case c.Bool("keep-going") && opts.FailFast:
 		return usagef("--keep-going and --fail-fast contradict each other: one goes on below what failed, the other ends there")
 	}
 	return nil

@@ -44,6 +44,11 @@ func (a *app) runTaskWhy(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
+		failed, err := g.AtFault(t)
+		if err != nil {
+			return err
+		}
+		reasons = append(reasons, failed...)
 		stale, err := g.Stale(life)
 		if err != nil {
 			return err

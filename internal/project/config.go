@@ -55,7 +55,8 @@ type RunConfig struct {
 	IdleTimeout   Duration `toml:"idle_timeout"`
 	TurnTimeout   Duration `toml:"turn_timeout"`
 	Backoff       Duration `toml:"backoff"`
-	Wait          string   `toml:"wait"` // for providers' limits: auto, never or a duration
+	KeepGoing     bool     `toml:"keep_going"` // a failed task does not keep back the rest of its group
+	Wait          string   `toml:"wait"`       // for providers' limits: auto, never or a duration
 }
 
 // VerifyConfig is what "done" has to pass.
@@ -221,7 +222,7 @@ func Default() Config {
 		Run: RunConfig{
 			MaxRetries: 3, MaxAttempts: 5, Breaker: 3,
 			ModelStrategy: "cost-optimized", IdleTimeout: Duration(10 * time.Minute),
-			Backoff: Duration(5 * time.Second), Wait: "auto",
+			Backoff: Duration(5 * time.Second), Wait: "auto", KeepGoing: true,
 		},
 		Verify: VerifyConfig{
 			Enabled: true, Timeout: Duration(10 * time.Minute), Repairs: 2, Reruns: 1, Protect: protected(), EnvAllow: []string{},

@@ -122,6 +122,7 @@ AGENT
 # idle_timeout = "10m"        # end an agent that is silent for longer
 # turn_timeout = "0s"         # end a turn that takes longer; 0s means no limit
 # backoff = "5s"              # before a task without a result is tried again; grows threefold
+# keep_going = true           # run the rest of a group in which a task failed
 # wait = "auto"               # for a limit of the agent's provider: auto, never, or at most "2h"
 
 [verify]

@@ -226,6 +226,7 @@ func (l *Loaded) scalars() []scalar {
 		span("run.idle_timeout", &c.Run.IdleTimeout),
 		span("run.turn_timeout", &c.Run.TurnTimeout),
 		span("run.backoff", &c.Run.Backoff),
+		choice("run.keep_going", &c.Run.KeepGoing),
 		span("verify.timeout", &c.Verify.Timeout),
 		text("verify.agent", &c.Verify.Agent),
 		text("verify.model", &c.Verify.Model),

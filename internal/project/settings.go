@@ -30,6 +30,7 @@ func (l Loaded) Settings() []Setting {
 		{Key: "run.idle_timeout", Value: c.Run.IdleTimeout.String()},
 		{Key: "run.turn_timeout", Value: c.Run.TurnTimeout.String()},
 		{Key: "run.backoff", Value: c.Run.Backoff.String()},
+		{Key: "run.keep_going", Value: c.Run.KeepGoing},
 		{Key: "verify.enabled", Value: c.Verify.Enabled},
 		{Key: "verify.commands", Value: append([]string{}, c.Verify.Commands...)},
 		{Key: "verify.timeout", Value: c.Verify.Timeout.String()},
