@@ -58,6 +58,9 @@ func TestAClaimSkipsWhatHasNoRoomOrNoMoney(t *testing.T) {
 		"nothing is skipped":                         {dag.Skip{Agent: "claude"}, "", "plain"},
 		"the run's agent is limited":                 {dag.Skip{Agent: "claude", Agents: []string{"claude"}}, "", "own"},
 		"another agent is limited":                   {dag.Skip{Agent: "claude", Agents: []string{"codex"}}, "", "plain"},
+		"a task is set aside":                        {dag.Skip{Agent: "claude", Tasks: []string{"plain"}}, "", "own"},
+		"a task is set aside, in a feature":          {dag.Skip{Agent: "claude", Tasks: []string{"own"}}, "f", ""},
+		"a task is set aside, below a group":         {dag.Skip{Agent: "claude", Tasks: []string{"child"}}, "group", "own child"},
 		"both are limited":                           {dag.Skip{Agent: "claude", Agents: []string{"claude", "codex"}}, "", ""},
 		"a feature has spent its money":              {dag.Skip{Agent: "claude", Agents: []string{"codex"}, Features: []string{"f"}}, "f", ""},
 		"a feature has, and others have not":         {dag.Skip{Agent: "claude", Features: []string{"f"}}, "", "plain"},
@@ -72,12 +75,16 @@ func TestAClaimSkipsWhatHasNoRoomOrNoMoney(t *testing.T) {
 	for name, test := range tests {
 		for _, keepGoing := range []bool{false, true} {
 			w := newWorld(t)
-			w.add(dag.NewTask{Title: "plain"})
-			w.add(dag.NewTask{Title: "own", Agent: "codex", Feature: "f"})
+			ids := map[string]string{"plain": w.add(dag.NewTask{Title: "plain"})}
+			ids["own"] = w.add(dag.NewTask{Title: "own", Agent: "codex", Feature: "f"})
 			group := w.add(dag.NewTask{Title: "group"})
-			w.add(dag.NewTask{Title: "child", Parent: group, Priority: 5})
+			ids["child"] = w.add(dag.NewTask{Title: "child", Parent: group, Priority: 5})
 			w.add(dag.NewTask{Title: "own child", Parent: group, Agent: "codex", Priority: 6})
 			opts := dag.ClaimOptions{KeepGoing: keepGoing, Skip: test.skip}
+			opts.Skip.Tasks = nil
+			for _, title := range test.skip.Tasks {
+				opts.Skip.Tasks = append(opts.Skip.Tasks, ids[title])
+			}
 			switch test.scope {
 			case "f":
 				opts.Scope.Feature = "f"

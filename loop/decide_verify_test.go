@@ -97,6 +97,17 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 			checked(func(f *Facts) { f.Judge, f.Verdict = true, &verify.Verdict{Reason: "no verdict after 2 tries"} }),
 			retry("verdict: no verdict after 2 tries"),
 		},
+		"what changed each time a judge looked costs nothing, and waits for the next run": {
+			checked(func(f *Facts) { f.Judge, f.Disturbed, f.Attempts = true, []string{"a", "b"}, 4 }),
+			Decision{
+				Action: Release, Outcome: "interrupted", Uncounted: true, Aside: true,
+				Reason: "its work is finished but not verified, because project files changed while the verifier looked: a, b; the next run verifies it",
+			},
+		},
+		"tampering is told before what changed while a judge looked": {
+			checked(func(f *Facts) { f.Judge, f.Disturbed, f.Tampering = true, []string{"a"}, []string{"test deleted: a"} }),
+			retry("tampering: test deleted: a"),
+		},
 		"a judge at its limit is waited for": {
 			checked(func(f *Facts) { f.Judge, f.JudgeErr = true, failing(acp.RateLimited) }),
 			Decision{Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Delay: 30 * time.Second, Everyone: true},

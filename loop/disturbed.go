@@ -15,7 +15,9 @@ import (
 // same folder that says nothing, and the list is empty.
 func (a *attempt) changedMeanwhile(ctx context.Context, before string, since time.Time) []string {
 	if before == "" {
-		a.warnFirst("git", "whether files change during verification cannot be noticed: "+a.blind.Error())
+		if a.blind != nil {
+			a.warnFirst("git", "whether files change during verification cannot be noticed: "+a.blind.Error())
+		}
 		return nil
 	}
 	taken, err := a.take(ctx)

@@ -96,7 +96,7 @@ func (a *attempt) resume(ctx context.Context) (Decision, error) {
 		Agent: cmp.Or(old.Agent, a.opts.Setup.Agent), Model: old.Model, Counts: a.counts(ctx),
 		Reason: "its work was finished by attempt " + old.ID + " and is only verified",
 	})
-	a.note(ctx, dag.Note{Phase: dag.Answered, Agent: old.Agent, Model: old.Model, ModelEffective: old.ModelEffective, Base: old.Base, Tree: old.Tree})
+	a.note(ctx, dag.Note{Phase: dag.Answered, Agent: old.Agent, Model: old.Model, ModelEffective: old.ModelEffective, Base: old.Base, Tree: old.Tree, TreeAfter: old.TreeAfter})
 	if err := a.begin(ctx); err != nil {
 		return a.unprepared(ctx, err)
 	}

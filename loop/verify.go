@@ -115,7 +115,11 @@ func (a *attempt) judge(ctx context.Context, now string) {
 	f := &a.facts
 	for round := 1; ; round++ {
 		since := a.opts.Now()
-		before, err := a.takeNow(ctx)
+		var before git.Taken
+		var err error
+		if a.tree != "" {
+			before, err = a.take(ctx)
+		}
 		e := a.ask(ctx, now)
 		if f.Disturbed = nil; err == nil && f.JudgeErr == nil && f.Unjudged == nil && ctx.Err() == nil {
 			f.Disturbed = a.changedMeanwhile(ctx, before.Tree, since)

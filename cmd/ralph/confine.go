@@ -213,9 +213,6 @@ func (c *confiner) forVerification(env []string, ag agent) (*confined, error) {
 	return c.prepare(sandbox.Verify, c.verification.Level, env, ag)
 }
 
-// ownWrites is what ralph itself writes while an agent works.
-var ownWrites = []string{".ralph/runs", ".ralph/objects", ".ralph/progress.db*"}
-
 func (c *confiner) prepare(mode sandbox.Mode, level sandbox.Level, env []string, ag agent) (*confined, error) {
 	x := &confined{Level: level, root: c.project.Root}
 	if level == sandbox.None {
