@@ -26,6 +26,7 @@ type confiner struct {
 	write   []string // [sandbox] write
 	hide    []string // [sandbox] deny_read
 	temp    string   // the folder of temporary folders
+	reads   string   // another project that is read
 
 	protection *sandbox.Protection
 	git        []string          // git's folders

@@ -24,6 +24,7 @@ func (c *confiner) profile(mode sandbox.Mode, level sandbox.Level, temp string, 
 		Protect: c.protection.ReadOnly(mode),
 		Hide:    c.hide,
 	}
+	p.Read, p.Programs = c.readable(env, ag.argv)
 	if ag.preset.Unknown {
 		p.Write = append(agents.PossibleFolders(ag.preset, home, get), ownFolder(ag.argv[0], home, c.project.Root, get("PATH"))...)
 	}
@@ -34,6 +35,39 @@ func (c *confiner) profile(mode sandbox.Mode, level sandbox.Level, temp string, 
 		p.Write = append(p.Write, caches...)
 	}
 	return p
+}
+
+// readable lists what a process needs to read that may be in a temporary folder, as the
+// project may be: the paths that its environment names, and programs.
+func (c *confiner) readable(env, argv []string) (files, programs []string) {
+	full := func(path string) string {
+		if filepath.IsAbs(path) || !strings.Contains(path, "/") {
+			return path
+		}
+		return filepath.Join(c.project.Root, path)
+	}
+	for _, entry := range env {
+		name, value, _ := strings.Cut(entry, "=")
+		switch name {
+		case "TMPDIR", "TMP", "TEMP", "PWD", "OLDPWD": // it has its own
+		case "PATH":
+			programs = append(programs, filepath.SplitList(value)...)
+		default:
+			for _, path := range filepath.SplitList(value) {
+				files = append(files, full(path))
+			}
+		}
+	}
+	if c.reads != "" {
+		files = append(files, c.reads)
+	}
+	for _, word := range argv {
+		programs = append(programs, full(word))
+	}
+	if self, err := os.Executable(); err == nil { // the built-in agent, and commands inside
+		programs = append(programs, self)
+	}
+	return files, programs
 }
 
 // unmoved lists git's folders that are where they were found. An agent that worked

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"ralph/internal/proc"
 	"ralph/internal/sandbox"
@@ -77,14 +78,22 @@ func deadTemps(parent string) []string {
 	return dead
 }
 
-// sweepTemps removes them, but for those that tell which processes are to be ended.
-func sweepTemps(parent string) {
-	for _, dir := range deadTemps(parent) {
-		if r, err := readRecord(dir); err == nil {
-			if n, err := proc.Marked(r.Owner, r); err == nil && n > 0 {
-				continue
-			}
+// uselessTemps lists those of them that nobody needs: recovery goes by the ones that
+// tell which processes are to be ended.
+func uselessTemps(parent string) []string {
+	return slices.DeleteFunc(deadTemps(parent), func(dir string) bool {
+		r, err := readRecord(dir)
+		if err != nil {
+			return false
 		}
+		n, err := proc.Marked(r.Owner, r)
+		return err == nil && n > 0
+	})
+}
+
+// sweepTemps removes them.
+func sweepTemps(parent string) {
+	for _, dir := range uselessTemps(parent) {
 		_ = sandbox.RemoveAll(dir)
 	}
 }

@@ -138,6 +138,7 @@ func (a *app) planSandbox(c *cli.Context, s *session, work string) (*confiner, e
 		return nil, err
 	}
 	sandbox.unprotect()
+	sandbox.reads = s.project.Root
 	return sandbox, nil
 }
 

@@ -47,7 +47,7 @@ const undisturbed = time.Hour
 // and trials, and files that were to be renamed when they were whole.
 func (a *app) temporaries(p project.Project) []leftover {
 	var list []leftover
-	for _, dir := range deadTemps(tempParent(p.Root)) {
+	for _, dir := range uselessTemps(tempParent(p.Root)) {
 		list = append(list, measure(dir))
 	}
 	halves := [][2]string{ // a folder, and how their names begin

@@ -23,6 +23,7 @@ type rank int
 
 const (
 	rankOverlay rank = iota
+	rankRead
 	rankWrite
 	rankReadOnly
 	rankHide

@@ -104,9 +104,12 @@ func (o order) prepareStaged() ([]layer, error) {
 	for _, path := range o.Overlay {
 		add(overlayLayer(path, o.Scratch))
 	}
+	for _, path := range o.Read {
+		add(readLayer(path))
+	}
 	for _, path := range []string{"/run", "/tmp", "/var/tmp"} {
 		if info, err := os.Lstat(path); err == nil && info.IsDir() {
-			private, err := privateLayers(path)
+			private, err := privateLayers(path, slices.Contains(o.Empty, path))
 			layers = append(layers, private...)
 			bad = errors.Join(bad, err)
 		}

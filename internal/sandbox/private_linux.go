@@ -12,7 +12,11 @@ import (
 // privateLayers make a copy of a folder of the system that the process may use
 // as it likes. Sockets and pipes are seen in it but lead nowhere: an overlay
 // has its own.
-func privateLayers(path string) ([]layer, error) {
+func privateLayers(path string, empty bool) ([]layer, error) {
+	if empty {
+		l, _, err := emptyLayer(path)
+		return []layer{l}, err
+	}
 	l, err := overlay(path, stage)
 	if err == nil {
 		return []layer{l}, nil
@@ -32,11 +36,8 @@ func pieces(path string) ([]layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, err := os.MkdirTemp(stage, "private")
+	whole, at, err := emptyLayer(path)
 	if err != nil {
-		return nil, err
-	}
-	if err := copyAttributes(at, info); err != nil {
 		return nil, err
 	}
 	entries, err := os.ReadDir(path)
@@ -61,8 +62,35 @@ func pieces(path string) ([]layer, error) {
 			}
 		}
 	}
-	whole, err := detach(at, path, rankOverlay, unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOSUID)
-	return append(layers, whole), err
+	return append(layers, whole), nil
+}
+
+// readLayer shows what is at path in an empty folder: as it is anywhere in a private
+// folder, what is written is thrown away, or refused where there is no overlay.
+func readLayer(path string) (layer, error) {
+	if isDir(path) {
+		if l, err := overlay(path, stage); err == nil {
+			l.rank = rankRead
+			return l, nil
+		}
+	}
+	return cloneLayer(path, rankRead, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+}
+
+// emptyLayer covers a folder by an empty one, which is at on the stage.
+func emptyLayer(path string) (l layer, at string, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return layer{}, "", err
+	}
+	if at, err = os.MkdirTemp(stage, "private"); err != nil {
+		return layer{}, "", err
+	}
+	if err := copyAttributes(at, info); err != nil {
+		return layer{}, "", err
+	}
+	l, err = detach(at, path, rankOverlay, unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOSUID)
+	return l, at, err
 }
 
 func isMount(path string, parent os.FileInfo) bool {

@@ -33,6 +33,14 @@ type Profile struct {
 	// written is thrown away at the end. Landlock has no such thing: there they
 	// are read-only.
 	Cache []string
+	// Read lists what can be read although it is in a temporary folder that the
+	// project is in, too: such a folder is empty under Namespaces but for what the
+	// Profile names.
+	Read []string
+	// Programs lists files and folders of programs, in addition to Read. What a
+	// program needs lies around it, so the folder around it is read as well, as
+	// far as the project is not in it.
+	Programs []string
 	// Protect lists what is read-only inside all of these, see Protection.
 	Protect []string
 	// Hide lists what cannot be read.
@@ -70,6 +78,8 @@ func Confinement(p Profile) ([]byte, error) {
 // layout is a Profile with its paths resolved, in the terms of what is done.
 type layout struct {
 	Level     Level    `json:"level"`
+	Empty     []string `json:"empty,omitempty"`
+	Read      []string `json:"read,omitempty"`
 	Write     []string `json:"write,omitempty"`
 	Overlay   []string `json:"overlay,omitempty"`
 	ReadOnly  []string `json:"read_only,omitempty"`
@@ -114,6 +124,8 @@ func (p Profile) layout() (layout, error) {
 	l.Hide = resolve(p.Hide...)
 	l.Scratch = p.Scratch
 
+	l.Empty, l.Read = emptied(project, found(p.Read), found(p.Programs))
+
 	git := resolve(p.Git...)
 	switch {
 	case p.Mode == Work:
@@ -127,6 +139,16 @@ func (p Profile) layout() (layout, error) {
 		l.Overlay = nil
 	}
 	return l, bad
+}
+
+// found lists where paths really are, those that there are.
+func found(paths []string) (out []string) {
+	for _, path := range paths {
+		if real, err := resolved(path); err == nil {
+			out = append(out, real)
+		}
+	}
+	return out
 }
 
 // resolved is the path that a mount or a rule is put on.
