@@ -54,7 +54,7 @@ func plan(tools []tool) *call {
 }
 
 func shell(tools []tool, command string) (*call, error) {
-	c := fill(tools, []string{"bash", "exec_command", "shell_command", "shell", "run_shell_command", "mcp__acp__bash"}, map[string]string{"command": command, "cmd": command})
+	c := fill(tools, []string{"bash", "exec_command", "shell_command", "shell", "run_shell_command", "execute_bash", "mcp__acp__bash"}, map[string]string{"command": command, "cmd": command})
 	if c == nil {
 		var names []string
 		for _, t := range tools {
