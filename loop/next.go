@@ -152,6 +152,13 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 		if verdict = r.judgeScope(tally, running); verdict.kind != "" {
 			return nil
 		}
+		r.mu.Lock()
+		draining := r.draining
+		r.mu.Unlock()
+		if draining != nil {
+			verdict = ending{kind: OutcomeInterrupted, reason: draining.Error()}
+			return nil
+		}
 		if verdict, near, err = r.afford(g); err != nil || verdict.kind != "" {
 			return err
 		}

@@ -128,6 +128,7 @@ type Runner struct {
 	changed      []string            // files that the last attempts changed
 	tasks        []Resolved
 	ending       *ending
+	draining     error    // why no further task begins; nil if tasks may
 	stopped      []string // tasks that the last interruption took from an agent
 	began        time.Time
 	control      dag.Control   // as the last look saw it
@@ -222,7 +223,7 @@ func (r *Runner) Owner() string { return r.run.Owner }
 // is for what ends a run in the middle: a database that fails.
 func (r *Runner) Run(ctx context.Context) (Outcome, error) {
 	r.mu.Lock()
-	r.ending, r.stopped = nil, nil
+	r.ending, r.stopped, r.draining = nil, nil, nil
 	r.mu.Unlock()
 	ctx, stop := context.WithCancelCause(ctx)
 	attending := r.attend(ctx, stop)
@@ -270,6 +271,15 @@ func (r *Runner) Kill() error {
 		errs = append(errs, s.Kill())
 	}
 	return errors.Join(errs...)
+}
+
+// Drain lets what runs finish, begins no further task, and then ends the run as one that
+// the cause interrupted. A run that has nothing left to do is complete all the same.
+func (r *Runner) Drain(cause error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.draining = cause
+	r.wake()
 }
 
 // Interrupted lists the tasks that the last interruption took from an agent.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
@@ -38,6 +39,7 @@ type app struct {
 	launcher *proc.Launcher              // of a run
 	owned    sync.Once                   // when it learned whose processes it starts
 	sandbox  *confiner                   // of a run
+	grace    time.Duration               // of a run, for what is at work when SIGTERM comes
 	atEnd    []func() error              // removes what was needed only meanwhile
 	stored   bool                        // the graph is changed, whatever follows
 	flush    func()                      // shows what a run reported so far

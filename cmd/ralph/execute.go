@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -94,26 +95,37 @@ func (a *app) rounds(c *cli.Context, runner *loop.Runner, opts loop.Options) (lo
 	}
 }
 
-// watch turns the first signal into an interruption and the second into a kill.
-// The function it returns ends it and says which signal came first.
+// watch turns the first signal into an interruption and the second into a kill. What
+// runs when SIGTERM comes may finish within the grace. The function it returns ends it
+// and says which signal came first.
 func (a *app) watch(c *cli.Context, cancel context.CancelCauseFunc, runner *loop.Runner) func() os.Signal {
 	done, ended := make(chan struct{}), make(chan os.Signal, 1)
 	go func() {
 		var first os.Signal
+		var over <-chan time.Time // the grace
 		for {
 			select {
 			case <-done:
 				ended <- first
 				return
+			case <-over:
+				cancel(caughtSignal{first})
 			case s := <-a.signals:
 				if first == nil {
 					first = s
+					if s == syscall.SIGTERM && a.grace > 0 {
+						over = time.After(a.grace)
+						a.note(c, "caught SIGTERM: what runs has %s to finish, and no task begins; another signal ends it at once", a.grace)
+						runner.Drain(caughtSignal{s})
+						continue
+					}
 					cancel(caughtSignal{s})
 					if s == syscall.SIGINT && a.asks && !c.Bool("quiet") { // an agent may take seconds to end
 						fmt.Fprintln(a.stderr, "\nstopping what runs; Ctrl-C again kills it")
 					}
 					continue
 				}
+				cancel(caughtSignal{first})
 				_ = runner.Kill() // what survives is told when its session closes
 			}
 		}

@@ -17,7 +17,8 @@ func (a *app) gcCommand() command {
 		long: `It forgets old journal entries, and removes the files of old runs (what the database knows of a
 run stays, its cost too), planning that was begun and never ended, trees that no work is compared
 with any more, and what killed processes have left. A run that goes on, that "ralph run --continue"
-would take up, or whose work is still to be verified keeps its files.`,
+would take up, or whose work is still to be verified keeps its files. A run does the same when it ends, at most once
+a day, for what is older than gc.older_than (90d), unless gc.auto is false.`,
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "older-than", Usage: "remove what is older than `DUR`: 720h, or 30d"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "dry-run", Usage: "list what would be removed, and remove nothing"},

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"ralph/internal/fakeagent"
 )
@@ -29,6 +32,81 @@ func TestR8StoppingLetsBothTasksFinish(t *testing.T) {
 	}
 }
 
+// awaitDrain waits until a run has said that no further task begins.
+func (r *running) awaitDrain(t *testing.T) {
+	t.Helper()
+	eventually(t, "the run says that it lets what runs finish", func() bool { return strings.Contains(r.heard(t), "no task begins") })
+}
+
+// TestR8SIGTERMLetsBothTasksFinishWithinTheGrace, and begins no other.
+func TestR8SIGTERMLetsBothTasksFinishWithinTheGrace(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, gated(), `grace = "10m"`)
+	p.plan(t, "one", "two", "three")
+	r := p.startHeard(t, "run", "--jobs", "2", "--json")
+	p.awaitMark(t, "t-00000001")
+	p.awaitMark(t, "t-00000002")
+	r.signal(t, syscall.SIGTERM)
+	r.awaitDrain(t)
+	p.write(t, "go-t-00000001", "")
+	p.write(t, "go-t-00000002", "")
+	out := r.wait(t, 143)
+	if !strings.Contains(out.stdout, `"outcome":"interrupted"`) || !strings.Contains(out.stdout, `"done":2,"failed":0,"remaining":1`) {
+		t.Errorf("got %s, want both done and the third not begun", out.stdout)
+	}
+	if diff := cmp.Diff([]string{"done", "done"}, p.ended(t)); diff != "" {
+		t.Errorf("attempts differ (-want +got):\n%s", diff)
+	}
+	if out := p.want(t, 0, "recover"); out.stdout != "nothing to recover\n" {
+		t.Errorf("got %q, want a clean end", out.stdout)
+	}
+}
+
+// TestSIGTERMInTheLastTaskLeavesACompleteRun: nothing was interrupted.
+func TestSIGTERMInTheLastTaskLeavesACompleteRun(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, gated(), `grace = "10m"`)
+	p.plan(t, "one")
+	r := p.startHeard(t, "run")
+	p.awaitMark(t, "t-00000001")
+	r.signal(t, syscall.SIGTERM)
+	r.awaitDrain(t)
+	p.write(t, "go-t-00000001", "")
+	r.wait(t, 0)
+}
+
+// TestR9ASlowTaskIsGivenBackAfterTheGrace, or at once if a second signal comes.
+func TestR9ASlowTaskIsGivenBackAfterTheGrace(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		grace string
+		again bool
+	}{
+		"the grace is over": {grace: "50ms"},
+		"a second signal":   {grace: "10m", again: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script := say(append(family(), fakeagent.Step{Do: "hang", Ignore: true})...)
+			script.Conversations[0].When.Attempt = 1
+			script.KeepRunning = true
+			p := newPlace(t, script, fmt.Sprintf("grace = %q", tt.grace))
+			p.plan(t, "slow")
+			r := p.startHeard(t, "run")
+			p.awaitMark(t, "at work")
+			r.signal(t, syscall.SIGTERM)
+			r.awaitDrain(t)
+			if tt.again {
+				r.signal(t, syscall.SIGTERM)
+			}
+			r.wait(t, 143)
+			p.wantNothingLeft(t)
+			p.wantInterrupted(t)
+			p.want(t, 0, "run")
+		})
+	}
+}
+
 // TestR9ASlowTaskIsGivenBack when SIGTERM comes and its agent does not listen; the
 // next run takes it up.
 func TestR9ASlowTaskIsGivenBack(t *testing.T) {
@@ -47,6 +125,36 @@ func TestR9ASlowTaskIsGivenBack(t *testing.T) {
 	p.wantNothingLeft(t)
 	p.wantInterrupted(t)
 	p.want(t, 0, "run")
+}
+
+// startHeard starts the program with its stderr in a file that can be read meanwhile.
+func (p *place) startHeard(t *testing.T, args ...string) *running {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	cmd := p.command(args...)
+	r := p.run(t, cmd, f)
+	return r
+}
+
+// heard is what it has written to stderr so far.
+func (r *running) heard(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(r.said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func (r *running) signal(t *testing.T, s os.Signal) {
+	t.Helper()
+	if err := r.cmd.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestASignalWhileVerifying keeps what is finished: the next run only verifies it.

@@ -138,5 +138,8 @@ func (a *app) runTold(c *cli.Context) error {
 		return err
 	}
 	a.others = func() ([]show.Sink, error) { return a.observers(c, s) }
-	return a.execute(c, opts)
+	a.grace = s.config.Run.Grace.Std()
+	err = a.execute(c, opts)
+	a.retain(c, s, err)
+	return err
 }

@@ -99,6 +99,7 @@ func (p *place) want(t *testing.T, status int, args ...string) told {
 type running struct {
 	cmd            *exec.Cmd
 	stdout, stderr bytes.Buffer
+	said           string // the file that stderr goes to, if it does
 	ended          chan struct{}
 	err            error
 }
@@ -108,10 +109,14 @@ func (p *place) start(t *testing.T, args ...string) *running {
 	return p.run(t, p.command(args...))
 }
 
-func (p *place) run(t *testing.T, cmd *exec.Cmd) *running {
+// run starts a command; its stderr goes to a file, if there is one.
+func (p *place) run(t *testing.T, cmd *exec.Cmd, stderr ...*os.File) *running {
 	t.Helper()
 	r := &running{cmd: cmd, ended: make(chan struct{})}
 	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
+	for _, f := range stderr {
+		r.cmd.Stderr, r.said = f, f.Name()
+	}
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ type Config struct {
 	Journal   JournalConfig          `toml:"journal"`
 	Knowledge KnowledgeConfig        `toml:"knowledge"`
 	Recovery  RecoveryConfig         `toml:"recovery"`
+	GC        GCConfig               `toml:"gc"`
 	Budget    BudgetConfig           `toml:"budget"`
 	Prices    map[string]PriceConfig `toml:"prices"`
 	Drift     DriftConfig            `toml:"drift"`
@@ -55,6 +56,7 @@ type RunConfig struct {
 	IdleTimeout   Duration `toml:"idle_timeout"`
 	TurnTimeout   Duration `toml:"turn_timeout"`
 	Backoff       Duration `toml:"backoff"`
+	Grace         Duration `toml:"grace"`      // for what runs when SIGTERM comes; 0 releases it at once
 	KeepGoing     bool     `toml:"keep_going"` // a failed task does not keep back the rest of its group
 	Wait          string   `toml:"wait"`       // for providers' limits: auto, never or a duration
 }
@@ -90,6 +92,12 @@ type RecoveryConfig struct {
 	MaxAge           Duration `toml:"max_age"` // 0 means that nothing is too old
 	MaxInterruptions int      `toml:"max_interruptions"`
 	OnDirty          string   `toml:"on_dirty"`
+}
+
+// GCConfig is what runs remove by themselves, once a day.
+type GCConfig struct {
+	Auto      bool     `toml:"auto"`
+	OlderThan Duration `toml:"older_than"` // failures are kept three times as long
 }
 
 // SandboxConfig is how agents and gates are confined.
@@ -231,6 +239,7 @@ func Default() Config {
 		Knowledge: KnowledgeConfig{Tokens: 2000},
 		Sandbox:   SandboxConfig{Mode: "auto", Write: []string{}, DenyRead: []string{"~/.ssh"}},
 		Recovery:  RecoveryConfig{ResumeSession: true, MaxAge: Duration(24 * time.Hour), MaxInterruptions: 20, OnDirty: "keep"},
+		GC:        GCConfig{Auto: true, OlderThan: Duration(90 * 24 * time.Hour)},
 		Drift:     defaultDrift(),
 	}
 }
@@ -289,7 +298,7 @@ func (c Config) invalid() (key, why string) {
 	}
 	for key, d := range map[string]Duration{
 		"run.idle_timeout": c.Run.IdleTimeout, "run.turn_timeout": c.Run.TurnTimeout, "run.backoff": c.Run.Backoff,
-		"verify.timeout": c.Verify.Timeout, "recovery.max_age": c.Recovery.MaxAge,
+		"run.grace": c.Run.Grace, "gc.older_than": c.GC.OlderThan, "verify.timeout": c.Verify.Timeout, "recovery.max_age": c.Recovery.MaxAge,
 	} {
 		if d != 0 && d.Std() < time.Millisecond { // a number without a unit is nanoseconds to TOML
 			return key, fmt.Sprintf("%d has no unit; write it like \"90s\" or \"10m\"", d.Std().Nanoseconds())

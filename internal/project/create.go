@@ -123,6 +123,7 @@ AGENT
 # turn_timeout = "0s"         # end a turn that takes longer; 0s means no limit
 # backoff = "5s"              # before a task without a result is tried again; grows threefold
 # keep_going = true           # run the rest of a group in which a task failed
+# grace = "0s"                # on SIGTERM, let what runs finish for so long; 0s releases it at once
 # wait = "auto"               # for a limit of the agent's provider: auto, never, or at most "2h"
 
 [verify]
@@ -150,6 +151,10 @@ GATES
 # max_age = "24h"             # what died longer ago is begun anew, not taken up; 0s means never too old
 # max_interruptions = 20      # deaths of ralph in a row, before each costs the task an attempt
 # on_dirty = "keep"           # uncommitted work of a dead attempt: keep, stash or fail
+
+[gc]
+# auto = true                 # at the end of a run, at most once a day, do what ralph gc does
+# older_than = "90d"          # what is removed then; failures are kept three times as long
 
 [budget]                      # of a run; 0 means no limit
 # max_cost_usd = 0
