@@ -66,8 +66,9 @@ func asksModel(g *dag.Graph, opts loop.Options) (bool, error) {
 // warnDirty warns of changes that an agent may take for its own when it commits.
 func (a *app) warnDirty(c *cli.Context, s *session) {
 	state := git.Look(c.Context, s.project.Root)
+	own := a.ownFiles(c, s)(nil)
 	files := slices.DeleteFunc(state.Uncommitted, func(name string) bool { // ralph's own
-		return strings.HasPrefix(name, ".ralph/") || name == filepath.Base(s.project.Config())
+		return strings.HasPrefix(name, ".ralph/") || name == filepath.Base(s.project.Config()) || slices.Contains(own, name)
 	})
 	if len(files) == 0 {
 		return
