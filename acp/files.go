@@ -23,6 +23,7 @@ const (
 var (
 	errOutside    = errors.New("outside the project")
 	errProtected  = errors.New("protected by ralph")
+	errHidden     = errors.New("hidden by ralph")
 	errNotRegular = errors.New("not a regular file")
 	errTooLarge   = errors.New("too large")
 	errNotText    = errors.New("not UTF-8 text")
@@ -37,6 +38,7 @@ type files struct {
 	protected []string      // below the root
 	known     []fs.FileInfo // what was at the protected paths when the session began, wherever it is moved
 	names     []string      // protected wherever they are
+	hidden    []string      // absolute; never read
 	also      *files        // may be read as well; nil if nothing else may
 }
 
@@ -115,14 +117,44 @@ func (f *files) read(path string, line, limit int) (string, error) {
 		return "", fmt.Errorf("read %s: %w", rel, pathCause(err))
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
 		return "", fmt.Errorf("read %s: %w", rel, errNotRegular)
+	}
+	if f.hides(rel, info) {
+		return "", fmt.Errorf("read %s: %w", rel, errHidden)
 	}
 	text, err := readLines(file, line, limit)
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", rel, err)
 	}
 	return text, nil
+}
+
+// hides says whether the file that was opened as rel is hidden, or in a hidden folder,
+// by any name. One whose place cannot be told is.
+func (f *files) hides(rel string, opened fs.FileInfo) bool {
+	if len(f.hidden) == 0 {
+		return false
+	}
+	real, err := filepath.EvalSymlinks(filepath.Join(f.dirs[0], rel))
+	if err != nil {
+		return true
+	}
+	if now, err := os.Stat(real); err != nil || !os.SameFile(now, opened) {
+		return true // it was replaced meanwhile
+	}
+	return slices.ContainsFunc(f.hidden, func(path string) bool {
+		at, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return false // there is nothing to hide
+		}
+		if rel, err := filepath.Rel(at, real); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+		info, err := os.Stat(at)
+		return err == nil && os.SameFile(info, opened)
+	})
 }
 
 func readLines(r io.Reader, line, limit int) (string, error) {

@@ -143,6 +143,41 @@ func TestReadAttacks(t *testing.T) {
 	}
 }
 
+// What the sandbox hides is not read on behalf of the agent either.
+func TestHiddenFilesAreNotRead(t *testing.T) {
+	t.Parallel()
+	dir, _ := attacked(t)
+	for path, text := range map[string]string{"keys/one": "secret", "keys.txt": "ok", "token": "secret"} {
+		path = filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, target := range map[string]string{"to-keys": "keys", "to-token": "token"} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Link(filepath.Join(dir, "token"), filepath.Join(dir, "hard-token")); err != nil {
+		t.Fatal(err)
+	}
+	f := mustFiles(t, dir)
+	f.hidden = []string{filepath.Join(dir, "keys"), filepath.Join(dir, "token"), filepath.Join(dir, "missing")}
+	for _, path := range []string{"keys/one", "to-keys/one", "sub/../keys/one", "token", "to-token", "hard-token", filepath.Join(dir, "token")} {
+		if text, err := f.read(path, 0, 0); err == nil || !strings.Contains(err.Error(), "hidden by ralph") {
+			t.Errorf("read %q: got %q, %v", path, text, err)
+		}
+	}
+	for _, path := range []string{"keys.txt", "ok.txt", "to-ok"} {
+		if text, err := f.read(path, 0, 0); err != nil || text != "ok" {
+			t.Errorf("read %q: got %q, %v", path, text, err)
+		}
+	}
+}
+
 func TestWriteAttacks(t *testing.T) {
 	t.Parallel()
 	dir, secret := attacked(t)

@@ -63,12 +63,13 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 	if err != nil {
 		return nil, &Error{Kind: CannotStart, Op: "start", Text: err.Error(), Err: err}
 	}
-	s.files = files
+	s.files, files.hidden = files, cfg.Hidden
 	if cfg.Reads != "" {
 		if files.also, err = openFiles(cfg.Reads, nil, nil); err != nil {
 			files.close()
 			return nil, &Error{Kind: CannotStart, Op: "start", Text: err.Error(), Err: err}
 		}
+		files.also.hidden = cfg.Hidden
 	}
 	began := cfg.Now()
 	if err := s.spawn(); err != nil {

@@ -250,7 +250,7 @@ func (o *opener) start(ctx context.Context, op loop.Opening, ag agent, conf *con
 			return traits(preset, env, conf)
 		},
 		MCP: o.servers, Resume: earlier(op, ag),
-		Protected: protected, ProtectedNames: names,
+		Protected: protected, ProtectedNames: names, Hidden: o.sandbox.hide,
 		IdleTimeout: o.idle.Std(), TurnTimeout: o.turn.Std(),
 		Transcript: transcript, Stderr: stderr, ReadOnly: op.Judge,
 		TerminalEnv: append(terminals, conf.Env...), Redact: o.app.redact,
