@@ -95,7 +95,7 @@ func builtin() []Preset {
 			Pass:  []string{"KIMI_*", "MOONSHOT_*"},
 			Login: "run kimi login, or set KIMI_MODEL_NAME and KIMI_MODEL_API_KEY",
 
-			Credentials: []string{"KIMI_MODEL_API_KEY"}, Tells: tellsNothing,
+			Credentials: []string{"KIMI_MODEL_API_KEY"}, Tells: tellsContext,
 		},
 		{
 			Name: "nanocoder", Title: "nanocoder", Rank: 11, Says: "nanocoder",
