@@ -125,7 +125,7 @@ func settings() map[string]setting {
 				"NANOCODER_PROVIDERS": `[{"name":"Local","baseUrl":"{{url}}/v1","apiKey":"sk-of-the-test","models":["large","small"]}]`,
 			},
 			config: "[agents.nanocoder]\nmodels = { opus = \"large\", sonnet = \"large\", haiku = \"small\" }\n",
-			small:  "small",
+			small:  "small", frail: true,
 		},
 		"kilo": {
 			env: map[string]string{
