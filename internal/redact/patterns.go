@@ -52,16 +52,45 @@ func (p *patterns) find(s string) []span {
 	var found []span
 	for i := 0; i+minSecret <= len(s); i++ {
 		for _, pattern := range p.at(s, i) {
-			if strings.HasPrefix(s[i:], pattern) {
-				found = append(found, span{i, i + len(pattern)})
+			if n := covers(s[i:], pattern); n > 0 {
+				found = append(found, span{i, i + n})
 			}
 		}
 	}
 	return join(found)
 }
 
-// partial is the length of the longest end of s that begins a secret.
+// ellipsis ends a text that was cut to fit a column or a title.
+const ellipsis = "…"
+
+// covers is how much of the beginning of s is the pattern: all of it, or what is left
+// of one that was cut. It is 0 if s begins with something else.
+func covers(s, pattern string) int {
+	n := 0
+	for n < min(len(s), len(pattern)) && s[n] == pattern[n] {
+		n++
+	}
+	if n == len(pattern) || n >= minSecret && strings.HasPrefix(s[n:], ellipsis) {
+		return n
+	}
+	return 0
+}
+
+// partial is the length of the longest end of s that begins a secret, also one that
+// was cut there.
 func (p *patterns) partial(s string) int {
+	for n := len(ellipsis) - 1; n > 0; n-- {
+		if rest, cut := strings.CutSuffix(s, ellipsis[:n]); cut {
+			if held := p.begun(rest); held >= minSecret {
+				return max(held+n, p.begun(s))
+			}
+		}
+	}
+	return p.begun(s)
+}
+
+// begun is the length of the longest end of s that is the beginning of a pattern.
+func (p *patterns) begun(s string) int {
 	for i := max(len(s)-p.longest+1, 0); i+1 < len(s); i++ {
 		for _, pattern := range p.at(s, i) {
 			if len(pattern) > len(s)-i && strings.HasPrefix(pattern, s[i:]) {

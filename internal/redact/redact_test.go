@@ -36,6 +36,8 @@ func TestTextHidesSecrets(t *testing.T) {
 		"as JSON writes it, not ASCII":           {[]string{"pässwort"}, `p\u00e4sswort`, "[redacted]"},
 		"a value of several lines":               {[]string{"one line\nanother"}, "x one line\nanother x", "x [redacted] x"},
 		"the beginning of a secret is no secret": {[]string{"abcdefghi"}, "abcdefgh", "abcdefgh"},
+		"a secret that was cut for a column":     {[]string{"abcdefghi"}, "key abcdefgh… abcdef…", "key [redacted]… [redacted]…"},
+		"five bytes of a secret that was cut":    {[]string{"abcdefghi"}, "abcde…", "abcde…"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -86,7 +88,7 @@ func TestStreamIsTheWhole(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		secrets := rapid.SliceOfN(rapid.StringMatching(`[ab&]{6,9}`), 0, 4).Draw(t, "secrets")
-		parts := rapid.SliceOf(rapid.OneOf(rapid.StringMatching(`[ab&]{0,12}`), rapid.SampledFrom(append(secrets, "x")))).Draw(t, "text")
+		parts := rapid.SliceOf(rapid.OneOf(rapid.StringMatching(`[ab&]{0,12}`), rapid.SampledFrom(append(secrets, "x", "…", "\xe2", "\x80")))).Draw(t, "text")
 		whole := strings.Join(parts, "")
 		r := redact.New(secrets...)
 		want := r.Text(whole)
