@@ -27,6 +27,7 @@ type configChanges struct {
 
 	mu     sync.Mutex
 	record configRecord
+	own    []configWriter // attempts of this run, ended or not
 }
 
 type configRecord struct {
@@ -40,6 +41,10 @@ type configWriter struct {
 	Attempt string   `json:"attempt"`
 	Lines   []string `json:"lines,omitempty"` // that it added
 	Gone    []string `json:"gone,omitempty"`  // that it removed
+}
+
+func (w configWriter) is(other configWriter) bool {
+	return w.Task == other.Task && w.Attempt == other.Attempt
 }
 
 func (w configWriter) String() string { return fmt.Sprintf("%s, attempt %s", w.Task, w.Attempt) }
@@ -57,9 +62,7 @@ func (a *app) tellConfig(c *cli.Context, changes *configChanges) {
 	changes.mu.Lock()
 	defer changes.mu.Unlock()
 	lines := changes.read()
-	var last configRecord
-	data, err := os.ReadFile(changes.file)
-	if err == nil && json.Unmarshal(data, &last) == nil {
+	if last := changes.stored(); last.Lines != nil {
 		for _, part := range last.since(lines) {
 			kind := ""
 			if part.writer != nobody {
@@ -78,7 +81,7 @@ func (a *app) tellConfig(c *cli.Context, changes *configChanges) {
 		return
 	}
 	changes.record = configRecord{Lines: sumsOf(lines)}
-	if err := changes.save(); err != nil {
+	if err := changes.write(changes.record); err != nil {
 		a.note(c, "warning: changes of %s cannot be told from run to run: %v", project.ConfigName, err)
 	}
 }
@@ -92,15 +95,14 @@ func (x *configChanges) during(task, attempt string, level sandbox.Level) func()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	who, before := configWriter{Task: task, Attempt: attempt}, sumsOf(x.read())
-	x.record.Open = append(x.record.Open, who)
+	x.record.Open, x.own = append(x.record.Open, who), append(x.own, who)
 	_ = x.save() // the next one may work
 	var once sync.Once
 	return func() (err error) {
 		once.Do(func() {
 			x.mu.Lock()
 			defer x.mu.Unlock()
-			same := func(w configWriter) bool { return w.Task == who.Task && w.Attempt == who.Attempt }
-			if i := slices.IndexFunc(x.record.Open, same); i >= 0 {
+			if i := slices.IndexFunc(x.record.Open, who.is); i >= 0 {
 				x.record.Open = slices.Delete(x.record.Open, i, i+1)
 			}
 			now := sumsOf(x.read())
@@ -114,12 +116,30 @@ func (x *configChanges) during(task, attempt string, level sandbox.Level) func()
 	}
 }
 
-// save writes the whole record each time: an agent may have removed it.
+// stored is the record as it was saved last, by whichever run. Without one it has no Lines.
+func (x *configChanges) stored() (r configRecord) {
+	data, err := os.ReadFile(x.file)
+	if err != nil || json.Unmarshal(data, &r) != nil {
+		return configRecord{}
+	}
+	return r
+}
+
+// save writes the whole record each time, because an agent may have removed it, and
+// keeps what another run wrote about its own attempts.
 func (x *configChanges) save() error {
+	all, last := x.record, x.stored()
+	mine := func(w configWriter) bool { return slices.ContainsFunc(x.own, w.is) }
+	all.Written = append(slices.DeleteFunc(last.Written, mine), all.Written...)
+	all.Open = append(slices.DeleteFunc(last.Open, mine), all.Open...)
+	return x.write(all)
+}
+
+func (x *configChanges) write(record configRecord) error {
 	if !features.Exists(filepath.Dir(filepath.Dir(x.file))) {
 		return nil // somebody removed all of ralph's state, which others notice
 	}
-	data, err := json.MarshalIndent(x.record, "", "  ")
+	data, err := json.MarshalIndent(record, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -59,3 +59,35 @@ func TestConfigChangesNameWhoWrote(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRunsSideBySideKeepEachOthersWriters: which of them saves last makes no difference.
+func TestRunsSideBySideKeepEachOthersWriters(t *testing.T) {
+	t.Parallel()
+	p := project.Project{Root: t.TempDir()}
+	if err := os.Mkdir(p.State(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	begin := func() *configChanges {
+		x := newConfigChanges(p)
+		x.record.Lines = sumsOf(x.read())
+		return x
+	}
+	one, other := begin(), begin()
+	end := one.during("t-1", "a-1", sandbox.None)
+	if err := os.WriteFile(p.Config(), []byte("a\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.during("t-2", "a-2", sandbox.None)(); err != nil {
+		t.Fatal(err)
+	}
+	var writers []string
+	for _, part := range other.stored().since(other.read()) {
+		writers = append(writers, part.writer)
+	}
+	if diff := cmp.Diff([]string{"by t-1, attempt a-1"}, writers); diff != "" {
+		t.Error(diff)
+	}
+}

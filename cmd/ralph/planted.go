@@ -37,16 +37,21 @@ func (c *confiner) plantedFile() string {
 	return filepath.Join(c.project.State(), "runs", "planted.json")
 }
 
-// recall reads what earlier runs left, and forgets what is not so any more.
-func (c *confiner) recall() error {
+// storedPlanted reads the list as it was written last, by whichever run.
+func (c *confiner) storedPlanted() (list []planted, err error) {
 	data, err := os.ReadFile(c.plantedFile())
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return nil
+		return nil, nil
 	}
 	if err == nil {
-		err = json.Unmarshal(data, &c.planted)
+		err = json.Unmarshal(data, &list)
 	}
-	if err != nil {
+	return list, err
+}
+
+// recall reads what earlier runs left, and forgets what is not so any more.
+func (c *confiner) recall() (err error) {
+	if c.planted, err = c.storedPlanted(); err != nil {
 		err = fmt.Errorf("%w: what agents planted in earlier runs cannot be told: %w", dag.ErrRefused, err)
 		return hint(err, "look at git's hooks and configuration; then %s", c.plantedMend())
 	}
@@ -55,23 +60,31 @@ func (c *confiner) recall() error {
 }
 
 // remember keeps what an attempt changed although it must not. The whole list is
-// written each time: an agent may have removed it.
+// written each time, because an agent may have removed it, with what another run has
+// added to it meanwhile.
 func (c *confiner) remember(task string, before []*sandbox.Fingerprint) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var bad error
+	note := func(found planted) {
+		if i := slices.IndexFunc(c.planted, func(p planted) bool { return p.Path == found.Path }); i < 0 {
+			c.planted = append(c.planted, found)
+		} else {
+			c.planted[i].Sum = found.Sum
+		}
+	}
+	others, _ := c.storedPlanted() // if it cannot be read, an agent wrote it
+	for _, other := range others {
+		if other.Sum == sandbox.Sum(other.Path) {
+			note(other)
+		}
+	}
 	for _, f := range before {
 		changes, err := f.Changed()
 		bad = errors.Join(bad, err)
 		for _, change := range changes {
 			path := filepath.Join(f.Dir(), filepath.FromSlash(change.Path))
-			sum := sandbox.Sum(path)
-			same := func(p planted) bool { return p.Path == path }
-			if i := slices.IndexFunc(c.planted, same); i < 0 {
-				c.planted = append(c.planted, planted{Path: path, Kind: string(change.Kind), Sum: sum, Task: task})
-			} else {
-				c.planted[i].Sum = sum
-			}
+			note(planted{Path: path, Kind: string(change.Kind), Sum: sandbox.Sum(path), Task: task})
 		}
 	}
 	c.planted = slices.DeleteFunc(c.planted, func(p planted) bool { return sandbox.Sum(p.Path) != p.Sum })
