@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -125,27 +126,36 @@ func (a *app) mentionExport(c *cli.Context, s *session, g *dag.Graph, scope dag.
 		if f.Total() == 0 || scope != (dag.Scope{}) && f.Name != name {
 			continue
 		}
+		command := "ralph task export --feature " + f.Name + " --save"
 		saved, err := os.ReadFile(filepath.Join(s.project.Feature(f.Name), features.TasksFile))
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
+		switch {
+		case errors.Is(err, os.ErrNotExist) || err == nil && len(saved) == 0:
+			a.note(c, "feature %s is not exported, so a clone of this repository has none of its tasks; export it with: %s", f.Name, command)
+			continue
+		case err != nil: // advice is not worth a run: whoever imports or exports the file says what is wrong with it
+			continue
 		}
 		tasks, err := g.List(dag.Filter{Feature: f.Name})
 		if err != nil {
 			return err
 		}
-		lacks := 0
-		for _, t := range tasks {
-			if !bytes.Contains(saved, []byte(`"`+t.ID+`"`)) {
-				lacks++
-			}
-		}
-		command := "ralph task export --feature " + f.Name + " --save"
-		switch {
-		case len(saved) == 0:
-			a.note(c, "feature %s is not exported, so a clone of this repository has none of its tasks; export it with: %s", f.Name, command)
-		case lacks > 0:
-			a.note(c, "the export of feature %s lacks %s; refresh it with: %s", f.Name, human.Count(lacks, "task"), command)
+		exported := refsOf(saved)
+		tasks = slices.DeleteFunc(tasks, func(t dag.Task) bool { return exported[t.ID] })
+		if n := len(tasks); n > 0 {
+			a.note(c, "the export of feature %s lacks %s; refresh it with: %s", f.Name, human.Count(n, "task"), command)
 		}
 	}
 	return nil
+}
+
+// refsOf are the tasks of a task file, by ID.
+func refsOf(text []byte) map[string]bool {
+	found := map[string]bool{}
+	for line := range bytes.Lines(text) {
+		var task struct{ Ref string }
+		if json.Unmarshal(line, &task) == nil {
+			found[task.Ref] = true
+		}
+	}
+	return found
 }
