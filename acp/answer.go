@@ -58,7 +58,7 @@ func classify(op string, err error, hide *redact.Redactor, now time.Time) *Error
 	}
 	switch {
 	case limited:
-		rateLimited(e, l, now)
+		e = rateLimited(e, l, now)
 	case re.Code == codeAuthRequired || seen.status == 401 || seen.status == 403 || authText().MatchString(text):
 		e.Kind = AuthRequired
 	}

@@ -63,8 +63,15 @@ func TestTurn(t *testing.T) {
 		},
 		"not cut in the middle of a sigil": {
 			[]step{
-				{Do: "say", Text: "Fine.\n<task-"}, {Do: "plan", Text: "p"}, {Do: "say", Text: "done>t-1"}, {Do: "usage"}, {Do: "say", Text: "</task-done>"},
-				{Do: "plan", Text: "p"}, {Do: "say", Text: "<journal>one\ntwo"}, {Do: "think", Text: "hm"}, {Do: "say", Text: " three</journal>\n"},
+				{Do: "say", Text: "Fine.\n<task-"},
+				{Do: "plan", Text: "p"},
+				{Do: "say", Text: "done>t-1"},
+				{Do: "usage"},
+				{Do: "say", Text: "</task-done>"},
+				{Do: "plan", Text: "p"},
+				{Do: "say", Text: "<journal>one\ntwo"},
+				{Do: "think", Text: "hm"},
+				{Do: "say", Text: " three</journal>\n"},
 			},
 			Turn{Stop: StopEnd, Segments: []string{"Fine.\n<task-done>t-1</task-done>", "<journal>one\ntwo three</journal>\n"}},
 		},

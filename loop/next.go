@@ -152,11 +152,8 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 		if verdict = r.judgeScope(tally, running); verdict.kind != "" {
 			return nil
 		}
-		r.mu.Lock()
-		draining := r.draining
-		r.mu.Unlock()
-		if draining != nil {
-			verdict = ending{kind: OutcomeInterrupted, reason: draining.Error()}
+		if reason := r.drainingFor(); reason != "" {
+			verdict = ending{kind: OutcomeInterrupted, reason: reason}
 			return nil
 		}
 		if verdict, near, err = r.afford(g); err != nil || verdict.kind != "" {
@@ -339,6 +336,17 @@ func (r *Runner) atLimit(running int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.opts.Limit > 0 && r.counted+running >= r.opts.Limit
+}
+
+// drainingFor says why no further task begins while the rest may finish, and is empty
+// while tasks begin.
+func (r *Runner) drainingFor() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.draining == nil {
+		return ""
+	}
+	return r.draining.Error()
 }
 
 // countedSoFar is how many iterations have counted, and how many tasks have failed in

@@ -16,7 +16,7 @@ import (
 )
 
 // dryRun shows what a run would do first.
-func (a *app) dryRun(c *cli.Context, s *session, opts loop.Options) error {
+func (a *app) dryRun(c *cli.Context, opts loop.Options) error {
 	var ready []dag.Task
 	err := opts.Store.View(c.Context, func(g *dag.Graph) (err error) { ready, err = a.readyIn(g, opts.Scope); return err })
 	if err != nil {

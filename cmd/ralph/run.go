@@ -132,7 +132,7 @@ func (a *app) runTold(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("dry-run") {
-		return a.dryRun(c, s, opts)
+		return a.dryRun(c, opts)
 	}
 	if err := a.adviseRun(c, s, opts); err != nil {
 		return err

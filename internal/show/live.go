@@ -63,7 +63,7 @@ func (p *Plain) tick(now time.Time) {
 		text = human.Span(p.wait.Until.Sub(now).Round(time.Second)) + " left"
 	}
 	if len(p.attempts) == 1 {
-		for about.Task = range p.attempts { //nolint:revive // the only one
+		for about.Task = range p.attempts {
 		}
 	}
 	if text == "" {
