@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/urfave/cli/v2"
@@ -30,13 +31,20 @@ func databaseGone(s *session) func() bool {
 }
 
 // checkDatabase notices when an agent deleted or replaced the database, which a
-// cleaning command may do, and saves what is still known.
+// cleaning command may do, and saves what is still known. Of several attempts that end
+// after that, the last one to do so knows most, so it replaces what the others saved.
 func (a *app) checkDatabase(c *cli.Context, s *session) func() error {
+	var mu sync.Mutex
+	saved := ""
 	return func() error {
 		if s.db.Intact() {
 			return nil
 		}
-		saved := filepath.Join(s.project.Root, fmt.Sprintf("ralph-rescued-%d.db", a.now().Unix()))
+		mu.Lock()
+		defer mu.Unlock()
+		if saved == "" {
+			saved = filepath.Join(s.project.Root, fmt.Sprintf("ralph-rescued-%d.db", a.now().Unix()))
+		}
 		if err := s.db.Rescue(context.WithoutCancel(c.Context), saved); err != nil {
 			return fmt.Errorf("%s was deleted or replaced while the run worked, and could not be saved: %w", s.project.DB(), err)
 		}

@@ -5,7 +5,9 @@ package db
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -107,11 +109,19 @@ func (d *DB) Version(ctx context.Context) (int64, error) {
 	return version, err
 }
 
-// Rescue writes all that is known to a new file.
+// Rescue writes all that is known to a file, in place of one that is there.
 func (d *DB) Rescue(ctx context.Context, path string) error {
-	return d.with(ctx, func(conn *sqlite.Conn) error {
-		return sqlitex.ExecuteTransient(conn, "VACUUM INTO :path;", &sqlitex.ExecOptions{Named: map[string]any{":path": path}})
+	fresh := path + ".new"
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err := d.with(ctx, func(conn *sqlite.Conn) error {
+		return sqlitex.ExecuteTransient(conn, "VACUUM INTO :path;", &sqlitex.ExecOptions{Named: map[string]any{":path": fresh}})
 	})
+	if err != nil {
+		return err
+	}
+	return os.Rename(fresh, path)
 }
 
 // Path is where the file is.
