@@ -38,6 +38,8 @@ type look struct {
 	again  bool      // something changed: look again
 	soon   bool      // what is waited for happens in a moment
 
+	iteration int // of the claim
+
 	worker string          // who takes the claim if the task brings no agent
 	limit  *dag.AgentLimit // that is waited for; nil if it is something else
 }
@@ -69,9 +71,9 @@ func (r *Runner) next(ctx context.Context) (claim dag.Claim, worker string, iter
 		case l.ok:
 			r.mu.Lock()
 			r.running++
-			iteration = r.counted + r.running
+			r.numbers.take(l.iteration)
 			r.mu.Unlock()
-			return l.claim, l.worker, iteration, true
+			return l.claim, l.worker, l.iteration, true
 		case l.until.IsZero() && l.paused.IsZero() && running == 0:
 			continue // claim has ended the run
 		}
@@ -180,8 +182,9 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 			return err
 		}
 		failpoint.Hit("K1")
+		l.iteration = r.nextIteration()
 		opts := dag.ClaimOptions{
-			Run: r.run, Scope: r.opts.Scope, KeepGoing: r.opts.KeepGoing, Lease: r.opts.Lease, Iteration: r.nextIteration(), Skip: room.skip,
+			Run: r.run, Scope: r.opts.Scope, KeepGoing: r.opts.KeepGoing, Lease: r.opts.Lease, Iteration: l.iteration, Skip: room.skip,
 		}
 		if l.claim, l.ok, err = g.Claim(opts); err == nil && !l.ok {
 			held, err = g.Skipped(opts)
@@ -357,11 +360,9 @@ func (r *Runner) countedSoFar() (iterations, failures int) {
 	return r.counted, r.failures
 }
 
-// nextIteration is the number of the iteration that begins next. One that does not
-// count leaves its number to the next, so that the last number of a run is how many
-// iterations it says that it took.
+// nextIteration is the number of the iteration that begins next.
 func (r *Runner) nextIteration() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.counted + r.running + 1
+	return r.numbers.next()
 }

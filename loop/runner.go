@@ -103,6 +103,7 @@ type Runner struct {
 
 	mu       sync.Mutex
 	settled  chan struct{} // closed and made anew whenever an attempt ended
+	numbers  numbers       // of iterations
 	counted  int           // that count for the limit
 	active   map[string]Session
 	running  int
@@ -208,6 +209,7 @@ func (r *Runner) carryOver(g *dag.Graph) (err error) {
 		return nil
 	}
 	r.counted, r.failures = r.run.Iterations, r.run.Failures
+	r.numbers.highest = r.counted
 	r.took, r.waited, err = g.RunSpan(r.run.Continues)
 	return err
 }

@@ -245,6 +245,9 @@ func (a *attempt) account(d Decision, status string) {
 	}
 	a.mu.Lock()
 	a.running--
+	if d.Uncounted {
+		a.numbers.giveBack(a.iteration)
+	}
 	a.counted, a.failures = a.countWith(d, status)
 	if a.facts.Answered {
 		a.proven[a.worker] = true
