@@ -37,6 +37,7 @@ type attempt struct {
 	tokens  int64   // the same, or what the context holds if that is more
 	speech  speech
 	refused *loop.Event     // the last gate that failed, if it was shown
+	folded  bool            // it was shown in a part of a log that is folded
 	held    *loop.Event     // a gate that failed and is not shown yet
 	calls   map[string]call // by ID
 }

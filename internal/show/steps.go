@@ -110,7 +110,7 @@ func (p *Plain) gate(e loop.Event, a *attempt) {
 }
 
 func (p *Plain) gateEnded(e loop.Event, a *attempt) {
-	if a.seen(e) && p.opts.Fold == nil {
+	if a.seen(e) && (p.unfold != "" || !a.folded) { // why an attempt ended is never only in a fold
 		p.say(e, "gate "+gateResult(e)+" again, with the same output")
 		return
 	}
@@ -121,6 +121,7 @@ func (p *Plain) gateEnded(e loop.Event, a *attempt) {
 	p.say(e, result+": "+oneLine(e.Gate.Command)+excuse(e.Gate))
 	if !e.Gate.Passed && e.Reason == "" {
 		p.complaint(e, a.complained(e), term.GateLines)
+		a.folded = p.unfold != ""
 		if e.Gate.Log != "" {
 			p.say(e, indent+indent+"all of it: "+oneLine(e.Gate.Log))
 		}
