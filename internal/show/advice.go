@@ -38,7 +38,7 @@ func next(e loop.Event, t tally) []step {
 			steps = []step{look, {"ralph task why ID", "what one task waits for"}}
 		}
 		steps = afterFailures(t, steps)
-		if t.anyFailed() {
+		if e.Outcome == "blocked" || t.anyFailed() {
 			steps = append(steps, step{again.command, "then go on, with the same flags and counters"})
 		}
 		return steps

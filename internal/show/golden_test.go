@@ -104,7 +104,7 @@ func TestFooterKnowsWhatToDoNext(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	for _, outcome := range []string{
-		"complete", "complete with failures", "failure", "blocked", "no_plan", "limit", "stopped", "agent_unavailable", "interrupted", "error",
+		"complete", "complete with failures", "failure", "blocked", "blocked without failures", "no_plan", "limit", "stopped", "agent_unavailable", "interrupted", "error",
 	} {
 		s := newScript()
 		counts := &loop.Counts{Done: 2, Total: 2}
@@ -120,6 +120,9 @@ func TestFooterKnowsWhatToDoNext(t *testing.T) {
 			counts = &loop.Counts{Done: 1, Failed: 1, Total: 2}
 		case "blocked":
 			counts = &loop.Counts{Failed: 1, Remaining: 1, Total: 2}
+		case "blocked without failures": // a person's block, or work that could not be verified
+			outcome = strings.Fields(outcome)[0]
+			counts = &loop.Counts{Done: 1, Remaining: 1, Total: 2}
 		}
 		s.run(loop.Event{Type: loop.RunEnded, Outcome: outcome, Iteration: 1, Duration: 3_900_000, Counts: counts})
 		b.WriteString("== " + outcome + "\n" + rendered(t, func(o Options) Sink { return newFooter(o) }, Options{}, s.events) + "\n")
