@@ -67,28 +67,44 @@ func killWithHelper(t *testing.T, p *place, pid int, level sandbox.Level) {
 		entries := p.entries(t)
 		i := slices.IndexFunc(entries, func(e fakeagent.Entry) bool { return e.Event == "started" })
 		agent := entries[i].Pid
-		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", agent))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var state string
-		var helper int
-		if _, err := fmt.Sscan(string(raw[strings.LastIndexByte(string(raw), ')')+1:]), &state, &helper); err != nil || helper == pid {
-			t.Fatalf("the parent of %d is %d, %v", agent, helper, err)
+		_, helper := statOf(t, agent)
+		if helper == pid {
+			t.Fatalf("the parent of %d is ralph itself", agent)
 		}
 		victims = append(victims, helper, agent)
 	}
-	for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
-		for _, victim := range victims {
-			if err := syscall.Kill(victim, signal); err != nil {
-				t.Fatal(err)
-			}
+	// The agent is not stopped, and dies first: when those above it die, the kernel hangs
+	// up a process group that has a stopped process in it, and so would end the rest.
+	for _, victim := range victims[:min(2, len(victims))] {
+		if err := syscall.Kill(victim, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
 		}
+		eventually(t, "it is stopped", func() bool {
+			state, _ := statOf(t, victim)
+			return state == "T"
+		})
 	}
+	slices.Reverse(victims)
 	for _, victim := range victims {
+		if err := syscall.Kill(victim, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
 		eventually(t, "it is dead", func() bool {
 			id, err := proc.Of(victim)
 			return err != nil || proc.Liveness(id) == proc.Dead
 		})
 	}
+}
+
+// statOf is the state of a process and its parent, as the kernel says.
+func statOf(t *testing.T, pid int) (state string, parent int) {
+	t.Helper()
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Sscan(string(raw[strings.LastIndexByte(string(raw), ')')+1:]), &state, &parent); err != nil {
+		t.Fatal(err)
+	}
+	return state, parent
 }
