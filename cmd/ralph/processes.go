@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -70,8 +71,21 @@ func (c *confiner) recordNow(owner string, last []byte) []byte {
 	return same
 }
 
+// readRecord reads what a run that was killed left. In a temporary folder that all users
+// share, anybody could have made one: only a private folder is believed, and only a
+// regular file in it is opened.
 func readRecord(dir string) (r proc.Record, err error) {
-	data, err := os.ReadFile(filepath.Join(dir, recordName))
+	path := filepath.Join(dir, recordName)
+	for _, at := range []string{dir, path} {
+		info, err := os.Lstat(at)
+		if err != nil {
+			return r, err
+		}
+		if info.Mode().Perm()&0o077 != 0 || info.IsDir() != (at == dir) || !info.IsDir() && !info.Mode().IsRegular() {
+			return r, fmt.Errorf("%s is not what ralph made", at)
+		}
+	}
+	data, err := os.ReadFile(path)
 	if err == nil {
 		err = json.Unmarshal(data, &r)
 	}
