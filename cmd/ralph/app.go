@@ -203,7 +203,7 @@ func (a *app) openFor(c *cli.Context, opts db.Options) (*session, error) {
 	}
 	config, err := a.loadConfig(p.Config())
 	if err != nil {
-		return nil, err
+		return nil, newConfigChanges(p).blame(err)
 	}
 	if err := p.Ignore(); err != nil {
 		return nil, &db.Error{Path: p.State(), Kind: db.ReadOnly, Err: err}

@@ -86,6 +86,25 @@ func (a *app) tellConfig(c *cli.Context, changes *configChanges) {
 	}
 }
 
+// blame adds to the error of a configuration that cannot be used which attempts have
+// changed it: no run can begin and say so. What people wrote needs no such hint.
+func (x *configChanges) blame(err error) error {
+	last := x.stored()
+	if last.Lines == nil {
+		return err
+	}
+	var said []string
+	for _, part := range last.since(x.read()) {
+		if part.writer != nobody {
+			said = append(said, fmt.Sprintf("%s since the last run, written %s", part, part.writer))
+		}
+	}
+	if len(said) == 0 {
+		return err
+	}
+	return hint(err, "%s: %s", project.ConfigName, strings.Join(said, "; "))
+}
+
 // during watches what an attempt does to the configuration, until the function that
 // it returns is called.
 func (x *configChanges) during(task, attempt string, level sandbox.Level) func() error {
