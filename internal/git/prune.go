@@ -55,26 +55,14 @@ func Missing(ctx context.Context, dir, objects string, trees []string) ([]string
 	if err != nil {
 		return nil, err
 	}
-	there, err := s.stored(ctx, trees)
+	if err := treeIDs(trees...); err != nil {
+		return nil, err
+	}
+	there, err := s.there(ctx, trees)
 	if err != nil {
 		return nil, fmt.Errorf("look for trees of %s: %w", dir, err)
 	}
 	return slices.DeleteFunc(slices.Clone(trees), func(id string) bool { return slices.Contains(there, id) }), nil
-}
-
-// stored lists those of the trees that are there.
-func (s *store) stored(ctx context.Context, trees []string) ([]string, error) {
-	if err := treeIDs(trees...); err != nil {
-		return nil, err
-	}
-	out, err := s.git(ctx, nil, strings.NewReader(strings.Join(trees, "\n")+"\n"), "cat-file", "--batch-check=%(objectname) %(objecttype)")
-	var there []string
-	for line := range strings.Lines(string(out)) {
-		if id, ok := strings.CutSuffix(strings.TrimSpace(line), " tree"); ok {
-			there = append(there, id)
-		}
-	}
-	return there, err
 }
 
 // there are those of the trees that exist: somebody may have emptied the folder.
