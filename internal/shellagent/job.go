@@ -3,6 +3,8 @@ package shellagent
 import (
 	"regexp"
 	"strings"
+
+	"ralph/internal/redact"
 )
 
 // job is what a prompt asks for: which task, and which script to run for it.
@@ -40,6 +42,9 @@ func read(prompt string) (j job, problem string) {
 	case found && !b.closed:
 		return j, "the code block " + b.language + " in its description is not closed, or the description is too long for the prompt; " +
 			"either way nobody knows where the script ends"
+	case found && strings.Contains(b.text, redact.Placeholder): // to a shell it is a pattern that matches other files
+		return j, "its script contains " + redact.Placeholder + ", which stands for the value of a variable that looks like a secret, so it is " +
+			"not what was written; write $NAME there and allow NAME in [agent] env_allow, or unset the variable for ralph"
 	case found:
 		j.shell, j.script = shellOf(b.language), whole(b.text)
 	case !j.verify:
