@@ -15,7 +15,7 @@ type Tally struct {
 	Ready    int          // claimable now
 	Waiting  int          // pending until a time that has not come
 	NextWait time.Time    // the first of those times
-	Limits   []AgentLimit // those of them until which an agent may have no room
+	Limits   []AgentLimit // those of them for which an agent may have met a limit
 
 	// The same for what a failed ancestor keeps back, unless a run keeps going.
 	DoomedWaiting  int

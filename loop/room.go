@@ -114,7 +114,7 @@ func (r *Runner) noRoom(l dag.AgentLimit) string {
 	return fmt.Sprintf("%s until %s: %s", r.lacks(l), r.clock(l.Until), l.Reason)
 }
 
-// lacks says that an agent has no room, or that it may have none if a task alone waits
+// lacks says that an agent has met a limit, or may have met one if only a task waits
 // for it.
 func (r *Runner) lacks(l dag.AgentLimit) string {
 	r.mu.Lock()
@@ -122,7 +122,7 @@ func (r *Runner) lacks(l dag.AgentLimit) string {
 	if slices.Contains(r.limits, l) {
 		return l.Agent + " has no room"
 	}
-	return l.Agent + " may have no room"
+	return l.Agent + " may be rate limited"
 }
 
 // clock writes a moment as short as it is clear.
