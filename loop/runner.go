@@ -59,7 +59,7 @@ type Options struct {
 	Gates  []string // for every task, before its own
 	Judge  verify.Gates
 
-	Withheld []string // names of variables that gates are not given, told when one fails
+	Withheld []string // names of variables that gates are not given, named when one fails
 	Skip     bool     // accept "done" without looking
 
 	Verdicts     bool     // an agent with fresh eyes has the last word

@@ -82,7 +82,7 @@ func (a *app) tellConfig(c *cli.Context, changes *configChanges) {
 	}
 	changes.record = configRecord{Lines: sumsOf(lines)}
 	if err := changes.write(changes.record); err != nil {
-		a.note(c, "warning: changes of %s cannot be told from run to run: %v", project.ConfigName, err)
+		a.note(c, "warning: changes of %s since this run cannot be shown to the next: %v", project.ConfigName, err)
 	}
 }
 

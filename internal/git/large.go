@@ -11,7 +11,7 @@ import (
 )
 
 // LargeFile is the size above which a file is not copied into a tree: a data set or a
-// disk image would fill the disk, and reading it anew would hold up every attempt.
+// disk image would fill the disk, and reading it again would hold up every attempt.
 const LargeFile = 50 << 20
 
 // large is a file that is described instead.
