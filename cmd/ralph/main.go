@@ -153,6 +153,22 @@ func (a *app) rawOut() io.Writer {
 	return a.stdout
 }
 
+// exactOut is stdout for what is read back: hiding a value there would change it.
+func (a *app) exactOut() io.Writer {
+	if r, ok := a.stdout.(*results); ok {
+		return exactResults{r}
+	}
+	return a.stdout
+}
+
+type exactResults struct{ *results }
+
+func (r exactResults) Write(p []byte) (int, error) {
+	n, err := r.to.Write(p)
+	r.note(err)
+	return n, r.err
+}
+
 type outputError struct {
 	text string
 	gone bool // the reader: it has seen enough

@@ -42,7 +42,7 @@ func (a *app) runTaskExport(c *cli.Context) error {
 			return err
 		}
 		a.noteOutside(c, outside)
-		return taskfile.Write(a.stdout, items, c.Bool("with-status"))
+		return taskfile.Write(a.exactOut(), items, c.Bool("with-status"))
 	})
 }
 
