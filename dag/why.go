@@ -58,7 +58,7 @@ WITH RECURSIVE w (n, whole) AS (
     UNION
     SELECT b.n, 1 FROM w JOIN dependencies d ON d.blocked = w.n JOIN tasks b ON b.n = d.blocker WHERE b.status <> 'done'
     UNION
-    SELECT p.n, p.status = 'failed' AND (:stops OR p.given_up) FROM w JOIN tasks c ON c.n = w.n JOIN tasks p ON p.n = c.parent
+    SELECT p.n, p.status = 'failed' AND :stops AND NOT p.given_up FROM w JOIN tasks c ON c.n = w.n JOIN tasks p ON p.n = c.parent
     UNION
     SELECT c.n, 1 FROM w JOIN tasks c ON c.parent = w.n WHERE w.whole AND c.status <> 'done'
 )
