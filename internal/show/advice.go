@@ -53,7 +53,7 @@ func next(e loop.Event, t tally) []step {
 	case "interrupted":
 		return afterFailures(t, []step{again, {"ralph task log ID -m TEXT", "tell the next attempt something first"}, look})
 	case "limit":
-		again.why = "go on with its flags and counters; a limit that was met needs more room"
+		again.why = "go on with its flags and counters; raise the limit that was met"
 		return afterFailures(t, []step{again, look})
 	case "stopped":
 		return afterFailures(t, []step{again, look})
