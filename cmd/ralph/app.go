@@ -164,7 +164,7 @@ func (a *app) complain(text string) {
 	if a.errIsTerm && a.errWidth != nil {
 		width = a.errWidth()
 	}
-	for _, part := range term.Wrap(text, width, "  ") {
+	for _, part := range term.Wrap(a.redact.Text(text), width, "  ") {
 		fmt.Fprintln(a.stderr, part)
 	}
 }

@@ -220,7 +220,7 @@ func (a *app) printStatus(c *cli.Context, s *session, o overview) error {
 			fmt.Fprintf(&b, "  %s  %s  %s\n", p.Cyan(f.Name), featurePaint(p, f.Status)(string(f.Status)), progress(f))
 		}
 	}
-	_, err := fmt.Fprint(a.stdout, term.WrapLines(b.String(), a.width))
+	_, err := fmt.Fprint(a.stdout, term.WrapLines(a.redact.Text(b.String()), a.width))
 	return err
 }
 

@@ -83,7 +83,7 @@ func (a *app) printTask(c *cli.Context, t dag.Task, j taskJSON, r related, state
 	fmt.Fprintf(&b, "%s  %s  %s\n", p.Cyan(t.ID), paint(word), p.Bold(term.Line(t.Title)))
 	field := func(name, value string) {
 		if value != "" {
-			for _, part := range term.Wrap(fmt.Sprintf("  %-10s %s", name, term.Line(value)), a.width, strings.Repeat(" ", 13)) {
+			for _, part := range term.Wrap(fmt.Sprintf("  %-10s %s", name, term.Line(a.redact.Text(value))), a.width, strings.Repeat(" ", 13)) {
 				b.WriteString(part + "\n")
 			}
 		}
@@ -128,7 +128,7 @@ func (a *app) printTask(c *cli.Context, t dag.Task, j taskJSON, r related, state
 	a.section(&b, p, "Holds up", r.dependents)
 	a.section(&b, p, "Subtasks", r.children)
 	printAttempts(&b, p, state, attempts)
-	text := term.WrapLines(b.String(), a.width)
+	text := term.WrapLines(a.redact.Text(b.String()), a.width)
 	if t.Description != "" {
 		text += "\n" + term.Block(t.Description) + "\n"
 	}
