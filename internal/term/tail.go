@@ -1,9 +1,8 @@
 package term
 
 import (
+	"strconv"
 	"strings"
-
-	"ralph/internal/human"
 )
 
 // GateLines is how much of the output of a failed gate people see. The end says
@@ -22,11 +21,12 @@ func Tail(s string, n int) (lines []string, before int) {
 	return lines[before:], before
 }
 
-// MarkedTail is Tail with a first line that says how much was left out.
+// MarkedTail is Tail with a first line that says that something was left out. It does
+// not say how much: the text itself may be the end of a longer one.
 func MarkedTail(s string, n int) []string {
 	lines, before := Tail(s, n)
 	if before == 0 {
 		return lines
 	}
-	return append([]string{"… " + human.Count(before, "line") + " before this"}, lines...)
+	return append([]string{"… the last " + strconv.Itoa(len(lines)) + " lines"}, lines...)
 }
