@@ -16,6 +16,7 @@ type Plain struct {
 	opts   Options
 	run    string
 	shown  time.Time // when something was last written
+	begin  string    // begins what is folded, and is not written yet
 	unfold string    // ends what is folded; empty when nothing is
 	title  string    // of what is folded
 	ticks  pulse
@@ -94,10 +95,18 @@ func (p *Plain) fold(e loop.Event, s string) {
 }
 
 func (p *Plain) beginFold(title string) {
-	begin, end := p.opts.Fold(title)
-	p.fresh()
-	p.buf.WriteString(begin)
-	p.unfold, p.title = end, title
+	p.begin, p.unfold = p.opts.Fold(title)
+	p.title = title
+}
+
+// openFold writes the title of what is folded when there is something to fold: a
+// warning, which is never folded, would leave an empty part with the same title.
+func (p *Plain) openFold() {
+	if p.begin != "" {
+		p.fresh()
+		p.buf.WriteString(p.begin)
+		p.begin = ""
+	}
 }
 
 // hold writes the failed gate that was held back, when the next event says whether
@@ -115,6 +124,7 @@ func (p *Plain) hold(e loop.Event, a *attempt) {
 }
 
 func (p *Plain) endFold() {
+	p.openFold()
 	p.fresh()
 	p.buf.WriteString(p.unfold)
 	p.unfold, p.title = "", ""
@@ -122,6 +132,7 @@ func (p *Plain) endFold() {
 
 // say writes one line: when, what about, what.
 func (p *Plain) say(e loop.Event, s string) {
+	p.openFold()
 	p.line(p.lead(e) + s)
 }
 
@@ -190,7 +201,10 @@ func (p *Plain) render(e loop.Event, a *attempt) {
 		}
 	case loop.Warned:
 		title := p.title
-		p.endFold()
+		if p.begin == "" {
+			p.endFold()
+		}
+		p.begin, p.unfold, p.title = "", "", ""
 		p.say(e, with("warning", or(e.Text, e.Reason)))
 		if title != "" {
 			p.beginFold(title)

@@ -90,6 +90,7 @@ func (p *Plain) complaint(e loop.Event, text string, most int) {
 func (p *Plain) prompted(e loop.Event, a *attempt) {
 	a.prompts++
 	if a.prompts == 1 {
+		p.openFold() // the agent may be silent for long
 		p.detail(e, with("prompted", or(e.Reason, e.Text)))
 		return
 	}
