@@ -23,9 +23,22 @@ func Prune(ctx context.Context, dir, objects string, keep []string, since time.T
 	if err != nil {
 		return err
 	}
+	// First what is remembered: who takes a tree from now on writes what it needs anew,
+	// and git keeps what was written since.
+	if _, err = s.forget(); err == nil {
+		_, err = s.prune(ctx, keep, since)
+	}
+	if err != nil {
+		err = fmt.Errorf("prune trees of %s: %w", dir, err)
+	}
+	return err
+}
+
+// prune has git remove what was written before since and belongs to none of the trees.
+func (s *store) prune(ctx context.Context, keep []string, since time.Time, flags ...string) ([]byte, error) {
 	ids, err := s.there(ctx, keep)
 	if err != nil {
-		return fmt.Errorf("prune trees of %s: %w", dir, err)
+		return nil, err
 	}
 	var refs strings.Builder
 	refs.WriteString("# pack-refs with: sorted\n")
@@ -36,17 +49,10 @@ func Prune(ctx context.Context, dir, objects string, keep []string, since time.T
 	// we die here they keep too much, until the next time.
 	names := filepath.Join(s.path, "packed-refs")
 	if err := os.WriteFile(names, []byte(refs.String()), 0o600); err != nil {
-		return err
+		return nil, err
 	}
-	// First what is remembered: who takes a tree from now on writes what it needs anew,
-	// and git keeps what was written since.
-	if _, err = s.forget(); err == nil {
-		_, err = s.git(ctx, nil, nil, "prune", fmt.Sprintf("--expire=@%d", since.Unix()))
-	}
-	if err != nil {
-		err = fmt.Errorf("prune trees of %s: %w", dir, err)
-	}
-	return errors.Join(err, os.Remove(names))
+	list, err := s.git(ctx, nil, nil, append([]string{"prune", fmt.Sprintf("--expire=@%d", since.Unix())}, flags...)...)
+	return list, errors.Join(err, os.Remove(names))
 }
 
 // Missing lists those of the trees that are not in the folder objects any more.
@@ -76,7 +82,7 @@ func (s *store) there(ctx context.Context, trees []string) (ids []string, err er
 	return ids, err
 }
 
-// Prunable lists the files that Prune would remove. It changes nothing.
+// Prunable lists the files that Prune would remove, and removes none.
 func Prunable(ctx context.Context, dir, objects string, keep []string, since time.Time) ([]string, error) {
 	if _, err := os.Stat(objects); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -85,12 +91,7 @@ func Prunable(ctx context.Context, dir, objects string, keep []string, since tim
 	if err != nil {
 		return nil, err
 	}
-	ids, err := s.there(ctx, keep)
-	if err != nil {
-		return nil, fmt.Errorf("list trees of %s: %w", dir, err)
-	}
-	args := append([]string{"prune", "--dry-run", fmt.Sprintf("--expire=@%d", since.Unix()), "--"}, ids...)
-	list, err := s.git(ctx, nil, nil, args...)
+	list, err := s.prune(ctx, keep, since, "--dry-run")
 	if err != nil {
 		return nil, fmt.Errorf("list trees of %s: %w", dir, err)
 	}
