@@ -195,10 +195,22 @@ func instructions(root string) []string {
 func (a *app) attended(c *cli.Context, fn func(context.Context) error) error {
 	defer a.launcher.Close()
 	a.takeSignals()
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.Context))
-	defer cancel(nil)
+	ctx, stop := a.interruptible(c.Context)
+	defer stop()
+	err := fn(ctx)
+	var caught caughtSignal
+	if err != nil && errors.As(context.Cause(ctx), &caught) {
+		a.note(c, "interrupted; the same command goes on where it was")
+		return caught
+	}
+	return err
+}
+
+// interruptible returns a context that the first signal ends, as its cause; the second
+// ends the program. stop is called when nobody needs it any more.
+func (a *app) interruptible(parent context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	done := make(chan struct{})
-	defer close(done)
 	go func() {
 		select {
 		case s := <-a.signals:
@@ -211,13 +223,7 @@ func (a *app) attended(c *cli.Context, fn func(context.Context) error) error {
 		case <-done:
 		}
 	}()
-	err := fn(ctx)
-	var caught caughtSignal
-	if err != nil && errors.As(context.Cause(ctx), &caught) {
-		a.note(c, "interrupted; the same command goes on where it was")
-		return caught
-	}
-	return err
+	return ctx, func() { close(done); cancel(nil) }
 }
 
 // agentTrouble makes what an agent did wrong an exit status of its own.

@@ -20,28 +20,22 @@ func (a *app) retain(c *cli.Context, s *session, ended error) {
 	if errors.As(ended, new(caughtSignal)) || errors.As(ended, new(midRun)) || !s.config.GC.Auto || !a.retentionDue(s) {
 		return
 	}
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.Context))
-	defer cancel(nil)
-	done := make(chan struct{})
-	defer close(done)
-	go func() {
-		select {
-		case caught := <-a.signals:
-			cancel(caughtSignal{caught})
-		case <-done:
-		}
-	}()
+	ctx, stop := a.interruptible(c.Context)
+	defer stop()
 	if others, err := a.othersRun(ctx, s); err != nil || others {
 		return
 	}
 	removed, err := a.collect(ctx, s, s.config.GC.OlderThan.Std(), false)
 	log := a.logger(c)
-	if err != nil {
-		log.Debug().Err(err).Msg("retention failed; the next run tries again")
+	switch {
+	case ctx.Err() != nil: // somebody wants ralph to end
+		return
+	case err != nil:
+		log.Warn().Err(err).Msg("retention failed; the next run tries again, and ralph gc says more")
 		return
 	}
 	if err := os.WriteFile(lastRetention(s), []byte(a.now().UTC().Format(time.RFC3339)+"\n"), 0o600); err != nil {
-		log.Debug().Err(err).Msg("retention: its time is not kept; the next run does it again")
+		log.Warn().Err(err).Msg("retention: its time is not kept; the next run does it again")
 	}
 	log.Debug().Str("older_than", s.config.GC.OlderThan.String()).Int("journal_entries", removed.Entries).Int("runs", len(removed.Runs)).
 		Int64("freed_bytes", removed.Freed).Msg("retention: what is old was removed")
