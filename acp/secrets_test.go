@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"ralph/internal/fakeagent"
-	"ralph/internal/redact"
 	"strings"
 	"sync"
 	"testing"
+
+	"ralph/internal/fakeagent"
+	"ralph/internal/redact"
 )
 
 func TestSecretsAreRedacted(t *testing.T) {
