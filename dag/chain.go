@@ -34,12 +34,14 @@ func (g *Graph) CarryOver(r, from *Run) error {
 	return nil
 }
 
-const countRunSQL = `UPDATE runs SET iterations = :iterations, failures = :failures, heartbeat_at = :now WHERE id = :id;`
+// By addition: workers settle side by side, and none of them knows what another is about to store.
+const countRunSQL = `UPDATE runs SET iterations = iterations + :counted, heartbeat_at = :now,
+    failures = iif(:status = 'failed', failures + 1, iif(:status = 'done', 0, failures)) WHERE id = :id;`
 
-// CountRun stores how many iterations of a run have counted so far, and how many
-// tasks have failed in a row, so that a run that dies can be continued.
-func (g *Graph) CountRun(id string, iterations, failures int) error {
-	return g.tx.Exec(countRunSQL, ":id", id, ":iterations", iterations, ":failures", failures, ":now", g.millis())
+// CountRun adds an iteration to a run if it counted, and stores how many tasks have
+// failed in a row now that one has this status, so that a run that dies can be continued.
+func (g *Graph) CountRun(id string, counted bool, status Status) error {
+	return g.tx.Exec(countRunSQL, ":id", id, ":counted", counted, ":status", string(status), ":now", g.millis())
 }
 
 const ownIterationsSQL = `SELECT iterations - coalesce((SELECT c.iterations FROM runs c WHERE c.id = r.continues), 0) FROM runs r WHERE r.id = :id;`

@@ -55,10 +55,6 @@ func (a *attempt) beat(g *dag.Graph, used bill) error {
 	if err := g.Heartbeat(a.claim, a.opts.Lease); err != nil {
 		return err
 	}
-	counted, failures := a.countedSoFar()
-	if err := g.CountRun(a.run.ID, counted, failures); err != nil {
-		return err
-	}
 	note := used.note()
 	a.mu.Lock()
 	if session := a.active[a.claim.Attempt]; session != nil {

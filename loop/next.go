@@ -194,8 +194,7 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 		}
 		l.worker = room.worker
 		failpoint.Hit("K2")
-		counted, failures := r.countedSoFar()
-		return g.CountRun(r.run.ID, counted, failures)
+		return g.Alive(r.run.Owner)
 	})
 	r.warnNear(near)
 	switch {

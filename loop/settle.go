@@ -99,8 +99,7 @@ func (a *attempt) record(g *dag.Graph, d Decision) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	counted, failures := a.countedWith(d, status)
-	if err := g.CountRun(a.run.ID, counted, failures); err != nil {
+	if err := g.CountRun(a.run.ID, !d.Uncounted, dag.Status(status)); err != nil {
 		return "", err
 	}
 	failpoint.Hit("K10")
@@ -170,29 +169,6 @@ func (a *attempt) transition(g *dag.Graph, d Decision) (string, error) {
 	}
 }
 
-// countedWith is how many iterations have counted, and how many tasks have failed in
-// a row, when this one is settled.
-func (a *attempt) countedWith(d Decision, status string) (iterations, failures int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.countWith(d, status)
-}
-
-// countWith is countedWith for who holds the runner's lock.
-func (a *attempt) countWith(d Decision, status string) (iterations, failures int) {
-	iterations, failures = a.counted, a.failures
-	if !d.Uncounted {
-		iterations++
-	}
-	switch status {
-	case string(dag.Failed):
-		failures++
-	case string(dag.Done):
-		failures = 0
-	}
-	return iterations, failures
-}
-
 // remembered is the journal's word for it: a retry that was the last is a failure.
 func remembered(d Decision, status string) string {
 	if d.Action == Retry && status == string(dag.Failed) {
@@ -248,7 +224,15 @@ func (a *attempt) account(d Decision, status string) {
 	if d.Uncounted {
 		a.numbers.giveBack(a.iteration)
 	}
-	a.counted, a.failures = a.countWith(d, status)
+	if !d.Uncounted {
+		a.counted++
+	}
+	switch status {
+	case string(dag.Failed):
+		a.failures++
+	case string(dag.Done):
+		a.failures = 0
+	}
 	if a.facts.Answered {
 		a.proven[a.worker] = true
 	}

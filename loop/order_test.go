@@ -1,0 +1,127 @@
+package loop
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"ralph/budget"
+	"ralph/dag"
+	"ralph/internal/fakeagent"
+)
+
+// soon fails a test that hangs.
+const soon = 20 * time.Second
+
+// TestAWakeUpDuringALookIsNotLost: the last attempt of another worker is settled after
+// this one has seen that it runs, and before it begins to wait.
+func TestAWakeUpDuringALookIsNotLost(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(done()))
+	ids := s.add(t, dag.NewTask{Title: "mine"})
+	s.update(t, func(g *dag.Graph) error { return g.Finish(ids[0]) })
+	var r *Runner
+	var settle sync.Once
+	looking := false
+	s.opts.Now = func() time.Time {
+		if looking { // a look reads the clock
+			settle.Do(func() {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.running--
+				r.wake()
+			})
+		}
+		return time.Now()
+	}
+	r = s.start(t)
+	r.running, looking = 1, true
+	over := make(chan bool, 1)
+	go func() { _, _, _, ok := r.next(t.Context()); over <- !ok }()
+	select {
+	case ended := <-over:
+		if !ended || r.ending.kind != OutcomeComplete {
+			t.Errorf("got %+v, want a complete run", r.ending)
+		}
+	case <-time.After(soon):
+		t.Error("the worker waits for an attempt that has ended")
+	}
+}
+
+// TestAnAttemptIsInOneSumWhileItSettles: what it used is counted by whoever claims just
+// before it is settled, and just after, once.
+func TestAnAttemptIsInOneSumWhileItSettles(t *testing.T) {
+	t.Parallel()
+	cost := 0.3
+	s := newStage(t, say(fakeagent.Step{Do: "usage", N: 1, Cost: &cost}, done()))
+	s.opts.Budget.Run = budget.Limits{CostUSD: 100}
+	s.add(t, dag.NewTask{Title: "mine"})
+	var r *Runner
+	wantCost := func(g *dag.Graph, when string) error {
+		accounts, err := r.accounts(g, nil)
+		if err != nil || len(accounts) != 1 || accounts[0].Used.CostUSD != cost {
+			t.Errorf("%s: got %+v, %v; want %v spent", when, accounts, err, cost)
+		}
+		return nil
+	}
+	var claims sync.WaitGroup
+	s.opts.Gone = func() bool { // asked right before an attempt is settled
+		begun := make(chan struct{})
+		claims.Go(func() {
+			s.update(t, func(g *dag.Graph) error {
+				close(begun)
+				for range 20 { // until the attempt waits for this transaction to end
+					if err := wantCost(g, "before"); err != nil || t.Failed() {
+						return err
+					}
+					time.Sleep(5 * time.Millisecond)
+				}
+				return nil
+			})
+		})
+		<-begun
+		return false
+	}
+	observe := s.opts.Observe
+	s.opts.Observe = func(e Event) {
+		observe(e)
+		if e.Type == AttemptEnded {
+			s.update(t, func(g *dag.Graph) error { return wantCost(g, "after") })
+		}
+	}
+	r = s.start(t)
+	s.finish(t, r, t.Context())
+	claims.Wait()
+}
+
+// TestAHeartbeatDoesNotUncountAnIteration: one worker has stored that its iteration
+// counts, and has not counted it in memory when the claim of another one is renewed.
+func TestAHeartbeatDoesNotUncountAnIteration(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(done()))
+	ids := s.add(t, dag.NewTask{Title: "quick"}, dag.NewTask{Title: "slow"})
+	s.script.Conversations = []fakeagent.Conversation{
+		{When: fakeagent.When{Task: ids[0]}, Steps: []fakeagent.Step{{Do: "await", Path: "begun"}, done()}},
+		{When: fakeagent.When{Task: ids[1]}, Steps: []fakeagent.Step{{Do: "file", Path: "begun"}, {Do: "await", Path: "go"}, done()}},
+	}
+	s.opts.Jobs, s.opts.Lease = 2, 150*time.Millisecond
+	observe := s.opts.Observe
+	s.opts.Observe = func(e Event) {
+		observe(e)
+		if e.Type != AttemptEnded || e.Task != ids[0] {
+			return
+		}
+		for before := s.task(t, ids[1]).LeaseUntil; !s.task(t, ids[1]).LeaseUntil.After(before); {
+			time.Sleep(5 * time.Millisecond)
+		}
+		var run dag.Run
+		s.update(t, func(g *dag.Graph) (err error) { run, err = g.LastRun(dag.Scope{}); return err })
+		if run.Iterations != 1 {
+			t.Errorf("got %d iterations, want 1", run.Iterations)
+		}
+		s.write(t, "go", "")
+	}
+	if out := s.run(t); out.Iterations != 2 {
+		t.Errorf("got %+v, want 2 iterations", out)
+	}
+}
