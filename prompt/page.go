@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"ralph/internal/fill"
+	"sync"
+	"text/template"
 )
 
 const (
@@ -131,18 +131,15 @@ func (p *page) share(room int) {
 	}
 }
 
+// templates are parsed once, and only by commands that prompt an agent.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.ParseFS(templateFiles, "templates/*.tmpl"))
+})
+
 func execute(name string, v any) string {
-	source, err := templateFiles.ReadFile("templates/" + name)
-	if err != nil {
+	var b strings.Builder
+	if err := templates().ExecuteTemplate(&b, name, v); err != nil {
 		panic(fmt.Sprintf("prompt: %v", err)) // the template is part of the program
 	}
-	t, err := fill.Parse(string(source))
-	if err != nil {
-		panic(fmt.Sprintf("prompt: %s: %v", name, err))
-	}
-	text, err := t.Execute(v)
-	if err != nil {
-		panic(fmt.Sprintf("prompt: %s: %v", name, err))
-	}
-	return text
+	return b.String()
 }

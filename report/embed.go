@@ -23,7 +23,7 @@ type log struct {
 	Size string
 	ID   string // where it is in the page; "" if it is not
 	Note string // what is missing of it
-	Text markup
+	Text []span
 }
 
 // embed reads the files of all attempts, by attempt: those of failed tasks first, while
@@ -65,7 +65,7 @@ func (e *embedder) attempt(a Attempt) []log {
 		list = append(list, e.file(ev))
 	}
 	for i := range list {
-		if list[i].Text != "" {
+		if list[i].Text != nil {
 			list[i].ID = fmt.Sprintf("log-%s-%d", a.ID, i+1)
 		}
 	}
@@ -100,7 +100,9 @@ func (e *embedder) file(ev Evidence) log {
 		l.Note = "the last " + human.Bytes(int64(limit)) + " of it"
 	}
 	e.left -= len(text)
-	l.Text = markup(escape(text))
+	if text != "" {
+		l.Text = []span{{Text: text}}
+	}
 	return l
 }
 
@@ -121,14 +123,17 @@ func (e *embedder) diff(a Attempt) (log, bool) {
 	}
 	text = clean(e.Hide(text))
 	e.left -= len(text)
-	l.Size, l.Text = human.Bytes(int64(len(text))), diffMarkup(text)
-	return l, l.Text != "" || cut
+	l.Size, l.Text = human.Bytes(int64(len(text))), diffSpans(text)
+	return l, l.Text != nil || cut
 }
 
-// diffMarkup marks what was added and removed, not by colour alone: the signs stay.
-func diffMarkup(text string) markup {
-	var b strings.Builder
-	open := ""
+// span is consecutive lines of a log that are marked alike.
+type span struct{ Tag, Text string } // ins, del, b, i, or none
+
+// diffSpans marks what was added and removed, not by colour alone: the signs stay.
+func diffSpans(text string) []span {
+	var spans []span
+	begin, end := 0, 0 // of the last span
 	for line := range strings.Lines(text) {
 		tag := ""
 		switch {
@@ -141,19 +146,11 @@ func diffMarkup(text string) markup {
 		case strings.HasPrefix(line, "-"):
 			tag = "del"
 		}
-		if tag != open {
-			if open != "" {
-				b.WriteString("</" + open + ">")
-			}
-			if tag != "" {
-				b.WriteString("<" + tag + ">")
-			}
-			open = tag
+		if n := len(spans); n == 0 || spans[n-1].Tag != tag {
+			spans, begin = append(spans, span{Tag: tag}), end
 		}
-		b.WriteString(escape(line))
+		end += len(line)
+		spans[len(spans)-1].Text = text[begin:end]
 	}
-	if open != "" {
-		b.WriteString("</" + open + ">")
-	}
-	return markup(b.String())
+	return spans
 }

@@ -6,13 +6,13 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"fmt"
+	"html/template"
 	"io"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"ralph/dag"
-	"ralph/internal/fill"
 	"ralph/internal/human"
 	"ralph/internal/term"
 )
@@ -54,44 +54,11 @@ type HTMLOptions struct {
 // gates or people wrote can become markup or script in it, and the page forbids
 // every script but its own.
 func HTML(w io.Writer, r Run, o HTMLOptions) error {
-	page, err := fill.Parse(pageHTML)
+	page, err := template.New("page").Funcs(template.FuncMap{"line": line, "short": short, "long": long, "plural": human.Count}).Parse(pageHTML)
 	if err != nil {
 		return err
 	}
-	page.Escape, page.Funcs = escape, pageFuncs()
-	text, err := page.Execute(r.page(o))
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, text)
-	return err
-}
-
-// markup is what goes into the page as it is: files of ours, and drawings in which
-// everything foreign was escaped. Every other value is escaped where it is filled in.
-type markup string
-
-var escaper = strings.NewReplacer("\x00", "\ufffd", `"`, "&#34;", "&", "&amp;", "'", "&#39;", "+", "&#43;", "<", "&lt;", ">", "&gt;")
-
-// escape makes text of a value, for between tags and for quoted attributes, which
-// are the only places where the page is filled in. A test compares the page with
-// what html/template makes of it.
-func escape(v any) string {
-	if m, ok := v.(markup); ok {
-		return string(m)
-	}
-	return escaper.Replace(fmt.Sprint(v))
-}
-
-func pageFuncs() map[string]fill.Func {
-	asIs := func(args ...any) any { return args[0] } // the names say to html/template, in the test, what it is
-	return map[string]fill.Func{
-		"css": asIs, "js": asIs, "svg": asIs,
-		"line":   func(args ...any) any { return line(args[0].(string)) },
-		"short":  func(args ...any) any { return short(args[0].(string)) },
-		"long":   func(args ...any) any { return long(args[0].(string)) },
-		"plural": func(args ...any) any { return human.Count(args[0].(int), args[1].(string)) },
-	}
+	return page.Execute(w, r.page(o))
 }
 
 // pageTitle is how many columns of a title are shown where there are many of them.
@@ -107,12 +74,12 @@ func long(title string) string {
 	return shorten(title, pageNotes)
 }
 
-// page is what the template is given: words, and drawings that are safe.
+// page is the data of the template. Only files of ours have a type that html/template does not escape.
 type page struct {
 	Run
 	Policy   string
-	CSS      markup
-	JS       markup
+	CSS      template.CSS
+	JS       template.JS
 	Sign     string
 	Project  string
 	Title    string
@@ -126,10 +93,10 @@ type page struct {
 	Waiting  []Wait
 	Later    []Wait
 	MoreWait int
-	Focus    markup
+	Focus    *graph
 	FocusIs  string
 	Groups   bool
-	Whole    markup
+	Whole    *graph
 	NoWhole  string
 	Strip    []strip
 	Rows     []row
@@ -162,7 +129,7 @@ type failed struct {
 func (r Run) page(o HTMLOptions) page {
 	script := sha256.Sum256([]byte(pageJS))
 	p := page{
-		Run: r, CSS: markup(pageCSS), JS: markup(pageJS), Sign: r.sign(), Title: r.Headline(),
+		Run: r, CSS: template.CSS(pageCSS), JS: template.JS(pageJS), Sign: r.sign(), Title: r.Headline(),
 		Project: cmp.Or(line(filepath.Base(r.Root)), "ralph"),
 		Policy:  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-" + base64.StdEncoding.EncodeToString(script[:]) + "'; base-uri 'none'; form-action 'none'",
 		Class:   map[string]string{"✓": "done", "✗": "failed", "…": "running"}[r.sign()],

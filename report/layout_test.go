@@ -1,8 +1,6 @@
 package report
 
 import (
-	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -91,10 +89,8 @@ func TestWhatIsWrittenInABoxFitsIntoIt(t *testing.T) {
 	r := Run{Attempts: make([]Attempt, 12)}
 	task := Task{Title: "Step", Status: "pending", Attempts: make([]int, 12)}
 	r.Attempts[0].Duration = 100 * time.Hour
-	var b strings.Builder
-	r.drawNode(&b, node{task: task, hidden: 100}, box{w: boxWidth, h: boxHeight}, false)
-	texts := regexp.MustCompile(`<text class="s[^>]*>([^<]*)<`).FindAllStringSubmatch(b.String(), -1)
-	if len(texts) != 2 || texts[1][1] != "+100" || term.Width(texts[0][1])+len("+100") > boxLetters {
-		t.Errorf("got %q, which does not fit", texts)
+	b := r.nodeBox(node{task: task, hidden: 100}, box{w: boxWidth, h: boxHeight}, false)
+	if b.More != "+100" || term.Width(b.Facts)+len(b.More) > boxLetters {
+		t.Errorf("got %q and %q, which do not fit", b.Facts, b.More)
 	}
 }

@@ -2,8 +2,7 @@ package report
 
 import (
 	"fmt"
-	"html"
-	"strconv"
+	"math"
 	"strings"
 
 	"ralph/dag"
@@ -22,9 +21,36 @@ const (
 	smallest    = 0.72 // to which a drawing shrinks before it is scrolled
 )
 
-// svg lays a picture out and draws it; light boxes tell only the title and how it
-// stands, because letters are what a browser works at. Everything foreign in it is escaped.
-func (r Run) svg(p picture, name string, light bool) markup {
+// graph is a picture as the template draws it, in whole pixels.
+type graph struct {
+	ID         string
+	W, H, MinW int
+	Arrows     []arrowLine
+	Nodes      []nodeBox
+}
+
+type arrowLine struct {
+	Bad bool
+	D   string
+}
+
+type nodeBox struct {
+	Point, Group bool
+	Link         string
+	Class, Title string
+	X, Y, W, H   int
+	Lines        []textLine
+	Facts, More  string // nothing in light boxes
+}
+
+type textLine struct {
+	Y    int
+	Text string
+}
+
+// svg lays a picture out; light boxes have only the title and the state, because text is
+// what takes a browser long.
+func (r Run) svg(p picture, name string, light bool) *graph {
 	boxes := make([]box, len(p.nodes))
 	for i, n := range p.nodes {
 		switch {
@@ -39,22 +65,18 @@ func (r Run) svg(p picture, name string, light bool) markup {
 		}
 	}
 	c := layOut(boxes, p.arrows)
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="graph" id="%s" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" style="min-width:%.0fpx" role="img" aria-label="the graph of tasks">`,
-		name, c.w, c.h, c.w, c.h, smallest*c.w)
+	g := &graph{ID: name, W: pixels(c.w), H: pixels(c.h), MinW: pixels(smallest * c.w)}
 	for k, path := range c.paths {
-		class := ""
-		if from := p.nodes[c.arrows[k].from].task; !from.Group && from.Status == string(dag.Failed) {
-			class = ` class="bad"`
-		}
-		fmt.Fprintf(&b, `<path%s d="%s"/>`, class, c.curve(path))
+		from := p.nodes[c.arrows[k].from].task
+		g.Arrows = append(g.Arrows, arrowLine{!from.Group && from.Status == string(dag.Failed), c.curve(path)})
 	}
 	for i, n := range p.nodes {
-		r.drawNode(&b, n, c.boxes[i], light)
+		g.Nodes = append(g.Nodes, r.nodeBox(n, c.boxes[i], light))
 	}
-	b.WriteString("</svg>")
-	return markup(b.String()) // numbers of ours, and text that was escaped
+	return g
 }
+
+func pixels(f float64) int { return int(math.RoundToEven(f)) }
 
 // curve leads from the right side of the first box to the left side of the last,
 // straight through the bends between them.
@@ -77,48 +99,37 @@ func (c chart) curve(path []int) string {
 	return b.String()
 }
 
-func (r Run) drawNode(b *strings.Builder, n node, at box, light bool) {
-	x, y := strconv.Itoa(int(at.x)), strconv.Itoa(int(at.y))
+func (r Run) nodeBox(n node, at box, light bool) nodeBox {
 	if n.point {
-		fmt.Fprintf(b, `<circle class="point" cx="%.0f" cy="%.0f" r="3"/>`, at.x+at.w/2, at.y+at.h/2)
-		return
+		return nodeBox{Point: true, X: pixels(at.x + at.w/2), Y: pixels(at.y + at.h/2)}
 	}
 	t := n.task
 	state := r.state(t)
-	if link := r.anchor(t); link != "" {
-		fmt.Fprintf(b, `<a href="#%s">`, link)
-		defer b.WriteString("</a>")
+	b := nodeBox{
+		Group: t.Group, Link: r.anchor(t), Class: state.Class, Title: shorten(t.Title, 300) + "\n" + t.ID + " " + state.Word,
+		X: int(at.x), Y: int(at.y), W: pixels(at.w), H: pixels(at.h),
 	}
-	fmt.Fprintf(b, `<g class="n %s" transform="translate(%s %s)"><title>%s</title>`, state.Class, x, y,
-		html.EscapeString(shorten(t.Title, 300)+"\n"+t.ID+" "+state.Word))
-	defer b.WriteString("</g>")
 	if t.Group {
-		title := html.EscapeString(fit(t.Title, boxLetters-2))
-		fmt.Fprintf(b, `<rect class="group" width="%d" height="%d" rx="16"/><text x="14" y="20">%s %s</text>`, boxWidth, groupHeight, state.Mark, title)
-		return
+		b.Lines = []textLine{{20, state.Mark + " " + fit(t.Title, boxLetters-2)}}
+		return b
 	}
 	title := t.Title
 	if light {
 		title = state.Mark + " " + title
 	}
 	first, second := twoLines(title)
-	fmt.Fprintf(b, `<rect width="%d" height="%.0f" rx="7"/><text x="14" y="18">%s</text>`, boxWidth, at.h, html.EscapeString(first))
+	b.Lines = []textLine{{18, first}}
 	if second != "" {
-		fmt.Fprintf(b, `<text x="14" y="33">%s</text>`, html.EscapeString(second))
+		b.Lines = append(b.Lines, textLine{33, second})
 	}
 	if light {
-		return
+		return b
 	}
-	more := ""
 	if n.hidden > 0 {
-		more = fmt.Sprintf("+%d", n.hidden)
+		b.More = fmt.Sprintf("+%d", n.hidden)
 	}
-	facts := state.Mark + " " + strings.Join(r.boxFacts(t, state), " · ")
-	fmt.Fprintf(b, `<rect class="edge" width="5" height="%d" rx="2"/><text class="s" x="14" y="51">%s</text>`, boxHeight,
-		html.EscapeString(fit(facts, float64(boxLetters-len(more)))))
-	if more != "" {
-		fmt.Fprintf(b, `<text class="s more" x="%d" y="51">%s</text>`, boxWidth-8, more)
-	}
+	b.Facts = fit(state.Mark+" "+strings.Join(r.boxFacts(t, state), " · "), float64(boxLetters-len(b.More)))
+	return b
 }
 
 // twoLines breaks a title at a word, and cuts what is left.

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -82,10 +80,8 @@ func TestLibrariesStayBehindTheirPackage(t *testing.T) {
 		"charm.land/":                 {"internal/watch"},
 		"github.com/charmbracelet/":   {"internal/watch"},
 		"ralph/cmd/ralph":             {},
-		"text/template":               {}, // internal/fill says why
-		"html/template":               {},
 	}
-	pure := []string{"budget", "drift", "internal/fill", "internal/human", "limit", "price", "sigils", "prompt", "strategy"}
+	pure := []string{"budget", "drift", "internal/human", "limit", "price", "sigils", "prompt", "strategy"}
 	for path, imports := range goList(t) {
 		for _, other := range imports {
 			for library, owners := range rules {
@@ -96,27 +92,9 @@ func TestLibrariesStayBehindTheirPackage(t *testing.T) {
 			if slices.Contains(pure, path) && strings.Contains(strings.SplitN(other, "/", 2)[0], ".") {
 				t.Errorf("package %s imports %s; it may import the standard library only", path, other)
 			}
-			if slices.Contains(pure, path) && strings.HasPrefix(other, "ralph/") && other != "ralph/internal/fill" && other != "ralph/internal/human" {
-				t.Errorf("package %s imports %s; it may import the standard library, internal/fill and internal/human only", path, other)
+			if slices.Contains(pure, path) && strings.HasPrefix(other, "ralph/") && other != "ralph/internal/human" {
+				t.Errorf("package %s imports %s; it may import the standard library and internal/human only", path, other)
 			}
 		}
-	}
-}
-
-// TestTheProgramFillsNoTemplates looks for text/template in the program. A library
-// brings it, and from code that nothing calls: once something does, the linker keeps
-// every exported method, and the binary grows by two megabytes.
-func TestTheProgramFillsNoTemplates(t *testing.T) {
-	t.Parallel()
-	binary := filepath.Join(t.TempDir(), "ralph")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	data, err := os.ReadFile(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if bytes.Contains(data, []byte("text/template.(*state).evalField")) {
-		t.Error("the program can reach text/template; go build -ldflags=-dumpdep says from where")
 	}
 }
