@@ -52,7 +52,7 @@ func (a *app) runAgents(c *cli.Context) error {
 	if err := none(c); err != nil {
 		return err
 	}
-	config, err := a.configHere(c)
+	config, err := a.configHere()
 	if err != nil {
 		return err
 	}
@@ -60,13 +60,13 @@ func (a *app) runAgents(c *cli.Context) error {
 	if c.Bool("json") {
 		return a.printJSON(list)
 	}
-	return a.printAgents(c, list)
+	return a.printAgents(list)
 }
 
 // configHere is the project's configuration, or the user's where there is no project.
-func (a *app) configHere(c *cli.Context) (project.Loaded, error) {
-	p, err := a.findProject(c)
-	if errors.Is(err, project.ErrNone) && c.String("project") == "" {
+func (a *app) configHere() (project.Loaded, error) {
+	p, err := a.findProject()
+	if errors.Is(err, project.ErrNone) && a.dir == "" {
 		return a.loadConfig("")
 	}
 	if err != nil {
@@ -143,8 +143,8 @@ func modelBy(p agents.Preset) string {
 	}
 }
 
-func (a *app) printAgents(c *cli.Context, list []agentJSON) error {
-	p := a.palette(c)
+func (a *app) printAgents(list []agentJSON) error {
+	p := a.palette()
 	t := &term.Table{Width: a.width}
 	bold := func(s string) term.Cell { return term.Cell{Text: s, Paint: p.Bold} }
 	t.Add(bold("AGENT"), bold("HERE"), bold("MODEL BY"), bold("TELLS"), bold("CREDENTIAL"))
@@ -172,9 +172,9 @@ func (a *app) printAgents(c *cli.Context, list []agentJSON) error {
 		return err
 	}
 	if !found {
-		a.note(c, "no agent is installed; for example: npm install -g opencode-ai")
+		a.note("no agent is installed; for example: npm install -g opencode-ai")
 	}
-	a.note(c, "try one with: ralph agents test NAME")
+	a.note("try one with: ralph agents test NAME")
 	return nil
 }
 

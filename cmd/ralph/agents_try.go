@@ -72,7 +72,7 @@ func (a *app) runAgentsTest(c *cli.Context) error {
 	if err := timeout.UnmarshalText([]byte(c.String("timeout"))); err != nil {
 		return usagef("--timeout: %v", err)
 	}
-	config, err := a.configHere(c)
+	config, err := a.configHere()
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (a *app) runAgentsTest(c *cli.Context) error {
 	if c.Bool("json") {
 		return errors.Join(err, a.printJSON(report))
 	}
-	if perr := a.printTrial(c, report); err == nil {
+	if perr := a.printTrial(report); err == nil {
 		err = perr
 	}
 	return err
@@ -175,8 +175,8 @@ func trialHint(e *acp.Error, p agents.Preset) string {
 	}
 }
 
-func (a *app) printTrial(c *cli.Context, r trialJSON) error {
-	p := a.palette(c)
+func (a *app) printTrial(r trialJSON) error {
+	p := a.palette()
 	var b bytes.Buffer
 	t := &term.Table{Width: a.width}
 	row := func(label, value string) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ import (
 // app is one invocation: the streams, the command tree and what was opened.
 type app struct {
 	system
+	globals
 	cli    *cli.App
 	log    zerolog.Logger
 	redact *redact.Redactor // knows every secret value; text leaves the process through it
@@ -64,7 +66,25 @@ func newApp(sys system) *app {
 	return a
 }
 
-func (a *app) commands() []*cli.Command { return tree(a.specs()...) }
+func (a *app) commands() []*cli.Command { return tree(a.readGlobals, a.specs()...) }
+
+// globals are the flags that every command has, read once when a command begins.
+type globals struct {
+	command   string // that runs
+	dir       string // of the project; empty is the nearest one above
+	color     string
+	quiet     bool
+	verbose   bool
+	logFormat string // of a run's log; empty if none is asked for
+	logFile   string
+}
+
+func (a *app) readGlobals(c *cli.Context) {
+	a.globals = globals{
+		command: c.Command.Name, dir: c.String("project"), color: c.String("color"), quiet: c.Bool("quiet"), verbose: c.Bool("verbose"),
+		logFormat: c.String("log-format"), logFile: c.String("log-file"),
+	}
+}
 
 func (a *app) specs() []command {
 	return withBare([]command{
@@ -109,8 +129,8 @@ func (a *app) checkGlobals(c *cli.Context) error {
 }
 
 // palette decides about colour for what goes to stdout.
-func (a *app) palette(c *cli.Context) term.Palette {
-	switch c.String("color") {
+func (a *app) palette() term.Palette {
+	switch a.color {
 	case "always":
 		return term.Palette{On: true}
 	case "never":
@@ -120,16 +140,16 @@ func (a *app) palette(c *cli.Context) term.Palette {
 	}
 }
 
-func (a *app) logger(c *cli.Context) zerolog.Logger {
+func (a *app) logger() zerolog.Logger {
 	level := zerolog.WarnLevel
 	switch {
-	case c.Bool("quiet"):
+	case a.quiet:
 		level = zerolog.ErrorLevel
-	case c.Bool("verbose"):
+	case a.verbose:
 		level = zerolog.DebugLevel
 	}
 	var out io.Writer = zerolog.ConsoleWriter{Out: a.stderr, NoColor: true, TimeFormat: "15:04:05.000"}
-	if a.logsJSON(c) {
+	if a.logsJSON() {
 		out = a.stderr
 	}
 	return zerolog.New(out).Level(level).Hook(zerolog.HookFunc(func(e *zerolog.Event, _ zerolog.Level, _ string) {
@@ -138,22 +158,22 @@ func (a *app) logger(c *cli.Context) zerolog.Logger {
 }
 
 // logsJSON says that a machine reads stderr: every line of it is an object.
-func (a *app) logsJSON(c *cli.Context) bool {
-	return a.logsInstead(c) && c.String("log-format") == "json"
+func (a *app) logsJSON() bool {
+	return a.logsInstead() && a.logFormat == "json"
 }
 
 // note tells a person what happened; scripts read stdout.
-func (a *app) note(c *cli.Context, format string, args ...any) {
+func (a *app) note(format string, args ...any) {
 	text := term.Line(fmt.Sprintf(format, args...))
 	switch warning, warns := strings.CutPrefix(text, "warning: "); {
-	case c.Bool("quiet"):
-	case !a.logsJSON(c):
+	case a.quiet:
+	case !a.logsJSON():
 		a.complain(text)
 	case warns:
-		log := a.logger(c)
+		log := a.logger()
 		log.Warn().Msg(warning)
 	default:
-		log := a.logger(c).Level(zerolog.InfoLevel)
+		log := a.logger().Level(zerolog.InfoLevel)
 		log.Info().Msg(text)
 	}
 }
@@ -179,10 +199,10 @@ type session struct {
 
 func (s *session) Close() error { return s.db.Close() }
 
-func (a *app) findProject(c *cli.Context) (project.Project, error) {
-	if dir := c.String("project"); dir != "" {
-		p, err := project.At(dir)
-		return p, a.mentionRescued(dir, err)
+func (a *app) findProject() (project.Project, error) {
+	if a.dir != "" {
+		p, err := project.At(a.dir)
+		return p, a.mentionRescued(a.dir, err)
 	}
 	dir, err := a.getwd()
 	if err != nil {
@@ -193,11 +213,11 @@ func (a *app) findProject(c *cli.Context) (project.Project, error) {
 }
 
 // open finds the project, loads its configuration and opens its graph.
-func (a *app) open(c *cli.Context) (*session, error) { return a.openFor(c, db.Options{}) }
+func (a *app) open(ctx context.Context) (*session, error) { return a.openFor(ctx, db.Options{}) }
 
-func (a *app) openFor(c *cli.Context, opts db.Options) (*session, error) {
+func (a *app) openFor(ctx context.Context, opts db.Options) (*session, error) {
 	begin := a.now()
-	p, err := a.findProject(c)
+	p, err := a.findProject()
 	if err != nil {
 		return nil, err
 	}
@@ -211,15 +231,15 @@ func (a *app) openFor(c *cli.Context, opts db.Options) (*session, error) {
 	if err := a.refuseRescued(p); err != nil {
 		return nil, err
 	}
-	d, err := db.Open(c.Context, p.DB(), opts)
+	d, err := db.Open(ctx, p.DB(), opts)
 	if err != nil {
 		return nil, err
 	}
 	s := &session{project: p, config: config, db: d, store: dag.New(d, dag.Options{Now: a.now, Redact: a.redact.Text, KeepGoing: config.Run.KeepGoing})}
-	if err := a.refuseBegunAnew(c, p, s.store); err != nil {
+	if err := a.refuseBegunAnew(ctx, p, s.store); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	log := a.logger(c)
+	log := a.logger()
 	log.Debug().Str("path", p.DB()).Dur("dur", a.now().Sub(begin)).Msg("project opened")
 	return s, nil
 }
@@ -242,26 +262,26 @@ func (a *app) loadConfig(path string) (project.Loaded, error) {
 }
 
 // view and update run fn on the project's graph in one transaction.
-func (a *app) view(c *cli.Context, fn func(*session, *dag.Graph) error) error {
-	s, err := a.open(c)
+func (a *app) view(ctx context.Context, fn func(*session, *dag.Graph) error) error {
+	s, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	return s.store.View(c.Context, func(g *dag.Graph) error { return fn(s, g) })
+	return s.store.View(ctx, func(g *dag.Graph) error { return fn(s, g) })
 }
 
-func (a *app) update(c *cli.Context, fn func(*session, *dag.Graph) error) error {
-	if run := a.getenv("RALPH_RUN"); run != "" && !slices.Contains(agentsMay, c.Command.Name) {
+func (a *app) update(ctx context.Context, fn func(*session, *dag.Graph) error) error {
+	if run := a.getenv("RALPH_RUN"); run != "" && !slices.Contains(agentsMay, a.command) {
 		err := fmt.Errorf("%w: an agent at work cannot change the graph (this is one of run %s)", dag.ErrRefused, run)
 		return hint(err, "an agent says how its task stands by a sigil; a person unsets RALPH_RUN")
 	}
-	s, err := a.open(c)
+	s, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	err = s.store.Update(c.Context, func(g *dag.Graph) error { return fn(s, g) })
+	err = s.store.Update(ctx, func(g *dag.Graph) error { return fn(s, g) })
 	a.stored = err == nil
 	return err
 }

@@ -90,7 +90,7 @@ func TestFlagsAreReadAsTheyWereWritten(t *testing.T) {
 		return nil
 	}
 	a := newApp(system{})
-	a.cli.Commands = tree(command{name: "group", sub: []command{{name: "leaf", run: read, flags: []cli.Flag{
+	a.cli.Commands = tree(a.readGlobals, command{name: "group", sub: []command{{name: "leaf", run: read, flags: []cli.Flag{
 		&cli.StringSliceFlag{Name: "gate"}, &cli.StringFlag{Name: "text", Aliases: []string{"t"}}, &cli.StringFlag{Name: "other"},
 	}}}})
 	argv, err := permute(a.cli, []string{"ralph", "group", "leaf", "--gate", "a, b", "x", "-t", "1,2", "--gate=c", "--project", "p", "--", "--gate=no"})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -86,9 +87,7 @@ func (a *app) runComplete(c *cli.Context) error {
 	}
 	for _, g := range p.global {
 		if dir, ok := strings.CutPrefix(g, "--project="); ok {
-			if err := c.Set("project", dir); err != nil {
-				return err
-			}
+			a.dir = dir
 		}
 	}
 	f, _ := p.find(strings.TrimLeft(flag, "-"))
@@ -102,7 +101,7 @@ func (a *app) runComplete(c *cli.Context) error {
 	var err error
 	switch {
 	case f != nil:
-		list, err = a.candidates(c, p, "--"+f.Names()[0])
+		list, err = a.candidates(c.Context, p, "--"+f.Names()[0])
 	case strings.HasPrefix(typed, "-"):
 		list = flagCandidates(p)
 	case p.at == nil || len(p.at.Subcommands) > 0:
@@ -112,7 +111,7 @@ func (a *app) runComplete(c *cli.Context) error {
 			}
 		}
 	default:
-		list, err = a.argumentCandidates(c, p)
+		list, err = a.argumentCandidates(c.Context, p)
 	}
 	for _, l := range list {
 		if strings.HasPrefix(l.word, typed) {
@@ -156,7 +155,7 @@ func flagCandidates(p *permuter) (list []candidate) {
 }
 
 // argumentCandidates are for the next argument of a command, by how its usage calls it.
-func (a *app) argumentCandidates(c *cli.Context, p *permuter) (list []candidate, err error) {
+func (a *app) argumentCandidates(ctx context.Context, p *permuter) (list []candidate, err error) {
 	fields := strings.Fields(p.at.ArgsUsage)
 	if len(fields) == 0 {
 		return nil, nil
@@ -171,7 +170,7 @@ func (a *app) argumentCandidates(c *cli.Context, p *permuter) (list []candidate,
 			list = append(list, candidate{word: name})
 			continue
 		}
-		more, err := a.candidates(c, p, name)
+		more, err := a.candidates(ctx, p, name)
 		if err != nil {
 			return nil, err
 		}
@@ -181,7 +180,7 @@ func (a *app) argumentCandidates(c *cli.Context, p *permuter) (list []candidate,
 }
 
 // candidates are what an argument or the value of a flag can be.
-func (a *app) candidates(c *cli.Context, p *permuter, name string) (list []candidate, err error) {
+func (a *app) candidates(ctx context.Context, p *permuter, name string) (list []candidate, err error) {
 	switch name {
 	case "--status":
 		return wordCandidates(statusWords()), nil
@@ -190,13 +189,13 @@ func (a *app) candidates(c *cli.Context, p *permuter, name string) (list []candi
 	case "--outcome":
 		return wordCandidates(strategy.Outcomes()), nil
 	case "--agent", "AGENT":
-		config, err := a.configHere(c)
+		config, err := a.configHere()
 		for _, ag := range a.knownAgents(config) {
 			list = append(list, candidate{ag.Name, ag.Title})
 		}
 		return list, err
 	}
-	if _, err := a.findProject(c); err != nil {
+	if _, err := a.findProject(); err != nil {
 		return nil, nil //nolint:nilerr // outside a project there is nothing to offer
 	}
 	offer := func(_ *session, g *dag.Graph) (err error) {
@@ -219,7 +218,7 @@ func (a *app) candidates(c *cli.Context, p *permuter, name string) (list []candi
 		}
 		return nil
 	}
-	return list, a.view(c, offer)
+	return list, a.view(ctx, offer)
 }
 
 // standsFor says what a name in a usage, or a flag, means.

@@ -40,7 +40,7 @@ func (a *app) runConfigShow(c *cli.Context) error {
 	if err := none(c); err != nil {
 		return err
 	}
-	p, err := a.findProject(c)
+	p, err := a.findProject()
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (a *app) runConfigShow(c *cli.Context) error {
 		}
 		rows = append(rows, row)
 	}
-	_, err = io.WriteString(a.stdout, settingsText(rows, a.palette(c), a.width))
+	_, err = io.WriteString(a.stdout, settingsText(rows, a.palette(), a.width))
 	return err
 }
 

@@ -68,12 +68,12 @@ func (a *app) tellConfig(c *cli.Context, changes *configChanges) {
 			if part.writer != nobody {
 				kind = "warning: "
 			}
-			a.note(c, "%s%s: %s since the last run, written %s", kind, project.ConfigName, part, part.writer)
+			a.note("%s%s: %s since the last run, written %s", kind, project.ConfigName, part, part.writer)
 			for _, line := range part.lines[:min(len(part.lines), maxConfigLines)] {
-				a.note(c, "%s:%d: %s", project.ConfigName, line.number, line.text)
+				a.note("%s:%d: %s", project.ConfigName, line.number, line.text)
 			}
 			if more := len(part.lines) - maxConfigLines; more > 0 {
-				a.note(c, "%s: and %s", project.ConfigName, human.Count(more, "more line"))
+				a.note("%s: and %s", project.ConfigName, human.Count(more, "more line"))
 			}
 		}
 	}
@@ -82,7 +82,7 @@ func (a *app) tellConfig(c *cli.Context, changes *configChanges) {
 	}
 	changes.record = configRecord{Lines: sumsOf(lines)}
 	if err := changes.write(changes.record); err != nil {
-		a.note(c, "warning: changes of %s since this run cannot be shown to the next: %v", project.ConfigName, err)
+		a.note("warning: changes of %s since this run cannot be shown to the next: %v", project.ConfigName, err)
 	}
 }
 

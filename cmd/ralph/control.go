@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -32,7 +33,7 @@ func (a *app) runStop(c *cli.Context) error {
 		how, when = dag.StopNow, "ends now"
 	}
 	var asked []dag.Run
-	err := a.update(c, func(_ *session, g *dag.Graph) error {
+	err := a.update(c.Context, func(_ *session, g *dag.Graph) error {
 		open, err := g.OpenRuns()
 		if err != nil {
 			return err
@@ -52,10 +53,10 @@ func (a *app) runStop(c *cli.Context) error {
 		return fmt.Errorf("stop: %w", err)
 	}
 	if len(asked) == 0 {
-		a.note(c, "nothing is running")
+		a.note("nothing is running")
 	}
 	for _, run := range asked {
-		a.note(c, "%s %s", run.ID, when)
+		a.note("%s %s", run.ID, when)
 	}
 	return nil
 }
@@ -125,7 +126,7 @@ func (a *app) hold(c *cli.Context, word string, all func(*dag.Graph) (string, er
 		return usagef("one TASK at most")
 	}
 	said := ""
-	err := a.update(c, func(_ *session, g *dag.Graph) (err error) {
+	err := a.update(c.Context, func(_ *session, g *dag.Graph) (err error) {
 		if c.NArg() == 0 {
 			said, err = all(g)
 			return err
@@ -140,16 +141,16 @@ func (a *app) hold(c *cli.Context, word string, all func(*dag.Graph) (string, er
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Command.Name, err)
 	}
-	a.note(c, "%s", said)
+	a.note("%s", said)
 	return nil
 }
 
 // refusePaused keeps a run that nobody watches from waiting for ever.
-func (a *app) refusePaused(c *cli.Context, s *session) error {
+func (a *app) refusePaused(ctx context.Context, s *session) error {
 	if a.errIsTerm {
 		return nil
 	}
-	return s.store.View(c.Context, func(g *dag.Graph) error {
+	return s.store.View(ctx, func(g *dag.Graph) error {
 		control, err := g.Control("")
 		if err != nil || control.PausedAt.IsZero() {
 			return err

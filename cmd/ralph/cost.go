@@ -48,7 +48,7 @@ func (a *app) runCost(c *cli.Context) error {
 	default:
 		return usagef("--by is model, task, feature, day or agent, not %q", by)
 	}
-	return a.view(c, func(_ *session, g *dag.Graph) error {
+	return a.view(c.Context, func(_ *session, g *dag.Graph) error {
 		receipts, err := a.receipts(c, g)
 		if err != nil {
 			return err
@@ -73,10 +73,10 @@ func (a *app) runCost(c *cli.Context) error {
 			return a.printJSON(j)
 		}
 		if len(list) == 0 {
-			a.note(c, "nothing was spent yet: there was no attempt, and nothing was planned; start with: ralph run")
+			a.note("nothing was spent yet: there was no attempt, and nothing was planned; start with: ralph run")
 			return nil
 		}
-		return a.printCost(c, by, list, total)
+		return a.printCost(by, list, total)
 	})
 }
 
@@ -129,8 +129,8 @@ func (a *app) receipts(c *cli.Context, g *dag.Graph) ([]dag.Receipt, error) {
 	return receipts, nil
 }
 
-func (a *app) printCost(c *cli.Context, by string, list []report.Spending, total report.Spending) error {
-	p := a.palette(c)
+func (a *app) printCost(by string, list []report.Spending, total report.Spending) error {
+	p := a.palette()
 	t := &term.Table{Width: a.width}
 	t.Add(cells(p.Dim, strings.ToUpper(by), "ATTEMPTS", "DONE", "VERIFIED", "COST", "PER VERIFIED", "TOKENS")...)
 	add := func(s report.Spending, paint func(string) string) {

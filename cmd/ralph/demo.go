@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	_ "embed"
 	"fmt"
 	"os"
@@ -53,10 +54,8 @@ func (a *app) runDemo(c *cli.Context) (err error) {
 	if _, _, err := project.Create(dir, project.Found{Agent: "shell"}); err != nil {
 		return err
 	}
-	if err := c.Set("project", dir); err != nil {
-		return err
-	}
-	a.log = a.logger(c)
+	a.dir = dir
+	a.log = a.logger()
 	// What this machine or user has configured must not change a demonstration.
 	getenv := a.getenv
 	a.getenv = func(name string) string {
@@ -65,7 +64,7 @@ func (a *app) runDemo(c *cli.Context) (err error) {
 		}
 		return getenv(name)
 	}
-	s, err := a.open(c)
+	s, err := a.open(c.Context)
 	if err != nil {
 		return err
 	}
@@ -83,12 +82,12 @@ func (a *app) runDemo(c *cli.Context) (err error) {
 
 // playDemo draws the graph, runs it, and draws it again.
 func (a *app) playDemo(c *cli.Context, s *session) error {
-	p := a.palette(c)
+	p := a.palette()
 	for _, part := range term.Wrap("The plan: a group, a diamond, a task that needs a second try, and a done that is not done", a.width, "  ") {
 		fmt.Fprintln(a.stdout, p.Bold(part))
 	}
 	fmt.Fprintln(a.stdout)
-	if err := a.drawAll(c, s); err != nil {
+	if err := a.drawAll(c.Context, s); err != nil {
 		return err
 	}
 	fmt.Fprintln(a.stdout)
@@ -105,14 +104,14 @@ func (a *app) playDemo(c *cli.Context, s *session) error {
 	}
 	err = a.execute(c, opts)
 	fmt.Fprintf(a.stdout, "\n%s\n\n", p.Bold("The plan afterwards"))
-	if derr := a.drawAll(c, s); err == nil {
+	if derr := a.drawAll(c.Context, s); err == nil {
 		err = derr
 	}
 	return err
 }
 
-func (a *app) drawAll(c *cli.Context, s *session) error {
-	return s.store.View(c.Context, func(g *dag.Graph) error {
+func (a *app) drawAll(ctx context.Context, s *session) error {
+	return s.store.View(ctx, func(g *dag.Graph) error {
 		tasks, err := g.List(dag.Filter{})
 		if err != nil {
 			return err
@@ -121,7 +120,7 @@ func (a *app) drawAll(c *cli.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		style := a.treeStyle(c)
+		style := a.treeStyle()
 		style.After = true
 		return draw.Tree(a.stdout, nodes, style)
 	})

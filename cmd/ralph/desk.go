@@ -51,13 +51,13 @@ func (a *app) desk(c *cli.Context, s *session, name string) *features.Desk {
 	d := &features.Desk{
 		Name: name, Root: s.project.Root, Folder: s.project.Feature(name), Staging: stagingOf(s.project, name), Store: s.store,
 		Gates: s.config.Verify.Commands, Program: a.program(), Redact: a.redact, Instructions: instructions(s.project.Root),
-		Open: a.planner(c, s, name), Show: a.show(c), Watch: a.watchProject(s),
-		Note:    func(format string, args ...any) { a.note(c, format, args...) },
-		Warn:    func(format string, args ...any) { a.note(c, "warning: "+format, args...) },
+		Open: a.planner(c, s, name), Show: a.show(), Watch: a.watchProject(s),
+		Note:    func(format string, args ...any) { a.note(format, args...) },
+		Warn:    func(format string, args ...any) { a.note("warning: "+format, args...) },
 		Scratch: a.makeScratch(name), Added: a.addedToScratch,
 	}
 	if a.asks && !c.Bool("no-input") {
-		d.Ask = a.ask(c)
+		d.Ask = a.ask()
 	}
 	return d
 }
@@ -76,7 +76,7 @@ func (a *app) program() string {
 // planner opens the sessions of planning. It is the one place where that is done: the
 // agent's working folder is the staging folder, and the project may only be read.
 func (a *app) planner(c *cli.Context, s *session, feature string) func(context.Context, features.Opening) (features.Session, error) {
-	purse := a.purse(c, s, feature)
+	purse := a.purse(s, feature)
 	openers := map[string]*opener{} // by folder: each remembers what its agent calls a model
 	return func(ctx context.Context, at features.Opening) (features.Session, error) {
 		o := openers[at.Work]
@@ -100,7 +100,7 @@ func (a *app) planner(c *cli.Context, s *session, feature string) func(context.C
 		news := make(chan struct{}, 1)
 		p := dag.Planning{Step: at.Step, Feature: feature, Model: c.String("model")}
 		opened, err := o.Open(ctx, loop.Opening{
-			Model: p.Model, Folder: at.Logs, Observe: watchUsage(news, a.watchTools(c)),
+			Model: p.Model, Folder: at.Logs, Observe: watchUsage(news, a.watchTools()),
 			Started: func(agent string, _ proc.Identity) error { p.Agent = agent; return nil },
 		})
 		if err != nil {
@@ -145,14 +145,14 @@ func (a *app) planSandbox(c *cli.Context, s *session, work string) (*confiner, e
 func isRelative(path string) bool { return !filepath.IsAbs(path) && !strings.HasPrefix(path, "~") }
 
 // watchTools shows a person that an agent is at work.
-func (a *app) watchTools(c *cli.Context) func(acp.Event) {
-	if !a.errIsTerm && !c.Bool("verbose") {
+func (a *app) watchTools() func(acp.Event) {
+	if !a.errIsTerm && !a.verbose {
 		return nil
 	}
-	p := a.stderrPalette(c)
+	p := a.stderrPalette()
 	return func(e acp.Event) {
 		if t, ok := e.(acp.ToolCall); ok && t.New && t.Title != "" {
-			a.note(c, "%s", p.Dim("  · "+t.Title))
+			a.note("%s", p.Dim("  · "+t.Title))
 		}
 	}
 }
@@ -192,15 +192,15 @@ func instructions(root string) []string {
 
 // attended runs fn so that the first signal asks it to end, keeping what is done, and
 // the second ends the program.
-func (a *app) attended(c *cli.Context, fn func(context.Context) error) error {
+func (a *app) attended(ctx context.Context, fn func(context.Context) error) error {
 	defer a.launcher.Close()
 	a.takeSignals()
-	ctx, stop := a.interruptible(c.Context)
+	ctx, stop := a.interruptible(ctx)
 	defer stop()
 	err := fn(ctx)
 	var caught caughtSignal
 	if err != nil && errors.As(context.Cause(ctx), &caught) {
-		a.note(c, "interrupted; the same command goes on where it was")
+		a.note("interrupted; the same command goes on where it was")
 		return caught
 	}
 	return err

@@ -63,7 +63,7 @@ func (a *app) runDoctor(c *cli.Context) error {
 	a.looks = true
 	var s *session
 	var err error
-	a.waitingFor(c, "the database to open", func() { s, err = a.openDamaged(c) })
+	a.waitingFor("the database to open", func() { s, err = a.openDamaged(c) })
 	if s == nil {
 		return err
 	}
@@ -73,17 +73,17 @@ func (a *app) runDoctor(c *cli.Context) error {
 	} else {
 		defer s.Close()
 		var state []finding
-		a.waitingFor(c, "the database to be checked", func() { state, err = a.examineState(c, s) })
+		a.waitingFor("the database to be checked", func() { state, err = a.examineState(c, s) })
 		if err != nil {
 			return err
 		}
 		findings = append(findings, state...)
 	}
 	var left []finding // looked for before what else is done here can add to them
-	a.waitingFor(c, "the search for leftovers", func() { left = a.examineLeftovers(c, s) })
+	a.waitingFor("the search for leftovers", func() { left = a.examineLeftovers(c.Context, s) })
 	findings = append(findings, a.examineAgents(c, s, patience.Std())...)
-	a.waitingFor(c, "git", func() { findings = append(findings, a.examineGit(c, s)) })
-	a.waitingFor(c, "the sandbox to start", func() { findings = append(findings, a.examineSandbox(s)) })
+	a.waitingFor("git", func() { findings = append(findings, a.examineGit(c.Context, s)) })
+	a.waitingFor("the sandbox to start", func() { findings = append(findings, a.examineSandbox(s)) })
 	findings = append(findings, examineProcesses(), examineDisk(s))
 	findings = append(findings, left...)
 	if c.Err() != nil {
@@ -92,7 +92,7 @@ func (a *app) runDoctor(c *cli.Context) error {
 	if c.Bool("json") {
 		err = a.printJSON(findings)
 	} else {
-		err = a.printFindings(c, findings)
+		err = a.printFindings(findings)
 	}
 	for _, f := range findings {
 		if err == nil && !f.OK {
@@ -106,7 +106,7 @@ func (a *app) runDoctor(c *cli.Context) error {
 const silence = 500 * time.Millisecond
 
 // waitingFor does a step, and says what it waits for if it is not over soon.
-func (a *app) waitingFor(c *cli.Context, what string, do func()) {
+func (a *app) waitingFor(what string, do func()) {
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -114,7 +114,7 @@ func (a *app) waitingFor(c *cli.Context, what string, do func()) {
 		defer timer.Stop()
 		select {
 		case <-timer.C:
-			a.note(c, "waiting for %s", what)
+			a.note("waiting for %s", what)
 		case <-over:
 		}
 	}()
@@ -126,11 +126,11 @@ func (a *app) waitingFor(c *cli.Context, what string, do func()) {
 // openDamaged opens the project, as far as that goes: with a session and an error all
 // but the database can be looked at.
 func (a *app) openDamaged(c *cli.Context) (*session, error) {
-	s, err := a.open(c)
+	s, err := a.open(c.Context)
 	if err == nil || c.Bool("fix") || !errors.As(err, new(*db.Error)) && !errors.Is(err, dag.ErrRefused) {
 		return s, err
 	}
-	p, perr := a.findProject(c)
+	p, perr := a.findProject()
 	if perr != nil {
 		return nil, perr
 	}
@@ -142,8 +142,8 @@ func (a *app) openDamaged(c *cli.Context) (*session, error) {
 }
 
 // printFindings prints a line a check, and below it what was found and what to do.
-func (a *app) printFindings(c *cli.Context, findings []finding) error {
-	p := a.palette(c)
+func (a *app) printFindings(findings []finding) error {
+	p := a.palette()
 	paint := map[string]func(string) string{levelOK: p.Green, levelWarning: p.Yellow, levelProblem: p.Red}
 	width := 0
 	for _, f := range findings {

@@ -60,7 +60,7 @@ func (a *app) examineAgent(c *cli.Context, s *session, check string, ag agent, e
 	}
 	var says string
 	var took time.Duration
-	a.waitingFor(c, fmt.Sprintf("%s to say who it is, for at most %s", name, human.Span(patience)), func() {
+	a.waitingFor(fmt.Sprintf("%s to say who it is, for at most %s", name, human.Span(patience)), func() {
 		says, took, err = a.askAgent(c, s, ag, patience)
 	})
 	switch {

@@ -1,10 +1,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
-
-	"github.com/urfave/cli/v2"
 
 	"ralph/features"
 	"ralph/internal/git"
@@ -13,7 +12,7 @@ import (
 
 // examineLeftovers tells of what was left lying about, a finding a kind, each with the
 // command that deals with it.
-func (a *app) examineLeftovers(c *cli.Context, s *session) []finding {
+func (a *app) examineLeftovers(ctx context.Context, s *session) []finding {
 	const check = "leftovers"
 	var list []finding
 	if saved := rescued(s.project.Root); len(saved) > 0 {
@@ -40,7 +39,7 @@ func (a *app) examineLeftovers(c *cli.Context, s *session) []finding {
 		list = append(list, found(check, levelWarning, fmt.Sprintf("%s of processes that were killed: %s", human.Count(len(temps), "temporary file"), human.Bytes(sumBytes(temps))),
 			"ralph gc --older-than 90d", paths...))
 	}
-	for _, stash := range git.Stashes(c.Context, s.project.Root, "ralph: ") {
+	for _, stash := range git.Stashes(ctx, s.project.Root, "ralph: ") {
 		list = append(list, found(check, levelWarning, fmt.Sprintf("git has a stash of ours: %s", stash.Message),
 			fmt.Sprintf("take it back with: git stash pop '%s'; or forget it: git stash drop '%s'", stash.Name, stash.Name)))
 	}

@@ -1,23 +1,22 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
-
-	"github.com/urfave/cli/v2"
 
 	"ralph/internal/git"
 	"ralph/internal/human"
 )
 
 // examineGit says whether it can be judged what agents change.
-func (a *app) examineGit(c *cli.Context, s *session) finding {
+func (a *app) examineGit(ctx context.Context, s *session) finding {
 	const unjudged = ": it cannot be judged whether an agent changed anything"
-	version, err := git.Version(c.Context)
+	version, err := git.Version(ctx)
 	if err != nil {
 		return found("git", levelWarning, "not found"+unjudged, "install git")
 	}
-	state := git.Look(c.Context, s.project.Root)
+	state := git.Look(ctx, s.project.Root)
 	switch {
 	case state.Known && state.Head == "":
 		return found("git", levelOK, version+"; a repository without a commit yet", "")

@@ -28,7 +28,7 @@ func (a *app) examineState(c *cli.Context, s *session) ([]finding, error) {
 		if err != nil {
 			return nil, fmt.Errorf("mend the derived columns: %w", err)
 		}
-		a.note(c, "%s mended", human.Count(mended, "task"))
+		a.note("%s mended", human.Count(mended, "task"))
 	}
 	var findings []finding
 	unreadable := func(check string, err error) {

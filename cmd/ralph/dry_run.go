@@ -2,10 +2,9 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
-
-	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
 	"ralph/internal/git"
@@ -16,13 +15,13 @@ import (
 )
 
 // dryRun shows what a run would do first.
-func (a *app) dryRun(c *cli.Context, opts loop.Options) error {
+func (a *app) dryRun(ctx context.Context, opts loop.Options) error {
 	var ready []dag.Task
-	err := opts.Store.View(c.Context, func(g *dag.Graph) (err error) { ready, err = a.readyIn(g, opts.Scope); return err })
+	err := opts.Store.View(ctx, func(g *dag.Graph) (err error) { ready, err = a.readyIn(g, opts.Scope); return err })
 	if err != nil {
 		return err
 	}
-	f, err := loop.Foresee(c.Context, opts, ready)
+	f, err := loop.Foresee(ctx, opts, ready)
 	if err != nil {
 		return err
 	}
@@ -43,7 +42,7 @@ func (a *app) dryRun(c *cli.Context, opts loop.Options) error {
 	if first < 0 {
 		return nil
 	}
-	in, err := loop.Gather(c.Context, opts, "", f.Tasks[first].Task, loop.Scene{Git: git.Look(c.Context, opts.Dir)})
+	in, err := loop.Gather(ctx, opts, "", f.Tasks[first].Task, loop.Scene{Git: git.Look(ctx, opts.Dir)})
 	if err != nil {
 		return err
 	}

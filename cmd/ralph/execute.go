@@ -43,13 +43,13 @@ func (a *app) execute(c *cli.Context, opts loop.Options) error {
 	}
 	recorded := a.sandbox.recordProcesses(runner.Owner())
 	defer recorded()
-	out, caught, err := a.rounds(c, runner, opts)
+	out, caught, err := a.rounds(c.Context, runner, opts)
 	if ferr := runner.Finish(c.Context, out); err == nil {
 		err = ferr
 	}
 	if cerr := sinks.Close(); cerr != nil {
 		for line := range strings.Lines(cerr.Error()) { // each sink has its own
-			a.note(c, "warning: %s", strings.TrimSpace(line))
+			a.note("warning: %s", strings.TrimSpace(line))
 		}
 	}
 	var terr error
@@ -59,10 +59,10 @@ func (a *app) execute(c *cli.Context, opts loop.Options) error {
 	if aerr := a.after.ended(c.Context, a, opts, out); terr == nil {
 		terr = aerr
 	} else if aerr != nil {
-		a.note(c, "warning: %v", aerr)
+		a.note("warning: %v", aerr)
 	}
 	if terr != nil && (err != nil || caught != nil || (runOutcome{out}).status() != exitOK) {
-		a.note(c, "warning: %v", terr)
+		a.note("warning: %v", terr)
 		terr = nil // how the run ended says more
 	}
 	if err != nil {
@@ -78,17 +78,17 @@ func (a *app) execute(c *cli.Context, opts loop.Options) error {
 }
 
 // rounds runs until the run is over, or a person has had enough.
-func (a *app) rounds(c *cli.Context, runner *loop.Runner, opts loop.Options) (loop.Outcome, os.Signal, error) {
+func (a *app) rounds(ctx context.Context, runner *loop.Runner, opts loop.Options) (loop.Outcome, os.Signal, error) {
 	for {
-		ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.Context))
-		watch := a.watch(c, cancel, runner)
+		ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+		watch := a.watch(cancel, runner)
 		out, err := runner.Run(ctx)
 		caught := watch()
 		cancel(nil)
 		if err != nil || out.Kind != loop.OutcomeInterrupted {
 			return out, nil, err
 		}
-		if caught == syscall.SIGINT && a.asks && a.goOn(c, runner, opts) {
+		if caught == syscall.SIGINT && a.asks && a.goOn(ctx, runner, opts) {
 			continue
 		}
 		return out, caught, nil
@@ -98,7 +98,7 @@ func (a *app) rounds(c *cli.Context, runner *loop.Runner, opts loop.Options) (lo
 // watch turns the first signal into an interruption and the second into a kill. What
 // runs when SIGTERM comes may finish within the grace. The function it returns ends it
 // and says which signal came first.
-func (a *app) watch(c *cli.Context, cancel context.CancelCauseFunc, runner *loop.Runner) func() os.Signal {
+func (a *app) watch(cancel context.CancelCauseFunc, runner *loop.Runner) func() os.Signal {
 	done, ended := make(chan struct{}), make(chan os.Signal, 1)
 	go func() {
 		var first os.Signal
@@ -115,12 +115,12 @@ func (a *app) watch(c *cli.Context, cancel context.CancelCauseFunc, runner *loop
 					first = s
 					if s == syscall.SIGTERM && a.grace > 0 {
 						over = time.After(a.grace)
-						a.note(c, "caught SIGTERM: what runs has %s to finish, and no task begins; another signal ends it at once", a.grace)
+						a.note("caught SIGTERM: what runs has %s to finish, and no task begins; another signal ends it at once", a.grace)
 						runner.Drain(caughtSignal{s})
 						continue
 					}
 					cancel(caughtSignal{s})
-					if s == syscall.SIGINT && a.asks && !c.Bool("quiet") { // an agent may take seconds to end
+					if s == syscall.SIGINT && a.asks && !a.quiet { // an agent may take seconds to end
 						fmt.Fprintln(a.stderr, "\nstopping what runs; Ctrl-C again kills it")
 					}
 					continue
@@ -138,7 +138,7 @@ func (a *app) watch(c *cli.Context, cancel context.CancelCauseFunc, runner *loop
 
 // goOn asks for guidance and whether to go on. What is typed becomes part of the
 // next prompt of the tasks that were interrupted.
-func (a *app) goOn(c *cli.Context, runner *loop.Runner, opts loop.Options) bool {
+func (a *app) goOn(ctx context.Context, runner *loop.Runner, opts loop.Options) bool {
 	a.flush() // a question stands below what led to it
 	lines := a.lines()
 	ask := func(question string) (string, bool) {
@@ -160,7 +160,7 @@ func (a *app) goOn(c *cli.Context, runner *loop.Runner, opts loop.Options) bool 
 		}
 	}
 	if guidance != "" {
-		err := opts.Store.Update(c.Context, func(g *dag.Graph) error {
+		err := opts.Store.Update(ctx, func(g *dag.Graph) error {
 			for _, id := range tasks {
 				if err := g.Log(id, dag.LogUser, guidance); err != nil {
 					return err
@@ -169,7 +169,7 @@ func (a *app) goOn(c *cli.Context, runner *loop.Runner, opts loop.Options) bool 
 			return nil
 		})
 		if err != nil {
-			a.note(c, "warning: the guidance could not be kept: %v", err)
+			a.note("warning: the guidance could not be kept: %v", err)
 		}
 	}
 	answer, ok := ask("Go on? [y/N] ")

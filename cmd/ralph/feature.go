@@ -53,7 +53,7 @@ func (a *app) runFeatureList(c *cli.Context) error {
 	if err := none(c); err != nil {
 		return err
 	}
-	return a.view(c, func(s *session, g *dag.Graph) error {
+	return a.view(c.Context, func(s *session, g *dag.Graph) error {
 		known, err := g.Features()
 		if err != nil {
 			return err
@@ -67,10 +67,10 @@ func (a *app) runFeatureList(c *cli.Context) error {
 		}
 		a.noteUnknown(c, s, known)
 		if len(known) == 0 {
-			a.note(c, "no features yet; make one with: ralph feature create NAME")
+			a.note("no features yet; make one with: ralph feature create NAME")
 			return nil
 		}
-		p := a.palette(c)
+		p := a.palette()
 		t := &term.Table{Width: a.width}
 		for _, f := range known {
 			t.Add(term.Cell{Text: f.Name, Paint: p.Cyan}, term.Cell{Text: string(f.Status), Paint: featurePaint(p, f.Status)}, term.Cell{Text: progress(f)})
@@ -85,7 +85,7 @@ func (a *app) runFeatureShow(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.view(c, func(s *session, g *dag.Graph) error {
+	return a.view(c.Context, func(s *session, g *dag.Graph) error {
 		f, err := g.Feature(name)
 		if err != nil {
 			return a.featureHint(c, s, g, name, err)
@@ -102,7 +102,7 @@ func (a *app) runFeatureShow(c *cli.Context) error {
 		if c.Bool("json") {
 			return a.printJSON(featureShownJSON{featureAsJSON(s, f), spentOf(used), d.Documents(), d.Waits()})
 		}
-		return a.printFeature(c, f, d, spentOf(used), tasks)
+		return a.printFeature(f, d, spentOf(used), tasks)
 	})
 }
 
@@ -113,8 +113,8 @@ type featureShownJSON struct {
 	Proposed  bool     `json:"proposed"`
 }
 
-func (a *app) printFeature(c *cli.Context, f dag.Feature, d *features.Desk, cost spentJSON, tasks []dag.Task) error {
-	p := a.palette(c)
+func (a *app) printFeature(f dag.Feature, d *features.Desk, cost spentJSON, tasks []dag.Task) error {
+	p := a.palette()
 	fmt.Fprintf(a.stdout, "%s  %s  %s\n", p.Bold(f.Name), featurePaint(p, f.Status)(string(f.Status)), p.Dim(f.ID))
 	fmt.Fprintf(a.stdout, "  %s\n", progress(f))
 	if line := byState(a.nodes(tasks)); line != "" {
@@ -135,7 +135,7 @@ func (a *app) printFeature(c *cli.Context, f dag.Feature, d *features.Desk, cost
 		return nil
 	}
 	fmt.Fprintln(a.stdout)
-	return draw.Tree(a.stdout, a.nodes(tasks), a.treeStyle(c))
+	return draw.Tree(a.stdout, a.nodes(tasks), a.treeStyle())
 }
 
 // byState counts tasks by the words that the tree uses for them; groups are left out.
@@ -177,8 +177,8 @@ func (a *app) featureHint(c *cli.Context, s *session, g *dag.Graph, name string,
 }
 
 // meantFeature is meant, for whoever has no snapshot of the graph at hand.
-func (a *app) meantFeature(c *cli.Context, s *session, typed string, err error) error {
-	_ = s.store.View(c.Context, func(g *dag.Graph) error { err = meant(g, typed, err); return nil })
+func (a *app) meantFeature(ctx context.Context, s *session, typed string, err error) error {
+	_ = s.store.View(ctx, func(g *dag.Graph) error { err = meant(g, typed, err); return nil })
 	return err
 }
 
@@ -188,7 +188,7 @@ func (a *app) noteUnknown(c *cli.Context, s *session, known []dag.Feature) {
 	for _, e := range entries {
 		is := func(f dag.Feature) bool { return strings.EqualFold(f.Name, e.Name()) }
 		if e.IsDir() && dag.CheckFeatureName(e.Name()) == nil && !slices.ContainsFunc(known, is) && a.desk(c, s, e.Name()).Documented() {
-			a.note(c, "%s has documents and is not in the database yet; take it in with: ralph run --feature %s, or go on with: ralph feature create %s", e.Name(), e.Name(), e.Name())
+			a.note("%s has documents and is not in the database yet; take it in with: ralph run --feature %s, or go on with: ralph feature create %s", e.Name(), e.Name(), e.Name())
 		}
 	}
 }
@@ -198,7 +198,7 @@ func (a *app) runFeatureDelete(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.open(c)
+	s, err := a.open(c.Context)
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (a *app) runFeatureDelete(c *cli.Context) error {
 	var f dag.Feature
 	err = s.store.View(c.Context, func(g *dag.Graph) (err error) { f, err = g.Feature(name); return err })
 	if err != nil {
-		return a.meantFeature(c, s, name, hint(err, "see the names with: ralph feature list"))
+		return a.meantFeature(c.Context, s, name, hint(err, "see the names with: ralph feature list"))
 	}
 	if !c.Bool("yes") {
 		if err := a.confirm(c.Context, "delete feature %s with %s and its folder?", f.Name, human.Count(f.Total(), "task")); err != nil {
@@ -223,7 +223,7 @@ func (a *app) runFeatureDelete(c *cli.Context) error {
 	if err := os.RemoveAll(s.project.Feature(f.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	a.note(c, "feature %s deleted, with %s", f.Name, human.Count(f.Total(), "task"))
+	a.note("feature %s deleted, with %s", f.Name, human.Count(f.Total(), "task"))
 	return nil
 }
 

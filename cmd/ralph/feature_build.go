@@ -88,7 +88,7 @@ func (a *app) build(ctx context.Context, c *cli.Context, d *features.Desk, mode 
 			return step, err
 		}
 		if p != nil {
-			a.note(c, "tasks were proposed before and wait for your word; build anew with --replace")
+			a.note("tasks were proposed before and wait for your word; build anew with --replace")
 		}
 	}
 	if p == nil {
@@ -112,7 +112,7 @@ func (a *app) build(ctx context.Context, c *cli.Context, d *features.Desk, mode 
 	}
 	path := d.Path(features.TasksFile)
 	step.Did, step.Path = "approved", &path
-	a.note(c, "%s kept, and written to %s", human.Count(len(step.Tasks), "task"), path)
+	a.note("%s kept, and written to %s", human.Count(len(step.Tasks), "task"), path)
 	return step, nil
 }
 
@@ -169,7 +169,7 @@ func replaced(p *features.Proposal) string {
 // showProposal draws the graph as a tree and as waves, and leaves a picture beside it.
 func (a *app) showProposal(c *cli.Context, p *features.Proposal) error {
 	for _, f := range p.Findings {
-		a.note(c, "%s: %s", f.Level, f)
+		a.note("%s: %s", f.Level, f)
 	}
 	nodes := proposedNodes(p.Tasks)
 	var picture strings.Builder
@@ -183,7 +183,7 @@ func (a *app) showProposal(c *cli.Context, p *features.Proposal) error {
 	if c.Bool("json") {
 		return nil
 	}
-	style := a.treeStyle(c)
+	style := a.treeStyle()
 	style.After = true
 	if err := draw.Tree(a.stdout, nodes, style); err != nil {
 		return err
@@ -192,19 +192,19 @@ func (a *app) showProposal(c *cli.Context, p *features.Proposal) error {
 	if err := draw.Waves(a.stdout, nodes, style); err != nil {
 		return err
 	}
-	a.showCommands(c, p.Tasks)
+	a.showCommands(p.Tasks)
 	if gone := replaced(p); gone != "" {
-		a.note(c, "they replace %s", gone)
+		a.note("they replace %s", gone)
 	}
 	if !c.Bool("yes") { // kept tasks leave nothing behind in staging
-		a.note(c, "the picture, for a Mermaid viewer: %s", file)
+		a.note("the picture, for a Mermaid viewer: %s", file)
 	}
 	return nil
 }
 
 // showCommands lists what ralph itself would run for the tasks: an agent thought of it.
-func (a *app) showCommands(c *cli.Context, tasks []taskfile.Item) {
-	p := a.palette(c)
+func (a *app) showCommands(tasks []taskfile.Item) {
+	p := a.palette()
 	title := "\nwhat ralph will run for them:\n"
 	for _, t := range tasks {
 		lines := t.Gates
@@ -248,7 +248,7 @@ func (a *app) runFeatureApprove(c *cli.Context) error {
 			return fmt.Errorf("feature %s: %w", d.Name, err)
 		}
 		path := d.Path(features.TasksFile)
-		a.note(c, "%s kept, and written to %s", human.Count(len(ids), "task"), path)
+		a.note("%s kept, and written to %s", human.Count(len(ids), "task"), path)
 		return a.printPlanned(c, s, d, "ralph run --feature "+d.Name, plannedStepJSON{
 			Step: "build", Did: "approved", Path: &path, Findings: []string{}, Warnings: []features.Finding{}, Tasks: ids,
 		})

@@ -44,8 +44,8 @@ func (a *app) runFeatureCreate(c *cli.Context) error {
 	if c.Bool("draft") || (idea == "" && !a.asks && !c.Bool("no-input")) {
 		return a.createDraft(c, name)
 	}
-	a.log = a.logger(c)
-	s, err := a.open(c)
+	a.log = a.logger()
+	s, err := a.open(c.Context)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (a *app) runFeatureCreate(c *cli.Context) error {
 		}
 	}
 	d := a.desk(c, s, f.Name)
-	return a.attended(c, func(ctx context.Context) error {
+	return a.attended(c.Context, func(ctx context.Context) error {
 		steps, next, err := a.wholeWay(ctx, c, d, features.Request{Idea: idea, From: from})
 		if err != nil {
 			return agentTrouble(err, "ralph feature create "+f.Name)
@@ -72,7 +72,7 @@ func (a *app) runFeatureCreate(c *cli.Context) error {
 // createDraft makes a row and a folder.
 func (a *app) createDraft(c *cli.Context, name string) error {
 	var made featureJSON
-	err := a.update(c, func(s *session, g *dag.Graph) error {
+	err := a.update(c.Context, func(s *session, g *dag.Graph) error {
 		f, err := g.AddFeature(name)
 		if err != nil {
 			return fmt.Errorf("create feature: %w", err)
@@ -89,8 +89,8 @@ func (a *app) createDraft(c *cli.Context, name string) error {
 	if _, err := fmt.Fprintln(a.stdout, made.ID); err != nil {
 		return err
 	}
-	a.note(c, "feature %s created, as a draft", made.Name)
-	a.note(c, "next: ralph feature spec %s --from FILE; or add tasks by hand: ralph task add \"TITLE\" --feature %s", made.Name, made.Name)
+	a.note("feature %s created, as a draft", made.Name)
+	a.note("next: ralph feature spec %s --from FILE; or add tasks by hand: ralph task add \"TITLE\" --feature %s", made.Name, made.Name)
 	return nil
 }
 
@@ -112,7 +112,7 @@ func (a *app) enter(c *cli.Context, s *session, name string) (f dag.Feature, mad
 // wholeWay does the steps that are left, and returns them with what comes next.
 func (a *app) wholeWay(ctx context.Context, c *cli.Context, d *features.Desk, r features.Request) (steps []plannedStepJSON, next string, err error) {
 	kept := func(step, path string) plannedStepJSON {
-		a.note(c, "%s exists and is kept", path)
+		a.note("%s exists and is kept", path)
 		return plannedStepJSON{Step: step, Did: "kept", Path: &path, Findings: []string{}, Warnings: []features.Finding{}, Tasks: []string{}}
 	}
 	has, err := a.tasksOf(ctx, d)
@@ -126,7 +126,7 @@ func (a *app) wholeWay(ctx context.Context, c *cli.Context, d *features.Desk, r 
 		case features.Exists(path) && !d.Begun(kind):
 			steps = append(steps, kept(string(kind), path))
 			if r.Idea != "" {
-				a.note(c, "--from %s is not used for it", r.From)
+				a.note("--from %s is not used for it", r.From)
 			}
 		case has > 0:
 		case kind == features.Spec && r.Idea == "" && d.Ask == nil && !d.Begun(kind):
@@ -144,12 +144,12 @@ func (a *app) wholeWay(ctx context.Context, c *cli.Context, d *features.Desk, r 
 		r.Idea, r.From = "", "" // it is in the specification now
 	}
 	if has > 0 {
-		a.note(c, "feature %s has %s, which are kept", d.Name, human.Count(has, "task"))
+		a.note("feature %s has %s, which are kept", d.Name, human.Count(has, "task"))
 		return steps, run, nil
 	}
 	if d.Travels() {
 		n, err := d.Load(ctx)
-		a.note(c, "%s imported from %s", human.Count(n, "task"), d.Path(features.TasksFile))
+		a.note("%s imported from %s", human.Count(n, "task"), d.Path(features.TasksFile))
 		return append(steps, kept("build", d.Path(features.TasksFile))), run, err
 	}
 	step, err := a.build(ctx, c, d, features.Fresh)

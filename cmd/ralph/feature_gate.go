@@ -44,7 +44,7 @@ func (a *app) runFeatureGate(c *cli.Context) error {
 		gates, err = g.FeatureGates(name)
 		return err
 	}
-	if err := a.update(c, work); err != nil {
+	if err := a.update(c.Context, work); err != nil {
 		return err
 	}
 	if c.Bool("json") {
@@ -56,7 +56,7 @@ func (a *app) runFeatureGate(c *cli.Context) error {
 		}
 	}
 	if len(gates) == 0 {
-		a.note(c, "no gates")
+		a.note("no gates")
 	}
 	return nil
 }

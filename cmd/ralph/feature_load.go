@@ -34,7 +34,7 @@ func (a *app) takeIn(c *cli.Context, s *session) error {
 	}
 	n, err := d.Load(c.Context)
 	if err == nil {
-		a.note(c, "%s imported from %s", human.Count(n, "task"), d.Path(features.TasksFile))
+		a.note("%s imported from %s", human.Count(n, "task"), d.Path(features.TasksFile))
 	}
 	return err
 }

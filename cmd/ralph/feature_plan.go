@@ -93,21 +93,21 @@ func (a *app) runDocument(c *cli.Context, kind features.Kind) error {
 
 // planning opens the project and the feature and does a step of planning.
 func (a *app) planning(c *cli.Context, name string, fn func(context.Context, *session, *features.Desk) error) error {
-	a.log = a.logger(c)
+	a.log = a.logger()
 	if err := checkSandbox(c); err != nil {
 		return err
 	}
-	s, err := a.open(c)
+	s, err := a.open(c.Context)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	f, err := a.desk(c, s, name).Enter(c.Context)
 	if err != nil {
-		return a.meantFeature(c, s, name, makeIt(err, name))
+		return a.meantFeature(c.Context, s, name, makeIt(err, name))
 	}
 	d := a.desk(c, s, f.Name)
-	return a.attended(c, func(ctx context.Context) error {
+	return a.attended(c.Context, func(ctx context.Context) error {
 		return agentTrouble(fn(ctx, s, d), "the same command")
 	})
 }
@@ -181,6 +181,6 @@ func (a *app) printPlanned(c *cli.Context, s *session, d *features.Desk, next st
 			fmt.Fprintln(a.stdout, term.Line(*step.Path))
 		}
 	}
-	a.note(c, "next: %s", next)
+	a.note("next: %s", next)
 	return nil
 }

@@ -53,7 +53,7 @@ func (a *app) runGC(c *cli.Context) error {
 	if err := keep.UnmarshalText([]byte(c.String("older-than"))); err != nil {
 		return usagef("--older-than: %v", err)
 	}
-	s, err := a.open(c)
+	s, err := a.open(c.Context)
 	if err != nil {
 		return err
 	}
@@ -66,16 +66,16 @@ func (a *app) runGC(c *cli.Context) error {
 	case c.Bool("json"):
 		return a.printJSON(done)
 	case done.DryRun:
-		return a.printCollectable(c, s, done)
+		return a.printCollectable(s, done)
 	}
-	a.note(c, "%s forgotten, %s among them", human.Count(done.Entries, "journal entry"), human.Count(done.Failures, "failure"))
-	a.note(c, "removed: the files of %s, %s of planning, %s", human.Count(len(done.Runs), "run"), human.Count(len(done.Planning), "step"), human.Count(done.Temps, "temporary file"))
-	a.note(c, "%s freed", human.Bytes(done.Freed))
+	a.note("%s forgotten, %s among them", human.Count(done.Entries, "journal entry"), human.Count(done.Failures, "failure"))
+	a.note("removed: the files of %s, %s of planning, %s", human.Count(len(done.Runs), "run"), human.Count(len(done.Planning), "step"), human.Count(done.Temps, "temporary file"))
+	a.note("%s freed", human.Bytes(done.Freed))
 	return nil
 }
 
 // printCollectable lists what gc would remove.
-func (a *app) printCollectable(c *cli.Context, s *session, would gcJSON) error {
+func (a *app) printCollectable(s *session, would gcJSON) error {
 	t := &term.Table{Width: a.width}
 	for _, l := range would.removed {
 		text := relativeTo(s, l.path)
@@ -87,10 +87,10 @@ func (a *app) printCollectable(c *cli.Context, s *session, would gcJSON) error {
 	if _, err := t.WriteTo(a.stdout); err != nil {
 		return err
 	}
-	a.note(c, "gc would forget %s, %s among them", human.Count(would.Entries, "journal entry"), human.Count(would.Failures, "failure"))
-	a.note(c, "gc would give back %s: the files of %s, %s of planning, %s", human.Bytes(would.Freed),
+	a.note("gc would forget %s, %s among them", human.Count(would.Entries, "journal entry"), human.Count(would.Failures, "failure"))
+	a.note("gc would give back %s: the files of %s, %s of planning, %s", human.Bytes(would.Freed),
 		human.Count(len(would.Runs), "run"), human.Count(len(would.Planning), "step"), human.Count(would.Temps, "temporary file"))
-	a.note(c, "not counted: the space that the database gives back")
+	a.note("not counted: the space that the database gives back")
 	return nil
 }
 

@@ -8,25 +8,23 @@ import (
 	"slices"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 )
 
 // retain does what ralph gc does, at most once a day and after a run is over and told,
 // so that it holds up nothing. It stays out of the way of other runs, and of people who
 // want ralph to end.
-func (a *app) retain(c *cli.Context, s *session, ended error) {
+func (a *app) retain(ctx context.Context, s *session, ended error) {
 	if errors.As(ended, new(caughtSignal)) || errors.As(ended, new(midRun)) || !s.config.GC.Auto || !a.retentionDue(s) {
 		return
 	}
-	ctx, stop := a.interruptible(c.Context)
+	ctx, stop := a.interruptible(ctx)
 	defer stop()
 	if others, err := a.othersRun(ctx, s); err != nil || others {
 		return
 	}
 	removed, err := a.collect(ctx, s, s.config.GC.OlderThan.Std(), false)
-	log := a.logger(c)
+	log := a.logger()
 	switch {
 	case ctx.Err() != nil: // somebody wants ralph to end
 		return

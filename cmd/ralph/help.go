@@ -27,22 +27,28 @@ type command struct {
 // interrupted are the exit statuses of commands that signals end in an orderly way.
 const interrupted = "129, 130 and 143 interrupted (SIGHUP, Ctrl-C, SIGTERM)"
 
-func tree(commands ...command) []*cli.Command {
+func tree(enter func(*cli.Context), commands ...command) []*cli.Command {
 	list := make([]*cli.Command, len(commands))
 	for i, c := range commands {
-		list[i] = c.build("ralph")
+		list[i] = c.build("ralph", enter)
 	}
 	return list
 }
 
-func (c command) build(parent string) *cli.Command {
+func (c command) build(parent string, enter func(*cli.Context)) *cli.Command {
 	full := parent + " " + c.name
 	out := &cli.Command{
 		Name: c.name, Usage: c.short, ArgsUsage: c.args, Description: c.long, Flags: c.flags,
-		HelpName: full, Hidden: c.hidden, Action: c.run,
+		HelpName: full, Hidden: c.hidden,
+	}
+	if c.run != nil {
+		out.Action = func(ctx *cli.Context) error {
+			enter(ctx)
+			return c.run(ctx)
+		}
 	}
 	for _, s := range c.sub {
-		out.Subcommands = append(out.Subcommands, s.build(full))
+		out.Subcommands = append(out.Subcommands, s.build(full, enter))
 	}
 	return out
 }

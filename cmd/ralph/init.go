@@ -37,7 +37,7 @@ func (a *app) runInit(c *cli.Context) error {
 	if err := none(c); err != nil {
 		return err
 	}
-	dir, err := a.initDir(c)
+	dir, err := a.initDir()
 	if err != nil {
 		return err
 	}
@@ -64,13 +64,13 @@ func (a *app) runInit(c *cli.Context) error {
 	if c.Bool("json") {
 		return a.printJSON(initJSON{Root: p.Root, Written: orEmpty(written), Agent: orNil(found.Agent), Tests: orNil(found.Tests)})
 	}
-	a.tellInit(c, p, written, found)
+	a.tellInit(p, written, found)
 	return nil
 }
 
 // initDir refuses to make a project inside another one by accident.
-func (a *app) initDir(c *cli.Context) (string, error) {
-	if dir := c.String("project"); dir != "" {
+func (a *app) initDir() (string, error) {
+	if dir := a.dir; dir != "" {
 		return filepath.Abs(dir)
 	}
 	dir, err := a.getwd()
@@ -88,20 +88,20 @@ func (a *app) initDir(c *cli.Context) (string, error) {
 	return dir, nil
 }
 
-func (a *app) tellInit(c *cli.Context, p project.Project, written []string, found project.Found) {
+func (a *app) tellInit(p project.Project, written []string, found project.Found) {
 	if len(written) == 0 {
-		a.note(c, "%s is a ralph project already; nothing was changed", p.Root)
+		a.note("%s is a ralph project already; nothing was changed", p.Root)
 		return
 	}
-	a.note(c, "%s is now a ralph project", p.Root)
+	a.note("%s is now a ralph project", p.Root)
 	switch found.Agent {
 	case "":
-		a.note(c, "  agent: none found on PATH; set one in %s", project.ConfigName)
+		a.note("  agent: none found on PATH; set one in %s", project.ConfigName)
 	default:
-		a.note(c, "  agent: %s", found.Agent)
+		a.note("  agent: %s", found.Agent)
 	}
 	if found.Tests != "" {
-		a.note(c, "  tests: %s", found.Tests)
+		a.note("  tests: %s", found.Tests)
 	}
-	a.note(c, `next: ralph task add "TITLE"`)
+	a.note(`next: ralph task add "TITLE"`)
 }

@@ -97,7 +97,7 @@ func (a *app) runJournalList(c *cli.Context) error {
 			return usagef("--outcome: %v", err)
 		}
 	}
-	return a.view(c, func(_ *session, g *dag.Graph) (err error) {
+	return a.view(c.Context, func(_ *session, g *dag.Graph) (err error) {
 		if f.Feature, err = featureByName(g, c.String("feature")); err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (a *app) runJournalSearch(c *cli.Context) error {
 		return usagef("--limit cannot be negative")
 	}
 	words := strings.Join(c.Args().Slice(), " ")
-	return a.view(c, func(_ *session, g *dag.Graph) error {
+	return a.view(c.Context, func(_ *session, g *dag.Graph) error {
 		entries, err := journal.Search(g.Tx(), words, c.Int("limit"))
 		if err != nil {
 			return err
@@ -142,10 +142,10 @@ func (a *app) printEntries(c *cli.Context, entries []journal.Entry, none string)
 		return a.printJSON(list)
 	}
 	if len(entries) == 0 {
-		a.note(c, "%s", none)
+		a.note("%s", none)
 		return nil
 	}
-	p := a.palette(c)
+	p := a.palette()
 	t := &term.Table{Width: a.width}
 	for _, e := range entries {
 		text := e.Title
@@ -179,7 +179,7 @@ func (a *app) runJournalShow(c *cli.Context) error {
 	if err != nil {
 		return hint(usagef("%q is no number of an entry", typed), "see the numbers with: ralph journal list")
 	}
-	return a.view(c, func(_ *session, g *dag.Graph) error {
+	return a.view(c.Context, func(_ *session, g *dag.Graph) error {
 		e, err := journal.Get(g.Tx(), n)
 		if errors.Is(err, journal.ErrNotFound) {
 			err = fmt.Errorf("journal entry %d: %w", n, dag.ErrNotFound)
@@ -191,12 +191,12 @@ func (a *app) runJournalShow(c *cli.Context) error {
 		if c.Bool("json") {
 			return a.printJSON(journalAsJSON(e))
 		}
-		return a.printEntry(c, e)
+		return a.printEntry(e)
 	})
 }
 
-func (a *app) printEntry(c *cli.Context, e journal.Entry) error {
-	p := a.palette(c)
+func (a *app) printEntry(e journal.Entry) error {
+	p := a.palette()
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d  %s  %s  %s\n", e.N, p.Cyan(e.Task), outcomePaint(p, e.Outcome)(e.Outcome), p.Bold(term.Line(e.Title)))
 	field := func(name, value string) {

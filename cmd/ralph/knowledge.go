@@ -77,15 +77,15 @@ func knowledgeAsJSON(e knowledge.Entry) knowledgeJSON {
 }
 
 // knowing opens the store of the project and tells what could not be read.
-func (a *app) knowing(c *cli.Context) (*knowledge.Store, []knowledge.Entry, error) {
-	p, err := a.findProject(c)
+func (a *app) knowing() (*knowledge.Store, []knowledge.Entry, error) {
+	p, err := a.findProject()
 	if err != nil {
 		return nil, nil, err
 	}
 	store := knowledge.Open(p.Root)
 	entries, warnings := store.Load()
 	for _, w := range warnings {
-		a.note(c, "warning: %s", w)
+		a.note("warning: %s", w)
 	}
 	return store, entries, nil
 }
@@ -94,7 +94,7 @@ func (a *app) runKnowledgeList(c *cli.Context) error {
 	if err := none(c); err != nil {
 		return err
 	}
-	_, entries, err := a.knowing(c)
+	_, entries, err := a.knowing()
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (a *app) runKnowledgeSearch(c *cli.Context) error {
 	if c.NArg() == 0 {
 		return usagef("WORDS are missing")
 	}
-	_, entries, err := a.knowing(c)
+	_, entries, err := a.knowing()
 	if err != nil {
 		return err
 	}
@@ -121,10 +121,10 @@ func (a *app) printKnowledge(c *cli.Context, entries []knowledge.Entry, none str
 		return a.printJSON(list)
 	}
 	if len(entries) == 0 {
-		a.note(c, "%s", none)
+		a.note("%s", none)
 		return nil
 	}
-	p := a.palette(c)
+	p := a.palette()
 	t := &term.Table{Width: a.width}
 	for _, e := range entries {
 		t.Add(term.Cell{Text: e.Title, Paint: p.Bold}, term.Cell{Text: string(e.Kind), Paint: p.Dim}, term.Cell{Text: strings.Join(e.Tags, ", ")})
@@ -138,7 +138,7 @@ func (a *app) runKnowledgeShow(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	_, entries, err := a.knowing(c)
+	_, entries, err := a.knowing()
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (a *app) runKnowledgeShow(c *cli.Context) error {
 	if c.Bool("json") {
 		return a.printJSON(knowledgeAsJSON(e))
 	}
-	p := a.palette(c)
+	p := a.palette()
 	fmt.Fprintf(a.stdout, "%s\n", p.Bold(term.Line(e.Title)))
 	for _, f := range [][2]string{
 		{"kind", string(e.Kind)},
@@ -181,7 +181,7 @@ func (a *app) runKnowledgeAdd(c *cli.Context) error {
 	if strings.TrimSpace(body) == "" {
 		return hint(usagef("there is nothing to know in it"), "say it with -d TEXT")
 	}
-	store, _, err := a.knowing(c)
+	store, _, err := a.knowing()
 	if err != nil {
 		return err
 	}
@@ -198,10 +198,10 @@ func (a *app) runKnowledgeAdd(c *cli.Context) error {
 		return err
 	}
 	if r.Updated {
-		a.note(c, "updated: %s", r.Title)
+		a.note("updated: %s", r.Title)
 	}
 	if r.Cut {
-		a.note(c, "warning: cut to %d words", knowledge.MaxWords)
+		a.note("warning: cut to %d words", knowledge.MaxWords)
 	}
 	return nil
 }
@@ -211,7 +211,7 @@ func (a *app) runKnowledgeRm(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	store, _, err := a.knowing(c)
+	store, _, err := a.knowing()
 	if err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (a *app) runKnowledgeRm(c *cli.Context) error {
 	if err != nil {
 		return knowledgeError(err)
 	}
-	a.note(c, "deleted: %s", e.Title)
+	a.note("deleted: %s", e.Title)
 	return nil
 }
 
@@ -234,7 +234,7 @@ func (a *app) runKnowledgeLint(c *cli.Context) error {
 	if err := none(c); err != nil {
 		return err
 	}
-	p, err := a.findProject(c)
+	p, err := a.findProject()
 	if err != nil {
 		return err
 	}
@@ -255,7 +255,7 @@ func (a *app) runKnowledgeLint(c *cli.Context) error {
 	if len(problems) > 0 {
 		return fmt.Errorf("knowledge: %w: %s found", dag.ErrRefused, human.Count(len(problems), "problem"))
 	}
-	a.note(c, "nothing to tidy")
+	a.note("nothing to tidy")
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -47,7 +48,7 @@ func (a *app) runLogs(c *cli.Context) error {
 	if c.NArg() > 1 {
 		return usagef("at most one RUN or TASK")
 	}
-	s, err := a.open(c)
+	s, err := a.open(c.Context)
 	if err != nil {
 		return err
 	}
@@ -61,17 +62,17 @@ func (a *app) runLogs(c *cli.Context) error {
 		return err
 	}
 	if len(list) == 0 {
-		a.note(c, "no agent has worked on it yet; see why with: ralph task why %s", c.Args().First())
+		a.note("no agent has worked on it yet; see why with: ralph task why %s", c.Args().First())
 		return nil
 	}
-	var out printer = &transcript.Printer{Out: a.stdout, Palette: a.palette(c), Full: c.Bool("full"), Zone: time.Local}
+	var out printer = &transcript.Printer{Out: a.stdout, Palette: a.palette(), Full: c.Bool("full"), Zone: time.Local}
 	if c.Bool("json") {
 		out = transcript.NewJSON(a.stdout)
 	}
 	told := false
 	for i, l := range list {
 		if !l.run.PrunedAt.IsZero() {
-			a.note(c, "the files of run %s were %s; what is stored of it is shown by: ralph runs show %s", l.run.ID, prunedText(l.run.PrunedAt), l.run.ID)
+			a.note("the files of run %s were %s; what is stored of it is shown by: ralph runs show %s", l.run.ID, prunedText(l.run.PrunedAt), l.run.ID)
 			told = true
 			continue
 		}
@@ -163,12 +164,12 @@ func (a *app) printLog(c *cli.Context, s *session, l logged, out printer, follow
 			return false, c.Err()
 		}
 		// A run that died says nothing any more: look for it now and then.
-		gone := quiet%8 == 7 && a.ended(c, s, l.run)
+		gone := quiet%8 == 7 && a.ended(c.Context, s, l.run)
 		if over, err = r.Poll(); err != nil {
 			return false, err
 		}
 		if gone && !over {
-			a.note(c, "run %s has ended without saying how", l.run.ID)
+			a.note("run %s has ended without saying how", l.run.ID)
 			break
 		}
 	}
@@ -176,10 +177,10 @@ func (a *app) printLog(c *cli.Context, s *session, l logged, out printer, follow
 }
 
 // ended says whether a run is over or its process gone.
-func (a *app) ended(c *cli.Context, s *session, run dag.Run) bool {
+func (a *app) ended(ctx context.Context, s *session, run dag.Run) bool {
 	if life(run.Process) == dag.Dead {
 		return true
 	}
-	err := s.store.View(c.Context, func(g *dag.Graph) (err error) { run, err = g.ResolveRun(run.ID); return err })
+	err := s.store.View(ctx, func(g *dag.Graph) (err error) { run, err = g.ResolveRun(run.ID); return err })
 	return err == nil && !run.EndedAt.IsZero()
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"path/filepath"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/internal/agents"
 	"ralph/internal/outbox"
 	"ralph/internal/show"
@@ -13,7 +11,7 @@ import (
 
 // notifier tells whoever the configuration names, or is nil if it names nobody. What
 // cannot be used is warned about and left out: nobody loses a run because of it.
-func (a *app) notifier(c *cli.Context, s *session) show.Sink {
+func (a *app) notifier(s *session) show.Sink {
 	if len(s.config.Notify) == 0 {
 		return nil
 	}
@@ -26,7 +24,7 @@ func (a *app) notifier(c *cli.Context, s *session) show.Sink {
 		}
 		switch {
 		case err != nil:
-			a.note(c, "warning: notify.%d: webhook: %v: nothing is sent there", i+1, err)
+			a.note("warning: notify.%d: webhook: %v: nothing is sent there", i+1, err)
 		case address != "":
 			t.Webhook = address
 			a.redact.Add(address)
@@ -43,7 +41,7 @@ func (a *app) notifier(c *cli.Context, s *session) show.Sink {
 	}
 	n := notify.New(opts)
 	if err := n.Missing(); err != nil {
-		a.note(c, "warning: %v", err)
+		a.note("warning: %v", err)
 	}
 	return &hurried{Notifier: n, app: a, hurry: hurry}
 }

@@ -17,10 +17,10 @@ import (
 
 // checkPlaces refuses files that can never be written, before anything is opened.
 func (a *app) checkPlaces(c *cli.Context) error {
-	switch c.String("log-format") {
+	switch a.logFormat {
 	case "", "text", "json":
 	default:
-		return usagef("--log-format is text or json, not %q", c.String("log-format"))
+		return usagef("--log-format is text or json, not %q", a.logFormat)
 	}
 	if err := a.checkApart(c); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (a *app) checkApart(c *cli.Context) error {
 		if other := taken[path]; other != "" {
 			return usagef("--%s and --%s cannot be the same file: %s", other, flag, name)
 		}
-		if p, err := a.findProject(c); err == nil && (path == settled(p.Config()) || strings.HasPrefix(path, settled(p.DB()))) {
+		if p, err := a.findProject(); err == nil && (path == settled(p.Config()) || strings.HasPrefix(path, settled(p.DB()))) {
 			return usagef("--%s: %s is ralph's own", flag, name)
 		}
 		taken[path] = flag
@@ -69,13 +69,13 @@ func (a *app) checkApart(c *cli.Context) error {
 // observers are those that a run tells besides its own file and whoever watches it.
 func (a *app) observers(c *cli.Context, s *session) ([]show.Sink, error) {
 	var list []show.Sink
-	if name := c.String("log-file"); name != "" {
+	if name := a.logFile; name != "" {
 		// Without waiting: a pipe that nobody reads is refused instead of waited for.
 		f, err := os.OpenFile(absolute(a, name), os.O_CREATE|os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0o600)
 		if err != nil {
 			return nil, usagef("--log-file: %v", err)
 		}
-		log := show.NewAsync(a.runLog(c, f), show.AsyncOptions{})
+		log := show.NewAsync(a.runLog(f), show.AsyncOptions{})
 		list = append(list, &closing{Sink: log, closers: []io.Closer{f}})
 	}
 	metrics, err := a.metrics(c, s)
@@ -87,33 +87,33 @@ func (a *app) observers(c *cli.Context, s *session) ([]show.Sink, error) {
 	}
 	opts, asked, err := telemetry.FromEnvironment(a.getenv)
 	if err != nil {
-		a.note(c, "warning: no traces are sent: %v", err)
+		a.note("warning: no traces are sent: %v", err)
 	}
 	if asked {
 		opts.Web, opts.Version = outbox.Web{Getenv: a.getenv, Now: a.now}, buildVersion().Version
 		list = append(list, telemetry.NewTracer(telemetry.NewExporter(opts), a.redact.Text))
 	}
-	if n := a.notifier(c, s); n != nil {
+	if n := a.notifier(s); n != nil {
 		list = append(list, n)
 	}
 	return list, nil
 }
 
 // logsInstead says that the log takes the place of what people watch.
-func (a *app) logsInstead(c *cli.Context) bool {
-	return c.String("log-format") != "" && c.String("log-file") == ""
+func (a *app) logsInstead() bool {
+	return a.logFormat != "" && a.logFile == ""
 }
 
 // runLog writes the log of a run.
-func (a *app) runLog(c *cli.Context, to io.Writer) show.Sink {
+func (a *app) runLog(to io.Writer) show.Sink {
 	level := zerolog.InfoLevel
 	switch {
-	case c.Bool("quiet") && a.logsInstead(c): // a file disturbs nobody
+	case a.quiet && a.logsInstead(): // a file disturbs nobody
 		level = zerolog.WarnLevel
-	case c.Bool("verbose"):
+	case a.verbose:
 		level = zerolog.DebugLevel
 	}
-	return telemetry.NewLog(telemetry.LogOptions{Out: to, JSON: c.String("log-format") == "json", Level: level, Hide: a.redact.Text})
+	return telemetry.NewLog(telemetry.LogOptions{Out: to, JSON: a.logFormat == "json", Level: level, Hide: a.redact.Text})
 }
 
 // metrics is nil if nobody asked for any.

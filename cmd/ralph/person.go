@@ -8,8 +8,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/internal/term"
 )
 
@@ -47,9 +45,9 @@ func (a *app) readLine(ctx context.Context) typedLine {
 const maxTyped = 1 << 20
 
 // ask puts a question and reads lines until Ctrl-D.
-func (a *app) ask(c *cli.Context) func(context.Context, string) (string, error) {
+func (a *app) ask() func(context.Context, string) (string, error) {
 	return func(ctx context.Context, question string) (string, error) {
-		p := a.stderrPalette(c)
+		p := a.stderrPalette()
 		fmt.Fprintf(a.stderr, "\n%s %s\n", p.Bold(term.Line(question)), p.Dim("(as many lines as you like, then Ctrl-D; Ctrl-D alone: nothing more to say)"))
 		var b strings.Builder
 		for {
@@ -69,9 +67,9 @@ func (a *app) ask(c *cli.Context) func(context.Context, string) (string, error) 
 }
 
 // show lets a person see a text, on the side of the conversation.
-func (a *app) show(c *cli.Context) func(title, text string) {
+func (a *app) show() func(title, text string) {
 	return func(title, text string) {
-		p := a.stderrPalette(c)
+		p := a.stderrPalette()
 		fmt.Fprintf(a.stderr, "\n%s\n", p.Bold(term.Line(title)+":"))
 		for line := range strings.Lines(term.Block(strings.TrimSpace(text))) {
 			fmt.Fprintf(a.stderr, "  %s\n", strings.TrimRight(line, "\n"))

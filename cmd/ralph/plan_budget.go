@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/loop"
@@ -15,14 +13,13 @@ import (
 // purse is what planning is paid from: the budgets of the feature and of the day.
 type purse struct {
 	app     *app
-	c       *cli.Context
 	s       *session
 	feature string          // empty for tasks of none
 	told    map[string]bool // budgets that are nearly used up
 }
 
-func (a *app) purse(c *cli.Context, s *session, feature string) *purse {
-	return &purse{app: a, c: c, s: s, feature: feature, told: map[string]bool{}}
+func (a *app) purse(s *session, feature string) *purse {
+	return &purse{app: a, s: s, feature: feature, told: map[string]bool{}}
 }
 
 // refuse says why planning may not go on, or nil. live is how long a turn has gone on
@@ -45,7 +42,7 @@ func (p *purse) refuse(ctx context.Context, live time.Duration) error {
 	for _, f := range near {
 		if f.Stops() && !p.told[f.Key()] {
 			p.told[f.Key()] = true
-			p.app.note(p.c, "warning: %d %% of a budget is used up: %s", int(100*f.Share), f.Text)
+			p.app.note("warning: %d %% of a budget is used up: %s", int(100*f.Share), f.Text)
 		}
 	}
 	return nil

@@ -114,7 +114,7 @@ func (b *billedSession) count() {
 func (b *billedSession) store(ctx context.Context, over bool) {
 	err := b.s.store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { return g.NotePlanning(b.is, over) })
 	if err != nil {
-		b.app.note(b.c, "warning: what planning costs could not be recorded: %v", err)
+		b.app.note("warning: what planning costs could not be recorded: %v", err)
 	}
 }
 

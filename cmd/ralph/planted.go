@@ -11,8 +11,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/features"
 	"ralph/internal/sandbox"
@@ -102,9 +100,9 @@ func (c *confiner) remember(task string, before []*sandbox.Fingerprint) error {
 }
 
 // tellPlanted warns of what agents of earlier runs left where git or ralph go by it.
-func (a *app) tellPlanted(c *cli.Context, sandbox *confiner) {
+func (a *app) tellPlanted(sandbox *confiner) {
 	for _, p := range sandbox.planted {
-		a.note(c, "warning: %s; %s", p, sandbox.plantedMend())
+		a.note("warning: %s; %s", p, sandbox.plantedMend())
 	}
 }
 

@@ -32,7 +32,7 @@ func (a *app) runPrompt(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.openFor(c, db.Options{Conns: 2})
+	s, err := a.openFor(c.Context, db.Options{Conns: 2})
 	if err != nil {
 		return err
 	}

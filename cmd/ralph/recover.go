@@ -49,7 +49,7 @@ func (a *app) runRecover(c *cli.Context) error {
 	if err := none(c); err != nil {
 		return err
 	}
-	s, err := a.openFor(c, db.Options{Walk: true})
+	s, err := a.openFor(c.Context, db.Options{Walk: true})
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (a *app) runRecover(c *cli.Context) error {
 	if c.Bool("json") {
 		return a.printJSON(recoveryAsJSON(rec, c.Bool("dry-run")))
 	}
-	p := a.palette(c)
+	p := a.palette()
 	var b strings.Builder
 	for _, t := range rec.Tasks {
 		fmt.Fprintf(&b, "%s  %s\n    %s\n", p.Cyan(t.Task), term.Line(t.Title), term.Line(t.Reason))

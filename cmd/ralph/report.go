@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -47,12 +48,12 @@ func (a *app) runReport(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.open(c)
+	s, err := a.open(c.Context)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	r, err := a.loadRun(c, s, c.Args().First())
+	r, err := a.loadRun(c.Context, s, c.Args().First())
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func (a *app) runReport(c *cli.Context) error {
 	if err := replaceFile(output, a.redact.Bytes(b.Bytes())); err != nil {
 		return outputError{text: fmt.Sprintf("write the report: %v", err)}
 	}
-	a.note(c, "written: %s", output)
+	a.note("written: %s", output)
 	return nil
 }
 
@@ -116,7 +117,7 @@ func (a *app) render(c *cli.Context, w io.Writer, s *session, r report.Run, form
 	case "junit":
 		return report.JUnit(w, r)
 	}
-	o := report.TextOptions{Palette: a.palette(c), Width: a.width}
+	o := report.TextOptions{Palette: a.palette(), Width: a.width}
 	if c.IsSet("output") {
 		o = report.TextOptions{}
 	}
@@ -124,9 +125,9 @@ func (a *app) render(c *cli.Context, w io.Writer, s *session, r report.Run, form
 }
 
 // loadRun reads the run that was named, or the last one.
-func (a *app) loadRun(c *cli.Context, s *session, typed string) (report.Run, error) {
+func (a *app) loadRun(ctx context.Context, s *session, typed string) (report.Run, error) {
 	var id string
-	err := s.store.View(c.Context, func(g *dag.Graph) error {
+	err := s.store.View(ctx, func(g *dag.Graph) error {
 		run, err := findRun(g, typed)
 		id = run.ID
 		return err
@@ -134,7 +135,7 @@ func (a *app) loadRun(c *cli.Context, s *session, typed string) (report.Run, err
 	if err != nil {
 		return report.Run{}, err
 	}
-	r, err := report.Load(c.Context, s.store, a.reportOptions(s, id))
+	r, err := report.Load(ctx, s.store, a.reportOptions(s, id))
 	return redact.Deep(a.redact, r), err // an older version may have stored secrets
 }
 

@@ -12,8 +12,6 @@ import (
 	"sync"
 	"unicode"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/internal/project"
 )
@@ -33,7 +31,7 @@ func databaseGone(s *session) func() bool {
 // checkDatabase notices when an agent deleted or replaced the database, which a
 // cleaning command may do, and saves what is still known. Of several attempts that end
 // after that, the last one to do so knows most, so it replaces what the others saved.
-func (a *app) checkDatabase(c *cli.Context, s *session) func() error {
+func (a *app) checkDatabase(ctx context.Context, s *session) func() error {
 	var mu sync.Mutex
 	saved := ""
 	return func() error {
@@ -45,7 +43,7 @@ func (a *app) checkDatabase(c *cli.Context, s *session) func() error {
 		if saved == "" {
 			saved = filepath.Join(s.project.Root, fmt.Sprintf("ralph-rescued-%d.db", a.now().Unix()))
 		}
-		if err := s.db.Rescue(context.WithoutCancel(c.Context), saved); err != nil {
+		if err := s.db.Rescue(context.WithoutCancel(ctx), saved); err != nil {
 			return fmt.Errorf("%s was deleted or replaced while the run worked, and could not be saved: %w", s.project.DB(), err)
 		}
 		return fmt.Errorf("%s was deleted or replaced while the run worked; what was known is saved in %s: move it back", s.project.DB(), saved)
@@ -102,12 +100,12 @@ func (a *app) refuseRescued(p project.Project) error {
 
 // refuseBegunAnew does so where a command was quicker than the run, and has begun a new
 // database before the run could save the old one.
-func (a *app) refuseBegunAnew(c *cli.Context, p project.Project, store *dag.Store) error {
+func (a *app) refuseBegunAnew(ctx context.Context, p project.Project, store *dag.Store) error {
 	saved := rescued(p.Root)
 	if len(saved) == 0 {
 		return nil
 	}
-	return store.View(c.Context, func(g *dag.Graph) error {
+	return store.View(ctx, func(g *dag.Graph) error {
 		tally, err := g.Tally(dag.Scope{})
 		if err != nil || tally.Total() > 0 {
 			return err

@@ -97,15 +97,15 @@ func (a *app) runRun(c *cli.Context) error {
 	err = a.runTold(c)
 	if err != nil && !after.told && !c.Bool("dry-run") {
 		if terr := after.unbegun(a, typedScope(c), err); terr != nil {
-			a.note(c, "warning: %v", terr)
+			a.note("warning: %v", terr)
 		}
 	}
 	return err
 }
 
 func (a *app) runTold(c *cli.Context) error {
-	a.log = a.logger(c)
-	s, err := a.openFor(c, db.Options{Conns: 2 + min(max(c.Int("jobs"), 1), 16), Walk: true})
+	a.log = a.logger()
+	s, err := a.openFor(c.Context, db.Options{Conns: 2 + min(max(c.Int("jobs"), 1), 16), Walk: true})
 	if err != nil {
 		return err
 	}
@@ -118,21 +118,21 @@ func (a *app) runTold(c *cli.Context) error {
 		return err
 	}
 	if !c.Bool("dry-run") {
-		if err := a.refusePaused(c, s); err != nil {
+		if err := a.refusePaused(c.Context, s); err != nil {
 			return err
 		}
 	}
 	opts, err := a.runOptions(c, s, continues)
 	if kind, ok := unbegunKind(err); ok && c.Bool("json") {
 		if perr := unwritten(a.printOutcome(loop.Outcome{Kind: kind, Reason: err.Error()})); perr != nil {
-			a.note(c, "warning: %v", perr)
+			a.note("warning: %v", perr)
 		}
 	}
 	if err != nil {
 		return err
 	}
 	if c.Bool("dry-run") {
-		return a.dryRun(c, opts)
+		return a.dryRun(c.Context, opts)
 	}
 	if err := a.adviseRun(c, s, opts); err != nil {
 		return err
@@ -140,6 +140,6 @@ func (a *app) runTold(c *cli.Context) error {
 	a.others = func() ([]show.Sink, error) { return a.observers(c, s) }
 	a.grace = s.config.Run.Grace.Std()
 	err = a.execute(c, opts)
-	a.retain(c, s, err)
+	a.retain(c.Context, s, err)
 	return err
 }

@@ -37,7 +37,7 @@ func (a *app) adviseRun(c *cli.Context, s *session, opts loop.Options) error {
 	case err != nil:
 		return err
 	case tally.Total() == 0:
-		a.note(c, "%s", a.noPlan(s))
+		a.note("%s", a.noPlan(s))
 		return nil
 	case tally.ByStatus[dag.Done]+tally.ByStatus[dag.Failed] == tally.Total():
 		return nil
@@ -46,12 +46,12 @@ func (a *app) adviseRun(c *cli.Context, s *session, opts loop.Options) error {
 		a.warnDirty(c, s)
 	}
 	if asks && opts.Setup.Limits == noLimits {
-		a.note(c, "hint: nothing limits what this run may spend; limit it with --max-cost, --limit or --max-duration, or [budget] in .ralph.toml")
+		a.note("hint: nothing limits what this run may spend; limit it with --max-cost, --limit or --max-duration, or [budget] in .ralph.toml")
 	}
 	if a.inCI() || !git.Inside(s.project.Root) {
 		return nil
 	}
-	return s.store.View(c.Context, func(g *dag.Graph) error { return a.mentionExport(c, s, g, opts.Scope) })
+	return s.store.View(c.Context, func(g *dag.Graph) error { return a.mentionExport(s, g, opts.Scope) })
 }
 
 // asksModel says that an agent of the run may cost money and is prompted to commit:
@@ -79,7 +79,7 @@ func (a *app) warnDirty(c *cli.Context, s *session) {
 	if more := len(files) - few; more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
-	a.note(c, "warning: agents commit their work, and may commit what is uncommitted here: %s; commit or stash what is yours", names)
+	a.note("warning: agents commit their work, and may commit what is uncommitted here: %s; commit or stash what is yours", names)
 }
 
 // inCI says that ralph runs in a pipeline, on a machine that keeps nothing.
@@ -109,7 +109,7 @@ func (a *app) noPlan(s *session) string {
 
 // mentionExport says of the features of a run that a clone would not have all of
 // their tasks.
-func (a *app) mentionExport(c *cli.Context, s *session, g *dag.Graph, scope dag.Scope) error {
+func (a *app) mentionExport(s *session, g *dag.Graph, scope dag.Scope) error {
 	name := scope.Feature
 	if scope.Task != "" {
 		t, err := g.Task(scope.Task)
@@ -130,7 +130,7 @@ func (a *app) mentionExport(c *cli.Context, s *session, g *dag.Graph, scope dag.
 		saved, err := os.ReadFile(filepath.Join(s.project.Feature(f.Name), features.TasksFile))
 		switch {
 		case errors.Is(err, os.ErrNotExist) || err == nil && len(saved) == 0:
-			a.note(c, "feature %s is not exported, so a clone of this repository has none of its tasks; export it with: %s", f.Name, command)
+			a.note("feature %s is not exported, so a clone of this repository has none of its tasks; export it with: %s", f.Name, command)
 			continue
 		case err != nil: // advice is not worth a run: whoever imports or exports the file says what is wrong with it
 			continue
@@ -142,7 +142,7 @@ func (a *app) mentionExport(c *cli.Context, s *session, g *dag.Graph, scope dag.
 		exported := refsOf(saved)
 		tasks = slices.DeleteFunc(tasks, func(t dag.Task) bool { return exported[t.ID] })
 		if n := len(tasks); n > 0 {
-			a.note(c, "the export of feature %s lacks %s; refresh it with: %s", f.Name, human.Count(n, "task"), command)
+			a.note("the export of feature %s lacks %s; refresh it with: %s", f.Name, human.Count(n, "task"), command)
 		}
 	}
 	return nil

@@ -28,7 +28,7 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 		Breaker: s.config.Run.Breaker, Backoff: s.config.Run.Backoff.Std(), Skip: c.Bool("no-verify"),
 		Gates: s.config.Verify.Commands, Dir: s.project.Root, Folder: filepath.Join(s.project.State(), "runs"),
 		Life: life, Sweep: sweep(s.project), Recovery: recoveryRules(s), Now: a.now, Jitter: jitter,
-		Gone: databaseGone(s), Check: a.checkDatabase(c, s), Context: a.promptContext(s), Recall: recallOptions(s.config),
+		Gone: databaseGone(s), Check: a.checkDatabase(c.Context, s), Context: a.promptContext(s), Recall: recallOptions(s.config),
 		Known: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
 		Resume: s.config.Recovery.ResumeSession, Redact: a.redact,
 	}
@@ -62,7 +62,7 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 		return opts, err
 	}
 	o.chosen, err = a.chooseAgent(s.config, c.String("agent"))
-	if errors.Is(err, errUnavailable) && (c.Bool("dry-run") && !errors.Is(err, errNoSuchAgent) || !a.needed(c, s, opts.Scope)) {
+	if errors.Is(err, errUnavailable) && (c.Bool("dry-run") && !errors.Is(err, errNoSuchAgent) || !a.needed(c.Context, s, opts.Scope)) {
 		o.chosen, err = agent{preset: agents.Preset{Name: absent(o.chosen)}}, nil
 	}
 	if err != nil {
@@ -72,11 +72,11 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 		return opts, err
 	}
 	a.sandbox = o.sandbox
-	a.tellPlanted(c, o.sandbox)
+	a.tellPlanted(o.sandbox)
 	o.sandbox.config = newConfigChanges(s.project)
 	a.tellConfig(c, o.sandbox.config)
 	opts.Open = o.Open
-	opts.Fallback = a.fallback(c, s.config, o.chosen)
+	opts.Fallback = a.fallback(s.config, o.chosen)
 	opts.Judge = verify.Gates{Dir: s.project.Root, Timeout: s.config.Verify.Timeout.Std()}
 	opts.Judge.Env, opts.Withheld = agents.GateEnviron(s.config.Verify.EnvAllow, a.environ())
 	opts.Verdicts, opts.OwnJudge, opts.JudgeAgent = s.config.Verify.Enabled, s.config.Verify.Agent != "", s.config.Verify.Agent

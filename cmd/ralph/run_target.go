@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,9 +13,9 @@ import (
 
 // needed says whether any task that is still to be done would be given to the
 // agent of the run: only then is it a fault that there is none.
-func (a *app) needed(c *cli.Context, s *session, scope dag.Scope) bool {
+func (a *app) needed(ctx context.Context, s *session, scope dag.Scope) bool {
 	needed := false
-	err := s.store.View(c.Context, func(g *dag.Graph) error {
+	err := s.store.View(ctx, func(g *dag.Graph) error {
 		var tasks []dag.Task
 		var err error
 		if scope.Task != "" {

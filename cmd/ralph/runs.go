@@ -57,7 +57,7 @@ func (a *app) runRunsList(c *cli.Context) error {
 	if c.Int("limit") < 0 {
 		return usagef("--limit cannot be negative")
 	}
-	return a.view(c, func(_ *session, g *dag.Graph) error {
+	return a.view(c.Context, func(_ *session, g *dag.Graph) error {
 		runs, err := g.Runs(c.Int("limit"))
 		if err != nil {
 			return err
@@ -81,10 +81,10 @@ func (a *app) runRunsList(c *cli.Context) error {
 			return a.printJSON(list)
 		}
 		if len(lines) == 0 {
-			a.note(c, "no run yet; start one with: ralph run")
+			a.note("no run yet; start one with: ralph run")
 			return nil
 		}
-		return a.printRuns(c, lines)
+		return a.printRuns(lines)
 	})
 }
 
@@ -96,8 +96,8 @@ func runLineAsJSON(l report.Line) runLineJSON {
 	}
 }
 
-func (a *app) printRuns(c *cli.Context, lines []report.Line) error {
-	p := a.palette(c)
+func (a *app) printRuns(lines []report.Line) error {
+	p := a.palette()
 	t := &term.Table{Width: a.width}
 	t.Add(cells(p.Dim, "RUN", "BEGAN", "TOOK", "ENDED AS", "DONE", "FAILED", "COST", "SCOPE")...)
 	for _, l := range lines {
@@ -129,12 +129,12 @@ func (a *app) runRunsShow(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.open(c)
+	s, err := a.open(c.Context)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	r, err := a.loadRun(c, s, typed)
+	r, err := a.loadRun(c.Context, s, typed)
 	if err != nil {
 		return err
 	}

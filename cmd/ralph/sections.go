@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 )
 
@@ -16,9 +14,9 @@ type section struct {
 }
 
 // printSections prints those that are not empty, a blank line apart.
-func (a *app) printSections(c *cli.Context, sections []section) error {
+func (a *app) printSections(sections []section) error {
 	var b strings.Builder
-	p := a.palette(c)
+	p := a.palette()
 	for _, s := range sections {
 		a.section(&b, p, s.title, s.tasks)
 	}

@@ -20,8 +20,8 @@ import (
 func (a *app) sinks(c *cli.Context, opts loop.Options) (show.Sink, error) {
 	list := []show.Sink{&runFile{folder: opts.Folder}}
 	people := show.Options{
-		Out: a.stderr, Palette: a.stderrPalette(c), Width: a.errWidth,
-		Quiet: c.Bool("quiet"), Verbose: c.Bool("verbose"), Now: a.now,
+		Out: a.stderr, Palette: a.stderrPalette(), Width: a.errWidth,
+		Quiet: a.quiet, Verbose: a.verbose, Now: a.now,
 	}
 	ticker := time.NewTicker(time.Second)
 	people.Ticks = ticker.C
@@ -30,8 +30,8 @@ func (a *app) sinks(c *cli.Context, opts loop.Options) (show.Sink, error) {
 		people.Fold = a.after.github.fold
 	}
 	switch {
-	case a.logsInstead(c):
-		list = append(list, show.NewAsync(a.runLog(c, a.stderr), show.AsyncOptions{}))
+	case a.logsInstead():
+		list = append(list, show.NewAsync(a.runLog(a.stderr), show.AsyncOptions{}))
 	case a.errIsTerm:
 		live := show.NewAsync(show.NewTerminal(people), show.AsyncOptions{})
 		a.flush = live.Flush
@@ -63,9 +63,9 @@ func (a *app) sinks(c *cli.Context, opts loop.Options) (show.Sink, error) {
 }
 
 // stderrPalette decides about colour for what people watch.
-func (a *app) stderrPalette(c *cli.Context) term.Palette {
-	p := a.palette(c)
-	if c.String("color") == "auto" {
+func (a *app) stderrPalette() term.Palette {
+	p := a.palette()
+	if a.color == "auto" {
 		p.On = a.errIsTerm && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
 	}
 	return p

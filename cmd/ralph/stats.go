@@ -51,7 +51,7 @@ func (a *app) runStats(c *cli.Context) error {
 	if err := none(c); err != nil {
 		return err
 	}
-	return a.view(c, func(_ *session, g *dag.Graph) error {
+	return a.view(c.Context, func(_ *session, g *dag.Graph) error {
 		receipts, err := a.receipts(c, g)
 		if err != nil {
 			return err
@@ -61,10 +61,10 @@ func (a *app) runStats(c *cli.Context) error {
 			return a.printJSON(statsAsJSON(s))
 		}
 		if len(s.Outcomes) == 0 {
-			a.note(c, "no attempt has ended yet; start with: ralph run")
+			a.note("no attempt has ended yet; start with: ralph run")
 			return nil
 		}
-		return a.printStats(c, s)
+		return a.printStats(s)
 	})
 }
 
@@ -92,8 +92,8 @@ func paceAsJSON(p report.Pace) paceJSON {
 	return j
 }
 
-func (a *app) printStats(c *cli.Context, s report.Stats) error {
-	p := a.palette(c)
+func (a *app) printStats(s report.Stats) error {
+	p := a.palette()
 	var b strings.Builder
 	var outcomes []string
 	for _, o := range []string{"done", "failed", "retried", "released", "timeout", "refused", "error", "limited", "interrupted"} {

@@ -72,7 +72,7 @@ func (a *app) runStatus(c *cli.Context) error {
 	if err := none(c); err != nil {
 		return err
 	}
-	return a.view(c, func(s *session, g *dag.Graph) error {
+	return a.view(c.Context, func(s *session, g *dag.Graph) error {
 		o, err := a.overview(s, g)
 		if err != nil {
 			return err
@@ -84,7 +84,7 @@ func (a *app) runStatus(c *cli.Context) error {
 			}
 			return a.printJSON(j)
 		}
-		return a.printStatus(c, s, o)
+		return a.printStatus(s, o)
 	})
 }
 
@@ -170,8 +170,8 @@ func (a *app) statusAsJSON(s *session, g *dag.Graph, o overview) (statusJSON, er
 	return j, nil
 }
 
-func (a *app) printStatus(c *cli.Context, s *session, o overview) error {
-	p := a.palette(c)
+func (a *app) printStatus(s *session, o overview) error {
+	p := a.palette()
 	var b strings.Builder
 	if o.tally.Total() == 0 {
 		_, err := fmt.Fprint(a.stdout, term.WrapLines(a.noPlan(s)+"\n", a.width))

@@ -61,7 +61,7 @@ func (a *app) runTaskAdd(c *cli.Context) error {
 		t.MaxRetries = &n
 	}
 	var added taskJSON
-	err = a.update(c, func(s *session, g *dag.Graph) error {
+	err = a.update(c.Context, func(s *session, g *dag.Graph) error {
 		if t.Feature, err = featureByName(g, c.String("feature")); err != nil {
 			return err
 		}

@@ -52,14 +52,14 @@ func (a *app) runTaskCreate(c *cli.Context) error {
 			return usagef("TEXT is empty")
 		}
 	}
-	a.log = a.logger(c)
-	s, err := a.open(c)
+	a.log = a.logger()
+	s, err := a.open(c.Context)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	d := a.desk(c, s, "")
-	return a.attended(c, func(ctx context.Context) error {
+	return a.attended(c.Context, func(ctx context.Context) error {
 		return agentTrouble(a.createTasks(ctx, c, d, features.Wish{Idea: idea, From: from}), "ralph task create")
 	})
 }
@@ -97,7 +97,7 @@ func (a *app) createTasks(ctx context.Context, c *cli.Context, d *features.Desk,
 			return err
 		}
 		out.Kept, out.Path = true, nil
-		a.note(c, "%s kept", human.Count(len(out.Tasks), "task"))
+		a.note("%s kept", human.Count(len(out.Tasks), "task"))
 	}
 	if c.Bool("json") {
 		if err := a.printJSON(out); err != nil {

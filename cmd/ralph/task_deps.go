@@ -38,7 +38,7 @@ func (a *app) changeDeps(c *cli.Context, words string, change func(*dag.Graph, s
 		return usagef("two IDs are needed: BLOCKER BLOCKED")
 	}
 	var blocker, blocked dag.Task
-	err := a.update(c, func(_ *session, g *dag.Graph) (err error) {
+	err := a.update(c.Context, func(_ *session, g *dag.Graph) (err error) {
 		if blocker, err = g.Resolve(c.Args().Get(0)); err != nil {
 			return lookUpHint(err)
 		}
@@ -51,7 +51,7 @@ func (a *app) changeDeps(c *cli.Context, words string, change func(*dag.Graph, s
 		return nil
 	})
 	if err == nil {
-		a.note(c, "%s %s %s", blocked.ID, words, blocker.ID)
+		a.note("%s %s %s", blocked.ID, words, blocker.ID)
 	}
 	return err
 }
@@ -63,7 +63,7 @@ type depsJSON struct {
 }
 
 func (a *app) runDepsList(c *cli.Context) error {
-	return a.view(c, func(_ *session, g *dag.Graph) error {
+	return a.view(c.Context, func(_ *session, g *dag.Graph) error {
 		t, err := resolveOne(c, g)
 		if err != nil {
 			return err
@@ -80,9 +80,9 @@ func (a *app) runDepsList(c *cli.Context) error {
 			return a.printJSON(depsJSON{ID: t.ID, Blockers: ids(blockers), Dependents: ids(dependents)})
 		}
 		if len(blockers)+len(dependents) == 0 {
-			a.note(c, "%s waits for nothing, and nothing waits for it", t.ID)
+			a.note("%s waits for nothing, and nothing waits for it", t.ID)
 			return nil
 		}
-		return a.printSections(c, []section{{"Waits for", blockers}, {"Holds up", dependents}})
+		return a.printSections([]section{{"Waits for", blockers}, {"Holds up", dependents}})
 	})
 }

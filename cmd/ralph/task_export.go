@@ -32,7 +32,7 @@ func (a *app) runTaskExport(c *cli.Context) error {
 	if c.Bool("save") {
 		return a.saveFeature(c)
 	}
-	return a.view(c, func(_ *session, g *dag.Graph) error {
+	return a.view(c.Context, func(_ *session, g *dag.Graph) error {
 		feature, err := featureByName(g, c.String("feature"))
 		if err != nil {
 			return err
@@ -41,7 +41,7 @@ func (a *app) runTaskExport(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		a.noteOutside(c, outside)
+		a.noteOutside(outside)
 		return taskfile.Write(a.exactOut(), items, c.Bool("with-status"))
 	})
 }
@@ -51,7 +51,7 @@ func (a *app) saveFeature(c *cli.Context) error {
 	if c.String("feature") == "" {
 		return usagef("--save is for one feature: name it with --feature")
 	}
-	s, err := a.open(c)
+	s, err := a.open(c.Context)
 	if err != nil {
 		return err
 	}
@@ -66,15 +66,15 @@ func (a *app) saveFeature(c *cli.Context) error {
 	if err != nil {
 		return fmt.Errorf("export feature %s: %w", name, err)
 	}
-	a.noteOutside(c, outside)
+	a.noteOutside(outside)
 	_, err = fmt.Fprintln(a.stdout, d.Path(features.TasksFile))
 	return err
 }
 
-func (a *app) noteOutside(c *cli.Context, outside map[string][]string) {
+func (a *app) noteOutside(outside map[string][]string) {
 	for _, id := range slices.Sorted(maps.Keys(outside)) {
 		for _, blocker := range outside[id] {
-			a.note(c, "warning: %s waits for %s, which is not exported: it must exist where this is imported", id, blocker)
+			a.note("warning: %s waits for %s, which is not exported: it must exist where this is imported", id, blocker)
 		}
 	}
 }

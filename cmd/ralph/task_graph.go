@@ -21,7 +21,7 @@ func (a *app) runTaskTree(c *cli.Context) error {
 	if c.NArg() > 1 {
 		return usagef("at most one ID")
 	}
-	return a.view(c, func(s *session, g *dag.Graph) error {
+	return a.view(c.Context, func(s *session, g *dag.Graph) error {
 		tasks, err := subtree(c, g)
 		if err != nil {
 			return err
@@ -34,9 +34,9 @@ func (a *app) runTaskTree(c *cli.Context) error {
 			return a.printJSON(list)
 		}
 		if len(tasks) == 0 {
-			return a.noTasks(c, s, g, dag.Filter{})
+			return a.noTasks(s, g, dag.Filter{})
 		}
-		return draw.Tree(a.stdout, a.nodes(tasks), a.treeStyle(c))
+		return draw.Tree(a.stdout, a.nodes(tasks), a.treeStyle())
 	})
 }
 
@@ -108,7 +108,7 @@ func (a *app) runTaskGraph(c *cli.Context) error {
 	default:
 		return usagef("--format is text, dot, mermaid or json, not %q", format)
 	}
-	return a.view(c, func(s *session, g *dag.Graph) error {
+	return a.view(c.Context, func(s *session, g *dag.Graph) error {
 		feature, err := featureByName(g, c.String("feature"))
 		if err != nil {
 			return err
@@ -130,9 +130,9 @@ func (a *app) runTaskGraph(c *cli.Context) error {
 			return a.printJSON(a.graphAsJSON(tasks, nodes))
 		}
 		if len(tasks) == 0 {
-			return a.noTasks(c, s, g, dag.Filter{Feature: feature})
+			return a.noTasks(s, g, dag.Filter{Feature: feature})
 		}
-		style := a.treeStyle(c)
+		style := a.treeStyle()
 		style.After = true
 		return draw.Tree(a.stdout, nodes, style)
 	})
@@ -160,8 +160,8 @@ func (a *app) linkedNodes(g *dag.Graph, tasks []dag.Task) ([]draw.Node, error) {
 	return nodes, nil
 }
 
-func (a *app) treeStyle(c *cli.Context) draw.Style {
-	p := a.palette(c)
+func (a *app) treeStyle() draw.Style {
+	p := a.palette()
 	return draw.Style{
 		Width: a.width, ID: p.Cyan, Subdued: p.Dim,
 		State: func(state, text string) string {

@@ -84,7 +84,7 @@ func (a *app) runTaskImport(c *cli.Context) error {
 	dry := c.Bool("dry-run")
 	var imported []string
 	var tree []draw.Node
-	err = a.update(c, func(_ *session, g *dag.Graph) (err error) {
+	err = a.update(c.Context, func(_ *session, g *dag.Graph) (err error) {
 		if imported, err = g.Import(ofAgent(a, plan.Specs)); err != nil {
 			return fmt.Errorf("import %s: %w", name, err)
 		}
@@ -99,26 +99,26 @@ func (a *app) runTaskImport(c *cli.Context) error {
 	if err != nil && !errors.Is(err, errDryRun) {
 		return err
 	}
-	a.warnCopies(c, plan, imported)
+	a.warnCopies(plan, imported)
 	if c.Bool("json") {
 		return a.printJSON(asImported(plan, imported, dry))
 	}
 	if dry {
-		return a.printDryRun(c, plan, tree)
+		return a.printDryRun(plan, tree)
 	}
 	for _, id := range imported {
 		if _, err := fmt.Fprintln(a.stdout, id); err != nil {
 			return err
 		}
 	}
-	a.noteUnmapped(c, plan)
-	a.note(c, "%s imported", human.Count(len(imported), "task"))
+	a.noteUnmapped(plan)
+	a.note("%s imported", human.Count(len(imported), "task"))
 	return nil
 }
 
 // warnCopies tells of tasks that had IDs and were given others, because the graph has
 // those already: most likely the same plan is imported twice, and would be paid for twice.
-func (a *app) warnCopies(c *cli.Context, plan taskfile.Plan, imported []string) {
+func (a *app) warnCopies(plan taskfile.Plan, imported []string) {
 	copies := 0
 	for i, s := range plan.Specs {
 		if dag.IsTaskID(s.Ref) && s.Ref != imported[i] {
@@ -126,7 +126,7 @@ func (a *app) warnCopies(c *cli.Context, plan taskfile.Plan, imported []string) 
 		}
 	}
 	if copies > 0 {
-		a.note(c, "warning: the IDs of %s are taken here: they get new ones; a plan that was imported before is there twice now", human.Count(copies, "task"))
+		a.note("warning: the IDs of %s are taken here: they get new ones; a plan that was imported before is there twice now", human.Count(copies, "task"))
 	}
 }
 
@@ -187,7 +187,7 @@ func asImported(plan taskfile.Plan, ids []string, dry bool) importedJSON {
 }
 
 // noteUnmapped lists what of a plan is not in the graph.
-func (a *app) noteUnmapped(c *cli.Context, plan taskfile.Plan) {
+func (a *app) noteUnmapped(plan taskfile.Plan) {
 	for _, u := range plan.Unmapped {
 		lines := make([]string, len(u.Lines))
 		for i, l := range u.Lines {
@@ -197,7 +197,7 @@ func (a *app) noteUnmapped(c *cli.Context, plan taskfile.Plan) {
 		if u.Count > len(u.Lines) {
 			where += fmt.Sprintf(", ...: %d in all", u.Count)
 		}
-		a.note(c, "not imported: %s (%s)", u.What, where)
+		a.note("not imported: %s (%s)", u.What, where)
 	}
 }
 
@@ -225,16 +225,16 @@ func (a *app) plannedNodes(g *dag.Graph, ids []string, specs []dag.Spec) ([]draw
 	return nodes, err
 }
 
-func (a *app) printDryRun(c *cli.Context, plan taskfile.Plan, nodes []draw.Node) error {
-	style := a.treeStyle(c)
+func (a *app) printDryRun(plan taskfile.Plan, nodes []draw.Node) error {
+	style := a.treeStyle()
 	style.After = true
 	if err := draw.Tree(a.stdout, nodes, style); err != nil {
 		return err
 	}
 	if more := len(plan.Specs) - len(nodes); more > 0 {
-		a.note(c, "and %d more", more)
+		a.note("and %d more", more)
 	}
-	a.noteUnmapped(c, plan)
-	a.note(c, "%s would be imported as %s; nothing was changed", human.Count(len(plan.Specs), "task"), plan.Format)
+	a.noteUnmapped(plan)
+	a.note("%s would be imported as %s; nothing was changed", human.Count(len(plan.Specs), "task"), plan.Format)
 	return nil
 }

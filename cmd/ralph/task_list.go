@@ -55,7 +55,7 @@ func (a *app) runTaskList(c *cli.Context) error {
 	if len(f.Statuses) == 0 && !f.Ready && !c.Bool("all") {
 		f.Statuses = []dag.Status{dag.Pending, dag.InProgress, dag.Failed, dag.Blocked}
 	}
-	return a.view(c, func(s *session, g *dag.Graph) (err error) {
+	return a.view(c.Context, func(s *session, g *dag.Graph) (err error) {
 		if f.Feature, err = featureByName(g, c.String("feature")); err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (a *app) runTaskList(c *cli.Context) error {
 			}
 			return a.printJSON(list)
 		}
-		return a.printTasks(c, s, g, tasks, f)
+		return a.printTasks(s, g, tasks, f)
 	})
 }
 
@@ -102,11 +102,11 @@ func parseStatus(text string) (dag.Status, error) {
 	return "", err
 }
 
-func (a *app) printTasks(c *cli.Context, s *session, g *dag.Graph, tasks []dag.Task, f dag.Filter) error {
+func (a *app) printTasks(s *session, g *dag.Graph, tasks []dag.Task, f dag.Filter) error {
 	if len(tasks) == 0 {
-		return a.noTasks(c, s, g, f)
+		return a.noTasks(s, g, f)
 	}
-	p := a.palette(c)
+	p := a.palette()
 	t := &term.Table{Width: a.width}
 	t.Add(term.Cell{Text: "ID", Paint: p.Dim}, term.Cell{Text: "STATUS", Paint: p.Dim}, term.Cell{Text: "PRI", Paint: p.Dim}, term.Cell{Text: "TITLE", Paint: p.Dim})
 	for _, task := range tasks {
@@ -119,18 +119,18 @@ func (a *app) printTasks(c *cli.Context, s *session, g *dag.Graph, tasks []dag.T
 }
 
 // noTasks says what an empty list means, on stderr, so that scripts see nothing.
-func (a *app) noTasks(c *cli.Context, s *session, g *dag.Graph, f dag.Filter) error {
+func (a *app) noTasks(s *session, g *dag.Graph, f dag.Filter) error {
 	tally, err := g.Tally(dag.Scope{Feature: f.Feature})
 	if err != nil {
 		return err
 	}
 	switch {
 	case tally.Total() == 0:
-		a.note(c, "%s", a.noPlan(s))
+		a.note("%s", a.noPlan(s))
 	case f.Ready:
-		a.note(c, "no task is ready; see what waits with: ralph status")
+		a.note("no task is ready; see what waits with: ralph status")
 	default:
-		a.note(c, "no such task among %s; see all with: ralph task list --all", human.Count(tally.Total(), "task"))
+		a.note("no such task among %s; see all with: ralph task list --all", human.Count(tally.Total(), "task"))
 	}
 	return nil
 }

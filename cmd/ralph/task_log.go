@@ -33,7 +33,7 @@ func (a *app) runTaskLog(c *cli.Context) error {
 	if c.IsSet("message") {
 		return a.addLog(c)
 	}
-	return a.view(c, func(_ *session, g *dag.Graph) error {
+	return a.view(c.Context, func(_ *session, g *dag.Graph) error {
 		t, err := resolveOne(c, g)
 		if err != nil {
 			return err
@@ -52,11 +52,11 @@ func (a *app) runTaskLog(c *cli.Context) error {
 		switch {
 		case len(logs) > 0:
 		case t.Attempts > 0:
-			a.note(c, "%s has no log entries; see its attempts with: ralph task show %s", t.ID, t.ID)
+			a.note("%s has no log entries; see its attempts with: ralph task show %s", t.ID, t.ID)
 		default:
-			a.note(c, "%s has no log entries", t.ID)
+			a.note("%s has no log entries", t.ID)
 		}
-		p := a.palette(c)
+		p := a.palette()
 		for _, l := range logs {
 			text := strings.ReplaceAll(strings.TrimSpace(term.Block(l.Text)), "\n", "\n    ")
 			if _, err := fmt.Fprintf(a.stdout, "%s  %-7s  %s\n", p.Dim(l.At.Local().Format(time.DateTime)), l.Kind, text); err != nil {
@@ -79,7 +79,7 @@ func (a *app) addLog(c *cli.Context) error {
 		return usagef("the message is empty")
 	}
 	var noted dag.Task
-	err = a.update(c, func(_ *session, g *dag.Graph) error {
+	err = a.update(c.Context, func(_ *session, g *dag.Graph) error {
 		t, err := resolveOne(c, g)
 		if err != nil {
 			return err
@@ -92,13 +92,13 @@ func (a *app) addLog(c *cli.Context) error {
 	}
 	switch {
 	case noted.Children > 0:
-		a.note(c, "%s: noted; it is a group, and agents read what is said to their own task", noted.ID)
+		a.note("%s: noted; it is a group, and agents read what is said to their own task", noted.ID)
 	case noted.Status == dag.Done, noted.Status == dag.Failed:
-		a.note(c, "%s: noted; it is %s, so an agent reads that only after: ralph task reset %s", noted.ID, noted.Status, noted.ID)
+		a.note("%s: noted; it is %s, so an agent reads that only after: ralph task reset %s", noted.ID, noted.Status, noted.ID)
 	case noted.Status == dag.InProgress:
-		a.note(c, "%s: noted; the agent that is at it does not see that, the next one does", noted.ID)
+		a.note("%s: noted; the agent that is at it does not see that, the next one does", noted.ID)
 	default:
-		a.note(c, "%s: noted", noted.ID)
+		a.note("%s: noted", noted.ID)
 	}
 	return nil
 }

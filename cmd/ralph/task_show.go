@@ -29,7 +29,7 @@ type detailJSON struct {
 }
 
 func (a *app) runTaskShow(c *cli.Context) error {
-	return a.view(c, func(s *session, g *dag.Graph) error {
+	return a.view(c.Context, func(s *session, g *dag.Graph) error {
 		t, err := resolveOne(c, g)
 		if err != nil {
 			return err
@@ -57,7 +57,7 @@ func (a *app) runTaskShow(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		return a.printTask(c, t, j, related{blockers, dependents, children}, s.project.State(), attempts)
+		return a.printTask(t, j, related{blockers, dependents, children}, s.project.State(), attempts)
 	})
 }
 
@@ -76,8 +76,8 @@ func costOf(attempts []dag.Attempt) spentJSON {
 
 type related struct{ blockers, dependents, children []dag.Task }
 
-func (a *app) printTask(c *cli.Context, t dag.Task, j taskJSON, r related, state string, attempts []dag.Attempt) error {
-	p := a.palette(c)
+func (a *app) printTask(t dag.Task, j taskJSON, r related, state string, attempts []dag.Attempt) error {
+	p := a.palette()
 	word, paint := a.state(p, t)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s  %s\n", p.Cyan(t.ID), paint(word), p.Bold(term.Line(t.Title)))

@@ -143,7 +143,7 @@ func (a *app) runTaskReset(c *cli.Context) error {
 
 func (a *app) resetFailed(c *cli.Context) error {
 	count := 0
-	err := a.update(c, func(_ *session, g *dag.Graph) error {
+	err := a.update(c.Context, func(_ *session, g *dag.Graph) error {
 		roots := []string{""}
 		if c.NArg() > 0 {
 			tasks, err := resolveAll(c, g)
@@ -162,7 +162,7 @@ func (a *app) resetFailed(c *cli.Context) error {
 		return nil
 	})
 	if err == nil {
-		a.note(c, "%s reset", human.Count(count, "failed task"))
+		a.note("%s reset", human.Count(count, "failed task"))
 	}
 	return err
 }
@@ -172,7 +172,7 @@ func (a *app) resetStale(c *cli.Context) error {
 		return usagef("--stale takes no ID")
 	}
 	var stale []dag.Task
-	err := a.update(c, func(s *session, g *dag.Graph) (err error) {
+	err := a.update(c.Context, func(s *session, g *dag.Graph) (err error) {
 		if stale, err = g.Stale(life); err != nil {
 			return err
 		}
@@ -191,7 +191,7 @@ func (a *app) resetStale(c *cli.Context) error {
 		return nil
 	})
 	if err == nil {
-		a.note(c, "%s reset", human.Count(len(stale), "stale task"))
+		a.note("%s reset", human.Count(len(stale), "stale task"))
 	}
 	return err
 }
@@ -211,7 +211,7 @@ func life(p dag.Process) dag.Life {
 // each does one thing to all tasks that were named, or to none of them.
 func (a *app) each(c *cli.Context, word string, do func(*dag.Graph, dag.Task) error) error {
 	var tasks []dag.Task
-	err := a.update(c, func(_ *session, g *dag.Graph) (err error) {
+	err := a.update(c.Context, func(_ *session, g *dag.Graph) (err error) {
 		if tasks, err = resolveAll(c, g); err != nil {
 			return err
 		}
@@ -226,7 +226,7 @@ func (a *app) each(c *cli.Context, word string, do func(*dag.Graph, dag.Task) er
 		return err
 	}
 	for _, t := range tasks {
-		a.note(c, "%s %s: %s", t.ID, word, t.Title)
+		a.note("%s %s: %s", t.ID, word, t.Title)
 	}
 	return nil
 }

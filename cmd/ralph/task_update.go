@@ -40,7 +40,7 @@ func (a *app) runTaskUpdate(c *cli.Context) error {
 		return usagef("--title is for one task, not %d", c.NArg())
 	}
 	var after []taskJSON
-	err = a.update(c, func(s *session, g *dag.Graph) error {
+	err = a.update(c.Context, func(s *session, g *dag.Graph) error {
 		tasks, err := resolveAll(c, g)
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ func (a *app) runTaskUpdate(c *cli.Context) error {
 		return a.printJSON(after)
 	}
 	for _, t := range after {
-		a.note(c, "%s updated: %s", t.ID, t.Title)
+		a.note("%s updated: %s", t.ID, t.Title)
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ type reasonJSON struct {
 }
 
 func (a *app) runTaskWhy(c *cli.Context) error {
-	return a.view(c, func(_ *session, g *dag.Graph) error {
+	return a.view(c.Context, func(_ *session, g *dag.Graph) error {
 		t, err := resolveOne(c, g)
 		if err != nil {
 			return err
@@ -61,7 +61,7 @@ func (a *app) runTaskWhy(c *cli.Context) error {
 		if c.Bool("json") {
 			return a.printJSON(whyAsJSON(t, reasons, a.now()))
 		}
-		p := a.palette(c)
+		p := a.palette()
 		word, paint := a.state(p, t)
 		fmt.Fprintf(a.stdout, "%s  %s  %s\n", p.Cyan(t.ID), paint(word), term.Line(t.Title))
 		if awaitsVerdict(t) {

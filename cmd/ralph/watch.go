@@ -31,7 +31,7 @@ func (a *app) runWatch(c *cli.Context) error {
 	if err != nil {
 		return hint(err, "without one: ralph status, ralph logs -f")
 	}
-	s, err := a.open(c)
+	s, err := a.open(c.Context)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (a *app) runWatch(c *cli.Context) error {
 	}
 	return watch.Run(c.Context, watch.Options{
 		Store: s.store, Version: s.db.Version, Intact: s.db.Intact, Life: life, Folder: runsFolder(s), Name: filepath.Base(s.project.Root), Run: id,
-		Palette: a.palette(c), Now: a.now, In: in, Out: out, Environ: a.environ(), Redact: a.redact.Text,
+		Palette: a.palette(), Now: a.now, In: in, Out: out, Environ: a.environ(), Redact: a.redact.Text,
 	})
 }
 
