@@ -54,16 +54,16 @@ func (g *Graph) Leaving() (map[string]string, error) {
 // Left says that the agent of an attempt is gone whose task a person took away.
 func (g *Graph) Left(attempt string) error { return g.tx.Exec(leftSQL, ":id", attempt) }
 
-// Taken says how the task of a dead run is taken back.
-type Taken struct {
+// ReclaimOptions say how the task of a dead run is reclaimed.
+type ReclaimOptions struct {
 	Reason     string
-	Unverified string // the attempt whose finished work is only to be verified; "" to begin anew
+	Unverified string // the attempt whose finished work is only to be verified; "" to start over
 	Counted    bool   // it costs an attempt after all
 	Fail       bool   // the task fails, for the reason
 }
 
 const (
-	takenBackSQL = `
+	reclaimedSQL = `
 UPDATE tasks SET interruptions = interruptions + 1, attempts = attempts + :counted, unverified = :unverified WHERE n = :n;`
 	// The phase stays: it tells how far the attempt came.
 	diedSQL = `
@@ -71,8 +71,8 @@ UPDATE attempts SET ended_at = :now, outcome = 'interrupted', reason = :reason
 WHERE task = :n AND generation = :generation AND ended_at IS NULL;`
 )
 
-// Reclaim takes back a stale task. Doing so twice is refused with ErrLost.
-func (g *Graph) Reclaim(t Task, how Taken) error {
+// Reclaim makes a stale task available again. Doing so twice is refused with ErrLost.
+func (g *Graph) Reclaim(t Task, how ReclaimOptions) error {
 	c := Claim{Task: t, Owner: t.Owner, Generation: t.Generation}
 	n, err := g.held(c)
 	if err != nil {
@@ -88,7 +88,7 @@ func (g *Graph) Reclaim(t Task, how Taken) error {
 	if err := g.move(n, to, by); err != nil {
 		return err
 	}
-	err = g.tx.Exec(takenBackSQL, ":n", n.n, ":counted", how.Counted, ":unverified", orNull(how.Unverified))
+	err = g.tx.Exec(reclaimedSQL, ":n", n.n, ":counted", how.Counted, ":unverified", orNull(how.Unverified))
 	if err != nil {
 		return err
 	}

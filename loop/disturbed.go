@@ -41,7 +41,7 @@ func (a *attempt) folderShared(ctx context.Context, since time.Time) bool {
 	runs, err := a.otherRuns(ctx)
 	return err == nil && slices.ContainsFunc(runs, func(run dag.Run) bool {
 		ended, beaten := !run.EndedAt.Before(since), !run.Heartbeat.Before(since)
-		return ended || run.EndedAt.IsZero() && (beaten || a.opts.Life != nil && !a.recoverer().dead(run))
+		return ended || run.EndedAt.IsZero() && (beaten || a.opts.Life != nil && !a.recoverer().Dead(run))
 	})
 }
 
@@ -66,11 +66,11 @@ func recentRuns(ctx context.Context, store *dag.Store) (runs []dag.Run, err erro
 	return runs, err
 }
 
-func (r *Runner) own(ctx context.Context) []string { return ownFiles(ctx, r.opts.Store, r.opts.Own) }
+func (r *Runner) own(ctx context.Context) []string { return OwnFiles(ctx, r.opts.Store, r.opts.Own) }
 
-// ownFiles lists what ralph itself writes in the project, this process and the runs of
-// late: that is no evidence of anybody's work.
-func ownFiles(ctx context.Context, store *dag.Store, own func([]dag.Run) []string) []string {
+// OwnFiles lists what ralph itself writes in the project, this process and recent runs:
+// that is no evidence of anybody's work.
+func OwnFiles(ctx context.Context, store *dag.Store, own func([]dag.Run) []string) []string {
 	names := []string{".ralph"}
 	if own == nil {
 		return names

@@ -1,6 +1,10 @@
 package loop
 
-import "time"
+import (
+	"time"
+
+	"ralph/loop/recovery"
+)
 
 // EventVersion is the version of the lines in events.jsonl. Fields and types may
 // be added to a version; what exists keeps its meaning.
@@ -124,19 +128,7 @@ type Counts struct {
 }
 
 // RecoveryEvent counts what dead runs had left, and what became of it.
-type RecoveryEvent struct {
-	Runs int `json:"runs"` // that had died
-	RecoveryCounts
-}
-
-// RecoveryCounts are the tasks and processes of dead runs.
-type RecoveryCounts struct {
-	Released  int `json:"released"`  // tasks that are begun anew
-	Resumed   int `json:"resumed"`   // tasks whose finished work is only to be verified
-	Abandoned int `json:"abandoned"` // tasks that were too old to be taken up
-	Failed    int `json:"failed"`    // tasks whose runs died too often, or left work behind
-	Orphans   int `json:"orphans"`   // processes that were still running
-}
+type RecoveryEvent = recovery.Summary
 
 // Setup is what the header of a run tells, in run_started.
 type Setup struct {

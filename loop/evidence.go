@@ -11,6 +11,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/git"
+	"ralph/internal/human"
 	"ralph/verify"
 )
 
@@ -130,7 +131,7 @@ func (a *attempt) take(ctx context.Context) (git.Taken, error) {
 		return taken, err
 	}
 	if len(taken.Large) > 0 {
-		a.warnFirst("large", fmt.Sprintf("of files above %d MiB only size and time are evidence: %s; ignore those that nobody works on", git.LargeFile>>20, some(taken.Large)))
+		a.warnFirst("large", fmt.Sprintf("of files above %d MiB only size and time are evidence: %s; ignore those that nobody works on", git.LargeFile>>20, human.List(taken.Large, 5)))
 	}
 	a.taken = taken
 	return taken, nil

@@ -256,7 +256,7 @@ func (r *Runner) blocked(ctx context.Context, tally dag.Tally) (look, error) {
 			return look{}, err
 		}
 		if len(rec.Tasks) > 0 {
-			r.tellRecovery(rec)
+			r.emitRecovery(rec)
 			return look{again: true}, nil
 		}
 		holders, err := r.holders(ctx)

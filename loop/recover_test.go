@@ -1,7 +1,6 @@
 package loop
 
 import (
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -77,41 +76,5 @@ func TestALiveOwnerIsNeverTakenForDead(t *testing.T) {
 	}
 	if got := s.task(t, ids[0]).Status; got != dag.InProgress {
 		t.Errorf("got %s, want in_progress", got)
-	}
-}
-
-// TestRecoveringTwiceIsTheSameAsOnce starts several runs at once.
-func TestRecoveringTwiceIsTheSameAsOnce(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, fakeagent.Script{})
-	ids := s.add(t, dag.NewTask{Title: "mine"})
-	dead, _ := s.claimed(t)
-	s.opts.Life = func(p dag.Process) dag.Life {
-		if p == dead.Process {
-			return dag.Dead
-		}
-		return dag.Alive
-	}
-	const starts = 4
-	var starting, looked sync.WaitGroup
-	looked.Add(starts)
-	s.opts.Sweep = func(string) (int, error) { // all have seen the claim before any releases it
-		looked.Done()
-		looked.Wait()
-		return 0, nil
-	}
-	for range starts {
-		starting.Go(func() {
-			if _, err := Start(t.Context(), s.opts); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	starting.Wait()
-	if got := s.all(ofType(Recovered)); len(got) != 1 {
-		t.Errorf("got %d recoveries, want 1", len(got))
-	}
-	if got := s.attempts(t, ids[0]); len(got) != 1 || got[0].Outcome != "interrupted" {
-		t.Errorf("got %+v, want one interrupted attempt", got)
 	}
 }

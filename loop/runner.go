@@ -16,6 +16,7 @@ import (
 	"ralph/internal/redact"
 	"ralph/journal"
 	"ralph/knowledge"
+	"ralph/loop/recovery"
 	"ralph/price"
 	"ralph/strategy"
 	"ralph/verify"
@@ -29,7 +30,7 @@ type Options struct {
 	Life    func(dag.Process) dag.Life
 	Sweep   func(owner string) (killed int, err error) // kills what a dead run left running
 
-	Recovery    RecoveryRules
+	Recovery    recovery.Rules
 	KeepGoing   bool
 	FailFast    bool
 	Jobs        int // 0 means 1
@@ -175,7 +176,7 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 	}
 	setup := opts.Setup
 	r.emit(Event{Type: RunStarted, Setup: &setup, PID: int(opts.Process.PID), Counts: r.counts(ctx)})
-	r.tellRecovery(recovered)
+	r.emitRecovery(recovered)
 	if err := r.writeKnowledge(ctx); err != nil {
 		return nil, fmt.Errorf("write what was learned before: %w", err)
 	}

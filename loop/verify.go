@@ -10,6 +10,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/failpoint"
 	"ralph/internal/git"
+	"ralph/internal/human"
 	"ralph/internal/redact"
 	"ralph/prompt"
 	"ralph/sigils"
@@ -145,7 +146,7 @@ const rounds = 2
 
 // disturbedReason says why a verdict does not count.
 func disturbedReason(files []string) string {
-	return "project files changed while the verifier looked: " + some(files)
+	return "project files changed while the verifier looked: " + human.List(files, 5)
 }
 
 // ask has one verifier look, and returns the event that says what came of it.

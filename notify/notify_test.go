@@ -20,6 +20,7 @@ import (
 
 	"ralph/internal/proc"
 	"ralph/loop"
+	"ralph/loop/recovery"
 )
 
 func TestMain(m *testing.M) {
@@ -167,7 +168,7 @@ func TestARecoveryIsOneMessage(t *testing.T) {
 			t.Errorf("got %q, want nothing before the summary", kinds)
 		}
 	}
-	sum := loop.RecoveryEvent{Runs: 1, RecoveryCounts: loop.RecoveryCounts{Released: 6}}
+	sum := loop.RecoveryEvent{Runs: 1, RecoveryCounts: recovery.RecoveryCounts{Released: 6}}
 	m, kinds := n.of(loop.Event{Type: loop.RecoveryDone, Run: "r-1", Recovery: &sum, Reason: sum.String()})
 	if !strings.HasPrefix(m.Text, "ralph: shop: recovered\n1 run had died, 6 tasks released\nTask 0 (t-0): its run died; released\nTask 1 ") ||
 		!strings.HasSuffix(m.Text, "\nand 1 more\nnext: ralph status") || !slices.Equal(kinds, []string{"recovered"}) {

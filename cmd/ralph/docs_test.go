@@ -18,6 +18,7 @@ import (
 	"ralph/internal/golden"
 	"ralph/journal"
 	"ralph/loop"
+	"ralph/loop/recovery"
 )
 
 // TestJSONShapesAreDocumented writes docs/json.md from what the commands print.
@@ -115,10 +116,10 @@ func sampleEntry(at time.Time) journal.Entry {
 	}
 }
 
-func sampleRecovery() loop.Recovery {
-	return loop.Recovery{Runs: []string{"r-00000001"}, Orphans: 2, Tasks: []loop.Reclaimed{{
+func sampleRecovery() recovery.Recovery {
+	return recovery.Recovery{Runs: []string{"r-00000001"}, Orphans: 2, Tasks: []recovery.Reclaimed{{
 		Task: "t-00000001", Title: "Build it", Run: "r-00000001", Attempt: "a-00000001", Phase: dag.Verifying,
-		Action: loop.TakenResumed, Reason: "its run died while its finished work was being verified; resumed at verification",
+		Action: recovery.Resumed, Reason: "its run died while its finished work was being verified; resumed at verification",
 	}}}
 }
 

@@ -11,11 +11,12 @@ import (
 	"ralph/internal/term"
 	"ralph/knowledge"
 	"ralph/loop"
+	"ralph/loop/recovery"
 )
 
 func (a *app) recoverCommand() command {
 	return command{
-		name: "recover", short: "take up what runs that died have left; every run begins with it",
+		name: "recover", short: "recover tasks from crashed runs; every run begins with it",
 		long: `What still runs of a dead run is ended first. Then its tasks are released, or resumed at
 verification if their work was finished, without being charged; every "ralph run" begins the same
 way. Doing it twice is the same as doing it once.`,
@@ -31,7 +32,7 @@ way. Doing it twice is the same as doing it once.`,
 type recoveryJSON struct {
 	DryRun bool     `json:"dry_run"`
 	Runs   []string `json:"runs"`
-	loop.RecoveryCounts
+	recovery.RecoveryCounts
 	Tasks []reclaimedJSON `json:"tasks"`
 }
 
@@ -82,24 +83,27 @@ func (a *app) runRecover(c *cli.Context) error {
 	return err
 }
 
-func (a *app) recoverer(c *cli.Context, s *session) loop.Recoverer {
-	return loop.Recoverer{
-		Store: s.store, Life: life, Sweep: sweep(s.project), Count: count(s.project), Rules: recoveryRules(s), Now: a.now,
-		Dir: s.project.Root, Objects: objects(s), Own: a.ownFiles(c, s),
+func (a *app) recoverer(c *cli.Context, s *session) recovery.Recoverer {
+	rules := recoveryRules(s)
+	return recovery.Recoverer{
+		Store: s.store, Life: life, Sweep: sweep(s.project), Count: count(s.project), Rules: rules, Now: a.now,
+		Dirty: recovery.WorkingTree{
+			Dir: s.project.Root, Objects: objects(s), OwnFiles: loop.OwnFiles(c.Context, s.store, a.ownFiles(c, s)), OnDirty: rules.OnDirty,
+		},
 	}
 }
 
 // objects is where the trees are kept that work is compared with.
 func objects(s *session) string { return filepath.Join(s.project.State(), "objects") }
 
-func recoveryRules(s *session) loop.RecoveryRules {
+func recoveryRules(s *session) recovery.Rules {
 	r := s.config.Recovery
-	return loop.RecoveryRules{
-		MaxAge: r.MaxAge.Std(), MaxInterruptions: r.MaxInterruptions, MaxAttempts: s.config.Run.MaxAttempts, OnDirty: loop.Dirty(r.OnDirty),
+	return recovery.Rules{
+		MaxAge: r.MaxAge.Std(), MaxInterruptions: r.MaxInterruptions, MaxAttempts: s.config.Run.MaxAttempts, OnDirty: recovery.OnDirty(r.OnDirty),
 	}
 }
 
-func recoveryAsJSON(rec loop.Recovery, dry bool) recoveryJSON {
+func recoveryAsJSON(rec recovery.Recovery, dry bool) recoveryJSON {
 	j := recoveryJSON{DryRun: dry, Runs: orEmpty(rec.Runs), RecoveryCounts: rec.Summary().RecoveryCounts, Tasks: []reclaimedJSON{}}
 	for _, t := range rec.Tasks {
 		j.Tasks = append(j.Tasks, reclaimedJSON{

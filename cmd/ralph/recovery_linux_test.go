@@ -14,7 +14,7 @@ import (
 
 	"ralph/internal/db"
 	"ralph/internal/fakeagent"
-	"ralph/loop"
+	"ralph/loop/recovery"
 )
 
 // The tests of this file are those of the seed's page on recovery, for ralph: the
@@ -270,10 +270,10 @@ func TestR5WhatIsTooOldIsBegunAnew(t *testing.T) {
 	for name, tt := range map[string]struct {
 		age   time.Duration
 		first string
-		count loop.RecoveryCounts
+		count recovery.RecoveryCounts
 	}{
-		"five minutes old":    {5 * time.Minute, "resumed", loop.RecoveryCounts{Resumed: 1, Released: 1}},
-		"fifteen minutes old": {15 * time.Minute, "abandoned", loop.RecoveryCounts{Abandoned: 2}},
+		"five minutes old":    {5 * time.Minute, "resumed", recovery.RecoveryCounts{Resumed: 1, Released: 1}},
+		"fifteen minutes old": {15 * time.Minute, "abandoned", recovery.RecoveryCounts{Abandoned: 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -74,12 +73,7 @@ func (a *app) warnDirty(c *cli.Context, s *session) {
 	if len(files) == 0 {
 		return
 	}
-	const few = 3
-	names := strings.Join(files[:min(len(files), few)], ", ")
-	if more := len(files) - few; more > 0 {
-		names += fmt.Sprintf(" and %d more", more)
-	}
-	a.note("warning: agents commit their work, and may commit what is uncommitted here: %s; commit or stash what is yours", names)
+	a.note("warning: agents commit their work, and may commit what is uncommitted here: %s; commit or stash what is yours", human.List(files, 3))
 }
 
 // inCI says that ralph runs in a pipeline, on a machine that keeps nothing.

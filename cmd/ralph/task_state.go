@@ -9,7 +9,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/human"
 	"ralph/internal/proc"
-	"ralph/loop"
+	"ralph/loop/recovery"
 )
 
 func (a *app) taskDone() command {
@@ -181,7 +181,7 @@ func (a *app) resetStale(c *cli.Context) error {
 			if _, err := sweep(s.project)(t.Owner); err != nil {
 				return fmt.Errorf("end what the run of %s left running: %w", t.ID, err)
 			}
-			if err := loop.Reclaim(g, t, dag.Taken{Reason: "its run died; reset by hand"}, a.now()); err != nil {
+			if err := recovery.Reclaim(g, t, dag.ReclaimOptions{Reason: "its run died; reset by hand"}, a.now()); err != nil {
 				return fmt.Errorf("reset %s: %w", t.ID, err)
 			}
 			if err := g.Reset(t.ID); err != nil {

@@ -122,3 +122,11 @@ func Count(n int, word string) string {
 	}
 	return strconv.Itoa(n) + " " + word
 }
+
+// List names items, at most that many of them: a, b and 3 more.
+func List(items []string, most int) string {
+	if len(items) <= most {
+		return strings.Join(items, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(items[:most], ", "), len(items)-most)
+}

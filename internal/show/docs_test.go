@@ -18,6 +18,7 @@ import (
 
 	"ralph/internal/golden"
 	"ralph/loop"
+	"ralph/loop/recovery"
 )
 
 const docPath = "../../docs/events.md"
@@ -106,7 +107,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	if diff := cmp.Diff(want, documentedFields(t)); diff != "" {
 		t.Errorf("fields of the sample run (-) and of the table (+):\n%s", diff)
 	}
-	for _, of := range []any{loop.Event{}, loop.ToolEvent{}, loop.GateEvent{}, loop.Usage{}, loop.Counts{}, loop.Setup{}, loop.RecoveryCounts{}} {
+	for _, of := range []any{loop.Event{}, loop.ToolEvent{}, loop.GateEvent{}, loop.Usage{}, loop.Counts{}, loop.Setup{}, recovery.RecoveryCounts{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(of)) {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if !strings.Contains(doc, "\n| `"+name+"` |") {

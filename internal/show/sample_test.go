@@ -7,6 +7,7 @@ import (
 	"go.uber.org/goleak"
 
 	"ralph/loop"
+	"ralph/loop/recovery"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -57,7 +58,7 @@ func sampleRun() []loop.Event {
 		Type: loop.Recovered, Task: "t-1f0c9a3e", Title: "Write the parser", Attempt: "a-4f00d001", Outcome: "released",
 		Reason: "its run died while its agent was at work; released",
 	})
-	sum := loop.RecoveryEvent{Runs: 1, RecoveryCounts: loop.RecoveryCounts{Released: 1, Orphans: 2}}
+	sum := loop.RecoveryEvent{Runs: 1, RecoveryCounts: recovery.RecoveryCounts{Released: 1, Orphans: 2}}
 	s.run(loop.Event{Type: loop.RecoveryDone, Recovery: &sum, Reason: sum.String()})
 	s.task = loop.Event{Iteration: 1, Task: "t-1f0c9a3e", Attempt: "a-5b1d0e77"}
 	firstIteration(s)

@@ -1,0 +1,293 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"ralph/dag"
+	"ralph/internal/failpoint"
+	"ralph/journal"
+)
+
+// Recoverer reclaims the tasks of dead runs. Store, Life and Now are needed.
+type Recoverer struct {
+	Store *dag.Store
+	Life  func(dag.Process) dag.Life
+	Sweep func(owner string) (killed int, err error) // kills what a dead run left running; nil does nothing
+	Count func(owner string) (int, error)            // counts them; nil counts none
+	Rules Rules
+	Now   func() time.Time
+	Dirty Dirty // nil leaves uncommitted work alone
+}
+
+// found is what a look at the graph shows of dead runs.
+type found struct {
+	runs  []dag.Run
+	tasks []dag.Task
+	owner map[string]dag.Run
+	gone  map[string]string // attempts whose tasks people took away, and their owners
+}
+
+// Recover kills what is left of dead runs, then reclaims their tasks: fencing protects
+// the database, not the files. Two processes may do so at once, and any of them may die
+// on the way: each task is reclaimed once.
+func (r Recoverer) Recover(ctx context.Context) (Recovery, error) {
+	f, err := r.find(ctx)
+	if err != nil {
+		return Recovery{}, err
+	}
+	var rec Recovery
+	if rec.Orphans, err = f.each(r.Sweep); err != nil {
+		return rec, err
+	}
+	failpoint.Hit("K14")
+	for _, t := range f.tasks {
+		var task Reclaimed
+		err := r.Store.Update(ctx, func(g *dag.Graph) (err error) {
+			task, err = r.reclaim(ctx, g, t, f.owner[t.Owner])
+			failpoint.Hit("K14")
+			return err
+		})
+		if errors.Is(err, dag.ErrLost) {
+			continue // another process was faster
+		}
+		if err != nil {
+			return rec, err
+		}
+		failpoint.Hit("K14")
+		rec.Tasks = append(rec.Tasks, task)
+	}
+	return rec, r.closeDeadRuns(ctx, f, &rec)
+}
+
+// Preview says what Recover would do, and does nothing. It does not look at
+// uncommitted work.
+func (r Recoverer) Preview(ctx context.Context) (Recovery, error) {
+	f, err := r.find(ctx)
+	if err != nil {
+		return Recovery{}, err
+	}
+	var rec Recovery
+	if rec.Orphans, err = f.each(r.Count); err != nil {
+		return rec, err
+	}
+	for _, run := range f.runs {
+		rec.Runs = append(rec.Runs, run.ID)
+	}
+	err = r.Store.View(ctx, func(g *dag.Graph) error {
+		for _, t := range f.tasks {
+			last, err := lastAttempt(g, t)
+			if err != nil {
+				return err
+			}
+			task, _ := r.decide(t, last, f.owner[t.Owner])
+			rec.Tasks = append(rec.Tasks, task)
+		}
+		return nil
+	})
+	return rec, err
+}
+
+func (r Recoverer) find(ctx context.Context) (found, error) {
+	f := found{owner: map[string]dag.Run{}}
+	err := r.Store.View(ctx, func(g *dag.Graph) (err error) {
+		if f.tasks, err = g.Stale(r.Life); err != nil {
+			return err
+		}
+		for _, t := range f.tasks {
+			if f.owner[t.Owner], err = g.Owner(t.Owner); err != nil {
+				return err
+			}
+		}
+		if err := r.leaving(g, &f); err != nil {
+			return err
+		}
+		open, err := g.OpenRuns()
+		for _, run := range open {
+			if r.Dead(run) {
+				f.runs = append(f.runs, run)
+			}
+		}
+		return err
+	})
+	return f, err
+}
+
+// silence is how long a run without a heartbeat counts as alive if its process is out of sight.
+const silence = 2 * time.Minute
+
+// leaving finds tasks that wait for the agent of a dead run to go.
+func (r Recoverer) leaving(g *dag.Graph, f *found) error {
+	leaving, err := g.Leaving()
+	if err != nil {
+		return err
+	}
+	f.gone = map[string]string{}
+	for attempt, owner := range leaving {
+		run, err := g.Owner(owner)
+		if err != nil {
+			return err
+		}
+		switch known := r.Life(run.Process); {
+		case !run.EndedAt.IsZero(), known == dag.Dead, known == dag.Unknown && r.Now().Sub(run.Heartbeat) > silence:
+			f.gone[attempt] = owner
+		}
+	}
+	return nil
+}
+
+// Dead reports whether a run will not come back. Where nobody can look, only a very long
+// silence says so: its claims are given up sooner, by their leases.
+func (r Recoverer) Dead(run dag.Run) bool {
+	switch r.Life(run.Process) {
+	case dag.Dead:
+		return true
+	case dag.Alive:
+		return false
+	default:
+		return r.Now().Sub(run.Heartbeat) > max(r.Rules.MaxAge, 24*time.Hour)
+	}
+}
+
+// each calls do for every owner that is dead, and adds up what it found.
+func (f found) each(do func(owner string) (int, error)) (int, error) {
+	if do == nil {
+		return 0, nil
+	}
+	owners := map[string]bool{}
+	for _, run := range f.runs {
+		owners[run.Owner] = true
+	}
+	for _, t := range f.tasks {
+		owners[t.Owner] = true
+	}
+	for _, owner := range f.gone {
+		owners[owner] = true
+	}
+	total := 0
+	for _, owner := range slices.Sorted(maps.Keys(owners)) {
+		n, err := do(owner)
+		total += n
+		if err != nil {
+			return total, fmt.Errorf("end what the run of %s left running: %w", owner, err)
+		}
+	}
+	return total, nil
+}
+
+// decide says what becomes of a task, without doing it.
+func (r Recoverer) decide(t dag.Task, last dag.Attempt, run dag.Run) (Reclaimed, dag.ReclaimOptions) {
+	seen := run.Heartbeat
+	for _, at := range []time.Time{last.StartedAt, last.Heartbeat} {
+		if at.After(seen) {
+			seen = at
+		}
+	}
+	action, how := r.Rules.decide(t, last, seen, r.Now())
+	return Reclaimed{
+		Task: t.ID, Title: t.Title, Run: run.ID, Attempt: last.ID, Phase: last.Phase, Action: action, Reason: how.Reason,
+	}, how
+}
+
+func lastAttempt(g *dag.Graph, t dag.Task) (dag.Attempt, error) {
+	attempts, err := g.Attempts(t)
+	if err != nil || len(attempts) == 0 {
+		return dag.Attempt{}, err
+	}
+	return attempts[len(attempts)-1], nil
+}
+
+// reclaim reclaims one task, in the caller's transaction.
+func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t dag.Task, run dag.Run) (Reclaimed, error) {
+	if err := g.Holds(dag.Claim{Task: t, Owner: t.Owner, Generation: t.Generation}); err != nil {
+		return Reclaimed{}, err
+	}
+	last, err := lastAttempt(g, t)
+	if err != nil {
+		return Reclaimed{}, err
+	}
+	task, how := r.decide(t, last, run)
+	if r.Dirty != nil && how.Unverified == "" && !how.Fail { // finished work is about to be verified
+		alone, err := r.alone(g)
+		if err != nil {
+			return task, err
+		}
+		note, fail, err := r.Dirty.Keep(ctx, last, alone)
+		if err != nil {
+			return task, err
+		}
+		if how.Reason += note; fail {
+			task.Action, how.Fail, how.Counted = Failed, true, true
+			how.Reason = fmt.Sprintf("its run died %s and %s", during(last.Phase), note)
+		}
+		task.Reason = how.Reason
+	}
+	return task, Reclaim(g, t, how, r.Now())
+}
+
+// alone reports whether only dead runs hold tasks.
+func (r Recoverer) alone(g *dag.Graph) (bool, error) {
+	tally, err := g.Tally(dag.Scope{})
+	if err != nil {
+		return false, err
+	}
+	stale, err := g.Stale(r.Life)
+	return tally.ByStatus[dag.InProgress] <= len(stale), err
+}
+
+// Reclaim makes the task of a dead run available again and adds the interrupted iteration
+// to the journal.
+func Reclaim(g *dag.Graph, t dag.Task, how dag.ReclaimOptions, now time.Time) error {
+	last, err := lastAttempt(g, t)
+	if err != nil {
+		return err
+	}
+	if err := g.Reclaim(t, how); err != nil || last.ID == "" {
+		return err
+	}
+	return journal.Add(g.Tx(), journal.Entry{
+		At: now, Run: last.Run, Attempt: last.ID, Iteration: last.Iteration, Task: t.ID, Feature: t.Feature, Title: t.Title,
+		Outcome: "interrupted", Reason: how.Reason, Agent: last.Agent, Model: last.Model, ModelEffective: last.ModelEffective,
+		Duration: now.Sub(last.StartedAt), TokensIn: last.TokensIn, TokensCached: last.TokensCached, TokensOut: last.TokensOut,
+		CostUSD: last.CostUSD, CostEstimated: last.Estimated, CostUnknown: last.Unknown, Files: last.Files,
+	})
+}
+
+// closeDeadRuns ends the records of the dead runs and adds the summary to the journal,
+// unless there is nothing to report.
+func (r Recoverer) closeDeadRuns(ctx context.Context, f found, rec *Recovery) error {
+	if len(f.runs)+len(f.gone) == 0 && rec.Empty() {
+		return nil
+	}
+	return r.Store.Update(ctx, func(g *dag.Graph) error {
+		for attempt := range f.gone {
+			if err := g.Left(attempt); err != nil {
+				return err
+			}
+		}
+		for _, run := range f.runs {
+			ended, err := g.Died(run.ID, "its process is gone")
+			if err != nil {
+				return err
+			}
+			if ended {
+				rec.Runs = append(rec.Runs, run.ID)
+			}
+		}
+		if rec.Empty() {
+			return nil
+		}
+		of := ""
+		switch {
+		case len(rec.Runs) > 0:
+			of = rec.Runs[0]
+		case len(rec.Tasks) > 0:
+			of = rec.Tasks[0].Run
+		}
+		return journal.Add(g.Tx(), journal.Entry{At: r.Now(), Run: of, Title: "recovery", Outcome: "interrupted", Reason: rec.Summary().String()})
+	})
+}

@@ -1,0 +1,149 @@
+// Package recovery reclaims the tasks of runs that died. It emits no events: its callers
+// turn a Recovery into them.
+package recovery
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"ralph/dag"
+	"ralph/internal/human"
+)
+
+// Rules are how much is made of what dead runs left. The zero value resumes everything,
+// however old, and charges nothing.
+type Rules struct {
+	MaxAge           time.Duration // an older attempt starts over; 0 means never too old
+	MaxInterruptions int           // in a row, before they cost an attempt each; 0 means never
+	MaxAttempts      int           // after so many the task fails; 0 means never
+	OnDirty          OnDirty       // empty means Keep
+}
+
+// Action is what becomes of the task of a dead run.
+type Action string
+
+// All actions but Failed make the task pending.
+const (
+	Released  Action = "released"  // it starts over
+	Resumed   Action = "resumed"   // its work is finished: the next claim only verifies it
+	Abandoned Action = "abandoned" // too old to resume: it starts over
+	Failed    Action = "failed"
+)
+
+// Reclaimed is one task that was reclaimed from a dead run.
+type Reclaimed struct {
+	Task, Title  string
+	Run, Attempt string
+	Phase        dag.Phase // how far the attempt came
+	Action       Action
+	Reason       string // a sentence
+}
+
+// Recovery is what was found of dead runs, and what became of it.
+type Recovery struct {
+	Runs    []string // that died
+	Tasks   []Reclaimed
+	Orphans int // processes that were still running, and were killed
+}
+
+// Empty reports whether no dead run had left anything.
+func (r Recovery) Empty() bool { return len(r.Runs) == 0 && len(r.Tasks) == 0 && r.Orphans == 0 }
+
+// Summary counts a Recovery, as events carry it.
+type Summary struct {
+	Runs int `json:"runs"` // that had died
+	RecoveryCounts
+}
+
+// RecoveryCounts are the tasks and processes of dead runs.
+type RecoveryCounts struct {
+	Released  int `json:"released"`  // tasks that start over
+	Resumed   int `json:"resumed"`   // tasks whose finished work is only to be verified
+	Abandoned int `json:"abandoned"` // tasks that were too old to resume
+	Failed    int `json:"failed"`    // tasks whose runs died too often, or left work behind
+	Orphans   int `json:"orphans"`   // processes that were still running
+}
+
+// Summary returns the numbers, as events carry them.
+func (r Recovery) Summary() Summary {
+	count := map[Action]int{}
+	for _, t := range r.Tasks {
+		count[t.Action]++
+	}
+	return Summary{Runs: len(r.Runs), RecoveryCounts: RecoveryCounts{
+		Released: count[Released], Resumed: count[Resumed], Abandoned: count[Abandoned], Failed: count[Failed], Orphans: r.Orphans,
+	}}
+}
+
+// String is the summary in words.
+func (s Summary) String() string {
+	var parts []string
+	add := func(n int, one, many string) {
+		switch n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+one)
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", n, many))
+		}
+	}
+	add(s.Runs, "run had died", "runs had died")
+	add(s.Released, "task released", "tasks released")
+	add(s.Resumed, "task resumed at verification", "tasks resumed at verification")
+	add(s.Abandoned, "task too old to resume, starting over", "tasks too old to resume, starting over")
+	add(s.Failed, "task failed", "tasks failed")
+	add(s.Orphans, "orphaned process ended", "orphaned processes ended")
+	return cmp.Or(strings.Join(parts, ", "), "nothing to recover")
+}
+
+// decide says what becomes of the task of a dead run. seen is when the run was last known
+// to live.
+func (rules Rules) decide(t dag.Task, last dag.Attempt, seen, now time.Time) (Action, dag.ReclaimOptions) {
+	finished := t.Unverified // it died while it verified an earlier attempt's work
+	if last.Phase == dag.Answered || last.Phase == dag.Verifying {
+		finished = cmp.Or(finished, last.ID)
+	}
+	action, how := Released, dag.ReclaimOptions{Reason: "its run died " + during(last.Phase)}
+	age := now.Sub(seen)
+	switch {
+	case rules.MaxAge > 0 && age > rules.MaxAge:
+		action = Abandoned
+		how.Reason += fmt.Sprintf(", %s ago: too old to resume, starting over", human.Span(age.Round(time.Second)))
+	case finished != "":
+		action, how.Unverified = Resumed, finished
+		how.Reason += "; resumed at verification"
+	default:
+		how.Reason += "; released"
+	}
+	row := t.Interruptions + 1
+	if rules.MaxInterruptions <= 0 || row < rules.MaxInterruptions {
+		return action, how
+	}
+	how.Counted = true
+	if rules.MaxAttempts > 0 && t.Attempts+1 >= rules.MaxAttempts {
+		return Failed, dag.ReclaimOptions{
+			Counted: true, Fail: true,
+			Reason: fmt.Sprintf("its run died %d times in a row, the last time %s: no result in %d attempts", row, during(last.Phase), t.Attempts+1),
+		}
+	}
+	how.Reason += fmt.Sprintf(" (%d times in a row: that costs an attempt)", row)
+	return action, how
+}
+
+// during says what an attempt was doing.
+func during(p dag.Phase) string {
+	switch p {
+	case dag.Claimed:
+		return "before its agent was started"
+	case dag.Starting:
+		return "while its agent was starting"
+	case dag.Answered:
+		return "before its finished work was verified"
+	case dag.Verifying:
+		return "while its finished work was being verified"
+	default:
+		return "while its agent was at work"
+	}
+}

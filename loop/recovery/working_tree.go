@@ -1,0 +1,103 @@
+package recovery
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"ralph/dag"
+	"ralph/internal/git"
+	"ralph/internal/human"
+)
+
+// Dirty decides about uncommitted work of a dead attempt that starts over. It is asked
+// inside the reclaiming transaction, so that nobody can claim the task and begin to work
+// meanwhile. alone says that no other run works in the project.
+type Dirty interface {
+	// Keep returns a note for the reason, or why the task has to fail.
+	Keep(ctx context.Context, last dag.Attempt, alone bool) (note string, fail bool, err error)
+}
+
+// OnDirty is what happens to uncommitted work of a dead attempt.
+type OnDirty string
+
+// What may happen to it.
+const (
+	Keep  OnDirty = "keep"  // it stays, and the next agent is told
+	Stash OnDirty = "stash" // it is put into git's stash
+	Fail  OnDirty = "fail"  // the task fails, so that a person looks
+)
+
+const maxNamed = 5 // files that a reason names
+
+// WorkingTree is Dirty for attempts that worked in the project itself.
+type WorkingTree struct {
+	Dir      string   // the project
+	Objects  string   // where trees of it are kept
+	OwnFiles []string // files below Dir that ralph itself writes
+	OnDirty  OnDirty
+}
+
+// Keep does with the attempt's uncommitted work what OnDirty says.
+func (w WorkingTree) Keep(ctx context.Context, last dag.Attempt, alone bool) (note string, fail bool, err error) {
+	if w.OnDirty == "" || w.OnDirty == Keep {
+		return "", false, nil
+	}
+	files, inside, err := w.left(ctx, last)
+	switch {
+	case ctx.Err() != nil:
+		return "", false, context.Cause(ctx)
+	case err != nil: // and would be so at every start
+		return fmt.Sprintf("; whether it left uncommitted work could not be seen (%s), so nothing was done about it", err), false, nil
+	case len(files)+len(inside) == 0:
+		return "", false, nil
+	case w.OnDirty == Fail:
+		return "left uncommitted work, which recovery.on_dirty does not allow: " + human.List(slices.Concat(files, inside), maxNamed), true, nil
+	case !alone:
+		return "; its uncommitted work stays, because another run is at work in this folder", false, nil
+	}
+	if len(files) > 0 {
+		message := fmt.Sprintf("ralph: what attempt %s at %s left when its run died", last.ID, last.Task)
+		switch err := git.Stash(ctx, w.Dir, message, files); {
+		case err == nil:
+			note = "; its uncommitted work is in git's stash: " + human.List(files, maxNamed)
+		case ctx.Err() != nil:
+			return "", false, err
+		default: // git refuses without a commit or amid a merge, and would refuse at every start
+			note = fmt.Sprintf("; its uncommitted work stays, because git could not stash it (%s): %s", err, human.List(files, maxNamed))
+		}
+	}
+	if len(inside) > 0 {
+		// An agent may have made that repository: it could say that its files, or its
+		// stash, are a person's, and ralph itself is not confined.
+		note += "; its uncommitted work in repositories inside the project stays, and is not stashed: " + human.List(inside, maxNamed)
+	}
+	return note, false, nil
+}
+
+// left lists the uncommitted files that a dead attempt changed, and those in
+// repositories inside. What was uncommitted before and is as it was is somebody else's.
+func (w WorkingTree) left(ctx context.Context, last dag.Attempt) (files, inside []string, err error) {
+	if last.Tree == "" {
+		return nil, nil, nil // its agent was not started, or git cannot tell
+	}
+	now, err := git.Tree(ctx, w.Dir, w.Objects, w.OwnFiles...)
+	if err != nil {
+		return nil, nil, err
+	}
+	changes, err := git.Compare(ctx, w.Dir, w.Objects, last.Tree, now)
+	if err != nil {
+		return nil, nil, err
+	}
+	state := git.Look(ctx, w.Dir)
+	theirs := git.UncommittedInside(ctx, w.Dir, state)
+	for _, c := range changes {
+		switch {
+		case slices.Contains(state.Uncommitted, c.Path):
+			files = append(files, c.Path)
+		case slices.Contains(theirs, c.Path):
+			inside = append(inside, c.Path)
+		}
+	}
+	return files, inside, nil
+}
