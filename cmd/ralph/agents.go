@@ -49,7 +49,7 @@ type agentJSON struct {
 }
 
 func (a *app) runAgents(c *cli.Context) error {
-	if err := none(c); err != nil {
+	if err := noArgs(c); err != nil {
 		return err
 	}
 	config, err := a.configHere()

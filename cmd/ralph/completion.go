@@ -25,7 +25,7 @@ zsh:  ralph completion zsh > "${fpath[1]}/_ralph"
 fish: ralph completion fish > ~/.config/fish/completions/ralph.fish`,
 		example: "source <(ralph completion bash)",
 		run: func(c *cli.Context) error {
-			shell, err := one(c, "shell")
+			shell, err := oneArg(c, "shell")
 			if err != nil {
 				return err
 			}

@@ -37,7 +37,7 @@ type settingJSON struct {
 }
 
 func (a *app) runConfigShow(c *cli.Context) error {
-	if err := none(c); err != nil {
+	if err := noArgs(c); err != nil {
 		return err
 	}
 	p, err := a.findProject()

@@ -25,7 +25,7 @@ and their tasks given back, as by Ctrl-C. What is running elsewhere on this data
 }
 
 func (a *app) runStop(c *cli.Context) error {
-	if err := none(c); err != nil {
+	if err := noArgs(c); err != nil {
 		return err
 	}
 	how, when := dag.StopAfterTask, "ends after its current task"

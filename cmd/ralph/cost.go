@@ -39,7 +39,7 @@ type costJSON struct {
 }
 
 func (a *app) runCost(c *cli.Context) error {
-	if err := none(c); err != nil {
+	if err := noArgs(c); err != nil {
 		return err
 	}
 	by := c.String("by")

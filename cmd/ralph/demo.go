@@ -32,7 +32,7 @@ func (a *app) demoCommand() command {
 }
 
 func (a *app) runDemo(c *cli.Context) (err error) {
-	if err := none(c); err != nil {
+	if err := noArgs(c); err != nil {
 		return err
 	}
 	dir, err := tempIn("", "ralph-demo-")

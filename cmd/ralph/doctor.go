@@ -53,7 +53,7 @@ func found(check, level, text, mend string, details ...string) finding {
 }
 
 func (a *app) runDoctor(c *cli.Context) error {
-	if err := none(c); err != nil {
+	if err := noArgs(c); err != nil {
 		return err
 	}
 	var patience project.Duration

@@ -50,7 +50,7 @@ func (a *app) featureCommand() command {
 }
 
 func (a *app) runFeatureList(c *cli.Context) error {
-	if err := none(c); err != nil {
+	if err := noArgs(c); err != nil {
 		return err
 	}
 	return a.view(c.Context, func(s *session, g *dag.Graph) error {
@@ -81,7 +81,7 @@ func (a *app) runFeatureList(c *cli.Context) error {
 }
 
 func (a *app) runFeatureShow(c *cli.Context) error {
-	name, err := one(c, "NAME")
+	name, err := oneArg(c, "NAME")
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (a *app) noteUnknown(c *cli.Context, s *session, known []dag.Feature) {
 }
 
 func (a *app) runFeatureDelete(c *cli.Context) error {
-	name, err := one(c, "NAME")
+	name, err := oneArg(c, "NAME")
 	if err != nil {
 		return err
 	}

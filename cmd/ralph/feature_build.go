@@ -51,7 +51,7 @@ func (a *app) featureApprove() command {
 }
 
 func (a *app) runFeatureBuild(c *cli.Context) error {
-	name, err := one(c, "NAME")
+	name, err := oneArg(c, "NAME")
 	if err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func proposedNodes(tasks []taskfile.Item) []draw.Node {
 }
 
 func (a *app) runFeatureApprove(c *cli.Context) error {
-	name, err := one(c, "NAME")
+	name, err := oneArg(c, "NAME")
 	if err != nil {
 		return err
 	}

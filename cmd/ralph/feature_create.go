@@ -30,7 +30,7 @@ without --from it makes the draft only, a row and a folder, and says what comes 
 }
 
 func (a *app) runFeatureCreate(c *cli.Context) error {
-	name, err := one(c, "NAME")
+	name, err := oneArg(c, "NAME")
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ type plannedStepJSON struct {
 }
 
 func (a *app) runDocument(c *cli.Context, kind features.Kind) error {
-	name, err := one(c, "NAME")
+	name, err := oneArg(c, "NAME")
 	if err != nil {
 		return err
 	}

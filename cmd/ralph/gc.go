@@ -43,7 +43,7 @@ type gcJSON struct {
 }
 
 func (a *app) runGC(c *cli.Context) error {
-	if err := none(c); err != nil {
+	if err := noArgs(c); err != nil {
 		return err
 	}
 	if c.String("older-than") == "" {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,6 +23,18 @@ type command struct {
 	bare    bool // its group does the same without a command
 	run     cli.ActionFunc
 	sub     []command
+}
+
+// action makes a command of two functions: parse is the only one that sees the flag
+// library, and turns what was typed into options; run does what they say.
+func action[O any](a *app, parse func(*cli.Context) (O, error), run func(context.Context, *app, O) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		o, err := parse(c)
+		if err != nil {
+			return err
+		}
+		return run(c.Context, a, o)
+	}
 }
 
 // interrupted are the exit statuses of commands that signals end in an orderly way.

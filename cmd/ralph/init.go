@@ -34,7 +34,7 @@ type initJSON struct {
 }
 
 func (a *app) runInit(c *cli.Context) error {
-	if err := none(c); err != nil {
+	if err := noArgs(c); err != nil {
 		return err
 	}
 	dir, err := a.initDir()

@@ -85,7 +85,7 @@ func journalAsJSON(e journal.Entry) journalJSON {
 }
 
 func (a *app) runJournalList(c *cli.Context) error {
-	if err := none(c); err != nil {
+	if err := noArgs(c); err != nil {
 		return err
 	}
 	f := journal.Filter{Run: c.String("run"), Outcome: c.String("outcome"), Limit: c.Int("limit")}
@@ -171,7 +171,7 @@ func outcomePaint(p term.Palette, outcome string) func(string) string {
 }
 
 func (a *app) runJournalShow(c *cli.Context) error {
-	typed, err := one(c, "N")
+	typed, err := oneArg(c, "N")
 	if err != nil {
 		return err
 	}

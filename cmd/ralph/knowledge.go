@@ -91,7 +91,7 @@ func (a *app) knowing() (*knowledge.Store, []knowledge.Entry, error) {
 }
 
 func (a *app) runKnowledgeList(c *cli.Context) error {
-	if err := none(c); err != nil {
+	if err := noArgs(c); err != nil {
 		return err
 	}
 	_, entries, err := a.knowing()
@@ -134,7 +134,7 @@ func (a *app) printKnowledge(c *cli.Context, entries []knowledge.Entry, none str
 }
 
 func (a *app) runKnowledgeShow(c *cli.Context) error {
-	name, err := one(c, "TITLE")
+	name, err := oneArg(c, "TITLE")
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (a *app) runKnowledgeShow(c *cli.Context) error {
 }
 
 func (a *app) runKnowledgeAdd(c *cli.Context) error {
-	title, err := one(c, "TITLE")
+	title, err := oneArg(c, "TITLE")
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (a *app) runKnowledgeAdd(c *cli.Context) error {
 }
 
 func (a *app) runKnowledgeRm(c *cli.Context) error {
-	name, err := one(c, "TITLE")
+	name, err := oneArg(c, "TITLE")
 	if err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ type problemJSON struct {
 }
 
 func (a *app) runKnowledgeLint(c *cli.Context) error {
-	if err := none(c); err != nil {
+	if err := noArgs(c); err != nil {
 		return err
 	}
 	p, err := a.findProject()

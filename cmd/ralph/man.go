@@ -13,7 +13,7 @@ func (a *app) manCommand() command {
 		long:    `man: ralph man > /usr/local/share/man/man1/ralph.1`,
 		example: "ralph man | man -l -",
 		run: func(c *cli.Context) error {
-			if err := none(c); err != nil {
+			if err := noArgs(c); err != nil {
 				return err
 			}
 			_, err := fmt.Fprint(a.stdout, a.manual())

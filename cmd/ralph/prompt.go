@@ -28,7 +28,7 @@ func (a *app) promptCommand() command {
 }
 
 func (a *app) runPrompt(c *cli.Context) error {
-	typed, err := one(c, "ID")
+	typed, err := oneArg(c, "ID")
 	if err != nil {
 		return err
 	}

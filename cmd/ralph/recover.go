@@ -47,7 +47,7 @@ type reclaimedJSON struct {
 }
 
 func (a *app) runRecover(c *cli.Context) error {
-	if err := none(c); err != nil {
+	if err := noArgs(c); err != nil {
 		return err
 	}
 	s, err := a.openFor(c.Context, db.Options{Walk: true})

@@ -51,7 +51,7 @@ type runLineJSON struct {
 }
 
 func (a *app) runRunsList(c *cli.Context) error {
-	if err := none(c); err != nil {
+	if err := noArgs(c); err != nil {
 		return err
 	}
 	if c.Int("limit") < 0 {
@@ -125,7 +125,7 @@ func cells(paint func(string) string, texts ...string) []term.Cell {
 }
 
 func (a *app) runRunsShow(c *cli.Context) error {
-	typed, err := one(c, "RUN")
+	typed, err := oneArg(c, "RUN")
 	if err != nil {
 		return err
 	}

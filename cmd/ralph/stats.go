@@ -48,7 +48,7 @@ type gateStatJSON struct {
 }
 
 func (a *app) runStats(c *cli.Context) error {
-	if err := none(c); err != nil {
+	if err := noArgs(c); err != nil {
 		return err
 	}
 	return a.view(c.Context, func(_ *session, g *dag.Graph) error {

@@ -69,7 +69,7 @@ type overview struct {
 }
 
 func (a *app) runStatus(c *cli.Context) error {
-	if err := none(c); err != nil {
+	if err := noArgs(c); err != nil {
 		return err
 	}
 	return a.view(c.Context, func(s *session, g *dag.Graph) error {

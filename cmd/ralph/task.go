@@ -14,7 +14,7 @@ func (a *app) taskCommand() command {
 		name: "task", short: "plan: add, look at and change tasks",
 		example: `ralph task add "Write the parser"`, exits: "1 refused, 3 not found",
 		sub: []command{
-			a.taskAdd(), a.taskCreate(), a.taskImport(), a.taskExport(), a.taskList(), a.taskShow(), a.taskTree(), a.taskLog(),
+			taskAddCommand(a), a.taskCreate(), a.taskImport(), a.taskExport(), a.taskList(), a.taskShow(), a.taskTree(), a.taskLog(),
 			a.taskWhy(), a.taskGraph(), a.taskUpdate(), a.taskDeps(), a.taskDone(), a.taskFail(), a.taskReset(),
 			a.taskBlock(), a.taskUnblock(), a.taskDelete(),
 		},
@@ -22,7 +22,7 @@ func (a *app) taskCommand() command {
 }
 
 // one returns the single argument of a command.
-func one(c *cli.Context, what string) (string, error) {
+func oneArg(c *cli.Context, what string) (string, error) {
 	switch c.NArg() {
 	case 1:
 		return c.Args().First(), nil
@@ -46,8 +46,8 @@ func missing(c *cli.Context, what string) error {
 	return hint(usagef("%s is missing", what), "usage: %s %s", usage, c.Command.ArgsUsage)
 }
 
-// none refuses arguments.
-func none(c *cli.Context) error {
+// noArgs refuses arguments.
+func noArgs(c *cli.Context) error {
 	if c.NArg() > 0 {
 		return usagef("unexpected argument %q", c.Args().First())
 	}
@@ -78,7 +78,7 @@ func resolveAll(c *cli.Context, g *dag.Graph) ([]dag.Task, error) {
 }
 
 func resolveOne(c *cli.Context, g *dag.Graph) (dag.Task, error) {
-	typed, err := one(c, "ID")
+	typed, err := oneArg(c, "ID")
 	if err != nil {
 		return dag.Task{}, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -8,7 +9,7 @@ import (
 	"ralph/dag"
 )
 
-func (a *app) taskAdd() command {
+func taskAddCommand(a *app) command {
 	return command{
 		name: "add", args: "TITLE", short: "add a task and print its ID",
 		flags: append(taskFields("work"),
@@ -20,7 +21,7 @@ func (a *app) taskAdd() command {
 		example: `design=$(ralph task add "Design the schema")
 ralph task add "Write the parser" --after $design --priority -5 -d @parser.md`,
 		exits: "1 refused (a cycle, a parent in progress), 3 not found",
-		run:   a.runTaskAdd,
+		run:   action(a, parseTaskAdd, runTaskAdd),
 	}
 }
 
@@ -38,41 +39,65 @@ func taskFields(kind string) []cli.Flag {
 	}
 }
 
-func (a *app) runTaskAdd(c *cli.Context) error {
-	title, err := one(c, "TITLE")
-	if err != nil {
+// taskAddOptions is what was typed: references are resolved in the transaction.
+type taskAddOptions struct {
+	task        dag.NewTask
+	description string // TEXT, @FILE or -
+	feature     string
+	parent      string
+	after       []string
+	json        bool
+}
+
+func parseTaskAdd(c *cli.Context) (o taskAddOptions, err error) {
+	o = taskAddOptions{
+		task: dag.NewTask{
+			Priority: c.Int64("priority"), Agent: c.String("agent"), Model: c.String("model"),
+			Gates: c.StringSlice("gate"), AllowTampering: c.Bool("allow-tampering"),
+		},
+		description: c.String("description"), feature: c.String("feature"), parent: c.String("parent"),
+		after: c.StringSlice("after"), json: c.Bool("json"),
+	}
+	if o.task.Title, err = oneArg(c, "TITLE"); err != nil {
+		return o, err
+	}
+	if o.task.Kind, err = parseKind(c.String("kind")); err != nil {
+		return o, err
+	}
+	o.task.MaxRetries, err = parseMaxRetries(c)
+	return o, err
+}
+
+// parseMaxRetries is nil where the task leaves it to the configuration.
+func parseMaxRetries(c *cli.Context) (*int, error) {
+	n := c.Int("max-retries")
+	switch {
+	case !c.IsSet("max-retries"):
+		return nil, nil
+	case n < 0:
+		return nil, usagef("--max-retries cannot be negative")
+	}
+	return &n, nil
+}
+
+func runTaskAdd(ctx context.Context, a *app, o taskAddOptions) (err error) {
+	if o.task.Description, err = a.readText(o.description); err != nil {
 		return err
-	}
-	t := dag.NewTask{
-		Title: title, Priority: c.Int64("priority"), Agent: c.String("agent"), Model: c.String("model"),
-		Gates: c.StringSlice("gate"), AllowTampering: c.Bool("allow-tampering"),
-	}
-	if t.Description, err = a.readText(c.String("description")); err != nil {
-		return err
-	}
-	if t.Kind, err = parseKind(c.String("kind")); err != nil {
-		return err
-	}
-	if c.IsSet("max-retries") {
-		n := c.Int("max-retries")
-		if n < 0 {
-			return usagef("--max-retries cannot be negative")
-		}
-		t.MaxRetries = &n
 	}
 	var added taskJSON
-	err = a.update(c.Context, func(s *session, g *dag.Graph) error {
-		if t.Feature, err = featureByName(g, c.String("feature")); err != nil {
+	err = a.update(ctx, func(s *session, g *dag.Graph) error {
+		t := o.task
+		if t.Feature, err = featureByName(g, o.feature); err != nil {
 			return err
 		}
-		if typed := c.String("parent"); typed != "" {
-			p, err := g.Resolve(typed)
+		if o.parent != "" {
+			p, err := g.Resolve(o.parent)
 			if err != nil {
 				return fmt.Errorf("parent: %w", lookUpHint(err))
 			}
 			t.Parent = p.ID
 		}
-		for _, typed := range c.StringSlice("after") {
+		for _, typed := range o.after {
 			b, err := g.Resolve(typed)
 			if err != nil {
 				return fmt.Errorf("after: %w", lookUpHint(err))
@@ -93,7 +118,7 @@ func (a *app) runTaskAdd(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
+	if o.json {
 		return a.printJSON(added)
 	}
 	_, err = fmt.Fprintln(a.stdout, added.ID)

@@ -26,7 +26,7 @@ func (a *app) taskExport() command {
 }
 
 func (a *app) runTaskExport(c *cli.Context) error {
-	if err := none(c); err != nil {
+	if err := noArgs(c); err != nil {
 		return hint(err, "write it to a file with: ralph task export > %s", c.Args().First())
 	}
 	if c.Bool("save") {

@@ -99,7 +99,7 @@ type graphEdgeJSON struct {
 }
 
 func (a *app) runTaskGraph(c *cli.Context) error {
-	if err := none(c); err != nil {
+	if err := noArgs(c); err != nil {
 		return err
 	}
 	format := c.String("format")

@@ -65,7 +65,7 @@ type unmappedJSON struct {
 var errDryRun = errors.New("dry run")
 
 func (a *app) runTaskImport(c *cli.Context) error {
-	name, err := one(c, "FILE")
+	name, err := oneArg(c, "FILE")
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func (a *app) taskList() command {
 }
 
 func (a *app) runTaskList(c *cli.Context) error {
-	if err := none(c); err != nil {
+	if err := noArgs(c); err != nil {
 		return err
 	}
 	f := dag.Filter{Ready: c.Bool("ready"), Limit: c.Int("limit")}

@@ -18,7 +18,7 @@ func (a *app) versionCommand() command {
 }
 
 func (a *app) runVersion(c *cli.Context) error {
-	if err := none(c); err != nil {
+	if err := noArgs(c); err != nil {
 		return err
 	}
 	v := buildVersion()
