@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -33,9 +34,10 @@ type Options struct {
 
 // DB is a handle on one file. It is safe for concurrent use.
 type DB struct {
-	file os.FileInfo // as it was opened
-	pool *pool
-	path string
+	file  os.FileInfo // as it was opened
+	pool  *sqlitex.Pool
+	close func() error
+	path  string
 }
 
 // Open opens the file at path, creating and migrating it as needed, its folder
@@ -48,20 +50,22 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 	if err := create(path); err != nil {
 		return nil, classify(path, err)
 	}
-	first, err := prepareFile(ctx, path, opts)
+	pool, err := sqlitex.NewPool(path, sqlitex.PoolOptions{
+		Flags: openFlags, PoolSize: max(opts.Conns, 1), PrepareConn: func(conn *sqlite.Conn) error { return configure(conn, opts) },
+	})
 	if err != nil {
 		return nil, classify(path, err)
 	}
-	pool, err := openPool(path, max(opts.Conns, 1), first, func(conn *sqlite.Conn) error { return configure(conn, opts) })
+	d := &DB{pool: pool, close: sync.OnceValue(pool.Close), path: path}
+	err = d.with(ctx, func(conn *sqlite.Conn) error { return prepare(ctx, conn, path, opts) })
+	if err == nil {
+		d.file, err = os.Stat(path)
+	}
 	if err != nil {
+		_ = d.Close()
 		return nil, classify(path, err)
 	}
-	file, err := os.Stat(path)
-	if err != nil {
-		_ = pool.close()
-		return nil, classify(path, err)
-	}
-	return &DB{file: file, pool: pool, path: path}, nil
+	return d, nil
 }
 
 // openFlags leave out the URI flag, so that any file name is just a file name,
@@ -86,8 +90,9 @@ func configure(conn *sqlite.Conn, opts Options) error {
 	return nil
 }
 
-// Close closes every connection. It must not be called while a transaction runs.
-func (d *DB) Close() error { return d.pool.close() }
+// Close closes every connection; closing again does nothing. It must not be called while
+// a transaction runs.
+func (d *DB) Close() error { return d.close() }
 
 // Intact says whether the path still leads to the file that was opened. A program
 // that deletes or replaces it leaves us writing into the void.
@@ -153,11 +158,14 @@ func (d *DB) Update(ctx context.Context, fn func(*Tx) error) error {
 }
 
 func (d *DB) with(ctx context.Context, fn func(*sqlite.Conn) error) error {
-	conn, err := d.pool.take(ctx)
+	if err := ctx.Err(); err != nil { // Take may lend out a connection all the same
+		return err
+	}
+	conn, err := d.pool.Take(ctx)
 	if err != nil {
 		return classify(d.path, err)
 	}
-	defer d.pool.put(conn)
+	defer d.pool.Put(conn)
 	return classify(d.path, fn(conn))
 }
 

@@ -20,52 +20,29 @@ const appID = 0x524c5048
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// prepareFile looks at the file before anything is written to it, then brings
-// it up to date. Two processes may do so at once. If there was nothing to do, it
-// returns the connection: opening another costs a short command a tenth of its time.
-func prepareFile(ctx context.Context, path string, opts Options) (first *sqlite.Conn, err error) {
-	conn, err := sqlite.OpenConn(path, openFlags)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if first != nil {
-			return
-		}
-		if cerr := conn.Close(); err == nil {
-			err = cerr
-		}
-	}()
-	conn.SetInterrupt(ctx.Done())
-	if err := configure(conn, opts); err != nil {
-		return nil, err
-	}
+// prepare looks at the file before anything is written to it, then brings it up to
+// date. Two processes may do so at once.
+func prepare(ctx context.Context, conn *sqlite.Conn, path string, opts Options) error {
 	version, ours, err := inspect(conn)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	switch {
 	case !ours:
-		return nil, &Error{Path: path, Kind: Foreign}
+		return &Error{Path: path, Kind: Foreign}
 	case version > len(names):
-		return nil, &Error{Path: path, Kind: Newer, Detail: fmt.Sprintf("format %d, this program knows up to %d", version, len(names))}
-	case version == len(names):
-		if err := keepLog(conn); err != nil {
-			return nil, err
-		}
-		if opts.Walk {
-			if err := walk(path, conn); err != nil {
-				return nil, err
-			}
-		}
-		conn.SetInterrupt(nil)
-		return conn, nil
+		return &Error{Path: path, Kind: Newer, Detail: fmt.Sprintf("format %d, this program knows up to %d", version, len(names))}
+	case version < len(names):
+		return migrate(ctx, conn, names)
 	}
-	return nil, migrate(ctx, conn, names)
+	if err := keepLog(conn); err != nil || !opts.Walk {
+		return err
+	}
+	return walk(path, conn)
 }
 
 func migrate(ctx context.Context, conn *sqlite.Conn, names []string) error {
@@ -86,6 +63,7 @@ func migrate(ctx context.Context, conn *sqlite.Conn, names []string) error {
 		if err != nil {
 			return err
 		}
+		defer conn.SetAuthorizer(nil) //nolint:errcheck // only in builds for tests
 	}
 	return sqlitemigration.Migrate(ctx, conn, sqlitemigration.Schema{AppID: appID, Migrations: migrations})
 }
