@@ -11,6 +11,7 @@ import (
 
 	"ralph/acp"
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/failpoint"
 	"ralph/internal/git"
 	"ralph/internal/proc"
@@ -160,8 +161,8 @@ func (a *attempt) try(ctx context.Context) (Decision, error) {
 	if err != nil {
 		return broken, err
 	}
-	a.emit(Event{
-		Type: TaskClaimed, Iteration: a.iteration, Task: a.claim.Task.ID, Attempt: a.claim.Attempt,
+	a.emit(event.Event{
+		Type: event.TaskClaimed, Iteration: a.iteration, Task: a.claim.Task.ID, Attempt: a.claim.Attempt,
 		Title: a.claim.Task.Title, Agent: a.worker, Model: a.choice.Model, Reason: why(a.choice), Counts: a.counts(ctx),
 	})
 	if d, over, err := a.broke(ctx); over || err != nil {
@@ -178,7 +179,7 @@ func (a *attempt) try(ctx context.Context) (Decision, error) {
 	}
 	why := ""
 	for {
-		a.emit(Event{Type: Prompted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Reason: why})
+		a.emit(event.Event{Type: event.Prompted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Reason: why})
 		a.notePrompted(ctx)
 		turn, err := a.say(ctx, text)
 		failpoint.Hit("K7")
@@ -247,7 +248,7 @@ func (a *attempt) open(ctx context.Context) error {
 	a.offers[a.worker] = a.offered
 	a.mu.Unlock()
 	a.note(ctx, dag.Note{ModelEffective: a.model, Session: s.ID(), Sandbox: s.Sandbox()})
-	a.emit(Event{Type: AgentStarted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Agent: a.agent, Model: a.model})
+	a.emit(event.Event{Type: event.AgentStarted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Agent: a.agent, Model: a.model})
 	return nil
 }
 
@@ -330,8 +331,8 @@ func (a *attempt) standing() {
 	f.Mute = empty && (e.mute || e.answers < a.answers[a.worker])
 }
 
-func (r *Runner) counts(ctx context.Context) *Counts {
-	var c Counts
+func (r *Runner) counts(ctx context.Context) *event.Counts {
+	var c event.Counts
 	err := r.opts.Store.View(ctx, func(g *dag.Graph) error {
 		t, err := g.Tally(r.opts.Scope)
 		c = countsOf(t)

@@ -6,6 +6,7 @@ import (
 
 	"ralph/acp"
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/human"
 	"ralph/price"
 )
@@ -35,7 +36,7 @@ func priced(prices price.Table, u acp.Usage, model string, worked bool) bill {
 }
 
 // Bill is what a session that worked has used, at the price of its model.
-func Bill(prices price.Table, u acp.Usage, model string) Usage {
+func Bill(prices price.Table, u acp.Usage, model string) event.Usage {
 	return *priced(prices, u, model, true).event()
 }
 
@@ -66,8 +67,8 @@ func (b bill) note() dag.Note {
 }
 
 // event is the bill as it is told.
-func (b bill) event() *Usage {
-	return &Usage{
+func (b bill) event() *event.Usage {
+	return &event.Usage{
 		TokensIn: b.used.Input, TokensCached: b.used.CacheRead, TokensOut: b.used.Output,
 		CostUSD: b.used.CostUSD, Estimated: b.estimated, Unknown: b.unknown,
 	}

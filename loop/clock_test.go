@@ -12,6 +12,7 @@ import (
 
 	"ralph/acp"
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/db"
 	"ralph/internal/proc"
 )
@@ -123,11 +124,11 @@ func TestEightSimulatedHours(t *testing.T) {
 		opts := Options{
 			Store: store, Open: n.start, Now: n.now, Dir: t.TempDir(), Folder: t.TempDir(), MaxAttempts: 5, MaxRetries: 3, Breaker: 3, Skip: true,
 			Life: func(dag.Process) dag.Life { return dag.Unknown }, // only leases and heartbeats say that we live
-			Observe: func(e Event) {
+			Observe: func(e event.Event) {
 				switch {
-				case e.Type == Waiting:
+				case e.Type == event.Waiting:
 					until = *e.Until
-				case e.Type == TaskClaimed && !until.IsZero():
+				case e.Type == event.TaskClaimed && !until.IsZero():
 					waits, until = append(waits, n.now().Sub(until)), time.Time{}
 				}
 			},
@@ -152,7 +153,7 @@ func TestEightSimulatedHours(t *testing.T) {
 			t.Fatal(err)
 		}
 		out, err := r.Run(t.Context())
-		if err != nil || out.Kind != OutcomeComplete || out.Counts.Done != tasks || out.Iterations != tasks {
+		if err != nil || out.Outcome != event.OutcomeComplete || out.Counts.Done != tasks || out.Iterations != tasks {
 			t.Errorf("got %+v, %v; want all %d done", out, err, tasks)
 		}
 		jumps.Wait()

@@ -10,6 +10,7 @@ import (
 	"ralph/acp"
 	"ralph/budget"
 	"ralph/drift"
+	"ralph/event"
 	"ralph/limit"
 	"ralph/sigils"
 	"ralph/verify"
@@ -99,17 +100,17 @@ type Decision struct {
 	Reason  string
 	Gate    *verify.Check // with AskRepair
 
-	Limit     *int          // with Retry: of retries, instead of the task's own or the configured one
-	Uncounted bool          // no attempt and no iteration is charged
-	Delay     time.Duration // before the task is tried again
-	Until     time.Time     // the same as a moment, if a provider named one
-	Least     time.Duration // but not sooner than that
-	Everyone  bool          // with Wait: the agent has no room for any task
-	Drop      bool          // the agent cannot be used at all: not again in this run
-	Aside     bool          // the task is not claimed again in this run
-	Drifted   bool          // because of Facts.Drift
-	NoAnswer  bool          // counts for the circuit breaker
-	EndRun    OutcomeKind   // not empty: the run ends after settling
+	Limit     *int             // with Retry: of retries, instead of the task's own or the configured one
+	Uncounted bool             // no attempt and no iteration is charged
+	Delay     time.Duration    // before the task is tried again
+	Until     time.Time        // the same as a moment, if a provider named one
+	Least     time.Duration    // but not sooner than that
+	Everyone  bool             // with Wait: the agent has no room for any task
+	Drop      bool             // the agent cannot be used at all: not again in this run
+	Aside     bool             // the task is not claimed again in this run
+	Drifted   bool             // because of Facts.Drift
+	NoAnswer  bool             // counts for the circuit breaker
+	EndRun    event.RunOutcome // not empty: the run ends after settling
 }
 
 const (
@@ -131,7 +132,7 @@ func decide(f Facts) Decision {
 	case f.Verified:
 		return judge(f)
 	case f.Sigils.Failure:
-		return Decision{Action: Release, Outcome: "failed", Reason: "the agent promised FAILURE", EndRun: OutcomeFailure}
+		return Decision{Action: Release, Outcome: "failed", Reason: "the agent promised FAILURE", EndRun: event.OutcomeFailure}
 	case f.Over != nil && (f.Err != nil || !f.Sigils.Done && !f.Sigils.Failed):
 		return overspent(*f.Over)
 	case f.Cut:
@@ -265,7 +266,7 @@ func afterError(f Facts) Decision {
 		// It is not the task's fault.
 		d := Decision{Action: Release, Outcome: "error", Reason: reason, Uncounted: true, NoAnswer: true}
 		if !f.Restarted { // otherwise the circuit breaker decides
-			d.EndRun = OutcomeUnavailable
+			d.EndRun = event.OutcomeUnavailable
 		}
 		return d
 	case acp.RateLimited:

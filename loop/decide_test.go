@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/acp"
+	"ralph/event"
 	"ralph/internal/proc"
 	"ralph/sigils"
 	"ralph/verify"
@@ -121,15 +122,15 @@ func TestDecide(t *testing.T) {
 		},
 		"promise FAILURE releases the task and then ends the run": {
 			facts(func(f *Facts) { f.Sigils = sigils.Set{Failure: true} }),
-			Decision{Action: Release, Outcome: "failed", Reason: "the agent promised FAILURE", EndRun: OutcomeFailure},
+			Decision{Action: Release, Outcome: "failed", Reason: "the agent promised FAILURE", EndRun: event.OutcomeFailure},
 		},
 		"promise FAILURE beside done ends the run": {
 			facts(func(f *Facts) { f.Sigils = sigils.Set{Failure: true, Done: true} }),
-			Decision{Action: Release, Outcome: "failed", Reason: "the agent promised FAILURE", EndRun: OutcomeFailure},
+			Decision{Action: Release, Outcome: "failed", Reason: "the agent promised FAILURE", EndRun: event.OutcomeFailure},
 		},
 		"promise FAILURE before a crash ends the run": {
 			facts(func(f *Facts) { f.Sigils, f.Err = sigils.Set{Failure: true}, failing(acp.Died) }),
-			Decision{Action: Release, Outcome: "failed", Reason: "the agent promised FAILURE", EndRun: OutcomeFailure},
+			Decision{Action: Release, Outcome: "failed", Reason: "the agent promised FAILURE", EndRun: event.OutcomeFailure},
 		},
 
 		"an empty answer is a suspected limit and costs nothing": {
@@ -336,5 +337,5 @@ func TestDecide(t *testing.T) {
 }
 
 func unusable(reason string) Decision {
-	return Decision{Action: Release, Outcome: "error", Reason: reason, Uncounted: true, NoAnswer: true, EndRun: OutcomeUnavailable}
+	return Decision{Action: Release, Outcome: "error", Reason: reason, Uncounted: true, NoAnswer: true, EndRun: event.OutcomeUnavailable}
 }

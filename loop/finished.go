@@ -9,6 +9,7 @@ import (
 
 	"ralph/acp"
 	"ralph/dag"
+	"ralph/event"
 	"ralph/sigils"
 	"ralph/strategy"
 	"ralph/verify"
@@ -91,8 +92,8 @@ func (a *attempt) resume(ctx context.Context) (Decision, error) {
 	old := a.claim.Resumed
 	a.facts.Resumed = true
 	a.before = a.look(ctx)
-	a.emit(Event{
-		Type: TaskClaimed, Iteration: a.iteration, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Title: a.claim.Task.Title,
+	a.emit(event.Event{
+		Type: event.TaskClaimed, Iteration: a.iteration, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Title: a.claim.Task.Title,
 		Agent: cmp.Or(old.Agent, a.opts.Setup.Agent), Model: old.Model, Counts: a.counts(ctx),
 		Reason: "its work was finished by attempt " + old.ID + " and is only verified",
 	})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/fakeagent"
 	"ralph/internal/proc"
 )
@@ -50,8 +51,8 @@ func (s *stage) staysFlat(t *testing.T, iterations int) {
 	var first [2]int                         // goroutines, files: the most of the first fifth
 	last := [2]int{math.MaxInt, math.MaxInt} // and the least of the last
 	seen := 0
-	s.opts.Observe = func(e Event) {
-		if e.Type != TaskClaimed { // between two agents
+	s.opts.Observe = func(e event.Event) {
+		if e.Type != event.TaskClaimed { // between two agents
 			return
 		}
 		entries, err := os.ReadDir("/proc/self/fd")

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/failpoint"
 	"ralph/verify"
 )
@@ -128,7 +129,7 @@ func (a *attempt) gate(ctx context.Context, command, why, path string) (verify.R
 		return verify.Result{}, err
 	}
 	defer log.Close()
-	a.emit(Event{Type: GateStarted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Gate: &GateEvent{Command: command}, Reason: why})
+	a.emit(event.Event{Type: event.GateStarted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Gate: &event.Gate{Command: command}, Reason: why})
 	if _, err := log.WriteString("$ " + a.opts.Redact.Text(command) + "\n"); err != nil {
 		return verify.Result{}, err
 	}
@@ -145,15 +146,15 @@ func (a *attempt) gate(ctx context.Context, command, why, path string) (verify.R
 	return res, err
 }
 
-func (a *attempt) gateEnded(c verify.Check, why string) Event {
+func (a *attempt) gateEnded(c verify.Check, why string) event.Event {
 	r := record(c)
 	said := ""
 	if !c.Passed && why == "" {
 		said = c.Tail
 	}
-	return Event{
-		Type: GateEnded, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Reason: why, Text: said,
-		Gate: &GateEvent{Command: c.Command, Passed: c.Passed, Exit: c.Exit, Baseline: r.Baseline, Verdict: r.Verdict, Log: filepath.Join(a.folder, "verify.log")},
+	return event.Event{
+		Type: event.GateEnded, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Reason: why, Text: said,
+		Gate: &event.Gate{Command: c.Command, Passed: c.Passed, Exit: c.Exit, Baseline: r.Baseline, Verdict: r.Verdict, Log: filepath.Join(a.folder, "verify.log")},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/fakeagent"
 )
 
@@ -27,11 +28,11 @@ func TestTheBaselineIsTakenAnewWhenTheHeadMovesUnderUs(t *testing.T) {
 			s.opts.Gates = []string{"true"}
 			s.add(t, dag.NewTask{Title: "one"}, dag.NewTask{Title: "two"})
 			observe, baselines, ended := s.opts.Observe, 0, 0
-			s.opts.Observe = func(e Event) {
+			s.opts.Observe = func(e event.Event) {
 				switch {
-				case e.Type == GateStarted && e.Reason == "before the work":
+				case e.Type == event.GateStarted && e.Reason == "before the work":
 					baselines++
-				case e.Type == AttemptEnded:
+				case e.Type == event.AttemptEnded:
 					if ended++; ended == 1 && tt.moves {
 						commitAll(t, s.dir)
 					}

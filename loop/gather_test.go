@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/fakeagent"
 	"ralph/internal/git"
 	"ralph/prompt"
@@ -44,7 +45,7 @@ func TestDiffersFilesAreWhatChanged(t *testing.T) {
 	s.repository(t)
 	s.add(t, dag.NewTask{Title: "mine"})
 	s.run(t)
-	got := s.await(t, ofType(AttemptEnded)).Files
+	got := s.await(t, ofType(event.AttemptEnded)).Files
 	want := []string{"committed.txt", "differs.txt", "looked.txt", "uncommitted.txt", "written.txt"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("files differ (-want +got):\n%s", diff)

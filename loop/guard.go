@@ -10,6 +10,7 @@ import (
 	"ralph/acp"
 	"ralph/dag"
 	"ralph/drift"
+	"ralph/event"
 	"ralph/prompt"
 	"ralph/sigils"
 	"ralph/strategy"
@@ -179,8 +180,8 @@ func (a *attempt) noteDrift(ctx context.Context, d Decision) {
 	}
 	a.drifts = append(a.drifts, drift.Kinds(a.facts.Drift)...)
 	a.note(ctx, dag.Note{Drift: a.drifts})
-	a.emit(Event{
-		Type: Drifted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt,
+	a.emit(event.Event{
+		Type: event.Drifted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt,
 		Outcome: string(rung), Reason: drift.Texts(a.facts.Drift),
 	})
 }

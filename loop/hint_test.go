@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/fakeagent"
 )
 
@@ -33,14 +34,14 @@ func TestDiffersHintsAreTiersOrOffered(t *testing.T) {
 			})
 			s.add(t, dag.NewTask{Title: "first thing"}, dag.NewTask{Title: "second thing"})
 			out := s.run(t)
-			if out.Kind != OutcomeComplete || out.Counts.Done != 2 {
-				t.Errorf("got %s (%s) with %d done, want complete with 2", out.Kind, out.Reason, out.Counts.Done)
+			if out.Outcome != event.OutcomeComplete || out.Counts.Done != 2 {
+				t.Errorf("got %s (%s) with %d done, want complete with 2", out.Outcome, out.Reason, out.Counts.Done)
 			}
-			claims := s.all(ofType(TaskClaimed))
+			claims := s.all(ofType(event.TaskClaimed))
 			if len(claims) != 2 || claims[1].Model != tt.model {
 				t.Errorf("got %+v, want the second with model %s", claims, tt.model)
 			}
-			warned := slices.ContainsFunc(s.all(ofType(Warned)), func(e Event) bool { return strings.Contains(e.Text, tt.hint) })
+			warned := slices.ContainsFunc(s.all(ofType(event.Warned)), func(e event.Event) bool { return strings.Contains(e.Text, tt.hint) })
 			if warned != tt.warned {
 				t.Errorf("warned: %v, want %v", warned, tt.warned)
 			}
@@ -72,7 +73,7 @@ func TestAHintStaysWithTheAgentThatGaveIt(t *testing.T) {
 			})
 			s.add(t, dag.NewTask{Title: "first thing", Agent: tt.first}, dag.NewTask{Title: "second thing", Agent: tt.second})
 			s.run(t)
-			if claims := s.all(ofType(TaskClaimed)); len(claims) != 2 || claims[1].Model != tt.model {
+			if claims := s.all(ofType(event.TaskClaimed)); len(claims) != 2 || claims[1].Model != tt.model {
 				t.Errorf("got %+v, want the second with model %s", claims, tt.model)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/fakeagent"
 )
 
@@ -40,7 +41,7 @@ func TestInterruptedInEveryPhase(t *testing.T) {
 			ids := s.add(t, task)
 			r := s.start(t)
 			ctx, cancel := context.WithCancelCause(t.Context())
-			ended := make(chan Outcome, 1)
+			ended := make(chan event.Result, 1)
 			go func() {
 				out, err := r.Run(ctx)
 				if err != nil {
@@ -55,8 +56,8 @@ func TestInterruptedInEveryPhase(t *testing.T) {
 				t.Error(err)
 			}
 			s.wantNothingLeft(t)
-			if out.Kind != OutcomeInterrupted || out.Iterations != 0 {
-				t.Errorf("got %s after %d iterations, want interrupted after none", out.Kind, out.Iterations)
+			if out.Outcome != event.OutcomeInterrupted || out.Iterations != 0 {
+				t.Errorf("got %s after %d iterations, want interrupted after none", out.Outcome, out.Iterations)
 			}
 			if got := s.task(t, ids[0]); got.Status != dag.Pending || got.Attempts != 0 || got.Owner != "" {
 				t.Errorf("got %s with %d attempts, owned by %q; want pending with none, by nobody", got.Status, got.Attempts, got.Owner)
@@ -87,11 +88,11 @@ func TestARunGoesOnAfterAnInterruption(t *testing.T) {
 		cancel()
 	}()
 	out, err := r.Run(ctx)
-	if err != nil || out.Kind != OutcomeInterrupted || out.Iterations != 1 {
+	if err != nil || out.Outcome != event.OutcomeInterrupted || out.Iterations != 1 {
 		t.Fatalf("got %+v, %v; want interrupted after 1 counted iteration", out, err)
 	}
 	out = s.finish(t, r, t.Context())
-	if out.Kind != OutcomeLimit || out.Iterations != 2 || out.Counts.Done != 2 {
+	if out.Outcome != event.OutcomeLimit || out.Iterations != 2 || out.Counts.Done != 2 {
 		t.Errorf("got %+v, want the limit after 2 counted iterations", out)
 	}
 }
@@ -112,8 +113,8 @@ func TestKillEndsAnAgentThatIgnoresCancel(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if out := s.finish(t, r, ctx); out.Kind != OutcomeInterrupted {
-		t.Errorf("got %s, want interrupted", out.Kind)
+	if out := s.finish(t, r, ctx); out.Outcome != event.OutcomeInterrupted {
+		t.Errorf("got %s, want interrupted", out.Outcome)
 	}
 	if got := s.task(t, ids[0]); got.Status != dag.Pending || got.Attempts != 0 {
 		t.Errorf("got %s with %d attempts, want pending with none", got.Status, got.Attempts)
@@ -128,9 +129,9 @@ func TestAPromiseOfFailureIsTheLastThingThatRuns(t *testing.T) {
 	s.add(t, dag.NewTask{Title: "mine"})
 	var r *Runner
 	observe := s.opts.Observe
-	s.opts.Observe = func(e Event) {
+	s.opts.Observe = func(e event.Event) {
 		observe(e)
-		if e.Type != AttemptEnded {
+		if e.Type != event.AttemptEnded {
 			return
 		}
 		if claim, _, _, ok := r.next(t.Context()); ok {
@@ -138,7 +139,7 @@ func TestAPromiseOfFailureIsTheLastThingThatRuns(t *testing.T) {
 		}
 	}
 	r = s.start(t)
-	if out := s.finish(t, r, t.Context()); out.Kind != OutcomeFailure {
-		t.Errorf("got %s, want failure", out.Kind)
+	if out := s.finish(t, r, t.Context()); out.Outcome != event.OutcomeFailure {
+		t.Errorf("got %s, want failure", out.Outcome)
 	}
 }

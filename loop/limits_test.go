@@ -8,6 +8,7 @@ import (
 
 	"ralph/budget"
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/fakeagent"
 )
 
@@ -34,9 +35,9 @@ func (s *stage) withClock() *jumping {
 	clock := &jumping{}
 	s.clock, s.opts.Now, s.opts.Poll = clock.now, clock.now, 5*time.Millisecond
 	observe := s.opts.Observe
-	s.opts.Observe = func(e Event) {
+	s.opts.Observe = func(e event.Event) {
 		observe(e)
-		if e.Type == Waiting && e.Until != nil {
+		if e.Type == event.Waiting && e.Until != nil {
 			clock.jump(e.Until.Sub(clock.now()) + time.Second)
 		}
 	}
@@ -62,10 +63,10 @@ func TestWaitingForALimitCostsNoTime(t *testing.T) {
 	s.opts.Limit = 1
 	id := s.add(t, dag.NewTask{Title: "one"})[0]
 	out := s.run(t)
-	if out.Kind != OutcomeComplete || out.Iterations != 1 || s.task(t, id).Attempts != 1 {
+	if out.Outcome != event.OutcomeComplete || out.Iterations != 1 || s.task(t, id).Attempts != 1 {
 		t.Errorf("got %+v", out)
 	}
-	if waits := s.all(ofType(Waiting)); len(waits) != 2 || waits[0].Agent != s.opts.Setup.Agent {
+	if waits := s.all(ofType(event.Waiting)); len(waits) != 2 || waits[0].Agent != s.opts.Setup.Agent {
 		t.Errorf("got %+v, want two waits", waits)
 	}
 	if out.Duration < 53*time.Hour {
@@ -84,10 +85,10 @@ func TestEmptyAnswersAfterGoodOnesAreALimit(t *testing.T) {
 	for attempt := range 4 {
 		s.script.Conversations = append(s.script.Conversations, fakeagent.Conversation{When: fakeagent.When{Task: ids[1], Attempt: attempt + 1}})
 	}
-	if out := s.run(t); out.Kind != OutcomeComplete || out.Counts.Done != 2 {
+	if out := s.run(t); out.Outcome != event.OutcomeComplete || out.Counts.Done != 2 {
 		t.Errorf("got %+v", out)
 	}
-	if waits := s.all(ofType(Waiting)); len(waits) != 4 {
+	if waits := s.all(ofType(event.Waiting)); len(waits) != 4 {
 		t.Errorf("got %d waits, want 4", len(waits))
 	}
 }
@@ -101,11 +102,11 @@ func TestALimitThatDoesNotEndIsAskedForLessAndLess(t *testing.T) {
 	}
 	s.withClock()
 	s.add(t, dag.NewTask{Title: "one"})
-	if out := s.run(t); out.Kind != OutcomeComplete {
+	if out := s.run(t); out.Outcome != event.OutcomeComplete {
 		t.Errorf("got %+v", out)
 	}
 	var waits []time.Duration
-	for _, e := range s.all(ofType(Waiting)) {
+	for _, e := range s.all(ofType(event.Waiting)) {
 		waits = append(waits, e.Until.Sub(e.At))
 	}
 	want := []time.Duration{25 * time.Second, 25 * time.Second, 25 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute}
@@ -127,11 +128,11 @@ func TestALimitThatIsLiftedIsNotWaitedFor(t *testing.T) {
 	s.opts.Poll, s.opts.Setup.Agent = 5*time.Millisecond, "fake"
 	s.add(t, dag.NewTask{Title: "one"})
 	r := s.start(t)
-	ended := make(chan Outcome)
+	ended := make(chan event.Result)
 	go func() { ended <- s.finish(t, r, t.Context()) }()
-	s.await(t, ofType(Waiting))
+	s.await(t, ofType(event.Waiting))
 	s.update(t, func(g *dag.Graph) error { return g.LiftLimit("") })
-	if out := <-ended; out.Kind != OutcomeComplete {
+	if out := <-ended; out.Outcome != event.OutcomeComplete {
 		t.Errorf("got %+v", out)
 	}
 }
@@ -144,13 +145,13 @@ func TestARunEndsAtItsTime(t *testing.T) {
 	s.opts.Budget.Run.Until = clock.now().Add(8 * time.Hour)
 	id := s.add(t, dag.NewTask{Title: "one"})[0]
 	r := s.start(t)
-	ended := make(chan Outcome)
+	ended := make(chan event.Result)
 	go func() { ended <- s.finish(t, r, t.Context()) }()
 	s.awaitMark(t, "working")
 	clock.jump(7 * time.Hour)
-	s.await(t, func(e Event) bool { return e.Type == Warned && e.Text != "" })
+	s.await(t, func(e event.Event) bool { return e.Type == event.Warned && e.Text != "" })
 	clock.jump(time.Hour)
-	if out := <-ended; out.Kind != OutcomeLimit || out.Iterations != 0 {
+	if out := <-ended; out.Outcome != event.OutcomeLimit || out.Iterations != 0 {
 		t.Errorf("got %+v", out)
 	}
 	if task := s.task(t, id); task.Status != dag.Pending || task.Attempts != 0 {
@@ -170,15 +171,15 @@ func TestALimitHoldsEveryWorkerBack(t *testing.T) {
 		{When: fakeagent.When{Task: ids[1], Attempt: 1}, Steps: []fakeagent.Step{{Do: "error", Code: 429, Text: "try again in 1h"}}},
 	}
 	r := s.start(t)
-	ended := make(chan Outcome)
+	ended := make(chan event.Result)
 	go func() { ended <- s.finish(t, r, t.Context()) }()
-	s.await(t, func(e Event) bool { return e.Type == AttemptEnded && e.Outcome == "limited" })
+	s.await(t, func(e event.Event) bool { return e.Type == event.AttemptEnded && e.Outcome == "limited" })
 	s.awaitMark(t, "slow")
 	if n := s.count(t, "prompted"); n != 2 {
 		t.Errorf("%d prompts were sent, want 2: nobody has room", n)
 	}
 	s.write(t, "go", "")
-	if out := <-ended; out.Kind != OutcomeComplete || out.Counts.Done != 4 {
+	if out := <-ended; out.Outcome != event.OutcomeComplete || out.Counts.Done != 4 {
 		t.Errorf("got %+v", out)
 	}
 	if n := s.count(t, "prompted"); n != 5 {
@@ -195,7 +196,7 @@ func TestWhatAgentsUseNowCounts(t *testing.T) {
 	s.opts.Budget.Run.CostUSD = 0.5
 	s.add(t, dag.NewTask{Title: "one"}, dag.NewTask{Title: "two"})
 	out := s.run(t)
-	if out.Kind != OutcomeLimit || out.Reason != "$0.60 of $0.50 spent" {
+	if out.Outcome != event.OutcomeLimit || out.Reason != "$0.60 of $0.50 spent" {
 		t.Errorf("got %+v", out)
 	}
 }
@@ -212,10 +213,10 @@ func TestAnAgentThatIgnoresTheCancelIsNotToldOfDrift(t *testing.T) {
 	}})
 	s.opts.Drift.ToolFailures = 3
 	s.add(t, dag.NewTask{Title: "one"})
-	if out := s.run(t); out.Kind != OutcomeComplete || out.Iterations != 2 {
+	if out := s.run(t); out.Outcome != event.OutcomeComplete || out.Iterations != 2 {
 		t.Errorf("got %+v", out)
 	}
-	drifts := s.all(ofType(Drifted))
+	drifts := s.all(ofType(event.Drifted))
 	if len(drifts) != 1 || drifts[0].Outcome != "stronger" {
 		t.Errorf("got %+v", drifts)
 	}
@@ -234,7 +235,7 @@ func TestATaskThatGetsNoAnswerDoesNotHoldUpTheOthers(t *testing.T) {
 	}
 	s.script.Conversations = []fakeagent.Conversation{{When: fakeagent.When{Task: ids[1]}}}
 	out := s.run(t)
-	if out.Kind != OutcomeComplete || out.Counts.Done != 13 || out.Counts.Failed != 1 {
+	if out.Outcome != event.OutcomeComplete || out.Counts.Done != 13 || out.Counts.Failed != 1 {
 		t.Errorf("got %+v, want all but the mute one done", out)
 	}
 	if got := s.task(t, ids[1]); got.Status != dag.Failed {
@@ -250,11 +251,11 @@ func TestAnEmptyAnswerHasAnotherTaskTriedFirst(t *testing.T) {
 	s.withClock()
 	ids := s.add(t, dag.NewTask{Title: "fine"}, dag.NewTask{Title: "mute"}, dag.NewTask{Title: "later"}, dag.NewTask{Title: "last"})
 	s.script.Conversations = []fakeagent.Conversation{{When: fakeagent.When{Task: ids[1], Attempt: 1}}}
-	if out := s.run(t); out.Kind != OutcomeComplete || out.Counts.Done != 4 {
+	if out := s.run(t); out.Outcome != event.OutcomeComplete || out.Counts.Done != 4 {
 		t.Errorf("got %+v", out)
 	}
 	var order []string
-	for _, e := range s.all(func(e Event) bool { return e.Type == TaskClaimed || e.Type == Waiting }) {
+	for _, e := range s.all(func(e event.Event) bool { return e.Type == event.TaskClaimed || e.Type == event.Waiting }) {
 		order = append(order, e.Title)
 	}
 	if want := []string{"fine", "mute", "later", "last", "", "mute"}; !slices.Equal(order, want) {
@@ -275,10 +276,10 @@ func TestALimitIsSuspectedAnewEachTime(t *testing.T) {
 		{When: fakeagent.When{Task: ids[2], Attempt: 1}},
 	}
 	out := s.run(t)
-	if out.Kind != OutcomeComplete || out.Counts.Done != 2 || s.task(t, ids[1]).Status != dag.Failed {
+	if out.Outcome != event.OutcomeComplete || out.Counts.Done != 2 || s.task(t, ids[1]).Status != dag.Failed {
 		t.Errorf("got %+v", out)
 	}
-	limits := s.all(func(e Event) bool { return e.Type == AttemptEnded && e.Outcome == "limited" })
+	limits := s.all(func(e event.Event) bool { return e.Type == event.AttemptEnded && e.Outcome == "limited" })
 	if len(limits) != 3 {
 		t.Errorf("got %d attempts that ended at a limit, want mute, later, and mute once more", len(limits))
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/fakeagent"
 )
 
@@ -17,13 +18,13 @@ func TestAClaimTakenAwayEndsTheAgent(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		person func(g *dag.Graph, id string) error
-		kind   OutcomeKind
+		kind   event.RunOutcome
 		status string // that the attempt ended with
 		reason string
 	}{
-		"a person marks it done":   {func(g *dag.Graph, id string) error { return g.Finish(id) }, OutcomeComplete, "done", "it was marked as done meanwhile"},
-		"a person marks it failed": {func(g *dag.Graph, id string) error { return g.GiveUp(id, "no") }, OutcomeComplete, "failed", "no"},
-		"a person deletes it":      {func(g *dag.Graph, id string) error { return g.Delete(id) }, OutcomeComplete, "deleted", "it was deleted meanwhile"},
+		"a person marks it done":   {func(g *dag.Graph, id string) error { return g.Finish(id) }, event.OutcomeComplete, "done", "it was marked as done meanwhile"},
+		"a person marks it failed": {func(g *dag.Graph, id string) error { return g.GiveUp(id, "no") }, event.OutcomeComplete, "failed", "no"},
+		"a person deletes it":      {func(g *dag.Graph, id string) error { return g.Delete(id) }, event.OutcomeComplete, "deleted", "it was deleted meanwhile"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -37,10 +38,10 @@ func TestAClaimTakenAwayEndsTheAgent(t *testing.T) {
 			out := s.whileAtWork(t, func() {
 				s.update(t, func(g *dag.Graph) error { return tt.person(g, ids[0]) })
 			})
-			if out.Kind != tt.kind || out.Iterations != 0 {
-				t.Errorf("got %s after %d counted iterations, want %s after none", out.Kind, out.Iterations, tt.kind)
+			if out.Outcome != tt.kind || out.Iterations != 0 {
+				t.Errorf("got %s after %d counted iterations, want %s after none", out.Outcome, out.Iterations, tt.kind)
 			}
-			ended := s.await(t, ofType(AttemptEnded))
+			ended := s.await(t, ofType(event.AttemptEnded))
 			if ended.Outcome != "interrupted" || ended.Status != tt.status || ended.Reason != tt.reason {
 				t.Errorf("got %s, task %s: %s; want interrupted, task %s: %s", ended.Outcome, ended.Status, ended.Reason, tt.status, tt.reason)
 			}
@@ -59,7 +60,7 @@ func TestAResetTaskIsTriedAgainByTheSameRun(t *testing.T) {
 	out := s.whileAtWork(t, func() {
 		s.update(t, func(g *dag.Graph) error { return g.Reset(ids[0]) })
 	})
-	if out.Kind != OutcomeComplete || out.Counts.Done != 1 || out.Iterations != 1 {
+	if out.Outcome != event.OutcomeComplete || out.Counts.Done != 1 || out.Iterations != 1 {
 		t.Errorf("got %+v, want complete with one counted iteration", out)
 	}
 	var got []string
@@ -69,7 +70,7 @@ func TestAResetTaskIsTriedAgainByTheSameRun(t *testing.T) {
 	if diff := cmp.Diff([]string{"interrupted", "done"}, got); diff != "" {
 		t.Errorf("attempts differ (-want +got):\n%s", diff)
 	}
-	if ended := s.await(t, ofType(AttemptEnded)); ended.Reason != "it was reset meanwhile" {
+	if ended := s.await(t, ofType(event.AttemptEnded)); ended.Reason != "it was reset meanwhile" {
 		t.Errorf("got %q, want what became of it", ended.Reason)
 	}
 	if task := s.task(t, ids[0]); task.Attempts != 1 {
@@ -87,22 +88,22 @@ func TestAnAnswerAfterTheClaimWasLostCountsForNothing(t *testing.T) {
 		s.update(t, func(g *dag.Graph) error { return g.GiveUp(ids[0], "I changed my mind") })
 		s.write(t, "go", "")
 	})
-	if out.Kind != OutcomeComplete || out.Counts.Failed != 1 {
+	if out.Outcome != event.OutcomeComplete || out.Counts.Failed != 1 {
 		t.Errorf("got %+v, want complete with the person's failure", out)
 	}
 	if got := s.task(t, ids[0]).Status; got != dag.Failed {
 		t.Errorf("got %s, want failed: the person's word stands", got)
 	}
-	if ended := s.await(t, ofType(AttemptEnded)); ended.Reason != "I changed my mind" {
+	if ended := s.await(t, ofType(event.AttemptEnded)); ended.Reason != "I changed my mind" {
 		t.Errorf("got %q, want the person's reason", ended.Reason)
 	}
 }
 
 // whileAtWork runs, and does something once the agent has made its mark.
-func (s *stage) whileAtWork(t *testing.T, do func()) Outcome {
+func (s *stage) whileAtWork(t *testing.T, do func()) event.Result {
 	t.Helper()
 	r := s.start(t)
-	result := make(chan Outcome, 1)
+	result := make(chan event.Result, 1)
 	go func() {
 		out, err := r.Run(t.Context())
 		if err != nil {

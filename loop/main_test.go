@@ -15,6 +15,7 @@ import (
 
 	"ralph/acp"
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/db"
 	"ralph/internal/fakeagent"
 	"ralph/internal/proc"
@@ -47,7 +48,7 @@ type stage struct {
 	opts     Options
 
 	mu     sync.Mutex
-	events []Event
+	events []event.Event
 	seen   chan struct{} // closed and made anew with each event
 }
 
@@ -119,7 +120,7 @@ func (s *sessionWithFile) Close() error {
 	return errors.Join(s.Session.Close(), s.file.Close())
 }
 
-func (s *stage) observe(e Event) {
+func (s *stage) observe(e event.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.events = append(s.events, e)
@@ -128,12 +129,12 @@ func (s *stage) observe(e Event) {
 }
 
 // await returns the first event that fits, from the past or the future.
-func (s *stage) await(t *testing.T, fits func(Event) bool) Event {
+func (s *stage) await(t *testing.T, fits func(event.Event) bool) event.Event {
 	t.Helper()
 	for {
 		s.mu.Lock()
 		i, seen := slices.IndexFunc(s.events, fits), s.seen
-		var found Event
+		var found event.Event
 		if i >= 0 {
 			found = s.events[i]
 		}
@@ -149,10 +150,10 @@ func (s *stage) await(t *testing.T, fits func(Event) bool) Event {
 	}
 }
 
-func (s *stage) all(fits func(Event) bool) []Event {
+func (s *stage) all(fits func(event.Event) bool) []event.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var list []Event
+	var list []event.Event
 	for _, e := range s.events {
 		if fits(e) {
 			list = append(list, e)
@@ -161,7 +162,9 @@ func (s *stage) all(fits func(Event) bool) []Event {
 	return list
 }
 
-func ofType(kind EventType) func(Event) bool { return func(e Event) bool { return e.Type == kind } }
+func ofType(kind event.Type) func(event.Event) bool {
+	return func(e event.Event) bool { return e.Type == kind }
+}
 
 // add puts tasks with these titles into the graph and returns their IDs.
 func (s *stage) add(t *testing.T, tasks ...dag.NewTask) []string {
@@ -213,13 +216,13 @@ func (s *stage) start(t *testing.T) *Runner {
 }
 
 // run does a whole run and checks that no agent survives it.
-func (s *stage) run(t *testing.T) Outcome {
+func (s *stage) run(t *testing.T) event.Result {
 	t.Helper()
 	r := s.start(t)
 	return s.finish(t, r, t.Context())
 }
 
-func (s *stage) finish(t *testing.T, r *Runner, ctx context.Context) Outcome { //nolint:revive // t comes first
+func (s *stage) finish(t *testing.T, r *Runner, ctx context.Context) event.Result { //nolint:revive // t comes first
 	t.Helper()
 	out, err := r.Run(ctx)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"ralph/budget"
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/failpoint"
 	"ralph/internal/human"
 )
@@ -23,7 +24,7 @@ func (r *Runner) work(ctx context.Context) {
 		}
 		if err := r.attempt(ctx, claim, worker, iteration); err != nil {
 			err = fmt.Errorf("attempt at %s: %w", claim.Task.ID, err)
-			r.end(OutcomeError, err.Error(), err)
+			r.end(event.OutcomeError, err.Error(), err)
 			return
 		}
 	}
@@ -66,7 +67,7 @@ func (r *Runner) next(ctx context.Context) (claim dag.Claim, worker string, iter
 		case err != nil && ctx.Err() != nil, err == nil && l.again:
 			continue
 		case err != nil:
-			r.end(OutcomeError, err.Error(), err)
+			r.end(event.OutcomeError, err.Error(), err)
 			return dag.Claim{}, "", 0, false
 		case l.ok:
 			r.mu.Lock()
@@ -118,11 +119,11 @@ func (r *Runner) tellWaiting(l, told look) {
 	switch {
 	case l.paused.Equal(told.paused) && l.until.Equal(told.until):
 	case !l.paused.IsZero():
-		r.emit(Event{Type: Waiting, Reason: pausedText})
+		r.emit(event.Event{Type: event.Waiting, Reason: pausedText})
 	case l.limit != nil:
-		r.emit(Event{Type: Waiting, Until: &l.until, Agent: l.limit.Agent, Reason: r.lacks(*l.limit) + ": " + l.limit.Reason})
+		r.emit(event.Event{Type: event.Waiting, Until: &l.until, Agent: l.limit.Agent, Reason: r.lacks(*l.limit) + ": " + l.limit.Reason})
 	default:
-		r.emit(Event{Type: Waiting, Until: &l.until, Reason: "every task that could run waits for a time"})
+		r.emit(event.Event{Type: event.Waiting, Until: &l.until, Reason: "every task that could run waits for a time"})
 	}
 }
 
@@ -130,10 +131,10 @@ func (r *Runner) tellWaiting(l, told look) {
 func (r *Runner) endInterrupted(ctx context.Context) {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, errStopped) {
-		r.end(OutcomeStopped, cause.Error(), nil)
+		r.end(event.OutcomeStopped, cause.Error(), nil)
 		return
 	}
-	r.end(OutcomeInterrupted, cause.Error(), nil)
+	r.end(event.OutcomeInterrupted, cause.Error(), nil)
 }
 
 // claim looks at the scope once. It claims a task, or says until when to wait,
@@ -146,7 +147,7 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 	held := false // tasks are ready, but nobody has room for them, or money
 	err = r.opts.Store.Update(ctx, func(g *dag.Graph) error {
 		if tally, err = g.Tally(r.opts.Scope); errors.Is(err, dag.ErrNotFound) {
-			verdict = ending{kind: OutcomeNoPlan, reason: err.Error()}
+			verdict = ending{kind: event.OutcomeNoPlan, reason: err.Error()}
 			return nil
 		} else if err != nil {
 			return err
@@ -155,7 +156,7 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 			return nil
 		}
 		if reason := r.drainingFor(); reason != "" {
-			verdict = ending{kind: OutcomeInterrupted, reason: reason}
+			verdict = ending{kind: event.OutcomeInterrupted, reason: reason}
 			return nil
 		}
 		if verdict, near, err = r.afford(g); err != nil || verdict.kind != "" {
@@ -172,7 +173,7 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 		r.control = control
 		r.mu.Unlock()
 		if control.Stop != "" {
-			verdict = ending{kind: OutcomeStopped, reason: "stopped by: ralph stop"}
+			verdict = ending{kind: event.OutcomeStopped, reason: "stopped by: ralph stop"}
 			return nil
 		}
 		if l.paused = control.PausedAt; !l.paused.IsZero() {
@@ -211,7 +212,7 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 		}
 		return l, nil
 	case r.atLimit(running):
-		r.end(OutcomeLimit, human.Count(r.opts.Limit, "iteration"), nil)
+		r.end(event.OutcomeLimit, human.Count(r.opts.Limit, "iteration"), nil)
 		return l, nil
 	case !l.paused.IsZero():
 		return l, nil
@@ -229,7 +230,7 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 		return l, nil
 	}
 	if held && len(room.spent) > 0 { // only money can keep them back now
-		r.end(OutcomeLimit, room.spent[0].Text, nil)
+		r.end(event.OutcomeLimit, room.spent[0].Text, nil)
 		return l, nil
 	}
 	return r.blocked(ctx, tally)
@@ -276,7 +277,7 @@ func (r *Runner) blocked(ctx context.Context, tally dag.Tally) (look, error) {
 		}
 		return look{soon: true, until: r.opts.Now().Add(r.opts.Poll)}, nil
 	}
-	r.end(OutcomeBlocked, reason, nil)
+	r.end(event.OutcomeBlocked, reason, nil)
 	return look{}, nil
 }
 
@@ -313,13 +314,13 @@ func (r *Runner) judgeScope(t dag.Tally, running int) ending {
 	c := countsOf(t)
 	switch {
 	case t.Total() == 0:
-		return ending{kind: OutcomeNoPlan, reason: "there is no task in scope"}
+		return ending{kind: event.OutcomeNoPlan, reason: "there is no task in scope"}
 	case c.Remaining == 0 && running == 0 && t.OpenGroups() > 0: // blocked says so
 		return ending{}
 	case c.Remaining == 0 && running == 0 && c.Failed > 0:
-		return ending{kind: OutcomeComplete, reason: fmt.Sprintf("%d of %d tasks failed", c.Failed, c.Total)}
+		return ending{kind: event.OutcomeComplete, reason: fmt.Sprintf("%d of %d tasks failed", c.Failed, c.Total)}
 	case c.Remaining == 0 && running == 0:
-		return ending{kind: OutcomeComplete}
+		return ending{kind: event.OutcomeComplete}
 	default:
 		return ending{}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"ralph/budget"
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/fakeagent"
 )
 
@@ -40,7 +41,7 @@ func TestAWakeUpDuringALookIsNotLost(t *testing.T) {
 	go func() { _, _, _, ok := r.next(t.Context()); over <- !ok }()
 	select {
 	case ended := <-over:
-		if !ended || r.ending.kind != OutcomeComplete {
+		if !ended || r.ending.kind != event.OutcomeComplete {
 			t.Errorf("got %+v, want a complete run", r.ending)
 		}
 	case <-time.After(soon):
@@ -83,9 +84,9 @@ func TestAnAttemptIsInOneSumWhileItSettles(t *testing.T) {
 		return false
 	}
 	observe := s.opts.Observe
-	s.opts.Observe = func(e Event) {
+	s.opts.Observe = func(e event.Event) {
 		observe(e)
-		if e.Type == AttemptEnded {
+		if e.Type == event.AttemptEnded {
 			s.update(t, func(g *dag.Graph) error { return wantCost(g, "after") })
 		}
 	}
@@ -106,9 +107,9 @@ func TestAHeartbeatDoesNotUncountAnIteration(t *testing.T) {
 	}
 	s.opts.Jobs, s.opts.Lease = 2, 150*time.Millisecond
 	observe := s.opts.Observe
-	s.opts.Observe = func(e Event) {
+	s.opts.Observe = func(e event.Event) {
 		observe(e)
-		if e.Type != AttemptEnded || e.Task != ids[0] {
+		if e.Type != event.AttemptEnded || e.Task != ids[0] {
 			return
 		}
 		for before := s.task(t, ids[1]).LeaseUntil; !s.task(t, ids[1]).LeaseUntil.After(before); {

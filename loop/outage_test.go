@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/db"
 	"ralph/internal/fakeagent"
 )
@@ -63,7 +64,7 @@ func TestAClaimThatCouldNotBeRenewedIsGivenBackWhenTheDatabaseAnswersAgain(t *te
 		}}, nil
 	}
 	out := s.whileAtWork(t, func() { rename("tasks", "nowhere") })
-	if out.Kind != OutcomeComplete || out.Counts.Done != 1 || out.Iterations != 1 {
+	if out.Outcome != event.OutcomeComplete || out.Counts.Done != 1 || out.Iterations != 1 {
 		t.Errorf("got %+v, want complete with one counted iteration", out)
 	}
 	var got []string

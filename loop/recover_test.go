@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/fakeagent"
 )
 
@@ -47,7 +48,7 @@ func TestDiffersStaleClaimsAreRecoveredAtTheStart(t *testing.T) {
 	if got := s.task(t, ids[0]); got.Status != dag.Pending || got.Attempts != 0 {
 		t.Errorf("got %s with %d attempts, want pending with none", got.Status, got.Attempts)
 	}
-	if got := s.await(t, ofType(Recovered)); got.Task != ids[0] {
+	if got := s.await(t, ofType(event.Recovered)); got.Task != ids[0] {
 		t.Errorf("got %+v, want the task", got)
 	}
 	s.update(t, func(g *dag.Graph) error {
@@ -58,8 +59,8 @@ func TestDiffersStaleClaimsAreRecoveredAtTheStart(t *testing.T) {
 		return err
 	})
 	s.opts.Life = func(dag.Process) dag.Life { return dag.Alive }
-	if out := s.finish(t, r, t.Context()); out.Kind != OutcomeComplete {
-		t.Errorf("got %s, want complete", out.Kind)
+	if out := s.finish(t, r, t.Context()); out.Outcome != event.OutcomeComplete {
+		t.Errorf("got %s, want complete", out.Outcome)
 	}
 }
 
@@ -71,8 +72,8 @@ func TestALiveOwnerIsNeverTakenForDead(t *testing.T) {
 	s.claimed(t)
 	s.opts.Life = func(dag.Process) dag.Life { return dag.Alive }
 	s.opts.Sweep = func(owner string) (int, error) { t.Errorf("swept %s", owner); return 0, nil }
-	if out := s.run(t); out.Kind != OutcomeBlocked {
-		t.Errorf("got %s, want blocked", out.Kind)
+	if out := s.run(t); out.Outcome != event.OutcomeBlocked {
+		t.Errorf("got %s, want blocked", out.Outcome)
 	}
 	if got := s.task(t, ids[0]).Status; got != dag.InProgress {
 		t.Errorf("got %s, want in_progress", got)

@@ -8,6 +8,7 @@ import (
 
 	"ralph/budget"
 	"ralph/dag"
+	"ralph/event"
 )
 
 // WaitRule says for how long a provider's limit is waited for.
@@ -103,9 +104,9 @@ func (r *Runner) patience(l dag.AgentLimit) (ending, bool) {
 	reason := r.noRoom(l)
 	switch rule := r.opts.Wait; {
 	case rule.Never:
-		return ending{kind: OutcomeLimit, reason: reason}, false
+		return ending{kind: event.OutcomeLimit, reason: reason}, false
 	case rule.Most > 0 && l.Until.Sub(since) > rule.Most:
-		return ending{kind: OutcomeLimit, reason: fmt.Sprintf("%s; that is longer than %s", reason, rule.Most)}, false
+		return ending{kind: event.OutcomeLimit, reason: fmt.Sprintf("%s; that is longer than %s", reason, rule.Most)}, false
 	}
 	return ending{}, true
 }

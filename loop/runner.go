@@ -12,6 +12,7 @@ import (
 
 	"ralph/dag"
 	"ralph/drift"
+	"ralph/event"
 	"ralph/internal/git"
 	"ralph/internal/redact"
 	"ralph/journal"
@@ -53,7 +54,7 @@ type Options struct {
 	Strategy    strategy.Kind
 	Model       string
 	Modelless   func(agent string) bool // who works without a model; nil means nobody
-	Setup       Setup
+	Setup       event.Setup
 
 	Open   func(context.Context, Opening) (Session, error)
 	Resume bool     // go on in the session of an interrupted attempt
@@ -88,7 +89,7 @@ type Options struct {
 
 	Gone    func() bool  // the database was deleted or replaced; nil means no check
 	Check   func() error // asked after each attempt; an error ends the run. nil means no check
-	Observe func(Event)
+	Observe func(event.Event)
 	Now     func() time.Time
 	Jitter  func(time.Duration) time.Duration // nil leaves delays as they are
 }
@@ -128,7 +129,7 @@ type Runner struct {
 	told         map[string]bool     // what was warned about
 	offers       map[string][]string // models by agent
 	changed      []string            // files that the last attempts changed
-	tasks        []Resolved
+	tasks        []event.Resolved
 	ending       *ending
 	draining     error    // why no further task begins; nil if tasks may
 	stopped      []string // tasks that the last interruption took from an agent
@@ -141,7 +142,7 @@ type Runner struct {
 
 // ending is why a run is about to end.
 type ending struct {
-	kind   OutcomeKind
+	kind   event.RunOutcome
 	reason string
 	err    error
 }
@@ -175,7 +176,7 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 		return nil, fmt.Errorf("read the journal: %w", err)
 	}
 	setup := opts.Setup
-	r.emit(Event{Type: RunStarted, Setup: &setup, PID: int(opts.Process.PID), Counts: r.counts(ctx)})
+	r.emit(event.Event{Type: event.RunStarted, Setup: &setup, PID: int(opts.Process.PID), Counts: r.counts(ctx)})
 	r.emitRecovery(recovered)
 	if err := r.writeKnowledge(ctx); err != nil {
 		return nil, fmt.Errorf("write what was learned before: %w", err)
@@ -224,7 +225,7 @@ func (r *Runner) Owner() string { return r.run.Owner }
 // Run works until the scope is resolved, nothing can be done, a limit is hit or
 // ctx ends. It returns only when no agent of it is running any more. The error
 // is for what ends a run in the middle: a database that fails.
-func (r *Runner) Run(ctx context.Context) (Outcome, error) {
+func (r *Runner) Run(ctx context.Context) (event.Result, error) {
 	r.mu.Lock()
 	r.ending, r.stopped, r.draining = nil, nil, nil
 	r.mu.Unlock()
@@ -240,22 +241,22 @@ func (r *Runner) Run(ctx context.Context) (Outcome, error) {
 	r.mu.Lock()
 	end := *r.ending
 	r.mu.Unlock()
-	if end.kind == OutcomeInterrupted {
-		r.emit(Event{Type: RunInterrupted, Reason: end.reason})
+	if end.kind == event.OutcomeInterrupted {
+		r.emit(event.Event{Type: event.RunInterrupted, Reason: end.reason})
 	}
 	out, err := r.outcome(context.WithoutCancel(ctx), end)
 	return out, errors.Join(end.err, err)
 }
 
 // Finish records how the run ended. It is called once, after the last Run.
-func (r *Runner) Finish(ctx context.Context, out Outcome) error {
+func (r *Runner) Finish(ctx context.Context, out event.Result) error {
 	err := r.opts.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error {
 		counted, _ := r.countedSoFar()
-		return g.EndRun(r.run.ID, string(out.Kind), out.Reason, counted)
+		return g.EndRun(r.run.ID, string(out.Outcome), out.Reason, counted)
 	})
 	usage := out.Usage
-	r.emit(Event{
-		Type: RunEnded, Outcome: string(out.Kind), Reason: out.Reason, Iteration: out.Iterations,
+	r.emit(event.Event{
+		Type: event.RunEnded, Outcome: string(out.Outcome), Reason: out.Reason, Iteration: out.Iterations,
 		Counts: &out.Counts, Usage: &usage, Duration: out.Duration.Milliseconds(), Together: out.Together,
 	})
 	return err
@@ -293,7 +294,7 @@ func (r *Runner) Interrupted() []string {
 }
 
 // end makes all workers stop after what they are doing. The first reason counts.
-func (r *Runner) end(kind OutcomeKind, reason string, err error) {
+func (r *Runner) end(kind event.RunOutcome, reason string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ending == nil {
@@ -309,22 +310,22 @@ func (r *Runner) wake() {
 }
 
 // emit stamps an event and hands it on, one at a time.
-func (r *Runner) emit(e Event) {
+func (r *Runner) emit(e event.Event) {
 	if r.opts.Observe == nil {
 		return
 	}
 	r.observed.Lock()
 	defer r.observed.Unlock()
-	e.V, e.At, e.Run = EventVersion, r.opts.Now().UTC(), r.run.ID
+	e.V, e.At, e.Run = event.Version, r.opts.Now().UTC(), r.run.ID
 	r.opts.Observe(redact.Deep(r.opts.Redact, e))
 }
 
 func (r *Runner) warn(task, text string) {
-	r.emit(Event{Type: Warned, Task: task, Text: text})
+	r.emit(event.Event{Type: event.Warned, Task: task, Text: text})
 }
 
-func countsOf(t dag.Tally) Counts {
-	c := Counts{Done: t.ByStatus[dag.Done], Failed: t.ByStatus[dag.Failed], Total: t.Total()}
+func countsOf(t dag.Tally) event.Counts {
+	c := event.Counts{Done: t.ByStatus[dag.Done], Failed: t.ByStatus[dag.Failed], Total: t.Total()}
 	c.Remaining = c.Total - c.Done - c.Failed
 	return c
 }

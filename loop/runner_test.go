@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/fakeagent"
 	"ralph/journal"
 )
@@ -25,10 +26,10 @@ func TestWaitingIsNotBlocked(t *testing.T) {
 	s.opts.Backoff = 2 * time.Second // more than a busy machine needs to ask again
 	s.add(t, dag.NewTask{Title: "mine"})
 	out := s.run(t)
-	if out.Kind != OutcomeComplete || out.Iterations != 2 {
-		t.Errorf("got %s after %d iterations, want complete after 2", out.Kind, out.Iterations)
+	if out.Outcome != event.OutcomeComplete || out.Iterations != 2 {
+		t.Errorf("got %s after %d iterations, want complete after 2", out.Outcome, out.Iterations)
 	}
-	waits := s.all(ofType(Waiting))
+	waits := s.all(ofType(event.Waiting))
 	if len(waits) != 1 || waits[0].Until == nil {
 		t.Fatalf("got %+v, want one event that says until when", waits)
 	}
@@ -41,14 +42,14 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 	s.add(t, dag.NewTask{Title: "mine"})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	observe := s.opts.Observe
-	s.opts.Observe = func(e Event) {
+	s.opts.Observe = func(e event.Event) {
 		observe(e)
-		if e.Type == Waiting {
+		if e.Type == event.Waiting {
 			cancel(errors.New("caught a signal"))
 		}
 	}
 	out := s.finish(t, s.start(t), ctx)
-	if out.Kind != OutcomeInterrupted || out.Reason != "caught a signal" || out.Iterations != 0 {
+	if out.Outcome != event.OutcomeInterrupted || out.Reason != "caught a signal" || out.Iterations != 0 {
 		t.Errorf("got %+v, want interrupted by the signal, with nothing counted", out)
 	}
 }
@@ -61,8 +62,8 @@ func TestEmptyAnswersTripTheBreaker(t *testing.T) {
 	s.opts.Now = func() time.Time { return time.Now().Add(-time.Hour) }
 	ids := s.add(t, dag.NewTask{Title: "mine"})
 	out := s.run(t)
-	if out.Kind != OutcomeUnavailable || out.Iterations != 0 {
-		t.Errorf("got %s after %d iterations, want agent_unavailable after none", out.Kind, out.Iterations)
+	if out.Outcome != event.OutcomeUnavailable || out.Iterations != 0 {
+		t.Errorf("got %s after %d iterations, want agent_unavailable after none", out.Outcome, out.Iterations)
 	}
 	if got := s.count(t, "prompted"); got != 3 {
 		t.Errorf("got %d prompts, want 3", got)
@@ -83,7 +84,7 @@ func TestAnAnswerResetsTheBreaker(t *testing.T) {
 	}})
 	s.opts.MaxAttempts = 100
 	s.add(t, dag.NewTask{Title: "mine"})
-	if out := s.run(t); out.Kind != OutcomeComplete || out.Iterations != 6 {
+	if out := s.run(t); out.Outcome != event.OutcomeComplete || out.Iterations != 6 {
 		t.Errorf("got %+v, want complete after 6 iterations", out)
 	}
 }
@@ -98,8 +99,8 @@ func TestTheLimitIsExactWithSeveralWorkers(t *testing.T) {
 	}
 	s.add(t, tasks...)
 	out := s.run(t)
-	if got := s.count(t, "prompted"); out.Kind != OutcomeLimit || out.Iterations != 4 || got != 4 {
-		t.Errorf("got %s, %d iterations, %d prompts; want limit, 4, 4", out.Kind, out.Iterations, got)
+	if got := s.count(t, "prompted"); out.Outcome != event.OutcomeLimit || out.Iterations != 4 || got != 4 {
+		t.Errorf("got %s, %d iterations, %d prompts; want limit, 4, 4", out.Outcome, out.Iterations, got)
 	}
 }
 
@@ -113,14 +114,14 @@ func TestSeveralWorkersRunAtOnce(t *testing.T) {
 	s.opts.Jobs = 3
 	ids := s.add(t, dag.NewTask{Title: "a"}, dag.NewTask{Title: "b"}, dag.NewTask{Title: "c"}, dag.NewTask{Title: "d"})
 	observe := s.opts.Observe
-	s.opts.Observe = func(e Event) {
+	s.opts.Observe = func(e event.Event) {
 		observe(e)
-		if len(s.all(ofType(Prompted))) == 3 && e.Type == Prompted {
+		if len(s.all(ofType(event.Prompted))) == 3 && e.Type == event.Prompted {
 			s.write(t, "all", "")
 		}
 	}
 	out := s.run(t)
-	if out.Kind != OutcomeComplete || out.Counts.Done != len(ids) {
+	if out.Outcome != event.OutcomeComplete || out.Counts.Done != len(ids) {
 		t.Errorf("got %+v, want all done", out)
 	}
 }
@@ -197,7 +198,7 @@ func TestASessionThatCannotBeOpenedIsUnavailable(t *testing.T) {
 	s.opts.Open = func(context.Context, Opening) (Session, error) { return nil, errors.New("no disk") }
 	ids := s.add(t, dag.NewTask{Title: "mine"})
 	out := s.run(t)
-	if out.Kind != OutcomeUnavailable || !strings.Contains(out.Reason, "no disk") {
+	if out.Outcome != event.OutcomeUnavailable || !strings.Contains(out.Reason, "no disk") {
 		t.Errorf("got %+v, want agent_unavailable with the reason", out)
 	}
 	if got := s.task(t, ids[0]); got.Status != dag.Pending || got.Attempts != 0 {

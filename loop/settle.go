@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/failpoint"
 	"ralph/internal/human"
 	"ralph/internal/redact"
@@ -202,8 +203,8 @@ func (a *attempt) account(d Decision, status string) {
 		a.warn(a.claim.Task.ID, "the agent emitted "+other.Tag+" for another task: "+other.ID)
 	}
 	spent := a.bill()
-	a.emit(Event{
-		Type: AttemptEnded, Iteration: a.iteration, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Title: a.claim.Task.Title,
+	a.emit(event.Event{
+		Type: event.AttemptEnded, Iteration: a.iteration, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Title: a.claim.Task.Title,
 		Agent: a.agent, Model: a.model, Outcome: remembered(d, status), Status: status, Reason: d.Reason,
 		Duration: a.opts.Now().Sub(a.began).Milliseconds(), Files: a.files,
 		Usage: spent.event(),
@@ -267,9 +268,9 @@ func (a *attempt) account(d Decision, status string) {
 	a.mu.Unlock()
 	switch {
 	case d.NoAnswer && silent >= a.opts.Breaker:
-		a.end(OutcomeUnavailable, "no agent answered in "+human.Count(silent, "attempt")+"; the last: "+d.Reason, nil)
+		a.end(event.OutcomeUnavailable, "no agent answered in "+human.Count(silent, "attempt")+"; the last: "+d.Reason, nil)
 	case a.opts.FailFast && status == string(dag.Failed):
-		a.end(OutcomeFailure, a.claim.Task.ID+" failed: "+d.Reason, nil)
+		a.end(event.OutcomeFailure, a.claim.Task.ID+" failed: "+d.Reason, nil)
 	}
 }
 
@@ -305,7 +306,7 @@ func (a *attempt) usableHint() string {
 
 // remember keeps the last word on each task. The runner's lock is held.
 func (a *attempt) remember(d Decision, status string) {
-	word := Resolved{ID: a.claim.Task.ID, Title: a.claim.Task.Title, Status: status, Outcome: remembered(d, status), Reason: d.Reason, Attempts: 1}
+	word := event.Resolved{ID: a.claim.Task.ID, Title: a.claim.Task.Title, Status: status, Outcome: remembered(d, status), Reason: d.Reason, Attempts: 1}
 	for i, t := range a.tasks {
 		if t.ID == word.ID {
 			word.Attempts += t.Attempts

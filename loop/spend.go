@@ -9,6 +9,7 @@ import (
 
 	"ralph/budget"
 	"ralph/dag"
+	"ralph/event"
 )
 
 // Budgets are what may be spent on what. Of a run the iterations are Options.Limit.
@@ -140,7 +141,7 @@ func (r *Runner) afford(g *dag.Graph) (ending, []budget.Finding, error) {
 		near = append(near, soon...)
 	}
 	if len(over) > 0 {
-		return ending{kind: OutcomeLimit, reason: over[0].Text}, near, nil
+		return ending{kind: event.OutcomeLimit, reason: over[0].Text}, near, nil
 	}
 	return ending{}, near, nil
 }

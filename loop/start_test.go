@@ -10,6 +10,7 @@ import (
 
 	"ralph/acp"
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/db"
 )
 
@@ -75,31 +76,31 @@ func TestAnAgentThatHasAnsweredIsStartedAgain(t *testing.T) {
 	missing := &acp.Error{Kind: acp.NotFound, Op: "start", Text: "no such command"}
 	tests := map[string]struct {
 		flaky      *flaky
-		want       OutcomeKind
+		want       event.RunOutcome
 		opened     int
 		least      time.Duration // that the run waits
 		most       time.Duration
 		iterations int
 	}{
 		"missing for a moment": {
-			flaky: &flaky{failures: 1, err: missing}, want: OutcomeComplete, opened: 3, least: time.Second, most: 5 * time.Second, iterations: 2,
+			flaky: &flaky{failures: 1, err: missing}, want: event.OutcomeComplete, opened: 3, least: time.Second, most: 5 * time.Second, iterations: 2,
 		},
 		"no process left for almost a minute": {
 			flaky: &flaky{failures: 5, err: &acp.Error{Kind: acp.CannotStart, Op: "start", Text: "resource temporarily unavailable"}},
-			want:  OutcomeComplete, opened: 7, least: 50 * time.Second, most: 70 * time.Second, iterations: 2,
+			want:  event.OutcomeComplete, opened: 7, least: 50 * time.Second, most: 70 * time.Second, iterations: 2,
 		},
 		"it starts and dies at once": {
 			flaky: &flaky{failures: 2, err: &acp.Error{Kind: acp.Died, Op: "initialize", Text: "exit status 1"}},
-			want:  OutcomeComplete, opened: 4, least: time.Second, most: 10 * time.Second, iterations: 2,
+			want:  event.OutcomeComplete, opened: 4, least: time.Second, most: 10 * time.Second, iterations: 2,
 		},
 		"gone for good: the circuit breaker ends the run": {
-			flaky: &flaky{failures: 100, err: missing}, want: OutcomeUnavailable, opened: 1 + 3*6, least: 150 * time.Second, most: 210 * time.Second, iterations: 1,
+			flaky: &flaky{failures: 100, err: missing}, want: event.OutcomeUnavailable, opened: 1 + 3*6, least: 150 * time.Second, most: 210 * time.Second, iterations: 1,
 		},
 		"never there": {
-			flaky: &flaky{failures: 100, err: missing, firstToo: true}, want: OutcomeUnavailable, opened: 1, most: time.Second,
+			flaky: &flaky{failures: 100, err: missing, firstToo: true}, want: event.OutcomeUnavailable, opened: 1, most: time.Second,
 		},
 		"what trying again cannot help": {
-			flaky: &flaky{failures: 100, err: &acp.Error{Kind: acp.AuthRequired, Op: "session/new"}}, want: OutcomeUnavailable, opened: 2, most: time.Second, iterations: 1,
+			flaky: &flaky{failures: 100, err: &acp.Error{Kind: acp.AuthRequired, Op: "session/new"}}, want: event.OutcomeUnavailable, opened: 2, most: time.Second, iterations: 1,
 		},
 	}
 	for name, tt := range tests {
@@ -110,8 +111,8 @@ func TestAnAgentThatHasAnsweredIsStartedAgain(t *testing.T) {
 				r, store := f.begin(t, nil)
 				began := time.Now()
 				out, err := r.Run(t.Context())
-				if err != nil || out.Kind != tt.want || out.Iterations != tt.iterations {
-					t.Errorf("got %s (%s) after %d iterations, %v; want %s after %d", out.Kind, out.Reason, out.Iterations, err, tt.want, tt.iterations)
+				if err != nil || out.Outcome != tt.want || out.Iterations != tt.iterations {
+					t.Errorf("got %s (%s) after %d iterations, %v; want %s after %d", out.Outcome, out.Reason, out.Iterations, err, tt.want, tt.iterations)
 				}
 				if took := time.Since(began); f.opened != tt.opened || took < tt.least || took > tt.most {
 					t.Errorf("the agent was started %d times in %s; want %d times in %s to %s", f.opened, took, tt.opened, tt.least, tt.most)
@@ -146,8 +147,8 @@ func TestAStartThatIsTriedAgainCanBeInterrupted(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		var warned int
 		r, store := f.begin(t, func(o *Options) {
-			o.Observe = func(e Event) {
-				if e.Type == Warned {
+			o.Observe = func(e event.Event) {
+				if e.Type == event.Warned {
 					warned++
 					cancel(errors.New("caught a signal"))
 				}
@@ -155,8 +156,8 @@ func TestAStartThatIsTriedAgainCanBeInterrupted(t *testing.T) {
 		})
 		began := time.Now()
 		out, err := r.Run(ctx)
-		if err != nil || out.Kind != OutcomeInterrupted || warned != 1 || f.opened != 2 {
-			t.Errorf("got %s after %d starts and %d warnings, %v; want interrupted in the first wait", out.Kind, f.opened, warned, err)
+		if err != nil || out.Outcome != event.OutcomeInterrupted || warned != 1 || f.opened != 2 {
+			t.Errorf("got %s after %d starts and %d warnings, %v; want interrupted in the first wait", out.Outcome, f.opened, warned, err)
 		}
 		if took := time.Since(began); took > time.Second {
 			t.Errorf("the wait went on for %s", took)
@@ -189,7 +190,7 @@ func TestAVerifierThatHasAnsweredIsStartedAgain(t *testing.T) {
 		})
 		f.opened = 1 // the first start of a verifier fails already
 		out, err := r.Run(t.Context())
-		if err != nil || out.Kind != OutcomeComplete || out.Iterations != 2 || judged != 2 {
+		if err != nil || out.Outcome != event.OutcomeComplete || out.Iterations != 2 || judged != 2 {
 			t.Errorf("got %+v, %v with %d verdicts; want two tasks done at the first try", out, err, judged)
 		}
 		for id, times := range f.prompts {

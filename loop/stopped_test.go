@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/fakeagent"
 )
 
@@ -17,21 +18,21 @@ func TestWorkThatIsFinishedWhileTheRunIsStoppedIsOnlyVerified(t *testing.T) {
 	ids := s.add(t, dag.NewTask{Title: "mine"})
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	s.opts.Observe = func(e Event) {
-		if e.Type == AgentText && strings.Contains(e.Text, "task-done") {
+	s.opts.Observe = func(e event.Event) {
+		if e.Type == event.AgentText && strings.Contains(e.Text, "task-done") {
 			interrupt()
 		}
 		s.observe(e)
 	}
 	r := s.start(t)
-	if out := s.finish(t, r, ctx); out.Kind != OutcomeInterrupted || out.Iterations != 0 {
-		t.Errorf("got %s after %d counted iterations, want interrupted after none", out.Kind, out.Iterations)
+	if out := s.finish(t, r, ctx); out.Outcome != event.OutcomeInterrupted || out.Iterations != 0 {
+		t.Errorf("got %s after %d counted iterations, want interrupted after none", out.Outcome, out.Iterations)
 	}
 	if task := s.task(t, ids[0]); task.Status != dag.Pending || task.Attempts != 0 {
 		t.Errorf("got %s with %d attempts charged, want pending with none", task.Status, task.Attempts)
 	}
 	s.opts.Observe = s.observe
-	if out := s.run(t); out.Kind != OutcomeComplete || out.Counts.Done != 1 {
+	if out := s.run(t); out.Outcome != event.OutcomeComplete || out.Counts.Done != 1 {
 		t.Errorf("got %+v, want complete", out)
 	}
 	if n := s.count(t, "prompted"); n != 1 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/db"
 	"ralph/internal/fakeagent"
 )
@@ -31,7 +32,7 @@ func (s *stage) mend(t *testing.T, tasks int) {
 	s.opts.Life = func(dag.Process) dag.Life { return dag.Dead }
 	r := s.start(t)
 	s.opts.Life = nil
-	if out := s.finish(t, r, t.Context()); out.Kind != OutcomeComplete || out.Counts.Done != tasks || out.Counts.Total != tasks {
+	if out := s.finish(t, r, t.Context()); out.Outcome != event.OutcomeComplete || out.Counts.Done != tasks || out.Counts.Total != tasks {
 		t.Errorf("got %+v, want all %d done", out, tasks)
 	}
 	s.update(t, func(g *dag.Graph) error {
@@ -74,8 +75,8 @@ func TestAFullDiskInTheMiddleOfARunLosesNothing(t *testing.T) {
 	}
 	r := s.start(t)
 	out, err := r.Run(t.Context())
-	if kindOf(err) != db.Full || out.Kind != OutcomeError {
-		t.Fatalf("got %s, %v; want that the disk is full", out.Kind, err)
+	if kindOf(err) != db.Full || out.Outcome != event.OutcomeError {
+		t.Fatalf("got %s, %v; want that the disk is full", out.Outcome, err)
 	}
 	s.wantNothingLeft(t)
 	s.reopen(t, path, db.Options{})
@@ -88,7 +89,7 @@ func TestAFullDiskInTheMiddleOfARunLosesNothing(t *testing.T) {
 func (s *stage) wantToldAsStored(t *testing.T) {
 	t.Helper()
 	unstored := 0
-	for _, e := range s.all(ofType(AttemptEnded)) {
+	for _, e := range s.all(ofType(event.AttemptEnded)) {
 		if stored := s.task(t, e.Task).Status; e.Status != string(stored) {
 			t.Errorf("%s was told as %s (%s), but is %s", e.Task, e.Status, e.Outcome, stored)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"ralph/acp"
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/failpoint"
 	"ralph/internal/git"
 	"ralph/internal/human"
@@ -150,7 +151,7 @@ func disturbedReason(files []string) string {
 }
 
 // ask has one verifier look, and returns the event that says what came of it.
-func (a *attempt) ask(ctx context.Context, now string) Event {
+func (a *attempt) ask(ctx context.Context, now string) event.Event {
 	f, t := &a.facts, a.claim.Task
 	in := prompt.VerifyInput{Task: prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description}, Inert: sigils.Inert}
 	if a.opts.Context != nil {
@@ -170,9 +171,9 @@ func (a *attempt) ask(ctx context.Context, now string) Event {
 	for _, g := range f.Gates {
 		in.Gates = append(in.Gates, prompt.Gate{Name: g.Command, Passed: g.Passed, Output: g.Tail})
 	}
-	a.emit(Event{Type: JudgeStarted, Task: t.ID, Attempt: a.claim.Attempt})
+	a.emit(event.Event{Type: event.VerifierStarted, Task: t.ID, Attempt: a.claim.Attempt})
 	verdict, err := a.verdict(ctx, prompt.Verify(in))
-	e := Event{Type: JudgeEnded, Task: t.ID, Attempt: a.claim.Attempt, Outcome: "pass", Reason: verdict.Reason}
+	e := event.Event{Type: event.VerifierEnded, Task: t.ID, Attempt: a.claim.Attempt, Outcome: "pass", Reason: verdict.Reason}
 	if err != nil {
 		if f.Unjudged = asOverspent(err); f.Unjudged == nil && !errors.As(err, &f.JudgeErr) {
 			f.JudgeErr = &acp.Error{Kind: acp.Cancelled, Op: "verify", Text: err.Error(), Err: err}

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"ralph/event"
 	"ralph/internal/human"
 	"ralph/internal/term"
-	"ralph/loop"
 )
 
 // Message is what people are told. Commands get it as JSON.
@@ -44,10 +44,10 @@ const (
 
 // of returns the message of an event and the kinds of news that it is, the most
 // telling first; no kinds means that nobody needs to know.
-func (n *news) of(e loop.Event) (Message, []string) {
+func (n *news) of(e event.Event) (Message, []string) {
 	m := Message{Project: n.project, Run: e.Run, Task: e.Task, At: e.At, Reason: n.line(e.Reason)}
 	switch e.Type {
-	case loop.AttemptEnded:
+	case event.AttemptEnded:
 		n.failed = slices.DeleteFunc(n.failed, func(f failure) bool { return f.task == e.Task })
 		if e.Status != "failed" {
 			return m, nil
@@ -55,29 +55,29 @@ func (n *news) of(e loop.Event) (Message, []string) {
 		n.failed = append(n.failed, failure{e.Task, fmt.Sprintf("%s (%s): %s", n.line(e.Title), e.Task, n.line(e.Reason))})
 		m.Outcome = e.Outcome
 		return n.write(m, "task failed: "+n.line(e.Title), n.line(e.Reason), "next: ralph logs "+e.Task), []string{TaskFailed}
-	case loop.Waiting:
+	case event.Waiting:
 		until := ""
 		if e.Until != nil {
 			until = " until " + e.Until.Format("15:04:05 MST")
 		}
 		return n.write(m, "waiting"+until, m.Reason), []string{Waiting}
-	case loop.AgentAsked:
+	case event.AgentAsked:
 		if e.Outcome != "cancelled" {
 			return m, nil
 		}
 		m.Reason = "the agent asked for what nobody could answer: " + n.line(e.Text)
 		return n.write(m, "needs input", m.Reason, "next: ralph logs "+e.Task), []string{NeedsInput}
-	case loop.Recovered:
+	case event.Recovered:
 		n.rescued = append(n.rescued, fmt.Sprintf("%s (%s): %s", n.line(e.Title), e.Task, m.Reason))
 		return m, nil
-	case loop.RecoveryDone:
+	case event.RecoveryDone:
 		lines := append([]string{m.Reason}, shorten(n.rescued)...)
 		n.rescued = nil
-		if e.Recovery == nil || *e.Recovery == (loop.RecoveryEvent{}) {
+		if e.Recovery == nil || *e.Recovery == (event.Recovery{}) {
 			return m, nil
 		}
 		return n.write(m, "recovered", append(lines, "next: ralph status")...), []string{Recovered}
-	case loop.RunEnded:
+	case event.RunEnded:
 		return n.ended(e, m)
 	default:
 		return m, nil
@@ -85,17 +85,17 @@ func (n *news) of(e loop.Event) (Message, []string) {
 }
 
 // ended is the message about the end of a run.
-func (n *news) ended(e loop.Event, m Message) (Message, []string) {
+func (n *news) ended(e event.Event, m Message) (Message, []string) {
 	m.Outcome = e.Outcome
 	kinds, words := []string{RunEnd}, strings.ReplaceAll(e.Outcome, "_", " ")
-	switch loop.OutcomeKind(e.Outcome) {
-	case loop.OutcomeBlocked:
+	switch event.RunOutcome(e.Outcome) {
+	case event.OutcomeBlocked:
 		kinds = []string{Blocked, RunEnd}
-	case loop.OutcomeLimit:
+	case event.OutcomeLimit:
 		kinds, words = []string{Budget, RunEnd}, "a limit was reached"
-	case loop.OutcomeUnavailable:
+	case event.OutcomeUnavailable:
 		kinds, words = []string{NeedsInput, RunEnd}, "no usable agent"
-	case loop.OutcomeComplete:
+	case event.OutcomeComplete:
 		if e.Counts != nil && e.Counts.Failed > 0 {
 			words = "complete, with failed tasks"
 		}
@@ -119,7 +119,7 @@ func (n *news) ended(e loop.Event, m Message) (Message, []string) {
 	lines = append(lines, shorten(failed)...)
 	lines = append(lines, "next: ralph report "+e.Run)
 	if e.Counts != nil && e.Counts.Remaining > 0 {
-		lines = append(lines, "continue: "+loop.ContinueCommand(e.Run))
+		lines = append(lines, "continue: "+event.ContinueCommand(e.Run))
 	}
 	return n.write(m, words, lines...), kinds
 }

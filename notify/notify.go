@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"ralph/event"
 	"ralph/internal/outbox"
-	"ralph/loop"
 )
 
 // The kinds of news that a target can ask for.
@@ -121,7 +121,7 @@ func (n *Notifier) Missing() error { return errors.Join(n.missing...) }
 
 // Event tells what an event means to people, if anything. It only puts it into
 // queues.
-func (n *Notifier) Event(e loop.Event) {
+func (n *Notifier) Event(e event.Event) {
 	m, kinds := n.news.of(e)
 	if len(kinds) == 0 {
 		return

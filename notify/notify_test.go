@@ -18,9 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"ralph/event"
 	"ralph/internal/proc"
-	"ralph/loop"
-	"ralph/loop/recovery"
 )
 
 func TestMain(m *testing.M) {
@@ -30,17 +29,17 @@ func TestMain(m *testing.M) {
 
 var at = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-func failed(n int) loop.Event {
-	return loop.Event{
-		Type: loop.AttemptEnded, At: at, Run: "r-1", Task: fmt.Sprintf("t-%d", n), Title: fmt.Sprintf("Task %d", n), Status: "failed", Outcome: "failed",
+func failed(n int) event.Event {
+	return event.Event{
+		Type: event.AttemptEnded, At: at, Run: "r-1", Task: fmt.Sprintf("t-%d", n), Title: fmt.Sprintf("Task %d", n), Status: "failed", Outcome: "failed",
 		Reason: "gate \"make\": exit status 2\nmuch more",
 	}
 }
 
-func ended(outcome loop.OutcomeKind, counts loop.Counts) loop.Event {
+func ended(outcome event.RunOutcome, counts event.Counts) event.Event {
 	cost := 1.2
-	return loop.Event{
-		Type: loop.RunEnded, At: at, Run: "r-1", Outcome: string(outcome), Reason: "why", Counts: &counts, Duration: 61_000, Usage: &loop.Usage{CostUSD: &cost},
+	return event.Event{
+		Type: event.RunEnded, At: at, Run: "r-1", Outcome: string(outcome), Reason: "why", Counts: &counts, Duration: 61_000, Usage: &event.Usage{CostUSD: &cost},
 	}
 }
 
@@ -87,7 +86,7 @@ func TestMessages(t *testing.T) {
 	t.Parallel()
 	until := at.Add(time.Hour)
 	for name, tc := range map[string]struct {
-		event loop.Event
+		event event.Event
 		kinds []string
 		want  string
 	}{
@@ -96,26 +95,26 @@ func TestMessages(t *testing.T) {
 			[]string{TaskFailed},
 			"ralph: shop: task failed: Task 1\ngate \"make\": exit status 2\nnext: ralph logs t-1",
 		},
-		"a task is tried again":    {loop.Event{Type: loop.AttemptEnded, Status: "pending", Outcome: "retried"}, nil, ""},
-		"a run waits":              {loop.Event{Type: loop.Waiting, Reason: "rate limited", Until: &until}, []string{Waiting}, "ralph: shop: waiting until 04:04:05 UTC\nrate limited"},
-		"a run waits for somebody": {loop.Event{Type: loop.Waiting, Reason: "paused"}, []string{Waiting}, "ralph: shop: waiting\npaused"},
+		"a task is tried again":    {event.Event{Type: event.AttemptEnded, Status: "pending", Outcome: "retried"}, nil, ""},
+		"a run waits":              {event.Event{Type: event.Waiting, Reason: "rate limited", Until: &until}, []string{Waiting}, "ralph: shop: waiting until 04:04:05 UTC\nrate limited"},
+		"a run waits for somebody": {event.Event{Type: event.Waiting, Reason: "paused"}, []string{Waiting}, "ralph: shop: waiting\npaused"},
 		"nobody could answer": {
-			loop.Event{Type: loop.AgentAsked, Task: "t-1", Text: "rm -rf", Outcome: "cancelled"},
+			event.Event{Type: event.AgentAsked, Task: "t-1", Text: "rm -rf", Outcome: "cancelled"},
 			[]string{NeedsInput},
 			"ralph: shop: needs input\nthe agent asked for what nobody could answer: rm -rf\nnext: ralph logs t-1",
 		},
-		"the policy answered": {loop.Event{Type: loop.AgentAsked, Outcome: "allow_once"}, nil, ""},
-		"text of an agent":    {loop.Event{Type: loop.AgentText, Text: "x"}, nil, ""},
-		"complete":            {ended(loop.OutcomeComplete, loop.Counts{Done: 3, Total: 3}), []string{RunEnd}, "ralph: shop: complete\nwhy\n3 done, 0 failed, 0 remaining of 3 in 1m01s, $1.20\nnext: ralph report r-1"},
+		"the policy answered": {event.Event{Type: event.AgentAsked, Outcome: "allow_once"}, nil, ""},
+		"text of an agent":    {event.Event{Type: event.AgentText, Text: "x"}, nil, ""},
+		"complete":            {ended(event.OutcomeComplete, event.Counts{Done: 3, Total: 3}), []string{RunEnd}, "ralph: shop: complete\nwhy\n3 done, 0 failed, 0 remaining of 3 in 1m01s, $1.20\nnext: ralph report r-1"},
 		"complete with failures": {
-			ended(loop.OutcomeComplete, loop.Counts{Done: 2, Failed: 1, Total: 3}),
+			ended(event.OutcomeComplete, event.Counts{Done: 2, Failed: 1, Total: 3}),
 			[]string{RunEnd},
 			"ralph: shop: complete, with failed tasks\nwhy\n2 done, 1 failed, 0 remaining of 3 in 1m01s, $1.20\nnext: ralph report r-1",
 		},
-		"blocked":     {ended(loop.OutcomeBlocked, loop.Counts{}), []string{Blocked, RunEnd}, "ralph: shop: blocked\nwhy\n0 done, 0 failed, 0 remaining of 0 in 1m01s, $1.20\nnext: ralph report r-1"},
-		"a limit":     {ended(loop.OutcomeLimit, loop.Counts{}), []string{Budget, RunEnd}, "ralph: shop: a limit was reached\nwhy\n0 done, 0 failed, 0 remaining of 0 in 1m01s, $1.20\nnext: ralph report r-1"},
-		"no agent":    {loop.Event{Type: loop.RunEnded, Run: "r-1", Outcome: "agent_unavailable", Reason: "log in"}, []string{NeedsInput, RunEnd}, "ralph: shop: no usable agent\nlog in\nnext: ralph report r-1"},
-		"interrupted": {loop.Event{Type: loop.RunEnded, Run: "r-1", Outcome: "interrupted"}, []string{RunEnd}, "ralph: shop: interrupted\nnext: ralph report r-1"},
+		"blocked":     {ended(event.OutcomeBlocked, event.Counts{}), []string{Blocked, RunEnd}, "ralph: shop: blocked\nwhy\n0 done, 0 failed, 0 remaining of 0 in 1m01s, $1.20\nnext: ralph report r-1"},
+		"a limit":     {ended(event.OutcomeLimit, event.Counts{}), []string{Budget, RunEnd}, "ralph: shop: a limit was reached\nwhy\n0 done, 0 failed, 0 remaining of 0 in 1m01s, $1.20\nnext: ralph report r-1"},
+		"no agent":    {event.Event{Type: event.RunEnded, Run: "r-1", Outcome: "agent_unavailable", Reason: "log in"}, []string{NeedsInput, RunEnd}, "ralph: shop: no usable agent\nlog in\nnext: ralph report r-1"},
+		"interrupted": {event.Event{Type: event.RunEnded, Run: "r-1", Outcome: "interrupted"}, []string{RunEnd}, "ralph: shop: interrupted\nnext: ralph report r-1"},
 	} {
 		n := news{project: "shop", hide: func(s string) string { return s }}
 		m, kinds := n.of(tc.event)
@@ -134,7 +133,7 @@ func TestTheEndOfARunNamesWhatFailed(t *testing.T) {
 	for i := range 8 {
 		n.of(failed(i))
 	}
-	m, _ := n.of(ended(loop.OutcomeBlocked, loop.Counts{Failed: 8, Total: 8}))
+	m, _ := n.of(ended(event.OutcomeBlocked, event.Counts{Failed: 8, Total: 8}))
 	if got := strings.Count(m.Text, "\nfailed: Task"); got != 5 || !strings.Contains(m.Text, "\nand 3 more\n") {
 		t.Errorf("got\n%s", m.Text)
 	}
@@ -149,7 +148,7 @@ func TestTheEndOfARunNamesAFailedTaskOnce(t *testing.T) {
 	done := failed(2)
 	done.Status, done.Outcome = "done", "done"
 	n.of(done)
-	e := ended(loop.OutcomeFailure, loop.Counts{Done: 1, Failed: 1, Total: 2})
+	e := ended(event.OutcomeFailure, event.Counts{Done: 1, Failed: 1, Total: 2})
 	e.Reason = `t-1 failed: gate "make": exit status 2`
 	m, _ := n.of(e)
 	want := "ralph: shop: failure\n1 done, 1 failed, 0 remaining of 2 in 1m01s, $1.20\n" +
@@ -163,18 +162,18 @@ func TestARecoveryIsOneMessage(t *testing.T) {
 	t.Parallel()
 	n := news{project: "shop", hide: func(s string) string { return s }}
 	for i := range 6 {
-		e := loop.Event{Type: loop.Recovered, Task: fmt.Sprint("t-", i), Title: fmt.Sprint("Task ", i), Reason: "its run died; released", Outcome: "released"}
+		e := event.Event{Type: event.Recovered, Task: fmt.Sprint("t-", i), Title: fmt.Sprint("Task ", i), Reason: "its run died; released", Outcome: "released"}
 		if _, kinds := n.of(e); kinds != nil {
 			t.Errorf("got %q, want nothing before the summary", kinds)
 		}
 	}
-	sum := loop.RecoveryEvent{Runs: 1, RecoveryCounts: recovery.RecoveryCounts{Released: 6}}
-	m, kinds := n.of(loop.Event{Type: loop.RecoveryDone, Run: "r-1", Recovery: &sum, Reason: sum.String()})
+	sum := event.Recovery{Runs: 1, RecoveryCounts: event.RecoveryCounts{Released: 6}}
+	m, kinds := n.of(event.Event{Type: event.RecoveryDone, Run: "r-1", Recovery: &sum, Reason: sum.String()})
 	if !strings.HasPrefix(m.Text, "ralph: shop: recovered\n1 run had died, 6 tasks released\nTask 0 (t-0): its run died; released\nTask 1 ") ||
 		!strings.HasSuffix(m.Text, "\nand 1 more\nnext: ralph status") || !slices.Equal(kinds, []string{"recovered"}) {
 		t.Errorf("got %q:\n%s", kinds, m.Text)
 	}
-	if _, kinds := n.of(loop.Event{Type: loop.RecoveryDone, Recovery: &loop.RecoveryEvent{}, Reason: "nothing to recover"}); kinds != nil {
+	if _, kinds := n.of(event.Event{Type: event.RecoveryDone, Recovery: &event.Recovery{}, Reason: "nothing to recover"}); kinds != nil {
 		t.Errorf("got %q, want no message where nothing was recovered", kinds)
 	}
 }
@@ -184,7 +183,7 @@ func TestATargetHearsOnlyWhatItAskedForAndOnce(t *testing.T) {
 	h := newHook(t, func(int, http.ResponseWriter) {})
 	n := New(quick(Target{Webhook: h.URL, On: []string{RunEnd, Blocked}}))
 	n.Event(failed(1))
-	n.Event(ended(loop.OutcomeBlocked, loop.Counts{Failed: 1, Total: 1}))
+	n.Event(ended(event.OutcomeBlocked, event.Counts{Failed: 1, Total: 1}))
 	if err := n.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +317,7 @@ func TestASlowWebhookGetsEverythingBeforeTheEnd(t *testing.T) {
 	for i := range 4 {
 		n.Event(failed(i + 1))
 	}
-	n.Event(ended(loop.OutcomeBlocked, loop.Counts{}))
+	n.Event(ended(event.OutcomeBlocked, event.Counts{}))
 	close(release)
 	err := n.Close()
 	if err == nil || !strings.Contains(err.Error(), "3 of 6 notifications did not go out: too many were waiting") {

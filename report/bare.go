@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/loop"
+	"ralph/event"
 )
 
 // NotStarted is the outcome of a run that could not begin.
@@ -13,9 +13,9 @@ const NotStarted = "not_started"
 
 // Bare is the report, at that time, of a run of which nothing but its outcome is
 // known: it could not begin, or what it stored cannot be read.
-func Bare(out loop.Outcome, scope dag.Scope, at time.Time) Run {
+func Bare(out event.Result, scope dag.Scope, at time.Time) Run {
 	r := Run{
-		ID: out.Run, Scope: scope.String(), Target: cmp.Or(scope.Task, scope.Feature), Outcome: string(out.Kind), Reason: out.Reason, Iterations: out.Iterations,
+		ID: out.Run, Scope: scope.String(), Target: cmp.Or(scope.Task, scope.Feature), Outcome: string(out.Outcome), Reason: out.Reason, Iterations: out.Iterations,
 		Counts: out.Counts, StartedAt: at.Add(-out.Duration), EndedAt: at, Duration: out.Duration, Zone: time.UTC, index: map[string]int{},
 	}
 	for _, t := range out.Tasks {

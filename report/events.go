@@ -10,13 +10,13 @@ import (
 	"os"
 	"path/filepath"
 
-	"ralph/loop"
+	"ralph/event"
 )
 
 // events is what a run's own file adds to what the database holds.
 type events struct {
-	setup    *loop.Setup
-	counts   *loop.Counts // at the end
+	setup    *event.Setup
+	counts   *event.Counts // at the end
 	attempts map[string]attemptEvents
 	warnings []string
 	err      string // why it could not be read
@@ -48,7 +48,7 @@ func readEvents(path string) events {
 	for {
 		text, err := readLine(in, maxEvent)
 		if len(text) > 0 && !chatter(text) {
-			var e loop.Event
+			var e event.Event
 			if json.Unmarshal(text, &e) == nil {
 				told.add(e)
 			}
@@ -68,29 +68,29 @@ func chatter(text []byte) bool {
 	return bytes.Contains(text[:min(len(text), 200)], []byte(`"type":"agent_`))
 }
 
-func (t *events) add(e loop.Event) {
+func (t *events) add(e event.Event) {
 	a := t.attempts[e.Attempt]
 	switch e.Type {
-	case loop.RunStarted:
+	case event.RunStarted:
 		if e.Setup != nil {
 			t.setup = e.Setup
 		}
-	case loop.TaskClaimed:
+	case event.TaskClaimed:
 		a.title = e.Title
 		t.attempts[e.Attempt] = a
-	case loop.GateEnded:
+	case event.GateEnded:
 		if e.Gate != nil && e.Reason == "" { // one with a reason was run before the work
 			a.gates = append(a.gates, Gate{Command: e.Gate.Command, Passed: e.Gate.Passed, Exit: e.Gate.Exit, Baseline: e.Gate.Baseline, Verdict: e.Gate.Verdict})
 			t.attempts[e.Attempt] = a
 		}
-	case loop.AttemptEnded:
+	case event.AttemptEnded:
 		a.title, a.status = e.Title, e.Status
 		t.attempts[e.Attempt] = a
-	case loop.Warned:
+	case event.Warned:
 		t.warn(e.Text)
-	case loop.Drifted:
+	case event.Drifted:
 		t.warn(e.Task + " got nowhere: " + e.Reason)
-	case loop.RunEnded:
+	case event.RunEnded:
 		t.counts = e.Counts
 	}
 }

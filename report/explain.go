@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/term"
-	"ralph/loop"
 )
 
 // explain says what failed, what waits for what, and what to do next.
@@ -83,7 +83,7 @@ func (f Failure) steps(r *Run) []Step {
 		}
 		list = append(list,
 			Step{"ralph task log " + f.Task + ` -m "TEXT"`, "tell the next attempt something"},
-			Step{"ralph task reset " + f.Task + " && " + loop.ContinueCommand(r.ID), "let it run again"})
+			Step{"ralph task reset " + f.Task + " && " + event.ContinueCommand(r.ID), "let it run again"})
 	}
 	return list
 }

@@ -10,7 +10,7 @@ import (
 	"unicode"
 
 	"ralph/dag"
-	"ralph/loop"
+	"ralph/event"
 	"ralph/report"
 )
 
@@ -37,8 +37,8 @@ func hostileStory(t *testing.T) (*world, report.Run) {
 		},
 		files: map[string]string{"verify.log": evilText + "\xff\xfe", "answer.md": evilText},
 	})
-	w.event(loop.Event{Type: loop.Warned, Text: evilText})
-	w.end("a \x1b[31mnew <outcome>", evilText, loop.Counts{Failed: 1, Remaining: 1, Total: 2})
+	w.event(event.Event{Type: event.Warned, Text: evilText})
+	w.end("a \x1b[31mnew <outcome>", evilText, event.Counts{Failed: 1, Remaining: 1, Total: 2})
 	return w, w.load()
 }
 

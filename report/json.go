@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"ralph/loop"
+	"ralph/event"
 )
 
 // The shape of docs/json.md. Keys do not change once released; more may be added.
@@ -19,7 +19,7 @@ type runJSON struct {
 	DurationMS int64         `json:"duration_ms"`
 	Iterations int           `json:"iterations"`
 	Together   *togetherJSON `json:"together"`
-	Counts     loop.Counts   `json:"counts"`
+	Counts     event.Counts  `json:"counts"`
 	Usage      UsageJSON     `json:"usage"`
 	Verified   int           `json:"verified"`
 	PerDone    *float64      `json:"cost_per_verified_usd"`

@@ -215,16 +215,16 @@ func (s snapshot) attempts(r *Run, told events, now time.Time) {
 	tries := map[string]int{}
 	for _, a := range s.receipts {
 		tries[a.Task]++
-		entry, event := s.journal[a.ID], told.attempts[a.ID]
+		entry, ended := s.journal[a.ID], told.attempts[a.ID]
 		out := Attempt{
-			ID: a.ID, Task: a.Task, Title: line(cmp.Or(a.Title, entry.Title, event.title, a.Task)), Iteration: a.Iteration, Nth: tries[a.Task],
+			ID: a.ID, Task: a.Task, Title: line(cmp.Or(a.Title, entry.Title, ended.title, a.Task)), Iteration: a.Iteration, Nth: tries[a.Task],
 			Agent: a.Agent, Model: a.Model, Effective: a.ModelEffective, Sandbox: a.Sandbox, StartedAt: a.StartedAt, EndedAt: a.EndedAt,
-			Outcome: a.Outcome, Status: event.status, Reason: a.Reason, StopReason: a.StopReason, Verdict: a.Verdict,
+			Outcome: a.Outcome, Status: ended.status, Reason: a.Reason, StopReason: a.StopReason, Verdict: a.Verdict,
 			Gates: gatesOf(a.Gates), Notes: entry.Notes, Usage: usageOf(a), Drift: a.Drift, Files: a.Files,
 			Evidence: evidence(filepath.Join(r.Folder, a.ID)), Before: a.Tree, After: a.TreeAfter,
 		}
 		if out.Gates == nil {
-			out.Gates = event.gates
+			out.Gates = ended.gates
 		}
 		end := a.EndedAt
 		if end.IsZero() {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/loop"
+	"ralph/event"
 	"ralph/report"
 )
 
@@ -25,7 +25,7 @@ func TestAReportIsAboutItsRun(t *testing.T) {
 	w.attempt(try{took: time.Second, note: dag.Note{Agent: "claude"}})
 	w.attempt(try{took: time.Second, note: dag.Note{Agent: "claude"}})
 	w.add(dag.NewTask{Title: "Came later", Feature: "parser"})
-	w.end("complete", "", loop.Counts{})
+	w.end("complete", "", event.Counts{})
 	w.run = first
 	after := w.load()
 	if len(after.Tasks) != len(before.Tasks) || after.Counts != before.Counts || after.Usage.USD != before.Usage.USD || len(after.Attempts) != len(before.Attempts) {
@@ -107,8 +107,8 @@ func TestWhatPeopleAndAgentsGiveUpIsKeptApart(t *testing.T) {
 	second := w.add(dag.NewTask{Title: "given up by a person", After: []string{first}})
 	third := w.add(dag.NewTask{Title: "waits", After: []string{second}})
 	w.begin(dag.Scope{})
-	w.event(loop.Event{Type: loop.GateEnded, Attempt: "a-00000001", Reason: "before the work", Gate: &loop.GateEvent{Command: "make", Verdict: "failed"}})
-	w.event(loop.Event{Type: loop.GateEnded, Attempt: "a-00000001", Gate: &loop.GateEvent{Command: "make", Passed: true, Verdict: "passed"}})
+	w.event(event.Event{Type: event.GateEnded, Attempt: "a-00000001", Reason: "before the work", Gate: &event.Gate{Command: "make", Verdict: "failed"}})
+	w.event(event.Event{Type: event.GateEnded, Attempt: "a-00000001", Gate: &event.Gate{Command: "make", Passed: true, Verdict: "passed"}})
 	w.attempt(try{
 		task: first, took: time.Second, note: dag.Note{Agent: "claude"}, status: "pending",
 		settle: func(g *dag.Graph, c dag.Claim) error {
@@ -116,7 +116,7 @@ func TestWhatPeopleAndAgentsGiveUpIsKeptApart(t *testing.T) {
 		},
 	})
 	w.update(func(g *dag.Graph) error { return g.GiveUp(second, "no way") })
-	w.end("failure", "", loop.Counts{})
+	w.end("failure", "", event.Counts{})
 	w.now = w.now.Add(time.Hour)
 	w.update(func(g *dag.Graph) error { return g.Finish(first) })
 	r := w.load()
@@ -147,7 +147,7 @@ func TestAFailureHoldsUpOnlyWhatIsOpen(t *testing.T) {
 	w.begin(dag.Scope{})
 	w.attempt(try{task: first, took: time.Second, status: "failed", settle: func(g *dag.Graph, c dag.Claim) error { return g.Fail(c, "no") }})
 	w.update(func(g *dag.Graph) error { return g.GiveUp(given, "no way") })
-	w.end("blocked", "", loop.Counts{})
+	w.end("blocked", "", event.Counts{})
 	r := w.load()
 	if r.Failures[0].Task != first || r.Failures[0].Holds != 3 {
 		t.Errorf("got %+v, want 3 that it holds up", r.Failures[0])

@@ -2,28 +2,28 @@ package report
 
 import (
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/human"
-	"ralph/loop"
 )
 
 // steps chooses the commands to type by how the run ended and by what failed.
 func (r Run) steps() []Step {
-	again := Step{loop.ContinueCommand(r.ID), "go on where this stopped"}
+	again := Step{event.ContinueCommand(r.ID), "go on where this stopped"}
 	look := Step{"ralph status", "what is done, what is next, what waits and why"}
 	switch r.Outcome {
 	case Running:
 		return []Step{{"ralph logs -f", "follow it"}, {"ralph status", "what runs, what is next"}}
 	case Died:
 		return []Step{{again.Command, "take up what it left behind"}, {"ralph doctor", "is everything as it should be?"}}
-	case string(loop.OutcomeComplete), string(loop.OutcomeFailure):
+	case string(event.OutcomeComplete), string(event.OutcomeFailure):
 		return r.afterFailures(nil)
-	case string(loop.OutcomeBlocked):
+	case string(event.OutcomeBlocked):
 		return r.afterFailures([]Step{look})
-	case string(loop.OutcomeNoPlan):
+	case string(event.OutcomeNoPlan):
 		return []Step{{`ralph task add "TITLE"`, "add a task"}, {"ralph task list --all", "what there is"}}
-	case string(loop.OutcomeUnavailable):
+	case string(event.OutcomeUnavailable):
 		return []Step{{"ralph doctor", "is the project itself in order?"}, again}
-	case string(loop.OutcomeInterrupted), string(loop.OutcomeLimit), "stopped":
+	case string(event.OutcomeInterrupted), string(event.OutcomeLimit), "stopped":
 		return r.afterFailures([]Step{again, look})
 	default:
 		return r.afterFailures([]Step{look, {"ralph doctor", "is everything as it should be?"}})
@@ -47,7 +47,7 @@ func (r Run) afterFailures(steps []Step) []Step {
 	default:
 		return append([]Step{
 			{"ralph logs " + open[0].Task, "what the agent did in the first that failed"},
-			{"ralph task reset --failed && " + loop.ContinueCommand(r.ID), "let all that failed run again"},
+			{"ralph task reset --failed && " + event.ContinueCommand(r.ID), "let all that failed run again"},
 		}, steps...)
 	}
 }
@@ -59,7 +59,7 @@ func (r Run) Headline() string {
 		return "still running"
 	case r.Outcome == Died:
 		return "died: its process is gone, and it never said how it ended"
-	case r.Outcome == string(loop.OutcomeComplete) && r.Counts.Failed > 0:
+	case r.Outcome == string(event.OutcomeComplete) && r.Counts.Failed > 0:
 		return "complete, with " + human.Count(r.Counts.Failed, "failed task")
 	}
 	if words, known := headlines[r.Outcome]; known {
@@ -69,23 +69,23 @@ func (r Run) Headline() string {
 }
 
 var headlines = map[string]string{
-	"":                              "ended",
-	string(loop.OutcomeComplete):    "complete",
-	string(loop.OutcomeFailure):     "failure",
-	string(loop.OutcomeBlocked):     "blocked: nothing could run any more",
-	string(loop.OutcomeNoPlan):      "no task was there to be done",
-	string(loop.OutcomeLimit):       "a limit was reached",
-	string(loop.OutcomeStopped):     "stopped",
-	string(loop.OutcomeUnavailable): "no usable agent",
-	string(loop.OutcomeInterrupted): "interrupted",
-	string(loop.OutcomeError):       "ralph could not go on",
-	NotStarted:                      "the run could not begin",
+	"":                               "ended",
+	string(event.OutcomeComplete):    "complete",
+	string(event.OutcomeFailure):     "failure",
+	string(event.OutcomeBlocked):     "blocked: nothing could run any more",
+	string(event.OutcomeNoPlan):      "no task was there to be done",
+	string(event.OutcomeLimit):       "a limit was reached",
+	string(event.OutcomeStopped):     "stopped",
+	string(event.OutcomeUnavailable): "no usable agent",
+	string(event.OutcomeInterrupted): "interrupted",
+	string(event.OutcomeError):       "ralph could not go on",
+	NotStarted:                       "the run could not begin",
 }
 
 // intended says that somebody wanted the run to end as it did: a person, or whoever set
 // a limit.
 func (r Run) intended() bool {
-	return r.Outcome == string(loop.OutcomeStopped) || r.Outcome == string(loop.OutcomeLimit) || r.Outcome == string(loop.OutcomeInterrupted)
+	return r.Outcome == string(event.OutcomeStopped) || r.Outcome == string(event.OutcomeLimit) || r.Outcome == string(event.OutcomeInterrupted)
 }
 
 // Mark is a sign for the headline: good, bad, or worth a look.
@@ -95,8 +95,8 @@ func (r Run) Mark() string {
 		return "✓"
 	case r.Outcome == Running:
 		return "…"
-	case r.Counts.Failed > 0, r.Outcome == string(loop.OutcomeFailure), r.Outcome == string(loop.OutcomeUnavailable),
-		r.Outcome == string(loop.OutcomeError), r.Outcome == Died, r.Outcome == NotStarted:
+	case r.Counts.Failed > 0, r.Outcome == string(event.OutcomeFailure), r.Outcome == string(event.OutcomeUnavailable),
+		r.Outcome == string(event.OutcomeError), r.Outcome == Died, r.Outcome == NotStarted:
 		return "✗"
 	default:
 		return "!"

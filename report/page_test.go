@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/loop"
+	"ralph/event"
 	"ralph/report"
 )
 
@@ -31,7 +31,7 @@ func onePage(t *testing.T, a try, outcome string, o report.HTMLOptions) string {
 	a.took = time.Second
 	w.begin(dag.Scope{})
 	w.attempt(a)
-	w.end(outcome, "", loop.Counts{Done: 1, Total: 1})
+	w.end(outcome, "", event.Counts{Done: 1, Total: 1})
 	return pageOf(t, w.load(), o)
 }
 
@@ -85,7 +85,7 @@ func TestThePageHoldsSoMuchOfLogs(t *testing.T) {
 		task: bad, took: time.Second, status: "failed", files: map[string]string{"verify.log": "why it failed\n"},
 		settle: func(g *dag.Graph, c dag.Claim) error { return g.Fail(c, "no") },
 	})
-	w.end("complete", "", loop.Counts{Done: 12, Failed: 1, Total: 13})
+	w.end("complete", "", event.Counts{Done: 12, Failed: 1, Total: 13})
 	page = pageOf(t, w.load(), report.HTMLOptions{})
 	if len(page) > 10<<20+200_000 {
 		t.Errorf("the page has %d bytes, want at most about 10 MiB", len(page))
@@ -161,7 +161,7 @@ func TestAnIntendedStopIsNotRed(t *testing.T) {
 		id := w.add(dag.NewTask{Title: "one"})
 		w.begin(dag.Scope{})
 		w.attempt(try{task: id, took: time.Second, status: "failed", settle: func(g *dag.Graph, c dag.Claim) error { return g.Fail(c, "no") }})
-		w.end(outcome, "", loop.Counts{Failed: 1, Total: 1})
+		w.end(outcome, "", event.Counts{Failed: 1, Total: 1})
 		page := pageOf(t, w.load(), report.HTMLOptions{})
 		if !strings.Contains(page, fmt.Sprintf("<header class=%q>", class)) || !strings.Contains(page, `<details class="card failed"`) {
 			t.Errorf("%s: the page has another header than %q", outcome, class)
@@ -177,7 +177,7 @@ func TestLongTitlesEndInAnEllipsis(t *testing.T) {
 	w.add(dag.NewTask{Title: title, After: []string{id}})
 	w.begin(dag.Scope{Task: id})
 	w.attempt(try{task: id, took: time.Second, status: "failed", settle: func(g *dag.Graph, c dag.Claim) error { return g.Fail(c, "no") }})
-	w.end("complete", "", loop.Counts{Failed: 1, Total: 1})
+	w.end("complete", "", event.Counts{Failed: 1, Total: 1})
 	page := pageOf(t, w.load(), report.HTMLOptions{})
 	for _, bold := range regexp.MustCompile(`(?s)(?:<b>|<text x="14" y="\d+">|</span> )(Replace W[^<]*)<`).FindAllStringSubmatch(page, -1) {
 		if len(bold[1]) > 90 || !strings.HasSuffix(bold[1], "…") && len(bold[1]) > 20 {

@@ -6,8 +6,8 @@ package report
 import (
 	"time"
 
+	"ralph/event"
 	"ralph/internal/human"
-	"ralph/loop"
 )
 
 // What a run that has not ended is, besides the outcomes of package loop.
@@ -26,11 +26,11 @@ type Run struct {
 	Duration   time.Duration
 	Outcome    string // of package loop, Running or Died
 	Reason     string
-	Iterations int         // its own
-	Together   *Together   // with the runs that it continues; nil if there are none
-	Setup      *loop.Setup // nil when the run's folder is gone
+	Iterations int          // its own
+	Together   *Together    // with the runs that it continues; nil if there are none
+	Setup      *event.Setup // nil when the run's folder is gone
 
-	Counts   loop.Counts
+	Counts   event.Counts
 	Tasks    []Task    // in scope, or worked on; in the order they were created
 	Attempts []Attempt // in the order they began
 	Usage    Usage
@@ -201,5 +201,5 @@ func (r Run) Over() bool { return r.Outcome != Running }
 
 // Green says whether everything that was to be done is done.
 func (r Run) Green() bool {
-	return r.Outcome == string(loop.OutcomeComplete) && r.Counts.Failed == 0
+	return r.Outcome == string(event.OutcomeComplete) && r.Counts.Failed == 0
 }

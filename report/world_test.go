@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/db"
 	"ralph/journal"
-	"ralph/loop"
 	"ralph/report"
 )
 
@@ -78,14 +78,14 @@ func (w *world) begin(scope dag.Scope) {
 	}
 	w.t.Cleanup(func() { f.Close() })
 	w.log, w.iter = f, 0
-	w.event(loop.Event{Type: loop.RunStarted, Setup: &loop.Setup{
+	w.event(event.Event{Type: event.RunStarted, Setup: &event.Setup{
 		Scope: "everything", Agent: "claude", Model: "cost-optimized", Verify: "go vet ./...", Sandbox: "landlock: writes only below this folder",
 	}})
 }
 
-func (w *world) event(e loop.Event) {
+func (w *world) event(e event.Event) {
 	w.t.Helper()
-	e.V, e.At, e.Run = loop.EventVersion, w.now, w.run.ID
+	e.V, e.At, e.Run = event.Version, w.now, w.run.ID
 	line, err := json.Marshal(e)
 	if err != nil {
 		w.t.Fatal(err)
@@ -163,16 +163,16 @@ func (w *world) attempt(a try) bool {
 			Title: claim.Task.Title, Outcome: "done", Notes: a.notes, Duration: w.now.Sub(began), CostUSD: a.note.CostUSD,
 		})
 	})
-	w.event(loop.Event{Type: loop.AttemptEnded, Attempt: claim.Attempt, Task: claim.Task.ID, Title: claim.Task.Title, Status: a.status})
+	w.event(event.Event{Type: event.AttemptEnded, Attempt: claim.Attempt, Task: claim.Task.ID, Title: claim.Task.Title, Status: a.status})
 	w.now = w.now.Add(time.Second)
 	return true
 }
 
 // end ends the run.
-func (w *world) end(outcome, reason string, counts loop.Counts) {
+func (w *world) end(outcome, reason string, counts event.Counts) {
 	w.t.Helper()
 	w.update(func(g *dag.Graph) error { return g.EndRun(w.run.ID, outcome, reason, w.iter) })
-	w.event(loop.Event{Type: loop.RunEnded, Outcome: outcome, Counts: &counts})
+	w.event(event.Event{Type: event.RunEnded, Outcome: outcome, Counts: &counts})
 }
 
 func (w *world) load() report.Run {

@@ -5,11 +5,11 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"ralph/loop"
+	"ralph/event"
 )
 
 // levelOf says how much an event matters, and names it; no name means no line.
-func levelOf(e loop.Event) (zerolog.Level, string) {
+func levelOf(e event.Event) (zerolog.Level, string) {
 	bad := func(is bool) zerolog.Level {
 		if is {
 			return zerolog.WarnLevel
@@ -17,54 +17,54 @@ func levelOf(e loop.Event) (zerolog.Level, string) {
 		return zerolog.InfoLevel
 	}
 	switch e.Type {
-	case loop.RunStarted:
+	case event.RunStarted:
 		return zerolog.InfoLevel, "run started"
-	case loop.Recovered:
+	case event.Recovered:
 		return zerolog.WarnLevel, "task recovered"
-	case loop.TaskClaimed:
+	case event.TaskClaimed:
 		return zerolog.InfoLevel, "task claimed"
-	case loop.AgentStarted:
+	case event.AgentStarted:
 		return zerolog.InfoLevel, "agent started"
-	case loop.AgentResumed:
+	case event.AgentResumed:
 		return zerolog.InfoLevel, "agent resumed"
-	case loop.AgentTool:
+	case event.AgentTool:
 		return zerolog.DebugLevel, "tool call"
-	case loop.AgentUsage:
+	case event.AgentUsage:
 		return zerolog.DebugLevel, "usage"
-	case loop.AgentAsked:
+	case event.AgentAsked:
 		return zerolog.InfoLevel, "permission asked"
-	case loop.Prompted:
+	case event.Prompted:
 		return zerolog.DebugLevel, "prompt sent"
-	case loop.GateStarted:
+	case event.GateStarted:
 		return zerolog.DebugLevel, "gate started"
-	case loop.GateEnded:
+	case event.GateEnded:
 		return bad(!e.Gate.Passed && e.Reason == ""), "gate ended" // a reason: it is not about the work
-	case loop.JudgeStarted:
+	case event.VerifierStarted:
 		return zerolog.DebugLevel, "judge started"
-	case loop.JudgeEnded:
+	case event.VerifierEnded:
 		return bad(e.Outcome != "pass"), "judge ended"
-	case loop.Drifted:
+	case event.Drifted:
 		return zerolog.WarnLevel, "drift"
-	case loop.AttemptEnded:
+	case event.AttemptEnded:
 		return bad(e.Status == "failed"), "attempt ended"
-	case loop.Waiting:
+	case event.Waiting:
 		return zerolog.InfoLevel, "waiting"
-	case loop.Warned:
+	case event.Warned:
 		return zerolog.WarnLevel, "warning"
-	case loop.RunInterrupted:
+	case event.RunInterrupted:
 		return zerolog.WarnLevel, "run interrupted"
-	case loop.RunEnded:
-		if e.Outcome == string(loop.OutcomeError) {
+	case event.RunEnded:
+		if e.Outcome == string(event.OutcomeError) {
 			return zerolog.ErrorLevel, "run ended"
 		}
-		return bad(e.Outcome != string(loop.OutcomeComplete) || e.Counts != nil && e.Counts.Failed > 0), "run ended"
+		return bad(e.Outcome != string(event.OutcomeComplete) || e.Counts != nil && e.Counts.Failed > 0), "run ended"
 	default:
 		return zerolog.DebugLevel, ""
 	}
 }
 
 // fields adds what an event has to say.
-func (l *Log) fields(line *zerolog.Event, e loop.Event) {
+func (l *Log) fields(line *zerolog.Event, e event.Event) {
 	l.text(line, "title", e.Title)
 	l.text(line, "agent", e.Agent)
 	l.text(line, "model", e.Model)
@@ -111,7 +111,7 @@ func (l *Log) fields(line *zerolog.Event, e loop.Event) {
 		l.text(line, "gate", g.Command)
 		l.text(line, "exit", g.Exit)
 		l.text(line, "verdict", g.Verdict)
-		if e.Type == loop.GateEnded {
+		if e.Type == event.GateEnded {
 			line.Bool("passed", g.Passed)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"ralph/loop"
+	"ralph/event"
 )
 
 // LogOptions are where a log goes and how it looks. Out must be set.
@@ -74,22 +74,22 @@ func (l *Log) Close() error {
 }
 
 // Event writes the line of an event, if it has one.
-func (l *Log) Event(e loop.Event) {
+func (l *Log) Event(e event.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e.Type == loop.TaskClaimed {
+	if e.Type == event.TaskClaimed {
 		l.at[e.Task] = place{e.Attempt, e.Iteration}
 	}
 	if line, message := l.line(e); line != nil {
 		line.Msg(message)
 	}
-	if e.Type == loop.AttemptEnded {
+	if e.Type == event.AttemptEnded {
 		delete(l.at, e.Task)
 	}
 }
 
 // line is the line of an event with its level, and what it says; nil if it has none.
-func (l *Log) line(e loop.Event) (*zerolog.Event, string) {
+func (l *Log) line(e event.Event) (*zerolog.Event, string) {
 	level, message := levelOf(e)
 	if message == "" || level < l.log.GetLevel() {
 		return nil, ""

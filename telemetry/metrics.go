@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"ralph/event"
 	"ralph/internal/human"
-	"ralph/loop"
 )
 
 // Metrics keeps numbers of a run and writes all of them, as Prometheus reads them
@@ -23,7 +23,7 @@ type Metrics struct {
 	started float64
 	updated float64
 	outcome string
-	tasks   loop.Counts
+	tasks   event.Counts
 	running int
 	values  map[string]map[string]float64 // by name and labels
 	err     error
@@ -42,42 +42,42 @@ func (m *Metrics) Close() error {
 }
 
 // Event counts an event.
-func (m *Metrics) Event(e loop.Event) {
+func (m *Metrics) Event(e event.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.updated = float64(e.At.UnixMilli()) / 1000
 	due := true
 	switch e.Type {
-	case loop.RunStarted:
+	case event.RunStarted:
 		m.started = m.updated
 		scope := ""
 		if e.Setup != nil {
 			scope = e.Setup.Scope
 		}
 		m.info[labels("run", e.Run, "scope", scope)] = 1
-	case loop.TaskClaimed:
+	case event.TaskClaimed:
 		m.running++
-	case loop.AttemptEnded:
+	case event.AttemptEnded:
 		m.ended(e)
-	case loop.RunEnded:
+	case event.RunEnded:
 		m.outcome, m.running = e.Outcome, 0
-	case loop.GateEnded:
+	case event.GateEnded:
 		if e.Reason == "" { // a reason: it is not about the work
 			m.add("ralph_gate_runs_total", 1, "verdict", e.Gate.Verdict)
 		}
 		due = false
-	case loop.JudgeEnded:
+	case event.VerifierEnded:
 		m.add("ralph_verdicts_total", 1, "verdict", e.Outcome)
 		due = false
-	case loop.AgentTool:
+	case event.AgentTool:
 		if e.Tool.New {
 			m.add("ralph_tool_calls_total", 1, "kind", kindOf(e.Tool.Kind))
 		}
 		due = false
-	case loop.Warned:
+	case event.Warned:
 		m.add("ralph_warnings_total", 1)
 		due = false
-	case loop.Waiting:
+	case event.Waiting:
 		m.add("ralph_waits_total", 1)
 	default:
 		due = false
@@ -92,7 +92,7 @@ func (m *Metrics) Event(e loop.Event) {
 
 // ended counts an attempt. What it made of its task is known before the next claim
 // counts all of them.
-func (m *Metrics) ended(e loop.Event) {
+func (m *Metrics) ended(e event.Event) {
 	m.running = max(m.running-1, 0)
 	who := []string{"agent", e.Agent, "model", e.Model}
 	m.add("ralph_attempts_total", 1, append(slices.Clone(who), "outcome", e.Outcome)...)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"ralph/loop"
+	"ralph/event"
 )
 
 // span is something that took time.
@@ -48,7 +48,7 @@ func asAttribute(key string, value any) (attribute, bool) {
 	}
 }
 
-func (s *span) usage(u *loop.Usage) {
+func (s *span) usage(u *event.Usage) {
 	if u == nil {
 		return
 	}

@@ -13,43 +13,43 @@ import (
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
 
+	"ralph/event"
 	"ralph/internal/golden"
-	"ralph/loop"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // sample is a run with two attempts, the second of which fails at its gate.
-func sample() []loop.Event {
+func sample() []event.Event {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	cost := 0.25
-	list := []loop.Event{
-		{Type: loop.RunStarted, PID: 42, Counts: &loop.Counts{Remaining: 2, Total: 2}, Setup: &loop.Setup{Scope: "feature \"x\"\\\n", Agent: "claude", Model: "fixed", Limits: "none", Sandbox: "none", Verify: "make", Jobs: 1}},
-		{Type: loop.TaskClaimed, Iteration: 1, Task: "t-1", Attempt: "a-1", Title: "One sk-verysecret", Agent: "claude", Model: "sonnet", Counts: &loop.Counts{Remaining: 2, Total: 2}},
-		{Type: loop.AgentStarted, Task: "t-1", Attempt: "a-1", Agent: "claude", Model: "big"},
-		{Type: loop.Prompted, Task: "t-1", Attempt: "a-1"},
-		{Type: loop.AgentText, Task: "t-1", Attempt: "a-1", Text: "hello"},
-		{Type: loop.AgentTool, Task: "t-1", Attempt: "a-1", Tool: &loop.ToolEvent{ID: "c1", Title: "Read it", Kind: "read", Status: "pending", New: true}},
-		{Type: loop.AgentTool, Task: "t-1", Attempt: "a-1", Tool: &loop.ToolEvent{ID: "c1", Status: "completed"}},
-		{Type: loop.AgentTool, Task: "t-1", Attempt: "a-1", Tool: &loop.ToolEvent{ID: "c2", Title: "Run it", Kind: "made up", Status: "in_progress", New: true}},
-		{Type: loop.AgentTool, Task: "t-1", Attempt: "a-1", Tool: &loop.ToolEvent{ID: "never announced", Status: "failed"}},
-		{Type: loop.Warned, Task: "t-1", Text: "look at this"},
-		{Type: loop.Drifted, Task: "t-1", Attempt: "a-1", Outcome: "told", Reason: "the same command five times"},
-		{Type: loop.JudgeStarted, Task: "t-1", Attempt: "a-1"},
-		{Type: loop.JudgeEnded, Task: "t-1", Attempt: "a-1", Outcome: "pass"},
-		{Type: loop.AttemptEnded, Iteration: 1, Task: "t-1", Attempt: "a-1", Title: "One", Agent: "claude", Model: "big", Outcome: "done", Status: "done", Duration: 1500, Files: []string{"a"}, Usage: &loop.Usage{TokensIn: 100, TokensCached: 50, TokensOut: 7, CostUSD: &cost}},
-		{Type: loop.Waiting, Reason: "rate limited", Until: &at},
-		{Type: loop.TaskClaimed, Iteration: 2, Task: "t-2", Attempt: "a-2", Title: "Two", Agent: "claude", Model: "sonnet", Counts: &loop.Counts{Done: 1, Remaining: 1, Total: 2}},
-		{Type: loop.GateStarted, Task: "t-2", Attempt: "a-2", Gate: &loop.GateEvent{Command: "make"}, Reason: "before the work"},
-		{Type: loop.GateEnded, Task: "t-2", Attempt: "a-2", Gate: &loop.GateEvent{Command: "make", Exit: "exit status 2"}, Reason: "before the work"},
-		{Type: loop.GateStarted, Task: "t-2", Attempt: "a-2", Gate: &loop.GateEvent{Command: "make"}},
-		{Type: loop.GateEnded, Task: "t-2", Attempt: "a-2", Gate: &loop.GateEvent{Command: "make", Exit: "exit status 2", Verdict: "failed"}},
-		{Type: loop.AttemptEnded, Iteration: 2, Task: "t-2", Attempt: "a-2", Title: "Two", Agent: "claude", Model: "big", Outcome: "failed", Status: "failed", Reason: "gate \"make\": exit status 2\nmuch\x1b[31m more", Duration: 500, Usage: &loop.Usage{}},
-		{Type: loop.RunInterrupted, Reason: "Ctrl-C"},
-		{Type: loop.RunEnded, Iteration: 2, Outcome: "complete", Reason: "1 of 2 tasks failed", Counts: &loop.Counts{Done: 1, Failed: 1, Total: 2}, Usage: &loop.Usage{TokensIn: 100, TokensOut: 7, CostUSD: &cost}, Duration: 3000},
+	list := []event.Event{
+		{Type: event.RunStarted, PID: 42, Counts: &event.Counts{Remaining: 2, Total: 2}, Setup: &event.Setup{Scope: "feature \"x\"\\\n", Agent: "claude", Model: "fixed", Limits: "none", Sandbox: "none", Verify: "make", Jobs: 1}},
+		{Type: event.TaskClaimed, Iteration: 1, Task: "t-1", Attempt: "a-1", Title: "One sk-verysecret", Agent: "claude", Model: "sonnet", Counts: &event.Counts{Remaining: 2, Total: 2}},
+		{Type: event.AgentStarted, Task: "t-1", Attempt: "a-1", Agent: "claude", Model: "big"},
+		{Type: event.Prompted, Task: "t-1", Attempt: "a-1"},
+		{Type: event.AgentText, Task: "t-1", Attempt: "a-1", Text: "hello"},
+		{Type: event.AgentTool, Task: "t-1", Attempt: "a-1", Tool: &event.Tool{ID: "c1", Title: "Read it", Kind: "read", Status: "pending", New: true}},
+		{Type: event.AgentTool, Task: "t-1", Attempt: "a-1", Tool: &event.Tool{ID: "c1", Status: "completed"}},
+		{Type: event.AgentTool, Task: "t-1", Attempt: "a-1", Tool: &event.Tool{ID: "c2", Title: "Run it", Kind: "made up", Status: "in_progress", New: true}},
+		{Type: event.AgentTool, Task: "t-1", Attempt: "a-1", Tool: &event.Tool{ID: "never announced", Status: "failed"}},
+		{Type: event.Warned, Task: "t-1", Text: "look at this"},
+		{Type: event.Drifted, Task: "t-1", Attempt: "a-1", Outcome: "told", Reason: "the same command five times"},
+		{Type: event.VerifierStarted, Task: "t-1", Attempt: "a-1"},
+		{Type: event.VerifierEnded, Task: "t-1", Attempt: "a-1", Outcome: "pass"},
+		{Type: event.AttemptEnded, Iteration: 1, Task: "t-1", Attempt: "a-1", Title: "One", Agent: "claude", Model: "big", Outcome: "done", Status: "done", Duration: 1500, Files: []string{"a"}, Usage: &event.Usage{TokensIn: 100, TokensCached: 50, TokensOut: 7, CostUSD: &cost}},
+		{Type: event.Waiting, Reason: "rate limited", Until: &at},
+		{Type: event.TaskClaimed, Iteration: 2, Task: "t-2", Attempt: "a-2", Title: "Two", Agent: "claude", Model: "sonnet", Counts: &event.Counts{Done: 1, Remaining: 1, Total: 2}},
+		{Type: event.GateStarted, Task: "t-2", Attempt: "a-2", Gate: &event.Gate{Command: "make"}, Reason: "before the work"},
+		{Type: event.GateEnded, Task: "t-2", Attempt: "a-2", Gate: &event.Gate{Command: "make", Exit: "exit status 2"}, Reason: "before the work"},
+		{Type: event.GateStarted, Task: "t-2", Attempt: "a-2", Gate: &event.Gate{Command: "make"}},
+		{Type: event.GateEnded, Task: "t-2", Attempt: "a-2", Gate: &event.Gate{Command: "make", Exit: "exit status 2", Verdict: "failed"}},
+		{Type: event.AttemptEnded, Iteration: 2, Task: "t-2", Attempt: "a-2", Title: "Two", Agent: "claude", Model: "big", Outcome: "failed", Status: "failed", Reason: "gate \"make\": exit status 2\nmuch\x1b[31m more", Duration: 500, Usage: &event.Usage{}},
+		{Type: event.RunInterrupted, Reason: "Ctrl-C"},
+		{Type: event.RunEnded, Iteration: 2, Outcome: "complete", Reason: "1 of 2 tasks failed", Counts: &event.Counts{Done: 1, Failed: 1, Total: 2}, Usage: &event.Usage{TokensIn: 100, TokensOut: 7, CostUSD: &cost}, Duration: 3000},
 	}
 	for i := range list {
-		list[i].V, list[i].Run, list[i].At = loop.EventVersion, "r-1", at.Add(time.Duration(i)*100*time.Millisecond)
+		list[i].V, list[i].Run, list[i].At = event.Version, "r-1", at.Add(time.Duration(i)*100*time.Millisecond)
 	}
 	return list
 }

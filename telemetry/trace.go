@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"ralph/loop"
+	"ralph/event"
 )
 
 // Tracer makes spans of events: the run, in it its attempts, in those what was
@@ -54,20 +54,20 @@ func randomID(bytes int) string {
 func (t *Tracer) Close() error { return t.to.Close() }
 
 // Event begins and ends spans.
-func (t *Tracer) Event(e loop.Event) {
+func (t *Tracer) Event(e event.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch e.Type {
-	case loop.RunStarted:
+	case event.RunStarted:
 		t.run = t.begin("ralph run", t.parent, e.At)
 		t.run.set("ralph.run", e.Run)
 		if e.Setup != nil {
 			t.run.set("ralph.scope", t.hide(e.Setup.Scope))
 			t.run.set("ralph.agent", e.Setup.Agent)
 		}
-	case loop.RunEnded:
+	case event.RunEnded:
 		t.runEnded(e)
-	case loop.TaskClaimed:
+	case event.TaskClaimed:
 		a := &attempt{span: t.begin("attempt", t.runID(), e.At), tools: map[string]*span{}}
 		a.span.set("ralph.run", e.Run)
 		a.span.set("ralph.task", e.Task)
@@ -84,13 +84,13 @@ func (t *Tracer) Event(e loop.Event) {
 }
 
 // within is what happens in an attempt.
-func (t *Tracer) within(a *attempt, e loop.Event) {
+func (t *Tracer) within(a *attempt, e event.Event) {
 	switch e.Type {
-	case loop.GateStarted:
+	case event.GateStarted:
 		a.gate = t.begin("verify gate", a.span.id, e.At)
 		a.gate.set("ralph.gate", t.hide(e.Gate.Command))
 		a.gate.set("ralph.when", e.Reason)
-	case loop.GateEnded:
+	case event.GateEnded:
 		if a.gate == nil {
 			return
 		}
@@ -98,23 +98,23 @@ func (t *Tracer) within(a *attempt, e loop.Event) {
 		a.gate.set("ralph.verdict", e.Gate.Verdict)
 		t.end(a.gate, e.At, !e.Gate.Passed && e.Reason == "", e.Gate.Exit)
 		a.gate = nil
-	case loop.JudgeStarted:
+	case event.VerifierStarted:
 		a.judge = t.begin("verify judge", a.span.id, e.At)
-	case loop.JudgeEnded:
+	case event.VerifierEnded:
 		if a.judge == nil {
 			return
 		}
 		a.judge.set("ralph.verdict", e.Outcome)
 		t.end(a.judge, e.At, e.Outcome == "fail", e.Reason)
 		a.judge = nil
-	case loop.AgentTool:
+	case event.AgentTool:
 		t.tool(a, e)
-	case loop.AttemptEnded:
+	case event.AttemptEnded:
 		t.attemptEnded(a, e)
 	}
 }
 
-func (t *Tracer) tool(a *attempt, e loop.Event) {
+func (t *Tracer) tool(a *attempt, e event.Event) {
 	open := a.tools[e.Tool.ID]
 	if open == nil {
 		if !e.Tool.New || len(a.tools) >= maxTools {
@@ -130,7 +130,7 @@ func (t *Tracer) tool(a *attempt, e loop.Event) {
 	}
 }
 
-func (t *Tracer) attemptEnded(a *attempt, e loop.Event) {
+func (t *Tracer) attemptEnded(a *attempt, e event.Event) {
 	for _, open := range a.tools {
 		t.end(open, e.At, false, "")
 	}
@@ -149,7 +149,7 @@ func (t *Tracer) attemptEnded(a *attempt, e loop.Event) {
 	t.to.box.Nudge()
 }
 
-func (t *Tracer) runEnded(e loop.Event) {
+func (t *Tracer) runEnded(e event.Event) {
 	for _, a := range t.attempts { // whose end nobody told
 		t.end(a.span, e.At, true, "it was not settled")
 	}
@@ -164,7 +164,7 @@ func (t *Tracer) runEnded(e loop.Event) {
 		t.run.set("ralph.remaining", int64(c.Remaining))
 	}
 	t.run.usage(e.Usage)
-	t.end(t.run, e.At, e.Outcome != string(loop.OutcomeComplete) || e.Counts != nil && e.Counts.Failed > 0, e.Reason)
+	t.end(t.run, e.At, e.Outcome != string(event.OutcomeComplete) || e.Counts != nil && e.Counts.Failed > 0, e.Reason)
 	t.run = nil
 	t.to.box.Nudge()
 }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ralph/event"
 	"ralph/internal/golden"
-	"ralph/loop"
 )
 
 // collector is a server that takes only what OTLP allows.
@@ -256,8 +256,8 @@ func TestASpanSaysThatItsCostIsUnknown(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t, func(int, http.ResponseWriter) {})
 	tr := NewTracer(NewExporter(exportTo(c)), nil)
-	tr.Event(loop.Event{Type: loop.TaskClaimed, Attempt: "1"})
-	tr.Event(loop.Event{Type: loop.AttemptEnded, Attempt: "1", Usage: &loop.Usage{Unknown: true}})
+	tr.Event(event.Event{Type: event.TaskClaimed, Attempt: "1"})
+	tr.Event(event.Event{Type: event.AttemptEnded, Attempt: "1", Usage: &event.Usage{Unknown: true}})
 	if err := tr.Close(); err != nil {
 		t.Fatal(err)
 	}

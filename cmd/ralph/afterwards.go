@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/db"
 	"ralph/internal/redact"
 	"ralph/loop"
@@ -107,7 +108,7 @@ func (w *afterwards) begin(a *app) {
 }
 
 // ended tells a run that has begun. Nothing here can lose what the run has stored.
-func (w *afterwards) ended(ctx context.Context, a *app, opts loop.Options, out loop.Outcome) error {
+func (w *afterwards) ended(ctx context.Context, a *app, opts loop.Options, out event.Result) error {
 	if w == nil {
 		return nil
 	}
@@ -122,9 +123,9 @@ func (w *afterwards) ended(ctx context.Context, a *app, opts loop.Options, out l
 
 // unbegun tells a run that never began.
 func (w *afterwards) unbegun(a *app, scope dag.Scope, cause error) error {
-	out := loop.Outcome{Kind: report.NotStarted, Reason: cause.Error()}
+	out := event.Result{Outcome: report.NotStarted, Reason: cause.Error()}
 	if kind, ok := unbegunKind(cause); ok {
-		out.Kind = kind
+		out.Outcome = kind
 	}
 	if h := hintFor(cause); h != "" {
 		out.Reason += "; " + h
@@ -133,14 +134,14 @@ func (w *afterwards) unbegun(a *app, scope dag.Scope, cause error) error {
 }
 
 // unbegunKind is the outcome of a run that never began, if it has one.
-func unbegunKind(cause error) (loop.OutcomeKind, bool) {
+func unbegunKind(cause error) (event.RunOutcome, bool) {
 	switch {
 	case errors.As(cause, new(*db.Error)): // whatever else it is
 		return "", false
 	case errors.Is(cause, errUnavailable):
-		return loop.OutcomeUnavailable, true
+		return event.OutcomeUnavailable, true
 	case errors.Is(cause, dag.ErrNotFound):
-		return loop.OutcomeNoPlan, true
+		return event.OutcomeNoPlan, true
 	default:
 		return "", false
 	}

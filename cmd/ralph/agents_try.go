@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/acp"
+	"ralph/event"
 	"ralph/internal/agents"
 	"ralph/internal/project"
 	"ralph/internal/term"
@@ -40,23 +41,23 @@ empty folder and costs one short answer of the model.`,
 
 // trialJSON is what came of a test.
 type trialJSON struct {
-	Agent        string      `json:"agent"`
-	OK           bool        `json:"ok"`
-	Error        *string     `json:"error"`
-	Start        []string    `json:"start"`
-	Says         *string     `json:"says"` // name and version, as it says them
-	Credential   *string     `json:"credential"`
-	Steps        []stepJSON  `json:"steps"`
-	Capabilities []string    `json:"capabilities"`
-	Mode         *string     `json:"mode"`
-	Modes        []string    `json:"modes"`
-	Model        *string     `json:"model"` // in effect
-	ModelBy      *string     `json:"model_by"`
-	Models       []string    `json:"models"`
-	Logins       []string    `json:"logins"`
-	Answer       *string     `json:"answer"`
-	StopReason   *string     `json:"stop_reason"`
-	Usage        *loop.Usage `json:"usage"`
+	Agent        string       `json:"agent"`
+	OK           bool         `json:"ok"`
+	Error        *string      `json:"error"`
+	Start        []string     `json:"start"`
+	Says         *string      `json:"says"` // name and version, as it says them
+	Credential   *string      `json:"credential"`
+	Steps        []stepJSON   `json:"steps"`
+	Capabilities []string     `json:"capabilities"`
+	Mode         *string      `json:"mode"`
+	Modes        []string     `json:"modes"`
+	Model        *string      `json:"model"` // in effect
+	ModelBy      *string      `json:"model_by"`
+	Models       []string     `json:"models"`
+	Logins       []string     `json:"logins"`
+	Answer       *string      `json:"answer"`
+	StopReason   *string      `json:"stop_reason"`
+	Usage        *event.Usage `json:"usage"`
 }
 
 type stepJSON struct {
@@ -149,7 +150,7 @@ func (r *trialJSON) converse(ctx context.Context, s loop.Session) error {
 		err = cerr
 	}
 	used := s.Usage()
-	r.Usage = &loop.Usage{TokensIn: used.Input, TokensCached: used.CacheRead, TokensOut: used.Output, CostUSD: used.CostUSD}
+	r.Usage = &event.Usage{TokensIn: used.Input, TokensCached: used.CacheRead, TokensOut: used.Output, CostUSD: used.CostUSD}
 	if err == nil && turn.Empty() {
 		err = &acp.Error{Kind: acp.Protocol, Op: "session/prompt", Text: "the agent answered nothing: it may have reached a limit, or need a login"}
 	}

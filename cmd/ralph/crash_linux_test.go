@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ralph/event"
 	"ralph/internal/fakeagent"
-	"ralph/loop"
 )
 
 // failpointRalph is the program with its failpoints, built once.
@@ -297,10 +297,10 @@ func (p *place) wantMended(t *testing.T, tasks, prompts int, action string) {
 	got := ""
 	summaries := 0
 	for _, e := range p.events(t) {
-		if e.Type == loop.Recovered {
+		if e.Type == event.Recovered {
 			got = e.Outcome
 		}
-		if e.Type == loop.RecoveryDone {
+		if e.Type == event.RecoveryDone {
 			summaries++
 		}
 	}

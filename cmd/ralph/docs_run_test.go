@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/db"
 	"ralph/internal/transcript"
-	"ralph/loop"
 )
 
 // pretendRun records a run of one attempt, so that what tells of runs has
@@ -77,9 +77,9 @@ func logSample(t *testing.T, at time.Time) string {
 		{Kind: transcript.Prompt, Text: "# Ralph\n..."},
 		{Kind: transcript.Said, Text: "I will look at the form.\n"},
 		{Kind: transcript.ToolCall, Tool: &transcript.Tool{ID: "call-1", Title: "Run the tests", Kind: "execute", Status: "completed", Input: "go test ./...", Output: "ok\n", New: true}},
-		{Kind: transcript.Gate, Gate: &loop.GateEvent{Command: "go vet ./...", Exit: "exit status 1"}, Output: "form.go:3:1: missing return\n"},
-		{Kind: transcript.Gate, Gate: &loop.GateEvent{Command: "go test ./...", Passed: true, Exit: "exit status 0"}},
-		{Kind: transcript.Ended, Outcome: "done", Status: "done", Duration: 90000, Usage: &loop.Usage{TokensIn: 12000, TokensOut: 800, CostUSD: &cost}},
+		{Kind: transcript.Gate, Gate: &event.Gate{Command: "go vet ./...", Exit: "exit status 1"}, Output: "form.go:3:1: missing return\n"},
+		{Kind: transcript.Gate, Gate: &event.Gate{Command: "go test ./...", Passed: true, Exit: "exit status 0"}},
+		{Kind: transcript.Ended, Outcome: "done", Status: "done", Duration: 90000, Usage: &event.Usage{TokensIn: 12000, TokensOut: 800, CostUSD: &cost}},
 	} {
 		l.At, l.Run, l.Task, l.Attempt = at, "r-00000001", "t-00000001", "a-00000001"
 		line, err := json.Marshal(l)

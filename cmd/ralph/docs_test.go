@@ -14,10 +14,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/features"
 	"ralph/internal/golden"
 	"ralph/journal"
-	"ralph/loop"
 	"ralph/loop/recovery"
 )
 
@@ -171,7 +171,7 @@ func sampleOutcome() outcomeJSON {
 	return outcomeJSON{
 		Outcome: "complete", Reason: orNil("1 of 2 tasks failed"), Run: "r-00000001", Iterations: 3, Done: 1, Failed: 1, DurationMS: 90000,
 		Together: &togetherJSON{Continues: "r-00000002", Iterations: 5, spentJSON: spentJSON{Unknown: true}, DurationMS: 240000},
-		Tasks:    []loop.Resolved{{ID: "t-00000001", Title: "Build it", Status: "failed", Outcome: "failed", Reason: "no idea", Attempts: 2}},
+		Tasks:    []event.Resolved{{ID: "t-00000001", Title: "Build it", Status: "failed", Outcome: "failed", Reason: "no idea", Attempts: 2}},
 	}
 }
 
@@ -189,7 +189,7 @@ func sampleTrial() trialJSON {
 		Steps:        []stepJSON{{"start", 0.02}, {"initialize", 1.5}, {"session/new", 0.8}, {"session/prompt", 2.1}},
 		Capabilities: []string{"load sessions", "images"}, Mode: orNil("default"), Modes: []string{"default", "yolo"},
 		Model: orNil("gemini-2.5-pro"), Models: []string{"gemini-2.5-pro", "gemini-2.5-flash"}, Logins: []string{"Use an API key"},
-		Answer: orNil("OK"), StopReason: orNil("end_turn"), Usage: &loop.Usage{TokensIn: 900, TokensOut: 1},
+		Answer: orNil("OK"), StopReason: orNil("end_turn"), Usage: &event.Usage{TokensIn: 900, TokensOut: 1},
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/loop"
 )
 
@@ -78,14 +79,14 @@ func (a *app) execute(c *cli.Context, opts loop.Options) error {
 }
 
 // rounds runs until the run is over, or a person has had enough.
-func (a *app) rounds(ctx context.Context, runner *loop.Runner, opts loop.Options) (loop.Outcome, os.Signal, error) {
+func (a *app) rounds(ctx context.Context, runner *loop.Runner, opts loop.Options) (event.Result, os.Signal, error) {
 	for {
 		ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 		watch := a.watch(cancel, runner)
 		out, err := runner.Run(ctx)
 		caught := watch()
 		cancel(nil)
-		if err != nil || out.Kind != loop.OutcomeInterrupted {
+		if err != nil || out.Outcome != event.OutcomeInterrupted {
 			return out, nil, err
 		}
 		if caught == syscall.SIGINT && a.asks && a.goOn(ctx, runner, opts) {
@@ -202,9 +203,9 @@ type outcomeJSON struct {
 	Failed     int     `json:"failed"`
 	Remaining  int     `json:"remaining"`
 	spentJSON
-	DurationMS int64           `json:"duration_ms"`
-	Together   *togetherJSON   `json:"together"`
-	Tasks      []loop.Resolved `json:"tasks"`
+	DurationMS int64            `json:"duration_ms"`
+	Together   *togetherJSON    `json:"together"`
+	Tasks      []event.Resolved `json:"tasks"`
 }
 
 // togetherJSON is what a run came to with those that it continues.
@@ -216,9 +217,9 @@ type togetherJSON struct {
 }
 
 // printOutcome prints one object on one line, the last of stdout.
-func (a *app) printOutcome(out loop.Outcome) error {
+func (a *app) printOutcome(out event.Result) error {
 	j := outcomeJSON{
-		Outcome: string(out.Kind), Reason: orNil(out.Reason), Run: out.Run, Iterations: out.Iterations, Done: out.Counts.Done,
+		Outcome: string(out.Outcome), Reason: orNil(out.Reason), Run: out.Run, Iterations: out.Iterations, Done: out.Counts.Done,
 		Failed: out.Counts.Failed, Remaining: out.Counts.Remaining, spentJSON: spentJSON{out.Usage.CostUSD, out.Usage.Estimated, out.Usage.Unknown},
 		DurationMS: out.Duration.Milliseconds(), Tasks: out.Tasks,
 	}
@@ -226,7 +227,7 @@ func (a *app) printOutcome(out loop.Outcome) error {
 		j.Together = &togetherJSON{t.Continues, t.Iterations, spentJSON{t.Usage.CostUSD, t.Usage.Estimated, t.Usage.Unknown}, t.Duration}
 	}
 	if j.Tasks == nil {
-		j.Tasks = []loop.Resolved{}
+		j.Tasks = []event.Resolved{}
 	}
 	enc := json.NewEncoder(a.stdout)
 	enc.SetEscapeHTML(false)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/db"
 	"ralph/loop"
 	"ralph/report"
@@ -52,9 +53,9 @@ func obeyed(text string) []string {
 func TestTextOfOthersIsNoCommandToGitHub(t *testing.T) {
 	t.Parallel()
 	evil := "100%0A::add-mask::x, file=a:b\r\n::set-env name=PATH::/evil\n##[add-path]/evil \x1b[31mred\u202e"
-	out := loop.Outcome{
-		Kind: loop.OutcomeComplete, Run: "r-1", Counts: loop.Counts{Failed: 1, Total: 1},
-		Tasks: []loop.Resolved{{ID: "t-1", Title: evil, Status: "failed", Outcome: "failed", Reason: evil}},
+	out := event.Result{
+		Outcome: event.OutcomeComplete, Run: "r-1", Counts: event.Counts{Failed: 1, Total: 1},
+		Tasks: []event.Resolved{{ID: "t-1", Title: evil, Status: "failed", Outcome: "failed", Reason: evil}},
 	}
 	step := filepath.Join(t.TempDir(), "step.md")
 	g := &github{step: step}
@@ -90,9 +91,9 @@ func TestARunWhoseDatabaseIsGoneIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := &afterwards{junit: filepath.Join(dir, "junit.xml"), summary: filepath.Join(dir, "summary.md")}
-	out := loop.Outcome{
-		Kind: loop.OutcomeError, Reason: "disk failed", Run: "r-1",
-		Tasks: []loop.Resolved{{ID: "t-1", Title: "Build it", Status: "failed", Reason: "gate \"make\": exit status 2"}},
+	out := event.Result{
+		Outcome: event.OutcomeError, Reason: "disk failed", Run: "r-1",
+		Tasks: []event.Resolved{{ID: "t-1", Title: "Build it", Status: "failed", Reason: "gate \"make\": exit status 2"}},
 	}
 	a := newApp(system{now: time.Now})
 	if err := w.ended(t.Context(), a, loop.Options{Store: dag.New(d, dag.Options{}), Folder: dir, Dir: dir}, out); err != nil {
@@ -108,9 +109,9 @@ func TestARunWhoseDatabaseIsGoneIsTold(t *testing.T) {
 func TestGitHubShowsTenAnnotationsAndWeUseThem(t *testing.T) {
 	t.Parallel()
 	for failed, want := range map[int]int{1: 1, 9: 9, 10: 10, 11: 10, 500: 10} {
-		out := loop.Outcome{Kind: loop.OutcomeComplete, Run: "r-1", Counts: loop.Counts{Failed: failed, Total: failed}}
+		out := event.Result{Outcome: event.OutcomeComplete, Run: "r-1", Counts: event.Counts{Failed: failed, Total: failed}}
 		for i := range failed {
-			out.Tasks = append(out.Tasks, loop.Resolved{ID: fmt.Sprintf("t-%d", i), Title: strings.Repeat("x", 1000), Status: "failed", Reason: strings.Repeat("y", 8<<10)})
+			out.Tasks = append(out.Tasks, event.Resolved{ID: fmt.Sprintf("t-%d", i), Title: strings.Repeat("x", 1000), Status: "failed", Reason: strings.Repeat("y", 8<<10)})
 		}
 		list := annotations(report.Bare(out, dag.Scope{}, time.Unix(0, 0)))
 		if len(list) != want {
@@ -123,7 +124,7 @@ func TestGitHubShowsTenAnnotationsAndWeUseThem(t *testing.T) {
 			t.Errorf("an annotation has %d bytes", n)
 		}
 	}
-	if list := annotations(report.Bare(loop.Outcome{Kind: loop.OutcomeComplete}, dag.Scope{}, time.Unix(0, 0))); len(list) != 0 {
+	if list := annotations(report.Bare(event.Result{Outcome: event.OutcomeComplete}, dag.Scope{}, time.Unix(0, 0))); len(list) != 0 {
 		t.Errorf("got %v for a success", list)
 	}
 }

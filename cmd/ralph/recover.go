@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ralph/event"
 	"ralph/internal/db"
 	"ralph/internal/term"
 	"ralph/knowledge"
@@ -32,7 +33,7 @@ way. Doing it twice is the same as doing it once.`,
 type recoveryJSON struct {
 	DryRun bool     `json:"dry_run"`
 	Runs   []string `json:"runs"`
-	recovery.RecoveryCounts
+	event.RecoveryCounts
 	Tasks []reclaimedJSON `json:"tasks"`
 }
 

@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ralph/event"
 	"ralph/internal/db"
 	"ralph/internal/fakeagent"
-	"ralph/loop/recovery"
 )
 
 // The tests of this file are those of the seed's page on recovery, for ralph: the
@@ -270,10 +270,10 @@ func TestR5WhatIsTooOldIsBegunAnew(t *testing.T) {
 	for name, tt := range map[string]struct {
 		age   time.Duration
 		first string
-		count recovery.RecoveryCounts
+		count event.RecoveryCounts
 	}{
-		"five minutes old":    {5 * time.Minute, "resumed", recovery.RecoveryCounts{Resumed: 1, Released: 1}},
-		"fifteen minutes old": {15 * time.Minute, "abandoned", recovery.RecoveryCounts{Abandoned: 2}},
+		"five minutes old":    {5 * time.Minute, "resumed", event.RecoveryCounts{Resumed: 1, Released: 1}},
+		"fifteen minutes old": {15 * time.Minute, "abandoned", event.RecoveryCounts{Abandoned: 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ralph/event"
 	"ralph/internal/fakeagent"
-	"ralph/loop"
 )
 
 // TestR11RecoveryIsTold on the terminal, in the events, in the journal, as JSON and as a notification.
@@ -35,9 +35,9 @@ func TestR11RecoveryIsTold(t *testing.T) {
 	told := map[string]string{}
 	for _, e := range p.events(t) {
 		switch e.Type {
-		case loop.Recovered:
+		case event.Recovered:
 			told[e.Task] = e.Outcome
-		case loop.RecoveryDone:
+		case event.RecoveryDone:
 			if e.Recovery.Runs == 1 {
 				told["summary"] = fmt.Sprint(e.Recovery.Released, e.Recovery.Resumed, e.Recovery.Orphans > 0)
 			}

@@ -3,9 +3,9 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
+	"ralph/event"
 	"ralph/internal/db"
 	"ralph/internal/show"
-	"ralph/loop"
 )
 
 func (a *app) runCommand() command {
@@ -56,26 +56,26 @@ folded, and the step summary and an annotation for each failed task are written 
 }
 
 // runOutcome carries an outcome to the exit status.
-type runOutcome struct{ loop.Outcome }
+type runOutcome struct{ event.Result }
 
-func (o runOutcome) Error() string { return string(o.Kind) }
+func (o runOutcome) Error() string { return string(o.Outcome) }
 
 func (o runOutcome) status() int {
-	switch o.Kind {
-	case loop.OutcomeComplete:
+	switch o.Outcome {
+	case event.OutcomeComplete:
 		if o.Counts.Failed > 0 {
 			return 1
 		}
 		return 0
-	case loop.OutcomeFailure:
+	case event.OutcomeFailure:
 		return 1
-	case loop.OutcomeBlocked:
+	case event.OutcomeBlocked:
 		return 2
-	case loop.OutcomeNoPlan:
+	case event.OutcomeNoPlan:
 		return 3
-	case loop.OutcomeLimit, loop.OutcomeStopped:
+	case event.OutcomeLimit, event.OutcomeStopped:
 		return 4
-	case loop.OutcomeUnavailable:
+	case event.OutcomeUnavailable:
 		return 5
 	default:
 		return exitBug
@@ -124,7 +124,7 @@ func (a *app) runTold(c *cli.Context) error {
 	}
 	opts, err := a.runOptions(c, s, continues)
 	if kind, ok := unbegunKind(err); ok && c.Bool("json") {
-		if perr := unwritten(a.printOutcome(loop.Outcome{Kind: kind, Reason: err.Error()})); perr != nil {
+		if perr := unwritten(a.printOutcome(event.Result{Outcome: kind, Reason: err.Error()})); perr != nil {
 			a.note("warning: %v", perr)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ralph/event"
 	"ralph/internal/fakeagent"
-	"ralph/loop"
 )
 
 // gated is an agent that marks each task it was given and waits for a file of that
@@ -21,7 +21,7 @@ func gated() fakeagent.Script {
 func (p *place) waits(t *testing.T, words string) func() bool {
 	return func() bool {
 		for _, e := range p.events(t) {
-			if e.Type == loop.Waiting && strings.Contains(e.Reason, words) {
+			if e.Type == event.Waiting && strings.Contains(e.Reason, words) {
 				return true
 			}
 		}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ralph/event"
 	"ralph/internal/fakeagent"
-	"ralph/loop"
 )
 
 // TestASignalEndsARun: the agent and its whole family are ended, the task is
@@ -97,7 +97,7 @@ func TestASignalWhileWaitingEndsARun(t *testing.T) {
 	r := p.start(t, "run")
 	eventually(t, "the run waits", func() bool {
 		for _, e := range p.events(t) {
-			if e.Type == loop.Waiting {
+			if e.Type == event.Waiting {
 				return true
 			}
 		}

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"ralph/event"
 	"ralph/internal/fakeagent"
-	"ralph/loop"
 )
 
 // patience is how long a test waits for what must happen.
@@ -223,27 +223,27 @@ func (p *place) wantSound(t *testing.T) {
 }
 
 // events are those of all runs, in order; every line must be one.
-func (p *place) events(t *testing.T) []loop.Event {
+func (p *place) events(t *testing.T) []event.Event {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(p.dir, ".ralph/runs/*/events.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var list []loop.Event
+	var list []event.Event
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(string(data)) {
-			var e loop.Event
-			if err := json.Unmarshal([]byte(line), &e); err != nil || e.V != loop.EventVersion {
+			var e event.Event
+			if err := json.Unmarshal([]byte(line), &e); err != nil || e.V != event.Version {
 				t.Fatalf("bad event %q: %v", line, err)
 			}
 			list = append(list, e)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b loop.Event) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(list, func(a, b event.Event) int { return a.At.Compare(b.At) })
 	return list
 }
 
@@ -252,7 +252,7 @@ func (p *place) ended(t *testing.T) []string {
 	t.Helper()
 	var list []string
 	for _, e := range p.events(t) {
-		if e.Type == loop.AttemptEnded {
+		if e.Type == event.AttemptEnded {
 			list = append(list, e.Outcome)
 		}
 	}
@@ -264,7 +264,7 @@ func (p *place) prompts(t *testing.T) []string {
 	t.Helper()
 	var list []string
 	for _, e := range p.events(t) {
-		if e.Type != loop.TaskClaimed {
+		if e.Type != event.TaskClaimed {
 			continue
 		}
 		data, err := os.ReadFile(filepath.Join(p.dir, ".ralph/runs", e.Run, e.Attempt, "prompt.md"))

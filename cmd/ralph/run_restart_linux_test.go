@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"ralph/event"
 	"ralph/internal/fakeagent"
-	"ralph/loop"
 )
 
 // TestAnAgentThatIsUpdatedMeanwhileIsStartedAgain: its program is missing when the
@@ -47,7 +47,7 @@ func TestAnAgentThatIsUpdatedMeanwhileIsStartedAgain(t *testing.T) {
 	r.wait(t, 0)
 	retries := 0
 	for _, e := range p.events(t) {
-		if e.Type == loop.Warned && strings.Contains(e.Text, "fake could not be started: start: not found: ") && strings.Contains(e.Text, "; retry ") {
+		if e.Type == event.Warned && strings.Contains(e.Text, "fake could not be started: start: not found: ") && strings.Contains(e.Text, "; retry ") {
 			retries++
 		}
 	}

@@ -5,13 +5,14 @@ import (
 	"strings"
 	"time"
 
+	"ralph/event"
 	"ralph/internal/agents"
 	"ralph/loop"
 )
 
 // setup is what the header tells.
-func setup(opts loop.Options, chosen agent, sandbox *confiner) loop.Setup {
-	s := loop.Setup{
+func setup(opts loop.Options, chosen agent, sandbox *confiner) event.Setup {
+	s := event.Setup{
 		Scope: opts.Scope.String(), Agent: chosen.preset.Name, Model: opts.Model, Jobs: opts.Jobs, MaxIters: opts.Limit,
 		Sandbox: sandbox.String(), Folder: opts.Folder,
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ralph/event"
 	"ralph/internal/show"
 	"ralph/internal/term"
 	"ralph/loop"
@@ -103,7 +104,7 @@ type runFile struct {
 	err    error
 }
 
-func (r *runFile) Event(e loop.Event) {
+func (r *runFile) Event(e event.Event) {
 	if r.json == nil && r.err == nil {
 		r.open(e.Run)
 	}

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/human"
 	"ralph/internal/term"
-	"ralph/loop"
 )
 
 type runJSON struct {
@@ -111,7 +111,7 @@ func (a *app) runsSection(b *strings.Builder, p term.Palette, runs []openRun) {
 	for _, r := range runs {
 		state, next := r.state, ""
 		if state == "died" {
-			state, next = p.Yellow("has died"), "; continue it: "+loop.ContinueCommand(r.ID)+"; or only free its tasks: ralph recover"
+			state, next = p.Yellow("has died"), "; continue it: "+event.ContinueCommand(r.ID)+"; or only free its tasks: ralph recover"
 		}
 		fmt.Fprintf(b, "  %s  %s, %s, %s%s\n", p.Cyan(r.ID), state, term.Line(r.Scope.String()), human.Count(r.Iterations, "iteration"), next)
 		for _, at := range r.attempts {

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"ralph/event"
 	"ralph/internal/term"
-	"ralph/loop"
 )
 
 // indent sets a list off from its heading.
@@ -15,7 +15,7 @@ const indent = "  "
 type step struct{ command, why string }
 
 // advice renders what to type next.
-func (o Options) advice(e loop.Event, t tally, width int) []string {
+func (o Options) advice(e event.Event, t tally, width int) []string {
 	steps := next(e, t)
 	if len(steps) == 0 {
 		return nil
@@ -28,8 +28,8 @@ func (o Options) advice(e loop.Event, t tally, width int) []string {
 }
 
 // next chooses the commands by how the run ended and by what failed.
-func next(e loop.Event, t tally) []step {
-	again := step{loop.ContinueCommand(e.Run), "go on where this stopped, with the same flags and counters"}
+func next(e event.Event, t tally) []step {
+	again := step{event.ContinueCommand(e.Run), "go on where this stopped, with the same flags and counters"}
 	look := step{"ralph status", "what is done, what is next, what waits and why"}
 	switch e.Outcome {
 	case "complete", "failure", "blocked":

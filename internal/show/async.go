@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"ralph/event"
 	"ralph/internal/human"
-	"ralph/loop"
 )
 
 // What an Async has when nothing else is said.
@@ -49,7 +49,7 @@ func NewAsync(sink Sink, opts AsyncOptions) *Async {
 }
 
 // Event keeps the event and returns. After Close it does nothing.
-func (a *Async) Event(e loop.Event) { a.queue.put(e) }
+func (a *Async) Event(e event.Event) { a.queue.put(e) }
 
 // Flush waits until what was reported so far is shown, but not longer than
 // AsyncOptions.Wait.

@@ -10,20 +10,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ralph/loop"
+	"ralph/event"
 )
 
 // gate is a sink that takes an event only when the test lets it.
 type gate struct {
 	entered chan struct{}
 	open    chan struct{}
-	got     []loop.Event
+	got     []event.Event
 	err     error
 }
 
 func newGate() *gate { return &gate{entered: make(chan struct{}, 1), open: make(chan struct{})} }
 
-func (g *gate) Event(e loop.Event) {
+func (g *gate) Event(e event.Event) {
 	select {
 	case g.entered <- struct{}{}:
 	default:
@@ -34,14 +34,14 @@ func (g *gate) Event(e loop.Event) {
 
 func (g *gate) Close() error { return g.err }
 
-func text(s string) loop.Event { return loop.Event{Type: loop.AgentText, Task: "t-1", Text: s} }
+func text(s string) event.Event { return event.Event{Type: event.AgentText, Task: "t-1", Text: s} }
 
-func tool(id string) loop.Event {
-	return loop.Event{Type: loop.AgentTool, Task: "t-1", Tool: &loop.ToolEvent{ID: id}}
+func tool(id string) event.Event {
+	return event.Event{Type: event.AgentTool, Task: "t-1", Tool: &event.Tool{ID: id}}
 }
 
 // told is what reached a sink, in short.
-func told(events []loop.Event) []string {
+func told(events []event.Event) []string {
 	var list []string
 	for _, e := range events {
 		s := string(e.Type)
@@ -69,7 +69,7 @@ func TestABlockedOutputNeverBlocksTheRun(t *testing.T) {
 	}
 	a.Event(text("lost"))
 	for range 100 {
-		a.Event(loop.Event{Type: loop.AttemptEnded, Task: "t-1"})
+		a.Event(event.Event{Type: event.AttemptEnded, Task: "t-1"})
 	}
 	close(g.open)
 	if err := a.Close(); err != nil {
@@ -104,7 +104,7 @@ func TestAnOutputThatKeepsUpGetsEveryEvent(t *testing.T) {
 		t.Errorf("the error is told twice: %v", err)
 	}
 	want := strings.Join(told(sampleRun()), "\n")
-	if last := g.got[len(g.got)-1]; last.Type != loop.RunEnded || len(g.got) > strings.Count(want, "\n")+1 {
+	if last := g.got[len(g.got)-1]; last.Type != event.RunEnded || len(g.got) > strings.Count(want, "\n")+1 {
 		t.Errorf("got %v", told(g.got))
 	}
 }

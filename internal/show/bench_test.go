@@ -5,12 +5,12 @@ import (
 	"io"
 	"testing"
 
-	"ralph/loop"
+	"ralph/event"
 )
 
 func BenchmarkUpdates(b *testing.B) {
 	const updates = 20_000
-	events := make([]loop.Event, updates)
+	events := make([]event.Event, updates)
 	for i := range events {
 		events[i] = text("some words of an agent, ")
 		if i%20 == 0 {

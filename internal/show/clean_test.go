@@ -7,8 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"ralph/event"
 	_ "ralph/internal/seeded" // the same values each time
-	"ralph/loop"
 )
 
 func TestCleanerPutsPiecesTogether(t *testing.T) {
@@ -87,7 +87,7 @@ func TestNoTextReachesTheTerminalUncleaned(t *testing.T) {
 		for range rapid.IntRange(1, 30).Draw(t, "events") {
 			sink.Event(hostileEvent(t))
 		}
-		sink.Event(loop.Event{Type: loop.RunEnded, Outcome: hostile(t, "outcome"), Reason: hostile(t, "reason")})
+		sink.Event(event.Event{Type: event.RunEnded, Outcome: hostile(t, "outcome"), Reason: hostile(t, "reason")})
 		_ = sink.Close()
 		for _, r := range b.String() {
 			harmless(t, r, "\n\t")
@@ -112,28 +112,28 @@ func harmless(t *rapid.T, r rune, allowed string) {
 	}
 }
 
-func hostileEvent(t *rapid.T) loop.Event {
+func hostileEvent(t *rapid.T) event.Event {
 	text := func(label string) string { return hostile(t, label) }
-	return loop.Event{
+	return event.Event{
 		Type:  rapid.SampledFrom(append(eventTypes(sampleRun()), "unheard_of")).Draw(t, "type"),
 		Task:  rapid.SampledFrom([]string{"t-1", "t-2\x1b[2J", ""}).Draw(t, "task"),
 		Run:   "r-1\x1b[2J",
 		Title: text("title"), Agent: text("agent"), Model: text("model"), Text: text("text"),
-		Tool: &loop.ToolEvent{ID: "1", Title: text("tool"), Kind: text("kind"), Status: text("status"), New: true, Error: text("error")},
-		Plan: []string{text("plan")}, Gate: &loop.GateEvent{Command: text("gate"), Exit: text("exit"), Log: text("log")},
-		Setup: &loop.Setup{
+		Tool: &event.Tool{ID: "1", Title: text("tool"), Kind: text("kind"), Status: text("status"), New: true, Error: text("error")},
+		Plan: []string{text("plan")}, Gate: &event.Gate{Command: text("gate"), Exit: text("exit"), Log: text("log")},
+		Setup: &event.Setup{
 			Scope: text("scope"), Agent: text("a"), Model: text("m"), Limits: text("l"), Sandbox: text("s"), Verify: text("v"),
 			Folder: text("folder"), Jobs: rapid.IntRange(0, 2).Draw(t, "jobs"),
 		},
 		Outcome: text("outcome"), Status: rapid.SampledFrom([]string{"done", "failed", "pending"}).Draw(t, "state"), Reason: text("reason"),
-		Usage: &loop.Usage{TokensIn: 1, CostUSD: usd(0.001)}, Counts: &loop.Counts{Total: 1},
+		Usage: &event.Usage{TokensIn: 1, CostUSD: usd(0.001)}, Counts: &event.Counts{Total: 1},
 	}
 }
 
 // eventTypes are the types of events, each once, in their order.
-func eventTypes(events []loop.Event) []loop.EventType {
-	var types []loop.EventType
-	seen := map[loop.EventType]bool{}
+func eventTypes(events []event.Event) []event.Type {
+	var types []event.Type
+	seen := map[event.Type]bool{}
 	for _, e := range events {
 		if !seen[e.Type] {
 			seen[e.Type] = true

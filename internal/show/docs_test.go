@@ -16,9 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ralph/event"
 	"ralph/internal/golden"
-	"ralph/loop"
-	"ralph/loop/recovery"
 )
 
 const docPath = "../../docs/events.md"
@@ -71,7 +70,7 @@ func TestEveryTypeIsDocumented(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(slices.Sorted(slices.Values(types)), slices.Sorted(maps.Keys(fields))); diff != "" {
-		t.Errorf("types in loop/event.go and in docs/events.md:\n%s", diff)
+		t.Errorf("types in event/event.go and in docs/events.md:\n%s", diff)
 	}
 }
 
@@ -107,7 +106,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	if diff := cmp.Diff(want, documentedFields(t)); diff != "" {
 		t.Errorf("fields of the sample run (-) and of the table (+):\n%s", diff)
 	}
-	for _, of := range []any{loop.Event{}, loop.ToolEvent{}, loop.GateEvent{}, loop.Usage{}, loop.Counts{}, loop.Setup{}, recovery.RecoveryCounts{}} {
+	for _, of := range []any{event.Event{}, event.Tool{}, event.Gate{}, event.Usage{}, event.Counts{}, event.Setup{}, event.RecoveryCounts{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(of)) {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if !strings.Contains(doc, "\n| `"+name+"` |") {
@@ -126,9 +125,9 @@ func readDoc(t *testing.T) string {
 	return string(doc)
 }
 
-func firstOfEach(t *testing.T) map[string]loop.Event {
+func firstOfEach(t *testing.T) map[string]event.Event {
 	t.Helper()
-	first := map[string]loop.Event{}
+	first := map[string]event.Event{}
 	for _, e := range sampleRun() {
 		if _, ok := first[string(e.Type)]; !ok {
 			first[string(e.Type)] = e
@@ -152,10 +151,10 @@ func documentedFields(t *testing.T) map[string][]string {
 	return fields
 }
 
-// declaredTypes are the values of the EventType constants of loop/event.go.
+// declaredTypes are the values of the Type constants of event/event.go.
 func declaredTypes(t *testing.T) []string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../../loop/event.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "../../event/event.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +164,7 @@ func declaredTypes(t *testing.T) []string {
 		if !ok {
 			return true
 		}
-		if kind, ok := spec.Type.(*ast.Ident); !ok || kind.Name != "EventType" {
+		if kind, ok := spec.Type.(*ast.Ident); !ok || kind.Name != "Type" {
 			return true
 		}
 		for _, v := range spec.Values {
@@ -178,7 +177,7 @@ func declaredTypes(t *testing.T) []string {
 		return true
 	})
 	if len(types) == 0 {
-		t.Fatal("loop/event.go declares no event types")
+		t.Fatal("event/event.go declares no event types")
 	}
 	return types
 }

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"ralph/loop"
+	"ralph/event"
 )
 
 // slow is an output that takes nothing until it is opened.
@@ -31,7 +31,7 @@ func TestAFloodIsShownInBoundedMemory(t *testing.T) {
 	const updates = 200_000
 	out := &slow{open: make(chan struct{})}
 	a := NewAsync(NewTerminal(Options{Out: out, Now: now}), AsyncOptions{})
-	a.Event(loop.Event{Type: loop.TaskClaimed, Task: "t-1", Title: "Flood"})
+	a.Event(event.Event{Type: event.TaskClaimed, Task: "t-1", Title: "Flood"})
 	words := strings.Repeat("word ", 20)
 	for i := range updates {
 		e := text(words)
@@ -58,7 +58,7 @@ func TestAFloodIsShownInBoundedMemory(t *testing.T) {
 			close(out.open)
 		}
 	}
-	a.Event(loop.Event{Type: loop.AttemptEnded, Task: "t-1", Outcome: "done", Status: "done"})
+	a.Event(event.Event{Type: event.AttemptEnded, Task: "t-1", Outcome: "done", Status: "done"})
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@ package show
 import (
 	"testing"
 
-	"ralph/loop"
+	"ralph/event"
 )
 
 // latch is a sink that shows nothing before it is opened.
@@ -12,8 +12,8 @@ type latch struct {
 	shown int
 }
 
-func (g *latch) Event(loop.Event) { <-g.open; g.shown++ }
-func (g *latch) Close() error     { return nil }
+func (g *latch) Event(event.Event) { <-g.open; g.shown++ }
+func (g *latch) Close() error      { return nil }
 
 func TestFlushReturnsWhenAllIsShown(t *testing.T) {
 	t.Parallel()
@@ -21,7 +21,7 @@ func TestFlushReturnsWhenAllIsShown(t *testing.T) {
 	a := NewAsync(g, AsyncOptions{})
 	a.Flush() // nothing to wait for
 	for range 3 {
-		a.Event(loop.Event{Type: loop.Warned, Text: "x"})
+		a.Event(event.Event{Type: event.Warned, Text: "x"})
 	}
 	close(g.open)
 	a.Flush()

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"ralph/event"
 	"ralph/internal/human"
 	"ralph/internal/term"
-	"ralph/loop"
 )
 
 // Bounds of the list of failed tasks.
@@ -18,7 +18,7 @@ const (
 
 // The footer says at the end of a run what happened, what failed and what to type next.
 
-func (t *Terminal) footer(e loop.Event) {
+func (t *Terminal) footer(e event.Event) {
 	t.line("")
 	for _, line := range t.opts.footer(e, t.tally, t.width(), true) {
 		t.line(line)
@@ -27,7 +27,7 @@ func (t *Terminal) footer(e loop.Event) {
 
 // footer of a log: the same without what only makes it look nice, and without the
 // reasons of failures, which stand above it.
-func (p *Plain) footer(e loop.Event) {
+func (p *Plain) footer(e event.Event) {
 	opts := p.opts
 	opts.Palette = term.Palette{}
 	for _, line := range opts.footer(e, p.tally, 0, false) {
@@ -38,7 +38,7 @@ func (p *Plain) footer(e loop.Event) {
 }
 
 // footer renders the end of a run as lines.
-func (o Options) footer(e loop.Event, t tally, width int, reasons bool) []string {
+func (o Options) footer(e event.Event, t tally, width int, reasons bool) []string {
 	lines := []string{o.headline(e, t)}
 	if reason, _ := cutLine(or(e.Reason, e.Text)); reason != "" {
 		lines = append(lines, "  "+reason)
@@ -57,7 +57,7 @@ func (o Options) footer(e loop.Event, t tally, width int, reasons bool) []string
 }
 
 // headline says how the run ended and how far it came.
-func (o Options) headline(e loop.Event, t tally) string {
+func (o Options) headline(e event.Event, t tally) string {
 	word := strings.ReplaceAll(oneLine(e.Outcome), "_", " ")
 	mark, paint := "! ", o.Palette.Yellow
 	switch {
@@ -76,7 +76,7 @@ func (o Options) headline(e loop.Event, t tally) string {
 }
 
 // efforts are what the run took, and what it took with those that it continues.
-func efforts(e loop.Event) []string {
+func efforts(e event.Event) []string {
 	own := effort(e.Iteration, e.Duration, e.Usage)
 	if e.Together == nil {
 		return []string{own}
@@ -86,7 +86,7 @@ func efforts(e loop.Event) []string {
 }
 
 // effort is what was taken. A cost that no agent told is unknown, not nothing.
-func effort(iterations int, ms int64, u *loop.Usage) string {
+func effort(iterations int, ms int64, u *event.Usage) string {
 	turns := human.Count(iterations, "iteration")
 	if ms > 0 {
 		turns += " in " + human.Span(time.Duration(ms)*time.Millisecond)

@@ -1,6 +1,8 @@
 package show
 
-import "ralph/loop"
+import (
+	"ralph/event"
+)
 
 // footerOnly says at the end of a run what happened, what failed and what to type
 // next, and nothing before: what Terminal and Plain end with, alone.
@@ -17,11 +19,11 @@ func newFooter(opts Options) *footerOnly {
 }
 
 // Event remembers what the footer will tell, and writes it at run_ended.
-func (f *footerOnly) Event(e loop.Event) {
+func (f *footerOnly) Event(e event.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.tally.add(e)
-	if e.Type == loop.RunEnded {
+	if e.Type == event.RunEnded {
 		for _, line := range f.opts.footer(e, f.tally, f.opts.Width(), true) {
 			f.line(line)
 		}

@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ralph/event"
 	"ralph/internal/golden"
 	"ralph/internal/term"
-	"ralph/loop"
 )
 
 func TestGolden(t *testing.T) {
@@ -45,25 +45,25 @@ func TestGolden(t *testing.T) {
 func TestAgentsThatRunAtOnceAreToldApart(t *testing.T) {
 	t.Parallel()
 	s := newScript()
-	s.run(loop.Event{Type: loop.RunStarted, Setup: &loop.Setup{Scope: "everything", Jobs: 2}})
-	a := loop.Event{Iteration: 1, Task: "t-aaaaaaaa", Attempt: "a-1"}
-	b := loop.Event{Iteration: 2, Task: "t-bbbbbbbb", Attempt: "a-2"}
-	both := func(e, f loop.Event) {
+	s.run(event.Event{Type: event.RunStarted, Setup: &event.Setup{Scope: "everything", Jobs: 2}})
+	a := event.Event{Iteration: 1, Task: "t-aaaaaaaa", Attempt: "a-1"}
+	b := event.Event{Iteration: 2, Task: "t-bbbbbbbb", Attempt: "a-2"}
+	both := func(e, f event.Event) {
 		s.task = a
 		s.in(e)
 		s.task = b
 		s.in(f)
 	}
-	both(loop.Event{Type: loop.TaskClaimed, Title: "A"}, loop.Event{Type: loop.TaskClaimed, Title: "B"})
-	both(loop.Event{Type: loop.AgentText, Text: "I am "}, loop.Event{Type: loop.AgentText, Text: "And I "})
-	both(loop.Event{Type: loop.AgentText, Text: "A.\nSo"}, loop.Event{Type: loop.AgentThought, Text: "am B"})
+	both(event.Event{Type: event.TaskClaimed, Title: "A"}, event.Event{Type: event.TaskClaimed, Title: "B"})
+	both(event.Event{Type: event.AgentText, Text: "I am "}, event.Event{Type: event.AgentText, Text: "And I "})
+	both(event.Event{Type: event.AgentText, Text: "A.\nSo"}, event.Event{Type: event.AgentThought, Text: "am B"})
 	both(
-		loop.Event{Type: loop.AgentTool, Tool: &loop.ToolEvent{ID: "1", Title: "ls", Status: "failed", Error: "no such file"}},
-		loop.Event{Type: loop.AttemptEnded, Outcome: "done", Status: "done"},
+		event.Event{Type: event.AgentTool, Tool: &event.Tool{ID: "1", Title: "ls", Status: "failed", Error: "no such file"}},
+		event.Event{Type: event.AttemptEnded, Outcome: "done", Status: "done"},
 	)
 	s.task = a
-	s.in(loop.Event{Type: loop.AgentText, Text: "cut off"})
-	s.run(loop.Event{Type: loop.RunEnded, Outcome: "stopped"})
+	s.in(event.Event{Type: event.AgentText, Text: "cut off"})
+	s.run(event.Event{Type: event.RunEnded, Outcome: "stopped"})
 	golden.Check(t, "testdata/terminal_jobs.txt", rendered(t, func(o Options) Sink { return NewTerminal(o) }, Options{}, s.events))
 	golden.Check(t, "testdata/plain_jobs.txt", rendered(t, func(o Options) Sink { return NewPlain(o) }, Options{}, s.events))
 }
@@ -71,22 +71,22 @@ func TestAgentsThatRunAtOnceAreToldApart(t *testing.T) {
 // TestARedGateIsShownOnce has a gate that fails three times: as before, in another way, and for good.
 func TestARedGateIsShownOnce(t *testing.T) {
 	t.Parallel()
-	gate := func(text string) loop.Event {
-		return loop.Event{Type: loop.GateEnded, Text: text, Gate: &loop.GateEvent{Command: "make", Exit: "exit status 2", Verdict: "failed"}}
+	gate := func(text string) event.Event {
+		return event.Event{Type: event.GateEnded, Text: text, Gate: &event.Gate{Command: "make", Exit: "exit status 2", Verdict: "failed"}}
 	}
-	again := loop.Event{Type: loop.Prompted, Reason: `gate "make": exit status 2`}
+	again := event.Event{Type: event.Prompted, Reason: `gate "make": exit status 2`}
 	s := newScript()
-	s.task = loop.Event{Iteration: 1, Task: "t-1", Attempt: "a-1"}
-	for _, e := range []loop.Event{
-		{Type: loop.TaskClaimed, Title: "Build"},
-		{Type: loop.Prompted},
+	s.task = event.Event{Iteration: 1, Task: "t-1", Attempt: "a-1"}
+	for _, e := range []event.Event{
+		{Type: event.TaskClaimed, Title: "Build"},
+		{Type: event.Prompted},
 		gate("a.c:1: x\n"),
 		again,
-		{Type: loop.Warned, Text: "look at this"},
+		{Type: event.Warned, Text: "look at this"},
 		gate("a.c:1: x\n"),
 		again,
 		gate("b.c:1: y\n"),
-		{Type: loop.AttemptEnded, Outcome: "failed", Status: "failed", Reason: "not verified after 0 of 0 retries: gate \"make\": exit status 2\nb.c:1: y\n"},
+		{Type: event.AttemptEnded, Outcome: "failed", Status: "failed", Reason: "not verified after 0 of 0 retries: gate \"make\": exit status 2\nb.c:1: y\n"},
 	} {
 		s.in(e)
 	}
@@ -107,24 +107,24 @@ func TestFooterKnowsWhatToDoNext(t *testing.T) {
 		"complete", "complete with failures", "failure", "blocked", "blocked without failures", "no_plan", "limit", "stopped", "agent_unavailable", "interrupted", "error",
 	} {
 		s := newScript()
-		counts := &loop.Counts{Done: 2, Total: 2}
-		s.run(loop.Event{Type: loop.RunStarted, Setup: &loop.Setup{Folder: ".ralph/runs/r-7d2e4f10"}})
+		counts := &event.Counts{Done: 2, Total: 2}
+		s.run(event.Event{Type: event.RunStarted, Setup: &event.Setup{Folder: ".ralph/runs/r-7d2e4f10"}})
 		switch outcome {
 		case "no_plan":
-			counts = &loop.Counts{}
+			counts = &event.Counts{}
 		case "complete with failures", "failure":
 			outcome = strings.Fields(outcome)[0]
-			s.run(loop.Event{Type: loop.AttemptEnded, Task: "t-1f0c9a3e", Title: "Write", Status: "failed", Reason: "too hard"})
-			s.run(loop.Event{Type: loop.AttemptEnded, Task: "t-2b4d6f80", Title: "Mend", Status: "failed", Reason: "at first"})
-			s.run(loop.Event{Type: loop.AttemptEnded, Task: "t-2b4d6f80", Title: "Mend", Status: "done"})
-			counts = &loop.Counts{Done: 1, Failed: 1, Total: 2}
+			s.run(event.Event{Type: event.AttemptEnded, Task: "t-1f0c9a3e", Title: "Write", Status: "failed", Reason: "too hard"})
+			s.run(event.Event{Type: event.AttemptEnded, Task: "t-2b4d6f80", Title: "Mend", Status: "failed", Reason: "at first"})
+			s.run(event.Event{Type: event.AttemptEnded, Task: "t-2b4d6f80", Title: "Mend", Status: "done"})
+			counts = &event.Counts{Done: 1, Failed: 1, Total: 2}
 		case "blocked":
-			counts = &loop.Counts{Failed: 1, Remaining: 1, Total: 2}
+			counts = &event.Counts{Failed: 1, Remaining: 1, Total: 2}
 		case "blocked without failures": // a person's block, or work that could not be verified
 			outcome = strings.Fields(outcome)[0]
-			counts = &loop.Counts{Done: 1, Remaining: 1, Total: 2}
+			counts = &event.Counts{Done: 1, Remaining: 1, Total: 2}
 		}
-		s.run(loop.Event{Type: loop.RunEnded, Outcome: outcome, Iteration: 1, Duration: 3_900_000, Counts: counts})
+		s.run(event.Event{Type: event.RunEnded, Outcome: outcome, Iteration: 1, Duration: 3_900_000, Counts: counts})
 		b.WriteString("== " + outcome + "\n" + rendered(t, func(o Options) Sink { return newFooter(o) }, Options{}, s.events) + "\n")
 	}
 	golden.Check(t, "testdata/footer_outcomes.txt", b.String())
@@ -134,10 +134,10 @@ func TestFooterKnowsWhatToDoNext(t *testing.T) {
 // not say yet.
 func TestFieldsThatTheLoopMayAddAreShown(t *testing.T) {
 	t.Parallel()
-	events := []loop.Event{
-		{At: begin, Type: loop.AgentStarted, Task: "t-1", Agent: "claude", PID: 4301},
-		{At: begin, Type: loop.AgentAsked, Task: "t-1", Tool: &loop.ToolEvent{Title: "rm x", Kind: "delete"}, Outcome: "reject_once"},
-		{At: begin, Type: loop.GateEnded, Task: "t-1", Duration: 940, Text: "x.go:3:1: missing return\n", Gate: &loop.GateEvent{Command: "go vet"}},
+	events := []event.Event{
+		{At: begin, Type: event.AgentStarted, Task: "t-1", Agent: "claude", PID: 4301},
+		{At: begin, Type: event.AgentAsked, Task: "t-1", Tool: &event.Tool{Title: "rm x", Kind: "delete"}, Outcome: "reject_once"},
+		{At: begin, Type: event.GateEnded, Task: "t-1", Duration: 940, Text: "x.go:3:1: missing return\n", Gate: &event.Gate{Command: "go vet"}},
 	}
 	got := rendered(t, func(o Options) Sink { return NewPlain(o) }, Options{Verbose: true}, events)
 	const lead = "2026-01-02T03:04:05Z t-1 "
@@ -152,16 +152,16 @@ func TestFooterNamesOnlySomeOfManyFailures(t *testing.T) {
 	t.Parallel()
 	s := newScript()
 	for i := range 25 {
-		s.run(loop.Event{Type: loop.AttemptEnded, Task: "t-" + string(rune('a'+i)), Status: "failed"})
+		s.run(event.Event{Type: event.AttemptEnded, Task: "t-" + string(rune('a'+i)), Status: "failed"})
 	}
-	s.run(loop.Event{Type: loop.RunEnded, Outcome: "complete"})
+	s.run(event.Event{Type: event.RunEnded, Outcome: "complete"})
 	got := rendered(t, func(o Options) Sink { return newFooter(o) }, Options{}, s.events)
 	if !strings.Contains(got, "and 15 more: ralph task list --status failed") || strings.Count(got, "no reason given") != 10 {
 		t.Errorf("got\n%s", got)
 	}
 }
 
-func rendered(t *testing.T, sink func(Options) Sink, opts Options, events []loop.Event) string {
+func rendered(t *testing.T, sink func(Options) Sink, opts Options, events []event.Event) string {
 	t.Helper()
 	var b strings.Builder
 	opts.Out, opts.Now = &b, now

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"ralph/event"
 	"ralph/internal/human"
 	"ralph/internal/term"
-	"ralph/loop"
 )
 
 // Bounds of a heading: a rule across a very wide window is noise, and a window
@@ -25,8 +25,8 @@ const folderLabel = "transcripts"
 type setting struct{ label, value string }
 
 // settings are what is known of how a run was set up.
-func (o Options) settings(e loop.Event) []setting {
-	s := loop.Setup{}
+func (o Options) settings(e event.Event) []setting {
+	s := event.Setup{}
 	if e.Setup != nil {
 		s = *e.Setup
 	}
@@ -67,7 +67,7 @@ func (o Options) settings(e loop.Event) []setting {
 }
 
 // header tells what will run, and how.
-func (t *Terminal) header(e loop.Event) {
+func (t *Terminal) header(e event.Event) {
 	p := t.opts.Palette
 	t.line(p.Bold("ralph run") + " " + p.Dim(oneLine(e.Run)))
 	lines := t.opts.settings(e)
@@ -82,7 +82,7 @@ func (t *Terminal) header(e loop.Event) {
 
 // heading begins an iteration. Only the title is cut when there is too little
 // room: the rest is what one looks for.
-func (t *Terminal) heading(e loop.Event, a *attempt) {
+func (t *Terminal) heading(e event.Event, a *attempt) {
 	p := t.opts.Palette
 	front := "── "
 	if e.Iteration > 0 {
@@ -112,7 +112,7 @@ func (t *Terminal) heading(e loop.Event, a *attempt) {
 }
 
 // by names the agent and the model of an iteration.
-func by(e loop.Event) string {
+func by(e event.Event) string {
 	switch agent, model := oneLine(e.Agent), oneLine(e.Model); {
 	case agent != "" && model != "":
 		return agent + "/" + model

@@ -5,24 +5,24 @@ import (
 	"slices"
 	"strings"
 
+	"ralph/event"
 	"ralph/internal/term"
-	"ralph/loop"
 )
 
 // say writes a line that may be as long as it is. When several tasks run at once
 // every line says whose it is.
-func (t *Terminal) say(e loop.Event, s string) {
+func (t *Terminal) say(e event.Event, s string) {
 	t.line(t.whose(e) + s)
 }
 
 // detail writes a dim line that only verbose output has.
-func (t *Terminal) detail(e loop.Event, s string) {
+func (t *Terminal) detail(e event.Event, s string) {
 	if t.opts.Verbose {
 		t.say(e, t.opts.Palette.Dim("  "+s))
 	}
 }
 
-func (t *Terminal) whose(e loop.Event) string {
+func (t *Terminal) whose(e event.Event) string {
 	if t.jobs < 2 || e.Task == "" {
 		return ""
 	}
@@ -31,8 +31,8 @@ func (t *Terminal) whose(e loop.Event) string {
 
 // speak shows what an agent says or thinks. Agents that run at once would talk
 // across each other, so then it is shown by the line.
-func (t *Terminal) speak(e loop.Event, a *attempt) {
-	thought := e.Type == loop.AgentThought
+func (t *Terminal) speak(e event.Event, a *attempt) {
+	thought := e.Type == event.AgentThought
 	if a.speech.thought != thought {
 		t.hush(e, a)
 		a.speech.thought = thought
@@ -45,7 +45,7 @@ func (t *Terminal) speak(e loop.Event, a *attempt) {
 }
 
 // hush ends what an agent was saying.
-func (t *Terminal) hush(e loop.Event, a *attempt) {
+func (t *Terminal) hush(e event.Event, a *attempt) {
 	if !a.speech.begun {
 		return
 	}
@@ -59,14 +59,14 @@ func (t *Terminal) hush(e loop.Event, a *attempt) {
 }
 
 // hushAll ends what agents were saying when the run ended over it.
-func (t *Terminal) hushAll(e loop.Event) {
+func (t *Terminal) hushAll(e event.Event) {
 	for _, task := range slices.Sorted(maps.Keys(t.attempts)) {
 		e.Task = task
 		t.hush(e, t.attempts[task])
 	}
 }
 
-func (t *Terminal) spoken(e loop.Event, a *attempt) func(string) {
+func (t *Terminal) spoken(e event.Event, a *attempt) func(string) {
 	return func(line string) { t.say(e, t.voice(a)(line)) }
 }
 
@@ -78,7 +78,7 @@ func (t *Terminal) voice(a *attempt) func(string) string {
 }
 
 // tool shows a call once, and again when it failed.
-func (t *Terminal) tool(e loop.Event, a *attempt) {
+func (t *Terminal) tool(e event.Event, a *attempt) {
 	if e.Tool == nil {
 		return
 	}
@@ -100,7 +100,7 @@ func (t *Terminal) tool(e loop.Event, a *attempt) {
 }
 
 // complaint shows the last lines of an error in red.
-func (t *Terminal) complaint(e loop.Event, text string, most int) {
+func (t *Terminal) complaint(e event.Event, text string, most int) {
 	for _, line := range term.MarkedTail(text, most) {
 		line = term.Cut(line, max(t.width()-2*len(indent)-t.margin(e), minTitle))
 		t.say(e, indent+indent+t.opts.Palette.Red(line))
@@ -108,7 +108,7 @@ func (t *Terminal) complaint(e loop.Event, text string, most int) {
 }
 
 // margin is how wide the name of the task is before a line.
-func (t *Terminal) margin(e loop.Event) int {
+func (t *Terminal) margin(e event.Event) int {
 	if t.jobs < 2 || e.Task == "" {
 		return 0
 	}
@@ -116,7 +116,7 @@ func (t *Terminal) margin(e loop.Event) int {
 }
 
 // prompted shows that the agent was asked once more. The first prompt is no news.
-func (t *Terminal) prompted(e loop.Event, a *attempt) {
+func (t *Terminal) prompted(e event.Event, a *attempt) {
 	a.prompts++
 	if a.prompts == 1 {
 		t.detail(e, with("prompted", or(e.Reason, e.Text)))
@@ -125,14 +125,14 @@ func (t *Terminal) prompted(e loop.Event, a *attempt) {
 	t.say(e, t.opts.Palette.Yellow("↪ "+with("asked again", a.unsaid(e))))
 }
 
-func (t *Terminal) gate(e loop.Event, a *attempt) {
+func (t *Terminal) gate(e event.Event, a *attempt) {
 	if e.Gate == nil {
 		return
 	}
 	p := t.opts.Palette
 	command := oneLine(e.Gate.Command)
 	switch {
-	case e.Type == loop.GateStarted:
+	case e.Type == event.GateStarted:
 		t.say(e, p.Dim("  "+checking(e)))
 	case e.Reason != "": // not about the work
 		t.say(e, p.Dim("  "+command+" "+gateResult(e)+" "+oneLine(e.Reason)))
@@ -155,7 +155,7 @@ func (t *Terminal) gate(e loop.Event, a *attempt) {
 
 // attemptEnded ends an iteration. Quiet output has no heading, so the title is
 // told here.
-func (t *Terminal) attemptEnded(e loop.Event, a *attempt) {
+func (t *Terminal) attemptEnded(e event.Event, a *attempt) {
 	mark, paint := "↻ ", t.opts.Palette.Yellow
 	switch resultOf(e) {
 	case done:

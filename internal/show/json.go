@@ -9,8 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"ralph/event"
 	"ralph/internal/human"
-	"ralph/loop"
 )
 
 // JSON writes every event as one line of JSON, each in one call of Write. What
@@ -29,7 +29,7 @@ func NewJSON(w io.Writer) *JSON { return &JSON{out: w} }
 
 // Event writes a line. An error is kept for Close: a full disk must not end a run,
 // and it may have room again for the next line.
-func (j *JSON) Event(e loop.Event) {
+func (j *JSON) Event(e event.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.buf.Reset()

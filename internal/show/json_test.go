@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"ralph/loop"
+	"ralph/event"
 )
 
 // writes remembers each call, and fails when it is told to.
@@ -53,7 +53,7 @@ func TestEveryEventIsOneWriteOfOneLine(t *testing.T) {
 		t.Fatalf("got %d writes, want %d", len(w.calls), len(events))
 	}
 	for _, line := range w.calls {
-		var e loop.Event
+		var e event.Event
 		if err := json.Unmarshal([]byte(line), &e); err != nil || strings.Index(line, "\n") != len(line)-1 {
 			t.Errorf("line %q: %v", line, err)
 		}
@@ -65,7 +65,7 @@ func TestAFullDiskLosesLinesNotTheRun(t *testing.T) {
 	w := &writes{limit: []int{-1, 10, 0, -1, -1}}
 	j := NewJSON(w)
 	for range 5 {
-		j.Event(loop.Event{Type: loop.Warned})
+		j.Event(event.Event{Type: event.Warned})
 	}
 	err := j.Close()
 	if !errors.Is(err, errFull) || err.Error() != "write events, 2 lines lost: no space left on device" {
@@ -84,7 +84,7 @@ func TestAFullDiskLosesLinesNotTheRun(t *testing.T) {
 func TestShortWriteIsAnError(t *testing.T) {
 	t.Parallel()
 	j := NewJSON(shortWriter{})
-	j.Event(loop.Event{Type: loop.Warned})
+	j.Event(event.Event{Type: event.Warned})
 	if err := j.Close(); !errors.Is(err, io.ErrShortWrite) {
 		t.Errorf("got %v", err)
 	}
@@ -100,13 +100,13 @@ func TestJSONKeepsTextAndEscapesWhatActs(t *testing.T) {
 		text := strings.ToValidUTF8(hostile(t, "text"), "?")
 		var b bytes.Buffer
 		j := NewJSON(&b)
-		j.Event(loop.Event{Type: loop.AgentText, Text: text})
+		j.Event(event.Event{Type: event.AgentText, Text: text})
 		for _, r := range strings.TrimSuffix(b.String(), "\n") {
 			if r < ' ' || acts(r) {
 				t.Fatalf("wrote %U", r)
 			}
 		}
-		var e loop.Event
+		var e event.Event
 		if err := json.Unmarshal(b.Bytes(), &e); err != nil || e.Text != text {
 			t.Fatalf("got %q, %v, want %q", e.Text, err, text)
 		}

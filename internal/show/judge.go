@@ -1,9 +1,11 @@
 package show
 
-import "ralph/loop"
+import (
+	"ralph/event"
+)
 
 // judgement is what a judge came to, in words.
-func judgement(e loop.Event) string {
+func judgement(e event.Event) string {
 	switch e.Outcome {
 	case "pass":
 		return "verified by an agent with fresh eyes"
@@ -14,18 +16,18 @@ func judgement(e loop.Event) string {
 	}
 }
 
-func (p *Plain) judge(e loop.Event) {
-	if e.Type == loop.JudgeStarted {
+func (p *Plain) judge(e event.Event) {
+	if e.Type == event.VerifierStarted {
 		p.say(e, "verifying: an agent with fresh eyes looks at the work")
 		return
 	}
 	p.say(e, judgement(e))
 }
 
-func (t *Terminal) judge(e loop.Event) {
+func (t *Terminal) judge(e event.Event) {
 	p := t.opts.Palette
 	switch {
-	case e.Type == loop.JudgeStarted:
+	case e.Type == event.VerifierStarted:
 		t.say(e, p.Dim("  verifying: an agent with fresh eyes looks at the work"))
 	case e.Outcome == "pass":
 		t.say(e, p.Green("✓ ")+judgement(e))
@@ -35,7 +37,7 @@ func (t *Terminal) judge(e loop.Event) {
 }
 
 // checking says why a gate is run.
-func checking(e loop.Event) string {
+func checking(e event.Event) string {
 	s := "checking"
 	if e.Reason != "" {
 		s += " " + oneLine(e.Reason)
@@ -44,7 +46,7 @@ func checking(e loop.Event) string {
 }
 
 // excuse says why a gate's result is not what its exit status says.
-func excuse(g *loop.GateEvent) string {
+func excuse(g *event.Gate) string {
 	switch g.Verdict {
 	case "flaky":
 		return "; it failed at first: flaky"

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"ralph/event"
 	"ralph/internal/human"
 	"ralph/internal/term"
-	"ralph/loop"
 )
 
 // How long nothing may be shown before it is said that the run is still at it: on a
@@ -57,7 +57,7 @@ func (p *Plain) tick(now time.Time) {
 	if p.shown.IsZero() || now.Sub(p.shown) < patienceInLog {
 		return
 	}
-	about := loop.Event{At: now, Run: p.run}
+	about := event.Event{At: now, Run: p.run}
 	text := p.soFar(now)
 	if p.wait.Until != nil {
 		text = human.Span(p.wait.Until.Sub(now).Round(time.Second)) + " left"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ralph/loop"
+	"ralph/event"
 )
 
 // watched is a terminal whose clock the test moves.
@@ -29,7 +29,7 @@ func (w *watched) pass(d time.Duration) {
 	w.tick(w.at) // the same again changes nothing
 }
 
-func (w *watched) event(e loop.Event) {
+func (w *watched) event(e event.Event) {
 	e.At, e.Task = w.at, or(e.Task, "t-1")
 	w.Event(e)
 }
@@ -37,16 +37,16 @@ func (w *watched) event(e loop.Event) {
 func TestSilenceIsFilledAndTakenBack(t *testing.T) {
 	t.Parallel()
 	w := watch(80)
-	w.event(loop.Event{Type: loop.TaskClaimed, Title: "Think", Counts: &loop.Counts{Done: 2, Total: 8}})
-	w.event(loop.Event{Type: loop.AgentTool, Tool: &loop.ToolEvent{ID: "1", Title: "ls", New: true}})
-	w.event(loop.Event{Type: loop.AgentText, Text: "Hm"})
+	w.event(event.Event{Type: event.TaskClaimed, Title: "Think", Counts: &event.Counts{Done: 2, Total: 8}})
+	w.event(event.Event{Type: event.AgentTool, Tool: &event.Tool{ID: "1", Title: "ls", New: true}})
+	w.event(event.Event{Type: event.AgentText, Text: "Hm"})
 	w.pass(4 * time.Second) // not long enough to say anything
 	w.pass(6 * time.Second)
-	w.event(loop.Event{Type: loop.AgentUsage, Usage: &loop.Usage{CostUSD: usd(0.5)}})
+	w.event(event.Event{Type: event.AgentUsage, Usage: &event.Usage{CostUSD: usd(0.5)}})
 	w.pass(70 * time.Second)
-	w.event(loop.Event{Type: loop.AgentUsage, Usage: &loop.Usage{CostUSD: usd(0.75), Unknown: true, Estimated: true}})
+	w.event(event.Event{Type: event.AgentUsage, Usage: &event.Usage{CostUSD: usd(0.75), Unknown: true, Estimated: true}})
 	w.pass(time.Second)
-	w.event(loop.Event{Type: loop.AgentText, Text: "Yes.\n"})
+	w.event(event.Event{Type: event.AgentText, Text: "Yes.\n"})
 	w.pass(time.Second)
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -65,12 +65,12 @@ func TestWaitCountsDownInPlace(t *testing.T) {
 	t.Parallel()
 	w := watch(12)
 	until := begin.Add(90 * time.Second)
-	w.event(loop.Event{Type: loop.Waiting, Until: &until, Reason: "limited"})
+	w.event(event.Event{Type: event.Waiting, Until: &until, Reason: "limited"})
 	w.pass(time.Second)
 	w.pass(time.Minute)
-	w.event(loop.Event{Type: loop.Waiting, Until: &until, Reason: "limited"})
+	w.event(event.Event{Type: event.Waiting, Until: &until, Reason: "limited"})
 	w.pass(time.Minute)
-	w.event(loop.Event{Type: loop.Warned, Text: "on we go"})
+	w.event(event.Event{Type: event.Warned, Text: "on we go"})
 	w.pass(time.Minute)
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -89,18 +89,18 @@ func TestALogShowsASignOfLife(t *testing.T) {
 			t.Parallel()
 			var out strings.Builder
 			p := NewPlain(Options{Out: &out, Now: now, Quiet: quiet})
-			event := func(after time.Duration, e loop.Event) {
+			send := func(after time.Duration, e event.Event) {
 				e.At, e.Run, e.Task = begin.Add(after), "r-1", or(e.Task, "t-1")
 				p.Event(e)
 			}
-			event(0, loop.Event{Type: loop.TaskClaimed, Title: "Think", Counts: &loop.Counts{Done: 2, Total: 8}})
+			send(0, event.Event{Type: event.TaskClaimed, Title: "Think", Counts: &event.Counts{Done: 2, Total: 8}})
 			claimed := out.Len()
-			event(time.Second, loop.Event{Type: loop.AgentTool, Tool: &loop.ToolEvent{ID: "1", Title: "ls", New: true}})
-			event(2*time.Second, loop.Event{Type: loop.AgentUsage, Usage: &loop.Usage{CostUSD: usd(0.5)}})
+			send(time.Second, event.Event{Type: event.AgentTool, Tool: &event.Tool{ID: "1", Title: "ls", New: true}})
+			send(2*time.Second, event.Event{Type: event.AgentUsage, Usage: &event.Usage{CostUSD: usd(0.5)}})
 			for second := range 150 {
 				p.tick(begin.Add(time.Duration(second) * time.Second))
 			}
-			event(150*time.Second, loop.Event{Type: loop.TaskClaimed, Task: "t-2", Title: "Think, too"})
+			send(150*time.Second, event.Event{Type: event.TaskClaimed, Task: "t-2", Title: "Think, too"})
 			claimed2 := out.Len()
 			p.tick(begin.Add(215 * time.Second))
 			p.tick(begin.Add(230 * time.Second))
@@ -128,7 +128,7 @@ func TestTicksComeAndClosingTakesThemBack(t *testing.T) {
 	ticks := make(chan time.Time)
 	terminal := NewTerminal(Options{Out: &out, Now: now, Ticks: ticks})
 	until := begin.Add(time.Minute)
-	terminal.Event(loop.Event{Type: loop.Waiting, Until: &until, At: begin})
+	terminal.Event(event.Event{Type: event.Waiting, Until: &until, At: begin})
 	ticks <- begin.Add(time.Second)
 	for range 2 {
 		if err := terminal.Close(); err != nil {

@@ -3,7 +3,7 @@ package show
 import (
 	"time"
 
-	"ralph/loop"
+	"ralph/event"
 )
 
 // Plain writes a run to a log: a line when a task starts and one when it ends, each
@@ -32,7 +32,7 @@ func NewPlain(opts Options) *Plain {
 }
 
 // Event writes the lines of an event, if it has any.
-func (p *Plain) Event(e loop.Event) {
+func (p *Plain) Event(e event.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := p.opts.at(e)
@@ -45,7 +45,7 @@ func (p *Plain) Event(e loop.Event) {
 		}
 		p.hold(e, a)
 		p.render(e, a)
-	case e.Type == loop.AgentTool && e.Tool != nil:
+	case e.Type == event.AgentTool && e.Tool != nil:
 		a.tool(e.Tool) // it counts
 	}
 	p.forget(e)
@@ -59,11 +59,11 @@ func (p *Plain) steps() bool { return p.opts.Verbose || p.unfold != "" }
 
 // milestone says that an event has a line in every log: what starts, what ends, and
 // what a person should know of.
-func milestone(e loop.Event) bool {
+func milestone(e event.Event) bool {
 	switch e.Type {
-	case loop.RunStarted, loop.Recovered, loop.RecoveryDone, loop.TaskClaimed, loop.AttemptEnded, loop.Waiting, loop.Warned, loop.RunEnded:
+	case event.RunStarted, event.Recovered, event.RecoveryDone, event.TaskClaimed, event.AttemptEnded, event.Waiting, event.Warned, event.RunEnded:
 		return true
-	case loop.GateEnded:
+	case event.GateEnded:
 		return refused(e)
 	default:
 		return false
@@ -71,7 +71,7 @@ func milestone(e loop.Event) bool {
 }
 
 // refused says that a gate did not accept the work.
-func refused(e loop.Event) bool {
+func refused(e event.Event) bool {
 	return e.Gate != nil && !e.Gate.Passed && e.Reason == "" && e.Gate.Verdict != "excused"
 }
 
@@ -85,7 +85,7 @@ func (p *Plain) Close() error {
 
 // fold writes a line as the title of what follows, if that can be folded: what tasks
 // do that run at once cannot.
-func (p *Plain) fold(e loop.Event, s string) {
+func (p *Plain) fold(e event.Event, s string) {
 	if p.opts.Fold == nil || p.opts.Quiet || p.jobs > 1 {
 		p.say(e, s)
 		return
@@ -111,8 +111,8 @@ func (p *Plain) openFold() {
 
 // hold writes the failed gate that was held back, when the next event says whether
 // it belongs to the steps or is why the attempt ended, which is never folded.
-func (p *Plain) hold(e loop.Event, a *attempt) {
-	if e.Type == loop.AttemptEnded {
+func (p *Plain) hold(e event.Event, a *attempt) {
+	if e.Type == event.AttemptEnded {
 		p.endFold()
 	}
 	if a.held == nil || utterance(e) {
@@ -131,75 +131,75 @@ func (p *Plain) endFold() {
 }
 
 // say writes one line: when, what about, what.
-func (p *Plain) say(e loop.Event, s string) {
+func (p *Plain) say(e event.Event, s string) {
 	p.openFold()
 	p.line(p.lead(e) + s)
 }
 
-func (p *Plain) lead(e loop.Event) string {
+func (p *Plain) lead(e event.Event) string {
 	return p.opts.at(e).Format(time.RFC3339) + " " + or(oneLine(e.Task), oneLine(e.Run), "-") + " "
 }
 
-func (p *Plain) detail(e loop.Event, s string) {
+func (p *Plain) detail(e event.Event, s string) {
 	if p.opts.Verbose {
 		p.say(e, s)
 	}
 }
 
-func (p *Plain) render(e loop.Event, a *attempt) {
+func (p *Plain) render(e event.Event, a *attempt) {
 	switch e.Type {
-	case loop.RunStarted:
+	case event.RunStarted:
 		for _, s := range p.opts.settings(e) {
 			if s.label != folderLabel { // the footer says where they are
 				p.say(e, s.label+": "+s.value)
 			}
 		}
-	case loop.Recovered:
+	case event.Recovered:
 		p.say(e, with("recovered", e.Reason))
-	case loop.RecoveryDone:
+	case event.RecoveryDone:
 		p.recovery(e)
-	case loop.TaskClaimed:
+	case event.TaskClaimed:
 		p.fold(e, claimed(e, a.title, p.counts))
 		if e.Reason != "" {
 			p.detail(e, "model: "+oneLine(e.Reason))
 		}
-	case loop.AgentResumed:
+	case event.AgentResumed:
 		p.say(e, resumed)
-	case loop.AgentStarted:
+	case event.AgentStarted:
 		p.detail(e, started(e))
-	case loop.AgentText:
+	case event.AgentText:
 		p.speak(e, a)
-	case loop.AgentThought:
+	case event.AgentThought:
 		if p.opts.Verbose {
 			p.speak(e, a)
 		} else {
 			p.hush(e, a)
 		}
-	case loop.AgentTool:
+	case event.AgentTool:
 		p.tool(e, a)
-	case loop.AgentPlan:
+	case event.AgentPlan:
 		for _, step := range e.Plan {
 			p.detail(e, "plan: "+oneLine(step))
 		}
-	case loop.AgentUsage:
+	case event.AgentUsage:
 		p.detail(e, "used "+usage(e))
-	case loop.AgentAsked:
+	case event.AgentAsked:
 		p.detail(e, asked(e))
-	case loop.Prompted:
+	case event.Prompted:
 		p.prompted(e, a)
-	case loop.GateStarted, loop.GateEnded:
+	case event.GateStarted, event.GateEnded:
 		p.gate(e, a)
-	case loop.JudgeStarted, loop.JudgeEnded:
+	case event.VerifierStarted, event.VerifierEnded:
 		p.judge(e)
-	case loop.Drifted:
+	case event.Drifted:
 		p.say(e, drifted(e))
-	case loop.AttemptEnded:
+	case event.AttemptEnded:
 		p.attemptEnded(e, a)
-	case loop.Waiting:
+	case event.Waiting:
 		if !p.waitsAlready(e) {
 			p.say(e, p.opts.waits(e))
 		}
-	case loop.Warned:
+	case event.Warned:
 		title := p.title
 		if p.begin == "" {
 			p.endFold()
@@ -209,9 +209,9 @@ func (p *Plain) render(e loop.Event, a *attempt) {
 		if title != "" {
 			p.beginFold(title)
 		}
-	case loop.RunInterrupted:
+	case event.RunInterrupted:
 		p.say(e, with("interrupted", or(e.Reason, e.Text)))
-	case loop.RunEnded:
+	case event.RunEnded:
 		p.hushAll(e)
 		p.endFold()
 		p.footer(e)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"ralph/loop"
+	"ralph/event"
 )
 
 // maxCalls is how many tool calls of one attempt are remembered by their ID. An
@@ -16,13 +16,13 @@ const maxCalls = 4096
 type progress struct {
 	jobs     int // how many tasks may run at once
 	attempts map[string]*attempt
-	counts   loop.Counts
+	counts   event.Counts
 	cost     float64 // of the attempts that have ended
 	tokens   int64   // the same
 	known    bool    // an agent said what it costs
 	unknown  bool    // and one did not, of those that have ended
 	guessed  bool    // some of it is estimated
-	wait     loop.Event
+	wait     event.Event
 	tally    tally
 }
 
@@ -36,9 +36,9 @@ type attempt struct {
 	unknown bool    // that is not all
 	tokens  int64   // the same, or what the context holds if that is more
 	speech  speech
-	refused *loop.Event     // the last gate that failed, if it was shown
+	refused *event.Event    // the last gate that failed, if it was shown
 	folded  bool            // it was shown in a part of a log that is folded
-	held    *loop.Event     // a gate that failed and is not shown yet
+	held    *event.Event    // a gate that failed and is not shown yet
 	calls   map[string]call // by ID
 }
 
@@ -50,7 +50,7 @@ type call struct {
 
 // follow takes an event into account and returns the attempt it belongs to. It
 // comes before rendering, forget after.
-func (p *progress) follow(e loop.Event, at time.Time) *attempt {
+func (p *progress) follow(e event.Event, at time.Time) *attempt {
 	p.tally.add(e)
 	if e.Counts != nil {
 		p.counts = *e.Counts
@@ -59,18 +59,18 @@ func (p *progress) follow(e loop.Event, at time.Time) *attempt {
 		p.jobs = e.Setup.Jobs
 	}
 	a := p.attempts[e.Task]
-	if a == nil || e.Type == loop.TaskClaimed {
+	if a == nil || e.Type == event.TaskClaimed {
 		a = &attempt{began: at}
 		p.remember(e, a)
 	}
 	if e.Title != "" {
 		a.title = oneLine(e.Title)
 	}
-	if e.Usage != nil && e.Usage.CostUSD != nil && e.Type != loop.RunEnded {
+	if e.Usage != nil && e.Usage.CostUSD != nil && e.Type != event.RunEnded {
 		a.cost = *e.Usage.CostUSD
 		p.known, p.guessed = true, p.guessed || e.Usage.Estimated
 	}
-	if u := e.Usage; u != nil && e.Type != loop.RunEnded {
+	if u := e.Usage; u != nil && e.Type != event.RunEnded {
 		a.unknown = u.Unknown
 		a.tokens = max(a.tokens, u.TokensIn+u.TokensCached+u.TokensOut, u.Context)
 	}
@@ -79,9 +79,9 @@ func (p *progress) follow(e loop.Event, at time.Time) *attempt {
 
 // remember keeps an attempt that runs. A warning about a task does not make it
 // run; what an agent says does, so that a reader may begin in the middle.
-func (p *progress) remember(e loop.Event, a *attempt) {
+func (p *progress) remember(e event.Event, a *attempt) {
 	switch e.Type {
-	case loop.TaskClaimed, loop.AgentStarted, loop.AgentText, loop.AgentThought, loop.AgentTool:
+	case event.TaskClaimed, event.AgentStarted, event.AgentText, event.AgentThought, event.AgentTool:
 		if p.attempts == nil {
 			p.attempts = map[string]*attempt{}
 		}
@@ -90,9 +90,9 @@ func (p *progress) remember(e loop.Event, a *attempt) {
 }
 
 // forget drops what an event has made obsolete.
-func (p *progress) forget(e loop.Event) {
+func (p *progress) forget(e event.Event) {
 	switch e.Type {
-	case loop.AttemptEnded:
+	case event.AttemptEnded:
 		delete(p.attempts, e.Task)
 		if e.Usage != nil && e.Usage.CostUSD != nil {
 			p.cost += *e.Usage.CostUSD
@@ -101,30 +101,30 @@ func (p *progress) forget(e loop.Event) {
 			p.unknown = p.unknown || u.Unknown
 			p.tokens += u.TokensIn + u.TokensCached + u.TokensOut
 		}
-	case loop.RunEnded:
+	case event.RunEnded:
 		p.attempts = nil
 	}
 	switch {
-	case e.Type == loop.Waiting:
+	case e.Type == event.Waiting:
 		p.wait = e
 	case !utterance(e): // others may talk while one worker waits
-		p.wait = loop.Event{}
+		p.wait = event.Event{}
 	}
 }
 
 // complained notes that a failed gate is shown now, and returns its output.
-func (a *attempt) complained(e loop.Event) string {
+func (a *attempt) complained(e event.Event) string {
 	a.refused = &e
 	return e.Text
 }
 
 // seen says that a gate fails as it did when it was shown last.
-func (a *attempt) seen(e loop.Event) bool {
+func (a *attempt) seen(e event.Event) bool {
 	return a.refused != nil && refused(e) && e.Text != "" && a.refused.Text == e.Text && a.refused.Gate.Command == e.Gate.Command
 }
 
 // unsaid is why an agent is prompted, without the gate that was shown.
-func (a *attempt) unsaid(e loop.Event) string {
+func (a *attempt) unsaid(e event.Event) string {
 	reason, _ := a.unseen(oneLine(or(e.Reason, e.Text)), "")
 	return reason
 }
@@ -148,8 +148,8 @@ func (a *attempt) unseen(reason, evidence string) (string, string) {
 
 // waitsAlready says that a wait has been told: the loop may say it again while
 // nothing changes.
-func (p *progress) waitsAlready(e loop.Event) bool {
-	if p.wait.Type != loop.Waiting || p.wait.Reason != e.Reason || (p.wait.Until == nil) != (e.Until == nil) {
+func (p *progress) waitsAlready(e event.Event) bool {
+	if p.wait.Type != event.Waiting || p.wait.Reason != e.Reason || (p.wait.Until == nil) != (e.Until == nil) {
 		return false
 	}
 	return e.Until == nil || e.Until.Equal(*p.wait.Until)
@@ -157,7 +157,7 @@ func (p *progress) waitsAlready(e loop.Event) bool {
 
 // tool takes a tool call or its change into account. Shown says that a line is
 // due: for a call not seen before, and for one that has just failed.
-func (a *attempt) tool(e *loop.ToolEvent) (c call, shown bool) {
+func (a *attempt) tool(e *event.Tool) (c call, shown bool) {
 	c = call{title: oneLine(e.Title), kind: oneLine(e.Kind), failed: e.Status == "failed" || e.Error != ""}
 	old, known := a.calls[e.ID]
 	if c.title == "" {

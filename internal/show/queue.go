@@ -3,8 +3,8 @@ package show
 import (
 	"sync"
 
+	"ralph/event"
 	"ralph/internal/human"
-	"ralph/loop"
 )
 
 // maxText is how much text that was said in a row becomes one event when the
@@ -22,7 +22,7 @@ type queue struct {
 	uttered int // utterances among the items
 	weight  int // of their text, in bytes
 	missed  int // utterances left out since the last item
-	last    loop.Event
+	last    event.Event
 	closed  bool
 	busy    bool            // an event was taken and is not shown yet
 	waiting []chan struct{} // to be closed when all is shown
@@ -31,7 +31,7 @@ type queue struct {
 
 // item is an event and the text that was joined to it.
 type item struct {
-	event loop.Event
+	event event.Event
 	more  []byte
 }
 
@@ -41,9 +41,9 @@ func newQueue(size int) *queue {
 
 // utterance says that an event may be left out: an agent can make as many of
 // these as it likes.
-func utterance(e loop.Event) bool {
+func utterance(e event.Event) bool {
 	switch e.Type {
-	case loop.AgentText, loop.AgentThought, loop.AgentTool, loop.AgentPlan, loop.AgentUsage, loop.AgentAsked:
+	case event.AgentText, event.AgentThought, event.AgentTool, event.AgentPlan, event.AgentUsage, event.AgentAsked:
 		return true
 	default:
 		return false
@@ -51,7 +51,7 @@ func utterance(e loop.Event) bool {
 }
 
 // put never waits for the reader.
-func (q *queue) put(e loop.Event) {
+func (q *queue) put(e event.Event) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
@@ -86,7 +86,7 @@ func (q *queue) full() bool {
 }
 
 // weigh is how much memory an utterance may take.
-func weigh(e loop.Event) int {
+func weigh(e event.Event) int {
 	n := len(e.Text)
 	if e.Tool != nil {
 		n += len(e.Tool.Title) + len(e.Tool.Error)
@@ -98,7 +98,7 @@ func weigh(e loop.Event) int {
 }
 
 // join makes one event of this one and the newest, if they are one utterance.
-func (q *queue) join(e loop.Event) bool {
+func (q *queue) join(e event.Event) bool {
 	if len(q.items) == 0 {
 		return false
 	}
@@ -108,14 +108,14 @@ func (q *queue) join(e loop.Event) bool {
 		return false
 	}
 	switch e.Type {
-	case loop.AgentText, loop.AgentThought:
+	case event.AgentText, event.AgentThought:
 		if len(old.Text)+len(newest.more)+len(e.Text) > maxText {
 			return false
 		}
 		newest.more = append(newest.more, e.Text...)
 		q.weight += len(e.Text)
 		return true
-	case loop.AgentUsage, loop.AgentPlan:
+	case event.AgentUsage, event.AgentPlan:
 		q.weight += weigh(e) - weigh(old)
 		newest.event = e // the newer one says all
 		return true
@@ -129,22 +129,22 @@ func (q *queue) confess() {
 	if q.missed == 0 {
 		return
 	}
-	q.items = append(q.items, item{event: loop.Event{
-		V: q.last.V, At: q.last.At, Run: q.last.Run, Type: loop.Warned,
+	q.items = append(q.items, item{event: event.Event{
+		V: q.last.V, At: q.last.At, Run: q.last.Run, Type: event.Warned,
 		Text: human.Count(q.missed, "update") + " of agents not shown: the output was blocked",
 	}})
 	q.missed = 0
 }
 
 // take removes the oldest event. Open says that there may be more later.
-func (q *queue) take() (e loop.Event, ok, open bool) {
+func (q *queue) take() (e event.Event, ok, open bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.items) == 0 {
 		q.confess()
 	}
 	if len(q.items) == 0 {
-		return loop.Event{}, false, !q.closed
+		return event.Event{}, false, !q.closed
 	}
 	first := q.items[0]
 	q.items[0] = item{} // what was shown need not be kept alive

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"ralph/loop"
+	"ralph/event"
 )
 
 // TestQueueLaws: nothing of the lifecycle is lost or reordered, no text is
@@ -19,7 +19,7 @@ func TestQueueLaws(t *testing.T) {
 		size := rapid.IntRange(1, 8).Draw(t, "size")
 		q := newQueue(size)
 		var lifecycle []string
-		var out []loop.Event
+		var out []event.Event
 		put, joined := 0, 0
 		for range rapid.IntRange(1, 100).Draw(t, "steps") {
 			switch rapid.IntRange(0, 3).Draw(t, "step") {
@@ -28,7 +28,7 @@ func TestQueueLaws(t *testing.T) {
 					out = append(out, e)
 				}
 			case 1:
-				e := loop.Event{Type: loop.AttemptEnded, Task: fmt.Sprint(len(lifecycle))}
+				e := event.Event{Type: event.AttemptEnded, Task: fmt.Sprint(len(lifecycle))}
 				lifecycle = append(lifecycle, e.Task)
 				q.put(e)
 			case 2:
@@ -57,9 +57,9 @@ func TestQueueLaws(t *testing.T) {
 		shown, missed := 0, 0
 		for _, e := range out {
 			switch e.Type {
-			case loop.AttemptEnded:
+			case event.AttemptEnded:
 				settled = append(settled, e.Task)
-			case loop.Warned:
+			case event.Warned:
 				n := 0
 				if _, err := fmt.Sscan(e.Text, &n); err != nil {
 					t.Fatal(err)

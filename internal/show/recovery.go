@@ -1,10 +1,12 @@
 package show
 
-import "ralph/loop"
+import (
+	"ralph/event"
+)
 
 // recovery tells what was made of all that dead runs left; that there was nothing
 // is for those who want to know everything.
-func (t *Terminal) recovery(e loop.Event) {
+func (t *Terminal) recovery(e event.Event) {
 	if clean(e) {
 		t.detail(e, oneLine(e.Reason))
 		return
@@ -12,7 +14,7 @@ func (t *Terminal) recovery(e loop.Event) {
 	t.say(e, t.opts.Palette.Yellow("↻ "+with("recovery", e.Reason)))
 }
 
-func (p *Plain) recovery(e loop.Event) {
+func (p *Plain) recovery(e event.Event) {
 	if clean(e) {
 		p.detail(e, oneLine(e.Reason))
 		return
@@ -20,4 +22,4 @@ func (p *Plain) recovery(e loop.Event) {
 	p.say(e, with("recovery", e.Reason))
 }
 
-func clean(e loop.Event) bool { return e.Recovery == nil || *e.Recovery == (loop.RecoveryEvent{}) }
+func clean(e event.Event) bool { return e.Recovery == nil || *e.Recovery == (event.Recovery{}) }

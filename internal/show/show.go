@@ -8,15 +8,15 @@ import (
 	"io"
 	"time"
 
+	"ralph/event"
 	"ralph/internal/term"
-	"ralph/loop"
 )
 
 // Sink takes the events of one run, in order. The sinks of this package may be
 // called from several goroutines. A sink that cannot write says so at Close; no
 // event is ever refused.
 type Sink interface {
-	Event(e loop.Event)
+	Event(e event.Event)
 	Close() error
 }
 
@@ -49,7 +49,7 @@ func (o Options) withDefaults() Options {
 }
 
 // at is when an event happened, in the time zone of the reader.
-func (o Options) at(e loop.Event) time.Time {
+func (o Options) at(e event.Event) time.Time {
 	if e.At.IsZero() {
 		return o.Now()
 	}
@@ -57,14 +57,14 @@ func (o Options) at(e loop.Event) time.Time {
 }
 
 // silent says that quiet output leaves an event out.
-func (o Options) silent(e loop.Event) bool {
+func (o Options) silent(e event.Event) bool {
 	if !o.Quiet {
 		return false
 	}
 	switch e.Type {
-	case loop.Warned, loop.RunInterrupted, loop.RunEnded:
+	case event.Warned, event.RunInterrupted, event.RunEnded:
 		return false
-	case loop.AttemptEnded:
+	case event.AttemptEnded:
 		return resultOf(e) != failed
 	default:
 		return true
@@ -76,7 +76,7 @@ func Multi(sinks ...Sink) Sink { return multi(sinks) }
 
 type multi []Sink
 
-func (m multi) Event(e loop.Event) {
+func (m multi) Event(e event.Event) {
 	for _, s := range m {
 		s.Event(e)
 	}

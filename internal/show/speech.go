@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"ralph/loop"
+	"ralph/event"
 )
 
 // maxLine is how much text without a line break is kept before it is shown anyway.
@@ -20,9 +20,9 @@ type speech struct {
 
 // endsSpeech says that what an agent says after an event is not the continuation
 // of what it said before. Agents send no line break around their tool calls.
-func endsSpeech(e loop.Event) bool {
+func endsSpeech(e event.Event) bool {
 	switch e.Type {
-	case loop.TaskClaimed, loop.AgentTool, loop.Prompted, loop.GateStarted, loop.JudgeStarted, loop.JudgeEnded, loop.AttemptEnded:
+	case event.TaskClaimed, event.AgentTool, event.Prompted, event.GateStarted, event.VerifierStarted, event.VerifierEnded, event.AttemptEnded:
 		return true
 	default:
 		return false

@@ -7,12 +7,12 @@ import (
 	"strconv"
 	"strings"
 
+	"ralph/event"
 	"ralph/internal/term"
-	"ralph/loop"
 )
 
 // claimed says that an iteration begins.
-func claimed(e loop.Event, title string, c loop.Counts) string {
+func claimed(e event.Event, title string, c event.Counts) string {
 	s := "claimed: " + title
 	if e.Iteration > 0 {
 		s = "iteration " + strconv.Itoa(e.Iteration) + ": " + title
@@ -31,8 +31,8 @@ func claimed(e loop.Event, title string, c loop.Counts) string {
 }
 
 // speak writes what an agent says by the line.
-func (p *Plain) speak(e loop.Event, a *attempt) {
-	thought := e.Type == loop.AgentThought
+func (p *Plain) speak(e event.Event, a *attempt) {
+	thought := e.Type == event.AgentThought
 	if a.speech.thought != thought {
 		p.hush(e, a)
 		a.speech.thought = thought
@@ -40,21 +40,21 @@ func (p *Plain) speak(e loop.Event, a *attempt) {
 	a.speech.lines(e.Text, p.spoken(e, a))
 }
 
-func (p *Plain) hush(e loop.Event, a *attempt) {
+func (p *Plain) hush(e event.Event, a *attempt) {
 	if a.speech.begun {
 		a.speech.end(p.spoken(e, a))
 	}
 }
 
 // hushAll ends what agents were saying when the run ended over it.
-func (p *Plain) hushAll(e loop.Event) {
+func (p *Plain) hushAll(e event.Event) {
 	for _, task := range slices.Sorted(maps.Keys(p.attempts)) {
 		e.Task = task
 		p.hush(e, p.attempts[task])
 	}
 }
 
-func (p *Plain) spoken(e loop.Event, a *attempt) func(string) {
+func (p *Plain) spoken(e event.Event, a *attempt) func(string) {
 	verb := "says: "
 	if a.speech.thought {
 		verb = "thinks: "
@@ -62,7 +62,7 @@ func (p *Plain) spoken(e loop.Event, a *attempt) func(string) {
 	return func(line string) { p.say(e, verb+line) }
 }
 
-func (p *Plain) tool(e loop.Event, a *attempt) {
+func (p *Plain) tool(e event.Event, a *attempt) {
 	if e.Tool == nil {
 		return
 	}
@@ -81,13 +81,13 @@ func (p *Plain) tool(e loop.Event, a *attempt) {
 	p.complaint(e, e.Tool.Error, toolLines)
 }
 
-func (p *Plain) complaint(e loop.Event, text string, most int) {
+func (p *Plain) complaint(e event.Event, text string, most int) {
 	for _, line := range term.MarkedTail(text, most) {
 		p.say(e, indent+indent+term.Cut(line, maxLine))
 	}
 }
 
-func (p *Plain) prompted(e loop.Event, a *attempt) {
+func (p *Plain) prompted(e event.Event, a *attempt) {
 	a.prompts++
 	if a.prompts == 1 {
 		p.openFold() // the agent may be silent for long
@@ -97,10 +97,10 @@ func (p *Plain) prompted(e loop.Event, a *attempt) {
 	p.say(e, with("asked again", a.unsaid(e)))
 }
 
-func (p *Plain) gate(e loop.Event, a *attempt) {
+func (p *Plain) gate(e event.Event, a *attempt) {
 	switch {
 	case e.Gate == nil:
-	case e.Type == loop.GateStarted:
+	case e.Type == event.GateStarted:
 		p.detail(e, checking(e))
 	case e.Reason != "" && !p.opts.Verbose: // not about the work
 	case p.unfold != "" && refused(e):
@@ -110,7 +110,7 @@ func (p *Plain) gate(e loop.Event, a *attempt) {
 	}
 }
 
-func (p *Plain) gateEnded(e loop.Event, a *attempt) {
+func (p *Plain) gateEnded(e event.Event, a *attempt) {
 	if a.seen(e) && (p.unfold != "" || !a.folded) { // why an attempt ended is never only in a fold
 		p.say(e, "gate "+gateResult(e)+" again, with the same output")
 		return
@@ -129,7 +129,7 @@ func (p *Plain) gateEnded(e loop.Event, a *attempt) {
 	}
 }
 
-func (p *Plain) attemptEnded(e loop.Event, a *attempt) {
+func (p *Plain) attemptEnded(e event.Event, a *attempt) {
 	s, evidence := ended(e, a)
 	if p.opts.Quiet && a.title != "" {
 		s = a.title + ": " + s

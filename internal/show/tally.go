@@ -4,13 +4,13 @@ import (
 	"maps"
 	"slices"
 
-	"ralph/loop"
+	"ralph/event"
 )
 
 // tally is what the footer needs to know of a run: little, however long it was.
 type tally struct {
-	setup    loop.Setup
-	counts   *loop.Counts
+	setup    event.Setup
+	counts   *event.Counts
 	titles   map[string]string // of the tasks that run
 	failures map[string]failure
 	settled  int // attempts
@@ -22,7 +22,7 @@ type failure struct {
 	order               int
 }
 
-func (t *tally) add(e loop.Event) {
+func (t *tally) add(e event.Event) {
 	if e.Setup != nil {
 		t.setup = *e.Setup
 	}
@@ -30,19 +30,19 @@ func (t *tally) add(e loop.Event) {
 		t.counts = e.Counts
 	}
 	switch e.Type {
-	case loop.TaskClaimed:
+	case event.TaskClaimed:
 		if t.titles == nil {
 			t.titles = map[string]string{}
 		}
 		t.titles[e.Task] = oneLine(e.Title)
-	case loop.AttemptEnded:
+	case event.AttemptEnded:
 		t.settle(e)
 	}
 }
 
 // settle keeps the last word on a task: one that failed may be reset and done
 // while the run goes on.
-func (t *tally) settle(e loop.Event) {
+func (t *tally) settle(e event.Event) {
 	title := or(oneLine(e.Title), t.titles[e.Task])
 	delete(t.titles, e.Task)
 	delete(t.failures, e.Task)

@@ -3,7 +3,7 @@ package show
 import (
 	"time"
 
-	"ralph/loop"
+	"ralph/event"
 )
 
 // toolLines is how much of what a tool complained about is shown; the whole of it
@@ -35,7 +35,7 @@ func NewTerminal(opts Options) *Terminal {
 }
 
 // Event shows an event.
-func (t *Terminal) Event(e loop.Event) {
+func (t *Terminal) Event(e event.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	at := t.opts.at(e)
@@ -44,7 +44,7 @@ func (t *Terminal) Event(e loop.Event) {
 		t.render(e, a)
 	}
 	t.forget(e)
-	if t.flush() || e.Type == loop.TaskClaimed {
+	if t.flush() || e.Type == event.TaskClaimed {
 		t.shown = at
 	}
 }
@@ -60,55 +60,55 @@ func (t *Terminal) Close() error {
 	return t.takeError()
 }
 
-func (t *Terminal) render(e loop.Event, a *attempt) {
+func (t *Terminal) render(e event.Event, a *attempt) {
 	p := t.opts.Palette
 	if endsSpeech(e) {
 		t.hush(e, a)
 	}
 	switch e.Type {
-	case loop.RunStarted:
+	case event.RunStarted:
 		t.header(e)
-	case loop.Recovered:
+	case event.Recovered:
 		t.say(e, p.Yellow("↻ recovered "+oneLine(e.Task)+" "+a.title)+p.Dim(with("", e.Reason)))
-	case loop.RecoveryDone:
+	case event.RecoveryDone:
 		t.recovery(e)
-	case loop.TaskClaimed:
+	case event.TaskClaimed:
 		t.heading(e, a)
-	case loop.AgentResumed:
+	case event.AgentResumed:
 		t.say(e, p.Dim("  "+resumed))
-	case loop.AgentStarted:
+	case event.AgentStarted:
 		t.detail(e, started(e))
-	case loop.AgentText, loop.AgentThought:
+	case event.AgentText, event.AgentThought:
 		t.speak(e, a)
-	case loop.AgentTool:
+	case event.AgentTool:
 		t.tool(e, a)
-	case loop.AgentPlan:
+	case event.AgentPlan:
 		for _, step := range e.Plan {
 			t.detail(e, "plan: "+oneLine(step))
 		}
-	case loop.AgentUsage:
+	case event.AgentUsage:
 		t.detail(e, "used "+usage(e))
-	case loop.AgentAsked:
+	case event.AgentAsked:
 		t.detail(e, asked(e))
-	case loop.Prompted:
+	case event.Prompted:
 		t.prompted(e, a)
-	case loop.GateStarted, loop.GateEnded:
+	case event.GateStarted, event.GateEnded:
 		t.gate(e, a)
-	case loop.JudgeStarted, loop.JudgeEnded:
+	case event.VerifierStarted, event.VerifierEnded:
 		t.judge(e)
-	case loop.Drifted:
+	case event.Drifted:
 		t.say(e, p.Yellow("! "+drifted(e)))
-	case loop.AttemptEnded:
+	case event.AttemptEnded:
 		t.attemptEnded(e, a)
-	case loop.Waiting:
+	case event.Waiting:
 		if !t.waitsAlready(e) {
 			t.say(e, p.Yellow("◷ "+t.opts.waits(e)))
 		}
-	case loop.Warned:
+	case event.Warned:
 		t.say(e, p.Yellow("! "+with("warning", or(e.Text, e.Reason))))
-	case loop.RunInterrupted:
+	case event.RunInterrupted:
 		t.say(e, p.Yellow("! "+with("interrupted", or(e.Reason, e.Text))))
-	case loop.RunEnded:
+	case event.RunEnded:
 		t.hushAll(e)
 		t.footer(e)
 	default:

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"ralph/event"
 	"ralph/internal/human"
-	"ralph/loop"
 )
 
 // result is what became of a task in an attempt.
@@ -20,7 +20,7 @@ const (
 
 // resultOf goes by the task's status: an outcome may be final for the attempt
 // and not for the task.
-func resultOf(e loop.Event) result {
+func resultOf(e event.Event) result {
 	state := e.Status
 	if state == "" {
 		state = e.Outcome
@@ -37,7 +37,7 @@ func resultOf(e loop.Event) result {
 
 // ended says how an attempt ended: "released in 3s: no answer". A reason may go
 // on with the output of a gate; that is evidence, for a complaint below the line.
-func ended(e loop.Event, a *attempt) (line, evidence string) {
+func ended(e event.Event, a *attempt) (line, evidence string) {
 	word := oneLine(e.Outcome)
 	switch r := resultOf(e); {
 	case r == done:
@@ -71,7 +71,7 @@ const resumed = "goes on in the session of the interrupted attempt"
 
 // spent lists what an attempt took, as far as it is known: first the model that
 // really did it, which may be another than was asked for.
-func spent(e loop.Event) []string {
+func spent(e event.Event) []string {
 	var parts []string
 	if model := oneLine(e.Model); model != "" {
 		parts = append(parts, model)
@@ -83,7 +83,7 @@ func spent(e loop.Event) []string {
 	return parts
 }
 
-func used(u *loop.Usage) []string {
+func used(u *event.Usage) []string {
 	if u == nil {
 		return nil
 	}
@@ -101,7 +101,7 @@ func used(u *loop.Usage) []string {
 }
 
 // gateResult says how a gate ended.
-func gateResult(e loop.Event) string {
+func gateResult(e event.Event) string {
 	word := "passed"
 	if !e.Gate.Passed {
 		word = "failed"
@@ -116,7 +116,7 @@ func gateResult(e loop.Event) string {
 }
 
 // asked says what an agent wanted to be allowed, and the answer.
-func asked(e loop.Event) string {
+func asked(e event.Event) string {
 	what, kind := e.Text, ""
 	if e.Tool != nil {
 		what, kind = or(what, e.Tool.Title), e.Tool.Kind
@@ -132,7 +132,7 @@ func asked(e loop.Event) string {
 }
 
 // started says which process works on a task.
-func started(e loop.Event) string {
+func started(e event.Event) string {
 	s := "started " + oneLine(or(e.Agent, "agent"))
 	if e.Model != "" {
 		s += ", model " + oneLine(e.Model)
@@ -144,7 +144,7 @@ func started(e loop.Event) string {
 }
 
 // waits says until when nothing happens, and why.
-func (o Options) waits(e loop.Event) string {
+func (o Options) waits(e event.Event) string {
 	s := "waiting"
 	if e.Until != nil {
 		until, now := e.Until.In(o.Now().Location()), o.at(e)
@@ -161,7 +161,7 @@ func (o Options) waits(e loop.Event) string {
 }
 
 // drifted says that an attempt gets nowhere, and what is done about it.
-func drifted(e loop.Event) string {
+func drifted(e event.Event) string {
 	s := "it gets nowhere"
 	switch e.Outcome {
 	case "nudge":
@@ -175,7 +175,7 @@ func drifted(e loop.Event) string {
 }
 
 // usage says what an attempt has used so far.
-func usage(e loop.Event) string {
+func usage(e event.Event) string {
 	return or(strings.Join(used(e.Usage), ", "), "nothing that is known")
 }
 

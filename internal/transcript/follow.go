@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"ralph/loop"
+	"ralph/event"
 )
 
 // How much of a file is read. An agent may say more in a second than anybody can
@@ -67,7 +67,7 @@ func (a *Attempt) Unfinished() string { return string(a.join.text) }
 // warnings. What happened long ago is left out.
 type Events struct {
 	Path string // of its events.jsonl
-	Tell func(loop.Event)
+	Tell func(event.Event)
 
 	tail *tail
 }
@@ -87,7 +87,7 @@ func (e *Events) Poll() error {
 		if bytes.Contains(line[:min(len(line), 200)], []byte(`"type":"agent_`)) {
 			return
 		}
-		var event loop.Event
+		var event event.Event
 		if json.Unmarshal(line, &event) == nil && !strings.HasPrefix(string(event.Type), "agent_") {
 			e.Tell(event)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ralph/loop"
+	"ralph/event"
 )
 
 func TestFollowingAnAttemptTellsWhatIsNewAndWhatIsBeingSaid(t *testing.T) {
@@ -105,18 +105,18 @@ func flood(path string, updates int) error {
 func TestEventsLeaveOutWhatAgentsSay(t *testing.T) {
 	t.Parallel()
 	f := newFiles(t)
-	f.event(loop.Event{Type: loop.AgentText, Text: "hello"})
-	f.event(loop.Event{Type: loop.GateStarted, Gate: &loop.GateEvent{Command: "go test"}})
-	var got []loop.EventType
-	e := &Events{Path: filepath.Join(f.dir, "events.jsonl"), Tell: func(e loop.Event) { got = append(got, e.Type) }}
+	f.event(event.Event{Type: event.AgentText, Text: "hello"})
+	f.event(event.Event{Type: event.GateStarted, Gate: &event.Gate{Command: "go test"}})
+	var got []event.Type
+	e := &Events{Path: filepath.Join(f.dir, "events.jsonl"), Tell: func(e event.Event) { got = append(got, e.Type) }}
 	if err := e.Poll(); err != nil {
 		t.Fatal(err)
 	}
-	f.event(loop.Event{Type: loop.Warned, Text: "look"})
+	f.event(event.Event{Type: event.Warned, Text: "look"})
 	if err := e.Poll(); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]loop.EventType{loop.GateStarted, loop.Warned}, got); diff != "" {
+	if diff := cmp.Diff([]event.Type{event.GateStarted, event.Warned}, got); diff != "" {
 		t.Error(diff)
 	}
 }

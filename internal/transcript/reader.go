@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"ralph/loop"
+	"ralph/event"
 )
 
 // Kind says what a line is about.
@@ -54,12 +54,12 @@ type Line struct {
 	Text      string    `json:"text,omitempty"`
 	Tool      *Tool     `json:"tool,omitempty"`
 
-	Gate     *loop.GateEvent `json:"gate,omitempty"`
-	Output   string          `json:"output,omitempty"` // the end of what a failed gate printed
-	Outcome  string          `json:"outcome,omitempty"`
-	Status   string          `json:"status,omitempty"`
-	Duration int64           `json:"duration_ms,omitempty"`
-	Usage    *loop.Usage     `json:"usage,omitempty"`
+	Gate     *event.Gate  `json:"gate,omitempty"`
+	Output   string       `json:"output,omitempty"` // the end of what a failed gate printed
+	Outcome  string       `json:"outcome,omitempty"`
+	Status   string       `json:"status,omitempty"`
+	Duration int64        `json:"duration_ms,omitempty"`
+	Usage    *event.Usage `json:"usage,omitempty"`
 }
 
 // Tool is a call of a tool, or a change of one.
@@ -109,7 +109,7 @@ func (r *Reader) Poll() (over bool, err error) {
 		if bytes.Contains(line[:min(len(line), 200)], []byte(`"type":"agent_`)) {
 			return // the transcript has it
 		}
-		var e loop.Event
+		var e event.Event
 		if json.Unmarshal(line, &e) == nil && failed == nil {
 			failed = r.event(e)
 		}
@@ -125,19 +125,19 @@ func (r *Reader) Poll() (over bool, err error) {
 	return r.over, err
 }
 
-func (r *Reader) event(e loop.Event) error {
+func (r *Reader) event(e event.Event) error {
 	about := Line{At: e.At, Run: e.Run, Task: e.Task, Attempt: e.Attempt, Title: e.Title, Iteration: e.Iteration, Agent: e.Agent, Model: e.Model}
-	if r.Task != "" && e.Task != r.Task && e.Type != loop.RunEnded {
+	if r.Task != "" && e.Task != r.Task && e.Type != event.RunEnded {
 		return nil
 	}
 	brief := r.Brief != nil && r.Brief(e.Attempt)
 	switch e.Type {
-	case loop.RunStarted:
+	case event.RunStarted:
 		if e.Setup != nil {
 			about.Agent, about.Model, about.Text = e.Setup.Agent, e.Setup.Model, e.Setup.Scope
 		}
 		r.tell(about, Began)
-	case loop.TaskClaimed:
+	case event.TaskClaimed:
 		r.tell(about, Claimed)
 		if brief {
 			return nil
@@ -146,7 +146,7 @@ func (r *Reader) event(e loop.Event) error {
 			tail: &tail{path: filepath.Join(r.Folder, filepath.Base(e.Attempt), "transcript.jsonl")}, decode: newDecoder(), about: about,
 		}
 		r.order = append(r.order, e.Attempt)
-	case loop.GateEnded:
+	case event.GateEnded:
 		if err := r.drain(e.Attempt); err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (r *Reader) event(e loop.Event) error {
 		if !brief {
 			r.tell(about, Gate)
 		}
-	case loop.JudgeEnded:
+	case event.VerifierEnded:
 		if err := r.drain(e.Attempt); err != nil {
 			return err
 		}
@@ -162,22 +162,22 @@ func (r *Reader) event(e loop.Event) error {
 		if !brief {
 			r.tell(about, Verdict)
 		}
-	case loop.AttemptEnded:
+	case event.AttemptEnded:
 		if err := r.finish(e.Attempt); err != nil {
 			return err
 		}
 		about.Outcome, about.Status, about.Text, about.Duration, about.Usage = e.Outcome, e.Status, e.Reason, e.Duration, e.Usage
 		r.tell(about, Ended)
-	case loop.Waiting:
+	case event.Waiting:
 		about.Text = e.Reason
 		if e.Until != nil {
 			about.Text = strings.TrimSpace("until " + e.Until.Format(time.RFC3339) + " " + e.Reason)
 		}
 		r.tell(about, Waits)
-	case loop.Warned, loop.Recovered, loop.RunInterrupted:
+	case event.Warned, event.Recovered, event.RunInterrupted:
 		about.Text = strings.TrimSpace(e.Text + " " + e.Reason)
 		r.tell(about, Warning)
-	case loop.RunEnded:
+	case event.RunEnded:
 		r.over = true
 		if r.Task != "" {
 			return nil

@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"ralph/event"
 	"ralph/internal/golden"
 	_ "ralph/internal/seeded"
-	"ralph/loop"
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -51,7 +51,7 @@ func (f *files) append(name string, v any) {
 	f.at = f.at.Add(time.Second)
 }
 
-func (f *files) event(e loop.Event) {
+func (f *files) event(e event.Event) {
 	f.t.Helper()
 	e.At, e.Run = f.at, "r-1"
 	f.append("events.jsonl", e)
@@ -69,8 +69,8 @@ func (f *files) update(attempt, update string) {
 
 // conversation is one attempt in which everything happens.
 func (f *files) conversation() {
-	f.event(loop.Event{Type: loop.RunStarted, Setup: &loop.Setup{Scope: "everything", Agent: "claude"}})
-	f.event(loop.Event{Type: loop.TaskClaimed, Task: "t-1", Attempt: "a-1", Title: "Write the \x1b[31mparser", Iteration: 1, Agent: "claude", Model: "sonnet"})
+	f.event(event.Event{Type: event.RunStarted, Setup: &event.Setup{Scope: "everything", Agent: "claude"}})
+	f.event(event.Event{Type: event.TaskClaimed, Task: "t-1", Attempt: "a-1", Title: "Write the \x1b[31mparser", Iteration: 1, Agent: "claude", Model: "sonnet"})
 	f.wire("a-1", "out", `{"id":1,"method":"session/prompt","params":{"prompt":[{"type":"text","text":"Do it.\nWell."}]}}`)
 	f.update("a-1", `{"sessionUpdate":"agent_thought_chunk","content":{"text":"hm, "}}`)
 	f.update("a-1", `{"sessionUpdate":"agent_thought_chunk","content":{"text":"a parser\n"}}`)
@@ -90,20 +90,20 @@ func (f *files) conversation() {
 	f.update("a-1", `{"sessionUpdate":"something_new","content":{"text":"?"}}`)
 	f.update("a-1", `{"sessionUpdate":"agent_message_chunk","content":{"text":"done"}}`)
 	f.wire("a-1", "in", `{"id":1,"result":{"stopReason":"max_tokens"}}`)
-	f.event(loop.Event{Type: loop.AgentText, Task: "t-1", Attempt: "a-1", Text: "the transcript has this"})
-	f.event(loop.Event{Type: loop.GateEnded, Task: "t-1", Attempt: "a-1", Gate: &loop.GateEvent{Command: "go vet", Passed: true}})
-	f.event(loop.Event{Type: loop.GateEnded, Task: "t-1", Attempt: "a-1", Gate: &loop.GateEvent{Command: "go test", Exit: "exit status 1"}})
-	f.event(loop.Event{Type: loop.GateEnded, Task: "t-1", Attempt: "a-1", Reason: "before the work", Gate: &loop.GateEvent{Command: "make", Exit: "exit status 2", Verdict: "failed"}})
-	f.event(loop.Event{Type: loop.GateEnded, Task: "t-1", Attempt: "a-1", Gate: &loop.GateEvent{Command: "make", Exit: "exit status 2", Verdict: "excused", Baseline: "red"}})
-	f.event(loop.Event{Type: loop.GateEnded, Task: "t-1", Attempt: "a-1", Gate: &loop.GateEvent{Command: "make e2e", Passed: true, Verdict: "flaky"}})
-	f.event(loop.Event{Type: loop.JudgeEnded, Task: "t-1", Attempt: "a-1", Outcome: "fail", Reason: "no tests"})
+	f.event(event.Event{Type: event.AgentText, Task: "t-1", Attempt: "a-1", Text: "the transcript has this"})
+	f.event(event.Event{Type: event.GateEnded, Task: "t-1", Attempt: "a-1", Gate: &event.Gate{Command: "go vet", Passed: true}})
+	f.event(event.Event{Type: event.GateEnded, Task: "t-1", Attempt: "a-1", Gate: &event.Gate{Command: "go test", Exit: "exit status 1"}})
+	f.event(event.Event{Type: event.GateEnded, Task: "t-1", Attempt: "a-1", Reason: "before the work", Gate: &event.Gate{Command: "make", Exit: "exit status 2", Verdict: "failed"}})
+	f.event(event.Event{Type: event.GateEnded, Task: "t-1", Attempt: "a-1", Gate: &event.Gate{Command: "make", Exit: "exit status 2", Verdict: "excused", Baseline: "red"}})
+	f.event(event.Event{Type: event.GateEnded, Task: "t-1", Attempt: "a-1", Gate: &event.Gate{Command: "make e2e", Passed: true, Verdict: "flaky"}})
+	f.event(event.Event{Type: event.VerifierEnded, Task: "t-1", Attempt: "a-1", Outcome: "fail", Reason: "no tests"})
 	cost := 0.5
-	f.event(loop.Event{
-		Type: loop.AttemptEnded, Task: "t-1", Attempt: "a-1", Outcome: "retried", Status: "pending", Reason: "gate \"go test\": exit status 1\n--- FAIL: TestX",
-		Duration: 80_250, Usage: &loop.Usage{TokensIn: 100, TokensCached: 50, TokensOut: 7, CostUSD: &cost},
+	f.event(event.Event{
+		Type: event.AttemptEnded, Task: "t-1", Attempt: "a-1", Outcome: "retried", Status: "pending", Reason: "gate \"go test\": exit status 1\n--- FAIL: TestX",
+		Duration: 80_250, Usage: &event.Usage{TokensIn: 100, TokensCached: 50, TokensOut: 7, CostUSD: &cost},
 	})
-	f.event(loop.Event{Type: loop.Warned, Text: "look at this"})
-	f.event(loop.Event{Type: loop.RunEnded, Outcome: "agent_unavailable", Reason: "no", Duration: 1000})
+	f.event(event.Event{Type: event.Warned, Text: "look at this"})
+	f.event(event.Event{Type: event.RunEnded, Outcome: "agent_unavailable", Reason: "no", Duration: 1000})
 }
 
 func TestALogReadsLikeAConversation(t *testing.T) {

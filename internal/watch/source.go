@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/transcript"
-	"ralph/loop"
 )
 
 // wish is what the view wants to know.
@@ -127,7 +127,7 @@ func (s *source) follow(n *news) {
 
 // happened takes up an event of the run. The map is made anew at each change, because
 // the view has the old one.
-func (s *source) happened(e loop.Event) {
+func (s *source) happened(e event.Event) {
 	set := func(text string) {
 		doing := map[string]string{}
 		for k, v := range s.doing {
@@ -140,15 +140,15 @@ func (s *source) happened(e loop.Event) {
 		s.doing = doing
 	}
 	switch e.Type {
-	case loop.GateStarted:
+	case event.GateStarted:
 		if e.Gate != nil {
 			set("gate " + e.Gate.Command)
 		}
-	case loop.JudgeStarted:
+	case event.VerifierStarted:
 		set("judge")
-	case loop.GateEnded, loop.JudgeEnded, loop.AttemptEnded:
+	case event.GateEnded, event.VerifierEnded, event.AttemptEnded:
 		set("")
-	case loop.Warned:
+	case event.Warned:
 		s.warned = e.Text + " " + e.Reason
 	}
 }

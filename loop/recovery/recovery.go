@@ -5,10 +5,10 @@ package recovery
 import (
 	"cmp"
 	"fmt"
-	"strings"
 	"time"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/human"
 )
 
@@ -51,51 +51,15 @@ type Recovery struct {
 // Empty reports whether no dead run had left anything.
 func (r Recovery) Empty() bool { return len(r.Runs) == 0 && len(r.Tasks) == 0 && r.Orphans == 0 }
 
-// Summary counts a Recovery, as events carry it.
-type Summary struct {
-	Runs int `json:"runs"` // that had died
-	RecoveryCounts
-}
-
-// RecoveryCounts are the tasks and processes of dead runs.
-type RecoveryCounts struct {
-	Released  int `json:"released"`  // tasks that start over
-	Resumed   int `json:"resumed"`   // tasks whose finished work is only to be verified
-	Abandoned int `json:"abandoned"` // tasks that were too old to resume
-	Failed    int `json:"failed"`    // tasks whose runs died too often, or left work behind
-	Orphans   int `json:"orphans"`   // processes that were still running
-}
-
 // Summary returns the numbers, as events carry them.
-func (r Recovery) Summary() Summary {
+func (r Recovery) Summary() event.Recovery {
 	count := map[Action]int{}
 	for _, t := range r.Tasks {
 		count[t.Action]++
 	}
-	return Summary{Runs: len(r.Runs), RecoveryCounts: RecoveryCounts{
+	return event.Recovery{Runs: len(r.Runs), RecoveryCounts: event.RecoveryCounts{
 		Released: count[Released], Resumed: count[Resumed], Abandoned: count[Abandoned], Failed: count[Failed], Orphans: r.Orphans,
 	}}
-}
-
-// String is the summary in words.
-func (s Summary) String() string {
-	var parts []string
-	add := func(n int, one, many string) {
-		switch n {
-		case 0:
-		case 1:
-			parts = append(parts, "1 "+one)
-		default:
-			parts = append(parts, fmt.Sprintf("%d %s", n, many))
-		}
-	}
-	add(s.Runs, "run had died", "runs had died")
-	add(s.Released, "task released", "tasks released")
-	add(s.Resumed, "task resumed at verification", "tasks resumed at verification")
-	add(s.Abandoned, "task too old to resume, starting over", "tasks too old to resume, starting over")
-	add(s.Failed, "task failed", "tasks failed")
-	add(s.Orphans, "orphaned process ended", "orphaned processes ended")
-	return cmp.Or(strings.Join(parts, ", "), "nothing to recover")
 }
 
 // decide says what becomes of the task of a dead run. seen is when the run was last known

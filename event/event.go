@@ -1,0 +1,182 @@
+// Package event is what a run reports: its events, the outcomes and verdicts in them, and
+// what was used. It imports nothing of ours, and neither writes nor words anything.
+package event
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Version is the version of the lines in events.jsonl. Fields and types may
+// be added to a version; what exists keeps its meaning.
+const Version = 1
+
+// Type says what happened, and so which fields of an Event are set.
+type Type string
+
+// The events of a run, in the order in which they usually come.
+const (
+	RunStarted      Type = "run_started"
+	Recovered       Type = "recovered"       // a task was taken back from a dead run
+	RecoveryDone    Type = "recovery"        // what was made of all that dead runs left
+	TaskClaimed     Type = "task_claimed"    // an iteration begins
+	AgentStarted    Type = "agent_started"   // its process runs and a session is open
+	AgentResumed    Type = "agent_resumed"   // it goes on in the session of an interrupted attempt
+	AgentText       Type = "agent_text"      // a piece of what it says
+	AgentThought    Type = "agent_thought"   // a piece of what it thinks
+	AgentTool       Type = "agent_tool"      // a tool call began or changed
+	AgentPlan       Type = "agent_plan"      // what it means to do
+	AgentUsage      Type = "agent_usage"     // what it has used so far
+	AgentAsked      Type = "agent_asked"     // a permission was asked for and answered
+	Prompted        Type = "prompted"        // a prompt was sent, the first or a follow-up
+	GateStarted     Type = "gate_started"    // ralph runs a command to check the work
+	GateEnded       Type = "gate_ended"      //
+	VerifierStarted Type = "judge_started"   // an agent with fresh eyes looks at the work
+	VerifierEnded   Type = "judge_ended"     // its verdict: pass, fail or none
+	Drifted         Type = "drift"           // an attempt gets nowhere, and what is done about it
+	AttemptEnded    Type = "attempt_ended"   // the iteration is settled
+	Waiting         Type = "waiting"         // nothing can be claimed until a time
+	Warned          Type = "warning"         // a person should look
+	RunInterrupted  Type = "run_interrupted" // by a signal
+	RunEnded        Type = "run_ended"
+)
+
+// Event is one thing that happened in a run: one line of events.jsonl. Fields
+// that do not belong to its type are absent.
+type Event struct {
+	V    int       `json:"v"`
+	At   time.Time `json:"at"`
+	Run  string    `json:"run"`
+	Type Type      `json:"type"`
+
+	Iteration int    `json:"iteration,omitempty"`
+	Task      string `json:"task,omitempty"`
+	Attempt   string `json:"attempt,omitempty"`
+	Title     string `json:"title,omitempty"`
+
+	Agent string `json:"agent,omitempty"`
+	Model string `json:"model,omitempty"` // as asked for; in agent_started as it took effect
+	Text  string `json:"text,omitempty"`
+
+	Tool   *Tool    `json:"tool,omitempty"`
+	Plan   []string `json:"plan,omitempty"`
+	Usage  *Usage   `json:"usage,omitempty"`
+	Gate   *Gate    `json:"gate,omitempty"`
+	Counts *Counts  `json:"counts,omitempty"`
+
+	Together *Together `json:"together,omitempty"`
+
+	Recovery *Recovery `json:"recovery,omitempty"`
+
+	Setup *Setup `json:"setup,omitempty"`
+
+	Outcome  string     `json:"outcome,omitempty"`
+	Status   string     `json:"status,omitempty"` // of the task, after attempt_ended
+	Reason   string     `json:"reason,omitempty"`
+	Until    *time.Time `json:"until,omitempty"`
+	Duration int64      `json:"duration_ms,omitempty"`
+	Files    []string   `json:"files,omitempty"`
+	PID      int        `json:"pid,omitempty"`
+}
+
+// Tool is a tool call as people see it.
+type Tool struct {
+	ID     string `json:"id"`
+	Title  string `json:"title"`
+	Kind   string `json:"kind,omitempty"`
+	Status string `json:"status,omitempty"`
+	New    bool   `json:"new,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// Gate is a command that judges the work.
+type Gate struct {
+	Command string `json:"command"`
+	Passed  bool   `json:"passed"`
+	Exit    string `json:"exit,omitempty"`
+	Log     string `json:"log,omitempty"` // where its whole output is
+
+	Baseline string `json:"baseline,omitempty"` // green or red before the work
+	Verdict  string `json:"verdict,omitempty"`  // passed, flaky, failed, or excused: red before, and not worse
+}
+
+// Usage is what an attempt or a run has used. What is unknown is absent.
+type Usage struct {
+	TokensIn     int64    `json:"tokens_in,omitempty"`
+	TokensCached int64    `json:"tokens_cached,omitempty"`
+	TokensOut    int64    `json:"tokens_out,omitempty"`
+	CostUSD      *float64 `json:"cost_usd,omitempty"`
+	Estimated    bool     `json:"cost_estimated,omitempty"` // by a table of prices: the agent did not say
+	Unknown      bool     `json:"cost_unknown,omitempty"`   // of some of it, or of all, nobody knows what it cost
+
+	Context int64 `json:"context_tokens,omitempty"` // what its last request took of the context
+}
+
+// Together is what a run came to with those that it continues: what its limits go by.
+type Together struct {
+	Continues  string `json:"continues"` // the run that it took up
+	Iterations int    `json:"iterations"`
+	Usage      Usage  `json:"usage"`
+	Duration   int64  `json:"duration_ms"`
+}
+
+// Counts are the tasks in scope, without the groups that they stand in.
+type Counts struct {
+	Done      int `json:"done"`
+	Failed    int `json:"failed"`
+	Remaining int `json:"remaining"`
+	Total     int `json:"total"`
+}
+
+// Recovery counts what dead runs had left, and what became of it.
+type Recovery struct {
+	Runs int `json:"runs"` // that had died
+	RecoveryCounts
+}
+
+// String is the summary in words.
+func (r Recovery) String() string {
+	var parts []string
+	add := func(n int, one, many string) {
+		switch n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+one)
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", n, many))
+		}
+	}
+	add(r.Runs, "run had died", "runs had died")
+	add(r.Released, "task released", "tasks released")
+	add(r.Resumed, "task resumed at verification", "tasks resumed at verification")
+	add(r.Abandoned, "task too old to resume, starting over", "tasks too old to resume, starting over")
+	add(r.Failed, "task failed", "tasks failed")
+	add(r.Orphans, "orphaned process ended", "orphaned processes ended")
+	return cmp.Or(strings.Join(parts, ", "), "nothing to recover")
+}
+
+// RecoveryCounts are the tasks and processes of dead runs.
+type RecoveryCounts struct {
+	Released  int `json:"released"`  // tasks that start over
+	Resumed   int `json:"resumed"`   // tasks whose finished work is only to be verified
+	Abandoned int `json:"abandoned"` // tasks that were too old to resume
+	Failed    int `json:"failed"`    // tasks whose runs died too often, or left work behind
+	Orphans   int `json:"orphans"`   // processes that were still running
+}
+
+// Setup is what the header of a run tells, in run_started.
+type Setup struct {
+	Scope string `json:"scope"`
+	Agent string `json:"agent"`
+	// Credential is the name of the variable that the agent will be paid with.
+	Credential string `json:"credential,omitempty"`
+	Model      string `json:"model"`
+	Limits     string `json:"limits"`
+	Sandbox    string `json:"sandbox"`
+	Verify     string `json:"verify"`
+	Jobs       int    `json:"jobs"`
+	Folder     string `json:"folder"` // where transcripts and events are
+	MaxIters   int    `json:"max_iterations"`
+}
