@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"ralph/internal/fakeagent"
 	"ralph/internal/proc"
+	"ralph/internal/testing/fakeagent"
 )
 
 func ralphTurn(cfg Config) error {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"ralph/internal/fakeagent"
+	"ralph/internal/testing/fakeagent"
 )
 
 // Every hostile agent ends by a limit that was configured, with the error that

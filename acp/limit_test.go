@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"ralph/internal/fakeagent"
+	"ralph/internal/testing/fakeagent"
 )
 
 // codex is an update in which Codex tells about its own state.

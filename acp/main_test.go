@@ -13,8 +13,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"ralph/internal/fakeagent"
 	"ralph/internal/proc"
+	"ralph/internal/testing/fakeagent"
 )
 
 // beEnv makes the test binary be a fake agent.

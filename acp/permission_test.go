@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"ralph/internal/fakeagent"
+	"ralph/internal/testing/fakeagent"
 )
 
 func TestPermissions(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"ralph/internal/fakeagent"
 	"ralph/internal/redact"
+	"ralph/internal/testing/fakeagent"
 )
 
 func TestSecretsAreRedacted(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"ralph/internal/fakeagent"
 	"ralph/internal/proc"
+	"ralph/internal/testing/fakeagent"
 )
 
 var family = step{Do: "fork", Argv: []string{"child", "session", "daemon"}}

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	_ "ralph/internal/seeded"
+	_ "ralph/internal/testing/seeded"
 )
 
 var evening = time.Date(2026, 11, 14, 23, 0, 0, 0, time.UTC)

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ralph/dag"
-	_ "ralph/internal/seeded" // the same values each time
+	_ "ralph/internal/testing/seeded" // the same values each time
 )
 
 // TestAllSearchesForCyclesAgree draws a forest with dependencies and one more

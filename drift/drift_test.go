@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	_ "ralph/internal/seeded"
+	_ "ralph/internal/testing/seeded"
 )
 
 var began = time.Date(2026, 11, 15, 2, 0, 0, 0, time.UTC)

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ralph/internal/db"
-	_ "ralph/internal/seeded" // the same values each time
+	_ "ralph/internal/testing/seeded" // the same values each time
 	"ralph/journal"
 )
 

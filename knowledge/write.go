@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"ralph/internal/failpoint"
+	"ralph/internal/testing/failpoint"
 )
 
 // Result says what became of an entry that was written.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/internal/fakeagent"
 	"ralph/internal/proc"
+	"ralph/internal/testing/fakeagent"
 	"ralph/prompt"
 )
 

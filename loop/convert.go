@@ -3,8 +3,8 @@ package loop
 import (
 	"ralph/acp"
 	"ralph/event"
-	"ralph/internal/failpoint"
 	"ralph/internal/human"
+	"ralph/internal/testing/failpoint"
 )
 
 // observe turns what a session tells into events of the run.

@@ -11,7 +11,7 @@ import (
 	"ralph/acp"
 	"ralph/budget"
 	"ralph/drift"
-	_ "ralph/internal/seeded" // the same values each time
+	_ "ralph/internal/testing/seeded" // the same values each time
 	"ralph/sigils"
 	"ralph/verify"
 )

@@ -9,8 +9,8 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/fakeagent"
 	"ralph/internal/proc"
+	"ralph/internal/testing/fakeagent"
 )
 
 // TestManyIterationsLeaveNothingOpen: goroutines and file descriptors are as many

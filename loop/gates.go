@@ -10,7 +10,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/failpoint"
+	"ralph/internal/testing/failpoint"
 	"ralph/verify"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/fakeagent"
+	"ralph/internal/testing/fakeagent"
 )
 
 // TestTheBaselineIsTakenAnewWhenTheHeadMovesUnderUs: somebody else committed

@@ -12,8 +12,8 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/fakeagent"
 	"ralph/internal/git"
+	"ralph/internal/testing/fakeagent"
 	"ralph/prompt"
 )
 

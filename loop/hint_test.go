@@ -7,7 +7,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/fakeagent"
+	"ralph/internal/testing/fakeagent"
 )
 
 // TestDiffersHintsAreTiersOrOffered: an agent that asks for a model that nobody

@@ -9,7 +9,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/fakeagent"
+	"ralph/internal/testing/fakeagent"
 )
 
 // TestInterruptedInEveryPhase ends the context at each point of an attempt:

@@ -9,7 +9,7 @@ import (
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/fakeagent"
+	"ralph/internal/testing/fakeagent"
 )
 
 // jumping is a clock that can be put forward.

@@ -8,7 +8,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/fakeagent"
+	"ralph/internal/testing/fakeagent"
 )
 
 // TestAClaimTakenAwayEndsTheAgent lets a person change a task while an agent is

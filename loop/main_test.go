@@ -17,8 +17,8 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/db"
-	"ralph/internal/fakeagent"
 	"ralph/internal/proc"
+	"ralph/internal/testing/fakeagent"
 	"ralph/verify"
 )
 

@@ -11,8 +11,8 @@ import (
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/failpoint"
 	"ralph/internal/human"
+	"ralph/internal/testing/failpoint"
 )
 
 // work is one worker: claim, attempt, again.

@@ -8,7 +8,7 @@ import (
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/fakeagent"
+	"ralph/internal/testing/fakeagent"
 )
 
 // soon fails a test that hangs.

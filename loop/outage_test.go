@@ -11,7 +11,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/db"
-	"ralph/internal/fakeagent"
+	"ralph/internal/testing/fakeagent"
 )
 
 // closed tells when a session is closed, before its attempt is settled.

@@ -12,9 +12,9 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/failpoint"
 	"ralph/internal/human"
 	"ralph/internal/redact"
+	"ralph/internal/testing/failpoint"
 	"ralph/journal"
 	"ralph/strategy"
 	"ralph/verify"

@@ -7,7 +7,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/fakeagent"
+	"ralph/internal/testing/fakeagent"
 )
 
 // TestWorkThatIsFinishedWhileTheRunIsStoppedIsOnlyVerified interrupts a run when its

@@ -10,7 +10,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/db"
-	"ralph/internal/fakeagent"
+	"ralph/internal/testing/fakeagent"
 )
 
 // reopen gives the stage another handle on the same file.

@@ -9,10 +9,10 @@ import (
 	"ralph/acp"
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/failpoint"
 	"ralph/internal/git"
 	"ralph/internal/human"
 	"ralph/internal/redact"
+	"ralph/internal/testing/failpoint"
 	"ralph/prompt"
 	"ralph/sigils"
 )

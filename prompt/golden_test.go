@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ralph/internal/golden"
+	"ralph/internal/testing/golden"
 	"ralph/prompt"
 	"ralph/sigils"
 )

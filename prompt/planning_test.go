@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"ralph/internal/golden"
+	"ralph/internal/testing/golden"
 	"ralph/prompt"
 	"ralph/sigils"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"ralph/internal/golden"
+	"ralph/internal/testing/golden"
 	"ralph/report"
 )
 

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ralph/dag"
-	_ "ralph/internal/seeded"
+	_ "ralph/internal/testing/seeded"
 	"ralph/report"
 )
 

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"ralph/event"
-	"ralph/internal/golden"
+	"ralph/internal/testing/golden"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/event"
-	"ralph/internal/golden"
+	"ralph/internal/testing/golden"
 )
 
 // collector is a server that takes only what OTLP allows.

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ralph/internal/git"
-	_ "ralph/internal/seeded"
+	_ "ralph/internal/testing/seeded"
 )
 
 // testNames are files of each kind that we read.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"ralph/internal/agents"
-	"ralph/internal/golden"
+	"ralph/internal/testing/golden"
 )
 
 // TestAgentsAreDocumented holds docs/agents.md to the presets: how to start each

@@ -6,9 +6,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ralph/internal/fakeagent"
 	"ralph/internal/project"
 	"ralph/internal/term"
+	"ralph/internal/testing/fakeagent"
 )
 
 // TestTheConfigurationFitsATerminal: no line is wider than the terminal, whatever is

@@ -16,7 +16,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/features"
-	"ralph/internal/golden"
+	"ralph/internal/testing/golden"
 	"ralph/journal"
 	"ralph/loop/recovery"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"ralph/internal/fakeagent"
+	"ralph/internal/testing/fakeagent"
 )
 
 // TestTheDoctorSaysWhatItWaitsFor while it waits, on a terminal or not.

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ralph/internal/fakeagent"
+	"ralph/internal/testing/fakeagent"
 )
 
 const ctrlD = "\x04"

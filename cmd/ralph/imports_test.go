@@ -75,7 +75,7 @@ func TestLibrariesStayBehindTheirPackage(t *testing.T) {
 	rules := map[string][]string{ // who may import a library
 		"zombiezen.com/go/sqlite":     {"internal/db", "dag", "journal"},
 		"modernc.org/sqlite":          {},
-		"github.com/coder/acp-go-sdk": {"acp", "internal/shellagent", "internal/fakeagent"},
+		"github.com/coder/acp-go-sdk": {"acp", "internal/shellagent", "internal/testing/fakeagent"},
 		"github.com/urfave/cli/v2":    {"cmd/ralph"},
 		"charm.land/":                 {"internal/watch"},
 		"github.com/charmbracelet/":   {"internal/watch"},

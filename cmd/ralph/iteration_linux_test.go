@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"ralph/internal/fakeagent"
-	"ralph/internal/golden"
+	"ralph/internal/testing/fakeagent"
+	"ralph/internal/testing/golden"
 )
 
 const walkPlan = `- ref: t-00000001

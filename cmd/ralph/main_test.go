@@ -17,10 +17,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"ralph/internal/fakeagent"
-	"ralph/internal/golden"
 	"ralph/internal/proc"
 	"ralph/internal/sandbox"
+	"ralph/internal/testing/fakeagent"
+	"ralph/internal/testing/golden"
 )
 
 func TestMain(m *testing.M) {

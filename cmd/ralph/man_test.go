@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ralph/internal/golden"
+	"ralph/internal/testing/golden"
 )
 
 // TestTheManualIsDocumented writes docs/ralph.1 from what the commands say of themselves.

@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"testing"
 
-	"ralph/internal/fakeagent"
 	"ralph/internal/proc"
 	"ralph/internal/sandbox"
+	"ralph/internal/testing/fakeagent"
 )
 
 // TestWhatClearedItsEnvironmentIsSwept: ralph, the helper and the agent are killed at once,

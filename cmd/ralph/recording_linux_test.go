@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ralph/internal/fakeagent"
 	ours "ralph/internal/term"
+	"ralph/internal/testing/fakeagent"
 )
 
 var record = flag.Bool("record", false, "record docs/demo.cast anew")

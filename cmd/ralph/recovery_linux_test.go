@@ -14,7 +14,7 @@ import (
 
 	"ralph/event"
 	"ralph/internal/db"
-	"ralph/internal/fakeagent"
+	"ralph/internal/testing/fakeagent"
 )
 
 // The tests of this file are those of the seed's page on recovery, for ralph: the

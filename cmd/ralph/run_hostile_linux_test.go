@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ralph/internal/fakeagent"
+	"ralph/internal/testing/fakeagent"
 )
 
 // TestHostileAgents: whatever an agent does, there is no panic, it ends by its

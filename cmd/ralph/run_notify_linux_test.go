@@ -13,8 +13,8 @@ import (
 	"sync"
 	"testing"
 
-	"ralph/internal/fakeagent"
 	"ralph/internal/project"
+	"ralph/internal/testing/fakeagent"
 	"ralph/notify"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"ralph/internal/fakeagent"
+	"ralph/internal/testing/fakeagent"
 )
 
 // TestAPersonsWordStands changes a task from another process while an agent works

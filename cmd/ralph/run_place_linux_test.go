@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"ralph/event"
-	"ralph/internal/fakeagent"
+	"ralph/internal/testing/fakeagent"
 )
 
 // patience is how long a test waits for what must happen.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"ralph/event"
-	"ralph/internal/fakeagent"
+	"ralph/internal/testing/fakeagent"
 )
 
 // TestAnAgentThatIsUpdatedMeanwhileIsStartedAgain: its program is missing when the

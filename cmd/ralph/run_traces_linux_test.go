@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ralph/internal/fakeagent"
+	"ralph/internal/testing/fakeagent"
 )
 
 // TestARunSendsTraces to a collector, with the headers that it wants.

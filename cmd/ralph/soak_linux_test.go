@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"ralph/internal/fakeagent"
 	"ralph/internal/term"
+	"ralph/internal/testing/fakeagent"
 )
 
 // soakKills is how many random kills there are; .ci/run sets RALPH_SOAK to 200, and

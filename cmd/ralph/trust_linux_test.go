@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ralph/internal/fakeagent"
 	"ralph/internal/sandbox"
+	"ralph/internal/testing/fakeagent"
 )
 
 // trusting is how many tasks the tests of this file have; `just trust` sets RALPH_TRUST,

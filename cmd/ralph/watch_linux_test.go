@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ralph/internal/fakeagent"
+	"ralph/internal/testing/fakeagent"
 )
 
 // watching is `ralph watch` on a terminal.

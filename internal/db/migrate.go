@@ -10,7 +10,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitemigration"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"ralph/internal/failpoint"
+	"ralph/internal/testing/failpoint"
 )
 
 // appID marks a file as ralph's ("RLPH"), so that no other program's database is

@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 	"pgregory.net/rapid"
 
-	_ "ralph/internal/seeded" // the same values each time
+	_ "ralph/internal/testing/seeded" // the same values each time
 )
 
 func TestSplit(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ralph/internal/redact"
-	_ "ralph/internal/seeded" // the same values each time
+	_ "ralph/internal/testing/seeded" // the same values each time
 )
 
 func TestTextHidesSecrets(t *testing.T) {

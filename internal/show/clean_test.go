@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ralph/event"
-	_ "ralph/internal/seeded" // the same values each time
+	_ "ralph/internal/testing/seeded" // the same values each time
 )
 
 func TestCleanerPutsPiecesTogether(t *testing.T) {

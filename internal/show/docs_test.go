@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/event"
-	"ralph/internal/golden"
+	"ralph/internal/testing/golden"
 )
 
 const docPath = "../../docs/events.md"

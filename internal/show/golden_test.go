@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/event"
-	"ralph/internal/golden"
 	"ralph/internal/term"
+	"ralph/internal/testing/golden"
 )
 
 func TestGolden(t *testing.T) {

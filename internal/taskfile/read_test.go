@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/dag"
-	"ralph/internal/golden"
+	"ralph/internal/testing/golden"
 )
 
 // TestPlansOfOtherPrograms reads each file of testdata/plans without being told

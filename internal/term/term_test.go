@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	_ "ralph/internal/seeded" // the same values each time
+	_ "ralph/internal/testing/seeded" // the same values each time
 )
 
 func TestLine(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 
 	"ralph/event"
-	"ralph/internal/golden"
-	_ "ralph/internal/seeded"
+	"ralph/internal/testing/golden"
+	_ "ralph/internal/testing/seeded"
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"ralph/internal/golden"
+	"ralph/internal/testing/golden"
 )
 
 // TestThePageShowsWhatIsShown holds docs/watch.md to the view and to its keys.

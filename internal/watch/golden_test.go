@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/internal/golden"
 	"ralph/internal/term"
+	"ralph/internal/testing/golden"
 )
 
 func TestFrames(t *testing.T) {

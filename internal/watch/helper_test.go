@@ -6,8 +6,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ralph/dag"
-	_ "ralph/internal/seeded" // property tests draw the same values each time
 	"ralph/internal/term"
+	_ "ralph/internal/testing/seeded" // property tests draw the same values each time
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"ralph/dag"
-	"ralph/internal/failpoint"
+	"ralph/internal/testing/failpoint"
 	"ralph/journal"
 )
 
