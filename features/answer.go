@@ -11,7 +11,7 @@ import (
 
 // answers finds the tasks that an agent gives, wherever it puts them.
 type answers struct {
-	*Desk
+	*Planner
 	at   *staging
 	seen map[string]string // what each place held after the turn before
 }

@@ -47,7 +47,7 @@ func (b *builder) propose(ctx context.Context, specs []dag.Spec, findings []Find
 // Approve puts the proposed graph into the database in one transaction and writes
 // the file that travels in git. It returns the IDs. If it was interrupted between
 // the two, approving again writes the file.
-func (d *Desk) Approve(ctx context.Context) (ids []string, err error) {
+func (d *Planner) Approve(ctx context.Context) (ids []string, err error) {
 	at, err := stage(d.step("build"))
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (d *Desk) Approve(ctx context.Context) (ids []string, err error) {
 }
 
 // take imports the tasks, unless they were imported before.
-func (d *Desk) take(g *dag.Graph, mode Mode, specs []dag.Spec) ([]string, error) {
+func (d *Planner) take(g *dag.Graph, mode Mode, specs []dag.Spec) ([]string, error) {
 	taken, ids := 0, make([]string, len(specs))
 	for i, s := range specs {
 		ids[i] = s.Ref
@@ -123,11 +123,11 @@ func (d *Desk) take(g *dag.Graph, mode Mode, specs []dag.Spec) ([]string, error)
 }
 
 // Waits says that tasks are proposed and wait for approval.
-func (d *Desk) Waits() bool { return Exists(filepath.Join(d.step("build"), "state.json")) }
+func (d *Planner) Waits() bool { return Exists(filepath.Join(d.step("build"), "state.json")) }
 
 // Drop does first, and forgets all that is staged for the feature. It refuses while
 // somebody is at work on a step: that would be taken up again and find nothing.
-func (d *Desk) Drop(first func() error) (err error) {
+func (d *Planner) Drop(first func() error) (err error) {
 	var held []*staging
 	for _, step := range []string{string(Spec), string(Plan), "build"} {
 		at, serr := stage(d.step(step))

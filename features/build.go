@@ -56,7 +56,7 @@ type Proposal struct {
 
 // builder builds one graph.
 type builder struct {
-	*Desk
+	*Planner
 	at    *staging
 	wish  Wish
 	given map[string]string
@@ -64,7 +64,7 @@ type builder struct {
 
 // Proposed returns the graph that waits for approval; nil means that none does. One
 // that was made from other documents than those of now is gone.
-func (d *Desk) Proposed(ctx context.Context) (p *Proposal, err error) {
+func (d *Planner) Proposed(ctx context.Context) (p *Proposal, err error) {
 	at, err := stage(d.step("build"))
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (d *Desk) Proposed(ctx context.Context) (p *Proposal, err error) {
 	return p, nil
 }
 
-func (d *Desk) proposed(ctx context.Context, at *staging) (*Proposal, error) {
+func (d *Planner) proposed(ctx context.Context, at *staging) (*Proposal, error) {
 	p := &Proposal{Path: at.path("proposal.jsonl")}
 	begun, err := at.load(p)
 	if err != nil || !begun {
@@ -108,7 +108,7 @@ func (d *Desk) proposed(ctx context.Context, at *staging) (*Proposal, error) {
 }
 
 // base tells whether the documents are still those that a graph was made from.
-func (d *Desk) base() (string, error) {
+func (d *Planner) base() (string, error) {
 	if d.Name == "" {
 		return "", nil
 	}
@@ -126,13 +126,13 @@ func (d *Desk) base() (string, error) {
 // Build has the agent turn the plan into a graph and keeps it as a proposal. What is
 // wrong with its answer goes back to it up to three times. Until a proposal is
 // approved nothing can be seen of it in the graph.
-func (d *Desk) Build(ctx context.Context, wish Wish) (p *Proposal, err error) {
+func (d *Planner) Build(ctx context.Context, wish Wish) (p *Proposal, err error) {
 	at, err := stage(d.step("build"))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, at.close()) }()
-	b := &builder{Desk: d, at: at, wish: wish, given: map[string]string{}}
+	b := &builder{Planner: d, at: at, wish: wish, given: map[string]string{}}
 	for _, kind := range []Kind{Spec, Plan} {
 		if d.Name == "" {
 			break
@@ -208,7 +208,7 @@ func (b *builder) converse(ctx context.Context, existing []taskfile.Item) (specs
 		Name: b.Name, Project: b.Root, Program: b.Program, Gates: b.Gates, Inert: sigils.Inert,
 		Idea: prompt.Document{Text: b.wish.Idea, From: "`idea.md` in your working folder"}, Existing: listed(existing),
 	})
-	find := &answers{Desk: b.Desk, at: b.at, seen: map[string]string{}}
+	find := &answers{Planner: b.Planner, at: b.at, seen: map[string]string{}}
 	for round := 0; ; round++ {
 		turn, err := b.say(ctx, session, text)
 		if err != nil {
@@ -274,7 +274,7 @@ func (b *builder) exists(path string) bool {
 
 // dryRun imports tasks as approving would and takes it back. It returns the tasks of
 // the feature as they would be, or only those with the given IDs.
-func (d *Desk) dryRun(ctx context.Context, mode Mode, specs []dag.Spec, only map[string]bool) (items []taskfile.Item, err error) {
+func (d *Planner) dryRun(ctx context.Context, mode Mode, specs []dag.Spec, only map[string]bool) (items []taskfile.Item, err error) {
 	err = d.Store.Update(ctx, func(g *dag.Graph) error {
 		ids, err := d.enact(g, mode, specs)
 		if err != nil {
@@ -301,7 +301,7 @@ func (d *Desk) dryRun(ctx context.Context, mode Mode, specs []dag.Spec, only map
 }
 
 // enact puts tasks into the graph.
-func (d *Desk) enact(g *dag.Graph, mode Mode, specs []dag.Spec) ([]string, error) {
+func (d *Planner) enact(g *dag.Graph, mode Mode, specs []dag.Spec) ([]string, error) {
 	if d.Name == "" {
 		return g.Import(specs)
 	}

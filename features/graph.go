@@ -51,7 +51,7 @@ func Lines(items []taskfile.Item) ([]byte, error) {
 var ErrForeign = fmt.Errorf("%w: another feature's task", dag.ErrRefused)
 
 // Travels says that the graph of a feature is in a file that travels in git.
-func (d *Desk) Travels() bool {
+func (d *Planner) Travels() bool {
 	info, err := os.Lstat(d.Path(TasksFile))
 	return err == nil && info.Mode().IsRegular()
 }
@@ -59,7 +59,7 @@ func (d *Desk) Travels() bool {
 // Load imports the graph that travelled in git, statuses included, and returns how
 // many tasks that were. The feature must have none: what the database knows is
 // newer than any file.
-func (d *Desk) Load(ctx context.Context) (int, error) {
+func (d *Planner) Load(ctx context.Context) (int, error) {
 	path := d.Path(TasksFile)
 	text, err := ReadDocument(path)
 	if err != nil {
@@ -99,7 +99,7 @@ func (d *Desk) Load(ctx context.Context) (int, error) {
 
 // Enter makes the feature known to the database if its folder is there already, as
 // it is after a clone. It returns dag.ErrNotFound if there is neither.
-func (d *Desk) Enter(ctx context.Context) (f dag.Feature, err error) {
+func (d *Planner) Enter(ctx context.Context) (f dag.Feature, err error) {
 	err = d.Store.View(ctx, func(g *dag.Graph) (err error) { f, err = g.Feature(d.Name); return err })
 	if !errors.Is(err, dag.ErrNotFound) || dag.CheckFeatureName(d.Name) != nil || !d.Documented() {
 		return f, err
@@ -108,7 +108,7 @@ func (d *Desk) Enter(ctx context.Context) (f dag.Feature, err error) {
 	return f, err
 }
 
-func (d *Desk) enter(g *dag.Graph) (dag.Feature, error) {
+func (d *Planner) enter(g *dag.Graph) (dag.Feature, error) {
 	if _, err := g.AddFeature(d.Name); err != nil {
 		return dag.Feature{}, err
 	}
@@ -121,10 +121,10 @@ func (d *Desk) enter(g *dag.Graph) (dag.Feature, error) {
 }
 
 // Documented says that the folder of the feature holds any of its documents.
-func (d *Desk) Documented() bool { return len(d.Documents()) > 0 }
+func (d *Planner) Documented() bool { return len(d.Documents()) > 0 }
 
 // Documents lists those that exist, by the names of their files.
-func (d *Desk) Documents() []string {
+func (d *Planner) Documents() []string {
 	list := []string{}
 	for _, name := range []string{Spec.File(), Plan.File(), TasksFile} {
 		if info, err := os.Stat(d.Path(name)); err == nil && info.Mode().IsRegular() {
@@ -135,7 +135,7 @@ func (d *Desk) Documents() []string {
 }
 
 // Save writes the graph of the feature to its file, with the statuses of now.
-func (d *Desk) Save(ctx context.Context) (outside map[string][]string, err error) {
+func (d *Planner) Save(ctx context.Context) (outside map[string][]string, err error) {
 	var lines []byte
 	err = d.Store.View(ctx, func(g *dag.Graph) error {
 		var items []taskfile.Item

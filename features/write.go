@@ -60,7 +60,7 @@ type exchange struct {
 
 // author writes one document.
 type author struct {
-	*Desk
+	*Planner
 	kind  Kind
 	at    *staging
 	state draft
@@ -69,20 +69,20 @@ type author struct {
 }
 
 // Begun says that a step of a document was interrupted and would go on.
-func (d *Desk) Begun(kind Kind) bool {
+func (d *Planner) Begun(kind Kind) bool {
 	return Exists(filepath.Join(d.step(string(kind)), "state.json"))
 }
 
 // Write takes a document from words to the project's file: an interview, or one go
 // if nobody can be asked, then a review. It goes on where it was if it was
 // interrupted, and never overwrites a document unless that is asked for.
-func (d *Desk) Write(ctx context.Context, r Request) (w Written, err error) {
+func (d *Planner) Write(ctx context.Context, r Request) (w Written, err error) {
 	at, err := stage(d.step(string(r.Kind)))
 	if err != nil {
 		return w, err
 	}
 	defer func() { err = errors.Join(err, at.close()) }()
-	a := &author{Desk: d, kind: r.Kind, at: at, given: map[string]string{}}
+	a := &author{Planner: d, kind: r.Kind, at: at, given: map[string]string{}}
 	if r.Kind == Plan {
 		if err := d.optional(Spec.File(), a.given); err != nil {
 			return w, err
@@ -111,7 +111,7 @@ func (d *Desk) Write(ctx context.Context, r Request) (w Written, err error) {
 	return w, a.finish(ctx)
 }
 
-func (d *Desk) step(name string) string { return filepath.Join(d.Staging, name) }
+func (d *Planner) step(name string) string { return filepath.Join(d.Staging, name) }
 
 // begin takes up a step that was interrupted, or starts a new one.
 func (a *author) begin(ctx context.Context, r Request) error {

@@ -98,7 +98,7 @@ func (a *app) runFeatureShow(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		d := a.desk(c, s, f.Name)
+		d := a.planner(c, s, f.Name)
 		if c.Bool("json") {
 			return a.printJSON(featureShownJSON{featureAsJSON(s, f), spentOf(used), d.Documents(), d.Waits()})
 		}
@@ -113,7 +113,7 @@ type featureShownJSON struct {
 	Proposed  bool     `json:"proposed"`
 }
 
-func (a *app) printFeature(f dag.Feature, d *features.Desk, cost spentJSON, tasks []dag.Task) error {
+func (a *app) printFeature(f dag.Feature, d *features.Planner, cost spentJSON, tasks []dag.Task) error {
 	p := a.palette()
 	fmt.Fprintf(a.stdout, "%s  %s  %s\n", p.Bold(f.Name), featurePaint(p, f.Status)(string(f.Status)), p.Dim(f.ID))
 	fmt.Fprintf(a.stdout, "  %s\n", progress(f))
@@ -167,18 +167,18 @@ func (a *app) featureHint(c *cli.Context, s *session, g *dag.Graph, name string,
 	if !errors.Is(err, dag.ErrNotFound) || dag.CheckFeatureName(name) != nil {
 		return hint(err, "see the names with: ralph feature list")
 	}
-	switch d := a.desk(c, s, name); {
+	switch d := a.planner(c, s, name); {
 	case d.Travels():
 		return hint(err, "its tasks are in %s; take them in with: ralph run --feature %s", d.Path(features.TasksFile), name)
 	case d.Documented():
 		return hint(err, "its documents are in %s; go on with: ralph feature create %s", d.Folder, name)
 	}
-	return meant(g, name, hint(err, "see the names with: ralph feature list"))
+	return suggestFeature(g, name, hint(err, "see the names with: ralph feature list"))
 }
 
-// meantFeature is meant, for whoever has no snapshot of the graph at hand.
-func (a *app) meantFeature(ctx context.Context, s *session, typed string, err error) error {
-	_ = s.store.View(ctx, func(g *dag.Graph) error { err = meant(g, typed, err); return nil })
+// suggestIn is suggestFeature for whoever has no snapshot of the graph at hand.
+func (a *app) suggestIn(ctx context.Context, s *session, typed string, err error) error {
+	_ = s.store.View(ctx, func(g *dag.Graph) error { err = suggestFeature(g, typed, err); return nil })
 	return err
 }
 
@@ -187,7 +187,7 @@ func (a *app) noteUnknown(c *cli.Context, s *session, known []dag.Feature) {
 	entries, _ := os.ReadDir(filepath.Dir(s.project.Feature("x")))
 	for _, e := range entries {
 		is := func(f dag.Feature) bool { return strings.EqualFold(f.Name, e.Name()) }
-		if e.IsDir() && dag.CheckFeatureName(e.Name()) == nil && !slices.ContainsFunc(known, is) && a.desk(c, s, e.Name()).Documented() {
+		if e.IsDir() && dag.CheckFeatureName(e.Name()) == nil && !slices.ContainsFunc(known, is) && a.planner(c, s, e.Name()).Documented() {
 			a.note("%s has documents and is not in the database yet; take it in with: ralph run --feature %s, or go on with: ralph feature create %s", e.Name(), e.Name(), e.Name())
 		}
 	}
@@ -206,7 +206,7 @@ func (a *app) runFeatureDelete(c *cli.Context) error {
 	var f dag.Feature
 	err = s.store.View(c.Context, func(g *dag.Graph) (err error) { f, err = g.Feature(name); return err })
 	if err != nil {
-		return a.meantFeature(c.Context, s, name, hint(err, "see the names with: ralph feature list"))
+		return a.suggestIn(c.Context, s, name, hint(err, "see the names with: ralph feature list"))
 	}
 	if !c.Bool("yes") {
 		if err := a.confirm(c.Context, "delete feature %s with %s and its folder?", f.Name, human.Count(f.Total(), "task")); err != nil {
@@ -214,7 +214,7 @@ func (a *app) runFeatureDelete(c *cli.Context) error {
 		}
 	}
 	// The row goes first: a folder without a feature is only litter.
-	err = a.desk(c, s, f.Name).Drop(func() error {
+	err = a.planner(c, s, f.Name).Drop(func() error {
 		return s.store.Update(c.Context, func(g *dag.Graph) error { return g.DeleteFeature(f.Name) })
 	})
 	if err != nil {

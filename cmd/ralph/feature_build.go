@@ -64,7 +64,7 @@ func (a *app) runFeatureBuild(c *cli.Context) error {
 	case c.Bool("append"):
 		mode = features.Append
 	}
-	return a.planning(c, name, func(ctx context.Context, s *session, d *features.Desk) error {
+	return a.planning(c, name, func(ctx context.Context, s *session, d *features.Planner) error {
 		step, err := a.build(ctx, c, d, mode)
 		if err != nil {
 			return err
@@ -79,7 +79,7 @@ func (a *app) runFeatureBuild(c *cli.Context) error {
 
 // build takes up the proposal that waits, or has a new one made, shows it, and keeps
 // it if that is wished.
-func (a *app) build(ctx context.Context, c *cli.Context, d *features.Desk, mode features.Mode) (plannedStepJSON, error) {
+func (a *app) build(ctx context.Context, c *cli.Context, d *features.Planner, mode features.Mode) (plannedStepJSON, error) {
 	step := plannedStepJSON{Step: "build", Did: "proposed", Findings: []string{}, Warnings: []features.Finding{}, Tasks: []string{}}
 	var p *features.Proposal
 	var err error
@@ -116,7 +116,7 @@ func (a *app) build(ctx context.Context, c *cli.Context, d *features.Desk, mode 
 	return step, nil
 }
 
-func buildHint(err error, d *features.Desk) error {
+func buildHint(err error, d *features.Planner) error {
 	switch {
 	case errors.Is(err, features.ErrMissing):
 		return hint(err, "write it with: ralph feature plan %s", d.Name)
@@ -239,7 +239,7 @@ func (a *app) runFeatureApprove(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.planning(c, name, func(ctx context.Context, s *session, d *features.Desk) error {
+	return a.planning(c, name, func(ctx context.Context, s *session, d *features.Planner) error {
 		ids, err := d.Approve(ctx)
 		if errors.Is(err, features.ErrNoProposal) {
 			return hint(fmt.Errorf("feature %s: %w", d.Name, err), "propose some with: ralph feature build %s", d.Name)

@@ -59,7 +59,7 @@ func (a *app) runFeatureCreate(c *cli.Context) error {
 			return err
 		}
 	}
-	d := a.desk(c, s, f.Name)
+	d := a.planner(c, s, f.Name)
 	return a.attended(c.Context, func(ctx context.Context) error {
 		steps, next, err := a.wholeWay(ctx, c, d, features.Request{Idea: idea, From: from})
 		if err != nil {
@@ -96,7 +96,7 @@ func (a *app) createDraft(c *cli.Context, name string) error {
 
 // enter finds the feature or makes it.
 func (a *app) enter(c *cli.Context, s *session, name string) (f dag.Feature, made bool, err error) {
-	f, err = a.desk(c, s, name).Enter(c.Context)
+	f, err = a.planner(c, s, name).Enter(c.Context)
 	if !errors.Is(err, dag.ErrNotFound) {
 		return f, false, err
 	}
@@ -110,7 +110,7 @@ func (a *app) enter(c *cli.Context, s *session, name string) (f dag.Feature, mad
 }
 
 // wholeWay does the steps that are left, and returns them with what comes next.
-func (a *app) wholeWay(ctx context.Context, c *cli.Context, d *features.Desk, r features.Request) (steps []plannedStepJSON, next string, err error) {
+func (a *app) wholeWay(ctx context.Context, c *cli.Context, d *features.Planner, r features.Request) (steps []plannedStepJSON, next string, err error) {
 	kept := func(step, path string) plannedStepJSON {
 		a.note("%s exists and is kept", path)
 		return plannedStepJSON{Step: step, Did: "kept", Path: &path, Findings: []string{}, Warnings: []features.Finding{}, Tasks: []string{}}
@@ -159,7 +159,7 @@ func (a *app) wholeWay(ctx context.Context, c *cli.Context, d *features.Desk, r 
 	return append(steps, step), "ralph feature approve " + d.Name, nil
 }
 
-func (a *app) tasksOf(ctx context.Context, d *features.Desk) (n int, err error) {
+func (a *app) tasksOf(ctx context.Context, d *features.Planner) (n int, err error) {
 	err = d.Store.View(ctx, func(g *dag.Graph) error {
 		f, err := g.Feature(d.Name)
 		n = f.Total()

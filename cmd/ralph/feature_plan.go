@@ -78,7 +78,7 @@ func (a *app) runDocument(c *cli.Context, kind features.Kind) error {
 	if err != nil {
 		return err
 	}
-	return a.planning(c, name, func(ctx context.Context, s *session, d *features.Desk) error {
+	return a.planning(c, name, func(ctx context.Context, s *session, d *features.Planner) error {
 		step, err := a.document(ctx, d, features.Request{Kind: kind, Idea: idea, From: from, Replace: c.Bool("replace")})
 		if err != nil {
 			return err
@@ -92,7 +92,7 @@ func (a *app) runDocument(c *cli.Context, kind features.Kind) error {
 }
 
 // planning opens the project and the feature and does a step of planning.
-func (a *app) planning(c *cli.Context, name string, fn func(context.Context, *session, *features.Desk) error) error {
+func (a *app) planning(c *cli.Context, name string, fn func(context.Context, *session, *features.Planner) error) error {
 	a.log = a.logger()
 	if err := checkSandbox(c); err != nil {
 		return err
@@ -102,11 +102,11 @@ func (a *app) planning(c *cli.Context, name string, fn func(context.Context, *se
 		return err
 	}
 	defer s.Close()
-	f, err := a.desk(c, s, name).Enter(c.Context)
+	f, err := a.planner(c, s, name).Enter(c.Context)
 	if err != nil {
-		return a.meantFeature(c.Context, s, name, makeIt(err, name))
+		return a.suggestIn(c.Context, s, name, makeIt(err, name))
 	}
-	d := a.desk(c, s, f.Name)
+	d := a.planner(c, s, f.Name)
 	return a.attended(c.Context, func(ctx context.Context) error {
 		return agentTrouble(fn(ctx, s, d), "the same command")
 	})
@@ -135,7 +135,7 @@ func (a *app) idea(c *cli.Context) (text, from string, err error) {
 }
 
 // document writes one and tells what came of it.
-func (a *app) document(ctx context.Context, d *features.Desk, r features.Request) (plannedStepJSON, error) {
+func (a *app) document(ctx context.Context, d *features.Planner, r features.Request) (plannedStepJSON, error) {
 	step := plannedStepJSON{Step: string(r.Kind), Did: "written", Findings: []string{}, Warnings: []features.Finding{}, Tasks: []string{}}
 	w, err := d.Write(ctx, r)
 	if err != nil {
@@ -149,7 +149,7 @@ func (a *app) document(ctx context.Context, d *features.Desk, r features.Request
 	return step, nil
 }
 
-func documentHint(err error, d *features.Desk, kind features.Kind) error {
+func documentHint(err error, d *features.Planner, kind features.Kind) error {
 	command := fmt.Sprintf("ralph feature %s %s", kind, d.Name)
 	switch {
 	case errors.Is(err, features.ErrExists):
@@ -167,7 +167,7 @@ func documentHint(err error, d *features.Desk, kind features.Kind) error {
 }
 
 // printPlanned prints what was done and says what comes next.
-func (a *app) printPlanned(c *cli.Context, s *session, d *features.Desk, next string, steps ...plannedStepJSON) error {
+func (a *app) printPlanned(c *cli.Context, s *session, d *features.Planner, next string, steps ...plannedStepJSON) error {
 	if c.Bool("json") {
 		var f dag.Feature
 		err := s.store.View(c.Context, func(g *dag.Graph) (err error) { f, err = g.Feature(d.Name); return err })

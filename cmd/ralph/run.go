@@ -110,7 +110,7 @@ func (a *app) runTold(c *cli.Context) error {
 		return err
 	}
 	defer s.Close()
-	if err := a.takeIn(c, s); err != nil {
+	if err := a.importFeature(c, s); err != nil {
 		return err
 	}
 	continues, err := a.takeUp(c, s)

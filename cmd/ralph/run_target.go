@@ -91,12 +91,12 @@ func (a *app) scope(c *cli.Context, s *session) (dag.Scope, error) {
 			return nil
 		}
 		if c.IsSet("feature") || !errors.Is(err, dag.ErrNotFound) {
-			return meant(g, typed, hint(err, "%s", a.whereElse(s, g, "see the names with: ralph feature list")))
+			return suggestFeature(g, typed, hint(err, "%s", a.whereElse(s, g, "see the names with: ralph feature list")))
 		}
 		t, err := g.Resolve(typed)
 		if errors.Is(err, dag.ErrNotFound) {
 			err := fmt.Errorf("%q: %w: neither a feature nor a task", typed, dag.ErrNotFound)
-			return meant(g, typed, hint(err, "%s", a.whereElse(s, g, "see them with: ralph status")))
+			return suggestFeature(g, typed, hint(err, "%s", a.whereElse(s, g, "see them with: ralph status")))
 		}
 		scope.Task = t.ID
 		return err

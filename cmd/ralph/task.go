@@ -103,13 +103,13 @@ func featureByName(g *dag.Graph, typed string) (string, error) {
 	}
 	f, err := g.Feature(typed)
 	if err != nil {
-		return "", meant(g, typed, makeIt(err, typed))
+		return "", suggestFeature(g, typed, makeIt(err, typed))
 	}
 	return f.Name, nil
 }
 
-// meant hints at the feature whose name is nearest to one that was not found.
-func meant(g *dag.Graph, typed string, err error) error {
+// suggestFeature hints at the feature whose name is nearest to one that was not found.
+func suggestFeature(g *dag.Graph, typed string, err error) error {
 	if !errors.Is(err, dag.ErrNotFound) {
 		return err
 	}

@@ -58,13 +58,13 @@ func (a *app) runTaskCreate(c *cli.Context) error {
 		return err
 	}
 	defer s.Close()
-	d := a.desk(c, s, "")
+	d := a.planner(c, s, "")
 	return a.attended(c.Context, func(ctx context.Context) error {
 		return agentTrouble(a.createTasks(ctx, c, d, features.Wish{Idea: idea, From: from}), "ralph task create")
 	})
 }
 
-func (a *app) createTasks(ctx context.Context, c *cli.Context, d *features.Desk, wish features.Wish) error {
+func (a *app) createTasks(ctx context.Context, c *cli.Context, d *features.Planner, wish features.Wish) error {
 	if wish.Idea == "" {
 		if d.Ask == nil {
 			return hint(features.ErrNobody, `say what is wanted: ralph task create "TEXT", or --from FILE`)

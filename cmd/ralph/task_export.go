@@ -61,7 +61,7 @@ func (a *app) saveFeature(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	d := a.desk(c, s, name)
+	d := a.planner(c, s, name)
 	outside, err := d.Save(c.Context)
 	if err != nil {
 		return fmt.Errorf("export feature %s: %w", name, err)

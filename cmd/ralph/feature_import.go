@@ -10,9 +10,9 @@ import (
 	"ralph/internal/human"
 )
 
-// takeIn imports the graph of the feature that a run is for, if it travelled in git
+// importFeature imports the graph of the feature that a run is for, if it travelled in git
 // and the database has none of its tasks: so that plan, commit, clone, run works.
-func (a *app) takeIn(c *cli.Context, s *session) error {
+func (a *app) importFeature(c *cli.Context, s *session) error {
 	typed := c.String("feature")
 	if typed == "" && !c.IsSet("task") && c.NArg() == 1 {
 		typed = c.Args().First()
@@ -28,7 +28,7 @@ func (a *app) takeIn(c *cli.Context, s *session) error {
 	case err != nil:
 		return nil //nolint:nilerr // whoever looks for the target says so better
 	}
-	d := a.desk(c, s, f.Name)
+	d := a.planner(c, s, f.Name)
 	if f.Total() > 0 || !d.Travels() {
 		return nil
 	}

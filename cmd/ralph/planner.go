@@ -45,13 +45,13 @@ const noFeature = ".tasks"
 
 func stagingFolder(p project.Project) string { return filepath.Join(p.State(), "staging") }
 
-// desk is where a feature is planned, with an agent and, unless input is unwanted,
+// planner is where a feature is planned, with an agent and, unless input is unwanted,
 // the person at the terminal.
-func (a *app) desk(c *cli.Context, s *session, name string) *features.Desk {
-	d := &features.Desk{
+func (a *app) planner(c *cli.Context, s *session, name string) *features.Planner {
+	d := &features.Planner{
 		Name: name, Root: s.project.Root, Folder: s.project.Feature(name), Staging: stagingOf(s.project, name), Store: s.store,
 		Gates: s.config.Verify.Commands, Program: a.program(), Redact: a.redact, Instructions: instructions(s.project.Root),
-		Open: a.planner(c, s, name), Show: a.show(), Watch: a.watchProject(s),
+		Open: a.openPlanning(c, s, name), Show: a.show(), Watch: a.watchProject(s),
 		Note:    func(format string, args ...any) { a.note(format, args...) },
 		Warn:    func(format string, args ...any) { a.note("warning: "+format, args...) },
 		Scratch: a.makeScratch(name), Added: a.addedToScratch,
@@ -73,9 +73,9 @@ func (a *app) program() string {
 	return self
 }
 
-// planner opens the sessions of planning. It is the one place where that is done: the
+// openPlanning opens the sessions of planning. It is the one place where that is done: the
 // agent's working folder is the staging folder, and the project may only be read.
-func (a *app) planner(c *cli.Context, s *session, feature string) func(context.Context, features.Opening) (features.Session, error) {
+func (a *app) openPlanning(c *cli.Context, s *session, feature string) func(context.Context, features.Opening) (features.Session, error) {
 	purse := a.purse(s, feature)
 	openers := map[string]*opener{} // by folder: each remembers what its agent calls a model
 	return func(ctx context.Context, at features.Opening) (features.Session, error) {

@@ -12,8 +12,8 @@ import (
 	"ralph/internal/redact"
 )
 
-// Desk is where one feature is planned: its places, and who helps.
-type Desk struct {
+// Planner plans one feature: its places, and who helps.
+type Planner struct {
 	Name    string // of the feature; empty for tasks that belong to none
 	Root    string // the folder of the project
 	Folder  string // of the feature's documents
@@ -58,10 +58,10 @@ type Session interface {
 }
 
 // Path is where a document of the feature stands.
-func (d *Desk) Path(name string) string { return filepath.Join(d.Folder, name) }
+func (d *Planner) Path(name string) string { return filepath.Join(d.Folder, name) }
 
 // open starts an agent for a step.
-func (d *Desk) open(ctx context.Context, s *staging) (Session, error) {
+func (d *Planner) open(ctx context.Context, s *staging) (Session, error) {
 	logs, err := s.logs()
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (d *Desk) open(ctx context.Context, s *staging) (Session, error) {
 
 // say takes one turn. A turn that says nothing is an error: agents end one that way
 // when they are limited or not logged in.
-func (d *Desk) say(ctx context.Context, s Session, text string) (acp.Turn, error) {
+func (d *Planner) say(ctx context.Context, s Session, text string) (acp.Turn, error) {
 	turn, err := s.Prompt(ctx, text)
 	switch {
 	case err != nil:
@@ -85,7 +85,7 @@ func (d *Desk) say(ctx context.Context, s Session, text string) (acp.Turn, error
 }
 
 // leave ends a session and tells what the agent did beside its task.
-func (d *Desk) leave(s Session, at *staging, given map[string]string, wanted ...string) error {
+func (d *Planner) leave(s Session, at *staging, given map[string]string, wanted ...string) error {
 	err := s.Close()
 	if strays := at.strays(given, wanted...); len(strays) > 0 {
 		d.Warn("the agent also wrote %s; that is not kept", strings.Join(strays, ", "))
@@ -95,7 +95,7 @@ func (d *Desk) leave(s Session, at *staging, given map[string]string, wanted ...
 
 // guard looks at the project before an agent works; what it returns tells, once, what
 // was changed there since, where the agent had no business.
-func (d *Desk) guard(ctx context.Context) func() {
+func (d *Planner) guard(ctx context.Context) func() {
 	if d.Watch == nil {
 		return func() {}
 	}
@@ -114,7 +114,7 @@ func (d *Desk) guard(ctx context.Context) func() {
 }
 
 // optional reads a document that need not be there.
-func (d *Desk) optional(name string, into map[string]string) error {
+func (d *Planner) optional(name string, into map[string]string) error {
 	text, err := ReadDocument(d.Path(name))
 	switch {
 	case errors.Is(err, errNotThere):
