@@ -13,8 +13,8 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
+	"ralph/internal/ratelimit"
 	"ralph/internal/redact"
-	"ralph/limit"
 )
 
 const codeAuthRequired = -32000
@@ -51,7 +51,7 @@ func classify(op string, err error, hide *redact.Redactor, now time.Time) *Error
 	if seen.status == 0 && re.Code >= 400 && re.Code < 600 {
 		seen.status = re.Code
 	}
-	l, limited := limit.Recognise(re.Message, seen.status, data, now, now.Location())
+	l, limited := ratelimit.Recognise(re.Message, seen.status, data, now, now.Location())
 	text := re.Message + " " + seen.text.String()
 	if m := httpText().FindString(text); seen.status == 0 && m != "" {
 		seen.status, _ = strconv.Atoi(m)

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"ralph/internal/ratelimit"
 	"ralph/internal/redact"
-	"ralph/limit"
 )
 
 // trouble is an error that an agent reports beside its text, and then ends its turn
@@ -52,20 +52,20 @@ func (e *trouble) ended(now time.Time) bool {
 	if !e.retries || e.broken || text == "" || text == strings.TrimSpace(e.details) {
 		return true
 	}
-	_, notice := limit.Sentence(text, now, now.Location())
+	_, notice := ratelimit.Sentence(text, now, now.Location())
 	return notice
 }
 
 // limit is the limit that the error is about. Its kind and status decide if it has
 // any, and not what it says.
-func (e *trouble) limit(now time.Time) (limit.Limit, bool) {
-	whole, met := limit.Recognise("", 0, e.data, now, now.Location())
+func (e *trouble) limit(now time.Time) (ratelimit.Limit, bool) {
+	whole, met := ratelimit.Recognise("", 0, e.data, now, now.Location())
 	var info struct {
 		Info json.RawMessage `json:"codexErrorInfo"`
 	}
 	info.Info = e.info
 	raw, _ := json.Marshal(info) // it was read from JSON
-	if l, byKind := limit.Recognise("", 0, raw, now, now.Location()); byKind {
+	if l, byKind := ratelimit.Recognise("", 0, raw, now, now.Location()); byKind {
 		if met {
 			l.Until, l.Reason = whole.Until, whole.Reason
 		}
@@ -81,14 +81,14 @@ func (e *trouble) limit(now time.Time) (limit.Limit, bool) {
 // limit is the provider's limit that ended a turn which the agent answered in the
 // ordinary way, or nil. Where it reported an error, that decides and not its words.
 func (t *turn) limit(result Turn, hide *redact.Redactor, now time.Time) *Error {
-	var l limit.Limit
+	var l ratelimit.Limit
 	var met bool
 	switch e := t.trouble; {
 	case result.Stop == "" || result.Stop == StopCancelled:
 	case e != nil && e.ended(now):
 		l, met = e.limit(now)
 	case result.Stop == StopEnd && result.ToolCalls == 0:
-		l, met = limit.Sentence(result.Text(), now, now.Location())
+		l, met = ratelimit.Sentence(result.Text(), now, now.Location())
 	}
 	if !met {
 		return nil
@@ -97,7 +97,7 @@ func (t *turn) limit(result Turn, hide *redact.Redactor, now time.Time) *Error {
 }
 
 // rateLimited makes an error one about a limit.
-func rateLimited(e *Error, l limit.Limit, now time.Time) *Error {
+func rateLimited(e *Error, l ratelimit.Limit, now time.Time) *Error {
 	e.Kind, e.Until = RateLimited, l.Until
 	if !l.Until.IsZero() {
 		e.RetryAfter = l.Until.Sub(now)

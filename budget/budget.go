@@ -1,4 +1,4 @@
-// Package budget judges what was spent against what may be. It never measures
+// Package budget compares what was spent with what may be spent, and estimates prices. It never measures
 // anything, never reads a clock and never stops anybody.
 package budget
 
@@ -84,9 +84,9 @@ func (f Finding) Stops() bool {
 // near is the share from which on it is told.
 const near = 0.8
 
-// Judge compares every account with its limits: over are those that are reached,
+// Check compares every account with its limits: over are those that are reached,
 // warnings those that nearly are. Both are in the order of the accounts.
-func Judge(now time.Time, accounts ...Account) (over, warnings []Finding) {
+func Check(now time.Time, accounts ...Account) (over, warnings []Finding) {
 	for _, a := range accounts {
 		for _, f := range a.findings(now) {
 			switch {

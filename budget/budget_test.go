@@ -48,7 +48,7 @@ func TestEachLimitWarnsAtFourFifthsAndIsOverAtAll(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			over, near := Judge(tc.now, tc.account)
+			over, near := Check(tc.now, tc.account)
 			texts := func(list []Finding) (texts []string) {
 				for _, f := range list {
 					texts = append(texts, f.Text)
@@ -97,8 +97,8 @@ func TestSpendingMoreNeverHelps(t *testing.T) {
 		more.Used.Tokens++
 		more.Used.Iterations++
 		more.Used.Duration++
-		over, near := Judge(evening, a)
-		overMore, _ := Judge(evening, more)
+		over, near := Check(evening, a)
+		overMore, _ := Check(evening, more)
 		keys := map[string]bool{}
 		for _, f := range overMore {
 			keys[f.Key()] = true

@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"ralph/acp"
+	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/human"
-	"ralph/price"
 )
 
 // bill is what sessions have used, each at the price of its own model: one may tell
@@ -21,22 +21,22 @@ type bill struct {
 
 // priced is the bill of one session. Whether it worked decides what it means if
 // nothing was told.
-func priced(prices price.Table, u acp.Usage, model string, worked bool) bill {
+func priced(prices budget.Prices, u acp.Usage, model string, worked bool) bill {
 	b := bill{used: u}
 	if u.CostUSD != nil {
 		return b
 	}
-	tokens := price.Tokens{Input: u.Input + u.CacheWrite, Cached: u.CacheRead, Output: u.Output}
+	tokens := budget.TokenUse{Input: u.Input + u.CacheWrite, Cached: u.CacheRead, Output: u.Output}
 	if guess, known := prices.Estimate(model, tokens); known {
 		b.used.CostUSD, b.estimated = &guess, true
 		return b
 	}
-	b.unknown = worked || tokens != (price.Tokens{})
+	b.unknown = worked || tokens != (budget.TokenUse{})
 	return b
 }
 
 // Bill is what a session that worked has used, at the price of its model.
-func Bill(prices price.Table, u acp.Usage, model string) event.Usage {
+func Bill(prices budget.Prices, u acp.Usage, model string) event.Usage {
 	return *priced(prices, u, model, true).event()
 }
 

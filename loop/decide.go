@@ -9,9 +9,9 @@ import (
 
 	"ralph/acp"
 	"ralph/budget"
-	"ralph/drift"
 	"ralph/event"
-	"ralph/limit"
+	"ralph/internal/drift"
+	"ralph/internal/ratelimit"
 	"ralph/sigils"
 	"ralph/verify"
 )
@@ -273,7 +273,7 @@ func afterError(f Facts) Decision {
 		d := limited(f, reason)
 		d.Everyone, d.Until = true, f.Err.Until
 		if f.Err.RetryAfter > 0 {
-			d.Delay = min(f.Err.RetryAfter, limit.Longest)
+			d.Delay = min(f.Err.RetryAfter, ratelimit.Longest)
 		}
 		return d
 	case acp.IdleTimeout, acp.TurnTimeout:

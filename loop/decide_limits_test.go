@@ -8,8 +8,8 @@ import (
 
 	"ralph/acp"
 	"ralph/budget"
-	"ralph/drift"
-	"ralph/limit"
+	"ralph/internal/drift"
+	"ralph/internal/ratelimit"
 	"ralph/sigils"
 	"ralph/verify"
 )
@@ -35,7 +35,7 @@ func TestDecideAboutLimitsBudgetsAndDrift(t *testing.T) {
 			facts(func(f *Facts) {
 				f.Err = &acp.Error{Kind: acp.RateLimited, Op: "session/prompt", RetryAfter: 1000 * time.Hour}
 			}),
-			Decision{Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Delay: limit.Longest, Everyone: true},
+			Decision{Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Delay: ratelimit.Longest, Everyone: true},
 		},
 		"a provider that has no room again and again is believed three times": {
 			facts(func(f *Facts) {

@@ -10,7 +10,7 @@ import (
 
 	"ralph/acp"
 	"ralph/budget"
-	"ralph/drift"
+	"ralph/internal/drift"
 	_ "ralph/internal/testing/seeded" // the same values each time
 	"ralph/sigils"
 	"ralph/verify"

@@ -9,8 +9,8 @@ import (
 
 	"ralph/acp"
 	"ralph/dag"
-	"ralph/drift"
 	"ralph/event"
+	"ralph/internal/drift"
 	"ralph/prompt"
 	"ralph/sigils"
 	"ralph/strategy"

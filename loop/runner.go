@@ -10,15 +10,15 @@ import (
 	"sync"
 	"time"
 
+	"ralph/budget"
 	"ralph/dag"
-	"ralph/drift"
 	"ralph/event"
+	"ralph/internal/drift"
 	"ralph/internal/git"
 	"ralph/internal/redact"
 	"ralph/journal"
 	"ralph/knowledge"
 	"ralph/loop/recovery"
-	"ralph/price"
 	"ralph/strategy"
 	"ralph/verify"
 )
@@ -49,7 +49,7 @@ type Options struct {
 	Fallback    []string // who goes on when the run's own agent has met a limit
 	JudgeAgent  string   // who gives verdicts, if that is another than the one that works
 	Budget      Budgets
-	Prices      price.Table
+	Prices      budget.Prices
 	Drift       drift.Thresholds
 	Strategy    strategy.Kind
 	Model       string

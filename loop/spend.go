@@ -132,10 +132,10 @@ func (r *Runner) afford(g *dag.Graph) (ending, []budget.Finding, error) {
 	if err != nil {
 		return ending{}, nil, err
 	}
-	over, near := budget.Judge(r.opts.Now(), accounts...)
+	over, near := budget.Check(r.opts.Now(), accounts...)
 	if limit := r.opts.Limit; limit > 0 {
 		counted, _ := r.countedSoFar()
-		_, soon := budget.Judge(r.opts.Now(), budget.Account{
+		_, soon := budget.Check(r.opts.Now(), budget.Account{
 			Scope: budget.Run, Limits: budget.Limits{Iterations: limit}, Used: budget.Used{Iterations: counted},
 		})
 		near = append(near, soon...)
@@ -169,7 +169,7 @@ func (r *Runner) spentFeatures(g *dag.Graph) (spent []budget.Finding, err error)
 			return nil, err
 		}
 		used := r.usedBy(settled, func(a *attempt) bool { return a.claim.Task.Feature == f.Name })
-		over, _ := budget.Judge(r.opts.Now(), budget.Account{Scope: budget.Feature, Name: f.Name, Limits: r.opts.Budget.Feature, Used: used})
+		over, _ := budget.Check(r.opts.Now(), budget.Account{Scope: budget.Feature, Name: f.Name, Limits: r.opts.Budget.Feature, Used: used})
 		if len(over) > 0 {
 			spent = append(spent, over[0])
 		}
@@ -196,7 +196,7 @@ func (a *attempt) judgeSpending(ctx context.Context) (over []budget.Finding, sha
 	if err != nil {
 		return nil, 0, err
 	}
-	over, near := budget.Judge(a.opts.Now(), accounts...)
+	over, near := budget.Check(a.opts.Now(), accounts...)
 	a.warnNear(near)
 	return over, budget.Share(a.opts.Now(), accounts...), nil
 }

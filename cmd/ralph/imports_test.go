@@ -81,7 +81,7 @@ func TestLibrariesStayBehindTheirPackage(t *testing.T) {
 		"github.com/charmbracelet/":   {"internal/watch"},
 		"ralph/cmd/ralph":             {},
 	}
-	pure := []string{"budget", "drift", "internal/human", "limit", "price", "sigils", "prompt", "strategy"}
+	pure := []string{"budget", "internal/drift", "internal/human", "internal/ratelimit", "sigils", "prompt", "strategy"}
 	for path, imports := range goList(t) {
 		for _, other := range imports {
 			for library, owners := range rules {

@@ -33,7 +33,7 @@ func (p *purse) refuse(ctx context.Context, live time.Duration) error {
 	for i := range accounts {
 		accounts[i].Used.Duration += live
 	}
-	over, near := budget.Judge(p.app.now(), accounts...)
+	over, near := budget.Check(p.app.now(), accounts...)
 	for _, f := range over {
 		if f.Stops() {
 			return hint(fmt.Errorf("%w: a budget is used up: %s", dag.ErrRefused, f.Text), "what was done is kept; allow more with [budget.%s] in .ralph.toml", f.Scope)

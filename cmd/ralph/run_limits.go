@@ -8,11 +8,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/budget"
-	"ralph/drift"
+	"ralph/internal/drift"
 	"ralph/internal/human"
 	"ralph/internal/project"
 	"ralph/loop"
-	"ralph/price"
 )
 
 // spending turns flags and configuration into what may be spent, for how long is
@@ -74,10 +73,10 @@ func (a *app) spending(c *cli.Context, config project.Loaded, opts *loop.Options
 	return nil
 }
 
-func prices(config project.Loaded) price.Table {
-	table := price.Table{}
+func prices(config project.Loaded) budget.Prices {
+	table := budget.Prices{}
 	for pattern, p := range config.Prices {
-		table[pattern] = price.Price(p)
+		table[pattern] = budget.Price(p)
 	}
 	return table
 }

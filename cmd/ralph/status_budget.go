@@ -30,7 +30,7 @@ func (a *app) usedUp(s *session, g *dag.Graph, features []dag.Feature) ([]string
 		}
 		accounts = append(accounts, budget.Account{Scope: budget.Feature, Name: f.Name, Limits: feature, Used: loop.Used(used)})
 	}
-	over, _ := budget.Judge(now, accounts...)
+	over, _ := budget.Check(now, accounts...)
 	list := []string{}
 	for _, f := range over {
 		list = append(list, fmt.Sprintf("%s; allow more with [budget.%s] in .ralph.toml", f.Text, f.Scope))

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"ralph/drift"
+	"ralph/internal/drift"
 )
 
 // BudgetConfig is what may be spent; 0 means without limit.

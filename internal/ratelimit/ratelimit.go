@@ -1,8 +1,8 @@
-// Package limit recognises that a provider has no room for us for a while, and
+// Package ratelimit recognises that a provider has no room for us for a while, and
 // reads out of its words when that is over. It judges what an agent reports as
 // an error, or a message that is nothing but one; it never waits, and never
 // decides what a limit means for a task.
-package limit
+package ratelimit
 
 import (
 	"strings"

@@ -1,7 +1,4 @@
-// Package price estimates what tokens cost where the agent does not say. It knows
-// no price by itself: the configuration has them, and what it does not have
-// stays unknown.
-package price
+package budget
 
 import "strings"
 
@@ -12,19 +9,20 @@ type Price struct {
 	Output float64
 }
 
-// Tokens are what was used.
-type Tokens struct {
+// TokenUse is what was used.
+type TokenUse struct {
 	Input  int64 // without what came from a cache
 	Cached int64 // read from a cache
 	Output int64
 }
 
-// Table has prices by a pattern of model names, in which * stands for anything.
-type Table map[string]Price
+// Prices estimates what tokens cost where the agent does not say. It maps patterns of model
+// names, in which * stands for anything, to prices; every other price is unknown.
+type Prices map[string]Price
 
 // Estimate is what the tokens cost at the price of the model. It is unknown if no
 // pattern fits, or if no token was told of.
-func (t Table) Estimate(model string, used Tokens) (usd float64, known bool) {
+func (t Prices) Estimate(model string, used TokenUse) (usd float64, known bool) {
 	p, ok := t.find(model)
 	if !ok || used.Input+used.Cached+used.Output <= 0 {
 		return 0, false
@@ -39,7 +37,7 @@ func (t Table) Estimate(model string, used Tokens) (usd float64, known bool) {
 // find takes the pattern that says most about a name: the one with the most
 // letters of its own, and of two such the first in the alphabet. A model that
 // the agent did not name fits only what fits everything.
-func (t Table) find(model string) (best Price, found bool) {
+func (t Prices) find(model string) (best Price, found bool) {
 	model = strings.ToLower(strings.TrimSpace(model))
 	chosen, letters := "", -1
 	for pattern, p := range t {
