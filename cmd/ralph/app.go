@@ -56,9 +56,9 @@ func newApp(sys system) *app {
 		Usage: "run AI coding agents through a dependency graph of tasks",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "project", Usage: "use the project in `DIR` instead of the nearest one above"},
-			&cli.StringFlag{Name: "color", Usage: "`WHEN` to colour: auto, always or never", Value: "auto"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "quiet", Aliases: []string{"q"}, Usage: "say nothing but results and errors"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "verbose", Aliases: []string{"v"}, Usage: "say what is done and how long it takes"},
+			&cli.StringFlag{Name: "color", Usage: "`WHEN` to use colour: auto, always or never", Value: "auto"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "quiet", Aliases: []string{"q"}, Usage: "print only results and errors"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "verbose", Aliases: []string{"v"}, Usage: "log each step and how long it takes"},
 			helpFlag(),
 		},
 		Commands: a.commands(),
@@ -87,13 +87,14 @@ func (a *app) readGlobals(c *cli.Context) {
 }
 
 func (a *app) specs() []command {
-	return withBare([]command{
-		a.initCommand(), a.demoCommand(), a.taskCommand(), a.featureCommand(), a.runCommand(),
-		a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.recoverCommand(), a.promptCommand(), a.statusCommand(), a.watchCommand(),
-		a.reportCommand(), a.runsCommand(), a.logsCommand(), a.costCommand(), a.statsCommand(),
-		a.journalCommand(), a.knowledgeCommand(), a.gcCommand(),
-		a.agentsCommand(), a.configCommand(), a.doctorCommand(), a.completionCommand(), a.manCommand(), a.versionCommand(), a.completeCommand(), a.shellAgentCommand(),
-	})
+	return withBare(slices.Concat(
+		grouped("Plan", a.initCommand(), a.taskCommand(), a.featureCommand()),
+		grouped("Run", a.runCommand(), a.demoCommand(), a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.recoverCommand(), a.promptCommand()),
+		grouped("Inspect", a.statusCommand(), a.watchCommand(), a.reportCommand(), a.runsCommand(), a.logsCommand(), a.costCommand(), a.statsCommand(),
+			a.journalCommand(), a.knowledgeCommand()),
+		grouped("Maintain", a.agentsCommand(), a.configCommand(), a.doctorCommand(), a.gcCommand(), a.completionCommand(), a.manCommand(), a.versionCommand()),
+		[]command{a.completeCommand(), a.shellAgentCommand()},
+	))
 }
 
 // badValue words what the library found wrong with a flag's value.

@@ -77,7 +77,7 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	text := regexp.MustCompile(`(?m)^## .*$`).ReplaceAllStringFunc(doc.String(), func(h string) string {
 		return regexp.MustCompile(`t-[0-9a-f]{8}`).ReplaceAllString(h, "ID")
 	})
-	golden.Check(t, "../../docs/json.md", b.normal(text))
+	golden.Check(t, "../../docs/json.md", withContents(b.normal(text)))
 }
 
 // jsonCommands names all commands that take --json.
@@ -195,6 +195,8 @@ func sampleTrial() trialJSON {
 
 const jsonIntro = `# JSON
 
+[Documentation](README.md)
+
 Every command that prints a result takes ` + "`--json`" + `. Keys do not change once released; more may
 be added. Times are RFC 3339 in UTC. What is unknown or absent is ` + "`null`" + `, never 0 or "".
 
@@ -239,10 +241,12 @@ func TestCommandsAreDocumented(t *testing.T) {
 		}
 	}
 	walk(nil, newApp(system{}).cli.Commands)
-	golden.Check(t, "../../docs/cli.md", doc.String())
+	golden.Check(t, "../../docs/cli.md", withContents(doc.String()))
 }
 
 const cliIntro = `# The command line
+
+[Documentation](README.md)
 
 Results go to stdout, everything else to stderr. Flags may stand before or after arguments, as
 ` + "`--x v` or `--x=v`" + `; ` + "`--`" + ` ends them. A task's ID may be shortened to any unambiguous prefix, and its

@@ -13,6 +13,7 @@ import (
 // help ends with an example and the exit statuses, so neither can be left out.
 type command struct {
 	name    string
+	group   string // under which the help of the program lists it
 	args    string // as the usage line shows them
 	short   string
 	long    string
@@ -66,6 +67,14 @@ func (c command) build(parent string, enter func(*cli.Context)) *cli.Command {
 	return out
 }
 
+// grouped lists commands under one title.
+func grouped(title string, commands ...command) []command {
+	for i := range commands {
+		commands[i].group = title
+	}
+	return commands
+}
+
 // withBare lets groups do without a command what their bare command does. One that has
 // none prints its help.
 func withBare(commands []command) []command {
@@ -108,9 +117,8 @@ func appHelp(usage string, commands []command, flags []cli.Flag) string {
 
 Usage: ralph [global flags] COMMAND [flags] [arguments]
 
-Commands:
 ` + listCommands(commands) + `
-Global flags, allowed anywhere:
+Global flags, accepted anywhere:
 ` + listFlags(flags) + `
 Example:
   ralph init
@@ -118,7 +126,7 @@ Example:
   ralph status
 
 Exit status: 0 success, 1 refused, 3 not found, 64 bad usage or not a project, 70 a bug.
-"ralph COMMAND --help" tells the rest.
+"ralph COMMAND --help" explains a command.
 `
 }
 
@@ -134,7 +142,7 @@ func groupHelp(full string, c command) string {
 	if len(c.flags) > 0 {
 		text += "\nFlags:\n" + listFlags(c.flags)
 	}
-	return text + "\n" + ending(c) + `"` + full + ` COMMAND --help" tells the rest.
+	return text + "\n" + ending(c) + `"` + full + ` COMMAND --help" explains a command.
 `
 }
 
@@ -157,8 +165,12 @@ func leafHelp(full string, c command) string {
 }
 
 func listCommands(commands []command) string {
-	text := ""
+	text, group := "", ""
 	for _, c := range commands {
+		if c.group != "" && c.group != group {
+			text += strings.Repeat("\n", min(len(group), 1)) + c.group + ":\n"
+			group = c.group
+		}
 		if !c.hidden {
 			text += fmt.Sprintf("  %-12s%s\n", c.name, c.short)
 		}

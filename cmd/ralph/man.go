@@ -37,8 +37,12 @@ func (a *app) manual() string {
 	m.line(".SH GLOBAL FLAGS")
 	m.text("They may stand anywhere.")
 	m.flags(a.cli.Flags)
-	m.line(".SH COMMANDS")
+	group := ""
 	for _, c := range a.specs() {
+		if c.group != group && !c.hidden {
+			group = c.group
+			m.line(".SH " + strings.ToUpper(group) + " COMMANDS")
+		}
 		m.command("ralph", c)
 	}
 	m.line(".SH EXIT STATUS")
