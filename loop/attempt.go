@@ -15,6 +15,7 @@ import (
 	"ralph/internal/git"
 	"ralph/internal/proc"
 	"ralph/internal/testing/failpoint"
+	"ralph/loop/policy"
 	"ralph/prompt"
 	"ralph/sigils"
 	"ralph/strategy"
@@ -98,7 +99,7 @@ type attempt struct {
 	shares []share
 
 	sessionUSD *float64
-	facts      Facts
+	facts      policy.Facts
 	resumed    *finished // the work that is only verified; nil if an agent is run
 }
 
@@ -128,7 +129,7 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, worker string, it
 		}
 		a.sessionUSD = a.session.SessionUSD()
 		a.model = cmp.Or(a.session.Model().Effective, a.model) // it may have changed meanwhile
-		a.closing(claim.Attempt, a.agent, a.session, a.asked && (decision.Action != Wait || a.facts.Answered))
+		a.closing(claim.Attempt, a.agent, a.session, a.asked && (decision.Action != policy.Wait || a.facts.Answered))
 	}
 	lose(nil)
 	<-beating
@@ -136,8 +137,8 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, worker string, it
 }
 
 // try runs the agent and decides, turn by turn.
-func (a *attempt) try(ctx context.Context) (Decision, error) {
-	a.facts = Facts{
+func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
+	a.facts = policy.Facts{
 		Attempts: a.claim.Task.Attempts, MaxAttempts: a.opts.MaxAttempts,
 		Retries: a.claim.Task.Retries, RetryFailed: a.opts.RetryFailed, Backoff: a.opts.Backoff, LimitWait: a.opts.LimitWait,
 		Substitute: a.substitute() != "",
@@ -145,7 +146,7 @@ func (a *attempt) try(ctx context.Context) (Decision, error) {
 		RepairRounds: a.opts.RepairRounds,
 	}
 	a.standing()
-	broken := Decision{Action: Release, Outcome: "error", Reason: "ralph could not prepare the attempt", Uncounted: true}
+	broken := policy.Decision{Action: policy.Release, Outcome: "error", Reason: "ralph could not prepare the attempt", Uncounted: true}
 	if err := os.MkdirAll(a.folder, 0o700); err != nil {
 		return broken, err
 	}
@@ -184,25 +185,25 @@ func (a *attempt) try(ctx context.Context) (Decision, error) {
 		turn, err := a.say(ctx, text)
 		failpoint.Hit("K7")
 		d := a.decide(ctx, turn, err)
-		if d.Action == Verify || a.finishedMeanwhile() {
+		if d.Action == policy.Verify || a.finishedMeanwhile() {
 			d = a.verify(ctx)
 		}
 		if d.Drifted {
 			a.noteDrift(ctx, d)
 		}
-		if d.Action != Reprompt {
+		if d.Action != policy.Reprompt {
 			return d, nil
 		}
 		why = d.Reason
 		switch d.Say {
-		case AskRepair:
+		case policy.AskRepair:
 			a.facts.Repairs++
 			a.facts.Verified = false
 			text = a.repair(d)
-		case AskDrift:
+		case policy.AskDrift:
 			a.facts.Nudged++
 			text = a.nudge()
-		case AskGoOn:
+		case policy.AskGoOn:
 			a.facts.GoneOn++
 			text = prompt.GoOn(a.claim.Task.ID)
 		default:
@@ -213,12 +214,12 @@ func (a *attempt) try(ctx context.Context) (Decision, error) {
 }
 
 // unprepared decides about an attempt that did not come to its agent.
-func (a *attempt) unprepared(ctx context.Context, err error) (Decision, error) {
+func (a *attempt) unprepared(ctx context.Context, err error) (policy.Decision, error) {
 	a.facts.Lost, a.facts.Interrupted = a.interruption(ctx)
 	if a.facts.Lost || a.facts.Interrupted {
-		return decide(a.facts), nil
+		return policy.Decide(a.facts), nil
 	}
-	return Decision{Action: Release, Outcome: "error", Reason: "ralph could not look at the project: " + err.Error(), Uncounted: true}, err
+	return policy.Decision{Action: policy.Release, Outcome: "error", Reason: "ralph could not look at the project: " + err.Error(), Uncounted: true}, err
 }
 
 // open starts the agent. Its process is on record before anything is said to it.
@@ -253,7 +254,7 @@ func (a *attempt) open(ctx context.Context) error {
 }
 
 // decide takes in a turn and asks the policy.
-func (a *attempt) decide(ctx context.Context, turn acp.Turn, err error) Decision {
+func (a *attempt) decide(ctx context.Context, turn acp.Turn, err error) policy.Decision {
 	for i, segment := range turn.Segments {
 		if i > 0 {
 			a.scan.Break()
@@ -273,10 +274,10 @@ func (a *attempt) decide(ctx context.Context, turn acp.Turn, err error) Decision
 			f.Err = &acp.Error{Kind: acp.CannotStart, Op: "start", Text: err.Error(), Err: err}
 		}
 	}
-	d := decide(*f)
-	if d.Action == Release && f.Err == nil && f.Asked > 0 && !d.Drifted {
+	d := policy.Decide(*f)
+	if d.Action == policy.Release && f.Err == nil && f.Asked > 0 && !d.Drifted {
 		if f.Drift = a.driftNow(ctx); len(f.Drift) > 0 {
-			d = decide(*f)
+			d = policy.Decide(*f)
 		}
 	}
 	f.Answered = f.Answered || !f.Empty

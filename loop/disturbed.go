@@ -8,6 +8,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/git"
+	"ralph/loop/policy"
 )
 
 // changedMeanwhile lists the project's files that differ from a tree that was taken
@@ -81,12 +82,12 @@ func OwnFiles(ctx context.Context, store *dag.Store, own func([]dag.Run) []strin
 
 // keepTree notes what the attempt ended with, unless that was noted when its agent
 // said that it is done. Work that was not accepted ends here: its agent lived until now.
-func (a *attempt) keepTree(ctx context.Context, d Decision) {
+func (a *attempt) keepTree(ctx context.Context, d policy.Decision) {
 	switch {
 	case a.tree == "":
 	case a.resumed != nil:
 		a.note(ctx, dag.Note{TreeAfter: a.finished})
-	case a.finished != "" && d.Action != Retry && d.Action != Fail:
+	case a.finished != "" && d.Action != policy.Retry && d.Action != policy.Fail:
 	default:
 		a.keepTreeNow(ctx)
 	}

@@ -12,6 +12,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/git"
 	"ralph/internal/human"
+	"ralph/loop/policy"
 	"ralph/verify"
 )
 
@@ -254,8 +255,8 @@ func (a *attempt) examineAgain(ctx context.Context) error {
 
 // tellTampering says what an attempt touched that nobody asked about, because it
 // did not end with "done".
-func (a *attempt) tellTampering(d Decision) {
-	if a.facts.Verified || a.claim.Task.AllowTampering || d.Action == Abort {
+func (a *attempt) tellTampering(d policy.Decision) {
+	if a.facts.Verified || a.claim.Task.AllowTampering || d.Action == policy.Abort {
 		return
 	}
 	touched, err := a.session.Tampered()

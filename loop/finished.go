@@ -10,6 +10,7 @@ import (
 	"ralph/acp"
 	"ralph/dag"
 	"ralph/event"
+	"ralph/loop/policy"
 	"ralph/sigils"
 	"ralph/strategy"
 	"ralph/verify"
@@ -88,7 +89,7 @@ func (a *attempt) takeUp() bool {
 }
 
 // resume verifies what an attempt left when its run died. No agent is run again.
-func (a *attempt) resume(ctx context.Context) (Decision, error) {
+func (a *attempt) resume(ctx context.Context) (policy.Decision, error) {
 	old := a.claim.Resumed
 	a.facts.Resumed = true
 	a.before = a.look(ctx)

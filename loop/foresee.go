@@ -8,6 +8,7 @@ import (
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/internal/human"
+	"ralph/loop/policy"
 )
 
 // Foresight is what a run would do first if it were started now.
@@ -114,5 +115,5 @@ func (r *Runner) foreseeFailure(g *dag.Graph, t dag.Task) (string, error) {
 	if len(over) == 0 {
 		return "", nil
 	}
-	return overspent(over[0]).Reason, nil
+	return policy.Overspent(over[0]).Reason, nil
 }

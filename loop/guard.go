@@ -11,6 +11,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/drift"
+	"ralph/loop/policy"
 	"ralph/prompt"
 	"ralph/sigils"
 	"ralph/strategy"
@@ -136,7 +137,7 @@ func (a *attempt) recallDrift(ctx context.Context) error {
 		} else {
 			w.stats.Unchanged = 0
 		}
-		if at.Outcome == "released" && strings.HasPrefix(at.Reason, driftReason) {
+		if at.Outcome == "released" && strings.HasPrefix(at.Reason, policy.DriftReason) {
 			a.facts.Drifted++
 			a.above, _ = strategy.ParseTier(at.Model)
 		}
@@ -170,12 +171,12 @@ func (a *attempt) touched(ctx context.Context) bool {
 }
 
 // noteDrift tells and keeps what fired, and what is done about it.
-func (a *attempt) noteDrift(ctx context.Context, d Decision) {
+func (a *attempt) noteDrift(ctx context.Context, d policy.Decision) {
 	rung := drift.Nudge
 	switch d.Action {
-	case Fail:
+	case policy.Fail:
 		rung = drift.GiveUp
-	case Release:
+	case policy.Release:
 		rung = drift.Stronger
 	}
 	a.drifts = append(a.drifts, drift.Kinds(a.facts.Drift)...)

@@ -9,6 +9,7 @@ import (
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
+	"ralph/loop/policy"
 )
 
 // WaitRule says for how long a provider's limit is waited for.
@@ -142,7 +143,7 @@ func (r *Runner) clock(t time.Time) string {
 
 // holdBack records that an agent has no room until a time, and says until when the
 // task waits for it: not at all if somebody else can take it.
-func (a *attempt) holdBack(g *dag.Graph, d Decision) (until time.Time, agent string, err error) {
+func (a *attempt) holdBack(g *dag.Graph, d policy.Decision) (until time.Time, agent string, err error) {
 	until = a.opts.Now().Add(d.Delay)
 	if !d.Until.IsZero() {
 		until = d.Until

@@ -16,20 +16,21 @@ import (
 	"ralph/internal/redact"
 	"ralph/internal/testing/failpoint"
 	"ralph/journal"
+	"ralph/loop/policy"
 	"ralph/strategy"
 	"ralph/verify"
 )
 
 // settle is the one write that ends an attempt: status, roll-up, attempt and
 // journal together. It happens even after Ctrl-C.
-func (a *attempt) settle(ctx context.Context, d Decision) error {
-	if d.Action == Abort && errors.Is(context.Cause(ctx), errUnrenewed) {
+func (a *attempt) settle(ctx context.Context, d policy.Decision) error {
+	if d.Action == policy.Abort && errors.Is(context.Cause(ctx), errUnrenewed) {
 		d.Reason = errUnrenewed.Error()
 	}
 	ctx = context.WithoutCancel(ctx)
-	if a.opts.Gone != nil && a.opts.Gone() && d.Action != Complete && d.Action != Abort {
+	if a.opts.Gone != nil && a.opts.Gone() && d.Action != policy.Complete && d.Action != policy.Abort {
 		// Whoever deleted it, no decision that was made since then is the task's fault.
-		d = Decision{Action: Release, Outcome: "error", Reason: "ralph's own files were deleted or replaced while the run worked", Uncounted: true}
+		d = policy.Decision{Action: policy.Release, Outcome: "error", Reason: "ralph's own files were deleted or replaced while the run worked", Uncounted: true}
 		a.facts.Verified = false // what the next run would need is gone
 	}
 	if d.EndRun != "" {
@@ -37,7 +38,7 @@ func (a *attempt) settle(ctx context.Context, d Decision) error {
 	}
 	a.keepAnswer()
 	after := a.look(ctx)
-	a.settleBaseline(d.Action == Complete, after.Head)
+	a.settleBaseline(d.Action == policy.Complete, after.Head)
 	a.keepTree(ctx, d)
 	a.files = append(a.files, a.worked(ctx, after)...)
 	slices.Sort(a.files)
@@ -58,7 +59,7 @@ func (a *attempt) settle(ctx context.Context, d Decision) error {
 		return err
 	})
 	if errors.Is(err, dag.ErrLost) {
-		d = Decision{Action: Abort, Outcome: "interrupted", Reason: errLost.Error(), Uncounted: true}
+		d = policy.Decision{Action: policy.Abort, Outcome: "interrupted", Reason: errLost.Error(), Uncounted: true}
 		err = a.opts.Store.Update(ctx, func(g *dag.Graph) (err error) {
 			if d, err = a.because(g, d); err == nil {
 				status, err = a.record(g, d)
@@ -84,7 +85,7 @@ func (a *attempt) settle(ctx context.Context, d Decision) error {
 }
 
 // record writes all that is known in one transaction and returns the task's status.
-func (a *attempt) record(g *dag.Graph, d Decision) (string, error) {
+func (a *attempt) record(g *dag.Graph, d policy.Decision) (string, error) {
 	note := a.bill().note()
 	note.Shares = a.split()
 	note.StopReason, note.SessionUSD, note.ModelEffective, note.Files = string(a.stop), a.sessionUSD, a.model, a.files
@@ -121,29 +122,29 @@ func toldOnly(tokens int64) *int64 {
 	return &tokens
 }
 
-func (a *attempt) transition(g *dag.Graph, d Decision) (string, error) {
+func (a *attempt) transition(g *dag.Graph, d policy.Decision) (string, error) {
 	switch d.Action {
-	case Complete:
+	case policy.Complete:
 		verdict := "skipped"
 		green := slices.ContainsFunc(a.facts.Gates, func(c verify.Check) bool { return c.Passed })
 		if green || a.facts.Verdict != nil {
 			verdict = "passed"
 		}
 		return string(dag.Done), g.Complete(a.claim, verdict)
-	case Fail:
+	case policy.Fail:
 		return string(dag.Failed), g.Fail(a.claim, d.Reason)
-	case Retry:
+	case policy.Retry:
 		retry, limit := g.Retry, a.opts.MaxRetries
 		if override := cmp.Or(d.Limit, a.opts.Retries); override != nil {
 			retry, limit = g.RetryAtMost, *override
 		}
 		status, err := retry(a.claim, d.Reason, limit)
 		return string(status), err
-	case Release, Wait:
+	case policy.Release, policy.Wait:
 		// Finished work that could not be judged now needs no agent the next time.
 		rel := dag.Release{Outcome: d.Outcome, Reason: d.Reason, Uncounted: d.Uncounted, Finished: a.facts.Verified}
 		switch {
-		case d.Action == Wait:
+		case d.Action == policy.Wait:
 			var err error
 			if rel.NotBefore, rel.WaitAgent, err = a.holdBack(g, d); err != nil {
 				return "", err
@@ -171,15 +172,15 @@ func (a *attempt) transition(g *dag.Graph, d Decision) (string, error) {
 }
 
 // remembered is the journal's word for it: a retry that was the last is a failure.
-func remembered(d Decision, status string) string {
-	if d.Action == Retry && status == string(dag.Failed) {
+func remembered(d policy.Decision, status string) string {
+	if d.Action == policy.Retry && status == string(dag.Failed) {
 		return "failed"
 	}
 	return d.Outcome
 }
 
 // jitter spreads delays of our own making.
-func (a *attempt) jitter(d Decision) time.Duration {
+func (a *attempt) jitter(d policy.Decision) time.Duration {
 	if a.opts.Jitter == nil {
 		return d.Delay
 	}
@@ -198,7 +199,7 @@ func (a *attempt) keepAnswer() {
 }
 
 // account updates the run's counters and tells what happened.
-func (a *attempt) account(d Decision, status string) {
+func (a *attempt) account(d policy.Decision, status string) {
 	for _, other := range a.set.Foreign {
 		a.warn(a.claim.Task.ID, "the agent emitted "+other.Tag+" for another task: "+other.ID)
 	}
@@ -238,9 +239,9 @@ func (a *attempt) account(d Decision, status string) {
 		a.proven[a.worker] = true
 	}
 	if a.session != nil {
-		a.suspect[a.worker] = d.Action == Wait && !d.Everyone
+		a.suspect[a.worker] = d.Action == policy.Wait && !d.Everyone
 	}
-	if d.Action != Wait && a.session != nil {
+	if d.Action != policy.Wait && a.session != nil {
 		a.limitedSince = time.Time{}
 	}
 	if d.Drop {
@@ -250,7 +251,7 @@ func (a *attempt) account(d Decision, status string) {
 		a.aside = append(a.aside, a.claim.Task.ID)
 	}
 	a.countEmpty()
-	a.silent, a.limited[a.worker] = next(a.silent, d.NoAnswer), next(a.limited[a.worker], d.Action == Wait)
+	a.silent, a.limited[a.worker] = next(a.silent, d.NoAnswer), next(a.limited[a.worker], d.Action == policy.Wait)
 	a.hint, a.hinter = hint, a.worker
 	if !d.Drop { // that says nothing about the work
 		a.history = append(a.history, strategy.Attempt{
@@ -260,7 +261,7 @@ func (a *attempt) account(d Decision, status string) {
 	a.changed = append(a.changed, a.files...)
 	a.changed = a.changed[max(len(a.changed)-maxChanged, 0):]
 	a.remember(d, status)
-	if d.Outcome == "interrupted" && d.Action == Release {
+	if d.Outcome == "interrupted" && d.Action == policy.Release {
 		a.stopped = append(a.stopped, a.claim.Task.ID)
 	}
 	silent := a.silent
@@ -305,7 +306,7 @@ func (a *attempt) usableHint() string {
 }
 
 // remember keeps the last word on each task. The runner's lock is held.
-func (a *attempt) remember(d Decision, status string) {
+func (a *attempt) remember(d policy.Decision, status string) {
 	word := event.Resolved{ID: a.claim.Task.ID, Title: a.claim.Task.Title, Status: status, Outcome: remembered(d, status), Reason: d.Reason, Attempts: 1}
 	for i, t := range a.tasks {
 		if t.ID == word.ID {

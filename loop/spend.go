@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
+	"ralph/loop/policy"
 )
 
 // Budgets are what may be spent on what. Of a run the iterations are Options.Limit.
@@ -203,35 +203,17 @@ func (a *attempt) judgeSpending(ctx context.Context) (over []budget.Finding, sha
 
 // broke ends an attempt before its agent is started, if the task has used up what
 // it may. The run's own budgets were judged when the task was claimed.
-func (a *attempt) broke(ctx context.Context) (Decision, bool, error) {
+func (a *attempt) broke(ctx context.Context) (policy.Decision, bool, error) {
 	over, _, err := a.judgeSpending(ctx)
 	if err != nil {
-		return Decision{}, false, err
+		return policy.Decision{}, false, err
 	}
 	for _, f := range over {
 		if f.Scope == budget.Task {
-			return overspent(f), true, nil
+			return policy.Overspent(f), true, nil
 		}
 	}
-	return Decision{}, false, nil
-}
-
-// overspent decides about an attempt that may not go on. A task that used up its
-// own budget has failed; any other keeps its attempts, and what was done so far.
-func overspent(f budget.Finding) Decision {
-	if f.Scope == budget.Task {
-		return Decision{Action: Fail, Outcome: "failed", Reason: "its budget is used up: " + f.Text}
-	}
-	return Decision{Action: Release, Outcome: "interrupted", Reason: "a budget is used up: " + f.Text, Uncounted: true}
-}
-
-// unjudged decides about finished work that nobody may be paid for looking at. It is
-// kept, and the next run only has it judged; but a task that used up its own budget
-// would wait for that for ever.
-func unjudged(f budget.Finding) Decision {
-	d := overspent(f)
-	d.Reason = strings.Replace(d.Reason, "used up", "used up before the work could be judged", 1)
-	return d
+	return policy.Decision{}, false, nil
 }
 
 // spentUp is the budget that does not let this attempt spend any more, or nil.

@@ -4,12 +4,13 @@ import (
 	"errors"
 
 	"ralph/dag"
+	"ralph/loop/policy"
 )
 
 // because says in the reason what became of a task that is no longer ours, because only
 // that explains why its agent was ended.
-func (a *attempt) because(g *dag.Graph, d Decision) (Decision, error) {
-	if d.Action != Abort || d.Reason != errLost.Error() {
+func (a *attempt) because(g *dag.Graph, d policy.Decision) (policy.Decision, error) {
+	if d.Action != policy.Abort || d.Reason != errLost.Error() {
 		return d, nil
 	}
 	t, err := g.Task(a.claim.Task.ID)
@@ -36,6 +37,6 @@ func (a *attempt) because(g *dag.Graph, d Decision) (Decision, error) {
 
 // unstored is what is told of an attempt whose end could not be stored: nothing of it
 // counts, and its task is still claimed.
-func unstored(err error) (Decision, string) {
-	return Decision{Action: Abort, Outcome: "error", Reason: "what came of it could not be stored: " + err.Error(), Uncounted: true}, string(dag.InProgress)
+func unstored(err error) (policy.Decision, string) {
+	return policy.Decision{Action: policy.Abort, Outcome: "error", Reason: "what came of it could not be stored: " + err.Error(), Uncounted: true}, string(dag.InProgress)
 }

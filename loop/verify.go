@@ -10,16 +10,16 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/git"
-	"ralph/internal/human"
 	"ralph/internal/redact"
 	"ralph/internal/testing/failpoint"
+	"ralph/loop/policy"
 	"ralph/prompt"
 	"ralph/sigils"
 )
 
 // verify checks what the agent says is done: whether it touched what judges it,
 // the gates, whether anything changed at all, and then the eyes of another agent.
-func (a *attempt) verify(ctx context.Context) Decision {
+func (a *attempt) verify(ctx context.Context) policy.Decision {
 	f := &a.facts
 	f.Verified, f.Verdict, f.JudgeErr, f.Unjudged, f.Disturbed = true, nil, nil, nil, nil
 	taken, err := a.finish(ctx)
@@ -34,7 +34,7 @@ func (a *attempt) verify(ctx context.Context) Decision {
 	}
 	failpoint.Hit("K8")
 	if a.opts.Skip || f.Interrupted {
-		return decide(*f)
+		return policy.Decide(*f)
 	}
 	a.note(ctx, dag.Note{Phase: dag.Verifying})
 	now, err := a.examine(ctx, taken, err)
@@ -47,14 +47,14 @@ func (a *attempt) verify(ctx context.Context) Decision {
 	f.Judge = a.opts.Verdicts && (a.opts.OwnJudge || !a.evident())
 	f.Lost, f.Interrupted = a.interruption(ctx)
 	a.note(ctx, dag.Note{Gates: records(f.Gates)})
-	d := decide(*f)
-	if d.Action == Judge {
+	d := policy.Decide(*f)
+	if d.Action == policy.Judge {
 		if f.Unjudged = a.spentUp(ctx); f.Unjudged == nil {
 			a.judge(ctx, now)
 			f.CheckErr = a.examineAgain(ctx)
 			f.Lost, f.Interrupted = a.interruption(ctx)
 		}
-		d = decide(*f)
+		d = policy.Decide(*f)
 	}
 	return d
 }
@@ -76,7 +76,7 @@ func (a *attempt) evident() bool {
 }
 
 // repair is what the agent is told about a red gate.
-func (a *attempt) repair(d Decision) string {
+func (a *attempt) repair(d policy.Decision) string {
 	a.answered()
 	return prompt.Repair(prompt.RepairInput{
 		TaskID: a.claim.Task.ID, Gate: d.Gate.Command, Inert: sigils.Inert,
@@ -128,7 +128,7 @@ func (a *attempt) judge(ctx context.Context, now string) {
 		}
 		if len(f.Disturbed) > 0 {
 			f.Verdict = nil
-			e.Outcome, e.Reason, e.Files = "none", disturbedReason(f.Disturbed), f.Disturbed
+			e.Outcome, e.Reason, e.Files = "none", policy.DisturbedReason(f.Disturbed), f.Disturbed
 			a.note(ctx, dag.Note{Verdict: "none: " + e.Reason})
 		}
 		a.emit(e)
@@ -144,11 +144,6 @@ func (a *attempt) judge(ctx context.Context, now string) {
 
 // rounds is how often a verdict is asked for while the project keeps changing.
 const rounds = 2
-
-// disturbedReason says why a verdict does not count.
-func disturbedReason(files []string) string {
-	return "project files changed while the verifier looked: " + human.List(files, 5)
-}
 
 // ask has one verifier look, and returns the event that says what came of it.
 func (a *attempt) ask(ctx context.Context, now string) event.Event {

@@ -1,4 +1,6 @@
-package loop
+// Package policy decides what happens to an attempt after each turn and each check of its
+// work: facts in, one decision out. It calls nothing, reads no clock and stores nothing.
+package policy
 
 import (
 	"cmp"
@@ -11,6 +13,7 @@ import (
 	"ralph/budget"
 	"ralph/event"
 	"ralph/internal/drift"
+	"ralph/internal/human"
 	"ralph/internal/ratelimit"
 	"ralph/sigils"
 	"ralph/verify"
@@ -120,8 +123,8 @@ const (
 	maxBackoff   = 5 * time.Minute
 )
 
-// decide is the policy of the product, asked after every turn and every verdict.
-func decide(f Facts) Decision {
+// Decide is the policy of the product, asked after every turn and every verdict.
+func Decide(f Facts) Decision {
 	switch {
 	case f.Lost:
 		return Decision{Action: Abort, Outcome: "interrupted", Reason: "the task was taken away", Uncounted: true}
@@ -134,7 +137,7 @@ func decide(f Facts) Decision {
 	case f.Sigils.Failure:
 		return Decision{Action: Release, Outcome: "failed", Reason: "the agent promised FAILURE", EndRun: event.OutcomeFailure}
 	case f.Over != nil && (f.Err != nil || !f.Sigils.Done && !f.Sigils.Failed):
-		return overspent(*f.Over)
+		return Overspent(*f.Over)
 	case f.Cut:
 		return drifted(f)
 	case f.Err != nil:
@@ -186,7 +189,7 @@ func drifted(f Facts) Decision {
 	if f.Cut && f.Stop == "" {
 		past.Nudged++ // it did not stop when it was asked to: there is no session any more
 	}
-	reason := driftReason + drift.Texts(f.Drift)
+	reason := DriftReason + drift.Texts(f.Drift)
 	var d Decision
 	switch drift.Ladder(past) {
 	case drift.Nudge:
@@ -200,8 +203,8 @@ func drifted(f Facts) Decision {
 	return d
 }
 
-// driftReason is how the reason of an attempt begins that ended by drift.
-const driftReason = "drift: "
+// DriftReason is how the reason of an attempt begins that ended by drift.
+const DriftReason = "drift: "
 
 // judge decides about work that was checked: what cost nothing first. The first
 // word of a reason is its kind; the next agent gets it to read.
@@ -236,7 +239,7 @@ func judge(f Facts) Decision {
 	case len(f.Disturbed) > 0:
 		return Decision{
 			Action: Release, Outcome: "interrupted", Uncounted: true, Aside: true,
-			Reason: "its work is finished but not verified, because " + disturbedReason(f.Disturbed) + "; the next run verifies it",
+			Reason: "its work is finished but not verified, because " + DisturbedReason(f.Disturbed) + "; the next run verifies it",
 		}
 	case f.Judge && f.Verdict == nil:
 		return Decision{Action: Judge}
@@ -324,4 +327,27 @@ func backoff(base time.Duration, attempts int) time.Duration {
 		d = min(3*d, maxBackoff)
 	}
 	return d
+}
+
+// Overspent decides about an attempt that may not go on. A task that used up its
+// own budget has failed; any other keeps its attempts, and what was done so far.
+func Overspent(f budget.Finding) Decision {
+	if f.Scope == budget.Task {
+		return Decision{Action: Fail, Outcome: "failed", Reason: "its budget is used up: " + f.Text}
+	}
+	return Decision{Action: Release, Outcome: "interrupted", Reason: "a budget is used up: " + f.Text, Uncounted: true}
+}
+
+// unjudged decides about finished work that nobody may be paid for looking at. It is
+// kept, and the next run only has it judged; but a task that used up its own budget
+// would wait for that for ever.
+func unjudged(f budget.Finding) Decision {
+	d := Overspent(f)
+	d.Reason = strings.Replace(d.Reason, "used up", "used up before the work could be judged", 1)
+	return d
+}
+
+// DisturbedReason says why a verdict does not count.
+func DisturbedReason(files []string) string {
+	return "project files changed while the verifier looked: " + human.List(files, 5)
 }

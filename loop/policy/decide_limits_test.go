@@ -1,4 +1,4 @@
-package loop
+package policy
 
 import (
 	"testing"
@@ -141,7 +141,7 @@ func TestDecideAboutLimitsBudgetsAndDrift(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, decide(tt.facts)); diff != "" {
+			if diff := cmp.Diff(tt.want, Decide(tt.facts)); diff != "" {
 				t.Errorf("decision differs (-want +got):\n%s", diff)
 			}
 		})

@@ -1,4 +1,4 @@
-package loop
+package policy
 
 import (
 	"errors"
@@ -329,7 +329,7 @@ func TestDecide(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, decide(tt.facts)); diff != "" {
+			if diff := cmp.Diff(tt.want, Decide(tt.facts)); diff != "" {
 				t.Errorf("decision differs (-want +got):\n%s", diff)
 			}
 		})

@@ -1,4 +1,4 @@
-package loop
+package policy
 
 import (
 	"errors"
@@ -89,7 +89,7 @@ func TestDecideIsTotal(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := anyFacts(t)
-		d := decide(f)
+		d := Decide(f)
 		actions := []Action{Verify, Reprompt, Wait, Complete, Fail, Retry, Release, Abort}
 		switch {
 		case !slices.Contains(actions, d.Action):
@@ -109,11 +109,11 @@ func TestDecideNeverSettlesALostClaim(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := anyFacts(t)
 		f.Lost = true
-		if d := decide(f); d.Action != Abort || !d.Uncounted || d.EndRun != "" {
+		if d := Decide(f); d.Action != Abort || !d.Uncounted || d.EndRun != "" {
 			t.Fatalf("got %+v, want an abort and nothing more", d)
 		}
 		f.Lost = false
-		if d := decide(f); d.Action == Abort {
+		if d := Decide(f); d.Action == Abort {
 			t.Fatalf("got %+v of a claim that is held", d)
 		}
 	})
@@ -124,7 +124,7 @@ func TestDecideNeverCountsAnInterruption(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := anyFacts(t)
 		f.Lost, f.Interrupted = false, true
-		if d := decide(f); d.Action != Release || !d.Uncounted || d.Delay != 0 || d.NoAnswer {
+		if d := Decide(f); d.Action != Release || !d.Uncounted || d.Delay != 0 || d.NoAnswer {
 			t.Fatalf("got %+v, want a release that costs nothing", d)
 		}
 	})
@@ -134,7 +134,7 @@ func TestDecideCompletesOnlyWhatWasVerified(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := anyFacts(t)
-		d := decide(f)
+		d := Decide(f)
 		red := slices.ContainsFunc(f.Gates, func(c verify.Check) bool { return c.Word() == verify.Failed })
 		bad := f.CheckErr != nil || red || len(f.Tampering) > 0 || f.Unchanged && !f.Evident
 		unseen := f.JudgeErr != nil || f.Judge && f.Verdict == nil || f.Verdict != nil && !f.Verdict.Pass
@@ -160,7 +160,7 @@ func TestDecideWaitsForABoundedTime(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := anyFacts(t)
-		d := decide(f)
+		d := Decide(f)
 		most := maxBackoff
 		if d.Action == Wait {
 			most = maxLimitWait
@@ -182,7 +182,7 @@ func TestDecideEndsEveryTask(t *testing.T) {
 		f := anyFacts(t)
 		f.Lost, f.Interrupted, f.Attempts, f.Asked, f.GoneOn, f.MaxAttempts = false, false, 0, 0, 0, 5
 		for range 5 * (maxGoOn + 3) {
-			d := decide(f)
+			d := Decide(f)
 			switch {
 			case d.Uncounted, d.EndRun != "", d.Action == Complete, d.Action == Fail, d.Action == Retry, d.Action == Verify:
 				return
@@ -200,6 +200,6 @@ func TestDecideEndsEveryTask(t *testing.T) {
 				f.Attempts, f.Asked, f.GoneOn, f.Nudged = f.Attempts+1, 0, 0, 0
 			}
 		}
-		t.Fatalf("still going on: %+v", decide(f))
+		t.Fatalf("still going on: %+v", Decide(f))
 	})
 }
