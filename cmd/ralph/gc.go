@@ -79,7 +79,7 @@ func (a *app) printCollectable(s *session, would gcJSON) error {
 	t := &term.Table{Width: a.width}
 	for _, l := range would.removed {
 		text := relativeTo(s, l.path)
-		if l.path == objects(s) {
+		if l.path == s.project.Objects() {
 			text += ": trees that no work is compared with any more"
 		}
 		t.Add(term.Cell{Text: text}, term.Cell{Text: human.Bytes(l.bytes)})

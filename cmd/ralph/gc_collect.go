@@ -69,7 +69,7 @@ func (a *app) collect(ctx context.Context, s *session, keep time.Duration, dry b
 	}
 	var bad error
 	for _, id := range old {
-		if err := remove(filepath.Join(runsFolder(s), id)); err != nil {
+		if err := remove(filepath.Join(s.project.Runs(), id)); err != nil {
 			bad = errors.Join(bad, err)
 			continue
 		}
@@ -99,7 +99,7 @@ func (a *app) collect(ctx context.Context, s *session, keep time.Duration, dry b
 	case dry:
 		err = a.countTrees(ctx, s, trees, since, &done)
 	default:
-		err = git.Prune(ctx, s.project.Root, objects(s), trees, since)
+		err = git.Prune(ctx, s.project.Root, s.project.Objects(), trees, since)
 	}
 	if err != nil && !errors.Is(err, git.ErrUnknown) {
 		bad = errors.Join(bad, err)
@@ -119,8 +119,8 @@ func (a *app) collect(ctx context.Context, s *session, keep time.Duration, dry b
 
 // countTrees adds the objects of trees that would go, which are many and have no names.
 func (a *app) countTrees(ctx context.Context, s *session, keep []string, since time.Time, done *gcJSON) error {
-	files, err := git.Prunable(ctx, s.project.Root, objects(s), keep, since)
-	trees := leftover{path: objects(s)}
+	files, err := git.Prunable(ctx, s.project.Root, s.project.Objects(), keep, since)
+	trees := leftover{path: s.project.Objects()}
 	for _, f := range files {
 		trees.bytes += measure(f).bytes
 	}
@@ -133,7 +133,7 @@ func (a *app) countTrees(ctx context.Context, s *session, keep []string, since t
 
 // held is the size of what shrinks but does not go: the database, and the trees.
 func (a *app) held(s *session) int64 {
-	n := measure(objects(s)).bytes
+	n := measure(s.project.Objects()).bytes
 	for _, suffix := range []string{"", "-wal"} {
 		n += measure(s.project.DB() + suffix).bytes
 	}
@@ -143,7 +143,7 @@ func (a *app) held(s *session) int64 {
 // oldRuns lists the folders of runs that are to go, after saying so in the graph: of
 // runs that may, and of runs that the graph does not know and nobody touched.
 func (a *app) oldRuns(g *dag.Graph, s *session, cutoffs dag.Cutoffs) ([]string, error) {
-	entries, _ := os.ReadDir(runsFolder(s)) // there may be none
+	entries, _ := os.ReadDir(s.project.Runs()) // there may be none
 	prunable, err := g.Prunable(cutoffs)
 	if err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func (a *app) oldRuns(g *dag.Graph, s *session, cutoffs dag.Cutoffs) ([]string, 
 			continue
 		}
 		_, err := g.ResolveRun(e.Name())
-		if errors.Is(err, dag.ErrNotFound) && measure(filepath.Join(runsFolder(s), e.Name())).touched.Before(cutoffs.Failures) {
+		if errors.Is(err, dag.ErrNotFound) && measure(filepath.Join(s.project.Runs(), e.Name())).touched.Before(cutoffs.Failures) {
 			old = append(old, e.Name())
 		}
 	}

@@ -21,7 +21,8 @@ type command struct {
 	example string
 	exits   string // beyond 0, 64 and 70
 	hidden  bool
-	bare    bool // its group does the same without a command
+	bare    bool   // its group does the same without a command
+	stray   string // the hint for an argument, where it takes none
 	run     cli.ActionFunc
 	sub     []command
 }
@@ -58,6 +59,9 @@ func (c command) build(parent string, enter func(*cli.Context)) *cli.Command {
 	if c.run != nil {
 		out.Action = func(ctx *cli.Context) error {
 			enter(ctx)
+			if err := c.checkArgs(ctx); err != nil {
+				return err
+			}
 			return c.run(ctx)
 		}
 	}
@@ -73,6 +77,32 @@ func grouped(title string, commands ...command) []command {
 		commands[i].group = title
 	}
 	return commands
+}
+
+// checkArgs holds the arguments to what the usage line shows, where that is none, one (ID)
+// or at least one (ID...). Commands with optional arguments check them on their own.
+func (c command) checkArgs(ctx *cli.Context) error {
+	what, _ := strings.CutSuffix(strings.TrimSuffix(c.args, "|-"), "...")
+	switch {
+	case c.hidden:
+		return nil
+	case what == "":
+		return hint(noArgs(ctx), "%s", strings.ReplaceAll(c.stray, "ARG", ctx.Args().First()))
+	case strings.Trim(what, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" || ctx.NArg() > 0 && strings.HasSuffix(c.args, "..."):
+		return nil
+	}
+	_, err := oneArg(ctx, what)
+	return err
+}
+
+// plainOptions are those of a command that has no flag but --json.
+type plainOptions struct {
+	args []string
+	json bool
+}
+
+func parsePlain(c *cli.Context) (plainOptions, error) {
+	return plainOptions{c.Args().Slice(), c.Bool("json")}, nil
 }
 
 // withBare lets groups do without a command what their bare command does. One that has

@@ -93,9 +93,9 @@ type staged struct {
 
 func stagedSteps(p project.Project) []staged {
 	var list []staged
-	names, _ := os.ReadDir(stagingFolder(p))
+	names, _ := os.ReadDir(p.Staging())
 	for _, n := range names {
-		steps, _ := os.ReadDir(filepath.Join(stagingFolder(p), n.Name()))
+		steps, _ := os.ReadDir(filepath.Join(p.Staging(), n.Name()))
 		for _, s := range steps {
 			if !s.IsDir() {
 				continue // a lock
@@ -104,7 +104,7 @@ func stagedSteps(p project.Project) []staged {
 			if feature == noFeature {
 				feature = ""
 			}
-			list = append(list, staged{measure(filepath.Join(stagingFolder(p), n.Name(), s.Name())), feature, s.Name()})
+			list = append(list, staged{measure(filepath.Join(p.Staging(), n.Name(), s.Name())), feature, s.Name()})
 		}
 	}
 	return list

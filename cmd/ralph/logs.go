@@ -84,7 +84,7 @@ func (a *app) runLogs(c *cli.Context) error {
 		told = told || !missing
 	}
 	if !told {
-		return hint(fmt.Errorf("the files of run %s: %w in %s", list[0].run.ID, dag.ErrNotFound, runsFolder(s)),
+		return hint(fmt.Errorf("the files of run %s: %w in %s", list[0].run.ID, dag.ErrNotFound, s.project.Runs()),
 			"what is stored of it is shown by: ralph runs show %s", list[0].run.ID)
 	}
 	return nil
@@ -143,7 +143,7 @@ const polling = 250 * time.Millisecond
 
 // printLog prints the log of a run, to its end if it is followed.
 func (a *app) printLog(c *cli.Context, s *session, l logged, out printer, follow bool) (missing bool, err error) {
-	r := &transcript.Reader{Folder: filepath.Join(runsFolder(s), l.run.ID), Task: l.task, Tell: out.Print}
+	r := &transcript.Reader{Folder: filepath.Join(s.project.Runs(), l.run.ID), Task: l.task, Tell: out.Print}
 	live := follow && l.run.EndedAt.IsZero() && life(l.run.Process) != dag.Dead
 	if live {
 		r.Brief = func(attempt string) bool { return l.ended[attempt] }

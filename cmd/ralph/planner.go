@@ -37,13 +37,11 @@ func stagingOf(p project.Project, name string) string {
 	if name == "" {
 		name = noFeature
 	}
-	return filepath.Join(stagingFolder(p), name)
+	return filepath.Join(p.Staging(), name)
 }
 
 // noFeature stands for tasks of none; no feature can be called that.
 const noFeature = ".tasks"
-
-func stagingFolder(p project.Project) string { return filepath.Join(p.State(), "staging") }
 
 // planner is where a feature is planned, with an agent and, unless input is unwanted,
 // the person at the terminal.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -89,13 +88,10 @@ func (a *app) recoverer(c *cli.Context, s *session) recovery.Recoverer {
 	return recovery.Recoverer{
 		Store: s.store, Life: life, Sweep: sweep(s.project), Count: count(s.project), Rules: rules, Now: a.now,
 		Dirty: recovery.WorkingTree{
-			Dir: s.project.Root, Objects: objects(s), OwnFiles: loop.OwnFiles(c.Context, s.store, a.ownFiles(c, s)), OnDirty: rules.OnDirty,
+			Dir: s.project.Root, Objects: s.project.Objects(), OwnFiles: loop.OwnFiles(c.Context, s.store, a.ownFiles(c, s)), OnDirty: rules.OnDirty,
 		},
 	}
 }
-
-// objects is where the trees are kept that work is compared with.
-func objects(s *session) string { return filepath.Join(s.project.State(), "objects") }
 
 func recoveryRules(s *session) recovery.Rules {
 	r := s.config.Recovery

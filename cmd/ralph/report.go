@@ -110,7 +110,7 @@ func (a *app) render(c *cli.Context, w io.Writer, s *session, r report.Run, form
 		return report.Markdown(w, r)
 	case "html":
 		return report.HTML(w, r, report.HTMLOptions{Hide: a.redact.Text, Diff: func(before, after string, limit int) (string, bool, error) {
-			return git.Patch(c.Context, s.project.Root, objects(s), before, after, limit)
+			return git.Patch(c.Context, s.project.Root, s.project.Objects(), before, after, limit)
 		}})
 	case "json":
 		return report.JSON(w, r)
@@ -140,11 +140,8 @@ func (a *app) loadRun(ctx context.Context, s *session, typed string) (report.Run
 }
 
 func (a *app) reportOptions(s *session, run string) report.Options {
-	return report.Options{Root: s.project.Root, Runs: runsFolder(s), Run: run, Life: life, Now: a.now, Zone: time.Local}
+	return report.Options{Root: s.project.Root, Runs: s.project.Runs(), Run: run, Life: life, Now: a.now, Zone: time.Local}
 }
-
-// runsFolder is where runs keep their files.
-func runsFolder(s *session) string { return filepath.Join(s.project.State(), "runs") }
 
 // findRun returns the run that was typed, or the last one.
 func findRun(g *dag.Graph, typed string) (dag.Run, error) {

@@ -88,7 +88,7 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 	}
 	opts.Modelless = a.modelless(s.config)
 	opts.Opened = o.openedFolders()
-	opts.Objects = objects(s)
+	opts.Objects = s.project.Objects()
 	opts.Setup = setup(opts, o.chosen, o.sandbox)
 	opts.Setup.Credential = o.credential(o.chosen)
 	return opts, nil

@@ -21,14 +21,12 @@ func (a *app) taskExport() command {
 			&cli.BoolFlag{DisableDefaultText: true, Name: "save", Usage: "write it to the feature's tasks.jsonl, with statuses, instead of stdout"},
 		},
 		example: "ralph task export > plan.jsonl\nralph task export --feature login --save", exits: "3 no such feature",
-		run: a.runTaskExport,
+		stray: "write it to a file with: ralph task export > ARG",
+		run:   a.runTaskExport,
 	}
 }
 
 func (a *app) runTaskExport(c *cli.Context) error {
-	if err := noArgs(c); err != nil {
-		return hint(err, "write it to a file with: ralph task export > %s", c.Args().First())
-	}
 	if c.Bool("save") {
 		return a.saveFeature(c)
 	}

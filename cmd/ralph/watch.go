@@ -48,7 +48,7 @@ func (a *app) runWatch(c *cli.Context) error {
 		}
 	}
 	return watch.Run(c.Context, watch.Options{
-		Store: s.store, Version: s.db.Version, Intact: s.db.Intact, Life: life, Folder: runsFolder(s), Name: filepath.Base(s.project.Root), Run: id,
+		Store: s.store, Version: s.db.Version, Intact: s.db.Intact, Life: life, Folder: s.project.Runs(), Name: filepath.Base(s.project.Root), Run: id,
 		Palette: a.palette(), Now: a.now, In: in, Out: out, Environ: a.environ(), Redact: a.redact.Text,
 	})
 }

@@ -93,5 +93,14 @@ func (p Project) State() string { return filepath.Join(p.Root, ".ralph") }
 // DB is the path of the database.
 func (p Project) DB() string { return filepath.Join(p.State(), "progress.db") }
 
+// Runs is the folder in which each run has one for its files.
+func (p Project) Runs() string { return filepath.Join(p.State(), "runs") }
+
+// Objects is where git keeps the trees that work is compared with.
+func (p Project) Objects() string { return filepath.Join(p.State(), "objects") }
+
+// Staging is the folder of planning that has not ended.
+func (p Project) Staging() string { return filepath.Join(p.State(), "staging") }
+
 // Feature is the folder of a feature's documents.
 func (p Project) Feature(name string) string { return filepath.Join(p.State(), "features", name) }
