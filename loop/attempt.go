@@ -129,7 +129,7 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, worker string, it
 		}
 		a.sessionUSD = a.session.SessionUSD()
 		a.model = cmp.Or(a.session.Model().Effective, a.model) // it may have changed meanwhile
-		a.closing(claim.Attempt, a.agent, a.session, a.asked && (decision.Action != policy.Wait || a.facts.Answered))
+		a.closing(claim.Attempt, a.agent, a.session, a.asked && (decision.Action != policy.Wait || a.facts.Session.Answered))
 	}
 	lose(nil)
 	<-beating
@@ -139,11 +139,12 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, worker string, it
 // try runs the agent and decides, turn by turn.
 func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 	a.facts = policy.Facts{
-		Attempts: a.claim.Task.Attempts, MaxAttempts: a.opts.MaxAttempts,
-		Retries: a.claim.Task.Retries, RetryFailed: a.opts.RetryFailed, Backoff: a.opts.Backoff, LimitWait: a.opts.LimitWait,
-		Substitute: a.substitute() != "",
-		OwnAgent:   a.claim.Task.Agent != "", OwnModel: a.claim.Task.Model != "",
-		RepairRounds: a.opts.RepairRounds,
+		History: policy.History{Attempts: a.claim.Task.Attempts, Retries: a.claim.Task.Retries},
+		Rules: policy.Rules{
+			MaxAttempts: a.opts.MaxAttempts, RetryFailed: a.opts.RetryFailed, RepairRounds: a.opts.RepairRounds,
+			Backoff: a.opts.Backoff, LimitWait: a.opts.LimitWait,
+		},
+		Agent: policy.Standing{Substitute: a.substitute() != "", OwnAgent: a.claim.Task.Agent != "", OwnModel: a.claim.Task.Model != ""},
 	}
 	a.standing()
 	broken := policy.Decision{Action: policy.Release, Outcome: "error", Reason: "ralph could not prepare the attempt", Uncounted: true}
@@ -197,17 +198,17 @@ func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 		why = d.Reason
 		switch d.Say {
 		case policy.AskRepair:
-			a.facts.Repairs++
-			a.facts.Verified = false
+			a.facts.Session.Repairs++
+			a.facts.Work.Checked = false
 			text = a.repair(d)
 		case policy.AskDrift:
-			a.facts.Nudged++
+			a.facts.Session.Nudged++
 			text = a.nudge()
 		case policy.AskGoOn:
-			a.facts.GoneOn++
+			a.facts.Session.GoneOn++
 			text = prompt.GoOn(a.claim.Task.ID)
 		default:
-			a.facts.Asked++
+			a.facts.Session.Asked++
 			text = prompt.Unfinished(a.claim.Task.ID)
 		}
 	}
@@ -215,8 +216,7 @@ func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 
 // unprepared decides about an attempt that did not come to its agent.
 func (a *attempt) unprepared(ctx context.Context, err error) (policy.Decision, error) {
-	a.facts.Lost, a.facts.Interrupted = a.interruption(ctx)
-	if a.facts.Lost || a.facts.Interrupted {
+	if a.facts.Ended = ended(ctx); a.facts.Ended != policy.Running {
 		return policy.Decide(a.facts), nil
 	}
 	return policy.Decision{Action: policy.Release, Outcome: "error", Reason: "ralph could not look at the project: " + err.Error(), Uncounted: true}, err
@@ -267,20 +267,20 @@ func (a *attempt) decide(ctx context.Context, turn acp.Turn, err error) policy.D
 	a.files = append(a.files, turn.Files...)
 	a.stop = turn.Stop
 	f := &a.facts
-	f.Sigils, f.Stop, f.Empty, f.Err = a.set, turn.Stop, turn.Empty(), nil
-	f.Lost, f.Interrupted = a.interruption(ctx)
+	f.Turn.Sigils, f.Turn.Stop, f.Turn.Empty, f.Turn.Err = a.set, turn.Stop, turn.Empty(), nil
+	f.Ended = ended(ctx)
 	if err != nil {
-		if !errors.As(err, &f.Err) {
-			f.Err = &acp.Error{Kind: acp.CannotStart, Op: "start", Text: err.Error(), Err: err}
+		if !errors.As(err, &f.Turn.Err) {
+			f.Turn.Err = &acp.Error{Kind: acp.CannotStart, Op: "start", Text: err.Error(), Err: err}
 		}
 	}
 	d := policy.Decide(*f)
-	if d.Action == policy.Release && f.Err == nil && f.Asked > 0 && !d.Drifted {
-		if f.Drift = a.driftNow(ctx); len(f.Drift) > 0 {
+	if d.Action == policy.Release && f.Turn.Err == nil && f.Session.Asked > 0 && !d.Drifted {
+		if f.Turn.Drift = a.driftNow(ctx); len(f.Turn.Drift) > 0 {
 			d = policy.Decide(*f)
 		}
 	}
-	f.Answered = f.Answered || !f.Empty
+	f.Session.Answered = f.Session.Answered || !f.Turn.Empty
 	return d
 }
 
@@ -304,12 +304,16 @@ func (a *attempt) substitute() string {
 	return a.worker
 }
 
-func (a *attempt) interruption(ctx context.Context) (lost, interrupted bool) {
-	if ctx.Err() == nil {
-		return false, false
+// ended says who ended an attempt from outside, if anybody did.
+func ended(ctx context.Context) policy.Ended {
+	switch {
+	case ctx.Err() == nil:
+		return policy.Running
+	case errors.Is(context.Cause(ctx), errLost):
+		return policy.Lost
+	default:
+		return policy.Interrupted
 	}
-	lost = errors.Is(context.Cause(ctx), errLost)
-	return lost, !lost
 }
 
 // note stores what became known. That it could not be stored is no reason to stop
@@ -328,8 +332,8 @@ func (a *attempt) standing() {
 	defer a.mu.Unlock()
 	e, empty := a.empties[a.claim.Task.ID]
 	f := &a.facts
-	f.Limited, f.Proven, f.Suspected = a.limited[a.worker], a.proven[a.worker], a.suspect[a.worker]
-	f.Mute = empty && (e.mute || e.answers < a.answers[a.worker])
+	f.Agent.Limited, f.Agent.Proven, f.Agent.Suspected = a.limited[a.worker], a.proven[a.worker], a.suspect[a.worker]
+	f.Agent.Mute = empty && (e.mute || e.answers < a.answers[a.worker])
 }
 
 func (r *Runner) counts(ctx context.Context) *event.Counts {

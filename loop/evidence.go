@@ -180,8 +180,8 @@ func within(name string, list []string) bool {
 // shows the task's own work.
 func (a *attempt) examine(ctx context.Context, taken git.Taken, err error) (string, error) {
 	f := &a.facts
-	f.Tampering, f.Unchanged = nil, false
-	f.Evident = a.claim.Task.Kind == dag.Check || a.evident()
+	f.Work.Tampering, f.Work.Unchanged = nil, false
+	f.Work.Evident = a.claim.Task.Kind == dag.Check || a.evident()
 	allowed := a.claim.Task.AllowTampering
 	if a.session != nil && !allowed {
 		touched, err := a.session.Tampered()
@@ -189,11 +189,11 @@ func (a *attempt) examine(ctx context.Context, taken git.Taken, err error) (stri
 			return "", err
 		}
 		for _, path := range touched {
-			f.Tampering = append(f.Tampering, "protected: "+path)
+			f.Work.Tampering = append(f.Work.Tampering, "protected: "+path)
 		}
 	}
 	if a.base.Tree == "" {
-		if a.blind != nil && !f.Evident {
+		if a.blind != nil && !f.Work.Evident {
 			a.warnFirst("git", "changes cannot be judged: "+a.blind.Error())
 		}
 		return "", nil
@@ -201,7 +201,7 @@ func (a *attempt) examine(ctx context.Context, taken git.Taken, err error) (stri
 	now := taken.Tree
 	if errors.Is(err, git.ErrUnknown) {
 		// It was there when the task began, and without it nothing can be judged.
-		f.Tampering = append(f.Tampering, "the git repository is gone")
+		f.Work.Tampering = append(f.Work.Tampering, "the git repository is gone")
 		return "", nil
 	}
 	if err != nil {
@@ -215,7 +215,7 @@ func (a *attempt) examine(ctx context.Context, taken git.Taken, err error) (stri
 		// No agent could write it, so a person did.
 		changes = slices.DeleteFunc(changes, func(c git.Change) bool { return c.Path == configuration })
 	}
-	f.Unchanged = len(changes) == 0 && git.HeadTree(ctx, a.opts.Dir, taken.Inside...) == a.headTree
+	f.Work.Unchanged = len(changes) == 0 && git.HeadTree(ctx, a.opts.Dir, taken.Inside...) == a.headTree
 	shown := now
 	if a.resumed != nil {
 		shown = a.finished
@@ -238,7 +238,7 @@ func (a *attempt) examine(ctx context.Context, taken git.Taken, err error) (stri
 		return "", err
 	}
 	for _, finding := range append(findings, silenced...) {
-		f.Tampering = append(f.Tampering, finding.What)
+		f.Work.Tampering = append(f.Work.Tampering, finding.What)
 	}
 	return shown, nil
 }
@@ -246,17 +246,17 @@ func (a *attempt) examine(ctx context.Context, taken git.Taken, err error) (stri
 // examineAgain looks for tampering only: the agent lives on while the gates run, and
 // what gates leave behind is not the work's.
 func (a *attempt) examineAgain(ctx context.Context) error {
-	unchanged := a.facts.Unchanged
+	unchanged := a.facts.Work.Unchanged
 	taken, err := a.takeNow(ctx)
 	_, err = a.examine(ctx, taken, err)
-	a.facts.Unchanged = unchanged
+	a.facts.Work.Unchanged = unchanged
 	return err
 }
 
 // tellTampering says what an attempt touched that nobody asked about, because it
 // did not end with "done".
 func (a *attempt) tellTampering(d policy.Decision) {
-	if a.facts.Verified || a.claim.Task.AllowTampering || d.Action == policy.Abort {
+	if a.facts.Work.Checked || a.claim.Task.AllowTampering || d.Action == policy.Abort {
 		return
 	}
 	touched, err := a.session.Tampered()

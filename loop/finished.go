@@ -91,7 +91,7 @@ func (a *attempt) takeUp() bool {
 // resume verifies what an attempt left when its run died. No agent is run again.
 func (a *attempt) resume(ctx context.Context) (policy.Decision, error) {
 	old := a.claim.Resumed
-	a.facts.Resumed = true
+	a.facts.Session.None = true
 	a.before = a.look(ctx)
 	a.emit(event.Event{
 		Type: event.TaskClaimed, Iteration: a.iteration, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Title: a.claim.Task.Title,

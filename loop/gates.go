@@ -83,7 +83,7 @@ func (a *attempt) settleBaseline(accepted bool, head string) {
 		b.results = nil // what this work left behind is not the next task's fault
 		return
 	}
-	for _, g := range a.facts.Gates {
+	for _, g := range a.facts.Work.Gates {
 		b.results[g.Command] = g.Result
 	}
 }

@@ -88,9 +88,9 @@ func (a *attempt) say(ctx context.Context, text string) (acp.Turn, error) {
 	a.watch.mu.Unlock()
 	f := &a.facts
 	var drifting errDrifting
-	f.Over, f.Cut, f.Drift = asOverspent(cut), false, nil
+	f.Turn.Over, f.Turn.Cut, f.Turn.Drift = asOverspent(cut), false, nil
 	if errors.As(cut, &drifting) && !byItself(turn) {
-		f.Cut, f.Drift = true, drifting.signals
+		f.Turn.Cut, f.Turn.Drift = true, drifting.signals
 	}
 	return turn, err
 }
@@ -138,7 +138,7 @@ func (a *attempt) recallDrift(ctx context.Context) error {
 			w.stats.Unchanged = 0
 		}
 		if at.Outcome == "released" && strings.HasPrefix(at.Reason, policy.DriftReason) {
-			a.facts.Drifted++
+			a.facts.History.Drifted++
 			a.above, _ = strategy.ParseTier(at.Model)
 		}
 	}
@@ -179,19 +179,19 @@ func (a *attempt) noteDrift(ctx context.Context, d policy.Decision) {
 	case policy.Release:
 		rung = drift.Stronger
 	}
-	a.drifts = append(a.drifts, drift.Kinds(a.facts.Drift)...)
+	a.drifts = append(a.drifts, drift.Kinds(a.facts.Turn.Drift)...)
 	a.note(ctx, dag.Note{Drift: a.drifts})
 	a.emit(event.Event{
 		Type: event.Drifted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt,
-		Outcome: string(rung), Reason: drift.Texts(a.facts.Drift),
+		Outcome: string(rung), Reason: drift.Texts(a.facts.Turn.Drift),
 	})
 }
 
 // nudge is what an agent is told that gets nowhere. It is not judged again by what
 // came before.
 func (a *attempt) nudge() string {
-	signs := make([]string, len(a.facts.Drift))
-	for i, s := range a.facts.Drift {
+	signs := make([]string, len(a.facts.Turn.Drift))
+	for i, s := range a.facts.Turn.Drift {
 		signs[i] = s.Text
 	}
 	used := a.session.Usage()

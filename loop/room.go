@@ -156,14 +156,14 @@ func (a *attempt) holdBack(g *dag.Graph, d policy.Decision) (until time.Time, ag
 	if !d.Everyone {
 		return until, agent, nil
 	}
-	if a.facts.Verified {
+	if a.facts.Work.Checked {
 		agent = cmp.Or(a.opts.JudgeAgent, a.worker)
 	}
 	if err := g.LimitAgent(dag.AgentLimit{Agent: agent, Until: until, Reason: d.Reason}); err != nil {
 		return until, agent, err
 	}
 	limits, err := g.AgentLimits()
-	if err != nil || a.claim.Task.Agent != "" || a.facts.Verified {
+	if err != nil || a.claim.Task.Agent != "" || a.facts.Work.Checked {
 		return until, agent, err
 	}
 	for _, name := range a.crew() {

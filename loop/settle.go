@@ -31,7 +31,7 @@ func (a *attempt) settle(ctx context.Context, d policy.Decision) error {
 	if a.opts.Gone != nil && a.opts.Gone() && d.Action != policy.Complete && d.Action != policy.Abort {
 		// Whoever deleted it, no decision that was made since then is the task's fault.
 		d = policy.Decision{Action: policy.Release, Outcome: "error", Reason: "ralph's own files were deleted or replaced while the run worked", Uncounted: true}
-		a.facts.Verified = false // what the next run would need is gone
+		a.facts.Work.Checked = false // what the next run would need is gone
 	}
 	if d.EndRun != "" {
 		a.end(d.EndRun, d.Reason, nil) // before another worker can take what is given back
@@ -43,7 +43,7 @@ func (a *attempt) settle(ctx context.Context, d policy.Decision) error {
 	a.files = append(a.files, a.worked(ctx, after)...)
 	slices.Sort(a.files)
 	a.files = slices.Compact(a.files)
-	if a.facts.Unchanged { // what the agent wrote was there before, or does not count as work
+	if a.facts.Work.Unchanged { // what the agent wrote was there before, or does not count as work
 		a.files = nil
 	}
 	status := ""
@@ -126,8 +126,8 @@ func (a *attempt) transition(g *dag.Graph, d policy.Decision) (string, error) {
 	switch d.Action {
 	case policy.Complete:
 		verdict := "skipped"
-		green := slices.ContainsFunc(a.facts.Gates, func(c verify.Check) bool { return c.Passed })
-		if green || a.facts.Verdict != nil {
+		green := slices.ContainsFunc(a.facts.Work.Gates, func(c verify.Check) bool { return c.Passed })
+		if green || a.facts.Work.Verdict != nil {
 			verdict = "passed"
 		}
 		return string(dag.Done), g.Complete(a.claim, verdict)
@@ -142,7 +142,7 @@ func (a *attempt) transition(g *dag.Graph, d policy.Decision) (string, error) {
 		return string(status), err
 	case policy.Release, policy.Wait:
 		// Finished work that could not be judged now needs no agent the next time.
-		rel := dag.Release{Outcome: d.Outcome, Reason: d.Reason, Uncounted: d.Uncounted, Finished: a.facts.Verified}
+		rel := dag.Release{Outcome: d.Outcome, Reason: d.Reason, Uncounted: d.Uncounted, Finished: a.facts.Work.Checked}
 		switch {
 		case d.Action == policy.Wait:
 			var err error
@@ -156,7 +156,7 @@ func (a *attempt) transition(g *dag.Graph, d policy.Decision) (string, error) {
 		return string(dag.Pending), g.Release(a.claim, rel)
 	default: // Abort: the task has moved on without us
 		if err := g.Holds(a.claim); err == nil { // or could have: nobody else will ever free it while we live
-			return string(dag.Pending), g.Release(a.claim, dag.Release{Outcome: d.Outcome, Reason: d.Reason, Uncounted: true, Finished: a.facts.Verified})
+			return string(dag.Pending), g.Release(a.claim, dag.Release{Outcome: d.Outcome, Reason: d.Reason, Uncounted: true, Finished: a.facts.Work.Checked})
 		} else if !errors.Is(err, dag.ErrLost) {
 			return "", err
 		}
@@ -235,7 +235,7 @@ func (a *attempt) account(d policy.Decision, status string) {
 	case string(dag.Done):
 		a.failures = 0
 	}
-	if a.facts.Answered {
+	if a.facts.Session.Answered {
 		a.proven[a.worker] = true
 	}
 	if a.session != nil {
@@ -280,11 +280,11 @@ func (a *attempt) account(d policy.Decision, status string) {
 func (a *attempt) countEmpty() {
 	switch {
 	case a.session == nil:
-	case a.facts.Answered:
+	case a.facts.Session.Answered:
 		a.answers[a.worker]++
 		delete(a.empties, a.claim.Task.ID)
-	case a.facts.Empty:
-		a.empties[a.claim.Task.ID] = emptied{a.answers[a.worker], a.facts.Mute}
+	case a.facts.Turn.Empty:
+		a.empties[a.claim.Task.ID] = emptied{a.answers[a.worker], a.facts.Agent.Mute}
 	}
 }
 

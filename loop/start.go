@@ -23,7 +23,7 @@ func (a *attempt) start(ctx context.Context, op Opening) (Session, error) {
 	if op.Judge {
 		agent = a.judgeName()
 	}
-	a.facts.Restarted = false
+	a.facts.Session.Restarted = false
 	s, err := a.opts.Open(ctx, op)
 	for i, wait := range restarts() {
 		if err == nil || ctx.Err() != nil || !passing(err) || !a.hasAnswered(agent) {
@@ -38,7 +38,7 @@ func (a *attempt) start(ctx context.Context, op Opening) (Session, error) {
 	if err == nil || ctx.Err() != nil {
 		return s, err
 	}
-	a.facts.Restarted = true
+	a.facts.Session.Restarted = true
 	return nil, &acp.Error{Kind: acp.CannotStart, Op: "start", Text: fmt.Sprintf("%d retries; the last: %v", len(restarts()), err), Err: err}
 }
 
@@ -54,5 +54,5 @@ func (a *attempt) judgeName() string { return cmp.Or(a.opts.JudgeAgent, a.worker
 func (a *attempt) hasAnswered(agent string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.proven[agent] || agent == a.worker && a.facts.Answered
+	return a.proven[agent] || agent == a.worker && a.facts.Session.Answered
 }

@@ -21,7 +21,7 @@ import (
 // the gates, whether anything changed at all, and then the eyes of another agent.
 func (a *attempt) verify(ctx context.Context) policy.Decision {
 	f := &a.facts
-	f.Verified, f.Verdict, f.JudgeErr, f.Unjudged, f.Disturbed = true, nil, nil, nil, nil
+	f.Work.Checked, f.Work.Verdict, f.Work.VerifierErr, f.Work.VerifierOver, f.Work.Disturbed = true, nil, nil, nil, nil
 	taken, err := a.finish(ctx)
 	if a.resumed == nil {
 		if err := a.keepFinished(); err != nil {
@@ -33,26 +33,26 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 		}
 	}
 	failpoint.Hit("K8")
-	if a.opts.Skip || f.Interrupted {
+	if a.opts.Skip || f.Ended == policy.Interrupted {
 		return policy.Decide(*f)
 	}
 	a.note(ctx, dag.Note{Phase: dag.Verifying})
 	now, err := a.examine(ctx, taken, err)
-	if err == nil && len(f.Tampering) == 0 {
-		if f.Gates, err = a.gates(ctx); err == nil {
+	if err == nil && len(f.Work.Tampering) == 0 {
+		if f.Work.Gates, err = a.gates(ctx); err == nil {
 			err = a.examineAgain(ctx)
 		}
 	}
-	f.CheckErr = err
-	f.Judge = a.opts.Verdicts && (a.opts.OwnJudge || !a.evident())
-	f.Lost, f.Interrupted = a.interruption(ctx)
-	a.note(ctx, dag.Note{Gates: records(f.Gates)})
+	f.Work.CheckErr = err
+	f.Work.WantVerdict = a.opts.Verdicts && (a.opts.OwnJudge || !a.evident())
+	f.Ended = ended(ctx)
+	a.note(ctx, dag.Note{Gates: records(f.Work.Gates)})
 	d := policy.Decide(*f)
-	if d.Action == policy.Judge {
-		if f.Unjudged = a.spentUp(ctx); f.Unjudged == nil {
+	if d.Action == policy.AskVerdict {
+		if f.Work.VerifierOver = a.spentUp(ctx); f.Work.VerifierOver == nil {
 			a.judge(ctx, now)
-			f.CheckErr = a.examineAgain(ctx)
-			f.Lost, f.Interrupted = a.interruption(ctx)
+			f.Work.CheckErr = a.examineAgain(ctx)
+			f.Ended = ended(ctx)
 		}
 		d = policy.Decide(*f)
 	}
@@ -63,8 +63,8 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 // was stopped: its work is kept as finished, and verified the next time.
 func (a *attempt) finishedMeanwhile() bool {
 	f := a.facts
-	itself := (f.Err == nil || f.Err.Kind == acp.Cancelled) && f.Stop == acp.StopEnd
-	return f.Interrupted && itself && f.Sigils.Done && !f.Sigils.Failure
+	itself := (f.Turn.Err == nil || f.Turn.Err.Kind == acp.Cancelled) && f.Turn.Stop == acp.StopEnd
+	return f.Ended == policy.Interrupted && itself && f.Turn.Sigils.Done && !f.Turn.Sigils.Failure
 }
 
 // evident says that the agent's word rests on an exit status.
@@ -123,19 +123,19 @@ func (a *attempt) judge(ctx context.Context, now string) {
 			before, err = a.take(ctx)
 		}
 		e := a.ask(ctx, now)
-		if f.Disturbed = nil; err == nil && f.JudgeErr == nil && f.Unjudged == nil && ctx.Err() == nil {
-			f.Disturbed = a.changedMeanwhile(ctx, before.Tree, since)
+		if f.Work.Disturbed = nil; err == nil && f.Work.VerifierErr == nil && f.Work.VerifierOver == nil && ctx.Err() == nil {
+			f.Work.Disturbed = a.changedMeanwhile(ctx, before.Tree, since)
 		}
-		if len(f.Disturbed) > 0 {
-			f.Verdict = nil
-			e.Outcome, e.Reason, e.Files = "none", policy.DisturbedReason(f.Disturbed), f.Disturbed
+		if len(f.Work.Disturbed) > 0 {
+			f.Work.Verdict = nil
+			e.Outcome, e.Reason, e.Files = "none", policy.DisturbedReason(f.Work.Disturbed), f.Work.Disturbed
 			a.note(ctx, dag.Note{Verdict: "none: " + e.Reason})
 		}
 		a.emit(e)
-		if len(f.Disturbed) == 0 || round == rounds {
+		if len(f.Work.Disturbed) == 0 || round == rounds {
 			return
 		}
-		if f.Unjudged = a.spentUp(ctx); f.Unjudged != nil {
+		if f.Work.VerifierOver = a.spentUp(ctx); f.Work.VerifierOver != nil {
 			return
 		}
 		now = a.taken.Tree // what the next one finds
@@ -163,20 +163,20 @@ func (a *attempt) ask(ctx context.Context, now string) event.Event {
 			in.Diff.From += ", cut: look at the files for the rest"
 		}
 	}
-	for _, g := range f.Gates {
+	for _, g := range f.Work.Gates {
 		in.Gates = append(in.Gates, prompt.Gate{Name: g.Command, Passed: g.Passed, Output: g.Tail})
 	}
 	a.emit(event.Event{Type: event.VerifierStarted, Task: t.ID, Attempt: a.claim.Attempt})
 	verdict, err := a.verdict(ctx, prompt.Verify(in))
 	e := event.Event{Type: event.VerifierEnded, Task: t.ID, Attempt: a.claim.Attempt, Outcome: "pass", Reason: verdict.Reason}
 	if err != nil {
-		if f.Unjudged = asOverspent(err); f.Unjudged == nil && !errors.As(err, &f.JudgeErr) {
-			f.JudgeErr = &acp.Error{Kind: acp.Cancelled, Op: "verify", Text: err.Error(), Err: err}
+		if f.Work.VerifierOver = asOverspent(err); f.Work.VerifierOver == nil && !errors.As(err, &f.Work.VerifierErr) {
+			f.Work.VerifierErr = &acp.Error{Kind: acp.Cancelled, Op: "verify", Text: err.Error(), Err: err}
 		}
 		e.Outcome, e.Reason = "none", err.Error()
 		return e
 	}
-	f.Verdict = &verdict
+	f.Work.Verdict = &verdict
 	a.note(ctx, dag.Note{Verdict: verdict.String()})
 	if !verdict.Pass {
 		e.Outcome = "fail"

@@ -19,56 +19,54 @@ import (
 // anyFacts draws facts without asking whether they can come together.
 func anyFacts(t *rapid.T) Facts {
 	flag := func(name string) bool { return rapid.Bool().Draw(t, name) }
+	number := func(most int, name string) int { return rapid.IntRange(0, most).Draw(t, name) }
 	f := Facts{
-		Verified:    flag("verified"),
-		Stop:        rapid.SampledFrom([]acp.StopReason{"", acp.StopEnd, acp.StopMaxTokens, acp.StopMaxTurnRequests, acp.StopRefusal, acp.StopCancelled, "new"}).Draw(t, "stop"),
-		Empty:       flag("empty"),
-		Interrupted: flag("interrupted"),
-		Lost:        flag("lost"),
-		Answered:    flag("answered"),
-		OwnAgent:    flag("own"),
-		Asked:       rapid.IntRange(0, 3).Draw(t, "asked"),
-		GoneOn:      rapid.IntRange(0, 5).Draw(t, "gone on"),
-		Attempts:    rapid.IntRange(0, 1000).Draw(t, "attempts"),
-		MaxAttempts: rapid.IntRange(1, 1000).Draw(t, "max attempts"),
-		Limited:     rapid.IntRange(0, 1000).Draw(t, "limited"),
-		Backoff:     time.Duration(rapid.Int64Min(0).Draw(t, "backoff")),
-		Sigils:      sigils.Set{Done: flag("done"), Failed: flag("failed"), Complete: flag("complete"), Failure: flag("failure")},
+		Ended: rapid.SampledFrom([]Ended{Running, Interrupted, Lost}).Draw(t, "ended"),
+		Turn: Turn{
+			Stop:   rapid.SampledFrom([]acp.StopReason{"", acp.StopEnd, acp.StopMaxTokens, acp.StopMaxTurnRequests, acp.StopRefusal, acp.StopCancelled, "new"}).Draw(t, "stop"),
+			Empty:  flag("empty"),
+			Sigils: sigils.Set{Done: flag("done"), Failed: flag("failed"), Complete: flag("complete"), Failure: flag("failure")},
+		},
+		Session: Session{Answered: flag("answered"), Asked: number(3, "asked"), GoneOn: number(5, "gone on")},
+		Work:    Work{Checked: flag("checked")},
+		Agent:   Standing{OwnAgent: flag("own"), Limited: number(1000, "limited")},
+		History: History{Attempts: number(1000, "attempts")},
+		Rules:   Rules{MaxAttempts: rapid.IntRange(1, 1000).Draw(t, "max attempts"), Backoff: time.Duration(rapid.Int64Min(0).Draw(t, "backoff"))},
 	}
 	if flag("foreign") {
-		f.Sigils.Foreign = []sigils.Foreign{{Tag: "task-done", ID: "t-2"}}
+		f.Turn.Sigils.Foreign = []sigils.Foreign{{Tag: "task-done", ID: "t-2"}}
 	}
 	if flag("error") {
-		f.Err = &acp.Error{
+		f.Turn.Err = &acp.Error{
 			Kind:       rapid.SampledFrom(append(kinds(), "new")).Draw(t, "kind"),
 			RetryAfter: time.Duration(rapid.Int64().Draw(t, "retry after")),
 		}
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "gates") {
-		f.Gates = append(f.Gates, verify.Check{Own: flag("own gate"), Result: verify.Result{Passed: flag("passed")}})
+		f.Work.Gates = append(f.Work.Gates, verify.Check{Own: flag("own gate"), Result: verify.Result{Passed: flag("passed")}})
 	}
-	f.Unchanged, f.Evident, f.Judge, f.Resumed = flag("unchanged"), flag("evident"), flag("judge"), flag("resumed")
-	f.Repairs, f.RepairRounds = rapid.IntRange(0, 3).Draw(t, "repairs"), rapid.IntRange(0, 3).Draw(t, "rounds")
+	f.Work.Unchanged, f.Work.Evident, f.Work.WantVerdict, f.Session.None = flag("unchanged"), flag("evident"), flag("judge"), flag("resumed")
+	f.Session.Repairs, f.Rules.RepairRounds = rapid.IntRange(0, 3).Draw(t, "repairs"), rapid.IntRange(0, 3).Draw(t, "rounds")
 	if flag("tampering") {
-		f.Tampering = []string{"a test"}
+		f.Work.Tampering = []string{"a test"}
 	}
 	if flag("verdict") {
-		f.Verdict = &verify.Verdict{Given: flag("given"), Pass: flag("pass")}
+		f.Work.Verdict = &verify.Verdict{Given: flag("given"), Pass: flag("pass")}
 	}
 	if flag("judge error") {
-		f.JudgeErr = &acp.Error{Kind: rapid.SampledFrom(kinds()).Draw(t, "judge's kind")}
+		f.Work.VerifierErr = &acp.Error{Kind: rapid.SampledFrom(kinds()).Draw(t, "judge's kind")}
 	}
-	f.Substitute, f.Proven, f.Suspected, f.Cut = flag("substitute"), flag("proven"), flag("suspected"), flag("cut")
-	f.Nudged, f.Drifted = rapid.IntRange(0, 2).Draw(t, "nudged"), rapid.IntRange(0, 2).Draw(t, "drifted")
-	if flag("drift") || f.Cut {
-		f.Drift = []drift.Signal{{Kind: drift.Repeats, Text: "again and again"}}
+	f.Agent.Substitute, f.Agent.Proven, f.Agent.Suspected, f.Turn.Cut = flag("substitute"), flag("proven"), flag("suspected"), flag("cut")
+	f.Session.Nudged, f.History.Drifted = rapid.IntRange(0, 2).Draw(t, "nudged"), rapid.IntRange(0, 2).Draw(t, "drifted")
+	if flag("drift") || f.Turn.Cut {
+		f.Turn.Drift = []drift.Signal{{Kind: drift.Repeats, Text: "again and again"}}
 	}
 	if flag("over") {
 		scope := rapid.SampledFrom([]budget.Scope{budget.Run, budget.Day, budget.Feature, budget.Task}).Draw(t, "scope")
-		f.Over = &budget.Finding{Scope: scope, What: budget.Cost, Text: "$2 of $1 spent"}
+		f.Turn.Over = &budget.Finding{Scope: scope, What: budget.Cost, Text: "$2 of $1 spent"}
 	}
 	if flag("gate error") {
-		f.CheckErr = errors.New("it could not run")
+		f.Work.CheckErr = errors.New("it could not run")
 	}
 	return f
 }
@@ -108,11 +106,11 @@ func TestDecideNeverSettlesALostClaim(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := anyFacts(t)
-		f.Lost = true
+		f.Ended = Lost
 		if d := Decide(f); d.Action != Abort || !d.Uncounted || d.EndRun != "" {
 			t.Fatalf("got %+v, want an abort and nothing more", d)
 		}
-		f.Lost = false
+		f.Ended = rapid.SampledFrom([]Ended{Running, Interrupted}).Draw(t, "held")
 		if d := Decide(f); d.Action == Abort {
 			t.Fatalf("got %+v of a claim that is held", d)
 		}
@@ -123,7 +121,7 @@ func TestDecideNeverCountsAnInterruption(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := anyFacts(t)
-		f.Lost, f.Interrupted = false, true
+		f.Ended = Interrupted
 		if d := Decide(f); d.Action != Release || !d.Uncounted || d.Delay != 0 || d.NoAnswer {
 			t.Fatalf("got %+v, want a release that costs nothing", d)
 		}
@@ -135,19 +133,19 @@ func TestDecideCompletesOnlyWhatWasVerified(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := anyFacts(t)
 		d := Decide(f)
-		red := slices.ContainsFunc(f.Gates, func(c verify.Check) bool { return c.Word() == verify.Failed })
-		bad := f.CheckErr != nil || red || len(f.Tampering) > 0 || f.Unchanged && !f.Evident
-		unseen := f.JudgeErr != nil || f.Judge && f.Verdict == nil || f.Verdict != nil && !f.Verdict.Pass
-		if d.Action == Complete && (!f.Verified || bad || unseen) {
+		red := slices.ContainsFunc(f.Work.Gates, func(c verify.Check) bool { return c.Word() == verify.Failed })
+		bad := f.Work.CheckErr != nil || red || len(f.Work.Tampering) > 0 || f.Work.Unchanged && !f.Work.Evident
+		unseen := f.Work.VerifierErr != nil || f.Work.WantVerdict && f.Work.Verdict == nil || f.Work.Verdict != nil && !f.Work.Verdict.Pass
+		if d.Action == Complete && (!f.Work.Checked || bad || unseen) {
 			t.Fatalf("completed with %+v", f)
 		}
-		if d.Action == Verify && (!f.Sigils.Done || f.Err != nil) {
+		if d.Action == Verify && (!f.Turn.Sigils.Done || f.Turn.Err != nil) {
 			t.Fatalf("verified with %+v", f)
 		}
-		if d.Action == Judge && (!f.Verified || bad || !f.Judge) {
+		if d.Action == AskVerdict && (!f.Work.Checked || bad || !f.Work.WantVerdict) {
 			t.Fatalf("judged with %+v", f)
 		}
-		if d.Action == Reprompt && d.Say == AskRepair && (f.Resumed || f.Repairs >= f.RepairRounds || !red) {
+		if d.Action == Reprompt && d.Say == AskRepair && (f.Session.None || f.Session.Repairs >= f.Rules.RepairRounds || !red) {
 			t.Fatalf("sent back with %+v", f)
 		}
 		if d.Action == Retry && !bad && !unseen {
@@ -164,8 +162,8 @@ func TestDecideWaitsForABoundedTime(t *testing.T) {
 		most := maxBackoff
 		if d.Action == Wait {
 			most = maxLimitWait
-			if f.Err != nil {
-				most = max(most, f.Err.RetryAfter) // a provider's word
+			if f.Turn.Err != nil {
+				most = max(most, f.Turn.Err.RetryAfter) // a provider's word
 			}
 		}
 		if d.Delay < 0 || d.Delay > most {
@@ -180,24 +178,24 @@ func TestDecideEndsEveryTask(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := anyFacts(t)
-		f.Lost, f.Interrupted, f.Attempts, f.Asked, f.GoneOn, f.MaxAttempts = false, false, 0, 0, 0, 5
+		f.Ended, f.History.Attempts, f.Session.Asked, f.Session.GoneOn, f.Rules.MaxAttempts = Running, 0, 0, 0, 5
 		for range 5 * (maxGoOn + 3) {
 			d := Decide(f)
 			switch {
 			case d.Uncounted, d.EndRun != "", d.Action == Complete, d.Action == Fail, d.Action == Retry, d.Action == Verify:
 				return
-			case d.Action == Judge:
-				f.Verdict = &verify.Verdict{}
+			case d.Action == AskVerdict:
+				f.Work.Verdict = &verify.Verdict{}
 			case d.Say == AskRepair:
-				f.Repairs++
+				f.Session.Repairs++
 			case d.Say == AskDrift:
-				f.Nudged++
+				f.Session.Nudged++
 			case d.Say == AskGoOn:
-				f.GoneOn++
+				f.Session.GoneOn++
 			case d.Say == AskUnfinished:
-				f.Asked++
+				f.Session.Asked++
 			default:
-				f.Attempts, f.Asked, f.GoneOn, f.Nudged = f.Attempts+1, 0, 0, 0
+				f.History.Attempts, f.Session.Asked, f.Session.GoneOn, f.Session.Nudged = f.History.Attempts+1, 0, 0, 0
 			}
 		}
 		t.Fatalf("still going on: %+v", Decide(f))

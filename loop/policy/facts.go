@@ -1,0 +1,98 @@
+package policy
+
+import (
+	"time"
+
+	"ralph/acp"
+	"ralph/budget"
+	"ralph/internal/drift"
+	"ralph/sigils"
+	"ralph/verify"
+)
+
+// Facts are all that a decision depends on.
+type Facts struct {
+	Ended   Ended
+	Turn    Turn
+	Session Session
+	Work    Work
+	Agent   Standing
+	History History
+	Rules   Rules
+}
+
+// Ended says whether an attempt was ended from outside.
+type Ended string
+
+// The ways in which an attempt may be ended.
+const (
+	Running     Ended = ""
+	Interrupted Ended = "interrupted" // a person or a signal stopped the run
+	Lost        Ended = "lost"        // the task was taken away
+)
+
+// Turn is the agent's last turn.
+type Turn struct {
+	Sigils sigils.Set
+	Stop   acp.StopReason
+	Err    *acp.Error // nil if the turn ended properly
+	Empty  bool       // no model answered: not a word, no tool call, nothing to pay
+
+	Over  *budget.Finding // a budget that was exceeded while the agent worked
+	Cut   bool            // the turn was cut short because of Drift
+	Drift []drift.Signal  // what is wrong with the attempt
+}
+
+// Session is what was said in the attempt's session so far.
+type Session struct {
+	None      bool // there is no session: finished work is only verified
+	Answered  bool // an earlier turn of this attempt was not empty
+	Restarted bool // the agent could not be started, although it has answered, and was tried again
+	Asked     int  // "did you finish?"
+	GoneOn    int  // "go on"
+	Nudged    int  // how often it was told that it drifts
+	Repairs   int  // red gates that were sent back
+}
+
+// Work is what checking it showed.
+type Work struct {
+	Checked     bool // the work was checked: what follows counts
+	Gates       []verify.Check
+	CheckErr    error    // what kept the work from being checked
+	Tampering   []string // what checks the work and was changed by it
+	Unchanged   bool     // nothing differs from what was there before the task's first attempt
+	Evident     bool     // it needs no change to be done: a check, or an exit status said so
+	WantVerdict bool
+	Verdict     *verify.Verdict
+
+	VerifierErr  *acp.Error      // what kept an agent from giving a verdict
+	VerifierOver *budget.Finding // the budget that did not let one give it
+	Disturbed    []string        // files that changed each time a verifier looked
+}
+
+// Standing is what is known of the agent in this run.
+type Standing struct {
+	OwnAgent   bool // the task brings its own agent
+	OwnModel   bool // the task brings its own model
+	Substitute bool // another agent works, because the run's own is rate-limited
+	Proven     bool // it has answered
+	Suspected  bool // its last answer was empty, too, and nothing was done about it
+	Mute       bool // it said nothing to this task before, and has answered to others since
+	Limited    int  // attempts in a row that ended at a limit, before this one
+}
+
+// History is what came before, since the task was last reset.
+type History struct {
+	Attempts int // that counted
+	Retries  int
+	Drifted  int // attempts that ended for drift
+}
+
+// Rules are the settings that decide.
+type Rules struct {
+	MaxAttempts  int
+	RetryFailed  int // how often a task that an agent called failed is tried again
+	RepairRounds int // how often a red gate is sent back into the session
+	Backoff      time.Duration
+	LimitWait    time.Duration // for a limit of unknown length; 0 means half a minute
+}
