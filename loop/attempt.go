@@ -125,7 +125,7 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, worker string, it
 		a.tellTampering(decision)
 		// Nothing of the agent may be left when the task is given back.
 		if cerr := a.session.Close(); cerr != nil {
-			a.warn(claim.Task.ID, "closing the agent: "+cerr.Error())
+			a.bus.warn(claim.Task.ID, "closing the agent: "+cerr.Error())
 		}
 		a.sessionUSD = a.session.SessionUSD()
 		a.model = cmp.Or(a.session.Model().Effective, a.model) // it may have changed meanwhile
@@ -144,9 +144,10 @@ func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 			MaxAttempts: a.opts.MaxAttempts, RetryFailed: a.opts.RetryFailed, RepairRounds: a.opts.RepairRounds,
 			Backoff: a.opts.Backoff, LimitWait: a.opts.LimitWait,
 		},
-		Agent: policy.Standing{Substitute: a.substitute() != "", OwnAgent: a.claim.Task.Agent != "", OwnModel: a.claim.Task.Model != ""},
+		Agent: a.ledger.standing(a.worker, a.claim.Task.ID),
 	}
-	a.standing()
+	who := &a.facts.Agent
+	who.Substitute, who.OwnAgent, who.OwnModel = a.substitute() != "", a.claim.Task.Agent != "", a.claim.Task.Model != ""
 	broken := policy.Decision{Action: policy.Release, Outcome: "error", Reason: "ralph could not prepare the attempt", Uncounted: true}
 	if err := os.MkdirAll(a.folder, 0o700); err != nil {
 		return broken, err
@@ -163,7 +164,7 @@ func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 	if err != nil {
 		return broken, err
 	}
-	a.emit(event.Event{
+	a.bus.emit(event.Event{
 		Type: event.TaskClaimed, Iteration: a.iteration, Task: a.claim.Task.ID, Attempt: a.claim.Attempt,
 		Title: a.claim.Task.Title, Agent: a.worker, Model: a.choice.Model, Reason: why(a.choice), Counts: a.counts(ctx),
 	})
@@ -181,7 +182,7 @@ func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 	}
 	why := ""
 	for {
-		a.emit(event.Event{Type: event.Prompted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Reason: why})
+		a.bus.emit(event.Event{Type: event.Prompted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Reason: why})
 		a.notePrompted(ctx)
 		turn, err := a.say(ctx, text)
 		failpoint.Hit("K7")
@@ -246,10 +247,9 @@ func (a *attempt) open(ctx context.Context) error {
 	a.session, a.model, a.offered = s, s.Model().Effective, s.Model().Offered
 	a.mu.Lock()
 	a.active[a.claim.Attempt] = s
-	a.offers[a.worker] = a.offered
 	a.mu.Unlock()
 	a.note(ctx, dag.Note{ModelEffective: a.model, Session: s.ID(), Sandbox: s.Sandbox()})
-	a.emit(event.Event{Type: event.AgentStarted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Agent: a.agent, Model: a.model})
+	a.bus.emit(event.Event{Type: event.AgentStarted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Agent: a.agent, Model: a.model})
 	return nil
 }
 
@@ -321,19 +321,8 @@ func ended(ctx context.Context) policy.Ended {
 func (a *attempt) note(ctx context.Context, n dag.Note) {
 	err := a.opts.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { return g.NoteAttempt(a.claim.Attempt, n) })
 	if err != nil {
-		a.warn(a.claim.Task.ID, "recording the attempt: "+err.Error())
+		a.bus.warn(a.claim.Task.ID, "recording the attempt: "+err.Error())
 	}
-}
-
-// standing notes what is known about the agent in this run: how often in a row it has
-// met a limit, and whether and to whom it has answered.
-func (a *attempt) standing() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	e, empty := a.empties[a.claim.Task.ID]
-	f := &a.facts
-	f.Agent.Limited, f.Agent.Proven, f.Agent.Suspected = a.limited[a.worker], a.proven[a.worker], a.suspect[a.worker]
-	f.Agent.Mute = empty && (e.mute || e.answers < a.answers[a.worker])
 }
 
 func (r *Runner) counts(ctx context.Context) *event.Counts {

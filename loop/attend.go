@@ -58,10 +58,11 @@ func (r *Runner) attend(ctx context.Context, stop context.CancelCauseFunc) <-cha
 // asked of the run, or when other agents had no room.
 func (r *Runner) heed(now dag.Control, limits []dag.AgentLimit) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.control != now || !slices.Equal(r.limits, limits) {
-		r.control, r.limits = now, limits
-		r.wake()
+	news := r.control != now || !slices.Equal(r.limits, limits)
+	r.control, r.limits = now, limits
+	r.mu.Unlock()
+	if news {
+		r.signal.wake()
 	}
 }
 

@@ -19,6 +19,6 @@ func (a *attempt) tellDoneByHand(ctx context.Context) {
 		return // what it is about was stored; the next statement will say
 	}
 	for _, id := range ids {
-		a.warnFirst("by hand\x00"+id, id+" was made done by a command while an agent worked that nothing keeps from the database; no run has verified it: ralph task reset "+id+" has it done again")
+		a.bus.warnOnce("by hand\x00"+id, id+" was made done by a command while an agent worked that nothing keeps from the database; no run has verified it: ralph task reset "+id+" has it done again")
 	}
 }

@@ -40,5 +40,5 @@ func (a *attempt) observe(e acp.Event) {
 	default: // what else happens is in the transcript
 		return
 	}
-	a.emit(out)
+	a.bus.emit(out)
 }

@@ -17,7 +17,7 @@ import (
 func (a *attempt) changedMeanwhile(ctx context.Context, before string, since time.Time) []string {
 	if before == "" {
 		if a.blind != nil {
-			a.warnFirst("git", "whether files change during verification cannot be noticed: "+a.blind.Error())
+			a.bus.warnOnce("git", "whether files change during verification cannot be noticed: "+a.blind.Error())
 		}
 		return nil
 	}

@@ -35,7 +35,7 @@ func (a *attempt) begin(ctx context.Context) error {
 	case errors.Is(err, git.ErrUnknown):
 		a.blind = err
 	case err != nil && a.opts.Skip && ctx.Err() == nil:
-		a.warnFirst("trees", "what attempts change cannot be seen: "+err.Error()) // nobody wants to judge by it
+		a.bus.warnOnce("trees", "what attempts change cannot be seen: "+err.Error()) // nobody wants to judge by it
 	case err != nil:
 		return err
 	default:
@@ -78,7 +78,7 @@ func (a *attempt) dropMissing(ctx context.Context) error {
 		return err
 	}
 	if slices.Contains(missing, a.base.Tree) {
-		a.warn(a.claim.Task.ID, "what the task began with is gone from "+a.opts.Objects+": only changes from now on count")
+		a.bus.warn(a.claim.Task.ID, "what the task began with is gone from "+a.opts.Objects+": only changes from now on count")
 		a.base.Tree = a.tree
 	}
 	if old := &a.claim.Resumed; slices.Contains(missing, old.Tree) || slices.Contains(missing, old.TreeAfter) {
@@ -132,7 +132,7 @@ func (a *attempt) take(ctx context.Context) (git.Taken, error) {
 		return taken, err
 	}
 	if len(taken.Large) > 0 {
-		a.warnFirst("large", fmt.Sprintf("of files above %d MiB only size and time are evidence: %s; ignore those that nobody works on", git.LargeFile>>20, human.List(taken.Large, 5)))
+		a.bus.warnOnce("large", fmt.Sprintf("of files above %d MiB only size and time are evidence: %s; ignore those that nobody works on", git.LargeFile>>20, human.List(taken.Large, 5)))
 	}
 	a.taken = taken
 	return taken, nil
@@ -194,7 +194,7 @@ func (a *attempt) examine(ctx context.Context, taken git.Taken, err error) (stri
 	}
 	if a.base.Tree == "" {
 		if a.blind != nil && !f.Work.Evident {
-			a.warnFirst("git", "changes cannot be judged: "+a.blind.Error())
+			a.bus.warnOnce("git", "changes cannot be judged: "+a.blind.Error())
 		}
 		return "", nil
 	}
@@ -261,7 +261,7 @@ func (a *attempt) tellTampering(d policy.Decision) {
 	}
 	touched, err := a.session.Tampered()
 	if err == nil && len(touched) > 0 {
-		a.warn(a.claim.Task.ID, "the agent changed what it must not: "+strings.Join(touched, ", "))
+		a.bus.warn(a.claim.Task.ID, "the agent changed what it must not: "+strings.Join(touched, ", "))
 	}
 }
 

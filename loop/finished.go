@@ -78,7 +78,7 @@ func (a *attempt) takeUp() bool {
 		err = json.Unmarshal(data, &f)
 	}
 	if err != nil {
-		a.warn(a.claim.Task.ID, "the finished work of "+old.ID+" cannot be verified alone, so the agent is run again: "+err.Error())
+		a.bus.warn(a.claim.Task.ID, "the finished work of "+old.ID+" cannot be verified alone, so the agent is run again: "+err.Error())
 		return false
 	}
 	a.resumed, a.set, a.stop = &f, f.Set, acp.StopReason(f.Stop)
@@ -93,7 +93,7 @@ func (a *attempt) resume(ctx context.Context) (policy.Decision, error) {
 	old := a.claim.Resumed
 	a.facts.Session.None = true
 	a.before = a.look(ctx)
-	a.emit(event.Event{
+	a.bus.emit(event.Event{
 		Type: event.TaskClaimed, Iteration: a.iteration, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Title: a.claim.Task.Title,
 		Agent: cmp.Or(old.Agent, a.opts.Setup.Agent), Model: old.Model, Counts: a.counts(ctx),
 		Reason: "its work was finished by attempt " + old.ID + " and is only verified",

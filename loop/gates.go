@@ -56,7 +56,7 @@ func (a *attempt) baseline(ctx context.Context) error {
 			return err
 		}
 		b.results[command] = res
-		a.emit(a.gateEnded(verify.Check{Result: res}, "before the work"))
+		a.bus.emit(a.gateEnded(verify.Check{Result: res}, "before the work"))
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (a *attempt) gates(ctx context.Context) ([]verify.Check, error) {
 				check.Result, check.Flaky = res, true
 			}
 		}
-		a.emit(a.gateEnded(check, ""))
+		a.bus.emit(a.gateEnded(check, ""))
 		checks = append(checks, check)
 		if check.Word() == verify.Failed {
 			break
@@ -129,7 +129,7 @@ func (a *attempt) gate(ctx context.Context, command, why, path string) (verify.R
 		return verify.Result{}, err
 	}
 	defer log.Close()
-	a.emit(event.Event{Type: event.GateStarted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Gate: &event.Gate{Command: command}, Reason: why})
+	a.bus.emit(event.Event{Type: event.GateStarted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Gate: &event.Gate{Command: command}, Reason: why})
 	if _, err := log.WriteString("$ " + a.opts.Redact.Text(command) + "\n"); err != nil {
 		return verify.Result{}, err
 	}
@@ -140,7 +140,7 @@ func (a *attempt) gate(ctx context.Context, command, why, path string) (verify.R
 	judge.Owner, judge.Redact = a.run.Owner, a.opts.Redact // what a gate leaves running dies with the run's
 	res, err := judge.Run(ctx, command, log)
 	if err == nil && !res.Passed && len(a.opts.Withheld) > 0 {
-		a.warnFirst("withheld", "gates run without variables whose names look like secrets: "+strings.Join(a.opts.Withheld, ", ")+
+		a.bus.warnOnce("withheld", "gates run without variables whose names look like secrets: "+strings.Join(a.opts.Withheld, ", ")+
 			`; if a gate needs one, name it in [verify] env_allow in .ralph.toml`)
 	}
 	return res, err

@@ -26,17 +26,9 @@ type Context struct {
 
 // gather chooses the model and makes the prompt, which is kept beside the transcript.
 func (a *attempt) gather(ctx context.Context) (string, error) {
-	a.mu.Lock()
-	in := strategy.Input{
-		Kind: a.opts.Strategy, Model: a.opts.Model, Pinned: a.claim.Task.Model, Hint: a.hint, Iteration: a.iteration,
-		Task: a.claim.Task.ID, Retries: a.claim.Task.Retries, History: append([]strategy.Attempt(nil), a.history...),
-		Above: a.above,
-	}
-	if _, tier := strategy.ParseTier(in.Hint); !tier && a.worker != a.hinter {
-		in.Hint = "" // another agent's name for a model means nothing to this one
-	}
-	changed := append([]string(nil), a.changed...)
-	a.mu.Unlock()
+	in, changed, offered := a.ledger.guide(a.worker)
+	in.Kind, in.Model, in.Pinned, in.Iteration = a.opts.Strategy, a.opts.Model, a.claim.Task.Model, a.iteration
+	in.Task, in.Retries, in.Above = a.claim.Task.ID, a.claim.Task.Retries, a.above
 	_, share, err := a.judgeSpending(ctx)
 	if err != nil {
 		return "", err
@@ -54,8 +46,10 @@ func (a *attempt) gather(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	a.warnOnce(warnings)
-	input.Models = a.models()
+	for _, w := range warnings {
+		a.bus.warnOnce(w.File, w.String())
+	}
+	input.Models = models(offered)
 	text := a.opts.Redact.Text(prompt.Build(input))
 	return text, os.WriteFile(filepath.Join(a.folder, "prompt.md"), []byte(text), 0o600)
 }
@@ -210,10 +204,7 @@ const maxModels = 20
 
 // models lists what a hint may name: the tiers, and what the agent offered the last
 // time it ran. Nil leaves it to the prompt.
-func (a *attempt) models() []string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	offered := a.offers[a.worker]
+func models(offered []string) []string {
 	if len(offered) == 0 {
 		return nil
 	}

@@ -181,7 +181,7 @@ func (a *attempt) noteDrift(ctx context.Context, d policy.Decision) {
 	}
 	a.drifts = append(a.drifts, drift.Kinds(a.facts.Turn.Drift)...)
 	a.note(ctx, dag.Note{Drift: a.drifts})
-	a.emit(event.Event{
+	a.bus.emit(event.Event{
 		Type: event.Drifted, Task: a.claim.Task.ID, Attempt: a.claim.Attempt,
 		Outcome: string(rung), Reason: drift.Texts(a.facts.Turn.Drift),
 	})

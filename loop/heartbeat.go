@@ -43,7 +43,7 @@ func (a *attempt) heartbeat(ctx context.Context, lose context.CancelCauseFunc) <
 				lose(errUnrenewed)
 				return
 			case ctx.Err() == nil:
-				a.warnFirst("heartbeat", "the claim could not be renewed: "+err.Error())
+				a.bus.warnOnce("heartbeat", "the claim could not be renewed: "+err.Error())
 			}
 		}
 	}()

@@ -31,24 +31,6 @@ func recall(opts Options, t dag.Task, changed []string, in *prompt.Input) []know
 	return append(unread, unusable...)
 }
 
-// warnOnce tells what could not be read, each file once in a run.
-func (r *Runner) warnOnce(warnings []knowledge.Warning) {
-	for _, w := range warnings {
-		r.warnFirst(w.File, w.String())
-	}
-}
-
-// warnFirst warns about something the first time it happens in a run.
-func (r *Runner) warnFirst(about, text string) {
-	r.mu.Lock()
-	told := r.told[about]
-	r.told[about] = true
-	r.mu.Unlock()
-	if !told {
-		r.warn("", text)
-	}
-}
-
 // learned is what an attempt wants later agents to know, as settling stores it.
 // The files are written afterwards, from what is stored, so that a crash between
 // the two neither loses nor tears anything.
@@ -75,7 +57,7 @@ func (a *attempt) learned(outcome string) (string, error) {
 // WriteKnowledge writes to files what settled attempts have learned, if a run died
 // before it could.
 func WriteKnowledge(ctx context.Context, store *dag.Store, known *knowledge.Store) error {
-	return (&Runner{opts: Options{Store: store, Known: known}}).writeKnowledge(ctx)
+	return (&Runner{opts: Options{Store: store, Known: known}, bus: &bus{}}).writeKnowledge(ctx)
 }
 
 // writeKnowledge writes to files what settled attempts have learned. Writing the
@@ -110,11 +92,11 @@ func (r *Runner) keep(entries []knowledge.Entry) bool {
 	for _, e := range entries {
 		_, err := r.opts.Known.Write(e)
 		if errors.Is(err, knowledge.ErrInvalid) {
-			r.warn(e.Task, "an entry was dropped: "+err.Error())
+			r.bus.warn(e.Task, "an entry was dropped: "+err.Error())
 			continue
 		}
 		if err != nil {
-			r.warn(e.Task, "not written yet: "+err.Error())
+			r.bus.warn(e.Task, "not written yet: "+err.Error())
 			return false
 		}
 	}
@@ -131,7 +113,7 @@ func (r *Runner) remindSelf(ctx context.Context) error {
 		entries, err := journal.List(g.Tx(), journal.Filter{Feature: r.opts.Scope.Feature, Task: r.opts.Scope.Task, Limit: maxRemembered})
 		for _, e := range entries {
 			tier, _ := strategy.ParseTier(e.Model)
-			r.history = append(r.history, strategy.Attempt{Task: e.Task, Outcome: strategy.Outcome(e.Outcome), Tier: tier, Notes: e.Notes})
+			r.ledger.memory.history = append(r.ledger.memory.history, strategy.Attempt{Task: e.Task, Outcome: strategy.Outcome(e.Outcome), Tier: tier, Notes: e.Notes})
 		}
 		return err
 	})

@@ -52,10 +52,9 @@ func (r *Runner) next(ctx context.Context) (claim dag.Claim, worker string, iter
 	defer r.claiming.Unlock()
 	var told look
 	for {
-		r.mu.Lock()
-		over, settled, running := r.ending != nil, r.settled, r.running
-		r.mu.Unlock()
-		if over {
+		changed := r.signal.changed() // before anything is looked at: a wake-up in between would be lost
+		running := r.ledger.inFlight()
+		if r.ended() {
 			return dag.Claim{}, "", 0, false
 		}
 		if ctx.Err() != nil {
@@ -70,10 +69,7 @@ func (r *Runner) next(ctx context.Context) (claim dag.Claim, worker string, iter
 			r.end(event.OutcomeError, err.Error(), err)
 			return dag.Claim{}, "", 0, false
 		case l.ok:
-			r.mu.Lock()
-			r.running++
-			r.numbers.take(l.iteration)
-			r.mu.Unlock()
+			r.ledger.begin(l.iteration)
 			return l.claim, l.worker, l.iteration, true
 		case l.until.IsZero() && l.paused.IsZero() && running == 0:
 			continue // claim has ended the run
@@ -83,7 +79,7 @@ func (r *Runner) next(ctx context.Context) (claim dag.Claim, worker string, iter
 			r.tellWaiting(l, told)
 			told = l
 		}
-		r.pause(ctx, settled, r.atMost(l.until))
+		r.pause(ctx, changed, r.atMost(l.until))
 		if l.limit != nil && running == 0 {
 			r.rested(ctx, began)
 		}
@@ -103,12 +99,10 @@ func (r *Runner) atMost(until time.Time) time.Time {
 // no time of its own.
 func (r *Runner) rested(ctx context.Context, began time.Time) {
 	waited := max(r.opts.Now().Sub(began), 0)
-	r.mu.Lock()
-	r.waited += waited
-	r.mu.Unlock()
+	r.ledger.rest(waited)
 	err := r.opts.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { return g.Waited(r.run.ID, waited) })
 	if err != nil {
-		r.warnFirst("waited", "recording the wait: "+err.Error())
+		r.bus.warnOnce("waited", "recording the wait: "+err.Error())
 	}
 }
 
@@ -119,11 +113,11 @@ func (r *Runner) tellWaiting(l, told look) {
 	switch {
 	case l.paused.Equal(told.paused) && l.until.Equal(told.until):
 	case !l.paused.IsZero():
-		r.emit(event.Event{Type: event.Waiting, Reason: pausedText})
+		r.bus.emit(event.Event{Type: event.Waiting, Reason: pausedText})
 	case l.limit != nil:
-		r.emit(event.Event{Type: event.Waiting, Until: &l.until, Agent: l.limit.Agent, Reason: r.lacks(*l.limit) + ": " + l.limit.Reason})
+		r.bus.emit(event.Event{Type: event.Waiting, Until: &l.until, Agent: l.limit.Agent, Reason: r.lacks(*l.limit) + ": " + l.limit.Reason})
 	default:
-		r.emit(event.Event{Type: event.Waiting, Until: &l.until, Reason: "every task that could run waits for a time"})
+		r.bus.emit(event.Event{Type: event.Waiting, Until: &l.until, Reason: "every task that could run waits for a time"})
 	}
 }
 
@@ -183,7 +177,7 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 			return err
 		}
 		failpoint.Hit("K1")
-		l.iteration = r.nextIteration()
+		l.iteration = r.ledger.nextNumber()
 		opts := dag.ClaimOptions{
 			Run: r.run, Scope: r.opts.Scope, KeepGoing: r.opts.KeepGoing, Lease: r.opts.Lease, Iteration: l.iteration, Skip: room.skip,
 		}
@@ -246,11 +240,9 @@ func (r *Runner) blocked(ctx context.Context, tally dag.Tally) (look, error) {
 			reason = fmt.Sprintf("every task has ended, but %d of the groups are kept back", n)
 		}
 	}
-	r.mu.Lock()
-	if len(r.aside) > 0 {
-		reason += "; finished but not verified, because project files kept changing: " + strings.Join(r.aside, ", ")
+	if skipped := r.ledger.skips(); len(skipped) > 0 {
+		reason += "; finished but not verified, because project files kept changing: " + strings.Join(skipped, ", ")
 	}
-	r.mu.Unlock()
 	if others := tally.ByStatus[dag.InProgress]; others > 0 {
 		rec, err := r.recover(ctx)
 		if err != nil {
@@ -336,9 +328,8 @@ func (r *Runner) nextWait(t dag.Tally) time.Time {
 
 // atLimit says that no further iteration may begin: what runs now counts too.
 func (r *Runner) atLimit(running int) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.opts.Limit > 0 && r.counted+running >= r.opts.Limit
+	counted, _, _ := r.ledger.totals()
+	return r.opts.Limit > 0 && counted+running >= r.opts.Limit
 }
 
 // drainingFor says why no further task begins while the rest may finish, and is empty
@@ -352,17 +343,9 @@ func (r *Runner) drainingFor() string {
 	return r.draining.Error()
 }
 
-// countedSoFar is how many iterations have counted, and how many tasks have failed in
-// a row.
-func (r *Runner) countedSoFar() (iterations, failures int) {
+// ended says that the run is about to end.
+func (r *Runner) ended() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.counted, r.failures
-}
-
-// nextIteration is the number of the iteration that begins next.
-func (r *Runner) nextIteration() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.numbers.next()
+	return r.ending != nil
 }

@@ -27,16 +27,15 @@ func TestAWakeUpDuringALookIsNotLost(t *testing.T) {
 	s.opts.Now = func() time.Time {
 		if looking { // a look reads the clock
 			settle.Do(func() {
-				r.mu.Lock()
-				defer r.mu.Unlock()
-				r.running--
-				r.wake()
+				r.ledger.settle(entry{})
+				r.signal.wake()
 			})
 		}
 		return time.Now()
 	}
 	r = s.start(t)
-	r.running, looking = 1, true
+	r.ledger.begin(1)
+	looking = true
 	over := make(chan bool, 1)
 	go func() { _, _, _, ok := r.next(t.Context()); over <- !ok }()
 	select {

@@ -29,9 +29,7 @@ func (r *Runner) outcome(ctx context.Context, end ending) (event.Result, error) 
 		out.Together, err = r.together(g)
 		return err
 	})
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	out.Iterations, out.Tasks = r.counted, append([]event.Resolved(nil), r.tasks...)
+	out.Iterations, out.Tasks = r.ledger.resolved()
 	if from := r.opts.Continues; from != nil {
 		out.Iterations -= from.Iterations
 	}
@@ -44,7 +42,7 @@ func (r *Runner) together(g *dag.Graph) (*event.Together, error) {
 		return nil, nil
 	}
 	used, err := g.UsageOfChain(r.run.ID)
-	counted, _ := r.countedSoFar()
+	counted, _, _ := r.ledger.totals()
 	return &event.Together{Continues: r.opts.Continues.ID, Iterations: counted, Usage: eventUsage(used), Duration: r.elapsed().Milliseconds()}, err
 }
 

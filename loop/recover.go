@@ -23,8 +23,8 @@ func (r *Runner) recoverer() recovery.Recoverer {
 // emitRecovery emits an event for each reclaimed task, and the summary.
 func (r *Runner) emitRecovery(rec recovery.Recovery) {
 	for _, t := range rec.Tasks {
-		r.emit(event.Event{Type: event.Recovered, Task: t.Task, Title: t.Title, Attempt: t.Attempt, Outcome: string(t.Action), Reason: t.Reason})
+		r.bus.emit(event.Event{Type: event.Recovered, Task: t.Task, Title: t.Title, Attempt: t.Attempt, Outcome: string(t.Action), Reason: t.Reason})
 	}
 	sum := rec.Summary()
-	r.emit(event.Event{Type: event.RecoveryDone, Recovery: &sum, Reason: sum.String()})
+	r.bus.emit(event.Event{Type: event.RecoveryDone, Recovery: &sum, Reason: sum.String()})
 }

@@ -28,15 +28,7 @@ type room struct {
 
 // crew lists who may work on tasks that bring no agent, in the order of preference.
 func (r *Runner) crew() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var names []string
-	for _, name := range append([]string{r.opts.Setup.Agent}, r.opts.Fallback...) {
-		if !slices.Contains(names, name) && !r.dropped[name] {
-			names = append(names, name)
-		}
-	}
-	return names
+	return r.ledger.usable(append([]string{r.opts.Setup.Agent}, r.opts.Fallback...))
 }
 
 // findRoom looks at which agents have met a limit, and which features have spent
@@ -48,8 +40,8 @@ func (r *Runner) findRoom(g *dag.Graph) (room, error) {
 	}
 	r.mu.Lock()
 	r.limits = limits
-	out := room{limits: limits, skip: dag.Skip{Agent: r.opts.Setup.Agent, Tasks: slices.Clone(r.aside)}}
 	r.mu.Unlock()
+	out := room{limits: limits, skip: dag.Skip{Agent: r.opts.Setup.Agent, Tasks: r.ledger.skips()}}
 	for _, l := range limits {
 		out.skip.Agents = append(out.skip.Agents, l.Agent)
 	}
@@ -73,7 +65,7 @@ func (r *Runner) tellSubstitute(room room) {
 	}
 	for _, l := range room.limits {
 		if l.Agent == r.opts.Setup.Agent {
-			r.warnFirst("substitute\x00"+l.Agent+room.worker+l.Until.String(), fmt.Sprintf("%s has no room until %s, and %s goes on: %s",
+			r.bus.warnOnce("substitute\x00"+l.Agent+room.worker+l.Until.String(), fmt.Sprintf("%s has no room until %s, and %s goes on: %s",
 				l.Agent, r.clock(l.Until), room.worker, l.Reason))
 		}
 	}
@@ -95,13 +87,7 @@ func (rm room) limitFor(held bool, next time.Time, waits []dag.AgentLimit) *dag.
 
 // patience says whether a limit is waited for, and if not, why the run ends.
 func (r *Runner) patience(l dag.AgentLimit) (ending, bool) {
-	now := r.opts.Now()
-	r.mu.Lock()
-	if r.limitedSince.IsZero() {
-		r.limitedSince = now
-	}
-	since := r.limitedSince
-	r.mu.Unlock()
+	since := r.ledger.limitedFrom(r.opts.Now())
 	reason := r.noRoom(l)
 	switch rule := r.opts.Wait; {
 	case rule.Never:

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -97,47 +98,25 @@ type Options struct {
 // Runner is one run. Run may be called again after an interruption: the
 // counters go on.
 type Runner struct {
-	opts Options
-	run  dag.Run
+	opts   Options
+	run    dag.Run
+	bus    *bus
+	signal signal
+	ledger ledger
+	began  time.Time
+	took   time.Duration // that the runs which this one continues have taken
+	gated  baselines
 
 	writing  sync.Mutex // one worker at a time writes knowledge
 	claiming sync.Mutex // one worker at a time looks for work
 
 	mu       sync.Mutex
-	settled  chan struct{} // closed and made anew whenever an attempt ended
-	numbers  numbers       // of iterations
-	counted  int           // that count for the limit
 	active   map[string]Session
-	running  int
-	silent   int // attempts in a row in which no agent answered
 	working  map[string]*attempt
-	failures int                // tasks in a row that failed
-	limited  map[string]int     // attempts in a row that ended at a limit, by agent
-	proven   map[string]bool    // agents that have answered
-	suspect  map[string]bool    // agents whose last answer was empty and may be a limit
-	dropped  map[string]bool    // agents that cannot be used
-	empties  map[string]emptied // by task
-	aside    []string           // tasks whose finished work could not be verified in this run
-	answers  map[string]int     // by agent
-	waited   time.Duration      // for providers, with the runs that this one continues
-	hint     string
-	hinter   string // the agent that gave the hint
-
-	limits       []dag.AgentLimit // as the last look saw them
-	limitedSince time.Time        // when the limit was met that is waited for
-	history      []strategy.Attempt
-	told         map[string]bool     // what was warned about
-	offers       map[string][]string // models by agent
-	changed      []string            // files that the last attempts changed
-	tasks        []event.Resolved
-	ending       *ending
-	draining     error    // why no further task begins; nil if tasks may
-	stopped      []string // tasks that the last interruption took from an agent
-	began        time.Time
-	control      dag.Control   // as the last look saw it
-	took         time.Duration // that the runs which this one continues have taken
-	observed     sync.Mutex
-	gated        baselines
+	ending   *ending
+	draining error            // why no further task begins; nil if tasks may
+	control  dag.Control      // as the last look saw it
+	limits   []dag.AgentLimit // as the last look saw them
 }
 
 // ending is why a run is about to end.
@@ -175,8 +154,9 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 	if err := r.remindSelf(ctx); err != nil {
 		return nil, fmt.Errorf("read the journal: %w", err)
 	}
+	r.bus.run = r.run.ID
 	setup := opts.Setup
-	r.emit(event.Event{Type: event.RunStarted, Setup: &setup, PID: int(opts.Process.PID), Counts: r.counts(ctx)})
+	r.bus.emit(event.Event{Type: event.RunStarted, Setup: &setup, PID: int(opts.Process.PID), Counts: r.counts(ctx)})
 	r.emitRecovery(recovered)
 	if err := r.writeKnowledge(ctx); err != nil {
 		return nil, fmt.Errorf("write what was learned before: %w", err)
@@ -200,8 +180,8 @@ func newRunner(opts Options) *Runner {
 	}
 	opts.Poll = min(opts.Poll, opts.Lease/3)
 	return &Runner{
-		opts: opts, active: map[string]Session{}, told: map[string]bool{}, offers: map[string][]string{}, settled: make(chan struct{}), began: opts.Now(),
-		working: map[string]*attempt{}, limited: map[string]int{}, proven: map[string]bool{}, suspect: map[string]bool{}, dropped: map[string]bool{}, empties: map[string]emptied{}, answers: map[string]int{},
+		opts: opts, bus: &bus{observe: opts.Observe, redact: opts.Redact, now: opts.Now}, began: opts.Now(),
+		active: map[string]Session{}, working: map[string]*attempt{},
 	}
 }
 
@@ -210,9 +190,9 @@ func (r *Runner) carryOver(g *dag.Graph) (err error) {
 	if r.run.Continues == "" {
 		return nil
 	}
-	r.counted, r.failures = r.run.Iterations, r.run.Failures
-	r.numbers.highest = r.counted
-	r.took, r.waited, err = g.RunSpan(r.run.Continues)
+	l := &r.ledger
+	l.counted, l.failures, l.numbers.highest = r.run.Iterations, r.run.Failures, r.run.Iterations
+	r.took, l.waited, err = g.RunSpan(r.run.Continues)
 	return err
 }
 
@@ -227,8 +207,9 @@ func (r *Runner) Owner() string { return r.run.Owner }
 // is for what ends a run in the middle: a database that fails.
 func (r *Runner) Run(ctx context.Context) (event.Result, error) {
 	r.mu.Lock()
-	r.ending, r.stopped, r.draining = nil, nil, nil
+	r.ending, r.draining = nil, nil
 	r.mu.Unlock()
+	r.ledger.forgetInterrupted()
 	ctx, stop := context.WithCancelCause(ctx)
 	attending := r.attend(ctx, stop)
 	var workers sync.WaitGroup
@@ -242,7 +223,7 @@ func (r *Runner) Run(ctx context.Context) (event.Result, error) {
 	end := *r.ending
 	r.mu.Unlock()
 	if end.kind == event.OutcomeInterrupted {
-		r.emit(event.Event{Type: event.RunInterrupted, Reason: end.reason})
+		r.bus.emit(event.Event{Type: event.RunInterrupted, Reason: end.reason})
 	}
 	out, err := r.outcome(context.WithoutCancel(ctx), end)
 	return out, errors.Join(end.err, err)
@@ -251,11 +232,11 @@ func (r *Runner) Run(ctx context.Context) (event.Result, error) {
 // Finish records how the run ended. It is called once, after the last Run.
 func (r *Runner) Finish(ctx context.Context, out event.Result) error {
 	err := r.opts.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error {
-		counted, _ := r.countedSoFar()
+		counted, _, _ := r.ledger.totals()
 		return g.EndRun(r.run.ID, string(out.Outcome), out.Reason, counted)
 	})
 	usage := out.Usage
-	r.emit(event.Event{
+	r.bus.emit(event.Event{
 		Type: event.RunEnded, Outcome: string(out.Outcome), Reason: out.Reason, Iteration: out.Iterations,
 		Counts: &out.Counts, Usage: &usage, Duration: out.Duration.Milliseconds(), Together: out.Together,
 	})
@@ -281,47 +262,26 @@ func (r *Runner) Kill() error {
 // the cause interrupted. A run that has nothing left to do is complete all the same.
 func (r *Runner) Drain(cause error) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.draining = cause
-	r.wake()
+	r.mu.Unlock()
+	r.signal.wake()
 }
 
 // Interrupted lists the tasks that the last interruption took from an agent.
 func (r *Runner) Interrupted() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return append([]string(nil), r.stopped...)
+	r.ledger.mu.Lock()
+	defer r.ledger.mu.Unlock()
+	return slices.Clone(r.ledger.interrupted)
 }
 
 // end makes all workers stop after what they are doing. The first reason counts.
 func (r *Runner) end(kind event.RunOutcome, reason string, err error) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	if r.ending == nil {
 		r.ending = &ending{kind, reason, err}
 	}
-	r.wake()
-}
-
-// wake tells waiting workers that something changed. r.mu is held.
-func (r *Runner) wake() {
-	close(r.settled)
-	r.settled = make(chan struct{})
-}
-
-// emit stamps an event and hands it on, one at a time.
-func (r *Runner) emit(e event.Event) {
-	if r.opts.Observe == nil {
-		return
-	}
-	r.observed.Lock()
-	defer r.observed.Unlock()
-	e.V, e.At, e.Run = event.Version, r.opts.Now().UTC(), r.run.ID
-	r.opts.Observe(redact.Deep(r.opts.Redact, e))
-}
-
-func (r *Runner) warn(task, text string) {
-	r.emit(event.Event{Type: event.Warned, Task: task, Text: text})
+	r.mu.Unlock()
+	r.signal.wake()
 }
 
 func countsOf(t dag.Tally) event.Counts {

@@ -194,17 +194,17 @@ func (a *attempt) keepAnswer() {
 	}
 	text := a.opts.Redact.Text(strings.Join(a.answer, "\n"))
 	if err := os.WriteFile(filepath.Join(a.folder, "answer.md"), []byte(text), 0o600); err != nil {
-		a.warn(a.claim.Task.ID, "keeping the answer: "+err.Error())
+		a.bus.warn(a.claim.Task.ID, "keeping the answer: "+err.Error())
 	}
 }
 
 // account updates the run's counters and tells what happened.
 func (a *attempt) account(d policy.Decision, status string) {
 	for _, other := range a.set.Foreign {
-		a.warn(a.claim.Task.ID, "the agent emitted "+other.Tag+" for another task: "+other.ID)
+		a.bus.warn(a.claim.Task.ID, "the agent emitted "+other.Tag+" for another task: "+other.ID)
 	}
 	spent := a.bill()
-	a.emit(event.Event{
+	a.bus.emit(event.Event{
 		Type: event.AttemptEnded, Iteration: a.iteration, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Title: a.claim.Task.Title,
 		Agent: a.agent, Model: a.model, Outcome: remembered(d, status), Status: status, Reason: d.Reason,
 		Duration: a.opts.Now().Sub(a.began).Milliseconds(), Files: a.files,
@@ -216,82 +216,23 @@ func (a *attempt) account(d policy.Decision, status string) {
 		tier = "" // a person's choice for one task says nothing about the others
 	}
 	if a.opts.Budget.priced() && spent.unknown {
-		a.warnFirst("cost", "the agent does not tell what it costs, so no budget of money can hold it; [prices] in .ralph.toml can estimate it")
+		a.bus.warnOnce("cost", "the agent does not tell what it costs, so no budget of money can hold it; [prices] in .ralph.toml can estimate it")
 	}
 	if d.Drop {
-		a.warn("", a.worker+" cannot be used: "+d.Reason)
+		a.bus.warn("", a.worker+" cannot be used: "+d.Reason)
 	}
-	a.mu.Lock()
-	a.running--
-	if d.Uncounted {
-		a.numbers.giveBack(a.iteration)
-	}
-	if !d.Uncounted {
-		a.counted++
-	}
-	switch status {
-	case string(dag.Failed):
-		a.failures++
-	case string(dag.Done):
-		a.failures = 0
-	}
-	if a.facts.Session.Answered {
-		a.proven[a.worker] = true
-	}
-	if a.session != nil {
-		a.suspect[a.worker] = d.Action == policy.Wait && !d.Everyone
-	}
-	if d.Action != policy.Wait && a.session != nil {
-		a.limitedSince = time.Time{}
-	}
-	if d.Drop {
-		a.dropped[a.worker] = true
-	}
-	if d.Aside {
-		a.aside = append(a.aside, a.claim.Task.ID)
-	}
-	a.countEmpty()
-	a.silent, a.limited[a.worker] = next(a.silent, d.NoAnswer), next(a.limited[a.worker], d.Action == policy.Wait)
-	a.hint, a.hinter = hint, a.worker
-	if !d.Drop { // that says nothing about the work
-		a.history = append(a.history, strategy.Attempt{
-			Task: a.claim.Task.ID, Outcome: strategy.Outcome(remembered(d, status)), Tier: tier, Hint: hint, Notes: a.set.Journal,
-		})
-	}
-	a.changed = append(a.changed, a.files...)
-	a.changed = a.changed[max(len(a.changed)-maxChanged, 0):]
-	a.remember(d, status)
-	if d.Outcome == "interrupted" && d.Action == policy.Release {
-		a.stopped = append(a.stopped, a.claim.Task.ID)
-	}
-	silent := a.silent
-	a.wake()
-	a.mu.Unlock()
+	silent := a.ledger.settle(entry{
+		task: a.claim.Task, iteration: a.iteration, agent: a.worker, decision: d, status: status, opened: a.session != nil,
+		answered: a.facts.Session.Answered, empty: a.facts.Turn.Empty, mute: a.facts.Agent.Mute, offered: a.offered,
+		hint: hint, tier: tier, notes: a.set.Journal, files: a.files,
+	})
+	a.signal.wake()
 	switch {
 	case d.NoAnswer && silent >= a.opts.Breaker:
 		a.end(event.OutcomeUnavailable, "no agent answered in "+human.Count(silent, "attempt")+"; the last: "+d.Reason, nil)
 	case a.opts.FailFast && status == string(dag.Failed):
 		a.end(event.OutcomeFailure, a.claim.Task.ID+" failed: "+d.Reason, nil)
 	}
-}
-
-// countEmpty notes that the task got no answer. If the agent answers to others then,
-// it is not the agent that has no room. The runner's lock is held.
-func (a *attempt) countEmpty() {
-	switch {
-	case a.session == nil:
-	case a.facts.Session.Answered:
-		a.answers[a.worker]++
-		delete(a.empties, a.claim.Task.ID)
-	case a.facts.Turn.Empty:
-		a.empties[a.claim.Task.ID] = emptied{a.answers[a.worker], a.facts.Agent.Mute}
-	}
-}
-
-// emptied is a task that got no answer.
-type emptied struct {
-	answers int  // that the agent had given to others by then
-	mute    bool // and it has given more since
 }
 
 // usableHint is the model that the agent wants next, if it is a tier or one that
@@ -301,27 +242,6 @@ func (a *attempt) usableHint() string {
 	if _, tier := strategy.ParseTier(hint); hint == "" || tier || slices.Contains(a.offered, hint) {
 		return hint
 	}
-	a.warn(a.claim.Task.ID, "the agent asked for a model that it does not offer: "+hint)
+	a.bus.warn(a.claim.Task.ID, "the agent asked for a model that it does not offer: "+hint)
 	return ""
-}
-
-// remember keeps the last word on each task. The runner's lock is held.
-func (a *attempt) remember(d policy.Decision, status string) {
-	word := event.Resolved{ID: a.claim.Task.ID, Title: a.claim.Task.Title, Status: status, Outcome: remembered(d, status), Reason: d.Reason, Attempts: 1}
-	for i, t := range a.tasks {
-		if t.ID == word.ID {
-			word.Attempts += t.Attempts
-			a.tasks[i] = word
-			return
-		}
-	}
-	a.tasks = append(a.tasks, word)
-}
-
-// next counts things that happen in a row.
-func next(count int, again bool) int {
-	if again {
-		return count + 1
-	}
-	return 0
 }

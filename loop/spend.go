@@ -78,10 +78,8 @@ func Midnight(now time.Time) time.Time {
 
 // runTime is what only the run itself knows about its time and its failures.
 func (r *Runner) runTime(u *budget.Used) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	u.Duration, u.Since, u.Failures = r.elapsed()-r.waited, r.began, r.failures
-	u.Iterations = r.counted
+	counted, failures, waited := r.ledger.totals()
+	u.Duration, u.Since, u.Failures, u.Iterations = r.elapsed()-waited, r.began, failures, counted
 }
 
 // Used is what was settled, as budgets see it.
@@ -120,7 +118,7 @@ func (r *Runner) usedBy(settled dag.Usage, mine func(*attempt) bool) budget.Used
 // warnNear tells once of each limit that is nearly reached.
 func (r *Runner) warnNear(findings []budget.Finding) {
 	for _, f := range findings {
-		r.warnFirst("budget\x00"+f.Key(), fmt.Sprintf("%d %% of a budget is used up: %s", int(100*f.Share), f.Text))
+		r.bus.warnOnce("budget\x00"+f.Key(), fmt.Sprintf("%d %% of a budget is used up: %s", int(100*f.Share), f.Text))
 	}
 }
 
@@ -134,7 +132,7 @@ func (r *Runner) afford(g *dag.Graph) (ending, []budget.Finding, error) {
 	}
 	over, near := budget.Check(r.opts.Now(), accounts...)
 	if limit := r.opts.Limit; limit > 0 {
-		counted, _ := r.countedSoFar()
+		counted, _, _ := r.ledger.totals()
 		_, soon := budget.Check(r.opts.Now(), budget.Account{
 			Scope: budget.Run, Limits: budget.Limits{Iterations: limit}, Used: budget.Used{Iterations: counted},
 		})
@@ -220,7 +218,7 @@ func (a *attempt) broke(ctx context.Context) (policy.Decision, bool, error) {
 func (a *attempt) spentUp(ctx context.Context) *budget.Finding {
 	over, _, err := a.judgeSpending(ctx)
 	if err != nil && ctx.Err() == nil {
-		a.warnFirst("spending", "what was spent could not be added up: "+err.Error())
+		a.bus.warnOnce("spending", "what was spent could not be added up: "+err.Error())
 	}
 	for _, f := range over {
 		if f.Stops() {

@@ -29,7 +29,7 @@ func (a *attempt) start(ctx context.Context, op Opening) (Session, error) {
 		if err == nil || ctx.Err() != nil || !passing(err) || !a.hasAnswered(agent) {
 			return s, err
 		}
-		a.warn(a.claim.Task.ID, fmt.Sprintf("%s could not be started: %v; retry %d of %d in %s", agent, err, i+1, len(restarts()), wait))
+		a.bus.warn(a.claim.Task.ID, fmt.Sprintf("%s could not be started: %v; retry %d of %d in %s", agent, err, i+1, len(restarts()), wait))
 		a.pause(ctx, nil, a.opts.Now().Add(wait))
 		if ctx.Err() == nil {
 			s, err = a.opts.Open(ctx, op)
@@ -52,7 +52,5 @@ func (a *attempt) judgeName() string { return cmp.Or(a.opts.JudgeAgent, a.worker
 
 // hasAnswered says that an agent has answered in this run.
 func (a *attempt) hasAnswered(agent string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.proven[agent] || agent == a.worker && a.facts.Session.Answered
+	return a.ledger.proven(agent) || agent == a.worker && a.facts.Session.Answered
 }

@@ -76,9 +76,7 @@ func (j *judging) Prompt(ctx context.Context, text string) (acp.Turn, error) {
 		err = nil
 	}
 	if !turn.Empty() {
-		j.attempt.mu.Lock()
-		j.attempt.proven[j.attempt.judgeName()] = true
-		j.attempt.mu.Unlock()
+		j.attempt.ledger.prove(j.attempt.judgeName())
 	}
 	j.refused = turn.Empty() && (errors.Is(err, acp.RateLimited) || errors.Is(err, acp.AuthRequired))
 	return turn, err

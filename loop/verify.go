@@ -25,7 +25,7 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 	taken, err := a.finish(ctx)
 	if a.resumed == nil {
 		if err := a.keepFinished(); err != nil {
-			a.warn(a.claim.Task.ID, "keeping what is to be verified: "+err.Error())
+			a.bus.warn(a.claim.Task.ID, "keeping what is to be verified: "+err.Error())
 		} else {
 			note := a.bill().note()
 			note.Phase, note.StopReason, note.TreeAfter = dag.Answered, string(a.stop), a.finished
@@ -131,7 +131,7 @@ func (a *attempt) judge(ctx context.Context, now string) {
 			e.Outcome, e.Reason, e.Files = "none", policy.DisturbedReason(f.Work.Disturbed), f.Work.Disturbed
 			a.note(ctx, dag.Note{Verdict: "none: " + e.Reason})
 		}
-		a.emit(e)
+		a.bus.emit(e)
 		if len(f.Work.Disturbed) == 0 || round == rounds {
 			return
 		}
@@ -166,7 +166,7 @@ func (a *attempt) ask(ctx context.Context, now string) event.Event {
 	for _, g := range f.Work.Gates {
 		in.Gates = append(in.Gates, prompt.Gate{Name: g.Command, Passed: g.Passed, Output: g.Tail})
 	}
-	a.emit(event.Event{Type: event.VerifierStarted, Task: t.ID, Attempt: a.claim.Attempt})
+	a.bus.emit(event.Event{Type: event.VerifierStarted, Task: t.ID, Attempt: a.claim.Attempt})
 	verdict, err := a.verdict(ctx, prompt.Verify(in))
 	e := event.Event{Type: event.VerifierEnded, Task: t.ID, Attempt: a.claim.Attempt, Outcome: "pass", Reason: verdict.Reason}
 	if err != nil {

@@ -1,0 +1,50 @@
+package loop
+
+import (
+	"sync"
+	"time"
+
+	"ralph/event"
+	"ralph/internal/redact"
+)
+
+// bus stamps events and hands them to the observer one at a time.
+type bus struct {
+	observe func(event.Event) // nil drops them
+	redact  *redact.Redactor
+	now     func() time.Time
+	run     string
+
+	mu sync.Mutex // held while the observer runs
+
+	warning sync.Mutex
+	warned  map[string]bool
+}
+
+func (b *bus) emit(e event.Event) {
+	if b.observe == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e.V, e.At, e.Run = event.Version, b.now().UTC(), b.run
+	b.observe(redact.Deep(b.redact, e))
+}
+
+func (b *bus) warn(task, text string) {
+	b.emit(event.Event{Type: event.Warned, Task: task, Text: text})
+}
+
+// warnOnce warns about a subject the first time in a run.
+func (b *bus) warnOnce(subject, text string) {
+	b.warning.Lock()
+	again := b.warned[subject]
+	if b.warned == nil {
+		b.warned = map[string]bool{}
+	}
+	b.warned[subject] = true
+	b.warning.Unlock()
+	if !again {
+		b.warn("", text)
+	}
+}
