@@ -34,6 +34,18 @@ func (t Prices) Estimate(model string, used TokenUse) (usd float64, known bool) 
 	return (p.Input*float64(used.Input) + cached*float64(used.Cached) + p.Output*float64(used.Output)) / 1e6, true
 }
 
+// Cost is what a session cost: what its agent told, else the estimate, else unknown. One
+// that did no work and told of no tokens cost nothing.
+func (t Prices) Cost(told *float64, model string, used TokenUse, worked bool) (usd *float64, estimated, unknown bool) {
+	if told != nil {
+		return told, false, false
+	}
+	if guess, known := t.Estimate(model, used); known {
+		return &guess, true, false
+	}
+	return nil, false, worked || used != (TokenUse{})
+}
+
 // find takes the pattern that says most about a name: the one with the most
 // letters of its own, and of two such the first in the alphabet. A model that
 // the agent did not name fits only what fits everything.

@@ -23,15 +23,8 @@ type bill struct {
 // nothing was told.
 func priced(prices budget.Prices, u acp.Usage, model string, worked bool) bill {
 	b := bill{used: u}
-	if u.CostUSD != nil {
-		return b
-	}
 	tokens := budget.TokenUse{Input: u.Input + u.CacheWrite, Cached: u.CacheRead, Output: u.Output}
-	if guess, known := prices.Estimate(model, tokens); known {
-		b.used.CostUSD, b.estimated = &guess, true
-		return b
-	}
-	b.unknown = worked || tokens != (budget.TokenUse{})
+	b.used.CostUSD, b.estimated, b.unknown = prices.Cost(u.CostUSD, model, tokens, worked)
 	return b
 }
 

@@ -111,7 +111,7 @@ func (r *Runner) foreseeFailure(g *dag.Graph, t dag.Task) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	over, _ := budget.Check(r.opts.Now(), budget.Account{Scope: budget.Task, Name: t.ID, Limits: r.opts.Budget.Task, Used: Used(settled)})
+	over, _ := budget.Check(r.opts.Now(), budget.Account{Scope: budget.Task, Name: t.ID, Limits: r.opts.Budget.Task, Used: budget.Settled(settled)})
 	if len(over) == 0 {
 		return "", nil
 	}

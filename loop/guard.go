@@ -89,15 +89,15 @@ func (a *attempt) say(ctx context.Context, text string) (acp.Turn, error) {
 	f := &a.facts
 	var drifting errDrifting
 	f.Turn.Over, f.Turn.Cut, f.Turn.Drift = asOverspent(cut), false, nil
-	if errors.As(cut, &drifting) && !byItself(turn) {
+	if errors.As(cut, &drifting) && !turn.Completed() {
 		f.Turn.Cut, f.Turn.Drift = true, drifting.signals
 	}
 	return turn, err
 }
 
 // guard is one that looks at every piece of news of the attempt.
-func (a *attempt) guard(inspect func(context.Context) error) Guard {
-	return Guard{Every: a.opts.Poll, News: a.watch.news, Inspect: inspect}
+func (a *attempt) guard(inspect func(context.Context) error) acp.Guard {
+	return acp.Guard{Every: a.opts.Poll, News: a.watch.news, Inspect: inspect}
 }
 
 // inspect says why a turn may not go on, or nil.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"ralph/budget"
 	"ralph/dag"
@@ -38,7 +37,7 @@ func (r *Runner) accounts(g *dag.Graph, t *dag.Task) (list []budget.Account, err
 	all := func(*attempt) bool { return true }
 	now := r.opts.Now()
 	add(budget.Run, "", r.opts.Budget.Run, all, func() (dag.Usage, error) { return g.UsageOfChain(r.chain()) })
-	add(budget.Day, "", r.opts.Budget.Day, all, func() (dag.Usage, error) { return g.UsageSince(Midnight(now), r.run.ID) })
+	add(budget.Day, "", r.opts.Budget.Day, all, func() (dag.Usage, error) { return g.UsageSince(budget.Midnight(now), r.run.ID) })
 	for i := range list {
 		if list[i].Scope == budget.Run {
 			r.runTime(&list[i].Used)
@@ -65,38 +64,15 @@ func (r *Runner) chain() string {
 	return r.run.ID
 }
 
-// Midnight is when the day began, which where clocks are put forward at night may be
-// one o'clock.
-func Midnight(now time.Time) time.Time {
-	y, m, d := now.Date()
-	t := time.Date(y, m, d, 0, 0, 0, 0, now.Location())
-	for t.Day() != d {
-		t = t.Add(time.Hour) // time.Date may answer with the evening before
-	}
-	return t
-}
-
 // runTime is what only the run itself knows about its time and its failures.
 func (r *Runner) runTime(u *budget.Used) {
 	counted, failures, waited := r.ledger.totals()
 	u.Duration, u.Since, u.Failures, u.Iterations = r.elapsed()-waited, r.began, failures, counted
 }
 
-// Used is what was settled, as budgets see it.
-func Used(settled dag.Usage) budget.Used {
-	u := budget.Used{
-		Tokens: settled.Tokens(), Estimated: settled.Estimated, Unknown: settled.Unpriced > 0,
-		Iterations: settled.Attempts, Failures: settled.Failures, Duration: settled.Worked,
-	}
-	if settled.CostUSD != nil {
-		u.CostUSD = *settled.CostUSD
-	}
-	return u
-}
-
 // usedBy adds what agents are using now to what was settled.
 func (r *Runner) usedBy(settled dag.Usage, mine func(*attempt) bool) budget.Used {
-	u := Used(settled)
+	u := budget.Settled(settled)
 	now := r.opts.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -22,7 +22,7 @@ func (a *attempt) verdict(ctx context.Context, text string) (verify.Verdict, err
 			return errOverspent{*over}
 		}
 		return nil
-	}).watch(ctx, cut)
+	}).Watch(ctx, cut)
 	v, err := verify.Ask(ctx, text, func(ctx context.Context, try int) (verify.Judge, error) {
 		if over := a.spentUp(ctx); over != nil && try > 1 { // the first was asked about already
 			cut(errOverspent{*over})
@@ -72,7 +72,7 @@ type judging struct {
 func (j *judging) Prompt(ctx context.Context, text string) (acp.Turn, error) {
 	j.attempt.note(ctx, j.attempt.bill().note())
 	turn, err := j.Session.Prompt(ctx, text)
-	if asOverspent(context.Cause(ctx)) != nil && byItself(turn) {
+	if asOverspent(context.Cause(ctx)) != nil && turn.Completed() {
 		err = nil
 	}
 	if !turn.Empty() {

@@ -34,7 +34,7 @@ func (a *app) runFeatureCreate(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := checkSandbox(c); err != nil {
+	if _, err := parseOpener(c); err != nil {
 		return err
 	}
 	idea, from, err := a.idea(c)

@@ -94,7 +94,7 @@ func (a *app) runDocument(c *cli.Context, kind features.Kind) error {
 // planning opens the project and the feature and does a step of planning.
 func (a *app) planning(c *cli.Context, name string, fn func(context.Context, *session, *features.Planner) error) error {
 	a.log = a.logger()
-	if err := checkSandbox(c); err != nil {
+	if _, err := parseOpener(c); err != nil {
 		return err
 	}
 	s, err := a.open(c.Context)

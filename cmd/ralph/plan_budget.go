@@ -7,7 +7,6 @@ import (
 
 	"ralph/budget"
 	"ralph/dag"
-	"ralph/loop"
 )
 
 // purse is what planning is paid from: the budgets of the feature and of the day.
@@ -61,10 +60,10 @@ func (p *purse) accounts(ctx context.Context) ([]budget.Account, error) {
 			if err != nil {
 				return err
 			}
-			feature.Used = loop.Used(used)
+			feature.Used = budget.Settled(used)
 		}
-		used, err := g.UsageSince(loop.Midnight(p.app.now()), "")
-		day.Used = loop.Used(used)
+		used, err := g.UsageSince(budget.Midnight(p.app.now()), "")
+		day.Used = budget.Settled(used)
 		return err
 	})
 	return []budget.Account{feature, day}, err

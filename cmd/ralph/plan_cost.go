@@ -59,7 +59,7 @@ func (b *billedSession) Prompt(ctx context.Context, text string) (acp.Turn, erro
 		return acp.Turn{}, err
 	}
 	b.said, b.began = true, b.app.now()
-	turn, cut, err := loop.Guard{News: b.news, Inspect: b.inspect}.Turn(ctx, b.Session, text)
+	turn, cut, err := acp.Guard{News: b.news, Inspect: b.inspect}.Turn(ctx, b.Session, text)
 	b.is.Worked += b.live()
 	b.note(ctx, false)
 	if cut != nil && err != nil {

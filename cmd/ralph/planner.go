@@ -75,12 +75,16 @@ func (a *app) program() string {
 // agent's working folder is the staging folder, and the project may only be read.
 func (a *app) openPlanning(c *cli.Context, s *session, feature string) func(context.Context, features.Opening) (features.Session, error) {
 	purse := a.purse(s, feature)
+	given, bad := parseOpener(c)
 	openers := map[string]*opener{} // by folder: each remembers what its agent calls a model
 	return func(ctx context.Context, at features.Opening) (features.Session, error) {
 		o := openers[at.Work]
 		if o == nil {
+			if bad != nil {
+				return nil, bad
+			}
 			var err error
-			if o, err = a.newOpener(c, s); err != nil {
+			if o, err = a.newOpener(given, s); err != nil {
 				return nil, err
 			}
 			if o.chosen, err = a.planningAgent(s.config, c.String("agent")); err != nil {

@@ -57,7 +57,11 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 		return opts, fmt.Errorf("look at this process: %w", err)
 	}
 	opts.Process = dag.Process{PID: int64(id.Pid), Start: int64(id.Start), BootID: id.BootID, Namespace: id.PIDNS}
-	o, err := a.newOpener(c, s)
+	given, err := parseOpener(c)
+	if err != nil {
+		return opts, err
+	}
+	o, err := a.newOpener(given, s)
 	if err != nil {
 		return opts, err
 	}
@@ -164,34 +168,44 @@ func chooseStrategy(c *cli.Context, config project.Loaded) (strategy.Kind, strin
 	}
 }
 
-// newOpener is one that has no agent yet: what is wrong with the command line is
-// said before anything is said about agents.
-func (a *app) newOpener(c *cli.Context, s *session) (*opener, error) {
-	if err := checkSandbox(c); err != nil {
-		return nil, err
+// openerOptions choose an agent and how it is started.
+type openerOptions struct {
+	agent, model, sandbox    string
+	idleTimeout, turnTimeout *project.Duration // nil is as configured
+}
+
+// parseOpener reads the flags that run and planning share.
+func parseOpener(c *cli.Context) (openerOptions, error) {
+	o := openerOptions{agent: c.String("agent"), model: c.String("model"), sandbox: c.String("sandbox")}
+	if modes := project.SandboxModes(); c.IsSet("sandbox") && !slices.Contains(modes, o.sandbox) {
+		return o, usagef("--sandbox is %s, not %q", strings.Join(modes, ", "), o.sandbox)
 	}
 	for _, flag := range []string{"agent", "model"} {
 		if c.IsSet(flag) && c.String(flag) == "" {
-			return nil, usagef("--%s is empty", flag)
+			return o, usagef("--%s is empty", flag)
 		}
 	}
-	servers, err := a.mcpServers(s.config)
-	if err != nil {
-		return nil, err
-	}
-	o := &opener{
-		servers: servers,
-		app:     a, root: s.project.Root, config: s.config, version: buildVersion().Version, launch: a.launcher, asked: c.String("model") != "",
-		idle: s.config.Run.IdleTimeout, turn: s.config.Run.TurnTimeout,
-	}
-	for flag, into := range map[string]*project.Duration{"idle-timeout": &o.idle, "turn-timeout": &o.turn} {
+	for flag, into := range map[string]**project.Duration{"idle-timeout": &o.idleTimeout, "turn-timeout": &o.turnTimeout} {
 		if text := c.String(flag); text != "" {
-			if err := into.UnmarshalText([]byte(text)); err != nil {
-				return nil, usagef("--%s: %v", flag, err)
+			*into = new(project.Duration)
+			if err := (*into).UnmarshalText([]byte(text)); err != nil {
+				return o, usagef("--%s: %v", flag, err)
 			}
 		}
 	}
 	return o, nil
+}
+
+func (a *app) newOpener(o openerOptions, s *session) (*opener, error) {
+	servers, err := a.mcpServers(s.config)
+	if err != nil {
+		return nil, err
+	}
+	return &opener{
+		servers: servers,
+		app:     a, root: s.project.Root, config: s.config, version: buildVersion().Version, launch: a.launcher, asked: o.model != "",
+		idle: *cmp.Or(o.idleTimeout, &s.config.Run.IdleTimeout), turn: *cmp.Or(o.turnTimeout, &s.config.Run.TurnTimeout),
+	}, nil
 }
 
 // absent is how an agent is shown that a run does without.
@@ -200,12 +214,4 @@ func absent(ag agent) string {
 		return "none"
 	}
 	return ag.preset.Name + ", which cannot be started here"
-}
-
-func checkSandbox(c *cli.Context) error {
-	modes := project.SandboxModes()
-	if c.IsSet("sandbox") && !slices.Contains(modes, c.String("sandbox")) {
-		return usagef("--sandbox is %s, not %q", strings.Join(modes, ", "), c.String("sandbox"))
-	}
-	return nil
 }

@@ -5,7 +5,6 @@ import (
 
 	"ralph/budget"
 	"ralph/dag"
-	"ralph/loop"
 )
 
 // usedUp says which budgets of the day, and of features that have tasks left, are used
@@ -14,11 +13,11 @@ func (a *app) usedUp(s *session, g *dag.Graph, features []dag.Feature) ([]string
 	day, feature, now := shared(s.config.Budget.Day), shared(s.config.Budget.Feature), a.now()
 	var accounts []budget.Account
 	if day != (budget.Limits{}) {
-		used, err := g.UsageSince(loop.Midnight(now), "")
+		used, err := g.UsageSince(budget.Midnight(now), "")
 		if err != nil {
 			return nil, err
 		}
-		accounts = append(accounts, budget.Account{Scope: budget.Day, Limits: day, Used: loop.Used(used)})
+		accounts = append(accounts, budget.Account{Scope: budget.Day, Limits: day, Used: budget.Settled(used)})
 	}
 	for _, f := range features {
 		if feature == (budget.Limits{}) || f.Tasks[dag.Done]+f.Tasks[dag.Failed] == f.Total() {
@@ -28,7 +27,7 @@ func (a *app) usedUp(s *session, g *dag.Graph, features []dag.Feature) ([]string
 		if err != nil {
 			return nil, err
 		}
-		accounts = append(accounts, budget.Account{Scope: budget.Feature, Name: f.Name, Limits: feature, Used: loop.Used(used)})
+		accounts = append(accounts, budget.Account{Scope: budget.Feature, Name: f.Name, Limits: feature, Used: budget.Settled(used)})
 	}
 	over, _ := budget.Check(now, accounts...)
 	list := []string{}

@@ -37,7 +37,7 @@ func (a *app) runTaskCreate(c *cli.Context) error {
 	if c.NArg() > 1 {
 		return hint(usagef("one TEXT, not %d words", c.NArg()), "quote it if it contains spaces")
 	}
-	if err := checkSandbox(c); err != nil {
+	if _, err := parseOpener(c); err != nil {
 		return err
 	}
 	idea, from, err := a.idea(c)

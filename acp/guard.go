@@ -1,18 +1,16 @@
-package loop
+package acp
 
 import (
 	"context"
 	"errors"
 	"time"
-
-	"ralph/acp"
 )
 
-// Guard looks whether a session may go on while it is at work.
+// Guard ends a turn of a session for a reason that Inspect finds while the agent works.
 type Guard struct {
-	Every   time.Duration               // it is asked so often; 0 means every second
-	News    <-chan struct{}             // and whenever something happened that may be too much
-	Inspect func(context.Context) error // why it may not go on, or nil
+	Every   time.Duration               // how often Inspect is called; 0 means every second
+	News    <-chan struct{}             // calls it in between
+	Inspect func(context.Context) error // why the turn must end, or nil
 }
 
 // errCut carries the reason of a guard, and tells it from other ends of a context.
@@ -22,11 +20,16 @@ func (e errCut) Error() string { return e.why.Error() }
 
 func (e errCut) Unwrap() error { return e.why }
 
+// Prompter is a session, or what wraps one.
+type Prompter interface {
+	Prompt(ctx context.Context, text string) (Turn, error)
+}
+
 // Turn sends a prompt and guards the turn. If it was cut short, cut is why. A turn that
-// ended by itself meanwhile counts as it is, and has no error.
-func (g Guard) Turn(ctx context.Context, s Session, text string) (turn acp.Turn, cut, err error) {
+// completed meanwhile counts as it is, and has no error.
+func (g Guard) Turn(ctx context.Context, s Prompter, text string) (turn Turn, cut, err error) {
 	ctx, end := context.WithCancelCause(ctx)
-	guarding := g.watch(ctx, end)
+	guarding := g.Watch(ctx, end)
 	turn, err = s.Prompt(ctx, text)
 	cause := context.Cause(ctx)
 	end(nil)
@@ -35,18 +38,18 @@ func (g Guard) Turn(ctx context.Context, s Session, text string) (turn acp.Turn,
 	if !errors.As(cause, &by) {
 		return turn, nil, err
 	}
-	if byItself(turn) {
+	if turn.Completed() {
 		err = nil
 	}
 	return turn, by.why, err
 }
 
-// byItself says that a turn came to its end, also if it was to be cut meanwhile.
-func byItself(turn acp.Turn) bool { return turn.Stop != "" && turn.Stop != acp.StopCancelled }
+// Completed reports whether a turn came to its end, even if it was being cut short.
+func (t Turn) Completed() bool { return t.Stop != "" && t.Stop != StopCancelled }
 
-// watch ends a session for the reason that Inspect gives. The channel is closed when
+// Watch ends a context for the reason that Inspect gives. The channel is closed when
 // it has stopped.
-func (g Guard) watch(ctx context.Context, end context.CancelCauseFunc) <-chan struct{} {
+func (g Guard) Watch(ctx context.Context, end context.CancelCauseFunc) <-chan struct{} {
 	done := make(chan struct{})
 	every := g.Every
 	if every == 0 {

@@ -1,4 +1,4 @@
-package loop
+package budget
 
 import (
 	"testing"
