@@ -4,15 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
 
+	"ralph/internal/lazyregexp"
 	"ralph/internal/ratelimit"
 	"ralph/internal/redact"
 )
@@ -21,13 +20,9 @@ const codeAuthRequired = -32000
 
 // Compiled when first needed: a helper, which is this program too, never does.
 var (
-	authText = lazily(`(?i)\b(unauthorized|authentication[ _](required|failed|error)|invalid (api|x-api)[ -]key|not logged in)\b`)
-	httpText = lazily(`\b(401|403|429|529)\b`)
+	authText = lazyregexp.New(`(?i)\b(unauthorized|authentication[ _](required|failed|error)|invalid (api|x-api)[ -]key|not logged in)\b`)
+	httpText = lazyregexp.New(`\b(401|403|429|529)\b`)
 )
-
-func lazily(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-}
 
 // classify turns an error that the agent answered into one of ours. Agents say
 // the same thing in many ways: as the code itself, as a status somewhere in

@@ -3,13 +3,13 @@ package dag
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"zombiezen.com/go/sqlite"
+
+	"ralph/internal/lazyregexp"
 )
 
 // FeatureStatus is where a feature stands. It is rolled up from the tasks each
@@ -59,7 +59,7 @@ func (f Feature) rollUp(stage string) FeatureStatus {
 	}
 }
 
-var featureName = lazily(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var featureName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // CheckFeatureName refuses names that could be taken for a path or an ID.
 func CheckFeatureName(name string) error {
@@ -181,9 +181,4 @@ func sortByClaim(list []Task) {
 	slices.SortFunc(list, func(a, b Task) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.N, b.N))
 	})
-}
-
-// lazily compiles a pattern when it is first needed: most commands need none.
-func lazily(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

@@ -3,6 +3,8 @@ package dag
 import (
 	"fmt"
 	"strings"
+
+	"ralph/internal/lazyregexp"
 )
 
 // Spec is one task of a plan that is imported as a whole. References are refs of
@@ -77,7 +79,7 @@ func (e PlanError) Unwrap() []error {
 // IsTaskID says that a text has the form of a task's ID.
 func IsTaskID(s string) bool { return idPattern().MatchString(s) }
 
-var idPattern = lazily(`^t-[0-9a-f]{8}$`)
+var idPattern = lazyregexp.New(`^t-[0-9a-f]{8}$`)
 
 func (s *Spec) check() error {
 	if err := checkText(s.Title, s.Description, s.Gates); err != nil {

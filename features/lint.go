@@ -2,12 +2,11 @@ package features
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"ralph/dag"
+	"ralph/internal/lazyregexp"
 )
 
 // Level says what a finding means.
@@ -115,9 +114,9 @@ func name(s *dag.Spec) string {
 }
 
 var (
-	criteria   = lazily(`(?i)\b(acceptance|accept(ed)? (if|when)|done when|definition of done|criteri(a|on)|expected (result|output|behaviou?r)|success(ful)? (if|when))\b`)
-	listItem   = lazily(`(?m)^\s*([-*+]|\d+[.)])\s+\S`)
-	vagueWords = lazily(`(?i)\b(tbd|tbc|todo|fixme|etc\.?|and so on|and more|some kind of|somehow|various|miscellaneous|misc|stuff|whatever|as needed|as appropriate|if necessary|where possible|clean ?up everything|improve (the )?(code|quality|performance))(\b|$)`)
+	criteria   = lazyregexp.New(`(?i)\b(acceptance|accept(ed)? (if|when)|done when|definition of done|criteri(a|on)|expected (result|output|behaviou?r)|success(ful)? (if|when))\b`)
+	listItem   = lazyregexp.New(`(?m)^\s*([-*+]|\d+[.)])\s+\S`)
+	vagueWords = lazyregexp.New(`(?i)\b(tbd|tbc|todo|fixme|etc\.?|and so on|and more|some kind of|somehow|various|miscellaneous|misc|stuff|whatever|as needed|as appropriate|if necessary|where possible|clean ?up everything|improve (the )?(code|quality|performance))(\b|$)`)
 )
 
 // task looks at one task by itself.
@@ -184,9 +183,4 @@ func (l *linter) gates(specs []dag.Spec) {
 // Faulty says whether a plan cannot be taken as it is.
 func Faulty(list []Finding) bool {
 	return slices.ContainsFunc(list, func(f Finding) bool { return f.Level == Fault })
-}
-
-// lazily compiles a pattern when it is first needed: most commands need none.
-func lazily(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

@@ -5,14 +5,15 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/internal/lazyregexp"
 )
 
 var (
-	inCode   = lazily("`([^`\n]+)`")
-	pathLike = lazily(`^\.?/?[\w.@-]+(/[\w.@-]+)*$`)
-	ending   = lazily(`\.[A-Za-z][A-Za-z0-9]{0,5}$`)
-	bareFile = lazily(`(^|[\s(])((?:[\w@-][\w.@-]*/)+[\w@-][\w.@-]*\.[A-Za-z][A-Za-z0-9]{0,5})\b`)
-	creates  = lazily(`(?i)\b(create[sd]?|creating|add(s|ed|ing)?|new|writes?|writing|generate[sd]?|introduce[sd]?|into a|make[s]?|output)\b`)
+	inCode   = lazyregexp.New("`([^`\n]+)`")
+	pathLike = lazyregexp.New(`^\.?/?[\w.@-]+(/[\w.@-]+)*$`)
+	ending   = lazyregexp.New(`\.[A-Za-z][A-Za-z0-9]{0,5}$`)
+	bareFile = lazyregexp.New(`(^|[\s(])((?:[\w@-][\w.@-]*/)+[\w@-][\w.@-]*\.[A-Za-z][A-Za-z0-9]{0,5})\b`)
+	creates  = lazyregexp.New(`(?i)\b(create[sd]?|creating|add(s|ed|ing)?|new|writes?|writing|generate[sd]?|introduce[sd]?|into a|make[s]?|output)\b`)
 )
 
 // pathsIn lists the files that a text names: between backticks, or with a folder

@@ -14,6 +14,7 @@ import (
 	"ralph/internal/human"
 	"ralph/loop/policy"
 	"ralph/verify"
+	"ralph/verify/tamper"
 )
 
 // Base is where a task began: what was there before its first attempt. It is kept
@@ -223,15 +224,15 @@ func (a *attempt) examine(ctx context.Context, taken git.Taken, err error) (stri
 	if allowed {
 		return shown, nil
 	}
-	of := func(tree string) verify.Read {
+	of := func(tree string) tamper.Read {
 		return func(path string) ([]byte, error) {
 			return git.Show(ctx, a.opts.Dir, a.opts.Objects, tree, path, maxTestFile)
 		}
 	}
 	gates, _ := a.commands()
-	findings := verify.Tampering(changes, of(a.base.Tree), of(now), a.opts.Protect)
-	findings = append(findings, verify.Hollowed(changes, of(a.base.Tree), of(now), gates)...)
-	silenced, err := verify.LeftOut(changes, of(a.base.Tree), of(now), func() ([]string, error) {
+	findings := tamper.Find(changes, of(a.base.Tree), of(now), a.opts.Protect)
+	findings = append(findings, tamper.NeuteredGates(changes, of(a.base.Tree), of(now), gates)...)
+	silenced, err := tamper.ExcludedTests(changes, of(a.base.Tree), of(now), func() ([]string, error) {
 		return git.Files(ctx, a.opts.Dir, a.opts.Objects, a.base.Tree)
 	})
 	if err != nil {

@@ -23,7 +23,7 @@ func (a *attempt) verdict(ctx context.Context, text string) (verify.Verdict, err
 		}
 		return nil
 	}).Watch(ctx, cut)
-	v, err := verify.Ask(ctx, text, func(ctx context.Context, try int) (verify.Judge, error) {
+	v, err := verify.Ask(ctx, text, func(ctx context.Context, try int) (verify.Verifier, error) {
 		if over := a.spentUp(ctx); over != nil && try > 1 { // the first was asked about already
 			cut(errOverspent{*over})
 			return nil, context.Cause(ctx)
@@ -36,7 +36,7 @@ func (a *attempt) verdict(ctx context.Context, text string) (verify.Verdict, err
 }
 
 // openJudge opens the next session that is to give a verdict, in a folder of its own.
-func (a *attempt) openJudge(ctx context.Context) (verify.Judge, error) {
+func (a *attempt) openJudge(ctx context.Context) (verify.Verifier, error) {
 	a.judges++
 	folder := filepath.Join(a.folder, "verify-"+strconv.Itoa(a.judges))
 	if err := os.MkdirAll(folder, 0o700); err != nil {

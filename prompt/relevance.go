@@ -1,10 +1,10 @@
 package prompt
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 	"unicode"
+
+	"ralph/internal/lazyregexp"
 )
 
 // namedFirst moves the Markdown sections that the task names to the front, each
@@ -138,7 +138,7 @@ func (s *section) isNamed(task map[string]bool) bool {
 }
 
 // labelPattern is how requirements are numbered: R12, FR-3.
-var labelPattern = lazily(`\b[A-Z]{1,5}-?[0-9]+\b`)
+var labelPattern = lazyregexp.New(`\b[A-Z]{1,5}-?[0-9]+\b`)
 
 // leads says that nothing but marks of Markdown stands before a label: there it is
 // defined, elsewhere it is only mentioned.
@@ -173,9 +173,4 @@ func isCommon(word string) bool {
 		return true
 	}
 	return false
-}
-
-// lazily compiles a pattern when it is first needed: most commands need none.
-func lazily(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
+	"ralph/internal/lazyregexp"
 	"ralph/internal/outbox"
 )
 
@@ -48,7 +47,7 @@ func FromEnvironment(getenv func(string) string) (ExportOptions, bool, error) {
 }
 
 // traceParent names a trace that this run is a part of, as the W3C defines it.
-var traceParent = lazily(`^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}`)
+var traceParent = lazyregexp.New(`^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}`)
 
 // pairs reads "a=b,c=d", with values escaped as in addresses.
 func pairs(text string) map[string]string {
@@ -65,9 +64,4 @@ func pairs(text string) map[string]string {
 		out[name] = value
 	}
 	return out
-}
-
-// lazily compiles a pattern when it is first needed: most commands need none.
-func lazily(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

@@ -2,10 +2,10 @@ package verify
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"ralph/internal/lazyregexp"
 )
 
 // Check is what a gate says about finished work, beside what it said before.
@@ -73,8 +73,8 @@ var (
 		[]byte("FAIL"), []byte("rror"), []byte("ERROR"), []byte("not ok"), []byte("panic"), []byte("Traceback"),
 		[]byte("✕"), []byte("✗"), []byte("✖"), []byte("×"),
 	}
-	located = lazily(`^\s*[^\s:]+:\d+(:\d+)?: `)
-	numbers = lazily(`[0-9]+([.,][0-9]+)*`)
+	located = lazyregexp.New(`^\s*[^\s:]+:\d+(:\d+)?: `)
+	numbers = lazyregexp.New(`[0-9]+([.,][0-9]+)*`)
 )
 
 func marked(text []byte) bool {
@@ -140,9 +140,4 @@ func (f *failures) String() string {
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
-}
-
-// lazily compiles a pattern when it is first needed: most commands need none.
-func lazily(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

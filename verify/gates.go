@@ -1,5 +1,5 @@
-// Package verify judges work that an agent says is done. Gates are commands that
-// ralph runs itself; their exit status is the verdict. It never changes a task.
+// Package verify checks work that an agent says is done. Gates are commands that ralph
+// runs itself; their exit status is the verdict. It never changes a task.
 package verify
 
 import (
@@ -15,7 +15,7 @@ import (
 	"ralph/internal/redact"
 )
 
-// Gates runs the commands that judge a task's work.
+// Gates runs the commands that check a task's work.
 type Gates struct {
 	Dir     string        // where they run
 	Env     []string      // their complete environment

@@ -18,6 +18,7 @@ import (
 	"ralph/loop"
 	"ralph/strategy"
 	"ralph/verify"
+	"ralph/verify/tamper"
 )
 
 // runOptions turns flags and configuration into what a run works with.
@@ -86,7 +87,7 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 	opts.Verdicts, opts.OwnJudge, opts.JudgeAgent = s.config.Verify.Enabled, s.config.Verify.Agent != "", s.config.Verify.Agent
 	opts.RepairRounds, opts.Reruns, opts.Protect = s.config.Verify.Repairs, s.config.Verify.Reruns, s.config.Verify.Protect
 	for _, glob := range opts.Protect {
-		if err := verify.Valid(glob); err != nil {
+		if err := tamper.ValidGlob(glob); err != nil {
 			return opts, fmt.Errorf("%w: verify.protect: %w", project.ErrConfig, err)
 		}
 	}

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+
+	"ralph/internal/lazyregexp"
 )
 
 // names are what programs call these errors, squeezed.
@@ -20,10 +21,8 @@ var names = map[string]Kind{
 	"engineoverloadederror": Overloaded, "serveroverloaded": Overloaded, "slowdown": Overloaded, "modelcapacityexhausted": Overloaded,
 }
 
-// Compiled when first needed: few runs ever meet a limit.
-func lazily(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)` + pattern) })
-}
+// lazily ignores case: providers differ in how they write.
+func lazily(pattern string) func() *regexp.Regexp { return lazyregexp.New(`(?i)` + pattern) }
 
 const (
 	met   = `(?:reached|exceeded|hit|exhausted|used up|met|depleted|surpassed)`

@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"ralph/dag"
+	"ralph/internal/lazyregexp"
 )
 
 // AmbiguousError is a plan that could be written in more than one format.
@@ -120,7 +119,7 @@ func byKeys(keys map[string]json.RawMessage, list bool) (Format, error) {
 }
 
 // ownItem is how a task begins in a YAML list.
-var ownItem = lazily(`^-(\s*$|\s+\{|\s+["']?(` + strings.Join(ownKeys, "|") + `)["']?\s*:(\s|$))`)
+var ownItem = lazyregexp.New(`^-(\s*$|\s+\{|\s+["']?(` + strings.Join(ownKeys, "|") + `)["']?\s*:(\s|$))`)
 
 // looked is how much of a text is looked at to tell its format.
 const looked = 1 << 20
@@ -147,9 +146,4 @@ func byLines(text []byte) (Format, error) {
 	default:
 		return YAML, nil
 	}
-}
-
-// lazily compiles a pattern when it is first needed: most commands need none.
-func lazily(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/internal/lazyregexp"
 )
 
 // readGitHub reads what "gh issue list --json" prints: a list, or one issue a line
@@ -70,12 +71,12 @@ func (o object) issue() (dag.Spec, bool) {
 }
 
 var (
-	waits     = lazily(`^(?i:depends\s+on|blocked\s+by)\b[\s:*_+-]*(?:\[[ xX]\]\s+)?`)
-	denied    = lazily(`(?i)\b(?:not|no longer|isn't|never)\s+$`)
-	reference = lazily(`^\[?(?:([\w.-]+/[\w.-]+)?#(\d{1,9})\b|(https?://[^\s)\]]+)/issues/(\d{1,9})\b)\]?`)
-	inLine    = lazily(`^(?i:[ \t]*[,;&][ \t]*(?:and[ \t]+)?|[ \t]+and[ \t]+|[ \t]+)`)
-	inList    = lazily(`^[^\n]*\n[ \t]*[-*+][ \t]+(?:\[[ xX]\][ \t]+)?`)
-	unsaid    = lazily("(?s)<!--.*?(?:-->|$)|~~[^\n]*?~~|`[^`\n]+`")
+	waits     = lazyregexp.New(`^(?i:depends\s+on|blocked\s+by)\b[\s:*_+-]*(?:\[[ xX]\]\s+)?`)
+	denied    = lazyregexp.New(`(?i)\b(?:not|no longer|isn't|never)\s+$`)
+	reference = lazyregexp.New(`^\[?(?:([\w.-]+/[\w.-]+)?#(\d{1,9})\b|(https?://[^\s)\]]+)/issues/(\d{1,9})\b)\]?`)
+	inLine    = lazyregexp.New(`^(?i:[ \t]*[,;&][ \t]*(?:and[ \t]+)?|[ \t]+and[ \t]+|[ \t]+)`)
+	inList    = lazyregexp.New(`^[^\n]*\n[ \t]*[-*+][ \t]+(?:\[[ xX]\][ \t]+)?`)
+	unsaid    = lazyregexp.New("(?s)<!--.*?(?:-->|$)|~~[^\n]*?~~|`[^`\n]+`")
 )
 
 // maxBody is how long a text is searched; no description may be longer.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"ralph/internal/lazyregexp"
 )
 
 // columns measures the white space before a line, with tabs that stop every four.
@@ -32,7 +34,7 @@ type box struct {
 
 // The marks other than a space and an x are what editors use for "cancelled",
 // "in progress" and the like; they do not agree on which.
-var boxPattern = lazily(`^([-*+]|\d{1,9}[.)])([ \t]+)\[([ xX/~>!?-]?)\](?:$|([^(\[:].*)$)`)
+var boxPattern = lazyregexp.New(`^([-*+]|\d{1,9}[.)])([ \t]+)\[([ xX/~>!?-]?)\](?:$|([^(\[:].*)$)`)
 
 func parseBox(rest string) (box, bool) {
 	if rest == "" || !strings.Contains(rest, "[") || !isBullet(rest) {

@@ -1,4 +1,4 @@
-package verify
+package tamper
 
 import (
 	"errors"
@@ -67,7 +67,7 @@ type tampering struct {
 func (tt tampering) run(t *testing.T) {
 	t.Helper()
 	var got []string
-	for _, f := range Tampering(changesOf(tt.before, tt.after), tt.before.read, tt.after.read, theProtected()) {
+	for _, f := range Find(changesOf(tt.before, tt.after), tt.before.read, tt.after.read, theProtected()) {
 		if f.Path == "" || !strings.Contains(f.What, plain(f.Path)) {
 			t.Errorf("finding %+v does not say where", f)
 		}
@@ -131,7 +131,7 @@ func TestGlobsOfProtect(t *testing.T) {
 	}
 	for name, tt := range tests {
 		for _, glob := range tt.globs {
-			if err := Valid(glob); err != nil {
+			if err := ValidGlob(glob); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -151,12 +151,12 @@ func TestGlobsOfProtect(t *testing.T) {
 func TestGlobsThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	for _, glob := range []string{"", "!", "/", "/etc", "a//b", "../x", "a/./b", "a/..", "[", "a/[b", `a\`, "a**", "**b/c"} {
-		if err := Valid(glob); err == nil {
+		if err := ValidGlob(glob); err == nil {
 			t.Errorf("%q is taken as valid", glob)
 		}
 	}
 	for _, glob := range theProtected() {
-		if err := Valid(glob); err != nil {
+		if err := ValidGlob(glob); err != nil {
 			t.Errorf("of our own: %v", err)
 		}
 	}
@@ -167,8 +167,8 @@ func TestATestFileThatCannotBeReadIsNotTakenForGood(t *testing.T) {
 	fails := func(string) ([]byte, error) { return nil, errors.New("too large") }
 	works := func(string) ([]byte, error) { return []byte("package a\n"), nil }
 	changes := []git.Change{{Path: "a_test.go", Kind: git.Modified}, {Path: "a.go", Kind: git.Modified}}
-	want := []Finding{{"a_test.go", "test file cannot be judged: a_test.go (too large)"}}
-	if diff := cmp.Diff(want, Tampering(changes, works, fails, nil)); diff != "" {
+	want := []Finding{{"a_test.go", "test file cannot be checked: a_test.go (too large)"}}
+	if diff := cmp.Diff(want, Find(changes, works, fails, nil)); diff != "" {
 		t.Errorf("findings differ (-want +got):\n%s", diff)
 	}
 }

@@ -1,4 +1,4 @@
-package verify
+package tamper
 
 import (
 	"fmt"
@@ -8,19 +8,20 @@ import (
 	"strings"
 
 	"ralph/internal/git"
+	"ralph/internal/lazyregexp"
 )
 
-// LeftOut says which changes make a test runner leave out tests that were there when
+// ExcludedTests says which changes make a test runner leave out tests that were there when
 // the task began; files lists what was. It knows what Jest and pytest read. To leave
 // out what is new, or what holds no tests, is work like any other.
-func LeftOut(changes []git.Change, before, after Read, files func() ([]string, error)) ([]Finding, error) {
+func ExcludedTests(changes []git.Change, before, after Read, files func() ([]string, error)) ([]Finding, error) {
 	was := map[string]bool{} // by what it says: settings move from one file to another
 	for _, c := range changes {
 		old := c.Path
 		if c.Kind == git.Renamed {
 			old = c.Old
 		}
-		if _, read := leavers(old); read != nil && c.Kind != git.Added {
+		if _, read := exclusions(old); read != nil && c.Kind != git.Added {
 			text, _ := before(old)
 			for _, l := range read(string(text)) {
 				was[l.what] = true
@@ -30,7 +31,7 @@ func LeftOut(changes []git.Change, before, after Read, files func() ([]string, e
 	var findings []Finding
 	var were []string // the files that were there
 	for _, c := range changes {
-		lang, read := leavers(c.Path)
+		lang, read := exclusions(c.Path)
 		if read == nil || c.Kind == git.Deleted || c.Kind == git.Mode {
 			continue
 		}
@@ -91,38 +92,38 @@ func below(folder, name string) string {
 	return rest
 }
 
-// leaver is one thing in a configuration that leaves tests out.
-type leaver struct {
+// exclusion is one thing in a configuration that leaves tests out.
+type exclusion struct {
 	what string
 	out  func(name string) bool
 }
 
 var (
-	jestIgnores = lazily(`(?:testPathIgnorePatterns|modulePathIgnorePatterns)["']?\s*:\s*\[([^\]]*)\]`)
-	jsString    = lazily("\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'")
-	pyIgnores   = lazily(`--(ignore|ignore-glob|deselect)[= ]["']?([^\s"',\]]+)`)
-	pyCollects  = lazily(`(?:^|[\s"'])(--collect-only|--co)(?:$|[\s"'])`)
-	pyFolders   = lazily(`(?m)^norecursedirs\s*=([^\n]*(?:\n[ \t]+[^\n]*)*)`)
+	jestIgnores = lazyregexp.New(`(?:testPathIgnorePatterns|modulePathIgnorePatterns)["']?\s*:\s*\[([^\]]*)\]`)
+	jsString    = lazyregexp.New("\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'")
+	pyIgnores   = lazyregexp.New(`--(ignore|ignore-glob|deselect)[= ]["']?([^\s"',\]]+)`)
+	pyCollects  = lazyregexp.New(`(?:^|[\s"'])(--collect-only|--co)(?:$|[\s"'])`)
+	pyFolders   = lazyregexp.New(`(?m)^norecursedirs\s*=([^\n]*(?:\n[ \t]+[^\n]*)*)`)
 )
 
-// leavers reads a file of a test runner, of which it tells the language, or is nil for
+// exclusions reads a file of a test runner, of which it tells the language, or is nil for
 // another.
-func leavers(file string) (language, func(text string) []leaver) {
+func exclusions(file string) (language, func(text string) []exclusion) {
 	base := path.Base(file)
 	switch {
 	case base == "package.json", strings.HasPrefix(base, "jest.config."):
-		return javascript, jestLeavers
+		return javascript, jestExclusions
 	case slices.Contains([]string{"pytest.ini", ".pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini"}, base):
-		return python, pytestLeavers
+		return python, pytestExclusions
 	}
 	return none, nil
 }
 
-func jestLeavers(text string) (list []leaver) {
+func jestExclusions(text string) (list []exclusion) {
 	for _, m := range jestIgnores().FindAllStringSubmatch(text, -1) {
 		for _, s := range jsString().FindAllStringSubmatch(m[1], -1) {
 			pattern := strings.ReplaceAll(s[1]+s[2], `\\`, `\`)
-			list = append(list, leaver{pattern, func(name string) bool {
+			list = append(list, exclusion{pattern, func(name string) bool {
 				expr, err := regexp.Compile(strings.ReplaceAll(pattern, "<rootDir>", "^"))
 				if name == "" || err != nil {
 					return false
@@ -134,10 +135,10 @@ func jestLeavers(text string) (list []leaver) {
 	return list
 }
 
-func pytestLeavers(text string) (list []leaver) {
+func pytestExclusions(text string) (list []exclusion) {
 	for _, m := range pyIgnores().FindAllStringSubmatch(text, -1) {
 		option, value := m[1], strings.TrimPrefix(m[2], "./")
-		list = append(list, leaver{"--" + option + " " + value, func(name string) bool {
+		list = append(list, exclusion{"--" + option + " " + value, func(name string) bool {
 			file, _, _ := strings.Cut(value, "::")
 			if option == "ignore-glob" {
 				ok, _ := path.Match(file, name)
@@ -147,11 +148,11 @@ func pytestLeavers(text string) (list []leaver) {
 		}})
 	}
 	for _, m := range pyCollects().FindAllStringSubmatch(text, -1) {
-		list = append(list, leaver{m[1], func(string) bool { return true }})
+		list = append(list, exclusion{m[1], func(string) bool { return true }})
 	}
 	for _, m := range pyFolders().FindAllStringSubmatch(text, -1) {
 		for _, word := range strings.FieldsFunc(m[1], func(r rune) bool { return strings.ContainsRune(" \t\n,[]\"'", r) }) {
-			list = append(list, leaver{"norecursedirs " + word, func(name string) bool {
+			list = append(list, exclusion{"norecursedirs " + word, func(name string) bool {
 				folders := strings.Split(path.Dir(name), "/")
 				return name != "" && slices.ContainsFunc(folders, func(f string) bool { ok, _ := path.Match(word, f); return ok && f != "." })
 			}})

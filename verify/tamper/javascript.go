@@ -1,16 +1,18 @@
-package verify
+package tamper
 
 import (
 	"math"
 	"slices"
 	"strings"
+
+	"ralph/internal/lazyregexp"
 )
 
 var (
 	// A call of a test or of a group of tests, up to its first bracket.
-	jsCall = lazily("(?:^|[^\\w$.])((?:[xf]?(?:it|test|specify|describe|context|suite))((?:\\.\\w+)*))\\s*(?:<[^()`]*>)?\\s*[(`]")
-	jsBody = lazily(`(?:^|[^\w$.])((?:this|t|ctx|context|testContext)\.(?:skip|todo))\s*\(`)
-	jsOpt  = lazily(`[{,]\s*(skip|todo|only)\s*(?:[,}]|:\s*([^\s,}]+))`)
+	jsCall = lazyregexp.New("(?:^|[^\\w$.])((?:[xf]?(?:it|test|specify|describe|context|suite))((?:\\.\\w+)*))\\s*(?:<[^()`]*>)?\\s*[(`]")
+	jsBody = lazyregexp.New(`(?:^|[^\w$.])((?:this|t|ctx|context|testContext)\.(?:skip|todo))\s*\(`)
+	jsOpt  = lazyregexp.New(`[{,]\s*(skip|todo|only)\s*(?:[,}]|:\s*([^\s,}]+))`)
 )
 
 // jsSkips keep a test from running, or from counting when it fails.

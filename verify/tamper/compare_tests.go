@@ -1,4 +1,4 @@
-package verify
+package tamper
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ type place struct {
 
 func (p place) now() string { return p.pair.after.file }
 
-// compare judges all changed files of a language at once: a test that is in
+// compare testCommand all changed files of a language at once: a test that is in
 // another file now was moved.
 func compare(pairs []pair) []Finding {
 	missing, extra := map[string][]place{}, map[string][]place{}

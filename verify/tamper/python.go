@@ -1,22 +1,24 @@
-package verify
+package tamper
 
 import (
 	"slices"
 	"strings"
+
+	"ralph/internal/lazyregexp"
 )
 
 var (
-	pyDef       = lazily(`^(?:async\s+)?def\s+(\w+)`)
-	pyBegin     = lazily(`^(?:(?:async\s+)?def|class)\s+\w+\s*[(:]`)
-	pyClass     = lazily(`^class\s+\w+`)
-	pyMark      = lazily(`\bmark\s*\.\s*(skip|skipif|xfail)\b`)
-	pyDecorator = lazily(`^@\s*(?:unittest\s*\.\s*)?(skip|skipIf|skipUnless|expectedFailure)\b`)
-	pyCall      = lazily(`\b(pytest\s*\.\s*(?:skip|xfail|importorskip)|self\s*\.\s*skipTest)\s*\(|\braise\s+(?:\w+\s*\.\s*)*(SkipTest)\b`)
-	pyAlias     = lazily(`^(\w+)\s*(?::[^=]*)?=[^=]`)
-	pyReturn    = lazily(`^\s*(?:async\s+)?def\b[^\n]*:\s*return\s*(?:\n|$)`)
-	pyList      = lazily(`^\w+\s*=\s*\[((?:\s*(?:"[\w./-]*"|'[\w./-]*')\s*,?)*)\s*\]\s*$`)
-	pyString    = lazily(`["']([\w./-]*)["']`)
-	pyNames     = lazily(`^@\s*([\w.]+)`)
+	pyDef       = lazyregexp.New(`^(?:async\s+)?def\s+(\w+)`)
+	pyBegin     = lazyregexp.New(`^(?:(?:async\s+)?def|class)\s+\w+\s*[(:]`)
+	pyClass     = lazyregexp.New(`^class\s+\w+`)
+	pyMark      = lazyregexp.New(`\bmark\s*\.\s*(skip|skipif|xfail)\b`)
+	pyDecorator = lazyregexp.New(`^@\s*(?:unittest\s*\.\s*)?(skip|skipIf|skipUnless|expectedFailure)\b`)
+	pyCall      = lazyregexp.New(`\b(pytest\s*\.\s*(?:skip|xfail|importorskip)|self\s*\.\s*skipTest)\s*\(|\braise\s+(?:\w+\s*\.\s*)*(SkipTest)\b`)
+	pyAlias     = lazyregexp.New(`^(\w+)\s*(?::[^=]*)?=[^=]`)
+	pyReturn    = lazyregexp.New(`^\s*(?:async\s+)?def\b[^\n]*:\s*return\s*(?:\n|$)`)
+	pyList      = lazyregexp.New(`^\w+\s*=\s*\[((?:\s*(?:"[\w./-]*"|'[\w./-]*')\s*,?)*)\s*\]\s*$`)
+	pyString    = lazyregexp.New(`["']([\w./-]*)["']`)
+	pyNames     = lazyregexp.New(`^@\s*([\w.]+)`)
 )
 
 // pyForAll run before every test of a class, a file or a folder.

@@ -9,16 +9,16 @@ import (
 	"ralph/sigils"
 )
 
-// Judge is a fresh session that is asked for a verdict.
-type Judge interface {
+// Verifier is a fresh session that is asked for a verdict.
+type Verifier interface {
 	Prompt(ctx context.Context, text string) (acp.Turn, error)
 	Close() error
 }
 
-// Verdict is what an agent with fresh eyes says about finished work.
+// Verdict is what a verifier says about finished work.
 type Verdict struct {
 	Pass   bool
-	Given  bool // false: it was asked in vain, and that counts as a failure
+	Given  bool // false: no verdict came, which counts as a failure
 	Reason string
 }
 
@@ -34,18 +34,18 @@ func (v Verdict) String() string {
 	}
 }
 
-// tries is how often a verdict is asked for: a crash or silence is no verdict.
+// tries is how often Ask asks: a crash or silence is no verdict.
 const tries = 2
 
-// Ask opens a session and asks it for a verdict, and once more if none came of
-// it. Each session is given its number. The error is for a judge that cannot be
-// had now: trying again at once would not help, and the work is not to blame.
-func Ask(ctx context.Context, text string, open func(ctx context.Context, try int) (Judge, error)) (Verdict, error) {
+// Ask opens a session and asks it for a verdict, and once more if none came of it. try
+// numbers the sessions. The error is for a verifier that is unavailable: trying again at
+// once would not help, and the work is not to blame.
+func Ask(ctx context.Context, text string, open func(ctx context.Context, try int) (Verifier, error)) (Verdict, error) {
 	var v Verdict
 	for try := 1; try <= tries; try++ {
-		judge, err := open(ctx, try)
+		verifier, err := open(ctx, try)
 		if err == nil {
-			v, err = ask(ctx, judge, text)
+			v, err = ask(ctx, verifier, text)
 		}
 		switch {
 		case err == nil && v.Given:
@@ -62,7 +62,7 @@ func Ask(ctx context.Context, text string, open func(ctx context.Context, try in
 	return v, nil
 }
 
-// unavailable says that the same would happen again.
+// unavailable reports whether the same would happen again.
 func unavailable(err error) bool {
 	for _, kind := range []acp.Kind{acp.NotFound, acp.CannotStart, acp.WrongVersion, acp.AuthRequired, acp.ModelUnknown, acp.RateLimited} {
 		if errors.Is(err, kind) {
@@ -72,10 +72,10 @@ func unavailable(err error) bool {
 	return false
 }
 
-func ask(ctx context.Context, judge Judge, text string) (Verdict, error) {
-	turn, err := judge.Prompt(ctx, text)
+func ask(ctx context.Context, verifier Verifier, text string) (Verdict, error) {
+	turn, err := verifier.Prompt(ctx, text)
 	var v Verdict
-	if err = errors.Join(err, judge.Close()); err != nil {
+	if err = errors.Join(err, verifier.Close()); err != nil {
 		return v, err
 	}
 	scan := sigils.NewScanner("")

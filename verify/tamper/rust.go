@@ -1,16 +1,18 @@
-package verify
+package tamper
 
 import (
 	"strings"
+
+	"ralph/internal/lazyregexp"
 )
 
 var (
-	rustFn     = lazily(`^\s*(?:pub(?:\s*\([^)]*\))?\s+)?(?:const\s+)?(?:async\s+)?(?:unsafe\s+)?(?:extern\s+"[^"]*"\s+)?fn\s+(\w+)`)
-	rustMod    = lazily(`^\s*(?:pub(?:\s*\([^)]*\))?\s+)?mod\s+\w+\s*\{`)
-	rustTest   = lazily(`^#\[\s*(?:\w+\s*::\s*)*(?:test|rstest|test_case|test_log|quickcheck|wasm_bindgen_test)\b`)
-	rustIgnore = lazily(`^#\[\s*(?:ignore\b|cfg_attr\s*\(.*\bignore\b)`)
-	rustFile   = lazily(`#!\[\s*cfg\s*\(.*(?:\bany\s*\(\s*\)|\bfalse\b|\bfeature\b)`)
-	rustNever  = lazily(`^#\[\s*cfg\s*\(.*(?:\bany\s*\(\s*\)|\bfalse\b|\bfeature\b)`)
+	rustFn     = lazyregexp.New(`^\s*(?:pub(?:\s*\([^)]*\))?\s+)?(?:const\s+)?(?:async\s+)?(?:unsafe\s+)?(?:extern\s+"[^"]*"\s+)?fn\s+(\w+)`)
+	rustMod    = lazyregexp.New(`^\s*(?:pub(?:\s*\([^)]*\))?\s+)?mod\s+\w+\s*\{`)
+	rustTest   = lazyregexp.New(`^#\[\s*(?:\w+\s*::\s*)*(?:test|rstest|test_case|test_log|quickcheck|wasm_bindgen_test)\b`)
+	rustIgnore = lazyregexp.New(`^#\[\s*(?:ignore\b|cfg_attr\s*\(.*\bignore\b)`)
+	rustFile   = lazyregexp.New(`#!\[\s*cfg\s*\(.*(?:\bany\s*\(\s*\)|\bfalse\b|\bfeature\b)`)
+	rustNever  = lazyregexp.New(`^#\[\s*cfg\s*\(.*(?:\bany\s*\(\s*\)|\bfalse\b|\bfeature\b)`)
 )
 
 // parseRust finds functions with the attribute test, wherever they are: tests

@@ -1,4 +1,4 @@
-package verify
+package tamper
 
 import (
 	"go/build/constraint"
@@ -36,7 +36,7 @@ func goBuilds(file, text string) bool {
 	return true
 }
 
-// goName judges the end of a name: x_linux.go, x_arm64.go, x_linux_arm64.go, each
+// goName testCommand the end of a name: x_linux.go, x_arm64.go, x_linux_arm64.go, each
 // also before _test.
 func goName(name string) bool {
 	words := strings.Split(strings.TrimSuffix(strings.TrimSuffix(name, ".go"), "_test"), "_")[1:]
@@ -67,7 +67,7 @@ func goTag(tag string) bool {
 	return release && err == nil && n <= goMinor()
 }
 
-// goMinor is the N of go1.N, of the program that judges.
+// goMinor is the N of go1.N, of the program that testCommand.
 func goMinor() int {
 	_, version, _ := strings.Cut(runtime.Version(), "go1.")
 	end := strings.IndexFunc(version, func(r rune) bool { return r < '0' || r > '9' })

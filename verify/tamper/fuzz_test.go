@@ -1,4 +1,4 @@
-package verify
+package tamper
 
 import (
 	"slices"
@@ -38,7 +38,7 @@ func FuzzTampering(f *testing.F) {
 			}
 		}
 		modified := []git.Change{{Path: name, Kind: git.Modified}}
-		if got := Tampering(modified, constant(before), constant(before), nil); got != nil {
+		if got := Find(modified, constant(before), constant(before), nil); got != nil {
 			t.Errorf("the same text: got %+v", got)
 		}
 		s := parse(lang, name, named, before)
@@ -49,17 +49,17 @@ func FuzzTampering(f *testing.F) {
 		if renamed := strings.Replace(name, "a", "b", 1); renamed != name {
 			if l, _ := classify(renamed); l == lang {
 				moved := []git.Change{{Path: renamed, Old: name, Kind: git.Renamed}}
-				if got := Tampering(moved, constant(before), constant(before), nil); got != nil {
+				if got := Find(moved, constant(before), constant(before), nil); got != nil {
 					t.Errorf("renamed to %s: got %+v", renamed, got)
 				}
 			}
 		}
-		for _, finding := range Tampering(modified, constant(before), constant(after), nil) {
+		for _, finding := range Find(modified, constant(before), constant(after), nil) {
 			if finding.Path != name || strings.ContainsAny(finding.What, "\n\x00") {
 				t.Errorf("got %+v", finding)
 			}
 		}
-		for _, finding := range Tampering([]git.Change{{Path: name, Kind: git.Added}}, nil, constant(after), nil) {
+		for _, finding := range Find([]git.Change{{Path: name, Kind: git.Added}}, nil, constant(after), nil) {
 			if !strings.HasPrefix(finding.What, "tests newly silenced") {
 				t.Errorf("added: got %+v", finding)
 			}
@@ -102,14 +102,14 @@ func TestTestsCanBeShuffledBetweenFiles(t *testing.T) {
 			for _, text := range rapid.Permutation(slices.Clone(texts)).Draw(t, "order") {
 				after[rapid.SampledFrom([]string{first, second}).Draw(t, "to")] += text
 			}
-			if got := Tampering(changesOf(before, after), before.read, after.read, nil); got != nil {
+			if got := Find(changesOf(before, after), before.read, after.read, nil); got != nil {
 				t.Fatalf("moved: got %+v\nbefore %q\nafter %q", got, before, after)
 			}
 			lost := rapid.SampledFrom(texts).Draw(t, "lost")
 			for path := range after {
 				after[path] = strings.Replace(after[path], lost, "\n", 1)
 			}
-			if got := Tampering(changesOf(before, after), before.read, after.read, nil); len(got) != 1 || !strings.HasPrefix(got[0].What, "1 test fewer") {
+			if got := Find(changesOf(before, after), before.read, after.read, nil); len(got) != 1 || !strings.HasPrefix(got[0].What, "1 test fewer") {
 				t.Fatalf("lost %q: got %+v", lost, got)
 			}
 		})
@@ -132,7 +132,7 @@ func TestWhatIsNoTestFileIsNotJudged(t *testing.T) {
 		before := strings.Join(rapid.SliceOf(rapid.SampledFrom(lines)).Draw(t, "before"), "\n")
 		after := before + "\n" + strings.Join(rapid.SliceOf(rapid.SampledFrom(lines)).Draw(t, "added"), "\n")
 		kind := rapid.SampledFrom([]git.Kind{git.Added, git.Modified, git.Deleted, git.Mode}).Draw(t, "kind")
-		if got := Tampering([]git.Change{{Path: name, Kind: kind}}, constant(before), constant(after), theProtected()); got != nil {
+		if got := Find([]git.Change{{Path: name, Kind: kind}}, constant(before), constant(after), theProtected()); got != nil {
 			t.Fatalf("got %+v", got)
 		}
 	})
@@ -150,7 +150,7 @@ func BenchmarkHostileTexts(b *testing.B) {
 		b.Run(strings.TrimSpace(part), func(b *testing.B) {
 			judge := func(size int) time.Duration {
 				text, start := strings.Repeat(part, size/len(part)), time.Now()
-				Tampering([]git.Change{{Path: name, Kind: git.Modified}}, constant(text), constant(text+" "), nil)
+				Find([]git.Change{{Path: name, Kind: git.Modified}}, constant(text), constant(text+" "), nil)
 				return time.Since(start)
 			}
 			var small, large time.Duration

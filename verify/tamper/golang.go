@@ -1,17 +1,19 @@
-package verify
+package tamper
 
 import (
 	"strings"
+
+	"ralph/internal/lazyregexp"
 )
 
 var (
-	goFunc   = lazily(`(?m)^func\s+(?:\([^)\n]*\)\s*)?(\w+)\s*(?:\[[^\]\n]*\]\s*)?\(`)
-	goHandle = lazily(`(\w+)\s+\*?testing\.(?:T|F|TB)\b`)
-	goSkip   = lazily(`(\w+|\bT\(\))\.(Skip|Skipf|SkipNow)\(`)
-	goReturn = lazily(`^[^{]*\{\s*return\b`)
-	goLeave  = lazily(`(?m)(?:^\t|\A[^{]*\{\s*)os\.Exit\(0\)`)
-	goUse    = lazily(`^(?:\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow|Log|Logf|Helper|Parallel|Cleanup|TempDir|Setenv)\(|\s+\*testing\.T\b)`)
-	goTest   = lazily(`^(?:Test|Fuzz|Example)(?:[^a-z]|$)`)
+	goFunc   = lazyregexp.New(`(?m)^func\s+(?:\([^)\n]*\)\s*)?(\w+)\s*(?:\[[^\]\n]*\]\s*)?\(`)
+	goHandle = lazyregexp.New(`(\w+)\s+\*?testing\.(?:T|F|TB)\b`)
+	goSkip   = lazyregexp.New(`(\w+|\bT\(\))\.(Skip|Skipf|SkipNow)\(`)
+	goReturn = lazyregexp.New(`^[^{]*\{\s*return\b`)
+	goLeave  = lazyregexp.New(`(?m)(?:^\t|\A[^{]*\{\s*)os\.Exit\(0\)`)
+	goUse    = lazyregexp.New(`^(?:\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow|Log|Logf|Helper|Parallel|Cleanup|TempDir|Setenv)\(|\s+\*testing\.T\b)`)
+	goTest   = lazyregexp.New(`^(?:Test|Fuzz|Example)(?:[^a-z]|$)`)
 )
 
 func (s *suite) parseGo(text, code string) {

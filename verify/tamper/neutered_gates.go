@@ -1,4 +1,4 @@
-package verify
+package tamper
 
 import (
 	"encoding/json"
@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"ralph/internal/git"
+	"ralph/internal/lazyregexp"
 )
 
-// Hollowed says which changes leave a gate nothing to do, or make it pass whatever
+// NeuteredGates says which changes leave a gate nothing to do, or make it pass whatever
 // comes of it: a script that a gate names, a target of a Makefile or justfile, a
 // script of a package.json, that ran something and runs nothing any more, or whose
 // test program's exit status counts no longer. To edit them is work like any other.
-func Hollowed(changes []git.Change, before, after Read, gates []string) []Finding {
+func NeuteredGates(changes []git.Change, before, after Read, gates []string) []Finding {
 	words := map[string]bool{}
 	for _, gate := range gates {
 		for word := range strings.FieldsFuncSeq(gate, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()\"'`", r) }) {
@@ -72,7 +73,7 @@ func (was recipe) weaker(is recipe) string {
 	}
 	for _, command := range is.commands {
 		bare := strings.TrimSpace(swallow().ReplaceAllString(strings.TrimPrefix(command, "-"), ""))
-		if bare != command && judges().MatchString(bare) && slices.Contains(was.commands, bare) && !slices.Contains(is.commands, bare) {
+		if bare != command && testCommand().MatchString(bare) && slices.Contains(was.commands, bare) && !slices.Contains(is.commands, bare) {
 			return fmt.Sprintf("what the gates run passes whatever comes of %q", bare)
 		}
 	}
@@ -80,10 +81,10 @@ func (was recipe) weaker(is recipe) string {
 }
 
 var (
-	swallow = lazily(`\s*(?:\|\|\s*(?:true|:|exit 0|echo\b.*)|;\s*(?:true|:|exit 0))\s*$`)
-	judges  = lazily(`\b(?:tests?|check|vet|lint|pytest|unittest|tox|jest|vitest|mocha|eslint|tsc|mypy|ruff|clippy|golangci-lint|playwright|cypress)\b`)
-	target  = lazily(`^@?([\w.-]+)[^:=\n]*:([^=\n]*)$`)
-	usual   = lazily(`^(?:test|check|lint|ci|verify|vet|unit|typecheck)`)
+	swallow     = lazyregexp.New(`\s*(?:\|\|\s*(?:true|:|exit 0|echo\b.*)|;\s*(?:true|:|exit 0))\s*$`)
+	testCommand = lazyregexp.New(`\b(?:tests?|check|vet|lint|pytest|unittest|tox|jest|vitest|mocha|eslint|tsc|mypy|ruff|clippy|golangci-lint|playwright|cypress)\b`)
+	target      = lazyregexp.New(`^@?([\w.-]+)[^:=\n]*:([^=\n]*)$`)
+	usual       = lazyregexp.New(`^(?:test|check|lint|ci|verify|vet|unit|typecheck)`)
 )
 
 // recipesOf reads what a file runs, by name, or returns nil for a file that is none
@@ -121,8 +122,8 @@ func recipesOf(file, text string, words map[string]bool) map[string]recipe {
 }
 
 var (
-	shell       = lazily(`^#!.*\b(?:sh|bash|dash|zsh|ksh)\b`)
-	conditional = lazily(`^(?:ifeq|ifneq|ifdef|ifndef|else|endif)\b`) // in a Makefile
+	shell       = lazyregexp.New(`^#!.*\b(?:sh|bash|dash|zsh|ksh)\b`)
+	conditional = lazyregexp.New(`^(?:ifeq|ifneq|ifdef|ifndef|else|endif)\b`) // in a Makefile
 )
 
 // readTargets goes through a Makefile or a justfile.

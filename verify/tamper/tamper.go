@@ -1,4 +1,6 @@
-package verify
+// Package tamper finds changes that make a gate easier to pass instead of the work
+// better. It reads files through its caller and never runs anything.
+package tamper
 
 import (
 	"bytes"
@@ -19,16 +21,16 @@ type Finding struct {
 // Read returns the text of a file as it was at one of two moments.
 type Read func(path string) ([]byte, error)
 
-// Tampering says which changes take tests away, keep them from running, or touch
-// what protect names (see Valid). To add tests, to edit, rename and move them is
-// work like any other and is never reported; nor is a new test that is skipped.
+// Find reports changes that delete tests, keep them from running, or touch what protect
+// names (see ValidGlob). Adding, editing, renaming and moving tests is ordinary work and
+// never reported; nor is a new test that is skipped.
 //
-// It knows the tests of Go, JavaScript and TypeScript, Python and Rust by patterns.
-// It does not see a test that checks less than before, a test taken out of a
-// table, and what other files make a test runner do: those are what protect is
-// for. A new condition under which an existing test is skipped is reported,
-// whatever the condition is: what holds where the gates run is not known.
-func Tampering(changes []git.Change, before, after Read, protect []string) []Finding {
+// It knows the tests of Go, JavaScript and TypeScript, Python and Rust by patterns. It
+// does not see a test that checks less than before, a case deleted from a table, or what
+// other files make a test runner do: those are what protect is for. A new condition that
+// skips an existing test is always reported, because nobody knows whether it holds where
+// the gates run.
+func Find(changes []git.Change, before, after Read, protect []string) []Finding {
 	var findings []Finding
 	pairs := map[language][]pair{}
 	for _, c := range changes {
@@ -110,7 +112,7 @@ func readPair(c git.Change, before, after Read) (p pair, findings []Finding) {
 	read := func(path string, read Read) []byte {
 		text, err := read(path)
 		if err != nil {
-			findings = append(findings, Finding{path, fmt.Sprintf("test file cannot be judged: %s (%v)", plain(path), err)})
+			findings = append(findings, Finding{path, fmt.Sprintf("test file cannot be checked: %s (%v)", plain(path), err)})
 		}
 		return text
 	}

@@ -1,4 +1,4 @@
-package verify
+package tamper
 
 import (
 	"testing"
@@ -53,7 +53,7 @@ func TestWhatAGateRunsIsNotHollowedOut(t *testing.T) {
 			t.Parallel()
 			read := func(text string) Read { return func(string) ([]byte, error) { return []byte(text), nil } }
 			got := ""
-			for _, f := range Hollowed([]git.Change{{Path: tt.file, Kind: git.Modified}}, read(tt.before), read(tt.after), []string{tt.gate}) {
+			for _, f := range NeuteredGates([]git.Change{{Path: tt.file, Kind: git.Modified}}, read(tt.before), read(tt.after), []string{tt.gate}) {
 				got += f.What
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -93,7 +93,7 @@ func TestTestsThatWereThereAreNotLeftOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			read := func(text string) Read { return func(string) ([]byte, error) { return []byte(text), nil } }
-			found, err := LeftOut([]git.Change{{Path: tt.file, Kind: git.Modified}}, read(tt.before), read(tt.after), func() ([]string, error) { return append([]string(nil), files...), nil })
+			found, err := ExcludedTests([]git.Change{{Path: tt.file, Kind: git.Modified}}, read(tt.before), read(tt.after), func() ([]string, error) { return append([]string(nil), files...), nil })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,7 +115,7 @@ func TestSettingsOfARunnerMayMove(t *testing.T) {
 	after := func(name string) ([]byte, error) {
 		return []byte(map[string]string{"pyproject.toml": option}[name]), nil
 	}
-	found, err := LeftOut([]git.Change{{Path: "pyproject.toml", Kind: git.Added}, {Path: "setup.cfg", Kind: git.Deleted}}, before, after,
+	found, err := ExcludedTests([]git.Change{{Path: "pyproject.toml", Kind: git.Added}, {Path: "setup.cfg", Kind: git.Deleted}}, before, after,
 		func() ([]string, error) { return []string{"setup.cfg", "tests/test_a.py"}, nil })
 	if err != nil || len(found) > 0 {
 		t.Errorf("got %v, %v, want nothing: it was left out before", found, err)

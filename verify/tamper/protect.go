@@ -1,4 +1,4 @@
-package verify
+package tamper
 
 import (
 	"errors"
@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Valid explains why a glob of `[verify] protect` cannot be used. In a glob, * and
+// ValidGlob explains why a glob of `[verify] protect` cannot be used. In a glob, * and
 // ? and [a-z] match within a name, ** stands for any number of folders, a folder
 // means all that is in it, and ! in front takes out what an earlier glob took in.
-func Valid(glob string) error {
+func ValidGlob(glob string) error {
 	pattern := strings.TrimSuffix(strings.TrimPrefix(glob, "!"), "/")
 	if pattern == "" {
 		return fmt.Errorf("glob %q names nothing", glob)

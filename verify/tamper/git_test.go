@@ -1,4 +1,4 @@
-package verify
+package tamper
 
 import (
 	"os"
@@ -75,7 +75,7 @@ func TestTamperingIsSeenInARealRepository(t *testing.T) {
 		{"b_test.go", "test file deleted: b_test.go (TestOne)"},
 		{"web/a.test.ts", "test newly skipped: adds numbers in web/a.test.ts (xit)"},
 	}
-	if diff := cmp.Diff(want, Tampering(changes, read(before), read(after), theProtected())); diff != "" {
+	if diff := cmp.Diff(want, Find(changes, read(before), read(after), theProtected())); diff != "" {
 		t.Errorf("findings differ (-want +got):\n%s", diff)
 	}
 }

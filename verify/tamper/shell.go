@@ -1,15 +1,17 @@
-package verify
+package tamper
 
 import (
 	"slices"
 	"strings"
+
+	"ralph/internal/lazyregexp"
 )
 
 var (
-	assignment = lazily(`^\w+=\S*$`)
-	leaves     = lazily(`^(?:exit|exit 0|exec true|return 0)$`)
-	opens      = lazily(`^(?:if|for|while|until|case|select)\b|\{$`)
-	ends       = lazily(`^(?:fi|done|esac|\})`)
+	assignment = lazyregexp.New(`^\w+=\S*$`)
+	leaves     = lazyregexp.New(`^(?:exit|exit 0|exec true|return 0)$`)
+	opens      = lazyregexp.New(`^(?:if|for|while|until|case|select)\b|\{$`)
+	ends       = lazyregexp.New(`^(?:fi|done|esac|\})`)
 	// dullWords do nothing that could fail.
 	dullWords = strings.Fields(`set echo printf cd true : export local readonly shopt umask pwd date fi done esac } exit return`)
 	// openWords stand before a command.
