@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/db"
@@ -30,26 +28,28 @@ type afterwards struct {
 
 // afterwards checks the places before anything runs: hours of work must not end
 // with a report that cannot be written.
-func (a *app) afterwards(c *cli.Context) (*afterwards, error) {
+func (a *app) afterwards(o runOptions) (*afterwards, error) {
 	w := &afterwards{github: a.githubActions()}
-	for flag, into := range map[string]*string{"junit": &w.junit, "summary": &w.summary} {
-		name := c.String(flag)
-		if !c.IsSet(flag) {
+	for _, f := range []struct {
+		flag string
+		name *string
+		into *string
+	}{{"junit", o.output.junit, &w.junit}, {"summary", o.output.summary, &w.summary}} {
+		switch {
+		case f.name == nil:
 			continue
+		case o.dryRun:
+			return nil, usagef("--dry-run runs nothing: it does not go with --%s", f.flag)
+		case *f.name == "-":
+			return nil, usagef("--%s needs the name of a file; stdout is for the result", f.flag)
 		}
-		if c.Bool("dry-run") {
-			return nil, usagef("--dry-run runs nothing: it does not go with --%s", flag)
-		}
-		if name == "-" {
-			return nil, usagef("--%s needs the name of a file; stdout is for the result", flag)
-		}
-		*into = settled(absolute(a, name))
+		*f.into = settled(absolute(a, *f.name))
 	}
 	if w.github != nil && w.summary == w.github.step {
 		w.summary = "" // it is written there anyway, after what stands in it
 	}
 	for flag, path := range map[string]string{"junit": w.junit, "summary": w.summary} {
-		if err := vacate(path); err != nil {
+		if err := prepareOutput(path); err != nil {
 			return nil, usagef("--%s: %v", flag, err)
 		}
 	}
@@ -74,9 +74,9 @@ func moved(path string) error {
 	return nil
 }
 
-// vacate makes sure that a file can be written, and takes an older one away: should
+// prepareOutput makes sure that a file can be written, and takes an older one away: should
 // this run die, nobody must take the report of another one for its.
-func vacate(path string) error {
+func prepareOutput(path string) error {
 	if path == "" {
 		return nil
 	}

@@ -89,7 +89,7 @@ func (a *app) readGlobals(c *cli.Context) {
 func (a *app) specs() []command {
 	return withBare(slices.Concat(
 		grouped("Plan", a.initCommand(), a.taskCommand(), a.featureCommand()),
-		grouped("Run", a.runCommand(), a.demoCommand(), a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.recoverCommand(), a.promptCommand()),
+		grouped("Run", runCommand(a), a.demoCommand(), a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.recoverCommand(), a.promptCommand()),
 		grouped("Inspect", a.statusCommand(), a.watchCommand(), a.reportCommand(), a.runsCommand(), a.logsCommand(), a.costCommand(), a.statsCommand(),
 			a.journalCommand(), a.knowledgeCommand()),
 		grouped("Maintain", a.agentsCommand(), a.configCommand(), a.doctorCommand(), a.gcCommand(), a.completionCommand(), a.manCommand(), a.versionCommand()),

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/features"
 	"ralph/internal/human"
 	"ralph/internal/project"
@@ -58,7 +56,7 @@ const maxConfigLines = 20
 
 // tellConfig says which lines of the configuration are new since the last run and who
 // wrote them, and begins to watch it. Nothing of it has been executed by then.
-func (a *app) tellConfig(c *cli.Context, changes *configChanges) {
+func (a *app) tellConfig(changes *configChanges, dryRun bool) {
 	changes.mu.Lock()
 	defer changes.mu.Unlock()
 	lines := changes.read()
@@ -77,7 +75,7 @@ func (a *app) tellConfig(c *cli.Context, changes *configChanges) {
 			}
 		}
 	}
-	if c.Bool("dry-run") {
+	if dryRun {
 		return
 	}
 	changes.record = configRecord{Lines: sumsOf(lines)}

@@ -1,61 +1,56 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
-
-	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
 )
 
-// takeUp finds the run that --continue means, and sets the flags that it was given
-// and that are not given anew. Nil means that none is continued.
-func (a *app) takeUp(c *cli.Context, s *session) (*dag.Run, error) {
-	if !c.Bool("continue") {
-		return nil, nil
+// continueRun finds the run that --continue means, and restores the flags that it had
+// and that were not typed again. Nil means that none is continued.
+func (a *app) continueRun(ctx context.Context, s *session, o runOptions) (runOptions, *dag.Run, error) {
+	if !o.continues {
+		return o, nil, nil
 	}
-	run, err := a.unfinished(c, s)
+	run, err := a.unfinished(ctx, s, o.target)
 	if err != nil {
-		return nil, fmt.Errorf("continue: %w", err)
+		return o, nil, fmt.Errorf("continue: %w", err)
 	}
-	var given map[string]string
-	if err := json.Unmarshal([]byte(run.Settings), &given); err != nil {
-		return nil, fmt.Errorf("continue %s: its settings: %w", run.ID, err)
+	var stored map[string]string
+	if err := json.Unmarshal([]byte(run.Settings), &stored); err != nil {
+		return o, nil, fmt.Errorf("continue %s: its settings: %w", run.ID, err)
 	}
-	for name, value := range given {
-		if c.IsSet(name) || !hasFlag(c, name) || c.Bool(opposite[name]) {
-			continue
-		}
-		if err := c.Set(name, value); err != nil {
-			return nil, fmt.Errorf("continue %s: --%s: %w", run.ID, name, err)
-		}
+	if o, err = o.restore(stored); err != nil {
+		return o, nil, fmt.Errorf("continue %s: %w", run.ID, err)
 	}
-	return &run, nil
+	return o, &run, nil
 }
 
 // unfinished is the run that was named, the last one of the target, or without a
 // target the last one that left something to do.
-func (a *app) unfinished(c *cli.Context, s *session) (run dag.Run, err error) {
-	typed := c.Args().First()
-	named := c.NArg() == 1 && strings.HasPrefix(typed, "r-")
+func (a *app) unfinished(ctx context.Context, s *session, t runTarget) (run dag.Run, err error) {
+	typed := t.arg()
+	named := len(t.args) == 1 && strings.HasPrefix(typed, "r-")
 	find := func(g *dag.Graph) (dag.Run, error) { return g.LastUnfinished() }
-	switch targeted := c.NArg() > 0 || c.IsSet("feature") || c.IsSet("task"); {
-	case named && (c.IsSet("feature") || c.IsSet("task")):
+	switch {
+	case named && (t.feature != nil || t.task != nil):
 		return run, usagef("%s has its own target: it does not go with --feature or --task", typed)
 	case named:
 		find = func(g *dag.Graph) (dag.Run, error) { return g.ResolveRun(typed) }
-	case targeted:
-		scope, err := a.scope(c, s)
+	case t.given():
+		scope, err := a.scope(ctx, s, t)
 		if err != nil {
 			return run, err
 		}
 		find = func(g *dag.Graph) (dag.Run, error) { return g.LastRun(scope) }
 	}
 	left := false
-	err = s.store.View(c.Context, func(g *dag.Graph) (err error) {
+	err = s.store.View(ctx, func(g *dag.Graph) (err error) {
 		if run, err = find(g); err == nil {
 			left, err = g.LeftToDo(run.Scope)
 		}
@@ -79,34 +74,14 @@ func (a *app) unfinished(c *cli.Context, s *session) (run dag.Run, err error) {
 	return run, nil
 }
 
-// opposite are flags that contradict each other.
-var opposite = map[string]string{"keep-going": "fail-fast", "fail-fast": "keep-going"}
-
-// passing are flags that belong to one start, not to the run.
-var passing = []string{"continue", "once", "dry-run", "events", "json", "junit", "summary", "log-file", "log-format", "metrics", "feature", "task", "help"}
-
-// settings are the flags that a run was given, for the run that continues it, and what
-// it writes in the project, for every other run.
-func settings(c *cli.Context, output []string) (string, error) {
-	given := map[string]string{}
-	for _, f := range c.Command.Flags {
-		name := f.Names()[0]
-		if !c.IsSet(name) || slices.Contains(passing, name) {
-			continue
-		}
-		switch v := c.Value(name).(type) {
-		case bool, int, int64, float64, string:
-			given[name] = fmt.Sprint(v)
-		}
-	}
+// storedSettings are the flags that a run was given, for the run that continues it, and
+// what it writes in the project, for every other run.
+func storedSettings(given map[string]string, output []string) (string, error) {
+	stored := map[string]string{}
+	maps.Copy(stored, given)
 	if len(output) > 0 {
-		given[outputKey] = strings.Join(output, "\x00")
+		stored[outputKey] = strings.Join(output, "\x00")
 	}
-	b, err := json.Marshal(given)
+	b, err := json.Marshal(stored)
 	return string(b), err
-}
-
-// hasFlag says that there is such a flag: an older ralph may have had others.
-func hasFlag(c *cli.Context, name string) bool {
-	return slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return f.Names()[0] == name })
 }

@@ -92,7 +92,7 @@ func (a *app) playDemo(c *cli.Context, s *session) error {
 	}
 	fmt.Fprintln(a.stdout)
 	s.config.Run.Backoff = 0 // nobody should wait for a demonstration
-	opts, err := a.runOptions(c, s, nil)
+	opts, err := a.loopOptions(c.Context, s, runOptions{}, nil)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (a *app) playDemo(c *cli.Context, s *session) error {
 	if !c.Bool("keep") {
 		opts.Setup.Folder = "" // it will be gone
 	}
-	err = a.execute(c, opts)
+	err = a.execute(c.Context, runOptions{}, opts)
 	fmt.Fprintf(a.stdout, "\n%s\n\n", p.Bold("The plan afterwards"))
 	if derr := a.drawAll(c.Context, s); err == nil {
 		err = derr

@@ -12,15 +12,13 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/event"
 	"ralph/loop"
 )
 
 // execute does the run, from the first event to the exit status.
-func (a *app) execute(c *cli.Context, opts loop.Options) error {
+func (a *app) execute(ctx context.Context, o runOptions, opts loop.Options) error {
 	defer a.launcher.Close()
 	gates, err := a.sandbox.forGates(opts.Judge.Env)
 	if err != nil {
@@ -28,7 +26,7 @@ func (a *app) execute(c *cli.Context, opts loop.Options) error {
 	}
 	defer func() { _ = gates.Close() }() // what is left goes with the sandbox
 	opts.Judge.Confine, opts.Judge.Env = gates.Spec, append(slices.Clone(opts.Judge.Env), gates.Env...)
-	sinks, err := a.sinks(c, opts)
+	sinks, err := a.sinks(o.output, opts)
 	if err != nil {
 		return err
 	}
@@ -38,14 +36,14 @@ func (a *app) execute(c *cli.Context, opts loop.Options) error {
 	// ignoring the signal, catching it is not inherited by agents.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	opts.Observe = sinks.Event
-	runner, err := loop.Start(c.Context, opts)
+	runner, err := loop.Start(ctx, opts)
 	if err != nil {
 		return err
 	}
 	recorded := a.sandbox.recordProcesses(runner.Owner())
 	defer recorded()
-	out, caught, err := a.rounds(c.Context, runner, opts)
-	if ferr := runner.Finish(c.Context, out); err == nil {
+	out, caught, err := a.rounds(ctx, runner, opts)
+	if ferr := runner.Finish(ctx, out); err == nil {
 		err = ferr
 	}
 	if cerr := sinks.Close(); cerr != nil {
@@ -54,10 +52,10 @@ func (a *app) execute(c *cli.Context, opts loop.Options) error {
 		}
 	}
 	var terr error
-	if c.Bool("json") {
+	if o.json {
 		terr = unwritten(a.printOutcome(out))
 	}
-	if aerr := a.after.ended(c.Context, a, opts, out); terr == nil {
+	if aerr := a.after.ended(ctx, a, opts, out); terr == nil {
 		terr = aerr
 	} else if aerr != nil {
 		a.note("warning: %v", aerr)

@@ -8,7 +8,6 @@ import (
 	"syscall"
 
 	"github.com/rs/zerolog"
-	"github.com/urfave/cli/v2"
 
 	"ralph/internal/outbox"
 	"ralph/internal/show"
@@ -16,18 +15,18 @@ import (
 )
 
 // checkPlaces refuses files that can never be written, before anything is opened.
-func (a *app) checkPlaces(c *cli.Context) error {
+func (a *app) checkPlaces(output runOutput) error {
 	switch a.logFormat {
 	case "", "text", "json":
 	default:
 		return usagef("--log-format is text or json, not %q", a.logFormat)
 	}
-	if err := a.checkApart(c); err != nil {
+	if err := a.checkApart(output); err != nil {
 		return err
 	}
-	for _, flag := range []string{"events", "log-file", "metrics"} {
-		name := c.String(flag)
-		if name == "" || name == "-" && flag == "events" {
+	for _, f := range output.files() {
+		flag, name := f.flag, f.name
+		if flag == "junit" || flag == "summary" { // checked where they are prepared
 			continue
 		}
 		path := absolute(a, name)
@@ -43,13 +42,10 @@ func (a *app) checkPlaces(c *cli.Context) error {
 
 // checkApart refuses one file for two things, because the later one would take the
 // place of the other, and files that ralph itself needs.
-func (a *app) checkApart(c *cli.Context) error {
+func (a *app) checkApart(output runOutput) error {
 	taken := map[string]string{}
-	for _, flag := range []string{"events", "log-file", "metrics", "junit", "summary"} {
-		name := c.String(flag)
-		if name == "" || name == "-" && flag == "events" {
-			continue
-		}
+	for _, f := range output.files() {
+		flag, name := f.flag, f.name
 		path := absolute(a, name)
 		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 			continue // what is a device, such as /dev/null, takes everything
@@ -67,7 +63,7 @@ func (a *app) checkApart(c *cli.Context) error {
 }
 
 // observers are those that a run tells besides its own file and whoever watches it.
-func (a *app) observers(c *cli.Context, s *session) ([]show.Sink, error) {
+func (a *app) observers(s *session, output runOutput) ([]show.Sink, error) {
 	var list []show.Sink
 	if name := a.logFile; name != "" {
 		// Without waiting: a pipe that nobody reads is refused instead of waited for.
@@ -78,7 +74,7 @@ func (a *app) observers(c *cli.Context, s *session) ([]show.Sink, error) {
 		log := show.NewAsync(a.runLog(f), show.AsyncOptions{})
 		list = append(list, &closing{Sink: log, closers: []io.Closer{f}})
 	}
-	metrics, err := a.metrics(c, s)
+	metrics, err := a.metrics(s, output)
 	if err != nil {
 		return nil, err
 	}
@@ -117,23 +113,23 @@ func (a *app) runLog(to io.Writer) show.Sink {
 }
 
 // metrics is nil if nobody asked for any.
-func (a *app) metrics(c *cli.Context, s *session) (show.Sink, error) {
-	path, flag := a.metricsFile(c, s)
+func (a *app) metrics(s *session, output runOutput) (show.Sink, error) {
+	path, flag := a.metricsFile(s, output)
 	if path == "" {
 		return nil, nil
 	}
-	if err := vacate(path); err != nil {
+	if err := prepareOutput(path); err != nil {
 		return nil, usagef("%s: %v", flag, err)
 	}
 	return show.NewAsync(telemetry.NewMetrics(func(data []byte) error { return replaceFile(path, data) }), show.AsyncOptions{}), nil
 }
 
 // metricsFile is where numbers are kept, and who said so; empty is nowhere.
-func (a *app) metricsFile(c *cli.Context, s *session) (path, said string) {
+func (a *app) metricsFile(s *session, output runOutput) (path, said string) {
 	path, said = s.config.Telemetry.Prometheus, "telemetry.prometheus"
 	switch {
-	case c.IsSet("metrics"):
-		path, said = absolute(a, c.String("metrics")), "--metrics"
+	case output.metrics != nil:
+		path, said = absolute(a, *output.metrics), "--metrics"
 	case path != "" && !filepath.IsAbs(path):
 		path = filepath.Join(s.project.Root, path)
 	}

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/internal/agents"
 )
@@ -22,14 +20,14 @@ const outputKey = "output files"
 // while it runs: that is no evidence of anybody's work. Those are what this process has
 // open, what this command writes now and then or at its end, and what other runs said
 // that they write.
-func (a *app) ownFiles(c *cli.Context, s *session) func([]dag.Run) []string {
+func (a *app) ownFiles(s *session, output runOutput) func([]dag.Run) []string {
 	var named []string
-	for _, flag := range []string{"events", "log-file", "junit", "summary"} {
-		if name := c.String(flag); name != "" && name != "-" {
-			named = append(named, absolute(a, name))
+	for _, f := range output.files() {
+		if f.flag != "metrics" && f.name != "-" {
+			named = append(named, absolute(a, f.name))
 		}
 	}
-	if path, _ := a.metricsFile(c, s); path != "" {
+	if path, _ := a.metricsFile(s, output); path != "" {
 		named = append(named, path)
 	}
 	return func(runs []dag.Run) []string {

@@ -88,7 +88,7 @@ func (a *app) recoverer(c *cli.Context, s *session) recovery.Recoverer {
 	return recovery.Recoverer{
 		Store: s.store, Life: life, Sweep: sweep(s.project), Count: count(s.project), Rules: rules, Now: a.now,
 		Dirty: recovery.WorkingTree{
-			Dir: s.project.Root, Objects: s.project.Objects(), OwnFiles: loop.OwnFiles(c.Context, s.store, a.ownFiles(c, s)), OnDirty: rules.OnDirty,
+			Dir: s.project.Root, Objects: s.project.Objects(), OwnFiles: loop.OwnFiles(c.Context, s.store, a.ownFiles(s, runOutput{})), OnDirty: rules.OnDirty,
 		},
 	}
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/urfave/cli/v2"
 
 	"ralph/event"
@@ -8,7 +10,7 @@ import (
 	"ralph/internal/show"
 )
 
-func (a *app) runCommand() command {
+func runCommand(a *app) command {
 	return command{
 		name: "run", args: "[TARGET]", short: "work through the graph with an agent, until it is done or nothing can run",
 		long: `TARGET is a feature or a task; a group means all that lies below it; none means everything.
@@ -51,7 +53,7 @@ folded, and the step summary and an annotation for each failed task are written 
 		},
 		example: "ralph run --feature login --limit 20\nralph run 1f0c --agent claude --model opus\nralph run --continue",
 		exits:   "1 tasks failed, 2 blocked, 3 no task in scope, 4 a limit or stopped, 5 no usable agent,\n" + interrupted,
-		run:     a.runRun,
+		run:     action(a, parseRun, runRun),
 	}
 }
 
@@ -82,48 +84,45 @@ func (o runOutcome) status() int {
 	}
 }
 
-func (a *app) runRun(c *cli.Context) error {
-	if c.Bool("dry-run") && c.Bool("json") {
-		return usagef("--dry-run prints text: it does not go with --json")
-	}
-	if err := a.checkPlaces(c); err != nil {
+func runRun(ctx context.Context, a *app, o runOptions) error {
+	if err := a.checkPlaces(o.output); err != nil {
 		return err
 	}
-	after, err := a.afterwards(c)
+	after, err := a.afterwards(o)
 	if err != nil {
 		return err
 	}
 	a.after = after
-	err = a.runTold(c)
-	if err != nil && !after.told && !c.Bool("dry-run") {
-		if terr := after.unbegun(a, typedScope(c), err); terr != nil {
+	err = runOpened(ctx, a, o)
+	if err != nil && !after.told && !o.dryRun {
+		if terr := after.unbegun(a, o.target.typedScope(), err); terr != nil {
 			a.note("warning: %v", terr)
 		}
 	}
 	return err
 }
 
-func (a *app) runTold(c *cli.Context) error {
+func runOpened(ctx context.Context, a *app, o runOptions) error {
 	a.log = a.logger()
-	s, err := a.openFor(c.Context, db.Options{Conns: 2 + min(max(c.Int("jobs"), 1), 16), Walk: true})
+	s, err := a.openFor(ctx, db.Options{Conns: 2 + min(max(or(o.jobs, 1), 1), 16), Walk: true})
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	if err := a.importFeature(c, s); err != nil {
+	if err := a.importFeature(ctx, s, o.target); err != nil {
 		return err
 	}
-	continues, err := a.takeUp(c, s)
+	o, continues, err := a.continueRun(ctx, s, o)
 	if err != nil {
 		return err
 	}
-	if !c.Bool("dry-run") {
-		if err := a.refusePaused(c.Context, s); err != nil {
+	if !o.dryRun {
+		if err := a.refusePaused(ctx, s); err != nil {
 			return err
 		}
 	}
-	opts, err := a.runOptions(c, s, continues)
-	if kind, ok := unbegunKind(err); ok && c.Bool("json") {
+	opts, err := a.loopOptions(ctx, s, o, continues)
+	if kind, ok := unbegunKind(err); ok && o.json {
 		if perr := unwritten(a.printOutcome(event.Result{Outcome: kind, Reason: err.Error()})); perr != nil {
 			a.note("warning: %v", perr)
 		}
@@ -131,15 +130,15 @@ func (a *app) runTold(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("dry-run") {
-		return a.dryRun(c.Context, opts)
+	if o.dryRun {
+		return a.dryRun(ctx, opts)
 	}
-	if err := a.adviseRun(c, s, opts); err != nil {
+	if err := a.adviseRun(ctx, s, o.output, opts); err != nil {
 		return err
 	}
-	a.others = func() ([]show.Sink, error) { return a.observers(c, s) }
+	a.others = func() ([]show.Sink, error) { return a.observers(s, o.output) }
 	a.grace = s.config.Run.Grace.Std()
-	err = a.execute(c, opts)
-	a.retain(c.Context, s, err)
+	err = a.execute(ctx, o, opts)
+	a.retain(ctx, s, err)
 	return err
 }

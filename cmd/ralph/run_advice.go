@@ -2,14 +2,13 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
 	"ralph/features"
@@ -21,10 +20,10 @@ import (
 // adviseRun says before a run what a person would want to know before agents work:
 // that there is no plan, that their own changes may be committed, that nothing limits
 // the cost, and that a plan exists on this machine only.
-func (a *app) adviseRun(c *cli.Context, s *session, opts loop.Options) error {
+func (a *app) adviseRun(ctx context.Context, s *session, output runOutput, opts loop.Options) error {
 	var tally dag.Tally
 	asks := false
-	err := s.store.View(c.Context, func(g *dag.Graph) (err error) {
+	err := s.store.View(ctx, func(g *dag.Graph) (err error) {
 		if tally, err = g.Tally(opts.Scope); err == nil {
 			asks, err = asksModel(g, opts)
 		}
@@ -42,7 +41,7 @@ func (a *app) adviseRun(c *cli.Context, s *session, opts loop.Options) error {
 		return nil
 	}
 	if asks {
-		a.warnDirty(c, s)
+		a.warnDirty(ctx, s, output)
 	}
 	if asks && opts.Setup.Limits == noLimits {
 		a.note("hint: nothing limits what this run may spend; limit it with --max-cost, --limit or --max-duration, or [budget] in .ralph.toml")
@@ -50,7 +49,7 @@ func (a *app) adviseRun(c *cli.Context, s *session, opts loop.Options) error {
 	if a.inCI() || !git.Inside(s.project.Root) {
 		return nil
 	}
-	return s.store.View(c.Context, func(g *dag.Graph) error { return a.mentionExport(s, g, opts.Scope) })
+	return s.store.View(ctx, func(g *dag.Graph) error { return a.mentionExport(s, g, opts.Scope) })
 }
 
 // asksModel says that an agent of the run may cost money and is prompted to commit:
@@ -64,9 +63,9 @@ func asksModel(g *dag.Graph, opts loop.Options) (bool, error) {
 }
 
 // warnDirty warns of changes that an agent may take for its own when it commits.
-func (a *app) warnDirty(c *cli.Context, s *session) {
-	state := git.Look(c.Context, s.project.Root)
-	own := a.ownFiles(c, s)(nil)
+func (a *app) warnDirty(ctx context.Context, s *session, output runOutput) {
+	state := git.Look(ctx, s.project.Root)
+	own := a.ownFiles(s, output)(nil)
 	files := slices.DeleteFunc(state.Uncommitted, func(name string) bool { // ralph's own
 		return strings.HasPrefix(name, ".ralph/") || name == filepath.Base(s.project.Config()) || slices.Contains(own, name)
 	})

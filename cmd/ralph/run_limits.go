@@ -5,8 +5,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/budget"
 	"ralph/internal/drift"
 	"ralph/internal/human"
@@ -16,31 +14,17 @@ import (
 
 // spending turns flags and configuration into what may be spent, for how long is
 // waited, and what counts as getting nowhere.
-func (a *app) spending(c *cli.Context, config project.Loaded, opts *loop.Options) error {
+func (a *app) spending(o runOptions, config project.Loaded, opts *loop.Options) error {
 	b, d := config.Budget, config.Drift
-	run := budget.Limits{CostUSD: b.MaxCostUSD, Tokens: b.MaxTokens, Failures: b.MaxFailures, Duration: b.MaxDuration.Std()}
-	until, wait := b.Until, config.Run.Wait
-	if c.IsSet("max-cost") {
-		run.CostUSD = c.Float64("max-cost")
+	run := budget.Limits{
+		CostUSD: or(o.maxCost, b.MaxCostUSD), Tokens: or(o.maxTokens, b.MaxTokens), Failures: or(o.maxFailures, b.MaxFailures), Duration: b.MaxDuration.Std(),
 	}
-	if c.IsSet("max-tokens") {
-		run.Tokens = c.Int64("max-tokens")
-	}
-	if c.IsSet("max-failures") {
-		run.Failures = c.Int("max-failures")
-	}
-	if c.IsSet("max-duration") {
+	if o.maxDuration != nil {
 		var most project.Duration
-		if err := most.UnmarshalText([]byte(c.String("max-duration"))); err != nil {
+		if err := most.UnmarshalText([]byte(*o.maxDuration)); err != nil {
 			return usagef("--max-duration: %v", err)
 		}
 		run.Duration = most.Std()
-	}
-	if c.IsSet("until") {
-		until = c.String("until")
-	}
-	if c.IsSet("wait") {
-		wait = c.String("wait")
 	}
 	switch {
 	case math.IsNaN(run.CostUSD) || math.IsInf(run.CostUSD, 0):
@@ -49,10 +33,10 @@ func (a *app) spending(c *cli.Context, config project.Loaded, opts *loop.Options
 		return usagef("--max-cost, --max-tokens and --max-failures cannot be negative")
 	}
 	var err error
-	if run.Until, err = project.ParseUntil(until, a.now()); err != nil {
+	if run.Until, err = project.ParseUntil(or(o.until, b.Until), a.now()); err != nil {
 		return usagef("--until: %v", err)
 	}
-	patience, err := project.ParseWait(wait)
+	patience, err := project.ParseWait(or(o.wait, config.Run.Wait))
 	if err != nil {
 		return usagef("--wait: %v", err)
 	}

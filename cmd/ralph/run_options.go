@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -21,36 +22,36 @@ import (
 	"ralph/verify/tamper"
 )
 
-// runOptions turns flags and configuration into what a run works with.
-func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.Options, error) {
+// loopOptions turns flags and configuration into what a run works with.
+func (a *app) loopOptions(ctx context.Context, s *session, given runOptions, continues *dag.Run) (loop.Options, error) {
 	opts := loop.Options{
-		KeepGoing: keepsGoing(c, s.config), FailFast: c.Bool("fail-fast"), Jobs: c.Int("jobs"),
+		KeepGoing: given.keepsGoing(s.config), FailFast: given.failFast, Jobs: or(given.jobs, 1),
 		Limit: s.config.Run.Limit, MaxRetries: s.config.Run.MaxRetries, MaxAttempts: s.config.Run.MaxAttempts, RetryFailed: s.config.Run.RetryFailed,
-		Breaker: s.config.Run.Breaker, Backoff: s.config.Run.Backoff.Std(), Skip: c.Bool("no-verify"),
+		Breaker: s.config.Run.Breaker, Backoff: s.config.Run.Backoff.Std(), Skip: given.skipVerify,
 		Gates: s.config.Verify.Commands, Dir: s.project.Root, Folder: filepath.Join(s.project.State(), "runs"),
 		Life: life, Sweep: sweep(s.project), Recovery: recoveryRules(s), Now: a.now, Jitter: jitter,
-		Gone: databaseGone(s), Check: a.checkDatabase(c.Context, s), Context: a.promptContext(s), Recall: recallOptions(s.config),
+		Gone: databaseGone(s), Check: a.checkDatabase(ctx, s), Context: a.promptContext(s), Recall: recallOptions(s.config),
 		Known: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
 		Resume: s.config.Recovery.ResumeSession, Redact: a.redact,
 	}
-	opts.Own = a.ownFiles(c, s)
+	opts.Own = a.ownFiles(s, given.output)
 	opts.Store = s.store.KeepingGoing(opts.KeepGoing)
 	var err error
-	if opts.Settings, err = settings(c, opts.Own(nil)); err != nil {
+	if opts.Settings, err = storedSettings(given.settings, opts.Own(nil)); err != nil {
 		return opts, err
 	}
 	if continues != nil {
 		opts.Scope, opts.Continues = continues.Scope, continues
-	} else if opts.Scope, err = a.scope(c, s); err != nil {
+	} else if opts.Scope, err = a.scope(ctx, s, given.target); err != nil {
 		return opts, err
 	}
-	if err := overrideLimits(c, &opts); err != nil {
+	if err := overrideLimits(given, &opts); err != nil {
 		return opts, err
 	}
-	if err := a.spending(c, s.config, &opts); err != nil {
+	if err := a.spending(given, s.config, &opts); err != nil {
 		return opts, err
 	}
-	if opts.Strategy, opts.Model, err = chooseStrategy(c, s.config); err != nil {
+	if opts.Strategy, opts.Model, err = chooseStrategy(given, s.config); err != nil {
 		return opts, err
 	}
 	id, err := proc.Self()
@@ -58,28 +59,27 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 		return opts, fmt.Errorf("look at this process: %w", err)
 	}
 	opts.Process = dag.Process{PID: int64(id.Pid), Start: int64(id.Start), BootID: id.BootID, Namespace: id.PIDNS}
-	given, err := parseOpener(c)
+	if given.badAgent != nil {
+		return opts, given.badAgent
+	}
+	o, err := a.newOpener(given.agent, s)
 	if err != nil {
 		return opts, err
 	}
-	o, err := a.newOpener(given, s)
-	if err != nil {
-		return opts, err
-	}
-	o.chosen, err = a.chooseAgent(s.config, c.String("agent"))
-	if errors.Is(err, errUnavailable) && (c.Bool("dry-run") && !errors.Is(err, errNoSuchAgent) || !a.needed(c.Context, s, opts.Scope)) {
+	o.chosen, err = a.chooseAgent(s.config, given.agent.agent)
+	if errors.Is(err, errUnavailable) && (given.dryRun && !errors.Is(err, errNoSuchAgent) || !a.needed(ctx, s, opts.Scope)) {
 		o.chosen, err = agent{preset: agents.Preset{Name: absent(o.chosen)}}, nil
 	}
 	if err != nil {
 		return opts, err
 	}
-	if o.sandbox, err = a.confiner(cmp.Or(c.String("sandbox"), s.config.Sandbox.Mode), s); err != nil {
+	if o.sandbox, err = a.confiner(cmp.Or(given.agent.sandbox, s.config.Sandbox.Mode), s); err != nil {
 		return opts, err
 	}
 	a.sandbox = o.sandbox
 	a.tellPlanted(o.sandbox)
 	o.sandbox.config = newConfigChanges(s.project)
-	a.tellConfig(c, o.sandbox.config)
+	a.tellConfig(o.sandbox.config, given.dryRun)
 	opts.Open = o.Open
 	opts.Fallback = a.fallback(s.config, o.chosen)
 	opts.Judge = verify.Gates{Dir: s.project.Root, Timeout: s.config.Verify.Timeout.Std()}
@@ -101,26 +101,17 @@ func (a *app) runOptions(c *cli.Context, s *session, continues *dag.Run) (loop.O
 
 // keepsGoing says whether the others of a group run when one of it has failed. Who
 // ends at the first failure begins nothing below an earlier one.
-func keepsGoing(c *cli.Context, config project.Loaded) bool {
-	switch {
-	case c.Bool("fail-fast"):
-		return false
-	case c.IsSet("keep-going"):
-		return c.Bool("keep-going")
-	default:
-		return config.Run.KeepGoing
-	}
+func (o runOptions) keepsGoing(config project.Loaded) bool {
+	return !o.failFast && or(o.keepGoing, config.Run.KeepGoing)
 }
 
 // maxJobs is far more agents than any machine runs well.
 const maxJobs = 256
 
-func overrideLimits(c *cli.Context, opts *loop.Options) error {
-	if c.IsSet("limit") {
-		opts.Limit = c.Int("limit")
-	}
-	if c.Bool("once") {
-		if c.IsSet("limit") {
+func overrideLimits(o runOptions, opts *loop.Options) error {
+	opts.Limit = or(o.limit, opts.Limit)
+	if o.once {
+		if o.limit != nil {
 			return usagef("--once is --limit 1: it does not go with --limit")
 		}
 		opts.Limit = 1
@@ -128,29 +119,26 @@ func overrideLimits(c *cli.Context, opts *loop.Options) error {
 			opts.Limit += opts.Continues.Iterations
 		}
 	}
-	if c.IsSet("max-retries") {
-		n := c.Int("max-retries")
-		opts.Retries = &n
-	}
+	opts.Retries = o.maxRetries
 	switch {
 	case opts.Jobs > maxJobs:
 		return usagef("--jobs is at most %d", maxJobs)
 	case opts.Limit < 0, opts.Retries != nil && *opts.Retries < 0:
 		return usagef("--limit and --max-retries cannot be negative")
-	case c.IsSet("jobs") && opts.Jobs < 1:
+	case opts.Jobs < 1:
 		return usagef("--jobs is at least 1")
-	case c.Bool("keep-going") && opts.FailFast:
+	case or(o.keepGoing, false) && opts.FailFast:
 		return usagef("--keep-going and --fail-fast contradict each other: one goes on below what failed, the other ends there")
 	}
 	return nil
 }
 
 // chooseStrategy lets --model alone mean that very model.
-func chooseStrategy(c *cli.Context, config project.Loaded) (strategy.Kind, string, error) {
-	model := c.String("model")
+func chooseStrategy(o runOptions, config project.Loaded) (strategy.Kind, string, error) {
+	model := o.agent.model
 	switch {
-	case c.IsSet("model-strategy"):
-		kind, err := strategy.ParseKind(c.String("model-strategy"))
+	case o.strategy != nil:
+		kind, err := strategy.ParseKind(*o.strategy)
 		if err != nil {
 			return "", "", usagef("--model-strategy: %v", err)
 		}

@@ -1,12 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
 )
@@ -46,9 +45,9 @@ func (a *app) whereElse(s *session, g *dag.Graph, otherwise string) string {
 
 // typedScope is the target as it was typed, for a run that ended before anybody
 // knew whether there is such a target.
-func typedScope(c *cli.Context) dag.Scope {
-	scope := dag.Scope{Feature: c.String("feature"), Task: c.String("task")}
-	switch target := c.Args().First(); {
+func (t runTarget) typedScope() dag.Scope {
+	scope := dag.Scope{Feature: or(t.feature, ""), Task: or(t.task, "")}
+	switch target := t.arg(); {
 	case strings.HasPrefix(target, "t-"):
 		scope.Task = target
 	case target != "" && scope == (dag.Scope{}):
@@ -58,30 +57,27 @@ func typedScope(c *cli.Context) dag.Scope {
 }
 
 // scope finds what TARGET, --feature or --task mean.
-func (a *app) scope(c *cli.Context, s *session) (dag.Scope, error) {
-	given := 0
-	for _, set := range []bool{c.NArg() > 0, c.IsSet("feature"), c.IsSet("task")} {
-		if set {
+func (a *app) scope(ctx context.Context, s *session, t runTarget) (dag.Scope, error) {
+	given := len(t.args)
+	for _, flag := range []*string{t.feature, t.task} {
+		if flag != nil {
 			given++
 		}
 	}
-	if given > 1 || c.NArg() > 1 {
+	if given > 1 {
 		return dag.Scope{}, usagef("one target: TARGET, --feature or --task")
 	}
-	if c.NArg() == 1 && c.Args().First() == "" {
+	if len(t.args) == 1 && t.arg() == "" {
 		return dag.Scope{}, usagef("TARGET is empty")
 	}
 	var scope dag.Scope
-	err := s.store.View(c.Context, func(g *dag.Graph) error {
-		if typed := c.String("task"); typed != "" {
+	err := s.store.View(ctx, func(g *dag.Graph) error {
+		if typed := or(t.task, ""); typed != "" {
 			t, err := g.Resolve(typed)
 			scope.Task = t.ID
 			return lookUpHint(err)
 		}
-		typed := c.String("feature")
-		if typed == "" {
-			typed = c.Args().First()
-		}
+		typed := cmp.Or(or(t.feature, ""), t.arg())
 		if typed == "" {
 			return nil
 		}
@@ -90,7 +86,7 @@ func (a *app) scope(c *cli.Context, s *session) (dag.Scope, error) {
 			scope.Feature = f.Name
 			return nil
 		}
-		if c.IsSet("feature") || !errors.Is(err, dag.ErrNotFound) {
+		if t.feature != nil || !errors.Is(err, dag.ErrNotFound) {
 			return suggestFeature(g, typed, hint(err, "%s", a.whereElse(s, g, "see the names with: ralph feature list")))
 		}
 		t, err := g.Resolve(typed)

@@ -8,8 +8,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/event"
 	"ralph/internal/show"
 	"ralph/internal/term"
@@ -18,7 +16,7 @@ import (
 
 // sinks are all that want to know about a run: its own file, a person, and
 // whoever asked with --events.
-func (a *app) sinks(c *cli.Context, opts loop.Options) (show.Sink, error) {
+func (a *app) sinks(output runOutput, opts loop.Options) (show.Sink, error) {
 	list := []show.Sink{&runFile{folder: opts.Folder}}
 	people := show.Options{
 		Out: a.stderr, Palette: a.stderrPalette(), Width: a.errWidth,
@@ -40,7 +38,7 @@ func (a *app) sinks(c *cli.Context, opts loop.Options) (show.Sink, error) {
 	default:
 		list = append(list, show.NewAsync(show.NewPlain(people), show.AsyncOptions{}))
 	}
-	switch name := c.String("events"); name {
+	switch name := output.events; name {
 	case "":
 	case "-":
 		list = append(list, leavable{show.NewAsync(show.NewJSON(a.stdout), show.AsyncOptions{})})
