@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
+
+	"ralph/event"
 )
 
 // Attempt is one agent's try at one task.
@@ -20,7 +22,7 @@ type Attempt struct {
 	StartedAt time.Time
 	Heartbeat time.Time // when its run last said that it goes on; zero if never
 	EndedAt   time.Time // zero while it runs
-	Outcome   string
+	Outcome   event.AttemptOutcome
 	Reason    string
 
 	ModelEffective string // what the agent said it uses
@@ -49,11 +51,11 @@ type Attempt struct {
 
 // GateRecord is what a gate said about an attempt, as it is stored.
 type GateRecord struct {
-	Command  string `json:"command"`
-	Passed   bool   `json:"passed"`
-	Exit     string `json:"exit"`
-	Baseline string `json:"baseline,omitempty"` // green or red before the work; empty if that is not known
-	Verdict  string `json:"verdict"`            // passed, flaky, failed, or excused: it was red before and did not get worse
+	Command  string            `json:"command"`
+	Passed   bool              `json:"passed"`
+	Exit     string            `json:"exit"`
+	Baseline event.Baseline    `json:"baseline,omitempty"` // green or red before the work; empty if that is not known
+	Verdict  event.GateVerdict `json:"verdict"`            // passed, flaky, failed, or excused: it was red before and did not get worse
 }
 
 const beginAttemptSQL = `
@@ -80,9 +82,9 @@ const endAttemptSQL = `
 UPDATE attempts SET phase = 'settled', ended_at = :now, outcome = :outcome, reason = :reason
 WHERE task = :task AND generation = :generation AND ended_at IS NULL;`
 
-func (g *Graph) endAttempt(task int64, c Claim, outcome, reason string) error {
+func (g *Graph) endAttempt(task int64, c Claim, outcome event.AttemptOutcome, reason string) error {
 	return g.tx.Exec(endAttemptSQL, ":task", task, ":generation", c.Generation,
-		":outcome", outcome, ":reason", orNull(g.said(reason)), ":now", g.millis())
+		":outcome", string(outcome), ":reason", orNull(g.said(reason)), ":now", g.millis())
 }
 
 const attemptColumns = `
@@ -123,7 +125,7 @@ func (g *Graph) attempts(query string, args ...any) ([]Attempt, error) {
 		r := row{stmt: stmt}
 		list = append(list, Attempt{
 			ID: r.text(), Run: r.text(), Task: r.text(), Iteration: r.int(), Phase: Phase(r.text()), Agent: r.text(), Model: r.text(),
-			StartedAt: r.time(), Heartbeat: r.time(), EndedAt: r.time(), Outcome: r.text(), Reason: r.text(),
+			StartedAt: r.time(), Heartbeat: r.time(), EndedAt: r.time(), Outcome: event.AttemptOutcome(r.text()), Reason: r.text(),
 			ModelEffective: r.text(), Session: r.text(), Sandbox: r.text(), StopReason: r.text(), Verdict: r.text(), Gates: r.records(),
 			Files: r.list(), Base: r.text(), Tree: r.text(), TreeAfter: r.text(), Transcript: r.text(),
 			TokensIn: r.optionalInt64(), TokensCached: r.optionalInt64(), TokensOut: r.optionalInt64(), CostUSD: r.optionalFloat(),
@@ -234,11 +236,11 @@ const leftSQL = `UPDATE tasks SET leaving = NULL WHERE leaving = :id;`
 
 // AbandonAttempt ends an attempt whose claim was lost: its task has moved on. Its
 // agent is gone, so the task may be claimed again.
-func (g *Graph) AbandonAttempt(id, outcome, reason string) error {
+func (g *Graph) AbandonAttempt(id string, outcome event.AttemptOutcome, reason string) error {
 	if err := g.tx.Exec(leftSQL, ":id", id); err != nil {
 		return err
 	}
-	return g.tx.Exec(abandonAttemptSQL, ":id", id, ":outcome", outcome, ":reason", orNull(g.said(reason)), ":now", g.millis())
+	return g.tx.Exec(abandonAttemptSQL, ":id", id, ":outcome", string(outcome), ":reason", orNull(g.said(reason)), ":now", g.millis())
 }
 
 const (

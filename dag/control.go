@@ -72,7 +72,7 @@ func (g *Graph) Pause(id string) error {
 	if err != nil {
 		return err
 	}
-	if !t.status.open() {
+	if !isOpen(t.status) {
 		return fmt.Errorf("%w: %s is %s: there is nothing to pause", ErrRefused, t.id, t.status)
 	}
 	return g.setPaused(t, true, "paused by hand")

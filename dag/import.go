@@ -212,7 +212,7 @@ func (b *batch) statusOf(i int) Status {
 	open, failed := false, false
 	for _, c := range t.children {
 		s := b.statusOf(c)
-		open, failed = open || s.open(), failed || s == Failed
+		open, failed = open || isOpen(s), failed || s == Failed
 		if s != Done && t.status == Done {
 			b.fault(i, fmt.Errorf("it is done, but its subtask on line %d is %s", b.tasks[c].spec.Line, s))
 			return t.status

@@ -81,7 +81,7 @@ func (b *batch) storeTask(i int, features map[string]int64) error {
 	case t.under != nil:
 		parent = t.under.N
 	}
-	if !t.status.open() {
+	if !isOpen(t.status) {
 		finished = g.millis()
 	}
 	kind := s.Kind
@@ -133,7 +133,7 @@ func (b *batch) growParents() error {
 		if !known {
 			order = append(order, t.under.N)
 		}
-		grown[t.under.N] = growth{sum.count + 1, sum.open || t.status.open()}
+		grown[t.under.N] = growth{sum.count + 1, sum.open || isOpen(t.status)}
 	}
 	g := b.graph
 	for _, n := range order {

@@ -66,7 +66,7 @@ func (g *Graph) move(t node, to Status, by Trigger) error {
 		return fmt.Errorf("%w: %s is %s, and %s cannot make it %s", ErrRefused, t.id, t.status, by, to)
 	}
 	var finished any
-	if !to.open() {
+	if !isOpen(to) {
 		finished = g.millis()
 	}
 	fence := 0

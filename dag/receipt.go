@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
+
+	"ralph/event"
 )
 
 // Receipt is everything that is on record about an attempt. What is empty or nil
@@ -24,7 +26,7 @@ type Receipt struct {
 	Sandbox        string
 	StartedAt      time.Time
 	EndedAt        time.Time // zero while it runs
-	Outcome        string
+	Outcome        event.AttemptOutcome
 	Reason         string
 	StopReason     string
 	Verdict        string
@@ -90,7 +92,7 @@ func scanReceipt(stmt *sqlite.Stmt) Receipt {
 	return Receipt{
 		ID: r.text(), Run: r.text(), Task: r.text(), Title: r.text(), Feature: r.text(), Verification: r.text(), Last: r.bool(),
 		Iteration: r.int(), Phase: Phase(r.text()), Agent: r.text(), Model: r.text(), ModelEffective: r.text(), Sandbox: r.text(),
-		StartedAt: r.time(), EndedAt: r.time(), Outcome: r.text(), Reason: r.text(), StopReason: r.text(), Verdict: r.text(),
+		StartedAt: r.time(), EndedAt: r.time(), Outcome: event.AttemptOutcome(r.text()), Reason: r.text(), StopReason: r.text(), Verdict: r.text(),
 		Gates: r.text(), TokensIn: r.optionalInt64(), TokensCached: r.optionalInt64(), TokensOut: r.optionalInt64(),
 		CostUSD: r.optionalFloat(), CostEstimated: r.bool(), CostUnknown: r.bool(), Shares: r.shares(), Drift: r.list(), Files: r.list(), Base: r.text(),
 		Tree: r.text(), TreeAfter: r.text(),

@@ -32,14 +32,14 @@ func (g *Graph) rollUp(parent int64, from, child Status) error {
 	if err != nil {
 		return err
 	}
-	reopened := child.open() && (from == "" || !from.open())
+	reopened := isOpen(child) && (from == "" || !isOpen(from))
 	to := p.status
 	switch {
 	case !open && !failed && (p.status == Pending || p.status == Failed):
 		to = Done
 	case p.status == Pending && failed && (child == Failed || !open):
 		to = Failed
-	case reopened && !p.status.open(), failed && p.status == Done:
+	case reopened && !isOpen(p.status), failed && p.status == Done:
 		to = Pending
 	}
 	if to == p.status {
@@ -70,7 +70,7 @@ func (g *Graph) reopenAncestors(parent int64) error {
 		if err != nil {
 			return err
 		}
-		if !p.status.open() {
+		if !isOpen(p.status) {
 			if err := g.move(p, Pending, ByRollUp); err != nil {
 				return err
 			}

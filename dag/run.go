@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
+
+	"ralph/event"
 )
 
 // Process names one process precisely enough to know later whether it lives.
@@ -24,7 +26,7 @@ type Run struct {
 	StartedAt  time.Time
 	Heartbeat  time.Time // when it last said that it goes on
 	EndedAt    time.Time // zero while it runs
-	Outcome    string
+	Outcome    event.RunOutcome
 	Reason     string
 	Iterations int       // that counted, those of the runs it continues included
 	Failures   int       // tasks in a row that failed, with the same
@@ -51,8 +53,8 @@ UPDATE runs SET ended_at = :now, outcome = :outcome, reason = :reason, iteration
 WHERE id = :id AND ended_at IS NULL;`
 
 // EndRun records how a run ended.
-func (g *Graph) EndRun(id, outcome, reason string, iterations int) error {
-	err := g.tx.Exec(endRunSQL, ":id", id, ":outcome", outcome, ":reason", orNull(g.said(reason)), ":iterations", iterations, ":now", g.millis())
+func (g *Graph) EndRun(id string, outcome event.RunOutcome, reason string, iterations int) error {
+	err := g.tx.Exec(endRunSQL, ":id", id, ":outcome", string(outcome), ":reason", orNull(g.said(reason)), ":iterations", iterations, ":now", g.millis())
 	if err == nil && g.tx.Changes() != 1 {
 		err = fmt.Errorf("run %s: %w or ended already", id, ErrNotFound)
 	}
@@ -67,7 +69,7 @@ func scanRun(stmt *sqlite.Stmt) Run {
 	return Run{
 		ID: r.text(), Owner: r.text(), Scope: Scope{Feature: r.text(), Task: r.text()},
 		Process:   Process{PID: r.int64(), Start: r.int64(), BootID: r.text(), Namespace: r.text()},
-		StartedAt: r.time(), Heartbeat: r.time(), EndedAt: r.time(), Outcome: r.text(), Reason: r.text(), Iterations: r.int(), Failures: r.int(),
+		StartedAt: r.time(), Heartbeat: r.time(), EndedAt: r.time(), Outcome: event.RunOutcome(r.text()), Reason: r.text(), Iterations: r.int(), Failures: r.int(),
 		Settings: r.text(), Continues: r.text(), PrunedAt: r.time(),
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
+
+	"ralph/event"
 )
 
 const (
@@ -87,7 +89,7 @@ func (g *Graph) Fail(c Claim, reason string) error {
 
 // Release is how a claim is given back without a result.
 type Release struct {
-	Outcome   string // how the attempt is remembered; empty means released
+	Outcome   event.AttemptOutcome // how the attempt is remembered; empty means released
 	Reason    string
 	Uncounted bool      // it was not the task's fault: no attempt is charged
 	Finished  bool      // its work is finished: the next claim only verifies it
@@ -107,7 +109,7 @@ func (g *Graph) Release(c Claim, r Release) error {
 		return err
 	}
 	if r.Outcome == "" {
-		r.Outcome = "released"
+		r.Outcome = event.AttemptReleased
 	}
 	if err := g.move(t, Pending, ByRelease); err != nil {
 		return err
@@ -174,5 +176,5 @@ func (g *Graph) settle(t node, c Claim, to Status, by Trigger, reason string) er
 	if err := g.tx.Exec(countSQL, ":n", t.n); err != nil {
 		return err
 	}
-	return g.endAttempt(t.n, c, map[Trigger]string{ByComplete: "done", ByFail: "failed", ByRetry: "retried"}[by], reason)
+	return g.endAttempt(t.n, c, map[Trigger]event.AttemptOutcome{ByComplete: event.AttemptDone, ByFail: event.AttemptFailed, ByRetry: event.AttemptRetried}[by], reason)
 }

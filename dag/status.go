@@ -1,17 +1,21 @@
 package dag
 
-import "slices"
+import (
+	"slices"
+
+	"ralph/event"
+)
 
 // Status is where a task stands.
-type Status string
+type Status = event.TaskStatus
 
 // The five statuses of a task.
 const (
-	Pending    Status = "pending"
-	InProgress Status = "in_progress"
-	Done       Status = "done"
-	Failed     Status = "failed"
-	Blocked    Status = "blocked"
+	Pending    = event.TaskPending
+	InProgress = event.TaskInProgress
+	Done       = event.TaskDone
+	Failed     = event.TaskFailed
+	Blocked    = event.TaskBlocked
 )
 
 // Statuses lists them in the order people read them.
@@ -76,8 +80,8 @@ func allowed(from, to Status, by Trigger) bool {
 	return slices.Contains(Transitions(), Transition{from, to, by})
 }
 
-// open says that a task still has to come to an end.
-func (s Status) open() bool { return s != Done && s != Failed }
+// isOpen says that a task still has to come to an end.
+func isOpen(s Status) bool { return s != Done && s != Failed }
 
 // Kind says what a task is for.
 type Kind string

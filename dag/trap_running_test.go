@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/dag"
+	"ralph/event"
 )
 
 // returns is everything with which a worker may come back.
@@ -91,9 +92,10 @@ func TestAClaimIsForItsOwnerAndGenerationOnly(t *testing.T) {
 func TestEveryReturnOfAWorkerEndsItsAttempt(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		outcome, reason string
-		status          dag.Status
-		charged         int
+		outcome event.AttemptOutcome
+		reason  string
+		status  dag.Status
+		charged int
 	}{
 		"complete":           {"done", "", dag.Done, 1},
 		"fail":               {"failed", "it broke", dag.Failed, 1},

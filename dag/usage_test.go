@@ -7,10 +7,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/dag"
+	"ralph/event"
 )
 
 // use ends an attempt at a task after it took a second and used that much.
-func (w *world) use(title string, tokens int64, cost float64, estimated bool, outcome string) {
+func (w *world) use(title string, tokens int64, cost float64, estimated bool, outcome event.AttemptOutcome) {
 	w.t.Helper()
 	c := w.claim(title)
 	note := dag.Note{Agent: "x", TokensIn: &tokens, TokensOut: &tokens, CostUSD: &cost, Estimated: estimated}

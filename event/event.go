@@ -72,14 +72,26 @@ type Event struct {
 
 	Setup *Setup `json:"setup,omitempty"`
 
-	Outcome  string     `json:"outcome,omitempty"`
-	Status   string     `json:"status,omitempty"` // of the task, after attempt_ended
+	Outcome  string     `json:"outcome,omitempty"` // read it with the method that its type calls for
+	Status   TaskStatus `json:"status,omitempty"`  // of the task, after attempt_ended
 	Reason   string     `json:"reason,omitempty"`
 	Until    *time.Time `json:"until,omitempty"`
 	Duration int64      `json:"duration_ms,omitempty"`
 	Files    []string   `json:"files,omitempty"`
 	PID      int        `json:"pid,omitempty"`
 }
+
+// AttemptOutcome is the outcome in attempt_ended.
+func (e Event) AttemptOutcome() AttemptOutcome { return AttemptOutcome(e.Outcome) }
+
+// RunOutcome is the outcome in run_ended.
+func (e Event) RunOutcome() RunOutcome { return RunOutcome(e.Outcome) }
+
+// Verdict is the outcome in judge_ended.
+func (e Event) Verdict() Verdict { return Verdict(e.Outcome) }
+
+// Drift is the outcome in drift.
+func (e Event) Drift() DriftAction { return DriftAction(e.Outcome) }
 
 // Tool is a tool call as people see it.
 type Tool struct {
@@ -98,8 +110,8 @@ type Gate struct {
 	Exit    string `json:"exit,omitempty"`
 	Log     string `json:"log,omitempty"` // where its whole output is
 
-	Baseline string `json:"baseline,omitempty"` // green or red before the work
-	Verdict  string `json:"verdict,omitempty"`  // passed, flaky, failed, or excused: red before, and not worse
+	Baseline Baseline    `json:"baseline,omitempty"`
+	Verdict  GateVerdict `json:"verdict,omitempty"`
 }
 
 // Usage is what an attempt or a run has used. What is unknown is absent.

@@ -2,10 +2,11 @@ package event
 
 import "time"
 
-// RunOutcome is how a run ends.
+// RunOutcome is how a run stands or ended.
 type RunOutcome string
 
-// The outcomes of a run.
+// The outcomes of a run. The last three are never in an event: reports tell them of runs
+// that did not end by themselves.
 const (
 	OutcomeComplete    RunOutcome = "complete"          // every task in scope is resolved
 	OutcomeFailure     RunOutcome = "failure"           // the agent promised FAILURE, or --fail-fast met a failed task
@@ -16,6 +17,86 @@ const (
 	OutcomeUnavailable RunOutcome = "agent_unavailable" // cannot be started, needs a login, or failed repeatedly
 	OutcomeInterrupted RunOutcome = "interrupted"       // by a signal
 	OutcomeError       RunOutcome = "error"             // ralph itself could not go on: the database or a file failed
+
+	OutcomeRunning    RunOutcome = "running"
+	OutcomeDied       RunOutcome = "died" // its process is gone, and it never reported how it ended
+	OutcomeNotStarted RunOutcome = "not_started"
+)
+
+// AttemptOutcome is how an attempt at a task ends, in events, the database and the journal.
+type AttemptOutcome string
+
+// The outcomes of an attempt.
+const (
+	AttemptDone        AttemptOutcome = "done"        // completed, and verified if that was asked for
+	AttemptFailed      AttemptOutcome = "failed"      // the agent gave up, or a limit of the task was reached
+	AttemptRetried     AttemptOutcome = "retried"     // verification sent it back
+	AttemptReleased    AttemptOutcome = "released"    // the turn ended without a verdict
+	AttemptTimeout     AttemptOutcome = "timeout"     // it was silent or busy for too long
+	AttemptRefused     AttemptOutcome = "refused"     // the model would not do it
+	AttemptError       AttemptOutcome = "error"       // the agent crashed or broke the protocol
+	AttemptLimited     AttemptOutcome = "limited"     // the provider's rate limit was reached
+	AttemptInterrupted AttemptOutcome = "interrupted" // a person or the machine stopped it
+)
+
+// AttemptOutcomes lists them, the best first.
+func AttemptOutcomes() []AttemptOutcome {
+	return []AttemptOutcome{
+		AttemptDone, AttemptFailed, AttemptRetried, AttemptReleased, AttemptTimeout, AttemptRefused, AttemptError, AttemptLimited, AttemptInterrupted,
+	}
+}
+
+// GateVerdict is what a gate's result counts as.
+type GateVerdict string
+
+// The verdicts of gates.
+const (
+	GatePassed  GateVerdict = "passed"
+	GateFlaky   GateVerdict = "flaky"   // it passed when it was run again
+	GateExcused GateVerdict = "excused" // it failed before the work too, and no worse
+	GateFailed  GateVerdict = "failed"
+)
+
+// Baseline is what a gate said before the work began; empty if that is not known.
+type Baseline string
+
+// The results of a baseline.
+const (
+	BaselineGreen Baseline = "green"
+	BaselineRed   Baseline = "red"
+)
+
+// Verdict is what the verifying agent says about finished work.
+type Verdict string
+
+// The verdicts of the verifier.
+const (
+	VerdictPass Verdict = "pass"
+	VerdictFail Verdict = "fail"
+	VerdictNone Verdict = "none" // it could not be asked, or its verdict does not count
+)
+
+// DriftAction is what is done about an attempt that gets nowhere.
+type DriftAction string
+
+// The actions, in the order in which they are tried.
+const (
+	DriftNudge    DriftAction = "nudge"    // say so in the session, once
+	DriftStronger DriftAction = "stronger" // end the attempt; the next has a stronger model
+	DriftGiveUp   DriftAction = "give_up"  // the task has failed
+)
+
+// TaskStatus is where a task stands.
+type TaskStatus string
+
+// The statuses of a task.
+const (
+	TaskPending    TaskStatus = "pending"
+	TaskInProgress TaskStatus = "in_progress"
+	TaskDone       TaskStatus = "done"
+	TaskFailed     TaskStatus = "failed"
+	TaskBlocked    TaskStatus = "blocked"
+	TaskDeleted    TaskStatus = "deleted" // never stored: the task is gone
 )
 
 // Result is what came of a run: itself, without those that it continues.
@@ -33,12 +114,12 @@ type Result struct {
 
 // Resolved is what a run did with a task, last.
 type Resolved struct {
-	ID       string `json:"id"`
-	Title    string `json:"title"`
-	Status   string `json:"status"`
-	Outcome  string `json:"outcome"`
-	Reason   string `json:"reason,omitempty"`
-	Attempts int    `json:"attempts"`
+	ID       string         `json:"id"`
+	Title    string         `json:"title"`
+	Status   TaskStatus     `json:"status"`
+	Outcome  AttemptOutcome `json:"outcome"`
+	Reason   string         `json:"reason,omitempty"`
+	Attempts int            `json:"attempts"`
 }
 
 // ContinueCommand is what to type to go on with a run: its target, its agent and its

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"ralph/event"
 	"ralph/internal/db"
 )
 
@@ -23,7 +24,7 @@ type Entry struct {
 	Task           string
 	Feature        string
 	Title          string
-	Outcome        string // done, failed, retried, released, interrupted, timeout, refused, error or limited
+	Outcome        event.AttemptOutcome
 	Reason         string
 	Notes          string // what the agent wanted remembered
 	Agent          string
@@ -61,7 +62,7 @@ func Add(tx *db.Tx, e Entry) error {
 		files = string(b)
 	}
 	err := tx.Exec(addSQL, ":at", e.At.UnixMilli(), ":run", e.Run, ":attempt", orNull(e.Attempt), ":iteration", e.Iteration,
-		":task", e.Task, ":feature", orNull(e.Feature), ":title", e.Title, ":outcome", e.Outcome, ":reason", e.Reason,
+		":task", e.Task, ":feature", orNull(e.Feature), ":title", e.Title, ":outcome", string(e.Outcome), ":reason", e.Reason,
 		":notes", e.Notes, ":agent", orNull(e.Agent), ":model", orNull(e.Model), ":effective", orNull(e.ModelEffective),
 		":stop", orNull(e.StopReason), ":duration", e.Duration.Milliseconds(), ":tokens_in", e.TokensIn,
 		":tokens_cached", e.TokensCached, ":tokens_out", e.TokensOut, ":cost", e.CostUSD, ":estimated", e.CostEstimated, ":unknown", e.CostUnknown,

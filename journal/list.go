@@ -8,13 +8,15 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"ralph/event"
 	"ralph/internal/db"
 )
 
 // Filter says which entries are wanted. The zero value means all.
 type Filter struct {
-	Run, Task, Feature, Outcome string
-	Limit                       int // the newest that many; 0 means all
+	Run, Task, Feature string
+	Outcome            event.AttemptOutcome
+	Limit              int // the newest that many; 0 means all
 }
 
 // columns are what scan reads, in its order.
@@ -45,7 +47,7 @@ func List(tx *db.Tx, f Filter) ([]Entry, error) {
 	if limit <= 0 {
 		limit = -1
 	}
-	list, err := collect(tx, query, ":run", f.Run, ":task", f.Task, ":feature", f.Feature, ":outcome", f.Outcome, ":limit", limit)
+	list, err := collect(tx, query, ":run", f.Run, ":task", f.Task, ":feature", f.Feature, ":outcome", string(f.Outcome), ":limit", limit)
 	slices.Reverse(list)
 	return list, err
 }
@@ -79,7 +81,7 @@ func scan(stmt *sqlite.Stmt) (Entry, error) {
 	e := Entry{
 		N: stmt.ColumnInt64(0), At: time.UnixMilli(stmt.ColumnInt64(1)).UTC(), Run: stmt.ColumnText(2), Attempt: stmt.ColumnText(3),
 		Iteration: stmt.ColumnInt(4), Task: stmt.ColumnText(5), Feature: stmt.ColumnText(6), Title: stmt.ColumnText(7),
-		Outcome: stmt.ColumnText(8), Reason: stmt.ColumnText(9), Notes: stmt.ColumnText(10), Agent: stmt.ColumnText(11),
+		Outcome: event.AttemptOutcome(stmt.ColumnText(8)), Reason: stmt.ColumnText(9), Notes: stmt.ColumnText(10), Agent: stmt.ColumnText(11),
 		Model: stmt.ColumnText(12), ModelEffective: stmt.ColumnText(13), StopReason: stmt.ColumnText(14),
 		Duration: time.Duration(stmt.ColumnInt64(15)) * time.Millisecond,
 		TokensIn: known(stmt, 16, stmt.ColumnInt64), TokensCached: known(stmt, 17, stmt.ColumnInt64),

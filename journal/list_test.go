@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ralph/event"
 	"ralph/internal/db"
 	"ralph/journal"
 )
@@ -38,10 +39,10 @@ func TestEveryFieldComesBack(t *testing.T) {
 func TestEveryWayToEndIsRemembered(t *testing.T) {
 	t.Parallel()
 	d := openMemory(t)
-	for _, outcome := range []string{"done", "failed", "retried", "released", "interrupted", "timeout", "refused", "error", "limited"} {
-		remember(t, d, journal.Entry{Run: "r-1", Task: "t-1", Title: outcome, Outcome: outcome})
+	for _, outcome := range event.AttemptOutcomes() {
+		remember(t, d, journal.Entry{Run: "r-1", Task: "t-1", Title: string(outcome), Outcome: outcome})
 		got := view(t, d, func(tx *db.Tx) ([]journal.Entry, error) { return journal.List(tx, journal.Filter{Outcome: outcome}) })
-		if diff := cmp.Diff([]string{outcome}, titles(got)); diff != "" {
+		if diff := cmp.Diff([]string{string(outcome)}, titles(got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", outcome, diff)
 		}
 	}

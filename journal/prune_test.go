@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ralph/event"
 	"ralph/internal/db"
 	"ralph/journal"
 )
@@ -29,7 +30,7 @@ func TestPruneKeepsFailuresLonger(t *testing.T) {
 			t.Parallel()
 			d := openMemory(t)
 			for _, e := range []struct {
-				outcome string
+				outcome event.AttemptOutcome
 				days    int
 				title   string
 			}{

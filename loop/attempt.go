@@ -148,7 +148,7 @@ func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 	}
 	who := &a.facts.Agent
 	who.Substitute, who.OwnAgent, who.OwnModel = a.substitute() != "", a.claim.Task.Agent != "", a.claim.Task.Model != ""
-	broken := policy.Decision{Action: policy.Release, Outcome: "error", Reason: "ralph could not prepare the attempt", Uncounted: true}
+	broken := policy.Decision{Action: policy.Release, Outcome: event.AttemptError, Reason: "ralph could not prepare the attempt", Uncounted: true}
 	if err := os.MkdirAll(a.folder, 0o700); err != nil {
 		return broken, err
 	}
@@ -220,7 +220,7 @@ func (a *attempt) unprepared(ctx context.Context, err error) (policy.Decision, e
 	if a.facts.Ended = ended(ctx); a.facts.Ended != policy.Running {
 		return policy.Decide(a.facts), nil
 	}
-	return policy.Decision{Action: policy.Release, Outcome: "error", Reason: "ralph could not look at the project: " + err.Error(), Uncounted: true}, err
+	return policy.Decision{Action: policy.Release, Outcome: event.AttemptError, Reason: "ralph could not look at the project: " + err.Error(), Uncounted: true}, err
 }
 
 // open starts the agent. Its process is on record before anything is said to it.

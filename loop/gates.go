@@ -103,7 +103,7 @@ func (a *attempt) gates(ctx context.Context) ([]verify.Check, error) {
 		for range a.opts.Reruns {
 			// What fails by chance must not cost an agent's turn; what was red
 			// before has not failed by chance.
-			if check.Word() != verify.Failed || res.Killed || check.Before != nil && !check.Before.Passed {
+			if check.Verdict() != event.GateFailed || res.Killed || check.Before != nil && !check.Before.Passed {
 				break
 			}
 			if res, err = a.gate(ctx, command, "again, because it failed", log); err != nil {
@@ -115,7 +115,7 @@ func (a *attempt) gates(ctx context.Context) ([]verify.Check, error) {
 		}
 		a.bus.emit(a.gateEnded(check, ""))
 		checks = append(checks, check)
-		if check.Word() == verify.Failed {
+		if check.Verdict() == event.GateFailed {
 			break
 		}
 	}
@@ -167,13 +167,13 @@ func records(checks []verify.Check) []dag.GateRecord {
 }
 
 func record(c verify.Check) dag.GateRecord {
-	r := dag.GateRecord{Command: c.Command, Passed: c.Passed, Exit: c.Exit, Verdict: string(c.Word())}
+	r := dag.GateRecord{Command: c.Command, Passed: c.Passed, Exit: c.Exit, Verdict: c.Verdict()}
 	switch {
 	case c.Before == nil:
 	case c.Before.Passed:
-		r.Baseline = "green"
+		r.Baseline = event.BaselineGreen
 	default:
-		r.Baseline = "red"
+		r.Baseline = event.BaselineRed
 	}
 	return r
 }

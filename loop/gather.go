@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/git"
 	"ralph/journal"
 	"ralph/knowledge"
@@ -88,14 +89,14 @@ func gather(ctx context.Context, opts Options, run string, t dag.Task, scene Sce
 	warnings := recall(opts, t, scene.Changed, &in)
 	in.Previous = previous(opts.Folder, last)
 	// Whatever an attempt that did not finish left behind is the next one's to look at.
-	unfinished := last.ID != "" && last.Outcome != "done"
+	unfinished := last.ID != "" && last.Outcome != event.AttemptDone
 	if state := scene.Git; state.Known {
 		in.Git = &prompt.Git{Branch: state.Branch, Head: state.Head, Uncommitted: slices.Clone(state.Uncommitted)}
 		if unfinished {
 			in.Git.Uncommitted = append(in.Git.Uncommitted, git.UncommittedInside(ctx, opts.Dir, state)...)
 		}
 	}
-	in.Interrupted = unfinished && (last.Outcome == "interrupted" || in.Git != nil && len(in.Git.Uncommitted) > 0)
+	in.Interrupted = unfinished && (last.Outcome == event.AttemptInterrupted || in.Git != nil && len(in.Git.Uncommitted) > 0)
 	return in, warnings, nil
 }
 
@@ -158,7 +159,7 @@ func gatherGraph(g *dag.Graph, t dag.Task, in *prompt.Input, opts Options) (last
 
 // summaryOf is what the agent that finished a task noted, or else its description.
 func summaryOf(g *dag.Graph, t dag.Task) (string, error) {
-	entries, err := journal.List(g.Tx(), journal.Filter{Task: t.ID, Outcome: "done", Limit: 1})
+	entries, err := journal.List(g.Tx(), journal.Filter{Task: t.ID, Outcome: event.AttemptDone, Limit: 1})
 	if err != nil || len(entries) == 0 || entries[0].Notes == "" {
 		return t.Description, err
 	}
@@ -170,7 +171,7 @@ const previousSize = 64 << 10
 
 // previous reads the end of what the last attempt said.
 func previous(folder string, last dag.Attempt) prompt.Document {
-	if last.ID == "" || folder == "" || last.Outcome == "done" {
+	if last.ID == "" || folder == "" || last.Outcome == event.AttemptDone {
 		return prompt.Document{}
 	}
 	path := filepath.Join(folder, last.Run, last.ID, "answer.md")

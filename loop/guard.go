@@ -128,7 +128,7 @@ func (a *attempt) recallDrift(ctx context.Context) error {
 	w := a.watch
 	w.stats.Iterations = 1
 	for _, at := range list {
-		if at.EndedAt.IsZero() || at.StartedAt.Before(a.claim.Task.StartedAt) || at.Outcome == "limited" || at.Outcome == "interrupted" {
+		if at.EndedAt.IsZero() || at.StartedAt.Before(a.claim.Task.StartedAt) || at.Outcome == event.AttemptLimited || at.Outcome == event.AttemptInterrupted {
 			continue
 		}
 		w.stats.Iterations++
@@ -137,7 +137,7 @@ func (a *attempt) recallDrift(ctx context.Context) error {
 		} else {
 			w.stats.Unchanged = 0
 		}
-		if at.Outcome == "released" && strings.HasPrefix(at.Reason, policy.DriftReason) {
+		if at.Outcome == event.AttemptReleased && strings.HasPrefix(at.Reason, policy.DriftReason) {
 			a.facts.History.Drifted++
 			a.above, _ = strategy.ParseTier(at.Model)
 		}
@@ -172,12 +172,12 @@ func (a *attempt) touched(ctx context.Context) bool {
 
 // noteDrift tells and keeps what fired, and what is done about it.
 func (a *attempt) noteDrift(ctx context.Context, d policy.Decision) {
-	rung := drift.Nudge
+	rung := event.DriftNudge
 	switch d.Action {
 	case policy.Fail:
-		rung = drift.GiveUp
+		rung = event.DriftGiveUp
 	case policy.Release:
-		rung = drift.Stronger
+		rung = event.DriftStronger
 	}
 	a.drifts = append(a.drifts, drift.Kinds(a.facts.Turn.Drift)...)
 	a.note(ctx, dag.Note{Drift: a.drifts})

@@ -179,7 +179,7 @@ type entry struct {
 	iteration int
 	agent     string
 	decision  policy.Decision
-	status    string
+	status    dag.Status
 	opened    bool // a session was
 	answered  bool
 	empty     bool
@@ -192,7 +192,7 @@ type entry struct {
 }
 
 // outcome is the journal's word for it: a retry that was the last is a failure.
-func (e entry) outcome() string { return remembered(e.decision, e.status) }
+func (e entry) outcome() event.AttemptOutcome { return remembered(e.decision, e.status) }
 
 // settle counts an attempt. That it no longer runs and that it counts must be seen
 // together, or parallel workers exceed the limit of iterations.
@@ -219,7 +219,7 @@ func (l *ledger) settle(e entry) (silent int) {
 	if d.Aside {
 		l.skipped = append(l.skipped, e.task.ID)
 	}
-	if d.Outcome == "interrupted" && d.Action == policy.Release {
+	if d.Outcome == event.AttemptInterrupted && d.Action == policy.Release {
 		l.interrupted = append(l.interrupted, e.task.ID)
 	}
 	l.silent = next(l.silent, d.NoAnswer)
@@ -227,7 +227,7 @@ func (l *ledger) settle(e entry) (silent int) {
 	m.hint, m.hinter = e.hint, e.agent
 	if !d.Drop { // that says nothing about the work
 		m.history = append(m.history, strategy.Attempt{
-			Task: e.task.ID, Outcome: strategy.Outcome(e.outcome()), Tier: e.tier, Hint: e.hint, Notes: e.notes,
+			Task: e.task.ID, Outcome: e.outcome(), Tier: e.tier, Hint: e.hint, Notes: e.notes,
 		})
 	}
 	m.changed = append(m.changed, e.files...)

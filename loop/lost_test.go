@@ -19,7 +19,7 @@ func TestAClaimTakenAwayEndsTheAgent(t *testing.T) {
 	tests := map[string]struct {
 		person func(g *dag.Graph, id string) error
 		kind   event.RunOutcome
-		status string // that the attempt ended with
+		status dag.Status // that the attempt ended with
 		reason string
 	}{
 		"a person marks it done":   {func(g *dag.Graph, id string) error { return g.Finish(id) }, event.OutcomeComplete, "done", "it was marked as done meanwhile"},
@@ -65,7 +65,7 @@ func TestAResetTaskIsTriedAgainByTheSameRun(t *testing.T) {
 	}
 	var got []string
 	for _, a := range s.attempts(t, ids[0]) {
-		got = append(got, a.Outcome)
+		got = append(got, string(a.Outcome))
 	}
 	if diff := cmp.Diff([]string{"interrupted", "done"}, got); diff != "" {
 		t.Errorf("attempts differ (-want +got):\n%s", diff)

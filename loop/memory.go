@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/journal"
 	"ralph/knowledge"
 	"ralph/prompt"
@@ -34,13 +35,13 @@ func recall(opts Options, t dag.Task, changed []string, in *prompt.Input) []know
 // learned is what an attempt wants later agents to know, as settling stores it.
 // The files are written afterwards, from what is stored, so that a crash between
 // the two neither loses nor tears anything.
-func (a *attempt) learned(outcome string) (string, error) {
+func (a *attempt) learned(outcome event.AttemptOutcome) (string, error) {
 	if a.opts.Known == nil || len(a.set.Knowledge) == 0 {
 		return "", nil
 	}
 	kind := knowledge.Lesson
 	switch outcome {
-	case "failed", "retried", "refused", "timeout", "error":
+	case event.AttemptFailed, event.AttemptRetried, event.AttemptRefused, event.AttemptTimeout, event.AttemptError:
 		kind = knowledge.Failure
 	}
 	entries := make([]knowledge.Entry, len(a.set.Knowledge))
@@ -113,7 +114,7 @@ func (r *Runner) remindSelf(ctx context.Context) error {
 		entries, err := journal.List(g.Tx(), journal.Filter{Feature: r.opts.Scope.Feature, Task: r.opts.Scope.Task, Limit: maxRemembered})
 		for _, e := range entries {
 			tier, _ := strategy.ParseTier(e.Model)
-			r.ledger.memory.history = append(r.ledger.memory.history, strategy.Attempt{Task: e.Task, Outcome: strategy.Outcome(e.Outcome), Tier: tier, Notes: e.Notes})
+			r.ledger.memory.history = append(r.ledger.memory.history, strategy.Attempt{Task: e.Task, Outcome: e.Outcome, Tier: tier, Notes: e.Notes})
 		}
 		return err
 	})

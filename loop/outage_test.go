@@ -69,7 +69,7 @@ func TestAClaimThatCouldNotBeRenewedIsGivenBackWhenTheDatabaseAnswersAgain(t *te
 	}
 	var got []string
 	for _, a := range s.attempts(t, ids[0]) {
-		got = append(got, a.Outcome+": "+a.Reason)
+		got = append(got, string(a.Outcome)+": "+a.Reason)
 	}
 	want := []string{"interrupted: the task was taken away, or may be: the claim could not be renewed for longer than its lease", "done: "}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"ralph/dag"
+	"ralph/event"
 )
 
 // Earlier is the session in which an attempt at the same task was interrupted.
@@ -40,7 +41,7 @@ func earlierSession(t dag.Task, attempts []dag.Attempt) *Earlier {
 			last = at
 		}
 	}
-	if last.Outcome != "interrupted" || last.Session == "" {
+	if last.Outcome != event.AttemptInterrupted || last.Session == "" {
 		return nil
 	}
 	e := &Earlier{Agent: last.Agent, Session: last.Session}

@@ -7,13 +7,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/dag"
+	"ralph/event"
 )
 
 func TestOnlyTheSessionOfAnInterruptedAttemptIsGoneOnWith(t *testing.T) {
 	t.Parallel()
 	at := func(minute int) time.Time { return time.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC) }
 	cost := func(usd float64) *float64 { return &usd }
-	try := func(minute int, outcome, session string, usd *float64) dag.Attempt {
+	try := func(minute int, outcome event.AttemptOutcome, session string, usd *float64) dag.Attempt {
 		return dag.Attempt{Agent: "x", StartedAt: at(minute), EndedAt: at(minute + 1), Outcome: outcome, Session: session, SessionUSD: usd}
 	}
 	current := dag.Attempt{Agent: "x", StartedAt: at(50)}

@@ -233,7 +233,7 @@ func (r *Runner) Run(ctx context.Context) (event.Result, error) {
 func (r *Runner) Finish(ctx context.Context, out event.Result) error {
 	err := r.opts.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error {
 		counted, _, _ := r.ledger.totals()
-		return g.EndRun(r.run.ID, string(out.Outcome), out.Reason, counted)
+		return g.EndRun(r.run.ID, out.Outcome, out.Reason, counted)
 	})
 	usage := out.Usage
 	r.bus.emit(event.Event{

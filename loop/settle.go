@@ -30,7 +30,7 @@ func (a *attempt) settle(ctx context.Context, d policy.Decision) error {
 	ctx = context.WithoutCancel(ctx)
 	if a.opts.Gone != nil && a.opts.Gone() && d.Action != policy.Complete && d.Action != policy.Abort {
 		// Whoever deleted it, no decision that was made since then is the task's fault.
-		d = policy.Decision{Action: policy.Release, Outcome: "error", Reason: "ralph's own files were deleted or replaced while the run worked", Uncounted: true}
+		d = policy.Decision{Action: policy.Release, Outcome: event.AttemptError, Reason: "ralph's own files were deleted or replaced while the run worked", Uncounted: true}
 		a.facts.Work.Checked = false // what the next run would need is gone
 	}
 	if d.EndRun != "" {
@@ -46,7 +46,7 @@ func (a *attempt) settle(ctx context.Context, d policy.Decision) error {
 	if a.facts.Work.Unchanged { // what the agent wrote was there before, or does not count as work
 		a.files = nil
 	}
-	status := ""
+	status := dag.Status("")
 	err := a.opts.Store.Update(ctx, func(g *dag.Graph) (err error) {
 		// Where nobody can claim: before, another worker could count it not at all, and
 		// afterwards twice.
@@ -59,7 +59,7 @@ func (a *attempt) settle(ctx context.Context, d policy.Decision) error {
 		return err
 	})
 	if errors.Is(err, dag.ErrLost) {
-		d = policy.Decision{Action: policy.Abort, Outcome: "interrupted", Reason: errLost.Error(), Uncounted: true}
+		d = policy.Decision{Action: policy.Abort, Outcome: event.AttemptInterrupted, Reason: errLost.Error(), Uncounted: true}
 		err = a.opts.Store.Update(ctx, func(g *dag.Graph) (err error) {
 			if d, err = a.because(g, d); err == nil {
 				status, err = a.record(g, d)
@@ -85,7 +85,7 @@ func (a *attempt) settle(ctx context.Context, d policy.Decision) error {
 }
 
 // record writes all that is known in one transaction and returns the task's status.
-func (a *attempt) record(g *dag.Graph, d policy.Decision) (string, error) {
+func (a *attempt) record(g *dag.Graph, d policy.Decision) (dag.Status, error) {
 	note := a.bill().note()
 	note.Shares = a.split()
 	note.StopReason, note.SessionUSD, note.ModelEffective, note.Files = string(a.stop), a.sessionUSD, a.model, a.files
@@ -101,7 +101,7 @@ func (a *attempt) record(g *dag.Graph, d policy.Decision) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := g.CountRun(a.run.ID, !d.Uncounted, dag.Status(status)); err != nil {
+	if err := g.CountRun(a.run.ID, !d.Uncounted, status); err != nil {
 		return "", err
 	}
 	failpoint.Hit("K10")
@@ -122,7 +122,7 @@ func toldOnly(tokens int64) *int64 {
 	return &tokens
 }
 
-func (a *attempt) transition(g *dag.Graph, d policy.Decision) (string, error) {
+func (a *attempt) transition(g *dag.Graph, d policy.Decision) (dag.Status, error) {
 	switch d.Action {
 	case policy.Complete:
 		verdict := "skipped"
@@ -130,16 +130,16 @@ func (a *attempt) transition(g *dag.Graph, d policy.Decision) (string, error) {
 		if green || a.facts.Work.Verdict != nil {
 			verdict = "passed"
 		}
-		return string(dag.Done), g.Complete(a.claim, verdict)
+		return dag.Done, g.Complete(a.claim, verdict)
 	case policy.Fail:
-		return string(dag.Failed), g.Fail(a.claim, d.Reason)
+		return dag.Failed, g.Fail(a.claim, d.Reason)
 	case policy.Retry:
 		retry, limit := g.Retry, a.opts.MaxRetries
 		if override := cmp.Or(d.Limit, a.opts.Retries); override != nil {
 			retry, limit = g.RetryAtMost, *override
 		}
 		status, err := retry(a.claim, d.Reason, limit)
-		return string(status), err
+		return status, err
 	case policy.Release, policy.Wait:
 		// Finished work that could not be judged now needs no agent the next time.
 		rel := dag.Release{Outcome: d.Outcome, Reason: d.Reason, Uncounted: d.Uncounted, Finished: a.facts.Work.Checked}
@@ -153,10 +153,10 @@ func (a *attempt) transition(g *dag.Graph, d policy.Decision) (string, error) {
 		case d.Delay > 0:
 			rel.NotBefore, rel.Wait = a.opts.Now().Add(a.jitter(d)), d.Reason
 		}
-		return string(dag.Pending), g.Release(a.claim, rel)
+		return dag.Pending, g.Release(a.claim, rel)
 	default: // Abort: the task has moved on without us
 		if err := g.Holds(a.claim); err == nil { // or could have: nobody else will ever free it while we live
-			return string(dag.Pending), g.Release(a.claim, dag.Release{Outcome: d.Outcome, Reason: d.Reason, Uncounted: true, Finished: a.facts.Work.Checked})
+			return dag.Pending, g.Release(a.claim, dag.Release{Outcome: d.Outcome, Reason: d.Reason, Uncounted: true, Finished: a.facts.Work.Checked})
 		} else if !errors.Is(err, dag.ErrLost) {
 			return "", err
 		}
@@ -165,16 +165,16 @@ func (a *attempt) transition(g *dag.Graph, d policy.Decision) (string, error) {
 		}
 		t, err := g.Task(a.claim.Task.ID)
 		if errors.Is(err, dag.ErrNotFound) {
-			return "deleted", nil
+			return event.TaskDeleted, nil
 		}
-		return string(t.Status), err
+		return t.Status, err
 	}
 }
 
 // remembered is the journal's word for it: a retry that was the last is a failure.
-func remembered(d policy.Decision, status string) string {
-	if d.Action == policy.Retry && status == string(dag.Failed) {
-		return "failed"
+func remembered(d policy.Decision, status dag.Status) event.AttemptOutcome {
+	if d.Action == policy.Retry && status == dag.Failed {
+		return event.AttemptFailed
 	}
 	return d.Outcome
 }
@@ -199,14 +199,14 @@ func (a *attempt) keepAnswer() {
 }
 
 // account updates the run's counters and tells what happened.
-func (a *attempt) account(d policy.Decision, status string) {
+func (a *attempt) account(d policy.Decision, status dag.Status) {
 	for _, other := range a.set.Foreign {
 		a.bus.warn(a.claim.Task.ID, "the agent emitted "+other.Tag+" for another task: "+other.ID)
 	}
 	spent := a.bill()
 	a.bus.emit(event.Event{
 		Type: event.AttemptEnded, Iteration: a.iteration, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Title: a.claim.Task.Title,
-		Agent: a.agent, Model: a.model, Outcome: remembered(d, status), Status: status, Reason: d.Reason,
+		Agent: a.agent, Model: a.model, Outcome: string(remembered(d, status)), Status: status, Reason: d.Reason,
 		Duration: a.opts.Now().Sub(a.began).Milliseconds(), Files: a.files,
 		Usage: spent.event(),
 	})
@@ -230,7 +230,7 @@ func (a *attempt) account(d policy.Decision, status string) {
 	switch {
 	case d.NoAnswer && silent >= a.opts.Breaker:
 		a.end(event.OutcomeUnavailable, "no agent answered in "+human.Count(silent, "attempt")+"; the last: "+d.Reason, nil)
-	case a.opts.FailFast && status == string(dag.Failed):
+	case a.opts.FailFast && status == dag.Failed:
 		a.end(event.OutcomeFailure, a.claim.Task.ID+" failed: "+d.Reason, nil)
 	}
 }

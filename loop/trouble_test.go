@@ -90,7 +90,7 @@ func (s *stage) wantToldAsStored(t *testing.T) {
 	t.Helper()
 	unstored := 0
 	for _, e := range s.all(ofType(event.AttemptEnded)) {
-		if stored := s.task(t, e.Task).Status; e.Status != string(stored) {
+		if stored := s.task(t, e.Task).Status; e.Status != stored {
 			t.Errorf("%s was told as %s (%s), but is %s", e.Task, e.Status, e.Outcome, stored)
 		}
 		if e.Outcome == "error" && strings.Contains(e.Reason, "could not be stored") {

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/loop/policy"
 )
 
@@ -37,6 +38,6 @@ func (a *attempt) because(g *dag.Graph, d policy.Decision) (policy.Decision, err
 
 // unstored is what is told of an attempt whose end could not be stored: nothing of it
 // counts, and its task is still claimed.
-func unstored(err error) (policy.Decision, string) {
-	return policy.Decision{Action: policy.Abort, Outcome: "error", Reason: "what came of it could not be stored: " + err.Error(), Uncounted: true}, string(dag.InProgress)
+func unstored(err error) (policy.Decision, dag.Status) {
+	return policy.Decision{Action: policy.Abort, Outcome: event.AttemptError, Reason: "what came of it could not be stored: " + err.Error(), Uncounted: true}, dag.InProgress
 }

@@ -128,7 +128,7 @@ func (a *attempt) judge(ctx context.Context, now string) {
 		}
 		if len(f.Work.Disturbed) > 0 {
 			f.Work.Verdict = nil
-			e.Outcome, e.Reason, e.Files = "none", policy.DisturbedReason(f.Work.Disturbed), f.Work.Disturbed
+			e.Outcome, e.Reason, e.Files = string(event.VerdictNone), policy.DisturbedReason(f.Work.Disturbed), f.Work.Disturbed
 			a.note(ctx, dag.Note{Verdict: "none: " + e.Reason})
 		}
 		a.bus.emit(e)
@@ -168,18 +168,18 @@ func (a *attempt) ask(ctx context.Context, now string) event.Event {
 	}
 	a.bus.emit(event.Event{Type: event.VerifierStarted, Task: t.ID, Attempt: a.claim.Attempt})
 	verdict, err := a.verdict(ctx, prompt.Verify(in))
-	e := event.Event{Type: event.VerifierEnded, Task: t.ID, Attempt: a.claim.Attempt, Outcome: "pass", Reason: verdict.Reason}
+	e := event.Event{Type: event.VerifierEnded, Task: t.ID, Attempt: a.claim.Attempt, Outcome: string(event.VerdictPass), Reason: verdict.Reason}
 	if err != nil {
 		if f.Work.VerifierOver = asOverspent(err); f.Work.VerifierOver == nil && !errors.As(err, &f.Work.VerifierErr) {
 			f.Work.VerifierErr = &acp.Error{Kind: acp.Cancelled, Op: "verify", Text: err.Error(), Err: err}
 		}
-		e.Outcome, e.Reason = "none", err.Error()
+		e.Outcome, e.Reason = string(event.VerdictNone), err.Error()
 		return e
 	}
 	f.Work.Verdict = &verdict
 	a.note(ctx, dag.Note{Verdict: verdict.String()})
 	if !verdict.Pass {
-		e.Outcome = "fail"
+		e.Outcome = string(event.VerdictFail)
 	}
 	return e
 }

@@ -49,7 +49,7 @@ func (n *news) of(e event.Event) (Message, []string) {
 	switch e.Type {
 	case event.AttemptEnded:
 		n.failed = slices.DeleteFunc(n.failed, func(f failure) bool { return f.task == e.Task })
-		if e.Status != "failed" {
+		if e.Status != event.TaskFailed {
 			return m, nil
 		}
 		n.failed = append(n.failed, failure{e.Task, fmt.Sprintf("%s (%s): %s", n.line(e.Title), e.Task, n.line(e.Reason))})
@@ -88,7 +88,7 @@ func (n *news) of(e event.Event) (Message, []string) {
 func (n *news) ended(e event.Event, m Message) (Message, []string) {
 	m.Outcome = e.Outcome
 	kinds, words := []string{RunEnd}, strings.ReplaceAll(e.Outcome, "_", " ")
-	switch event.RunOutcome(e.Outcome) {
+	switch e.RunOutcome() {
 	case event.OutcomeBlocked:
 		kinds = []string{Blocked, RunEnd}
 	case event.OutcomeLimit:

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"ralph/dag"
 	"ralph/event"
 )
 
@@ -24,7 +25,7 @@ type events struct {
 
 type attemptEvents struct {
 	title  string
-	status string
+	status dag.Status
 	gates  []Gate
 }
 

@@ -16,9 +16,9 @@ func (s snapshot) explain(r *Run) {
 	for _, t := range r.Tasks {
 		switch {
 		case t.Group:
-		case t.Status == string(dag.Failed):
+		case t.Status == dag.Failed:
 			r.Failures = append(r.Failures, s.failure(r, t, links))
-		case t.Status == string(dag.Pending), t.Status == string(dag.Blocked):
+		case t.Status == dag.Pending, t.Status == dag.Blocked:
 			if w, waits := s.wait(r, t); waits {
 				r.Waits = append(r.Waits, w)
 			}
@@ -32,7 +32,7 @@ func (s snapshot) explain(r *Run) {
 // distance is 0 for what waits for something that will not happen by itself.
 func (s snapshot) distance(r *Run, w Wait) int {
 	for _, id := range w.For {
-		if status := s.status(r, id); status == string(dag.Failed) || status == string(dag.Blocked) {
+		if status := s.status(r, id); status == dag.Failed || status == dag.Blocked {
 			return 0
 		}
 	}
@@ -77,7 +77,7 @@ func (f Failure) steps(r *Run) []Step {
 	if f.Attempt != "" {
 		list = append(list, Step{"ralph logs " + f.Task, "what the agent did"})
 	}
-	if f.Now == string(dag.Failed) {
+	if f.Now == dag.Failed {
 		if strings.Contains(f.Reason, "tampering: ") {
 			list = append(list, Step{"ralph task update " + f.Task + " --allow-tampering", "if that is what the task is for"})
 		}
@@ -92,14 +92,14 @@ func (f Failure) steps(r *Run) []Step {
 func (s snapshot) wait(r *Run, t Task) (Wait, bool) {
 	w := Wait{Task: t.ID, Title: t.Title}
 	var why []string
-	if t.Status == string(dag.Blocked) {
+	if t.Status == dag.Blocked {
 		why = append(why, "a person blocked it")
 	}
 	who := "waits for "
 	for at, deep := t, 0; deep < 100; deep++ {
 		var open []string
 		for _, b := range at.After {
-			if status := s.status(r, b); status != string(dag.Done) && status != "deleted" {
+			if status := s.status(r, b); status != dag.Done && status != event.TaskDeleted {
 				w.For = append(w.For, b)
 				open = append(open, fmt.Sprintf("%s (%s, %s)", s.title(b), b, status))
 			}
@@ -113,12 +113,12 @@ func (s snapshot) wait(r *Run, t Task) (Wait, bool) {
 		}
 		at = r.Task(parent.ID)
 		at.Parent, who = parent.Parent, "its group waits for "
-		if status := s.status(r, parent.ID); status == string(dag.Failed) && (!s.keeps || parent.GivenUp) || status == string(dag.Blocked) {
+		if status := s.status(r, parent.ID); status == dag.Failed && (!s.keeps || parent.GivenUp) || status == dag.Blocked {
 			w.For = append(w.For, parent.ID)
 			why = append(why, fmt.Sprintf("its group %s (%s) is %s", s.title(parent.ID), parent.ID, status))
 		}
 	}
-	if until := s.all[t.ID].NotBefore; t.Now == string(dag.Pending) && !until.IsZero() {
+	if until := s.all[t.ID].NotBefore; t.Now == dag.Pending && !until.IsZero() {
 		text := "waits until " + r.when(until)
 		if reason, _ := head(s.all[t.ID].WaitReason); reason != "" {
 			text += ": " + reason
@@ -146,14 +146,14 @@ func enumerate(list []string) string {
 }
 
 // status is that of a task at the end of the run, also outside of its scope.
-func (s snapshot) status(r *Run, id string) string {
+func (s snapshot) status(r *Run, id string) dag.Status {
 	if i, ok := r.index[id]; ok {
 		return r.Tasks[i].Status
 	}
 	if t, ok := s.all[id]; ok {
-		return string(t.Status)
+		return t.Status
 	}
-	return "deleted"
+	return event.TaskDeleted
 }
 
 // links are the dependencies and groups of a report, for walking forward.
@@ -193,7 +193,7 @@ func (l links) behind(r *Run, id string, keeps bool) int {
 	for len(queue) > 0 {
 		at := r.Task(queue[0])
 		queue = queue[1:]
-		if at.ID != id && !at.Group && at.Status != string(dag.Done) && at.Status != string(dag.Failed) {
+		if at.ID != id && !at.Group && at.Status != dag.Done && at.Status != dag.Failed {
 			count++
 		}
 		push(l.next[at.ID]...)
@@ -203,7 +203,7 @@ func (l links) behind(r *Run, id string, keeps bool) int {
 		for parent, deep := at.Parent, 0; parent != "" && deep < 100; deep++ {
 			push(l.next[parent]...)
 			up := r.Task(parent)
-			if at.ID == id && up.Status == string(dag.Failed) && !keeps {
+			if at.ID == id && up.Status == dag.Failed && !keeps {
 				push(l.children[parent]...)
 			}
 			parent = up.Parent

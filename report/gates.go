@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"ralph/event"
 )
 
 // gatesOf reads the gates that are stored with an attempt. What cannot be read is
@@ -13,11 +15,11 @@ func gatesOf(text string) []Gate {
 		return nil
 	}
 	var raw []struct {
-		Command  string `json:"command"`
-		Passed   bool   `json:"passed"`
-		Exit     any    `json:"exit"`
-		Baseline any    `json:"baseline"`
-		Verdict  string `json:"verdict"`
+		Command  string            `json:"command"`
+		Passed   bool              `json:"passed"`
+		Exit     any               `json:"exit"`
+		Baseline any               `json:"baseline"`
+		Verdict  event.GateVerdict `json:"verdict"`
 	}
 	if json.Unmarshal([]byte(text), &raw) != nil {
 		return nil
@@ -25,7 +27,7 @@ func gatesOf(text string) []Gate {
 	var gates []Gate
 	for _, g := range raw {
 		if g.Command != "" {
-			gates = append(gates, Gate{Command: g.Command, Passed: g.Passed, Exit: words(g.Exit), Baseline: words(g.Baseline), Verdict: g.Verdict})
+			gates = append(gates, Gate{Command: g.Command, Passed: g.Passed, Exit: words(g.Exit), Baseline: event.Baseline(words(g.Baseline)), Verdict: g.Verdict})
 		}
 	}
 	return gates

@@ -54,7 +54,7 @@ type HTMLOptions struct {
 // gates or people wrote can become markup or script in it, and the page forbids
 // every script but its own.
 func HTML(w io.Writer, r Run, o HTMLOptions) error {
-	page, err := template.New("page").Funcs(template.FuncMap{"line": line, "short": short, "long": long, "plural": human.Count}).Parse(pageHTML)
+	page, err := template.New("page").Funcs(template.FuncMap{"line": line[string], "short": short, "long": long, "plural": human.Count}).Parse(pageHTML)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (r Run) page(o HTMLOptions) page {
 	p.Receipts, p.MoreTask = r.receipts(logs, limit)
 	if len(p.Receipts) > pageAll {
 		all := p.Receipts
-		quiet := func(e receipts) bool { return rank(e.Task) == 2 && e.Task.Status == string(dag.Done) }
+		quiet := func(e receipts) bool { return rank(e.Task) == 2 && e.Task.Status == dag.Done }
 		p.Receipts = slices.DeleteFunc(slices.Clone(all), quiet)
 		p.Quiet = slices.DeleteFunc(all, func(e receipts) bool { return !quiet(e) })
 	}
@@ -278,7 +278,7 @@ func (r Run) receipts(logs map[string][]log, limit int) ([]receipts, int) {
 
 func rank(t Task) int {
 	switch {
-	case t.Status == string(dag.Failed):
+	case t.Status == dag.Failed:
 		return 0
 	case len(t.Attempts) > 1:
 		return 1

@@ -5,32 +5,33 @@ import (
 	"io"
 	"time"
 
+	"ralph/dag"
 	"ralph/event"
 )
 
 // The shape of docs/json.md. Keys do not change once released; more may be added.
 type runJSON struct {
-	Run        string        `json:"run"`
-	Scope      scopeJSON     `json:"scope"`
-	Outcome    string        `json:"outcome"`
-	Reason     *string       `json:"reason"`
-	StartedAt  string        `json:"started_at"`
-	EndedAt    *string       `json:"ended_at"`
-	DurationMS int64         `json:"duration_ms"`
-	Iterations int           `json:"iterations"`
-	Together   *togetherJSON `json:"together"`
-	Counts     event.Counts  `json:"counts"`
-	Usage      UsageJSON     `json:"usage"`
-	Verified   int           `json:"verified"`
-	PerDone    *float64      `json:"cost_per_verified_usd"`
-	Models     []SpendJSON   `json:"models"`
-	Tasks      []taskJSON    `json:"tasks"`
-	Attempts   []attemptJSON `json:"attempts"`
-	Failures   []failureJSON `json:"failures"`
-	Waits      []waitJSON    `json:"waits"`
-	Next       []Step        `json:"next"`
-	Warnings   []string      `json:"warnings"`
-	Folder     string        `json:"folder"`
+	Run        string           `json:"run"`
+	Scope      scopeJSON        `json:"scope"`
+	Outcome    event.RunOutcome `json:"outcome"`
+	Reason     *string          `json:"reason"`
+	StartedAt  string           `json:"started_at"`
+	EndedAt    *string          `json:"ended_at"`
+	DurationMS int64            `json:"duration_ms"`
+	Iterations int              `json:"iterations"`
+	Together   *togetherJSON    `json:"together"`
+	Counts     event.Counts     `json:"counts"`
+	Usage      UsageJSON        `json:"usage"`
+	Verified   int              `json:"verified"`
+	PerDone    *float64         `json:"cost_per_verified_usd"`
+	Models     []SpendJSON      `json:"models"`
+	Tasks      []taskJSON       `json:"tasks"`
+	Attempts   []attemptJSON    `json:"attempts"`
+	Failures   []failureJSON    `json:"failures"`
+	Waits      []waitJSON       `json:"waits"`
+	Next       []Step           `json:"next"`
+	Warnings   []string         `json:"warnings"`
+	Folder     string           `json:"folder"`
 }
 
 // togetherJSON is the run with those that it continues.
@@ -81,16 +82,16 @@ func (s Spending) JSON() SpendJSON {
 }
 
 type taskJSON struct {
-	ID       string   `json:"id"`
-	Title    string   `json:"title"`
-	Feature  *string  `json:"feature"`
-	Parent   *string  `json:"parent"`
-	Group    bool     `json:"group"`
-	Status   string   `json:"status"`
-	Now      string   `json:"status_now"`
-	Blockers []string `json:"blockers"`
-	Attempts []string `json:"attempts"`
-	Verified bool     `json:"verified"`
+	ID       string     `json:"id"`
+	Title    string     `json:"title"`
+	Feature  *string    `json:"feature"`
+	Parent   *string    `json:"parent"`
+	Group    bool       `json:"group"`
+	Status   dag.Status `json:"status"`
+	Now      dag.Status `json:"status_now"`
+	Blockers []string   `json:"blockers"`
+	Attempts []string   `json:"attempts"`
+	Verified bool       `json:"verified"`
 }
 
 type attemptJSON struct {
@@ -241,11 +242,12 @@ func stampOrNil(t time.Time) *string {
 	return &s
 }
 
-func orNil(s string) *string {
+func orNil[S ~string](s S) *string {
 	if s == "" {
 		return nil
 	}
-	return &s
+	text := string(s)
+	return &text
 }
 
 func orEmpty[T any](list []T) []T {

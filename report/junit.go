@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/event"
 )
 
 // Bounds of what a test case tells.
@@ -99,7 +100,7 @@ func JUnit(w io.Writer, r Run) error {
 	property("cost", r.Usage.Cost())
 	property("tokens", r.Usage.Tokens())
 	for _, t := range r.Tasks {
-		if t.Group || !t.Ran() && (t.Status == string(dag.Done) || t.Status == "deleted") {
+		if t.Group || !t.Ran() && (t.Status == dag.Done || t.Status == event.TaskDeleted) {
 			continue
 		}
 		c := r.junitCase(t)
@@ -161,14 +162,14 @@ func (r Run) junitCase(t Task) junitCase {
 			c.SystemOut = &junitOutputText{lines(out)}
 		}
 	}
-	switch dag.Status(t.Status) {
+	switch t.Status {
 	case dag.Done:
 		c.Flakes = earlier
 	case dag.Failed:
 		c.Failure, c.Reruns = r.junitFailure(t), earlier
 	default:
 		c.Reruns = earlier
-		if t.Ran() && t.Status != "deleted" {
+		if t.Ran() && t.Status != event.TaskDeleted {
 			a := r.Attempts[t.Attempts[len(t.Attempts)-1]]
 			first, rest := head(a.Reason)
 			message := shorten(strings.TrimSuffix("not brought to an end: "+first, ": "), junitMessage)
@@ -178,7 +179,7 @@ func (r Run) junitCase(t Task) junitCase {
 			c.Error = &junitNote{Message: message, Type: a.State(), Text: lines(ending(rest, junitText))}
 			break
 		}
-		c.Skipped = &junitNote{Message: shorten(r.whyNot(t), junitMessage), Type: t.Status}
+		c.Skipped = &junitNote{Message: shorten(r.whyNot(t), junitMessage), Type: string(t.Status)}
 	}
 	return c
 }
@@ -209,7 +210,7 @@ func (r Run) whyNot(t Task) string {
 			return w.Why
 		}
 	}
-	if t.Status == "deleted" {
+	if t.Status == event.TaskDeleted {
 		return "it was deleted"
 	}
 	return "the run ended before it was its turn"

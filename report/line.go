@@ -4,12 +4,13 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/event"
 )
 
 // Line is a run in a list of runs.
 type Line struct {
 	Run      dag.Run
-	Outcome  string // of package loop, Running or Died
+	Outcome  event.RunOutcome
 	Duration time.Duration
 	Done     int // tasks whose last attempt in the run got them done
 	Failed   int // and those whose last attempt failed them
@@ -21,7 +22,7 @@ type Line struct {
 // LineOf sums a run up by its receipts.
 func LineOf(run dag.Run, receipts []dag.Receipt, life func(dag.Process) dag.Life, now time.Time) Line {
 	l := Line{Run: run, Outcome: run.Outcome, Duration: run.EndedAt.Sub(run.StartedAt)}
-	last := map[string]string{}
+	last := map[string]event.AttemptOutcome{}
 	heard := run.StartedAt
 	for _, r := range receipts {
 		last[r.Task] = r.Outcome
@@ -30,16 +31,16 @@ func LineOf(run dag.Run, receipts []dag.Receipt, life func(dag.Process) dag.Life
 	}
 	for _, outcome := range last {
 		switch outcome {
-		case "done":
+		case event.AttemptDone:
 			l.Done++
-		case "failed":
+		case event.AttemptFailed:
 			l.Failed++
 		}
 	}
 	if run.EndedAt.IsZero() {
-		l.Outcome, l.Duration = Running, now.Sub(run.StartedAt)
+		l.Outcome, l.Duration = event.OutcomeRunning, now.Sub(run.StartedAt)
 		if life != nil && life(run.Process) == dag.Dead {
-			l.Outcome, l.Duration = Died, heard.Sub(run.StartedAt)
+			l.Outcome, l.Duration = event.OutcomeDied, heard.Sub(run.StartedAt)
 		}
 	}
 	l.Duration = max(l.Duration, 0)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/journal"
 )
 
@@ -140,9 +141,9 @@ func (s snapshot) tell(opts Options) Run {
 	}
 	r.Scope, r.Target = s.scopeWords()
 	if s.run.EndedAt.IsZero() {
-		r.Outcome = Running
+		r.Outcome = event.OutcomeRunning
 		if opts.Life != nil && opts.Life(s.run.Process) == dag.Dead {
-			r.Outcome = Died
+			r.Outcome = event.OutcomeDied
 		}
 	}
 	told := readEvents(filepath.Join(r.Folder, "events.jsonl"))
@@ -189,7 +190,7 @@ func (r Run) lasted(now time.Time) time.Duration {
 	end := r.EndedAt
 	switch {
 	case !end.IsZero():
-	case r.Outcome == Died:
+	case r.Outcome == event.OutcomeDied:
 		end = r.StartedAt
 		for _, a := range r.Attempts {
 			end = latest(end, a.StartedAt, a.EndedAt)
@@ -230,7 +231,7 @@ func (s snapshot) attempts(r *Run, told events, now time.Time) {
 		if end.IsZero() {
 			end = now
 			if r.Over() {
-				out.Outcome = "interrupted" // it died with its run
+				out.Outcome = event.AttemptInterrupted // it died with its run
 				end = a.StartedAt
 			}
 		}
@@ -249,12 +250,12 @@ func (r *Run) count(told events) {
 		if t.Group {
 			continue
 		}
-		switch dag.Status(t.Status) {
+		switch t.Status {
 		case dag.Done:
 			r.Counts.Done++
 		case dag.Failed:
 			r.Counts.Failed++
-		case "deleted":
+		case event.TaskDeleted:
 			continue
 		default:
 			r.Counts.Remaining++
@@ -264,4 +265,4 @@ func (r *Run) count(told events) {
 }
 
 // line makes foreign text one harmless line.
-func line(s string) string { return strings.Join(strings.Fields(clean(s)), " ") }
+func line[S ~string](s S) string { return strings.Join(strings.Fields(clean(string(s))), " ") }

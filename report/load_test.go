@@ -65,11 +65,11 @@ func TestARunThatDiedIsToldAsOne(t *testing.T) {
 		}
 		return r
 	}
-	if r := load(dag.Dead); r.Outcome != report.Died || r.Attempts[0].Outcome != "interrupted" || r.Duration != 0 || r.Next[0].Command != "ralph run --continue "+w.run.ID {
+	if r := load(dag.Dead); r.Outcome != event.OutcomeDied || r.Attempts[0].Outcome != "interrupted" || r.Duration != 0 || r.Next[0].Command != "ralph run --continue "+w.run.ID {
 		t.Errorf("got %s, %+v", r.Outcome, r.Attempts)
 	}
 	r := load(dag.Alive)
-	if r.Outcome != report.Running || r.Attempts[0].Ended() || r.Duration != 10*time.Minute || r.Tasks[0].Status != "in_progress" {
+	if r.Outcome != event.OutcomeRunning || r.Attempts[0].Ended() || r.Duration != 10*time.Minute || r.Tasks[0].Status != "in_progress" {
 		t.Errorf("got %s, %+v", r.Outcome, r.Attempts)
 	}
 	var b strings.Builder

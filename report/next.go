@@ -11,19 +11,19 @@ func (r Run) steps() []Step {
 	again := Step{event.ContinueCommand(r.ID), "go on where this stopped"}
 	look := Step{"ralph status", "what is done, what is next, what waits and why"}
 	switch r.Outcome {
-	case Running:
+	case event.OutcomeRunning:
 		return []Step{{"ralph logs -f", "follow it"}, {"ralph status", "what runs, what is next"}}
-	case Died:
+	case event.OutcomeDied:
 		return []Step{{again.Command, "take up what it left behind"}, {"ralph doctor", "is everything as it should be?"}}
-	case string(event.OutcomeComplete), string(event.OutcomeFailure):
+	case event.OutcomeComplete, event.OutcomeFailure:
 		return r.afterFailures(nil)
-	case string(event.OutcomeBlocked):
+	case event.OutcomeBlocked:
 		return r.afterFailures([]Step{look})
-	case string(event.OutcomeNoPlan):
+	case event.OutcomeNoPlan:
 		return []Step{{`ralph task add "TITLE"`, "add a task"}, {"ralph task list --all", "what there is"}}
-	case string(event.OutcomeUnavailable):
+	case event.OutcomeUnavailable:
 		return []Step{{"ralph doctor", "is the project itself in order?"}, again}
-	case string(event.OutcomeInterrupted), string(event.OutcomeLimit), "stopped":
+	case event.OutcomeInterrupted, event.OutcomeLimit, event.OutcomeStopped:
 		return r.afterFailures([]Step{again, look})
 	default:
 		return r.afterFailures([]Step{look, {"ralph doctor", "is everything as it should be?"}})
@@ -35,7 +35,7 @@ func (r Run) steps() []Step {
 func (r Run) afterFailures(steps []Step) []Step {
 	var open []Failure
 	for _, f := range r.Failures {
-		if f.Now == string(dag.Failed) {
+		if f.Now == dag.Failed {
 			open = append(open, f)
 		}
 	}
@@ -55,11 +55,11 @@ func (r Run) afterFailures(steps []Step) []Step {
 // Headline says in one line how the run ended, or how it goes.
 func (r Run) Headline() string {
 	switch {
-	case r.Outcome == Running:
+	case r.Outcome == event.OutcomeRunning:
 		return "still running"
-	case r.Outcome == Died:
+	case r.Outcome == event.OutcomeDied:
 		return "died: its process is gone, and it never said how it ended"
-	case r.Outcome == string(event.OutcomeComplete) && r.Counts.Failed > 0:
+	case r.Outcome == event.OutcomeComplete && r.Counts.Failed > 0:
 		return "complete, with " + human.Count(r.Counts.Failed, "failed task")
 	}
 	if words, known := headlines[r.Outcome]; known {
@@ -68,24 +68,24 @@ func (r Run) Headline() string {
 	return line(r.Outcome) // of a newer ralph
 }
 
-var headlines = map[string]string{
-	"":                               "ended",
-	string(event.OutcomeComplete):    "complete",
-	string(event.OutcomeFailure):     "failure",
-	string(event.OutcomeBlocked):     "blocked: nothing could run any more",
-	string(event.OutcomeNoPlan):      "no task was there to be done",
-	string(event.OutcomeLimit):       "a limit was reached",
-	string(event.OutcomeStopped):     "stopped",
-	string(event.OutcomeUnavailable): "no usable agent",
-	string(event.OutcomeInterrupted): "interrupted",
-	string(event.OutcomeError):       "ralph could not go on",
-	NotStarted:                       "the run could not begin",
+var headlines = map[event.RunOutcome]string{
+	"":                       "ended",
+	event.OutcomeComplete:    "complete",
+	event.OutcomeFailure:     "failure",
+	event.OutcomeBlocked:     "blocked: nothing could run any more",
+	event.OutcomeNoPlan:      "no task was there to be done",
+	event.OutcomeLimit:       "a limit was reached",
+	event.OutcomeStopped:     "stopped",
+	event.OutcomeUnavailable: "no usable agent",
+	event.OutcomeInterrupted: "interrupted",
+	event.OutcomeError:       "ralph could not go on",
+	event.OutcomeNotStarted:  "the run could not begin",
 }
 
 // intended says that somebody wanted the run to end as it did: a person, or whoever set
 // a limit.
 func (r Run) intended() bool {
-	return r.Outcome == string(event.OutcomeStopped) || r.Outcome == string(event.OutcomeLimit) || r.Outcome == string(event.OutcomeInterrupted)
+	return r.Outcome == event.OutcomeStopped || r.Outcome == event.OutcomeLimit || r.Outcome == event.OutcomeInterrupted
 }
 
 // Mark is a sign for the headline: good, bad, or worth a look.
@@ -93,10 +93,10 @@ func (r Run) Mark() string {
 	switch {
 	case r.Green():
 		return "✓"
-	case r.Outcome == Running:
+	case r.Outcome == event.OutcomeRunning:
 		return "…"
-	case r.Counts.Failed > 0, r.Outcome == string(event.OutcomeFailure), r.Outcome == string(event.OutcomeUnavailable),
-		r.Outcome == string(event.OutcomeError), r.Outcome == Died, r.Outcome == NotStarted:
+	case r.Counts.Failed > 0, r.Outcome == event.OutcomeFailure, r.Outcome == event.OutcomeUnavailable,
+		r.Outcome == event.OutcomeError, r.Outcome == event.OutcomeDied, r.Outcome == event.OutcomeNotStarted:
 		return "✗"
 	default:
 		return "!"

@@ -24,7 +24,7 @@ func pageOf(t *testing.T, r report.Run, o report.HTMLOptions) string {
 }
 
 // onePage is the page of a run with one attempt.
-func onePage(t *testing.T, a try, outcome string, o report.HTMLOptions) string {
+func onePage(t *testing.T, a try, outcome event.RunOutcome, o report.HTMLOptions) string {
 	t.Helper()
 	w := newWorld(t)
 	a.task = w.add(dag.NewTask{Title: "one"})
@@ -156,7 +156,7 @@ func TestTheHeadOfThePage(t *testing.T) {
 // TestAnIntendedStopIsNotRed, also when a task failed before: that one is red.
 func TestAnIntendedStopIsNotRed(t *testing.T) {
 	t.Parallel()
-	for outcome, class := range map[string]string{"limit": "", "stopped": "", "interrupted": "", "failure": "failed", "error": "failed", "complete": "failed"} {
+	for outcome, class := range map[event.RunOutcome]string{"limit": "", "stopped": "", "interrupted": "", "failure": "failed", "error": "failed", "complete": "failed"} {
 		w := newWorld(t)
 		id := w.add(dag.NewTask{Title: "one"})
 		w.begin(dag.Scope{})

@@ -173,8 +173,8 @@ func (r Run) focus(f flow) picture {
 		p.whole = true
 		return p
 	}
-	failed := func(t Task) bool { return t.Status == string(dag.Failed) && !t.Group }
-	running := func(t Task) bool { return t.Status == string(dag.InProgress) }
+	failed := func(t Task) bool { return t.Status == dag.Failed && !t.Group }
+	running := func(t Task) bool { return t.Status == dag.InProgress }
 	again := func(t Task) bool { return len(t.Attempts) > 1 }
 	words := "what failed, what was tried again, and what is beside it"
 	chosen := r.choose(failed, running, again)

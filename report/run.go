@@ -6,14 +6,9 @@ package report
 import (
 	"time"
 
+	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/human"
-)
-
-// What a run that has not ended is, besides the outcomes of package loop.
-const (
-	Running = "running"
-	Died    = "died" // its process is gone, and it never said how it ended
 )
 
 // Run is one run, as it stood at its end, or stands while it goes on.
@@ -24,7 +19,7 @@ type Run struct {
 	StartedAt  time.Time
 	EndedAt    time.Time // zero unless it ended
 	Duration   time.Duration
-	Outcome    string // of package loop, Running or Died
+	Outcome    event.RunOutcome
 	Reason     string
 	Iterations int          // its own
 	Together   *Together    // with the runs that it continues; nil if there are none
@@ -75,8 +70,8 @@ type Task struct {
 	Feature  string
 	Parent   string
 	Group    bool
-	Status   string // at the end of the run; "deleted" if it is gone
-	Now      string // as it is now
+	Status   dag.Status // at the end of the run; deleted if it is gone
+	Now      dag.Status // as it is now
 	After    []string
 	Attempts []int // in Run.Attempts
 	Verified bool  // this run got it done, and it was checked
@@ -99,8 +94,8 @@ type Attempt struct {
 	StartedAt  time.Time
 	EndedAt    time.Time // zero unless it ended
 	Duration   time.Duration
-	Outcome    string // "" while it runs
-	Status     string // of the task, right after it
+	Outcome    event.AttemptOutcome // "" while it runs
+	Status     dag.Status           // of the task, right after it
 	Reason     string
 	StopReason string
 	Verdict    string
@@ -121,9 +116,9 @@ func (a Attempt) Ended() bool { return a.Outcome != "" }
 type Gate struct {
 	Command  string
 	Passed   bool
-	Exit     string // how it ended, in words
-	Baseline string // green or red before the work began; "" if that is not known
-	Verdict  string // passed, flaky, failed, or excused; "" if it is not on record
+	Exit     string            // how it ended, in words
+	Baseline event.Baseline    // green or red before the work began; "" if that is not known
+	Verdict  event.GateVerdict // passed, flaky, failed, or excused; "" if it is not on record
 }
 
 // Accepted says whether the gate let the work pass: one that was red before the work
@@ -132,17 +127,17 @@ func (g Gate) Accepted() bool {
 	if g.Verdict == "" {
 		return g.Passed
 	}
-	return g.Verdict != "failed"
+	return g.Verdict != event.GateFailed
 }
 
 // Words says how the gate judged.
 func (g Gate) Words() string {
 	switch {
-	case g.Verdict == "flaky":
+	case g.Verdict == event.GateFlaky:
 		return "passed; it failed at first: flaky"
-	case g.Verdict == "excused":
+	case g.Verdict == event.GateExcused:
 		return "failed, but it was red before the work and is not worse"
-	case g.Accepted() && g.Baseline == "red":
+	case g.Accepted() && g.Baseline == event.BaselineRed:
 		return "passed; it was red before the work"
 	case g.Accepted():
 		return "passed"
@@ -168,9 +163,9 @@ type Failure struct {
 	Reason   string // one line
 	Detail   string // the rest of it, such as the end of what the gate printed
 	Attempts int
-	Attempt  string // the last one in this run; "" if another run or a person failed it
-	Holds    int    // how many tasks wait for it
-	Now      string // its status now
+	Attempt  string     // the last one in this run; "" if another run or a person failed it
+	Holds    int        // how many tasks wait for it
+	Now      dag.Status // its status now
 	Next     []Step
 }
 
@@ -197,9 +192,9 @@ func (r Run) Task(id string) Task {
 }
 
 // Over says whether the run has come to its end.
-func (r Run) Over() bool { return r.Outcome != Running }
+func (r Run) Over() bool { return r.Outcome != event.OutcomeRunning }
 
 // Green says whether everything that was to be done is done.
 func (r Run) Green() bool {
-	return r.Outcome == string(event.OutcomeComplete) && r.Counts.Failed == 0
+	return r.Outcome == event.OutcomeComplete && r.Counts.Failed == 0
 }

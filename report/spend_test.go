@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ralph/dag"
+	"ralph/event"
 	_ "ralph/internal/testing/seeded"
 	"ralph/report"
 )
@@ -24,7 +25,7 @@ func TestNothingIsCountedTwice(t *testing.T) {
 				ID: fmt.Sprint("a-", i), Run: rapid.SampledFrom([]string{"r-1", "r-2"}).Draw(t, "run"),
 				Task: rapid.SampledFrom([]string{"t-1", "t-2", "t-3"}).Draw(t, "task"), Agent: rapid.SampledFrom([]string{"", "claude", "codex"}).Draw(t, "agent"),
 				Model: rapid.SampledFrom([]string{"", "opus"}).Draw(t, "model"), ModelEffective: rapid.SampledFrom([]string{"", "claude-opus"}).Draw(t, "effective"),
-				CostEstimated: rapid.Bool().Draw(t, "estimated"), Outcome: rapid.SampledFrom([]string{"done", "failed", "retried"}).Draw(t, "outcome"),
+				CostEstimated: rapid.Bool().Draw(t, "estimated"), Outcome: rapid.SampledFrom([]event.AttemptOutcome{event.AttemptDone, event.AttemptFailed, event.AttemptRetried}).Draw(t, "outcome"),
 			}
 			if rapid.Bool().Draw(t, "tells") {
 				c := rapid.IntRange(0, 500).Draw(t, "cents")

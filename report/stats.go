@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/event"
 )
 
 // Pace is how long attempts took, and how many of them succeeded.
@@ -39,15 +40,15 @@ type Stats struct {
 	All      Pace
 	Models   []Pace
 	Agents   []Pace
-	Gates    []GateCount    // those that refused most first
-	Outcomes map[string]int // of all attempts that ended
+	Gates    []GateCount                  // those that refused most first
+	Outcomes map[event.AttemptOutcome]int // of all attempts that ended
 }
 
 // StatsOf counts attempts that have ended. What a person or a provider cut short
 // says nothing about a model: interrupted and limited attempts are counted as
 // outcomes only.
 func StatsOf(receipts []dag.Receipt) Stats {
-	s := Stats{Outcomes: map[string]int{}}
+	s := Stats{Outcomes: map[event.AttemptOutcome]int{}}
 	var counted []dag.Receipt
 	gates := map[string]*GateCount{}
 	for _, r := range receipts {
@@ -63,11 +64,11 @@ func StatsOf(receipts []dag.Receipt) Stats {
 			switch {
 			case !g.Accepted():
 				gates[g.Command].Failed++
-			case g.Verdict == "flaky":
+			case g.Verdict == event.GateFlaky:
 				gates[g.Command].Flaky++
 			}
 		}
-		if r.Outcome != "interrupted" && r.Outcome != "limited" && r.Agent != "" {
+		if r.Outcome != event.AttemptInterrupted && r.Outcome != event.AttemptLimited && r.Agent != "" {
 			counted = append(counted, r)
 		}
 	}
@@ -103,7 +104,7 @@ func pace(key string, receipts []dag.Receipt) Pace {
 	took := make([]time.Duration, 0, len(receipts))
 	for _, r := range receipts {
 		took = append(took, max(r.EndedAt.Sub(r.StartedAt), 0))
-		if r.Outcome == "done" {
+		if r.Outcome == event.AttemptDone {
 			p.Done++
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/human"
 	"ralph/internal/term"
 )
@@ -68,7 +69,7 @@ func (r Run) svg(p picture, name string, light bool) *graph {
 	g := &graph{ID: name, W: pixels(c.w), H: pixels(c.h), MinW: pixels(smallest * c.w)}
 	for k, path := range c.paths {
 		from := p.nodes[c.arrows[k].from].task
-		g.Arrows = append(g.Arrows, arrowLine{!from.Group && from.Status == string(dag.Failed), c.curve(path)})
+		g.Arrows = append(g.Arrows, arrowLine{!from.Group && from.Status == dag.Failed, c.curve(path)})
 	}
 	for i, n := range p.nodes {
 		g.Nodes = append(g.Nodes, r.nodeBox(n, c.boxes[i], light))
@@ -205,7 +206,7 @@ func (r Run) boxFacts(t Task, s state) []string {
 type state struct{ Word, Class, Mark string }
 
 func (r Run) state(t Task) state {
-	switch dag.Status(t.Status) {
+	switch t.Status {
 	case dag.Done:
 		if !t.Ran() && !t.Group {
 			return state{"done before", "done old", "✓"}
@@ -217,7 +218,7 @@ func (r Run) state(t Task) state {
 		return state{"running", "running", "▶"}
 	case dag.Blocked:
 		return state{"blocked", "waiting", "◌"}
-	case "deleted":
+	case event.TaskDeleted:
 		return state{"deleted since", "old", "–"}
 	}
 	if t.Ran() {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/event"
 )
 
 // tasks makes the tasks of the report: those in scope, and those that the run
@@ -37,7 +38,7 @@ func (s snapshot) tasks(r *Run) {
 		r.index[t.ID] = len(r.Tasks)
 		r.Tasks = append(r.Tasks, Task{
 			ID: t.ID, Title: line(t.Title), Feature: t.Feature, Parent: t.Parent, Group: t.Children > 0,
-			Status: s.then(r, t, by[t.ID]), Now: string(t.Status), After: after[t.ID], Attempts: by[t.ID],
+			Status: s.then(r, t, by[t.ID]), Now: t.Status, After: after[t.ID], Attempts: by[t.ID],
 			Verified: s.verified(r, by[t.ID]),
 		})
 	}
@@ -46,7 +47,7 @@ func (s snapshot) tasks(r *Run) {
 			known[a.Task] = true
 			r.index[a.Task] = len(r.Tasks)
 			r.Tasks = append(r.Tasks, Task{
-				ID: a.Task, Title: a.Title, Feature: s.journal[a.ID].Feature, Status: "deleted", Now: "deleted", Attempts: by[a.Task],
+				ID: a.Task, Title: a.Title, Feature: s.journal[a.ID].Feature, Status: event.TaskDeleted, Now: event.TaskDeleted, Attempts: by[a.Task],
 			})
 		}
 	}
@@ -63,7 +64,7 @@ func (s snapshot) end(r *Run) time.Time {
 
 func (s snapshot) verified(r *Run, attempts []int) bool {
 	for _, i := range attempts {
-		if r.Attempts[i].Outcome != "done" {
+		if r.Attempts[i].Outcome != event.AttemptDone {
 			continue
 		}
 		receipt := s.receipts[i]
@@ -76,28 +77,28 @@ func (s snapshot) verified(r *Run, attempts []int) bool {
 
 // then is what a task was when the run ended. What has not changed since is what it
 // is; what has is judged by the run's last attempt, or, without one, was not begun.
-func (s snapshot) then(r *Run, t dag.Task, attempts []int) string {
-	if !r.Over() || r.Outcome == Died || !t.UpdatedAt.After(r.EndedAt) {
-		return string(t.Status)
+func (s snapshot) then(r *Run, t dag.Task, attempts []int) dag.Status {
+	if !r.Over() || r.Outcome == event.OutcomeDied || !t.UpdatedAt.After(r.EndedAt) {
+		return t.Status
 	}
 	if len(attempts) > 0 {
 		last := r.Attempts[attempts[len(attempts)-1]]
 		switch {
 		case last.Status != "":
 			return last.Status
-		case last.Outcome == "done", last.Outcome == "failed":
-			return last.Outcome
+		case last.Outcome == event.AttemptDone, last.Outcome == event.AttemptFailed:
+			return dag.Status(last.Outcome)
 		default:
-			return string(dag.Pending)
+			return dag.Pending
 		}
 	}
 	if !t.FinishedAt.IsZero() && !t.FinishedAt.After(r.EndedAt) {
-		return string(t.Status)
+		return t.Status
 	}
 	if t.Status == dag.Blocked {
-		return string(dag.Blocked)
+		return dag.Blocked
 	}
-	return string(dag.Pending)
+	return dag.Pending
 }
 
 // rollUp gives groups the status that their subtasks had. They were created before
@@ -109,21 +110,21 @@ func (r *Run) rollUp() {
 			children[t.Parent] = append(children[t.Parent], t.ID)
 		}
 	}
-	var settle func(id string, deep int) string
-	settle = func(id string, deep int) string {
+	var settle func(id string, deep int) dag.Status
+	settle = func(id string, deep int) dag.Status {
 		t := &r.Tasks[r.index[id]]
-		if !t.Group || deep > 100 || !r.Over() || len(children[id]) == 0 || t.Status == string(dag.Blocked) {
+		if !t.Group || deep > 100 || !r.Over() || len(children[id]) == 0 || t.Status == dag.Blocked {
 			return t.Status
 		}
-		status := string(dag.Done)
+		status := dag.Done
 		for _, c := range children[id] {
 			switch settle(c, deep+1) {
-			case string(dag.Done), "deleted":
-			case string(dag.Failed):
-				status = string(dag.Failed)
+			case dag.Done, event.TaskDeleted:
+			case dag.Failed:
+				status = dag.Failed
 			default:
-				if status == string(dag.Done) {
-					status = string(dag.Pending)
+				if status == dag.Done {
+					status = dag.Pending
 				}
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 
+	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/human"
 	"ralph/internal/term"
 )
@@ -187,7 +189,7 @@ func gateWords(gates []Gate) string {
 		if !g.Accepted() {
 			return "a gate failed"
 		}
-		if g.Verdict == "excused" {
+		if g.Verdict == event.GateExcused {
 			excused++
 		}
 	}
@@ -203,9 +205,9 @@ func gateWords(gates []Gate) string {
 
 func (t *texter) outcome(a Attempt) func(string) string {
 	switch {
-	case a.Outcome == "done":
+	case a.Outcome == event.AttemptDone:
 		return t.p.Green
-	case a.Outcome == "failed", a.Status == "failed":
+	case a.Outcome == event.AttemptFailed, a.Status == dag.Failed:
 		return t.p.Red
 	default:
 		return t.p.Yellow

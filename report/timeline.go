@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/human"
 )
 
@@ -123,9 +125,9 @@ func barClass(a Attempt) string {
 	switch {
 	case !a.Ended():
 		return "running"
-	case a.Outcome == "done":
+	case a.Outcome == event.AttemptDone:
 		return "done"
-	case a.Status == "failed", a.Outcome == "failed":
+	case a.Status == dag.Failed, a.Outcome == event.AttemptFailed:
 		return "failed"
 	default:
 		return "again"

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/human"
 )
 
@@ -108,7 +109,7 @@ func Spend(receipts []dag.Receipt, key func(dag.Receipt) (key, title string)) []
 		s := &list[i]
 		s.Title = cmp.Or(title, s.Title)
 		s.Usage = s.Usage.plus(usageOf(r))
-		if r.Outcome == "done" {
+		if r.Outcome == event.AttemptDone {
 			s.Done++
 		}
 		if verified(r) {
@@ -157,7 +158,7 @@ func ModelOf(r dag.Receipt) string { return cmp.Or(r.ModelEffective, r.Model) }
 
 // verified says that an attempt got its task done and that this was checked.
 func verified(r dag.Receipt) bool {
-	if r.Outcome != "done" {
+	if r.Outcome != event.AttemptDone {
 		return false
 	}
 	gates := gatesOf(r.Gates)

@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/human"
 	"ralph/internal/term"
 )
@@ -114,8 +116,8 @@ func (a Attempt) ModelWords() string {
 func (a Attempt) State() string {
 	switch {
 	case !a.Ended():
-		return Running
-	case a.Status == "failed" && a.Outcome != "failed":
+		return string(event.OutcomeRunning)
+	case a.Status == dag.Failed && a.Outcome != event.AttemptFailed:
 		return "failed (" + line(a.Outcome) + ")"
 	default:
 		return line(a.Outcome)

@@ -105,7 +105,7 @@ type try struct {
 	files  map[string]string
 	notes  string
 	settle func(*dag.Graph, dag.Claim) error
-	status string
+	status dag.Status
 }
 
 // attempt claims the next task and plays an attempt at it; false means that nothing
@@ -169,10 +169,10 @@ func (w *world) attempt(a try) bool {
 }
 
 // end ends the run.
-func (w *world) end(outcome, reason string, counts event.Counts) {
+func (w *world) end(outcome event.RunOutcome, reason string, counts event.Counts) {
 	w.t.Helper()
 	w.update(func(g *dag.Graph) error { return g.EndRun(w.run.ID, outcome, reason, w.iter) })
-	w.event(event.Event{Type: event.RunEnded, Outcome: outcome, Counts: &counts})
+	w.event(event.Event{Type: event.RunEnded, Outcome: string(outcome), Counts: &counts})
 }
 
 func (w *world) load() report.Run {

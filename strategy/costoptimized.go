@@ -1,6 +1,10 @@
 package strategy
 
-import "fmt"
+import (
+	"fmt"
+
+	"ralph/event"
+)
 
 const (
 	// recent is how many attempts back the trouble of other tasks counts.
@@ -28,10 +32,10 @@ func costOptimized(in Input) (Tier, string) {
 		if d, why := assess(a); d > calm {
 			return Opus, why
 		}
-		if a.Outcome == Done && near {
+		if a.Outcome == event.AttemptDone && near {
 			clean++
 		}
-		if mine && a.Outcome == Released {
+		if mine && a.Outcome == event.AttemptReleased {
 			fresh = false
 		}
 	}

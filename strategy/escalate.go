@@ -20,10 +20,10 @@ func escalate(in Input) (Tier, string) {
 		raise(a.Tier, "the level reached before")
 		d, why := assess(a)
 		raise(d.tier(), why)
-		if a.Outcome.trouble() {
+		if trouble(a.Outcome) {
 			troubled[a.Task]++
 		}
-		if troubled[a.Task] >= hopeless && a.Outcome.trouble() {
+		if troubled[a.Task] >= hopeless && trouble(a.Outcome) {
 			raise(Opus, "repeated trouble with one task")
 		}
 		if hint, ok := ParseTier(a.Hint); ok {

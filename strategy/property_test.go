@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"ralph/event"
 	_ "ralph/internal/testing/seeded" // the same values each time
 	"ralph/strategy"
 )
@@ -15,7 +16,7 @@ func anyAttempt() *rapid.Generator[strategy.Attempt] {
 	return rapid.Custom(func(t *rapid.T) strategy.Attempt {
 		return strategy.Attempt{
 			Task:    rapid.SampledFrom([]string{"t-1", "t-2", "t-3"}).Draw(t, "task"),
-			Outcome: rapid.SampledFrom(append(strategy.Outcomes(), "unheard of")).Draw(t, "outcome"),
+			Outcome: rapid.SampledFrom(append(event.AttemptOutcomes(), "unheard of")).Draw(t, "outcome"),
 			Tier:    rapid.SampledFrom(append(strategy.Tiers(), "", "other")).Draw(t, "tier"),
 			Hint:    rapid.SampledFrom([]string{"", "", "opus", "haiku", "gpt-9"}).Draw(t, "hint"),
 			Notes:   rapid.SampledFrom([]string{"", "fine", "a bug", "stuck", "debug", "no error"}).Draw(t, "notes"),

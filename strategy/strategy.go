@@ -6,7 +6,11 @@
 // and mapping a tier to what an agent calls it is not its business.
 package strategy
 
-import "strings"
+import (
+	"strings"
+
+	"ralph/event"
+)
 
 // Input is everything a choice depends on. Its zero value asks for the first
 // iteration of a run with the default strategy.
@@ -42,7 +46,7 @@ type Input struct {
 // Attempt is what one earlier iteration came to.
 type Attempt struct {
 	Task    string
-	Outcome Outcome
+	Outcome event.AttemptOutcome
 	// Tier is what the strategy chose for it; empty when a person did, or when
 	// nobody knows any more.
 	Tier Tier

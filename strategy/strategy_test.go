@@ -5,11 +5,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ralph/event"
 	"ralph/strategy"
 )
 
 // attempts builds a history of other tasks with these outcomes.
-func attempts(outcomes ...strategy.Outcome) []strategy.Attempt {
+func attempts(outcomes ...event.AttemptOutcome) []strategy.Attempt {
 	var out []strategy.Attempt
 	for _, o := range outcomes {
 		out = append(out, strategy.Attempt{Task: "t-00000000", Outcome: o})
@@ -20,14 +21,14 @@ func attempts(outcomes ...strategy.Outcome) []strategy.Attempt {
 func notes(texts ...string) []strategy.Attempt {
 	var out []strategy.Attempt
 	for _, s := range texts {
-		out = append(out, strategy.Attempt{Task: "t-00000000", Outcome: strategy.Done, Notes: s})
+		out = append(out, strategy.Attempt{Task: "t-00000000", Outcome: event.AttemptDone, Notes: s})
 	}
 	return out
 }
 
 const (
-	done     = strategy.Done
-	released = strategy.Released
+	done     = event.AttemptDone
+	released = event.AttemptReleased
 )
 
 func TestNextChoosesTheModelOfItsStrategy(t *testing.T) {
@@ -37,7 +38,7 @@ func TestNextChoosesTheModelOfItsStrategy(t *testing.T) {
 		want string
 	}{
 		"fixed answers the model that was asked for":              {strategy.Input{Kind: strategy.Fixed, Model: "gpt-9"}, "gpt-9"},
-		"fixed keeps its model after trouble":                     {strategy.Input{Kind: strategy.Fixed, Model: "haiku", Retries: 3, History: attempts(strategy.Failed)}, "haiku"},
+		"fixed keeps its model after trouble":                     {strategy.Input{Kind: strategy.Fixed, Model: "haiku", Retries: 3, History: attempts(event.AttemptFailed)}, "haiku"},
 		"fixed without a model leaves the agent its default":      {strategy.Input{Kind: strategy.Fixed}, ""},
 		"fixed is a person's word and is not capped":              {strategy.Input{Kind: strategy.Fixed, Model: "opus", Used: 0.99}, "opus"},
 		"naming a model without a strategy means fixed":           {strategy.Input{Model: "opus", Iteration: 7}, "opus"},
@@ -47,13 +48,13 @@ func TestNextChoosesTheModelOfItsStrategy(t *testing.T) {
 		"cost-optimized stays at sonnet after two completions":    {strategy.Input{Kind: strategy.CostOptimized, History: attempts(done, done)}, "sonnet"},
 		"cost-optimized drops to haiku after three completions":   {strategy.Input{Kind: strategy.CostOptimized, History: attempts(done, done, done)}, "haiku"},
 		"completions need not be in a row":                        {strategy.Input{Kind: strategy.CostOptimized, History: attempts(done, released, done, done)}, "haiku"},
-		"errors take priority over completions before them":       {strategy.Input{Kind: strategy.CostOptimized, History: attempts(done, done, done, strategy.Failed)}, "opus"},
-		"errors take priority over completions after them":        {strategy.Input{Kind: strategy.CostOptimized, History: attempts(strategy.Failed, done, done, done)}, "opus"},
+		"errors take priority over completions before them":       {strategy.Input{Kind: strategy.CostOptimized, History: attempts(done, done, done, event.AttemptFailed)}, "opus"},
+		"errors take priority over completions after them":        {strategy.Input{Kind: strategy.CostOptimized, History: attempts(event.AttemptFailed, done, done, done)}, "opus"},
 		"a retry of this task is trouble":                         {strategy.Input{Kind: strategy.CostOptimized, Retries: 1, History: attempts(done, done, done)}, "opus"},
 		"a task that was released before is not steady":           {strategy.Input{Kind: strategy.CostOptimized, Task: "t-00000001", History: append(attempts(done, done, done), strategy.Attempt{Task: "t-00000001", Outcome: released})}, "sonnet"},
-		"trouble of other tasks is forgotten after ten attempts":  {strategy.Input{Kind: strategy.CostOptimized, History: attempts(strategy.Failed, done, done, done, done, done, done, done, done, done, done)}, "haiku"},
-		"trouble of other tasks is remembered for ten attempts":   {strategy.Input{Kind: strategy.CostOptimized, History: attempts(strategy.Failed, done, done, done, done, done, done, done, done, done)}, "opus"},
-		"trouble of this task is never forgotten":                 {strategy.Input{Kind: strategy.CostOptimized, Task: "t-00000001", History: append([]strategy.Attempt{{Task: "t-00000001", Outcome: strategy.Failed}}, attempts(done, done, done, done, done, done, done, done, done, done)...)}, "opus"},
+		"trouble of other tasks is forgotten after ten attempts":  {strategy.Input{Kind: strategy.CostOptimized, History: attempts(event.AttemptFailed, done, done, done, done, done, done, done, done, done, done)}, "haiku"},
+		"trouble of other tasks is remembered for ten attempts":   {strategy.Input{Kind: strategy.CostOptimized, History: attempts(event.AttemptFailed, done, done, done, done, done, done, done, done, done)}, "opus"},
+		"trouble of this task is never forgotten":                 {strategy.Input{Kind: strategy.CostOptimized, Task: "t-00000001", History: append([]strategy.Attempt{{Task: "t-00000001", Outcome: event.AttemptFailed}}, attempts(done, done, done, done, done, done, done, done, done, done)...)}, "opus"},
 		"what got nowhere is followed by a stronger one":          {strategy.Input{Kind: strategy.Escalate, Above: strategy.Haiku}, "sonnet"},
 		"above the strongest there is nothing":                    {strategy.Input{Kind: strategy.CostOptimized, Above: strategy.Opus}, "opus"},
 		"what is stronger already is not lowered":                 {strategy.Input{Kind: strategy.CostOptimized, Above: strategy.Haiku, Retries: 1}, "opus"},
@@ -62,18 +63,18 @@ func TestNextChoosesTheModelOfItsStrategy(t *testing.T) {
 		"a run's fixed model is kept though it got nowhere":       {strategy.Input{Kind: strategy.Fixed, Model: "haiku", Above: strategy.Haiku}, "haiku"},
 		"near the budget nothing stronger is bought":              {strategy.Input{Kind: strategy.Escalate, Above: strategy.Sonnet, Used: 0.9}, "sonnet"},
 		"escalate starts with haiku":                              {strategy.Input{Kind: strategy.Escalate}, "haiku"},
-		"escalate stays at haiku while all goes well":             {strategy.Input{Kind: strategy.Escalate, History: attempts(done, released, strategy.Interrupted)}, "haiku"},
-		"escalate goes to sonnet on moderate distress":            {strategy.Input{Kind: strategy.Escalate, History: attempts(strategy.Failed)}, "sonnet"},
+		"escalate stays at haiku while all goes well":             {strategy.Input{Kind: strategy.Escalate, History: attempts(done, released, event.AttemptInterrupted)}, "haiku"},
+		"escalate goes to sonnet on moderate distress":            {strategy.Input{Kind: strategy.Escalate, History: attempts(event.AttemptFailed)}, "sonnet"},
 		"escalate goes to opus on severe distress":                {strategy.Input{Kind: strategy.Escalate, History: notes("I am stuck")}, "opus"},
 		"escalate stays up after completions":                     {strategy.Input{Kind: strategy.Escalate, History: append(notes("I am stuck"), attempts(done, done, done, done)...)}, "opus"},
 		"escalate takes the worst signal of a note":               {strategy.Input{Kind: strategy.Escalate, History: notes("an error, then a crash, then a bug")}, "opus"},
 		"escalate goes to sonnet with the first retry":            {strategy.Input{Kind: strategy.Escalate, Retries: 1}, "sonnet"},
 		"escalate goes to opus with the second retry":             {strategy.Input{Kind: strategy.Escalate, Retries: 2}, "opus"},
-		"escalate goes to opus when one task fails twice":         {strategy.Input{Kind: strategy.Escalate, History: attempts(strategy.Retried, strategy.Error)}, "opus"},
-		"escalate counts trouble task by task":                    {strategy.Input{Kind: strategy.Escalate, History: []strategy.Attempt{{Task: "a", Outcome: strategy.Error}, {Task: "b", Outcome: strategy.Error}}}, "sonnet"},
+		"escalate goes to opus when one task fails twice":         {strategy.Input{Kind: strategy.Escalate, History: attempts(event.AttemptRetried, event.AttemptError)}, "opus"},
+		"escalate counts trouble task by task":                    {strategy.Input{Kind: strategy.Escalate, History: []strategy.Attempt{{Task: "a", Outcome: event.AttemptError}, {Task: "b", Outcome: event.AttemptError}}}, "sonnet"},
 		"escalate never goes below a tier it has bought":          {strategy.Input{Kind: strategy.Escalate, History: []strategy.Attempt{{Outcome: done, Tier: strategy.Opus}}}, "opus"},
-		"escalate goes down by an earlier attempt's hint":         {strategy.Input{Kind: strategy.Escalate, History: []strategy.Attempt{{Outcome: strategy.Failed, Notes: "stuck", Hint: "haiku"}, {Outcome: done, Tier: strategy.Haiku}}}, "haiku"},
-		"escalate goes up again after a hint":                     {strategy.Input{Kind: strategy.Escalate, History: []strategy.Attempt{{Notes: "stuck", Hint: "haiku"}, {Outcome: strategy.Failed}}}, "sonnet"},
+		"escalate goes down by an earlier attempt's hint":         {strategy.Input{Kind: strategy.Escalate, History: []strategy.Attempt{{Outcome: event.AttemptFailed, Notes: "stuck", Hint: "haiku"}, {Outcome: done, Tier: strategy.Haiku}}}, "haiku"},
+		"escalate goes up again after a hint":                     {strategy.Input{Kind: strategy.Escalate, History: []strategy.Attempt{{Notes: "stuck", Hint: "haiku"}, {Outcome: event.AttemptFailed}}}, "sonnet"},
 		"plan-then-execute plans with opus":                       {strategy.Input{Kind: strategy.PlanThenExecute, Iteration: 1}, "opus"},
 		"plan-then-execute executes with sonnet":                  {strategy.Input{Kind: strategy.PlanThenExecute, Iteration: 2}, "sonnet"},
 		"plan-then-execute does not react to trouble":             {strategy.Input{Kind: strategy.PlanThenExecute, Iteration: 9, Retries: 2, History: notes("panic")}, "sonnet"},
@@ -98,18 +99,18 @@ func TestNextChoosesTheModelOfItsStrategy(t *testing.T) {
 
 func TestNextReactsToEveryOutcome(t *testing.T) {
 	t.Parallel()
-	tests := map[strategy.Outcome]struct{ costOptimized, escalate string }{
-		strategy.Done:        {"sonnet", "haiku"},
-		strategy.Failed:      {"opus", "sonnet"},
-		strategy.Retried:     {"opus", "sonnet"},
-		strategy.Released:    {"sonnet", "haiku"},
-		strategy.Interrupted: {"sonnet", "haiku"},
-		strategy.Timeout:     {"opus", "sonnet"},
-		strategy.Refused:     {"opus", "sonnet"},
-		strategy.Error:       {"opus", "sonnet"},
-		strategy.Limited:     {"sonnet", "haiku"},
+	tests := map[event.AttemptOutcome]struct{ costOptimized, escalate string }{
+		event.AttemptDone:        {"sonnet", "haiku"},
+		event.AttemptFailed:      {"opus", "sonnet"},
+		event.AttemptRetried:     {"opus", "sonnet"},
+		event.AttemptReleased:    {"sonnet", "haiku"},
+		event.AttemptInterrupted: {"sonnet", "haiku"},
+		event.AttemptTimeout:     {"opus", "sonnet"},
+		event.AttemptRefused:     {"opus", "sonnet"},
+		event.AttemptError:       {"opus", "sonnet"},
+		event.AttemptLimited:     {"sonnet", "haiku"},
 	}
-	if got := len(strategy.Outcomes()); got != len(tests) {
+	if got := len(event.AttemptOutcomes()); got != len(tests) {
 		t.Fatalf("got %d outcomes, want a row for each of them (%d)", got, len(tests))
 	}
 	for outcome, tt := range tests {
@@ -122,13 +123,7 @@ func TestNextReactsToEveryOutcome(t *testing.T) {
 			if got := strategy.Next(strategy.Input{Kind: strategy.Escalate, History: h}); got.Model != tt.escalate {
 				t.Errorf("escalate: got %+v, want %s", got, tt.escalate)
 			}
-			if back, err := strategy.ParseOutcome(string(outcome)); err != nil || back != outcome {
-				t.Errorf("got %q, %v, want it back", back, err)
-			}
 		})
-	}
-	if _, err := strategy.ParseOutcome("splendid"); err == nil {
-		t.Error("got no error for an unknown outcome")
 	}
 }
 

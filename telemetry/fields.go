@@ -42,11 +42,11 @@ func levelOf(e event.Event) (zerolog.Level, string) {
 	case event.VerifierStarted:
 		return zerolog.DebugLevel, "judge started"
 	case event.VerifierEnded:
-		return bad(e.Outcome != "pass"), "judge ended"
+		return bad(e.Verdict() != event.VerdictPass), "judge ended"
 	case event.Drifted:
 		return zerolog.WarnLevel, "drift"
 	case event.AttemptEnded:
-		return bad(e.Status == "failed"), "attempt ended"
+		return bad(e.Status == event.TaskFailed), "attempt ended"
 	case event.Waiting:
 		return zerolog.InfoLevel, "waiting"
 	case event.Warned:
@@ -54,10 +54,10 @@ func levelOf(e event.Event) (zerolog.Level, string) {
 	case event.RunInterrupted:
 		return zerolog.WarnLevel, "run interrupted"
 	case event.RunEnded:
-		if e.Outcome == string(event.OutcomeError) {
+		if e.RunOutcome() == event.OutcomeError {
 			return zerolog.ErrorLevel, "run ended"
 		}
-		return bad(e.Outcome != string(event.OutcomeComplete) || e.Counts != nil && e.Counts.Failed > 0), "run ended"
+		return bad(e.RunOutcome() != event.OutcomeComplete || e.Counts != nil && e.Counts.Failed > 0), "run ended"
 	default:
 		return zerolog.DebugLevel, ""
 	}
@@ -70,7 +70,7 @@ func (l *Log) fields(line *zerolog.Event, e event.Event) {
 	l.text(line, "model", e.Model)
 	l.text(line, "text", e.Text)
 	l.text(line, "outcome", e.Outcome)
-	l.text(line, "status", e.Status)
+	l.text(line, "status", string(e.Status))
 	l.text(line, "reason", e.Reason)
 	if e.PID != 0 {
 		line.Int("pid", e.PID)
@@ -110,7 +110,7 @@ func (l *Log) fields(line *zerolog.Event, e event.Event) {
 	if g := e.Gate; g != nil {
 		l.text(line, "gate", g.Command)
 		l.text(line, "exit", g.Exit)
-		l.text(line, "verdict", g.Verdict)
+		l.text(line, "verdict", string(g.Verdict))
 		if e.Type == event.GateEnded {
 			line.Bool("passed", g.Passed)
 		}

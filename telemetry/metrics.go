@@ -63,7 +63,7 @@ func (m *Metrics) Event(e event.Event) {
 		m.outcome, m.running = e.Outcome, 0
 	case event.GateEnded:
 		if e.Reason == "" { // a reason: it is not about the work
-			m.add("ralph_gate_runs_total", 1, "verdict", e.Gate.Verdict)
+			m.add("ralph_gate_runs_total", 1, "verdict", string(e.Gate.Verdict))
 		}
 		due = false
 	case event.VerifierEnded:
@@ -112,10 +112,10 @@ func (m *Metrics) ended(e event.Event) {
 		}
 	}
 	switch e.Status {
-	case "done":
+	case event.TaskDone:
 		m.tasks.Done++
 		m.tasks.Remaining = max(m.tasks.Remaining-1, 0)
-	case "failed":
+	case event.TaskFailed:
 		m.tasks.Failed++
 		m.tasks.Remaining = max(m.tasks.Remaining-1, 0)
 	}

@@ -95,7 +95,7 @@ func (t *Tracer) within(a *attempt, e event.Event) {
 			return
 		}
 		a.gate.set("ralph.exit", e.Gate.Exit)
-		a.gate.set("ralph.verdict", e.Gate.Verdict)
+		a.gate.set("ralph.verdict", string(e.Gate.Verdict))
 		t.end(a.gate, e.At, !e.Gate.Passed && e.Reason == "", e.Gate.Exit)
 		a.gate = nil
 	case event.VerifierStarted:
@@ -105,7 +105,7 @@ func (t *Tracer) within(a *attempt, e event.Event) {
 			return
 		}
 		a.judge.set("ralph.verdict", e.Outcome)
-		t.end(a.judge, e.At, e.Outcome == "fail", e.Reason)
+		t.end(a.judge, e.At, e.Verdict() == event.VerdictFail, e.Reason)
 		a.judge = nil
 	case event.AgentTool:
 		t.tool(a, e)
@@ -140,11 +140,11 @@ func (t *Tracer) attemptEnded(a *attempt, e event.Event) {
 		}
 	}
 	a.span.set("ralph.outcome", e.Outcome)
-	a.span.set("ralph.status", e.Status)
+	a.span.set("ralph.status", string(e.Status))
 	a.span.set("ralph.agent", e.Agent)
 	a.span.set("gen_ai.response.model", e.Model)
 	a.span.usage(e.Usage)
-	t.end(a.span, e.At, e.Outcome != "done", e.Reason)
+	t.end(a.span, e.At, e.AttemptOutcome() != event.AttemptDone, e.Reason)
 	delete(t.attempts, e.Attempt)
 	t.to.box.Nudge()
 }
@@ -164,7 +164,7 @@ func (t *Tracer) runEnded(e event.Event) {
 		t.run.set("ralph.remaining", int64(c.Remaining))
 	}
 	t.run.usage(e.Usage)
-	t.end(t.run, e.At, e.Outcome != string(event.OutcomeComplete) || e.Counts != nil && e.Counts.Failed > 0, e.Reason)
+	t.end(t.run, e.At, e.RunOutcome() != event.OutcomeComplete || e.Counts != nil && e.Counts.Failed > 0, e.Reason)
 	t.run = nil
 	t.to.box.Nudge()
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"ralph/event"
 	"ralph/internal/lazyregexp"
 )
 
@@ -16,29 +17,18 @@ type Check struct {
 	Flaky  bool    // it was red at first, and green when it was run again
 }
 
-// Word is the judgement of a gate in one word.
-type Word string
-
-// The judgements.
-const (
-	Passed  Word = "passed"
-	Unsure  Word = "flaky"   // green at the second try
-	Excused Word = "excused" // red as it was before the work, and not worse
-	Failed  Word = "failed"
-)
-
-// Word judges. A gate that was red before the work began does not count against
+// Verdict classifies the result. A gate that was red before the work began does not count against
 // it unless it got worse, or is what the task is about.
-func (c Check) Word() Word {
+func (c Check) Verdict() event.GateVerdict {
 	switch {
 	case c.Passed && c.Flaky:
-		return Unsure
+		return event.GateFlaky
 	case c.Passed:
-		return Passed
+		return event.GatePassed
 	case !c.Own && c.Before != nil && !c.Before.Passed && !Worse(*c.Before, c.Result):
-		return Excused
+		return event.GateExcused
 	default:
-		return Failed
+		return event.GateFailed
 	}
 }
 

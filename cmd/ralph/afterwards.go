@@ -123,7 +123,7 @@ func (w *afterwards) ended(ctx context.Context, a *app, opts loop.Options, out e
 
 // unbegun tells a run that never began.
 func (w *afterwards) unbegun(a *app, scope dag.Scope, cause error) error {
-	out := event.Result{Outcome: report.NotStarted, Reason: cause.Error()}
+	out := event.Result{Outcome: event.OutcomeNotStarted, Reason: cause.Error()}
 	if kind, ok := unbegunKind(cause); ok {
 		out.Outcome = kind
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/term"
 	"ralph/journal"
 	"ralph/report"
@@ -187,7 +188,7 @@ func (a *app) candidates(ctx context.Context, p *permuter, name string) (list []
 	case "--model-strategy":
 		return wordCandidates(strategy.Kinds()), nil
 	case "--outcome":
-		return wordCandidates(strategy.Outcomes()), nil
+		return wordCandidates(event.AttemptOutcomes()), nil
 	case "--agent", "AGENT":
 		config, err := a.configHere()
 		for _, ag := range a.knownAgents(config) {
@@ -272,7 +273,7 @@ func (a *app) runCandidates(g *dag.Graph) (list []candidate, err error) {
 	runs, err := g.Runs(offered)
 	for _, r := range runs {
 		l := report.LineOf(r, nil, life, a.now())
-		text := strings.ReplaceAll(l.Outcome, "_", " ") + ", " + r.Scope.String() + ", began " + r.StartedAt.Local().Format(time.DateTime)
+		text := strings.ReplaceAll(string(l.Outcome), "_", " ") + ", " + r.Scope.String() + ", began " + r.StartedAt.Local().Format(time.DateTime)
 		list = append(list, candidate{r.ID, text})
 	}
 	return list, err
@@ -281,7 +282,7 @@ func (a *app) runCandidates(g *dag.Graph) (list []candidate, err error) {
 func entryCandidates(g *dag.Graph) (list []candidate, err error) {
 	entries, err := journal.List(g.Tx(), journal.Filter{Limit: offered})
 	for _, e := range slices.Backward(entries) {
-		list = append(list, candidate{strconv.FormatInt(e.N, 10), e.Outcome + ": " + e.Title})
+		list = append(list, candidate{strconv.FormatInt(e.N, 10), string(e.Outcome) + ": " + e.Title})
 	}
 	return list, err
 }

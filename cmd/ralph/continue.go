@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/event"
 )
 
 // continueRun finds the run that --continue means, and restores the flags that it had
@@ -56,7 +57,7 @@ func (a *app) unfinished(ctx context.Context, s *session, t runTarget) (run dag.
 		}
 		return err
 	})
-	over := slices.Contains([]string{"complete", "no_plan"}, run.Outcome) && !left
+	over := slices.Contains([]event.RunOutcome{event.OutcomeComplete, event.OutcomeNoPlan}, run.Outcome) && !left
 	switch {
 	case err != nil && named:
 		return run, hint(err, "see the IDs with: ralph runs list")

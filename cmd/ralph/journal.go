@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,10 +11,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/human"
 	"ralph/internal/term"
 	"ralph/journal"
-	"ralph/strategy"
 )
 
 func (a *app) journalCommand() command {
@@ -51,25 +52,25 @@ func (a *app) journalCommand() command {
 }
 
 type journalJSON struct {
-	N              int64   `json:"n"`
-	At             string  `json:"at"`
-	Run            string  `json:"run"`
-	Attempt        *string `json:"attempt"`
-	Iteration      int     `json:"iteration"`
-	Task           string  `json:"task"`
-	Feature        *string `json:"feature"`
-	Title          string  `json:"title"`
-	Outcome        string  `json:"outcome"`
-	Reason         *string `json:"reason"`
-	Notes          *string `json:"notes"`
-	Agent          *string `json:"agent"`
-	Model          *string `json:"model"`
-	ModelEffective *string `json:"model_effective"`
-	StopReason     *string `json:"stop_reason"`
-	DurationMS     int64   `json:"duration_ms"`
-	TokensIn       *int64  `json:"tokens_in"`
-	TokensCached   *int64  `json:"tokens_cached"`
-	TokensOut      *int64  `json:"tokens_out"`
+	N              int64                `json:"n"`
+	At             string               `json:"at"`
+	Run            string               `json:"run"`
+	Attempt        *string              `json:"attempt"`
+	Iteration      int                  `json:"iteration"`
+	Task           string               `json:"task"`
+	Feature        *string              `json:"feature"`
+	Title          string               `json:"title"`
+	Outcome        event.AttemptOutcome `json:"outcome"`
+	Reason         *string              `json:"reason"`
+	Notes          *string              `json:"notes"`
+	Agent          *string              `json:"agent"`
+	Model          *string              `json:"model"`
+	ModelEffective *string              `json:"model_effective"`
+	StopReason     *string              `json:"stop_reason"`
+	DurationMS     int64                `json:"duration_ms"`
+	TokensIn       *int64               `json:"tokens_in"`
+	TokensCached   *int64               `json:"tokens_cached"`
+	TokensOut      *int64               `json:"tokens_out"`
 	spentJSON
 	Files []string `json:"files"`
 }
@@ -88,14 +89,12 @@ func (a *app) runJournalList(c *cli.Context) error {
 	if err := noArgs(c); err != nil {
 		return err
 	}
-	f := journal.Filter{Run: c.String("run"), Outcome: c.String("outcome"), Limit: c.Int("limit")}
+	f := journal.Filter{Run: c.String("run"), Outcome: event.AttemptOutcome(c.String("outcome")), Limit: c.Int("limit")}
 	if f.Limit < 0 {
 		return usagef("--limit cannot be negative")
 	}
-	if f.Outcome != "" {
-		if _, err := strategy.ParseOutcome(f.Outcome); err != nil {
-			return usagef("--outcome: %v", err)
-		}
+	if f.Outcome != "" && !slices.Contains(event.AttemptOutcomes(), f.Outcome) {
+		return usagef("--outcome: unknown outcome %q", f.Outcome)
 	}
 	return a.view(c.Context, func(_ *session, g *dag.Graph) (err error) {
 		if f.Feature, err = featureByName(g, c.String("feature")); err != nil {
@@ -153,17 +152,17 @@ func (a *app) printEntries(c *cli.Context, entries []journal.Entry, none string)
 			text += ": " + said
 		}
 		t.Add(term.Cell{Text: strconv.FormatInt(e.N, 10)}, term.Cell{Text: e.At.Local().Format(time.DateTime), Paint: p.Dim},
-			term.Cell{Text: e.Task, Paint: p.Cyan}, term.Cell{Text: e.Outcome, Paint: outcomePaint(p, e.Outcome)}, term.Cell{Text: text})
+			term.Cell{Text: e.Task, Paint: p.Cyan}, term.Cell{Text: string(e.Outcome), Paint: outcomePaint(p, e.Outcome)}, term.Cell{Text: text})
 	}
 	_, err := t.WriteTo(a.stdout)
 	return err
 }
 
-func outcomePaint(p term.Palette, outcome string) func(string) string {
+func outcomePaint(p term.Palette, outcome event.AttemptOutcome) func(string) string {
 	switch outcome {
-	case "done":
+	case event.AttemptDone:
 		return p.Green
-	case "failed", "refused", "error":
+	case event.AttemptFailed, event.AttemptRefused, event.AttemptError:
 		return p.Red
 	default:
 		return p.Yellow
@@ -198,7 +197,7 @@ func (a *app) runJournalShow(c *cli.Context) error {
 func (a *app) printEntry(e journal.Entry) error {
 	p := a.palette()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d  %s  %s  %s\n", e.N, p.Cyan(e.Task), outcomePaint(p, e.Outcome)(e.Outcome), p.Bold(term.Line(e.Title)))
+	fmt.Fprintf(&b, "%d  %s  %s  %s\n", e.N, p.Cyan(e.Task), outcomePaint(p, e.Outcome)(string(e.Outcome)), p.Bold(term.Line(e.Title)))
 	field := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(&b, "  %-10s %s\n", name, term.Line(value))

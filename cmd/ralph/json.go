@@ -117,11 +117,12 @@ func ids(tasks []dag.Task) []string {
 	return list
 }
 
-func orNil(s string) *string {
+func orNil[S ~string](s S) *string {
 	if s == "" {
 		return nil
 	}
-	return &s
+	text := string(s)
+	return &text
 }
 
 func timeOrNil(t time.Time) *string {

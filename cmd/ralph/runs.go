@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/human"
 	"ralph/internal/term"
 	"ralph/report"
@@ -36,7 +37,7 @@ func (a *app) runsCommand() command {
 
 type runLineJSON struct {
 	ID         string           `json:"id"`
-	Outcome    string           `json:"outcome"`
+	Outcome    event.RunOutcome `json:"outcome"`
 	Reason     *string          `json:"reason"`
 	Feature    *string          `json:"feature"`
 	Task       *string          `json:"task"`
@@ -103,13 +104,13 @@ func (a *app) printRuns(lines []report.Line) error {
 	for _, l := range lines {
 		paint := p.Yellow
 		switch {
-		case l.Outcome == "complete" && l.Failed == 0:
+		case l.Outcome == event.OutcomeComplete && l.Failed == 0:
 			paint = p.Green
-		case l.Outcome == "complete", l.Outcome == "failure", l.Outcome == "agent_unavailable", l.Outcome == "error", l.Outcome == report.Died:
+		case l.Outcome == event.OutcomeComplete, l.Outcome == event.OutcomeFailure, l.Outcome == event.OutcomeUnavailable, l.Outcome == event.OutcomeError, l.Outcome == event.OutcomeDied:
 			paint = p.Red
 		}
 		t.Add(term.Cell{Text: l.Run.ID, Paint: p.Cyan}, term.Cell{Text: l.Run.StartedAt.Local().Format(time.DateTime), Paint: p.Dim},
-			term.Cell{Text: human.Span(l.Duration)}, term.Cell{Text: strings.ReplaceAll(l.Outcome, "_", " "), Paint: paint},
+			term.Cell{Text: human.Span(l.Duration)}, term.Cell{Text: strings.ReplaceAll(string(l.Outcome), "_", " "), Paint: paint},
 			term.Cell{Text: fmt.Sprint(l.Done)}, term.Cell{Text: fmt.Sprint(l.Failed)}, term.Cell{Text: l.Usage.Cost()}, term.Cell{Text: l.Run.Scope.String()})
 	}
 	_, err := t.WriteTo(a.stdout)

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/human"
 	"ralph/internal/term"
 	"ralph/report"
@@ -24,11 +25,11 @@ rate-limited attempts say nothing about a model and are left out of both.`,
 }
 
 type statsJSON struct {
-	Attempts paceJSON       `json:"attempts"`
-	Models   []paceJSON     `json:"models"`
-	Agents   []paceJSON     `json:"agents"`
-	Gates    []gateStatJSON `json:"gates"`
-	Outcomes map[string]int `json:"outcomes"`
+	Attempts paceJSON                     `json:"attempts"`
+	Models   []paceJSON                   `json:"models"`
+	Agents   []paceJSON                   `json:"agents"`
+	Gates    []gateStatJSON               `json:"gates"`
+	Outcomes map[event.AttemptOutcome]int `json:"outcomes"`
 }
 
 type paceJSON struct {
@@ -96,7 +97,7 @@ func (a *app) printStats(s report.Stats) error {
 	p := a.palette()
 	var b strings.Builder
 	var outcomes []string
-	for _, o := range []string{"done", "failed", "retried", "released", "timeout", "refused", "error", "limited", "interrupted"} {
+	for _, o := range event.AttemptOutcomes() {
 		if n := s.Outcomes[o]; n > 0 {
 			outcomes = append(outcomes, fmt.Sprintf("%d %s", n, o))
 		}

@@ -74,7 +74,7 @@ func printAttempts(b *strings.Builder, p term.Palette, state string, attempts []
 	b.WriteString("\nAttempts\n")
 	for _, at := range attempts {
 		reason, _, _ := strings.Cut(at.Reason, "\n") // what its gate printed is in the evidence
-		fmt.Fprintf(b, "  %s  %s  %s\n", at.ID, at.StartedAt.Local().Format(time.DateTime), term.Line(orDash(at.Outcome)+" "+reason))
+		fmt.Fprintf(b, "  %s  %s  %s\n", at.ID, at.StartedAt.Local().Format(time.DateTime), term.Line(orDash(string(at.Outcome))+" "+reason))
 		more := func(name, text string) {
 			if text != "" {
 				fmt.Fprintf(b, "    %s %s\n", p.Dim(fmt.Sprintf("%-8s", name)), term.Line(text))
@@ -83,7 +83,7 @@ func printAttempts(b *strings.Builder, p term.Palette, state string, attempts []
 		for _, g := range at.Gates {
 			text := fmt.Sprintf("%s: %s (%s)", g.Verdict, g.Command, g.Exit)
 			if g.Baseline != "" {
-				text += ", " + g.Baseline + " before the work"
+				text += ", " + string(g.Baseline) + " before the work"
 			}
 			more("gate", text)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"ralph/event"
 	_ "ralph/internal/testing/seeded"
 )
 
@@ -100,13 +101,13 @@ func TestTheLadderIsClimbedRungByRung(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		past Past
-		want Rung
+		want event.DriftAction
 	}{
-		"the first time it is told":                 {Past{}, Nudge},
-		"then the attempt ends":                     {Past{Nudged: 1}, Stronger},
-		"the stronger model is told too":            {Past{Ended: 1}, Nudge},
-		"and then the task is given up":             {Past{Nudged: 1, Ended: 1}, GiveUp},
-		"and is not begun again however often told": {Past{Nudged: 3, Ended: 2}, GiveUp},
+		"the first time it is told":                 {Past{}, event.DriftNudge},
+		"then the attempt ends":                     {Past{Nudged: 1}, event.DriftStronger},
+		"the stronger model is told too":            {Past{Ended: 1}, event.DriftNudge},
+		"and then the task is given up":             {Past{Nudged: 1, Ended: 1}, event.DriftGiveUp},
+		"and is not begun again however often told": {Past{Nudged: 3, Ended: 2}, event.DriftGiveUp},
 	} {
 		if got := Ladder(tc.past); got != tc.want {
 			t.Errorf("%s: got %s, want %s", name, got, tc.want)

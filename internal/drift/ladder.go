@@ -1,15 +1,9 @@
 package drift
 
-import "strings"
+import (
+	"strings"
 
-// Rung is what is done about drift.
-type Rung string
-
-// The rungs, in the order in which they are tried.
-const (
-	Nudge    Rung = "nudge"    // say so in the session, once
-	Stronger Rung = "stronger" // end the attempt; the next has a stronger model
-	GiveUp   Rung = "give_up"  // the task has failed
+	"ralph/event"
 )
 
 // Past is what was done about it before.
@@ -20,14 +14,14 @@ type Past struct {
 
 // Ladder says what is done next. A stronger model is told once, too, before the
 // task is given up.
-func Ladder(p Past) Rung {
+func Ladder(p Past) event.DriftAction {
 	switch {
 	case p.Nudged == 0:
-		return Nudge
+		return event.DriftNudge
 	case p.Ended == 0:
-		return Stronger
+		return event.DriftStronger
 	default:
-		return GiveUp
+		return event.DriftGiveUp
 	}
 }
 

@@ -31,31 +31,31 @@ func (o Options) advice(e event.Event, t tally, width int) []string {
 func next(e event.Event, t tally) []step {
 	again := step{event.ContinueCommand(e.Run), "go on where this stopped, with the same flags and counters"}
 	look := step{"ralph status", "what is done, what is next, what waits and why"}
-	switch e.Outcome {
-	case "complete", "failure", "blocked":
+	switch e.RunOutcome() {
+	case event.OutcomeComplete, event.OutcomeFailure, event.OutcomeBlocked:
 		var steps []step
-		if e.Outcome == "blocked" {
+		if e.RunOutcome() == event.OutcomeBlocked {
 			steps = []step{look, {"ralph task why ID", "what one task waits for"}}
 		}
 		steps = afterFailures(t, steps)
-		if e.Outcome == "blocked" || t.anyFailed() {
+		if e.RunOutcome() == event.OutcomeBlocked || t.anyFailed() {
 			steps = append(steps, step{again.command, "then go on, with the same flags and counters"})
 		}
 		return steps
-	case "no_plan":
+	case event.OutcomeNoPlan:
 		return []step{
 			{`ralph task add "TITLE"`, "add a task"},
 			{"ralph task import FILE", "add many at once"},
 			{"ralph task list --all", "what there is"},
 		}
-	case "agent_unavailable":
+	case event.OutcomeUnavailable:
 		return []step{{"ralph doctor", "is the project itself in order?"}, again}
-	case "interrupted":
+	case event.OutcomeInterrupted:
 		return afterFailures(t, []step{again, {"ralph task log ID -m TEXT", "tell the next attempt something first"}, look})
-	case "limit":
+	case event.OutcomeLimit:
 		again.why = "go on with its flags and counters; raise the limit that was met"
 		return afterFailures(t, []step{again, look})
-	case "stopped":
+	case event.OutcomeStopped:
 		return afterFailures(t, []step{again, look})
 	default:
 		return []step{look, {"ralph doctor", "is everything as it should be?"}}

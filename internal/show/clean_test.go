@@ -125,7 +125,7 @@ func hostileEvent(t *rapid.T) event.Event {
 			Scope: text("scope"), Agent: text("a"), Model: text("m"), Limits: text("l"), Sandbox: text("s"), Verify: text("v"),
 			Folder: text("folder"), Jobs: rapid.IntRange(0, 2).Draw(t, "jobs"),
 		},
-		Outcome: text("outcome"), Status: rapid.SampledFrom([]string{"done", "failed", "pending"}).Draw(t, "state"), Reason: text("reason"),
+		Outcome: text("outcome"), Status: rapid.SampledFrom([]event.TaskStatus{event.TaskDone, event.TaskFailed, event.TaskPending}).Draw(t, "state"), Reason: text("reason"),
 		Usage: &event.Usage{TokensIn: 1, CostUSD: usd(0.001)}, Counts: &event.Counts{Total: 1},
 	}
 }

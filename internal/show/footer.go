@@ -61,11 +61,11 @@ func (o Options) headline(e event.Event, t tally) string {
 	word := strings.ReplaceAll(oneLine(e.Outcome), "_", " ")
 	mark, paint := "! ", o.Palette.Yellow
 	switch {
-	case e.Outcome == "complete" && !t.anyFailed():
+	case e.RunOutcome() == event.OutcomeComplete && !t.anyFailed():
 		mark, paint = "✓ ", o.Palette.Green
-	case e.Outcome == "complete":
+	case e.RunOutcome() == event.OutcomeComplete:
 		mark, paint, word = "✗ ", o.Palette.Red, "complete, with failed tasks"
-	case e.Outcome == "failure", e.Outcome == "agent_unavailable":
+	case e.RunOutcome() == event.OutcomeFailure, e.RunOutcome() == event.OutcomeUnavailable:
 		mark, paint = "✗ ", o.Palette.Red
 	}
 	s := paint(mark + or(word, "ended"))

@@ -138,7 +138,7 @@ func (t *Terminal) gate(e event.Event, a *attempt) {
 		t.say(e, p.Dim("  "+command+" "+gateResult(e)+" "+oneLine(e.Reason)))
 	case e.Gate.Passed:
 		t.say(e, p.Green("✓ ")+command+p.Dim(" "+gateResult(e)+excuse(e.Gate)))
-	case e.Gate.Verdict == "excused":
+	case e.Gate.Verdict == event.GateExcused:
 		t.say(e, p.Yellow("~ "+command+" "+gateResult(e)+excuse(e.Gate)))
 	default:
 		if a.seen(e) {

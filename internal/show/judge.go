@@ -6,10 +6,10 @@ import (
 
 // judgement is what a judge came to, in words.
 func judgement(e event.Event) string {
-	switch e.Outcome {
-	case "pass":
+	switch e.Verdict() {
+	case event.VerdictPass:
 		return "verified by an agent with fresh eyes"
-	case "fail":
+	case event.VerdictFail:
 		return with("an agent with fresh eyes found", or(e.Reason, "a fault"))
 	default:
 		return with("no verdict", e.Reason)
@@ -29,7 +29,7 @@ func (t *Terminal) judge(e event.Event) {
 	switch {
 	case e.Type == event.VerifierStarted:
 		t.say(e, p.Dim("  verifying: an agent with fresh eyes looks at the work"))
-	case e.Outcome == "pass":
+	case e.Verdict() == event.VerdictPass:
 		t.say(e, p.Green("✓ ")+judgement(e))
 	default:
 		t.say(e, p.Red("✗ "+judgement(e)))
@@ -48,12 +48,12 @@ func checking(e event.Event) string {
 // excuse says why a gate's result is not what its exit status says.
 func excuse(g *event.Gate) string {
 	switch g.Verdict {
-	case "flaky":
+	case event.GateFlaky:
 		return "; it failed at first: flaky"
-	case "excused":
+	case event.GateExcused:
 		return "; it was red before the work and is not worse"
 	}
-	if g.Baseline == "red" && g.Passed {
+	if g.Baseline == event.BaselineRed && g.Passed {
 		return "; it was red before the work"
 	}
 	return ""

@@ -72,7 +72,7 @@ func milestone(e event.Event) bool {
 
 // refused says that a gate did not accept the work.
 func refused(e event.Event) bool {
-	return e.Gate != nil && !e.Gate.Passed && e.Reason == "" && e.Gate.Verdict != "excused"
+	return e.Gate != nil && !e.Gate.Passed && e.Reason == "" && e.Gate.Verdict != event.GateExcused
 }
 
 // Close returns the first error that writing gave.

@@ -23,12 +23,12 @@ const (
 func resultOf(e event.Event) result {
 	state := e.Status
 	if state == "" {
-		state = e.Outcome
+		state = event.TaskStatus(e.Outcome)
 	}
 	switch state {
-	case "done":
+	case event.TaskDone:
 		return done
-	case "failed":
+	case event.TaskFailed:
 		return failed
 	default:
 		return again
@@ -163,12 +163,12 @@ func (o Options) waits(e event.Event) string {
 // drifted says that an attempt gets nowhere, and what is done about it.
 func drifted(e event.Event) string {
 	s := "it gets nowhere"
-	switch e.Outcome {
-	case "nudge":
+	switch e.Drift() {
+	case event.DriftNudge:
 		s += ", and is told so"
-	case "stronger":
+	case event.DriftStronger:
 		s += ", and ends; the next attempt has a stronger model if there is one"
-	case "give_up":
+	case event.DriftGiveUp:
 		s += ", and the task is given up"
 	}
 	return with(s, e.Reason)

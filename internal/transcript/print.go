@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ralph/event"
 	"ralph/internal/human"
 	"ralph/internal/term"
 )
@@ -184,9 +185,9 @@ func (p *Printer) gate(l Line) {
 	}
 	word := p.Palette.Green("passed")
 	switch {
-	case l.Gate.Verdict == "flaky":
+	case l.Gate.Verdict == event.GateFlaky:
 		word += " (at first it failed: flaky)"
-	case !l.Gate.Passed && l.Gate.Verdict == "excused":
+	case !l.Gate.Passed && l.Gate.Verdict == event.GateExcused:
 		word = p.Palette.Yellow("failed") + " (it was red before the work and is not worse)"
 	case !l.Gate.Passed:
 		word = p.Palette.Red("failed") + " (" + one(l.Gate.Exit) + ")"
@@ -209,7 +210,7 @@ func (p *Printer) gateOutput(text string) {
 }
 
 func (p *Printer) verdict(l Line) {
-	word := map[string]string{"pass": p.Palette.Green("passed"), "fail": p.Palette.Red("failed")}[l.Outcome]
+	word := map[event.Verdict]string{event.VerdictPass: p.Palette.Green("passed"), event.VerdictFail: p.Palette.Red("failed")}[event.Verdict(l.Outcome)]
 	if word == "" {
 		word = p.Palette.Yellow("none")
 	}
@@ -221,9 +222,9 @@ func (p *Printer) ended(l Line) {
 	word := one(l.Outcome)
 	paint := p.Palette.Yellow
 	switch l.Status {
-	case "done":
+	case event.TaskDone:
 		paint = p.Palette.Green
-	case "failed":
+	case event.TaskFailed:
 		paint = p.Palette.Red
 		if word != "failed" {
 			word = "failed (" + word + ")"

@@ -54,12 +54,12 @@ type Line struct {
 	Text      string    `json:"text,omitempty"`
 	Tool      *Tool     `json:"tool,omitempty"`
 
-	Gate     *event.Gate  `json:"gate,omitempty"`
-	Output   string       `json:"output,omitempty"` // the end of what a failed gate printed
-	Outcome  string       `json:"outcome,omitempty"`
-	Status   string       `json:"status,omitempty"`
-	Duration int64        `json:"duration_ms,omitempty"`
-	Usage    *event.Usage `json:"usage,omitempty"`
+	Gate     *event.Gate      `json:"gate,omitempty"`
+	Output   string           `json:"output,omitempty"` // the end of what a failed gate printed
+	Outcome  string           `json:"outcome,omitempty"`
+	Status   event.TaskStatus `json:"status,omitempty"`
+	Duration int64            `json:"duration_ms,omitempty"`
+	Usage    *event.Usage     `json:"usage,omitempty"`
 }
 
 // Tool is a call of a tool, or a change of one.

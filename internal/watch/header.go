@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/human"
 	"ralph/internal/term"
 )
@@ -51,9 +52,9 @@ func (m *model) runWords() string {
 	case died:
 		return p.Red("died") + scope + "; the next run takes up what it left"
 	case ended:
-		words := strings.ReplaceAll(harmless(r.Outcome), "_", " ")
+		words := strings.ReplaceAll(harmless(string(r.Outcome)), "_", " ")
 		paint := p.Yellow
-		if r.Outcome == "complete" && m.snap.tally.ByStatus[dag.Failed] == 0 {
+		if r.Outcome == event.OutcomeComplete && m.snap.tally.ByStatus[dag.Failed] == 0 {
 			paint = p.Green
 		}
 		text := paint("ended: "+words) + " in " + span(r.EndedAt.Sub(r.StartedAt)) + scope

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ralph/dag"
+	"ralph/event"
 )
 
 // TestKeysDoWhatTheySay: what cannot be taken back by the same key asks first, once.
@@ -238,7 +239,7 @@ func TestNothingLeavesTheScreen(t *testing.T) {
 		for range rapid.IntRange(1, 8).Draw(t, "steps") {
 			switch rapid.IntRange(0, 3).Draw(t, "step") {
 			case 0:
-				snap := snapshot{run: dag.Run{ID: "r-1", Outcome: text("outcome"), Reason: text("reason"), StartedAt: start}}
+				snap := snapshot{run: dag.Run{ID: "r-1", Outcome: event.RunOutcome(text("outcome")), Reason: text("reason"), StartedAt: start}}
 				snap.state = rapid.SampledFrom([]state{none, running, stopping, died, ended}).Draw(t, "state")
 				for i := range rapid.IntRange(0, 20).Draw(t, "tasks") {
 					o := dag.Outline{N: int64(i + 1), Parent: int64(rapid.IntRange(0, i).Draw(t, "parent")), ID: fmt.Sprintf("t-%08x", i), Title: text("title"), Status: rapid.SampledFrom(statuses).Draw(t, "status")}

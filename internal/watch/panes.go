@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/human"
 	"ralph/internal/term"
 )
@@ -128,12 +129,12 @@ func (m *model) ending() []string {
 func (m *model) outcome(a dag.Attempt) string {
 	paint := m.palette.Yellow
 	switch a.Outcome {
-	case "done":
+	case event.AttemptDone:
 		paint = m.palette.Green
-	case "failed":
+	case event.AttemptFailed:
 		paint = m.palette.Red
 	}
-	text := paint(harmless(a.Outcome)) + " in " + span(a.EndedAt.Sub(a.StartedAt).Round(time.Second))
+	text := paint(harmless(string(a.Outcome))) + " in " + span(a.EndedAt.Sub(a.StartedAt).Round(time.Second))
 	if facts := used(a); len(facts) > 0 {
 		text += ", " + strings.Join(facts, ", ")
 	}

@@ -48,8 +48,8 @@ const (
 // Decision says what happens next, and why.
 type Decision struct {
 	Action  Action
-	Say     FollowUp // with Reprompt
-	Outcome string   // how the journal remembers it
+	Say     FollowUp             // with Reprompt
+	Outcome event.AttemptOutcome // how the journal remembers it
 	Reason  string
 	Gate    *verify.Check // with AskRepair
 
@@ -77,15 +77,15 @@ const (
 func Decide(f Facts) Decision {
 	switch {
 	case f.Ended == Lost:
-		return Decision{Action: Abort, Outcome: "interrupted", Reason: "the task was taken away", Uncounted: true}
+		return Decision{Action: Abort, Outcome: event.AttemptInterrupted, Reason: "the task was taken away", Uncounted: true}
 	case f.Ended == Interrupted && f.Work.Checked:
-		return Decision{Action: Release, Outcome: "interrupted", Reason: "its work is finished, and is verified the next time", Uncounted: true}
+		return Decision{Action: Release, Outcome: event.AttemptInterrupted, Reason: "its work is finished, and is verified the next time", Uncounted: true}
 	case f.Ended == Interrupted:
-		return Decision{Action: Release, Outcome: "interrupted", Reason: "interrupted", Uncounted: true}
+		return Decision{Action: Release, Outcome: event.AttemptInterrupted, Reason: "interrupted", Uncounted: true}
 	case f.Work.Checked:
 		return decideChecked(f)
 	case f.Turn.Sigils.Failure:
-		return Decision{Action: Release, Outcome: "failed", Reason: "the agent promised FAILURE", EndRun: event.OutcomeFailure}
+		return Decision{Action: Release, Outcome: event.AttemptFailed, Reason: "the agent promised FAILURE", EndRun: event.OutcomeFailure}
 	case f.Turn.Over != nil && (f.Turn.Err != nil || !f.Turn.Sigils.Done && !f.Turn.Sigils.Failed):
 		return Overspent(*f.Turn.Over)
 	case f.Turn.Cut:
@@ -93,30 +93,30 @@ func Decide(f Facts) Decision {
 	case f.Turn.Err != nil:
 		return afterError(f)
 	case f.Turn.Stop == acp.StopRefusal:
-		return Decision{Action: Fail, Outcome: "refused", Reason: "the model refused the task"}
+		return Decision{Action: Fail, Outcome: event.AttemptRefused, Reason: "the model refused the task"}
 	case f.Turn.Sigils.Done:
-		return Decision{Action: Verify, Outcome: "done"}
+		return Decision{Action: Verify, Outcome: event.AttemptDone}
 	case f.Turn.Sigils.Failed:
 		reason := f.Turn.Sigils.FailReason
 		if reason == "" {
 			reason = "the agent said that it cannot be done"
 		}
 		if f.History.Retries < f.Rules.RetryFailed {
-			return Decision{Action: Retry, Outcome: "retried", Reason: reason, Limit: &f.Rules.RetryFailed}
+			return Decision{Action: Retry, Outcome: event.AttemptRetried, Reason: reason, Limit: &f.Rules.RetryFailed}
 		}
-		return Decision{Action: Fail, Outcome: "failed", Reason: reason}
+		return Decision{Action: Fail, Outcome: event.AttemptFailed, Reason: reason}
 	case len(f.Turn.Sigils.Foreign) > 0:
 		other := f.Turn.Sigils.Foreign[0]
-		return release(f, "released", fmt.Sprintf("the agent spoke of another task: %s %s", other.Tag, other.ID))
+		return release(f, event.AttemptReleased, fmt.Sprintf("the agent spoke of another task: %s %s", other.Tag, other.ID))
 	case f.Turn.Stop == acp.StopMaxTokens || f.Turn.Stop == acp.StopMaxTurnRequests:
 		if f.Session.GoneOn < maxGoOn {
 			return Decision{Action: Reprompt, Say: AskGoOn, Reason: "cut off: " + string(f.Turn.Stop)}
 		}
-		return release(f, "released", fmt.Sprintf("cut off %d times: %s", f.Session.GoneOn+1, f.Turn.Stop))
+		return release(f, event.AttemptReleased, fmt.Sprintf("cut off %d times: %s", f.Session.GoneOn+1, f.Turn.Stop))
 	case f.Turn.Stop == acp.StopCancelled:
-		return release(f, "error", "the agent cancelled its own turn")
+		return release(f, event.AttemptError, "the agent cancelled its own turn")
 	case f.Turn.Empty && !f.Session.Answered && f.Agent.Mute:
-		return release(f, "error", "an empty answer, though the agent answers to other tasks")
+		return release(f, event.AttemptError, "an empty answer, though the agent answers to other tasks")
 	case f.Turn.Empty && !f.Session.Answered:
 		d := limited(f, "an empty answer: suspected rate limit or missing login")
 		// Where no answer ever came, a login may be missing. An agent that has
@@ -129,7 +129,7 @@ func Decide(f Facts) Decision {
 	case len(f.Turn.Drift) > 0:
 		return drifted(f)
 	default:
-		return release(f, "released", "it ended without saying how the task stands")
+		return release(f, event.AttemptReleased, "it ended without saying how the task stands")
 	}
 }
 
@@ -142,12 +142,12 @@ func drifted(f Facts) Decision {
 	reason := DriftReason + drift.Texts(f.Turn.Drift)
 	var d Decision
 	switch drift.Ladder(past) {
-	case drift.Nudge:
+	case event.DriftNudge:
 		d = Decision{Action: Reprompt, Say: AskDrift, Reason: reason}
-	case drift.Stronger:
-		d = release(f, "released", reason)
+	case event.DriftStronger:
+		d = release(f, event.AttemptReleased, reason)
 	default:
-		d = Decision{Action: Fail, Outcome: "failed", Reason: reason}
+		d = Decision{Action: Fail, Outcome: event.AttemptFailed, Reason: reason}
 	}
 	d.Drifted = true
 	return d
@@ -160,13 +160,13 @@ const DriftReason = "drift: "
 // word of a reason is its kind; the next agent gets it to read.
 func decideChecked(f Facts) Decision {
 	if f.Work.CheckErr != nil {
-		return release(f, "error", f.Work.CheckErr.Error())
+		return release(f, event.AttemptError, f.Work.CheckErr.Error())
 	}
 	if len(f.Work.Tampering) > 0 {
 		return retry("tampering: " + strings.Join(f.Work.Tampering, "; "))
 	}
 	for i, g := range f.Work.Gates {
-		if g.Word() != verify.Failed {
+		if g.Verdict() != event.GateFailed {
 			continue
 		}
 		reason := fmt.Sprintf("gate %q: %s", g.Command, g.Exit)
@@ -188,7 +188,7 @@ func decideChecked(f Facts) Decision {
 		return afterError(f)
 	case len(f.Work.Disturbed) > 0:
 		return Decision{
-			Action: Release, Outcome: "interrupted", Uncounted: true, Aside: true,
+			Action: Release, Outcome: event.AttemptInterrupted, Uncounted: true, Aside: true,
 			Reason: "its work is finished but not verified, because " + DisturbedReason(f.Work.Disturbed) + "; the next run verifies it",
 		}
 	case f.Work.WantVerdict && f.Work.Verdict == nil:
@@ -196,12 +196,12 @@ func decideChecked(f Facts) Decision {
 	case f.Work.Verdict != nil && !f.Work.Verdict.Pass:
 		return retry("verdict: " + f.Work.Verdict.Reason)
 	default:
-		return Decision{Action: Complete, Outcome: "done"}
+		return Decision{Action: Complete, Outcome: event.AttemptDone}
 	}
 }
 
 func retry(reason string) Decision {
-	return Decision{Action: Retry, Outcome: "retried", Reason: reason}
+	return Decision{Action: Retry, Outcome: event.AttemptRetried, Reason: reason}
 }
 
 // afterError decides about a turn that did not end properly. What the agent said
@@ -211,13 +211,13 @@ func afterError(f Facts) Decision {
 	switch f.Turn.Err.Kind {
 	case acp.NotFound, acp.CannotStart, acp.WrongVersion, acp.AuthRequired, acp.ModelUnknown:
 		if f.Agent.OwnAgent || (f.Agent.OwnModel && f.Turn.Err.Kind == acp.ModelUnknown) { // only this task is concerned, and only a person can mend it
-			return Decision{Action: Fail, Outcome: "error", Reason: "its own agent or model cannot be used: " + reason}
+			return Decision{Action: Fail, Outcome: event.AttemptError, Reason: "its own agent or model cannot be used: " + reason}
 		}
 		if f.Agent.Substitute { // the run's own agent can still be waited for
-			return Decision{Action: Release, Outcome: "error", Reason: reason, Uncounted: true, Drop: true}
+			return Decision{Action: Release, Outcome: event.AttemptError, Reason: reason, Uncounted: true, Drop: true}
 		}
 		// It is not the task's fault.
-		d := Decision{Action: Release, Outcome: "error", Reason: reason, Uncounted: true, NoAnswer: true}
+		d := Decision{Action: Release, Outcome: event.AttemptError, Reason: reason, Uncounted: true, NoAnswer: true}
 		if !f.Session.Restarted { // otherwise the circuit breaker decides
 			d.EndRun = event.OutcomeUnavailable
 		}
@@ -230,11 +230,11 @@ func afterError(f Facts) Decision {
 		}
 		return d
 	case acp.IdleTimeout, acp.TurnTimeout:
-		d := release(f, "timeout", reason)
+		d := release(f, event.AttemptTimeout, reason)
 		d.NoAnswer = f.Turn.Empty && !f.Session.Answered
 		return d
 	default:
-		d := release(f, "error", reason)
+		d := release(f, event.AttemptError, reason)
 		d.NoAnswer = f.Turn.Empty && !f.Session.Answered
 		return d
 	}
@@ -242,7 +242,7 @@ func afterError(f Facts) Decision {
 
 // release gives a task back, and fails it when that happened too often: a silent
 // agent must not eat the night.
-func release(f Facts, outcome, reason string) Decision {
+func release(f Facts, outcome event.AttemptOutcome, reason string) Decision {
 	if f.History.Attempts+1 >= f.Rules.MaxAttempts {
 		return Decision{Action: Fail, Outcome: outcome, Reason: fmt.Sprintf("no result in %d attempts; the last: %s", f.History.Attempts+1, reason)}
 	}
@@ -250,7 +250,7 @@ func release(f Facts, outcome, reason string) Decision {
 }
 
 func limited(f Facts, reason string) Decision {
-	d := Decision{Action: Wait, Outcome: "limited", Reason: reason, Uncounted: true, Delay: f.Rules.limitDelay(f.Agent.Limited)}
+	d := Decision{Action: Wait, Outcome: event.AttemptLimited, Reason: reason, Uncounted: true, Delay: f.Rules.limitDelay(f.Agent.Limited)}
 	if f.Agent.Limited >= believed {
 		d.Least = f.Rules.limitDelay(f.Agent.Limited - believed)
 	}
@@ -283,9 +283,9 @@ func backoff(base time.Duration, attempts int) time.Duration {
 // own budget has failed; any other keeps its attempts, and what was done so far.
 func Overspent(f budget.Finding) Decision {
 	if f.Scope == budget.Task {
-		return Decision{Action: Fail, Outcome: "failed", Reason: "its budget is used up: " + f.Text}
+		return Decision{Action: Fail, Outcome: event.AttemptFailed, Reason: "its budget is used up: " + f.Text}
 	}
-	return Decision{Action: Release, Outcome: "interrupted", Reason: "a budget is used up: " + f.Text, Uncounted: true}
+	return Decision{Action: Release, Outcome: event.AttemptInterrupted, Reason: "a budget is used up: " + f.Text, Uncounted: true}
 }
 
 // unverified decides about finished work that nobody may be paid for looking at. It is

@@ -10,6 +10,7 @@ import (
 
 	"ralph/acp"
 	"ralph/budget"
+	"ralph/event"
 	"ralph/internal/drift"
 	_ "ralph/internal/testing/seeded" // the same values each time
 	"ralph/sigils"
@@ -79,10 +80,6 @@ func kinds() []acp.Kind {
 }
 
 // outcomes are those that the journal's table accepts.
-func outcomes() []string {
-	return []string{"done", "failed", "retried", "released", "interrupted", "timeout", "refused", "error", "limited"}
-}
-
 func TestDecideIsTotal(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -94,7 +91,7 @@ func TestDecideIsTotal(t *testing.T) {
 			t.Fatalf("got action %q", d.Action)
 		case (d.Action == Reprompt) != (d.Say != ""):
 			t.Fatalf("got %q to say with %s", d.Say, d.Action)
-		case d.Action != Reprompt && !slices.Contains(outcomes(), d.Outcome):
+		case d.Action != Reprompt && !slices.Contains(event.AttemptOutcomes(), d.Outcome):
 			t.Fatalf("the journal refuses outcome %q of %s", d.Outcome, d.Action)
 		case d.Reason == "" && d.Action != Verify && d.Action != Complete:
 			t.Fatalf("no reason for %s", d.Action)
@@ -133,7 +130,7 @@ func TestDecideCompletesOnlyWhatWasVerified(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := anyFacts(t)
 		d := Decide(f)
-		red := slices.ContainsFunc(f.Work.Gates, func(c verify.Check) bool { return c.Word() == verify.Failed })
+		red := slices.ContainsFunc(f.Work.Gates, func(c verify.Check) bool { return c.Verdict() == event.GateFailed })
 		bad := f.Work.CheckErr != nil || red || len(f.Work.Tampering) > 0 || f.Work.Unchanged && !f.Work.Evident
 		unseen := f.Work.VerifierErr != nil || f.Work.WantVerdict && f.Work.Verdict == nil || f.Work.Verdict != nil && !f.Work.Verdict.Pass
 		if d.Action == Complete && (!f.Work.Checked || bad || unseen) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/testing/failpoint"
 	"ralph/journal"
 )
@@ -251,7 +252,7 @@ func Reclaim(g *dag.Graph, t dag.Task, how dag.ReclaimOptions, now time.Time) er
 	}
 	return journal.Add(g.Tx(), journal.Entry{
 		At: now, Run: last.Run, Attempt: last.ID, Iteration: last.Iteration, Task: t.ID, Feature: t.Feature, Title: t.Title,
-		Outcome: "interrupted", Reason: how.Reason, Agent: last.Agent, Model: last.Model, ModelEffective: last.ModelEffective,
+		Outcome: event.AttemptInterrupted, Reason: how.Reason, Agent: last.Agent, Model: last.Model, ModelEffective: last.ModelEffective,
 		Duration: now.Sub(last.StartedAt), TokensIn: last.TokensIn, TokensCached: last.TokensCached, TokensOut: last.TokensOut,
 		CostUSD: last.CostUSD, CostEstimated: last.Estimated, CostUnknown: last.Unknown, Files: last.Files,
 	})
@@ -288,6 +289,6 @@ func (r Recoverer) closeDeadRuns(ctx context.Context, f found, rec *Recovery) er
 		case len(rec.Tasks) > 0:
 			of = rec.Tasks[0].Run
 		}
-		return journal.Add(g.Tx(), journal.Entry{At: r.Now(), Run: of, Title: "recovery", Outcome: "interrupted", Reason: rec.Summary().String()})
+		return journal.Add(g.Tx(), journal.Entry{At: r.Now(), Run: of, Title: "recovery", Outcome: event.AttemptInterrupted, Reason: rec.Summary().String()})
 	})
 }
