@@ -2,14 +2,16 @@ package telemetry
 
 import (
 	"cmp"
-	"errors"
+	"context"
 	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
-	"ralph/internal/lazyregexp"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
 	"ralph/internal/outbox"
 )
 
@@ -31,8 +33,12 @@ func FromEnvironment(getenv func(string) string) (ExportOptions, bool, error) {
 	if err := outbox.CheckAddress(opts.Endpoint); err != nil {
 		return opts, false, fmt.Errorf("the OTLP endpoint: %w", err)
 	}
-	if traces("PROTOCOL") == "grpc" {
-		return opts, false, errors.New("OTEL_EXPORTER_OTLP_PROTOCOL is grpc, and ralph speaks http/json only")
+	switch protocol := traces("PROTOCOL"); protocol {
+	case "", "http/json":
+	case "http/protobuf":
+		opts.Protobuf = true
+	default:
+		return opts, false, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %s; ralph supports http/json and http/protobuf", protocol)
 	}
 	if ms, err := strconv.Atoi(traces("TIMEOUT")); err == nil && ms > 0 {
 		opts.Timeout = time.Duration(ms) * time.Millisecond
@@ -40,14 +46,10 @@ func FromEnvironment(getenv func(string) string) (ExportOptions, bool, error) {
 	opts.Headers = pairs(traces("HEADERS"))
 	opts.Resource = pairs(getenv("OTEL_RESOURCE_ATTRIBUTES"))
 	opts.Resource["service.name"] = cmp.Or(getenv("OTEL_SERVICE_NAME"), opts.Resource["service.name"], "ralph")
-	if m := traceParent().FindStringSubmatch(getenv("TRACEPARENT")); m != nil {
-		opts.Trace, opts.Parent = m[1], m[2]
-	}
+	carrier := propagation.MapCarrier{"traceparent": getenv("TRACEPARENT")}
+	opts.Parent = trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
 	return opts, true, nil
 }
-
-// traceParent names a trace that this run is a part of, as the W3C defines it.
-var traceParent = lazyregexp.New(`^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}`)
 
 // pairs reads "a=b,c=d", with values escaped as in addresses.
 func pairs(text string) map[string]string {

@@ -1,11 +1,21 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"maps"
+	"net/http"
+	"net/url"
 	"sync"
 	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 
 	"ralph/internal/outbox"
 )
@@ -13,85 +23,110 @@ import (
 // ExportOptions are where spans go. Endpoint must be set; what is 0 has a default.
 type ExportOptions struct {
 	Endpoint string // the whole address
+	Protobuf bool   // instead of JSON
 	Headers  map[string]string
 	Resource map[string]string
-	Version  string // of ralph
-	Trace    string // that the run belongs to; empty means one of its own
-	Parent   string // span that the run belongs to
+	Version  string            // of ralph
+	Parent   trace.SpanContext // that the run belongs to; invalid means none
 	Web      outbox.Web
 
-	Size    int           // spans that may wait; 0 means 4,096
-	Batch   int           // spans in one request; 0 means 256
-	Tries   int           // for each request; 0 means 3
-	Backoff time.Duration // after the first try, then twice as long; 0 means a second
+	Backoff time.Duration // after the first try, then longer; 0 means a second
+	Retry   time.Duration // no retry begins later than this; 0 means three seconds
 	Timeout time.Duration // for one try; 0 means 10 seconds
 	Flush   time.Duration // for what is left at the end; 0 means 5 seconds
 }
 
-// Exporter sends spans as OTLP over HTTP, in JSON, from a goroutine of its own.
-// When too many wait, new ones are left out and counted.
-type Exporter struct {
-	opts ExportOptions
-	box  *outbox.Outbox[span]
-	once sync.Once
+// Bounds of what waits for the collector. When the queue is full, new spans are dropped.
+const (
+	queueSize  = 4096
+	batchSize  = 256
+	batchDelay = time.Second
+)
+
+// exporter counts what the SDK sends and keeps the reason of the last failure: the SDK
+// itself hands errors to a global handler and drops spans silently.
+type exporter struct {
+	*otlptrace.Exporter
+	endpoint *url.URL
+	http     http.RoundTripper
+
+	mu   sync.Mutex
+	sent int
+	last error // without the address, which may be a secret
 }
 
-// NewExporter starts an exporter.
-func NewExporter(opts ExportOptions) *Exporter {
-	for _, d := range []struct {
-		v  *int
-		is int
-	}{{&opts.Size, 4096}, {&opts.Batch, 256}, {&opts.Tries, 3}} {
-		if *d.v <= 0 {
-			*d.v = d.is
-		}
-	}
-	for _, d := range []struct {
-		v  *time.Duration
-		is time.Duration
-	}{{&opts.Backoff, time.Second}, {&opts.Timeout, 10 * time.Second}, {&opts.Flush, 5 * time.Second}} {
-		if *d.v <= 0 {
-			*d.v = d.is
-		}
-	}
-	opts.Headers = maps.Clone(opts.Headers)
-	if opts.Headers == nil {
-		opts.Headers = map[string]string{}
-	}
-	opts.Headers["Content-Type"] = "application/json"
-	x := &Exporter{opts: opts}
-	x.box = outbox.New(outbox.Options[span]{
-		Send: x.send, Size: opts.Size, Batch: opts.Batch, Tries: opts.Tries, Backoff: opts.Backoff, Timeout: opts.Timeout,
-	})
-	return x
-}
-
-func (x *Exporter) send(ctx context.Context, batch []span) error {
-	body, err := encode(x.opts.Resource, x.opts.Version, batch)
+func newExporter(opts ExportOptions) (*exporter, error) {
+	endpoint, err := url.Parse(opts.Endpoint)
 	if err != nil {
-		return outbox.Never(err)
+		return nil, errors.New("the OTLP endpoint is not a URL")
 	}
-	return x.opts.Web.Post(ctx, x.opts.Endpoint, x.opts.Headers, body)
+	encoding := otlptracehttp.EncodingJSON
+	if opts.Protobuf {
+		encoding = otlptracehttp.EncodingProtobuf
+	}
+	x := &exporter{endpoint: endpoint, http: opts.Web.Transport()}
+	x.Exporter, err = otlptracehttp.New(context.Background(),
+		otlptracehttp.WithEndpointURL(opts.Endpoint), otlptracehttp.WithHeaders(opts.Headers), otlptracehttp.WithEncoding(encoding),
+		otlptracehttp.WithHTTPClient(&http.Client{
+			Transport: x, Timeout: cmp.Or(opts.Timeout, 10*time.Second),
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}),
+		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{
+			Enabled: true, InitialInterval: cmp.Or(opts.Backoff, time.Second), MaxInterval: 5 * time.Second,
+			MaxElapsedTime: cmp.Or(opts.Retry, 3*time.Second),
+		}),
+	)
+	return x, err
 }
 
-// Close sends what is left, for as long as ExportOptions.Flush, and says how many
-// spans were not sent.
-func (x *Exporter) Close() error {
-	var err error
-	x.once.Do(func() {
-		x.box.Close()
-		patience := time.NewTimer(x.opts.Flush)
-		defer patience.Stop()
-		select {
-		case <-x.box.Done():
-		case <-patience.C:
-		}
-		_, lost, why := x.box.Count()
-		x.box.Stop()
-		<-x.box.Done()
-		if lost > 0 {
-			err = fmt.Errorf("traces: %d spans were not sent to %s: %w", lost, outbox.Host(x.opts.Endpoint), why)
-		}
-	})
-	return err
+// newProvider returns the SDK's provider of tracers, without its global state.
+func newProvider(opts ExportOptions, x *exporter) *sdktrace.TracerProvider {
+	var facts []attribute.KeyValue
+	for key, value := range opts.Resource {
+		facts = append(facts, attribute.String(key, value))
+	}
+	return sdktrace.NewTracerProvider(
+		sdktrace.WithResource(resource.NewSchemaless(facts...)),
+		sdktrace.WithSampler(sdktrace.AlwaysSample()),
+		sdktrace.WithBatcher(x, sdktrace.WithMaxQueueSize(queueSize), sdktrace.WithMaxExportBatchSize(batchSize),
+			sdktrace.WithBatchTimeout(batchDelay)),
+	)
 }
+
+// ExportSpans never fails, because the SDK would only print the error.
+func (x *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	err := x.Exporter.ExportSpans(ctx, spans)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err == nil {
+		x.sent += len(spans)
+	} else if x.last == nil {
+		x.last = err
+	}
+	return nil
+}
+
+// RoundTrip posts to the whole endpoint: otlptracehttp drops its user and its query.
+func (x *exporter) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	req.URL = x.endpoint
+	if user := x.endpoint.User; user != nil {
+		password, _ := user.Password()
+		req.SetBasicAuth(user.Username(), password)
+	}
+	reply, err := x.http.RoundTrip(req)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch {
+	case err != nil:
+		x.last, err = err, retryable{err}
+	case reply.StatusCode >= 300:
+		x.last = fmt.Errorf("it answers with status %d", reply.StatusCode)
+	}
+	return reply, err
+}
+
+// retryable makes otlptracehttp retry after a broken connection, too.
+type retryable struct{ error }
+
+func (retryable) Temporary() bool { return true }

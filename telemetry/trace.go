@@ -1,57 +1,83 @@
 package telemetry
 
 import (
-	"crypto/rand"
-	"encoding/hex"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
 	"ralph/event"
+	"ralph/internal/outbox"
 )
 
 // Tracer makes spans of events: the run, in it its attempts, in those what was
-// verified and the calls of tools.
+// verified and the calls of tools. It sends them from a goroutine of its own.
 type Tracer struct {
-	to     *Exporter
-	trace  string
-	parent string // of the run
-	hide   func(string) string
+	opts     ExportOptions
+	exporter *exporter
+	provider *sdktrace.TracerProvider
+	tracer   trace.Tracer
+	hide     func(string) string
 
 	mu       sync.Mutex
-	run      *span
+	run      trace.Span
 	attempts map[string]*attempt
+	ended    int // spans
 }
 
 type attempt struct {
-	span  *span
-	gate  *span
-	judge *span
-	tools map[string]*span
+	span, gate, verifier trace.Span
+	tools                map[string]trace.Span
 }
 
 // maxTools is how many calls of one attempt may be open at once.
 const maxTools = 1000
 
-// NewTracer returns a tracer that gives its spans to an exporter, which it closes.
-func NewTracer(to *Exporter, hide func(string) string) *Tracer {
+// NewTracer returns a tracer that sends its spans to a collector.
+func NewTracer(opts ExportOptions, hide func(string) string) (*Tracer, error) {
 	if hide == nil {
 		hide = func(s string) string { return s }
 	}
-	t := &Tracer{to: to, trace: to.opts.Trace, parent: to.opts.Parent, hide: hide, attempts: map[string]*attempt{}}
-	if t.trace == "" {
-		t.trace = randomID(16)
+	otel.SetLogger(logr.Discard()) // the SDK's default writes to stderr
+	x, err := newExporter(opts)
+	if err != nil {
+		return nil, err
 	}
-	return t
+	t := &Tracer{opts: opts, exporter: x, provider: newProvider(opts, x), hide: hide, attempts: map[string]*attempt{}}
+	t.tracer = t.provider.Tracer("ralph", trace.WithInstrumentationVersion(opts.Version))
+	return t, nil
 }
 
-func randomID(bytes int) string {
-	b := make([]byte, bytes)
-	_, _ = rand.Read(b) // it never fails
-	return hex.EncodeToString(b)
+// Close sends what is left, for as long as ExportOptions.Flush, and reports how many
+// spans were not sent.
+func (t *Tracer) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(t.opts.Flush, 5*time.Second))
+	defer cancel()
+	why := outbox.ErrCrowded
+	if t.provider.Shutdown(ctx) != nil {
+		why = errors.New("no answer yet")
+	}
+	t.exporter.mu.Lock()
+	sent, last := t.exporter.sent, t.exporter.last
+	t.exporter.mu.Unlock()
+	_ = t.exporter.Shutdown(context.WithoutCancel(ctx)) // ends a request that hangs
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if lost := t.ended - sent; lost > 0 {
+		return fmt.Errorf("traces: %d spans were not sent to %s: %w", lost, outbox.Host(t.opts.Endpoint), cmp.Or(last, why))
+	}
+	return nil
 }
-
-// Close sends what is left.
-func (t *Tracer) Close() error { return t.to.Close() }
 
 // Event begins and ends spans.
 func (t *Tracer) Event(e event.Event) {
@@ -59,22 +85,22 @@ func (t *Tracer) Event(e event.Event) {
 	defer t.mu.Unlock()
 	switch e.Type {
 	case event.RunStarted:
-		t.run = t.begin("ralph run", t.parent, e.At)
-		t.run.set("ralph.run", e.Run)
+		t.run = t.begin("ralph run", t.opts.Parent, e.At)
+		set(t.run, "ralph.run", e.Run)
 		if e.Setup != nil {
-			t.run.set("ralph.scope", t.hide(e.Setup.Scope))
-			t.run.set("ralph.agent", e.Setup.Agent)
+			set(t.run, "ralph.scope", t.hide(e.Setup.Scope))
+			set(t.run, "ralph.agent", e.Setup.Agent)
 		}
 	case event.RunEnded:
 		t.runEnded(e)
 	case event.TaskClaimed:
-		a := &attempt{span: t.begin("attempt", t.runID(), e.At), tools: map[string]*span{}}
-		a.span.set("ralph.run", e.Run)
-		a.span.set("ralph.task", e.Task)
-		a.span.set("ralph.attempt", e.Attempt)
-		a.span.set("ralph.title", t.hide(e.Title))
-		a.span.set("ralph.iteration", int64(e.Iteration))
-		a.span.set("gen_ai.request.model", e.Model)
+		a := &attempt{span: t.begin("attempt", t.runContext(), e.At), tools: map[string]trace.Span{}}
+		set(a.span, "ralph.run", e.Run)
+		set(a.span, "ralph.task", e.Task)
+		set(a.span, "ralph.attempt", e.Attempt)
+		set(a.span, "ralph.title", t.hide(e.Title))
+		set(a.span, "ralph.iteration", int64(e.Iteration))
+		set(a.span, "gen_ai.request.model", e.Model)
 		t.attempts[e.Attempt] = a
 	default:
 		if a := t.attempts[e.Attempt]; a != nil {
@@ -87,26 +113,26 @@ func (t *Tracer) Event(e event.Event) {
 func (t *Tracer) within(a *attempt, e event.Event) {
 	switch e.Type {
 	case event.GateStarted:
-		a.gate = t.begin("verify gate", a.span.id, e.At)
-		a.gate.set("ralph.gate", t.hide(e.Gate.Command))
-		a.gate.set("ralph.when", e.Reason)
+		a.gate = t.begin("verify gate", a.span.SpanContext(), e.At)
+		set(a.gate, "ralph.gate", t.hide(e.Gate.Command))
+		set(a.gate, "ralph.when", e.Reason)
 	case event.GateEnded:
 		if a.gate == nil {
 			return
 		}
-		a.gate.set("ralph.exit", e.Gate.Exit)
-		a.gate.set("ralph.verdict", string(e.Gate.Verdict))
+		set(a.gate, "ralph.exit", e.Gate.Exit)
+		set(a.gate, "ralph.verdict", string(e.Gate.Verdict))
 		t.end(a.gate, e.At, !e.Gate.Passed && e.Reason == "", e.Gate.Exit)
 		a.gate = nil
 	case event.VerifierStarted:
-		a.judge = t.begin("verify judge", a.span.id, e.At)
+		a.verifier = t.begin("verify judge", a.span.SpanContext(), e.At)
 	case event.VerifierEnded:
-		if a.judge == nil {
+		if a.verifier == nil {
 			return
 		}
-		a.judge.set("ralph.verdict", e.Outcome)
-		t.end(a.judge, e.At, e.Verdict() == event.VerdictFail, e.Reason)
-		a.judge = nil
+		set(a.verifier, "ralph.verdict", e.Outcome)
+		t.end(a.verifier, e.At, e.Verdict() == event.VerdictFail, e.Reason)
+		a.verifier = nil
 	case event.AgentTool:
 		t.tool(a, e)
 	case event.AttemptEnded:
@@ -120,8 +146,8 @@ func (t *Tracer) tool(a *attempt, e event.Event) {
 		if !e.Tool.New || len(a.tools) >= maxTools {
 			return
 		}
-		open = t.begin("tool "+kindOf(e.Tool.Kind), a.span.id, e.At)
-		open.set("ralph.tool", t.hide(cut(e.Tool.Title)))
+		open = t.begin("tool "+kindOf(e.Tool.Kind), a.span.SpanContext(), e.At)
+		set(open, "ralph.tool", t.hide(cut(e.Tool.Title)))
 		a.tools[e.Tool.ID] = open
 	}
 	if e.Tool.Status == "completed" || e.Tool.Status == "failed" {
@@ -134,19 +160,18 @@ func (t *Tracer) attemptEnded(a *attempt, e event.Event) {
 	for _, open := range a.tools {
 		t.end(open, e.At, false, "")
 	}
-	for _, open := range []*span{a.gate, a.judge} {
+	for _, open := range []trace.Span{a.gate, a.verifier} {
 		if open != nil {
 			t.end(open, e.At, false, "")
 		}
 	}
-	a.span.set("ralph.outcome", e.Outcome)
-	a.span.set("ralph.status", string(e.Status))
-	a.span.set("ralph.agent", e.Agent)
-	a.span.set("gen_ai.response.model", e.Model)
-	a.span.usage(e.Usage)
+	set(a.span, "ralph.outcome", e.Outcome)
+	set(a.span, "ralph.status", string(e.Status))
+	set(a.span, "ralph.agent", e.Agent)
+	set(a.span, "gen_ai.response.model", e.Model)
+	setUsage(a.span, e.Usage)
 	t.end(a.span, e.At, e.AttemptOutcome() != event.AttemptDone, e.Reason)
 	delete(t.attempts, e.Attempt)
-	t.to.box.Nudge()
 }
 
 func (t *Tracer) runEnded(e event.Event) {
@@ -157,33 +182,80 @@ func (t *Tracer) runEnded(e event.Event) {
 	if t.run == nil {
 		return
 	}
-	t.run.set("ralph.outcome", e.Outcome)
+	set(t.run, "ralph.outcome", e.Outcome)
 	if c := e.Counts; c != nil {
-		t.run.set("ralph.done", int64(c.Done))
-		t.run.set("ralph.failed", int64(c.Failed))
-		t.run.set("ralph.remaining", int64(c.Remaining))
+		set(t.run, "ralph.done", int64(c.Done))
+		set(t.run, "ralph.failed", int64(c.Failed))
+		set(t.run, "ralph.remaining", int64(c.Remaining))
 	}
-	t.run.usage(e.Usage)
+	setUsage(t.run, e.Usage)
 	t.end(t.run, e.At, e.RunOutcome() != event.OutcomeComplete || e.Counts != nil && e.Counts.Failed > 0, e.Reason)
 	t.run = nil
-	t.to.box.Nudge()
 }
 
-func (t *Tracer) runID() string {
+func (t *Tracer) runContext() trace.SpanContext {
 	if t.run == nil {
-		return t.parent
+		return t.opts.Parent
 	}
-	return t.run.id
+	return t.run.SpanContext()
 }
 
-func (t *Tracer) begin(name, parent string, at time.Time) *span {
-	return &span{trace: t.trace, id: randomID(8), parent: parent, name: name, start: at}
+func (t *Tracer) begin(name string, parent trace.SpanContext, at time.Time) trace.Span {
+	ctx := trace.ContextWithSpanContext(context.Background(), parent)
+	_, s := t.tracer.Start(ctx, name, trace.WithTimestamp(at))
+	return s
 }
 
-func (t *Tracer) end(s *span, at time.Time, failed bool, why string) {
-	s.end, s.failed, s.why = at, failed, t.hide(cut(why))
-	t.to.box.Put(*s)
+func (t *Tracer) end(s trace.Span, at time.Time, failed bool, why string) {
+	if failed {
+		s.SetStatus(codes.Error, valid(t.hide(cut(why))))
+	}
+	s.End(trace.WithTimestamp(at))
+	t.ended++
 }
+
+// set adds a fact; an empty text is unknown and left out.
+func set(s trace.Span, key string, value any) {
+	switch v := value.(type) {
+	case string:
+		if v != "" {
+			s.SetAttributes(attribute.String(key, valid(v)))
+		}
+	case int64:
+		s.SetAttributes(attribute.Int64(key, v))
+	case float64:
+		s.SetAttributes(attribute.Float64(key, v))
+	case bool:
+		s.SetAttributes(attribute.Bool(key, v))
+	}
+}
+
+func setUsage(s trace.Span, u *event.Usage) {
+	if u == nil {
+		return
+	}
+	for _, tokens := range []struct {
+		key string
+		n   int64
+	}{
+		{"gen_ai.usage.input_tokens", u.TokensIn},
+		{"gen_ai.usage.cached_tokens", u.TokensCached},
+		{"gen_ai.usage.output_tokens", u.TokensOut},
+	} {
+		if tokens.n > 0 {
+			set(s, tokens.key, tokens.n)
+		}
+	}
+	if u.CostUSD != nil {
+		set(s, "ralph.cost_usd", *u.CostUSD)
+	}
+	if u.Unknown {
+		set(s, "ralph.cost_unknown", true)
+	}
+}
+
+// valid is needed because protobuf refuses a whole batch for one broken character.
+func valid(s string) string { return strings.ToValidUTF8(s, "?") }
 
 // cut keeps the beginning of what somebody said.
 func cut(s string) string {

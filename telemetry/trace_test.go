@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,48 +12,43 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/trace"
+	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"ralph/event"
 	"ralph/internal/testing/golden"
 )
 
-// collector is a server that takes only what OTLP allows.
+// collector is a server that takes OTLP in protobuf.
 type collector struct {
 	*httptest.Server
 	mu    sync.Mutex
-	spans []spanJSON
+	spans []*tracepb.Span
 	posts int
 	each  chan struct{}
-}
-
-// body is the shape of an export; nothing else may be in it.
-type body struct {
-	ResourceSpans []struct {
-		Resource   struct{ Attributes []attribute }
-		ScopeSpans []struct {
-			Scope struct{ Name, Version string }
-			Spans []spanJSON
-		}
-	}
 }
 
 func newCollector(t *testing.T, answer func(n int, w http.ResponseWriter)) *collector {
 	t.Helper()
 	c := &collector{each: make(chan struct{}, 1000)}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		dec := json.NewDecoder(r.Body)
-		dec.DisallowUnknownFields()
-		var b body
-		if err := dec.Decode(&b); err != nil || r.Method != http.MethodPost || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/json" {
-			t.Errorf("%s %s %s: %v", r.Method, r.URL.Path, r.Header.Get("Content-Type"), err)
+		var body collectorpb.ExportTraceServiceRequest
+		data, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = proto.Unmarshal(data, &body)
 		}
-		_, _ = io.Copy(io.Discard, r.Body)
+		if user, _, _ := r.BasicAuth(); err != nil || r.Method != http.MethodPost || r.URL.RequestURI() != "/v1/traces?a=b" || user != "me" {
+			t.Errorf("%s %s by %s: %v", r.Method, r.URL, user, err)
+		}
 		c.mu.Lock()
 		c.posts++
 		n := c.posts
-		for _, rs := range b.ResourceSpans {
-			if diff := cmp.Diff([]attribute{{"service.name", map[string]any{"stringValue": "ralph"}}}, rs.Resource.Attributes); diff != "" {
-				t.Error(diff)
+		for _, rs := range body.ResourceSpans {
+			if got := attributes(rs.Resource.Attributes); got != " service.name=ralph" {
+				t.Errorf("the resource is%s", got)
 			}
 			for _, ss := range rs.ScopeSpans {
 				c.spans = append(c.spans, ss.Spans...)
@@ -68,39 +62,74 @@ func newCollector(t *testing.T, answer func(n int, w http.ResponseWriter)) *coll
 	return c
 }
 
-func exportTo(c *collector) ExportOptions {
-	return ExportOptions{
-		Endpoint: c.URL + "/v1/traces", Resource: map[string]string{"service.name": "ralph"}, Version: "1",
-		Backoff: time.Millisecond, Flush: time.Minute, Timeout: time.Minute,
+func attributes(list []*commonpb.KeyValue) string {
+	var b strings.Builder
+	for _, a := range list {
+		var v any
+		switch is := a.Value.Value.(type) {
+		case *commonpb.AnyValue_StringValue:
+			v = is.StringValue
+		case *commonpb.AnyValue_IntValue:
+			v = is.IntValue
+		case *commonpb.AnyValue_DoubleValue:
+			v = is.DoubleValue
+		case *commonpb.AnyValue_BoolValue:
+			v = is.BoolValue
+		}
+		fmt.Fprintf(&b, " %s=%v", a.Key, v)
+	}
+	return b.String()
+}
+
+func tracerTo(t *testing.T, c *collector, with func(*ExportOptions)) *Tracer {
+	t.Helper()
+	opts := ExportOptions{
+		Endpoint: strings.Replace(c.URL, "://", "://me:secret@", 1) + "/v1/traces?a=b", Protobuf: true,
+		Resource: map[string]string{"service.name": "ralph"}, Version: "1",
+		Backoff: time.Millisecond, Retry: 20 * time.Millisecond, Flush: time.Minute, Timeout: time.Minute,
+	}
+	if with != nil {
+		with(&opts)
+	}
+	tr, err := NewTracer(opts, hide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// attempts makes as many spans.
+func attempts(tr *Tracer, n int) {
+	for i := range n {
+		id := fmt.Sprint(i)
+		tr.Event(event.Event{Type: event.TaskClaimed, Attempt: id})
+		tr.Event(event.Event{Type: event.AttemptEnded, Attempt: id, Outcome: "done"})
 	}
 }
 
 func TestTracesOfARun(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t, func(int, http.ResponseWriter) {})
-	opts := exportTo(c)
-	opts.Trace, opts.Parent = strings.Repeat("ab", 16), strings.Repeat("cd", 8)
-	tr := NewTracer(NewExporter(opts), hide)
+	parent := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1, 2}, SpanID: trace.SpanID{3, 4}, Remote: true})
+	tr := tracerTo(t, c, func(o *ExportOptions) { o.Parent = parent })
 	for _, e := range sample() {
 		tr.Event(e)
 	}
 	if err := tr.Close(); err != nil {
 		t.Fatal(err)
 	}
-	names := map[string]string{opts.Parent: "outside"}
+	id := parent.SpanID()
+	names := map[string]string{string(id[:]): "outside"}
 	for _, s := range c.spans {
-		names[s.ID] = s.Name
-		if s.Trace != opts.Trace || len(s.ID) != 16 || s.Kind != 1 || s.Start > s.End || len(s.Start) != 19 {
+		names[string(s.SpanId)] = s.Name
+		if trace.TraceID(s.TraceId) != parent.TraceID() || len(s.SpanId) != 8 || s.Kind != tracepb.Span_SPAN_KIND_INTERNAL || s.StartTimeUnixNano > s.EndTimeUnixNano {
 			t.Errorf("got %+v", s)
 		}
 	}
 	var got []string
 	for _, s := range c.spans {
-		line := names[s.Parent] + " > " + s.Name
-		for _, a := range s.Attributes {
-			line += fmt.Sprintf(" %s=%v", a.Key, anyOf(a.Value))
-		}
-		if s.Status.Code != 0 {
+		line := names[string(s.ParentSpanId)] + " > " + s.Name + attributes(s.Attributes)
+		if s.Status.GetCode() != 0 {
 			line += fmt.Sprintf(" status %d: %q", s.Status.Code, s.Status.Message)
 		}
 		got = append(got, line)
@@ -110,13 +139,6 @@ func TestTracesOfARun(t *testing.T) {
 	if strings.Contains(strings.Join(got, ""), "sk-very") {
 		t.Error("a secret is told")
 	}
-}
-
-func anyOf(value map[string]any) any {
-	for _, v := range value {
-		return v
-	}
-	return nil
 }
 
 func TestACollectorThatMisbehaves(t *testing.T) {
@@ -137,17 +159,21 @@ func TestACollectorThatMisbehaves(t *testing.T) {
 				drop(w)
 			}
 		}, 2, ""},
-		"busy for ever":       {func(_ int, w http.ResponseWriter) { w.WriteHeader(503) }, 3, "traces: 1 spans were not sent to 127.0.0.1"},
+		"busy for ever": {func(_ int, w http.ResponseWriter) { w.WriteHeader(503) }, 3, "traces: 1 spans were not sent to 127.0.0.1"},
+		"a redirect": {func(_ int, w http.ResponseWriter) {
+			w.Header().Set("Location", "/elsewhere")
+			w.WriteHeader(307)
+		}, 1, "it answers with status 307"},
 		"it does not like it": {func(_ int, w http.ResponseWriter) { w.WriteHeader(400) }, 1, "it answers with status 400"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newCollector(t, tc.answer)
-			x := NewExporter(exportTo(c))
-			x.box.Put(span{name: "x"})
-			err := x.Close()
-			if c.posts != tc.posts || tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
-				t.Errorf("got %d requests and %v, want %d and %q", c.posts, err, tc.posts, tc.err)
+			tr := tracerTo(t, c, nil)
+			attempts(tr, 1)
+			err := tr.Close()
+			if c.posts < tc.posts || tc.posts == 1 && c.posts > 1 || tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
+				t.Errorf("got %d requests and %v, want at least %d and %q", c.posts, err, tc.posts, tc.err)
 			}
 		})
 	}
@@ -157,19 +183,13 @@ func TestACollectorThatHangsHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	c := newCollector(t, func(int, http.ResponseWriter) { <-release })
-	opts := exportTo(c)
-	opts.Size, opts.Batch, opts.Flush = 10, 4, time.Millisecond
-	x := NewExporter(opts)
-	for range 4 {
-		x.box.Put(span{name: "x"})
-	}
+	tr := tracerTo(t, c, func(o *ExportOptions) { o.Flush = time.Millisecond })
+	attempts(tr, batchSize)
 	<-c.each
-	for range 100 {
-		x.box.Put(span{name: "x"}) // returns at once, or this test never ends
-	}
-	err := x.Close()
-	if err == nil || !strings.Contains(err.Error(), "traces: 104 spans were not sent") || !strings.Contains(err.Error(), "too many were waiting") {
-		t.Errorf("got %v", err)
+	attempts(tr, queueSize+1000) // returns at once, or this test never ends
+	err := tr.Close()
+	if want := fmt.Sprintf("traces: %d spans were not sent to 127.0.0.1", batchSize+queueSize+1000); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
 	}
 	close(release)
 }
@@ -177,13 +197,9 @@ func TestACollectorThatHangsHoldsUpNobody(t *testing.T) {
 func TestBatchesAreBounded(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t, func(int, http.ResponseWriter) {})
-	opts := exportTo(c)
-	opts.Batch = 3
-	x := NewExporter(opts)
-	for range 10 {
-		x.box.Put(span{name: "x"})
-	}
-	if err := x.Close(); err != nil || len(c.spans) != 10 || c.posts < 4 {
+	tr := tracerTo(t, c, nil)
+	attempts(tr, 3*batchSize+1)
+	if err := tr.Close(); err != nil || len(c.spans) != 3*batchSize+1 || c.posts < 4 {
 		t.Errorf("got %d spans in %d requests, %v", len(c.spans), c.posts, err)
 	}
 }
@@ -210,13 +226,15 @@ func TestEnvironment(t *testing.T) {
 			},
 			ExportOptions{
 				Endpoint: "https://c/x", Headers: map[string]string{"api-key": "a b", "x": "y=z"}, Resource: map[string]string{"service.name": "mine", "team": "a"},
-				Timeout: 2500 * time.Millisecond, Trace: strings.Repeat("ab", 16), Parent: strings.Repeat("cd", 8),
+				Timeout: 2500 * time.Millisecond, Protobuf: true, Parent: trace.NewSpanContext(trace.SpanContextConfig{
+					TraceID: trace.TraceID(slices.Repeat([]byte{0xab}, 16)), SpanID: trace.SpanID(slices.Repeat([]byte{0xcd}, 8)), TraceFlags: 1, Remote: true,
+				}),
 			},
 			true, "",
 		},
 		"switched off": {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_SDK_DISABLED": "true"}, ExportOptions{}, false, ""},
 		"another kind": {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_TRACES_EXPORTER": "none"}, ExportOptions{}, false, ""},
-		"another way":  {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, ExportOptions{}, false, "ralph speaks http/json only"},
+		"another way":  {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, ExportOptions{}, false, "ralph supports http/json and http/protobuf"},
 		"no address":   {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "c:4318"}, ExportOptions{}, false, "the OTLP endpoint: "},
 	} {
 		got, on, err := FromEnvironment(func(name string) string { return tc.env[name] })
@@ -224,7 +242,7 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("%s: got %v, %v", name, on, err)
 		}
 		if diff := cmp.Diff(tc.want, got, cmp.Comparer(func(a, b ExportOptions) bool {
-			return a.Endpoint == b.Endpoint && cmp.Equal(a.Headers, b.Headers) && cmp.Equal(a.Resource, b.Resource) && a.Timeout == b.Timeout && a.Trace == b.Trace && a.Parent == b.Parent
+			return a.Endpoint == b.Endpoint && cmp.Equal(a.Headers, b.Headers) && cmp.Equal(a.Resource, b.Resource) && a.Timeout == b.Timeout && a.Parent.Equal(b.Parent) && a.Protobuf == b.Protobuf
 		})); on && diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -235,7 +253,7 @@ func TestEnvironment(t *testing.T) {
 func TestEventsOutOfOrderDoNoHarm(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t, func(int, http.ResponseWriter) {})
-	tr := NewTracer(NewExporter(exportTo(c)), nil)
+	tr := tracerTo(t, c, nil)
 	m := NewMetrics(func(data []byte) error { checkMetrics(t, string(data)); return nil })
 	l := NewLog(LogOptions{Out: io.Discard})
 	list := sample()
@@ -255,14 +273,13 @@ func TestEventsOutOfOrderDoNoHarm(t *testing.T) {
 func TestASpanSaysThatItsCostIsUnknown(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t, func(int, http.ResponseWriter) {})
-	tr := NewTracer(NewExporter(exportTo(c)), nil)
+	tr := tracerTo(t, c, nil)
 	tr.Event(event.Event{Type: event.TaskClaimed, Attempt: "1"})
 	tr.Event(event.Event{Type: event.AttemptEnded, Attempt: "1", Usage: &event.Usage{Unknown: true}})
 	if err := tr.Close(); err != nil {
 		t.Fatal(err)
 	}
-	want := attribute{"ralph.cost_unknown", map[string]any{"boolValue": true}}
-	if len(c.spans) != 1 || !slices.ContainsFunc(c.spans[0].Attributes, func(a attribute) bool { return cmp.Equal(a, want) }) {
-		t.Errorf("got %+v, want %+v", c.spans, want)
+	if len(c.spans) != 1 || !strings.Contains(attributes(c.spans[0].Attributes), " ralph.cost_unknown=true") {
+		t.Errorf("got %v", c.spans)
 	}
 }

@@ -77,6 +77,7 @@ func TestLibrariesStayBehindTheirPackage(t *testing.T) {
 		"modernc.org/sqlite":          {},
 		"github.com/coder/acp-go-sdk": {"acp", "internal/shellagent", "internal/testing/fakeagent"},
 		"github.com/urfave/cli/v2":    {"cmd/ralph"},
+		"go.opentelemetry.io/":        {"telemetry"},
 		"charm.land/":                 {"internal/watch"},
 		"github.com/charmbracelet/":   {"internal/watch"},
 		"ralph/cmd/ralph":             {},

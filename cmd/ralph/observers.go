@@ -81,18 +81,25 @@ func (a *app) observers(s *session, output runOutput) ([]show.Sink, error) {
 	if metrics != nil {
 		list = append(list, metrics)
 	}
-	opts, asked, err := telemetry.FromEnvironment(a.getenv)
-	if err != nil {
+	if tracer, err := a.tracer(); err != nil {
 		a.note("warning: no traces are sent: %v", err)
-	}
-	if asked {
-		opts.Web, opts.Version = outbox.Web{Getenv: a.getenv, Now: a.now}, buildVersion().Version
-		list = append(list, telemetry.NewTracer(telemetry.NewExporter(opts), a.redact.Text))
+	} else if tracer != nil {
+		list = append(list, tracer)
 	}
 	if n := a.notifier(s); n != nil {
 		list = append(list, n)
 	}
 	return list, nil
+}
+
+// tracer is nil if nobody asked for traces.
+func (a *app) tracer() (*telemetry.Tracer, error) {
+	opts, asked, err := telemetry.FromEnvironment(a.getenv)
+	if err != nil || !asked {
+		return nil, err
+	}
+	opts.Web, opts.Version = outbox.Web{Getenv: a.getenv, Now: a.now}, buildVersion().Version
+	return telemetry.NewTracer(opts, a.redact.Text)
 }
 
 // logsInstead says that the log takes the place of what people watch.

@@ -93,8 +93,18 @@ func (w Web) post(ctx context.Context, u *url.URL, header map[string]string, bod
 	for name, value := range header {
 		req.Header.Set(name, value)
 	}
+	// Not http.Client: it follows redirects and puts the address into its errors.
+	reply, err := w.Transport().RoundTrip(req)
+	if err != nil {
+		return 0, "", err
+	}
+	return reply.StatusCode, reply.Header.Get("Retry-After"), reply.Body.Close()
+}
+
+// Transport makes requests through the configured proxy, on a connection each.
+func (w Web) Transport() *http.Transport {
 	proxy := w.proxy()
-	transport := &http.Transport{
+	return &http.Transport{
 		Proxy:                  func(r *http.Request) (*url.URL, error) { return proxy(r.URL) },
 		TLSClientConfig:        &tls.Config{RootCAs: w.Roots, MinVersion: tls.VersionTLS12},
 		MaxResponseHeaderBytes: maxHeader,
@@ -106,12 +116,6 @@ func (w Web) post(ctx context.Context, u *url.URL, header map[string]string, bod
 			return nil
 		},
 	}
-	// Not http.Client: it follows redirects and puts the address into its errors.
-	reply, err := transport.RoundTrip(req)
-	if err != nil {
-		return 0, "", err
-	}
-	return reply.StatusCode, reply.Header.Get("Retry-After"), reply.Body.Close()
 }
 
 // proxy chooses the proxy for an address as curl and Go programs do: HTTPS_PROXY, HTTP_PROXY
