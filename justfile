@@ -44,6 +44,11 @@ golden:
 record:
     go test ./cmd/ralph -count=1 -run TestTheRecordingShowsTheDemo -record
 
+# draw the pictures of the README again: the live view, and the report (needs Chromium)
+pictures:
+    go test ./internal/watch -count=1 -run TestThePictureIsCurrent -update
+    RALPH_CHROMIUM=1 go test ./report -count=1 -run TestTheScreenshotIsCurrent -update
+
 # nearly everything CI checks; .ci/run is the rest
 check: build test lint race
     test -z "$(gofmt -l $(git ls-files '*.go'))"

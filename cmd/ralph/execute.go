@@ -79,9 +79,9 @@ func (a *app) execute(ctx context.Context, o runOptions, opts loop.Options) erro
 // rounds runs until the run is over, or a person has had enough.
 func (a *app) rounds(ctx context.Context, runner *loop.Runner, opts loop.Options) (event.Result, os.Signal, error) {
 	for {
-		ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+		round, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 		watch := a.watch(cancel, runner)
-		out, err := runner.Run(ctx)
+		out, err := runner.Run(round)
 		caught := watch()
 		cancel(nil)
 		if err != nil || out.Outcome != event.OutcomeInterrupted {
