@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -89,10 +91,10 @@ func (a *app) readGlobals(c *cli.Context) {
 func (a *app) specs() []command {
 	return withBare(slices.Concat(
 		grouped("Plan", a.initCommand(), a.taskCommand(), a.featureCommand()),
-		grouped("Run", runCommand(a), a.demoCommand(), a.stopCommand(), a.pauseCommand(), a.resumeCommand(), a.recoverCommand(), a.promptCommand()),
+		grouped("Run", runCommand(a), a.demoCommand(), a.stopCommand(), a.pauseCommand(), a.resumeCommand(), recoverCommand(a), a.promptCommand()),
 		grouped("Inspect", a.statusCommand(), a.watchCommand(), a.reportCommand(), a.runsCommand(), a.logsCommand(), a.costCommand(), a.statsCommand(),
 			a.journalCommand(), a.knowledgeCommand()),
-		grouped("Maintain", a.agentsCommand(), a.configCommand(), a.doctorCommand(), a.gcCommand(), a.completionCommand(), a.manCommand(), a.versionCommand()),
+		grouped("Maintain", a.agentsCommand(), a.configCommand(), doctorCommand(a), gcCommand(a), a.completionCommand(), a.manCommand(), a.versionCommand()),
 		[]command{a.completeCommand(), a.shellAgentCommand()},
 	))
 }
@@ -201,16 +203,25 @@ type session struct {
 func (s *session) Close() error { return s.db.Close() }
 
 func (a *app) findProject() (project.Project, error) {
-	if a.dir != "" {
-		p, err := project.At(a.dir)
-		return p, a.mentionRescued(a.dir, err)
+	dir, find := a.dir, project.At
+	if dir == "" {
+		var err error
+		if dir, err = a.getwd(); err != nil {
+			return project.Project{}, err
+		}
+		find = project.Find
 	}
-	dir, err := a.getwd()
-	if err != nil {
-		return project.Project{}, err
+	p, err := find(dir)
+	if errors.Is(err, project.ErrNone) {
+		if abs, aerr := filepath.Abs(dir); aerr == nil {
+			dir = abs
+		}
+		if saved := db.Rescued(dir); len(saved) > 0 {
+			err = fmt.Errorf("%w; there was one, and a run saved its database in %s", err, filepath.Base(saved[0]))
+			err = hint(err, "put it back with: %s && ralph init", restoreCommand(saved[0]))
+		}
 	}
-	p, err := project.Find(dir)
-	return p, a.mentionRescued(dir, err)
+	return p, err
 }
 
 // open finds the project, loads its configuration and opens its graph.
@@ -229,20 +240,37 @@ func (a *app) openFor(ctx context.Context, opts db.Options) (*session, error) {
 	if err := p.Ignore(); err != nil {
 		return nil, &db.Error{Path: p.State(), Kind: db.ReadOnly, Err: err}
 	}
-	if err := a.refuseRescued(p); err != nil {
-		return nil, err
+	if _, err := os.Stat(p.DB()); errors.Is(err, fs.ErrNotExist) {
+		if err := db.NotRescued(p.DB(), p.Root); err != nil {
+			return nil, err
+		}
 	}
 	d, err := db.Open(ctx, p.DB(), opts)
 	if err != nil {
 		return nil, err
 	}
 	s := &session{project: p, config: config, db: d, store: dag.New(d, dag.Options{Now: a.now, Redact: a.redact.Text, KeepGoing: config.Run.KeepGoing})}
-	if err := a.refuseBegunAnew(ctx, p, s.store); err != nil {
+	if err := s.refuseReplaced(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	log := a.logger()
 	log.Debug().Str("path", p.DB()).Dur("dur", a.now().Sub(begin)).Msg("project opened")
 	return s, nil
+}
+
+// refuseReplaced refuses an empty database beside one that a run saved: another command was quicker
+// than the run, and made a new one before the run could save the old one.
+func (s *session) refuseReplaced(ctx context.Context) error {
+	err := db.NotRescued(s.project.DB(), s.project.Root)
+	if err == nil {
+		return nil
+	}
+	return s.store.View(ctx, func(g *dag.Graph) error {
+		if tally, terr := g.Tally(dag.Scope{}); terr != nil || tally.Total() > 0 {
+			return terr
+		}
+		return err
+	})
 }
 
 // loadConfig reads the user's configuration and the project's. What they give to

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,94 +12,91 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/db"
-	"ralph/internal/project"
+	"ralph/internal/doctor"
+	"ralph/internal/human"
 	"ralph/internal/term"
 )
 
-func (a *app) doctorCommand() command {
+func doctorCommand(a *app) command {
 	return command{
-		name: "doctor", short: "check the project and what runs need, and say how to mend it",
-		long: `It looks at the database and what is derived in it, at what dead runs have left, at the
-agents that are configured (each is started and asked who it is; no model is asked anything), at
-git, the sandbox and the disk. A warning is something to know; a problem is something to mend.`,
+		name: "doctor", short: "check the project and what runs need, and say how to fix it",
+		long: `Checks the database and its derived columns, what dead runs left, the configured agents (each is
+started and asked for its name; no model is called), git, the sandbox and the disk. A warning is
+worth knowing; a problem has to be fixed.`,
 		flags: []cli.Flag{
-			&cli.BoolFlag{DisableDefaultText: true, Name: "fix", Usage: "work out the derived columns anew"},
-			&cli.StringFlag{Name: "timeout", Usage: "wait at most `DUR` for each agent to say who it is", Value: "1m"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "fix", Usage: "recompute the derived columns"},
+			&cli.StringFlag{Name: "timeout", Usage: "wait at most `DURATION` for each agent to answer", Value: "1m"},
 			jsonFlag(),
 		},
 		example: "ralph doctor", exits: "1 there is a problem",
-		run: a.runDoctor,
+		run: action(a, parseDoctor, runDoctor),
 	}
 }
 
-// How well a check went.
-const (
-	levelOK      = "ok"
-	levelWarning = "warning" // good to know; a run may still work
-	levelProblem = "problem"
-)
-
-// finding is the result of one check.
-type finding struct {
-	Check string   `json:"check"`
-	Level string   `json:"level"`
-	OK    bool     `json:"ok"` // it is no problem
-	Text  string   `json:"text"`
-	Found []string `json:"found"`
-	Mend  *string  `json:"mend"`
+type doctorOptions struct {
+	fix, json bool
+	timeout   time.Duration // of each agent
 }
 
-// found makes a finding; mend is "" where there is nothing to do.
-func found(check, level, text, mend string, details ...string) finding {
-	return finding{Check: check, Level: level, OK: level != levelProblem, Text: text, Found: orEmpty(details), Mend: orNil(mend)}
+func parseDoctor(c *cli.Context) (o doctorOptions, err error) {
+	o = doctorOptions{fix: c.Bool("fix"), json: c.Bool("json")}
+	o.timeout, err = parseDuration(c, "timeout")
+	return o, err
 }
 
-func (a *app) runDoctor(c *cli.Context) error {
-	if err := noArgs(c); err != nil {
-		return err
-	}
-	var patience project.Duration
-	if err := patience.UnmarshalText([]byte(c.String("timeout"))); err != nil {
-		return usagef("--timeout: %v", err)
-	}
+func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	a.looks = true
 	var s *session
 	var err error
-	a.waitingFor("the database to open", func() { s, err = a.openDamaged(c) })
+	a.waitingFor("the database to open", func() { s, err = openDamaged(ctx, a, o.fix) })
 	if s == nil {
 		return err
 	}
-	var findings []finding
-	if err != nil {
-		findings = append(findings, foundUnopened(err))
-	} else {
+	if s.store != nil {
 		defer s.Close()
-		var state []finding
-		a.waitingFor("the database to be checked", func() { state, err = a.examineState(c, s) })
-		if err != nil {
-			return err
+	}
+	if o.fix {
+		var fixed int
+		if err := s.store.Update(ctx, func(g *dag.Graph) (err error) { fixed, err = g.Mend(); return err }); err != nil {
+			return fmt.Errorf("recompute the derived columns: %w", err)
 		}
-		findings = append(findings, state...)
+		a.note("%s fixed", human.Count(fixed, "task"))
 	}
-	var left []finding // looked for before what else is done here can add to them
-	a.waitingFor("the search for leftovers", func() { left = a.examineLeftovers(c.Context, s) })
-	findings = append(findings, a.examineAgents(c, s, patience.Std())...)
-	a.waitingFor("git", func() { findings = append(findings, a.examineGit(c.Context, s)) })
-	a.waitingFor("the sandbox to start", func() { findings = append(findings, a.examineSandbox(s)) })
-	findings = append(findings, examineProcesses(), examineDisk(s))
-	findings = append(findings, left...)
-	if c.Err() != nil {
-		return c.Err()
+	p := doctor.Project{
+		Project: s.project, Store: s.store, Opened: err, Collector: collector(a, s), Hint: hintFor, Restore: restoreCommand,
 	}
-	if c.Bool("json") {
+	if s.store != nil {
+		p.Recoverer = recoverer(ctx, a, s)
+	}
+	leftovers := []doctor.Finding{} // looked for before other checks can add to them
+	findings := []doctor.Finding{}
+	for _, c := range []doctor.Check{
+		{Waiting: "the database to be checked", Run: p.State},
+		{Waiting: "the search for leftovers", Run: func(ctx context.Context) []doctor.Finding { leftovers = p.Leftovers(ctx); return nil }},
+		{Run: func(ctx context.Context) []doctor.Finding { return a.examineAgents(ctx, s, o.timeout) }},
+		{Waiting: "git", Run: p.Git},
+		{Waiting: "the sandbox to start", Run: func(context.Context) []doctor.Finding { return []doctor.Finding{a.examineSandbox(s)} }},
+		{Waiting: "the processes", Run: doctor.Processes},
+		{Waiting: "the disk", Run: p.Disk},
+	} {
+		check := func() { findings = append(findings, c.Run(ctx)...) }
+		if c.Waiting == "" {
+			check()
+		} else {
+			a.waitingFor(c.Waiting, check)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	findings = append(findings, leftovers...)
+	if o.json {
 		err = a.printJSON(findings)
 	} else {
-		err = a.printFindings(findings)
+		err = printFindings(a, findings)
 	}
-	for _, f := range findings {
-		if err == nil && !f.OK {
-			err = fmt.Errorf("doctor: %w: %s", dag.ErrRefused, "there is a problem, as told above")
-		}
+	if err == nil && slices.ContainsFunc(findings, func(f doctor.Finding) bool { return !f.OK }) {
+		err = fmt.Errorf("doctor: %w: there is a problem, see above", dag.ErrRefused)
 	}
 	return err
 }
@@ -105,15 +104,13 @@ func (a *app) runDoctor(c *cli.Context) error {
 // silence is how long a step may take before a person wants to know what it waits for.
 const silence = 500 * time.Millisecond
 
-// waitingFor does a step, and says what it waits for if it is not over soon.
+// waitingFor does a step, and says what it waits for if it takes long.
 func (a *app) waitingFor(what string, do func()) {
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		timer := time.NewTimer(silence)
-		defer timer.Stop()
 		select {
-		case <-timer.C:
+		case <-time.After(silence):
 			a.note("waiting for %s", what)
 		case <-over:
 		}
@@ -123,11 +120,11 @@ func (a *app) waitingFor(what string, do func()) {
 	<-ended
 }
 
-// openDamaged opens the project, as far as that goes: with a session and an error all
-// but the database can be looked at.
-func (a *app) openDamaged(c *cli.Context) (*session, error) {
-	s, err := a.open(c.Context)
-	if err == nil || c.Bool("fix") || !errors.As(err, new(*db.Error)) && !errors.Is(err, dag.ErrRefused) {
+// openDamaged opens the project as far as possible: with a session and an error everything
+// but the database can be checked.
+func openDamaged(ctx context.Context, a *app, fix bool) (*session, error) {
+	s, err := a.open(ctx)
+	if err == nil || fix || !errors.As(err, new(*db.Error)) && !errors.Is(err, dag.ErrRefused) {
 		return s, err
 	}
 	p, perr := a.findProject()
@@ -141,30 +138,38 @@ func (a *app) openDamaged(c *cli.Context) (*session, error) {
 	return &session{project: p, config: config}, err
 }
 
-// printFindings prints a line a check, and below it what was found and what to do.
-func (a *app) printFindings(findings []finding) error {
+// printFindings prints a line per check, and below it what was found and what to do.
+func printFindings(a *app, findings []doctor.Finding) error {
 	p := a.palette()
-	paint := map[string]func(string) string{levelOK: p.Green, levelWarning: p.Yellow, levelProblem: p.Red}
+	paint := map[doctor.Level]func(string) string{doctor.OK: p.Green, doctor.Warning: p.Yellow, doctor.Problem: p.Red}
 	width := 0
 	for _, f := range findings {
 		width = max(width, len(f.Check))
 	}
+	const shown = 10
 	var b strings.Builder
 	for _, f := range findings {
 		fmt.Fprintf(&b, "%s  %-*s  %s\n", paint[f.Level](fmt.Sprintf("%-7s", f.Level)), width, f.Check, term.Line(f.Text))
 		more := func(text string) { fmt.Fprintf(&b, "%*s%s\n", 7+2+width+2, "", term.Line(text)) }
-		const shown = 10
-		for i, text := range f.Found {
-			if i == shown {
-				more(fmt.Sprintf("and %d more", len(f.Found)-shown))
-				break
-			}
+		for _, text := range f.Found[:min(len(f.Found), shown)] {
 			more("- " + text)
 		}
-		if f.Mend != nil {
-			more("to do: " + *f.Mend)
+		if n := len(f.Found) - shown; n > 0 {
+			more(fmt.Sprintf("and %d more", n))
+		}
+		if f.Fix != nil {
+			more("to do: " + *f.Fix)
 		}
 	}
 	_, err := fmt.Fprint(a.stdout, b.String())
 	return err
+}
+
+// The names that the checks of agents and sandbox go by until they are in internal/doctor.
+type finding = doctor.Finding
+
+const levelOK, levelWarning, levelProblem = doctor.OK, doctor.Warning, doctor.Problem
+
+func found(check string, level doctor.Level, text, fix string, details ...string) finding {
+	return doctor.New(check, level, text, fix, details...)
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/acp"
 	"ralph/internal/agents"
 	"ralph/internal/human"
@@ -20,10 +18,10 @@ import (
 )
 
 // examineAgents asks every agent that the configuration names who it is.
-func (a *app) examineAgents(c *cli.Context, s *session, patience time.Duration) []finding {
+func (a *app) examineAgents(ctx context.Context, s *session, patience time.Duration) []finding {
 	defer a.launcher.Close()
 	chosen, err := a.chooseAgent(s.config, "")
-	findings := []finding{a.examineAgent(c, s, "agent", chosen, err, patience)}
+	findings := []finding{a.examineAgent(ctx, s, "agent", chosen, err, patience)}
 	seen := []string{chosen.preset.Name}
 	others := map[string][]string{"agent.fallback": s.config.Agent.Fallback, "verify.agent": nil}
 	if s.config.Verify.Enabled && s.config.Verify.Agent != "" {
@@ -36,7 +34,7 @@ func (a *app) examineAgents(c *cli.Context, s *session, patience time.Duration) 
 				continue
 			}
 			seen = append(seen, ag.preset.Name)
-			findings = append(findings, a.examineAgent(c, s, key, ag, err, patience))
+			findings = append(findings, a.examineAgent(ctx, s, key, ag, err, patience))
 		}
 	}
 	return findings
@@ -44,7 +42,7 @@ func (a *app) examineAgents(c *cli.Context, s *session, patience time.Duration) 
 
 // examineAgent judges one. That there is none is no fault of the project: a person may
 // install it later, or name another. One that is there and does not answer is.
-func (a *app) examineAgent(c *cli.Context, s *session, check string, ag agent, err error, patience time.Duration) finding {
+func (a *app) examineAgent(ctx context.Context, s *session, check string, ag agent, err error, patience time.Duration) finding {
 	if err != nil {
 		level := levelProblem
 		if errors.Is(err, errUnavailable) {
@@ -61,7 +59,7 @@ func (a *app) examineAgent(c *cli.Context, s *session, check string, ag agent, e
 	var says string
 	var took time.Duration
 	a.waitingFor(fmt.Sprintf("%s to say who it is, for at most %s", name, human.Span(patience)), func() {
-		says, took, err = a.askAgent(c, s, ag, patience)
+		says, took, err = a.askAgent(ctx, s, ag, patience)
 	})
 	switch {
 	case err == nil:
@@ -79,13 +77,13 @@ func (a *app) examineAgent(c *cli.Context, s *session, check string, ag agent, e
 
 // askAgent starts an agent where and as a run would, asks it who it is, and ends it with all
 // that it has started. No session is opened and no model is asked.
-func (a *app) askAgent(c *cli.Context, s *session, ag agent, patience time.Duration) (says string, took time.Duration, err error) {
+func (a *app) askAgent(parent context.Context, s *session, ag agent, patience time.Duration) (says string, took time.Duration, err error) {
 	t, err := a.openTrial(*s, ag, project.Duration(patience))
 	if err != nil {
 		return "", 0, err
 	}
 	defer t.close()
-	ctx, cancel := context.WithTimeout(c.Context, patience)
+	ctx, cancel := context.WithTimeout(parent, patience)
 	defer cancel()
 	t.opener.stepped = func(op string, d time.Duration) {
 		took += d
@@ -102,8 +100,8 @@ func (a *app) askAgent(c *cli.Context, s *session, ag agent, patience time.Durat
 		return "", took, err
 	}
 	switch {
-	case c.Err() != nil:
-		return "", took, c.Err()
+	case parent.Err() != nil:
+		return "", took, parent.Err()
 	case e.Op == "initialize":
 		return "", took, &acp.Error{Kind: acp.HandshakeTimeout, Op: e.Op, Text: "after " + patience.String()}
 	}

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"ralph/dag"
 	"ralph/internal/db"
@@ -117,6 +119,7 @@ func hintFor(err error) string {
 			db.ReadOnly: ".ralph must be a folder that this user can write, and progress.db a file in it",
 			db.Full:     "free some space and try again; nothing was changed",
 			db.Busy:     "try again; see who uses it with: ralph status",
+			db.Replaced: "put it back with: " + restoreCommand(file.Saved) + "; or start over and remove it: rm " + shellQuote(file.Saved),
 		}[file.Kind]
 	case errors.Is(err, errNoTemp) && !errors.Is(err, syscall.ENOSPC):
 		return "create " + shellQuote(os.TempDir()) + ", or set TMPDIR to a folder that exists and that you can write to"
@@ -125,4 +128,21 @@ func hintFor(err error) string {
 	default:
 		return ""
 	}
+}
+
+// restoreCommand makes a saved database the project's again. The log of the lost one does not
+// belong to it.
+func restoreCommand(saved string) string {
+	return fmt.Sprintf("cd %s && mkdir -p .ralph && rm -f .ralph/progress.db* && mv %s .ralph/progress.db",
+		shellQuote(filepath.Dir(saved)), filepath.Base(saved))
+}
+
+// shellQuote is for a command that a person copies.
+func shellQuote(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool {
+		return !strings.ContainsRune("/._-+=:,@%", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
+		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	}
+	return text
 }

@@ -219,7 +219,7 @@ func TestAKilledBuildLeavesNothing(t *testing.T) {
 	if out := p.want(t, 1, "feature", "delete", "hello", "--yes"); !strings.Contains(out.stderr, "another ralph is at work on it: build of hello") {
 		t.Errorf("got %s", out.stderr)
 	}
-	if out := p.want(t, 0, "doctor"); !strings.Contains(out.stdout, "planning of feature hello is under way: build") || strings.Contains(out.stdout, "not ended") {
+	if out := p.want(t, 0, "doctor"); !strings.Contains(out.stdout, "planning of feature hello is in progress: build") || strings.Contains(out.stdout, "not finished") {
 		t.Errorf("got %s", out.stdout)
 	}
 	if err := r.cmd.Process.Kill(); err != nil {

@@ -1,103 +1,118 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"path/filepath"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"ralph/internal/gc"
 	"ralph/internal/human"
 	"ralph/internal/project"
 	"ralph/internal/term"
 )
 
-func (a *app) gcCommand() command {
+func gcCommand(a *app) command {
 	return command{
-		name: "gc", short: "remove what is old, and give the space back; failures are kept three times as long",
-		long: `It forgets old journal entries, and removes the files of old runs (what the database knows of a
-run stays, its cost too), planning that was begun and never ended, trees that no work is compared
-with any more, and what killed processes have left. A run that goes on, that "ralph run --continue"
-would take up, or whose work is still to be verified keeps its files. A run does the same when it ends, at most once
-a day, for what is older than gc.older_than (90d), unless gc.auto is false.`,
+		name: "gc", short: "remove old data and give the space back; failures are kept three times as long",
+		long: `Removes old journal entries, the files of old runs (the database keeps what is known of a run,
+its cost too), abandoned planning, trees that no work is compared with any more, and what killed
+processes left. A run keeps its files while it is alive, while "ralph run --continue" would continue
+it, and while its work is still to be verified. Every run does the same when it ends, at most once a
+day, for what is older than gc.older_than (90d), unless gc.auto is false.`,
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "older-than", Usage: "remove what is older than `DUR`: 720h, or 30d"},
+			&cli.StringFlag{Name: "older-than", Usage: "remove what is older than `DURATION`: 720h, or 30d"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "dry-run", Usage: "list what would be removed, and remove nothing"},
 			jsonFlag(),
 		},
 		example: "ralph gc --older-than 90d", exits: "1 something could not be removed",
-		run: a.runGC,
+		run: action(a, parseGC, runGC),
 	}
 }
 
-type gcJSON struct {
-	Entries  int      `json:"journal_entries"`
-	Failures int      `json:"journal_failures"`
-	Runs     []string `json:"runs"`     // whose files are gone
-	Planning []string `json:"planning"` // steps that were forgotten
-	Temps    int      `json:"temporary_files"`
-	Freed    int64    `json:"freed_bytes"`
-	DryRun   bool     `json:"dry_run"` // nothing is gone: it would be
-	Paths    []string `json:"paths"`   // files and folders that are gone
-
-	removed []leftover
+type gcOptions struct {
+	olderThan time.Duration
+	dry, json bool
 }
 
-func (a *app) runGC(c *cli.Context) error {
-	if err := noArgs(c); err != nil {
-		return err
-	}
+func parseGC(c *cli.Context) (o gcOptions, err error) {
 	if c.String("older-than") == "" {
-		return usagef("--older-than is missing: nothing is removed by accident")
+		return o, usagef("--older-than is missing: nothing is removed by accident")
 	}
-	var keep project.Duration
-	if err := keep.UnmarshalText([]byte(c.String("older-than"))); err != nil {
-		return usagef("--older-than: %v", err)
+	o.dry, o.json = c.Bool("dry-run"), c.Bool("json")
+	o.olderThan, err = parseDuration(c, "older-than")
+	return o, err
+}
+
+// parseDuration reads a flag that takes days, too.
+func parseDuration(c *cli.Context, flag string) (time.Duration, error) {
+	var d project.Duration
+	if err := d.UnmarshalText([]byte(c.String(flag))); err != nil {
+		return 0, usagef("--%s: %v", flag, err)
 	}
-	s, err := a.open(c.Context)
+	return d.Std(), nil
+}
+
+func runGC(ctx context.Context, a *app, o gcOptions) error {
+	s, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	done, err := a.collect(c.Context, s, keep.Std(), c.Bool("dry-run"))
+	r, err := collector(a, s).Collect(ctx, o.olderThan, o.dry)
 	if err != nil {
 		return fmt.Errorf("gc: %w", err)
 	}
+	entries := fmt.Sprintf("%s, %s among them", human.Count(r.Entries, "journal entry"), human.Count(r.Failures, "failure"))
+	files := fmt.Sprintf("the files of %s, %s of planning, %s",
+		human.Count(len(r.Runs), "run"), human.Count(len(r.Planning), "step"), human.Count(r.Temps, "temporary file"))
 	switch {
-	case c.Bool("json"):
-		return a.printJSON(done)
-	case done.DryRun:
-		return a.printCollectable(s, done)
+	case o.json:
+		return a.printJSON(r)
+	case !o.dry:
+		a.note("removed: %s", entries)
+		a.note("removed: %s", files)
+		a.note("%s freed", human.Bytes(r.Freed))
+		return nil
 	}
-	a.note("%s forgotten, %s among them", human.Count(done.Entries, "journal entry"), human.Count(done.Failures, "failure"))
-	a.note("removed: the files of %s, %s of planning, %s", human.Count(len(done.Runs), "run"), human.Count(len(done.Planning), "step"), human.Count(done.Temps, "temporary file"))
-	a.note("%s freed", human.Bytes(done.Freed))
-	return nil
-}
-
-// printCollectable lists what gc would remove.
-func (a *app) printCollectable(s *session, would gcJSON) error {
 	t := &term.Table{Width: a.width}
-	for _, l := range would.removed {
-		text := relativeTo(s, l.path)
-		if l.path == s.project.Objects() {
+	for _, l := range r.Removed {
+		text := l.Name(s.project.Root)
+		if l.Path == s.project.Objects() {
 			text += ": trees that no work is compared with any more"
 		}
-		t.Add(term.Cell{Text: text}, term.Cell{Text: human.Bytes(l.bytes)})
+		t.Add(term.Cell{Text: text}, term.Cell{Text: human.Bytes(l.Bytes)})
 	}
 	if _, err := t.WriteTo(a.stdout); err != nil {
 		return err
 	}
-	a.note("gc would forget %s, %s among them", human.Count(would.Entries, "journal entry"), human.Count(would.Failures, "failure"))
-	a.note("gc would give back %s: the files of %s, %s of planning, %s", human.Bytes(would.Freed),
-		human.Count(len(would.Runs), "run"), human.Count(len(would.Planning), "step"), human.Count(would.Temps, "temporary file"))
+	a.note("gc would remove %s", entries)
+	a.note("gc would free %s: %s", human.Bytes(r.Freed), files)
 	a.note("not counted: the space that the database gives back")
 	return nil
 }
 
-// relativeTo shortens the path of something in the project.
-func relativeTo(s *session, path string) string {
-	if rel, err := filepath.Rel(s.project.Root, path); err == nil && filepath.IsLocal(rel) {
-		return rel
+func collector(a *app, s *session) gc.Collector {
+	return gc.Collector{Project: s.project, DB: s.db, Store: s.store, Life: life, Temps: uselessTemps(tempParent(s.project.Root)), Now: a.now}
+}
+
+// collectAfter collects after a run is over and reported, so that it delays nothing. It
+// does nothing after a signal or a crash.
+func collectAfter(ctx context.Context, a *app, s *session, ended error) {
+	if errors.As(ended, new(caughtSignal)) || errors.As(ended, new(midRun)) || !s.config.GC.Auto {
+		return
 	}
-	return path
+	ctx, stop := a.interruptible(ctx)
+	defer stop()
+	log, keep := a.logger(), s.config.GC.OlderThan
+	switch r, ran, err := collector(a, s).Automatic(ctx, keep.Std()); {
+	case ctx.Err() != nil: // by a signal
+	case err != nil:
+		log.Warn().Err(err).Msg("automatic gc failed; the next run tries again, and ralph gc says more")
+	case ran:
+		log.Debug().Stringer("older_than", keep).Int("journal_entries", r.Entries).Int("runs", len(r.Runs)).
+			Int64("freed_bytes", r.Freed).Msg("automatic gc removed old data")
+	}
 }

@@ -36,7 +36,7 @@ func (a *app) journalCommand() command {
 				run: a.runJournalList,
 			},
 			{
-				name: "search", args: "WORDS", short: "find iterations by words of their notes, titles and reasons",
+				name: "search", args: "WORD...", short: "find iterations by words of their notes, titles and reasons",
 				flags:   []cli.Flag{&cli.IntFlag{Name: "limit", Usage: "at most `N`", Value: 20}, jsonFlag()},
 				example: "ralph journal search order schema",
 				run:     a.runJournalSearch,
@@ -117,7 +117,7 @@ func (a *app) runJournalList(c *cli.Context) error {
 
 func (a *app) runJournalSearch(c *cli.Context) error {
 	if c.NArg() == 0 {
-		return usagef("WORDS are missing")
+		return usagef("WORD is missing")
 	}
 	if c.Int("limit") < 0 {
 		return usagef("--limit cannot be negative")

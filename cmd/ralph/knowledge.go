@@ -31,7 +31,7 @@ func (a *app) knowledgeCommand() command {
 				example: "ralph knowledge show staging", exits: "3 not found", run: a.runKnowledgeShow,
 			},
 			{
-				name: "search", args: "WORDS", short: "find entries by words of their titles, tags and texts", flags: named,
+				name: "search", args: "WORD...", short: "find entries by words of their titles, tags and texts", flags: named,
 				example: "ralph knowledge search staging server", run: a.runKnowledgeSearch,
 			},
 			{
@@ -103,7 +103,7 @@ func (a *app) runKnowledgeList(c *cli.Context) error {
 
 func (a *app) runKnowledgeSearch(c *cli.Context) error {
 	if c.NArg() == 0 {
-		return usagef("WORDS are missing")
+		return usagef("WORD is missing")
 	}
 	_, entries, err := a.knowing()
 	if err != nil {

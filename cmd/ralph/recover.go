@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -14,19 +15,25 @@ import (
 	"ralph/loop/recovery"
 )
 
-func (a *app) recoverCommand() command {
+func recoverCommand(a *app) command {
 	return command{
-		name: "recover", short: "recover tasks from crashed runs; every run begins with it",
-		long: `What still runs of a dead run is ended first. Then its tasks are released, or resumed at
-verification if their work was finished, without being charged; every "ralph run" begins the same
-way. Doing it twice is the same as doing it once.`,
+		name: "recover", short: "recover tasks from crashed runs; every run starts with it",
+		long: `Ends the processes that a dead run left, then releases its tasks, or resumes them at verification
+if their work was finished. That does not count as a retry. Every "ralph run" does the same when it
+starts, and doing it twice changes nothing.`,
 		flags: []cli.Flag{
 			&cli.BoolFlag{DisableDefaultText: true, Name: "dry-run", Usage: "say what would be done, and do nothing"},
 			jsonFlag(),
 		},
-		example: "ralph recover --dry-run\nralph recover", exits: "1 something of a dead run would not end",
-		run: a.runRecover,
+		example: "ralph recover --dry-run\nralph recover", exits: "1 a process of a dead run could not be ended",
+		run: action(a, parseRecover, runRecover),
 	}
+}
+
+type recoverOptions struct{ dry, json bool }
+
+func parseRecover(c *cli.Context) (recoverOptions, error) {
+	return recoverOptions{c.Bool("dry-run"), c.Bool("json")}, nil
 }
 
 type recoveryJSON struct {
@@ -46,36 +53,33 @@ type reclaimedJSON struct {
 	Reason  string  `json:"reason"`
 }
 
-func (a *app) runRecover(c *cli.Context) error {
-	if err := noArgs(c); err != nil {
-		return err
-	}
-	s, err := a.openFor(c.Context, db.Options{Walk: true})
+func runRecover(ctx context.Context, a *app, o recoverOptions) error {
+	s, err := a.openFor(ctx, db.Options{Walk: true})
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	r := a.recoverer(c, s)
+	r := recoverer(ctx, a, s)
 	do := r.Recover
-	if c.Bool("dry-run") {
+	if o.dry {
 		do = r.Preview
 	}
-	rec, err := do(c.Context)
-	if err == nil && !c.Bool("dry-run") {
-		err = loop.WriteKnowledge(c.Context, s.store, knowledge.Open(s.project.Root))
+	rec, err := do(ctx)
+	if err == nil && !o.dry {
+		err = loop.WriteKnowledge(ctx, s.store, knowledge.Open(s.project.Root))
 	}
 	if err != nil {
 		return fmt.Errorf("recover: %w", err)
 	}
-	if c.Bool("json") {
-		return a.printJSON(recoveryAsJSON(rec, c.Bool("dry-run")))
+	if o.json {
+		return a.printJSON(recoveryAsJSON(rec, o.dry))
 	}
 	p := a.palette()
 	var b strings.Builder
 	for _, t := range rec.Tasks {
 		fmt.Fprintf(&b, "%s  %s\n    %s\n", p.Cyan(t.Task), term.Line(t.Title), term.Line(t.Reason))
 	}
-	if c.Bool("dry-run") {
+	if o.dry {
 		fmt.Fprint(&b, "nothing was done; a run would say: ")
 	}
 	fmt.Fprintln(&b, rec.Summary())
@@ -83,12 +87,12 @@ func (a *app) runRecover(c *cli.Context) error {
 	return err
 }
 
-func (a *app) recoverer(c *cli.Context, s *session) recovery.Recoverer {
+func recoverer(ctx context.Context, a *app, s *session) recovery.Recoverer {
 	rules := recoveryRules(s)
 	return recovery.Recoverer{
 		Store: s.store, Life: life, Sweep: sweep(s.project), Count: count(s.project), Rules: rules, Now: a.now,
 		Dirty: recovery.WorkingTree{
-			Dir: s.project.Root, Objects: s.project.Objects(), OwnFiles: loop.OwnFiles(c.Context, s.store, a.ownFiles(s, runOutput{})), OnDirty: rules.OnDirty,
+			Dir: s.project.Root, Objects: s.project.Objects(), OwnFiles: loop.OwnFiles(ctx, s.store, a.ownFiles(s, runOutput{})), OnDirty: rules.OnDirty,
 		},
 	}
 }

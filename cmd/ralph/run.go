@@ -139,6 +139,6 @@ func runOpened(ctx context.Context, a *app, o runOptions) error {
 	a.others = func() ([]show.Sink, error) { return a.observers(s, o.output) }
 	a.grace = s.config.Run.Grace.Std()
 	err = a.execute(ctx, o, opts)
-	a.retain(ctx, s, err)
+	collectAfter(ctx, a, s, err)
 	return err
 }

@@ -30,7 +30,7 @@ func (a *app) loopOptions(ctx context.Context, s *session, given runOptions, con
 		Breaker: s.config.Run.Breaker, Backoff: s.config.Run.Backoff.Std(), Skip: given.skipVerify,
 		Gates: s.config.Verify.Commands, Dir: s.project.Root, Folder: filepath.Join(s.project.State(), "runs"),
 		Life: life, Sweep: sweep(s.project), Recovery: recoveryRules(s), Now: a.now, Jitter: jitter,
-		Gone: databaseGone(s), Check: a.checkDatabase(ctx, s), Context: a.promptContext(s), Recall: recallOptions(s.config),
+		Gone: s.db.Gone, Check: s.db.Guard(ctx, s.project.Root, a.now), Context: a.promptContext(s), Recall: recallOptions(s.config),
 		Known: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
 		Resume: s.config.Recovery.ResumeSession, Redact: a.redact,
 	}

@@ -5,9 +5,7 @@ package db
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -94,13 +92,6 @@ func configure(conn *sqlite.Conn, opts Options) error {
 // a transaction runs.
 func (d *DB) Close() error { return d.close() }
 
-// Intact says whether the path still leads to the file that was opened. A program
-// that deletes or replaces it leaves us writing into the void.
-func (d *DB) Intact() bool {
-	now, err := os.Stat(d.path)
-	return err == nil && os.SameFile(d.file, now)
-}
-
 // Version is a number that changes when another handle, of this program or another,
 // changes the file; what this handle writes does not change it. Asking costs next to
 // nothing. A handle of more than one connection has no such number.
@@ -112,21 +103,6 @@ func (d *DB) Version(ctx context.Context) (int64, error) {
 		})
 	})
 	return version, err
-}
-
-// Rescue writes all that is known to a file, in place of one that is there.
-func (d *DB) Rescue(ctx context.Context, path string) error {
-	fresh := path + ".new"
-	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	err := d.with(ctx, func(conn *sqlite.Conn) error {
-		return sqlitex.ExecuteTransient(conn, "VACUUM INTO :path;", &sqlitex.ExecOptions{Named: map[string]any{":path": fresh}})
-	})
-	if err != nil {
-		return err
-	}
-	return os.Rename(fresh, path)
 }
 
 // Path is where the file is.

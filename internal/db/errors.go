@@ -20,6 +20,7 @@ const (
 	ReadOnly                 // the file or its folder cannot be written
 	Full                     // no space left
 	Busy                     // another process kept it locked for longer than we wait
+	Replaced                 // deleted or replaced during a run, which saved a copy
 )
 
 // Error is trouble with the file itself rather than with what was asked of it.
@@ -27,6 +28,7 @@ type Error struct {
 	Path   string
 	Kind   Kind
 	Detail string
+	Saved  string // the copy of one that was Replaced
 	Err    error
 }
 
@@ -40,6 +42,7 @@ func (e *Error) Error() string {
 		ReadOnly: "the database or its folder cannot be written",
 		Full:     "the disk is full",
 		Busy:     "the database is locked by another process",
+		Replaced: "the database was deleted or replaced during a run",
 	}[e.Kind]
 	if e.Detail != "" {
 		text += " (" + e.Detail + ")"

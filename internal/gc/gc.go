@@ -1,0 +1,210 @@
+// Package gc removes what is old or was left by killed processes: journal entries, files of
+// runs, abandoned planning, trees, temporary files. It never removes what a live run, a
+// continued run or a pending verification needs.
+package gc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"ralph/dag"
+	"ralph/features"
+	"ralph/internal/db"
+	"ralph/internal/git"
+	"ralph/internal/project"
+	"ralph/internal/sandbox"
+	"ralph/journal"
+)
+
+// Collector removes what one project no longer needs. All fields are needed.
+type Collector struct {
+	Project project.Project
+	DB      *db.DB
+	Store   *dag.Store
+	Life    func(dag.Process) dag.Life
+	Temps   []string // folders of killed processes in the temporary folder
+	Now     func() time.Time
+}
+
+// Result is what was removed or, in a dry run, would be.
+type Result struct {
+	Entries  int      `json:"journal_entries"`
+	Failures int      `json:"journal_failures"`
+	Runs     []string `json:"runs"`     // whose files are gone
+	Planning []string `json:"planning"` // steps that were abandoned
+	Temps    int      `json:"temporary_files"`
+	Freed    int64    `json:"freed_bytes"`
+	DryRun   bool     `json:"dry_run"`
+	Paths    []string `json:"paths"` // relative to the project, if they are in it
+
+	Removed []Leftover `json:"-"`
+}
+
+func (r *Result) add(root string, l Leftover) {
+	r.Freed += l.Bytes
+	r.Removed = append(r.Removed, l)
+	r.Paths = append(r.Paths, l.Name(root))
+}
+
+// errDryRun rolls the transaction of a dry run back.
+var errDryRun = errors.New("a dry run")
+
+// Collect removes what is older than keep. The database records first that files are gone: if
+// the process dies on the way, the next collection finds the files.
+func (c Collector) Collect(ctx context.Context, keep time.Duration, dry bool) (Result, error) {
+	r := Result{Runs: []string{}, Planning: []string{}, Paths: []string{}, DryRun: dry}
+	retention := journal.Retention{Now: c.Now(), Keep: keep}
+	var cutoffs dag.Cutoffs
+	cutoffs.Others, cutoffs.Failures = retention.Cutoffs()
+	before := c.size()
+	var old, trees []string
+	idle := false
+	err := c.Store.Update(ctx, func(g *dag.Graph) error {
+		pruned, err := journal.Prune(g.Tx(), retention)
+		if err != nil {
+			return err
+		}
+		r.Entries, r.Failures = pruned.Entries, pruned.Failures
+		if old, err = c.oldRuns(g, cutoffs); err != nil {
+			return err
+		}
+		if trees, err = g.Trees(); err != nil {
+			return err
+		}
+		if idle, err = c.idle(g); err == nil && dry {
+			err = errDryRun
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, errDryRun) {
+		return r, err
+	}
+	var failed []error
+	remove := func(path string) bool {
+		l := measure(path)
+		if !dry {
+			if err := sandbox.RemoveAll(path); err != nil {
+				failed = append(failed, err)
+				return false
+			}
+		}
+		r.add(c.Project.Root, l)
+		return true
+	}
+	for _, id := range old {
+		if remove(filepath.Join(c.Project.Runs(), id)) {
+			r.Runs = append(r.Runs, id)
+		}
+	}
+	for _, p := range c.Planning() {
+		// Discard refuses if somebody has just started to work on it.
+		if p.Touched.After(cutoffs.Others) || features.Busy(p.Path) || !dry && features.Discard(p.Path) != nil {
+			continue
+		}
+		r.add(c.Project.Root, p.Leftover)
+		r.Planning = append(r.Planning, filepath.Base(filepath.Dir(p.Path))+"/"+p.Step)
+	}
+	for _, t := range c.Temporaries() {
+		if remove(t.Path) {
+			r.Temps++
+		}
+	}
+	if idle { // a live run has trees that the database does not know yet
+		if err := c.pruneTrees(ctx, trees, c.Now().Add(-max(keep, undisturbed)), &r); !errors.Is(err, git.ErrUnknown) {
+			failed = append(failed, err)
+		}
+	}
+	if err = errors.Join(failed...); dry {
+		return r, err
+	}
+	if vacuum := c.DB.Vacuum(ctx); vacuum != nil {
+		return r, errors.Join(vacuum, err)
+	}
+	r.Freed += max(before-c.size(), 0)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", dag.ErrRefused, err)
+	}
+	return r, err
+}
+
+// pruneTrees removes the objects of old trees. A dry run adds them up: they are many and have no
+// names.
+func (c Collector) pruneTrees(ctx context.Context, keep []string, since time.Time, r *Result) error {
+	objects := c.Project.Objects()
+	if !r.DryRun {
+		return git.Prune(ctx, c.Project.Root, objects, keep, since)
+	}
+	files, err := git.Prunable(ctx, c.Project.Root, objects, keep, since)
+	if len(files) > 0 {
+		trees := Leftover{Path: objects, Bytes: sum(files)}
+		r.Freed += trees.Bytes
+		r.Removed = append(r.Removed, trees)
+	}
+	return err
+}
+
+// size is that of what shrinks but does not go: the database, and the trees.
+func (c Collector) size() int64 {
+	return sum([]string{c.Project.Objects(), c.Project.DB(), c.Project.DB() + "-wal"})
+}
+
+// oldRuns lists the folders of runs to remove, and records that in the database: of runs that
+// nobody needs, and of runs that the database does not know and nobody touched.
+func (c Collector) oldRuns(g *dag.Graph, cutoffs dag.Cutoffs) ([]string, error) {
+	entries, _ := os.ReadDir(c.Project.Runs()) // there may be none
+	prunable, err := g.Prunable(cutoffs)
+	if err != nil {
+		return nil, err
+	}
+	var old []string
+	for _, e := range entries {
+		id := e.Name()
+		if !e.IsDir() {
+			continue
+		}
+		if slices.ContainsFunc(prunable, func(r dag.Run) bool { return r.ID == id }) {
+			if err := g.Pruned(id); err != nil {
+				return nil, err
+			}
+			old = append(old, id)
+			continue
+		}
+		_, err := g.ResolveRun(id)
+		if errors.Is(err, dag.ErrNotFound) && measure(filepath.Join(c.Project.Runs(), id)).Touched.Before(cutoffs.Failures) {
+			old = append(old, id)
+		}
+	}
+	return old, nil
+}
+
+// idle reports whether no run is alive.
+func (c Collector) idle(g *dag.Graph) (bool, error) {
+	open, err := g.OpenRuns()
+	return !slices.ContainsFunc(open, func(r dag.Run) bool { return c.Life(r.Process) != dag.Dead }), err
+}
+
+// Automatic collects at most once a day, and only if no run is alive. ran is false if it did not
+// collect.
+func (c Collector) Automatic(ctx context.Context, keep time.Duration) (r Result, ran bool, err error) {
+	last := filepath.Join(c.Project.State(), "last-gc")
+	if text, err := os.ReadFile(last); err == nil {
+		at, err := time.Parse(time.RFC3339+"\n", string(text))
+		if since := c.Now().Sub(at); err == nil && since >= 0 && since < 24*time.Hour { // negative if the clock was set back
+			return r, false, nil
+		}
+	}
+	idle := false
+	err = c.Store.View(ctx, func(g *dag.Graph) (err error) { idle, err = c.idle(g); return err })
+	if err != nil || !idle {
+		return r, false, nil //nolint:nilerr // the next run tries again
+	}
+	if r, err = c.Collect(ctx, keep, false); err != nil {
+		return r, true, err
+	}
+	return r, true, os.WriteFile(last, []byte(c.Now().UTC().Format(time.RFC3339)+"\n"), 0o600)
+}
