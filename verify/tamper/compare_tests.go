@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"ralph/internal/human"
 )
 
 // place is a test in a file.
@@ -115,7 +117,7 @@ func newlySkipped(both [][2]place, appeared []place) []Finding {
 		case len(names) > 1:
 			what = "tests newly skipped"
 		}
-		findings = append(findings, Finding{g.file, fmt.Sprintf("%s: %s in %s (%s)", what, few(names), plain(g.file), g.how)})
+		findings = append(findings, Finding{g.file, fmt.Sprintf("%s: %s in %s (%s)", what, list(names), plain(g.file), g.how)})
 	}
 	return findings
 }
@@ -148,33 +150,28 @@ func calls(t place, helpers map[string]string) string {
 
 // newlySilenced names what keeps other tests from running, if there is more of it.
 func newlySilenced(pairs []pair) []Finding {
-	balance := map[string]int{}
-	for _, p := range pairs {
+	total := map[string]int{}
+	added := make([]map[string]int, len(pairs))
+	for i, p := range pairs {
+		added[i] = map[string]int{}
 		for _, how := range p.before.silencers {
-			balance[how]--
+			added[i][how]--
+			total[how]--
 		}
 		for _, how := range p.after.silencers {
-			balance[how]++
+			added[i][how]++
+			total[how]++
 		}
 	}
 	var findings []Finding
-	for _, p := range pairs {
-		for _, how := range slices.Compact(slices.Sorted(slices.Values(p.after.silencers))) {
-			if balance[how] > 0 && count(p.after.silencers, how) > count(p.before.silencers, how) {
+	for i, p := range pairs {
+		for _, how := range slices.Sorted(maps.Keys(added[i])) {
+			if added[i][how] > 0 && total[how] > 0 {
 				findings = append(findings, Finding{p.after.file, fmt.Sprintf("tests newly silenced: %s (%s)", plain(p.after.file), how)})
 			}
 		}
 	}
 	return findings
-}
-
-func count(list []string, item string) (n int) {
-	for _, other := range list {
-		if other == item {
-			n++
-		}
-	}
-	return n
 }
 
 // vanished names the tests that are gone. Where a file is gone with them, that is
@@ -228,7 +225,7 @@ func vanished(pairs []pair, missing, extra []place) []Finding {
 		names = append(names, p.name+" in "+plain(p.now()))
 	}
 	slices.Sort(names)
-	return append(findings, Finding{ran[0].now(), fmt.Sprintf("%d %s fewer: %s", fewer+less, word, few(names))})
+	return append(findings, Finding{ran[0].now(), fmt.Sprintf("%d %s fewer: %s", fewer+less, word, list(names))})
 }
 
 // doubled reports whether another test of the file did, and still does, exactly what
@@ -264,22 +261,15 @@ func (p *pair) lost(names []string) string {
 	}
 	if len(names) > 0 {
 		slices.Sort(names)
-		what += " (" + few(names) + ")"
+		what += " (" + list(names) + ")"
 	}
 	return what
 }
 
-// few lists names, but not without end.
-func few(names []string) string {
-	const most = 10
-	rest := ""
-	if len(names) > most {
-		rest = fmt.Sprintf(" and %d more", len(names)-most)
-		names = names[:most]
-	}
+func list(names []string) string {
 	shown := make([]string, len(names))
 	for i, name := range names {
 		shown[i] = plain(name)
 	}
-	return strings.Join(shown, ", ") + rest
+	return human.List(shown, 10)
 }

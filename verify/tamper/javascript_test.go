@@ -22,10 +22,7 @@ describe('add', () => {
 
 func TestTamperingWithJavaScript(t *testing.T) {
 	t.Parallel()
-	replace := func(pairs ...string) tampering {
-		return tampering{before: files{"a.test.ts": jsTwo}, after: files{"a.test.ts": strings.NewReplacer(pairs...).Replace(jsTwo)}}
-	}
-	want := func(tt tampering, want ...string) tampering { tt.want = want; return tt }
+	replace := edited("a.test.ts", jsTwo)
 	skipped := func(name, how string) string { return "test newly skipped: " + name + " in a.test.ts (" + how + ")" }
 	both := func(how string) string {
 		return "tests newly skipped: adds numbers, adds words in a.test.ts (" + how + ")"
@@ -35,40 +32,34 @@ func TestTamperingWithJavaScript(t *testing.T) {
 		"a spec is deleted":       {files{"x/a.spec.jsx": "x"}, nil, []string{"test file deleted: x/a.spec.jsx"}},
 		"a file by its folder":    {files{"tests/a.js": "test('a', f)"}, nil, []string{"tests deleted with tests/a.js (a)"}},
 		"a file is renamed away":  {files{"a.test.ts": jsTwo}, files{"a.ts": jsTwo}, []string{"test file renamed so that it does not run: a.test.ts -> a.ts (adds numbers, adds words)"}},
-		"a test is commented out": want(replace("  it('adds", "  // it('adds"), "1 test fewer: adds numbers in a.test.ts"),
+		"a test is commented out": replace("  it('adds", "  // it('adds").wants("1 test fewer: adds numbers in a.test.ts"),
 		"both tests are deleted":  {files{"a.test.ts": jsTwo}, files{"a.test.ts": "describe('add', () => {})\n"}, []string{"2 tests fewer: adds numbers in a.test.ts, adds words in a.test.ts"}},
-		"it.skip":                 want(replace("  it(", "  it.skip("), skipped("adds numbers", "it.skip")),
-		"test.skip":               want(replace("test(", "test.skip("), skipped("adds words", "test.skip")),
-		"xit":                     want(replace("  it(", "  xit("), skipped("adds numbers", "xit")),
-		"xtest":                   want(replace("test(", "xtest("), skipped("adds words", "xtest")),
-		"it.todo":                 want(replace("  it(", "  it.todo("), skipped("adds numbers", "it.todo")),
-		"it.concurrent.skip":      want(replace("  it(", "  it.concurrent.skip("), skipped("adds numbers", "it.concurrent.skip")),
-		"it.skipIf":               want(replace("  it(", "  it.skipIf(process.env.CI)("), skipped("adds numbers", "it.skipIf")),
-		"it.fails":                want(replace("  it(", "  it.fails("), skipped("adds numbers", "it.fails")),
-		"describe.skip":           want(replace("describe(", "describe.skip("), both("describe.skip")),
-		"xdescribe":               want(replace("describe(", "xdescribe("), both("xdescribe")),
-		"a skipped group around":  want(replace("describe(", "describe.skip('wip', () => describe(", "\n})\n", "\n}))\n"), both("describe.skip")),
-		"test.describe.skip":      want(replace("describe(", "test.describe.skip("), both("test.describe.skip")),
-		"it.only":                 want(replace("  it(", "  it.only("), "tests newly silenced: a.test.ts (it.only)"),
-		"fdescribe":               want(replace("describe(", "fdescribe("), "tests newly silenced: a.test.ts (fdescribe)"),
-		"an option":               want(replace("numbers', ()", "numbers', { timeout: 5, skip: true }, ()"), skipped("adds numbers", "skip: true")),
-		"an option for a group":   want(replace("'add', ()", "'add', { skip: 'later' }, ()"), both("skip: true")),
-		"this.skip":               want(replace("    expect(add(1", "    this.skip()\n    expect(add(1"), skipped("adds numbers", "this.skip")),
-		"test.skip in a test":     want(replace("    expect(add(1", "    test.skip(isCI, 'later')\n    expect(add(1"), skipped("adds numbers", "test.skip")),
-		"this.skip before each":   want(replace("  it(", "  beforeEach(function () { this.skip() })\n  it("), "tests newly silenced: a.test.ts (this.skip)"),
+		"it.skip":                 replace("  it(", "  it.skip(").wants(skipped("adds numbers", "it.skip")),
+		"test.skip":               replace("test(", "test.skip(").wants(skipped("adds words", "test.skip")),
+		"xit":                     replace("  it(", "  xit(").wants(skipped("adds numbers", "xit")),
+		"xtest":                   replace("test(", "xtest(").wants(skipped("adds words", "xtest")),
+		"it.todo":                 replace("  it(", "  it.todo(").wants(skipped("adds numbers", "it.todo")),
+		"it.concurrent.skip":      replace("  it(", "  it.concurrent.skip(").wants(skipped("adds numbers", "it.concurrent.skip")),
+		"it.skipIf":               replace("  it(", "  it.skipIf(process.env.CI)(").wants(skipped("adds numbers", "it.skipIf")),
+		"it.fails":                replace("  it(", "  it.fails(").wants(skipped("adds numbers", "it.fails")),
+		"describe.skip":           replace("describe(", "describe.skip(").wants(both("describe.skip")),
+		"xdescribe":               replace("describe(", "xdescribe(").wants(both("xdescribe")),
+		"a skipped group around":  replace("describe(", "describe.skip('wip', () => describe(", "\n})\n", "\n}))\n").wants(both("describe.skip")),
+		"test.describe.skip":      replace("describe(", "test.describe.skip(").wants(both("test.describe.skip")),
+		"it.only":                 replace("  it(", "  it.only(").wants("tests newly silenced: a.test.ts (it.only)"),
+		"fdescribe":               replace("describe(", "fdescribe(").wants("tests newly silenced: a.test.ts (fdescribe)"),
+		"an option":               replace("numbers', ()", "numbers', { timeout: 5, skip: true }, ()").wants(skipped("adds numbers", "skip: true")),
+		"an option for a group":   replace("'add', ()", "'add', { skip: 'later' }, ()").wants(both("skip: true")),
+		"this.skip":               replace("    expect(add(1", "    this.skip()\n    expect(add(1").wants(skipped("adds numbers", "this.skip")),
+		"test.skip in a test":     replace("    expect(add(1", "    test.skip(isCI, 'later')\n    expect(add(1").wants(skipped("adds numbers", "test.skip")),
+		"this.skip before each":   replace("  it(", "  beforeEach(function () { this.skip() })\n  it(").wants("tests newly silenced: a.test.ts (this.skip)"),
 		"each of a table is skipped": {
 			files{"a.test.js": "it.each([[1, 2]])('doubles %d', f)\nit.each`a|b\n${1}|${2}`('halves $a', f)\n"},
 			files{"a.test.js": "it.skip.each([[1, 2]])('doubles %d', f)\nxit.each`a|b\n${1}|${2}`('halves $a', f)\n"},
 			[]string{"test newly skipped: doubles %d in a.test.js (it.skip.each)", "test newly skipped: halves $a in a.test.js (xit.each)"},
 		},
 	})
-}
-
-func TestOrdinaryWorkOnTestsInJavaScript(t *testing.T) {
-	t.Parallel()
-	replace := func(pairs ...string) tampering {
-		return tampering{before: files{"a.test.ts": jsTwo}, after: files{"a.test.ts": strings.NewReplacer(pairs...).Replace(jsTwo)}}
-	}
+	// Ordinary work on tests is never reported.
 	runTampering(t, map[string]tampering{
 		"a new file":                       {nil, files{"a.test.ts": jsTwo}, nil},
 		"a new test":                       replace("  it(", "  it('is new', f)\n  it("),

@@ -235,25 +235,8 @@ func isWord(c byte) bool {
 	return c == '_' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// closing returns where the bracket that opens at i is closed in masked text, or
-// the end of the text.
-func closing(code string, i int) int {
-	depth := 0
-	for ; i < len(code); i++ {
-		switch code[i] {
-		case '(', '[', '{':
-			depth++
-		case ')', ']', '}':
-			if depth--; depth <= 0 {
-				return i
-			}
-		}
-	}
-	return len(code)
-}
-
-// brackets is closing for every bracket at once, for a text in which many are asked
-// about.
+// brackets returns, for every opening bracket of masked text, where it is closed, or the
+// end of the text.
 func brackets(code string) []int32 {
 	closes := make([]int32, len(code))
 	var open []int

@@ -3,6 +3,7 @@ package tamper
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -33,7 +34,7 @@ func NeuteredGates(changes []git.Change, before, after Read, gates []string) []F
 			continue // too large to be one
 		}
 		was, is := recipesOf(c.Path, string(old), words), recipesOf(c.Path, string(now), words)
-		for _, name := range sortedNames(was) {
+		for _, name := range slices.Sorted(maps.Keys(was)) {
 			recipe, still := is[name]
 			if !still {
 				continue // who calls it is told by its failing
@@ -48,15 +49,6 @@ func NeuteredGates(changes []git.Change, before, after Read, gates []string) []F
 		}
 	}
 	return findings
-}
-
-func sortedNames(m map[string]recipe) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // recipe is what is run by one name.

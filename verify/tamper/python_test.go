@@ -1,7 +1,6 @@
 package tamper
 
 import (
-	"strings"
 	"testing"
 )
 
@@ -32,48 +31,39 @@ def test_three(): pass
 
 func TestTamperingWithPython(t *testing.T) {
 	t.Parallel()
-	replace := func(pairs ...string) tampering {
-		return tampering{before: files{"test_a.py": pyTwo}, after: files{"test_a.py": strings.NewReplacer(pairs...).Replace(pyTwo)}}
-	}
-	want := func(tt tampering, want ...string) tampering { tt.want = want; return tt }
+	replace := edited("test_a.py", pyTwo)
 	skipped := func(name, how string) string { return "test newly skipped: " + name + " in test_a.py (" + how + ")" }
 	both := func(how string) string { return "tests newly skipped: test_one, test_two in test_a.py (" + how + ")" }
 	runTampering(t, map[string]tampering{
 		"a file is deleted":         {files{"test_a.py": pyTwo}, nil, []string{"test file deleted: test_a.py (test_one, test_two)"}},
 		"a file by its folder":      {files{"tests/a.py": "def test_x(): pass"}, nil, []string{"tests deleted with tests/a.py (test_x)"}},
 		"a file is renamed away":    {files{"a_test.py": pyTwo}, files{"a.py": pyTwo}, []string{"test file renamed so that it does not run: a_test.py -> a.py (test_one, test_two)"}},
-		"a test is deleted":         want(replace("def test_one", "def old_one"), "1 test fewer: test_one in test_a.py"),
-		"a test is commented out":   want(replace("def test_one():", "# def test_one():\nif True:"), "1 test fewer: test_one in test_a.py"),
-		"mark.skip":                 want(replace("def test_one", "@pytest.mark.skip\ndef test_one"), skipped("test_one", "pytest.mark.skip")),
-		"mark.skip with a reason":   want(replace("def test_one", "@pytest.mark.skip(\n    reason='later',\n)\ndef test_one"), skipped("test_one", "pytest.mark.skip")),
-		"mark.skipif":               want(replace("def test_one", "@pytest.mark.skipif(sys.platform == 'win32', reason='x')\n@other\ndef test_one"), skipped("test_one", "pytest.mark.skipif")),
-		"mark.xfail":                want(replace("def test_one", "@pytest.mark.xfail\nasync def test_one"), skipped("test_one", "pytest.mark.xfail")),
-		"unittest.skip":             want(replace("    def test_two", "    @unittest.skip('x')\n    def test_two"), skipped("test_two", "unittest.skip")),
-		"expectedFailure":           want(replace("    def test_two", "    @unittest.expectedFailure\n    def test_two"), skipped("test_two", "unittest.expectedFailure")),
-		"a class is skipped":        want(replace("class TestAdd", "@pytest.mark.skip\nclass TestAdd"), skipped("test_two", "pytest.mark.skip")),
-		"pytest.skip":               want(replace("    assert add(\n", "    pytest.skip('later')\n    assert add(\n"), skipped("test_one", "pytest.skip")),
-		"a return at once":          want(replace("    assert add(\n", "    return\n    assert add(\n"), skipped("test_one", "it returns at once")),
-		"skipTest":                  want(replace("        # pytest", "        self.skipTest('x')\n        # pytest"), skipped("test_two", "self.skipTest")),
-		"raise SkipTest":            want(replace("        # pytest", "        raise unittest.SkipTest\n        # pytest"), skipped("test_two", "SkipTest")),
-		"a mark for the file":       want(replace("\n\ndef helper", "\npytestmark = [pytest.mark.slow, pytest.mark.skip]\n\ndef helper"), both("pytest.mark.skip")),
-		"a skip of the file":        want(replace("\n\ndef helper", "\nif True:\n    pytest.skip(allow_module_level=True)\n\ndef helper"), both("pytest.skip")),
+		"a test is deleted":         replace("def test_one", "def old_one").wants("1 test fewer: test_one in test_a.py"),
+		"a test is commented out":   replace("def test_one():", "# def test_one():\nif True:").wants("1 test fewer: test_one in test_a.py"),
+		"mark.skip":                 replace("def test_one", "@pytest.mark.skip\ndef test_one").wants(skipped("test_one", "pytest.mark.skip")),
+		"mark.skip with a reason":   replace("def test_one", "@pytest.mark.skip(\n    reason='later',\n)\ndef test_one").wants(skipped("test_one", "pytest.mark.skip")),
+		"mark.skipif":               replace("def test_one", "@pytest.mark.skipif(sys.platform == 'win32', reason='x')\n@other\ndef test_one").wants(skipped("test_one", "pytest.mark.skipif")),
+		"mark.xfail":                replace("def test_one", "@pytest.mark.xfail\nasync def test_one").wants(skipped("test_one", "pytest.mark.xfail")),
+		"unittest.skip":             replace("    def test_two", "    @unittest.skip('x')\n    def test_two").wants(skipped("test_two", "unittest.skip")),
+		"expectedFailure":           replace("    def test_two", "    @unittest.expectedFailure\n    def test_two").wants(skipped("test_two", "unittest.expectedFailure")),
+		"a class is skipped":        replace("class TestAdd", "@pytest.mark.skip\nclass TestAdd").wants(skipped("test_two", "pytest.mark.skip")),
+		"pytest.skip":               replace("    assert add(\n", "    pytest.skip('later')\n    assert add(\n").wants(skipped("test_one", "pytest.skip")),
+		"a return at once":          replace("    assert add(\n", "    return\n    assert add(\n").wants(skipped("test_one", "it returns at once")),
+		"skipTest":                  replace("        # pytest", "        self.skipTest('x')\n        # pytest").wants(skipped("test_two", "self.skipTest")),
+		"raise SkipTest":            replace("        # pytest", "        raise unittest.SkipTest\n        # pytest").wants(skipped("test_two", "SkipTest")),
+		"a mark for the file":       replace("\n\ndef helper", "\npytestmark = [pytest.mark.slow, pytest.mark.skip]\n\ndef helper").wants(both("pytest.mark.skip")),
+		"a skip of the file":        replace("\n\ndef helper", "\nif True:\n    pytest.skip(allow_module_level=True)\n\ndef helper").wants(both("pytest.skip")),
 		"a file at its end":         {files{"test_a.py": pyTwo}, files{"test_a.py": pyTwo + "\n__test__ = False\n"}, []string{both("__test__ = False")}},
-		"a mark of its own":         want(replace("def test_one", "later = pytest.mark.skipif(True, reason='')\n\n@later\ndef test_one"), skipped("test_one", "pytest.mark.skipif")),
-		"a helper skips":            want(replace("    return x", "    pytest.skip()"), "helper newly skips tests: helper in test_a.py (pytest.skip)"),
-		"a new fixture skips":       want(replace("def test_one()", "@pytest.fixture\ndef net():\n    pytest.skip()\n\ndef test_one(net)"), skipped("test_one", "pytest.skip in net")),
+		"a mark of its own":         replace("def test_one", "later = pytest.mark.skipif(True, reason='')\n\n@later\ndef test_one").wants(skipped("test_one", "pytest.mark.skipif")),
+		"a helper skips":            replace("    return x", "    pytest.skip()").wants("helper newly skips tests: helper in test_a.py (pytest.skip)"),
+		"a new fixture skips":       replace("def test_one()", "@pytest.fixture\ndef net():\n    pytest.skip()\n\ndef test_one(net)").wants(skipped("test_one", "pytest.skip in net")),
 		"a fixture for all":         {nil, files{"conftest.py": "@pytest.fixture(autouse=True)\ndef off():\n    pytest.skip()\n"}, []string{"tests newly silenced: conftest.py (a skip in off)"}},
-		"before each":               want(replace("    def test_two", "    def setup_method(self):\n        pytest.skip()\n\n    def test_two"), "tests newly silenced: test_a.py (a skip in setup_method)"),
+		"before each":               replace("    def test_two", "    def setup_method(self):\n        pytest.skip()\n\n    def test_two").wants("tests newly silenced: test_a.py (a skip in setup_method)"),
 		"a folder is left out":      {files{"conftest.py": ""}, files{"conftest.py": "collect_ignore = ['setup.py', 'unit']\n"}, []string{"tests newly silenced: conftest.py (collect_ignore)"}},
 		"what is found is left out": {files{"conftest.py": ""}, files{"conftest.py": "collect_ignore = ['setup.py'] + glob('*')\n"}, []string{"tests newly silenced: conftest.py (collect_ignore)"}},
 		"files are left out":        {files{"conftest.py": ""}, files{"conftest.py": "collect_ignore = ['test_a.py']\n"}, []string{"tests newly silenced: conftest.py (collect_ignore)"}},
 	})
-}
-
-func TestOrdinaryWorkOnTestsInPython(t *testing.T) {
-	t.Parallel()
-	replace := func(pairs ...string) tampering {
-		return tampering{before: files{"test_a.py": pyTwo}, after: files{"test_a.py": strings.NewReplacer(pairs...).Replace(pyTwo)}}
-	}
+	// Ordinary work on tests is never reported.
 	runTampering(t, map[string]tampering{
 		"a new file":                 {nil, files{"test_a.py": pyTwo}, nil},
 		"no tests are left out":      {files{"conftest.py": ""}, files{"conftest.py": "collect_ignore = [\n    \"setup.py\",\n    'docs/conf.py',\n]\n"}, nil},

@@ -1,6 +1,7 @@
 package tamper
 
 import (
+	"slices"
 	"strings"
 
 	"ralph/internal/lazyregexp"
@@ -19,6 +20,7 @@ var (
 // live beside the code.
 func (s *suite) parseRust(code string) {
 	var attributes []string
+	closes := brackets(code)
 	modEnd, modSkip := 0, "" // the module whose tests are all left out
 	if rustFile().MatchString(code) {
 		modEnd, modSkip = len(code), "#![cfg]"
@@ -29,7 +31,7 @@ func (s *suite) parseRust(code string) {
 			return
 		}
 		start := i + at
-		end := min(closing(code, start+1)+1, len(code))
+		end := min(int(closes[start+1])+1, len(code))
 		attributes = append(attributes, strings.ReplaceAll(code[start:end], "\n", " "))
 		i = end
 		if strings.HasPrefix(strings.TrimLeft(code[i:], " \t\r\n"), "#[") {
@@ -37,10 +39,10 @@ func (s *suite) parseRust(code string) {
 		}
 		if m := rustMod().FindStringIndex(code[i:]); m != nil && start >= modEnd {
 			if skips := rustSkips(attributes); len(skips) > 0 {
-				modEnd, modSkip = closing(code, i+m[1]-1), skips[0]
+				modEnd, modSkip = int(closes[i+m[1]-1]), skips[0]
 			}
 		}
-		if m := rustFn().FindStringSubmatch(code[i:]); m != nil && rustIsTest(attributes) {
+		if m := rustFn().FindStringSubmatch(code[i:]); m != nil && slices.ContainsFunc(attributes, rustTest().MatchString) {
 			t := test{name: m[1], skips: rustSkips(attributes)}
 			if start < modEnd {
 				t.skips = append(t.skips, modSkip)
@@ -49,15 +51,6 @@ func (s *suite) parseRust(code string) {
 		}
 		attributes = nil
 	}
-}
-
-func rustIsTest(attributes []string) bool {
-	for _, a := range attributes {
-		if rustTest().MatchString(a) {
-			return true
-		}
-	}
-	return false
 }
 
 func rustSkips(attributes []string) (skips []string) {

@@ -1,7 +1,6 @@
 package tamper
 
 import (
-	"strings"
 	"testing"
 )
 
@@ -26,33 +25,24 @@ mod tests {
 
 func TestTamperingWithRust(t *testing.T) {
 	t.Parallel()
-	replace := func(pairs ...string) tampering {
-		return tampering{before: files{"src/a.rs": rustTwo}, after: files{"src/a.rs": strings.NewReplacer(pairs...).Replace(rustTwo)}}
-	}
-	want := func(tt tampering, want ...string) tampering { tt.want = want; return tt }
+	replace := edited("src/a.rs", rustTwo)
 	runTampering(t, map[string]tampering{
 		"a file of tests is deleted": {files{"tests/a.rs": rustTwo}, nil, []string{"test file deleted: tests/a.rs (one, two)"}},
 		"a file of code is deleted":  {files{"src/a.rs": rustTwo}, nil, []string{"tests deleted with src/a.rs (one, two)"}},
 		"a file is renamed away":     {files{"tests/a.rs": rustTwo}, files{"tests/a.rs.off": rustTwo}, []string{"test file renamed so that it does not run: tests/a.rs -> tests/a.rs.off (one, two)"}},
-		"a test is deleted":          want(replace("    #[test]\n", ""), "1 test fewer: one in src/a.rs"),
-		"a test is commented out":    want(replace("    #[test]\n", "    // #[test]\n"), "1 test fewer: one in src/a.rs"),
-		"ignore":                     want(replace("#[test]\n    fn", "#[test]\n    #[ignore]\n    fn"), "test newly skipped: one in src/a.rs (#[ignore])"),
+		"a test is deleted":          replace("    #[test]\n", "").wants("1 test fewer: one in src/a.rs"),
+		"a test is commented out":    replace("    #[test]\n", "    // #[test]\n").wants("1 test fewer: one in src/a.rs"),
+		"ignore":                     replace("#[test]\n    fn", "#[test]\n    #[ignore]\n    fn").wants("test newly skipped: one in src/a.rs (#[ignore])"),
 		"a test after a lifetime":    {files{"src/a.rs": "fn f(x: &'static str) {} #[test] fn one() {}\n"}, files{"src/a.rs": "fn f() {}\n"}, []string{"1 test fewer: one in src/a.rs"}},
 		"a test in nested comments":  {files{"src/a.rs": "#[test] fn one() {}\n"}, files{"src/a.rs": "/* /* x */ #[test] fn one() {} */\n"}, []string{"1 test fewer: one in src/a.rs"}},
-		"ignore with a reason":       want(replace("#[should_panic]", "#[should_panic]\n    #[ignore = \"slow\"]"), "test newly skipped: two in src/a.rs (#[ignore])"),
-		"ignore comes first":         want(replace("#[test]\n    fn", "#[ignore] #[test]\n    fn"), "test newly skipped: one in src/a.rs (#[ignore])"),
-		"ignore on a condition":      want(replace("#[test]\n    fn", "#[test]\n    #[cfg_attr(not(feature = \"x\"), ignore)]\n    fn"), "test newly skipped: one in src/a.rs (#[ignore])"),
-		"built with a feature only":  want(replace("#[test]\n    fn", "#[test]\n    #[cfg(feature = \"slow\")]\n    fn"), "test newly skipped: one in src/a.rs (#[cfg])"),
-		"a module that is not built": want(replace("#[cfg(test)]", "#[cfg(all(test, any()))]"), "tests newly skipped: one, two in src/a.rs (#[cfg])"),
+		"ignore with a reason":       replace("#[should_panic]", "#[should_panic]\n    #[ignore = \"slow\"]").wants("test newly skipped: two in src/a.rs (#[ignore])"),
+		"ignore comes first":         replace("#[test]\n    fn", "#[ignore] #[test]\n    fn").wants("test newly skipped: one in src/a.rs (#[ignore])"),
+		"ignore on a condition":      replace("#[test]\n    fn", "#[test]\n    #[cfg_attr(not(feature = \"x\"), ignore)]\n    fn").wants("test newly skipped: one in src/a.rs (#[ignore])"),
+		"built with a feature only":  replace("#[test]\n    fn", "#[test]\n    #[cfg(feature = \"slow\")]\n    fn").wants("test newly skipped: one in src/a.rs (#[cfg])"),
+		"a module that is not built": replace("#[cfg(test)]", "#[cfg(all(test, any()))]").wants("tests newly skipped: one, two in src/a.rs (#[cfg])"),
 		"a file that is not built":   {files{"tests/a.rs": rustTwo}, files{"tests/a.rs": "#![cfg(feature = \"slow\")]\n" + rustTwo}, []string{"tests newly skipped: one, two in tests/a.rs (#![cfg])"}},
 	})
-}
-
-func TestOrdinaryWorkOnTestsInRust(t *testing.T) {
-	t.Parallel()
-	replace := func(pairs ...string) tampering {
-		return tampering{before: files{"src/a.rs": rustTwo}, after: files{"src/a.rs": strings.NewReplacer(pairs...).Replace(rustTwo)}}
-	}
+	// Ordinary work on tests is never reported.
 	runTampering(t, map[string]tampering{
 		"a new file":                 {nil, files{"src/a.rs": rustTwo}, nil},
 		"a new test":                 replace("    /// Text", "    #[test]\n    fn three() {}\n\n    /// Text"),

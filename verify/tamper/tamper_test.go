@@ -78,6 +78,15 @@ func (tt tampering) run(t *testing.T) {
 	}
 }
 
+// edited makes cases in which one file is edited by pairs of old and new text.
+func edited(file, text string) func(pairs ...string) tampering {
+	return func(pairs ...string) tampering {
+		return tampering{before: files{file: text}, after: files{file: strings.NewReplacer(pairs...).Replace(text)}}
+	}
+}
+
+func (tt tampering) wants(want ...string) tampering { tt.want = want; return tt }
+
 func runTampering(t *testing.T, tests map[string]tampering) {
 	t.Helper()
 	for name, tt := range tests {
@@ -173,7 +182,7 @@ func TestATestFileThatCannotBeReadIsNotTakenForGood(t *testing.T) {
 	}
 }
 
-// protected is what a project protects unless it says otherwise.
+// theProtected is what a project protects unless it says otherwise.
 func theProtected() []string {
 	return []string{
 		".github/workflows/**", ".github/actions/**", ".gitlab-ci.yml", ".circleci/**", "Jenkinsfile", "azure-pipelines.yml",
