@@ -1,12 +1,17 @@
 package acp
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Agent is the name of an agent, as it says it.
 type Agent struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
+
+func (a Agent) String() string { return strings.TrimSpace(a.Name + " " + a.Version) }
 
 // About is what an agent says about itself and its session.
 type About struct {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"ralph/dag"
+	"ralph/internal/atomicfile"
 	"ralph/internal/taskfile"
 )
 
@@ -38,7 +39,7 @@ func (b *builder) propose(ctx context.Context, specs []dag.Spec, findings []Find
 	if p.lines, err = Lines(items); err != nil {
 		return nil, err
 	}
-	if err := WriteFile(p.Path, p.lines); err != nil {
+	if err := atomicfile.Write(p.Path, p.lines); err != nil {
 		return nil, err
 	}
 	return p, b.at.save(p) // last: it is what makes the proposal one
@@ -89,7 +90,7 @@ func (d *Planner) Approve(ctx context.Context) (ids []string, err error) {
 		return nil, err
 	}
 	if d.Name != "" {
-		if err := WriteFile(d.Path(TasksFile), lines); err != nil {
+		if err := atomicfile.Write(d.Path(TasksFile), lines); err != nil {
 			return nil, err
 		}
 	}

@@ -112,25 +112,6 @@ func cause(err error) error {
 	return err
 }
 
-// WriteFile puts a file in place whole or not at all, also if the machine stops.
-func WriteFile(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
-}
-
 // Exists says that something stands at a path, whatever it is.
 func Exists(path string) bool {
 	_, err := os.Lstat(path)

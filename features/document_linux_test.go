@@ -46,26 +46,6 @@ func TestOnlyTextIsADocument(t *testing.T) {
 	}
 }
 
-func TestAFileIsWrittenWholeOrNotAtAll(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	path := filepath.Join(dir, "deep", "spec.md")
-	if err := WriteFile(path, []byte("old")); err != nil {
-		t.Fatal(err)
-	}
-	// A folder in its place cannot be replaced: nothing may be left of the attempt.
-	if err := WriteFile(filepath.Join(dir, "deep"), []byte("new")); err == nil {
-		t.Error("a folder was replaced")
-	}
-	left, err := filepath.Glob(filepath.Join(dir, ".tmp-*"))
-	if err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v %v", left, err)
-	}
-	if data, err := os.ReadFile(path); err != nil || string(data) != "old" {
-		t.Errorf("got %q, %v", data, err)
-	}
-}
-
 func TestAStepIsForOneProcess(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "hello", "spec")

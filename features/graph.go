@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/internal/atomicfile"
 	"ralph/internal/taskfile"
 )
 
@@ -148,7 +149,7 @@ func (d *Planner) Save(ctx context.Context) (outside map[string][]string, err er
 	if err != nil {
 		return nil, err
 	}
-	return outside, WriteFile(d.Path(TasksFile), lines)
+	return outside, atomicfile.Write(d.Path(TasksFile), lines)
 }
 
 // parse reads JSON lines or YAML, and nothing else: prose must not pass for a plan.

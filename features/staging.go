@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/internal/atomicfile"
 )
 
 // staging is the folder of one step.
@@ -93,7 +94,7 @@ func (s *staging) save(state any) error {
 	if err != nil {
 		return err
 	}
-	return WriteFile(s.path("state.json"), append(data, '\n'))
+	return atomicfile.Write(s.path("state.json"), append(data, '\n'))
 }
 
 // fill makes the agent's folder anew, with these files in it.

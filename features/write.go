@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"ralph/dag"
+	"ralph/internal/atomicfile"
 )
 
 var errNotThere = fs.ErrNotExist
@@ -182,7 +183,7 @@ func (a *author) resume() error {
 // accept keeps what the agent wrote, outside of its reach.
 func (a *author) accept(text string) error {
 	a.text = text
-	return WriteFile(a.at.path("draft.md"), []byte(text))
+	return atomicfile.Write(a.at.path("draft.md"), []byte(text))
 }
 
 // finish puts the document in place.
@@ -195,7 +196,7 @@ func (a *author) finish(ctx context.Context) error {
 	if now != a.state.Base && now != sum([]byte(a.text)) {
 		return fmt.Errorf("%s was written by somebody else meanwhile: %w; the new one is in %s", a.kind.File(), ErrExists, a.at.path("draft.md"))
 	}
-	if err := WriteFile(path, []byte(a.text)); err != nil {
+	if err := atomicfile.Write(path, []byte(a.text)); err != nil {
 		return err
 	}
 	if a.kind == Plan && a.Store != nil {

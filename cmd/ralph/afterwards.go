@@ -11,6 +11,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/agents"
 	"ralph/internal/db"
 	"ralph/internal/redact"
 	"ralph/loop"
@@ -138,7 +139,7 @@ func unbegunKind(cause error) (event.RunOutcome, bool) {
 	switch {
 	case errors.As(cause, new(*db.Error)): // whatever else it is
 		return "", false
-	case errors.Is(cause, errUnavailable):
+	case errors.Is(cause, agents.ErrUnavailable):
 		return event.OutcomeUnavailable, true
 	case errors.Is(cause, dag.ErrNotFound):
 		return event.OutcomeNoPlan, true

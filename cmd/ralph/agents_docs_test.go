@@ -59,7 +59,7 @@ func agentsPage() string {
 			state = append(state, folder)
 		}
 		slices.Sort(state)
-		fmt.Fprintf(&table, "| `%s` | %s | %s | %s | %s | %s |\n", p.Name, p.Package, modelBy(p), p.Tells, credentials, strings.Join(state, ", "))
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s | %s | %s |\n", p.Name, p.Package, p.ModelBy(), p.Tells, credentials, strings.Join(state, ", "))
 	}
 	return "\n" + b.String() + "## How they differ\n\n" + table.String() + "\n"
 }

@@ -13,17 +13,18 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/internal/agents"
 	"ralph/internal/db"
 	"ralph/internal/proc"
 	"ralph/internal/project"
 	"ralph/internal/redact"
+	"ralph/internal/sandbox"
 	"ralph/internal/show"
 	"ralph/internal/term"
 )
@@ -41,8 +42,7 @@ type app struct {
 	looks  bool             // the command only looks: what others left stays
 
 	launcher *proc.Launcher              // of a run
-	owned    sync.Once                   // when it learned whose processes it starts
-	sandbox  *confiner                   // of a run
+	sandbox  *sandbox.Confiner           // of a run
 	grace    time.Duration               // of a run, for what is at work when SIGTERM comes
 	atEnd    []func() error              // removes what was needed only meanwhile
 	stored   bool                        // the graph is changed, whatever follows
@@ -94,8 +94,8 @@ func (a *app) specs() []command {
 		grouped("Run", runCommand(a), a.demoCommand(), a.stopCommand(), a.pauseCommand(), a.resumeCommand(), recoverCommand(a), a.promptCommand()),
 		grouped("Inspect", a.statusCommand(), a.watchCommand(), a.reportCommand(), a.runsCommand(), a.logsCommand(), a.costCommand(), a.statsCommand(),
 			a.journalCommand(), a.knowledgeCommand()),
-		grouped("Maintain", a.agentsCommand(), a.configCommand(), doctorCommand(a), gcCommand(a), a.completionCommand(), a.manCommand(), a.versionCommand()),
-		[]command{a.completeCommand(), a.shellAgentCommand()},
+		grouped("Maintain", agentsCommand(a), a.configCommand(), doctorCommand(a), gcCommand(a), a.completionCommand(), a.manCommand(), a.versionCommand()),
+		[]command{a.completeCommand(), shellAgentCommand(a)},
 	))
 }
 
@@ -235,7 +235,7 @@ func (a *app) openFor(ctx context.Context, opts db.Options) (*session, error) {
 	}
 	config, err := a.loadConfig(p.Config())
 	if err != nil {
-		return nil, newConfigChanges(p).blame(err)
+		return nil, blame(p, err)
 	}
 	if err := p.Ignore(); err != nil {
 		return nil, &db.Error{Path: p.State(), Kind: db.ReadOnly, Err: err}
@@ -273,20 +273,10 @@ func (s *session) refuseReplaced(ctx context.Context) error {
 	})
 }
 
-// loadConfig reads the user's configuration and the project's. What they give to
-// agents and servers under a name that looks like a secret is one from now on; what
-// they take from the environment becomes one when it is taken.
+// loadConfig reads the user's configuration and the project's, and learns their secrets.
 func (a *app) loadConfig(path string) (project.Loaded, error) {
 	config, err := project.Load(a.userConfig(), path, a.getenv)
-	for _, custom := range config.Agents {
-		a.learnSecrets(custom.Env, redact.LooksSecret)
-	}
-	for _, server := range config.MCP {
-		a.redact.AddArgs(append(strings.Fields(server.Command), server.Args...))
-		a.redact.AddURL(server.URL)
-		a.learnSecrets(server.Env, redact.LooksSecret)
-		a.learnSecrets(server.Headers, secretHeader)
-	}
+	agents.LearnSecrets(config.Config, a.redact)
 	return config, err
 }
 

@@ -191,7 +191,7 @@ func (a *app) candidates(ctx context.Context, p *permuter, name string) (list []
 		return wordCandidates(event.AttemptOutcomes()), nil
 	case "--agent", "AGENT":
 		config, err := a.configHere()
-		for _, ag := range a.knownAgents(config) {
+		for _, ag := range a.finder(config).List() {
 			list = append(list, candidate{ag.Name, ag.Title})
 		}
 		return list, err

@@ -15,6 +15,7 @@ import (
 	"ralph/internal/agents"
 	"ralph/internal/draw"
 	"ralph/internal/project"
+	"ralph/internal/sandbox"
 	"ralph/internal/taskfile"
 	"ralph/internal/term"
 )
@@ -35,7 +36,7 @@ func (a *app) runDemo(c *cli.Context) (err error) {
 	if err := noArgs(c); err != nil {
 		return err
 	}
-	dir, err := tempIn("", "ralph-demo-")
+	dir, err := sandbox.MkdirTemp("", "ralph-demo-")
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (a *app) playDemo(c *cli.Context, s *session) error {
 		return err
 	}
 	opts.Jobs, opts.Strategy = 1, "fixed"
-	opts.Setup = setup(opts, agent{preset: agents.Preset{ExitStatus: true}}, a.sandbox)
+	opts.Setup = setup(opts, agents.Preset{ExitStatus: true}, a.sandbox)
 	opts.Setup.Agent, opts.Setup.Model = "shell, built in", "none needed"
 	if !c.Bool("keep") {
 		opts.Setup.Folder = "" // it will be gone

@@ -16,6 +16,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/features"
+	"ralph/internal/agents"
 	"ralph/internal/testing/golden"
 	"ralph/journal"
 	"ralph/loop/recovery"
@@ -62,7 +63,7 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	doc.WriteString(sample(t, "ralph feature spec, plan, build, approve and create --json", samplePlanned()))
 	doc.WriteString(sample(t, "ralph task create --json", createdJSON{Kept: true, Tasks: []string{"t-00000001"}, Warnings: samplePlanned().Steps[1].Warnings}))
 	doc.WriteString(sample(t, "ralph journal list --json", []journalJSON{journalAsJSON(sampleEntry(b.now))}))
-	doc.WriteString(sample(t, "ralph agents --json", []agentJSON{sampleAgent()}))
+	doc.WriteString(sample(t, "ralph agents --json", []agents.Description{sampleAgent()}))
 	doc.WriteString(sample(t, "ralph agents test NAME --json", sampleTrial()))
 	doc.WriteString(sample(t, "ralph doctor --json", sampleFindings()))
 	doc.WriteString(sample(t, "ralph recover --json", recoveryAsJSON(sampleRecovery(), false)))
@@ -175,18 +176,18 @@ func sampleOutcome() outcomeJSON {
 	}
 }
 
-func sampleAgent() agentJSON {
-	return agentJSON{
+func sampleAgent() agents.Description {
+	return agents.Description{
 		Name: "gemini", Title: "Gemini", Chosen: true, Installed: true, Start: []string{"/usr/bin/gemini", "--acp"}, Package: orNil("@google/gemini-cli"),
 		ModelBy: "session/set_model", Tiers: map[string][]string{"opus": {"gemini-#-pro"}}, Tells: "tokens", Login: orNil("run gemini and choose how to log in"),
 		Credentials: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, Set: []string{"GEMINI_API_KEY"}, Env: []string{"GEMINI_*", "GOOGLE_*"}, State: []string{"/home/you/.gemini"},
 	}
 }
 
-func sampleTrial() trialJSON {
-	return trialJSON{
+func sampleTrial() agents.Report {
+	return agents.Report{
 		Agent: "gemini", OK: true, Start: []string{"/usr/bin/gemini", "--acp"}, Says: orNil("gemini-cli 0.61.0"), Credential: orNil("GEMINI_API_KEY"),
-		Steps:        []stepJSON{{"start", 0.02}, {"initialize", 1.5}, {"session/new", 0.8}, {"session/prompt", 2.1}},
+		Steps:        []agents.Step{{Step: "start", Seconds: 0.02}, {Step: "initialize", Seconds: 1.5}, {Step: "session/new", Seconds: 0.8}, {Step: "session/prompt", Seconds: 2.1}},
 		Capabilities: []string{"load sessions", "images"}, Mode: orNil("default"), Modes: []string{"default", "yolo"},
 		Model: orNil("gemini-2.5-pro"), Models: []string{"gemini-2.5-pro", "gemini-2.5-flash"}, Logins: []string{"Use an API key"},
 		Answer: orNil("OK"), StopReason: orNil("end_turn"), Usage: &event.Usage{TokensIn: 900, TokensOut: 1},

@@ -73,9 +73,9 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	for _, c := range []doctor.Check{
 		{Waiting: "the database to be checked", Run: p.State},
 		{Waiting: "the search for leftovers", Run: func(ctx context.Context) []doctor.Finding { leftovers = p.Leftovers(ctx); return nil }},
-		{Run: func(ctx context.Context) []doctor.Finding { return a.examineAgents(ctx, s, o.timeout) }},
+		{Run: func(ctx context.Context) []doctor.Finding { return examineAgents(ctx, a, s, o.timeout) }},
 		{Waiting: "git", Run: p.Git},
-		{Waiting: "the sandbox to start", Run: func(context.Context) []doctor.Finding { return []doctor.Finding{a.examineSandbox(s)} }},
+		{Waiting: "the sandbox to start", Run: func(context.Context) []doctor.Finding { return []doctor.Finding{examineSandbox(a, s)} }},
 		{Waiting: "the processes", Run: doctor.Processes},
 		{Waiting: "the disk", Run: p.Disk},
 	} {

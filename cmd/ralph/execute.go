@@ -20,7 +20,7 @@ import (
 // execute does the run, from the first event to the exit status.
 func (a *app) execute(ctx context.Context, o runOptions, opts loop.Options) error {
 	defer a.launcher.Close()
-	gates, err := a.sandbox.forGates(opts.Judge.Env)
+	gates, err := a.sandbox.ForGates(opts.Judge.Env)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (a *app) execute(ctx context.Context, o runOptions, opts loop.Options) erro
 	if err != nil {
 		return err
 	}
-	recorded := a.sandbox.recordProcesses(runner.Owner())
+	recorded := a.sandbox.RecordProcesses(runner.Owner())
 	defer recorded()
 	out, caught, err := a.rounds(ctx, runner, opts)
 	if ferr := runner.Finish(ctx, out); err == nil {

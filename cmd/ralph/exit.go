@@ -10,8 +10,10 @@ import (
 	"unicode"
 
 	"ralph/dag"
+	"ralph/internal/agents"
 	"ralph/internal/db"
 	"ralph/internal/project"
+	"ralph/internal/sandbox"
 	"ralph/internal/term"
 )
 
@@ -82,11 +84,11 @@ func exitStatus(err error) int {
 	switch {
 	case errors.As(err, &mid):
 		return exitBug
-	case errors.As(err, &usage), errors.Is(err, dag.ErrAmbiguous), errors.Is(err, project.ErrNone), errors.Is(err, project.ErrConfig), errors.Is(err, errUnconfined), errors.Is(err, errNoTemp):
+	case errors.As(err, &usage), errors.As(err, new(*agents.DefinitionError)), errors.Is(err, dag.ErrAmbiguous), errors.Is(err, project.ErrNone), errors.Is(err, project.ErrConfig), errors.Is(err, sandbox.ErrUnconfined), errors.Is(err, sandbox.ErrNoTemp):
 		return exitUsage
 	case errors.Is(err, dag.ErrRefused), errors.As(err, &file), errors.As(err, new(outputError)):
 		return exitRefused
-	case errors.Is(err, errUnavailable):
+	case errors.Is(err, agents.ErrUnavailable):
 		return exitUnavailable
 	case errors.Is(err, dag.ErrNotFound):
 		return exitNotFound
@@ -99,11 +101,21 @@ func hintFor(err error) string {
 	var h hinted
 	var file *db.Error
 	var unknown *project.UnknownKeyError
+	var unknownAgent *agents.UnknownError
 	switch {
 	case errors.As(err, &h):
 		return h.hint
 	case errors.As(err, new(midRun)):
 		return "a task that is still claimed is taken up by the next run"
+	case errors.As(err, &unknownAgent):
+		if near := nearest(unknownAgent.Name, unknownAgent.Known); near != "" {
+			return "did you mean: " + near
+		}
+		return "list the known ones with: ralph agents"
+	case errors.Is(err, agents.ErrNone):
+		return `install one (for example: npm install -g opencode-ai), name it with --agent, or try without a model: --agent shell`
+	case errors.Is(err, agents.ErrUnavailable):
+		return "check the command, name another agent with --agent, or try without a model: --agent shell"
 	case errors.As(err, &unknown):
 		return meantKey(unknown.Key)
 	case errors.Is(err, project.ErrNone):
@@ -121,7 +133,7 @@ func hintFor(err error) string {
 			db.Busy:     "try again; see who uses it with: ralph status",
 			db.Replaced: "put it back with: " + restoreCommand(file.Saved) + "; or start over and remove it: rm " + shellQuote(file.Saved),
 		}[file.Kind]
-	case errors.Is(err, errNoTemp) && !errors.Is(err, syscall.ENOSPC):
+	case errors.Is(err, sandbox.ErrNoTemp) && !errors.Is(err, syscall.ENOSPC):
 		return "create " + shellQuote(os.TempDir()) + ", or set TMPDIR to a folder that exists and that you can write to"
 	case errors.Is(err, syscall.ENOSPC):
 		return "free some space and try again"

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/features"
+	"ralph/internal/atomicfile"
 	"ralph/internal/draw"
 	"ralph/internal/human"
 	"ralph/internal/taskfile"
@@ -177,7 +178,7 @@ func (a *app) showProposal(c *cli.Context, p *features.Proposal) error {
 		return err
 	}
 	file := filepath.Join(filepath.Dir(p.Path), "graph.mmd")
-	if err := features.WriteFile(file, []byte(picture.String())); err != nil {
+	if err := atomicfile.Write(file, []byte(picture.String())); err != nil {
 		return err
 	}
 	if c.Bool("json") {

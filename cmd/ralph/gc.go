@@ -11,6 +11,7 @@ import (
 	"ralph/internal/gc"
 	"ralph/internal/human"
 	"ralph/internal/project"
+	"ralph/internal/sandbox"
 	"ralph/internal/term"
 )
 
@@ -95,7 +96,7 @@ func runGC(ctx context.Context, a *app, o gcOptions) error {
 }
 
 func collector(a *app, s *session) gc.Collector {
-	return gc.Collector{Project: s.project, DB: s.db, Store: s.store, Life: life, Temps: uselessTemps(tempParent(s.project.Root)), Now: a.now}
+	return gc.Collector{Project: s.project, DB: s.db, Store: s.store, Life: life, Temps: sandbox.UselessTemps(s.project.Root), Now: a.now}
 }
 
 // collectAfter collects after a run is over and reported, so that it delays nothing. It

@@ -18,7 +18,7 @@ func (a *app) notifier(s *session) show.Sink {
 	var targets []notify.Target
 	for i, entry := range s.config.Notify {
 		t := notify.Target{On: entry.On, Command: entry.Command, Desktop: entry.Desktop, Bell: entry.Bell, Title: entry.Title}
-		address, err := a.expand(entry.Webhook)
+		address, err := agents.Expand(entry.Webhook, a.environ(), a.redact)
 		if err == nil && address != "" {
 			err = outbox.CheckAddress(address)
 		}

@@ -16,10 +16,11 @@ import (
 	"ralph/acp"
 	"ralph/dag"
 	"ralph/features"
+	"ralph/internal/agents"
 	"ralph/internal/git"
 	"ralph/internal/proc"
 	"ralph/internal/project"
-	"ralph/loop"
+	"ralph/internal/sandbox"
 )
 
 // plannerFlags choose the agent that plans.
@@ -62,7 +63,7 @@ func (a *app) planner(c *cli.Context, s *session, name string) *features.Planner
 
 // program is how an agent calls this very ralph.
 func (a *app) program() string {
-	self := a.self()
+	self := self()
 	if found, err := exec.LookPath("ralph"); err == nil {
 		if abs, err := filepath.Abs(found); err == nil && abs == self {
 			return "ralph"
@@ -76,7 +77,7 @@ func (a *app) program() string {
 func (a *app) openPlanning(c *cli.Context, s *session, feature string) func(context.Context, features.Opening) (features.Session, error) {
 	purse := a.purse(s, feature)
 	given, bad := parseOpener(c)
-	openers := map[string]*opener{} // by folder: each remembers what its agent calls a model
+	openers := map[string]*agents.Opener{} // by folder: each remembers what its agent calls a model
 	return func(ctx context.Context, at features.Opening) (features.Session, error) {
 		o := openers[at.Work]
 		if o == nil {
@@ -87,11 +88,11 @@ func (a *app) openPlanning(c *cli.Context, s *session, feature string) func(cont
 			if o, err = a.newOpener(given, s); err != nil {
 				return nil, err
 			}
-			if o.chosen, err = a.planningAgent(s.config, c.String("agent")); err != nil {
+			if o.Chosen, err = a.planningAgent(s.config, c.String("agent")); err != nil {
 				return nil, err
 			}
-			o.root, o.reads = at.Work, s.project.Root
-			if o.sandbox, err = a.planSandbox(c, s, at.Work); err != nil {
+			o.Dir, o.Reads = at.Work, s.project.Root
+			if o.Sandbox, err = a.planSandbox(c, s, at.Work); err != nil {
 				return nil, err
 			}
 			openers[at.Work] = o
@@ -101,7 +102,7 @@ func (a *app) openPlanning(c *cli.Context, s *session, feature string) func(cont
 		}
 		news := make(chan struct{}, 1)
 		p := dag.Planning{Step: at.Step, Feature: feature, Model: c.String("model")}
-		opened, err := o.Open(ctx, loop.Opening{
+		opened, err := o.Open(ctx, agents.Request{
 			Model: p.Model, Folder: at.Logs, Observe: watchUsage(news, a.watchTools()),
 			Started: func(agent string, _ proc.Identity) error { p.Agent = agent; return nil },
 		})
@@ -113,12 +114,12 @@ func (a *app) openPlanning(c *cli.Context, s *session, feature string) func(cont
 }
 
 // planningAgent finds one that can write: a script cannot.
-func (a *app) planningAgent(config project.Loaded, given string) (agent, error) {
-	chosen, err := a.chooseAgent(config, given)
-	if err == nil && chosen.preset.ExitStatus {
-		err = fmt.Errorf("%w: %s runs the scripts of tasks, and cannot plan", errUnavailable, chosen.preset.Name)
+func (a *app) planningAgent(config project.Loaded, given string) (agents.Agent, error) {
+	chosen, err := a.finder(config).Choose(given)
+	if err == nil && chosen.ExitStatus {
+		err = fmt.Errorf("%w: %s runs the scripts of tasks, and cannot plan", agents.ErrUnavailable, chosen.Name)
 	}
-	if errors.Is(err, errUnavailable) && !errors.Is(err, errNoSuchAgent) {
+	if errors.Is(err, agents.ErrUnavailable) && !errors.As(err, new(*agents.UnknownError)) {
 		err = hint(err, "install one that can plan (for example: npm install -g opencode-ai), or name it with --agent; see: ralph agents")
 	}
 	return chosen, err
@@ -126,22 +127,18 @@ func (a *app) planningAgent(config project.Loaded, given string) (agent, error) 
 
 // planSandbox confines who plans to the working folder: all of the project, its git
 // folder included, can only be read.
-func (a *app) planSandbox(c *cli.Context, s *session, work string) (*confiner, error) {
-	config := s.config
-	config.Sandbox.Write = slices.DeleteFunc(slices.Clone(config.Sandbox.Write), isRelative) // to the project, where nothing may be written
-	config.Sandbox.DenyRead = slices.Clone(config.Sandbox.DenyRead)
-	for i, path := range config.Sandbox.DenyRead {
+func (a *app) planSandbox(c *cli.Context, s *session, work string) (*sandbox.Confiner, error) {
+	config := s.config.Sandbox
+	config.Write = slices.DeleteFunc(slices.Clone(config.Write), isRelative) // to the project, where nothing may be written
+	config.DenyRead = slices.Clone(config.DenyRead)
+	for i, path := range config.DenyRead {
 		if isRelative(path) {
-			config.Sandbox.DenyRead[i] = filepath.Join(s.project.Root, path)
+			config.DenyRead[i] = filepath.Join(s.project.Root, path)
 		}
 	}
-	sandbox, err := a.confiner(cmp.Or(c.String("sandbox"), config.Sandbox.Mode), &session{project: project.Project{Root: work}, config: config})
-	if err != nil {
-		return nil, err
-	}
-	sandbox.unprotect()
-	sandbox.reads = s.project.Root
-	return sandbox, nil
+	return a.confiner(sandbox.Options{
+		Mode: cmp.Or(c.String("sandbox"), config.Mode), Project: project.Project{Root: work}, Unprotected: true, Reads: s.project.Root,
+	}, config)
 }
 
 func isRelative(path string) bool { return !filepath.IsAbs(path) && !strings.HasPrefix(path, "~") }
@@ -234,5 +231,5 @@ func agentTrouble(err error, again string) error {
 	if !errors.As(err, &e) || errors.Is(err, acp.Cancelled) {
 		return err
 	}
-	return hint(fmt.Errorf("%w: %w", errUnavailable, err), "what was done is kept; go on with: %s", again)
+	return hint(fmt.Errorf("%w: %w", agents.ErrUnavailable, err), "what was done is kept; go on with: %s", again)
 }

@@ -9,6 +9,7 @@ import (
 
 	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/sandbox"
 	"ralph/internal/term"
 	"ralph/knowledge"
 	"ralph/loop"
@@ -90,7 +91,7 @@ func runRecover(ctx context.Context, a *app, o recoverOptions) error {
 func recoverer(ctx context.Context, a *app, s *session) recovery.Recoverer {
 	rules := recoveryRules(s)
 	return recovery.Recoverer{
-		Store: s.store, Life: life, Sweep: sweep(s.project), Count: count(s.project), Rules: rules, Now: a.now,
+		Store: s.store, Life: life, Sweep: sandbox.Sweep(s.project.Root), Count: sandbox.Count(s.project.Root), Rules: rules, Now: a.now,
 		Dirty: recovery.WorkingTree{
 			Dir: s.project.Root, Objects: s.project.Objects(), OwnFiles: loop.OwnFiles(ctx, s.store, a.ownFiles(s, runOutput{})), OnDirty: rules.OnDirty,
 		},

@@ -72,23 +72,6 @@ func shared(b project.SharedBudget) budget.Limits {
 	}
 }
 
-// fallback lists the configured substitutes that can be started. One that cannot is
-// told, and is no reason not to run.
-func (a *app) fallback(config project.Loaded, chosen agent) []string {
-	var names []string
-	for _, name := range config.Agent.Fallback {
-		if name == chosen.preset.Name {
-			continue
-		}
-		if _, err := a.findAgent(config, name); err != nil {
-			a.note("warning: agent.fallback: %v", err)
-			continue
-		}
-		names = append(names, name)
-	}
-	return names
-}
-
 // noLimits is what the header says if nothing ends the run but its tasks.
 const noLimits = "none"
 

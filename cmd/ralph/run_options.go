@@ -15,6 +15,7 @@ import (
 	"ralph/internal/agents"
 	"ralph/internal/proc"
 	"ralph/internal/project"
+	"ralph/internal/sandbox"
 	"ralph/knowledge"
 	"ralph/loop"
 	"ralph/strategy"
@@ -29,7 +30,7 @@ func (a *app) loopOptions(ctx context.Context, s *session, given runOptions, con
 		Limit: s.config.Run.Limit, MaxRetries: s.config.Run.MaxRetries, MaxAttempts: s.config.Run.MaxAttempts, RetryFailed: s.config.Run.RetryFailed,
 		Breaker: s.config.Run.Breaker, Backoff: s.config.Run.Backoff.Std(), Skip: given.skipVerify,
 		Gates: s.config.Verify.Commands, Dir: s.project.Root, Folder: filepath.Join(s.project.State(), "runs"),
-		Life: life, Sweep: sweep(s.project), Recovery: recoveryRules(s), Now: a.now, Jitter: jitter,
+		Life: life, Sweep: sandbox.Sweep(s.project.Root), Recovery: recoveryRules(s), Now: a.now, Jitter: jitter,
 		Gone: s.db.Gone, Check: s.db.Guard(ctx, s.project.Root, a.now), Context: a.promptContext(s), Recall: recallOptions(s.config),
 		Known: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
 		Resume: s.config.Recovery.ResumeSession, Redact: a.redact,
@@ -66,22 +67,30 @@ func (a *app) loopOptions(ctx context.Context, s *session, given runOptions, con
 	if err != nil {
 		return opts, err
 	}
-	o.chosen, err = a.chooseAgent(s.config, given.agent.agent)
-	if errors.Is(err, errUnavailable) && (given.dryRun && !errors.Is(err, errNoSuchAgent) || !a.needed(ctx, s, opts.Scope)) {
-		o.chosen, err = agent{preset: agents.Preset{Name: absent(o.chosen)}}, nil
+	o.Chosen, err = o.Choose(given.agent.agent)
+	if errors.Is(err, agents.ErrUnavailable) && (given.dryRun && !errors.As(err, new(*agents.UnknownError)) || !a.needed(ctx, s, opts.Scope)) {
+		o.Chosen, err = agents.Agent{Preset: agents.Preset{Name: absent(o.Chosen)}}, nil
 	}
 	if err != nil {
 		return opts, err
 	}
-	if o.sandbox, err = a.confiner(cmp.Or(given.agent.sandbox, s.config.Sandbox.Mode), s); err != nil {
+	if o.Sandbox, err = a.confiner(sandbox.Options{Mode: cmp.Or(given.agent.sandbox, s.config.Sandbox.Mode), Project: s.project}, s.config.Sandbox); err != nil {
 		return opts, err
 	}
-	a.sandbox = o.sandbox
-	a.tellPlanted(o.sandbox)
-	o.sandbox.config = newConfigChanges(s.project)
-	a.tellConfig(o.sandbox.config, given.dryRun)
-	opts.Open = o.Open
-	opts.Fallback = a.fallback(s.config, o.chosen)
+	a.sandbox, o.History = o.Sandbox, s.project.ConfigHistory()
+	notePlanted(a, o.Sandbox, s.project)
+	noteConfigChanges(a, o.History)
+	if !given.dryRun {
+		if err := o.History.Begin(); err != nil {
+			a.note("warning: changes of %s since this run cannot be shown to the next: %v", project.ConfigName, err)
+		}
+	}
+	opts.Open = openAttempt(o)
+	var unusable []error
+	opts.Fallback, unusable = o.Fallbacks(o.Chosen.Name)
+	for _, err := range unusable {
+		a.note("warning: agent.fallback: %v", err)
+	}
 	opts.Judge = verify.Gates{Dir: s.project.Root, Timeout: s.config.Verify.Timeout.Std()}
 	opts.Judge.Env, opts.Withheld = agents.GateEnviron(s.config.Verify.EnvAllow, a.environ())
 	opts.Verdicts, opts.OwnJudge, opts.JudgeAgent = s.config.Verify.Enabled, s.config.Verify.Agent != "", s.config.Verify.Agent
@@ -91,11 +100,11 @@ func (a *app) loopOptions(ctx context.Context, s *session, given runOptions, con
 			return opts, fmt.Errorf("%w: verify.protect: %w", project.ErrConfig, err)
 		}
 	}
-	opts.Modelless = a.modelless(s.config)
-	opts.Opened = o.openedFolders()
+	opts.Modelless = o.Modelless
+	opts.Opened = o.OpenedFolders()
 	opts.Objects = s.project.Objects()
-	opts.Setup = setup(opts, o.chosen, o.sandbox)
-	opts.Setup.Credential = o.credential(o.chosen)
+	opts.Setup = setup(opts, o.Chosen.Preset, o.Sandbox)
+	opts.Setup.Credential = o.Credential(o.Chosen.Preset)
 	return opts, nil
 }
 
@@ -185,22 +194,21 @@ func parseOpener(c *cli.Context) (openerOptions, error) {
 	return o, nil
 }
 
-func (a *app) newOpener(o openerOptions, s *session) (*opener, error) {
-	servers, err := a.mcpServers(s.config)
+func (a *app) newOpener(given openerOptions, s *session) (*agents.Opener, error) {
+	o, err := a.opener(s)
 	if err != nil {
 		return nil, err
 	}
-	return &opener{
-		servers: servers,
-		app:     a, root: s.project.Root, config: s.config, version: buildVersion().Version, launch: a.launcher, asked: o.model != "",
-		idle: *cmp.Or(o.idleTimeout, &s.config.Run.IdleTimeout), turn: *cmp.Or(o.turnTimeout, &s.config.Run.TurnTimeout),
-	}, nil
+	o.ModelNamed = given.model != ""
+	o.IdleTimeout = cmp.Or(given.idleTimeout, &s.config.Run.IdleTimeout).Std()
+	o.TurnTimeout = cmp.Or(given.turnTimeout, &s.config.Run.TurnTimeout).Std()
+	return o, nil
 }
 
 // absent is how an agent is shown that a run does without.
-func absent(ag agent) string {
-	if ag.preset.Name == "" {
+func absent(ag agents.Agent) string {
+	if ag.Name == "" {
 		return "none"
 	}
-	return ag.preset.Name + ", which cannot be started here"
+	return ag.Name + ", which cannot be started here"
 }

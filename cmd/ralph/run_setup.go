@@ -7,20 +7,21 @@ import (
 
 	"ralph/event"
 	"ralph/internal/agents"
+	"ralph/internal/sandbox"
 	"ralph/loop"
 )
 
 // setup is what the header tells.
-func setup(opts loop.Options, chosen agent, sandbox *confiner) event.Setup {
+func setup(opts loop.Options, chosen agents.Preset, sandbox *sandbox.Confiner) event.Setup {
 	s := event.Setup{
-		Scope: opts.Scope.String(), Agent: chosen.preset.Name, Model: opts.Model, Jobs: opts.Jobs, MaxIters: opts.Limit,
+		Scope: opts.Scope.String(), Agent: chosen.Name, Model: opts.Model, Jobs: opts.Jobs, MaxIters: opts.Limit,
 		Sandbox: sandbox.String(), Folder: opts.Folder,
 	}
 	if opts.Continues != nil {
 		s.Scope += ", continuing " + opts.Continues.ID
 	}
 	switch {
-	case chosen.preset.Channel == agents.NoModel:
+	case chosen.Channel == agents.NoModel:
 		s.Model = "none needed"
 	case s.Model == "":
 		s.Model = string(opts.Strategy)
@@ -34,7 +35,7 @@ func setup(opts loop.Options, chosen agent, sandbox *confiner) event.Setup {
 		if len(parts) == 0 {
 			parts = append(parts, "gates of the tasks")
 		}
-		if opts.Verdicts && (opts.OwnJudge || !chosen.preset.ExitStatus) {
+		if opts.Verdicts && (opts.OwnJudge || !chosen.ExitStatus) {
 			parts = append(parts, "an agent with fresh eyes")
 		}
 		s.Verify = strings.Join(parts, "; ")

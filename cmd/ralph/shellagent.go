@@ -7,7 +7,7 @@ import (
 )
 
 // shellAgentCommand is the built-in agent: ralph starts itself with this name.
-func (a *app) shellAgentCommand() command {
+func shellAgentCommand(a *app) command {
 	return command{
 		name: "shell-agent", hidden: true, short: "speak the Agent Client Protocol on stdin and stdout",
 		example: "ralph run --agent shell",

@@ -9,6 +9,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/human"
 	"ralph/internal/proc"
+	"ralph/internal/sandbox"
 	"ralph/loop/recovery"
 )
 
@@ -178,7 +179,7 @@ func (a *app) resetStale(c *cli.Context) error {
 		}
 		for _, t := range stale {
 			// What is left of the dead run must not go on working on it.
-			if _, err := sweep(s.project)(t.Owner); err != nil {
+			if _, err := sandbox.Sweep(s.project.Root)(t.Owner); err != nil {
 				return fmt.Errorf("end what the run of %s left running: %w", t.ID, err)
 			}
 			if err := recovery.Reclaim(g, t, dag.ReclaimOptions{Reason: "its run died; reset by hand"}, a.now()); err != nil {

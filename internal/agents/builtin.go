@@ -3,6 +3,8 @@ package agents
 import (
 	"cmp"
 	"slices"
+
+	"ralph/acp"
 )
 
 // builtin returns a fresh copy of every agent that ralph knows. It is a
@@ -72,7 +74,7 @@ func builtin() []Preset {
 			Pass:    []string{"GEMINI_*", "GOOGLE_*", "CLOUDSDK_CONFIG", "DBUS_SESSION_BUS_ADDRESS"},
 			Login:   "run gemini and choose how to log in, or set GEMINI_API_KEY",
 			Auth:    []Auth{{"GEMINI_API_KEY", "gemini-api-key"}, {"GOOGLE_GENAI_USE_VERTEXAI", "vertex-ai"}},
-			Missing: EmptyText,
+			Missing: acp.MissingEmpty,
 
 			Credentials: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_APPLICATION_CREDENTIALS"}, Tells: tellsTokens,
 		},

@@ -125,10 +125,7 @@ func listed(list []string, name string) bool {
 	})
 }
 
-// Public says whether every process may see a variable: it holds no secret.
-func Public(name string) bool { return listed(common(), name) }
-
-func sorted(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // common lists what every process may see: where things are, how to reach the
 // network, which language to speak. A variable that often holds a secret has no

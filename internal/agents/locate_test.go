@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ralph/acp"
 	"ralph/internal/agents"
 )
 
@@ -44,22 +45,22 @@ func TestEachAgentIsStartedAndToldItsModelAsMeasured(t *testing.T) {
 	tests := map[string]struct {
 		command []string
 		pkg     string
-		channel agents.Channel
+		channel acp.ModelChannel
 		key     string
-		missing agents.MissingFile
+		missing acp.MissingFile
 	}{
-		"claude":      {[]string{"claude-agent-acp"}, "@agentclientprotocol/claude-agent-acp", agents.ConfigOption, "model", agents.NotFound},
-		"claude-code": {[]string{"claude-code-acp"}, "@zed-industries/claude-code-acp", agents.SetModel, "", agents.NotFound},
-		"codex":       {[]string{"codex-acp"}, "@zed-industries/codex-acp", agents.ConfigOption, "model", agents.NotFound},
-		"codex-acp":   {[]string{"codex-acp"}, "@agentclientprotocol/codex-acp", agents.ConfigOption, "model", agents.NotFound},
-		"copilot":     {[]string{"copilot", "--acp"}, "@github/copilot", agents.SetModel, "", agents.NotFound},
-		"gemini":      {[]string{"gemini", "--acp"}, "@google/gemini-cli", agents.SetModel, "", agents.EmptyText},
-		"kilo":        {[]string{"kilo", "acp"}, "@kilocode/cli", agents.ConfigOption, "model", agents.NotFound},
-		"kimi":        {[]string{"kimi", "acp"}, "@moonshot-ai/kimi-code", agents.ConfigOption, "model", agents.NotFound},
-		"nanocoder":   {[]string{"nanocoder", "--acp"}, "@nanocollective/nanocoder", agents.ConfigOption, "model", agents.NotFound},
-		"opencode":    {[]string{"opencode", "acp"}, "opencode-ai", agents.ConfigOption, "model", agents.NotFound},
-		"qwen":        {[]string{"qwen", "--acp"}, "@qwen-code/qwen-code", agents.ConfigOption, "model", agents.NotFound},
-		"shell":       {nil, "", agents.NoModel, "", agents.NotFound},
+		"claude":      {[]string{"claude-agent-acp"}, "@agentclientprotocol/claude-agent-acp", agents.ConfigOption, "model", ""},
+		"claude-code": {[]string{"claude-code-acp"}, "@zed-industries/claude-code-acp", agents.SetModel, "", ""},
+		"codex":       {[]string{"codex-acp"}, "@zed-industries/codex-acp", agents.ConfigOption, "model", ""},
+		"codex-acp":   {[]string{"codex-acp"}, "@agentclientprotocol/codex-acp", agents.ConfigOption, "model", ""},
+		"copilot":     {[]string{"copilot", "--acp"}, "@github/copilot", agents.SetModel, "", ""},
+		"gemini":      {[]string{"gemini", "--acp"}, "@google/gemini-cli", agents.SetModel, "", acp.MissingEmpty},
+		"kilo":        {[]string{"kilo", "acp"}, "@kilocode/cli", agents.ConfigOption, "model", ""},
+		"kimi":        {[]string{"kimi", "acp"}, "@moonshot-ai/kimi-code", agents.ConfigOption, "model", ""},
+		"nanocoder":   {[]string{"nanocoder", "--acp"}, "@nanocollective/nanocoder", agents.ConfigOption, "model", ""},
+		"opencode":    {[]string{"opencode", "acp"}, "opencode-ai", agents.ConfigOption, "model", ""},
+		"qwen":        {[]string{"qwen", "--acp"}, "@qwen-code/qwen-code", agents.ConfigOption, "model", ""},
+		"shell":       {nil, "", agents.NoModel, "", ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

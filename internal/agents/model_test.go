@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ralph/acp"
 	"ralph/internal/agents"
 )
 
@@ -107,12 +108,12 @@ func TestResolveTakesWhatIsOffered(t *testing.T) {
 func TestChannelsAreTheOneOrAnyOrNone(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		channel agents.Channel
-		want    []agents.Channel
+		channel acp.ModelChannel
+		want    []acp.ModelChannel
 	}{
-		"an agent that is known":       {agents.SetModel, []agents.Channel{agents.SetModel}},
+		"an agent that is known":       {agents.SetModel, []acp.ModelChannel{agents.SetModel}},
 		"an agent nobody described":    {agents.Any, nil},
-		"an agent that cannot be told": {agents.NoModel, []agents.Channel{}},
+		"an agent that cannot be told": {agents.NoModel, []acp.ModelChannel{}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

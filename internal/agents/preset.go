@@ -7,6 +7,8 @@
 // what makes an agent different is a field of its Preset.
 package agents
 
+import "ralph/acp"
+
 // Preset is one agent. A copy may be changed freely: no two share memory.
 type Preset struct {
 	// Name is what a user types, Title what a user reads.
@@ -27,7 +29,7 @@ type Preset struct {
 	Rank int
 	// Channel is how the agent is told its model, Key the ID of the
 	// configuration option or the name of the variable that Channel needs.
-	Channel Channel
+	Channel acp.ModelChannel
 	Key     string
 	// Tiers maps a tier to the agent's own names, best first. So that a map
 	// outlives a model, "#" in a name stands for a version, the newest offered
@@ -71,7 +73,7 @@ type Preset struct {
 	Confined []string
 	// Missing is what the agent understands when it reads a file that does not
 	// exist.
-	Missing MissingFile
+	Missing acp.MissingFile
 	// TerminalShell says that the agent sends whole shell lines as terminal
 	// commands, where the protocol has a program and its arguments.
 	TerminalShell bool
@@ -80,46 +82,32 @@ type Preset struct {
 	ExitStatus bool
 }
 
-// Channel is a way of telling an agent its model.
-type Channel string
-
-// The channels, spelled as package acp does.
+// How an agent takes its model, beyond what package acp can do.
 const (
 	// Any tries what the agent offers: a configuration option, session/set_model,
 	// then the environment. It is the zero value, for agents nobody described.
-	Any Channel = ""
+	Any acp.ModelChannel = ""
 	// ConfigOption sets the session's configuration option Preset.Key.
-	ConfigOption Channel = "config"
+	ConfigOption = acp.ChannelConfig
 	// SetModel calls session/set_model.
-	SetModel Channel = "set_model"
+	SetModel = acp.ChannelSetModel
 	// Environment sets the variable Preset.Key when the agent starts.
-	Environment Channel = "env"
-	// NoModel is for agents that cannot be told.
-	NoModel Channel = "none"
+	Environment = acp.ChannelEnv
+	// NoModel is for agents that take none.
+	NoModel acp.ModelChannel = "none"
 )
 
-// Channels returns the channels to try, in order: nil for whatever the agent
-// offers, and an empty list for an agent that cannot be told.
-func (p Preset) Channels() []Channel {
+// Channels returns the channels to try, in order: nil for whatever the agent offers,
+// and an empty list for an agent that takes no model.
+func (p Preset) Channels() []acp.ModelChannel {
 	switch p.Channel {
 	case Any:
 		return nil
 	case NoModel:
-		return []Channel{}
+		return []acp.ModelChannel{}
 	}
-	return []Channel{p.Channel}
+	return []acp.ModelChannel{p.Channel}
 }
-
-// MissingFile is an answer to fs/read_text_file for a file that is not there.
-type MissingFile string
-
-// The answers, spelled as package acp does.
-const (
-	// NotFound is the protocol's error -32002. It is the zero value.
-	NotFound MissingFile = ""
-	// EmptyText is an empty file, for agents that read before they create.
-	EmptyText MissingFile = "empty"
-)
 
 // Auth is a method of authenticate and the variable that it reads.
 type Auth struct{ Variable, Method string }

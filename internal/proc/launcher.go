@@ -8,11 +8,16 @@ import "sync"
 type Launcher struct {
 	Owner string // of every process started
 
+	own    sync.Once
 	mu     sync.Mutex
 	spare  *idle
 	making sync.WaitGroup
 	closed bool
 }
+
+// Own sets the Owner, unless somebody did so before: callers may share a Launcher, which
+// reads it in the background.
+func (l *Launcher) Own(owner string) { l.own.Do(func() { l.Owner = owner }) }
 
 // Start is the package's Start, with the Launcher's Owner.
 func (l *Launcher) Start(spec Spec) (*Process, error) {

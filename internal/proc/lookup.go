@@ -25,7 +25,7 @@ func Lookup(name, dir string, env []string) (string, error) {
 		}
 		return "", fmt.Errorf("%s: %w", name, ErrNotFound)
 	}
-	for _, folder := range filepath.SplitList(variable(env, "PATH")) {
+	for _, folder := range filepath.SplitList(Getenv(env, "PATH")) {
 		// An empty or relative entry would run whatever the project contains.
 		if !filepath.IsAbs(folder) {
 			continue
@@ -53,8 +53,8 @@ func executable(path string) (string, bool) {
 	return path, runtime.GOOS == "windows" || info.Mode()&0o111 != 0
 }
 
-// variable is the value that a process given env would see: the last one wins.
-func variable(env []string, name string) string {
+// Getenv is the value that a process given env would see: the last one wins.
+func Getenv(env []string, name string) string {
 	for i := len(env) - 1; i >= 0; i-- {
 		if value, ok := strings.CutPrefix(env[i], name+"="); ok {
 			return value

@@ -104,3 +104,23 @@ func (p Project) Staging() string { return filepath.Join(p.State(), "staging") }
 
 // Feature is the folder of a feature's documents.
 func (p Project) Feature(name string) string { return filepath.Join(p.State(), "features", name) }
+
+// Names turns those of the paths that lie in the project and are regular files, or do
+// not exist yet, into names below its root, with slashes.
+func (p Project) Names(paths []string) []string {
+	var names []string
+	for _, path := range paths {
+		if folder, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+			path = filepath.Join(folder, filepath.Base(path))
+		}
+		rel, err := filepath.Rel(p.Root, path)
+		if err != nil || !filepath.IsLocal(rel) {
+			continue
+		}
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+			continue
+		}
+		names = append(names, filepath.ToSlash(rel))
+	}
+	return names
+}

@@ -30,7 +30,7 @@ func BenchmarkStart(b *testing.B) {
 			b.Run(level.String()+"/"+string(mode), func(b *testing.B) {
 				need(b, level)
 				w := newWorld(b)
-				data, err := Confinement(w.profile(level, mode))
+				data, err := w.profile(level, mode).Encode()
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -56,7 +56,7 @@ func need(t testing.TB, level Level) {
 // run runs a command confined, and returns what it printed.
 func run(t testing.TB, p Profile, env []string, argv ...string) (string, proc.Exit) {
 	t.Helper()
-	data, err := Confinement(p)
+	data, err := p.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,9 +62,9 @@ const (
 	Verify Mode = "verify"
 )
 
-// Confinement is the Profile as proc.Spec.Confine wants it. It is nil for None.
+// Encode returns the Profile as proc.Spec.Confine wants it. It is nil for None.
 // It makes the missing State folders.
-func Confinement(p Profile) ([]byte, error) {
+func (p Profile) Encode() ([]byte, error) {
 	if p.Level == None {
 		return nil, nil
 	}

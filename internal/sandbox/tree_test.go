@@ -53,7 +53,7 @@ func TestNothingSurvivesTheStarterAsOrdinaryUser(t *testing.T) {
 
 // startForest is a ralph that waits to be killed.
 func startForest(w *world) {
-	data, err := Confinement(w.profile(Namespaces, Work))
+	data, err := w.profile(Namespaces, Work).Encode()
 	must(err)
 	p, err := proc.Start(proc.Spec{Argv: []string{"sh", "-c", forest}, Env: os.Environ(), Dir: w.Project, Stdout: os.Stdout, Confine: data})
 	must(err)
@@ -64,7 +64,7 @@ func TestKillAndTerminateReachInside(t *testing.T) {
 	t.Parallel()
 	need(t, Namespaces)
 	w := newWorld(t)
-	data, err := Confinement(w.profile(Namespaces, Work))
+	data, err := w.profile(Namespaces, Work).Encode()
 	must(err)
 	for name, tc := range map[string]struct {
 		script string

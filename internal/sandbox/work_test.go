@@ -139,11 +139,11 @@ func TestConfinementRefusesWhatItCannotMean(t *testing.T) {
 	} {
 		p := w.profile(Landlock, Work)
 		change(&p)
-		if _, err := Confinement(p); err == nil {
+		if _, err := p.Encode(); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if data, err := Confinement(w.profile(None, Work)); data != nil || err != nil {
+	if data, err := w.profile(None, Work).Encode(); data != nil || err != nil {
 		t.Errorf("none: got %s, %v, want nothing", data, err)
 	}
 	if _, err := proc.Start(proc.Spec{Argv: []string{"true"}, Env: os.Environ(), Confine: []byte("nonsense")}); err == nil {

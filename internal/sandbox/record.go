@@ -1,4 +1,4 @@
-package main
+package sandbox
 
 import (
 	"encoding/json"
@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"ralph/internal/proc"
-	"ralph/internal/project"
-	"ralph/internal/sandbox"
 )
 
 // recordName is the file in a run's temporary folder that says which processes it has.
@@ -20,11 +18,11 @@ const recordName = "processes.json"
 // recordEvery is how often it is written, if anything has changed.
 const recordEvery = time.Second
 
-// recordProcesses keeps a record of the processes of a run, for whoever recovers from its
+// RecordProcesses keeps a record of the processes of a run, for whoever recovers from its
 // death, until the function that it returns is called. Under namespaces nothing outlives
 // its helper, and no record is needed.
-func (c *confiner) recordProcesses(owner string) (stop func()) {
-	if c.temp == "" || c.mode != "off" && c.work.Level == sandbox.Namespaces && c.verification.Level == sandbox.Namespaces {
+func (c *Confiner) RecordProcesses(owner string) (stop func()) {
+	if c.Work.Level == Namespaces && c.Verification.Level == Namespaces {
 		return func() {}
 	}
 	done := make(chan struct{})
@@ -49,9 +47,17 @@ func (c *confiner) recordProcesses(owner string) (stop func()) {
 	}
 }
 
+// Started makes RecordProcesses look again at once: an agent was started.
+func (c *Confiner) Started() {
+	select {
+	case c.started <- struct{}{}:
+	default: // it is about to be recorded
+	}
+}
+
 // recordNow writes the record if it differs from the last one. What cannot be written is
 // left: processes also carry a marker.
-func (c *confiner) recordNow(owner string, last []byte) []byte {
+func (c *Confiner) recordNow(owner string, last []byte) []byte {
 	r, err := proc.Take(owner)
 	if err != nil {
 		return last
@@ -93,9 +99,9 @@ func readRecord(dir string) (r proc.Record, err error) {
 }
 
 // records are those of runs that were killed.
-func records(p project.Project) []proc.Record {
+func records(root string) []proc.Record {
 	var list []proc.Record
-	for _, dir := range deadTemps(tempParent(p.Root)) {
+	for _, dir := range deadTemps(tempParent(root)) {
 		if r, err := readRecord(dir); err == nil {
 			list = append(list, r)
 		}
@@ -103,12 +109,13 @@ func records(p project.Project) []proc.Record {
 	return list
 }
 
-// sweep ends what is left of a run that was killed, by its marker and by its record.
-func sweep(p project.Project) func(owner string) (int, error) {
-	return func(owner string) (int, error) { return proc.Sweep(owner, records(p)...) }
+// Sweep kills what is left of a run that was killed in a project, by its marker and by
+// its record. Count says how many processes Sweep would kill.
+func Sweep(root string) func(owner string) (int, error) {
+	return func(owner string) (int, error) { return proc.Sweep(owner, records(root)...) }
 }
 
-// count counts what sweep would end.
-func count(p project.Project) func(owner string) (int, error) {
-	return func(owner string) (int, error) { return proc.Marked(owner, records(p)...) }
+// Count is the dry run of Sweep.
+func Count(root string) func(owner string) (int, error) {
+	return func(owner string) (int, error) { return proc.Marked(owner, records(root)...) }
 }

@@ -1,4 +1,4 @@
-package main
+package sandbox
 
 import (
 	"os"
@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"ralph/internal/sandbox"
 )
 
 // TestRepositoriesInsideAreProtected as the project's own is, and can be worked in.
@@ -36,20 +34,20 @@ func TestRepositoriesInsideAreProtected(t *testing.T) {
 			t.Run(name+"/"+level.String(), func(t *testing.T) {
 				t.Parallel()
 				c := confinerAt(t, level)
-				repositoriesInside(t, c.project.Root)
-				c.findProtected("")
-				x, err := c.forTask(env(filepath.Dir(c.project.Root)), agent{}, "")
+				repositoriesInside(t, c.opts.Project.Root)
+				c.findProtected()
+				x, err := c.ForTask(Process{Env: env(filepath.Dir(c.opts.Project.Root))}, "", false)
 				if err != nil {
 					t.Fatal(err)
 				}
-				own := []string{filepath.Join(c.project.Root, "inside/.git/hooks"), filepath.Join(c.project.Root, "inside/.git/config")}
+				own := []string{filepath.Join(c.opts.Project.Root, "inside/.git/hooks"), filepath.Join(c.opts.Project.Root, "inside/.git/config")}
 				before := looks(t, own[0]) + looks(t, own[1])
 				do(t, c, x, "("+tt.script+") >/dev/null 2>&1; true")
 				told, err := x.Tampered()
 				if err != nil {
 					t.Fatal(err)
 				}
-				if level == sandbox.Namespaces && !tt.reached {
+				if level == Namespaces && !tt.reached {
 					if diff := cmp.Diff(before, looks(t, own[0])+looks(t, own[1])); diff != "" || len(told) > 0 {
 						t.Errorf("told %q; %s", told, diff)
 					}
@@ -78,8 +76,8 @@ func TestARepositoryThatWasReplacedOpensNothing(t *testing.T) {
 			t.Run(name+"/"+level.String(), func(t *testing.T) {
 				t.Parallel()
 				c := confinerAt(t, level)
-				repositoriesInside(t, c.project.Root)
-				outside := filepath.Join(filepath.Dir(c.project.Root), "outside")
+				repositoriesInside(t, c.opts.Project.Root)
+				outside := filepath.Join(filepath.Dir(c.opts.Project.Root), "outside")
 				for _, file := range []string{"hooks/x", "config"} {
 					path := filepath.Join(outside, file)
 					if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -89,14 +87,14 @@ func TestARepositoryThatWasReplacedOpensNothing(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				c.findProtected("")
+				c.findProtected()
 				before := looks(t, outside)
 				for _, script := range []string{script, "echo x > inside/.git/new; echo x > inside/.git/hooks/x; echo x > inside/.git/config; echo x > ../outside/x"} {
-					x, err := c.forTask(env(filepath.Dir(c.project.Root)), agent{}, "")
+					x, err := c.ForTask(Process{Env: env(filepath.Dir(c.opts.Project.Root))}, "", false)
 					if err != nil {
 						t.Fatal(err)
 					}
-					if level > sandbox.None {
+					if level > None {
 						do(t, c, x, script+"; true")
 					}
 					wantClosed(t, x)

@@ -1,4 +1,4 @@
-package main
+package sandbox
 
 import (
 	"fmt"
@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"ralph/internal/sandbox"
 )
 
 // TestTamperingIsPreventedOrTold is about what no agent may write.
@@ -32,18 +30,18 @@ func TestTamperingIsPreventedOrTold(t *testing.T) {
 			t.Run(name+"/"+level.String(), func(t *testing.T) {
 				t.Parallel()
 				c := confinerAt(t, level)
-				x, err := c.forTask(env(filepath.Dir(c.project.Root)), agent{}, "")
+				x, err := c.ForTask(Process{Env: env(filepath.Dir(c.opts.Project.Root))}, "", false)
 				if err != nil {
 					t.Fatal(err)
 				}
-				before := looks(t, filepath.Join(c.project.Root, ".ralph")) + looks(t, filepath.Join(c.project.Root, ".git/hooks"))
+				before := looks(t, filepath.Join(c.opts.Project.Root, ".ralph")) + looks(t, filepath.Join(c.opts.Project.Root, ".git/hooks"))
 				do(t, c, x, "("+tt.script+") 2>/dev/null; true")
 				told, err := x.Tampered()
 				if err != nil {
 					t.Fatal(err)
 				}
-				if level == sandbox.Namespaces {
-					after := looks(t, filepath.Join(c.project.Root, ".ralph")) + looks(t, filepath.Join(c.project.Root, ".git/hooks"))
+				if level == Namespaces {
+					after := looks(t, filepath.Join(c.opts.Project.Root, ".ralph")) + looks(t, filepath.Join(c.opts.Project.Root, ".git/hooks"))
 					if diff := cmp.Diff(before, after); diff != "" || len(told) > 0 {
 						t.Errorf("told %q; %s", told, diff)
 					}
@@ -67,15 +65,15 @@ func TestAWorktreeCanBeCommitted(t *testing.T) {
 		t.Run(level.String(), func(t *testing.T) {
 			t.Parallel()
 			c := confinerAt(t, level)
-			main := c.project.Root
+			main := c.opts.Project.Root
 			for _, args := range [][]string{{"commit", "-qm", "x", "--allow-empty"}, {"worktree", "add", "-q", "../tree"}} {
 				if out, err := exec.Command("git", append([]string{"-C", main, "-c", "user.name=x", "-c", "user.email=x@y"}, args...)...).CombinedOutput(); err != nil {
 					t.Fatalf("%v: %s", err, out)
 				}
 			}
-			c.project.Root = filepath.Join(filepath.Dir(main), "tree")
-			c.findProtected("")
-			x, err := c.forTask(env(filepath.Dir(main)), agent{}, "")
+			c.opts.Project.Root = filepath.Join(filepath.Dir(main), "tree")
+			c.findProtected()
+			x, err := c.ForTask(Process{Env: env(filepath.Dir(main))}, "", false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,14 +86,14 @@ func TestAWorktreeCanBeCommitted(t *testing.T) {
 			}
 			told, err := x.Tampered()
 			want := 3
-			if level == sandbox.Namespaces {
+			if level == Namespaces {
 				want = 0
 			}
 			if err != nil || len(told) != want {
 				t.Errorf("got %q, %v, want %d", told, err, want)
 			}
 			_, err = os.Stat(filepath.Join(main, ".git/hooks/pre-push"))
-			if planted := err == nil; planted != (level < sandbox.Namespaces) {
+			if planted := err == nil; planted != (level < Namespaces) {
 				t.Errorf("the hook was planted: %v", planted)
 			}
 			wantClosed(t, x)
@@ -125,21 +123,21 @@ func TestTheTableOfWhatIsFoundOutIsTrue(t *testing.T) {
 		t.Run(level.String(), func(t *testing.T) {
 			t.Parallel()
 			made := confinerAt(t, level)
-			root := made.project.Root
+			root := made.opts.Project.Root
 			setUp := exec.Command("sh", "-ec", `echo /build/ > .gitignore; for name in inside build/clone; do git init -q $name; mkdir -p $name/.git/hooks; done; git init -q --bare .git/modules/lib; mkdir module; echo 'gitdir: ../.git/modules/lib' > module/.git; mkdir -p .git/worktrees/tree; echo ../.. > .git/worktrees/tree/commondir; mkdir -p .ralph/objects .ralph/knowledge .git/info; : > .ralph/progress.db`)
 			setUp.Dir = root
 			if out, err := setUp.CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
-			made.findProtected("") // as it would be found now
-			x, err := made.forTask(env(filepath.Dir(root)), agent{}, "t-1")
+			made.findProtected() // as it would be found now
+			x, err := made.ForTask(Process{Env: env(filepath.Dir(root))}, "t-1", false)
 			if err != nil {
 				t.Fatal(err)
 			}
 			before := map[string]string{}
 			script := ""
 			for path := range want {
-				before[path] = sandbox.Sum(filepath.Join(root, path))
+				before[path] = Sum(filepath.Join(root, path))
 				script += fmt.Sprintf("(mkdir -p %q; echo x >> %q) 2> /dev/null\n", filepath.Dir(path), path)
 			}
 			do(t, made, x, script+"true")
@@ -151,12 +149,12 @@ func TestTheTableOfWhatIsFoundOutIsTrue(t *testing.T) {
 				full := filepath.Join(root, path)
 				got := "open"
 				switch {
-				case sandbox.Sum(full) == before[path]:
+				case Sum(full) == before[path]:
 					got = "refused"
 				case slices.ContainsFunc(found, func(line string) bool { return strings.HasPrefix(line, full+": ") }):
 					got = "found"
 				}
-				if said := cells[sandbox.Namespaces-level]; got != said {
+				if said := cells[Namespaces-level]; got != said {
 					t.Errorf("%s at %s is %s, and docs/sandbox.md says %s", path, level, got, said)
 				}
 			}

@@ -1,4 +1,4 @@
-package main
+package sandbox
 
 import (
 	"os"
@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"ralph/internal/project"
-	"ralph/internal/sandbox"
 )
 
 // TestARunKeepsWhatAnotherFoundPlanted: an attempt that ends well in one run is no
@@ -23,15 +22,15 @@ func TestARunKeepsWhatAnotherFoundPlanted(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(p.Root, ".git", "HEAD"), nil, 0o644); err != nil {
 		t.Fatal(err) // without it, git sees no repository
 	}
-	begin := func() *confiner {
-		c := &confiner{project: p, protection: sandbox.Protect(t.Context(), p)}
-		if err := c.recall(); err != nil {
+	begin := func() *Confiner {
+		c := &Confiner{opts: Options{Project: p}, protection: Protect(t.Context(), p)}
+		if err := c.recallPlanted(); err != nil {
 			t.Fatal(err)
 		}
 		return c
 	}
-	fingerprints := func(c *confiner) []*sandbox.Fingerprint {
-		list, err := c.protection.Fingerprints(sandbox.None)
+	fingerprints := func(c *Confiner) []*Fingerprint {
+		list, err := c.protection.Fingerprints(None)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,10 +41,10 @@ func TestARunKeepsWhatAnotherFoundPlanted(t *testing.T) {
 	if err := os.WriteFile(hook, []byte("echo planted\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := one.remember("t-1", before); err != nil {
+	if err := one.rememberPlanted("t-1", before); err != nil {
 		t.Fatal(err)
 	}
-	if err := other.remember("t-2", fingerprints(other)); err != nil {
+	if err := other.rememberPlanted("t-2", fingerprints(other)); err != nil {
 		t.Fatal(err)
 	}
 	if next := begin(); len(next.planted) != 1 || next.planted[0].Path != hook || next.planted[0].Task != "t-1" {

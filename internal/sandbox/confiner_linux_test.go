@@ -1,4 +1,4 @@
-package main
+package sandbox
 
 import (
 	"bytes"
@@ -14,21 +14,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ralph/internal/agents"
 	"ralph/internal/proc"
 	"ralph/internal/project"
-	"ralph/internal/sandbox"
 )
 
 // levels are those that this machine has, and none.
-func levels() []sandbox.Level {
-	return slices.DeleteFunc([]sandbox.Level{sandbox.None, sandbox.Landlock, sandbox.Namespaces}, func(level sandbox.Level) bool {
-		return sandbox.Detect(level).Level != level
+func levels() []Level {
+	return slices.DeleteFunc([]Level{None, Landlock, Namespaces}, func(level Level) bool {
+		return Detect(level).Level != level
 	})
 }
 
 // confinerAt is one for a small repository, at that level.
-func confinerAt(t *testing.T, level sandbox.Level) *confiner {
+func confinerAt(t *testing.T, level Level) *Confiner {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -47,9 +45,10 @@ func confinerAt(t *testing.T, level sandbox.Level) *confiner {
 	if out, err := exec.Command("git", "-C", root, "init", "-q").CombinedOutput(); err != nil {
 		t.Skipf("no git: %s", out)
 	}
-	a := &app{system: system{getenv: os.Getenv, environ: func() []string { return env(dir) }, confinable: level}}
-	s := &session{project: project.Project{Root: root}, config: project.Loaded{Config: project.Default()}}
-	c, err := a.confiner("auto", s)
+	sandbox := project.Default().Sandbox
+	c, err := New(Options{
+		Mode: "auto", Project: project.Project{Root: root}, Write: sandbox.Write, DenyRead: sandbox.DenyRead, Environ: env(dir), Most: level,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,8 +57,8 @@ func confinerAt(t *testing.T, level sandbox.Level) *confiner {
 			t.Error(err)
 		}
 	})
-	if c.work.Level != level || c.verification.Level != level {
-		t.Fatalf("got %s at work and %s for verification, want %s: %v", c.work.Level, c.verification.Level, level, c)
+	if c.Work.Level != level || c.Verification.Level != level {
+		t.Fatalf("got %s at work and %s for verification, want %s: %v", c.Work.Level, c.Verification.Level, level, c)
 	}
 	return c
 }
@@ -70,7 +69,7 @@ func env(dir string) []string {
 }
 
 // do runs a script as it is confined, and returns what it printed.
-func do(t *testing.T, c *confiner, x *confined, script string) string {
+func do(t *testing.T, c *Confiner, x *Confinement, script string) string {
 	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -78,8 +77,8 @@ func do(t *testing.T, c *confiner, x *confined, script string) string {
 	}
 	defer r.Close()
 	p, err := proc.Start(proc.Spec{
-		Argv: []string{"sh", "-c", script}, Dir: c.project.Root, Stdout: w, Stderr: w, Confine: x.Spec,
-		Env: append(env(filepath.Dir(c.project.Root)), x.Env...),
+		Argv: []string{"sh", "-c", script}, Dir: c.opts.Project.Root, Stdout: w, Stderr: w, Confine: x.Spec,
+		Env: append(env(filepath.Dir(c.opts.Project.Root)), x.Env...),
 	})
 	w.Close()
 	if err != nil {
@@ -140,7 +139,7 @@ func repositoriesInside(t *testing.T, root string) {
 	}
 }
 
-func wantClosed(t *testing.T, x *confined) {
+func wantClosed(t *testing.T, x *Confinement) {
 	t.Helper()
 	temps := x.temps
 	if err := x.Close(); err != nil {
@@ -158,11 +157,11 @@ func TestAHomeIsNotLittered(t *testing.T) {
 	t.Parallel()
 	for _, level := range levels() {
 		c := confinerAt(t, level)
-		home := filepath.Dir(c.project.Root)
+		home := filepath.Dir(c.opts.Project.Root)
 		if err := os.MkdirAll(filepath.Join(home, ".cargo"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		x, err := c.forTask(env(home), agent{preset: agents.Preset{Unknown: true, Command: []string{"x"}}, argv: []string{"x"}}, "")
+		x, err := c.ForTask(Process{Env: env(home), Argv: []string{"x"}, Unknown: true}, "", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +176,7 @@ func TestAHomeIsNotLittered(t *testing.T) {
 		if diff := cmp.Diff([]string{".cargo", "project"}, names); diff != "" {
 			t.Errorf("%s: the home has changed (-want +got):\n%s", level, diff)
 		}
-		if level == sandbox.None {
+		if level == None {
 			continue
 		}
 		// Tools find a cache all the same.

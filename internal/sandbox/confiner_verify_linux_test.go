@@ -1,4 +1,4 @@
-package main
+package sandbox
 
 import (
 	"os"
@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"ralph/internal/sandbox"
 )
 
 // TestAVerifierCannotChangeTheProject at the levels that confine: under namespaces it
@@ -17,24 +15,24 @@ func TestAVerifierCannotChangeTheProject(t *testing.T) {
 	t.Parallel()
 	const vandal = `(echo x > new; echo changed > file; chmod 755 new; mv sub moved; ln -s / link; rm -f .git/HEAD; git add -A) 2> /dev/null
 echo x > "$TMPDIR/x" && mkdir -p "$XDG_CACHE_HOME/x" && cat file`
-	want := map[sandbox.Level]string{sandbox.Namespaces: "changed", sandbox.Landlock: "file"}
+	want := map[Level]string{Namespaces: "changed", Landlock: "file"}
 	for _, level := range levels() {
-		if level == sandbox.None {
+		if level == None {
 			continue
 		}
 		t.Run(level.String(), func(t *testing.T) {
 			t.Parallel()
 			c := confinerAt(t, level)
-			repositoriesInside(t, c.project.Root)
-			before := looks(t, c.project.Root)
-			x, err := c.forVerification(env(filepath.Dir(c.project.Root)), agent{})
+			repositoriesInside(t, c.opts.Project.Root)
+			before := looks(t, c.opts.Project.Root)
+			x, err := c.ForVerification(Process{Env: env(filepath.Dir(c.opts.Project.Root))})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got := do(t, c, x, vandal); got != want[level] {
 				t.Errorf("got %q, want that it finds %q", got, want[level])
 			}
-			if diff := cmp.Diff(before, looks(t, c.project.Root)); diff != "" {
+			if diff := cmp.Diff(before, looks(t, c.opts.Project.Root)); diff != "" {
 				t.Error(diff)
 			}
 			wantClosed(t, x)
@@ -46,17 +44,17 @@ echo x > "$TMPDIR/x" && mkdir -p "$XDG_CACHE_HOME/x" && cat file`
 // except for downloads, which it can use as they are.
 func TestAVerifierUnderLandlockWritesNoCache(t *testing.T) {
 	t.Parallel()
-	if sandbox.Detect(sandbox.Landlock).Level != sandbox.Landlock {
+	if Detect(Landlock).Level != Landlock {
 		t.Skip("no Landlock on this machine")
 	}
-	c := confinerAt(t, sandbox.Landlock)
-	home := filepath.Dir(c.project.Root)
+	c := confinerAt(t, Landlock)
+	home := filepath.Dir(c.opts.Project.Root)
 	for _, cache := range []string{".cache", "go/pkg/mod", ".cargo/registry", ".npm"} {
 		if err := os.MkdirAll(filepath.Join(home, cache), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	x, err := c.forVerification(env(home), agent{})
+	x, err := c.ForVerification(Process{Env: env(home)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,117 @@
+package agents
+
+import (
+	"cmp"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+// Description is everything that is known about an agent. Of variables it has only names.
+type Description struct {
+	Name        string              `json:"name"`
+	Title       string              `json:"title"`
+	Chosen      bool                `json:"chosen"`
+	Installed   bool                `json:"installed"`
+	Start       []string            `json:"start"` // null if it cannot be started here
+	Package     *string             `json:"package"`
+	ModelBy     string              `json:"model_by"`
+	Tiers       map[string][]string `json:"tiers"`
+	Tells       string              `json:"tells"`
+	Login       *string             `json:"login"`
+	Credentials []string            `json:"credentials"`
+	Set         []string            `json:"credentials_set"`
+	Env         []string            `json:"env"`
+	State       []string            `json:"state"`
+
+	Source string `json:"-"` // built in, installed, by npx or no
+}
+
+// List describes the built-in agents and the user's own, by name. An agent that is
+// configured in a way that makes no sense is left out: a run says what is wrong with it.
+func (f Finder) List() []Description {
+	presets := map[string]Preset{}
+	for _, name := range f.names() {
+		if p, err := f.preset(name); err == nil {
+			presets[name] = p
+		}
+	}
+	chosen, err := f.Choose("")
+	if err == nil { // a command has no name of its own to be listed by
+		presets[chosen.Name] = chosen.Preset
+	}
+	list := []Description{}
+	for _, name := range sorted(presets) {
+		d := f.describe(presets[name])
+		d.Chosen = err == nil && chosen.Name == name
+		list = append(list, d)
+	}
+	return list
+}
+
+func (f Finder) describe(p Preset) Description {
+	env, _ := f.environment(p)
+	d := Description{
+		Name: p.Name, Title: p.Title, Package: orNil(p.Package), ModelBy: p.ModelBy(), Tiers: p.Tiers, Tells: cmp.Or(p.Tells, "not known"),
+		Login: orNil(p.Login), Credentials: orEmpty(p.Credentials), Set: orEmpty(Credentials(p, env)),
+		Env: orEmpty(slices.Concat(p.Pass, p.Allow)), State: orEmpty(p.state(env)), Source: "no",
+	}
+	if d.Tiers == nil {
+		d.Tiers = map[string][]string{}
+	}
+	argv, err := Argv(p, f.Self, exec.LookPath)
+	if err != nil {
+		return d
+	}
+	d.Start = argv
+	switch {
+	case len(p.Self) > 0:
+		d.Installed, d.Source = true, "built in"
+	case IsInstalled(p, exec.LookPath):
+		d.Installed, d.Source = true, "installed"
+	default:
+		d.Source = "by npx"
+	}
+	return d
+}
+
+// Credential says what pays for the agent.
+func (d Description) Credential() string {
+	switch {
+	case len(d.Credentials) == 0:
+		return "none needed"
+	case len(d.Set) > 0:
+		return strings.Join(d.Set, ", ")
+	}
+	return "its own login"
+}
+
+// ModelBy says how the agent takes its model.
+func (p Preset) ModelBy() string {
+	switch p.Channel {
+	case ConfigOption:
+		return "option " + p.Key
+	case SetModel:
+		return "session/set_model"
+	case Environment:
+		return "variable " + p.Key
+	case NoModel:
+		return "none"
+	default:
+		return "what it offers"
+	}
+}
+
+func orNil(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}

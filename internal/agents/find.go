@@ -1,0 +1,199 @@
+package agents
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ralph/internal/proc"
+	"ralph/internal/project"
+	"ralph/internal/redact"
+	"ralph/internal/sandbox"
+)
+
+// ErrUnavailable is an agent that cannot be used at all; ErrNone, which is one, says
+// that nobody named an agent and none is installed.
+var (
+	ErrUnavailable = errors.New("agent unavailable")
+	ErrNone        = fmt.Errorf("%w: none is configured and none was found on PATH", ErrUnavailable)
+)
+
+// UnknownError is a name that belongs to no agent and no program. It is ErrUnavailable.
+type UnknownError struct {
+	Name  string
+	Known []string
+}
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("%v: %q is no agent and no program", ErrUnavailable, e.Name)
+}
+
+func (e *UnknownError) Unwrap() error { return ErrUnavailable }
+
+// DefinitionError is an agent that is configured in a way that makes no sense.
+type DefinitionError struct {
+	Name string
+	Err  error
+}
+
+func (e *DefinitionError) Error() string { return fmt.Sprintf("agent %q: %v", e.Name, e.Err) }
+
+func (e *DefinitionError) Unwrap() error { return e.Err }
+
+// Agent is one that can be started. The zero Agent is none.
+type Agent struct {
+	Preset
+	Argv []string
+}
+
+// Finder finds the agents that a configuration knows.
+type Finder struct {
+	Config  project.Loaded
+	Self    string // the path of ralph itself, for the built-in agent
+	Environ []string
+	Redact  *redact.Redactor // learns the secrets on command lines
+}
+
+// Choose finds the agent that is given, else the configured one, else the installed one
+// to prefer.
+func (f Finder) Choose(given string) (Agent, error) {
+	for _, name := range []string{given, f.Config.Agent.Command, f.Config.Agent.Use} {
+		if name != "" {
+			return f.Find(name)
+		}
+	}
+	if preset, ok := Detect(exec.LookPath); ok {
+		return f.Find(preset.Name)
+	}
+	return Agent{}, ErrNone
+}
+
+// Find takes a name of the configuration, a built-in name, a file, or a command. Of an
+// agent that cannot be started it returns the preset with the error.
+func (f Finder) Find(given string) (Agent, error) {
+	preset, err := f.preset(given)
+	if err != nil {
+		return Agent{}, err
+	}
+	argv, err := Argv(preset, f.Self, exec.LookPath)
+	f.Redact.AddArgs(argv)
+	if err == nil {
+		_, err = exec.LookPath(argv[0])
+	}
+	if err == nil {
+		return Agent{preset, argv}, nil
+	}
+	if _, configured := f.Config.Agents[given]; !configured && preset.Unknown {
+		return Agent{Preset: preset}, &UnknownError{Name: given, Known: f.names()}
+	}
+	return Agent{Preset: preset}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+func (f Finder) names() []string {
+	names := slices.Sorted(maps.Keys(f.Config.Agents))
+	for _, p := range All() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+func (f Finder) preset(given string) (Preset, error) {
+	def := Definition{Name: given, Allow: f.Config.Agent.EnvAllow}
+	custom, configured := f.Config.Agents[given]
+	_, builtin := Lookup(given)
+	command := ""
+	switch {
+	case configured:
+		def.Env, def.Models, command = custom.Env, custom.Models, custom.Command
+	case !builtin:
+		def.Name, command = "", given
+	}
+	if command != "" {
+		argv, err := splitCommand(command)
+		if err != nil {
+			return Preset{}, &DefinitionError{given, err}
+		}
+		def.Command = argv
+	}
+	preset, ok := Define(def)
+	if !ok {
+		return Preset{}, &DefinitionError{given, errors.New("it has no command")}
+	}
+	return preset, nil
+}
+
+// splitCommand takes a file as it is, so that a path may contain spaces.
+func splitCommand(command string) ([]string, error) {
+	if info, err := os.Stat(command); err == nil && info.Mode().IsRegular() {
+		path, err := filepath.Abs(command)
+		return []string{path}, err
+	}
+	return proc.Split(command)
+}
+
+// Modelless reports whether an agent works without a model.
+func (f Finder) Modelless(name string) bool {
+	p, err := f.preset(name)
+	return err == nil && p.Channel == NoModel
+}
+
+// Fallbacks lists the configured substitutes for an agent that can be started, and why
+// others cannot.
+func (f Finder) Fallbacks(chosen string) (names []string, unusable []error) {
+	for _, name := range f.Config.Agent.Fallback {
+		if name == chosen {
+			continue
+		}
+		if _, err := f.Find(name); err != nil {
+			unusable = append(unusable, err)
+			continue
+		}
+		names = append(names, name)
+	}
+	return names, unusable
+}
+
+// environment is what an agent sees, and what the commands see that are run for it.
+func (f Finder) environment(p Preset) (env, terminals []string) {
+	return Environ(p, f.Environ, os.Geteuid() == 0), TerminalEnviron(p, f.Environ)
+}
+
+// Credential says by which credential the agent will be paid, without its value.
+func (f Finder) Credential(p Preset) string {
+	if len(p.Credentials) == 0 {
+		return ""
+	}
+	env, _ := f.environment(p)
+	switch names := Credentials(p, env); {
+	case len(names) == 0:
+		return "none in the environment: the agent's own login"
+	case len(names) == 1:
+		return names[0]
+	case p.ByModel:
+		return strings.Join(names, ", ") + ": as the model needs"
+	default:
+		return names[0] + ", before " + strings.Join(names[1:], ", ")
+	}
+}
+
+// state lists the agent's state folders in an environment.
+func (p Preset) state(env []string) []string {
+	return StateFolders(p, proc.Getenv(env, "HOME"), lookUp(env))
+}
+
+// process is how a sandbox sees the agent.
+func (a Agent) process(env []string) sandbox.Process {
+	return sandbox.Process{
+		Env: env, Argv: a.Argv, State: a.state(env), Unknown: a.Unknown,
+		Write: PossibleFolders(a.Preset, proc.Getenv(env, "HOME"), lookUp(env)),
+	}
+}
+
+func lookUp(env []string) func(string) string {
+	return func(name string) string { return proc.Getenv(env, name) }
+}

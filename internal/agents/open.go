@@ -1,0 +1,304 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"ralph/acp"
+	"ralph/internal/proc"
+	"ralph/internal/project"
+	"ralph/internal/sandbox"
+)
+
+// Opener opens sessions with the agents of a run.
+type Opener struct {
+	Finder
+	Chosen  Agent             // of the run
+	Sandbox *sandbox.Confiner // of its project
+	History *project.ConfigHistory
+	Dir     string // the working folder
+	Reads   string // another folder that may be read through us
+
+	Servers     []acp.MCPServer
+	IdleTimeout time.Duration
+	TurnTimeout time.Duration
+	ModelNamed  bool // a person named the model
+	Version     string
+	Launcher    *proc.Launcher // one helper waits for the next attempt
+	Stepped     func(op string, took time.Duration)
+	Now         func() time.Time
+	Log         zerolog.Logger
+}
+
+// Request is for one session.
+type Request struct {
+	Run, Owner     string // the run's ID and the owner of its processes
+	Task           string // its ID; empty outside a task
+	TaskAgent      string // the task's own agent, else ""
+	TaskModel      string // the task's own model, else ""
+	AllowTampering bool
+	Iteration      int
+	Limit          int
+	Model          string // a tier, a name, or "" for the agent's own
+	Folder         string // for the transcript
+	Substitute     string // who works instead of the run's own agent; "" for that one
+	Verifier       bool   // it looks at the work and changes nothing
+	Resume         *acp.Earlier
+	ResumeAgent    string // the only one that knows the session to resume
+	Observe        func(acp.Event)
+	Started        func(agent string, id proc.Identity) error
+}
+
+// attempt names the attempt that a session belongs to. A verifier's folder is in it.
+func (r Request) attempt() string {
+	if r.Verifier {
+		return filepath.Base(filepath.Dir(r.Folder))
+	}
+	return filepath.Base(r.Folder)
+}
+
+// Open starts the agent for one attempt.
+func (o *Opener) Open(ctx context.Context, r Request) (*Session, error) {
+	o.Launcher.Own(r.Owner)
+	ag, err := o.agentFor(&r)
+	if err != nil {
+		return nil, err
+	}
+	env, _ := o.environment(ag.Preset)
+	var conf *sandbox.Confinement
+	if r.Verifier {
+		conf, err = o.Sandbox.ForVerification(ag.process(env))
+	} else {
+		conf, err = o.Sandbox.ForTask(ag.process(env), r.Task, r.AllowTampering)
+	}
+	if err != nil {
+		return nil, &acp.Error{Kind: acp.CannotStart, Op: "confine", Text: err.Error(), Err: err}
+	}
+	unwatch := func() error { return nil }
+	if o.History != nil && conf.Level != sandbox.Namespaces && r.Task != "" { // there it cannot be written
+		unwatch = o.History.During(r.Task, r.attempt())
+	}
+	s, err := o.start(ctx, r, ag, conf)
+	if err != nil {
+		return nil, errors.Join(err, unwatch(), conf.Close())
+	}
+	s.conf, s.unwatch = conf, unwatch
+	return s, nil
+}
+
+// agentFor chooses who gets the session, and which model is asked for.
+func (o *Opener) agentFor(r *Request) (Agent, error) {
+	name, of := r.TaskAgent, r.Task
+	if name == "" && r.Substitute != "" {
+		name, of = r.Substitute, "agent.fallback"
+	}
+	if verify := o.Config.Verify; r.Verifier {
+		if verify.Agent != "" {
+			name, of = verify.Agent, "verify.agent"
+			r.Model = "" // the other agent's names for models mean nothing to this one
+		}
+		if verify.Model != "" {
+			r.Model = verify.Model
+		}
+	}
+	if name == "" {
+		return o.Chosen, nil
+	}
+	ag, err := o.Find(name)
+	if err != nil {
+		err = &acp.Error{Kind: acp.NotFound, Op: "find the agent of " + of, Text: err.Error(), Err: err}
+	}
+	return ag, err
+}
+
+// modelName is what to ask an agent for, given the models that it offers if those are
+// known. An agent without names for the tiers may know them by these very names, if a
+// person means them.
+func (o *Opener) modelName(p Preset, r Request, offered []string) string {
+	if len(p.Tiers) == 0 && (o.ModelNamed || r.TaskModel != "") {
+		return r.Model
+	}
+	if name, ok := Resolve(p, r.Model, offered); ok {
+		return name
+	}
+	return Model(p, r.Model)
+}
+
+func (p Preset) traits(env []string, level sandbox.Level) acp.Traits {
+	t := acp.Traits{
+		AuthMethod: AuthMethod(p, lookUp(env)), UsageCumulative: p.Cumulative,
+		MissingFile: p.Missing, TerminalShell: p.TerminalShell, ModelChannels: p.Channels(),
+	}
+	if level != sandbox.None {
+		t.Modes = p.Confined
+	}
+	return t
+}
+
+// start runs an agent as it is confined; the caller closes the confinement if it fails.
+func (o *Opener) start(ctx context.Context, r Request, ag Agent, conf *sandbox.Confinement) (*Session, error) {
+	s := &Session{preset: ag.Preset}
+	transcript, err := s.file(r.Folder, "transcript.jsonl")
+	if err != nil {
+		return nil, err
+	}
+	stderr, err := s.file(r.Folder, "agent.err")
+	if err != nil {
+		return nil, errors.Join(err, s.closeFiles())
+	}
+	env, terminals := o.environment(ag.Preset)
+	model := ""
+	if ag.Channel != NoModel {
+		model = o.modelName(ag.Preset, r, nil)
+	}
+	var pick func([]string) string
+	if IsTier(r.Model) {
+		pick = func(offered []string) string { return o.modelName(s.preset, r, offered) }
+	}
+	var resume *acp.Earlier
+	if r.ResumeAgent == ag.Name {
+		resume = r.Resume
+	}
+	protected, names, hidden := o.Sandbox.Client()
+	s.Session, err = acp.Start(ctx, acp.Config{
+		Argv: ag.Argv, Dir: o.Dir, Reads: o.Reads, Launcher: o.Launcher, Version: o.Version,
+		Env: append(env, slices.Concat(r.variables(ag.Preset, model), conf.Env)...), Confine: conf.Spec,
+		Model: model, Pick: pick, Traits: ag.traits(env, conf.Level),
+		Identify: func(who acp.Agent) acp.Traits {
+			s.preset = Identify(s.preset, who.Name)
+			return s.preset.traits(env, conf.Level)
+		},
+		MCP: o.Servers, Resume: resume, Protected: protected, ProtectedNames: names, Hidden: hidden,
+		IdleTimeout: o.IdleTimeout, TurnTimeout: o.TurnTimeout,
+		Transcript: transcript, Stderr: stderr, ReadOnly: r.Verifier,
+		TerminalEnv: append(terminals, conf.Env...), Redact: o.Redact,
+		Observe: r.Observe, Stepped: o.Stepped,
+		Started: func(id proc.Identity) error {
+			o.Sandbox.Started()
+			return r.Started(ag.Name, id)
+		},
+		Now: o.Now, Log: o.Log,
+	})
+	if err != nil {
+		_ = s.closeFiles()
+		return nil, withLogin(err, s.preset, nil)
+	}
+	if m := s.Model(); m.Requested != "" && m.Channel == "" && !IsTier(r.Model) {
+		// It has a model all the same, but nobody asked for that one.
+		err := &acp.Error{Kind: acp.ModelUnknown, Op: "choose model", Text: m.Requested + "; the agent offers no choice of models"}
+		return nil, errors.Join(err, s.Session.Close(), s.closeFiles())
+	}
+	return s, nil
+}
+
+// variables tell an agent about the run that started it. None of these names configures
+// a ralph that the agent starts.
+func (r Request) variables(p Preset, model string) []string {
+	vars := []string{
+		"RALPH_MODEL=" + model, "RALPH_ITERATION=" + strconv.Itoa(r.Iteration), "RALPH_TOTAL=" + strconv.Itoa(r.Limit),
+		"RALPH_TASK=" + r.Task, "RALPH_RUN=" + r.Run,
+	}
+	if p.Channel == Environment && model != "" {
+		vars = append(vars, p.Key+"="+model)
+	}
+	return vars
+}
+
+// OpenedFolders lists, as names below the project, what any agent of this run may write
+// there while it verifies.
+func (o *Opener) OpenedFolders() []string {
+	var names []string
+	for _, preset := range append(All(), o.Chosen.Preset) {
+		names = append(names, o.Sandbox.Opened(preset.state(o.Environ))...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Session is an agent at work. Closing it ends the agent, and removes its temporary
+// folders.
+type Session struct {
+	*acp.Session
+	preset  Preset
+	files   []io.Closer
+	conf    *sandbox.Confinement
+	unwatch func() error
+}
+
+func (s *Session) file(folder, name string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(folder, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err == nil {
+		s.files = append(s.files, f)
+	}
+	return f, err
+}
+
+func (s *Session) closeFiles() error {
+	var errs []error
+	for _, f := range s.files {
+		errs = append(errs, f.Close())
+	}
+	s.files = nil
+	return errors.Join(errs...)
+}
+
+// Evident reports whether the agent's word rests on an exit status.
+func (s *Session) Evident() bool { return s.preset.ExitStatus }
+
+// Sandbox is the level that is in force.
+func (s *Session) Sandbox() string { return s.conf.Level.String() }
+
+// Tampered lists what the agent changed although it must not, where nothing could
+// prevent it. It may be called at any time.
+func (s *Session) Tampered() ([]string, error) { return s.conf.Tampered() }
+
+// Prompt says how to log in where an agent notices only now that nobody has.
+func (s *Session) Prompt(ctx context.Context, text string) (acp.Turn, error) {
+	turn, err := s.Session.Prompt(ctx, text)
+	return turn, withLogin(err, s.preset, s.About().Methods)
+}
+
+// Close ends the agent.
+func (s *Session) Close() error {
+	return errors.Join(s.Session.Close(), s.closeFiles(), s.unwatch(), s.conf.Close())
+}
+
+// withLogin adds to an error about a missing login how to log in.
+func withLogin(err error, p Preset, methods []acp.AuthMethod) error {
+	var e *acp.Error
+	if errors.As(err, &e) && e.Kind == acp.AuthRequired {
+		if e.Methods == nil {
+			e.Methods = methods
+		}
+		e.Text = strings.TrimSpace(e.Text + loginHint(p, e.Methods))
+	}
+	return err
+}
+
+// loginHint is our own, or else what the agent offers.
+func loginHint(p Preset, methods []acp.AuthMethod) string {
+	if p.Login != "" {
+		return "; to log in: " + p.Login
+	}
+	if len(methods) == 0 {
+		return ""
+	}
+	return "; the agent offers: " + strings.Join(names(methods), ", ")
+}
+
+func names(methods []acp.AuthMethod) []string {
+	list := []string{}
+	for _, m := range methods {
+		list = append(list, m.Name)
+	}
+	return list
+}

@@ -1,0 +1,225 @@
+package agents
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"ralph/acp"
+	"ralph/event"
+	"ralph/internal/proc"
+	"ralph/internal/sandbox"
+)
+
+// trialPrompt is enough to see that an agent reaches its model.
+const trialPrompt = "This is a test of the connection. Answer with the one word OK. Use no tools and change nothing."
+
+// Report is the result of a trial, as far as the agent came.
+type Report struct {
+	Agent        string       `json:"agent"`
+	OK           bool         `json:"ok"`
+	Error        *string      `json:"error"`
+	Start        []string     `json:"start"`
+	Says         *string      `json:"says"` // name and version, as it says them
+	Credential   *string      `json:"credential"`
+	Steps        []Step       `json:"steps"`
+	Capabilities []string     `json:"capabilities"`
+	Mode         *string      `json:"mode"`
+	Modes        []string     `json:"modes"`
+	Model        *string      `json:"model"` // in effect
+	ModelBy      *string      `json:"model_by"`
+	Models       []string     `json:"models"`
+	Logins       []string     `json:"logins"`
+	Answer       *string      `json:"answer"`
+	StopReason   *string      `json:"stop_reason"`
+	Usage        *event.Usage `json:"usage"`
+}
+
+// Step is one step of a trial.
+type Step struct {
+	Step    string  `json:"step"`
+	Seconds float64 `json:"seconds"`
+}
+
+// NewReport is the report about an agent that has not been tried.
+func NewReport(agent string) Report {
+	return Report{Agent: agent, Steps: []Step{}, Capabilities: []string{}, Modes: []string{}, Models: []string{}, Logins: []string{}}
+}
+
+// Trial tries agents with everything as in a run, so that an agent that needs more than
+// it would be given there fails here, too. Close it.
+type Trial struct {
+	opener    *Opener
+	dir, logs string
+}
+
+// NewTrial makes one. Without a Dir the agent works in an empty folder; the sandbox is
+// made for that folder.
+func NewTrial(o *Opener, confine func(root string) (*sandbox.Confiner, error)) (*Trial, error) {
+	dir, err := sandbox.MakeTemp(os.TempDir())
+	if err != nil {
+		return nil, fmt.Errorf("make a folder to test in: %w", err)
+	}
+	t := &Trial{opener: o, dir: dir, logs: filepath.Join(dir, "logs")}
+	work := filepath.Join(dir, "work")
+	if err := errors.Join(os.Mkdir(work, 0o700), os.Mkdir(t.logs, 0o700)); err != nil {
+		t.Close()
+		return nil, fmt.Errorf("make a folder to test in: %w", err)
+	}
+	if o.Dir == "" {
+		o.Dir = work
+	}
+	o.ModelNamed = true
+	if o.Sandbox, err = confine(o.Dir); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// Close removes the folder. What cannot be removed is in the system's temporary folder.
+func (t *Trial) Close() { _ = sandbox.RemoveAll(t.dir) }
+
+func (t *Trial) open(ctx context.Context, model string) (*Session, error) {
+	return t.opener.Open(ctx, Request{
+		Model: model, Folder: t.logs, Started: func(string, proc.Identity) error { return nil },
+	})
+}
+
+// Run opens a session, asks the agent for one word, and returns how far it came.
+func (t *Trial) Run(ctx context.Context, model string) (Report, error) {
+	chosen := t.opener.Chosen
+	r := NewReport(chosen.Name)
+	r.Start, r.Credential = chosen.Argv, orNil(t.opener.Credential(chosen.Preset))
+	t.opener.Stepped = func(op string, took time.Duration) {
+		r.Steps = append(r.Steps, Step{Step: op, Seconds: took.Round(time.Millisecond).Seconds()})
+	}
+	s, err := t.open(ctx, model)
+	if err == nil {
+		err = r.converse(ctx, s)
+	}
+	var e *acp.Error
+	if errors.As(err, &e) {
+		r.Logins = append(r.Logins, names(e.Methods)...)
+		r.Models = append(r.Models, e.Offered...)
+		err = fmt.Errorf("%w: %s: %w", ErrUnavailable, chosen.Name, err)
+	}
+	return r, err
+}
+
+func (r *Report) converse(ctx context.Context, s *Session) error {
+	about := s.About()
+	r.Says = orNil(about.Agent.String())
+	r.Capabilities, r.Mode, r.Modes, r.Logins = about.Capabilities.Words(), orNil(about.Mode), orEmpty(about.Modes), names(about.Methods)
+	model := s.Model()
+	r.Model, r.ModelBy, r.Models = orNil(model.Effective), orNil(string(model.Channel)), orEmpty(model.Offered)
+	turn, err := s.Prompt(ctx, trialPrompt)
+	r.Answer, r.StopReason = orNil(strings.TrimSpace(turn.Text())), orNil(string(turn.Stop))
+	if cerr := s.Close(); err == nil {
+		err = cerr
+	}
+	used := s.Usage()
+	r.Usage = &event.Usage{TokensIn: used.Input, TokensCached: used.CacheRead, TokensOut: used.Output, CostUSD: used.CostUSD}
+	if err == nil && turn.Empty() {
+		err = &acp.Error{Kind: acp.Protocol, Op: "session/prompt", Text: "the agent answered nothing: it may have reached a limit, or need a login"}
+	}
+	return err
+}
+
+// Ask starts the agent as a run would, asks it who it is, and ends it with everything
+// that it started. It opens no session and asks no model.
+func (t *Trial) Ask(ctx context.Context, timeout time.Duration) (says string, took time.Duration, err error) {
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	t.opener.Stepped = func(op string, d time.Duration) {
+		took += d
+		if op == "initialize" {
+			cancel() // that was all we wanted to know
+		}
+	}
+	s, err := t.open(limited, "")
+	if err == nil { // cannot be: nobody asked for a session
+		return "", took, s.Close()
+	}
+	var e *acp.Error
+	if !errors.As(err, &e) || e.Kind != acp.Cancelled {
+		return "", took, err
+	}
+	switch {
+	case ctx.Err() != nil:
+		return "", took, ctx.Err()
+	case e.Op == "initialize":
+		return "", took, &acp.Error{Kind: acp.HandshakeTimeout, Op: e.Op, Text: "after " + timeout.String()}
+	}
+	if left := strings.TrimSpace(strings.Replace(err.Error(), e.Error(), "", 1)); left != "" {
+		return "", took, fmt.Errorf("it could not be ended: %s", left)
+	}
+	return t.says(), took, nil
+}
+
+// says is the name and the version that the agent answered initialize with.
+func (t *Trial) says() string {
+	f, err := os.Open(filepath.Join(t.logs, "transcript.jsonl"))
+	if err != nil {
+		return "an agent"
+	}
+	defer f.Close()
+	in := bufio.NewScanner(f)
+	in.Buffer(nil, 1<<20)
+	for in.Scan() {
+		var line struct {
+			Dir string `json:"dir"`
+			Msg struct {
+				Result struct {
+					Agent acp.Agent `json:"agentInfo"`
+				} `json:"result"`
+			} `json:"msg"`
+		}
+		if json.Unmarshal(in.Bytes(), &line) == nil && line.Dir == "in" && line.Msg.Result.Agent.Name != "" {
+			return line.Msg.Result.Agent.String()
+		}
+	}
+	return "an agent that does not tell its version"
+}
+
+// Fetched reports whether npx would fetch the agent. WithoutFetching is the agent that
+// fails instead: nothing is installed by looking.
+func (a Agent) Fetched() bool {
+	return a.Package != "" && len(a.Self) == 0 && !IsInstalled(a.Preset, exec.LookPath)
+}
+
+// WithoutFetching returns the agent so that npx fetches nothing.
+func (a Agent) WithoutFetching() Agent {
+	if i := slices.Index(a.Argv, "--yes"); a.Fetched() && i >= 0 {
+		a.Argv = slices.Clone(a.Argv)
+		a.Argv[i] = "--no"
+	}
+	return a
+}
+
+// Advice says what to do about an agent that cannot be used because of an error.
+func Advice(e *acp.Error, p Preset) string {
+	switch e.Kind {
+	case acp.AuthRequired:
+		return "log in, then try again: ralph agents test " + p.Name
+	case acp.ModelUnknown:
+		if len(e.Offered) == 0 {
+			return "leave out --model, and choose one in the agent's own settings"
+		}
+		return "name one of the models that it offers"
+	case acp.WrongVersion:
+		return "install a version of the agent that speaks protocol version 1"
+	case acp.HandshakeTimeout, acp.Died, acp.Protocol, acp.CannotStart:
+		return "see what it says when started by hand: " + strings.Join(p.Command, " ")
+	default:
+		return "try another agent: ralph agents"
+	}
+}

@@ -1,0 +1,228 @@
+package project
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"ralph/internal/atomicfile"
+	"ralph/internal/human"
+)
+
+// ConfigHistory remembers which .ralph.toml the last run began with, and which attempts
+// have changed it since, so that the next run can say who wrote what it is about to
+// use. Lines are kept as sums, because a configuration may contain secrets.
+type ConfigHistory struct {
+	file, config string
+
+	mu     sync.Mutex
+	record configRecord
+	own    []configWriter // attempts of this run, ended or not
+}
+
+type configRecord struct {
+	Lines   []string       `json:"lines"`   // of the configuration that the last run began with
+	Written []configWriter `json:"written"` // attempts that changed it, in order
+	Open    []configWriter `json:"open"`    // attempts that had not ended
+}
+
+type configWriter struct {
+	Task    string   `json:"task"`
+	Attempt string   `json:"attempt"`
+	Lines   []string `json:"lines,omitempty"` // that it added
+	Gone    []string `json:"gone,omitempty"`  // that it removed
+}
+
+func (w configWriter) is(other configWriter) bool {
+	return w.Task == other.Task && w.Attempt == other.Attempt
+}
+
+func (w configWriter) String() string { return fmt.Sprintf("%s, attempt %s", w.Task, w.Attempt) }
+
+// ConfigHistory returns the history of the project's configuration.
+func (p Project) ConfigHistory() *ConfigHistory {
+	return &ConfigHistory{file: filepath.Join(p.State(), "runs", "configuration.json"), config: p.Config()}
+}
+
+// ConfigChange is what one writer changed since the last run.
+type ConfigChange struct {
+	ByAgent bool   // an attempt wrote it
+	Writer  string // in words
+	Lines   []ConfigLine
+	removed int
+}
+
+// ConfigLine is a line of the configuration that is not empty.
+type ConfigLine struct {
+	Number int
+	Text   string
+	sum    string
+}
+
+func (c ConfigChange) String() string {
+	var parts []string
+	if len(c.Lines) > 0 {
+		parts = append(parts, human.Count(len(c.Lines), "new line"))
+	}
+	if c.removed > 0 {
+		parts = append(parts, human.Count(c.removed, "line")+" removed")
+	}
+	return fmt.Sprintf("%s since the last run, written %s", strings.Join(parts, ", "), c.Writer)
+}
+
+// Changes lists what has changed since the last run began, by writer.
+func (h *ConfigHistory) Changes() []ConfigChange {
+	last := h.stored()
+	if last.Lines == nil {
+		return nil
+	}
+	return last.since(h.read())
+}
+
+// Begin makes the configuration as it is now that of this run.
+func (h *ConfigHistory) Begin() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.record = configRecord{Lines: sumsOf(h.read())}
+	return h.write(h.record)
+}
+
+// During watches what an attempt does to the configuration, until the function that it
+// returns is called.
+func (h *ConfigHistory) During(task, attempt string) (end func() error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	who, before := configWriter{Task: task, Attempt: attempt}, sumsOf(h.read())
+	h.record.Open, h.own = append(h.record.Open, who), append(h.own, who)
+	_ = h.save() // the next one may work
+	return sync.OnceValue(func() error {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if i := slices.IndexFunc(h.record.Open, who.is); i >= 0 { // a verifier of the same attempt may be open, too
+			h.record.Open = slices.Delete(h.record.Open, i, i+1)
+		}
+		now := sumsOf(h.read())
+		who.Lines, who.Gone = without(now, before), without(before, now)
+		if len(who.Lines)+len(who.Gone) > 0 {
+			h.record.Written = append(h.record.Written, who)
+		}
+		return h.save()
+	})
+}
+
+// stored is the record as any run saved it last. Without one it has no Lines.
+func (h *ConfigHistory) stored() (r configRecord) {
+	data, err := os.ReadFile(h.file)
+	if err != nil || json.Unmarshal(data, &r) != nil {
+		return configRecord{}
+	}
+	return r
+}
+
+// save writes the whole record each time, because an agent may have removed it, and
+// keeps what another run wrote about its own attempts.
+func (h *ConfigHistory) save() error {
+	all, last := h.record, h.stored()
+	mine := func(w configWriter) bool { return slices.ContainsFunc(h.own, w.is) }
+	all.Written = append(slices.DeleteFunc(last.Written, mine), all.Written...)
+	all.Open = append(slices.DeleteFunc(last.Open, mine), all.Open...)
+	return h.write(all)
+}
+
+func (h *ConfigHistory) write(record configRecord) error {
+	if !exists(filepath.Dir(filepath.Dir(h.file))) {
+		return nil // somebody removed all of ralph's state, which others notice
+	}
+	data, err := json.MarshalIndent(record, "", "  ")
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(h.file, append(data, '\n'))
+}
+
+func (h *ConfigHistory) read() []ConfigLine {
+	data, err := os.ReadFile(h.config)
+	if err != nil {
+		return nil
+	}
+	var out []ConfigLine
+	for i, text := range strings.Split(string(data), "\n") {
+		if text = strings.TrimSpace(text); text != "" {
+			sum := sha256.Sum256([]byte(text))
+			out = append(out, ConfigLine{i + 1, text, hex.EncodeToString(sum[:8])})
+		}
+	}
+	return out
+}
+
+func sumsOf(lines []ConfigLine) []string {
+	out := []string{}
+	for _, line := range lines {
+		out = append(out, line.sum)
+	}
+	return out
+}
+
+// without is list without the entries of other, each as often as it occurs there.
+func without(list, other []string) []string {
+	count := map[string]int{}
+	for _, entry := range other {
+		count[entry]++
+	}
+	var out []string
+	for _, entry := range list {
+		if count[entry]--; count[entry] < 0 {
+			out = append(out, entry)
+		}
+	}
+	return out
+}
+
+// since lists what differs from the record, by writer.
+func (r configRecord) since(now []ConfigLine) []ConfigChange {
+	var changes []ConfigChange
+	by := func(wrote func(configWriter) bool) *ConfigChange {
+		found := r.unfinished()
+		for _, w := range r.Written {
+			if wrote(w) {
+				found = ConfigChange{ByAgent: true, Writer: "by " + w.String()}
+			}
+		}
+		i := slices.IndexFunc(changes, func(c ConfigChange) bool { return c.Writer == found.Writer })
+		if i < 0 {
+			i, changes = len(changes), append(changes, found)
+		}
+		return &changes[i]
+	}
+	fresh := without(sumsOf(now), r.Lines)
+	for _, line := range now {
+		if i := slices.Index(fresh, line.sum); i >= 0 {
+			fresh = slices.Delete(fresh, i, i+1)
+			c := by(func(w configWriter) bool { return slices.Contains(w.Lines, line.sum) })
+			c.Lines = append(c.Lines, line)
+		}
+	}
+	for _, sum := range without(r.Lines, sumsOf(now)) {
+		by(func(w configWriter) bool { return slices.Contains(w.Gone, sum) }).removed++
+	}
+	return changes
+}
+
+// unfinished is for what no attempt that ended wrote: one whose run was killed did, if
+// there is any.
+func (r configRecord) unfinished() ConfigChange {
+	if len(r.Open) == 0 {
+		return ConfigChange{Writer: "outside any attempt"}
+	}
+	var names []string
+	for _, w := range r.Open {
+		names = append(names, w.String())
+	}
+	return ConfigChange{ByAgent: true, Writer: "by " + strings.Join(names, " or ") + ", which did not end"}
+}

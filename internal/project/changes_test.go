@@ -1,0 +1,84 @@
+package project
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// watched is a new project with a history that begins at its configuration.
+func watched(t *testing.T, config string) (p Project, write func(string)) {
+	t.Helper()
+	p = Project{Root: t.TempDir()}
+	if err := os.Mkdir(p.State(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write = func(text string) {
+		if err := os.WriteFile(p.Config(), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(config)
+	return p, write
+}
+
+func begun(t *testing.T, p Project) *ConfigHistory {
+	t.Helper()
+	h := p.ConfigHistory()
+	if err := h.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func wantChanges(t *testing.T, h *ConfigHistory, want ...string) {
+	t.Helper()
+	var got []string
+	for _, change := range h.Changes() {
+		got = append(got, change.String())
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestConfigChangesNameWhoWrote each line, also when the run was killed meanwhile.
+func TestConfigChangesNameWhoWrote(t *testing.T) {
+	t.Parallel()
+	p, write := watched(t, "a\nb\n")
+	h := begun(t, p)
+	end := h.During("t-1", "a-1")
+	write("a\nb\n\nc\n")
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	write("a\nb\nd\nc\n")
+	end = h.During("t-3", "a-3")
+	wantChanges(t, h, "1 new line since the last run, written by t-3, attempt a-3, which did not end", "1 new line since the last run, written by t-1, attempt a-1")
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	write("b\nc\nc\n")
+	wantChanges(t, h, "2 new lines since the last run, written by t-1, attempt a-1", "1 line removed since the last run, written outside any attempt")
+	if _, err := os.Stat(filepath.Join(p.State(), "runs", "configuration.json")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestParallelRunsKeepEachOthersWriters: which of them saves last makes no difference.
+func TestParallelRunsKeepEachOthersWriters(t *testing.T) {
+	t.Parallel()
+	p, write := watched(t, "")
+	one, other := begun(t, p), begun(t, p)
+	end := one.During("t-1", "a-1")
+	write("a\n")
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.During("t-2", "a-2")(); err != nil {
+		t.Fatal(err)
+	}
+	wantChanges(t, other, "1 new line since the last run, written by t-1, attempt a-1")
+}

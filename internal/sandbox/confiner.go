@@ -1,0 +1,321 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"ralph/internal/git"
+	"ralph/internal/proc"
+	"ralph/internal/project"
+)
+
+// ErrUnconfined means that processes cannot be confined as the user wants it;
+// ErrRequired, which is one, that mode "require" asks for a better sandbox.
+var (
+	ErrUnconfined = errors.New("no sandbox")
+	ErrRequired   = fmt.Errorf("%w: it is required", ErrUnconfined)
+)
+
+// Options say how the processes of a project are confined.
+type Options struct {
+	Mode        string // auto, require or off
+	Project     project.Project
+	Write       []string // [sandbox] write
+	DenyRead    []string // [sandbox] deny_read
+	Environ     []string
+	Most        Level  // the best level that may be used
+	UserConfig  string // the user's own configuration file
+	Reads       string // another project that may be read
+	Unprotected bool   // the project is the agent's own: nothing in it is protected
+	KeepDead    bool   // leave the temporary folders of dead processes alone
+}
+
+// Confiner confines the processes of a run. It finds what it needs to know before the
+// first agent starts, because an agent may write where it looks. Close it at the end.
+type Confiner struct {
+	Work, Verification Report // what is in force
+
+	opts       Options
+	write      []string
+	hide       []string
+	temp       string // the folder of temporary folders
+	protection *Protection
+	git        []string          // git's folders
+	real       map[string]string // where they really are
+	started    chan struct{}     // an agent was started, which is to be recorded
+
+	mu      sync.Mutex
+	first   map[string][]*Fingerprint // by task: what its first attempt found
+	planted []Planted
+}
+
+// New finds the best level at which the project's processes can be confined.
+func New(opts Options) (c *Confiner, err error) {
+	c = &Confiner{opts: opts, started: make(chan struct{}, 1), first: map[string][]*Fingerprint{}}
+	if c.write, err = c.paths("sandbox.write", opts.Write); err != nil {
+		return nil, err
+	}
+	if c.hide, err = c.paths("sandbox.deny_read", opts.DenyRead); err != nil {
+		return nil, err
+	}
+	parent := tempParent(opts.Project.Root)
+	if !opts.KeepDead {
+		sweepTemps(parent)
+	}
+	// Agents and gates need one without a sandbox, too.
+	if c.temp, err = MakeTemp(parent); err != nil {
+		return nil, err
+	}
+	if err := c.open(); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+func (c *Confiner) open() (err error) {
+	if err := c.recallPlanted(); err != nil {
+		return err
+	}
+	c.findProtected()
+	if c.opts.Mode == "off" {
+		return nil
+	}
+	temp, err := c.newTemp()
+	if err != nil {
+		return err
+	}
+	for _, path := range c.write {
+		if err := MakeFolder(path); err != nil {
+			return fmt.Errorf("%w: sandbox.write: %w", project.ErrConfig, err)
+		}
+	}
+	process := Process{Env: c.opts.Environ}
+	work, _ := c.profile(Work, c.opts.Most, temp, process)
+	if c.Work, err = DetectFor(work); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnconfined, err)
+	}
+	verification, _ := c.profile(Verify, c.Work.Level, temp, process)
+	if c.Verification, err = DetectFor(verification); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnconfined, err)
+	}
+	if why := c.Lacking(); c.opts.Mode == "require" && why != "" {
+		return fmt.Errorf("%w, and %s", ErrRequired, why)
+	}
+	return nil
+}
+
+// Close removes the temporary folders that are left.
+func (c *Confiner) Close() error { return RemoveAll(c.temp) }
+
+// Lacking says why this is not what mode "require" asks for: a sandbox, and one for
+// verifiers that is as good as that for agents. It is empty if nothing is missing.
+func (c *Confiner) Lacking() string {
+	switch {
+	case c.Work.Level == None:
+		return "there is none: " + strings.Join(c.Work.Reasons, "; ")
+	case c.Verification.Level < c.Work.Level:
+		return fmt.Sprintf("verifiers would get %s where agents get %s: %s", c.Verification.Level, c.Work.Level, strings.Join(c.Verification.Reasons, "; "))
+	}
+	return ""
+}
+
+// Gaps lists what is left open: why the sandbox is no better, and what it does not cover.
+func (c *Confiner) Gaps() []string {
+	var open []string
+	for _, reason := range c.Work.Reasons {
+		open = append(open, "no "+reason)
+	}
+	if c.Verification.Level < c.Work.Level {
+		open = append(open, "verification is confined less well, by "+c.Verification.Level.String())
+		for _, reason := range c.Verification.Reasons {
+			open = append(open, "no "+reason)
+		}
+	}
+	return append(open, c.Work.Level.Gaps()...)
+}
+
+// findProtected looks for everything that no agent may write, and for git's folders.
+// The user's own configuration counts if it lies in the project.
+func (c *Confiner) findProtected() {
+	if c.opts.Unprotected {
+		c.protection = &Protection{}
+		return
+	}
+	root := c.opts.Project.Root
+	var more []string
+	if rel, err := filepath.Rel(root, c.opts.UserConfig); err == nil && filepath.IsLocal(rel) {
+		more = append(more, c.opts.UserConfig)
+	}
+	c.protection = Protect(context.Background(), c.opts.Project, more...)
+	c.git, c.real = git.Find(root).Folders, map[string]string{}
+	for _, dir := range c.git {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			c.real[dir] = real
+		}
+	}
+}
+
+// paths makes the paths of a setting absolute: "~" is the user's home, and anything
+// else that is not absolute is below the project.
+func (c *Confiner) paths(key string, list []string) ([]string, error) {
+	home := proc.Getenv(c.opts.Environ, "HOME")
+	var out []string
+	for _, path := range list {
+		full := path
+		if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
+			if !filepath.IsAbs(home) {
+				continue
+			}
+			full = filepath.Join(home, rest)
+		} else if !filepath.IsAbs(path) {
+			full = filepath.Join(c.opts.Project.Root, path)
+		}
+		if path == "" || full == "/" {
+			return nil, fmt.Errorf("%w: %s: %q would be everything", project.ErrConfig, key, path)
+		}
+		out = append(out, full)
+	}
+	return out, nil
+}
+
+// String describes what is in force, for the header of a run.
+func (c *Confiner) String() string {
+	if c.opts.Mode == "off" {
+		return "off: agents and gates run with your rights"
+	}
+	text := c.Work.Level.String() + map[Level]string{
+		None:       ": agents and gates run with your rights",
+		Landlock:   ": they write only this project, their own folders and caches",
+		Namespaces: ": they write only this project, their own folders and caches; .ralph and git's hooks are read-only",
+	}[c.Work.Level]
+	if len(c.Work.Reasons) > 0 {
+		text += " (" + strings.Join(c.Work.Reasons, "; ") + ")"
+	}
+	if c.Verification.Level < c.Work.Level {
+		text += fmt.Sprintf("; verification: %s (%s)", c.Verification.Level, strings.Join(c.Verification.Reasons, "; "))
+	}
+	return text
+}
+
+// Client says what is never written on behalf of an agent, see Protection.Client, and
+// what is not read.
+func (c *Confiner) Client() (paths, names, hidden []string) {
+	paths, names = c.protection.Client()
+	return paths, names, c.hide
+}
+
+// Confinement is one profile in use. Close it when its processes are gone.
+type Confinement struct {
+	Level Level
+	Spec  []byte   // proc.Spec.Confine; nil for None
+	Env   []string // additional variables of the process
+
+	temps  []string
+	before []*Fingerprint
+	keep   func() error // remembers what was tampered with
+}
+
+// ForTask confines an agent at work on a task, and its terminals. What an earlier
+// attempt of this run at the same task tampered with still counts. With allowed, nobody
+// is warned of tampering in later runs.
+func (c *Confiner) ForTask(p Process, task string, allowed bool) (*Confinement, error) {
+	x, err := c.prepare(Work, c.Work.Level, p)
+	if err != nil {
+		return nil, err
+	}
+	if task != "" && !allowed {
+		x.keep = func() error { return c.rememberPlanted(task, x.before) }
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if x.before = c.first[task]; x.before != nil && task != "" {
+		return x, nil
+	}
+	if x.before, err = c.protection.Fingerprints(x.Level); err != nil {
+		return nil, errors.Join(err, x.Close())
+	}
+	c.first[task] = x.before
+	return x, nil
+}
+
+// ForGates confines the user's own commands: they build and test in the project and
+// with its caches, as an agent does.
+func (c *Confiner) ForGates(env []string) (*Confinement, error) {
+	return c.prepare(Work, c.Work.Level, Process{Env: env})
+}
+
+// ForVerification confines an agent that only looks. The run itself notices what
+// changes in the project meanwhile: nothing is ever put back.
+func (c *Confiner) ForVerification(p Process) (*Confinement, error) {
+	return c.prepare(Verify, c.Verification.Level, p)
+}
+
+func (c *Confiner) prepare(mode Mode, level Level, process Process) (*Confinement, error) {
+	x := &Confinement{Level: level}
+	if level == None {
+		return x, nil
+	}
+	temps := 1
+	if mode == Verify && level == Namespaces {
+		temps = 2
+	}
+	for range temps {
+		temp, err := c.newTemp()
+		if err != nil {
+			return nil, errors.Join(err, x.Close())
+		}
+		x.temps = append(x.temps, temp)
+	}
+	var p Profile
+	p, x.Env = c.profile(mode, level, x.temps[0], process)
+	if temps == 2 {
+		p.Scratch = x.temps[1]
+	}
+	var err error
+	if x.Spec, err = p.Encode(); err != nil {
+		return nil, errors.Join(err, x.Close())
+	}
+	return x, nil
+}
+
+// Tampered lists what was changed that no agent may change. It is empty where the
+// sandbox prevents that, and may be called at any time, also after Close.
+func (x *Confinement) Tampered() ([]string, error) {
+	var out []string
+	changes, err := changesSince(x.before)
+	for _, change := range changes {
+		out = append(out, change.Path+": "+string(change.Kind))
+	}
+	slices.Sort(out)
+	return slices.Compact(out), err
+}
+
+// changesSince lists what differs from fingerprints, with full paths.
+func changesSince(before []*Fingerprint) (all []Change, bad error) {
+	for _, f := range before {
+		changes, err := f.Changed()
+		bad = errors.Join(bad, err)
+		for _, change := range changes {
+			all = append(all, Change{filepath.Join(f.path, filepath.FromSlash(change.Path)), change.Kind})
+		}
+	}
+	return all, bad
+}
+
+// Close removes the temporary folders. Doing so again does nothing.
+func (x *Confinement) Close() error {
+	var errs []error
+	if x.keep != nil {
+		errs = append(errs, x.keep())
+	}
+	for _, dir := range x.temps {
+		errs = append(errs, RemoveAll(dir))
+	}
+	x.temps, x.keep = nil, nil
+	return errors.Join(errs...)
+}

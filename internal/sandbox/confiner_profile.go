@@ -1,0 +1,176 @@
+package sandbox
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"ralph/internal/proc"
+)
+
+// Process is what a Confiner confines: an agent, or a gate, which has only Env.
+type Process struct {
+	Env   []string
+	Argv  []string
+	State []string // folders of its own; missing ones are made
+	Write []string // more that it may write if it exists
+	// Unknown says that nobody described the agent. Then it may also write the folder
+	// that it lies in, see ownFolder.
+	Unknown bool
+}
+
+// profile is what a process of this project may do, and the variables that it needs for
+// that.
+func (c *Confiner) profile(mode Mode, level Level, temp string, process Process) (p Profile, variables []string) {
+	p = Profile{
+		Level: level, Mode: mode, Project: c.opts.Project.Root, Temp: temp, Git: c.unmoved(),
+		State:   slices.Concat(makeable(process.State), c.write),
+		Write:   slices.Clone(process.Write),
+		Protect: c.protection.ReadOnly(mode),
+		Hide:    c.hide,
+	}
+	p.Read, p.Programs = c.readable(process.Env, process.Argv)
+	if process.Unknown {
+		home, path := proc.Getenv(process.Env, "HOME"), proc.Getenv(process.Env, "PATH")
+		p.Write = append(p.Write, ownFolder(process.Argv[0], home, p.Project, path)...)
+	}
+	caches, variables := c.caches(mode, level, temp, process.Env)
+	if mode == Verify {
+		p.Cache = outermost(caches, append(slices.Clone(p.State), p.Write...))
+	} else {
+		p.Write = append(p.Write, caches...)
+	}
+	return p, variables
+}
+
+// readable lists what a process needs to read that may be in a temporary folder, as the
+// project may be: the paths that its environment names, and programs.
+func (c *Confiner) readable(env, argv []string) (files, programs []string) {
+	full := func(path string) string {
+		if filepath.IsAbs(path) || !strings.Contains(path, "/") {
+			return path
+		}
+		return filepath.Join(c.opts.Project.Root, path)
+	}
+	for _, entry := range env {
+		name, value, _ := strings.Cut(entry, "=")
+		switch name {
+		case "TMPDIR", "TMP", "TEMP", "PWD", "OLDPWD": // it has its own
+		case "PATH":
+			programs = append(programs, filepath.SplitList(value)...)
+		default:
+			for _, path := range filepath.SplitList(value) {
+				files = append(files, full(path))
+			}
+		}
+	}
+	if c.opts.Reads != "" {
+		files = append(files, c.opts.Reads)
+	}
+	for _, word := range argv {
+		programs = append(programs, full(word))
+	}
+	if self, err := os.Executable(); err == nil { // the built-in agent, and commands inside
+		programs = append(programs, self)
+	}
+	return files, programs
+}
+
+// unmoved lists git's folders that are where they were found. An agent that worked
+// before may have put a link to anywhere in the place of one.
+func (c *Confiner) unmoved() []string {
+	return slices.DeleteFunc(slices.Clone(c.git), func(dir string) bool {
+		real, err := filepath.EvalSymlinks(dir)
+		return err != nil || real != c.real[dir]
+	})
+}
+
+// Opened lists, as names below the project, those of an agent's state folders and of
+// [sandbox] write that lie there: verifiers may write them, too.
+func (c *Confiner) Opened(state []string) []string {
+	var out []string
+	for _, path := range slices.Concat(c.write, state) {
+		if rel, err := filepath.Rel(c.opts.Project.Root, path); err == nil && filepath.IsLocal(rel) && rel != "." {
+			out = append(out, filepath.ToSlash(rel))
+		}
+	}
+	return out
+}
+
+// caches lists the build caches that exist or are needed, which are made, and the
+// variables that lead tools from the others into the temporary folder: a read-only home
+// without them would stop the tools, and a home is not littered for what may never be
+// used. Where a verifier's writes cannot be discarded, it is led away from every cache
+// that is useless unless it is written.
+func (c *Confiner) caches(mode Mode, level Level, temp string, env []string) (paths, variables []string) {
+	get := func(name string) string { return proc.Getenv(env, name) }
+	readOnly := mode == Verify && level < Namespaces
+	for _, cache := range Caches(get("HOME"), get) {
+		useless := readOnly && cache.Variable != "" && !cache.Downloads
+		switch {
+		case !useless && cache.Wanted(c.opts.Project.Root) && MakeFolder(cache.Path) == nil:
+			paths = append(paths, cache.Path)
+		case cache.Variable != "":
+			variables = append(variables, cache.Variable+"="+filepath.Join(temp, "cache", cache.Variable))
+		}
+	}
+	return paths, variables
+}
+
+// makeable makes the folders that are missing, and leaves out those that cannot be
+// made: their program could not make them either, and has to live with that.
+func makeable(paths []string) []string {
+	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		err := MakeFolder(path)
+		return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
+	})
+}
+
+// inside reports whether a path lies in a folder, and is not the folder itself.
+func inside(path, folder string) bool {
+	return path != folder && strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
+}
+
+// outermost leaves out what lies in another one of the list or of taken, and
+// duplicates.
+func outermost(paths, taken []string) []string {
+	var out []string
+	for _, path := range paths {
+		within := func(other string) bool { return inside(path, other) }
+		if !slices.Contains(out, path) && !slices.Contains(taken, path) && !slices.ContainsFunc(slices.Concat(paths, taken), within) {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// ownFolder is the folder of an agent that nobody described and that is started by its
+// path, if the folder is its own: not one of programs, nor one that holds the project
+// or somebody's home. Such an agent is often a script that keeps its home and its log
+// beside itself.
+func ownFolder(program, home, root, path string) []string {
+	real, err := filepath.EvalSymlinks(program)
+	if err != nil {
+		return nil
+	}
+	dir := filepath.Dir(real)
+	for _, within := range []string{home, root} {
+		if at, err := filepath.EvalSymlinks(within); err == nil && (at == dir || inside(at, dir)) {
+			return nil
+		}
+	}
+	for _, folder := range filepath.SplitList(path) {
+		if at, err := filepath.EvalSymlinks(folder); err == nil && at == dir {
+			return nil
+		}
+	}
+	shared := []string{"bin", ".bin", "sbin", "libexec", "/", "tmp", "etc", "lib"}
+	if slices.Contains(shared, filepath.Base(dir)) || dir == filepath.Clean(os.TempDir()) {
+		return nil
+	}
+	return []string{dir}
+}
