@@ -54,7 +54,7 @@ type app struct {
 func newApp(sys system) *app {
 	a := &app{system: sys, log: zerolog.Nop(), redact: redact.New(), taken: make(chan struct{}), launcher: &proc.Launcher{}, flush: func() {}}
 	a.cli = &cli.App{
-		Name:  "ralph",
+		Name: "ralph", HelpName: "ralph",
 		Usage: "run AI coding agents through a dependency graph of tasks",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "project", Usage: "use the project in `DIR` instead of the nearest one above"},
@@ -64,6 +64,9 @@ func newApp(sys system) *app {
 			helpFlag(),
 		},
 		Commands: a.commands(),
+		Before:   a.checkGlobals, OnUsageError: badValue,
+		ExitErrHandler: func(*cli.Context, error) {}, // only run chooses the exit status
+		HideHelp:       true, HideVersion: true, DisableSliceFlagSeparator: true,
 	}
 	return a
 }
@@ -100,14 +103,14 @@ func (a *app) specs() []command {
 }
 
 // badValue words what the library found wrong with a flag's value.
-func badValue(flags []cli.Flag, err error) error {
+func badValue(c *cli.Context, err error, _ bool) error {
 	said := regexp.MustCompile(`(?s)invalid (?:boolean )?value (".*") for (?:flag )?-+([a-z-]+): (.*)$`)
 	m := said.FindStringSubmatch(err.Error())
 	if m == nil {
 		return usageError{err.Error()}
 	}
 	value, name, why := m[1], m[2], m[3]
-	switch named(flags, name).(type) {
+	switch named(c.Command.Flags, name).(type) {
 	case *cli.IntFlag, *cli.Int64Flag:
 		if strings.Contains(why, "range") {
 			return usagef("--%s %s is too large", name, strings.Trim(value, `"`))

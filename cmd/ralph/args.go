@@ -9,25 +9,27 @@ import (
 
 // permute puts arguments into the order that the library needs: global flags,
 // command, its flags, then the rest. People may write them in any order; the
-// library alone would take a late flag for an argument without a word.
-func permute(app *cli.App, args []string) ([]string, error) {
+// library alone would take a late flag for an argument without a word. If help is
+// asked for, or a group needs a command, it returns only the path to what it is about.
+func permute(app *cli.App, args []string) (argv []string, help bool, err error) {
 	p := &permuter{app: app, path: args[:1:1]}
 	if err := p.walk(args[1:]); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	argv := append([]string{p.path[0]}, p.global...)
-	argv = append(argv, p.path[1:]...)
-	argv = append(argv, p.local...)
 	if p.help {
-		return append(argv, "--help"), nil
+		return p.path, true, nil
 	}
+	if len(p.rest) > 0 && (p.at == nil || len(p.at.Subcommands) > 0) {
+		return nil, false, p.unknownCommand(p.rest[0])
+	}
+	if p.at == nil || p.at.Action == nil {
+		return p.path, true, nil
+	}
+	argv = slices.Concat(p.path[:1], p.global, p.path[1:], p.local)
 	if len(p.rest) > 0 {
-		if p.at == nil || len(p.at.Subcommands) > 0 {
-			return nil, p.unknownCommand(p.rest[0])
-		}
 		argv = append(append(argv, "--"), p.rest...)
 	}
-	return argv, nil
+	return argv, false, nil
 }
 
 type permuter struct {

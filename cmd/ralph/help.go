@@ -45,16 +45,15 @@ const interrupted = "129, 130 and 143 interrupted (SIGHUP, Ctrl-C, SIGTERM)"
 func tree(enter func(*cli.Context), commands ...command) []*cli.Command {
 	list := make([]*cli.Command, len(commands))
 	for i, c := range commands {
-		list[i] = c.build("ralph", enter)
+		list[i] = c.build(enter)
 	}
 	return list
 }
 
-func (c command) build(parent string, enter func(*cli.Context)) *cli.Command {
-	full := parent + " " + c.name
+func (c command) build(enter func(*cli.Context)) *cli.Command {
 	out := &cli.Command{
 		Name: c.name, Usage: c.short, ArgsUsage: c.args, Description: c.long, Flags: c.flags,
-		HelpName: full, Hidden: c.hidden,
+		Hidden: c.hidden, HideHelp: true, OnUsageError: badValue,
 	}
 	if c.run != nil {
 		out.Action = func(ctx *cli.Context) error {
@@ -66,7 +65,7 @@ func (c command) build(parent string, enter func(*cli.Context)) *cli.Command {
 		}
 	}
 	for _, s := range c.sub {
-		out.Subcommands = append(out.Subcommands, s.build(full, enter))
+		out.Subcommands = append(out.Subcommands, s.build(enter))
 	}
 	return out
 }
@@ -239,4 +238,16 @@ func ending(c command) string {
 // jsonFlag is the same on every command that prints a result.
 func jsonFlag() cli.Flag {
 	return &cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "print the result as JSON"}
+}
+
+// withHelp adds the flag that every command has.
+func withHelp(flags []cli.Flag) []cli.Flag {
+	if named(flags, "help") != nil {
+		return flags
+	}
+	return append(append([]cli.Flag{}, flags...), helpFlag())
+}
+
+func helpFlag() cli.Flag {
+	return &cli.BoolFlag{DisableDefaultText: true, Name: "help", Aliases: []string{"h"}, Usage: "show help"}
 }

@@ -94,9 +94,13 @@ func run(args []string, sys system) int {
 	ctx, stop := a.signalContext()
 	defer stop()
 	defer a.cleanUp()
-	argv, err := permute(a.cli, args)
-	if err == nil {
-		err = a.dispatch(ctx, argv)
+	argv, help, err := permute(a.cli, args)
+	switch {
+	case err != nil:
+	case help:
+		_, err = io.WriteString(a.stdout, a.help(argv[1:]))
+	default:
+		err = a.cli.RunContext(ctx, argv)
 	}
 	if caught, ok := context.Cause(ctx).(caughtSignal); err != nil && ok { //nolint:errorlint // set below, never wrapped
 		err = caught

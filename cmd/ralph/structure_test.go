@@ -17,10 +17,10 @@ const (
 )
 
 // frameFiles read flags for all commands.
-var frameFiles = []string{"help.go", "args.go", "dispatch.go", "man.go", "completion.go"}
+var frameFiles = []string{"help.go", "args.go", "man.go", "completion.go"}
 
 // frameFuncs read what all commands have.
-var frameFuncs = []string{"oneArg", "noArgs", "readGlobals", "checkGlobals"}
+var frameFuncs = []string{"oneArg", "noArgs", "readGlobals", "checkGlobals", "badValue"}
 
 // TestAppKeepsStreamsAndFactoriesOnly counts the methods of app: what decides belongs to
 // a package, and what a command does is a function of its options.
