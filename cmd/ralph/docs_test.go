@@ -17,6 +17,7 @@ import (
 	"ralph/event"
 	"ralph/features"
 	"ralph/internal/agents"
+	"ralph/internal/doctor"
 	"ralph/internal/testing/golden"
 	"ralph/journal"
 	"ralph/loop/recovery"
@@ -125,12 +126,12 @@ func sampleRecovery() recovery.Recovery {
 }
 
 // sampleFindings has one of each level; what a machine has differs.
-func sampleFindings() []finding {
-	return []finding{
-		found("database", levelOK, "12 tasks, 184 KiB", ""),
-		found("derived columns", levelProblem, "they disagree with what they are derived from", "ralph doctor --fix", "t-00000001: open_deps is 4 and should be 0"),
-		found("agent", levelOK, "claude answers as claude-agent-acp 0.4.1, after 1.3 s", ""),
-		found("disk", levelWarning, "512.0 MiB free for the project, 20.3 GiB for temporary files",
+func sampleFindings() []doctor.Finding {
+	return []doctor.Finding{
+		doctor.New("database", doctor.OK, "12 tasks, 184 KiB", ""),
+		doctor.New("derived columns", doctor.Problem, "they disagree with what they are derived from", "ralph doctor --fix", "t-00000001: open_deps is 4 and should be 0"),
+		doctor.New("agent", doctor.OK, "claude answers as claude-agent-acp 0.4.1, after 1.3 s", ""),
+		doctor.New("disk", doctor.Warning, "512.0 MiB free for the project, 20.3 GiB for temporary files",
 			"free some space; what old runs have left goes with: ralph gc --older-than 30d", "512.0 MiB are left in /home/you/project"),
 	}
 }

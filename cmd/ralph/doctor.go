@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,9 +12,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/internal/agents"
 	"ralph/internal/db"
 	"ralph/internal/doctor"
 	"ralph/internal/human"
+	"ralph/internal/sandbox"
 	"ralph/internal/term"
 )
 
@@ -55,6 +58,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	if s.store != nil {
 		defer s.Close()
 	}
+	defer a.launcher.Close()
 	if o.fix {
 		var fixed int
 		if err := s.store.Update(ctx, func(g *dag.Graph) (err error) { fixed, err = g.Mend(); return err }); err != nil {
@@ -73,9 +77,9 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	for _, c := range []doctor.Check{
 		{Waiting: "the database to be checked", Run: p.State},
 		{Waiting: "the search for leftovers", Run: func(ctx context.Context) []doctor.Finding { leftovers = p.Leftovers(ctx); return nil }},
-		{Run: func(ctx context.Context) []doctor.Finding { return examineAgents(ctx, a, s, o.timeout) }},
+		{Run: agentsCheck(a, s, o.timeout).Check},
 		{Waiting: "git", Run: p.Git},
-		{Waiting: "the sandbox to start", Run: func(context.Context) []doctor.Finding { return []doctor.Finding{examineSandbox(a, s)} }},
+		{Waiting: "the sandbox to start", Run: func(context.Context) []doctor.Finding { return []doctor.Finding{checkSandbox(a, s, p)} }},
 		{Waiting: "the processes", Run: doctor.Processes},
 		{Waiting: "the disk", Run: p.Disk},
 	} {
@@ -165,11 +169,17 @@ func printFindings(a *app, findings []doctor.Finding) error {
 	return err
 }
 
-// The names that the checks of agents and sandbox go by until they are in internal/doctor.
-type finding = doctor.Finding
+func agentsCheck(a *app, s *session, timeout time.Duration) doctor.Agents {
+	return doctor.Agents{
+		Finder: a.finder(s.config), Timeout: timeout, Waiting: a.waitingFor, Hint: hintFor,
+		Trial: func(ag agents.Agent) (*agents.Trial, error) { return newTrial(a, s, ag, timeout) },
+	}
+}
 
-const levelOK, levelWarning, levelProblem = doctor.OK, doctor.Warning, doctor.Problem
-
-func found(check string, level doctor.Level, text, fix string, details ...string) finding {
-	return doctor.New(check, level, text, fix, details...)
+func checkSandbox(a *app, s *session, p doctor.Project) doctor.Finding {
+	c, err := a.confiner(sandbox.Options{Mode: "auto", Project: s.project}, s.config.Sandbox)
+	if err != nil {
+		return doctor.New("sandbox", doctor.Problem, err.Error(), cmp.Or(hintFor(err), "correct [sandbox] in the configuration: ralph config show"))
+	}
+	return p.Sandbox(s.config.Sandbox.Mode, c)
 }

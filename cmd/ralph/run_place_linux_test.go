@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ralph/event"
+	"ralph/internal/doctor"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -211,7 +212,7 @@ func (p *place) wantSound(t *testing.T) {
 	t.Helper()
 	r := p.start(t, "doctor", "--json")
 	<-r.ended
-	var findings []finding
+	var findings []doctor.Finding
 	if err := json.Unmarshal(r.stdout.Bytes(), &findings); err != nil {
 		t.Fatalf("doctor: %v\n%s", err, r.stderr.String())
 	}
