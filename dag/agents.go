@@ -3,8 +3,6 @@ package dag
 import (
 	"encoding/json"
 	"time"
-
-	"zombiezen.com/go/sqlite"
 )
 
 // AgentLimit is a provider's limit: until then that agent has no room for us.
@@ -33,13 +31,9 @@ func (g *Graph) LimitAgent(l AgentLimit) error {
 
 // AgentLimits lists those that are not over, the first to end first.
 func (g *Graph) AgentLimits() ([]AgentLimit, error) {
-	var list []AgentLimit
-	err := g.tx.Each(agentLimitsSQL, func(stmt *sqlite.Stmt) error {
-		r := row{stmt: stmt}
-		list = append(list, AgentLimit{Agent: r.text(), Until: r.time(), Reason: r.text()})
-		return r.err
+	return collect(g, agentLimitsSQL, func(r *row) AgentLimit {
+		return AgentLimit{Agent: r.text(), Until: r.time(), Reason: r.text()}
 	}, ":now", g.millis())
-	return list, err
 }
 
 // LiftLimit forgets the limit of an agent, or of all if the name is empty, and lets
@@ -62,8 +56,7 @@ WHERE not_before > 0 AND agent IS NULL AND wait_agent = :agent;`
 // need: keep says for which they go on waiting. Tasks that bring their own agent
 // wait for it in any case.
 func (g *Graph) ForgetWaits(keep func(agent string) bool) error {
-	var agents []string
-	err := g.tx.Each(agentWaitsSQL, func(stmt *sqlite.Stmt) error { agents = append(agents, stmt.ColumnText(0)); return nil })
+	agents, err := collect(g, agentWaitsSQL, (*row).text)
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"zombiezen.com/go/sqlite"
-
 	"ralph/event"
 )
 
@@ -110,30 +108,20 @@ func (g *Graph) OpenAttempts() ([]Attempt, error) { return g.attempts(openSQL) }
 // Attempt returns the attempt with that full ID.
 func (g *Graph) Attempt(id string) (Attempt, error) {
 	list, err := g.attempts(attemptSQL, ":id", id)
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("attempt %s: %w", id, ErrNotFound)
-	}
-	if err != nil {
-		return Attempt{}, err
-	}
-	return list[0], nil
+	return only(list, err, "attempt "+id)
 }
 
 func (g *Graph) attempts(query string, args ...any) ([]Attempt, error) {
-	var list []Attempt
-	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error {
-		r := row{stmt: stmt}
-		list = append(list, Attempt{
+	return collect(g, query, func(r *row) Attempt {
+		return Attempt{
 			ID: r.text(), Run: r.text(), Task: r.text(), Iteration: r.int(), Phase: Phase(r.text()), Agent: r.text(), Model: r.text(),
 			StartedAt: r.time(), Heartbeat: r.time(), EndedAt: r.time(), Outcome: event.AttemptOutcome(r.text()), Reason: r.text(),
-			ModelEffective: r.text(), Session: r.text(), Sandbox: r.text(), StopReason: r.text(), Verdict: r.text(), Gates: r.records(),
-			Files: r.list(), Base: r.text(), Tree: r.text(), TreeAfter: r.text(), Transcript: r.text(),
-			TokensIn: r.optionalInt64(), TokensCached: r.optionalInt64(), TokensOut: r.optionalInt64(), CostUSD: r.optionalFloat(),
-			Estimated: r.int() != 0, Unknown: r.int() != 0, SessionUSD: r.optionalFloat(), Drift: r.list(), PrunedAt: r.time(),
-		})
-		return r.err
+			ModelEffective: r.text(), Session: r.text(), Sandbox: r.text(), StopReason: r.text(), Verdict: r.text(), Gates: decode[GateRecord](r),
+			Files: decode[string](r), Base: r.text(), Tree: r.text(), TreeAfter: r.text(), Transcript: r.text(),
+			TokensIn: optional(r, r.int64), TokensCached: optional(r, r.int64), TokensOut: optional(r, r.int64), CostUSD: optional(r, r.float),
+			Estimated: r.int() != 0, Unknown: r.int() != 0, SessionUSD: optional(r, r.float), Drift: decode[string](r), PrunedAt: r.time(),
+		}
 	}, args...)
-	return list, err
 }
 
 // Phase is how far an attempt came; a crash is mended according to it.
@@ -253,12 +241,7 @@ type Unwritten struct{ Attempt, JSON string }
 
 // Unwritten lists the knowledge that is not in files yet, oldest first.
 func (g *Graph) Unwritten() ([]Unwritten, error) {
-	var list []Unwritten
-	err := g.tx.Each(unwrittenSQL, func(stmt *sqlite.Stmt) error {
-		list = append(list, Unwritten{stmt.ColumnText(0), stmt.ColumnText(1)})
-		return nil
-	})
-	return list, err
+	return collect(g, unwrittenSQL, func(r *row) Unwritten { return Unwritten{r.text(), r.text()} })
 }
 
 // Written says that the knowledge of an attempt is in files now.

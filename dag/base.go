@@ -2,8 +2,6 @@ package dag
 
 import (
 	"fmt"
-
-	"zombiezen.com/go/sqlite"
 )
 
 const (
@@ -15,9 +13,7 @@ const (
 
 // Base is what the first attempt since the last reset found, "" before there was one.
 func (g *Graph) Base(id string) (string, error) {
-	base := ""
-	err := g.tx.Each(baseSQL, func(stmt *sqlite.Stmt) error { base = stmt.ColumnText(0); return nil }, ":id", id)
-	return base, err
+	return one(g, baseSQL, (*row).text, ":id", id)
 }
 
 // SetBase stores what a claimed task found when it began.
@@ -31,13 +27,7 @@ func (g *Graph) SetBase(c Claim, base string) error {
 
 // FeatureGates lists the commands that judge every task of a feature.
 func (g *Graph) FeatureGates(name string) ([]string, error) {
-	var gates []string
-	err := g.tx.Each(featureGatesSQL, func(stmt *sqlite.Stmt) error {
-		r := row{stmt: stmt}
-		gates = r.list()
-		return r.err
-	}, ":name", name)
-	return gates, err
+	return one(g, featureGatesSQL, decode[string], ":name", name)
 }
 
 // SetFeatureGates replaces the commands that judge every task of a feature.

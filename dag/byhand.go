@@ -2,8 +2,6 @@ package dag
 
 import (
 	"time"
-
-	"zombiezen.com/go/sqlite"
 )
 
 const doneByHandSQL = `
@@ -14,10 +12,5 @@ ORDER BY n LIMIT 20;`
 // DoneByHand lists tasks that were made done since then and that no run has
 // accepted: somebody said so with a command.
 func (g *Graph) DoneByHand(since time.Time) ([]string, error) {
-	var ids []string
-	err := g.tx.Each(doneByHandSQL, func(stmt *sqlite.Stmt) error {
-		ids = append(ids, stmt.ColumnText(0))
-		return nil
-	}, ":since", since.UnixMilli())
-	return ids, err
+	return collect(g, doneByHandSQL, (*row).text, ":since", since.UnixMilli())
 }

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"zombiezen.com/go/sqlite"
 )
 
 const describeRunSQL = `UPDATE runs SET settings = :settings, continues = :continues, iterations = :iterations, failures = :failures WHERE id = :id;`
@@ -59,13 +57,7 @@ WHERE scope_feature IS :feature AND scope_task IS :task ORDER BY n DESC LIMIT 1;
 // LastRun returns the latest run of exactly that scope.
 func (g *Graph) LastRun(scope Scope) (Run, error) {
 	runs, err := g.runs(lastRunSQL, ":feature", orNull(scope.Feature), ":task", orNull(scope.Task))
-	if err == nil && len(runs) == 0 {
-		err = fmt.Errorf("an earlier run of that target: %w", ErrNotFound)
-	}
-	if err != nil {
-		return Run{}, err
-	}
-	return runs[0], nil
+	return only(runs, err, "an earlier run of that target")
 }
 
 // A run that another one has continued is finished, and so is a complete one, unless a
@@ -122,11 +114,7 @@ FROM chain JOIN runs r ON r.id = chain.id;`
 // RunSpan is how long a run and those that it continues have run, in all, and how
 // much of that they only waited for providers.
 func (g *Graph) RunSpan(id string) (took, waited time.Duration, err error) {
-	err = g.tx.Each(runSpanSQL, func(stmt *sqlite.Stmt) error {
-		r := row{stmt: stmt}
-		took, waited = time.Duration(r.int64())*time.Millisecond, time.Duration(r.int64())*time.Millisecond
-		return nil
-	}, ":id", id)
+	_, err = one(g, runSpanSQL, func(r *row) bool { took, waited = r.duration(), r.duration(); return true }, ":id", id)
 	return took, waited, err
 }
 

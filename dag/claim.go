@@ -3,8 +3,6 @@ package dag
 import (
 	"fmt"
 	"time"
-
-	"zombiezen.com/go/sqlite"
 )
 
 // Scope is what a run may touch: a feature by name, a task with all below it by
@@ -108,8 +106,7 @@ func (g *Graph) Claim(opts ClaimOptions) (Claim, bool, error) {
 		return Claim{}, false, err
 	}
 	args = append(args, ":owner", opts.Run.Owner, ":lease", g.now.Add(opts.Lease).UnixMilli(), ":now", g.millis())
-	var t Task
-	err = g.tx.Each(query, func(stmt *sqlite.Stmt) (err error) { t, err = g.scanTask(stmt); return err }, args...)
+	t, err := one(g, query, g.scanTask, args...)
 	if err != nil || t.N == 0 {
 		return Claim{}, false, err
 	}

@@ -3,8 +3,6 @@ package dag
 import (
 	"fmt"
 	"time"
-
-	"zombiezen.com/go/sqlite"
 )
 
 // Stop is how a person wants a run to end.
@@ -26,13 +24,7 @@ const controlSQL = `SELECT (SELECT stop_requested FROM runs WHERE id = :run), pa
 
 // Control says what was asked of a run. It reads two rows: runs ask every second.
 func (g *Graph) Control(run string) (Control, error) {
-	var c Control
-	err := g.tx.Each(controlSQL, func(stmt *sqlite.Stmt) error {
-		r := row{stmt: stmt}
-		c = Control{Stop: Stop(r.text()), PausedAt: r.time()}
-		return nil
-	}, ":run", run)
-	return c, err
+	return one(g, controlSQL, func(r *row) Control { return Control{Stop: Stop(r.text()), PausedAt: r.time()} }, ":run", run)
 }
 
 const stopSQL = `

@@ -2,8 +2,6 @@ package dag
 
 import (
 	"fmt"
-
-	"zombiezen.com/go/sqlite"
 )
 
 // Link makes blocked wait for blocker. Doing so twice is the same as once; a
@@ -98,11 +96,5 @@ func (g *Graph) Dependents(t Task) ([]Task, error) { return g.tasks(dependantsSQ
 func (g *Graph) ChildTasks(t Task) ([]Task, error) { return g.tasks(childTasksSQL, ":n", t.N) }
 
 func (g *Graph) tasks(query string, args ...any) ([]Task, error) {
-	var list []Task
-	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error {
-		t, err := g.scanTask(stmt)
-		list = append(list, t)
-		return err
-	}, args...)
-	return list, err
+	return collect(g, query, g.scanTask, args...)
 }

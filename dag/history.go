@@ -1,9 +1,6 @@
 package dag
 
 import (
-	"fmt"
-	"strings"
-
 	"zombiezen.com/go/sqlite"
 )
 
@@ -22,34 +19,11 @@ const runByPrefixSQL = `SELECT ` + runColumns + ` FROM runs WHERE id >= :from AN
 // ResolveRun returns the one run whose ID begins with what was typed; the leading
 // "r-" may be left out. More than one is an error that lists some.
 func (g *Graph) ResolveRun(typed string) (Run, error) {
-	prefix := strings.ToLower(strings.TrimSpace(typed))
-	if !strings.HasPrefix(prefix, "r-") {
-		prefix = "r-" + prefix
-	}
-	if prefix == "r-" {
-		return Run{}, fmt.Errorf("run %q: %w", typed, ErrNotFound)
-	}
-	found, err := g.runs(runByPrefixSQL, ":from", prefix, ":to", prefix+"\U0010ffff")
-	if err != nil {
-		return Run{}, err
-	}
-	switch {
-	case len(found) == 0:
-		return Run{}, fmt.Errorf("run %q: %w", typed, ErrNotFound)
-	case len(found) == 1, found[0].ID == prefix:
-		return found[0], nil
-	}
-	ids := make([]string, len(found))
-	for i, r := range found {
-		ids[i] = r.ID
-	}
-	return Run{}, fmt.Errorf("run %q: %w: %s", typed, ErrAmbiguous, strings.Join(ids, ", "))
+	return resolve("run", "r-", typed, g.runs, runByPrefixSQL, func(r Run) string { return r.ID })
 }
 
 func (g *Graph) runs(query string, args ...any) ([]Run, error) {
-	var list []Run
-	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error { list = append(list, scanRun(stmt)); return nil }, args...)
-	return list, err
+	return collect(g, query, scanRun, args...)
 }
 
 const (
@@ -88,12 +62,7 @@ ORDER BY d.blocked, d.blocker;`
 
 // Edges lists every dependency, in the order in which what waits was created.
 func (g *Graph) Edges() ([]Edge, error) {
-	var list []Edge
-	err := g.tx.Each(allEdgesSQL, func(stmt *sqlite.Stmt) error {
-		list = append(list, Edge{stmt.ColumnText(0), stmt.ColumnText(1)})
-		return nil
-	})
-	return list, err
+	return collect(g, allEdgesSQL, func(r *row) Edge { return Edge{r.text(), r.text()} })
 }
 
 const failuresSQL = `

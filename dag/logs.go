@@ -3,8 +3,6 @@ package dag
 import (
 	"strings"
 	"time"
-
-	"zombiezen.com/go/sqlite"
 )
 
 // LogKind is what an entry of a task's log is about.
@@ -44,13 +42,7 @@ const logsSQL = `SELECT at, kind, text FROM task_logs WHERE task = :task ORDER B
 
 // Logs lists a task's history, oldest first.
 func (g *Graph) Logs(t Task) ([]LogEntry, error) {
-	var list []LogEntry
-	err := g.tx.Each(logsSQL, func(stmt *sqlite.Stmt) error {
-		r := row{stmt: stmt}
-		list = append(list, LogEntry{At: r.time(), Kind: LogKind(r.text()), Text: r.text()})
-		return r.err
-	}, ":task", t.N)
-	return list, err
+	return collect(g, logsSQL, func(r *row) LogEntry { return LogEntry{At: r.time(), Kind: LogKind(r.text()), Text: r.text()} }, ":task", t.N)
 }
 
 const lastFailureSQL = `
@@ -58,9 +50,7 @@ SELECT text FROM task_logs WHERE task = :task AND kind IN ('failure', 'verify') 
 
 // LastFailure is why the task last failed or was not accepted, or "".
 func (g *Graph) LastFailure(t Task) (string, error) {
-	var text string
-	err := g.tx.Each(lastFailureSQL, func(stmt *sqlite.Stmt) error { text = stmt.ColumnText(0); return nil }, ":task", t.N)
-	return text, err
+	return one(g, lastFailureSQL, (*row).text, ":task", t.N)
 }
 
 const blockReasonSQL = `
@@ -68,7 +58,6 @@ SELECT text FROM task_logs WHERE task = :task AND kind = 'system' AND substr(tex
 
 // blockReason is what a person said who blocked the task, or "".
 func (g *Graph) blockReason(t Task) (string, error) {
-	var text string
-	err := g.tx.Each(blockReasonSQL, func(stmt *sqlite.Stmt) error { text = stmt.ColumnText(0); return nil }, ":task", t.N, ":how", blockedByHand)
+	text, err := one(g, blockReasonSQL, (*row).text, ":task", t.N, ":how", blockedByHand)
 	return strings.TrimPrefix(strings.TrimPrefix(text, blockedByHand), ": "), err
 }

@@ -13,13 +13,7 @@ const byIDSQL = `SELECT ` + taskColumns + ` FROM tasks WHERE id = :id;`
 // Task returns the task with that full ID.
 func (g *Graph) Task(id string) (Task, error) {
 	found, err := g.tasks(byIDSQL, ":id", id)
-	if err != nil {
-		return Task{}, err
-	}
-	if len(found) == 0 {
-		return Task{}, fmt.Errorf("task %s: %w", id, ErrNotFound)
-	}
-	return found[0], nil
+	return only(found, err, "task "+id)
 }
 
 const byPrefixSQL = `SELECT ` + taskColumns + ` FROM tasks WHERE id >= :from AND id < :to ORDER BY id LIMIT 4;`
@@ -27,28 +21,40 @@ const byPrefixSQL = `SELECT ` + taskColumns + ` FROM tasks WHERE id >= :from AND
 // Resolve returns the one task whose ID begins with what was typed; the leading
 // "t-" may be left out. More than one is an error that lists some.
 func (g *Graph) Resolve(typed string) (Task, error) {
-	prefix := strings.ToLower(strings.TrimSpace(typed))
-	if !strings.HasPrefix(prefix, "t-") {
-		prefix = "t-" + prefix
+	return resolve("task", "t-", typed, g.tasks, byPrefixSQL, func(t Task) string { return t.ID })
+}
+
+// resolve finds the one thing whose ID begins with what was typed, with or without the
+// prefix of its kind.
+func resolve[T any](kind, prefix, typed string, find func(string, ...any) ([]T, error), query string, id func(T) string) (T, error) {
+	var none T
+	from := prefix + strings.TrimPrefix(strings.ToLower(strings.TrimSpace(typed)), prefix)
+	if from == prefix {
+		return none, fmt.Errorf("%s %q: %w", kind, typed, ErrNotFound)
 	}
-	if prefix == "t-" {
-		return Task{}, fmt.Errorf("task %q: %w", typed, ErrNotFound)
-	}
-	found, err := g.tasks(byPrefixSQL, ":from", prefix, ":to", prefix+"\U0010ffff")
+	found, err := find(query, ":from", from, ":to", from+"\U0010ffff")
 	if err != nil {
-		return Task{}, err
+		return none, err
 	}
-	switch {
-	case len(found) == 0:
-		return Task{}, fmt.Errorf("task %q: %w", typed, ErrNotFound)
-	case len(found) == 1, found[0].ID == prefix:
-		return found[0], nil
+	if len(found) > 1 && id(found[0]) != from {
+		var ids []string
+		for _, v := range found {
+			ids = append(ids, id(v))
+		}
+		return none, fmt.Errorf("%s %q: %w: %s", kind, typed, ErrAmbiguous, strings.Join(ids, ", "))
 	}
-	ids := make([]string, len(found))
-	for i, t := range found {
-		ids[i] = t.ID
+	return only(found, nil, fmt.Sprintf("%s %q", kind, typed))
+}
+
+// only returns the first of what was found, or that there is none.
+func only[T any](found []T, err error, what string) (T, error) {
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("%s: %w", what, ErrNotFound)
 	}
-	return Task{}, fmt.Errorf("task %q: %w: %s", typed, ErrAmbiguous, strings.Join(ids, ", "))
+	if err != nil {
+		return *new(T), err
+	}
+	return found[0], nil
 }
 
 // Filter selects tasks. The zero value selects all of them.
@@ -98,15 +104,10 @@ func (g *Graph) List(f Filter) ([]Task, error) {
 	}
 	var list []Task
 	err = g.tx.Each(query, func(stmt *sqlite.Stmt) error {
-		t, err := g.scanTask(stmt)
-		if err != nil {
-			return err
-		}
-		if onlyReady && t.Status == Pending && !t.Ready(g.now) {
-			return nil
-		}
-		if f.Held && (t.Children > 0 || t.Ready(g.now)) {
-			return nil
+		r := row{stmt: stmt}
+		t := g.scanTask(&r)
+		if r.err != nil || onlyReady && t.Status == Pending && !t.Ready(g.now) || f.Held && (t.Children > 0 || t.Ready(g.now)) {
+			return r.err
 		}
 		list = append(list, t)
 		if f.Limit > 0 && len(list) == f.Limit {

@@ -22,8 +22,7 @@ const nodeColumns = `n, parent, feature, id, status, children, open_deps, owner,
 
 const nodeSQL = `SELECT ` + nodeColumns + ` FROM tasks WHERE n = :n;`
 
-func scanNode(stmt *sqlite.Stmt) node {
-	r := row{stmt: stmt}
+func scanNode(r *row) node {
 	return node{
 		n: r.int64(), parent: r.int64(), feature: r.int64(), id: r.text(), status: Status(r.text()),
 		children: r.int(), openDeps: r.int(), owner: r.text(), generation: r.int64(),
@@ -31,8 +30,7 @@ func scanNode(stmt *sqlite.Stmt) node {
 }
 
 func (g *Graph) node(n int64) (node, error) {
-	var t node
-	err := g.tx.Each(nodeSQL, func(stmt *sqlite.Stmt) error { t = scanNode(stmt); return nil }, ":n", n)
+	t, err := one(g, nodeSQL, scanNode, ":n", n)
 	if err == nil && t.n == 0 {
 		err = fmt.Errorf("task %d: %w", n, ErrNotFound)
 	}

@@ -2,8 +2,6 @@ package dag
 
 import (
 	"time"
-
-	"zombiezen.com/go/sqlite"
 )
 
 // Outline is what a picture of the graph needs of a task: little enough to be read
@@ -56,14 +54,10 @@ func (g *Graph) Outline(scope Scope) ([]Outline, error) {
 		}
 		query, args = outlineFeatureSQL, []any{":feature", n}
 	}
-	var list []Outline
-	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error {
-		r := row{stmt: stmt}
-		list = append(list, Outline{
+	return collect(g, query, func(r *row) Outline {
+		return Outline{
 			N: r.int64(), Parent: r.int64(), ID: r.text(), Title: r.text(), Status: Status(r.text()), Children: r.int(), OpenDeps: r.int(),
 			Held: r.bool(), Doomed: r.bool() && !g.keeps, Paused: r.bool(), Leaving: r.bool(), Unverified: r.bool(), NotBefore: r.time(), WaitReason: r.text(),
-		})
-		return r.err
+		}
 	}, args...)
-	return list, err
 }

@@ -2,8 +2,6 @@ package dag
 
 import (
 	"fmt"
-
-	"zombiezen.com/go/sqlite"
 )
 
 // Finish is a person's word that a task is done. A group is done when its
@@ -172,8 +170,7 @@ func (g *Graph) ResetFailed(id string) ([]string, error) {
 const nodeByIDSQL = `SELECT ` + nodeColumns + ` FROM tasks WHERE id = :id;`
 
 func (g *Graph) byHand(id string) (node, error) {
-	var t node
-	err := g.tx.Each(nodeByIDSQL, func(stmt *sqlite.Stmt) error { t = scanNode(stmt); return nil }, ":id", id)
+	t, err := one(g, nodeByIDSQL, scanNode, ":id", id)
 	if err == nil && t.n == 0 {
 		err = fmt.Errorf("task %s: %w", id, ErrNotFound)
 	}

@@ -3,8 +3,6 @@ package dag
 import (
 	"fmt"
 	"time"
-
-	"zombiezen.com/go/sqlite"
 )
 
 // Planning is one session with an agent that planned: it belongs to no task, but it
@@ -70,18 +68,14 @@ FROM plannings ORDER BY n;`
 
 // Plannings lists all sessions of planning, oldest first.
 func (g *Graph) Plannings() ([]Planning, error) {
-	var list []Planning
-	err := g.tx.Each(planningsSQL, func(stmt *sqlite.Stmt) error {
-		r := row{stmt: stmt}
-		list = append(list, Planning{
+	return collect(g, planningsSQL, func(r *row) Planning {
+		return Planning{
 			ID: r.text(), Step: r.text(), Feature: r.text(), Agent: r.text(), Model: r.text(), ModelEffective: r.text(),
-			StartedAt: r.time(), EndedAt: r.time(), Worked: time.Duration(r.int64()) * time.Millisecond,
-			TokensIn: r.optionalInt64(), TokensCached: r.optionalInt64(), TokensOut: r.optionalInt64(),
-			CostUSD: r.optionalFloat(), Estimated: r.bool(), Unknown: r.bool(),
-		})
-		return r.err
+			StartedAt: r.time(), EndedAt: r.time(), Worked: r.duration(),
+			TokensIn: optional(r, r.int64), TokensCached: optional(r, r.int64), TokensOut: optional(r, r.int64),
+			CostUSD: optional(r, r.float), Estimated: r.bool(), Unknown: r.bool(),
+		}
 	})
-	return list, err
 }
 
 const (

@@ -1,9 +1,8 @@
 package dag
 
 import (
+	"slices"
 	"time"
-
-	"zombiezen.com/go/sqlite"
 )
 
 // Cutoffs say what is old: what ended before Others, and before Failures if an
@@ -45,12 +44,6 @@ WHERE r.pruned_at IS NULL OR t.status <> 'done';`
 
 // Trees lists the trees of the working folder that work may still be compared with.
 func (g *Graph) Trees() ([]string, error) {
-	var list []string
-	err := g.tx.Each(treesSQL, func(stmt *sqlite.Stmt) error {
-		if tree := stmt.ColumnText(0); tree != "" {
-			list = append(list, tree)
-		}
-		return nil
-	})
-	return list, err
+	trees, err := collect(g, treesSQL, (*row).text)
+	return slices.DeleteFunc(trees, func(tree string) bool { return tree == "" }), err
 }

@@ -1,9 +1,8 @@
 package dag
 
 import (
+	"slices"
 	"time"
-
-	"zombiezen.com/go/sqlite"
 
 	"ralph/event"
 )
@@ -75,26 +74,18 @@ func (g *Graph) Receipts(f ReceiptFilter) ([]Receipt, error) {
 	case f.Run != "":
 		query, args = receiptsRunSQL, []any{":run", f.Run}
 	}
-	var list []Receipt
-	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error {
-		r := scanReceipt(stmt)
-		if f.Run == "" || r.Run == f.Run {
-			list = append(list, r)
-		}
-		return nil
-	}, args...)
-	return list, err
+	list, err := collect(g, query, scanReceipt, args...)
+	return slices.DeleteFunc(list, func(r Receipt) bool { return f.Run != "" && r.Run != f.Run }), err
 }
 
-func scanReceipt(stmt *sqlite.Stmt) Receipt {
-	r := row{stmt: stmt}
-	// A list of files that cannot be read is no reason to withhold a receipt.
+func scanReceipt(r *row) Receipt {
+	defer func() { r.err = nil }() // a list of files that cannot be read is no reason to withhold a receipt
 	return Receipt{
 		ID: r.text(), Run: r.text(), Task: r.text(), Title: r.text(), Feature: r.text(), Verification: r.text(), Last: r.bool(),
 		Iteration: r.int(), Phase: Phase(r.text()), Agent: r.text(), Model: r.text(), ModelEffective: r.text(), Sandbox: r.text(),
 		StartedAt: r.time(), EndedAt: r.time(), Outcome: event.AttemptOutcome(r.text()), Reason: r.text(), StopReason: r.text(), Verdict: r.text(),
-		Gates: r.text(), TokensIn: r.optionalInt64(), TokensCached: r.optionalInt64(), TokensOut: r.optionalInt64(),
-		CostUSD: r.optionalFloat(), CostEstimated: r.bool(), CostUnknown: r.bool(), Shares: r.shares(), Drift: r.list(), Files: r.list(), Base: r.text(),
+		Gates: r.text(), TokensIn: optional(r, r.int64), TokensCached: optional(r, r.int64), TokensOut: optional(r, r.int64),
+		CostUSD: optional(r, r.float), CostEstimated: r.bool(), CostUnknown: r.bool(), Shares: decode[Share](r), Drift: decode[string](r), Files: decode[string](r), Base: r.text(),
 		Tree: r.text(), TreeAfter: r.text(),
 	}
 }

@@ -1,7 +1,5 @@
 package dag
 
-import "zombiezen.com/go/sqlite"
-
 // childrenSQL looks at the children's statuses through the index alone: the cost
 // does not grow with their number. A list after IN would be built anew each time.
 const childrenSQL = `SELECT
@@ -55,10 +53,7 @@ func (g *Graph) rollUp(parent int64, from, child Status) error {
 }
 
 func (g *Graph) childrenOf(n int64) (open, failed bool, err error) {
-	err = g.tx.Each(childrenSQL, func(stmt *sqlite.Stmt) error {
-		open, failed = stmt.ColumnBool(0), stmt.ColumnBool(1)
-		return nil
-	}, ":n", n)
+	_, err = one(g, childrenSQL, func(r *row) bool { open, failed = r.bool(), r.bool(); return true }, ":n", n)
 	return open, failed, err
 }
 

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"zombiezen.com/go/sqlite"
-
 	"ralph/event"
 )
 
@@ -64,8 +62,7 @@ func (g *Graph) EndRun(id string, outcome event.RunOutcome, reason string, itera
 const runColumns = `id, owner, scope_feature, scope_task, pid, pid_start, boot_id, pid_ns,
     started_at, heartbeat_at, ended_at, outcome, reason, iterations, failures, settings, continues, pruned_at`
 
-func scanRun(stmt *sqlite.Stmt) Run {
-	r := row{stmt: stmt}
+func scanRun(r *row) Run {
 	return Run{
 		ID: r.text(), Owner: r.text(), Scope: Scope{Feature: r.text(), Task: r.text()},
 		Process:   Process{PID: r.int64(), Start: r.int64(), BootID: r.text(), Namespace: r.text()},
@@ -78,17 +75,11 @@ const ownerSQL = `SELECT ` + runColumns + ` FROM runs WHERE owner = :owner;`
 
 // Owner returns the run that claims under that owner.
 func (g *Graph) Owner(owner string) (Run, error) {
-	var run Run
-	err := g.tx.Each(ownerSQL, func(stmt *sqlite.Stmt) error { run = scanRun(stmt); return nil }, ":owner", owner)
-	if err == nil && run.ID == "" {
-		err = fmt.Errorf("run of owner %s: %w", owner, ErrNotFound)
-	}
-	return run, err
+	runs, err := g.runs(ownerSQL, ":owner", owner)
+	return only(runs, err, "run of owner "+owner)
 }
 
 const openRunsSQL = `SELECT ` + runColumns + ` FROM runs WHERE ended_at IS NULL ORDER BY n;`
 
 // OpenRuns lists the runs that have not ended, or died before they could say so.
-func (g *Graph) OpenRuns() ([]Run, error) {
-	return g.runs(openRunsSQL)
-}
+func (g *Graph) OpenRuns() ([]Run, error) { return g.runs(openRunsSQL) }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"zombiezen.com/go/sqlite"
-
 	"ralph/event"
 )
 
@@ -19,9 +17,7 @@ const (
 
 // held returns the claimed task, or an ErrLost that says what became of it.
 func (g *Graph) held(c Claim) (node, error) {
-	var t node
-	err := g.tx.Each(heldSQL, func(stmt *sqlite.Stmt) error { t = scanNode(stmt); return nil },
-		":id", c.Task.ID, ":owner", c.Owner, ":generation", c.Generation)
+	t, err := one(g, heldSQL, scanNode, ":id", c.Task.ID, ":owner", c.Owner, ":generation", c.Generation)
 	if err != nil || t.n != 0 {
 		return t, err
 	}

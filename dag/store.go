@@ -97,13 +97,6 @@ type Graph struct {
 // Tx is the transaction itself, for packages that must write together with ours.
 func (g *Graph) Tx() *db.Tx { return g.tx }
 
-// scanTask reads a task. Its failed ancestors are no matter if we keep going.
-func (g *Graph) scanTask(stmt *sqlite.Stmt) (Task, error) {
-	t, err := scanTask(stmt)
-	t.Doomed = t.Doomed && !g.keeps
-	return t, err
-}
-
 // KeepsGoing says that a failed task does not keep back the others of its group.
 func (g *Graph) KeepsGoing() bool { return g.keeps }
 
@@ -119,19 +112,12 @@ func (g *Graph) millis() int64 { return g.now.UnixMilli() }
 
 // number returns the first column of the first row, or 0.
 func (g *Graph) number(query string, args ...any) (int64, error) {
-	var n int64
-	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error { n = stmt.ColumnInt64(0); return nil }, args...)
-	return n, err
+	return one(g, query, (*row).int64, args...)
 }
 
 // numbers returns the first column of all rows.
 func (g *Graph) numbers(query string, args ...any) ([]int64, error) {
-	var ns []int64
-	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error {
-		ns = append(ns, stmt.ColumnInt64(0))
-		return nil
-	}, args...)
-	return ns, err
+	return collect(g, query, (*row).int64, args...)
 }
 
 // groups returns the first column of those rows whose second one, the number of

@@ -105,11 +105,10 @@ func (g *Graph) Tally(scope Scope) (Tally, error) {
 // these from those.
 func (g *Graph) countStatuses(all, groups string, args ...any) (tasks, group map[Status]int, err error) {
 	tasks, group = map[Status]int{}, map[Status]int{}
-	err = g.tx.Each(all, func(stmt *sqlite.Stmt) error {
+	if err = g.tx.Each(all, func(stmt *sqlite.Stmt) error {
 		tasks[Status(stmt.ColumnText(0))] = stmt.ColumnInt(1)
 		return nil
-	}, args...)
-	if err != nil {
+	}, args...); err != nil {
 		return nil, nil, err
 	}
 	err = g.tx.Each(groups, func(stmt *sqlite.Stmt) error {

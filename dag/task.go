@@ -70,18 +70,19 @@ const taskColumns = `n, id, title, description, status, priority,
     created_at, updated_at, started_at, finished_at,
     children, open_deps, held, doomed`
 
-func scanTask(stmt *sqlite.Stmt) (Task, error) {
-	r := row{stmt: stmt}
+// scanTask reads a task. Failed ancestors do not matter to a graph that keeps going.
+func (g *Graph) scanTask(r *row) Task {
 	t := Task{
 		N: r.int64(), ID: r.text(), Title: r.text(), Description: r.text(),
 		Status: Status(r.text()), Priority: r.int64(), Parent: r.text(), Feature: r.text(),
-		Kind: Kind(r.text()), Agent: r.text(), Model: r.text(), Gates: r.list(), MaxRetries: r.optionalInt(), AllowTampering: r.bool(),
+		Kind: Kind(r.text()), Agent: r.text(), Model: r.text(), Gates: decode[string](r), MaxRetries: optional(r, r.int), AllowTampering: r.bool(),
 		Retries: r.int(), Attempts: r.int(), Interruptions: r.int(), Verification: r.text(), Paused: r.bool(), GivenUp: r.bool(), Unverified: r.text(),
 		Owner: r.text(), Generation: r.int64(), LeaseUntil: r.time(), Leaving: r.text(), NotBefore: r.time(), WaitReason: r.text(),
 		CreatedAt: r.time(), UpdatedAt: r.time(), StartedAt: r.time(), FinishedAt: r.time(),
 		Children: r.int(), OpenDeps: r.int(), Held: r.bool(), Doomed: r.bool(),
 	}
-	return t, r.err
+	t.Doomed = t.Doomed && !g.keeps
+	return t
 }
 
 // row reads the columns of one result row from left to right.
@@ -91,12 +92,14 @@ type row struct {
 	err  error
 }
 
-func (r *row) next() int         { r.col++; return r.col - 1 }
-func (r *row) text() string      { return r.stmt.ColumnText(r.next()) }
-func (r *row) int() int          { return r.stmt.ColumnInt(r.next()) }
-func (r *row) int64() int64      { return r.stmt.ColumnInt64(r.next()) }
-func (r *row) bool() bool        { return r.stmt.ColumnInt(r.next()) != 0 }
-func (r *row) isNull(i int) bool { return r.stmt.ColumnType(i) == sqlite.TypeNull }
+func (r *row) next() int      { r.col++; return r.col - 1 }
+func (r *row) text() string   { return r.stmt.ColumnText(r.next()) }
+func (r *row) int() int       { return r.stmt.ColumnInt(r.next()) }
+func (r *row) int64() int64   { return r.stmt.ColumnInt64(r.next()) }
+func (r *row) float() float64 { return r.stmt.ColumnFloat(r.next()) }
+func (r *row) bool() bool     { return r.stmt.ColumnInt(r.next()) != 0 }
+
+func (r *row) duration() time.Duration { return time.Duration(r.int64()) * time.Millisecond }
 
 // time is zero for NULL and for 0, which both mean "not at all".
 func (r *row) time() time.Time {
@@ -107,67 +110,46 @@ func (r *row) time() time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-func (r *row) optionalInt() *int {
-	i := r.next()
-	if r.isNull(i) {
+// optional is nil for NULL.
+func optional[T any](r *row, read func() T) *T {
+	if r.stmt.ColumnType(r.col) == sqlite.TypeNull {
+		r.col++
 		return nil
 	}
-	v := r.stmt.ColumnInt(i)
+	v := read()
 	return &v
 }
 
-func (r *row) optionalInt64() *int64 {
-	i := r.next()
-	if r.isNull(i) {
-		return nil
-	}
-	v := r.stmt.ColumnInt64(i)
-	return &v
-}
-
-func (r *row) optionalFloat() *float64 {
-	i := r.next()
-	if r.isNull(i) {
-		return nil
-	}
-	v := r.stmt.ColumnFloat(i)
-	return &v
-}
-
-func (r *row) list() []string {
+// decode reads a list that is stored as JSON.
+func decode[T any](r *row) (list []T) {
 	text := r.text()
 	if text == "[]" || text == "" {
 		return nil
 	}
-	var list []string
 	if err := json.Unmarshal([]byte(text), &list); err != nil && r.err == nil {
 		r.err = err
 	}
 	return list
 }
 
-func (r *row) shares() []Share {
-	text := r.text()
-	if text == "" {
-		return nil
-	}
-	var list []Share
-	if err := json.Unmarshal([]byte(text), &list); err != nil && r.err == nil {
-		r.err = err
-	}
-	return list
+// collect reads all rows of a query.
+func collect[T any](g *Graph, query string, scan func(*row) T, args ...any) ([]T, error) {
+	var list []T
+	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error {
+		r := row{stmt: stmt}
+		list = append(list, scan(&r))
+		return r.err
+	}, args...)
+	return list, err
 }
 
-func (r *row) records() []GateRecord {
-	text := r.text()
-	if text == "[]" || text == "" {
-		return nil
+// one reads the only row of a query; without one it is the zero value.
+func one[T any](g *Graph, query string, scan func(*row) T, args ...any) (v T, err error) {
+	list, err := collect(g, query, scan, args...)
+	if len(list) > 0 {
+		v = list[0]
 	}
-	var list []GateRecord
-	if err := json.Unmarshal([]byte(text), &list); err != nil && r.err == nil {
-		r.err = err
-	}
-	return list
+	return v, err
 }
 
 func listJSON(list []string) string {

@@ -2,8 +2,6 @@ package dag
 
 import (
 	"time"
-
-	"zombiezen.com/go/sqlite"
 )
 
 // Usage is what attempts have used, added up. Nil is unknown.
@@ -124,22 +122,15 @@ FROM (SELECT max(b.ended_at) AS at FROM attempts b INDEXED BY attempts_started W
 // countInto counts what concerns more than one run: attempts that have begun, because
 // others may go on at the same time, and tasks that failed.
 func (g *Graph) countInto(u *Usage, query string, args ...any) error {
-	return g.tx.Each(query, func(stmt *sqlite.Stmt) error {
-		r := row{stmt: stmt}
-		u.Attempts, u.Failures = r.int(), r.int()
-		return r.err
-	}, args...)
+	_, err := one(g, query, func(r *row) bool { u.Attempts, u.Failures = r.int(), r.int(); return true }, args...)
+	return err
 }
 
 func (g *Graph) usage(query string, args ...any) (Usage, error) {
-	var u Usage
-	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error {
-		r := row{stmt: stmt}
-		u = Usage{
-			Attempts: r.int(), TokensIn: r.optionalInt64(), TokensCached: r.optionalInt64(), TokensOut: r.optionalInt64(),
-			CostUSD: r.optionalFloat(), Estimated: r.int() != 0, Unpriced: r.int(), Worked: time.Duration(r.int64()) * time.Millisecond,
+	return one(g, query, func(r *row) Usage {
+		return Usage{
+			Attempts: r.int(), TokensIn: optional(r, r.int64), TokensCached: optional(r, r.int64), TokensOut: optional(r, r.int64),
+			CostUSD: optional(r, r.float), Estimated: r.int() != 0, Unpriced: r.int(), Worked: r.duration(),
 		}
-		return r.err
 	}, args...)
-	return u, err
 }
