@@ -21,12 +21,12 @@ type Config struct {
 	Knowledge KnowledgeConfig        `toml:"knowledge"`
 	Recovery  RecoveryConfig         `toml:"recovery"`
 	GC        GCConfig               `toml:"gc"`
+	Telemetry TelemetryConfig        `toml:"telemetry"`
+	Sandbox   SandboxConfig          `toml:"sandbox"`
 	Budget    BudgetConfig           `toml:"budget"`
 	Prices    map[string]PriceConfig `toml:"prices"`
 	Drift     DriftConfig            `toml:"drift"`
-	Sandbox   SandboxConfig          `toml:"sandbox"`
 	MCP       map[string]MCPServer   `toml:"mcp"`
-	Telemetry TelemetryConfig        `toml:"telemetry"`
 	Notify    []Notify               `toml:"notify"` // of all files together
 }
 
@@ -49,25 +49,25 @@ type CustomAgent struct {
 type RunConfig struct {
 	Limit         int      `toml:"limit"`
 	MaxRetries    int      `toml:"max_retries"`
-	MaxAttempts   int      `toml:"max_attempts"`
+	MaxAttempts   int      `toml:"max_attempts" least:"1"`
 	RetryFailed   int      `toml:"retry_failed"`
-	Breaker       int      `toml:"breaker"`
-	ModelStrategy string   `toml:"model_strategy"`
+	Breaker       int      `toml:"breaker" least:"1"`
+	ModelStrategy string   `toml:"model_strategy" oneof:"fixed cost-optimized escalate plan-then-execute"`
 	IdleTimeout   Duration `toml:"idle_timeout"`
 	TurnTimeout   Duration `toml:"turn_timeout"`
 	Backoff       Duration `toml:"backoff"`
+	KeepGoing     bool     `toml:"keep_going"` // a failed task does not block the rest of its group
 	Grace         Duration `toml:"grace"`      // for what runs when SIGTERM comes; 0 releases it at once
-	KeepGoing     bool     `toml:"keep_going"` // a failed task does not keep back the rest of its group
 	Wait          string   `toml:"wait"`       // for providers' limits: auto, never or a duration
 }
 
 // VerifyConfig is what "done" has to pass.
 type VerifyConfig struct {
 	Enabled  bool     `toml:"enabled"`
-	Agent    string   `toml:"agent"` // empty means the one that did the work
-	Model    string   `toml:"model"`
 	Commands []string `toml:"commands"`
 	Timeout  Duration `toml:"timeout"`
+	Agent    string   `toml:"agent"` // empty means the one that did the work
+	Model    string   `toml:"model"`
 	Repairs  int      `toml:"repair_rounds"`
 	Reruns   int      `toml:"reruns"`
 	Protect  []string `toml:"protect"`
@@ -90,8 +90,8 @@ type KnowledgeConfig struct {
 type RecoveryConfig struct {
 	ResumeSession    bool     `toml:"resume_session"`
 	MaxAge           Duration `toml:"max_age"` // 0 means that nothing is too old
-	MaxInterruptions int      `toml:"max_interruptions"`
-	OnDirty          string   `toml:"on_dirty"`
+	MaxInterruptions int      `toml:"max_interruptions" least:"1"`
+	OnDirty          string   `toml:"on_dirty" oneof:"keep stash fail"`
 }
 
 // GCConfig is what runs remove by themselves, once a day.
@@ -102,9 +102,9 @@ type GCConfig struct {
 
 // SandboxConfig is how agents and gates are confined.
 type SandboxConfig struct {
-	Mode     string   `toml:"mode"`
-	Write    []string `toml:"write"`     // what may be written besides
-	DenyRead []string `toml:"deny_read"` // what cannot be read
+	Mode     string   `toml:"mode" oneof:"auto require off"`
+	Write    []string `toml:"write" env:"paths"`     // what may be written besides
+	DenyRead []string `toml:"deny_read" env:"paths"` // what cannot be read
 }
 
 // MCPServer is a server of tools that agents are given: a command, or an address.
@@ -254,36 +254,16 @@ func protected() []string {
 
 // invalid returns the key of the first value that makes no sense, and why.
 func (c Config) invalid() (key, why string) {
-	for _, number := range []struct {
-		key   string
-		value int
-		least int
-	}{
-		{"run.limit", c.Run.Limit, 0},
-		{"run.max_retries", c.Run.MaxRetries, 0},
-		{"run.max_attempts", c.Run.MaxAttempts, 1},
-		{"run.retry_failed", c.Run.RetryFailed, 0},
-		{"run.breaker", c.Run.Breaker, 1},
-		{"verify.repair_rounds", c.Verify.Repairs, 0},
-		{"verify.reruns", c.Verify.Reruns, 0},
-		{"journal.recent", c.Journal.Recent, 0},
-		{"journal.matches", c.Journal.Matches, 0},
-		{"journal.tokens", c.Journal.Tokens, 0},
-		{"knowledge.tokens", c.Knowledge.Tokens, 0},
-		{"recovery.max_interruptions", c.Recovery.MaxInterruptions, 1},
-	} {
-		if number.value < number.least {
-			return number.key, fmt.Sprintf("%d is too small; the least is %d", number.value, number.least)
+	for _, f := range c.fields() {
+		if why := f.invalid(); why != "" {
+			return f.key, why
 		}
 	}
-	for _, rule := range c.Agent.EnvAllow {
-		if why := badRule(rule); why != "" {
-			return "agent.env_allow", why
-		}
-	}
-	for _, rule := range c.Verify.EnvAllow {
-		if why := badRule(rule); why != "" {
-			return "verify.env_allow", why
+	for key, rules := range map[string][]string{"agent.env_allow": c.Agent.EnvAllow, "verify.env_allow": c.Verify.EnvAllow} {
+		for _, rule := range rules {
+			if why := badRule(rule); why != "" {
+				return key, why
+			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {
@@ -296,23 +276,18 @@ func (c Config) invalid() (key, why string) {
 			return fmt.Sprintf("notify.%d", i+1), why
 		}
 	}
-	for key, d := range map[string]Duration{
-		"run.idle_timeout": c.Run.IdleTimeout, "run.turn_timeout": c.Run.TurnTimeout, "run.backoff": c.Run.Backoff,
-		"run.grace": c.Run.Grace, "gc.older_than": c.GC.OlderThan, "verify.timeout": c.Verify.Timeout, "recovery.max_age": c.Recovery.MaxAge,
-	} {
-		if d != 0 && d.Std() < time.Millisecond { // a number without a unit is nanoseconds to TOML
-			return key, fmt.Sprintf("%d has no unit; write it like \"90s\" or \"10m\"", d.Std().Nanoseconds())
+	for _, pattern := range slices.Sorted(maps.Keys(c.Prices)) {
+		for name, amount := range c.Prices[pattern].amounts() {
+			if why := badAmount(amount); why != "" {
+				return "prices." + pattern + "." + name, why
+			}
 		}
 	}
-	strategies := []string{"fixed", "cost-optimized", "escalate", "plan-then-execute"}
-	dirty := []string{"keep", "stash", "fail"}
-	switch {
-	case !slices.Contains(dirty, c.Recovery.OnDirty):
-		return "recovery.on_dirty", fmt.Sprintf("%q is none of %s", c.Recovery.OnDirty, strings.Join(dirty, ", "))
-	case !slices.Contains(strategies, c.Run.ModelStrategy):
-		return "run.model_strategy", fmt.Sprintf("%q is none of %s", c.Run.ModelStrategy, strings.Join(strategies, ", "))
-	case !slices.Contains(SandboxModes(), c.Sandbox.Mode):
-		return "sandbox.mode", fmt.Sprintf("%q is none of %s", c.Sandbox.Mode, strings.Join(SandboxModes(), ", "))
+	if _, err := ParseUntil(c.Budget.Until, time.Time{}); err != nil {
+		return "budget.until", err.Error()
 	}
-	return c.invalidSpending()
+	if _, err := ParseWait(c.Run.Wait); err != nil {
+		return "run.wait", err.Error()
+	}
+	return "", ""
 }

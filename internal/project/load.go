@@ -7,10 +7,8 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -158,91 +156,20 @@ func EnvName(key string) string {
 }
 
 func (l *Loaded) addEnv(getenv func(string) string) error {
-	for _, s := range l.scalars() {
-		name := EnvName(s.key)
+	for _, f := range l.fields() {
+		name := EnvName(f.key)
 		text := getenv(name)
-		if text == "" {
+		if text == "" || !f.settable() {
 			continue
 		}
-		if err := s.set(text); err != nil {
+		if err := f.set(text); err != nil {
 			return fmt.Errorf("%w: %s: %w", ErrConfig, name, err)
 		}
-		l.origins[s.key] = name
-		l.oneAgent(s.key == "agent.use" && getenv(EnvName("agent.command")) == "", s.key == "agent.command")
-		if key, why := l.invalid(); key == s.key {
+		l.origins[f.key] = name
+		l.oneAgent(f.key == "agent.use" && getenv(EnvName("agent.command")) == "", f.key == "agent.command")
+		if key, why := l.invalid(); key == f.key {
 			return fmt.Errorf("%w: %s: %s", ErrConfig, name, why)
 		}
 	}
 	return nil
-}
-
-// scalar is a key that a variable can set: to a single value, or to paths that are
-// separated as in PATH.
-type scalar struct {
-	key string
-	set func(string) error
-}
-
-func (l *Loaded) scalars() []scalar {
-	c := &l.Config
-	text := func(key string, into *string) scalar {
-		return scalar{key, func(s string) error { *into = s; return nil }}
-	}
-	number := func(key string, into *int) scalar {
-		return scalar{key, func(s string) (err error) {
-			if *into, err = strconv.Atoi(s); err != nil {
-				err = fmt.Errorf("%q is no whole number", s)
-			}
-			return err
-		}}
-	}
-	span := func(key string, into *Duration) scalar {
-		return scalar{key, func(s string) error { return into.UnmarshalText([]byte(s)) }}
-	}
-	choice := func(key string, into *bool) scalar {
-		return scalar{key, func(s string) (err error) {
-			if *into, err = strconv.ParseBool(s); err != nil {
-				err = fmt.Errorf("%q is neither true nor false", s)
-			}
-			return err
-		}}
-	}
-	paths := func(key string, into *[]string) scalar {
-		return scalar{key, func(s string) error { *into = filepath.SplitList(s); return nil }}
-	}
-	return append([]scalar{
-		text("agent.use", &c.Agent.Use),
-		text("agent.command", &c.Agent.Command),
-		number("run.limit", &c.Run.Limit),
-		number("run.max_retries", &c.Run.MaxRetries),
-		number("run.max_attempts", &c.Run.MaxAttempts),
-		number("run.retry_failed", &c.Run.RetryFailed),
-		number("run.breaker", &c.Run.Breaker),
-		number("journal.recent", &c.Journal.Recent),
-		number("journal.matches", &c.Journal.Matches),
-		number("journal.tokens", &c.Journal.Tokens),
-		number("knowledge.tokens", &c.Knowledge.Tokens),
-		text("run.model_strategy", &c.Run.ModelStrategy),
-		span("run.idle_timeout", &c.Run.IdleTimeout),
-		span("run.turn_timeout", &c.Run.TurnTimeout),
-		span("run.backoff", &c.Run.Backoff),
-		choice("run.keep_going", &c.Run.KeepGoing),
-		span("run.grace", &c.Run.Grace),
-		choice("gc.auto", &c.GC.Auto),
-		span("gc.older_than", &c.GC.OlderThan),
-		span("verify.timeout", &c.Verify.Timeout),
-		text("verify.agent", &c.Verify.Agent),
-		text("verify.model", &c.Verify.Model),
-		number("verify.repair_rounds", &c.Verify.Repairs),
-		number("verify.reruns", &c.Verify.Reruns),
-		choice("verify.enabled", &c.Verify.Enabled),
-		choice("recovery.resume_session", &c.Recovery.ResumeSession),
-		span("recovery.max_age", &c.Recovery.MaxAge),
-		number("recovery.max_interruptions", &c.Recovery.MaxInterruptions),
-		text("recovery.on_dirty", &c.Recovery.OnDirty),
-		text("telemetry.prometheus", &c.Telemetry.Prometheus),
-		text("sandbox.mode", &c.Sandbox.Mode),
-		paths("sandbox.write", &c.Sandbox.Write),
-		paths("sandbox.deny_read", &c.Sandbox.DenyRead),
-	}, c.spendingScalars()...)
 }

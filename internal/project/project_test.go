@@ -146,20 +146,6 @@ func TestALayerThatNamesTheAgentUndoesTheOtherWay(t *testing.T) {
 	}
 }
 
-func TestEveryScalarCanBeSetByItsVariable(t *testing.T) {
-	t.Parallel()
-	l := Loaded{Config: Default(), origins: map[string]string{}}
-	known := map[string]bool{}
-	for _, s := range l.scalars() {
-		known[s.key] = true
-	}
-	for _, s := range l.Settings() {
-		if _, list := s.Value.([]string); !list && !known[s.Key] {
-			t.Errorf("%s is shown but %s does not set it", s.Key, EnvName(s.Key))
-		}
-	}
-}
-
 func TestBadConfigurationNamesFileAndLine(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ text, want string }{

@@ -4,7 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
+	"path/filepath"
+	"reflect"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 )
 
 // Setting is one value as `ralph config show` prints it.
@@ -17,46 +23,13 @@ type Setting struct {
 // Settings lists every value with where it came from.
 func (l Loaded) Settings() []Setting {
 	c := l.Config
-	list := []Setting{
-		{Key: "agent.use", Value: c.Agent.Use},
-		{Key: "agent.command", Value: c.Agent.Command},
-		{Key: "agent.env_allow", Value: append([]string{}, c.Agent.EnvAllow...)},
-		{Key: "run.limit", Value: c.Run.Limit},
-		{Key: "run.max_retries", Value: c.Run.MaxRetries},
-		{Key: "run.max_attempts", Value: c.Run.MaxAttempts},
-		{Key: "run.retry_failed", Value: c.Run.RetryFailed},
-		{Key: "run.breaker", Value: c.Run.Breaker},
-		{Key: "run.model_strategy", Value: c.Run.ModelStrategy},
-		{Key: "run.idle_timeout", Value: c.Run.IdleTimeout.String()},
-		{Key: "run.turn_timeout", Value: c.Run.TurnTimeout.String()},
-		{Key: "run.backoff", Value: c.Run.Backoff.String()},
-		{Key: "run.keep_going", Value: c.Run.KeepGoing},
-		{Key: "run.grace", Value: c.Run.Grace.String()},
-		{Key: "verify.enabled", Value: c.Verify.Enabled},
-		{Key: "verify.commands", Value: append([]string{}, c.Verify.Commands...)},
-		{Key: "verify.timeout", Value: c.Verify.Timeout.String()},
-		{Key: "verify.agent", Value: c.Verify.Agent},
-		{Key: "verify.model", Value: c.Verify.Model},
-		{Key: "verify.repair_rounds", Value: c.Verify.Repairs},
-		{Key: "verify.reruns", Value: c.Verify.Reruns},
-		{Key: "verify.protect", Value: append([]string{}, c.Verify.Protect...)},
-		{Key: "verify.env_allow", Value: append([]string{}, c.Verify.EnvAllow...)},
-		{Key: "journal.recent", Value: c.Journal.Recent},
-		{Key: "journal.matches", Value: c.Journal.Matches},
-		{Key: "journal.tokens", Value: c.Journal.Tokens},
-		{Key: "knowledge.tokens", Value: c.Knowledge.Tokens},
-		{Key: "recovery.resume_session", Value: c.Recovery.ResumeSession},
-		{Key: "recovery.max_age", Value: c.Recovery.MaxAge.String()},
-		{Key: "recovery.max_interruptions", Value: c.Recovery.MaxInterruptions},
-		{Key: "recovery.on_dirty", Value: c.Recovery.OnDirty},
-		{Key: "gc.auto", Value: c.GC.Auto},
-		{Key: "gc.older_than", Value: c.GC.OlderThan.String()},
-		{Key: "telemetry.prometheus", Value: c.Telemetry.Prometheus},
-		{Key: "sandbox.mode", Value: c.Sandbox.Mode},
-		{Key: "sandbox.write", Value: append([]string{}, c.Sandbox.Write...)},
-		{Key: "sandbox.deny_read", Value: append([]string{}, c.Sandbox.DenyRead...)},
+	var list []Setting
+	for _, f := range c.fields() {
+		list = append(list, Setting{Key: f.key, Value: f.shown()})
 	}
-	list = append(list, c.spendingSettings()...)
+	for _, pattern := range slices.Sorted(maps.Keys(c.Prices)) {
+		list = append(list, Setting{Key: "prices." + pattern, Value: c.Prices[pattern].amounts()})
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
 		list = append(list, Setting{Key: "agents." + name, Value: c.Agents[name].Command})
 	}
@@ -70,4 +43,111 @@ func (l Loaded) Settings() []Setting {
 		list[i].Origin = l.Origin(list[i].Key)
 	}
 	return list
+}
+
+// field is a field of Config with a fixed key. Its tags say what it may be: least for
+// the smallest number (0 if it is not there), oneof for a choice of words, env:"paths"
+// for a list that a variable can set, separated as in PATH.
+type field struct {
+	key string
+	at  any // a pointer to the value
+	tag reflect.StructTag
+}
+
+// fields lists them in the order of the structs, which is that of `ralph config show`.
+func (c *Config) fields() []field { return fieldsOf("", reflect.ValueOf(c).Elem()) }
+
+func fieldsOf(prefix string, table reflect.Value) (list []field) {
+	for i := range table.NumField() {
+		tag, v := table.Type().Field(i).Tag, table.Field(i)
+		key := prefix + tag.Get("toml")
+		switch at := v.Addr().Interface().(type) {
+		case *string, *int, *int64, *float64, *bool, *Duration, *[]string:
+			list = append(list, field{key, at, tag})
+		default:
+			if v.Kind() == reflect.Struct { // the keys of maps are names that users chose
+				list = append(list, fieldsOf(key+".", v)...)
+			}
+		}
+	}
+	return list
+}
+
+func (f field) shown() any {
+	switch at := f.at.(type) {
+	case *Duration:
+		return at.String()
+	case *[]string:
+		return append([]string{}, *at...)
+	}
+	return reflect.ValueOf(f.at).Elem().Interface()
+}
+
+// settable reports whether a variable can set the field.
+func (f field) settable() bool {
+	_, list := f.at.(*[]string)
+	return !list || f.tag.Get("env") == "paths"
+}
+
+func (f field) set(text string) (err error) {
+	kind := "whole number"
+	switch at := f.at.(type) {
+	case *string:
+		*at = text
+	case *[]string:
+		*at = filepath.SplitList(text)
+	case *Duration:
+		return at.UnmarshalText([]byte(text))
+	case *bool:
+		if *at, err = strconv.ParseBool(text); err != nil {
+			return fmt.Errorf("%q is neither true nor false", text)
+		}
+	case *int:
+		*at, err = strconv.Atoi(text)
+	case *int64:
+		*at, err = strconv.ParseInt(text, 10, 64)
+	case *float64:
+		*at, err = strconv.ParseFloat(text, 64)
+		kind = "amount"
+	}
+	if err != nil {
+		return fmt.Errorf("%q is no %s", text, kind)
+	}
+	return nil
+}
+
+// invalid says what is wrong with the value.
+func (f field) invalid() string {
+	switch at := f.at.(type) {
+	case *int:
+		return f.tooSmall(int64(*at))
+	case *int64:
+		return f.tooSmall(*at)
+	case *float64:
+		return badAmount(*at)
+	case *Duration:
+		if *at != 0 && at.Std() < time.Millisecond { // a number without a unit is nanoseconds to TOML
+			return fmt.Sprintf("%d has no unit; write it like \"90s\" or \"10m\"", at.Std().Nanoseconds())
+		}
+	case *string:
+		if words := strings.Fields(f.tag.Get("oneof")); len(words) > 0 && !slices.Contains(words, *at) {
+			return fmt.Sprintf("%q is none of %s", *at, strings.Join(words, ", "))
+		}
+	}
+	return ""
+}
+
+func (f field) tooSmall(n int64) string {
+	least, _ := strconv.ParseInt(f.tag.Get("least"), 10, 64)
+	if n >= least {
+		return ""
+	}
+	return fmt.Sprintf("%d is too small; the least is %d", n, least)
+}
+
+func badAmount(amount float64) string {
+	if !(amount >= 0) || math.IsInf(amount, 0) {
+		return "it is an amount, and not negative"
+	}
+	return ""
 }
