@@ -13,7 +13,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
@@ -25,7 +24,6 @@ import (
 	"ralph/internal/project"
 	"ralph/internal/redact"
 	"ralph/internal/sandbox"
-	"ralph/internal/show"
 	"ralph/internal/term"
 )
 
@@ -37,22 +35,17 @@ type app struct {
 	log    zerolog.Logger
 	redact *redact.Redactor // knows every secret value; text leaves the process through it
 	taken  chan struct{}    // closed when a command deals with signals itself
-	typed  <-chan string    // lines that a person types
-	keys   *bufio.Reader    // the same, where they are read one at a time
+	keys   *bufio.Reader    // lines that a person types
 	looks  bool             // the command only looks: what others left stays
 
-	launcher *proc.Launcher              // of a run
-	sandbox  *sandbox.Confiner           // of a run
-	grace    time.Duration               // of a run, for what is at work when SIGTERM comes
-	atEnd    []func() error              // removes what was needed only meanwhile
-	stored   bool                        // the graph is changed, whatever follows
-	flush    func()                      // shows what a run reported so far
-	after    *afterwards                 // where a run is told when it is over
-	others   func() ([]show.Sink, error) // who else is told while it goes on
+	launcher *proc.Launcher    // of a run
+	sandbox  *sandbox.Confiner // of a run
+	atEnd    []func() error    // removes what was needed only meanwhile
+	stored   bool              // the graph is changed, whatever follows
 }
 
 func newApp(sys system) *app {
-	a := &app{system: sys, log: zerolog.Nop(), redact: redact.New(), taken: make(chan struct{}), launcher: &proc.Launcher{}, flush: func() {}}
+	a := &app{system: sys, log: zerolog.Nop(), redact: redact.New(), taken: make(chan struct{}), launcher: &proc.Launcher{}}
 	a.cli = &cli.App{
 		Name: "ralph", HelpName: "ralph",
 		Usage: "run AI coding agents through a dependency graph of tasks",

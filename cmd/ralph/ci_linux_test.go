@@ -209,8 +209,10 @@ func TestTheActionRuns(t *testing.T) {
 		check(t, p, "output", "status=1\n")
 		check(t, p, "step.md", "t-00000002")
 		check(t, p, "temp/ralph-report/junit.xml", `failures="1"`)
-		if got := obeyed(out.stderr); len(got) != 3 || !strings.HasPrefix(got[0], "group ") || !strings.HasPrefix(got[1], "endgroup ") || !strings.Contains(got[2], "failed: two") {
-			t.Errorf("got %q, want a group and an annotation", got)
+		for _, want := range []string{"\n::group::", "\n::endgroup::", "\n::error title=ralph%3A failed%3A two::"} {
+			if strings.Count(out.stderr, want) != 1 {
+				t.Errorf("got %s, want one %q", out.stderr, want)
+			}
 		}
 	})
 	t.Run("with nothing given", func(t *testing.T) {

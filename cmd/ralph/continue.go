@@ -14,11 +14,11 @@ import (
 
 // continueRun finds the run that --continue means, and restores the flags that it had
 // and that were not typed again. Nil means that none is continued.
-func (a *app) continueRun(ctx context.Context, s *session, o runOptions) (runOptions, *dag.Run, error) {
+func continueRun(ctx context.Context, a *app, s *session, o runOptions) (runOptions, *dag.Run, error) {
 	if !o.continues {
 		return o, nil, nil
 	}
-	run, err := a.unfinished(ctx, s, o.target)
+	run, err := unfinished(ctx, a, s, o.target)
 	if err != nil {
 		return o, nil, fmt.Errorf("continue: %w", err)
 	}
@@ -34,7 +34,7 @@ func (a *app) continueRun(ctx context.Context, s *session, o runOptions) (runOpt
 
 // unfinished is the run that was named, the last one of the target, or without a
 // target the last one that left something to do.
-func (a *app) unfinished(ctx context.Context, s *session, t runTarget) (run dag.Run, err error) {
+func unfinished(ctx context.Context, a *app, s *session, t runTarget) (run dag.Run, err error) {
 	typed := t.arg()
 	named := len(t.args) == 1 && strings.HasPrefix(typed, "r-")
 	find := func(g *dag.Graph) (dag.Run, error) { return g.LastUnfinished() }

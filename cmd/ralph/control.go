@@ -146,7 +146,7 @@ func (a *app) hold(c *cli.Context, word string, all func(*dag.Graph) (string, er
 }
 
 // refusePaused keeps a run that nobody watches from waiting for ever.
-func (a *app) refusePaused(ctx context.Context, s *session) error {
+func refusePaused(ctx context.Context, a *app, s *session) error {
 	if a.errIsTerm {
 		return nil
 	}

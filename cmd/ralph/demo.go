@@ -103,7 +103,7 @@ func (a *app) playDemo(c *cli.Context, s *session) error {
 	if !c.Bool("keep") {
 		opts.Setup.Folder = "" // it will be gone
 	}
-	err = a.execute(c.Context, runOptions{}, opts)
+	err = (&execution{app: a, opts: opts, flush: func() {}}).do(c.Context)
 	fmt.Fprintf(a.stdout, "\n%s\n\n", p.Bold("The plan afterwards"))
 	if derr := a.drawAll(c.Context, s); err == nil {
 		err = derr

@@ -21,6 +21,7 @@ import (
 	"ralph/internal/testing/golden"
 	"ralph/journal"
 	"ralph/loop/recovery"
+	"ralph/report"
 )
 
 // TestJSONShapesAreDocumented writes docs/json.md from what the commands print.
@@ -169,12 +170,12 @@ func samplePlanned() plannedJSON {
 	}
 }
 
-func sampleOutcome() outcomeJSON {
-	return outcomeJSON{
-		Outcome: "complete", Reason: orNil("1 of 2 tasks failed"), Run: "r-00000001", Iterations: 3, Done: 1, Failed: 1, DurationMS: 90000,
-		Together: &togetherJSON{Continues: "r-00000002", Iterations: 5, spentJSON: spentJSON{Unknown: true}, DurationMS: 240000},
+func sampleOutcome() report.ResultJSON {
+	return report.NewResult(event.Result{
+		Outcome: "complete", Reason: "1 of 2 tasks failed", Run: "r-00000001", Iterations: 3, Counts: event.Counts{Done: 1, Failed: 1}, Duration: 90 * time.Second,
+		Together: &event.Together{Continues: "r-00000002", Iterations: 5, Usage: event.Usage{Unknown: true}, Duration: 240000},
 		Tasks:    []event.Resolved{{ID: "t-00000001", Title: "Build it", Status: "failed", Outcome: "failed", Reason: "no idea", Attempts: 2}},
-	}
+	})
 }
 
 func sampleAgent() agents.Description {

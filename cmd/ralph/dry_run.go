@@ -15,7 +15,7 @@ import (
 )
 
 // dryRun shows what a run would do first.
-func (a *app) dryRun(ctx context.Context, opts loop.Options) error {
+func dryRun(ctx context.Context, a *app, opts loop.Options) error {
 	var ready []dag.Task
 	err := opts.Store.View(ctx, func(g *dag.Graph) (err error) { ready, err = a.readyIn(g, opts.Scope); return err })
 	if err != nil {

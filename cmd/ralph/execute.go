@@ -1,9 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -15,10 +14,24 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/loop"
+	"ralph/report"
 )
 
-// execute does the run, from the first event to the exit status.
-func (a *app) execute(ctx context.Context, o runOptions, opts loop.Options) error {
+// execution is a run on its way from options to an exit status.
+type execution struct {
+	app     *app
+	opts    loop.Options
+	json    bool
+	output  runOutput
+	session *session // nil if nobody but who watches it is told
+	reports *reports // nil if there are none
+	grace   time.Duration
+	flush   func() // shows what was reported so far
+}
+
+// do does the run, from the first event to the exit status.
+func (x *execution) do(ctx context.Context) error {
+	a, opts := x.app, &x.opts
 	defer a.launcher.Close()
 	gates, err := a.sandbox.ForGates(opts.Judge.Env)
 	if err != nil {
@@ -26,79 +39,74 @@ func (a *app) execute(ctx context.Context, o runOptions, opts loop.Options) erro
 	}
 	defer func() { _ = gates.Close() }() // what is left goes with the sandbox
 	opts.Judge.Confine, opts.Judge.Env = gates.Spec, append(slices.Clone(opts.Judge.Env), gates.Env...)
-	sinks, err := a.sinks(o.output, opts)
+	observers, err := x.observers()
 	if err != nil {
 		return err
 	}
-	a.after.begin(a)
+	x.reports.begin(a.stderr)
 	a.takeSignals()
 	// A reader of the progress that goes away must not end hours of work. Unlike
 	// ignoring the signal, catching it is not inherited by agents.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	opts.Observe = sinks.Event
-	runner, err := loop.Start(ctx, opts)
+	opts.Observe = observers.Event
+	runner, err := loop.Start(ctx, *opts)
 	if err != nil {
 		return err
 	}
-	recorded := a.sandbox.RecordProcesses(runner.Owner())
-	defer recorded()
-	out, caught, err := a.rounds(ctx, runner, opts)
+	defer a.sandbox.RecordProcesses(runner.Owner())()
+	out, caught, err := x.rounds(ctx, runner)
 	if ferr := runner.Finish(ctx, out); err == nil {
 		err = ferr
 	}
-	if cerr := sinks.Close(); cerr != nil {
-		for line := range strings.Lines(cerr.Error()) { // each sink has its own
+	if cerr := observers.Close(); cerr != nil {
+		for line := range strings.Lines(cerr.Error()) { // each observer has its own
 			a.note("warning: %s", strings.TrimSpace(line))
 		}
 	}
-	var terr error
-	if o.json {
-		terr = unwritten(a.printOutcome(out))
+	var unreported []error
+	if x.json {
+		unreported = append(unreported, unwritten(report.Result(a.stdout, out)))
 	}
-	if aerr := a.after.ended(ctx, a, opts, out); terr == nil {
-		terr = aerr
-	} else if aerr != nil {
-		a.note("warning: %v", aerr)
+	unreported = append(unreported, x.reports.ended(ctx, a, *opts, out))
+	if err == nil && caught == nil && outcomeStatus(out) == exitOK {
+		return hint(errors.Join(unreported...), "the run itself is over and kept: ralph report")
 	}
-	if terr != nil && (err != nil || caught != nil || (runOutcome{out}).status() != exitOK) {
-		a.note("warning: %v", terr)
-		terr = nil // how the run ended says more
+	for _, uerr := range unreported { // how the run ended says more
+		if uerr != nil {
+			a.note("warning: %v", uerr)
+		}
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return midRun{fmt.Errorf("run %s: %w", runner.ID(), err)}
-	}
-	if caught != nil {
+	case caught != nil:
 		return caughtSignal{caught}
 	}
-	if (runOutcome{out}).status() == exitOK {
-		return hint(terr, "the run itself is over and kept: ralph report")
-	}
-	return runOutcome{out}
+	return runEnded{out}
 }
 
 // rounds runs until the run is over, or a person has had enough.
-func (a *app) rounds(ctx context.Context, runner *loop.Runner, opts loop.Options) (event.Result, os.Signal, error) {
+func (x *execution) rounds(ctx context.Context, runner *loop.Runner) (event.Result, os.Signal, error) {
 	for {
-		round, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-		watch := a.watch(cancel, runner)
-		out, err := runner.Run(round)
-		caught := watch()
+		ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+		stop := x.watchSignals(cancel, runner)
+		out, err := runner.Run(ctx)
+		caught := stop()
 		cancel(nil)
 		if err != nil || out.Outcome != event.OutcomeInterrupted {
 			return out, nil, err
 		}
-		if caught == syscall.SIGINT && a.asks && a.goOn(ctx, runner, opts) {
-			continue
+		if caught != syscall.SIGINT || !x.app.asks || !x.askToGoOn(ctx, runner) {
+			return out, caught, nil
 		}
-		return out, caught, nil
 	}
 }
 
-// watch turns the first signal into an interruption and the second into a kill. What
-// runs when SIGTERM comes may finish within the grace. The function it returns ends it
-// and says which signal came first.
-func (a *app) watch(cancel context.CancelCauseFunc, runner *loop.Runner) func() os.Signal {
-	done, ended := make(chan struct{}), make(chan os.Signal, 1)
+// watchSignals turns the first signal into an interruption and the second into a kill.
+// What runs when SIGTERM comes may finish within the grace. The function it returns ends
+// it and says which signal came first.
+func (x *execution) watchSignals(cancel context.CancelCauseFunc, runner *loop.Runner) func() os.Signal {
+	a, done, ended := x.app, make(chan struct{}), make(chan os.Signal, 1)
 	go func() {
 		var first os.Signal
 		var over <-chan time.Time // the grace
@@ -110,22 +118,21 @@ func (a *app) watch(cancel context.CancelCauseFunc, runner *loop.Runner) func() 
 			case <-over:
 				cancel(caughtSignal{first})
 			case s := <-a.signals:
-				if first == nil {
+				switch {
+				case first != nil:
+					cancel(caughtSignal{first})
+					_ = runner.Kill() // what survives is reported when its session closes
+				case s == syscall.SIGTERM && x.grace > 0:
+					first, over = s, time.After(x.grace)
+					a.note("caught SIGTERM: running tasks have %s to finish, and no new one starts; another signal stops them at once", x.grace)
+					runner.Drain(caughtSignal{s})
+				default:
 					first = s
-					if s == syscall.SIGTERM && a.grace > 0 {
-						over = time.After(a.grace)
-						a.note("caught SIGTERM: what runs has %s to finish, and no task begins; another signal ends it at once", a.grace)
-						runner.Drain(caughtSignal{s})
-						continue
-					}
 					cancel(caughtSignal{s})
 					if s == syscall.SIGINT && a.asks && !a.quiet { // an agent may take seconds to end
-						fmt.Fprintln(a.stderr, "\nstopping what runs; Ctrl-C again kills it")
+						fmt.Fprintln(a.stderr, "\nstopping the running tasks; Ctrl-C again kills them")
 					}
-					continue
 				}
-				cancel(caughtSignal{first})
-				_ = runner.Kill() // what survives is told when its session closes
 			}
 		}
 	}()
@@ -135,99 +142,44 @@ func (a *app) watch(cancel context.CancelCauseFunc, runner *loop.Runner) func() 
 	}
 }
 
-// goOn asks for guidance and whether to go on. What is typed becomes part of the
+// askToGoOn asks for guidance and whether to go on. What is typed becomes part of the
 // next prompt of the tasks that were interrupted.
-func (a *app) goOn(ctx context.Context, runner *loop.Runner, opts loop.Options) bool {
-	a.flush() // a question stands below what led to it
-	lines := a.lines()
+func (x *execution) askToGoOn(ctx context.Context, runner *loop.Runner) bool {
+	a := x.app
+	x.flush() // a question stands below what led to it
 	ask := func(question string) (string, bool) {
 		fmt.Fprint(a.stderr, question)
-		select {
-		case text, ok := <-lines:
-			return strings.TrimSpace(text), ok
-		case <-a.signals: // a second Ctrl-C is an answer, too
+		ctx, stop := a.interruptible(ctx) // a second Ctrl-C is an answer, too
+		defer stop()
+		l := a.readLine(ctx)
+		if ctx.Err() != nil {
 			fmt.Fprintln(a.stderr)
-			return "", false
 		}
+		return strings.TrimSpace(l.text), l.err == nil && (l.text != "" || !l.end)
 	}
-	tasks := runner.Interrupted()
-	guidance := ""
-	if len(tasks) > 0 {
-		var ok bool
-		if guidance, ok = ask(fmt.Sprintf("\nGuidance for %s (Enter for none): ", strings.Join(tasks, ", "))); !ok {
+	if tasks := runner.Interrupted(); len(tasks) > 0 {
+		guidance, ok := ask(fmt.Sprintf("\nGuidance for %s (Enter for none): ", strings.Join(tasks, ", ")))
+		if !ok {
 			return false
 		}
-	}
-	if guidance != "" {
-		err := opts.Store.Update(ctx, func(g *dag.Graph) error {
-			for _, id := range tasks {
-				if err := g.Log(id, dag.LogUser, guidance); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
+		if err := x.keepGuidance(ctx, tasks, guidance); err != nil {
 			a.note("warning: the guidance could not be kept: %v", err)
 		}
 	}
 	answer, ok := ask("Go on? [y/N] ")
-	answer = strings.ToLower(answer)
-	return ok && (answer == "y" || answer == "yes")
+	return ok && slices.Contains([]string{"y", "yes"}, strings.ToLower(answer))
 }
 
-// lines reads what a person types, so that waiting for it can be given up.
-func (a *app) lines() <-chan string {
-	if a.typed == nil {
-		typed := make(chan string)
-		a.typed = typed
-		go func() {
-			defer close(typed)
-			in := bufio.NewScanner(a.stdin)
-			for in.Scan() {
-				typed <- in.Text()
+func (x *execution) keepGuidance(ctx context.Context, tasks []string, guidance string) error {
+	if guidance == "" {
+		return nil
+	}
+	return x.opts.Store.Update(ctx, func(g *dag.Graph) error {
+		for _, id := range tasks {
+			if err := g.Log(id, dag.LogUser, guidance); err != nil {
+				return err
 			}
-		}()
-	}
-	return a.typed
-}
-
-type outcomeJSON struct {
-	Outcome    string  `json:"outcome"`
-	Reason     *string `json:"reason"`
-	Run        string  `json:"run"`
-	Iterations int     `json:"iterations"`
-	Done       int     `json:"done"`
-	Failed     int     `json:"failed"`
-	Remaining  int     `json:"remaining"`
-	spentJSON
-	DurationMS int64            `json:"duration_ms"`
-	Together   *togetherJSON    `json:"together"`
-	Tasks      []event.Resolved `json:"tasks"`
-}
-
-// togetherJSON is what a run came to with those that it continues.
-type togetherJSON struct {
-	Continues  string `json:"continues"`
-	Iterations int    `json:"iterations"`
-	spentJSON
-	DurationMS int64 `json:"duration_ms"`
-}
-
-// printOutcome prints one object on one line, the last of stdout.
-func (a *app) printOutcome(out event.Result) error {
-	j := outcomeJSON{
-		Outcome: string(out.Outcome), Reason: orNil(out.Reason), Run: out.Run, Iterations: out.Iterations, Done: out.Counts.Done,
-		Failed: out.Counts.Failed, Remaining: out.Counts.Remaining, spentJSON: spentJSON{out.Usage.CostUSD, out.Usage.Estimated, out.Usage.Unknown},
-		DurationMS: out.Duration.Milliseconds(), Tasks: out.Tasks,
-	}
-	if t := out.Together; t != nil {
-		j.Together = &togetherJSON{t.Continues, t.Iterations, spentJSON{t.Usage.CostUSD, t.Usage.Estimated, t.Usage.Unknown}, t.Duration}
-	}
-	if j.Tasks == nil {
-		j.Tasks = []event.Resolved{}
-	}
-	enc := json.NewEncoder(a.stdout)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(j)
+		}
+		return nil
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/agents"
 	"ralph/internal/db"
 	"ralph/internal/project"
@@ -21,7 +22,10 @@ import (
 const (
 	exitOK          = 0
 	exitRefused     = 1
+	exitFailed      = 1 // tasks of a run failed
+	exitBlocked     = 2
 	exitNotFound    = 3
+	exitStopped     = 4 // a run, by a limit or by ralph stop
 	exitUnavailable = 5
 	exitUsage       = 64
 	exitBug         = 70
@@ -33,6 +37,11 @@ type usageError struct{ text string }
 func (e usageError) Error() string { return e.text }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Sprintf(format, args...)} }
+
+// runEnded is a run that ended other than by success.
+type runEnded struct{ event.Result }
+
+func (e runEnded) Error() string { return string(e.Outcome) }
 
 // midRun is what ends a run in the middle: to CI it is a bug, whatever it is.
 type midRun struct{ error }
@@ -57,13 +66,8 @@ func hint(err error, format string, args ...any) error {
 // fail prints an error in one line, with a hint in a second one if there is one,
 // and returns the exit status that scripts rely on.
 func (a *app) fail(err error) int {
-	var caught caughtSignal
-	if errors.As(err, &caught) {
-		return caught.status()
-	}
-	var outcome runOutcome
-	if errors.As(err, &outcome) { // told already, in the footer
-		return outcome.status()
+	if errors.As(err, new(caughtSignal)) || errors.As(err, new(runEnded)) { // the footer of a run says it
+		return exitStatus(err)
 	}
 	text := strings.ReplaceAll(err.Error(), dag.ErrRefused.Error()+": ", "")
 	a.complain("ralph: " + term.Line(text))
@@ -77,16 +81,20 @@ func (a *app) fail(err error) int {
 	return exitStatus(err)
 }
 
+// exitStatus is the status of each kind of error, the most telling kind first.
 func exitStatus(err error) int {
-	var usage usageError
-	var file *db.Error
-	var mid midRun
+	var caught caughtSignal
+	var ended runEnded
 	switch {
-	case errors.As(err, &mid):
+	case errors.As(err, &caught):
+		return caught.status()
+	case errors.As(err, &ended):
+		return outcomeStatus(ended.Result)
+	case errors.As(err, new(midRun)):
 		return exitBug
-	case errors.As(err, &usage), errors.As(err, new(*agents.DefinitionError)), errors.Is(err, dag.ErrAmbiguous), errors.Is(err, project.ErrNone), errors.Is(err, project.ErrConfig), errors.Is(err, sandbox.ErrUnconfined), errors.Is(err, sandbox.ErrNoTemp):
+	case errors.As(err, new(usageError)), errors.As(err, new(*agents.DefinitionError)), errors.Is(err, dag.ErrAmbiguous), errors.Is(err, project.ErrNone), errors.Is(err, project.ErrConfig), errors.Is(err, sandbox.ErrUnconfined), errors.Is(err, sandbox.ErrNoTemp):
 		return exitUsage
-	case errors.Is(err, dag.ErrRefused), errors.As(err, &file), errors.As(err, new(outputError)):
+	case errors.Is(err, dag.ErrRefused), errors.As(err, new(*db.Error)), errors.As(err, new(outputError)):
 		return exitRefused
 	case errors.Is(err, agents.ErrUnavailable):
 		return exitUnavailable
@@ -97,6 +105,27 @@ func exitStatus(err error) int {
 	}
 }
 
+// outcomeStatus is the status of each outcome of a run.
+func outcomeStatus(out event.Result) int {
+	switch out.Outcome {
+	case event.OutcomeComplete:
+		return min(out.Counts.Failed, exitFailed)
+	case event.OutcomeFailure:
+		return exitFailed
+	case event.OutcomeBlocked:
+		return exitBlocked
+	case event.OutcomeNoPlan:
+		return exitNotFound
+	case event.OutcomeLimit, event.OutcomeStopped:
+		return exitStopped
+	case event.OutcomeUnavailable:
+		return exitUnavailable
+	case event.OutcomeInterrupted, event.OutcomeError, event.OutcomeRunning, event.OutcomeDied, event.OutcomeNotStarted:
+	}
+	return exitBug // these end with a signal or an error of their own
+}
+
+// hintFor is the command that helps, or nothing.
 func hintFor(err error) string {
 	var h hinted
 	var file *db.Error
@@ -106,7 +135,7 @@ func hintFor(err error) string {
 	case errors.As(err, &h):
 		return h.hint
 	case errors.As(err, new(midRun)):
-		return "a task that is still claimed is taken up by the next run"
+		return "the next run recovers a task that is still claimed"
 	case errors.As(err, &unknownAgent):
 		if near := nearest(unknownAgent.Name, unknownAgent.Known); near != "" {
 			return "did you mean: " + near
@@ -127,7 +156,7 @@ func hintFor(err error) string {
 			db.Foreign:  "move that file away; ralph makes a new one",
 			db.Newer:    "use the ralph that wrote it, or a newer one",
 			db.Damaged:  "restore it from a backup, or move it away and import the plan again with: ralph task import",
-			db.Lost:     "restore it from a backup; or, to begin anew, remove what is left: rm " + shellQuote(file.Path) + "*",
+			db.Lost:     "restore it from a backup; or, to start over, remove what is left: rm " + shellQuote(file.Path) + "*",
 			db.ReadOnly: ".ralph must be a folder that this user can write, and progress.db a file in it",
 			db.Full:     "free some space and try again; nothing was changed",
 			db.Busy:     "try again; see who uses it with: ralph status",

@@ -1,114 +1,120 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
+	"time"
 
 	"github.com/rs/zerolog"
 
+	"ralph/internal/agents"
 	"ralph/internal/outbox"
 	"ralph/internal/show"
+	"ralph/internal/term"
+	"ralph/notify"
 	"ralph/telemetry"
 )
 
-// checkPlaces refuses files that can never be written, before anything is opened.
-func (a *app) checkPlaces(output runOutput) error {
-	switch a.logFormat {
-	case "", "text", "json":
+// observers are all that follow a run: its own file, a person, and those that flags, the
+// environment and the configuration name.
+func (x *execution) observers() (show.Sink, error) {
+	a := x.app
+	list := []show.Sink{show.NewRunFile(x.opts.Folder), x.live()}
+	switch x.output.events {
+	case "":
+	case "-":
+		list = append(list, leavable{show.NewAsync(show.NewJSON(a.stdout), show.AsyncOptions{})})
 	default:
-		return usagef("--log-format is text or json, not %q", a.logFormat)
+		f, err := openOutput(x.output.events, os.O_TRUNC)
+		if err != nil {
+			return nil, usagef("--events: %v", err)
+		}
+		list = append(list, closing{show.NewAsync(show.NewJSON(f), show.AsyncOptions{}), f.Close}) // it may be a pipe that nobody reads
 	}
-	if err := a.checkApart(output); err != nil {
-		return err
+	if x.session == nil {
+		return show.Multi(list...), nil
 	}
-	for _, f := range output.files() {
-		flag, name := f.flag, f.name
-		if flag == "junit" || flag == "summary" { // checked where they are prepared
-			continue
-		}
-		path := absolute(a, name)
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			return usagef("--%s: %s is a folder", flag, name)
-		}
-		if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-			return usagef("--%s: %s: there is no such folder", flag, filepath.Dir(name))
-		}
-	}
-	return nil
-}
-
-// checkApart refuses one file for two things, because the later one would take the
-// place of the other, and files that ralph itself needs.
-func (a *app) checkApart(output runOutput) error {
-	taken := map[string]string{}
-	for _, f := range output.files() {
-		flag, name := f.flag, f.name
-		path := absolute(a, name)
-		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-			continue // what is a device, such as /dev/null, takes everything
-		}
-		path = settled(path)
-		if other := taken[path]; other != "" {
-			return usagef("--%s and --%s cannot be the same file: %s", other, flag, name)
-		}
-		if p, err := a.findProject(); err == nil && (path == settled(p.Config()) || strings.HasPrefix(path, settled(p.DB()))) {
-			return usagef("--%s: %s is ralph's own", flag, name)
-		}
-		taken[path] = flag
-	}
-	return nil
-}
-
-// observers are those that a run tells besides its own file and whoever watches it.
-func (a *app) observers(s *session, output runOutput) ([]show.Sink, error) {
-	var list []show.Sink
-	if name := a.logFile; name != "" {
-		// Without waiting: a pipe that nobody reads is refused instead of waited for.
-		f, err := os.OpenFile(absolute(a, name), os.O_CREATE|os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0o600)
+	if a.logFile != "" {
+		f, err := openOutput(absolute(a, a.logFile), os.O_APPEND)
 		if err != nil {
 			return nil, usagef("--log-file: %v", err)
 		}
-		log := show.NewAsync(a.runLog(f), show.AsyncOptions{})
-		list = append(list, &closing{Sink: log, closers: []io.Closer{f}})
+		list = append(list, closing{show.NewAsync(runLog(a, f), show.AsyncOptions{}), f.Close})
 	}
-	metrics, err := a.metrics(s, output)
-	if err != nil {
-		return nil, err
+	if path, named := metricsFile(a, x.session, x.output); path != "" {
+		if err := prepareOutput(path); err != nil {
+			return nil, usagef("%s: %v", named, err)
+		}
+		metrics := telemetry.NewMetrics(func(data []byte) error { return replaceFile(path, data) })
+		list = append(list, show.NewAsync(metrics, show.AsyncOptions{}))
 	}
-	if metrics != nil {
-		list = append(list, metrics)
-	}
-	if tracer, err := a.tracer(); err != nil {
+	if tracer, err := newTracer(a); err != nil {
 		a.note("warning: no traces are sent: %v", err)
 	} else if tracer != nil {
 		list = append(list, tracer)
 	}
-	if n := a.notifier(s); n != nil {
-		list = append(list, n)
+	if len(x.session.config.Notify) > 0 {
+		list = append(list, newNotifier(a, x.session))
 	}
-	return list, nil
+	return show.Multi(list...), nil
 }
 
-// tracer is nil if nobody asked for traces.
-func (a *app) tracer() (*telemetry.Tracer, error) {
-	opts, asked, err := telemetry.FromEnvironment(a.getenv)
-	if err != nil || !asked {
-		return nil, err
+// live is what a person watches, or the log in its place.
+func (x *execution) live() show.Sink {
+	a := x.app
+	if a.logsInstead() {
+		return show.NewAsync(runLog(a, a.stderr), show.AsyncOptions{})
 	}
-	opts.Web, opts.Version = outbox.Web{Getenv: a.getenv, Now: a.now}, buildVersion().Version
-	return telemetry.NewTracer(opts, a.redact.Text)
+	ticker := time.NewTicker(time.Second)
+	opts := show.Options{
+		Out: a.stderr, Palette: a.stderrPalette(), Width: a.errWidth, Quiet: a.quiet, Verbose: a.verbose, Now: a.now, Ticks: ticker.C, Fold: x.reports.fold(),
+	}
+	sink := show.Sink(show.NewPlain(opts))
+	if a.errIsTerm {
+		sink = show.NewTerminal(opts)
+	}
+	async := show.NewAsync(sink, show.AsyncOptions{})
+	if a.errIsTerm {
+		x.flush = async.Flush
+	}
+	return closing{async, func() error { ticker.Stop(); return nil }}
+}
+
+// stderrPalette decides about colour for what people watch.
+func (a *app) stderrPalette() term.Palette {
+	p := a.palette()
+	if a.color == "auto" {
+		p.On = a.errIsTerm && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
+	}
+	return p
+}
+
+// closing closes what a sink writes to after the sink.
+type closing struct {
+	show.Sink
+	then func() error
+}
+
+func (s closing) Close() error { return errors.Join(s.Sink.Close(), s.then()) }
+
+// leavable is a sink whose reader may go away when it has seen enough.
+type leavable struct{ show.Sink }
+
+func (s leavable) Close() error { return unwritten(s.Sink.Close()) }
+
+// openOutput opens a file for writing without waiting: a pipe that nobody reads is refused.
+func openOutput(name string, how int) (*os.File, error) {
+	return os.OpenFile(name, os.O_CREATE|os.O_WRONLY|how|syscall.O_NONBLOCK, 0o600)
 }
 
 // logsInstead says that the log takes the place of what people watch.
-func (a *app) logsInstead() bool {
-	return a.logFormat != "" && a.logFile == ""
-}
+func (a *app) logsInstead() bool { return a.logFormat != "" && a.logFile == "" }
 
 // runLog writes the log of a run.
-func (a *app) runLog(to io.Writer) show.Sink {
+func runLog(a *app, to io.Writer) show.Sink {
 	level := zerolog.InfoLevel
 	switch {
 	case a.quiet && a.logsInstead(): // a file disturbs nobody
@@ -119,26 +125,78 @@ func (a *app) runLog(to io.Writer) show.Sink {
 	return telemetry.NewLog(telemetry.LogOptions{Out: to, JSON: a.logFormat == "json", Level: level, Hide: a.redact.Text})
 }
 
-// metrics is nil if nobody asked for any.
-func (a *app) metrics(s *session, output runOutput) (show.Sink, error) {
-	path, flag := a.metricsFile(s, output)
-	if path == "" {
-		return nil, nil
+// newTracer is nil if nobody asked for traces.
+func newTracer(a *app) (*telemetry.Tracer, error) {
+	opts, asked, err := telemetry.FromEnvironment(a.getenv)
+	if err != nil || !asked {
+		return nil, err
 	}
-	if err := prepareOutput(path); err != nil {
-		return nil, usagef("%s: %v", flag, err)
-	}
-	return show.NewAsync(telemetry.NewMetrics(func(data []byte) error { return replaceFile(path, data) }), show.AsyncOptions{}), nil
+	opts.Web, opts.Version = outbox.Web{Getenv: a.getenv, Now: a.now}, buildVersion().Version
+	return telemetry.NewTracer(opts, a.redact.Text)
 }
 
-// metricsFile is where numbers are kept, and who said so; empty is nowhere.
-func (a *app) metricsFile(s *session, output runOutput) (path, said string) {
-	path, said = s.config.Telemetry.Prometheus, "telemetry.prometheus"
+// metricsFile is where metrics are kept, and what named it; empty is nowhere.
+func metricsFile(a *app, s *session, output runOutput) (path, named string) {
+	path, named = s.config.Telemetry.Prometheus, "telemetry.prometheus"
 	switch {
 	case output.metrics != nil:
-		path, said = absolute(a, *output.metrics), "--metrics"
+		path, named = absolute(a, *output.metrics), "--metrics"
 	case path != "" && !filepath.IsAbs(path):
 		path = filepath.Join(s.project.Root, path)
 	}
-	return path, said
+	return path, named
+}
+
+// newNotifier notifies those that the configuration names. What cannot be used is warned
+// about and left out: nobody loses a run because of it.
+func newNotifier(a *app, s *session) show.Sink {
+	var targets []notify.Target
+	for i, entry := range s.config.Notify {
+		t := notify.Target{On: entry.On, Command: entry.Command, Desktop: entry.Desktop, Bell: entry.Bell, Title: entry.Title}
+		address, err := agents.Expand(entry.Webhook, a.environ(), a.redact)
+		if err == nil && address != "" {
+			err = outbox.CheckAddress(address)
+		}
+		switch {
+		case err != nil:
+			a.note("warning: notify.%d: webhook: %v: nothing is sent there", i+1, err)
+		case address != "":
+			t.Webhook = address
+			a.redact.Add(address)
+		}
+		targets = append(targets, t)
+	}
+	hurry := make(chan struct{})
+	opts := notify.Options{
+		Targets: targets, Project: filepath.Base(s.project.Root), Dir: s.project.Root, Env: agents.WithoutCredentials(a.environ()),
+		Web: outbox.Web{Getenv: a.getenv, Now: a.now}, Hide: a.redact.Text, Hurry: hurry,
+	}
+	if a.errIsTerm {
+		opts.Terminal = a.stderr
+	}
+	n := notify.New(opts)
+	if err := n.Missing(); err != nil {
+		a.note("warning: %v", err)
+	}
+	return hurried{n, a.signals, hurry}
+}
+
+// hurried is a notifier whose last messages another signal cuts short.
+type hurried struct {
+	*notify.Notifier
+	signals <-chan os.Signal
+	hurry   chan struct{}
+}
+
+func (h hurried) Close() error {
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-h.signals:
+			close(h.hurry)
+		case <-done:
+		}
+	}()
+	return h.Notifier.Close()
 }

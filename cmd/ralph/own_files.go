@@ -24,7 +24,7 @@ func (a *app) ownFiles(s *session, output runOutput) func([]dag.Run) []string {
 			named = append(named, absolute(a, f.name))
 		}
 	}
-	if path, _ := a.metricsFile(s, output); path != "" {
+	if path, _ := metricsFile(a, s, output); path != "" {
 		named = append(named, path)
 	}
 	return func(runs []dag.Run) []string {

@@ -3,10 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -160,52 +158,4 @@ func findRun(g *dag.Graph, typed string) (dag.Run, error) {
 		return dag.Run{}, hint(fmt.Errorf("%w: there was no run yet", dag.ErrNotFound), "start one with: ralph run")
 	}
 	return runs[0], nil
-}
-
-func absolute(a *app, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	dir, err := a.getwd()
-	if err != nil {
-		return path
-	}
-	return filepath.Join(dir, path)
-}
-
-// replaceFile writes a file whole or not at all, so that a page is never half old.
-func replaceFile(path string, data []byte) error {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return os.WriteFile(path, data, 0o600) // a pipe, a device: there is nothing to replace
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".ralph-report-*")
-	if err != nil {
-		return about(path, err)
-	}
-	defer os.Remove(f.Name()) //nolint:errcheck // it is gone when all went well
-	_, err = f.Write(data)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Chmod(f.Name(), 0o644)
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	return about(path, err)
-}
-
-// about says of the file that a person named what went wrong with the one that was
-// to take its place.
-func about(path string, err error) error {
-	var one *os.PathError
-	var two *os.LinkError
-	switch {
-	case errors.As(err, &one):
-		return fmt.Errorf("%s: %w", path, one.Err)
-	case errors.As(err, &two):
-		return fmt.Errorf("%s: %w", path, two.Err)
-	}
-	return err
 }

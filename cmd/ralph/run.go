@@ -7,7 +7,7 @@ import (
 
 	"ralph/event"
 	"ralph/internal/db"
-	"ralph/internal/show"
+	"ralph/report"
 )
 
 func runCommand(a *app) command {
@@ -57,52 +57,24 @@ folded, and the step summary and an annotation for each failed task are written 
 	}
 }
 
-// runOutcome carries an outcome to the exit status.
-type runOutcome struct{ event.Result }
-
-func (o runOutcome) Error() string { return string(o.Outcome) }
-
-func (o runOutcome) status() int {
-	switch o.Outcome {
-	case event.OutcomeComplete:
-		if o.Counts.Failed > 0 {
-			return 1
-		}
-		return 0
-	case event.OutcomeFailure:
-		return 1
-	case event.OutcomeBlocked:
-		return 2
-	case event.OutcomeNoPlan:
-		return 3
-	case event.OutcomeLimit, event.OutcomeStopped:
-		return 4
-	case event.OutcomeUnavailable:
-		return 5
-	default:
-		return exitBug
-	}
-}
-
 func runRun(ctx context.Context, a *app, o runOptions) error {
-	if err := a.checkPlaces(o.output); err != nil {
+	if err := checkOutput(a, o.output); err != nil {
 		return err
 	}
-	after, err := a.afterwards(o)
+	reports, err := prepareReports(a, o)
 	if err != nil {
 		return err
 	}
-	a.after = after
-	err = runOpened(ctx, a, o)
-	if err != nil && !after.told && !o.dryRun {
-		if terr := after.unbegun(a, o.target.typedScope(), err); terr != nil {
-			a.note("warning: %v", terr)
+	err = runOpened(ctx, a, o, reports)
+	if err != nil && !reports.written && !o.dryRun {
+		if rerr := reports.notStarted(a, o.target.typedScope(), err); rerr != nil {
+			a.note("warning: %v", rerr)
 		}
 	}
 	return err
 }
 
-func runOpened(ctx context.Context, a *app, o runOptions) error {
+func runOpened(ctx context.Context, a *app, o runOptions, reports *reports) error {
 	a.log = a.logger()
 	s, err := a.openFor(ctx, db.Options{Conns: 2 + min(max(or(o.jobs, 1), 1), 16), Walk: true})
 	if err != nil {
@@ -112,33 +84,33 @@ func runOpened(ctx context.Context, a *app, o runOptions) error {
 	if err := a.importFeature(ctx, s, o.target); err != nil {
 		return err
 	}
-	o, continues, err := a.continueRun(ctx, s, o)
+	o, continues, err := continueRun(ctx, a, s, o)
 	if err != nil {
 		return err
 	}
 	if !o.dryRun {
-		if err := a.refusePaused(ctx, s); err != nil {
+		if err := refusePaused(ctx, a, s); err != nil {
 			return err
 		}
 	}
 	opts, err := a.loopOptions(ctx, s, o, continues)
-	if kind, ok := unbegunKind(err); ok && o.json {
-		if perr := unwritten(a.printOutcome(event.Result{Outcome: kind, Reason: err.Error()})); perr != nil {
-			a.note("warning: %v", perr)
-		}
-	}
 	if err != nil {
+		outcome := notStartedOutcome(err)
+		if o.json && outcome != event.OutcomeNotStarted {
+			if perr := unwritten(report.Result(a.stdout, event.Result{Outcome: outcome, Reason: err.Error()})); perr != nil {
+				a.note("warning: %v", perr)
+			}
+		}
 		return err
 	}
 	if o.dryRun {
-		return a.dryRun(ctx, opts)
+		return dryRun(ctx, a, opts)
 	}
-	if err := a.adviseRun(ctx, s, o.output, opts); err != nil {
+	if err := adviseRun(ctx, a, s, o.output, opts); err != nil {
 		return err
 	}
-	a.others = func() ([]show.Sink, error) { return a.observers(s, o.output) }
-	a.grace = s.config.Run.Grace.Std()
-	err = a.execute(ctx, o, opts)
+	x := &execution{app: a, opts: opts, json: o.json, output: o.output, session: s, reports: reports, grace: s.config.Run.Grace.Std(), flush: func() {}}
+	err = x.do(ctx)
 	collectAfter(ctx, a, s, err)
 	return err
 }

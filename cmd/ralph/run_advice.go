@@ -20,7 +20,7 @@ import (
 // adviseRun says before a run what a person would want to know before agents work:
 // that there is no plan, that their own changes may be committed, that nothing limits
 // the cost, and that a plan exists on this machine only.
-func (a *app) adviseRun(ctx context.Context, s *session, output runOutput, opts loop.Options) error {
+func adviseRun(ctx context.Context, a *app, s *session, output runOutput, opts loop.Options) error {
 	var tally dag.Tally
 	asks := false
 	err := s.store.View(ctx, func(g *dag.Graph) (err error) {
@@ -41,7 +41,7 @@ func (a *app) adviseRun(ctx context.Context, s *session, output runOutput, opts 
 		return nil
 	}
 	if asks {
-		a.warnDirty(ctx, s, output)
+		warnDirty(ctx, a, s, output)
 	}
 	if asks && opts.Setup.Limits == noLimits {
 		a.note("hint: nothing limits what this run may spend; limit it with --max-cost, --limit or --max-duration, or [budget] in .ralph.toml")
@@ -49,7 +49,7 @@ func (a *app) adviseRun(ctx context.Context, s *session, output runOutput, opts 
 	if a.inCI() || !git.Inside(s.project.Root) {
 		return nil
 	}
-	return s.store.View(ctx, func(g *dag.Graph) error { return a.mentionExport(s, g, opts.Scope) })
+	return s.store.View(ctx, func(g *dag.Graph) error { return mentionExport(a, s, g, opts.Scope) })
 }
 
 // asksModel says that an agent of the run may cost money and is prompted to commit:
@@ -63,7 +63,7 @@ func asksModel(g *dag.Graph, opts loop.Options) (bool, error) {
 }
 
 // warnDirty warns of changes that an agent may take for its own when it commits.
-func (a *app) warnDirty(ctx context.Context, s *session, output runOutput) {
+func warnDirty(ctx context.Context, a *app, s *session, output runOutput) {
 	state := git.Look(ctx, s.project.Root)
 	own := a.ownFiles(s, output)(nil)
 	files := slices.DeleteFunc(state.Uncommitted, func(name string) bool { // ralph's own
@@ -78,7 +78,7 @@ func (a *app) warnDirty(ctx context.Context, s *session, output runOutput) {
 // inCI says that ralph runs in a pipeline, on a machine that keeps nothing.
 func (a *app) inCI() bool {
 	value := a.getenv("CI")
-	return value != "" && value != "false" && value != "0" || a.githubActions() != nil
+	return value != "" && value != "false" && value != "0" || inGitHubActions(a)
 }
 
 // noPlan says where tasks come from if there are none. A clone has only those that
@@ -102,7 +102,7 @@ func (a *app) noPlan(s *session) string {
 
 // mentionExport says of the features of a run that a clone would not have all of
 // their tasks.
-func (a *app) mentionExport(s *session, g *dag.Graph, scope dag.Scope) error {
+func mentionExport(a *app, s *session, g *dag.Graph, scope dag.Scope) error {
 	name := scope.Feature
 	if scope.Task != "" {
 		t, err := g.Task(scope.Task)

@@ -143,7 +143,7 @@ func TestCtrlCAsksForGuidance(t *testing.T) {
 	term := p.onTerminal(t, "run")
 	p.awaitMark(t, "at work")
 	term.expect(t, "thinking", ctrlC)
-	term.expect(t, "stopping what runs; Ctrl-C again kills it", "")
+	term.expect(t, "stopping the running tasks; Ctrl-C again kills them", "")
 	term.expect(t, "Guidance for t-00000001", "use the window\n")
 	term.expect(t, "Go on? [y/N]", "y\n")
 	term.wait(t, 0)

@@ -1,71 +1,49 @@
-package main
+package report
 
 import (
 	"crypto/rand"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"ralph/internal/human"
 	"ralph/internal/term"
-	"ralph/report"
 )
 
-// github is a step of a workflow of GitHub Actions.
-type github struct {
-	step  string // the file of its summary; "" if there is none
-	token string // ends what stopCommands began
+// Workflow words what a step says to the runner of GitHub Actions, which obeys every line
+// that begins with two colons, whoever wrote it.
+type Workflow struct {
+	token string // while commands are stopped: it lets them be obeyed again
 }
 
-// githubActions returns nil outside of GitHub Actions.
-func (a *app) githubActions() *github {
-	if a.getenv("GITHUB_ACTIONS") != "true" {
-		return nil
-	}
-	return &github{step: a.getenv("GITHUB_STEP_SUMMARY")}
+// Stop keeps the runner from obeying what agents and gates print.
+func (w *Workflow) Stop() string {
+	w.token = rand.Text()
+	return "::stop-commands::" + w.token + "\n"
 }
 
-// stopCommands keeps the runner from obeying what agents and gates say: a line that
-// begins with two colons is a command to it, whoever wrote it.
-func (g *github) stopCommands(w io.Writer) {
-	g.token = rand.Text()
-	fmt.Fprintf(w, "::stop-commands::%s\n", g.token)
-}
-
-// fold returns the lines that begin and end a group of the log. Commands are obeyed
+// Fold returns the lines that begin and end a group of the log. Commands are obeyed
 // only for as long as it takes.
-func (g *github) fold(title string) (begin, end string) {
-	return g.command("group", escapeData(title)), g.command("endgroup", "")
+func (w *Workflow) Fold(title string) (begin, end string) {
+	return w.command("group", escapeData(title)), w.command("endgroup", "")
 }
 
 // command is a command to the runner while all others are stopped.
-func (g *github) command(name, text string) string {
-	return fmt.Sprintf("::%s::\n::%s::%s\n::stop-commands::%s\n", g.token, name, text, g.token)
+func (w *Workflow) command(name, text string) string {
+	return fmt.Sprintf("::%s::\n::%s::%s\n::stop-commands::%s\n", w.token, name, text, w.token)
 }
 
-// tell writes annotations, which people see above the log, and the summary of the step.
-func (g *github) tell(w io.Writer, r report.Run) error {
-	if g.token != "" {
-		fmt.Fprintf(w, "::%s::\n", g.token)
-		g.token = ""
+// End lets commands be obeyed again, and annotates what went wrong: people see that above
+// the log.
+func (w *Workflow) End(r Run) string {
+	var b strings.Builder
+	if w.token != "" {
+		fmt.Fprintf(&b, "::%s::\n", w.token)
+		w.token = ""
 	}
 	for _, note := range annotations(r) {
-		fmt.Fprintf(w, "::error title=%s::%s\n", escapeProperty(note.title), escapeData(note.text))
+		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty(note.title), escapeData(note.text))
 	}
-	if g.step == "" {
-		return nil
-	}
-	// Other commands of the same step may have written there.
-	f, err := os.OpenFile(g.step, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return fmt.Errorf("the step summary: %w", err)
-	}
-	_, err = f.WriteString(report.Summary(r) + "\n")
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return wrapped("the step summary", err)
+	return b.String()
 }
 
 type annotation struct{ title, text string }
@@ -77,7 +55,7 @@ const maxAnnotations = 10
 const annotationLines = 2
 
 // annotations are one for each failed task, or one for a run that ended badly.
-func annotations(r report.Run) []annotation {
+func annotations(r Run) []annotation {
 	var list []annotation
 	for i, f := range r.Failures {
 		if left := len(r.Failures) - i; len(list) == maxAnnotations-1 && left > 1 {
@@ -99,7 +77,7 @@ func annotations(r report.Run) []annotation {
 	return list
 }
 
-func withSteps(text string, steps []report.Step) string {
+func withSteps(text string, steps []Step) string {
 	for _, s := range steps {
 		text += "\nnext: " + s.Command + "  # " + s.Why
 	}

@@ -1,10 +1,7 @@
-package main
+package report
 
 import (
-	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,9 +10,6 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/db"
-	"ralph/loop"
-	"ralph/report"
 )
 
 // obeyed is what GitHub's runner takes for commands: name, properties, what is said.
@@ -57,52 +51,19 @@ func TestTextOfOthersIsNoCommandToGitHub(t *testing.T) {
 		Outcome: event.OutcomeComplete, Run: "r-1", Counts: event.Counts{Failed: 1, Total: 1},
 		Tasks: []event.Resolved{{ID: "t-1", Title: evil, Status: "failed", Outcome: "failed", Reason: evil}},
 	}
-	step := filepath.Join(t.TempDir(), "step.md")
-	g := &github{step: step}
-	var said bytes.Buffer
-	g.stopCommands(&said)
-	begin, end := g.fold("\n" + evil)
+	var g Workflow
+	var said strings.Builder
+	said.WriteString(g.Stop())
+	begin, end := g.Fold("\n" + evil)
 	said.WriteString(begin + "::error::an agent says this in a group\n" + end)
 	fmt.Fprintf(&said, "::error::an agent says this\n::%s::\n::error::and this\n", strings.Repeat("A", len(g.token)))
-	if err := g.tell(&said, report.Bare(out, dag.Scope{}, time.Unix(0, 0))); err != nil {
-		t.Fatal(err)
-	}
+	said.WriteString(g.End(Bare(out, dag.Scope{}, time.Unix(0, 0))))
 	const lines = "100%0A::add-mask::x, file=a:b\n::set-env name=PATH::/evil\n##[add-path]/evil red"
 	want := []string{"group [] " + lines, "endgroup [] ", "error [title=ralph: failed: 100%0A::add-mask::x, file=a:b ::set-env name=PATH::/evil ##[add-path]/evil red] " +
 		lines + "\nnext: ralph task log t-1 -m \"TEXT\"  # tell the next attempt something\n" +
 		"next: ralph task reset t-1 && ralph run --continue r-1  # let it run again"}
 	if diff := cmp.Diff(want, obeyed(said.String())); diff != "" {
 		t.Errorf("%s\n%s", diff, said.String())
-	}
-	if data, err := os.ReadFile(step); err != nil || !strings.Contains(string(data), "t-1") {
-		t.Errorf("got %q, %v", data, err)
-	}
-}
-
-// TestARunWhoseDatabaseIsGoneIsTold by its outcome alone.
-func TestARunWhoseDatabaseIsGoneIsTold(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	d, err := db.Open(t.Context(), filepath.Join(dir, "progress.db"), db.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
-	w := &afterwards{junit: filepath.Join(dir, "junit.xml"), summary: filepath.Join(dir, "summary.md")}
-	out := event.Result{
-		Outcome: event.OutcomeError, Reason: "disk failed", Run: "r-1",
-		Tasks: []event.Resolved{{ID: "t-1", Title: "Build it", Status: "failed", Reason: "gate \"make\": exit status 2"}},
-	}
-	a := newApp(system{now: time.Now})
-	if err := w.ended(t.Context(), a, loop.Options{Store: dag.New(d, dag.Options{}), Folder: dir, Dir: dir}, out); err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]string{w.junit: "disk failed", w.summary: "Build it"} {
-		if data, err := os.ReadFile(name); err != nil || !strings.Contains(string(data), want) {
-			t.Errorf("%s: got %s, %v", name, data, err)
-		}
 	}
 }
 
@@ -113,7 +74,7 @@ func TestGitHubShowsTenAnnotationsAndWeUseThem(t *testing.T) {
 		for i := range failed {
 			out.Tasks = append(out.Tasks, event.Resolved{ID: fmt.Sprintf("t-%d", i), Title: strings.Repeat("x", 1000), Status: "failed", Reason: strings.Repeat("y", 8<<10)})
 		}
-		list := annotations(report.Bare(out, dag.Scope{}, time.Unix(0, 0)))
+		list := annotations(Bare(out, dag.Scope{}, time.Unix(0, 0)))
 		if len(list) != want {
 			t.Errorf("%d failed tasks: got %d annotations, want %d", failed, len(list), want)
 		}
@@ -124,7 +85,7 @@ func TestGitHubShowsTenAnnotationsAndWeUseThem(t *testing.T) {
 			t.Errorf("an annotation has %d bytes", n)
 		}
 	}
-	if list := annotations(report.Bare(event.Result{Outcome: event.OutcomeComplete}, dag.Scope{}, time.Unix(0, 0))); len(list) != 0 {
+	if list := annotations(Bare(event.Result{Outcome: event.OutcomeComplete}, dag.Scope{}, time.Unix(0, 0))); len(list) != 0 {
 		t.Errorf("got %v for a success", list)
 	}
 }

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/agents"
+	"ralph/internal/db"
+	"ralph/internal/redact"
+	"ralph/loop"
+	"ralph/report"
+)
+
+// reports are written when a run is over, whatever came of it. A nil one is for a run
+// that has none.
+type reports struct {
+	junit   string
+	summary string
+	github  *report.Workflow // nil outside of GitHub Actions
+	step    string           // the file of its step summary, if there is one
+	written bool
+}
+
+// prepareReports checks the files before anything runs: hours of work must not end with
+// a report that cannot be written.
+func prepareReports(a *app, o runOptions) (*reports, error) {
+	w := &reports{}
+	if inGitHubActions(a) {
+		w.github, w.step = &report.Workflow{}, a.getenv("GITHUB_STEP_SUMMARY")
+	}
+	for _, f := range []struct {
+		flag string
+		name *string
+		into *string
+	}{{"junit", o.output.junit, &w.junit}, {"summary", o.output.summary, &w.summary}} {
+		switch {
+		case f.name == nil:
+			continue
+		case o.dryRun:
+			return nil, usagef("--dry-run runs nothing: it does not go with --%s", f.flag)
+		case *f.name == "-":
+			return nil, usagef("--%s needs the name of a file; stdout is for the result", f.flag)
+		}
+		*f.into = settled(absolute(a, *f.name))
+		if w.github != nil && w.summary == w.step {
+			w.summary = "" // it is written there anyway, after what stands in it
+		}
+		if err := prepareOutput(*f.into); err != nil {
+			return nil, usagef("--%s: %v", f.flag, err)
+		}
+	}
+	return w, nil
+}
+
+func inGitHubActions(a *app) bool { return a.getenv("GITHUB_ACTIONS") == "true" }
+
+// begin is called before anything of a run is shown.
+func (w *reports) begin(to io.Writer) {
+	if w != nil && w.github != nil {
+		_, _ = io.WriteString(to, w.github.Stop()) // who watches may have gone
+	}
+}
+
+// fold is how the log of a pipeline is folded; nil if it is not.
+func (w *reports) fold() func(title string) (begin, end string) {
+	if w == nil || w.github == nil {
+		return nil
+	}
+	return w.github.Fold
+}
+
+// ended reports a run that has begun. Nothing here can lose what the run has stored.
+func (w *reports) ended(ctx context.Context, a *app, opts loop.Options, out event.Result) error {
+	if w == nil {
+		return nil
+	}
+	r, err := report.Load(context.WithoutCancel(ctx), opts.Store, report.Options{
+		Root: opts.Dir, Runs: opts.Folder, Run: out.Run, Life: life, Now: a.now, Zone: time.Local,
+	})
+	if err != nil {
+		r = report.Bare(out, opts.Scope, a.now())
+	}
+	return w.write(a, r)
+}
+
+// notStarted reports a run that never began.
+func (w *reports) notStarted(a *app, scope dag.Scope, cause error) error {
+	out := event.Result{Outcome: notStartedOutcome(cause), Reason: cause.Error()}
+	if h := hintFor(cause); h != "" {
+		out.Reason += "; " + h
+	}
+	return w.write(a, report.Bare(out, scope, a.now()))
+}
+
+// notStartedOutcome is the outcome of a run that never began.
+func notStartedOutcome(cause error) event.RunOutcome {
+	switch {
+	case errors.As(cause, new(*db.Error)): // whatever else it is
+		return event.OutcomeNotStarted
+	case errors.Is(cause, agents.ErrUnavailable):
+		return event.OutcomeUnavailable
+	case errors.Is(cause, dag.ErrNotFound):
+		return event.OutcomeNoPlan
+	default:
+		return event.OutcomeNotStarted
+	}
+}
+
+func (w *reports) write(a *app, r report.Run) error {
+	w.written, r = true, redact.Deep(a.redact, r)
+	var errs []error
+	write := func(flag, path string, text []byte, err error) {
+		if path == "" {
+			return
+		}
+		if err == nil {
+			err = moved(path)
+		}
+		if err == nil {
+			err = replaceFile(path, a.redact.Bytes(text))
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", flag, err))
+		}
+	}
+	var junit bytes.Buffer
+	err := report.JUnit(&junit, r)
+	write("--junit", w.junit, junit.Bytes(), err)
+	write("--summary", w.summary, []byte(report.Summary(r)), nil)
+	if w.github != nil {
+		_, _ = io.WriteString(a.stderr, w.github.End(r)) // who watches may have gone
+	}
+	if w.github != nil && w.step != "" {
+		if err := appendFile(w.step, report.Summary(r)+"\n"); err != nil { // other commands of the step may have written there
+			errs = append(errs, fmt.Errorf("the step summary: %w", err))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return outputError{text: fmt.Sprintf("report the run: %v", err)}
+	}
+	return nil
+}
+
+func appendFile(path, text string) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}

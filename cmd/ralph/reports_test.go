@@ -1,0 +1,41 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/db"
+	"ralph/loop"
+)
+
+// TestARunWhoseDatabaseIsGoneIsReported by its outcome alone.
+func TestARunWhoseDatabaseIsGoneIsReported(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d, err := db.Open(t.Context(), filepath.Join(dir, "progress.db"), db.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w := &reports{junit: filepath.Join(dir, "junit.xml"), summary: filepath.Join(dir, "summary.md")}
+	out := event.Result{
+		Outcome: event.OutcomeError, Reason: "disk failed", Run: "r-1",
+		Tasks: []event.Resolved{{ID: "t-1", Title: "Build it", Status: "failed", Reason: "gate \"make\": exit status 2"}},
+	}
+	a := newApp(system{now: time.Now})
+	if err := w.ended(t.Context(), a, loop.Options{Store: dag.New(d, dag.Options{}), Folder: dir, Dir: dir}, out); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{w.junit: "disk failed", w.summary: "Build it"} {
+		if data, err := os.ReadFile(name); err != nil || !strings.Contains(string(data), want) {
+			t.Errorf("%s: got %s, %v", name, data, err)
+		}
+	}
+}
