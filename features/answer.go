@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"ralph/dag"
@@ -11,8 +12,7 @@ import (
 
 // answers finds the tasks that an agent gives, wherever it puts them.
 type answers struct {
-	*Planner
-	at   *staging
+	*builder
 	seen map[string]string // what each place held after the turn before
 }
 
@@ -44,9 +44,9 @@ func (a *answers) find(ctx context.Context, said string) ([]dag.Spec, string, er
 
 func (a *answers) newest(ctx context.Context, said string) (text, where string, err error) {
 	var broken error // what is no task file counts only if there is no other
-	for _, name := range []string{"tasks.jsonl", "tasks.yaml", "tasks.yml"} {
+	for _, name := range taskFiles {
 		read, err := a.at.read(name)
-		if errors.Is(err, errNotThere) {
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
@@ -57,7 +57,7 @@ func (a *answers) newest(ctx context.Context, said string) (text, where string, 
 			text, where = read, name
 		}
 	}
-	added, err := a.Added(ctx, a.at.work())
+	added, err := a.addedToScratch(ctx, a.at.work())
 	if err != nil {
 		return "", "the scratch project", err
 	}

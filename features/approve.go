@@ -4,23 +4,36 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"slices"
+	"strings"
 
 	"ralph/dag"
 	"ralph/internal/atomicfile"
+	"ralph/internal/human"
 	"ralph/internal/taskfile"
 )
 
 // ErrNoProposal means that there is nothing to approve.
 var ErrNoProposal = fmt.Errorf("%w: no tasks are proposed", dag.ErrRefused)
 
-// propose keeps a graph that was checked, under the IDs that it will have.
-func (b *builder) propose(ctx context.Context, specs []dag.Spec, findings []Finding) (*Proposal, error) {
+// Proposal is a graph that waits for approval. It is complete: its tasks have the IDs that
+// they will keep.
+type Proposal struct {
+	Mode     Mode            `json:"mode"`
+	Base     string          `json:"base"` // the documents it was made from
+	Findings []Finding       `json:"findings"`
+	Replaced map[string]int  `json:"replaced"` // tasks that would be deleted, by status
+	Tasks    []taskfile.Item `json:"-"`
+	Path     string          `json:"-"` // of the lines
+}
+
+// save keeps a graph that was checked, under the IDs that it will have.
+func (b *builder) save(ctx context.Context, specs []dag.Spec, findings []Finding) (*Proposal, error) {
 	items, err := b.dryRun(ctx, b.wish.Mode, specs, nil)
 	if err != nil {
 		return nil, err
 	}
-	p := &Proposal{Mode: b.wish.Mode, Findings: findings, Tasks: items, Path: b.at.path("proposal.jsonl"), Replaced: map[string]int{}}
+	p := &Proposal{Mode: b.wish.Mode, Findings: findings, Tasks: items, Path: b.at.proposal(), Replaced: map[string]int{}}
 	if p.Base, err = b.base(); err != nil {
 		return nil, err
 	}
@@ -36,83 +49,140 @@ func (b *builder) propose(ctx context.Context, specs []dag.Spec, findings []Find
 			return nil, err
 		}
 	}
-	if p.lines, err = Lines(items); err != nil {
+	lines, err := Lines(items)
+	if err != nil {
 		return nil, err
 	}
-	if err := atomicfile.Write(p.Path, p.lines); err != nil {
+	if err := atomicfile.Write(p.Path, lines); err != nil {
 		return nil, err
 	}
 	return p, b.at.save(p) // last: it is what makes the proposal one
 }
 
-// Approve puts the proposed graph into the database in one transaction and writes
-// the file that travels in git. It returns the IDs. If it was interrupted between
-// the two, approving again writes the file.
-func (d *Planner) Approve(ctx context.Context) (ids []string, err error) {
-	at, err := stage(d.step("build"))
+// waiting returns the proposal that waits for approval; nil if there is none or another is
+// wished for. One that was made from documents that have changed since is deleted.
+func (p *Planner) waiting(ctx context.Context, wish Wish) (_ *Proposal, err error) {
+	if p.Name == "" || wish.Mode != Fresh {
+		return nil, nil
+	}
+	at, err := stage(p.step(BuildStep))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, at.close()) }()
-	p := &Proposal{Path: at.path("proposal.jsonl")}
-	begun, err := at.load(p)
-	if err != nil {
+	proposal, specs, err := at.proposed()
+	if err != nil || proposal == nil {
 		return nil, err
 	}
-	if !begun {
-		return nil, ErrNoProposal
+	ids := make(map[string]bool, len(specs))
+	for _, s := range specs {
+		ids[s.Ref] = true
+	}
+	if proposal.Tasks, err = p.dryRun(ctx, proposal.Mode, specs, ids); err != nil {
+		return nil, err
+	}
+	base, err := p.base()
+	switch {
+	case err != nil:
+		return nil, err
+	case base != proposal.Base:
+		p.Note("the documents changed since tasks were proposed: those are dropped")
+		return nil, at.clear()
+	}
+	p.Note("tasks were proposed before and wait for approval; build new ones with --replace")
+	return proposal, nil
+}
+
+// proposed reads the proposal; nil means that there is none.
+func (s *staging) proposed() (*Proposal, []dag.Spec, error) {
+	p := &Proposal{Path: s.proposal()}
+	if begun, err := s.load(p); err != nil || !begun {
+		return nil, nil, err
 	}
 	text, err := ReadDocument(p.Path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	specs, err := parse(text)
-	if err != nil {
-		return nil, err
+	return p, specs, err
+}
+
+func (s *staging) proposal() string { return s.path("proposal.jsonl") }
+
+// base tells whether the documents are still those that a graph was made from.
+func (p *Planner) base() (string, error) {
+	if p.Name == "" {
+		return "", nil
 	}
+	var sums []string
+	for _, kind := range []Kind{Spec, Plan} {
+		sum, err := fingerprint(p.Path(kind.File()))
+		if err != nil {
+			return "", err
+		}
+		sums = append(sums, sum)
+	}
+	return strings.Join(sums, " "), nil
+}
+
+// Approve puts the proposed graph into the database in one transaction and writes the file
+// that git carries. If it was interrupted between the two, approving again writes the file.
+func (p *Planner) Approve(ctx context.Context) (step Step, err error) {
+	defer func() { err = p.failed(BuildStep, err) }()
+	at, err := stage(p.step(BuildStep))
+	if err != nil {
+		return step, err
+	}
+	defer func() { err = errors.Join(err, at.close()) }()
+	proposal, specs, err := at.proposed()
+	if err != nil {
+		return step, err
+	}
+	if proposal == nil {
+		return step, ErrNoProposal
+	}
+	step = newStep(BuildStep, DidApprove, p.Path(TasksFile))
 	var lines []byte
-	err = d.Store.Update(ctx, func(g *dag.Graph) error {
-		ids, err = d.take(g, p.Mode, specs)
-		if err != nil || d.Name == "" {
+	err = p.Store.Update(ctx, func(g *dag.Graph) error {
+		if step.Tasks, err = p.importOnce(g, proposal.Mode, specs); err != nil || p.Name == "" {
 			return err
 		}
-		if err := g.SetStage(d.Name, dag.FeaturePlanned); err != nil {
+		if err := g.SetStage(p.Name, dag.FeaturePlanned); err != nil {
 			return err
 		}
-		var items []taskfile.Item
-		if items, _, err = Items(g, d.Name); err != nil {
-			return err
-		}
-		lines, err = Lines(items)
+		lines, _, err = p.lines(g)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return step, err
 	}
-	if d.Name != "" {
-		if err := atomicfile.Write(d.Path(TasksFile), lines); err != nil {
-			return nil, err
+	kept := human.Count(len(step.Tasks), "task") + " kept"
+	if p.Name != "" {
+		if err := atomicfile.Write(step.Path, lines); err != nil {
+			return step, err
 		}
+		kept += ", and written to " + step.Path
 	}
-	return ids, at.clear()
+	p.Note("%s", kept)
+	return step, at.clear()
 }
 
-// take imports the tasks, unless they were imported before.
-func (d *Planner) take(g *dag.Graph, mode Mode, specs []dag.Spec) ([]string, error) {
-	taken, ids := 0, make([]string, len(specs))
+// importOnce imports the tasks, unless they were imported before.
+func (p *Planner) importOnce(g *dag.Graph, mode Mode, specs []dag.Spec) ([]string, error) {
+	imported, ids := 0, make([]string, len(specs))
 	for i, s := range specs {
 		ids[i] = s.Ref
-		if t, err := g.Task(s.Ref); err == nil && t.Feature == d.Name && t.Title == s.Title {
-			taken++
+		if t, err := g.Task(s.Ref); err == nil && t.Feature == p.Name && t.Title == s.Title {
+			imported++
 		} else if err != nil && !errors.Is(err, dag.ErrNotFound) {
 			return nil, err
 		}
 	}
-	if taken == len(specs) {
+	if imported == len(specs) {
 		return ids, nil
 	}
-	if d.Name != "" && mode == Fresh {
-		f, err := g.Feature(d.Name)
+	if p.Name != "" && mode == Fresh {
+		f, err := g.Feature(p.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -120,18 +190,55 @@ func (d *Planner) take(g *dag.Graph, mode Mode, specs []dag.Spec) ([]string, err
 			return nil, fmt.Errorf("%w, which were added since these were proposed", ErrBuilt)
 		}
 	}
-	return d.enact(g, mode, specs)
+	return p.importTasks(g, mode, specs)
 }
 
-// Waits says that tasks are proposed and wait for approval.
-func (d *Planner) Waits() bool { return Exists(filepath.Join(d.step("build"), "state.json")) }
+func (p *Planner) importTasks(g *dag.Graph, mode Mode, specs []dag.Spec) ([]string, error) {
+	if p.Name != "" && mode == Replace {
+		if err := g.ClearFeature(p.Name); err != nil {
+			return nil, err
+		}
+	}
+	return g.Import(specs)
+}
 
-// Drop does first, and forgets all that is staged for the feature. It refuses while
-// somebody is at work on a step: that would be taken up again and find nothing.
-func (d *Planner) Drop(first func() error) (err error) {
+var errDry = errors.New("dry run")
+
+// dryRun imports tasks as approving would and rolls that back. It returns the imported tasks,
+// or only those with the given IDs.
+func (p *Planner) dryRun(ctx context.Context, mode Mode, specs []dag.Spec, only map[string]bool) (items []taskfile.Item, err error) {
+	err = p.Store.Update(ctx, func(g *dag.Graph) error {
+		ids, err := p.importTasks(g, mode, specs)
+		if err != nil {
+			return err
+		}
+		if only == nil {
+			only = make(map[string]bool, len(ids))
+			for _, id := range ids {
+				only[id] = true
+			}
+		}
+		if items, _, err = Items(g, p.Name); err != nil {
+			return err
+		}
+		items = slices.DeleteFunc(items, func(item taskfile.Item) bool { return !only[item.ID] })
+		return errDry
+	})
+	if errors.Is(err, errDry) {
+		err = nil
+	}
+	return items, err
+}
+
+// Proposed reports whether tasks wait for approval.
+func (p *Planner) Proposed() bool { return p.begun(BuildStep) }
+
+// Drop calls first, and deletes all that is staged for the feature. It refuses while
+// another process works on a step, which would continue it and find nothing.
+func (p *Planner) Drop(first func() error) (err error) {
 	var held []*staging
-	for _, step := range []string{string(Spec), string(Plan), "build"} {
-		at, serr := stage(d.step(step))
+	for _, step := range []string{string(Spec), string(Plan), BuildStep} {
+		at, serr := stage(p.step(step))
 		if serr != nil {
 			err = serr
 			break
@@ -147,5 +254,5 @@ func (d *Planner) Drop(first func() error) (err error) {
 	if err != nil {
 		return err
 	}
-	return (&staging{dir: d.Staging}).clear()
+	return (&staging{dir: p.step("")}).clear()
 }

@@ -28,8 +28,7 @@ const (
 // Refusals of building.
 var (
 	ErrBuilt  = fmt.Errorf("%w: it has tasks already", dag.ErrRefused)
-	ErrNoPlan = fmt.Errorf("%w: the agent's tasks could not be taken", dag.ErrRefused)
-	errDry    = errors.New("dry run")
+	ErrNoPlan = fmt.Errorf("%w: the agent's tasks are not usable", dag.ErrRefused)
 )
 
 // maxCorrections is how often faults go back to the agent.
@@ -39,19 +38,6 @@ const maxCorrections = 3
 type Wish struct {
 	Mode Mode
 	Idea string // instead of documents, for tasks of no feature
-	From string
-}
-
-// Proposal is a graph that waits for a person's word. It is complete: its tasks have
-// the IDs that they will keep.
-type Proposal struct {
-	Mode     Mode            `json:"mode"`
-	Base     string          `json:"base"` // the documents it was made from
-	Findings []Finding       `json:"findings"`
-	Replaced map[string]int  `json:"replaced"` // tasks that would go, by status
-	Tasks    []taskfile.Item `json:"-"`
-	Path     string          `json:"-"` // of the lines
-	lines    []byte
 }
 
 // builder builds one graph.
@@ -62,91 +48,47 @@ type builder struct {
 	given map[string]string
 }
 
-// Proposed returns the graph that waits for approval; nil means that none does. One
-// that was made from other documents than those of now is gone.
-func (d *Planner) Proposed(ctx context.Context) (p *Proposal, err error) {
-	at, err := stage(d.step("build"))
+// Build has the agent turn the plan into tasks, or finds those that it proposed before, and
+// keeps them if Confirm says so.
+func (p *Planner) Build(ctx context.Context, wish Wish) (step Step, err error) {
+	proposal, err := p.waiting(ctx, wish)
+	if err == nil && proposal == nil {
+		proposal, err = p.propose(ctx, wish)
+	}
+	if err != nil {
+		return step, p.failed(BuildStep, err)
+	}
+	step = newStep(BuildStep, DidPropose, proposal.Path)
+	step.Warnings = append(step.Warnings, proposal.Findings...)
+	for _, t := range proposal.Tasks {
+		step.Tasks = append(step.Tasks, t.ID)
+	}
+	keep, err := p.Confirm(ctx, proposal)
+	if err != nil || !keep {
+		return step, err
+	}
+	approved, err := p.Approve(ctx)
+	approved.Warnings = step.Warnings
+	return approved, err
+}
+
+// propose has the agent turn the plan into a graph and keeps it as a proposal. Faults in its
+// answer go back to it. The graph shows nothing of a proposal until it is approved.
+func (p *Planner) propose(ctx context.Context, wish Wish) (_ *Proposal, err error) {
+	at, err := stage(p.step(BuildStep))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, at.close()) }()
-	p, err = d.proposed(ctx, at)
-	if err != nil || p == nil {
-		return nil, err
-	}
-	if base, err := d.base(); err != nil || base != p.Base {
-		if err == nil {
-			d.Note("the documents changed since tasks were proposed: those are dropped")
-			err = at.clear()
-		}
-		return nil, err
-	}
-	return p, nil
-}
-
-func (d *Planner) proposed(ctx context.Context, at *staging) (*Proposal, error) {
-	p := &Proposal{Path: at.path("proposal.jsonl")}
-	begun, err := at.load(p)
-	if err != nil || !begun {
-		return nil, err
-	}
-	text, err := ReadDocument(p.Path)
-	if err != nil {
-		return nil, err
-	}
-	p.lines = []byte(text)
-	specs, err := parse(text)
-	if err != nil {
-		return nil, err
-	}
-	ids := make(map[string]bool, len(specs))
-	for _, s := range specs {
-		ids[s.Ref] = true
-	}
-	p.Tasks, err = d.dryRun(ctx, p.Mode, specs, ids)
-	return p, err
-}
-
-// base tells whether the documents are still those that a graph was made from.
-func (d *Planner) base() (string, error) {
-	if d.Name == "" {
-		return "", nil
-	}
-	var sums []string
-	for _, kind := range []Kind{Spec, Plan} {
-		sum, err := fingerprint(d.Path(kind.File()))
-		if err != nil {
-			return "", err
-		}
-		sums = append(sums, sum)
-	}
-	return strings.Join(sums, " "), nil
-}
-
-// Build has the agent turn the plan into a graph and keeps it as a proposal. What is
-// wrong with its answer goes back to it up to three times. Until a proposal is
-// approved nothing can be seen of it in the graph.
-func (d *Planner) Build(ctx context.Context, wish Wish) (p *Proposal, err error) {
-	at, err := stage(d.step("build"))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, at.close()) }()
-	b := &builder{Planner: d, at: at, wish: wish, given: map[string]string{}}
-	for _, kind := range []Kind{Spec, Plan} {
-		if d.Name == "" {
-			break
-		}
-		if err := d.optional(kind.File(), b.given); err != nil {
+	b := &builder{Planner: p, at: at, wish: wish, given: map[string]string{}}
+	if p.Name != "" {
+		if err := errors.Join(p.read(Spec.File(), b.given), p.read(Plan.File(), b.given)); err != nil {
 			return nil, err
 		}
-	}
-	if _, planned := b.given[Plan.File()]; d.Name != "" && !planned {
-		return nil, fmt.Errorf("%s: %w", Plan.File(), ErrMissing)
-	}
-	if d.Name != "" { // also if somebody wrote the plan by hand
-		err := d.Store.Update(ctx, func(g *dag.Graph) error { return g.SetStage(d.Name, dag.FeaturePlanned) })
-		if err != nil {
+		if _, planned := b.given[Plan.File()]; !planned {
+			return nil, fmt.Errorf("%s: %w", Plan.File(), ErrMissing)
+		}
+		if err := p.planned(ctx); err != nil { // also if somebody wrote the plan by hand
 			return nil, err
 		}
 	}
@@ -160,19 +102,15 @@ func (d *Planner) Build(ctx context.Context, wish Wish) (p *Proposal, err error)
 	if err := errors.Join(at.clear(), at.fill(b.given)); err != nil {
 		return nil, err
 	}
-	lines, err := Lines(existing)
-	if err != nil {
-		return nil, err
-	}
-	if err := d.Scratch(ctx, at.work(), lines); err != nil {
+	if err := p.makeScratch(ctx, at.work(), existing); err != nil {
 		return nil, fmt.Errorf("make the scratch project: %w", err)
 	}
-	defer d.guard(ctx)()
+	defer p.guard(ctx)()
 	specs, findings, err := b.converse(ctx, existing)
 	if err != nil {
 		return nil, err
 	}
-	return b.propose(ctx, specs, findings)
+	return b.save(ctx, specs, findings)
 }
 
 // existing are the tasks that stay.
@@ -195,41 +133,57 @@ func (b *builder) existing(ctx context.Context) (items []taskfile.Item, err erro
 	return items, nil
 }
 
-// converse goes on until the agent's tasks can be taken.
+// taskFiles are those in which an agent may answer.
+var taskFiles = []string{"tasks.jsonl", "tasks.yaml", "tasks.yml"}
+
+// converse ends when the agent's tasks are usable.
 func (b *builder) converse(ctx context.Context, existing []taskfile.Item) (specs []dag.Spec, findings []Finding, err error) {
 	b.Note("tasks: the agent is at work")
 	session, err := b.open(ctx, b.at)
 	if err != nil {
 		return nil, nil, err
 	}
-	wanted := []string{"tasks.jsonl", "tasks.yaml", "tasks.yml"}
-	defer func() { err = errors.Join(err, b.leave(session, b.at, b.given, wanted...)) }()
+	defer func() { err = errors.Join(err, b.close(session, b.at, b.given, taskFiles...)) }()
+	var stay strings.Builder
+	for _, t := range existing {
+		fmt.Fprintf(&stay, "%s %s %s\n", t.ID, t.Status, t.Title)
+	}
 	text := prompt.Tasks(prompt.TasksInput{
-		Name: b.Name, Project: b.Root, Program: b.Program, Gates: b.Gates, Inert: sigils.Inert,
-		Idea: prompt.Document{Text: b.wish.Idea, From: "`idea.md` in your working folder"}, Existing: listed(existing),
+		Name: b.Name, Project: b.Project.Root, Program: b.Program, Gates: b.Gates, Inert: sigils.Inert,
+		Idea:     prompt.Document{Text: b.wish.Idea, From: "`idea.md` in your working folder"},
+		Existing: prompt.Document{Text: stay.String(), From: "`ralph task list --all` in your working folder"},
 	})
-	find := &answers{Planner: b.Planner, at: b.at, seen: map[string]string{}}
+	answer := &answers{builder: b, seen: map[string]string{}}
 	for round := 0; ; round++ {
-		turn, err := b.say(ctx, session, text)
+		turn, err := b.prompt(ctx, session, text)
 		if err != nil {
 			return nil, nil, err
 		}
-		specs, findings, err = b.check(ctx, find, turn.Text())
+		specs, findings, err = b.check(ctx, answer, turn.Text())
 		if err != nil || !Faulty(findings) {
 			return specs, findings, err
 		}
-		faults := tell(findings, Fault)
+		var faults []string
+		for _, f := range findings {
+			if f.Level == Fault {
+				faults = append(faults, f.String())
+			}
+		}
 		if round == maxCorrections {
 			return nil, nil, fmt.Errorf("%w, after %d corrections: %s", ErrNoPlan, maxCorrections, strings.Join(faults, "; "))
 		}
-		b.Note("tasks: %s; the agent is told (%d of %d)", short(faults), round+1, maxCorrections)
+		first := faults[0]
+		if len(faults) > 1 {
+			first = fmt.Sprintf("%s (and %d more)", first, len(faults)-1)
+		}
+		b.Note("tasks: %s; asking the agent to correct that (%d of %d)", first, round+1, maxCorrections)
 		text = prompt.Mend(strings.Join(faults, "\n"), sigils.Inert)
 	}
 }
 
 // check takes an answer apart. The error is ours, not the agent's.
-func (b *builder) check(ctx context.Context, find *answers, said string) ([]dag.Spec, []Finding, error) {
-	specs, where, err := find.find(ctx, said)
+func (b *builder) check(ctx context.Context, answer *answers, said string) ([]dag.Spec, []Finding, error) {
+	specs, where, err := answer.find(ctx, said)
 	if ctx.Err() != nil {
 		return nil, nil, context.Cause(ctx)
 	}
@@ -237,8 +191,7 @@ func (b *builder) check(ctx context.Context, find *answers, said string) ([]dag.
 		return nil, faultsOf(where, err), nil
 	}
 	specs = redact.Deep(b.Redact, specs)
-	findings := b.adopt(specs, where)
-	findings = append(findings, Lint(specs, Ground{Gates: b.Gates, Exists: b.exists})...)
+	findings := append(b.adopt(specs, where), Lint(specs, Ground{Gates: b.Gates, Exists: b.exists})...)
 	if _, err := b.dryRun(ctx, b.wish.Mode, specs, nil); errors.Is(err, dag.ErrRefused) {
 		findings = append(faultsOf(where, err), findings...)
 	} else if err != nil {
@@ -247,7 +200,7 @@ func (b *builder) check(ctx context.Context, find *answers, said string) ([]dag.
 	return specs, findings, nil
 }
 
-// adopt makes the tasks those of the feature; another's name is a fault.
+// adopt makes the tasks those of the feature; another feature's name is a fault.
 func (b *builder) adopt(specs []dag.Spec, where string) []Finding {
 	var faults []Finding
 	for i := range specs {
@@ -262,79 +215,11 @@ func (b *builder) adopt(specs []dag.Spec, where string) []Finding {
 	return faults
 }
 
-// exists looks for a file in the project, by its path or, without a folder, by its
-// name anywhere at the top.
+// exists looks for a file among those that the agent was given and in the project.
 func (b *builder) exists(path string) bool {
 	if _, copied := b.given[path]; copied {
 		return true
 	}
-	_, err := os.Stat(filepath.Join(b.Root, filepath.FromSlash(path)))
+	_, err := os.Stat(filepath.Join(b.Project.Root, filepath.FromSlash(path)))
 	return err == nil
-}
-
-// dryRun imports tasks as approving would and takes it back. It returns the tasks of
-// the feature as they would be, or only those with the given IDs.
-func (d *Planner) dryRun(ctx context.Context, mode Mode, specs []dag.Spec, only map[string]bool) (items []taskfile.Item, err error) {
-	err = d.Store.Update(ctx, func(g *dag.Graph) error {
-		ids, err := d.enact(g, mode, specs)
-		if err != nil {
-			return err
-		}
-		if only == nil {
-			only = make(map[string]bool, len(ids))
-			for _, id := range ids {
-				only[id] = true
-			}
-		}
-		all, _, err := Items(g, d.Name)
-		for _, item := range all {
-			if only[item.ID] {
-				items = append(items, item)
-			}
-		}
-		return errors.Join(err, errDry)
-	})
-	if errors.Is(err, errDry) {
-		err = nil
-	}
-	return items, err
-}
-
-// enact puts tasks into the graph.
-func (d *Planner) enact(g *dag.Graph, mode Mode, specs []dag.Spec) ([]string, error) {
-	if d.Name == "" {
-		return g.Import(specs)
-	}
-	if mode == Replace {
-		if err := g.ClearFeature(d.Name); err != nil {
-			return nil, err
-		}
-	}
-	return g.Import(specs)
-}
-
-func listed(items []taskfile.Item) prompt.Document {
-	var b strings.Builder
-	for _, t := range items {
-		fmt.Fprintf(&b, "%s %s %s\n", t.ID, t.Status, t.Title)
-	}
-	return prompt.Document{Text: b.String(), From: "`ralph task list --all` in your working folder"}
-}
-
-// tell lists the findings of a level, a line each.
-func tell(list []Finding, level Level) []string {
-	var lines []string
-	for _, f := range list {
-		if f.Level == level {
-			lines = append(lines, f.String())
-		}
-	}
-	return lines
-}
-
-func short(lines []string) string {
-	if len(lines) == 1 {
-		return lines[0]
-	}
-	return fmt.Sprintf("%s (and %d more)", lines[0], len(lines)-1)
 }

@@ -6,15 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"ralph/dag"
 	"ralph/internal/atomicfile"
+	"ralph/internal/human"
+	"ralph/internal/project"
 	"ralph/internal/taskfile"
 )
 
-// Items are the tasks of a feature, or all of them for the empty name, as a task
-// file lists them. Outside are those that wait for something that is not among them.
+// Items are the tasks of a feature, or all tasks for the empty name, as a task file lists
+// them. Outside maps those that wait for a task that is not among them to those tasks.
 func Items(g *dag.Graph, feature string) (items []taskfile.Item, outside map[string][]string, err error) {
 	tasks, err := g.List(dag.Filter{Feature: feature})
 	if err != nil {
@@ -51,105 +55,138 @@ func Lines(items []taskfile.Item) ([]byte, error) {
 // ErrForeign is a task file that holds tasks of another feature.
 var ErrForeign = fmt.Errorf("%w: another feature's task", dag.ErrRefused)
 
-// Travels says that the graph of a feature is in a file that travels in git.
-func (d *Planner) Travels() bool {
-	info, err := os.Lstat(d.Path(TasksFile))
+// Saved reports whether the graph of the feature is in its file, which git carries.
+func (p *Planner) Saved() bool {
+	info, err := os.Lstat(p.Path(TasksFile))
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Load imports the graph that travelled in git, statuses included, and returns how
-// many tasks that were. The feature must have none: what the database knows is
-// newer than any file.
-func (d *Planner) Load(ctx context.Context) (int, error) {
-	path := d.Path(TasksFile)
+// Save writes the graph of the feature to its file, with the current statuses.
+func (p *Planner) Save(ctx context.Context) (outside map[string][]string, err error) {
+	var lines []byte
+	err = p.Store.View(ctx, func(g *dag.Graph) (err error) { lines, outside, err = p.lines(g); return err })
+	if err != nil {
+		return nil, err
+	}
+	return outside, atomicfile.Write(p.Path(TasksFile), lines)
+}
+
+func (p *Planner) lines(g *dag.Graph) (lines []byte, outside map[string][]string, err error) {
+	items, outside, err := Items(g, p.Name)
+	if err != nil {
+		return nil, nil, err
+	}
+	lines, err = Lines(items)
+	return lines, outside, err
+}
+
+// Load imports the graph of the feature from its file, statuses included, and returns how
+// many tasks that were: none if the database has any, which are newer than any file.
+func (p *Planner) Load(ctx context.Context) (n int, err error) {
+	path := p.Path(TasksFile)
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("import %s: %w", path, err)
+		}
+	}()
 	text, err := ReadDocument(path)
 	if err != nil {
 		return 0, err
 	}
 	specs, err := parse(text)
 	if err != nil {
-		return 0, fmt.Errorf("import %s: %w", path, err)
+		return 0, err
 	}
 	for i := range specs {
 		if s := &specs[i]; s.Feature == "" && s.Parent == "" {
-			s.Feature = d.Name
-		} else if s.Feature != "" && !strings.EqualFold(s.Feature, d.Name) {
-			return 0, fmt.Errorf("import %s: line %d: %w (%s)", path, s.Line, ErrForeign, s.Feature)
+			s.Feature = p.Name
+		} else if s.Feature != "" && !strings.EqualFold(s.Feature, p.Name) {
+			return 0, fmt.Errorf("line %d: %w (%s)", s.Line, ErrForeign, s.Feature)
 		}
 	}
-	err = d.Store.Update(ctx, func(g *dag.Graph) error {
-		f, err := g.Feature(d.Name)
+	err = p.Store.Update(ctx, func(g *dag.Graph) error {
+		f, err := g.Feature(p.Name)
 		if errors.Is(err, dag.ErrNotFound) {
-			f, err = d.enter(g)
+			f, err = p.add(g)
 		}
-		if err != nil {
+		if err != nil || f.Total() > 0 {
 			return err
 		}
-		if f.Total() > 0 {
-			specs = nil // somebody was faster
-			return nil
-		}
 		_, err = g.Import(specs)
+		n = len(specs)
 		return err
 	})
-	if err != nil {
-		return 0, fmt.Errorf("import %s: %w", path, err)
+	if err == nil {
+		p.Note("%s imported from %s", human.Count(n, "task"), path)
 	}
-	return len(specs), nil
+	return n, err
 }
 
-// Enter makes the feature known to the database if its folder is there already, as
-// it is after a clone. It returns dag.ErrNotFound if there is neither.
-func (d *Planner) Enter(ctx context.Context) (f dag.Feature, err error) {
-	err = d.Store.View(ctx, func(g *dag.Graph) (err error) { f, err = g.Feature(d.Name); return err })
-	if !errors.Is(err, dag.ErrNotFound) || dag.CheckFeatureName(d.Name) != nil || !d.Documented() {
-		return f, err
+// LoadMissing loads the graph of a feature that a clone brought, of which the database has no
+// tasks yet. A name that is none is left to whoever looks for it.
+func (p *Planner) LoadMissing(ctx context.Context) error {
+	var f dag.Feature
+	err := p.Store.View(ctx, func(g *dag.Graph) (err error) { f, err = g.Feature(p.Name); return err })
+	switch {
+	case err == nil:
+		p.Name = f.Name
+	case !errors.Is(err, dag.ErrNotFound) || dag.CheckFeatureName(p.Name) != nil:
+		return nil
 	}
-	err = d.Store.Update(ctx, func(g *dag.Graph) (err error) { f, err = d.enter(g); return err })
+	if f.Total() > 0 || !p.Saved() {
+		return nil
+	}
+	_, err = p.Load(ctx)
+	return err
+}
+
+// Enter finds the feature by name or ID, and gives the planner its name. It adds one to the
+// database whose folder exists, as it does after a clone, and returns dag.ErrNotFound if
+// there is neither.
+func (p *Planner) Enter(ctx context.Context) (f dag.Feature, err error) {
+	err = p.Store.View(ctx, func(g *dag.Graph) (err error) { f, err = g.Feature(p.Name); return err })
+	if errors.Is(err, dag.ErrNotFound) && dag.CheckFeatureName(p.Name) == nil && p.Documented() {
+		err = p.Store.Update(ctx, func(g *dag.Graph) (err error) { f, err = p.add(g); return err })
+	}
+	if err == nil {
+		p.Name = f.Name
+	}
 	return f, err
 }
 
-func (d *Planner) enter(g *dag.Graph) (dag.Feature, error) {
-	if _, err := g.AddFeature(d.Name); err != nil {
+// Add makes a feature: a row and a folder.
+func (p *Planner) Add(g *dag.Graph) (dag.Feature, error) {
+	f, err := g.AddFeature(p.Name)
+	if err != nil {
+		return f, fmt.Errorf("create feature: %w", err)
+	}
+	return f, os.MkdirAll(p.Folder(), 0o700)
+}
+
+func (p *Planner) add(g *dag.Graph) (dag.Feature, error) {
+	if _, err := g.AddFeature(p.Name); err != nil {
 		return dag.Feature{}, err
 	}
-	if Exists(d.Path(Plan.File())) {
-		if err := g.SetStage(d.Name, dag.FeaturePlanned); err != nil {
+	if Exists(p.Path(Plan.File())) {
+		if err := g.SetStage(p.Name, dag.FeaturePlanned); err != nil {
 			return dag.Feature{}, err
 		}
 	}
-	return g.Feature(d.Name)
+	return g.Feature(p.Name)
 }
 
-// Documented says that the folder of the feature holds any of its documents.
-func (d *Planner) Documented() bool { return len(d.Documents()) > 0 }
+// Documented reports whether the folder of the feature holds any of its documents.
+func (p *Planner) Documented() bool { return len(p.Documents()) > 0 }
 
 // Documents lists those that exist, by the names of their files.
-func (d *Planner) Documents() []string {
+func (p *Planner) Documents() []string {
 	list := []string{}
 	for _, name := range []string{Spec.File(), Plan.File(), TasksFile} {
-		if info, err := os.Stat(d.Path(name)); err == nil && info.Mode().IsRegular() {
+		if info, err := os.Stat(p.Path(name)); err == nil && info.Mode().IsRegular() {
 			list = append(list, name)
 		}
 	}
 	return list
-}
-
-// Save writes the graph of the feature to its file, with the statuses of now.
-func (d *Planner) Save(ctx context.Context) (outside map[string][]string, err error) {
-	var lines []byte
-	err = d.Store.View(ctx, func(g *dag.Graph) error {
-		var items []taskfile.Item
-		if items, outside, err = Items(g, d.Name); err != nil {
-			return err
-		}
-		lines, err = Lines(items)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return outside, atomicfile.Write(d.Path(TasksFile), lines)
 }
 
 // parse reads JSON lines or YAML, and nothing else: prose must not pass for a plan.
@@ -159,4 +196,19 @@ func parse(text string) ([]dag.Spec, error) {
 		format = taskfile.JSONL
 	}
 	return taskfile.Parse([]byte(text), format)
+}
+
+// Unknown names the features that have documents and are not among the known ones, as it is
+// after a clone.
+func Unknown(p project.Project, known []dag.Feature) []string {
+	var list []string
+	entries, _ := os.ReadDir(filepath.Dir(p.Feature("x")))
+	for _, e := range entries {
+		is := func(f dag.Feature) bool { return strings.EqualFold(f.Name, e.Name()) }
+		planner := Planner{Name: e.Name(), Project: p}
+		if e.IsDir() && dag.CheckFeatureName(e.Name()) == nil && !slices.ContainsFunc(known, is) && planner.Documented() {
+			list = append(list, e.Name())
+		}
+	}
+	return list
 }

@@ -4,30 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"ralph/prompt"
 	"ralph/sigils"
 )
 
-// maxReminders is how often an agent is told that its document is missing.
+// maxReminders is how often an agent is reminded that its document is missing.
 const maxReminders = 2
 
 // draft has the agent write the document, asking a person what it needs to know.
 func (a *author) draft(ctx context.Context) (err error) {
-	files := map[string]string{}
-	for name, text := range a.given {
-		files[name] = text
-	}
+	files := a.files()
 	if a.state.Idea != "" {
 		files["idea.md"] = a.state.Idea
-	}
-	given := files
-	if a.text != "" {
-		files = map[string]string{a.kind.File(): a.text}
-		for name, text := range given {
-			files[name] = text
-		}
 	}
 	if err := a.at.fill(files); err != nil {
 		return err
@@ -37,7 +28,7 @@ func (a *author) draft(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, a.leave(session, a.at, given, a.kind.File())) }()
+	defer func() { err = errors.Join(err, a.close(session, a.at, files, a.kind.File())) }()
 	if err := a.converse(ctx, session); err != nil {
 		return err
 	}
@@ -45,13 +36,12 @@ func (a *author) draft(ctx context.Context) (err error) {
 	return a.at.save(a.state)
 }
 
-// converse goes on until there is a document that the person, if there is one, is
-// content with.
+// converse ends when there is a document that the person, if there is one, is content with.
 func (a *author) converse(ctx context.Context, s Session) error {
 	text, reminders := a.opening(), 0
 	enough := a.Ask == nil
 	for {
-		turn, err := a.say(ctx, s, text)
+		turn, err := a.prompt(ctx, s, text)
 		if err != nil {
 			return err
 		}
@@ -87,9 +77,9 @@ func (a *author) converse(ctx context.Context, s Session) error {
 // opening is the first prompt of a session.
 func (a *author) opening() string {
 	in := prompt.PlanningInput{
-		Name: a.Name, Project: a.Root, File: a.kind.File(), Interview: a.Ask != nil, Draft: a.text != "",
+		Name: a.Name, Project: a.Project.Root, File: a.kind.File(), Interview: a.Ask != nil, Draft: a.text != "",
 		Idea:     prompt.Document{Text: a.state.Idea, From: "`idea.md` in your working folder"},
-		Dialogue: prompt.Document{Text: a.dialogue(), From: "an interview that was interrupted"}, Instructions: a.Instructions, Inert: sigils.Inert,
+		Dialogue: prompt.Document{Text: a.dialogue(), From: "an interview that was interrupted"}, Instructions: a.Project.Instructions(), Inert: sigils.Inert,
 	}
 	if a.kind == Spec {
 		return prompt.Spec(in)
@@ -129,12 +119,12 @@ func (a *author) ask(ctx context.Context, question, about string) (string, error
 	return answer, a.at.save(a.state)
 }
 
-// reason is why a document cannot be taken, in the words of a prompt.
+// reason is why a document cannot be accepted, as a prompt says it.
 func reason(err error) string {
 	switch {
 	case err == nil:
 		return "it is as it was"
-	case errors.Is(err, errNotThere):
+	case errors.Is(err, fs.ErrNotExist):
 		return "it is not in your working folder"
 	default:
 		return strings.ReplaceAll(err.Error(), ErrNoText.Error()+": ", "")

@@ -1,77 +1,89 @@
 package features
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"ralph/acp"
 	"ralph/dag"
+	"ralph/internal/git"
+	"ralph/internal/project"
 	"ralph/internal/redact"
 )
 
-// Planner plans one feature: its places, and who helps.
+// NoFeature is the name under which tasks of no feature are staged. No feature can have it.
+const NoFeature = ".tasks"
+
+// Planner plans one feature.
 type Planner struct {
 	Name    string // of the feature; empty for tasks that belong to none
-	Root    string // the folder of the project
-	Folder  string // of the feature's documents
-	Staging string // of its steps
+	Project project.Project
 	Store   *dag.Store
 
-	Instructions []string // names of files such as AGENTS.md
-	Gates        []string // what ralph runs after every task
-	Program      string   // the command that starts ralph, for agents that prefer commands
+	Model    string   // to ask the agent for; empty is its own
+	Gates    []string // what ralph runs after every task
+	Program  string   // the command that starts ralph, for agents that prefer commands
+	Spending Spending
 
-	Redact *redact.Redactor // hides secrets in what agents say and propose; documents are theirs. nil hides nothing
+	Redact *redact.Redactor // hides secrets in what agents say and propose, not in documents; nil hides nothing
+	Now    func() time.Time
 
 	// Open starts an agent whose working folder is Work.
 	Open func(ctx context.Context, at Opening) (Session, error)
+	// Observe sees what agents do; nil if nobody looks.
+	Observe func(acp.Event)
 	// Ask puts a question to a person; an empty answer means that there is nothing
 	// more to say. Nil means that nobody can be asked.
 	Ask func(ctx context.Context, question string) (string, error)
+	// Confirm shows proposed tasks and returns whether to keep them.
+	Confirm func(ctx context.Context, p *Proposal) (keep bool, err error)
 	// Show lets a person see a text.
 	Show func(title, text string)
-	// Note tells what goes on, Warn what a person should look at.
+	// Note reports progress, Warn what a person should look at.
 	Note, Warn func(format string, args ...any)
-	// Scratch makes the agent's folder a project of its own, with these tasks (JSON
-	// lines) in it, and Added returns the tasks that were added there since.
-	Scratch func(ctx context.Context, work string, tasks []byte) error
-	Added   func(ctx context.Context, work string) ([]byte, error)
-	// Watch remembers how the project is, and what it returns lists the files that
-	// are not so any more. Nil means that nobody can tell.
-	Watch func(ctx context.Context) (changed func(context.Context) []string)
+
+	warned map[string]bool // budgets that are nearly used up
 }
 
-// Opening is where a session is opened.
+// Opening says where a session is opened, and what is reported from it.
 type Opening struct {
-	Step string // spec, plan or build
-	Work string // the agent's working folder
-	Logs string // for the transcript
+	Work    string // the agent's working folder
+	Logs    string // for the transcript
+	Observe func(acp.Event)
+	Started func(agent string)
 }
 
 // Session is a conversation with an agent.
 type Session interface {
-	Prompt(ctx context.Context, text string) (acp.Turn, error)
+	acp.Prompter
+	Model() acp.ModelChoice
+	Usage() acp.Usage
 	Close() error
 }
 
-// Path is where a document of the feature stands.
-func (d *Planner) Path(name string) string { return filepath.Join(d.Folder, name) }
+// Folder holds the feature's documents.
+func (p *Planner) Folder() string { return p.Project.Feature(p.Name) }
 
-// open starts an agent for a step.
-func (d *Planner) open(ctx context.Context, s *staging) (Session, error) {
-	logs, err := s.logs()
-	if err != nil {
-		return nil, err
-	}
-	return d.Open(ctx, Opening{Step: filepath.Base(s.dir), Work: s.work(), Logs: logs})
+// Path is where a document of the feature stands.
+func (p *Planner) Path(name string) string { return filepath.Join(p.Folder(), name) }
+
+// Logs is where the agents of a step leave their transcripts.
+func (p *Planner) Logs(step string) string { return filepath.Join(p.step(step), "logs") }
+
+func (p *Planner) step(name string) string {
+	return filepath.Join(p.Project.Staging(), cmp.Or(p.Name, NoFeature), name)
 }
 
-// say takes one turn. A turn that says nothing is an error: agents end one that way
-// when they are limited or not logged in.
-func (d *Planner) say(ctx context.Context, s Session, text string) (acp.Turn, error) {
+// prompt takes one turn. One that says nothing is an error: agents end a turn that way
+// when they are rate-limited or not logged in.
+func (p *Planner) prompt(ctx context.Context, s Session, text string) (acp.Turn, error) {
 	turn, err := s.Prompt(ctx, text)
 	switch {
 	case err != nil:
@@ -79,49 +91,62 @@ func (d *Planner) say(ctx context.Context, s Session, text string) (acp.Turn, er
 	case turn.Stop == acp.StopRefusal:
 		return turn, &acp.Error{Kind: acp.Refused, Op: "plan", Text: "the agent refused to answer"}
 	case turn.Empty():
-		return turn, &acp.Error{Kind: acp.RateLimited, Op: "plan", Text: "the agent ended its turn without a word: it may be limited, or not logged in"}
+		return turn, &acp.Error{Kind: acp.RateLimited, Op: "plan", Text: "the agent ended its turn without a word: it may be rate-limited, or not logged in"}
 	}
 	return turn, nil
 }
 
-// leave ends a session and tells what the agent did beside its task.
-func (d *Planner) leave(s Session, at *staging, given map[string]string, wanted ...string) error {
+// close ends a session and reports what the agent did beside its task.
+func (p *Planner) close(s Session, at *staging, given map[string]string, wanted ...string) error {
 	err := s.Close()
 	if strays := at.strays(given, wanted...); len(strays) > 0 {
-		d.Warn("the agent also wrote %s; that is not kept", strings.Join(strays, ", "))
+		p.Warn("the agent also wrote %s; that is not kept", strings.Join(strays, ", "))
 	}
 	return err
 }
 
-// guard looks at the project before an agent works; what it returns tells, once, what
-// was changed there since, where the agent had no business.
-func (d *Planner) guard(ctx context.Context) func() {
-	if d.Watch == nil {
-		return func() {}
+// guard looks at the project before an agent works; the function that it returns warns,
+// once, about what has changed there since: the agent had no business to.
+func (p *Planner) guard(ctx context.Context) func() {
+	tasks := func(ctx context.Context) (n int) {
+		_ = p.Store.View(ctx, func(g *dag.Graph) error {
+			tally, err := g.Tally(dag.Scope{})
+			n = tally.Total() + tally.TotalGroups()
+			return err
+		})
+		return n
 	}
-	changed := d.Watch(ctx)
+	root := p.Project.Root
+	before, had := git.Look(ctx, root), tasks(ctx)
 	return sync.OnceFunc(func() {
-		files := changed(context.WithoutCancel(ctx))
-		if len(files) == 0 {
-			return
+		ctx := context.WithoutCancel(ctx)
+		changed := git.Changed(ctx, root, before, git.Look(ctx, root))
+		if has := tasks(ctx); has != had {
+			changed = append(changed, fmt.Sprintf("the graph itself (%d tasks before, %d now)", had, has))
 		}
-		shown, more := files[:min(len(files), maxStrays)], ""
-		if len(files) > len(shown) {
-			more = ", ..."
+		if len(changed) > maxStrays {
+			changed = append(changed[:maxStrays], "...")
 		}
-		d.Warn("the project changed while the agent planned, and nobody asked for that: %s%s", strings.Join(shown, ", "), more)
+		if len(changed) > 0 {
+			p.Warn("the project changed while the agent planned, and nobody asked for that: %s", strings.Join(changed, ", "))
+		}
 	})
 }
 
-// optional reads a document that need not be there.
-func (d *Planner) optional(name string, into map[string]string) error {
-	text, err := ReadDocument(d.Path(name))
+// read adds a document to those that the agent is given, if it exists.
+func (p *Planner) read(name string, into map[string]string) error {
+	text, err := ReadDocument(p.Path(name))
 	switch {
-	case errors.Is(err, errNotThere):
+	case errors.Is(err, os.ErrNotExist):
 		return nil
 	case err != nil:
 		return err
 	}
 	into[name] = text
 	return nil
+}
+
+// planned records that the feature is planned.
+func (p *Planner) planned(ctx context.Context) error {
+	return p.Store.Update(ctx, func(g *dag.Graph) error { return g.SetStage(p.Name, dag.FeaturePlanned) })
 }

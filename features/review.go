@@ -26,7 +26,7 @@ var passes = []focus{
 // review goes through the passes that are left. Every pass is a session of its own,
 // because whoever wrote a text does not see what is missing in it.
 func (a *author) review(ctx context.Context) error {
-	for a.state.Pass < len(passes) {
+	for !a.state.Reviewed {
 		finding, err := a.pass(ctx, passes[a.state.Pass])
 		if err != nil {
 			return err
@@ -45,9 +45,6 @@ func (a *author) review(ctx context.Context) error {
 			finding = "nothing found"
 		}
 		a.Note("%s: review %d of %d, %s: %s", a.kind.File(), a.state.Pass, len(passes), strings.ToLower(name), finding)
-		if a.state.Reviewed {
-			return nil
-		}
 	}
 	return nil
 }
@@ -55,10 +52,7 @@ func (a *author) review(ctx context.Context) error {
 // pass does one and returns what it found. A document that cannot be read back is
 // put back as it was before the pass.
 func (a *author) pass(ctx context.Context, f focus) (finding string, err error) {
-	files := map[string]string{a.kind.File(): a.text}
-	for name, text := range a.given {
-		files[name] = text
-	}
+	files := a.files()
 	if err := a.at.fill(files); err != nil {
 		return "", err
 	}
@@ -66,11 +60,11 @@ func (a *author) pass(ctx context.Context, f focus) (finding string, err error) 
 	if err != nil {
 		return "", err
 	}
-	turn, err := a.say(ctx, session, prompt.Review(prompt.ReviewInput{
-		Name: a.Name, Project: a.Root, File: a.kind.File(), What: a.kind.what(),
+	turn, err := a.prompt(ctx, session, prompt.Review(prompt.ReviewInput{
+		Name: a.Name, Project: a.Project.Root, File: a.kind.File(), What: a.kind.what(),
 		Focus: f.name, Asks: f.asks, Pass: a.state.Pass + 1, Passes: len(passes),
 	}))
-	if err = errors.Join(err, a.leave(session, a.at, files, a.kind.File())); err != nil {
+	if err = errors.Join(err, a.close(session, a.at, files, a.kind.File())); err != nil {
 		return "", err
 	}
 	text, err := a.at.read(a.kind.File())
@@ -83,11 +77,11 @@ func (a *author) pass(ctx context.Context, f focus) (finding string, err error) 
 			return "", err
 		}
 	}
-	return judge(verdict(turn), changed), nil
+	return findingOf(verdict(turn), changed), nil
 }
 
-// judge turns a verdict into a finding; an empty one means that nothing was found.
-func judge(v sigils.Set, changed bool) string {
+// findingOf turns a verdict into a finding; an empty one means that nothing was found.
+func findingOf(v sigils.Set, changed bool) string {
 	switch {
 	case v.VerifyFail && strings.TrimSpace(v.VerifyReason) != "":
 		return strings.TrimSpace(v.VerifyReason)

@@ -74,7 +74,10 @@ func (s *staging) work() string { return s.path("work") }
 // logs is where the sessions leave their transcripts.
 func (s *staging) logs() (string, error) { return s.path("logs"), os.MkdirAll(s.path("logs"), 0o700) }
 
-// load reads the state of a step; false means that none was begun.
+// begun reports whether the step has a state.
+func (s *staging) begun() bool { return Exists(s.path("state.json")) }
+
+// load reads the state of a step; false means that there is none.
 func (s *staging) load(into any) (bool, error) {
 	data, err := os.ReadFile(s.path("state.json"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -97,7 +100,7 @@ func (s *staging) save(state any) error {
 	return atomicfile.Write(s.path("state.json"), append(data, '\n'))
 }
 
-// fill makes the agent's folder anew, with these files in it.
+// fill replaces the agent's folder by one with these files.
 func (s *staging) fill(files map[string]string) error {
 	if err := os.RemoveAll(s.work()); err != nil {
 		return err

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
+	"maps"
 
 	"ralph/dag"
 	"ralph/internal/atomicfile"
 )
-
-var errNotThere = fs.ErrNotExist
 
 // Refusals that callers give advice about.
 var (
@@ -28,15 +25,7 @@ type Request struct {
 	Kind    Kind
 	Idea    string // what is wanted, in words
 	From    string // where these words are from
-	Replace bool   // start over, and replace what stands there
-}
-
-// Written is a document that was put in place.
-type Written struct {
-	Path     string
-	Passes   int      // of the review
-	Findings []string // of its passes
-	Settled  bool     // the last pass found nothing
+	Replace bool   // start over, and replace the document that exists
 }
 
 // draft is the state of a document between sessions.
@@ -69,52 +58,54 @@ type author struct {
 	given map[string]string // other documents, for the agent to read
 }
 
-// Begun says that a step of a document was interrupted and would go on.
-func (d *Planner) Begun(kind Kind) bool {
-	return Exists(filepath.Join(d.step(string(kind)), "state.json"))
-}
+// begun reports whether a step was interrupted and would continue.
+func (p *Planner) begun(step string) bool { return (&staging{dir: p.step(step)}).begun() }
 
 // Write takes a document from words to the project's file: an interview, or one go
-// if nobody can be asked, then a review. It goes on where it was if it was
+// if nobody can be asked, then a review. It continues where it was if it was
 // interrupted, and never overwrites a document unless that is asked for.
-func (d *Planner) Write(ctx context.Context, r Request) (w Written, err error) {
-	at, err := stage(d.step(string(r.Kind)))
+func (p *Planner) Write(ctx context.Context, r Request) (step Step, err error) {
+	defer func() { err = p.failed(string(r.Kind), err) }()
+	at, err := stage(p.step(string(r.Kind)))
 	if err != nil {
-		return w, err
+		return step, err
 	}
 	defer func() { err = errors.Join(err, at.close()) }()
-	a := &author{Planner: d, kind: r.Kind, at: at, given: map[string]string{}}
+	a := &author{Planner: p, kind: r.Kind, at: at, given: map[string]string{}}
 	if r.Kind == Plan {
-		if err := d.optional(Spec.File(), a.given); err != nil {
-			return w, err
+		if err := p.read(Spec.File(), a.given); err != nil {
+			return step, err
 		}
 		if len(a.given) == 0 {
-			return w, fmt.Errorf("%s: %w", Spec.File(), ErrMissing)
+			return step, fmt.Errorf("%s: %w", Spec.File(), ErrMissing)
 		}
 	}
 	if err := a.begin(ctx, r); err != nil {
-		return w, err
+		return step, err
 	}
-	inspect := d.guard(ctx)
+	inspect := p.guard(ctx)
 	defer inspect()
 	if !a.state.Drafted {
 		if err := a.draft(ctx); err != nil {
-			return w, err
+			return step, err
 		}
 	}
-	if !a.state.Reviewed {
-		if err := a.review(ctx); err != nil {
-			return w, err
-		}
+	if err := a.review(ctx); err != nil {
+		return step, err
 	}
 	inspect() // before our own file is among what changed
-	w = Written{Path: d.Path(r.Kind.File()), Passes: a.state.Pass, Findings: a.state.Findings, Settled: a.state.Settled}
-	return w, a.finish(ctx)
+	step = newStep(string(r.Kind), DidWrite, p.Path(r.Kind.File()))
+	step.Passes, step.Settled, step.Findings = a.state.Pass, a.state.Settled, append(step.Findings, a.state.Findings...)
+	if err := a.finish(ctx); err != nil {
+		return step, err
+	}
+	if !step.Settled {
+		p.Warn("the last pass of the review still found something: look at %s", step.Path)
+	}
+	return step, nil
 }
 
-func (d *Planner) step(name string) string { return filepath.Join(d.Staging, name) }
-
-// begin takes up a step that was interrupted, or starts a new one.
+// begin continues a step that was interrupted, or starts a new one.
 func (a *author) begin(ctx context.Context, r Request) error {
 	begun, err := a.at.load(&a.state)
 	same := r.Idea == "" || r.Idea == a.state.Idea
@@ -136,26 +127,27 @@ func (a *author) begin(ctx context.Context, r Request) error {
 		return err
 	}
 	if a.kind == Spec && a.state.Idea == "" {
-		if err := a.askForIdea(ctx); err != nil {
+		if a.state.Idea, err = a.AskForIdea(ctx, fmt.Sprintf("What should %s do, and for whom?", a.Name)); err != nil {
 			return err
 		}
+		a.state.From = FromTerminal
 	}
 	return a.at.save(a.state)
 }
 
-func (a *author) askForIdea(ctx context.Context) error {
-	if a.Ask == nil {
-		return ErrNobody
+// FromTerminal is where an idea is from that a person typed.
+const FromTerminal = "the terminal"
+
+// AskForIdea asks a person what is wanted.
+func (p *Planner) AskForIdea(ctx context.Context, question string) (string, error) {
+	if p.Ask == nil {
+		return "", ErrNobody
 	}
-	idea, err := a.Ask(ctx, fmt.Sprintf("What should %s do, and for whom?", a.Name))
-	if err != nil {
-		return err
+	idea, err := p.Ask(ctx, question)
+	if err == nil && idea == "" {
+		err = ErrNothing
 	}
-	if idea == "" {
-		return ErrNothing
-	}
-	a.state.Idea, a.state.From = idea, "the terminal"
-	return nil
+	return idea, err
 }
 
 func (a *author) resume() error {
@@ -164,23 +156,32 @@ func (a *author) resume() error {
 	case err == nil:
 		a.text = text
 	case a.state.Drafted:
-		return fmt.Errorf("go on with %s: %w", a.kind.File(), err)
+		return fmt.Errorf("continue %s: %w", a.kind.File(), err)
 	}
 	over := "; to start over, remove " + a.at.dir
 	switch {
 	case a.state.Reviewed:
-		a.Note("%s: it was finished, and is put in place", a.kind.File())
+		a.Note("%s is finished; putting it in place", a.kind.File())
 	case a.state.Drafted:
-		a.Note("%s: going on with the review, %d of %d passes done%s", a.kind.File(), a.state.Pass, len(passes), over)
+		a.Note("%s: continuing the review, %d of %d passes done%s", a.kind.File(), a.state.Pass, len(passes), over)
 	case len(a.state.Said) > 0:
-		a.Note("%s: going on with the interview, %d answers so far%s", a.kind.File(), len(a.state.Said), over)
+		a.Note("%s: continuing the interview, %d answers so far%s", a.kind.File(), len(a.state.Said), over)
 	default:
-		a.Note("%s: beginning again with what was said before (%s)%s", a.kind.File(), a.state.From, over)
+		a.Note("%s: starting again with what was said before (%s)%s", a.kind.File(), a.state.From, over)
 	}
 	return nil
 }
 
-// accept keeps what the agent wrote, outside of its reach.
+// files are those that the agent is given, besides the document itself.
+func (a *author) files() map[string]string {
+	files := maps.Clone(a.given)
+	if a.text != "" {
+		files[a.kind.File()] = a.text
+	}
+	return files
+}
+
+// accept keeps what the agent wrote, out of its reach.
 func (a *author) accept(text string) error {
 	a.text = text
 	return atomicfile.Write(a.at.path("draft.md"), []byte(text))
@@ -199,9 +200,8 @@ func (a *author) finish(ctx context.Context) error {
 	if err := atomicfile.Write(path, []byte(a.text)); err != nil {
 		return err
 	}
-	if a.kind == Plan && a.Store != nil {
-		err := a.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { return g.SetStage(a.Name, dag.FeaturePlanned) })
-		if err != nil {
+	if a.kind == Plan {
+		if err := a.planned(context.WithoutCancel(ctx)); err != nil {
 			return err
 		}
 	}

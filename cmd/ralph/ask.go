@@ -8,36 +8,33 @@ import (
 	"io"
 	"strings"
 
+	"ralph/dag"
 	"ralph/internal/term"
 )
 
-// typedLine is a line that a person typed; end means that nothing more follows.
-type typedLine struct {
-	text string
-	end  bool
-	err  error
-}
-
-// readLine waits for a line. It reads only when it is asked to, so that nobody else's
-// question loses its answer to it.
-func (a *app) readLine(ctx context.Context) typedLine {
+// readLine waits for a line that a person types; end means that nothing more follows. It
+// reads only when it is asked to, so that nobody else's question loses its answer to it.
+func readLine(ctx context.Context, a *app) (text string, end bool, err error) {
 	if a.keys == nil {
 		a.keys = bufio.NewReader(a.stdin)
 	}
-	read := make(chan typedLine, 1)
+	type line struct {
+		text string
+		err  error
+	}
+	read := make(chan line, 1)
 	go func() {
 		text, err := a.keys.ReadString('\n')
-		l := typedLine{text: text, end: errors.Is(err, io.EOF)}
-		if err != nil && !l.end {
-			l.err = err
-		}
-		read <- l
+		read <- line{text, err}
 	}()
 	select {
 	case l := <-read:
-		return l
+		if errors.Is(l.err, io.EOF) {
+			return l.text, true, nil
+		}
+		return l.text, false, l.err
 	case <-ctx.Done():
-		return typedLine{end: true, err: context.Cause(ctx)}
+		return "", true, context.Cause(ctx)
 	}
 }
 
@@ -45,34 +42,49 @@ func (a *app) readLine(ctx context.Context) typedLine {
 const maxTyped = 1 << 20
 
 // ask puts a question and reads lines until Ctrl-D.
-func (a *app) ask() func(context.Context, string) (string, error) {
-	return func(ctx context.Context, question string) (string, error) {
-		p := a.stderrPalette()
-		fmt.Fprintf(a.stderr, "\n%s %s\n", p.Bold(term.Line(question)), p.Dim("(as many lines as you like, then Ctrl-D; Ctrl-D alone: nothing more to say)"))
-		var b strings.Builder
-		for {
-			l := a.readLine(ctx)
-			if l.err != nil {
-				return "", l.err
-			}
-			if b.Len()+len(l.text) > maxTyped {
-				return "", usagef("an answer has at most %d KiB", maxTyped>>10)
-			}
-			b.WriteString(l.text)
-			if l.end {
-				return strings.TrimSpace(strings.ToValidUTF8(b.String(), "?")), nil
-			}
+func (a *app) ask(ctx context.Context, question string) (string, error) {
+	p := a.stderrPalette()
+	fmt.Fprintf(a.stderr, "\n%s %s\n", p.Bold(term.Line(question)), p.Dim("(as many lines as you like, then Ctrl-D; Ctrl-D alone: nothing more to say)"))
+	var b strings.Builder
+	for {
+		text, end, err := readLine(ctx, a)
+		if err != nil {
+			return "", err
+		}
+		if b.Len()+len(text) > maxTyped {
+			return "", usagef("an answer has at most %d KiB", maxTyped>>10)
+		}
+		b.WriteString(text)
+		if end {
+			return strings.TrimSpace(strings.ToValidUTF8(b.String(), "?")), nil
 		}
 	}
 }
 
+// yes asks and takes anything but a yes for a no.
+func yes(ctx context.Context, a *app, question string) (bool, error) {
+	fmt.Fprintf(a.stderr, "%s [y/N] ", term.Line(question))
+	text, _, err := readLine(ctx, a)
+	answer := strings.ToLower(strings.TrimSpace(text))
+	return answer == "y" || answer == "yes", err
+}
+
+// confirm refuses unless a person says yes; without a terminal nobody can.
+func confirm(ctx context.Context, a *app, question string) error {
+	if !a.asks {
+		return hint(fmt.Errorf("%w: %s nobody can be asked here", dag.ErrRefused, question), "say so with --yes")
+	}
+	if yes, _ := yes(ctx, a, question); !yes {
+		return fmt.Errorf("%w: nothing was changed", dag.ErrRefused)
+	}
+	return nil
+}
+
 // show lets a person see a text, on the side of the conversation.
-func (a *app) show() func(title, text string) {
-	return func(title, text string) {
-		p := a.stderrPalette()
-		fmt.Fprintf(a.stderr, "\n%s\n", p.Bold(term.Line(title)+":"))
-		for line := range strings.Lines(term.Block(strings.TrimSpace(text))) {
-			fmt.Fprintf(a.stderr, "  %s\n", strings.TrimRight(line, "\n"))
-		}
+func (a *app) show(title, text string) {
+	p := a.stderrPalette()
+	fmt.Fprintf(a.stderr, "\n%s\n", p.Bold(term.Line(title)+":"))
+	for line := range strings.Lines(term.Block(strings.TrimSpace(text))) {
+		fmt.Fprintf(a.stderr, "  %s\n", strings.TrimRight(line, "\n"))
 	}
 }

@@ -153,3 +153,17 @@ func (a *app) printCost(by string, list []report.Spending, total report.Spending
 	_, err := t.WriteTo(a.stdout)
 	return err
 }
+
+// planningReceipts are the sessions of planning, as the bill lists them.
+func planningReceipts(g *dag.Graph) ([]dag.Receipt, error) {
+	list, err := g.Plannings()
+	var receipts []dag.Receipt
+	for _, p := range list {
+		receipts = append(receipts, dag.Receipt{
+			ID: p.ID, Title: p.Step, Feature: p.Feature, Agent: p.Agent, Model: p.Model, ModelEffective: p.ModelEffective,
+			StartedAt: p.StartedAt, EndedAt: p.EndedAt, TokensIn: p.TokensIn, TokensCached: p.TokensCached, TokensOut: p.TokensOut,
+			CostUSD: p.CostUSD, CostEstimated: p.Estimated, CostUnknown: p.Unknown,
+		})
+	}
+	return receipts, err
+}

@@ -162,9 +162,9 @@ func samplePlanned() plannedJSON {
 	warning := features.Finding{Level: features.Warning, Rule: "gate", Text: "no task has a gate and the project has none: nothing but the agent's word says that work is done"}
 	return plannedJSON{
 		Feature: featureJSON{ID: "f-00000001", Name: "login", Status: "ready", Tasks: counts(map[dag.Status]int{dag.Pending: 1}), Total: 1, Folder: "/home/you/project/.ralph/features/login", CreatedAt: "2026-01-02T03:04:05Z"},
-		Steps: []plannedStepJSON{
-			{Step: "spec", Did: "written", Path: &spec, Passes: 2, Settled: true, Findings: []string{"Completeness: R2 was missing"}, Warnings: []features.Finding{}, Tasks: []string{}},
-			{Step: "build", Did: "approved", Path: &tasks, Findings: []string{}, Warnings: []features.Finding{warning}, Tasks: []string{"t-00000001"}},
+		Steps: []features.Step{
+			{Step: "spec", Did: "written", Path: spec, Passes: 2, Settled: true, Findings: []string{"Completeness: R2 was missing"}, Warnings: []features.Finding{}, Tasks: []string{}},
+			{Step: "build", Did: "approved", Path: tasks, Findings: []string{}, Warnings: []features.Finding{warning}, Tasks: []string{"t-00000001"}},
 		},
 		Next: "ralph run --feature login",
 	}

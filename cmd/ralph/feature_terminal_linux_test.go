@@ -112,7 +112,7 @@ func TestCreateOnATerminal(t *testing.T) {
 			term.expect(t, "In which ", ctrlD)
 			term.expect(t, "What should be different in spec.md?", ctrlD)
 			term.expect(t, "What should be different in plan.md?", ctrlD)
-			term.expect(t, "what can be done side by side:", "")
+			term.expect(t, "what can run in parallel:", "")
 			term.expect(t, "Keep 2 tasks? [y/N]", tt.answer)
 			term.wait(t, 0)
 			list := p.want(t, 0, "feature", "list")
@@ -184,7 +184,7 @@ func TestAnInterruptedInterviewGoesOn(t *testing.T) {
 			eventually(t, "nothing is left running", func() bool { return len(p.processes()) == 0 })
 			p.missing(t, ".ralph/features/hello/spec.md")
 			again := p.onTerminal(t, "feature", "spec", "hello")
-			again.expect(t, "going on with the interview, 1 answers so far", "")
+			again.expect(t, "continuing the interview, 1 answers so far", "")
 			again.expect(t, "resumed draft", ctrlD)
 			again.wait(t, 0)
 			if got := p.read(t, "resumed"); !strings.Contains(got, "> Greet.") || !strings.Contains(got, "Whom does it greet?") || !strings.Contains(got, "> The person said: Everybody.") {

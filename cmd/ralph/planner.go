@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -14,10 +13,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/acp"
-	"ralph/dag"
 	"ralph/features"
 	"ralph/internal/agents"
-	"ralph/internal/git"
 	"ralph/internal/proc"
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
@@ -27,42 +24,40 @@ import (
 func plannerFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "agent", Usage: "`NAME` of an agent, or the command that starts one"},
-		&cli.StringFlag{Name: "model", Usage: "`M`: a model's name, or a tier: opus, sonnet, haiku", DefaultText: "the agent's own"},
-		&cli.StringFlag{Name: "sandbox", Usage: "confine the agent to its staging folder: `MODE` is auto (as well as can be), require (or do not run) or off", DefaultText: "as configured"},
+		&cli.StringFlag{Name: "model", Usage: "`MODEL` or tier (opus, sonnet, haiku) to use", DefaultText: "the agent's own"},
+		&cli.StringFlag{Name: "sandbox", Usage: "confine the agent to its staging folder: `MODE` is auto, require (refuse to run without) or off", DefaultText: "auto"},
 		jsonFlag(),
 	}
 }
 
-// stagingOf is where a feature is planned; the empty name is for tasks of none.
-func stagingOf(p project.Project, name string) string {
-	if name == "" {
-		name = noFeature
-	}
-	return filepath.Join(p.Staging(), name)
+// plannerOptions choose who plans, and whether a person is asked.
+type plannerOptions struct {
+	openerOptions
+	yes, noInput, json bool
 }
 
-// noFeature stands for tasks of none; no feature can be called that.
-const noFeature = ".tasks"
-
-// planner is where a feature is planned, with an agent and, unless input is unwanted,
-// the person at the terminal.
-func (a *app) planner(c *cli.Context, s *session, name string) *features.Planner {
-	d := &features.Planner{
-		Name: name, Root: s.project.Root, Folder: s.project.Feature(name), Staging: stagingOf(s.project, name), Store: s.store,
-		Gates: s.config.Verify.Commands, Program: a.program(), Redact: a.redact, Instructions: instructions(s.project.Root),
-		Open: a.openPlanning(c, s, name), Show: a.show(), Watch: a.watchProject(s),
-		Note:    func(format string, args ...any) { a.note(format, args...) },
-		Warn:    func(format string, args ...any) { a.note("warning: "+format, args...) },
-		Scratch: a.makeScratch(name), Added: a.addedToScratch,
-	}
-	if a.asks && !c.Bool("no-input") {
-		d.Ask = a.ask()
-	}
-	return d
+func parsePlanner(c *cli.Context) (plannerOptions, error) {
+	o, err := parseOpener(c)
+	return plannerOptions{o, c.Bool("yes"), c.Bool("no-input"), c.Bool("json")}, err
 }
 
-// program is how an agent calls this very ralph.
-func (a *app) program() string {
+func newPlanner(a *app, s *session, name string, o plannerOptions) *features.Planner {
+	b := s.config.Budget
+	p := &features.Planner{
+		Name: name, Project: s.project, Store: s.store, Model: o.model, Gates: s.config.Verify.Commands, Program: programName(a),
+		Spending: features.Spending{Day: shared(b.Day), Feature: shared(b.Feature), Prices: prices(s.config)},
+		Redact:   a.redact, Now: a.now,
+		Open: planningOpener(a, s, o), Observe: toolObserver(a), Confirm: tasksConfirmer(a, o), Show: a.show,
+		Note: a.note, Warn: func(format string, args ...any) { a.note("warning: "+format, args...) },
+	}
+	if a.asks && !o.noInput {
+		p.Ask = a.ask
+	}
+	return p
+}
+
+// programName is how an agent calls this very ralph.
+func programName(a *app) string {
 	self := self()
 	if found, err := exec.LookPath("ralph"); err == nil {
 		if abs, err := filepath.Abs(found); err == nil && abs == self {
@@ -72,49 +67,35 @@ func (a *app) program() string {
 	return self
 }
 
-// openPlanning opens the sessions of planning. It is the one place where that is done: the
-// agent's working folder is the staging folder, and the project may only be read.
-func (a *app) openPlanning(c *cli.Context, s *session, feature string) func(context.Context, features.Opening) (features.Session, error) {
-	purse := a.purse(s, feature)
-	given, bad := parseOpener(c)
+// planningOpener opens agents whose working folder is a staging folder, and which may only
+// read the project.
+func planningOpener(a *app, s *session, given plannerOptions) func(context.Context, features.Opening) (features.Session, error) {
 	openers := map[string]*agents.Opener{} // by folder: each remembers what its agent calls a model
 	return func(ctx context.Context, at features.Opening) (features.Session, error) {
 		o := openers[at.Work]
 		if o == nil {
-			if bad != nil {
-				return nil, bad
-			}
 			var err error
-			if o, err = a.newOpener(given, s); err != nil {
+			if o, err = a.newOpener(given.openerOptions, s); err != nil {
 				return nil, err
 			}
-			if o.Chosen, err = a.planningAgent(s.config, c.String("agent")); err != nil {
+			if o.Chosen, err = planningAgent(a, s.config, given.agent); err != nil {
 				return nil, err
 			}
 			o.Dir, o.Reads = at.Work, s.project.Root
-			if o.Sandbox, err = a.planSandbox(c, s, at.Work); err != nil {
+			if o.Sandbox, err = planningSandbox(a, s, given.sandbox, at.Work); err != nil {
 				return nil, err
 			}
 			openers[at.Work] = o
 		}
-		if err := purse.refuse(ctx, 0); err != nil {
-			return nil, err
-		}
-		news := make(chan struct{}, 1)
-		p := dag.Planning{Step: at.Step, Feature: feature, Model: c.String("model")}
-		opened, err := o.Open(ctx, agents.Request{
-			Model: p.Model, Folder: at.Logs, Observe: watchUsage(news, a.watchTools()),
-			Started: func(agent string, _ proc.Identity) error { p.Agent = agent; return nil },
+		return o.Open(ctx, agents.Request{
+			Model: given.model, Folder: at.Logs, Observe: at.Observe,
+			Started: func(agent string, _ proc.Identity) error { at.Started(agent); return nil },
 		})
-		if err != nil {
-			return nil, err
-		}
-		return purse.billed(ctx, opened, p, news)
 	}
 }
 
-// planningAgent finds one that can write: a script cannot.
-func (a *app) planningAgent(config project.Loaded, given string) (agents.Agent, error) {
+// planningAgent finds one that can write, which a script cannot.
+func planningAgent(a *app, config project.Loaded, given string) (agents.Agent, error) {
 	chosen, err := a.finder(config).Choose(given)
 	if err == nil && chosen.ExitStatus {
 		err = fmt.Errorf("%w: %s runs the scripts of tasks, and cannot plan", agents.ErrUnavailable, chosen.Name)
@@ -125,26 +106,24 @@ func (a *app) planningAgent(config project.Loaded, given string) (agents.Agent, 
 	return chosen, err
 }
 
-// planSandbox confines who plans to the working folder: all of the project, its git
-// folder included, can only be read.
-func (a *app) planSandbox(c *cli.Context, s *session, work string) (*sandbox.Confiner, error) {
+// planningSandbox lets the agent write to its working folder only, and read the project.
+func planningSandbox(a *app, s *session, mode, work string) (*sandbox.Confiner, error) {
+	relative := func(path string) bool { return !filepath.IsAbs(path) && !strings.HasPrefix(path, "~") }
 	config := s.config.Sandbox
-	config.Write = slices.DeleteFunc(slices.Clone(config.Write), isRelative) // to the project, where nothing may be written
+	config.Write = slices.DeleteFunc(slices.Clone(config.Write), relative) // to the project
 	config.DenyRead = slices.Clone(config.DenyRead)
 	for i, path := range config.DenyRead {
-		if isRelative(path) {
+		if relative(path) {
 			config.DenyRead[i] = filepath.Join(s.project.Root, path)
 		}
 	}
 	return a.confiner(sandbox.Options{
-		Mode: cmp.Or(c.String("sandbox"), config.Mode), Project: project.Project{Root: work}, Unprotected: true, Reads: s.project.Root,
+		Mode: cmp.Or(mode, config.Mode), Project: project.Project{Root: work}, Unprotected: true, Reads: s.project.Root,
 	}, config)
 }
 
-func isRelative(path string) bool { return !filepath.IsAbs(path) && !strings.HasPrefix(path, "~") }
-
-// watchTools shows a person that an agent is at work.
-func (a *app) watchTools() func(acp.Event) {
+// toolObserver shows a person that an agent is at work.
+func toolObserver(a *app) func(acp.Event) {
 	if !a.errIsTerm && !a.verbose {
 		return nil
 	}
@@ -156,42 +135,32 @@ func (a *app) watchTools() func(acp.Event) {
 	}
 }
 
-// watchProject remembers the files as git sees them and how many tasks there are.
-func (a *app) watchProject(s *session) func(context.Context) func(context.Context) []string {
-	tasks := func(ctx context.Context) (n int) {
-		_ = s.store.View(ctx, func(g *dag.Graph) error {
-			tally, err := g.Tally(dag.Scope{})
-			n = tally.Total() + tally.TotalGroups()
-			return err
-		})
-		return n
+// runPlanning opens the project and the feature, does one step and prints what it did.
+func runPlanning(ctx context.Context, a *app, name string, o plannerOptions, do func(context.Context, *features.Planner) (features.Step, error)) error {
+	a.log = a.logger()
+	s, err := a.open(ctx)
+	if err != nil {
+		return err
 	}
-	return func(ctx context.Context) func(context.Context) []string {
-		before, had := git.Look(ctx, s.project.Root), tasks(ctx)
-		return func(ctx context.Context) []string {
-			files := git.Changed(ctx, s.project.Root, before, git.Look(ctx, s.project.Root))
-			if has := tasks(ctx); has != had {
-				files = append(files, fmt.Sprintf("the graph itself (%d tasks before, %d now)", had, has))
-			}
-			return files
-		}
+	defer s.Close()
+	p := newPlanner(a, s, name, o)
+	if _, err := p.Enter(ctx); err != nil {
+		return suggestIn(ctx, s, name, makeIt(err, name))
 	}
-}
-
-// instructions names the files that tell agents about a project.
-func instructions(root string) []string {
-	var list []string
-	for _, name := range []string{"AGENTS.md", "CLAUDE.md"} {
-		if info, err := os.Stat(filepath.Join(root, name)); err == nil && info.Mode().IsRegular() {
-			list = append(list, name)
-		}
+	var step features.Step
+	err = attended(ctx, a, func(ctx context.Context) (err error) {
+		step, err = do(ctx, p)
+		return planningHint(p, err, "the same command")
+	})
+	if err != nil {
+		return err
 	}
-	return list
+	return printPlanned(ctx, a, s, plannedJSON{Steps: []features.Step{step}, Next: step.Next(p.Name)}, p.Name, o.json)
 }
 
 // attended runs fn so that the first signal asks it to end, keeping what is done, and
 // the second ends the program.
-func (a *app) attended(ctx context.Context, fn func(context.Context) error) error {
+func attended(ctx context.Context, a *app, fn func(context.Context) error) error {
 	defer a.launcher.Close()
 	a.takeSignals()
 	ctx, stop := a.interruptible(ctx)
@@ -199,7 +168,7 @@ func (a *app) attended(ctx context.Context, fn func(context.Context) error) erro
 	err := fn(ctx)
 	var caught caughtSignal
 	if err != nil && errors.As(context.Cause(ctx), &caught) {
-		a.note("interrupted; the same command goes on where it was")
+		a.note("interrupted; the same command continues where it was")
 		return caught
 	}
 	return err
@@ -225,11 +194,40 @@ func (a *app) interruptible(parent context.Context) (ctx context.Context, stop f
 	return ctx, func() { close(done); cancel(nil) }
 }
 
-// agentTrouble makes what an agent did wrong an exit status of its own.
-func agentTrouble(err error, again string) error {
-	var e *acp.Error
-	if !errors.As(err, &e) || errors.Is(err, acp.Cancelled) {
+// planningHint says what to do about an error. An agent that failed has an exit status of its
+// own; again is what to type after that.
+func planningHint(p *features.Planner, err error, again string) error {
+	var failed *features.StepError
+	var used *features.BudgetError
+	var agentErr *acp.Error
+	switch {
+	case errors.As(err, &used):
+		return hint(err, "what was done is kept; allow more with [budget.%s] in .ralph.toml", used.Scope)
+	case errors.As(err, &agentErr) && !errors.Is(err, acp.Cancelled):
+		return hint(fmt.Errorf("%w: %w", agents.ErrUnavailable, err), "what was done is kept; continue with: %s", again)
+	case !errors.As(err, &failed):
 		return err
 	}
-	return hint(fmt.Errorf("%w: %w", agents.ErrUnavailable, err), "what was done is kept; go on with: %s", again)
+	command := fmt.Sprintf("ralph feature %s %s", failed.Step, p.Name)
+	switch {
+	case errors.Is(err, features.ErrMissing) && failed.Step == features.BuildStep:
+		return hint(err, "write it with: ralph feature plan %s", p.Name)
+	case errors.Is(err, features.ErrMissing):
+		return hint(err, "write it with: ralph feature spec %s", p.Name)
+	case errors.Is(err, features.ErrExists):
+		return hint(err, "start over with: %s --replace; or edit it: it is yours", command)
+	case errors.Is(err, features.ErrNobody):
+		return hint(err, "say what is wanted with: %s --from FILE", command)
+	case errors.Is(err, features.ErrOther):
+		return hint(err, "continue it: %s; or start over: add --replace", command)
+	case errors.Is(err, features.ErrNoFile):
+		return hint(err, "see what it did instead in %s; try again with: %s", p.Logs(failed.Step), command)
+	case errors.Is(err, features.ErrBuilt):
+		return hint(err, "say what should happen to them: --replace or --append")
+	case errors.Is(err, features.ErrNoProposal):
+		return hint(err, "propose some with: ralph feature build %s", p.Name)
+	case errors.Is(err, features.ErrNoPlan):
+		return hint(err, "nothing was changed; see what the agent said in %s, or try again, perhaps with another model", p.Logs(failed.Step))
+	}
+	return err
 }

@@ -64,7 +64,7 @@ func (a *app) promptContext(s *session) func(dag.Task) loop.Context {
 			c.Spec = document(s.project.Root, filepath.Join(folder, "spec.md"))
 			c.Plan = document(s.project.Root, filepath.Join(folder, "plan.md"))
 		}
-		c.Instructions = instructions(s.project.Root)
+		c.Instructions = s.project.Instructions()
 		return c
 	}
 }

@@ -14,7 +14,7 @@ func (a *app) taskCommand() command {
 		name: "task", short: "plan: add, look at and change tasks",
 		example: `ralph task add "Write the parser"`, exits: "1 refused, 3 not found",
 		sub: []command{
-			taskAddCommand(a), a.taskCreate(), a.taskImport(), a.taskExport(), a.taskList(), a.taskShow(), a.taskTree(), a.taskLog(),
+			taskAddCommand(a), taskCreateCommand(a), a.taskImport(), a.taskExport(), a.taskList(), a.taskShow(), a.taskTree(), a.taskLog(),
 			a.taskWhy(), a.taskGraph(), a.taskUpdate(), a.taskDeps(), a.taskDone(), a.taskFail(), a.taskReset(),
 			a.taskBlock(), a.taskUnblock(), a.taskDelete(),
 		},

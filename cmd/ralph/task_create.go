@@ -2,28 +2,49 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
 	"ralph/features"
-	"ralph/internal/human"
 )
 
-func (a *app) taskCreate() command {
+func taskCreateCommand(a *app) command {
 	return command{
 		name: "create", args: "[TEXT]", short: "describe work in words; an agent turns it into tasks, shown before they are kept",
-		long: `For a handful of tasks that belong to no feature. What is wanted is TEXT, or the text that
---from names, or what you type. The tasks are checked as those of "ralph feature build".`,
+		long: `For a handful of tasks that belong to no feature. What is wanted is TEXT, or the text of --from,
+or what you type. The tasks are checked like those of "ralph feature build".`,
 		flags: append([]cli.Flag{
-			yesFlag("keep the tasks without being asked"),
-			&cli.StringFlag{Name: "from", Usage: "say what is wanted with the text of `FILE`; - for stdin"},
+			yesFlag("keep the tasks without asking"),
+			&cli.StringFlag{Name: "from", Usage: "read what is wanted from `FILE`; - for stdin"},
 		}, plannerFlags()...),
 		example: "ralph task create \"Rename the flag --foo to --bar, with a warning for the old name\"",
 		exits:   "1 refused (nobody can be asked, no usable answer), 5 no usable agent, " + interrupted,
-		run:     a.runTaskCreate,
+		run:     action(a, parseTaskCreate, runTaskCreate),
 	}
+}
+
+type taskCreateOptions struct {
+	plannerOptions
+	text, from string
+}
+
+func parseTaskCreate(c *cli.Context) (taskCreateOptions, error) {
+	planner, err := parsePlanner(c)
+	o := taskCreateOptions{planner, c.Args().First(), c.String("from")}
+	switch {
+	case c.NArg() > 1:
+		return o, hint(usagef("one TEXT, not %d words", c.NArg()), "quote it if it contains spaces")
+	case err != nil:
+		return o, err
+	case c.NArg() == 1 && o.from != "":
+		return o, usagef("TEXT or --from, not both")
+	case c.NArg() == 1 && o.text == "":
+		return o, usagef("TEXT is empty")
+	}
+	return o, nil
 }
 
 type createdJSON struct {
@@ -33,79 +54,47 @@ type createdJSON struct {
 	Path     *string            `json:"path"`
 }
 
-func (a *app) runTaskCreate(c *cli.Context) error {
-	if c.NArg() > 1 {
-		return hint(usagef("one TEXT, not %d words", c.NArg()), "quote it if it contains spaces")
-	}
-	if _, err := parseOpener(c); err != nil {
-		return err
-	}
-	idea, from, err := a.idea(c)
-	if err != nil {
-		return err
-	}
-	if c.NArg() == 1 {
-		if idea != "" {
-			return usagef("TEXT or --from, not both")
-		}
-		if idea, from = c.Args().First(), "the command line"; idea == "" {
-			return usagef("TEXT is empty")
+func runTaskCreate(ctx context.Context, a *app, o taskCreateOptions) (err error) {
+	if o.from != "" {
+		if o.text, err = readIdea(a, o.from); err != nil {
+			return err
 		}
 	}
 	a.log = a.logger()
-	s, err := a.open(c.Context)
+	s, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	d := a.planner(c, s, "")
-	return a.attended(c.Context, func(ctx context.Context) error {
-		return agentTrouble(a.createTasks(ctx, c, d, features.Wish{Idea: idea, From: from}), "ralph task create")
+	p := newPlanner(a, s, "", o.plannerOptions)
+	var step features.Step
+	err = attended(ctx, a, func(ctx context.Context) (err error) {
+		if o.text == "" {
+			o.text, err = p.AskForIdea(ctx, "What is to be done?")
+		}
+		if errors.Is(err, features.ErrNobody) {
+			return hint(err, `say what is wanted: ralph task create "TEXT", or --from FILE`)
+		}
+		if err == nil {
+			step, err = p.Build(ctx, features.Wish{Idea: o.text})
+		}
+		return planningHint(p, err, "ralph task create")
 	})
-}
-
-func (a *app) createTasks(ctx context.Context, c *cli.Context, d *features.Planner, wish features.Wish) error {
-	if wish.Idea == "" {
-		if d.Ask == nil {
-			return hint(features.ErrNobody, `say what is wanted: ralph task create "TEXT", or --from FILE`)
-		}
-		var err error
-		if wish.Idea, err = d.Ask(ctx, "What is to be done?"); err != nil {
-			return err
-		}
-		if wish.From = "the terminal"; wish.Idea == "" {
-			return features.ErrNothing
-		}
-	}
-	p, err := d.Build(ctx, wish)
-	if err != nil {
-		return fmt.Errorf("create tasks: %w", buildHint(err, d))
-	}
-	out := createdJSON{Tasks: []string{}, Warnings: append([]features.Finding{}, p.Findings...), Path: &p.Path}
-	for _, t := range p.Tasks {
-		out.Tasks = append(out.Tasks, t.ID)
-	}
-	if err := a.showProposal(c, p); err != nil {
-		return err
-	}
-	keep, err := a.wanted(ctx, c, p)
 	if err != nil {
 		return err
 	}
-	if keep {
-		if out.Tasks, err = d.Approve(ctx); err != nil {
-			return err
+	kept := step.Did == features.DidApprove
+	if o.json {
+		out := createdJSON{Kept: kept, Tasks: step.Tasks, Warnings: step.Warnings}
+		if !kept {
+			out.Path = &step.Path
 		}
-		out.Kept, out.Path = true, nil
-		a.note("%s kept", human.Count(len(out.Tasks), "task"))
-	}
-	if c.Bool("json") {
 		if err := a.printJSON(out); err != nil {
 			return err
 		}
 	}
-	if !keep {
-		return hint(fmt.Errorf("%w: the tasks were not kept", dag.ErrRefused), "keep them after all with: ralph task import %s", p.Path)
+	if !kept {
+		return hint(fmt.Errorf("%w: the tasks were not kept", dag.ErrRefused), "keep them after all with: ralph task import %s", step.Path)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func (a *app) saveFeature(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	d := a.planner(c, s, name)
+	d := newPlanner(a, s, name, plannerOptions{})
 	outside, err := d.Save(c.Context)
 	if err != nil {
 		return fmt.Errorf("export feature %s: %w", name, err)

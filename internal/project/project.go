@@ -124,3 +124,14 @@ func (p Project) Names(paths []string) []string {
 	}
 	return names
 }
+
+// Instructions names the files in the root that are written for agents.
+func (p Project) Instructions() []string {
+	var list []string
+	for _, name := range []string{"AGENTS.md", "CLAUDE.md"} {
+		if info, err := os.Stat(filepath.Join(p.Root, name)); err == nil && info.Mode().IsRegular() {
+			list = append(list, name)
+		}
+	}
+	return list
+}

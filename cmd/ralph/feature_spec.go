@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"ralph/dag"
+	"ralph/features"
+	"ralph/internal/term"
+)
+
+// sourceFlags say what a document is written from.
+func sourceFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "from", Usage: "read what is wanted from `FILE`; - for stdin"},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "no-input", Usage: "ask nothing: the agent decides and lists its assumptions"},
+	}
+}
+
+func replaceFlag(what string) cli.Flag {
+	return &cli.BoolFlag{DisableDefaultText: true, Name: "replace", Usage: what}
+}
+
+func featureSpecCommand(a *app) command {
+	return command{
+		name: "spec", args: "NAME", short: "write spec.md with an agent: what the feature must do",
+		long: `On a terminal the agent asks and you answer, in as many lines as you like; Ctrl-D ends an
+answer, and alone it ends the interview. Elsewhere, use --from. The draft is reviewed in up to
+five passes before it is put in place. The agent works on a copy in .ralph/staging; nothing
+else that it writes is kept. An interrupted step continues where it was.`,
+		flags:   append(append(sourceFlags(), replaceFlag("start over, and replace the spec.md that exists")), plannerFlags()...),
+		example: "ralph feature spec login\nralph feature spec login --from idea.md --no-input",
+		exits:   "1 refused (it exists, nobody can be asked), 3 no such feature, 5 no usable agent, " + interrupted,
+		run:     action(a, parseDocument(features.Spec), runDocument),
+	}
+}
+
+func featurePlanCommand(a *app) command {
+	return command{
+		name: "plan", args: "NAME", short: "write plan.md with an agent, from spec.md: how to build it",
+		long: `Like "ralph feature spec", but from the specification; --from adds what you have to say about the way.`,
+		flags: append(append(sourceFlags(), replaceFlag("start over, and replace the plan.md that exists")),
+			plannerFlags()...),
+		example: "ralph feature plan login --no-input",
+		exits:   "1 refused (it exists, there is no spec.md), 3 no such feature, 5 no usable agent, " + interrupted,
+		run:     action(a, parseDocument(features.Plan), runDocument),
+	}
+}
+
+type documentOptions struct {
+	plannerOptions
+	name string
+	features.Request
+}
+
+func parseDocument(kind features.Kind) func(*cli.Context) (documentOptions, error) {
+	return func(c *cli.Context) (documentOptions, error) {
+		o, err := parsePlanner(c)
+		return documentOptions{o, c.Args().First(), features.Request{Kind: kind, From: c.String("from"), Replace: c.Bool("replace")}}, err
+	}
+}
+
+func runDocument(ctx context.Context, a *app, o documentOptions) (err error) {
+	if o.Idea, err = readIdea(a, o.From); err != nil {
+		return err
+	}
+	return runPlanning(ctx, a, o.name, o.plannerOptions, func(ctx context.Context, p *features.Planner) (features.Step, error) {
+		return p.Write(ctx, o.Request)
+	})
+}
+
+// readIdea reads what --from names.
+func readIdea(a *app, from string) (string, error) {
+	switch from {
+	case "":
+		return "", nil
+	case "-":
+		return features.ReadText(a.stdin, from)
+	}
+	f, err := os.Open(from)
+	if err != nil {
+		return "", usagef("--from: %v", err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return "", usagef("--from: %s is a folder", from)
+	}
+	return features.ReadText(f, from)
+}
+
+// plannedJSON is what the commands that plan print.
+type plannedJSON struct {
+	Feature featureJSON     `json:"feature"`
+	Steps   []features.Step `json:"steps"`
+	Next    string          `json:"next"`
+}
+
+// printPlanned prints what was done, and the command to type next.
+func printPlanned(ctx context.Context, a *app, s *session, planned plannedJSON, feature string, json bool) error {
+	if json {
+		err := s.store.View(ctx, func(g *dag.Graph) error {
+			f, err := g.Feature(feature)
+			planned.Feature = featureAsJSON(s, f)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return a.printJSON(planned)
+	}
+	for _, step := range planned.Steps {
+		if step.Did == features.DidWrite {
+			fmt.Fprintln(a.stdout, term.Line(step.Path))
+		}
+	}
+	a.note("next: %s", planned.Next)
+	return nil
+}
