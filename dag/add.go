@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -63,7 +64,7 @@ func (g *Graph) Add(t NewTask) (string, error) {
 		return "", err
 	}
 	if parent.N != 0 {
-		if err := g.addChild(parent.N, Pending); err != nil {
+		if err := g.addChildren(parent.N, 1, Pending); err != nil {
 			return "", err
 		}
 	}
@@ -80,29 +81,27 @@ func (g *Graph) Add(t NewTask) (string, error) {
 }
 
 func (g *Graph) insert(t NewTask, parent Task, feature int64) (n int64, id string, err error) {
-	var parentN, featureN any
-	if parent.N != 0 {
-		parentN = parent.N
-	}
-	if feature != 0 {
-		featureN = feature
-	}
-	held := parent.N != 0 && parent.holds()
-	doomed := parent.N != 0 && (parent.Doomed || parent.Status == Failed)
-	for range 100 { // a random ID may be taken: at a million tasks some are
-		id = g.newID("t-")
-		err = g.tx.Exec(insertSQL, ":id", id, ":title", t.Title, ":description", t.Description,
-			":priority", t.Priority, ":parent", parentN, ":feature", featureN, ":kind", string(t.Kind),
+	id, err = g.withFreeID("t-", "", func(id string) error {
+		return g.tx.Exec(insertSQL, ":id", id, ":title", t.Title, ":description", t.Description,
+			":priority", t.Priority, ":parent", numberOrNull(parent.N), ":feature", numberOrNull(feature), ":kind", string(t.Kind),
 			":agent", orNull(t.Agent), ":model", orNull(t.Model), ":gates", listJSON(t.Gates),
-			":max_retries", t.MaxRetries, ":tampering", t.AllowTampering, ":now", g.millis(), ":held", held, ":doomed", doomed)
-		if err != nil {
-			return 0, "", err
+			":max_retries", t.MaxRetries, ":tampering", t.AllowTampering, ":now", g.millis(),
+			":held", parent.holds(), ":doomed", parent.Doomed || parent.Status == Failed)
+	})
+	return g.tx.LastInsert(), id, err
+}
+
+// withFreeID inserts a row, beginning with the ID that is wished for, if any. A random ID
+// may be taken: at a million tasks some are.
+func (g *Graph) withFreeID(prefix, wish string, insert func(id string) error) (string, error) {
+	for range 100 {
+		id := cmp.Or(wish, g.newID(prefix))
+		if err := insert(id); err != nil || g.tx.Changes() == 1 {
+			return id, err
 		}
-		if g.tx.Changes() == 1 {
-			return g.tx.LastInsert(), id, nil
-		}
+		wish = ""
 	}
-	return 0, "", fmt.Errorf("no free task ID after 100 tries")
+	return "", fmt.Errorf("no free ID %s* after 100 tries", prefix)
 }
 
 // adopt finds the parent of a task to be and the feature that both will share.
@@ -125,12 +124,12 @@ func (g *Graph) adopt(parentID, featureName string, feature int64) (Task, int64,
 	return parent, feature, nil
 }
 
-const addChildSQL = `
-UPDATE tasks SET children = children + 1, not_before = 0, wait_reason = NULL, updated_at = :now WHERE n = :n;`
+const addChildrenSQL = `
+UPDATE tasks SET children = children + :count, not_before = 0, wait_reason = NULL, updated_at = :now WHERE n = :n;`
 
-// addChild counts a child that is already stored with its status.
-func (g *Graph) addChild(parent int64, status Status) error {
-	if err := g.tx.Exec(addChildSQL, ":n", parent, ":now", g.millis()); err != nil {
+// addChildren counts children that are already stored, one of them with that status.
+func (g *Graph) addChildren(parent int64, count int, status Status) error {
+	if err := g.tx.Exec(addChildrenSQL, ":n", parent, ":count", count, ":now", g.millis()); err != nil {
 		return err
 	}
 	return g.rollUp(parent, "", status)
@@ -143,7 +142,7 @@ const (
 	maxDescription = 1 << 20
 )
 
-// visible says that a terminal shows something for it.
+// visible reports whether a terminal shows something for it.
 func visible(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) }
 
 func checkText(title, description string, gates []string) error {

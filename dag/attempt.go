@@ -62,18 +62,10 @@ VALUES (:id, (SELECT n FROM runs WHERE id = :run), :task, :task_id, :iteration, 
 ON CONFLICT (id) DO NOTHING;`
 
 func (g *Graph) beginAttempt(opts ClaimOptions, t Task) (string, error) {
-	for range 100 {
-		id := g.newID("a-")
-		err := g.tx.Exec(beginAttemptSQL, ":id", id, ":run", opts.Run.ID, ":task", t.N, ":task_id", t.ID,
+	return g.withFreeID("a-", "", func(id string) error {
+		return g.tx.Exec(beginAttemptSQL, ":id", id, ":run", opts.Run.ID, ":task", t.N, ":task_id", t.ID,
 			":iteration", opts.Iteration, ":generation", t.Generation, ":now", g.millis())
-		if err != nil {
-			return "", err
-		}
-		if g.tx.Changes() == 1 {
-			return id, nil
-		}
-	}
-	return "", fmt.Errorf("no free attempt ID after 100 tries")
+	})
 }
 
 const endAttemptSQL = `

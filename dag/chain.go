@@ -95,7 +95,7 @@ func (g *Graph) LeftToDo(scope Scope) (bool, error) {
 // chain is a run with those that it continues.
 const chain = `
 WITH RECURSIVE chain (id) AS (
-    SELECT :id
+    SELECT :run
     UNION
     SELECT r.continues FROM chain JOIN runs r ON r.id = chain.id WHERE r.continues IS NOT NULL
 ) `
@@ -104,7 +104,7 @@ const runUsageSQL = chain + usageColumns + `FROM chain JOIN runs r ON r.id = cha
 
 // RunUsage adds up what the attempts of a run reported, those under way too, with
 // those of the runs that it continues.
-func (g *Graph) RunUsage(id string) (Usage, error) { return g.usage(runUsageSQL, ":id", id) }
+func (g *Graph) RunUsage(id string) (Usage, error) { return g.usage(runUsageSQL, ":run", id) }
 
 // What died is not known to have lived longer than to its last heartbeat.
 const runSpanSQL = chain + `
@@ -114,7 +114,7 @@ FROM chain JOIN runs r ON r.id = chain.id;`
 // RunSpan is how long a run and those that it continues have run, in all, and how
 // much of that they only waited for providers.
 func (g *Graph) RunSpan(id string) (took, waited time.Duration, err error) {
-	_, err = one(g, runSpanSQL, func(r *row) bool { took, waited = r.duration(), r.duration(); return true }, ":id", id)
+	_, err = one(g, runSpanSQL, func(r *row) bool { took, waited = r.duration(), r.duration(); return true }, ":run", id)
 	return took, waited, err
 }
 

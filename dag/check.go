@@ -2,6 +2,7 @@ package dag
 
 import (
 	"fmt"
+	"slices"
 
 	"zombiezen.com/go/sqlite"
 )
@@ -12,7 +13,7 @@ type Fault struct {
 	Text string
 }
 
-// truth works the derived columns out anew, by recursion over the whole graph
+// truth computes the derived columns by recursion over the whole graph
 // and without looking at any of them.
 const truth = `
 WITH RECURSIVE
@@ -67,22 +68,20 @@ func (g *Graph) Verify() ([]Fault, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = g.tx.Each(orphanFeatureSQL, func(stmt *sqlite.Stmt) error {
-		faults = append(faults, Fault{Task: stmt.ColumnText(0), Text: "its feature differs from that of its parent " + stmt.ColumnText(1)})
-		return nil
+	orphans, err := collect(g, orphanFeatureSQL, func(r *row) Fault {
+		return Fault{Task: r.text(), Text: "its feature differs from that of its parent " + r.text()}
 	})
 	if err != nil {
 		return nil, err
 	}
-	err = g.tx.Each(falseDoneSQL, func(stmt *sqlite.Stmt) error {
-		faults = append(faults, Fault{Task: stmt.ColumnText(0), Text: fmt.Sprintf("it is done, but its subtask %s is %s", stmt.ColumnText(1), stmt.ColumnText(2))})
-		return nil
+	notDone, err := collect(g, falseDoneSQL, func(r *row) Fault {
+		return Fault{Task: r.text(), Text: fmt.Sprintf("it is done, but its subtask %s is %s", r.text(), r.text())}
 	})
 	if err != nil {
 		return nil, err
 	}
 	cycle, err := g.anyCycle()
-	return append(faults, cycle...), err
+	return slices.Concat(faults, orphans, notDone, cycle), err
 }
 
 const allNumbersSQL = `SELECT n FROM tasks ORDER BY n;`
@@ -103,7 +102,7 @@ func (g *Graph) anyCycle() ([]Fault, error) {
 	return []Fault{{Text: g.cycle(path).Error()}}, nil
 }
 
-// Mend stores the derived columns anew and returns how many tasks had a wrong one.
+// Mend recomputes the derived columns and returns how many tasks had a wrong one.
 func (g *Graph) Mend() (int, error) {
 	err := g.tx.Exec(mendSQL)
 	return g.tx.Changes(), err
@@ -116,19 +115,14 @@ const (
 
 // Integrity is what SQLite itself finds wrong with the file.
 func (g *Graph) Integrity() ([]Fault, error) {
-	var faults []Fault
-	err := g.tx.Each(integritySQL, func(stmt *sqlite.Stmt) error {
-		if text := stmt.ColumnText(0); text != "ok" {
-			faults = append(faults, Fault{Text: text})
-		}
-		return nil
-	})
+	faults, err := collect(g, integritySQL, func(r *row) Fault { return Fault{Text: r.text()} })
 	if err != nil {
 		return nil, err
 	}
-	err = g.tx.Each(foreignSQL, func(stmt *sqlite.Stmt) error {
-		faults = append(faults, Fault{Text: fmt.Sprintf("row %d of %s refers to a row of %s that is gone", stmt.ColumnInt64(1), stmt.ColumnText(0), stmt.ColumnText(2))})
-		return nil
+	faults = slices.DeleteFunc(faults, func(f Fault) bool { return f.Text == "ok" })
+	gone, err := collect(g, foreignSQL, func(r *row) Fault {
+		table, row, other := r.text(), r.int64(), r.text()
+		return Fault{Text: fmt.Sprintf("row %d of %s refers to a row of %s that is gone", row, table, other)}
 	})
-	return faults, err
+	return append(faults, gone...), err
 }

@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -59,34 +60,42 @@ UPDATE tasks SET status = 'in_progress', owner = :owner, generation = generation
 WHERE n = (`
 	claimGet = `) RETURNING ` + taskColumns + `;`
 
-	claimAllSQL = claimSet +
-		`SELECT n FROM tasks INDEXED BY queue_all WHERE queue = 0 ORDER BY priority, n LIMIT 1` + claimGet
-	claimFeatureSQL = claimSet +
-		`SELECT n FROM tasks INDEXED BY queue_feature WHERE feature = +:feature AND queue = 0 ORDER BY priority, n LIMIT 1` + claimGet
-	claimAllKeepGoingSQL = claimSet + `
-SELECT n FROM (
-    SELECT * FROM (SELECT priority, n FROM tasks INDEXED BY queue_all WHERE queue = 0 ORDER BY priority, n LIMIT 1)
-    UNION ALL
-    SELECT * FROM (SELECT priority, n FROM tasks INDEXED BY queue_all WHERE queue = 1 ORDER BY priority, n LIMIT 1)
-) ORDER BY priority, n LIMIT 1` + claimGet
-	claimFeatureKeepGoingSQL = claimSet + `
-SELECT n FROM (
-    SELECT * FROM (SELECT priority, n FROM tasks INDEXED BY queue_feature
-                   WHERE feature = +:feature AND queue = 0 ORDER BY priority, n LIMIT 1)
-    UNION ALL
-    SELECT * FROM (SELECT priority, n FROM tasks INDEXED BY queue_feature
-                   WHERE feature = +:feature AND queue = 1 ORDER BY priority, n LIMIT 1)
-) ORDER BY priority, n LIMIT 1` + claimGet
+	next = ` ORDER BY priority, n LIMIT 1`
+	// It costs a look at everything that is skipped, and is used only while something is.
+	nextNotSkipped = ` AND (feature IS NULL OR feature NOT IN (SELECT value FROM json_each(:features)))
+    AND coalesce(agent, :agent) NOT IN (SELECT value FROM json_each(:agents))
+    AND id NOT IN (SELECT value FROM json_each(:tasks))` + next
+
+	inAll     = ` FROM tasks INDEXED BY queue_all WHERE queue = `
+	inFeature = ` FROM tasks INDEXED BY queue_feature WHERE feature = +:feature AND queue = `
+	either    = `SELECT n FROM (SELECT * FROM (SELECT priority, n`
+	orElse    = `) UNION ALL SELECT * FROM (SELECT priority, n`
+	best      = `)) ORDER BY priority, n LIMIT 1` + claimGet
+
+	claimAllSQL                  = claimSet + `SELECT n` + inAll + `0` + next + claimGet
+	claimAllSkipSQL              = claimSet + `SELECT n` + inAll + `0` + nextNotSkipped + claimGet
+	claimFeatureSQL              = claimSet + `SELECT n` + inFeature + `0` + next + claimGet
+	claimFeatureSkipSQL          = claimSet + `SELECT n` + inFeature + `0` + nextNotSkipped + claimGet
+	claimAllKeepGoingSQL         = claimSet + either + inAll + `0` + next + orElse + inAll + `1` + next + best
+	claimAllKeepGoingSkipSQL     = claimSet + either + inAll + `0` + nextNotSkipped + orElse + inAll + `1` + nextNotSkipped + best
+	claimFeatureKeepGoingSQL     = claimSet + either + inFeature + `0` + next + orElse + inFeature + `1` + next + best
+	claimFeatureKeepGoingSkipSQL = claimSet + either + inFeature + `0` + nextNotSkipped + orElse + inFeature + `1` + nextNotSkipped + best
+
 	// A subtree is walked: its cost grows with the subtree, not with the graph. The
 	// cross join keeps the planner from walking everything that is ready instead.
-	claimTreeSQL = claimSet + `
+	inTree = `
 WITH RECURSIVE sub (n) AS (
     SELECT n FROM tasks WHERE id = :task
     UNION ALL
     SELECT c.n FROM sub JOIN tasks c ON c.parent = sub.n
-)
+) `
+	claimTreeSQL = claimSet + inTree + `
 SELECT t.n FROM sub CROSS JOIN tasks t ON t.n = sub.n
 WHERE t.queue = 0 OR t.queue = :doomed ORDER BY t.priority, t.n LIMIT 1` + claimGet
+	claimTreeSkipSQL = claimSet + inTree + `
+SELECT n FROM (
+    SELECT t.n, t.id, t.priority, t.feature, t.agent FROM sub CROSS JOIN tasks t ON t.n = sub.n WHERE t.queue = 0 OR t.queue = :doomed
+) WHERE true` + nextNotSkipped + claimGet
 
 	clearWaitsSQL = `
 UPDATE tasks INDEXED BY tasks_waiting SET not_before = 0, wait_reason = NULL WHERE not_before > 0 AND not_before <= :now;`
@@ -99,9 +108,6 @@ func (g *Graph) Claim(opts ClaimOptions) (Claim, bool, error) {
 		return Claim{}, false, err
 	}
 	query, args, err := g.claimQuery(opts)
-	if err == nil && !opts.Skip.empty() {
-		query, args, err = g.skipping(query, args, opts.Skip)
-	}
 	if err != nil {
 		return Claim{}, false, err
 	}
@@ -124,28 +130,62 @@ func (g *Graph) Claim(opts ClaimOptions) (Claim, bool, error) {
 	return c, true, g.tx.Exec(aliveSQL, ":owner", opts.Run.Owner, ":now", g.millis())
 }
 
-func (g *Graph) claimQuery(opts ClaimOptions) (string, []any, error) {
+func (g *Graph) claimQuery(opts ClaimOptions) (query string, args []any, err error) {
+	skips := !opts.Skip.empty()
 	switch {
 	case opts.Scope.Task != "" && opts.Scope.Feature != "":
 		return "", nil, fmt.Errorf("%w: a scope is a task or a feature, not both", ErrRefused)
 	case opts.Scope.Task != "":
-		doomed := 0
-		if opts.KeepGoing {
-			doomed = 1
+		query, args = claimTreeSQL, []any{":task", opts.Scope.Task, ":doomed", opts.mostDoomed()}
+		if skips {
+			query = claimTreeSkipSQL
 		}
-		return claimTreeSQL, []any{":task", opts.Scope.Task, ":doomed", doomed}, nil
 	case opts.Scope.Feature != "":
 		n, err := g.featureNumber(opts.Scope.Feature)
 		if err != nil {
 			return "", nil, err
 		}
-		if opts.KeepGoing {
-			return claimFeatureKeepGoingSQL, []any{":feature", n}, nil
-		}
-		return claimFeatureSQL, []any{":feature", n}, nil
-	case opts.KeepGoing:
-		return claimAllKeepGoingSQL, nil, nil
+		args = []any{":feature", n}
+		query = choose(skips, opts.KeepGoing, claimFeatureSQL, claimFeatureSkipSQL, claimFeatureKeepGoingSQL, claimFeatureKeepGoingSkipSQL)
 	default:
-		return claimAllSQL, nil, nil
+		query = choose(skips, opts.KeepGoing, claimAllSQL, claimAllSkipSQL, claimAllKeepGoingSQL, claimAllKeepGoingSkipSQL)
 	}
+	if skips {
+		args, err = g.skipArgs(args, opts.Skip)
+	}
+	return query, args, err
+}
+
+func choose(skips, keepsGoing bool, plain, skip, keepGoing, both string) string {
+	switch {
+	case skips && keepsGoing:
+		return both
+	case keepsGoing:
+		return keepGoing
+	case skips:
+		return skip
+	default:
+		return plain
+	}
+}
+
+// mostDoomed is the highest value of the column queue that is claimed.
+func (opts ClaimOptions) mostDoomed() int {
+	if opts.KeepGoing {
+		return 1
+	}
+	return 0
+}
+
+func (g *Graph) skipArgs(args []any, s Skip) ([]any, error) {
+	features := []int64{}
+	for _, name := range s.Features {
+		n, err := g.featureNumber(name)
+		if err != nil {
+			return nil, err
+		}
+		features = append(features, n)
+	}
+	numbers, err := json.Marshal(features)
+	return append(args, ":features", string(numbers), ":agents", listJSON(s.Agents), ":agent", s.Agent, ":tasks", listJSON(s.Tasks)), err
 }

@@ -60,7 +60,7 @@ const pauseSQL = `UPDATE tasks SET paused = :paused, updated_at = :now WHERE n =
 // Pause keeps a task, and all that lies below it, from being claimed until it is
 // resumed. An attempt that is under way goes on.
 func (g *Graph) Pause(id string) error {
-	t, err := g.byHand(id)
+	t, err := g.nodeByID(id)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (g *Graph) Pause(id string) error {
 
 // Resume lets a paused task run again.
 func (g *Graph) Resume(id string) error {
-	t, err := g.byHand(id)
+	t, err := g.nodeByID(id)
 	if err != nil {
 		return err
 	}

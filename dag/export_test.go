@@ -23,7 +23,6 @@ func Statements() map[string]string {
 		"waits for agents":                     agentWaitsSQL,
 		"skipped, all":                         skippedAllSQL,
 		"skipped, feature":                     skippedFeatureSQL,
-		"skipped, subtree":                     skippedTreeSQL,
 		"lift waits":                           liftWaitsSQL,
 		"forget waits":                         forgetAgentWaits,
 		"clear waits":                          clearWaitsSQL,
@@ -66,7 +65,7 @@ func Statements() map[string]string {
 
 // MoveTo is move, the one place where a status changes, without any verb.
 func (g *Graph) MoveTo(id string, to Status, by Trigger) error {
-	t, err := g.byHand(id)
+	t, err := g.nodeByID(id)
 	if err != nil {
 		return err
 	}

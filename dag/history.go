@@ -1,6 +1,8 @@
 package dag
 
 import (
+	"errors"
+
 	"zombiezen.com/go/sqlite"
 )
 
@@ -27,30 +29,26 @@ func (g *Graph) runs(query string, args ...any) ([]Run, error) {
 }
 
 const (
-	scopeTreeSQL    = subtree + `SELECT ` + taskColumns + ` FROM tasks WHERE n IN (SELECT n FROM sub) ORDER BY n;`
-	scopeRootSQL    = `SELECT n FROM tasks WHERE id = :id;`
-	scopeFeatureSQL = `SELECT n FROM features WHERE name = :name;`
+	inAllSQL     = `SELECT ` + taskColumns + ` FROM tasks ORDER BY n;`
+	inFeatureSQL = `SELECT ` + taskColumns + ` FROM tasks WHERE feature = :feature ORDER BY n;`
+	inTreeSQL    = subtree + `SELECT ` + taskColumns + ` FROM tasks WHERE n IN (SELECT n FROM sub) ORDER BY n;`
 )
 
 // In lists the tasks of a scope, groups too, oldest first. A scope that is gone is
 // empty: what happened in it may still be told.
 func (g *Graph) In(scope Scope) ([]Task, error) {
-	switch {
-	case scope.Task != "":
-		n, err := g.number(scopeRootSQL, ":id", scope.Task)
-		if err != nil || n == 0 {
-			return nil, err
-		}
-		return g.tasks(scopeTreeSQL, ":n", n)
-	case scope.Feature != "":
-		n, err := g.number(scopeFeatureSQL, ":name", scope.Feature)
-		if err != nil || n == 0 {
-			return nil, err
-		}
-		return g.tasks(listFeatureSQL, ":feature", n, ":statuses", "")
-	default:
-		return g.tasks(listSQL, ":statuses", "")
+	return listScope(g, scope, inAllSQL, inFeatureSQL, inTreeSQL, g.scanTask)
+}
+
+func listScope[T any](g *Graph, scope Scope, all, feature, tree string, scan func(*row) T) ([]T, error) {
+	query, args, err := scoped(g, scope, all, feature, tree)
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil
 	}
+	if err != nil {
+		return nil, err
+	}
+	return collect(g, query, scan, args...)
 }
 
 // Edge says that one task waits for another.

@@ -92,16 +92,29 @@ func (b *batch) resolve(specs []Spec) error {
 
 func (b *batch) link(i int, refs map[string]int) error {
 	t := &b.tasks[i]
+	find := func(field, name string, in func(int), old func(Task)) error {
+		if ref, ok := refs[name]; ok {
+			in(ref)
+			return nil
+		}
+		task, err := b.old(name)
+		switch {
+		case err == nil:
+			old(task)
+		case errors.Is(err, ErrNotFound):
+			b.fault(i, fmt.Errorf("%s %q is neither a ref of this file nor a task", field, name))
+		default:
+			return err
+		}
+		return nil
+	}
 	if name := t.spec.Parent; name != "" {
-		if p, ok := refs[name]; ok {
+		err := find("parent", name, func(p int) {
 			t.parent = p
 			b.tasks[p].children = append(b.tasks[p].children, i)
-		} else if old, err := b.old(name); err == nil {
-			t.under = &old
-		} else if !errors.Is(err, ErrNotFound) {
+		}, func(old Task) { t.under = &old })
+		if err != nil {
 			return err
-		} else {
-			b.fault(i, fmt.Errorf("parent %q is neither a ref of this file nor a task", name))
 		}
 	}
 	seen := make(map[string]bool, len(t.spec.After))
@@ -110,14 +123,9 @@ func (b *batch) link(i int, refs map[string]int) error {
 			continue
 		}
 		seen[name] = true
-		if blocker, ok := refs[name]; ok {
-			t.after = append(t.after, blocker)
-		} else if old, err := b.old(name); err == nil {
-			t.afterOld = append(t.afterOld, old)
-		} else if !errors.Is(err, ErrNotFound) {
+		err := find("after", name, func(blocker int) { t.after = append(t.after, blocker) }, func(old Task) { t.afterOld = append(t.afterOld, old) })
+		if err != nil {
 			return err
-		} else {
-			b.fault(i, fmt.Errorf("after %q is neither a ref of this file nor a task", name))
 		}
 	}
 	return nil

@@ -1,6 +1,6 @@
 package dag
 
-import "fmt"
+import "cmp"
 
 const (
 	lastSQL   = `SELECT coalesce(max(n), 0) FROM tasks;`
@@ -10,8 +10,6 @@ INSERT INTO tasks (n, id, title, description, status, priority, parent, feature,
 VALUES (:n, :id, :title, :description, :status, :priority, :parent, :feature, :kind, :agent, :model, :gates, :max_retries,
     :tampering, :retries, :verification, :now, :now, :finished, :children, :open_deps, :held, :doomed, :given_up)
 ON CONFLICT (id) DO NOTHING;`
-	addChildrenSQL = `
-UPDATE tasks SET children = children + :count, not_before = 0, wait_reason = NULL, updated_at = :now WHERE n = :n;`
 )
 
 // store writes the batch: features, tasks, dependencies, and what the new tasks
@@ -34,13 +32,15 @@ func (b *batch) store([]Spec) error {
 		}
 	}
 	for i := range b.tasks {
+		var blockers []int64
 		for _, blocker := range b.tasks[i].after {
-			if err := b.storeEdge(b.tasks[blocker].n, b.tasks[i].n); err != nil {
-				return err
-			}
+			blockers = append(blockers, b.tasks[blocker].n)
 		}
 		for _, old := range b.tasks[i].afterOld {
-			if err := b.storeEdge(old.N, b.tasks[i].n); err != nil {
+			blockers = append(blockers, old.N)
+		}
+		for _, blocker := range blockers {
+			if err := b.graph.tx.Exec(linkSQL, ":blocker", blocker, ":blocked", b.tasks[i].n); err != nil {
 				return err
 			}
 		}
@@ -84,35 +84,21 @@ func (b *batch) storeTask(i int, features map[string]int64) error {
 	if !isOpen(t.status) {
 		finished = g.millis()
 	}
-	kind := s.Kind
-	if kind == "" {
-		kind = Work
+	wish := ""
+	if IsTaskID(s.Ref) {
+		wish = s.Ref
 	}
-	t.id = s.Ref
-	if !idPattern().MatchString(t.id) {
-		t.id = g.newID("t-")
-	}
-	for range 100 {
-		err := g.tx.Exec(importSQL, ":n", t.n, ":id", t.id, ":title", s.Title, ":description", s.Description,
+	var err error
+	t.id, err = g.withFreeID("t-", wish, func(id string) error {
+		return g.tx.Exec(importSQL, ":n", t.n, ":id", id, ":title", s.Title, ":description", s.Description,
 			":status", string(t.status), ":priority", s.Priority, ":parent", parent,
-			":feature", numberOrNull(features[t.feature]), ":kind", string(kind), ":agent", orNull(s.Agent),
+			":feature", numberOrNull(features[t.feature]), ":kind", string(cmp.Or(s.Kind, Work)), ":agent", orNull(s.Agent),
 			":model", orNull(s.Model), ":gates", listJSON(s.Gates), ":max_retries", s.MaxRetries,
 			":tampering", s.AllowTampering,
 			":retries", s.Retries, ":verification", orNull(s.Verification), ":now", g.millis(), ":finished", finished,
 			":children", len(t.children), ":open_deps", t.openDeps, ":held", t.held, ":doomed", t.doomed, ":given_up", t.givenUp)
-		if err != nil {
-			return err
-		}
-		if g.tx.Changes() == 1 {
-			return nil
-		}
-		t.id = g.newID("t-")
-	}
-	return fmt.Errorf("no free task ID after 100 tries")
-}
-
-func (b *batch) storeEdge(blocker, blocked int64) error {
-	return b.graph.tx.Exec(linkSQL, ":blocker", blocker, ":blocked", blocked)
+	})
+	return err
 }
 
 // growParents counts the new children of tasks that existed before, and reopens
@@ -137,14 +123,11 @@ func (b *batch) growParents() error {
 	}
 	g := b.graph
 	for _, n := range order {
-		if err := g.tx.Exec(addChildrenSQL, ":n", n, ":count", grown[n].count, ":now", g.millis()); err != nil {
-			return err
-		}
 		child := Done
 		if grown[n].open {
 			child = Pending
 		}
-		if err := g.rollUp(n, "", child); err != nil {
+		if err := g.addChildren(n, grown[n].count, child); err != nil {
 			return err
 		}
 	}

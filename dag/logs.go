@@ -31,7 +31,7 @@ func (g *Graph) log(n int64, kind LogKind, text string) error {
 
 // Log adds an entry to a task's history.
 func (g *Graph) Log(id string, kind LogKind, text string) error {
-	t, err := g.byHand(id)
+	t, err := g.nodeByID(id)
 	if err != nil {
 		return err
 	}

@@ -39,25 +39,10 @@ const (
 // Outline lists the tasks of a scope, groups too, oldest first. A scope that is gone
 // is empty.
 func (g *Graph) Outline(scope Scope) ([]Outline, error) {
-	query, args := outlineAllSQL, []any(nil)
-	switch {
-	case scope.Task != "":
-		n, err := g.number(scopeRootSQL, ":id", scope.Task)
-		if err != nil || n == 0 {
-			return nil, err
-		}
-		query, args = outlineTreeSQL, []any{":n", n}
-	case scope.Feature != "":
-		n, err := g.number(scopeFeatureSQL, ":name", scope.Feature)
-		if err != nil || n == 0 {
-			return nil, err
-		}
-		query, args = outlineFeatureSQL, []any{":feature", n}
-	}
-	return collect(g, query, func(r *row) Outline {
+	return listScope(g, scope, outlineAllSQL, outlineFeatureSQL, outlineTreeSQL, func(r *row) Outline {
 		return Outline{
 			N: r.int64(), Parent: r.int64(), ID: r.text(), Title: r.text(), Status: Status(r.text()), Children: r.int(), OpenDeps: r.int(),
 			Held: r.bool(), Doomed: r.bool() && !g.keeps, Paused: r.bool(), Leaving: r.bool(), Unverified: r.bool(), NotBefore: r.time(), WaitReason: r.text(),
 		}
-	}, args...)
+	})
 }

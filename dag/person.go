@@ -7,7 +7,7 @@ import (
 // Finish is a person's word that a task is done. A group is done when its
 // subtasks are, and not before.
 func (g *Graph) Finish(id string) error {
-	t, err := g.byHand(id)
+	t, err := g.nodeByID(id)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ const giveUpSQL = `UPDATE tasks SET given_up = 1 WHERE n = :n;`
 // GiveUp is a person's word that a task failed. What lies below it will not be run,
 // whatever runs do about tasks that failed by themselves.
 func (g *Graph) GiveUp(id, reason string) error {
-	t, err := g.byHand(id)
+	t, err := g.nodeByID(id)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ const blockedByHand = "blocked by hand"
 // Block keeps a task, and all that lies below it, from being run until Unblock
 // or Reset.
 func (g *Graph) Block(id, reason string) error {
-	t, err := g.byHand(id)
+	t, err := g.nodeByID(id)
 	if err != nil || t.status == Blocked {
 		return err
 	}
@@ -71,7 +71,7 @@ func (g *Graph) Block(id, reason string) error {
 
 // Unblock lifts a person's block. It does not touch what the task waits for.
 func (g *Graph) Unblock(id string) error {
-	t, err := g.byHand(id)
+	t, err := g.nodeByID(id)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ UPDATE tasks SET retries = 0, attempts = 0, interruptions = 0, verification = NU
 // Of a group only the group itself is reopened, which is refused when nothing
 // below it could run then; ResetTree takes all that lies below it too.
 func (g *Graph) Reset(id string) error {
-	t, err := g.byHand(id)
+	t, err := g.nodeByID(id)
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (g *Graph) ResetFailed(id string) ([]string, error) {
 
 const nodeByIDSQL = `SELECT ` + nodeColumns + ` FROM tasks WHERE id = :id;`
 
-func (g *Graph) byHand(id string) (node, error) {
+func (g *Graph) nodeByID(id string) (node, error) {
 	t, err := one(g, nodeByIDSQL, scanNode, ":id", id)
 	if err == nil && t.n == 0 {
 		err = fmt.Errorf("task %s: %w", id, ErrNotFound)

@@ -32,16 +32,12 @@ VALUES (:id, :step, :feature, :name, :agent, :model, :effective, :now, 1);`
 // BeginPlanning records that a session is open, and gives it an ID and a time. What it
 // costs is unknown until it has told.
 func (g *Graph) BeginPlanning(p *Planning) error {
-	var feature any
-	if p.Feature != "" {
-		n, err := g.featureNumber(p.Feature)
-		if err != nil {
-			return err
-		}
-		feature = n
+	feature, err := g.featureNumber(p.Feature)
+	if err != nil {
+		return err
 	}
 	p.ID, p.StartedAt, p.Unknown = g.newID("p-"), g.now.UTC().Truncate(time.Millisecond), true
-	return g.tx.Exec(beginPlanningSQL, ":id", p.ID, ":step", p.Step, ":feature", feature, ":name", orNull(p.Feature), ":agent", orNull(p.Agent),
+	return g.tx.Exec(beginPlanningSQL, ":id", p.ID, ":step", p.Step, ":feature", numberOrNull(feature), ":name", orNull(p.Feature), ":agent", orNull(p.Agent),
 		":model", orNull(p.Model), ":effective", orNull(p.ModelEffective), ":now", g.millis())
 }
 

@@ -174,3 +174,14 @@ func (g *Graph) settle(t node, c Claim, to Status, by Trigger, reason string) er
 	}
 	return g.endAttempt(t.n, c, map[Trigger]event.AttemptOutcome{ByComplete: event.AttemptDone, ByFail: event.AttemptFailed, ByRetry: event.AttemptRetried}[by], reason)
 }
+
+const doneByHandSQL = `
+SELECT id FROM tasks
+WHERE status = 'done' AND finished_at >= :since AND children = 0 AND coalesce(verification, 'failed') = 'failed'
+ORDER BY n LIMIT 20;`
+
+// DoneByHand lists tasks that a command has marked done since then, and that no run has
+// accepted.
+func (g *Graph) DoneByHand(since time.Time) ([]string, error) {
+	return collect(g, doneByHandSQL, (*row).text, ":since", since.UnixMilli())
+}

@@ -61,7 +61,10 @@ const (
 
 // Tally counts a scope. Ready and Waiting leave out what a failed ancestor keeps back.
 func (g *Graph) Tally(scope Scope) (Tally, error) {
-	queries, args, err := g.tallyQueries(scope)
+	queries, args, err := scoped(g, scope,
+		[4]string{tallyAllSQL, readyAllSQL, waitsAllSQL, groupsAllSQL},
+		[4]string{tallyFeatureSQL, readyCountFeatureSQL, waitsFeatureSQL, groupsFeatureSQL},
+		[4]string{tallyTreeSQL, readyTreeSQL, waitsTreeSQL, groupsTreeSQL})
 	if err != nil {
 		return Tally{}, err
 	}
@@ -122,15 +125,16 @@ func (g *Graph) countStatuses(all, groups string, args ...any) (tasks, group map
 	return tasks, group, err
 }
 
-func (g *Graph) tallyQueries(scope Scope) (queries [4]string, args []any, err error) {
+// scoped chooses what serves a scope, and its arguments.
+func scoped[T any](g *Graph, scope Scope, all, feature, tree T) (T, []any, error) {
 	switch {
 	case scope.Task != "":
-		t, err := g.byHand(scope.Task)
-		return [4]string{tallyTreeSQL, readyTreeSQL, waitsTreeSQL, groupsTreeSQL}, []any{":n", t.n}, err
+		t, err := g.nodeByID(scope.Task)
+		return tree, []any{":n", t.n}, err
 	case scope.Feature != "":
 		n, err := g.featureNumber(scope.Feature)
-		return [4]string{tallyFeatureSQL, readyCountFeatureSQL, waitsFeatureSQL, groupsFeatureSQL}, []any{":feature", n}, err
+		return feature, []any{":feature", n}, err
 	default:
-		return [4]string{tallyAllSQL, readyAllSQL, waitsAllSQL, groupsAllSQL}, nil, nil
+		return all, nil, nil
 	}
 }

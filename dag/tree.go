@@ -16,7 +16,7 @@ WITH RECURSIVE sub (n) AS (
 // Delete removes a task without children. Its dependencies go with it, and what
 // waited for it no longer does; what it cost stays in the attempts.
 func (g *Graph) Delete(id string) error {
-	t, err := g.byHand(id)
+	t, err := g.nodeByID(id)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (g *Graph) Delete(id string) error {
 
 // DeleteTree removes a task with all that lies below it.
 func (g *Graph) DeleteTree(id string) error {
-	t, err := g.byHand(id)
+	t, err := g.nodeByID(id)
 	if err != nil {
 		return err
 	}
@@ -102,13 +102,13 @@ WHERE n = :n;`
 // Move puts a task, with all below it, under another parent, or at the top if
 // the ID is empty. It takes the new parent's feature; at the top it keeps its own.
 func (g *Graph) Move(id, parentID string) error {
-	t, err := g.byHand(id)
+	t, err := g.nodeByID(id)
 	if err != nil {
 		return err
 	}
 	var p node
 	if parentID != "" {
-		if p, err = g.byHand(parentID); err != nil {
+		if p, err = g.nodeByID(parentID); err != nil {
 			return err
 		}
 		if p.status == InProgress {
@@ -118,11 +118,7 @@ func (g *Graph) Move(id, parentID string) error {
 	if p.n == t.parent {
 		return nil
 	}
-	var parent any
-	if p.n != 0 {
-		parent = p.n
-	}
-	if err := g.tx.Exec(reparentSQL, ":parent", parent, ":n", t.n, ":now", g.millis()); err != nil {
+	if err := g.tx.Exec(reparentSQL, ":parent", numberOrNull(p.n), ":n", t.n, ":now", g.millis()); err != nil {
 		return err
 	}
 	if p.n != 0 {
@@ -139,7 +135,7 @@ func (g *Graph) Move(id, parentID string) error {
 		}
 	}
 	if p.n != 0 {
-		if err := g.addChild(p.n, t.status); err != nil {
+		if err := g.addChildren(p.n, 1, t.status); err != nil {
 			return err
 		}
 	}
@@ -215,7 +211,7 @@ INSERT INTO task_logs (task, kind, at, text) SELECT n, 'system', :now, 'reset by
 // ResetTree resets a task and all that lies below it at once, and reopens its
 // ancestors. It returns how many tasks that were.
 func (g *Graph) ResetTree(id string) (int, error) {
-	t, err := g.byHand(id)
+	t, err := g.nodeByID(id)
 	if err != nil {
 		return 0, err
 	}
@@ -227,11 +223,10 @@ func (g *Graph) ResetTree(id string) (int, error) {
 		return 0, err
 	}
 	count := g.tx.Changes()
-	if err := g.tx.Exec(resetAttemptsSQL, ":n", t.n, ":now", g.millis()); err != nil {
-		return 0, err
-	}
-	if err := g.tx.Exec(resetLogSQL, ":n", t.n, ":now", g.millis()); err != nil {
-		return 0, err
+	for _, query := range []string{resetAttemptsSQL, resetLogSQL} {
+		if err := g.tx.Exec(query, ":n", t.n, ":now", g.millis()); err != nil {
+			return 0, err
+		}
 	}
 	if err := g.reopenAncestors(t.parent); err != nil {
 		return 0, err

@@ -39,13 +39,8 @@ SELECT coalesce(sum(a.ended_at IS NOT NULL AND a.outcome NOT IN ('limited', 'int
 	settledUsage = ` (a.ended_at IS NOT NULL OR a.run IS NOT (SELECT n FROM runs WHERE id = :run))`
 
 	usageOfRunSQL   = usageColumns + `FROM runs r JOIN attempts a ON a.run = r.n WHERE r.id = :run AND` + settledUsage + `;`
-	usageOfChainSQL = `
-WITH RECURSIVE chain (id) AS (
-    SELECT :run
-    UNION
-    SELECT r.continues FROM chain JOIN runs r ON r.id = chain.id WHERE r.continues IS NOT NULL
-)` + usageColumns + `FROM chain JOIN runs r ON r.id = chain.id JOIN attempts a ON a.run = r.n WHERE` + settledUsage + `;`
-	usageOfTaskSQL = usageColumns + `FROM attempts a WHERE a.task = :task AND a.started_at >= :since AND` + settledUsage + `;`
+	usageOfChainSQL = chain + usageColumns + `FROM chain JOIN runs r ON r.id = chain.id JOIN attempts a ON a.run = r.n WHERE` + settledUsage + `;`
+	usageOfTaskSQL  = usageColumns + `FROM attempts a WHERE a.task = :task AND a.started_at >= :since AND` + settledUsage + `;`
 	// The cross join keeps the planner from reading all attempts first.
 	usageOfFeatureSQL = usageColumns + `
 FROM tasks t INDEXED BY tasks_status CROSS JOIN attempts a ON a.task = t.n WHERE t.feature = :feature AND` + settledUsage + `;`
@@ -53,14 +48,10 @@ FROM tasks t INDEXED BY tasks_status CROSS JOIN attempts a ON a.task = t.n WHERE
 )
 
 // UsageOfRun adds up what a run has used itself.
-func (g *Graph) UsageOfRun(run string) (Usage, error) {
-	return g.usage(usageOfRunSQL, ":run", run)
-}
+func (g *Graph) UsageOfRun(run string) (Usage, error) { return g.usage(usageOfRunSQL, ":run", run) }
 
 // UsageOfChain adds up what a run has used, with the runs that it continues.
-func (g *Graph) UsageOfChain(run string) (Usage, error) {
-	return g.usage(usageOfChainSQL, ":run", run)
-}
+func (g *Graph) UsageOfChain(run string) (Usage, error) { return g.usage(usageOfChainSQL, ":run", run) }
 
 // UsageOfTask adds up what was used for a task since it was last reset, without
 // what that run is using now.
@@ -75,33 +66,13 @@ func (g *Graph) UsageOfFeature(name, run string) (Usage, error) {
 	if err != nil {
 		return Usage{}, err
 	}
-	u, err := g.usage(usageOfFeatureSQL, ":feature", n, ":run", run)
-	if err != nil {
-		return u, err
-	}
-	planned, err := g.usage(plannedFeatureSQL, ":feature", n)
-	if err != nil {
-		return u, err
-	}
-	u = u.plus(planned)
-	err = g.countInto(&u, countFeatureSQL, ":feature", n)
-	return u, err
+	return g.usageOfRuns(usageOfFeatureSQL, plannedFeatureSQL, countFeatureSQL, run, ":feature", n)
 }
 
 // UsageSince adds up all attempts, and sessions of planning, that began at that moment
 // or later.
 func (g *Graph) UsageSince(since time.Time, run string) (Usage, error) {
-	u, err := g.usage(usageSinceSQL, ":since", since.UnixMilli(), ":run", run)
-	if err != nil {
-		return u, err
-	}
-	planned, err := g.usage(plannedSinceSQL, ":since", since.UnixMilli())
-	if err != nil {
-		return u, err
-	}
-	u = u.plus(planned)
-	err = g.countInto(&u, countSinceSQL, ":since", since.UnixMilli())
-	return u, err
+	return g.usageOfRuns(usageSinceSQL, plannedSinceSQL, countSinceSQL, run, ":since", since.UnixMilli())
 }
 
 // A task that failed counts as long as it is failed: a person who resets it has
@@ -119,11 +90,20 @@ FROM (SELECT max(b.ended_at) AS at FROM attempts b INDEXED BY attempts_started W
     CROSS JOIN attempts a INDEXED BY attempts_started LEFT JOIN tasks t ON t.n = a.task WHERE a.started_at >= :since;`
 )
 
-// countInto counts what concerns more than one run: attempts that have begun, because
-// others may go on at the same time, and tasks that failed.
-func (g *Graph) countInto(u *Usage, query string, args ...any) error {
-	_, err := one(g, query, func(r *row) bool { u.Attempts, u.Failures = r.int(), r.int(); return true }, args...)
-	return err
+// usageOfRuns adds planning, and counts what concerns more than one run: attempts that
+// have begun, because others may go on at the same time, and tasks that failed.
+func (g *Graph) usageOfRuns(used, planned, count, run string, args ...any) (Usage, error) {
+	u, err := g.usage(used, append(args, ":run", run)...)
+	if err != nil {
+		return u, err
+	}
+	p, err := g.usage(planned, args...)
+	if err != nil {
+		return u, err
+	}
+	u = u.plus(p)
+	_, err = one(g, count, func(r *row) bool { u.Attempts, u.Failures = r.int(), r.int(); return true }, args...)
+	return u, err
 }
 
 func (g *Graph) usage(query string, args ...any) (Usage, error) {
