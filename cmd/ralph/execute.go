@@ -151,11 +151,11 @@ func (x *execution) askToGoOn(ctx context.Context, runner *loop.Runner) bool {
 		fmt.Fprint(a.stderr, question)
 		ctx, stop := a.interruptible(ctx) // a second Ctrl-C is an answer, too
 		defer stop()
-		l := a.readLine(ctx)
+		text, end, err := readLine(ctx, a)
 		if ctx.Err() != nil {
 			fmt.Fprintln(a.stderr)
 		}
-		return strings.TrimSpace(l.text), l.err == nil && (l.text != "" || !l.end)
+		return strings.TrimSpace(text), err == nil && (text != "" || !end)
 	}
 	if tasks := runner.Interrupted(); len(tasks) > 0 {
 		guidance, ok := ask(fmt.Sprintf("\nGuidance for %s (Enter for none): ", strings.Join(tasks, ", ")))
