@@ -8,14 +8,11 @@ import (
 
 // Settled is what attempts used that have ended, as the graph adds it up.
 func Settled(settled dag.Usage) Used {
-	u := Used{
-		Tokens: settled.Tokens(), Estimated: settled.Estimated, Unknown: settled.Unpriced > 0,
+	return Used{
+		CostUSD: settled.Cost(),
+		Tokens:  settled.Tokens(), Estimated: settled.Estimated, Unknown: settled.Unknown,
 		Iterations: settled.Attempts, Failures: settled.Failures, Duration: settled.Worked,
 	}
-	if settled.CostUSD != nil {
-		u.CostUSD = *settled.CostUSD
-	}
-	return u
 }
 
 // Midnight is when the day began, which where clocks are put forward at night may be

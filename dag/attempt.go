@@ -37,12 +37,7 @@ type Attempt struct {
 	Transcript     string
 	PrunedAt       time.Time // when the files of its run were removed; zero if they were not
 
-	TokensIn     *int64 // nil when unknown, as those below
-	TokensCached *int64
-	TokensOut    *int64
-	CostUSD      *float64
-	Estimated    bool // the cost is an estimate
-	Unknown      bool // of some of it, or of all, nobody knows what it cost
+	event.Usage
 
 	Drift []string // the detectors of drift that fired
 }
@@ -110,8 +105,7 @@ func (g *Graph) attempts(query string, args ...any) ([]Attempt, error) {
 			StartedAt: r.time(), Heartbeat: r.time(), EndedAt: r.time(), Outcome: event.AttemptOutcome(r.text()), Reason: r.text(),
 			ModelEffective: r.text(), Session: r.text(), Sandbox: r.text(), StopReason: r.text(), Verdict: r.text(), Gates: decode[GateRecord](r),
 			Files: decode[string](r), Base: r.text(), Tree: r.text(), TreeAfter: r.text(), Transcript: r.text(),
-			TokensIn: optional(r, r.int64), TokensCached: optional(r, r.int64), TokensOut: optional(r, r.int64), CostUSD: optional(r, r.float),
-			Estimated: r.int() != 0, Unknown: r.int() != 0, SessionUSD: optional(r, r.float), Drift: decode[string](r), PrunedAt: r.time(),
+			Usage: r.usage(), SessionUSD: optional(r, r.float), Drift: decode[string](r), PrunedAt: r.time(),
 		}
 	}, args...)
 }
@@ -143,12 +137,7 @@ type Note struct {
 	AgentPIDStart  int64
 	StopReason     string
 	Verdict        string
-	TokensIn       *int64
-	TokensCached   *int64
-	TokensOut      *int64
-	CostUSD        *float64
-	Estimated      bool  // with CostUSD: nobody told it
-	CostUnknown    *bool // nobody knows what some of it cost
+	Usage          *event.Usage
 	Shares         []Share
 	Drift          []string
 	Files          []string
@@ -196,11 +185,16 @@ func (g *Graph) NoteAttempt(id string, n Note) error {
 	if err != nil {
 		return err
 	}
+	used, unknown := event.Usage{}, any(nil)
+	if n.Usage != nil {
+		used, unknown = *n.Usage, n.Usage.Unknown
+	}
+	in, cached, out := used.Counts()
 	err = g.tx.Exec(noteSQL, ":id", id, ":phase", orNull(string(n.Phase)), ":agent", orNull(n.Agent), ":model", orNull(n.Model),
 		":effective", orNull(n.ModelEffective), ":session", orNull(n.Session), ":session_usd", n.SessionUSD, ":sandbox", orNull(n.Sandbox),
 		":pid", numberOrNull(n.AgentPID), ":pid_start", numberOrNull(n.AgentPIDStart), ":stop", orNull(n.StopReason),
-		":verdict", orNull(g.said(n.Verdict)), ":tokens_in", n.TokensIn, ":tokens_cached", n.TokensCached,
-		":tokens_out", n.TokensOut, ":cost", n.CostUSD, ":estimated", n.Estimated, ":unknown", n.CostUnknown, ":shares", shares, ":drift", drift, ":files", files, ":base", orNull(n.Base), ":tree", orNull(n.Tree), ":tree_after", orNull(n.TreeAfter), ":gates", gates,
+		":verdict", orNull(g.said(n.Verdict)), ":tokens_in", in, ":tokens_cached", cached,
+		":tokens_out", out, ":cost", used.CostUSD, ":estimated", used.Estimated, ":unknown", unknown, ":shares", shares, ":drift", drift, ":files", files, ":base", orNull(n.Base), ":tree", orNull(n.Tree), ":tree_after", orNull(n.TreeAfter), ":gates", gates,
 		":transcript", orNull(n.Transcript), ":knowledge", orNull(g.said(n.Knowledge)))
 	if err == nil && g.tx.Changes() != 1 {
 		err = fmt.Errorf("attempt %s: %w", id, ErrNotFound)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/dag"
+	"ralph/event"
 )
 
 func TestFeatureNames(t *testing.T) {
@@ -156,7 +157,9 @@ func TestWhatAFeatureCostIsTheSumOfItsAttemptsThoseUnderWayToo(t *testing.T) {
 	}
 	for title, price := range map[string]float64{"a": 0.25, "b": 0.5, "other": 4} {
 		claim := w.claim(title)
-		w.update(func(g *dag.Graph) error { return g.NoteAttempt(claim.Attempt, dag.Note{CostUSD: &price}) })
+		w.update(func(g *dag.Graph) error {
+			return g.NoteAttempt(claim.Attempt, dag.Note{Usage: &event.Usage{CostUSD: &price}})
+		})
 	}
 	if got := cost("F"); got == nil || *got != 0.75 {
 		t.Errorf("got %v, want 0.75", got)

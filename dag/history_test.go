@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/dag"
+	"ralph/event"
 )
 
 func TestReceiptsTellEverythingThatWasNoted(t *testing.T) {
@@ -33,7 +34,7 @@ func TestReceiptsTellEverythingThatWasNoted(t *testing.T) {
 		w.update(func(g *dag.Graph) error {
 			err := g.NoteAttempt(c.Attempt, dag.Note{
 				Agent: "claude", Model: "opus", ModelEffective: "claude-opus", Sandbox: "full", StopReason: "end_turn", Verdict: "pass",
-				TokensIn: &in, TokensCached: &cached, TokensOut: &out, CostUSD: &cost, Files: []string{"a.go"}, Base: "abc",
+				Usage: &event.Usage{TokensIn: in, TokensCached: cached, TokensOut: out, CostUSD: &cost}, Files: []string{"a.go"}, Base: "abc",
 			})
 			if err != nil {
 				return err
@@ -53,8 +54,8 @@ func TestReceiptsTellEverythingThatWasNoted(t *testing.T) {
 		want := dag.Receipt{
 			ID: first, Run: w.run.ID, Task: id, Title: "Build it", Feature: "login", Verification: "passed", Iteration: 1, Phase: dag.Settled,
 			Agent: "claude", Model: "opus", ModelEffective: "claude-opus", Sandbox: "full", StartedAt: start, EndedAt: start.Add(time.Minute),
-			Outcome: "released", Reason: "nothing", StopReason: "end_turn", Verdict: "pass", Gates: "[]", TokensIn: &in, TokensCached: &cached,
-			TokensOut: &out, CostUSD: &cost, Files: []string{"a.go"}, Base: "abc",
+			Outcome: "released", Reason: "nothing", StopReason: "end_turn", Verdict: "pass", Gates: "[]",
+			Usage: event.Usage{TokensIn: in, TokensCached: cached, TokensOut: out, CostUSD: &cost}, Files: []string{"a.go"}, Base: "abc",
 		}
 		if diff := cmp.Diff(want, list[0]); diff != "" {
 			t.Error(diff)

@@ -3,6 +3,8 @@ package dag
 import (
 	"fmt"
 	"time"
+
+	"ralph/event"
 )
 
 // Planning is one session with an agent that planned: it belongs to no task, but it
@@ -17,12 +19,7 @@ type Planning struct {
 	StartedAt      time.Time
 	EndedAt        time.Time // zero while it goes on, or if ralph died
 	Worked         time.Duration
-	TokensIn       *int64
-	TokensCached   *int64
-	TokensOut      *int64
-	CostUSD        *float64
-	Estimated      bool
-	Unknown        bool // nobody knows what some of it cost, or all of it
+	event.Usage
 }
 
 const beginPlanningSQL = `
@@ -48,8 +45,9 @@ WHERE id = :id;`
 
 // NotePlanning stores what a session has used so far, and whether it is over.
 func (g *Graph) NotePlanning(p Planning, over bool) error {
+	in, cached, out := p.Usage.Counts()
 	err := g.tx.Exec(notePlanningSQL, ":id", p.ID, ":effective", orNull(p.ModelEffective), ":over", over, ":now", g.millis(),
-		":worked", p.Worked.Milliseconds(), ":tokens_in", p.TokensIn, ":tokens_cached", p.TokensCached, ":tokens_out", p.TokensOut,
+		":worked", p.Worked.Milliseconds(), ":tokens_in", in, ":tokens_cached", cached, ":tokens_out", out,
 		":cost", p.CostUSD, ":estimated", p.Estimated, ":unknown", p.Unknown)
 	if err == nil && g.tx.Changes() != 1 {
 		err = fmt.Errorf("session %s of planning: %w", p.ID, ErrNotFound)
@@ -67,9 +65,7 @@ func (g *Graph) Plannings() ([]Planning, error) {
 	return collect(g, planningsSQL, func(r *row) Planning {
 		return Planning{
 			ID: r.text(), Step: r.text(), Feature: r.text(), Agent: r.text(), Model: r.text(), ModelEffective: r.text(),
-			StartedAt: r.time(), EndedAt: r.time(), Worked: r.duration(),
-			TokensIn: optional(r, r.int64), TokensCached: optional(r, r.int64), TokensOut: optional(r, r.int64),
-			CostUSD: optional(r, r.float), Estimated: r.bool(), Unknown: r.bool(),
+			StartedAt: r.time(), EndedAt: r.time(), Worked: r.duration(), Usage: r.usage(),
 		}
 	})
 }
@@ -85,22 +81,7 @@ SELECT 0, sum(tokens_in), sum(tokens_cached), sum(tokens_out), round(sum(cost_us
 // plus is what both used together.
 func (u Usage) plus(v Usage) Usage {
 	u.Attempts += v.Attempts
-	u.TokensIn, u.TokensCached, u.TokensOut = together(u.TokensIn, v.TokensIn), together(u.TokensCached, v.TokensCached), together(u.TokensOut, v.TokensOut)
-	u.CostUSD = together(u.CostUSD, v.CostUSD)
-	u.Estimated = u.Estimated || v.Estimated
-	u.Unpriced += v.Unpriced
 	u.Worked += v.Worked
+	u.Usage = u.Usage.Add(v.Usage)
 	return u
-}
-
-// together is the sum of what is known; nil if nothing is.
-func together[T int64 | float64](a, b *T) *T {
-	if a == nil || b == nil {
-		if a == nil {
-			return b
-		}
-		return a
-	}
-	total := *a + *b
-	return &total
 }

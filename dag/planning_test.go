@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/dag"
+	"ralph/event"
 )
 
 func TestPlanningIsCountedForItsFeatureAndTheDay(t *testing.T) {
@@ -20,7 +21,7 @@ func TestPlanningIsCountedForItsFeatureAndTheDay(t *testing.T) {
 	in, out, cost := int64(10), int64(5), 0.5
 	p := dag.Planning{Step: "build", Agent: "y"}
 	w.update(func(g *dag.Graph) error { return g.BeginPlanning(&p) })
-	p.ModelEffective, p.Worked, p.TokensIn, p.TokensOut, p.CostUSD, p.Estimated, p.Unknown = "small", time.Minute, &in, &out, &cost, true, false
+	p.ModelEffective, p.Worked, p.Usage = "small", time.Minute, event.Usage{TokensIn: in, TokensOut: out, CostUSD: &cost, Estimated: true}
 	w.pass(time.Hour)
 	w.update(func(g *dag.Graph) error { return g.NotePlanning(p, true) })
 	p.EndedAt = w.clock()
@@ -35,9 +36,9 @@ func TestPlanningIsCountedForItsFeatureAndTheDay(t *testing.T) {
 		ask  func(*dag.Graph) (dag.Usage, error)
 		want dag.Usage
 	}{
-		"of a session that never told":  {func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfFeature("login", "") }, dag.Usage{Unpriced: 1}},
-		"of a day, or a part of it":     {func(g *dag.Graph) (dag.Usage, error) { return g.UsageSince(noon, "") }, dag.Usage{TokensIn: &in, TokensOut: &out, CostUSD: &cost, Estimated: true, Worked: time.Minute}},
-		"of two sessions, one of which": {func(g *dag.Graph) (dag.Usage, error) { return g.UsageSince(start, "") }, dag.Usage{TokensIn: &in, TokensOut: &out, CostUSD: &cost, Estimated: true, Unpriced: 1, Worked: time.Minute}},
+		"of a session that never told":  {func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfFeature("login", "") }, dag.Usage{Usage: event.Usage{Unknown: true}}},
+		"of a day, or a part of it":     {func(g *dag.Graph) (dag.Usage, error) { return g.UsageSince(noon, "") }, dag.Usage{Usage: event.Usage{TokensIn: in, TokensOut: out, CostUSD: &cost, Estimated: true}, Worked: time.Minute}},
+		"of two sessions, one of which": {func(g *dag.Graph) (dag.Usage, error) { return g.UsageSince(start, "") }, dag.Usage{Usage: event.Usage{TokensIn: in, TokensOut: out, CostUSD: &cost, Estimated: true, Unknown: true}, Worked: time.Minute}},
 	} {
 		var got dag.Usage
 		w.view(func(g *dag.Graph) (err error) { got, err = tc.ask(g); return err })
@@ -107,9 +108,9 @@ func TestSharesOfAnAttemptAreListedByAgentAndModel(t *testing.T) {
 	w.add(dag.NewTask{Title: "a"})
 	c := w.claim("a")
 	in, cost, all, unknown := int64(7), 0.25, 0.5, true
-	shares := []dag.Share{{Agent: "x", Model: "small", TokensIn: &in, Unknown: true}, {Agent: "y", Model: "big", CostUSD: &cost, Estimated: true}}
+	shares := []dag.Share{{Agent: "x", Model: "small", TokensIn: in, Unknown: true}, {Agent: "y", Model: "big", CostUSD: &cost, Estimated: true}}
 	w.update(func(g *dag.Graph) error {
-		return g.NoteAttempt(c.Attempt, dag.Note{Agent: "x", CostUSD: &all, CostUnknown: &unknown, Shares: shares})
+		return g.NoteAttempt(c.Attempt, dag.Note{Agent: "x", Usage: &event.Usage{CostUSD: &all, Unknown: unknown}, Shares: shares})
 	})
 	var list []dag.Receipt
 	w.view(func(g *dag.Graph) (err error) { list, err = g.Receipts(dag.ReceiptFilter{}); return err })
@@ -123,7 +124,7 @@ func TestSharesOfAnAttemptAreListedByAgentAndModel(t *testing.T) {
 	for i, p := range parts {
 		got := dag.Share{
 			Agent: p.Agent, Model: p.ModelEffective, TokensIn: p.TokensIn, TokensCached: p.TokensCached, TokensOut: p.TokensOut,
-			CostUSD: p.CostUSD, Estimated: p.CostEstimated, Unknown: p.CostUnknown,
+			CostUSD: p.CostUSD, Estimated: p.Estimated, Unknown: p.Unknown,
 		}
 		if diff := cmp.Diff(shares[i], got); diff != "" || p.Task != c.Task.ID || p.ID != c.Attempt {
 			t.Errorf("%s of %s (-want +got):\n%s", p.ID, p.Task, diff)

@@ -30,19 +30,14 @@ type Receipt struct {
 	StopReason     string
 	Verdict        string
 	Gates          string // JSON, as it was stored
-	TokensIn       *int64
-	TokensCached   *int64
-	TokensOut      *int64
-	CostUSD        *float64
-	CostEstimated  bool
-	CostUnknown    bool     // of some of it, or of all, nobody knows what it cost
-	Shares         []Share  // of the above, if they are not all of this agent and model
-	Part           bool     // it is one of another's, and no attempt of its own
-	Drift          []string // the detectors that fired
-	Files          []string
-	Base           string
-	Tree           string // of the working folder before it, and after it; "" if that is not known
-	TreeAfter      string
+	event.Usage
+	Shares    []Share  // of the above, if they are not all of this agent and model
+	Part      bool     // it is one of another's, and no attempt of its own
+	Drift     []string // the detectors that fired
+	Files     []string
+	Base      string
+	Tree      string // of the working folder before it, and after it; "" if that is not known
+	TreeAfter string
 }
 
 // ReceiptFilter says which receipts are wanted. The zero value means all.
@@ -84,8 +79,7 @@ func scanReceipt(r *row) Receipt {
 		ID: r.text(), Run: r.text(), Task: r.text(), Title: r.text(), Feature: r.text(), Verification: r.text(), Last: r.bool(),
 		Iteration: r.int(), Phase: Phase(r.text()), Agent: r.text(), Model: r.text(), ModelEffective: r.text(), Sandbox: r.text(),
 		StartedAt: r.time(), EndedAt: r.time(), Outcome: event.AttemptOutcome(r.text()), Reason: r.text(), StopReason: r.text(), Verdict: r.text(),
-		Gates: r.text(), TokensIn: optional(r, r.int64), TokensCached: optional(r, r.int64), TokensOut: optional(r, r.int64),
-		CostUSD: optional(r, r.float), CostEstimated: r.bool(), CostUnknown: r.bool(), Shares: decode[Share](r), Drift: decode[string](r), Files: decode[string](r), Base: r.text(),
+		Gates: r.text(), Usage: r.usage(), Shares: decode[Share](r), Drift: decode[string](r), Files: decode[string](r), Base: r.text(),
 		Tree: r.text(), TreeAfter: r.text(),
 	}
 }

@@ -1,18 +1,31 @@
 package dag
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"ralph/event"
+)
 
 // Share is what one agent with one model used of an attempt: the one that worked, or
 // one that judged.
 type Share struct {
 	Agent        string   `json:"agent"`
 	Model        string   `json:"model"`
-	TokensIn     *int64   `json:"tokens_in,omitempty"`
-	TokensCached *int64   `json:"tokens_cached,omitempty"`
-	TokensOut    *int64   `json:"tokens_out,omitempty"`
+	TokensIn     int64    `json:"tokens_in,omitempty"`
+	TokensCached int64    `json:"tokens_cached,omitempty"`
+	TokensOut    int64    `json:"tokens_out,omitempty"`
 	CostUSD      *float64 `json:"cost_usd,omitempty"`
 	Estimated    bool     `json:"estimated,omitempty"`
 	Unknown      bool     `json:"unknown,omitempty"`
+}
+
+// ShareOf is what an agent with a model used, as it is stored.
+func ShareOf(agent, model string, u event.Usage) Share {
+	s := Share{Agent: agent, Model: model, CostUSD: u.CostUSD, Estimated: u.Estimated, Unknown: u.Unknown}
+	if u.Tokens() > 0 {
+		s.TokensIn, s.TokensCached, s.TokensOut = u.TokensIn, u.TokensCached, u.TokensOut
+	}
+	return s
 }
 
 // sharesJSON is the list as it is stored; nil leaves what is stored as it is.
@@ -38,8 +51,9 @@ func (r Receipt) Split() []Receipt {
 			part.Shares = nil
 		}
 		part.Agent, part.Model, part.ModelEffective = s.Agent, s.Model, s.Model
-		part.TokensIn, part.TokensCached, part.TokensOut = s.TokensIn, s.TokensCached, s.TokensOut
-		part.CostUSD, part.CostEstimated, part.CostUnknown = s.CostUSD, s.Estimated, s.Unknown
+		part.Usage = event.Usage{
+			TokensIn: s.TokensIn, TokensCached: s.TokensCached, TokensOut: s.TokensOut, CostUSD: s.CostUSD, Estimated: s.Estimated, Unknown: s.Unknown,
+		}
 		list[i] = part
 	}
 	return list

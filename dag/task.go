@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"ralph/event"
+
 	"zombiezen.com/go/sqlite"
 )
 
@@ -118,6 +120,13 @@ func optional[T any](r *row, read func() T) *T {
 	}
 	v := read()
 	return &v
+}
+
+// usage reads three counts of tokens, the cost, whether it is estimated and whether some of it is not known.
+func (r *row) usage() event.Usage {
+	return event.Usage{
+		TokensIn: r.int64(), TokensCached: r.int64(), TokensOut: r.int64(), CostUSD: optional(r, r.float), Estimated: r.int() != 0, Unknown: r.int() != 0,
+	}
 }
 
 // decode reads a list that is stored as JSON.

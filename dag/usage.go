@@ -2,30 +2,16 @@ package dag
 
 import (
 	"time"
+
+	"ralph/event"
 )
 
-// Usage is what attempts have used, added up. Nil is unknown.
+// Usage is what attempts have used, added up.
 type Usage struct {
-	Attempts     int // that counted: not those that a limit or an interruption ended; of a feature and a day also those under way
-	Failures     int // of a feature and a day: tasks in a row that failed, and still have
-	TokensIn     *int64
-	TokensCached *int64
-	TokensOut    *int64
-	CostUSD      *float64
-	Estimated    bool          // some of the cost is an estimate
-	Unpriced     int           // attempts of which nobody knows what all of it cost
-	Worked       time.Duration // from beginning to end, but for those that a limit ended
-}
-
-// Tokens are those that were not read from a cache.
-func (u Usage) Tokens() int64 {
-	var sum int64
-	for _, n := range []*int64{u.TokensIn, u.TokensOut} {
-		if n != nil {
-			sum += *n
-		}
-	}
-	return sum
+	event.Usage
+	Attempts int           // that counted: not those that a limit or an interruption ended; of a feature and a day also those under way
+	Failures int           // of a feature and a day: tasks in a row that failed, and still have
+	Worked   time.Duration // from beginning to end, but for those that a limit ended
 }
 
 // What a live run's own attempts use changes from moment to moment, and the run
@@ -109,8 +95,7 @@ func (g *Graph) usageOfRuns(used, planned, count, run string, args ...any) (Usag
 func (g *Graph) usage(query string, args ...any) (Usage, error) {
 	return one(g, query, func(r *row) Usage {
 		return Usage{
-			Attempts: r.int(), TokensIn: optional(r, r.int64), TokensCached: optional(r, r.int64), TokensOut: optional(r, r.int64),
-			CostUSD: optional(r, r.float), Estimated: r.int() != 0, Unpriced: r.int(), Worked: r.duration(),
+			Attempts: r.int(), Usage: r.usage(), Worked: r.duration(),
 		}
 	}, args...)
 }

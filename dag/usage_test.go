@@ -14,10 +14,9 @@ import (
 func (w *world) use(title string, tokens int64, cost float64, estimated bool, outcome event.AttemptOutcome) {
 	w.t.Helper()
 	c := w.claim(title)
-	note := dag.Note{Agent: "x", TokensIn: &tokens, TokensOut: &tokens, CostUSD: &cost, Estimated: estimated}
+	note := dag.Note{Agent: "x", Usage: &event.Usage{TokensIn: tokens, TokensOut: tokens, CostUSD: &cost, Estimated: estimated}}
 	if cost == 0 {
-		unknown := true
-		note.CostUSD, note.CostUnknown = nil, &unknown
+		note.Usage.CostUSD, note.Usage.Unknown = nil, true
 	}
 	w.update(func(g *dag.Graph) error { return g.NoteAttempt(c.Attempt, note) })
 	w.pass(time.Second)
@@ -39,14 +38,15 @@ func TestUsageIsAddedUpByRunTaskFeatureAndDay(t *testing.T) {
 	w.use("a", 80, 4, false, "released")
 	open := w.claim("b") // its run knows better
 	cost := 100.0
-	w.update(func(g *dag.Graph) error { return g.NoteAttempt(open.Attempt, dag.Note{CostUSD: &cost}) })
+	w.update(func(g *dag.Graph) error {
+		return g.NoteAttempt(open.Attempt, dag.Note{Usage: &event.Usage{CostUSD: &cost}})
+	})
 
-	n := func(v int64) *int64 { return &v }
 	f := func(v float64) *float64 { return &v }
 	usage := func(attempts int, tokens int64, cost float64, estimated bool, unpriced int, seconds int) dag.Usage {
 		return dag.Usage{
-			Attempts: attempts, TokensIn: n(tokens), TokensOut: n(tokens), CostUSD: f(cost), Estimated: estimated,
-			Unpriced: unpriced, Worked: time.Duration(seconds) * time.Second,
+			Attempts: attempts, Usage: event.Usage{TokensIn: tokens, TokensOut: tokens, CostUSD: f(cost), Estimated: estimated, Unknown: unpriced > 0},
+			Worked: time.Duration(seconds) * time.Second,
 		}
 	}
 	for name, tc := range map[string]struct {
@@ -112,7 +112,7 @@ func TestWhatDriftedAndWhatIsEstimatedIsKept(t *testing.T) {
 	c := w.claim("a")
 	cost := 0.25
 	w.update(func(g *dag.Graph) error {
-		return g.NoteAttempt(c.Attempt, dag.Note{CostUSD: &cost, Estimated: true, Drift: []string{"repeats"}})
+		return g.NoteAttempt(c.Attempt, dag.Note{Usage: &event.Usage{CostUSD: &cost, Estimated: true}, Drift: []string{"repeats"}})
 	})
 	w.update(func(g *dag.Graph) error { return g.NoteAttempt(c.Attempt, dag.Note{Model: "m"}) })
 	var list []dag.Attempt

@@ -114,18 +114,6 @@ type Gate struct {
 	Verdict  GateVerdict `json:"verdict,omitempty"`
 }
 
-// Usage is what an attempt or a run has used. What is unknown is absent.
-type Usage struct {
-	TokensIn     int64    `json:"tokens_in,omitempty"`
-	TokensCached int64    `json:"tokens_cached,omitempty"`
-	TokensOut    int64    `json:"tokens_out,omitempty"`
-	CostUSD      *float64 `json:"cost_usd,omitempty"`
-	Estimated    bool     `json:"cost_estimated,omitempty"` // by a table of prices: the agent did not say
-	Unknown      bool     `json:"cost_unknown,omitempty"`   // of some of it, or of all, nobody knows what it cost
-
-	Context int64 `json:"context_tokens,omitempty"` // what its last request took of the context
-}
-
 // Together is what a run came to with those that it continues: what its limits go by.
 type Together struct {
 	Continues  string `json:"continues"` // the run that it took up

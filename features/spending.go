@@ -12,6 +12,7 @@ import (
 	"ralph/acp"
 	"ralph/budget"
 	"ralph/dag"
+	"ralph/event"
 )
 
 // Spending is what planning may cost, and what tokens cost where an agent does not say.
@@ -170,19 +171,9 @@ func (s *session) count() {
 	model, u, r := s.Model(), s.Usage(), &s.record
 	tokens := budget.TokenUse{Input: u.Input + u.CacheWrite, Cached: u.CacheRead, Output: u.Output}
 	r.ModelEffective = model.Effective
+	r.Usage = event.Usage{TokensIn: u.Input, TokensCached: u.CacheRead, TokensOut: u.Output}
 	r.CostUSD, r.Estimated, r.Unknown = s.planner.Spending.Prices.Cost(u.CostUSD, cmp.Or(model.Effective, model.Requested, r.Model), tokens, true)
 	r.Unknown = r.Unknown && s.prompted
-	if u.Input+u.Output > 0 {
-		r.TokensIn, r.TokensCached, r.TokensOut = known(u.Input), known(u.CacheRead), known(u.Output)
-	}
-}
-
-// known is nil for a count that the agent did not report.
-func known(n int64) *int64 {
-	if n == 0 {
-		return nil
-	}
-	return &n
 }
 
 // store writes the record, also after Ctrl-C.

@@ -32,13 +32,8 @@ type Entry struct {
 	ModelEffective string
 	StopReason     string
 	Duration       time.Duration
-	TokensIn       *int64
-	TokensCached   *int64
-	TokensOut      *int64
-	CostUSD        *float64 // nil when unknown
-	CostEstimated  bool
-	CostUnknown    bool // nobody knows what some of it cost
-	Files          []string
+	event.Usage
+	Files []string
 }
 
 const addSQL = `
@@ -61,11 +56,12 @@ func Add(tx *db.Tx, e Entry) error {
 		}
 		files = string(b)
 	}
+	in, cached, out := e.Usage.Counts()
 	err := tx.Exec(addSQL, ":at", e.At.UnixMilli(), ":run", e.Run, ":attempt", orNull(e.Attempt), ":iteration", e.Iteration,
 		":task", e.Task, ":feature", orNull(e.Feature), ":title", e.Title, ":outcome", string(e.Outcome), ":reason", e.Reason,
 		":notes", e.Notes, ":agent", orNull(e.Agent), ":model", orNull(e.Model), ":effective", orNull(e.ModelEffective),
-		":stop", orNull(e.StopReason), ":duration", e.Duration.Milliseconds(), ":tokens_in", e.TokensIn,
-		":tokens_cached", e.TokensCached, ":tokens_out", e.TokensOut, ":cost", e.CostUSD, ":estimated", e.CostEstimated, ":unknown", e.CostUnknown,
+		":stop", orNull(e.StopReason), ":duration", e.Duration.Milliseconds(), ":tokens_in", in,
+		":tokens_cached", cached, ":tokens_out", out, ":cost", e.CostUSD, ":estimated", e.Estimated, ":unknown", e.Unknown,
 		":files", files)
 	if err != nil {
 		return err

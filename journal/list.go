@@ -84,9 +84,14 @@ func scan(stmt *sqlite.Stmt) (Entry, error) {
 		Outcome: event.AttemptOutcome(stmt.ColumnText(8)), Reason: stmt.ColumnText(9), Notes: stmt.ColumnText(10), Agent: stmt.ColumnText(11),
 		Model: stmt.ColumnText(12), ModelEffective: stmt.ColumnText(13), StopReason: stmt.ColumnText(14),
 		Duration: time.Duration(stmt.ColumnInt64(15)) * time.Millisecond,
-		TokensIn: known(stmt, 16, stmt.ColumnInt64), TokensCached: known(stmt, 17, stmt.ColumnInt64),
-		TokensOut: known(stmt, 18, stmt.ColumnInt64), CostUSD: known(stmt, 19, stmt.ColumnFloat), CostEstimated: stmt.ColumnBool(20),
-		CostUnknown: stmt.ColumnBool(21),
+		Usage: event.Usage{
+			TokensIn: stmt.ColumnInt64(16), TokensCached: stmt.ColumnInt64(17), TokensOut: stmt.ColumnInt64(18),
+			Estimated: stmt.ColumnBool(20), Unknown: stmt.ColumnBool(21),
+		},
+	}
+	if !stmt.ColumnIsNull(19) {
+		cost := stmt.ColumnFloat(19)
+		e.CostUSD = &cost
 	}
 	if files := stmt.ColumnText(22); files != "[]" {
 		if err := json.Unmarshal([]byte(files), &e.Files); err != nil {
@@ -94,13 +99,4 @@ func scan(stmt *sqlite.Stmt) (Entry, error) {
 		}
 	}
 	return e, nil
-}
-
-// known is nil for what nobody knew, which is not 0.
-func known[T any](stmt *sqlite.Stmt, column int, read func(int) T) *T {
-	if stmt.ColumnIsNull(column) {
-		return nil
-	}
-	v := read(column)
-	return &v
 }

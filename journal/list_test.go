@@ -20,8 +20,8 @@ func TestEveryFieldComesBack(t *testing.T) {
 	full := journal.Entry{
 		N: 1, At: morning, Run: "r-1", Attempt: "a-1", Iteration: 3, Task: "t-1", Feature: "auth", Title: "Log in", Outcome: "failed",
 		Reason: "red", Notes: "try harder", Agent: "claude", Model: "opus", ModelEffective: "big", StopReason: "end_turn",
-		Duration: 1500 * time.Millisecond, TokensIn: ptr(int64(1)), TokensCached: ptr(int64(0)), TokensOut: ptr(int64(3)),
-		CostUSD: ptr(0.0), CostEstimated: true, CostUnknown: true, Files: []string{"a.go", "b \"c\".go"},
+		Duration: 1500 * time.Millisecond,
+		Usage:    event.Usage{TokensIn: 1, TokensOut: 3, CostUSD: ptr(0.0), Estimated: true, Unknown: true}, Files: []string{"a.go", "b \"c\".go"},
 	}
 	bare := journal.Entry{N: 2, At: morning, Run: "r-1", Task: "t-2", Title: "Bare", Outcome: "released"}
 	d := openMemory(t)

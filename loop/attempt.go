@@ -94,8 +94,8 @@ type attempt struct {
 	files   []string
 	stop    acp.StopReason
 
-	asked  bool // something was said to the agent; under the runner's lock, as the next
-	closed bill // of the sessions that are over
+	asked  bool        // something was said to the agent; under the runner's lock, as the next
+	closed event.Usage // of the sessions that are over
 	shares []share
 
 	sessionUSD *float64
@@ -290,7 +290,8 @@ func (a *attempt) notePrompted(ctx context.Context) {
 	a.finished = "" // if it was
 	a.mu.Lock()
 	a.asked = true
-	note := a.billed().note()
+	used := a.usageLocked()
+	note := dag.Note{Usage: &used}
 	a.mu.Unlock()
 	note.Phase = dag.Prompted
 	a.note(ctx, note)

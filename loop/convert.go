@@ -27,7 +27,8 @@ func (a *attempt) observe(e acp.Event) {
 		}
 	case acp.UsageSeen:
 		out.Type = event.AgentUsage
-		out.Usage = a.bill().event() // of all sessions of the attempt, a judge's too
+		used := a.usage()
+		out.Usage = &used // of all sessions of the attempt, a judge's too
 		out.Usage.Context = e.ContextUsed
 	case acp.Permission:
 		out.Type, out.Text, out.Outcome = event.AgentAsked, e.Title, e.Answer

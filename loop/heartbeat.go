@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/event"
 )
 
 // heartbeat looks every second whether the claim is still ours, and renews the
@@ -19,7 +20,7 @@ func (a *attempt) heartbeat(ctx context.Context, lose context.CancelCauseFunc) <
 		ticker := time.NewTicker(a.opts.Poll)
 		defer ticker.Stop()
 		last, tried := a.opts.Now(), a.opts.Now()
-		var stored bill
+		var stored event.Usage
 		for {
 			select {
 			case <-ctx.Done():
@@ -27,7 +28,7 @@ func (a *attempt) heartbeat(ctx context.Context, lose context.CancelCauseFunc) <
 			case <-ticker.C:
 			}
 			var err error
-			if used := a.bill(); a.due(tried) || !used.same(stored) {
+			if used := a.usage(); a.due(tried) || !used.Equal(stored) {
 				tried, stored = a.opts.Now(), used
 				err = a.opts.Store.Update(ctx, func(g *dag.Graph) error { return a.beat(g, used) })
 			} else {
@@ -51,11 +52,11 @@ func (a *attempt) heartbeat(ctx context.Context, lose context.CancelCauseFunc) <
 }
 
 // beat is the checkpoint of an attempt: all that would be lost if ralph died now.
-func (a *attempt) beat(g *dag.Graph, used bill) error {
+func (a *attempt) beat(g *dag.Graph, used event.Usage) error {
 	if err := g.Heartbeat(a.claim, a.opts.Lease); err != nil {
 		return err
 	}
-	note := used.note()
+	note := dag.Note{Usage: &used}
 	a.mu.Lock()
 	if session := a.active[a.claim.Attempt]; session != nil {
 		note.SessionUSD = session.SessionUSD()

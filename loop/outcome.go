@@ -25,7 +25,7 @@ func (r *Runner) outcome(ctx context.Context, end ending) (event.Result, error) 
 		if err != nil {
 			return err
 		}
-		out.Usage = eventUsage(used)
+		out.Usage = used.Usage
 		out.Together, err = r.together(g)
 		return err
 	})
@@ -43,18 +43,7 @@ func (r *Runner) together(g *dag.Graph) (*event.Together, error) {
 	}
 	used, err := g.UsageOfChain(r.run.ID)
 	counted, _, _ := r.ledger.totals()
-	return &event.Together{Continues: r.opts.Continues.ID, Iterations: counted, Usage: eventUsage(used), Duration: r.elapsed().Milliseconds()}, err
-}
-
-// eventUsage is what was used, as events tell it.
-func eventUsage(used dag.Usage) event.Usage {
-	u := event.Usage{CostUSD: used.CostUSD, Estimated: used.Estimated, Unknown: used.Unpriced > 0}
-	for into, n := range map[*int64]*int64{&u.TokensIn: used.TokensIn, &u.TokensCached: used.TokensCached, &u.TokensOut: used.TokensOut} {
-		if n != nil {
-			*into = *n
-		}
-	}
-	return u
+	return &event.Together{Continues: r.opts.Continues.ID, Iterations: counted, Usage: used.Usage, Duration: r.elapsed().Milliseconds()}, err
 }
 
 // elapsed is how long the run has taken, with those that it continues.

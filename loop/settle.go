@@ -86,7 +86,8 @@ func (a *attempt) settle(ctx context.Context, d policy.Decision) error {
 
 // record writes all that is known in one transaction and returns the task's status.
 func (a *attempt) record(g *dag.Graph, d policy.Decision) (dag.Status, error) {
-	note := a.bill().note()
+	used := a.usage()
+	note := dag.Note{Usage: &used}
 	note.Shares = a.split()
 	note.StopReason, note.SessionUSD, note.ModelEffective, note.Files = string(a.stop), a.sessionUSD, a.model, a.files
 	learned, err := a.learned(d.Outcome)
@@ -109,17 +110,8 @@ func (a *attempt) record(g *dag.Graph, d policy.Decision) (dag.Status, error) {
 	return status, journal.Add(g.Tx(), redact.Deep(a.opts.Redact, journal.Entry{
 		At: a.opts.Now(), Run: a.run.ID, Attempt: a.claim.Attempt, Iteration: a.iteration, Task: t.ID, Feature: t.Feature,
 		Title: t.Title, Outcome: remembered(d, status), Reason: d.Reason, Notes: a.set.Journal, Agent: a.agent, Model: a.choice.Model,
-		ModelEffective: a.model, StopReason: string(a.stop), Duration: a.opts.Now().Sub(a.began), TokensIn: note.TokensIn,
-		TokensCached: note.TokensCached, TokensOut: note.TokensOut, CostUSD: note.CostUSD, CostEstimated: note.Estimated, CostUnknown: *note.CostUnknown, Files: a.files,
+		ModelEffective: a.model, StopReason: string(a.stop), Duration: a.opts.Now().Sub(a.began), Usage: used, Files: a.files,
 	}))
-}
-
-// toldOnly is nil for a count that no agent told.
-func toldOnly(tokens int64) *int64 {
-	if tokens == 0 {
-		return nil
-	}
-	return &tokens
 }
 
 func (a *attempt) transition(g *dag.Graph, d policy.Decision) (dag.Status, error) {
@@ -203,19 +195,19 @@ func (a *attempt) account(d policy.Decision, status dag.Status) {
 	for _, other := range a.set.Foreign {
 		a.bus.warn(a.claim.Task.ID, "the agent emitted "+other.Tag+" for another task: "+other.ID)
 	}
-	spent := a.bill()
+	spent := a.usage()
 	a.bus.emit(event.Event{
 		Type: event.AttemptEnded, Iteration: a.iteration, Task: a.claim.Task.ID, Attempt: a.claim.Attempt, Title: a.claim.Task.Title,
 		Agent: a.agent, Model: a.model, Outcome: string(remembered(d, status)), Status: status, Reason: d.Reason,
 		Duration: a.opts.Now().Sub(a.began).Milliseconds(), Files: a.files,
-		Usage: spent.event(),
+		Usage: &spent,
 	})
 	hint := a.usableHint()
 	tier := a.choice.Tier
 	if a.claim.Task.Model != "" {
 		tier = "" // a person's choice for one task says nothing about the others
 	}
-	if a.opts.Budget.priced() && spent.unknown {
+	if a.opts.Budget.priced() && spent.Unknown {
 		a.bus.warnOnce("cost", "the agent does not tell what it costs, so no budget of money can hold it; [prices] in .ralph.toml can estimate it")
 	}
 	if d.Drop {

@@ -81,12 +81,10 @@ func (r *Runner) usedBy(settled dag.Usage, mine func(*attempt) bool) budget.Used
 			continue
 		}
 		u.Duration += now.Sub(a.began)
-		live := a.billed()
-		u.Tokens += live.used.Input + live.used.Output
-		u.Estimated, u.Unknown = u.Estimated || live.estimated, u.Unknown || live.unknown
-		if live.used.CostUSD != nil {
-			u.CostUSD += *live.used.CostUSD
-		}
+		live := a.usageLocked()
+		u.Tokens += live.Tokens()
+		u.CostUSD += live.Cost()
+		u.Estimated, u.Unknown = u.Estimated || live.Estimated, u.Unknown || live.Unknown
 	}
 	return u
 }

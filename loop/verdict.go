@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"ralph/acp"
+	"ralph/dag"
 	"ralph/internal/proc"
 	"ralph/internal/redact"
 	"ralph/verify"
@@ -70,7 +71,8 @@ type judging struct {
 // short is whole. From now on it costs something, whether or not we live to write
 // down what.
 func (j *judging) Prompt(ctx context.Context, text string) (acp.Turn, error) {
-	j.attempt.note(ctx, j.attempt.bill().note())
+	used := j.attempt.usage()
+	j.attempt.note(ctx, dag.Note{Usage: &used})
 	turn, err := j.Session.Prompt(ctx, text)
 	if asOverspent(context.Cause(ctx)) != nil && turn.Completed() {
 		err = nil

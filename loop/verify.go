@@ -27,7 +27,8 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 		if err := a.keepFinished(); err != nil {
 			a.bus.warn(a.claim.Task.ID, "keeping what is to be verified: "+err.Error())
 		} else {
-			note := a.bill().note()
+			used := a.usage()
+			note := dag.Note{Usage: &used}
 			note.Phase, note.StopReason, note.TreeAfter = dag.Answered, string(a.stop), a.finished
 			a.note(ctx, note)
 		}

@@ -174,14 +174,14 @@ func (r Run) sign() string {
 }
 
 func (r Run) facts() []fact {
-	cost := r.Usage.Cost()
-	if r.Usage.USD == 0 && r.Usage.Silent > 0 {
+	cost := r.Usage.CostWords()
+	if r.Usage.Cost() == 0 && r.Usage.Silent > 0 {
 		cost += ": no agent told what it costs"
 	}
 	facts := []fact{
 		{"took", human.Span(r.Duration), ""},
 		{"cost", cost, ""},
-		{"tokens", r.Usage.Tokens(), ""},
+		{"tokens", r.Usage.TokenWords(), ""},
 		{"attempts", fmt.Sprint(len(r.Attempts)), ""},
 		{"verified", r.verifiedWords(), ""},
 		{"began", r.when(r.StartedAt), ""},
@@ -289,8 +289,8 @@ func rank(t Task) int {
 
 func (r Run) receipt(a Attempt, logs []log, limit int) receipt {
 	out := receipt{Attempt: a, Ended: a.State(), Began: r.clock(a.StartedAt), Logs: logs}
-	facts := []string{human.Span(a.Duration), line(a.Agent), a.ModelWords(), a.Usage.Tokens()}
-	if cost := a.Usage.Cost(); cost != "nothing" {
+	facts := []string{human.Span(a.Duration), line(a.Agent), a.ModelWords(), a.Usage.TokenWords()}
+	if cost := a.Usage.CostWords(); cost != "nothing" {
 		facts = append(facts, "cost "+cost)
 	}
 	if a.StopReason != "" {
@@ -327,18 +327,18 @@ type spendRow struct {
 }
 
 func (r Run) spendRows() []spendRow {
-	if r.Usage.Told == 0 && r.Usage.In == nil {
+	if r.Usage.Told == 0 && r.Usage.TokensIn == 0 {
 		return nil
 	}
 	most := 0.0
 	for _, s := range r.Models {
-		most = max(most, s.Usage.USD)
+		most = max(most, s.Usage.Cost())
 	}
 	var rows []spendRow
 	for _, s := range r.Models {
-		row := spendRow{Spending: s, Name: shorten(line(s.Key), 100), Cost: s.Usage.Cost(), Tokens: s.Usage.Tokens()}
+		row := spendRow{Spending: s, Name: shorten(line(s.Key), 100), Cost: s.Usage.CostWords(), Tokens: s.Usage.TokenWords()}
 		if most > 0 {
-			row.Bar = int(100 * s.Usage.USD / most)
+			row.Bar = int(100 * s.Usage.Cost() / most)
 		}
 		rows = append(rows, row)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/human"
 )
 
 // The shape of docs/json.md. Keys do not change once released; more may be added.
@@ -60,9 +61,10 @@ type UsageJSON struct {
 
 // JSON is the usage in the shape that is printed.
 func (u Usage) JSON() UsageJSON {
+	in, cached, out := u.Counts()
 	return UsageJSON{
-		Attempts: u.Attempts, TokensIn: u.In, TokensCached: u.Cached, TokensOut: u.Out,
-		CostUSD: u.CostUSD(), EstimatedUSD: *exact(u.Estimated), Unknown: u.Silent,
+		Attempts: u.Attempts, TokensIn: in, TokensCached: cached, TokensOut: out,
+		CostUSD: u.CostUSD, EstimatedUSD: human.Exact(u.EstimatedUSD), Unknown: u.Silent,
 	}
 }
 
@@ -211,12 +213,13 @@ func (r Run) json() runJSON {
 }
 
 func (a Attempt) json() attemptJSON {
+	in, cached, out := a.Usage.Counts()
 	j := attemptJSON{
 		ID: a.ID, Task: a.Task, Title: a.Title, Iteration: a.Iteration, Nth: a.Nth, Agent: orNil(a.Agent), Model: orNil(a.Model),
 		ModelEffective: orNil(a.Effective), Sandbox: orNil(a.Sandbox), StartedAt: stamp(a.StartedAt), EndedAt: stampOrNil(a.EndedAt),
 		DurationMS: a.Duration.Milliseconds(), Outcome: orNil(a.Outcome), Status: orNil(a.Status), Reason: orNil(a.Reason),
 		StopReason: orNil(a.StopReason), Verdict: orNil(a.Verdict), Gates: []gateJSON{}, Notes: orNil(a.Notes),
-		TokensIn: a.Usage.In, TokensCached: a.Usage.Cached, TokensOut: a.Usage.Out, CostUSD: a.Usage.CostUSD(),
+		TokensIn: in, TokensCached: cached, TokensOut: out, CostUSD: a.Usage.CostUSD,
 		CostEstimated: a.Usage.Guessed > 0, CostUnknown: a.Usage.Silent > 0, Drift: orEmpty(a.Drift), Files: orEmpty(a.Files), Evidence: []evidenceJSON{},
 	}
 	for _, g := range a.Gates {

@@ -97,8 +97,8 @@ func JUnit(w io.Writer, r Run) error {
 	}
 	property("run", r.ID)
 	property("outcome", line(r.Outcome))
-	property("cost", r.Usage.Cost())
-	property("tokens", r.Usage.Tokens())
+	property("cost", r.Usage.CostWords())
+	property("tokens", r.Usage.TokenWords())
 	for _, t := range r.Tasks {
 		if t.Group || !t.Ran() && (t.Status == dag.Done || t.Status == event.TaskDeleted) {
 			continue

@@ -21,14 +21,14 @@ func TestAReportIsAboutItsRun(t *testing.T) {
 	w.now = w.now.Add(time.Hour)
 	w.update(func(g *dag.Graph) error { return g.Reset(failed) })
 	w.begin(dag.Scope{Feature: "parser"})
-	w.attempt(try{task: failed, took: time.Second, note: dag.Note{Agent: "claude", CostUSD: ptr(9.0)}})
+	w.attempt(try{task: failed, took: time.Second, note: dag.Note{Agent: "claude", Usage: &event.Usage{CostUSD: ptr(9.0)}}})
 	w.attempt(try{took: time.Second, note: dag.Note{Agent: "claude"}})
 	w.attempt(try{took: time.Second, note: dag.Note{Agent: "claude"}})
 	w.add(dag.NewTask{Title: "Came later", Feature: "parser"})
 	w.end("complete", "", event.Counts{})
 	w.run = first
 	after := w.load()
-	if len(after.Tasks) != len(before.Tasks) || after.Counts != before.Counts || after.Usage.USD != before.Usage.USD || len(after.Attempts) != len(before.Attempts) {
+	if len(after.Tasks) != len(before.Tasks) || after.Counts != before.Counts || after.Usage.Cost() != before.Usage.Cost() || len(after.Attempts) != len(before.Attempts) {
 		t.Errorf("the report of %s has changed: %+v, was %+v", first.ID, after.Counts, before.Counts)
 	}
 	for i, task := range after.Tasks {

@@ -55,8 +55,8 @@ func (m *marker) facts() {
 	row("Continues", m.Together.words())
 	row("Began", m.when(m.StartedAt))
 	row("Took", human.Span(m.Duration)+", "+human.Count(len(m.Attempts), "attempt"))
-	row("Cost", m.Usage.Cost())
-	row("Tokens", m.Usage.Tokens())
+	row("Cost", m.Usage.CostWords())
+	row("Tokens", m.Usage.TokenWords())
 	row("Verified", m.verifiedWords())
 }
 
@@ -106,7 +106,7 @@ func (m *marker) attempts() {
 	m.f("\n## Attempts\n\n| began | task | | ended as | took | cost | |\n|---|---|---|---|---|---|---|\n")
 	for _, a := range m.Attempts[:min(len(m.Attempts), markdownRows)] {
 		m.f("| %s | `%s` | %s | %s | %s | %s | %s |\n", m.clock(a.StartedAt), a.Task, mark(shorten(a.Title, 200)), mark(a.State()),
-			human.Span(a.Duration), a.Usage.Cost(), mark(strings.Join(a.facts(), ", ")))
+			human.Span(a.Duration), a.Usage.CostWords(), mark(strings.Join(a.facts(), ", ")))
 	}
 	if more := len(m.Attempts) - markdownRows; more > 0 {
 		m.f("\nand %d more: `ralph report %s --format json`\n", more, m.ID)
@@ -114,12 +114,12 @@ func (m *marker) attempts() {
 }
 
 func (m *marker) spending() {
-	if m.Usage.Told == 0 && m.Usage.In == nil {
+	if m.Usage.Told == 0 && m.Usage.TokensIn == 0 {
 		return
 	}
 	m.f("\n## Cost by model\n\n| model | attempts | cost | tokens |\n|---|---|---|---|\n")
 	for _, s := range m.Models {
-		m.f("| %s | %d | %s | %s |\n", mark(s.Key), s.Usage.Attempts, s.Usage.Cost(), s.Usage.Tokens())
+		m.f("| %s | %d | %s | %s |\n", mark(s.Key), s.Usage.Attempts, s.Usage.CostWords(), s.Usage.TokenWords())
 	}
 }
 

@@ -60,7 +60,7 @@ func (t *Together) words() string {
 		return ""
 	}
 	text := t.Continues + "; together " + human.Count(t.Iterations, "iteration") + " in " + human.Span(t.Duration)
-	return text + ", cost " + t.Usage.Cost()
+	return text + ", cost " + t.Usage.CostWords()
 }
 
 // Task is what became of one task.

@@ -25,7 +25,7 @@ func TestNothingIsCountedTwice(t *testing.T) {
 				ID: fmt.Sprint("a-", i), Run: rapid.SampledFrom([]string{"r-1", "r-2"}).Draw(t, "run"),
 				Task: rapid.SampledFrom([]string{"t-1", "t-2", "t-3"}).Draw(t, "task"), Agent: rapid.SampledFrom([]string{"", "claude", "codex"}).Draw(t, "agent"),
 				Model: rapid.SampledFrom([]string{"", "opus"}).Draw(t, "model"), ModelEffective: rapid.SampledFrom([]string{"", "claude-opus"}).Draw(t, "effective"),
-				CostEstimated: rapid.Bool().Draw(t, "estimated"), Outcome: rapid.SampledFrom([]event.AttemptOutcome{event.AttemptDone, event.AttemptFailed, event.AttemptRetried}).Draw(t, "outcome"),
+				Usage: event.Usage{Estimated: rapid.Bool().Draw(t, "estimated")}, Outcome: rapid.SampledFrom([]event.AttemptOutcome{event.AttemptDone, event.AttemptFailed, event.AttemptRetried}).Draw(t, "outcome"),
 			}
 			if rapid.Bool().Draw(t, "tells") {
 				c := rapid.IntRange(0, 500).Draw(t, "cents")
@@ -33,7 +33,7 @@ func TestNothingIsCountedTwice(t *testing.T) {
 				r.CostUSD = &cost
 				cents, told = cents+c, told+1
 			}
-			if r.CostUnknown = r.Agent != "" && rapid.Bool().Draw(t, "hides"); r.CostUnknown {
+			if r.Unknown = r.Agent != "" && rapid.Bool().Draw(t, "hides"); r.Unknown {
 				silent++
 			}
 			receipts = append(receipts, r)
@@ -46,11 +46,11 @@ func TestNothingIsCountedTwice(t *testing.T) {
 		} {
 			total := report.Total(report.Spend(receipts, key))
 			u := total.Usage
-			if u.Attempts != len(receipts) || u.Told != told || u.Silent != silent || math.Abs(u.USD*100-float64(cents)) > 1e-6 {
+			if u.Attempts != len(receipts) || u.Told != told || u.Silent != silent || math.Abs(u.Cost()*100-float64(cents)) > 1e-6 {
 				t.Fatalf("by %s: %+v, want %d attempts, %d cents, %d told, %d silent", name, u, len(receipts), cents, told, silent)
 			}
-			if (u.CostUSD() == nil) != (told == 0) {
-				t.Fatalf("by %s: an unknown cost is told as %v", name, u.CostUSD())
+			if (u.CostUSD == nil) != (told == 0) {
+				t.Fatalf("by %s: an unknown cost is told as %v", name, u.CostUSD)
 			}
 		}
 	})
@@ -64,18 +64,18 @@ func TestCostSaysWhatIsUnknownAndWhatIsEstimated(t *testing.T) {
 	}{
 		"nothing happened":         {report.Usage{}, "nothing"},
 		"no agent told":            {report.Usage{Silent: 2}, "unknown"},
-		"all told":                 {report.Usage{USD: 1.5, Told: 2}, "$1.50"},
+		"all told":                 {report.Usage{Usage: usd(1.5), Told: 2}, "$1.50"},
 		"free is not unknown":      {report.Usage{Told: 1}, "$0.00"},
-		"a part was told":          {report.Usage{USD: 2, Told: 1, Silent: 1, Partly: 1}, "at least $2.00 (1 of 1 attempts did not tell)"},
-		"only as a judge":          {report.Usage{USD: 2, Told: 1, Silent: 1, Parts: 2}, "at least $2.00"},
+		"a part was told":          {report.Usage{Usage: usd(2), Told: 1, Silent: 1, Partly: 1}, "at least $2.00 (1 of 1 attempts did not tell)"},
+		"only as a judge":          {report.Usage{Usage: usd(2), Told: 1, Silent: 1, Parts: 2}, "at least $2.00"},
 		"a part was free":          {report.Usage{Told: 1, Silent: 1, Partly: 1}, "unknown"},
-		"less than a cent":         {report.Usage{USD: 0.0042, Told: 1}, "$0.0042"},
-		"all estimated":            {report.Usage{USD: 2, Estimated: 2, Told: 1, Guessed: 1}, "about $2.00 (estimated)"},
-		"some estimated":           {report.Usage{USD: 2, Estimated: 0.5, Told: 2, Guessed: 1}, "$2.00 ($0.50 of it estimated)"},
-		"some silent":              {report.Usage{USD: 2, Told: 2, Silent: 1}, "at least $2.00 (1 of 3 attempts did not tell)"},
-		"estimated, others silent": {report.Usage{USD: 2, Estimated: 2, Told: 1, Guessed: 1, Silent: 1}, "at least about $2.00 (estimated; 1 of 2 attempts did not tell)"},
+		"less than a cent":         {report.Usage{Usage: usd(0.0042), Told: 1}, "$0.0042"},
+		"all estimated":            {report.Usage{Usage: usd(2), EstimatedUSD: 2, Told: 1, Guessed: 1}, "about $2.00 (estimated)"},
+		"some estimated":           {report.Usage{Usage: usd(2), EstimatedUSD: 0.5, Told: 2, Guessed: 1}, "$2.00 ($0.50 of it estimated)"},
+		"some silent":              {report.Usage{Usage: usd(2), Told: 2, Silent: 1}, "at least $2.00 (1 of 3 attempts did not tell)"},
+		"estimated, others silent": {report.Usage{Usage: usd(2), EstimatedUSD: 2, Told: 1, Guessed: 1, Silent: 1}, "at least about $2.00 (estimated; 1 of 2 attempts did not tell)"},
 	} {
-		if got := tc.usage.Cost(); got != tc.want {
+		if got := tc.usage.CostWords(); got != tc.want {
 			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
 	}
@@ -107,3 +107,5 @@ func TestStatsCountWhatModelsAreAnsweredFor(t *testing.T) {
 		t.Errorf("got %v", s.Outcomes)
 	}
 }
+
+func usd(cost float64) event.Usage { return event.Usage{CostUSD: &cost} }

@@ -38,7 +38,7 @@ func story(t *testing.T) (*world, report.Run) {
 	claude := func(in, out int64, cost float64) dag.Note {
 		return dag.Note{
 			Agent: "claude", Model: "sonnet", ModelEffective: "claude-sonnet-4-5", Sandbox: "full", StopReason: "end_turn",
-			TokensIn: ptr(in), TokensCached: ptr(in * 3), TokensOut: ptr(out), CostUSD: ptr(cost), Files: []string{"grammar.go"},
+			Usage: &event.Usage{TokensIn: in, TokensCached: in * 3, TokensOut: out, CostUSD: ptr(cost)}, Files: []string{"grammar.go"},
 		}
 	}
 	passed := func(g *dag.Graph, c dag.Claim) error { return g.Complete(c, "passed") }
@@ -104,8 +104,8 @@ func large(t *testing.T, n int) (*world, report.Run) {
 	counts := event.Counts{Total: n + 1}
 	for i := 0; ; i++ {
 		a := try{took: time.Duration(20+i*37%200) * time.Second, note: dag.Note{
-			Agent: "claude", Model: models[i%3], ModelEffective: models[i%3], StopReason: "end_turn", TokensIn: ptr(int64(1000 * (i%40 + 1))),
-			TokensOut: ptr(int64(100 * (i%20 + 1))), CostUSD: ptr(float64(i%17+1) / 100), Files: []string{fmt.Sprintf("module%d/step%d.go", i/10, i%10)},
+			Agent: "claude", Model: models[i%3], ModelEffective: models[i%3], StopReason: "end_turn",
+			Usage: &event.Usage{TokensIn: int64(1000 * (i%40 + 1)), TokensOut: int64(100 * (i%20 + 1)), CostUSD: ptr(float64(i%17+1) / 100)}, Files: []string{fmt.Sprintf("module%d/step%d.go", i/10, i%10)},
 		}, gates: `[{"command":"go test ./...","passed":true,"exit":"exit status 0"}]`, files: map[string]string{"answer.md": "done\n", "verify.log": "ok\n"}}
 		failed := i%97 == 60
 		if failed {

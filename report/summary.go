@@ -18,7 +18,7 @@ const (
 func Summary(r Run) string {
 	m := marker{Run: r}
 	m.f("## %s ralph: %s\n\n", r.Mark(), mark(r.Headline()))
-	m.f("%s in %s, cost %s", r.countWords(), human.Span(r.Duration), r.Usage.Cost())
+	m.f("%s in %s, cost %s", r.countWords(), human.Span(r.Duration), r.Usage.CostWords())
 	if r.Verified > 0 {
 		m.f(", %s", r.verifiedWords())
 	}

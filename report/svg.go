@@ -196,7 +196,7 @@ func (r Run) boxFacts(t Task, s state) []string {
 			facts = append(facts, human.Count(n, "try"))
 		}
 		if u.Told > 0 && u.Silent == 0 && s.Word == "done" { // there is room
-			facts = append(facts, human.Dollars(u.USD))
+			facts = append(facts, human.Dollars(u.Cost()))
 		}
 	}
 	return facts

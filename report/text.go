@@ -68,8 +68,8 @@ func (t *texter) head() {
 	field("continues", t.Together.words())
 	field("began", t.when(t.StartedAt))
 	field("took", human.Span(t.Duration)+", "+human.Count(len(t.Attempts), "attempt"))
-	field("cost", t.Usage.Cost())
-	field("tokens", t.Usage.Tokens())
+	field("cost", t.Usage.CostWords())
+	field("tokens", t.Usage.TokenWords())
 	field("verified", t.verifiedWords())
 	if t.Setup != nil {
 		field("checked by", line(t.Setup.Verify))
@@ -148,7 +148,7 @@ func (t *texter) attempts() {
 	for _, a := range t.Attempts {
 		facts := a.facts()
 		if t.Usage.Told > 0 {
-			facts = append([]string{a.Usage.Cost()}, facts...)
+			facts = append([]string{a.Usage.CostWords()}, facts...)
 		}
 		table.Add(term.Cell{Text: t.clock(a.StartedAt), Paint: t.p.Dim}, term.Cell{Text: a.Task, Paint: t.p.Cyan},
 			term.Cell{Text: a.State(), Paint: t.outcome(a)}, term.Cell{Text: human.Span(a.Duration)},
@@ -163,7 +163,7 @@ func (a Attempt) facts() []string {
 	if who := strings.TrimSpace(line(a.Agent) + " " + a.ModelWords()); who != "" {
 		facts = append(facts, who)
 	}
-	if tokens := a.Usage.Tokens(); tokens != "" {
+	if tokens := a.Usage.TokenWords(); tokens != "" {
 		facts = append(facts, tokens)
 	}
 	if n := len(a.Files); n > 0 {
@@ -215,14 +215,14 @@ func (t *texter) outcome(a Attempt) func(string) string {
 }
 
 func (t *texter) spending() {
-	if t.Usage.Told == 0 && t.Usage.In == nil {
+	if t.Usage.Told == 0 && t.Usage.TokensIn == 0 {
 		return
 	}
 	t.f("\n%s\n", t.p.Bold("Cost by model"))
 	table := &term.Table{Width: t.inner()}
 	for _, s := range t.Models {
 		table.Add(term.Cell{Text: line(s.Key)}, term.Cell{Text: human.Count(s.Usage.Attempts, "attempt")},
-			term.Cell{Text: s.Usage.Cost()}, term.Cell{Text: s.Usage.Tokens()})
+			term.Cell{Text: s.Usage.CostWords()}, term.Cell{Text: s.Usage.TokenWords()})
 	}
 	t.table(table)
 }

@@ -10,43 +10,27 @@ import (
 	"ralph/internal/human"
 )
 
-// Usage is what attempts used, as far as they told. What nobody told is not 0.
+// Usage is what attempts used, added up, and how much of its cost is known.
 type Usage struct {
-	Attempts  int
-	In        *int64
-	Cached    *int64
-	Out       *int64
-	USD       float64 // what is known, estimates included
-	Estimated float64 // of it
-	Told      int     // attempts whose cost is known
-	Guessed   int     // of them, estimated
-	Silent    int     // attempts in which an agent worked and nobody knows what that cost
-	Partly    int     // of them, some of it is known
-	Parts     int     // of those told or silent, that are no attempts of their own
-}
-
-// CostUSD is what is known of the cost, or nil if nothing is.
-func (u Usage) CostUSD() *float64 {
-	if u.Told == 0 {
-		return nil
-	}
-	return exact(u.USD)
-}
-
-func exact(usd float64) *float64 {
-	v := human.Exact(usd)
-	return &v
+	event.Usage
+	Attempts     int
+	EstimatedUSD float64 // of the cost
+	Told         int     // attempts whose cost is known
+	Guessed      int     // of them, estimated
+	Silent       int     // attempts in which an agent worked and nobody knows what that cost
+	Partly       int     // of them, some of it is known
+	Parts        int     // of those told or silent, that are no attempts of their own
 }
 
 func usageOf(r dag.Receipt) Usage {
-	u := Usage{Attempts: 1, In: r.TokensIn, Cached: r.TokensCached, Out: r.TokensOut}
+	u := Usage{Usage: r.Usage, Attempts: 1}
 	if r.CostUSD != nil {
-		u.USD, u.Told = *r.CostUSD, 1
-		if r.CostEstimated {
-			u.Estimated, u.Guessed = *r.CostUSD, 1
+		u.Told = 1
+		if r.Estimated {
+			u.EstimatedUSD, u.Guessed = *r.CostUSD, 1
 		}
 	}
-	if r.CostUnknown {
+	if r.Unknown {
 		u.Silent, u.Partly = 1, u.Told
 	}
 	if r.Part {
@@ -56,24 +40,15 @@ func usageOf(r dag.Receipt) Usage {
 }
 
 func (u Usage) plus(v Usage) Usage {
+	u.Usage = u.Usage.Add(v.Usage)
 	u.Attempts += v.Attempts
-	u.In, u.Cached, u.Out = sum(u.In, v.In), sum(u.Cached, v.Cached), sum(u.Out, v.Out)
-	u.USD += v.USD
-	u.Estimated += v.Estimated
+	u.EstimatedUSD += v.EstimatedUSD
 	u.Told += v.Told
 	u.Guessed += v.Guessed
 	u.Silent += v.Silent
 	u.Partly += v.Partly
 	u.Parts += v.Parts
 	return u
-}
-
-func sum(a, b *int64) *int64 {
-	if a == nil || b == nil {
-		return cmp.Or(a, b)
-	}
-	v := *a + *b
-	return &v
 }
 
 // Spending is what was used under one heading.
@@ -117,7 +92,7 @@ func Spend(receipts []dag.Receipt, key func(dag.Receipt) (key, title string)) []
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Spending) int {
-		return cmp.Or(cmp.Compare(b.Usage.USD, a.Usage.USD), cmp.Compare(b.Usage.Attempts, a.Usage.Attempts), strings.Compare(a.Key, b.Key))
+		return cmp.Or(cmp.Compare(b.Usage.Cost(), a.Usage.Cost()), cmp.Compare(b.Usage.Attempts, a.Usage.Attempts), strings.Compare(a.Key, b.Key))
 	})
 	return list
 }
@@ -149,7 +124,8 @@ func (s Spending) PerVerified() *float64 {
 	if s.Verified == 0 || s.Usage.Told == 0 || s.Usage.Silent > 0 {
 		return nil
 	}
-	return exact(s.Usage.USD / float64(s.Verified))
+	each := human.Exact(s.Usage.Cost() / float64(s.Verified))
+	return &each
 }
 
 // ModelOf is the model that worked: the one that took effect, else the one that

@@ -48,22 +48,22 @@ func ending(s string, limit int) string {
 	return fmt.Sprintf("… (%s before this)\n", human.Bytes(int64(cut))) + s[cut:]
 }
 
-// Cost says in words what was spent: what is unknown is said to be unknown, and
+// CostWords says what was spent: what is unknown is said to be unknown, and
 // what is estimated is marked.
-func (u Usage) Cost() string {
+func (u Usage) CostWords() string {
 	switch {
 	case u.Told == 0 && u.Silent == 0:
 		return "nothing"
-	case u.Silent > 0 && u.USD == 0:
+	case u.Silent > 0 && u.Cost() == 0:
 		return "unknown"
 	}
-	text := human.Dollars(u.USD)
+	text := human.Dollars(u.Cost())
 	var asides []string
 	switch {
 	case u.Guessed == u.Told:
 		text, asides = "about "+text, []string{"estimated"}
 	case u.Guessed > 0:
-		asides = append(asides, human.Dollars(u.Estimated)+" of it estimated")
+		asides = append(asides, human.Dollars(u.EstimatedUSD)+" of it estimated")
 	}
 	if u.Silent > 0 {
 		text = "at least " + text
@@ -77,18 +77,18 @@ func (u Usage) Cost() string {
 	return text
 }
 
-// Tokens says in words what was read and written, or "".
-func (u Usage) Tokens() string {
+// TokenWords says what was read and written, or "".
+func (u Usage) TokenWords() string {
 	var parts []string
-	add := func(n *int64, word string) {
-		if n != nil {
-			parts = append(parts, human.Thousands(*n)+" "+word)
+	add := func(n int64, word string) {
+		if n > 0 {
+			parts = append(parts, human.Thousands(n)+" "+word)
 		}
 	}
-	add(u.In, "in")
-	add(u.Cached, "cached")
-	add(u.Out, "out")
-	if u.Out == nil && u.In != nil {
+	add(u.TokensIn, "in")
+	add(u.TokensCached, "cached")
+	add(u.TokensOut, "out")
+	if u.TokensOut == 0 && u.TokensIn > 0 {
 		parts = append(parts, "out unknown")
 	}
 	return strings.Join(parts, ", ")

@@ -141,8 +141,8 @@ func (w *world) attempt(a try) bool {
 		}
 	}
 	w.update(func(g *dag.Graph) error {
-		if a.note.Agent != "" && a.note.CostUSD == nil {
-			a.note.CostUnknown = ptr(true)
+		if a.note.Agent != "" && a.note.Usage == nil {
+			a.note.Usage = &event.Usage{Unknown: true}
 		}
 		if err := g.NoteAttempt(claim.Attempt, a.note); err != nil {
 			return err
@@ -155,12 +155,16 @@ func (w *world) attempt(a try) bool {
 		if err := g.Tx().Exec(`UPDATE attempts SET cost_estimated = :guess WHERE id = :id;`, ":guess", a.guess, ":id", claim.Attempt); err != nil {
 			return err
 		}
+		var used event.Usage
+		if a.note.Usage != nil {
+			used = event.Usage{CostUSD: a.note.Usage.CostUSD}
+		}
 		if err := a.settle(g, claim); err != nil {
 			return err
 		}
 		return journal.Add(g.Tx(), journal.Entry{
 			At: w.now, Run: w.run.ID, Attempt: claim.Attempt, Iteration: w.iter, Task: claim.Task.ID, Feature: claim.Task.Feature,
-			Title: claim.Task.Title, Outcome: "done", Notes: a.notes, Duration: w.now.Sub(began), CostUSD: a.note.CostUSD,
+			Title: claim.Task.Title, Outcome: "done", Notes: a.notes, Duration: w.now.Sub(began), Usage: used,
 		})
 	})
 	w.event(event.Event{Type: event.AttemptEnded, Attempt: claim.Attempt, Task: claim.Task.ID, Title: claim.Task.Title, Status: a.status})

@@ -143,8 +143,8 @@ func (a *app) printCost(by string, list []report.Spending, total report.Spending
 			each = human.Dollars(*v)
 		}
 		t.Add(term.Cell{Text: name, Paint: paint}, term.Cell{Text: fmt.Sprint(s.Usage.Attempts)}, term.Cell{Text: fmt.Sprint(s.Done)},
-			term.Cell{Text: fmt.Sprint(s.Verified)}, term.Cell{Text: s.Usage.Cost(), Paint: paint}, term.Cell{Text: each},
-			term.Cell{Text: cmp.Or(s.Usage.Tokens(), "-"), Paint: p.Dim})
+			term.Cell{Text: fmt.Sprint(s.Verified)}, term.Cell{Text: s.Usage.CostWords(), Paint: paint}, term.Cell{Text: each},
+			term.Cell{Text: cmp.Or(s.Usage.TokenWords(), "-"), Paint: p.Dim})
 	}
 	for _, s := range list {
 		add(s, nil)
@@ -161,8 +161,7 @@ func planningReceipts(g *dag.Graph) ([]dag.Receipt, error) {
 	for _, p := range list {
 		receipts = append(receipts, dag.Receipt{
 			ID: p.ID, Title: p.Step, Feature: p.Feature, Agent: p.Agent, Model: p.Model, ModelEffective: p.ModelEffective,
-			StartedAt: p.StartedAt, EndedAt: p.EndedAt, TokensIn: p.TokensIn, TokensCached: p.TokensCached, TokensOut: p.TokensOut,
-			CostUSD: p.CostUSD, CostEstimated: p.Estimated, CostUnknown: p.Unknown,
+			StartedAt: p.StartedAt, EndedAt: p.EndedAt, Usage: p.Usage,
 		})
 	}
 	return receipts, err

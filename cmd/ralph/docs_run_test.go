@@ -38,7 +38,7 @@ func (b *bench) pretendRun() {
 			}
 			err = g.NoteAttempt(c.Attempt, dag.Note{
 				Agent: "claude", Model: "sonnet", ModelEffective: "claude-sonnet-4-5", Sandbox: "full", StopReason: "end_turn",
-				TokensIn: &in, TokensCached: &cached, TokensOut: &out, CostUSD: &cost, Files: []string{"form.go"},
+				Usage: &event.Usage{TokensIn: in, TokensCached: cached, TokensOut: out, CostUSD: &cost}, Files: []string{"form.go"},
 			})
 			if err != nil {
 				return err

@@ -114,7 +114,7 @@ func sampleEntry(at time.Time) journal.Entry {
 	return journal.Entry{
 		N: 1, At: at, Run: "r-00000001", Attempt: "a-00000001", Iteration: 1, Task: "t-00000001", Feature: "login", Title: "Build it",
 		Outcome: "retried", Reason: "gate \"go test ./...\": exit status 1", Notes: "the schema was wrong", Agent: "claude", Model: "sonnet",
-		ModelEffective: "sonnet", StopReason: "end_turn", Duration: 90 * time.Second, TokensIn: &in, TokensOut: &out, CostUSD: &cost,
+		ModelEffective: "sonnet", StopReason: "end_turn", Duration: 90 * time.Second, Usage: event.Usage{TokensIn: in, TokensOut: out, CostUSD: &cost},
 		Files: []string{"form.go"},
 	}
 }
@@ -143,7 +143,7 @@ func sampleRun(at time.Time) openRun {
 		Run:   dag.Run{ID: "r-00000001", Process: dag.Process{PID: 4242}, Scope: dag.Scope{Feature: "login"}, StartedAt: at, Heartbeat: at, Iterations: 2},
 		state: "running", attempts: []dag.Attempt{{
 			ID: "a-00000003", Task: "t-00000001", Phase: dag.Prompted, Iteration: 3, Agent: "claude", Model: "sonnet",
-			StartedAt: at, Heartbeat: at, TokensIn: &in, TokensOut: &out, CostUSD: &cost,
+			StartedAt: at, Heartbeat: at, Usage: event.Usage{TokensIn: in, TokensOut: out, CostUSD: &cost},
 		}},
 	}
 }
@@ -151,7 +151,7 @@ func sampleRun(at time.Time) openRun {
 func sampleAttempt(at time.Time) dag.Attempt {
 	cost := 0.12
 	return dag.Attempt{
-		ID: "a-00000001", Run: "r-00000001", Agent: "claude", Model: "sonnet", StartedAt: at, EndedAt: at.Add(90 * time.Second), CostUSD: &cost,
+		ID: "a-00000001", Run: "r-00000001", Agent: "claude", Model: "sonnet", StartedAt: at, EndedAt: at.Add(90 * time.Second), Usage: event.Usage{CostUSD: &cost},
 		Outcome: "retried", Reason: "gate \"go test ./...\": exit status 1", Sandbox: "namespaces", Verdict: "failed",
 		Gates: []dag.GateRecord{{Command: "go test ./...", Exit: "exit status 1", Baseline: "green", Verdict: "failed"}},
 	}

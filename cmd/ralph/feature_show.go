@@ -46,9 +46,9 @@ func runFeatureShow(ctx context.Context, a *app, o plainOptions) error {
 		}
 		p := newPlanner(a, s, f.Name, plannerOptions{})
 		if o.json {
-			return a.printJSON(featureShownJSON{featureAsJSON(s, f), spentOf(used), p.Documents(), p.Proposed()})
+			return a.printJSON(featureShownJSON{featureAsJSON(s, f), spentOf(used.Usage), p.Documents(), p.Proposed()})
 		}
-		return printFeature(a, f, p, spentOf(used), tasks)
+		return printFeature(a, f, p, spentOf(used.Usage), tasks)
 	})
 }
 

@@ -76,12 +76,13 @@ type journalJSON struct {
 }
 
 func journalAsJSON(e journal.Entry) journalJSON {
+	in, cached, out := e.Counts()
 	return journalJSON{
 		N: e.N, At: e.At.Format(time.RFC3339), Run: e.Run, Attempt: orNil(e.Attempt), Iteration: e.Iteration, Task: e.Task,
 		Feature: orNil(e.Feature), Title: e.Title, Outcome: e.Outcome, Reason: orNil(e.Reason), Notes: orNil(e.Notes),
 		Agent: orNil(e.Agent), Model: orNil(e.Model), ModelEffective: orNil(e.ModelEffective), StopReason: orNil(e.StopReason),
-		DurationMS: e.Duration.Milliseconds(), TokensIn: e.TokensIn, TokensCached: e.TokensCached, TokensOut: e.TokensOut,
-		spentJSON: spentJSON{e.CostUSD, e.CostEstimated, e.CostUnknown}, Files: orEmpty(e.Files),
+		DurationMS: e.Duration.Milliseconds(), TokensIn: in, TokensCached: cached, TokensOut: out,
+		spentJSON: spentOf(e.Usage), Files: orEmpty(e.Files),
 	}
 }
 
@@ -212,7 +213,7 @@ func (a *app) printEntry(e journal.Entry) error {
 		field("took", e.ModelEffective)
 	}
 	field("took time", human.Span(e.Duration))
-	field("cost", spentJSON{e.CostUSD, e.CostEstimated, e.CostUnknown}.String())
+	field("cost", spentOf(e.Usage).String())
 	field("stopped by", e.StopReason)
 	field("files", strings.Join(e.Files, ", "))
 	if e.Reason != "" {

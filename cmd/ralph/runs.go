@@ -111,7 +111,7 @@ func (a *app) printRuns(lines []report.Line) error {
 		}
 		t.Add(term.Cell{Text: l.Run.ID, Paint: p.Cyan}, term.Cell{Text: l.Run.StartedAt.Local().Format(time.DateTime), Paint: p.Dim},
 			term.Cell{Text: human.Span(l.Duration)}, term.Cell{Text: strings.ReplaceAll(string(l.Outcome), "_", " "), Paint: paint},
-			term.Cell{Text: fmt.Sprint(l.Done)}, term.Cell{Text: fmt.Sprint(l.Failed)}, term.Cell{Text: l.Usage.Cost()}, term.Cell{Text: l.Run.Scope.String()})
+			term.Cell{Text: fmt.Sprint(l.Done)}, term.Cell{Text: fmt.Sprint(l.Failed)}, term.Cell{Text: l.Usage.CostWords()}, term.Cell{Text: l.Run.Scope.String()})
 	}
 	_, err := t.WriteTo(a.stdout)
 	return err

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/human"
 )
 
@@ -12,21 +12,7 @@ type spentJSON struct {
 	Unknown   bool     `json:"cost_unknown"`
 }
 
-func spentOn(at dag.Attempt) spentJSON { return spentJSON{at.CostUSD, at.Estimated, at.Unknown} }
-
-func spentOf(u dag.Usage) spentJSON { return spentJSON{u.CostUSD, u.Estimated, u.Unpriced > 0} }
-
-func (s spentJSON) plus(t spentJSON) spentJSON {
-	s.Estimated, s.Unknown = s.Estimated || t.Estimated, s.Unknown || t.Unknown
-	switch {
-	case s.CostUSD == nil:
-		s.CostUSD = t.CostUSD
-	case t.CostUSD != nil:
-		sum := human.Exact(*s.CostUSD + *t.CostUSD)
-		s.CostUSD = &sum
-	}
-	return s
-}
+func spentOf(u event.Usage) spentJSON { return spentJSON{u.CostUSD, u.Estimated, u.Unknown} }
 
 // String says the amount, and what is wrong with it; nothing if nothing was spent.
 func (s spentJSON) String() string {

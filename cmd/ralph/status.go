@@ -125,7 +125,7 @@ func (a *app) overview(s *session, g *dag.Graph) (o overview, err error) {
 	if err != nil {
 		return o, err
 	}
-	o.spent = spentOf(used)
+	o.spent = spentOf(used.Usage)
 	held := dag.Filter{Held: true, Statuses: []dag.Status{dag.Pending, dag.Blocked}, Limit: shownTasks + 1}
 	if o.held, err = g.List(held); err != nil {
 		return o, err

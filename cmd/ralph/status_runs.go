@@ -93,10 +93,11 @@ func (r openRun) asJSON() runJSON {
 		Attempts: []checkpointJSON{},
 	}
 	for _, at := range r.attempts {
+		in, _, out := at.Counts()
 		j.Attempts = append(j.Attempts, checkpointJSON{
 			ID: at.ID, Task: at.Task, Phase: string(at.Phase), Iteration: at.Iteration, Agent: orNil(at.Agent), Model: orNil(at.Model),
 			StartedAt: at.StartedAt.Format(time.RFC3339), Heartbeat: timeOrNil(at.Heartbeat),
-			TokensIn: at.TokensIn, TokensOut: at.TokensOut, spentJSON: spentOn(at),
+			TokensIn: in, TokensOut: out, spentJSON: spentOf(at.Usage),
 		})
 	}
 	return j
@@ -123,18 +124,11 @@ func (a *app) runsSection(b *strings.Builder, p term.Palette, runs []openRun) {
 // checkpoint is what is known of an attempt that is under way.
 func (a *app) checkpoint(at dag.Attempt) string {
 	parts := []string{at.Task + " " + string(at.Phase) + " for " + a.since(at.StartedAt), fmt.Sprintf("iteration %d", at.Iteration)}
-	var in, out int64
-	if at.TokensIn != nil {
-		in = *at.TokensIn
-	}
-	if at.TokensOut != nil {
-		out = *at.TokensOut
-	}
-	if tokens := human.InOut(in, 0, out); tokens != "" {
+	if tokens := human.InOut(at.TokensIn, 0, at.TokensOut); tokens != "" {
 		parts = append(parts, tokens)
 	}
 	if at.CostUSD != nil {
-		parts = append(parts, spentOn(at).String())
+		parts = append(parts, spentOf(at.Usage).String())
 	}
 	if !at.Heartbeat.IsZero() {
 		parts = append(parts, "heartbeat "+a.since(at.Heartbeat)+" ago")

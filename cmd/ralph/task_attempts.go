@@ -35,7 +35,7 @@ func attemptsJSON(state string, attempts []dag.Attempt) []attemptJSON {
 		j := attemptJSON{
 			ID: at.ID, Run: at.Run, Agent: orNil(at.Agent), Model: orNil(at.Model),
 			StartedAt: at.StartedAt.Format(time.RFC3339), EndedAt: timeOrNil(at.EndedAt),
-			Outcome: orNil(at.Outcome), Reason: orNil(at.Reason), spentJSON: spentOn(at),
+			Outcome: orNil(at.Outcome), Reason: orNil(at.Reason), spentJSON: spentOf(at.Usage),
 			Sandbox: orNil(at.Sandbox), Gates: at.Gates, Verdict: orNil(at.Verdict), Evidence: orEmpty(evidence(state, at)),
 			PrunedAt: timeOrNil(at.PrunedAt),
 		}

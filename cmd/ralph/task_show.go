@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/term"
 )
 
@@ -62,14 +63,14 @@ func (a *app) runTaskShow(c *cli.Context) error {
 }
 
 func detail(state string, j taskJSON, dependents []dag.Task, attempts []dag.Attempt) detailJSON {
-	return detailJSON{taskJSON: j, Dependents: ids(dependents), History: attemptsJSON(state, attempts), spentJSON: costOf(attempts)}
+	return detailJSON{taskJSON: j, Dependents: ids(dependents), History: attemptsJSON(state, attempts), spentJSON: spentOf(usageOf(attempts))}
 }
 
-// costOf adds up what attempts cost.
-func costOf(attempts []dag.Attempt) spentJSON {
-	var sum spentJSON
+// usageOf adds up what attempts used.
+func usageOf(attempts []dag.Attempt) event.Usage {
+	var sum event.Usage
 	for _, at := range attempts {
-		sum = sum.plus(spentOn(at))
+		sum = sum.Add(at.Usage)
 	}
 	return sum
 }
@@ -116,7 +117,7 @@ func (a *app) printTask(t dag.Task, j taskJSON, r related, state string, attempt
 	if !t.FinishedAt.IsZero() {
 		field("ended", t.FinishedAt.Local().Format(time.DateTime))
 	}
-	field("cost", costOf(attempts).String())
+	field("cost", spentOf(usageOf(attempts)).String())
 	if j.LastFailure != nil {
 		reason, output, _ := strings.Cut(*j.LastFailure, "\n")
 		field("failure", reason)

@@ -111,7 +111,7 @@ func (m *model) spent() string {
 		parts = append(parts, tokens(m.snap.tokens))
 	}
 	if u := m.snap.spent; u.CostUSD != nil {
-		parts = append(parts, m.palette.Bold(human.Roughly(u.Unpriced > 0, u.Estimated)+human.Dollars(*u.CostUSD)))
+		parts = append(parts, m.palette.Bold(human.Roughly(u.Unknown, u.Estimated)+human.Dollars(*u.CostUSD)))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -142,7 +142,7 @@ func (m *model) facts(a dag.Attempt) []string {
 		facts = append(facts, fmt.Sprintf("iteration %d", a.Iteration))
 	}
 	facts = append(facts, phase(a, m.doing[a.ID]), span(m.at.Sub(a.StartedAt)))
-	if n := value(a.TokensIn) + value(a.TokensCached) + value(a.TokensOut); m.width < roomy && n > 0 {
+	if n := a.AllTokens(); m.width < roomy && n > 0 {
 		facts = append(facts, tokens(n))
 		if a.CostUSD != nil {
 			facts = append(facts, human.Roughly(a.Unknown, a.Estimated)+human.Dollars(*a.CostUSD))

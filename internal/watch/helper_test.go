@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ralph/dag"
+	"ralph/event"
 	"ralph/internal/term"
 	_ "ralph/internal/testing/seeded" // property tests draw the same values each time
 )
@@ -62,7 +63,7 @@ func shop() snapshot {
 	in, out, cost := int64(12_300), int64(800), 0.12
 	total := 1.5
 	return snapshot{
-		run: dag.Run{ID: "r-31aa8faf", StartedAt: start}, state: running, tokens: 98_765, spent: dag.Usage{CostUSD: &total},
+		run: dag.Run{ID: "r-31aa8faf", StartedAt: start}, state: running, tokens: 98_765, spent: dag.Usage{Usage: event.Usage{CostUSD: &total}},
 		tally: dag.Tally{
 			ByStatus: map[dag.Status]int{dag.Done: 3, dag.InProgress: 2, dag.Failed: 1, dag.Blocked: 1, dag.Pending: 5},
 			Ready:    1, Waiting: 1, NextWait: start.Add(2 * time.Minute),
@@ -84,7 +85,7 @@ func shop() snapshot {
 		attempts: []dag.Attempt{
 			{
 				ID: "a-00000001", Run: "r-31aa8faf", Task: "t-00000005", Iteration: 4, Phase: dag.Prompted, Agent: "claude", Model: "sonnet",
-				StartedAt: start.Add(18 * time.Second), TokensIn: &in, TokensOut: &out, CostUSD: &cost,
+				StartedAt: start.Add(18 * time.Second), Usage: event.Usage{TokensIn: in, TokensOut: out, CostUSD: &cost},
 			},
 			{
 				ID: "a-00000002", Run: "r-31aa8faf", Task: "t-00000008", Iteration: 5, Phase: dag.Verifying, Agent: "gemini",

@@ -102,20 +102,13 @@ func used(a dag.Attempt) []string {
 		}
 		return amount(n) + " " + word
 	}
-	if a.TokensIn != nil || a.TokensOut != nil {
-		parts = append(parts, told(value(a.TokensIn)+value(a.TokensCached), "in")+", "+told(value(a.TokensOut), "out"))
+	if a.Tokens() > 0 {
+		parts = append(parts, told(a.TokensIn+a.TokensCached, "in")+", "+told(a.TokensOut, "out"))
 	}
 	if a.CostUSD != nil {
 		parts = append(parts, human.Roughly(a.Unknown, a.Estimated)+human.Dollars(*a.CostUSD))
 	}
 	return parts
-}
-
-func value(n *int64) int64 {
-	if n == nil {
-		return 0
-	}
-	return *n
 }
 
 // who is the agent and the model that it uses.

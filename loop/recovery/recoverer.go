@@ -253,8 +253,7 @@ func Reclaim(g *dag.Graph, t dag.Task, how dag.ReclaimOptions, now time.Time) er
 	return journal.Add(g.Tx(), journal.Entry{
 		At: now, Run: last.Run, Attempt: last.ID, Iteration: last.Iteration, Task: t.ID, Feature: t.Feature, Title: t.Title,
 		Outcome: event.AttemptInterrupted, Reason: how.Reason, Agent: last.Agent, Model: last.Model, ModelEffective: last.ModelEffective,
-		Duration: now.Sub(last.StartedAt), TokensIn: last.TokensIn, TokensCached: last.TokensCached, TokensOut: last.TokensOut,
-		CostUSD: last.CostUSD, CostEstimated: last.Estimated, CostUnknown: last.Unknown, Files: last.Files,
+		Duration: now.Sub(last.StartedAt), Usage: last.Usage, Files: last.Files,
 	})
 }
 
