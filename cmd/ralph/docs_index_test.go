@@ -61,3 +61,24 @@ func withContents(page string) string {
 	before, after, _ := strings.Cut(page, "\n## ")
 	return before + "\n## Contents\n\n" + list.String() + "\n## " + after
 }
+
+// TestTheMapOfNewCodeNamesFiles: the table in docs/architecture.md names what exists.
+func TestTheMapOfNewCodeNamesFiles(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "\n## Where new code goes\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	for _, row := range []string{"a notification kind", "a gate verdict", "a verb", "an agent", "a sandbox level"} {
+		if !strings.Contains(table, "| "+row+" | `") {
+			t.Errorf("the table does not say where %s goes", row)
+		}
+	}
+	for _, m := range regexp.MustCompile("`([a-z]+/[^` ]*)`").FindAllStringSubmatch(table, -1) {
+		if _, err := os.Stat(filepath.Join("../..", m[1])); err != nil {
+			t.Error(err)
+		}
+	}
+}
