@@ -36,11 +36,10 @@ type Config struct {
 	MCP    []MCPServer // given to the session, as far as the agent can use them
 	Resume *Earlier    // a session to go on with, if the agent can and still knows it
 
-	Reads       string   // a further folder that may be read, absolute; empty means none
-	Hidden      []string // absolute paths that are never read for the agent, nor anything in them
-	ReadOnly    bool     // refuse fs/write_text_file
-	Permissions Policy   // how permission requests are answered
-	Protected   []string // paths, absolute or relative to Dir, that are never written for the agent, nor anything in them
+	Reads     string   // a further folder that may be read, absolute; empty means none
+	Hidden    []string // absolute paths that are never read for the agent, nor anything in them
+	ReadOnly  bool     // refuse fs/write_text_file
+	Protected []string // paths, absolute or relative to Dir, that are never written for the agent, nor anything in them
 
 	ProtectedNames []string // names of files and folders that are never written for the agent, wherever they are
 

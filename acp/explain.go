@@ -14,11 +14,10 @@ func (s *Session) explain(op string, err error) *Error {
 	if s.intake.wasAnswered() {
 		return classify(op, err, s.hide, s.cfg.Now())
 	}
-	timer := time.NewTimer(s.cfg.Grace)
-	defer timer.Stop()
+	timer := time.After(s.cfg.Grace)
 	select {
 	case <-s.intake.done:
-	case <-timer.C:
+	case <-timer:
 		return errDeaf(op) // it goes on talking
 	}
 	if s.intake.err != nil {
@@ -34,10 +33,10 @@ func (s *Session) explain(op string, err error) *Error {
 		exit := s.proc.Exit()
 		select { // its last words
 		case <-s.stderr.done:
-		case <-timer.C:
+		case <-timer:
 		}
 		return &Error{Kind: Died, Op: op, Exit: &exit, Stderr: s.stderr.last(), Err: err}
-	case <-timer.C:
+	case <-timer:
 		return &Error{Kind: Protocol, Op: op, Text: "the agent closed its output", Stderr: s.stderr.last(), Err: err}
 	}
 }

@@ -42,16 +42,15 @@ type files struct {
 	also      *files        // may be read as well; nil if nothing else may
 }
 
-func openFiles(dir string, protected, names []string) (*files, error) {
+func openFiles(dir string, protected, names, hidden []string) (*files, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open project: %w", err)
 	}
-	f := &files{root: root, dirs: []string{filepath.Clean(dir)}}
+	f := &files{root: root, dirs: []string{filepath.Clean(dir)}, names: names, hidden: hidden}
 	if real, err := filepath.EvalSymlinks(dir); err == nil && real != f.dirs[0] {
 		f.dirs = append(f.dirs, real)
 	}
-	f.names = names
 	for _, path := range protected {
 		if rel, ok := f.relative(filepath.FromSlash(path)); ok {
 			f.protect(rel)

@@ -296,7 +296,7 @@ func TestSwappedLinks(t *testing.T) {
 
 func mustFiles(t testing.TB, dir string, protected ...string) *files {
 	t.Helper()
-	f, err := openFiles(dir, protected, []string{".git"})
+	f, err := openFiles(dir, protected, []string{".git"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -137,7 +137,7 @@ func (s *Session) writeFile(req fileRequest) (any, error) {
 }
 
 func (s *Session) permit(req permissionRequest) (any, error) {
-	option, ok := s.cfg.Permissions.choose(req)
+	option, ok := req.allow()
 	if s.cancelling.Load() {
 		option, ok = permissionOption{Kind: answerCancelled}, false
 	}

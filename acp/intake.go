@@ -86,7 +86,7 @@ func (in *intake) Read(p []byte) (int, error) {
 			in.end(err)
 			return 0, io.EOF
 		} else if pass {
-			in.rest = in.lines.whole()
+			in.rest = in.lines.last
 		}
 	}
 	n := copy(p, in.rest)

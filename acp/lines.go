@@ -24,9 +24,6 @@ func newLines(r io.Reader) *lines {
 	return &lines{r: bufio.NewReaderSize(r, 1<<16)}
 }
 
-// whole is the line that next returned, with its end.
-func (l *lines) whole() []byte { return l.last }
-
 // next is the next line without its end. It is valid until the following call.
 // What stands after the last newline is a line too.
 func (l *lines) next() ([]byte, error) {

@@ -38,18 +38,19 @@ func (s *Session) mcpServers() []sdk.McpServer {
 	return servers
 }
 
-func variables(values map[string]string) []sdk.EnvVariable {
-	list := []sdk.EnvVariable{}
+// pairs lists values by name, never as nil, which would be sent as null.
+func pairs[T any](values map[string]string, pair func(name, value string) T) []T {
+	list := []T{}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		list = append(list, sdk.EnvVariable{Name: name, Value: values[name]})
+		list = append(list, pair(name, values[name]))
 	}
 	return list
 }
 
+func variables(values map[string]string) []sdk.EnvVariable {
+	return pairs(values, func(name, value string) sdk.EnvVariable { return sdk.EnvVariable{Name: name, Value: value} })
+}
+
 func headers(values map[string]string) []sdk.HttpHeader {
-	list := []sdk.HttpHeader{}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		list = append(list, sdk.HttpHeader{Name: name, Value: values[name]})
-	}
-	return list
+	return pairs(values, func(name, value string) sdk.HttpHeader { return sdk.HttpHeader{Name: name, Value: value} })
 }

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 
@@ -16,14 +17,12 @@ func (s *Session) chooseMode(ctx context.Context, option string) error {
 	if i < 0 || s.cfg.Modes[i] == s.about.Mode {
 		return nil
 	}
-	mode, session := s.cfg.Modes[i], sdk.SessionId(s.id)
+	mode := s.cfg.Modes[i]
 	var err error
 	if option != "" {
-		_, err = s.ask(ctx, "session/set_config_option", sdk.SetSessionConfigOptionRequest{
-			ValueId: &sdk.SetSessionConfigOptionValueId{SessionId: session, ConfigId: sdk.SessionConfigId(option), Value: sdk.SessionConfigValueId(mode)},
-		})
+		_, err = s.setOption(ctx, option, mode)
 	} else {
-		_, err = s.ask(ctx, "session/set_mode", sdk.SetSessionModeRequest{SessionId: session, ModeId: sdk.SessionModeId(mode)})
+		_, err = s.ask(ctx, "session/set_mode", sdk.SetSessionModeRequest{SessionId: sdk.SessionId(s.id), ModeId: sdk.SessionModeId(mode)})
 	}
 	if errors.Is(err, Refused) {
 		s.cfg.Log.Debug().Str("mode", mode).Err(err).Msg("mode not changed")
@@ -33,4 +32,10 @@ func (s *Session) chooseMode(ctx context.Context, option string) error {
 		s.about.Mode = mode
 	}
 	return err
+}
+
+func (s *Session) setOption(ctx context.Context, option, value string) (json.RawMessage, error) {
+	return s.ask(ctx, "session/set_config_option", sdk.SetSessionConfigOptionRequest{ValueId: &sdk.SetSessionConfigOptionValueId{
+		SessionId: sdk.SessionId(s.id), ConfigId: sdk.SessionConfigId(option), Value: sdk.SessionConfigValueId(value),
+	}})
 }

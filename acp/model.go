@@ -171,15 +171,12 @@ func (s *Session) setModel(ctx context.Context, channel ModelChannel, list *mode
 	if id == list.current {
 		return id, nil
 	}
-	session := sdk.SessionId(s.id)
 	var raw json.RawMessage
 	var err error
 	if channel == ChannelConfig {
-		raw, err = s.ask(ctx, "session/set_config_option", sdk.SetSessionConfigOptionRequest{
-			ValueId: &sdk.SetSessionConfigOptionValueId{SessionId: session, ConfigId: sdk.SessionConfigId(list.option), Value: sdk.SessionConfigValueId(id)},
-		})
+		raw, err = s.setOption(ctx, list.option, id)
 	} else {
-		raw, err = s.ask(ctx, "session/set_model", sdk.UnstableSetSessionModelRequest{SessionId: session, ModelId: sdk.UnstableModelId(id)})
+		raw, err = s.ask(ctx, "session/set_model", sdk.UnstableSetSessionModelRequest{SessionId: sdk.SessionId(s.id), ModelId: sdk.UnstableModelId(id)})
 	}
 	var e *Error
 	if errors.As(err, &e) && e.Kind == Refused && e.Code == -32601 {

@@ -59,6 +59,10 @@ func (o *observer) push(e Event) {
 		o.take(e)
 	}
 	o.mu.Unlock()
+	o.wakeUp()
+}
+
+func (o *observer) wakeUp() {
 	select {
 	case o.wake <- struct{}{}:
 	default:
@@ -183,15 +187,10 @@ func (o *observer) flush() {
 	shown := make(chan struct{})
 	o.empty = append(o.empty, shown)
 	o.mu.Unlock()
-	select {
-	case o.wake <- struct{}{}:
-	default:
-	}
-	timer := time.NewTimer(flushPatience)
-	defer timer.Stop()
+	o.wakeUp()
 	select {
 	case <-shown:
-	case <-timer.C:
+	case <-time.After(flushPatience):
 	}
 }
 
@@ -203,8 +202,5 @@ func (o *observer) stop() {
 	o.mu.Lock()
 	o.stopped = true
 	o.mu.Unlock()
-	select {
-	case o.wake <- struct{}{}:
-	default:
-	}
+	o.wakeUp()
 }

@@ -48,7 +48,6 @@ func TestIdleWatch(t *testing.T) {
 	t.Parallel()
 	var n int64
 	w := newIdleWatch(time.Hour, func() int64 { return n })
-	defer w.stop()
 	for range idleTicks {
 		if w.expired() {
 			t.Fatal("too early")

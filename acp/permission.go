@@ -1,16 +1,6 @@
 package acp
 
-// Policy says how permission requests are answered. Nobody is asked and nothing
-// waits: the process is confined by the operating system, or it is not.
-type Policy int
-
-const (
-	// AllowAll allows everything, once rather than always.
-	AllowAll Policy = iota
-	// RejectWrites rejects tools that edit, delete or move files and allows the
-	// rest, commands included.
-	RejectWrites
-)
+import "slices"
 
 const answerCancelled = "cancelled"
 
@@ -29,18 +19,15 @@ type permissionOption struct {
 	Kind string `json:"kind"`
 }
 
-// choose picks an option by its kind; its position and ID mean nothing. Without
-// a usable one the answer is that the request was cancelled.
-func (p Policy) choose(req permissionRequest) (option permissionOption, ok bool) {
-	kinds := []string{"allow_once", "allow_always"}
-	if p == RejectWrites && writes(req.ToolCall.Kind) {
-		kinds = []string{"reject_once", "reject_always"}
-	}
-	for _, kind := range kinds {
-		for _, option := range req.Options {
-			if option.Kind == kind && option.ID != "" {
-				return option, true
-			}
+// allow picks the option that allows the call, once rather than always, by its kind: its
+// position and ID mean nothing. Nobody is asked and nothing waits: the operating system
+// confines the process, or nothing does. Without a usable option the answer is that the
+// request was cancelled.
+func (r permissionRequest) allow() (option permissionOption, ok bool) {
+	for _, kind := range []string{"allow_once", "allow_always"} {
+		i := slices.IndexFunc(r.Options, func(o permissionOption) bool { return o.Kind == kind && o.ID != "" })
+		if i >= 0 {
+			return r.Options[i], true
 		}
 	}
 	return permissionOption{Kind: answerCancelled}, false
@@ -48,9 +35,9 @@ func (p Policy) choose(req permissionRequest) (option permissionOption, ok bool)
 
 // permissionAnswer is the result on the wire.
 func permissionAnswer(option permissionOption, ok bool) any {
-	outcome := map[string]any{"outcome": "cancelled"}
+	outcome := map[string]string{"outcome": answerCancelled}
 	if ok {
-		outcome = map[string]any{"outcome": "selected", "optionId": option.ID}
+		outcome = map[string]string{"outcome": "selected", "optionId": option.ID}
 	}
 	return map[string]any{"outcome": outcome}
 }

@@ -12,10 +12,6 @@ import (
 
 const opPrompt = "session/prompt"
 
-// idleTicks is how finely silence is measured: it is noticed after at least the
-// limit and at most one part in so many more.
-const idleTicks = 8
-
 // outcome is how a request of ours ended, as the SDK says it.
 type outcome struct {
 	raw json.RawMessage
@@ -43,22 +39,20 @@ func (s *Session) Prompt(ctx context.Context, text string) (Turn, error) {
 	began := s.cfg.Now()
 	o, cause := s.converse(ctx, text)
 	s.step(opPrompt, began)
-	var err error
-	if cause != nil {
-		err = cause
-	} else if o.err != nil {
-		err = s.explain(opPrompt, o.err)
+	if cause == nil && o.err != nil {
+		cause = s.explain(opPrompt, o.err)
 	}
 	t, limited := s.endTurn(o)
 	s.observer.flush()
 	switch {
-	case err != nil:
+	case cause != nil:
+		return t, cause
 	case t.Stop == "":
-		err = &Error{Kind: Protocol, Op: opPrompt, Text: "the answer has no stopReason"}
+		return t, &Error{Kind: Protocol, Op: opPrompt, Text: "the answer has no stopReason"}
 	case limited != nil:
-		err = limited
+		return t, limited
 	}
-	return t, err
+	return t, nil
 }
 
 // converse sends the prompt and returns its outcome, with what cut it short.
@@ -71,28 +65,25 @@ func (s *Session) converse(ctx context.Context, text string) (outcome, *Error) {
 		Prompt:    []sdk.ContentBlock{sdk.TextBlock(s.hide.Text(text))},
 	})
 	idle := newIdleWatch(s.cfg.IdleTimeout, s.intake.activity.Load)
-	defer idle.stop()
-	turn := newTimer(s.cfg.TurnTimeout)
-	defer turn.Stop()
-	broken, deaf := s.outlet.broken, newTimer(0)
-	defer deaf.Stop()
+	turn, broken := after(s.cfg.TurnTimeout), s.outlet.broken
+	var deaf <-chan time.Time
 	for {
 		select {
 		case o := <-answer:
 			return o, nil
 		case <-ctx.Done():
 			return s.interrupt(ctx, answer), s.cancelled(ctx)
-		case <-turn.C:
+		case <-turn:
 			return s.interrupt(ctx, answer), &Error{Kind: TurnTimeout, Op: opPrompt, Text: "after " + s.cfg.TurnTimeout.String()}
 		case cause := <-s.faults:
 			return s.interrupt(ctx, answer), cause
 		case <-broken:
 			// It is about to die, most likely, and then its end says more.
 			broken = nil
-			deaf.Reset(s.cfg.Grace)
-		case <-deaf.C:
+			deaf = time.After(s.cfg.Grace)
+		case <-deaf:
 			return s.interrupt(ctx, answer), errDeaf(opPrompt)
-		case <-idle.ticks():
+		case <-idle.ticks:
 			if idle.expired() {
 				return s.interrupt(ctx, answer), &Error{Kind: IdleTimeout, Op: opPrompt, Text: "nothing for " + s.cfg.IdleTimeout.String()}
 			}
@@ -112,12 +103,10 @@ func (s *Session) interrupt(ctx context.Context, answer <-chan outcome) outcome 
 			_ = s.conn.SendNotification(live, "session/cancel", sdk.CancelNotification{SessionId: sdk.SessionId(s.id)})
 		}
 	}()
-	grace := time.NewTimer(s.cfg.Grace)
-	defer grace.Stop()
 	select {
 	case o := <-answer:
 		return o
-	case <-grace.C:
+	case <-time.After(s.cfg.Grace):
 	}
 	_ = s.Close() // told again by the next Close
 	return <-answer
@@ -168,8 +157,8 @@ func (s *Session) ask(ctx context.Context, method string, params any) (json.RawM
 	}
 	defer s.step(method, s.cfg.Now())
 	answer := s.send(ctx, method, params)
-	broken, deaf := s.outlet.broken, newTimer(0)
-	defer deaf.Stop()
+	broken := s.outlet.broken
+	var deaf <-chan time.Time
 	for {
 		select {
 		case o := <-answer:
@@ -179,8 +168,8 @@ func (s *Session) ask(ctx context.Context, method string, params any) (json.RawM
 			return o.raw, nil
 		case <-broken:
 			broken = nil
-			deaf.Reset(s.cfg.Grace)
-		case <-deaf.C:
+			deaf = time.After(s.cfg.Grace)
+		case <-deaf:
 			return nil, errDeaf(method)
 		case <-ctx.Done():
 			cause := context.Cause(ctx)

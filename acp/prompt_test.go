@@ -270,8 +270,8 @@ func TestStartedIsToldTheProcessBeforeAnythingIsSent(t *testing.T) {
 		return nil
 	}
 	s := b.start(t)
-	if s.Identity() != id {
-		t.Errorf("got %+v, want %+v", id, s.Identity())
+	if s.proc.Identity() != id {
+		t.Errorf("got %+v, want %+v", id, s.proc.Identity())
 	}
 	b.cfg.Started = func(proc.Identity) error { return os.ErrPermission }
 	if _, err := Start(t.Context(), b.cfg); !errors.Is(err, os.ErrPermission) {

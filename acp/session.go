@@ -59,18 +59,16 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 		closed:  make(chan struct{}),
 		meter:   newMeter(cfg.UsageCumulative, 0),
 	}
-	files, err := openFiles(cfg.Dir, cfg.Protected, cfg.ProtectedNames)
+	files, err := openFiles(cfg.Dir, cfg.Protected, cfg.ProtectedNames, cfg.Hidden)
+	if err == nil && cfg.Reads != "" {
+		if files.also, err = openFiles(cfg.Reads, nil, nil, cfg.Hidden); err != nil {
+			files.close()
+		}
+	}
 	if err != nil {
 		return nil, &Error{Kind: CannotStart, Op: "start", Text: err.Error(), Err: err}
 	}
-	s.files, files.hidden = files, cfg.Hidden
-	if cfg.Reads != "" {
-		if files.also, err = openFiles(cfg.Reads, nil, nil); err != nil {
-			files.close()
-			return nil, &Error{Kind: CannotStart, Op: "start", Text: err.Error(), Err: err}
-		}
-		files.also.hidden = cfg.Hidden
-	}
+	s.files = files
 	began := cfg.Now()
 	if err := s.spawn(); err != nil {
 		files.close()
@@ -94,7 +92,7 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 	return s, nil
 }
 
-// abandon ends a session that never began.
+// abandon ends a session that never began. Its error stays an *Error if it can.
 func (s *Session) abandon(err error) error {
 	if closeErr := s.Close(); closeErr != nil {
 		return errors.Join(err, closeErr)
@@ -104,29 +102,24 @@ func (s *Session) abandon(err error) error {
 
 // spawn starts the process and everything that reads from it.
 func (s *Session) spawn() error {
-	childIn, stdin, err := os.Pipe()
-	if err != nil {
-		return err
+	childIn, stdin, err1 := os.Pipe()
+	stdout, childOut, err2 := os.Pipe()
+	stderr, childErr, err3 := os.Pipe()
+	err := errors.Join(err1, err2, err3)
+	if err == nil {
+		s.proc, err = s.cfg.Launcher.Start(proc.Spec{
+			Argv: s.cfg.Argv, Dir: s.cfg.Dir, Env: s.cfg.Env, Owner: s.cfg.Owner, Confine: s.cfg.Confine,
+			Stdin: childIn, Stdout: childOut, Stderr: childErr,
+		})
 	}
-	stdout, childOut, err := os.Pipe()
+	ours := []*os.File{childIn, childOut, childErr} // closing a nil file does nothing
 	if err != nil {
-		return errors.Join(err, childIn.Close(), stdin.Close())
+		ours = append(ours, stdin, stdout, stderr)
 	}
-	stderr, childErr, err := os.Pipe()
-	if err != nil {
-		return errors.Join(err, childIn.Close(), stdin.Close(), stdout.Close(), childOut.Close())
+	for _, f := range ours {
+		f.Close()
 	}
-	s.proc, err = s.cfg.Launcher.Start(proc.Spec{
-		Argv: s.cfg.Argv, Dir: s.cfg.Dir, Env: s.cfg.Env, Owner: s.cfg.Owner, Confine: s.cfg.Confine,
-		Stdin: childIn, Stdout: childOut, Stderr: childErr,
-	})
-	childIn.Close()
-	childOut.Close()
-	childErr.Close()
 	if err != nil {
-		stdin.Close()
-		stdout.Close()
-		stderr.Close()
 		return err
 	}
 	s.stdout = stdout
@@ -167,9 +160,6 @@ func (s *Session) About() About { return s.about }
 
 // ID is the session's name, given by the agent.
 func (s *Session) ID() string { return s.id }
-
-// Identity names the agent's process.
-func (s *Session) Identity() proc.Identity { return s.proc.Identity() }
 
 // Usage is what the session has used so far. It may be more than its turns said
 // together: agents tell the cost after the turn.
@@ -213,11 +203,9 @@ func (s *Session) Kill() error { return s.proc.Kill() }
 // stop takes the process down the ladder and waits until all it said is read.
 func (s *Session) stop() error {
 	s.outlet.close()
-	timer := time.NewTimer(s.cfg.Grace / 4)
-	defer timer.Stop()
 	select {
 	case <-s.proc.Exited():
-	case <-timer.C:
+	case <-time.After(s.cfg.Grace / 4):
 	}
 	err := s.proc.Terminate(s.cfg.Grace)
 	close(s.intake.closing)

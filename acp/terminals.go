@@ -216,11 +216,9 @@ func (t *terminals) wait(ctx context.Context, id string, yield func(func())) (pr
 // settle waits for what was written before the exit to be read. That is when
 // the output ends, unless somebody in the background keeps it open.
 func (term *terminal) settle() {
-	timer := time.NewTimer(settlePatience)
-	defer timer.Stop()
 	select {
 	case <-term.read:
-	case <-timer.C:
+	case <-time.After(settlePatience):
 	}
 }
 
@@ -249,9 +247,9 @@ func (t *terminals) close() error {
 	for _, term := range open {
 		go func() { errs <- term.proc.Kill() }()
 	}
-	var all []error
+	var all error
 	for range open {
-		all = append(all, <-errs)
+		all = errors.Join(all, <-errs)
 	}
-	return errors.Join(all...)
+	return all
 }

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -162,24 +163,15 @@ func (t *turn) tool(call ToolCall, announced bool, diffs []string) ToolCall {
 
 func ended(status string) bool { return status == "completed" || status == "failed" }
 
+// merge fills what an update of a call leaves out.
 func merge(old, call ToolCall) ToolCall {
-	if call.Title == "" {
-		call.Title = old.Title
-	}
-	if call.Kind == "" {
-		call.Kind = old.Kind
-	}
-	if call.Status == "" {
-		call.Status = old.Status
-	}
+	call.Title = cmp.Or(call.Title, old.Title)
+	call.Kind = cmp.Or(call.Kind, old.Kind)
+	call.Status = cmp.Or(call.Status, old.Status)
+	call.Input = cmp.Or(call.Input, old.Input)
+	call.Result = cmp.Or(call.Result, old.Result)
 	if call.Paths == nil {
 		call.Paths = old.Paths
-	}
-	if call.Input == "" {
-		call.Input = old.Input
-	}
-	if call.Result == "" {
-		call.Result = old.Result
 	}
 	return call
 }
@@ -197,12 +189,7 @@ func (t *turn) touch(w written) {
 
 func (t *turn) result(now time.Time) Turn {
 	t.cut()
-	out := Turn{
-		Segments:     t.segments,
-		ToolCalls:    t.calls,
-		ToolFailures: t.failures,
-		Duration:     now.Sub(t.began),
-	}
+	out := Turn{Segments: t.segments, ToolCalls: t.calls, ToolFailures: t.failures, Duration: now.Sub(t.began)}
 	for w := range t.files {
 		if w.call == "" || !t.failed[w.call] {
 			out.Files = append(out.Files, w.path)

@@ -2,38 +2,33 @@ package acp
 
 import "time"
 
-// newTimer is a timer that never fires for a limit of zero.
-func newTimer(limit time.Duration) *time.Timer {
+// after is time.After, and never for a limit of zero.
+func after(limit time.Duration) <-chan time.Time {
 	if limit <= 0 {
-		t := time.NewTimer(time.Hour)
-		t.Stop()
-		return t
+		return nil
 	}
-	return time.NewTimer(limit)
+	return time.After(limit)
 }
 
+// idleTicks is how finely silence is measured: it is noticed after at least the
+// limit and at most one part in so many more.
+const idleTicks = 8
+
 // idleWatch notices that a count has not grown for a time. It looks now and
-// then instead of being told each time: there are tens of thousands a second.
+// then instead of being called each time: there are tens of thousands a second.
 type idleWatch struct {
-	count  func() int64
-	ticker *time.Ticker
-	last   int64
-	still  int
+	count func() int64
+	ticks <-chan time.Time // nil without a limit
+	last  int64
+	still int
 }
 
 func newIdleWatch(limit time.Duration, count func() int64) *idleWatch {
 	w := &idleWatch{count: count, last: count()}
 	if limit > 0 {
-		w.ticker = time.NewTicker(max(limit/idleTicks, 1))
+		w.ticks = time.Tick(max(limit/idleTicks, 1))
 	}
 	return w
-}
-
-func (w *idleWatch) ticks() <-chan time.Time {
-	if w.ticker == nil {
-		return nil
-	}
-	return w.ticker.C
 }
 
 // expired is asked at every tick. The tick at which the count last grew may
@@ -45,10 +40,4 @@ func (w *idleWatch) expired() bool {
 	}
 	w.still++
 	return w.still > idleTicks
-}
-
-func (w *idleWatch) stop() {
-	if w.ticker != nil {
-		w.ticker.Stop()
-	}
 }

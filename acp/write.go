@@ -203,10 +203,7 @@ func (p *place) replace(text string) error {
 	if err == nil && mode != 0o644 {
 		err = file.Chmod(mode)
 	}
-	if closeErr := file.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
+	if err = errors.Join(err, file.Close()); err == nil {
 		err = p.parent().Rename(temp, p.name)
 	}
 	if err != nil {
