@@ -147,8 +147,7 @@ func appHelp(usage string, commands []command, flags []cli.Flag) string {
 Usage: ralph [global flags] COMMAND [flags] [arguments]
 
 ` + listCommands(commands) + `
-Global flags, accepted anywhere:
-` + listFlags(flags) + `
+` + listFlags("Global flags, accepted anywhere", flags) + `
 Example:
   ralph init
   ralph task add "Write the parser"
@@ -169,7 +168,7 @@ func groupHelp(full string, c command) string {
 	}
 	text += "\nCommands:\n" + listCommands(c.sub)
 	if len(c.flags) > 0 {
-		text += "\nFlags:\n" + listFlags(c.flags)
+		text += "\n" + listFlags("Flags", c.flags)
 	}
 	return text + "\n" + ending(c) + `"` + full + ` COMMAND --help" explains a command.
 `
@@ -188,7 +187,7 @@ func leafHelp(full string, c command) string {
 		text += "\n" + strings.TrimSpace(c.long) + "\n"
 	}
 	if len(c.flags) > 0 {
-		text += "\nFlags:\n" + listFlags(c.flags)
+		text += "\n" + listFlags("Flags", c.flags)
 	}
 	return text + "\n" + ending(c)
 }
@@ -207,18 +206,52 @@ func listCommands(commands []command) string {
 	return text
 }
 
-// listFlags says what each flag does, in two columns.
-func listFlags(flags []cli.Flag) string {
-	var rows [][2]string
+// flagGroup puts flags under a title of their own in the help.
+func flagGroup(title string, flags ...cli.Flag) []cli.Flag {
+	for _, f := range flags {
+		switch f := f.(type) {
+		case *cli.BoolFlag:
+			f.Category = title
+		case *cli.StringFlag:
+			f.Category = title
+		case *cli.IntFlag:
+			f.Category = title
+		case *cli.Int64Flag:
+			f.Category = title
+		case *cli.Float64Flag:
+			f.Category = title
+		default:
+			panic(fmt.Sprintf("flagGroup: no category for %T", f))
+		}
+	}
+	return flags
+}
+
+// groupTitle is the title above a flag, or what stands above those that have none. The
+// last group has the flag that every command has.
+func groupTitle(f cli.Flag, otherwise string) string {
+	if in, ok := f.(cli.CategorizableFlag); ok && f.Names()[0] != "help" && in.GetCategory() != "" {
+		return in.GetCategory()
+	}
+	return otherwise
+}
+
+// listFlags says what each flag does, in two columns, below the title of its group.
+func listFlags(title string, flags []cli.Flag) string {
+	flags = withHelp(flags)
 	width := 0
-	for _, f := range withHelp(flags) {
-		names, usage, _ := strings.Cut(f.String(), "\t")
-		rows = append(rows, [2]string{names, usage})
+	for _, f := range flags {
+		names, _, _ := strings.Cut(f.String(), "\t")
 		width = max(width, len(names))
 	}
-	text := ""
-	for _, r := range rows {
-		text += fmt.Sprintf("  %-*s  %s\n", width, r[0], r[1])
+	text, above := "", ""
+	for _, f := range flags {
+		if title = groupTitle(f, title); title != above {
+			text += strings.Repeat("\n", min(len(above), 1)) + title + ":\n"
+			above = title
+		}
+		names, usage, _ := strings.Cut(f.String(), "\t")
+		text += fmt.Sprintf("  %-*s  %s\n", width, names, usage)
 	}
 	return text
 }

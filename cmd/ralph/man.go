@@ -142,7 +142,13 @@ func (m *manual) command(parent string, c command) {
 }
 
 func (m *manual) flags(list []cli.Flag) {
+	group := ""
 	for _, f := range list {
+		if title := groupTitle(f, group); title != group {
+			m.line(".PP")
+			m.line(roff(title) + ":")
+			group = title
+		}
 		d, ok := f.(cli.DocGenerationFlag)
 		if !ok {
 			continue
