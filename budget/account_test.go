@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 	_ "time/tzdata" // whatever this machine knows
+
+	"ralph/internal/testing/check"
 )
 
 func TestADayBeginsOnThatDay(t *testing.T) {
@@ -16,13 +18,9 @@ func TestADayBeginsOnThatDay(t *testing.T) {
 		{"2026-04-24T12:00:00Z", "Africa/Cairo"}:     "2026-04-24T01:00:00+03:00",
 	} {
 		zone, err := time.LoadLocation(now[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		at, err := time.Parse(time.RFC3339, now[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if got := Midnight(at.In(zone)).Format(time.RFC3339); got != want {
 			t.Errorf("%v: got %s, want %s", now, got, want)
 		}

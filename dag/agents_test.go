@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/dag"
+	"ralph/internal/testing/check"
 )
 
 func (w *world) limits() (names []string) {
@@ -31,9 +32,7 @@ func TestALimitOfAnAgentIsKnownUntilItIsOver(t *testing.T) {
 	limit("claude", time.Hour, "first")
 	limit("codex", time.Minute, "soon")
 	limit("claude", 2*time.Hour, "told again")
-	if diff := cmp.Diff([]string{"codex: soon", "claude: told again"}, w.limits()); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", []string{"codex: soon", "claude: told again"}, w.limits())
 	w.pass(time.Minute)
 	if diff := cmp.Diff([]string{"claude: told again"}, w.limits()); diff != "" {
 		t.Errorf("after a minute:\n%s", diff)

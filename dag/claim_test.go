@@ -4,9 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/dag"
+	"ralph/internal/testing/check"
 )
 
 // claims claims until nothing is left and returns the titles.
@@ -49,9 +48,7 @@ func TestClaimsGoByPriorityThenCreationWithinTheirScope(t *testing.T) {
 				"doomed in lost", "inner in lost", "deep in inner", "x", "after after low prio -9", "urgent feature f prio -5")
 			w.person(giveUp, "spoiled")
 			got := w.claims(dag.ClaimOptions{Scope: dag.Scope{Feature: test.feature, Task: w.id(test.task)}, KeepGoing: test.keepGoing})
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("claims (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "claims", test.want, got)
 		})
 	}
 }
@@ -86,9 +83,7 @@ func TestTrapImportKeepsFileOrderAmongEqualPriorities(t *testing.T) {
 	want = append([]string{want[3]}, append(want[:3:3], want[4:]...)...)
 	w.update(func(g *dag.Graph) error { _, err := g.Import(specs); return err })
 	w.wantReady(want...)
-	if diff := cmp.Diff(want, w.claims(dag.ClaimOptions{})); diff != "" {
-		t.Errorf("claims (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "claims", want, w.claims(dag.ClaimOptions{}))
 }
 
 func TestNotBefore(t *testing.T) {
@@ -105,16 +100,12 @@ func TestNotBefore(t *testing.T) {
 	}
 	pending := map[dag.Status]int{dag.Pending: 2}
 	w.wantReady("b")
-	if diff := cmp.Diff(dag.Tally{ByStatus: pending, Groups: map[dag.Status]int{}, Ready: 1, Waiting: 1, NextWait: until}, tally()); diff != "" {
-		t.Errorf("waiting (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "waiting", dag.Tally{ByStatus: pending, Groups: map[dag.Status]int{}, Ready: 1, Waiting: 1, NextWait: until}, tally())
 	w.pass(4999 * time.Millisecond)
 	w.wantReady("b")
 	w.pass(time.Millisecond) // due: ready before b, though nobody has cleared it
 	w.wantReady("a", "b")
-	if diff := cmp.Diff(dag.Tally{ByStatus: pending, Groups: map[dag.Status]int{}, Ready: 2}, tally()); diff != "" {
-		t.Errorf("due (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "due", dag.Tally{ByStatus: pending, Groups: map[dag.Status]int{}, Ready: 2}, tally())
 	if got := w.task("a").NotBefore; !got.Equal(until) {
 		t.Errorf("looking cleared the wait: got %v", got)
 	}

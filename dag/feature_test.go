@@ -6,10 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/testing/check"
 )
 
 func TestFeatureNames(t *testing.T) {
@@ -33,9 +32,7 @@ func TestAFeatureIsOneWhateverTheCaseOfItsName(t *testing.T) {
 	var made, byName, byID dag.Feature
 	w.update(func(g *dag.Graph) (err error) { made, err = g.AddFeature("Auth"); return err })
 	want := dag.Feature{N: 1, ID: made.ID, Name: "Auth", Status: dag.FeatureDraft, Tasks: map[dag.Status]int{}, Groups: map[dag.Status]int{}, CreatedAt: start, UpdatedAt: start}
-	if diff := cmp.Diff(want, made); diff != "" {
-		t.Errorf("feature (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "feature", want, made)
 	w.refused(dag.ErrRefused, func(g *dag.Graph) error { _, err := g.AddFeature("auth"); return err })
 	w.view(func(g *dag.Graph) (err error) { byName, err = g.Feature("AUTH"); return err })
 	w.view(func(g *dag.Graph) (err error) { byID, err = g.Feature(made.ID); return err })

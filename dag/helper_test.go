@@ -17,6 +17,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/db"
+	"ralph/internal/testing/check"
 )
 
 // tb is what the helpers need of a test, so that rapid's tests can use them too.
@@ -56,9 +57,7 @@ func newWorld(t *testing.T) *world {
 // migrated before, which is faster than migrating a thousand times.
 func openWorld(ctx context.Context, t tb, path string) *world {
 	t.Helper()
-	if err := os.WriteFile(path, emptyFile(), 0o600); err != nil {
-		t.Fatalf("%v", err)
-	}
+	check.OK(t, os.WriteFile(path, emptyFile(), 0o600))
 	d, err := db.Open(ctx, path, db.Options{})
 	if err != nil {
 		t.Fatalf("%v", err)
@@ -209,9 +208,7 @@ func (w *world) wantStatuses(want map[string]dag.Status) {
 	for title := range want {
 		got[title] = w.task(title).Status
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		w.t.Errorf("statuses (-want +got):\n%s", diff)
-	}
+	check.Equal(w.t, "statuses", want, got)
 }
 
 // wantReady compares the titles of what is ready, in the order of claims.
@@ -225,9 +222,7 @@ func (w *world) wantReady(want ...string) {
 		}
 		return err
 	})
-	if diff := cmp.Diff(want, got); diff != "" {
-		w.t.Errorf("ready (-want +got):\n%s", diff)
-	}
+	check.Equal(w.t, "ready", want, got)
 }
 
 func (w *world) wantFeature(name string, want dag.FeatureStatus) {

@@ -9,6 +9,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/testing/check"
 )
 
 func TestReceiptsTellEverythingThatWasNoted(t *testing.T) {
@@ -57,9 +58,7 @@ func TestReceiptsTellEverythingThatWasNoted(t *testing.T) {
 			Outcome: "released", Reason: "nothing", StopReason: "end_turn", Verdict: "pass", Gates: "[]",
 			Usage: event.Usage{TokensIn: in, TokensCached: cached, TokensOut: out, CostUSD: &cost}, Files: []string{"a.go"}, Base: "abc",
 		}
-		if diff := cmp.Diff(want, list[0]); diff != "" {
-			t.Error(diff)
-		}
+		check.Equal(t, "result", want, list[0])
 		if len(list) != 2 || !list[1].Last || list[0].Last {
 			t.Errorf("got %d receipts, the last one is not marked", len(list))
 		}
@@ -144,17 +143,13 @@ func TestAScopeListsItsTasksEvenWhenItIsGone(t *testing.T) {
 			}
 		}
 		edges, err := g.Edges()
-		if diff := cmp.Diff([]dag.Edge{{Blocker: group, Blocked: other}}, edges); diff != "" {
-			t.Error(diff)
-		}
+		check.Equal(t, "result", []dag.Edge{{Blocker: group, Blocked: other}}, edges)
 		return err
 	})
 	w.update(func(g *dag.Graph) error { return g.GiveUp(other, "no way") })
 	w.view(func(g *dag.Graph) error {
 		why, err := g.Failures()
-		if diff := cmp.Diff(map[string]string{other: "no way"}, why); diff != "" {
-			t.Error(diff)
-		}
+		check.Equal(t, "result", map[string]string{other: "no way"}, why)
 		return err
 	})
 }

@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/dag"
+	"ralph/internal/testing/check"
 )
 
 func TestImportRefusesACycleThatLeadsThroughTasksThatExist(t *testing.T) {
@@ -78,9 +77,7 @@ func TestImportTellsEveryFaultInTheOrderOfLines(t *testing.T) {
 	for _, fault := range plan {
 		lines = append(lines, fault.Line)
 	}
-	if diff := cmp.Diff([]int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, lines); diff != "" {
-		t.Errorf("lines (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "lines", []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, lines)
 	if !strings.HasPrefix(err.Error(), "line 1: ") || !strings.HasSuffix(err.Error(), "(and 10 more, line 2, 3, 4, 5, 6, ...)") {
 		t.Errorf("got %v, want the first fault and the lines of the next", err)
 	}

@@ -3,9 +3,8 @@ package dag_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/dag"
+	"ralph/internal/testing/check"
 )
 
 // TestATaskThatWasTakenAwayWaitsForItsAgentToGo: otherwise two agents would be at
@@ -30,9 +29,7 @@ func TestATaskThatWasTakenAwayWaitsForItsAgentToGo(t *testing.T) {
 			}
 			var leaving map[string]string
 			w.view(func(g *dag.Graph) (err error) { leaving, err = g.Leaving(); return err })
-			if diff := cmp.Diff(map[string]string{c.Attempt: w.run.Owner}, leaving); diff != "" {
-				t.Errorf("leaving (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "leaving", map[string]string{c.Attempt: w.run.Owner}, leaving)
 			if got := w.task("a"); got.Ready(w.clock()) {
 				t.Error("it says that it is ready")
 			}

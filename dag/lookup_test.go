@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/dag"
+	"ralph/internal/testing/check"
 )
 
 func TestResolveTakesAnyUnambiguousPrefix(t *testing.T) {
@@ -82,9 +81,7 @@ func TestList(t *testing.T) {
 				}
 				return err
 			})
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("list (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "list", test.want, got)
 		})
 	}
 	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { _, err := g.List(dag.Filter{Feature: "nobody"}); return err })

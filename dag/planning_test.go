@@ -8,6 +8,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/testing/check"
 )
 
 func TestPlanningIsCountedForItsFeatureAndTheDay(t *testing.T) {
@@ -27,9 +28,7 @@ func TestPlanningIsCountedForItsFeatureAndTheDay(t *testing.T) {
 	p.EndedAt = w.clock()
 	w.view(func(g *dag.Graph) error {
 		list, err := g.Plannings()
-		if diff := cmp.Diff([]dag.Planning{dead, p}, list); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		check.Equal(t, "result", []dag.Planning{dead, p}, list)
 		return err
 	})
 	for name, tc := range map[string]struct {
@@ -42,9 +41,7 @@ func TestPlanningIsCountedForItsFeatureAndTheDay(t *testing.T) {
 	} {
 		var got dag.Usage
 		w.view(func(g *dag.Graph) (err error) { got, err = tc.ask(g); return err })
-		if diff := cmp.Diff(tc.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		check.Equal(t, name, tc.want, got)
 	}
 	w.update(func(g *dag.Graph) error { return g.DeleteFeature("login") })
 	w.update(func(g *dag.Graph) error { _, err := g.AddFeature("login"); return err })

@@ -14,6 +14,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/db"
+	"ralph/internal/testing/check"
 )
 
 // work is what a worker process does; the ledger is its own word for what it did.
@@ -122,18 +123,14 @@ type process struct {
 func startWorker(t *testing.T, job, path string, n int) *process {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	p := &process{Cmd: exec.CommandContext(t.Context(), exe), ledger: filepath.Join(filepath.Dir(path), fmt.Sprintf("%s-%d", job, n))}
 	p.Env = append(os.Environ(), "RALPH_TEST_JOB="+job, "RALPH_TEST_DB="+path, "RALPH_TEST_LEDGER="+p.ledger)
 	p.Stderr = &p.stderr
 	if p.stdin, err = p.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, p.Start())
 	return p
 }
 
@@ -145,9 +142,7 @@ func (p *process) lines(t *testing.T) (lines []string) {
 		t.Fatalf("worker: %v: %s", err, p.stderr.String())
 	}
 	f, err := os.Open(p.ledger)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer f.Close()
 	for scanner := bufio.NewScanner(f); scanner.Scan(); {
 		lines = append(lines, scanner.Text())

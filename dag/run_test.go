@@ -4,9 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/dag"
+	"ralph/internal/testing/check"
 )
 
 func TestAStaleClaim(t *testing.T) {
@@ -39,9 +38,7 @@ func TestAStaleClaim(t *testing.T) {
 			w.view(func(g *dag.Graph) (err error) {
 				got, err = g.Stale(func(p dag.Process) dag.Life {
 					asked++
-					if diff := cmp.Diff(w.run.Process, p); diff != "" {
-						t.Errorf("process (-want +got):\n%s", diff)
-					}
+					check.Equal(t, "process", w.run.Process, p)
 					return test.life
 				})
 				return err
@@ -62,9 +59,7 @@ func TestAHeartbeatExtendsTheLeaseAndNothingElse(t *testing.T) {
 	w.pass(30 * time.Second)
 	w.update(func(g *dag.Graph) error { return g.Heartbeat(c, lease) })
 	want.LeaseUntil = start.Add(90 * time.Second)
-	if diff := cmp.Diff(want, w.task("a")); diff != "" {
-		t.Errorf("after a heartbeat (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "after a heartbeat", want, w.task("a"))
 }
 
 func TestRuns(t *testing.T) {
@@ -80,9 +75,7 @@ func TestRuns(t *testing.T) {
 		ID: run.ID, Owner: run.Owner, Scope: dag.Scope{Feature: "f"}, Process: p, StartedAt: start, Heartbeat: start, Settings: "{}",
 		EndedAt: start.Add(time.Second), Outcome: "limit", Reason: "10 iterations", Iterations: 10,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("run (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "run", want, got)
 	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { return g.EndRun(run.ID, "limit", "", 10) })
 	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { _, err := g.Owner("w-nobody"); return err })
 }

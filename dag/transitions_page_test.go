@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/dag"
+	"ralph/internal/testing/check"
 )
 
 // TestStateMachinePageAgreesWithTheCode compares the table and the drawing of
@@ -16,9 +17,7 @@ import (
 func TestStateMachinePageAgreesWithTheCode(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../docs/state-machine.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var table, drawn []string
 	for line := range strings.Lines(string(page)) {
 		cells := strings.Split(line, "|")

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/dag"
+	"ralph/internal/testing/check"
 )
 
 // verbs are the triggers that act on the task itself. Those of a worker use the
@@ -163,9 +164,7 @@ func TestEveryTransitionOfARunningTaskFencesItsWorker(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			w.refused(dag.ErrLost, func(g *dag.Graph) error { return g.Heartbeat(c, time.Hour) })
 			want := c.Generation // the worker itself gave it back
 			if by == dag.ByDone || by == dag.ByGiveUp || by == dag.ByReset {

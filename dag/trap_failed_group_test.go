@@ -4,9 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/dag"
+	"ralph/internal/testing/check"
 )
 
 // A failed group is reopened when something below it is reopened or added, and
@@ -136,7 +135,5 @@ func TestABlockKeepsTheWait(t *testing.T) {
 	w.pass(time.Minute)
 	w.wantReady("a")
 	w.person(finish, "a")
-	if diff := cmp.Diff(time.Time{}, w.task("a").NotBefore); diff != "" {
-		t.Errorf("not before of a task that ended (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "not before of a task that ended", time.Time{}, w.task("a").NotBefore)
 }

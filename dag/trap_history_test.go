@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"zombiezen.com/go/sqlite"
 
 	"ralph/dag"
+	"ralph/internal/testing/check"
 )
 
 func TestTrapATaskThatHasRunCanBeDeleted(t *testing.T) {
@@ -34,9 +34,7 @@ func TestTrapATaskThatHasRunCanBeDeleted(t *testing.T) {
 					kept = append(kept, stmt.ColumnText(0)+" "+stmt.ColumnText(1)+" "+stmt.ColumnText(2))
 					return nil
 				})
-				if diff := cmp.Diff([]string{id + " 1 done", id + " 1 failed"}, kept); diff != "" {
-					t.Errorf("attempts (-want +got):\n%s", diff)
-				}
+				check.Equal(t, "attempts", []string{id + " 1 done", id + " 1 failed"}, kept)
 				return err
 			})
 			w.wantStatuses(map[string]dag.Status{"later": dag.Pending})
@@ -129,9 +127,7 @@ func TestTheLogSaysWhyATaskFailedLast(t *testing.T) {
 		{At: start.Add(time.Second), Kind: dag.LogSystem, Text: "reset by hand"},
 		{At: start.Add(time.Second), Kind: dag.LogFailure, Text: "out of scope"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("log (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "log", want, got)
 }
 
 func TestALimitOnTheCommandLineWinsOverTheTasksOwn(t *testing.T) {

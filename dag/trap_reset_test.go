@@ -3,9 +3,8 @@ package dag_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/dag"
+	"ralph/internal/testing/check"
 )
 
 func TestTrapResetOfAFailedChildMakesItReadyAgain(t *testing.T) {
@@ -170,9 +169,7 @@ func TestResetFailedStaysWithinItsScope(t *testing.T) {
 	}
 	var got []string
 	w.update(func(g *dag.Graph) (err error) { got, err = g.ResetFailed(w.id("one")); return err })
-	if diff := cmp.Diff([]string{w.id("a"), w.id("b")}, got); diff != "" {
-		t.Errorf("reset (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "reset", []string{w.id("a"), w.id("b")}, got)
 	w.wantStatuses(map[string]dag.Status{"one": dag.Pending, "two": dag.Failed, "c": dag.Failed})
 	w.wantReady("a", "b")
 }

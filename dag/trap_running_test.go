@@ -4,10 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/testing/check"
 )
 
 // returns is everything with which a worker may come back.
@@ -122,9 +121,7 @@ func TestEveryReturnOfAWorkerEndsItsAttempt(t *testing.T) {
 				ID: c.Attempt, Run: w.run.ID, Task: task.ID, Iteration: 4, Phase: "settled", StartedAt: start,
 				EndedAt: start.Add(time.Minute), Outcome: test.outcome, Reason: test.reason,
 			}}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("attempts (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "attempts", want, got)
 		})
 	}
 }

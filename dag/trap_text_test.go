@@ -5,9 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/dag"
+	"ralph/internal/testing/check"
 )
 
 // nasty are texts that have broken other programs.
@@ -39,9 +38,7 @@ func TestTrapEveryColumnOfATaskSurvivesTheTable(t *testing.T) {
 				Parent: group, Feature: "f", Kind: dag.Check, Agent: text + " agent", Model: text + " model",
 				Gates: []string{text, "go test ./..."}, MaxRetries: &retries, CreatedAt: start, UpdatedAt: start, OpenDeps: 1,
 			}
-			if diff := cmp.Diff(want, w.task(id)); diff != "" {
-				t.Errorf("added (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "added", want, w.task(id))
 			w.pass(time.Hour)
 			w.work("blocker")
 			c := w.take(text, dag.ClaimOptions{Lease: 90 * time.Second})
@@ -49,18 +46,14 @@ func TestTrapEveryColumnOfATaskSurvivesTheTable(t *testing.T) {
 			now := start.Add(time.Hour)
 			claimed.Status, claimed.Owner, claimed.Generation = dag.InProgress, w.run.Owner, 1
 			claimed.OpenDeps, claimed.UpdatedAt, claimed.StartedAt, claimed.LeaseUntil = 0, now, now, now.Add(90*time.Second)
-			if diff := cmp.Diff(claimed, c.Task); diff != "" {
-				t.Errorf("claimed (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "claimed", claimed, c.Task)
 			w.update(func(g *dag.Graph) error {
 				return g.Release(c, dag.Release{Reason: text, NotBefore: now.Add(time.Minute), Wait: text})
 			})
 			released := claimed
 			released.Status, released.Owner, released.LeaseUntil = dag.Pending, "", time.Time{}
 			released.NotBefore, released.WaitReason, released.Attempts = now.Add(time.Minute), text, 1
-			if diff := cmp.Diff(released, w.task(id)); diff != "" {
-				t.Errorf("released (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "released", released, w.task(id))
 		})
 	}
 }
@@ -102,9 +95,7 @@ func TestTrapEveryColumnOfAPlanSurvivesTheTable(t *testing.T) {
 			}
 			var got []dag.Task
 			w.view(func(g *dag.Graph) (err error) { got, err = g.List(dag.Filter{}); return err })
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("imported (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "imported", want, got)
 			w.sound()
 		})
 	}
@@ -119,9 +110,7 @@ func TestEditChangesWhatItNamesAndNothingElse(t *testing.T) {
 	w.pass(time.Minute)
 	w.update(func(g *dag.Graph) error { return g.Edit(id, dag.Edit{}) })
 	want.UpdatedAt = start.Add(time.Minute)
-	if diff := cmp.Diff(want, w.task(id)); diff != "" {
-		t.Errorf("an empty edit (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "an empty edit", want, w.task(id))
 	title, description, agent, kind, priority := "b", "", "", dag.Check, int64(-4)
 	gates, unset := []string(nil), -1
 	w.update(func(g *dag.Graph) error {
@@ -130,9 +119,7 @@ func TestEditChangesWhatItNamesAndNothingElse(t *testing.T) {
 		})
 	})
 	want.Title, want.Description, want.Agent, want.Kind, want.Priority, want.Gates, want.MaxRetries = "b", "", "", dag.Check, -4, nil, nil
-	if diff := cmp.Diff(want, w.task(id)); diff != "" {
-		t.Errorf("edited (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "edited", want, w.task(id))
 	empty, game := "", dag.Kind("game")
 	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Edit(id, dag.Edit{Title: &empty}) })
 	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.Edit(id, dag.Edit{Kind: &game}) })

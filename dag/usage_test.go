@@ -8,6 +8,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/testing/check"
 )
 
 // use ends an attempt at a task after it took a second and used that much.
@@ -72,9 +73,7 @@ func TestUsageIsAddedUpByRunTaskFeatureAndDay(t *testing.T) {
 	} {
 		var got dag.Usage
 		w.view(func(g *dag.Graph) (err error) { got, err = tc.ask(g); return err })
-		if diff := cmp.Diff(tc.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		check.Equal(t, name, tc.want, got)
 	}
 	var seen dag.Usage
 	w.view(func(g *dag.Graph) (err error) { seen, err = g.UsageSince(noon, first.ID); return err })

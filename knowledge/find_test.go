@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ralph/internal/testing/check"
 	"ralph/knowledge"
 )
 
@@ -99,7 +100,5 @@ func TestLint(t *testing.T) {
 		"plain.md untagged: no task will find it by its tags",
 		`run-the-tests.md broken-link: no entry is called "nobody"`,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "result", want, got)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"ralph/internal/testing/check"
 	"ralph/knowledge"
 )
 
@@ -24,12 +25,8 @@ func project(t testing.TB, files map[string]string) string {
 func put(t testing.TB, root, name, text string) {
 	t.Helper()
 	path := filepath.Join(root, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // file is the text of an entry.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"ralph/internal/testing/check"
 	"ralph/knowledge"
 )
 
@@ -40,9 +41,7 @@ func TestAWholeFileIsRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := load(t, project(t, map[string]string{".ralph/knowledge/x.md": text}))
-			if diff := cmp.Diff([]knowledge.Entry{want}, got, cmpopts.IgnoreUnexported(knowledge.Entry{})); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			check.Equal(t, "result", []knowledge.Entry{want}, got, cmpopts.IgnoreUnexported(knowledge.Entry{}))
 		})
 	}
 }
@@ -63,9 +62,7 @@ func TestWhatPeopleWriteIsRead(t *testing.T) {
 			t.Parallel()
 			got := load(t, project(t, map[string]string{".ralph/knowledge/x.md": "---\n" + tt.front + "\n---\n"}))
 			tt.want.Kind, tt.want.File = knowledge.Lesson, "x.md"
-			if diff := cmp.Diff([]knowledge.Entry{tt.want}, got, cmpopts.IgnoreUnexported(knowledge.Entry{})); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			check.Equal(t, "result", []knowledge.Entry{tt.want}, got, cmpopts.IgnoreUnexported(knowledge.Entry{}))
 		})
 	}
 }
@@ -119,9 +116,7 @@ func TestABadFileIsAWarningThatNamesIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			root := project(t, map[string]string{".ralph/knowledge/good.md": file("Good", "a", "b"), ".ralph/knowledge/.tmp-x": "", ".ralph/knowledge/notes.txt": ""})
-			if err := tt.make(filepath.Join(root, ".ralph/knowledge/bad.md")); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, tt.make(filepath.Join(root, ".ralph/knowledge/bad.md")))
 			store := knowledge.Open(root)
 			for _, how := range []string{"cold", "warm"} {
 				entries, warnings := store.Load()
@@ -147,9 +142,7 @@ func TestAFolderOutsideTheProjectIsRefused(t *testing.T) {
 	t.Parallel()
 	outside := project(t, map[string]string{"x.md": file("Outside", "a", "b")})
 	root := project(t, map[string]string{".ralph/keep": ""})
-	if err := os.Symlink(outside, filepath.Join(root, ".ralph/knowledge")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Symlink(outside, filepath.Join(root, ".ralph/knowledge")))
 	store := knowledge.Open(root)
 	entries, warnings := store.Load()
 	if len(entries) != 0 || len(warnings) != 1 || warnings[0].File != ".ralph/knowledge" {
@@ -169,38 +162,26 @@ func TestAChangeIsSeen(t *testing.T) {
 	for how, change := range map[string]func(t *testing.T, root string){
 		"another size": func(t *testing.T, root string) {
 			put(t, root, name, file("After!", "a", "b"))
-			if err := os.Chtimes(filepath.Join(root, name), noon, noon); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.Chtimes(filepath.Join(root, name), noon, noon))
 		},
 		"another time": func(t *testing.T, root string) {
 			put(t, root, name, file("After", "a", "b"))
-			if err := os.Chtimes(filepath.Join(root, name), noon, noon.Add(time.Nanosecond)); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.Chtimes(filepath.Join(root, name), noon, noon.Add(time.Nanosecond)))
 		},
 		"another file of the same time and size": func(t *testing.T, root string) {
 			put(t, root, "new", file("After", "a", "b"))
-			if err := os.Chtimes(filepath.Join(root, "new"), noon, noon); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Rename(filepath.Join(root, "new"), filepath.Join(root, name)); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.Chtimes(filepath.Join(root, "new"), noon, noon))
+			check.OK(t, os.Rename(filepath.Join(root, "new"), filepath.Join(root, name)))
 		},
 		"one gone and one come": func(t *testing.T, root string) {
-			if err := os.Rename(filepath.Join(root, name), filepath.Join(root, "gone")); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.Rename(filepath.Join(root, name), filepath.Join(root, "gone")))
 			put(t, root, ".ralph/knowledge/b.md", file("After", "a", "b"))
 		},
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			root := project(t, map[string]string{name: file("Befor", "a", "b")})
-			if err := os.Chtimes(filepath.Join(root, name), noon, noon); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.Chtimes(filepath.Join(root, name), noon, noon))
 			store := knowledge.Open(root)
 			store.Load()
 			change(t, root)
@@ -218,14 +199,10 @@ func TestWhatDidNotChangeIsNotReadAgain(t *testing.T) {
 	root := project(t, map[string]string{name: file("Before", "a", "b")})
 	store := knowledge.Open(root)
 	path := filepath.Join(root, name)
-	if err := os.Chtimes(path, noon, noon); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Chtimes(path, noon, noon))
 	store.Load()
 	put(t, root, name, file("AFTER!", "a", "b")) // the same file, size and time
-	if err := os.Chtimes(path, noon, noon); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Chtimes(path, noon, noon))
 	if entries, _ := store.Load(); len(entries) != 1 || entries[0].Title != "Before" {
 		t.Errorf("got %v: the file was read again", titles(entries, titleOf))
 	}

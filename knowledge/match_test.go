@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ralph/internal/testing/check"
 	"ralph/knowledge"
 )
 
@@ -113,9 +114,7 @@ func TestLinksAddPoints(t *testing.T) {
 				put(t, root, fmt.Sprintf(".ralph/knowledge/%d.md", n), file(title, tag, body))
 			}
 			got := knowledge.Query{Title: "wanted"}.Match(load(t, root))
-			if diff := cmp.Diff(tt.want, scores(got)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			check.Equal(t, "result", tt.want, scores(got))
 		})
 	}
 }

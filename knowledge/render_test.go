@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	_ "ralph/internal/testing/seeded" // the same values each time
+
+	"ralph/internal/testing/check"
 	"ralph/knowledge"
 	"ralph/prompt"
 	"ralph/sigils"
@@ -35,9 +36,7 @@ func TestRenderingIsDataWithProvenance(t *testing.T) {
 		}
 	}
 	got := knowledge.Render(knowledge.Query{Title: "wanted"}.Match(load(t, root)), 0)
-	if diff := cmp.Diff(rendered, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "result", rendered, got)
 }
 
 // TestNoBodyPosesAsAnEntry puts the rendering where it goes: into a prompt.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ralph/internal/testing/check"
 	"ralph/knowledge"
 )
 
@@ -61,9 +62,7 @@ func TestHostileSkillsAreWarnings(t *testing.T) {
 		os.Symlink("/etc/passwd", filepath.Join(folder, "link/SKILL.md")), os.Symlink(outside, filepath.Join(folder, "outside")),
 		syscall.Mkfifo(filepath.Join(folder, "pipe/SKILL.md"), 0o600), os.Symlink("/etc", filepath.Join(root, ".ralph")),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 	}
 	got, warnings := knowledge.Skills(root, knowledge.Query{Title: "fuzz the parsers"})
 	if len(got) != 1 || got[0].Name != "good" {

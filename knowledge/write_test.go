@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"ralph/internal/testing/check"
 	"ralph/knowledge"
 )
 
@@ -42,12 +43,8 @@ func TestAWrittenFile(t *testing.T) {
 	}
 	path := filepath.Join(root, ".ralph/knowledge", got.File)
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(written, string(data)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.OK(t, err)
+	check.Equal(t, "result", written, string(data))
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("got mode %v, %v", info.Mode(), err)
@@ -62,14 +59,10 @@ func TestWritingTheSameTwiceChangesNothing(t *testing.T) {
 	root := t.TempDir()
 	e := knowledge.Entry{Title: "A", Tags: []string{"x"}, Body: "b", CreatedAt: noon}
 	first, err := knowledge.Open(root).Write(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	path := filepath.Join(root, ".ralph/knowledge", first.File)
 	before, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	e.CreatedAt = noon.Add(time.Hour)
 	again, err := knowledge.Open(root).Write(e)
 	if err != nil || !again.Updated || !again.Unchanged {
@@ -123,9 +116,7 @@ func TestWhatSaysTheSameIsUpdated(t *testing.T) {
 					want.Tags = append(want.Tags, tag)
 				}
 			}
-			if diff := cmp.Diff([]knowledge.Entry{want}, entries, cmpopts.IgnoreUnexported(knowledge.Entry{})); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			check.Equal(t, "result", []knowledge.Entry{want}, entries, cmpopts.IgnoreUnexported(knowledge.Entry{}))
 		})
 	}
 }
@@ -159,9 +150,7 @@ func TestHostileTitles(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	outside, err := os.ReadDir(filepath.Dir(root))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	store := knowledge.Open(root)
 	list := []string{
 		"../../etc/passwd", "/etc/passwd", "..", ".", "a/b", `a\b`, "CON", "com1", ".hidden", "-rf", "a\x00b", "日本語", "日本", "🚀", "C", "C++", "C#",
@@ -200,9 +189,7 @@ func isSlug(file string) bool {
 func TestANameThatIsTakenIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	root := project(t, map[string]string{".ralph/knowledge/a-b.md": "broken", ".ralph/knowledge/keep": ""})
-	if err := os.Mkdir(filepath.Join(root, ".ralph/knowledge/c.md"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(filepath.Join(root, ".ralph/knowledge/c.md"), 0o700))
 	store := knowledge.Open(root)
 	for _, title := range []string{"A b", "A/b", "c"} {
 		if r, err := store.Write(knowledge.Entry{Title: title, Body: "x"}); err != nil || r.Updated || r.File == "a-b.md" || r.File == "c.md" {
@@ -221,9 +208,7 @@ func TestANameThatIsTakenIsLeftAlone(t *testing.T) {
 func TestLeftoversOfTheDeadAreSwept(t *testing.T) {
 	t.Parallel()
 	root := project(t, map[string]string{".ralph/knowledge/.tmp-old": "x", ".ralph/knowledge/.tmp-new": "x"})
-	if err := os.Chtimes(filepath.Join(root, ".ralph/knowledge/.tmp-old"), noon.AddDate(-9, 0, 0), noon.AddDate(-9, 0, 0)); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Chtimes(filepath.Join(root, ".ralph/knowledge/.tmp-old"), noon.AddDate(-9, 0, 0), noon.AddDate(-9, 0, 0)))
 	if _, err := knowledge.Open(root).Write(knowledge.Entry{Title: "x"}); err != nil {
 		t.Fatal(err)
 	}
@@ -266,9 +251,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
-		if err := os.RemoveAll(filepath.Join(root, ".ralph")); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.RemoveAll(filepath.Join(root, ".ralph")))
 		e := knowledge.Entry{
 			Title: rapid.String().Draw(t, "title"), Tags: rapid.SliceOf(rapid.String()).Draw(t, "tags"), Feature: rapid.String().Draw(t, "feature"),
 			Task: rapid.String().Draw(t, "task"), Run: rapid.String().Draw(t, "run"), Kind: knowledge.Kind(rapid.SampledFrom([]string{"", "lesson", "failure", "x"}).Draw(t, "kind")),

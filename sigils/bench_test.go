@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ralph/internal/testing/check"
 	"ralph/sigils"
 )
 
@@ -54,13 +55,9 @@ func encode(b *testing.B, text string) []byte {
 	u := update{SessionID: "3f1c0e7a-5b1e-4c9f-9d3b-0d5c9d1e2f3a"}
 	u.Update.Kind, u.Update.Content.Type, u.Update.Content.Text = "agent_message_chunk", "text", text
 	params, err := json.Marshal(u)
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.OK(b, err)
 	data, err := json.Marshal(message{"2.0", "session/update", params})
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.OK(b, err)
 	return data
 }
 
@@ -108,11 +105,7 @@ func decode(b *testing.B, messages [][]byte) {
 	for _, data := range messages {
 		var m message
 		var u update
-		if err := json.Unmarshal(data, &m); err != nil {
-			b.Fatal(err)
-		}
-		if err := json.Unmarshal(m.Params, &u); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, json.Unmarshal(data, &m))
+		check.OK(b, json.Unmarshal(m.Params, &u))
 	}
 }

@@ -3,9 +3,8 @@ package strategy_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/event"
+	"ralph/internal/testing/check"
 	"ralph/strategy"
 )
 
@@ -173,9 +172,7 @@ func TestHintsWinAndSayWhatTheyOverrode(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, strategy.Next(tt.in)); diff != "" {
-				t.Errorf("choice differs (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "choice", tt.want, strategy.Next(tt.in))
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"ralph/internal/proc"
+	"ralph/internal/testing/check"
 )
 
 func TestMain(m *testing.M) {
@@ -49,9 +50,7 @@ func TestAGateIsJudgedByItsExitStatus(t *testing.T) {
 			t.Parallel()
 			var log bytes.Buffer
 			got, err := gatesIn(t.TempDir()).Run(t.Context(), tt.command, &log)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			tt.want.Command = tt.command
 			if got != tt.want {
 				t.Errorf("got %+v, want %+v", got, tt.want)
@@ -88,9 +87,7 @@ func TestAGateThatHangsIsEnded(t *testing.T) {
 setsid sh -c 'trap "" TERM; echo $$ > other; sleep 600' &
 while [ ! -s other ]; do :; done
 echo $$ > self; echo started; sleep 600`, &bytes.Buffer{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if got.Passed || got.Exit != "still running after 3s" || got.Tail != "started\n" {
 		t.Errorf("got %+v, want that it was still running", got)
 	}
@@ -190,13 +187,9 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 func wantDead(t *testing.T, path string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if id, err := proc.Of(pid); err == nil && proc.Liveness(id) != proc.Dead {
 		t.Errorf("process %d of %s still lives", pid, filepath.Base(path))
 	}

@@ -5,12 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"ralph/event"
 	_ "ralph/internal/testing/seeded"
+
+	"ralph/event"
+	"ralph/internal/testing/check"
 )
 
 var began = time.Date(2026, 11, 15, 2, 0, 0, 0, time.UTC)
@@ -87,9 +88,7 @@ func TestEachDetectorFiresAtItsThresholdAndNotBefore(t *testing.T) {
 					t.Errorf("%s says nothing", signal.Kind)
 				}
 			}
-			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
-				t.Error(diff)
-			}
+			check.Equal(t, "result", tc.want, got, cmpopts.EquateEmpty())
 			if off := Check(s, Thresholds{}, tc.now); len(off) > 0 {
 				t.Errorf("all are off, and yet: %v", off)
 			}

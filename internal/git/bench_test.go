@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"ralph/internal/testing/check"
 )
 
 // BenchmarkTree prints what a tree of 5,000 files costs, one of them changed since
@@ -22,12 +24,8 @@ func BenchmarkTree(b *testing.B) {
 	}
 	for i := range 5000 {
 		path := filepath.Join(dir, fmt.Sprintf("d%02d/e%d/f%d.go", i%50, i%7, i))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			b.Fatal(err)
-		}
-		if err := os.WriteFile(path, fmt.Appendf(nil, "package e\n\nconst N%d = %d\n", i, i), 0o600); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, os.MkdirAll(filepath.Dir(path), 0o700))
+		check.OK(b, os.WriteFile(path, fmt.Appendf(nil, "package e\n\nconst N%d = %d\n", i, i), 0o600))
 	}
 	git("init", "-q")
 	git("add", "-A")
@@ -45,9 +43,7 @@ func BenchmarkTree(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		n++
-		if err := os.WriteFile(filepath.Join(dir, "changed.go"), fmt.Appendf(nil, "package e // %d\n", n), 0o600); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, os.WriteFile(filepath.Join(dir, "changed.go"), fmt.Appendf(nil, "package e // %d\n", n), 0o600))
 		start := time.Now()
 		git("status", "--porcelain=v2", "--untracked-files=all")
 		looks += time.Since(start)

@@ -10,14 +10,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ralph/internal/testing/check"
 )
 
 func (r repo) patch(from, to string, limit int) (string, bool) {
 	r.t.Helper()
 	text, cut, err := Patch(r.t.Context(), r.dir, r.objects(), from, to, limit)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	check.OK(r.t, err)
 	return text, cut
 }
 

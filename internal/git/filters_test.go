@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"ralph/internal/testing/check"
 )
 
 // TestLookingRunsNothingOfTheRepository: an agent can write filters into the
@@ -20,9 +22,7 @@ func TestLookingRunsNothingOfTheRepository(t *testing.T) {
 			place := r
 			if inner != "." {
 				place = repo{t, filepath.Join(r.dir, inner)}
-				if err := os.MkdirAll(place.dir, 0o700); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, os.MkdirAll(place.dir, 0o700))
 				place.git("init", "-q")
 			}
 			place.write("a", "one")
@@ -35,9 +35,7 @@ func TestLookingRunsNothingOfTheRepository(t *testing.T) {
 			place.git("config", "filter.x.clean", "touch "+marker+"; cat")
 			place.git("config", "filter.x.process", "touch "+marker)
 			place.git("config", "filter.x.required", "true")
-			if err := os.MkdirAll(filepath.Join(place.dir, ".git", "info"), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.MkdirAll(filepath.Join(place.dir, ".git", "info"), 0o700))
 			place.write(".git/info/attributes", "* filter=x\n")
 			place.write("a", "two")
 			now := Look(t.Context(), r.dir)

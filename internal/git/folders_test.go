@@ -6,15 +6,13 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"ralph/internal/testing/check"
 )
 
 func TestFindSeesEveryFolderOfARepository(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	in := func(folder string, args ...string) {
 		t.Helper()
 		cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "protocol.file.allow=always"}, args...)...)
@@ -25,9 +23,7 @@ func TestFindSeesEveryFolderOfARepository(t *testing.T) {
 		}
 	}
 	for _, folder := range []string{"main/sub/deep", "library", "plain/.git/hooks", "plain/sub", "broken"} {
-		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Join(dir, folder), 0o755))
 	}
 	in("library", "init", "-q")
 	in("library", "commit", "-qm", "first", "--allow-empty")
@@ -36,16 +32,10 @@ func TestFindSeesEveryFolderOfARepository(t *testing.T) {
 	in("main", "commit", "-qm", "first", "--allow-empty")
 	in("main", "worktree", "add", "-q", "../tree")
 	for file, text := range map[string]string{"broken/.git": "gitdir: /nowhere/at/all\n", "plain/sub/file": "x"} {
-		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 	}
-	if err := os.Mkdir(filepath.Join(dir, "linked"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("../library/.git", filepath.Join(dir, "linked/.git")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(filepath.Join(dir, "linked"), 0o755))
+	check.OK(t, os.Symlink("../library/.git", filepath.Join(dir, "linked/.git")))
 	module := "main/.git/modules/vendor/library"
 	for folder, want := range map[string]Places{
 		"plain/sub":     {},
@@ -67,8 +57,6 @@ func TestFindSeesEveryFolderOfARepository(t *testing.T) {
 				list[i], _ = filepath.Rel(dir, path)
 			}
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", folder, diff)
-		}
+		check.Equal(t, folder, want, got)
 	}
 }

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"ralph/internal/testing/check"
 )
 
 // repo is a real repository in a folder of its own.
@@ -40,12 +41,8 @@ func (r repo) git(args ...string) string {
 func (r repo) write(name, text string) {
 	r.t.Helper()
 	path := filepath.Join(r.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		r.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		r.t.Fatal(err)
-	}
+	check.OK(r.t, os.MkdirAll(filepath.Dir(path), 0o700))
+	check.OK(r.t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func (r repo) commit(names ...string) string {
@@ -62,9 +59,7 @@ func (r repo) look() State { r.t.Helper(); return Look(r.t.Context(), r.dir) }
 
 func (r repo) want(want State) {
 	r.t.Helper()
-	if diff := cmp.Diff(want, r.look(), cmpopts.IgnoreUnexported(State{})); diff != "" {
-		r.t.Errorf("state differs (-want +got):\n%s", diff)
-	}
+	check.Equal(r.t, "state", want, r.look(), cmpopts.IgnoreUnexported(State{}))
 }
 
 func TestLookWhereThereIsNoRepository(t *testing.T) {
@@ -99,9 +94,7 @@ func TestLookFollowsARepository(t *testing.T) {
 	// from a folder below, and without a branch
 	r.git("stash", "-q", "-a")
 	r.git("checkout", "-q", "--detach")
-	if diff := cmp.Diff(State{Known: true, Head: head}, Look(t.Context(), filepath.Join(r.dir, "sub")), cmpopts.IgnoreUnexported(State{})); diff != "" {
-		t.Errorf("state differs (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "state", State{Known: true, Head: head}, Look(t.Context(), filepath.Join(r.dir, "sub")), cmpopts.IgnoreUnexported(State{}))
 }
 
 func TestLookTellsConflicts(t *testing.T) {
@@ -128,14 +121,10 @@ func TestLookRunsNothingOfTheRepository(t *testing.T) {
 	r.commit("a.txt")
 	trap := filepath.Join(r.dir, ".git", "trap")
 	script := "#!/bin/sh\ntouch '" + trap + ".sprung'\n"
-	if err := os.WriteFile(trap, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(trap, []byte(script), 0o700))
 	r.git("config", "core.fsmonitor", trap)
 	r.git("config", "core.hooksPath", filepath.Dir(trap))
-	if err := os.Symlink(trap, filepath.Join(r.dir, ".git", "post-index-change")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Symlink(trap, filepath.Join(r.dir, ".git", "post-index-change")))
 	if err := os.Remove(trap + ".sprung"); err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
@@ -154,13 +143,9 @@ func TestLookTakesNoLock(t *testing.T) {
 	head := r.commit("a.txt")
 	index := filepath.Join(r.dir, ".git", "index")
 	before, err := os.ReadFile(index)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	later := time.Now().Add(time.Hour) // an ordinary status would refresh the index now
-	if err := os.Chtimes(filepath.Join(r.dir, "a.txt"), later, later); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Chtimes(filepath.Join(r.dir, "a.txt"), later, later))
 	r.want(State{Known: true, Branch: "main", Head: head})
 	after, err := os.ReadFile(index)
 	if err != nil || !bytes.Equal(before, after) {
@@ -183,16 +168,12 @@ func TestChangedIsWhatDiffers(t *testing.T) {
 	r.write("fresh.txt", "x")
 	r.write("old.txt", "changed")
 	after := r.look()
-	if diff := cmp.Diff([]string{"fresh.txt", "mine.txt", "old.txt"}, Changed(t.Context(), r.dir, before, after)); diff != "" {
-		t.Errorf("uncommitted files differ (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "uncommitted files", []string{"fresh.txt", "mine.txt", "old.txt"}, Changed(t.Context(), r.dir, before, after))
 	r.git("rm", "-q", "gone.txt")
 	r.commit("sub/made here.txt")
 	r.write("later.txt", "x")
 	want := []string{"fresh.txt", "gone.txt", "later.txt", "mine.txt", "old.txt", "sub/made here.txt"}
-	if diff := cmp.Diff(want, Changed(t.Context(), r.dir, before, r.look())); diff != "" {
-		t.Errorf("files differ (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "files", want, Changed(t.Context(), r.dir, before, r.look()))
 }
 
 // TestChangedFromTheFirstCommit: a repository that had no commit before.
@@ -201,9 +182,7 @@ func TestChangedFromTheFirstCommit(t *testing.T) {
 	r := newRepo(t)
 	before := r.look()
 	r.commit("first.txt")
-	if diff := cmp.Diff([]string{"first.txt"}, Changed(t.Context(), r.dir, before, r.look())); diff != "" {
-		t.Errorf("files differ (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "files", []string{"first.txt"}, Changed(t.Context(), r.dir, before, r.look()))
 }
 
 // TestNamesBeginAtTheFolderThatAsks: a project may be a part of a repository, and
@@ -219,9 +198,7 @@ func TestNamesBeginAtTheFolderThatAsks(t *testing.T) {
 	r.write("sub/c.txt", "x")
 	r.write("above.txt", "x")
 	after := Look(t.Context(), sub)
-	if diff := cmp.Diff([]string{"../above.txt", "b.txt", "c.txt"}, Changed(t.Context(), sub, before, after)); diff != "" {
-		t.Errorf("files differ (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "files", []string{"../above.txt", "b.txt", "c.txt"}, Changed(t.Context(), sub, before, after))
 }
 
 // TestChangedSeesAnUncommittedFileThatWasChangedAgain: a second attempt goes on with
@@ -233,7 +210,5 @@ func TestChangedSeesAnUncommittedFileThatWasChangedAgain(t *testing.T) {
 	r.write("same.txt", "x")
 	before := r.look()
 	r.write("half.txt", "x and the rest")
-	if diff := cmp.Diff([]string{"half.txt"}, Changed(t.Context(), r.dir, before, r.look())); diff != "" {
-		t.Errorf("files differ (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "files", []string{"half.txt"}, Changed(t.Context(), r.dir, before, r.look()))
 }

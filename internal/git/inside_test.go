@@ -7,16 +7,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"ralph/internal/testing/check"
 )
 
 // within makes a repository inside, with one commit of the named files.
 func (r repo) within(name string, files ...string) repo {
 	r.t.Helper()
 	in := repo{r.t, filepath.Join(r.dir, name)}
-	if err := os.MkdirAll(in.dir, 0o700); err != nil {
-		r.t.Fatal(err)
-	}
+	check.OK(r.t, os.MkdirAll(in.dir, 0o700))
 	in.git("init", "-q", "-b", "main")
 	in.commit(files...)
 	return in
@@ -142,9 +140,7 @@ func TestTooManyRepositoriesInsideCountByTheirCommits(t *testing.T) {
 	r := newRepo(t)
 	one := r.within("n000", "x")
 	for i := 1; i <= maxRepositories; i++ {
-		if err := os.CopyFS(filepath.Join(r.dir, fmt.Sprintf("n%03d", i)), os.DirFS(one.dir)); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.CopyFS(filepath.Join(r.dir, fmt.Sprintf("n%03d", i)), os.DirFS(one.dir)))
 	}
 	taken, err := Take(t.Context(), r.dir, r.objects())
 	if err != nil || len(taken.Inside) != maxRepositories {
@@ -166,12 +162,8 @@ func TestCommitsInsideAreSeen(t *testing.T) {
 	in := r.within("n", "x")
 	in.write("x", "changed")
 	taken, err := Take(t.Context(), r.dir, r.objects())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"n"}, taken.Inside); diff != "" {
-		t.Error(diff)
-	}
+	check.OK(t, err)
+	check.Equal(t, "result", []string{"n"}, taken.Inside)
 	before := HeadTree(t.Context(), r.dir, taken.Inside...)
 	in.git("commit", "-qm", "nothing", "--allow-empty")
 	if HeadTree(t.Context(), r.dir, taken.Inside...) != before {
@@ -189,16 +181,12 @@ func TestWhatIsRememberedOfARepositoryInsideMayBeDamaged(t *testing.T) {
 	damage := map[string]func(t *testing.T, objects string, outer []string){
 		"an index that cannot be read": func(t *testing.T, objects string, outer []string) {
 			for _, index := range slices.DeleteFunc(glob(t, objects, "index-*"), func(index string) bool { return slices.Contains(outer, index) }) {
-				if err := os.WriteFile(index, []byte("no index"), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, os.WriteFile(index, []byte("no index"), 0o600))
 			}
 		},
 		"objects that are gone": func(t *testing.T, objects string, _ []string) {
 			for _, folder := range glob(t, objects, "objects/??") {
-				if err := os.RemoveAll(folder); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, os.RemoveAll(folder))
 			}
 		},
 	}
@@ -239,9 +227,7 @@ func TestAnEmptyRepositoryInsideIsNoWork(t *testing.T) {
 	r.commit("top.txt")
 	head := HeadTree(t.Context(), r.dir)
 	in := repo{t, filepath.Join(r.dir, "n")}
-	if err := os.Mkdir(in.dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(in.dir, 0o700))
 	in.git("init", "-q")
 	if got := HeadTree(t.Context(), r.dir, "n"); got != head {
 		t.Error("a repository without a commit counts")

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"ralph/internal/testing/check"
 )
 
 // TestALargeFileIsNotCopied: its size and its time are what counts, wherever it is.
@@ -23,12 +23,8 @@ func TestALargeFileIsNotCopied(t *testing.T) {
 	r.git("init", "-q", "inside")
 	r.grow("inside/huge", LargeFile+1)
 	taken, err := Take(t.Context(), r.dir, r.objects())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"huge", "sub/huge", "inside/huge"}, taken.Large); diff != "" {
-		t.Errorf("large files (-want +got):\n%s", diff)
-	}
+	check.OK(t, err)
+	check.Equal(t, "large files", []string{"huge", "sub/huge", "inside/huge"}, taken.Large)
 	r.wantFiles(taken.Tree, "huge", "inside/file", "inside/huge", "not-yet", "small", "sub/also", "sub/huge")
 	text, err := Show(t.Context(), r.dir, r.objects(), taken.Tree, "huge", 1000)
 	if err != nil || len(text) > 100 {
@@ -51,12 +47,8 @@ func TestALargeFileIsNotCopied(t *testing.T) {
 	sub := filepath.Join(r.dir, "sub")
 	r.grow("sub/huge", LargeFile+3)
 	below, err := Take(t.Context(), sub, r.objects())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"huge"}, below.Large); diff != "" {
-		t.Errorf("large files of a folder (-want +got):\n%s", diff)
-	}
+	check.OK(t, err)
+	check.Equal(t, "large files of a folder", []string{"huge"}, below.Large)
 	r.wantFiles(below.Tree, "also", "huge")
 	if size := r.stored(); size > LargeFile/10 {
 		t.Errorf("%d bytes are stored", size)
@@ -69,18 +61,14 @@ func (r repo) grow(name string, size int64) {
 	if _, err := os.Stat(filepath.Join(r.dir, name)); err != nil {
 		r.write(name, "")
 	}
-	if err := os.Truncate(filepath.Join(r.dir, name), size); err != nil {
-		r.t.Fatal(err)
-	}
+	check.OK(r.t, os.Truncate(filepath.Join(r.dir, name), size))
 }
 
 // later gives a file another time.
 func (r repo) later(name string) {
 	r.t.Helper()
 	at := time.Now().Add(time.Hour)
-	if err := os.Chtimes(filepath.Join(r.dir, name), at, at); err != nil {
-		r.t.Fatal(err)
-	}
+	check.OK(r.t, os.Chtimes(filepath.Join(r.dir, name), at, at))
 }
 
 // stored is how much the store of trees takes.
@@ -94,8 +82,6 @@ func (r repo) stored() (size int64) {
 		size += info.Size()
 		return err
 	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	check.OK(r.t, err)
 	return size
 }

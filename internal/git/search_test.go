@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"ralph/internal/testing/check"
 )
 
 // TestSearchFindsRepositoriesInside, known to git or not.
@@ -30,23 +30,15 @@ func TestSearchFindsRepositoriesInside(t *testing.T) {
 	repo{t, filepath.Join(r.dir, "unborn")}.git("init", "-q")
 	r.git("worktree", "add", "-q", "-b", "other", "tree")
 	repo{t, filepath.Join(r.dir, "tree")}.within("in", "x")
-	if err := os.Symlink(t.TempDir(), filepath.Join(r.dir, "elsewhere")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Symlink(t.TempDir(), filepath.Join(r.dir, "elsewhere")))
 	want := []string{"kept", "near", "tree", "unborn", "kept/known", "tree/in", "near/deep/in/it"}
-	if diff := cmp.Diff(want, Search(t.Context(), r.dir, "state")); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "result", want, Search(t.Context(), r.dir, "state"))
 	// Below the top the same rules hold, and without a repository around there are none.
-	if diff := cmp.Diff([]string{"known"}, Search(t.Context(), filepath.Join(r.dir, "kept"))); diff != "" {
-		t.Errorf("in a folder (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "in a folder", []string{"known"}, Search(t.Context(), filepath.Join(r.dir, "kept")))
 	bare := repo{t, t.TempDir()}
 	bare.within("b/one", "x")
 	bare.within("two", "x")
-	if diff := cmp.Diff([]string{"two", "b/one"}, Search(t.Context(), bare.dir)); diff != "" {
-		t.Errorf("outside of any (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "outside of any", []string{"two", "b/one"}, Search(t.Context(), bare.dir))
 }
 
 // TestSearchIsBounded: what is nearest is found, however much there is.
@@ -54,12 +46,8 @@ func TestSearchIsBounded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for i := range maxRepositories + 10 {
-		if err := os.MkdirAll(filepath.Join(dir, fmt.Sprintf("r%03d/.git", i)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("r%03d/.git/HEAD", i)), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Join(dir, fmt.Sprintf("r%03d/.git", i)), 0o700))
+		check.OK(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("r%03d/.git/HEAD", i)), nil, 0o600))
 	}
 	got := Search(t.Context(), dir)
 	if len(got) != maxRepositories || !slices.Contains(got, "r000") {
@@ -89,9 +77,7 @@ func TestUncommittedInsideNamesFilesFromOutside(t *testing.T) {
 	want := []string{"known/new", "sub/in/deep/new", "sub/in/in it/", "sub/in/x", "tree/new", "unborn/new", "sub/in/in it/x"}
 	for dir, want := range map[string][]string{".": want, "sub": {"in/deep/new", "in/in it/", "in/x", "in/in it/x"}} {
 		dir = filepath.Join(r.dir, dir)
-		if diff := cmp.Diff(want, UncommittedInside(t.Context(), dir, Look(t.Context(), dir))); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		check.Equal(t, "result", want, UncommittedInside(t.Context(), dir, Look(t.Context(), dir)))
 	}
 	none := t.TempDir()
 	repo{t, none}.within("in", "x").write("x", "changed")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"ralph/internal/testing/check"
 )
 
 // TestStashTakesOnlyWhatItWasTold, tracked or not, whatever its name.
@@ -26,9 +26,7 @@ func TestStashTakesOnlyWhatItWasTold(t *testing.T) {
 	}
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	run("init", "-q")
 	write("tracked", "1")
@@ -39,12 +37,8 @@ func TestStashTakesOnlyWhatItWasTold(t *testing.T) {
 	write("mine", "2")
 	write("new [*]", "3")
 	write("my new", "3")
-	if err := Stash(t.Context(), dir, "ralph: what was left", []string{"tracked", "new [*]"}); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"mine", "my new"}, Look(t.Context(), dir).Uncommitted); diff != "" {
-		t.Errorf("still uncommitted (-want +got):\n%s", diff)
-	}
+	check.OK(t, Stash(t.Context(), dir, "ralph: what was left", []string{"tracked", "new [*]"}))
+	check.Equal(t, "still uncommitted", []string{"mine", "my new"}, Look(t.Context(), dir).Uncommitted)
 	if got := run("stash", "list"); !strings.Contains(got, "ralph: what was left") {
 		t.Errorf("got %q, want it in the stash", got)
 	}

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"ralph/internal/testing/check"
 )
 
 func TestATreeOfAFolderInARepository(t *testing.T) {
@@ -29,9 +31,7 @@ func TestATreeOfAFolderInARepository(t *testing.T) {
 	sub.remove("b.txt")
 	sub.wantFiles(sub.tree(".state", "out"))
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(sub.dir, link); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Symlink(sub.dir, link))
 	sub.write("b.txt", "x")
 	if got, err := Tree(t.Context(), link, r.objects(), ".state", "out"); err != nil || got != sub.tree(".state", "out") {
 		t.Errorf("got %s, %v through a symbolic link", got, err)
@@ -41,9 +41,7 @@ func TestATreeOfAFolderInARepository(t *testing.T) {
 func TestATreeOfAWorktreeAndASubmodule(t *testing.T) {
 	t.Parallel()
 	r := repo{t, filepath.Join(t.TempDir(), "re:po \"x\"\\\n")}
-	if err := os.Mkdir(r.dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(r.dir, 0o700))
 	r.git("init", "-q", "-b", "main")
 	r.commit("a.txt")
 	work := repo{t, filepath.Join(t.TempDir(), "work")}
@@ -96,9 +94,7 @@ func TestATreeOfARepositoryWithOtherIDs(t *testing.T) {
 func TestWhereNobodyCanTellWhatChanged(t *testing.T) {
 	t.Parallel()
 	plain, broken := t.TempDir(), t.TempDir()
-	if err := os.Mkdir(filepath.Join(broken, ".git"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(filepath.Join(broken, ".git"), 0o700))
 	for name, dir := range map[string]string{"a plain folder": plain, "an empty .git": broken} {
 		objects := filepath.Join(t.TempDir(), "objects")
 		if _, err := Tree(t.Context(), dir, objects); !errors.Is(err, ErrUnknown) {

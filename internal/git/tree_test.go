@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"ralph/internal/testing/check"
 )
 
 func (r repo) objects() string { return filepath.Join(r.dir, ".state", "objects") }
@@ -14,26 +14,20 @@ func (r repo) objects() string { return filepath.Join(r.dir, ".state", "objects"
 func (r repo) tree(exclude ...string) string {
 	r.t.Helper()
 	id, err := Tree(r.t.Context(), r.dir, r.objects(), exclude...)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	check.OK(r.t, err)
 	return id
 }
 
 func (r repo) compare(from, to string) []Change {
 	r.t.Helper()
 	changes, err := Compare(r.t.Context(), r.dir, r.objects(), from, to)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	check.OK(r.t, err)
 	return changes
 }
 
 func (r repo) wantChanges(from, to string, want ...Change) {
 	r.t.Helper()
-	if diff := cmp.Diff(want, r.compare(from, to)); diff != "" {
-		r.t.Errorf("changes differ (-want +got):\n%s", diff)
-	}
+	check.Equal(r.t, "changes", want, r.compare(from, to))
 }
 
 func (r repo) files(tree string) []string {
@@ -47,16 +41,12 @@ func (r repo) files(tree string) []string {
 
 func (r repo) wantFiles(tree string, want ...string) {
 	r.t.Helper()
-	if diff := cmp.Diff(want, r.files(tree)); diff != "" {
-		r.t.Errorf("files of the tree differ (-want +got):\n%s", diff)
-	}
+	check.Equal(r.t, "files of the tree", want, r.files(tree))
 }
 
 func (r repo) remove(name string) {
 	r.t.Helper()
-	if err := os.RemoveAll(filepath.Join(r.dir, name)); err != nil {
-		r.t.Fatal(err)
-	}
+	check.OK(r.t, os.RemoveAll(filepath.Join(r.dir, name)))
 }
 
 func TestATreeHoldsWhatIsThere(t *testing.T) {
@@ -79,9 +69,7 @@ func TestATreeHoldsWhatIsThere(t *testing.T) {
 	r.git("mv", "sub/b.txt", "sub/c.txt")
 	r.write("odd\n\"na\\me\".txt", "x")
 	r.write("latin\xe9.txt", "x")
-	if err := os.Chmod(filepath.Join(r.dir, "run.sh"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Chmod(filepath.Join(r.dir, "run.sh"), 0o700))
 	after := r.tree()
 	r.wantChanges(before, after,
 		Change{Path: ".gitignore", Kind: Added},
@@ -124,9 +112,7 @@ func TestATreeSeesAChangeInTheMomentOfTheLast(t *testing.T) {
 	moment := time.Now().Add(-time.Hour)
 	at := func(path string) {
 		t.Helper()
-		if err := os.Chtimes(path, moment, moment); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Chtimes(path, moment, moment))
 	}
 	r.write("a.txt", "one")
 	at(filepath.Join(r.dir, "a.txt"))
@@ -153,14 +139,10 @@ func TestATreeTakesWhatItCan(t *testing.T) {
 	r.write("now a file", "x")
 	r.remove("pipe")
 	r.write("z.txt", "x")
-	if err := os.Symlink("nowhere", filepath.Join(r.dir, "dir")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Symlink("nowhere", filepath.Join(r.dir, "dir")))
 	makeUnreadable(t, filepath.Join(r.dir, "pipe"))
 	empty := repo{t, filepath.Join(r.dir, "empty")} // a repository without a commit
-	if err := os.Mkdir(empty.dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(empty.dir, 0o700))
 	empty.git("init", "-q")
 	empty.write("inside.txt", "x")
 	after := r.tree()
@@ -178,9 +160,7 @@ func TestATreeHasWhatIsTrackedAlthoughIgnored(t *testing.T) {
 	r.wantFiles(r.tree(), ".gitignore", "build/kept.txt")
 	// people have ignore rules outside of the repository, too
 	rules := filepath.Join(t.TempDir(), "ignore")
-	if err := os.WriteFile(rules, []byte("*.swp\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(rules, []byte("*.swp\n"), 0o600))
 	r.git("config", "core.excludesFile", rules)
 	r.write("a.swp", "x")
 	r.write("b.tmp", "x")
@@ -200,9 +180,7 @@ func TestATreeIsTakenAgainWhenWhatWeRememberIsOfNoUse(t *testing.T) {
 	if err != nil || len(found) != 1 {
 		t.Fatalf("got %q, %v, want one index", found, err)
 	}
-	if err := os.WriteFile(found[0], []byte("no index"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(found[0], []byte("no index"), 0o600))
 	if got := r.tree(); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

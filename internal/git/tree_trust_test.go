@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ralph/internal/testing/check"
 )
 
 // TestATreeLeavesTheRepositoryAlone: index, HEAD, refs, stash and objects are theirs.
@@ -37,9 +39,7 @@ func content(t *testing.T, dir string) map[string]string {
 		files[strings.TrimPrefix(path, dir)] = string(data)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return files
 }
 
@@ -49,13 +49,9 @@ func TestATreeRunsNothingOfTheRepository(t *testing.T) {
 	r := newRepo(t)
 	r.commit("a.txt", "b.txt")
 	trap := filepath.Join(t.TempDir(), "trap")
-	if err := os.WriteFile(trap, []byte("#!/bin/sh\necho \"$0 $*\" >> '"+trap+".sprung'\ncat\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(trap, []byte("#!/bin/sh\necho \"$0 $*\" >> '"+trap+".sprung'\ncat\n"), 0o700))
 	for _, hook := range []string{"post-index-change", "pre-commit", "reference-transaction", "fsmonitor-watchman"} {
-		if err := os.Symlink(trap, filepath.Join(r.dir, ".git", "hooks", hook)); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Symlink(trap, filepath.Join(r.dir, ".git", "hooks", hook)))
 	}
 	r.write(".gitattributes", "* filter=evil diff=evil\n")
 	r.write(".git/info/attributes", "* filter=evil diff=evil\n")
@@ -76,9 +72,7 @@ func TestATreeRunsNothingOfTheRepository(t *testing.T) {
 	set("alias.ls-files", "!"+trap)
 	// and a repository inside, which git would look into
 	inner := repo{t, filepath.Join(r.dir, "inner")}
-	if err := os.Mkdir(inner.dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(inner.dir, 0o700))
 	inner.git("init", "-q", "-b", "main")
 	inner.commit("i.txt")
 	inner.write(".gitattributes", "* filter=evil\n")
@@ -121,15 +115,11 @@ func TestATreeCannotBeBlinded(t *testing.T) {
 		"the same size and the same time": func(r repo) {
 			path := filepath.Join(r.dir, "a.txt")
 			info, err := os.Stat(path)
-			if err != nil {
-				r.t.Fatal(err)
-			}
+			check.OK(r.t, err)
 			r.git("config", "core.trustctime", "false")
 			r.git("config", "core.checkStat", "minimal")
 			r.write("a.txt", "TEXT of a.txt\n")
-			if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
-				r.t.Fatal(err)
-			}
+			check.OK(r.t, os.Chtimes(path, info.ModTime(), info.ModTime()))
 		},
 		"a file that is ignored from now on": func(r repo) {
 			r.write(".git/info/exclude", "*.txt\n")
@@ -172,9 +162,7 @@ func TestATreeCannotBeBlinded(t *testing.T) {
 
 func (r repo) learn() {
 	r.t.Helper()
-	if err := Rules(r.t.Context(), r.dir, r.objects()); err != nil {
-		r.t.Fatal(err)
-	}
+	check.OK(r.t, Rules(r.t.Context(), r.dir, r.objects()))
 }
 
 // TestRulesThatWereAddedMeanwhileHideNothing: an agent can write those that are not
@@ -185,9 +173,7 @@ func TestRulesThatWereAddedMeanwhileHideNothing(t *testing.T) {
 	r.commit("a.txt")
 	before := r.tree()
 	rules := filepath.Join(t.TempDir(), "ignore")
-	if err := os.WriteFile(rules, []byte("conftest.py\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(rules, []byte("conftest.py\n"), 0o600))
 	r.git("config", "core.excludesFile", rules)
 	r.write(".git/info/exclude", "pytest.ini\n")
 	r.write("conftest.py", "x")
@@ -208,9 +194,7 @@ func TestATreeDoesNotDependOnTheEnvironment(t *testing.T) {
 	other.commit("b.txt")
 	home := t.TempDir()
 	settings := filepath.Join(home, ".gitconfig") // which make every text a binary file
-	if err := os.WriteFile(settings, []byte("[core]\n\tbigFileThreshold = 1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(settings, []byte("[core]\n\tbigFileThreshold = 1\n"), 0o600))
 	before := r.tree("left")
 	for name, value := range map[string]string{
 		"HOME": home, "GIT_CONFIG_GLOBAL": settings, "GIT_LITERAL_PATHSPECS": "1", "GIT_DIR": filepath.Join(other.dir, ".git"), "GIT_WORK_TREE": other.dir,

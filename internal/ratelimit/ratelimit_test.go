@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 	_ "time/tzdata" // whatever this machine knows
+
+	"ralph/internal/testing/check"
 )
 
 // The corpus was written for that moment: a Sunday, 2:30 in Berlin.
@@ -17,9 +19,7 @@ var noon = time.Date(2026, 11, 15, 1, 30, 0, 0, time.UTC)
 func berlin(t testing.TB) *time.Location {
 	t.Helper()
 	loc, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return loc
 }
 
@@ -39,24 +39,18 @@ func (s sample) until(t *testing.T) time.Time {
 	}
 	if span, ok := strings.CutPrefix(s.Until, "+"); ok {
 		d, err := time.ParseDuration(span)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		return noon.Add(d)
 	}
 	at, err := time.Parse(time.RFC3339, s.Until)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return at
 }
 
 func corpus(t testing.TB, name string, least int) []sample {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer f.Close()
 	var list []sample
 	lines := bufio.NewScanner(f)

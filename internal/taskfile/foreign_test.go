@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"ralph/internal/testing/check"
 )
 
 func TestGitHubDependencies(t *testing.T) {
@@ -72,9 +72,7 @@ func TestBeads(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			plan, err := Read([]byte(tc.text), Beads)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			var got []string
 			for _, s := range plan.Specs {
 				words := []string{s.Ref, s.Title}
@@ -89,9 +87,7 @@ func TestBeads(t *testing.T) {
 			for _, u := range plan.Unmapped {
 				got = append(got, "! "+u.What)
 			}
-			if diff := cmp.Diff(tc.want, strings.Join(got, "\n")); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			check.Equal(t, "result", tc.want, strings.Join(got, "\n"))
 		})
 	}
 }
@@ -120,9 +116,7 @@ func TestWhatIsLostIsToldInShort(t *testing.T) {
 		fmt.Fprintf(&b, "{\"number\":%d,\"title\":\"T\",\"k%d\":1,\"%s\":1}\n", i+1, i, strings.Repeat("long", 100))
 	}
 	plan, err := Read([]byte(b.String()), GitHub)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if n := len(plan.Unmapped); n > maxLost+1 {
 		t.Errorf("got %d kinds, want at most %d", n, maxLost+1)
 	}

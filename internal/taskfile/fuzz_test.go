@@ -9,6 +9,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/db"
+	"ralph/internal/testing/check"
 )
 
 // FuzzRead states that any text, read as any format, is refused in one line, or
@@ -16,14 +17,10 @@ import (
 // where it stands.
 func FuzzRead(f *testing.F) {
 	files, err := filepath.Glob("testdata/plans/*[a-z]")
-	if err != nil {
-		f.Fatal(err)
-	}
+	check.OK(f, err)
 	for _, name := range files {
 		data, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		check.OK(f, err)
 		for i := range Formats() {
 			f.Add(data, uint8(i))
 		}
@@ -33,9 +30,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"id":"a","dependencies":[{"depends_on_id":"b","type":"parent-child"}]}{"id":"b","dependencies":[{"depends_on_id":"a","type":"parent-child"}]}`), uint8(4))
 	f.Add([]byte(`[{"number":1,"title":"T","body":"depends on #1, #2"},{"number":2,"title":"U","body":"blocked by #1"}]`), uint8(5))
 	d, err := db.Open(f.Context(), filepath.Join(f.TempDir(), "graph.db"), db.Options{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	check.OK(f, err)
 	f.Cleanup(func() { _ = d.Close() })
 	store := dag.New(d, dag.Options{})
 	undo := errors.New("undo")

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"ralph/internal/testing/check"
 )
 
 // outline tells a plan in short: one task a line, indented below its parent.
@@ -77,12 +77,8 @@ func TestMarkdown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			plan, err := Read([]byte(tc.text), Markdown)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.want, outline(plan)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			check.OK(t, err)
+			check.Equal(t, "result", tc.want, outline(plan))
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/dag"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
 )
 
@@ -26,21 +27,15 @@ func TestPlansOfOtherPrograms(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join("testdata", "plans", name)
 			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			plan, err := Read(data, Auto)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			if plan.Format != format {
 				t.Errorf("read as %s, want %s", plan.Format, format)
 			}
 			golden.Check(t, path+".want", told(plan))
 			again, err := Read(bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n")), format)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			if diff := cmp.Diff(told(plan), told(again)); diff != "" {
 				t.Errorf("with the line ends of Windows (-without +with):\n%s", diff)
 			}

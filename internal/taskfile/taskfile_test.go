@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/dag"
+	"ralph/internal/testing/check"
 )
 
 func TestParse(t *testing.T) {
@@ -41,15 +40,11 @@ func TestParse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, err := Parse([]byte(tc.text), tc.format)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			if len(got) == 0 {
 				got = nil
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Error(diff)
-			}
+			check.Equal(t, "result", tc.want, got)
 		})
 	}
 }
@@ -109,9 +104,7 @@ func FuzzParse(f *testing.F) {
 			}}
 		}
 		var first, second bytes.Buffer
-		if err := Write(&first, items, false); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, Write(&first, items, false))
 		again, err := Parse(first.Bytes(), JSONL)
 		if err != nil {
 			t.Fatalf("what was written cannot be read: %v\n%s", err, first.Bytes())

@@ -8,6 +8,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/db"
+	"ralph/internal/testing/check"
 	"ralph/loop/recovery"
 )
 
@@ -15,9 +16,7 @@ import (
 func TestRecoveringTwiceIsTheSameAsOnce(t *testing.T) {
 	t.Parallel()
 	file, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "progress.db"), db.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() { file.Close() })
 	store := dag.New(file, dag.Options{})
 	var task dag.Task
@@ -36,9 +35,7 @@ func TestRecoveringTwiceIsTheSameAsOnce(t *testing.T) {
 		_, _, err = g.Claim(dag.ClaimOptions{Run: run, Lease: -1, Iteration: 1})
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	const recoverers = 4
 	var looked, recovering sync.WaitGroup
 	looked.Add(recoverers)

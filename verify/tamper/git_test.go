@@ -6,9 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/internal/git"
+	"ralph/internal/testing/check"
 )
 
 // TestTamperingIsSeenInARealRepository, committed or not, and whatever the agent
@@ -19,12 +18,8 @@ func TestTamperingIsSeenInARealRepository(t *testing.T) {
 	write := func(name, text string) {
 		t.Helper()
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	run := func(args ...string) {
 		t.Helper()
@@ -37,9 +32,7 @@ func TestTamperingIsSeenInARealRepository(t *testing.T) {
 	tree := func() string {
 		t.Helper()
 		id, err := git.Tree(t.Context(), dir, objects)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		return id
 	}
 	run("init", "-q")
@@ -51,9 +44,7 @@ func TestTamperingIsSeenInARealRepository(t *testing.T) {
 	run("commit", "-qm", "all")
 	before := tree()
 
-	if err := os.Remove(filepath.Join(dir, "b_test.go")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Remove(filepath.Join(dir, "b_test.go")))
 	run("commit", "-qam", "Make it green")
 	run("update-index", "--assume-unchanged", "a_test.go")
 	write("a_test.go", goOne)
@@ -63,9 +54,7 @@ func TestTamperingIsSeenInARealRepository(t *testing.T) {
 	after := tree()
 
 	changes, err := git.Compare(t.Context(), dir, objects, before, after)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	read := func(tree string) Read {
 		return func(path string) ([]byte, error) { return git.Show(t.Context(), dir, objects, tree, path, 1<<20) }
 	}
@@ -75,7 +64,5 @@ func TestTamperingIsSeenInARealRepository(t *testing.T) {
 		{"b_test.go", "test file deleted: b_test.go (TestOne)"},
 		{"web/a.test.ts", "test newly skipped: adds numbers in web/a.test.ts (xit)"},
 	}
-	if diff := cmp.Diff(want, Find(changes, read(before), read(after), theProtected())); diff != "" {
-		t.Errorf("findings differ (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "findings", want, Find(changes, read(before), read(after), theProtected()))
 }

@@ -3,9 +3,8 @@ package tamper
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/internal/git"
+	"ralph/internal/testing/check"
 )
 
 // TestWhatAGateRunsIsNotHollowedOut, and editing it is work like any other.
@@ -56,9 +55,7 @@ func TestWhatAGateRunsIsNotHollowedOut(t *testing.T) {
 			for _, f := range NeuteredGates([]git.Change{{Path: tt.file, Kind: git.Modified}}, read(tt.before), read(tt.after), []string{tt.gate}) {
 				got += f.What
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Error(diff)
-			}
+			check.Equal(t, "result", tt.want, got)
 		})
 	}
 }
@@ -94,16 +91,12 @@ func TestTestsThatWereThereAreNotLeftOut(t *testing.T) {
 			t.Parallel()
 			read := func(text string) Read { return func(string) ([]byte, error) { return []byte(text), nil } }
 			found, err := ExcludedTests([]git.Change{{Path: tt.file, Kind: git.Modified}}, read(tt.before), read(tt.after), func() ([]string, error) { return append([]string(nil), files...), nil })
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			got := ""
 			for _, f := range found {
 				got += f.What
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Error(diff)
-			}
+			check.Equal(t, "result", tt.want, got)
 		})
 	}
 }

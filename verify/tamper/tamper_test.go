@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/internal/git"
+	"ralph/internal/testing/check"
 )
 
 // files are texts by path.
@@ -73,9 +72,7 @@ func (tt tampering) run(t *testing.T) {
 		}
 		got = append(got, f.What)
 	}
-	if diff := cmp.Diff(tt.want, got); diff != "" {
-		t.Errorf("findings differ (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "findings", tt.want, got)
 }
 
 // edited makes cases in which one file is edited by pairs of old and new text.
@@ -177,9 +174,7 @@ func TestATestFileThatCannotBeReadIsNotTakenForGood(t *testing.T) {
 	works := func(string) ([]byte, error) { return []byte("package a\n"), nil }
 	changes := []git.Change{{Path: "a_test.go", Kind: git.Modified}, {Path: "a.go", Kind: git.Modified}}
 	want := []Finding{{"a_test.go", "test file cannot be checked: a_test.go (too large)"}}
-	if diff := cmp.Diff(want, Find(changes, works, fails, nil)); diff != "" {
-		t.Errorf("findings differ (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "findings", want, Find(changes, works, fails, nil))
 }
 
 // theProtected is what a project protects unless it says otherwise.

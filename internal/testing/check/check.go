@@ -1,0 +1,27 @@
+// Package check has the two checks that almost every test makes, for tests only.
+package check
+
+import "github.com/google/go-cmp/cmp"
+
+// TB is what a check needs of a test; rapid's have it too.
+type TB interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// OK ends the test if there is an error.
+func OK(t TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
+// Equal compares whole values and shows how they differ.
+func Equal(t TB, what string, want, got any, opts ...cmp.Option) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, opts...); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
