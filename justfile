@@ -34,7 +34,7 @@ demo:
 
 # measure, and print ratios (minutes)
 bench *ARGS:
-    cd bench && go run . {{ARGS}}
+    cd bench && go test -bench . -benchtime 1x -timeout 1h {{ARGS}}
 
 # rewrite golden files and scripts from what the program does now
 golden:

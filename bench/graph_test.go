@@ -1,14 +1,10 @@
-package main
+package bench
 
 import (
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 
 	"ralph/dag"
-	"ralph/internal/db"
 )
 
 // The shape of every graph: layers of groups, each group a parent with nine
@@ -52,11 +48,7 @@ type planner struct {
 func (p *planner) group(i, priority int, status dag.Status, before []int) int {
 	at := len(p.specs)
 	s := p.spec("", priority, status)
-	if i%2 == 0 {
-		s.Feature = feature
-	} else {
-		s.Feature = "other"
-	}
+	s.Feature = []string{feature, "other"}[i%2]
 	s.After = p.two(before, func() int { return 0 })
 	p.specs = append(p.specs, s)
 	for range groupSize - 1 {
@@ -84,89 +76,4 @@ func (p *planner) two(before []int, member func() int) []string {
 	a := p.rng.IntN(len(before))
 	b := (a + 1 + p.rng.IntN(len(before)-1)) % len(before)
 	return []string{p.specs[before[a]+member()].Ref, p.specs[before[b]+member()].Ref}
-}
-
-// pristine returns a file with a graph of n tasks that nobody may change.
-func (b *bench) pristine(n int) (string, error) {
-	if path, ok := b.pristines[n]; ok {
-		return path, nil
-	}
-	b.say("building a graph of %s tasks", count(n))
-	path := b.path(fmt.Sprintf("pristine-%d.db", n))
-	s, err := b.open(path, dag.Options{})
-	if err != nil {
-		return "", err
-	}
-	err = s.Update(b.ctx, func(g *dag.Graph) error {
-		_, err := g.Import(plan(n))
-		return err
-	})
-	if cerr := s.close(); err == nil {
-		err = cerr
-	}
-	b.pristines[n] = path
-	return path, err
-}
-
-// copyOf puts a graph of n tasks into a new file that may be changed.
-func (b *bench) copyOf(n int, name string) (string, error) {
-	from, err := b.pristine(n)
-	if err != nil {
-		return "", err
-	}
-	to := b.path(name)
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := os.Remove(to + suffix); err != nil && !os.IsNotExist(err) {
-			return "", err
-		}
-	}
-	return to, copyFile(from, to)
-}
-
-func copyFile(from, to string) error {
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return err
-	}
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	if cerr := out.Close(); err == nil {
-		err = cerr
-	}
-	return err
-}
-
-// store is a graph in an open file.
-type store struct {
-	*dag.Store
-	db *db.DB
-}
-
-func (b *bench) open(path string, opts dag.Options) (*store, error) {
-	d, err := db.Open(b.ctx, path, db.Options{})
-	if err != nil {
-		return nil, err
-	}
-	return &store{Store: dag.New(d, opts), db: d}, nil
-}
-
-func (s *store) close() error { return s.db.Close() }
-
-// discard closes a file that nobody needs any more.
-func (s *store) discard() { _ = s.close() }
-
-// startRun records a run to claim under.
-func (b *bench) startRun(s *store) (run dag.Run, err error) {
-	err = s.Update(b.ctx, func(g *dag.Graph) error {
-		run, err = g.StartRun(dag.Scope{}, dag.Process{PID: 1, BootID: "boot", Namespace: "ns"})
-		return err
-	})
-	return run, err
 }

@@ -1,0 +1,88 @@
+package bench
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"ralph/dag"
+)
+
+// BenchmarkClaim measures one claim transaction over the size of the graph. Sizes take
+// turns, so that whatever else the machine does falls on all of them alike.
+func BenchmarkClaim(b *testing.B) {
+	sizes := sized([]int{1_000, 10_000}, []int{1_000, 10_000, 100_000, 1_000_000})
+	for _, v := range []struct {
+		name      string
+		scope     dag.Scope
+		keepGoing bool
+	}{
+		{"all", dag.Scope{}, false},
+		{"feature", dag.Scope{Feature: feature}, false},
+		{"all, keep-going", dag.Scope{}, true},
+		{"feature, keep-going", dag.Scope{Feature: feature}, true},
+	} {
+		b.Run(strings.ReplaceAll(v.name, ", ", "-"), func(b *testing.B) {
+			opts := dag.ClaimOptions{Scope: v.scope, KeepGoing: v.keepGoing, Lease: time.Minute}
+			samples := make([][]time.Duration, len(sizes))
+			graphs := make([]*claims, len(sizes))
+			for b.Loop() {
+				for range sized(15, 60) {
+					for i, n := range sizes {
+						for range 25 {
+							if graphs[i] == nil || !graphs[i].left() {
+								graphs[i] = newClaims(b, n, opts)
+							}
+							samples[i] = append(samples[i], graphs[i].one())
+						}
+					}
+				}
+			}
+			base := median(samples[0])
+			b.ReportMetric(micros(base), "us@"+count(sizes[0]))
+			for i, n := range sizes[1:] {
+				atMost(b, "ratio@"+count(n), ratio(median(samples[i+1]), base), 1.5)
+			}
+		})
+	}
+}
+
+// claims is a graph whose tasks are claimed and completed one by one.
+type claims struct {
+	*store
+	opts dag.ClaimOptions
+	next dag.Claim
+	took time.Duration
+}
+
+func newClaims(b *testing.B, n int, opts dag.ClaimOptions) *claims {
+	c := &claims{store: open(b, copyOf(b, n), dag.Options{}), opts: opts}
+	c.opts.Run = c.startRun()
+	for range 5 { // to warm up
+		if c.left() {
+			c.one()
+		}
+	}
+	if !c.left() {
+		b.Fatal("a fresh graph has nothing to claim")
+	}
+	return c
+}
+
+// left claims a task, which is timed, unless one is claimed already.
+func (c *claims) left() (ok bool) {
+	if c.next.Task.ID != "" {
+		return true
+	}
+	c.took = timed(func() {
+		c.update(func(g *dag.Graph) (err error) { c.next, ok, err = g.Claim(c.opts); return err })
+	})
+	return ok
+}
+
+// one completes what left claimed, which is not timed.
+func (c *claims) one() time.Duration {
+	c.update(func(g *dag.Graph) error { return g.Complete(c.next, "skipped") })
+	c.next = dag.Claim{}
+	return c.took
+}

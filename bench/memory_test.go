@@ -1,0 +1,164 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"ralph/internal/db"
+	"ralph/journal"
+	"ralph/knowledge"
+)
+
+// bareSQL is the cheapest query that ranks: no join, no column.
+const bareSQL = `SELECT rowid FROM journal_fts WHERE journal_fts MATCH :word ORDER BY rank LIMIT 5;`
+
+// BenchmarkRecall measures what a prompt remembers of the journal beside bare queries on
+// the same file.
+func BenchmarkRecall(b *testing.B) {
+	rows := sized(2_000, 100_000)
+	d := must(db.Open(b.Context(), filepath.Join(b.TempDir(), "journal.db"), db.Options{}))
+	defer d.Close()
+	filled := timed(func() { fillJournal(b.Context(), d, rows) })
+	view := func(fn func(*db.Tx) error) func() { return func() { check(d.View(b.Context(), fn)) } }
+	bare := func(word string) func() {
+		return view(func(tx *db.Tx) error {
+			return tx.Each(bareSQL, func(*sqlite.Stmt) error { return nil }, ":word", word)
+		})
+	}
+	for _, task := range memoryTasks() {
+		b.Run(task.name, func(b *testing.B) {
+			selection := view(func(tx *db.Tx) error {
+				s, err := journal.Select(tx, journal.Query{Run: lastRun(rows), Title: task.title, Description: task.description}, journal.Options{})
+				if len(s.Recent) == 0 || s.Text() == "" {
+					b.Error("the recent entries are missing")
+				}
+				return err
+			})
+			for b.Loop() {
+				times := inTurns(200, selection, bare("rare"), bare("scarce"))
+				b.ReportMetric(micros(times[0]), "us/recall")
+				atMost(b, "recall/0.1%", ratio(times[0], times[1]), 3)
+				b.ReportMetric(ratio(times[0], times[2]), "recall/0.01%")
+			}
+		})
+	}
+	b.Run("every-row", func(b *testing.B) {
+		for b.Loop() {
+			times := inTurns(5, bare("common"), bare("rare"))
+			b.ReportMetric(times[0].Seconds()*1000, "ms/bm25")
+			b.ReportMetric(ratio(times[0], times[1]), "bm25/0.1%")
+			b.ReportMetric(micros(filled)/float64(rows), "us/add")
+		}
+	})
+}
+
+// BenchmarkKnowledge measures matching knowledge with a warm cache beside reading all of it.
+func BenchmarkKnowledge(b *testing.B) {
+	project, files := b.TempDir(), sized(500, 10_000)
+	folder := filepath.Join(project, knowledge.Folder)
+	fillKnowledge(folder, files)
+	q := knowledge.Query{
+		Title: "Speed up the parser of topic7", Description: "See the words of topic12 and area3 error handling", Feature: "area5",
+		Paths: []string{"internal/topic9/parse.go", "docs/area1.md"},
+	}
+	all := func(s *knowledge.Store) {
+		entries, warnings := s.Load()
+		if len(entries) != files || len(warnings) > 0 || knowledge.Render(q.Match(entries), 0) == "" {
+			b.Fatalf("got %d entries and %d warnings, want %d and none", len(entries), len(warnings), files)
+		}
+	}
+	bytesAlone := func() {
+		for _, name := range must(os.ReadDir(folder)) {
+			must(os.ReadFile(filepath.Join(folder, name.Name())))
+		}
+	}
+	warm := knowledge.Open(project)
+	for b.Loop() {
+		times := inTurns(5, func() { all(warm) }, func() { all(knowledge.Open(project)) }, bytesAlone)
+		b.ReportMetric(times[0].Seconds()*1000, "ms/match")
+		atLeast(b, "reading/match", ratio(times[1], times[0]), 20)
+		b.ReportMetric(ratio(times[2], times[0]), "bytes/match")
+	}
+}
+
+// memoryTask is a task to remember for.
+type memoryTask struct{ name, title, description string }
+
+// memoryTasks have few and many, rare and common words. The words w0, w1, ... are ever rarer.
+func memoryTasks() []memoryTask {
+	var long strings.Builder
+	for i := range 1500 {
+		fmt.Fprintf(&long, "w%d ", i*7)
+	}
+	return []memoryTask{
+		{"title", "common rare scarce w0 w1 w2 w3 w10 w100", ""},
+		{"common", "common w0 w1 w2 w3 w4 w5", ""},
+		{"middling", "w300 w400 w500 w700 w900", ""},
+		{"10kB", "common w5 w6 w9000", long.String()},
+	}
+}
+
+func lastRun(rows int) string { return fmt.Sprintf("r-%08d", (rows-1)/100) }
+
+// fillJournal adds rows whose words are distributed as in a language.
+func fillJournal(ctx context.Context, d *db.DB, rows int) {
+	zipf := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 3, 50_000)
+	for n := 0; n < rows; {
+		check(d.Update(ctx, func(tx *db.Tx) error {
+			for end := min(n+500, rows); n < end; n++ {
+				if err := journal.Add(tx, journalRow(n, zipf)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+	}
+}
+
+func journalRow(n int, zipf *rand.Zipf) journal.Entry {
+	words := make([]string, 60, 64)
+	for i := range words {
+		words[i] = fmt.Sprintf("w%d", zipf.Uint64())
+	}
+	title := strings.Join(words[:8], " ")
+	words = append(words[8:], "common")
+	if n%1000 == 7 {
+		words = append(words, "rare")
+	}
+	if n%10000 == 8 {
+		words = append(words, "scarce")
+	}
+	return journal.Entry{
+		At: time.UnixMilli(int64(n) * 60_000), Run: fmt.Sprintf("r-%08d", n/100), Iteration: n%100 + 1, Task: fmt.Sprintf("t-%08d", n/2),
+		Title: title, Outcome: "done", Notes: strings.Join(words, " "), Agent: "shell", Model: "sonnet", Duration: time.Minute,
+		Files: []string{"a.go", "b/c.go"},
+	}
+}
+
+// fillKnowledge writes files as ralph does, but not one by one.
+func fillKnowledge(folder string, files int) {
+	check(os.MkdirAll(folder, 0o700))
+	for i := range files {
+		text := fmt.Sprintf(`---
+title: Lesson %d about topic%d
+kind: lesson
+tags: [topic%d, area%d, error handling]
+feature: area%d
+created_at: "2026-01-02T03:04:05Z"
+task: t-%08d
+run: r-%08d
+---
+
+See [[Lesson %d about topic%d]]. %s
+`, i, i%500, i%500, i%20, i%20, i, i/100, i/2, (i/2)%500, strings.Repeat("What was learned was hard to learn and is worth knowing. ", 30))
+		check(os.WriteFile(filepath.Join(folder, fmt.Sprintf("lesson-%d.md", i)), []byte(text), 0o600))
+	}
+}
