@@ -38,7 +38,7 @@ bench *ARGS:
 
 # rewrite golden files and scripts from what the program does now
 golden:
-    go test ./cmd/ralph ./internal/show ./internal/taskfile ./internal/transcript ./internal/watch ./prompt ./report ./telemetry -update
+    go test ./cmd/ralph ./internal/render ./internal/taskfile ./internal/render/transcript ./internal/watch ./prompt ./report ./telemetry -update
 
 # record docs/demo.cast anew (play it with: asciinema play docs/demo.cast)
 record:
@@ -56,7 +56,7 @@ check: build test lint race
 
 # look for new counterexamples: property tests with values nobody has seen
 explore CHECKS="2000":
-    for d in dag internal/proc internal/show internal/term journal knowledge loop prompt sigils strategy; do RALPH_TEST_EXPLORE=1 go test -count=1 "./$d" -rapid.checks={{CHECKS}} || exit 1; done
+    for d in dag internal/proc internal/render internal/term journal knowledge loop prompt sigils strategy; do RALPH_TEST_EXPLORE=1 go test -count=1 "./$d" -rapid.checks={{CHECKS}} || exit 1; done
 
 # kill runs at random times, N of them, and count what must never happen (about 4 a second)
 soak N="1000":

@@ -13,8 +13,8 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/agents"
-	"ralph/internal/draw"
 	"ralph/internal/project"
+	"ralph/internal/render/draw"
 	"ralph/internal/sandbox"
 	"ralph/internal/taskfile"
 	"ralph/internal/term"

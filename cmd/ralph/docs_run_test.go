@@ -10,7 +10,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/db"
-	"ralph/internal/transcript"
+	"ralph/internal/render/transcript"
 )
 
 // pretendRun records a run of one attempt, so that what tells of runs has

@@ -10,8 +10,8 @@ import (
 
 	"ralph/features"
 	"ralph/internal/atomicfile"
-	"ralph/internal/draw"
 	"ralph/internal/human"
+	"ralph/internal/render/draw"
 	"ralph/internal/taskfile"
 	"ralph/internal/term"
 )

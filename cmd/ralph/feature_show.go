@@ -11,7 +11,7 @@ import (
 
 	"ralph/dag"
 	"ralph/features"
-	"ralph/internal/draw"
+	"ralph/internal/render/draw"
 )
 
 func featureShowCommand(a *app) command {

@@ -12,7 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
-	"ralph/internal/transcript"
+	"ralph/internal/render/transcript"
 )
 
 func (a *app) logsCommand() command {

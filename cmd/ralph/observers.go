@@ -12,7 +12,7 @@ import (
 
 	"ralph/internal/agents"
 	"ralph/internal/outbox"
-	"ralph/internal/show"
+	"ralph/internal/render"
 	"ralph/internal/term"
 	"ralph/notify"
 	"ralph/telemetry"
@@ -20,36 +20,36 @@ import (
 
 // observers are all that follow a run: its own file, a person, and those that flags, the
 // environment and the configuration name.
-func (x *execution) observers() (show.Sink, error) {
+func (x *execution) observers() (render.Sink, error) {
 	a := x.app
-	list := []show.Sink{show.NewRunFile(x.opts.Folder), x.live()}
+	list := []render.Sink{render.NewRunFile(x.opts.Folder), x.live()}
 	switch x.output.events {
 	case "":
 	case "-":
-		list = append(list, leavable{show.NewAsync(show.NewJSON(a.stdout), show.AsyncOptions{})})
+		list = append(list, leavable{render.NewAsync(render.NewJSON(a.stdout), render.AsyncOptions{})})
 	default:
 		f, err := openOutput(x.output.events, os.O_TRUNC)
 		if err != nil {
 			return nil, usagef("--events: %v", err)
 		}
-		list = append(list, closing{show.NewAsync(show.NewJSON(f), show.AsyncOptions{}), f.Close}) // it may be a pipe that nobody reads
+		list = append(list, closing{render.NewAsync(render.NewJSON(f), render.AsyncOptions{}), f.Close}) // it may be a pipe that nobody reads
 	}
 	if x.session == nil {
-		return show.Multi(list...), nil
+		return render.Multi(list...), nil
 	}
 	if a.logFile != "" {
 		f, err := openOutput(absolute(a, a.logFile), os.O_APPEND)
 		if err != nil {
 			return nil, usagef("--log-file: %v", err)
 		}
-		list = append(list, closing{show.NewAsync(runLog(a, f), show.AsyncOptions{}), f.Close})
+		list = append(list, closing{render.NewAsync(runLog(a, f), render.AsyncOptions{}), f.Close})
 	}
 	if path, named := metricsFile(a, x.session, x.output); path != "" {
 		if err := prepareOutput(path); err != nil {
 			return nil, usagef("%s: %v", named, err)
 		}
 		metrics := telemetry.NewMetrics(func(data []byte) error { return replaceFile(path, data) })
-		list = append(list, show.NewAsync(metrics, show.AsyncOptions{}))
+		list = append(list, render.NewAsync(metrics, render.AsyncOptions{}))
 	}
 	if tracer, err := newTracer(a); err != nil {
 		a.note("warning: no traces are sent: %v", err)
@@ -59,24 +59,24 @@ func (x *execution) observers() (show.Sink, error) {
 	if len(x.session.config.Notify) > 0 {
 		list = append(list, newNotifier(a, x.session))
 	}
-	return show.Multi(list...), nil
+	return render.Multi(list...), nil
 }
 
 // live is what a person watches, or the log in its place.
-func (x *execution) live() show.Sink {
+func (x *execution) live() render.Sink {
 	a := x.app
 	if a.logsInstead() {
-		return show.NewAsync(runLog(a, a.stderr), show.AsyncOptions{})
+		return render.NewAsync(runLog(a, a.stderr), render.AsyncOptions{})
 	}
 	ticker := time.NewTicker(time.Second)
-	opts := show.Options{
+	opts := render.Options{
 		Out: a.stderr, Palette: a.stderrPalette(), Width: a.errWidth, Quiet: a.quiet, Verbose: a.verbose, Now: a.now, Ticks: ticker.C, Fold: x.reports.fold(),
 	}
-	sink := show.Sink(show.NewPlain(opts))
+	sink := render.Sink(render.NewPlain(opts))
 	if a.errIsTerm {
-		sink = show.NewTerminal(opts)
+		sink = render.NewTerminal(opts)
 	}
-	async := show.NewAsync(sink, show.AsyncOptions{})
+	async := render.NewAsync(sink, render.AsyncOptions{})
 	if a.errIsTerm {
 		x.flush = async.Flush
 	}
@@ -94,14 +94,14 @@ func (a *app) stderrPalette() term.Palette {
 
 // closing closes what a sink writes to after the sink.
 type closing struct {
-	show.Sink
+	render.Sink
 	then func() error
 }
 
 func (s closing) Close() error { return errors.Join(s.Sink.Close(), s.then()) }
 
 // leavable is a sink whose reader may go away when it has seen enough.
-type leavable struct{ show.Sink }
+type leavable struct{ render.Sink }
 
 func (s leavable) Close() error { return unwritten(s.Sink.Close()) }
 
@@ -114,7 +114,7 @@ func openOutput(name string, how int) (*os.File, error) {
 func (a *app) logsInstead() bool { return a.logFormat != "" && a.logFile == "" }
 
 // runLog writes the log of a run.
-func runLog(a *app, to io.Writer) show.Sink {
+func runLog(a *app, to io.Writer) render.Sink {
 	level := zerolog.InfoLevel
 	switch {
 	case a.quiet && a.logsInstead(): // a file disturbs nobody
@@ -149,7 +149,7 @@ func metricsFile(a *app, s *session, output runOutput) (path, named string) {
 
 // newNotifier notifies those that the configuration names. What cannot be used is warned
 // about and left out: nobody loses a run because of it.
-func newNotifier(a *app, s *session) show.Sink {
+func newNotifier(a *app, s *session) render.Sink {
 	var targets []notify.Target
 	for i, entry := range s.config.Notify {
 		t := notify.Target{On: entry.On, Command: entry.Command, Desktop: entry.Desktop, Bell: entry.Bell, Title: entry.Title}

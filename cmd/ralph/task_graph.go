@@ -4,7 +4,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
-	"ralph/internal/draw"
+	"ralph/internal/render/draw"
 	"ralph/internal/term"
 )
 

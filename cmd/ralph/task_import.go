@@ -9,8 +9,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
-	"ralph/internal/draw"
 	"ralph/internal/human"
+	"ralph/internal/render/draw"
 	"ralph/internal/taskfile"
 	"ralph/internal/term"
 )

@@ -9,7 +9,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/transcript"
+	"ralph/internal/render/transcript"
 )
 
 // wish is what the view wants to know.

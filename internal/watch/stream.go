@@ -7,8 +7,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"ralph/internal/render/transcript"
 	"ralph/internal/term"
-	"ralph/internal/transcript"
 )
 
 // What is kept of an attempt, so that memory has a bound whatever an agent says.

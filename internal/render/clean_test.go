@@ -1,0 +1,144 @@
+package render
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+
+	"pgregory.net/rapid"
+
+	"ralph/event"
+	_ "ralph/internal/testing/seeded" // the same values each time
+)
+
+func TestCleanerPutsPiecesTogether(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		pieces []string
+		want   string
+	}{
+		"a character cut apart":            {[]string{"caf\xc3", "\xa9"}, "café"},
+		"an emoji in four pieces":          {[]string{"\xf0", "\x9f", "\xa6", "\x9c!"}, "🦜!"},
+		"a colour cut apart":               {[]string{"a\x1b", "[", "3", "1mred\x1b[0", "m"}, "ared"},
+		"a line break cut apart":           {[]string{"a\r", "\nb"}, "a\nb"},
+		"a character that never completes": {[]string{"a\xe2\x82", "b", "\xe2"}, "a??b?"},
+		"a colour that never completes":    {[]string{"a\x1b[31"}, "a[31"},
+		"what is too long for a colour":    {[]string{"\x1b[", strings.Repeat("1;", 40), "m"}, "[" + strings.Repeat("1;", 40) + "m"},
+		"a title for the window":           {[]string{"\x1b]0;x", "\ay"}, "]0;xy"},
+		"a sequence inside a sequence":     {[]string{"\x1b\x1b[31m[2Jx"}, "[2Jx"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var c cleaner
+			got := ""
+			for _, piece := range tc.pieces {
+				got += c.add(piece)
+			}
+			if got += c.end(); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// hostile draws text with much of what terminals obey.
+func hostile(t *rapid.T, label string) string {
+	parts := rapid.SliceOfN(rapid.OneOf(
+		rapid.String(),
+		rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 6), func(b []byte) string { return string(b) }),
+		rapid.SampledFrom([]string{
+			"\x1b[31m", "\x1b", "[", "\x1b]0;x\a", "\x1b[2J", "\u009b1A", "\u202e", "\u2066", "\ufeff", "\r", "\n", "\t", "\x7f", "é", "\xc3", "🦜", "::error::",
+		}),
+	), 0, 8).Draw(t, label)
+	return strings.Join(parts, "")
+}
+
+func TestWhereTextIsCutDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := hostile(t, "text")
+		var whole, pieces cleaner
+		want := whole.add(text)
+		want += whole.end()
+		got := ""
+		for rest := text; rest != ""; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "cut")
+			got += pieces.add(rest[:n])
+			rest = rest[n:]
+		}
+		if got += pieces.end(); got != want {
+			t.Fatalf("%q in pieces gives %q, whole %q", text, got, want)
+		}
+	})
+}
+
+// TestNoTextReachesTheTerminalUncleaned puts hostile text into every field of
+// every event. Without colours and ticks the sinks themselves write no control
+// character but line breaks.
+func TestNoTextReachesTheTerminalUncleaned(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var b strings.Builder
+		opts := Options{Out: &b, Now: now, Verbose: rapid.Bool().Draw(t, "verbose"), Quiet: rapid.Bool().Draw(t, "quiet")}
+		var plain strings.Builder
+		logged := opts
+		logged.Out = &plain
+		sink := Multi(NewTerminal(opts), NewPlain(logged))
+		for range rapid.IntRange(1, 30).Draw(t, "events") {
+			sink.Event(hostileEvent(t))
+		}
+		sink.Event(event.Event{Type: event.RunEnded, Outcome: hostile(t, "outcome"), Reason: hostile(t, "reason")})
+		_ = sink.Close()
+		for _, r := range b.String() {
+			harmless(t, r, "\n\t")
+		}
+		for _, r := range plain.String() {
+			harmless(t, r, "\n")
+		}
+		for line := range strings.Lines(plain.String()) {
+			if !strings.HasPrefix(line, "2026-01-02T03:04:05Z ") {
+				t.Fatalf("a line of the log begins with foreign text: %q", line)
+			}
+		}
+	})
+}
+
+func harmless(t *rapid.T, r rune, allowed string) {
+	if strings.ContainsRune(allowed, r) {
+		return
+	}
+	if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar {
+		t.Fatalf("wrote %U", r)
+	}
+}
+
+func hostileEvent(t *rapid.T) event.Event {
+	text := func(label string) string { return hostile(t, label) }
+	return event.Event{
+		Type:  rapid.SampledFrom(append(eventTypes(sampleRun()), "unheard_of")).Draw(t, "type"),
+		Task:  rapid.SampledFrom([]string{"t-1", "t-2\x1b[2J", ""}).Draw(t, "task"),
+		Run:   "r-1\x1b[2J",
+		Title: text("title"), Agent: text("agent"), Model: text("model"), Text: text("text"),
+		Tool: &event.Tool{ID: "1", Title: text("tool"), Kind: text("kind"), Status: text("status"), New: true, Error: text("error")},
+		Plan: []string{text("plan")}, Gate: &event.Gate{Command: text("gate"), Exit: text("exit"), Log: text("log")},
+		Setup: &event.Setup{
+			Scope: text("scope"), Agent: text("a"), Model: text("m"), Limits: text("l"), Sandbox: text("s"), Verify: text("v"),
+			Folder: text("folder"), Jobs: rapid.IntRange(0, 2).Draw(t, "jobs"),
+		},
+		Outcome: text("outcome"), Status: rapid.SampledFrom([]event.TaskStatus{event.TaskDone, event.TaskFailed, event.TaskPending}).Draw(t, "state"), Reason: text("reason"),
+		Usage: &event.Usage{TokensIn: 1, CostUSD: usd(0.001)}, Counts: &event.Counts{Total: 1},
+	}
+}
+
+// eventTypes are the types of events, each once, in their order.
+func eventTypes(events []event.Event) []event.Type {
+	var types []event.Type
+	seen := map[event.Type]bool{}
+	for _, e := range events {
+		if !seen[e.Type] {
+			seen[e.Type] = true
+			types = append(types, e.Type)
+		}
+	}
+	return types
+}

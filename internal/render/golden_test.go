@@ -1,0 +1,176 @@
+package render
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/event"
+	"ralph/internal/term"
+	"ralph/internal/testing/golden"
+)
+
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	colour := term.Palette{On: true}
+	width := func() int { return 80 }
+	terminal := func(o Options) Sink { return NewTerminal(o) }
+	plain := func(o Options) Sink { return NewPlain(o) }
+	footer := func(o Options) Sink { return newFooter(o) }
+	fold := func(title string) (string, string) { return "[group] " + title + "\n", "[end]\n" }
+	for name, tc := range map[string]struct {
+		sink func(Options) Sink
+		opts Options
+	}{
+		"terminal.txt":         {terminal, Options{Width: width}},
+		"terminal_colour.txt":  {terminal, Options{Width: width, Palette: colour}},
+		"terminal_verbose.txt": {terminal, Options{Width: width, Verbose: true}},
+		"terminal_quiet.txt":   {terminal, Options{Width: width, Quiet: true}},
+		"terminal_narrow.txt":  {terminal, Options{Width: func() int { return 40 }}},
+		"plain.txt":            {plain, Options{Palette: colour}},
+		"plain_verbose.txt":    {plain, Options{Verbose: true}},
+		"plain_folded.txt":     {plain, Options{Fold: fold}},
+		"plain_quiet.txt":      {plain, Options{Quiet: true}},
+		"footer.txt":           {footer, Options{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			golden.Check(t, "testdata/"+name, rendered(t, tc.sink, tc.opts, sampleRun()))
+		})
+	}
+}
+
+// TestAgentsThatRunAtOnceAreToldApart interleaves two agents piece by piece.
+func TestAgentsThatRunAtOnceAreToldApart(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	s.run(event.Event{Type: event.RunStarted, Setup: &event.Setup{Scope: "everything", Jobs: 2}})
+	a := event.Event{Iteration: 1, Task: "t-aaaaaaaa", Attempt: "a-1"}
+	b := event.Event{Iteration: 2, Task: "t-bbbbbbbb", Attempt: "a-2"}
+	both := func(e, f event.Event) {
+		s.task = a
+		s.in(e)
+		s.task = b
+		s.in(f)
+	}
+	both(event.Event{Type: event.TaskClaimed, Title: "A"}, event.Event{Type: event.TaskClaimed, Title: "B"})
+	both(event.Event{Type: event.AgentText, Text: "I am "}, event.Event{Type: event.AgentText, Text: "And I "})
+	both(event.Event{Type: event.AgentText, Text: "A.\nSo"}, event.Event{Type: event.AgentThought, Text: "am B"})
+	both(
+		event.Event{Type: event.AgentTool, Tool: &event.Tool{ID: "1", Title: "ls", Status: "failed", Error: "no such file"}},
+		event.Event{Type: event.AttemptEnded, Outcome: "done", Status: "done"},
+	)
+	s.task = a
+	s.in(event.Event{Type: event.AgentText, Text: "cut off"})
+	s.run(event.Event{Type: event.RunEnded, Outcome: "stopped"})
+	golden.Check(t, "testdata/terminal_jobs.txt", rendered(t, func(o Options) Sink { return NewTerminal(o) }, Options{}, s.events))
+	golden.Check(t, "testdata/plain_jobs.txt", rendered(t, func(o Options) Sink { return NewPlain(o) }, Options{}, s.events))
+}
+
+// TestARedGateIsShownOnce has a gate that fails three times: as before, in another way, and for good.
+func TestARedGateIsShownOnce(t *testing.T) {
+	t.Parallel()
+	gate := func(text string) event.Event {
+		return event.Event{Type: event.GateEnded, Text: text, Gate: &event.Gate{Command: "make", Exit: "exit status 2", Verdict: "failed"}}
+	}
+	again := event.Event{Type: event.Prompted, Reason: `gate "make": exit status 2`}
+	s := newScript()
+	s.task = event.Event{Iteration: 1, Task: "t-1", Attempt: "a-1"}
+	for _, e := range []event.Event{
+		{Type: event.TaskClaimed, Title: "Build"},
+		{Type: event.Prompted},
+		gate("a.c:1: x\n"),
+		again,
+		{Type: event.Warned, Text: "look at this"},
+		gate("a.c:1: x\n"),
+		again,
+		gate("b.c:1: y\n"),
+		{Type: event.AttemptEnded, Outcome: "failed", Status: "failed", Reason: "not verified after 0 of 0 retries: gate \"make\": exit status 2\nb.c:1: y\n"},
+	} {
+		s.in(e)
+	}
+	fold := func(title string) (string, string) { return "[group] " + title + "\n", "[end]\n" }
+	plain := func(o Options) Sink { return NewPlain(o) }
+	var b strings.Builder
+	b.WriteString("== terminal\n" + rendered(t, func(o Options) Sink { return NewTerminal(o) }, Options{}, s.events))
+	b.WriteString("== log\n" + rendered(t, plain, Options{}, s.events))
+	b.WriteString("== folded log\n" + rendered(t, plain, Options{Fold: fold}, s.events))
+	golden.Check(t, "testdata/red_gate.txt", b.String())
+}
+
+// TestFooterKnowsWhatToDoNext has one run for each outcome.
+func TestFooterKnowsWhatToDoNext(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for _, outcome := range []string{
+		"complete", "complete with failures", "failure", "blocked", "blocked without failures", "no_plan", "limit", "stopped", "agent_unavailable", "interrupted", "error",
+	} {
+		s := newScript()
+		counts := &event.Counts{Done: 2, Total: 2}
+		s.run(event.Event{Type: event.RunStarted, Setup: &event.Setup{Folder: ".ralph/runs/r-7d2e4f10"}})
+		switch outcome {
+		case "no_plan":
+			counts = &event.Counts{}
+		case "complete with failures", "failure":
+			outcome = strings.Fields(outcome)[0]
+			s.run(event.Event{Type: event.AttemptEnded, Task: "t-1f0c9a3e", Title: "Write", Status: "failed", Reason: "too hard"})
+			s.run(event.Event{Type: event.AttemptEnded, Task: "t-2b4d6f80", Title: "Mend", Status: "failed", Reason: "at first"})
+			s.run(event.Event{Type: event.AttemptEnded, Task: "t-2b4d6f80", Title: "Mend", Status: "done"})
+			counts = &event.Counts{Done: 1, Failed: 1, Total: 2}
+		case "blocked":
+			counts = &event.Counts{Failed: 1, Remaining: 1, Total: 2}
+		case "blocked without failures": // a person's block, or work that could not be verified
+			outcome = strings.Fields(outcome)[0]
+			counts = &event.Counts{Done: 1, Remaining: 1, Total: 2}
+		}
+		s.run(event.Event{Type: event.RunEnded, Outcome: outcome, Iteration: 1, Duration: 3_900_000, Counts: counts})
+		b.WriteString("== " + outcome + "\n" + rendered(t, func(o Options) Sink { return newFooter(o) }, Options{}, s.events) + "\n")
+	}
+	golden.Check(t, "testdata/footer_outcomes.txt", b.String())
+}
+
+// TestFieldsThatTheLoopMayAddAreShown has what the type allows and the loop does
+// not say yet.
+func TestFieldsThatTheLoopMayAddAreShown(t *testing.T) {
+	t.Parallel()
+	events := []event.Event{
+		{At: begin, Type: event.AgentStarted, Task: "t-1", Agent: "claude", PID: 4301},
+		{At: begin, Type: event.AgentAsked, Task: "t-1", Tool: &event.Tool{Title: "rm x", Kind: "delete"}, Outcome: "reject_once"},
+		{At: begin, Type: event.GateEnded, Task: "t-1", Duration: 940, Text: "x.go:3:1: missing return\n", Gate: &event.Gate{Command: "go vet"}},
+	}
+	got := rendered(t, func(o Options) Sink { return NewPlain(o) }, Options{Verbose: true}, events)
+	const lead = "2026-01-02T03:04:05Z t-1 "
+	want := lead + "started claude, pid 4301\n" + lead + "asked: rm x (delete): reject_once\n" +
+		lead + "gate failed in 940ms: go vet\n" + lead + "    x.go:3:1: missing return\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFooterNamesOnlySomeOfManyFailures(t *testing.T) {
+	t.Parallel()
+	s := newScript()
+	for i := range 25 {
+		s.run(event.Event{Type: event.AttemptEnded, Task: "t-" + string(rune('a'+i)), Status: "failed"})
+	}
+	s.run(event.Event{Type: event.RunEnded, Outcome: "complete"})
+	got := rendered(t, func(o Options) Sink { return newFooter(o) }, Options{}, s.events)
+	if !strings.Contains(got, "and 15 more: ralph task list --status failed") || strings.Count(got, "no reason given") != 10 {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func rendered(t *testing.T, sink func(Options) Sink, opts Options, events []event.Event) string {
+	t.Helper()
+	var b strings.Builder
+	opts.Out, opts.Now = &b, now
+	s := sink(opts)
+	for _, e := range events {
+		s.Event(e)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

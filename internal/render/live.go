@@ -1,0 +1,109 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"ralph/event"
+	"ralph/internal/human"
+	"ralph/internal/term"
+)
+
+// How long nothing may be shown before it is said that the run is still at it: on a
+// terminal, in the middle of a line that an agent is writing, and in a log.
+const (
+	patience       = time.Second
+	patienceInLine = 5 * time.Second
+	patienceInLog  = time.Minute
+)
+
+func (t *Terminal) tick(now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := t.still(now)
+	if text == "" {
+		if now.Sub(t.shown) >= patience { // a word must not wait for long
+			t.showHeld()
+			t.flush()
+		}
+		return
+	}
+	// One column stays free: some terminals wrap when the last one is written.
+	t.replace(t.opts.Palette.Dim(term.Cut("… "+text, t.width()-1)))
+	t.flush()
+}
+
+// still says what goes on while nothing is shown, or nothing.
+func (t *Terminal) still(now time.Time) string {
+	silence := patience
+	if t.midline {
+		silence = patienceInLine
+	}
+	switch {
+	case len(t.attempts) > 0 && now.Sub(t.shown) < silence:
+		return ""
+	case t.wait.Until != nil:
+		return human.Span(t.wait.Until.Sub(now).Round(time.Second)) + " left"
+	default:
+		return t.soFar(now)
+	}
+}
+
+// tick shows a sign of life in a log that would be silent otherwise.
+func (p *Plain) tick(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.shown.IsZero() || now.Sub(p.shown) < patienceInLog {
+		return
+	}
+	about := event.Event{At: now, Run: p.run}
+	text := p.soFar(now)
+	if p.wait.Until != nil {
+		text = human.Span(p.wait.Until.Sub(now).Round(time.Second)) + " left"
+	}
+	if len(p.attempts) == 1 {
+		for about.Task = range p.attempts {
+		}
+	}
+	if text == "" {
+		return
+	}
+	p.say(about, "still at it: "+text)
+	p.flush()
+	p.shown = now
+}
+
+// soFar says how long the running attempts take and what the run has cost, or
+// nothing if none runs.
+func (p *progress) soFar(now time.Time) string {
+	if len(p.attempts) == 0 {
+		return ""
+	}
+	var began time.Time
+	tools, cost, tokens, unknown := 0, p.cost, p.tokens, p.unknown
+	for _, a := range p.attempts {
+		if began.IsZero() || a.began.Before(began) {
+			began = a.began
+		}
+		tools += a.tools
+		cost += a.cost
+		tokens += a.tokens
+		unknown = unknown || a.unknown
+	}
+	parts := []string{human.Span(now.Sub(began))}
+	if n := len(p.attempts); n > 1 {
+		parts = append(parts, fmt.Sprintf("%d tasks", n))
+	}
+	parts = append(parts, human.Count(tools, "tool call"))
+	switch {
+	case p.known:
+		parts = append(parts, human.Roughly(unknown, p.guessed)+human.Dollars(cost)+" so far")
+	case tokens > 0: // of an agent that does not tell what it costs
+		parts = append(parts, human.Tokens(tokens)+" so far")
+	}
+	if p.counts.Total > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d done", p.counts.Done, p.counts.Total))
+	}
+	return strings.Join(parts, ", ")
+}

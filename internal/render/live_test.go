@@ -1,0 +1,153 @@
+package render
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ralph/event"
+)
+
+// watched is a terminal whose clock the test moves.
+type watched struct {
+	*Terminal
+	out strings.Builder
+	at  time.Time
+}
+
+func watch(width int) *watched {
+	w := &watched{at: begin}
+	w.Terminal = NewTerminal(Options{Out: &w.out, Now: now, Width: func() int { return width }})
+	return w
+}
+
+func (w *watched) pass(d time.Duration) {
+	w.at = w.at.Add(d)
+	w.tick(w.at)
+	w.tick(w.at) // the same again changes nothing
+}
+
+func (w *watched) event(e event.Event) {
+	e.At, e.Task = w.at, or(e.Task, "t-1")
+	w.Event(e)
+}
+
+func TestSilenceIsFilledAndTakenBack(t *testing.T) {
+	t.Parallel()
+	w := watch(80)
+	w.event(event.Event{Type: event.TaskClaimed, Title: "Think", Counts: &event.Counts{Done: 2, Total: 8}})
+	w.event(event.Event{Type: event.AgentTool, Tool: &event.Tool{ID: "1", Title: "ls", New: true}})
+	w.event(event.Event{Type: event.AgentText, Text: "Hm"})
+	w.pass(4 * time.Second) // not long enough to say anything
+	w.pass(6 * time.Second)
+	w.event(event.Event{Type: event.AgentUsage, Usage: &event.Usage{CostUSD: usd(0.5)}})
+	w.pass(70 * time.Second)
+	w.event(event.Event{Type: event.AgentUsage, Usage: &event.Usage{CostUSD: usd(0.75), Unknown: true, Estimated: true}})
+	w.pass(time.Second)
+	w.event(event.Event{Type: event.AgentText, Text: "Yes.\n"})
+	w.pass(time.Second)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, got, _ := strings.Cut(w.out.String(), "→")
+	want := " ls\nHm\n… 10s, 1 tool call, 2 of 8 done" +
+		erase + "… 1m20s, 1 tool call, $0.50 so far, 2 of 8 done" +
+		erase + "… 1m21s, 1 tool call, at least about $0.75 so far, 2 of 8 done" + erase + "Yes.\n" +
+		"… 1m22s, 1 tool call, at least about $0.75 so far, 2 of 8 done" + erase
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWaitCountsDownInPlace(t *testing.T) {
+	t.Parallel()
+	w := watch(12)
+	until := begin.Add(90 * time.Second)
+	w.event(event.Event{Type: event.Waiting, Until: &until, Reason: "limited"})
+	w.pass(time.Second)
+	w.pass(time.Minute)
+	w.event(event.Event{Type: event.Waiting, Until: &until, Reason: "limited"})
+	w.pass(time.Minute)
+	w.event(event.Event{Type: event.Warned, Text: "on we go"})
+	w.pass(time.Minute)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := "◷ waiting\n  until\n  03:05:35:\n  limited\n… 1m29s le…" + erase + "… 29s left" + erase + "… 0s left" + erase + "! warning:\n  on we go\n"
+	if diff := cmp.Diff(want, w.out.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestALogShowsASignOfLife has a task that takes minutes without a line in the log.
+func TestALogShowsASignOfLife(t *testing.T) {
+	t.Parallel()
+	for name, quiet := range map[string]bool{"quiet": true, "by default": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out strings.Builder
+			p := NewPlain(Options{Out: &out, Now: now, Quiet: quiet})
+			send := func(after time.Duration, e event.Event) {
+				e.At, e.Run, e.Task = begin.Add(after), "r-1", or(e.Task, "t-1")
+				p.Event(e)
+			}
+			send(0, event.Event{Type: event.TaskClaimed, Title: "Think", Counts: &event.Counts{Done: 2, Total: 8}})
+			claimed := out.Len()
+			send(time.Second, event.Event{Type: event.AgentTool, Tool: &event.Tool{ID: "1", Title: "ls", New: true}})
+			send(2*time.Second, event.Event{Type: event.AgentUsage, Usage: &event.Usage{CostUSD: usd(0.5)}})
+			for second := range 150 {
+				p.tick(begin.Add(time.Duration(second) * time.Second))
+			}
+			send(150*time.Second, event.Event{Type: event.TaskClaimed, Task: "t-2", Title: "Think, too"})
+			claimed2 := out.Len()
+			p.tick(begin.Add(215 * time.Second))
+			p.tick(begin.Add(230 * time.Second))
+			if err := p.Close(); err != nil {
+				t.Fatal(err)
+			}
+			const line = " still at it: 1m00s, 1 tool call, $0.50 so far, 2 of 8 done\n"
+			want := "2026-01-02T03:05:05Z t-1" + line + "2026-01-02T03:06:05Z t-1" + strings.Replace(line, "1m00s", "2m00s", 1)
+			if got := out.String()[claimed:]; !strings.HasPrefix(got, want) {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+			want = "2026-01-02T03:07:40Z r-1 still at it: 3m35s, 2 tasks, 1 tool call, $0.50 so far, 2 of 8 done\n"
+			if got := out.String()[claimed2:]; got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// TestTicksComeAndClosingTakesThemBack is the one test with the goroutine: a tick that was received has
+// been shown when the terminal is closed.
+func TestTicksComeAndClosingTakesThemBack(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	ticks := make(chan time.Time)
+	terminal := NewTerminal(Options{Out: &out, Now: now, Ticks: ticks})
+	until := begin.Add(time.Minute)
+	terminal.Event(event.Event{Type: event.Waiting, Until: &until, At: begin})
+	ticks <- begin.Add(time.Second)
+	for range 2 {
+		if err := terminal.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := out.String(); !strings.HasSuffix(got, "\n… 59s left"+erase) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestClosedTicksEndTheGoroutine(t *testing.T) {
+	t.Parallel()
+	ticks := make(chan time.Time)
+	close(ticks)
+	var out strings.Builder
+	terminal := NewTerminal(Options{Out: &out, Ticks: ticks})
+	terminal.ticks.work.Wait()
+	if err := terminal.Close(); err != nil || out.Len() > 0 {
+		t.Errorf("got %q, %v", out.String(), err)
+	}
+}

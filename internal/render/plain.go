@@ -1,0 +1,221 @@
+package render
+
+import (
+	"time"
+
+	"ralph/event"
+)
+
+// Plain writes a run to a log: a line when a task starts and one when it ends, each
+// with its time and its task, so that any line can be found and understood alone.
+// The steps between them are for verbose output, or folded. No line begins with text
+// of an agent, which a CI service might take for a command to itself.
+type Plain struct {
+	page
+	progress
+	opts   Options
+	run    string
+	shown  time.Time // when something was last written
+	begin  string    // begins what is folded, and is not written yet
+	unfold string    // ends what is folded; empty when nothing is
+	title  string    // of what is folded
+	ticks  pulse
+}
+
+// NewPlain returns a sink for CI and logs. The palette and the width of the options
+// do not matter. Close ends the goroutine that Options.Ticks need.
+func NewPlain(opts Options) *Plain {
+	opts = opts.withDefaults()
+	p := &Plain{page: page{out: opts.Out}, opts: opts}
+	p.ticks.beat(opts.Ticks, p.tick)
+	return p
+}
+
+// Event writes the lines of an event, if it has any.
+func (p *Plain) Event(e event.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := p.opts.at(e)
+	a := p.follow(e, at)
+	p.run = e.Run
+	switch {
+	case !p.opts.silent(e) && (p.steps() || milestone(e)):
+		if endsSpeech(e) {
+			p.hush(e, a)
+		}
+		p.hold(e, a)
+		p.render(e, a)
+	case e.Type == event.AgentTool && e.Tool != nil:
+		a.tool(e.Tool) // it counts
+	}
+	p.forget(e)
+	if p.flush() || p.shown.IsZero() {
+		p.shown = at
+	}
+}
+
+// steps says that what happens between the start and the end of a task is written.
+func (p *Plain) steps() bool { return p.opts.Verbose || p.unfold != "" }
+
+// milestone says that an event has a line in every log: what starts, what ends, and
+// what a person should know of.
+func milestone(e event.Event) bool {
+	switch e.Type {
+	case event.RunStarted, event.Recovered, event.RecoveryDone, event.TaskClaimed, event.AttemptEnded, event.Waiting, event.Warned, event.RunEnded:
+		return true
+	case event.GateEnded:
+		return refused(e)
+	default:
+		return false
+	}
+}
+
+// refused says that a gate did not accept the work.
+func refused(e event.Event) bool {
+	return e.Gate != nil && !e.Gate.Passed && e.Reason == "" && e.Gate.Verdict != event.GateExcused
+}
+
+// Close returns the first error that writing gave.
+func (p *Plain) Close() error {
+	p.ticks.end()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.takeError()
+}
+
+// fold writes a line as the title of what follows, if that can be folded: what tasks
+// do that run at once cannot.
+func (p *Plain) fold(e event.Event, s string) {
+	if p.opts.Fold == nil || p.opts.Quiet || p.jobs > 1 {
+		p.say(e, s)
+		return
+	}
+	p.endFold()
+	p.beginFold(p.lead(e) + s)
+}
+
+func (p *Plain) beginFold(title string) {
+	p.begin, p.unfold = p.opts.Fold(title)
+	p.title = title
+}
+
+// openFold writes the title of what is folded when there is something to fold: a
+// warning, which is never folded, would leave an empty part with the same title.
+func (p *Plain) openFold() {
+	if p.begin != "" {
+		p.fresh()
+		p.buf.WriteString(p.begin)
+		p.begin = ""
+	}
+}
+
+// hold writes the failed gate that was held back, when the next event says whether
+// it belongs to the steps or is why the attempt ended, which is never folded.
+func (p *Plain) hold(e event.Event, a *attempt) {
+	if e.Type == event.AttemptEnded {
+		p.endFold()
+	}
+	if a.held == nil || utterance(e) {
+		return
+	}
+	held := *a.held
+	a.held = nil
+	p.gateEnded(held, a)
+}
+
+func (p *Plain) endFold() {
+	p.openFold()
+	p.fresh()
+	p.buf.WriteString(p.unfold)
+	p.unfold, p.title = "", ""
+}
+
+// say writes one line: when, what about, what.
+func (p *Plain) say(e event.Event, s string) {
+	p.openFold()
+	p.line(p.lead(e) + s)
+}
+
+func (p *Plain) lead(e event.Event) string {
+	return p.opts.at(e).Format(time.RFC3339) + " " + or(oneLine(e.Task), oneLine(e.Run), "-") + " "
+}
+
+func (p *Plain) detail(e event.Event, s string) {
+	if p.opts.Verbose {
+		p.say(e, s)
+	}
+}
+
+func (p *Plain) render(e event.Event, a *attempt) {
+	switch e.Type {
+	case event.RunStarted:
+		for _, s := range p.opts.settings(e) {
+			if s.label != folderLabel { // the footer says where they are
+				p.say(e, s.label+": "+s.value)
+			}
+		}
+	case event.Recovered:
+		p.say(e, with("recovered", e.Reason))
+	case event.RecoveryDone:
+		p.recovery(e)
+	case event.TaskClaimed:
+		p.fold(e, claimed(e, a.title, p.counts))
+		if e.Reason != "" {
+			p.detail(e, "model: "+oneLine(e.Reason))
+		}
+	case event.AgentResumed:
+		p.say(e, resumed)
+	case event.AgentStarted:
+		p.detail(e, started(e))
+	case event.AgentText:
+		p.speak(e, a)
+	case event.AgentThought:
+		if p.opts.Verbose {
+			p.speak(e, a)
+		} else {
+			p.hush(e, a)
+		}
+	case event.AgentTool:
+		p.tool(e, a)
+	case event.AgentPlan:
+		for _, step := range e.Plan {
+			p.detail(e, "plan: "+oneLine(step))
+		}
+	case event.AgentUsage:
+		p.detail(e, "used "+usage(e))
+	case event.AgentAsked:
+		p.detail(e, asked(e))
+	case event.Prompted:
+		p.prompted(e, a)
+	case event.GateStarted, event.GateEnded:
+		p.gate(e, a)
+	case event.VerifierStarted, event.VerifierEnded:
+		p.judge(e)
+	case event.Drifted:
+		p.say(e, drifted(e))
+	case event.AttemptEnded:
+		p.attemptEnded(e, a)
+	case event.Waiting:
+		if !p.waitsAlready(e) {
+			p.say(e, p.opts.waits(e))
+		}
+	case event.Warned:
+		title := p.title
+		if p.begin == "" {
+			p.endFold()
+		}
+		p.begin, p.unfold, p.title = "", "", ""
+		p.say(e, with("warning", or(e.Text, e.Reason)))
+		if title != "" {
+			p.beginFold(title)
+		}
+	case event.RunInterrupted:
+		p.say(e, with("interrupted", or(e.Reason, e.Text)))
+	case event.RunEnded:
+		p.hushAll(e)
+		p.endFold()
+		p.footer(e)
+	default:
+		p.detail(e, with(oneLine(string(e.Type)), or(e.Text, e.Reason)))
+	}
+}

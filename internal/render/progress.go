@@ -1,0 +1,193 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"ralph/event"
+)
+
+// maxCalls is how many tool calls of one attempt are remembered by their ID. An
+// agent that makes more still has them shown, but changes to them are not.
+const maxCalls = 4096
+
+// progress is what has to be remembered of a run to render its next event.
+type progress struct {
+	jobs     int // how many tasks may run at once
+	attempts map[string]*attempt
+	counts   event.Counts
+	cost     float64 // of the attempts that have ended
+	tokens   int64   // the same
+	known    bool    // an agent said what it costs
+	unknown  bool    // and one did not, of those that have ended
+	guessed  bool    // some of it is estimated
+	wait     event.Event
+	tally    tally
+}
+
+// attempt is what is remembered of a running one.
+type attempt struct {
+	title   string
+	began   time.Time
+	prompts int
+	tools   int
+	cost    float64 // so far
+	unknown bool    // that is not all
+	tokens  int64   // the same, or what the context holds if that is more
+	speech  speech
+	refused *event.Event    // the last gate that failed, if it was shown
+	folded  bool            // it was shown in a part of a log that is folded
+	held    *event.Event    // a gate that failed and is not shown yet
+	calls   map[string]call // by ID
+}
+
+// call is a tool call as it was last shown.
+type call struct {
+	title, kind string
+	failed      bool
+}
+
+// follow takes an event into account and returns the attempt it belongs to. It
+// comes before rendering, forget after.
+func (p *progress) follow(e event.Event, at time.Time) *attempt {
+	p.tally.add(e)
+	if e.Counts != nil {
+		p.counts = *e.Counts
+	}
+	if e.Setup != nil {
+		p.jobs = e.Setup.Jobs
+	}
+	a := p.attempts[e.Task]
+	if a == nil || e.Type == event.TaskClaimed {
+		a = &attempt{began: at}
+		p.remember(e, a)
+	}
+	if e.Title != "" {
+		a.title = oneLine(e.Title)
+	}
+	if e.Usage != nil && e.Usage.CostUSD != nil && e.Type != event.RunEnded {
+		a.cost = *e.Usage.CostUSD
+		p.known, p.guessed = true, p.guessed || e.Usage.Estimated
+	}
+	if u := e.Usage; u != nil && e.Type != event.RunEnded {
+		a.unknown = u.Unknown
+		a.tokens = max(a.tokens, u.TokensIn+u.TokensCached+u.TokensOut, u.Context)
+	}
+	return a
+}
+
+// remember keeps an attempt that runs. A warning about a task does not make it
+// run; what an agent says does, so that a reader may begin in the middle.
+func (p *progress) remember(e event.Event, a *attempt) {
+	switch e.Type {
+	case event.TaskClaimed, event.AgentStarted, event.AgentText, event.AgentThought, event.AgentTool:
+		if p.attempts == nil {
+			p.attempts = map[string]*attempt{}
+		}
+		p.attempts[e.Task] = a
+	}
+}
+
+// forget drops what an event has made obsolete.
+func (p *progress) forget(e event.Event) {
+	switch e.Type {
+	case event.AttemptEnded:
+		delete(p.attempts, e.Task)
+		if e.Usage != nil && e.Usage.CostUSD != nil {
+			p.cost += *e.Usage.CostUSD
+		}
+		if u := e.Usage; u != nil {
+			p.unknown = p.unknown || u.Unknown
+			p.tokens += u.TokensIn + u.TokensCached + u.TokensOut
+		}
+	case event.RunEnded:
+		p.attempts = nil
+	}
+	switch {
+	case e.Type == event.Waiting:
+		p.wait = e
+	case !utterance(e): // others may talk while one worker waits
+		p.wait = event.Event{}
+	}
+}
+
+// complained notes that a failed gate is shown now, and returns its output.
+func (a *attempt) complained(e event.Event) string {
+	a.refused = &e
+	return e.Text
+}
+
+// seen says that a gate fails as it did when it was shown last.
+func (a *attempt) seen(e event.Event) bool {
+	return a.refused != nil && refused(e) && e.Text != "" && a.refused.Text == e.Text && a.refused.Gate.Command == e.Gate.Command
+}
+
+// unsaid is why an agent is prompted, without the gate that was shown.
+func (a *attempt) unsaid(e event.Event) string {
+	reason, _ := a.unseen(oneLine(or(e.Reason, e.Text)), "")
+	return reason
+}
+
+// unseen leaves out of the reason why an attempt ended what was shown already: the
+// gate that failed, and its output.
+func (a *attempt) unseen(reason, evidence string) (string, string) {
+	if a.refused == nil {
+		return reason, evidence
+	}
+	gate := fmt.Sprintf("gate %q: %s", a.refused.Gate.Command, a.refused.Gate.Exit)
+	before, found := strings.CutSuffix(reason, oneLine(gate))
+	if !found {
+		return reason, evidence
+	}
+	if strings.TrimSpace(evidence) == strings.TrimSpace(a.refused.Text) {
+		evidence = ""
+	}
+	return strings.TrimSuffix(before, ": "), evidence
+}
+
+// waitsAlready says that a wait has been told: the loop may say it again while
+// nothing changes.
+func (p *progress) waitsAlready(e event.Event) bool {
+	if p.wait.Type != event.Waiting || p.wait.Reason != e.Reason || (p.wait.Until == nil) != (e.Until == nil) {
+		return false
+	}
+	return e.Until == nil || e.Until.Equal(*p.wait.Until)
+}
+
+// tool takes a tool call or its change into account. Shown says that a line is
+// due: for a call not seen before, and for one that has just failed.
+func (a *attempt) tool(e *event.Tool) (c call, shown bool) {
+	c = call{title: oneLine(e.Title), kind: oneLine(e.Kind), failed: e.Status == "failed" || e.Error != ""}
+	old, known := a.calls[e.ID]
+	if c.title == "" {
+		c.title = old.title
+	}
+	if c.kind == "" {
+		c.kind = old.kind
+	}
+	full := len(a.calls) >= maxCalls
+	switch {
+	case c.failed:
+		shown = !old.failed
+	case known:
+		shown = e.New && c.title != old.title
+	default:
+		// An agent may never announce a call: its first change is then news, but
+		// only if it says what it is, and if it could have been remembered.
+		shown = e.New || c.title != "" && !full
+	}
+	if !known && (e.New || shown) {
+		a.tools++
+	}
+	if known || !full {
+		if a.calls == nil {
+			a.calls = map[string]call{}
+		}
+		a.calls[e.ID] = c
+	}
+	if c.title == "" {
+		c.title = "a tool"
+	}
+	return c, shown
+}

@@ -1,0 +1,71 @@
+package render
+
+import (
+	"maps"
+	"slices"
+
+	"ralph/event"
+)
+
+// tally is what the footer needs to know of a run: little, however long it was.
+type tally struct {
+	setup    event.Setup
+	counts   *event.Counts
+	titles   map[string]string // of the tasks that run
+	failures map[string]failure
+	settled  int // attempts
+}
+
+// failure is a task that has failed, and why.
+type failure struct {
+	task, title, reason string
+	order               int
+}
+
+func (t *tally) add(e event.Event) {
+	if e.Setup != nil {
+		t.setup = *e.Setup
+	}
+	if e.Counts != nil {
+		t.counts = e.Counts
+	}
+	switch e.Type {
+	case event.TaskClaimed:
+		if t.titles == nil {
+			t.titles = map[string]string{}
+		}
+		t.titles[e.Task] = oneLine(e.Title)
+	case event.AttemptEnded:
+		t.settle(e)
+	}
+}
+
+// settle keeps the last word on a task: one that failed may be reset and done
+// while the run goes on.
+func (t *tally) settle(e event.Event) {
+	title := or(oneLine(e.Title), t.titles[e.Task])
+	delete(t.titles, e.Task)
+	delete(t.failures, e.Task)
+	t.settled++
+	if resultOf(e) != failed {
+		return
+	}
+	if t.failures == nil {
+		t.failures = map[string]failure{}
+	}
+	reason, _ := cutLine(e.Reason)
+	t.failures[e.Task] = failure{task: oneLine(e.Task), title: title, reason: or(reason, "no reason given"), order: t.settled}
+}
+
+// failed lists the tasks that failed, oldest first.
+func (t *tally) failed() []failure {
+	return slices.SortedFunc(maps.Values(t.failures), func(a, b failure) int { return a.order - b.order })
+}
+
+// anyFailed goes by the graph when it is known: a person may have changed it.
+func (t *tally) anyFailed() bool {
+	if t.counts != nil {
+		return t.counts.Failed > 0
+	}
+	return len(t.failures) > 0
+}
