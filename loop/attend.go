@@ -40,7 +40,7 @@ func (r *Runner) attend(ctx context.Context, stop context.CancelCauseFunc) <-cha
 			default:
 				r.heed(now, limits)
 			}
-			if r.due(beat) {
+			if due(r.opts.Now().Sub(beat), r.opts.Lease) {
 				beat = r.opts.Now()
 				_ = r.opts.Store.Update(ctx, func(g *dag.Graph) error { return g.Alive(r.run.Owner) }) // the next one may
 			}
@@ -63,38 +63,5 @@ func (r *Runner) heed(now dag.Control, limits []dag.AgentLimit) {
 	r.mu.Unlock()
 	if news {
 		r.signal.wake()
-	}
-}
-
-// due says that it is time for the next heartbeat. A clock that was set, or a
-// machine that slept, makes it due at once.
-func (r *Runner) due(last time.Time) bool {
-	passed := r.opts.Now().Sub(last)
-	return passed < 0 || passed >= r.opts.Lease/3
-}
-
-// pause waits until an attempt is settled, something was asked of the run, a time
-// has come, or ctx ends. It looks at the clock every second instead of setting an
-// alarm, because alarms do not go on while a machine sleeps.
-func (r *Runner) pause(ctx context.Context, settled <-chan struct{}, until time.Time) {
-	tick := time.NewTimer(0)
-	defer tick.Stop()
-	for {
-		left := until.Sub(r.opts.Now())
-		switch {
-		case until.IsZero():
-			tick.Stop()
-		case left <= 0:
-			return
-		default:
-			tick.Reset(min(left, r.opts.Poll))
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-settled:
-			return
-		case <-tick.C:
-		}
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"ralph/event"
 	"ralph/internal/db"
 	"ralph/internal/proc"
+	"ralph/loop/attempt"
+	"ralph/loop/policy"
 )
 
 // night is a run in simulated time: timers are those of synctest, and the clock on
@@ -38,7 +40,7 @@ func (n *night) now() time.Time        { return time.Now().Add(time.Duration(n.a
 func (n *night) shift(d time.Duration) { n.ahead.Add(int64(d)) }
 
 // open starts an agent that takes ten minutes for a task, or meets a limit.
-func (n *night) start(_ context.Context, op Opening) (Session, error) {
+func (n *night) start(_ context.Context, op attempt.Opening) (attempt.Session, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.sessions++
@@ -52,7 +54,7 @@ func (n *night) start(_ context.Context, op Opening) (Session, error) {
 
 type simulated struct {
 	*night
-	op  Opening
+	op  attempt.Opening
 	nth int
 }
 
@@ -122,7 +124,7 @@ func TestEightSimulatedHours(t *testing.T) {
 		var waits []time.Duration // how long each waiting took, on the wall, beyond its end
 		var until time.Time
 		opts := Options{
-			Store: store, Open: n.start, Now: n.now, Dir: t.TempDir(), Folder: t.TempDir(), MaxAttempts: 5, MaxRetries: 3, Breaker: 3, Skip: true,
+			Store: store, Open: n.start, Now: n.now, Dir: t.TempDir(), Folder: t.TempDir(), Rules: policy.Rules{MaxAttempts: 5}, MaxRetries: 3, Breaker: 3, SkipVerify: true,
 			Life: func(dag.Process) dag.Life { return dag.Unknown }, // only leases and heartbeats say that we live
 			Observe: func(e event.Event) {
 				switch {

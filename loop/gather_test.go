@@ -12,7 +12,6 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/git"
 	"ralph/internal/testing/fakeagent"
 	"ralph/prompt"
 )
@@ -70,7 +69,7 @@ func TestGatherTellsAllThatIsKnown(t *testing.T) {
 	r := s.start(t)
 	s.finish(t, r, t.Context())
 	s.update(t, func(g *dag.Graph) error { return g.Log(leaf, dag.LogUser, "use the window") })
-	in, err := Gather(t.Context(), s.opts, r.ID(), s.task(t, leaf), Scene{Git: git.Look(t.Context(), s.dir)})
+	in, err := Gather(t.Context(), s.opts, r.ID(), s.task(t, leaf))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func TestInterruptedInEveryPhase(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, tt.script)
-			s.opts.Judge.Env = append(s.opts.Judge.Env, "LEDGER="+s.ledger)
+			s.opts.GateRunner.Env = append(s.opts.GateRunner.Env, "LEDGER="+s.ledger)
 			task := dag.NewTask{Title: "mine"}
 			if tt.gate != "" {
 				task.Gates = []string{tt.gate}

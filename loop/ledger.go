@@ -1,12 +1,14 @@
 package loop
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/loop/attempt"
 	"ralph/loop/policy"
 	"ralph/strategy"
 )
@@ -143,13 +145,6 @@ func (l *ledger) proven(agent string) bool {
 	return l.agent(agent).proven
 }
 
-// prove notes that an agent has answered.
-func (l *ledger) prove(agent string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.agent(agent).proven = true
-}
-
 // standing is what the run has seen of an agent, as it concerns a task.
 func (l *ledger) standing(agent, task string) policy.Standing {
 	l.mu.Lock()
@@ -175,62 +170,50 @@ func (l *ledger) guide(agent string) (in strategy.Input, changed, offered []stri
 
 // entry is an attempt that was settled.
 type entry struct {
-	task      dag.Task
-	iteration int
-	agent     string
-	decision  policy.Decision
-	status    dag.Status
-	opened    bool // a session was
-	answered  bool
-	empty     bool
-	mute      bool
-	offered   []string
-	hint      string
-	tier      strategy.Tier
-	notes     string
-	files     []string
+	job    attempt.Job
+	result attempt.Result
+	status dag.Status
+	hint   string // the model that it asks for next, if that can be had
+	tier   strategy.Tier
 }
-
-// outcome is the journal's word for it: a retry that was the last is a failure.
-func (e entry) outcome() event.AttemptOutcome { return remembered(e.decision, e.status) }
 
 // settle counts an attempt. That it no longer runs and that it counts must be seen
 // together, or parallel workers exceed the limit of iterations.
 func (l *ledger) settle(e entry) (silent int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	d := e.decision
+	d, task := e.result.Decision, e.job.Task.ID
 	l.running--
 	if d.Uncounted {
-		l.numbers.giveBack(e.iteration)
+		l.numbers.giveBack(e.job.Run.Iteration)
 	} else {
 		l.counted++
 	}
-	switch dag.Status(e.status) {
+	switch e.status {
 	case dag.Failed:
 		l.failures++
 	case dag.Done:
 		l.failures = 0
 	}
 	l.settleAgent(e)
-	if d.Action != policy.Wait && e.opened {
+	if d.Action != policy.Wait && e.result.Seen.Opened {
 		l.limitedSince = time.Time{}
 	}
 	if d.Aside {
-		l.skipped = append(l.skipped, e.task.ID)
+		l.skipped = append(l.skipped, task)
 	}
 	if d.Outcome == event.AttemptInterrupted && d.Action == policy.Release {
-		l.interrupted = append(l.interrupted, e.task.ID)
+		l.interrupted = append(l.interrupted, task)
 	}
 	l.silent = next(l.silent, d.NoAnswer)
 	m := &l.memory
-	m.hint, m.hinter = e.hint, e.agent
+	m.hint, m.hinter = e.hint, e.job.Agent.Name
 	if !d.Drop { // that says nothing about the work
 		m.history = append(m.history, strategy.Attempt{
-			Task: e.task.ID, Outcome: e.outcome(), Tier: e.tier, Hint: e.hint, Notes: e.notes,
+			Task: task, Outcome: remembered(d, e.status), Tier: e.tier, Hint: e.hint, Notes: e.result.Said.Journal,
 		})
 	}
-	m.changed = append(m.changed, e.files...)
+	m.changed = append(m.changed, e.result.Files...)
 	m.changed = m.changed[max(len(m.changed)-maxChanged, 0):]
 	l.resolve(e)
 	return l.silent
@@ -239,30 +222,35 @@ func (l *ledger) settle(e entry) (silent int) {
 // settleAgent notes how an agent did. If it answers to others than a task that got no
 // answer, it is not the agent that is rate-limited. The lock is held.
 func (l *ledger) settleAgent(e entry) {
-	a := l.agent(e.agent)
-	a.limited = next(a.limited, e.decision.Action == policy.Wait)
-	a.dropped = a.dropped || e.decision.Drop
-	a.proven = a.proven || e.answered
-	if !e.opened {
+	d, seen := e.result.Decision, e.result.Seen
+	a := l.agent(e.job.Agent.Name)
+	a.limited = next(a.limited, d.Action == policy.Wait)
+	a.dropped = a.dropped || d.Drop
+	a.proven = a.proven || seen.Answered
+	if seen.VerifierAnswered {
+		l.agent(cmp.Or(e.job.Agent.Verifier, e.job.Agent.Name)).proven = true
+	}
+	if !seen.Opened {
 		return
 	}
-	a.offered = e.offered
-	a.suspected = e.decision.Action == policy.Wait && !e.decision.Everyone
+	a.offered = e.result.Agent.Offered
+	a.suspected = d.Action == policy.Wait && !d.Everyone
 	switch {
-	case e.answered:
+	case seen.Answered:
 		a.answered++
-		delete(l.empties, e.task.ID)
-	case e.empty:
+		delete(l.empties, e.job.Task.ID)
+	case seen.Empty:
 		if l.empties == nil {
 			l.empties = map[string]emptied{}
 		}
-		l.empties[e.task.ID] = emptied{a.answered, e.mute}
+		l.empties[e.job.Task.ID] = emptied{a.answered, e.job.Agent.Standing.Mute}
 	}
 }
 
 // resolve keeps the last word on each task. The lock is held.
 func (l *ledger) resolve(e entry) {
-	last := event.Resolved{ID: e.task.ID, Title: e.task.Title, Status: e.status, Outcome: e.outcome(), Reason: e.decision.Reason, Attempts: 1}
+	t, d := e.job.Task, e.result.Decision
+	last := event.Resolved{ID: t.ID, Title: t.Title, Status: e.status, Outcome: remembered(d, e.status), Reason: d.Reason, Attempts: 1}
 	if i := slices.IndexFunc(l.tasks, func(t event.Resolved) bool { return t.ID == last.ID }); i >= 0 {
 		last.Attempts += l.tasks[i].Attempts
 		l.tasks[i] = last

@@ -228,7 +228,7 @@ func TestATaskThatGetsNoAnswerDoesNotHoldUpTheOthers(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fakeagent.Script{})
 	s.withClock()
-	s.opts.MaxAttempts = 2
+	s.opts.Rules.MaxAttempts = 2
 	ids := s.add(t, dag.NewTask{Title: "fine"}, dag.NewTask{Title: "mute"})
 	for range 12 {
 		s.add(t, dag.NewTask{Title: "later"})
@@ -270,7 +270,7 @@ func TestALimitIsSuspectedAnewEachTime(t *testing.T) {
 	s := newStage(t, fakeagent.Script{})
 	s.withClock()
 	ids := s.add(t, dag.NewTask{Title: "fine"}, dag.NewTask{Title: "mute"}, dag.NewTask{Title: "later"})
-	s.opts.MaxAttempts = 1
+	s.opts.Rules.MaxAttempts = 1
 	s.script.Conversations = []fakeagent.Conversation{
 		{When: fakeagent.When{Task: ids[1]}},
 		{When: fakeagent.When{Task: ids[2], Attempt: 1}},

@@ -19,6 +19,8 @@ import (
 	"ralph/internal/db"
 	"ralph/internal/proc"
 	"ralph/internal/testing/fakeagent"
+	"ralph/loop/attempt"
+	"ralph/loop/policy"
 	"ralph/verify"
 )
 
@@ -70,9 +72,9 @@ func newStage(t testing.TB, script fakeagent.Script) *stage {
 	}
 	s.store = dag.New(d, dag.Options{Now: s.now})
 	s.opts = Options{
-		Store: s.store, MaxRetries: 3, MaxAttempts: 5, Breaker: 3, Open: s.open, Dir: s.dir, Folder: t.TempDir(), Objects: t.TempDir(),
+		Store: s.store, MaxRetries: 3, Rules: policy.Rules{MaxAttempts: 5}, Breaker: 3, Open: s.open, Dir: s.dir, Folder: t.TempDir(), Objects: t.TempDir(),
 		Process: dag.Process{PID: int64(self.Pid), Start: int64(self.Start), BootID: self.BootID, Namespace: self.PIDNS},
-		Observe: s.observe, Judge: verify.Gates{Dir: s.dir, Env: os.Environ()},
+		Observe: s.observe, GateRunner: verify.Gates{Dir: s.dir, Env: os.Environ()},
 	}
 	return s
 }
@@ -86,7 +88,7 @@ func (s *stage) now() time.Time {
 }
 
 // open starts the fake agent, as cmd/ralph starts real ones.
-func (s *stage) open(ctx context.Context, op Opening) (Session, error) {
+func (s *stage) open(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, err

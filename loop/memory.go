@@ -10,46 +10,29 @@ import (
 	"ralph/event"
 	"ralph/journal"
 	"ralph/knowledge"
-	"ralph/prompt"
+	"ralph/sigils"
 	"ralph/strategy"
 )
 
 // maxChanged is how many of the files that were worked on lately guide recall.
 const maxChanged = 200
 
-// recall finds what the project knows that has to do with a task.
-func recall(opts Options, t dag.Task, changed []string, in *prompt.Input) []knowledge.Warning {
-	if opts.Known == nil {
-		return nil
-	}
-	q := knowledge.Query{Title: t.Title, Description: t.Description, Feature: t.Feature, Paths: changed}
-	entries, unread := opts.Known.Load()
-	in.Knowledge = prompt.Document{Text: knowledge.Render(q.Match(entries), opts.Tokens), From: knowledge.Folder}
-	skills, unusable := knowledge.Skills(opts.Dir, q)
-	for _, s := range skills {
-		in.Skills = append(in.Skills, prompt.Skill{Name: s.Name, Description: s.Description, Path: s.Path})
-	}
-	return append(unread, unusable...)
-}
-
 // learned is what an attempt wants later agents to know, as settling stores it.
 // The files are written afterwards, from what is stored, so that a crash between
 // the two neither loses nor tears anything.
-func (a *attempt) learned(outcome event.AttemptOutcome) (string, error) {
-	if a.opts.Known == nil || len(a.set.Knowledge) == 0 {
+func learned(said []sigils.Knowledge, outcome event.AttemptOutcome, of knowledge.Entry) (string, error) {
+	if len(said) == 0 {
 		return "", nil
 	}
-	kind := knowledge.Lesson
+	of.Kind = knowledge.Lesson
 	switch outcome {
 	case event.AttemptFailed, event.AttemptRetried, event.AttemptRefused, event.AttemptTimeout, event.AttemptError:
-		kind = knowledge.Failure
+		of.Kind = knowledge.Failure
 	}
-	entries := make([]knowledge.Entry, len(a.set.Knowledge))
-	for i, k := range a.set.Knowledge {
-		entries[i] = knowledge.Entry{
-			Title: k.Title, Tags: k.Tags, Body: k.Body, Feature: a.claim.Task.Feature, CreatedAt: a.opts.Now().UTC(),
-			Task: a.claim.Task.ID, Run: a.run.ID, Kind: kind,
-		}
+	entries := make([]knowledge.Entry, len(said))
+	for i, k := range said {
+		entries[i] = of
+		entries[i].Title, entries[i].Tags, entries[i].Body = k.Title, k.Tags, k.Body
 	}
 	b, err := json.Marshal(entries)
 	return string(b), err

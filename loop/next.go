@@ -13,22 +13,8 @@ import (
 	"ralph/event"
 	"ralph/internal/human"
 	"ralph/internal/testing/failpoint"
+	"ralph/loop/attempt"
 )
-
-// work is one worker: claim, attempt, again.
-func (r *Runner) work(ctx context.Context) {
-	for {
-		claim, worker, iteration, ok := r.next(ctx)
-		if !ok {
-			return
-		}
-		if err := r.attempt(ctx, claim, worker, iteration); err != nil {
-			err = fmt.Errorf("attempt at %s: %w", claim.Task.ID, err)
-			r.end(event.OutcomeError, err.Error(), err)
-			return
-		}
-	}
-}
 
 // look is what a look at the scope came to: a claim, or until when to wait for one.
 type look struct {
@@ -79,7 +65,7 @@ func (r *Runner) next(ctx context.Context) (claim dag.Claim, worker string, iter
 			r.tellWaiting(l, told)
 			told = l
 		}
-		r.pause(ctx, changed, r.atMost(l.until))
+		attempt.Pause(ctx, changed, r.atMost(l.until), r.opts.Now, r.opts.Poll)
 		if l.limit != nil && running == 0 {
 			r.rested(ctx, began)
 		}

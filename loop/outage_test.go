@@ -12,11 +12,12 @@ import (
 	"ralph/event"
 	"ralph/internal/db"
 	"ralph/internal/testing/fakeagent"
+	"ralph/loop/attempt"
 )
 
 // closed tells when a session is closed, before its attempt is settled.
 type closed struct {
-	Session
+	attempt.Session
 	then func()
 }
 
@@ -51,7 +52,7 @@ func TestAClaimThatCouldNotBeRenewedIsGivenBackWhenTheDatabaseAnswersAgain(t *te
 		}
 	}
 	open, answers := s.opts.Open, false
-	s.opts.Open = func(ctx context.Context, op Opening) (Session, error) {
+	s.opts.Open = func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
 		session, err := open(ctx, op)
 		if err != nil {
 			return nil, err

@@ -2,7 +2,10 @@ package loop
 
 import (
 	"context"
+	"slices"
+	"time"
 
+	"ralph/dag"
 	"ralph/event"
 	"ralph/loop/recovery"
 )
@@ -27,4 +30,52 @@ func (r *Runner) emitRecovery(rec recovery.Recovery) {
 	}
 	sum := rec.Summary()
 	r.bus.emit(event.Event{Type: event.RecoveryDone, Recovery: &sum, Reason: sum.String()})
+}
+
+// folderShared says that other agents may have worked in the project since then: of this
+// run, or of another one that lives or has just ended.
+func (r *Runner) folderShared(ctx context.Context, since time.Time) bool {
+	if r.opts.Jobs > 1 {
+		return true
+	}
+	since = since.Truncate(time.Millisecond) // as times are stored
+	runs, err := r.otherRuns(ctx)
+	return err == nil && slices.ContainsFunc(runs, func(run dag.Run) bool {
+		ended, beaten := !run.EndedAt.Before(since), !run.Heartbeat.Before(since)
+		return ended || run.EndedAt.IsZero() && (beaten || r.opts.Life != nil && !r.recoverer().Dead(run))
+	})
+}
+
+// otherRuns lists the other runs of this project that have not ended, and the last few
+// that have.
+func (r *Runner) otherRuns(ctx context.Context) ([]dag.Run, error) {
+	runs, err := recentRuns(ctx, r.opts.Store)
+	return slices.DeleteFunc(runs, func(run dag.Run) bool { return run.ID == r.run.ID }), err
+}
+
+func recentRuns(ctx context.Context, store *dag.Store) (runs []dag.Run, err error) {
+	const few = 20
+	err = store.View(context.WithoutCancel(ctx), func(g *dag.Graph) error {
+		open, err := g.OpenRuns()
+		if err != nil {
+			return err
+		}
+		recent, err := g.Runs(few)
+		runs = slices.Concat(open, recent)
+		return err
+	})
+	return runs, err
+}
+
+func (r *Runner) own(ctx context.Context) []string { return OwnFiles(ctx, r.opts.Store, r.opts.Own) }
+
+// OwnFiles lists what ralph itself writes in the project, this process and recent runs:
+// that is no evidence of anybody's work.
+func OwnFiles(ctx context.Context, store *dag.Store, own func([]dag.Run) []string) []string {
+	names := []string{".ralph"}
+	if own == nil {
+		return names
+	}
+	runs, _ := recentRuns(ctx, store) // an error comes up wherever else the database is used
+	return append(names, own(runs)...)
 }

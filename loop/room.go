@@ -1,7 +1,6 @@
 package loop
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -9,7 +8,6 @@ import (
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
-	"ralph/loop/policy"
 )
 
 // WaitRule says for how long a provider's limit is waited for.
@@ -26,9 +24,9 @@ type room struct {
 	spent  []budget.Finding // why features are skipped
 }
 
-// crew lists who may work on tasks that bring no agent, in the order of preference.
-func (r *Runner) crew() []string {
-	return r.ledger.usable(append([]string{r.opts.Setup.Agent}, r.opts.Fallback...))
+// candidates lists who may work on tasks that bring no agent, in the order of preference.
+func candidates(opts *Options, l *ledger) []string {
+	return l.usable(append([]string{opts.Setup.Agent}, opts.Fallback...))
 }
 
 // findRoom looks at which agents have met a limit, and which features have spent
@@ -45,7 +43,7 @@ func (r *Runner) findRoom(g *dag.Graph) (room, error) {
 	for _, l := range limits {
 		out.skip.Agents = append(out.skip.Agents, l.Agent)
 	}
-	for _, name := range r.crew() {
+	for _, name := range candidates(&r.opts, &r.ledger) {
 		if !slices.Contains(out.skip.Agents, name) {
 			out.worker, out.skip.Agent = name, name
 			break
@@ -125,37 +123,4 @@ func (r *Runner) clock(t time.Time) string {
 	default:
 		return t.Format("Mon 2 Jan 15:04")
 	}
-}
-
-// holdBack records that an agent has no room until a time, and says until when the
-// task waits for it: not at all if somebody else can take it.
-func (a *attempt) holdBack(g *dag.Graph, d policy.Decision) (until time.Time, agent string, err error) {
-	until = a.opts.Now().Add(d.Delay)
-	if !d.Until.IsZero() {
-		until = d.Until
-	}
-	if least := a.opts.Now().Add(d.Least); until.Before(least) {
-		until = least
-	}
-	until = until.Truncate(time.Millisecond) // as it is stored
-	agent = a.worker
-	if !d.Everyone {
-		return until, agent, nil
-	}
-	if a.facts.Work.Checked {
-		agent = cmp.Or(a.opts.JudgeAgent, a.worker)
-	}
-	if err := g.LimitAgent(dag.AgentLimit{Agent: agent, Until: until, Reason: d.Reason}); err != nil {
-		return until, agent, err
-	}
-	limits, err := g.AgentLimits()
-	if err != nil || a.claim.Task.Agent != "" || a.facts.Work.Checked {
-		return until, agent, err
-	}
-	for _, name := range a.crew() {
-		if !slices.ContainsFunc(limits, func(l dag.AgentLimit) bool { return l.Agent == name }) {
-			return time.Time{}, "", nil
-		}
-	}
-	return until, agent, nil
 }

@@ -15,10 +15,11 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/drift"
-	"ralph/internal/git"
 	"ralph/internal/redact"
 	"ralph/journal"
 	"ralph/knowledge"
+	"ralph/loop/attempt"
+	"ralph/loop/policy"
 	"ralph/loop/recovery"
 	"ralph/strategy"
 	"ralph/verify"
@@ -32,44 +33,39 @@ type Options struct {
 	Life    func(dag.Process) dag.Life
 	Sweep   func(owner string) (killed int, err error) // kills what a dead run left running
 
-	Recovery    recovery.Rules
-	KeepGoing   bool
-	FailFast    bool
-	Jobs        int // 0 means 1
-	Limit       int // iterations; 0 means no limit
-	MaxRetries  int
-	Retries     *int // wins over the tasks' own limits
-	RetryFailed int  // how often a task that an agent called failed is tried again
-	MaxAttempts int
-	Breaker     int
-	Backoff     time.Duration
-	Lease       time.Duration // 0 means a minute
-	Poll        time.Duration // how often people's wishes are looked at; 0 means a second
-	LimitWait   time.Duration // before an agent is asked again that met a limit of unknown length; 0 means half a minute
-	Wait        WaitRule
-	Fallback    []string // who goes on when the run's own agent has met a limit
-	JudgeAgent  string   // who gives verdicts, if that is another than the one that works
-	Budget      Budgets
-	Prices      budget.Prices
-	Drift       drift.Thresholds
-	Strategy    strategy.Kind
-	Model       string
-	Modelless   func(agent string) bool // who works without a model; nil means nobody
-	Setup       event.Setup
+	Recovery   recovery.Rules
+	KeepGoing  bool
+	FailFast   bool
+	Jobs       int // 0 means 1
+	Limit      int // iterations; 0 means no limit
+	MaxRetries int
+	Retries    *int // wins over the tasks' own limits
+	Rules      policy.Rules
+	Breaker    int
+	Lease      time.Duration // 0 means a minute
+	Poll       time.Duration // how often people's wishes are looked at; 0 means a second
+	Wait       WaitRule
+	Fallback   []string // who goes on when the run's own agent has met a limit
+	Verifier   string   // who gives verdicts, if that is another than the one that works
+	Budget     Budgets
+	Prices     budget.Prices
+	Drift      drift.Thresholds
+	Strategy   strategy.Kind
+	Model      string
+	Modelless  func(agent string) bool // who works without a model; nil means nobody
+	Setup      event.Setup
 
-	Open   func(context.Context, Opening) (Session, error)
-	Resume bool     // go on in the session of an interrupted attempt
-	Gates  []string // for every task, before its own
-	Judge  verify.Gates
+	Open          func(context.Context, attempt.Opening) (attempt.Session, error)
+	ResumeSession bool     // continue the session of an interrupted attempt
+	Gates         []string // for every task, before its own
+	GateRunner    verify.Gates
 
-	Withheld []string // names of variables that gates are not given, named when one fails
-	Skip     bool     // accept "done" without looking
+	Withheld   []string // names of variables that gates are not given, named when one fails
+	SkipVerify bool     // accept "done" without looking
 
-	Verdicts     bool     // an agent with fresh eyes has the last word
-	OwnJudge     bool     // it is another agent than the one that works
-	RepairRounds int      // how often a red gate is sent back into the session
+	AgentVerdict bool     // an agent with fresh eyes has the last word
 	Reruns       int      // of a gate that failed, before that counts
-	Protect      []string // patterns of files that judge the work
+	Protect      []string // patterns of files that check the work
 	Opened       []string // files and folders below Dir that a verifier may write
 	// Own lists files below Dir that ralph itself writes: this process, and these
 	// runs. nil means none.
@@ -103,16 +99,20 @@ type Runner struct {
 	bus    *bus
 	signal signal
 	ledger ledger
+	live   live
 	began  time.Time
 	took   time.Duration // that the runs which this one continues have taken
-	gated  baselines
+
+	sessions sessions
+	briefer  briefer
+	keeper   keeper
+	settler  settler
+	worker   attempt.Worker
 
 	writing  sync.Mutex // one worker at a time writes knowledge
 	claiming sync.Mutex // one worker at a time looks for work
 
 	mu       sync.Mutex
-	active   map[string]Session
-	working  map[string]*attempt
 	ending   *ending
 	draining error            // why no further task begins; nil if tasks may
 	control  dag.Control      // as the last look saw it
@@ -179,10 +179,17 @@ func newRunner(opts Options) *Runner {
 		opts.Poll = time.Second
 	}
 	opts.Poll = min(opts.Poll, opts.Lease/3)
-	return &Runner{
-		opts: opts, bus: &bus{observe: opts.Observe, redact: opts.Redact, now: opts.Now}, began: opts.Now(),
-		active: map[string]Session{}, working: map[string]*attempt{},
+	r := &Runner{opts: opts, bus: &bus{observe: opts.Observe, redact: opts.Redact, now: opts.Now}, began: opts.Now()}
+	r.sessions.opener = opts.Open
+	r.briefer = briefer{opts: &r.opts, run: &r.run, ledger: &r.ledger, bus: r.bus}
+	r.keeper = keeper{opts: &r.opts, live: &r.live, bus: r.bus}
+	r.settler = settler{opts: &r.opts, run: &r.run, live: &r.live, ledger: &r.ledger}
+	r.worker = attempt.Worker{
+		Open: r.sessions.Open, Gates: opts.GateRunner, Withheld: opts.Withheld, Baselines: &attempt.Baselines{}, Sources: r.opts.sources,
+		Prices: opts.Prices, Objects: opts.Objects, OwnFiles: r.own, Redact: opts.Redact, Observe: r.bus.emit, WarnOnce: r.bus.warnOnce,
+		Poll: opts.Poll, Now: opts.Now,
 	}
+	return r
 }
 
 // carryOver takes over the counters of the run that this one continues.
@@ -244,19 +251,7 @@ func (r *Runner) Finish(ctx context.Context, out event.Result) error {
 }
 
 // Kill ends every agent at once; Run then settles and returns.
-func (r *Runner) Kill() error {
-	r.mu.Lock()
-	sessions := make([]Session, 0, len(r.active))
-	for _, s := range r.active {
-		sessions = append(sessions, s)
-	}
-	r.mu.Unlock()
-	var errs []error
-	for _, s := range sessions {
-		errs = append(errs, s.Kill())
-	}
-	return errors.Join(errs...)
-}
+func (r *Runner) Kill() error { return r.sessions.Kill() }
 
 // Drain lets what runs finish, begins no further task, and then ends the run as one that
 // the cause interrupted. A run that has nothing left to do is complete all the same.
@@ -288,9 +283,4 @@ func countsOf(t dag.Tally) event.Counts {
 	c := event.Counts{Done: t.ByStatus[dag.Done], Failed: t.ByStatus[dag.Failed], Total: t.Total()}
 	c.Remaining = c.Total - c.Done - c.Failed
 	return c
-}
-
-// look asks git about the project.
-func (r *Runner) look(ctx context.Context) git.State {
-	return git.Look(context.WithoutCancel(ctx), r.opts.Dir)
 }

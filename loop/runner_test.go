@@ -14,6 +14,7 @@ import (
 	"ralph/event"
 	"ralph/internal/testing/fakeagent"
 	"ralph/journal"
+	"ralph/loop/attempt"
 )
 
 // TestWaitingIsNotBlocked gives the only task back with a delay: the run waits
@@ -23,7 +24,7 @@ func TestWaitingIsNotBlocked(t *testing.T) {
 	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
 		{When: fakeagent.When{Attempt: 1}, Steps: []fakeagent.Step{{Do: "say", Text: "hm\n"}}},
 	}})
-	s.opts.Backoff = 2 * time.Second // more than a busy machine needs to ask again
+	s.opts.Rules.Backoff = 2 * time.Second // more than a busy machine needs to ask again
 	s.add(t, dag.NewTask{Title: "mine"})
 	out := s.run(t)
 	if out.Outcome != event.OutcomeComplete || out.Iterations != 2 {
@@ -82,7 +83,7 @@ func TestAnAnswerResetsTheBreaker(t *testing.T) {
 		{When: fakeagent.When{Attempt: 6}, Steps: []fakeagent.Step{done()}},
 		{Steps: crash},
 	}})
-	s.opts.MaxAttempts = 100
+	s.opts.Rules.MaxAttempts = 100
 	s.add(t, dag.NewTask{Title: "mine"})
 	if out := s.run(t); out.Outcome != event.OutcomeComplete || out.Iterations != 6 {
 		t.Errorf("got %+v, want complete after 6 iterations", out)
@@ -195,7 +196,7 @@ func TestAnAttemptThatCannotBePreparedEndsTheRun(t *testing.T) {
 func TestASessionThatCannotBeOpenedIsUnavailable(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, say())
-	s.opts.Open = func(context.Context, Opening) (Session, error) { return nil, errors.New("no disk") }
+	s.opts.Open = func(context.Context, attempt.Opening) (attempt.Session, error) { return nil, errors.New("no disk") }
 	ids := s.add(t, dag.NewTask{Title: "mine"})
 	out := s.run(t)
 	if out.Outcome != event.OutcomeUnavailable || !strings.Contains(out.Reason, "no disk") {
@@ -245,4 +246,4 @@ func (s *stage) journal(t *testing.T, run string) []journal.Entry {
 	return list
 }
 
-var _ Session = (*sessionWithFile)(nil)
+var _ attempt.Session = (*sessionWithFile)(nil)

@@ -2,13 +2,11 @@ package loop
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
-	"ralph/loop/policy"
 )
 
 // Budgets are what may be spent on what. Of a run the iterations are Options.Limit.
@@ -25,7 +23,7 @@ func (b Budgets) priced() bool {
 // feature and its own, as far as there are any. What agents are using now is in
 // them.
 func (r *Runner) accounts(g *dag.Graph, t *dag.Task) (list []budget.Account, err error) {
-	add := func(scope budget.Scope, name string, limits budget.Limits, mine func(*attempt) bool, ask func() (dag.Usage, error)) {
+	add := func(scope budget.Scope, name string, limits budget.Limits, mine func(dag.Task) bool, ask func() (dag.Usage, error)) {
 		if err != nil || limits == (budget.Limits{}) {
 			return
 		}
@@ -34,7 +32,7 @@ func (r *Runner) accounts(g *dag.Graph, t *dag.Task) (list []budget.Account, err
 			list = append(list, budget.Account{Scope: scope, Name: name, Limits: limits, Used: r.usedBy(settled, mine)})
 		}
 	}
-	all := func(*attempt) bool { return true }
+	all := func(dag.Task) bool { return true }
 	now := r.opts.Now()
 	add(budget.Run, "", r.opts.Budget.Run, all, func() (dag.Usage, error) { return g.UsageOfChain(r.chain()) })
 	add(budget.Day, "", r.opts.Budget.Day, all, func() (dag.Usage, error) { return g.UsageSince(budget.Midnight(now), r.run.ID) })
@@ -47,10 +45,10 @@ func (r *Runner) accounts(g *dag.Graph, t *dag.Task) (list []budget.Account, err
 		return list, err
 	}
 	if t.Feature != "" {
-		add(budget.Feature, t.Feature, r.opts.Budget.Feature, func(a *attempt) bool { return a.claim.Task.Feature == t.Feature },
+		add(budget.Feature, t.Feature, r.opts.Budget.Feature, func(other dag.Task) bool { return other.Feature == t.Feature },
 			func() (dag.Usage, error) { return g.UsageOfFeature(t.Feature, r.run.ID) })
 	}
-	add(budget.Task, t.ID, r.opts.Budget.Task, func(a *attempt) bool { return a.claim.Task.ID == t.ID },
+	add(budget.Task, t.ID, r.opts.Budget.Task, func(other dag.Task) bool { return other.ID == t.ID },
 		func() (dag.Usage, error) { return g.UsageOfTask(*t, r.run.ID) })
 	return list, err
 }
@@ -71,22 +69,8 @@ func (r *Runner) runTime(u *budget.Used) {
 }
 
 // usedBy adds what agents are using now to what was settled.
-func (r *Runner) usedBy(settled dag.Usage, mine func(*attempt) bool) budget.Used {
-	u := budget.Settled(settled)
-	now := r.opts.Now()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, a := range r.working {
-		if !mine(a) {
-			continue
-		}
-		u.Duration += now.Sub(a.began)
-		live := a.usageLocked()
-		u.Tokens += live.Tokens()
-		u.CostUSD += live.Cost()
-		u.Estimated, u.Unknown = u.Estimated || live.Estimated, u.Unknown || live.Unknown
-	}
-	return u
+func (r *Runner) usedBy(settled dag.Usage, mine func(dag.Task) bool) budget.Used {
+	return r.live.sum(budget.Settled(settled), r.opts.Now(), mine)
 }
 
 // warnNear tells once of each limit that is nearly reached.
@@ -140,7 +124,7 @@ func (r *Runner) spentFeatures(g *dag.Graph) (spent []budget.Finding, err error)
 		if err != nil {
 			return nil, err
 		}
-		used := r.usedBy(settled, func(a *attempt) bool { return a.claim.Task.Feature == f.Name })
+		used := r.usedBy(settled, func(other dag.Task) bool { return other.Feature == f.Name })
 		over, _ := budget.Check(r.opts.Now(), budget.Account{Scope: budget.Feature, Name: f.Name, Limits: r.opts.Budget.Feature, Used: used})
 		if len(over) > 0 {
 			spent = append(spent, over[0])
@@ -158,60 +142,17 @@ func (r *Runner) scopedFeature(g *dag.Graph) (string, error) {
 	return t.Feature, err
 }
 
-// judgeSpending compares what was spent with all budgets that concern an attempt.
-func (a *attempt) judgeSpending(ctx context.Context) (over []budget.Finding, share float64, err error) {
-	if a.opts.Budget == (Budgets{}) {
-		return nil, 0, nil
+// over compares what was spent with all budgets that concern a task: which are exceeded,
+// and how much is used of what is used most.
+func (r *Runner) over(ctx context.Context, t dag.Task) (accounts []budget.Account, over []budget.Finding, share float64, err error) {
+	if r.opts.Budget == (Budgets{}) {
+		return nil, nil, 0, nil
 	}
-	var accounts []budget.Account
-	err = a.opts.Store.View(ctx, func(g *dag.Graph) (err error) { accounts, err = a.accounts(g, &a.claim.Task); return err })
+	err = r.opts.Store.View(ctx, func(g *dag.Graph) (err error) { accounts, err = r.accounts(g, &t); return err })
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, 0, err
 	}
-	over, near := budget.Check(a.opts.Now(), accounts...)
-	a.warnNear(near)
-	return over, budget.Share(a.opts.Now(), accounts...), nil
-}
-
-// broke ends an attempt before its agent is started, if the task has used up what
-// it may. The run's own budgets were judged when the task was claimed.
-func (a *attempt) broke(ctx context.Context) (policy.Decision, bool, error) {
-	over, _, err := a.judgeSpending(ctx)
-	if err != nil {
-		return policy.Decision{}, false, err
-	}
-	for _, f := range over {
-		if f.Scope == budget.Task {
-			return policy.Overspent(f), true, nil
-		}
-	}
-	return policy.Decision{}, false, nil
-}
-
-// spentUp is the budget that does not let this attempt spend any more, or nil.
-func (a *attempt) spentUp(ctx context.Context) *budget.Finding {
-	over, _, err := a.judgeSpending(ctx)
-	if err != nil && ctx.Err() == nil {
-		a.bus.warnOnce("spending", "what was spent could not be added up: "+err.Error())
-	}
-	for _, f := range over {
-		if f.Stops() {
-			return &f
-		}
-	}
-	return nil
-}
-
-// errOverspent cuts a turn short.
-type errOverspent struct{ finding budget.Finding }
-
-func (e errOverspent) Error() string { return "a budget is used up: " + e.finding.Text }
-
-// asOverspent is the finding that cut a turn short, or nil.
-func asOverspent(cause error) *budget.Finding {
-	var e errOverspent
-	if !errors.As(cause, &e) {
-		return nil
-	}
-	return &e.finding
+	over, near := budget.Check(r.opts.Now(), accounts...)
+	r.warnNear(near)
+	return accounts, over, budget.Share(r.opts.Now(), accounts...), nil
 }

@@ -12,6 +12,8 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/db"
+	"ralph/loop/attempt"
+	"ralph/loop/policy"
 )
 
 // flaky is a night in which the agent can be started once, and then so many times not.
@@ -22,7 +24,7 @@ type flaky struct {
 	firstToo         bool // the agent has never answered
 }
 
-func (f *flaky) start(ctx context.Context, op Opening) (Session, error) {
+func (f *flaky) start(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
 	f.mu.Lock()
 	f.opened++
 	n := f.opened
@@ -58,7 +60,7 @@ func (f *flaky) begin(t *testing.T, with func(*Options)) (*Runner, *dag.Store) {
 		t.Fatal(err)
 	}
 	opts := Options{
-		Store: store, Open: f.start, Now: f.now, Dir: t.TempDir(), Folder: t.TempDir(), MaxAttempts: 5, MaxRetries: 3, Breaker: 3, Skip: true,
+		Store: store, Open: f.start, Now: f.now, Dir: t.TempDir(), Folder: t.TempDir(), Rules: policy.Rules{MaxAttempts: 5}, MaxRetries: 3, Breaker: 3, SkipVerify: true,
 		Life: func(dag.Process) dag.Life { return dag.Unknown },
 	}
 	if with != nil {
@@ -174,10 +176,10 @@ func TestAVerifierThatHasAnsweredIsStartedAgain(t *testing.T) {
 		f := &flaky{failures: 5, err: &acp.Error{Kind: acp.CannotStart, Op: "start"}}
 		judged := 0
 		r, _ := f.begin(t, func(o *Options) {
-			o.Skip, o.Verdicts = false, true
+			o.SkipVerify, o.AgentVerdict = false, true
 			open := o.Open
-			o.Open = func(ctx context.Context, op Opening) (Session, error) {
-				if op.Judge {
+			o.Open = func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
+				if op.Verifier {
 					s, err := open(ctx, op)
 					if err != nil {
 						return nil, err
@@ -202,7 +204,7 @@ func TestAVerifierThatHasAnsweredIsStartedAgain(t *testing.T) {
 }
 
 // approving is a verifier that finds nothing wrong.
-type approving struct{ Session }
+type approving struct{ attempt.Session }
 
 func (approving) Prompt(context.Context, string) (acp.Turn, error) {
 	return acp.Turn{Stop: acp.StopEnd, Segments: []string{"<verify-pass/>\n"}}, nil

@@ -27,7 +27,7 @@ type Input struct {
 	Models        []string // What next-model may name; nil means opus, sonnet and haiku.
 
 	Budget int                 // In estimated tokens; 0 means DefaultBudget.
-	Inert  func(string) string // Takes the life out of sigils in quoted text; nil leaves that to the quotation.
+	Inert  func(string) string `json:"-"` // Takes the life out of sigils in quoted text; nil leaves that to the quotation.
 }
 
 // Task is a task as people wrote it. ID is ralph's own.

@@ -15,7 +15,7 @@ import (
 	"ralph/internal/human"
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
-	"ralph/loop"
+	"ralph/loop/attempt"
 )
 
 // finder finds the agents that a configuration knows.
@@ -50,11 +50,11 @@ func (a *app) opener(s *session) (*agents.Opener, error) {
 }
 
 // openAttempt opens the sessions of a run's attempts.
-func openAttempt(o *agents.Opener) func(context.Context, loop.Opening) (loop.Session, error) {
-	return func(ctx context.Context, op loop.Opening) (loop.Session, error) {
+func openAttempt(o *agents.Opener) func(context.Context, attempt.Opening) (attempt.Session, error) {
+	return func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
 		r := agents.Request{
 			Run: op.Run.ID, Owner: op.Run.Owner, Task: op.Task.ID, TaskAgent: op.Task.Agent, TaskModel: op.Task.Model, AllowTampering: op.Task.AllowTampering,
-			Iteration: op.Iteration, Limit: op.Limit, Model: op.Model, Folder: op.Folder, Substitute: op.Agent, Verifier: op.Judge,
+			Iteration: op.Run.Iteration, Limit: op.Run.Limit, Model: op.Model, Folder: op.Folder, Substitute: op.Agent, Verifier: op.Verifier,
 			Observe: op.Observe, Started: op.Started,
 		}
 		if op.Earlier != nil {

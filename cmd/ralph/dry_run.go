@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"ralph/dag"
-	"ralph/internal/git"
 	"ralph/internal/term"
 	"ralph/loop"
 	"ralph/prompt"
@@ -42,7 +41,7 @@ func dryRun(ctx context.Context, a *app, opts loop.Options) error {
 	if first < 0 {
 		return nil
 	}
-	in, err := loop.Gather(ctx, opts, "", f.Tasks[first].Task, loop.Scene{Git: git.Look(ctx, opts.Dir)})
+	in, err := loop.Gather(ctx, opts, "", f.Tasks[first].Task)
 	if err != nil {
 		return err
 	}

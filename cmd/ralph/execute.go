@@ -33,12 +33,12 @@ type execution struct {
 func (x *execution) do(ctx context.Context) error {
 	a, opts := x.app, &x.opts
 	defer a.launcher.Close()
-	gates, err := a.sandbox.ForGates(opts.Judge.Env)
+	gates, err := a.sandbox.ForGates(opts.GateRunner.Env)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = gates.Close() }() // what is left goes with the sandbox
-	opts.Judge.Confine, opts.Judge.Env = gates.Spec, append(slices.Clone(opts.Judge.Env), gates.Env...)
+	opts.GateRunner.Confine, opts.GateRunner.Env = gates.Spec, append(slices.Clone(opts.GateRunner.Env), gates.Env...)
 	observers, err := x.observers()
 	if err != nil {
 		return err

@@ -11,7 +11,6 @@ import (
 	"ralph/dag"
 	"ralph/features"
 	"ralph/internal/db"
-	"ralph/internal/git"
 	"ralph/internal/project"
 	"ralph/journal"
 	"ralph/knowledge"
@@ -47,7 +46,7 @@ func (a *app) runPrompt(c *cli.Context) error {
 		Folder: filepath.Join(s.project.State(), "runs"), Context: a.promptContext(s),
 		Recall: recallOptions(s.config), Known: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
 	}
-	in, err := loop.Gather(c.Context, opts, "", t, loop.Scene{Git: git.Look(c.Context, opts.Dir)})
+	in, err := loop.Gather(c.Context, opts, "", t)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"ralph/internal/sandbox"
 	"ralph/knowledge"
 	"ralph/loop"
+	"ralph/loop/policy"
 	"ralph/strategy"
 	"ralph/verify"
 	"ralph/verify/tamper"
@@ -27,13 +28,16 @@ import (
 func (a *app) loopOptions(ctx context.Context, s *session, given runOptions, continues *dag.Run) (loop.Options, error) {
 	opts := loop.Options{
 		KeepGoing: given.keepsGoing(s.config), FailFast: given.failFast, Jobs: or(given.jobs, 1),
-		Limit: s.config.Run.Limit, MaxRetries: s.config.Run.MaxRetries, MaxAttempts: s.config.Run.MaxAttempts, RetryFailed: s.config.Run.RetryFailed,
-		Breaker: s.config.Run.Breaker, Backoff: s.config.Run.Backoff.Std(), Skip: given.skipVerify,
+		Limit: s.config.Run.Limit, MaxRetries: s.config.Run.MaxRetries, Breaker: s.config.Run.Breaker, SkipVerify: given.skipVerify,
+		Rules: policy.Rules{
+			MaxAttempts: s.config.Run.MaxAttempts, RetryFailed: s.config.Run.RetryFailed, RepairRounds: s.config.Verify.Repairs,
+			Backoff: s.config.Run.Backoff.Std(),
+		},
 		Gates: s.config.Verify.Commands, Dir: s.project.Root, Folder: filepath.Join(s.project.State(), "runs"),
 		Life: life, Sweep: sandbox.Sweep(s.project.Root), Recovery: recoveryRules(s), Now: a.now, Jitter: jitter,
 		Gone: s.db.Gone, Check: s.db.Guard(ctx, s.project.Root, a.now), Context: a.promptContext(s), Recall: recallOptions(s.config),
 		Known: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
-		Resume: s.config.Recovery.ResumeSession, Redact: a.redact,
+		ResumeSession: s.config.Recovery.ResumeSession, Redact: a.redact,
 	}
 	opts.Own = a.ownFiles(s, given.output)
 	opts.Store = s.store.KeepingGoing(opts.KeepGoing)
@@ -91,10 +95,10 @@ func (a *app) loopOptions(ctx context.Context, s *session, given runOptions, con
 	for _, err := range unusable {
 		a.note("warning: agent.fallback: %v", err)
 	}
-	opts.Judge = verify.Gates{Dir: s.project.Root, Timeout: s.config.Verify.Timeout.Std()}
-	opts.Judge.Env, opts.Withheld = agents.GateEnviron(s.config.Verify.EnvAllow, a.environ())
-	opts.Verdicts, opts.OwnJudge, opts.JudgeAgent = s.config.Verify.Enabled, s.config.Verify.Agent != "", s.config.Verify.Agent
-	opts.RepairRounds, opts.Reruns, opts.Protect = s.config.Verify.Repairs, s.config.Verify.Reruns, s.config.Verify.Protect
+	opts.GateRunner = verify.Gates{Dir: s.project.Root, Timeout: s.config.Verify.Timeout.Std()}
+	opts.GateRunner.Env, opts.Withheld = agents.GateEnviron(s.config.Verify.EnvAllow, a.environ())
+	opts.AgentVerdict, opts.Verifier = s.config.Verify.Enabled, s.config.Verify.Agent
+	opts.Reruns, opts.Protect = s.config.Verify.Reruns, s.config.Verify.Protect
 	for _, glob := range opts.Protect {
 		if err := tamper.ValidGlob(glob); err != nil {
 			return opts, fmt.Errorf("%w: verify.protect: %w", project.ErrConfig, err)

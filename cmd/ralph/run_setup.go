@@ -28,14 +28,14 @@ func setup(opts loop.Options, chosen agents.Preset, sandbox *sandbox.Confiner) e
 	}
 	s.Limits = describeLimits(opts)
 	switch {
-	case opts.Skip:
+	case opts.SkipVerify:
 		s.Verify = "off: the agent's word counts"
 	default:
 		parts := append([]string(nil), opts.Gates...)
 		if len(parts) == 0 {
 			parts = append(parts, "gates of the tasks")
 		}
-		if opts.Verdicts && (opts.OwnJudge || !chosen.ExitStatus) {
+		if opts.AgentVerdict && (opts.Verifier != "" || !chosen.ExitStatus) {
 			parts = append(parts, "an agent with fresh eyes")
 		}
 		s.Verify = strings.Join(parts, "; ")

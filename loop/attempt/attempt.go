@@ -1,0 +1,500 @@
+package attempt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"ralph/acp"
+	"ralph/budget"
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/drift"
+	"ralph/internal/git"
+	"ralph/internal/human"
+	"ralph/internal/proc"
+	"ralph/internal/testing/failpoint"
+	"ralph/loop/policy"
+	"ralph/prompt"
+	"ralph/sigils"
+	"ralph/verify"
+)
+
+// attempt is one try under way.
+type attempt struct {
+	Worker
+	job   Job
+	ports Ports
+	began time.Time
+
+	talk     conversation
+	evidence evidence
+	meter    *meter
+	watch    *watch
+
+	ended policy.Ended
+	turn  policy.Turn
+	said  policy.Session
+	work  policy.Work
+
+	opened    bool // the agent's session was
+	offered   []string
+	sandbox   string
+	drifted   int  // earlier attempts that ended for drift
+	verifiers int  // sessions that were opened for a verdict
+	verified  bool // one of them answered
+}
+
+// Run makes one try at a task. When it returns, nothing of its agent is left. The error is
+// for what must end the run: a file cannot be written, or what is recorded is lost.
+func (w Worker) Run(ctx context.Context, j Job, p Ports) (Result, error) {
+	a := &attempt{
+		Worker: w, job: j, ports: p, began: w.Now(), watch: newWatch(j, w.Now),
+		meter: &meter{prices: w.Prices, report: p.Record.Used}, evidence: evidence{Worker: w, job: j},
+		talk: conversation{scan: sigils.NewScanner(j.Task.ID)}, said: policy.Session{None: j.Finished != nil},
+	}
+	a.drifted, _ = Drifted(j.Task, j.History.Attempts)
+	defer a.meter.abandon()
+	d, err := a.try(ctx)
+	if d.Action == policy.Abort {
+		d.Reason = context.Cause(ctx).Error()
+	}
+	if ctx.Err() != nil {
+		failpoint.Hit("K13")
+	}
+	if a.talk.session != nil {
+		a.warnTampering(d)
+	}
+	usd := a.closeSession(d)
+	return a.result(context.WithoutCancel(ctx), d, usd), err
+}
+
+// closeSession ends the agent: nothing of it may be left when the task is given back.
+func (a *attempt) closeSession(d policy.Decision) *float64 {
+	s := a.talk.session
+	if s == nil {
+		return nil
+	}
+	a.talk.session = nil
+	if err := s.Close(); err != nil {
+		a.warn(a.job.Task.ID, "closing the agent: "+err.Error())
+	}
+	a.talk.model = cmp.Or(s.Model().Effective, a.talk.model) // it may have changed meanwhile
+	a.meter.close(s, s.worked && (d.Action != policy.Wait || a.said.Answered))
+	a.meter.tell()
+	return s.SessionUSD()
+}
+
+// result looks at what the attempt leaves behind.
+func (a *attempt) result(ctx context.Context, d policy.Decision, usd *float64) Result {
+	if err := a.talk.keep(a.job.Place.Folder, a.Redact); err != nil {
+		a.warn(a.job.Task.ID, "keeping the answer: "+err.Error())
+	}
+	after := git.Look(ctx, a.job.Place.Dir)
+	if a.Baselines != nil {
+		a.Baselines.settle(d.Action == policy.Complete, after.Head, a.work.Gates)
+	}
+	a.keepTree(ctx, d)
+	files := append(a.talk.files, a.evidence.worked(ctx, after)...)
+	slices.Sort(files)
+	files = slices.Compact(files)
+	if a.work.Unchanged { // what the agent wrote was there before, or does not count as work
+		files = nil
+	}
+	choice := a.job.Agent.Choice.Model
+	return Result{
+		Decision: d, Said: a.talk.set, Files: files, Began: a.began,
+		Seen: Seen{
+			Opened: a.opened, Answered: a.said.Answered, Empty: a.turn.Empty, Checked: a.work.Checked, VerifierAnswered: a.verified,
+			Passed: a.work.Verdict != nil || slices.ContainsFunc(a.work.Gates, func(c verify.Check) bool { return c.Passed }),
+		},
+		Agent: AgentUse{
+			Name: a.talk.agent, Model: a.talk.model, Offered: a.offered, Stop: a.talk.stop, Sandbox: a.sandbox,
+			Usage: a.meter.sum(), Shares: a.meter.split(a.talk.agent, cmp.Or(a.talk.model, choice)), SessionUSD: usd,
+		},
+	}
+}
+
+// keepTree notes what the attempt ended with, unless that was noted when its agent
+// said that it is done. Work that was not accepted ends here: its agent lived until now.
+func (a *attempt) keepTree(ctx context.Context, d policy.Decision) {
+	e := &a.evidence
+	switch {
+	case e.tree == "":
+	case e.verifiesOnly():
+		a.note(ctx, dag.Note{TreeAfter: e.finished})
+	case e.finished != "" && d.Action != policy.Retry && d.Action != policy.Fail:
+	default:
+		if now, err := e.take(ctx); err == nil { // else all until the next attempt counts as this one's
+			a.note(ctx, dag.Note{TreeAfter: now.Tree})
+		}
+	}
+}
+
+// try runs the agent and decides, turn by turn.
+func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
+	if err := os.MkdirAll(a.job.Place.Folder, 0o700); err != nil {
+		return Unprepared(), err
+	}
+	failpoint.Hit("K3")
+	a.evidence.before = git.Look(context.WithoutCancel(ctx), a.job.Place.Dir)
+	if a.job.Finished != nil {
+		return a.verifyOnly(ctx)
+	}
+	text, err := a.brief(ctx)
+	if err != nil {
+		return Unprepared(), err
+	}
+	if err := a.prepare(ctx); err != nil {
+		return a.unseen(ctx, err)
+	}
+	if err := a.open(ctx); err != nil {
+		return a.after(ctx, acp.Turn{}, err), nil
+	}
+	why := ""
+	for {
+		a.tell(event.Event{Type: event.Prompted, Reason: why})
+		a.notePrompted(ctx)
+		turn, err := a.prompt(ctx, text)
+		failpoint.Hit("K7")
+		d := a.after(ctx, turn, err)
+		if d.Action == policy.Verify || a.finishedMeanwhile() {
+			d = a.verify(ctx)
+		}
+		if d.Drifted {
+			a.noteDrift(ctx, d)
+		}
+		if d.Action != policy.Reprompt {
+			return d, nil
+		}
+		why, text = d.Reason, a.followUp(d)
+	}
+}
+
+// Unprepared is the decision about an attempt that ralph itself could not prepare.
+func Unprepared() policy.Decision {
+	return policy.Decision{Action: policy.Release, Outcome: event.AttemptError, Reason: "ralph could not prepare the attempt", Uncounted: true}
+}
+
+// verifyOnly verifies what an earlier attempt finished. No agent is run again.
+func (a *attempt) verifyOnly(ctx context.Context) (policy.Decision, error) {
+	old, f := a.job.History.Finished, a.job.Finished
+	a.talk.set, a.talk.stop, a.talk.agent, a.talk.model = f.Set, acp.StopReason(f.Stop), old.Agent, old.ModelEffective
+	a.note(ctx, dag.Note{Phase: dag.Answered, Agent: old.Agent, Model: old.Model, ModelEffective: old.ModelEffective, Base: old.Base, Tree: old.Tree, TreeAfter: old.TreeAfter})
+	if err := a.evidence.begin(ctx); err != nil {
+		return a.unseen(ctx, err)
+	}
+	return a.verify(ctx), nil
+}
+
+// brief makes the prompt, which is kept beside the transcript.
+func (a *attempt) brief(ctx context.Context) (string, error) {
+	sources := a.sources()
+	for _, u := range sources.Unread {
+		a.warnOnce(u.Subject, u.Text)
+	}
+	in := Brief(ctx, a.job.Brief, sources, a.job.Place.Dir, a.evidence.before, a.job.History.Last())
+	text := a.Redact.Text(prompt.Build(in))
+	return text, os.WriteFile(filepath.Join(a.job.Place.Folder, "prompt.md"), []byte(text), 0o600)
+}
+
+func (a *attempt) sources() Sources {
+	if a.Sources == nil {
+		return Sources{}
+	}
+	return a.Sources(a.job.Place.Dir, a.job.Task, a.job.History.Changed)
+}
+
+// Brief adds to what graph and journal know what the files of the project say. Whatever
+// an attempt that did not finish left behind is the next one's to look at.
+func Brief(ctx context.Context, in prompt.Input, s Sources, dir string, state git.State, last dag.Attempt) prompt.Input {
+	in.Spec, in.Plan, in.Instructions, in.Knowledge, in.Skills, in.Inert = s.Spec, s.Plan, s.Instructions, s.Knowledge, s.Skills, sigils.Inert
+	unfinished := last.ID != "" && last.Outcome != event.AttemptDone
+	if state.Known {
+		in.Git = &prompt.Git{Branch: state.Branch, Head: state.Head, Uncommitted: slices.Clone(state.Uncommitted)}
+		if unfinished {
+			in.Git.Uncommitted = append(in.Git.Uncommitted, git.UncommittedInside(ctx, dir, state)...)
+		}
+	}
+	in.Interrupted = unfinished && (last.Outcome == event.AttemptInterrupted || in.Git != nil && len(in.Git.Uncommitted) > 0)
+	return in
+}
+
+// prepare learns what there is before the agent begins. Where nothing is verified,
+// recovery still has to know what the attempt found.
+func (a *attempt) prepare(ctx context.Context) error {
+	if err := a.evidence.begin(ctx); err != nil || a.job.Verify.Skip {
+		return err
+	}
+	if err := a.baseline(ctx); err != nil {
+		return err
+	}
+	return a.keepBase(ctx)
+}
+
+// unseen decides about an attempt that did not come to its agent.
+func (a *attempt) unseen(ctx context.Context, err error) (policy.Decision, error) {
+	if a.ended = ended(ctx); a.ended != policy.Running {
+		return a.decide(), nil
+	}
+	d := Unprepared()
+	d.Reason = "ralph could not look at the project: " + err.Error()
+	return d, err
+}
+
+// open starts the agent. Its process is on record before anything is said to it.
+func (a *attempt) open(ctx context.Context) error {
+	op := a.opening(a.job.Place.Folder)
+	op.Earlier = a.job.Session
+	op.Started = func(agent string, id proc.Identity) error {
+		failpoint.Hit("K4")
+		a.talk.agent = agent
+		err := a.ports.Record.Note(ctx, dag.Note{
+			Phase: dag.Starting, Agent: agent, Model: op.Model, AgentPID: int64(id.Pid), AgentPIDStart: int64(id.Start),
+			Base: a.evidence.before.Head, Tree: a.evidence.tree, Transcript: filepath.Join(op.Folder, "transcript.jsonl"),
+		})
+		failpoint.Hit("K5")
+		return err
+	}
+	s, err := a.start(ctx, op)
+	if err != nil {
+		return err
+	}
+	a.talk.session = &metered{Session: s, agent: a.talk.agent, asked: op.Model, own: true}
+	a.meter.add(a.talk.session)
+	a.opened, a.offered, a.sandbox = true, s.Model().Offered, s.Sandbox()
+	a.talk.model = s.Model().Effective
+	a.note(ctx, dag.Note{ModelEffective: a.talk.model, Session: s.ID(), Sandbox: a.sandbox})
+	a.tell(event.Event{Type: event.AgentStarted, Agent: a.talk.agent, Model: a.talk.model})
+	return nil
+}
+
+// opening is what every session of the attempt is opened with.
+func (a *attempt) opening(folder string) Opening {
+	op := Opening{
+		Run: a.job.Run, Task: a.job.Task, Model: a.job.Agent.Choice.Model, Folder: folder, Observe: a.observe,
+	}
+	if a.job.Agent.Substitute {
+		op.Agent = a.job.Agent.Name
+	}
+	return op
+}
+
+// prompt sends a prompt and guards the turn: it is cut short when a budget is exceeded
+// or nothing comes of it.
+func (a *attempt) prompt(ctx context.Context, text string) (acp.Turn, error) {
+	end := a.watch.beginTurn()
+	turn, cut, err := a.guard(a.inspect).Turn(ctx, a.talk.session, text)
+	end()
+	a.meter.tell()
+	var drifting errDrifting
+	a.turn = policy.Turn{Over: asOverspent(cut)}
+	if errors.As(cut, &drifting) && !turn.Completed() {
+		a.turn.Cut, a.turn.Drift = true, drifting.signals
+	}
+	return turn, err
+}
+
+// inspect says why a turn must end, or nil.
+func (a *attempt) inspect(ctx context.Context) error {
+	a.meter.tell()
+	if over := a.overspent(ctx); over != nil {
+		return errOverspent{*over}
+	}
+	if signals := a.watch.during(a.talk.session.Usage()); len(signals) > 0 {
+		return errDrifting{signals}
+	}
+	return nil
+}
+
+// after takes in a turn and asks the policy.
+func (a *attempt) after(ctx context.Context, turn acp.Turn, err error) policy.Decision {
+	a.talk.hear(turn, a.Redact)
+	t := &a.turn
+	t.Sigils, t.Stop, t.Empty, t.Err = a.talk.set, turn.Stop, turn.Empty(), nil
+	a.ended = ended(ctx)
+	if err != nil && !errors.As(err, &t.Err) {
+		t.Err = &acp.Error{Kind: acp.CannotStart, Op: "start", Text: err.Error(), Err: err}
+	}
+	d := a.decide()
+	if d.Action == policy.Release && t.Err == nil && a.said.Asked > 0 && !d.Drifted {
+		changed := len(a.talk.files) > 0 || a.evidence.touched(context.WithoutCancel(ctx))
+		if t.Drift = a.watch.atEnd(a.talk.session.Usage(), changed); len(t.Drift) > 0 {
+			d = a.decide()
+		}
+	}
+	a.said.Answered = a.said.Answered || !t.Empty
+	return d
+}
+
+// decide asks the policy about all that is known.
+func (a *attempt) decide() policy.Decision {
+	return policy.Decide(policy.Facts{
+		Ended: a.ended, Turn: a.turn, Session: a.said, Work: a.work, Agent: a.job.Agent.Standing, Rules: a.job.Rules,
+		History: policy.History{Attempts: a.job.Task.Attempts, Retries: a.job.Task.Retries, Drifted: a.drifted},
+	})
+}
+
+// ended says who ended an attempt from outside, if anybody did.
+func ended(ctx context.Context) policy.Ended {
+	switch {
+	case ctx.Err() == nil:
+		return policy.Running
+	case errors.Is(context.Cause(ctx), ErrLost):
+		return policy.Lost
+	default:
+		return policy.Interrupted
+	}
+}
+
+// followUp is what the agent is told in the same session, and counts it.
+func (a *attempt) followUp(d policy.Decision) string {
+	task := a.job.Task.ID
+	switch d.Say {
+	case policy.AskRepair:
+		a.said.Repairs++
+		a.work.Checked = false
+		a.talk.nextRound(task)
+		return prompt.Repair(prompt.RepairInput{
+			TaskID: task, Gate: d.Gate.Command, Inert: sigils.Inert,
+			Output: prompt.Document{Text: d.Gate.Exit + "\n" + d.Gate.Tail, From: filepath.Join(a.job.Place.Folder, "verify.log")},
+		})
+	case policy.AskDrift:
+		a.said.Nudged++
+		a.watch.forgive(a.talk.session.Usage())
+		signs := make([]string, len(a.turn.Drift))
+		for i, s := range a.turn.Drift {
+			signs[i] = s.Text
+		}
+		return prompt.Drift(prompt.DriftInput{TaskID: task, Signs: signs, Inert: sigils.Inert})
+	case policy.AskGoOn:
+		a.said.GoneOn++
+		return prompt.GoOn(task)
+	default:
+		a.said.Asked++
+		return prompt.Unfinished(task)
+	}
+}
+
+// noteDrift reports and records what fired, and what is done about it.
+func (a *attempt) noteDrift(ctx context.Context, d policy.Decision) {
+	rung := event.DriftNudge
+	switch d.Action {
+	case policy.Fail:
+		rung = event.DriftGiveUp
+	case policy.Release:
+		rung = event.DriftStronger
+	}
+	a.watch.fired = append(a.watch.fired, drift.Kinds(a.turn.Drift)...)
+	a.note(ctx, dag.Note{Drift: a.watch.fired})
+	a.tell(event.Event{Type: event.Drifted, Outcome: string(rung), Reason: drift.Texts(a.turn.Drift)})
+}
+
+// notePrompted records that the agent is at work: from now on it costs something,
+// whether or not it lives to report what.
+func (a *attempt) notePrompted(ctx context.Context) {
+	a.evidence.finished = "" // if it was
+	a.meter.prompted(a.talk.session)
+	used := a.meter.tell()
+	a.note(ctx, dag.Note{Phase: dag.Prompted, Usage: &used})
+}
+
+// note records what became known. That it could not be recorded is no reason to stop
+// an agent at work; the settling write will say so.
+func (a *attempt) note(ctx context.Context, n dag.Note) {
+	if err := a.ports.Record.Note(context.WithoutCancel(ctx), n); err != nil {
+		a.warn(a.job.Task.ID, "recording the attempt: "+err.Error())
+	}
+}
+
+// overspent is the budget that does not let this attempt spend any more, or nil.
+func (a *attempt) overspent(ctx context.Context) *budget.Finding {
+	over, err := a.budgets(ctx)
+	if err != nil && ctx.Err() == nil {
+		a.warnOnce("spending", "what was spent could not be added up: "+err.Error())
+	}
+	for _, f := range over {
+		if f.Stops() {
+			return &f
+		}
+	}
+	return nil
+}
+
+func (a *attempt) budgets(ctx context.Context) ([]budget.Finding, error) {
+	if a.ports.Budget != nil {
+		return a.ports.Budget(ctx)
+	}
+	now := a.Now()
+	accounts := slices.Clone(a.job.Accounts)
+	for i, account := range accounts {
+		accounts[i].Used = AddUsed(account.Used, a.meter.sum(), now.Sub(a.began))
+	}
+	over, _ := budget.Check(now, accounts...)
+	return over, nil
+}
+
+// errOverspent cuts a turn short.
+type errOverspent struct{ finding budget.Finding }
+
+func (e errOverspent) Error() string { return "a budget is used up: " + e.finding.Text }
+
+// asOverspent is the finding that cut a turn short, or nil.
+func asOverspent(cause error) *budget.Finding {
+	var e errOverspent
+	if !errors.As(cause, &e) {
+		return nil
+	}
+	return &e.finding
+}
+
+// observe turns what a session reports into events of the run.
+func (a *attempt) observe(e acp.Event) {
+	a.watch.see(e)
+	out := event.Event{}
+	switch e := e.(type) {
+	case acp.Text:
+		failpoint.Hit("K6")
+		out.Type, out.Text = event.AgentText, e.Text
+	case acp.Thought:
+		out.Type, out.Text = event.AgentThought, e.Text
+	case acp.ToolCall:
+		out.Type = event.AgentTool
+		out.Tool = &event.Tool{ID: e.ID, Title: e.Title, Kind: e.Kind, Status: e.Status, New: e.New, Error: e.Error}
+	case acp.Plan:
+		out.Type = event.AgentPlan
+		for _, entry := range e.Entries {
+			out.Plan = append(out.Plan, entry.Status+": "+entry.Content)
+		}
+	case acp.UsageSeen:
+		used := a.meter.tell() // of all sessions of the attempt, a verifier's too
+		used.Context = e.ContextUsed
+		out.Type, out.Usage = event.AgentUsage, &used
+	case acp.Permission:
+		out.Type, out.Text, out.Outcome = event.AgentAsked, e.Title, e.Answer
+	case acp.Resumed:
+		out.Type, out.Text = event.AgentResumed, e.Session
+	case acp.Warned:
+		out.Type, out.Text = event.Warned, e.Text
+	case acp.Dropped:
+		out.Type, out.Text = event.Warned, human.Count(e.Events, "event")+" not shown: showing them was slower than the agent"
+	default: // what else happens is in the transcript
+		return
+	}
+	a.tell(out)
+}
+
+// tell emits an event of this attempt.
+func (a *attempt) tell(e event.Event) { a.emit(a.stamped(e)) }
+
+func (a *attempt) stamped(e event.Event) event.Event {
+	e.Task, e.Attempt = a.job.Task.ID, a.job.Run.Attempt
+	return e
+}
+
+func joined(files []string) string { return strings.Join(files, ", ") }

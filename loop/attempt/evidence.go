@@ -1,0 +1,305 @@
+package attempt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ralph/dag"
+	"ralph/internal/git"
+	"ralph/internal/human"
+	"ralph/verify/tamper"
+)
+
+// evidence is what the trees of the project show of the work.
+type evidence struct {
+	Worker
+	job      Job
+	before   git.State
+	tree     string // what the attempt began with; empty where git cannot tell
+	headTree string // of the commit that it began with
+	base     Base   // what the task began with
+	earlier  []dag.Attempt
+	old      dag.Attempt // the attempt whose finished work is only verified
+	taken    git.Taken   // the tree that was taken last
+	finished string      // the tree when the agent said that it is done; empty until then
+	blind    error       // why git cannot tell
+}
+
+// begin notes what the attempt finds, and learns what the task's first one found.
+func (e *evidence) begin(ctx context.Context) error {
+	var taken git.Taken
+	err := git.Rules(ctx, e.job.Place.Dir, e.Objects)
+	if err == nil {
+		taken, err = e.take(ctx)
+	}
+	switch {
+	case errors.Is(err, git.ErrUnknown):
+		e.blind = err
+	case err != nil && e.job.Verify.Skip && ctx.Err() == nil:
+		e.warnOnce("trees", "what attempts change cannot be seen: "+err.Error()) // nothing is verified by it
+	case err != nil:
+		return err
+	default:
+		e.tree, e.headTree = taken.Tree, git.HeadTree(ctx, e.job.Place.Dir, taken.Inside...)
+	}
+	e.base = Base{Tree: e.tree}
+	if stored := e.job.History.Base; stored != nil {
+		e.base = *stored
+	}
+	e.earlier, e.old = slices.Clone(e.job.History.Attempts), e.job.History.Finished
+	return e.dropMissing(ctx)
+}
+
+// dropMissing forgets trees that are no longer stored: somebody emptied the folder, and
+// no task is to blame that nothing can be compared with them.
+func (e *evidence) dropMissing(ctx context.Context) error {
+	trees := []string{e.base.Tree}
+	for _, at := range e.earlier {
+		trees = append(trees, at.Tree, at.TreeAfter)
+	}
+	trees = slices.DeleteFunc(trees, func(id string) bool { return id == "" || id == e.tree })
+	if e.tree == "" || len(trees) == 0 {
+		return nil
+	}
+	missing, err := git.Missing(ctx, e.job.Place.Dir, e.Objects, trees)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	gone := func(at dag.Attempt) bool {
+		return slices.Contains(missing, at.Tree) || slices.Contains(missing, at.TreeAfter)
+	}
+	if slices.Contains(missing, e.base.Tree) {
+		e.warn(e.job.Task.ID, "what the task began with is gone from "+e.Objects+": only changes from now on count")
+		e.base.Tree = e.tree
+	}
+	if gone(e.old) {
+		e.old.Tree, e.old.TreeAfter = e.base.Tree, ""
+	}
+	e.earlier = slices.DeleteFunc(e.earlier, gone)
+	return nil
+}
+
+// take is the tree of the project as it is, without what ralph itself writes.
+func (e *evidence) take(ctx context.Context) (git.Taken, error) {
+	taken, err := git.Take(ctx, e.job.Place.Dir, e.Objects, e.ownFiles(ctx)...)
+	if err != nil {
+		return taken, err
+	}
+	if len(taken.Large) > 0 {
+		e.warnOnce("large", fmt.Sprintf("of files above %d MiB only size and time are evidence: %s; ignore those that nobody works on", git.LargeFile>>20, human.List(taken.Large, 5)))
+	}
+	e.taken = taken
+	return taken, nil
+}
+
+// takeNow is take, if the task's beginning is known: otherwise a tree is of no use.
+func (e *evidence) takeNow(ctx context.Context) (git.Taken, error) {
+	if e.base.Tree == "" {
+		return git.Taken{}, nil
+	}
+	return e.take(ctx)
+}
+
+func (w Worker) ownFiles(ctx context.Context) []string {
+	if w.OwnFiles == nil {
+		return []string{".ralph"}
+	}
+	return w.OwnFiles(ctx)
+}
+
+// verifiesOnly says that the work was finished by an earlier attempt.
+func (e *evidence) verifiesOnly() bool { return e.job.Finished != nil }
+
+// finish takes the tree with which the agent says that it is done. What happens
+// later, while that is verified, is not its work.
+func (e *evidence) finish(ctx context.Context) (git.Taken, error) {
+	if e.verifiesOnly() {
+		taken, err := e.takeNow(ctx)
+		e.finished = cmp.Or(e.old.TreeAfter, taken.Tree)
+		return taken, err
+	}
+	taken, err := e.takeNow(context.WithoutCancel(ctx)) // a run that is stopped keeps finished work
+	e.finished = taken.Tree
+	return taken, err
+}
+
+// compare lists what differs between two trees, except for what ralph itself writes:
+// another run may have begun to write its log between the two.
+func (e *evidence) compare(ctx context.Context, from, to string) ([]git.Change, error) {
+	if from == to {
+		return nil, nil
+	}
+	changes, err := git.Compare(ctx, e.job.Place.Dir, e.Objects, from, to)
+	own := e.ownFiles(ctx)
+	return slices.DeleteFunc(changes, func(c git.Change) bool { return within(c.Path, own) }), err
+}
+
+// within says that a file is one of these, or in one of them.
+func within(name string, list []string) bool {
+	return slices.ContainsFunc(list, func(at string) bool { return name == at || strings.HasPrefix(name, at+"/") })
+}
+
+// since lists the files that differ between two trees.
+func (e *evidence) since(ctx context.Context, from, to string) (files []string) {
+	if from == "" || to == "" || from == to {
+		return nil
+	}
+	changes, err := e.compare(ctx, from, to)
+	if err != nil {
+		return nil // it is only for the record; verification compares, too
+	}
+	for _, c := range changes {
+		files = append(files, c.Path)
+	}
+	return files
+}
+
+// worked lists the files that the attempt's agent changed.
+func (e *evidence) worked(ctx context.Context, after git.State) []string {
+	switch {
+	case e.verifiesOnly():
+		return slices.Concat(e.old.Files, e.since(ctx, e.old.Tree, e.finished))
+	case e.tree == "":
+		return git.Changed(ctx, e.job.Place.Dir, e.before, after)
+	default:
+		return e.since(ctx, e.tree, cmp.Or(e.finished, e.taken.Tree))
+	}
+}
+
+// touched says that files of the project have changed since the attempt began, or that
+// nobody can tell.
+func (e *evidence) touched(ctx context.Context) bool {
+	if !e.before.Known {
+		return true
+	}
+	if e.tree != "" {
+		if _, err := e.take(ctx); err != nil {
+			return true
+		}
+	}
+	return len(e.worked(ctx, git.Look(ctx, e.job.Place.Dir))) > 0
+}
+
+// examination is what a tree shows of the task's work.
+type examination struct {
+	shown     string // the tree that shows the task's own work
+	tampering []string
+	unchanged bool
+}
+
+// examine compares a tree with what the task began with.
+func (e *evidence) examine(ctx context.Context, taken git.Taken, taking error, prevented bool) (x examination, err error) {
+	if e.base.Tree == "" {
+		return x, nil
+	}
+	if errors.Is(taking, git.ErrUnknown) {
+		// It was there when the task began, and without it nothing can be verified.
+		x.tampering = append(x.tampering, "the git repository is gone")
+		return x, nil
+	}
+	if taking != nil {
+		return x, taking
+	}
+	changes, err := e.ownChanges(ctx, taken.Tree)
+	if err != nil {
+		return x, err
+	}
+	if prevented {
+		// No agent could write it, so a person did.
+		changes = slices.DeleteFunc(changes, func(c git.Change) bool { return c.Path == configuration })
+	}
+	x.unchanged = len(changes) == 0 && git.HeadTree(ctx, e.job.Place.Dir, taken.Inside...) == e.headTree
+	x.shown = taken.Tree
+	if e.verifiesOnly() {
+		x.shown = e.finished
+	}
+	if !e.job.Task.AllowTampering {
+		x.tampering, err = e.tampering(ctx, changes, taken.Tree)
+	}
+	return x, err
+}
+
+// tampering finds what the changes do to what checks the work.
+func (e *evidence) tampering(ctx context.Context, changes []git.Change, now string) (list []string, err error) {
+	of := func(tree string) tamper.Read {
+		return func(path string) ([]byte, error) {
+			return git.Show(ctx, e.job.Place.Dir, e.Objects, tree, path, maxTestFile)
+		}
+	}
+	before, after := of(e.base.Tree), of(now)
+	findings := tamper.Find(changes, before, after, e.job.Verify.Protect)
+	findings = append(findings, tamper.NeuteredGates(changes, before, after, e.job.Verify.Gates)...)
+	excluded, err := tamper.ExcludedTests(changes, before, after, func() ([]string, error) {
+		return git.Files(ctx, e.job.Place.Dir, e.Objects, e.base.Tree)
+	})
+	for _, finding := range append(findings, excluded...) {
+		list = append(list, finding.What)
+	}
+	return list, err
+}
+
+const (
+	preventing    = "namespaces" // the level of the sandbox at which ralph's configuration is read-only
+	configuration = ".ralph.toml"
+	maxTestFile   = 2 << 20 // how much of a file is searched for tests
+)
+
+// Prevents reports whether a sandbox of that level keeps agents from writing what is
+// ralph's own.
+func Prevents(sandbox string) bool { return sandbox == preventing }
+
+// ownChanges lists what differs from where the task began, as far as it changed
+// while one of its attempts was under way: a person, or another task, may have
+// worked in between.
+func (e *evidence) ownChanges(ctx context.Context, now string) ([]git.Change, error) {
+	all, err := e.compare(ctx, e.base.Tree, now)
+	if err != nil || e.tree == e.base.Tree && !e.verifiesOnly() {
+		return all, err
+	}
+	own := map[string]bool{}
+	for _, span := range e.spans(now) {
+		changes, err := e.compare(ctx, span[0], span[1])
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range changes {
+			own[c.Path], own[c.Old] = true, true
+		}
+	}
+	return slices.DeleteFunc(all, func(c git.Change) bool { return !own[c.Path] && (c.Old == "" || !own[c.Old]) }), nil
+}
+
+// spans are the trees between which the task's attempts worked. Of one whose run
+// died before its agent said that it is done, nobody knows what it ended with, so all
+// until the next one began is its own.
+func (e *evidence) spans(now string) [][2]string {
+	var spans [][2]string
+	from := ""
+	for _, at := range e.earlier {
+		if at.Tree == "" || at.ID == e.job.Run.Attempt || at.StartedAt.Before(e.job.Task.StartedAt) {
+			continue
+		}
+		if from != "" {
+			spans = append(spans, [2]string{from, at.Tree})
+			from = ""
+		}
+		if at.TreeAfter != "" {
+			spans = append(spans, [2]string{at.Tree, at.TreeAfter})
+		} else {
+			from = at.Tree
+		}
+	}
+	switch {
+	case e.verifiesOnly() && e.old.TreeAfter != "":
+		return spans // it is one of those above
+	case e.verifiesOnly(): // kept by a version that did not record what it ended with
+		return append(spans, [2]string{e.old.Tree, now})
+	case from != "":
+		spans = append(spans, [2]string{from, e.tree})
+	}
+	return append(spans, [2]string{e.tree, now})
+}

@@ -1,0 +1,149 @@
+// Package attempt makes one try at one task: a Job goes in, a Result comes out. It runs
+// the agent, decides turn by turn and verifies the work, in the folder that the job names.
+// It never sees the database: what must outlive the process goes through a Recorder.
+package attempt
+
+import (
+	"time"
+
+	"ralph/acp"
+	"ralph/budget"
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/drift"
+	"ralph/loop/policy"
+	"ralph/prompt"
+	"ralph/sigils"
+	"ralph/strategy"
+	"ralph/verify"
+)
+
+// Job is one try as data. It survives json.Marshal, so that another machine can do it.
+type Job struct {
+	Run      RunRef
+	Task     dag.Task
+	Place    Place
+	Agent    Assignment
+	Session  *Earlier     // to continue; nil begins a new one
+	Finished *Finished    // set: verify this work, run no agent
+	Brief    prompt.Input // what graph and journal know; the attempt adds what it reads in Place.Dir
+	History  History
+	Verify   Verification
+	Rules    policy.Rules
+	Drift    drift.Thresholds
+	Accounts []budget.Account // used when Ports.Budget is nil
+}
+
+// RunRef says of which run an attempt is a part.
+type RunRef struct {
+	ID, Owner string
+	Attempt   string
+	Iteration int
+	Limit     int // of iterations; 0 means none
+}
+
+// Place is where an attempt works.
+type Place struct {
+	Dir    string
+	Base   string // the commit it begins with; "" in the project's own working tree
+	Folder string // for its transcript and logs
+	Slot   int    // 0 in the project's own working tree
+}
+
+// Assignment is who works, and with which model.
+type Assignment struct {
+	Name       string
+	Substitute bool   // it works instead of the run's own agent
+	Verifier   string // who gives verdicts, if that is another agent
+	Choice     strategy.Choice
+	Standing   policy.Standing
+
+	VerifierProven bool // the verifier has answered in this run
+}
+
+// Earlier is the session in which an attempt at the same task was interrupted.
+type Earlier struct {
+	Agent   string // the only one that knows it
+	Session string
+	CostUSD float64 // what it had cost by then
+}
+
+// Finished is what verification needs of an attempt whose agent says that it is done.
+// It is recorded, so that another run can verify the work if this one dies.
+type Finished struct {
+	Set      sigils.Set               `json:"set"`
+	Stop     string                   `json:"stop"`
+	Evident  bool                     `json:"evident"`
+	Baseline map[string]verify.Result `json:"baseline"` // what the gates said before the work
+}
+
+// Base is where a task began: what was there before its first attempt. It is kept
+// with the task, so that neither a second run nor somebody else's work between two
+// attempts can be taken for the task's own.
+type Base struct {
+	Tree  string                   `json:"tree,omitempty"` // empty where git cannot tell
+	Gates map[string]verify.Result `json:"gates,omitempty"`
+}
+
+// History is what came before.
+type History struct {
+	Base     *Base         // nil at the task's first attempt
+	Attempts []dag.Attempt // at the task, in order, with this one
+	Finished dag.Attempt   // the one whose work is only verified
+	Changed  []string      // files that the run's last attempts changed
+}
+
+// Last is the last attempt that has ended.
+func (h History) Last() (last dag.Attempt) {
+	for _, at := range h.Attempts {
+		if !at.EndedAt.IsZero() {
+			last = at
+		}
+	}
+	return last
+}
+
+// Verification says how work is checked.
+type Verification struct {
+	Skip    bool     // accept "done" without looking
+	Gates   []string // of the project, the feature and the task
+	Own     int      // the index of the task's own first gate
+	Reruns  int      // of a gate that failed, before that counts
+	Protect []string // patterns of files that check the work
+	Verdict bool     // an agent with fresh eyes has the last word
+	Opened  []string // files and folders below Dir that a verifier may write
+}
+
+// Result is what came of an attempt.
+type Result struct {
+	Decision policy.Decision
+	Seen     Seen
+	Said     sigils.Set
+	Agent    AgentUse
+	Files    []string // that it changed
+	Began    time.Time
+	Stack    string // of a panic
+}
+
+// Seen is what settling needs of the facts.
+type Seen struct {
+	Opened   bool // a session was
+	Answered bool
+	Empty    bool // the last turn was
+	Checked  bool // the work is finished: the next attempt needs no agent
+	Passed   bool // a gate or a verifier accepted it
+
+	VerifierAnswered bool
+}
+
+// AgentUse is who worked, and what the attempt's sessions used.
+type AgentUse struct {
+	Name       string
+	Model      string // that took effect
+	Offered    []string
+	Stop       acp.StopReason
+	Sandbox    string
+	Usage      event.Usage
+	Shares     []dag.Share
+	SessionUSD *float64
+}

@@ -1,0 +1,308 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"ralph/acp"
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/git"
+	"ralph/internal/proc"
+	"ralph/internal/redact"
+	"ralph/internal/testing/failpoint"
+	"ralph/loop/policy"
+	"ralph/prompt"
+	"ralph/sigils"
+	"ralph/verify"
+)
+
+// verify checks what the agent says is done: whether it touched what checks it,
+// the gates, whether anything changed at all, and then the eyes of another agent.
+func (a *attempt) verify(ctx context.Context) policy.Decision {
+	w := &a.work
+	w.Checked, w.Verdict, w.VerifierErr, w.VerifierOver, w.Disturbed = true, nil, nil, nil, nil
+	taken, err := a.evidence.finish(ctx)
+	if a.job.Finished == nil {
+		a.keepFinished(ctx)
+	}
+	failpoint.Hit("K8")
+	if a.job.Verify.Skip || a.ended == policy.Interrupted {
+		return a.decide()
+	}
+	a.note(ctx, dag.Note{Phase: dag.Verifying})
+	shown, err := a.examine(ctx, taken, err)
+	if err == nil && len(w.Tampering) == 0 {
+		if w.Gates, err = a.gates(ctx); err == nil {
+			err = a.examineAgain(ctx)
+		}
+	}
+	w.CheckErr = err
+	w.WantVerdict = a.job.Verify.Verdict && (a.job.Agent.Verifier != "" || !a.evident())
+	a.ended = ended(ctx)
+	a.note(ctx, dag.Note{Gates: records(w.Gates)})
+	d := a.decide()
+	if d.Action == policy.AskVerdict {
+		if w.VerifierOver = a.overspent(ctx); w.VerifierOver == nil {
+			a.askVerdict(ctx, shown)
+			w.CheckErr = a.examineAgain(ctx)
+			a.ended = ended(ctx)
+		}
+		d = a.decide()
+	}
+	return d
+}
+
+// keepFinished records what verification needs, before the attempt's phase says so.
+func (a *attempt) keepFinished(ctx context.Context) {
+	f := Finished{Set: a.talk.set, Stop: string(a.talk.stop), Baseline: map[string]verify.Result{}, Evident: a.evident()}
+	for _, command := range a.job.Verify.Gates {
+		if res := a.known(command); res != nil {
+			f.Baseline[command] = *res
+		}
+	}
+	if err := a.ports.Record.Finished(ctx, f); err != nil {
+		a.warn(a.job.Task.ID, "keeping what is to be verified: "+err.Error())
+		return
+	}
+	used := a.meter.tell()
+	a.note(ctx, dag.Note{Phase: dag.Answered, StopReason: string(a.talk.stop), TreeAfter: a.evidence.finished, Usage: &used})
+}
+
+// finishedMeanwhile says that the agent was done, and its turn at an end, when the run
+// was stopped: its work is kept as finished, and verified the next time.
+func (a *attempt) finishedMeanwhile() bool {
+	t := a.turn
+	itself := (t.Err == nil || t.Err.Kind == acp.Cancelled) && t.Stop == acp.StopEnd
+	return a.ended == policy.Interrupted && itself && t.Sigils.Done && !t.Sigils.Failure
+}
+
+// evident says that the agent's word rests on an exit status.
+func (a *attempt) evident() bool {
+	if a.job.Finished != nil {
+		return a.job.Finished.Evident
+	}
+	return a.talk.session != nil && a.talk.session.Evident()
+}
+
+// examine looks for tampering and for changes, and returns the tree that shows the work.
+func (a *attempt) examine(ctx context.Context, taken git.Taken, taking error) (string, error) {
+	w := &a.work
+	w.Tampering, w.Unchanged = nil, false
+	w.Evident = a.job.Task.Kind == dag.Check || a.evident()
+	sandbox := ""
+	if s := a.talk.session; s != nil {
+		sandbox = s.Sandbox()
+		if !a.job.Task.AllowTampering {
+			touched, err := s.Tampered()
+			if err != nil {
+				return "", err
+			}
+			for _, path := range touched {
+				w.Tampering = append(w.Tampering, "protected: "+path)
+			}
+		}
+	}
+	if a.evidence.base.Tree == "" && a.evidence.blind != nil && !w.Evident {
+		a.warnOnce("git", "changes cannot be verified: "+a.evidence.blind.Error())
+	}
+	x, err := a.evidence.examine(ctx, taken, taking, Prevents(sandbox))
+	w.Tampering, w.Unchanged = append(w.Tampering, x.tampering...), x.unchanged
+	return x.shown, err
+}
+
+// examineAgain looks for tampering only: the agent lives on while the gates run, and
+// what gates leave behind is not the work's.
+func (a *attempt) examineAgain(ctx context.Context) error {
+	unchanged := a.work.Unchanged
+	taken, err := a.evidence.takeNow(ctx)
+	_, err = a.examine(ctx, taken, err)
+	a.work.Unchanged = unchanged
+	return err
+}
+
+// warnTampering says what an attempt touched that nobody asked about, because it
+// did not end with "done".
+func (a *attempt) warnTampering(d policy.Decision) {
+	if a.work.Checked || a.job.Task.AllowTampering || d.Action == policy.Abort {
+		return
+	}
+	touched, err := a.talk.session.Tampered()
+	if err == nil && len(touched) > 0 {
+		a.warn(a.job.Task.ID, "the agent changed what it must not: "+joined(touched))
+	}
+}
+
+// maxRounds is how often a verdict is asked for while the project keeps changing.
+const maxRounds = 2
+
+// askVerdict asks an agent with fresh eyes, and once more if the project changed while it
+// looked: nobody knows then what it saw.
+func (a *attempt) askVerdict(ctx context.Context, shown string) {
+	w := &a.work
+	for round := 1; ; round++ {
+		since := a.Now()
+		var before git.Taken
+		var err error
+		if a.evidence.tree != "" {
+			before, err = a.evidence.take(ctx)
+		}
+		e := a.askOnce(ctx, shown)
+		if w.Disturbed = nil; err == nil && w.VerifierErr == nil && w.VerifierOver == nil && ctx.Err() == nil {
+			w.Disturbed = a.disturbed(ctx, before.Tree, since)
+		}
+		if len(w.Disturbed) > 0 {
+			w.Verdict = nil
+			e.Outcome, e.Reason, e.Files = string(event.VerdictNone), policy.DisturbedReason(w.Disturbed), w.Disturbed
+			a.note(ctx, dag.Note{Verdict: "none: " + e.Reason})
+		}
+		a.emit(e)
+		if len(w.Disturbed) == 0 || round == maxRounds {
+			return
+		}
+		if w.VerifierOver = a.overspent(ctx); w.VerifierOver != nil {
+			return
+		}
+		shown = a.evidence.taken.Tree // what the next one finds
+	}
+}
+
+// disturbed lists the project's files that differ from a tree that was taken before the
+// verifier was asked, whoever changed them. Where other agents work in the same folder
+// that says nothing, and the list is empty.
+func (a *attempt) disturbed(ctx context.Context, before string, since time.Time) []string {
+	if before == "" {
+		if a.evidence.blind != nil {
+			a.warnOnce("git", "whether files change during verification cannot be noticed: "+a.evidence.blind.Error())
+		}
+		return nil
+	}
+	taken, err := a.evidence.take(ctx)
+	if err != nil {
+		return nil // the next look at the project fails, too, and says why
+	}
+	files := slices.DeleteFunc(a.evidence.since(ctx, before, taken.Tree), func(name string) bool { return within(name, a.job.Verify.Opened) })
+	if len(files) > 0 && a.ports.Shared != nil && a.ports.Shared(ctx, since) {
+		return nil
+	}
+	return files
+}
+
+// maxPatch is how much of a difference is read; the prompt cuts further.
+const maxPatch = 256 << 10
+
+// askOnce has one verifier look, and returns the event that says what came of it.
+func (a *attempt) askOnce(ctx context.Context, shown string) event.Event {
+	w, t := &a.work, a.job.Task
+	sources := a.sources()
+	in := prompt.VerifyInput{
+		Task: prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description}, Inert: sigils.Inert, Spec: sources.Spec, Plan: sources.Plan,
+	}
+	if shown != "" {
+		patch, cut, err := git.Patch(ctx, a.job.Place.Dir, a.Objects, a.evidence.base.Tree, shown, maxPatch)
+		if err != nil {
+			patch = "(" + err.Error() + ")"
+		}
+		in.Diff = prompt.Document{Text: patch, From: "the difference since the task began"}
+		if cut {
+			in.Diff.From += ", cut: look at the files for the rest"
+		}
+	}
+	for _, g := range w.Gates {
+		in.Gates = append(in.Gates, prompt.Gate{Name: g.Command, Passed: g.Passed, Output: g.Tail})
+	}
+	a.tell(event.Event{Type: event.VerifierStarted})
+	verdict, err := a.verdict(ctx, prompt.Verify(in))
+	e := a.stamped(event.Event{Type: event.VerifierEnded, Outcome: string(event.VerdictPass), Reason: verdict.Reason})
+	if err != nil {
+		if w.VerifierOver = asOverspent(err); w.VerifierOver == nil && !errors.As(err, &w.VerifierErr) {
+			w.VerifierErr = &acp.Error{Kind: acp.Cancelled, Op: "verify", Text: err.Error(), Err: err}
+		}
+		e.Outcome, e.Reason = string(event.VerdictNone), err.Error()
+		return e
+	}
+	w.Verdict = &verdict
+	a.note(ctx, dag.Note{Verdict: verdict.String()})
+	if !verdict.Pass {
+		e.Outcome = string(event.VerdictFail)
+	}
+	return e
+}
+
+// verdict asks for one, and is guarded as the work is: it ends with errOverspent when
+// a budget is exceeded meanwhile. A verdict that was given all the same counts.
+func (a *attempt) verdict(ctx context.Context, text string) (verify.Verdict, error) {
+	ctx, cut := context.WithCancelCause(ctx)
+	guarding := a.guard(func(ctx context.Context) error {
+		a.meter.tell()
+		if over := a.overspent(ctx); over != nil {
+			return errOverspent{*over}
+		}
+		return nil
+	}).Watch(ctx, cut)
+	v, err := verify.Ask(ctx, text, func(ctx context.Context, try int) (verify.Verifier, error) {
+		if over := a.overspent(ctx); over != nil && try > 1 { // the first was asked about already
+			cut(errOverspent{*over})
+			return nil, context.Cause(ctx)
+		}
+		return a.openVerifier(ctx)
+	})
+	cut(nil)
+	<-guarding
+	return redact.Deep(a.Redact, v), err
+}
+
+// openVerifier opens the next session that is to give a verdict, in a folder of its own.
+func (a *attempt) openVerifier(ctx context.Context) (verify.Verifier, error) {
+	a.verifiers++
+	folder := filepath.Join(a.job.Place.Folder, "verify-"+strconv.Itoa(a.verifiers))
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, err
+	}
+	name := ""
+	op := a.opening(folder)
+	op.Verifier = true
+	op.Started = func(agent string, _ proc.Identity) error { name = agent; return nil }
+	s, err := a.start(ctx, op)
+	if err != nil {
+		return nil, err
+	}
+	m := &metered{Session: s, agent: name, asked: a.job.Agent.Choice.Model, another: a.job.Agent.Verifier != "", worked: true}
+	a.meter.add(m)
+	return &verifier{metered: m, attempt: a}, nil
+}
+
+// verifier is a session that gives a verdict.
+type verifier struct {
+	*metered
+	attempt *attempt
+	refused bool // the provider was at its limit, so nothing was paid
+}
+
+// Prompt is the session's, but a turn that completed while it was being cut short is
+// whole. From now on it costs something, whether or not we live to record what.
+func (v *verifier) Prompt(ctx context.Context, text string) (acp.Turn, error) {
+	a := v.attempt
+	used := a.meter.tell()
+	a.note(ctx, dag.Note{Usage: &used})
+	turn, err := v.Session.Prompt(ctx, text)
+	if asOverspent(context.Cause(ctx)) != nil && turn.Completed() {
+		err = nil
+	}
+	a.verified = a.verified || !turn.Empty()
+	v.refused = turn.Empty() && (errors.Is(err, acp.RateLimited) || errors.Is(err, acp.AuthRequired))
+	return turn, err
+}
+
+// Close is the session's, and keeps what it used.
+func (v *verifier) Close() error {
+	err := v.Session.Close()
+	v.attempt.meter.close(v.metered, !v.refused)
+	v.attempt.meter.tell()
+	return err
+}

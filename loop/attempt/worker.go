@@ -1,0 +1,120 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"ralph/acp"
+	"ralph/budget"
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/proc"
+	"ralph/internal/redact"
+	"ralph/prompt"
+	"ralph/verify"
+)
+
+// Session is one agent at work.
+type Session interface {
+	Prompt(ctx context.Context, text string) (acp.Turn, error)
+	Model() acp.ModelChoice
+	Usage() acp.Usage
+	SessionUSD() *float64 // what the whole session has cost, in all attempts
+	ID() string
+	Kill() error
+	Close() error
+	Sandbox() string // the level that confines it
+	Evident() bool   // its word rests on an exit status and needs no other evidence
+	// Tampered lists what the session changed that no agent may change.
+	Tampered() ([]string, error)
+}
+
+// Opening is what is needed to open a session for an attempt.
+type Opening struct {
+	Run      RunRef
+	Task     dag.Task
+	Model    string // a tier, a name, or "" for the agent's own
+	Folder   string // for its transcript
+	Agent    string // who works instead of the run's own agent; "" for that one
+	Verifier bool   // it verifies the work and changes nothing
+	Earlier  *Earlier
+	Observe  func(acp.Event)
+	Started  func(agent string, id proc.Identity) error
+}
+
+// Worker is what a machine brings. One value serves all attempts of a process; it has no
+// state of its own but Baselines.
+type Worker struct {
+	Open      func(context.Context, Opening) (Session, error)
+	Gates     verify.Gates // Dir and Owner come from the job
+	Withheld  []string     // names of variables that gates are not given
+	Baselines *Baselines
+	Sources   func(dir string, t dag.Task, changed []string) Sources
+	Prices    budget.Prices
+	Objects   string                         // a folder for the trees that the project is compared with
+	OwnFiles  func(context.Context) []string // files below Dir that ralph itself writes; nil means .ralph
+	Redact    *redact.Redactor
+	Observe   func(event.Event)
+	WarnOnce  func(subject, text string) // once for each subject; nil warns every time
+	Poll      time.Duration
+	Now       func() time.Time
+}
+
+// Sources are what a prompt takes from files, read for each attempt.
+type Sources struct {
+	Spec, Plan   prompt.Document
+	Instructions []string // names of files such as AGENTS.md
+	Knowledge    prompt.Document
+	Skills       []prompt.Skill
+	Unread       []Unread
+}
+
+// Unread is a file that cannot be read, and why.
+type Unread struct{ Subject, Text string }
+
+// Ports are what one attempt reports to and asks. Only Record is required.
+type Ports struct {
+	Record Recorder
+	// Budget finds the budgets that are exceeded; nil goes by Job.Accounts.
+	Budget func(context.Context) ([]budget.Finding, error)
+	// Shared reports whether other agents may have worked in Place.Dir since then.
+	Shared func(ctx context.Context, since time.Time) bool
+}
+
+// Recorder keeps what must outlive this process. It is called in order from the attempt's
+// goroutine, except Used.
+type Recorder interface {
+	Note(ctx context.Context, n dag.Note) error
+	SetBase(ctx context.Context, b Base) error
+	// Finished is called before the phase "answered" is noted.
+	Finished(ctx context.Context, f Finished) error
+	// Used is called with the totals whenever they may have changed, from any goroutine.
+	Used(u event.Usage, sessionUSD *float64)
+}
+
+// ErrLost is the cause of a context whose attempt no longer holds its task.
+var ErrLost = errors.New("the task was taken away")
+
+// ErrUnrenewed is the cause if another run may hold the task: where nobody can see that
+// we live, the lease decides.
+var ErrUnrenewed = fmt.Errorf("%w, or may be: the claim could not be renewed for longer than its lease", ErrLost)
+
+func (w Worker) warn(task, text string) {
+	w.emit(event.Event{Type: event.Warned, Task: task, Text: text})
+}
+
+func (w Worker) warnOnce(subject, text string) {
+	if w.WarnOnce == nil {
+		w.warn("", text)
+		return
+	}
+	w.WarnOnce(subject, text)
+}
+
+func (w Worker) emit(e event.Event) {
+	if w.Observe != nil {
+		w.Observe(e)
+	}
+}

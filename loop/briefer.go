@@ -1,0 +1,296 @@
+package loop
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/git"
+	"ralph/journal"
+	"ralph/knowledge"
+	"ralph/loop/attempt"
+	"ralph/prompt"
+	"ralph/strategy"
+)
+
+// briefer turns claims into jobs.
+type briefer struct {
+	opts   *Options
+	run    *dag.Run
+	ledger *ledger
+	bus    *bus
+}
+
+// assign is the part of a job that needs no look at the graph.
+func (b briefer) assign(claim dag.Claim, agent string, iteration int) attempt.Job {
+	o, t := b.opts, claim.Task
+	j := attempt.Job{
+		Run:   attempt.RunRef{ID: b.run.ID, Owner: b.run.Owner, Attempt: claim.Attempt, Iteration: iteration, Limit: o.Limit},
+		Task:  t,
+		Place: attempt.Place{Dir: o.Dir, Folder: filepath.Join(o.Folder, b.run.ID, claim.Attempt)},
+		Agent: attempt.Assignment{
+			Name: agent, Substitute: t.Agent == "" && agent != o.Setup.Agent, Verifier: o.Verifier,
+			Standing: b.ledger.standing(agent, t.ID), VerifierProven: b.ledger.proven(o.Verifier),
+		},
+		Verify: attempt.Verification{Skip: o.SkipVerify, Reruns: o.Reruns, Protect: o.Protect, Verdict: o.AgentVerdict, Opened: o.Opened},
+		Rules:  o.Rules, Drift: o.Drift,
+	}
+	s := &j.Agent.Standing
+	s.Substitute, s.OwnAgent, s.OwnModel = j.Agent.Substitute, t.Agent != "", t.Model != ""
+	if claim.Resume {
+		b.resume(claim, &j)
+	}
+	return j
+}
+
+// resume has the work verified that an earlier attempt finished, if that can be read.
+func (b briefer) resume(claim dag.Claim, j *attempt.Job) {
+	old := claim.Resumed
+	data, err := os.ReadFile(filepath.Join(b.opts.Folder, old.Run, old.ID, finishedFile))
+	var f attempt.Finished
+	if err == nil {
+		err = json.Unmarshal(data, &f)
+	}
+	if err != nil {
+		b.bus.warn(claim.Task.ID, "the finished work of "+old.ID+" cannot be verified alone, so the agent is run again: "+err.Error())
+		return
+	}
+	tier, _ := strategy.ParseTier(old.Model)
+	j.Finished, j.History.Finished, j.Agent.Choice = &f, old, strategy.Choice{Model: old.Model, Tier: tier}
+}
+
+// complete adds what the graph and the journal know, and chooses the model. The share is
+// how much of the budgets is used.
+func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) error {
+	t := j.Task
+	guide, changed, offered := b.ledger.guide(j.Agent.Name)
+	j.History.Changed = changed
+	err := b.opts.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) error {
+		base, err := g.Base(t.ID)
+		if err != nil {
+			return err
+		}
+		if base != "" {
+			j.History.Base = &attempt.Base{}
+			if err := json.Unmarshal([]byte(base), j.History.Base); err != nil {
+				return err
+			}
+		}
+		if j.History.Attempts, err = g.Attempts(t); err != nil {
+			return err
+		}
+		shared, err := g.FeatureGates(t.Feature)
+		if err != nil {
+			return err
+		}
+		j.Verify.Gates = slices.Concat(b.opts.Gates, shared, t.Gates)
+		j.Verify.Own = len(j.Verify.Gates) - len(t.Gates)
+		if j.Finished == nil {
+			j.Brief, err = gather(g, *b.opts, b.run.ID, t, j.History.Last())
+		}
+		return err
+	})
+	if err != nil || j.Finished != nil {
+		return err
+	}
+	j.Brief.Models = models(offered)
+	if b.opts.ResumeSession {
+		j.Session = earlierSession(t, j.History.Attempts)
+	}
+	guide.Kind, guide.Model, guide.Pinned, guide.Iteration = b.opts.Strategy, b.opts.Model, t.Model, j.Run.Iteration
+	guide.Task, guide.Retries, guide.Used = t.ID, t.Retries, share
+	_, guide.Above = attempt.Drifted(t, j.History.Attempts)
+	choice := strategy.Next(guide)
+	if b.opts.Modelless != nil && b.opts.Modelless(j.Agent.Name) {
+		choice = strategy.Choice{}
+	}
+	if j.Agent.Substitute && choice.Tier == "" && choice.Model != "" {
+		choice.Reason += "; but that is another agent's name for it, so " + j.Agent.Name + " has its own choice"
+		choice.Model = ""
+	}
+	j.Agent.Choice = choice
+	return nil
+}
+
+// Gather collects all that the prompt of a task is made of, within a run or, with
+// an empty ID, before one.
+func Gather(ctx context.Context, opts Options, run string, t dag.Task) (in prompt.Input, err error) {
+	var last dag.Attempt
+	err = opts.Store.View(ctx, func(g *dag.Graph) error {
+		attempts, err := g.Attempts(t)
+		if err != nil {
+			return err
+		}
+		last = attempt.History{Attempts: attempts}.Last()
+		in, err = gather(g, opts, run, t, last)
+		return err
+	})
+	if err != nil {
+		return in, err
+	}
+	return attempt.Brief(ctx, in, opts.sources(opts.Dir, t, nil), opts.Dir, git.Look(ctx, opts.Dir), last), nil
+}
+
+// Context is what a prompt takes from files, read for each attempt.
+type Context struct {
+	Spec, Plan   prompt.Document
+	Instructions []string // names of files such as AGENTS.md
+}
+
+// sources reads what the project's files say about a task.
+func (o *Options) sources(dir string, t dag.Task, changed []string) (s attempt.Sources) {
+	if o.Context != nil {
+		c := o.Context(t)
+		s.Spec, s.Plan, s.Instructions = c.Spec, c.Plan, c.Instructions
+	}
+	if o.Known == nil {
+		return s
+	}
+	q := knowledge.Query{Title: t.Title, Description: t.Description, Feature: t.Feature, Paths: changed}
+	entries, unread := o.Known.Load()
+	s.Knowledge = prompt.Document{Text: knowledge.Render(q.Match(entries), o.Tokens), From: knowledge.Folder}
+	skills, unusable := knowledge.Skills(dir, q)
+	for _, skill := range skills {
+		s.Skills = append(s.Skills, prompt.Skill{Name: skill.Name, Description: skill.Description, Path: skill.Path})
+	}
+	for _, w := range append(unread, unusable...) {
+		s.Unread = append(s.Unread, attempt.Unread{Subject: w.File, Text: w.String()})
+	}
+	return s
+}
+
+// gather collects what graph and journal know about a task.
+func gather(g *dag.Graph, opts Options, run string, t dag.Task, last dag.Attempt) (in prompt.Input, err error) {
+	in.Task = prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description}
+	if t.Parent != "" {
+		p, err := g.Task(t.Parent)
+		if err != nil {
+			return in, err
+		}
+		in.Parent = &prompt.Task{ID: p.ID, Title: p.Title, Description: p.Description}
+	}
+	blockers, err := g.Blockers(t)
+	if err != nil {
+		return in, err
+	}
+	for _, b := range blockers {
+		if b.Status != dag.Done {
+			continue
+		}
+		summary, err := summaryOf(g, b)
+		if err != nil {
+			return in, err
+		}
+		in.Prerequisites = append(in.Prerequisites, prompt.Prerequisite{ID: b.ID, Title: b.Title, Summary: summary})
+	}
+	if t.Retries > 0 {
+		limit := opts.MaxRetries
+		for _, override := range []*int{t.MaxRetries, opts.Retries} {
+			if override != nil {
+				limit = *override
+			}
+		}
+		reason, err := g.LastFailure(t)
+		if err != nil {
+			return in, err
+		}
+		in.Retry = &prompt.Retry{Attempt: t.Retries, Max: limit, Reason: reason}
+	}
+	logs, err := g.Logs(t)
+	if err != nil {
+		return in, err
+	}
+	var said []string
+	for _, l := range logs {
+		if l.Kind == dag.LogUser {
+			said = append(said, l.Text)
+		}
+	}
+	in.Guidance, in.Previous = strings.Join(said, "\n\n"), previous(opts.Folder, last)
+	selected, err := journal.Select(g.Tx(), journal.Query{Run: run, Title: t.Title, Description: t.Description}, opts.Recall)
+	in.Journal = prompt.Document{Text: selected.Text(), From: "ralph journal list"}
+	return in, err
+}
+
+// summaryOf is what the agent that finished a task noted, or else its description.
+func summaryOf(g *dag.Graph, t dag.Task) (string, error) {
+	entries, err := journal.List(g.Tx(), journal.Filter{Task: t.ID, Outcome: event.AttemptDone, Limit: 1})
+	if err != nil || len(entries) == 0 || entries[0].Notes == "" {
+		return t.Description, err
+	}
+	return entries[0].Notes, nil
+}
+
+// previousSize is how much of an earlier answer is read; the prompt cuts further.
+const previousSize = 64 << 10
+
+// previous reads the end of what the last attempt said.
+func previous(folder string, last dag.Attempt) prompt.Document {
+	if last.ID == "" || folder == "" || last.Outcome == event.AttemptDone {
+		return prompt.Document{}
+	}
+	path := filepath.Join(folder, last.Run, last.ID, "answer.md")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return prompt.Document{}
+		}
+		return prompt.Document{Text: "(" + err.Error() + ")", From: path}
+	}
+	data = data[max(len(data)-previousSize, 0):]
+	return prompt.Document{Text: strings.ToValidUTF8(string(data), "?"), From: path}
+}
+
+// earlierSession is that of the last attempt, if it was interrupted: whatever
+// else came of an attempt, its session has nothing to be continued. What was
+// before a person reset the task does not count.
+func earlierSession(t dag.Task, attempts []dag.Attempt) *attempt.Earlier {
+	last := attempt.History{Attempts: attempts}.Last()
+	if last.Outcome != event.AttemptInterrupted || last.Session == "" || last.StartedAt.Before(t.StartedAt) {
+		return nil
+	}
+	e := &attempt.Earlier{Agent: last.Agent, Session: last.Session}
+	for _, at := range attempts { // one that was killed could not report what it cost
+		if at.Session == last.Session && at.SessionUSD != nil {
+			e.CostUSD = *at.SessionUSD
+		}
+	}
+	return e
+}
+
+// why says what decided about a model, and what would have been chosen otherwise.
+func why(c strategy.Choice) string {
+	if other := cmp.Or(c.Overrode, c.Uncapped); other != "" {
+		return c.Reason + ", instead of " + other
+	}
+	return c.Reason
+}
+
+// maxModels is how many names of models a prompt offers.
+const maxModels = 20
+
+// models lists what a hint may name: the tiers, and what the agent offered the last
+// time it ran. Nil leaves it to the prompt.
+func models(offered []string) []string {
+	if len(offered) == 0 {
+		return nil
+	}
+	names := []string{}
+	for _, tier := range strategy.Tiers() {
+		names = append(names, string(tier))
+	}
+	for _, name := range offered {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names[:min(len(names), maxModels)]
+}

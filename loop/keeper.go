@@ -1,0 +1,114 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"time"
+
+	"ralph/dag"
+	"ralph/event"
+	"ralph/loop/attempt"
+)
+
+// keeper renews claims while attempts run.
+type keeper struct {
+	opts *Options
+	live *live
+	bus  *bus
+}
+
+// keep looks often whether a claim is still ours, and renews its lease every third of its
+// life, and whenever the attempt has used more. It ends the attempt when the claim is
+// lost: a person reset, finished or deleted the task. The channel is closed when it has
+// stopped, at the end of ctx.
+func (k keeper) keep(ctx context.Context, claim dag.Claim, lose context.CancelCauseFunc) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(k.opts.Poll)
+		defer ticker.Stop()
+		now := k.opts.Now
+		last, tried := now(), now()
+		stored := k.live.note(claim.Attempt)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			var err error
+			if note := k.live.note(claim.Attempt); due(now().Sub(tried), k.opts.Lease) || !reflect.DeepEqual(note, stored) {
+				tried, stored = now(), note
+				err = k.opts.Store.Update(ctx, func(g *dag.Graph) error {
+					if err := g.Heartbeat(claim, k.opts.Lease); err != nil {
+						return err
+					}
+					return g.NoteAttempt(claim.Attempt, note)
+				})
+			} else {
+				err = k.opts.Store.View(ctx, func(g *dag.Graph) error { return g.Holds(claim) })
+			}
+			switch {
+			case err == nil:
+				last = now()
+			case errors.Is(err, dag.ErrLost):
+				lose(attempt.ErrLost)
+				return
+			case now().Sub(last) > k.opts.Lease && ctx.Err() == nil:
+				lose(attempt.ErrUnrenewed)
+				return
+			case ctx.Err() == nil:
+				k.bus.warnOnce("heartbeat", "the claim could not be renewed: "+err.Error())
+			}
+		}
+	}()
+	return done
+}
+
+// due says that it is time for the next heartbeat. A clock that was set, or a
+// machine that slept, makes it due at once.
+func due(passed, lease time.Duration) bool { return passed < 0 || passed >= lease/3 }
+
+// recorder keeps what an attempt reports: in the graph, in its folder, and in memory
+// until the next heartbeat.
+type recorder struct {
+	store  *dag.Store
+	claim  dag.Claim
+	folder string
+	live   *live
+}
+
+func (r recorder) Note(ctx context.Context, n dag.Note) error {
+	return r.store.Update(ctx, func(g *dag.Graph) error { return g.NoteAttempt(r.claim.Attempt, n) })
+}
+
+func (r recorder) SetBase(ctx context.Context, base attempt.Base) error {
+	b, err := json.Marshal(base)
+	if err != nil {
+		return err
+	}
+	return r.store.Update(ctx, func(g *dag.Graph) error { return g.SetBase(r.claim, string(b)) })
+}
+
+const finishedFile = "finished.json"
+
+// Finished stores what verification needs. It is in place whole or not at all.
+func (r recorder) Finished(_ context.Context, f attempt.Finished) error {
+	data, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(r.folder, finishedFile)
+	if err := os.WriteFile(path+".tmp", data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".tmp", path)
+}
+
+func (r recorder) Used(u event.Usage, sessionUSD *float64) {
+	r.live.used(r.claim.Attempt, u, sessionUSD)
+}

@@ -1,0 +1,74 @@
+package loop
+
+import (
+	"sync"
+	"time"
+
+	"ralph/budget"
+	"ralph/dag"
+	"ralph/event"
+	"ralph/loop/attempt"
+)
+
+// live knows what the attempts that are running have used so far. Its lock is a leaf.
+type live struct {
+	mu       sync.Mutex
+	attempts map[string]*liveAttempt
+}
+
+type liveAttempt struct {
+	task       dag.Task
+	began      time.Time
+	used       event.Usage
+	sessionUSD *float64
+}
+
+func (l *live) add(attempt string, t dag.Task, began time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.attempts == nil {
+		l.attempts = map[string]*liveAttempt{}
+	}
+	l.attempts[attempt] = &liveAttempt{task: t, began: began}
+}
+
+// used stores what an attempt has used in all.
+func (l *live) used(attempt string, used event.Usage, sessionUSD *float64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a := l.attempts[attempt]; a != nil {
+		a.used, a.sessionUSD = used, sessionUSD
+	}
+}
+
+// note is what an attempt has used, as it is stored.
+func (l *live) note(id string) dag.Note {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.attempts[id]
+	if a == nil {
+		return dag.Note{}
+	}
+	used := a.used
+	return dag.Note{Usage: &used, SessionUSD: a.sessionUSD}
+}
+
+// remove ends the count of an attempt. It is called in the transaction that settles it:
+// before, another worker could count it not at all, and afterwards twice.
+func (l *live) remove(attempt string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.attempts, attempt)
+}
+
+// sum adds what running attempts at matching tasks have used.
+func (l *live) sum(settled budget.Used, now time.Time, match func(dag.Task) bool) budget.Used {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, a := range l.attempts {
+		if match(a.task) {
+			settled = attempt.AddUsed(settled, a.used, now.Sub(a.began))
+		}
+	}
+	return settled
+}

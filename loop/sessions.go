@@ -1,0 +1,63 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+
+	"ralph/loop/attempt"
+)
+
+// sessions opens sessions and can kill all that are open.
+type sessions struct {
+	opener func(context.Context, attempt.Opening) (attempt.Session, error)
+
+	mu   sync.Mutex
+	last int
+	open map[int]attempt.Session // by number: a Session need not be comparable
+}
+
+// Open opens a session that is on the list until it is closed.
+func (s *sessions) Open(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
+	session, err := s.opener(ctx, op)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		s.open = map[int]attempt.Session{}
+	}
+	s.last++
+	s.open[s.last] = session
+	return listed{session, s, s.last}, nil
+}
+
+// Kill ends every open session at once.
+func (s *sessions) Kill() error {
+	s.mu.Lock()
+	list := slices.Collect(maps.Values(s.open))
+	s.mu.Unlock()
+	var errs []error
+	for _, session := range list {
+		errs = append(errs, session.Kill())
+	}
+	return errors.Join(errs...)
+}
+
+// listed takes itself off the list when it is closed.
+type listed struct {
+	attempt.Session
+	list   *sessions
+	number int
+}
+
+func (l listed) Close() error {
+	err := l.Session.Close()
+	l.list.mu.Lock()
+	defer l.list.mu.Unlock()
+	delete(l.list.open, l.number)
+	return err
+}

@@ -1,0 +1,211 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/redact"
+	"ralph/internal/testing/failpoint"
+	"ralph/journal"
+	"ralph/knowledge"
+	"ralph/loop/attempt"
+	"ralph/loop/policy"
+)
+
+// settler writes what came of an attempt.
+type settler struct {
+	opts   *Options
+	run    *dag.Run
+	live   *live
+	ledger *ledger
+}
+
+// settle is the one write that ends an attempt: status, roll-up, attempt and journal
+// together. It happens even after Ctrl-C. It returns the task's status, and the decision as
+// it was stored.
+func (s settler) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res attempt.Result) (status dag.Status, d policy.Decision, err error) {
+	store := func(d policy.Decision) (policy.Decision, error) {
+		err := s.opts.Store.Update(ctx, func(g *dag.Graph) (err error) {
+			s.live.remove(claim.Attempt)
+			if d, err = explainLoss(g, claim, d); err == nil {
+				res.Decision = d
+				status, err = s.record(g, claim, j, res)
+			}
+			return err
+		})
+		return d, err
+	}
+	d, err = store(res.Decision)
+	if errors.Is(err, dag.ErrLost) {
+		d, err = store(policy.Decision{Action: policy.Abort, Outcome: event.AttemptInterrupted, Reason: attempt.ErrLost.Error(), Uncounted: true})
+	}
+	if err != nil { // nothing of it counts, and its task is still claimed
+		d = policy.Decision{Action: policy.Abort, Outcome: event.AttemptError, Reason: "what came of it could not be stored: " + err.Error(), Uncounted: true}
+		return dag.InProgress, d, err
+	}
+	return status, d, nil
+}
+
+// record writes all that is known in one transaction and returns the task's status.
+func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attempt.Result) (dag.Status, error) {
+	t, d, now := claim.Task, res.Decision, s.opts.Now()
+	note := dag.Note{
+		Usage: &res.Agent.Usage, Shares: res.Agent.Shares, StopReason: string(res.Agent.Stop), SessionUSD: res.Agent.SessionUSD,
+		ModelEffective: res.Agent.Model, Files: res.Files,
+	}
+	if s.opts.Known != nil {
+		var err error
+		of := knowledge.Entry{Feature: t.Feature, CreatedAt: now.UTC(), Task: t.ID, Run: s.run.ID}
+		if note.Knowledge, err = learned(res.Said.Knowledge, d.Outcome, of); err != nil {
+			return "", err
+		}
+	}
+	if err := g.NoteAttempt(claim.Attempt, note); err != nil {
+		return "", err
+	}
+	status, err := s.transition(g, claim, j, res)
+	if err != nil {
+		return "", err
+	}
+	if err := g.CountRun(s.run.ID, !d.Uncounted, status); err != nil {
+		return "", err
+	}
+	failpoint.Hit("K10")
+	return status, journal.Add(g.Tx(), redact.Deep(s.opts.Redact, journal.Entry{
+		At: now, Run: s.run.ID, Attempt: claim.Attempt, Iteration: j.Run.Iteration, Task: t.ID, Feature: t.Feature,
+		Title: t.Title, Outcome: remembered(d, status), Reason: d.Reason, Notes: res.Said.Journal, Agent: res.Agent.Name, Model: j.Agent.Choice.Model,
+		ModelEffective: res.Agent.Model, StopReason: string(res.Agent.Stop), Duration: now.Sub(res.Began), Usage: res.Agent.Usage, Files: res.Files,
+	}))
+}
+
+func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res attempt.Result) (dag.Status, error) {
+	switch d := res.Decision; d.Action {
+	case policy.Complete:
+		verdict := "skipped"
+		if res.Seen.Passed {
+			verdict = "passed"
+		}
+		return dag.Done, g.Complete(claim, verdict)
+	case policy.Fail:
+		return dag.Failed, g.Fail(claim, d.Reason)
+	case policy.Retry:
+		retry, limit := g.Retry, s.opts.MaxRetries
+		for _, override := range []*int{s.opts.Retries, d.Limit} {
+			if override != nil {
+				retry, limit = g.RetryAtMost, *override
+			}
+		}
+		status, err := retry(claim, d.Reason, limit)
+		return status, err
+	case policy.Release, policy.Wait:
+		// Finished work that could not be verified now needs no agent the next time.
+		rel := dag.Release{Outcome: d.Outcome, Reason: d.Reason, Uncounted: d.Uncounted, Finished: res.Seen.Checked}
+		switch {
+		case d.Action == policy.Wait:
+			var err error
+			if rel.NotBefore, rel.WaitAgent, err = s.holdBack(g, j, res); err != nil {
+				return "", err
+			}
+			rel.Wait = d.Reason
+		case d.Delay > 0:
+			rel.NotBefore, rel.Wait = s.opts.Now().Add(s.jitter(d.Delay)), d.Reason
+		}
+		return dag.Pending, g.Release(claim, rel)
+	default: // Abort: the task has moved on without us
+		if err := g.Holds(claim); err == nil { // or could have: nobody else will ever free it while we live
+			return dag.Pending, g.Release(claim, dag.Release{Outcome: d.Outcome, Reason: d.Reason, Uncounted: true, Finished: res.Seen.Checked})
+		} else if !errors.Is(err, dag.ErrLost) {
+			return "", err
+		}
+		if err := g.AbandonAttempt(claim.Attempt, d.Outcome, d.Reason); err != nil {
+			return "", err
+		}
+		t, err := g.Task(claim.Task.ID)
+		if errors.Is(err, dag.ErrNotFound) {
+			return event.TaskDeleted, nil
+		}
+		return t.Status, err
+	}
+}
+
+// jitter spreads delays of our own making.
+func (s settler) jitter(d time.Duration) time.Duration {
+	if s.opts.Jitter == nil {
+		return d
+	}
+	return s.opts.Jitter(d)
+}
+
+// holdBack records that an agent is rate-limited until a time, and says until when the
+// task waits for it: not at all if somebody else can take it.
+func (s settler) holdBack(g *dag.Graph, j attempt.Job, res attempt.Result) (until time.Time, agent string, err error) {
+	d, now := res.Decision, s.opts.Now()
+	until = now.Add(d.Delay)
+	if !d.Until.IsZero() {
+		until = d.Until
+	}
+	if least := now.Add(d.Least); until.Before(least) {
+		until = least
+	}
+	until = until.Truncate(time.Millisecond) // as it is stored
+	agent = j.Agent.Name
+	if !d.Everyone {
+		return until, agent, nil
+	}
+	if res.Seen.Checked && j.Agent.Verifier != "" {
+		agent = j.Agent.Verifier
+	}
+	if err := g.LimitAgent(dag.AgentLimit{Agent: agent, Until: until, Reason: d.Reason}); err != nil {
+		return until, agent, err
+	}
+	limits, err := g.AgentLimits()
+	if err != nil || j.Task.Agent != "" || res.Seen.Checked {
+		return until, agent, err
+	}
+	for _, name := range candidates(s.opts, s.ledger) {
+		if !slices.ContainsFunc(limits, func(l dag.AgentLimit) bool { return l.Agent == name }) {
+			return time.Time{}, "", nil
+		}
+	}
+	return until, agent, nil
+}
+
+// explainLoss says in the reason what became of a task that is no longer ours, because
+// only that explains why its agent was ended.
+func explainLoss(g *dag.Graph, claim dag.Claim, d policy.Decision) (policy.Decision, error) {
+	if d.Action != policy.Abort || d.Reason != attempt.ErrLost.Error() {
+		return d, nil
+	}
+	t, err := g.Task(claim.Task.ID)
+	if errors.Is(err, dag.ErrNotFound) {
+		d.Reason = "it was deleted meanwhile"
+		return d, nil
+	}
+	if err != nil {
+		return d, err
+	}
+	switch t.Status {
+	case dag.Done:
+		d.Reason = "it was marked as done meanwhile"
+	case dag.Blocked:
+		d.Reason = "it was blocked meanwhile"
+	case dag.Pending:
+		d.Reason = "it was reset meanwhile"
+	case dag.Failed:
+		d.Reason, err = g.LastFailure(t) // what the person said
+	case dag.InProgress: // another run is at it by now
+	}
+	return d, err
+}
+
+// remembered is the journal's word for it: a retry that was the last is a failure.
+func remembered(d policy.Decision, status dag.Status) event.AttemptOutcome {
+	if d.Action == policy.Retry && status == dag.Failed {
+		return event.AttemptFailed
+	}
+	return d.Outcome
+}

@@ -1,0 +1,182 @@
+package loop
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"ralph/budget"
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/human"
+	"ralph/internal/testing/failpoint"
+	"ralph/loop/attempt"
+	"ralph/loop/policy"
+	"ralph/strategy"
+)
+
+// work is one worker: claim, attempt, again.
+func (r *Runner) work(ctx context.Context) {
+	for {
+		claim, agent, iteration, ok := r.next(ctx)
+		if !ok {
+			return
+		}
+		j := r.briefer.assign(claim, cmp.Or(claim.Task.Agent, agent, r.opts.Setup.Agent), iteration)
+		if err := r.attempt(ctx, claim, j); err != nil {
+			err = fmt.Errorf("attempt at %s: %w", claim.Task.ID, err)
+			r.end(event.OutcomeError, err.Error(), err)
+			return
+		}
+	}
+}
+
+// attempt makes one try at a task and settles it. The error is for what ends the
+// run: the files of the attempt or the database cannot be written.
+func (r *Runner) attempt(ctx context.Context, claim dag.Claim, j attempt.Job) error {
+	began := r.opts.Now()
+	r.live.add(claim.Attempt, claim.Task, began)
+	ctx, lose := context.WithCancelCause(ctx)
+	defer lose(nil)
+	kept := r.keeper.keep(ctx, claim, lose)
+	res, err := r.try(ctx, claim, &j)
+	res.Began = began
+	lose(nil)
+	<-kept
+	return errors.Join(err, r.settle(context.WithoutCancel(ctx), claim, j, res))
+}
+
+// try briefs an agent and lets it work.
+func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job) (attempt.Result, error) {
+	unprepared := attempt.Result{Decision: attempt.Unprepared()}
+	var spent []budget.Finding
+	var share float64
+	var err error
+	if j.Finished == nil {
+		if j.Accounts, spent, share, err = r.over(ctx, j.Task); err != nil {
+			return unprepared, err
+		}
+	}
+	if err := r.briefer.complete(ctx, j, share); err != nil {
+		return unprepared, err
+	}
+	r.emitClaimed(ctx, *j)
+	if i := slices.IndexFunc(spent, func(f budget.Finding) bool { return f.Scope == budget.Task }); i >= 0 {
+		return attempt.Result{Decision: policy.Overspent(spent[i])}, nil
+	}
+	return r.worker.Run(ctx, *j, attempt.Ports{
+		Record: recorder{store: r.opts.Store, claim: claim, folder: j.Place.Folder, live: &r.live},
+		Budget: func(ctx context.Context) ([]budget.Finding, error) {
+			_, over, _, err := r.over(ctx, j.Task)
+			return over, err
+		},
+		Shared: r.folderShared,
+	})
+}
+
+func (r *Runner) emitClaimed(ctx context.Context, j attempt.Job) {
+	e := event.Event{
+		Type: event.TaskClaimed, Iteration: j.Run.Iteration, Task: j.Task.ID, Attempt: j.Run.Attempt, Title: j.Task.Title,
+		Agent: j.Agent.Name, Model: j.Agent.Choice.Model, Reason: why(j.Agent.Choice), Counts: r.counts(ctx),
+	}
+	if j.Finished != nil {
+		e.Agent = cmp.Or(j.History.Finished.Agent, r.opts.Setup.Agent)
+		e.Reason = "its work was finished by attempt " + j.History.Finished.ID + " and is only verified"
+	}
+	r.bus.emit(e)
+}
+
+func (r *Runner) counts(ctx context.Context) *event.Counts {
+	var c event.Counts
+	err := r.opts.Store.View(ctx, func(g *dag.Graph) error {
+		t, err := g.Tally(r.opts.Scope)
+		c = countsOf(t)
+		return err
+	})
+	if err != nil {
+		return nil
+	}
+	return &c
+}
+
+// settle stores what came of an attempt, counts it, and wakes who waits for that.
+func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res attempt.Result) error {
+	if d := res.Decision; r.opts.Gone != nil && r.opts.Gone() && d.Action != policy.Complete && d.Action != policy.Abort {
+		// Whoever deleted it, no decision that was made since then is the task's fault.
+		res.Decision = policy.Decision{Action: policy.Release, Outcome: event.AttemptError, Reason: "ralph's own files were deleted or replaced while the run worked", Uncounted: true}
+		res.Seen.Checked = false // what the next run would need is gone
+	}
+	if d := res.Decision; d.EndRun != "" {
+		r.end(d.EndRun, d.Reason, nil) // before another worker can take what is given back
+	}
+	status, d, err := r.settler.settle(ctx, claim, j, res)
+	res.Decision = d
+	r.account(j, res, status)
+	if err == nil {
+		r.warnDoneByHand(ctx, res)
+	}
+	if r.opts.Check != nil {
+		err = errors.Join(err, r.opts.Check())
+	}
+	if err != nil {
+		return err
+	}
+	failpoint.Hit("K11")
+	return r.writeKnowledge(ctx)
+}
+
+// account reports how an attempt ended and counts it.
+func (r *Runner) account(j attempt.Job, res attempt.Result, status dag.Status) {
+	t, d := j.Task, res.Decision
+	for _, other := range res.Said.Foreign {
+		r.bus.warn(t.ID, "the agent emitted "+other.Tag+" for another task: "+other.ID)
+	}
+	r.bus.emit(event.Event{
+		Type: event.AttemptEnded, Iteration: j.Run.Iteration, Task: t.ID, Attempt: j.Run.Attempt, Title: t.Title,
+		Agent: res.Agent.Name, Model: res.Agent.Model, Outcome: string(remembered(d, status)), Status: status, Reason: d.Reason,
+		Duration: r.opts.Now().Sub(res.Began).Milliseconds(), Files: res.Files, Usage: &res.Agent.Usage,
+	})
+	hint := res.Said.NextModel
+	if _, tier := strategy.ParseTier(hint); hint != "" && !tier && !slices.Contains(res.Agent.Offered, hint) {
+		// Any other name than a tier or an offered one would only end the next attempt.
+		r.bus.warn(t.ID, "the agent asked for a model that it does not offer: "+hint)
+		hint = ""
+	}
+	tier := j.Agent.Choice.Tier
+	if t.Model != "" {
+		tier = "" // a person's choice for one task says nothing about the others
+	}
+	if r.opts.Budget.priced() && res.Agent.Usage.Unknown {
+		r.bus.warnOnce("cost", "the agent does not tell what it costs, so no budget of money can hold it; [prices] in .ralph.toml can estimate it")
+	}
+	if d.Drop {
+		r.bus.warn("", j.Agent.Name+" cannot be used: "+d.Reason)
+	}
+	silent := r.ledger.settle(entry{job: j, result: res, status: status, hint: hint, tier: tier})
+	r.signal.wake()
+	switch {
+	case d.NoAnswer && silent >= r.opts.Breaker:
+		r.end(event.OutcomeUnavailable, "no agent answered in "+human.Count(silent, "attempt")+"; the last: "+d.Reason, nil)
+	case r.opts.FailFast && status == dag.Failed:
+		r.end(event.OutcomeFailure, t.ID+" failed: "+d.Reason, nil)
+	}
+}
+
+// warnDoneByHand says which tasks became done by a command while the agent worked,
+// where nothing keeps it from the database. That may have been a person, who knows;
+// so it is said, and nobody is blamed.
+func (r *Runner) warnDoneByHand(ctx context.Context, res attempt.Result) {
+	if !res.Seen.Opened || attempt.Prevents(res.Agent.Sandbox) {
+		return
+	}
+	var ids []string
+	err := r.opts.Store.View(ctx, func(g *dag.Graph) (err error) { ids, err = g.DoneByHand(res.Began); return err })
+	if err != nil {
+		return // what it is about was stored; the next statement will say
+	}
+	for _, id := range ids {
+		r.bus.warnOnce("by hand\x00"+id, id+" was made done by a command while an agent worked that nothing keeps from the database; no run has verified it: ralph task reset "+id+" has it done again")
+	}
+}
