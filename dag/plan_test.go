@@ -40,7 +40,6 @@ func TestQueryPlans(t *testing.T) {
 		"claim, subtree, skipping":             {append(below, byRow, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 1},
 		"skipped, all":                         {[]string{"SEARCH tasks USING INDEX queue_all (queue<?)"}, 0},
 		"skipped, feature":                     {[]string{"SEARCH tasks USING INDEX queue_feature (feature=? AND queue<?)"}, 0},
-		"skipped, subtree":                     {append(below, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 0},
 		"clear waits":                          {[]string{"SEARCH tasks USING INDEX tasks_waiting (not_before>? AND not_before<?)"}, 0},
 
 		"ready, all":              {[]string{queueAll}, 0},
