@@ -57,6 +57,22 @@ func only[T any](found []T, err error, what string) (T, error) {
 	return found[0], nil
 }
 
+// Subtree returns a task and everything below it, parents before their children.
+func (g *Graph) Subtree(root Task) ([]Task, error) {
+	tasks := []Task{root}
+	for i := 0; i < len(tasks); i++ {
+		if tasks[i].Children == 0 {
+			continue
+		}
+		children, err := g.ChildTasks(tasks[i])
+		if err != nil {
+			return nil, err
+		}
+		tasks = append(tasks, children...)
+	}
+	return tasks, nil
+}
+
 // Filter selects tasks. The zero value selects all of them.
 type Filter struct {
 	Ready    bool     // what a run would take now, beside the statuses

@@ -2,6 +2,7 @@ package dag
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"ralph/event"
@@ -61,6 +62,29 @@ func (t Task) Ready(now time.Time) bool {
 	return t.Status == Pending && t.Children == 0 && t.OpenDeps == 0 && !t.Held && !t.Doomed &&
 		!t.Paused && t.Leaving == "" && !t.NotBefore.After(now)
 }
+
+// State is one word for where the task stands at that time: its status or, for a pending one,
+// what it waits for.
+func (t Task) State(now time.Time) string {
+	switch {
+	case t.Status == InProgress:
+		return "running"
+	case t.Status != Pending:
+		return string(t.Status)
+	case t.Ready(now) && t.Unverified != "":
+		return "unverified"
+	case t.Ready(now):
+		return "ready"
+	case t.Paused:
+		return "paused"
+	case t.Children > 0:
+		return fmt.Sprintf("group of %d", t.Children)
+	}
+	return "waiting"
+}
+
+// AwaitsVerdict says that the work is finished and only has to be verified.
+func (t Task) AwaitsVerdict() bool { return t.Status == Pending && t.Unverified != "" }
 
 // taskColumns serve SELECT and RETURNING alike; scanTask reads them in this order.
 const taskColumns = `n, id, title, description, status, priority,

@@ -2,6 +2,7 @@ package dag
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -47,6 +48,27 @@ func (g *Graph) Why(t Task) ([]Reason, error) {
 			reasons = append(reasons, Reason{Kind: "ancestor", Task: at.ID, Text: fmt.Sprintf("its ancestor %s is %s: %s", at.ID, at.Status, at.Title)})
 		}
 	}
+}
+
+// DiedText is about a task that only looks as if it were running.
+const DiedText = "its run has died; the next run recovers it, or: ralph recover"
+
+// Explain lists everything that keeps a task from being done: what Why says and the failed
+// tasks behind it, or that the run that claimed it died.
+func (g *Graph) Explain(t Task, life func(Process) Life) ([]Reason, error) {
+	stale, err := g.Stale(life)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(stale, func(s Task) bool { return s.ID == t.ID }) {
+		return []Reason{{Kind: "claim", Text: DiedText}}, nil
+	}
+	reasons, err := g.Why(t)
+	if err != nil {
+		return nil, err
+	}
+	failed, err := g.AtFault(t)
+	return append(reasons, failed...), err
 }
 
 // A task waits for blockers, its own and those of its ancestors; a group that is waited

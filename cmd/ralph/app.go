@@ -86,7 +86,7 @@ func (a *app) readGlobals(c *cli.Context) {
 
 func (a *app) specs() []command {
 	return withBare(slices.Concat(
-		grouped("Plan", a.initCommand(), a.taskCommand(), featureCommand(a)),
+		grouped("Plan", a.initCommand(), taskCommand(a), featureCommand(a)),
 		grouped("Run", runCommand(a), a.demoCommand(), a.stopCommand(), a.pauseCommand(), a.resumeCommand(), recoverCommand(a), a.promptCommand()),
 		grouped("Inspect", a.statusCommand(), a.watchCommand(), a.reportCommand(), a.runsCommand(), a.logsCommand(), a.costCommand(), a.statsCommand(),
 			a.journalCommand(), a.knowledgeCommand()),

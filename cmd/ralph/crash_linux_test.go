@@ -126,7 +126,7 @@ func TestFinishedWorkOfADeadRunIsShownAsSuch(t *testing.T) {
 			p.dying(t, point, "run").wait(t, -1)
 			eventually(t, "nothing of it lives", func() bool { return len(p.processes()) == 0 })
 			p.want(t, 0, "recover")
-			const line = "t-00000001: its work is finished and awaits its verdict"
+			const line = "t-00000001: its work is finished and waits for verification"
 			if out := p.want(t, 0, "status").stdout; !strings.Contains(out, line) || strings.Contains(out, "t-00000002: its work") {
 				t.Errorf("got status\n%swant it to say of the first task alone: %s", out, line)
 			}

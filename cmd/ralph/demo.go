@@ -117,12 +117,10 @@ func (a *app) drawAll(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		nodes, err := a.linkedNodes(g, tasks)
+		nodes, err := draw.Linked(g, tasks, a.now())
 		if err != nil {
 			return err
 		}
-		style := a.treeStyle()
-		style.After = true
-		return draw.Tree(a.stdout, nodes, style)
+		return drawLinked(a, nodes)
 	})
 }

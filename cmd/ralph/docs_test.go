@@ -18,6 +18,7 @@ import (
 	"ralph/features"
 	"ralph/internal/agents"
 	"ralph/internal/doctor"
+	"ralph/internal/taskfile"
 	"ralph/internal/testing/golden"
 	"ralph/journal"
 	"ralph/loop/recovery"
@@ -59,7 +60,7 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 		fmt.Fprintf(&doc, "\n## ralph %s\n\n```json\n%s```\n", strings.Join(words, " "), out)
 	}
 	doc.WriteString(sample(t, "ralph task import FILE --json", importedJSON{
-		Format: "beads", Tasks: []string{group, design}, Unmapped: []unmappedJSON{{What: "labels", Count: 7, Lines: []int{1, 2, 4, 5, 8}}},
+		Format: "beads", Tasks: []string{group, design}, Unmapped: []taskfile.Unmapped{{What: "labels", Count: 7, Lines: []int{1, 2, 4, 5, 8}}},
 	}))
 	doc.WriteString(logSample(t, b.now))
 	doc.WriteString(sample(t, "ralph feature spec, plan, build, approve and create --json", samplePlanned()))

@@ -102,7 +102,7 @@ func (a *app) readyIn(g *dag.Graph, scope dag.Scope) ([]dag.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	inside, err := below(g, root)
+	inside, err := g.Subtree(root)
 	if err != nil {
 		return nil, err
 	}

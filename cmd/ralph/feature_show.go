@@ -61,7 +61,7 @@ func printFeature(a *app, f dag.Feature, planner *features.Planner, cost spentJS
 	}
 	fmt.Fprintf(a.stdout, "%s  %s  %s\n", p.Bold(f.Name), featurePaint(p, f.Status)(string(f.Status)), p.Dim(f.ID))
 	line(progress(f))
-	line(byState(a.nodes(tasks)))
+	line(byState(draw.Nodes(tasks, a.now())))
 	if words := cost.String(); words != "" {
 		line("cost " + words)
 	}
@@ -77,7 +77,7 @@ func printFeature(a *app, f dag.Feature, planner *features.Planner, cost spentJS
 		return nil
 	}
 	fmt.Fprintln(a.stdout)
-	return draw.Tree(a.stdout, a.nodes(tasks), a.treeStyle())
+	return draw.Tree(a.stdout, draw.Nodes(tasks, a.now()), a.treeStyle())
 }
 
 // byState counts tasks by the words that the tree uses for them; groups are left out.

@@ -133,9 +133,9 @@ func timeOrNil(t time.Time) *string {
 	return &s
 }
 
-func orEmpty(list []string) []string {
+func orEmpty[T any](list []T) []T {
 	if list == nil {
-		return []string{}
+		return []T{}
 	}
 	return list
 }

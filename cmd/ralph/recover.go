@@ -7,8 +7,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/proc"
 	"ralph/internal/sandbox"
 	"ralph/internal/term"
 	"ralph/knowledge"
@@ -114,4 +116,16 @@ func recoveryAsJSON(rec recovery.Recovery, dry bool) recoveryJSON {
 		})
 	}
 	return j
+}
+
+// life asks the operating system about a process that claimed a task.
+func life(p dag.Process) dag.Life {
+	switch proc.Liveness(proc.Identity{Pid: int(p.PID), Start: uint64(p.Start), BootID: p.BootID, PIDNS: p.Namespace}) {
+	case proc.Alive:
+		return dag.Alive
+	case proc.Dead:
+		return dag.Dead
+	default:
+		return dag.Unknown
+	}
 }

@@ -36,7 +36,7 @@ func TestAPersonsWordStands(t *testing.T) {
 			p.plan(t, "mine", "other")
 			r := p.start(t, "run", "--json")
 			p.awaitMark(t, "at work")
-			if out := p.want(t, 1, "task", "block", "t-00000001"); !strings.Contains(out.stderr, "hint: hold it back when its agent is done with: ralph pause t-00000001") {
+			if out := p.want(t, 1, "task", "block", "t-00000001"); !strings.Contains(out.stderr, "hint: to stop after the current attempt: ralph pause t-00000001") {
 				t.Errorf("got %s, want what to do instead", out.stderr)
 			}
 			if out := p.want(t, 0, "task", "log", "t-00000001", "-m", "hurry"); !strings.Contains(out.stderr, "the next one does") {

@@ -22,7 +22,7 @@ func (a *app) needed(ctx context.Context, s *session, scope dag.Scope) bool {
 			if rerr != nil {
 				return rerr
 			}
-			tasks, err = below(g, root)
+			tasks, err = g.Subtree(root)
 		} else {
 			tasks, err = g.List(dag.Filter{Feature: scope.Feature})
 		}

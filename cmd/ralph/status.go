@@ -196,13 +196,13 @@ func (a *app) printStatus(s *session, o overview) error {
 		fmt.Fprintf(&b, "%s\n", p.Yellow("a budget is used up: "+text))
 	}
 	a.runsSection(&b, p, o.runs)
-	a.section(&b, p, "Running", o.running)
+	b.WriteString(taskSection(a, "Running", o.running))
 	for _, t := range o.stale {
-		fmt.Fprintf(&b, "  %s: %s\n", t.ID, p.Yellow(diedText))
+		fmt.Fprintf(&b, "  %s: %s\n", t.ID, p.Yellow(dag.DiedText))
 	}
-	a.section(&b, p, "Next", o.next)
+	b.WriteString(taskSection(a, "Next", o.next))
 	for _, t := range o.next {
-		if awaitsVerdict(t) {
+		if t.AwaitsVerdict() {
 			fmt.Fprintf(&b, "  %s: %s\n", t.ID, unverifiedText)
 		}
 	}
@@ -211,7 +211,7 @@ func (a *app) printStatus(s *session, o overview) error {
 	}
 	a.heldSection(&b, p, o)
 	if len(o.failed) > 0 {
-		a.section(&b, p, "Failed", o.failed)
+		b.WriteString(taskSection(a, "Failed", o.failed))
 		b.WriteString("  try again with: ralph task reset --failed\n")
 	}
 	if len(o.features) > 0 {
@@ -231,7 +231,7 @@ func (a *app) heldSection(b *strings.Builder, p term.Palette, o overview) {
 	b.WriteString("\nWaiting\n")
 	for _, t := range o.held {
 		fmt.Fprintf(b, "  %s  %s\n", p.Cyan(t.ID), term.Cut(term.Line(t.Title), 60))
-		if awaitsVerdict(t) {
+		if t.AwaitsVerdict() {
 			fmt.Fprintf(b, "      %s\n", p.Dim(unverifiedText))
 		}
 		for i, r := range o.reasons[t.ID] {
@@ -239,16 +239,13 @@ func (a *app) heldSection(b *strings.Builder, p term.Palette, o overview) {
 				fmt.Fprintf(b, "      and %d more: ralph task why %s\n", len(o.reasons[t.ID])-i, t.ID)
 				break
 			}
-			fmt.Fprintf(b, "      %s\n", p.Dim(term.Line(a.reasonText(r))))
+			fmt.Fprintf(b, "      %s\n", p.Dim(term.Line(reasonText(r, a.now()))))
 		}
 	}
 	if o.more {
 		b.WriteString("  and more: ralph task list\n")
 	}
 }
-
-// diedText is about a task that only looks as if it were running.
-const diedText = "its run has died; the next run takes it up, or: ralph recover"
 
 // summary says the counts that are not zero, the good news first.
 func summary(t dag.Tally) string {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -9,19 +10,18 @@ import (
 	"ralph/dag"
 )
 
-func (a *app) taskCommand() command {
+func taskCommand(a *app) command {
 	return command{
 		name: "task", short: "plan: add, look at and change tasks",
 		example: `ralph task add "Write the parser"`, exits: "1 refused, 3 not found",
-		sub: []command{
-			taskAddCommand(a), taskCreateCommand(a), a.taskImport(), a.taskExport(), a.taskList(), a.taskShow(), a.taskTree(), a.taskLog(),
-			a.taskWhy(), a.taskGraph(), a.taskUpdate(), a.taskDeps(), a.taskDone(), a.taskFail(), a.taskReset(),
-			a.taskBlock(), a.taskUnblock(), a.taskDelete(),
-		},
+		sub: slices.Concat([]command{
+			taskAddCommand(a), taskCreateCommand(a), taskImportCommand(a), taskExportCommand(a), taskListCommand(a), taskShowCommand(a), taskTreeCommand(a),
+			taskLogCommand(a), taskWhyCommand(a), taskGraphCommand(a), taskUpdateCommand(a), taskDepsCommand(a),
+		}, taskStateCommands(a)),
 	}
 }
 
-// one returns the single argument of a command.
+// oneArg returns the single argument of a command.
 func oneArg(c *cli.Context, what string) (string, error) {
 	switch c.NArg() {
 	case 1:
@@ -54,39 +54,27 @@ func noArgs(c *cli.Context) error {
 	return nil
 }
 
-// resolveAll returns the tasks whose IDs were typed, each once.
-func resolveAll(c *cli.Context, g *dag.Graph) ([]dag.Task, error) {
-	if c.NArg() == 0 {
-		return nil, missing(c, "ID")
-	}
-	var tasks []dag.Task
-	seen := map[string]bool{}
-	for _, typed := range c.Args().Slice() {
-		if typed == "" {
-			return nil, usagef("ID is empty")
-		}
-		t, err := g.Resolve(typed)
-		if err != nil {
-			return nil, lookUpHint(err)
-		}
-		if !seen[t.ID] {
-			tasks = append(tasks, t)
-		}
-		seen[t.ID] = true
-	}
-	return tasks, nil
-}
-
-func resolveOne(c *cli.Context, g *dag.Graph) (dag.Task, error) {
-	typed, err := oneArg(c, "ID")
-	if err != nil {
-		return dag.Task{}, err
-	}
+// resolveTask returns the task whose ID was typed.
+func resolveTask(g *dag.Graph, typed string) (dag.Task, error) {
 	if typed == "" {
 		return dag.Task{}, usagef("ID is empty")
 	}
 	t, err := g.Resolve(typed)
 	return t, lookUpHint(err)
+}
+
+// resolveTasks returns the tasks whose IDs were typed, each once.
+func resolveTasks(g *dag.Graph, typed []string) (tasks []dag.Task, err error) {
+	for _, id := range typed {
+		t, err := resolveTask(g, id)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(tasks, func(other dag.Task) bool { return other.ID == t.ID }) {
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks, nil
 }
 
 func lookUpHint(err error) error {

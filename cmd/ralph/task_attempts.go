@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,27 +30,23 @@ type attemptJSON struct {
 	PrunedAt *string          `json:"pruned_at"` // when its files were removed
 }
 
-func attemptsJSON(state string, attempts []dag.Attempt) []attemptJSON {
+func attemptsJSON(runs string, attempts []dag.Attempt) []attemptJSON {
 	list := []attemptJSON{}
 	for _, at := range attempts {
-		j := attemptJSON{
+		list = append(list, attemptJSON{
 			ID: at.ID, Run: at.Run, Agent: orNil(at.Agent), Model: orNil(at.Model),
 			StartedAt: at.StartedAt.Format(time.RFC3339), EndedAt: timeOrNil(at.EndedAt),
 			Outcome: orNil(at.Outcome), Reason: orNil(at.Reason), spentJSON: spentOf(at.Usage),
-			Sandbox: orNil(at.Sandbox), Gates: at.Gates, Verdict: orNil(at.Verdict), Evidence: orEmpty(evidence(state, at)),
+			Sandbox: orNil(at.Sandbox), Gates: orEmpty(at.Gates), Verdict: orNil(at.Verdict), Evidence: orEmpty(evidence(runs, at)),
 			PrunedAt: timeOrNil(at.PrunedAt),
-		}
-		if j.Gates == nil {
-			j.Gates = []dag.GateRecord{}
-		}
-		list = append(list, j)
+		})
 	}
 	return list
 }
 
 // evidence lists where it can be read what judged an attempt.
-func evidence(state string, at dag.Attempt) []string {
-	folder := filepath.Join(state, "runs", at.Run, at.ID)
+func evidence(runs string, at dag.Attempt) []string {
+	folder := filepath.Join(runs, at.Run, at.ID)
 	paths, err := filepath.Glob(filepath.Join(folder, "verify*"))
 	if err != nil {
 		return nil
@@ -67,17 +64,18 @@ func prunedText(at time.Time) string {
 	return "removed by ralph gc on " + at.Local().Format(time.DateOnly)
 }
 
-func printAttempts(b *strings.Builder, p term.Palette, state string, attempts []dag.Attempt) {
+func attemptsText(p term.Palette, runs string, attempts []dag.Attempt) string {
 	if len(attempts) == 0 {
-		return
+		return ""
 	}
+	var b strings.Builder
 	b.WriteString("\nAttempts\n")
 	for _, at := range attempts {
 		reason, _, _ := strings.Cut(at.Reason, "\n") // what its gate printed is in the evidence
-		fmt.Fprintf(b, "  %s  %s  %s\n", at.ID, at.StartedAt.Local().Format(time.DateTime), term.Line(orDash(string(at.Outcome))+" "+reason))
+		fmt.Fprintf(&b, "  %s  %s  %s\n", at.ID, at.StartedAt.Local().Format(time.DateTime), term.Line(cmp.Or(string(at.Outcome), "-")+" "+reason))
 		more := func(name, text string) {
 			if text != "" {
-				fmt.Fprintf(b, "    %s %s\n", p.Dim(fmt.Sprintf("%-8s", name)), term.Line(text))
+				fmt.Fprintf(&b, "    %s %s\n", p.Dim(fmt.Sprintf("%-8s", name)), term.Line(text))
 			}
 		}
 		for _, g := range at.Gates {
@@ -89,11 +87,12 @@ func printAttempts(b *strings.Builder, p term.Palette, state string, attempts []
 		}
 		more("verdict", at.Verdict)
 		more("sandbox", at.Sandbox)
-		for _, path := range evidence(state, at) {
+		for _, path := range evidence(runs, at) {
 			more("evidence", path)
 		}
 		if !at.PrunedAt.IsZero() {
 			more("evidence", prunedText(at.PrunedAt))
 		}
 	}
+	return b.String()
 }

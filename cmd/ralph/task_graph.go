@@ -1,115 +1,80 @@
 package main
 
 import (
+	"context"
+
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
 	"ralph/internal/render/draw"
-	"ralph/internal/term"
 )
 
-func (a *app) taskTree() command {
+func taskTreeCommand(a *app) command {
 	return command{
 		name: "tree", args: "[ID]", short: "show tasks with their subtasks",
 		flags:   []cli.Flag{jsonFlag()},
 		example: "ralph task tree\nralph task tree 1f0c", exits: "3 not found",
-		run: a.runTaskTree,
+		run: action(a, parsePlain, runTaskTree),
 	}
 }
 
-func (a *app) runTaskTree(c *cli.Context) error {
-	if c.NArg() > 1 {
+func runTaskTree(ctx context.Context, a *app, o plainOptions) error {
+	if len(o.args) > 1 {
 		return usagef("at most one ID")
 	}
-	return a.view(c.Context, func(s *session, g *dag.Graph) error {
-		tasks, err := subtree(c, g)
-		if err != nil {
+	return a.view(ctx, func(s *session, g *dag.Graph) error {
+		tasks, err := subtree(g, o.args)
+		switch {
+		case err != nil:
 			return err
+		case o.json:
+			return printTasksJSON(a, s, g, tasks)
+		case len(tasks) == 0:
+			return noTasks(a, s, g, dag.Filter{})
 		}
-		if c.Bool("json") {
-			list, err := allJSON(s, g, tasks, a.now())
-			if err != nil {
-				return err
-			}
-			return a.printJSON(list)
-		}
-		if len(tasks) == 0 {
-			return a.noTasks(s, g, dag.Filter{})
-		}
-		return draw.Tree(a.stdout, a.nodes(tasks), a.treeStyle())
+		return draw.Tree(a.stdout, draw.Nodes(tasks, a.now()), a.treeStyle())
 	})
 }
 
-// subtree returns the task that was named with all below it, or all tasks.
-func subtree(c *cli.Context, g *dag.Graph) ([]dag.Task, error) {
-	if c.NArg() == 0 {
+// subtree returns the task that was named with everything below it, or all tasks.
+func subtree(g *dag.Graph, typed []string) ([]dag.Task, error) {
+	if len(typed) == 0 {
 		return g.List(dag.Filter{})
 	}
-	root, err := g.Resolve(c.Args().First())
+	root, err := g.Resolve(typed[0])
 	if err != nil {
 		return nil, lookUpHint(err)
 	}
-	return below(g, root)
+	return g.Subtree(root)
 }
 
-func below(g *dag.Graph, root dag.Task) ([]dag.Task, error) {
-	tasks := []dag.Task{root}
-	for i := 0; i < len(tasks); i++ {
-		if tasks[i].Children == 0 {
-			continue
-		}
-		children, err := g.ChildTasks(tasks[i])
-		if err != nil {
-			return nil, err
-		}
-		tasks = append(tasks, children...)
-	}
-	return tasks, nil
-}
-
-func (a *app) taskGraph() command {
+func taskGraphCommand(a *app) command {
 	return command{
 		name: "graph", short: "draw the graph: what contains what, what waits for what",
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "format", Usage: "`F`: text, dot, mermaid or json", Value: "text"},
-			&cli.StringFlag{Name: "feature", Usage: "only tasks of feature `F`"},
+			&cli.StringFlag{Name: "format", Usage: "`FORMAT`: text, dot, mermaid or json", Value: "text"},
+			&cli.StringFlag{Name: "feature", Usage: "only tasks of `FEATURE`"},
 		},
 		example: "ralph task graph\nralph task graph --format dot | dot -Tsvg > graph.svg", exits: "3 no such feature",
-		run: a.runTaskGraph,
+		run: action(a, parseTaskGraph, runTaskGraph),
 	}
 }
 
-type graphJSON struct {
-	Nodes []graphNodeJSON `json:"nodes"`
-	Edges []graphEdgeJSON `json:"edges"`
-}
+type taskGraphOptions struct{ format, feature string }
 
-type graphNodeJSON struct {
-	ID      string  `json:"id"`
-	Title   string  `json:"title"`
-	Status  string  `json:"status"`
-	Ready   bool    `json:"ready"`
-	Parent  *string `json:"parent"`
-	Feature *string `json:"feature"`
-}
-
-type graphEdgeJSON struct {
-	From string `json:"from"`
-	To   string `json:"to"`
-}
-
-func (a *app) runTaskGraph(c *cli.Context) error {
-	if err := noArgs(c); err != nil {
-		return err
-	}
-	format := c.String("format")
-	switch format {
+func parseTaskGraph(c *cli.Context) (taskGraphOptions, error) {
+	o := taskGraphOptions{c.String("format"), c.String("feature")}
+	switch o.format {
 	case "text", "dot", "mermaid", "json":
+		return o, nil
 	default:
-		return usagef("--format is text, dot, mermaid or json, not %q", format)
+		return o, usagef("--format is text, dot, mermaid or json, not %q", o.format)
 	}
-	return a.view(c.Context, func(s *session, g *dag.Graph) error {
-		feature, err := featureByName(g, c.String("feature"))
+}
+
+func runTaskGraph(ctx context.Context, a *app, o taskGraphOptions) error {
+	return a.view(ctx, func(s *session, g *dag.Graph) error {
+		feature, err := featureByName(g, o.feature)
 		if err != nil {
 			return err
 		}
@@ -117,75 +82,34 @@ func (a *app) runTaskGraph(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		nodes, err := a.linkedNodes(g, tasks)
-		if err != nil {
+		nodes, err := draw.Linked(g, tasks, a.now())
+		switch {
+		case err != nil:
 			return err
-		}
-		switch format {
-		case "dot":
+		case o.format == "dot":
 			return draw.DOT(a.stdout, nodes)
-		case "mermaid":
+		case o.format == "mermaid":
 			return draw.Mermaid(a.stdout, nodes)
-		case "json":
-			return a.printJSON(a.graphAsJSON(tasks, nodes))
+		case o.format == "json":
+			return a.printJSON(draw.Data(tasks, nodes, a.now()))
+		case len(tasks) == 0:
+			return noTasks(a, s, g, dag.Filter{Feature: feature})
 		}
-		if len(tasks) == 0 {
-			return a.noTasks(s, g, dag.Filter{Feature: feature})
-		}
-		style := a.treeStyle()
-		style.After = true
-		return draw.Tree(a.stdout, nodes, style)
+		return drawLinked(a, nodes)
 	})
 }
 
-func (a *app) nodes(tasks []dag.Task) []draw.Node {
-	nodes := make([]draw.Node, len(tasks))
-	for i, t := range tasks {
-		word, _ := a.state(term.Palette{}, t)
-		nodes[i] = draw.Node{ID: t.ID, Title: term.Line(t.Title), State: word, Parent: t.Parent}
-	}
-	return nodes
-}
-
-// linkedNodes are nodes with what they wait for.
-func (a *app) linkedNodes(g *dag.Graph, tasks []dag.Task) ([]draw.Node, error) {
-	nodes := a.nodes(tasks)
-	for i, t := range tasks {
-		blockers, err := g.Blockers(t)
-		if err != nil {
-			return nil, err
-		}
-		nodes[i].After = ids(blockers)
-	}
-	return nodes, nil
+// drawLinked draws a tree that says what each task waits for.
+func drawLinked(a *app, nodes []draw.Node) error {
+	style := a.treeStyle()
+	style.After = true
+	return draw.Tree(a.stdout, nodes, style)
 }
 
 func (a *app) treeStyle() draw.Style {
 	p := a.palette()
 	return draw.Style{
 		Width: a.width, ID: p.Cyan, Subdued: p.Dim,
-		State: func(state, text string) string {
-			paint, ok := map[string]func(string) string{
-				"done": p.Green, "failed": p.Red, "blocked": p.Yellow, "running": p.Cyan, "ready": p.Bold, "unverified": p.Bold,
-			}[state]
-			if !ok {
-				paint = p.Dim
-			}
-			return paint(text)
-		},
+		State: func(state, text string) string { return statePaint(p, state)(text) },
 	}
-}
-
-func (a *app) graphAsJSON(tasks []dag.Task, nodes []draw.Node) graphJSON {
-	j := graphJSON{Nodes: []graphNodeJSON{}, Edges: []graphEdgeJSON{}}
-	for i, t := range tasks {
-		j.Nodes = append(j.Nodes, graphNodeJSON{
-			ID: t.ID, Title: t.Title, Status: string(t.Status), Ready: t.Ready(a.now()),
-			Parent: orNil(t.Parent), Feature: orNil(t.Feature),
-		})
-		for _, blocker := range nodes[i].After {
-			j.Edges = append(j.Edges, graphEdgeJSON{From: blocker, To: t.ID})
-		}
-	}
-	return j
 }

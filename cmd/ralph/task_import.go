@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -15,7 +18,7 @@ import (
 	"ralph/internal/term"
 )
 
-func (a *app) taskImport() command {
+func taskImportCommand(a *app) command {
 	return command{
 		name: "import", args: "FILE|-", short: "add many tasks at once, all or none",
 		long: `FILE has one JSON object a line (jsonl), or the same objects as a YAML list:
@@ -26,17 +29,17 @@ func (a *app) taskImport() command {
 refs or the IDs of tasks that exist. The order of the file is the order of creation.
 
 Or it is a plan of another kind: a Markdown checklist, the prd.json of other loops, the
-issues.jsonl of beads, or what "gh issue list --json number,title,body,state" prints. What
-such a plan says and ralph has no place for is listed on stderr; docs/import.md has the rules.`,
+issues.jsonl of beads, or the output of "gh issue list --json number,title,body,state". Parts of
+such a plan that ralph has no place for are listed on stderr; docs/import.md has the rules.`,
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "format", Usage: "`F`: " + formatNames() + "; told by the text if left out, or auto"},
+			&cli.StringFlag{Name: "format", Usage: "`FORMAT`: " + formatNames(), DefaultText: "auto, from the text"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "dry-run", Usage: "check everything, show the tree, keep nothing"},
 			jsonFlag(),
 		},
 		example: "ralph task import plan.jsonl --dry-run\nralph task import - < plan.yaml\n" +
 			"gh issue list --state all --limit 500 --json number,title,body,state | ralph task import -",
 		exits: "1 refused (the error names the line), 3 not found",
-		run:   a.runTaskImport,
+		run:   action(a, parseTaskImport, runTaskImport),
 	}
 }
 
@@ -49,49 +52,45 @@ func formatNames() string {
 }
 
 type importedJSON struct {
-	DryRun   bool           `json:"dry_run"`
-	Format   string         `json:"format"`
-	Tasks    []string       `json:"tasks"`
-	Unmapped []unmappedJSON `json:"unmapped"`
+	DryRun   bool                `json:"dry_run"`
+	Format   string              `json:"format"`
+	Tasks    []string            `json:"tasks"`
+	Unmapped []taskfile.Unmapped `json:"unmapped"`
 }
 
-type unmappedJSON struct {
-	What  string `json:"what"`
-	Count int    `json:"count"`
-	Lines []int  `json:"lines"`
+type taskImportOptions struct {
+	file      string
+	format    taskfile.Format
+	dry, json bool
+}
+
+func parseTaskImport(c *cli.Context) (taskImportOptions, error) {
+	format, err := parseFormat(c.String("format"))
+	return taskImportOptions{c.Args().First(), format, c.Bool("dry-run"), c.Bool("json")}, err
 }
 
 // errDryRun rolls a transaction back that otherwise went well.
 var errDryRun = errors.New("dry run")
 
-func (a *app) runTaskImport(c *cli.Context) error {
-	name, err := oneArg(c, "FILE")
+func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
+	data, err := a.readInput(o.file)
 	if err != nil {
 		return err
 	}
-	format, err := parseFormat(c.String("format"))
+	plan, err := readPlan(o.file, data, o.format)
 	if err != nil {
 		return err
 	}
-	data, err := a.readInput(name)
-	if err != nil {
-		return err
-	}
-	plan, err := readPlan(name, data, format)
-	if err != nil {
-		return err
-	}
-	dry := c.Bool("dry-run")
 	var imported []string
 	var tree []draw.Node
-	err = a.update(c.Context, func(_ *session, g *dag.Graph) (err error) {
+	err = a.update(ctx, func(_ *session, g *dag.Graph) (err error) {
 		if imported, err = g.Import(ofAgent(a, plan.Specs)); err != nil {
-			return fmt.Errorf("import %s: %w", name, err)
+			return fmt.Errorf("import %s: %w", o.file, err)
 		}
-		if !dry {
+		if !o.dry {
 			return nil
 		}
-		if tree, err = a.plannedNodes(g, imported, plan.Specs); err != nil {
+		if tree, err = plannedNodes(g, imported, plan.Specs, a.now()); err != nil {
 			return err
 		}
 		return errDryRun
@@ -99,35 +98,32 @@ func (a *app) runTaskImport(c *cli.Context) error {
 	if err != nil && !errors.Is(err, errDryRun) {
 		return err
 	}
-	a.warnCopies(plan, imported)
-	if c.Bool("json") {
-		return a.printJSON(asImported(plan, imported, dry))
+	if n := plan.Copies(imported); n > 0 {
+		a.note("warning: the IDs of %s are in use here: they get new ones; if this plan was imported before, it is there twice now", human.Count(n, "task"))
 	}
-	if dry {
-		return a.printDryRun(plan, tree)
+	if o.json {
+		return a.printJSON(importedJSON{o.dry, string(plan.Format), imported, orEmpty(plan.Unmapped)})
 	}
-	for _, id := range imported {
-		if _, err := fmt.Fprintln(a.stdout, id); err != nil {
-			return err
-		}
+	if o.dry {
+		err = drawLinked(a, tree)
+	} else {
+		_, err = fmt.Fprintln(a.stdout, strings.Join(imported, "\n"))
 	}
-	a.noteUnmapped(plan)
-	a.note("%s imported", human.Count(len(imported), "task"))
+	if err != nil {
+		return err
+	}
+	if more := len(plan.Specs) - len(tree); o.dry && more > 0 {
+		a.note("and %d more", more)
+	}
+	for _, u := range plan.Unmapped {
+		a.note("not imported: %s", u)
+	}
+	if o.dry {
+		a.note("%s would be imported as %s; nothing was changed", human.Count(len(plan.Specs), "task"), plan.Format)
+	} else {
+		a.note("%s imported", human.Count(len(imported), "task"))
+	}
 	return nil
-}
-
-// warnCopies tells of tasks that had IDs and were given others, because the graph has
-// those already: most likely the same plan is imported twice, and would be paid for twice.
-func (a *app) warnCopies(plan taskfile.Plan, imported []string) {
-	copies := 0
-	for i, s := range plan.Specs {
-		if dag.IsTaskID(s.Ref) && s.Ref != imported[i] {
-			copies++
-		}
-	}
-	if copies > 0 {
-		a.note("warning: the IDs of %s are taken here: they get new ones; a plan that was imported before is there twice now", human.Count(copies, "task"))
-	}
 }
 
 func parseFormat(typed string) (taskfile.Format, error) {
@@ -178,36 +174,13 @@ func readPlan(name string, data []byte, format taskfile.Format) (taskfile.Plan, 
 	return plan, err
 }
 
-func asImported(plan taskfile.Plan, ids []string, dry bool) importedJSON {
-	j := importedJSON{DryRun: dry, Format: string(plan.Format), Tasks: ids, Unmapped: []unmappedJSON{}}
-	for _, u := range plan.Unmapped {
-		j.Unmapped = append(j.Unmapped, unmappedJSON(u))
-	}
-	return j
-}
-
-// noteUnmapped lists what of a plan is not in the graph.
-func (a *app) noteUnmapped(plan taskfile.Plan) {
-	for _, u := range plan.Unmapped {
-		lines := make([]string, len(u.Lines))
-		for i, l := range u.Lines {
-			lines[i] = fmt.Sprint(l)
-		}
-		where := "line " + strings.Join(lines, ", ")
-		if u.Count > len(u.Lines) {
-			where += fmt.Sprintf(", ...: %d in all", u.Count)
-		}
-		a.note("not imported: %s (%s)", u.What, where)
-	}
-}
-
 // maxDrawn is how many tasks a dry run draws.
 const maxDrawn = 2000
 
 // plannedNodes draws tasks by their names in the file: their IDs are of no use,
 // because they end with the transaction.
-func (a *app) plannedNodes(g *dag.Graph, ids []string, specs []dag.Spec) ([]draw.Node, error) {
-	tasks := make([]dag.Task, 0, min(len(ids), maxDrawn))
+func plannedNodes(g *dag.Graph, ids []string, specs []dag.Spec, now time.Time) ([]draw.Node, error) {
+	var tasks []dag.Task
 	for _, id := range ids[:min(len(ids), maxDrawn)] {
 		t, err := g.Task(id)
 		if err != nil {
@@ -215,26 +188,9 @@ func (a *app) plannedNodes(g *dag.Graph, ids []string, specs []dag.Spec) ([]draw
 		}
 		tasks = append(tasks, t)
 	}
-	nodes, err := a.linkedNodes(g, tasks)
+	nodes, err := draw.Linked(g, tasks, now)
 	for i := range nodes {
-		nodes[i].Name = term.Cut(term.Line(specs[i].Ref), 60)
-		if nodes[i].Name == "" {
-			nodes[i].Name = fmt.Sprintf("line %d", specs[i].Line)
-		}
+		nodes[i].Name = cmp.Or(term.Cut(term.Line(specs[i].Ref), 60), fmt.Sprintf("line %d", specs[i].Line))
 	}
 	return nodes, err
-}
-
-func (a *app) printDryRun(plan taskfile.Plan, nodes []draw.Node) error {
-	style := a.treeStyle()
-	style.After = true
-	if err := draw.Tree(a.stdout, nodes, style); err != nil {
-		return err
-	}
-	if more := len(plan.Specs) - len(nodes); more > 0 {
-		a.note("and %d more", more)
-	}
-	a.noteUnmapped(plan)
-	a.note("%s would be imported as %s; nothing was changed", human.Count(len(plan.Specs), "task"), plan.Format)
-	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -11,7 +12,7 @@ import (
 	"ralph/internal/term"
 )
 
-func (a *app) taskLog() command {
+func taskLogCommand(a *app) command {
 	return command{
 		name: "log", args: "ID", short: "show a task's history, or add to it",
 		flags: []cli.Flag{
@@ -19,8 +20,22 @@ func (a *app) taskLog() command {
 			jsonFlag(),
 		},
 		example: `ralph task log 1f0c -m "use the staging server"`, exits: "3 not found",
-		run: a.runTaskLog,
+		run: action(a, parseTaskLog, runTaskLog),
 	}
+}
+
+type taskLogOptions struct {
+	id      string
+	message *string // nil reads the history
+	json    bool
+}
+
+func parseTaskLog(c *cli.Context) (taskLogOptions, error) {
+	o := taskLogOptions{c.Args().First(), parseSet(c, "message", c.String("message")), c.Bool("json")}
+	if o.message != nil && o.json {
+		return o, usagef("--json goes with reading the history, not with -m")
+	}
+	return o, nil
 }
 
 type logJSON struct {
@@ -29,12 +44,12 @@ type logJSON struct {
 	Text string `json:"text"`
 }
 
-func (a *app) runTaskLog(c *cli.Context) error {
-	if c.IsSet("message") {
-		return a.addLog(c)
+func runTaskLog(ctx context.Context, a *app, o taskLogOptions) error {
+	if o.message != nil {
+		return addLog(ctx, a, o.id, *o.message)
 	}
-	return a.view(c.Context, func(_ *session, g *dag.Graph) error {
-		t, err := resolveOne(c, g)
+	return a.view(ctx, func(_ *session, g *dag.Graph) error {
+		t, err := resolveTask(g, o.id)
 		if err != nil {
 			return err
 		}
@@ -42,63 +57,53 @@ func (a *app) runTaskLog(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		if c.Bool("json") {
-			list := []logJSON{}
-			for _, l := range logs {
-				list = append(list, logJSON{l.At.Format(time.RFC3339), string(l.Kind), l.Text})
-			}
-			return a.printJSON(list)
+		list, text, p := []logJSON{}, "", a.palette()
+		for _, l := range logs {
+			list = append(list, logJSON{l.At.Format(time.RFC3339), string(l.Kind), l.Text})
+			entry := strings.ReplaceAll(strings.TrimSpace(term.Block(l.Text)), "\n", "\n    ")
+			text += fmt.Sprintf("%s  %-7s  %s\n", p.Dim(l.At.Local().Format(time.DateTime)), l.Kind, entry)
 		}
 		switch {
+		case o.json:
+			return a.printJSON(list)
 		case len(logs) > 0:
 		case t.Attempts > 0:
 			a.note("%s has no log entries; see its attempts with: ralph task show %s", t.ID, t.ID)
 		default:
 			a.note("%s has no log entries", t.ID)
 		}
-		p := a.palette()
-		for _, l := range logs {
-			text := strings.ReplaceAll(strings.TrimSpace(term.Block(l.Text)), "\n", "\n    ")
-			if _, err := fmt.Fprintf(a.stdout, "%s  %-7s  %s\n", p.Dim(l.At.Local().Format(time.DateTime)), l.Kind, text); err != nil {
-				return err
-			}
-		}
-		return nil
+		_, err = fmt.Fprint(a.stdout, text)
+		return err
 	})
 }
 
-func (a *app) addLog(c *cli.Context) error {
-	if c.Bool("json") {
-		return usagef("--json goes with reading the history, not with -m")
-	}
-	text, err := a.readText(c.String("message"))
+func addLog(ctx context.Context, a *app, id, message string) error {
+	text, err := a.readText(message)
 	if err != nil {
 		return err
 	}
 	if strings.TrimSpace(text) == "" {
 		return usagef("the message is empty")
 	}
-	var noted dag.Task
-	err = a.update(c.Context, func(_ *session, g *dag.Graph) error {
-		t, err := resolveOne(c, g)
-		if err != nil {
+	var t dag.Task
+	err = a.update(ctx, func(_ *session, g *dag.Graph) (err error) {
+		if t, err = resolveTask(g, id); err != nil {
 			return err
 		}
-		noted = t
 		return g.Log(t.ID, dag.LogUser, text)
 	})
 	if err != nil {
 		return err
 	}
+	more := ""
 	switch {
-	case noted.Children > 0:
-		a.note("%s: noted; it is a group, and agents read what is said to their own task", noted.ID)
-	case noted.Status == dag.Done, noted.Status == dag.Failed:
-		a.note("%s: noted; it is %s, so an agent reads that only after: ralph task reset %s", noted.ID, noted.Status, noted.ID)
-	case noted.Status == dag.InProgress:
-		a.note("%s: noted; the agent that is at it does not see that, the next one does", noted.ID)
-	default:
-		a.note("%s: noted", noted.ID)
+	case t.Children > 0:
+		more = "; it is a group, and agents only read the messages of their own task"
+	case t.Status == dag.Done, t.Status == dag.Failed:
+		more = fmt.Sprintf("; it is %s, so an agent only reads that after: ralph task reset %s", t.Status, t.ID)
+	case t.Status == dag.InProgress:
+		more = "; the agent that is working on it does not see that, the next one does"
 	}
+	a.note("%s: noted%s", t.ID, more)
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -12,12 +13,12 @@ import (
 	"ralph/internal/term"
 )
 
-func (a *app) taskShow() command {
+func taskShowCommand(a *app) command {
 	return command{
 		name: "show", args: "ID", short: "show everything about a task",
 		flags:   []cli.Flag{jsonFlag()},
 		example: "ralph task show t-1f0c9a3e", exits: "3 not found",
-		run: a.runTaskShow,
+		run: action(a, parsePlain, runTaskShow),
 	}
 }
 
@@ -29,9 +30,9 @@ type detailJSON struct {
 	spentJSON
 }
 
-func (a *app) runTaskShow(c *cli.Context) error {
-	return a.view(c.Context, func(s *session, g *dag.Graph) error {
-		t, err := resolveOne(c, g)
+func runTaskShow(ctx context.Context, a *app, o plainOptions) error {
+	return a.view(ctx, func(s *session, g *dag.Graph) error {
+		t, err := resolveTask(g, o.args[0])
 		if err != nil {
 			return err
 		}
@@ -47,8 +48,10 @@ func (a *app) runTaskShow(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		if c.Bool("json") {
-			return a.printJSON(detail(s.project.State(), j, dependents, attempts))
+		if o.json {
+			return a.printJSON(detailJSON{
+				taskJSON: j, Dependents: ids(dependents), History: attemptsJSON(s.project.Runs(), attempts), spentJSON: spentOf(usageOf(attempts)),
+			})
 		}
 		blockers, err := g.Blockers(t)
 		if err != nil {
@@ -58,12 +61,15 @@ func (a *app) runTaskShow(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		return a.printTask(t, j, related{blockers, dependents, children}, s.project.State(), attempts)
+		text := taskText(a, t, j, spentOf(usageOf(attempts))) + taskSection(a, "Waits for", blockers) + taskSection(a, "Holds up", dependents) +
+			taskSection(a, "Subtasks", children) + attemptsText(a.palette(), s.project.Runs(), attempts)
+		text = term.WrapLines(a.redact.Text(text), a.width)
+		if t.Description != "" {
+			text += "\n" + term.Block(t.Description) + "\n"
+		}
+		_, err = fmt.Fprint(a.stdout, text)
+		return err
 	})
-}
-
-func detail(state string, j taskJSON, dependents []dag.Task, attempts []dag.Attempt) detailJSON {
-	return detailJSON{taskJSON: j, Dependents: ids(dependents), History: attemptsJSON(state, attempts), spentJSON: spentOf(usageOf(attempts))}
 }
 
 // usageOf adds up what attempts used.
@@ -75,18 +81,22 @@ func usageOf(attempts []dag.Attempt) event.Usage {
 	return sum
 }
 
-type related struct{ blockers, dependents, children []dag.Task }
-
-func (a *app) printTask(t dag.Task, j taskJSON, r related, state string, attempts []dag.Attempt) error {
+// taskText is what the row of a task says.
+func taskText(a *app, t dag.Task, j taskJSON, cost spentJSON) string {
 	p := a.palette()
-	word, paint := a.state(p, t)
+	state := stateCell(a, p, t)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s  %s\n", p.Cyan(t.ID), paint(word), p.Bold(term.Line(t.Title)))
+	fmt.Fprintf(&b, "%s  %s  %s\n", p.Cyan(t.ID), state.Paint(state.Text), p.Bold(term.Line(t.Title)))
 	field := func(name, value string) {
 		if value != "" {
 			for _, part := range term.Wrap(fmt.Sprintf("  %-10s %s", name, term.Line(a.redact.Text(value))), a.width, strings.Repeat(" ", 13)) {
 				b.WriteString(part + "\n")
 			}
+		}
+	}
+	at := func(name string, when time.Time, more string) {
+		if !when.IsZero() {
+			field(name, when.Local().Format(time.DateTime)+more)
 		}
 	}
 	field("parent", t.Parent)
@@ -106,18 +116,14 @@ func (a *app) printTask(t dag.Task, j taskJSON, r related, state string, attempt
 	field("retries", fmt.Sprintf("%d of %d", t.Retries, j.MaxRetries))
 	field("attempts", fmt.Sprint(t.Attempts))
 	field("verified", t.Verification)
-	if awaitsVerdict(t) {
+	if t.AwaitsVerdict() {
 		field("unverified", "since "+t.Unverified+": "+unverifiedText)
 	}
 	field("claimed by", t.Owner)
-	if !t.NotBefore.IsZero() {
-		field("not before", t.NotBefore.Local().Format(time.DateTime)+" "+t.WaitReason)
-	}
-	field("created", t.CreatedAt.Local().Format(time.DateTime))
-	if !t.FinishedAt.IsZero() {
-		field("ended", t.FinishedAt.Local().Format(time.DateTime))
-	}
-	field("cost", spentOf(usageOf(attempts)).String())
+	at("not before", t.NotBefore, " "+t.WaitReason)
+	at("created", t.CreatedAt, "")
+	at("ended", t.FinishedAt, "")
+	field("cost", cost.String())
 	if j.LastFailure != nil {
 		reason, output, _ := strings.Cut(*j.LastFailure, "\n")
 		field("failure", reason)
@@ -125,38 +131,5 @@ func (a *app) printTask(t dag.Task, j taskJSON, r related, state string, attempt
 			fmt.Fprintf(&b, "  %-10s %s %s\n", "", p.Dim("|"), l)
 		}
 	}
-	a.section(&b, p, "Waits for", r.blockers)
-	a.section(&b, p, "Holds up", r.dependents)
-	a.section(&b, p, "Subtasks", r.children)
-	printAttempts(&b, p, state, attempts)
-	text := term.WrapLines(a.redact.Text(b.String()), a.width)
-	if t.Description != "" {
-		text += "\n" + term.Block(t.Description) + "\n"
-	}
-	_, err := fmt.Fprint(a.stdout, text)
-	return err
-}
-
-func (a *app) section(b *strings.Builder, p term.Palette, title string, tasks []dag.Task) {
-	if len(tasks) == 0 {
-		return
-	}
-	b.WriteString("\n" + title + "\n")
-	t := &term.Table{Width: max(a.width-2, 0)}
-	for _, task := range tasks {
-		word, paint := a.state(p, task)
-		t.Add(term.Cell{Text: task.ID, Paint: p.Cyan}, term.Cell{Text: word, Paint: paint}, term.Cell{Text: task.Title})
-	}
-	var lines strings.Builder
-	_, _ = t.WriteTo(&lines) // a builder never fails
-	for _, l := range strings.Split(strings.TrimRight(lines.String(), "\n"), "\n") {
-		b.WriteString("  " + l + "\n")
-	}
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
+	return b.String()
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -10,12 +11,12 @@ import (
 	"ralph/internal/term"
 )
 
-func (a *app) taskWhy() command {
+func taskWhyCommand(a *app) command {
 	return command{
 		name: "why", args: "ID", short: "say why a task is not running",
 		flags:   []cli.Flag{jsonFlag()},
 		example: "ralph task why 1f0c", exits: "3 not found",
-		run: a.runTaskWhy,
+		run: action(a, parsePlain, runTaskWhy),
 	}
 }
 
@@ -23,7 +24,7 @@ type whyJSON struct {
 	ID         string       `json:"id"`
 	Status     string       `json:"status"`
 	Ready      bool         `json:"ready"`
-	Unverified *string      `json:"unverified"` // the attempt whose finished work awaits its verdict
+	Unverified *string      `json:"unverified"` // the attempt whose finished work waits for verification
 	Reasons    []reasonJSON `json:"reasons"`
 }
 
@@ -34,66 +35,34 @@ type reasonJSON struct {
 	Until *string `json:"until"`
 }
 
-func (a *app) runTaskWhy(c *cli.Context) error {
-	return a.view(c.Context, func(_ *session, g *dag.Graph) error {
-		t, err := resolveOne(c, g)
+func runTaskWhy(ctx context.Context, a *app, o plainOptions) error {
+	return a.view(ctx, func(_ *session, g *dag.Graph) error {
+		t, err := resolveTask(g, o.args[0])
 		if err != nil {
 			return err
 		}
-		reasons, err := g.Why(t)
+		reasons, err := g.Explain(t, life)
 		if err != nil {
 			return err
 		}
-		failed, err := g.AtFault(t)
-		if err != nil {
-			return err
-		}
-		reasons = append(reasons, failed...)
-		stale, err := g.Stale(life)
-		if err != nil {
-			return err
-		}
-		for _, dead := range stale {
-			if dead.ID == t.ID {
-				reasons = []dag.Reason{{Kind: "claim", Text: diedText}}
-			}
-		}
-		if c.Bool("json") {
+		if o.json {
 			return a.printJSON(whyAsJSON(t, reasons, a.now()))
 		}
 		p := a.palette()
-		word, paint := a.state(p, t)
-		fmt.Fprintf(a.stdout, "%s  %s  %s\n", p.Cyan(t.ID), paint(word), term.Line(t.Title))
-		if awaitsVerdict(t) {
-			fmt.Fprintln(a.stdout, "  "+unverifiedText)
+		state := stateCell(a, p, t)
+		text := fmt.Sprintf("%s  %s  %s\n", p.Cyan(t.ID), state.Paint(state.Text), term.Line(t.Title))
+		if t.AwaitsVerdict() {
+			text += "  " + unverifiedText + "\n"
 		}
 		if len(reasons) == 0 {
-			_, err = fmt.Fprintln(a.stdout, "  nothing holds it up: the next run takes it in its turn")
-			return err
+			text += "  nothing holds it up: the next run starts it in its turn\n"
 		}
 		for _, r := range reasons {
-			if _, err := fmt.Fprintln(a.stdout, "  "+term.Line(a.reasonText(r))); err != nil {
-				return err
-			}
+			text += "  " + term.Line(reasonText(r, a.now())) + "\n"
 		}
-		return nil
+		_, err = fmt.Fprint(a.stdout, text)
+		return err
 	})
-}
-
-// awaitsVerdict says that a task is done but for its verdict.
-func awaitsVerdict(t dag.Task) bool { return t.Status == dag.Pending && t.Unverified != "" }
-
-const unverifiedText = "its work is finished and awaits its verdict: no agent works on it again before that"
-
-func (a *app) reasonText(r dag.Reason) string {
-	if r.Until.IsZero() {
-		return r.Text
-	}
-	left := r.Until.Sub(a.now()).Round(time.Second)
-	if left <= 0 {
-		return fmt.Sprintf("%s (its lease ran out %s ago; see: ralph recover)", r.Text, -left)
-	}
-	return fmt.Sprintf("%s (until %s, %s from now)", r.Text, r.Until.Local().Format(time.DateTime), left)
 }
 
 func whyAsJSON(t dag.Task, reasons []dag.Reason, now time.Time) whyJSON {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"ralph/dag"
@@ -18,9 +19,28 @@ type Plan struct {
 
 // Unmapped is something that a plan says and a graph has no place for.
 type Unmapped struct {
-	What  string
-	Count int   // how often
-	Lines []int // the first few places
+	What  string `json:"what"`
+	Count int    `json:"count"` // how often
+	Lines []int  `json:"lines"` // the first few places
+}
+
+func (u Unmapped) String() string {
+	text := fmt.Sprintf("%s (line %s", u.What, strings.Trim(strings.ReplaceAll(fmt.Sprint(u.Lines), " ", ", "), "[]"))
+	if u.Count > len(u.Lines) {
+		text += fmt.Sprintf(", ...: %d in all", u.Count)
+	}
+	return text + ")"
+}
+
+// Copies counts the tasks that had IDs and were given others, because the graph has those
+// already: most likely the same plan is imported twice, and would be paid for twice.
+func (p Plan) Copies(imported []string) (n int) {
+	for i, s := range p.Specs {
+		if dag.IsTaskID(s.Ref) && s.Ref != imported[i] {
+			n++
+		}
+	}
+	return n
 }
 
 const (

@@ -240,6 +240,25 @@ func (r Recoverer) alone(g *dag.Graph) (bool, error) {
 	return tally.ByStatus[dag.InProgress] <= len(stale), err
 }
 
+// ResetStale makes every task whose run died pending as if it had never run, after ending the
+// processes of that run: they must not go on working on it.
+func ResetStale(g *dag.Graph, life func(dag.Process) dag.Life, sweep func(owner string) (int, error), now time.Time) (int, error) {
+	stale, err := g.Stale(life)
+	for _, t := range stale {
+		if _, err := sweep(t.Owner); err != nil {
+			return 0, fmt.Errorf("end the processes of the run of %s: %w", t.ID, err)
+		}
+		err := Reclaim(g, t, dag.ReclaimOptions{Reason: "its run died; reset by hand"}, now)
+		if err == nil {
+			err = g.Reset(t.ID)
+		}
+		if err != nil {
+			return 0, fmt.Errorf("reset %s: %w", t.ID, err)
+		}
+	}
+	return len(stale), err
+}
+
 // Reclaim makes the task of a dead run available again and adds the interrupted iteration
 // to the journal.
 func Reclaim(g *dag.Graph, t dag.Task, how dag.ReclaimOptions, now time.Time) error {

@@ -1,5 +1,5 @@
 // Package draw turns a task graph into pictures: a tree of text, DOT and
-// Mermaid. It is pure: nodes in, text out.
+// Mermaid. It never changes the graph.
 package draw
 
 // Node is one task to be drawn.
