@@ -56,7 +56,6 @@ func (c Capabilities) Words() []string {
 	return words
 }
 
-// aboutAgent reads the answer to initialize.
 func aboutAgent(raw json.RawMessage) About {
 	var a struct {
 		Agent        Agent        `json:"agentInfo"`

@@ -66,7 +66,6 @@ func classify(op string, err error, hide *redact.Redactor, now time.Time) *Error
 	return e
 }
 
-// facts is what can be found in the data of an error.
 type facts struct {
 	status int
 	text   strings.Builder

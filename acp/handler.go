@@ -95,7 +95,6 @@ type terminalID struct {
 	ID string `json:"terminalId"`
 }
 
-// paramsError is a request whose params do not fit.
 type paramsError struct{ err error }
 
 func (e paramsError) Error() string { return e.err.Error() }
@@ -176,7 +175,6 @@ func exitStatus(exit proc.Exit) any {
 	return map[string]any{"exitCode": exit.Code, "signal": nil}
 }
 
-// failureOf is an error as the agent gets it.
 func failureOf(method string, err error) *sdk.RequestError {
 	data := map[string]any{"error": cut(err.Error(), 500)}
 	var params paramsError

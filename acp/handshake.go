@@ -15,7 +15,6 @@ const (
 	opLoad   = "session/load"
 )
 
-// handshake takes the connection to a session that can be prompted.
 func (s *Session) handshake(ctx context.Context) error {
 	if err := s.initialize(ctx); err != nil {
 		return err
@@ -75,7 +74,6 @@ func (s *Session) initialize(ctx context.Context) error {
 	return nil
 }
 
-// traits are those that are known by now.
 func (s *Session) traits() Traits {
 	s.mu.Lock()
 	defer s.mu.Unlock()

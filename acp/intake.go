@@ -55,7 +55,6 @@ func newIntake(r io.Reader, tape *transcript) *intake {
 	}
 }
 
-// envelope is the part of a message that says what it is.
 type envelope struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -127,7 +126,6 @@ func (in *intake) take(line []byte) (pass bool, err error) {
 	}
 }
 
-// message says whether the line is a message at all.
 func message(line []byte, e *envelope) bool {
 	return json.Unmarshal(line, e) == nil && (e.Method != "" || given(e.ID))
 }
@@ -217,7 +215,6 @@ func (in *intake) begin(call uint64) (finish func()) {
 	return func() { close(returned) }
 }
 
-// wasAnswered says whether the current call has its answer.
 func (in *intake) wasAnswered() bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()

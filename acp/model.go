@@ -17,7 +17,6 @@ type ModelChoice struct {
 	Offered   []string     // IDs; empty when the agent does not tell
 }
 
-// modelList is what one channel offers.
 type modelList struct {
 	option  string // the config option's ID
 	current string

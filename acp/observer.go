@@ -34,7 +34,6 @@ type observer struct {
 	empty   []chan struct{} // closed when nothing waits any more
 }
 
-// queued is an event; text grows in place while it waits.
 type queued struct {
 	event   Event
 	text    []byte

@@ -4,7 +4,6 @@ import "slices"
 
 const answerCancelled = "cancelled"
 
-// permissionRequest is session/request_permission, read leniently.
 type permissionRequest struct {
 	SessionID string `json:"sessionId"`
 	ToolCall  struct {
@@ -33,7 +32,6 @@ func (r permissionRequest) allow() (option permissionOption, ok bool) {
 	return permissionOption{Kind: answerCancelled}, false
 }
 
-// permissionAnswer is the result on the wire.
 func permissionAnswer(option permissionOption, ok bool) any {
 	outcome := map[string]string{"outcome": answerCancelled}
 	if ok {

@@ -12,7 +12,6 @@ import (
 
 const opPrompt = "session/prompt"
 
-// outcome is how a request of ours ended, as the SDK says it.
 type outcome struct {
 	raw json.RawMessage
 	err error
@@ -55,7 +54,6 @@ func (s *Session) Prompt(ctx context.Context, text string) (Turn, error) {
 	return t, nil
 }
 
-// converse sends the prompt and returns its outcome, with what cut it short.
 func (s *Session) converse(ctx context.Context, text string) (outcome, *Error) {
 	if ctx.Err() != nil {
 		return outcome{err: ctx.Err()}, s.cancelled(ctx)
@@ -141,7 +139,6 @@ func (s *Session) endTurn(o outcome) (Turn, *Error) {
 	return t, limited
 }
 
-// fault ends the turn that is under way with this error.
 func (s *Session) fault(e *Error) {
 	select {
 	case s.faults <- e:

@@ -100,7 +100,6 @@ func (s *Session) abandon(err error) error {
 	return err
 }
 
-// spawn starts the process and everything that reads from it.
 func (s *Session) spawn() error {
 	childIn, stdin, err1 := os.Pipe()
 	stdout, childOut, err2 := os.Pipe()

@@ -66,7 +66,6 @@ func (s *stderrLog) keep(text string) {
 	}
 }
 
-// last is the end of what was written so far.
 func (s *stderrLog) last() string {
 	text, _ := s.tail.text()
 	return text

@@ -29,7 +29,6 @@ var (
 	errSessionEnds      = errors.New("the session ends")
 )
 
-// terminalRequest is terminal/create, read leniently.
 type terminalRequest struct {
 	SessionID string   `json:"sessionId"`
 	Command   string   `json:"command"`

@@ -12,7 +12,6 @@ import (
 	"ralph/internal/redact"
 )
 
-// maxTranscript bounds what one session may write to disk.
 const maxTranscript = 256 << 20
 
 // Directions in a transcript.
@@ -42,7 +41,6 @@ type transcript struct {
 	texts map[string]*chunked // by kind of text
 }
 
-// chunked is a text that comes in chunks.
 type chunked struct {
 	clean *redact.Stream
 	last  []byte // the chunk whose end is held back; nil if nothing is
@@ -103,7 +101,6 @@ func (t *transcript) update(line []byte, p updateParams) {
 	}
 }
 
-// release writes what was held back of texts.
 func (t *transcript) release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -129,7 +126,6 @@ func withText(line []byte, text string) []byte {
 	return put(line, quoted, "params", "update", "content", "text")
 }
 
-// put sets a member deep in an object.
 func put(object, value json.RawMessage, path ...string) json.RawMessage {
 	if len(path) == 0 {
 		return value

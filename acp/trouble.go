@@ -96,7 +96,6 @@ func (t *turn) limit(result Turn, hide *redact.Redactor, now time.Time) *Error {
 	return rateLimited(&Error{Op: opPrompt, Text: hide.Text(l.Reason)}, l, now)
 }
 
-// rateLimited makes an error one about a limit.
 func rateLimited(e *Error, l ratelimit.Limit, now time.Time) *Error {
 	e.Kind, e.Until = RateLimited, l.Until
 	if !l.Until.IsZero() {

@@ -58,7 +58,6 @@ func (t Turn) Empty() bool {
 // Text is the whole message with a line break between its segments.
 func (t Turn) Text() string { return strings.Join(t.Segments, "\n") }
 
-// turn is a Turn being received.
 type turn struct {
 	began     time.Time
 	maxText   int
@@ -107,7 +106,6 @@ func (t *turn) say(text, messageID string) bool {
 	return true
 }
 
-// cut ends a segment.
 func (t *turn) cut() {
 	if t.text.Len() > 0 {
 		t.segments = append(t.segments, t.text.String())
@@ -163,7 +161,6 @@ func (t *turn) tool(call ToolCall, announced bool, diffs []string) ToolCall {
 
 func ended(status string) bool { return status == "completed" || status == "failed" }
 
-// merge fills what an update of a call leaves out.
 func merge(old, call ToolCall) ToolCall {
 	call.Title = cmp.Or(call.Title, old.Title)
 	call.Kind = cmp.Or(call.Kind, old.Kind)

@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// maxPaths is how many files of one tool call are noted.
 const maxPaths = 64
 
 // update is any session/update, read leniently: what is missing or of another
@@ -42,7 +41,6 @@ type location struct {
 	Path string `json:"path"`
 }
 
-// block is a piece of content.
 type block struct {
 	Type    string `json:"type"`
 	Text    string `json:"text"`
@@ -161,7 +159,6 @@ func chunkText(content json.RawMessage) string {
 	return b.Text
 }
 
-// toolError is what a failed call said.
 func toolError(blocks []block, rawOutput json.RawMessage) string {
 	var b strings.Builder
 	for _, item := range blocks {

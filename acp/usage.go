@@ -43,7 +43,6 @@ func (u Usage) minus(v Usage) Usage {
 	return u
 }
 
-// tells reports that there is a count at all.
 func (u Usage) tells() bool { return u.Input+u.CacheRead+u.CacheWrite+u.Output+u.Total > 0 }
 
 // meter counts a session's usage. Cost is told as a sum of the session, in

@@ -12,7 +12,6 @@ import (
 	"strings"
 )
 
-// maxLinks is how many symbolic links one path may lead through.
 const maxLinks = 40
 
 // write replaces or creates a file, with the folders above it, and returns its
@@ -114,7 +113,6 @@ func (f *files) walk(p *place, todo []string) error {
 	return errNotRegular // it ends in a folder
 }
 
-// leave steps back to the folder above.
 func (p *place) leave() error {
 	last := len(p.folders) - 1
 	if last < 0 {
@@ -183,7 +181,6 @@ func (f *files) allowed(p *place, name string, seen fs.FileInfo) error {
 	return nil
 }
 
-// replace writes a temporary file beside the place and renames it there.
 func (p *place) replace(text string) error {
 	mode := fs.FileMode(0o644)
 	if info, err := p.parent().Lstat(p.name); err == nil {

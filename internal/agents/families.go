@@ -100,7 +100,6 @@ func providers() []string {
 	}
 }
 
-// providerKeys lists the credentials among them.
 func providerKeys() []string {
 	return []string{
 		"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY",

@@ -158,7 +158,6 @@ func (f Finder) Fallbacks(chosen string) (names []string, unusable []error) {
 	return names, unusable
 }
 
-// environment is what an agent sees, and what the commands see that are run for it.
 func (f Finder) environment(p Preset) (env, terminals []string) {
 	return Environ(p, f.Environ, os.Geteuid() == 0), TerminalEnviron(p, f.Environ)
 }
@@ -181,12 +180,10 @@ func (f Finder) Credential(p Preset) string {
 	}
 }
 
-// state lists the agent's state folders in an environment.
 func (p Preset) state(env []string) []string {
 	return StateFolders(p, proc.Getenv(env, "HOME"), lookUp(env))
 }
 
-// process is how a sandbox sees the agent.
 func (a Agent) process(env []string) sandbox.Process {
 	return sandbox.Process{
 		Env: env, Argv: a.Argv, State: a.state(env), Unknown: a.Unknown,

@@ -272,7 +272,6 @@ func (s *Session) Close() error {
 	return errors.Join(s.Session.Close(), s.closeFiles(), s.unwatch(), s.conf.Close())
 }
 
-// withLogin adds to an error about a missing login how to log in.
 func withLogin(err error, p Preset, methods []acp.AuthMethod) error {
 	var e *acp.Error
 	if errors.As(err, &e) && e.Kind == acp.AuthRequired {

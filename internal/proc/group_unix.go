@@ -13,10 +13,6 @@ func terminateGroup(p *os.Process) { syscall.Kill(-p.Pid, syscall.SIGTERM) }
 
 func killGroup(p *os.Process) { syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
-func gaps() []string {
-	return []string{
-		"only the process group of an agent is ended on this system: daemons it starts in another session survive",
-		"if ralph itself is killed, its agents survive until they notice that their input closed",
-		"leftovers of a dead run are not found by their environment on this system",
-	}
+func groupGaps() []string {
+	return []string{"only the process group of an agent is killed on this system: daemons it starts in another session survive"}
 }

@@ -14,10 +14,6 @@ func terminateGroup(*os.Process) {}
 
 func killGroup(p *os.Process) { p.Kill() }
 
-func gaps() []string {
-	return []string{
-		"only the agent's own process is ended on Windows: what it started survives",
-		"if ralph itself is killed, its agents survive until they notice that their input closed",
-		"leftovers of a dead run are not found by their environment on this system",
-	}
+func groupGaps() []string {
+	return []string{"only the agent's own process is killed on Windows: what it started survives"}
 }

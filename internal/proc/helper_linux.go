@@ -83,7 +83,6 @@ func (h *helper) run(confine Confiner) int {
 	return 0
 }
 
-// receive waits for the order.
 func (h *helper) receive() (o order, stdio []uintptr, err error) {
 	first, oob := make([]byte, 1), make([]byte, unix.CmsgSpace(3*4))
 	var n, oobn int
@@ -96,12 +95,11 @@ func (h *helper) receive() (o order, stdio []uintptr, err error) {
 	if err != nil || n != 1 || first[0] != askStart {
 		return o, nil, errors.New("no order")
 	}
-	messages, err := unix.ParseSocketControlMessage(oob[:oobn])
-	if err != nil || len(messages) != 1 {
-		return o, nil, errors.New("no files")
+	var fds []int
+	if messages, err := unix.ParseSocketControlMessage(oob[:oobn]); err == nil && len(messages) == 1 {
+		fds, _ = unix.ParseUnixRights(&messages[0])
 	}
-	fds, err := unix.ParseUnixRights(&messages[0])
-	if err != nil || len(fds) != 3 {
+	if len(fds) != 3 {
 		return o, nil, errors.New("no files")
 	}
 	for _, fd := range fds {
@@ -124,7 +122,16 @@ func (h *helper) refuse(errno, err error) int {
 // serve returns when the tree has to end, or has.
 func (h *helper) serve(linger bool, events <-chan os.Signal) {
 	asks := make(chan byte)
-	go h.readControl(asks)
+	go func() {
+		defer close(asks)
+		for {
+			ask, err := h.control.ReadByte()
+			if err != nil {
+				return
+			}
+			asks <- ask
+		}
+	}()
 	for {
 		if none := h.reap(); none || h.exited && !linger {
 			return
@@ -139,17 +146,6 @@ func (h *helper) serve(linger bool, events <-chan os.Signal) {
 				unix.Kill(-h.pid, unix.SIGTERM)
 			}
 		}
-	}
-}
-
-func (h *helper) readControl(asks chan<- byte) {
-	defer close(asks)
-	for {
-		ask, err := h.control.ReadByte()
-		if err != nil {
-			return
-		}
-		asks <- ask
 	}
 }
 

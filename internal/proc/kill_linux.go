@@ -72,7 +72,7 @@ func freeze(find func(table) []stat) []stat {
 }
 
 func pids(list []stat) []int {
-	out := make([]int, 0, len(list))
+	var out []int
 	for _, st := range list {
 		out = append(out, st.pid)
 	}

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"strings"
@@ -16,12 +17,7 @@ func newMarker(owner string) string {
 	return ownerName(owner) + "/" + hex.EncodeToString(token[:])
 }
 
-func ownerName(owner string) string {
-	if owner == "" {
-		return "-"
-	}
-	return owner
-}
+func ownerName(owner string) string { return cmp.Or(owner, "-") }
 
 // withMarker is env with the marker in it, and no marker of an outer ralph. Of
 // a variable given twice the last counts, as everywhere in Go; other programs

@@ -21,7 +21,6 @@ func OpenForWriting() []string {
 	return paths
 }
 
-// isWritable reports whether a descriptor was opened for writing.
 func isWritable(fd string) bool {
 	info, err := os.ReadFile("/proc/self/fdinfo/" + fd)
 	if err != nil {

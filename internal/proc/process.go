@@ -90,11 +90,9 @@ func (p *Process) Wait() (Exit, error) {
 // then kills the tree. It returns when nothing is left.
 func (p *Process) Terminate(grace time.Duration) error {
 	p.interrupt()
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
 	select {
 	case <-p.exited:
-	case <-timer.C:
+	case <-time.After(grace):
 	}
 	return p.Kill()
 }

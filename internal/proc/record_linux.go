@@ -44,7 +44,6 @@ func (r *Record) add(st stat) {
 // in any more is used again, but not within that time.
 const afterwards = 60 * 100
 
-// owns says whether a process is one of the record, or in a session of one.
 func (r Record) owns(t table, st stat) bool {
 	for _, m := range r.Processes {
 		if m.Pid == st.pid && m.Start == st.start {

@@ -56,12 +56,7 @@ func launch(spec Spec, spare *idle) (*Process, error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("start process: become a subreaper: %w", err)
 	}
-	p := &Process{
-		argv0:  spec.Argv[0],
-		marker: newMarker(spec.Owner),
-		exited: make(chan struct{}),
-		done:   make(chan struct{}),
-	}
+	p := &Process{argv0: spec.Argv[0], marker: newMarker(spec.Owner), exited: make(chan struct{}), done: make(chan struct{})}
 	o := order{
 		Path: []byte(path), Argv: toBytes(spec.Argv), Env: toBytes(withMarker(spec.Env, p.marker)), Dir: []byte(spec.Dir),
 		Linger: spec.Linger, Confine: spec.Confine,
@@ -208,11 +203,9 @@ func (p *Process) Kill() error {
 	// The agent may have stopped its helper. It is our child and not yet waited
 	// for while done is open, so the signal cannot reach anybody else.
 	_ = p.helper.Process.Signal(unix.SIGCONT)
-	timer := time.NewTimer(2 * killPatience)
-	defer timer.Stop()
 	select {
 	case <-p.done:
-	case <-timer.C:
+	case <-time.After(2 * killPatience):
 		_ = p.helper.Process.Kill()
 		<-p.done
 	}

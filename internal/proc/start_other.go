@@ -33,12 +33,7 @@ func Start(spec Spec) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start process: %w", err)
 	}
-	p := &Process{
-		marker: newMarker(spec.Owner),
-		linger: spec.Linger,
-		exited: make(chan struct{}),
-		done:   make(chan struct{}),
-	}
+	p := &Process{marker: newMarker(spec.Owner), linger: spec.Linger, exited: make(chan struct{}), done: make(chan struct{})}
 	p.cmd = &exec.Cmd{Path: path, Args: spec.Argv, Dir: spec.Dir, Env: withMarker(spec.Env, p.marker), SysProcAttr: ownGroup()}
 	if spec.Stdin != nil {
 		p.cmd.Stdin = spec.Stdin

@@ -35,10 +35,8 @@ func Sweep(marker string, records ...Record) (killed int, err error) {
 		for _, st := range found {
 			_ = send(st, unix.SIGKILL)
 		}
-		if len(found) > 0 || ours.helpersLeft() {
+		if quiet++; len(found) > 0 || ours.helpersLeft() {
 			quiet = 0
-		} else {
-			quiet++
 		}
 		if waited > mercy+killPatience {
 			return len(seen), fmt.Errorf("sweep processes: %w", &SurvivorsError{Argv0: marker, Pids: pids(found)})
@@ -58,7 +56,6 @@ func Marked(marker string, records ...Record) (int, error) {
 	return len(newMatch(marker, records).find(t, false)), nil
 }
 
-// match says which processes belong to an owner that is dead.
 type match struct {
 	marker  string
 	records []Record
@@ -104,7 +101,6 @@ func (m match) find(t table, helpers bool) []stat {
 	return out
 }
 
-// spared is this process and its ancestors.
 func (t table) spared() map[int]bool {
 	out := make(map[int]bool)
 	for pid := os.Getpid(); pid > 0 && !out[pid]; pid = t[pid].ppid {
@@ -157,20 +153,14 @@ func isHelper(pid int) bool {
 func killOrphans(helperPid int, marker string) []int {
 	seen := make(known)
 	find := func(t table) []stat {
-		mine := t.below(os.Getpid())
-		roots := make(map[int]stat)
-		for _, st := range mine {
+		var roots []int
+		var out []stat
+		for _, st := range t.below(os.Getpid()) {
 			if st.session == helperPid || carries(st.pid, marker) {
-				roots[st.pid] = st
+				roots, out = append(roots, st.pid), append(out, st)
 			}
 		}
-		var list []int
-		out := make([]stat, 0, len(roots))
-		for pid, st := range roots {
-			list = append(list, pid)
-			out = append(out, st)
-		}
-		return seen.with(t, append(out, t.below(list...)...))
+		return seen.with(t, append(out, t.below(roots...)...))
 	}
 	quiet := 0
 	var last []stat

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stat is what we need of one line of /proc/PID/stat.
 type stat struct {
 	pid, ppid, session int
 	start              uint64
@@ -48,7 +47,6 @@ func parseStat(raw []byte) (stat, error) {
 	return stat{pid: pid, ppid: ppid, session: session, start: start, state: fields[0][0]}, nil
 }
 
-// table is one look at all processes, by pid.
 type table map[int]stat
 
 func readTable() (table, error) {
@@ -57,7 +55,7 @@ func readTable() (table, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
+	names, err := dir.Readdirnames(-1) // os.ReadDir would sort them, each time
 	if err != nil {
 		return nil, fmt.Errorf("list processes: %w", err)
 	}
@@ -102,7 +100,6 @@ func (t table) below(roots ...int) []stat {
 	return out
 }
 
-// same says whether the process that was looked at still has its pid.
 func (s stat) same() bool {
 	now, err := readStat(s.pid)
 	return err == nil && now.start == s.start
@@ -111,29 +108,16 @@ func (s stat) same() bool {
 // send sends sig to exactly the process that was looked at: a pid that was
 // given to somebody else in the meantime is left alone.
 func send(st stat, sig unix.Signal) error {
+	kill := func() error { return unix.Kill(st.pid, sig) } // for kernels and sandboxes without pidfds
 	fd, err := unix.PidfdOpen(st.pid, 0)
-	switch {
-	case errors.Is(err, unix.ESRCH):
-		return nil
-	case err != nil:
-		return sendPlain(st, sig)
+	if err == nil {
+		defer unix.Close(fd)
+		kill = func() error { return unix.PidfdSendSignal(fd, sig, nil, 0) }
 	}
-	defer unix.Close(fd)
-	if !st.same() {
+	if errors.Is(err, unix.ESRCH) || !st.same() {
 		return nil
 	}
-	if err := unix.PidfdSendSignal(fd, sig, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
-		return err
-	}
-	return nil
-}
-
-// sendPlain is for kernels and sandboxes without pidfds.
-func sendPlain(st stat, sig unix.Signal) error {
-	if !st.same() {
-		return nil
-	}
-	if err := unix.Kill(st.pid, sig); err != nil && !errors.Is(err, unix.ESRCH) {
+	if err := kill(); !errors.Is(err, unix.ESRCH) {
 		return err
 	}
 	return nil

@@ -184,7 +184,6 @@ func without(list, other []string) []string {
 	return out
 }
 
-// since lists what differs from the record, by writer.
 func (r configRecord) since(now []ConfigLine) []ConfigChange {
 	var changes []ConfigChange
 	by := func(wrote func(configWriter) bool) *ConfigChange {

@@ -129,7 +129,6 @@ func (s MCPServer) Kind() string {
 	}
 }
 
-// invalid says what makes no sense about a server.
 func (s MCPServer) invalid() string {
 	switch kind := s.Kind(); {
 	case !slices.Contains([]string{"stdio", "http", "sse"}, kind):
@@ -146,7 +145,6 @@ func (s MCPServer) invalid() string {
 	return ""
 }
 
-// badRule says what makes no sense about an entry of env_allow.
 func badRule(rule string) string {
 	name := strings.TrimPrefix(rule, "!")
 	if name == "" || strings.ContainsAny(name, "=! \t\n\x00") || strings.Contains(strings.TrimSuffix(name, "*"), "*") {
@@ -161,7 +159,6 @@ func SandboxModes() []string { return []string{"auto", "require", "off"} }
 // Duration is a time.Duration written like "10m" or "2d12h".
 type Duration time.Duration
 
-// durationError is a text that is none.
 type durationError struct{ text, why string }
 
 func (e *durationError) Error() string { return strconv.Quote(e.text) + " " + e.why }
@@ -252,7 +249,6 @@ func protected() []string {
 	}
 }
 
-// invalid returns the key of the first value that makes no sense, and why.
 func (c Config) invalid() (key, why string) {
 	for _, f := range c.fields() {
 		if why := f.invalid(); why != "" {

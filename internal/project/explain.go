@@ -21,7 +21,6 @@ func (e *UnknownKeyError) Error() string {
 
 func (e *UnknownKeyError) Unwrap() error { return ErrConfig }
 
-// explain turns the library's errors into "file:line: what".
 func explain(path string, data []byte, err error) error {
 	var unknown *toml.StrictMissingError
 	var wrong *toml.DecodeError
@@ -41,7 +40,6 @@ func explain(path string, data []byte, err error) error {
 	}
 }
 
-// lineOfValue finds the first line on which something is set to that.
 func lineOfValue(data []byte, value string) int {
 	for i, text := range strings.Split(string(data), "\n") {
 		_, after, _ := strings.Cut(text, "=")

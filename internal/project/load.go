@@ -106,7 +106,6 @@ func (l *Loaded) oneAgent(use, command bool) {
 	}
 }
 
-// lineOf finds the line on which a key like "run.limit" is set.
 func lineOf(data []byte, key string) int {
 	dot := strings.LastIndex(key, ".")
 	section, name := key[:dot], key[dot+1:]

@@ -83,7 +83,6 @@ func (f field) shown() any {
 	return reflect.ValueOf(f.at).Elem().Interface()
 }
 
-// settable reports whether a variable can set the field.
 func (f field) settable() bool {
 	_, list := f.at.(*[]string)
 	return !list || f.tag.Get("env") == "paths"
@@ -116,7 +115,6 @@ func (f field) set(text string) (err error) {
 	return nil
 }
 
-// invalid says what is wrong with the value.
 func (f field) invalid() string {
 	switch at := f.at.(type) {
 	case *int:

@@ -99,7 +99,6 @@ func Caches(home string, getenv func(string) string) []Cache {
 	return out
 }
 
-// first is the first path of several.
 func first(list string) string {
 	path, _, _ := strings.Cut(list, string(filepath.ListSeparator))
 	return path

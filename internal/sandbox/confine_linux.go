@@ -14,7 +14,6 @@ import (
 	"ralph/internal/proc"
 )
 
-// order is what reaches the helper.
 type order struct {
 	Namespaces *proc.Namespaces `json:"namespaces,omitempty"`
 	layout
@@ -96,7 +95,6 @@ func namespaces() (*proc.Namespaces, error) {
 	return ns, nil
 }
 
-// sameIDs maps every id that we know to itself.
 func sameIDs(file string) ([]syscall.SysProcIDMap, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {

@@ -130,7 +130,6 @@ func makeable(paths []string) []string {
 	})
 }
 
-// inside reports whether a path lies in a folder, and is not the folder itself.
 func inside(path, folder string) bool {
 	return path != folder && strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
 }

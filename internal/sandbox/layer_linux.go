@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// layer is a detached mount and the path that it is to cover.
 type layer struct {
 	path string
 	rank rank
@@ -106,7 +105,6 @@ func makePoint(path string, dir bool) error {
 	return os.WriteFile(path, nil, 0o644)
 }
 
-// setMount adds attributes to a mount and all below it.
 func setMount(fd int, path string, attrs uint64) error {
 	flags := uint(unix.AT_RECURSIVE)
 	if path == "" {

@@ -5,7 +5,6 @@ import (
 	"syscall"
 )
 
-// otherNames says whether a file has more than one name.
 func otherNames(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && info.Mode().IsRegular() && st.Nlink > 1

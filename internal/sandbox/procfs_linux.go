@@ -8,7 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mountProc shows the processes of our own PID namespace only.
 func mountProc() error {
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("mount /proc: %w", err)

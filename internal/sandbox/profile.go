@@ -141,7 +141,6 @@ func (p Profile) layout() (layout, error) {
 	return l, bad
 }
 
-// found lists where paths really are, those that there are.
 func found(paths []string) (out []string) {
 	for _, path := range paths {
 		if real, err := resolved(path); err == nil {
@@ -151,7 +150,6 @@ func found(paths []string) (out []string) {
 	return out
 }
 
-// resolved is the path that a mount or a rule is put on.
 func resolved(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", fmt.Errorf("path %q is not absolute", path)

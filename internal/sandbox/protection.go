@@ -68,7 +68,6 @@ func (x *Protection) addGit(p git.Places, inside bool) {
 	}
 }
 
-// has says whether names in a folder are protected already.
 func (x *Protection) has(dir string) bool {
 	return slices.ContainsFunc(x.guards, func(g guard) bool { return g.path == dir && g.names[0] != "." })
 }
@@ -103,7 +102,6 @@ func (x *Protection) add(g guard) {
 	}
 }
 
-// steps lists where a link leads, link by link.
 func steps(path string) []string {
 	var out []string
 	for range 40 {

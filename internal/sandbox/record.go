@@ -98,7 +98,6 @@ func readRecord(dir string) (r proc.Record, err error) {
 	return r, err
 }
 
-// records are those of runs that were killed.
 func records(root string) []proc.Record {
 	var list []proc.Record
 	for _, dir := range deadTemps(tempParent(root)) {
