@@ -130,17 +130,13 @@ func makeable(paths []string) []string {
 	})
 }
 
-func inside(path, folder string) bool {
-	return path != folder && strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
-}
-
 // outermost leaves out what lies in another one of the list or of taken, and
 // duplicates.
 func outermost(paths, taken []string) []string {
 	var out []string
 	for _, path := range paths {
-		within := func(other string) bool { return inside(path, other) }
-		if !slices.Contains(out, path) && !slices.Contains(taken, path) && !slices.ContainsFunc(slices.Concat(paths, taken), within) {
+		inside := func(other string) bool { return within(path, other) }
+		if !slices.Contains(out, path) && !slices.Contains(taken, path) && !slices.ContainsFunc(slices.Concat(paths, taken), inside) {
 			out = append(out, path)
 		}
 	}
@@ -157,8 +153,8 @@ func ownFolder(program, home, root, path string) []string {
 		return nil
 	}
 	dir := filepath.Dir(real)
-	for _, within := range []string{home, root} {
-		if at, err := filepath.EvalSymlinks(within); err == nil && (at == dir || inside(at, dir)) {
+	for _, holder := range []string{home, root} {
+		if at, err := filepath.EvalSymlinks(holder); err == nil && (at == dir || within(at, dir)) {
 			return nil
 		}
 	}

@@ -9,15 +9,10 @@ import (
 
 // cloneDevices copies the device nodes that every program may use. All others
 // are out of reach: as root, a disk could be written around the file system.
-func cloneDevices() ([]layer, error) {
-	var layers []layer
+func (ls *layers) cloneDevices() {
 	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
-		var err error
-		if layers, err = appendLayer(layers, "/dev/"+name, rankWrite, unix.MOUNT_ATTR_NOSUID); err != nil {
-			return nil, err
-		}
+		ls.add(cloneLayer("/dev/"+name, rankWrite, unix.MOUNT_ATTR_NOSUID))
 	}
-	return layers, nil
 }
 
 // nodevUnlessDevice lets a device that was asked for by name work.

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
@@ -84,8 +83,7 @@ func visible(dir string, hidden []string) []string {
 	if slices.Contains(hidden, dir) {
 		return nil
 	}
-	inside := strings.TrimSuffix(dir, "/") + "/"
-	if !slices.ContainsFunc(hidden, func(path string) bool { return strings.HasPrefix(path, inside) }) {
+	if !slices.ContainsFunc(hidden, func(path string) bool { return within(path, dir) }) {
 		return []string{dir}
 	}
 	entries, err := os.ReadDir(dir)

@@ -17,6 +17,12 @@ type layer struct {
 	dir  bool
 }
 
+// Attributes of mounts.
+const (
+	plain    = unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOSUID
+	readOnly = plain | unix.MOUNT_ATTR_RDONLY
+)
+
 // rank orders layers of one path.
 type rank int
 
@@ -44,16 +50,19 @@ func cloneLayer(path string, r rank, attrs uint64) (layer, error) {
 	return layer{path: path, rank: r, fd: fd, dir: info.IsDir()}, nil
 }
 
-// appendLayer adds a copy of what is at path, if it is still there.
-func appendLayer(layers []layer, path string, r rank, attrs uint64) ([]layer, error) {
-	l, err := cloneLayer(path, r, attrs)
-	if errors.Is(err, fs.ErrNotExist) {
-		return layers, nil
+// layers collects layers, and what went wrong. What was removed meanwhile has none.
+type layers struct {
+	list []layer
+	err  error
+}
+
+func (ls *layers) add(l layer, err error) {
+	switch {
+	case err == nil:
+		ls.list = append(ls.list, l)
+	case !errors.Is(err, fs.ErrNotExist):
+		ls.err = errors.Join(ls.err, err)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return append(layers, l), nil
 }
 
 // attach covers the path. What does not exist there, because a layer above it
@@ -85,7 +94,7 @@ func (l layer) attach() error {
 // copied, as git does with its configuration. If nothing did, there is nothing
 // to protect.
 func (l layer) again() error {
-	now, err := cloneLayer(l.path, l.rank, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+	now, err := cloneLayer(l.path, l.rank, readOnly)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -133,5 +142,5 @@ func hidingLayer(path string) (layer, error) {
 	if err := makePoint(empty, info.IsDir()); err != nil {
 		return layer{}, err
 	}
-	return detach(empty, path, rankHide, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOSUID)
+	return detach(empty, path, rankHide, readOnly)
 }

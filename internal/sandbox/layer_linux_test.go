@@ -53,8 +53,9 @@ func attachWhatVanished(dir string) {
 	if err := os.WriteFile(file("replaced"), []byte("evil"), 0o644); !errors.Is(err, unix.EROFS) {
 		fmt.Println("the file in the place of the protected one is not read-only:", err)
 	}
-	if _, err := appendLayer(nil, file("never was"), rankWrite, 0); err != nil {
-		fmt.Println(err)
+	var ls layers
+	if ls.add(cloneLayer(file("never was"), rankWrite, 0)); ls.err != nil || len(ls.list) > 0 {
+		fmt.Println(ls.err)
 	}
 	fmt.Println("ok")
 }

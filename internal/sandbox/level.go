@@ -38,17 +38,6 @@ func (l *Level) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%q is no sandbox level", text)
 }
 
-// Covers says in one line what the level does.
-func (l Level) Covers() string {
-	switch l {
-	case Namespaces:
-		return "own user, mount, PID and IPC namespaces; verification runs on a throwaway overlay"
-	case Landlock:
-		return "writes outside the project are refused; a verifier cannot write the project"
-	}
-	return "processes are not confined; a change of the project during verification is noticed"
-}
-
 // unseen is what changes all the time while an agent works, by ralph itself or by a
 // person, so that nobody can tell that the agent did it.
 const unseen = "the database, runs, objects, features, their staging and knowledge below .ralph, and repositories inside that are ignored or new"

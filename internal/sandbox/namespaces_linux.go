@@ -2,9 +2,7 @@ package sandbox
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 
@@ -27,7 +25,7 @@ func (o order) enterNamespaces() error {
 	if err != nil {
 		return err
 	}
-	if err := setMount(unix.AT_FDCWD, "/", unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV); err != nil {
+	if err := setMount(unix.AT_FDCWD, "/", readOnly); err != nil {
 		return fmt.Errorf("make everything read-only: %w", err)
 	}
 	// A folder sorts before what is in it; of the same, the stricter is on top.
@@ -39,8 +37,9 @@ func (o order) enterNamespaces() error {
 			return err
 		}
 	}
-	if err := mountProc(); err != nil {
-		return err
+	// The processes of our own PID namespace only.
+	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("mount /proc: %w", err)
 	}
 	if os.Geteuid() == 0 {
 		// Root in a namespace of its own would have root's power over the
@@ -58,65 +57,45 @@ func (o order) enterNamespaces() error {
 
 // prepare makes all layers, detached, while the file system is still as it was.
 func (o order) prepare() ([]layer, error) {
-	devices, err := cloneDevices()
-	if err != nil {
-		return nil, err
-	}
-	layers := devices
+	var ls layers
+	ls.cloneDevices()
 	for _, path := range o.Write {
-		layers, err = appendLayer(layers, path, rankWrite, unix.MOUNT_ATTR_NOSUID|nodevUnlessDevice(path))
-		if err != nil {
-			return nil, err
-		}
+		ls.add(cloneLayer(path, rankWrite, unix.MOUNT_ATTR_NOSUID|nodevUnlessDevice(path)))
 	}
 	for _, path := range o.ReadOnly {
-		layers, err = appendLayer(layers, path, rankReadOnly, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
-		if err != nil {
-			return nil, err
-		}
+		ls.add(cloneLayer(path, rankReadOnly, readOnly))
+	}
+	if ls.err != nil {
+		return nil, ls.err
 	}
 	if err := unix.Mount("tmpfs", stage, "tmpfs", unix.MS_NOSUID, "mode=0755"); err != nil {
 		return nil, fmt.Errorf("mount temporary file system: %w", err)
 	}
-	staged, err := o.prepareStaged()
-	if err != nil {
-		return nil, err
+	if o.prepareStaged(&ls); ls.err != nil {
+		return nil, ls.err
 	}
 	if err := unix.Unmount(stage, unix.MNT_DETACH); err != nil {
 		return nil, fmt.Errorf("leave the stage: %w", err)
 	}
-	return append(layers, staged...), nil
+	return ls.list, nil
 }
 
 // prepareStaged makes the layers that need a place of our own: overlays, the
 // empty folder and file that hide things, and /dev.
-func (o order) prepareStaged() ([]layer, error) {
-	var layers []layer
-	var bad error
-	add := func(l layer, err error) {
-		switch {
-		case err == nil:
-			layers = append(layers, l)
-		case !errors.Is(err, fs.ErrNotExist): // or it was removed meanwhile
-			bad = errors.Join(bad, err)
-		}
-	}
+func (o order) prepareStaged(ls *layers) {
 	for _, path := range o.Overlay {
-		add(overlayLayer(path, o.Scratch))
+		ls.add(overlayLayer(path, o.Scratch))
 	}
 	for _, path := range o.Read {
-		add(readLayer(path))
+		ls.add(readLayer(path))
 	}
 	for _, path := range []string{"/run", "/tmp", "/var/tmp"} {
 		if info, err := os.Lstat(path); err == nil && info.IsDir() {
-			private, err := privateLayers(path, slices.Contains(o.Empty, path))
-			layers = append(layers, private...)
-			bad = errors.Join(bad, err)
+			ls.private(path, slices.Contains(o.Empty, path))
 		}
 	}
 	for _, path := range o.Hide {
-		add(hidingLayer(path))
+		ls.add(hidingLayer(path))
 	}
-	add(devLayer())
-	return layers, bad
+	ls.add(devLayer())
 }

@@ -38,7 +38,7 @@ func overlayLayer(path, scratch string) (layer, error) {
 // have no copy and are read-only.
 func copyLayer(path, scratch string, info os.FileInfo) (layer, error) {
 	if !info.Mode().IsRegular() {
-		return cloneLayer(path, rankOverlay, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+		return cloneLayer(path, rankOverlay, readOnly)
 	}
 	in, err := os.Open(path)
 	if err != nil {
@@ -53,7 +53,7 @@ func copyLayer(path, scratch string, info os.FileInfo) (layer, error) {
 	if err = errors.Join(err, out.Close(), copyAttributes(out.Name(), info)); err != nil {
 		return layer{}, fmt.Errorf("copy %s: %w", path, err)
 	}
-	return detach(out.Name(), path, rankOverlay, unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOSUID)
+	return detach(out.Name(), path, rankOverlay, plain)
 }
 
 func overlay(path, scratch string) (layer, error) {
@@ -87,7 +87,7 @@ func overlay(path, scratch string) (layer, error) {
 	if err := unix.Mount("overlay", base+"/merged", "overlay", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return layer{}, err
 	}
-	l, err := detach(base+"/merged", path, rankOverlay, unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOSUID)
+	l, err := detach(base+"/merged", path, rankOverlay, plain)
 	if err != nil {
 		return layer{}, err
 	}

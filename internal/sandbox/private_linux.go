@@ -9,42 +9,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// privateLayers make a copy of a folder of the system that the process may use
-// as it likes. Sockets and pipes are seen in it but lead nowhere: an overlay
-// has its own.
-func privateLayers(path string, empty bool) ([]layer, error) {
+// private adds a copy of a folder of the system that the process may use as it likes.
+// Sockets and pipes are seen in it but lead nowhere: an overlay has its own.
+func (ls *layers) private(path string, empty bool) {
 	if empty {
 		l, _, err := emptyLayer(path)
-		return []layer{l}, err
+		ls.add(l, err)
+		return
 	}
 	l, err := overlay(path, stage)
-	if err == nil {
-		return []layer{l}, nil
-	}
-	// Something is mounted in it, and what lies below a mount must not come to
-	// light.
 	if errors.Is(err, unix.EINVAL) {
-		return pieces(path)
+		// Something is mounted in it, and what lies below a mount must not come to light.
+		ls.pieces(path)
+		return
 	}
-	return nil, err
+	ls.add(l, err)
 }
 
 // pieces put a folder together from what can be had of it: an overlay for each
 // folder in it, files as they are. Mounts, sockets and pipes are missing.
-func pieces(path string) ([]layer, error) {
+func (ls *layers) pieces(path string) {
 	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
+	whole, at, err2 := emptyLayer(path)
+	entries, err3 := os.ReadDir(path)
+	if err := errors.Join(err, err2, err3); err != nil {
+		ls.err = errors.Join(ls.err, err)
+		return
 	}
-	whole, at, err := emptyLayer(path)
-	if err != nil {
-		return nil, err
-	}
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		return nil, err
-	}
-	var layers []layer
 	for _, entry := range entries {
 		name := filepath.Join(path, entry.Name())
 		switch {
@@ -54,15 +45,15 @@ func pieces(path string) ([]layer, error) {
 			}
 		case entry.IsDir():
 			if l, err := overlay(name, stage); err == nil && !isMount(name, info) {
-				layers = append(layers, l)
+				ls.add(l, nil)
 			}
 		case entry.Type().IsRegular():
-			if l, err := cloneLayer(name, rankOverlay, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV); err == nil {
-				layers = append(layers, l)
+			if l, err := cloneLayer(name, rankOverlay, readOnly); err == nil {
+				ls.add(l, nil)
 			}
 		}
 	}
-	return append(layers, whole), nil
+	ls.add(whole, nil)
 }
 
 // readLayer shows what is at path in an empty folder: as it is anywhere in a private
@@ -74,7 +65,7 @@ func readLayer(path string) (layer, error) {
 			return l, nil
 		}
 	}
-	return cloneLayer(path, rankRead, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+	return cloneLayer(path, rankRead, readOnly)
 }
 
 // emptyLayer covers a folder by an empty one, which is at on the stage.
@@ -89,18 +80,11 @@ func emptyLayer(path string) (l layer, at string, err error) {
 	if err := copyAttributes(at, info); err != nil {
 		return layer{}, "", err
 	}
-	l, err = detach(at, path, rankOverlay, unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOSUID)
+	l, err = detach(at, path, rankOverlay, plain)
 	return l, at, err
 }
 
 func isMount(path string, parent os.FileInfo) bool {
 	info, err := os.Stat(path)
-	return err != nil || device(info) != device(parent)
-}
-
-func device(info os.FileInfo) uint64 {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return st.Dev
-	}
-	return 0
+	return err != nil || info.Sys().(*syscall.Stat_t).Dev != parent.Sys().(*syscall.Stat_t).Dev
 }

@@ -1,19 +1,11 @@
 package sandbox
 
 import (
-	"fmt"
 	"os"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 )
-
-func mountProc() error {
-	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
-		return fmt.Errorf("mount /proc: %w", err)
-	}
-	return nil
-}
 
 // coverProc makes the settings of the kernel read-only: they belong to root by
 // its id alone, whatever its capabilities. Processes' own files stay writable.

@@ -18,7 +18,7 @@ func TestDetectFindsALevelAndSaysWhyNotABetterOne(t *testing.T) {
 		t.Errorf("level %s: got reasons %q, want %d", r.Level, r.Reasons, want)
 	}
 	for _, level := range []Level{None, Landlock, Namespaces} {
-		if len(level.Gaps()) == 0 || level.Covers() == "" {
+		if len(level.Gaps()) == 0 {
 			t.Errorf("%s does not say what it covers", level)
 		}
 		text, _ := level.MarshalText()
@@ -27,7 +27,7 @@ func TestDetectFindsALevelAndSaysWhyNotABetterOne(t *testing.T) {
 			t.Errorf("%s: got %v, %v", text, back, err)
 		}
 	}
-	t.Logf("%s here: %s", r.Level, r.Level.Covers())
+	t.Logf("%s here", r.Level)
 }
 
 func TestDetectAsOrdinaryUser(t *testing.T) {
