@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ralph/internal/proc"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -36,13 +37,9 @@ func BenchmarkSession(b *testing.B) {
 	var bare, ours time.Duration
 	for b.Loop() {
 		start := time.Now()
-		if err := fakeagent.Bare(b.Context(), cfg.Argv[0], cfg.Dir, cfg.Env, "x"); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, fakeagent.Bare(b.Context(), cfg.Argv[0], cfg.Dir, cfg.Env, "x"))
 		middle := time.Now()
-		if err := ralphTurn(cfg); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, ralphTurn(cfg))
 		bare += middle.Sub(start)
 		ours += time.Since(middle)
 	}
@@ -57,9 +54,7 @@ func BenchmarkUpdates(b *testing.B) {
 	const size = 20_000
 	bench := newBench(b, say(step{Do: "flood", N: size, Text: "w "}))
 	file, err := os.Create(b.TempDir() + "/transcript.jsonl")
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.OK(b, err)
 	defer file.Close()
 	bench.cfg.Transcript = file
 	bench.cfg.Observe = func(Event) {}
@@ -84,9 +79,7 @@ func BenchmarkFiftyAgents(b *testing.B) {
 		var all []*Session
 		for range agents {
 			s, err := Start(context.Background(), bench.cfg)
-			if err != nil {
-				b.Fatal(err)
-			}
+			check.OK(b, err)
 			if _, err := s.Prompt(context.Background(), "x"); err != nil {
 				b.Fatal(err)
 			}
@@ -96,9 +89,7 @@ func BenchmarkFiftyAgents(b *testing.B) {
 		b.ReportMetric((residentMB()-before)/agents, "rss-MB/agent")
 		b.ReportMetric(heap/agents, "heap-MB/agent")
 		for _, s := range all {
-			if err := s.Close(); err != nil {
-				b.Fatal(err)
-			}
+			check.OK(b, s.Close())
 		}
 	}
 }

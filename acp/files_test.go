@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"ralph/internal/testing/check"
 )
 
 func TestFilesThroughTheClient(t *testing.T) {
@@ -28,9 +28,7 @@ func TestFilesThroughTheClient(t *testing.T) {
 		step{Do: "request", Method: "fs/write_text_file", Params: []byte(`7`)},
 	))
 	turn, err := b.prompt(t)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	results := b.results(t)
 	for name, want := range map[string]string{
 		"write new/deep/file.txt":       `{}`,
@@ -48,9 +46,7 @@ func TestFilesThroughTheClient(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}
-	if diff := cmp.Diff([]string{"new/deep/file.txt"}, turn.Files); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", []string{"new/deep/file.txt"}, turn.Files)
 }
 
 func TestReadOnlySession(t *testing.T) {
@@ -92,38 +88,24 @@ func attacked(t *testing.T) (dir, secret string) {
 	dir, out := t.TempDir(), t.TempDir()
 	secret = filepath.Join(out, "secret")
 	for path, text := range map[string]string{secret: "secret", dir + "/ok.txt": "ok", dir + "/.ralph.toml": "", dir + "/bin": "\xff\xfe"} {
-		if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, []byte(text), 0o640))
 	}
 	for _, folder := range []string{".git/hooks", ".ralph/runs", "sub"} {
-		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Join(dir, folder), 0o755))
 	}
 	for name, target := range map[string]string{
 		"out": out, "file-out": secret, "up": "../..", "to-ralph": ".ralph", "to-runs": ".ralph/runs", "to-git": "sub/../.git",
 		"loop": "loop", "to-ok": "ok.txt", "abs-ok": filepath.Join(dir, "ok.txt"), "sub/to-hooks": "../.git/hooks", "dangling": "not/yet.txt",
 		"to-toml": ".ralph.toml", "sub/to-moved": "../moved",
 	} {
-		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Symlink(target, filepath.Join(dir, name)))
 	}
-	if err := syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Link(filepath.Join(dir, ".ralph.toml"), filepath.Join(dir, "hard-toml")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o644))
+	check.OK(t, os.Link(filepath.Join(dir, ".ralph.toml"), filepath.Join(dir, "hard-toml")))
 	huge, err := os.Create(filepath.Join(dir, "huge"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer huge.Close()
-	if err := huge.Truncate(1 << 40); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, huge.Truncate(1<<40))
 	return dir, secret
 }
 
@@ -149,21 +131,13 @@ func TestHiddenFilesAreNotRead(t *testing.T) {
 	dir, _ := attacked(t)
 	for path, text := range map[string]string{"keys/one": "secret", "keys.txt": "ok", "token": "secret"} {
 		path = filepath.Join(dir, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	for name, target := range map[string]string{"to-keys": "keys", "to-token": "token"} {
-		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Symlink(target, filepath.Join(dir, name)))
 	}
-	if err := os.Link(filepath.Join(dir, "token"), filepath.Join(dir, "hard-token")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Link(filepath.Join(dir, "token"), filepath.Join(dir, "hard-token")))
 	f := mustFiles(t, dir)
 	f.hidden = []string{filepath.Join(dir, "keys"), filepath.Join(dir, "token"), filepath.Join(dir, "missing")}
 	for _, path := range []string{"keys/one", "to-keys/one", "sub/../keys/one", "token", "to-token", "hard-token", filepath.Join(dir, "token")} {
@@ -183,9 +157,7 @@ func TestWriteAttacks(t *testing.T) {
 	dir, secret := attacked(t)
 	f := mustFiles(t, dir, ".ralph", filepath.Join(dir, ".ralph.toml"), ".git", "settings/ralph.toml")
 	// Moved after the session began, to be moved back later.
-	if err := os.Rename(filepath.Join(dir, ".git"), filepath.Join(dir, "moved")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Rename(filepath.Join(dir, ".git"), filepath.Join(dir, "moved")))
 	for path, want := range map[string]string{
 		"../x": "outside", "/tmp/x": "outside", "out/x": "outside", "file-out": "outside", "up/x": "outside", "loop": "outside", "abs-ok": "outside",
 		".ralph/x": "protected", ".RALPH/x": "protected", "to-ralph/x": "protected", "to-runs/x": "protected", ".ralph": "protected",
@@ -256,9 +228,7 @@ func TestReadLines(t *testing.T) {
 func TestSwappedLinks(t *testing.T) {
 	t.Parallel()
 	dir, out := t.TempDir(), t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, ".ralph"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(filepath.Join(dir, ".ralph"), 0o755))
 	f := mustFiles(t, dir, ".ralph")
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -297,9 +267,7 @@ func TestSwappedLinks(t *testing.T) {
 func mustFiles(t testing.TB, dir string, protected ...string) *files {
 	t.Helper()
 	f, err := openFiles(dir, protected, []string{".git"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(f.close)
 	return f
 }
@@ -309,22 +277,14 @@ func TestSwappedBetweenLookAndStep(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, folder := range []string{".ralph", "swap"} {
-		if err := os.Mkdir(filepath.Join(dir, folder), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Mkdir(filepath.Join(dir, folder), 0o755))
 	}
 	f := mustFiles(t, dir, ".ralph")
 	p := &place{root: f.root}
 	seen, err := f.root.Lstat("swap")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(dir, "swap")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(".ralph", filepath.Join(dir, "swap")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
+	check.OK(t, os.Remove(filepath.Join(dir, "swap")))
+	check.OK(t, os.Symlink(".ralph", filepath.Join(dir, "swap")))
 	if err := p.enter("swap", seen); err == nil {
 		p.close()
 		t.Error("entered")
@@ -334,12 +294,8 @@ func TestSwappedBetweenLookAndStep(t *testing.T) {
 func TestAFurtherFolderIsReadAndNeverWritten(t *testing.T) {
 	t.Parallel()
 	project := t.TempDir()
-	if err := os.WriteFile(filepath.Join(project, "code.go"), []byte("package x\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("/etc/passwd", filepath.Join(project, "out")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(project, "code.go"), []byte("package x\n"), 0o600))
+	check.OK(t, os.Symlink("/etc/passwd", filepath.Join(project, "out")))
 	b := newBench(t, say(
 		step{Do: "read", Path: project + "/code.go"},
 		step{Do: "read", Path: project + "/out"},

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ralph/internal/proc"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -59,9 +59,7 @@ func TestStartErrors(t *testing.T) {
 			if tc.want.Kind == HandshakeTimeout {
 				ignore = append(ignore, "Op", "Stderr") // a slow machine may be earlier in it
 			}
-			if diff := cmp.Diff(&tc.want, got, cmpopts.IgnoreFields(Error{}, ignore...), cmpopts.EquateEmpty()); diff != "" {
-				t.Error(diff)
-			}
+			check.Equal(t, "result", &tc.want, got, cmpopts.IgnoreFields(Error{}, ignore...), cmpopts.EquateEmpty())
 			if tc.want.Exit != nil || tc.want.Version != 0 {
 				b.wantNothingLeft(t)
 			}
@@ -126,9 +124,7 @@ func TestModelChannels(t *testing.T) {
 			b := newBench(t, tc.script)
 			b.cfg.Model, b.cfg.ModelChannels = tc.model, tc.channels
 			s := b.start(t)
-			if diff := cmp.Diff(tc.want, s.Model(), cmpopts.EquateEmpty()); diff != "" {
-				t.Error(diff)
-			}
+			check.Equal(t, "result", tc.want, s.Model(), cmpopts.EquateEmpty())
 			if got := s.About().Agent; got != (Agent{Name: "fakeagent", Version: "1"}) {
 				t.Errorf("agent: got %+v", got)
 			}
@@ -196,9 +192,7 @@ func TestAnswerErrors(t *testing.T) {
 			turn, err := newBench(t, say(step{Do: "say", Text: "so far"}, tc.step)).prompt(t)
 			got := wantKind(t, err, tc.want.Kind)
 			tc.want.Op = opPrompt
-			if diff := cmp.Diff(&tc.want, got, cmpopts.IgnoreFields(Error{}, "Data", "Err", "Until")); diff != "" {
-				t.Error(diff)
-			}
+			check.Equal(t, "result", &tc.want, got, cmpopts.IgnoreFields(Error{}, "Data", "Err", "Until"))
 			if (got.RetryAfter > 0) == got.Until.IsZero() {
 				t.Errorf("retry after %v, but until %v", got.RetryAfter, got.Until)
 			}

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"ralph/internal/proc"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -49,9 +50,7 @@ type bench struct {
 func newBench(t testing.TB, script fakeagent.Script) *bench {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	b := &bench{ledger: t.TempDir()}
 	env := append(os.Environ(), beEnv+"=1", fakeagent.ScriptEnv+"="+script.JSON(), fakeagent.LedgerEnv+"="+b.ledger)
 	b.cfg = Config{
@@ -77,9 +76,7 @@ func say(steps ...fakeagent.Step) fakeagent.Script {
 func (b *bench) start(t testing.TB) *Session {
 	t.Helper()
 	s, err := Start(context.Background(), b.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -103,9 +100,7 @@ func (b *bench) prompt(t testing.TB) (Turn, error) {
 func (b *bench) results(t testing.TB) map[string]string {
 	t.Helper()
 	entries, err := fakeagent.ReadLedger(b.ledger)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	out := make(map[string]string)
 	for _, e := range entries {
 		if e.Event == "result" {
@@ -119,9 +114,7 @@ func (b *bench) results(t testing.TB) map[string]string {
 func (b *bench) wantNothingLeft(t testing.TB) {
 	t.Helper()
 	entries, err := fakeagent.ReadLedger(b.ledger)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	seen := make(map[int]bool)
 	for _, e := range entries {
 		if seen[e.Pid] {

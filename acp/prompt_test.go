@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ralph/internal/proc"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -152,12 +152,8 @@ func TestTurn(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, say(tc.steps...))
 			got, err := b.prompt(t)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.want, got, ignoreDuration, cmpopts.EquateEmpty()); diff != "" {
-				t.Error(diff)
-			}
+			check.OK(t, err)
+			check.Equal(t, "result", tc.want, got, ignoreDuration, cmpopts.EquateEmpty())
 			b.checkTranscript(t)
 			b.wantNothingLeft(t)
 		})
@@ -209,18 +205,14 @@ func TestSeveralTurns(t *testing.T) {
 	b.cfg.Observe = func(e Event) { seen <- e }
 	s := b.start(t)
 	first, err := s.Prompt(t.Context(), "one")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for e := range seen { // the late update has arrived
 		if u, ok := e.(UsageSeen); ok && *u.Usage.CostUSD == 1.5 {
 			break
 		}
 	}
 	second, err := s.Prompt(t.Context(), "two")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if first.Text() != "first" || second.Text() != "second" {
 		t.Errorf("got %q and %q", first.Text(), second.Text())
 	}
@@ -247,12 +239,8 @@ func TestMeterNeverCountsTwice(t *testing.T) {
 		{Input: 20, Output: 1, Total: 21, CostUSD: ptr(2.0)},
 		{Input: 5, Output: 1, Total: 6, CostUSD: ptr(0.5)},
 	}
-	if diff := cmp.Diff(want, []Usage{first, second, third}); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(Usage{Input: 35, Output: 3, Total: 38, CostUSD: ptr(3.5)}, m.total()); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", want, []Usage{first, second, third})
+	check.Equal(t, "result", Usage{Input: 35, Output: 3, Total: 38, CostUSD: ptr(3.5)}, m.total())
 }
 
 func TestStartedIsToldTheProcessBeforeAnythingIsSent(t *testing.T) {
@@ -299,15 +287,9 @@ func TestProjectBehindALink(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, say(step{Do: "write", Path: "a.txt", Text: "x"}))
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(b.cfg.Dir, link); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Symlink(b.cfg.Dir, link))
 	b.cfg.Dir = link
 	turn, err := b.prompt(t)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"a.txt"}, turn.Files); diff != "" {
-		t.Error(diff)
-	}
+	check.OK(t, err)
+	check.Equal(t, "result", []string{"a.txt"}, turn.Files)
 }

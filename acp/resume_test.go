@@ -5,8 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -14,9 +13,7 @@ import (
 func (b *bench) marks(t *testing.T, name string) []string {
 	t.Helper()
 	entries, err := fakeagent.ReadLedger(b.ledger)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var out []string
 	for _, e := range entries {
 		if e.Event == "mark" && e.Name == name {
@@ -55,9 +52,7 @@ func TestAnEarlierSessionIsTakenUp(t *testing.T) {
 			b.cfg.Model = "b"
 			s := b.start(t)
 			turn, err := s.Prompt(t.Context(), "Assigned Task t-0123abcd")
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			if turn.Text() != "going on" {
 				t.Errorf("got %q, want nothing of what was replayed", turn.Text())
 			}
@@ -129,12 +124,8 @@ func TestMCPServersReachTheSession(t *testing.T) {
 				}
 			}
 			s := b.start(t)
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff([]string{tc.want}, b.marks(t, "mcp")); diff != "" {
-				t.Errorf("servers differ (-want +got):\n%s", diff)
-			}
+			check.OK(t, s.Close())
+			check.Equal(t, "servers", []string{tc.want}, b.marks(t, "mcp"))
 			if len(warnings) != len(tc.warned) {
 				t.Fatalf("got warnings %v, want one for each of %v", warnings, tc.warned)
 			}
@@ -168,21 +159,13 @@ func TestAboutIsWhatTheAgentSays(t *testing.T) {
 		Capabilities: Capabilities{Load: true, Resume: true, Image: true, MCPHTTP: true},
 		Mode:         "ask", Modes: []string{"ask", "code"},
 	}
-	if diff := cmp.Diff(want, s.About()); diff != "" {
-		t.Errorf("about differs (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"load sessions", "resume sessions", "images", "MCP over HTTP"}, s.About().Capabilities.Words()); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "about", want, s.About())
+	check.Equal(t, "result", []string{"load sessions", "resume sessions", "images", "MCP over HTTP"}, s.About().Capabilities.Words())
 	if _, err := s.Prompt(t.Context(), "x"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"start", "initialize", opNew, opPrompt}, steps); diff != "" {
-		t.Errorf("steps differ (-want +got):\n%s", diff)
-	}
+	check.OK(t, s.Close())
+	check.Equal(t, "steps", []string{"start", "initialize", opNew, opPrompt}, steps)
 }
 
 // Some agents have an option instead of the protocol's field.
@@ -190,7 +173,5 @@ func TestModesAreReadFromAnOption(t *testing.T) {
 	t.Parallel()
 	var a About
 	a.readModes([]byte(`{"configOptions":[{"id":"model","type":"select","currentValue":"m","options":[{"value":"m"}]},{"id":"mode","category":"mode","type":"select","currentValue":"build","options":[{"value":"build"},{"value":"plan"}]}]}`))
-	if diff := cmp.Diff(About{Mode: "build", Modes: []string{"build", "plan"}}, a); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", About{Mode: "build", Modes: []string{"build", "plan"}}, a)
 }

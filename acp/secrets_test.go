@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ralph/internal/redact"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -76,12 +77,8 @@ func TestSecretInChunksIsRedacted(t *testing.T) {
 		}
 		s := b.start(t)
 		turn, err := s.Prompt(t.Context(), "use "+secret)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
+		check.OK(t, s.Close())
 		<-s.observer.done
 		if !strings.Contains(turn.Text(), secret) {
 			t.Errorf("the text itself was changed: %q", turn.Text())

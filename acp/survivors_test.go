@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ralph/internal/proc"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -115,20 +116,14 @@ func TestNothingSurvivesRalph(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, say(family, step{Do: "say", Text: "up"}, step{Do: "hang", Ignore: true}))
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	held, holder, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	ralph := exec.Command(b.cfg.Argv[0])
 	ralph.Env = slices.Concat(b.cfg.Env, []string{beEnv + "=ralph"})
 	ralph.Stdout, ralph.Stderr = w, os.Stderr
 	ralph.ExtraFiles = []*os.File{holder}
-	if err := ralph.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, ralph.Start())
 	w.Close()
 	holder.Close()
 	if _, err := io.ReadFull(r, make([]byte, 4)); err != nil {
@@ -142,9 +137,7 @@ func TestNothingSurvivesRalph(t *testing.T) {
 	for alive := true; alive; {
 		alive = false
 		entries, err := fakeagent.ReadLedger(b.ledger)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		for _, e := range entries {
 			id, err := proc.Of(e.Pid)
 			alive = alive || err == nil && proc.Liveness(id) == proc.Alive

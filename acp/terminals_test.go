@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"ralph/internal/testing/check"
 )
 
 func TestTerminals(t *testing.T) {
@@ -30,9 +32,7 @@ func TestTerminals(t *testing.T) {
 			t.Parallel()
 			tc.step.Do = "terminal"
 			b := newBench(t, say(tc.step))
-			if err := os.Mkdir(filepath.Join(b.cfg.Dir, sub), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.Mkdir(filepath.Join(b.cfg.Dir, sub), 0o755))
 			if _, err := b.prompt(t); err != nil {
 				t.Fatal(err)
 			}
@@ -54,9 +54,7 @@ func TestTerminalsRefused(t *testing.T) {
 		step{Do: "terminal_start", Argv: []string{"pwd"}, Path: "link"},
 		step{Do: "request", Method: "terminal/output", Params: []byte(`{"sessionId":"","terminalId":"term-99"}`)},
 	))
-	if err := os.Symlink(t.TempDir(), filepath.Join(b.cfg.Dir, "link")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Symlink(t.TempDir(), filepath.Join(b.cfg.Dir, "link")))
 	if _, err := b.prompt(t); err != nil {
 		t.Fatal(err)
 	}
@@ -104,9 +102,7 @@ func TestTerminalFlood(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw, err := os.ReadFile(filepath.Join(b.cfg.Dir, "pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if _, err := os.Stat("/proc/" + strings.TrimSpace(string(raw))); err == nil {
 		t.Error("the command still runs")
 	}

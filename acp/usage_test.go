@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -105,16 +106,12 @@ func TestUsageIsCountedOnceHoweverItIsTold(t *testing.T) {
 			s := b.start(t)
 			for i, want := range tc.want {
 				turn, err := s.Prompt(t.Context(), "x")
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, err)
 				if diff := cmp.Diff(want, turn.Usage, cents); diff != "" {
 					t.Errorf("turn %d (-want +got):\n%s", i+1, diff)
 				}
 			}
-			if diff := cmp.Diff(tc.total, s.Usage(), cents); diff != "" {
-				t.Errorf("session (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "session", tc.total, s.Usage(), cents)
 		})
 	}
 }
@@ -146,9 +143,7 @@ func TestUsageOfATurnIsShownAtItsEnd(t *testing.T) {
 	if _, err := b.prompt(t); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Usage{Input: 500, Output: 40, Total: 540}, <-seen); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", Usage{Input: 500, Output: 40, Total: 540}, <-seen)
 }
 
 func TestMeterOfASessionThatIsTakenUpAgain(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ralph/internal/testing/check"
 )
 
 // fingerprint is of what the tests were passed with: the pinned versions and
@@ -24,9 +26,7 @@ func fingerprint(t *testing.T) string {
 			continue
 		}
 		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		_, _ = io.WriteString(sum, name+"\n")
 		_, _ = sum.Write(data)
 	}

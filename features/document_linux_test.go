@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ralph/dag"
+	"ralph/internal/testing/check"
 )
 
 func TestOnlyTextIsADocument(t *testing.T) {
@@ -31,9 +32,7 @@ func TestOnlyTextIsADocument(t *testing.T) {
 		"a pipe":        {func() error { return syscall.Mkfifo(path, 0o600) }, "not a regular file"},
 	}
 	for name, tt := range tests {
-		if err := errors.Join(os.RemoveAll(path), tt.make()); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, errors.Join(os.RemoveAll(path), tt.make()))
 		text, err := ReadDocument(path)
 		switch {
 		case tt.want == "" && (err != nil || text != "# Hi\n"):
@@ -50,22 +49,14 @@ func TestAStepIsForOneProcess(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "hello", "spec")
 	first, err := stage(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if _, err := stage(dir); !errors.Is(err, dag.ErrRefused) || !strings.Contains(err.Error(), "another ralph") {
 		t.Errorf("got %v, want a refusal", err)
 	}
-	if err := first.close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, first.close())
 	again, err := stage(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := again.close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
+	check.OK(t, again.close())
 	if Exists(dir) {
 		t.Error("an empty folder stays behind")
 	}

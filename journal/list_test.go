@@ -6,10 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/testing/check"
 	"ralph/journal"
 )
 
@@ -27,13 +26,9 @@ func TestEveryFieldComesBack(t *testing.T) {
 	d := openMemory(t)
 	remember(t, d, full, bare)
 	got := view(t, d, func(tx *db.Tx) ([]journal.Entry, error) { return journal.List(tx, journal.Filter{}) })
-	if diff := cmp.Diff([]journal.Entry{full, bare}, got); diff != "" {
-		t.Errorf("unlike what was added (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "unlike what was added", []journal.Entry{full, bare}, got)
 	one := view(t, d, func(tx *db.Tx) (journal.Entry, error) { return journal.Get(tx, 2) })
-	if diff := cmp.Diff(bare, one); diff != "" {
-		t.Errorf("unknown is not nil (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "unknown is not nil", bare, one)
 }
 
 func TestEveryWayToEndIsRemembered(t *testing.T) {
@@ -42,9 +37,7 @@ func TestEveryWayToEndIsRemembered(t *testing.T) {
 	for _, outcome := range event.AttemptOutcomes() {
 		remember(t, d, journal.Entry{Run: "r-1", Task: "t-1", Title: string(outcome), Outcome: outcome})
 		got := view(t, d, func(tx *db.Tx) ([]journal.Entry, error) { return journal.List(tx, journal.Filter{Outcome: outcome}) })
-		if diff := cmp.Diff([]string{string(outcome)}, titles(got)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", outcome, diff)
-		}
+		check.Equal(t, string(outcome), []string{string(outcome)}, titles(got))
 	}
 }
 
@@ -72,9 +65,7 @@ func TestListKeepsToItsFilter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := view(t, d, func(tx *db.Tx) ([]journal.Entry, error) { return journal.List(tx, tt.filter) })
-			if diff := cmp.Diff(tt.want, titles(got)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			check.Equal(t, "result", tt.want, titles(got))
 		})
 	}
 }

@@ -5,10 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/testing/check"
 	"ralph/journal"
 )
 
@@ -57,9 +56,7 @@ func TestPruneKeepsFailuresLonger(t *testing.T) {
 				t.Errorf("got %+v, want %+v", got, tt.want)
 			}
 			left := view(t, d, func(tx *db.Tx) ([]journal.Entry, error) { return journal.List(tx, journal.Filter{}) })
-			if diff := cmp.Diff(tt.left, titles(left)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			check.Equal(t, "result", tt.left, titles(left))
 			checkIndex(t, d)
 			found := view(t, d, func(tx *db.Tx) ([]journal.Entry, error) { return journal.Search(tx, "interrupted", 5) })
 			if wantFound := len(tt.left) > 4; (len(found) == 1) != wantFound {

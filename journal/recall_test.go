@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ralph/internal/db"
+	"ralph/internal/testing/check"
 )
 
 // TestAWordInVeryManyRowsIsSearchedForIfRarerOnesBringLittle: its newest rows are a
@@ -13,9 +14,7 @@ import (
 func TestAWordInVeryManyRowsIsSearchedForIfRarerOnesBringLittle(t *testing.T) {
 	t.Parallel()
 	d, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "progress.db"), db.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer d.Close()
 	const last = maxRows + 3
 	err = d.Update(t.Context(), func(tx *db.Tx) error {
@@ -33,9 +32,7 @@ func TestAWordInVeryManyRowsIsSearchedForIfRarerOnesBringLittle(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for name, tt := range map[string]struct {
 		terms []term
 		want  bool // the row with "often" is found
@@ -52,9 +49,7 @@ func TestAWordInVeryManyRowsIsSearchedForIfRarerOnesBringLittle(t *testing.T) {
 				}
 				return err
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 		})
 	}
 }

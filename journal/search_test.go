@@ -4,9 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/internal/db"
+	"ralph/internal/testing/check"
 	"ralph/journal"
 )
 
@@ -34,9 +33,7 @@ func TestSearchFindsNotesTitlesAndReasons(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := view(t, d, func(tx *db.Tx) ([]journal.Entry, error) { return journal.Search(tx, tt.text, tt.limit) })
-			if diff := cmp.Diff(tt.want, titles(got)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			check.Equal(t, "result", tt.want, titles(got))
 		})
 	}
 }

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"ralph/internal/testing/check"
 	"ralph/journal"
 )
 
@@ -70,9 +69,7 @@ func TestSelection(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := sel(tt.query, tt.opts)
-			if diff := cmp.Diff([][]string{tt.recent, tt.matches}, [][]string{titles(got.Recent), titles(got.Matches)}); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			check.Equal(t, "result", [][]string{tt.recent, tt.matches}, [][]string{titles(got.Recent), titles(got.Matches)})
 		})
 	}
 }
@@ -139,9 +136,7 @@ func TestAWordInTooManyRowsFindsTheNewest(t *testing.T) {
 	}
 	remember(t, d, entries...)
 	got := choose(t, d, journal.Query{Title: "login"}, journal.Options{Matches: 2})
-	if diff := cmp.Diff([]string{"row7990", "row7980"}, titles(got.Matches)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "result", []string{"row7990", "row7980"}, titles(got.Matches))
 }
 
 func TestBM25Decides(t *testing.T) {
@@ -179,9 +174,7 @@ func TestBM25Decides(t *testing.T) {
 			tt.first.Run, tt.second.Run = "r-1", "r-1"
 			remember(t, d, tt.first, tt.second)
 			got := choose(t, d, journal.Query{Title: "zebra lion"}, journal.Options{Matches: 1})
-			if diff := cmp.Diff([]string{tt.want}, titles(got.Matches)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			check.Equal(t, "result", []string{tt.want}, titles(got.Matches))
 		})
 	}
 }

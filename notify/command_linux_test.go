@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ralph/internal/testing/check"
 )
 
 func TestACommandGetsTheMessage(t *testing.T) {
@@ -20,9 +22,7 @@ func TestACommandGetsTheMessage(t *testing.T) {
 	opts.Dir = dir
 	n := New(opts)
 	n.Event(failed(1))
-	if err := n.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, n.Close())
 	data, err := os.ReadFile(filepath.Join(dir, "in.json"))
 	var m Message
 	if err != nil || json.Unmarshal(data, &m) != nil || m.Event != TaskFailed || m.Reason != `gate "make": exit status 2` {
@@ -74,21 +74,15 @@ func TestACommandThatHangsIsEndedWithAllThatItStarted(t *testing.T) {
 	dir := t.TempDir()
 	hurry := make(chan struct{})
 	fifo := filepath.Join(dir, "pid")
-	if err := unix.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, unix.Mkfifo(fifo, 0o600))
 	opts := quick(Target{Command: "setsid sleep 1000 & echo $! > pid; trap '' TERM INT; wait; sleep 1000"})
 	opts.Dir, opts.Hurry = dir, hurry
 	n := New(opts)
 	n.Event(failed(1))
 	data, err := os.ReadFile(fifo) // waits for it
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	close(hurry)
 	if err := n.Close(); err == nil || !strings.Contains(err.Error(), "1 of 1 notification did not go out") {
 		t.Errorf("got %v", err)
@@ -116,18 +110,14 @@ func TestDesktops(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			script := "#!/bin/sh\nfor a; do echo \"<$a>\"; done > " + filepath.Join(dir, "args") + "\n"
-			if err := os.WriteFile(filepath.Join(dir, tool), []byte(script), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.WriteFile(filepath.Join(dir, tool), []byte(script), 0o700))
 			opts := quick(Target{Desktop: true})
 			opts.Dir, opts.Env = dir, []string{"PATH=" + dir}
 			n := New(opts)
 			e := failed(1)
 			e.Title, e.Reason = `-x "quoted" & <b>`, `" & do shell script "evil" <b>`
 			n.Event(e)
-			if err := n.Close(); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, n.Close())
 			args, err := os.ReadFile(filepath.Join(dir, "args"))
 			want := "<--app-name=ralph>\n<-->\n<ralph: shop: task failed: -x \"quoted\" & <b>>\n<\" &amp; do shell script \"evil\" &lt;b&gt;\nnext: ralph logs t-1>\n"
 			if tool == "osascript" {

@@ -20,6 +20,7 @@ import (
 
 	"ralph/event"
 	"ralph/internal/proc"
+	"ralph/internal/testing/check"
 )
 
 func TestMain(m *testing.M) {
@@ -184,9 +185,7 @@ func TestATargetHearsOnlyWhatItAskedForAndOnce(t *testing.T) {
 	n := New(quick(Target{Webhook: h.URL, On: []string{RunEnd, Blocked}}))
 	n.Event(failed(1))
 	n.Event(ended(event.OutcomeBlocked, event.Counts{Failed: 1, Total: 1}))
-	if err := n.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, n.Close())
 	got := h.texts()
 	if len(got) != 1 || !strings.HasPrefix(got[0], "ralph: shop: blocked\n") {
 		t.Errorf("got %q, want one message", got)
@@ -207,9 +206,7 @@ func TestHostileTitlesAndSecretsStayBehind(t *testing.T) {
 	e.Title = "<!channel> & \x1b[31m\u202e sk-verysecret"
 	e.Reason = strings.Repeat("x", maxLine-6) + "sk-verysecret" // which is cut in the middle
 	n.Event(e)
-	if err := n.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, n.Close())
 	got := strings.Join(h.texts(), "")
 	for _, bad := range []string{"<!channel>", "sk-v", "\x1b", "\u202e"} {
 		if strings.Contains(got, bad) {
@@ -329,9 +326,7 @@ func TestASlowWebhookGetsEverythingBeforeTheEnd(t *testing.T) {
 		got = append(got, first)
 	}
 	want := []string{"ralph: shop: task failed: Task 0", "ralph: shop: task failed: Task 4", "ralph: shop: blocked"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", want, got)
 }
 
 // stuck is a terminal that nobody reads.
@@ -348,9 +343,7 @@ func TestTerminals(t *testing.T) {
 	e := failed(1)
 	e.Title = "x\a\x1b]0;evil\a"
 	n.Event(e)
-	if err := n.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, n.Close())
 	if got, want := out.String(), "\x1b]2;ralph: shop: task failed: x\x1b\\\a"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

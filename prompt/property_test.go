@@ -13,6 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	_ "ralph/internal/testing/seeded" // the same values each time
+
+	"ralph/internal/testing/check"
 	"ralph/prompt"
 	"ralph/sigils"
 )
@@ -125,9 +127,7 @@ func TestAnythingGoesWithoutInert(t *testing.T) {
 func headings(t *rapid.T, name string) []string {
 	t.Helper()
 	data, err := os.ReadFile(fileOf(name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var out []string
 	for line := range strings.SplitSeq(string(data), "\n") {
 		if strings.HasPrefix(line, "#") {

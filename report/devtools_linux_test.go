@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ralph/internal/testing/check"
 )
 
 // browser is a tab of Chromium without a window, spoken to through a pipe in its
@@ -35,13 +37,9 @@ const patience = 3 * time.Minute
 func startChromium(t *testing.T, path string) *browser {
 	t.Helper()
 	theirIn, to, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	from, theirOut, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	b := &browser{to: to, from: from, answers: bufio.NewReader(from), said: &bytes.Buffer{}}
 	cmd := exec.Command(path, "--headless=new", "--remote-debugging-pipe", "--user-data-dir="+t.TempDir(), "--hide-scrollbars",
 		"--no-first-run", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage")
@@ -51,9 +49,7 @@ func startChromium(t *testing.T, path string) *browser {
 	cmd.ExtraFiles = []*os.File{theirIn, theirOut} // 3 and 4 is where it looks for them
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Stderr, cmd.WaitDelay = b.said, time.Second
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, cmd.Start())
 	t.Cleanup(func() {
 		end := func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 		late := time.AfterFunc(10*time.Second, end)
@@ -77,9 +73,7 @@ func (b *browser) call(t *testing.T, method string, params map[string]any, resul
 		request["sessionId"] = b.tab
 	}
 	text, err := json.Marshal(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if _, err := b.to.Write(append(text, 0)); err != nil {
 		t.Fatalf("%s: %v; it said\n%s", method, err, b.said)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
 	"ralph/report"
 )
@@ -25,9 +26,7 @@ func TestReportsAreGolden(t *testing.T) {
 		"summary.md": func(out io.Writer) error { _, err := io.WriteString(out, report.Summary(r)); return err },
 	} {
 		var b bytes.Buffer
-		if err := write(&b); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, write(&b))
 		keep(t, name, b.Bytes())
 		golden.Check(t, "testdata/"+name, strings.ReplaceAll(b.String(), w.root, "/home/you/project"))
 	}
@@ -39,9 +38,7 @@ func keep(t *testing.T, name string, data []byte) {
 	if *pages == "" {
 		return
 	}
-	if err := os.WriteFile(filepath.Join(*pages, name), data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(*pages, name), data, 0o644))
 }
 
 func TestThePageOfALargeRunIsSmall(t *testing.T) {
@@ -51,9 +48,7 @@ func TestThePageOfALargeRunIsSmall(t *testing.T) {
 	}
 	_, r := large(t, 1000)
 	var b bytes.Buffer
-	if err := report.HTML(&b, r, report.HTMLOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, report.HTML(&b, r, report.HTMLOptions{}))
 	keep(t, "large.html", b.Bytes())
 	if b.Len() > 2_000_000 {
 		t.Errorf("the page of %d tasks has %d bytes, want at most 2 MB", len(r.Tasks), b.Len())

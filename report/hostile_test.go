@@ -11,6 +11,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/testing/check"
 	"ralph/report"
 )
 
@@ -79,9 +80,7 @@ func TestHostileTextStaysText(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := report.JSON(&b, r); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, report.JSON(&b, r))
 	if !json.Valid(b.Bytes()) {
 		t.Error("the JSON is none")
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 
+	"ralph/internal/testing/check"
 	"ralph/report"
 )
 
@@ -109,14 +110,10 @@ func TestJUnitKeepsToItsSchema(t *testing.T) {
 	t.Parallel()
 	_, r := story(t)
 	var b bytes.Buffer
-	if err := report.JUnit(&b, r); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, report.JUnit(&b, r))
 	checkJUnit(t, b.Bytes())
 	r = report.Run{ID: "r-00000001", Scope: "everything"}
 	b.Reset()
-	if err := report.JUnit(&b, r); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, report.JUnit(&b, r))
 	checkJUnit(t, b.Bytes())
 }

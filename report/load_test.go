@@ -9,6 +9,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/testing/check"
 	"ralph/report"
 )
 
@@ -60,9 +61,7 @@ func TestARunThatDiedIsToldAsOne(t *testing.T) {
 		r, err := report.Load(t.Context(), w.store, report.Options{
 			Runs: w.runs(), Run: w.run.ID, Now: func() time.Time { return w.now }, Life: func(dag.Process) dag.Life { return life },
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		return r
 	}
 	if r := load(dag.Dead); r.Outcome != event.OutcomeDied || r.Attempts[0].Outcome != "interrupted" || r.Duration != 0 || r.Next[0].Command != "ralph run --continue "+w.run.ID {
@@ -82,16 +81,12 @@ func TestAFileOfEventsThatIsTornOrGoneCostsOnlyItself(t *testing.T) {
 	t.Parallel()
 	w, _ := story(t)
 	path := filepath.Join(w.runs(), w.run.ID, "events.jsonl")
-	if err := os.WriteFile(path, []byte("{\"v\":1,\"type\":\"run_sta\n\xff\xfe\n"+strings.Repeat("x", 9<<20)+"\n{\"type\":\"warning\",\"text\":\"the last line\"}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, []byte("{\"v\":1,\"type\":\"run_sta\n\xff\xfe\n"+strings.Repeat("x", 9<<20)+"\n{\"type\":\"warning\",\"text\":\"the last line\"}"), 0o600))
 	r := w.load()
 	if len(r.Warnings) != 1 || r.Warnings[0] != "the last line" || r.Setup != nil || len(r.Attempts) != 8 || len(r.Failures) != 1 {
 		t.Errorf("got %q, %d attempts", r.Warnings, len(r.Attempts))
 	}
-	if err := os.RemoveAll(w.runs()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.RemoveAll(w.runs()))
 	r = w.load()
 	if r.Unread == "" || len(r.Attempts) != 8 || r.Failures[0].Gate == nil || r.Verified != 3 {
 		t.Errorf("got %+v", r.Failures)

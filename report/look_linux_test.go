@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"ralph/internal/testing/check"
 	"ralph/report"
 )
 
@@ -75,16 +76,12 @@ func demoPage(t *testing.T, file string) {
 func writePage(t *testing.T, file string, r report.Run) {
 	t.Helper()
 	var page bytes.Buffer
-	if err := report.HTML(&page, r, report.HTMLOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, report.HTML(&page, r, report.HTMLOptions{}))
 	t.Logf("the page of %d tasks has %d bytes", len(r.Tasks), page.Len())
 	if page.Len() >= 2_000_000 {
 		t.Error("which is not less than 2 MB")
 	}
-	if err := os.WriteFile(file, page.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(file, page.Bytes(), 0o600))
 }
 
 // look opens a page, takes a picture as it is and one with everything unfolded, and
@@ -110,9 +107,7 @@ func look(t *testing.T, b *browser, name string, width int, scheme string) {
 		var shot struct{ Data []byte }
 		clip := map[string]any{"x": 0, "y": 0, "width": seen.Width, "height": min(seen.Height, 12_000), "scale": 1}
 		b.call(t, "Page.captureScreenshot", map[string]any{"captureBeyondViewport": true, "clip": clip}, &shot)
-		if err := os.WriteFile(fmt.Sprintf("%s-%d-%s-%s.png", name, width, scheme, what), shot.Data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(fmt.Sprintf("%s-%d-%s-%s.png", name, width, scheme, what), shot.Data, 0o600))
 	}
 	for _, m := range b.events {
 		judge(t, m, address)

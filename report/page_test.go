@@ -11,15 +11,14 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/testing/check"
 	"ralph/report"
 )
 
 func pageOf(t *testing.T, r report.Run, o report.HTMLOptions) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := report.HTML(&b, r, o); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, report.HTML(&b, r, o))
 	return b.String()
 }
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"ralph/internal/testing/check"
 )
 
 func TestTicks(t *testing.T) {
@@ -17,9 +17,7 @@ func TestTicks(t *testing.T) {
 		10 * time.Second:        {"0", "2s", "5s", "7s", "10s"},
 		8 * time.Minute:         {"0", "2m00s", "4m00s", "6m00s", "8m00s"},
 	} {
-		if diff := cmp.Diff(want, ticks(whole)); diff != "" {
-			t.Errorf("%s: (-want +got):\n%s", whole, diff)
-		}
+		check.Equal(t, whole.String(), want, ticks(whole))
 	}
 	for ms := 10; ms < 100_000; ms++ {
 		if got := ticks(time.Duration(ms) * time.Millisecond); len(slices.Compact(slices.Clone(got))) != len(got) {

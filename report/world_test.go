@@ -12,6 +12,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/testing/check"
 	"ralph/journal"
 	"ralph/report"
 )
@@ -34,13 +35,9 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, root: filepath.Join(t.TempDir(), "project"), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ids: map[string]int{}}
-	if err := os.MkdirAll(filepath.Join(w.root, ".ralph"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.MkdirAll(filepath.Join(w.root, ".ralph"), 0o700))
 	d, err := db.Open(t.Context(), filepath.Join(w.root, ".ralph", "progress.db"), db.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() { d.Close() })
 	w.store = dag.New(d, dag.Options{Now: func() time.Time { return w.now }, NewID: func(prefix string) string {
 		w.ids[prefix]++
@@ -51,9 +48,7 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) update(fn func(*dag.Graph) error) {
 	w.t.Helper()
-	if err := w.store.Update(w.t.Context(), fn); err != nil {
-		w.t.Fatal(err)
-	}
+	check.OK(w.t, w.store.Update(w.t.Context(), fn))
 }
 
 func (w *world) add(t dag.NewTask) (id string) {
@@ -69,13 +64,9 @@ func (w *world) begin(scope dag.Scope) {
 	w.t.Helper()
 	w.update(func(g *dag.Graph) (err error) { w.run, err = g.StartRun(scope, dag.Process{PID: 1}); return err })
 	dir := filepath.Join(w.runs(), w.run.ID)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		w.t.Fatal(err)
-	}
+	check.OK(w.t, os.MkdirAll(dir, 0o700))
 	f, err := os.Create(filepath.Join(dir, "events.jsonl"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	check.OK(w.t, err)
 	w.t.Cleanup(func() { f.Close() })
 	w.log, w.iter = f, 0
 	w.event(event.Event{Type: event.RunStarted, Setup: &event.Setup{
@@ -87,9 +78,7 @@ func (w *world) event(e event.Event) {
 	w.t.Helper()
 	e.V, e.At, e.Run = event.Version, w.now, w.run.ID
 	line, err := json.Marshal(e)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	check.OK(w.t, err)
 	if _, err := w.log.Write(append(line, '\n')); err != nil {
 		w.t.Fatal(err)
 	}
@@ -132,13 +121,9 @@ func (w *world) attempt(a try) bool {
 		a.settle, a.status = func(g *dag.Graph, c dag.Claim) error { return g.Complete(c, "skipped") }, "done"
 	}
 	dir := filepath.Join(w.runs(), w.run.ID, claim.Attempt)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		w.t.Fatal(err)
-	}
+	check.OK(w.t, os.MkdirAll(dir, 0o700))
 	for name, text := range a.files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			w.t.Fatal(err)
-		}
+		check.OK(w.t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	w.update(func(g *dag.Graph) error {
 		if a.note.Agent != "" && a.note.Usage == nil {
@@ -184,9 +169,7 @@ func (w *world) load() report.Run {
 	r, err := report.Load(w.t.Context(), w.store, report.Options{
 		Root: w.root, Runs: w.runs(), Run: w.run.ID, Now: func() time.Time { return w.now },
 	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	check.OK(w.t, err)
 	return r
 }
 

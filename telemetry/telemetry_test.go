@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"ralph/event"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
 )
 
@@ -70,9 +71,7 @@ func TestLogs(t *testing.T) {
 		for _, e := range sample() {
 			l.Event(e)
 		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, l.Close())
 		golden.Check(t, "testdata/"+name, b.String())
 		if strings.Contains(b.String(), "\x1b") || strings.Contains(b.String(), "sk-very") {
 			t.Errorf("%s: something slipped through:\n%s", name, b.String())
@@ -115,9 +114,7 @@ func TestMetrics(t *testing.T) {
 	for _, e := range sample() {
 		m.Event(e)
 	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, m.Close())
 	// The beginning, two claims, two ends, a wait, the end.
 	if len(files) != 7 {
 		t.Errorf("it was written %d times, want 7", len(files))

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"ralph/event"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
 )
 
@@ -92,9 +93,7 @@ func tracerTo(t *testing.T, c *collector, with func(*ExportOptions)) *Tracer {
 		with(&opts)
 	}
 	tr, err := NewTracer(opts, hide)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return tr
 }
 
@@ -115,9 +114,7 @@ func TestTracesOfARun(t *testing.T) {
 	for _, e := range sample() {
 		tr.Event(e)
 	}
-	if err := tr.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, tr.Close())
 	id := parent.SpanID()
 	names := map[string]string{string(id[:]): "outside"}
 	for _, s := range c.spans {
@@ -276,9 +273,7 @@ func TestASpanSaysThatItsCostIsUnknown(t *testing.T) {
 	tr := tracerTo(t, c, nil)
 	tr.Event(event.Event{Type: event.TaskClaimed, Attempt: "1"})
 	tr.Event(event.Event{Type: event.AttemptEnded, Attempt: "1", Usage: &event.Usage{Unknown: true}})
-	if err := tr.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, tr.Close())
 	if len(c.spans) != 1 || !strings.Contains(attributes(c.spans[0].Attributes), " ralph.cost_unknown=true") {
 		t.Errorf("got %v", c.spans)
 	}

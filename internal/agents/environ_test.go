@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/internal/agents"
+	"ralph/internal/testing/check"
 )
 
 func TestEnvironLetsThroughOnlyWhatIsListed(t *testing.T) {
@@ -48,9 +49,7 @@ func TestEnvironLetsThroughOnlyWhatIsListed(t *testing.T) {
 				want = want[1:]
 			}
 			want = append(want, tt.extra...)
-			if diff := cmp.Diff(want, agents.Environ(tt.preset, environ, tt.root)); diff != "" {
-				t.Errorf("environment differs (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "environment", want, agents.Environ(tt.preset, environ, tt.root))
 		})
 	}
 }
@@ -88,9 +87,7 @@ func TestATerminalGetsWhatTheUserLetsThroughButNoCredential(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, agents.TerminalEnviron(tt.preset, environ)); diff != "" {
-				t.Errorf("environment differs (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "environment", tt.want, agents.TerminalEnviron(tt.preset, environ))
 		})
 	}
 }
@@ -163,9 +160,7 @@ func TestStateFoldersAreAbsoluteAndFollowTheEnvironment(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := agents.StateFolders(preset(t, tt.agent), tt.home, func(name string) string { return tt.env[name] })
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("folders differ (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "folders", tt.want, got)
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"ralph/acp"
 	"ralph/internal/agents"
+	"ralph/internal/testing/check"
 )
 
 // path is a PATH that holds these programs in /bin.
@@ -33,9 +34,7 @@ func names(presets []agents.Preset) []string {
 func TestAllNamesTheAgentsAndTheBuiltInOne(t *testing.T) {
 	t.Parallel()
 	want := []string{"claude", "claude-code", "codex", "codex-acp", "copilot", "gemini", "kilo", "kimi", "nanocoder", "opencode", "qwen", "shell"}
-	if diff := cmp.Diff(want, names(agents.All())); diff != "" {
-		t.Errorf("agents differ (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "agents", want, names(agents.All()))
 }
 
 // TestEachAgentIsStartedAndToldItsModelAsMeasured is the table of what was
@@ -70,9 +69,7 @@ func TestEachAgentIsStartedAndToldItsModelAsMeasured(t *testing.T) {
 				t.Fatal("not found")
 			}
 			got := []any{p.Command, p.Package, p.Channel, p.Key, p.Missing}
-			if diff := cmp.Diff([]any{tt.command, tt.pkg, tt.channel, tt.key, tt.missing}, got); diff != "" {
-				t.Errorf("preset differs (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "preset", []any{tt.command, tt.pkg, tt.channel, tt.key, tt.missing}, got)
 			if p.Title == "" || p.Login == "" {
 				t.Errorf("got title %q and login hint %q, want both", p.Title, p.Login)
 			}
@@ -144,9 +141,7 @@ func TestDetectPrefersByRankAmongTheInstalled(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.installed, names(agents.Installed(path(tt.programs...)))); diff != "" {
-				t.Errorf("installed differ (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "installed", tt.installed, names(agents.Installed(path(tt.programs...))))
 			first, ok := agents.Detect(path(tt.programs...))
 			if ok != (len(tt.installed) > 0) || ok && first.Name != tt.installed[0] {
 				t.Errorf("got %q, %v, want the first of %v", first.Name, ok, tt.installed)
@@ -178,9 +173,7 @@ func TestArgvStartsTheProgramOrNpxOrRalphItself(t *testing.T) {
 				p, _ = agents.Define(agents.Definition{Name: tt.agent, Command: []string{"my-agent", "--acp"}})
 			}
 			got, err := agents.Argv(p, "/opt/ralph", path(tt.programs...))
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("argv differs (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "argv", tt.want, got)
 			if tt.message == "" && err != nil {
 				t.Errorf("got %v, want no error", err)
 			}

@@ -3,10 +3,9 @@ package agents_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/acp"
 	"ralph/internal/agents"
+	"ralph/internal/testing/check"
 )
 
 func TestModelMapsTiersAndPassesNamesThrough(t *testing.T) {
@@ -118,9 +117,7 @@ func TestChannelsAreTheOneOrAnyOrNone(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, agents.Preset{Channel: tt.channel}.Channels()); diff != "" {
-				t.Errorf("channels differ (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "channels", tt.want, agents.Preset{Channel: tt.channel}.Channels())
 		})
 	}
 }

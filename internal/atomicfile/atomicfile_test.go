@@ -4,15 +4,15 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"ralph/internal/testing/check"
 )
 
 func TestWriteReplacesAFileWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "deep", "spec.md")
-	if err := Write(path, []byte("old")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, Write(path, []byte("old")))
 	// A folder in its place cannot be replaced: nothing may be left of the attempt.
 	if err := Write(filepath.Join(dir, "deep"), []byte("new")); err == nil {
 		t.Error("a folder was replaced")

@@ -15,6 +15,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"ralph/internal/db"
+	"ralph/internal/testing/check"
 )
 
 // TestMain is also the main of the processes that tests start.
@@ -58,9 +59,7 @@ func kind(err error) db.Kind {
 func open(t *testing.T, path string, opts db.Options) *db.DB {
 	t.Helper()
 	d, err := db.Open(t.Context(), path, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
 			t.Error(err)
@@ -86,9 +85,7 @@ func features(t *testing.T, d *db.DB) (ids []string) {
 			return nil
 		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return ids
 }
 
@@ -96,17 +93,13 @@ func features(t *testing.T, d *db.DB) (ids []string) {
 func raw(t *testing.T, path, script string) {
 	t.Helper()
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer conn.Close()
 	for statement := range strings.SplitAfterSeq(script, ";") { // each by itself: some cannot be in a transaction
 		if strings.TrimSpace(statement) == "" {
 			continue
 		}
-		if err := sqlitex.ExecuteTransient(conn, statement, nil); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, sqlitex.ExecuteTransient(conn, statement, nil))
 	}
 }
 
@@ -114,16 +107,12 @@ func raw(t *testing.T, path, script string) {
 func ask(t *testing.T, path, query string) (n int) {
 	t.Helper()
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer conn.Close()
 	err = sqlitex.ExecuteTransient(conn, query, &sqlitex.ExecOptions{
 		ResultFunc: func(stmt *sqlite.Stmt) error { n = stmt.ColumnInt(0); return nil },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return n
 }
 
@@ -132,14 +121,10 @@ func fingerprint(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for _, e := range entries {
 		content, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		all[e.Name()] = fmt.Sprintf("%d bytes, %x", len(content), sha256.Sum256(content))
 	}
 	return all

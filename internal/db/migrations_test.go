@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"ralph/internal/testing/check"
 )
 
 // TestMigrationsAreOnlyAppended holds every migration that projects have applied to its
@@ -17,15 +19,11 @@ func TestMigrationsAreOnlyAppended(t *testing.T) {
 		"002_given_up.sql": "1892f0484360f0b9d8c9a450b8950d87bc65c0669f7dfad50d3bef7230416125",
 	}
 	names, err := filepath.Glob("migrations/*.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for _, path := range names {
 		name := filepath.Base(path)
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		sum := sha256.Sum256(text)
 		if got, want := hex.EncodeToString(sum[:]), applied[name]; got != want {
 			t.Errorf("%s has the sum %s, want %q: add a new migration instead of editing one, and its sum here", name, got, want)

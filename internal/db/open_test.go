@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/internal/db"
+	"ralph/internal/testing/check"
 )
 
 // TestOpenRefusesAndLeavesAsItWas puts a file where the database should be.
@@ -59,9 +60,7 @@ func TestOpenRefusesAndLeavesAsItWas(t *testing.T) {
 
 func write(text string) func(*testing.T, string) {
 	return func(t *testing.T, path string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 }
 
@@ -73,12 +72,8 @@ func script(sql string) func(*testing.T, string) {
 func ours(sql string) func(*testing.T, string) {
 	return func(t *testing.T, path string) {
 		d, err := db.Open(t.Context(), path, db.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := d.Close(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
+		check.OK(t, d.Close())
 		raw(t, path, sql)
 	}
 }
@@ -88,16 +83,12 @@ func cut(by int) func(*testing.T, string) {
 	return func(t *testing.T, path string) {
 		ours("SELECT 1;")(t, path)
 		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		size := int64(-by)
 		if by > 0 {
 			size = info.Size() / int64(by)
 		}
-		if err := os.Truncate(path, size); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Truncate(path, size))
 	}
 }
 
@@ -117,12 +108,8 @@ func TestOpenMakesWhatIsMissing(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "deep", ".ralph", "a?b#c%20 progress.db") // no URI, just a name
 			prepare(t, path)
 			d := open(t, path, db.Options{Conns: 3})
-			if err := addFeature(t.Context(), d, "a"); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff([]string{"a"}, features(t, d)); diff != "" {
-				t.Errorf("features (-want +got):\n%s", diff)
-			}
+			check.OK(t, addFeature(t.Context(), d, "a"))
+			check.Equal(t, "features", []string{"a"}, features(t, d))
 			if _, err := os.Stat(path); err != nil {
 				t.Error(err)
 			}
@@ -132,9 +119,7 @@ func TestOpenMakesWhatIsMissing(t *testing.T) {
 
 func mkdir(t *testing.T, dir string) {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.MkdirAll(dir, 0o700))
 }
 
 func TestFilesAreReadableByTheirUserAlone(t *testing.T) {
@@ -144,9 +129,7 @@ func TestFilesAreReadableByTheirUserAlone(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "a", ".ralph", "progress.db")
 	d := open(t, path, db.Options{})
-	if err := addFeature(t.Context(), d, "a"); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, addFeature(t.Context(), d, "a"))
 	for name, want := range map[string]os.FileMode{
 		filepath.Dir(filepath.Dir(path)): os.ModeDir | 0o700, filepath.Dir(path): os.ModeDir | 0o700,
 		path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600,

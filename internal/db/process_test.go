@@ -13,22 +13,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/internal/db"
+	"ralph/internal/testing/check"
 )
 
 // start runs child in another process.
 func start(t *testing.T, path string, env ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	out := &bytes.Buffer{}
 	cmd := exec.CommandContext(t.Context(), exe)
 	cmd.Env = append(append(os.Environ(), "RALPH_TEST_OPEN="+path), env...)
 	cmd.Stdout, cmd.Stderr = out, out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, cmd.Start())
 	return cmd, out
 }
 
@@ -119,7 +116,5 @@ func openUp(t *testing.T, dir string) {
 
 func chmod(t *testing.T, path string, mode os.FileMode) {
 	t.Helper()
-	if err := os.Chmod(path, mode); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Chmod(path, mode))
 }

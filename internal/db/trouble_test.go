@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/internal/db"
+	"ralph/internal/testing/check"
 )
 
 // TestAMigrationHappensWholeOrNotAtAll lets one fail near its end: the table that
@@ -37,9 +36,7 @@ func TestAFullDiskChangesNothing(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)
 	d := open(t, path, db.Options{})
-	if err := addFeature(t.Context(), d, "a"); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, addFeature(t.Context(), d, "a"))
 	small := open(t, path, db.Options{MaxPages: ask(t, path, "PRAGMA page_count;") + 2})
 	long := strings.Repeat("x", 60<<10)
 	err := small.Update(t.Context(), func(tx *db.Tx) error {
@@ -53,9 +50,7 @@ func TestAFullDiskChangesNothing(t *testing.T) {
 	if kind(err) != db.Full || !strings.Contains(err.Error(), "the disk is full") {
 		t.Errorf("got %v, want a full disk", err)
 	}
-	if diff := cmp.Diff([]string{"a"}, features(t, small)); diff != "" {
-		t.Errorf("afterwards (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "afterwards", []string{"a"}, features(t, small))
 	if err := addFeature(t.Context(), small, "e"); err != nil {
 		t.Errorf("something small: %v", err)
 	}

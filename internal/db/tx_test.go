@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"zombiezen.com/go/sqlite"
 
 	"ralph/internal/db"
+	"ralph/internal/testing/check"
 )
 
 var errOnPurpose = errors.New("on purpose")
@@ -19,36 +19,24 @@ func TestWhatIsWrittenIsReadBackAlsoAfterReopening(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)
 	d, err := db.Open(t.Context(), path, db.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if d.Path() != path {
 		t.Errorf("got %s, want %s", d.Path(), path)
 	}
 	for _, id := range []string{"a", "b"} {
-		if err := addFeature(t.Context(), d, id); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, addFeature(t.Context(), d, id))
 	}
 	want := []string{"a", "b"}
-	if diff := cmp.Diff(want, features(t, d)); diff != "" {
-		t.Errorf("before (-want +got):\n%s", diff)
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, features(t, open(t, path, db.Options{}))); diff != "" {
-		t.Errorf("after (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "before", want, features(t, d))
+	check.OK(t, d.Close())
+	check.Equal(t, "after", want, features(t, open(t, path, db.Options{})))
 }
 
 func TestViewKeepsNothing(t *testing.T) {
 	t.Parallel()
 	d := open(t, newPath(t), db.Options{})
 	err := d.View(t.Context(), func(tx *db.Tx) error { return tx.Exec(insertFeature, ":id", "a") })
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if got := features(t, d); got != nil {
 		t.Errorf("got %v, want nothing", got)
 	}
@@ -74,12 +62,8 @@ func TestViewIsOneSnapshot(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"a"}, features(t, d)); diff != "" {
-		t.Errorf("later (-want +got):\n%s", diff)
-	}
+	check.OK(t, err)
+	check.Equal(t, "later", []string{"a"}, features(t, d))
 }
 
 func TestUpdateKeepsNothingWhen(t *testing.T) {
@@ -212,31 +196,23 @@ func TestTwoHandlesOnOneFile(t *testing.T) {
 	path := newPath(t)
 	a := open(t, path, db.Options{})
 	b := open(t, path, db.Options{BusyTimeout: time.Millisecond})
-	if err := addFeature(t.Context(), a, "a"); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, addFeature(t.Context(), a, "a"))
 	err := a.Update(t.Context(), func(tx *db.Tx) error {
 		if err := tx.Exec(insertFeature, ":id", "b"); err != nil {
 			return err
 		}
-		if diff := cmp.Diff([]string{"a"}, features(t, b)); diff != "" {
-			t.Errorf("a reader beside a writer (-want +got):\n%s", diff)
-		}
+		check.Equal(t, "a reader beside a writer", []string{"a"}, features(t, b))
 		err := addFeature(t.Context(), b, "c")
 		if kind(err) != db.Busy {
 			t.Errorf("a second writer: got %v, want busy", err)
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if err := addFeature(t.Context(), b, "c"); err != nil {
 		t.Errorf("after the first writer: %v", err)
 	}
-	if diff := cmp.Diff([]string{"a", "b", "c"}, features(t, a)); diff != "" {
-		t.Errorf("at the end (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "at the end", []string{"a", "b", "c"}, features(t, a))
 }
 
 func TestForeignKeysHold(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"ralph/internal/db"
+	"ralph/internal/testing/check"
 )
 
 func TestVersionChangesWhenAnotherHandleWrites(t *testing.T) {
@@ -13,25 +14,19 @@ func TestVersionChangesWhenAnotherHandleWrites(t *testing.T) {
 	version := func() int64 {
 		t.Helper()
 		v, err := mine.Version(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		return v
 	}
 	before := version()
 	if got := version(); got != before {
 		t.Errorf("got %d after %d, though nothing was written", got, before)
 	}
-	if err := addFeature(t.Context(), other, "f-1"); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, addFeature(t.Context(), other, "f-1"))
 	after := version()
 	if after == before {
 		t.Error("a write of another handle is not seen")
 	}
-	if err := addFeature(t.Context(), mine, "f-2"); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, addFeature(t.Context(), mine, "f-2"))
 	if got := version(); got != after {
 		t.Errorf("got %d, want %d: what this handle writes does not count", got, after)
 	}

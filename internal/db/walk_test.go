@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ralph/internal/db"
+	"ralph/internal/testing/check"
 )
 
 // full makes a good database whose tables have more than a page.
@@ -27,12 +28,8 @@ func TestWalkMeetsEveryDamagedPage(t *testing.T) {
 	path := filepath.Join(dir, "good.db")
 	full(t, path)
 	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := open(t, path, db.Options{Walk: true}).Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
+	check.OK(t, open(t, path, db.Options{Walk: true}).Close())
 	const page = 4096
 	for name, with := range map[string]byte{"zeros": 0, "garbage": 0xA5} {
 		for at := page; at < len(good); at += page {
@@ -79,12 +76,8 @@ func BenchmarkWalk(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				d, err := db.Open(b.Context(), path, opts)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if err := d.Close(); err != nil {
-					b.Fatal(err)
-				}
+				check.OK(b, err)
+				check.OK(b, d.Close())
 			}
 		})
 	}

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"ralph/internal/testing/check"
 )
 
 // try is one call of Send.
@@ -69,9 +69,7 @@ func TestTries(t *testing.T) {
 				o.Put(2)
 				o.Close()
 				<-o.Done()
-				if diff := cmp.Diff(tc.tries, tries); diff != "" {
-					t.Errorf("tries differ (-want +got):\n%s", diff)
-				}
+				check.Equal(t, "tries", tc.tries, tries)
 				sent, missing, why := o.Count()
 				if sent != tc.sent || missing != 2-tc.sent || tc.why != nil && why.Error() != tc.why.Error() {
 					t.Errorf("got %d sent, %d missing, %v; want %d sent, %v", sent, missing, why, tc.sent, tc.why)
@@ -116,9 +114,7 @@ func TestTooMany(t *testing.T) {
 				o.Close()
 				<-o.Done()
 				o.Put(9) // too late, and counted
-				if diff := cmp.Diff(tc.want, got); diff != "" {
-					t.Errorf("batches differ (-want +got):\n%s", diff)
-				}
+				check.Equal(t, "batches", tc.want, got)
 				if sent, missing, why := o.Count(); sent != 6 || missing != 3 || !errors.Is(why, ErrCrowded) {
 					t.Errorf("got %d sent, %d missing, %v; want 6, 3", sent, missing, why)
 				}

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"ralph/internal/testing/check"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -113,9 +115,7 @@ func delayOf(err error) time.Duration {
 func speak(t *testing.T, answer string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {
@@ -208,9 +208,7 @@ func TestWhichProxyAnAddressGoesThrough(t *testing.T) {
 		"http://[::1]/v1":              "",
 	} {
 		u, err := url.Parse(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		got := ""
 		if p, err := (Web{Getenv: func(name string) string { return env[name] }}).proxy()(u); err != nil {
 			t.Errorf("%s: %v", address, err)
@@ -262,9 +260,7 @@ func proxying(to string, asked chan<- string) http.HandlerFunc {
 func socks(t *testing.T, to string, asked chan<- string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	ended := make(chan struct{})
 	t.Cleanup(func() { l.Close(); <-ended })
 	go func() {

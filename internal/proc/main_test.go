@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"ralph/internal/testing/check"
 )
 
 // roleEnv makes the test binary be one of the processes the tests start.
@@ -148,13 +150,9 @@ type started struct {
 func start(t *testing.T, role string, n int, change func(*Spec)) *started {
 	t.Helper()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	inRead, inWrite, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	spec := Spec{Argv: []string{"/proc/self/exe"}, Env: roleEnvironment(role), Stdin: inRead, Stdout: w, Stderr: os.Stderr, Owner: t.Name()}
 	if change != nil {
 		change(&spec)
@@ -162,9 +160,7 @@ func start(t *testing.T, role string, n int, change func(*Spec)) *started {
 	p, err := Start(spec)
 	w.Close()
 	inRead.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() { p.Kill(); r.Close(); inWrite.Close() })
 	s := &started{Process: p, out: bufio.NewReader(r), in: inWrite}
 	s.told = readTold(t, s.out, n)
@@ -188,9 +184,7 @@ func readTold(t *testing.T, out *bufio.Reader, n int) map[string]Identity {
 			name += strconv.Itoa(i)
 		}
 		id, err := Of(number)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		told[name] = id
 	}
 	return told

@@ -3,6 +3,8 @@ package proc
 import (
 	"slices"
 	"testing"
+
+	"ralph/internal/testing/check"
 )
 
 func TestRecordOwnsItsProcessesAndTheirSessions(t *testing.T) {
@@ -37,22 +39,16 @@ func TestTakeRecordsWhatIsBelowHelpers(t *testing.T) {
 	t.Parallel()
 	s := start(t, "tree", 4, nil)
 	r, err := Take("test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for name, id := range s.told {
 		if !slices.ContainsFunc(r.Processes, func(m Member) bool { return m.Pid == id.Pid && m.Start == id.Start }) {
 			t.Errorf("%s is not recorded: %v in %v", name, id, r.Processes)
 		}
 	}
 	self, err := Self()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	own, err := readStat(self.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if slices.ContainsFunc(r.Processes, func(m Member) bool { return m.Pid == self.Pid || m.Session == own.session }) {
 		t.Errorf("recorded this process, or its session: %v", r.Processes)
 	}

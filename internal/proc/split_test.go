@@ -4,11 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"mvdan.cc/sh/v3/syntax"
 	"pgregory.net/rapid"
 
 	_ "ralph/internal/testing/seeded" // the same values each time
+
+	"ralph/internal/testing/check"
 )
 
 func TestSplit(t *testing.T) {
@@ -31,12 +32,8 @@ func TestSplit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Split(tc.in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Error(diff)
-			}
+			check.OK(t, err)
+			check.Equal(t, "result", tc.want, got)
 		})
 	}
 }
@@ -70,9 +67,7 @@ func TestEnvironmentOfAProcess(t *testing.T) {
 	t.Parallel()
 	got := withMarker([]string{"A=1", "B=2", "A=3", MarkerEnv + "=outer/1", "nonsense", "C=a\x00b", "D="}, "inner/2")
 	want := []string{"A=3", "B=2", MarkerEnv + "=inner/2", "D="}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", want, got)
 }
 
 // Quoting any words and splitting them again gives the same words, line ends
@@ -90,14 +85,10 @@ func TestSplitUndoesQuoting(t *testing.T) {
 			}
 		}
 		got, err := Split(strings.Join(quoted, " "))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		for i := range words {
 			words[i] = strings.ReplaceAll(words[i], "\r\n", "\n")
 		}
-		if diff := cmp.Diff(words, got); diff != "" {
-			t.Error(diff)
-		}
+		check.Equal(t, "result", words, got)
 	})
 }

@@ -8,15 +8,15 @@ import (
 	"os/exec"
 	"runtime"
 	"testing"
+
+	"ralph/internal/testing/check"
 )
 
 // Processes left by a ralph whose helper is gone as well.
 func TestSweepKillsByMarker(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer r.Close()
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(roleEnvironment("tree"), MarkerEnv+"=dead-owner/1")
@@ -25,9 +25,7 @@ func TestSweepKillsByMarker(t *testing.T) {
 	other.Env = append(roleEnvironment("sleep"), MarkerEnv+"=dead-owner-2/1")
 	other.Stdout = w
 	for _, c := range []*exec.Cmd{cmd, other} {
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, c.Start())
 		go c.Wait()
 		t.Cleanup(func() { c.Process.Kill() })
 	}
@@ -53,16 +51,12 @@ func TestSweepKillsByMarker(t *testing.T) {
 func TestSweepWaitsForWhatIsEnding(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer r.Close()
 	cmd := exec.Command("/proc/self/exe", "heavy")
 	cmd.Env = append(roleEnvironment("heavy"), MarkerEnv+"=heavy-owner/1")
 	cmd.Stdout = w
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, cmd.Start())
 	go cmd.Wait()
 	t.Cleanup(func() { cmd.Process.Kill() })
 	w.Close()
@@ -84,9 +78,7 @@ func TestSweepSparesUsAndOurs(t *testing.T) {
 func TestLiveness(t *testing.T) {
 	t.Parallel()
 	self, err := Self()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	with := func(change func(*Identity)) Identity {
 		id := self
 		change(&id)
@@ -113,13 +105,9 @@ func TestLiveness(t *testing.T) {
 	zombie.Env = os.Environ()
 	r, w, _ := os.Pipe()
 	zombie.Stdout = w
-	if err := zombie.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, zombie.Start())
 	id, err := Of(zombie.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	w.Close()
 	r.Read(make([]byte, 1)) // the end of its output: it exits and nobody waited
 	for Liveness(id) == Alive {

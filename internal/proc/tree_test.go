@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"ralph/internal/testing/check"
 )
 
 func TestKillLeavesNothing(t *testing.T) {
@@ -29,9 +29,7 @@ func TestKillLeavesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, tc.role, tc.n, nil)
-			if err := s.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, s.Kill())
 			s.wantGone(t)
 			if got, want := s.Exit(), (Exit{Code: -1, Signal: "SIGKILL"}); got != want {
 				t.Errorf("got %v, want %v", got, want)
@@ -48,9 +46,7 @@ func TestTreeEndsWithItsRoot(t *testing.T) {
 	s := start(t, "leave", 1, nil)
 	s.in.Close()
 	exit, err := s.Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if got, want := exit, (Exit{Code: 7}); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -65,9 +61,7 @@ func TestLingeringTreeEndsWhenKilled(t *testing.T) {
 	if got := Liveness(s.told["left"]); got != Alive {
 		t.Errorf("lingering child is %v, want alive", got)
 	}
-	if err := s.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Kill())
 	s.wantGone(t)
 	if got, want := s.Exit(), (Exit{Code: 7}); got != want {
 		t.Errorf("got %v, want %v", got, want)
@@ -77,9 +71,7 @@ func TestLingeringTreeEndsWhenKilled(t *testing.T) {
 func TestTerminateIsPoliteFirst(t *testing.T) {
 	t.Parallel()
 	s := start(t, "tree", 4, nil)
-	if err := s.Terminate(time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Terminate(time.Hour))
 	s.wantGone(t)
 	if got, want := s.Exit(), (Exit{Code: -1, Signal: "SIGTERM"}); got != want {
 		t.Errorf("got %v, want %v", got, want)
@@ -89,9 +81,7 @@ func TestTerminateIsPoliteFirst(t *testing.T) {
 func TestTerminateKillsTheStubborn(t *testing.T) {
 	t.Parallel()
 	s := start(t, "stubborn", 1, nil)
-	if err := s.Terminate(time.Millisecond); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Terminate(time.Millisecond))
 	s.wantGone(t)
 	if got, want := s.Exit().Signal, "SIGKILL"; got != want {
 		t.Errorf("got %v, want %v", got, want)
@@ -122,16 +112,12 @@ func TestKilledRalphTakesAllAlong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, w, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			defer r.Close()
 			ralph := exec.Command("/proc/self/exe", tc.role)
 			ralph.Env = roleEnvironment("ralph")
 			ralph.Stdout = w
-			if err := ralph.Start(); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, ralph.Start())
 			w.Close()
 			out := bufio.NewReader(r)
 			s := started{told: readTold(t, out, tc.n+1)}
@@ -153,18 +139,12 @@ func TestStdioReachesTheProcessAsItIs(t *testing.T) {
 	p, err := Start(Spec{Argv: []string{"sh", "-c", "cat; pwd; exit 3"}, Dir: "/", Env: os.Environ(), Stdin: inRead, Stdout: outWrite})
 	inRead.Close()
 	outWrite.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	io.WriteString(inWrite, "hello\n")
 	inWrite.Close()
 	got, err := io.ReadAll(outRead)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff("hello\n/\n", string(got)); diff != "" {
-		t.Error(diff)
-	}
+	check.OK(t, err)
+	check.Equal(t, "result", "hello\n/\n", string(got))
 	if exit, err := p.Wait(); err != nil || exit.Code != 3 {
 		t.Errorf("got %v, %v, want exit status 3", exit, err)
 	}
@@ -176,9 +156,7 @@ func TestBytesReachTheProcessAsTheyAre(t *testing.T) {
 	r, w, _ := os.Pipe()
 	_, err := Start(Spec{Argv: []string{"sh", "-c", `printf '%s|%s' "$1" "$X"`, "sh", "a\xff\n\x01"}, Env: append(os.Environ(), "X=b\xfe"), Stdout: w})
 	w.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if got, _ := io.ReadAll(r); string(got) != "a\xff\n\x01|b\xfe" {
 		t.Errorf("got %q", got)
 	}
@@ -196,9 +174,7 @@ func TestLauncher(t *testing.T) {
 	run := func() {
 		t.Helper()
 		p, err := l.Start(Spec{Argv: []string{"sh", "-c", "exit 3"}, Env: os.Environ()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if exit, err := p.Wait(); err != nil || exit.Code != 3 {
 			t.Errorf("got %v, %v, want exit status 3", exit, err)
 		}
@@ -219,9 +195,7 @@ func TestLauncher(t *testing.T) {
 	}
 	last := spare()
 	id, err := Of(last.cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	l.Close()
 	if got := Liveness(id); got != Dead {
 		t.Errorf("the waiting helper is %v, want dead", got)
@@ -237,9 +211,7 @@ func TestStartSaysWhy(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string, mode os.FileMode) string {
 		path := dir + "/" + name
-		if err := os.WriteFile(path, []byte(text), mode); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, []byte(text), mode))
 		return path
 	}
 	for name, tc := range map[string]struct {
@@ -267,9 +239,7 @@ func TestConfinerRunsBeforeTheProcess(t *testing.T) {
 	r, w, _ := os.Pipe()
 	_, err := Start(Spec{Argv: []string{"sh", "-c", `echo "$CONFINED"`}, Env: os.Environ(), Stdout: w, Confine: []byte("tightly")})
 	w.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if got, _ := io.ReadAll(r); string(got) != "tightly\n" {
 		t.Errorf("got %q, want it confined", got)
 	}

@@ -5,20 +5,16 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"ralph/internal/testing/check"
 )
 
 // watched is a new project with a history that begins at its configuration.
 func watched(t *testing.T, config string) (p Project, write func(string)) {
 	t.Helper()
 	p = Project{Root: t.TempDir()}
-	if err := os.Mkdir(p.State(), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(p.State(), 0o755))
 	write = func(text string) {
-		if err := os.WriteFile(p.Config(), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(p.Config(), []byte(text), 0o644))
 	}
 	write(config)
 	return p, write
@@ -27,9 +23,7 @@ func watched(t *testing.T, config string) (p Project, write func(string)) {
 func begun(t *testing.T, p Project) *ConfigHistory {
 	t.Helper()
 	h := p.ConfigHistory()
-	if err := h.Begin(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, h.Begin())
 	return h
 }
 
@@ -39,9 +33,7 @@ func wantChanges(t *testing.T, h *ConfigHistory, want ...string) {
 	for _, change := range h.Changes() {
 		got = append(got, change.String())
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", want, got)
 }
 
 // TestConfigChangesNameWhoWrote each line, also when the run was killed meanwhile.
@@ -51,15 +43,11 @@ func TestConfigChangesNameWhoWrote(t *testing.T) {
 	h := begun(t, p)
 	end := h.During("t-1", "a-1")
 	write("a\nb\n\nc\n")
-	if err := end(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, end())
 	write("a\nb\nd\nc\n")
 	end = h.During("t-3", "a-3")
 	wantChanges(t, h, "1 new line since the last run, written by t-3, attempt a-3, which did not end", "1 new line since the last run, written by t-1, attempt a-1")
-	if err := end(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, end())
 	write("b\nc\nc\n")
 	wantChanges(t, h, "2 new lines since the last run, written by t-1, attempt a-1", "1 line removed since the last run, written outside any attempt")
 	if _, err := os.Stat(filepath.Join(p.State(), "runs", "configuration.json")); err != nil {
@@ -74,11 +62,7 @@ func TestParallelRunsKeepEachOthersWriters(t *testing.T) {
 	one, other := begun(t, p), begun(t, p)
 	end := one.During("t-1", "a-1")
 	write("a\n")
-	if err := end(); err != nil {
-		t.Fatal(err)
-	}
-	if err := other.During("t-2", "a-2")(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, end())
+	check.OK(t, other.During("t-2", "a-2")())
 	wantChanges(t, other, "1 new line since the last run, written by t-1, attempt a-1")
 }

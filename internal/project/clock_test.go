@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 	_ "time/tzdata" // whatever this machine knows
+
+	"ralph/internal/testing/check"
 )
 
 func TestUntilIsTheNextSuchTime(t *testing.T) {
@@ -28,13 +30,9 @@ func TestUntilIsTheNextSuchTime(t *testing.T) {
 		"three quarters of an hour beside others":  {"2026-11-15T23:00:00+05:45", "07:00", "2026-11-16T07:00:00+05:45", "Asia/Kathmandu"},
 	} {
 		now, err := time.Parse(time.RFC3339, tc.now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		zone, err := time.LoadLocation(tc.zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		got, err := ParseUntil(tc.text, now.In(zone))
 		if err != nil || got.Format(time.RFC3339) != tc.want {
 			t.Errorf("%s: got %v, %v, want %s", name, got.Format(time.RFC3339), err, tc.want)

@@ -8,17 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"ralph/internal/testing/check"
 )
 
 func write(t *testing.T, path, text string) string {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	check.OK(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
 }
 
@@ -30,9 +26,7 @@ func TestFindTakesTheNearestProjectAbove(t *testing.T) {
 	write(t, filepath.Join(root, ConfigName), "")
 	write(t, filepath.Join(root, "a", ConfigName), "")
 	deep := filepath.Join(root, "a", "b", "c")
-	if err := os.MkdirAll(deep, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.MkdirAll(deep, 0o755))
 	p, err := Find(deep)
 	if err != nil || p.Root != filepath.Join(root, "a") {
 		t.Errorf("got %v, %v", p, err)
@@ -60,9 +54,7 @@ func TestWhatIsNoFileIsNotPassedOver(t *testing.T) {
 			above := t.TempDir()
 			write(t, filepath.Join(above, ConfigName), "")
 			dir := filepath.Join(above, "inner")
-			if err := os.Mkdir(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.Mkdir(dir, 0o755))
 			if err := tc.put(filepath.Join(dir, ConfigName)); err != nil {
 				t.Skip(err) // no links without a right to them, on Windows
 			}
@@ -98,17 +90,13 @@ func TestLayersOverrideOneAnother(t *testing.T) {
 	l, err := Load(user, proj, func(name string) string {
 		return map[string]string{"RALPH_RUN_LIMIT": "9", "RALPH_SANDBOX_MODE": "off", "RALPH_BUDGET_MAX_COST_USD": "1.5"}[name]
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	want := Default()
 	want.Run.Limit, want.Run.Breaker, want.Run.IdleTimeout = 9, 2, Duration(90*time.Second)
 	want.Verify.Enabled, want.Verify.Commands = false, []string{"make"}
 	want.Sandbox.Mode, want.Budget.MaxCostUSD = "off", 1.5
 	want.Agents = map[string]CustomAgent{"mine": {Command: "x"}}
-	if diff := cmp.Diff(want, l.Config); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", want, l.Config)
 	for key, origin := range map[string]string{
 		"run.limit": "RALPH_RUN_LIMIT", "run.breaker": user, "verify.enabled": proj, "run.max_retries": "default", "agents.mine": user,
 	} {
@@ -136,12 +124,8 @@ func TestALayerThatNamesTheAgentUndoesTheOtherWay(t *testing.T) {
 			l, err := Load(tc.user, tc.project, func(name string) string {
 				return map[string]string{"RALPH_AGENT_USE": tc.env}[name]
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.want, l.Agent); diff != "" {
-				t.Error(diff)
-			}
+			check.OK(t, err)
+			check.Equal(t, "result", tc.want, l.Agent)
 		})
 	}
 }
@@ -207,14 +191,10 @@ func TestCreateTwiceChangesNothing(t *testing.T) {
 		t.Fatal(written, err)
 	}
 	l, err := Load("", p.Config(), noEnv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	want := Default()
 	want.Agent.Use, want.Verify.Commands = "claude", []string{`go test "./..."`}
-	if diff := cmp.Diff(want, l.Config); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", want, l.Config)
 	if _, written, err = Create(dir, Found{}); err != nil || len(written) != 0 {
 		t.Error(written, err)
 	}
@@ -241,12 +221,8 @@ func TestCommentedDefaultsAreTheDefaults(t *testing.T) {
 	}
 	path := write(t, filepath.Join(t.TempDir(), "c.toml"), strings.Join(lines, "\n"))
 	l, err := Load("", path, noEnv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(Default(), l.Config); diff != "" {
-		t.Error(diff)
-	}
+	check.OK(t, err)
+	check.Equal(t, "result", Default(), l.Config)
 }
 
 func TestDetectTests(t *testing.T) {
@@ -277,9 +253,7 @@ func TestDurationIsWrittenAsItIsRead(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"10m", "90s", "1h", "1h30m", "0s", "1m30s", "20m"} {
 		var d Duration
-		if err := d.UnmarshalText([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, d.UnmarshalText([]byte(text)))
 		var again Duration
 		if err := again.UnmarshalText([]byte(d.String())); err != nil || again != d {
 			t.Errorf("%s is written as %s", text, d)
@@ -313,9 +287,7 @@ func TestPeopleToBeToldAddUpAndTheirAddressesStayHidden(t *testing.T) {
 	proj := write(t, filepath.Join(dir, "project.toml"),
 		"[[notify]]\nwebhook = 'https://hooks.example/services/s3cr3t'\n[[notify]]\nwebhook = '${HOOK}'\n[[notify]]\nwebhook = 'https://${HOST}/s3cr3t'\n")
 	l, err := Load(user, proj, noEnv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var got []string
 	for _, s := range l.Settings() {
 		if strings.HasPrefix(s.Key, "notify.") {
@@ -328,9 +300,7 @@ func TestPeopleToBeToldAddUpAndTheirAddressesStayHidden(t *testing.T) {
 		"notify.3: webhook ${HOOK} on everything: project.toml",
 		"notify.4: webhook ... on everything: project.toml",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", want, got)
 	bad := write(t, filepath.Join(dir, "bad.toml"), "\n[[notify]]\n")
 	if _, err := Load(user, bad, noEnv); err == nil || !strings.Contains(err.Error(), "bad.toml:2: notify.1: ") {
 		t.Errorf("got %v, want the line of the file that is wrong", err)

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"ralph/internal/testing/check"
 )
 
 func TestBudgetsAndPricesAreMergedKeyByKey(t *testing.T) {
@@ -16,17 +16,13 @@ func TestBudgetsAndPricesAreMergedKeyByKey(t *testing.T) {
 	l, err := Load(user, proj, func(name string) string {
 		return map[string]string{"RALPH_BUDGET_TASK_MAX_ITERATIONS": "3", "RALPH_RUN_WAIT": "2h", "RALPH_BUDGET_UNTIL": "07:00"}[name]
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	free := 0.0
 	want := Default()
 	want.Agent.Fallback, want.Run.Wait, want.Drift.Repeats = []string{"codex"}, "2h", 0
 	want.Budget = BudgetConfig{Until: "07:00", Task: TaskBudget{MaxIterations: 3}, Day: SharedBudget{MaxCostUSD: 9, MaxTokens: 7}}
 	want.Prices = map[string]PriceConfig{"a*": {Input: 1, Output: 2}, "b.1": {Input: 3, Cached: &free, Output: 4}}
-	if diff := cmp.Diff(want, l.Config); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", want, l.Config)
 	for key, origin := range map[string]string{
 		"budget.day.max_cost_usd": user, "budget.day.max_tokens": proj, "prices.a*": user, "prices.b.1": proj,
 		"agent.fallback": proj, "drift.repeats": proj, "drift.tokens": "default", "budget.task.max_iterations": "RALPH_BUDGET_TASK_MAX_ITERATIONS",

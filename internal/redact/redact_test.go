@@ -11,11 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"ralph/internal/redact"
 	_ "ralph/internal/testing/seeded" // the same values each time
+
+	"ralph/internal/redact"
+	"ralph/internal/testing/check"
 )
 
 func TestTextHidesSecrets(t *testing.T) {
@@ -67,13 +68,9 @@ func TestSecretsAreHiddenAsOthersWriteThem(t *testing.T) {
 		secret = strings.TrimSpace(secret)
 		r := redact.New(secret)
 		quoted, err := json.Marshal("a " + secret + " b")
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		var x bytes.Buffer
-		if err := xml.EscapeText(&x, []byte("a "+secret+" b")); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, xml.EscapeText(&x, []byte("a "+secret+" b")))
 		for _, text := range []string{string(quoted), x.String(), "a " + html.EscapeString(secret) + " b", "a " + url.QueryEscape(secret) + " b"} {
 			if got := r.Text(text); strings.Trim(got, `"`) != "a [redacted] b" {
 				t.Errorf("%q became %q", text, got)
@@ -104,9 +101,7 @@ func TestStreamIsTheWhole(t *testing.T) {
 			rest = rest[n:]
 		}
 		got.WriteString(stream.Flush())
-		if err := writer.Close(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, writer.Close())
 		if got.String() != want || written.String() != want {
 			t.Errorf("of %q in pieces came %q and %q, want %q", whole, got.String(), written.String(), want)
 		}
@@ -127,9 +122,7 @@ func TestStreamHoldsBackOnlyWhatMayBeginASecret(t *testing.T) {
 	}
 	got = append(got, s.Flush(), s.Push("abcdef"))
 	want := []string{"my key is ", "", "[redacted], and ", "sky", " ends in ", "sk-", "abcdef"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", want, got)
 }
 
 func TestValuesMayBeAddedMeanwhile(t *testing.T) {
@@ -164,9 +157,7 @@ func TestDeepRedactsEveryString(t *testing.T) {
 	in := outer{"my abcdef", "abcdef", &inner{"abcdef"}, []inner{{"abcdef"}}, map[string]inner{"abcdef": {"abcdef"}}, now, 3}
 	hidden := inner{redact.Placeholder}
 	want := outer{"my [redacted]", "abcdef", &hidden, []inner{hidden}, map[string]inner{"abcdef": hidden}, now, 3}
-	if diff := cmp.Diff(want, redact.Deep(redact.New("abcdef"), in)); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", want, redact.Deep(redact.New("abcdef"), in))
 	if in.In.Text != "abcdef" || in.List[0].Text != "abcdef" || in.Map["abcdef"].Text != "abcdef" {
 		t.Errorf("the original was changed: %+v", in)
 	}

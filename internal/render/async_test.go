@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/event"
+	"ralph/internal/testing/check"
 )
 
 // gate is a sink that takes an event only when the test lets it.
@@ -72,9 +73,7 @@ func TestABlockedOutputNeverBlocksTheRun(t *testing.T) {
 		a.Event(event.Event{Type: event.AttemptEnded, Task: "t-1"})
 	}
 	close(g.open)
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, a.Close())
 	want := []string{
 		"agent_tool first", "agent_text ab", "agent_tool 0", "agent_tool 1", "agent_tool 2",
 		"warning 19998 updates of agents not shown: the output was blocked",
@@ -82,9 +81,7 @@ func TestABlockedOutputNeverBlocksTheRun(t *testing.T) {
 	for range 100 {
 		want = append(want, "attempt_ended")
 	}
-	if diff := cmp.Diff(want, told(g.got)); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", want, told(g.got))
 }
 
 func TestAnOutputThatKeepsUpGetsEveryEvent(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ralph/event"
+	"ralph/internal/testing/check"
 )
 
 func BenchmarkUpdates(b *testing.B) {
@@ -32,9 +33,7 @@ func BenchmarkUpdates(b *testing.B) {
 				for _, e := range events {
 					s.Event(e)
 				}
-				if err := s.Close(); err != nil {
-					b.Fatal(err)
-				}
+				check.OK(b, s.Close())
 			}
 			b.ReportMetric(float64(updates)*float64(b.N)/b.Elapsed().Seconds(), "updates/s")
 		})

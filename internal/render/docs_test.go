@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/event"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
 )
 
@@ -42,9 +43,7 @@ func TestExamplesAreWhatIsWritten(t *testing.T) {
 		want = replaceFirst(example, want, b.String())
 	}
 	if golden.Updating() && !t.Failed() {
-		if err := os.WriteFile(docPath, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(docPath, []byte(want), 0o644))
 		return
 	}
 	if diff := cmp.Diff(want, doc); diff != "" {
@@ -82,13 +81,9 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	used := map[string]map[string]bool{}
 	for _, e := range sampleRun() {
 		line, err := json.Marshal(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		var keys map[string]any
-		if err := json.Unmarshal(line, &keys); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(line, &keys))
 		kind := string(e.Type)
 		if used[kind] == nil {
 			used[kind] = map[string]bool{}
@@ -119,9 +114,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 func readDoc(t *testing.T) string {
 	t.Helper()
 	doc, err := os.ReadFile(docPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return string(doc)
 }
 
@@ -155,9 +148,7 @@ func documentedFields(t *testing.T) map[string][]string {
 func declaredTypes(t *testing.T) []string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../../event/event.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var types []string
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
@@ -169,9 +160,7 @@ func declaredTypes(t *testing.T) []string {
 		}
 		for _, v := range spec.Values {
 			s, err := strconv.Unquote(v.(*ast.BasicLit).Value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			types = append(types, s)
 		}
 		return true

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ralph/event"
+	"ralph/internal/testing/check"
 )
 
 // slow is an output that takes nothing until it is opened.
@@ -59,9 +60,7 @@ func TestAFloodIsShownInBoundedMemory(t *testing.T) {
 		}
 	}
 	a.Event(event.Event{Type: event.AttemptEnded, Task: "t-1", Outcome: "done", Status: "done"})
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, a.Close())
 	if last, _ := out.last.Load().(string); !strings.Contains(last, "done") {
 		t.Errorf("the end is not shown: %q", last)
 	}

@@ -4,10 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/event"
 	"ralph/internal/term"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
 )
 
@@ -143,9 +142,7 @@ func TestFieldsThatTheLoopMayAddAreShown(t *testing.T) {
 	const lead = "2026-01-02T03:04:05Z t-1 "
 	want := lead + "started claude, pid 4301\n" + lead + "asked: rm x (delete): reject_once\n" +
 		lead + "gate failed in 940ms: go vet\n" + lead + "    x.go:3:1: missing return\n"
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", want, got)
 }
 
 func TestFooterNamesOnlySomeOfManyFailures(t *testing.T) {
@@ -169,8 +166,6 @@ func rendered(t *testing.T, sink func(Options) Sink, opts Options, events []even
 	for _, e := range events {
 		s.Event(e)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Close())
 	return b.String()
 }

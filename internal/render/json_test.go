@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ralph/event"
+	"ralph/internal/testing/check"
 )
 
 // writes remembers each call, and fails when it is told to.
@@ -46,9 +47,7 @@ func TestEveryEventIsOneWriteOfOneLine(t *testing.T) {
 		senders.Go(func() { j.Event(e) })
 	}
 	senders.Wait()
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, j.Close())
 	if len(w.calls) != len(events) {
 		t.Fatalf("got %d writes, want %d", len(w.calls), len(events))
 	}

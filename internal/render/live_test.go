@@ -5,9 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/event"
+	"ralph/internal/testing/check"
 )
 
 // watched is a terminal whose clock the test moves.
@@ -48,17 +47,13 @@ func TestSilenceIsFilledAndTakenBack(t *testing.T) {
 	w.pass(time.Second)
 	w.event(event.Event{Type: event.AgentText, Text: "Yes.\n"})
 	w.pass(time.Second)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, w.Close())
 	_, got, _ := strings.Cut(w.out.String(), "→")
 	want := " ls\nHm\n… 10s, 1 tool call, 2 of 8 done" +
 		erase + "… 1m20s, 1 tool call, $0.50 so far, 2 of 8 done" +
 		erase + "… 1m21s, 1 tool call, at least about $0.75 so far, 2 of 8 done" + erase + "Yes.\n" +
 		"… 1m22s, 1 tool call, at least about $0.75 so far, 2 of 8 done" + erase
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", want, got)
 }
 
 func TestWaitCountsDownInPlace(t *testing.T) {
@@ -72,13 +67,9 @@ func TestWaitCountsDownInPlace(t *testing.T) {
 	w.pass(time.Minute)
 	w.event(event.Event{Type: event.Warned, Text: "on we go"})
 	w.pass(time.Minute)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, w.Close())
 	want := "◷ waiting\n  until\n  03:05:35:\n  limited\n… 1m29s le…" + erase + "… 29s left" + erase + "… 0s left" + erase + "! warning:\n  on we go\n"
-	if diff := cmp.Diff(want, w.out.String()); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", want, w.out.String())
 }
 
 // TestALogShowsASignOfLife has a task that takes minutes without a line in the log.
@@ -104,9 +95,7 @@ func TestALogShowsASignOfLife(t *testing.T) {
 			claimed2 := out.Len()
 			p.tick(begin.Add(215 * time.Second))
 			p.tick(begin.Add(230 * time.Second))
-			if err := p.Close(); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, p.Close())
 			const line = " still at it: 1m00s, 1 tool call, $0.50 so far, 2 of 8 done\n"
 			want := "2026-01-02T03:05:05Z t-1" + line + "2026-01-02T03:06:05Z t-1" + strings.Replace(line, "1m00s", "2m00s", 1)
 			if got := out.String()[claimed:]; !strings.HasPrefix(got, want) {
@@ -131,9 +120,7 @@ func TestTicksComeAndClosingTakesThemBack(t *testing.T) {
 	terminal.Event(event.Event{Type: event.Waiting, Until: &until, At: begin})
 	ticks <- begin.Add(time.Second)
 	for range 2 {
-		if err := terminal.Close(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, terminal.Close())
 	}
 	if got := out.String(); !strings.HasSuffix(got, "\n… 59s left"+erase) {
 		t.Errorf("got %q", got)

@@ -9,14 +9,13 @@ import (
 	"time"
 
 	"ralph/internal/proc"
+	"ralph/internal/testing/check"
 )
 
 // startOnce starts a process that does nothing and waits for its end.
 func startOnce(b *testing.B, w *world, data []byte) {
 	p, err := proc.Start(proc.Spec{Argv: []string{"true"}, Env: os.Environ(), Dir: w.Project, Confine: data})
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.OK(b, err)
 	if exit, err := p.Wait(); err != nil || !exit.Ok() {
 		b.Fatal(exit, err)
 	}
@@ -31,9 +30,7 @@ func BenchmarkStart(b *testing.B) {
 				need(b, level)
 				w := newWorld(b)
 				data, err := w.profile(level, mode).Encode()
-				if err != nil {
-					b.Fatal(err)
-				}
+				check.OK(b, err)
 				var bare, confined time.Duration
 				for b.Loop() {
 					begin := time.Now()

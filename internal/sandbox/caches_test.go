@@ -5,26 +5,22 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"ralph/internal/testing/check"
 )
 
 func TestCachesAreWantedWhereTheyAreUsed(t *testing.T) {
 	t.Parallel()
 	home, project := t.TempDir(), t.TempDir()
-	if err := os.Mkdir(filepath.Join(home, ".cargo"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(project, "package.json"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(filepath.Join(home, ".cargo"), 0o755))
+	check.OK(t, os.WriteFile(filepath.Join(project, "package.json"), nil, 0o644))
 	variables := map[string]string{"GOCACHE": filepath.Join(home, "gocache"), "GOPATH": "/a:/b", "UV_CACHE_DIR": "relative"}
 	wanted, known := []string{}, map[string]bool{}
 	for _, c := range Caches(home, func(name string) string { return variables[name] }) {
 		known[c.Path] = true
 		if c.Wanted(project) {
 			rel, err := filepath.Rel(home, c.Path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			wanted = append(wanted, filepath.ToSlash(rel))
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ralph/internal/testing/check"
 )
 
 // TestRepositoriesInsideAreProtected as the project's own is, and can be worked in.
@@ -37,16 +39,12 @@ func TestRepositoriesInsideAreProtected(t *testing.T) {
 				repositoriesInside(t, c.opts.Project.Root)
 				c.findProtected()
 				x, err := c.ForTask(Process{Env: env(filepath.Dir(c.opts.Project.Root))}, "", false)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, err)
 				own := []string{filepath.Join(c.opts.Project.Root, "inside/.git/hooks"), filepath.Join(c.opts.Project.Root, "inside/.git/config")}
 				before := looks(t, own[0]) + looks(t, own[1])
 				do(t, c, x, "("+tt.script+") >/dev/null 2>&1; true")
 				told, err := x.Tampered()
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, err)
 				if level == Namespaces && !tt.reached {
 					if diff := cmp.Diff(before, looks(t, own[0])+looks(t, own[1])); diff != "" || len(told) > 0 {
 						t.Errorf("told %q; %s", told, diff)
@@ -80,28 +78,20 @@ func TestARepositoryThatWasReplacedOpensNothing(t *testing.T) {
 				outside := filepath.Join(filepath.Dir(c.opts.Project.Root), "outside")
 				for _, file := range []string{"hooks/x", "config"} {
 					path := filepath.Join(outside, file)
-					if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-						t.Fatal(err)
-					}
-					if err := os.WriteFile(path, nil, 0o644); err != nil {
-						t.Fatal(err)
-					}
+					check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+					check.OK(t, os.WriteFile(path, nil, 0o644))
 				}
 				c.findProtected()
 				before := looks(t, outside)
 				for _, script := range []string{script, "echo x > inside/.git/new; echo x > inside/.git/hooks/x; echo x > inside/.git/config; echo x > ../outside/x"} {
 					x, err := c.ForTask(Process{Env: env(filepath.Dir(c.opts.Project.Root))}, "", false)
-					if err != nil {
-						t.Fatal(err)
-					}
+					check.OK(t, err)
 					if level > None {
 						do(t, c, x, script+"; true")
 					}
 					wantClosed(t, x)
 				}
-				if diff := cmp.Diff(before, looks(t, outside)); diff != "" {
-					t.Error(diff)
-				}
+				check.Equal(t, "result", before, looks(t, outside))
 			})
 		}
 	}

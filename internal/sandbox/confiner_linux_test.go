@@ -16,6 +16,7 @@ import (
 
 	"ralph/internal/proc"
 	"ralph/internal/project"
+	"ralph/internal/testing/check"
 )
 
 // levels are those that this machine has, and none.
@@ -29,18 +30,12 @@ func levels() []Level {
 func confinerAt(t *testing.T, level Level) *Confiner {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	root := filepath.Join(dir, "project")
 	for name, text := range map[string]string{"file": "file", "sub/other": "other", ".ralph.toml": "", ".ralph/features/spec.md": "spec", ".ralph/runs/x": "x"} {
 		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		check.OK(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	if out, err := exec.Command("git", "-C", root, "init", "-q").CombinedOutput(); err != nil {
 		t.Skipf("no git: %s", out)
@@ -49,9 +44,7 @@ func confinerAt(t *testing.T, level Level) *Confiner {
 	c, err := New(Options{
 		Mode: "auto", Project: project.Project{Root: root}, Write: sandbox.Write, DenyRead: sandbox.DenyRead, Environ: env(dir), Most: level,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Error(err)
@@ -72,22 +65,16 @@ func env(dir string) []string {
 func do(t *testing.T, c *Confiner, x *Confinement, script string) string {
 	t.Helper()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer r.Close()
 	p, err := proc.Start(proc.Spec{
 		Argv: []string{"sh", "-c", script}, Dir: c.opts.Project.Root, Stdout: w, Stderr: w, Confine: x.Spec,
 		Env: append(env(filepath.Dir(c.opts.Project.Root)), x.Env...),
 	})
 	w.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	out, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if exit, err := p.Wait(); err != nil || !exit.Ok() {
 		t.Fatalf("%v, %v: %s", exit, err, out)
 	}
@@ -117,9 +104,7 @@ func looks(t *testing.T, dir string) string {
 		_, err = fmt.Fprintf(&b, "%s %v %v %q\n", path, info.Mode(), info.ModTime(), text)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return b.String()
 }
 
@@ -158,17 +143,11 @@ func TestAHomeIsNotLittered(t *testing.T) {
 	for _, level := range levels() {
 		c := confinerAt(t, level)
 		home := filepath.Dir(c.opts.Project.Root)
-		if err := os.MkdirAll(filepath.Join(home, ".cargo"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Join(home, ".cargo"), 0o755))
 		x, err := c.ForTask(Process{Env: env(home), Argv: []string{"x"}, Unknown: true}, "", false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		entries, err := os.ReadDir(home)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		var names []string
 		for _, entry := range entries {
 			names = append(names, entry.Name())
@@ -192,17 +171,11 @@ func TestAHomeIsNotLittered(t *testing.T) {
 func TestOwnFolder(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	make := func(name string) string {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		check.OK(t, os.WriteFile(path, nil, 0o755))
 		return path
 	}
 	home, root := filepath.Dir(make("home/me/x")), filepath.Dir(make("home/me/src/project/x"))
@@ -230,21 +203,13 @@ func TestTempsOfTheDeadAreRemoved(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
 	self, err := proc.Self()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	cmd := exec.Command("cat")
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
+	check.OK(t, cmd.Start())
 	dead, err := proc.Of(cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	in.Close()
 	_ = cmd.Wait()
 	name := func(origin string, id proc.Identity) string {
@@ -252,21 +217,15 @@ func TestTempsOfTheDeadAreRemoved(t *testing.T) {
 	}
 	kept := []string{name(origin(self), self), name("01234567", dead), "ralph-demo-1", "ralph-" + origin(self) + "-x-y-z", "other"}
 	for _, dir := range append([]string{name(origin(self), dead)}, kept...) {
-		if err := os.MkdirAll(filepath.Join(parent, dir, "sub"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Join(parent, dir, "sub"), 0o700))
 	}
 	sweepTemps(parent)
 	entries, err := os.ReadDir(parent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var left []string
 	for _, entry := range entries {
 		left = append(left, entry.Name())
 	}
 	slices.Sort(kept)
-	if diff := cmp.Diff(kept, left); diff != "" {
-		t.Errorf("left over (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "left over", kept, left)
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ralph/internal/testing/check"
 )
 
 // TestTamperingIsPreventedOrTold is about what no agent may write.
@@ -31,15 +33,11 @@ func TestTamperingIsPreventedOrTold(t *testing.T) {
 				t.Parallel()
 				c := confinerAt(t, level)
 				x, err := c.ForTask(Process{Env: env(filepath.Dir(c.opts.Project.Root))}, "", false)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, err)
 				before := looks(t, filepath.Join(c.opts.Project.Root, ".ralph")) + looks(t, filepath.Join(c.opts.Project.Root, ".git/hooks"))
 				do(t, c, x, "("+tt.script+") 2>/dev/null; true")
 				told, err := x.Tampered()
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, err)
 				if level == Namespaces {
 					after := looks(t, filepath.Join(c.opts.Project.Root, ".ralph")) + looks(t, filepath.Join(c.opts.Project.Root, ".git/hooks"))
 					if diff := cmp.Diff(before, after); diff != "" || len(told) > 0 {
@@ -74,9 +72,7 @@ func TestAWorktreeCanBeCommitted(t *testing.T) {
 			c.opts.Project.Root = filepath.Join(filepath.Dir(main), "tree")
 			c.findProtected()
 			x, err := c.ForTask(Process{Env: env(filepath.Dir(main))}, "", false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			got := do(t, c, x, "echo x > new && git add new && git -c user.name=x -c user.email=x@y commit -qm message && git log --format=%s -1")
 			if got != "message" {
 				t.Errorf("got %q", got)
@@ -105,9 +101,7 @@ func TestAWorktreeCanBeCommitted(t *testing.T) {
 func TestTheTableOfWhatIsFoundOutIsTrue(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/sandbox.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	want := map[string][]string{} // by path: namespaces, landlock, none
 	_, table, _ := strings.Cut(string(text), "| written by an agent at work |")
 	table, _, _ = strings.Cut(table, "\n\n")
@@ -131,9 +125,7 @@ func TestTheTableOfWhatIsFoundOutIsTrue(t *testing.T) {
 			}
 			made.findProtected() // as it would be found now
 			x, err := made.ForTask(Process{Env: env(filepath.Dir(root))}, "t-1", false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			before := map[string]string{}
 			script := ""
 			for path := range want {
@@ -142,9 +134,7 @@ func TestTheTableOfWhatIsFoundOutIsTrue(t *testing.T) {
 			}
 			do(t, made, x, script+"true")
 			found, err := x.Tampered()
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			for path, cells := range want {
 				full := filepath.Join(root, path)
 				got := "open"

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"ralph/internal/testing/check"
 )
 
 // TestAVerifierCannotChangeTheProject at the levels that confine: under namespaces it
@@ -26,15 +26,11 @@ echo x > "$TMPDIR/x" && mkdir -p "$XDG_CACHE_HOME/x" && cat file`
 			repositoriesInside(t, c.opts.Project.Root)
 			before := looks(t, c.opts.Project.Root)
 			x, err := c.ForVerification(Process{Env: env(filepath.Dir(c.opts.Project.Root))})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			if got := do(t, c, x, vandal); got != want[level] {
 				t.Errorf("got %q, want that it finds %q", got, want[level])
 			}
-			if diff := cmp.Diff(before, looks(t, c.opts.Project.Root)); diff != "" {
-				t.Error(diff)
-			}
+			check.Equal(t, "result", before, looks(t, c.opts.Project.Root))
 			wantClosed(t, x)
 		})
 	}
@@ -50,21 +46,15 @@ func TestAVerifierUnderLandlockWritesNoCache(t *testing.T) {
 	c := confinerAt(t, Landlock)
 	home := filepath.Dir(c.opts.Project.Root)
 	for _, cache := range []string{".cache", "go/pkg/mod", ".cargo/registry", ".npm"} {
-		if err := os.MkdirAll(filepath.Join(home, cache), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Join(home, cache), 0o755))
 	}
 	x, err := c.ForVerification(Process{Env: env(home)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	before := looks(t, home)
 	do(t, c, x, `set -e
 for dir in "$XDG_CACHE_HOME" "$npm_config_cache"; do mkdir -p "$dir"; echo x > "$dir/x"; done
 test -z "$GOMODCACHE"; test -d ~/go/pkg/mod
 for dir in ~/.cache ~/go/pkg/mod ~/.cargo/registry ~/.npm; do if (echo x > $dir/x) 2> /dev/null; then exit 1; fi; done`)
-	if diff := cmp.Diff(before, looks(t, home)); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", before, looks(t, home))
 	wantClosed(t, x)
 }

@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"ralph/internal/testing/check"
 )
 
 func TestATemporaryFolderWithTheProjectShowsOnlyWhatIsNeeded(t *testing.T) {
@@ -27,8 +27,6 @@ func TestATemporaryFolderWithTheProjectShowsOnlyWhatIsNeeded(t *testing.T) {
 	} {
 		var got want
 		got.Folders, got.Inside = emptied(tt.project, tt.read, tt.programs)
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		check.Equal(t, name, tt.want, got)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"ralph/internal/proc"
+	"ralph/internal/testing/check"
 )
 
 // roleEnv makes the test binary be one of the processes the tests start.
@@ -57,24 +58,16 @@ func need(t testing.TB, level Level) {
 func run(t testing.TB, p Profile, env []string, argv ...string) (string, proc.Exit) {
 	t.Helper()
 	data, err := p.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer r.Close()
 	started, err := proc.Start(proc.Spec{Argv: argv, Dir: p.Project, Env: append(os.Environ(), env...), Confine: data, Stdout: w, Stderr: w})
 	w.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	out, _ := io.ReadAll(r)
 	exit, err := started.Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return string(bytes.TrimSpace(out)), exit
 }
 

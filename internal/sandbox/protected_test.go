@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ralph/internal/testing/check"
 )
 
 func tree(t *testing.T, files map[string]string) string {
@@ -14,12 +16,8 @@ func tree(t *testing.T, files map[string]string) string {
 	dir := t.TempDir()
 	for name, text := range files {
 		name = filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		check.OK(t, os.WriteFile(name, []byte(text), 0o644))
 	}
 	return dir
 }
@@ -33,9 +31,7 @@ func TestProtectedTellsWhatWasTamperedWith(t *testing.T) {
 	f, err := fingerprint(guard{
 		path: dir, names: []string{".ralph", ".ralph.toml", ".git/hooks", ".git/config", ".git/config.worktree"}, skip: []string{".ralph/progress.db*", ".ralph/runs"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for _, name := range []string{".ralph/progress.db", ".ralph/progress.db-wal", "code"} {
 		os.WriteFile(at(name), []byte("ours"), 0o644)
 	}
@@ -71,12 +67,8 @@ func TestWhatMayLeaveMayNotChange(t *testing.T) {
 	} {
 		dir := filepath.Join(tree(t, map[string]string{"git/config": "x"}), "git")
 		f, err := fingerprint(guard{path: dir, names: []string{"hooks", "config"}, mayGo: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := tt.do(dir); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
+		check.OK(t, tt.do(dir))
 		got, err := f.Changed()
 		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
 			t.Error(name, err, diff)

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"ralph/internal/testing/check"
 )
 
 // TestOnlyAPrivateRecordIsBelieved: everybody can make a folder in the temporary one and
@@ -13,16 +15,10 @@ func TestOnlyAPrivateRecordIsBelieved(t *testing.T) {
 	parent := t.TempDir()
 	own, shared, link := filepath.Join(parent, "own"), filepath.Join(parent, "shared"), filepath.Join(parent, "link")
 	for dir, mode := range map[string]os.FileMode{own: 0o700, shared: 0o755} {
-		if err := os.Mkdir(dir, mode); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, recordName), []byte(`{"owner":"me"}`), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Mkdir(dir, mode))
+		check.OK(t, os.WriteFile(filepath.Join(dir, recordName), []byte(`{"owner":"me"}`), 0o600))
 	}
-	if err := os.Symlink(own, link); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Symlink(own, link))
 	if r, err := readRecord(own); err != nil || r.Owner != "me" {
 		t.Errorf("its own: %+v, %v", r, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"ralph/internal/proc"
+	"ralph/internal/testing/check"
 )
 
 // forest starts a child, one in another session, one that cleared its
@@ -82,14 +83,10 @@ func TestKillAndTerminateReachInside(t *testing.T) {
 			defer r.Close()
 			p, err := proc.Start(proc.Spec{Argv: []string{"sh", "-c", tc.script}, Env: os.Environ(), Dir: w.Project, Stdout: out, Confine: data})
 			out.Close()
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			lines := bufio.NewReader(r)
 			lines.ReadString('\n')
-			if err := tc.end(p); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, tc.end(p))
 			if got := p.Exit(); got != tc.want {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}

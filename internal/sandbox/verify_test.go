@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"ralph/internal/testing/check"
 )
 
 const vandal = `
@@ -48,9 +48,7 @@ func TestVerifyLeavesTheProjectAsItWas(t *testing.T) {
 			if !exit.Ok() || out != "new\nx\nx" {
 				t.Errorf("got %v %q, want it to see its own writes", exit, out)
 			}
-			if diff := cmp.Diff(before, look(w.Project)); diff != "" {
-				t.Error(diff)
-			}
+			check.Equal(t, "result", before, look(w.Project))
 			if scratch {
 				if err := RemoveAll(p.Scratch); err != nil {
 					t.Error(err)
@@ -80,9 +78,7 @@ func TestLandlockVerifyIsReadOnly(t *testing.T) {
 	if exit.Ok() || out != "warm" {
 		t.Errorf("got %v %q, want it to read the cache and to write nothing", exit, out)
 	}
-	if diff := cmp.Diff(before, look(w.Project, cache)); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", before, look(w.Project, cache))
 }
 
 // goProject is a small module, and the environment and caches to test it with.
@@ -118,9 +114,7 @@ func TestGoTestWithAWarmCache(t *testing.T) {
 	if strings.Contains(out, "-p runtime ") {
 		t.Error("the cache was cold: the runtime was compiled again")
 	}
-	if diff := cmp.Diff(before, look(w.Project)); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", before, look(w.Project))
 	if _, err := os.Stat(filepath.Join(caches[0], filepath.Base(w.Base))); err == nil {
 		t.Error("the cache was really written")
 	}
@@ -141,9 +135,7 @@ func TestCachesAreWarmAndThrownAway(t *testing.T) {
 	if !exit.Ok() || out != "warmnew" {
 		t.Errorf("got %v %q, want what was there and what it wrote", exit, out)
 	}
-	if diff := cmp.Diff(before, look(cache)); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", before, look(cache))
 }
 
 func TestCachesAreWarmAndThrownAwayAsOrdinaryUser(t *testing.T) {
@@ -171,9 +163,7 @@ test('writes', () => { fs.mkdirSync('coverage', {recursive: true}); fs.writeFile
 	if !exit.Ok() || !strings.Contains(out, "pass 1") {
 		t.Errorf("%v: %s", exit, out)
 	}
-	if diff := cmp.Diff(before, look(w.Project, w.Base+"/npm")); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", before, look(w.Project, w.Base+"/npm"))
 }
 
 // TestCachesThatAreFilesAreThrownAway, as the folders beside them are: Cargo keeps

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ralph/internal/proc"
+	"ralph/internal/testing/check"
 )
 
 func TestDetectFindsALevelAndSaysWhyNotABetterOne(t *testing.T) {
@@ -83,9 +84,7 @@ func TestTmpIsPrivate(t *testing.T) {
 	need(t, Namespaces)
 	w := newWorld(t)
 	f, err := os.CreateTemp("/tmp", "sandbox-test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer os.Remove(f.Name())
 	f.WriteString("there")
 	f.Close()

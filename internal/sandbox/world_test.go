@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"ralph/internal/testing/check"
 )
 
 // baseEnv names the folder that a test run as another user works in.
@@ -50,15 +52,11 @@ func newBase(t testing.TB, owner int) string {
 		parent = ""
 	}
 	base, err := os.MkdirTemp(parent, baseName) //nolint:usetesting // not in /tmp
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() { RemoveAll(base) })
 	if os.Getuid() == 0 {
 		raw, err := os.ReadFile("/proc/self/exe")
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		must(os.WriteFile(base+"/setuid", raw, 0o755))
 		must(os.Chmod(base+"/setuid", os.ModeSetuid|0o755))
 		if err := os.Chown(base, owner, owner); err != nil {
@@ -75,9 +73,7 @@ func newWorld(t testing.TB) *world {
 		base = newBase(t, os.Getuid())
 	}
 	base, err := os.MkdirTemp(base, "world") //nolint:usetesting // not in /tmp
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	w := &world{
 		Base: base, Outside: base + "/outside", Project: base + "/project", Temp: base + "/temp", Hidden: base + "/hidden",
 		Abstract: "@" + base, Shared: os.Getpid()<<8 | int(worlds.Add(1)), calls: new(atomic.Int32),
@@ -105,16 +101,12 @@ func newWorld(t testing.TB) *world {
 
 func (w *world) listen(t testing.TB) {
 	dir, err := os.MkdirTemp("/tmp", "sandbox-test") //nolint:usetesting // a socket's name is short
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	w.Socket = dir + "/socket"
 	for _, address := range []string{w.Abstract, w.Socket} {
 		l, err := net.Listen("unix", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		t.Cleanup(func() { l.Close() })
 		go func() {
 			for {

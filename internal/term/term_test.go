@@ -5,10 +5,11 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	_ "ralph/internal/testing/seeded" // the same values each time
+
+	"ralph/internal/testing/check"
 )
 
 func TestLine(t *testing.T) {
@@ -68,9 +69,7 @@ func TestTableAlignsByWidthAndCutsTheLastColumn(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "ID    TITLE\n<日本>  short\nx     a title that is f…\n"
-	if diff := cmp.Diff(want, b.String()); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", want, b.String())
 }
 
 func TestPaletteIsSilentWhenOff(t *testing.T) {

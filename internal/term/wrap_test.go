@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"ralph/internal/testing/check"
 )
 
 func TestWrapBreaksLinesAtSpaces(t *testing.T) {
@@ -31,9 +31,7 @@ func TestWrapBreaksLinesAtSpaces(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tc.want, Wrap(tc.in, tc.width, tc.indent)); diff != "" {
-				t.Error(diff)
-			}
+			check.Equal(t, "result", tc.want, Wrap(tc.in, tc.width, tc.indent))
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
 )
 
@@ -13,9 +14,7 @@ func TestThePageShowsWhatIsShown(t *testing.T) {
 	t.Parallel()
 	const path = "../../docs/watch.md"
 	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var keys strings.Builder
 	keys.WriteString("| key | does |\n|---|---|\n")
 	for _, k := range Keys() {

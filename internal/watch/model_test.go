@@ -16,6 +16,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/testing/check"
 )
 
 // TestKeysDoWhatTheySay: what cannot be taken back by the same key asks first, once.
@@ -50,9 +51,7 @@ func TestKeysDoWhatTheySay(t *testing.T) {
 			t.Parallel()
 			s := working().press(tt.keys...)
 			same := cmpopts.IgnoreFields(dag.Outline{}, "N", "Parent", "Title", "Status")
-			if diff := cmp.Diff(tt.want, s.deeds, cmp.AllowUnexported(deed{}), same); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			check.Equal(t, "result", tt.want, s.deeds, cmp.AllowUnexported(deed{}), same)
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/db"
+	"ralph/internal/testing/check"
 )
 
 // world is a project with a real database, and a second handle on it for what others do.
@@ -30,9 +31,7 @@ func newWorld(t *testing.T) *world {
 	dir := t.TempDir()
 	open := func() (*db.DB, *dag.Store) {
 		d, err := db.Open(t.Context(), filepath.Join(dir, "progress.db"), db.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		t.Cleanup(func() { _ = d.Close() })
 		return d, dag.New(d, dag.Options{Now: func() time.Time { return w.now }})
 	}

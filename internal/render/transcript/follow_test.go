@@ -9,9 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/event"
+	"ralph/internal/testing/check"
 )
 
 func TestFollowingAnAttemptTellsWhatIsNewAndWhatIsBeingSaid(t *testing.T) {
@@ -34,9 +33,7 @@ func TestFollowingAnAttemptTellsWhatIsNewAndWhatIsBeingSaid(t *testing.T) {
 	f.update("a-1", `{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"ok.\n"}}`)
 	poll()
 	poll()
-	if diff := cmp.Diff([]string{"said: I will\n", "said: look.\n"}, got); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", []string{"said: I will\n", "said: look.\n"}, got)
 }
 
 // TestAFloodIsFollowedByItsNewestPart: 200,000 updates, written as fast as a file
@@ -54,9 +51,7 @@ func TestAFloodIsFollowedByItsNewestPart(t *testing.T) {
 	for over := false; ; {
 		before := told
 		n, err := a.Poll()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		left += n
 		if told-before > 2*firstLook+maxLine || len(a.join.text) > 2*longSpeech {
 			t.Fatalf("told %d bytes at once and kept %d", told-before, len(a.join.text))
@@ -66,9 +61,7 @@ func TestAFloodIsFollowedByItsNewestPart(t *testing.T) {
 		}
 		select {
 		case err := <-wrote:
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			over = true
 		default:
 		}
@@ -109,14 +102,8 @@ func TestEventsLeaveOutWhatAgentsSay(t *testing.T) {
 	f.event(event.Event{Type: event.GateStarted, Gate: &event.Gate{Command: "go test"}})
 	var got []event.Type
 	e := &Events{Path: filepath.Join(f.dir, "events.jsonl"), Tell: func(e event.Event) { got = append(got, e.Type) }}
-	if err := e.Poll(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, e.Poll())
 	f.event(event.Event{Type: event.Warned, Text: "look"})
-	if err := e.Poll(); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]event.Type{event.GateStarted, event.Warned}, got); diff != "" {
-		t.Error(diff)
-	}
+	check.OK(t, e.Poll())
+	check.Equal(t, "result", []event.Type{event.GateStarted, event.Warned}, got)
 }

@@ -14,9 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"ralph/event"
-	"ralph/internal/testing/golden"
 	_ "ralph/internal/testing/seeded"
+
+	"ralph/event"
+	"ralph/internal/testing/check"
+	"ralph/internal/testing/golden"
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -33,17 +35,11 @@ func newFiles(t *testing.T) *files { return &files{t: t, dir: t.TempDir(), at: s
 func (f *files) append(name string, v any) {
 	f.t.Helper()
 	path := filepath.Join(f.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		f.t.Fatal(err)
-	}
+	check.OK(f.t, os.MkdirAll(filepath.Dir(path), 0o700))
 	line, err := json.Marshal(v)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	check.OK(f.t, err)
 	out, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	check.OK(f.t, err)
 	defer out.Close()
 	if _, err := out.Write(append(line, '\n')); err != nil {
 		f.t.Fatal(err)
@@ -131,9 +127,7 @@ func TestFollowingTellsTheSame(t *testing.T) {
 	read := func(dir string, poll func(*Reader) error) string {
 		var b bytes.Buffer
 		r := &Reader{Folder: dir, Tell: NewJSON(&b).Print}
-		if err := poll(r); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, poll(r))
 		return b.String()
 	}
 	want := read(whole.dir, func(r *Reader) error { _, err := r.Poll(); return err })
@@ -188,9 +182,7 @@ func TestAnAttemptThatHasEndedIsToldInBrief(t *testing.T) {
 	if _, err := r.Poll(); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]Kind{Began, Claimed, Ended, Warning, Over}, kinds); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", []Kind{Began, Claimed, Ended, Warning, Over}, kinds)
 }
 
 func TestOnlyTheTaskThatIsWantedIsTold(t *testing.T) {
@@ -214,17 +206,11 @@ func TestARunWithoutFilesIsMissing(t *testing.T) {
 func TestALineThatIsTooLongIsSkipped(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "f")
-	if err := os.WriteFile(path, []byte("a\n"+strings.Repeat("x", maxLine+10)+"\nb\nnot whole"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, []byte("a\n"+strings.Repeat("x", maxLine+10)+"\nb\nnot whole"), 0o600))
 	var got []string
 	tail := &tail{path: path}
-	if err := tail.poll(func(l []byte) { got = append(got, string(l)) }); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"a", "b"}, got); diff != "" {
-		t.Error(diff)
-	}
+	check.OK(t, tail.poll(func(l []byte) { got = append(got, string(l)) }))
+	check.Equal(t, "result", []string{"a", "b"}, got)
 }
 
 // FuzzALineNeverBreaksTheLog feeds lines that are anything.

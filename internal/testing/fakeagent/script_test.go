@@ -3,7 +3,7 @@ package fakeagent
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"ralph/internal/testing/check"
 )
 
 func TestConversationIsChosenByThePrompt(t *testing.T) {
@@ -49,7 +49,5 @@ func TestLedgerCountsAttemptsBySession(t *testing.T) {
 	add("s3", "t-1", 1, true)
 	add("s4", "t-1", 1, false)
 	got := []int{l.attempt("t-1", false, "s1"), l.attempt("t-1", false, "s4"), l.attempt("t-1", true, "s3"), l.attempt("t-2", false, "s2")}
-	if diff := cmp.Diff([]int{1, 2, 1, 1}, got); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", []int{1, 2, 1, 1}, got)
 }
