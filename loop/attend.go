@@ -19,13 +19,13 @@ func (r *Runner) attend(ctx context.Context, stop context.CancelCauseFunc) <-cha
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		ticker := time.NewTicker(r.opts.Poll)
+		ticker := time.NewTicker(r.opts.Workers.Poll)
 		defer ticker.Stop()
-		beat := r.opts.Now()
+		beat := r.opts.Host.Now()
 		for {
 			var now dag.Control
 			var limits []dag.AgentLimit
-			err := r.opts.Store.View(ctx, func(g *dag.Graph) (err error) {
+			err := r.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) {
 				if now, err = g.Control(r.run.ID); err != nil {
 					return err
 				}
@@ -40,9 +40,9 @@ func (r *Runner) attend(ctx context.Context, stop context.CancelCauseFunc) <-cha
 			default:
 				r.heed(now, limits)
 			}
-			if due(r.opts.Now().Sub(beat), r.opts.Lease) {
-				beat = r.opts.Now()
-				_ = r.opts.Store.Update(ctx, func(g *dag.Graph) error { return g.Alive(r.run.Owner) }) // the next one may
+			if due(r.opts.Host.Now().Sub(beat), r.opts.Workers.Lease) {
+				beat = r.opts.Host.Now()
+				_ = r.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error { return g.Alive(r.run.Owner) }) // the next one may
 			}
 			select {
 			case <-ctx.Done():

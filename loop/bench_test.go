@@ -22,7 +22,7 @@ func BenchmarkIteration(b *testing.B) {
 		b.Fatal(err)
 	}
 	env := append(os.Environ(), beEnv+"=1", fakeagent.ScriptEnv+"="+s.script.JSON(), fakeagent.LedgerEnv+"="+s.ledger)
-	s.opts.Limit = 1
+	s.opts.Limits.Iterations = 1
 	s.launcher = &proc.Launcher{Owner: "bench"} // as cmd/ralph has it
 	defer s.launcher.Close()
 	s.launcher.Warm()

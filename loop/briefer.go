@@ -33,15 +33,15 @@ type briefer struct {
 func (b briefer) assign(claim dag.Claim, agent string, iteration int) attempt.Job {
 	o, t := b.opts, claim.Task
 	j := attempt.Job{
-		Run:   attempt.RunRef{ID: b.run.ID, Owner: b.run.Owner, Attempt: claim.Attempt, Iteration: iteration, Limit: o.Limit},
+		Run:   attempt.RunRef{ID: b.run.ID, Owner: b.run.Owner, Attempt: claim.Attempt, Iteration: iteration, Limit: o.Limits.Iterations},
 		Task:  t,
-		Place: attempt.Place{Dir: o.Dir, Folder: filepath.Join(o.Folder, b.run.ID, claim.Attempt)},
+		Place: attempt.Place{Dir: o.Place.Dir, Folder: filepath.Join(o.Place.Runs, b.run.ID, claim.Attempt)},
 		Agent: attempt.Assignment{
-			Name: agent, Substitute: t.Agent == "" && agent != o.Setup.Agent, Verifier: o.Verifier,
-			Standing: b.ledger.standing(agent, t.ID), VerifierProven: b.ledger.proven(o.Verifier),
+			Name: agent, Substitute: t.Agent == "" && agent != o.Host.Setup.Agent, Verifier: o.Agents.Verifier,
+			Standing: b.ledger.standing(agent, t.ID), VerifierProven: b.ledger.proven(o.Agents.Verifier),
 		},
-		Verify: attempt.Verification{Skip: o.SkipVerify, Reruns: o.Reruns, Protect: o.Protect, Verdict: o.AgentVerdict, Opened: o.Opened},
-		Rules:  o.Rules, Drift: o.Drift,
+		Verify: attempt.Verification{Skip: o.Verify.SkipVerify, Reruns: o.Verify.Reruns, Protect: o.Verify.Protect, Verdict: o.Verify.AgentVerdict, Opened: o.Verify.Opened},
+		Rules:  o.Rules.Rules, Drift: o.Agents.Drift,
 	}
 	s := &j.Agent.Standing
 	s.Substitute, s.OwnAgent, s.OwnModel = j.Agent.Substitute, t.Agent != "", t.Model != ""
@@ -54,7 +54,7 @@ func (b briefer) assign(claim dag.Claim, agent string, iteration int) attempt.Jo
 // resume has the work verified that an earlier attempt finished, if that can be read.
 func (b briefer) resume(claim dag.Claim, j *attempt.Job) {
 	old := claim.Resumed
-	data, err := os.ReadFile(filepath.Join(b.opts.Folder, old.Run, old.ID, finishedFile))
+	data, err := os.ReadFile(filepath.Join(b.opts.Place.Runs, old.Run, old.ID, finishedFile))
 	var f attempt.Finished
 	if err == nil {
 		err = json.Unmarshal(data, &f)
@@ -73,7 +73,7 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 	t := j.Task
 	guide, changed, offered := b.ledger.guide(j.Agent.Name)
 	j.History.Changed = changed
-	err := b.opts.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) error {
+	err := b.opts.Graph.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) error {
 		base, err := g.Base(t.ID)
 		if err != nil {
 			return err
@@ -91,7 +91,7 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 		if err != nil {
 			return err
 		}
-		j.Verify.Gates = slices.Concat(b.opts.Gates, shared, t.Gates)
+		j.Verify.Gates = slices.Concat(b.opts.Verify.Gates, shared, t.Gates)
 		j.Verify.Own = len(j.Verify.Gates) - len(t.Gates)
 		if j.Finished == nil {
 			j.Brief, err = gather(g, *b.opts, b.run.ID, t, j.History.Last())
@@ -102,14 +102,14 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 		return err
 	}
 	j.Brief.Models = models(offered)
-	if b.opts.ResumeSession {
+	if b.opts.Agents.ResumeSession {
 		j.Session = earlierSession(t, j.History.Attempts)
 	}
-	guide.Kind, guide.Model, guide.Pinned, guide.Iteration = b.opts.Strategy, b.opts.Model, t.Model, j.Run.Iteration
+	guide.Kind, guide.Model, guide.Pinned, guide.Iteration = b.opts.Models.Strategy, b.opts.Models.Model, t.Model, j.Run.Iteration
 	guide.Task, guide.Retries, guide.Used = t.ID, t.Retries, share
 	_, guide.Above = attempt.Drifted(t, j.History.Attempts)
 	choice := strategy.Next(guide)
-	if b.opts.Modelless != nil && b.opts.Modelless(j.Agent.Name) {
+	if b.opts.Agents.Modelless != nil && b.opts.Agents.Modelless(j.Agent.Name) {
 		choice = strategy.Choice{}
 	}
 	if j.Agent.Substitute && choice.Tier == "" && choice.Model != "" {
@@ -124,7 +124,7 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 // an empty ID, before one.
 func Gather(ctx context.Context, opts Options, run string, t dag.Task) (in prompt.Input, err error) {
 	var last dag.Attempt
-	err = opts.Store.View(ctx, func(g *dag.Graph) error {
+	err = opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
 		attempts, err := g.Attempts(t)
 		if err != nil {
 			return err
@@ -136,7 +136,7 @@ func Gather(ctx context.Context, opts Options, run string, t dag.Task) (in promp
 	if err != nil {
 		return in, err
 	}
-	return attempt.Brief(ctx, in, opts.sources(opts.Dir, t, nil), opts.Dir, git.Look(ctx, opts.Dir), last), nil
+	return attempt.Brief(ctx, in, opts.sources(opts.Place.Dir, t, nil), opts.Place.Dir, git.Look(ctx, opts.Place.Dir), last), nil
 }
 
 // Context is what a prompt takes from files, read for each attempt.
@@ -147,16 +147,16 @@ type Context struct {
 
 // sources reads what the project's files say about a task.
 func (o *Options) sources(dir string, t dag.Task, changed []string) (s attempt.Sources) {
-	if o.Context != nil {
-		c := o.Context(t)
+	if o.Prompt.Context != nil {
+		c := o.Prompt.Context(t)
 		s.Spec, s.Plan, s.Instructions = c.Spec, c.Plan, c.Instructions
 	}
-	if o.Known == nil {
+	if o.Prompt.Knowledge == nil {
 		return s
 	}
 	q := knowledge.Query{Title: t.Title, Description: t.Description, Feature: t.Feature, Paths: changed}
-	entries, unread := o.Known.Load()
-	s.Knowledge = prompt.Document{Text: knowledge.Render(q.Match(entries), o.Tokens), From: knowledge.Folder}
+	entries, unread := o.Prompt.Knowledge.Load()
+	s.Knowledge = prompt.Document{Text: knowledge.Render(q.Match(entries), o.Prompt.Tokens), From: knowledge.Folder}
 	skills, unusable := knowledge.Skills(dir, q)
 	for _, skill := range skills {
 		s.Skills = append(s.Skills, prompt.Skill{Name: skill.Name, Description: skill.Description, Path: skill.Path})
@@ -192,8 +192,8 @@ func gather(g *dag.Graph, opts Options, run string, t dag.Task, last dag.Attempt
 		in.Prerequisites = append(in.Prerequisites, prompt.Prerequisite{ID: b.ID, Title: b.Title, Summary: summary})
 	}
 	if t.Retries > 0 {
-		limit := opts.MaxRetries
-		for _, override := range []*int{t.MaxRetries, opts.Retries} {
+		limit := opts.Rules.MaxRetries
+		for _, override := range []*int{t.MaxRetries, opts.Rules.Retries} {
 			if override != nil {
 				limit = *override
 			}
@@ -214,8 +214,8 @@ func gather(g *dag.Graph, opts Options, run string, t dag.Task, last dag.Attempt
 			said = append(said, l.Text)
 		}
 	}
-	in.Guidance, in.Previous = strings.Join(said, "\n\n"), previous(opts.Folder, last)
-	selected, err := journal.Select(g.Tx(), journal.Query{Run: run, Title: t.Title, Description: t.Description}, opts.Recall)
+	in.Guidance, in.Previous = strings.Join(said, "\n\n"), previous(opts.Place.Runs, last)
+	selected, err := journal.Select(g.Tx(), journal.Query{Run: run, Title: t.Title, Description: t.Description}, opts.Prompt.Recall)
 	in.Journal = prompt.Document{Text: selected.Text(), From: "ralph journal list"}
 	return in, err
 }

@@ -16,7 +16,6 @@ import (
 	"ralph/internal/db"
 	"ralph/internal/proc"
 	"ralph/loop/attempt"
-	"ralph/loop/policy"
 )
 
 // night is a run in simulated time: timers are those of synctest, and the clock on
@@ -123,17 +122,16 @@ func TestEightSimulatedHours(t *testing.T) {
 		}
 		var waits []time.Duration // how long each waiting took, on the wall, beyond its end
 		var until time.Time
-		opts := Options{
-			Store: store, Open: n.start, Now: n.now, Dir: t.TempDir(), Folder: t.TempDir(), Rules: policy.Rules{MaxAttempts: 5}, MaxRetries: 3, Breaker: 3, SkipVerify: true,
-			Life: func(dag.Process) dag.Life { return dag.Unknown }, // only leases and heartbeats say that we live
-			Observe: func(e event.Event) {
-				switch {
-				case e.Type == event.Waiting:
-					until = *e.Until
-				case e.Type == event.TaskClaimed && !until.IsZero():
-					waits, until = append(waits, n.now().Sub(until)), time.Time{}
-				}
-			},
+		opts := options(store, n.start, t.TempDir(), t.TempDir())
+		opts.Host.Now, opts.Verify.SkipVerify = n.now, true
+		opts.Recovery.Life = func(dag.Process) dag.Life { return dag.Unknown } // only leases and heartbeats say that we live
+		opts.Host.Observe = func(e event.Event) {
+			switch {
+			case e.Type == event.Waiting:
+				until = *e.Until
+			case e.Type == event.TaskClaimed && !until.IsZero():
+				waits, until = append(waits, n.now().Sub(until)), time.Time{}
+			}
 		}
 		began, wall := time.Now(), n.now()
 		var jumps sync.WaitGroup

@@ -33,7 +33,7 @@ func TestManyIterationsLeaveNothingOpen(t *testing.T) {
 	})
 	t.Run("1000 simulated ones", func(t *testing.T) {
 		s := newStage(t, fakeagent.Script{})
-		s.opts.Open = (&night{prompts: map[string]int{}, quick: true}).start
+		s.opts.Agents.Open = (&night{prompts: map[string]int{}, quick: true}).start
 		s.staysFlat(t, 1000)
 	})
 }
@@ -51,7 +51,7 @@ func (s *stage) staysFlat(t *testing.T, iterations int) {
 	var first [2]int                         // goroutines, files: the most of the first fifth
 	last := [2]int{math.MaxInt, math.MaxInt} // and the least of the last
 	seen := 0
-	s.opts.Observe = func(e event.Event) {
+	s.opts.Host.Observe = func(e event.Event) {
 		if e.Type != event.TaskClaimed { // between two agents
 			return
 		}

@@ -34,13 +34,13 @@ func (f Foreseen) Worked() bool { return f.Left == "" && f.Fails == "" && f.Unve
 // have died left: ralph recover --dry-run does.
 func Foresee(ctx context.Context, opts Options, ready []dag.Task) (f Foresight, err error) {
 	r := newRunner(opts)
-	err = opts.Store.View(ctx, func(g *dag.Graph) error {
-		if f.Tally, err = g.Tally(opts.Scope); err != nil {
+	err = opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
+		if f.Tally, err = g.Tally(opts.Graph.Scope); err != nil {
 			return err
 		}
-		if opts.Continues != nil {
-			r.run.Scope = opts.Scope
-			if err := g.CarryOver(&r.run, opts.Continues); err != nil {
+		if opts.Graph.Continues != nil {
+			r.run.Scope = opts.Graph.Scope
+			if err := g.CarryOver(&r.run, opts.Graph.Continues); err != nil {
 				return err
 			}
 		}
@@ -78,7 +78,7 @@ func (r *Runner) foreseeEnd(g *dag.Graph, t dag.Tally) (string, error) {
 		return end.reason, err
 	}
 	if r.atLimit(0) {
-		return human.Count(r.opts.Limit, "iteration"), nil
+		return human.Count(r.opts.Limits.Iterations, "iteration"), nil
 	}
 	control, err := g.Control("")
 	if err == nil && !control.PausedAt.IsZero() {
@@ -104,14 +104,14 @@ func (r *Runner) leftAlone(room room, t dag.Task) string {
 // foreseeFailure is why a task would fail as soon as it is claimed, or "": finished
 // work is verified all the same.
 func (r *Runner) foreseeFailure(g *dag.Graph, t dag.Task) (string, error) {
-	if r.opts.Budget.Task == (budget.Limits{}) || t.Unverified != "" {
+	if r.opts.Limits.Budgets.Task == (budget.Limits{}) || t.Unverified != "" {
 		return "", nil
 	}
 	settled, err := g.UsageOfTask(t, r.run.ID)
 	if err != nil {
 		return "", err
 	}
-	over, _ := budget.Check(r.opts.Now(), budget.Account{Scope: budget.Task, Name: t.ID, Limits: r.opts.Budget.Task, Used: budget.Settled(settled)})
+	over, _ := budget.Check(r.opts.Host.Now(), budget.Account{Scope: budget.Task, Name: t.ID, Limits: r.opts.Limits.Budgets.Task, Used: budget.Settled(settled)})
 	if len(over) == 0 {
 		return "", nil
 	}

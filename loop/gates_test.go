@@ -25,10 +25,10 @@ func TestTheBaselineIsTakenAnewWhenTheHeadMovesUnderUs(t *testing.T) {
 				fakeagent.Step{Do: "file", Path: "{{task}}.txt", Text: "x"}, fakeagent.Step{Do: "commit", Text: "work"}, done(),
 			))
 			s.repository(t)
-			s.opts.Gates = []string{"true"}
+			s.opts.Verify.Gates = []string{"true"}
 			s.add(t, dag.NewTask{Title: "one"}, dag.NewTask{Title: "two"})
-			observe, baselines, ended := s.opts.Observe, 0, 0
-			s.opts.Observe = func(e event.Event) {
+			observe, baselines, ended := s.opts.Host.Observe, 0, 0
+			s.opts.Host.Observe = func(e event.Event) {
 				switch {
 				case e.Type == event.GateStarted && e.Reason == "before the work":
 					baselines++

@@ -62,8 +62,8 @@ func TestGatherTellsAllThatIsKnown(t *testing.T) {
 	s.repository(t)
 	ids := s.add(t, dag.NewTask{Title: "the group", Description: "all of it"}, dag.NewTask{Title: "before", Description: "what was before", Kind: dag.Check})
 	leaf := s.add(t, dag.NewTask{Title: "the leaf", Description: "do it", Parent: ids[0], After: []string{ids[1]}, Gates: []string{"echo broken; false"}})[0]
-	s.opts.Limit = 2
-	s.opts.Context = func(dag.Task) Context {
+	s.opts.Limits.Iterations = 2
+	s.opts.Prompt.Context = func(dag.Task) Context {
 		return Context{Spec: prompt.Document{Text: "the spec", From: "spec.md"}, Instructions: []string{"AGENTS.md"}}
 	}
 	r := s.start(t)

@@ -33,7 +33,7 @@ func TestInterruptedInEveryPhase(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, tt.script)
-			s.opts.GateRunner.Env = append(s.opts.GateRunner.Env, "LEDGER="+s.ledger)
+			s.opts.Verify.GateRunner.Env = append(s.opts.Verify.GateRunner.Env, "LEDGER="+s.ledger)
 			task := dag.NewTask{Title: "mine"}
 			if tt.gate != "" {
 				task.Gates = []string{tt.gate}
@@ -79,7 +79,7 @@ func TestARunGoesOnAfterAnInterruption(t *testing.T) {
 	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
 		{When: fakeagent.When{Attempt: 1, Contains: "second"}, Steps: []fakeagent.Step{{Do: "mark", Text: "at work"}, {Do: "hang"}}},
 	}})
-	s.opts.Limit = 2
+	s.opts.Limits.Iterations = 2
 	s.add(t, dag.NewTask{Title: "first"}, dag.NewTask{Title: "second"}, dag.NewTask{Title: "third"})
 	r := s.start(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -128,8 +128,8 @@ func TestAPromiseOfFailureIsTheLastThingThatRuns(t *testing.T) {
 	s := newStage(t, say(fakeagent.Step{Do: "say", Text: "<promise>FAILURE</promise>\n"}))
 	s.add(t, dag.NewTask{Title: "mine"})
 	var r *Runner
-	observe := s.opts.Observe
-	s.opts.Observe = func(e event.Event) {
+	observe := s.opts.Host.Observe
+	s.opts.Host.Observe = func(e event.Event) {
 		observe(e)
 		if e.Type != event.AttemptEnded {
 			return

@@ -29,9 +29,9 @@ func (k keeper) keep(ctx context.Context, claim dag.Claim, lose context.CancelCa
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		ticker := time.NewTicker(k.opts.Poll)
+		ticker := time.NewTicker(k.opts.Workers.Poll)
 		defer ticker.Stop()
-		now := k.opts.Now
+		now := k.opts.Host.Now
 		last, tried := now(), now()
 		stored := k.live.note(claim.Attempt)
 		for {
@@ -41,16 +41,16 @@ func (k keeper) keep(ctx context.Context, claim dag.Claim, lose context.CancelCa
 			case <-ticker.C:
 			}
 			var err error
-			if note := k.live.note(claim.Attempt); due(now().Sub(tried), k.opts.Lease) || !reflect.DeepEqual(note, stored) {
+			if note := k.live.note(claim.Attempt); due(now().Sub(tried), k.opts.Workers.Lease) || !reflect.DeepEqual(note, stored) {
 				tried, stored = now(), note
-				err = k.opts.Store.Update(ctx, func(g *dag.Graph) error {
-					if err := g.Heartbeat(claim, k.opts.Lease); err != nil {
+				err = k.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error {
+					if err := g.Heartbeat(claim, k.opts.Workers.Lease); err != nil {
 						return err
 					}
 					return g.NoteAttempt(claim.Attempt, note)
 				})
 			} else {
-				err = k.opts.Store.View(ctx, func(g *dag.Graph) error { return g.Holds(claim) })
+				err = k.opts.Graph.Store.View(ctx, func(g *dag.Graph) error { return g.Holds(claim) })
 			}
 			switch {
 			case err == nil:
@@ -58,7 +58,7 @@ func (k keeper) keep(ctx context.Context, claim dag.Claim, lose context.CancelCa
 			case errors.Is(err, dag.ErrLost):
 				lose(attempt.ErrLost)
 				return
-			case now().Sub(last) > k.opts.Lease && ctx.Err() == nil:
+			case now().Sub(last) > k.opts.Workers.Lease && ctx.Err() == nil:
 				lose(attempt.ErrUnrenewed)
 				return
 			case ctx.Err() == nil:

@@ -33,9 +33,9 @@ func (c *jumping) jump(d time.Duration) {
 // withClock gives a stage a clock, and lets every wait pass in a moment.
 func (s *stage) withClock() *jumping {
 	clock := &jumping{}
-	s.clock, s.opts.Now, s.opts.Poll = clock.now, clock.now, 5*time.Millisecond
-	observe := s.opts.Observe
-	s.opts.Observe = func(e event.Event) {
+	s.clock, s.opts.Host.Now, s.opts.Workers.Poll = clock.now, clock.now, 5*time.Millisecond
+	observe := s.opts.Host.Observe
+	s.opts.Host.Observe = func(e event.Event) {
 		observe(e)
 		if e.Type == event.Waiting && e.Until != nil {
 			clock.jump(e.Until.Sub(clock.now()) + time.Second)
@@ -59,14 +59,14 @@ func TestWaitingForALimitCostsNoTime(t *testing.T) {
 		limitedAt(2, "You've hit your usage limit, try again in 2 days."),
 	}})
 	s.withClock()
-	s.opts.Budget.Run = budget.Limits{Duration: time.Hour}
-	s.opts.Limit = 1
+	s.opts.Limits.Budgets.Run = budget.Limits{Duration: time.Hour}
+	s.opts.Limits.Iterations = 1
 	id := s.add(t, dag.NewTask{Title: "one"})[0]
 	out := s.run(t)
 	if out.Outcome != event.OutcomeComplete || out.Iterations != 1 || s.task(t, id).Attempts != 1 {
 		t.Errorf("got %+v", out)
 	}
-	if waits := s.all(ofType(event.Waiting)); len(waits) != 2 || waits[0].Agent != s.opts.Setup.Agent {
+	if waits := s.all(ofType(event.Waiting)); len(waits) != 2 || waits[0].Agent != s.opts.Host.Setup.Agent {
 		t.Errorf("got %+v, want two waits", waits)
 	}
 	if out.Duration < 53*time.Hour {
@@ -125,7 +125,7 @@ func TestALimitThatDoesNotEndIsAskedForLessAndLess(t *testing.T) {
 func TestALimitThatIsLiftedIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{limitedAt(1, "usage limit reached, try again in 5 hours")}})
-	s.opts.Poll, s.opts.Setup.Agent = 5*time.Millisecond, "fake"
+	s.opts.Workers.Poll, s.opts.Host.Setup.Agent = 5*time.Millisecond, "fake"
 	s.add(t, dag.NewTask{Title: "one"})
 	r := s.start(t)
 	ended := make(chan event.Result)
@@ -142,7 +142,7 @@ func TestARunEndsAtItsTime(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, say(fakeagent.Step{Do: "mark", Text: "working"}, fakeagent.Step{Do: "hang"}))
 	clock := s.withClock()
-	s.opts.Budget.Run.Until = clock.now().Add(8 * time.Hour)
+	s.opts.Limits.Budgets.Run.Until = clock.now().Add(8 * time.Hour)
 	id := s.add(t, dag.NewTask{Title: "one"})[0]
 	r := s.start(t)
 	ended := make(chan event.Result)
@@ -164,7 +164,7 @@ func TestALimitHoldsEveryWorkerBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fakeagent.Script{})
 	s.withClock()
-	s.opts.Jobs = 2
+	s.opts.Workers.Jobs = 2
 	ids := s.add(t, dag.NewTask{Title: "slow"}, dag.NewTask{Title: "first"}, dag.NewTask{Title: "third"}, dag.NewTask{Title: "fourth"})
 	s.script.Conversations = []fakeagent.Conversation{
 		{When: fakeagent.When{Task: ids[0]}, Steps: []fakeagent.Step{{Do: "mark", Text: "slow"}, {Do: "await", Path: "go"}, done()}},
@@ -192,8 +192,8 @@ func TestWhatAgentsUseNowCounts(t *testing.T) {
 	t.Parallel()
 	cost := 0.3
 	s := newStage(t, say(fakeagent.Step{Do: "usage", N: 1, Cost: &cost}, fakeagent.Step{Do: "hang"}))
-	s.opts.Jobs, s.opts.Poll = 2, 5*time.Millisecond
-	s.opts.Budget.Run.CostUSD = 0.5
+	s.opts.Workers.Jobs, s.opts.Workers.Poll = 2, 5*time.Millisecond
+	s.opts.Limits.Budgets.Run.CostUSD = 0.5
 	s.add(t, dag.NewTask{Title: "one"}, dag.NewTask{Title: "two"})
 	out := s.run(t)
 	if out.Outcome != event.OutcomeLimit || out.Reason != "$0.60 of $0.50 spent" {
@@ -211,7 +211,7 @@ func TestAnAgentThatIgnoresTheCancelIsNotToldOfDrift(t *testing.T) {
 	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
 		{When: fakeagent.When{Attempt: 1}, Steps: append(steps, fakeagent.Step{Do: "hang", Ignore: true})},
 	}})
-	s.opts.Drift.ToolFailures = 3
+	s.opts.Agents.Drift.ToolFailures = 3
 	s.add(t, dag.NewTask{Title: "one"})
 	if out := s.run(t); out.Outcome != event.OutcomeComplete || out.Iterations != 2 {
 		t.Errorf("got %+v", out)

@@ -32,7 +32,7 @@ func TestAClaimTakenAwayEndsTheAgent(t *testing.T) {
 			// It forks, so that stopping it takes more than a kill.
 			s := newStage(t, say(fakeagent.Step{Do: "fork", Argv: []string{"session"}}, fakeagent.Step{Do: "mark", Text: "at work"}, fakeagent.Step{Do: "hang"}))
 			s.script.Conversations[0].When.Attempt = 1
-			s.opts.Lease = 150 * time.Millisecond
+			s.opts.Workers.Lease = 150 * time.Millisecond
 			ids := s.add(t, dag.NewTask{Title: "mine"}, dag.NewTask{Title: "other"})
 			s.update(t, func(g *dag.Graph) error { return g.Finish(ids[1]) })
 			out := s.whileAtWork(t, func() {
@@ -55,7 +55,7 @@ func TestAResetTaskIsTriedAgainByTheSameRun(t *testing.T) {
 	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
 		{When: fakeagent.When{Attempt: 1}, Steps: []fakeagent.Step{{Do: "mark", Text: "at work"}, {Do: "hang"}}},
 	}})
-	s.opts.Lease = 150 * time.Millisecond
+	s.opts.Workers.Lease = 150 * time.Millisecond
 	ids := s.add(t, dag.NewTask{Title: "mine"})
 	out := s.whileAtWork(t, func() {
 		s.update(t, func(g *dag.Graph) error { return g.Reset(ids[0]) })

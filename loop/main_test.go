@@ -20,7 +20,6 @@ import (
 	"ralph/internal/proc"
 	"ralph/internal/testing/fakeagent"
 	"ralph/loop/attempt"
-	"ralph/loop/policy"
 	"ralph/verify"
 )
 
@@ -71,12 +70,18 @@ func newStage(t testing.TB, script fakeagent.Script) *stage {
 		t.Fatal(err)
 	}
 	s.store = dag.New(d, dag.Options{Now: s.now})
-	s.opts = Options{
-		Store: s.store, MaxRetries: 3, Rules: policy.Rules{MaxAttempts: 5}, Breaker: 3, Open: s.open, Dir: s.dir, Folder: t.TempDir(), Objects: t.TempDir(),
-		Process: dag.Process{PID: int64(self.Pid), Start: int64(self.Start), BootID: self.BootID, Namespace: self.PIDNS},
-		Observe: s.observe, GateRunner: verify.Gates{Dir: s.dir, Env: os.Environ()},
-	}
+	s.opts = options(s.store, s.open, s.dir, t.TempDir())
+	s.opts.Place.Objects, s.opts.Host.Observe = t.TempDir(), s.observe
+	s.opts.Graph.Process = dag.Process{PID: int64(self.Pid), Start: int64(self.Start), BootID: self.BootID, Namespace: self.PIDNS}
+	s.opts.Verify.GateRunner = verify.Gates{Env: os.Environ()}
 	return s
+}
+
+// options are those of a run in which a task is tried five times.
+func options(store *dag.Store, open func(context.Context, attempt.Opening) (attempt.Session, error), dir, runs string) (o Options) {
+	o.Graph.Store, o.Agents.Open, o.Place = store, open, Place{Dir: dir, Runs: runs}
+	o.Rules.MaxRetries, o.Rules.MaxAttempts, o.Workers.Breaker = 3, 5, 3
+	return o
 }
 
 // now is the clock of the graph and of the agent's session.

@@ -38,22 +38,12 @@ func learned(said []sigils.Knowledge, outcome event.AttemptOutcome, of knowledge
 	return string(b), err
 }
 
-// WriteKnowledge writes to files what settled attempts have learned, if a run died
-// before it could.
-func WriteKnowledge(ctx context.Context, store *dag.Store, known *knowledge.Store) error {
-	return (&Runner{opts: Options{Store: store, Known: known}, bus: &bus{}}).writeKnowledge(ctx)
-}
-
-// writeKnowledge writes to files what settled attempts have learned. Writing the
-// same twice changes nothing, so a crash in the middle is mended by doing it again.
-func (r *Runner) writeKnowledge(ctx context.Context) error {
-	if r.opts.Known == nil {
-		return nil
-	}
-	r.writing.Lock() // of two workers the later must not write what the earlier read
-	defer r.writing.Unlock()
+// WriteKnowledge writes to files what settled attempts have learned, if that was not done
+// yet. Writing the same twice changes nothing, so a crash in the middle is mended by doing
+// it again. What cannot be written stays stored; warn, which may be nil, is told.
+func WriteKnowledge(ctx context.Context, store *dag.Store, known *knowledge.Store, warn func(task, text string)) error {
 	var unwritten []dag.Unwritten
-	err := r.opts.Store.View(ctx, func(g *dag.Graph) (err error) { unwritten, err = g.Unwritten(); return err })
+	err := store.View(ctx, func(g *dag.Graph) (err error) { unwritten, err = g.Unwritten(); return err })
 	if err != nil {
 		return err
 	}
@@ -62,29 +52,42 @@ func (r *Runner) writeKnowledge(ctx context.Context) error {
 		if err := json.Unmarshal([]byte(u.JSON), &entries); err != nil {
 			return fmt.Errorf("attempt %s: %w", u.Attempt, err)
 		}
-		if !r.keep(entries) {
-			continue // it stays stored, and is tried again after the next attempt
+		if !writeEntries(known, entries, warn) {
+			continue // it is tried again after the next attempt
 		}
-		if err := r.opts.Store.Update(ctx, func(g *dag.Graph) error { return g.Written(u.Attempt) }); err != nil {
+		if err := store.Update(ctx, func(g *dag.Graph) error { return g.Written(u.Attempt) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *Runner) keep(entries []knowledge.Entry) bool {
+func writeEntries(known *knowledge.Store, entries []knowledge.Entry, warn func(task, text string)) bool {
 	for _, e := range entries {
-		_, err := r.opts.Known.Write(e)
+		_, err := known.Write(e)
+		text := "not written yet: "
 		if errors.Is(err, knowledge.ErrInvalid) {
-			r.bus.warn(e.Task, "an entry was dropped: "+err.Error())
-			continue
+			text = "an entry was dropped: "
 		}
-		if err != nil {
-			r.bus.warn(e.Task, "not written yet: "+err.Error())
+		if err != nil && warn != nil {
+			warn(e.Task, text+err.Error())
+		}
+		if err != nil && !errors.Is(err, knowledge.ErrInvalid) {
 			return false
 		}
 	}
 	return true
+}
+
+// writeKnowledge is for one worker at a time: of two, the later must not write what the
+// earlier read.
+func (r *Runner) writeKnowledge(ctx context.Context) error {
+	if r.opts.Prompt.Knowledge == nil {
+		return nil
+	}
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	return WriteKnowledge(ctx, r.opts.Graph.Store, r.opts.Prompt.Knowledge, r.bus.warn)
 }
 
 // maxRemembered is how many earlier attempts in scope guide the choice of a model.
@@ -93,8 +96,8 @@ const maxRemembered = 50
 // remindSelf takes over what earlier runs in the same scope came to, so that a
 // strategy does not begin anew with every run.
 func (r *Runner) remindSelf(ctx context.Context) error {
-	return r.opts.Store.View(ctx, func(g *dag.Graph) error {
-		entries, err := journal.List(g.Tx(), journal.Filter{Feature: r.opts.Scope.Feature, Task: r.opts.Scope.Task, Limit: maxRemembered})
+	return r.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
+		entries, err := journal.List(g.Tx(), journal.Filter{Feature: r.opts.Graph.Scope.Feature, Task: r.opts.Graph.Scope.Task, Limit: maxRemembered})
 		for _, e := range entries {
 			tier, _ := strategy.ParseTier(e.Model)
 			r.ledger.memory.history = append(r.ledger.memory.history, strategy.Attempt{Task: e.Task, Outcome: e.Outcome, Tier: tier, Notes: e.Notes})

@@ -60,12 +60,12 @@ func (r *Runner) next(ctx context.Context) (claim dag.Claim, worker string, iter
 		case l.until.IsZero() && l.paused.IsZero() && running == 0:
 			continue // claim has ended the run
 		}
-		began := r.opts.Now()
+		began := r.opts.Host.Now()
 		if running == 0 && !l.soon {
 			r.tellWaiting(l, told)
 			told = l
 		}
-		attempt.Pause(ctx, changed, r.atMost(l.until), r.opts.Now, r.opts.Poll)
+		attempt.Pause(ctx, changed, r.atMost(l.until), r.opts.Host.Now, r.opts.Workers.Poll)
 		if l.limit != nil && running == 0 {
 			r.rested(ctx, began)
 		}
@@ -75,7 +75,7 @@ func (r *Runner) next(ctx context.Context) (claim dag.Claim, worker string, iter
 // atMost is a moment to wait for, or the one at which the run is to end if that
 // comes first.
 func (r *Runner) atMost(until time.Time) time.Time {
-	if end := r.opts.Budget.Run.Until; !end.IsZero() && (until.IsZero() || end.Before(until)) {
+	if end := r.opts.Limits.Budgets.Run.Until; !end.IsZero() && (until.IsZero() || end.Before(until)) {
 		return end
 	}
 	return until
@@ -84,9 +84,9 @@ func (r *Runner) atMost(until time.Time) time.Time {
 // rested notes that the run did nothing since then but wait for a provider: that is
 // no time of its own.
 func (r *Runner) rested(ctx context.Context, began time.Time) {
-	waited := max(r.opts.Now().Sub(began), 0)
+	waited := max(r.opts.Host.Now().Sub(began), 0)
 	r.ledger.rest(waited)
-	err := r.opts.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { return g.Waited(r.run.ID, waited) })
+	err := r.opts.Graph.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { return g.Waited(r.run.ID, waited) })
 	if err != nil {
 		r.bus.warnOnce("waited", "recording the wait: "+err.Error())
 	}
@@ -125,8 +125,8 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 	var room room
 	var near []budget.Finding
 	held := false // tasks are ready, but nobody has room for them, or money
-	err = r.opts.Store.Update(ctx, func(g *dag.Graph) error {
-		if tally, err = g.Tally(r.opts.Scope); errors.Is(err, dag.ErrNotFound) {
+	err = r.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error {
+		if tally, err = g.Tally(r.opts.Graph.Scope); errors.Is(err, dag.ErrNotFound) {
 			verdict = ending{kind: event.OutcomeNoPlan, reason: err.Error()}
 			return nil
 		} else if err != nil {
@@ -165,7 +165,7 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 		failpoint.Hit("K1")
 		l.iteration = r.ledger.nextNumber()
 		opts := dag.ClaimOptions{
-			Run: r.run, Scope: r.opts.Scope, KeepGoing: r.opts.KeepGoing, Lease: r.opts.Lease, Iteration: l.iteration, Skip: room.skip,
+			Run: r.run, Scope: r.opts.Graph.Scope, KeepGoing: r.opts.Graph.KeepGoing, Lease: r.opts.Workers.Lease, Iteration: l.iteration, Skip: room.skip,
 		}
 		if l.claim, l.ok, err = g.Claim(opts); err == nil && !l.ok {
 			held, err = g.Skipped(opts)
@@ -192,7 +192,7 @@ func (r *Runner) claim(ctx context.Context, running int) (l look, err error) {
 		}
 		return l, nil
 	case r.atLimit(running):
-		r.end(event.OutcomeLimit, human.Count(r.opts.Limit, "iteration"), nil)
+		r.end(event.OutcomeLimit, human.Count(r.opts.Limits.Iterations, "iteration"), nil)
 		return l, nil
 	case !l.paused.IsZero():
 		return l, nil
@@ -245,7 +245,7 @@ func (r *Runner) blocked(ctx context.Context, tally dag.Tally) (look, error) {
 		reason += fmt.Sprintf(" here: %d %s held by another run that is at work, %s", others, isAre(others), strings.Join(holders, ", "))
 	}
 	var leaving map[string]string
-	err := r.opts.Store.View(ctx, func(g *dag.Graph) (err error) { leaving, err = g.Leaving(); return err })
+	err := r.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { leaving, err = g.Leaving(); return err })
 	if err != nil {
 		return look{}, err
 	}
@@ -253,7 +253,7 @@ func (r *Runner) blocked(ctx context.Context, tally dag.Tally) (look, error) {
 		if _, err := r.recover(ctx); err != nil { // whoever is to stop an agent may have died
 			return look{}, err
 		}
-		return look{soon: true, until: r.opts.Now().Add(r.opts.Poll)}, nil
+		return look{soon: true, until: r.opts.Host.Now().Add(r.opts.Workers.Poll)}, nil
 	}
 	r.end(event.OutcomeBlocked, reason, nil)
 	return look{}, nil
@@ -261,10 +261,10 @@ func (r *Runner) blocked(ctx context.Context, tally dag.Tally) (look, error) {
 
 // holders are the runs that have claimed tasks in scope.
 func (r *Runner) holders(ctx context.Context) (runs []string, err error) {
-	err = r.opts.Store.View(ctx, func(g *dag.Graph) error {
-		tasks, err := g.List(dag.Filter{Statuses: []dag.Status{dag.InProgress}, Feature: r.opts.Scope.Feature})
-		if r.opts.Scope.Task != "" {
-			tasks, err = g.In(r.opts.Scope)
+	err = r.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
+		tasks, err := g.List(dag.Filter{Statuses: []dag.Status{dag.InProgress}, Feature: r.opts.Graph.Scope.Feature})
+		if r.opts.Graph.Scope.Task != "" {
+			tasks, err = g.In(r.opts.Graph.Scope)
 		}
 		for _, t := range tasks {
 			if t.Owner == "" {
@@ -306,7 +306,7 @@ func (r *Runner) judgeScope(t dag.Tally, running int) ending {
 
 func (r *Runner) nextWait(t dag.Tally) time.Time {
 	until := t.NextWait
-	if r.opts.KeepGoing && !t.NextDoomedWait.IsZero() && (until.IsZero() || t.NextDoomedWait.Before(until)) {
+	if r.opts.Graph.KeepGoing && !t.NextDoomedWait.IsZero() && (until.IsZero() || t.NextDoomedWait.Before(until)) {
 		until = t.NextDoomedWait
 	}
 	return until
@@ -315,7 +315,7 @@ func (r *Runner) nextWait(t dag.Tally) time.Time {
 // atLimit says that no further iteration may begin: what runs now counts too.
 func (r *Runner) atLimit(running int) bool {
 	counted, _, _ := r.ledger.totals()
-	return r.opts.Limit > 0 && counted+running >= r.opts.Limit
+	return r.opts.Limits.Iterations > 0 && counted+running >= r.opts.Limits.Iterations
 }
 
 // drainingFor says why no further task begins while the rest may finish, and is empty

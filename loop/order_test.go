@@ -24,7 +24,7 @@ func TestAWakeUpDuringALookIsNotLost(t *testing.T) {
 	var r *Runner
 	var settle sync.Once
 	looking := false
-	s.opts.Now = func() time.Time {
+	s.opts.Host.Now = func() time.Time {
 		if looking { // a look reads the clock
 			settle.Do(func() {
 				r.ledger.settle(entry{})
@@ -54,7 +54,7 @@ func TestAnAttemptIsInOneSumWhileItSettles(t *testing.T) {
 	t.Parallel()
 	cost := 0.3
 	s := newStage(t, say(fakeagent.Step{Do: "usage", N: 1, Cost: &cost}, done()))
-	s.opts.Budget.Run = budget.Limits{CostUSD: 100}
+	s.opts.Limits.Budgets.Run = budget.Limits{CostUSD: 100}
 	s.add(t, dag.NewTask{Title: "mine"})
 	var r *Runner
 	wantCost := func(g *dag.Graph, when string) error {
@@ -65,7 +65,7 @@ func TestAnAttemptIsInOneSumWhileItSettles(t *testing.T) {
 		return nil
 	}
 	var claims sync.WaitGroup
-	s.opts.Gone = func() bool { // asked right before an attempt is settled
+	s.opts.Host.Gone = func() bool { // asked right before an attempt is settled
 		begun := make(chan struct{})
 		claims.Go(func() {
 			s.update(t, func(g *dag.Graph) error {
@@ -82,8 +82,8 @@ func TestAnAttemptIsInOneSumWhileItSettles(t *testing.T) {
 		<-begun
 		return false
 	}
-	observe := s.opts.Observe
-	s.opts.Observe = func(e event.Event) {
+	observe := s.opts.Host.Observe
+	s.opts.Host.Observe = func(e event.Event) {
 		observe(e)
 		if e.Type == event.AttemptEnded {
 			s.update(t, func(g *dag.Graph) error { return wantCost(g, "after") })
@@ -104,9 +104,9 @@ func TestAHeartbeatDoesNotUncountAnIteration(t *testing.T) {
 		{When: fakeagent.When{Task: ids[0]}, Steps: []fakeagent.Step{{Do: "await", Path: "begun"}, done()}},
 		{When: fakeagent.When{Task: ids[1]}, Steps: []fakeagent.Step{{Do: "file", Path: "begun"}, {Do: "await", Path: "go"}, done()}},
 	}
-	s.opts.Jobs, s.opts.Lease = 2, 150*time.Millisecond
-	observe := s.opts.Observe
-	s.opts.Observe = func(e event.Event) {
+	s.opts.Workers.Jobs, s.opts.Workers.Lease = 2, 150*time.Millisecond
+	observe := s.opts.Host.Observe
+	s.opts.Host.Observe = func(e event.Event) {
 		observe(e)
 		if e.Type != event.AttemptEnded || e.Task != ids[0] {
 			return

@@ -36,8 +36,8 @@ func TestAClaimThatCouldNotBeRenewedIsGivenBackWhenTheDatabaseAnswersAgain(t *te
 	}})
 	path := filepath.Join(t.TempDir(), "gone.db")
 	s.reopen(t, path, db.Options{})
-	s.opts.Lease = 300 * time.Millisecond
-	s.opts.Life = func(dag.Process) dag.Life { return dag.Alive }
+	s.opts.Workers.Lease = 300 * time.Millisecond
+	s.opts.Recovery.Life = func(dag.Process) dag.Life { return dag.Alive }
 	ids := s.add(t, dag.NewTask{Title: "mine"})
 	other, err := db.Open(t.Context(), path, db.Options{})
 	if err != nil {
@@ -51,8 +51,8 @@ func TestAClaimThatCouldNotBeRenewedIsGivenBackWhenTheDatabaseAnswersAgain(t *te
 			t.Error(err)
 		}
 	}
-	open, answers := s.opts.Open, false
-	s.opts.Open = func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
+	open, answers := s.opts.Agents.Open, false
+	s.opts.Agents.Open = func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
 		session, err := open(ctx, op)
 		if err != nil {
 			return nil, err

@@ -11,9 +11,9 @@ import (
 )
 
 func (r *Runner) outcome(ctx context.Context, end ending) (event.Result, error) {
-	out := event.Result{Outcome: end.kind, Reason: end.reason, Run: r.run.ID, Duration: r.opts.Now().Sub(r.began)}
-	err := r.opts.Store.View(ctx, func(g *dag.Graph) error {
-		t, err := g.Tally(r.opts.Scope)
+	out := event.Result{Outcome: end.kind, Reason: end.reason, Run: r.run.ID, Duration: r.opts.Host.Now().Sub(r.began)}
+	err := r.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
+		t, err := g.Tally(r.opts.Graph.Scope)
 		if errors.Is(err, dag.ErrNotFound) {
 			return nil
 		}
@@ -30,21 +30,21 @@ func (r *Runner) outcome(ctx context.Context, end ending) (event.Result, error) 
 		return err
 	})
 	out.Iterations, out.Tasks = r.ledger.resolved()
-	if from := r.opts.Continues; from != nil {
+	if from := r.opts.Graph.Continues; from != nil {
 		out.Iterations -= from.Iterations
 	}
-	return redact.Deep(r.opts.Redact, out), err
+	return redact.Deep(r.opts.Host.Redact, out), err
 }
 
 // together is what this run and those that it continues came to; nil if there are none.
 func (r *Runner) together(g *dag.Graph) (*event.Together, error) {
-	if r.opts.Continues == nil {
+	if r.opts.Graph.Continues == nil {
 		return nil, nil
 	}
 	used, err := g.UsageOfChain(r.run.ID)
 	counted, _, _ := r.ledger.totals()
-	return &event.Together{Continues: r.opts.Continues.ID, Iterations: counted, Usage: used.Usage, Duration: r.elapsed().Milliseconds()}, err
+	return &event.Together{Continues: r.opts.Graph.Continues.ID, Iterations: counted, Usage: used.Usage, Duration: r.elapsed().Milliseconds()}, err
 }
 
 // elapsed is how long the run has taken, with those that it continues.
-func (r *Runner) elapsed() time.Duration { return r.took + r.opts.Now().Sub(r.began) }
+func (r *Runner) elapsed() time.Duration { return r.took + r.opts.Host.Now().Sub(r.began) }

@@ -11,16 +11,16 @@ import (
 )
 
 func (r *Runner) recover(ctx context.Context) (recovery.Recovery, error) {
-	if r.opts.Life == nil {
+	if r.opts.Recovery.Life == nil {
 		return recovery.Recovery{}, nil
 	}
 	rec := r.recoverer()
-	rec.Dirty = recovery.WorkingTree{Dir: r.opts.Dir, Objects: r.opts.Objects, OwnFiles: r.own(ctx), OnDirty: r.opts.Recovery.OnDirty}
+	rec.Dirty = recovery.WorkingTree{Dir: r.opts.Place.Dir, Objects: r.opts.Place.Objects, OwnFiles: r.own(ctx), OnDirty: r.opts.Recovery.OnDirty}
 	return rec.Recover(ctx)
 }
 
 func (r *Runner) recoverer() recovery.Recoverer {
-	return recovery.Recoverer{Store: r.opts.Store, Life: r.opts.Life, Sweep: r.opts.Sweep, Rules: r.opts.Recovery, Now: r.opts.Now}
+	return recovery.Recoverer{Store: r.opts.Graph.Store, Life: r.opts.Recovery.Life, Sweep: r.opts.Recovery.Sweep, Rules: r.opts.Recovery.Rules, Now: r.opts.Host.Now}
 }
 
 // emitRecovery emits an event for each reclaimed task, and the summary.
@@ -35,21 +35,21 @@ func (r *Runner) emitRecovery(rec recovery.Recovery) {
 // folderShared says that other agents may have worked in the project since then: of this
 // run, or of another one that lives or has just ended.
 func (r *Runner) folderShared(ctx context.Context, since time.Time) bool {
-	if r.opts.Jobs > 1 {
+	if r.opts.Workers.Jobs > 1 {
 		return true
 	}
 	since = since.Truncate(time.Millisecond) // as times are stored
 	runs, err := r.otherRuns(ctx)
 	return err == nil && slices.ContainsFunc(runs, func(run dag.Run) bool {
 		ended, beaten := !run.EndedAt.Before(since), !run.Heartbeat.Before(since)
-		return ended || run.EndedAt.IsZero() && (beaten || r.opts.Life != nil && !r.recoverer().Dead(run))
+		return ended || run.EndedAt.IsZero() && (beaten || r.opts.Recovery.Life != nil && !r.recoverer().Dead(run))
 	})
 }
 
 // otherRuns lists the other runs of this project that have not ended, and the last few
 // that have.
 func (r *Runner) otherRuns(ctx context.Context) ([]dag.Run, error) {
-	runs, err := recentRuns(ctx, r.opts.Store)
+	runs, err := recentRuns(ctx, r.opts.Graph.Store)
 	return slices.DeleteFunc(runs, func(run dag.Run) bool { return run.ID == r.run.ID }), err
 }
 
@@ -67,7 +67,9 @@ func recentRuns(ctx context.Context, store *dag.Store) (runs []dag.Run, err erro
 	return runs, err
 }
 
-func (r *Runner) own(ctx context.Context) []string { return OwnFiles(ctx, r.opts.Store, r.opts.Own) }
+func (r *Runner) own(ctx context.Context) []string {
+	return OwnFiles(ctx, r.opts.Graph.Store, r.opts.Place.OwnFiles)
+}
 
 // OwnFiles lists what ralph itself writes in the project, this process and recent runs:
 // that is no evidence of anybody's work.

@@ -33,8 +33,8 @@ func TestDiffersStaleClaimsAreRecoveredAtTheStart(t *testing.T) {
 	ids := s.add(t, dag.NewTask{Title: "mine"})
 	dead, _ := s.claimed(t)
 	var swept []string
-	s.opts.Life = func(dag.Process) dag.Life { return dag.Dead }
-	s.opts.Sweep = func(owner string) (int, error) {
+	s.opts.Recovery.Life = func(dag.Process) dag.Life { return dag.Dead }
+	s.opts.Recovery.Sweep = func(owner string) (int, error) {
 		swept = append(swept, owner)
 		if got := s.task(t, ids[0]).Status; got != dag.InProgress {
 			t.Errorf("got %s while its agent may still run, want in_progress", got)
@@ -58,7 +58,7 @@ func TestDiffersStaleClaimsAreRecoveredAtTheStart(t *testing.T) {
 		}
 		return err
 	})
-	s.opts.Life = func(dag.Process) dag.Life { return dag.Alive }
+	s.opts.Recovery.Life = func(dag.Process) dag.Life { return dag.Alive }
 	if out := s.finish(t, r, t.Context()); out.Outcome != event.OutcomeComplete {
 		t.Errorf("got %s, want complete", out.Outcome)
 	}
@@ -70,8 +70,8 @@ func TestALiveOwnerIsNeverTakenForDead(t *testing.T) {
 	s := newStage(t, fakeagent.Script{})
 	ids := s.add(t, dag.NewTask{Title: "mine"})
 	s.claimed(t)
-	s.opts.Life = func(dag.Process) dag.Life { return dag.Alive }
-	s.opts.Sweep = func(owner string) (int, error) { t.Errorf("swept %s", owner); return 0, nil }
+	s.opts.Recovery.Life = func(dag.Process) dag.Life { return dag.Alive }
+	s.opts.Recovery.Sweep = func(owner string) (int, error) { t.Errorf("swept %s", owner); return 0, nil }
 	if out := s.run(t); out.Outcome != event.OutcomeBlocked {
 		t.Errorf("got %s, want blocked", out.Outcome)
 	}

@@ -10,12 +10,6 @@ import (
 	"ralph/event"
 )
 
-// WaitRule says for how long a provider's limit is waited for.
-type WaitRule struct {
-	Never bool
-	Most  time.Duration // 0 means as long as it takes
-}
-
 // room is who can work now.
 type room struct {
 	worker string // who takes tasks that bring no agent; "" if nobody can
@@ -26,7 +20,7 @@ type room struct {
 
 // candidates lists who may work on tasks that bring no agent, in the order of preference.
 func candidates(opts *Options, l *ledger) []string {
-	return l.usable(append([]string{opts.Setup.Agent}, opts.Fallback...))
+	return l.usable(append([]string{opts.Host.Setup.Agent}, opts.Agents.Fallback...))
 }
 
 // findRoom looks at which agents have met a limit, and which features have spent
@@ -39,7 +33,7 @@ func (r *Runner) findRoom(g *dag.Graph) (room, error) {
 	r.mu.Lock()
 	r.limits = limits
 	r.mu.Unlock()
-	out := room{limits: limits, skip: dag.Skip{Agent: r.opts.Setup.Agent, Tasks: r.ledger.skips()}}
+	out := room{limits: limits, skip: dag.Skip{Agent: r.opts.Host.Setup.Agent, Tasks: r.ledger.skips()}}
 	for _, l := range limits {
 		out.skip.Agents = append(out.skip.Agents, l.Agent)
 	}
@@ -58,11 +52,11 @@ func (r *Runner) findRoom(g *dag.Graph) (room, error) {
 
 // tellSubstitute says, once for each limit, that another agent goes on.
 func (r *Runner) tellSubstitute(room room) {
-	if room.worker == "" || room.worker == r.opts.Setup.Agent {
+	if room.worker == "" || room.worker == r.opts.Host.Setup.Agent {
 		return
 	}
 	for _, l := range room.limits {
-		if l.Agent == r.opts.Setup.Agent {
+		if l.Agent == r.opts.Host.Setup.Agent {
 			r.bus.warnOnce("substitute\x00"+l.Agent+room.worker+l.Until.String(), fmt.Sprintf("%s has no room until %s, and %s goes on: %s",
 				l.Agent, r.clock(l.Until), room.worker, l.Reason))
 		}
@@ -85,9 +79,9 @@ func (rm room) limitFor(held bool, next time.Time, waits []dag.AgentLimit) *dag.
 
 // patience says whether a limit is waited for, and if not, why the run ends.
 func (r *Runner) patience(l dag.AgentLimit) (ending, bool) {
-	since := r.ledger.limitedFrom(r.opts.Now())
+	since := r.ledger.limitedFrom(r.opts.Host.Now())
 	reason := r.noRoom(l)
-	switch rule := r.opts.Wait; {
+	switch rule := r.opts.Limits.Wait; {
 	case rule.Never:
 		return ending{kind: event.OutcomeLimit, reason: reason}, false
 	case rule.Most > 0 && l.Until.Sub(since) > rule.Most:
@@ -113,7 +107,7 @@ func (r *Runner) lacks(l dag.AgentLimit) string {
 
 // clock writes a moment as short as it is clear.
 func (r *Runner) clock(t time.Time) string {
-	now := r.opts.Now()
+	now := r.opts.Host.Now()
 	t = t.In(now.Location())
 	switch {
 	case t.Sub(now) < time.Minute:

@@ -11,85 +11,10 @@ import (
 	"sync"
 	"time"
 
-	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/drift"
-	"ralph/internal/redact"
-	"ralph/journal"
-	"ralph/knowledge"
 	"ralph/loop/attempt"
-	"ralph/loop/policy"
-	"ralph/loop/recovery"
-	"ralph/strategy"
-	"ralph/verify"
 )
-
-// Options are what a run works with. Store, Open, Dir and Folder are needed.
-type Options struct {
-	Store   *dag.Store
-	Scope   dag.Scope
-	Process dag.Process
-	Life    func(dag.Process) dag.Life
-	Sweep   func(owner string) (killed int, err error) // kills what a dead run left running
-
-	Recovery   recovery.Rules
-	KeepGoing  bool
-	FailFast   bool
-	Jobs       int // 0 means 1
-	Limit      int // iterations; 0 means no limit
-	MaxRetries int
-	Retries    *int // wins over the tasks' own limits
-	Rules      policy.Rules
-	Breaker    int
-	Lease      time.Duration // 0 means a minute
-	Poll       time.Duration // how often people's wishes are looked at; 0 means a second
-	Wait       WaitRule
-	Fallback   []string // who goes on when the run's own agent has met a limit
-	Verifier   string   // who gives verdicts, if that is another than the one that works
-	Budget     Budgets
-	Prices     budget.Prices
-	Drift      drift.Thresholds
-	Strategy   strategy.Kind
-	Model      string
-	Modelless  func(agent string) bool // who works without a model; nil means nobody
-	Setup      event.Setup
-
-	Open          func(context.Context, attempt.Opening) (attempt.Session, error)
-	ResumeSession bool     // continue the session of an interrupted attempt
-	Gates         []string // for every task, before its own
-	GateRunner    verify.Gates
-
-	Withheld   []string // names of variables that gates are not given, named when one fails
-	SkipVerify bool     // accept "done" without looking
-
-	AgentVerdict bool     // an agent with fresh eyes has the last word
-	Reruns       int      // of a gate that failed, before that counts
-	Protect      []string // patterns of files that check the work
-	Opened       []string // files and folders below Dir that a verifier may write
-	// Own lists files below Dir that ralph itself writes: this process, and these
-	// runs. nil means none.
-	Own     func([]dag.Run) []string
-	Objects string // a folder for the trees that the project is compared with
-
-	Context func(dag.Task) Context
-	Recall  journal.Options
-	Known   *knowledge.Store // nil means that nothing is looked up or written
-	Tokens  int              // of knowledge in a prompt; 0 means the default
-	Dir     string           // the project
-	Folder  string           // where the folders of runs are
-
-	Settings  string   // JSON: how it was started, for the record
-	Continues *dag.Run // whose counters are taken over; nil begins at 0
-
-	Redact *redact.Redactor // what leaves a run as text passes through it; nil hides nothing
-
-	Gone    func() bool  // the database was deleted or replaced; nil means no check
-	Check   func() error // asked after each attempt; an error ends the run. nil means no check
-	Observe func(event.Event)
-	Now     func() time.Time
-	Jitter  func(time.Duration) time.Duration // nil leaves delays as they are
-}
 
 // Runner is one run. Run may be called again after an interruption: the
 // counters go on.
@@ -134,16 +59,16 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("recover: %w", err)
 	}
-	err = opts.Store.Update(ctx, func(g *dag.Graph) (err error) {
-		if r.run, err = g.StartRun(opts.Scope, opts.Process); err != nil {
+	err = opts.Graph.Store.Update(ctx, func(g *dag.Graph) (err error) {
+		if r.run, err = g.StartRun(opts.Graph.Scope, opts.Graph.Process); err != nil {
 			return err
 		}
 		// A task need not wait for an agent that this run does not use.
-		only := len(opts.Fallback) == 0
-		if err := g.ForgetWaits(func(agent string) bool { return only && agent == opts.Setup.Agent }); err != nil {
+		only := len(opts.Agents.Fallback) == 0
+		if err := g.ForgetWaits(func(agent string) bool { return only && agent == opts.Host.Setup.Agent }); err != nil {
 			return err
 		}
-		if err := g.DescribeRun(&r.run, opts.Settings, opts.Continues); err != nil {
+		if err := g.DescribeRun(&r.run, opts.Graph.Settings, opts.Graph.Continues); err != nil {
 			return err
 		}
 		return r.carryOver(g)
@@ -155,8 +80,8 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 		return nil, fmt.Errorf("read the journal: %w", err)
 	}
 	r.bus.run = r.run.ID
-	setup := opts.Setup
-	r.bus.emit(event.Event{Type: event.RunStarted, Setup: &setup, PID: int(opts.Process.PID), Counts: r.counts(ctx)})
+	setup := opts.Host.Setup
+	r.bus.emit(event.Event{Type: event.RunStarted, Setup: &setup, PID: int(opts.Graph.Process.PID), Counts: r.counts(ctx)})
 	r.emitRecovery(recovered)
 	if err := r.writeKnowledge(ctx); err != nil {
 		return nil, fmt.Errorf("write what was learned before: %w", err)
@@ -166,28 +91,16 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 
 // newRunner is a run that has not begun, with what its options leave out.
 func newRunner(opts Options) *Runner {
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
-	if opts.Jobs == 0 {
-		opts.Jobs = 1
-	}
-	if opts.Lease == 0 {
-		opts.Lease = time.Minute
-	}
-	if opts.Poll == 0 {
-		opts.Poll = time.Second
-	}
-	opts.Poll = min(opts.Poll, opts.Lease/3)
-	r := &Runner{opts: opts, bus: &bus{observe: opts.Observe, redact: opts.Redact, now: opts.Now}, began: opts.Now()}
-	r.sessions.opener = opts.Open
+	opts = opts.withDefaults()
+	r := &Runner{opts: opts, bus: &bus{observe: opts.Host.Observe, redact: opts.Host.Redact, now: opts.Host.Now}, began: opts.Host.Now()}
+	r.sessions.opener = opts.Agents.Open
 	r.briefer = briefer{opts: &r.opts, run: &r.run, ledger: &r.ledger, bus: r.bus}
 	r.keeper = keeper{opts: &r.opts, live: &r.live, bus: r.bus}
 	r.settler = settler{opts: &r.opts, run: &r.run, live: &r.live, ledger: &r.ledger}
 	r.worker = attempt.Worker{
-		Open: r.sessions.Open, Gates: opts.GateRunner, Withheld: opts.Withheld, Baselines: &attempt.Baselines{}, Sources: r.opts.sources,
-		Prices: opts.Prices, Objects: opts.Objects, OwnFiles: r.own, Redact: opts.Redact, Observe: r.bus.emit, WarnOnce: r.bus.warnOnce,
-		Poll: opts.Poll, Now: opts.Now,
+		Open: r.sessions.Open, Gates: opts.Verify.GateRunner, Withheld: opts.Verify.Withheld, Baselines: &attempt.Baselines{}, Sources: r.opts.sources,
+		Prices: opts.Agents.Prices, Objects: opts.Place.Objects, OwnFiles: r.own, Redact: opts.Host.Redact, Observe: r.bus.emit, WarnOnce: r.bus.warnOnce,
+		Poll: opts.Workers.Poll, Now: opts.Host.Now,
 	}
 	return r
 }
@@ -220,7 +133,7 @@ func (r *Runner) Run(ctx context.Context) (event.Result, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	attending := r.attend(ctx, stop)
 	var workers sync.WaitGroup
-	for range r.opts.Jobs {
+	for range r.opts.Workers.Jobs {
 		workers.Go(func() { r.work(ctx) })
 	}
 	workers.Wait()
@@ -238,7 +151,7 @@ func (r *Runner) Run(ctx context.Context) (event.Result, error) {
 
 // Finish records how the run ended. It is called once, after the last Run.
 func (r *Runner) Finish(ctx context.Context, out event.Result) error {
-	err := r.opts.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error {
+	err := r.opts.Graph.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error {
 		counted, _, _ := r.ledger.totals()
 		return g.EndRun(r.run.ID, out.Outcome, out.Reason, counted)
 	})

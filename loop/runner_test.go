@@ -42,8 +42,8 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 	s := newStage(t, say())
 	s.add(t, dag.NewTask{Title: "mine"})
 	ctx, cancel := context.WithCancelCause(t.Context())
-	observe := s.opts.Observe
-	s.opts.Observe = func(e event.Event) {
+	observe := s.opts.Host.Observe
+	s.opts.Host.Observe = func(e event.Event) {
 		observe(e)
 		if e.Type == event.Waiting {
 			cancel(errors.New("caught a signal"))
@@ -60,7 +60,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 func TestEmptyAnswersTripTheBreaker(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, say())
-	s.opts.Now = func() time.Time { return time.Now().Add(-time.Hour) }
+	s.opts.Host.Now = func() time.Time { return time.Now().Add(-time.Hour) }
 	ids := s.add(t, dag.NewTask{Title: "mine"})
 	out := s.run(t)
 	if out.Outcome != event.OutcomeUnavailable || out.Iterations != 0 {
@@ -93,7 +93,7 @@ func TestAnAnswerResetsTheBreaker(t *testing.T) {
 func TestTheLimitIsExactWithSeveralWorkers(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, say(done()))
-	s.opts.Jobs, s.opts.Limit = 3, 4
+	s.opts.Workers.Jobs, s.opts.Limits.Iterations = 3, 4
 	var tasks []dag.NewTask
 	for i := range 8 {
 		tasks = append(tasks, dag.NewTask{Title: fmt.Sprint("task ", i)})
@@ -112,10 +112,10 @@ func TestSeveralWorkersRunAtOnce(t *testing.T) {
 		fakeagent.Step{Do: "file", Path: "here-{{task}}"},
 		fakeagent.Step{Do: "await", Path: "all"}, done(),
 	))
-	s.opts.Jobs = 3
+	s.opts.Workers.Jobs = 3
 	ids := s.add(t, dag.NewTask{Title: "a"}, dag.NewTask{Title: "b"}, dag.NewTask{Title: "c"}, dag.NewTask{Title: "d"})
-	observe := s.opts.Observe
-	s.opts.Observe = func(e event.Event) {
+	observe := s.opts.Host.Observe
+	s.opts.Host.Observe = func(e event.Event) {
 		observe(e)
 		if len(s.all(ofType(event.Prompted))) == 3 && e.Type == event.Prompted {
 			s.write(t, "all", "")
@@ -130,7 +130,7 @@ func TestSeveralWorkersRunAtOnce(t *testing.T) {
 func TestAHeartbeatRenewsTheLease(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, say(fakeagent.Step{Do: "mark", Text: "at work"}, fakeagent.Step{Do: "await", Path: "go"}, done()))
-	s.opts.Lease = 300 * time.Millisecond
+	s.opts.Workers.Lease = 300 * time.Millisecond
 	ids := s.add(t, dag.NewTask{Title: "mine"})
 	s.whileAtWork(t, func() {
 		first := s.task(t, ids[0]).LeaseUntil
@@ -177,8 +177,8 @@ func TestTheAgentIsOnRecordBeforeItIsSpokenTo(t *testing.T) {
 func TestAnAttemptThatCannotBePreparedEndsTheRun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, say(done()))
-	s.opts.Folder = filepath.Join(s.opts.Folder, "file")
-	if err := os.WriteFile(s.opts.Folder, nil, 0o600); err != nil {
+	s.opts.Place.Runs = filepath.Join(s.opts.Place.Runs, "file")
+	if err := os.WriteFile(s.opts.Place.Runs, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ids := s.add(t, dag.NewTask{Title: "mine"})
@@ -196,7 +196,7 @@ func TestAnAttemptThatCannotBePreparedEndsTheRun(t *testing.T) {
 func TestASessionThatCannotBeOpenedIsUnavailable(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, say())
-	s.opts.Open = func(context.Context, attempt.Opening) (attempt.Session, error) { return nil, errors.New("no disk") }
+	s.opts.Agents.Open = func(context.Context, attempt.Opening) (attempt.Session, error) { return nil, errors.New("no disk") }
 	ids := s.add(t, dag.NewTask{Title: "mine"})
 	out := s.run(t)
 	if out.Outcome != event.OutcomeUnavailable || !strings.Contains(out.Reason, "no disk") {

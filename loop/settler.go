@@ -29,7 +29,7 @@ type settler struct {
 // it was stored.
 func (s settler) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res attempt.Result) (status dag.Status, d policy.Decision, err error) {
 	store := func(d policy.Decision) (policy.Decision, error) {
-		err := s.opts.Store.Update(ctx, func(g *dag.Graph) (err error) {
+		err := s.opts.Graph.Store.Update(ctx, func(g *dag.Graph) (err error) {
 			s.live.remove(claim.Attempt)
 			if d, err = explainLoss(g, claim, d); err == nil {
 				res.Decision = d
@@ -52,12 +52,12 @@ func (s settler) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res
 
 // record writes all that is known in one transaction and returns the task's status.
 func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attempt.Result) (dag.Status, error) {
-	t, d, now := claim.Task, res.Decision, s.opts.Now()
+	t, d, now := claim.Task, res.Decision, s.opts.Host.Now()
 	note := dag.Note{
 		Usage: &res.Agent.Usage, Shares: res.Agent.Shares, StopReason: string(res.Agent.Stop), SessionUSD: res.Agent.SessionUSD,
 		ModelEffective: res.Agent.Model, Files: res.Files,
 	}
-	if s.opts.Known != nil {
+	if s.opts.Prompt.Knowledge != nil {
 		var err error
 		of := knowledge.Entry{Feature: t.Feature, CreatedAt: now.UTC(), Task: t.ID, Run: s.run.ID}
 		if note.Knowledge, err = learned(res.Said.Knowledge, d.Outcome, of); err != nil {
@@ -75,7 +75,7 @@ func (s settler) record(g *dag.Graph, claim dag.Claim, j attempt.Job, res attemp
 		return "", err
 	}
 	failpoint.Hit("K10")
-	return status, journal.Add(g.Tx(), redact.Deep(s.opts.Redact, journal.Entry{
+	return status, journal.Add(g.Tx(), redact.Deep(s.opts.Host.Redact, journal.Entry{
 		At: now, Run: s.run.ID, Attempt: claim.Attempt, Iteration: j.Run.Iteration, Task: t.ID, Feature: t.Feature,
 		Title: t.Title, Outcome: remembered(d, status), Reason: d.Reason, Notes: res.Said.Journal, Agent: res.Agent.Name, Model: j.Agent.Choice.Model,
 		ModelEffective: res.Agent.Model, StopReason: string(res.Agent.Stop), Duration: now.Sub(res.Began), Usage: res.Agent.Usage, Files: res.Files,
@@ -93,8 +93,8 @@ func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res at
 	case policy.Fail:
 		return dag.Failed, g.Fail(claim, d.Reason)
 	case policy.Retry:
-		retry, limit := g.Retry, s.opts.MaxRetries
-		for _, override := range []*int{s.opts.Retries, d.Limit} {
+		retry, limit := g.Retry, s.opts.Rules.MaxRetries
+		for _, override := range []*int{s.opts.Rules.Retries, d.Limit} {
 			if override != nil {
 				retry, limit = g.RetryAtMost, *override
 			}
@@ -112,7 +112,7 @@ func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res at
 			}
 			rel.Wait = d.Reason
 		case d.Delay > 0:
-			rel.NotBefore, rel.Wait = s.opts.Now().Add(s.jitter(d.Delay)), d.Reason
+			rel.NotBefore, rel.Wait = s.opts.Host.Now().Add(s.jitter(d.Delay)), d.Reason
 		}
 		return dag.Pending, g.Release(claim, rel)
 	default: // Abort: the task has moved on without us
@@ -134,16 +134,16 @@ func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res at
 
 // jitter spreads delays of our own making.
 func (s settler) jitter(d time.Duration) time.Duration {
-	if s.opts.Jitter == nil {
+	if s.opts.Host.Jitter == nil {
 		return d
 	}
-	return s.opts.Jitter(d)
+	return s.opts.Host.Jitter(d)
 }
 
 // holdBack records that an agent is rate-limited until a time, and says until when the
 // task waits for it: not at all if somebody else can take it.
 func (s settler) holdBack(g *dag.Graph, j attempt.Job, res attempt.Result) (until time.Time, agent string, err error) {
-	d, now := res.Decision, s.opts.Now()
+	d, now := res.Decision, s.opts.Host.Now()
 	until = now.Add(d.Delay)
 	if !d.Until.IsZero() {
 		until = d.Until

@@ -9,16 +9,6 @@ import (
 	"ralph/event"
 )
 
-// Budgets are what may be spent on what. Of a run the iterations are Options.Limit.
-type Budgets struct {
-	Run, Task, Feature, Day budget.Limits
-}
-
-// priced says that money is limited somewhere.
-func (b Budgets) priced() bool {
-	return b.Run.CostUSD > 0 || b.Task.CostUSD > 0 || b.Feature.CostUSD > 0 || b.Day.CostUSD > 0
-}
-
 // accounts are the budgets of the run and the day, and with a task those of its
 // feature and its own, as far as there are any. What agents are using now is in
 // them.
@@ -33,9 +23,9 @@ func (r *Runner) accounts(g *dag.Graph, t *dag.Task) (list []budget.Account, err
 		}
 	}
 	all := func(dag.Task) bool { return true }
-	now := r.opts.Now()
-	add(budget.Run, "", r.opts.Budget.Run, all, func() (dag.Usage, error) { return g.UsageOfChain(r.chain()) })
-	add(budget.Day, "", r.opts.Budget.Day, all, func() (dag.Usage, error) { return g.UsageSince(budget.Midnight(now), r.run.ID) })
+	now := r.opts.Host.Now()
+	add(budget.Run, "", r.opts.Limits.Budgets.Run, all, func() (dag.Usage, error) { return g.UsageOfChain(r.chain()) })
+	add(budget.Day, "", r.opts.Limits.Budgets.Day, all, func() (dag.Usage, error) { return g.UsageSince(budget.Midnight(now), r.run.ID) })
 	for i := range list {
 		if list[i].Scope == budget.Run {
 			r.runTime(&list[i].Used)
@@ -45,10 +35,10 @@ func (r *Runner) accounts(g *dag.Graph, t *dag.Task) (list []budget.Account, err
 		return list, err
 	}
 	if t.Feature != "" {
-		add(budget.Feature, t.Feature, r.opts.Budget.Feature, func(other dag.Task) bool { return other.Feature == t.Feature },
+		add(budget.Feature, t.Feature, r.opts.Limits.Budgets.Feature, func(other dag.Task) bool { return other.Feature == t.Feature },
 			func() (dag.Usage, error) { return g.UsageOfFeature(t.Feature, r.run.ID) })
 	}
-	add(budget.Task, t.ID, r.opts.Budget.Task, func(other dag.Task) bool { return other.ID == t.ID },
+	add(budget.Task, t.ID, r.opts.Limits.Budgets.Task, func(other dag.Task) bool { return other.ID == t.ID },
 		func() (dag.Usage, error) { return g.UsageOfTask(*t, r.run.ID) })
 	return list, err
 }
@@ -56,8 +46,8 @@ func (r *Runner) accounts(g *dag.Graph, t *dag.Task) (list []budget.Account, err
 // chain is the run that ends the chain of those which this one continues: itself, once
 // it has begun.
 func (r *Runner) chain() string {
-	if r.run.ID == "" && r.opts.Continues != nil {
-		return r.opts.Continues.ID
+	if r.run.ID == "" && r.opts.Graph.Continues != nil {
+		return r.opts.Graph.Continues.ID
 	}
 	return r.run.ID
 }
@@ -70,7 +60,7 @@ func (r *Runner) runTime(u *budget.Used) {
 
 // usedBy adds what agents are using now to what was settled.
 func (r *Runner) usedBy(settled dag.Usage, mine func(dag.Task) bool) budget.Used {
-	return r.live.sum(budget.Settled(settled), r.opts.Now(), mine)
+	return r.live.sum(budget.Settled(settled), r.opts.Host.Now(), mine)
 }
 
 // warnNear tells once of each limit that is nearly reached.
@@ -88,10 +78,10 @@ func (r *Runner) afford(g *dag.Graph) (ending, []budget.Finding, error) {
 	if err != nil {
 		return ending{}, nil, err
 	}
-	over, near := budget.Check(r.opts.Now(), accounts...)
-	if limit := r.opts.Limit; limit > 0 {
+	over, near := budget.Check(r.opts.Host.Now(), accounts...)
+	if limit := r.opts.Limits.Iterations; limit > 0 {
 		counted, _, _ := r.ledger.totals()
-		_, soon := budget.Check(r.opts.Now(), budget.Account{
+		_, soon := budget.Check(r.opts.Host.Now(), budget.Account{
 			Scope: budget.Run, Limits: budget.Limits{Iterations: limit}, Used: budget.Used{Iterations: counted},
 		})
 		near = append(near, soon...)
@@ -105,7 +95,7 @@ func (r *Runner) afford(g *dag.Graph) (ending, []budget.Finding, error) {
 // spentFeatures lists the features that have used up what they may, each once: those
 // that the run might take something of, because the first is told as the reason.
 func (r *Runner) spentFeatures(g *dag.Graph) (spent []budget.Finding, err error) {
-	if r.opts.Budget.Feature == (budget.Limits{}) {
+	if r.opts.Limits.Budgets.Feature == (budget.Limits{}) {
 		return nil, nil
 	}
 	features, err := g.Features()
@@ -125,7 +115,7 @@ func (r *Runner) spentFeatures(g *dag.Graph) (spent []budget.Finding, err error)
 			return nil, err
 		}
 		used := r.usedBy(settled, func(other dag.Task) bool { return other.Feature == f.Name })
-		over, _ := budget.Check(r.opts.Now(), budget.Account{Scope: budget.Feature, Name: f.Name, Limits: r.opts.Budget.Feature, Used: used})
+		over, _ := budget.Check(r.opts.Host.Now(), budget.Account{Scope: budget.Feature, Name: f.Name, Limits: r.opts.Limits.Budgets.Feature, Used: used})
 		if len(over) > 0 {
 			spent = append(spent, over[0])
 		}
@@ -135,24 +125,24 @@ func (r *Runner) spentFeatures(g *dag.Graph) (spent []budget.Finding, err error)
 
 // scopedFeature is the only feature that the run may touch, if its scope says so.
 func (r *Runner) scopedFeature(g *dag.Graph) (string, error) {
-	if r.opts.Scope.Task == "" {
-		return r.opts.Scope.Feature, nil
+	if r.opts.Graph.Scope.Task == "" {
+		return r.opts.Graph.Scope.Feature, nil
 	}
-	t, err := g.Task(r.opts.Scope.Task)
+	t, err := g.Task(r.opts.Graph.Scope.Task)
 	return t.Feature, err
 }
 
 // over compares what was spent with all budgets that concern a task: which are exceeded,
 // and how much is used of what is used most.
 func (r *Runner) over(ctx context.Context, t dag.Task) (accounts []budget.Account, over []budget.Finding, share float64, err error) {
-	if r.opts.Budget == (Budgets{}) {
+	if r.opts.Limits.Budgets == (Budgets{}) {
 		return nil, nil, 0, nil
 	}
-	err = r.opts.Store.View(ctx, func(g *dag.Graph) (err error) { accounts, err = r.accounts(g, &t); return err })
+	err = r.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { accounts, err = r.accounts(g, &t); return err })
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	over, near := budget.Check(r.opts.Now(), accounts...)
+	over, near := budget.Check(r.opts.Host.Now(), accounts...)
 	r.warnNear(near)
-	return accounts, over, budget.Share(r.opts.Now(), accounts...), nil
+	return accounts, over, budget.Share(r.opts.Host.Now(), accounts...), nil
 }

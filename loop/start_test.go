@@ -13,7 +13,6 @@ import (
 	"ralph/event"
 	"ralph/internal/db"
 	"ralph/loop/attempt"
-	"ralph/loop/policy"
 )
 
 // flaky is a night in which the agent can be started once, and then so many times not.
@@ -59,10 +58,9 @@ func (f *flaky) begin(t *testing.T, with func(*Options)) (*Runner, *dag.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := Options{
-		Store: store, Open: f.start, Now: f.now, Dir: t.TempDir(), Folder: t.TempDir(), Rules: policy.Rules{MaxAttempts: 5}, MaxRetries: 3, Breaker: 3, SkipVerify: true,
-		Life: func(dag.Process) dag.Life { return dag.Unknown },
-	}
+	opts := options(store, f.start, t.TempDir(), t.TempDir())
+	opts.Host.Now, opts.Verify.SkipVerify = f.now, true
+	opts.Recovery.Life = func(dag.Process) dag.Life { return dag.Unknown }
 	if with != nil {
 		with(&opts)
 	}
@@ -149,7 +147,7 @@ func TestAStartThatIsTriedAgainCanBeInterrupted(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		var warned int
 		r, store := f.begin(t, func(o *Options) {
-			o.Observe = func(e event.Event) {
+			o.Host.Observe = func(e event.Event) {
 				if e.Type == event.Warned {
 					warned++
 					cancel(errors.New("caught a signal"))
@@ -176,9 +174,9 @@ func TestAVerifierThatHasAnsweredIsStartedAgain(t *testing.T) {
 		f := &flaky{failures: 5, err: &acp.Error{Kind: acp.CannotStart, Op: "start"}}
 		judged := 0
 		r, _ := f.begin(t, func(o *Options) {
-			o.SkipVerify, o.AgentVerdict = false, true
-			open := o.Open
-			o.Open = func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
+			o.Verify.SkipVerify, o.Verify.AgentVerdict = false, true
+			open := o.Agents.Open
+			o.Agents.Open = func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
 				if op.Verifier {
 					s, err := open(ctx, op)
 					if err != nil {

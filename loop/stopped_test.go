@@ -18,7 +18,7 @@ func TestWorkThatIsFinishedWhileTheRunIsStoppedIsOnlyVerified(t *testing.T) {
 	ids := s.add(t, dag.NewTask{Title: "mine"})
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	s.opts.Observe = func(e event.Event) {
+	s.opts.Host.Observe = func(e event.Event) {
 		if e.Type == event.AgentText && strings.Contains(e.Text, "task-done") {
 			interrupt()
 		}
@@ -31,7 +31,7 @@ func TestWorkThatIsFinishedWhileTheRunIsStoppedIsOnlyVerified(t *testing.T) {
 	if task := s.task(t, ids[0]); task.Status != dag.Pending || task.Attempts != 0 {
 		t.Errorf("got %s with %d attempts charged, want pending with none", task.Status, task.Attempts)
 	}
-	s.opts.Observe = s.observe
+	s.opts.Host.Observe = s.observe
 	if out := s.run(t); out.Outcome != event.OutcomeComplete || out.Counts.Done != 1 {
 		t.Errorf("got %+v, want complete", out)
 	}

@@ -23,15 +23,15 @@ func (s *stage) reopen(t *testing.T, path string, opts db.Options) {
 	}
 	t.Cleanup(func() { _ = d.Close() })
 	s.store = dag.New(d, dag.Options{})
-	s.opts.Store = s.store
+	s.opts.Graph.Store = s.store
 }
 
 // mend runs again when the trouble is over, as the next start does, and wants all done.
 func (s *stage) mend(t *testing.T, tasks int) {
 	t.Helper()
-	s.opts.Life = func(dag.Process) dag.Life { return dag.Dead }
+	s.opts.Recovery.Life = func(dag.Process) dag.Life { return dag.Dead }
 	r := s.start(t)
-	s.opts.Life = nil
+	s.opts.Recovery.Life = nil
 	if out := s.finish(t, r, t.Context()); out.Outcome != event.OutcomeComplete || out.Counts.Done != tasks || out.Counts.Total != tasks {
 		t.Errorf("got %+v, want all %d done", out, tasks)
 	}

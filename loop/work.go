@@ -24,7 +24,7 @@ func (r *Runner) work(ctx context.Context) {
 		if !ok {
 			return
 		}
-		j := r.briefer.assign(claim, cmp.Or(claim.Task.Agent, agent, r.opts.Setup.Agent), iteration)
+		j := r.briefer.assign(claim, cmp.Or(claim.Task.Agent, agent, r.opts.Host.Setup.Agent), iteration)
 		if err := r.attempt(ctx, claim, j); err != nil {
 			err = fmt.Errorf("attempt at %s: %w", claim.Task.ID, err)
 			r.end(event.OutcomeError, err.Error(), err)
@@ -36,7 +36,7 @@ func (r *Runner) work(ctx context.Context) {
 // attempt makes one try at a task and settles it. The error is for what ends the
 // run: the files of the attempt or the database cannot be written.
 func (r *Runner) attempt(ctx context.Context, claim dag.Claim, j attempt.Job) error {
-	began := r.opts.Now()
+	began := r.opts.Host.Now()
 	r.live.add(claim.Attempt, claim.Task, began)
 	ctx, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
@@ -67,7 +67,7 @@ func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job) (atte
 		return attempt.Result{Decision: policy.Overspent(spent[i])}, nil
 	}
 	return r.worker.Run(ctx, *j, attempt.Ports{
-		Record: recorder{store: r.opts.Store, claim: claim, folder: j.Place.Folder, live: &r.live},
+		Record: recorder{store: r.opts.Graph.Store, claim: claim, folder: j.Place.Folder, live: &r.live},
 		Budget: func(ctx context.Context) ([]budget.Finding, error) {
 			_, over, _, err := r.over(ctx, j.Task)
 			return over, err
@@ -82,7 +82,7 @@ func (r *Runner) emitClaimed(ctx context.Context, j attempt.Job) {
 		Agent: j.Agent.Name, Model: j.Agent.Choice.Model, Reason: why(j.Agent.Choice), Counts: r.counts(ctx),
 	}
 	if j.Finished != nil {
-		e.Agent = cmp.Or(j.History.Finished.Agent, r.opts.Setup.Agent)
+		e.Agent = cmp.Or(j.History.Finished.Agent, r.opts.Host.Setup.Agent)
 		e.Reason = "its work was finished by attempt " + j.History.Finished.ID + " and is only verified"
 	}
 	r.bus.emit(e)
@@ -90,8 +90,8 @@ func (r *Runner) emitClaimed(ctx context.Context, j attempt.Job) {
 
 func (r *Runner) counts(ctx context.Context) *event.Counts {
 	var c event.Counts
-	err := r.opts.Store.View(ctx, func(g *dag.Graph) error {
-		t, err := g.Tally(r.opts.Scope)
+	err := r.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
+		t, err := g.Tally(r.opts.Graph.Scope)
 		c = countsOf(t)
 		return err
 	})
@@ -103,7 +103,7 @@ func (r *Runner) counts(ctx context.Context) *event.Counts {
 
 // settle stores what came of an attempt, counts it, and wakes who waits for that.
 func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res attempt.Result) error {
-	if d := res.Decision; r.opts.Gone != nil && r.opts.Gone() && d.Action != policy.Complete && d.Action != policy.Abort {
+	if d := res.Decision; r.opts.Host.Gone != nil && r.opts.Host.Gone() && d.Action != policy.Complete && d.Action != policy.Abort {
 		// Whoever deleted it, no decision that was made since then is the task's fault.
 		res.Decision = policy.Decision{Action: policy.Release, Outcome: event.AttemptError, Reason: "ralph's own files were deleted or replaced while the run worked", Uncounted: true}
 		res.Seen.Checked = false // what the next run would need is gone
@@ -117,8 +117,8 @@ func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res
 	if err == nil {
 		r.warnDoneByHand(ctx, res)
 	}
-	if r.opts.Check != nil {
-		err = errors.Join(err, r.opts.Check())
+	if r.opts.Host.Check != nil {
+		err = errors.Join(err, r.opts.Host.Check())
 	}
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (r *Runner) account(j attempt.Job, res attempt.Result, status dag.Status) {
 	r.bus.emit(event.Event{
 		Type: event.AttemptEnded, Iteration: j.Run.Iteration, Task: t.ID, Attempt: j.Run.Attempt, Title: t.Title,
 		Agent: res.Agent.Name, Model: res.Agent.Model, Outcome: string(remembered(d, status)), Status: status, Reason: d.Reason,
-		Duration: r.opts.Now().Sub(res.Began).Milliseconds(), Files: res.Files, Usage: &res.Agent.Usage,
+		Duration: r.opts.Host.Now().Sub(res.Began).Milliseconds(), Files: res.Files, Usage: &res.Agent.Usage,
 	})
 	hint := res.Said.NextModel
 	if _, tier := strategy.ParseTier(hint); hint != "" && !tier && !slices.Contains(res.Agent.Offered, hint) {
@@ -148,7 +148,7 @@ func (r *Runner) account(j attempt.Job, res attempt.Result, status dag.Status) {
 	if t.Model != "" {
 		tier = "" // a person's choice for one task says nothing about the others
 	}
-	if r.opts.Budget.priced() && res.Agent.Usage.Unknown {
+	if r.opts.Limits.Budgets.limitsCost() && res.Agent.Usage.Unknown {
 		r.bus.warnOnce("cost", "the agent does not tell what it costs, so no budget of money can hold it; [prices] in .ralph.toml can estimate it")
 	}
 	if d.Drop {
@@ -157,9 +157,9 @@ func (r *Runner) account(j attempt.Job, res attempt.Result, status dag.Status) {
 	silent := r.ledger.settle(entry{job: j, result: res, status: status, hint: hint, tier: tier})
 	r.signal.wake()
 	switch {
-	case d.NoAnswer && silent >= r.opts.Breaker:
+	case d.NoAnswer && silent >= r.opts.Workers.Breaker:
 		r.end(event.OutcomeUnavailable, "no agent answered in "+human.Count(silent, "attempt")+"; the last: "+d.Reason, nil)
-	case r.opts.FailFast && status == dag.Failed:
+	case r.opts.Workers.FailFast && status == dag.Failed:
 		r.end(event.OutcomeFailure, t.ID+" failed: "+d.Reason, nil)
 	}
 }
@@ -172,7 +172,7 @@ func (r *Runner) warnDoneByHand(ctx context.Context, res attempt.Result) {
 		return
 	}
 	var ids []string
-	err := r.opts.Store.View(ctx, func(g *dag.Graph) (err error) { ids, err = g.DoneByHand(res.Began); return err })
+	err := r.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { ids, err = g.DoneByHand(res.Began); return err })
 	if err != nil {
 		return // what it is about was stored; the next statement will say
 	}

@@ -97,11 +97,11 @@ func (a *app) playDemo(c *cli.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	opts.Jobs, opts.Strategy = 1, "fixed"
-	opts.Setup = setup(opts, agents.Preset{ExitStatus: true}, a.sandbox)
-	opts.Setup.Agent, opts.Setup.Model = "shell, built in", "none needed"
+	opts.Workers.Jobs, opts.Models.Strategy = 1, "fixed"
+	opts.Host.Setup = setup(opts, agents.Preset{ExitStatus: true}, a.sandbox)
+	opts.Host.Setup.Agent, opts.Host.Setup.Model = "shell, built in", "none needed"
 	if !c.Bool("keep") {
-		opts.Setup.Folder = "" // it will be gone
+		opts.Host.Setup.Folder = "" // it will be gone
 	}
 	err = (&execution{app: a, opts: opts, flush: func() {}}).do(c.Context)
 	fmt.Fprintf(a.stdout, "\n%s\n\n", p.Bold("The plan afterwards"))

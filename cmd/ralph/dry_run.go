@@ -16,7 +16,7 @@ import (
 // dryRun shows what a run would do first.
 func dryRun(ctx context.Context, a *app, opts loop.Options) error {
 	var ready []dag.Task
-	err := opts.Store.View(ctx, func(g *dag.Graph) (err error) { ready, err = a.readyIn(g, opts.Scope); return err })
+	err := opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { ready, err = a.readyIn(g, opts.Graph.Scope); return err })
 	if err != nil {
 		return err
 	}
@@ -24,7 +24,7 @@ func dryRun(ctx context.Context, a *app, opts loop.Options) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "scope    %s: %s\nagent    %s\nlimits   %s\nverify   %s\n\n", opts.Setup.Scope, cmp.Or(summary(f.Tally), "no task"), opts.Setup.Agent, opts.Setup.Limits, opts.Setup.Verify)
+	fmt.Fprintf(a.stdout, "scope    %s: %s\nagent    %s\nlimits   %s\nverify   %s\n\n", opts.Host.Setup.Scope, cmp.Or(summary(f.Tally), "no task"), opts.Host.Setup.Agent, opts.Host.Setup.Limits, opts.Host.Setup.Verify)
 	switch {
 	case f.End != "":
 		_, err := fmt.Fprintln(a.stdout, "would begin nothing: "+term.Line(f.End))
@@ -56,7 +56,7 @@ func (a *app) foreseen(opts loop.Options, tasks []loop.Foreseen) {
 		fmt.Fprintln(a.stdout, "would run, in this order, before anything else becomes ready:")
 	}
 	n := 0
-	if from := opts.Continues; from != nil {
+	if from := opts.Graph.Continues; from != nil {
 		n = from.Iterations
 	}
 	for _, t := range tasks {
@@ -85,8 +85,8 @@ func (a *app) foreseen(opts loop.Options, tasks []loop.Foreseen) {
 
 // modelFor is which model a task would be given in that iteration.
 func modelFor(opts loop.Options, t dag.Task, iteration int) string {
-	choice := strategy.Next(strategy.Input{Kind: opts.Strategy, Model: opts.Model, Pinned: t.Model, Iteration: iteration, Task: t.ID, Retries: t.Retries})
-	if opts.Modelless(cmp.Or(t.Agent, opts.Setup.Agent)) {
+	choice := strategy.Next(strategy.Input{Kind: opts.Models.Strategy, Model: opts.Models.Model, Pinned: t.Model, Iteration: iteration, Task: t.ID, Retries: t.Retries})
+	if opts.Agents.Modelless(cmp.Or(t.Agent, opts.Host.Setup.Agent)) {
 		return "no model"
 	}
 	return cmp.Or(choice.Model, "the agent's own model")

@@ -33,12 +33,12 @@ type execution struct {
 func (x *execution) do(ctx context.Context) error {
 	a, opts := x.app, &x.opts
 	defer a.launcher.Close()
-	gates, err := a.sandbox.ForGates(opts.GateRunner.Env)
+	gates, err := a.sandbox.ForGates(opts.Verify.GateRunner.Env)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = gates.Close() }() // what is left goes with the sandbox
-	opts.GateRunner.Confine, opts.GateRunner.Env = gates.Spec, append(slices.Clone(opts.GateRunner.Env), gates.Env...)
+	opts.Verify.GateRunner.Confine, opts.Verify.GateRunner.Env = gates.Spec, append(slices.Clone(opts.Verify.GateRunner.Env), gates.Env...)
 	observers, err := x.observers()
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (x *execution) do(ctx context.Context) error {
 	// A reader of the progress that goes away must not end hours of work. Unlike
 	// ignoring the signal, catching it is not inherited by agents.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	opts.Observe = observers.Event
+	opts.Host.Observe = observers.Event
 	runner, err := loop.Start(ctx, *opts)
 	if err != nil {
 		return err
@@ -174,7 +174,7 @@ func (x *execution) keepGuidance(ctx context.Context, tasks []string, guidance s
 	if guidance == "" {
 		return nil
 	}
-	return x.opts.Store.Update(ctx, func(g *dag.Graph) error {
+	return x.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error {
 		for _, id := range tasks {
 			if err := g.Log(id, dag.LogUser, guidance); err != nil {
 				return err

@@ -22,7 +22,7 @@ import (
 // environment and the configuration name.
 func (x *execution) observers() (render.Sink, error) {
 	a := x.app
-	list := []render.Sink{render.NewRunFile(x.opts.Folder), x.live()}
+	list := []render.Sink{render.NewRunFile(x.opts.Place.Runs), x.live()}
 	switch x.output.events {
 	case "":
 	case "-":

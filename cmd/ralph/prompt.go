@@ -42,9 +42,8 @@ func (a *app) runPrompt(c *cli.Context) error {
 		return err
 	}
 	opts := loop.Options{
-		Store: s.store, MaxRetries: s.config.Run.MaxRetries, Dir: s.project.Root, Now: a.now,
-		Folder: filepath.Join(s.project.State(), "runs"), Context: a.promptContext(s),
-		Recall: recallOptions(s.config), Known: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
+		Graph: loop.Graph{Store: s.store}, Rules: loop.Rules{MaxRetries: s.config.Run.MaxRetries}, Host: loop.Host{Now: a.now},
+		Place: loop.Place{Dir: s.project.Root, Runs: filepath.Join(s.project.State(), "runs")}, Prompt: a.promptOptions(s),
 	}
 	in, err := loop.Gather(c.Context, opts, "", t)
 	if err != nil {
@@ -52,6 +51,14 @@ func (a *app) runPrompt(c *cli.Context) error {
 	}
 	_, err = fmt.Fprint(a.stdout, prompt.Build(in))
 	return err
+}
+
+// promptOptions are what prompts are made of besides the graph.
+func (a *app) promptOptions(s *session) loop.Prompt {
+	return loop.Prompt{
+		Context: a.promptContext(s), Recall: recallOptions(s.config),
+		Knowledge: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
+	}
 }
 
 // promptContext reads the documents of a task's feature, anew each time.

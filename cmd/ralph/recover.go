@@ -69,7 +69,7 @@ func runRecover(ctx context.Context, a *app, o recoverOptions) error {
 	}
 	rec, err := do(ctx)
 	if err == nil && !o.dry {
-		err = loop.WriteKnowledge(ctx, s.store, knowledge.Open(s.project.Root))
+		err = loop.WriteKnowledge(ctx, s.store, knowledge.Open(s.project.Root), nil)
 	}
 	if err != nil {
 		return fmt.Errorf("recover: %w", err)

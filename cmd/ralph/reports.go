@@ -81,11 +81,11 @@ func (w *reports) ended(ctx context.Context, a *app, opts loop.Options, out even
 	if w == nil {
 		return nil
 	}
-	r, err := report.Load(context.WithoutCancel(ctx), opts.Store, report.Options{
-		Root: opts.Dir, Runs: opts.Folder, Run: out.Run, Life: life, Now: a.now, Zone: time.Local,
+	r, err := report.Load(context.WithoutCancel(ctx), opts.Graph.Store, report.Options{
+		Root: opts.Place.Dir, Runs: opts.Place.Runs, Run: out.Run, Life: life, Now: a.now, Zone: time.Local,
 	})
 	if err != nil {
-		r = report.Bare(out, opts.Scope, a.now())
+		r = report.Bare(out, opts.Graph.Scope, a.now())
 	}
 	return w.write(a, r)
 }

@@ -30,7 +30,7 @@ func TestARunWhoseDatabaseIsGoneIsReported(t *testing.T) {
 		Tasks: []event.Resolved{{ID: "t-1", Title: "Build it", Status: "failed", Reason: "gate \"make\": exit status 2"}},
 	}
 	a := newApp(system{now: time.Now})
-	if err := w.ended(t.Context(), a, loop.Options{Store: dag.New(d, dag.Options{}), Folder: dir, Dir: dir}, out); err != nil {
+	if err := w.ended(t.Context(), a, loop.Options{Graph: loop.Graph{Store: dag.New(d, dag.Options{})}, Place: loop.Place{Runs: dir, Dir: dir}}, out); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{w.junit: "disk failed", w.summary: "Build it"} {

@@ -24,7 +24,7 @@ func adviseRun(ctx context.Context, a *app, s *session, output runOutput, opts l
 	var tally dag.Tally
 	asks := false
 	err := s.store.View(ctx, func(g *dag.Graph) (err error) {
-		if tally, err = g.Tally(opts.Scope); err == nil {
+		if tally, err = g.Tally(opts.Graph.Scope); err == nil {
 			asks, err = asksModel(g, opts)
 		}
 		return err
@@ -43,23 +43,23 @@ func adviseRun(ctx context.Context, a *app, s *session, output runOutput, opts l
 	if asks {
 		warnDirty(ctx, a, s, output)
 	}
-	if asks && opts.Setup.Limits == noLimits {
+	if asks && opts.Host.Setup.Limits == noLimits {
 		a.note("hint: nothing limits what this run may spend; limit it with --max-cost, --limit or --max-duration, or [budget] in .ralph.toml")
 	}
 	if a.inCI() || !git.Inside(s.project.Root) {
 		return nil
 	}
-	return s.store.View(ctx, func(g *dag.Graph) error { return mentionExport(a, s, g, opts.Scope) })
+	return s.store.View(ctx, func(g *dag.Graph) error { return mentionExport(a, s, g, opts.Graph.Scope) })
 }
 
 // asksModel says that an agent of the run may cost money and is prompted to commit:
 // all are but those that only run a script.
 func asksModel(g *dag.Graph, opts loop.Options) (bool, error) {
-	if !opts.Modelless(opts.Setup.Agent) {
+	if !opts.Agents.Modelless(opts.Host.Setup.Agent) {
 		return true, nil
 	}
-	tasks, err := g.List(dag.Filter{Feature: opts.Scope.Feature, Statuses: []dag.Status{dag.Pending}})
-	return slices.ContainsFunc(tasks, func(t dag.Task) bool { return t.Agent != "" && !opts.Modelless(t.Agent) }), err
+	tasks, err := g.List(dag.Filter{Feature: opts.Graph.Scope.Feature, Statuses: []dag.Status{dag.Pending}})
+	return slices.ContainsFunc(tasks, func(t dag.Task) bool { return t.Agent != "" && !opts.Agents.Modelless(t.Agent) }), err
 }
 
 // warnDirty warns of changes that an agent may take for its own when it commits.

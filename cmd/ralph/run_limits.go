@@ -40,8 +40,8 @@ func (a *app) spending(o runOptions, config project.Loaded, opts *loop.Options) 
 	if err != nil {
 		return usagef("--wait: %v", err)
 	}
-	opts.Wait = loop.WaitRule(patience)
-	opts.Budget = loop.Budgets{
+	opts.Limits.Wait = loop.WaitRule(patience)
+	opts.Limits.Budgets = loop.Budgets{
 		Run: run,
 		Task: budget.Limits{
 			CostUSD: b.Task.MaxCostUSD, Tokens: b.Task.MaxTokens, Iterations: b.Task.MaxIterations, Duration: b.Task.MaxDuration.Std(),
@@ -49,11 +49,11 @@ func (a *app) spending(o runOptions, config project.Loaded, opts *loop.Options) 
 		Feature: shared(b.Feature),
 		Day:     shared(b.Day),
 	}
-	opts.Drift = drift.Thresholds{
+	opts.Agents.Drift = drift.Thresholds{
 		Iterations: d.Iterations, Tokens: d.Tokens, ToolFailures: d.ToolFailures, Repeats: d.Repeats,
 		Unchanged: d.Unchanged, NoProgress: d.NoProgress.Std(),
 	}
-	opts.Prices = prices(config)
+	opts.Agents.Prices = prices(config)
 	return nil
 }
 
@@ -83,8 +83,8 @@ func describeLimits(opts loop.Options) string {
 			parts = append(parts, fmt.Sprintf(format, args...))
 		}
 	}
-	run, of := opts.Budget.Run, opts.Budget
-	add(opts.Limit > 0, "%s", human.Count(opts.Limit, "iteration"))
+	run, of := opts.Limits.Budgets.Run, opts.Limits.Budgets
+	add(opts.Limits.Iterations > 0, "%s", human.Count(opts.Limits.Iterations, "iteration"))
 	add(run.CostUSD > 0, "$%.2f", run.CostUSD)
 	add(run.Tokens > 0, "%s", human.Tokens(run.Tokens))
 	add(run.Duration > 0, "%s", project.Duration(run.Duration))

@@ -16,7 +16,6 @@ import (
 	"ralph/internal/proc"
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
-	"ralph/knowledge"
 	"ralph/loop"
 	"ralph/loop/policy"
 	"ralph/strategy"
@@ -26,28 +25,33 @@ import (
 
 // loopOptions turns flags and configuration into what a run works with.
 func (a *app) loopOptions(ctx context.Context, s *session, given runOptions, continues *dag.Run) (loop.Options, error) {
+	run, check := s.config.Run, s.config.Verify
 	opts := loop.Options{
-		KeepGoing: given.keepsGoing(s.config), FailFast: given.failFast, Jobs: or(given.jobs, 1),
-		Limit: s.config.Run.Limit, MaxRetries: s.config.Run.MaxRetries, Breaker: s.config.Run.Breaker, SkipVerify: given.skipVerify,
-		Rules: policy.Rules{
-			MaxAttempts: s.config.Run.MaxAttempts, RetryFailed: s.config.Run.RetryFailed, RepairRounds: s.config.Verify.Repairs,
-			Backoff: s.config.Run.Backoff.Std(),
+		Graph:   loop.Graph{KeepGoing: given.keepsGoing(s.config)},
+		Workers: loop.Workers{Jobs: or(given.jobs, 1), FailFast: given.failFast, Breaker: run.Breaker},
+		Limits:  loop.Limits{Iterations: run.Limit},
+		Rules: loop.Rules{MaxRetries: run.MaxRetries, Rules: policy.Rules{
+			MaxAttempts: run.MaxAttempts, RetryFailed: run.RetryFailed, RepairRounds: check.Repairs, Backoff: run.Backoff.Std(),
+		}},
+		Agents: loop.Agents{ResumeSession: s.config.Recovery.ResumeSession, Verifier: check.Agent},
+		Verify: loop.Verify{
+			SkipVerify: given.skipVerify, Gates: check.Commands, AgentVerdict: check.Enabled, Reruns: check.Reruns, Protect: check.Protect,
+			GateRunner: verify.Gates{Timeout: check.Timeout.Std()},
 		},
-		Gates: s.config.Verify.Commands, Dir: s.project.Root, Folder: filepath.Join(s.project.State(), "runs"),
-		Life: life, Sweep: sandbox.Sweep(s.project.Root), Recovery: recoveryRules(s), Now: a.now, Jitter: jitter,
-		Gone: s.db.Gone, Check: s.db.Guard(ctx, s.project.Root, a.now), Context: a.promptContext(s), Recall: recallOptions(s.config),
-		Known: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
-		ResumeSession: s.config.Recovery.ResumeSession, Redact: a.redact,
+		Prompt:   a.promptOptions(s),
+		Place:    loop.Place{Dir: s.project.Root, Runs: filepath.Join(s.project.State(), "runs"), Objects: s.project.Objects()},
+		Recovery: loop.Recovery{Rules: recoveryRules(s), Life: life, Sweep: sandbox.Sweep(s.project.Root)},
+		Host:     loop.Host{Now: a.now, Jitter: jitter, Redact: a.redact, Gone: s.db.Gone, Check: s.db.Guard(ctx, s.project.Root, a.now)},
 	}
-	opts.Own = a.ownFiles(s, given.output)
-	opts.Store = s.store.KeepingGoing(opts.KeepGoing)
+	opts.Place.OwnFiles = a.ownFiles(s, given.output)
+	opts.Graph.Store = s.store.KeepingGoing(opts.Graph.KeepGoing)
 	var err error
-	if opts.Settings, err = storedSettings(given.settings, opts.Own(nil)); err != nil {
+	if opts.Graph.Settings, err = storedSettings(given.settings, opts.Place.OwnFiles(nil)); err != nil {
 		return opts, err
 	}
 	if continues != nil {
-		opts.Scope, opts.Continues = continues.Scope, continues
-	} else if opts.Scope, err = a.scope(ctx, s, given.target); err != nil {
+		opts.Graph.Scope, opts.Graph.Continues = continues.Scope, continues
+	} else if opts.Graph.Scope, err = a.scope(ctx, s, given.target); err != nil {
 		return opts, err
 	}
 	if err := overrideLimits(given, &opts); err != nil {
@@ -56,14 +60,14 @@ func (a *app) loopOptions(ctx context.Context, s *session, given runOptions, con
 	if err := a.spending(given, s.config, &opts); err != nil {
 		return opts, err
 	}
-	if opts.Strategy, opts.Model, err = chooseStrategy(given, s.config); err != nil {
+	if opts.Models.Strategy, opts.Models.Model, err = chooseStrategy(given, s.config); err != nil {
 		return opts, err
 	}
 	id, err := proc.Self()
 	if err != nil {
 		return opts, fmt.Errorf("look at this process: %w", err)
 	}
-	opts.Process = dag.Process{PID: int64(id.Pid), Start: int64(id.Start), BootID: id.BootID, Namespace: id.PIDNS}
+	opts.Graph.Process = dag.Process{PID: int64(id.Pid), Start: int64(id.Start), BootID: id.BootID, Namespace: id.PIDNS}
 	if given.badAgent != nil {
 		return opts, given.badAgent
 	}
@@ -72,7 +76,7 @@ func (a *app) loopOptions(ctx context.Context, s *session, given runOptions, con
 		return opts, err
 	}
 	o.Chosen, err = o.Choose(given.agent.agent)
-	if errors.Is(err, agents.ErrUnavailable) && (given.dryRun && !errors.As(err, new(*agents.UnknownError)) || !a.needed(ctx, s, opts.Scope)) {
+	if errors.Is(err, agents.ErrUnavailable) && (given.dryRun && !errors.As(err, new(*agents.UnknownError)) || !a.needed(ctx, s, opts.Graph.Scope)) {
 		o.Chosen, err = agents.Agent{Preset: agents.Preset{Name: absent(o.Chosen)}}, nil
 	}
 	if err != nil {
@@ -89,26 +93,22 @@ func (a *app) loopOptions(ctx context.Context, s *session, given runOptions, con
 			a.note("warning: changes of %s since this run cannot be shown to the next: %v", project.ConfigName, err)
 		}
 	}
-	opts.Open = openAttempt(o)
+	opts.Agents.Open = openAttempt(o)
 	var unusable []error
-	opts.Fallback, unusable = o.Fallbacks(o.Chosen.Name)
+	opts.Agents.Fallback, unusable = o.Fallbacks(o.Chosen.Name)
 	for _, err := range unusable {
 		a.note("warning: agent.fallback: %v", err)
 	}
-	opts.GateRunner = verify.Gates{Dir: s.project.Root, Timeout: s.config.Verify.Timeout.Std()}
-	opts.GateRunner.Env, opts.Withheld = agents.GateEnviron(s.config.Verify.EnvAllow, a.environ())
-	opts.AgentVerdict, opts.Verifier = s.config.Verify.Enabled, s.config.Verify.Agent
-	opts.Reruns, opts.Protect = s.config.Verify.Reruns, s.config.Verify.Protect
-	for _, glob := range opts.Protect {
+	opts.Verify.GateRunner.Env, opts.Verify.Withheld = agents.GateEnviron(s.config.Verify.EnvAllow, a.environ())
+	for _, glob := range opts.Verify.Protect {
 		if err := tamper.ValidGlob(glob); err != nil {
 			return opts, fmt.Errorf("%w: verify.protect: %w", project.ErrConfig, err)
 		}
 	}
-	opts.Modelless = o.Modelless
-	opts.Opened = o.OpenedFolders()
-	opts.Objects = s.project.Objects()
-	opts.Setup = setup(opts, o.Chosen.Preset, o.Sandbox)
-	opts.Setup.Credential = o.Credential(o.Chosen.Preset)
+	opts.Agents.Modelless = o.Modelless
+	opts.Verify.Opened = o.OpenedFolders()
+	opts.Host.Setup = setup(opts, o.Chosen.Preset, o.Sandbox)
+	opts.Host.Setup.Credential = o.Credential(o.Chosen.Preset)
 	return opts, nil
 }
 
@@ -122,25 +122,25 @@ func (o runOptions) keepsGoing(config project.Loaded) bool {
 const maxJobs = 256
 
 func overrideLimits(o runOptions, opts *loop.Options) error {
-	opts.Limit = or(o.limit, opts.Limit)
+	opts.Limits.Iterations = or(o.limit, opts.Limits.Iterations)
 	if o.once {
 		if o.limit != nil {
 			return usagef("--once is --limit 1: it does not go with --limit")
 		}
-		opts.Limit = 1
-		if opts.Continues != nil {
-			opts.Limit += opts.Continues.Iterations
+		opts.Limits.Iterations = 1
+		if opts.Graph.Continues != nil {
+			opts.Limits.Iterations += opts.Graph.Continues.Iterations
 		}
 	}
-	opts.Retries = o.maxRetries
+	opts.Rules.Retries = o.maxRetries
 	switch {
-	case opts.Jobs > maxJobs:
+	case opts.Workers.Jobs > maxJobs:
 		return usagef("--jobs is at most %d", maxJobs)
-	case opts.Limit < 0, opts.Retries != nil && *opts.Retries < 0:
+	case opts.Limits.Iterations < 0, opts.Rules.Retries != nil && *opts.Rules.Retries < 0:
 		return usagef("--limit and --max-retries cannot be negative")
-	case opts.Jobs < 1:
+	case opts.Workers.Jobs < 1:
 		return usagef("--jobs is at least 1")
-	case or(o.keepGoing, false) && opts.FailFast:
+	case or(o.keepGoing, false) && opts.Workers.FailFast:
 		return usagef("--keep-going and --fail-fast contradict each other: one goes on below what failed, the other ends there")
 	}
 	return nil

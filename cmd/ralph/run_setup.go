@@ -14,28 +14,28 @@ import (
 // setup is what the header tells.
 func setup(opts loop.Options, chosen agents.Preset, sandbox *sandbox.Confiner) event.Setup {
 	s := event.Setup{
-		Scope: opts.Scope.String(), Agent: chosen.Name, Model: opts.Model, Jobs: opts.Jobs, MaxIters: opts.Limit,
-		Sandbox: sandbox.String(), Folder: opts.Folder,
+		Scope: opts.Graph.Scope.String(), Agent: chosen.Name, Model: opts.Models.Model, Jobs: opts.Workers.Jobs, MaxIters: opts.Limits.Iterations,
+		Sandbox: sandbox.String(), Folder: opts.Place.Runs,
 	}
-	if opts.Continues != nil {
-		s.Scope += ", continuing " + opts.Continues.ID
+	if opts.Graph.Continues != nil {
+		s.Scope += ", continuing " + opts.Graph.Continues.ID
 	}
 	switch {
 	case chosen.Channel == agents.NoModel:
 		s.Model = "none needed"
 	case s.Model == "":
-		s.Model = string(opts.Strategy)
+		s.Model = string(opts.Models.Strategy)
 	}
 	s.Limits = describeLimits(opts)
 	switch {
-	case opts.SkipVerify:
+	case opts.Verify.SkipVerify:
 		s.Verify = "off: the agent's word counts"
 	default:
-		parts := append([]string(nil), opts.Gates...)
+		parts := append([]string(nil), opts.Verify.Gates...)
 		if len(parts) == 0 {
 			parts = append(parts, "gates of the tasks")
 		}
-		if opts.AgentVerdict && (opts.Verifier != "" || !chosen.ExitStatus) {
+		if opts.Verify.AgentVerdict && (opts.Agents.Verifier != "" || !chosen.ExitStatus) {
 			parts = append(parts, "an agent with fresh eyes")
 		}
 		s.Verify = strings.Join(parts, "; ")

@@ -10,103 +10,67 @@ import (
 	"testing"
 )
 
-// The numbers below are upper bounds that only fall.
-const (
-	maxAppMethods   = 305
-	maxContextTakes = 103
-)
-
-// frameFiles read flags for all commands.
-var frameFiles = []string{"help.go", "args.go", "man.go", "completion.go"}
-
-// frameFuncs read what all commands have.
-var frameFuncs = []string{"oneArg", "noArgs", "readGlobals", "checkGlobals", "badValue"}
-
-// TestAppKeepsStreamsAndFactoriesOnly counts the methods of app: what decides belongs to
-// a package, and what a command does is a function of its options.
-func TestAppKeepsStreamsAndFactoriesOnly(t *testing.T) {
-	t.Parallel()
-	var methods []string
-	for _, file := range sources(t) {
-		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && isApp(f.Recv.List[0].Type) {
-				methods = append(methods, f.Name.Name)
-			}
-		}
+// syntaxOf parses the files of a package, tests left out.
+func syntaxOf(t *testing.T, dir string) (files []*ast.File) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join("../..", dir, "*.go"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no files in %s: %v", dir, err)
 	}
-	slices.Sort(methods)
-	if len(methods) > maxAppMethods {
-		t.Errorf("app has %d methods, want at most %d: %s", len(methods), maxAppMethods, strings.Join(methods, ", "))
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+	}
+	return files
+}
+
+// TestAnAttemptKnowsNoDatabase: it takes data of the graph, and never the graph itself, so
+// that it can run where the database is not.
+func TestAnAttemptKnowsNoDatabase(t *testing.T) {
+	t.Parallel()
+	for _, f := range syntaxOf(t, "loop/attempt") {
+		ast.Inspect(f, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if pkg, ok := sel.X.(*ast.Ident); ok && pkg.Name == "dag" && slices.Contains([]string{"Store", "Graph", "New"}, sel.Sel.Name) {
+				t.Errorf("loop/attempt uses dag.%s", sel.Sel.Name)
+			}
+			return true
+		})
 	}
 }
 
-// TestOnlyParsersSeeTheFlagLibrary finds functions that take a *cli.Context and are not
-// named parse….
-func TestOnlyParsersSeeTheFlagLibrary(t *testing.T) {
+// TestTypesOfTheLoopStaySmall: a type with more fields than that has more than one concern.
+func TestTypesOfTheLoopStaySmall(t *testing.T) {
 	t.Parallel()
-	var found []string
-	for name, file := range sources(t) {
-		if slices.Contains(frameFiles, name) {
-			continue
-		}
-		for _, d := range file.Decls {
-			where := name
-			if f, ok := d.(*ast.FuncDecl); ok {
-				if strings.HasPrefix(f.Name.Name, "parse") || slices.Contains(frameFuncs, f.Name.Name) {
-					continue
+	const most = 20
+	for _, dir := range []string{"loop", "loop/attempt", "loop/policy", "loop/recovery"} {
+		for _, f := range syntaxOf(t, dir) {
+			ast.Inspect(f, func(n ast.Node) bool {
+				spec, ok := n.(*ast.TypeSpec)
+				if !ok {
+					return true
 				}
-				where += ": " + f.Name.Name
-			}
-			ast.Inspect(d, func(n ast.Node) bool {
-				if f, ok := n.(*ast.FuncType); ok && slices.ContainsFunc(f.Params.List, takesContext) {
-					found = append(found, where)
+				if s, ok := spec.Type.(*ast.StructType); ok && fieldCount(s) > most {
+					t.Errorf("%s.%s has %d fields, more than %d", dir, spec.Name.Name, fieldCount(s), most)
 				}
 				return true
 			})
 		}
 	}
-	slices.Sort(found)
-	if len(found) > maxContextTakes {
-		t.Errorf("%d functions take a *cli.Context, want at most %d:\n%s", len(found), maxContextTakes, strings.Join(found, "\n"))
-	}
 }
 
-// sources parses the files of this package, tests left out.
-func sources(t *testing.T) map[string]*ast.File {
-	t.Helper()
-	names, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
+func fieldCount(s *ast.StructType) (n int) {
+	for _, f := range s.Fields.List {
+		n += max(len(f.Names), 1)
 	}
-	files := map[string]*ast.File{}
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		if files[name], err = parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return files
-}
-
-func isApp(typ ast.Expr) bool {
-	if pointer, ok := typ.(*ast.StarExpr); ok {
-		typ = pointer.X
-	}
-	id, ok := typ.(*ast.Ident)
-	return ok && id.Name == "app"
-}
-
-func takesContext(param *ast.Field) bool {
-	pointer, ok := param.Type.(*ast.StarExpr)
-	if !ok {
-		return false
-	}
-	s, ok := pointer.X.(*ast.SelectorExpr)
-	if !ok {
-		return false
-	}
-	library, ok := s.X.(*ast.Ident)
-	return ok && library.Name == "cli" && s.Sel.Name == "Context"
+	return n
 }

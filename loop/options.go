@@ -1,0 +1,168 @@
+package loop
+
+import (
+	"context"
+	"time"
+
+	"ralph/budget"
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/drift"
+	"ralph/internal/redact"
+	"ralph/journal"
+	"ralph/knowledge"
+	"ralph/loop/attempt"
+	"ralph/loop/policy"
+	"ralph/loop/recovery"
+	"ralph/strategy"
+	"ralph/verify"
+)
+
+// Options are what a run works with. Graph.Store, Agents.Open, Place.Dir and Place.Runs
+// are needed.
+type Options struct {
+	Graph    Graph
+	Workers  Workers
+	Limits   Limits
+	Rules    Rules
+	Agents   Agents
+	Models   Models
+	Verify   Verify
+	Prompt   Prompt
+	Place    Place
+	Recovery Recovery
+	Host     Host
+}
+
+// Graph is which tasks the run works on, and how it is recorded.
+type Graph struct {
+	Store     *dag.Store
+	Scope     dag.Scope
+	KeepGoing bool
+	Continues *dag.Run // whose counters are taken over; nil begins at 0
+	Settings  string   // JSON: how it was started, for the record
+	Process   dag.Process
+}
+
+// Workers is how many attempts run at once, and how they keep their claims.
+type Workers struct {
+	Jobs     int           // 0 means 1
+	Lease    time.Duration // 0 means a minute
+	Poll     time.Duration // how often requests of people are looked at; 0 means a second
+	FailFast bool
+	Breaker  int // attempts in a row without an answer that end the run
+}
+
+// Limits are when the run ends although there is work.
+type Limits struct {
+	Iterations int // 0 means no limit
+	Budgets    Budgets
+	Wait       WaitRule
+}
+
+// Budgets are what may be spent on what. Of a run the iterations are Limits.Iterations.
+type Budgets struct {
+	Run, Task, Feature, Day budget.Limits
+}
+
+// limitsCost says that money is limited somewhere.
+func (b Budgets) limitsCost() bool {
+	return b.Run.CostUSD > 0 || b.Task.CostUSD > 0 || b.Feature.CostUSD > 0 || b.Day.CostUSD > 0
+}
+
+// WaitRule says for how long a provider's limit is waited for.
+type WaitRule struct {
+	Never bool
+	Most  time.Duration // 0 means as long as it takes
+}
+
+// Rules are how often a task is tried.
+type Rules struct {
+	policy.Rules
+	MaxRetries int
+	Retries    *int // wins over the tasks' own limits
+}
+
+// Agents is who works. The run's own agent is the one in Host.Setup.
+type Agents struct {
+	Open          func(context.Context, attempt.Opening) (attempt.Session, error)
+	Fallback      []string                // who continues when the run's own agent is rate-limited
+	Verifier      string                  // who gives verdicts, if that is another than the one that works
+	Modelless     func(agent string) bool // who works without a model; nil means nobody
+	ResumeSession bool                    // continue the session of an interrupted attempt
+	Prices        budget.Prices
+	Drift         drift.Thresholds
+}
+
+// Models is how a model is chosen.
+type Models struct {
+	Strategy strategy.Kind
+	Model    string
+}
+
+// Verify is how work is checked.
+type Verify struct {
+	SkipVerify   bool     // accept "done" without looking
+	Gates        []string // for every task, before its own
+	GateRunner   verify.Gates
+	Withheld     []string // names of variables that gates are not given, named when one fails
+	AgentVerdict bool     // an agent with fresh eyes has the last word
+	Reruns       int      // of a gate that failed, before that counts
+	Protect      []string // patterns of files that check the work
+	Opened       []string // files and folders below Place.Dir that a verifier may write
+}
+
+// Prompt is what prompts are made of besides the graph.
+type Prompt struct {
+	Context   func(dag.Task) Context
+	Recall    journal.Options
+	Knowledge *knowledge.Store // nil means that nothing is looked up or written
+	Tokens    int              // of knowledge in a prompt; 0 means the default
+}
+
+// Place is where the run works.
+type Place struct {
+	Dir     string // the project
+	Runs    string // where the folders of runs are
+	Objects string // a folder for the trees that the project is compared with
+	// OwnFiles lists files below Dir that ralph itself writes: this process, and these
+	// runs. nil means none.
+	OwnFiles func([]dag.Run) []string
+}
+
+// Recovery is what happens to what dead runs left.
+type Recovery struct {
+	recovery.Rules
+	Life  func(dag.Process) dag.Life
+	Sweep func(owner string) (killed int, err error) // kills what a dead run left running
+}
+
+// Host is what the process gives to the run.
+type Host struct {
+	Now     func() time.Time
+	Jitter  func(time.Duration) time.Duration // nil leaves delays as they are
+	Observe func(event.Event)
+	Redact  *redact.Redactor // what leaves a run as text passes through it; nil hides nothing
+	Gone    func() bool      // the database was deleted or replaced; nil means no check
+	Check   func() error     // called after each attempt; an error ends the run. nil means no check
+	Setup   event.Setup
+}
+
+// withDefaults fills in what was left out.
+func (o Options) withDefaults() Options {
+	if o.Host.Now == nil {
+		o.Host.Now = time.Now
+	}
+	w := &o.Workers
+	if w.Jobs == 0 {
+		w.Jobs = 1
+	}
+	if w.Lease == 0 {
+		w.Lease = time.Minute
+	}
+	if w.Poll == 0 {
+		w.Poll = time.Second
+	}
+	w.Poll = min(w.Poll, w.Lease/3)
+	return o
+}
