@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"ralph/e2e/model"
-	"ralph/internal/testing/check"
 )
 
 // budget is after how long no further agent is begun, unless one asks for all.
@@ -33,7 +32,9 @@ func TestAgents(t *testing.T) {
 	}
 	ralph := buildRalph(t)
 	list, err := chosen(named)
-	check.OK(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ran, began := 0, time.Now()
 	for _, p := range list {
 		t.Run(p.agent, func(t *testing.T) {
@@ -305,11 +306,15 @@ func (p *place) goesOn(t *testing.T) {
 	})
 	task := strings.TrimSpace(p.want(t, 0, "task", "add", "Interrupted work").stdout)
 	cmd, _, stderr := p.command("ralph", "run", task)
-	check.OK(t, cmd.Start())
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
 	waitFor(t, "the agent is at work", func() bool {
 		return slices.ContainsFunc(p.server.Seen(), func(s model.Prompt) bool { return s.Turn == 1 })
 	})
-	check.OK(t, cmd.Process.Signal(os.Interrupt))
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
 	_ = cmd.Wait() // its status is looked at
 	if got := cmd.ProcessState.ExitCode(); got != 130 {
 		t.Fatalf("exit status %d, want 130\n%s", got, stderr)

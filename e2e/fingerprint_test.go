@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"ralph/internal/testing/check"
 )
 
 // fingerprint is of what the tests were passed with: the pinned versions and
@@ -26,7 +24,9 @@ func fingerprint(t *testing.T) string {
 			continue
 		}
 		data, err := os.ReadFile(name)
-		check.OK(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		_, _ = io.WriteString(sum, name+"\n")
 		_, _ = sum.Write(data)
 	}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"ralph/e2e/model"
-	"ralph/internal/testing/check"
 )
 
 // place is a project with an agent whose model is ours.
@@ -88,8 +87,12 @@ func newPlace(t *testing.T, ralph, bin string, p pin, set setting) *place {
 
 func (p *place) write(t *testing.T, path, text string) {
 	t.Helper()
-	check.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	check.OK(t, os.WriteFile(path, []byte(text), 0o600))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (p *place) read(t *testing.T, name string) string {
@@ -166,7 +169,9 @@ func list[T any](t *testing.T, out result) T {
 func (p *place) wantNothingLeft(t *testing.T) {
 	t.Helper()
 	found, err := filepath.Glob("/proc/[0-9]*/environ")
-	check.OK(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, path := range found {
 		if env, err := os.ReadFile(path); err == nil && bytes.Contains(env, []byte("HOME="+p.home+"\x00")) {
 			line, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
