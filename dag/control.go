@@ -1,7 +1,9 @@
 package dag
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -35,6 +37,16 @@ WHERE id = :id AND ended_at IS NULL AND (stop_requested IS NULL OR :how = 'now')
 // its time.
 func (g *Graph) StopRun(id string, how Stop) error {
 	return g.tx.Exec(stopSQL, ":id", id, ":how", string(how))
+}
+
+// StopRuns asks all runs that are not dead to end, and returns them.
+func (g *Graph) StopRuns(how Stop, life func(Process) Life) ([]Run, error) {
+	runs, err := g.OpenRuns()
+	runs = slices.DeleteFunc(runs, func(r Run) bool { return life(r.Process) == Dead })
+	for _, run := range runs {
+		err = errors.Join(err, g.StopRun(run.ID, how))
+	}
+	return runs, err
 }
 
 const (

@@ -2,6 +2,7 @@ package dag
 
 import (
 	"errors"
+	"fmt"
 
 	"zombiezen.com/go/sqlite"
 )
@@ -22,6 +23,21 @@ const runByPrefixSQL = `SELECT ` + runColumns + ` FROM runs WHERE id >= :from AN
 // "r-" may be left out. More than one is an error that lists some.
 func (g *Graph) ResolveRun(typed string) (Run, error) {
 	return resolve("run", "r-", typed, g.runs, runByPrefixSQL, func(r Run) string { return r.ID })
+}
+
+// RunOrLast is ResolveRun, or the last run if nothing was typed.
+func (g *Graph) RunOrLast(typed string) (Run, error) {
+	if typed != "" {
+		return g.ResolveRun(typed)
+	}
+	runs, err := g.Runs(1)
+	if err == nil && len(runs) == 0 {
+		err = fmt.Errorf("%w: there was no run yet", ErrNotFound)
+	}
+	if err != nil {
+		return Run{}, err
+	}
+	return runs[0], nil
 }
 
 func (g *Graph) runs(query string, args ...any) ([]Run, error) {

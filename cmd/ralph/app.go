@@ -87,8 +87,8 @@ func (a *app) readGlobals(c *cli.Context) {
 func (a *app) specs() []command {
 	return withBare(slices.Concat(
 		grouped("Plan", a.initCommand(), taskCommand(a), featureCommand(a)),
-		grouped("Run", runCommand(a), a.demoCommand(), a.stopCommand(), a.pauseCommand(), a.resumeCommand(), recoverCommand(a), a.promptCommand()),
-		grouped("Inspect", a.statusCommand(), a.watchCommand(), a.reportCommand(), a.runsCommand(), a.logsCommand(), a.costCommand(), a.statsCommand(),
+		grouped("Run", runCommand(a), a.demoCommand(), stopCommand(a), pauseCommand(a), resumeCommand(a), recoverCommand(a), a.promptCommand()),
+		grouped("Inspect", a.statusCommand(), watchCommand(a), reportCommand(a), a.runsCommand(), logsCommand(a), a.costCommand(), a.statsCommand(),
 			a.journalCommand(), a.knowledgeCommand()),
 		grouped("Maintain", agentsCommand(a), a.configCommand(), doctorCommand(a), gcCommand(a), a.completionCommand(), a.manCommand(), a.versionCommand()),
 		[]command{a.completeCommand(), shellAgentCommand(a)},

@@ -259,6 +259,14 @@ func (p *permuter) unknownFlag(arg, name string) error {
 	return hint(err, "see: ralph %s", strings.TrimSpace(where+" --help"))
 }
 
+// optionalArg is the one argument that may be left out.
+func optionalArg(c *cli.Context, what string) (string, error) {
+	if c.NArg() > 1 {
+		return "", usagef("at most one %s", what)
+	}
+	return c.Args().First(), nil
+}
+
 func named(flags []cli.Flag, name string) cli.Flag {
 	for _, f := range flags {
 		for _, n := range f.Names() {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,44 +11,32 @@ import (
 	"ralph/dag"
 )
 
-func (a *app) stopCommand() command {
+func stopCommand(a *app) command {
 	return command{
-		name: "stop", short: "end what runs here, from another shell, after its current task",
-		long: `Every run of this project that is under way is asked to end. It does so within a second or
-two, or when its current task is finished; its exit status is 4. With --now its agents are ended
-and their tasks given back, as by Ctrl-C. What is running elsewhere on this database is asked, too.`,
+		name: "stop", short: "stop the runs of this project after their current task",
+		long: `Works from any shell. Every running run of this project is asked to stop, also on another machine that
+uses this database. It stops within a second or two, or when its current task is finished, with
+exit status 4. With --now its agents are stopped and their tasks released, as by Ctrl-C.`,
 		flags: []cli.Flag{
 			&cli.BoolFlag{DisableDefaultText: true, Name: "now", Usage: "do not wait for the current task"},
 		},
 		example: "ralph stop\nralph stop --now",
-		run:     a.runStop,
+		run:     action(a, parseStop, runStop),
 	}
 }
 
-func (a *app) runStop(c *cli.Context) error {
-	if err := noArgs(c); err != nil {
-		return err
-	}
-	how, when := dag.StopAfterTask, "ends after its current task"
+func parseStop(c *cli.Context) (dag.Stop, error) {
 	if c.Bool("now") {
-		how, when = dag.StopNow, "ends now"
+		return dag.StopNow, nil
 	}
+	return dag.StopAfterTask, nil
+}
+
+func runStop(ctx context.Context, a *app, how dag.Stop) error {
 	var asked []dag.Run
-	err := a.update(c.Context, func(_ *session, g *dag.Graph) error {
-		open, err := g.OpenRuns()
-		if err != nil {
-			return err
-		}
-		for _, run := range open {
-			if life(run.Process) == dag.Dead {
-				continue
-			}
-			if err := g.StopRun(run.ID, how); err != nil {
-				return err
-			}
-			asked = append(asked, run)
-		}
-		return nil
+	err := a.update(ctx, func(_ *session, g *dag.Graph) (err error) {
+		asked, err = g.StopRuns(how, life)
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("stop: %w", err)
@@ -55,61 +44,78 @@ func (a *app) runStop(c *cli.Context) error {
 	if len(asked) == 0 {
 		a.note("nothing is running")
 	}
+	when := map[dag.Stop]string{dag.StopNow: "now", dag.StopAfterTask: "after its current task"}[how]
 	for _, run := range asked {
-		a.note("%s %s", run.ID, when)
+		a.note("%s ends %s", run.ID, when)
 	}
 	return nil
 }
 
-func (a *app) pauseCommand() command {
+func pauseCommand(a *app) command {
 	return command{
-		name: "pause", args: "[TASK]", short: "begin no task, or not this one, until ralph resume",
-		long: `What is at work goes on to its end; then a run that is under way waits, and says so. A run that
-is started meanwhile waits on a terminal, and is refused without one. With TASK only that task, and
-all that lies below it, is held back; runs go on with the rest.`,
+		name: "pause", args: "[TASK]", short: "pause the project, or one task, until ralph resume",
+		long: `Running tasks finish; then a running run waits, and says so. A run that is started meanwhile waits on
+a terminal, and is refused without one. With TASK, only that task and the tasks below it are paused;
+runs go on with the rest.`,
 		example: "ralph pause\nralph pause 1f0c", exits: "1 refused (a task that has ended), 3 not found",
-		run: func(c *cli.Context) error {
-			return a.hold(c, "paused", func(g *dag.Graph) (string, error) {
-				changed, err := g.PauseAll()
-				if !changed {
-					return "paused already; go on with: ralph resume", err
-				}
-				return "paused: no task is begun until: ralph resume", err
-			}, (*dag.Graph).Pause)
-		},
+		run: action(a, parseTask, runPause),
 	}
 }
 
-func (a *app) resumeCommand() command {
+func parseTask(c *cli.Context) (string, error) { return optionalArg(c, "TASK") }
+
+func runPause(ctx context.Context, a *app, typed string) error {
+	if typed != "" {
+		return changeTask(ctx, a, "pause", typed, (*dag.Graph).Pause)
+	}
+	changed := false
+	err := a.update(ctx, func(_ *session, g *dag.Graph) (err error) { changed, err = g.PauseAll(); return err })
+	switch {
+	case err != nil:
+		return fmt.Errorf("pause: %w", err)
+	case !changed:
+		a.note("paused already; go on with: ralph resume")
+	default:
+		a.note("paused: no task starts until: ralph resume")
+	}
+	return nil
+}
+
+func resumeCommand(a *app) command {
 	return command{
-		name: "resume", args: "[TASK]", short: "go on after ralph pause, or before a limit is over",
-		long: `Without TASK the project goes on; tasks that were paused one by one stay so. Agents that have met
-a limit of their provider are asked again at once, and not only when it is said to be over.`,
+		name: "resume", args: "[TASK]", short: "resume after ralph pause, or before a rate limit ends",
+		long: `Without TASK, the project is resumed; tasks that were paused one by one stay paused. Agents that are
+rate-limited are tried again at once instead of when the limit ends.`,
 		example: "ralph resume\nralph resume 1f0c", exits: "1 refused (a task that is not paused), 3 not found",
-		run: func(c *cli.Context) error {
-			return a.hold(c, "resumed", func(g *dag.Graph) (string, error) {
-				changed, err := g.ResumeAll()
-				if err != nil {
-					return "", err
-				}
-				limits, err := g.AgentLimits()
-				if err != nil {
-					return "", err
-				}
-				said := "resumed"
-				if !changed {
-					said = "it was not paused"
-				}
-				for _, l := range limits {
-					said += fmt.Sprintf("; %s is asked again, though it had no room until %s", l.Agent, l.Until.Local().Format(time.DateTime))
-				}
-				return said, g.LiftLimit("")
-			}, func(g *dag.Graph, id string) error { return hintPaused(g, id, g.Resume(id)) })
-		},
+		run: action(a, parseTask, runResume),
 	}
 }
 
-// hintPaused says what else may keep a task back that is not paused itself.
+func runResume(ctx context.Context, a *app, typed string) error {
+	if typed != "" {
+		return changeTask(ctx, a, "resume", typed, func(g *dag.Graph, id string) error { return hintPaused(g, id, g.Resume(id)) })
+	}
+	text := ""
+	err := a.update(ctx, func(_ *session, g *dag.Graph) error {
+		changed, err := g.ResumeAll()
+		limits, lerr := g.AgentLimits()
+		if err := errors.Join(err, lerr); err != nil {
+			return err
+		}
+		text = map[bool]string{true: "resumed", false: "it was not paused"}[changed]
+		for _, l := range limits {
+			text += fmt.Sprintf("; %s is tried again, although it is rate-limited until %s", l.Agent, l.Until.Local().Format(time.DateTime))
+		}
+		return g.LiftLimit("")
+	})
+	if err != nil {
+		return fmt.Errorf("resume: %w", err)
+	}
+	a.note("%s", text)
+	return nil
+}
+
+// hintPaused says what else may hold a task that is not paused itself.
 func hintPaused(g *dag.Graph, id string, err error) error {
 	if err == nil {
 		return nil
@@ -120,28 +126,19 @@ func hintPaused(g *dag.Graph, id string, err error) error {
 	return hint(err, "see what it waits for with: ralph task why %s", id)
 }
 
-// hold does one thing to the project, or another to the task that was named.
-func (a *app) hold(c *cli.Context, word string, all func(*dag.Graph) (string, error), one func(*dag.Graph, string) error) error {
-	if c.NArg() > 1 {
-		return usagef("one TASK at most")
-	}
-	said := ""
-	err := a.update(c.Context, func(_ *session, g *dag.Graph) (err error) {
-		if c.NArg() == 0 {
-			said, err = all(g)
-			return err
-		}
-		t, err := g.Resolve(c.Args().First())
-		if err != nil {
+// changeTask pauses or resumes the task that was typed.
+func changeTask(ctx context.Context, a *app, verb, typed string, change func(*dag.Graph, string) error) error {
+	var t dag.Task
+	err := a.update(ctx, func(_ *session, g *dag.Graph) (err error) {
+		if t, err = g.Resolve(typed); err != nil {
 			return lookUpHint(err)
 		}
-		said = fmt.Sprintf("%s %s: %s", t.ID, word, t.Title)
-		return one(g, t.ID)
+		return change(g, t.ID)
 	})
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.Command.Name, err)
+		return fmt.Errorf("%s: %w", verb, err)
 	}
-	a.note("%s", said)
+	a.note("%s %sd: %s", t.ID, verb, t.Title)
 	return nil
 }
 

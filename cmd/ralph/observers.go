@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"ralph/internal/agents"
+	"ralph/internal/atomicfile"
 	"ralph/internal/outbox"
 	"ralph/internal/render"
 	"ralph/internal/term"
@@ -45,10 +46,10 @@ func (x *execution) observers() (render.Sink, error) {
 		list = append(list, closing{render.NewAsync(runLog(a, f), render.AsyncOptions{}), f.Close})
 	}
 	if path, named := metricsFile(a, x.session, x.output); path != "" {
-		if err := prepareOutput(path); err != nil {
+		if err := atomicfile.Prepare(path); err != nil {
 			return nil, usagef("%s: %v", named, err)
 		}
-		metrics := telemetry.NewMetrics(func(data []byte) error { return replaceFile(path, data) })
+		metrics := telemetry.NewMetrics(func(data []byte) error { return atomicfile.Replace(path, data) })
 		list = append(list, render.NewAsync(metrics, render.AsyncOptions{}))
 	}
 	if tracer, err := newTracer(a); err != nil {

@@ -12,6 +12,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/agents"
+	"ralph/internal/atomicfile"
 	"ralph/internal/db"
 	"ralph/internal/redact"
 	"ralph/loop"
@@ -48,11 +49,12 @@ func prepareReports(a *app, o runOptions) (*reports, error) {
 		case *f.name == "-":
 			return nil, usagef("--%s needs the name of a file; stdout is for the result", f.flag)
 		}
-		*f.into = settled(absolute(a, *f.name))
-		if w.github != nil && w.summary == w.step {
+		*f.into = atomicfile.Settle(absolute(a, *f.name))
+		if w.github != nil && *f.into == w.step && f.flag == "summary" {
 			w.summary = "" // it is written there anyway, after what stands in it
+			continue
 		}
-		if err := prepareOutput(*f.into); err != nil {
+		if err := atomicfile.Prepare(*f.into); err != nil {
 			return nil, usagef("--%s: %v", f.flag, err)
 		}
 	}
@@ -121,10 +123,10 @@ func (w *reports) write(a *app, r report.Run) error {
 			return
 		}
 		if err == nil {
-			err = moved(path)
+			err = atomicfile.CheckSettled(path)
 		}
 		if err == nil {
-			err = replaceFile(path, a.redact.Bytes(text))
+			err = atomicfile.Replace(path, a.redact.Bytes(text))
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", flag, err))

@@ -135,13 +135,12 @@ func (a *app) runRunsShow(c *cli.Context) error {
 		return err
 	}
 	defer s.Close()
-	r, err := a.loadRun(c.Context, s, typed)
+	r, err := loadRun(c.Context, a, s, typed)
 	if err != nil {
 		return err
 	}
-	format := "text"
 	if c.Bool("json") {
-		format = "json"
+		return report.JSON(a.stdout, r)
 	}
-	return a.render(c, a.stdout, s, r, format)
+	return report.Text(a.stdout, r, report.TextOptions{Palette: a.palette(), Width: a.width})
 }

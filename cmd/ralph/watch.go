@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 
@@ -11,50 +12,45 @@ import (
 	"ralph/internal/watch"
 )
 
-func (a *app) watchCommand() command {
+func watchCommand(a *app) command {
 	return command{
-		name: "watch", args: "[RUN]", short: "look at a run as it goes on, and steer it",
-		long: `Shows the graph, the attempts under way, and what the selected one says, until q is typed; the
-run goes on. It works from any terminal, for a run that goes on or is over; RUN is an ID, none
-means the current run, or the last. Press ? for the keys: pause, stop, skip, retry, guide.`,
+		name: "watch", args: "[RUN]", short: "watch a run live, and steer it",
+		long: `Shows the graph, the running attempts and the output of the selected one until you press q; the run
+itself goes on. It works from any terminal, for a run that is running or over. RUN is an ID; without
+one, the current run is shown, or the last. Press ? for the keys: pause, stop, skip, retry, guide.`,
 		example: "ralph watch\nralph watch r-31aa8faf",
 		exits:   "3 no such run",
-		run:     a.runWatch,
+		run:     action(a, parseWatch, runWatch),
 	}
 }
 
-func (a *app) runWatch(c *cli.Context) error {
-	if c.NArg() > 1 {
-		return usagef("at most one RUN")
-	}
-	in, out, err := a.bothEnds()
+func parseWatch(c *cli.Context) (string, error) { return optionalArg(c, "RUN") }
+
+func runWatch(ctx context.Context, a *app, typed string) error {
+	in, out, err := bothEnds(a)
 	if err != nil {
 		return hint(err, "without one: ralph status, ralph logs -f")
 	}
-	s, err := a.open(c.Context)
+	s, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	id := ""
-	if typed := c.Args().First(); typed != "" {
-		err := s.store.View(c.Context, func(g *dag.Graph) error {
-			run, err := findRun(g, typed)
-			id = run.ID
-			return err
-		})
+	var run dag.Run
+	if typed != "" {
+		err := s.store.View(ctx, func(g *dag.Graph) (err error) { run, err = findRun(g, typed); return err })
 		if err != nil {
 			return err
 		}
 	}
-	return watch.Run(c.Context, watch.Options{
-		Store: s.store, Version: s.db.Version, Intact: s.db.Intact, Life: life, Folder: s.project.Runs(), Name: filepath.Base(s.project.Root), Run: id,
+	return watch.Run(ctx, watch.Options{
+		Store: s.store, Version: s.db.Version, Intact: s.db.Intact, Life: life, Folder: s.project.Runs(), Name: filepath.Base(s.project.Root), Run: run.ID,
 		Palette: a.palette(), Now: a.now, In: in, Out: out, Environ: a.environ(), Redact: a.redact.Text,
 	})
 }
 
 // bothEnds are the streams of a terminal that can be drawn on.
-func (a *app) bothEnds() (in, out *os.File, err error) {
+func bothEnds(a *app) (in, out *os.File, err error) {
 	in, _ = a.stdin.(*os.File)
 	out, _ = a.rawOut().(*os.File)
 	if in == nil || out == nil || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {

@@ -5,6 +5,7 @@ package transcript
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"path/filepath"
@@ -123,6 +124,30 @@ func (r *Reader) Poll() (over bool, err error) {
 		}
 	}
 	return r.over, err
+}
+
+// polling is how often the files of a run are looked at: a person sees no difference,
+// and the run feels none.
+const polling = 250 * time.Millisecond
+
+// Follow tells a run until it is over, or until stop says so. A run that died says nothing
+// any more: died is asked now and then, and ends it too.
+func (r *Reader) Follow(ctx context.Context, stop, died func() bool) (unfinished bool, err error) {
+	ticker := time.NewTicker(polling)
+	defer ticker.Stop()
+	over, err := r.Poll()
+	for quiet := 0; err == nil && !over && !stop(); quiet++ {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+		gone := quiet%8 == 7 && died()
+		if over, err = r.Poll(); gone && !over {
+			return true, err
+		}
+	}
+	return false, err
 }
 
 func (r *Reader) event(e event.Event) error {
