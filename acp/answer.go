@@ -108,7 +108,7 @@ func (f *facts) member(key string, item any, depth int) {
 			return // a time, not a text
 		}
 	case "authmethods":
-		return // told at initialize, and no part of what happened
+		return // known since initialize, and no part of what happened
 	}
 	f.look(item, depth+1)
 }

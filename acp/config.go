@@ -23,7 +23,7 @@ type Config struct {
 	Dir     string   // the project root, absolute: the session's working directory
 	Owner   string   // marks the processes for proc.Sweep; with a Launcher, its Owner does
 	Confine []byte   // of the agent and of its terminals; handed to the Confiner of proc.RunHelper
-	Version string   // ours, told to the agent
+	Version string   // ours, sent to the agent
 
 	Launcher *proc.Launcher // starts the processes; nil works, slower
 
@@ -95,7 +95,7 @@ const (
 	MissingEmpty MissingFile = "empty" // an empty text: some agents cannot create a file otherwise
 )
 
-// ModelChannel is a way to tell an agent which model to use.
+// ModelChannel is a way to choose the model of a session.
 type ModelChannel string
 
 // The channels there are.

@@ -10,24 +10,23 @@ import (
 // maxDigested is how much JSON is looked into; what is larger is taken as it is.
 const maxDigested = 64 << 10
 
-// passing are members that differ each time the same thing is done: names that the
-// agent gives to the call, and times.
-var passing = map[string]bool{
+// volatile members differ each time the same thing is done: IDs and times.
+var volatile = map[string]bool{
 	"callid": true, "toolcallid": true, "processid": true, "pid": true, "turnid": true, "sessionid": true, "terminalid": true,
 	"requestid": true, "messageid": true, "itemid": true, "timestamp": true, "duration": true, "durationms": true, "elapsed": true,
 	"elapsedms": true, "startedat": true, "startedatms": true, "completedat": true, "completedatms": true, "endedat": true,
 	"endedatms": true, "finishedat": true, "walltime": true, "walltimeseconds": true,
 }
 
-// digest tells two pieces of JSON apart, but for what passes; nothing has none. It
-// is for noticing repetition, not for proving anything.
+// digest is a checksum of JSON without volatile members, empty for nothing. It is for
+// noticing repetition, not for proving anything.
 func digest(parts ...json.RawMessage) string {
 	h, size := fnv.New64a(), 0
 	for _, p := range parts {
 		size += len(p)
 		var v any
 		if len(p) <= maxDigested && json.Unmarshal(p, &v) == nil {
-			if plain, err := json.Marshal(lasting(v)); err == nil {
+			if plain, err := json.Marshal(stable(v)); err == nil {
 				p = plain // with its members in order
 			}
 		}
@@ -39,20 +38,19 @@ func digest(parts ...json.RawMessage) string {
 	return strconv.FormatUint(h.Sum64(), 36)
 }
 
-// lasting is v without what passes.
-func lasting(v any) any {
+func stable(v any) any {
 	switch v := v.(type) {
 	case []any:
 		for i := range v {
-			v[i] = lasting(v[i])
+			v[i] = stable(v[i])
 		}
 	case map[string]any:
 		for name, member := range v {
-			if passing[strings.ToLower(strings.ReplaceAll(name, "_", ""))] {
+			if volatile[strings.ToLower(strings.ReplaceAll(name, "_", ""))] {
 				delete(v, name)
 				continue
 			}
-			v[name] = lasting(member)
+			v[name] = stable(member)
 		}
 	}
 	return v

@@ -19,7 +19,7 @@ type ToolCall struct {
 	New    bool   // announced just now
 	Error  string // the beginning of what it said, when it failed
 	Paths  []string
-	Input  string // a digest of what it was called with, empty if that was not told
+	Input  string // a digest of what it was called with, empty if the agent does not say
 	Result string // a digest of what came of it, once it has ended
 }
 

@@ -9,7 +9,7 @@ var errBadAnswer = errors.New("an answer has a malformed error")
 
 // explain says what an error of the SDK means. The SDK reports an error that
 // the agent answered, its death and a broken pipe all alike; whether an answer
-// came, why reading ended and what became of the process tells them apart.
+// came, why reading ended and what became of the process distinguish them.
 func (s *Session) explain(op string, err error) *Error {
 	if s.intake.wasAnswered() {
 		return classify(op, err, s.hide, s.cfg.Now())

@@ -131,7 +131,7 @@ func (f *files) read(path string, line, limit int) (string, error) {
 }
 
 // hides says whether the file that was opened as rel is hidden, or in a hidden folder,
-// by any name. One whose place cannot be told is.
+// by any name. One whose place is unknown is.
 func (f *files) hides(rel string, opened fs.FileInfo) bool {
 	if len(f.hidden) == 0 {
 		return false
@@ -186,8 +186,8 @@ func readLines(r io.Reader, line, limit int) (string, error) {
 	return out.String(), nil
 }
 
-// pathCause drops the operation and path that os repeats, and tells an escape
-// by its name.
+// pathCause drops the operation and path that os repeats, and names an
+// escape.
 func pathCause(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {

@@ -13,7 +13,7 @@ type Guard struct {
 	Inspect func(context.Context) error // why the turn must end, or nil
 }
 
-// errCut carries the reason of a guard, and tells it from other ends of a context.
+// errCut carries the reason of a guard, and distinguishes it from other ends of a context.
 type errCut struct{ why error }
 
 func (e errCut) Error() string { return e.why.Error() }

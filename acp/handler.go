@@ -39,8 +39,8 @@ func (s *Session) handle(ctx context.Context, method string, params json.RawMess
 	return result, nil
 }
 
-// isOurs accepts any session until we have been told the name of ours: agents
-// may ask while they create it.
+// isOurs accepts any session until ours has a name: agents may ask while they
+// create it.
 func (s *Session) isOurs(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

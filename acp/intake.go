@@ -232,7 +232,7 @@ func (in *intake) yield(wait func()) {
 	}
 }
 
-// answeredRequest is told when the answer to a request has been written.
+// answeredRequest is called when the answer to a request has been written.
 func (in *intake) answeredRequest() {
 	select {
 	case <-in.slots:

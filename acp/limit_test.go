@@ -55,7 +55,7 @@ func TestATurnThatEndedAtALimitIsAnError(t *testing.T) {
 			if turn.Empty() != tc.empty {
 				t.Errorf("got %+v, want it empty: %v", turn, tc.empty)
 			}
-			if tc.empty && turn.Usage.tells() {
+			if tc.empty && turn.Usage.counted() {
 				t.Errorf("got %+v, want nothing used", turn.Usage)
 			}
 		})

@@ -18,8 +18,8 @@ type MCPServer struct {
 	Headers map[string]string
 }
 
-// mcpServers are those that the agent can use; of the others it is told that
-// they are missing. It is never nil, which would be sent as null.
+// mcpServers are those that the agent can use; the others are reported as missing.
+// It is never nil, which would be sent as null.
 func (s *Session) mcpServers() []sdk.McpServer {
 	can := s.about.Capabilities
 	servers := []sdk.McpServer{}

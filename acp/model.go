@@ -12,9 +12,9 @@ import (
 // ModelChoice is which model was wanted and which took effect.
 type ModelChoice struct {
 	Requested string       // Config.Model
-	Effective string       // as the agent names it; empty when it does not tell
-	Channel   ModelChannel // how it was told; empty when it was not
-	Offered   []string     // IDs; empty when the agent does not tell
+	Effective string       // as the agent names it; empty when it does not say
+	Channel   ModelChannel // how it was chosen; empty when it was not
+	Offered   []string     // IDs; empty when the agent does not say
 }
 
 type modelList struct {
@@ -114,7 +114,7 @@ func (l *modelList) find(want string) (string, bool) {
 	return "", false
 }
 
-// chooseModel tells the agent the model through the first channel that it has.
+// chooseModel sets the model through the first channel that the agent has.
 func (s *Session) chooseModel(ctx context.Context, offers map[ModelChannel]*modelList) error {
 	choice := ModelChoice{Requested: s.cfg.Model}
 	for _, channel := range s.cfg.ModelChannels {

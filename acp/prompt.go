@@ -106,7 +106,7 @@ func (s *Session) interrupt(ctx context.Context, answer <-chan outcome) outcome 
 		return o
 	case <-time.After(s.cfg.Grace):
 	}
-	_ = s.Close() // told again by the next Close
+	_ = s.Close() // the next Close returns the same error
 	return <-answer
 }
 
@@ -132,7 +132,7 @@ func (s *Session) endTurn(o outcome) (Turn, *Error) {
 	answered := t.Stop == StopEnd || o.err != nil && s.intake.wasAnswered()
 	said := strings.TrimSpace(t.Text()) != "" && !t.Unserved
 	t.Usage = s.meter.settle(answerUsage(o.raw), answered && !said && t.ToolCalls == 0)
-	if t.Usage.tells() {
+	if t.Usage.counted() {
 		s.observer.push(UsageSeen{Usage: s.meter.total()})
 	}
 	s.turn = nil
@@ -178,7 +178,7 @@ func (s *Session) ask(ctx context.Context, method string, params any) (json.RawM
 	}
 }
 
-// step tells how long a step took, also one that failed.
+// step reports how long a step took, also one that failed.
 func (s *Session) step(op string, began time.Time) {
 	if s.cfg.Stepped != nil {
 		s.cfg.Stepped(op, s.cfg.Now().Sub(began))

@@ -161,15 +161,15 @@ func (s *Session) About() About { return s.about }
 func (s *Session) ID() string { return s.id }
 
 // Usage is what the session has used so far. It may be more than its turns said
-// together: agents tell the cost after the turn.
+// together: agents report the cost after the turn.
 func (s *Session) Usage() Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.meter.total()
 }
 
-// SessionUSD is what the agent says the whole session has cost, also before it was
-// taken up again; nil if it does not say. It belongs to Earlier.CostUSD.
+// SessionUSD is what the agent says the whole session has cost, including before it was
+// resumed; nil if it does not say. It belongs to Earlier.CostUSD.
 func (s *Session) SessionUSD() *float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

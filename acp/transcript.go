@@ -66,7 +66,7 @@ func (t *transcript) write(dir string, msg []byte) {
 }
 
 // update writes a session/update. One that is no text ends the texts before it, but
-// for usage, which is told in the middle of them.
+// for usage, which comes in the middle of them.
 func (t *transcript) update(line []byte, p updateParams) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -20,7 +20,7 @@ type trouble struct {
 	after   string          // what was said since
 }
 
-// report takes in what Codex tells about its own state.
+// report reads what Codex says about its own state.
 func (t *turn) report(meta json.RawMessage) {
 	var m struct {
 		Codex struct {

@@ -11,7 +11,7 @@ import (
 
 const (
 	maxText  = 64 << 20 // of one turn
-	maxTools = 1 << 14  // calls told apart in one turn
+	maxTools = 1 << 14  // calls distinguished in one turn
 	maxFiles = 1 << 12
 
 	maxNotice = 1 << 10 // more than that is no notice about an error

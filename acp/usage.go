@@ -2,7 +2,7 @@ package acp
 
 import "encoding/json"
 
-// Usage is what was used. Counts are zero where the agent does not tell them.
+// Usage is what was used. Counts are zero where the agent does not report them.
 type Usage struct {
 	Input      int64 // tokens in, without what came from a cache
 	CacheRead  int64
@@ -43,24 +43,24 @@ func (u Usage) minus(v Usage) Usage {
 	return u
 }
 
-func (u Usage) tells() bool { return u.Input+u.CacheRead+u.CacheWrite+u.Output+u.Total > 0 }
+func (u Usage) counted() bool { return u.Input+u.CacheRead+u.CacheWrite+u.Output+u.Total > 0 }
 
-// meter counts a session's usage. Cost is told as a sum of the session, in
+// meter counts a session's usage. Agents report cost as a sum of the session, in
 // updates that may come late; tokens come with each answer. What was handed out
 // with a turn is not handed out again.
 type meter struct {
 	cumulative bool  // tokens are sums of the session, too
-	tokens     Usage // the last sum told, if so
+	tokens     Usage // the last sum reported, if so
 	used       Usage // handed out so far
-	context    int64 // the most that a request of this turn was told to have taken
+	context    int64 // the most that a request of this turn took
 
-	cost     float64 // the last sum told
+	cost     float64 // the last sum reported
 	settled  float64 // of it, handed out, or paid before we came
 	costSeen bool
 }
 
 // newMeter counts from what a session had cost before: agents go on with the sum
-// of a session that is taken up again.
+// of a session that is resumed.
 func newMeter(cumulative bool, before float64) meter {
 	return meter{cumulative: cumulative, cost: before, settled: before}
 }
@@ -88,13 +88,13 @@ func (m *meter) took(tokens int64) { m.context = max(m.context, tokens) }
 // settle is what a turn that ended with this count has used. In a turn in which
 // nothing was said or done the provider refused the request, unless it counts what
 // came out; what the agent wanted to put in was not used then.
-func (m *meter) settle(told Usage, nothing bool) Usage {
-	turn := told
+func (m *meter) settle(reported Usage, nothing bool) Usage {
+	turn := reported
 	switch {
-	case !told.tells():
+	case !reported.counted():
 		turn = Usage{Input: m.context, Total: m.context}
 	case m.cumulative:
-		turn, m.tokens = told.minus(m.tokens), told
+		turn, m.tokens = reported.minus(m.tokens), reported
 	}
 	if nothing && turn.Output == 0 {
 		turn = Usage{}

@@ -53,7 +53,7 @@ func printAgents(a *app, list []agents.Description) error {
 	p := a.palette()
 	t := &term.Table{Width: a.width}
 	bold := func(s string) term.Cell { return term.Cell{Text: s, Paint: p.Bold} }
-	t.Add(bold("AGENT"), bold("HERE"), bold("MODEL BY"), bold("TELLS"), bold("CREDENTIAL"))
+	t.Add(bold("AGENT"), bold("HERE"), bold("MODEL BY"), bold("REPORTS"), bold("CREDENTIAL"))
 	found := false
 	for _, d := range list {
 		name, paint := d.Name, p.Dim
@@ -65,7 +65,7 @@ func printAgents(a *app, list []agents.Description) error {
 		}
 		found = found || d.Installed && d.Source != "built in"
 		t.Add(term.Cell{Text: name, Paint: p.Cyan}, term.Cell{Text: d.Source, Paint: paint},
-			term.Cell{Text: d.ModelBy}, term.Cell{Text: d.Tells}, term.Cell{Text: d.Credential()})
+			term.Cell{Text: d.ModelBy}, term.Cell{Text: d.Reports}, term.Cell{Text: d.Credential()})
 	}
 	if _, err := t.WriteTo(a.stdout); err != nil {
 		return err

@@ -40,7 +40,7 @@ func TestAgentsAreDocumented(t *testing.T) {
 func agentsPage() string {
 	var b strings.Builder
 	var table strings.Builder
-	table.WriteString("| name | npm package | takes its model by | tells about its usage | credentials, the first that is set | keeps its state in |\n|---|---|---|---|---|---|\n")
+	table.WriteString("| name | npm package | takes its model by | reports about its usage | credentials, the first that is set | keeps its state in |\n|---|---|---|---|---|---|\n")
 	for _, p := range agents.All() {
 		if len(p.Self) > 0 {
 			continue
@@ -59,7 +59,7 @@ func agentsPage() string {
 			state = append(state, folder)
 		}
 		slices.Sort(state)
-		fmt.Fprintf(&table, "| `%s` | %s | %s | %s | %s | %s |\n", p.Name, p.Package, p.ModelBy(), p.Tells, credentials, strings.Join(state, ", "))
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s | %s | %s |\n", p.Name, p.Package, p.ModelBy(), p.Reports, credentials, strings.Join(state, ", "))
 	}
 	return "\n" + b.String() + "## How they differ\n\n" + table.String() + "\n"
 }

@@ -182,7 +182,7 @@ func sampleOutcome() report.ResultJSON {
 func sampleAgent() agents.Description {
 	return agents.Description{
 		Name: "gemini", Title: "Gemini", Chosen: true, Installed: true, Start: []string{"/usr/bin/gemini", "--acp"}, Package: orNil("@google/gemini-cli"),
-		ModelBy: "session/set_model", Tiers: map[string][]string{"opus": {"gemini-#-pro"}}, Tells: "tokens", Login: orNil("run gemini and choose how to log in"),
+		ModelBy: "session/set_model", Tiers: map[string][]string{"opus": {"gemini-#-pro"}}, Reports: "tokens", Login: orNil("run gemini and choose how to log in"),
 		Credentials: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, Set: []string{"GEMINI_API_KEY"}, Env: []string{"GEMINI_*", "GOOGLE_*"}, State: []string{"/home/you/.gemini"},
 	}
 }

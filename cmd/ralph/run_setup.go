@@ -11,7 +11,7 @@ import (
 	"ralph/loop"
 )
 
-// setup is what the header tells.
+// setup describes a run for its header.
 func setup(opts loop.Options, chosen agents.Preset, sandbox *sandbox.Confiner) event.Setup {
 	s := event.Setup{
 		Scope: opts.Graph.Scope.String(), Agent: chosen.Name, Model: opts.Models.Model, Jobs: opts.Workers.Jobs, MaxIters: opts.Limits.Iterations,

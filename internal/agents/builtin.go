@@ -16,14 +16,14 @@ func builtin() []Preset {
 			Command: []string{"claude-agent-acp"}, Package: "@agentclientprotocol/claude-agent-acp",
 			Channel: ConfigOption, Key: "model", Tiers: claudeTiers(),
 			State: claudeState(), Pass: claudePass(), Set: claudeSet(), Login: claudeLogin,
-			Credentials: claudeCredentials(), Tells: tellsBoth,
+			Credentials: claudeCredentials(), Reports: reportsBoth,
 		},
 		{
 			Name: "claude-code", Title: "Claude Code (older adapter)", Rank: 8, Says: "@zed-industries/claude-code-acp",
 			Command: []string{"claude-code-acp"}, Package: "@zed-industries/claude-code-acp",
 			Channel: SetModel, Tiers: claudeTiers(), TerminalShell: true,
 			State: claudeState(), Pass: claudePass(), Set: claudeSet(), Login: claudeLogin,
-			Credentials: claudeCredentials(), Tells: tellsNothing,
+			Credentials: claudeCredentials(), Reports: reportsNothing,
 		},
 		{
 			Name: "codex", Title: "Codex", Rank: 2, Says: "codex-acp",
@@ -31,7 +31,7 @@ func builtin() []Preset {
 			Channel: ConfigOption, Key: "model", Tiers: codexTiers(),
 			State: codexState(), Pass: codexPass(), Login: codexLogin, Confined: codexConfined(),
 			Auth:        []Auth{{"CODEX_API_KEY", "codex-api-key"}, {"OPENAI_API_KEY", "openai-api-key"}},
-			Credentials: codexCredentials(), Tells: tellsContext,
+			Credentials: codexCredentials(), Reports: reportsContext,
 		},
 		{
 			Name: "codex-acp", Title: "Codex (newer adapter)", Rank: 9, Says: "@agentclientprotocol/codex-acp",
@@ -40,7 +40,7 @@ func builtin() []Preset {
 			State: codexState(), Pass: codexPass(), Confined: codexConfined(),
 			Login:       "run codex-acp login, or set OPENAI_API_KEY",
 			Auth:        []Auth{{"CODEX_API_KEY", "api-key"}, {"OPENAI_API_KEY", "api-key"}},
-			Credentials: codexCredentials(), Tells: tellsTokens,
+			Credentials: codexCredentials(), Reports: reportsTokens,
 		},
 		{
 			Name: "copilot", Title: "GitHub Copilot", Rank: 5, Says: "Copilot",
@@ -59,7 +59,7 @@ func builtin() []Preset {
 			Credentials: []string{
 				"COPILOT_PROVIDER_BEARER_TOKEN", "COPILOT_PROVIDER_API_KEY", "COPILOT_PROVIDER_BASE_URL",
 				"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN",
-			}, Tells: tellsTokens, Cumulative: true,
+			}, Reports: reportsTokens, Cumulative: true,
 		},
 		{
 			Name: "gemini", Title: "Gemini", Rank: 4, Says: "gemini-cli",
@@ -76,7 +76,7 @@ func builtin() []Preset {
 			Auth:    []Auth{{"GEMINI_API_KEY", "gemini-api-key"}, {"GOOGLE_GENAI_USE_VERTEXAI", "vertex-ai"}},
 			Missing: acp.MissingEmpty,
 
-			Credentials: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_APPLICATION_CREDENTIALS"}, Tells: tellsTokens,
+			Credentials: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_APPLICATION_CREDENTIALS"}, Reports: reportsTokens,
 		},
 		{
 			Name: "kilo", Title: "Kilo Code", Rank: 7, Says: "Kilo",
@@ -86,7 +86,7 @@ func builtin() []Preset {
 			Pass:  append(providers(), "KILO_*"),
 			Login: "run kilo auth login, or set the key of a provider",
 
-			Credentials: append([]string{"KILO_API_KEY"}, providerKeys()...), ByModel: true, Tells: tellsBoth,
+			Credentials: append([]string{"KILO_API_KEY"}, providerKeys()...), ByModel: true, Reports: reportsBoth,
 		},
 		{
 			Name: "kimi", Title: "Kimi Code", Rank: 10, Says: "Kimi Code CLI",
@@ -97,7 +97,7 @@ func builtin() []Preset {
 			Pass:  []string{"KIMI_*", "MOONSHOT_*"},
 			Login: "run kimi login, or set KIMI_MODEL_NAME and KIMI_MODEL_API_KEY",
 
-			Credentials: []string{"KIMI_MODEL_API_KEY"}, Tells: tellsContext,
+			Credentials: []string{"KIMI_MODEL_API_KEY"}, Reports: reportsContext,
 		},
 		{
 			Name: "nanocoder", Title: "nanocoder", Rank: 11, Says: "nanocoder",
@@ -108,7 +108,7 @@ func builtin() []Preset {
 			Pass:  append(providers(), "NANOCODER_*"),
 			Login: "name a provider in agents.config.json, or in NANOCODER_PROVIDERS",
 
-			Credentials: append([]string{"NANOCODER_PROVIDERS"}, providerKeys()...), ByModel: true, Tells: tellsTokens,
+			Credentials: append([]string{"NANOCODER_PROVIDERS"}, providerKeys()...), ByModel: true, Reports: reportsTokens,
 		},
 		{
 			Name: "opencode", Title: "OpenCode", Rank: 3, Says: "OpenCode",
@@ -118,7 +118,7 @@ func builtin() []Preset {
 			Pass:  append(providers(), "OPENCODE_*"),
 			Login: "run opencode auth login, or set the key of a provider",
 
-			Credentials: append([]string{"OPENCODE_API_KEY"}, providerKeys()...), ByModel: true, Tells: tellsBoth,
+			Credentials: append([]string{"OPENCODE_API_KEY"}, providerKeys()...), ByModel: true, Reports: reportsBoth,
 		},
 		{
 			Name: "qwen", Title: "Qwen Code", Rank: 6, Says: "qwen-code",
@@ -134,12 +134,12 @@ func builtin() []Preset {
 			Auth:     []Auth{{"OPENAI_API_KEY", "openai"}},
 			Login:    "run qwen and type /auth, or set OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL",
 
-			Credentials: []string{"OPENAI_API_KEY", "DASHSCOPE_API_KEY", "BAILIAN_CODING_PLAN_API_KEY"}, Tells: tellsNothing,
+			Credentials: []string{"OPENAI_API_KEY", "DASHSCOPE_API_KEY", "BAILIAN_CODING_PLAN_API_KEY"}, Reports: reportsNothing,
 		},
 		{
 			Name: "shell", Title: "the built-in agent that runs the sh block of a task",
 			Self: []string{"shell-agent"}, Channel: NoModel, ExitStatus: true,
-			Login: "it needs no login", Tells: tellsNothing,
+			Login: "it needs no login", Reports: reportsNothing,
 		},
 	}
 }

@@ -68,7 +68,7 @@ func Identify(p Preset, says string) Preset {
 			continue
 		}
 		p.Channel, p.Key, p.Tiers = known.Channel, known.Key, known.Tiers
-		p.Login, p.Auth, p.Tells, p.Cumulative = known.Login, known.Auth, known.Tells, known.Cumulative
+		p.Login, p.Auth, p.Reports, p.Cumulative = known.Login, known.Auth, known.Reports, known.Cumulative
 		p.Confined, p.Missing, p.TerminalShell = known.Confined, known.Missing, known.TerminalShell
 		p.Says = says
 		p.mapTiers()

@@ -141,7 +141,7 @@ func TestIdentifyGoesByWhatTheAgentSays(t *testing.T) {
 		t.Errorf("got %+v, want what the user said", got)
 	}
 	newer := agents.Identify(preset(t, "codex"), "@agentclientprotocol/codex-acp")
-	if want := preset(t, "codex-acp"); newer.Tells != want.Tells || !slices.Equal(newer.Auth, want.Auth) || newer.Name != "codex" {
+	if want := preset(t, "codex-acp"); newer.Reports != want.Reports || !slices.Equal(newer.Auth, want.Auth) || newer.Name != "codex" {
 		t.Errorf("got %+v, want the newer adapter", newer)
 	}
 	for _, p := range agents.All() {

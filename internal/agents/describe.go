@@ -17,7 +17,7 @@ type Description struct {
 	Package     *string             `json:"package"`
 	ModelBy     string              `json:"model_by"`
 	Tiers       map[string][]string `json:"tiers"`
-	Tells       string              `json:"tells"`
+	Reports     string              `json:"tells"`
 	Login       *string             `json:"login"`
 	Credentials []string            `json:"credentials"`
 	Set         []string            `json:"credentials_set"`
@@ -52,7 +52,7 @@ func (f Finder) List() []Description {
 func (f Finder) describe(p Preset) Description {
 	env, _ := f.environment(p)
 	d := Description{
-		Name: p.Name, Title: p.Title, Package: orNil(p.Package), ModelBy: p.ModelBy(), Tiers: p.Tiers, Tells: cmp.Or(p.Tells, "not known"),
+		Name: p.Name, Title: p.Title, Package: orNil(p.Package), ModelBy: p.ModelBy(), Tiers: p.Tiers, Reports: cmp.Or(p.Reports, "not known"),
 		Login: orNil(p.Login), Credentials: orEmpty(p.Credentials), Set: orEmpty(Credentials(p, env)),
 		Env: orEmpty(slices.Concat(p.Pass, p.Allow)), State: orEmpty(p.state(env)), Source: "no",
 	}

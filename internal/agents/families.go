@@ -8,12 +8,12 @@ const (
 	codexLogin  = "run codex login, or set OPENAI_API_KEY"
 )
 
-// What agents tell about what they used.
+// What agents report about their usage.
 const (
-	tellsBoth    = "USD and tokens"
-	tellsTokens  = "tokens"
-	tellsContext = "size of its context"
-	tellsNothing = "nothing"
+	reportsBoth    = "USD and tokens"
+	reportsTokens  = "tokens"
+	reportsContext = "size of its context"
+	reportsNothing = "nothing"
 )
 
 func claudeTiers() map[string][]string {

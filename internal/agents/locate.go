@@ -33,7 +33,7 @@ func Lookup(name string) (Preset, bool) {
 // Installed returns the agents whose program is on PATH, the one to prefer
 // first. Agents that npx would have to fetch, and the built-in agent that has
 // no model, are not among them. Of agents that share a program only the first
-// is named, since nobody can tell which one it is.
+// is named, since they cannot be distinguished.
 func Installed(look LookPath) []Preset {
 	var found []Preset
 	seen := map[string]bool{}
@@ -66,7 +66,7 @@ func Detect(look LookPath) (Preset, bool) {
 
 // Argv returns the argument vector that starts the agent: its program, ralph
 // itself at the path self for the built-in one, or npx with its package. The
-// error is ErrNotInstalled with how to mend it.
+// error is ErrNotInstalled with how to install it.
 func Argv(p Preset, self string, look LookPath) ([]string, error) {
 	if len(p.Self) > 0 {
 		return append([]string{self}, p.Self...), nil

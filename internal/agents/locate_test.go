@@ -76,7 +76,7 @@ func TestEachAgentIsStartedAndToldItsModelAsMeasured(t *testing.T) {
 			if p.TerminalShell != (name == "claude-code") {
 				t.Errorf("got TerminalShell = %v", p.TerminalShell)
 			}
-			if p.Tells == "" {
+			if p.Reports == "" {
 				t.Error("it is not said what the agent tells about its usage")
 			}
 			if len(p.Self) == 0 && (len(p.Credentials) == 0 || len(p.State) == 0 || len(p.Pass) == 0 || p.Rank == 0 || p.Says == "") {

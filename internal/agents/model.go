@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Model returns what the agent calls a tier when nobody knows what it offers,
+// Model returns what the agent calls a tier while its offer is not known,
 // and any other name as it is. It is empty for a tier that the agent has no
 // name for: the agent's own default is meant then.
 func Model(p Preset, name string) string {
@@ -25,16 +25,16 @@ func Resolve(p Preset, name string, offered []string) (string, bool) {
 	if !IsTier(tier) {
 		return name, name != "" && (len(offered) == 0 || slices.Contains(offered, name))
 	}
-	unasked := ""
+	fallback := ""
 	for _, candidate := range p.Tiers[tier] {
 		if model, ok := newest(candidate, offered); ok {
 			return model, true
 		}
-		if unasked == "" && !isPattern(candidate) {
-			unasked = candidate
+		if fallback == "" && !isPattern(candidate) {
+			fallback = candidate
 		}
 	}
-	return unasked, unasked != "" && len(offered) == 0
+	return fallback, fallback != "" && len(offered) == 0
 }
 
 // IsTier reports whether name is one of the three words that stand for a class

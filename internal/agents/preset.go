@@ -18,7 +18,7 @@ type Preset struct {
 	Rank    int      // orders the agents for Detect; 0 means never chosen unless named
 	Unknown bool     // nobody described the agent: only its command is known
 	Login   string   // how a person logs in
-	Tells   string   // what it says about its usage, for people
+	Reports string   // what it says about its usage, for people
 
 	Channel acp.ModelChannel // how it takes its model
 	Key     string           // the configuration option or the variable that Channel needs

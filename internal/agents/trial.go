@@ -187,7 +187,7 @@ func (t *Trial) says() string {
 			return line.Msg.Result.Agent.String()
 		}
 	}
-	return "an agent that does not tell its version"
+	return "an agent that does not say its version"
 }
 
 // Fetched reports whether npx would fetch the agent. WithoutFetching is the agent that

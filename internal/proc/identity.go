@@ -14,7 +14,7 @@ type State int
 
 const (
 	// Unknown is a process recorded on another host, in another container,
-	// before a reboot, or on a system that does not tell.
+	// before a reboot, or on a system that does not say.
 	Unknown State = iota
 	// Alive is a process that runs.
 	Alive

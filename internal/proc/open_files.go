@@ -8,7 +8,7 @@ import (
 )
 
 // OpenForWriting lists the files that this process has open for writing, wherever that
-// came from: a redirection, a flag, a setting. Only Linux tells.
+// came from: a redirection, a flag, a setting. Only Linux lists them.
 func OpenForWriting() []string {
 	var paths []string
 	links, _ := filepath.Glob("/proc/self/fd/*")

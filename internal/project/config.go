@@ -241,7 +241,7 @@ func Default() Config {
 	}
 }
 
-// protected are the files that judge the work, wherever it is judged.
+// protected are the files that decide whether work is accepted, here and in CI.
 func protected() []string {
 	return []string{
 		".ralph.toml", ".github/workflows/**", ".github/actions/**", ".gitlab-ci.yml", ".circleci/**", "Jenkinsfile",

@@ -33,7 +33,7 @@ func explain(path string, data []byte, err error) error {
 	case errors.As(err, &wrong):
 		row, _ := wrong.Position()
 		return fmt.Errorf("%w: %s:%d: %s", ErrConfig, path, row, mistyped(wrong))
-	case errors.As(err, &duration): // of a value without quotes, whose place the library does not tell
+	case errors.As(err, &duration): // of a value without quotes, whose place the library does not report
 		return fmt.Errorf("%w: %s:%d: %w", ErrConfig, path, lineOfValue(data, duration.text), err)
 	default:
 		return fmt.Errorf("%w: %s: %w", ErrConfig, path, err)

@@ -12,9 +12,9 @@ type TelemetryConfig struct {
 	Prometheus string `toml:"prometheus"`
 }
 
-// Notify is somebody to be told about a run, in one or more ways.
+// Notify is a target of notifications, by one or more channels.
 type Notify struct {
-	On      []string `toml:"on"` // kinds of news; none means all
+	On      []string `toml:"on"` // kinds of notifications; none means all
 	Command string   `toml:"command"`
 	Webhook string   `toml:"webhook"`
 	Desktop bool     `toml:"desktop"`
@@ -22,7 +22,7 @@ type Notify struct {
 	Title   bool     `toml:"title"`
 }
 
-// News are the kinds of news that somebody can be told.
+// News are the kinds of notifications.
 func News() []string {
 	return []string{"run_end", "task_failed", "blocked", "waiting", "budget", "needs_input", "recovered"}
 }
@@ -34,7 +34,7 @@ func (n Notify) invalid() string {
 			return fmt.Sprintf("on: %q is none of %s", kind, strings.Join(News(), ", "))
 		}
 	}
-	if len(n.ways()) == 0 {
+	if len(n.channels()) == 0 {
 		return "it has neither command, webhook, desktop, bell nor title"
 	}
 	if n.Webhook != "" && !strings.Contains(n.Webhook, "${") &&
@@ -44,8 +44,8 @@ func (n Notify) invalid() string {
 	return ""
 }
 
-// ways are how somebody is told, with nothing secret in them: an address is a key.
-func (n Notify) ways() []string {
+// channels describes them without secrets: an address is one.
+func (n Notify) channels() []string {
 	var list []string
 	if n.Command != "" {
 		list = append(list, "command "+n.Command)
@@ -74,5 +74,5 @@ func (n Notify) String() string {
 	if len(on) == 0 {
 		on = []string{"everything"}
 	}
-	return strings.Join(n.ways(), ", ") + " on " + strings.Join(on, ", ")
+	return strings.Join(n.channels(), ", ") + " on " + strings.Join(on, ", ")
 }

@@ -11,8 +11,9 @@
 //	None        nothing is confined
 //
 // Below Namespaces nothing can look writable and stay the same, so a verifier
-// finds the project read-only, and Protected tells what an agent tampered with.
+// finds the project read-only, and a Fingerprint shows what an agent tampered with.
 //
 // Use: main calls proc.RunHelper(sandbox.Confine); Detect and DetectFor say the level;
-// Confinement turns a Profile into proc.Spec.Confine.
+// Profile.Encode makes proc.Spec.Confine; a Confiner
+// does all of that for a run.
 package sandbox

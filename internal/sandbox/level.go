@@ -39,7 +39,7 @@ func (l *Level) UnmarshalText(text []byte) error {
 }
 
 // unseen is what changes all the time while an agent works, by ralph itself or by a
-// person, so that nobody can tell that the agent did it.
+// person, so that it does not show that the agent did it.
 const unseen = "the database, runs, objects, features, their staging and knowledge below .ralph, and repositories inside that are ignored or new"
 
 // Gaps says, in sentences for a person, what the level does not cover.
@@ -50,7 +50,7 @@ func (l Level) Gaps() []string {
 			"the network is not restricted: services that listen on it, also on this machine, can be reached",
 			"what is not hidden can be read",
 			"the agent's own state folders, build caches at work and [sandbox] write folders are really written",
-			"hooks and configuration of repositories inside the project can be written if git ignores them or they are new; if they are moved away and made anew, that is found afterwards",
+			"hooks and configuration of repositories inside the project can be written if git ignores them or they are new; if they are moved away and recreated, that is found afterwards",
 			"sockets in the file system outside /run and /tmp can be connected to",
 			"cpu, memory and disk space are not limited",
 		}

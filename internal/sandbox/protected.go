@@ -17,7 +17,7 @@ import (
 )
 
 // Fingerprint is what a set of paths looked like: names, types, modes and
-// contents, not times. It tells afterwards that something was tampered with
+// contents, not times. It shows afterwards that something was tampered with
 // where nothing could prevent it. A path that does not exist is one that must not
 // appear.
 type Fingerprint struct {
@@ -99,7 +99,7 @@ func (f *Fingerprint) take() (map[string][sha256.Size]byte, error) {
 	return sums, nil
 }
 
-// Sum tells whether what is at a path is what it was: type, mode and content, for a
+// Sum shows whether what is at a path is what it was: type, mode and content, for a
 // folder not what is in it. It is empty where nothing can be read.
 func Sum(path string) string {
 	sum, err := sumOf(path)

@@ -12,7 +12,7 @@ import (
 )
 
 // Protection is everything of a project that no agent may write, because ralph or
-// git go by it: ralph's state and configuration, and of every repository the hooks,
+// git use it: ralph's state and configuration, and of every repository the hooks,
 // the configuration and the files that say where its folder is. It is the one list
 // for what the sandbox makes read-only, for what is never written on behalf of an
 // agent, and for what is compared after an attempt.
@@ -50,7 +50,7 @@ func Protect(ctx context.Context, p project.Project, more ...string) *Protection
 	return x
 }
 
-// addGit adds what git goes by. Repositories inside the project may be removed.
+// addGit adds what git uses. Repositories inside the project may be removed.
 func (x *Protection) addGit(p git.Places, inside bool) {
 	for _, file := range p.Pointers {
 		x.add(guard{path: file, mayGo: inside, firm: !inside})

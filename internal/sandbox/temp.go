@@ -14,7 +14,7 @@ import (
 // ErrNoTemp is a temporary folder that cannot be used: the user's environment is wrong.
 var ErrNoTemp = errors.New("the temporary folder cannot be used")
 
-// MakeTemp makes a folder whose name tells which process it belongs to.
+// MakeTemp makes a folder whose name says which process it belongs to.
 func MakeTemp(parent string) (string, error) {
 	self, err := proc.Self()
 	if err != nil {
