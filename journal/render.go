@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"ralph/internal/plain"
 )
 
 const (
@@ -75,11 +76,11 @@ func render(e Entry, notes int) string {
 	}
 	text, total := strings.TrimSpace(e.Notes), len(e.Notes)
 	if len(text) > notes {
-		text = cut(text, notes) + fmt.Sprintf("\n[cut: %d bytes; see `ralph journal show %d`]", total, e.N)
+		text = plain.Head(text, notes) + fmt.Sprintf("\n[cut: %d bytes; see `ralph journal show %d`]", total, e.N)
 	}
 	if text != "" {
 		b.WriteString("  notes:\n")
-		for line := range strings.FieldsFuncSeq(text, isLineEnd) {
+		for line := range strings.FieldsFuncSeq(text, plain.IsLineEnd) {
 			b.WriteString("    ")
 			b.WriteString(line)
 			b.WriteByte('\n')
@@ -111,10 +112,10 @@ func oneLine(text string, limit int) string {
 	if len(text) <= limit && isPlain(text) {
 		return text
 	}
-	short := strings.Join(strings.Fields(cut(text, 4*limit)), " ")
-	short = strings.Join(strings.FieldsFunc(short, isLineEnd), " ")
+	short := strings.Join(strings.Fields(plain.Head(text, 4*limit)), " ")
+	short = strings.Join(strings.FieldsFunc(short, plain.IsLineEnd), " ")
 	if len(short) > limit || len(text) > 4*limit {
-		return cut(short, limit-len("…")) + "…"
+		return plain.Head(short, limit-len("…")) + "…"
 	}
 	return short
 }
@@ -131,25 +132,4 @@ func isPlain(text string) bool {
 		blank = c == ' '
 	}
 	return !blank
-}
-
-// isLineEnd includes what some programs take for one.
-func isLineEnd(r rune) bool {
-	switch r {
-	case '\n', '\r', '\v', '\f', '\u0085', '\u2028', '\u2029':
-		return true
-	}
-	return false
-}
-
-// cut returns at most n bytes from the beginning without half a rune.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	n = max(n, 0)
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }

@@ -75,7 +75,7 @@ func decode(text string, into any) (err error) {
 	}()
 	file, err := parser.ParseBytes([]byte(text), 0)
 	if err != nil {
-		return plain(err)
+		return plainError(err)
 	}
 	if len(file.Docs) == 0 || file.Docs[0].Body == nil {
 		return nil
@@ -86,7 +86,7 @@ func decode(text string, into any) (err error) {
 		return errors.New("front matter: anchors and aliases are not read")
 	}
 	if err := yaml.NodeToValue(file.Docs[0].Body, into); err != nil {
-		return plain(err)
+		return plainError(err)
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (a *aliases) Visit(node ast.Node) ast.Visitor {
 }
 
 // plain drops the picture that the library draws below its message.
-func plain(err error) error {
+func plainError(err error) error {
 	first, _, _ := strings.Cut(err.Error(), "\n")
 	return errors.New("front matter: " + first)
 }

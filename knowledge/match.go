@@ -3,6 +3,8 @@ package knowledge
 import (
 	"cmp"
 	"slices"
+
+	"ralph/internal/plain"
 )
 
 // Query is what entries are matched against.
@@ -72,10 +74,10 @@ func (q Query) Match(entries []Entry) []Match {
 
 // points returns what a tag is worth. Tags repeat, so each is looked at once.
 func (q Query) points() func(tag string) int {
-	task := newText(words(cut(q.Title, maxQueryText)), words(cut(q.Description, maxQueryText)))
+	task := newText(words(plain.Head(q.Title, maxQueryText)), words(plain.Head(q.Description, maxQueryText)))
 	var named [][]string
 	for _, path := range q.Paths[:min(len(q.Paths), maxQueryPaths)] {
-		named = append(named, pathWords(cut(path, maxQueryText)))
+		named = append(named, pathWords(plain.Head(path, maxQueryText)))
 	}
 	paths := newText(named...)
 	feature := key(q.Feature)

@@ -3,6 +3,8 @@ package knowledge
 import (
 	"fmt"
 	"strings"
+
+	"ralph/internal/plain"
 )
 
 // DefaultTokens is the budget of a rendering when none is given.
@@ -57,7 +59,7 @@ func render(e Entry, room int) string {
 	if room -= len(said); room < leastBody {
 		return ""
 	}
-	body = cut(body, room-len("\n"))
+	body = plain.Head(body, room-len("\n"))
 	return head + strings.TrimRight(body, " \n") + "\n" + said + "\n"
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"syscall"
 	"unicode/utf8"
+
+	"ralph/internal/plain"
 )
 
 // Skill is a file that an agent may read when it needs it.
@@ -35,7 +37,7 @@ func Skills(project string, q Query) ([]Skill, []Warning) {
 		return nil, []Warning{{project, reason(err).Error()}}
 	}
 	defer root.Close()
-	task := newText(words(cut(q.Title, maxQueryText)), words(cut(q.Description, maxQueryText)))
+	task := newText(words(plain.Head(q.Title, maxQueryText)), words(plain.Head(q.Description, maxQueryText)))
 	var skills []Skill
 	var warnings []Warning
 	for _, folder := range []string{".ralph/skills", ".claude/skills"} { // the first to name a skill wins

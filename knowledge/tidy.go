@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"ralph/internal/plain"
 )
 
 const (
@@ -65,7 +67,7 @@ func cutWords(body string) (kept string, total int) {
 		}
 	}
 	said := cutNotice(total)
-	kept = strings.TrimSpace(cut(body[:end], maxBody-len(said)-2))
+	kept = strings.TrimSpace(plain.Head(body[:end], maxBody-len(said)-2))
 	return kept + "\n\n" + said, total
 }
 
@@ -76,48 +78,21 @@ const cutWordsOwn = 5
 
 // oneLine returns text in one line without control characters, cut at limit bytes.
 func oneLine(text string, limit int) string {
-	text = strings.Join(strings.FieldsFunc(cut(text, 8*limit), func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r) || isInvisible(r) || r == utf8.RuneError
+	text = strings.Join(strings.FieldsFunc(plain.Head(text, 8*limit), func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || plain.IsInvisible(r) || r == utf8.RuneError
 	}), " ")
-	return strings.TrimSpace(cut(text, limit))
+	return strings.TrimSpace(plain.Head(text, limit))
 }
 
 // cleanLines ends every line with \n and drops control characters.
 func cleanLines(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case isLineEnd(r):
+		case plain.IsLineEnd(r):
 			return '\n'
-		case r != '\t' && unicode.IsControl(r), isInvisible(r):
+		case r != '\t' && unicode.IsControl(r), plain.IsInvisible(r):
 			return -1
 		}
 		return r
 	}, strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\r\n", "\n"))
-}
-
-// isLineEnd includes what some programs take for one.
-func isLineEnd(r rune) bool {
-	switch r {
-	case '\n', '\r', '\v', '\f', '\u0085', '\u2028', '\u2029':
-		return true
-	}
-	return false
-}
-
-// isInvisible names what can reorder or hide what a person would read.
-func isInvisible(r rune) bool {
-	return r == '\u061c' || r == '\u200b' || r == '\u200e' || r == '\u200f' || r == '\ufeff' ||
-		'\u202a' <= r && r <= '\u202e' || '\u2060' <= r && r <= '\u206f' || 0xe0000 <= r && r <= 0xe0fff
-}
-
-// cut returns at most n bytes from the beginning without half a rune.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	n = max(n, 0)
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"ralph/internal/plain"
 )
 
 // clean returns text that is only text: valid UTF-8, lines ended by \n, no
@@ -18,38 +20,14 @@ func clean(text string) string {
 		case r == '\x1b':
 			n = escapeLength(text[i:])
 		case r == '\r' && strings.HasPrefix(text[i+1:], "\n"):
-		case isLineEnd(r):
+		case plain.IsLineEnd(r):
 			b.WriteByte('\n')
-		case r == '\t' || !unicode.IsControl(r) && !isInvisible(r):
+		case r == '\t' || !unicode.IsControl(r) && !plain.IsInvisible(r):
 			b.WriteRune(r)
 		}
 		i += n
 	}
 	return b.String()
-}
-
-// isLineEnd includes what some programs take for one, so that no line of a
-// quotation can begin without its mark.
-func isLineEnd(r rune) bool {
-	switch r {
-	case '\n', '\r', '\v', '\f', '\u0085', '\u2028', '\u2029':
-		return true
-	}
-	return false
-}
-
-// isInvisible names bidirectional controls, zero-width characters, tags and
-// supplementary variation selectors. The joiners stay: scripts and emoji need
-// them.
-func isInvisible(r rune) bool {
-	switch {
-	case r == '\u061c', r == '\u200b', r == '\u200e', r == '\u200f', r == '\ufeff', r == '\u00ad',
-		'\u202a' <= r && r <= '\u202e',
-		'\u2060' <= r && r <= '\u206f',
-		0xe0000 <= r && r <= 0xe0fff:
-		return true
-	}
-	return false
 }
 
 // escapeLength returns the length of the terminal escape that s begins with.

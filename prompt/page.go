@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"text/template"
+
+	"ralph/internal/plain"
 )
 
 const (
@@ -66,9 +68,9 @@ func (p *page) quote(text, from string, weight, rank int) *quote {
 
 // inline makes foreign text fit to stand in a line of ours.
 func (p *page) inline(text string, limit int) string {
-	text = oneLine(p.safe(cutTo(text, bytesPerToken*limit)))
+	text = oneLine(p.safe(plain.Head(text, bytesPerToken*limit)))
 	if len(text) > limit {
-		text = cutTo(text, limit-len("…")) + "…"
+		text = plain.Head(text, limit-len("…")) + "…"
 	}
 	return text
 }

@@ -3,6 +3,8 @@ package prompt
 import (
 	"fmt"
 	"strings"
+
+	"ralph/internal/plain"
 )
 
 // Weights are percentages of what is left for quotations, in the order of the
@@ -100,7 +102,7 @@ func prerequisiteList(done []Prerequisite) string {
 	var b strings.Builder
 	for _, d := range done {
 		fmt.Fprintf(&b, "%s: %s\n", d.ID, oneLine(d.Title))
-		writeIndented(&b, cutTo(d.Summary, maxSummary))
+		writeIndented(&b, plain.Head(d.Summary, maxSummary))
 	}
 	return b.String()
 }
@@ -130,7 +132,7 @@ func gateList(gates []Gate) string {
 			verdict = "passed"
 		}
 		fmt.Fprintf(&b, "%s: %s\n", verdict, oneLine(g.Name))
-		writeIndented(&b, lastOf(g.Output, maxSummary))
+		writeIndented(&b, plain.Tail(g.Output, maxSummary))
 	}
 	return b.String()
 }

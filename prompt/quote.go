@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"ralph/internal/plain"
 )
 
 // quote is one quotation: foreign text, its source, and after fit what of it is
@@ -102,7 +104,7 @@ func firstLines(text string, room int) string {
 		}
 		if used+len(mark)+n > room {
 			if used < room/2 {
-				end += len(cutTo(text[end:], room-used-len(mark)))
+				end += len(plain.Head(text[end:], room-used-len(mark)))
 			}
 			break
 		}
@@ -119,7 +121,7 @@ func lastLines(text string, room int) string {
 		line := text[strings.LastIndexByte(text[:end], '\n')+1 : end]
 		if used+len(mark)+len(line)+1 > room {
 			if used < room/2 {
-				start = end - len(lastOf(line, room-used-len(mark)-1))
+				start = end - len(plain.Tail(line, room-used-len(mark)-1))
 			}
 			break
 		}
@@ -127,27 +129,6 @@ func lastLines(text string, room int) string {
 		start = end - len(line)
 	}
 	return strings.Trim(text[start:], "\n")
-}
-
-// cutTo returns at most n bytes from the beginning without half a rune.
-func cutTo(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	n = max(n, 0)
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
-
-// lastOf returns at most n bytes from the end without half a rune.
-func lastOf(s string, n int) string {
-	i := max(0, len(s)-max(n, 0))
-	for i < len(s) && !utf8.RuneStart(s[i]) {
-		i++
-	}
-	return s[i:]
 }
 
 func commas(n int) string {

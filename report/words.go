@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/human"
+	"ralph/internal/plain"
 	"ralph/internal/term"
 )
 
@@ -26,11 +26,8 @@ func shorten(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
-	cut := limit
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + fmt.Sprintf("… (%s more)", human.Bytes(int64(len(s)-cut)))
+	kept := plain.Head(s, limit)
+	return kept + fmt.Sprintf("… (%s more)", human.Bytes(int64(len(s)-len(kept))))
 }
 
 // ending keeps the end of a text, where a failing command says why.
@@ -38,14 +35,11 @@ func ending(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
-	cut := len(s) - limit
-	for cut < len(s) && !utf8.RuneStart(s[cut]) {
-		cut++
+	kept := plain.Tail(s, limit)
+	if _, after, ok := strings.Cut(kept, "\n"); ok && len(after) > limit/2 {
+		kept = after
 	}
-	if _, after, ok := strings.Cut(s[cut:], "\n"); ok && len(after) > limit/2 {
-		return fmt.Sprintf("… (%s before this)\n", human.Bytes(int64(len(s)-len(after)))) + after
-	}
-	return fmt.Sprintf("… (%s before this)\n", human.Bytes(int64(cut))) + s[cut:]
+	return fmt.Sprintf("… (%s before this)\n", human.Bytes(int64(len(s)-len(kept)))) + kept
 }
 
 // CostWords says what was spent: what is unknown is said to be unknown, and

@@ -18,6 +18,7 @@ import (
 
 	"ralph/event"
 	"ralph/internal/outbox"
+	"ralph/internal/plain"
 )
 
 // Tracer makes spans of events: the run, in it its attempts, in those what was
@@ -263,5 +264,5 @@ func cut(s string) string {
 	if len(s) <= most {
 		return s
 	}
-	return s[:most] + "…"
+	return plain.Head(s, most) + "…"
 }

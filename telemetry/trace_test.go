@@ -87,7 +87,7 @@ func tracerTo(t *testing.T, c *collector, with func(*ExportOptions)) *Tracer {
 	opts := ExportOptions{
 		Endpoint: strings.Replace(c.URL, "://", "://me:secret@", 1) + "/v1/traces?a=b", Protobuf: true,
 		Resource: map[string]string{"service.name": "ralph"}, Version: "1",
-		Backoff: time.Millisecond, Retry: 20 * time.Millisecond, Flush: time.Minute, Timeout: time.Minute,
+		Backoff: time.Millisecond, Retry: 100 * time.Millisecond, Flush: time.Minute, Timeout: time.Minute,
 	}
 	if with != nil {
 		with(&opts)
@@ -156,7 +156,7 @@ func TestACollectorThatMisbehaves(t *testing.T) {
 				drop(w)
 			}
 		}, 2, ""},
-		"busy for ever": {func(_ int, w http.ResponseWriter) { w.WriteHeader(503) }, 3, "traces: 1 spans were not sent to 127.0.0.1"},
+		"busy for ever": {func(_ int, w http.ResponseWriter) { w.WriteHeader(503) }, 2, "traces: 1 spans were not sent to 127.0.0.1"},
 		"a redirect": {func(_ int, w http.ResponseWriter) {
 			w.Header().Set("Location", "/elsewhere")
 			w.WriteHeader(307)

@@ -2,9 +2,9 @@ package render
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"ralph/event"
+	"ralph/internal/plain"
 )
 
 // maxLine is how much text without a line break is kept before it is shown anyway.
@@ -64,12 +64,9 @@ func (s *speech) end(emit func(string)) {
 
 func (s *speech) keep(text string, emit func(string)) {
 	for s.line.Len()+len(text) > maxLine {
-		cut := maxLine - s.line.Len()
-		for cut > 0 && !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		s.line.WriteString(text[:cut])
-		text = text[cut:]
+		kept := plain.Head(text, maxLine-s.line.Len())
+		s.line.WriteString(kept)
+		text = text[len(kept):]
 		s.endLine(emit)
 	}
 	s.line.WriteString(text)

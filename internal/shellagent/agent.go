@@ -22,6 +22,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -119,12 +121,12 @@ func (a *agent) NewSession(_ context.Context, req acp.NewSessionRequest) (acp.Ne
 	}
 	a.made++
 	id := acp.SessionId(fmt.Sprintf("shell-%d", a.made))
-	a.sessions[id] = newSession(req.Cwd)
+	a.sessions[id] = &session{cwd: req.Cwd}
 	return acp.NewSessionResponse{SessionId: id}, nil
 }
 
 func (a *agent) Prompt(ctx context.Context, req acp.PromptRequest) (acp.PromptResponse, error) {
-	s, err := a.session(req.SessionId)
+	s, terminals, err := a.session(req.SessionId)
 	if err != nil {
 		return acp.PromptResponse{}, err
 	}
@@ -133,10 +135,7 @@ func (a *agent) Prompt(ctx context.Context, req acp.PromptRequest) (acp.PromptRe
 		return acp.PromptResponse{}, err
 	}
 	defer end()
-	t := turn{
-		conn: a.conn, id: req.SessionId, session: s,
-		poll: a.options.Poll, terminals: a.hasTerminals(),
-	}
+	t := turn{conn: a.conn, id: req.SessionId, session: s, poll: a.options.Poll, terminals: terminals}
 	return t.run(ctx, text(req.Prompt))
 }
 
@@ -146,7 +145,7 @@ func (a *agent) Cancel(context.Context, acp.CancelNotification) error { return n
 
 // CloseSession ends the session's turn and returns when it has ended.
 func (a *agent) CloseSession(_ context.Context, req acp.CloseSessionRequest) (acp.CloseSessionResponse, error) {
-	s, err := a.session(req.SessionId)
+	s, _, err := a.session(req.SessionId)
 	if err != nil {
 		return acp.CloseSessionResponse{}, err
 	}
@@ -157,30 +156,22 @@ func (a *agent) CloseSession(_ context.Context, req acp.CloseSessionRequest) (ac
 	return acp.CloseSessionResponse{}, nil
 }
 
-func (a *agent) hasTerminals() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.terminals
-}
-
-func (a *agent) session(id acp.SessionId) (*session, error) {
+// session also reports whether the client offers terminals.
+func (a *agent) session(id acp.SessionId) (s *session, terminals bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s, ok := a.sessions[id]
 	if !ok {
-		return nil, acp.NewInvalidParams(map[string]any{"error": "unknown session " + string(id)})
+		return nil, false, acp.NewInvalidParams(map[string]any{"error": "unknown session " + string(id)})
 	}
-	return s, nil
+	return s, a.terminals, nil
 }
 
 // stop closes every session, allows no other and waits for their turns.
 func (a *agent) stop() {
 	a.mu.Lock()
 	a.stopped = true
-	var open []*session
-	for _, s := range a.sessions {
-		open = append(open, s)
-	}
+	open := slices.Collect(maps.Values(a.sessions))
 	clear(a.sessions)
 	a.mu.Unlock()
 	for _, s := range open {

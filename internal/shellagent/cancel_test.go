@@ -83,7 +83,7 @@ func TestASecondPromptNeverMakesASecondScript(t *testing.T) {
 
 func TestAClosedSessionBeginsNoTurn(t *testing.T) {
 	t.Parallel()
-	s := newSession(t.TempDir())
+	s := &session{cwd: t.TempDir()}
 	s.close()
 	if _, _, err := s.begin(t.Context()); err == nil {
 		t.Error("got a turn, want a refusal")

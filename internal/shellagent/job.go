@@ -46,7 +46,9 @@ func read(prompt string) (j job, problem string) {
 		return j, "its script contains " + redact.Placeholder + ", which stands for the value of a variable that looks like a secret, so it is " +
 			"not what was written; write $NAME there and allow NAME in [agent] env_allow, or unset the variable for ralph"
 	case found:
-		j.shell, j.script = shellOf(b.language), whole(b.text)
+		if j.shell, j.script = "sh", whole(b.text); b.language == "bash" {
+			j.shell = "bash"
+		}
 	case !j.verify:
 		return j, "its description has no fenced code block with the language sh (three backticks, sh, the commands, " +
 			"three backticks), which is what this agent runs; write one, or give the task to an agent with a model"
@@ -69,25 +71,18 @@ func (j job) title() string {
 	return j.shell + " block of " + j.task
 }
 
-func (j job) refuse(problem string) answer {
+func (j job) refuse(problem string) string {
 	if j.verify {
 		return say("The task "+j.task+" cannot be verified.", "<verify-fail>"+quote(problem)+"</verify-fail>")
 	}
 	return failed(j.task, "The task "+j.task+" cannot be run.", quote(problem))
 }
 
-func (j job) verdict(r result) answer {
+func (j job) verdict(r result) string {
 	if j.verify {
 		return verified(j.task, r)
 	}
 	return worked(j.task, r)
-}
-
-func shellOf(language string) string {
-	if language == "bash" {
-		return "bash"
-	}
-	return "sh"
 }
 
 // whole undoes what the prompt does to the words by which a verifier's prompt

@@ -16,11 +16,11 @@ type session struct {
 	stop   context.CancelFunc // nil when no turn is running
 	closed bool
 	ended  sync.WaitGroup
-	last   answer
-	job    job // the last that was run
-}
 
-func newSession(cwd string) *session { return &session{cwd: cwd} }
+	// Of the turn that is running, and of the one before.
+	last string
+	job  job
+}
 
 // begin starts a turn. It refuses a second one: two scripts in one folder would
 // be two agents at one task.
@@ -51,26 +51,4 @@ func (s *session) close() {
 	}
 	s.mu.Unlock()
 	s.ended.Wait()
-}
-
-func (s *session) remember(j job, a answer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last = a
-	if j.script != "" {
-		s.job = j
-	}
-}
-
-// again is the job that was run last.
-func (s *session) again() (job, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.job, s.job.script != ""
-}
-
-func (s *session) recall() answer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.last
 }

@@ -5,9 +5,10 @@ import (
 	"math"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	acp "github.com/coder/acp-go-sdk"
+
+	"ralph/internal/plain"
 )
 
 // toolCall is a running script as the client sees it: a terminal, and a tool
@@ -135,12 +136,9 @@ func lastBytes(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	s = s[len(s)-n:]
+	s = plain.Tail(s, n)
 	if nl := strings.IndexByte(s, '\n'); nl >= 0 && nl < n/2 {
 		return s[nl+1:]
-	}
-	for s != "" && !utf8.RuneStart(s[0]) {
-		s = s[1:]
 	}
 	return s
 }

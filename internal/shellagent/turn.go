@@ -29,18 +29,16 @@ type turn struct {
 
 func (t turn) run(ctx context.Context, prompt string) (acp.PromptResponse, error) {
 	job, problem := read(prompt)
-	var a answer
-	if strings.HasPrefix(prompt, asksToRepair) {
+	if strings.HasPrefix(prompt, asksToRepair) && t.session.job.script != "" {
 		// The work was not accepted: the same script may do better now.
-		if again, known := t.session.again(); known {
-			job, problem = again, ""
-		}
+		job, problem = t.session.job, ""
 	}
+	var a string
 	switch {
 	case job.task == "":
 		// A question without a task is about the one before: whatever it asks,
 		// the verdict has not changed, and nothing is run twice.
-		if a = t.session.recall(); a.text == "" {
+		if a = t.session.last; a == "" {
 			a = say("This prompt has no section \"Assigned Task\" with the ID of a task, so there is nothing to run.")
 		}
 	case problem != "":
@@ -54,8 +52,10 @@ func (t turn) run(ctx context.Context, prompt string) (acp.PromptResponse, error
 		}
 		a = job.verdict(r)
 	}
-	t.session.remember(job, a)
-	if err := t.update(ctx, acp.UpdateAgentMessageText(a.text)); err != nil {
+	if t.session.last = a; job.script != "" {
+		t.session.job = job
+	}
+	if err := t.update(ctx, acp.UpdateAgentMessageText(a)); err != nil {
 		return stopped(ctx, err)
 	}
 	return acp.PromptResponse{StopReason: acp.StopReasonEndTurn}, nil
@@ -64,12 +64,10 @@ func (t turn) run(ctx context.Context, prompt string) (acp.PromptResponse, error
 // stopped answers for a turn that could not go on: a cancel is no error,
 // whatever broke because of it.
 func stopped(ctx context.Context, err error) (acp.PromptResponse, error) {
-	select {
-	case <-ctx.Done():
+	if ctx.Err() != nil {
 		return acp.PromptResponse{StopReason: acp.StopReasonCancelled}, nil
-	default:
-		return acp.PromptResponse{}, err
 	}
+	return acp.PromptResponse{}, err
 }
 
 // execute runs a script in a terminal of the client and shows it as one tool
@@ -80,11 +78,10 @@ func (t turn) execute(ctx context.Context, j job) (result, error) {
 	}
 	// What is begun must be known, reported and cleaned up also after a cancel.
 	lasting := context.WithoutCancel(ctx)
-	created, err := t.create(lasting, j)
+	call, err := t.create(lasting, j)
 	if err != nil {
 		return result{}, err
 	}
-	call := toolCall{turn: t, id: acp.ToolCallId("run-" + created.TerminalId), terminal: created.TerminalId}
 	defer call.release(lasting)
 	if err := call.start(lasting, j); err != nil {
 		return result{}, err
@@ -98,17 +95,16 @@ func (t turn) execute(ctx context.Context, j job) (result, error) {
 	return r, call.end(lasting, r)
 }
 
-func (t turn) create(ctx context.Context, j job) (acp.CreateTerminalResponse, error) {
+// create starts the script in a terminal.
+func (t turn) create(ctx context.Context, j job) (toolCall, error) {
 	ctx, cancel := context.WithTimeout(ctx, clientGrace)
 	defer cancel()
-	return t.conn.CreateTerminal(ctx, acp.CreateTerminalRequest{
-		SessionId: t.id,
-		Command:   j.shell,
+	created, err := t.conn.CreateTerminal(ctx, acp.CreateTerminalRequest{
+		SessionId: t.id, Command: j.shell, Cwd: acp.Ptr(t.session.cwd), OutputByteLimit: acp.Ptr(outputLimit),
 		// -e: the first command that fails decides, not the last one that runs.
-		Args:            []string{"-e", "-c", j.script},
-		Cwd:             acp.Ptr(t.session.cwd),
-		OutputByteLimit: acp.Ptr(outputLimit),
+		Args: []string{"-e", "-c", j.script},
 	})
+	return toolCall{turn: t, id: acp.ToolCallId("run-" + created.TerminalId), terminal: created.TerminalId}, err
 }
 
 func (t turn) update(ctx context.Context, u acp.SessionUpdate) error {

@@ -4,16 +4,13 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"ralph/internal/term"
 )
 
 // tryAgain is EX_TEMPFAIL of sysexits.h: the script has not failed, it could
 // not do its work yet.
 const tryAgain = 75
-
-// answer is what the agent says at the end of a turn.
-type answer struct {
-	text string
-}
 
 // result is how a script ended.
 type result struct {
@@ -23,8 +20,6 @@ type result struct {
 }
 
 func (r result) ok() bool { return r.code != nil && *r.code == 0 }
-
-func (r result) again() bool { return r.code != nil && *r.code == tryAgain }
 
 // ending says how the script ended, in the words of a shell's user.
 func (r result) ending() string {
@@ -46,32 +41,32 @@ func (r result) reason() string {
 }
 
 // worked is the verdict on a task whose script ended.
-func worked(task string, r result) answer {
+func worked(task string, r result) string {
 	switch {
 	case r.ok():
 		return say("The script of "+task+" ended with exit status 0.", "<task-done>"+task+"</task-done>")
-	case r.again():
+	case r.code != nil && *r.code == tryAgain:
 		return say(fmt.Sprintf("The script of %s ended with exit status %d, by which it asks to be tried again. This is no verdict.", task, tryAgain))
 	}
 	return failed(task, "The script of "+task+" failed.", r.reason())
 }
 
 // verified is the verdict on a task whose verify block ended.
-func verified(task string, r result) answer {
+func verified(task string, r result) string {
 	if r.ok() {
 		return say("The verify block of "+task+" ended with exit status 0.", "<verify-pass/>")
 	}
 	return say("The verify block of "+task+" failed.", "<verify-fail>"+r.reason()+"</verify-fail>")
 }
 
-func failed(task, what, reason string) answer {
+func failed(task, what, reason string) string {
 	return say(what, "<task-failed>"+task+": "+reason+"</task-failed>")
 }
 
 // say puts each part into a paragraph of its own: whatever Markdown one part
 // contains then ends before the sigil begins.
-func say(parts ...string) answer {
-	return answer{text: strings.Join(parts, "\n\n") + "\n"}
+func say(parts ...string) string {
+	return strings.Join(parts, "\n\n") + "\n"
 }
 
 const (
@@ -99,7 +94,7 @@ func tail(output string) string {
 // quote makes text harmless inside a sigil: no tag can begin in it, no code
 // span either, and no control character or escape sequence reaches a terminal.
 func quote(s string) string {
-	s = strings.ToValidUTF8(stripEscapes(s), "?")
+	s = strings.ToValidUTF8(term.Strip(s), "?")
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '<':
@@ -113,22 +108,4 @@ func quote(s string) string {
 		}
 		return r
 	}, s)
-}
-
-// stripEscapes removes the sequences with which programs colour their output:
-// ESC [ parameters and one final letter.
-func stripEscapes(s string) string {
-	var out strings.Builder
-	for {
-		before, after, found := strings.Cut(s, "\x1b[")
-		out.WriteString(before)
-		if !found {
-			return out.String()
-		}
-		final := strings.IndexFunc(after, func(r rune) bool { return r >= 0x40 })
-		if final < 0 {
-			return out.String()
-		}
-		s = after[final+1:]
-	}
 }

@@ -1,0 +1,49 @@
+// Package plain knows what plain text is: where it may be cut, what ends a line, and which
+// characters nobody sees.
+package plain
+
+import "unicode/utf8"
+
+// Head returns at most n bytes from the beginning without half a rune.
+func Head(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	n = max(n, 0)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// Tail returns at most n bytes from the end without half a rune.
+func Tail(s string, n int) string {
+	i := max(0, len(s)-max(n, 0))
+	for i < len(s) && !utf8.RuneStart(s[i]) {
+		i++
+	}
+	return s[i:]
+}
+
+// IsLineEnd includes what only some programs take for the end of a line.
+func IsLineEnd(r rune) bool {
+	switch r {
+	case '\n', '\r', '\v', '\f', '\u0085', '\u2028', '\u2029':
+		return true
+	}
+	return false
+}
+
+// IsInvisible names bidirectional controls, zero-width characters, soft hyphens, tags and
+// supplementary variation selectors: they reorder or hide what a person reads. The joiners
+// are not among them, because scripts and emoji need them.
+func IsInvisible(r rune) bool {
+	switch {
+	case r == '\u061c', r == '\u200b', r == '\u200e', r == '\u200f', r == '\ufeff', r == '\u00ad',
+		'\u202a' <= r && r <= '\u202e',
+		'\u2060' <= r && r <= '\u206f',
+		0xe0000 <= r && r <= 0xe0fff:
+		return true
+	}
+	return false
+}
