@@ -86,11 +86,11 @@ func (a *app) readGlobals(c *cli.Context) {
 
 func (a *app) specs() []command {
 	return withBare(slices.Concat(
-		grouped("Plan", a.initCommand(), taskCommand(a), featureCommand(a)),
+		grouped("Plan", initCommand(a), taskCommand(a), featureCommand(a)),
 		grouped("Run", runCommand(a), a.demoCommand(), stopCommand(a), pauseCommand(a), resumeCommand(a), recoverCommand(a), a.promptCommand()),
 		grouped("Inspect", a.statusCommand(), watchCommand(a), reportCommand(a), a.runsCommand(), logsCommand(a), a.costCommand(), a.statsCommand(),
-			a.journalCommand(), a.knowledgeCommand()),
-		grouped("Maintain", agentsCommand(a), a.configCommand(), doctorCommand(a), gcCommand(a), a.completionCommand(), a.manCommand(), a.versionCommand()),
+			journalCommand(a), knowledgeCommand(a)),
+		grouped("Maintain", agentsCommand(a), configCommand(a), doctorCommand(a), gcCommand(a), a.completionCommand(), a.manCommand(), versionCommand(a)),
 		[]command{a.completeCommand(), shellAgentCommand(a)},
 	))
 }

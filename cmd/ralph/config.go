@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,9 +16,9 @@ import (
 	"ralph/internal/term"
 )
 
-func (a *app) configCommand() command {
+func configCommand(a *app) command {
 	return command{
-		name: "config", short: "look at the configuration",
+		name: "config", short: "show the configuration",
 		example: "ralph config show",
 		sub: []command{{
 			name: "show", bare: true, short: "print every value and where it came from",
@@ -25,21 +26,12 @@ func (a *app) configCommand() command {
 RALPH_SECTION_KEY in the environment (RALPH_RUN_LIMIT sets run.limit).`,
 			flags:   []cli.Flag{jsonFlag()},
 			example: "ralph config show",
-			run:     a.runConfigShow,
+			run:     action(a, parsePlain, runConfigShow),
 		}},
 	}
 }
 
-type settingJSON struct {
-	Key    string `json:"key"`
-	Value  any    `json:"value"`
-	Origin string `json:"origin"`
-}
-
-func (a *app) runConfigShow(c *cli.Context) error {
-	if err := noArgs(c); err != nil {
-		return err
-	}
+func runConfigShow(_ context.Context, a *app, o plainOptions) error {
 	p, err := a.findProject()
 	if err != nil {
 		return err
@@ -48,12 +40,8 @@ func (a *app) runConfigShow(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		list := []settingJSON{}
-		for _, s := range loaded.Settings() {
-			list = append(list, settingJSON(s))
-		}
-		return a.printJSON(list)
+	if o.json {
+		return a.printJSON(loaded.Settings())
 	}
 	var rows []settingRow
 	for _, s := range loaded.Settings() {
@@ -63,7 +51,7 @@ func (a *app) runConfigShow(c *cli.Context) error {
 		}
 		row := settingRow{term.Line(s.Key), term.Line(value), term.Line(s.Origin)}
 		if a.width > 0 {
-			row.origin = a.shortPath(p.Root, row.origin)
+			row.origin = shortPath(row.origin, p.Root, a.getenv("HOME"))
 		}
 		rows = append(rows, row)
 	}
@@ -80,13 +68,12 @@ func plainJSON(v any) (string, error) {
 	return strings.TrimSpace(b.String()), err
 }
 
-// shortPath is a path as a person at this terminal would say it.
-func (a *app) shortPath(root, path string) string {
-	if rel, err := filepath.Rel(root, path); err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel) {
-		return rel
-	}
-	if rel, err := filepath.Rel(a.getenv("HOME"), path); err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel) {
-		return filepath.Join("~", rel)
+// shortPath is a path as people write it, below the project or the home folder.
+func shortPath(path, root, home string) string {
+	for _, base := range [][2]string{{root, ""}, {home, "~"}} {
+		if rel, err := filepath.Rel(base[0], path); err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel) {
+			return filepath.Join(base[1], rel)
+		}
 	}
 	return path
 }
@@ -148,9 +135,9 @@ func pieces(text string, width int) []string {
 	return append(lines, text)
 }
 
-// meantKey is the hint for a key that there is none of: the same name in another
-// section, or what it is nearest to.
-func meantKey(typed string) string {
+// suggestKey is the hint for an unknown key: the same name in another section, or the
+// nearest key.
+func suggestKey(typed string) string {
 	var keys, sections []string
 	for _, s := range (project.Loaded{Config: project.Default()}).Settings() {
 		keys = append(keys, s.Key)

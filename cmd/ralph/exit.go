@@ -146,7 +146,7 @@ func hintFor(err error) string {
 	case errors.Is(err, agents.ErrUnavailable):
 		return "check the command, name another agent with --agent, or try without a model: --agent shell"
 	case errors.As(err, &unknown):
-		return meantKey(unknown.Key)
+		return suggestKey(unknown.Key)
 	case errors.Is(err, project.ErrNone):
 		return "make one with: ralph init"
 	case errors.Is(err, dag.ErrAmbiguous):

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -15,14 +17,14 @@ import (
 	"ralph/internal/project"
 )
 
-func (a *app) initCommand() command {
+func initCommand(a *app) command {
 	return command{
 		name: "init", short: "make this folder a ralph project; running it again changes nothing",
-		long: `It writes .ralph.toml, .ralph/ and its ignore rules, with the test command and the
-agent that it finds here.`,
+		long: `Writes .ralph.toml, .ralph/ and its ignore rules, with the test command and the agent that
+it finds here.`,
 		flags:   []cli.Flag{jsonFlag()},
 		example: "ralph init", exits: "1 refused (a folder that cannot be written, or inside another project)",
-		run: a.runInit,
+		run: action(a, parsePlain, runInit),
 	}
 }
 
@@ -33,11 +35,8 @@ type initJSON struct {
 	Tests   *string  `json:"tests"`
 }
 
-func (a *app) runInit(c *cli.Context) error {
-	if err := noArgs(c); err != nil {
-		return err
-	}
-	dir, err := a.initDir()
+func runInit(ctx context.Context, a *app, o plainOptions) error {
+	dir, err := initDir(a)
 	if err != nil {
 		return err
 	}
@@ -54,22 +53,31 @@ func (a *app) runInit(c *cli.Context) error {
 	case err != nil:
 		return &db.Error{Path: dir, Kind: db.ReadOnly, Err: err}
 	}
-	d, err := db.Open(c.Context, p.DB(), db.Options{})
+	d, err := db.Open(ctx, p.DB(), db.Options{})
 	if err != nil {
 		return err
 	}
 	if err := d.Close(); err != nil {
 		return err
 	}
-	if c.Bool("json") {
+	if o.json {
 		return a.printJSON(initJSON{Root: p.Root, Written: orEmpty(written), Agent: orNil(found.Agent), Tests: orNil(found.Tests)})
 	}
-	a.tellInit(p, written, found)
+	if len(written) == 0 {
+		a.note("%s is already a ralph project; nothing was changed", p.Root)
+		return nil
+	}
+	a.note("%s is now a ralph project", p.Root)
+	a.note("  agent: %s", cmp.Or(found.Agent, "none found on PATH; set one in "+project.ConfigName))
+	if found.Tests != "" {
+		a.note("  tests: %s", found.Tests)
+	}
+	a.note(`next: ralph task add "TITLE"`)
 	return nil
 }
 
 // initDir refuses to make a project inside another one by accident.
-func (a *app) initDir() (string, error) {
+func initDir(a *app) (string, error) {
 	if dir := a.dir; dir != "" {
 		return filepath.Abs(dir)
 	}
@@ -82,26 +90,8 @@ func (a *app) initDir() (string, error) {
 	case errors.Is(err, project.ErrConfig):
 		return "", err
 	case err == nil && outer.Root != dir:
-		err := fmt.Errorf("%w: this folder lies in the project %s", dag.ErrRefused, outer.Root)
-		return "", hint(err, "to make one here nevertheless: ralph init --project .")
+		err := fmt.Errorf("%w: this folder is in the project %s", dag.ErrRefused, outer.Root)
+		return "", hint(err, "to make one here anyway: ralph init --project .")
 	}
 	return dir, nil
-}
-
-func (a *app) tellInit(p project.Project, written []string, found project.Found) {
-	if len(written) == 0 {
-		a.note("%s is a ralph project already; nothing was changed", p.Root)
-		return
-	}
-	a.note("%s is now a ralph project", p.Root)
-	switch found.Agent {
-	case "":
-		a.note("  agent: none found on PATH; set one in %s", project.ConfigName)
-	default:
-		a.note("  agent: %s", found.Agent)
-	}
-	if found.Tests != "" {
-		a.note("  tests: %s", found.Tests)
-	}
-	a.note(`next: ralph task add "TITLE"`)
 }

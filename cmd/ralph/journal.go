@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,35 +18,35 @@ import (
 	"ralph/journal"
 )
 
-func (a *app) journalCommand() command {
+func journalCommand(a *app) command {
 	return command{
-		name: "journal", short: "look at what each iteration did",
+		name: "journal", short: "show what each iteration did",
 		example: "ralph journal search schema", exits: "3 not found",
 		sub: []command{
 			{
 				name: "list", bare: true, short: "list iterations, the newest last",
 				flags: []cli.Flag{
-					&cli.StringFlag{Name: "run", Usage: "only those of run `ID`"},
-					&cli.StringFlag{Name: "task", Usage: "only those of task `ID`"},
-					&cli.StringFlag{Name: "feature", Usage: "only those of feature `F`"},
-					&cli.StringFlag{Name: "outcome", Usage: "only those that ended as `O`: done, failed, retried, released, ..."},
+					&cli.StringFlag{Name: "run", Usage: "only those of `RUN`"},
+					&cli.StringFlag{Name: "task", Usage: "only those of `TASK`"},
+					&cli.StringFlag{Name: "feature", Usage: "only those of `FEATURE`"},
+					&cli.StringFlag{Name: "outcome", Usage: "only those with `OUTCOME`: done, failed, retried, released, ..."},
 					&cli.IntFlag{Name: "limit", Usage: "the newest `N`", Value: 20},
 					jsonFlag(),
 				},
 				example: "ralph journal list --outcome failed", exits: "3 not found",
-				run: a.runJournalList,
+				run: action(a, parseJournalList, runJournalList),
 			},
 			{
 				name: "search", args: "WORD...", short: "find iterations by words of their notes, titles and reasons",
 				flags:   []cli.Flag{&cli.IntFlag{Name: "limit", Usage: "at most `N`", Value: 20}, jsonFlag()},
 				example: "ralph journal search order schema",
-				run:     a.runJournalSearch,
+				run:     action(a, parseJournalList, runJournalList),
 			},
 			{
 				name: "show", args: "N", short: "show one iteration with its notes",
 				flags:   []cli.Flag{jsonFlag()},
 				example: "ralph journal show 12", exits: "3 not found",
-				run: a.runJournalShow,
+				run: action(a, parsePlain, runJournalShow),
 			},
 		},
 	}
@@ -86,77 +87,63 @@ func journalAsJSON(e journal.Entry) journalJSON {
 	}
 }
 
-func (a *app) runJournalList(c *cli.Context) error {
-	if err := noArgs(c); err != nil {
-		return err
+type journalListOptions struct {
+	filter journal.Filter // its task and feature as they were typed
+	words  string         // searched for instead
+	json   bool
+}
+
+func parseJournalList(c *cli.Context) (journalListOptions, error) {
+	f := journal.Filter{
+		Run: c.String("run"), Task: c.String("task"), Feature: c.String("feature"), Outcome: event.AttemptOutcome(c.String("outcome")), Limit: c.Int("limit"),
 	}
-	f := journal.Filter{Run: c.String("run"), Outcome: event.AttemptOutcome(c.String("outcome")), Limit: c.Int("limit")}
+	o := journalListOptions{f, strings.Join(c.Args().Slice(), " "), c.Bool("json")}
 	if f.Limit < 0 {
-		return usagef("--limit cannot be negative")
+		return o, usagef("--limit cannot be negative")
 	}
 	if f.Outcome != "" && !slices.Contains(event.AttemptOutcomes(), f.Outcome) {
-		return usagef("--outcome: unknown outcome %q", f.Outcome)
+		return o, usagef("--outcome: unknown outcome %q", f.Outcome)
 	}
-	return a.view(c.Context, func(_ *session, g *dag.Graph) (err error) {
-		if f.Feature, err = featureByName(g, c.String("feature")); err != nil {
+	return o, nil
+}
+
+func runJournalList(ctx context.Context, a *app, o journalListOptions) error {
+	var entries []journal.Entry
+	none := "no such iteration yet"
+	err := a.view(ctx, func(_ *session, g *dag.Graph) (err error) {
+		f := o.filter
+		if o.words != "" {
+			none = "no iteration matches"
+			entries, err = journal.Search(g.Tx(), o.words, f.Limit)
 			return err
 		}
-		if typed := c.String("task"); typed != "" {
-			t, err := g.Resolve(typed)
+		if f.Feature, err = featureByName(g, f.Feature); err != nil {
+			return err
+		}
+		if f.Task != "" {
+			t, err := g.Resolve(f.Task)
 			if err != nil {
 				return lookUpHint(err)
 			}
 			f.Task = t.ID
 		}
-		entries, err := journal.List(g.Tx(), f)
-		if err != nil {
-			return err
-		}
-		return a.printEntries(c, entries, "no iteration like that yet")
+		entries, err = journal.List(g.Tx(), f)
+		return err
 	})
-}
-
-func (a *app) runJournalSearch(c *cli.Context) error {
-	if c.NArg() == 0 {
-		return usagef("WORD is missing")
-	}
-	if c.Int("limit") < 0 {
-		return usagef("--limit cannot be negative")
-	}
-	words := strings.Join(c.Args().Slice(), " ")
-	return a.view(c.Context, func(_ *session, g *dag.Graph) error {
-		entries, err := journal.Search(g.Tx(), words, c.Int("limit"))
-		if err != nil {
-			return err
-		}
-		return a.printEntries(c, entries, "no iteration speaks of that")
-	})
-}
-
-func (a *app) printEntries(c *cli.Context, entries []journal.Entry, none string) error {
-	if c.Bool("json") {
-		list := []journalJSON{}
-		for _, e := range entries {
-			list = append(list, journalAsJSON(e))
-		}
-		return a.printJSON(list)
-	}
-	if len(entries) == 0 {
-		a.note("%s", none)
-		return nil
+	if err != nil {
+		return err
 	}
 	p := a.palette()
-	t := &term.Table{Width: a.width}
-	for _, e := range entries {
+	return printList(a, entries, o.json, journalAsJSON, none, func(e journal.Entry) []term.Cell {
 		text := e.Title
-		if said := strings.TrimSpace(e.Reason + " " + e.Notes); said != "" {
-			text += ": " + said
+		if more := strings.TrimSpace(e.Reason + " " + e.Notes); more != "" {
+			text += ": " + more
 		}
-		t.Add(term.Cell{Text: strconv.FormatInt(e.N, 10)}, term.Cell{Text: e.At.Local().Format(time.DateTime), Paint: p.Dim},
-			term.Cell{Text: e.Task, Paint: p.Cyan}, term.Cell{Text: string(e.Outcome), Paint: outcomePaint(p, e.Outcome)}, term.Cell{Text: text})
-	}
-	_, err := t.WriteTo(a.stdout)
-	return err
+		return []term.Cell{
+			{Text: strconv.FormatInt(e.N, 10)}, {Text: e.At.Local().Format(time.DateTime), Paint: p.Dim}, {Text: e.Task, Paint: p.Cyan},
+			{Text: string(e.Outcome), Paint: outcomePaint(p, e.Outcome)}, {Text: text},
+		}
+	})
 }
 
 func outcomePaint(p term.Palette, outcome event.AttemptOutcome) func(string) string {
@@ -170,58 +157,44 @@ func outcomePaint(p term.Palette, outcome event.AttemptOutcome) func(string) str
 	}
 }
 
-func (a *app) runJournalShow(c *cli.Context) error {
-	typed, err := oneArg(c, "N")
+func runJournalShow(ctx context.Context, a *app, o plainOptions) error {
+	n, err := strconv.ParseInt(o.args[0], 10, 64)
 	if err != nil {
+		return hint(usagef("%q is not the number of an entry", o.args[0]), "see the numbers with: ralph journal list")
+	}
+	var e journal.Entry
+	err = a.view(ctx, func(_ *session, g *dag.Graph) (err error) { e, err = journal.Get(g.Tx(), n); return err })
+	switch {
+	case errors.Is(err, journal.ErrNotFound):
+		return hint(fmt.Errorf("journal entry %d: %w", n, dag.ErrNotFound), "see the numbers with: ralph journal list")
+	case err != nil:
 		return err
+	case o.json:
+		return a.printJSON(journalAsJSON(e))
 	}
-	n, err := strconv.ParseInt(typed, 10, 64)
-	if err != nil {
-		return hint(usagef("%q is no number of an entry", typed), "see the numbers with: ralph journal list")
-	}
-	return a.view(c.Context, func(_ *session, g *dag.Graph) error {
-		e, err := journal.Get(g.Tx(), n)
-		if errors.Is(err, journal.ErrNotFound) {
-			err = fmt.Errorf("journal entry %d: %w", n, dag.ErrNotFound)
-			return hint(err, "see the numbers with: ralph journal list")
-		}
-		if err != nil {
-			return err
-		}
-		if c.Bool("json") {
-			return a.printJSON(journalAsJSON(e))
-		}
-		return a.printEntry(e)
-	})
-}
-
-func (a *app) printEntry(e journal.Entry) error {
 	p := a.palette()
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d  %s  %s  %s\n", e.N, p.Cyan(e.Task), outcomePaint(p, e.Outcome)(string(e.Outcome)), p.Bold(term.Line(e.Title)))
-	field := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(&b, "  %-10s %s\n", name, term.Line(value))
+	effective := e.ModelEffective
+	if effective == e.Model {
+		effective = ""
+	}
+	text := fmt.Sprintf("%d  %s  %s  %s\n", e.N, p.Cyan(e.Task), outcomePaint(p, e.Outcome)(string(e.Outcome)), p.Bold(term.Line(e.Title)))
+	text += fieldLines(
+		[2]string{"at", e.At.Local().Format(time.DateTime)},
+		[2]string{"run", fmt.Sprintf("%s, iteration %d", e.Run, e.Iteration)},
+		[2]string{"feature", e.Feature},
+		[2]string{"agent", e.Agent},
+		[2]string{"model", e.Model},
+		[2]string{"used", effective},
+		[2]string{"duration", human.Span(e.Duration)},
+		[2]string{"cost", spentOf(e.Usage).String()},
+		[2]string{"stopped by", e.StopReason},
+		[2]string{"files", strings.Join(e.Files, ", ")},
+	)
+	for _, block := range []string{e.Reason, e.Notes} {
+		if block != "" {
+			text += "\n" + term.Block(block) + "\n"
 		}
 	}
-	field("at", e.At.Local().Format(time.DateTime))
-	field("run", fmt.Sprintf("%s, iteration %d", e.Run, e.Iteration))
-	field("feature", e.Feature)
-	field("agent", e.Agent)
-	field("model", e.Model)
-	if e.ModelEffective != e.Model {
-		field("took", e.ModelEffective)
-	}
-	field("took time", human.Span(e.Duration))
-	field("cost", spentOf(e.Usage).String())
-	field("stopped by", e.StopReason)
-	field("files", strings.Join(e.Files, ", "))
-	if e.Reason != "" {
-		b.WriteString("\n" + term.Block(e.Reason) + "\n")
-	}
-	if e.Notes != "" {
-		b.WriteString("\n" + term.Block(e.Notes) + "\n")
-	}
-	_, err := fmt.Fprint(a.stdout, b.String())
+	_, err = fmt.Fprint(a.stdout, text)
 	return err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -16,42 +17,42 @@ import (
 	"ralph/knowledge"
 )
 
-func (a *app) knowledgeCommand() command {
-	named := []cli.Flag{jsonFlag()}
+func knowledgeCommand(a *app) command {
+	json := []cli.Flag{jsonFlag()}
 	return command{
-		name: "knowledge", short: "look at, add to and tidy what the project has learned",
+		name: "knowledge", short: "show, add and clean up what the project has learned",
 		example: `ralph knowledge add "Use the staging server" --tag deploy -d "It resets every night."`, exits: "1 refused, 3 not found",
 		sub: []command{
 			{
-				name: "list", bare: true, short: "list all entries", flags: named,
-				example: "ralph knowledge list", run: a.runKnowledgeList,
+				name: "list", bare: true, short: "list all entries", flags: json,
+				example: "ralph knowledge list", run: action(a, parsePlain, runKnowledgeList),
 			},
 			{
-				name: "show", args: "TITLE", short: "show an entry, by its title or how it begins", flags: named,
-				example: "ralph knowledge show staging", exits: "3 not found", run: a.runKnowledgeShow,
+				name: "show", args: "TITLE", short: "show an entry, by its title or how it begins", flags: json,
+				example: "ralph knowledge show staging", exits: "3 not found", run: action(a, parsePlain, runKnowledgeShow),
 			},
 			{
-				name: "search", args: "WORD...", short: "find entries by words of their titles, tags and texts", flags: named,
-				example: "ralph knowledge search staging server", run: a.runKnowledgeSearch,
+				name: "search", args: "WORD...", short: "find entries by words of their titles, tags and texts", flags: json,
+				example: "ralph knowledge search staging server", run: action(a, parsePlain, runKnowledgeList),
 			},
 			{
 				name: "add", args: "TITLE", short: "add an entry, or update the one that says the same",
 				flags: []cli.Flag{
 					&cli.StringFlag{Name: "description", Aliases: []string{"d"}, Usage: "`TEXT`, @FILE, or - for stdin: what to know"},
 					&cli.StringSliceFlag{Name: "tag", Usage: "`WORD` that makes it match a task; repeatable"},
-					&cli.StringFlag{Name: "feature", Usage: "`F` that it belongs to"},
+					&cli.StringFlag{Name: "feature", Usage: "`FEATURE` that it belongs to"},
 					jsonFlag(),
 				},
 				example: `ralph knowledge add "Use the staging server" --tag deploy -d @note.md`, exits: "1 refused",
-				run: a.runKnowledgeAdd,
+				run: action(a, parseKnowledgeAdd, runKnowledgeAdd),
 			},
 			{
 				name: "rm", args: "TITLE", short: "delete an entry's file",
-				example: "ralph knowledge rm staging", exits: "3 not found", run: a.runKnowledgeRm,
+				example: "ralph knowledge rm staging", exits: "3 not found", run: action(a, parsePlain, runKnowledgeRm),
 			},
 			{
-				name: "lint", short: "find broken links, duplicates, oversize and unreadable entries", flags: named,
-				example: "ralph knowledge lint", exits: "1 something was found", run: a.runKnowledgeLint,
+				name: "lint", short: "find broken links, duplicates, oversized and unreadable entries", flags: json,
+				example: "ralph knowledge lint", exits: "1 something was found", run: action(a, parsePlain, runKnowledgeLint),
 			},
 		},
 	}
@@ -76,8 +77,8 @@ func knowledgeAsJSON(e knowledge.Entry) knowledgeJSON {
 	}
 }
 
-// knowing opens the store of the project and tells what could not be read.
-func (a *app) knowing() (*knowledge.Store, []knowledge.Entry, error) {
+// openKnowledge loads the project's entries and warns about those that cannot be read.
+func openKnowledge(a *app) (*knowledge.Store, []knowledge.Entry, error) {
 	p, err := a.findProject()
 	if err != nil {
 		return nil, nil, err
@@ -90,108 +91,78 @@ func (a *app) knowing() (*knowledge.Store, []knowledge.Entry, error) {
 	return store, entries, nil
 }
 
-func (a *app) runKnowledgeList(c *cli.Context) error {
-	if err := noArgs(c); err != nil {
-		return err
-	}
-	_, entries, err := a.knowing()
+// runKnowledgeList lists all entries, or those that match the words.
+func runKnowledgeList(_ context.Context, a *app, o plainOptions) error {
+	_, entries, err := openKnowledge(a)
 	if err != nil {
 		return err
 	}
-	return a.printKnowledge(c, entries, "nothing is known yet; agents add entries, and so does: ralph knowledge add")
-}
-
-func (a *app) runKnowledgeSearch(c *cli.Context) error {
-	if c.NArg() == 0 {
-		return usagef("WORD is missing")
-	}
-	_, entries, err := a.knowing()
-	if err != nil {
-		return err
-	}
-	return a.printKnowledge(c, knowledge.Search(entries, strings.Join(c.Args().Slice(), " ")), "no entry speaks of that")
-}
-
-func (a *app) printKnowledge(c *cli.Context, entries []knowledge.Entry, none string) error {
-	if c.Bool("json") {
-		list := []knowledgeJSON{}
-		for _, e := range entries {
-			list = append(list, knowledgeAsJSON(e))
-		}
-		return a.printJSON(list)
-	}
-	if len(entries) == 0 {
-		a.note("%s", none)
-		return nil
+	none := "there are no entries yet; agents add them, and you can with: ralph knowledge add"
+	if len(o.args) > 0 {
+		entries, none = knowledge.Search(entries, strings.Join(o.args, " ")), "no entry matches"
 	}
 	p := a.palette()
-	t := &term.Table{Width: a.width}
-	for _, e := range entries {
-		t.Add(term.Cell{Text: e.Title, Paint: p.Bold}, term.Cell{Text: string(e.Kind), Paint: p.Dim}, term.Cell{Text: strings.Join(e.Tags, ", ")})
-	}
-	_, err := t.WriteTo(a.stdout)
-	return err
+	return printList(a, entries, o.json, knowledgeAsJSON, none, func(e knowledge.Entry) []term.Cell {
+		return []term.Cell{{Text: e.Title, Paint: p.Bold}, {Text: string(e.Kind), Paint: p.Dim}, {Text: strings.Join(e.Tags, ", ")}}
+	})
 }
 
-func (a *app) runKnowledgeShow(c *cli.Context) error {
-	name, err := oneArg(c, "TITLE")
+func runKnowledgeShow(_ context.Context, a *app, o plainOptions) error {
+	_, entries, err := openKnowledge(a)
 	if err != nil {
 		return err
 	}
-	_, entries, err := a.knowing()
-	if err != nil {
-		return err
-	}
-	e, err := knowledge.Find(entries, name)
+	e, err := knowledge.Find(entries, o.args[0])
 	if err != nil {
 		return knowledgeError(err)
 	}
-	if c.Bool("json") {
+	if o.json {
 		return a.printJSON(knowledgeAsJSON(e))
 	}
-	p := a.palette()
-	fmt.Fprintf(a.stdout, "%s\n", p.Bold(term.Line(e.Title)))
-	for _, f := range [][2]string{
-		{"kind", string(e.Kind)},
-		{"tags", strings.Join(e.Tags, ", ")},
-		{"feature", e.Feature},
-		{"learned in", strings.TrimSpace(e.Task + " " + e.Run)},
-		{"file", path.Join(knowledge.Folder, e.File)},
-	} {
-		if f[1] != "" {
-			fmt.Fprintf(a.stdout, "  %-10s %s\n", f[0], term.Line(f[1]))
-		}
-	}
+	created := ""
 	if !e.CreatedAt.IsZero() {
-		fmt.Fprintf(a.stdout, "  %-10s %s\n", "created", e.CreatedAt.Local().Format(time.DateTime))
+		created = e.CreatedAt.Local().Format(time.DateTime)
 	}
-	_, err = fmt.Fprintf(a.stdout, "\n%s\n", strings.TrimSpace(term.Block(e.Body)))
+	_, err = fmt.Fprintf(a.stdout, "%s\n%s\n%s\n", a.palette().Bold(term.Line(e.Title)), fieldLines(
+		[2]string{"kind", string(e.Kind)},
+		[2]string{"tags", strings.Join(e.Tags, ", ")},
+		[2]string{"feature", e.Feature},
+		[2]string{"learned in", strings.TrimSpace(e.Task + " " + e.Run)},
+		[2]string{"file", path.Join(knowledge.Folder, e.File)},
+		[2]string{"created", created},
+	), strings.TrimSpace(term.Block(e.Body)))
 	return err
 }
 
-func (a *app) runKnowledgeAdd(c *cli.Context) error {
-	title, err := oneArg(c, "TITLE")
+type knowledgeAddOptions struct {
+	entry knowledge.Entry // its body as TEXT, @FILE or -
+	json  bool
+}
+
+func parseKnowledgeAdd(c *cli.Context) (knowledgeAddOptions, error) {
+	return knowledgeAddOptions{knowledge.Entry{
+		Title: c.Args().First(), Tags: c.StringSlice("tag"), Feature: c.String("feature"), Body: c.String("description"), Kind: knowledge.Lesson,
+	}, c.Bool("json")}, nil
+}
+
+func runKnowledgeAdd(_ context.Context, a *app, o knowledgeAddOptions) (err error) {
+	e := o.entry
+	if e.Body, err = a.readText(e.Body); err != nil {
+		return err
+	}
+	if strings.TrimSpace(e.Body) == "" {
+		return hint(usagef("the text is empty"), "give it with -d TEXT")
+	}
+	store, _, err := openKnowledge(a)
 	if err != nil {
 		return err
 	}
-	body, err := a.readText(c.String("description"))
-	if err != nil {
-		return err
-	}
-	if strings.TrimSpace(body) == "" {
-		return hint(usagef("there is nothing to know in it"), "say it with -d TEXT")
-	}
-	store, _, err := a.knowing()
-	if err != nil {
-		return err
-	}
-	r, err := store.Write(redact.Deep(a.redact, knowledge.Entry{
-		Title: title, Tags: c.StringSlice("tag"), Feature: c.String("feature"), Body: body, CreatedAt: a.now().UTC(), Kind: knowledge.Lesson,
-	}))
+	e.CreatedAt = a.now().UTC()
+	r, err := store.Write(redact.Deep(a.redact, e))
 	if err != nil {
 		return fmt.Errorf("%w: %w", dag.ErrRefused, err)
 	}
-	if c.Bool("json") {
+	if o.json {
 		return a.printJSON(knowledgeAsJSON(r.Entry))
 	}
 	if _, err := fmt.Fprintln(a.stdout, path.Join(knowledge.Folder, r.File)); err != nil {
@@ -206,16 +177,12 @@ func (a *app) runKnowledgeAdd(c *cli.Context) error {
 	return nil
 }
 
-func (a *app) runKnowledgeRm(c *cli.Context) error {
-	name, err := oneArg(c, "TITLE")
+func runKnowledgeRm(_ context.Context, a *app, o plainOptions) error {
+	store, _, err := openKnowledge(a)
 	if err != nil {
 		return err
 	}
-	store, _, err := a.knowing()
-	if err != nil {
-		return err
-	}
-	e, err := store.Remove(name)
+	e, err := store.Remove(o.args[0])
 	if err != nil {
 		return knowledgeError(err)
 	}
@@ -230,32 +197,28 @@ type problemJSON struct {
 	Detail string  `json:"detail"`
 }
 
-func (a *app) runKnowledgeLint(c *cli.Context) error {
-	if err := noArgs(c); err != nil {
-		return err
-	}
+func runKnowledgeLint(_ context.Context, a *app, o plainOptions) error {
 	p, err := a.findProject()
 	if err != nil {
 		return err
 	}
-	problems := knowledge.Open(p.Root).Lint()
-	if c.Bool("json") {
-		list := []problemJSON{}
-		for _, p := range problems {
-			list = append(list, problemJSON{p.File, orNil(p.Title), p.Rule, p.Detail})
-		}
-		if err := a.printJSON(list); err != nil {
-			return err
-		}
+	list, text := []problemJSON{}, ""
+	for _, p := range knowledge.Open(p.Root).Lint() {
+		list = append(list, problemJSON{p.File, orNil(p.Title), p.Rule, p.Detail})
+		text += term.Line(fmt.Sprintf("%s: %s: %s", p.File, p.Rule, p.Detail)) + "\n"
+	}
+	if o.json {
+		err = a.printJSON(list)
 	} else {
-		for _, p := range problems {
-			fmt.Fprintln(a.stdout, term.Line(fmt.Sprintf("%s: %s: %s", p.File, p.Rule, p.Detail)))
-		}
+		_, err = fmt.Fprint(a.stdout, text)
 	}
-	if len(problems) > 0 {
-		return fmt.Errorf("knowledge: %w: %s found", dag.ErrRefused, human.Count(len(problems), "problem"))
+	switch {
+	case err != nil:
+		return err
+	case len(list) > 0:
+		return fmt.Errorf("knowledge: %w: %s found", dag.ErrRefused, human.Count(len(list), "problem"))
 	}
-	a.note("nothing to tidy")
+	a.note("no problem found")
 	return nil
 }
 

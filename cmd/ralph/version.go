@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -8,21 +9,18 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func (a *app) versionCommand() command {
+func versionCommand(a *app) command {
 	return command{
 		name: "version", short: "print the version",
 		flags:   []cli.Flag{jsonFlag()},
 		example: "ralph version --json",
-		run:     a.runVersion,
+		run:     action(a, parsePlain, runVersion),
 	}
 }
 
-func (a *app) runVersion(c *cli.Context) error {
-	if err := noArgs(c); err != nil {
-		return err
-	}
+func runVersion(_ context.Context, a *app, o plainOptions) error {
 	v := buildVersion()
-	if c.Bool("json") {
+	if o.json {
 		return a.printJSON(v)
 	}
 	_, err := fmt.Fprintf(a.stdout, "ralph %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch)

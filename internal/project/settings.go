@@ -15,9 +15,9 @@ import (
 
 // Setting is one value as `ralph config show` prints it.
 type Setting struct {
-	Key    string
-	Value  any
-	Origin string
+	Key    string `json:"key"`
+	Value  any    `json:"value"`
+	Origin string `json:"origin"`
 }
 
 // Settings lists every value with where it came from.
