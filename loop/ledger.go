@@ -31,6 +31,7 @@ type ledger struct {
 	tasks       []event.Resolved
 	agents      map[string]*agentRecord
 	empties     map[string]emptied // by task
+	panics      map[string]int     // by task
 	memory      memory
 }
 
@@ -143,6 +144,17 @@ func (l *ledger) proven(agent string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.agent(agent).proven
+}
+
+// panicked counts the panics over a task.
+func (l *ledger) panicked(task string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.panics == nil {
+		l.panics = map[string]int{}
+	}
+	l.panics[task]++
+	return l.panics[task]
 }
 
 // standing is what the run has seen of an agent, as it concerns a task.

@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
 	"slices"
 
 	"ralph/budget"
@@ -41,11 +44,38 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, j attempt.Job) er
 	ctx, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
 	kept := r.keeper.keep(ctx, claim, lose)
-	res, err := r.try(ctx, claim, &j)
+	res, err := r.recovered(ctx, claim, &j)
 	res.Began = began
 	lose(nil)
 	<-kept
 	return errors.Join(err, r.settle(context.WithoutCancel(ctx), claim, j, res))
+}
+
+// recovered is try, but a panic ends this attempt only: its task is given back, and the
+// other workers go on. The second panic over one task ends the run.
+func (r *Runner) recovered(ctx context.Context, claim dag.Claim, j *attempt.Job) (res attempt.Result, err error) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		res = attempt.Result{Stack: fmt.Sprintf("panic: %v\n\n%s", p, debug.Stack()), Decision: policy.Decision{
+			Action: policy.Release, Outcome: event.AttemptInterrupted, Uncounted: true, Reason: fmt.Sprintf("ralph panicked: %v", p),
+		}}
+		if used := r.live.note(claim.Attempt).Usage; used != nil {
+			res.Agent.Usage = *used
+		}
+		path := filepath.Join(j.Place.Folder, "panic.txt")
+		r.bus.warn(j.Task.ID, "this is a bug in ralph; please report it with "+path)
+		if werr := os.WriteFile(path, []byte(r.opts.Host.Redact.Text(res.Stack)), 0o600); werr != nil {
+			r.bus.warn(j.Task.ID, "keeping the stack: "+werr.Error())
+		}
+		if r.ledger.panicked(j.Task.ID) > 1 {
+			bug := fmt.Errorf("attempt at %s panicked twice: %v", j.Task.ID, p)
+			r.end(event.OutcomeError, bug.Error(), bug)
+		}
+	}()
+	return r.try(ctx, claim, j)
 }
 
 // try briefs an agent and lets it work.

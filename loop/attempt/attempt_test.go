@@ -1,0 +1,206 @@
+package attempt
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ralph/acp"
+	"ralph/budget"
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/proc"
+	"ralph/loop/policy"
+	"ralph/prompt"
+	"ralph/verify"
+)
+
+func TestMain(m *testing.M) {
+	proc.RunHelper(nil)
+	os.Exit(m.Run())
+}
+
+// memory is a recorder without a database.
+type memory struct {
+	mu       sync.Mutex
+	phases   []dag.Phase
+	attempt  dag.Attempt
+	base     Base
+	finished *Finished
+	used     event.Usage
+}
+
+func (m *memory) Note(_ context.Context, n dag.Note) error {
+	if n.Phase != "" {
+		m.phases = append(m.phases, n.Phase)
+	}
+	m.attempt.Tree, m.attempt.TreeAfter = cmp.Or(n.Tree, m.attempt.Tree), cmp.Or(n.TreeAfter, m.attempt.TreeAfter)
+	return nil
+}
+func (m *memory) SetBase(_ context.Context, b Base) error      { m.base = b; return nil }
+func (m *memory) Finished(_ context.Context, f Finished) error { m.finished = &f; return nil }
+func (m *memory) Used(u event.Usage, _ *float64)               { m.mu.Lock(); defer m.mu.Unlock(); m.used = u }
+
+// scripted is a session in this process.
+type scripted struct {
+	turns  []func(dir string) string // what it says, after doing something
+	dir    string
+	closed bool
+
+	mu   sync.Mutex
+	cost float64
+}
+
+func (s *scripted) Prompt(context.Context, string) (acp.Turn, error) {
+	turn := s.turns[0]
+	s.turns = s.turns[1:]
+	s.mu.Lock()
+	s.cost += 0.25
+	s.mu.Unlock()
+	return acp.Turn{Stop: acp.StopEnd, Segments: []string{turn(s.dir)}}, nil
+}
+func (s *scripted) Model() acp.ModelChoice      { return acp.ModelChoice{Effective: "swift-1"} }
+func (s *scripted) ID() string                  { return "s-1" }
+func (s *scripted) Kill() error                 { return nil }
+func (s *scripted) Close() error                { s.closed = true; return nil }
+func (s *scripted) Sandbox() string             { return "none" }
+func (s *scripted) Evident() bool               { return false }
+func (s *scripted) Tampered() ([]string, error) { return nil, nil }
+
+func (s *scripted) Usage() acp.Usage { return acp.Usage{Input: 10, Output: 1, CostUSD: s.SessionUSD()} }
+
+func (s *scripted) SessionUSD() *float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cost := s.cost
+	return &cost
+}
+
+// machine is a worker whose agent takes these turns.
+func machine(t *testing.T, turns ...func(dir string) string) (Worker, *scripted) {
+	t.Helper()
+	s := &scripted{turns: turns}
+	return Worker{
+		Open: func(_ context.Context, op Opening) (Session, error) {
+			return s, op.Started("scripted", proc.Identity{Pid: 1})
+		},
+		Gates: verify.Gates{Env: os.Environ()}, Baselines: &Baselines{}, Objects: t.TempDir(), Now: time.Now,
+	}, s
+}
+
+// job is a task in a repository, as JSON brings it to another machine.
+func job(t *testing.T, s *scripted, gates ...string) (j Job) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, args := range [][]string{{"init", "-q"}, {"commit", "-q", "--allow-empty", "-m", "x"}} {
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@localhost"}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git: %v\n%s", err, out)
+		}
+	}
+	s.dir = dir
+	data, err := json.Marshal(Job{
+		Run: RunRef{ID: "r-1", Owner: "w-1", Attempt: "a-1", Iteration: 1}, Task: dag.Task{ID: "t-1", Title: "mine"},
+		Place: Place{Dir: dir, Folder: filepath.Join(t.TempDir(), "a-1")}, Agent: Assignment{Name: "scripted"},
+		Brief: prompt.Input{Task: prompt.Task{ID: "t-1", Title: "mine"}}, Verify: Verification{Gates: gates},
+		Rules:    policy.Rules{MaxAttempts: 5, RepairRounds: 1},
+		Accounts: []budget.Account{{Scope: budget.Task, Name: "t-1", Limits: budget.Limits{CostUSD: 1}}},
+	})
+	if err == nil {
+		err = json.Unmarshal(data, &j)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+func says(text string) func(string) string { return func(string) string { return text } }
+
+// TestAnAttemptNeedsNoDatabase: a job that was JSON, a recorder in memory, a red gate that
+// is repaired in the same session.
+func TestAnAttemptNeedsNoDatabase(t *testing.T) {
+	t.Parallel()
+	w, s := machine(t, says("<task-done>t-1</task-done>\n"), func(dir string) string {
+		if err := os.WriteFile(filepath.Join(dir, "made"), nil, 0o600); err != nil {
+			t.Error(err)
+		}
+		return "<journal>it was missing</journal>\n<task-done>t-1</task-done>\n"
+	})
+	j := job(t, s, "test -e made")
+	record := &memory{}
+	res, err := w.Run(t.Context(), j, Ports{Record: record})
+	if err != nil || res.Decision.Action != policy.Complete || !res.Seen.Passed {
+		t.Fatalf("got %+v, %v; want complete", res.Decision, err)
+	}
+	if !s.closed || res.Said.Journal != "it was missing" || !slices.Contains(res.Files, "made") || res.Agent.Model != "swift-1" {
+		t.Errorf("closed %v, got %+v", s.closed, res)
+	}
+	want := []dag.Phase{dag.Starting, dag.Prompted, dag.Answered, dag.Verifying, dag.Prompted, dag.Answered, dag.Verifying}
+	if !slices.Equal(record.phases, want) {
+		t.Errorf("got phases %v, want %v", record.phases, want)
+	}
+	if record.used.Cost() != 0.5 || res.Agent.Usage.Cost() != 0.5 {
+		t.Errorf("got %v recorded and %v in the result, want 0.5", record.used.Cost(), res.Agent.Usage.Cost())
+	}
+	if base := record.base.Gates["test -e made"]; record.base.Tree == "" || base.Passed {
+		t.Errorf("got base %+v, want the gate red", record.base)
+	}
+	if data, err := os.ReadFile(filepath.Join(j.Place.Folder, "answer.md")); err != nil || !strings.Contains(string(data), "task-done") {
+		t.Errorf("got answer %q, %v", data, err)
+	}
+}
+
+// TestFinishedWorkIsVerifiedElsewhere: another machine gets what was recorded, and runs no
+// agent.
+func TestFinishedWorkIsVerifiedElsewhere(t *testing.T) {
+	t.Parallel()
+	w, s := machine(t, says("<task-done>t-1</task-done>\n"))
+	j := job(t, s)
+	j.Task.Kind, j.Verify.Skip = dag.Check, true
+	record := &memory{}
+	if _, err := w.Run(t.Context(), j, Ports{Record: record}); err != nil || record.finished == nil {
+		t.Fatalf("got %v, %v", record.finished, err)
+	}
+	other, _ := machine(t)
+	other.Open = nil
+	j.Finished, j.History.Finished, j.Verify = record.finished, record.attempt, Verification{Gates: []string{"true"}}
+	res, err := other.Run(t.Context(), j, Ports{Record: &memory{}})
+	if err != nil || res.Decision.Action != policy.Complete || res.Seen.Opened {
+		t.Errorf("got %+v, %v; want complete without a session", res, err)
+	}
+}
+
+// TestAccountsGoWithTheJob: without anybody to ask, an attempt keeps to the budgets that
+// it was given.
+func TestAccountsGoWithTheJob(t *testing.T) {
+	t.Parallel()
+	w, s := machine(t, says("hm\n"), says("hm\n"), says("hm\n"))
+	j := job(t, s)
+	j.Accounts[0].Used.CostUSD = 0.9
+	s.turns[0] = func(string) string { time.Sleep(50 * time.Millisecond); return "hm\n" }
+	w.Poll = time.Millisecond
+	res, err := w.Run(t.Context(), j, Ports{Record: &memory{}})
+	if err != nil || res.Decision.Action != policy.Fail || !strings.Contains(res.Decision.Reason, "budget") {
+		t.Errorf("got %+v, %v; want that the budget is used up", res.Decision, err)
+	}
+}
+
+// TestALostClaimAborts says why the claim is lost.
+func TestALostClaimAborts(t *testing.T) {
+	t.Parallel()
+	ctx, lose := context.WithCancelCause(t.Context())
+	w, s := machine(t, func(string) string { lose(ErrUnrenewed); return "<task-done>t-1</task-done>\n" })
+	res, err := w.Run(ctx, job(t, s), Ports{Record: &memory{}})
+	if err != nil || res.Decision.Action != policy.Abort || res.Decision.Reason != ErrUnrenewed.Error() || !s.closed {
+		t.Errorf("got %+v, %v; want an abort", res.Decision, err)
+	}
+}

@@ -1,0 +1,85 @@
+package loop
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"ralph/acp"
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/testing/fakeagent"
+	"ralph/loop/attempt"
+)
+
+// panicking is a session whose prompts panic.
+type panicking struct{ attempt.Session }
+
+func (p panicking) Prompt(context.Context, string) (acp.Turn, error) { panic("a bug") }
+
+// TestAPanicEndsOneAttempt: the other worker finishes, no agent is left, and the task is
+// tried again at no cost. The second panic over one task ends the run.
+func TestAPanicEndsOneAttempt(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		panics int
+		want   event.RunOutcome
+		status dag.Status
+	}{
+		"once":  {1, event.OutcomeComplete, dag.Done},
+		"twice": {2, event.OutcomeError, dag.Pending},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, say(done()))
+			ids := s.add(t, dag.NewTask{Title: "bad"}, dag.NewTask{Title: "good"})
+			s.script.Conversations = []fakeagent.Conversation{
+				{When: fakeagent.When{Task: ids[1]}, Steps: []fakeagent.Step{{Do: "await", Path: "panicked"}, done()}},
+			}
+			s.opts.Workers.Jobs = 2
+			var mu sync.Mutex
+			left := tt.panics
+			s.opts.Agents.Open = func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
+				opened, err := s.open(ctx, op)
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil && op.Task.ID == ids[0] && left > 0 {
+					left--
+					return panicking{opened}, nil
+				}
+				return opened, err
+			}
+			s.opts.Host.Observe = func(e event.Event) {
+				s.observe(e)
+				mu.Lock()
+				defer mu.Unlock()
+				if e.Type == event.AttemptEnded && e.Task == ids[0] && left == 0 {
+					s.write(t, "panicked", "")
+				}
+			}
+			r := s.start(t)
+			out, err := r.Run(t.Context())
+			if out.Outcome != tt.want || (err != nil) != (tt.want == event.OutcomeError) {
+				t.Errorf("got %s (%s), %v; want %s", out.Outcome, out.Reason, err, tt.want)
+			}
+			s.wantNothingLeft(t)
+			if bad, good := s.task(t, ids[0]), s.task(t, ids[1]); bad.Status != tt.status || good.Status != dag.Done {
+				t.Errorf("got %s and %s, want %s and done", bad.Status, good.Status, tt.status)
+			}
+			first := s.attempts(t, ids[0])[0]
+			if first.Outcome != event.AttemptInterrupted || !strings.Contains(first.Reason, "a bug") {
+				t.Errorf("got %s: %s", first.Outcome, first.Reason)
+			}
+			stack, err := os.ReadFile(filepath.Join(s.opts.Place.Runs, r.ID(), first.ID, "panic.txt"))
+			if err != nil || !strings.Contains(string(stack), "panicking.Prompt") {
+				t.Errorf("got stack %q, %v", stack, err)
+			}
+			if err := r.Finish(t.Context(), out); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
