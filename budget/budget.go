@@ -70,7 +70,7 @@ type Finding struct {
 	Text  string  // a sentence, without a full stop
 }
 
-// Key is the same for the same limit, so that it is told once.
+// Key is the same for the same limit, so that a warning is given once.
 func (f Finding) Key() string {
 	return string(f.Scope) + "\x00" + f.Name + "\x00" + string(f.What)
 }
@@ -81,7 +81,7 @@ func (f Finding) Stops() bool {
 	return f.What != Iterations && f.What != Failures
 }
 
-// near is the share from which on it is told.
+// near is the share of a limit from which on there is a warning.
 const near = 0.8
 
 // Check compares every account with its limits: over are those that are reached,

@@ -21,7 +21,7 @@ type TokenUse struct {
 type Prices map[string]Price
 
 // Estimate is what the tokens cost at the price of the model. It is unknown if no
-// pattern fits, or if no token was told of.
+// pattern fits, or if no tokens were reported.
 func (t Prices) Estimate(model string, used TokenUse) (usd float64, known bool) {
 	p, ok := t.find(model)
 	if !ok || used.Input+used.Cached+used.Output <= 0 {
@@ -34,11 +34,11 @@ func (t Prices) Estimate(model string, used TokenUse) (usd float64, known bool) 
 	return (p.Input*float64(used.Input) + cached*float64(used.Cached) + p.Output*float64(used.Output)) / 1e6, true
 }
 
-// Cost is what a session cost: what its agent told, else the estimate, else unknown. One
-// that did no work and told of no tokens cost nothing.
-func (t Prices) Cost(told *float64, model string, used TokenUse, worked bool) (usd *float64, estimated, unknown bool) {
-	if told != nil {
-		return told, false, false
+// Cost is what a session cost: what its agent reported, else the estimate, else unknown. One
+// that did no work and reported no tokens cost nothing.
+func (t Prices) Cost(reported *float64, model string, used TokenUse, worked bool) (usd *float64, estimated, unknown bool) {
+	if reported != nil {
+		return reported, false, false
 	}
 	if guess, known := t.Estimate(model, used); known {
 		return &guess, true, false

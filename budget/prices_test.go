@@ -30,7 +30,7 @@ func TestEstimates(t *testing.T) {
 		"an unknown model":                     {table, "gemini-3-pro", mega, 0, false},
 		"a model that nobody named":            {table, "", mega, 0, false},
 		"nobody named it, but all cost that":   {Prices{"*": {Input: 1, Output: 1}}, "", TokenUse{Input: 1e6}, 1, true},
-		"no tokens were told of":               {table, "gpt-5", TokenUse{}, 0, false},
+		"no tokens were reported":              {table, "gpt-5", TokenUse{}, 0, false},
 		"no prices":                            {nil, "gpt-5", mega, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -25,12 +25,12 @@ func (g *Graph) SetBase(c Claim, base string) error {
 	return err
 }
 
-// FeatureGates lists the commands that judge every task of a feature.
+// FeatureGates lists the commands that check every task of a feature.
 func (g *Graph) FeatureGates(name string) ([]string, error) {
 	return one(g, featureGatesSQL, decode[string], ":name", name)
 }
 
-// SetFeatureGates replaces the commands that judge every task of a feature.
+// SetFeatureGates replaces the commands that check every task of a feature.
 func (g *Graph) SetFeatureGates(name string, gates []string) error {
 	n, err := g.featureNumber(name)
 	if err != nil {

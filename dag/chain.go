@@ -8,7 +8,7 @@ import (
 
 const describeRunSQL = `UPDATE runs SET settings = :settings, continues = :continues, iterations = :iterations, failures = :failures WHERE id = :id;`
 
-// DescribeRun stores how a run was started, and which one it takes up.
+// DescribeRun stores how a run was started, and which one it continues.
 func (g *Graph) DescribeRun(r *Run, settings string, continues *Run) error {
 	if settings != "" {
 		r.Settings = settings

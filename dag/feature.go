@@ -20,8 +20,8 @@ type FeatureStatus string
 const (
 	FeatureDraft   FeatureStatus = "draft"   // an idea
 	FeaturePlanned FeatureStatus = "planned" // a plan, no tasks yet
-	FeatureReady   FeatureStatus = "ready"   // tasks, none of them begun
-	FeatureRunning FeatureStatus = "running" // begun, nothing failed, or an agent is at work
+	FeatureReady   FeatureStatus = "ready"   // tasks, none of them started
+	FeatureRunning FeatureStatus = "running" // started, nothing failed, or an agent is at work
 	FeatureDone    FeatureStatus = "done"    // every task done
 	FeatureFailed  FeatureStatus = "failed"  // a task failed and none is running
 )

@@ -51,7 +51,7 @@ const (
 )
 
 // In lists the tasks of a scope, groups too, oldest first. A scope that is gone is
-// empty: what happened in it may still be told.
+// empty: what happened in it may still be reported.
 func (g *Graph) In(scope Scope) ([]Task, error) {
 	return listScope(g, scope, inAllSQL, inFeatureSQL, inTreeSQL, g.scanTask)
 }

@@ -58,7 +58,7 @@ UPDATE attempts SET phase = 'settled', ended_at = :now, outcome = 'interrupted',
 WHERE task = :n AND ended_at IS NULL;`
 
 // move changes one status and does all that follows from it: dependents are
-// counted anew, leaves below are held or freed, ancestors are rolled up.
+// recounted, leaves below are held or freed, ancestors are rolled up.
 func (g *Graph) move(t node, to Status, by Trigger) error {
 	if !allowed(t.status, to, by) {
 		return fmt.Errorf("%w: %s is %s, and %s cannot make it %s", ErrRefused, t.id, t.status, by, to)

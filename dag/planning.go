@@ -27,7 +27,7 @@ INSERT INTO plannings (id, step, feature, feature_name, agent, model, model_effe
 VALUES (:id, :step, :feature, :name, :agent, :model, :effective, :now, 1);`
 
 // BeginPlanning records that a session is open, and gives it an ID and a time. What it
-// costs is unknown until it has told.
+// costs is unknown until it reports it.
 func (g *Graph) BeginPlanning(p *Planning) error {
 	feature, err := g.featureNumber(p.Feature)
 	if err != nil {

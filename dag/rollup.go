@@ -1,7 +1,7 @@
 package dag
 
 // childrenSQL looks at the children's statuses through the index alone: the cost
-// does not grow with their number. A list after IN would be built anew each time.
+// does not grow with their number. A list after IN would be built again each time.
 const childrenSQL = `SELECT
     EXISTS (SELECT 1 FROM tasks WHERE parent = :n AND status = 'pending')
     OR EXISTS (SELECT 1 FROM tasks WHERE parent = :n AND status = 'in_progress')

@@ -91,7 +91,7 @@ type Release struct {
 	Finished  bool      // its work is finished: the next claim only verifies it
 	NotBefore time.Time // when to try again; zero means at once
 	Wait      string    // what it waits for, when NotBefore is set
-	WaitAgent string    // the agent that has no room until then, if that is what it waits for
+	WaitAgent string    // the agent that is rate-limited until then, if that is what it waits for
 }
 
 const unverifiedSQL = `UPDATE tasks SET unverified = :attempt WHERE n = :n;`

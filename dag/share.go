@@ -7,7 +7,7 @@ import (
 )
 
 // Share is what one agent with one model used of an attempt: the one that worked, or
-// one that judged.
+// one that verified.
 type Share struct {
 	Agent        string   `json:"agent"`
 	Model        string   `json:"model"`

@@ -1,6 +1,6 @@
 // Package dag owns the task graph: tasks, their hierarchy and dependencies,
 // features, runs and attempts, and the state machine that moves them. It never
-// starts an agent, reads a file or looks at a process; who is alive is told to it.
+// starts an agent, reads a file or looks at a process; its caller says who is alive.
 package dag
 
 import (

@@ -26,7 +26,7 @@ type Task struct {
 	Gates       []string
 	MaxRetries  *int // nil means the configured number
 
-	AllowTampering bool // its work may delete tests and change what judges it
+	AllowTampering bool // its work may delete tests and change what checks it
 
 	Retries       int    // since the last reset
 	Attempts      int    // that counted, since the last reset

@@ -76,7 +76,7 @@ func dull(text []byte) bool { return bytes.IndexByte(text, ':') < 0 && !marked(t
 // failures collects the lines that name one. Numbers differ from run to run and
 // say nothing, so they are left out.
 type failures struct {
-	line []byte // begun, not ended
+	line []byte // started, not ended
 	seen map[string]bool
 }
 

@@ -12,7 +12,7 @@ type Past struct {
 	Ended  int // earlier attempts at the task that ended by drift, since it was last reset
 }
 
-// Ladder says what is done next. A stronger model is told once, too, before the
+// Ladder says what is done next. A stronger model is nudged once, too, before the
 // task is given up.
 func Ladder(p Past) event.DriftAction {
 	switch {

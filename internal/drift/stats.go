@@ -10,12 +10,12 @@ const window = 24
 type Call struct {
 	Name   string // as people see it
 	Input  string // digests; two calls are the same if name, input and result are.
-	Result string // Of a call whose input was not told nobody can say that.
+	Result string // Unknown for a call whose input was not reported.
 	Failed bool
 }
 
 // Stats are what is counted about one attempt, and about those before it at the
-// same task. The zero value is an attempt that has not begun.
+// same task. The zero value is an attempt that has not started.
 type Stats struct {
 	Iterations int   // attempts at the task, this one too
 	Tokens     int64 // used by this attempt
@@ -23,7 +23,7 @@ type Stats struct {
 	Unchanged  int   // attempts in a row that changed no file, this one too
 
 	last    time.Time // something new came of it
-	working int       // calls that have begun and not ended
+	working int       // calls that have started and not ended
 	recent  []Call    // since the last change, the newest last
 }
 
@@ -32,7 +32,7 @@ func (s *Stats) Begin(now time.Time) {
 	s.last, s.working = now, 0
 }
 
-// Started notes a call that has begun. While one runs, nothing new is expected.
+// Started notes a call that has started. While one runs, nothing new is expected.
 func (s *Stats) Started() { s.working++ }
 
 // Ended notes what came of a call. A result that was not there before is news.
@@ -61,7 +61,7 @@ func (s *Stats) Changed(now time.Time) {
 	s.last, s.recent = now, nil
 }
 
-// Forgive begins anew after a follow-up, so that it is not judged by what came
+// Forgive starts over after a follow-up, so that it does not count what came
 // before. What the attempt has used stays used: the tokens may grow by as much
 // again.
 func (s *Stats) Forgive(now time.Time) {

@@ -32,11 +32,8 @@ type Change struct {
 // Compare lists the files that differ between two trees that Tree returned for
 // the same dir and objects, by name.
 func Compare(ctx context.Context, dir, objects, from, to string) ([]Change, error) {
-	s, err := openStore(ctx, dir, objects)
+	s, err := openStore(ctx, dir, objects, from, to)
 	if err != nil {
-		return nil, err
-	}
-	if err := treeIDs(from, to); err != nil {
 		return nil, err
 	}
 	out, err := s.git(ctx, nil, nil, "diff-tree", "-r", "-z", "-M", "--raw", "--no-abbrev", "--no-ext-diff", from, to)
@@ -70,11 +67,8 @@ func Compare(ctx context.Context, dir, objects, from, to string) ([]Change, erro
 // Patch returns the difference between two trees for reading: at most limit bytes of
 // it, whole lines, and whether more was cut off. Binary files are only named.
 func Patch(ctx context.Context, dir, objects, from, to string, limit int) (text string, cut bool, err error) {
-	s, err := openStore(ctx, dir, objects)
+	s, err := openStore(ctx, dir, objects, from, to)
 	if err != nil {
-		return "", false, err
-	}
-	if err := treeIDs(from, to); err != nil {
 		return "", false, err
 	}
 	out := &bounded{limit: limit}
@@ -96,11 +90,8 @@ var ErrTooLarge = errors.New("the file is too large")
 // is larger is refused with ErrTooLarge; a tree that has no such file, or something
 // else by that name, is refused, too.
 func Show(ctx context.Context, dir, objects, tree, path string, limit int64) ([]byte, error) {
-	s, err := openStore(ctx, dir, objects)
+	s, err := openStore(ctx, dir, objects, tree)
 	if err != nil {
-		return nil, err
-	}
-	if err := treeIDs(tree); err != nil {
 		return nil, err
 	}
 	found, err := s.git(ctx, nil, nil, "rev-parse", "--verify", "--quiet", tree+":"+path)
@@ -135,11 +126,8 @@ func blobID(length int, data []byte) string {
 
 // Files lists the names of the files in a tree.
 func Files(ctx context.Context, dir, objects, tree string) ([]string, error) {
-	s, err := openStore(ctx, dir, objects)
+	s, err := openStore(ctx, dir, objects, tree)
 	if err != nil {
-		return nil, err
-	}
-	if err := treeIDs(tree); err != nil {
 		return nil, err
 	}
 	out, err := s.git(ctx, nil, nil, "ls-tree", "-r", "--full-tree", "--name-only", "-z", tree)
@@ -147,16 +135,6 @@ func Files(ctx context.Context, dir, objects, tree string) ([]string, error) {
 		return nil, fmt.Errorf("list tree %.10s: %w", tree, err)
 	}
 	return strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 }), nil
-}
-
-// treeIDs refuses what is not an ID, so that nothing is taken for an option.
-func treeIDs(ids ...string) error {
-	for _, id := range ids {
-		if len(id) < 2*sha1.Size || strings.Trim(id, "0123456789abcdef") != "" {
-			return fmt.Errorf("%q is not the ID of a tree", id)
-		}
-	}
-	return nil
 }
 
 // bounded keeps the beginning of what is written, and then refuses, which ends

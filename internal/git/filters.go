@@ -1,7 +1,6 @@
 package git
 
 import (
-	"bytes"
 	"context"
 	"os/exec"
 	"strconv"
@@ -24,12 +23,11 @@ func withoutFilters(ctx context.Context, dir string) []string {
 	for _, scope := range []string{"--local", "--worktree"} {
 		cmd := exec.CommandContext(ctx, "git", "config", scope, "--includes", "--name-only", "-z", "--get-regexp", `^filter\.`)
 		cmd.Dir, cmd.WaitDelay = dir, time.Second
-		var out bytes.Buffer
-		cmd.Stdout = &out
-		if cmd.Run() != nil {
+		out, err := cmd.Output()
+		if err != nil {
 			continue // there are none
 		}
-		for name := range strings.SplitSeq(strings.TrimRight(out.String(), "\x00"), "\x00") {
+		for name := range strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00") {
 			value := ""
 			if strings.HasSuffix(strings.ToLower(name), ".required") {
 				value = "false"

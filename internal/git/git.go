@@ -4,7 +4,6 @@
 package git
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"os/exec"
@@ -31,8 +30,8 @@ type stamp struct {
 	time time.Time
 }
 
-// patience is how long git may take: a question must not hold up a run.
-const patience = 30 * time.Second
+// timeout is how long git may take: a question must not hold up a run.
+const timeout = 30 * time.Second
 
 // Look asks about the tree that dir lies in.
 func Look(ctx context.Context, dir string) State {
@@ -49,14 +48,10 @@ func Look(ctx context.Context, dir string) State {
 	for i := 0; i < len(fields); i++ {
 		line := fields[i]
 		switch {
-		case strings.HasPrefix(line, "# branch.oid "):
-			if oid := strings.TrimPrefix(line, "# branch.oid "); oid != "(initial)" {
-				s.Head = oid
-			}
-		case strings.HasPrefix(line, "# branch.head "):
-			if head := strings.TrimPrefix(line, "# branch.head "); head != "(detached)" {
-				s.Branch = head
-			}
+		case strings.HasPrefix(line, "# branch.oid ") && !strings.HasSuffix(line, " (initial)"):
+			s.Head = after(line, 2)
+		case strings.HasPrefix(line, "# branch.head ") && !strings.HasSuffix(line, " (detached)"):
+			s.Branch = after(line, 2)
 		case strings.HasPrefix(line, "1 "):
 			s.Uncommitted = append(s.Uncommitted, after(line, 8))
 		case strings.HasPrefix(line, "2 "):
@@ -81,7 +76,7 @@ func Look(ctx context.Context, dir string) State {
 
 // Version is the version of the git program, an error if there is none.
 func Version(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "git", "--version").Output()
 	return strings.TrimPrefix(strings.TrimSpace(string(out)), "git version "), err
@@ -152,31 +147,20 @@ func relate(names []string, top, dir string) {
 }
 
 func run(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	return runWith(ctx, dir, "", args...)
-}
-
-func runWith(ctx context.Context, dir, input string, args ...string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	// No hooks, no pager, no lock on the index: an agent may be committing.
 	args = append([]string{"--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"}, args...)
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Env = dir, withoutFilters(ctx, dir)
 	cmd.WaitDelay = time.Second
-	var out bytes.Buffer
-	cmd.Stdin, cmd.Stdout = strings.NewReader(input), &out
-	err := cmd.Run()
-	return out.Bytes(), err
+	return cmd.Output()
 }
 
 // after returns what follows the first n fields of a line.
 func after(line string, n int) string {
-	for range n {
-		_, rest, ok := strings.Cut(line, " ")
-		if !ok {
-			return ""
-		}
-		line = rest
+	if fields := strings.SplitN(line, " ", n+1); len(fields) > n {
+		return fields[n]
 	}
-	return line
+	return ""
 }

@@ -14,7 +14,7 @@ import (
 
 // Prune removes from the folder objects what belongs to none of the trees in keep and
 // was not written since. What Tree remembers there goes with it, so that the next tree
-// reads every file anew. Where there is no such folder nothing is done.
+// reads every file again. Where there is no such folder nothing is done.
 func Prune(ctx context.Context, dir, objects string, keep []string, since time.Time) error {
 	if _, err := os.Stat(objects); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -23,7 +23,7 @@ func Prune(ctx context.Context, dir, objects string, keep []string, since time.T
 	if err != nil {
 		return err
 	}
-	// First what is remembered: who takes a tree from now on writes what it needs anew,
+	// First what is remembered: who takes a tree from now on writes what it needs again,
 	// and git keeps what was written since.
 	if _, err = s.forget(); err == nil {
 		_, err = s.prune(ctx, keep, since)
@@ -57,11 +57,8 @@ func (s *store) prune(ctx context.Context, keep []string, since time.Time, flags
 
 // Missing lists those of the trees that are not in the folder objects any more.
 func Missing(ctx context.Context, dir, objects string, trees []string) ([]string, error) {
-	s, err := openStore(ctx, dir, objects)
+	s, err := openStore(ctx, dir, objects, trees...)
 	if err != nil {
-		return nil, err
-	}
-	if err := treeIDs(trees...); err != nil {
 		return nil, err
 	}
 	there, err := s.there(ctx, trees)

@@ -77,21 +77,21 @@ func ignoredFolders(ctx context.Context, dir, name string) map[string]bool {
 // of dir.
 func UncommittedInside(ctx context.Context, dir string, state State) []string {
 	var files []string
-	queue := told(ctx, dir, "", state)
+	queue := knownInside(ctx, dir, "", state)
 	for seen := 0; seen < len(queue) && seen < maxRepositories; seen++ {
 		name := queue[seen]
 		inside := Look(ctx, filepath.Join(dir, filepath.FromSlash(name)))
 		for _, file := range inside.Uncommitted {
 			files = append(files, name+"/"+file)
 		}
-		queue = append(queue, told(ctx, dir, name, inside)...)
+		queue = append(queue, knownInside(ctx, dir, name, inside)...)
 	}
 	return files
 }
 
-// told lists the repositories that the one around name below dir tells of: those that
+// knownInside lists the repositories that the one around name below dir reports: those that
 // it does not know are uncommitted as a whole, and it keeps the commits of the others.
-func told(ctx context.Context, dir, name string, state State) []string {
+func knownInside(ctx context.Context, dir, name string, state State) []string {
 	if !state.Known {
 		return nil
 	}

@@ -3,6 +3,7 @@ package git
 import (
 	"bytes"
 	"context"
+	"crypto/sha1" //nolint:gosec // the length of an ID
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -20,9 +21,9 @@ import (
 // tell what changed.
 var ErrUnknown = errors.New("no git repository, or no git program")
 
-// treePatience is how long one step of taking a tree may last. The first one
+// treeTimeout is how long one step of taking a tree may last. The first one
 // reads every file.
-const treePatience = 10 * time.Minute
+const treeTimeout = 10 * time.Minute
 
 // store is a repository of our own that looks at somebody else's working tree.
 // The configuration, the attributes, the index and the hooks of theirs are what
@@ -37,8 +38,9 @@ type store struct {
 	inside string // where dir is in the one that was asked about, if it is not that
 }
 
-// openStore finds the repository of dir and makes our own in the folder objects.
-func openStore(ctx context.Context, dir, objects string) (*store, error) {
+// openStore finds the repository of dir and makes our own in the folder objects. It
+// refuses trees that are not IDs, so that git takes none of them for an option.
+func openStore(ctx context.Context, dir, objects string, trees ...string) (*store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -61,6 +63,11 @@ func openStore(ctx context.Context, dir, objects string) (*store, error) {
 	}
 	if err := s.create(ctx); err != nil {
 		return nil, fmt.Errorf("make a store of trees in %s: %w", objects, err)
+	}
+	for _, id := range trees {
+		if len(id) < 2*sha1.Size || strings.Trim(id, "0123456789abcdef") != "" {
+			return nil, fmt.Errorf("%q is not the ID of a tree", id)
+		}
 	}
 	return s, nil
 }
@@ -229,7 +236,7 @@ func (s *store) git(ctx context.Context, env []string, in io.Reader, args ...str
 }
 
 func (s *store) stream(ctx context.Context, env []string, in io.Reader, out io.Writer, args ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, treePatience)
+	ctx, cancel := context.WithTimeout(ctx, treeTimeout)
 	defer cancel()
 	verb := args[0]
 	args = append([]string{
@@ -266,7 +273,7 @@ func (s *store) index(exclude []string) string {
 }
 
 // forget removes all indexes, of repositories inside too, so that the next tree reads
-// every file anew. It says whether there was any.
+// every file again. It reports whether there was any.
 func (s *store) forget() (any bool, err error) {
 	indexes, _ := filepath.Glob(filepath.Join(s.path, "index-*"))
 	for _, index := range indexes {

@@ -215,18 +215,17 @@ func (s *store) readable(name string) bool {
 		return false
 	}
 	f, err := os.Open(path)
-	if err != nil {
-		return false
+	if err == nil {
+		f.Close()
 	}
-	f.Close()
-	return true
+	return err == nil
 }
 
 // write makes the tree of dir out of the index.
 func (s *store) write(ctx context.Context, env []string) (string, error) {
 	args := []string{"write-tree"}
-	if sub, err := filepath.Rel(s.top, s.dir); err == nil && sub != "." {
-		args = append(args, "--prefix="+filepath.ToSlash(sub)+"/")
+	if prefix := s.prefix(); prefix != "" {
+		args = append(args, "--prefix="+prefix)
 	}
 	out, err := s.git(ctx, env, nil, args...)
 	if err != nil && len(args) > 1 {

@@ -30,11 +30,11 @@ var (
 	joined   = lazily(`^(?:,? +on +|,? +)`)
 )
 
-// day is a date as far as it was told.
+// day is a date as far as it is known.
 type day struct {
 	year  int // 0: the nearest
 	month time.Month
-	of    int // 0: none was told
+	of    int // 0: none was given
 	week  time.Weekday
 	plus  int // days from today, with relative
 	kind  dayKind

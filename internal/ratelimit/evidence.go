@@ -17,7 +17,7 @@ const (
 	maxDepth = 8
 )
 
-// How much a told time is worth. Agents pass on all the headers they got, and
+// How much a stated time is worth. Agents pass on all the headers they got, and
 // only the first says when this very request may be made again.
 const (
 	byRetry  = iota // retry-after and its like
@@ -34,7 +34,7 @@ type evidence struct {
 	status int    // of HTTP, 0 if none
 	kind   Kind   // by a name that programs give to errors, "" if none
 	said   string // all texts, the agent's own first
-	told   [ranks]time.Time
+	stated [ranks]time.Time
 }
 
 // hear takes in a text; JSON in it is data, too.
@@ -152,11 +152,11 @@ func (e *evidence) time(key, value string) bool {
 // windows the earlier, because only one of them is the one that was met.
 func (e *evidence) tell(rank int, t time.Time) {
 	t = bound(t, e.now)
-	old := e.told[rank]
+	old := e.stated[rank]
 	if t.IsZero() || (!old.IsZero() && t.After(old) == (rank == byWindow)) {
 		return
 	}
-	e.told[rank] = t
+	e.stated[rank] = t
 }
 
 // timeKey says what a time under that key is worth, and whether a bare number
@@ -177,12 +177,12 @@ func timeKey(key string) (rank int, ms, ok bool) {
 	return byWindow, ms, strings.Contains(name, "ratelimit") && (strings.HasSuffix(name, "reset") || strings.Contains(name, "resetre") || strings.Contains(name, "resetto"))
 }
 
-// until is the best of what was told, or zero.
+// until is the best of what was stated, or zero.
 func (e *evidence) until() time.Time {
 	if t, ok := find(e.said, e.now, e.loc); ok {
 		e.tell(byWords, t)
 	}
-	for _, t := range e.told {
+	for _, t := range e.stated {
 		if !t.IsZero() {
 			return t
 		}

@@ -1,5 +1,5 @@
-// Package ratelimit recognises that a provider has no room for us for a while, and
-// reads out of its words when that is over. It judges what an agent reports as
+// Package ratelimit recognises that a provider limits our rate, and reads from
+// its words when the limit ends. It looks at what an agent reports as
 // an error, or a message that is nothing but one; it never waits, and never
 // decides what a limit means for a task.
 package ratelimit
@@ -33,7 +33,7 @@ const Longest = 8 * 24 * time.Hour
 // Recognise says whether an error is a limit, and until when. text is what the
 // agent said, http a status if the error has one, data whatever JSON came with
 // it; any of them may be empty. Clock times without a zone are taken in loc,
-// nil for UTC. A time that has passed counts as not told.
+// nil for UTC. A time that has passed counts as not given.
 func Recognise(text string, http int, data []byte, now time.Time, loc *time.Location) (Limit, bool) {
 	e := evidence{now: now, loc: loc, status: http}
 	if loc == nil {
@@ -41,7 +41,7 @@ func Recognise(text string, http int, data []byte, now time.Time, loc *time.Loca
 	}
 	e.hear(text, 0)
 	e.parse(data)
-	kind, ok := e.judge()
+	kind, ok := e.classify()
 	if !ok {
 		return Limit{}, false
 	}

@@ -72,8 +72,8 @@ var elsewhere = []string{
 	"inode", "upload", "nesting", "heap", "cpu", "process", "processes", "descriptor", "watch", "watches", "speed", "lower", "upper",
 }
 
-// judge says which limit the evidence is for, if it is for any.
-func (e *evidence) judge() (Kind, bool) {
+// classify says which limit the evidence is for, if it is for any.
+func (e *evidence) classify() (Kind, bool) {
 	if hopeless().MatchString(e.said) {
 		return "", false
 	}

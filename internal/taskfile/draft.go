@@ -18,8 +18,8 @@ type draft struct {
 }
 
 const (
-	maxLines = 5   // places that are told of one thing that was lost
-	maxLost  = 200 // kinds of things that are told
+	maxLines = 5   // places that are named of one thing that was lost
+	maxLost  = 200 // kinds of things that are named
 )
 
 // lose notes what has no place in a graph.

@@ -67,7 +67,7 @@ func (d *draft) story(line int, raw json.RawMessage, bare bool) error {
 	if !ok {
 		return nil
 	}
-	if _, judged := o.fields["passes"]; bare && !judged {
+	if _, story := o.fields["passes"]; bare && !story {
 		d.fault(line, "no passes: this is not a story of a prd.json")
 		return nil
 	}

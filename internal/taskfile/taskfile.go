@@ -23,7 +23,7 @@ const (
 	GitHub   Format = "github"
 )
 
-// Formats lists what Read can be told to expect.
+// Formats lists the formats that Read knows.
 func Formats() []Format { return []Format{JSONL, YAML, Markdown, PRD, Beads, GitHub} }
 
 // line is one task in a file. Export writes the keys in this order.

@@ -23,7 +23,7 @@ type OnDirty string
 
 // What may happen to it.
 const (
-	Keep  OnDirty = "keep"  // it stays, and the next agent is told
+	Keep  OnDirty = "keep"  // it stays, and the next agent learns of it
 	Stash OnDirty = "stash" // it is put into git's stash
 	Fail  OnDirty = "fail"  // the task fails, so that a person looks
 )

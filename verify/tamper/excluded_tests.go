@@ -66,7 +66,7 @@ func runs(name string, lang language) bool {
 }
 
 // elsewhere says that a test is for a browser, and that there is a runner of its own
-// for those: Jest is told to leave them to it.
+// for those: Jest is configured to leave them to it.
 func elsewhere(name string, were []string, changes []git.Change) bool {
 	folders := strings.Split(path.Dir(name), "/")
 	if !slices.ContainsFunc(folders, func(f string) bool { return f == "e2e" || f == "cypress" || f == "playwright" }) {

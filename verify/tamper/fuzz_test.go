@@ -148,15 +148,15 @@ func BenchmarkHostileTexts(b *testing.B) {
 		"@a(\n": "test_a.py", "def test_a(": "test_a.py", "pytest.skip(": "test_a.py", "func TestA(": "a_test.go", "t.Skip(": "a_test.go",
 	} {
 		b.Run(strings.TrimSpace(part), func(b *testing.B) {
-			judge := func(size int) time.Duration {
+			find := func(size int) time.Duration {
 				text, start := strings.Repeat(part, size/len(part)), time.Now()
 				Find([]git.Change{{Path: name, Kind: git.Modified}}, constant(text), constant(text+" "), nil)
 				return time.Since(start)
 			}
 			var small, large time.Duration
 			for b.Loop() {
-				small += judge(1 << 15)
-				large += judge(1 << 17)
+				small += find(1 << 15)
+				large += find(1 << 17)
 			}
 			b.ReportMetric(float64(large)/float64(small), "x-for-4x")
 		})

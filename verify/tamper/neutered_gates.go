@@ -37,7 +37,7 @@ func NeuteredGates(changes []git.Change, before, after Read, gates []string) []F
 		for _, name := range slices.Sorted(maps.Keys(was)) {
 			recipe, still := is[name]
 			if !still {
-				continue // who calls it is told by its failing
+				continue // whoever calls it fails
 			}
 			where := plain(c.Path)
 			if name != "" {
