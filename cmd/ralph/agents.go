@@ -26,7 +26,7 @@ agents, from the configuration; * marks the one that a run would use.`,
 func parseAgents(c *cli.Context) (json bool, err error) { return c.Bool("json"), noArgs(c) }
 
 func runAgents(_ context.Context, a *app, json bool) error {
-	config, err := a.configHere()
+	config, err := configHere(a)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func runAgents(_ context.Context, a *app, json bool) error {
 }
 
 // configHere is the project's configuration, or the user's where there is no project.
-func (a *app) configHere() (project.Loaded, error) {
+func configHere(a *app) (project.Loaded, error) {
 	p, err := a.findProject()
 	if errors.Is(err, project.ErrNone) && a.dir == "" {
 		return a.loadConfig("")

@@ -56,7 +56,7 @@ func parseAgentsTest(c *cli.Context) (o agentsTestOptions, err error) {
 }
 
 func runAgentsTest(ctx context.Context, a *app, o agentsTestOptions) error {
-	config, err := a.configHere()
+	config, err := configHere(a)
 	if err != nil {
 		return err
 	}

@@ -190,7 +190,7 @@ func (a *app) candidates(ctx context.Context, p *permuter, name string) (list []
 	case "--outcome":
 		return wordCandidates(event.AttemptOutcomes()), nil
 	case "--agent", "AGENT":
-		config, err := a.configHere()
+		config, err := configHere(a)
 		for _, ag := range a.finder(config).List() {
 			list = append(list, candidate{ag.Name, ag.Title})
 		}

@@ -10,14 +10,13 @@ import (
 )
 
 // outputKey is where the settings of a run name the files that it writes. It is no flag,
-// so that a run that continues another one does not take it over.
+// so that a run that continues another one does not inherit it.
 const outputKey = "output files"
 
 // ownFiles lists, as names below the project, the files that ralph itself writes there
-// while it runs: that is no evidence of anybody's work. Those are what this process has
-// open, what this command writes now and then or at its end, and what other runs said
-// that they write.
-func (a *app) ownFiles(s *session, output runOutput) func([]dag.Run) []string {
+// while it runs: they are no evidence of work. Those are what this process has open, what this
+// command writes now and then or at its end, and what other runs recorded.
+func ownFiles(a *app, s *session, output runOutput) func([]dag.Run) []string {
 	var named []string
 	for _, f := range output.files() {
 		if f.flag != "metrics" && f.name != "-" {
@@ -37,7 +36,7 @@ func (a *app) ownFiles(s *session, output runOutput) func([]dag.Run) []string {
 	}
 }
 
-// outputOf lists the files below the project that a run said that it writes.
+// outputOf lists the files below the project that a run recorded as its output.
 func outputOf(run dag.Run) []string {
 	var given map[string]string
 	if json.Unmarshal([]byte(run.Settings), &given) != nil || given[outputKey] == "" {

@@ -95,7 +95,7 @@ func recoverer(ctx context.Context, a *app, s *session) recovery.Recoverer {
 	return recovery.Recoverer{
 		Store: s.store, Life: life, Sweep: sandbox.Sweep(s.project.Root), Count: sandbox.Count(s.project.Root), Rules: rules, Now: a.now,
 		Dirty: recovery.WorkingTree{
-			Dir: s.project.Root, Objects: s.project.Objects(), OwnFiles: loop.OwnFiles(ctx, s.store, a.ownFiles(s, runOutput{})), OnDirty: rules.OnDirty,
+			Dir: s.project.Root, Objects: s.project.Objects(), OwnFiles: loop.OwnFiles(ctx, s.store, ownFiles(a, s, runOutput{})), OnDirty: rules.OnDirty,
 		},
 	}
 }

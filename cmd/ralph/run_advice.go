@@ -65,7 +65,7 @@ func asksModel(g *dag.Graph, opts loop.Options) (bool, error) {
 // warnDirty warns of changes that an agent may take for its own when it commits.
 func warnDirty(ctx context.Context, a *app, s *session, output runOutput) {
 	state := git.Look(ctx, s.project.Root)
-	own := a.ownFiles(s, output)(nil)
+	own := ownFiles(a, s, output)(nil)
 	files := slices.DeleteFunc(state.Uncommitted, func(name string) bool { // ralph's own
 		return strings.HasPrefix(name, ".ralph/") || name == filepath.Base(s.project.Config()) || slices.Contains(own, name)
 	})

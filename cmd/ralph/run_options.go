@@ -43,7 +43,7 @@ func (a *app) loopOptions(ctx context.Context, s *session, given runOptions, con
 		Recovery: loop.Recovery{Rules: recoveryRules(s), Life: life, Sweep: sandbox.Sweep(s.project.Root)},
 		Host:     loop.Host{Now: a.now, Jitter: jitter, Redact: a.redact, Gone: s.db.Gone, Check: s.db.Guard(ctx, s.project.Root, a.now)},
 	}
-	opts.Place.OwnFiles = a.ownFiles(s, given.output)
+	opts.Place.OwnFiles = ownFiles(a, s, given.output)
 	opts.Graph.Store = s.store.KeepingGoing(opts.Graph.KeepGoing)
 	var err error
 	if opts.Graph.Settings, err = storedSettings(given.settings, opts.Place.OwnFiles(nil)); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,19 +28,18 @@ func setup(opts loop.Options, chosen agents.Preset, sandbox *sandbox.Confiner) e
 		s.Model = string(opts.Models.Strategy)
 	}
 	s.Limits = describeLimits(opts)
-	switch {
-	case opts.Verify.SkipVerify:
+	if opts.Verify.SkipVerify {
 		s.Verify = "off: the agent's word counts"
-	default:
-		parts := append([]string(nil), opts.Verify.Gates...)
-		if len(parts) == 0 {
-			parts = append(parts, "gates of the tasks")
-		}
-		if opts.Verify.AgentVerdict && (opts.Agents.Verifier != "" || !chosen.ExitStatus) {
-			parts = append(parts, "an agent with fresh eyes")
-		}
-		s.Verify = strings.Join(parts, "; ")
+		return s
 	}
+	parts := slices.Clone(opts.Verify.Gates)
+	if len(parts) == 0 {
+		parts = append(parts, "gates of the tasks")
+	}
+	if opts.Verify.AgentVerdict && (opts.Agents.Verifier != "" || !chosen.ExitStatus) {
+		parts = append(parts, "an agent with fresh eyes")
+	}
+	s.Verify = strings.Join(parts, "; ")
 	return s
 }
 
