@@ -13,7 +13,7 @@ const (
 	titleWeight = 2    // a word of the title counts so often
 )
 
-// weight is how much a word tells: the rarer, the more.
+// weight is the inverse document frequency: the rarer a word, the more it counts.
 func (t term) weight() float64 {
 	docs, rows := float64(t.docs), float64(max(t.rows, t.docs))
 	return math.Log(1 + (rows-docs+0.5)/(docs+0.5))

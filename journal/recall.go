@@ -17,7 +17,7 @@ const (
 	maxTerms      = 3        // words that are searched for: each is a query of its own
 	maxRows       = 30       // rows of each word that are considered, the newest
 	spare         = 4        // rows that are ranked beyond those that are wanted
-	commonShare   = 8        // a word in more than one of so many rows tells nothing
+	commonShare   = 8        // a word in more than one of so many rows is too common
 	leastCommon   = 20       // unless those are fewer than this
 	manyRows      = 1000     // a word in more rows is searched for only if rarer ones brought little
 )

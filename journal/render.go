@@ -24,9 +24,9 @@ func leftOut(n int) string { return fmt.Sprintf("[left out: %d older; see `ralph
 
 // fit renders what fits into so many bytes and drops the rest, from the oldest on.
 // Notes are cut, so that one talkative iteration does not push out all others.
-func (s *Selection) fit(room int) {
-	all, notes := len(s.Recent)+len(s.Matches), room/4
-	room -= len(leftOut(all))
+func (s *Selection) fit(limit int) {
+	all, notes := len(s.Recent)+len(s.Matches), limit/4
+	limit -= len(leftOut(all))
 	var blocks []string
 	size := 0
 	keep := func(list []Entry, heading string) []Entry {
@@ -35,8 +35,8 @@ func (s *Selection) fit(room int) {
 			if i == 0 {
 				block = heading + block
 			}
-			if size+len(block) > room {
-				room = 0 // nothing older either
+			if size+len(block) > limit {
+				limit = 0 // nothing older either
 				return list[:i:i]
 			}
 			blocks, size = append(blocks, block), size+len(block)
@@ -51,9 +51,8 @@ func (s *Selection) fit(room int) {
 	s.text = strings.TrimSpace(strings.Join(blocks, ""))
 }
 
-// render tells an entry to an agent: where it comes from and what it did in a line of
-// ours, and what was said behind it, indented, so that no text can pose as another
-// entry. It is data; prompt quotes it and makes sigils inert.
+// render shows an entry to an agent: a line of ours says where it comes from and what it
+// did, and its texts follow, indented, so that none can pose as another entry. It is data; prompt quotes it and makes sigils inert.
 func render(e Entry, notes int) string {
 	var b strings.Builder
 	b.Grow(min(len(e.Notes), notes) + 2*maxTitle)

@@ -237,10 +237,10 @@ func TestAWebhookIsTriedAgainWhenThatMayHelp(t *testing.T) {
 			}
 		}, 3, ""},
 		"too many, then well":     {func(n int, w http.ResponseWriter) { w.WriteHeader(map[bool]int{true: 429, false: 200}[n < 2]) }, 2, ""},
-		"an error for ever":       {func(_ int, w http.ResponseWriter) { w.WriteHeader(500) }, 4, "1 of 1 notification did not go out: it answers with status 500"},
+		"an error for ever":       {func(_ int, w http.ResponseWriter) { w.WriteHeader(500) }, 4, "1 of 1 notification did not go out: HTTP status 500"},
 		"dropped for ever":        {func(_ int, w http.ResponseWriter) { drop(w) }, 4, "1 of 1 notification did not go out: 127.0.0.1"},
-		"no such hook":            {func(_ int, w http.ResponseWriter) { w.WriteHeader(404) }, 1, "1 of 1 notification did not go out: it answers with status 404"},
-		"moved, which may be bad": {func(_ int, w http.ResponseWriter) { w.Header().Set("Location", "/"); w.WriteHeader(308) }, 1, "it answers with status 308"},
+		"no such hook":            {func(_ int, w http.ResponseWriter) { w.WriteHeader(404) }, 1, "1 of 1 notification did not go out: HTTP status 404"},
+		"moved, which may be bad": {func(_ int, w http.ResponseWriter) { w.Header().Set("Location", "/"); w.WriteHeader(308) }, 1, "HTTP status 308"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -63,7 +63,7 @@ type Skill struct {
 	Name, Description, Path string
 }
 
-// Gate is a command that judged the work, with what it printed.
+// Gate is a command that checked the work, with its output.
 type Gate struct {
 	Name   string
 	Passed bool
@@ -82,7 +82,7 @@ type VerifyInput struct {
 	Inert  func(string) string
 }
 
-// RepairInput is what a worker is told when a gate is red.
+// RepairInput is the input of the prompt after a red gate.
 type RepairInput struct {
 	TaskID string
 	Gate   string // The command.
@@ -92,7 +92,7 @@ type RepairInput struct {
 	Inert  func(string) string
 }
 
-// DriftInput is what a worker is told when it gets nowhere.
+// DriftInput is the input of the prompt after signs of drift.
 type DriftInput struct {
 	TaskID string
 	Signs  []string // Sentences.

@@ -18,7 +18,7 @@ const (
 	maxNames   = 12
 	maxSummary = 2000 // bytes of a prerequisite's summary, of a gate's output
 
-	// minShare is what each quotation gets before weights count: room for the
+	// minShare is what each quotation gets before weights count: space for the
 	// notice that it was cut, and some text.
 	minShare = 400
 
@@ -111,15 +111,15 @@ func (p *page) render(name string, v any) string {
 	return execute(name, v)
 }
 
-func (p *page) share(room int) {
+func (p *page) share(limit int) {
 	share := make(map[*quote]int, len(p.quotes))
 	for _, q := range p.quotes {
 		share[q] = min(q.size(), minShare)
-		room -= share[q]
+		limit -= share[q]
 	}
-	left := room
+	left := limit
 	for _, q := range p.quotes {
-		more := max(0, min(q.size()-share[q], room*q.weight/100))
+		more := max(0, min(q.size()-share[q], limit*q.weight/100))
 		share[q] += more
 		left -= more
 	}

@@ -117,7 +117,7 @@ func Answer(in AnswerInput) string {
 	})
 }
 
-// Missing tells an agent why its document was not taken.
+// Missing tells an agent why its document was not accepted.
 func Missing(file, reason string) string {
 	p := page{worker: true}
 	return p.render("missing.md.tmpl", planningView{File: p.code(file), Reason: p.inline(reason, maxTitle)})

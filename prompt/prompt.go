@@ -79,7 +79,7 @@ func Build(in Input) string {
 	return p.render("worker.md.tmpl", v)
 }
 
-// Verify returns the prompt that has finished work judged.
+// Verify returns the prompt of a verifier.
 func Verify(in VerifyInput) string {
 	const weightDescription, weightSpec, weightPlan, weightDiff, weightGates = 15, 20, 10, 40, 15
 	const rankDescription, rankDiff, rankSpec, rankGates, rankPlan = 0, 1, 2, 3, 4

@@ -14,7 +14,7 @@ type quote struct {
 	From string
 
 	text   string
-	weight int    // percent of the room for quotations
+	weight int    // percent of the space for quotations
 	rank   int    // place in the queue for what others leave
 	end    bool   // a cut spares the end
 	wanted string // a cut spares the sections that this text names
@@ -48,9 +48,9 @@ func (q *quote) size() int {
 
 const mark = "> "
 
-// fit chooses what is shown in at most room bytes.
-func (q *quote) fit(room int) {
-	if q.size() <= room {
+// fit chooses what is shown in at most limit bytes.
+func (q *quote) fit(limit int) {
+	if q.size() <= limit {
 		q.shown = quoted(q.text)
 		return
 	}
@@ -60,13 +60,13 @@ func (q *quote) fit(room int) {
 		q.moved = text != q.text
 	}
 	total := utf8.RuneCountInString(text)
-	room -= len(q.notice(total, total))
+	limit -= len(q.notice(total, total))
 	if q.end {
-		kept := lastLines(text, room)
+		kept := lastLines(text, limit)
 		q.shown = q.notice(utf8.RuneCountInString(kept), total) + quoted(kept)
 		return
 	}
-	kept := firstLines(text, room)
+	kept := firstLines(text, limit)
 	q.shown = quoted(kept) + q.notice(utf8.RuneCountInString(kept), total)
 }
 
@@ -94,17 +94,17 @@ func quoted(text string) string {
 }
 
 // firstLines returns whole lines from the beginning that fit once quoted; when
-// they would leave most of the room unused, the next line is cut between runes.
-func firstLines(text string, room int) string {
+// they would leave most of the limit unused, the next line is cut between runes.
+func firstLines(text string, limit int) string {
 	used, end := 0, 0
 	for end < len(text) {
 		n := strings.IndexByte(text[end:], '\n') + 1
 		if n == 0 {
 			n = len(text) - end
 		}
-		if used+len(mark)+n > room {
-			if used < room/2 {
-				end += len(plain.Head(text[end:], room-used-len(mark)))
+		if used+len(mark)+n > limit {
+			if used < limit/2 {
+				end += len(plain.Head(text[end:], limit-used-len(mark)))
 			}
 			break
 		}
@@ -115,13 +115,13 @@ func firstLines(text string, room int) string {
 }
 
 // lastLines is firstLines from the end.
-func lastLines(text string, room int) string {
+func lastLines(text string, limit int) string {
 	used, start := 0, len(text)
 	for end := len(text); end >= 0; end = start - 1 {
 		line := text[strings.LastIndexByte(text[:end], '\n')+1 : end]
-		if used+len(mark)+len(line)+1 > room {
-			if used < room/2 {
-				start = end - len(plain.Tail(line, room-used-len(mark)-1))
+		if used+len(mark)+len(line)+1 > limit {
+			if used < limit/2 {
+				start = end - len(plain.Tail(line, limit-used-len(mark)-1))
 			}
 			break
 		}

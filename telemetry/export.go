@@ -121,7 +121,7 @@ func (x *exporter) RoundTrip(req *http.Request) (*http.Response, error) {
 	case err != nil:
 		x.last, err = err, retryable{err}
 	case reply.StatusCode >= 300:
-		x.last = fmt.Errorf("it answers with status %d", reply.StatusCode)
+		x.last = fmt.Errorf("HTTP status %d", reply.StatusCode)
 	}
 	return reply, err
 }

@@ -8,7 +8,7 @@ import (
 	"ralph/event"
 )
 
-// levelOf says how much an event matters, and names it; no name means no line.
+// levelOf returns the level and the message of an event; without a message there is no line.
 func levelOf(e event.Event) (zerolog.Level, string) {
 	bad := func(is bool) zerolog.Level {
 		if is {
@@ -40,9 +40,9 @@ func levelOf(e event.Event) (zerolog.Level, string) {
 	case event.GateEnded:
 		return bad(!e.Gate.Passed && e.Reason == ""), "gate ended" // a reason: it is not about the work
 	case event.VerifierStarted:
-		return zerolog.DebugLevel, "judge started"
+		return zerolog.DebugLevel, "verifier started"
 	case event.VerifierEnded:
-		return bad(e.Verdict() != event.VerdictPass), "judge ended"
+		return bad(e.Verdict() != event.VerdictPass), "verifier ended"
 	case event.Drifted:
 		return zerolog.WarnLevel, "drift"
 	case event.AttemptEnded:
@@ -63,7 +63,7 @@ func levelOf(e event.Event) (zerolog.Level, string) {
 	}
 }
 
-// fields adds what an event has to say.
+// fields adds the facts of an event.
 func (l *Log) fields(line *zerolog.Event, e event.Event) {
 	l.text(line, "title", e.Title)
 	l.text(line, "agent", e.Agent)
@@ -97,9 +97,14 @@ func (l *Log) fields(line *zerolog.Event, e event.Event) {
 		line.Int("done", c.Done).Int("failed", c.Failed).Int("remaining", c.Remaining).Int("total", c.Total)
 	}
 	if u := e.Usage; u != nil {
-		told(line, "tokens_in", u.TokensIn)
-		told(line, "tokens_cached", u.TokensCached)
-		told(line, "tokens_out", u.TokensOut)
+		for _, n := range []struct {
+			key    string
+			tokens int64 // 0 if the agent does not report them
+		}{{"tokens_in", u.TokensIn}, {"tokens_cached", u.TokensCached}, {"tokens_out", u.TokensOut}} {
+			if n.tokens > 0 {
+				line.Int64(n.key, n.tokens)
+			}
+		}
 		if u.CostUSD != nil {
 			line.Float64("cost_usd", *u.CostUSD)
 		}
@@ -121,12 +126,5 @@ func (l *Log) fields(line *zerolog.Event, e event.Event) {
 		l.text(line, "kind", t.Kind)
 		l.text(line, "status", t.Status)
 		l.text(line, "error", t.Error)
-	}
-}
-
-// told adds a number that is 0 when nobody told it.
-func told(line *zerolog.Event, key string, n int64) {
-	if n > 0 {
-		line.Int64(key, n)
 	}
 }

@@ -1,6 +1,5 @@
-// Package telemetry tells machines about a run: structured logs, metrics for
-// Prometheus and traces for OpenTelemetry. It never holds up a run and never
-// ends one.
+// Package telemetry reports a run to machines: structured logs, metrics for Prometheus
+// and traces for OpenTelemetry. It never delays a run and never ends one.
 package telemetry
 
 import (
@@ -53,7 +52,7 @@ func NewLog(opts LogOptions) *Log {
 // stamp has milliseconds: steps are often closer than seconds.
 const stamp = "2006-01-02T15:04:05.000Z07:00"
 
-// remembering keeps the first error, which is told at the end instead of at each line.
+// remembering keeps the first error, which Close returns, instead of failing at each line.
 type remembering struct {
 	to  io.Writer
 	err error
@@ -66,7 +65,7 @@ func (r *remembering) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close says whether something could not be written.
+// Close returns the first error of writing.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

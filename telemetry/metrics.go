@@ -34,7 +34,7 @@ func NewMetrics(write func([]byte) error) *Metrics {
 	return &Metrics{write: write, info: map[string]float64{}, values: map[string]map[string]float64{}}
 }
 
-// Close says whether the file could not be written when it was tried last.
+// Close returns the error of the last write.
 func (m *Metrics) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -136,27 +136,27 @@ func (m *Metrics) add(name string, v float64, pairs ...string) {
 	m.values[name][labels(pairs...)] += v
 }
 
-// family is what is told about a metric.
+// family is the header of a metric.
 type family struct{ name, kind, help string }
 
 var families = []family{
-	{"ralph_run_info", "gauge", "The run that these numbers are about."},
+	{"ralph_run_info", "gauge", "The run that these metrics describe."},
 	{"ralph_run_started_timestamp_seconds", "gauge", "When it began."},
 	{"ralph_run_updated_timestamp_seconds", "gauge", "When something happened last."},
 	{"ralph_run_ended", "gauge", "Whether it is over."},
 	{"ralph_run_outcome", "gauge", "How it ended; absent before."},
 	{"ralph_tasks", "gauge", "Tasks in scope by status."},
-	{"ralph_attempts_running", "gauge", "Attempts that go on now."},
+	{"ralph_attempts_running", "gauge", "Attempts that are running."},
 	{"ralph_attempts_total", "counter", "Attempts that have ended."},
 	{"ralph_attempt_duration_seconds", "summary", "How long attempts took."},
-	{"ralph_tokens_total", "counter", "Tokens, as agents tell them."},
-	{"ralph_cost_usd_total", "counter", "Cost in dollars, as agents tell it."},
-	{"ralph_cost_unknown_attempts_total", "counter", "Attempts of which nobody knows all of the cost."},
-	{"ralph_gate_runs_total", "counter", "Gates that judged work, by what came of it."},
-	{"ralph_verdicts_total", "counter", "Verdicts of agents with fresh eyes."},
+	{"ralph_tokens_total", "counter", "Tokens, as agents report them."},
+	{"ralph_cost_usd_total", "counter", "Cost in dollars, as agents report it."},
+	{"ralph_cost_unknown_attempts_total", "counter", "Attempts whose cost is unknown in part."},
+	{"ralph_gate_runs_total", "counter", "Gate runs by verdict."},
+	{"ralph_verdicts_total", "counter", "Verdicts of verifiers."},
 	{"ralph_tool_calls_total", "counter", "Tool calls of agents, by kind."},
 	{"ralph_warnings_total", "counter", "Warnings."},
-	{"ralph_waits_total", "counter", "How often the run had to wait for a time."},
+	{"ralph_waits_total", "counter", "How often the run had to wait."},
 }
 
 // text is the whole file.

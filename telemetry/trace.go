@@ -176,7 +176,7 @@ func (t *Tracer) attemptEnded(a *attempt, e event.Event) {
 }
 
 func (t *Tracer) runEnded(e event.Event) {
-	for _, a := range t.attempts { // whose end nobody told
+	for _, a := range t.attempts { // whose end was not reported
 		t.end(a.span, e.At, true, "it was not settled")
 	}
 	clear(t.attempts)

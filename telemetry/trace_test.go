@@ -160,8 +160,8 @@ func TestACollectorThatMisbehaves(t *testing.T) {
 		"a redirect": {func(_ int, w http.ResponseWriter) {
 			w.Header().Set("Location", "/elsewhere")
 			w.WriteHeader(307)
-		}, 1, "it answers with status 307"},
-		"it does not like it": {func(_ int, w http.ResponseWriter) { w.WriteHeader(400) }, 1, "it answers with status 400"},
+		}, 1, "HTTP status 307"},
+		"it does not like it": {func(_ int, w http.ResponseWriter) { w.WriteHeader(400) }, 1, "HTTP status 400"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

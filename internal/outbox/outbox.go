@@ -1,5 +1,5 @@
 // Package outbox sends things away from a goroutine of its own, a few at a time and
-// several times if need be, so that whoever has something to send never waits.
+// with retries, so that the sender never waits.
 package outbox
 
 import (
@@ -29,13 +29,13 @@ type later struct {
 	after time.Duration
 }
 
-// Never says of a failure that trying again does not mend it.
+// Never marks an error that a retry cannot fix.
 func Never(err error) error { return permanent{err} }
 
-// After says of a failure that it is not to be tried again before that time is over.
+// After marks an error that is not retried before wait is over.
 func After(err error, wait time.Duration) error { return later{err, wait} }
 
-// ErrCrowded is why something was lost that was never tried.
+// ErrCrowded is why something was dropped without a try.
 var ErrCrowded = errors.New("too many were waiting")
 
 // Outbox is a bounded queue and the goroutine that empties it.

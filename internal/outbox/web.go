@@ -17,7 +17,7 @@ import (
 )
 
 // Web posts to web servers. Its zero value works, without a proxy. It follows no
-// redirect, so headers reach only the server that they were meant for, and its errors
+// redirect, so headers reach only the intended server, and its errors
 // name only the host of an address, because the rest may be a secret.
 type Web struct {
 	Getenv func(string) string // where proxies are configured; nil means nowhere
@@ -43,11 +43,11 @@ func parseAddress(address string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	switch {
 	case err != nil:
-		return nil, errors.New("it is no address")
+		return nil, errors.New("it is not a URL")
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, errors.New("an address begins with http:// or https://")
+		return nil, errors.New("a URL begins with http:// or https://")
 	case u.Hostname() == "":
-		return nil, errors.New("the address has no host")
+		return nil, errors.New("the URL has no host")
 	}
 	return u, nil
 }
@@ -70,7 +70,7 @@ func (w Web) Post(ctx context.Context, address string, header map[string]string,
 	case status >= 200 && status < 300:
 		return nil
 	}
-	err = fmt.Errorf("it answers with status %d", status)
+	err = fmt.Errorf("HTTP status %d", status)
 	if status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= 500 {
 		return After(err, w.retryAfter(after))
 	}
@@ -83,7 +83,7 @@ const maxHeader = 64 << 10
 func (w Web) post(ctx context.Context, u *url.URL, header map[string]string, body []byte) (status int, after string, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(body))
 	if err != nil {
-		return 0, "", errors.New("it is no address")
+		return 0, "", errors.New("it is not a URL")
 	}
 	req.Header.Set("User-Agent", "ralph")
 	if u.User != nil {
@@ -111,7 +111,7 @@ func (w Web) Transport() *http.Transport {
 		DisableKeepAlives:      true,
 		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, reply *http.Response) error {
 			if reply.StatusCode != http.StatusOK {
-				return fmt.Errorf("the proxy answers with status %d", reply.StatusCode)
+				return fmt.Errorf("the proxy returned HTTP status %d", reply.StatusCode)
 			}
 			return nil
 		},

@@ -71,7 +71,7 @@ func trusting(s *httptest.Server) *x509.CertPool {
 func TestWhatAServerAnswers(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	never := errors.New("it answers with status")
+	never := errors.New("HTTP status")
 	for name, tc := range map[string]struct {
 		status int
 		after  string
@@ -321,7 +321,7 @@ func TestARequestGoesThroughAProxy(t *testing.T) {
 		"https":                   {with(encrypted.URL), "https://example.com" + secret, "CONNECT example.com:443 Basic dTpw", ""},
 		"socks5":                  {"socks5://u:p@" + socks(t, target, asked), "https://example.com" + secret, "u:p example.com:443", ""},
 		"socks5, resolving there": {"socks5h://u:p@" + socks(t, target, asked), "https://example.com:8443" + secret, "u:p example.com:8443", ""},
-		"one that cannot connect": {broken.URL, "https://example.com" + secret, "CONNECT example.com:443 ", "example.com: the proxy answers with status 502"},
+		"one that cannot connect": {broken.URL, "https://example.com" + secret, "CONNECT example.com:443 ", "example.com: the proxy returned HTTP status 502"},
 	} {
 		t.Run(name, func(t *testing.T) { // one after the other: they share what was asked
 			web := Web{Roots: trusting(secure), Getenv: func(name string) string {

@@ -66,7 +66,7 @@ func (o *Outbox[T]) send(ctx context.Context, batch []T) error {
 			delay = min(max(wait.after, pause), longest)
 		}
 		o.mu.Lock()
-		o.last = err // for whoever asks before it has succeeded
+		o.last = err // for Count, before it has succeeded
 		o.mu.Unlock()
 		timer := time.NewTimer(delay)
 		select {

@@ -14,7 +14,7 @@
 //
 // Asked to verify, it runs the verify block in the same way and answers
 // <verify-pass/> or <verify-fail>. A task without one passes: its script has
-// already been judged by its exit status.
+// already been verified by its exit status.
 package shellagent
 
 import (

@@ -92,7 +92,7 @@ func TestAScriptIsRunAndJudgedByItsExitStatus(t *testing.T) {
 		},
 		"a task without a verify block passes": {
 			judge(block3("sh", "exit 1")),
-			"The task t-0123abcd has no verify block; its script was judged by its exit status.\n\n<verify-pass/>\n",
+			"The task t-0123abcd has no verify block; its exit status has already decided.\n\n<verify-pass/>\n",
 		},
 		"a prompt without a task runs nothing": {
 			"Hello\n\n```sh\nexit 1\n```\n",

@@ -44,7 +44,7 @@ func (t turn) run(ctx context.Context, prompt string) (acp.PromptResponse, error
 	case problem != "":
 		a = job.refuse(problem)
 	case job.shell == "":
-		a = say("The task " + job.task + " has no verify block; its script was judged by its exit status.\n\n<verify-pass/>")
+		a = say("The task " + job.task + " has no verify block; its exit status has already decided.\n\n<verify-pass/>")
 	default:
 		r, err := t.execute(ctx, job)
 		if err != nil {

@@ -1,6 +1,6 @@
 // Package fakeagent is an ACP agent that plays a script; tests only. It writes
 // the wire format itself, not through the SDK, so that it can break every rule
-// of it, and it keeps a ledger of what it was asked, by which tests judge. It
+// of it, and it keeps a ledger of what it was asked, which tests check. It
 // never calls a model and is never part of the released program's behaviour.
 //
 // A test binary becomes the agent by calling Main, typically when TestMain sees

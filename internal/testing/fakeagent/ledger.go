@@ -89,7 +89,7 @@ func (l ledger) attempt(task string, verify bool, session string) int {
 	return max(n, 1)
 }
 
-// processes are the names told so far by processes that fork made.
+// processes counts the names that forked processes have entered so far.
 func (l ledger) processes(parent string) int {
 	entries, _ := ReadLedger(l.dir)
 	n := 0

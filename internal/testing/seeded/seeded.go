@@ -1,5 +1,5 @@
 // Package seeded makes property tests draw the same values each time, so that
-// a change is judged by its own merit and a red build can be run again. Looking
+// a change is tested on its own merit and a red build can be run again. Looking
 // for new counterexamples is work of its own: RALPH_TEST_EXPLORE=1 draws
 // freely (just explore), and -rapid.seed still sets any seed.
 package seeded
