@@ -22,10 +22,10 @@ type runJSON struct {
 	Iterations int              `json:"iterations"`
 	Together   *togetherJSON    `json:"together"`
 	Counts     event.Counts     `json:"counts"`
-	Usage      UsageJSON        `json:"usage"`
+	Usage      Usage            `json:"usage"`
 	Verified   int              `json:"verified"`
 	PerDone    *float64         `json:"cost_per_verified_usd"`
-	Models     []SpendJSON      `json:"models"`
+	Models     []Spending       `json:"models"`
 	Tasks      []taskJSON       `json:"tasks"`
 	Attempts   []attemptJSON    `json:"attempts"`
 	Failures   []failureJSON    `json:"failures"`
@@ -37,10 +37,10 @@ type runJSON struct {
 
 // togetherJSON is the run with those that it continues.
 type togetherJSON struct {
-	Continues  string    `json:"continues"`
-	Iterations int       `json:"iterations"`
-	DurationMS int64     `json:"duration_ms"`
-	Usage      UsageJSON `json:"usage"`
+	Continues  string `json:"continues"`
+	Iterations int    `json:"iterations"`
+	DurationMS int64  `json:"duration_ms"`
+	Usage      Usage  `json:"usage"`
 }
 
 type scopeJSON struct {
@@ -48,39 +48,30 @@ type scopeJSON struct {
 	Target *string `json:"target"`
 }
 
-// UsageJSON is what attempts used, as every command that tells it prints it.
-type UsageJSON struct {
-	Attempts     int      `json:"attempts"`
-	TokensIn     *int64   `json:"tokens_in"`
-	TokensCached *int64   `json:"tokens_cached"`
-	TokensOut    *int64   `json:"tokens_out"`
-	CostUSD      *float64 `json:"cost_usd"`
-	EstimatedUSD float64  `json:"cost_estimated_usd"`
-	Unknown      int      `json:"cost_unknown_attempts"`
-}
-
-// JSON is the usage in the shape that is printed.
-func (u Usage) JSON() UsageJSON {
+// MarshalJSON writes the usage with null for what is unknown.
+func (u Usage) MarshalJSON() ([]byte, error) {
 	in, cached, out := u.Counts()
-	return UsageJSON{
-		Attempts: u.Attempts, TokensIn: in, TokensCached: cached, TokensOut: out,
-		CostUSD: u.CostUSD, EstimatedUSD: human.Exact(u.EstimatedUSD), Unknown: u.Silent,
-	}
+	return marshal(struct {
+		Attempts     int      `json:"attempts"`
+		TokensIn     *int64   `json:"tokens_in"`
+		TokensCached *int64   `json:"tokens_cached"`
+		TokensOut    *int64   `json:"tokens_out"`
+		CostUSD      *float64 `json:"cost_usd"`
+		EstimatedUSD float64  `json:"cost_estimated_usd"`
+		Unknown      int      `json:"cost_unknown_attempts"`
+	}{u.Attempts, in, cached, out, u.CostUSD, human.Exact(u.EstimatedUSD), u.Silent})
 }
 
-// SpendJSON is what was spent under one heading.
-type SpendJSON struct {
-	Key      string    `json:"key"`
-	Title    *string   `json:"title"`
-	Done     int       `json:"done"`
-	Verified int       `json:"verified"`
-	PerDone  *float64  `json:"cost_per_verified_usd"`
-	Usage    UsageJSON `json:"usage"`
-}
-
-// JSON is the spending in the shape that is printed.
-func (s Spending) JSON() SpendJSON {
-	return SpendJSON{Key: s.Key, Title: orNil(s.Title), Done: s.Done, Verified: s.Verified, PerDone: s.PerVerified(), Usage: s.Usage.JSON()}
+// MarshalJSON writes the spending with what one verified task cost.
+func (s Spending) MarshalJSON() ([]byte, error) {
+	return marshal(struct {
+		Key      string     `json:"key"`
+		Title    NullString `json:"title"`
+		Done     int        `json:"done"`
+		Verified int        `json:"verified"`
+		PerDone  *float64   `json:"cost_per_verified_usd"`
+		Usage    Usage      `json:"usage"`
+	}{s.Key, NullString(s.Title), s.Done, s.Verified, s.PerVerified(), s.Usage})
 }
 
 type taskJSON struct {
@@ -171,16 +162,13 @@ func JSON(w io.Writer, r Run) error {
 func (r Run) json() runJSON {
 	j := runJSON{
 		Run: r.ID, Scope: scopeJSON{r.Scope, orNil(r.Target)}, Outcome: r.Outcome, Reason: orNil(r.Reason), StartedAt: stamp(r.StartedAt),
-		EndedAt: stampOrNil(r.EndedAt), DurationMS: r.Duration.Milliseconds(), Iterations: r.Iterations, Counts: r.Counts, Usage: r.Usage.JSON(),
+		EndedAt: stampOrNil(r.EndedAt), DurationMS: r.Duration.Milliseconds(), Iterations: r.Iterations, Counts: r.Counts, Usage: r.Usage,
 		Verified: r.Verified, PerDone: (Spending{Usage: r.Usage, Verified: r.Verified}).PerVerified(),
-		Models: []SpendJSON{}, Tasks: []taskJSON{}, Attempts: []attemptJSON{}, Failures: []failureJSON{}, Waits: []waitJSON{},
+		Models: orEmpty(r.Models), Tasks: []taskJSON{}, Attempts: []attemptJSON{}, Failures: []failureJSON{}, Waits: []waitJSON{},
 		Next: orEmpty(r.Next), Warnings: orEmpty(r.Warnings), Folder: r.Folder,
 	}
 	if t := r.Together; t != nil {
-		j.Together = &togetherJSON{t.Continues, t.Iterations, t.Duration.Milliseconds(), t.Usage.JSON()}
-	}
-	for _, s := range r.Models {
-		j.Models = append(j.Models, s.JSON())
+		j.Together = &togetherJSON{t.Continues, t.Iterations, t.Duration.Milliseconds(), t.Usage}
 	}
 	for _, t := range r.Tasks {
 		out := taskJSON{

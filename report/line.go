@@ -9,19 +9,49 @@ import (
 
 // Line is a run in a list of runs.
 type Line struct {
-	Run      dag.Run
-	Outcome  event.RunOutcome
-	Duration time.Duration
-	Done     int // tasks whose last attempt in the run got them done
-	Failed   int // and those whose last attempt failed them
-	Usage    Usage
+	ID         string           `json:"id"`
+	Outcome    event.RunOutcome `json:"outcome"`
+	Reason     NullString       `json:"reason"`
+	Feature    NullString       `json:"feature"`
+	Task       NullString       `json:"task"`
+	StartedAt  Time             `json:"started_at"`
+	EndedAt    Time             `json:"ended_at"`
+	DurationMS int64            `json:"duration_ms"`
+	Iterations int              `json:"iterations"` // its own
+	Continues  NullString       `json:"continues"`
+	Done       int              `json:"done"`   // tasks whose last attempt in the run got them done
+	Failed     int              `json:"failed"` // and those whose last attempt failed them
+	Usage      Usage            `json:"usage"`
 
-	Iterations int // its own; the graph knows them
+	Scope dag.Scope `json:"-"`
+}
+
+// Lines lists runs, the newest first; a limit of 0 means all of them.
+func Lines(g *dag.Graph, limit int, life func(dag.Process) dag.Life, now time.Time) ([]Line, error) {
+	runs, err := g.Runs(limit)
+	if err != nil {
+		return nil, err
+	}
+	lines := make([]Line, len(runs))
+	for i, run := range runs {
+		receipts, err := g.Receipts(dag.ReceiptFilter{Run: run.ID})
+		if err != nil {
+			return nil, err
+		}
+		lines[i] = LineOf(run, receipts, life, now)
+		if lines[i].Iterations, err = g.OwnIterations(run.ID); err != nil {
+			return nil, err
+		}
+	}
+	return lines, nil
 }
 
 // LineOf sums a run up by its receipts.
 func LineOf(run dag.Run, receipts []dag.Receipt, life func(dag.Process) dag.Life, now time.Time) Line {
-	l := Line{Run: run, Outcome: run.Outcome, Duration: run.EndedAt.Sub(run.StartedAt)}
+	l := Line{
+		ID: run.ID, Outcome: run.Outcome, Reason: NullString(run.Reason), Feature: NullString(run.Scope.Feature), Task: NullString(run.Scope.Task),
+		StartedAt: Time{run.StartedAt}, EndedAt: Time{run.EndedAt}, Continues: NullString(run.Continues), Scope: run.Scope,
+	}
 	last := map[string]event.AttemptOutcome{}
 	heard := run.StartedAt
 	for _, r := range receipts {
@@ -37,12 +67,16 @@ func LineOf(run dag.Run, receipts []dag.Receipt, life func(dag.Process) dag.Life
 			l.Failed++
 		}
 	}
-	if run.EndedAt.IsZero() {
-		l.Outcome, l.Duration = event.OutcomeRunning, now.Sub(run.StartedAt)
+	end := run.EndedAt
+	if end.IsZero() {
+		l.Outcome, end = event.OutcomeRunning, now
 		if life != nil && life(run.Process) == dag.Dead {
-			l.Outcome, l.Duration = event.OutcomeDied, heard.Sub(run.StartedAt)
+			l.Outcome, end = event.OutcomeDied, heard
 		}
 	}
-	l.Duration = max(l.Duration, 0)
+	l.DurationMS = max(end.Sub(run.StartedAt), 0).Milliseconds()
 	return l
 }
+
+// Duration is how long the run took, or has taken so far.
+func (l Line) Duration() time.Duration { return time.Duration(l.DurationMS) * time.Millisecond }

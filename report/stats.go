@@ -19,6 +19,23 @@ type Pace struct {
 	P50, P95 time.Duration
 }
 
+// MarshalJSON writes null for what no attempt can tell.
+func (p Pace) MarshalJSON() ([]byte, error) {
+	j := struct {
+		Key      string   `json:"key"`
+		Attempts int      `json:"attempts"`
+		Done     int      `json:"done"`
+		Success  *float64 `json:"success"`
+		P50MS    *int64   `json:"p50_ms"`
+		P95MS    *int64   `json:"p95_ms"`
+	}{Key: p.Key, Attempts: p.Attempts, Done: p.Done}
+	if p.Attempts > 0 {
+		share, p50, p95 := p.Share(), p.P50.Milliseconds(), p.P95.Milliseconds()
+		j.Success, j.P50MS, j.P95MS = &share, &p50, &p95
+	}
+	return marshal(j)
+}
+
 // Share is how many of 1 succeeded.
 func (p Pace) Share() float64 {
 	if p.Attempts == 0 {
@@ -29,26 +46,26 @@ func (p Pace) Share() float64 {
 
 // GateCount is how often a gate judged, and how often it refused.
 type GateCount struct {
-	Command string
-	Runs    int
-	Failed  int
-	Flaky   int // it failed, and passed when it was run again
+	Command string `json:"command"`
+	Runs    int    `json:"runs"`
+	Failed  int    `json:"failed"`
+	Flaky   int    `json:"flaky"` // it failed, and passed when it was run again
 }
 
 // Stats is what many attempts have in common.
 type Stats struct {
-	All      Pace
-	Models   []Pace
-	Agents   []Pace
-	Gates    []GateCount                  // those that refused most first
-	Outcomes map[event.AttemptOutcome]int // of all attempts that ended
+	All      Pace                         `json:"attempts"`
+	Models   []Pace                       `json:"models"`
+	Agents   []Pace                       `json:"agents"`
+	Gates    []GateCount                  `json:"gates"`    // those that refused most first
+	Outcomes map[event.AttemptOutcome]int `json:"outcomes"` // of all attempts that ended
 }
 
 // StatsOf counts attempts that have ended. What a person or a provider cut short
 // says nothing about a model: interrupted and limited attempts are counted as
 // outcomes only.
 func StatsOf(receipts []dag.Receipt) Stats {
-	s := Stats{Outcomes: map[event.AttemptOutcome]int{}}
+	s := Stats{Outcomes: map[event.AttemptOutcome]int{}, Gates: []GateCount{}}
 	var counted []dag.Receipt
 	gates := map[string]*GateCount{}
 	for _, r := range receipts {
@@ -89,7 +106,7 @@ func paces(receipts []dag.Receipt, key func(dag.Receipt) string) []Pace {
 	for _, r := range receipts {
 		by[key(r)] = append(by[key(r)], r)
 	}
-	var list []Pace
+	list := []Pace{}
 	for k, rs := range by {
 		list = append(list, pace(k, rs))
 	}

@@ -88,7 +88,7 @@ func (a *app) specs() []command {
 	return withBare(slices.Concat(
 		grouped("Plan", initCommand(a), taskCommand(a), featureCommand(a)),
 		grouped("Run", runCommand(a), a.demoCommand(), stopCommand(a), pauseCommand(a), resumeCommand(a), recoverCommand(a), a.promptCommand()),
-		grouped("Inspect", a.statusCommand(), watchCommand(a), reportCommand(a), a.runsCommand(), logsCommand(a), a.costCommand(), a.statsCommand(),
+		grouped("Inspect", statusCommand(a), watchCommand(a), reportCommand(a), runsCommand(a), logsCommand(a), costCommand(a), statsCommand(a),
 			journalCommand(a), knowledgeCommand(a)),
 		grouped("Maintain", agentsCommand(a), configCommand(a), doctorCommand(a), gcCommand(a), a.completionCommand(), a.manCommand(), versionCommand(a)),
 		[]command{a.completeCommand(), shellAgentCommand(a)},

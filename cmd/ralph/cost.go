@@ -2,138 +2,91 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
 	"ralph/internal/human"
 	"ralph/internal/term"
-	"ralph/journal"
 	"ralph/report"
 )
 
-func (a *app) costCommand() command {
+func costCommand(a *app) command {
 	return command{
 		name: "cost", short: "add up what was spent, by model, task, feature, day or agent",
-		long: `Every attempt of every run is counted once, also that of a task that was deleted since, and so is every
-session in which an agent planned. By agent and by model, what a judge used stands under its own name. What
-an agent did not tell is unknown, never 0: a sum without it is "at least" so much; what ralph estimated is
-marked.`,
+		long: `Every attempt of every run counts once, even if its task was deleted since, and so does every
+session in which an agent planned. By agent and by model, what a verifier used has a row of its own. What
+an agent did not report is unknown, never 0: a sum without it is "at least" so much; estimates are marked.`,
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "by", Usage: "`KEY`: model, task, feature, day or agent", Value: report.ByModel},
-			&cli.StringFlag{Name: "run", Usage: "only what run `ID` spent", DefaultText: "all runs"},
-			jsonFlag(),
+			runFlag(), jsonFlag(),
 		},
 		example: "ralph cost --by feature\nralph cost --by day --json | jq .total.usage.cost_usd", exits: "3 no such run",
-		run: a.runCost,
+		run: action(a, parseCost, runCost),
 	}
 }
 
-type costJSON struct {
-	By    string             `json:"by"`
-	Rows  []report.SpendJSON `json:"rows"`
-	Total report.SpendJSON   `json:"total"`
+// runFlag restricts a command to one run.
+func runFlag() cli.Flag {
+	return &cli.StringFlag{Name: "run", Usage: "only run `ID`", DefaultText: "all runs"}
 }
 
-func (a *app) runCost(c *cli.Context) error {
-	if err := noArgs(c); err != nil {
-		return err
-	}
-	by := c.String("by")
-	switch by {
+type costOptions struct {
+	by, run string
+	json    bool
+}
+
+func parseCost(c *cli.Context) (costOptions, error) {
+	o := costOptions{c.String("by"), c.String("run"), c.Bool("json")}
+	switch o.by {
 	case report.ByModel, report.ByTask, report.ByFeature, report.ByDay, report.ByAgent:
+		return o, nil
 	default:
-		return usagef("--by is model, task, feature, day or agent, not %q", by)
+		return o, usagef("--by is model, task, feature, day or agent, not %q", o.by)
 	}
-	return a.view(c.Context, func(_ *session, g *dag.Graph) error {
-		receipts, err := a.receipts(c, g)
+}
+
+func runCost(ctx context.Context, a *app, o costOptions) error {
+	return a.view(ctx, func(_ *session, g *dag.Graph) error {
+		run, err := runID(g, o.run)
 		if err != nil {
 			return err
 		}
-		if c.String("run") == "" {
-			planned, err := planningReceipts(g)
-			if err != nil {
-				return err
-			}
-			receipts = append(receipts, planned...)
-		}
-		total := report.Total(report.Spend(receipts, headings[by]))
-		if by == report.ByModel || by == report.ByAgent {
-			receipts = report.Split(receipts)
-		}
-		list := report.Spend(receipts, headings[by])
-		if c.Bool("json") {
-			j := costJSON{By: by, Rows: []report.SpendJSON{}, Total: total.JSON()}
-			for _, s := range list {
-				j.Rows = append(j.Rows, s.JSON())
-			}
-			return a.printJSON(j)
-		}
-		if len(list) == 0 {
+		costs, err := report.LoadCosts(g, o.by, run)
+		switch {
+		case err != nil:
+			return err
+		case o.json:
+			return a.printJSON(costs)
+		case len(costs.Rows) == 0:
 			a.note("nothing was spent yet: there was no attempt, and nothing was planned; start with: ralph run")
 			return nil
 		}
-		return a.printCost(by, list, total)
+		return printCosts(a, costs)
 	})
 }
 
-// headings give each receipt the one heading that it is counted under.
-var headings = map[string]func(dag.Receipt) (string, string){
-	report.ByModel: func(r dag.Receipt) (string, string) { return cmp.Or(report.ModelOf(r), report.NoModel), "" },
-	report.ByTask: func(r dag.Receipt) (string, string) {
-		if r.Task == "" {
-			return "(planning)", ""
-		}
-		return r.Task, r.Title
-	},
-	report.ByFeature: func(r dag.Receipt) (string, string) { return cmp.Or(r.Feature, "(none)"), "" },
-	report.ByDay:     func(r dag.Receipt) (string, string) { return r.StartedAt.Local().Format(time.DateOnly), "" },
-	report.ByAgent:   func(r dag.Receipt) (string, string) { return cmp.Or(r.Agent, "(none started)"), "" },
+// runID resolves what --run names; empty means all runs.
+func runID(g *dag.Graph, typed string) (string, error) {
+	if typed == "" {
+		return "", nil
+	}
+	run, err := findRun(g, typed)
+	return run.ID, err
 }
 
-// receipts are those of one run or of all. What the title and feature of a deleted
-// task were is remembered by the journal, as long as it is kept.
-func (a *app) receipts(c *cli.Context, g *dag.Graph) ([]dag.Receipt, error) {
-	var f dag.ReceiptFilter
-	if typed := c.String("run"); typed != "" {
-		run, err := findRun(g, typed)
-		if err != nil {
-			return nil, err
-		}
-		f.Run = run.ID
-	}
-	receipts, err := g.Receipts(f)
-	if err != nil {
-		return nil, err
-	}
-	var entries map[string]journal.Entry
-	for i, r := range receipts {
-		if r.Title != "" {
-			continue
-		}
-		if entries == nil {
-			list, err := journal.List(g.Tx(), journal.Filter{Run: f.Run})
-			if err != nil {
-				return nil, err
-			}
-			entries = map[string]journal.Entry{}
-			for _, e := range list {
-				entries[e.Attempt] = e
-			}
-		}
-		receipts[i].Title, receipts[i].Feature = entries[r.ID].Title, entries[r.ID].Feature
-	}
-	return receipts, nil
-}
-
-func (a *app) printCost(by string, list []report.Spending, total report.Spending) error {
+func printCosts(a *app, costs report.Costs) error {
 	p := a.palette()
 	t := &term.Table{Width: a.width}
-	t.Add(cells(p.Dim, strings.ToUpper(by), "ATTEMPTS", "DONE", "VERIFIED", "COST", "PER VERIFIED", "TOKENS")...)
-	add := func(s report.Spending, paint func(string) string) {
+	t.Add(cells(p.Dim, strings.ToUpper(costs.By), "ATTEMPTS", "DONE", "VERIFIED", "COST", "PER VERIFIED", "TOKENS")...)
+	for i, s := range append(costs.Rows, costs.Total) {
+		var paint func(string) string
+		if i == len(costs.Rows) {
+			paint = p.Bold
+		}
 		name := s.Key
 		if s.Title != "" {
 			name += "  " + term.Cut(term.Line(s.Title), 40)
@@ -146,23 +99,14 @@ func (a *app) printCost(by string, list []report.Spending, total report.Spending
 			term.Cell{Text: fmt.Sprint(s.Verified)}, term.Cell{Text: s.Usage.CostWords(), Paint: paint}, term.Cell{Text: each},
 			term.Cell{Text: cmp.Or(s.Usage.TokenWords(), "-"), Paint: p.Dim})
 	}
-	for _, s := range list {
-		add(s, nil)
-	}
-	add(total, p.Bold)
 	_, err := t.WriteTo(a.stdout)
 	return err
 }
 
-// planningReceipts are the sessions of planning, as the bill lists them.
-func planningReceipts(g *dag.Graph) ([]dag.Receipt, error) {
-	list, err := g.Plannings()
-	var receipts []dag.Receipt
-	for _, p := range list {
-		receipts = append(receipts, dag.Receipt{
-			ID: p.ID, Title: p.Step, Feature: p.Feature, Agent: p.Agent, Model: p.Model, ModelEffective: p.ModelEffective,
-			StartedAt: p.StartedAt, EndedAt: p.EndedAt, Usage: p.Usage,
-		})
+func cells(paint func(string) string, texts ...string) []term.Cell {
+	list := make([]term.Cell, len(texts))
+	for i, text := range texts {
+		list[i] = term.Cell{Text: text, Paint: paint}
 	}
-	return receipts, err
+	return list
 }

@@ -17,6 +17,7 @@ import (
 
 	"ralph/event"
 	"ralph/internal/testing/fakeagent"
+	"ralph/report"
 )
 
 // failpointRalph is the program with its failpoints, built once.
@@ -279,7 +280,7 @@ func (p *place) wantMended(t *testing.T, tasks, prompts int, action string) {
 	for i := range tasks {
 		id := fmt.Sprintf("t-%08d", i+1)
 		task := p.task(t, id)
-		if task.Status != "done" || task.Attempts != 1 || task.Verification == nil || *task.Verification != "passed" {
+		if task.Status != "done" || task.Attempts != 1 || task.Verification != "passed" {
 			t.Errorf("got %s %s with %d attempts charged, verification %v; want done with one, passed", id, task.Status, task.Attempts, task.Verification)
 		}
 		if id != "t-00000001" && asked[id] != 1 {
@@ -318,7 +319,7 @@ func (p *place) wantMended(t *testing.T, tasks, prompts int, action string) {
 // wantWholeDatabase has SQLite check the file, and finds nothing open.
 func (p *place) wantWholeDatabase(t *testing.T) {
 	t.Helper()
-	var status statusJSON
+	var status report.Overview
 	p.json(t, &status, "status")
 	if len(status.Running) > 0 || len(status.Stale) > 0 || len(status.Runs) > 0 {
 		t.Errorf("still claimed: %v, stale %v, open runs %v", status.Running, status.Stale, status.Runs)

@@ -47,7 +47,7 @@ func sandboxedRalph(t *testing.T) (dir, bin string) {
 	return dir, bin
 }
 
-func runStatus(t *testing.T, cmd *exec.Cmd) (int, string) {
+func exitOf(t *testing.T, cmd *exec.Cmd) (int, string) {
 	t.Helper()
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
@@ -68,12 +68,12 @@ func TestReadOnlyFolderIsRefusedToAnOrdinaryUser(t *testing.T) {
 	}
 	setUp := exec.CommandContext(t.Context(), bin, "init")
 	setUp.Dir = project
-	if status, text := runStatus(t, setUp); status != 0 {
+	if status, text := exitOf(t, setUp); status != 0 {
 		t.Fatal(text)
 	}
 	add := exec.CommandContext(t.Context(), bin, "task", "add", "kept")
 	add.Dir = project
-	if status, text := runStatus(t, add); status != 0 {
+	if status, text := exitOf(t, add); status != 0 {
 		t.Fatal(text)
 	}
 	empty := filepath.Join(dir, "empty")
@@ -100,7 +100,7 @@ func TestReadOnlyFolderIsRefusedToAnOrdinaryUser(t *testing.T) {
 		if os.Getuid() == 0 {
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		}
-		status, text := runStatus(t, cmd)
+		status, text := exitOf(t, cmd)
 		if status != exitRefused || !strings.Contains(text, "cannot be written") || strings.Count(text, "\n") != 2 {
 			t.Errorf("%s: status %d, want %d and one clear line with a hint, got:\n%s", name, status, exitRefused, text)
 		}
@@ -127,7 +127,7 @@ rm filler
 	cmd := exec.CommandContext(t.Context(), "unshare", "-rm", "sh", "-c", script)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+dir)
-	status, text := runStatus(t, cmd)
+	status, text := exitOf(t, cmd)
 	if _, err := os.Stat(filepath.Join(dir, "status")); err != nil {
 		t.Skipf("no small file system to be had here: %s", text)
 	}
@@ -177,7 +177,7 @@ rm filler
 	cmd := exec.CommandContext(t.Context(), "unshare", "-rm", "sh", "-c", script)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+dir)
-	status, text := runStatus(t, cmd)
+	status, text := exitOf(t, cmd)
 	if _, err := os.Stat(filepath.Join(dir, "init.status")); err != nil {
 		t.Skipf("no small file system to be had here: %s", text)
 	}

@@ -70,7 +70,7 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	doc.WriteString(sample(t, "ralph agents test NAME --json", sampleTrial()))
 	doc.WriteString(sample(t, "ralph doctor --json", sampleFindings()))
 	doc.WriteString(sample(t, "ralph recover --json", recoveryAsJSON(sampleRecovery(), false)))
-	doc.WriteString(sample(t, "In runs of ralph status --json, while one is under way", sampleRun(b.now).asJSON()))
+	doc.WriteString(sample(t, "In runs of ralph status --json, while one is under way", sampleRun(b.now)))
 	doc.WriteString(sample(t, "ralph run --json (the last line of stdout, on one line)", sampleOutcome()))
 	doc.WriteString(sample(t, "In history of ralph task show --json, an attempt", attemptsJSON("", []dag.Attempt{sampleAttempt(b.now)})))
 	for _, name := range jsonCommands(nil, newApp(system{}).cli.Commands) {
@@ -138,13 +138,13 @@ func sampleFindings() []doctor.Finding {
 	}
 }
 
-func sampleRun(at time.Time) openRun {
-	in, out, cost := int64(12000), int64(800), 0.12
-	return openRun{
-		Run:   dag.Run{ID: "r-00000001", Process: dag.Process{PID: 4242}, Scope: dag.Scope{Feature: "login"}, StartedAt: at, Heartbeat: at, Iterations: 2},
-		state: "running", attempts: []dag.Attempt{{
+func sampleRun(at time.Time) report.OpenRun {
+	in, out, cost, when := int64(12000), int64(800), 0.12, report.Time{Time: at}
+	return report.OpenRun{
+		ID: "r-00000001", PID: 4242, Feature: "login", StartedAt: when, Heartbeat: when, Iterations: 2, State: "running",
+		Attempts: []report.Checkpoint{{
 			ID: "a-00000003", Task: "t-00000001", Phase: dag.Prompted, Iteration: 3, Agent: "claude", Model: "sonnet",
-			StartedAt: at, Heartbeat: at, Usage: event.Usage{TokensIn: in, TokensOut: out, CostUSD: &cost},
+			StartedAt: when, Heartbeat: when, TokensIn: &in, TokensOut: &out, Cost: report.Cost{CostUSD: &cost},
 		}},
 	}
 }
@@ -162,7 +162,9 @@ func samplePlanned() plannedJSON {
 	spec, tasks := "/home/you/project/.ralph/features/login/spec.md", "/home/you/project/.ralph/features/login/tasks.jsonl"
 	warning := features.Finding{Level: features.Warning, Rule: "gate", Text: "no task has a gate and the project has none: nothing but the agent's word says that work is done"}
 	return plannedJSON{
-		Feature: featureJSON{ID: "f-00000001", Name: "login", Status: "ready", Tasks: counts(map[dag.Status]int{dag.Pending: 1}), Total: 1, Folder: "/home/you/project/.ralph/features/login", CreatedAt: "2026-01-02T03:04:05Z"},
+		Feature: report.ViewFeature(dag.Feature{
+			ID: "f-00000001", Name: "login", Status: "ready", Tasks: map[dag.Status]int{dag.Pending: 1}, CreatedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		}, "/home/you/project/.ralph/features/login"),
 		Steps: []features.Step{
 			{Step: "spec", Did: "written", Path: spec, Passes: 2, Settled: true, Findings: []string{"Completeness: R2 was missing"}, Warnings: []features.Finding{}, Tasks: []string{}},
 			{Step: "build", Did: "approved", Path: tasks, Findings: []string{}, Warnings: []features.Finding{warning}, Tasks: []string{"t-00000001"}},

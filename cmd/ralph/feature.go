@@ -11,6 +11,7 @@ import (
 	"ralph/dag"
 	"ralph/features"
 	"ralph/internal/term"
+	"ralph/report"
 )
 
 func featureCommand(a *app) command {
@@ -37,9 +38,9 @@ func runFeatureList(ctx context.Context, a *app, o plainOptions) error {
 			return err
 		}
 		if o.json {
-			list := []featureJSON{}
+			list := []report.FeatureView{}
 			for _, f := range known {
-				list = append(list, featureAsJSON(s, f))
+				list = append(list, viewFeature(s, f))
 			}
 			return a.printJSON(list)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"ralph/dag"
 	"ralph/features"
+	"ralph/report"
 )
 
 func featureCreateCommand(a *app) command {
@@ -76,10 +77,10 @@ func runFeatureCreate(ctx context.Context, a *app, o featureCreateOptions) error
 
 // createDraft makes a row and a folder.
 func createDraft(ctx context.Context, a *app, o featureCreateOptions) error {
-	var made featureJSON
+	var made report.FeatureView
 	err := a.update(ctx, func(s *session, g *dag.Graph) error {
 		f, err := newPlanner(a, s, o.name, o.plannerOptions).Add(g)
-		made = featureAsJSON(s, f)
+		made = viewFeature(s, f)
 		return err
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"ralph/dag"
 	"ralph/features"
 	"ralph/internal/render/draw"
+	"ralph/report"
 )
 
 func featureShowCommand(a *app) command {
@@ -24,8 +25,8 @@ func featureShowCommand(a *app) command {
 }
 
 type featureShownJSON struct {
-	featureJSON
-	spentJSON
+	report.FeatureView
+	report.Cost
 	Documents []string `json:"documents"`
 	Proposed  bool     `json:"proposed"`
 }
@@ -46,13 +47,13 @@ func runFeatureShow(ctx context.Context, a *app, o plainOptions) error {
 		}
 		p := newPlanner(a, s, f.Name, plannerOptions{})
 		if o.json {
-			return a.printJSON(featureShownJSON{featureAsJSON(s, f), spentOf(used.Usage), p.Documents(), p.Proposed()})
+			return a.printJSON(featureShownJSON{viewFeature(s, f), report.CostOf(used.Usage), p.Documents(), p.Proposed()})
 		}
-		return printFeature(a, f, p, spentOf(used.Usage), tasks)
+		return printFeature(a, f, p, report.CostOf(used.Usage), tasks)
 	})
 }
 
-func printFeature(a *app, f dag.Feature, planner *features.Planner, cost spentJSON, tasks []dag.Task) error {
+func printFeature(a *app, f dag.Feature, planner *features.Planner, cost report.Cost, tasks []dag.Task) error {
 	p := a.palette()
 	line := func(text string) {
 		if text != "" {

@@ -10,6 +10,7 @@ import (
 	"ralph/dag"
 	"ralph/features"
 	"ralph/internal/term"
+	"ralph/report"
 )
 
 // sourceFlags say what a document is written from.
@@ -93,9 +94,9 @@ func readIdea(a *app, from string) (string, error) {
 
 // plannedJSON is what the commands that plan print.
 type plannedJSON struct {
-	Feature featureJSON     `json:"feature"`
-	Steps   []features.Step `json:"steps"`
-	Next    string          `json:"next"`
+	Feature report.FeatureView `json:"feature"`
+	Steps   []features.Step    `json:"steps"`
+	Next    string             `json:"next"`
 }
 
 // printPlanned prints what was done, and the command to type next.
@@ -103,7 +104,7 @@ func printPlanned(ctx context.Context, a *app, s *session, planned plannedJSON, 
 	if json {
 		err := s.store.View(ctx, func(g *dag.Graph) error {
 			f, err := g.Feature(feature)
-			planned.Feature = featureAsJSON(s, f)
+			planned.Feature = viewFeature(s, f)
 			return err
 		})
 		if err != nil {

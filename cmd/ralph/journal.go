@@ -16,6 +16,7 @@ import (
 	"ralph/internal/human"
 	"ralph/internal/term"
 	"ralph/journal"
+	"ralph/report"
 )
 
 func journalCommand(a *app) command {
@@ -72,7 +73,7 @@ type journalJSON struct {
 	TokensIn       *int64               `json:"tokens_in"`
 	TokensCached   *int64               `json:"tokens_cached"`
 	TokensOut      *int64               `json:"tokens_out"`
-	spentJSON
+	report.Cost
 	Files []string `json:"files"`
 }
 
@@ -83,7 +84,7 @@ func journalAsJSON(e journal.Entry) journalJSON {
 		Feature: orNil(e.Feature), Title: e.Title, Outcome: e.Outcome, Reason: orNil(e.Reason), Notes: orNil(e.Notes),
 		Agent: orNil(e.Agent), Model: orNil(e.Model), ModelEffective: orNil(e.ModelEffective), StopReason: orNil(e.StopReason),
 		DurationMS: e.Duration.Milliseconds(), TokensIn: in, TokensCached: cached, TokensOut: out,
-		spentJSON: spentOf(e.Usage), Files: orEmpty(e.Files),
+		Cost: report.CostOf(e.Usage), Files: orEmpty(e.Files),
 	}
 }
 
@@ -186,7 +187,7 @@ func runJournalShow(ctx context.Context, a *app, o plainOptions) error {
 		[2]string{"model", e.Model},
 		[2]string{"used", effective},
 		[2]string{"duration", human.Span(e.Duration)},
-		[2]string{"cost", spentOf(e.Usage).String()},
+		[2]string{"cost", report.CostOf(e.Usage).String()},
 		[2]string{"stopped by", e.StopReason},
 		[2]string{"files", strings.Join(e.Files, ", ")},
 	)

@@ -36,7 +36,7 @@ func TestWorkThatWasCutOffInARepositoryInside(t *testing.T) {
 			p.plan(t, "mine")
 			p.cutOff(t)
 			p.want(t, tt.exit, "run")
-			if got := p.task(t, "t-00000001"); got.Status != tt.status {
+			if got := p.task(t, "t-00000001"); string(got.Status) != tt.status {
 				t.Errorf("got %s, want %s", got.Status, tt.status)
 			}
 			for _, file := range []string{"half.txt", "mine.txt", "file"} {

@@ -106,7 +106,7 @@ func TestR1FinishedWorkIsTakenUpAtVerification(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"t-00000001": 1, "t-00000002": 2}, prompted); diff != "" {
 		t.Errorf("prompts (-want +got):\n%s", diff)
 	}
-	if got := p.task(t, "t-00000001"); got.Status != "done" || got.Attempts != 1 || got.Verification == nil || *got.Verification != "passed" {
+	if got := p.task(t, "t-00000001"); got.Status != "done" || got.Attempts != 1 || got.Verification != "passed" {
 		t.Errorf("got %s with %d attempts, verification %v; want done with one, passed", got.Status, got.Attempts, got.Verification)
 	}
 }
@@ -184,7 +184,7 @@ func TestR4WorkThatWasCutOff(t *testing.T) {
 				p.plan(t, "mine")
 				p.cutOff(t, flags...)
 				p.want(t, tt.exit, "run")
-				if got := p.task(t, "t-00000001"); got.Status != tt.status {
+				if got := p.task(t, "t-00000001"); string(got.Status) != tt.status {
 					t.Errorf("got %s, want %s", got.Status, tt.status)
 				}
 				_, err := os.Stat(filepath.Join(p.dir, "half.txt"))
@@ -345,7 +345,7 @@ func TestDeathsInARow(t *testing.T) {
 		t.Errorf("attempts charged (-want +got):\n%s", diff)
 	}
 	task := p.task(t, "t-00000001")
-	if task.Status != "failed" || task.LastFailure == nil || !strings.Contains(*task.LastFailure, "its run died 4 times in a row") {
+	if task.Status != "failed" || !strings.Contains(string(task.LastFailure), "its run died 4 times in a row") {
 		t.Errorf("got %s for %v, want failed for that reason", task.Status, task.LastFailure)
 	}
 }

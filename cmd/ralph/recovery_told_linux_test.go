@@ -11,6 +11,7 @@ import (
 
 	"ralph/event"
 	"ralph/internal/testing/fakeagent"
+	"ralph/report"
 )
 
 // TestR11RecoveryIsTold on the terminal, in the events, in the journal, as JSON and as a notification.
@@ -85,13 +86,13 @@ func TestTheCheckpointOfAnAttempt(t *testing.T) {
 	p.plan(t, "first")
 	r := p.start(t, "run")
 	p.awaitMark(t, "waits t-00000001")
-	var status statusJSON
+	var status report.Overview
 	eventually(t, "the cost is stored", func() bool {
 		p.json(t, &status, "status")
 		return len(status.Runs) == 1 && len(status.Runs[0].Attempts) == 1 && status.Runs[0].Attempts[0].CostUSD != nil
 	})
 	run := status.Runs[0]
-	if at := run.Attempts[0]; run.State != "running" || at.Phase != "prompted" || at.Iteration != 1 || *at.CostUSD != 0.5 || at.Heartbeat == nil {
+	if at := run.Attempts[0]; run.State != "running" || at.Phase != "prompted" || at.Iteration != 1 || *at.CostUSD != 0.5 || at.Heartbeat.IsZero() {
 		t.Errorf("got %+v with %+v, want the checkpoint", run, at)
 	}
 	if out := p.want(t, 0, "status"); !strings.Contains(out.stdout, "t-00000001 prompted for") || !strings.Contains(out.stdout, "$0.50, heartbeat") {

@@ -9,6 +9,7 @@ import (
 
 	"ralph/event"
 	"ralph/internal/testing/fakeagent"
+	"ralph/report"
 )
 
 // gated is an agent that marks each task it was given and waits for a file of that
@@ -161,7 +162,7 @@ func TestAPausedTaskIsPassedOver(t *testing.T) {
 	p.want(t, 2, "run")
 	var got []string
 	for _, id := range []string{"t-00000001", "t-00000002", "t-00000003"} {
-		got = append(got, p.task(t, id).Status)
+		got = append(got, string(p.task(t, id).Status))
 	}
 	if diff := cmp.Diff([]string{"pending", "pending", "done"}, got); diff != "" {
 		t.Errorf("statuses differ (-want +got):\n%s", diff)
@@ -203,7 +204,7 @@ func TestATaskTakenAwayEndsItsAgent(t *testing.T) {
 			r.wait(t, tt.exit)
 			p.wantNothingLeft(t)
 			if tt.status != "" {
-				if got := p.task(t, "t-00000001").Status; got != tt.status {
+				if got := p.task(t, "t-00000001").Status; string(got) != tt.status {
 					t.Errorf("got %s, want %s", got, tt.status)
 				}
 			}
@@ -277,7 +278,7 @@ func TestStatusTellsARunsOwnIterations(t *testing.T) {
 	p.want(t, 4, "run", "--limit", "2")
 	r := p.start(t, "run", "--continue", "--limit", "0")
 	p.awaitMark(t, "t-00000004")
-	var status statusJSON
+	var status report.Overview
 	p.json(t, &status, "status")
 	if len(status.Runs) != 1 || status.Runs[0].Iterations != 1 {
 		t.Errorf("got %+v, want one run with one iteration of its own", status.Runs)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/internal/testing/fakeagent"
+	"ralph/report"
 )
 
 // leaf is a task of a graph that the built-in agent runs.
@@ -71,14 +72,14 @@ func TestAGraphOfThirtyTasksEndsWithTheRightStatuses(t *testing.T) {
 	if !strings.Contains(out.stdout, `"outcome":"blocked"`) {
 		t.Errorf("got %s, want blocked", out.stdout)
 	}
-	var tasks []taskJSON
+	var tasks []report.TaskView
 	list := p.want(t, 0, "task", "list", "--all", "--json")
 	if err := json.Unmarshal([]byte(list.stdout), &tasks); err != nil {
 		t.Fatal(err)
 	}
 	got, want := map[string]string{}, map[string]string{}
 	for _, task := range tasks {
-		got[task.ID] = task.Status
+		got[task.ID] = string(task.Status)
 	}
 	for n, l := range graph {
 		want[number(n)] = l.want

@@ -167,7 +167,7 @@ func TestHostileAgents(t *testing.T) {
 			p.events(t)
 			p.wantSound(t)
 			want := map[int]string{0: "done", 1: "failed"}[tt.status]
-			if got := p.task(t, "t-00000001"); got.Status != want || got.ClaimedBy != nil {
+			if got := p.task(t, "t-00000001"); string(got.Status) != want || got.ClaimedBy != "" {
 				t.Errorf("got %s, claimed by %v; want %s, by nobody", got.Status, got.ClaimedBy, want)
 			}
 			if t.Failed() {

@@ -56,7 +56,7 @@ func (p *place) wantInterrupted(t *testing.T) {
 		t.Errorf("attempts differ (-want +got):\n%s", diff)
 	}
 	task := p.task(t, "t-00000001")
-	if task.Status != "pending" || task.Attempts != 0 || task.ClaimedBy != nil {
+	if task.Status != "pending" || task.Attempts != 0 || task.ClaimedBy != "" {
 		t.Errorf("got %s with %d attempts, claimed by %v; want pending with none, by nobody", task.Status, task.Attempts, task.ClaimedBy)
 	}
 	p.want(t, 0, "doctor")

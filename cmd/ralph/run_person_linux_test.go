@@ -50,7 +50,7 @@ func TestAPersonsWordStands(t *testing.T) {
 			}
 			if tt.want == "" {
 				p.want(t, 3, "task", "show", "t-00000001")
-			} else if got := p.task(t, "t-00000001"); got.Status != tt.want {
+			} else if got := p.task(t, "t-00000001"); string(got.Status) != tt.want {
 				t.Errorf("got %s, want %s", got.Status, tt.want)
 			}
 			if got := p.task(t, "t-00000002"); got.Status != "done" {

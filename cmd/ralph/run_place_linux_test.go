@@ -17,6 +17,7 @@ import (
 	"ralph/event"
 	"ralph/internal/doctor"
 	"ralph/internal/testing/fakeagent"
+	"ralph/report"
 )
 
 // patience is how long a test waits for what must happen.
@@ -190,9 +191,9 @@ func (p *place) marked(t *testing.T, name string) bool {
 }
 
 // task is what `ralph task show --json` says.
-func (p *place) task(t *testing.T, id string) taskJSON {
+func (p *place) task(t *testing.T, id string) report.TaskView {
 	t.Helper()
-	var task taskJSON
+	var task report.TaskView
 	p.json(t, &task, "task", "show", id)
 	return task
 }

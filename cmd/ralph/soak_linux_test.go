@@ -14,6 +14,7 @@ import (
 
 	"ralph/internal/term"
 	"ralph/internal/testing/fakeagent"
+	"ralph/report"
 )
 
 // soakKills is how many random kills there are; .ci/run sets RALPH_SOAK to 200, and
@@ -173,7 +174,7 @@ func (s *soak) kill(p *place, r *running, how death) {
 // meddle resets a task that runs, as a person might at any time.
 func (s *soak) meddle(t *testing.T, p *place) {
 	t.Helper()
-	var status statusJSON
+	var status report.Overview
 	p.json(t, &status, "status")
 	for _, task := range status.Running {
 		p.want(t, 0, "task", "reset", task.ID)
@@ -196,7 +197,7 @@ func (p *place) booked() int64 {
 // open is how many tasks are still to be done.
 func (s *soak) open(t *testing.T, p *place) int {
 	t.Helper()
-	var status statusJSON
+	var status report.Overview
 	p.json(t, &status, "status")
 	return status.Total - status.Counts["done"] - status.Counts["failed"]
 }
@@ -206,7 +207,7 @@ func (s *soak) judge(t *testing.T, p *place, tasks int) {
 	t.Helper()
 	last := p.start(t, "run")
 	<-last.ended
-	var status statusJSON
+	var status report.Overview
 	p.json(t, &status, "status")
 	doctor := p.start(t, "doctor", "--json")
 	<-doctor.ended

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -13,87 +14,50 @@ import (
 	"ralph/report"
 )
 
-func (a *app) statsCommand() command {
+func statsCommand(a *app) command {
 	return command{
-		name: "stats", short: "say how long attempts take, which models and agents succeed, and which gates refuse",
+		name: "stats", short: "show how long attempts take, which models and agents succeed, and which gates fail",
 		long: `Half of the attempts took no longer than p50, 95 of 100 no longer than p95. Interrupted and
 rate-limited attempts say nothing about a model and are left out of both.`,
-		flags:   []cli.Flag{&cli.StringFlag{Name: "run", Usage: "only run `ID`", DefaultText: "all runs"}, jsonFlag()},
+		flags:   []cli.Flag{runFlag(), jsonFlag()},
 		example: "ralph stats\nralph stats --json | jq '.models[] | {key, success}'", exits: "3 no such run",
-		run: a.runStats,
+		run: action(a, parseStats, runStats),
 	}
 }
 
-type statsJSON struct {
-	Attempts paceJSON                     `json:"attempts"`
-	Models   []paceJSON                   `json:"models"`
-	Agents   []paceJSON                   `json:"agents"`
-	Gates    []gateStatJSON               `json:"gates"`
-	Outcomes map[event.AttemptOutcome]int `json:"outcomes"`
+type statsOptions struct {
+	run  string
+	json bool
 }
 
-type paceJSON struct {
-	Key      string   `json:"key"`
-	Attempts int      `json:"attempts"`
-	Done     int      `json:"done"`
-	Success  *float64 `json:"success"`
-	P50MS    *int64   `json:"p50_ms"`
-	P95MS    *int64   `json:"p95_ms"`
+func parseStats(c *cli.Context) (statsOptions, error) {
+	return statsOptions{c.String("run"), c.Bool("json")}, nil
 }
 
-type gateStatJSON struct {
-	Command string `json:"command"`
-	Runs    int    `json:"runs"`
-	Failed  int    `json:"failed"`
-	Flaky   int    `json:"flaky"`
-}
-
-func (a *app) runStats(c *cli.Context) error {
-	if err := noArgs(c); err != nil {
-		return err
-	}
-	return a.view(c.Context, func(_ *session, g *dag.Graph) error {
-		receipts, err := a.receipts(c, g)
+func runStats(ctx context.Context, a *app, o statsOptions) error {
+	return a.view(ctx, func(_ *session, g *dag.Graph) error {
+		run, err := runID(g, o.run)
+		if err != nil {
+			return err
+		}
+		receipts, err := report.Receipts(g, run)
 		if err != nil {
 			return err
 		}
 		s := report.StatsOf(receipts)
-		if c.Bool("json") {
-			return a.printJSON(statsAsJSON(s))
-		}
-		if len(s.Outcomes) == 0 {
+		switch {
+		case o.json:
+			return a.printJSON(s)
+		case len(s.Outcomes) == 0:
 			a.note("no attempt has ended yet; start with: ralph run")
 			return nil
 		}
-		return a.printStats(s)
+		_, err = fmt.Fprint(a.stdout, statsText(a, s))
+		return err
 	})
 }
 
-func statsAsJSON(s report.Stats) statsJSON {
-	j := statsJSON{Attempts: paceAsJSON(s.All), Models: []paceJSON{}, Agents: []paceJSON{}, Gates: []gateStatJSON{}, Outcomes: s.Outcomes}
-	for _, p := range s.Models {
-		j.Models = append(j.Models, paceAsJSON(p))
-	}
-	for _, p := range s.Agents {
-		j.Agents = append(j.Agents, paceAsJSON(p))
-	}
-	for _, g := range s.Gates {
-		j.Gates = append(j.Gates, gateStatJSON(g))
-	}
-	return j
-}
-
-// paceAsJSON leaves out what no attempt can tell.
-func paceAsJSON(p report.Pace) paceJSON {
-	j := paceJSON{Key: p.Key, Attempts: p.Attempts, Done: p.Done}
-	if p.Attempts > 0 {
-		share, p50, p95 := p.Share(), p.P50.Milliseconds(), p.P95.Milliseconds()
-		j.Success, j.P50MS, j.P95MS = &share, &p50, &p95
-	}
-	return j
-}
-
-func (a *app) printStats(s report.Stats) error {
+func statsText(a *app, s report.Stats) string {
 	p := a.palette()
 	var b strings.Builder
 	var outcomes []string
@@ -103,33 +67,36 @@ func (a *app) printStats(s report.Stats) error {
 		}
 	}
 	fmt.Fprintf(&b, "%s\n", strings.Join(outcomes, ", "))
-	pace := func(title string, list []report.Pace) {
-		if len(list) == 0 {
+	section := func(title string, header []string, rows [][]string) {
+		if len(rows) == 0 {
 			return
 		}
 		fmt.Fprintf(&b, "\n%s\n", p.Bold(title))
 		t := &term.Table{Width: a.width}
-		t.Add(cells(p.Dim, "", "ATTEMPTS", "DONE", "SUCCESS", "P50", "P95")...)
-		for _, l := range list {
-			t.Add(term.Cell{Text: l.Key}, term.Cell{Text: fmt.Sprint(l.Attempts)}, term.Cell{Text: fmt.Sprint(l.Done)},
-				term.Cell{Text: fmt.Sprintf("%.0f %%", 100*l.Share())}, term.Cell{Text: human.Span(l.P50)}, term.Cell{Text: human.Span(l.P95)})
+		t.Add(cells(p.Dim, header...)...)
+		for _, row := range rows {
+			t.Add(cells(nil, row...)...)
 		}
 		_, _ = t.WriteTo(&b) // a builder takes everything
 	}
-	if s.All.Attempts > 0 {
-		pace("Attempts", []report.Pace{s.All})
-	}
-	pace("By model", s.Models)
-	pace("By agent", s.Agents)
-	if len(s.Gates) > 0 {
-		fmt.Fprintf(&b, "\n%s\n", p.Bold("Gates"))
-		t := &term.Table{Width: a.width}
-		t.Add(cells(p.Dim, "FAILED", "FLAKY", "OF", "GATE")...)
-		for _, g := range s.Gates {
-			t.Add(term.Cell{Text: fmt.Sprint(g.Failed)}, term.Cell{Text: fmt.Sprint(g.Flaky)}, term.Cell{Text: fmt.Sprint(g.Runs)}, term.Cell{Text: g.Command})
+	pace := func(title string, list ...report.Pace) {
+		var rows [][]string
+		for _, l := range list {
+			rows = append(rows, []string{
+				l.Key, fmt.Sprint(l.Attempts), fmt.Sprint(l.Done), fmt.Sprintf("%.0f %%", 100*l.Share()), human.Span(l.P50), human.Span(l.P95),
+			})
 		}
-		_, _ = t.WriteTo(&b)
+		section(title, []string{"", "ATTEMPTS", "DONE", "SUCCESS", "P50", "P95"}, rows)
 	}
-	_, err := fmt.Fprint(a.stdout, b.String())
-	return err
+	if s.All.Attempts > 0 {
+		pace("Attempts", s.All)
+	}
+	pace("By model", s.Models...)
+	pace("By agent", s.Agents...)
+	var gates [][]string
+	for _, g := range s.Gates {
+		gates = append(gates, []string{fmt.Sprint(g.Failed), fmt.Sprint(g.Flaky), fmt.Sprint(g.Runs), g.Command})
+	}
+	section("Gates", []string{"FAILED", "FLAKY", "OF", "GATE"}, gates)
+	return b.String()
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/report"
 )
 
 func taskAddCommand(a *app) command {
@@ -84,7 +85,7 @@ func runTaskAdd(ctx context.Context, a *app, o taskAddOptions) (err error) {
 	if o.task.Description, err = a.readText(o.description); err != nil {
 		return err
 	}
-	var added taskJSON
+	var added report.TaskView
 	err = a.update(ctx, func(s *session, g *dag.Graph) error {
 		t := o.task
 		if t.Feature, err = featureByName(g, o.feature); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/term"
+	"ralph/report"
 )
 
 // attemptJSON is one try at a task, with what judged it.
@@ -22,7 +23,7 @@ type attemptJSON struct {
 	EndedAt   *string `json:"ended_at"`
 	Outcome   *string `json:"outcome"`
 	Reason    *string `json:"reason"`
-	spentJSON
+	report.Cost
 	Sandbox  *string          `json:"sandbox"`
 	Gates    []dag.GateRecord `json:"gates"`
 	Verdict  *string          `json:"verdict"`
@@ -36,7 +37,7 @@ func attemptsJSON(runs string, attempts []dag.Attempt) []attemptJSON {
 		list = append(list, attemptJSON{
 			ID: at.ID, Run: at.Run, Agent: orNil(at.Agent), Model: orNil(at.Model),
 			StartedAt: at.StartedAt.Format(time.RFC3339), EndedAt: timeOrNil(at.EndedAt),
-			Outcome: orNil(at.Outcome), Reason: orNil(at.Reason), spentJSON: spentOf(at.Usage),
+			Outcome: orNil(at.Outcome), Reason: orNil(at.Reason), Cost: report.CostOf(at.Usage),
 			Sandbox: orNil(at.Sandbox), Gates: orEmpty(at.Gates), Verdict: orNil(at.Verdict), Evidence: orEmpty(evidence(runs, at)),
 			PrunedAt: timeOrNil(at.PrunedAt),
 		})

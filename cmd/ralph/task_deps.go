@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/report"
 )
 
 func taskDepsCommand(a *app) command {
@@ -81,7 +82,7 @@ func runDepsList(ctx context.Context, a *app, o plainOptions) error {
 		}
 		switch {
 		case o.json:
-			return a.printJSON(depsJSON{ID: t.ID, Blockers: ids(blockers), Dependents: ids(dependents)})
+			return a.printJSON(depsJSON{ID: t.ID, Blockers: report.IDs(blockers), Dependents: report.IDs(dependents)})
 		case len(blockers)+len(dependents) == 0:
 			a.note("%s waits for nothing, and nothing waits for it", t.ID)
 			return nil

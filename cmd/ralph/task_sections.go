@@ -7,6 +7,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/term"
+	"ralph/report"
 )
 
 // taskSection lists tasks below a title, after an empty line; no tasks give no text.
@@ -43,7 +44,7 @@ func statePaint(p term.Palette, state string) func(string) string {
 const unverifiedText = "its work is finished and waits for verification; no agent works on it before that"
 
 // reasonText is a reason with the time at which it ends, if it does so by itself.
-func reasonText(r dag.Reason, now time.Time) string {
+func reasonText(r report.ReasonView, now time.Time) string {
 	if r.Until.IsZero() {
 		return r.Text
 	}

@@ -11,6 +11,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/term"
+	"ralph/report"
 )
 
 func taskShowCommand(a *app) command {
@@ -24,10 +25,10 @@ func taskShowCommand(a *app) command {
 
 // detailJSON is a task with its history.
 type detailJSON struct {
-	taskJSON
+	report.TaskView
 	Dependents []string      `json:"dependents"`
 	History    []attemptJSON `json:"history"`
-	spentJSON
+	report.Cost
 }
 
 func runTaskShow(ctx context.Context, a *app, o plainOptions) error {
@@ -50,7 +51,7 @@ func runTaskShow(ctx context.Context, a *app, o plainOptions) error {
 		}
 		if o.json {
 			return a.printJSON(detailJSON{
-				taskJSON: j, Dependents: ids(dependents), History: attemptsJSON(s.project.Runs(), attempts), spentJSON: spentOf(usageOf(attempts)),
+				TaskView: j, Dependents: report.IDs(dependents), History: attemptsJSON(s.project.Runs(), attempts), Cost: report.CostOf(usageOf(attempts)),
 			})
 		}
 		blockers, err := g.Blockers(t)
@@ -61,7 +62,7 @@ func runTaskShow(ctx context.Context, a *app, o plainOptions) error {
 		if err != nil {
 			return err
 		}
-		text := taskText(a, t, j, spentOf(usageOf(attempts))) + taskSection(a, "Waits for", blockers) + taskSection(a, "Holds up", dependents) +
+		text := taskText(a, t, j, report.CostOf(usageOf(attempts))) + taskSection(a, "Waits for", blockers) + taskSection(a, "Holds up", dependents) +
 			taskSection(a, "Subtasks", children) + attemptsText(a.palette(), s.project.Runs(), attempts)
 		text = term.WrapLines(a.redact.Text(text), a.width)
 		if t.Description != "" {
@@ -82,7 +83,7 @@ func usageOf(attempts []dag.Attempt) event.Usage {
 }
 
 // taskText is what the row of a task says.
-func taskText(a *app, t dag.Task, j taskJSON, cost spentJSON) string {
+func taskText(a *app, t dag.Task, j report.TaskView, cost report.Cost) string {
 	p := a.palette()
 	state := stateCell(a, p, t)
 	var b strings.Builder
@@ -124,8 +125,8 @@ func taskText(a *app, t dag.Task, j taskJSON, cost spentJSON) string {
 	at("created", t.CreatedAt, "")
 	at("ended", t.FinishedAt, "")
 	field("cost", cost.String())
-	if j.LastFailure != nil {
-		reason, output, _ := strings.Cut(*j.LastFailure, "\n")
+	if j.LastFailure != "" {
+		reason, output, _ := strings.Cut(string(j.LastFailure), "\n")
 		field("failure", reason)
 		for _, l := range term.MarkedTail(output, term.GateLines) {
 			fmt.Fprintf(&b, "  %-10s %s %s\n", "", p.Dim("|"), l)

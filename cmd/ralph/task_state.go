@@ -11,6 +11,7 @@ import (
 	"ralph/internal/human"
 	"ralph/internal/sandbox"
 	"ralph/loop/recovery"
+	"ralph/report"
 )
 
 func taskStateCommands(a *app) []command {
@@ -185,7 +186,7 @@ func resetFailed(g *dag.Graph, typed []string) (count int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		roots = ids(tasks)
+		roots = report.IDs(tasks)
 	}
 	for _, root := range roots {
 		reset, err := g.ResetFailed(root)

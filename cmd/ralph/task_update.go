@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/report"
 )
 
 func taskUpdateCommand(a *app) command {
@@ -82,7 +83,7 @@ func runTaskUpdate(ctx context.Context, a *app, o taskUpdateOptions) error {
 		}
 		o.edit.Description = &text
 	}
-	var after []taskJSON
+	var after []report.TaskView
 	err := a.update(ctx, func(s *session, g *dag.Graph) error {
 		tasks, err := resolveTasks(g, o.ids)
 		if err != nil {

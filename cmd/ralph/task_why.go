@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
 	"ralph/internal/term"
+	"ralph/report"
 )
 
 func taskWhyCommand(a *app) command {
@@ -18,21 +18,6 @@ func taskWhyCommand(a *app) command {
 		example: "ralph task why 1f0c", exits: "3 not found",
 		run: action(a, parsePlain, runTaskWhy),
 	}
-}
-
-type whyJSON struct {
-	ID         string       `json:"id"`
-	Status     string       `json:"status"`
-	Ready      bool         `json:"ready"`
-	Unverified *string      `json:"unverified"` // the attempt whose finished work waits for verification
-	Reasons    []reasonJSON `json:"reasons"`
-}
-
-type reasonJSON struct {
-	Kind  string  `json:"kind"`
-	Task  *string `json:"task"`
-	Text  string  `json:"text"`
-	Until *string `json:"until"`
 }
 
 func runTaskWhy(ctx context.Context, a *app, o plainOptions) error {
@@ -45,8 +30,9 @@ func runTaskWhy(ctx context.Context, a *app, o plainOptions) error {
 		if err != nil {
 			return err
 		}
+		why := report.ViewWhy(t, reasons, a.now())
 		if o.json {
-			return a.printJSON(whyAsJSON(t, reasons, a.now()))
+			return a.printJSON(why)
 		}
 		p := a.palette()
 		state := stateCell(a, p, t)
@@ -57,18 +43,10 @@ func runTaskWhy(ctx context.Context, a *app, o plainOptions) error {
 		if len(reasons) == 0 {
 			text += "  nothing holds it up: the next run starts it in its turn\n"
 		}
-		for _, r := range reasons {
+		for _, r := range why.Reasons {
 			text += "  " + term.Line(reasonText(r, a.now())) + "\n"
 		}
 		_, err = fmt.Fprint(a.stdout, text)
 		return err
 	})
-}
-
-func whyAsJSON(t dag.Task, reasons []dag.Reason, now time.Time) whyJSON {
-	j := whyJSON{ID: t.ID, Status: string(t.Status), Ready: t.Ready(now), Unverified: orNil(t.Unverified), Reasons: []reasonJSON{}}
-	for _, r := range reasons {
-		j.Reasons = append(j.Reasons, reasonJSON{Kind: r.Kind, Task: orNil(r.Task), Text: r.Text, Until: timeOrNil(r.Until)})
-	}
-	return j
 }

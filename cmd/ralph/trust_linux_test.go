@@ -127,7 +127,7 @@ func TestTwoRunsSideBySideKeepAllFiles(t *testing.T) {
 			id := fmt.Sprintf("t-%08d", i+1)
 			want["by-"+id] = "work of " + id + "\nnot committed\n"
 			commits = append(commits, id)
-			if got := p.task(t, id); got.Status != "done" || got.Attempts != 1 || got.Verification == nil || *got.Verification != "passed" {
+			if got := p.task(t, id); got.Status != "done" || got.Attempts != 1 || got.Verification != "passed" {
 				t.Errorf("%s is %s after %d attempts, want done and verified after one", id, got.Status, got.Attempts)
 			}
 		}
@@ -177,7 +177,7 @@ func TestAPersonWorksDuringVerification(t *testing.T) {
 		for i := range tasks {
 			id := fmt.Sprintf("t-%08d", i+1)
 			got := p.task(t, id)
-			if odd := i%2 == 0; odd && got.Status != "done" || !odd && (got.Status != "pending" || got.Attempts != 0 || got.Unverified == nil) {
+			if odd := i%2 == 0; odd && got.Status != "done" || !odd && (got.Status != "pending" || got.Attempts != 0 || got.Unverified == "") {
 				t.Errorf("%s is %s after %d attempts, unverified %v", id, got.Status, got.Attempts, got.Unverified)
 			}
 			if shown := p.want(t, 0, "task", "show", id).stdout; i%2 == 1 && !strings.Contains(shown, "project files changed while the verifier looked: added-"+id+"-2, by-"+id+", committed-"+id+"-2, notes.txt") {

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ralph/internal/testing/fakeagent"
+	"ralph/report"
 )
 
 // watching is `ralph watch` on a terminal.
@@ -51,15 +52,15 @@ func TestWatchSteersARunOfAnotherProcess(t *testing.T) {
 	r := p.start(t, "run", "--json")
 	p.awaitMark(t, "t-00000001")
 	w := p.watching(t)
-	state := func() (s statusJSON) {
+	state := func() (s report.Overview) {
 		p.json(t, &s, "status")
 		return s
 	}
 
 	w.expect(t, "First-of-all", "p")
-	eventually(t, "the project is paused", func() bool { return state().Paused != nil })
+	eventually(t, "the project is paused", func() bool { return !state().Paused.IsZero() })
 	w.types(t, "p")
-	eventually(t, "the project is resumed", func() bool { return state().Paused == nil })
+	eventually(t, "the project is resumed", func() bool { return state().Paused.IsZero() })
 
 	w.types(t, "jg") // the second task
 	w.expect(t, "Guidance", "use the window\r")
@@ -76,7 +77,7 @@ func TestWatchSteersARunOfAnotherProcess(t *testing.T) {
 	w.types(t, "pq")           // what was asked for is done before it leaves
 	w.wait(t, 0)
 	w.restored(t)
-	if state().Paused == nil {
+	if state().Paused.IsZero() {
 		t.Error("it left before it paused")
 	}
 	p.want(t, 0, "resume")

@@ -1,0 +1,248 @@
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"ralph/budget"
+	"ralph/dag"
+)
+
+// OverviewTasks is how many tasks of each sort an overview lists, but for running ones.
+const OverviewTasks = 10
+
+// Overview is the state of a project: what runs, what is next, what waits and why, and what
+// was spent.
+type Overview struct {
+	Counts   map[dag.Status]int `json:"counts"`
+	Total    int                `json:"total"`
+	Groups   int                `json:"groups"`
+	Ready    int                `json:"ready"`
+	Waiting  int                `json:"waiting"`
+	NextWait Time               `json:"next_wait"`
+	Paused   Time               `json:"paused"`
+	Limits   []AgentLimit       `json:"limits"`
+	UsedUp   []string           `json:"used_up"` // budgets
+	Runs     []OpenRun          `json:"runs"`
+	Running  []TaskView         `json:"running"`
+	Stale    []string           `json:"stale"` // claimed by a run that died
+	Next     []TaskView         `json:"next"`
+	Held     []WhyView          `json:"held"`
+	Features []FeatureView      `json:"features"`
+	Cost                        // of all runs, and of planning
+
+	Tally    dag.Tally  `json:"-"`
+	Failed   []dag.Task `json:"-"`
+	MoreHeld bool       `json:"-"` // than Held lists
+}
+
+// AgentLimit is an agent that is rate-limited until then.
+type AgentLimit struct {
+	Agent  string `json:"agent"`
+	Until  Time   `json:"until"`
+	Reason string `json:"reason"`
+}
+
+// OpenRun is a run that has not ended, as far as is known.
+type OpenRun struct {
+	ID         string       `json:"id"`
+	Feature    NullString   `json:"feature"`
+	Task       NullString   `json:"task"`
+	PID        int64        `json:"pid"`
+	State      string       `json:"state"` // running, stopping, died or unknown
+	StartedAt  Time         `json:"started_at"`
+	Heartbeat  Time         `json:"heartbeat_at"`
+	Iterations int          `json:"iterations"`
+	Attempts   []Checkpoint `json:"attempts"`
+
+	Scope dag.Scope `json:"-"`
+}
+
+// StateDied is the state of a run whose process is gone.
+const StateDied = "died"
+
+// Checkpoint is how far an attempt has come that is in progress.
+type Checkpoint struct {
+	ID        string     `json:"id"`
+	Task      string     `json:"task"`
+	Phase     dag.Phase  `json:"phase"`
+	Iteration int        `json:"iteration"`
+	Agent     NullString `json:"agent"`
+	Model     NullString `json:"model"`
+	StartedAt Time       `json:"started_at"`
+	Heartbeat Time       `json:"heartbeat_at"`
+	TokensIn  *int64     `json:"tokens_in"`
+	TokensOut *int64     `json:"tokens_out"`
+	Cost
+}
+
+// OverviewOptions are what an overview needs besides the graph.
+type OverviewOptions struct {
+	Life         func(dag.Process) dag.Life
+	Now          time.Time
+	MaxRetries   int // of a task that sets none
+	Folder       func(feature string) string
+	Day, Feature budget.Limits
+}
+
+// LoadOverview reads the state of the project.
+func LoadOverview(g *dag.Graph, opts OverviewOptions) (o Overview, err error) {
+	tally, err := g.Tally(dag.Scope{})
+	if err != nil {
+		return o, err
+	}
+	control, err := g.Control("")
+	if err != nil {
+		return o, err
+	}
+	o = Overview{
+		Counts: AllStatuses(tally.ByStatus), Total: tally.Total(), Groups: tally.TotalGroups(), Ready: tally.Ready, Waiting: tally.Waiting,
+		NextWait: Time{tally.NextWait}, Paused: Time{control.PausedAt}, Limits: []AgentLimit{}, Held: []WhyView{}, Features: []FeatureView{},
+		Tally: tally,
+	}
+	limits, err := g.AgentLimits()
+	if err != nil {
+		return o, err
+	}
+	for _, l := range limits {
+		o.Limits = append(o.Limits, AgentLimit{l.Agent, Time{l.Until}, l.Reason})
+	}
+	used, err := g.UsageSince(time.UnixMilli(0), "")
+	if err != nil {
+		return o, err
+	}
+	o.Cost = CostOf(used.Usage)
+	features, err := g.Features()
+	if err != nil {
+		return o, err
+	}
+	for _, f := range features {
+		o.Features = append(o.Features, ViewFeature(f, opts.Folder(f.Name)))
+	}
+	if o.UsedUp, err = usedUp(g, features, opts); err != nil {
+		return o, err
+	}
+	if o.Runs, err = openRuns(g, opts.Life); err != nil {
+		return o, err
+	}
+	return o, o.tasks(g, opts)
+}
+
+func (o *Overview) tasks(g *dag.Graph, opts OverviewOptions) error {
+	running, err := g.List(dag.Filter{Statuses: []dag.Status{dag.InProgress}})
+	if err != nil {
+		return err
+	}
+	if o.Running, err = ViewTasks(g, opts.MaxRetries, opts.Now, running...); err != nil {
+		return err
+	}
+	stale, err := g.Stale(opts.Life)
+	if err != nil {
+		return err
+	}
+	o.Stale = IDs(stale)
+	next, err := g.List(dag.Filter{Ready: true, Limit: OverviewTasks})
+	if err != nil {
+		return err
+	}
+	if o.Next, err = ViewTasks(g, opts.MaxRetries, opts.Now, next...); err != nil {
+		return err
+	}
+	if o.Failed, err = g.List(dag.Filter{Statuses: []dag.Status{dag.Failed}, Limit: OverviewTasks}); err != nil {
+		return err
+	}
+	held, err := g.List(dag.Filter{Held: true, Statuses: []dag.Status{dag.Pending, dag.Blocked}, Limit: OverviewTasks + 1})
+	if err != nil {
+		return err
+	}
+	if len(held) > OverviewTasks {
+		held, o.MoreHeld = held[:OverviewTasks], true
+	}
+	for _, t := range held {
+		reasons, err := g.Why(t)
+		if err != nil {
+			return err
+		}
+		o.Held = append(o.Held, ViewWhy(t, reasons, opts.Now))
+	}
+	return nil
+}
+
+// usedUp lists the budgets that are used up, of the day and of features that have tasks left:
+// no run starts what is ready there.
+func usedUp(g *dag.Graph, features []dag.Feature, opts OverviewOptions) ([]string, error) {
+	var accounts []budget.Account
+	if opts.Day != (budget.Limits{}) {
+		used, err := g.UsageSince(budget.Midnight(opts.Now), "")
+		if err != nil {
+			return nil, err
+		}
+		accounts = append(accounts, budget.Account{Scope: budget.Day, Limits: opts.Day, Used: budget.Settled(used)})
+	}
+	for _, f := range features {
+		if opts.Feature == (budget.Limits{}) || f.Tasks[dag.Done]+f.Tasks[dag.Failed] == f.Total() {
+			continue
+		}
+		used, err := g.UsageOfFeature(f.Name, "")
+		if err != nil {
+			return nil, err
+		}
+		accounts = append(accounts, budget.Account{Scope: budget.Feature, Name: f.Name, Limits: opts.Feature, Used: budget.Settled(used)})
+	}
+	over, _ := budget.Check(opts.Now, accounts...)
+	list := []string{}
+	for _, f := range over {
+		list = append(list, fmt.Sprintf("%s; allow more with [budget.%s] in .ralph.toml", f.Text, f.Scope))
+	}
+	return list, nil
+}
+
+func openRuns(g *dag.Graph, life func(dag.Process) dag.Life) ([]OpenRun, error) {
+	list := []OpenRun{}
+	runs, err := g.OpenRuns()
+	if err != nil || len(runs) == 0 {
+		return list, err
+	}
+	attempts, err := g.OpenAttempts()
+	if err != nil {
+		return nil, err
+	}
+	for _, run := range runs {
+		control, err := g.Control(run.ID)
+		if err != nil {
+			return nil, err
+		}
+		if run.Iterations, err = g.OwnIterations(run.ID); err != nil {
+			return nil, err
+		}
+		open := OpenRun{
+			ID: run.ID, Feature: NullString(run.Scope.Feature), Task: NullString(run.Scope.Task), PID: run.Process.PID, StartedAt: Time{run.StartedAt},
+			Heartbeat: Time{run.Heartbeat}, Iterations: run.Iterations, Attempts: []Checkpoint{}, Scope: run.Scope,
+		}
+		switch known := life(run.Process); {
+		case known == dag.Dead:
+			open.State = StateDied
+		case control.Stop != "":
+			open.State = "stopping"
+		case known == dag.Unknown:
+			open.State = "unknown"
+		default:
+			open.State = "running"
+		}
+		for _, at := range attempts {
+			if at.Run == run.ID {
+				open.Attempts = append(open.Attempts, checkpointOf(at))
+			}
+		}
+		list = append(list, open)
+	}
+	return list, nil
+}
+
+func checkpointOf(at dag.Attempt) Checkpoint {
+	in, _, out := at.Usage.Counts()
+	return Checkpoint{
+		ID: at.ID, Task: at.Task, Phase: at.Phase, Iteration: at.Iteration, Agent: NullString(at.Agent), Model: NullString(at.Model),
+		StartedAt: Time{at.StartedAt}, Heartbeat: Time{at.Heartbeat}, TokensIn: in, TokensOut: out, Cost: CostOf(at.Usage),
+	}
+}

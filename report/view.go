@@ -1,0 +1,201 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/human"
+)
+
+// The shapes of docs/json.md that several commands print. Keys do not change once released.
+
+// Time is RFC 3339 in JSON, to the second; the zero time is null.
+type Time struct{ time.Time }
+
+// MarshalJSON writes the time.
+func (t Time) MarshalJSON() ([]byte, error) {
+	if t.IsZero() {
+		return []byte("null"), nil
+	}
+	return []byte(`"` + stamp(t.Time) + `"`), nil
+}
+
+// NullString is a string that is null in JSON if it is empty.
+type NullString string
+
+// MarshalJSON writes the text.
+func (t NullString) MarshalJSON() ([]byte, error) {
+	if t == "" {
+		return []byte("null"), nil
+	}
+	return marshal(string(t))
+}
+
+// marshal leaves <, > and & as they are; an encoder that wants to can still escape them.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return b.Bytes(), err
+}
+
+// Cost is what something cost. A null is unknown, or nothing: Unknown says which.
+type Cost struct {
+	CostUSD   *float64 `json:"cost_usd"`
+	Estimated bool     `json:"cost_estimated"`
+	Unknown   bool     `json:"cost_unknown"`
+}
+
+// CostOf takes the cost out of what was used.
+func CostOf(u event.Usage) Cost { return Cost{u.CostUSD, u.Estimated, u.Unknown} }
+
+// String is the amount and how sure it is; empty if nothing was spent.
+func (c Cost) String() string {
+	switch {
+	case c.CostUSD == nil && c.Unknown:
+		return "unknown"
+	case c.CostUSD == nil:
+		return ""
+	}
+	return human.Roughly(c.Unknown, c.Estimated) + human.Dollars(*c.CostUSD)
+}
+
+// TaskView is a task with what its own row does not hold.
+type TaskView struct {
+	ID           string     `json:"id"`
+	Title        string     `json:"title"`
+	Description  string     `json:"description"`
+	Status       dag.Status `json:"status"`
+	Ready        bool       `json:"ready"`
+	Priority     int64      `json:"priority"`
+	Parent       NullString `json:"parent"`
+	Feature      NullString `json:"feature"`
+	Blockers     []string   `json:"blockers"`
+	Children     []string   `json:"children"`
+	Kind         dag.Kind   `json:"kind"`
+	Agent        NullString `json:"agent"`
+	Model        NullString `json:"model"`
+	Gates        []string   `json:"gates"`
+	Tampering    bool       `json:"allow_tampering"`
+	Retries      int        `json:"retries"`
+	MaxRetries   int        `json:"max_retries"`
+	Attempts     int        `json:"attempts"`
+	Verification NullString `json:"verification"`
+	Unverified   NullString `json:"unverified"`
+	ClaimedBy    NullString `json:"claimed_by"`
+	NotBefore    Time       `json:"not_before"`
+	Paused       bool       `json:"paused"`
+	LastFailure  NullString `json:"last_failure"`
+	CreatedAt    Time       `json:"created_at"`
+	UpdatedAt    Time       `json:"updated_at"`
+	StartedAt    Time       `json:"started_at"`
+	FinishedAt   Time       `json:"finished_at"`
+
+	Task dag.Task `json:"-"`
+}
+
+// ViewTasks adds to tasks what their own rows do not hold. retries is what a task has that
+// sets none.
+func ViewTasks(g *dag.Graph, retries int, now time.Time, tasks ...dag.Task) ([]TaskView, error) {
+	list := make([]TaskView, len(tasks))
+	for i, t := range tasks {
+		blockers, err := g.Blockers(t)
+		if err != nil {
+			return nil, err
+		}
+		children, err := g.ChildTasks(t)
+		if err != nil {
+			return nil, err
+		}
+		failure, err := g.LastFailure(t)
+		if err != nil {
+			return nil, err
+		}
+		if t.Status == dag.Done {
+			failure = "" // it was overcome; the history has it
+		}
+		list[i] = TaskView{
+			ID: t.ID, Title: t.Title, Description: t.Description, Status: t.Status, Ready: t.Ready(now), Priority: t.Priority,
+			Parent: NullString(t.Parent), Feature: NullString(t.Feature), Blockers: IDs(blockers), Children: IDs(children), Kind: t.Kind,
+			Agent: NullString(t.Agent), Model: NullString(t.Model), Gates: orEmpty(t.Gates), Tampering: t.AllowTampering,
+			Retries: t.Retries, MaxRetries: retries, Attempts: t.Attempts, Verification: NullString(t.Verification),
+			Unverified: NullString(t.Unverified), ClaimedBy: NullString(t.Owner), NotBefore: Time{t.NotBefore}, Paused: t.Paused,
+			LastFailure: NullString(failure), CreatedAt: Time{t.CreatedAt}, UpdatedAt: Time{t.UpdatedAt},
+			StartedAt: Time{t.StartedAt}, FinishedAt: Time{t.FinishedAt}, Task: t,
+		}
+		if t.MaxRetries != nil {
+			list[i].MaxRetries = *t.MaxRetries
+		}
+	}
+	return list, nil
+}
+
+// IDs lists the IDs of tasks.
+func IDs(tasks []dag.Task) []string {
+	list := make([]string, len(tasks))
+	for i, t := range tasks {
+		list[i] = t.ID
+	}
+	return list
+}
+
+// FeatureView is a feature with its folder.
+type FeatureView struct {
+	ID        string             `json:"id"`
+	Name      string             `json:"name"`
+	Status    dag.FeatureStatus  `json:"status"`
+	Tasks     map[dag.Status]int `json:"tasks"`
+	Total     int                `json:"total"`
+	Folder    string             `json:"folder"`
+	CreatedAt Time               `json:"created_at"`
+
+	Feature dag.Feature `json:"-"`
+}
+
+// ViewFeature adds its folder to a feature.
+func ViewFeature(f dag.Feature, folder string) FeatureView {
+	return FeatureView{
+		ID: f.ID, Name: f.Name, Status: f.Status, Tasks: AllStatuses(f.Tasks), Total: f.Total(), Folder: folder, CreatedAt: Time{f.CreatedAt}, Feature: f,
+	}
+}
+
+// AllStatuses adds those that no task has.
+func AllStatuses(by map[dag.Status]int) map[dag.Status]int {
+	all := map[dag.Status]int{}
+	for _, s := range dag.Statuses() {
+		all[s] = by[s]
+	}
+	return all
+}
+
+// WhyView is why a task is not running.
+type WhyView struct {
+	ID         string       `json:"id"`
+	Status     dag.Status   `json:"status"`
+	Ready      bool         `json:"ready"`
+	Unverified NullString   `json:"unverified"` // the attempt whose finished work awaits its verdict
+	Reasons    []ReasonView `json:"reasons"`
+
+	Task dag.Task `json:"-"`
+}
+
+// ReasonView is one reason.
+type ReasonView struct {
+	Kind  string     `json:"kind"`
+	Task  NullString `json:"task"`
+	Text  string     `json:"text"`
+	Until Time       `json:"until"`
+}
+
+// ViewWhy puts a task and the reasons together.
+func ViewWhy(t dag.Task, reasons []dag.Reason, now time.Time) WhyView {
+	v := WhyView{ID: t.ID, Status: t.Status, Ready: t.Ready(now), Unverified: NullString(t.Unverified), Reasons: []ReasonView{}, Task: t}
+	for _, r := range reasons {
+		v.Reasons = append(v.Reasons, ReasonView{r.Kind, NullString(r.Task), r.Text, Time{r.Until}})
+	}
+	return v
+}
