@@ -82,6 +82,52 @@ func (g *Graph) LastUnfinished() (Run, error) {
 	return Run{}, fmt.Errorf("an unfinished run: %w", ErrNotFound)
 }
 
+// FinishedError is a run that cannot be continued because nothing is left to do in it.
+type FinishedError struct {
+	Run   Run
+	Named bool // it was asked for by its ID
+}
+
+func (e *FinishedError) Error() string {
+	if e.Named {
+		return fmt.Sprintf("%v: %s is finished: %s", ErrRefused, e.Run.ID, e.Run.Outcome)
+	}
+	return fmt.Sprintf("an unfinished run: %v: the last one, %s, is finished: %s", ErrNotFound, e.Run.ID, e.Run.Outcome)
+}
+
+func (e *FinishedError) Unwrap() error {
+	if e.Named {
+		return ErrRefused
+	}
+	return ErrNotFound
+}
+
+// RunToContinue is the run whose ID was typed, the last one of a scope, or without either
+// the last one that left something to do. One that is still running is refused.
+func (g *Graph) RunToContinue(typed string, scope *Scope, life func(Process) Life) (run Run, err error) {
+	switch {
+	case typed != "":
+		run, err = g.ResolveRun(typed)
+	case scope != nil:
+		run, err = g.LastRun(*scope)
+	default:
+		run, err = g.LastUnfinished()
+	}
+	if err != nil {
+		return run, err
+	}
+	left, err := g.LeftToDo(run.Scope)
+	switch {
+	case err != nil:
+		return run, err
+	case run.EndedAt.IsZero() && life(run.Process) == Alive:
+		return run, fmt.Errorf("%w: %s is still running", ErrRefused, run.ID)
+	case !left && (run.Outcome == "complete" || run.Outcome == "no_plan"):
+		return run, &FinishedError{run, typed != ""}
+	}
+	return run, nil
+}
+
 // LeftToDo says whether tasks of a scope have neither succeeded nor failed. A scope
 // that is gone has none.
 func (g *Graph) LeftToDo(scope Scope) (bool, error) {

@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"ralph/dag"
-	"ralph/event"
 )
 
 // continueRun finds the run that --continue means, and restores the flags that it had
@@ -35,44 +34,36 @@ func continueRun(ctx context.Context, a *app, s *session, o runOptions) (runOpti
 // unfinished is the run that was named, the last one of the target, or without a
 // target the last one that left something to do.
 func unfinished(ctx context.Context, a *app, s *session, t runTarget) (run dag.Run, err error) {
-	typed := t.arg()
-	named := len(t.args) == 1 && strings.HasPrefix(typed, "r-")
-	find := func(g *dag.Graph) (dag.Run, error) { return g.LastUnfinished() }
+	typed := ""
+	if len(t.args) == 1 && strings.HasPrefix(t.arg(), "r-") {
+		typed = t.arg()
+	}
+	var scope *dag.Scope
 	switch {
-	case named && (t.feature != nil || t.task != nil):
+	case typed != "" && (t.feature != nil || t.task != nil):
 		return run, usagef("%s has its own target: it does not go with --feature or --task", typed)
-	case named:
-		find = func(g *dag.Graph) (dag.Run, error) { return g.ResolveRun(typed) }
-	case t.given():
-		scope, err := a.scope(ctx, s, t)
+	case typed == "" && t.given():
+		found, err := findScope(ctx, a, s, t)
 		if err != nil {
 			return run, err
 		}
-		find = func(g *dag.Graph) (dag.Run, error) { return g.LastRun(scope) }
+		scope = &found
 	}
-	left := false
 	err = s.store.View(ctx, func(g *dag.Graph) (err error) {
-		if run, err = find(g); err == nil {
-			left, err = g.LeftToDo(run.Scope)
-		}
+		run, err = g.RunToContinue(typed, scope, life)
 		return err
 	})
-	over := slices.Contains([]event.RunOutcome{event.OutcomeComplete, event.OutcomeNoPlan}, run.Outcome) && !left
 	switch {
-	case err != nil && named:
+	case errors.Is(err, dag.ErrRefused) && !errors.As(err, new(*dag.FinishedError)):
+		return run, err
+	case errors.Is(err, dag.ErrRefused):
+		return run, hint(err, "let its failed tasks run again first: ralph task reset --failed; or start a new run: ralph run")
+	case errors.As(err, new(*dag.FinishedError)):
+		return run, hint(err, "start a new one with: ralph run")
+	case typed != "":
 		return run, hint(err, "see the IDs with: ralph runs list")
-	case err != nil:
-		return run, hint(err, "begin a new one with: ralph run; see the earlier ones with: ralph runs list")
-	case run.EndedAt.IsZero() && life(run.Process) == dag.Alive:
-		return run, fmt.Errorf("%w: %s is still running", dag.ErrRefused, run.ID)
-	case over && named:
-		return run, hint(fmt.Errorf("%w: %s is finished: %s", dag.ErrRefused, run.ID, run.Outcome),
-			"let its failed tasks run again first: ralph task reset --failed; or begin a new run: ralph run")
-	case over:
-		return run, hint(fmt.Errorf("an unfinished run: %w: the last one, %s, is finished: %s", dag.ErrNotFound, run.ID, run.Outcome),
-			"begin a new one with: ralph run")
 	}
-	return run, nil
+	return run, hint(err, "start a new one with: ralph run; see the earlier ones with: ralph runs list")
 }
 
 // storedSettings are the flags that a run was given, for the run that continues it, and

@@ -16,7 +16,7 @@ import (
 // dryRun shows what a run would do first.
 func dryRun(ctx context.Context, a *app, opts loop.Options) error {
 	var ready []dag.Task
-	err := opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { ready, err = a.readyIn(g, opts.Graph.Scope); return err })
+	err := opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { ready, err = g.ReadyIn(opts.Graph.Scope); return err })
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func dryRun(ctx context.Context, a *app, opts loop.Options) error {
 		_, err := fmt.Fprintln(a.stdout, "nothing is ready; see what waits with: ralph status")
 		return err
 	}
-	a.foreseen(opts, f.Tasks)
+	printForeseen(a, opts, f.Tasks)
 	first := slices.IndexFunc(f.Tasks, loop.Foreseen.Worked)
 	if first < 0 {
 		return nil
@@ -49,8 +49,8 @@ func dryRun(ctx context.Context, a *app, opts loop.Options) error {
 	return err
 }
 
-// foreseen lists what would run, and then what would not although it is ready.
-func (a *app) foreseen(opts loop.Options, tasks []loop.Foreseen) {
+// printForeseen lists what would run, and then what would not although it is ready.
+func printForeseen(a *app, opts loop.Options, tasks []loop.Foreseen) {
 	left := func(t loop.Foreseen) bool { return t.Left != "" }
 	if slices.ContainsFunc(tasks, func(t loop.Foreseen) bool { return !left(t) }) {
 		fmt.Fprintln(a.stdout, "would run, in this order, before anything else becomes ready:")
@@ -90,25 +90,4 @@ func modelFor(opts loop.Options, t dag.Task, iteration int) string {
 		return "no model"
 	}
 	return cmp.Or(choice.Model, "the agent's own model")
-}
-
-// readyIn lists what is ready in a scope, in the order of claims.
-func (a *app) readyIn(g *dag.Graph, scope dag.Scope) ([]dag.Task, error) {
-	ready, err := g.List(dag.Filter{Ready: true, Feature: scope.Feature})
-	if err != nil || scope.Task == "" {
-		return ready, err
-	}
-	root, err := g.Task(scope.Task)
-	if err != nil {
-		return nil, err
-	}
-	inside, err := g.Subtree(root)
-	if err != nil {
-		return nil, err
-	}
-	within := map[string]bool{}
-	for _, t := range inside {
-		within[t.ID] = true
-	}
-	return slices.DeleteFunc(ready, func(t dag.Task) bool { return !within[t.ID] }), nil
 }

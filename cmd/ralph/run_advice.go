@@ -1,15 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"ralph/budget"
 	"ralph/dag"
 	"ralph/features"
 	"ralph/internal/git"
@@ -35,7 +33,7 @@ func adviseRun(ctx context.Context, a *app, s *session, output runOutput, opts l
 	case err != nil:
 		return err
 	case tally.Total() == 0:
-		a.note("%s", a.noPlan(s))
+		a.note("%s", noPlan(a, s))
 		return nil
 	case tally.ByStatus[dag.Done]+tally.ByStatus[dag.Failed] == tally.Total():
 		return nil
@@ -43,13 +41,13 @@ func adviseRun(ctx context.Context, a *app, s *session, output runOutput, opts l
 	if asks {
 		warnDirty(ctx, a, s, output)
 	}
-	if asks && opts.Host.Setup.Limits == noLimits {
+	if asks && opts.Host.Setup.Limits == budget.Unlimited {
 		a.note("hint: nothing limits what this run may spend; limit it with --max-cost, --limit or --max-duration, or [budget] in .ralph.toml")
 	}
-	if a.inCI() || !git.Inside(s.project.Root) {
+	if inCI(a) || !git.Inside(s.project.Root) {
 		return nil
 	}
-	return s.store.View(ctx, func(g *dag.Graph) error { return mentionExport(a, s, g, opts.Graph.Scope) })
+	return mentionExport(ctx, a, s, opts.Graph.Scope)
 }
 
 // asksModel says that an agent of the run may cost money and is prompted to commit:
@@ -76,15 +74,15 @@ func warnDirty(ctx context.Context, a *app, s *session, output runOutput) {
 }
 
 // inCI says that ralph runs in a pipeline, on a machine that keeps nothing.
-func (a *app) inCI() bool {
+func inCI(a *app) bool {
 	value := a.getenv("CI")
 	return value != "" && value != "false" && value != "0" || inGitHubActions(a)
 }
 
 // noPlan says where tasks come from if there are none. A clone has only those that
 // were exported.
-func (a *app) noPlan(s *session) string {
-	saved, _ := filepath.Glob(s.project.Feature("*") + "/" + features.TasksFile) // the pattern is valid
+func noPlan(a *app, s *session) string {
+	saved, _ := filepath.Glob(filepath.Join(s.project.Feature("*"), features.TasksFile)) // the pattern is valid
 	switch {
 	case len(saved) > 0:
 		var names []string
@@ -92,63 +90,29 @@ func (a *app) noPlan(s *session) string {
 			names = append(names, "ralph run --feature "+filepath.Base(filepath.Dir(path)))
 		}
 		return "no tasks yet; this repository has a plan, which is imported by: " + strings.Join(names, ", ")
-	case a.inCI():
-		return "no tasks: the database does not travel in git, so a clone has only plans that were exported; where the plan is, " +
+	case inCI(a):
+		return "no tasks: the database is not in git, so a clone has only plans that were exported; where the plan is, " +
 			"type: ralph task export --feature NAME --save, commit .ralph/features, and here: ralph run --feature NAME"
 	default:
 		return `no tasks yet; add one with: ralph task add "TITLE"`
 	}
 }
 
-// mentionExport says of the features of a run that a clone would not have all of
-// their tasks.
-func mentionExport(a *app, s *session, g *dag.Graph, scope dag.Scope) error {
-	name := scope.Feature
-	if scope.Task != "" {
-		t, err := g.Task(scope.Task)
-		if err != nil {
-			return err
-		}
-		name = t.Feature
-	}
-	list, err := g.Features()
-	if err != nil {
+// mentionExport says of the features of a run that a clone would not have all of their
+// tasks.
+func mentionExport(ctx context.Context, a *app, s *session, scope dag.Scope) error {
+	var list []features.Unexported
+	err := s.store.View(ctx, func(g *dag.Graph) (err error) {
+		list, err = features.FindUnexported(g, scope, s.project.Feature)
 		return err
-	}
+	})
 	for _, f := range list {
-		if f.Total() == 0 || scope != (dag.Scope{}) && f.Name != name {
-			continue
-		}
-		command := "ralph task export --feature " + f.Name + " --save"
-		saved, err := os.ReadFile(filepath.Join(s.project.Feature(f.Name), features.TasksFile))
-		switch {
-		case errors.Is(err, os.ErrNotExist) || err == nil && len(saved) == 0:
-			a.note("feature %s is not exported, so a clone of this repository has none of its tasks; export it with: %s", f.Name, command)
-			continue
-		case err != nil: // advice is not worth a run: whoever imports or exports the file says what is wrong with it
-			continue
-		}
-		tasks, err := g.List(dag.Filter{Feature: f.Name})
-		if err != nil {
-			return err
-		}
-		exported := refsOf(saved)
-		tasks = slices.DeleteFunc(tasks, func(t dag.Task) bool { return exported[t.ID] })
-		if n := len(tasks); n > 0 {
-			a.note("the export of feature %s lacks %s; refresh it with: %s", f.Name, human.Count(n, "task"), command)
+		command := "ralph task export --feature " + f.Feature + " --save"
+		if f.Missing == 0 {
+			a.note("feature %s is not exported, so a clone of this repository has none of its tasks; export it with: %s", f.Feature, command)
+		} else {
+			a.note("the export of feature %s lacks %s; refresh it with: %s", f.Feature, human.Count(f.Missing, "task"), command)
 		}
 	}
-	return nil
-}
-
-// refsOf are the tasks of a task file, by ID.
-func refsOf(text []byte) map[string]bool {
-	found := map[string]bool{}
-	for line := range bytes.Lines(text) {
-		var task struct{ Ref string }
-		if json.Unmarshal(line, &task) == nil {
-			found[task.Ref] = true
-		}
-	}
-	return found
+	return err
 }

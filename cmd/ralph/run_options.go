@@ -51,13 +51,13 @@ func (a *app) loopOptions(ctx context.Context, s *session, given runOptions, con
 	}
 	if continues != nil {
 		opts.Graph.Scope, opts.Graph.Continues = continues.Scope, continues
-	} else if opts.Graph.Scope, err = a.scope(ctx, s, given.target); err != nil {
+	} else if opts.Graph.Scope, err = findScope(ctx, a, s, given.target); err != nil {
 		return opts, err
 	}
 	if err := overrideLimits(given, &opts); err != nil {
 		return opts, err
 	}
-	if err := a.spending(given, s.config, &opts); err != nil {
+	if err := setLimits(given, s.config, a.now(), &opts); err != nil {
 		return opts, err
 	}
 	if opts.Models.Strategy, opts.Models.Model, err = chooseStrategy(given, s.config); err != nil {
@@ -76,7 +76,7 @@ func (a *app) loopOptions(ctx context.Context, s *session, given runOptions, con
 		return opts, err
 	}
 	o.Chosen, err = o.Choose(given.agent.agent)
-	if errors.Is(err, agents.ErrUnavailable) && (given.dryRun && !errors.As(err, new(*agents.UnknownError)) || !a.needed(ctx, s, opts.Graph.Scope)) {
+	if errors.Is(err, agents.ErrUnavailable) && (given.dryRun && !errors.As(err, new(*agents.UnknownError)) || !needsAgent(ctx, s, opts.Graph.Scope)) {
 		o.Chosen, err = agents.Agent{Preset: agents.Preset{Name: absent(o.Chosen)}}, nil
 	}
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"ralph/budget"
 	"ralph/event"
 	"ralph/internal/agents"
 	"ralph/internal/sandbox"
@@ -27,7 +28,8 @@ func setup(opts loop.Options, chosen agents.Preset, sandbox *sandbox.Confiner) e
 	case s.Model == "":
 		s.Model = string(opts.Models.Strategy)
 	}
-	s.Limits = describeLimits(opts)
+	b := opts.Limits.Budgets
+	s.Limits = budget.Describe(opts.Limits.Iterations, b.Run, b.Task, b.Feature, b.Day)
 	if opts.Verify.SkipVerify {
 		s.Verify = "off: the agent's word counts"
 		return s

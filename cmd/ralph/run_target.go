@@ -1,47 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"ralph/dag"
 )
-
-// needed says whether any task that is still to be done would be given to the
-// agent of the run: only then is it a fault that there is none.
-func (a *app) needed(ctx context.Context, s *session, scope dag.Scope) bool {
-	needed := false
-	err := s.store.View(ctx, func(g *dag.Graph) error {
-		var tasks []dag.Task
-		var err error
-		if scope.Task != "" {
-			root, rerr := g.Task(scope.Task)
-			if rerr != nil {
-				return rerr
-			}
-			tasks, err = g.Subtree(root)
-		} else {
-			tasks, err = g.List(dag.Filter{Feature: scope.Feature})
-		}
-		for _, t := range tasks {
-			needed = needed || (t.Agent == "" && t.Children == 0 && t.Status != dag.Done && t.Status != dag.Failed)
-		}
-		return err
-	})
-	return needed || err != nil
-}
-
-// whereElse is what to do if a target is not found: there is none at all in a clone
-// without a plan.
-func (a *app) whereElse(s *session, g *dag.Graph, otherwise string) string {
-	if tally, err := g.Tally(dag.Scope{}); err != nil || tally.Total() > 0 || !a.inCI() {
-		return otherwise
-	}
-	return a.noPlan(s)
-}
 
 // typedScope is the target as it was typed, for a run that ended before anybody
 // knew whether there is such a target.
@@ -56,46 +21,50 @@ func (t runTarget) typedScope() dag.Scope {
 	return scope
 }
 
-// scope finds what TARGET, --feature or --task mean.
-func (a *app) scope(ctx context.Context, s *session, t runTarget) (dag.Scope, error) {
+// findScope finds what TARGET, --feature or --task mean.
+func findScope(ctx context.Context, a *app, s *session, t runTarget) (scope dag.Scope, err error) {
 	given := len(t.args)
 	for _, flag := range []*string{t.feature, t.task} {
 		if flag != nil {
 			given++
 		}
 	}
-	if given > 1 {
-		return dag.Scope{}, usagef("one target: TARGET, --feature or --task")
+	switch {
+	case given > 1:
+		return scope, usagef("one target: TARGET, --feature or --task")
+	case len(t.args) == 1 && t.arg() == "":
+		return scope, usagef("TARGET is empty")
 	}
-	if len(t.args) == 1 && t.arg() == "" {
-		return dag.Scope{}, usagef("TARGET is empty")
-	}
-	var scope dag.Scope
-	err := s.store.View(ctx, func(g *dag.Graph) error {
-		if typed := or(t.task, ""); typed != "" {
-			t, err := g.Resolve(typed)
-			scope.Task = t.ID
+	err = s.store.View(ctx, func(g *dag.Graph) error {
+		var err error
+		typed, see := t.arg(), "see them with: ralph status"
+		switch {
+		case or(t.task, "") != "":
+			task, err := g.Resolve(*t.task)
+			scope.Task = task.ID
 			return lookUpHint(err)
-		}
-		typed := cmp.Or(or(t.feature, ""), t.arg())
-		if typed == "" {
-			return nil
-		}
-		f, err := g.Feature(typed)
-		if err == nil {
+		case or(t.feature, "") != "":
+			var f dag.Feature
+			typed, see = *t.feature, "see the names with: ralph feature list"
+			f, err = g.Feature(typed)
 			scope.Feature = f.Name
-			return nil
+		case typed != "":
+			scope, err = g.ResolveScope(typed)
 		}
-		if t.feature != nil || !errors.Is(err, dag.ErrNotFound) {
-			return suggestFeature(g, typed, hint(err, "%s", a.whereElse(s, g, "see the names with: ralph feature list")))
+		if !errors.Is(err, dag.ErrNotFound) {
+			return err
 		}
-		t, err := g.Resolve(typed)
-		if errors.Is(err, dag.ErrNotFound) {
-			err := fmt.Errorf("%q: %w: neither a feature nor a task", typed, dag.ErrNotFound)
-			return suggestFeature(g, typed, hint(err, "%s", a.whereElse(s, g, "see them with: ralph status")))
+		if tally, terr := g.Tally(dag.Scope{}); terr == nil && tally.Total() == 0 && inCI(a) { // a clone without a plan
+			see = noPlan(a, s)
 		}
-		scope.Task = t.ID
-		return err
+		return suggestFeature(g, typed, hint(err, "%s", see))
 	})
 	return scope, err
+}
+
+// needsAgent says whether any open task would be given to the agent of the run: only then
+// is it a fault that there is none.
+func needsAgent(ctx context.Context, s *session, scope dag.Scope) (needed bool) {
+	err := s.store.View(ctx, func(g *dag.Graph) (err error) { needed, err = g.NeedsAgent(scope); return err })
+	return needed || err != nil
 }

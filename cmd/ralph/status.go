@@ -36,7 +36,7 @@ func runStatus(ctx context.Context, a *app, opts plainOptions) error {
 		case opts.json:
 			return a.printJSON(o)
 		}
-		text := a.noPlan(s) + "\n"
+		text := noPlan(a, s) + "\n"
 		if o.Total > 0 {
 			text = a.redact.Text(statusText(a, o))
 		}

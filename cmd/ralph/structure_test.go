@@ -4,15 +4,17 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// syntaxOf parses the files of a package, tests left out.
-func syntaxOf(t *testing.T, dir string) (files []*ast.File) {
+// syntaxOf parses the files of a package, by name, tests left out.
+func syntaxOf(t *testing.T, dir string) map[string]*ast.File {
 	t.Helper()
+	files := map[string]*ast.File{}
 	names, err := filepath.Glob(filepath.Join("../..", dir, "*.go"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no files in %s: %v", dir, err)
@@ -25,7 +27,7 @@ func syntaxOf(t *testing.T, dir string) (files []*ast.File) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files = append(files, f)
+		files[filepath.Base(name)] = f
 	}
 	return files
 }
@@ -73,4 +75,73 @@ func fieldCount(s *ast.StructType) (n int) {
 		n += max(len(f.Names), 1)
 	}
 	return n
+}
+
+// The numbers below are upper bounds that only fall.
+const (
+	maxAppMethods   = 102
+	maxContextTakes = 24
+)
+
+// frameFiles read flags for all commands.
+var frameFiles = []string{"help.go", "args.go", "man.go", "completion.go"}
+
+// frameFuncs read what all commands have.
+var frameFuncs = []string{"oneArg", "noArgs", "readGlobals", "checkGlobals", "badValue", "missing", "newApp"}
+
+// TestAppKeepsStreamsAndFactoriesOnly counts the methods of app: what decides belongs to
+// a package, and what a command does is a function of its options.
+func TestAppKeepsStreamsAndFactoriesOnly(t *testing.T) {
+	t.Parallel()
+	var methods []string
+	for _, file := range syntaxOf(t, "cmd/ralph") {
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && typeName(f.Recv.List[0].Type) == "app" {
+				methods = append(methods, f.Name.Name)
+			}
+		}
+	}
+	slices.Sort(methods)
+	if len(methods) > maxAppMethods {
+		t.Errorf("app has %d methods, want at most %d: %s", len(methods), maxAppMethods, strings.Join(methods, ", "))
+	}
+}
+
+// TestOnlyParsersSeeTheFlagLibrary finds functions that take a *cli.Context and are not
+// named parse….
+func TestOnlyParsersSeeTheFlagLibrary(t *testing.T) {
+	t.Parallel()
+	var found []string
+	for name, file := range syntaxOf(t, "cmd/ralph") {
+		if slices.Contains(frameFiles, name) {
+			continue
+		}
+		for _, d := range file.Decls {
+			where := name
+			if f, ok := d.(*ast.FuncDecl); ok {
+				if strings.HasPrefix(f.Name.Name, "parse") || slices.Contains(frameFuncs, f.Name.Name) {
+					continue
+				}
+				where += ": " + f.Name.Name
+			}
+			ast.Inspect(d, func(n ast.Node) bool {
+				if f, ok := n.(*ast.FuncType); ok && slices.ContainsFunc(f.Params.List, func(p *ast.Field) bool { return typeName(p.Type) == "cli.Context" }) {
+					found = append(found, where)
+				}
+				return true
+			})
+		}
+	}
+	slices.Sort(found)
+	if len(found) > maxContextTakes {
+		t.Errorf("%d functions take a *cli.Context, want at most %d:\n%s", len(found), maxContextTakes, strings.Join(found, "\n"))
+	}
+}
+
+// typeName is the name of a type, or of what it points to.
+func typeName(typ ast.Expr) string {
+	if pointer, ok := typ.(*ast.StarExpr); ok {
+		typ = pointer.X
+	}
+	return types.ExprString(typ)
 }

@@ -131,7 +131,7 @@ func noTasks(a *app, s *session, g *dag.Graph, f dag.Filter) error {
 	case err != nil:
 		return err
 	case tally.Total() == 0:
-		a.note("%s", a.noPlan(s))
+		a.note("%s", noPlan(a, s))
 	case f.Ready:
 		a.note("no task is ready; see what waits with: ralph status")
 	default:

@@ -28,6 +28,18 @@ func Span(d time.Duration) string {
 	}
 }
 
+// Duration is a duration as a person configures it: without the units that are zero.
+func Duration(d time.Duration) string {
+	s := d.String()
+	if trimmed, ok := strings.CutSuffix(s, "m0s"); ok {
+		s = trimmed + "m"
+	}
+	if trimmed, ok := strings.CutSuffix(s, "h0m"); ok {
+		s = trimmed + "h"
+	}
+	return s
+}
+
 // Dollars writes an amount: cents where they matter, more where they are all there is.
 func Dollars(v float64) string {
 	switch {

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"ralph/internal/human"
 )
 
 // Config is everything that can be configured, after all layers are merged.
@@ -210,15 +212,7 @@ func (d Duration) Std() time.Duration { return time.Duration(d) }
 
 // String is how it is written in the file.
 func (d Duration) String() string {
-	s := time.Duration(d).String()
-	s = strings.TrimSuffix(s, "m0s")
-	if s != time.Duration(d).String() {
-		s += "m"
-	}
-	if trimmed, ok := strings.CutSuffix(s, "h0m"); ok {
-		s = trimmed + "h"
-	}
-	return s
+	return human.Duration(time.Duration(d))
 }
 
 // Default is the configuration without any file.
