@@ -103,7 +103,7 @@ type Tool struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// Gate is a command that judges the work.
+// Gate is a command that checks the work.
 type Gate struct {
 	Command string `json:"command"`
 	Passed  bool   `json:"passed"`
@@ -112,6 +112,15 @@ type Gate struct {
 
 	Baseline Baseline    `json:"baseline,omitempty"`
 	Verdict  GateVerdict `json:"verdict,omitempty"`
+}
+
+// Accepted reports whether the gate let the work pass: one that was red before the work
+// and did not get worse is excused.
+func (g Gate) Accepted() bool {
+	if g.Verdict == "" {
+		return g.Passed
+	}
+	return g.Verdict != GateFailed
 }
 
 // Together is what a run came to with those that it continues: what its limits go by.

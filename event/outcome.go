@@ -46,6 +46,18 @@ func AttemptOutcomes() []AttemptOutcome {
 	}
 }
 
+// Trouble reports whether an outcome says that the work itself went wrong. An interruption
+// and a rate limit say nothing about the work, and an end without a verdict is a matter of
+// form more often than of ability.
+func (o AttemptOutcome) Trouble() bool {
+	switch o {
+	case AttemptFailed, AttemptRetried, AttemptTimeout, AttemptRefused, AttemptError:
+		return true
+	case AttemptDone, AttemptReleased, AttemptLimited, AttemptInterrupted:
+	}
+	return false
+}
+
 // GateVerdict is what a gate's result counts as.
 type GateVerdict string
 
@@ -120,13 +132,4 @@ type Resolved struct {
 	Outcome  AttemptOutcome `json:"outcome"`
 	Reason   string         `json:"reason,omitempty"`
 	Attempts int            `json:"attempts"`
-}
-
-// ContinueCommand is what to type to go on with a run: its target, its agent and its
-// limits are kept. Without a run it is what begins one.
-func ContinueCommand(run string) string {
-	if run == "" {
-		return "ralph run"
-	}
-	return "ralph run --continue " + run
 }

@@ -25,8 +25,7 @@ func learned(said []sigils.Knowledge, outcome event.AttemptOutcome, of knowledge
 		return "", nil
 	}
 	of.Kind = knowledge.Lesson
-	switch outcome {
-	case event.AttemptFailed, event.AttemptRetried, event.AttemptRefused, event.AttemptTimeout, event.AttemptError:
+	if outcome.Trouble() {
 		of.Kind = knowledge.Failure
 	}
 	entries := make([]knowledge.Entry, len(said))

@@ -25,7 +25,7 @@ func TestACommandGetsTheMessage(t *testing.T) {
 	check.OK(t, n.Close())
 	data, err := os.ReadFile(filepath.Join(dir, "in.json"))
 	var m Message
-	if err != nil || json.Unmarshal(data, &m) != nil || m.Event != TaskFailed || m.Reason != `gate "make": exit status 2` {
+	if err != nil || json.Unmarshal(data, &m) != nil || m.Event != "task_failed" || m.Reason != `gate "make": exit status 2` {
 		t.Errorf("got %s, %v", data, err)
 	}
 	if env, err := os.ReadFile(filepath.Join(dir, "env")); err != nil || string(env) != "task_failed|t-1|r-1|ralph: shop: task failed: Task 1" {

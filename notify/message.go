@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"ralph/event"
-	"ralph/internal/human"
+	"ralph/internal/render"
 	"ralph/internal/term"
 )
 
@@ -26,10 +26,10 @@ type Message struct {
 
 // news makes messages of events. It is fed by one goroutine at a time.
 type news struct {
-	project string
-	hide    func(string) string
-	failed  []failure // the last word on each task that failed
-	rescued []string  // tasks that were recovered, until the summary comes
+	project   string
+	hide      func(string) string
+	failed    []failure // the last word on each task that failed
+	recovered []string  // tasks, until the summary comes
 }
 
 // failure is a task that failed, in words.
@@ -42,73 +42,52 @@ const (
 	maxTitle  = 120
 )
 
-// of returns the message of an event and the kinds of news that it is, the most
-// telling first; no kinds means that nobody needs to know.
-func (n *news) of(e event.Event) (Message, []string) {
+// of returns the message of an event, and whether anybody needs to know.
+func (n *news) of(e event.Event) (Message, bool) {
 	m := Message{Project: n.project, Run: e.Run, Task: e.Task, At: e.At, Reason: n.line(e.Reason)}
+	needed := len(e.Notices()) > 0
 	switch e.Type {
 	case event.AttemptEnded:
 		n.failed = slices.DeleteFunc(n.failed, func(f failure) bool { return f.task == e.Task })
-		if e.Status != event.TaskFailed {
-			return m, nil
+		if needed {
+			n.failed = append(n.failed, failure{e.Task, fmt.Sprintf("%s (%s): %s", n.line(e.Title), e.Task, m.Reason)})
 		}
-		n.failed = append(n.failed, failure{e.Task, fmt.Sprintf("%s (%s): %s", n.line(e.Title), e.Task, n.line(e.Reason))})
 		m.Outcome = e.Outcome
-		return n.write(m, "task failed: "+n.line(e.Title), n.line(e.Reason), "next: ralph logs "+e.Task), []string{TaskFailed}
+		return n.write(m, "task failed: "+n.line(e.Title), m.Reason, "next: ralph logs "+e.Task), needed
 	case event.Waiting:
 		until := ""
 		if e.Until != nil {
 			until = " until " + e.Until.Format("15:04:05 MST")
 		}
-		return n.write(m, "waiting"+until, m.Reason), []string{Waiting}
+		return n.write(m, "waiting"+until, m.Reason), needed
 	case event.AgentAsked:
-		if e.Outcome != "cancelled" {
-			return m, nil
-		}
 		m.Reason = "the agent asked for what nobody could answer: " + n.line(e.Text)
-		return n.write(m, "needs input", m.Reason, "next: ralph logs "+e.Task), []string{NeedsInput}
+		return n.write(m, "needs input", m.Reason, "next: ralph logs "+e.Task), needed
 	case event.Recovered:
-		n.rescued = append(n.rescued, fmt.Sprintf("%s (%s): %s", n.line(e.Title), e.Task, m.Reason))
-		return m, nil
+		n.recovered = append(n.recovered, fmt.Sprintf("%s (%s): %s", n.line(e.Title), e.Task, m.Reason))
 	case event.RecoveryDone:
-		lines := append([]string{m.Reason}, shorten(n.rescued)...)
-		n.rescued = nil
-		if e.Recovery == nil || *e.Recovery == (event.Recovery{}) {
-			return m, nil
-		}
-		return n.write(m, "recovered", append(lines, "next: ralph status")...), []string{Recovered}
+		lines := append([]string{m.Reason}, shorten(n.recovered)...)
+		n.recovered = nil
+		return n.write(m, "recovered", append(lines, "next: ralph status")...), needed
 	case event.RunEnded:
-		return n.ended(e, m)
-	default:
-		return m, nil
+		return n.ended(e, m), needed
 	}
+	return m, needed
 }
 
 // ended is the message about the end of a run.
-func (n *news) ended(e event.Event, m Message) (Message, []string) {
+func (n *news) ended(e event.Event, m Message) Message {
 	m.Outcome = e.Outcome
-	kinds, words := []string{RunEnd}, strings.ReplaceAll(e.Outcome, "_", " ")
-	switch e.RunOutcome() {
-	case event.OutcomeBlocked:
-		kinds = []string{Blocked, RunEnd}
-	case event.OutcomeLimit:
-		kinds, words = []string{Budget, RunEnd}, "a limit was reached"
-	case event.OutcomeUnavailable:
-		kinds, words = []string{NeedsInput, RunEnd}, "no usable agent"
-	case event.OutcomeComplete:
-		if e.Counts != nil && e.Counts.Failed > 0 {
-			words = "complete, with failed tasks"
-		}
-	}
-	lines := []string{m.Reason}
+	failedCount, lines := 0, []string{m.Reason}
 	if c := e.Counts; c != nil {
-		text := fmt.Sprintf("%d done, %d failed, %d remaining of %d", c.Done, c.Failed, c.Remaining, c.Total)
-		text += " in " + human.Span((time.Duration(e.Duration) * time.Millisecond).Round(time.Second))
-		if e.Usage != nil && e.Usage.CostUSD != nil {
-			text += ", " + human.Roughly(e.Usage.Unknown, e.Usage.Estimated) + human.Dollars(*e.Usage.CostUSD)
+		failedCount = c.Failed
+		text := render.Counts(*c) + " in " + render.Took(e.Duration/1000*1000)
+		if e.Usage != nil {
+			text = strings.Join(append([]string{text}, render.Cost(*e.Usage)), ", ")
 		}
-		lines = append(lines, text)
+		lines = append(lines, strings.TrimSuffix(text, ", "))
 	}
+	words, _ := render.Outcome(e.RunOutcome(), failedCount)
 	var failed []string
 	for i, f := range n.failed {
 		failed = append(failed, "failed: "+f.words)
@@ -119,9 +98,9 @@ func (n *news) ended(e event.Event, m Message) (Message, []string) {
 	lines = append(lines, shorten(failed)...)
 	lines = append(lines, "next: ralph report "+e.Run)
 	if e.Counts != nil && e.Counts.Remaining > 0 {
-		lines = append(lines, "continue: "+event.ContinueCommand(e.Run))
+		lines = append(lines, "continue: "+render.Continue(e.Run))
 	}
-	return n.write(m, words, lines...), kinds
+	return n.write(m, words, lines...)
 }
 
 // shorten keeps the first few lines of a list, and says how many there are beyond.
@@ -150,8 +129,8 @@ func (n *news) line(s string) string { return line(n.hide(s)) }
 
 // line is the first line of foreign text, harmless and not too long.
 func line(s string) string {
-	first, _, _ := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(s, "?")), "\n")
-	return term.Cut(term.Line(term.Strip(first)), maxLine)
+	first, _ := render.First(s)
+	return term.Cut(first, maxLine)
 }
 
 func firstWord(s string) string {

@@ -14,25 +14,9 @@ import (
 	"ralph/internal/outbox"
 )
 
-// The kinds of news that a target can ask for.
-const (
-	RunEnd     = "run_end"     // a run is over, whatever came of it
-	TaskFailed = "task_failed" // a task has failed for good
-	Blocked    = "blocked"     // a run ended because nothing can run any more
-	Waiting    = "waiting"     // a run waits for a time
-	Budget     = "budget"      // a run ended at a limit of money, time or iterations
-	NeedsInput = "needs_input" // nothing goes on before a person does something
-	Recovered  = "recovered"   // a run found what another one left when it crashed
-)
-
-// Kinds are all of them.
-func Kinds() []string {
-	return []string{RunEnd, TaskFailed, Blocked, Waiting, Budget, NeedsInput, Recovered}
-}
-
-// Target is somebody to be told. It may have several ways.
+// Target is somebody to notify. It may have several channels.
 type Target struct {
-	On      []string // kinds; none means all
+	On      []string // kinds of package event; none means all
 	Command string   // for sh, with the message on stdin
 	Webhook string   // an address
 	Desktop bool
@@ -50,7 +34,7 @@ type Options struct {
 	Web      outbox.Web
 	Hide     func(string) string // removes secrets; nil means that there are none
 
-	Size    int             // messages that may wait for one way; 0 means 64
+	Size    int             // messages that may wait for one channel; 0 means 64
 	Tries   int             // for each message; 0 means 4
 	Backoff time.Duration   // after the first try, then twice as long each time; 0 means a second
 	Timeout time.Duration   // for one try; 0 means 10 seconds
@@ -58,14 +42,14 @@ type Options struct {
 	Hurry   <-chan struct{} // closed when nobody wants to wait for that; nil means never
 }
 
-// Notifier tells its targets. Each way has a queue and a goroutine of its own, so
+// Notifier notifies its targets. Each channel has a queue and a goroutine of its own, so
 // that one that hangs delays no other.
 type Notifier struct {
-	opts    Options
-	ways    []*way
-	news    news
-	once    sync.Once
-	missing []error
+	opts     Options
+	channels []*channel
+	news     news
+	once     sync.Once
+	missing  []error
 }
 
 // New starts a Notifier. What cannot be used here is left out, and said by Missing.
@@ -91,11 +75,11 @@ func def[T int | time.Duration](v *T, to T) {
 	}
 }
 
-// add makes the ways of a target.
+// add starts the channels of a target.
 func (n *Notifier) add(t Target) {
 	on := t.On
 	if len(on) == 0 {
-		on = Kinds()
+		on = event.NoticeKinds()
 	}
 	if t.Command != "" {
 		n.start("command "+firstWord(t.Command), on, n.command(t.Command), n.opts.Tries)
@@ -119,20 +103,16 @@ func (n *Notifier) add(t Target) {
 // Missing says what cannot be used on this machine; nil if nothing.
 func (n *Notifier) Missing() error { return errors.Join(n.missing...) }
 
-// Event tells what an event means to people, if anything. It only puts it into
-// queues.
+// Event notifies of an event that people need to know of. It only fills queues.
 func (n *Notifier) Event(e event.Event) {
-	m, kinds := n.news.of(e)
-	if len(kinds) == 0 {
+	m, needed := n.news.of(e)
+	if !needed {
 		return
 	}
-	for _, w := range n.ways {
-		for _, kind := range kinds {
-			if slices.Contains(w.on, kind) {
-				m.Event = kind
-				w.Put(m)
-				break // one message for one thing
-			}
+	for _, c := range n.channels {
+		if i := slices.IndexFunc(e.Notices(), func(kind string) bool { return slices.Contains(c.on, kind) }); i >= 0 {
+			m.Event = e.Notices()[i] // one message for one thing
+			c.Put(m)
 		}
 	}
 }
@@ -144,18 +124,18 @@ func (n *Notifier) Close() error {
 	n.once.Do(func() {
 		patience := time.NewTimer(n.opts.Flush)
 		defer patience.Stop()
-		for _, w := range n.ways {
-			w.Close()
+		for _, c := range n.channels {
+			c.Close()
 		}
 		over := false
-		for _, w := range n.ways {
+		for _, c := range n.channels {
 			select {
-			case <-w.Done():
+			case <-c.Done():
 				continue
 			default:
 			}
 			select {
-			case <-w.Done():
+			case <-c.Done():
 			case <-patience.C:
 				over = true
 			case <-n.opts.Hurry:
@@ -165,19 +145,19 @@ func (n *Notifier) Close() error {
 				break
 			}
 		}
-		for _, w := range n.ways { // before they are told to stop, which is no news
-			errs = append(errs, w.report(n.opts.Hide))
+		for _, c := range n.channels { // before they are told to stop, which is no news
+			errs = append(errs, c.report(n.opts.Hide))
 		}
-		for _, w := range n.ways {
-			w.Stop()
+		for _, c := range n.channels {
+			c.Stop()
 		}
 		// What was running is ended now, its processes with it. A terminal that is
 		// stopped cannot be waited for.
 		grace := time.NewTimer(killing)
 		defer grace.Stop()
-		for _, w := range n.ways {
+		for _, c := range n.channels {
 			select {
-			case <-w.Done():
+			case <-c.Done():
 			case <-grace.C:
 				return
 			}

@@ -9,7 +9,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"slices"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -93,36 +94,36 @@ func TestMessages(t *testing.T) {
 	}{
 		"a task failed": {
 			failed(1),
-			[]string{TaskFailed},
+			[]string{"task_failed"},
 			"ralph: shop: task failed: Task 1\ngate \"make\": exit status 2\nnext: ralph logs t-1",
 		},
 		"a task is tried again":    {event.Event{Type: event.AttemptEnded, Status: "pending", Outcome: "retried"}, nil, ""},
-		"a run waits":              {event.Event{Type: event.Waiting, Reason: "rate limited", Until: &until}, []string{Waiting}, "ralph: shop: waiting until 04:04:05 UTC\nrate limited"},
-		"a run waits for somebody": {event.Event{Type: event.Waiting, Reason: "paused"}, []string{Waiting}, "ralph: shop: waiting\npaused"},
+		"a run waits":              {event.Event{Type: event.Waiting, Reason: "rate limited", Until: &until}, []string{"waiting"}, "ralph: shop: waiting until 04:04:05 UTC\nrate limited"},
+		"a run waits for somebody": {event.Event{Type: event.Waiting, Reason: "paused"}, []string{"waiting"}, "ralph: shop: waiting\npaused"},
 		"nobody could answer": {
 			event.Event{Type: event.AgentAsked, Task: "t-1", Text: "rm -rf", Outcome: "cancelled"},
-			[]string{NeedsInput},
+			[]string{"needs_input"},
 			"ralph: shop: needs input\nthe agent asked for what nobody could answer: rm -rf\nnext: ralph logs t-1",
 		},
 		"the policy answered": {event.Event{Type: event.AgentAsked, Outcome: "allow_once"}, nil, ""},
 		"text of an agent":    {event.Event{Type: event.AgentText, Text: "x"}, nil, ""},
-		"complete":            {ended(event.OutcomeComplete, event.Counts{Done: 3, Total: 3}), []string{RunEnd}, "ralph: shop: complete\nwhy\n3 done, 0 failed, 0 remaining of 3 in 1m01s, $1.20\nnext: ralph report r-1"},
+		"complete":            {ended(event.OutcomeComplete, event.Counts{Done: 3, Total: 3}), []string{"run_end"}, "ralph: shop: complete\nwhy\n3 done, 0 failed, 0 remaining of 3 tasks in 1m01s, $1.20\nnext: ralph report r-1"},
 		"complete with failures": {
 			ended(event.OutcomeComplete, event.Counts{Done: 2, Failed: 1, Total: 3}),
-			[]string{RunEnd},
-			"ralph: shop: complete, with failed tasks\nwhy\n2 done, 1 failed, 0 remaining of 3 in 1m01s, $1.20\nnext: ralph report r-1",
+			[]string{"run_end"},
+			"ralph: shop: complete, with 1 failed task\nwhy\n2 done, 1 failed, 0 remaining of 3 tasks in 1m01s, $1.20\nnext: ralph report r-1",
 		},
-		"blocked":     {ended(event.OutcomeBlocked, event.Counts{}), []string{Blocked, RunEnd}, "ralph: shop: blocked\nwhy\n0 done, 0 failed, 0 remaining of 0 in 1m01s, $1.20\nnext: ralph report r-1"},
-		"a limit":     {ended(event.OutcomeLimit, event.Counts{}), []string{Budget, RunEnd}, "ralph: shop: a limit was reached\nwhy\n0 done, 0 failed, 0 remaining of 0 in 1m01s, $1.20\nnext: ralph report r-1"},
-		"no agent":    {event.Event{Type: event.RunEnded, Run: "r-1", Outcome: "agent_unavailable", Reason: "log in"}, []string{NeedsInput, RunEnd}, "ralph: shop: no usable agent\nlog in\nnext: ralph report r-1"},
-		"interrupted": {event.Event{Type: event.RunEnded, Run: "r-1", Outcome: "interrupted"}, []string{RunEnd}, "ralph: shop: interrupted\nnext: ralph report r-1"},
+		"blocked":     {ended(event.OutcomeBlocked, event.Counts{}), []string{"blocked", "run_end"}, "ralph: shop: blocked\nwhy\n0 done, 0 failed, 0 remaining of 0 tasks in 1m01s, $1.20\nnext: ralph report r-1"},
+		"a limit":     {ended(event.OutcomeLimit, event.Counts{}), []string{"budget", "run_end"}, "ralph: shop: a limit was reached\nwhy\n0 done, 0 failed, 0 remaining of 0 tasks in 1m01s, $1.20\nnext: ralph report r-1"},
+		"no agent":    {event.Event{Type: event.RunEnded, Run: "r-1", Outcome: "agent_unavailable", Reason: "log in"}, []string{"needs_input", "run_end"}, "ralph: shop: no usable agent\nlog in\nnext: ralph report r-1"},
+		"interrupted": {event.Event{Type: event.RunEnded, Run: "r-1", Outcome: "interrupted"}, []string{"run_end"}, "ralph: shop: interrupted\nnext: ralph report r-1"},
 	} {
 		n := news{project: "shop", hide: func(s string) string { return s }}
-		m, kinds := n.of(tc.event)
-		if diff := cmp.Diff(tc.kinds, kinds); diff != "" {
+		m, needed := n.of(tc.event)
+		if diff := cmp.Diff(tc.kinds, tc.event.Notices()); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		if diff := cmp.Diff(tc.want, m.Text); diff != "" {
+		if diff := cmp.Diff(tc.want, m.Text); needed && diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
@@ -152,7 +153,7 @@ func TestTheEndOfARunNamesAFailedTaskOnce(t *testing.T) {
 	e := ended(event.OutcomeFailure, event.Counts{Done: 1, Failed: 1, Total: 2})
 	e.Reason = `t-1 failed: gate "make": exit status 2`
 	m, _ := n.of(e)
-	want := "ralph: shop: failure\n1 done, 1 failed, 0 remaining of 2 in 1m01s, $1.20\n" +
+	want := "ralph: shop: failure\n1 done, 1 failed, 0 remaining of 2 tasks in 1m01s, $1.20\n" +
 		"failed: Task 1 (t-1): gate \"make\": exit status 2\nnext: ralph report r-1"
 	if m.Text != want || m.Reason != e.Reason {
 		t.Errorf("got\n%s\nwant\n%s", m.Text, want)
@@ -164,25 +165,25 @@ func TestARecoveryIsOneMessage(t *testing.T) {
 	n := news{project: "shop", hide: func(s string) string { return s }}
 	for i := range 6 {
 		e := event.Event{Type: event.Recovered, Task: fmt.Sprint("t-", i), Title: fmt.Sprint("Task ", i), Reason: "its run died; released", Outcome: "released"}
-		if _, kinds := n.of(e); kinds != nil {
-			t.Errorf("got %q, want nothing before the summary", kinds)
+		if m, needed := n.of(e); needed {
+			t.Errorf("got %q, want nothing before the summary", m.Text)
 		}
 	}
 	sum := event.Recovery{Runs: 1, RecoveryCounts: event.RecoveryCounts{Released: 6}}
-	m, kinds := n.of(event.Event{Type: event.RecoveryDone, Run: "r-1", Recovery: &sum, Reason: sum.String()})
+	m, needed := n.of(event.Event{Type: event.RecoveryDone, Run: "r-1", Recovery: &sum, Reason: sum.String()})
 	if !strings.HasPrefix(m.Text, "ralph: shop: recovered\n1 run had died, 6 tasks released\nTask 0 (t-0): its run died; released\nTask 1 ") ||
-		!strings.HasSuffix(m.Text, "\nand 1 more\nnext: ralph status") || !slices.Equal(kinds, []string{"recovered"}) {
-		t.Errorf("got %q:\n%s", kinds, m.Text)
+		!strings.HasSuffix(m.Text, "\nand 1 more\nnext: ralph status") || !needed {
+		t.Errorf("got\n%s", m.Text)
 	}
-	if _, kinds := n.of(event.Event{Type: event.RecoveryDone, Recovery: &event.Recovery{}, Reason: "nothing to recover"}); kinds != nil {
-		t.Errorf("got %q, want no message where nothing was recovered", kinds)
+	if _, needed := n.of(event.Event{Type: event.RecoveryDone, Recovery: &event.Recovery{}, Reason: "nothing to recover"}); needed {
+		t.Error("got a message where nothing was recovered")
 	}
 }
 
 func TestATargetHearsOnlyWhatItAskedForAndOnce(t *testing.T) {
 	t.Parallel()
 	h := newHook(t, func(int, http.ResponseWriter) {})
-	n := New(quick(Target{Webhook: h.URL, On: []string{RunEnd, Blocked}}))
+	n := New(quick(Target{Webhook: h.URL, On: []string{"run_end", "blocked"}}))
 	n.Event(failed(1))
 	n.Event(ended(event.OutcomeBlocked, event.Counts{Failed: 1, Total: 1}))
 	check.OK(t, n.Close())
@@ -360,5 +361,30 @@ func TestTerminals(t *testing.T) {
 		t.Error("nothing is said about a terminal that is stopped")
 	}
 	close(s.release)
-	<-n.ways[0].Done()
+	<-n.channels[0].Done()
+}
+
+// TestAKindStandsInOneList: package event has it, and nothing else repeats it.
+func TestAKindStandsInOneList(t *testing.T) {
+	t.Parallel()
+	for _, folder := range []string{".", "../internal/project", "../cmd/ralph", "../event"} {
+		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatal(folder, err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") || strings.HasSuffix(file, "event/notice.go") {
+				continue
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, kind := range event.NoticeKinds() {
+				if strings.Contains(kind, "_") && strings.Contains(string(text), strconv.Quote(kind)) {
+					t.Errorf("%s repeats the kind %s", file, kind)
+				}
+			}
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/render"
 )
 
 // Bare is the report, at that time, of a run of which nothing but its outcome is
@@ -19,9 +20,9 @@ func Bare(out event.Result, scope dag.Scope, at time.Time) Run {
 		if t.Status != dag.Failed {
 			continue
 		}
-		f := Failure{Task: t.ID, Title: line(t.Title), Attempts: t.Attempts, Gate: gateInReason(t.Reason), Now: t.Status}
+		f := Failure{Task: t.ID, Title: render.Line(t.Title), Attempts: t.Attempts, Gate: gateInReason(t.Reason), Now: t.Status}
 		f.Reason, f.Detail = head(t.Reason)
-		f.Next = f.steps(&r)
+		f.Next = f.steps()
 		r.Failures = append(r.Failures, f)
 	}
 	if r.Outcome != event.OutcomeNotStarted {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ralph/internal/human"
+	"ralph/internal/render"
 )
 
 // Bounds of what a page holds of the files of a run, so that it is complete where it is
@@ -92,7 +93,7 @@ func (e *embedder) file(ev Evidence) log {
 	if !begins {
 		text = text[min(spare, len(text)):]
 	}
-	if text = clean(text); !begins || len(text) > limit {
+	if text = render.Block(text); !begins || len(text) > limit {
 		text = strings.ToValidUTF8(text[max(len(text)-limit, 0):], "")
 		if i := strings.IndexByte(text, '\n'); i < len(text)/2 {
 			text = text[i+1:] // whole lines, if there are any
@@ -121,7 +122,7 @@ func (e *embedder) diff(a Attempt) (log, bool) {
 	case cut:
 		l.Note = "the beginning of it"
 	}
-	text = clean(e.Hide(text))
+	text = render.Block(e.Hide(text))
 	e.left -= len(text)
 	l.Size, l.Text = human.Bytes(int64(len(text))), diffSpans(text)
 	return l, l.Text != nil || cut

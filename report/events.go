@@ -12,6 +12,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/render"
 )
 
 // events is what a run's own file adds to what the database holds.
@@ -26,7 +27,7 @@ type events struct {
 type attemptEvents struct {
 	title  string
 	status dag.Status
-	gates  []Gate
+	gates  []event.Gate
 }
 
 // Bounds of what is read: the file is written by us, but what is in it is not.
@@ -81,7 +82,7 @@ func (t *events) add(e event.Event) {
 		t.attempts[e.Attempt] = a
 	case event.GateEnded:
 		if e.Gate != nil && e.Reason == "" { // one with a reason was run before the work
-			a.gates = append(a.gates, Gate{Command: e.Gate.Command, Passed: e.Gate.Passed, Exit: e.Gate.Exit, Baseline: e.Gate.Baseline, Verdict: e.Gate.Verdict})
+			a.gates = append(a.gates, *e.Gate)
 			t.attempts[e.Attempt] = a
 		}
 	case event.AttemptEnded:
@@ -90,7 +91,7 @@ func (t *events) add(e event.Event) {
 	case event.Warned:
 		t.warn(e.Text)
 	case event.Drifted:
-		t.warn(e.Task + " got nowhere: " + e.Reason)
+		t.warn(e.Task + " makes no progress: " + e.Reason)
 	case event.RunEnded:
 		t.counts = e.Counts
 	}
@@ -98,7 +99,7 @@ func (t *events) add(e event.Event) {
 
 func (t *events) warn(text string) {
 	if len(t.warnings) < maxWarnings {
-		t.warnings = append(t.warnings, line(text))
+		t.warnings = append(t.warnings, render.Line(text))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/render"
 	"ralph/internal/term"
 )
 
@@ -67,25 +68,8 @@ func (s snapshot) failure(r *Run, t Task, links links) Failure {
 	if len(r.Failures) < maxCounted {
 		f.Holds = links.behind(r, t.ID, s.keeps)
 	}
-	f.Next = f.steps(r)
+	f.Next = f.steps()
 	return f
-}
-
-// steps are for one failed task. What was put right since needs nothing.
-func (f Failure) steps(r *Run) []Step {
-	var list []Step
-	if f.Attempt != "" {
-		list = append(list, Step{"ralph logs " + f.Task, "what the agent did"})
-	}
-	if f.Now == dag.Failed {
-		if strings.Contains(f.Reason, "tampering: ") {
-			list = append(list, Step{"ralph task update " + f.Task + " --allow-tampering", "if that is what the task is for"})
-		}
-		list = append(list,
-			Step{"ralph task log " + f.Task + ` -m "TEXT"`, "tell the next attempt something"},
-			Step{"ralph task reset " + f.Task + " && " + event.ContinueCommand(r.ID), "let it run again"})
-	}
-	return list
 }
 
 // wait finds what keeps a task from running.
@@ -133,7 +117,7 @@ func (s snapshot) wait(r *Run, t Task) (Wait, bool) {
 const maxNamed = 4
 
 // title is enough of a title to know the task by.
-func (s snapshot) title(id string) string { return term.Cut(line(s.all[id].Title), 50) }
+func (s snapshot) title(id string) string { return term.Cut(render.Line(s.all[id].Title), 50) }
 
 func enumerate(list []string) string {
 	if more := len(list) - maxNamed; more > 0 {

@@ -10,7 +10,7 @@ import (
 
 // gatesOf reads the gates that are stored with an attempt. What cannot be read is
 // left out: a receipt with a hole is better than none.
-func gatesOf(text string) []Gate {
+func gatesOf(text string) []event.Gate {
 	if text == "" || text == "[]" {
 		return nil
 	}
@@ -24,10 +24,10 @@ func gatesOf(text string) []Gate {
 	if json.Unmarshal([]byte(text), &raw) != nil {
 		return nil
 	}
-	var gates []Gate
+	var gates []event.Gate
 	for _, g := range raw {
 		if g.Command != "" {
-			gates = append(gates, Gate{Command: g.Command, Passed: g.Passed, Exit: words(g.Exit), Baseline: event.Baseline(words(g.Baseline)), Verdict: g.Verdict})
+			gates = append(gates, event.Gate{Command: g.Command, Passed: g.Passed, Exit: words(g.Exit), Baseline: event.Baseline(words(g.Baseline)), Verdict: g.Verdict})
 		}
 	}
 	return gates
@@ -55,7 +55,7 @@ func words(v any) string {
 }
 
 // refused is the gate that did not let the work pass, or nil.
-func refused(gates []Gate) *Gate {
+func refused(gates []event.Gate) *event.Gate {
 	for i := range gates {
 		if !gates[i].Accepted() {
 			return &gates[i]
@@ -66,7 +66,7 @@ func refused(gates []Gate) *Gate {
 
 // gateInReason finds the gate that a reason names, for attempts whose gates are not
 // on record: gate "go test": exit status 1.
-func gateInReason(reason string) *Gate {
+func gateInReason(reason string) *event.Gate {
 	_, after, found := strings.Cut(reason, `gate "`)
 	if !found {
 		return nil
@@ -80,5 +80,5 @@ func gateInReason(reason string) *Gate {
 	if json.Unmarshal([]byte(`"`+quoted+`"`), &command) != nil {
 		command = quoted
 	}
-	return &Gate{Command: command, Exit: exit}
+	return &event.Gate{Command: command, Exit: exit}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ralph/internal/human"
+	"ralph/internal/render"
 	"ralph/internal/term"
 )
 
@@ -71,13 +72,13 @@ func annotations(r Run) []annotation {
 		list = append(list, annotation{"ralph: failed: " + f.Title, withSteps(text, f.Next)})
 	}
 	if len(list) == 0 && r.Over() && !r.Green() {
-		text := strings.SplitN(strings.TrimSpace(r.Reason), "\n", 2)[0]
+		text, _ := render.First(r.Reason)
 		list = append(list, annotation{"ralph: " + r.Headline(), withSteps(text, r.Next)})
 	}
 	return list
 }
 
-func withSteps(text string, steps []Step) string {
+func withSteps(text string, steps []render.Step) string {
 	for _, s := range steps {
 		text += "\nnext: " + s.Command + "  # " + s.Why
 	}
@@ -92,7 +93,7 @@ const (
 
 // escapeData escapes what a command says, as GitHub wants it.
 func escapeData(s string) string {
-	s = strings.TrimSpace(term.Block(term.Strip(strings.ToValidUTF8(s, "?"))))
+	s = strings.TrimSpace(render.Block(s))
 	if len(s) > maxData {
 		s = strings.ToValidUTF8(s[:maxData], "") + "…"
 	}
@@ -101,6 +102,6 @@ func escapeData(s string) string {
 
 // escapeProperty escapes the value of a property of a command.
 func escapeProperty(s string) string {
-	s = term.Cut(term.Line(term.Strip(strings.ToValidUTF8(s, "?"))), maxTitle)
+	s = term.Cut(render.Line(s), maxTitle)
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
 }

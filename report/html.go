@@ -14,6 +14,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/human"
+	"ralph/internal/render"
 	"ralph/internal/term"
 )
 
@@ -54,7 +55,7 @@ type HTMLOptions struct {
 // gates or people wrote can become markup or script in it, and the page forbids
 // every script but its own.
 func HTML(w io.Writer, r Run, o HTMLOptions) error {
-	page, err := template.New("page").Funcs(template.FuncMap{"line": line[string], "short": short, "long": long, "plural": human.Count}).Parse(pageHTML)
+	page, err := template.New("page").Funcs(template.FuncMap{"line": render.Line[string], "short": short, "long": long, "plural": human.Count}).Parse(pageHTML)
 	if err != nil {
 		return err
 	}
@@ -129,10 +130,10 @@ type failed struct {
 func (r Run) page(o HTMLOptions) page {
 	script := sha256.Sum256([]byte(pageJS))
 	p := page{
-		Run: r, CSS: template.CSS(pageCSS), JS: template.JS(pageJS), Sign: r.sign(), Title: r.Headline(),
-		Project: cmp.Or(line(filepath.Base(r.Root)), "ralph"),
+		Run: r, CSS: template.CSS(pageCSS), JS: template.JS(pageJS), Sign: r.Tone().Sign(), Title: r.Headline(),
+		Project: cmp.Or(render.Line(filepath.Base(r.Root)), "ralph"),
 		Policy:  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-" + base64.StdEncoding.EncodeToString(script[:]) + "'; base-uri 'none'; form-action 'none'",
-		Class:   map[string]string{"✓": "done", "✗": "failed", "…": "running"}[r.sign()],
+		Class:   map[render.Tone]string{render.Good: "done", render.Bad: "failed", render.Open: "running"}[r.Tone()],
 		Parts:   r.parts(), Facts: r.facts(),
 	}
 	p.Words, _ = head(r.Reason)
@@ -164,15 +165,6 @@ func (r Run) page(o HTMLOptions) page {
 	return p
 }
 
-// sign is the mark of the headline, which says how the run ended, while the page tells
-// below what failed before that.
-func (r Run) sign() string {
-	if r.intended() {
-		return "!"
-	}
-	return r.Mark()
-}
-
 func (r Run) facts() []fact {
 	cost := r.Usage.CostWords()
 	if r.Usage.Cost() == 0 && r.Usage.Silent > 0 {
@@ -189,8 +181,8 @@ func (r Run) facts() []fact {
 		{"continues", r.Together.words(), ""},
 	}
 	if r.Setup != nil {
-		level, covers, _ := strings.Cut(line(r.Setup.Sandbox), ": ")
-		facts = append(facts, fact{"agent", line(r.Setup.Agent), ""}, fact{"checked by", line(r.Setup.Verify), ""}, fact{"sandbox", level, covers})
+		level, covers, _ := strings.Cut(render.Line(r.Setup.Sandbox), ": ")
+		facts = append(facts, fact{"agent", render.Line(r.Setup.Agent), ""}, fact{"checked by", render.Line(r.Setup.Verify), ""}, fact{"sandbox", level, covers})
 	}
 	return slices.DeleteFunc(facts, func(f fact) bool { return f.Value == "" })
 }
@@ -289,15 +281,15 @@ func rank(t Task) int {
 
 func (r Run) receipt(a Attempt, logs []log, limit int) receipt {
 	out := receipt{Attempt: a, Ended: a.State(), Began: r.clock(a.StartedAt), Logs: logs}
-	facts := []string{human.Span(a.Duration), line(a.Agent), a.ModelWords(), a.Usage.TokenWords()}
+	facts := []string{human.Span(a.Duration), render.Line(a.Agent), a.ModelWords(), a.Usage.TokenWords()}
 	if cost := a.Usage.CostWords(); cost != "nothing" {
 		facts = append(facts, "cost "+cost)
 	}
 	if a.StopReason != "" {
-		facts = append(facts, "stop reason "+line(a.StopReason))
+		facts = append(facts, "stop reason "+render.Line(a.StopReason))
 	}
 	if a.Sandbox != "" {
-		facts = append(facts, "sandbox "+line(a.Sandbox))
+		facts = append(facts, "sandbox "+render.Line(a.Sandbox))
 	}
 	facts = slices.DeleteFunc(facts, func(f string) bool { return f == "" })
 	out.Facts = shorten(strings.Join(facts, " · "), pageNotes)
@@ -307,11 +299,12 @@ func (r Run) receipt(a Attempt, logs []log, limit int) receipt {
 		}
 	}
 	for _, g := range a.Gates {
-		add("gate", line(g.Command)+": "+g.Words())
+		result, aside, _ := render.Gate(g)
+		add("gate", render.Line(g.Command)+": "+result+aside)
 	}
-	add("verdict", line(a.Verdict))
-	add("files", line(strings.Join(a.Files, ", ")))
-	add("notes", line(a.Notes))
+	add("verdict", render.Line(a.Verdict))
+	add("files", render.Line(strings.Join(a.Files, ", ")))
+	add("notes", render.Line(a.Notes))
 	out.Why, out.More = head(a.Reason)
 	out.Why, out.More = shorten(out.Why, 500), ending(out.More, limit)
 	return out
@@ -336,7 +329,7 @@ func (r Run) spendRows() []spendRow {
 	}
 	var rows []spendRow
 	for _, s := range r.Models {
-		row := spendRow{Spending: s, Name: shorten(line(s.Key), 100), Cost: s.Usage.CostWords(), Tokens: s.Usage.TokenWords()}
+		row := spendRow{Spending: s, Name: shorten(render.Line(s.Key), 100), Cost: s.Usage.CostWords(), Tokens: s.Usage.TokenWords()}
 		if most > 0 {
 			row.Bar = int(100 * s.Usage.Cost() / most)
 		}

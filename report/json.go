@@ -8,6 +8,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/human"
+	"ralph/internal/render"
 )
 
 // The shape of docs/json.md. Keys do not change once released; more may be added.
@@ -30,7 +31,7 @@ type runJSON struct {
 	Attempts   []attemptJSON    `json:"attempts"`
 	Failures   []failureJSON    `json:"failures"`
 	Waits      []waitJSON       `json:"waits"`
-	Next       []Step           `json:"next"`
+	Next       []render.Step    `json:"next"`
 	Warnings   []string         `json:"warnings"`
 	Folder     string           `json:"folder"`
 }
@@ -133,15 +134,15 @@ type evidenceJSON struct {
 }
 
 type failureJSON struct {
-	Task     string    `json:"task"`
-	Title    string    `json:"title"`
-	Reason   string    `json:"reason"`
-	Gate     *gateJSON `json:"gate"`
-	Detail   *string   `json:"detail"`
-	Attempts int       `json:"attempts"`
-	Attempt  *string   `json:"attempt"`
-	Holds    int       `json:"holds"`
-	Next     []Step    `json:"next"`
+	Task     string        `json:"task"`
+	Title    string        `json:"title"`
+	Reason   string        `json:"reason"`
+	Gate     *gateJSON     `json:"gate"`
+	Detail   *string       `json:"detail"`
+	Attempts int           `json:"attempts"`
+	Attempt  *string       `json:"attempt"`
+	Holds    int           `json:"holds"`
+	Next     []render.Step `json:"next"`
 }
 
 type waitJSON struct {
@@ -189,7 +190,7 @@ func (r Run) json() runJSON {
 			Attempt: orNil(f.Attempt), Holds: f.Holds, Next: orEmpty(f.Next),
 		}
 		if f.Gate != nil {
-			g := f.Gate.json()
+			g := gateAsJSON(*f.Gate)
 			out.Gate = &g
 		}
 		j.Failures = append(j.Failures, out)
@@ -211,7 +212,7 @@ func (a Attempt) json() attemptJSON {
 		CostEstimated: a.Usage.Guessed > 0, CostUnknown: a.Usage.Silent > 0, Drift: orEmpty(a.Drift), Files: orEmpty(a.Files), Evidence: []evidenceJSON{},
 	}
 	for _, g := range a.Gates {
-		j.Gates = append(j.Gates, g.json())
+		j.Gates = append(j.Gates, gateAsJSON(g))
 	}
 	for _, e := range a.Evidence {
 		j.Evidence = append(j.Evidence, evidenceJSON(e))
@@ -219,7 +220,7 @@ func (a Attempt) json() attemptJSON {
 	return j
 }
 
-func (g Gate) json() gateJSON {
+func gateAsJSON(g event.Gate) gateJSON {
 	return gateJSON{Command: g.Command, Passed: g.Passed, Exit: orNil(g.Exit), Baseline: orNil(g.Baseline), Verdict: orNil(g.Verdict)}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/render"
 )
 
 // Bounds of what a test case tells.
@@ -79,7 +80,7 @@ type junitOutputText struct {
 // not have become visible.
 func lines(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(clean(s))) // a builder takes everything
+	_ = xml.EscapeText(&b, []byte(render.Block(s))) // a builder takes everything
 	return strings.ReplaceAll(strings.ReplaceAll(b.String(), "&#xA;", "\n"), "&#x9;", "\t")
 }
 
@@ -96,7 +97,7 @@ func JUnit(w io.Writer, r Run) error {
 		}
 	}
 	property("run", r.ID)
-	property("outcome", line(r.Outcome))
+	property("outcome", render.Line(r.Outcome))
 	property("cost", r.Usage.CostWords())
 	property("tokens", r.Usage.TokenWords())
 	for _, t := range r.Tasks {
@@ -137,7 +138,7 @@ func (r Run) junitRun() (c junitCase, red bool) {
 	first, rest := head(r.Reason)
 	return junitCase{
 		Name: "ralph run", Class: "ralph", Time: seconds(r.Duration),
-		Error: &junitNote{Message: shorten(strings.TrimSuffix(r.Headline()+": "+first, ": "), junitMessage), Type: line(r.Outcome), Text: lines(ending(rest, junitText))},
+		Error: &junitNote{Message: shorten(strings.TrimSuffix(r.Headline()+": "+first, ": "), junitMessage), Type: render.Line(r.Outcome), Text: lines(ending(rest, junitText))},
 	}, r.Over() && !r.Green()
 }
 
@@ -241,7 +242,7 @@ func (r Run) output(a Attempt) string {
 		if err != nil {
 			continue
 		}
-		fmt.Fprintf(&b, "%s\n%s\n", r.relative(e.Path), strings.TrimRight(clean(text), "\n"))
+		fmt.Fprintf(&b, "%s\n%s\n", r.relative(e.Path), strings.TrimRight(render.Block(text), "\n"))
 	}
 	return strings.TrimRight(b.String(), "\n")
 }

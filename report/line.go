@@ -65,6 +65,8 @@ func LineOf(run dag.Run, receipts []dag.Receipt, life func(dag.Process) dag.Life
 			l.Done++
 		case event.AttemptFailed:
 			l.Failed++
+		case event.AttemptRetried, event.AttemptReleased, event.AttemptTimeout, event.AttemptRefused, event.AttemptError,
+			event.AttemptLimited, event.AttemptInterrupted:
 		}
 	}
 	end := run.EndedAt

@@ -5,11 +5,11 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/render"
 	"ralph/journal"
 )
 
@@ -176,7 +176,7 @@ func (s snapshot) scopeWords() (words, target string) {
 	case scope.Task != "":
 		words = scope.String()
 		if t, ok := s.all[scope.Task]; ok {
-			words += ": " + line(t.Title)
+			words += ": " + render.Line(t.Title)
 		}
 		return words, scope.Task
 	default:
@@ -218,7 +218,7 @@ func (s snapshot) attempts(r *Run, told events, now time.Time) {
 		tries[a.Task]++
 		entry, ended := s.journal[a.ID], told.attempts[a.ID]
 		out := Attempt{
-			ID: a.ID, Task: a.Task, Title: line(cmp.Or(a.Title, entry.Title, ended.title, a.Task)), Iteration: a.Iteration, Nth: tries[a.Task],
+			ID: a.ID, Task: a.Task, Title: render.Line(cmp.Or(a.Title, entry.Title, ended.title, a.Task)), Iteration: a.Iteration, Nth: tries[a.Task],
 			Agent: a.Agent, Model: a.Model, Effective: a.ModelEffective, Sandbox: a.Sandbox, StartedAt: a.StartedAt, EndedAt: a.EndedAt,
 			Outcome: a.Outcome, Status: ended.status, Reason: a.Reason, StopReason: a.StopReason, Verdict: a.Verdict,
 			Gates: gatesOf(a.Gates), Notes: entry.Notes, Usage: usageOf(a), Drift: a.Drift, Files: a.Files,
@@ -263,6 +263,3 @@ func (r *Run) count(told events) {
 		r.Counts.Total++
 	}
 }
-
-// line makes foreign text one harmless line.
-func line[S ~string](s S) string { return strings.Join(strings.Fields(clean(string(s))), " ") }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ralph/internal/human"
+	"ralph/internal/render"
 	"ralph/internal/term"
 )
 
@@ -19,7 +20,7 @@ const (
 // Markdown writes the whole report for a page that renders Markdown.
 func Markdown(w io.Writer, r Run) error {
 	m := marker{Run: r}
-	m.f("# %s %s: %s\n\n", r.Mark(), r.ID, mark(r.Headline()))
+	m.f("# %s %s: %s\n\n", r.Tone().Sign(), r.ID, mark(r.Headline()))
 	m.facts()
 	m.failures(markdownFailures, len(r.Failures) > 1)
 	m.waits(markdownRows)
@@ -48,7 +49,7 @@ func (m *marker) facts() {
 			m.f("| %s | %s |\n", name, value)
 		}
 	}
-	row("Tasks", m.countWords())
+	row("Tasks", render.Counts(m.Counts))
 	reason, _ := head(m.Reason)
 	row("Why", mark(reason))
 	row("Scope", mark(m.Scope))
@@ -130,7 +131,7 @@ func (m *marker) next() {
 }
 
 // stepLines are commands with what they are for as a comment.
-func stepLines(steps []Step) string {
+func stepLines(steps []render.Step) string {
 	lines := make([]string, len(steps))
 	for i, s := range steps {
 		lines[i] = s.Command + "  # " + s.Why
@@ -140,7 +141,7 @@ func stepLines(steps []Step) string {
 
 // mark keeps foreign text from being Markdown, HTML, a link or a mention.
 func mark(s string) string {
-	s = line(s)
+	s = render.Line(s)
 	return strings.NewReplacer(
 		`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "|", `\|`, "~", `\~`, "$", `\$`, "!", `\!`,
 		"<", "&lt;", ">", "&gt;", "&", "&amp;", "#", `\#`, "@", "@\u200b", "://", ":\u200b//", "www.", "www\u200b.",
@@ -149,7 +150,7 @@ func mark(s string) string {
 
 // code is foreign text as a code span, also inside a table.
 func code(s string) string {
-	s = strings.ReplaceAll(line(s), "|", "¦")
+	s = strings.ReplaceAll(render.Line(s), "|", "¦")
 	ticks := strings.Repeat("`", longest(s, '`')+1)
 	if len(ticks) > 1 || strings.HasPrefix(s, " ") {
 		return ticks + " " + s + " " + ticks
@@ -160,7 +161,7 @@ func code(s string) string {
 // fence is foreign text as a block that nothing in it can end.
 func fence(s, language string) string {
 	ticks := strings.Repeat("`", max(longest(s, '`')+1, 3))
-	return ticks + language + "\n" + strings.TrimRight(clean(s), "\n") + "\n" + ticks
+	return ticks + language + "\n" + strings.TrimRight(render.Block(s), "\n") + "\n" + ticks
 }
 
 // longest is the length of the longest run of a byte.

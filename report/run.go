@@ -9,6 +9,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/human"
+	"ralph/internal/render"
 )
 
 // Run is one run, as it stood at its end, or stands while it goes on.
@@ -34,7 +35,7 @@ type Run struct {
 
 	Failures []Failure
 	Waits    []Wait
-	Next     []Step
+	Next     []render.Step
 	Warnings []string // for a person to look at
 	Pruned   bool     // its own files were removed, as a person wanted
 	Unread   string   // why the run's own files could not be read; "" if they could
@@ -99,7 +100,7 @@ type Attempt struct {
 	Reason     string
 	StopReason string
 	Verdict    string
-	Gates      []Gate
+	Gates      []event.Gate
 	Notes      string // what the agent wanted remembered
 	Usage      Usage
 	Drift      []string // the detectors of drift that fired
@@ -112,42 +113,6 @@ type Attempt struct {
 // Ended says whether it is over.
 func (a Attempt) Ended() bool { return a.Outcome != "" }
 
-// Gate is a command that judged the work.
-type Gate struct {
-	Command  string
-	Passed   bool
-	Exit     string            // how it ended, in words
-	Baseline event.Baseline    // green or red before the work began; "" if that is not known
-	Verdict  event.GateVerdict // passed, flaky, failed, or excused; "" if it is not on record
-}
-
-// Accepted says whether the gate let the work pass: one that was red before the work
-// and did not get worse is excused.
-func (g Gate) Accepted() bool {
-	if g.Verdict == "" {
-		return g.Passed
-	}
-	return g.Verdict != event.GateFailed
-}
-
-// Words says how the gate judged.
-func (g Gate) Words() string {
-	switch {
-	case g.Verdict == event.GateFlaky:
-		return "passed; it failed at first: flaky"
-	case g.Verdict == event.GateExcused:
-		return "failed, but it was red before the work and is not worse"
-	case g.Accepted() && g.Baseline == event.BaselineRed:
-		return "passed; it was red before the work"
-	case g.Accepted():
-		return "passed"
-	case g.Exit != "":
-		return "failed, " + line(g.Exit)
-	default:
-		return "failed"
-	}
-}
-
 // Evidence is a file that shows what happened.
 type Evidence struct {
 	Name string
@@ -159,14 +124,14 @@ type Evidence struct {
 type Failure struct {
 	Task     string
 	Title    string
-	Gate     *Gate  // that did not pass, if that is why
-	Reason   string // one line
-	Detail   string // the rest of it, such as the end of what the gate printed
+	Gate     *event.Gate // that did not pass, if that is why
+	Reason   string      // one line
+	Detail   string      // the rest of it, such as the end of what the gate printed
 	Attempts int
 	Attempt  string     // the last one in this run; "" if another run or a person failed it
 	Holds    int        // how many tasks wait for it
 	Now      dag.Status // its status now
-	Next     []Step
+	Next     []render.Step
 }
 
 // Wait is a task that could not run, and what it waits for.
@@ -175,12 +140,6 @@ type Wait struct {
 	Title string
 	For   []string // tasks
 	Why   string   // in words
-}
-
-// Step is a command to type, and what it is for.
-type Step struct {
-	Command string `json:"command"`
-	Why     string `json:"why"`
 }
 
 // Task returns the task with that ID, or one that says no more than the ID.

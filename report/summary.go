@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"ralph/internal/human"
+	"ralph/internal/render"
 )
 
 // Bounds of a summary: it is read in ten seconds, above the log of a pipeline.
@@ -17,8 +18,8 @@ const (
 // a task or a gate said cannot become markup in it.
 func Summary(r Run) string {
 	m := marker{Run: r}
-	m.f("## %s ralph: %s\n\n", r.Mark(), mark(r.Headline()))
-	m.f("%s in %s, cost %s", r.countWords(), human.Span(r.Duration), r.Usage.CostWords())
+	m.f("## %s ralph: %s\n\n", r.Tone().Sign(), mark(r.Headline()))
+	m.f("%s in %s, cost %s", render.Counts(r.Counts), human.Span(r.Duration), r.Usage.CostWords())
 	if r.Verified > 0 {
 		m.f(", %s", r.verifiedWords())
 	}

@@ -7,6 +7,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/render"
 )
 
 // tasks makes the tasks of the report: those in scope, and those that the run
@@ -37,7 +38,7 @@ func (s snapshot) tasks(r *Run) {
 		}
 		r.index[t.ID] = len(r.Tasks)
 		r.Tasks = append(r.Tasks, Task{
-			ID: t.ID, Title: line(t.Title), Feature: t.Feature, Parent: t.Parent, Group: t.Children > 0,
+			ID: t.ID, Title: render.Line(t.Title), Feature: t.Feature, Parent: t.Parent, Group: t.Children > 0,
 			Status: s.then(r, t, by[t.ID]), Now: t.Status, After: after[t.ID], Attempts: by[t.ID],
 			Verified: s.verified(r, by[t.ID]),
 		})

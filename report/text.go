@@ -5,9 +5,9 @@ import (
 	"io"
 	"strings"
 
-	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/human"
+	"ralph/internal/render"
 	"ralph/internal/term"
 )
 
@@ -42,26 +42,14 @@ type texter struct {
 
 func (t *texter) f(format string, args ...any) { fmt.Fprintf(&t.b, format, args...) }
 
-// paint colours what stands for the run as a whole.
-func (t *texter) paint(s string) string {
-	switch t.Mark() {
-	case "✓":
-		return t.p.Green(s)
-	case "✗":
-		return t.p.Red(s)
-	default:
-		return t.p.Yellow(s)
-	}
-}
-
 func (t *texter) head() {
-	t.f("%s  %s\n", t.p.Cyan(t.ID), t.paint(t.Mark()+" "+t.Headline()))
+	t.f("%s  %s\n", t.p.Cyan(t.ID), t.Tone().Paint(t.p, t.Tone().Sign()+" "+t.Headline()))
 	field := func(name, value string) {
 		if value != "" {
 			t.f("%s\n", strings.Join(term.Wrap(fmt.Sprintf("  %-10s %s", name, value), t.o.Width, strings.Repeat(" ", 13)), "\n"))
 		}
 	}
-	field("tasks", t.countWords())
+	field("tasks", render.Counts(t.Counts))
 	reason, _ := head(t.Reason)
 	field("why", reason)
 	field("scope", t.Scope)
@@ -72,15 +60,9 @@ func (t *texter) head() {
 	field("tokens", t.Usage.TokenWords())
 	field("verified", t.verifiedWords())
 	if t.Setup != nil {
-		field("checked by", line(t.Setup.Verify))
-		field("sandbox", line(t.Setup.Sandbox))
+		field("checked by", render.Line(t.Setup.Verify))
+		field("sandbox", render.Line(t.Setup.Sandbox))
 	}
-}
-
-// countWords says how far the run came.
-func (r Run) countWords() string {
-	c := r.Counts
-	return fmt.Sprintf("%d done, %d failed, %d remaining of %d", c.Done, c.Failed, c.Remaining, c.Total)
 }
 
 // verifiedWords says how many tasks were checked, and what one of them cost.
@@ -104,7 +86,7 @@ func (t *texter) failures() {
 		t.f("  %s  %s\n", t.p.Red(f.Task), t.p.Bold(f.Title))
 		t.f("      %s\n", f.Reason)
 		if f.Gate != nil {
-			t.f("      gate %s: %s\n", line(f.Gate.Command), line(f.Gate.Exit))
+			t.f("      gate %s: %s\n", render.Line(f.Gate.Command), render.Line(f.Gate.Exit))
 		}
 		if f.Attempt == "" {
 			t.f("      %s\n", t.p.Dim("it was not this run that failed it"))
@@ -151,7 +133,7 @@ func (t *texter) attempts() {
 			facts = append([]string{a.Usage.CostWords()}, facts...)
 		}
 		table.Add(term.Cell{Text: t.clock(a.StartedAt), Paint: t.p.Dim}, term.Cell{Text: a.Task, Paint: t.p.Cyan},
-			term.Cell{Text: a.State(), Paint: t.outcome(a)}, term.Cell{Text: human.Span(a.Duration)},
+			term.Cell{Text: a.State(), Paint: func(s string) string { return a.Tone().Paint(t.p, s) }}, term.Cell{Text: human.Span(a.Duration)},
 			term.Cell{Text: term.Cut(a.Title, 40)}, term.Cell{Text: strings.Join(facts, ", "), Paint: t.p.Dim})
 	}
 	t.table(table)
@@ -160,7 +142,7 @@ func (t *texter) attempts() {
 // facts is a receipt in a few words.
 func (a Attempt) facts() []string {
 	var facts []string
-	if who := strings.TrimSpace(line(a.Agent) + " " + a.ModelWords()); who != "" {
+	if who := strings.TrimSpace(render.Line(a.Agent) + " " + a.ModelWords()); who != "" {
 		facts = append(facts, who)
 	}
 	if tokens := a.Usage.TokenWords(); tokens != "" {
@@ -177,13 +159,13 @@ func (a Attempt) facts() []string {
 		facts = append(facts, "verifier: "+shorten(verdict, 80))
 	}
 	if a.StopReason != "" && a.StopReason != "end_turn" && a.StopReason != "cancelled" { // that we did ourselves
-		facts = append(facts, "stopped by "+line(a.StopReason))
+		facts = append(facts, "stopped by "+render.Line(a.StopReason))
 	}
 	return facts
 }
 
-// gateWords says in short how the gates judged.
-func gateWords(gates []Gate) string {
+// gateWords says in short how the gates ended.
+func gateWords(gates []event.Gate) string {
 	excused := 0
 	for _, g := range gates {
 		if !g.Accepted() {
@@ -203,17 +185,6 @@ func gateWords(gates []Gate) string {
 	return strings.Join(parts, ", ")
 }
 
-func (t *texter) outcome(a Attempt) func(string) string {
-	switch {
-	case a.Outcome == event.AttemptDone:
-		return t.p.Green
-	case a.Outcome == event.AttemptFailed, a.Status == dag.Failed:
-		return t.p.Red
-	default:
-		return t.p.Yellow
-	}
-}
-
 func (t *texter) spending() {
 	if t.Usage.Told == 0 && t.Usage.TokensIn == 0 {
 		return
@@ -221,7 +192,7 @@ func (t *texter) spending() {
 	t.f("\n%s\n", t.p.Bold("Cost by model"))
 	table := &term.Table{Width: t.inner()}
 	for _, s := range t.Models {
-		table.Add(term.Cell{Text: line(s.Key)}, term.Cell{Text: human.Count(s.Usage.Attempts, "attempt")},
+		table.Add(term.Cell{Text: render.Line(s.Key)}, term.Cell{Text: human.Count(s.Usage.Attempts, "attempt")},
 			term.Cell{Text: s.Usage.CostWords()}, term.Cell{Text: s.Usage.TokenWords()})
 	}
 	t.table(table)

@@ -5,20 +5,16 @@ import (
 	"strings"
 	"time"
 
-	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/human"
 	"ralph/internal/plain"
-	"ralph/internal/term"
+	"ralph/internal/render"
 )
-
-// clean makes foreign text harmless and keeps its lines.
-func clean(s string) string { return term.Block(term.Strip(strings.ToValidUTF8(s, "?"))) }
 
 // head is the first line of foreign text that says something, and rest what follows.
 func head(s string) (first, rest string) {
-	first, rest, _ = strings.Cut(strings.TrimSpace(clean(s)), "\n")
-	return strings.TrimSpace(first), strings.Trim(rest, "\n")
+	first, rest = render.First(render.Block(s))
+	return first, strings.Trim(rest, "\n")
 }
 
 // shorten keeps the beginning of a text and says how much it left out.
@@ -98,22 +94,25 @@ func (r Run) clock(t time.Time) string { return t.In(r.Zone).Format(time.TimeOnl
 func (a Attempt) ModelWords() string {
 	switch {
 	case a.Effective == "":
-		return line(a.Model)
+		return render.Line(a.Model)
 	case a.Model == "" || a.Model == a.Effective:
-		return line(a.Effective)
+		return render.Line(a.Effective)
 	default:
-		return line(a.Effective) + " (asked for: " + line(a.Model) + ")"
+		return render.Line(a.Effective) + " (asked for: " + render.Line(a.Model) + ")"
 	}
 }
 
 // State is how an attempt ended, or that it runs.
 func (a Attempt) State() string {
-	switch {
-	case !a.Ended():
+	if !a.Ended() {
 		return string(event.OutcomeRunning)
-	case a.Status == dag.Failed && a.Outcome != event.AttemptFailed:
-		return "failed (" + line(a.Outcome) + ")"
-	default:
-		return line(a.Outcome)
 	}
+	words, _ := render.Attempt(a.Outcome, a.Status)
+	return words
+}
+
+// Tone is how that is to be taken.
+func (a Attempt) Tone() render.Tone {
+	_, tone := render.Attempt(a.Outcome, a.Status)
+	return tone
 }

@@ -20,10 +20,10 @@ func escalate(in Input) (Tier, string) {
 		raise(a.Tier, "the level reached before")
 		d, why := assess(a)
 		raise(d.tier(), why)
-		if trouble(a.Outcome) {
+		if a.Outcome.Trouble() {
 			troubled[a.Task]++
 		}
-		if troubled[a.Task] >= hopeless && trouble(a.Outcome) {
+		if troubled[a.Task] >= hopeless && a.Outcome.Trouble() {
 			raise(Opus, "repeated trouble with one task")
 		}
 		if hint, ok := ParseTier(a.Hint); ok {

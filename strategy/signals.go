@@ -61,7 +61,7 @@ func notInWord(r rune) bool {
 // notes, and what showed it.
 func assess(a Attempt) (distress, string) {
 	d, word := heard(a.Notes)
-	if trouble(a.Outcome) && d < severe {
+	if a.Outcome.Trouble() && d < severe {
 		return moderate, "an attempt ended as " + string(a.Outcome)
 	}
 	if d > calm {

@@ -12,6 +12,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/render"
 	"ralph/internal/term"
 	"ralph/journal"
 	"ralph/report"
@@ -273,7 +274,7 @@ func (a *app) runCandidates(g *dag.Graph) (list []candidate, err error) {
 	runs, err := g.Runs(offered)
 	for _, r := range runs {
 		l := report.LineOf(r, nil, life, a.now())
-		text := strings.ReplaceAll(string(l.Outcome), "_", " ") + ", " + r.Scope.String() + ", began " + r.StartedAt.Local().Format(time.DateTime)
+		text := render.OutcomeWord(l.Outcome) + ", " + r.Scope.String() + ", began " + r.StartedAt.Local().Format(time.DateTime)
 		list = append(list, candidate{r.ID, text})
 	}
 	return list, err

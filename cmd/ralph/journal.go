@@ -14,6 +14,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/human"
+	"ralph/internal/render"
 	"ralph/internal/term"
 	"ralph/journal"
 	"ralph/report"
@@ -148,14 +149,8 @@ func runJournalList(ctx context.Context, a *app, o journalListOptions) error {
 }
 
 func outcomePaint(p term.Palette, outcome event.AttemptOutcome) func(string) string {
-	switch outcome {
-	case event.AttemptDone:
-		return p.Green
-	case event.AttemptFailed, event.AttemptRefused, event.AttemptError:
-		return p.Red
-	default:
-		return p.Yellow
-	}
+	_, tone := render.Attempt(outcome, "")
+	return func(s string) string { return tone.Paint(p, s) }
 }
 
 func runJournalShow(ctx context.Context, a *app, o plainOptions) error {

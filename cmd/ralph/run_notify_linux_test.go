@@ -8,22 +8,12 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"ralph/internal/project"
 	"ralph/internal/testing/fakeagent"
-	"ralph/notify"
 )
-
-func TestEveryKindOfNewsCanBeConfigured(t *testing.T) {
-	t.Parallel()
-	if !slices.Equal(project.News(), notify.Kinds()) {
-		t.Errorf("got %q and %q", project.News(), notify.Kinds())
-	}
-}
 
 // TestARunTellsPeople has a webhook whose address is a secret, one that hangs, a
 // command, and one that cannot be used: all of it costs the run nothing.

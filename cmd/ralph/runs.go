@@ -3,14 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
-	"ralph/event"
 	"ralph/internal/human"
+	"ralph/internal/render"
 	"ralph/internal/term"
 	"ralph/report"
 )
@@ -70,15 +69,10 @@ func printRuns(a *app, lines []report.Line) error {
 	t := &term.Table{Width: a.width}
 	t.Add(cells(p.Dim, "RUN", "BEGAN", "TOOK", "ENDED AS", "DONE", "FAILED", "COST", "SCOPE")...)
 	for _, l := range lines {
-		paint := p.Yellow
-		switch {
-		case l.Outcome == event.OutcomeComplete && l.Failed == 0:
-			paint = p.Green
-		case l.Outcome == event.OutcomeComplete, l.Outcome == event.OutcomeFailure, l.Outcome == event.OutcomeUnavailable, l.Outcome == event.OutcomeError, l.Outcome == event.OutcomeDied:
-			paint = p.Red
-		}
+		_, tone := render.Outcome(l.Outcome, l.Failed)
+		paint := func(s string) string { return tone.Paint(p, s) }
 		t.Add(term.Cell{Text: l.ID, Paint: p.Cyan}, term.Cell{Text: l.StartedAt.Local().Format(time.DateTime), Paint: p.Dim},
-			term.Cell{Text: human.Span(l.Duration())}, term.Cell{Text: strings.ReplaceAll(string(l.Outcome), "_", " "), Paint: paint},
+			term.Cell{Text: human.Span(l.Duration())}, term.Cell{Text: render.OutcomeWord(l.Outcome), Paint: paint},
 			term.Cell{Text: fmt.Sprint(l.Done)}, term.Cell{Text: fmt.Sprint(l.Failed)}, term.Cell{Text: l.Usage.CostWords()}, term.Cell{Text: l.Scope.String()})
 	}
 	_, err := t.WriteTo(a.stdout)

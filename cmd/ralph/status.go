@@ -9,8 +9,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
-	"ralph/event"
 	"ralph/internal/human"
+	"ralph/internal/render"
 	"ralph/internal/term"
 	"ralph/report"
 )
@@ -111,7 +111,7 @@ func writeRuns(b *strings.Builder, a *app, p term.Palette, runs []report.OpenRun
 	for _, r := range runs {
 		state, next := r.State, ""
 		if state == report.StateDied {
-			state, next = p.Yellow("has died"), "; continue it: "+event.ContinueCommand(r.ID)+"; or only free its tasks: ralph recover"
+			state, next = p.Yellow("has died"), "; continue it: "+render.Continue(r.ID)+"; or only free its tasks: ralph recover"
 		}
 		fmt.Fprintf(b, "  %s  %s, %s, %s%s\n", p.Cyan(r.ID), state, term.Line(r.Scope.String()), human.Count(r.Iterations, "iteration"), next)
 		for _, at := range r.Attempts {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"ralph/event"
 )
 
 // Found is what `ralph init` detected; empty means nothing.
@@ -94,7 +96,7 @@ func configText(found Found) string {
 	if found.Tests != "" {
 		gates = fmt.Sprintf("commands = [%q]   # gates: ralph runs them itself after \"done\"", found.Tests)
 	}
-	return strings.NewReplacer("AGENT", agent, "GATES", gates).Replace(configTemplate)
+	return strings.NewReplacer("AGENT", agent, "GATES", gates, "KINDS", strings.Join(event.NoticeKinds(), `", "`)).Replace(configTemplate)
 }
 
 //go:embed template.toml

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"ralph/event"
 )
 
 // TelemetryConfig is what is written for machines that watch.
@@ -22,16 +24,11 @@ type Notify struct {
 	Title   bool     `toml:"title"`
 }
 
-// News are the kinds of notifications.
-func News() []string {
-	return []string{"run_end", "task_failed", "blocked", "waiting", "budget", "needs_input", "recovered"}
-}
-
 // invalid says what makes no sense about it, without repeating an address.
 func (n Notify) invalid() string {
 	for _, kind := range n.On {
-		if !slices.Contains(News(), kind) {
-			return fmt.Sprintf("on: %q is none of %s", kind, strings.Join(News(), ", "))
+		if !slices.Contains(event.NoticeKinds(), kind) {
+			return fmt.Sprintf("on: %q is none of %s", kind, strings.Join(event.NoticeKinds(), ", "))
 		}
 	}
 	if len(n.channels()) == 0 {

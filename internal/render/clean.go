@@ -11,12 +11,6 @@ import (
 // longer is no colour, and is shown rather than swallowed.
 const maxSequence = 32
 
-// oneLine makes foreign text one harmless line.
-func oneLine(s string) string {
-	s, rest := withoutColours(s)
-	return term.Line(s + rest)
-}
-
 // cleaner makes text harmless that comes in pieces, wherever they were cut.
 type cleaner struct {
 	held string // the end of the last piece, which the next one may complete

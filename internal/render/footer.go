@@ -3,7 +3,6 @@ package render
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"ralph/event"
 	"ralph/internal/human"
@@ -40,7 +39,7 @@ func (p *Plain) footer(e event.Event) {
 // footer renders the end of a run as lines.
 func (o Options) footer(e event.Event, t tally, width int, reasons bool) []string {
 	lines := []string{o.headline(e, t)}
-	if reason, _ := cutLine(or(e.Reason, e.Text)); reason != "" {
+	if reason, _ := First(or(e.Reason, e.Text)); reason != "" {
 		lines = append(lines, "  "+reason)
 	}
 	for _, text := range efforts(e) {
@@ -50,7 +49,7 @@ func (o Options) footer(e event.Event, t tally, width int, reasons bool) []strin
 	if !o.Quiet {
 		lines = append(lines, o.advice(e, t, width)...)
 	}
-	if folder := oneLine(t.setup.Folder); folder != "" {
+	if folder := Line(t.setup.Folder); folder != "" {
 		lines = append(lines, "", o.Palette.Dim("transcripts: ")+folder)
 	}
 	return lines
@@ -58,19 +57,10 @@ func (o Options) footer(e event.Event, t tally, width int, reasons bool) []strin
 
 // headline says how the run ended and how far it came.
 func (o Options) headline(e event.Event, t tally) string {
-	word := strings.ReplaceAll(oneLine(e.Outcome), "_", " ")
-	mark, paint := "! ", o.Palette.Yellow
-	switch {
-	case e.RunOutcome() == event.OutcomeComplete && !t.anyFailed():
-		mark, paint = "✓ ", o.Palette.Green
-	case e.RunOutcome() == event.OutcomeComplete:
-		mark, paint, word = "✗ ", o.Palette.Red, "complete, with failed tasks"
-	case e.RunOutcome() == event.OutcomeFailure, e.RunOutcome() == event.OutcomeUnavailable:
-		mark, paint = "✗ ", o.Palette.Red
-	}
-	s := paint(mark + or(word, "ended"))
+	words, tone := Outcome(e.RunOutcome(), t.countFailed())
+	s := tone.Paint(o.Palette, tone.Sign()+" "+words)
 	if c := t.counts; c != nil && c.Total > 0 {
-		s += fmt.Sprintf(": %d done, %d failed, %d remaining of %s", c.Done, c.Failed, c.Remaining, human.Count(c.Total, "task"))
+		s += ": " + Counts(*c)
 	}
 	return s
 }
@@ -82,18 +72,19 @@ func efforts(e event.Event) []string {
 		return []string{own}
 	}
 	t := *e.Together
-	return []string{"this run: " + own, "with " + oneLine(t.Continues) + ", which it continues: " + effort(t.Iterations, t.Duration, &t.Usage)}
+	return []string{"this run: " + own, "with " + Line(t.Continues) + ", which it continues: " + effort(t.Iterations, t.Duration, &t.Usage)}
 }
 
 // effort is what was taken. A cost that no agent told is unknown, not nothing.
 func effort(iterations int, ms int64, u *event.Usage) string {
-	turns := human.Count(iterations, "iteration")
+	parts := []string{human.Count(iterations, "iteration")}
 	if ms > 0 {
-		turns += " in " + human.Span(time.Duration(ms)*time.Millisecond)
+		parts[0] += " in " + Took(ms)
 	}
-	parts := append([]string{turns}, used(u)...)
-	told, unknown := u != nil && u.CostUSD != nil, u != nil && u.Unknown
-	if !told && (unknown || u == nil && iterations > 0) {
+	if u != nil {
+		parts = append(parts, Used(*u)...)
+	}
+	if u == nil && iterations > 0 || u != nil && u.CostUSD == nil && u.Unknown {
 		parts = append(parts, "cost unknown")
 	}
 	return strings.Join(parts, ", ")
@@ -114,6 +105,40 @@ func (o Options) failures(list []failure, width int, reasons bool) []string {
 	lines := append([]string{"", o.Palette.Bold("failed")}, rows(table)...)
 	if more := len(list) - maxFailures; more > 0 {
 		lines = append(lines, fmt.Sprintf("  and %d more: ralph task list --status failed", more))
+	}
+	return lines
+}
+
+// indent sets a list off from its heading.
+const indent = "  "
+
+// advice lays out what to type next.
+func (o Options) advice(e event.Event, t tally, width int) []string {
+	var list []Failed
+	for _, f := range t.failed() {
+		list = append(list, Failed{Task: f.task, Reason: f.reason, Ran: true})
+	}
+	steps := Next(e.Run, e.RunOutcome(), list, t.countFailed() > len(list))
+	if len(steps) == 0 {
+		return nil
+	}
+	table := &term.Table{Width: width, Wrap: true}
+	for _, s := range steps {
+		table.Add(term.Cell{Text: s.Command, Paint: o.Palette.Cyan}, term.Cell{Text: s.Why, Paint: o.Palette.Dim})
+	}
+	return append([]string{"", o.Palette.Bold("next")}, rows(table)...)
+}
+
+// rows renders a table as lines, indented under its heading.
+func rows(t *term.Table) []string {
+	if t.Width > 0 {
+		t.Width -= len(indent)
+	}
+	var b strings.Builder
+	_, _ = t.WriteTo(&b) // a builder takes everything
+	var lines []string
+	for line := range strings.Lines(b.String()) {
+		lines = append(lines, indent+strings.TrimSuffix(line, "\n"))
 	}
 	return lines
 }

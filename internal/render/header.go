@@ -59,7 +59,7 @@ func (o Options) settings(e event.Event) []setting {
 		{"process", pid},
 		{folderLabel, s.Folder},
 	} {
-		if line.value = oneLine(line.value); line.value != "" {
+		if line.value = Line(line.value); line.value != "" {
 			known = append(known, line)
 		}
 	}
@@ -69,7 +69,7 @@ func (o Options) settings(e event.Event) []setting {
 // header tells what will run, and how.
 func (t *Terminal) header(e event.Event) {
 	p := t.opts.Palette
-	t.line(p.Bold("ralph run") + " " + p.Dim(oneLine(e.Run)))
+	t.line(p.Bold("ralph run") + " " + p.Dim(Line(e.Run)))
 	lines := t.opts.settings(e)
 	width := 0
 	for _, s := range lines {
@@ -88,16 +88,9 @@ func (t *Terminal) heading(e event.Event, a *attempt) {
 	if e.Iteration > 0 {
 		front += strconv.Itoa(e.Iteration) + " · "
 	}
-	id := oneLine(e.Task)
-	var tail []string
-	if who := by(e); who != "" {
-		tail = append(tail, who)
-	}
-	if t.counts.Total > 0 {
-		tail = append(tail, fmt.Sprintf("%d of %d done", t.counts.Done, t.counts.Total))
-	}
+	id := Line(e.Task)
 	back := ""
-	if len(tail) > 0 {
+	if tail := facts(e, t.counts); len(tail) > 0 {
 		back = " · " + strings.Join(tail, " · ")
 	}
 	width := min(t.width(), maxHeading)
@@ -107,17 +100,7 @@ func (t *Terminal) heading(e event.Event, a *attempt) {
 	t.line("")
 	t.line(p.Dim(front) + p.Bold(id+" "+title) + p.Dim(back+" "+rule))
 	if e.Reason != "" {
-		t.detail(e, "model: "+oneLine(e.Reason))
-	}
-}
-
-// by names the agent and the model of an iteration.
-func by(e event.Event) string {
-	switch agent, model := oneLine(e.Agent), oneLine(e.Model); {
-	case agent != "" && model != "":
-		return agent + "/" + model
-	default:
-		return agent + model
+		t.tell(e, said{text: "model: " + Line(e.Reason), detail: true})
 	}
 }
 

@@ -81,15 +81,14 @@ func (p *progress) soFar(now time.Time) string {
 		return ""
 	}
 	var began time.Time
-	tools, cost, tokens, unknown := 0, p.cost, p.tokens, p.unknown
+	tools, used, tokens := 0, p.used, p.used.AllTokens()
 	for _, a := range p.attempts {
 		if began.IsZero() || a.began.Before(began) {
 			began = a.began
 		}
 		tools += a.tools
-		cost += a.cost
+		used = used.Add(a.used)
 		tokens += a.tokens
-		unknown = unknown || a.unknown
 	}
 	parts := []string{human.Span(now.Sub(began))}
 	if n := len(p.attempts); n > 1 {
@@ -97,8 +96,8 @@ func (p *progress) soFar(now time.Time) string {
 	}
 	parts = append(parts, human.Count(tools, "tool call"))
 	switch {
-	case p.known:
-		parts = append(parts, human.Roughly(unknown, p.guessed)+human.Dollars(cost)+" so far")
+	case used.CostUSD != nil:
+		parts = append(parts, Cost(used)+" so far")
 	case tokens > 0: // of an agent that does not tell what it costs
 		parts = append(parts, human.Tokens(tokens)+" so far")
 	}

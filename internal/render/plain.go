@@ -11,22 +11,25 @@ import (
 // The steps between them are for verbose output, or folded. No line begins with text
 // of an agent, which a CI service might take for a command to itself.
 type Plain struct {
-	page
-	progress
-	opts   Options
+	console
 	run    string
-	shown  time.Time // when something was last written
-	begin  string    // begins what is folded, and is not written yet
-	unfold string    // ends what is folded; empty when nothing is
-	title  string    // of what is folded
-	ticks  pulse
+	begin  string // begins what is folded, and is not written yet
+	unfold string // ends what is folded; empty when nothing is
+	title  string // of what is folded
 }
 
 // NewPlain returns a sink for CI and logs. The palette and the width of the options
 // do not matter. Close ends the goroutine that Options.Ticks need.
 func NewPlain(opts Options) *Plain {
 	opts = opts.withDefaults()
-	p := &Plain{page: page{out: opts.Out}, opts: opts}
+	p := &Plain{console: console{page: page{out: opts.Out}, opts: opts, byLine: func() bool { return true }}}
+	p.spoken = func(e event.Event, a *attempt) func(string) {
+		verb := "says: "
+		if a.speech.thought {
+			verb = "thinks: "
+		}
+		return func(line string) { p.say(e, verb+line) }
+	}
 	p.ticks.beat(opts.Ticks, p.tick)
 	return p
 }
@@ -137,12 +140,13 @@ func (p *Plain) say(e event.Event, s string) {
 }
 
 func (p *Plain) lead(e event.Event) string {
-	return p.opts.at(e).Format(time.RFC3339) + " " + or(oneLine(e.Task), oneLine(e.Run), "-") + " "
+	return p.opts.at(e).Format(time.RFC3339) + " " + or(Line(e.Task), Line(e.Run), "-") + " "
 }
 
-func (p *Plain) detail(e event.Event, s string) {
-	if p.opts.Verbose {
-		p.say(e, s)
+// tell writes what is said about an event.
+func (p *Plain) tell(e event.Event, s said) {
+	if !s.detail || p.opts.Verbose {
+		p.say(e, s.text+s.aside)
 	}
 }
 
@@ -154,19 +158,11 @@ func (p *Plain) render(e event.Event, a *attempt) {
 				p.say(e, s.label+": "+s.value)
 			}
 		}
-	case event.Recovered:
-		p.say(e, with("recovered", e.Reason))
-	case event.RecoveryDone:
-		p.recovery(e)
 	case event.TaskClaimed:
 		p.fold(e, claimed(e, a.title, p.counts))
 		if e.Reason != "" {
-			p.detail(e, "model: "+oneLine(e.Reason))
+			p.tell(e, said{text: "model: " + Line(e.Reason), detail: true})
 		}
-	case event.AgentResumed:
-		p.say(e, resumed)
-	case event.AgentStarted:
-		p.detail(e, started(e))
 	case event.AgentText:
 		p.speak(e, a)
 	case event.AgentThought:
@@ -177,45 +173,36 @@ func (p *Plain) render(e event.Event, a *attempt) {
 		}
 	case event.AgentTool:
 		p.tool(e, a)
-	case event.AgentPlan:
-		for _, step := range e.Plan {
-			p.detail(e, "plan: "+oneLine(step))
-		}
-	case event.AgentUsage:
-		p.detail(e, "used "+usage(e))
-	case event.AgentAsked:
-		p.detail(e, asked(e))
-	case event.Prompted:
-		p.prompted(e, a)
 	case event.GateStarted, event.GateEnded:
 		p.gate(e, a)
-	case event.VerifierStarted, event.VerifierEnded:
-		p.judge(e)
-	case event.Drifted:
-		p.say(e, drifted(e))
 	case event.AttemptEnded:
 		p.attemptEnded(e, a)
-	case event.Waiting:
-		if !p.waitsAlready(e) {
-			p.say(e, p.opts.waits(e))
-		}
 	case event.Warned:
 		title := p.title
 		if p.begin == "" {
 			p.endFold()
 		}
 		p.begin, p.unfold, p.title = "", "", ""
-		p.say(e, with("warning", or(e.Text, e.Reason)))
+		p.describeAll(e, a)
 		if title != "" {
 			p.beginFold(title)
 		}
-	case event.RunInterrupted:
-		p.say(e, with("interrupted", or(e.Reason, e.Text)))
 	case event.RunEnded:
 		p.hushAll(e)
 		p.endFold()
 		p.footer(e)
+	case event.Prompted:
+		if a.prompts == 0 {
+			p.openFold() // the agent may be silent for long
+		}
+		p.describeAll(e, a)
 	default:
-		p.detail(e, with(oneLine(string(e.Type)), or(e.Text, e.Reason)))
+		p.describeAll(e, a)
+	}
+}
+
+func (p *Plain) describeAll(e event.Event, a *attempt) {
+	for _, s := range p.describe(p.opts, e, a) {
+		p.tell(e, s)
 	}
 }

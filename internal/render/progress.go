@@ -17,11 +17,7 @@ type progress struct {
 	jobs     int // how many tasks may run at once
 	attempts map[string]*attempt
 	counts   event.Counts
-	cost     float64 // of the attempts that have ended
-	tokens   int64   // the same
-	known    bool    // an agent said what it costs
-	unknown  bool    // and one did not, of those that have ended
-	guessed  bool    // some of it is estimated
+	used     event.Usage // by the attempts that have ended
 	wait     event.Event
 	tally    tally
 }
@@ -32,9 +28,8 @@ type attempt struct {
 	began   time.Time
 	prompts int
 	tools   int
-	cost    float64 // so far
-	unknown bool    // that is not all
-	tokens  int64   // the same, or what the context holds if that is more
+	used    event.Usage // so far
+	tokens  int64       // the same, or what the context holds if that is more
 	speech  speech
 	refused *event.Event    // the last gate that failed, if it was shown
 	folded  bool            // it was shown in a part of a log that is folded
@@ -64,15 +59,11 @@ func (p *progress) follow(e event.Event, at time.Time) *attempt {
 		p.remember(e, a)
 	}
 	if e.Title != "" {
-		a.title = oneLine(e.Title)
-	}
-	if e.Usage != nil && e.Usage.CostUSD != nil && e.Type != event.RunEnded {
-		a.cost = *e.Usage.CostUSD
-		p.known, p.guessed = true, p.guessed || e.Usage.Estimated
+		a.title = Line(e.Title)
 	}
 	if u := e.Usage; u != nil && e.Type != event.RunEnded {
-		a.unknown = u.Unknown
-		a.tokens = max(a.tokens, u.TokensIn+u.TokensCached+u.TokensOut, u.Context)
+		a.used = *u
+		a.tokens = max(a.tokens, u.AllTokens(), u.Context)
 	}
 	return a
 }
@@ -94,12 +85,8 @@ func (p *progress) forget(e event.Event) {
 	switch e.Type {
 	case event.AttemptEnded:
 		delete(p.attempts, e.Task)
-		if e.Usage != nil && e.Usage.CostUSD != nil {
-			p.cost += *e.Usage.CostUSD
-		}
-		if u := e.Usage; u != nil {
-			p.unknown = p.unknown || u.Unknown
-			p.tokens += u.TokensIn + u.TokensCached + u.TokensOut
+		if e.Usage != nil {
+			p.used = p.used.Add(*e.Usage)
 		}
 	case event.RunEnded:
 		p.attempts = nil
@@ -125,7 +112,7 @@ func (a *attempt) seen(e event.Event) bool {
 
 // unsaid is why an agent is prompted, without the gate that was shown.
 func (a *attempt) unsaid(e event.Event) string {
-	reason, _ := a.unseen(oneLine(or(e.Reason, e.Text)), "")
+	reason, _ := a.unseen(Line(or(e.Reason, e.Text)), "")
 	return reason
 }
 
@@ -136,7 +123,7 @@ func (a *attempt) unseen(reason, evidence string) (string, string) {
 		return reason, evidence
 	}
 	gate := fmt.Sprintf("gate %q: %s", a.refused.Gate.Command, a.refused.Gate.Exit)
-	before, found := strings.CutSuffix(reason, oneLine(gate))
+	before, found := strings.CutSuffix(reason, Line(gate))
 	if !found {
 		return reason, evidence
 	}
@@ -158,7 +145,7 @@ func (p *progress) waitsAlready(e event.Event) bool {
 // tool takes a tool call or its change into account. Shown says that a line is
 // due: for a call not seen before, and for one that has just failed.
 func (a *attempt) tool(e *event.Tool) (c call, shown bool) {
-	c = call{title: oneLine(e.Title), kind: oneLine(e.Kind), failed: e.Status == "failed" || e.Error != ""}
+	c = call{title: Line(e.Title), kind: Line(e.Kind), failed: e.Status == "failed" || e.Error != ""}
 	old, known := a.calls[e.ID]
 	if c.title == "" {
 		c.title = old.title

@@ -64,7 +64,7 @@ func sampleRun() []event.Event {
 	s.task = event.Event{Iteration: 2, Task: "t-2b4d6f80", Attempt: "a-60c2d1f9"}
 	secondIteration(s)
 	until := s.at.Add(5 * time.Minute)
-	wait := event.Event{Type: event.Waiting, Agent: "claude", Reason: "claude has no room: You've hit your limit", Until: &until}
+	wait := event.Event{Type: event.Waiting, Agent: "claude", Reason: "claude is rate-limited: You've hit your limit", Until: &until}
 	s.run(wait)
 	s.run(wait)
 	s.run(event.Event{Type: event.Warned, Task: "t-2b4d6f80", Text: "the model hint \"gpt-9\" is not one that claude offers; it was ignored"})

@@ -65,7 +65,8 @@ func (o Options) silent(e event.Event) bool {
 	case event.Warned, event.RunInterrupted, event.RunEnded:
 		return false
 	case event.AttemptEnded:
-		return resultOf(e) != failed
+		_, tone := Attempt(e.AttemptOutcome(), e.Status)
+		return tone != Bad
 	default:
 		return true
 	}

@@ -34,7 +34,7 @@ func (t *tally) add(e event.Event) {
 		if t.titles == nil {
 			t.titles = map[string]string{}
 		}
-		t.titles[e.Task] = oneLine(e.Title)
+		t.titles[e.Task] = Line(e.Title)
 	case event.AttemptEnded:
 		t.settle(e)
 	}
@@ -43,18 +43,18 @@ func (t *tally) add(e event.Event) {
 // settle keeps the last word on a task: one that failed may be reset and done
 // while the run goes on.
 func (t *tally) settle(e event.Event) {
-	title := or(oneLine(e.Title), t.titles[e.Task])
+	title := or(Line(e.Title), t.titles[e.Task])
 	delete(t.titles, e.Task)
 	delete(t.failures, e.Task)
 	t.settled++
-	if resultOf(e) != failed {
+	if _, tone := Attempt(e.AttemptOutcome(), e.Status); tone != Bad {
 		return
 	}
 	if t.failures == nil {
 		t.failures = map[string]failure{}
 	}
-	reason, _ := cutLine(e.Reason)
-	t.failures[e.Task] = failure{task: oneLine(e.Task), title: title, reason: or(reason, "no reason given"), order: t.settled}
+	reason, _ := First(e.Reason)
+	t.failures[e.Task] = failure{task: Line(e.Task), title: title, reason: or(reason, "no reason given"), order: t.settled}
 }
 
 // failed lists the tasks that failed, oldest first.
@@ -62,10 +62,10 @@ func (t *tally) failed() []failure {
 	return slices.SortedFunc(maps.Values(t.failures), func(a, b failure) int { return a.order - b.order })
 }
 
-// anyFailed goes by the graph when it is known: a person may have changed it.
-func (t *tally) anyFailed() bool {
+// countFailed goes by the graph when it is known: a person may have changed it.
+func (t *tally) countFailed() int {
 	if t.counts != nil {
-		return t.counts.Failed > 0
+		return t.counts.Failed
 	}
-	return len(t.failures) > 0
+	return len(t.failures)
 }

@@ -1,10 +1,6 @@
 package render
 
-import (
-	"time"
-
-	"ralph/event"
-)
+import "ralph/event"
 
 // toolLines is how much of what a tool complained about is shown; the whole of it
 // is in the transcript.
@@ -13,20 +9,18 @@ const toolLines = 5
 // Terminal shows a run to a person who watches: what agents say as they say it.
 // It writes lines below each other, never a full screen, so that everything can
 // be scrolled back to.
-type Terminal struct {
-	page
-	progress
-	opts  Options
-	shown time.Time // when something was last written
-	ticks pulse
-}
+type Terminal struct{ console }
 
-// NewTerminal returns a sink for an interactive terminal. Close ends the
-// goroutine that Options.Ticks need.
+// NewTerminal returns a sink for an interactive terminal. Close ends the goroutine that
+// Options.Ticks need.
 func NewTerminal(opts Options) *Terminal {
 	opts = opts.withDefaults()
-	t := &Terminal{page: page{out: opts.Out}, opts: opts}
+	t := &Terminal{console{page: page{out: opts.Out}, opts: opts}}
 	t.columns = t.width
+	t.byLine = func() bool { return t.jobs > 1 } // agents that run at once would talk across each other
+	t.spoken = func(e event.Event, a *attempt) func(string) {
+		return func(line string) { t.say(e, t.paint(a)(line)) }
+	}
 	if opts.Quiet {
 		opts.Ticks = nil
 	}
@@ -61,57 +55,28 @@ func (t *Terminal) Close() error {
 }
 
 func (t *Terminal) render(e event.Event, a *attempt) {
-	p := t.opts.Palette
 	if endsSpeech(e) {
 		t.hush(e, a)
 	}
 	switch e.Type {
 	case event.RunStarted:
 		t.header(e)
-	case event.Recovered:
-		t.say(e, p.Yellow("↻ recovered "+oneLine(e.Task)+" "+a.title)+p.Dim(with("", e.Reason)))
-	case event.RecoveryDone:
-		t.recovery(e)
 	case event.TaskClaimed:
 		t.heading(e, a)
-	case event.AgentResumed:
-		t.say(e, p.Dim("  "+resumed))
-	case event.AgentStarted:
-		t.detail(e, started(e))
 	case event.AgentText, event.AgentThought:
 		t.speak(e, a)
 	case event.AgentTool:
 		t.tool(e, a)
-	case event.AgentPlan:
-		for _, step := range e.Plan {
-			t.detail(e, "plan: "+oneLine(step))
-		}
-	case event.AgentUsage:
-		t.detail(e, "used "+usage(e))
-	case event.AgentAsked:
-		t.detail(e, asked(e))
-	case event.Prompted:
-		t.prompted(e, a)
 	case event.GateStarted, event.GateEnded:
 		t.gate(e, a)
-	case event.VerifierStarted, event.VerifierEnded:
-		t.judge(e)
-	case event.Drifted:
-		t.say(e, p.Yellow("! "+drifted(e)))
 	case event.AttemptEnded:
 		t.attemptEnded(e, a)
-	case event.Waiting:
-		if !t.waitsAlready(e) {
-			t.say(e, p.Yellow("◷ "+t.opts.waits(e)))
-		}
-	case event.Warned:
-		t.say(e, p.Yellow("! "+with("warning", or(e.Text, e.Reason))))
-	case event.RunInterrupted:
-		t.say(e, p.Yellow("! "+with("interrupted", or(e.Reason, e.Text))))
 	case event.RunEnded:
 		t.hushAll(e)
 		t.footer(e)
 	default:
-		t.detail(e, with(oneLine(string(e.Type)), or(e.Text, e.Reason)))
+		for _, s := range t.describe(t.opts, e, a) {
+			t.tell(e, s)
+		}
 	}
 }

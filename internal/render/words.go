@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -9,110 +10,119 @@ import (
 	"ralph/internal/human"
 )
 
-// result is what became of a task in an attempt.
-type result int
+// said is a line about an event: a Terminal signs and paints it, a Plain takes the words.
+type said struct {
+	sign   string // "" for what is only dim
+	tone   Tone
+	text   string
+	about  string // what a Plain says at the beginning of every line
+	aside  string
+	detail bool // for verbose output only
+}
 
-const (
-	again result = iota // it will be tried again
-	done
-	failed
-)
-
-// resultOf goes by the task's status: an outcome may be final for the attempt
-// and not for the task.
-func resultOf(e event.Event) result {
-	state := e.Status
-	if state == "" {
-		state = event.TaskStatus(e.Outcome)
-	}
-	switch state {
-	case event.TaskDone:
-		return done
-	case event.TaskFailed:
-		return failed
+// describe words the events that stand for themselves; tasks, speech, tools, gates and
+// the end of the run are laid out by each sink.
+func (p *progress) describe(o Options, e event.Event, a *attempt) []said {
+	one := func(s said) []said { return []said{s} }
+	switch e.Type {
+	case event.Recovered:
+		return one(said{sign: "↻", text: "recovered", about: " " + Line(e.Task) + " " + a.title, aside: with("", e.Reason)})
+	case event.RecoveryDone:
+		if e.Recovery == nil || *e.Recovery == (event.Recovery{}) {
+			return one(said{text: Line(e.Reason), detail: true})
+		}
+		return one(said{sign: "↻", text: with("recovery", e.Reason)})
+	case event.AgentResumed:
+		return one(said{text: "continues in the session of the interrupted attempt"})
+	case event.AgentStarted:
+		return one(said{text: started(e), detail: true})
+	case event.AgentPlan:
+		var list []said
+		for _, step := range e.Plan {
+			list = append(list, said{text: "plan: " + Line(step), detail: true})
+		}
+		return list
+	case event.AgentUsage:
+		used := ""
+		if e.Usage != nil {
+			used = strings.Join(Used(*e.Usage), ", ")
+		}
+		return one(said{text: "used " + or(used, "nothing that is known"), detail: true})
+	case event.AgentAsked:
+		return one(said{text: asked(e), detail: true})
+	case event.Prompted:
+		if a.prompts++; a.prompts == 1 {
+			return one(said{text: with("prompted", or(e.Reason, e.Text)), detail: true})
+		}
+		return one(said{sign: "↪", text: with("asked again", a.unsaid(e))})
+	case event.VerifierStarted:
+		return one(said{text: "verifying: an agent with fresh eyes looks at the work"})
+	case event.VerifierEnded:
+		text, tone := Verdict(e.Verdict(), e.Reason)
+		return one(said{sign: tone.Sign(), tone: tone, text: text})
+	case event.Drifted:
+		return one(said{sign: "!", text: drifted(e)})
+	case event.Waiting:
+		if p.waitsAlready(e) {
+			return nil
+		}
+		return one(said{sign: "◷", text: o.waits(e)})
+	case event.Warned:
+		return one(said{sign: "!", text: with("warning", or(e.Text, e.Reason))})
+	case event.RunInterrupted:
+		return one(said{sign: "!", text: with("interrupted", or(e.Reason, e.Text))})
 	default:
-		return again
+		return one(said{text: with(Line(e.Type), or(e.Text, e.Reason)), detail: true})
 	}
 }
 
-// ended says how an attempt ended: "released in 3s: no answer". A reason may go
-// on with the output of a gate; that is evidence, for a complaint below the line.
-func ended(e event.Event, a *attempt) (line, evidence string) {
-	word := oneLine(e.Outcome)
-	switch r := resultOf(e); {
-	case r == done:
-		word = "done"
-	case r == failed && word != "" && word != "failed":
-		word = "failed (" + word + ")"
-	case r == failed:
-		word = "failed"
-	case word == "":
-		word = "released"
-	}
+// ended says how an attempt ended: "released in 3s: no answer". A reason may go on with
+// the output of a gate; that is evidence, for a complaint below the line.
+func ended(e event.Event, a *attempt) (line, evidence string, tone Tone) {
+	word, tone := Attempt(e.AttemptOutcome(), e.Status)
 	if e.Duration > 0 {
-		word += " in " + human.Span(time.Duration(e.Duration)*time.Millisecond)
+		word += " in " + Took(e.Duration)
 	}
-	reason, evidence := cutLine(e.Reason)
+	reason, evidence := First(e.Reason)
 	if reason == e.Outcome { // it was said
 		reason = ""
 	}
 	reason, evidence = a.unseen(reason, evidence)
-	return with(word, reason), evidence
+	return with(word, reason), evidence, tone
 }
 
-// cutLine parts the first line of foreign text from the rest.
-func cutLine(s string) (first, rest string) {
-	first, rest, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	return oneLine(first), rest
-}
-
-// resumed says that nothing begins anew.
-const resumed = "goes on in the session of the interrupted attempt"
-
-// spent lists what an attempt took, as far as it is known: first the model that
-// really did it, which may be another than was asked for.
+// spent lists what an attempt took, as far as it is known: first the model that really
+// did it, which may be another than was asked for.
 func spent(e event.Event) []string {
 	var parts []string
-	if model := oneLine(e.Model); model != "" {
+	if model := Line(e.Model); model != "" {
 		parts = append(parts, model)
 	}
-	parts = append(parts, used(e.Usage)...)
+	if e.Usage != nil {
+		parts = append(parts, Used(*e.Usage)...)
+	}
 	if n := len(e.Files); n > 0 {
 		parts = append(parts, human.Count(n, "file"))
 	}
 	return parts
 }
 
-func used(u *event.Usage) []string {
-	if u == nil {
-		return nil
+// gateResult says how a gate ended, and how long it took.
+func gateResult(e event.Event) (result, aside string, tone Tone) {
+	result, aside, tone = Gate(*e.Gate)
+	if e.Duration > 0 {
+		result += " in " + Took(e.Duration)
 	}
-	var parts []string
-	if tokens := human.InOut(u.TokensIn, u.TokensCached, u.TokensOut); tokens != "" {
-		parts = append(parts, tokens)
-	}
-	if u.Context > 0 {
-		parts = append(parts, human.Tokens(u.Context)+" of context")
-	}
-	if u.CostUSD != nil {
-		parts = append(parts, human.Roughly(u.Unknown, u.Estimated)+human.Dollars(*u.CostUSD))
-	}
-	return parts
+	return result, aside, tone
 }
 
-// gateResult says how a gate ended.
-func gateResult(e event.Event) string {
-	word := "passed"
-	if !e.Gate.Passed {
-		word = "failed"
-		if exit := oneLine(e.Gate.Exit); exit != "" {
-			word += " (" + exit + ")"
-		}
+// checking says why a gate is run.
+func checking(e event.Event) string {
+	s := "checking"
+	if e.Reason != "" {
+		s += " " + Line(e.Reason)
 	}
-	if e.Duration > 0 {
-		word += " in " + human.Span(time.Duration(e.Duration)*time.Millisecond)
-	}
-	return word
+	return s + ": " + Line(e.Gate.Command)
 }
 
 // asked says what an agent wanted to be allowed, and the answer.
@@ -121,21 +131,18 @@ func asked(e event.Event) string {
 	if e.Tool != nil {
 		what, kind = or(what, e.Tool.Title), e.Tool.Kind
 	}
-	s := "asked: " + oneLine(what)
+	s := "asked: " + Line(what)
 	if kind != "" {
-		s += " (" + oneLine(kind) + ")"
+		s += " (" + Line(kind) + ")"
 	}
-	if answer := or(e.Outcome, e.Reason); answer != "" {
-		s += ": " + oneLine(answer)
-	}
-	return s
+	return with(s, or(e.Outcome, e.Reason))
 }
 
 // started says which process works on a task.
 func started(e event.Event) string {
-	s := "started " + oneLine(or(e.Agent, "agent"))
+	s := "started " + Line(or(e.Agent, "agent"))
 	if e.Model != "" {
-		s += ", model " + oneLine(e.Model)
+		s += ", model " + Line(e.Model)
 	}
 	if e.PID > 0 {
 		s += ", pid " + strconv.Itoa(e.PID)
@@ -154,44 +161,43 @@ func (o Options) waits(e event.Event) string {
 		}
 		s += " until " + until.Format(layout)
 	}
-	if reason := oneLine(or(e.Reason, e.Text)); reason != "" {
-		s += ": " + reason
-	}
-	return s
+	return with(s, or(e.Reason, e.Text))
 }
 
-// drifted says that an attempt gets nowhere, and what is done about it.
+// drifted says that an attempt makes no progress, and what is done about it.
 func drifted(e event.Event) string {
-	s := "it gets nowhere"
+	s := "it makes no progress"
 	switch e.Drift() {
 	case event.DriftNudge:
-		s += ", and is told so"
+		s += ", and is prompted about it"
 	case event.DriftStronger:
 		s += ", and ends; the next attempt has a stronger model if there is one"
 	case event.DriftGiveUp:
-		s += ", and the task is given up"
+		s += ", and the task fails"
 	}
 	return with(s, e.Reason)
 }
 
-// usage says what an attempt has used so far.
-func usage(e event.Event) string {
-	return or(strings.Join(used(e.Usage), ", "), "nothing that is known")
-}
-
-// with joins a sentence and what may be said behind a colon.
-func with(s, foreign string) string {
-	if foreign = oneLine(foreign); foreign != "" {
-		return s + ": " + foreign
+// claimed says that an iteration begins.
+func claimed(e event.Event, title string, c event.Counts) string {
+	s := "claimed: " + title
+	if e.Iteration > 0 {
+		s = "iteration " + strconv.Itoa(e.Iteration) + ": " + title
+	}
+	if about := facts(e, c); len(about) > 0 {
+		s += " (" + strings.Join(about, ", ") + ")"
 	}
 	return s
 }
 
-func or(values ...string) string {
-	for _, v := range values {
-		if strings.TrimSpace(v) != "" {
-			return v
-		}
+// facts are who works in an iteration, and how far the run is.
+func facts(e event.Event, c event.Counts) []string {
+	var list []string
+	if who := strings.Trim(Line(e.Agent)+"/"+Line(e.Model), "/"); who != "" {
+		list = append(list, who)
 	}
-	return ""
+	if c.Total > 0 {
+		list = append(list, fmt.Sprintf("%d of %d done", c.Done, c.Total))
+	}
+	return list
 }

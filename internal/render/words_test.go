@@ -12,7 +12,7 @@ func TestAReasonThatSaysTheSameIsNotRepeated(t *testing.T) {
 		"interrupted in 3s":                {Outcome: "interrupted", Status: "pending", Reason: "interrupted", Duration: 3000},
 		"interrupted in 3s: stopped by me": {Outcome: "interrupted", Status: "pending", Reason: "stopped by me", Duration: 3000},
 	} {
-		if got, _ := ended(e, &attempt{}); got != want {
+		if got, _, _ := ended(e, &attempt{}); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"ralph/dag"
-	"ralph/event"
 	"ralph/internal/human"
+	"ralph/internal/render"
 	"ralph/internal/term"
 )
 
@@ -50,14 +50,10 @@ func (m *model) runWords() string {
 	case stopping:
 		return p.Yellow("stopping") + " " + span(m.at.Sub(r.StartedAt)) + scope
 	case died:
-		return p.Red("died") + scope + "; the next run takes up what it left"
+		return p.Red("died") + scope + "; the next run recovers its tasks"
 	case ended:
-		words := strings.ReplaceAll(harmless(string(r.Outcome)), "_", " ")
-		paint := p.Yellow
-		if r.Outcome == event.OutcomeComplete && m.snap.tally.ByStatus[dag.Failed] == 0 {
-			paint = p.Green
-		}
-		text := paint("ended: "+words) + " in " + span(r.EndedAt.Sub(r.StartedAt)) + scope
+		words, tone := render.Outcome(r.Outcome, m.snap.tally.ByStatus[dag.Failed])
+		text := tone.Paint(p, "ended: "+steady(words)) + " in " + span(r.EndedAt.Sub(r.StartedAt)) + scope
 		if reason := harmless(r.Reason); reason != "" {
 			text += ": " + reason
 		}
@@ -110,8 +106,8 @@ func (m *model) spent() string {
 	if m.snap.tokens > 0 && (m.width >= roomy || m.snap.spent.CostUSD == nil) {
 		parts = append(parts, tokens(m.snap.tokens))
 	}
-	if u := m.snap.spent; u.CostUSD != nil {
-		parts = append(parts, m.palette.Bold(human.Roughly(u.Unknown, u.Estimated)+human.Dollars(*u.CostUSD)))
+	if cost := render.Cost(m.snap.spent.Usage); cost != "" {
+		parts = append(parts, m.palette.Bold(cost))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -144,8 +140,8 @@ func (m *model) facts(a dag.Attempt) []string {
 	facts = append(facts, phase(a, m.doing[a.ID]), span(m.at.Sub(a.StartedAt)))
 	if n := a.AllTokens(); m.width < roomy && n > 0 {
 		facts = append(facts, tokens(n))
-		if a.CostUSD != nil {
-			facts = append(facts, human.Roughly(a.Unknown, a.Estimated)+human.Dollars(*a.CostUSD))
+		if cost := render.Cost(a.Usage); cost != "" {
+			facts = append(facts, cost)
 		}
 		return facts
 	}

@@ -8,7 +8,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/human"
-	"ralph/internal/term"
+	"ralph/internal/render"
 )
 
 func (m *model) treeTitle() string {
@@ -95,8 +95,8 @@ func (m *model) untried(width int) []string {
 	if len(m.detail.reasons) == 0 {
 		lines = append(lines, "  nothing holds it up: it runs in its turn")
 	}
-	for l := range strings.Lines(term.Block(term.Strip(strings.ToValidUTF8(m.detail.about, "?")))) {
-		lines = append(lines, wrap("  "+m.palette.Dim(strings.TrimRight(strings.ReplaceAll(l, "\t", "    "), "\n")), width)...)
+	for l := range strings.Lines(render.Block(m.detail.about)) {
+		lines = append(lines, wrap("  "+m.palette.Dim(strings.TrimRight(l, "\n")), width)...)
 	}
 	return lines
 }
@@ -112,11 +112,8 @@ func (m *model) ending() []string {
 		}
 	} else {
 		for _, g := range a.Gates {
-			word := p.Green("passed")
-			if !g.Passed {
-				word = p.Red("failed") + " (" + harmless(g.Exit) + ")"
-			}
-			lines = append(lines, label("gate")+harmless(g.Command)+" "+word)
+			result, aside, tone := render.Gate(event.Gate{Passed: g.Passed, Exit: g.Exit, Baseline: g.Baseline, Verdict: g.Verdict})
+			lines = append(lines, label("gate")+harmless(g.Command)+" "+tone.Paint(p, steady(result))+aside)
 		}
 		lines = append(lines, label("ended")+m.outcome(*a))
 	}
@@ -127,20 +124,13 @@ func (m *model) ending() []string {
 }
 
 func (m *model) outcome(a dag.Attempt) string {
-	paint := m.palette.Yellow
-	switch a.Outcome {
-	case event.AttemptDone:
-		paint = m.palette.Green
-	case event.AttemptFailed:
-		paint = m.palette.Red
-	}
-	text := paint(harmless(string(a.Outcome))) + " in " + span(a.EndedAt.Sub(a.StartedAt).Round(time.Second))
+	word, tone := render.Attempt(a.Outcome, "")
+	text := tone.Paint(m.palette, steady(word)) + " in " + span(a.EndedAt.Sub(a.StartedAt).Round(time.Second))
 	if facts := used(a); len(facts) > 0 {
 		text += ", " + strings.Join(facts, ", ")
 	}
-	first, _, _ := strings.Cut(strings.TrimSpace(a.Reason), "\n")
-	if first = harmless(first); first != "" {
-		text += ": " + first
+	if first, _ := render.First(a.Reason); first != "" {
+		text += ": " + steady(first)
 	}
 	return text
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"ralph/internal/render"
 	"ralph/internal/render/transcript"
 	"ralph/internal/term"
 )
@@ -122,7 +123,7 @@ func wrap(line string, width int) []string {
 }
 
 // harmless makes foreign text one line that cannot do anything to a terminal.
-func harmless(s string) string { return steady(term.Line(term.Strip(strings.ToValidUTF8(s, "?")))) }
+func harmless[S ~string](s S) string { return steady(render.Line(s)) }
 
 // steady takes out what joins characters to one: terminals do not agree on how wide
 // that is, and everything to its right would be elsewhere than we think.

@@ -7,6 +7,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/human"
+	"ralph/internal/render"
 	"ralph/internal/term"
 )
 
@@ -105,8 +106,8 @@ func used(a dag.Attempt) []string {
 	if a.Tokens() > 0 {
 		parts = append(parts, told(a.TokensIn+a.TokensCached, "in")+", "+told(a.TokensOut, "out"))
 	}
-	if a.CostUSD != nil {
-		parts = append(parts, human.Roughly(a.Unknown, a.Estimated)+human.Dollars(*a.CostUSD))
+	if cost := render.Cost(a.Usage); cost != "" {
+		parts = append(parts, cost)
 	}
 	return parts
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"ralph/event"
-	"ralph/internal/human"
+	"ralph/internal/render"
 	"ralph/internal/term"
 )
 
@@ -37,7 +37,7 @@ func (p *Printer) Print(l Line) {
 	p.speaker = who
 	switch l.Kind {
 	case Began:
-		p.f("%s  %s, agent %s\n", p.Palette.Cyan(l.Run), one(l.Text), one(l.Agent))
+		p.f("%s  %s, agent %s\n", p.Palette.Cyan(l.Run), render.Line(l.Text), render.Line(l.Agent))
 	case Claimed:
 		p.claimed(l)
 	case Prompt:
@@ -51,15 +51,15 @@ func (p *Printer) Print(l Line) {
 	case ToolCall:
 		p.tool(l.Tool)
 	case Plan:
-		p.block("plan", strings.ReplaceAll(clean(l.Text), "in_progress:", "now:"), 0)
+		p.block("plan", strings.ReplaceAll(render.Block(l.Text), "in_progress:", "now:"), 0)
 	case Asked:
-		p.label("asked", one(l.Text))
+		p.label("asked", render.Line(l.Text))
 	case Wrote:
-		p.label("wrote", one(l.Text))
+		p.label("wrote", render.Line(l.Text))
 	case Failed, Raw:
-		p.block(string(l.Kind), p.cut(clean(l.Text), outputLines), 0)
+		p.block(string(l.Kind), p.cut(render.Block(l.Text), outputLines), 0)
 	case Stopped:
-		p.label("stopped", p.Palette.Yellow(one(l.Text)))
+		p.label("stopped", p.Palette.Yellow(render.Line(l.Text)))
 	case Gate:
 		p.gate(l)
 	case Verdict:
@@ -67,12 +67,12 @@ func (p *Printer) Print(l Line) {
 	case Ended:
 		p.ended(l)
 	case Waits:
-		p.f("%s\n", p.Palette.Dim("waiting "+one(l.Text)))
+		p.f("%s\n", p.Palette.Dim("waiting "+render.Line(l.Text)))
 	case Warning:
-		p.f("%s %s\n", p.Palette.Yellow("warning:"), one(l.Text))
+		p.f("%s %s\n", p.Palette.Yellow("warning:"), render.Line(l.Text))
 	case Over:
-		text := strings.Join(words(l, strings.ReplaceAll(one(l.Outcome), "_", " ")), ", ")
-		if reason := one(l.Text); reason != "" {
+		text := strings.Join(words(l, render.OutcomeWord(event.RunOutcome(l.Outcome))), ", ")
+		if reason := render.Line(l.Text); reason != "" {
 			text += ": " + reason
 		}
 		p.f("\n%s  %s\n", p.Palette.Cyan(l.Run), text)
@@ -108,7 +108,7 @@ func (p *Printer) speech(name, text string, goesOn bool, paint func(string) stri
 	if goesOn {
 		name = ""
 	}
-	for l := range strings.Lines(clean(text)) {
+	for l := range strings.Lines(render.Block(text)) {
 		if l = strings.TrimRight(l, "\n "); l == "" {
 			continue
 		}
@@ -125,14 +125,14 @@ func (p *Printer) claimed(l Line) {
 	if l.Iteration > 0 {
 		facts = append(facts, fmt.Sprintf("iteration %d", l.Iteration))
 	}
-	if who := strings.TrimSpace(one(l.Agent) + " " + one(l.Model)); who != "" {
+	if who := strings.TrimSpace(render.Line(l.Agent) + " " + render.Line(l.Model)); who != "" {
 		facts = append(facts, who)
 	}
-	p.f("\n%s  %s  %s\n", p.Palette.Cyan(one(l.Task)), p.Palette.Bold(one(l.Title)), p.Palette.Dim(strings.Join(facts, ", ")))
+	p.f("\n%s  %s  %s\n", p.Palette.Cyan(render.Line(l.Task)), p.Palette.Bold(render.Line(l.Title)), p.Palette.Dim(strings.Join(facts, ", ")))
 }
 
 func (p *Printer) prompt(l Line) {
-	text := strings.TrimSpace(clean(l.Text))
+	text := strings.TrimSpace(render.Block(l.Text))
 	if p.Full {
 		p.block("prompt", text, 0)
 		return
@@ -144,19 +144,19 @@ func (p *Printer) tool(t *Tool) {
 	if t == nil {
 		return
 	}
-	title := one(t.Title)
+	title := render.Line(t.Title)
 	if t.Kind != "" {
-		title += p.Palette.Dim(" (" + one(t.Kind) + ")")
+		title += p.Palette.Dim(" (" + render.Line(t.Kind) + ")")
 	}
 	if t.New {
 		p.label("tool", title)
-		if in := clean(t.Input); in != "" && one(in) != one(t.Title) {
+		if in := render.Block(t.Input); in != "" && render.Line(in) != render.Line(t.Title) {
 			p.quote(p.cut(in, outputLines))
 		}
 	}
 	switch t.Status {
 	case "failed":
-		p.label("tool", one(t.Title)+" "+p.Palette.Red("failed"))
+		p.label("tool", render.Line(t.Title)+" "+p.Palette.Red("failed"))
 	case "completed":
 		if !t.New && t.Output == "" && len(t.Files) == 0 {
 			return
@@ -167,9 +167,9 @@ func (p *Printer) tool(t *Tool) {
 		}
 	}
 	for _, f := range t.Files {
-		p.label("changed", one(f))
+		p.label("changed", render.Line(f))
 	}
-	p.quote(p.cut(clean(t.Output), outputLines))
+	p.quote(p.cut(render.Block(t.Output), outputLines))
 }
 
 // quote sets off what a program printed.
@@ -183,19 +183,12 @@ func (p *Printer) gate(l Line) {
 	if l.Gate == nil {
 		return
 	}
-	word := p.Palette.Green("passed")
-	switch {
-	case l.Gate.Verdict == event.GateFlaky:
-		word += " (at first it failed: flaky)"
-	case !l.Gate.Passed && l.Gate.Verdict == event.GateExcused:
-		word = p.Palette.Yellow("failed") + " (it was red before the work and is not worse)"
-	case !l.Gate.Passed:
-		word = p.Palette.Red("failed") + " (" + one(l.Gate.Exit) + ")"
-	}
+	result, aside, tone := render.Gate(*l.Gate)
+	word := tone.Paint(p.Palette, result) + aside
 	if l.Text != "" {
-		word += " " + p.Palette.Dim(one(l.Text))
+		word += " " + p.Palette.Dim(render.Line(l.Text))
 	}
-	p.label("gate", one(l.Gate.Command)+" "+word)
+	p.label("gate", render.Line(l.Gate.Command)+" "+word)
 	p.output = strings.TrimSpace(l.Output)
 	p.gateOutput(l.Output)
 }
@@ -203,40 +196,37 @@ func (p *Printer) gate(l Line) {
 // gateOutput quotes the end of what a gate printed.
 func (p *Printer) gateOutput(text string) {
 	if p.Full {
-		p.quote(clean(text))
+		p.quote(render.Block(text))
 		return
 	}
 	p.quote(strings.Join(term.MarkedTail(text, term.GateLines), "\n"))
 }
 
 func (p *Printer) verdict(l Line) {
-	word := map[event.Verdict]string{event.VerdictPass: p.Palette.Green("passed"), event.VerdictFail: p.Palette.Red("failed")}[event.Verdict(l.Outcome)]
-	if word == "" {
-		word = p.Palette.Yellow("none")
+	v := event.Verdict(l.Outcome)
+	_, tone := render.Verdict(v, "")
+	word := string(v)
+	switch v {
+	case event.VerdictPass:
+		word = "passed"
+	case event.VerdictFail:
+		word = "failed"
+	case event.VerdictNone:
+		tone = render.Notable
 	}
-	p.label("verdict", word)
-	p.quote(p.cut(clean(l.Text), verdictLines))
+	p.label("verdict", tone.Paint(p.Palette, word))
+	p.quote(p.cut(render.Block(l.Text), verdictLines))
 }
 
 func (p *Printer) ended(l Line) {
-	word := one(l.Outcome)
-	paint := p.Palette.Yellow
-	switch l.Status {
-	case event.TaskDone:
-		paint = p.Palette.Green
-	case event.TaskFailed:
-		paint = p.Palette.Red
-		if word != "failed" {
-			word = "failed (" + word + ")"
-		}
-	}
-	first, rest, _ := strings.Cut(strings.TrimSpace(l.Text), "\n")
+	word, tone := render.Attempt(event.AttemptOutcome(l.Outcome), l.Status)
+	first, rest := render.First(l.Text)
 	facts := words(l, "")
-	text := paint(word)
+	text := tone.Paint(p.Palette, word)
 	if len(facts) > 0 {
 		text += " " + strings.Join(facts, ", ")
 	}
-	if first = one(first); first != "" {
+	if first != "" {
 		text += ": " + first
 	}
 	p.label("ended", text)
@@ -249,18 +239,13 @@ func (p *Printer) ended(l Line) {
 func words(l Line, outcome string) []string {
 	var list []string
 	if l.Duration > 0 {
-		outcome += " in " + human.Span(time.Duration(l.Duration)*time.Millisecond)
+		outcome += " in " + render.Took(l.Duration)
 	}
 	if outcome = strings.TrimSpace(outcome); outcome != "" {
 		list = append(list, outcome)
 	}
-	if u := l.Usage; u != nil {
-		if tokens := human.InOut(u.TokensIn+u.TokensCached, 0, u.TokensOut); tokens != "" {
-			list = append(list, tokens)
-		}
-		if u.CostUSD != nil {
-			list = append(list, human.Roughly(u.Unknown, u.Estimated)+human.Dollars(*u.CostUSD))
-		}
+	if l.Usage != nil {
+		list = append(list, render.Used(*l.Usage)...)
 	}
 	return list
 }
@@ -281,13 +266,6 @@ func (p *Printer) zone() *time.Location {
 	}
 	return p.Zone
 }
-
-// clean makes foreign text harmless and keeps its lines; one makes it one line.
-func clean(s string) string {
-	return strings.ReplaceAll(term.Block(term.Strip(strings.ToValidUTF8(s, "?"))), "\t", "    ")
-}
-
-func one(s string) string { return strings.Join(strings.Fields(clean(s)), " ") }
 
 // JSON writes lines for machines.
 type JSON struct {

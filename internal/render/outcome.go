@@ -1,0 +1,172 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"ralph/event"
+	"ralph/internal/human"
+	"ralph/internal/term"
+)
+
+// Tone is how something is to be taken; it chooses a sign and a colour.
+type Tone int
+
+// The tones.
+const (
+	Notable Tone = iota // a person may want to look
+	Good
+	Bad
+	Open // it goes on
+)
+
+// Sign is the tone without colours.
+func (t Tone) Sign() string { return [...]string{"!", "✓", "✗", "…"}[t] }
+
+// Paint colours text by the tone.
+func (t Tone) Paint(p term.Palette, s string) string {
+	switch t {
+	case Good:
+		return p.Green(s)
+	case Bad:
+		return p.Red(s)
+	case Notable, Open:
+	}
+	return p.Yellow(s)
+}
+
+// Outcome is how a run ended, or how it goes, as a headline.
+func Outcome(o event.RunOutcome, failed int) (string, Tone) {
+	switch o {
+	case event.OutcomeComplete:
+		if failed > 0 {
+			return "complete, with " + human.Count(failed, "failed task"), Bad
+		}
+		return "complete", Good
+	case event.OutcomeFailure:
+		return "failure", Bad
+	case event.OutcomeBlocked:
+		return "blocked", lookOrBad(failed)
+	case event.OutcomeNoPlan:
+		return "no tasks to run", lookOrBad(failed)
+	case event.OutcomeLimit:
+		return "a limit was reached", Notable
+	case event.OutcomeStopped:
+		return "stopped", Notable
+	case event.OutcomeInterrupted:
+		return "interrupted", Notable
+	case event.OutcomeUnavailable:
+		return "no usable agent", Bad
+	case event.OutcomeError:
+		return "ralph could not continue", Bad
+	case event.OutcomeRunning:
+		return "still running", Open
+	case event.OutcomeDied:
+		return "died without reporting an outcome", Bad
+	case event.OutcomeNotStarted:
+		return "could not start", Bad
+	}
+	return or(OutcomeWord(o), "ended"), lookOrBad(failed) // of a newer ralph
+}
+
+func lookOrBad(failed int) Tone {
+	if failed > 0 {
+		return Bad
+	}
+	return Notable
+}
+
+// OutcomeWord is the outcome of a run in a list.
+func OutcomeWord(o event.RunOutcome) string { return strings.ReplaceAll(Line(o), "_", " ") }
+
+// Attempt is how an attempt ended. The status of the task decides, if it is known: an
+// outcome may be final for the attempt and not for the task.
+func Attempt(o event.AttemptOutcome, status event.TaskStatus) (string, Tone) {
+	word := or(Line(o), string(event.AttemptReleased))
+	if status == "" {
+		switch o {
+		case event.AttemptDone:
+			status = event.TaskDone
+		case event.AttemptFailed:
+			status = event.TaskFailed
+		case event.AttemptRetried, event.AttemptReleased, event.AttemptTimeout, event.AttemptRefused, event.AttemptError,
+			event.AttemptLimited, event.AttemptInterrupted:
+		}
+	}
+	switch {
+	case status == event.TaskDone:
+		return "done", Good
+	case status == event.TaskFailed && o != event.AttemptFailed && o != "":
+		return "failed (" + word + ")", Bad
+	case status == event.TaskFailed:
+		return "failed", Bad
+	default:
+		return word, Notable
+	}
+}
+
+// Gate is how a gate ended, and why that does not count as its exit status says.
+func Gate(g event.Gate) (result, aside string, tone Tone) {
+	result, tone = "passed", Good
+	if !g.Passed {
+		result, tone = "failed", Bad
+		if exit := Line(g.Exit); exit != "" {
+			result += " (" + exit + ")"
+		}
+	}
+	switch g.Verdict {
+	case event.GateFlaky:
+		aside = "; it failed at first: flaky"
+	case event.GateExcused:
+		aside, tone = "; it was red before the work and is not worse", Notable
+	case event.GatePassed, event.GateFailed:
+	}
+	if aside == "" && g.Baseline == event.BaselineRed && g.Passed {
+		aside = "; it was red before the work"
+	}
+	return result, aside, tone
+}
+
+// Verdict is what the verifying agent said.
+func Verdict(v event.Verdict, reason string) (string, Tone) {
+	switch v {
+	case event.VerdictPass:
+		return "verified by an agent with fresh eyes", Good
+	case event.VerdictFail:
+		return with("an agent with fresh eyes found", or(reason, "a fault")), Bad
+	case event.VerdictNone:
+	}
+	return with("no verdict", reason), Bad
+}
+
+// Counts is how far a run came.
+func Counts(c event.Counts) string {
+	return fmt.Sprintf("%d done, %d failed, %d remaining of %s", c.Done, c.Failed, c.Remaining, human.Count(c.Total, "task"))
+}
+
+// Took writes milliseconds as events carry them.
+func Took(ms int64) string { return human.Span(time.Duration(ms) * time.Millisecond) }
+
+// Cost is what is known of the cost, or "".
+func Cost(u event.Usage) string {
+	if u.CostUSD == nil {
+		return ""
+	}
+	return human.Roughly(u.Unknown, u.Estimated) + human.Dollars(*u.CostUSD)
+}
+
+// Used lists what is known to be used: tokens, context, cost.
+func Used(u event.Usage) []string {
+	var parts []string
+	if tokens := human.InOut(u.TokensIn, u.TokensCached, u.TokensOut); tokens != "" {
+		parts = append(parts, tokens)
+	}
+	if u.Context > 0 {
+		parts = append(parts, human.Tokens(u.Context)+" of context")
+	}
+	if cost := Cost(u); cost != "" {
+		parts = append(parts, cost)
+	}
+	return parts
+}
