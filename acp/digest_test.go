@@ -24,9 +24,7 @@ func TestCallsAreToldApartByInputAndResult(t *testing.T) {
 			last[call.ID] = call
 		}
 	}
-	if _, err := b.prompt(t); err != nil {
-		t.Fatal(err)
-	}
+	b.must(t)
 	mu.Lock()
 	defer mu.Unlock()
 	a := last["a"]

@@ -27,8 +27,7 @@ func TestFilesThroughTheClient(t *testing.T) {
 		step{Do: "request", Method: "fs/read_text_file", Params: []byte(`{"sessionId":"other","path":"a"}`)},
 		step{Do: "request", Method: "fs/write_text_file", Params: []byte(`7`)},
 	))
-	turn, err := b.prompt(t)
-	check.OK(t, err)
+	turn := b.must(t)
 	results := b.results(t)
 	for name, want := range map[string]string{
 		"write new/deep/file.txt":       `{}`,
@@ -53,9 +52,7 @@ func TestReadOnlySession(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, say(step{Do: "write", Path: "a.txt", Text: "x"}, step{Do: "terminal", Argv: []string{"echo", "ran"}}))
 	b.cfg.ReadOnly = true
-	if _, err := b.prompt(t); err != nil {
-		t.Fatal(err)
-	}
+	b.must(t)
 	if got := b.results(t)["write a.txt"]; !strings.Contains(got, "read-only") {
 		t.Errorf("write: got %s", got)
 	}
@@ -74,9 +71,7 @@ func TestMissingFileAsEmptyText(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, say(step{Do: "read", Path: "missing.txt"}))
 	b.cfg.MissingFile = MissingEmpty
-	if _, err := b.prompt(t); err != nil {
-		t.Fatal(err)
-	}
+	b.must(t)
 	if got := b.results(t)["read missing.txt"]; got != `{"content":""}` {
 		t.Errorf("got %s", got)
 	}
@@ -303,9 +298,7 @@ func TestAFurtherFolderIsReadAndNeverWritten(t *testing.T) {
 		step{Do: "write", Path: project + "/new.go", Text: "x"},
 	))
 	b.cfg.Reads = project
-	if _, err := b.prompt(t); err != nil {
-		t.Fatal(err)
-	}
+	b.must(t)
 	for name, want := range map[string]string{
 		"read " + project + "/code.go": `{"content":"package x\n"}`,
 		"read " + project + "/out":     "outside the project",

@@ -85,6 +85,14 @@ func (b *bench) start(t testing.TB) *Session {
 	return s
 }
 
+// must is a prompt that ends well.
+func (b *bench) must(t testing.TB) Turn {
+	t.Helper()
+	turn, err := b.prompt(t)
+	check.OK(t, err)
+	return turn
+}
+
 // prompt runs a whole session with one prompt.
 func (b *bench) prompt(t testing.TB) (Turn, error) {
 	t.Helper()

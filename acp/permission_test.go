@@ -25,9 +25,7 @@ func TestPermissions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, say(step{Do: "permission", Text: "do it", Kind: "edit", Options: tc.options}))
-			if _, err := b.prompt(t); err != nil {
-				t.Fatal(err)
-			}
+			b.must(t)
 			if got := b.results(t)["permission"]; !strings.Contains(got, tc.want) {
 				t.Errorf("got %s, want %s", got, tc.want)
 			}

@@ -151,8 +151,7 @@ func TestTurn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, say(tc.steps...))
-			got, err := b.prompt(t)
-			check.OK(t, err)
+			got := b.must(t)
 			check.Equal(t, "result", tc.want, got, ignoreDuration, cmpopts.EquateEmpty())
 			b.checkTranscript(t)
 			b.wantNothingLeft(t)
@@ -289,7 +288,6 @@ func TestProjectBehindALink(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	check.OK(t, os.Symlink(b.cfg.Dir, link))
 	b.cfg.Dir = link
-	turn, err := b.prompt(t)
-	check.OK(t, err)
+	turn := b.must(t)
 	check.Equal(t, "result", []string{"a.txt"}, turn.Files)
 }

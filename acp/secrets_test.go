@@ -124,9 +124,7 @@ func TestFilesAndTerminalsKeepSecrets(t *testing.T) {
 		step{Do: "terminal", Argv: []string{"cat", "key.txt"}},
 	))
 	b.cfg.Redact = redact.New(secret)
-	if _, err := b.prompt(t); err != nil {
-		t.Fatal(err)
-	}
+	b.must(t)
 	data, err := os.ReadFile(filepath.Join(b.cfg.Dir, "key.txt"))
 	if err != nil || string(data) != "key="+secret {
 		t.Errorf("the file has %q, %v", data, err)

@@ -33,9 +33,7 @@ func TestTerminals(t *testing.T) {
 			tc.step.Do = "terminal"
 			b := newBench(t, say(tc.step))
 			check.OK(t, os.Mkdir(filepath.Join(b.cfg.Dir, sub), 0o755))
-			if _, err := b.prompt(t); err != nil {
-				t.Fatal(err)
-			}
+			b.must(t)
 			results := b.results(t)
 			if got := results["terminal exit"]; got != tc.exit {
 				t.Errorf("exit: got %s, want %s", got, tc.exit)
@@ -55,9 +53,7 @@ func TestTerminalsRefused(t *testing.T) {
 		step{Do: "request", Method: "terminal/output", Params: []byte(`{"sessionId":"","terminalId":"term-99"}`)},
 	))
 	check.OK(t, os.Symlink(t.TempDir(), filepath.Join(b.cfg.Dir, "link")))
-	if _, err := b.prompt(t); err != nil {
-		t.Fatal(err)
-	}
+	b.must(t)
 	for name, want := range map[string]string{
 		"terminal":        "outside the project",
 		"terminal_start":  "outside the project",
@@ -77,17 +73,13 @@ func TestShellLinesInTerminalsOnlyWhenAsked(t *testing.T) {
 	t.Parallel()
 	line := step{Do: "terminal", Argv: []string{"echo one && echo two"}}
 	b := newBench(t, say(line))
-	if _, err := b.prompt(t); err != nil {
-		t.Fatal(err)
-	}
+	b.must(t)
 	if got := b.results(t)["terminal"]; !strings.Contains(got, "not found") {
 		t.Errorf("got %s, want no shell", got)
 	}
 	b = newBench(t, say(line))
 	b.cfg.TerminalShell = true
-	if _, err := b.prompt(t); err != nil {
-		t.Fatal(err)
-	}
+	b.must(t)
 	if got := b.results(t)["terminal output"]; !strings.Contains(got, `one\ntwo\n`) {
 		t.Errorf("got %s, want both", got)
 	}
@@ -98,9 +90,7 @@ func TestTerminalFlood(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, say(step{Do: "terminal_start", Argv: []string{"sh", "-c", "echo $$ > pid.tmp; mv pid.tmp pid; exec yes flooding"}},
 		step{Do: "await", Path: "pid"}))
-	if _, err := b.prompt(t); err != nil {
-		t.Fatal(err)
-	}
+	b.must(t)
 	raw, err := os.ReadFile(filepath.Join(b.cfg.Dir, "pid"))
 	check.OK(t, err)
 	if _, err := os.Stat("/proc/" + strings.TrimSpace(string(raw))); err == nil {

@@ -140,9 +140,7 @@ func TestUsageOfATurnIsShownAtItsEnd(t *testing.T) {
 			seen <- u.Usage
 		}
 	}
-	if _, err := b.prompt(t); err != nil {
-		t.Fatal(err)
-	}
+	b.must(t)
 	check.Equal(t, "result", Usage{Input: 500, Output: 40, Total: 540}, <-seen)
 }
 
