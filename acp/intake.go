@@ -1,10 +1,13 @@
 package acp
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -21,7 +24,7 @@ const (
 // intake is the SDK's view of the agent's stdout. It takes updates for itself
 // and passes on requests, as long as there is a place for them, and answers.
 type intake struct {
-	lines  *lines
+	scan   *bufio.Scanner
 	tape   *transcript
 	update func(updateParams)
 	answer func()                         // the call under way has its answer
@@ -44,9 +47,17 @@ type intake struct {
 	done chan struct{} // everything was taken in
 }
 
+// maxLine is the longest message taken; the SDK's reader ends there too, but
+// says only that the peer disconnected.
+const maxLine = 10<<20 - 1
+
+var errLineTooLong = errors.New("a message is longer than 10 MiB")
+
 func newIntake(r io.Reader, tape *transcript) *intake {
+	scan := bufio.NewScanner(r)
+	scan.Buffer(make([]byte, 1<<16), maxLine)
 	return &intake{
-		lines:   newLines(r),
+		scan:    scan,
 		tape:    tape,
 		open:    make(chan struct{}),
 		closing: make(chan struct{}),
@@ -76,21 +87,37 @@ func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "nu
 func (in *intake) Read(p []byte) (int, error) {
 	<-in.open
 	for len(in.rest) == 0 {
-		line, err := in.lines.next()
+		line, err := in.next()
+		pass := false
+		if err == nil {
+			pass, err = in.take(bytes.TrimSpace(line))
+		}
 		if err != nil {
 			in.end(err)
 			return 0, io.EOF
 		}
-		if pass, err := in.take(bytes.TrimSpace(line)); err != nil {
-			in.end(err)
-			return 0, io.EOF
-		} else if pass {
-			in.rest = in.lines.last
+		if pass {
+			in.rest = append(slices.Clone(line), '\n')
 		}
 	}
 	n := copy(p, in.rest)
 	in.rest = in.rest[n:]
 	return n, nil
+}
+
+// next is the next line without its end. It is valid until the following call.
+func (in *intake) next() ([]byte, error) {
+	if in.scan.Scan() {
+		return in.scan.Bytes(), nil
+	}
+	switch err := in.scan.Err(); {
+	case err == nil:
+		return nil, io.EOF
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, errLineTooLong
+	default:
+		return nil, fmt.Errorf("read from agent: %w", err)
+	}
 }
 
 // take deals with one line and says whether the SDK is to see it.

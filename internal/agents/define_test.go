@@ -103,7 +103,7 @@ func TestDefineOfAnUnknownCommandKnowsOnlyTheCommand(t *testing.T) {
 	if !ok || got.Name != "my-agent" || got.Channel != agents.Any || len(got.Pass) == 0 {
 		t.Errorf("got %+v, %v, want my-agent, any channel and the providers' variables", got, ok)
 	}
-	if model := agents.Model(got, "sonnet"); model != "mid" {
+	if model := agents.Resolve(got, "sonnet", nil); model != "mid" {
 		t.Errorf("got %q, want mid", model)
 	}
 	if _, ok := agents.Define(agents.Definition{Name: "nobody"}); ok {

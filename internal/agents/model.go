@@ -6,35 +6,26 @@ import (
 	"strings"
 )
 
-// Model returns what the agent calls a tier while its offer is not known,
-// and any other name as it is. It is empty for a tier that the agent has no
-// name for: the agent's own default is meant then.
-func Model(p Preset, name string) string {
-	model, _ := Resolve(p, name, nil)
-	return model
-}
-
 // Resolve returns what the agent calls a tier, given the models it offers: the
 // first of its names that is offered, and of several versions the newest. A
-// name that is no tier stays as it is. It reports false when the result is not
-// offered, and then the agent's default is the honest choice. With nothing
-// offered the preset is believed.
-func Resolve(p Preset, name string, offered []string) (string, bool) {
+// name that is no tier stays as it is. The result is empty for a tier that the
+// agent has no name for: its own default is meant then.
+func Resolve(p Preset, name string, offered []string) string {
 	name = strings.TrimSpace(name)
 	tier := strings.ToLower(name)
 	if !IsTier(tier) {
-		return name, name != "" && (len(offered) == 0 || slices.Contains(offered, name))
+		return name
 	}
 	fallback := ""
 	for _, candidate := range p.Tiers[tier] {
 		if model, ok := newest(candidate, offered); ok {
-			return model, true
+			return model
 		}
 		if fallback == "" && !isPattern(candidate) {
 			fallback = candidate
 		}
 	}
-	return fallback, fallback != "" && len(offered) == 0
+	return fallback
 }
 
 // IsTier reports whether name is one of the three words that stand for a class

@@ -127,10 +127,7 @@ func (o *Opener) modelName(p Preset, r Request, offered []string) string {
 	if len(p.Tiers) == 0 && (o.ModelNamed || r.TaskModel != "") {
 		return r.Model
 	}
-	if name, ok := Resolve(p, r.Model, offered); ok {
-		return name
-	}
-	return Model(p, r.Model)
+	return Resolve(p, r.Model, offered)
 }
 
 func (p Preset) traits(env []string, level sandbox.Level) acp.Traits {
