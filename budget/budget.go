@@ -113,7 +113,6 @@ func Share(now time.Time, accounts ...Account) float64 {
 	return most
 }
 
-// findings are all limits of an account, however much of them is gone.
 func (a Account) findings(now time.Time) []Finding {
 	var list []Finding
 	l, u := a.Limits, a.Used

@@ -21,16 +21,16 @@ type CycleError struct {
 	Steps []string // "waits for", "contains", "is part of": one less than IDs
 }
 
-// maxTold is how many tasks of a cycle are named: a line is for reading.
-const maxTold = 12
+// maxNamed is how many tasks of a cycle are named: a line is for reading.
+const maxNamed = 12
 
 // Error tells the cycle in one line; of a long one, how it begins and how it ends.
 func (e *CycleError) Error() string {
 	var b strings.Builder
 	b.WriteString("that would be a cycle: ")
 	for i, id := range e.IDs {
-		if left := len(e.IDs) - maxTold; left > 0 && i >= maxTold-2 && i < len(e.IDs)-2 {
-			if i == maxTold-2 {
+		if left := len(e.IDs) - maxNamed; left > 0 && i >= maxNamed-2 && i < len(e.IDs)-2 {
+			if i == maxNamed-2 {
 				fmt.Fprintf(&b, " ... %d more ...", left)
 			}
 			continue
@@ -56,7 +56,6 @@ const (
 	parentNumberSQL     = `SELECT parent FROM tasks WHERE n = :n AND parent IS NOT NULL;`
 )
 
-// needs lists what must come before a point.
 func (g *Graph) needs(p point) ([]point, error) {
 	if p.end {
 		next, err := g.points(childNumbersSQL, p.n, true)
@@ -70,7 +69,6 @@ func (g *Graph) needs(p point) ([]point, error) {
 	return append(next, up...), err
 }
 
-// neededBy lists what must come after a point.
 func (g *Graph) neededBy(p point) ([]point, error) {
 	if !p.end {
 		next, err := g.points(childNumbersSQL, p.n, false)
@@ -155,7 +153,6 @@ func (f *frontier) step(other *frontier) (met *point, more bool, err error) {
 	return nil, true, nil
 }
 
-// trail leads from a point back to where this side began.
 func (f *frontier) trail(p point) []point {
 	trail := []point{p}
 	for f.from[p] != p {
@@ -165,8 +162,11 @@ func (f *frontier) trail(p point) []point {
 	return trail
 }
 
-// cycle puts a closed path of points into words.
 func (g *Graph) cycle(path []point) error {
+	return newCycleError(path, func(n int64) (string, error) { t, err := g.node(n); return t.id, err })
+}
+
+func newCycleError(path []point, name func(n int64) (string, error)) error {
 	e := &CycleError{}
 	for i, p := range path {
 		if i > 0 && path[i-1].n == p.n && i < len(path)-1 {
@@ -178,11 +178,11 @@ func (g *Graph) cycle(path []point) error {
 			}
 			e.Steps = append(e.Steps, relation(path[i-1], p))
 		}
-		t, err := g.node(p.n)
+		id, err := name(p.n)
 		if err != nil {
 			return err
 		}
-		e.IDs = append(e.IDs, t.id)
+		e.IDs = append(e.IDs, id)
 	}
 	return e
 }

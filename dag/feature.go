@@ -176,7 +176,6 @@ func (g *Graph) DeleteFeature(name string) error {
 	return g.tx.Exec(deleteFeatureSQL, ":n", n)
 }
 
-// sortByClaim orders tasks as they would be claimed.
 func sortByClaim(list []Task) {
 	slices.SortFunc(list, func(a, b Task) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.N, b.N))

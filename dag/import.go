@@ -44,7 +44,6 @@ type planned struct {
 	givenUp  bool // its status says failed, and nothing below it does
 }
 
-// batch is one import under way.
 type batch struct {
 	graph    *Graph
 	tasks    []planned
@@ -131,7 +130,6 @@ func (b *batch) link(i int, refs map[string]int) error {
 	return nil
 }
 
-// old returns a task that is in the graph already.
 func (b *batch) old(id string) (Task, error) {
 	if t, ok := b.existing[id]; ok {
 		return t, nil

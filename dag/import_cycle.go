@@ -22,36 +22,23 @@ func (b *batch) refuseCycles([]Spec) error {
 	if path == nil {
 		return nil
 	}
-	e := &CycleError{}
 	line := 0
-	for i, p := range path {
-		if i > 0 {
-			if path[i-1].n == p.n {
-				continue
-			}
-			e.Steps = append(e.Steps, relation(path[i-1], p))
-		}
-		e.IDs = append(e.IDs, b.nameOf(p.n))
-		if p.n < 0 && line == 0 {
-			line = b.tasks[index(p.n)].spec.Line
-		}
+	if i := slices.IndexFunc(path, func(p point) bool { return p.n < 0 }); i >= 0 {
+		line = b.tasks[index(path[i].n)].spec.Line
 	}
-	return PlanError{{Line: line, Err: e}}
+	return PlanError{{Line: line, Err: newCycleError(path, b.nameOf)}}
 }
 
 // New tasks have no number yet: they go by negative keys.
 func key(i int) int64   { return -1 - int64(i) }
 func index(k int64) int { return int(-1 - k) }
 
-func (b *batch) nameOf(k int64) string {
+func (b *batch) nameOf(k int64) (string, error) {
 	if k < 0 {
-		return b.tasks[index(k)].spec.name()
+		return b.tasks[index(k)].spec.name(), nil
 	}
 	t, err := b.graph.node(k)
-	if err != nil {
-		return "?"
-	}
-	return t.id
+	return t.id, err
 }
 
 // weave puts the batch into a web. What exists can only lead back to the batch
@@ -88,7 +75,6 @@ const (
 	edgesSQL   = `SELECT blocked, blocker FROM dependencies;`
 )
 
-// weave puts the whole stored graph into a web.
 func (g *Graph) weave(w *web) error {
 	err := g.tx.Each(parentsSQL, func(stmt *sqlite.Stmt) error {
 		w.hang(stmt.ColumnInt64(0), stmt.ColumnInt64(1))
@@ -104,7 +90,6 @@ func (g *Graph) weave(w *web) error {
 	})
 }
 
-// web is a graph in memory.
 type web struct {
 	parent   map[int64]int64
 	blockers map[int64][]int64

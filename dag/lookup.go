@@ -137,7 +137,6 @@ func (g *Graph) List(f Filter) ([]Task, error) {
 	return list, err
 }
 
-// errEnough ends a walk over rows early.
 var errEnough = fmt.Errorf("enough")
 
 func (g *Graph) ready(f Filter, feature int64) ([]Task, error) {

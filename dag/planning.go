@@ -78,7 +78,6 @@ SELECT 0, sum(tokens_in), sum(tokens_cached), sum(tokens_out), round(sum(cost_us
 	plannedSinceSQL   = plannedColumns + `WHERE started_at >= :since;`
 )
 
-// plus is what both used together.
 func (u Usage) plus(v Usage) Usage {
 	u.Attempts += v.Attempts
 	u.Worked += v.Worked

@@ -80,7 +80,6 @@ func allowed(from, to Status, by Trigger) bool {
 	return slices.Contains(Transitions(), Transition{from, to, by})
 }
 
-// isOpen says that a task still has to come to an end.
 func isOpen(s Status) bool { return s != Done && s != Failed }
 
 // Kind says what a task is for.

@@ -136,7 +136,6 @@ func (r *row) time() time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// optional is nil for NULL.
 func optional[T any](r *row, read func() T) *T {
 	if r.stmt.ColumnType(r.col) == sqlite.TypeNull {
 		r.col++

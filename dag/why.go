@@ -86,7 +86,6 @@ WITH RECURSIVE w (n, whole) AS (
 )
 SELECT ` + taskColumns + ` FROM tasks WHERE n IN (SELECT n FROM w) AND status = 'failed' AND (children = 0 OR given_up) ORDER BY n LIMIT :limit;`
 
-// maxAtFault is how many failed tasks are named.
 const maxAtFault = 5
 
 // AtFault names the failed tasks that keep a task from being done, however far away, and

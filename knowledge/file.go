@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 )
 
-// maxFile is the largest file that is read.
 const maxFile = 64 << 10
 
 // readText reads a small text file below root. It neither follows a link out of
@@ -65,7 +64,6 @@ func plainText(data []byte, part bool) (string, error) {
 	return strings.ReplaceAll(text, "\r\n", "\n"), nil
 }
 
-// tooLarge is the error for a file that is not even opened.
 func tooLarge(size int64) error {
 	return fmt.Errorf("%d bytes, more than the %d that are read", size, maxFile)
 }

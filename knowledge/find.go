@@ -49,24 +49,18 @@ func Search(entries []Entry, text string) []Entry {
 	wanted := words(text)
 	var first, rest []Entry
 	for _, e := range entries {
-		names := newText(append([][]string{words(e.Title), words(e.Feature)}, splitAll(e.tags)...)...)
-		if holdsAll(names, wanted) {
-			first = append(first, e)
-			continue
+		names := [][]string{words(e.Title), words(e.Feature)}
+		for _, tag := range e.tags {
+			names = append(names, strings.Fields(tag))
 		}
-		all := newText(append([][]string{words(e.Title), words(e.Feature), words(e.Body)}, splitAll(e.tags)...)...)
-		if holdsAll(all, wanted) {
+		switch {
+		case holdsAll(newText(names...), wanted):
+			first = append(first, e)
+		case holdsAll(newText(append(names, words(e.Body))...), wanted):
 			rest = append(rest, e)
 		}
 	}
 	return append(first, rest...)
-}
-
-func splitAll(keys []string) (lists [][]string) {
-	for _, k := range keys {
-		lists = append(lists, strings.Fields(k))
-	}
-	return lists
 }
 
 func holdsAll(t text, wanted []string) bool {

@@ -11,13 +11,11 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// fence opens and closes the front matter.
 const fence = "---"
 
 // maxFront is how long front matter may be; a parser's work is bounded by it.
 const maxFront = 4 << 10
 
-// front is the front matter of an entry as it stands in the file.
 type front struct {
 	Title     string `yaml:"title"`
 	Kind      string `yaml:"kind"`
@@ -110,7 +108,6 @@ func plainError(err error) error {
 	return errors.New("front matter: " + first)
 }
 
-// parse reads a file's text.
 func parse(text string) (Entry, error) {
 	head, body, err := split(text)
 	if err != nil {

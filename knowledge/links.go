@@ -53,7 +53,6 @@ func linksOf(line string) (titles []string) {
 // link joins two entries by their places, the smaller first: it has no direction.
 type link struct{ a, b int }
 
-// joined returns which entries are linked, each pair once.
 func joined(entries []Entry) []link {
 	byKey := make(map[string]int, len(entries))
 	same := make([]int, len(entries)) // the entry before of the same title, or -1

@@ -67,7 +67,6 @@ func duplicates(entries []Entry) []Problem {
 	return problems
 }
 
-// maxTwins is how many duplicates of one entry are named.
 const maxTwins = 3
 
 func twins(i int, e Entry, entries []Entry, byTitle, byWords map[string][]int) (found []int) {

@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -9,7 +10,6 @@ import (
 	"sync"
 )
 
-// maxFiles is how many files are looked at.
 const maxFiles = 50_000
 
 // cached is what a file held when it was as info says.
@@ -81,7 +81,6 @@ func (s *Store) load(root *os.Root) ([]Entry, []Warning) {
 	return entries, warnings
 }
 
-// state is what Lstat says about a file.
 type state struct {
 	info fs.FileInfo
 	err  error
@@ -117,7 +116,6 @@ func (s *Store) keep(files []*cached) {
 	slices.SortFunc(s.sorted, byTitle)
 }
 
-// list names what is in a folder, in order.
 func list(root *os.Root, folder string, wanted func(string) bool) ([]string, []Warning) {
 	dir, err := root.Open(".")
 	if err != nil {
@@ -147,7 +145,6 @@ func sameState(a, b fs.FileInfo) bool {
 	return a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size() && a.Mode() == b.Mode() && os.SameFile(a, b)
 }
 
-// read reads one file.
 func read(root *os.Root, name string, info fs.FileInfo) *cached {
 	c := &cached{name: name, info: info}
 	if c.why = isPlain(info); c.why != nil {
@@ -166,8 +163,5 @@ func read(root *os.Root, name string, info fs.FileInfo) *cached {
 }
 
 func byTitle(a, b *Entry) int {
-	if c := strings.Compare(a.key, b.key); c != 0 {
-		return c
-	}
-	return strings.Compare(a.File, b.File)
+	return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.File, b.File))
 }

@@ -81,7 +81,6 @@ func skillNames(root *os.Root, folder string) ([]string, []Warning) {
 	return names, warnings
 }
 
-// readSkill reads a skill's front matter.
 func readSkill(root *os.Root, path, folder string) (Skill, error) {
 	skill := Skill{Path: path}
 	info, err := root.Lstat(path)

@@ -64,7 +64,6 @@ func (s *Store) make() (*os.Root, error) {
 	return project.OpenRoot(Folder)
 }
 
-// merge is the old entry with what the new one says.
 func merge(old, e Entry) Entry {
 	e.Title, e.File = old.Title, old.File
 	e.Tags = append(slices.Clone(old.Tags), e.Tags...)
@@ -115,7 +114,6 @@ func store(root *os.Root, r *Result) error {
 	return errors.New("every name for its file is taken")
 }
 
-// freeNames are the names that a new entry's file may get, in order.
 func freeNames(title string) []string {
 	base := slug(title)
 	names := []string{base + ".md", base + "-" + hash(title) + ".md"}

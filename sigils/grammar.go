@@ -17,7 +17,6 @@ const (
 	tagVerifyFail = "verify-fail"
 )
 
-// names are those of all sigils.
 var names = [...]string{tagDone, tagFailed, tagModel, tagJournal, tagKnowledge, tagPromise, tagVerifyPass, tagVerifyFail}
 
 // tag is an opening tag as it was written.

@@ -84,7 +84,6 @@ func (s *Scanner) closeBlock(line []byte) bool {
 	return false
 }
 
-// trimClosing removes the closing tag at the end of b.
 func trimClosing(b []byte, name string) ([]byte, bool) {
 	n := len(b) - len("</>") - len(name)
 	if n < 0 || b[len(b)-1] != '>' || b[n] != '<' || b[n+1] != '/' || string(b[n+2:len(b)-1]) != name {
@@ -93,7 +92,6 @@ func trimClosing(b []byte, name string) ([]byte, bool) {
 	return b[:n], true
 }
 
-// indexClosing returns where the first closing tag is, or -1.
 func indexClosing(b []byte, name string) int {
 	for from := 0; ; {
 		i := bytes.Index(b[from:], []byte("</"))

@@ -1,6 +1,5 @@
 package sigils
 
-// role says what a line may do.
 type role int
 
 const (
@@ -112,7 +111,6 @@ func (s *Scanner) startsHidden(text []byte, column int) bool {
 	return false
 }
 
-// trimIndent returns the text after leading blanks and the column it begins at.
 func trimIndent(line []byte) ([]byte, int) {
 	column := 0
 	for i, c := range line {

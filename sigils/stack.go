@@ -22,7 +22,6 @@ type block struct {
 	full bool // the body was cut
 }
 
-// clone returns a copy that may be changed without changing o.
 func (o open) clone() open {
 	if o.block != nil {
 		b := *o.block

@@ -130,7 +130,6 @@ func drain(r io.Reader, clean *redact.Stream, log io.Writer, tail *tail, failure
 	}
 }
 
-// tail keeps the end of a stream.
 type tail struct {
 	b   []byte
 	cut bool // something before b was dropped

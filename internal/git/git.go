@@ -157,7 +157,6 @@ func run(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	return cmd.Output()
 }
 
-// after returns what follows the first n fields of a line.
 func after(line string, n int) string {
 	if fields := strings.SplitN(line, " ", n+1); len(fields) > n {
 		return fields[n]

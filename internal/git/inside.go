@@ -155,7 +155,6 @@ func (s *store) list(ctx context.Context, w *walk, name string) (string, error) 
 	return string(out), err
 }
 
-// ignoring are the options that say what is ignored.
 func (s *store) ignoring() []string {
 	options := []string{"--exclude-standard"}
 	if rules := filepath.Join(s.common, "info", "exclude"); s.inside != "" && exists(rules) {

@@ -14,13 +14,11 @@ import (
 // disk image would fill the disk, and reading it again would hold up every attempt.
 const LargeFile = 50 << 20
 
-// large is a file that is described instead.
 type large struct {
 	name string
 	info fs.FileInfo
 }
 
-// split takes the large files out of the names.
 func (s *store) split(names []string) (small []string, list []large) {
 	for i, name := range names {
 		info, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(name)))

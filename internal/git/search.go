@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// maxFolders is how many folders are searched for repositories.
 const maxFolders = 50_000
 
 // Search looks for repositories inside dir, submodules and worktrees among them, and

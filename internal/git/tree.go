@@ -173,7 +173,6 @@ func (s *store) names(ctx context.Context, env, exclude []string) (names, reposi
 	return names, repositories, nil
 }
 
-// take brings the index up to date with the files.
 func (s *store) take(ctx context.Context, env, names []string) error {
 	_, err := s.git(ctx, env, nulled(names), "update-index", "--add", "--remove", "-z", "--stdin")
 	return err
@@ -221,7 +220,6 @@ func (s *store) readable(name string) bool {
 	return err == nil
 }
 
-// write makes the tree of dir out of the index.
 func (s *store) write(ctx context.Context, env []string) (string, error) {
 	args := []string{"write-tree"}
 	if prefix := s.prefix(); prefix != "" {

@@ -30,7 +30,6 @@ var (
 	joined   = lazily(`^(?:,? +on +|,? +)`)
 )
 
-// day is a date as far as it is known.
 type day struct {
 	year  int // 0: the nearest
 	month time.Month
@@ -72,7 +71,6 @@ func clock(text string, now time.Time, loc *time.Location) (time.Time, bool) {
 	return d.at(hour, minute, second, now.In(zone)), true
 }
 
-// date reads a day at the beginning of a text.
 func date(text string) (day, string) {
 	if m := isoDate().FindStringSubmatch(text); m != nil {
 		return day{kind: dated, year: atoi(m[1]), month: time.Month(atoi(m[2])), of: atoi(m[3])}, text[len(m[0]):]

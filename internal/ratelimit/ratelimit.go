@@ -48,7 +48,6 @@ func Recognise(text string, http int, data []byte, now time.Time, loc *time.Loca
 	return Limit{Kind: kind, Until: e.until(), Reason: e.reason()}, true
 }
 
-// bound keeps a reset between now and Longest.
 func bound(t, now time.Time) time.Time {
 	switch {
 	case !t.After(now):
@@ -60,7 +59,6 @@ func bound(t, now time.Time) time.Time {
 	}
 }
 
-// oneLine is text on one line, cut.
 func oneLine(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) <= most {

@@ -120,7 +120,6 @@ func quantity(text string) (n float64, rest string, ok bool) {
 	return 0, "", false
 }
 
-// letters is the word at the beginning of a text.
 func letters(text string) string {
 	for i := range len(text) {
 		if c := text[i] | 0x20; c < 'a' || c > 'z' {

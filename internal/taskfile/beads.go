@@ -12,19 +12,10 @@ import (
 // readBeads reads an issues.jsonl of beads, or the list that "bd list --json" prints.
 func readBeads(data []byte) (Plan, error) {
 	d := &draft{}
-	list, err := d.objects(data)
+	made := map[string]time.Time{}
+	list, err := d.objects(data, func(o object) (dag.Spec, bool) { return o.bead(made) })
 	if err != nil {
 		return Plan{}, err
-	}
-	made := make(map[string]time.Time, len(list))
-	for _, o := range list {
-		s, ok := o.bead(made)
-		if !ok {
-			continue
-		}
-		if err := d.add(s); err != nil {
-			return Plan{}, err
-		}
 	}
 	// IDs are random, and so is the order of the file.
 	slices.SortStableFunc(d.specs, func(x, y dag.Spec) int { return made[x.Ref].Compare(made[y.Ref]) })

@@ -71,7 +71,6 @@ var marks = []struct {
 	{GitHub, []string{"number", "body"}},
 }
 
-// ownKeys are the keys of a line.
 var ownKeys = keysOf(reflect.TypeFor[line]())
 
 func keysOf(t reflect.Type) []string {
@@ -124,7 +123,6 @@ var ownItem = lazyregexp.New(`^-(\s*$|\s+\{|\s+["']?(` + strings.Join(ownKeys, "
 // looked is how much of a text is looked at to tell its format.
 const looked = 1 << 20
 
-// byLines tells a YAML list from a checklist.
 func byLines(text []byte) (Format, error) {
 	if len(text) > looked {
 		text = text[:bytes.LastIndexByte(text[:looked], '\n')+1]

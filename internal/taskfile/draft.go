@@ -49,7 +49,6 @@ func (d *draft) fault(line int, format string, args ...any) {
 	d.faults = append(d.faults, dag.SpecError{Line: line, Err: fmt.Errorf(format, args...)})
 }
 
-// add takes a task, or says that there are too many.
 func (d *draft) add(s dag.Spec) error {
 	if len(d.specs) == maxTasks {
 		return tooMany(s.Line)
@@ -58,7 +57,6 @@ func (d *draft) add(s dag.Spec) error {
 	return nil
 }
 
-// plan ends the reading.
 func (d *draft) plan() (Plan, error) {
 	if len(d.faults) > 0 {
 		slices.SortStableFunc(d.faults, func(x, y dag.SpecError) int { return cmp.Compare(x.Line, y.Line) })

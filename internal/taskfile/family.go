@@ -61,7 +61,6 @@ func (d *draft) byRef() map[string]int {
 	return byRef
 }
 
-// contains says that a task lies below a group.
 func (f family) contains(group, task int) bool {
 	return f.first[group] < f.first[task] && f.first[task] <= f.last[group]
 }

@@ -14,20 +14,10 @@ import (
 // after --jq '.[]'. The newest issue comes first there; the oldest does here.
 func readGitHub(data []byte) (Plan, error) {
 	d := &draft{}
-	list, err := d.objects(data)
-	if err != nil {
+	if _, err := d.objects(data, object.issue); err != nil {
 		return Plan{}, err
 	}
-	for _, o := range list {
-		s, ok := o.issue()
-		if !ok {
-			continue
-		}
-		if err := d.add(s); err != nil {
-			return Plan{}, err
-		}
-	}
-	slices.SortStableFunc(d.specs, byNumber)
+	slices.SortStableFunc(d.specs, func(x, y dag.Spec) int { return cmp.Compare(issueNumber(x.Ref), issueNumber(y.Ref)) })
 	return d.plan()
 }
 
@@ -170,10 +160,6 @@ func said(body string) string {
 		}
 	})
 	return b.String()
-}
-
-func byNumber(x, y dag.Spec) int {
-	return cmp.Compare(issueNumber(x.Ref), issueNumber(y.Ref))
 }
 
 func issueNumber(ref string) int64 {

@@ -8,7 +8,6 @@ import (
 	"ralph/dag"
 )
 
-// maxNested is how deep tasks of a checklist may nest.
 const maxNested = 100
 
 // checklist reads Markdown line by line. A list item with a box is a task, what is

@@ -47,7 +47,6 @@ func parseBox(rest string) (box, bool) {
 	return box{mark: m[3], title: strings.TrimSpace(m[4]), width: len(m[1]) + 1}, true
 }
 
-// isBullet says that a line begins with a list marker.
 func isBullet(rest string) bool {
 	marker := 0
 	for marker < len(rest) && rest[marker] >= '0' && rest[marker] <= '9' {
@@ -66,7 +65,6 @@ func isBullet(rest string) bool {
 	return marker+1 == len(rest) || rest[marker+1] == ' ' || rest[marker+1] == '\t'
 }
 
-// isBreak says that a line only separates.
 func isBreak(line string) bool {
 	line = strings.Join(strings.Fields(line), "")
 	return len(line) > 2 && (strings.Trim(line, "-") == "" || strings.Trim(line, "*") == "" || strings.Trim(line, "_") == "")

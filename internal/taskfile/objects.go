@@ -19,8 +19,8 @@ type object struct {
 	draft  *draft
 }
 
-// objects reads a list of objects, or objects in a row, with the lines they begin on.
-func (d *draft) objects(data []byte) ([]object, error) {
+// objects adds what read makes of a list of objects, or of objects in a row.
+func (d *draft) objects(data []byte, read func(object) (dag.Spec, bool)) ([]object, error) {
 	var list []object
 	err := values(data, 0, func(line int, raw json.RawMessage) error {
 		if len(list) == maxTasks {
@@ -31,7 +31,15 @@ func (d *draft) objects(data []byte) ([]object, error) {
 		}
 		return nil
 	})
-	return list, err
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range list {
+		if s, ok := read(o); ok {
+			d.specs = append(d.specs, s)
+		}
+	}
+	return list, nil
 }
 
 func (d *draft) object(line int, raw json.RawMessage) (object, bool) {

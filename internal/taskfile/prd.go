@@ -7,7 +7,6 @@ import (
 	"ralph/dag"
 )
 
-// storyKeys are the names under which a prd.json keeps its stories.
 var storyKeys = []string{"userStories", "user_stories", "stories"}
 
 // readPRD reads the stories of a prd.json: an object that has them under a key, or

@@ -10,7 +10,6 @@ import (
 	"ralph/internal/human"
 )
 
-// place is a test in a file.
 type place struct {
 	test
 	pair *pair
@@ -135,7 +134,6 @@ func gained(was, is []string) string {
 	return is[0]
 }
 
-// calls returns the first of the helpers that a test names.
 func calls(t place, helpers map[string]string) string {
 	if len(helpers) == 0 {
 		return ""

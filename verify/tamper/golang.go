@@ -95,7 +95,6 @@ func goAsserted(code string) bool {
 	return called && method != "" && dot && (of == "assert" || of == "require")
 }
 
-// lastWord splits off the word that code ends with.
 func lastWord(code string) (before, word string) {
 	i := len(code)
 	for i > 0 && isWord(code[i-1]) {

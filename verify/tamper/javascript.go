@@ -108,7 +108,6 @@ func (s *suite) jsBlock(text, code string, closes []int32, head string, dots []s
 	return b, "", true
 }
 
-// jsSecond returns where the second list of arguments of a call begins.
 func jsSecond(code string, closes []int32, first int) int {
 	if first < len(code) && code[first] == '`' {
 		if end := strings.IndexByte(code[first+1:], '`'); end >= 0 {
@@ -119,7 +118,6 @@ func jsSecond(code string, closes []int32, first int) int {
 	return skipSpace(code, int(closes[first])+1)
 }
 
-// jsArguments returns the name of a block, and its options if it has some.
 func jsArguments(text, code string, closes []int32, arg, end int) (name, options string) {
 	if arg >= end {
 		return "", ""

@@ -60,7 +60,6 @@ func (m *masker) step() {
 	}
 }
 
-// code steps over code.
 func (m *masker) code(n int) {
 	for end := min(m.i+n, len(m.in)); m.i < end; m.i++ {
 		if c := m.in[m.i]; c > ' ' {
@@ -69,14 +68,12 @@ func (m *masker) code(n int) {
 	}
 }
 
-// blank blanks up to end and goes there.
 func (m *masker) blank(end int) {
 	for ; m.i < end; m.i++ {
 		m.out[m.i] = ' '
 	}
 }
 
-// find returns where s comes next, or the end.
 func (m *masker) find(s string) int {
 	if at := strings.Index(m.in[m.i:], s); at >= 0 {
 		return m.i + at
@@ -117,7 +114,6 @@ func (m *masker) quoted(quote byte, lines bool) {
 	}
 }
 
-// until is a string between two long quotes.
 func (m *masker) until(quote string) {
 	m.code(len(quote))
 	end := m.i

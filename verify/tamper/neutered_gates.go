@@ -118,7 +118,6 @@ var (
 	conditional = lazyregexp.New(`^(?:ifeq|ifneq|ifdef|ifndef|else|endif)\b`) // in a Makefile
 )
 
-// readTargets goes through a Makefile or a justfile.
 func readTargets(text string, each func(name, needs, lines string)) {
 	name, needs, lines := "", "", ""
 	flush := func() {

@@ -76,7 +76,6 @@ type pair struct {
 	renamed       string // what the file is called now
 }
 
-// suite is what a file holds.
 type suite struct {
 	file      string
 	lang      language
@@ -153,7 +152,6 @@ func parse(lang language, file string, named bool, text string) suite {
 	return s
 }
 
-// only drops a suite of another language.
 func only(s suite, lang language) suite {
 	if s.lang != lang {
 		return suite{}
