@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +14,8 @@ import (
 	"ralph/internal/outbox"
 )
 
-// FromEnvironment reads the variables that OpenTelemetry defines. False means that
+// FromEnvironment reads the variables that OpenTelemetry defines and that its SDK does not
+// read itself. False means that
 // nobody asked for traces; an error, that what was asked for cannot be done.
 func FromEnvironment(getenv func(string) string) (ExportOptions, bool, error) {
 	var opts ExportOptions
@@ -43,27 +43,7 @@ func FromEnvironment(getenv func(string) string) (ExportOptions, bool, error) {
 	if ms, err := strconv.Atoi(traces("TIMEOUT")); err == nil && ms > 0 {
 		opts.Timeout = time.Duration(ms) * time.Millisecond
 	}
-	opts.Headers = pairs(traces("HEADERS"))
-	opts.Resource = pairs(getenv("OTEL_RESOURCE_ATTRIBUTES"))
-	opts.Resource["service.name"] = cmp.Or(getenv("OTEL_SERVICE_NAME"), opts.Resource["service.name"], "ralph")
 	carrier := propagation.MapCarrier{"traceparent": getenv("TRACEPARENT")}
 	opts.Parent = trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
 	return opts, true, nil
-}
-
-// pairs reads "a=b,c=d", with values escaped as in addresses.
-func pairs(text string) map[string]string {
-	out := map[string]string{}
-	for _, pair := range strings.Split(text, ",") {
-		name, value, ok := strings.Cut(pair, "=")
-		if name = strings.TrimSpace(name); !ok || name == "" {
-			continue
-		}
-		value = strings.TrimSpace(value)
-		if plain, err := url.PathUnescape(value); err == nil {
-			value = plain
-		}
-		out[name] = value
-	}
-	return out
 }

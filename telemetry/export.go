@@ -22,10 +22,8 @@ import (
 
 // ExportOptions are where spans go. Endpoint must be set; what is 0 has a default.
 type ExportOptions struct {
-	Endpoint string // the whole address
-	Protobuf bool   // instead of JSON
-	Headers  map[string]string
-	Resource map[string]string
+	Endpoint string            // the whole address
+	Protobuf bool              // instead of JSON
 	Version  string            // of ralph
 	Parent   trace.SpanContext // that the run belongs to; invalid means none
 	Web      outbox.Web
@@ -66,7 +64,7 @@ func newExporter(opts ExportOptions) (*exporter, error) {
 	}
 	x := &exporter{endpoint: endpoint, http: opts.Web.Transport()}
 	x.Exporter, err = otlptracehttp.New(context.Background(),
-		otlptracehttp.WithEndpointURL(opts.Endpoint), otlptracehttp.WithHeaders(opts.Headers), otlptracehttp.WithEncoding(encoding),
+		otlptracehttp.WithEndpointURL(opts.Endpoint), otlptracehttp.WithEncoding(encoding),
 		otlptracehttp.WithHTTPClient(&http.Client{
 			Transport: x, Timeout: cmp.Or(opts.Timeout, 10*time.Second),
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -81,12 +79,12 @@ func newExporter(opts ExportOptions) (*exporter, error) {
 
 // newProvider returns the SDK's provider of tracers, without its global state.
 func newProvider(opts ExportOptions, x *exporter) *sdktrace.TracerProvider {
-	var facts []attribute.KeyValue
-	for key, value := range opts.Resource {
-		facts = append(facts, attribute.String(key, value))
+	named := resource.NewSchemaless(attribute.String("service.name", "ralph"))
+	if merged, err := resource.Merge(named, resource.Environment()); err == nil {
+		named = merged
 	}
 	return sdktrace.NewTracerProvider(
-		sdktrace.WithResource(resource.NewSchemaless(facts...)),
+		sdktrace.WithResource(named),
 		sdktrace.WithSampler(sdktrace.AlwaysSample()),
 		sdktrace.WithBatcher(x, sdktrace.WithMaxQueueSize(queueSize), sdktrace.WithMaxExportBatchSize(batchSize),
 			sdktrace.WithBatchTimeout(batchDelay)),

@@ -19,10 +19,6 @@ type Metrics struct {
 	write func([]byte) error // replaces the file, whole or not at all
 
 	mu      sync.Mutex
-	info    map[string]float64
-	started float64
-	updated float64
-	outcome string
 	tasks   event.Counts
 	running int
 	values  map[string]map[string]float64 // by name and labels
@@ -31,7 +27,10 @@ type Metrics struct {
 
 // NewMetrics returns metrics of nothing yet.
 func NewMetrics(write func([]byte) error) *Metrics {
-	return &Metrics{write: write, info: map[string]float64{}, values: map[string]map[string]float64{}}
+	m := &Metrics{write: write, values: map[string]map[string]float64{}}
+	m.set("ralph_run_started_timestamp_seconds", 0)
+	m.set("ralph_run_ended", 0)
+	return m
 }
 
 // Close returns the error of the last write.
@@ -45,22 +44,25 @@ func (m *Metrics) Close() error {
 func (m *Metrics) Event(e event.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.updated = float64(e.At.UnixMilli()) / 1000
+	at := float64(e.At.UnixMilli()) / 1000
+	m.set("ralph_run_updated_timestamp_seconds", at)
 	due := true
 	switch e.Type {
 	case event.RunStarted:
-		m.started = m.updated
+		m.set("ralph_run_started_timestamp_seconds", at)
 		scope := ""
 		if e.Setup != nil {
 			scope = e.Setup.Scope
 		}
-		m.info[labels("run", e.Run, "scope", scope)] = 1
+		m.set("ralph_run_info", 1, "run", e.Run, "scope", scope)
 	case event.TaskClaimed:
 		m.running++
 	case event.AttemptEnded:
 		m.ended(e)
 	case event.RunEnded:
-		m.outcome, m.running = e.Outcome, 0
+		m.running = 0
+		m.set("ralph_run_ended", 1)
+		m.set("ralph_run_outcome", 1, "outcome", e.Outcome)
 	case event.GateEnded:
 		if e.Reason == "" { // a reason: it is not about the work
 			m.add("ralph_gate_runs_total", 1, "verdict", string(e.Gate.Verdict))
@@ -86,6 +88,10 @@ func (m *Metrics) Event(e event.Event) {
 		m.tasks = *e.Counts
 	}
 	if due {
+		m.set("ralph_attempts_running", float64(m.running))
+		for status, n := range map[string]int{"done": m.tasks.Done, "failed": m.tasks.Failed, "remaining": m.tasks.Remaining} {
+			m.set("ralph_tasks", float64(n), "status", status)
+		}
 		m.err = m.write([]byte(m.text()))
 	}
 }
@@ -130,10 +136,14 @@ func kindOf(kind string) string {
 }
 
 func (m *Metrics) add(name string, v float64, pairs ...string) {
+	m.set(name, m.values[name][labels(pairs...)]+v, pairs...)
+}
+
+func (m *Metrics) set(name string, v float64, pairs ...string) {
 	if m.values[name] == nil {
 		m.values[name] = map[string]float64{}
 	}
-	m.values[name][labels(pairs...)] += v
+	m.values[name][labels(pairs...)] = v
 }
 
 // family is the header of a metric.
@@ -161,25 +171,6 @@ var families = []family{
 
 // text is the whole file.
 func (m *Metrics) text() string {
-	over := 0.0
-	outcome := map[string]float64{}
-	if m.outcome != "" {
-		over = 1
-		outcome[labels("outcome", m.outcome)] = 1
-	}
-	now := map[string]map[string]float64{
-		"ralph_run_info":                      m.info,
-		"ralph_run_started_timestamp_seconds": {"": m.started},
-		"ralph_run_updated_timestamp_seconds": {"": m.updated},
-		"ralph_run_ended":                     {"": over},
-		"ralph_run_outcome":                   outcome,
-		"ralph_attempts_running":              {"": float64(m.running)},
-		"ralph_tasks": {
-			labels("status", "done"): float64(m.tasks.Done), labels("status", "failed"): float64(m.tasks.Failed),
-			labels("status", "remaining"): float64(m.tasks.Remaining),
-		},
-	}
-	maps.Copy(now, m.values)
 	var b strings.Builder
 	for _, f := range families {
 		names := []string{f.name}
@@ -188,8 +179,8 @@ func (m *Metrics) text() string {
 		}
 		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", f.name, f.help, f.name, f.kind)
 		for _, name := range names {
-			for _, l := range slices.Sorted(maps.Keys(now[name])) {
-				fmt.Fprintf(&b, "%s%s %s\n", name, l, number(now[name][l]))
+			for _, l := range slices.Sorted(maps.Keys(m.values[name])) {
+				fmt.Fprintf(&b, "%s%s %s\n", name, l, number(m.values[name][l]))
 			}
 		}
 	}

@@ -86,7 +86,7 @@ func tracerTo(t *testing.T, c *collector, with func(*ExportOptions)) *Tracer {
 	t.Helper()
 	opts := ExportOptions{
 		Endpoint: strings.Replace(c.URL, "://", "://me:secret@", 1) + "/v1/traces?a=b", Protobuf: true,
-		Resource: map[string]string{"service.name": "ralph"}, Version: "1",
+		Version: "1",
 		Backoff: time.Millisecond, Retry: 100 * time.Millisecond, Flush: time.Minute, Timeout: time.Minute,
 	}
 	if with != nil {
@@ -212,18 +212,18 @@ func TestEnvironment(t *testing.T) {
 		"nothing": {nil, ExportOptions{}, false, ""},
 		"an endpoint": {
 			map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318/"},
-			ExportOptions{Endpoint: "http://c:4318/v1/traces", Headers: map[string]string{}, Resource: map[string]string{"service.name": "ralph"}},
+			ExportOptions{Endpoint: "http://c:4318/v1/traces"},
 			true, "",
 		},
 		"everything": {
 			map[string]string{
-				"OTEL_EXPORTER_OTLP_ENDPOINT": "http://other", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "https://c/x", "OTEL_EXPORTER_OTLP_HEADERS": "api-key=a%20b, x=y=z,,nonsense",
-				"OTEL_SERVICE_NAME": "mine", "OTEL_RESOURCE_ATTRIBUTES": "service.name=theirs,team=a", "OTEL_EXPORTER_OTLP_TIMEOUT": "2500",
+				"OTEL_EXPORTER_OTLP_ENDPOINT": "http://other", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "https://c/x",
+				"OTEL_EXPORTER_OTLP_TIMEOUT":  "2500",
 				"OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf", "TRACEPARENT": "00-" + strings.Repeat("ab", 16) + "-" + strings.Repeat("cd", 8) + "-01",
 			},
 			ExportOptions{
-				Endpoint: "https://c/x", Headers: map[string]string{"api-key": "a b", "x": "y=z"}, Resource: map[string]string{"service.name": "mine", "team": "a"},
-				Timeout: 2500 * time.Millisecond, Protobuf: true, Parent: trace.NewSpanContext(trace.SpanContextConfig{
+				Endpoint: "https://c/x",
+				Timeout:  2500 * time.Millisecond, Protobuf: true, Parent: trace.NewSpanContext(trace.SpanContextConfig{
 					TraceID: trace.TraceID(slices.Repeat([]byte{0xab}, 16)), SpanID: trace.SpanID(slices.Repeat([]byte{0xcd}, 8)), TraceFlags: 1, Remote: true,
 				}),
 			},
@@ -239,7 +239,7 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("%s: got %v, %v", name, on, err)
 		}
 		if diff := cmp.Diff(tc.want, got, cmp.Comparer(func(a, b ExportOptions) bool {
-			return a.Endpoint == b.Endpoint && cmp.Equal(a.Headers, b.Headers) && cmp.Equal(a.Resource, b.Resource) && a.Timeout == b.Timeout && a.Parent.Equal(b.Parent) && a.Protobuf == b.Protobuf
+			return a.Endpoint == b.Endpoint && a.Timeout == b.Timeout && a.Parent.Equal(b.Parent) && a.Protobuf == b.Protobuf
 		})); on && diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}

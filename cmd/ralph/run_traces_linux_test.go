@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -19,6 +20,7 @@ func TestARunSendsTraces(t *testing.T) {
 	t.Parallel()
 	type spans struct {
 		ResourceSpans []struct {
+			Resource   json.RawMessage
 			ScopeSpans []struct {
 				Spans []struct{ Name, SpanID, ParentSpanID string }
 			}
@@ -31,6 +33,9 @@ func TestARunSendsTraces(t *testing.T) {
 		if err := json.NewDecoder(r.Body).Decode(&s); err != nil || r.Header.Get("Api-Key") != "a b" || r.URL.Path != "/v1/traces" {
 			t.Errorf("%v, %v, %s", err, r.Header, r.URL.Path)
 		}
+		if got := string(s.ResourceSpans[0].Resource); !strings.Contains(got, `"mine"`) || !strings.Contains(got, `"team"`) {
+			t.Errorf("the resource is %s", got)
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		for _, span := range s.ResourceSpans[0].ScopeSpans[0].Spans {
@@ -39,7 +44,8 @@ func TestARunSendsTraces(t *testing.T) {
 	}))
 	defer collector.Close()
 	p := newPlace(t, say(fakeagent.Step{Do: "tool", Text: "look", Kind: "read", Status: "completed"}, saysDone()), "[verify]\ncommands = ['true']\n")
-	p.env = append(p.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL, "OTEL_EXPORTER_OTLP_HEADERS=api-key=a%20b")
+	p.env = append(p.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL, "OTEL_EXPORTER_OTLP_HEADERS=api-key=a%20b",
+		"OTEL_SERVICE_NAME=mine", "OTEL_RESOURCE_ATTRIBUTES=service.name=theirs,team=a")
 	p.plan(t, "one")
 	p.want(t, 0, "run")
 	mu.Lock()

@@ -77,32 +77,24 @@ func bind(stmt *sqlite.Stmt, args []any) error {
 		case float64:
 			stmt.SetFloat(name, v)
 		case *int:
-			if v == nil {
-				stmt.SetNull(name)
-			} else {
-				stmt.SetInt64(name, int64(*v))
-			}
+			bindPointer(stmt, name, v, func(name string, v int) { stmt.SetInt64(name, int64(v)) })
 		case *int64:
-			if v == nil {
-				stmt.SetNull(name)
-			} else {
-				stmt.SetInt64(name, *v)
-			}
+			bindPointer(stmt, name, v, stmt.SetInt64)
 		case *bool:
-			if v == nil {
-				stmt.SetNull(name)
-			} else {
-				stmt.SetBool(name, *v)
-			}
+			bindPointer(stmt, name, v, stmt.SetBool)
 		case *float64:
-			if v == nil {
-				stmt.SetNull(name)
-			} else {
-				stmt.SetFloat(name, *v)
-			}
+			bindPointer(stmt, name, v, stmt.SetFloat)
 		default:
 			return fmt.Errorf("statement argument %s: cannot store a %T", name, v)
 		}
 	}
 	return nil
+}
+
+func bindPointer[T any](stmt *sqlite.Stmt, name string, v *T, set func(string, T)) {
+	if v == nil {
+		stmt.SetNull(name)
+	} else {
+		set(name, *v)
+	}
 }

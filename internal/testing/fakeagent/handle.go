@@ -14,27 +14,23 @@ func (a *agent) handle(m incoming) {
 	switch m.Method {
 	case "initialize":
 		a.at(m.Method)
-		version := a.script.Protocol
-		if version == 0 {
-			version = 1
-		}
 		methods := []object{}
 		for _, id := range a.script.AuthMethods {
 			methods = append(methods, object{"id": id, "name": "Log in with " + id})
 		}
+		var capabilities any = object{}
+		if len(a.script.Capabilities) > 0 {
+			capabilities = a.script.Capabilities
+		}
 		a.answer(m, object{
-			"protocolVersion":   version,
-			"agentCapabilities": a.capabilities(),
+			"protocolVersion":   cmp.Or(a.script.Protocol, 1),
+			"agentCapabilities": capabilities,
 			"agentInfo":         object{"name": cmp.Or(a.script.Name, "fakeagent"), "version": "1"},
 			"authMethods":       methods,
 		})
 	case "authenticate":
 		a.at(m.Method)
-		var p struct {
-			MethodID string `json:"methodId"`
-		}
-		decode(m.Params, &p)
-		if p.MethodID != a.script.AuthNeeded {
+		if field(m.Params, "methodId") != a.script.AuthNeeded {
 			a.refuse(m, -32000, "Authentication required", nil)
 			return
 		}
@@ -43,28 +39,15 @@ func (a *agent) handle(m incoming) {
 	case "session/new", "session/load", "session/resume":
 		a.begin(m)
 	case "session/set_model":
-		var p struct {
-			ModelID string `json:"modelId"`
-		}
-		decode(m.Params, &p)
-		a.setModel(m, p.ModelID)
+		a.setModel(m, field(m.Params, "modelId"))
 	case "session/set_config_option":
-		var p struct {
-			ConfigID string `json:"configId"`
-			Value    string `json:"value"`
+		if value := field(m.Params, "value"); field(m.Params, "configId") == "mode" {
+			a.setMode(m, value, "config")
+		} else {
+			a.setModel(m, value)
 		}
-		decode(m.Params, &p)
-		if p.ConfigID == "mode" {
-			a.setMode(m, p.Value, "config")
-			return
-		}
-		a.setModel(m, p.Value)
 	case "session/set_mode":
-		var p struct {
-			ModeID string `json:"modeId"`
-		}
-		decode(m.Params, &p)
-		a.setMode(m, p.ModeID, "")
+		a.setMode(m, field(m.Params, "modeId"), "")
 	case "session/cancel":
 		a.mu.Lock()
 		close(a.cancels)
@@ -82,13 +65,6 @@ func (a *agent) handle(m incoming) {
 			a.refuse(m, -32601, "Method not found", nil)
 		}
 	}
-}
-
-func (a *agent) capabilities() any {
-	if len(a.script.Capabilities) > 0 {
-		return a.script.Capabilities
-	}
-	return object{}
 }
 
 // begin begins a session, or goes on with one of an earlier process.
@@ -130,17 +106,13 @@ func (a *agent) newSession(named bool) object {
 		result["sessionId"] = a.session
 	}
 	a.model = a.script.ModelCurrent
-	if a.model == "" && len(a.script.Models) > 0 {
-		a.model = a.script.Models[0]
+	if len(a.script.Models) > 0 {
+		a.model = cmp.Or(a.model, a.script.Models[0])
 	}
 	switch {
 	case len(a.script.Models) == 0:
 	case a.script.ModelStyle == "set_model":
-		models := []object{}
-		for _, id := range a.script.Models {
-			models = append(models, object{"modelId": id, "name": id})
-		}
-		result["models"] = object{"availableModels": models, "currentModelId": a.model}
+		result["models"] = object{"availableModels": listed("modelId", a.script.Models), "currentModelId": a.model}
 	default:
 		result["configOptions"] = a.configOptions()
 	}
@@ -148,27 +120,28 @@ func (a *agent) newSession(named bool) object {
 	case len(a.script.Modes) == 0:
 	case a.script.ModeStyle == "config":
 		options, _ := result["configOptions"].([]object)
-		values := []object{}
-		for _, id := range a.script.Modes {
-			values = append(values, object{"value": id, "name": id})
-		}
-		result["configOptions"] = append(options, object{"id": "mode", "name": "Mode", "category": "mode", "type": "select", "currentValue": a.script.Modes[0], "options": values})
+		result["configOptions"] = append(options, selection("mode", a.script.Modes[0], a.script.Modes))
 	default:
-		modes := []object{}
-		for _, id := range a.script.Modes {
-			modes = append(modes, object{"id": id, "name": id})
-		}
-		result["modes"] = object{"currentModeId": a.script.Modes[0], "availableModes": modes}
+		result["modes"] = object{"currentModeId": a.script.Modes[0], "availableModes": listed("id", a.script.Modes)}
 	}
 	return result
 }
 
-func (a *agent) configOptions() []object {
-	values := []object{}
-	for _, id := range a.script.Models {
-		values = append(values, object{"value": id, "name": id})
+// listed lists things by their IDs, which are their names, too.
+func listed(key string, ids []string) []object {
+	list := []object{}
+	for _, id := range ids {
+		list = append(list, object{key: id, "name": id})
 	}
-	options := []object{{"id": "model", "name": "Model", "category": "model", "type": "select", "currentValue": a.model, "options": values}}
+	return list
+}
+
+func selection(id, current string, values []string) object {
+	return object{"id": id, "name": id, "category": id, "type": "select", "currentValue": current, "options": listed("value", values)}
+}
+
+func (a *agent) configOptions() []object {
+	options := []object{selection("model", a.model, a.script.Models)}
 	if a.script.OddOption {
 		options = append([]object{{"id": "odd", "name": "Odd", "type": "slider", "currentValue": 3}}, options...)
 	}

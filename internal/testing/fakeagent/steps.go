@@ -1,6 +1,7 @@
 package fakeagent
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -27,11 +28,7 @@ func (p *play) perform(s Step) {
 	case "usage": // N tokens of context used, Cost so far in Text (USD)
 		u := object{"sessionUpdate": "usage_update", "used": s.N, "size": 200000}
 		if s.Cost != nil {
-			currency := s.Text
-			if currency == "" {
-				currency = "USD"
-			}
-			u["cost"] = object{"amount": *s.Cost, "currency": currency}
+			u["cost"] = object{"amount": *s.Cost, "currency": cmp.Or(s.Text, "USD")}
 		}
 		p.update(u)
 		p.wire.flush()
