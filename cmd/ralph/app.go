@@ -87,7 +87,7 @@ func (a *app) readGlobals(c *cli.Context) {
 func (a *app) specs() []command {
 	return withBare(slices.Concat(
 		grouped("Plan", initCommand(a), taskCommand(a), featureCommand(a)),
-		grouped("Run", runCommand(a), a.demoCommand(), stopCommand(a), pauseCommand(a), resumeCommand(a), recoverCommand(a), a.promptCommand()),
+		grouped("Run", runCommand(a), demoCommand(a), stopCommand(a), pauseCommand(a), resumeCommand(a), recoverCommand(a), promptCommand(a)),
 		grouped("Inspect", statusCommand(a), watchCommand(a), reportCommand(a), runsCommand(a), logsCommand(a), costCommand(a), statsCommand(a),
 			journalCommand(a), knowledgeCommand(a)),
 		grouped("Maintain", agentsCommand(a), configCommand(a), doctorCommand(a), gcCommand(a), a.completionCommand(), a.manCommand(), versionCommand(a)),

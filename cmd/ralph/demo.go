@@ -23,24 +23,25 @@ import (
 //go:embed demo.yaml
 var demoPlan []byte
 
-func (a *app) demoCommand() command {
+func demoCommand(a *app) command {
 	return command{
 		name: "demo", short: "see a whole run in a scratch project; needs no key and no network",
 		flags:   []cli.Flag{&cli.BoolFlag{DisableDefaultText: true, Name: "keep", Usage: "keep the scratch project and say where it is"}},
 		example: "ralph demo", exits: "1 to 5 as for run: something is wrong with this machine",
-		run: a.runDemo,
+		run: action(a, parseDemo, runDemo),
 	}
 }
 
-func (a *app) runDemo(c *cli.Context) (err error) {
-	if err := noArgs(c); err != nil {
-		return err
-	}
+type demoOptions struct{ keep bool }
+
+func parseDemo(c *cli.Context) (demoOptions, error) { return demoOptions{c.Bool("keep")}, nil }
+
+func runDemo(ctx context.Context, a *app, o demoOptions) (err error) {
 	dir, err := sandbox.MkdirTemp("", "ralph-demo-")
 	if err != nil {
 		return err
 	}
-	if c.Bool("keep") {
+	if o.keep {
 		defer func() { fmt.Fprintf(a.stdout, "\nkept: %s\n", dir) }()
 	} else {
 		defer func() {
@@ -65,7 +66,7 @@ func (a *app) runDemo(c *cli.Context) (err error) {
 		}
 		return getenv(name)
 	}
-	s, err := a.open(c.Context)
+	s, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -74,44 +75,44 @@ func (a *app) runDemo(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	err = s.store.Update(c.Context, func(g *dag.Graph) error { _, err := g.Import(specs); return err })
+	err = s.store.Update(ctx, func(g *dag.Graph) error { _, err := g.Import(specs); return err })
 	if err != nil {
 		return err
 	}
-	return a.playDemo(c, s)
+	return playDemo(ctx, a, s, o.keep)
 }
 
 // playDemo draws the graph, runs it, and draws it again.
-func (a *app) playDemo(c *cli.Context, s *session) error {
+func playDemo(ctx context.Context, a *app, s *session, keep bool) error {
 	p := a.palette()
 	for _, part := range term.Wrap("The plan: a group, a diamond, a task that needs a second try, and a done that is not done", a.width, "  ") {
 		fmt.Fprintln(a.stdout, p.Bold(part))
 	}
 	fmt.Fprintln(a.stdout)
-	if err := a.drawAll(c.Context, s); err != nil {
+	if err := drawAll(ctx, a, s); err != nil {
 		return err
 	}
 	fmt.Fprintln(a.stdout)
 	s.config.Run.Backoff = 0 // nobody should wait for a demonstration
-	opts, err := a.loopOptions(c.Context, s, runOptions{}, nil)
+	opts, err := loopOptions(ctx, a, s, runOptions{}, nil)
 	if err != nil {
 		return err
 	}
 	opts.Workers.Jobs, opts.Models.Strategy = 1, "fixed"
 	opts.Host.Setup = setup(opts, agents.Preset{ExitStatus: true}, a.sandbox)
 	opts.Host.Setup.Agent, opts.Host.Setup.Model = "shell, built in", "none needed"
-	if !c.Bool("keep") {
+	if !keep {
 		opts.Host.Setup.Folder = "" // it will be gone
 	}
-	err = (&execution{app: a, opts: opts, flush: func() {}}).do(c.Context)
+	err = (&execution{app: a, opts: opts, flush: func() {}}).do(ctx)
 	fmt.Fprintf(a.stdout, "\n%s\n\n", p.Bold("The plan afterwards"))
-	if derr := a.drawAll(c.Context, s); err == nil {
+	if derr := drawAll(ctx, a, s); err == nil {
 		err = derr
 	}
 	return err
 }
 
-func (a *app) drawAll(ctx context.Context, s *session) error {
+func drawAll(ctx context.Context, a *app, s *session) error {
 	return s.store.View(ctx, func(g *dag.Graph) error {
 		tasks, err := g.List(dag.Filter{})
 		if err != nil {

@@ -4,7 +4,7 @@ import "context"
 
 // importFeature imports the graph of the feature that a run is for, if git brought it and
 // the database has none of its tasks: so that plan, commit, clone, run works.
-func (a *app) importFeature(ctx context.Context, s *session, t runTarget) error {
+func importFeature(ctx context.Context, a *app, s *session, t runTarget) error {
 	typed := or(t.feature, "")
 	if typed == "" && t.task == nil && len(t.args) == 1 {
 		typed = t.arg()

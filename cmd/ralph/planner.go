@@ -75,7 +75,7 @@ func planningOpener(a *app, s *session, given plannerOptions) func(context.Conte
 		o := openers[at.Work]
 		if o == nil {
 			var err error
-			if o, err = a.newOpener(given.openerOptions, s); err != nil {
+			if o, err = newOpener(a, given.openerOptions, s); err != nil {
 				return nil, err
 			}
 			if o.Chosen, err = planningAgent(a, s.config, given.agent); err != nil {

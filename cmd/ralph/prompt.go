@@ -1,12 +1,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
 	"ralph/features"
@@ -18,34 +17,30 @@ import (
 	"ralph/prompt"
 )
 
-func (a *app) promptCommand() command {
+func promptCommand(a *app) command {
 	return command{
 		name: "prompt", args: "ID", short: "print the prompt that a task would get now",
 		example: "ralph prompt 1f0c | less", exits: "3 not found",
-		run: a.runPrompt,
+		run: action(a, parsePlain, runPrompt),
 	}
 }
 
-func (a *app) runPrompt(c *cli.Context) error {
-	typed, err := oneArg(c, "ID")
-	if err != nil {
-		return err
-	}
-	s, err := a.openFor(c.Context, db.Options{Conns: 2})
+func runPrompt(ctx context.Context, a *app, o plainOptions) error {
+	s, err := a.openFor(ctx, db.Options{Conns: 2})
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	var t dag.Task
-	err = s.store.View(c.Context, func(g *dag.Graph) (err error) { t, err = g.Resolve(typed); return lookUpHint(err) })
+	err = s.store.View(ctx, func(g *dag.Graph) (err error) { t, err = g.Resolve(o.args[0]); return lookUpHint(err) })
 	if err != nil {
 		return err
 	}
 	opts := loop.Options{
 		Graph: loop.Graph{Store: s.store}, Rules: loop.Rules{MaxRetries: s.config.Run.MaxRetries}, Host: loop.Host{Now: a.now},
-		Place: loop.Place{Dir: s.project.Root, Runs: filepath.Join(s.project.State(), "runs")}, Prompt: a.promptOptions(s),
+		Place: loop.Place{Dir: s.project.Root, Runs: s.project.Runs()}, Prompt: promptOptions(s),
 	}
-	in, err := loop.Gather(c.Context, opts, "", t)
+	in, err := loop.Gather(ctx, opts, "", t)
 	if err != nil {
 		return err
 	}
@@ -54,15 +49,15 @@ func (a *app) runPrompt(c *cli.Context) error {
 }
 
 // promptOptions are what prompts are made of besides the graph.
-func (a *app) promptOptions(s *session) loop.Prompt {
+func promptOptions(s *session) loop.Prompt {
 	return loop.Prompt{
-		Context: a.promptContext(s), Recall: recallOptions(s.config),
+		Context: promptContext(s), Recall: recallOptions(s.config),
 		Knowledge: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
 	}
 }
 
-// promptContext reads the documents of a task's feature, anew each time.
-func (a *app) promptContext(s *session) func(dag.Task) loop.Context {
+// promptContext reads the documents of a task's feature each time that it is called.
+func promptContext(s *session) func(dag.Task) loop.Context {
 	return func(t dag.Task) loop.Context {
 		var c loop.Context
 		if t.Feature != "" {

@@ -99,7 +99,7 @@ func runOpened(ctx context.Context, a *app, o runOptions, reports *reports) erro
 		return err
 	}
 	defer s.Close()
-	if err := a.importFeature(ctx, s, o.target); err != nil {
+	if err := importFeature(ctx, a, s, o.target); err != nil {
 		return err
 	}
 	o, continues, err := continueRun(ctx, a, s, o)
@@ -111,7 +111,7 @@ func runOpened(ctx context.Context, a *app, o runOptions, reports *reports) erro
 			return err
 		}
 	}
-	opts, err := a.loopOptions(ctx, s, o, continues)
+	opts, err := loopOptions(ctx, a, s, o, continues)
 	if err != nil {
 		outcome := notStartedOutcome(err)
 		if o.json && outcome != event.OutcomeNotStarted {

@@ -24,7 +24,7 @@ import (
 )
 
 // loopOptions turns flags and configuration into what a run works with.
-func (a *app) loopOptions(ctx context.Context, s *session, given runOptions, continues *dag.Run) (loop.Options, error) {
+func loopOptions(ctx context.Context, a *app, s *session, given runOptions, continues *dag.Run) (loop.Options, error) {
 	run, check := s.config.Run, s.config.Verify
 	opts := loop.Options{
 		Graph:   loop.Graph{KeepGoing: given.keepsGoing(s.config)},
@@ -38,7 +38,7 @@ func (a *app) loopOptions(ctx context.Context, s *session, given runOptions, con
 			SkipVerify: given.skipVerify, Gates: check.Commands, AgentVerdict: check.Enabled, Reruns: check.Reruns, Protect: check.Protect,
 			GateRunner: verify.Gates{Timeout: check.Timeout.Std()},
 		},
-		Prompt:   a.promptOptions(s),
+		Prompt:   promptOptions(s),
 		Place:    loop.Place{Dir: s.project.Root, Runs: filepath.Join(s.project.State(), "runs"), Objects: s.project.Objects()},
 		Recovery: loop.Recovery{Rules: recoveryRules(s), Life: life, Sweep: sandbox.Sweep(s.project.Root)},
 		Host:     loop.Host{Now: a.now, Jitter: jitter, Redact: a.redact, Gone: s.db.Gone, Check: s.db.Guard(ctx, s.project.Root, a.now)},
@@ -71,7 +71,7 @@ func (a *app) loopOptions(ctx context.Context, s *session, given runOptions, con
 	if given.badAgent != nil {
 		return opts, given.badAgent
 	}
-	o, err := a.newOpener(given.agent, s)
+	o, err := newOpener(a, given.agent, s)
 	if err != nil {
 		return opts, err
 	}
@@ -198,7 +198,7 @@ func parseOpener(c *cli.Context) (openerOptions, error) {
 	return o, nil
 }
 
-func (a *app) newOpener(given openerOptions, s *session) (*agents.Opener, error) {
+func newOpener(a *app, given openerOptions, s *session) (*agents.Opener, error) {
 	o, err := a.opener(s)
 	if err != nil {
 		return nil, err
