@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/internal/jsonval"
 	"ralph/journal"
 )
 
@@ -52,7 +53,7 @@ func LoadCosts(g *dag.Graph, by, run string) (Costs, error) {
 	if by == ByModel || by == ByAgent {
 		receipts = Split(receipts)
 	}
-	c.Rows = orEmpty(Spend(receipts, headings[by]))
+	c.Rows = jsonval.List(Spend(receipts, headings[by]))
 	return c, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/human"
+	"ralph/internal/jsonval"
 	"ralph/internal/render"
 )
 
@@ -162,19 +163,19 @@ func JSON(w io.Writer, r Run) error {
 
 func (r Run) json() runJSON {
 	j := runJSON{
-		Run: r.ID, Scope: scopeJSON{r.Scope, orNil(r.Target)}, Outcome: r.Outcome, Reason: orNil(r.Reason), StartedAt: stamp(r.StartedAt),
-		EndedAt: stampOrNil(r.EndedAt), DurationMS: r.Duration.Milliseconds(), Iterations: r.Iterations, Counts: r.Counts, Usage: r.Usage,
+		Run: r.ID, Scope: scopeJSON{r.Scope, jsonval.Text(r.Target)}, Outcome: r.Outcome, Reason: jsonval.Text(r.Reason), StartedAt: stamp(r.StartedAt),
+		EndedAt: jsonval.Time(r.EndedAt), DurationMS: r.Duration.Milliseconds(), Iterations: r.Iterations, Counts: r.Counts, Usage: r.Usage,
 		Verified: r.Verified, PerDone: (Spending{Usage: r.Usage, Verified: r.Verified}).PerVerified(),
-		Models: orEmpty(r.Models), Tasks: []taskJSON{}, Attempts: []attemptJSON{}, Failures: []failureJSON{}, Waits: []waitJSON{},
-		Next: orEmpty(r.Next), Warnings: orEmpty(r.Warnings), Folder: r.Folder,
+		Models: jsonval.List(r.Models), Tasks: []taskJSON{}, Attempts: []attemptJSON{}, Failures: []failureJSON{}, Waits: []waitJSON{},
+		Next: jsonval.List(r.Next), Warnings: jsonval.List(r.Warnings), Folder: r.Folder,
 	}
 	if t := r.Together; t != nil {
 		j.Together = &togetherJSON{t.Continues, t.Iterations, t.Duration.Milliseconds(), t.Usage}
 	}
 	for _, t := range r.Tasks {
 		out := taskJSON{
-			ID: t.ID, Title: t.Title, Feature: orNil(t.Feature), Parent: orNil(t.Parent), Group: t.Group, Status: t.Status, Now: t.Now,
-			Blockers: orEmpty(t.After), Attempts: []string{}, Verified: t.Verified,
+			ID: t.ID, Title: t.Title, Feature: jsonval.Text(t.Feature), Parent: jsonval.Text(t.Parent), Group: t.Group, Status: t.Status, Now: t.Now,
+			Blockers: jsonval.List(t.After), Attempts: []string{}, Verified: t.Verified,
 		}
 		for _, i := range t.Attempts {
 			out.Attempts = append(out.Attempts, r.Attempts[i].ID)
@@ -186,8 +187,8 @@ func (r Run) json() runJSON {
 	}
 	for _, f := range r.Failures {
 		out := failureJSON{
-			Task: f.Task, Title: f.Title, Reason: f.Reason, Detail: orNil(f.Detail), Attempts: f.Attempts,
-			Attempt: orNil(f.Attempt), Holds: f.Holds, Next: orEmpty(f.Next),
+			Task: f.Task, Title: f.Title, Reason: f.Reason, Detail: jsonval.Text(f.Detail), Attempts: f.Attempts,
+			Attempt: jsonval.Text(f.Attempt), Holds: f.Holds, Next: jsonval.List(f.Next),
 		}
 		if f.Gate != nil {
 			g := gateAsJSON(*f.Gate)
@@ -196,7 +197,7 @@ func (r Run) json() runJSON {
 		j.Failures = append(j.Failures, out)
 	}
 	for _, w := range r.Waits {
-		j.Waits = append(j.Waits, waitJSON{Task: w.Task, Title: w.Title, For: orEmpty(w.For), Why: w.Why})
+		j.Waits = append(j.Waits, waitJSON{Task: w.Task, Title: w.Title, For: jsonval.List(w.For), Why: w.Why})
 	}
 	return j
 }
@@ -204,12 +205,12 @@ func (r Run) json() runJSON {
 func (a Attempt) json() attemptJSON {
 	in, cached, out := a.Usage.Counts()
 	j := attemptJSON{
-		ID: a.ID, Task: a.Task, Title: a.Title, Iteration: a.Iteration, Nth: a.Nth, Agent: orNil(a.Agent), Model: orNil(a.Model),
-		ModelEffective: orNil(a.Effective), Sandbox: orNil(a.Sandbox), StartedAt: stamp(a.StartedAt), EndedAt: stampOrNil(a.EndedAt),
-		DurationMS: a.Duration.Milliseconds(), Outcome: orNil(a.Outcome), Status: orNil(a.Status), Reason: orNil(a.Reason),
-		StopReason: orNil(a.StopReason), Verdict: orNil(a.Verdict), Gates: []gateJSON{}, Notes: orNil(a.Notes),
+		ID: a.ID, Task: a.Task, Title: a.Title, Iteration: a.Iteration, Nth: a.Nth, Agent: jsonval.Text(a.Agent), Model: jsonval.Text(a.Model),
+		ModelEffective: jsonval.Text(a.Effective), Sandbox: jsonval.Text(a.Sandbox), StartedAt: stamp(a.StartedAt), EndedAt: jsonval.Time(a.EndedAt),
+		DurationMS: a.Duration.Milliseconds(), Outcome: jsonval.Text(a.Outcome), Status: jsonval.Text(a.Status), Reason: jsonval.Text(a.Reason),
+		StopReason: jsonval.Text(a.StopReason), Verdict: jsonval.Text(a.Verdict), Gates: []gateJSON{}, Notes: jsonval.Text(a.Notes),
 		TokensIn: in, TokensCached: cached, TokensOut: out, CostUSD: a.Usage.CostUSD,
-		CostEstimated: a.Usage.Guessed > 0, CostUnknown: a.Usage.Silent > 0, Drift: orEmpty(a.Drift), Files: orEmpty(a.Files), Evidence: []evidenceJSON{},
+		CostEstimated: a.Usage.Guessed > 0, CostUnknown: a.Usage.Silent > 0, Drift: jsonval.List(a.Drift), Files: jsonval.List(a.Files), Evidence: []evidenceJSON{},
 	}
 	for _, g := range a.Gates {
 		j.Gates = append(j.Gates, gateAsJSON(g))
@@ -221,30 +222,7 @@ func (a Attempt) json() attemptJSON {
 }
 
 func gateAsJSON(g event.Gate) gateJSON {
-	return gateJSON{Command: g.Command, Passed: g.Passed, Exit: orNil(g.Exit), Baseline: orNil(g.Baseline), Verdict: orNil(g.Verdict)}
+	return gateJSON{Command: g.Command, Passed: g.Passed, Exit: jsonval.Text(g.Exit), Baseline: jsonval.Text(g.Baseline), Verdict: jsonval.Text(g.Verdict)}
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-func stampOrNil(t time.Time) *string {
-	if t.IsZero() {
-		return nil
-	}
-	s := stamp(t)
-	return &s
-}
-
-func orNil[S ~string](s S) *string {
-	if s == "" {
-		return nil
-	}
-	text := string(s)
-	return &text
-}
-
-func orEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
-}

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"ralph/event"
+	"ralph/internal/jsonval"
 )
 
 // ResultJSON is what ralph run --json prints when a run is over.
@@ -48,9 +49,9 @@ func Result(w io.Writer, out event.Result) error {
 func NewResult(out event.Result) ResultJSON {
 	cost := func(u event.Usage) costJSON { return costJSON{u.CostUSD, u.Estimated, u.Unknown} }
 	j := ResultJSON{
-		Outcome: out.Outcome, Reason: orNil(out.Reason), Run: out.Run, Iterations: out.Iterations, Done: out.Counts.Done,
+		Outcome: out.Outcome, Reason: jsonval.Text(out.Reason), Run: out.Run, Iterations: out.Iterations, Done: out.Counts.Done,
 		Failed: out.Counts.Failed, Remaining: out.Counts.Remaining, costJSON: cost(out.Usage),
-		DurationMS: out.Duration.Milliseconds(), Tasks: orEmpty(out.Tasks),
+		DurationMS: out.Duration.Milliseconds(), Tasks: jsonval.List(out.Tasks),
 	}
 	if t := out.Together; t != nil {
 		j.Together = &resultTogetherJSON{t.Continues, t.Iterations, cost(t.Usage), t.Duration}

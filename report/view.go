@@ -8,6 +8,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/human"
+	"ralph/internal/jsonval"
 )
 
 // The shapes of docs/json.md that several commands print. Keys do not change once released.
@@ -121,7 +122,7 @@ func ViewTasks(g *dag.Graph, retries int, now time.Time, tasks ...dag.Task) ([]T
 		list[i] = TaskView{
 			ID: t.ID, Title: t.Title, Description: t.Description, Status: t.Status, Ready: t.Ready(now), Priority: t.Priority,
 			Parent: NullString(t.Parent), Feature: NullString(t.Feature), Blockers: IDs(blockers), Children: IDs(children), Kind: t.Kind,
-			Agent: NullString(t.Agent), Model: NullString(t.Model), Gates: orEmpty(t.Gates), Tampering: t.AllowTampering,
+			Agent: NullString(t.Agent), Model: NullString(t.Model), Gates: jsonval.List(t.Gates), Tampering: t.AllowTampering,
 			Retries: t.Retries, MaxRetries: retries, Attempts: t.Attempts, Verification: NullString(t.Verification),
 			Unverified: NullString(t.Unverified), ClaimedBy: NullString(t.Owner), NotBefore: Time{t.NotBefore}, Paused: t.Paused,
 			LastFailure: NullString(failure), CreatedAt: Time{t.CreatedAt}, UpdatedAt: Time{t.UpdatedAt},

@@ -13,6 +13,7 @@ import (
 
 	"ralph/acp"
 	"ralph/internal/agents"
+	"ralph/internal/jsonval"
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
 	"ralph/internal/term"
@@ -83,7 +84,7 @@ func runAgentsTest(ctx context.Context, a *app, o agentsTestOptions) error {
 	}
 	report.OK = err == nil
 	if err != nil {
-		report.Error = orNil(term.Line(err.Error()))
+		report.Error = jsonval.Text(term.Line(err.Error()))
 	}
 	if o.json {
 		return errors.Join(err, a.printJSON(report))

@@ -18,6 +18,7 @@ import (
 	"ralph/features"
 	"ralph/internal/agents"
 	"ralph/internal/doctor"
+	"ralph/internal/jsonval"
 	"ralph/internal/taskfile"
 	"ralph/internal/testing/golden"
 	"ralph/journal"
@@ -183,19 +184,19 @@ func sampleOutcome() report.ResultJSON {
 
 func sampleAgent() agents.Description {
 	return agents.Description{
-		Name: "gemini", Title: "Gemini", Chosen: true, Installed: true, Start: []string{"/usr/bin/gemini", "--acp"}, Package: orNil("@google/gemini-cli"),
-		ModelBy: "session/set_model", Tiers: map[string][]string{"opus": {"gemini-#-pro"}}, Reports: "tokens", Login: orNil("run gemini and choose how to log in"),
+		Name: "gemini", Title: "Gemini", Chosen: true, Installed: true, Start: []string{"/usr/bin/gemini", "--acp"}, Package: jsonval.Text("@google/gemini-cli"),
+		ModelBy: "session/set_model", Tiers: map[string][]string{"opus": {"gemini-#-pro"}}, Reports: "tokens", Login: jsonval.Text("run gemini and choose how to log in"),
 		Credentials: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, Set: []string{"GEMINI_API_KEY"}, Env: []string{"GEMINI_*", "GOOGLE_*"}, State: []string{"/home/you/.gemini"},
 	}
 }
 
 func sampleTrial() agents.Report {
 	return agents.Report{
-		Agent: "gemini", OK: true, Start: []string{"/usr/bin/gemini", "--acp"}, Says: orNil("gemini-cli 0.61.0"), Credential: orNil("GEMINI_API_KEY"),
+		Agent: "gemini", OK: true, Start: []string{"/usr/bin/gemini", "--acp"}, Says: jsonval.Text("gemini-cli 0.61.0"), Credential: jsonval.Text("GEMINI_API_KEY"),
 		Steps:        []agents.Step{{Step: "start", Seconds: 0.02}, {Step: "initialize", Seconds: 1.5}, {Step: "session/new", Seconds: 0.8}, {Step: "session/prompt", Seconds: 2.1}},
-		Capabilities: []string{"load sessions", "images"}, Mode: orNil("default"), Modes: []string{"default", "yolo"},
-		Model: orNil("gemini-2.5-pro"), Models: []string{"gemini-2.5-pro", "gemini-2.5-flash"}, Logins: []string{"Use an API key"},
-		Answer: orNil("OK"), StopReason: orNil("end_turn"), Usage: &event.Usage{TokensIn: 900, TokensOut: 1},
+		Capabilities: []string{"load sessions", "images"}, Mode: jsonval.Text("default"), Modes: []string{"default", "yolo"},
+		Model: jsonval.Text("gemini-2.5-pro"), Models: []string{"gemini-2.5-pro", "gemini-2.5-flash"}, Logins: []string{"Use an API key"},
+		Answer: jsonval.Text("OK"), StopReason: jsonval.Text("end_turn"), Usage: &event.Usage{TokensIn: 900, TokensOut: 1},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/internal/jsonval"
 	"ralph/internal/term"
 )
 
@@ -60,7 +61,7 @@ func runFeatureGate(ctx context.Context, a *app, o featureGateOptions) error {
 		return err
 	}
 	if o.json {
-		return a.printJSON(orEmpty(gates))
+		return a.printJSON(jsonval.List(gates))
 	}
 	for _, gate := range gates {
 		if _, err := fmt.Fprintln(a.stdout, term.Line(gate)); err != nil {

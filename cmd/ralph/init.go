@@ -14,6 +14,7 @@ import (
 	"ralph/dag"
 	"ralph/internal/agents"
 	"ralph/internal/db"
+	"ralph/internal/jsonval"
 	"ralph/internal/project"
 )
 
@@ -61,7 +62,7 @@ func runInit(ctx context.Context, a *app, o plainOptions) error {
 		return err
 	}
 	if o.json {
-		return a.printJSON(initJSON{Root: p.Root, Written: orEmpty(written), Agent: orNil(found.Agent), Tests: orNil(found.Tests)})
+		return a.printJSON(initJSON{Root: p.Root, Written: jsonval.List(written), Agent: jsonval.Text(found.Agent), Tests: jsonval.Text(found.Tests)})
 	}
 	if len(written) == 0 {
 		a.note("%s is already a ralph project; nothing was changed", p.Root)

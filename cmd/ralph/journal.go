@@ -14,6 +14,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/human"
+	"ralph/internal/jsonval"
 	"ralph/internal/render"
 	"ralph/internal/term"
 	"ralph/journal"
@@ -81,11 +82,11 @@ type journalJSON struct {
 func journalAsJSON(e journal.Entry) journalJSON {
 	in, cached, out := e.Counts()
 	return journalJSON{
-		N: e.N, At: e.At.Format(time.RFC3339), Run: e.Run, Attempt: orNil(e.Attempt), Iteration: e.Iteration, Task: e.Task,
-		Feature: orNil(e.Feature), Title: e.Title, Outcome: e.Outcome, Reason: orNil(e.Reason), Notes: orNil(e.Notes),
-		Agent: orNil(e.Agent), Model: orNil(e.Model), ModelEffective: orNil(e.ModelEffective), StopReason: orNil(e.StopReason),
+		N: e.N, At: e.At.Format(time.RFC3339), Run: e.Run, Attempt: jsonval.Text(e.Attempt), Iteration: e.Iteration, Task: e.Task,
+		Feature: jsonval.Text(e.Feature), Title: e.Title, Outcome: e.Outcome, Reason: jsonval.Text(e.Reason), Notes: jsonval.Text(e.Notes),
+		Agent: jsonval.Text(e.Agent), Model: jsonval.Text(e.Model), ModelEffective: jsonval.Text(e.ModelEffective), StopReason: jsonval.Text(e.StopReason),
 		DurationMS: e.Duration.Milliseconds(), TokensIn: in, TokensCached: cached, TokensOut: out,
-		Cost: report.CostOf(e.Usage), Files: orEmpty(e.Files),
+		Cost: report.CostOf(e.Usage), Files: jsonval.List(e.Files),
 	}
 }
 

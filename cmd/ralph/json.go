@@ -24,26 +24,3 @@ func allJSON(s *session, g *dag.Graph, tasks []dag.Task, now time.Time) ([]repor
 func viewFeature(s *session, f dag.Feature) report.FeatureView {
 	return report.ViewFeature(f, s.project.Feature(f.Name))
 }
-
-func orNil[S ~string](s S) *string {
-	if s == "" {
-		return nil
-	}
-	text := string(s)
-	return &text
-}
-
-func timeOrNil(t time.Time) *string {
-	if t.IsZero() {
-		return nil
-	}
-	s := t.Format(time.RFC3339)
-	return &s
-}
-
-func orEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
-}

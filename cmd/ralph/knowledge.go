@@ -12,6 +12,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/human"
+	"ralph/internal/jsonval"
 	"ralph/internal/redact"
 	"ralph/internal/term"
 	"ralph/knowledge"
@@ -72,8 +73,8 @@ type knowledgeJSON struct {
 
 func knowledgeAsJSON(e knowledge.Entry) knowledgeJSON {
 	return knowledgeJSON{
-		Title: e.Title, Tags: orEmpty(e.Tags), Feature: orNil(e.Feature), Kind: string(e.Kind), Body: e.Body,
-		File: path.Join(knowledge.Folder, e.File), Task: orNil(e.Task), Run: orNil(e.Run), CreatedAt: timeOrNil(e.CreatedAt),
+		Title: e.Title, Tags: jsonval.List(e.Tags), Feature: jsonval.Text(e.Feature), Kind: string(e.Kind), Body: e.Body,
+		File: path.Join(knowledge.Folder, e.File), Task: jsonval.Text(e.Task), Run: jsonval.Text(e.Run), CreatedAt: jsonval.Time(e.CreatedAt),
 	}
 }
 
@@ -204,7 +205,7 @@ func runKnowledgeLint(_ context.Context, a *app, o plainOptions) error {
 	}
 	list, text := []problemJSON{}, ""
 	for _, p := range knowledge.Open(p.Root).Lint() {
-		list = append(list, problemJSON{p.File, orNil(p.Title), p.Rule, p.Detail})
+		list = append(list, problemJSON{p.File, jsonval.Text(p.Title), p.Rule, p.Detail})
 		text += term.Line(fmt.Sprintf("%s: %s: %s", p.File, p.Rule, p.Detail)) + "\n"
 	}
 	if o.json {

@@ -10,6 +10,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/jsonval"
 	"ralph/internal/proc"
 	"ralph/internal/sandbox"
 	"ralph/internal/term"
@@ -108,10 +109,10 @@ func recoveryRules(s *session) recovery.Rules {
 }
 
 func recoveryAsJSON(rec recovery.Recovery, dry bool) recoveryJSON {
-	j := recoveryJSON{DryRun: dry, Runs: orEmpty(rec.Runs), RecoveryCounts: rec.Summary().RecoveryCounts, Tasks: []reclaimedJSON{}}
+	j := recoveryJSON{DryRun: dry, Runs: jsonval.List(rec.Runs), RecoveryCounts: rec.Summary().RecoveryCounts, Tasks: []reclaimedJSON{}}
 	for _, t := range rec.Tasks {
 		j.Tasks = append(j.Tasks, reclaimedJSON{
-			ID: t.Task, Title: t.Title, Run: t.Run, Attempt: orNil(t.Attempt), Phase: orNil(string(t.Phase)),
+			ID: t.Task, Title: t.Title, Run: t.Run, Attempt: jsonval.Text(t.Attempt), Phase: jsonval.Text(string(t.Phase)),
 			Action: string(t.Action), Reason: t.Reason,
 		})
 	}

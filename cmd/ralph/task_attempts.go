@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/internal/jsonval"
 	"ralph/internal/term"
 	"ralph/report"
 )
@@ -35,11 +36,11 @@ func attemptsJSON(runs string, attempts []dag.Attempt) []attemptJSON {
 	list := []attemptJSON{}
 	for _, at := range attempts {
 		list = append(list, attemptJSON{
-			ID: at.ID, Run: at.Run, Agent: orNil(at.Agent), Model: orNil(at.Model),
-			StartedAt: at.StartedAt.Format(time.RFC3339), EndedAt: timeOrNil(at.EndedAt),
-			Outcome: orNil(at.Outcome), Reason: orNil(at.Reason), Cost: report.CostOf(at.Usage),
-			Sandbox: orNil(at.Sandbox), Gates: orEmpty(at.Gates), Verdict: orNil(at.Verdict), Evidence: orEmpty(evidence(runs, at)),
-			PrunedAt: timeOrNil(at.PrunedAt),
+			ID: at.ID, Run: at.Run, Agent: jsonval.Text(at.Agent), Model: jsonval.Text(at.Model),
+			StartedAt: at.StartedAt.Format(time.RFC3339), EndedAt: jsonval.Time(at.EndedAt),
+			Outcome: jsonval.Text(at.Outcome), Reason: jsonval.Text(at.Reason), Cost: report.CostOf(at.Usage),
+			Sandbox: jsonval.Text(at.Sandbox), Gates: jsonval.List(at.Gates), Verdict: jsonval.Text(at.Verdict), Evidence: jsonval.List(evidence(runs, at)),
+			PrunedAt: jsonval.Time(at.PrunedAt),
 		})
 	}
 	return list

@@ -13,6 +13,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/human"
+	"ralph/internal/jsonval"
 	"ralph/internal/render/draw"
 	"ralph/internal/taskfile"
 	"ralph/internal/term"
@@ -102,7 +103,7 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 		a.note("warning: the IDs of %s are in use here: they get new ones; if this plan was imported before, it is there twice now", human.Count(n, "task"))
 	}
 	if o.json {
-		return a.printJSON(importedJSON{o.dry, string(plan.Format), imported, orEmpty(plan.Unmapped)})
+		return a.printJSON(importedJSON{o.dry, string(plan.Format), imported, jsonval.List(plan.Unmapped)})
 	}
 	if o.dry {
 		err = drawLinked(a, tree)

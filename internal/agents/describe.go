@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+
+	"ralph/internal/jsonval"
 )
 
 // Description is everything that is known about an agent. Of variables it has only names.
@@ -52,9 +54,9 @@ func (f Finder) List() []Description {
 func (f Finder) describe(p Preset) Description {
 	env, _ := f.environment(p)
 	d := Description{
-		Name: p.Name, Title: p.Title, Package: orNil(p.Package), ModelBy: p.ModelBy(), Tiers: p.Tiers, Reports: cmp.Or(p.Reports, "not known"),
-		Login: orNil(p.Login), Credentials: orEmpty(p.Credentials), Set: orEmpty(Credentials(p, env)),
-		Env: orEmpty(slices.Concat(p.Pass, p.Allow)), State: orEmpty(p.state(env)), Source: "no",
+		Name: p.Name, Title: p.Title, Package: jsonval.Text(p.Package), ModelBy: p.ModelBy(), Tiers: p.Tiers, Reports: cmp.Or(p.Reports, "not known"),
+		Login: jsonval.Text(p.Login), Credentials: jsonval.List(p.Credentials), Set: jsonval.List(Credentials(p, env)),
+		Env: jsonval.List(slices.Concat(p.Pass, p.Allow)), State: jsonval.List(p.state(env)), Source: "no",
 	}
 	if d.Tiers == nil {
 		d.Tiers = map[string][]string{}
@@ -100,18 +102,4 @@ func (p Preset) ModelBy() string {
 	default:
 		return "what it offers"
 	}
-}
-
-func orNil(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
-
-func orEmpty(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
 }

@@ -15,6 +15,7 @@ import (
 
 	"ralph/acp"
 	"ralph/event"
+	"ralph/internal/jsonval"
 	"ralph/internal/proc"
 	"ralph/internal/sandbox"
 )
@@ -98,7 +99,7 @@ func (t *Trial) open(ctx context.Context, model string) (*Session, error) {
 func (t *Trial) Run(ctx context.Context, model string) (Report, error) {
 	chosen := t.opener.Chosen
 	r := NewReport(chosen.Name)
-	r.Start, r.Credential = chosen.Argv, orNil(t.opener.Credential(chosen.Preset))
+	r.Start, r.Credential = chosen.Argv, jsonval.Text(t.opener.Credential(chosen.Preset))
 	t.opener.Stepped = func(op string, took time.Duration) {
 		r.Steps = append(r.Steps, Step{Step: op, Seconds: took.Round(time.Millisecond).Seconds()})
 	}
@@ -117,12 +118,12 @@ func (t *Trial) Run(ctx context.Context, model string) (Report, error) {
 
 func (r *Report) converse(ctx context.Context, s *Session) error {
 	about := s.About()
-	r.Says = orNil(about.Agent.String())
-	r.Capabilities, r.Mode, r.Modes, r.Logins = about.Capabilities.Words(), orNil(about.Mode), orEmpty(about.Modes), names(about.Methods)
+	r.Says = jsonval.Text(about.Agent.String())
+	r.Capabilities, r.Mode, r.Modes, r.Logins = about.Capabilities.Words(), jsonval.Text(about.Mode), jsonval.List(about.Modes), names(about.Methods)
 	model := s.Model()
-	r.Model, r.ModelBy, r.Models = orNil(model.Effective), orNil(string(model.Channel)), orEmpty(model.Offered)
+	r.Model, r.ModelBy, r.Models = jsonval.Text(model.Effective), jsonval.Text(string(model.Channel)), jsonval.List(model.Offered)
 	turn, err := s.Prompt(ctx, trialPrompt)
-	r.Answer, r.StopReason = orNil(strings.TrimSpace(turn.Text())), orNil(string(turn.Stop))
+	r.Answer, r.StopReason = jsonval.Text(strings.TrimSpace(turn.Text())), jsonval.Text(string(turn.Stop))
 	if cerr := s.Close(); err == nil {
 		err = cerr
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ralph/dag"
+	"ralph/internal/jsonval"
 )
 
 func parseJSONL(data []byte) ([]dag.Spec, error) {
@@ -80,12 +81,12 @@ func Write(w io.Writer, items []Item, statuses bool) error {
 	enc.SetEscapeHTML(false)
 	for _, t := range items {
 		l := line{
-			Ref: t.ID, Title: t.Title, Description: t.Description, Priority: t.Priority, Parent: ref(t.Parent),
-			After: orEmpty(t.After), Feature: ref(t.Feature), Kind: string(t.Kind), Agent: ref(t.Agent),
-			Model: ref(t.Model), Gates: orEmpty(t.Gates), MaxRetries: t.MaxRetries, AllowTampering: t.AllowTampering,
+			Ref: t.ID, Title: t.Title, Description: t.Description, Priority: t.Priority, Parent: jsonval.Text(t.Parent),
+			After: jsonval.List(t.After), Feature: jsonval.Text(t.Feature), Kind: string(t.Kind), Agent: jsonval.Text(t.Agent),
+			Model: jsonval.Text(t.Model), Gates: jsonval.List(t.Gates), MaxRetries: t.MaxRetries, AllowTampering: t.AllowTampering,
 		}
 		if statuses {
-			l.Status, l.Retries, l.Verification = string(t.Status), t.Retries, ref(t.Verification)
+			l.Status, l.Retries, l.Verification = string(t.Status), t.Retries, jsonval.Text(t.Verification)
 			if t.Status == dag.InProgress {
 				l.Status = string(dag.Pending)
 			}
@@ -95,11 +96,4 @@ func Write(w io.Writer, items []Item, statuses bool) error {
 		}
 	}
 	return nil
-}
-
-func orEmpty(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
 }

@@ -82,10 +82,3 @@ func deref(s *string) string {
 	}
 	return *s
 }
-
-func ref(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/internal/jsonval"
 	"ralph/internal/term"
 )
 
@@ -55,14 +56,9 @@ type graphEdge struct {
 func Data(tasks []dag.Task, nodes []Node, now time.Time) Graph {
 	g := Graph{Nodes: []graphNode{}, Edges: []graphEdge{}}
 	for i, t := range tasks {
-		n := graphNode{ID: t.ID, Title: t.Title, Status: string(t.Status), Ready: t.Ready(now)}
-		if t.Parent != "" {
-			n.Parent = &t.Parent
-		}
-		if t.Feature != "" {
-			n.Feature = &t.Feature
-		}
-		g.Nodes = append(g.Nodes, n)
+		g.Nodes = append(g.Nodes, graphNode{
+			t.ID, t.Title, string(t.Status), t.Ready(now), jsonval.Text(t.Parent), jsonval.Text(t.Feature),
+		})
 		for _, blocker := range nodes[i].After {
 			g.Edges = append(g.Edges, graphEdge{From: blocker, To: t.ID})
 		}
