@@ -11,13 +11,19 @@ func (f *found) accept(t tag, body, taskID string) bool {
 	body = cut(strings.TrimSpace(body), maxBody)
 	switch t.name {
 	case tagDone:
-		return f.acceptDone(body, taskID)
+		return f.acceptTask(t.name, body, taskID, func() { f.done = true })
 	case tagFailed:
 		return f.acceptFailed(t, body, taskID)
 	case tagModel:
-		return f.acceptModel(body)
+		if !validModel(body) {
+			return false
+		}
+		f.model = body
+		return true
 	case tagPromise:
-		return f.acceptPromise(body)
+		f.complete = f.complete || body == "COMPLETE"
+		f.failure = f.failure || body == "FAILURE"
+		return body == "COMPLETE" || body == "FAILURE"
 	case tagJournal:
 		f.addNote(body)
 		return body != ""
@@ -33,14 +39,14 @@ func (f *found) accept(t tag, body, taskID string) bool {
 	return false
 }
 
-func (f *found) acceptDone(id, taskID string) bool {
+func (f *found) acceptTask(name, id, taskID string, accept func()) bool {
 	switch {
 	case !validID(id):
 		return false
 	case id == taskID:
-		f.done = true
+		accept()
 	default:
-		f.addForeign(Foreign{tagDone, id})
+		f.addForeign(Foreign{name, id})
 	}
 	return true
 }
@@ -50,15 +56,7 @@ func (f *found) acceptFailed(t tag, body, taskID string) bool {
 	if id == "" {
 		id, reason = splitReason(body)
 	}
-	switch {
-	case !validID(id):
-		return false
-	case id == taskID:
-		f.failed, f.failReason = true, reason
-	default:
-		f.addForeign(Foreign{tagFailed, id})
-	}
-	return true
+	return f.acceptTask(t.name, id, taskID, func() { f.failed, f.failReason = true, reason })
 }
 
 // splitReason cuts "ID: reason", "ID reason" and "ID" in two.
@@ -69,20 +67,6 @@ func splitReason(body string) (id, reason string) {
 	}
 	reason = strings.TrimSpace(body[i:])
 	return body[:i], strings.TrimSpace(strings.TrimPrefix(reason, ":"))
-}
-
-func (f *found) acceptModel(name string) bool {
-	if !validModel(name) {
-		return false
-	}
-	f.model = name
-	return true
-}
-
-func (f *found) acceptPromise(word string) bool {
-	f.complete = f.complete || word == "COMPLETE"
-	f.failure = f.failure || word == "FAILURE"
-	return word == "COMPLETE" || word == "FAILURE"
 }
 
 func (f *found) acceptKnowledge(t tag, body string) bool {

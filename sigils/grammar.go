@@ -2,6 +2,7 @@ package sigils
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -17,7 +18,7 @@ const (
 	tagVerifyFail = "verify-fail"
 )
 
-var names = [...]string{tagDone, tagFailed, tagModel, tagJournal, tagKnowledge, tagPromise, tagVerifyPass, tagVerifyFail}
+var names = []string{tagDone, tagFailed, tagModel, tagJournal, tagKnowledge, tagPromise, tagVerifyPass, tagVerifyFail}
 
 // tag is an opening tag as it was written.
 type tag struct {
@@ -51,12 +52,11 @@ func parseTag(line []byte) (t tag, rest []byte, ok bool) {
 
 // sigilName returns the constant, so that a line that is no sigil costs no memory.
 func sigilName(b []byte) (string, bool) {
-	for _, name := range names {
-		if string(b) == name {
-			return name, true
-		}
+	i := slices.IndexFunc(names, func(name string) bool { return name == string(b) })
+	if i < 0 {
+		return "", false
 	}
-	return "", false
+	return names[i], true
 }
 
 // parseAttributes reads up to and including the > of the tag.

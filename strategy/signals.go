@@ -1,6 +1,7 @@
 package strategy
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -31,13 +32,7 @@ func signal(word string) distress {
 
 // negation reports whether a word takes back the signal right after it, as in
 // "no regression".
-func negation(word string) bool {
-	switch word {
-	case "no", "without", "zero", "0":
-		return true
-	}
-	return false
-}
+func negation(word string) bool { return slices.Contains([]string{"no", "without", "zero", "0"}, word) }
 
 // heard returns the worst signal among the whole words of a note and the word
 // it came from: "debug" and "error_code" are no signals, "Bug:" is one.

@@ -1,6 +1,9 @@
 package strategy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Tier is a class of model by price and ability.
 type Tier string
@@ -27,14 +30,7 @@ func ParseTier(s string) (Tier, bool) {
 }
 
 // rank orders tiers by price; what is no tier comes before all of them.
-func (t Tier) rank() int {
-	for i, other := range Tiers() {
-		if t == other {
-			return i
-		}
-	}
-	return -1
-}
+func (t Tier) rank() int { return slices.Index(Tiers(), t) }
 
 func higher(a, b Tier) Tier {
 	if a.rank() >= b.rank() {

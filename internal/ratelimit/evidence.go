@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -37,8 +38,8 @@ type evidence struct {
 	stated [ranks]time.Time
 }
 
-// hear takes in a text; JSON in it is data, too.
-func (e *evidence) hear(text string, depth int) {
+// addText takes a text; JSON in it is data, too.
+func (e *evidence) addText(text string, depth int) {
 	if room := maxText - len(e.said); len(text) > room {
 		text = text[:max(room, 0)]
 	}
@@ -48,12 +49,7 @@ func (e *evidence) hear(text string, depth int) {
 	}
 	e.said += text + "\n"
 	if i := strings.IndexByte(text, '{'); i >= 0 && depth < 3 {
-		var v any
-		dec := json.NewDecoder(strings.NewReader(text[i:]))
-		dec.UseNumber()
-		if dec.Decode(&v) == nil {
-			e.look("", v, depth+1)
-		}
+		e.decode(strings.NewReader(text[i:]), depth+1)
 	}
 	if e.status == 0 {
 		e.status = statusIn(text)
@@ -61,14 +57,17 @@ func (e *evidence) hear(text string, depth int) {
 }
 
 func (e *evidence) parse(data []byte) {
-	if len(data) == 0 || len(data) > maxData {
-		return
+	if len(data) <= maxData {
+		e.decode(bytes.NewReader(data), 0)
 	}
+}
+
+func (e *evidence) decode(r io.Reader, depth int) {
 	var v any
-	dec := json.NewDecoder(bytes.NewReader(data))
+	dec := json.NewDecoder(r)
 	dec.UseNumber()
 	if dec.Decode(&v) == nil {
-		e.look("", v, 0)
+		e.look("", v, depth)
 	}
 }
 
@@ -97,7 +96,7 @@ func (e *evidence) look(key string, v any, depth int) {
 		}
 		e.name(key, v)
 		if !e.time(key, v) {
-			e.hear(v, depth+1)
+			e.addText(v, depth+1)
 		}
 	}
 }
@@ -115,13 +114,13 @@ func (e *evidence) number(key string, n float64) {
 	switch {
 	case !ok || n <= 0:
 	case n >= 1e12 && n < 1e14: // milliseconds since 1970
-		e.tell(rank, time.UnixMilli(int64(n)))
+		e.addTime(rank, time.UnixMilli(int64(n)))
 	case n >= 1e9 && n < 1e11: // seconds since 1970
-		e.tell(rank, time.Unix(int64(n), 0))
+		e.addTime(rank, time.Unix(int64(n), 0))
 	case ms:
-		e.tell(rank, e.now.Add(span(n, time.Millisecond)))
+		e.addTime(rank, e.now.Add(span(n, time.Millisecond)))
 	default:
-		e.tell(rank, e.now.Add(span(n, time.Second)))
+		e.addTime(rank, e.now.Add(span(n, time.Second)))
 	}
 }
 
@@ -143,14 +142,14 @@ func (e *evidence) time(key, value string) bool {
 	}
 	t, ok := moment(value, e.now, e.loc)
 	if ok {
-		e.tell(rank, t)
+		e.addTime(rank, t)
 	}
 	return ok
 }
 
-// tell notes a time. Of two that are worth the same the later counts; of the
+// addTime notes a time. Of two that are worth the same the later counts; of the
 // windows the earlier, because only one of them is the one that was met.
-func (e *evidence) tell(rank int, t time.Time) {
+func (e *evidence) addTime(rank int, t time.Time) {
 	t = bound(t, e.now)
 	old := e.stated[rank]
 	if t.IsZero() || (!old.IsZero() && t.After(old) == (rank == byWindow)) {
@@ -180,7 +179,7 @@ func timeKey(key string) (rank int, ms, ok bool) {
 // until is the best of what was stated, or zero.
 func (e *evidence) until() time.Time {
 	if t, ok := find(e.said, e.now, e.loc); ok {
-		e.tell(byWords, t)
+		e.addTime(byWords, t)
 	}
 	for _, t := range e.stated {
 		if !t.IsZero() {

@@ -39,7 +39,7 @@ func Recognise(text string, http int, data []byte, now time.Time, loc *time.Loca
 	if loc == nil {
 		e.loc = time.UTC
 	}
-	e.hear(text, 0)
+	e.addText(text, 0)
 	e.parse(data)
 	kind, ok := e.classify()
 	if !ok {
