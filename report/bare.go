@@ -22,7 +22,7 @@ func Bare(out event.Result, scope dag.Scope, at time.Time) Run {
 		}
 		f := Failure{Task: t.ID, Title: render.Line(t.Title), Attempts: t.Attempts, Gate: gateInReason(t.Reason), Now: t.Status}
 		f.Reason, f.Detail = head(t.Reason)
-		f.Next = f.steps()
+		f.Next = f.steps(r.ID)
 		r.Failures = append(r.Failures, f)
 	}
 	if r.Outcome != event.OutcomeNotStarted {

@@ -68,7 +68,7 @@ func (s snapshot) failure(r *Run, t Task, links links) Failure {
 	if len(r.Failures) < maxCounted {
 		f.Holds = links.behind(r, t.ID, s.keeps)
 	}
-	f.Next = f.steps()
+	f.Next = f.steps(r.ID)
 	return f
 }
 

@@ -61,7 +61,7 @@ func TestTextOfOthersIsNoCommandToGitHub(t *testing.T) {
 	const lines = "100%0A::add-mask::x, file=a:b\n::set-env name=PATH::/evil\n##[add-path]/evil red"
 	want := []string{"group [] " + lines, "endgroup [] ", "error [title=ralph: failed: 100%0A::add-mask::x, file=a:b ::set-env name=PATH::/evil ##[add-path]/evil red] " +
 		lines + "\nnext: ralph task log t-1 -m \"TEXT\"  # give the next attempt guidance\n" +
-		"next: ralph task reset t-1  # let it run again"}
+		"next: ralph task reset t-1 && ralph run --continue r-1  # let it run again"}
 	if diff := cmp.Diff(want, obeyed(said.String())); diff != "" {
 		t.Errorf("%s\n%s", diff, said.String())
 	}

@@ -22,12 +22,12 @@ func (f Failure) failed() render.Failed {
 }
 
 // steps are for one failed task. What was put right since needs nothing.
-func (f Failure) steps() []render.Step {
+func (f Failure) steps(run string) []render.Step {
 	switch {
 	case f.Now == dag.Failed:
-		return f.failed().Next()
+		return f.failed().Next(run)
 	case f.Attempt != "":
-		return f.failed().Next()[:1]
+		return f.failed().Next(run)[:1]
 	default:
 		return nil
 	}

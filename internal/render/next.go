@@ -35,13 +35,10 @@ func Next(run string, o event.RunOutcome, list []Failed, more bool) []Step {
 	again := Step{Continue(run), "continue with the same flags and counters"}
 	status := Step{"ralph status", "what is done, what is next, what waits and why"}
 	doctor := Step{"ralph doctor", "check the project and its agents"}
-	failures := afterFailures(list, more)
+	failures := afterFailures(run, list, more)
 	switch o {
 	case event.OutcomeComplete, event.OutcomeFailure:
-		if len(failures) == 0 {
-			return nil
-		}
-		return append(failures, again)
+		return failures
 	case event.OutcomeBlocked:
 		return slices.Concat([]Step{status, {"ralph task why ID", "what a task waits for"}}, failures, []Step{again})
 	case event.OutcomeNoPlan:
@@ -65,9 +62,9 @@ func Next(run string, o event.RunOutcome, list []Failed, more bool) []Step {
 }
 
 // afterFailures is what to do about failed tasks.
-func afterFailures(list []Failed, more bool) []Step {
+func afterFailures(run string, list []Failed, more bool) []Step {
 	if len(list) == 1 && !more {
-		return list[0].Next()
+		return list[0].Next(run)
 	}
 	var steps []Step
 	for _, f := range list[:min(len(list), 1)] {
@@ -77,13 +74,13 @@ func afterFailures(list []Failed, more bool) []Step {
 		steps = append(steps, list[i].allow())
 	}
 	if len(list) > 0 || more {
-		steps = append(steps, Step{"ralph task reset --failed", "let the failed tasks run again"})
+		steps = append(steps, Step{"ralph task reset --failed && " + Continue(run), "let the failed tasks run again"})
 	}
 	return steps
 }
 
 // Next is what to do about one failed task.
-func (f Failed) Next() []Step {
+func (f Failed) Next(run string) []Step {
 	var steps []Step
 	if f.Ran {
 		steps = append(steps, Step{"ralph logs " + f.Task, "what the agent did"})
@@ -91,7 +88,8 @@ func (f Failed) Next() []Step {
 	if f.tampered() {
 		steps = append(steps, f.allow())
 	}
-	return append(steps, Step{"ralph task log " + f.Task + ` -m "TEXT"`, "give the next attempt guidance"}, Step{"ralph task reset " + f.Task, "let it run again"})
+	return append(steps, Step{"ralph task log " + f.Task + ` -m "TEXT"`, "give the next attempt guidance"},
+		Step{"ralph task reset " + f.Task + " && " + Continue(run), "let it run again"})
 }
 
 func (f Failed) tampered() bool { return strings.Contains(f.Reason, "tampering: ") }
