@@ -56,7 +56,7 @@ func Add(tx *db.Tx, e Entry) error {
 		}
 		files = string(b)
 	}
-	in, cached, out := e.Usage.Counts()
+	in, cached, out := e.Counts()
 	err := tx.Exec(addSQL, ":at", e.At.UnixMilli(), ":run", e.Run, ":attempt", orNull(e.Attempt), ":iteration", e.Iteration,
 		":task", e.Task, ":feature", orNull(e.Feature), ":title", e.Title, ":outcome", string(e.Outcome), ":reason", e.Reason,
 		":notes", e.Notes, ":agent", orNull(e.Agent), ":model", orNull(e.Model), ":effective", orNull(e.ModelEffective),

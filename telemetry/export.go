@@ -78,7 +78,7 @@ func newExporter(opts ExportOptions) (*exporter, error) {
 }
 
 // newProvider returns the SDK's provider of tracers, without its global state.
-func newProvider(opts ExportOptions, x *exporter) *sdktrace.TracerProvider {
+func newProvider(x *exporter) *sdktrace.TracerProvider {
 	named := resource.NewSchemaless(attribute.String("service.name", "ralph"))
 	if merged, err := resource.Merge(named, resource.Environment()); err == nil {
 		named = merged

@@ -54,7 +54,7 @@ func NewTracer(opts ExportOptions, hide func(string) string) (*Tracer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tracer{opts: opts, exporter: x, provider: newProvider(opts, x), hide: hide, attempts: map[string]*attempt{}}
+	t := &Tracer{opts: opts, exporter: x, provider: newProvider(x), hide: hide, attempts: map[string]*attempt{}}
 	t.tracer = t.provider.Tracer("ralph", trace.WithInstrumentationVersion(opts.Version))
 	return t, nil
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 )
@@ -74,30 +75,29 @@ func (p anthropic) write(w io.Writer, r request, text string, c *call) error {
 	}
 	head["content"], head["stop_reason"], head["usage"] = []object{}, nil, p.usage(1)
 	e := &events{w: w}
-	e.send("message_start", object{"type": "message_start", "message": head})
-	e.send("content_block_start", object{"type": "content_block_start", "index": 0, "content_block": object{"type": "text", "text": ""}})
-	for _, piece := range pieces(text) {
-		e.send("content_block_delta", object{"type": "content_block_delta", "index": 0, "delta": object{"type": "text_delta", "text": piece}})
+	send := func(kind string, data object) {
+		data["type"] = kind
+		e.send(kind, data)
 	}
-	e.send("content_block_stop", object{"type": "content_block_stop", "index": 0})
-	if c != nil {
-		block := blocks[1]
-		block["input"] = object{}
-		e.send("content_block_start", object{"type": "content_block_start", "index": 1, "content_block": block})
-		for _, piece := range pieces(arguments(c)) {
-			e.send("content_block_delta", object{"type": "content_block_delta", "index": 1, "delta": object{"type": "input_json_delta", "partial_json": piece}})
+	send("message_start", object{"message": head})
+	block := func(i int, empty object, delta, key, text string) {
+		send("content_block_start", object{"index": i, "content_block": empty})
+		for _, piece := range pieces(text) {
+			send("content_block_delta", object{"index": i, "delta": object{"type": delta, key: piece}})
 		}
-		e.send("content_block_stop", object{"type": "content_block_stop", "index": 1})
+		send("content_block_stop", object{"index": i})
 	}
-	e.send("message_delta", object{"type": "message_delta", "delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": p.usage(tokensOut)})
-	e.send("message_stop", object{"type": "message_stop"})
+	block(0, object{"type": "text", "text": ""}, "text_delta", "text", text)
+	if c != nil {
+		blocks[1]["input"] = object{}
+		block(1, blocks[1], "input_json_delta", "partial_json", arguments(c))
+	}
+	send("message_delta", object{"delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": p.usage(tokensOut)})
+	send("message_stop", object{})
 	return e.err
 }
 
 func (anthropic) failure(status int, text string) any {
 	kind := map[int]string{401: "authentication_error", 429: "rate_limit_error", 529: "overloaded_error"}[status]
-	if kind == "" {
-		kind = "api_error"
-	}
-	return object{"type": "error", "error": object{"type": kind, "message": text}}
+	return object{"type": "error", "error": object{"type": cmp.Or(kind, "api_error"), "message": text}}
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -122,8 +123,5 @@ func (p gemini) write(w io.Writer, r request, text string, c *call) error {
 
 func (gemini) failure(status int, text string) any {
 	kind := map[int]string{400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 429: "RESOURCE_EXHAUSTED"}[status]
-	if kind == "" {
-		kind = "UNAVAILABLE"
-	}
-	return object{"error": object{"code": status, "message": text, "status": kind}}
+	return object{"error": object{"code": status, "message": text, "status": cmp.Or(kind, "UNAVAILABLE")}}
 }

@@ -65,7 +65,7 @@ func (t turn) run(ctx context.Context, prompt string) (acp.PromptResponse, error
 // whatever broke because of it.
 func stopped(ctx context.Context, err error) (acp.PromptResponse, error) {
 	if ctx.Err() != nil {
-		return acp.PromptResponse{StopReason: acp.StopReasonCancelled}, nil
+		return acp.PromptResponse{StopReason: acp.StopReasonCancelled}, nil //nolint:nilerr // see above
 	}
 	return acp.PromptResponse{}, err
 }
