@@ -88,9 +88,9 @@ func (x *execution) do(ctx context.Context) error {
 // rounds runs until the run is over, or a person has had enough.
 func (x *execution) rounds(ctx context.Context, runner *loop.Runner) (event.Result, os.Signal, error) {
 	for {
-		ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+		round, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 		stop := x.watchSignals(cancel, runner)
-		out, err := runner.Run(ctx)
+		out, err := runner.Run(round)
 		caught := stop()
 		cancel(nil)
 		if err != nil || out.Outcome != event.OutcomeInterrupted {

@@ -35,7 +35,7 @@ func TestR8StoppingLetsBothTasksFinish(t *testing.T) {
 // awaitDrain waits until a run has said that no further task begins.
 func (r *running) awaitDrain(t *testing.T) {
 	t.Helper()
-	eventually(t, "the run says that it lets what runs finish", func() bool { return strings.Contains(r.heard(t), "no task begins") })
+	eventually(t, "the run says that it lets what runs finish", func() bool { return strings.Contains(r.heard(t), "no new one starts") })
 }
 
 // TestR8SIGTERMLetsBothTasksFinishWithinTheGrace, and begins no other.
