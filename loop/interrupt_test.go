@@ -134,8 +134,8 @@ func TestAPromiseOfFailureIsTheLastThingThatRuns(t *testing.T) {
 		if e.Type != event.AttemptEnded {
 			return
 		}
-		if claim, _, _, ok := r.next(t.Context()); ok {
-			t.Errorf("got %s, want nothing after the promise", claim.Task.ID)
+		if next, _, ok := r.claimer.next(t.Context()); ok {
+			t.Errorf("got %s, want nothing after the promise", next.claim.Task.ID)
 		}
 	}
 	r = s.start(t)

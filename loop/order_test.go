@@ -36,12 +36,12 @@ func TestAWakeUpDuringALookIsNotLost(t *testing.T) {
 	r = s.start(t)
 	r.ledger.begin(1)
 	looking = true
-	over := make(chan bool, 1)
-	go func() { _, _, _, ok := r.next(t.Context()); over <- !ok }()
+	over := make(chan ending, 1)
+	go func() { _, end, _ := r.claimer.next(t.Context()); over <- end }()
 	select {
-	case ended := <-over:
-		if !ended || r.ending.kind != event.OutcomeComplete {
-			t.Errorf("got %+v, want a complete run", r.ending)
+	case end := <-over:
+		if end.kind != event.OutcomeComplete {
+			t.Errorf("got %+v, want a complete run", end)
 		}
 	case <-time.After(soon):
 		t.Error("the worker waits for an attempt that has ended")
@@ -58,7 +58,7 @@ func TestAnAttemptIsInOneSumWhileItSettles(t *testing.T) {
 	s.add(t, dag.NewTask{Title: "mine"})
 	var r *Runner
 	wantCost := func(g *dag.Graph, when string) error {
-		accounts, err := r.accounts(g, nil)
+		accounts, err := r.spending.accounts(g, nil)
 		if err != nil || len(accounts) != 1 || accounts[0].Used.CostUSD != cost {
 			t.Errorf("%s: got %+v, %v; want %v spent", when, accounts, err, cost)
 		}

@@ -3,7 +3,6 @@ package loop
 import (
 	"context"
 	"errors"
-	"time"
 
 	"ralph/dag"
 	"ralph/event"
@@ -11,7 +10,7 @@ import (
 )
 
 func (r *Runner) outcome(ctx context.Context, end ending) (event.Result, error) {
-	out := event.Result{Outcome: end.kind, Reason: end.reason, Run: r.run.ID, Duration: r.opts.Host.Now().Sub(r.began)}
+	out := event.Result{Outcome: end.kind, Reason: end.reason, Run: r.run.ID, Duration: r.opts.Host.Now().Sub(r.spending.began)}
 	err := r.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
 		t, err := g.Tally(r.opts.Graph.Scope)
 		if errors.Is(err, dag.ErrNotFound) {
@@ -43,8 +42,5 @@ func (r *Runner) together(g *dag.Graph) (*event.Together, error) {
 	}
 	used, err := g.UsageOfChain(r.run.ID)
 	counted, _, _ := r.ledger.totals()
-	return &event.Together{Continues: r.opts.Graph.Continues.ID, Iterations: counted, Usage: used.Usage, Duration: r.elapsed().Milliseconds()}, err
+	return &event.Together{Continues: r.opts.Graph.Continues.ID, Iterations: counted, Usage: used.Usage, Duration: r.spending.elapsed().Milliseconds()}, err
 }
-
-// elapsed is how long the run has taken, with those that it continues.
-func (r *Runner) elapsed() time.Duration { return r.took + r.opts.Host.Now().Sub(r.began) }

@@ -23,6 +23,15 @@ func (r *Runner) recoverer() recovery.Recoverer {
 	return recovery.Recoverer{Store: r.opts.Graph.Store, Life: r.opts.Recovery.Life, Sweep: r.opts.Recovery.Sweep, Rules: r.opts.Recovery.Rules, Now: r.opts.Host.Now}
 }
 
+// reclaim takes back the tasks of runs that have died meanwhile, and reports them.
+func (r *Runner) reclaim(ctx context.Context) (int, error) {
+	rec, err := r.recover(ctx)
+	if err == nil && len(rec.Tasks) > 0 {
+		r.emitRecovery(rec)
+	}
+	return len(rec.Tasks), err
+}
+
 // emitRecovery emits an event for each reclaimed task, and the summary.
 func (r *Runner) emitRecovery(rec recovery.Recovery) {
 	for _, t := range rec.Tasks {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"ralph/dag"
 	"ralph/event"
@@ -25,23 +24,20 @@ type Runner struct {
 	signal signal
 	ledger ledger
 	live   live
-	began  time.Time
-	took   time.Duration // that the runs which this one continues have taken
 
+	spending spending
+	claimer  claimer
 	sessions sessions
 	briefer  briefer
 	keeper   keeper
 	settler  settler
 	worker   attempt.Worker
 
-	writing  sync.Mutex // one worker at a time writes knowledge
-	claiming sync.Mutex // one worker at a time looks for work
+	writing sync.Mutex // one worker at a time writes knowledge
 
 	mu       sync.Mutex
 	ending   *ending
-	draining error            // why no further task begins; nil if tasks may
-	control  dag.Control      // as the last look saw it
-	limits   []dag.AgentLimit // as the last look saw them
+	draining string // why no further task begins; "" if tasks may
 }
 
 // ending is why a run is about to end.
@@ -92,8 +88,13 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 // newRunner is a run that has not begun, with what its options leave out.
 func newRunner(opts Options) *Runner {
 	opts = opts.withDefaults()
-	r := &Runner{opts: opts, bus: &bus{observe: opts.Host.Observe, redact: opts.Host.Redact, now: opts.Host.Now}, began: opts.Host.Now()}
+	r := &Runner{opts: opts, bus: &bus{observe: opts.Host.Observe, redact: opts.Host.Redact, now: opts.Host.Now}}
 	r.sessions.opener = opts.Agents.Open
+	r.spending = spending{opts: &r.opts, run: &r.run, bus: r.bus, ledger: &r.ledger, live: &r.live, began: opts.Host.Now()}
+	r.claimer = claimer{
+		opts: &r.opts, run: &r.run, bus: r.bus, signal: &r.signal, ledger: &r.ledger, spending: &r.spending,
+		ended: r.ended, draining: r.drainedFor, reclaim: r.reclaim,
+	}
 	r.briefer = briefer{opts: &r.opts, run: &r.run, ledger: &r.ledger, bus: r.bus}
 	r.keeper = keeper{opts: &r.opts, live: &r.live, bus: r.bus}
 	r.settler = settler{opts: &r.opts, run: &r.run, live: &r.live, ledger: &r.ledger}
@@ -112,7 +113,7 @@ func (r *Runner) carryOver(g *dag.Graph) (err error) {
 	}
 	l := &r.ledger
 	l.counted, l.failures, l.numbers.highest = r.run.Iterations, r.run.Failures, r.run.Iterations
-	r.took, l.waited, err = g.RunSpan(r.run.Continues)
+	r.spending.took, l.waited, err = g.RunSpan(r.run.Continues)
 	return err
 }
 
@@ -127,11 +128,11 @@ func (r *Runner) Owner() string { return r.run.Owner }
 // is for what ends a run in the middle: a database that fails.
 func (r *Runner) Run(ctx context.Context) (event.Result, error) {
 	r.mu.Lock()
-	r.ending, r.draining = nil, nil
+	r.ending, r.draining = nil, ""
 	r.mu.Unlock()
 	r.ledger.forgetInterrupted()
 	ctx, stop := context.WithCancelCause(ctx)
-	attending := r.attend(ctx, stop)
+	attending := r.watchControl(ctx, stop)
 	var workers sync.WaitGroup
 	for range r.opts.Workers.Jobs {
 		workers.Go(func() { r.work(ctx) })
@@ -170,7 +171,7 @@ func (r *Runner) Kill() error { return r.sessions.Kill() }
 // the cause interrupted. A run that has nothing left to do is complete all the same.
 func (r *Runner) Drain(cause error) {
 	r.mu.Lock()
-	r.draining = cause
+	r.draining = cause.Error()
 	r.mu.Unlock()
 	r.signal.wake()
 }
@@ -190,6 +191,20 @@ func (r *Runner) end(kind event.RunOutcome, reason string, err error) {
 	}
 	r.mu.Unlock()
 	r.signal.wake()
+}
+
+// ended says that the run is about to end.
+func (r *Runner) ended() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ending != nil
+}
+
+// drainedFor says why no further task begins while the rest may finish.
+func (r *Runner) drainedFor() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.draining
 }
 
 func countsOf(t dag.Tally) event.Counts {

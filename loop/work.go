@@ -23,13 +23,17 @@ import (
 // work is one worker: claim, attempt, again.
 func (r *Runner) work(ctx context.Context) {
 	for {
-		claim, agent, iteration, ok := r.next(ctx)
+		next, end, ok := r.claimer.next(ctx)
 		if !ok {
+			if end.kind != "" {
+				r.end(end.kind, end.reason, end.err)
+			}
 			return
 		}
-		j := r.briefer.assign(claim, cmp.Or(claim.Task.Agent, agent, r.opts.Host.Setup.Agent), iteration)
-		if err := r.attempt(ctx, claim, j); err != nil {
-			err = fmt.Errorf("attempt at %s: %w", claim.Task.ID, err)
+		task := next.claim.Task
+		j := r.briefer.assign(next.claim, cmp.Or(task.Agent, next.agent, r.opts.Host.Setup.Agent), next.iteration)
+		if err := r.attempt(ctx, next.claim, j); err != nil {
+			err = fmt.Errorf("attempt at %s: %w", task.ID, err)
 			r.end(event.OutcomeError, err.Error(), err)
 			return
 		}
@@ -85,7 +89,7 @@ func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job) (atte
 	var share float64
 	var err error
 	if j.Finished == nil {
-		if j.Accounts, spent, share, err = r.over(ctx, j.Task); err != nil {
+		if j.Accounts, spent, share, err = r.spending.over(ctx, j.Task); err != nil {
 			return unprepared, err
 		}
 	}
@@ -99,7 +103,7 @@ func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job) (atte
 	return r.worker.Run(ctx, *j, attempt.Ports{
 		Record: recorder{store: r.opts.Graph.Store, claim: claim, folder: j.Place.Folder, live: &r.live},
 		Budget: func(ctx context.Context) ([]budget.Finding, error) {
-			_, over, _, err := r.over(ctx, j.Task)
+			_, over, _, err := r.spending.over(ctx, j.Task)
 			return over, err
 		},
 		Shared: r.folderShared,
@@ -207,6 +211,6 @@ func (r *Runner) warnDoneByHand(ctx context.Context, res attempt.Result) {
 		return // what it is about was stored; the next statement will say
 	}
 	for _, id := range ids {
-		r.bus.warnOnce("by hand\x00"+id, id+" was made done by a command while an agent worked that nothing keeps from the database; no run has verified it: ralph task reset "+id+" has it done again")
+		r.bus.warnOnce("by hand\x00"+id, id+" was marked done while an unsandboxed agent was running and has not been verified; do it again with: ralph task reset "+id)
 	}
 }

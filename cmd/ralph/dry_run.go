@@ -20,7 +20,7 @@ func dryRun(ctx context.Context, a *app, opts loop.Options) error {
 	if err != nil {
 		return err
 	}
-	f, err := loop.Foresee(ctx, opts, ready)
+	f, err := loop.Preview(ctx, opts, ready)
 	if err != nil {
 		return err
 	}
@@ -36,8 +36,8 @@ func dryRun(ctx context.Context, a *app, opts loop.Options) error {
 		_, err := fmt.Fprintln(a.stdout, "nothing is ready; see what waits with: ralph status")
 		return err
 	}
-	printForeseen(a, opts, f.Tasks)
-	first := slices.IndexFunc(f.Tasks, loop.Foreseen.Worked)
+	printReady(a, opts, f.Tasks)
+	first := slices.IndexFunc(f.Tasks, loop.PlannedTask.Worked)
 	if first < 0 {
 		return nil
 	}
@@ -49,10 +49,10 @@ func dryRun(ctx context.Context, a *app, opts loop.Options) error {
 	return err
 }
 
-// printForeseen lists what would run, and then what would not although it is ready.
-func printForeseen(a *app, opts loop.Options, tasks []loop.Foreseen) {
-	left := func(t loop.Foreseen) bool { return t.Left != "" }
-	if slices.ContainsFunc(tasks, func(t loop.Foreseen) bool { return !left(t) }) {
+// printReady lists what would run, and then what would not although it is ready.
+func printReady(a *app, opts loop.Options, tasks []loop.PlannedTask) {
+	left := func(t loop.PlannedTask) bool { return t.Skipped != "" }
+	if slices.ContainsFunc(tasks, func(t loop.PlannedTask) bool { return !left(t) }) {
 		fmt.Fprintln(a.stdout, "would run, in this order, before anything else becomes ready:")
 	}
 	n := 0
@@ -78,7 +78,7 @@ func printForeseen(a *app, opts loop.Options, tasks []loop.Foreseen) {
 	}
 	for _, t := range tasks {
 		if left(t) {
-			fmt.Fprintf(a.stdout, "  %s  %s  %s\n", t.ID, term.Line(t.Left), term.Line(t.Title))
+			fmt.Fprintf(a.stdout, "  %s  %s  %s\n", t.ID, term.Line(t.Skipped), term.Line(t.Title))
 		}
 	}
 }

@@ -177,7 +177,7 @@ func decideChecked(f Facts) Decision {
 	}
 	if f.Work.Unchanged && !f.Work.Evident && !slices.ContainsFunc(f.Work.Gates, verify.Check.TurnedGreen) {
 		return retry("nothing changed: the task was called done, but since its first attempt there is no commit, no difference " +
-			"in the files and no gate that turned green; if it needs no change, its kind is check")
+			"in the files and no gate that turned green; if it needs no change: ralph task update ID --kind check")
 	}
 	switch {
 	case f.Work.VerifierOver != nil:
@@ -293,7 +293,7 @@ func Overspent(f budget.Finding) Decision {
 // would wait for that for ever.
 func unverified(f budget.Finding) Decision {
 	d := Overspent(f)
-	d.Reason = strings.Replace(d.Reason, "used up", "used up before the work could be judged", 1)
+	d.Reason = strings.Replace(d.Reason, "used up", "used up before the work could be verified", 1)
 	return d
 }
 

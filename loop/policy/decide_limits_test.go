@@ -37,7 +37,7 @@ func TestDecideAboutLimitsBudgetsAndDrift(t *testing.T) {
 			}),
 			Decision{Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Delay: ratelimit.Longest, Everyone: true},
 		},
-		"a provider that has no room again and again is believed three times": {
+		"a provider whose limit is met again and again is believed three times": {
 			facts(func(f *Facts) {
 				f.Agent.Limited, f.Turn.Err = 4, &acp.Error{Kind: acp.RateLimited, Op: "session/prompt", RetryAfter: time.Second, Until: reset}
 			}),

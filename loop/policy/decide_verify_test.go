@@ -29,7 +29,7 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 	mended := greenGate
 	mended.Before = &verify.Result{}
 	const nothing = "nothing changed: the task was called done, but since its first attempt there is no commit, no difference " +
-		"in the files and no gate that turned green; if it needs no change, its kind is check"
+		"in the files and no gate that turned green; if it needs no change: ralph task update ID --kind check"
 	redReason := "gate \"make test\": exit status 2"
 	complete := Decision{Action: Complete, Outcome: "done"}
 	tests := map[string]struct {

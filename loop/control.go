@@ -12,10 +12,10 @@ import (
 // errStopped ends a run that was asked to end at once.
 var errStopped = errors.New("stopped by: ralph stop --now")
 
-// attend looks every second at what people asked of this run from another shell. It
+// watchControl looks every second at what people asked of this run from another shell. It
 // wakes waiting workers when that changed, and ends the run when it is to end at
 // once. The channel is closed when it has stopped.
-func (r *Runner) attend(ctx context.Context, stop context.CancelCauseFunc) <-chan struct{} {
+func (r *Runner) watchControl(ctx context.Context, stop context.CancelCauseFunc) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -33,12 +33,12 @@ func (r *Runner) attend(ctx context.Context, stop context.CancelCauseFunc) <-cha
 				return err
 			})
 			switch {
-			case err != nil: // a claim meets the same trouble, and tells
+			case err != nil: // a claim meets the same trouble, and reports it
 			case now.Stop == dag.StopNow:
 				stop(errStopped)
 				return
 			default:
-				r.heed(now, limits)
+				r.claimer.update(now, limits)
 			}
 			if due(r.opts.Host.Now().Sub(beat), r.opts.Workers.Lease) {
 				beat = r.opts.Host.Now()
@@ -54,14 +54,14 @@ func (r *Runner) attend(ctx context.Context, stop context.CancelCauseFunc) <-cha
 	return done
 }
 
-// heed wakes waiting workers if they looked at the graph when something else was
-// asked of the run, or when other agents had no room.
-func (r *Runner) heed(now dag.Control, limits []dag.AgentLimit) {
-	r.mu.Lock()
-	news := r.control != now || !slices.Equal(r.limits, limits)
-	r.control, r.limits = now, limits
-	r.mu.Unlock()
+// update wakes waiting workers if they looked at the graph when something else was asked
+// of the run, or when other agents were rate-limited.
+func (c *claimer) update(now dag.Control, limits []dag.AgentLimit) {
+	c.mu.Lock()
+	news := c.control != now || !slices.Equal(c.limits, limits)
+	c.control, c.limits = now, limits
+	c.mu.Unlock()
 	if news {
-		r.signal.wake()
+		c.signal.wake()
 	}
 }

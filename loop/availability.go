@@ -1,0 +1,118 @@
+package loop
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"ralph/budget"
+	"ralph/dag"
+	"ralph/event"
+)
+
+// availability is who can work now.
+type availability struct {
+	agent  string // who takes tasks that bring no agent; "" if nobody can
+	limits []dag.AgentLimit
+	skip   dag.Skip
+	spent  []budget.Finding // why features are skipped
+}
+
+// candidates lists who may work on tasks that bring no agent, in the order of preference.
+func candidates(opts *Options, l *ledger) []string {
+	return l.usable(append([]string{opts.Host.Setup.Agent}, opts.Agents.Fallback...))
+}
+
+// findAvailable looks at which agents have met a limit, and which features have spent
+// their money.
+func (c *claimer) findAvailable(g *dag.Graph) (availability, error) {
+	limits, err := g.AgentLimits()
+	if err != nil {
+		return availability{}, err
+	}
+	c.mu.Lock()
+	c.limits = limits
+	c.mu.Unlock()
+	out := availability{limits: limits, skip: dag.Skip{Agent: c.opts.Host.Setup.Agent, Tasks: c.ledger.skips()}}
+	for _, l := range limits {
+		out.skip.Agents = append(out.skip.Agents, l.Agent)
+	}
+	for _, name := range candidates(c.opts, c.ledger) {
+		if !slices.Contains(out.skip.Agents, name) {
+			out.agent, out.skip.Agent = name, name
+			break
+		}
+	}
+	out.spent, err = c.spending.spentFeatures(g)
+	for _, f := range out.spent {
+		out.skip.Features = append(out.skip.Features, f.Name)
+	}
+	return out, err
+}
+
+// warnSubstitute says, once for each limit, that another agent continues.
+func (c *claimer) warnSubstitute(who availability) {
+	if who.agent == "" || who.agent == c.opts.Host.Setup.Agent {
+		return
+	}
+	for _, l := range who.limits {
+		if l.Agent == c.opts.Host.Setup.Agent {
+			c.bus.warnOnce("substitute\x00"+l.Agent+who.agent+l.Until.String(), fmt.Sprintf("%s is rate-limited until %s, and %s continues: %s",
+				l.Agent, c.clock(l.Until), who.agent, l.Reason))
+		}
+	}
+}
+
+// limitFor is the limit that nothing can be done before, if that is what is waited
+// for: tasks wait for it by name, or are ready and have nobody to work on them.
+func (who availability) limitFor(held bool, next time.Time, waits []dag.AgentLimit) *dag.AgentLimit {
+	for _, l := range slices.Concat(who.limits, waits) {
+		if l.Until.Equal(next) {
+			return &l
+		}
+	}
+	if held && len(who.limits) > 0 && (next.IsZero() || who.limits[0].Until.Before(next)) {
+		return &who.limits[0]
+	}
+	return nil
+}
+
+// waitForLimit is why the run ends instead of waiting for a limit; nothing if it waits.
+func (c *claimer) waitForLimit(l dag.AgentLimit) ending {
+	since := c.ledger.limitedFrom(c.opts.Host.Now())
+	switch rule := c.opts.Limits.Wait; {
+	case rule.Never:
+		return ending{kind: event.OutcomeLimit, reason: c.limitedUntil(l)}
+	case rule.Most > 0 && l.Until.Sub(since) > rule.Most:
+		return ending{kind: event.OutcomeLimit, reason: fmt.Sprintf("%s; that is longer than %s", c.limitedUntil(l), rule.Most)}
+	}
+	return ending{}
+}
+
+func (c *claimer) limitedUntil(l dag.AgentLimit) string {
+	return fmt.Sprintf("%s until %s: %s", c.limited(l), c.clock(l.Until), l.Reason)
+}
+
+// limited says that an agent is rate-limited, or may be if only a task waits for it.
+func (c *claimer) limited(l dag.AgentLimit) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if slices.Contains(c.limits, l) {
+		return l.Agent + " is rate-limited"
+	}
+	return l.Agent + " may be rate-limited"
+}
+
+// clock writes a moment as short as it is clear.
+func (c *claimer) clock(t time.Time) string {
+	now := c.opts.Host.Now()
+	t = t.In(now.Location())
+	switch {
+	case t.Sub(now) < time.Minute:
+		return t.Format(time.TimeOnly)
+	case t.YearDay() == now.YearDay() && t.Year() == now.Year():
+		return t.Format("15:04")
+	default:
+		return t.Format("Mon 2 Jan 15:04")
+	}
+}

@@ -1,0 +1,324 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ralph/budget"
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/human"
+	"ralph/internal/testing/failpoint"
+	"ralph/loop/attempt"
+)
+
+// claimer finds the next task for a worker, or why the run ends.
+type claimer struct {
+	opts     *Options
+	run      *dag.Run
+	bus      *bus
+	signal   *signal
+	ledger   *ledger
+	spending *spending
+	ended    func() bool                                      // the run is about to end
+	draining func() string                                    // why no further task begins; "" if tasks may
+	reclaim  func(context.Context) (reclaimed int, err error) // takes back the tasks of dead runs
+
+	claiming sync.Mutex // one worker at a time looks for work
+
+	mu      sync.Mutex
+	control dag.Control      // as the last look saw it
+	limits  []dag.AgentLimit // as the last look saw them
+}
+
+// assignment is a claim, and who works on it if the task brings no agent.
+type assignment struct {
+	claim     dag.Claim
+	agent     string
+	iteration int
+}
+
+// look is what a look at the scope came to: an assignment, an end, or until when to wait.
+type look struct {
+	assignment
+	ok     bool
+	end    ending
+	until  time.Time       // zero if no time is waited for
+	paused time.Time       // since when the project is paused; zero if it is not
+	limit  *dag.AgentLimit // that is waited for; nil if it is something else
+	again  bool            // something changed: look again
+	soon   bool            // what is waited for happens in a moment
+}
+
+// next returns the next assignment, waiting for one if waiting can help. False means
+// that the run is over for this worker, for that reason if it is the first to know.
+func (c *claimer) next(ctx context.Context) (assignment, ending, bool) {
+	c.claiming.Lock()
+	defer c.claiming.Unlock()
+	var told look
+	for {
+		changed := c.signal.changed() // before anything is looked at: a wake-up in between would be lost
+		running := c.ledger.inFlight()
+		if c.ended() {
+			return assignment{}, ending{}, false
+		}
+		if ctx.Err() != nil {
+			return assignment{}, interruption(ctx), false
+		}
+		l, err := c.look(ctx, running)
+		switch {
+		case err != nil && ctx.Err() != nil, err == nil && l.again:
+			continue
+		case err != nil:
+			return assignment{}, ending{event.OutcomeError, err.Error(), err}, false
+		case l.end.kind != "":
+			return assignment{}, l.end, false
+		case l.ok:
+			c.ledger.begin(l.iteration)
+			return l.assignment, ending{}, true
+		}
+		began := c.opts.Host.Now()
+		if running == 0 && !l.soon {
+			c.emitWaiting(l, told)
+			told = l
+		}
+		until := l.until
+		if end := c.opts.Limits.Budgets.Run.Until; !end.IsZero() && (until.IsZero() || end.Before(until)) {
+			until = end
+		}
+		attempt.Pause(ctx, changed, until, c.opts.Host.Now, c.opts.Workers.Poll)
+		if l.limit != nil && running == 0 {
+			c.rested(ctx, began)
+		}
+	}
+}
+
+// interruption is why a run ends whose context is over: by a signal, or by ralph stop.
+func interruption(ctx context.Context) ending {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, errStopped) {
+		return ending{kind: event.OutcomeStopped, reason: cause.Error()}
+	}
+	return ending{kind: event.OutcomeInterrupted, reason: cause.Error()}
+}
+
+// rested notes that the run did nothing since then but wait for a provider: that is
+// no time of its own.
+func (c *claimer) rested(ctx context.Context, began time.Time) {
+	waited := max(c.opts.Host.Now().Sub(began), 0)
+	c.ledger.rest(waited)
+	err := c.opts.Graph.Store.Update(context.WithoutCancel(ctx), func(g *dag.Graph) error { return g.Waited(c.run.ID, waited) })
+	if err != nil {
+		c.bus.warnOnce("waited", "recording the wait: "+err.Error())
+	}
+}
+
+const pausedText = "the project is paused; go on with: ralph resume"
+
+// emitWaiting says what is waited for, once.
+func (c *claimer) emitWaiting(l, told look) {
+	switch {
+	case l.paused.Equal(told.paused) && l.until.Equal(told.until):
+	case !l.paused.IsZero():
+		c.bus.emit(event.Event{Type: event.Waiting, Reason: pausedText})
+	case l.limit != nil:
+		c.bus.emit(event.Event{Type: event.Waiting, Until: &l.until, Agent: l.limit.Agent, Reason: c.limited(*l.limit) + ": " + l.limit.Reason})
+	default:
+		c.bus.emit(event.Event{Type: event.Waiting, Until: &l.until, Reason: "every task that could run waits for a time"})
+	}
+}
+
+// look looks at the scope once. Completion comes before limits, and those before what
+// people asked for.
+func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
+	var tally dag.Tally
+	var who availability
+	var near []budget.Finding
+	held := false // tasks are ready, but nobody is available for them, or no money
+	err = c.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error {
+		if tally, err = g.Tally(c.opts.Graph.Scope); errors.Is(err, dag.ErrNotFound) {
+			l.end = ending{kind: event.OutcomeNoPlan, reason: err.Error()}
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if l.end = resolved(tally, running); l.end.kind != "" {
+			return nil
+		}
+		if reason := c.draining(); reason != "" {
+			l.end = ending{kind: event.OutcomeInterrupted, reason: reason}
+			return nil
+		}
+		if l.end, near, err = c.spending.checkBudgets(g); err != nil || l.end.kind != "" {
+			return err
+		}
+		if c.atLimit(running) {
+			return nil
+		}
+		if err := c.applyControl(g, &l); err != nil || l.end.kind != "" || !l.paused.IsZero() {
+			return err
+		}
+		if who, err = c.findAvailable(g); err != nil {
+			return err
+		}
+		failpoint.Hit("K1")
+		l.iteration = c.ledger.nextNumber()
+		opts := dag.ClaimOptions{
+			Run: *c.run, Scope: c.opts.Graph.Scope, KeepGoing: c.opts.Graph.KeepGoing, Lease: c.opts.Workers.Lease,
+			Iteration: l.iteration, Skip: who.skip,
+		}
+		if l.claim, l.ok, err = g.Claim(opts); err == nil && !l.ok {
+			held, err = g.Skipped(opts)
+		}
+		if err != nil || !l.ok {
+			return err
+		}
+		l.agent = who.agent
+		failpoint.Hit("K2")
+		return g.Alive(c.run.Owner)
+	})
+	c.spending.warnNear(near)
+	switch {
+	case err != nil || l.ok:
+		c.warnSubstitute(who)
+		return l, err
+	case l.end.kind != "":
+		return l, nil
+	case running > 0:
+		l.until = c.nextWait(tally) // and what is running may free something
+		if limit := who.limitFor(held, l.until, tally.Limits); limit != nil {
+			l.until = limit.Until
+		}
+		return l, nil
+	case c.atLimit(running):
+		l.end = ending{kind: event.OutcomeLimit, reason: human.Count(c.opts.Limits.Iterations, "iteration")}
+		return l, nil
+	case !l.paused.IsZero():
+		return l, nil
+	}
+	l.until = c.nextWait(tally)
+	if l.limit = who.limitFor(held, l.until, tally.Limits); l.limit != nil {
+		l.until, l.end = l.limit.Until, c.waitForLimit(*l.limit)
+		return l, nil
+	}
+	if !l.until.IsZero() {
+		return l, nil
+	}
+	if held && len(who.spent) > 0 { // only money can keep them back now
+		l.end = ending{kind: event.OutcomeLimit, reason: who.spent[0].Text}
+		return l, nil
+	}
+	return c.blocked(ctx, tally)
+}
+
+// applyControl looks at what people asked of the run.
+func (c *claimer) applyControl(g *dag.Graph, l *look) error {
+	control, err := g.Control(c.run.ID)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.control = control
+	c.mu.Unlock()
+	if l.paused = control.PausedAt; control.Stop != "" {
+		l.end = ending{kind: event.OutcomeStopped, reason: "stopped by: ralph stop"}
+	}
+	return nil
+}
+
+// blocked ends a run that can do nothing more, unless it only waits for a run that
+// has died meanwhile.
+func (c *claimer) blocked(ctx context.Context, tally dag.Tally) (look, error) {
+	reason := fmt.Sprintf("%d of %d tasks remain, and none of them can run", countsOf(tally).Remaining, tally.Total())
+	if countsOf(tally).Remaining == 0 {
+		n := tally.OpenGroups()
+		reason = fmt.Sprintf("all tasks are finished, but %s %s still blocked", human.Count(n, "group"), isAre(n))
+	}
+	if skipped := c.ledger.skips(); len(skipped) > 0 {
+		reason += "; finished but not verified, because project files kept changing: " + strings.Join(skipped, ", ")
+	}
+	if others := tally.ByStatus[dag.InProgress]; others > 0 {
+		if n, err := c.reclaim(ctx); err != nil || n > 0 {
+			return look{again: true}, err
+		}
+		holders, err := c.holders(ctx)
+		if err != nil {
+			return look{}, err
+		}
+		reason += fmt.Sprintf(" here: %d %s held by another run that is at work, %s", others, isAre(others), strings.Join(holders, ", "))
+	}
+	var leaving map[string]string
+	err := c.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { leaving, err = g.Leaving(); return err })
+	if err != nil {
+		return look{}, err
+	}
+	if len(leaving) > 0 { // whoever is to stop an agent may have died
+		_, err := c.reclaim(ctx)
+		return look{soon: true, until: c.opts.Host.Now().Add(c.opts.Workers.Poll)}, err
+	}
+	return look{end: ending{kind: event.OutcomeBlocked, reason: reason}}, nil
+}
+
+// holders are the runs that have claimed tasks in scope.
+func (c *claimer) holders(ctx context.Context) (runs []string, err error) {
+	scope := c.opts.Graph.Scope
+	err = c.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
+		tasks, err := g.List(dag.Filter{Statuses: []dag.Status{dag.InProgress}, Feature: scope.Feature})
+		if scope.Task != "" {
+			tasks, err = g.In(scope)
+		}
+		for _, t := range tasks {
+			if t.Owner == "" {
+				continue
+			}
+			run, oerr := g.Owner(t.Owner)
+			if err = errors.Join(err, oerr); !slices.Contains(runs, run.ID) {
+				runs = append(runs, run.ID)
+			}
+		}
+		return err
+	})
+	return runs, err
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// resolved says whether there is anything left to do.
+func resolved(t dag.Tally, running int) ending {
+	c := countsOf(t)
+	switch {
+	case t.Total() == 0:
+		return ending{kind: event.OutcomeNoPlan, reason: "there is no task in scope"}
+	case c.Remaining > 0 || running > 0 || t.OpenGroups() > 0: // blocked speaks of groups
+		return ending{}
+	case c.Failed > 0:
+		return ending{kind: event.OutcomeComplete, reason: fmt.Sprintf("%d of %d tasks failed", c.Failed, c.Total)}
+	default:
+		return ending{kind: event.OutcomeComplete}
+	}
+}
+
+func (c *claimer) nextWait(t dag.Tally) time.Time {
+	until := t.NextWait
+	if c.opts.Graph.KeepGoing && !t.NextDoomedWait.IsZero() && (until.IsZero() || t.NextDoomedWait.Before(until)) {
+		until = t.NextDoomedWait
+	}
+	return until
+}
+
+// atLimit says that no further iteration may begin: what runs now counts too.
+func (c *claimer) atLimit(running int) bool {
+	counted, _, _ := c.ledger.totals()
+	limit := c.opts.Limits.Iterations
+	return limit > 0 && counted+running >= limit
+}
