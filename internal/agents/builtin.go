@@ -11,37 +11,34 @@ import (
 // function, so that no caller can change what another one sees.
 func builtin() []Preset {
 	return []Preset{
-		{
+		Preset{
 			Name: "claude", Title: "Claude Code", Rank: 1, Says: "@agentclientprotocol/claude-agent-acp",
 			Command: []string{"claude-agent-acp"}, Package: "@agentclientprotocol/claude-agent-acp",
-			Channel: ConfigOption, Key: "model", Tiers: claudeTiers(),
-			State: claudeState(), Pass: claudePass(), Set: claudeSet(), Login: claudeLogin,
-			Credentials: claudeCredentials(), Reports: reportsBoth,
-		},
-		{
+			Channel: ConfigOption, Key: "model", Reports: reportsBoth,
+		}.of(claudeFamily()),
+		Preset{
 			Name: "claude-code", Title: "Claude Code (older adapter)", Rank: 8, Says: "@zed-industries/claude-code-acp",
 			Command: []string{"claude-code-acp"}, Package: "@zed-industries/claude-code-acp",
-			Channel: SetModel, Tiers: claudeTiers(), TerminalShell: true,
-			State: claudeState(), Pass: claudePass(), Set: claudeSet(), Login: claudeLogin,
-			Credentials: claudeCredentials(), Reports: reportsNothing,
-		},
-		{
+			Channel: SetModel, TerminalShell: true, Reports: reportsNothing,
+		}.of(claudeFamily()),
+		Preset{
 			Name: "codex", Title: "Codex", Rank: 2, Says: "codex-acp",
 			Command: []string{"codex-acp"}, Package: "@zed-industries/codex-acp",
-			Channel: ConfigOption, Key: "model", Tiers: codexTiers(),
-			State: codexState(), Pass: codexPass(), Login: codexLogin, Confined: codexConfined(),
-			Auth:        []Auth{{"CODEX_API_KEY", "codex-api-key"}, {"OPENAI_API_KEY", "openai-api-key"}},
-			Credentials: codexCredentials(), Reports: reportsContext,
-		},
-		{
+			Channel: ConfigOption, Key: "model", Reports: reportsContext,
+			Auth: []Auth{{"CODEX_API_KEY", "codex-api-key"}, {"OPENAI_API_KEY", "openai-api-key"}},
+		}.of(codexFamily()),
+		Preset{
 			Name: "codex-acp", Title: "Codex (newer adapter)", Rank: 9, Says: "@agentclientprotocol/codex-acp",
 			Command: []string{"codex-acp"}, Package: "@agentclientprotocol/codex-acp",
-			Channel: ConfigOption, Key: "model", Tiers: newCodexTiers(),
-			State: codexState(), Pass: codexPass(), Confined: codexConfined(),
-			Login:       "run codex-acp login, or set OPENAI_API_KEY",
-			Auth:        []Auth{{"CODEX_API_KEY", "api-key"}, {"OPENAI_API_KEY", "api-key"}},
-			Credentials: codexCredentials(), Reports: reportsTokens,
-		},
+			Channel: ConfigOption, Key: "model", Reports: reportsTokens,
+			Tiers: map[string][]string{ // it still offers the older models
+				"opus":   append([]string{"gpt-#-astra", "gpt-6-astra"}, codexFamily().Tiers["opus"]...),
+				"sonnet": append([]string{"gpt-#-sol", "gpt-6.1-sol"}, codexFamily().Tiers["sonnet"]...),
+				"haiku":  append([]string{"gpt-#-luna", "gpt-6-luna"}, codexFamily().Tiers["haiku"]...),
+			},
+			Login: "run codex-acp login, or set OPENAI_API_KEY",
+			Auth:  []Auth{{"CODEX_API_KEY", "api-key"}, {"OPENAI_API_KEY", "api-key"}},
+		}.of(codexFamily()),
 		{
 			Name: "copilot", Title: "GitHub Copilot", Rank: 5, Says: "Copilot",
 			Command: []string{"copilot", "--acp"}, Package: "@github/copilot",

@@ -1,12 +1,9 @@
 package agents
 
+import "cmp"
+
 // What several agents share, because one is another's successor or both use the
 // same providers.
-
-const (
-	claudeLogin = "run claude and type /login, or set ANTHROPIC_API_KEY"
-	codexLogin  = "run codex login, or set OPENAI_API_KEY"
-)
 
 // What agents report about their usage.
 const (
@@ -16,69 +13,55 @@ const (
 	reportsNothing = "nothing"
 )
 
-func claudeTiers() map[string][]string {
-	return map[string][]string{
-		"opus":   {"opus", "claude-opus-#"},
-		"sonnet": {"sonnet", "claude-sonnet-#"},
-		"haiku":  {"haiku", "claude-haiku-#"},
+// of fills in what an agent shares with its family.
+func (p Preset) of(family Preset) Preset {
+	if p.Tiers == nil {
+		p.Tiers = family.Tiers
+	}
+	p.Login = cmp.Or(p.Login, family.Login)
+	p.State, p.Pass, p.Set, p.Credentials, p.Confined = family.State, family.Pass, family.Set, family.Credentials, family.Confined
+	return p
+}
+
+func claudeFamily() Preset {
+	return Preset{
+		Tiers: map[string][]string{
+			"opus":   {"opus", "claude-opus-#"},
+			"sonnet": {"sonnet", "claude-sonnet-#"},
+			"haiku":  {"haiku", "claude-haiku-#"},
+		},
+		State: append(npmState(), Folder{Env: "CLAUDE_CONFIG_DIR", Default: "~/.claude"}, Folder{Default: "~/.claude.json"}),
+		Pass: []string{
+			"ANTHROPIC_*", "CLAUDE_*", "MAX_THINKING_TOKENS", "DISABLE_*", "IS_SANDBOX", "API_TIMEOUT_MS",
+			// For models bought from AWS or Google. Their general keys are not
+			// here: who wants them to reach the agent says so in its env.
+			"AWS_REGION", "AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK", "CLOUD_ML_REGION", "VERTEX_REGION_*",
+		},
+		// Claude Code's own switch for containers: as root it offers no bypass mode
+		// without it, and session/new fails.
+		Set:   []Variable{{Name: "IS_SANDBOX", Value: "1", OnlyRoot: true}},
+		Login: "run claude and type /login, or set ANTHROPIC_API_KEY",
+		Credentials: []string{
+			"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY", // switches to other clouds win
+			"ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN",
+		},
 	}
 }
 
-func claudeState() []Folder {
-	return append(npmState(), Folder{Env: "CLAUDE_CONFIG_DIR", Default: "~/.claude"}, Folder{Default: "~/.claude.json"})
-}
-
-func claudePass() []string {
-	return []string{
-		"ANTHROPIC_*", "CLAUDE_*", "MAX_THINKING_TOKENS", "DISABLE_*", "IS_SANDBOX", "API_TIMEOUT_MS",
-		// For models bought from AWS or Google. Their general keys are not
-		// here: who wants them to reach the agent says so in its env.
-		"AWS_REGION", "AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK", "CLOUD_ML_REGION", "VERTEX_REGION_*",
+// codexFamily is for two adapters that are programs of the same name.
+func codexFamily() Preset {
+	return Preset{
+		Tiers: map[string][]string{
+			"opus":   {"gpt-#", "gpt-5.5"},
+			"sonnet": {"gpt-#-codex", "gpt-5.3-codex", "gpt-#"},
+			"haiku":  {"gpt-#-mini", "gpt-#-codex-mini", "gpt-5.4-mini"},
+		},
+		State:       append(npmState(), Folder{Env: "CODEX_HOME", Default: "~/.codex"}),
+		Pass:        []string{"OPENAI_*", "CODEX_*", "AZURE_OPENAI_*", "NO_BROWSER"},
+		Login:       "run codex login, or set OPENAI_API_KEY",
+		Credentials: []string{"CODEX_API_KEY", "OPENAI_API_KEY"},
+		Confined:    []string{"agent-full-access", "full-access"},
 	}
-}
-
-// claudeSet is Claude Code's own switch for containers: as root it offers no
-// bypass mode without it, and session/new fails.
-func claudeSet() []Variable {
-	return []Variable{{Name: "IS_SANDBOX", Value: "1", OnlyRoot: true}}
-}
-
-// claudeCredentials begins with the switches to other clouds: they win.
-func claudeCredentials() []string {
-	return []string{
-		"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY",
-		"ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN",
-	}
-}
-
-func codexCredentials() []string { return []string{"CODEX_API_KEY", "OPENAI_API_KEY"} }
-
-func codexTiers() map[string][]string {
-	return map[string][]string{
-		"opus":   {"gpt-#", "gpt-5.5"},
-		"sonnet": {"gpt-#-codex", "gpt-5.3-codex", "gpt-#"},
-		"haiku":  {"gpt-#-mini", "gpt-#-codex-mini", "gpt-5.4-mini"},
-	}
-}
-
-// newCodexTiers is for the newer adapter, which still offers the older models.
-func newCodexTiers() map[string][]string {
-	tiers := codexTiers()
-	tiers["opus"] = append([]string{"gpt-#-astra", "gpt-6-astra"}, tiers["opus"]...)
-	tiers["sonnet"] = append([]string{"gpt-#-sol", "gpt-6.1-sol"}, tiers["sonnet"]...)
-	tiers["haiku"] = append([]string{"gpt-#-luna", "gpt-6-luna"}, tiers["haiku"]...)
-	return tiers
-}
-
-// codexConfined is for either adapter: both are programs of the same name.
-func codexConfined() []string { return []string{"agent-full-access", "full-access"} }
-
-func codexState() []Folder {
-	return append(npmState(), Folder{Env: "CODEX_HOME", Default: "~/.codex"})
-}
-
-func codexPass() []string {
-	return []string{"OPENAI_*", "CODEX_*", "AZURE_OPENAI_*", "NO_BROWSER"}
 }
 
 // providerTiers is for agents that name a model by provider and ID.
