@@ -42,7 +42,7 @@ func readLine(ctx context.Context, a *app) (text string, end bool, err error) {
 const maxTyped = 1 << 20
 
 // ask puts a question and reads lines until Ctrl-D.
-func (a *app) ask(ctx context.Context, question string) (string, error) {
+func ask(ctx context.Context, a *app, question string) (string, error) {
 	p := a.stderrPalette()
 	fmt.Fprintf(a.stderr, "\n%s %s\n", p.Bold(term.Line(question)), p.Dim("(as many lines as you like, then Ctrl-D; Ctrl-D alone: nothing more to say)"))
 	var b strings.Builder
@@ -80,8 +80,8 @@ func confirm(ctx context.Context, a *app, question string) error {
 	return nil
 }
 
-// show lets a person see a text, on the side of the conversation.
-func (a *app) show(title, text string) {
+// showText lets a person see a text, on the side of the conversation.
+func showText(a *app, title, text string) {
 	p := a.stderrPalette()
 	fmt.Fprintf(a.stderr, "\n%s\n", p.Bold(term.Line(title)+":"))
 	for line := range strings.Lines(term.Block(strings.TrimSpace(text))) {

@@ -105,7 +105,7 @@ func collectAfter(ctx context.Context, a *app, s *session, ended error) {
 	if errors.As(ended, new(caughtSignal)) || errors.As(ended, new(midRun)) || !s.config.GC.Auto {
 		return
 	}
-	ctx, stop := a.interruptible(ctx)
+	ctx, stop := interruptible(ctx, a)
 	defer stop()
 	log, keep := a.logger(), s.config.GC.OlderThan
 	switch r, ran, err := collector(a, s).Automatic(ctx, keep.Std()); {

@@ -47,11 +47,11 @@ func newPlanner(a *app, s *session, name string, o plannerOptions) *features.Pla
 		Name: name, Project: s.project, Store: s.store, Model: o.model, Gates: s.config.Verify.Commands, Program: programName(a),
 		Spending: features.Spending{Day: shared(b.Day), Feature: shared(b.Feature), Prices: prices(s.config)},
 		Redact:   a.redact, Now: a.now,
-		Open: planningOpener(a, s, o), Observe: toolObserver(a), Confirm: tasksConfirmer(a, o), Show: a.show,
+		Open: planningOpener(a, s, o), Observe: toolObserver(a), Confirm: tasksConfirmer(a, o), Show: func(title, text string) { showText(a, title, text) },
 		Note: a.note, Warn: func(format string, args ...any) { a.note("warning: "+format, args...) },
 	}
 	if a.asks && !o.noInput {
-		p.Ask = a.ask
+		p.Ask = func(ctx context.Context, question string) (string, error) { return ask(ctx, a, question) }
 	}
 	return p
 }
@@ -163,7 +163,7 @@ func runPlanning(ctx context.Context, a *app, name string, o plannerOptions, do 
 func attended(ctx context.Context, a *app, fn func(context.Context) error) error {
 	defer a.launcher.Close()
 	a.takeSignals()
-	ctx, stop := a.interruptible(ctx)
+	ctx, stop := interruptible(ctx, a)
 	defer stop()
 	err := fn(ctx)
 	var caught caughtSignal
@@ -176,7 +176,7 @@ func attended(ctx context.Context, a *app, fn func(context.Context) error) error
 
 // interruptible returns a context that the first signal ends, as its cause; the second
 // ends the program. stop is called when nobody needs it any more.
-func (a *app) interruptible(parent context.Context) (ctx context.Context, stop func()) {
+func interruptible(parent context.Context, a *app) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	done := make(chan struct{})
 	go func() {
