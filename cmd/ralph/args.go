@@ -322,3 +322,36 @@ func editDistance(a, b string) int {
 	}
 	return d[len(a)][len(b)]
 }
+
+// oneArg returns the single argument of a command.
+func oneArg(c *cli.Context, what string) (string, error) {
+	switch c.NArg() {
+	case 1:
+		return c.Args().First(), nil
+	case 0:
+		return "", missing(c, what)
+	default:
+		err := usagef("one %s, not %d: %s", what, c.NArg(), strings.Join(c.Args().Slice(), " "))
+		if what == "TITLE" {
+			return "", hint(err, "quote it if it contains spaces")
+		}
+		return "", err
+	}
+}
+
+// missing is an argument that was left out.
+func missing(c *cli.Context, what string) error {
+	usage := c.Command.HelpName
+	if len(c.Command.Flags) > 0 {
+		usage += " [flags]"
+	}
+	return hint(usagef("%s is missing", what), "usage: %s %s", usage, c.Command.ArgsUsage)
+}
+
+// noArgs refuses arguments.
+func noArgs(c *cli.Context) error {
+	if c.NArg() > 0 {
+		return usagef("unexpected argument %q", c.Args().First())
+	}
+	return nil
+}

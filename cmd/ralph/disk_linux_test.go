@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,19 +28,11 @@ func sandboxedRalph(t *testing.T) (dir, bin string) {
 		t.Fatal(err)
 	}
 	bin = filepath.Join(dir, "ralph")
-	in, err := os.Open(self)
+	data, err := os.ReadFile(self)
+	if err == nil {
+		err = os.WriteFile(bin, data, 0o755)
+	}
 	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	out, err := os.OpenFile(bin, os.O_CREATE|os.O_WRONLY, 0o755)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(out, in); err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return dir, bin
@@ -62,40 +53,27 @@ func exitOf(t *testing.T, cmd *exec.Cmd) (int, string) {
 func TestReadOnlyFolderIsRefusedToAnOrdinaryUser(t *testing.T) {
 	t.Parallel()
 	dir, bin := sandboxedRalph(t)
-	project := filepath.Join(dir, "project")
-	if err := os.Mkdir(project, 0o755); err != nil {
+	project, empty := filepath.Join(dir, "project"), filepath.Join(dir, "empty")
+	if err := errors.Join(os.Mkdir(project, 0o755), os.Mkdir(empty, 0o555)); err != nil {
 		t.Fatal(err)
 	}
-	setUp := exec.CommandContext(t.Context(), bin, "init")
-	setUp.Dir = project
-	if status, text := exitOf(t, setUp); status != 0 {
-		t.Fatal(text)
+	ralph := func(dir string, args ...string) *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), bin, args...)
+		cmd.Dir = dir
+		return cmd
 	}
-	add := exec.CommandContext(t.Context(), bin, "task", "add", "kept")
-	add.Dir = project
-	if status, text := exitOf(t, add); status != 0 {
-		t.Fatal(text)
-	}
-	empty := filepath.Join(dir, "empty")
-	if err := os.Mkdir(empty, 0o555); err != nil {
-		t.Fatal(err)
-	}
-	// Others may look, but not write: what an ordinary user meets on a read-only mount.
-	for path, mode := range map[string]os.FileMode{".ralph": 0o555, ".ralph/progress.db": 0o444} {
-		if err := os.Chmod(filepath.Join(project, path), mode); err != nil {
-			t.Fatal(err)
+	for _, cmd := range []*exec.Cmd{ralph(project, "init"), ralph(project, "task", "add", "kept")} {
+		if status, text := exitOf(t, cmd); status != 0 {
+			t.Fatal(text)
 		}
 	}
-	for name, tc := range map[string]struct {
-		dir  string
-		args []string
-	}{
-		"adding":  {project, []string{"task", "add", "lost"}},
-		"listing": {project, []string{"task", "list"}},
-		"init":    {empty, []string{"init"}},
+	// Others may look, but not write: what an ordinary user meets on a read-only mount.
+	if err := errors.Join(os.Chmod(filepath.Join(project, ".ralph"), 0o555), os.Chmod(filepath.Join(project, ".ralph/progress.db"), 0o444)); err != nil {
+		t.Fatal(err)
+	}
+	for name, cmd := range map[string]*exec.Cmd{
+		"adding": ralph(project, "task", "add", "lost"), "listing": ralph(project, "task", "list"), "init": ralph(empty, "init"),
 	} {
-		cmd := exec.CommandContext(t.Context(), bin, tc.args...)
-		cmd.Dir = tc.dir
 		cmd.Env = append(os.Environ(), "HOME="+dir)
 		if os.Getuid() == 0 {
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
@@ -107,94 +85,78 @@ func TestReadOnlyFolderIsRefusedToAnOrdinaryUser(t *testing.T) {
 	}
 }
 
-func TestFullDiskLosesNothing(t *testing.T) {
-	t.Parallel()
+// onSmallDisk runs a script in a file system of that size. The script has ralph and the folder in
+// which it leaves its results beside it; read reads one of them. It must succeed.
+func onSmallDisk(t *testing.T, size, script string) (read func(name string) string) {
+	t.Helper()
 	dir, _ := sandboxedRalph(t)
 	if err := os.Mkdir(filepath.Join(dir, "small"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	script := `
-mount -t tmpfs -o size=700k tmpfs small || exit 99
-cd small
-../ralph init || exit 98
-../ralph task add kept || exit 97
-head -c 2000000 /dev/zero > filler 2>/dev/null
-head -c 200000 /dev/zero | tr '\0' x > ../text
-../ralph task add lost -d @../text 2> ../said; echo $? > ../status
-rm filler
-../ralph task list --all > ../listed && ../ralph doctor > ../examined && ../ralph task add again
+	const prepare = `
+fill() { head -c 2000000 /dev/zero > filler 2>/dev/null; }
+mount -t tmpfs -o "size=$0" tmpfs small && touch mounted && cd small || exit 99
 `
-	cmd := exec.CommandContext(t.Context(), "unshare", "-rm", "sh", "-c", script)
+	cmd := exec.CommandContext(t.Context(), "unshare", "-rm", "sh", "-c", prepare+script, size)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+dir)
 	status, text := exitOf(t, cmd)
-	if _, err := os.Stat(filepath.Join(dir, "status")); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, "mounted")); err != nil {
 		t.Skipf("no small file system to be had here: %s", text)
 	}
-	read := func(name string) string {
+	if status != 0 {
+		t.Errorf("after space was freed: status %d\n%s", status, text)
+	}
+	return func(name string) string {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return string(data)
 	}
-	if got := strings.TrimSpace(read("status")); got != "1" {
-		t.Errorf("exit status on a full disk: got %s, want 1", got)
+}
+
+func TestFullDiskLosesNothing(t *testing.T) {
+	t.Parallel()
+	read := onSmallDisk(t, "700k", `
+../ralph init || exit 98
+../ralph task add kept || exit 97
+fill
+head -c 200000 /dev/zero | tr '\0' x > ../text
+../ralph task add lost -d @../text 2> ../stderr; echo $? > ../status
+rm filler
+../ralph task list --all > ../list && ../ralph doctor > ../doctor && ../ralph task add again
+`)
+	for name, want := range map[string]string{
+		"status": `^1\n$`, "stderr": `(?s)the disk is full.*hint: free some space`, "list": `kept`,
+		"doctor": `(?m)^warning  disk +[0-9]+ KiB free for the project, .*\n +- [0-9]+ KiB are left in .*/small\n`,
+	} {
+		if got := read(name); !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("%s: got %q, want a match of %s", name, got, want)
+		}
 	}
-	if said := read("said"); !strings.Contains(said, "the disk is full") || !strings.Contains(said, "hint: free some space") {
-		t.Errorf("got %q, want the disk to be named as full", said)
-	}
-	if listed := read("listed"); !strings.Contains(listed, "kept") || strings.Contains(listed, "lost") {
-		t.Errorf("after the disk was full: %s", listed)
-	}
-	if told := read("examined"); !regexp.MustCompile(`(?m)^warning  disk +[0-9]+ KiB free for the project, .*\n +- [0-9]+ KiB are left in .*/small\n`).MatchString(told) {
-		t.Errorf("doctor does not warn of a small disk:\n%s", told)
-	}
-	if status != 0 {
-		t.Errorf("after space was freed: status %d\n%s", status, text)
+	if list := read("list"); strings.Contains(list, "lost") {
+		t.Errorf("after the disk was full: %s", list)
 	}
 }
 
 func TestWhatWasBegunOnAFullDiskIsWholeTheNextTime(t *testing.T) {
 	t.Parallel()
-	dir, _ := sandboxedRalph(t)
-	if err := os.Mkdir(filepath.Join(dir, "small"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	script := `
-mount -t tmpfs -o size=1m tmpfs small || exit 99
-cd small
-head -c 2000000 /dev/zero > filler 2>/dev/null
+	read := onSmallDisk(t, "1m", `
+fill
 ../ralph init 2> ../init; echo $? > ../init.status
 rm filler
 ../ralph init || exit 98
 cp .ralph/.gitignore ../ignored
-head -c 2000000 /dev/zero > filler 2>/dev/null
+fill
 ../ralph knowledge add Note -d text 2> ../knowledge; echo $? > ../knowledge.status
 rm filler
 ../ralph knowledge add Note -d text
-`
-	cmd := exec.CommandContext(t.Context(), "unshare", "-rm", "sh", "-c", script)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HOME="+dir)
-	status, text := exitOf(t, cmd)
-	if _, err := os.Stat(filepath.Join(dir, "init.status")); err != nil {
-		t.Skipf("no small file system to be had here: %s", text)
-	}
-	if status != 0 {
-		t.Errorf("after space was freed: status %d\n%s", status, text)
-	}
-	read := func(name string) string {
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(data)
-	}
+`)
 	for _, command := range []string{"init", "knowledge"} {
-		said := read(command)
-		if got := strings.TrimSpace(read(command + ".status")); got != "1" || strings.Count(said, "\n") != 2 || !strings.Contains(said, "hint: free some space") {
-			t.Errorf("%s: status %s, want 1 and one line with a hint that names the disk, got:\n%s", command, got, said)
+		text := read(command)
+		if got := strings.TrimSpace(read(command + ".status")); got != "1" || strings.Count(text, "\n") != 2 || !strings.Contains(text, "hint: free some space") {
+			t.Errorf("%s: status %s, want 1 and one line with a hint that names the disk, got:\n%s", command, got, text)
 		}
 	}
 	if ignored := read("ignored"); !strings.Contains(ignored, "!knowledge/**") {

@@ -51,7 +51,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	a.looks = true
 	var s *session
 	var err error
-	a.waitingFor("the database to open", func() { s, err = openDamaged(ctx, a, o.fix) })
+	waitingFor(a, "the database to open", func() { s, err = openDamaged(ctx, a, o.fix) })
 	if s == nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 		if c.Waiting == "" {
 			check()
 		} else {
-			a.waitingFor(c.Waiting, check)
+			waitingFor(a, c.Waiting, check)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -109,7 +109,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 const silence = 500 * time.Millisecond
 
 // waitingFor does a step, and says what it waits for if it takes long.
-func (a *app) waitingFor(what string, do func()) {
+func waitingFor(a *app, what string, do func()) {
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -171,7 +171,7 @@ func printFindings(a *app, findings []doctor.Finding) error {
 
 func agentsCheck(a *app, s *session, timeout time.Duration) doctor.Agents {
 	return doctor.Agents{
-		Finder: a.finder(s.config), Timeout: timeout, Waiting: a.waitingFor, Hint: hintFor,
+		Finder: a.finder(s.config), Timeout: timeout, Waiting: func(what string, do func()) { waitingFor(a, what, do) }, Hint: hintFor,
 		Trial: func(ag agents.Agent) (*agents.Trial, error) { return newTrial(a, s, ag, timeout) },
 	}
 }

@@ -127,7 +127,7 @@ func showProposal(a *app, o plannerOptions, p *features.Proposal) error {
 	if o.json {
 		return nil
 	}
-	style := a.treeStyle()
+	style := treeStyle(a)
 	style.After = true
 	if err := draw.Tree(a.stdout, nodes, style); err != nil {
 		return err

@@ -78,7 +78,7 @@ func printFeature(a *app, f dag.Feature, planner *features.Planner, cost report.
 		return nil
 	}
 	fmt.Fprintln(a.stdout)
-	return draw.Tree(a.stdout, draw.Nodes(tasks, a.now()), a.treeStyle())
+	return draw.Tree(a.stdout, draw.Nodes(tasks, a.now()), treeStyle(a))
 }
 
 // byState counts tasks by the words that the tree uses for them; groups are left out.

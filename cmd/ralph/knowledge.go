@@ -148,7 +148,7 @@ func parseKnowledgeAdd(c *cli.Context) (knowledgeAddOptions, error) {
 
 func runKnowledgeAdd(_ context.Context, a *app, o knowledgeAddOptions) (err error) {
 	e := o.entry
-	if e.Body, err = a.readText(e.Body); err != nil {
+	if e.Body, err = readText(a, e.Body); err != nil {
 		return err
 	}
 	if strings.TrimSpace(e.Body) == "" {

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 )
 
@@ -19,39 +17,6 @@ func taskCommand(a *app) command {
 			taskLogCommand(a), taskWhyCommand(a), taskGraphCommand(a), taskUpdateCommand(a), taskDepsCommand(a),
 		}, taskStateCommands(a)),
 	}
-}
-
-// oneArg returns the single argument of a command.
-func oneArg(c *cli.Context, what string) (string, error) {
-	switch c.NArg() {
-	case 1:
-		return c.Args().First(), nil
-	case 0:
-		return "", missing(c, what)
-	default:
-		err := usagef("one %s, not %d: %s", what, c.NArg(), strings.Join(c.Args().Slice(), " "))
-		if what == "TITLE" {
-			return "", hint(err, "quote it if it contains spaces")
-		}
-		return "", err
-	}
-}
-
-// missing is an argument that was left out.
-func missing(c *cli.Context, what string) error {
-	usage := c.Command.HelpName
-	if len(c.Command.Flags) > 0 {
-		usage += " [flags]"
-	}
-	return hint(usagef("%s is missing", what), "usage: %s %s", usage, c.Command.ArgsUsage)
-}
-
-// noArgs refuses arguments.
-func noArgs(c *cli.Context) error {
-	if c.NArg() > 0 {
-		return usagef("unexpected argument %q", c.Args().First())
-	}
-	return nil
 }
 
 // resolveTask returns the task whose ID was typed.
@@ -125,7 +90,7 @@ func parseKind(text string) (dag.Kind, error) {
 }
 
 // readText takes a text as it is, from a file (@FILE) or from stdin (-).
-func (a *app) readText(given string) (string, error) {
+func readText(a *app, given string) (string, error) {
 	name, isFile := strings.CutPrefix(given, "@")
 	if given == "-" {
 		name, isFile = "-", true

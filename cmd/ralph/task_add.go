@@ -15,7 +15,7 @@ func taskAddCommand(a *app) command {
 		name: "add", args: "TITLE", short: "add a task and print its ID",
 		flags: append(taskFields("work"),
 			&cli.StringFlag{Name: "parent", Usage: "make it a subtask of `ID`"},
-			&cli.StringFlag{Name: "feature", Usage: "make it part of feature `F`; a subtask has its parent's"},
+			&cli.StringFlag{Name: "feature", Usage: "make it part of `FEATURE`; a subtask has its parent's"},
 			&cli.StringSliceFlag{Name: "after", Usage: "let it wait for `ID`; repeatable"},
 			jsonFlag(),
 		),
@@ -31,12 +31,12 @@ func taskFields(kind string) []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "description", Aliases: []string{"d"}, Usage: "`TEXT`, @FILE, or - for stdin"},
 		&cli.Int64Flag{Name: "priority", Usage: "`N`; lower runs first"},
-		&cli.IntFlag{Name: "max-retries", DefaultText: "as configured", Usage: "retry at most `N` times after work was not accepted"},
+		&cli.IntFlag{Name: "max-retries", DefaultText: "run.max_retries, 3", Usage: "retry at most `N` times after work was rejected"},
 		&cli.StringFlag{Name: "agent", Usage: "`NAME` of the agent for this task"},
 		&cli.StringFlag{Name: "model", Usage: "`NAME` of the model for this task"},
 		&cli.StringSliceFlag{Name: "gate", Usage: "`CMD` that must succeed before it counts as done; repeatable"},
-		&cli.StringFlag{Name: "kind", Usage: "`KIND`: work changes the project, check only looks at it, so that done without a change is accepted", Value: kind},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "allow-tampering", Usage: "its work may delete or skip tests and change what judges it"},
+		&cli.StringFlag{Name: "kind", Usage: "`KIND`: work must change the project, check may be done without a change", Value: kind},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "allow-tampering", Usage: "its work may delete or skip tests and change the gates"},
 	}
 }
 
@@ -53,14 +53,11 @@ type taskAddOptions struct {
 func parseTaskAdd(c *cli.Context) (o taskAddOptions, err error) {
 	o = taskAddOptions{
 		task: dag.NewTask{
-			Priority: c.Int64("priority"), Agent: c.String("agent"), Model: c.String("model"),
+			Title: c.Args().First(), Priority: c.Int64("priority"), Agent: c.String("agent"), Model: c.String("model"),
 			Gates: c.StringSlice("gate"), AllowTampering: c.Bool("allow-tampering"),
 		},
 		description: c.String("description"), feature: c.String("feature"), parent: c.String("parent"),
 		after: c.StringSlice("after"), json: c.Bool("json"),
-	}
-	if o.task.Title, err = oneArg(c, "TITLE"); err != nil {
-		return o, err
 	}
 	if o.task.Kind, err = parseKind(c.String("kind")); err != nil {
 		return o, err
@@ -82,7 +79,7 @@ func parseMaxRetries(c *cli.Context) (*int, error) {
 }
 
 func runTaskAdd(ctx context.Context, a *app, o taskAddOptions) (err error) {
-	if o.task.Description, err = a.readText(o.description); err != nil {
+	if o.task.Description, err = readText(a, o.description); err != nil {
 		return err
 	}
 	var added report.TaskView

@@ -32,7 +32,7 @@ func runTaskTree(ctx context.Context, a *app, o plainOptions) error {
 		case len(tasks) == 0:
 			return noTasks(a, s, g, dag.Filter{})
 		}
-		return draw.Tree(a.stdout, draw.Nodes(tasks, a.now()), a.treeStyle())
+		return draw.Tree(a.stdout, draw.Nodes(tasks, a.now()), treeStyle(a))
 	})
 }
 
@@ -101,12 +101,12 @@ func runTaskGraph(ctx context.Context, a *app, o taskGraphOptions) error {
 
 // drawLinked draws a tree that says what each task waits for.
 func drawLinked(a *app, nodes []draw.Node) error {
-	style := a.treeStyle()
+	style := treeStyle(a)
 	style.After = true
 	return draw.Tree(a.stdout, nodes, style)
 }
 
-func (a *app) treeStyle() draw.Style {
+func treeStyle(a *app) draw.Style {
 	p := a.palette()
 	return draw.Style{
 		Width: a.width, ID: p.Cyan, Subdued: p.Dim,

@@ -78,7 +78,7 @@ func runTaskLog(ctx context.Context, a *app, o taskLogOptions) error {
 }
 
 func addLog(ctx context.Context, a *app, id, message string) error {
-	text, err := a.readText(message)
+	text, err := readText(a, message)
 	if err != nil {
 		return err
 	}

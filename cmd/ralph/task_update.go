@@ -77,7 +77,7 @@ func parseTaskUpdate(c *cli.Context) (taskUpdateOptions, error) {
 
 func runTaskUpdate(ctx context.Context, a *app, o taskUpdateOptions) error {
 	if given := o.edit.Description; given != nil {
-		text, err := a.readText(*given)
+		text, err := readText(a, *given)
 		if err != nil {
 			return err
 		}
