@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	acp "github.com/coder/acp-go-sdk"
-	"github.com/google/go-cmp/cmp"
+
+	"ralph/internal/testing/check"
 )
 
 func running(u acp.SessionUpdate) bool { return u.ToolCall != nil }
@@ -50,9 +51,7 @@ func TestCancelKillsTheScriptAndAnswersCancelled(t *testing.T) {
 			if got := c.message(); got != "" {
 				t.Errorf("got %q after a cancel, want no verdict", got)
 			}
-			if diff := cmp.Diff([]string{"create term-1", "kill term-1", "release term-1"}, c.called()); diff != "" {
-				t.Errorf("calls differ (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "calls", []string{"create term-1", "kill term-1", "release term-1"}, c.called())
 		})
 	}
 }
@@ -72,9 +71,7 @@ func TestASecondPromptNeverMakesASecondScript(t *testing.T) {
 	if resp := <-ended; resp.StopReason != acp.StopReasonCancelled {
 		t.Errorf("got stop reason %q, want cancelled", resp.StopReason)
 	}
-	if diff := cmp.Diff([]string{"create term-1", "kill term-1", "release term-1"}, c.called()); diff != "" {
-		t.Errorf("calls differ (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "calls", []string{"create term-1", "kill term-1", "release term-1"}, c.called())
 	c.prompt(t, id, work(block3("sh", "true")))
 	if got := c.message(); !strings.Contains(got, "<task-done>") {
 		t.Errorf("got %q, want the next prompt to be answered", got)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ralph/internal/testing/check"
 	"ralph/prompt"
 	"ralph/sigils"
 )
@@ -80,9 +81,7 @@ func TestReadFindsTheScriptOfTheAssignedTaskOnly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, problem := read(tt.prompt)
-			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(job{})); diff != "" {
-				t.Errorf("job differs (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "job", tt.want, got, cmp.AllowUnexported(job{}))
 			if (problem == "") != (tt.problem == "") || !strings.Contains(problem, tt.problem) {
 				t.Errorf("got problem %q, want %q", problem, tt.problem)
 			}

@@ -13,6 +13,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/google/go-cmp/cmp"
 
+	"ralph/internal/testing/check"
 	"ralph/prompt"
 	"ralph/sigils"
 )
@@ -107,9 +108,7 @@ func TestAScriptIsRunAndJudgedByItsExitStatus(t *testing.T) {
 			if resp.StopReason != acp.StopReasonEndTurn {
 				t.Errorf("got stop reason %q, want end_turn", resp.StopReason)
 			}
-			if diff := cmp.Diff(tt.want, c.message()); diff != "" {
-				t.Errorf("message differs (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "message", tt.want, c.message())
 		})
 	}
 }
@@ -126,12 +125,8 @@ func TestAScriptRunsInTheSessionsFolderThroughATerminal(t *testing.T) {
 		SessionId: "shell-1", Command: "sh", Args: []string{"-e", "-c", "echo one > file\necho two >> file\n"},
 		Cwd: &dir, OutputByteLimit: acp.Ptr(outputLimit),
 	}}
-	if diff := cmp.Diff(want, c.created); diff != "" {
-		t.Errorf("terminal differs (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"create term-1", "release term-1"}, c.called()); diff != "" {
-		t.Errorf("calls differ (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "terminal", want, c.created)
+	check.Equal(t, "calls", []string{"create term-1", "release term-1"}, c.called())
 }
 
 func shows(output string) func(acp.SessionUpdate) bool {
@@ -159,9 +154,7 @@ func TestOutputIsShownWhileTheScriptRuns(t *testing.T) {
 		ended <- c.prompt(t, id, work(block3("sh", "mkfifo f; echo started; read x < f; echo got $x")))
 	}()
 	c.await(shows("started\n"))
-	if err := os.WriteFile(filepath.Join(dir, "f"), []byte("word\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(dir, "f"), []byte("word\n"), 0o600))
 	<-ended
 	last := acp.ToolCallStatus("")
 	for _, u := range c.updates {
@@ -333,16 +326,10 @@ func TestTheProcessLivesUntilItsStdinCloses(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "RALPH_TEST_BE_AGENT=1")
 	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
+	check.OK(t, cmd.Start())
 	c.conn = acp.NewClientSideConnection(c, stdin, stdout)
 	c.initialize(t, true)
 	id := c.session(t, t.TempDir())

@@ -50,22 +50,22 @@ func FuzzVerdicts(f *testing.F) {
 		for _, r := range []result{{code: acp.Ptr(code), output: output}, {signal: output}, {output: output}} {
 			got := sigilsIn(worked(task, r), task)
 			want := sigils.Set{Done: r.ok(), Failed: !r.ok() && (r.code == nil || *r.code != tryAgain), FailReason: got.FailReason}
-			check(t, got, want)
+			checkSigils(t, got, want)
 			if got.Failed && !strings.HasPrefix(got.FailReason, strings.TrimSpace(r.ending())) {
 				t.Errorf("got reason %q, want it to begin with %q", got.FailReason, r.ending())
 			}
 			got = sigilsIn(verified(task, r), task)
-			check(t, got, sigils.Set{VerifyPass: r.ok(), VerifyFail: !r.ok(), VerifyReason: got.VerifyReason})
+			checkSigils(t, got, sigils.Set{VerifyPass: r.ok(), VerifyFail: !r.ok(), VerifyReason: got.VerifyReason})
 			if i := strings.IndexFunc(got.VerifyReason, unicode.IsControl); i >= 0 {
 				t.Errorf("got a control character in %q", got.VerifyReason)
 			}
 		}
 		refused := sigilsIn(job{task: task}.refuse(output), task)
-		check(t, refused, sigils.Set{Failed: true, FailReason: refused.FailReason})
+		checkSigils(t, refused, sigils.Set{Failed: true, FailReason: refused.FailReason})
 	})
 }
 
-func check(t *testing.T, got, want sigils.Set) {
+func checkSigils(t *testing.T, got, want sigils.Set) {
 	t.Helper()
 	if got.Done != want.Done || got.Failed != want.Failed || got.VerifyPass != want.VerifyPass || got.VerifyFail != want.VerifyFail ||
 		got.Complete || got.Failure || got.NextModel != "" || got.Journal != "" || len(got.Knowledge) != 0 || len(got.Foreign) != 0 {
