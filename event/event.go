@@ -35,7 +35,7 @@ const (
 	GateEnded       Type = "gate_ended"      //
 	VerifierStarted Type = "judge_started"   // an agent with fresh eyes looks at the work
 	VerifierEnded   Type = "judge_ended"     // its verdict: pass, fail or none
-	Drifted         Type = "drift"           // an attempt gets nowhere, and what is done about it
+	Drifted         Type = "drift"           // an attempt makes no progress, and what is done about it
 	AttemptEnded    Type = "attempt_ended"   // the iteration is settled
 	Waiting         Type = "waiting"         // nothing can be claimed until a time
 	Warned          Type = "warning"         // a person should look

@@ -88,7 +88,7 @@ const (
 	VerdictNone Verdict = "none" // it could not be asked, or its verdict does not count
 )
 
-// DriftAction is what is done about an attempt that gets nowhere.
+// DriftAction is what is done about an attempt that makes no progress.
 type DriftAction string
 
 // The actions, in the order in which they are tried.

@@ -29,9 +29,9 @@ func (n *Notifier) start(name string, on []string, s send, tries int) {
 
 // report says how many messages did not go out, and why the last of them did not.
 func (c *channel) report(hide func(string) string) error {
-	told, missing, why := c.Count()
+	sent, missing, why := c.Count()
 	if missing == 0 {
 		return nil
 	}
-	return fmt.Errorf("notify: %s: %d of %s did not go out: %s", c.name, missing, human.Count(told+missing, "notification"), hide(why.Error()))
+	return fmt.Errorf("notify: %s: %d of %s did not go out: %s", c.name, missing, human.Count(sent+missing, "notification"), hide(why.Error()))
 }

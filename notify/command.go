@@ -65,7 +65,7 @@ func (n *Notifier) run(ctx context.Context, argv, env []string, input []byte) er
 		if errors.Is(cause, context.DeadlineExceeded) {
 			cause = fmt.Errorf("it did not end within %s", n.opts.Timeout)
 		}
-		_ = p.Kill() // what survives is told by Wait
+		_ = p.Kill() // Wait reports what survives
 	}
 	exit, err := p.Wait()
 	<-fed

@@ -11,7 +11,7 @@ import (
 	"ralph/internal/term"
 )
 
-// Message is what people are told. Commands get it as JSON.
+// Message is a notification. Commands get it as JSON.
 type Message struct {
 	Event   string    `json:"event"`
 	Title   string    `json:"title"` // one line

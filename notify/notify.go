@@ -1,6 +1,6 @@
-// Package notify tells people about a run where they are: by a command, a webhook,
+// Package notify notifies people of a run where they are: by a command, a webhook,
 // the desktop or the terminal. It never holds up a run, never ends one, and never
-// says what it was told to hide.
+// reveals what is to be hidden.
 package notify
 
 import (
@@ -145,7 +145,7 @@ func (n *Notifier) Close() error {
 				break
 			}
 		}
-		for _, c := range n.channels { // before they are told to stop, which is no news
+		for _, c := range n.channels { // before they are stopped, which is no news
 			errs = append(errs, c.report(n.opts.Hide))
 		}
 		for _, c := range n.channels {

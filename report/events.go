@@ -39,11 +39,11 @@ const (
 // readEvents reads what the database does not hold. Lines that cannot be read are
 // skipped, as docs/events.md tells every reader to do.
 func readEvents(path string) events {
-	told := events{attempts: map[string]attemptEvents{}}
+	log := events{attempts: map[string]attemptEvents{}}
 	f, err := os.Open(path)
 	if err != nil {
-		told.err = reason(err)
-		return told
+		log.err = reason(err)
+		return log
 	}
 	defer f.Close()
 	in := bufio.NewReaderSize(f, 64<<10)
@@ -52,15 +52,15 @@ func readEvents(path string) events {
 		if len(text) > 0 && !chatter(text) {
 			var e event.Event
 			if json.Unmarshal(text, &e) == nil {
-				told.add(e)
+				log.add(e)
 			}
 		}
 		if errors.Is(err, io.EOF) {
-			return told
+			return log
 		}
 		if err != nil {
-			told.err = reason(err)
-			return told
+			log.err = reason(err)
+			return log
 		}
 	}
 }

@@ -33,7 +33,7 @@ func gatesOf(text string) []event.Gate {
 	return gates
 }
 
-// words turns a JSON value into text: an exit may be told as a number, and a
+// words turns a JSON value into text: an exit may be stored as a number, and a
 // baseline as yes or no.
 func words(v any) string {
 	switch v := v.(type) {

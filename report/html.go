@@ -168,7 +168,7 @@ func (r Run) page(o HTMLOptions) page {
 func (r Run) facts() []fact {
 	cost := r.Usage.CostWords()
 	if r.Usage.Cost() == 0 && r.Usage.Silent > 0 {
-		cost += ": no agent told what it costs"
+		cost += ": no agent reported its cost"
 	}
 	facts := []fact{
 		{"took", human.Span(r.Duration), ""},

@@ -120,7 +120,7 @@ func (s *snapshot) lookBack(g *dag.Graph) (err error) {
 	return nil
 }
 
-// together adds the runs that it continues to a run that is told otherwise.
+// together adds the runs that it continues to a run.
 func (s snapshot) together(r Run) *Together {
 	if s.run.Continues == "" {
 		return nil
@@ -146,15 +146,15 @@ func (s snapshot) tell(opts Options) Run {
 			r.Outcome = event.OutcomeDied
 		}
 	}
-	told := readEvents(filepath.Join(r.Folder, "events.jsonl"))
-	r.Setup, r.Warnings, r.Unread = told.setup, told.warnings, told.err
+	log := readEvents(filepath.Join(r.Folder, "events.jsonl"))
+	r.Setup, r.Warnings, r.Unread = log.setup, log.warnings, log.err
 	if !s.run.PrunedAt.IsZero() {
 		r.Pruned, r.Unread = true, ""
 		r.Warnings = append(r.Warnings, "the files of this run were removed by ralph gc on "+s.run.PrunedAt.In(opts.Zone).Format(time.DateOnly)+": what only they held is gone")
 	}
-	s.attempts(&r, told, opts.Now())
+	s.attempts(&r, log, opts.Now())
 	s.tasks(&r)
-	r.count(told)
+	r.count(log)
 	r.Duration = r.lasted(opts.Now())
 	for _, t := range r.Tasks {
 		if t.Verified {
@@ -168,7 +168,7 @@ func (s snapshot) tell(opts Options) Run {
 	return r
 }
 
-// NoModel stands for the model of an attempt whose model nobody told.
+// NoModel stands for the model of an attempt whose model nobody log.
 const NoModel = "(not told)"
 
 func (s snapshot) scopeWords() (words, target string) {
@@ -212,11 +212,11 @@ func latest(times ...time.Time) time.Time {
 }
 
 // attempts makes the receipts.
-func (s snapshot) attempts(r *Run, told events, now time.Time) {
+func (s snapshot) attempts(r *Run, log events, now time.Time) {
 	tries := map[string]int{}
 	for _, a := range s.receipts {
 		tries[a.Task]++
-		entry, ended := s.journal[a.ID], told.attempts[a.ID]
+		entry, ended := s.journal[a.ID], log.attempts[a.ID]
 		out := Attempt{
 			ID: a.ID, Task: a.Task, Title: render.Line(cmp.Or(a.Title, entry.Title, ended.title, a.Task)), Iteration: a.Iteration, Nth: tries[a.Task],
 			Agent: a.Agent, Model: a.Model, Effective: a.ModelEffective, Sandbox: a.Sandbox, StartedAt: a.StartedAt, EndedAt: a.EndedAt,
@@ -241,9 +241,9 @@ func (s snapshot) attempts(r *Run, told events, now time.Time) {
 }
 
 // count counts the tasks in scope: as the run did at its end, or by what is known.
-func (r *Run) count(told events) {
-	if told.counts != nil && !r.EndedAt.IsZero() {
-		r.Counts = *told.counts
+func (r *Run) count(log events) {
+	if log.counts != nil && !r.EndedAt.IsZero() {
+		r.Counts = *log.counts
 		return
 	}
 	for _, t := range r.Tasks {

@@ -16,7 +16,7 @@ import (
 type Run struct {
 	ID         string
 	Scope      string // in words
-	Target     string // what `ralph run` was told to run: "", a feature or a task
+	Target     string // what `ralph run` was asked to run: "", a feature or a task
 	StartedAt  time.Time
 	EndedAt    time.Time // zero unless it ended
 	Duration   time.Duration

@@ -66,14 +66,14 @@ func TestCostSaysWhatIsUnknownAndWhatIsEstimated(t *testing.T) {
 		"no agent told":            {report.Usage{Silent: 2}, "unknown"},
 		"all told":                 {report.Usage{Usage: usd(1.5), Told: 2}, "$1.50"},
 		"free is not unknown":      {report.Usage{Told: 1}, "$0.00"},
-		"a part was told":          {report.Usage{Usage: usd(2), Told: 1, Silent: 1, Partly: 1}, "at least $2.00 (1 of 1 attempts did not tell)"},
+		"a part was told":          {report.Usage{Usage: usd(2), Told: 1, Silent: 1, Partly: 1}, "at least $2.00 (1 of 1 attempts did not report it)"},
 		"only as a judge":          {report.Usage{Usage: usd(2), Told: 1, Silent: 1, Parts: 2}, "at least $2.00"},
 		"a part was free":          {report.Usage{Told: 1, Silent: 1, Partly: 1}, "unknown"},
 		"less than a cent":         {report.Usage{Usage: usd(0.0042), Told: 1}, "$0.0042"},
 		"all estimated":            {report.Usage{Usage: usd(2), EstimatedUSD: 2, Told: 1, Guessed: 1}, "about $2.00 (estimated)"},
 		"some estimated":           {report.Usage{Usage: usd(2), EstimatedUSD: 0.5, Told: 2, Guessed: 1}, "$2.00 ($0.50 of it estimated)"},
-		"some silent":              {report.Usage{Usage: usd(2), Told: 2, Silent: 1}, "at least $2.00 (1 of 3 attempts did not tell)"},
-		"estimated, others silent": {report.Usage{Usage: usd(2), EstimatedUSD: 2, Told: 1, Guessed: 1, Silent: 1}, "at least about $2.00 (estimated; 1 of 2 attempts did not tell)"},
+		"some silent":              {report.Usage{Usage: usd(2), Told: 2, Silent: 1}, "at least $2.00 (1 of 3 attempts did not report it)"},
+		"estimated, others silent": {report.Usage{Usage: usd(2), EstimatedUSD: 2, Told: 1, Guessed: 1, Silent: 1}, "at least about $2.00 (estimated; 1 of 2 attempts did not report it)"},
 	} {
 		if got := tc.usage.CostWords(); got != tc.want {
 			t.Errorf("%s: got %q, want %q", name, got, tc.want)

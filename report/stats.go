@@ -44,7 +44,7 @@ func (p Pace) Share() float64 {
 	return float64(p.Done) / float64(p.Attempts)
 }
 
-// GateCount is how often a gate judged, and how often it refused.
+// GateCount is how often a gate ran, and how often it failed.
 type GateCount struct {
 	Command string `json:"command"`
 	Runs    int    `json:"runs"`

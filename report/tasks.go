@@ -77,7 +77,7 @@ func (s snapshot) verified(r *Run, attempts []int) bool {
 }
 
 // then is what a task was when the run ended. What has not changed since is what it
-// is; what has is judged by the run's last attempt, or, without one, was not begun.
+// is; what has goes by the run's last attempt, or, without one, was not begun.
 func (s snapshot) then(r *Run, t dag.Task, attempts []int) dag.Status {
 	if !r.Over() || r.Outcome == event.OutcomeDied || !t.UpdatedAt.After(r.EndedAt) {
 		return t.Status

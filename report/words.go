@@ -58,7 +58,7 @@ func (u Usage) CostWords() string {
 	if u.Silent > 0 {
 		text = "at least " + text
 		if all := u.Told + u.Silent - u.Partly - u.Parts; all > 0 {
-			asides = append(asides, fmt.Sprintf("%d of %d attempts did not tell", min(u.Silent, all), all))
+			asides = append(asides, fmt.Sprintf("%d of %d attempts did not report it", min(u.Silent, all), all))
 		}
 	}
 	if len(asides) > 0 {

@@ -100,7 +100,7 @@ func Tokens(n int64) string {
 }
 
 // InOut says how many tokens were read, those from a cache apart, and written. No agent
-// answers with 0 of them: a count of 0 is one that it did not tell. Empty if it told none.
+// answers with 0 of them: a count of 0 is one that it did not report. Empty if it reported none.
 func InOut(in, cached, out int64) string {
 	if in+cached+out == 0 {
 		return ""

@@ -75,7 +75,7 @@ func efforts(e event.Event) []string {
 	return []string{"this run: " + own, "with " + Line(t.Continues) + ", which it continues: " + effort(t.Iterations, t.Duration, &t.Usage)}
 }
 
-// effort is what was taken. A cost that no agent told is unknown, not nothing.
+// effort is what was taken. A cost that no agent reported is unknown, not nothing.
 func effort(iterations int, ms int64, u *event.Usage) string {
 	parts := []string{human.Count(iterations, "iteration")}
 	if ms > 0 {

@@ -95,7 +95,7 @@ func (t *Terminal) gate(e event.Event, a *attempt) {
 	}
 }
 
-// attemptEnded ends an iteration. Quiet output has no heading, so the title is told here.
+// attemptEnded ends an iteration. Quiet output has no heading, so the title is here.
 func (t *Terminal) attemptEnded(e event.Event, a *attempt) {
 	what := Line(e.Task)
 	if t.opts.Quiet && a.title != "" {

@@ -34,7 +34,7 @@ func (j *JSON) Event(e event.Event) {
 	defer j.mu.Unlock()
 	j.buf.Reset()
 	if j.torn {
-		// Only one line is damaged if the next one begins anew.
+		// Only one line is damaged if the next one starts a new line.
 		j.buf.WriteByte('\n')
 	}
 	enc := json.NewEncoder(&j.buf)

@@ -133,7 +133,7 @@ func (a *attempt) unseen(reason, evidence string) (string, string) {
 	return strings.TrimSuffix(before, ": "), evidence
 }
 
-// waitsAlready says that a wait has been told: the loop may say it again while
+// waitsAlready says that a wait is shown already: the loop may say it again while
 // nothing changes.
 func (p *progress) waitsAlready(e event.Event) bool {
 	if p.wait.Type != event.Waiting || p.wait.Reason != e.Reason || (p.wait.Until == nil) != (e.Until == nil) {

@@ -86,7 +86,7 @@ func unread(id string, status dag.Status, children int) string {
 	case children > 0:
 		return id + " is a group, which no agent works on: guide a task in it"
 	case status == dag.Done:
-		return id + " is done: no agent would read it; r begins it anew"
+		return id + " is done: no agent would read it; r resets it"
 	default:
 		return ""
 	}

@@ -13,13 +13,13 @@ const longest = 4000
 func (m *model) writeKey(k tea.KeyPressMsg) tea.Cmd {
 	switch k.String() {
 	case "esc":
-		m.screen, m.told = overview, "nothing was said"
+		m.screen, m.notice = overview, "no guidance given"
 	case "enter":
 		m.screen = overview
 		if text := strings.TrimSpace(string(m.typed)); text != "" {
 			return m.do(deed{verb: guide, task: m.guided, text: text})
 		}
-		m.told = "nothing was said"
+		m.notice = "no guidance given"
 	case "backspace":
 		if len(m.typed) > 0 {
 			m.typed = m.typed[:len(m.typed)-1]

@@ -26,7 +26,7 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	case m.screen == reading:
 		return m.readKey(name)
 	}
-	m.told, m.failed = "", false
+	m.notice, m.failed = "", false
 	if cmd, moved := m.move(name); moved {
 		return cmd
 	}
@@ -80,7 +80,7 @@ func (m *model) turnTo() tea.Cmd {
 func (m *model) nextAttempt() tea.Cmd {
 	list := m.snap.attempts
 	if len(list) == 0 {
-		m.told = "nothing is running"
+		m.notice = "nothing is running"
 		return nil
 	}
 	next := 0
@@ -159,7 +159,7 @@ func (m *model) command(name string) tea.Cmd {
 		case dag.InProgress:
 			m.ask = question{"Skip it and end its agent? " + title, deed{verb: skip, task: t}}
 		case dag.Done, dag.Failed:
-			m.told = t.ID + " is " + string(t.Status) + ": there is nothing to skip"
+			m.notice = t.ID + " is " + string(t.Status) + ": there is nothing to skip"
 		default:
 			m.ask = question{"Skip it? What waits for it goes on waiting. " + title, deed{verb: skip, task: t}}
 		}
@@ -168,12 +168,12 @@ func (m *model) command(name string) tea.Cmd {
 		case t.Children > 0:
 			m.ask = question{"Try all again that failed in it? " + title, deed{verb: retry, task: t}}
 		case t.Status == dag.InProgress:
-			m.ask = question{"End its agent and begin anew? " + title, deed{verb: retry, task: t}}
+			m.ask = question{"Stop its agent and start over? " + title, deed{verb: retry, task: t}}
 		default:
 			m.ask = question{"Try it again from the beginning? " + title, deed{verb: retry, task: t}}
 		}
 	case "g":
-		if m.told = unread(t.ID, t.Status, t.Children); m.told == "" {
+		if m.notice = unread(t.ID, t.Status, t.Children); m.notice == "" {
 			m.screen, m.guided, m.typed = writing, t, nil
 		}
 	case "enter", "t":
@@ -201,7 +201,7 @@ func (m *model) answer(name string) tea.Cmd {
 	d := m.ask.deed
 	m.ask = question{}
 	if name != "y" && name != "Y" {
-		m.told = "nothing was done"
+		m.notice = "nothing was done"
 		return nil
 	}
 	return m.do(d)

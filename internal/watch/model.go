@@ -41,7 +41,7 @@ type model struct {
 	ask    question    // that waits for y
 	guided dag.Outline // who is written to
 	typed  []rune
-	told   string // what the last key came to
+	notice string // what the last key came to
 	failed bool   // it did not work
 
 	redact func(string) string // may be nil
@@ -111,9 +111,9 @@ func (m *model) take(msg tea.Msg) tea.Cmd {
 			return m.look()
 		}
 	case did:
-		m.told, m.failed = msg.text, msg.err != nil
+		m.notice, m.failed = msg.text, msg.err != nil
 		if msg.err != nil {
-			m.told = msg.err.Error()
+			m.notice = msg.err.Error()
 		}
 		if m.acting--; m.leaving && m.acting == 0 {
 			return tea.Quit
@@ -130,7 +130,7 @@ func (m *model) take(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// learn takes up news and sets the time of the next.
+// learn applies news and sets the time of the next.
 func (m *model) learn(n news) tea.Cmd {
 	m.polling = false
 	m.at, m.err = n.at, n.err
@@ -169,7 +169,7 @@ func (m *model) forget() {
 	}
 }
 
-// regrow makes the rows anew and finds the selection among them.
+// regrow makes the rows again and finds the selection among them.
 func (m *model) regrow() {
 	if m.follow && m.screen == overview && m.ask.text == "" && len(m.snap.attempts) > 0 {
 		if _, at := m.attemptAt(m.selected); !at {

@@ -80,7 +80,7 @@ func TestGuidanceThatNobodyWouldReadIsRefused(t *testing.T) {
 		edit func(*dag.Outline)
 		want string
 	}{
-		"done":  {func(o *dag.Outline) { o.Status = dag.Done }, "t-00000005 is done: no agent would read it; r begins it anew"},
+		"done":  {func(o *dag.Outline) { o.Status = dag.Done }, "t-00000005 is done: no agent would read it; r resets it"},
 		"group": {func(o *dag.Outline) { o.Children = 2 }, "t-00000005 is a group, which no agent works on: guide a task in it"},
 	}
 	for name, tt := range tests {
@@ -94,8 +94,8 @@ func TestGuidanceThatNobodyWouldReadIsRefused(t *testing.T) {
 				}
 			}
 			s.tell(news{snap: &snap}).press("g")
-			if len(s.deeds) != 0 || s.screen != overview || s.told != tt.want {
-				t.Errorf("got %+v and %q, want only %q", s.deeds, s.told, tt.want)
+			if len(s.deeds) != 0 || s.screen != overview || s.notice != tt.want {
+				t.Errorf("got %+v and %q, want only %q", s.deeds, s.notice, tt.want)
 			}
 		})
 	}
@@ -113,8 +113,8 @@ func TestWhatHasEndedIsNotSkipped(t *testing.T) {
 			}
 		}
 		want := "t-00000005 is " + string(status) + ": there is nothing to skip"
-		if s.tell(news{snap: &snap}).press("x"); s.told != want {
-			t.Errorf("got %q, want %q", s.told, want)
+		if s.tell(news{snap: &snap}).press("x"); s.notice != want {
+			t.Errorf("got %q, want %q", s.notice, want)
 		}
 		if s.press("y"); len(s.deeds) != 0 {
 			t.Errorf("got %+v, want nothing", s.deeds)

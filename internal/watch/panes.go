@@ -83,7 +83,7 @@ func (m *model) streamLines(height, width int) []string {
 func (m *model) untried(width int) []string {
 	var lines []string
 	if m.detail.wish != "" {
-		lines = append(lines, wrap(pad("  "+m.palette.Dim("told"), hanging)+harmless(m.detail.wish), width)...)
+		lines = append(lines, wrap(pad("  "+m.palette.Dim("note"), hanging)+harmless(m.detail.wish), width)...)
 	}
 	for _, r := range m.detail.reasons {
 		text := harmless(r.Text)
@@ -118,7 +118,7 @@ func (m *model) ending() []string {
 		lines = append(lines, label("ended")+m.outcome(*a))
 	}
 	if m.detail.wish != "" {
-		lines = append(lines, label("told")+harmless(m.detail.wish))
+		lines = append(lines, label("note")+harmless(m.detail.wish))
 	}
 	return lines
 }

@@ -25,14 +25,14 @@ type news struct {
 	snap   *snapshot
 	detail *detail
 	stream *stream
-	doing  map[string]string // what is done in an attempt beside the agent's work: a gate, a judge
+	doing  map[string]string // what is done in an attempt beside the agent's work: a gate, the verifier
 	warned string            // the newest warning of the run
 	err    error
 	took   time.Duration // reading the database
 }
 
 // refresh is how often the database is read again though nobody changed it: a run
-// that died has told nobody.
+// that died reports nothing.
 const refresh = 5 * time.Second
 
 // source reads what there is to know. It is used by one goroutine at a time.
@@ -125,7 +125,7 @@ func (s *source) follow(n *news) {
 	s.attempt = next
 }
 
-// happened takes up an event of the run. The map is made anew at each change, because
+// happened applies an event of the run. The map is copied at each change, because
 // the view has the old one.
 func (s *source) happened(e event.Event) {
 	set := func(text string) {
@@ -145,7 +145,7 @@ func (s *source) happened(e event.Event) {
 			set("gate " + e.Gate.Command)
 		}
 	case event.VerifierStarted:
-		set("judge")
+		set("verifier")
 	case event.GateEnded, event.VerifierEnded, event.AttemptEnded:
 		set("")
 	case event.Warned:

@@ -61,7 +61,7 @@ func (t *ticker) poll() error {
 	return err
 }
 
-// collect takes up what was printed, and drops what is too old.
+// collect takes what was printed, and drops what is too old.
 func (t *ticker) collect() {
 	for l := range strings.Lines(t.buf.String()) {
 		l = steady(strings.TrimRight(l, "\n"))

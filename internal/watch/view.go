@@ -164,9 +164,9 @@ func (m *model) footer() []string {
 	said := ""
 	switch {
 	case m.failed:
-		said = p.Red(harmless(m.told))
-	case m.told != "":
-		said = p.Green(harmless(m.told))
+		said = p.Red(harmless(m.notice))
+	case m.notice != "":
+		said = p.Green(harmless(m.notice))
 	case m.err != nil:
 		said = p.Red(harmless(m.err.Error()))
 	case m.warned != "":

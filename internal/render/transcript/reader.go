@@ -1,5 +1,5 @@
 // Package transcript tells what was said in a run, from the files that the run
-// wrote: prompts, what agents said, what their tools did, what gates judged. It
+// wrote: prompts, what agents said, what their tools did, what gates reported. It
 // reads runs that are over and runs that go on, and never writes to their files.
 package transcript
 
@@ -33,8 +33,8 @@ const (
 	Failed   Kind = "error"   // a request that was answered with an error
 	Stopped  Kind = "stopped" // a turn that ended in another way than by itself
 	Raw      Kind = "raw"     // output that was no message
-	Gate     Kind = "gate"    // a command judged the work, or, with a text, what was there before it
-	Verdict  Kind = "verdict" // an agent with fresh eyes judged it
+	Gate     Kind = "gate"    // a command checked the work, or, with a text, what was there before it
+	Verdict  Kind = "verdict" // the verifying agent
 	Ended    Kind = "ended"   // an attempt
 	Waits    Kind = "waiting" // nothing can be claimed until a time
 	Warning  Kind = "warning" // a person should look
@@ -75,7 +75,7 @@ type Tool struct {
 	Files  []string `json:"files,omitempty"`
 }
 
-// Reader tells one run. What was told is not told again.
+// Reader tells one run, each thing once.
 type Reader struct {
 	Folder string                    // of the run
 	Task   string                    // only attempts at this task; "" for all
