@@ -39,9 +39,6 @@ func (b *bus) warn(task, text string) {
 func (b *bus) warnOnce(subject, text string) {
 	b.warning.Lock()
 	again := b.warned[subject]
-	if b.warned == nil {
-		b.warned = map[string]bool{}
-	}
 	b.warned[subject] = true
 	b.warning.Unlock()
 	if !again {

@@ -60,7 +60,7 @@ type look struct {
 func (c *claimer) next(ctx context.Context) (assignment, ending, bool) {
 	c.claiming.Lock()
 	defer c.claiming.Unlock()
-	var told look
+	var last look
 	for {
 		changed := c.signal.changed() // before anything is looked at: a wake-up in between would be lost
 		running := c.ledger.inFlight()
@@ -84,8 +84,8 @@ func (c *claimer) next(ctx context.Context) (assignment, ending, bool) {
 		}
 		began := c.opts.Host.Now()
 		if running == 0 && !l.soon {
-			c.emitWaiting(l, told)
-			told = l
+			c.emitWaiting(l, last)
+			last = l
 		}
 		until := l.until
 		if end := c.opts.Limits.Budgets.Run.Until; !end.IsZero() && (until.IsZero() || end.Before(until)) {
@@ -121,9 +121,9 @@ func (c *claimer) rested(ctx context.Context, began time.Time) {
 const pausedText = "the project is paused; go on with: ralph resume"
 
 // emitWaiting says what is waited for, once.
-func (c *claimer) emitWaiting(l, told look) {
+func (c *claimer) emitWaiting(l, last look) {
 	switch {
-	case l.paused.Equal(told.paused) && l.until.Equal(told.until):
+	case l.paused.Equal(last.paused) && l.until.Equal(last.until):
 	case !l.paused.IsZero():
 		c.bus.emit(event.Event{Type: event.Waiting, Reason: pausedText})
 	case l.limit != nil:

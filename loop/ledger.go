@@ -60,9 +60,6 @@ type emptied struct {
 
 // agent returns the record of an agent. The lock is held.
 func (l *ledger) agent(name string) *agentRecord {
-	if l.agents == nil {
-		l.agents = map[string]*agentRecord{}
-	}
 	if l.agents[name] == nil {
 		l.agents[name] = &agentRecord{}
 	}
@@ -114,13 +111,6 @@ func (l *ledger) limitedFrom(now time.Time) time.Time {
 	return l.limitedSince
 }
 
-// forgetInterrupted begins the list of interrupted tasks anew.
-func (l *ledger) forgetInterrupted() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.interrupted = nil
-}
-
 // skips lists the tasks that are not claimed again in this run.
 func (l *ledger) skips() []string {
 	l.mu.Lock()
@@ -150,9 +140,6 @@ func (l *ledger) proven(agent string) bool {
 func (l *ledger) panicked(task string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.panics == nil {
-		l.panics = map[string]int{}
-	}
 	l.panics[task]++
 	return l.panics[task]
 }
@@ -252,9 +239,6 @@ func (l *ledger) settleAgent(e entry) {
 		a.answered++
 		delete(l.empties, e.job.Task.ID)
 	case seen.Empty:
-		if l.empties == nil {
-			l.empties = map[string]emptied{}
-		}
 		l.empties[e.job.Task.ID] = emptied{a.answered, e.job.Agent.Standing.Mute}
 	}
 }

@@ -26,9 +26,6 @@ type liveAttempt struct {
 func (l *live) add(attempt string, t dag.Task, began time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.attempts == nil {
-		l.attempts = map[string]*liveAttempt{}
-	}
 	l.attempts[attempt] = &liveAttempt{task: t, began: began}
 }
 

@@ -39,7 +39,7 @@ func learned(said []sigils.Knowledge, outcome event.AttemptOutcome, of knowledge
 
 // WriteKnowledge writes to files what settled attempts have learned, if that was not done
 // yet. Writing the same twice changes nothing, so a crash in the middle is mended by doing
-// it again. What cannot be written stays stored; warn, which may be nil, is told.
+// it again. What cannot be written stays stored, and warn, which may be nil, is called.
 func WriteKnowledge(ctx context.Context, store *dag.Store, known *knowledge.Store, warn func(task, text string)) error {
 	var unwritten []dag.Unwritten
 	err := store.View(ctx, func(g *dag.Graph) (err error) { unwritten, err = g.Unwritten(); return err })
@@ -93,7 +93,7 @@ func (r *Runner) writeKnowledge(ctx context.Context) error {
 const maxRemembered = 50
 
 // remindSelf takes over what earlier runs in the same scope came to, so that a
-// strategy does not begin anew with every run.
+// strategy does not start over with every run.
 func (r *Runner) remindSelf(ctx context.Context) error {
 	return r.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
 		entries, err := journal.List(g.Tx(), journal.Filter{Feature: r.opts.Graph.Scope.Feature, Task: r.opts.Graph.Scope.Task, Limit: maxRemembered})

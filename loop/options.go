@@ -153,6 +153,9 @@ func (o Options) withDefaults() Options {
 	if o.Host.Now == nil {
 		o.Host.Now = time.Now
 	}
+	if o.Host.Jitter == nil {
+		o.Host.Jitter = func(d time.Duration) time.Duration { return d }
+	}
 	w := &o.Workers
 	if w.Jobs == 0 {
 		w.Jobs = 1

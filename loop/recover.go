@@ -48,20 +48,14 @@ func (r *Runner) folderShared(ctx context.Context, since time.Time) bool {
 		return true
 	}
 	since = since.Truncate(time.Millisecond) // as times are stored
-	runs, err := r.otherRuns(ctx)
+	runs, err := recentRuns(ctx, r.opts.Graph.Store)
 	return err == nil && slices.ContainsFunc(runs, func(run dag.Run) bool {
 		ended, beaten := !run.EndedAt.Before(since), !run.Heartbeat.Before(since)
-		return ended || run.EndedAt.IsZero() && (beaten || r.opts.Recovery.Life != nil && !r.recoverer().Dead(run))
+		return run.ID != r.run.ID && (ended || run.EndedAt.IsZero() && (beaten || r.opts.Recovery.Life != nil && !r.recoverer().Dead(run)))
 	})
 }
 
-// otherRuns lists the other runs of this project that have not ended, and the last few
-// that have.
-func (r *Runner) otherRuns(ctx context.Context) ([]dag.Run, error) {
-	runs, err := recentRuns(ctx, r.opts.Graph.Store)
-	return slices.DeleteFunc(runs, func(run dag.Run) bool { return run.ID == r.run.ID }), err
-}
-
+// recentRuns are the runs that have not ended, and the last few that have.
 func recentRuns(ctx context.Context, store *dag.Store) (runs []dag.Run, err error) {
 	const few = 20
 	err = store.View(context.WithoutCancel(ctx), func(g *dag.Graph) error {

@@ -88,8 +88,11 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 // newRunner is a run that has not begun, with what its options leave out.
 func newRunner(opts Options) *Runner {
 	opts = opts.withDefaults()
-	r := &Runner{opts: opts, bus: &bus{observe: opts.Host.Observe, redact: opts.Host.Redact, now: opts.Host.Now}}
-	r.sessions.opener = opts.Agents.Open
+	r := &Runner{
+		opts: opts, bus: &bus{observe: opts.Host.Observe, redact: opts.Host.Redact, now: opts.Host.Now, warned: map[string]bool{}},
+		ledger: ledger{agents: map[string]*agentRecord{}, empties: map[string]emptied{}, panics: map[string]int{}},
+		live:   live{attempts: map[string]*liveAttempt{}}, sessions: sessions{opener: opts.Agents.Open, open: map[int]attempt.Session{}},
+	}
 	r.spending = spending{opts: &r.opts, run: &r.run, bus: r.bus, ledger: &r.ledger, live: &r.live, began: opts.Host.Now()}
 	r.claimer = claimer{
 		opts: &r.opts, run: &r.run, bus: r.bus, signal: &r.signal, ledger: &r.ledger, spending: &r.spending,
@@ -128,9 +131,8 @@ func (r *Runner) Owner() string { return r.run.Owner }
 // is for what ends a run in the middle: a database that fails.
 func (r *Runner) Run(ctx context.Context) (event.Result, error) {
 	r.mu.Lock()
-	r.ending, r.draining = nil, ""
+	r.ending, r.draining, r.ledger.interrupted = nil, "", nil // no worker runs yet
 	r.mu.Unlock()
-	r.ledger.forgetInterrupted()
 	ctx, stop := context.WithCancelCause(ctx)
 	attending := r.watchControl(ctx, stop)
 	var workers sync.WaitGroup

@@ -27,9 +27,6 @@ func (s *sessions) Open(ctx context.Context, op attempt.Opening) (attempt.Sessio
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open == nil {
-		s.open = map[int]attempt.Session{}
-	}
 	s.last++
 	s.open[s.last] = session
 	return listed{session, s, s.last}, nil

@@ -112,7 +112,7 @@ func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res at
 			}
 			rel.Wait = d.Reason
 		case d.Delay > 0:
-			rel.NotBefore, rel.Wait = s.opts.Host.Now().Add(s.jitter(d.Delay)), d.Reason
+			rel.NotBefore, rel.Wait = s.opts.Host.Now().Add(s.opts.Host.Jitter(d.Delay)), d.Reason
 		}
 		return dag.Pending, g.Release(claim, rel)
 	default: // Abort: the task has moved on without us
@@ -130,14 +130,6 @@ func (s settler) transition(g *dag.Graph, claim dag.Claim, j attempt.Job, res at
 		}
 		return t.Status, err
 	}
-}
-
-// jitter spreads delays of our own making.
-func (s settler) jitter(d time.Duration) time.Duration {
-	if s.opts.Host.Jitter == nil {
-		return d
-	}
-	return s.opts.Host.Jitter(d)
 }
 
 // holdBack records that an agent is rate-limited until a time, and says until when the

@@ -172,7 +172,7 @@ func TestAVerifierThatHasAnsweredIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &flaky{failures: 5, err: &acp.Error{Kind: acp.CannotStart, Op: "start"}}
-		judged := 0
+		verdicts := 0
 		r, _ := f.begin(t, func(o *Options) {
 			o.Verify.SkipVerify, o.Verify.AgentVerdict = false, true
 			open := o.Agents.Open
@@ -182,7 +182,7 @@ func TestAVerifierThatHasAnsweredIsStartedAgain(t *testing.T) {
 					if err != nil {
 						return nil, err
 					}
-					judged++
+					verdicts++
 					return &approving{s}, nil
 				}
 				return f.night.start(ctx, op)
@@ -190,8 +190,8 @@ func TestAVerifierThatHasAnsweredIsStartedAgain(t *testing.T) {
 		})
 		f.opened = 1 // the first start of a verifier fails already
 		out, err := r.Run(t.Context())
-		if err != nil || out.Outcome != event.OutcomeComplete || out.Iterations != 2 || judged != 2 {
-			t.Errorf("got %+v, %v with %d verdicts; want two tasks done at the first try", out, err, judged)
+		if err != nil || out.Outcome != event.OutcomeComplete || out.Iterations != 2 || verdicts != 2 {
+			t.Errorf("got %+v, %v with %d verdicts; want two tasks done at the first try", out, err, verdicts)
 		}
 		for id, times := range f.prompts {
 			if times != 1 {

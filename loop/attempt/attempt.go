@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"ralph/acp"
@@ -352,7 +351,7 @@ func ended(ctx context.Context) policy.Ended {
 	}
 }
 
-// followUp is what the agent is told in the same session, and counts it.
+// followUp is the next prompt in the same session; it counts the reason.
 func (a *attempt) followUp(d policy.Decision) string {
 	task := a.job.Task.ID
 	switch d.Say {
@@ -496,5 +495,3 @@ func (a *attempt) stamped(e event.Event) event.Event {
 	e.Task, e.Attempt = a.job.Task.ID, a.job.Run.Attempt
 	return e
 }
-
-func joined(files []string) string { return strings.Join(files, ", ") }

@@ -30,7 +30,7 @@ func (b *Baselines) get(command string) *verify.Result {
 	return nil
 }
 
-// fill runs the gates that were not run yet. It begins anew when somebody else moved the
+// fill runs the gates that were not run yet. It starts over when somebody else moved the
 // head. Of several attempts one at a time runs gates.
 func (b *Baselines) fill(head string, commands []string, run func(command string) (verify.Result, error)) error {
 	b.mu.Lock()

@@ -133,7 +133,7 @@ func (m *meter) close(s *metered, worked bool) {
 // abandon ends the sessions that a panic has left open.
 func (m *meter) abandon() {
 	for _, s := range slices.Clone(m.open) {
-		_ = s.Close() // the panic is what is told
+		_ = s.Close() // the panic is what is reported
 		m.close(s, s.worked)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"ralph/acp"
@@ -134,7 +135,7 @@ func (a *attempt) warnTampering(d policy.Decision) {
 	}
 	touched, err := a.talk.session.Tampered()
 	if err == nil && len(touched) > 0 {
-		a.warn(a.job.Task.ID, "the agent changed what it must not: "+joined(touched))
+		a.warn(a.job.Task.ID, "the agent changed what it must not: "+strings.Join(touched, ", "))
 	}
 }
 

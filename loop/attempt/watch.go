@@ -14,7 +14,7 @@ import (
 	"ralph/strategy"
 )
 
-// errDrifting cuts a turn short, so that the agent can be told.
+// errDrifting cuts a turn short, so that the agent can be nudged.
 type errDrifting struct{ signals []drift.Signal }
 
 func (e errDrifting) Error() string { return "drift: " + drift.Texts(e.signals) }
@@ -92,7 +92,7 @@ func (w *watch) see(e acp.Event) {
 	}
 }
 
-// maxWatched is how many calls are told apart in one turn.
+// maxWatched is how many calls are distinguished in one turn.
 const maxWatched = 1 << 16
 
 // tool counts a call once it has ended. Agents report the end more than once.
@@ -149,7 +149,7 @@ func (w *watch) check(used acp.Usage, adjust func(*drift.Stats)) []drift.Signal 
 	return drift.Check(stats, w.limits, w.now())
 }
 
-// forgive begins anew: the agent is not blamed again for what came before.
+// forgive starts over: the agent is not blamed again for what came before.
 func (w *watch) forgive(used acp.Usage) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

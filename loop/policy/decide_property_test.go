@@ -46,7 +46,7 @@ func anyFacts(t *rapid.T) Facts {
 	for range rapid.IntRange(0, 2).Draw(t, "gates") {
 		f.Work.Gates = append(f.Work.Gates, verify.Check{Own: flag("own gate"), Result: verify.Result{Passed: flag("passed")}})
 	}
-	f.Work.Unchanged, f.Work.Evident, f.Work.WantVerdict, f.Session.None = flag("unchanged"), flag("evident"), flag("judge"), flag("resumed")
+	f.Work.Unchanged, f.Work.Evident, f.Work.WantVerdict, f.Session.None = flag("unchanged"), flag("evident"), flag("want verdict"), flag("resumed")
 	f.Session.Repairs, f.Rules.RepairRounds = rapid.IntRange(0, 3).Draw(t, "repairs"), rapid.IntRange(0, 3).Draw(t, "rounds")
 	if flag("tampering") {
 		f.Work.Tampering = []string{"a test"}
@@ -54,8 +54,8 @@ func anyFacts(t *rapid.T) Facts {
 	if flag("verdict") {
 		f.Work.Verdict = &verify.Verdict{Given: flag("given"), Pass: flag("pass")}
 	}
-	if flag("judge error") {
-		f.Work.VerifierErr = &acp.Error{Kind: rapid.SampledFrom(kinds()).Draw(t, "judge's kind")}
+	if flag("verifier error") {
+		f.Work.VerifierErr = &acp.Error{Kind: rapid.SampledFrom(kinds()).Draw(t, "verifier's kind")}
 	}
 	f.Agent.Substitute, f.Agent.Proven, f.Agent.Suspected, f.Turn.Cut = flag("substitute"), flag("proven"), flag("suspected"), flag("cut")
 	f.Session.Nudged, f.History.Drifted = rapid.IntRange(0, 2).Draw(t, "nudged"), rapid.IntRange(0, 2).Draw(t, "drifted")
@@ -140,7 +140,7 @@ func TestDecideCompletesOnlyWhatWasVerified(t *testing.T) {
 			t.Fatalf("verified with %+v", f)
 		}
 		if d.Action == AskVerdict && (!f.Work.Checked || bad || !f.Work.WantVerdict) {
-			t.Fatalf("judged with %+v", f)
+			t.Fatalf("asked for a verdict with %+v", f)
 		}
 		if d.Action == Reprompt && d.Say == AskRepair && (f.Session.None || f.Session.Repairs >= f.Rules.RepairRounds || !red) {
 			t.Fatalf("sent back with %+v", f)

@@ -36,7 +36,7 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 		facts Facts
 		want  Decision
 	}{
-		"without gates and judge it is complete": {checked(func(*Facts) {}), complete},
+		"without gates and verifier it is complete": {checked(func(*Facts) {}), complete},
 		"green gates complete": {
 			checked(func(f *Facts) { f.Work.Gates = []verify.Check{greenGate, greenGate} }), complete,
 		},
@@ -83,7 +83,7 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 		"a check needs no change": {
 			checked(func(f *Facts) { f.Work.Unchanged, f.Work.Evident = true, true }), complete,
 		},
-		"a judge is asked last": {
+		"a verifier is asked last": {
 			checked(func(f *Facts) { f.Work.WantVerdict, f.Work.Gates = true, []verify.Check{greenGate} }), Decision{Action: AskVerdict},
 		},
 		"its pass completes": {
@@ -101,24 +101,24 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 			}),
 			retry("verdict: no verdict after 2 tries"),
 		},
-		"what changed each time a judge looked costs nothing, and waits for the next run": {
+		"what changed each time a verifier looked costs nothing, and waits for the next run": {
 			checked(func(f *Facts) { f.Work.WantVerdict, f.Work.Disturbed, f.History.Attempts = true, []string{"a", "b"}, 4 }),
 			Decision{
 				Action: Release, Outcome: "interrupted", Uncounted: true, Aside: true,
 				Reason: "its work is finished but not verified, because project files changed while the verifier looked: a, b; the next run verifies it",
 			},
 		},
-		"tampering is told before what changed while a judge looked": {
+		"tampering is reported before what changed while a verifier looked": {
 			checked(func(f *Facts) {
 				f.Work.WantVerdict, f.Work.Disturbed, f.Work.Tampering = true, []string{"a"}, []string{"test deleted: a"}
 			}),
 			retry("tampering: test deleted: a"),
 		},
-		"a judge at its limit is waited for": {
+		"a verifier at its limit is waited for": {
 			checked(func(f *Facts) { f.Work.WantVerdict, f.Work.VerifierErr = true, failing(acp.RateLimited) }),
 			Decision{Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Delay: 30 * time.Second, Everyone: true},
 		},
-		"a judge that cannot be had ends the run": {
+		"a verifier that cannot be had ends the run": {
 			checked(func(f *Facts) { f.Work.WantVerdict, f.Work.VerifierErr = true, failing(acp.AuthRequired) }),
 			unusable("session/prompt: auth required"),
 		},

@@ -50,7 +50,7 @@ type Session struct {
 	Restarted bool // the agent could not be started, although it has answered, and was tried again
 	Asked     int  // "did you finish?"
 	GoneOn    int  // "go on"
-	Nudged    int  // how often it was told that it drifts
+	Nudged    int  // follow-ups about drift
 	Repairs   int  // red gates that were sent back
 }
 
