@@ -8,15 +8,15 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"mvdan.cc/sh/v3/syntax"
+
+	"ralph/internal/testing/check"
 )
 
 // blocks are the fenced blocks of a page in that language.
 func blocks(t *testing.T, path, language string) []string {
 	t.Helper()
 	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var list []string
 	for _, m := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(string(page), -1) {
 		list = append(list, m[1])
@@ -84,9 +84,7 @@ func ralphs(t *testing.T, script string) [][]string {
 func TestPipelinesNameOnlyWhatExists(t *testing.T) {
 	t.Parallel()
 	action, err := os.ReadFile("../../action.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	pipelines := append(blocks(t, "../../docs/ci.md", "yaml"), string(action))
 	all := blocks(t, "../../docs/ci.md", "sh")
 	for _, text := range pipelines {
@@ -118,19 +116,13 @@ func TestPipelinesNameOnlyWhatExists(t *testing.T) {
 func TestInputsOfTheActionAreDocumented(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("../../action.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var action struct {
 		Inputs map[string]any `yaml:"inputs"`
 	}
-	if err := yaml.Unmarshal(data, &action); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, yaml.Unmarshal(data, &action))
 	page, err := os.ReadFile("../../docs/ci.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	_, table, _ := strings.Cut(string(page), "| input | is |")
 	table, _, _ = strings.Cut(table, "\n\n")
 	rows := regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\|").FindAllStringSubmatch(table, -1)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -43,9 +44,7 @@ func outcomes() map[string]func(t *testing.T, status int) {
 			if _, err := os.Stat(filepath.Join(p.dir, "junit.xml")); err == nil {
 				t.Error("a run that is killed now leaves the report of another one")
 			}
-			if err := r.cmd.Process.Signal(s); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, r.cmd.Process.Signal(s))
 			r.wait(t, status)
 			for name, want := range map[string]string{"junit.xml": `type="interrupted"`, "summary.md": "ralph: interrupted"} {
 				if data, err := os.ReadFile(filepath.Join(p.dir, name)); err != nil || !strings.Contains(string(data), want) {
@@ -85,14 +84,12 @@ func outcomes() map[string]func(t *testing.T, status int) {
 			r := p.start(t, "run", "--summary", "summary.md")
 			p.awaitMark(t, "at work")
 			for _, name := range []string{"progress.db", "progress.db-wal", "progress.db-shm"} {
-				if err := os.Remove(filepath.Join(p.dir, ".ralph", name)); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, os.Remove(filepath.Join(p.dir, ".ralph", name)))
 			}
 			p.write(t, "go", "")
 			r.wait(t, status)
-			if data, err := os.ReadFile(filepath.Join(p.dir, "summary.md")); err != nil || !strings.Contains(string(data), "ralph could not go on") {
-				t.Errorf("got %s, %v; want that it could not go on", data, err)
+			if data, err := os.ReadFile(filepath.Join(p.dir, "summary.md")); err != nil || !strings.Contains(string(data), "ralph could not continue") {
+				t.Errorf("got %s, %v; want that it could not continue", data, err)
 			}
 		},
 	}
@@ -102,9 +99,7 @@ func outcomes() map[string]func(t *testing.T, status int) {
 func TestEveryExitStatusOfTheDocumentationCanBeHad(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/ci.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	row := regexp.MustCompile("(?m)^\\| (\\d+) \\| `?([a-z_]*)`? ?\\|")
 	ways, seen := outcomes(), []string{}
 	for _, m := range row.FindAllStringSubmatch(string(page), -1) {
@@ -154,9 +149,7 @@ func TestTheShellExampleRuns(t *testing.T) {
 	script := blocks(t, "../../docs/ci.md", "sh")[0]
 	for range 2 { // the second finds the plan imported
 		out := p.sh(t, script).wait(t, 1)
-		if !strings.Contains(out.stdout, "ralph task reset t-00000002") {
-			t.Errorf("got %s, want the summary with the next command", out.stdout)
-		}
+		out.inStdout(t, "ralph task reset t-00000002")
 	}
 	for _, name := range []string{"junit.xml", "summary.md", "report.html"} {
 		if info, err := os.Stat(filepath.Join(p.dir, "out", name)); err != nil || info.Size() == 0 {
@@ -169,17 +162,13 @@ func TestTheShellExampleRuns(t *testing.T) {
 func TestTheActionRuns(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("../../action.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var action struct {
 		Runs struct {
 			Steps []struct{ ID, Run string }
 		}
 	}
-	if err := yaml.Unmarshal(data, &action); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, yaml.Unmarshal(data, &action))
 	script := ""
 	for _, s := range action.Runs.Steps {
 		if s.ID == "run" {
@@ -187,15 +176,13 @@ func TestTheActionRuns(t *testing.T) {
 		}
 	}
 	play := func(p *place, env ...string) *running {
-		if err := os.MkdirAll(filepath.Join(p.dir, "temp/ralph-report"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Join(p.dir, "temp/ralph-report"), 0o700))
 		return p.sh(t, script, append([]string{
 			"GITHUB_ACTIONS=true", "GITHUB_STEP_SUMMARY=" + p.dir + "/step.md", "GITHUB_OUTPUT=" + p.dir + "/output", "RUNNER_TEMP=" + p.dir + "/temp",
 			"TARGET=", "AGENT=", "ARGUMENTS=",
 		}, env...)...)
 	}
-	check := func(t *testing.T, p *place, name, want string) {
+	holds := func(t *testing.T, p *place, name, want string) {
 		t.Helper()
 		if data, err := os.ReadFile(filepath.Join(p.dir, name)); err != nil || !strings.Contains(string(data), want) {
 			t.Errorf("%s: got %s, %v; want %s", name, data, err, want)
@@ -206,9 +193,9 @@ func TestTheActionRuns(t *testing.T) {
 		p := newPlace(t, givesUp())
 		p.plan(t, "one", "two")
 		out := play(p, "TARGET=t-00000002", "AGENT=fake", "ARGUMENTS=--limit=5\n--max-cost\n2.5\n").wait(t, 1)
-		check(t, p, "output", "status=1\n")
-		check(t, p, "step.md", "t-00000002")
-		check(t, p, "temp/ralph-report/junit.xml", `failures="1"`)
+		holds(t, p, "output", "status=1\n")
+		holds(t, p, "step.md", "t-00000002")
+		holds(t, p, "temp/ralph-report/junit.xml", `failures="1"`)
 		for _, want := range []string{"\n::group::", "\n::endgroup::", "\n::error title=ralph%3A failed%3A two::"} {
 			if strings.Count(out.stderr, want) != 1 {
 				t.Errorf("got %s, want one %q", out.stderr, want)
@@ -220,7 +207,7 @@ func TestTheActionRuns(t *testing.T) {
 		p := newPlace(t, fakeagent.Script{})
 		p.plan(t, "one")
 		play(p).wait(t, 0)
-		check(t, p, "output", "status=0\n")
+		holds(t, p, "output", "status=0\n")
 	})
 	t.Run("cancelled", func(t *testing.T) {
 		t.Parallel()
@@ -228,11 +215,9 @@ func TestTheActionRuns(t *testing.T) {
 		p.plan(t, "one")
 		r := play(p)
 		p.awaitMark(t, "at work")
-		if err := r.cmd.Process.Signal(syscall.SIGINT); err != nil {
-			t.Fatal(err)
-		}
+		r.signal(t, syscall.SIGINT)
 		r.wait(t, 143)
-		check(t, p, "output", "status=143\n")
-		check(t, p, "temp/ralph-report/summary.md", "ralph: interrupted")
+		holds(t, p, "output", "status=143\n")
+		holds(t, p, "temp/ralph-report/summary.md", "ralph: interrupted")
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
 )
 
@@ -19,19 +20,13 @@ const longPage = 350
 func TestTheIndexListsEveryPage(t *testing.T) {
 	t.Parallel()
 	index, err := os.ReadFile("../../docs/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	pages, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for _, path := range pages {
 		name := filepath.Base(path)
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if name == "README.md" {
 			continue
 		}
@@ -66,9 +61,7 @@ func withContents(page string) string {
 func TestTheMapOfNewCodeNamesFiles(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/architecture.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	_, table, _ := strings.Cut(string(page), "\n## Where new code goes\n")
 	table, _, _ = strings.Cut(table, "\n## ")
 	for _, row := range []string{"a notification kind", "a gate verdict", "a verb", "an agent", "a sandbox level"} {

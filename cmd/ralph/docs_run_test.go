@@ -11,6 +11,7 @@ import (
 	"ralph/event"
 	"ralph/internal/db"
 	"ralph/internal/render/transcript"
+	"ralph/internal/testing/check"
 )
 
 // pretendRun records a run of one attempt, so that what tells of runs has
@@ -83,9 +84,7 @@ func logSample(t *testing.T, at time.Time) string {
 	} {
 		l.At, l.Run, l.Task, l.Attempt = at, "r-00000001", "t-00000001", "a-00000001"
 		line, err := json.Marshal(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		text += string(line) + "\n"
 	}
 	kinds := []transcript.Kind{

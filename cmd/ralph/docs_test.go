@@ -20,6 +20,7 @@ import (
 	"ralph/internal/doctor"
 	"ralph/internal/jsonval"
 	"ralph/internal/taskfile"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
 	"ralph/journal"
 	"ralph/loop/recovery"
@@ -104,9 +105,7 @@ func jsonCommands(path []string, commands []*cli.Command) []string {
 func sample(t *testing.T, title string, v any) string {
 	t.Helper()
 	data, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return fmt.Sprintf("\n## %s\n\n```json\n%s\n```\n", title, data)
 }
 
@@ -279,9 +278,7 @@ This page is written by a test from the help of every command (` + "`go test ./c
 func TestReadmeSessionWorks(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	_, after, found := strings.Cut(string(readme), "<!-- session -->\n```sh\n")
 	session, _, closed := strings.Cut(after, "\n```\n")
 	if !found || !closed {
@@ -289,13 +286,9 @@ func TestReadmeSessionWorks(t *testing.T) {
 	}
 	bin := t.TempDir()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	// testscript dispatches on the name that the test binary is called by.
-	if err := os.Symlink(self, filepath.Join(bin, "ralph")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Symlink(self, filepath.Join(bin, "ralph")))
 	dir := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), "sh", "-eu", "-c", session)
 	cmd.Dir = dir

@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -43,15 +42,10 @@ func killedInTheMiddle(t *testing.T, orphans bool, config ...string) *place {
 	eventually(t, "the gate is reached", func() bool { _, err := os.Stat(filepath.Join(p.dir, "in-gate")); return err == nil })
 	if orphans {
 		for _, pid := range childrenOf(r.cmd.Process.Pid) {
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, syscall.Kill(pid, syscall.SIGKILL))
 		}
 	}
-	if err := r.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	r.wait(t, -1)
+	r.kill(t)
 	return p
 }
 
@@ -59,9 +53,7 @@ func killedInTheMiddle(t *testing.T, orphans bool, config ...string) *place {
 func (p *place) age(t *testing.T, by time.Duration) {
 	t.Helper()
 	d, err := db.Open(t.Context(), filepath.Join(p.dir, ".ralph/progress.db"), db.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer d.Close()
 	err = d.Update(t.Context(), func(tx *db.Tx) error {
 		for _, query := range []string{
@@ -74,9 +66,7 @@ func (p *place) age(t *testing.T, by time.Duration) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 }
 
 // actions are what `ralph recover --json` did, by task.
@@ -103,9 +93,7 @@ func TestR1FinishedWorkIsTakenUpAtVerification(t *testing.T) {
 			prompted[e.Task]++
 		}
 	}
-	if diff := cmp.Diff(map[string]int{"t-00000001": 1, "t-00000002": 2}, prompted); diff != "" {
-		t.Errorf("prompts (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "prompts", map[string]int{"t-00000001": 1, "t-00000002": 2}, prompted)
 	if got := p.task(t, "t-00000001"); got.Status != "done" || got.Attempts != 1 || got.Verification != "passed" {
 		t.Errorf("got %s with %d attempts, verification %v; want done with one, passed", got.Status, got.Attempts, got.Verification)
 	}
@@ -152,10 +140,7 @@ func (p *place) cutOff(t *testing.T, flags ...string) {
 	t.Helper()
 	r := p.start(t, append([]string{"run"}, flags...)...)
 	p.awaitMark(t, "half")
-	if err := r.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	r.wait(t, -1)
+	r.kill(t)
 }
 
 // TestR4WorkThatWasCutOff is kept and told to the next agent, put into git's stash,
@@ -229,9 +214,7 @@ func TestWhatAVerifierDidIsNotTheWork(t *testing.T) {
 	p.cutOff(t)
 	p.write(t, "script.json", looks(fakeagent.Step{Do: "keep", Path: "../asked"}, fakeagent.Step{Do: "say", Text: "<verify-pass/>\n"}))
 	told := p.want(t, 0, "run")
-	if !strings.Contains(told.stderr, "(1 file)") {
-		t.Errorf("it is not one file:\n%s", told.stderr)
-	}
+	told.inStderr(t, "(1 file)")
 	asked := p.read(t, "../asked")
 	if !strings.Contains(asked, "work.txt") || strings.Contains(asked, "vandal.txt") {
 		t.Errorf("the verifier is shown more or less than the work:\n%s", asked)
@@ -254,14 +237,9 @@ func TestWhatAGateDidIsNotTheWork(t *testing.T) {
 	p.want(t, 0, "task", "import", "plan.jsonl")
 	r := p.start(t, "run")
 	eventually(t, "the gate is reached", func() bool { _, err := os.Stat(filepath.Join(p.dir, "coverage")); return err == nil })
-	if err := r.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	r.wait(t, -1)
+	r.kill(t)
 	p.write(t, "go", "")
-	if told := p.want(t, 1, "run"); !strings.Contains(told.stderr, "nothing changed") {
-		t.Errorf("the work was accepted:\n%s", told.stderr)
-	}
+	p.want(t, 1, "run").inStderr(t, "nothing changed")
 }
 
 // TestR5WhatIsTooOldIsBegunAnew, and that is said; nothing is dropped.
@@ -281,9 +259,7 @@ func TestR5WhatIsTooOldIsBegunAnew(t *testing.T) {
 			eventually(t, "nothing of it lives", func() bool { return len(p.processes()) == 0 })
 			p.age(t, tt.age)
 			got, actions := p.recovered(t)
-			if diff := cmp.Diff(tt.count, got.RecoveryCounts); diff != "" {
-				t.Errorf("counts (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "counts", tt.count, got.RecoveryCounts)
 			if actions["t-00000001"] != tt.first {
 				t.Errorf("got %v, want the first %s", actions, tt.first)
 			}
@@ -334,16 +310,11 @@ func TestDeathsInARow(t *testing.T) {
 	for i := range 4 {
 		r := p.start(t, "run")
 		eventually(t, "the agent is at work", func() bool { return len(p.entries(t)) >= 3*(i+1) })
-		if err := r.cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		r.wait(t, -1)
+		r.kill(t)
 		p.want(t, 0, "recover")
 		charged = append(charged, p.task(t, "t-00000001").Attempts)
 	}
-	if diff := cmp.Diff([]int{0, 0, 1, 2}, charged); diff != "" {
-		t.Errorf("attempts charged (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "attempts charged", []int{0, 0, 1, 2}, charged)
 	task := p.task(t, "t-00000001")
 	if task.Status != "failed" || !strings.Contains(string(task.LastFailure), "its run died 4 times in a row") {
 		t.Errorf("got %s for %v, want failed for that reason", task.Status, task.LastFailure)

@@ -8,8 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -24,9 +23,7 @@ func TestR8StoppingLetsBothTasksFinish(t *testing.T) {
 	p.want(t, 0, "stop")
 	p.write(t, "go-t-00000001", "")
 	p.write(t, "go-t-00000002", "")
-	if out := r.wait(t, 4); !strings.Contains(out.stdout, `"done":2`) {
-		t.Errorf("got %s, want both done", out.stdout)
-	}
+	r.wait(t, 4).inStdout(t, `"done":2`)
 	if out := p.want(t, 0, "recover"); out.stdout != "nothing to recover\n" {
 		t.Errorf("got %q, want a clean end", out.stdout)
 	}
@@ -51,12 +48,8 @@ func TestR8SIGTERMLetsBothTasksFinishWithinTheGrace(t *testing.T) {
 	p.write(t, "go-t-00000001", "")
 	p.write(t, "go-t-00000002", "")
 	out := r.wait(t, 143)
-	if !strings.Contains(out.stdout, `"outcome":"interrupted"`) || !strings.Contains(out.stdout, `"done":2,"failed":0,"remaining":1`) {
-		t.Errorf("got %s, want both done and the third not begun", out.stdout)
-	}
-	if diff := cmp.Diff([]string{"done", "done"}, p.ended(t)); diff != "" {
-		t.Errorf("attempts differ (-want +got):\n%s", diff)
-	}
+	out.inStdout(t, `"outcome":"interrupted"`, `"done":2,"failed":0,"remaining":1`)
+	check.Equal(t, "attempts", []string{"done", "done"}, p.ended(t))
 	if out := p.want(t, 0, "recover"); out.stdout != "nothing to recover\n" {
 		t.Errorf("got %q, want a clean end", out.stdout)
 	}
@@ -118,9 +111,7 @@ func TestR9ASlowTaskIsGivenBack(t *testing.T) {
 	p.plan(t, "slow")
 	r := p.start(t, "run")
 	p.awaitMark(t, "at work")
-	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	r.signal(t, syscall.SIGTERM)
 	r.wait(t, 143)
 	p.wantNothingLeft(t)
 	p.wantInterrupted(t)
@@ -131,9 +122,7 @@ func TestR9ASlowTaskIsGivenBack(t *testing.T) {
 func (p *place) startHeard(t *testing.T, args ...string) *running {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() { f.Close() })
 	cmd := p.command(args...)
 	r := p.run(t, cmd, f)
@@ -144,17 +133,13 @@ func (p *place) startHeard(t *testing.T, args ...string) *running {
 func (r *running) heard(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(r.said)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return string(text)
 }
 
 func (r *running) signal(t *testing.T, s os.Signal) {
 	t.Helper()
-	if err := r.cmd.Process.Signal(s); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, r.cmd.Process.Signal(s))
 }
 
 // TestASignalWhileVerifying keeps what is finished: the next run only verifies it.
@@ -165,9 +150,7 @@ func TestASignalWhileVerifying(t *testing.T) {
 	p.want(t, 0, "task", "import", "plan.jsonl")
 	r := p.start(t, "run")
 	eventually(t, "the gate is reached", func() bool { _, err := os.Stat(filepath.Join(p.dir, "in-gate")); return err == nil })
-	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	r.signal(t, syscall.SIGTERM)
 	r.wait(t, 143)
 	p.write(t, "go", "")
 	p.want(t, 0, "run")

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/event"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/report"
 )
@@ -24,15 +23,11 @@ func TestR11RecoveryIsTold(t *testing.T) {
 		!strings.Contains(string(data), `at work (t-00000002): its run died while its agent was at work; released\n`) {
 		t.Errorf("got notifications %s, %v; want one that says what became of the tasks", data, err)
 	}
-	for _, want := range []string{
+	out.inStderr(t, []string{
 		"recovery: 1 run had died, 1 task released, 1 task resumed at verification, ", "orphaned process",
 		"t-00000001 recovered: its run died while its finished work was being verified; resumed at verification",
 		"t-00000002 recovered: its run died while its agent was at work; released",
-	} {
-		if !strings.Contains(out.stderr, want) {
-			t.Errorf("the terminal does not say %q:\n%s", want, out.stderr)
-		}
-	}
+	}...)
 	told := map[string]string{}
 	for _, e := range p.events(t) {
 		switch e.Type {
@@ -45,13 +40,9 @@ func TestR11RecoveryIsTold(t *testing.T) {
 		}
 	}
 	want := map[string]string{"t-00000001": "resumed", "t-00000002": "released", "summary": "1 1 true"}
-	if diff := cmp.Diff(want, told); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "events", want, told)
 	journal := p.want(t, 0, "journal", "list")
-	if !strings.Contains(journal.stdout, "1 run had died, 1 task released") {
-		t.Errorf("the journal does not tell:\n%s", journal.stdout)
-	}
+	journal.inStdout(t, "1 run had died, 1 task released")
 	var attempts int
 	for _, id := range []string{"t-00000001", "t-00000002"} {
 		attempts += p.task(t, id).Attempts
@@ -70,9 +61,7 @@ func TestR12ACleanStartHasNothingToRecover(t *testing.T) {
 		t.Errorf("got %q", out.stdout)
 	}
 	out := p.want(t, 0, "run", "-v")
-	if !strings.Contains(out.stderr, "nothing to recover") {
-		t.Errorf("with -v it is not told:\n%s", out.stderr)
-	}
+	out.inStderr(t, "nothing to recover")
 	if out := p.want(t, 0, "run"); strings.Contains(out.stderr, "recover") {
 		t.Errorf("it is told to those who did not ask:\n%s", out.stderr)
 	}
@@ -95,16 +84,9 @@ func TestTheCheckpointOfAnAttempt(t *testing.T) {
 	if at := run.Attempts[0]; run.State != "running" || at.Phase != "prompted" || at.Iteration != 1 || *at.CostUSD != 0.5 || at.Heartbeat.IsZero() {
 		t.Errorf("got %+v with %+v, want the checkpoint", run, at)
 	}
-	if out := p.want(t, 0, "status"); !strings.Contains(out.stdout, "t-00000001 prompted for") || !strings.Contains(out.stdout, "$0.50, heartbeat") {
-		t.Errorf("got %s, want it told", out.stdout)
-	}
-	if err := r.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	r.wait(t, -1)
-	if out := p.want(t, 0, "status"); !strings.Contains(out.stdout, "has died, everything, 0 iterations; continue it: ralph run --continue r-") {
-		t.Errorf("got %s, want that it died", out.stdout)
-	}
+	p.want(t, 0, "status").inStdout(t, "t-00000001 prompted for", "$0.50, heartbeat")
+	r.kill(t)
+	p.want(t, 0, "status").inStdout(t, "has died, everything, 0 iterations; continue it: ralph run --continue r-")
 	p.want(t, 0, "recover")
 	var task struct {
 		CostUSD *float64 `json:"cost_usd"`

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/event"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/report"
 )
@@ -37,14 +35,10 @@ func TestStopEndsARunAfterItsTask(t *testing.T) {
 	p.plan(t, "one", "two")
 	r := p.start(t, "run", "--json")
 	p.awaitMark(t, "t-00000001")
-	if out := p.want(t, 0, "stop"); !strings.Contains(out.stderr, "ends after its current task") {
-		t.Errorf("got %q, want what will happen", out.stderr)
-	}
+	p.want(t, 0, "stop").inStderr(t, "ends after its current task")
 	p.write(t, "go-t-00000001", "")
 	out := r.wait(t, 4)
-	if !strings.Contains(out.stdout, `"outcome":"stopped","reason":"stopped by: ralph stop"`) || !strings.Contains(out.stdout, `"done":1`) {
-		t.Errorf("got %s, want stopped with one task done", out.stdout)
-	}
+	out.inStdout(t, `"outcome":"stopped","reason":"stopped by: ralph stop"`, `"done":1`)
 	if got := p.task(t, "t-00000002"); got.Status != "pending" || got.Attempts != 0 {
 		t.Errorf("got the other task %s, want it untouched", got.Status)
 	}
@@ -62,14 +56,10 @@ func TestStopNowGivesTheTaskBack(t *testing.T) {
 	r := p.start(t, "run", "--json")
 	p.awaitMark(t, "at work")
 	p.want(t, 0, "stop") // which waits for ever
-	if out := p.want(t, 0, "stop", "--now"); !strings.Contains(out.stderr, "ends now") {
-		t.Errorf("got %q, want what will happen", out.stderr)
-	}
+	p.want(t, 0, "stop", "--now").inStderr(t, "ends now")
 	p.want(t, 0, "stop") // does not take that back
 	out := r.wait(t, 4)
-	if !strings.Contains(out.stdout, `"outcome":"stopped"`) {
-		t.Errorf("got %s, want stopped", out.stdout)
-	}
+	out.inStdout(t, `"outcome":"stopped"`)
 	p.wantNothingLeft(t)
 	p.wantInterrupted(t)
 }
@@ -83,9 +73,7 @@ func TestStopEndsARunThatWaits(t *testing.T) {
 	eventually(t, "the run waits", p.waits(t, ""))
 	p.want(t, 0, "stop")
 	r.wait(t, 4)
-	if out := p.want(t, 0, "stop"); !strings.Contains(out.stderr, "nothing is running") {
-		t.Errorf("got %q, want that nothing is running", out.stderr)
-	}
+	p.want(t, 0, "stop").inStderr(t, "nothing is running")
 }
 
 // TestAPausedProjectBeginsNothing until it is resumed; what is at work goes on.
@@ -96,24 +84,18 @@ func TestAPausedProjectBeginsNothing(t *testing.T) {
 	r := p.start(t, "run", "--json")
 	p.awaitMark(t, "t-00000001")
 	p.want(t, 0, "pause")
-	if out := p.want(t, 0, "status"); !strings.Contains(out.stdout, "paused") {
-		t.Errorf("got %s, want the pause to be told", out.stdout)
-	}
+	p.want(t, 0, "status").inStdout(t, "paused")
 	p.write(t, "go-t-00000001", "")
 	eventually(t, "the run says that it waits", p.waits(t, "ralph resume"))
 	if got := p.task(t, "t-00000001").Status; got != "done" {
 		t.Errorf("got %s, want done: what was at work goes on", got)
 	}
 	// Without a terminal nobody could resume a run that is started now.
-	if out := p.want(t, 1, "run"); !strings.Contains(out.stderr, "paused since") || !strings.Contains(out.stderr, "hint: go on with: ralph resume") {
-		t.Errorf("got %q, want why it is refused and what to do", out.stderr)
-	}
+	p.want(t, 1, "run").inStderr(t, "paused since", "hint: go on with: ralph resume")
 	p.write(t, "go-t-00000002", "")
 	p.want(t, 0, "resume")
 	out := r.wait(t, 0)
-	if !strings.Contains(out.stdout, `"done":2`) {
-		t.Errorf("got %s, want both done", out.stdout)
-	}
+	out.inStdout(t, `"done":2`)
 }
 
 // TestARunStartedWhilePausedWaitsOnATerminal, where a person sees why.
@@ -153,20 +135,14 @@ func TestAPausedTaskIsPassedOver(t *testing.T) {
 	p.want(t, 0, "task", "import", "plan.jsonl")
 	p.want(t, 0, "pause", "t-00000001")
 	p.want(t, 0, "doctor")
-	if out := p.want(t, 0, "task", "why", "t-00000002"); !strings.Contains(out.stdout, "its ancestor t-00000001 is paused") {
-		t.Errorf("got %s, want the reason", out.stdout)
-	}
-	if out := p.want(t, 0, "task", "list"); !strings.Contains(out.stdout, "paused") {
-		t.Errorf("got %s, want it in the list", out.stdout)
-	}
+	p.want(t, 0, "task", "why", "t-00000002").inStdout(t, "its ancestor t-00000001 is paused")
+	p.want(t, 0, "task", "list").inStdout(t, "paused")
 	p.want(t, 2, "run")
 	var got []string
 	for _, id := range []string{"t-00000001", "t-00000002", "t-00000003"} {
 		got = append(got, string(p.task(t, id).Status))
 	}
-	if diff := cmp.Diff([]string{"pending", "pending", "done"}, got); diff != "" {
-		t.Errorf("statuses differ (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "statuses", []string{"pending", "pending", "done"}, got)
 	p.want(t, 1, "pause", "t-00000003")  // it is done
 	p.want(t, 1, "resume", "t-00000002") // it is not paused itself
 	p.want(t, 3, "pause", "t-none")
@@ -249,22 +225,11 @@ func TestContinueTakesOverTheCounters(t *testing.T) {
 	p.want(t, 4, "run", "--limit", "2")
 	p.want(t, 4, "run", "--continue") // the limit was taken over, too: nothing is begun
 	out := p.want(t, 4, "run", "--continue", "--limit", "3", "--json")
-	if !tells(out.stdout, `"iterations":1,"done":3`, `"cost_usd":0.25`, `"together":{"continues":"r-`, `"iterations":3,"cost_usd":0.75`) {
-		t.Errorf("got %s, want one iteration, and with the runs before three and what all of them cost", out.stdout)
-	}
+	out.inStdout(t, `"iterations":1,"done":3`, `"cost_usd":0.25`, `"together":{"continues":"r-`, `"iterations":3,"cost_usd":0.75`)
 	out = p.want(t, 0, "run", "--continue", "--limit", "0", "--json")
-	if !tells(out.stdout, `"iterations":1,"done":4`, `"cost_usd":0.25`, `"iterations":4,"cost_usd":1,`) {
-		t.Errorf("got %s, want its own, and all of it", out.stdout)
-	}
-	if out := p.want(t, 3, "run", "--continue"); !strings.Contains(out.stderr, "an unfinished run: not found") {
-		t.Errorf("got %q, want why", out.stderr)
-	}
+	out.inStdout(t, `"iterations":1,"done":4`, `"cost_usd":0.25`, `"iterations":4,"cost_usd":1,`)
+	p.want(t, 3, "run", "--continue").inStderr(t, "an unfinished run: not found")
 	p.want(t, 3, "run", "--continue", "r-none")
-}
-
-// tells says whether a text has all of that in it.
-func tells(text string, parts ...string) bool {
-	return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(text, part) })
 }
 
 // TestStatusTellsARunsOwnIterations, as the list of runs does.
@@ -283,9 +248,7 @@ func TestStatusTellsARunsOwnIterations(t *testing.T) {
 	if len(status.Runs) != 1 || status.Runs[0].Iterations != 1 {
 		t.Errorf("got %+v, want one run with one iteration of its own", status.Runs)
 	}
-	if out := p.want(t, 0, "status"); !strings.Contains(out.stdout, "everything, 1 iteration\n") {
-		t.Errorf("got %s, want the same in words", out.stdout)
-	}
+	p.want(t, 0, "status").inStdout(t, "everything, 1 iteration\n")
 	p.write(t, "go-t-00000004", "")
 	r.wait(t, 0)
 }
@@ -299,14 +262,9 @@ func TestContinueAfterADeath(t *testing.T) {
 	p.write(t, "go-t-00000001", "")
 	r := p.start(t, "run", "--limit", "2")
 	p.awaitMark(t, "t-00000002")
-	if err := r.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	r.wait(t, -1)
+	r.kill(t)
 	p.write(t, "go-t-00000002", "")
 	p.write(t, "go-t-00000003", "")
 	out := p.want(t, 4, "run", "--continue", "--json")
-	if !tells(out.stdout, `"iterations":1,"done":2`, `"together":{`, `"iterations":2,`) {
-		t.Errorf("got %s, want the second of two iterations, and no third", out.stdout)
-	}
+	out.inStdout(t, `"iterations":1,"done":2`, `"together":{`, `"iterations":2,`)
 }

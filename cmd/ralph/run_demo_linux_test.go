@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ralph/internal/testing/check"
 )
 
 // TestTheDemoNeedsNothing runs it in an empty environment, in a network namespace
@@ -22,9 +24,7 @@ func TestTheDemoNeedsNothing(t *testing.T) {
 		if err == nil {
 			err = os.Symlink(path, filepath.Join(bin, tool))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 	}
 	var stdout, stderr bytes.Buffer
 	demo := func(isolate *syscall.SysProcAttr) error {

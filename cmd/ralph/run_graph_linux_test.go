@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/report"
 )
@@ -69,14 +68,10 @@ func TestAGraphOfThirtyTasksEndsWithTheRightStatuses(t *testing.T) {
 	p.write(t, "plan.jsonl", planOf(t, graph))
 	p.want(t, 0, "task", "import", "plan.jsonl")
 	out := p.want(t, 2, "run", "--agent", "shell", "--json")
-	if !strings.Contains(out.stdout, `"outcome":"blocked"`) {
-		t.Errorf("got %s, want blocked", out.stdout)
-	}
+	out.inStdout(t, `"outcome":"blocked"`)
 	var tasks []report.TaskView
 	list := p.want(t, 0, "task", "list", "--all", "--json")
-	if err := json.Unmarshal([]byte(list.stdout), &tasks); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(list.stdout), &tasks))
 	got, want := map[string]string{}, map[string]string{}
 	for _, task := range tasks {
 		got[task.ID] = string(task.Status)
@@ -84,13 +79,9 @@ func TestAGraphOfThirtyTasksEndsWithTheRightStatuses(t *testing.T) {
 	for n, l := range graph {
 		want[number(n)] = l.want
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("statuses differ (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "statuses", want, got)
 	p.want(t, 0, "doctor")
-	if out := p.want(t, 0, "task", "show", number(15)); !strings.Contains(out.stdout, "no compiler") {
-		t.Errorf("the reason is not told:\n%s", out.stdout)
-	}
+	p.want(t, 0, "task", "show", number(15)).inStdout(t, "no compiler")
 }
 
 func number(n int) string { return fmt.Sprintf("t-%08d", n) }
@@ -115,9 +106,7 @@ func planOf(t *testing.T, graph map[int]leaf) string {
 			line["description"] = "```sh\n" + l.script + "\n```\n"
 		}
 		raw, err := json.Marshal(line)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		fmt.Fprintf(&b, "%s\n", raw)
 	}
 	return b.String()

@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -18,9 +19,7 @@ func TestHostileAgents(t *testing.T) {
 	done := saysDone()
 	unknown := func(method string, params object) fakeagent.Step {
 		raw, err := json.Marshal(params)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		return fakeagent.Step{Do: "request", Method: method, Params: raw}
 	}
 	tests := map[string]struct {

@@ -8,9 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/event"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -36,15 +35,11 @@ func TestASignalEndsARun(t *testing.T) {
 			if got := p.processes(); len(got) < 5 {
 				t.Fatalf("got %q, want ralph, the agent and three of its family: the judge is blind", got)
 			}
-			if err := r.cmd.Process.Signal(tt.signal); err != nil {
-				t.Fatal(err)
-			}
+			r.signal(t, tt.signal)
 			out := r.wait(t, tt.status)
 			p.wantNothingLeft(t)
 			p.wantInterrupted(t)
-			if !strings.Contains(out.stdout, `"outcome":"interrupted"`) {
-				t.Errorf("got %s, want the outcome", out.stdout)
-			}
+			out.inStdout(t, `"outcome":"interrupted"`)
 		})
 	}
 }
@@ -52,9 +47,7 @@ func TestASignalEndsARun(t *testing.T) {
 // wantInterrupted checks what an interruption leaves: one attempt that costs nothing.
 func (p *place) wantInterrupted(t *testing.T) {
 	t.Helper()
-	if diff := cmp.Diff([]string{"interrupted"}, p.ended(t)); diff != "" {
-		t.Errorf("attempts differ (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "attempts", []string{"interrupted"}, p.ended(t))
 	task := p.task(t, "t-00000001")
 	if task.Status != "pending" || task.Attempts != 0 || task.ClaimedBy != "" {
 		t.Errorf("got %s with %d attempts, claimed by %v; want pending with none, by nobody", task.Status, task.Attempts, task.ClaimedBy)
@@ -73,9 +66,7 @@ func TestASecondSignalKillsAtOnce(t *testing.T) {
 	r := p.start(t, "run")
 	p.awaitMark(t, "at work")
 	interrupt := func() {
-		if err := r.cmd.Process.Signal(os.Interrupt); err != nil {
-			t.Fatal(err)
-		}
+		r.signal(t, os.Interrupt)
 	}
 	interrupt()
 	p.awaitMark(t, "cancel")
@@ -103,13 +94,9 @@ func TestASignalWhileWaitingEndsARun(t *testing.T) {
 		}
 		return false
 	})
-	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	r.signal(t, syscall.SIGTERM)
 	r.wait(t, 143)
-	if diff := cmp.Diff([]string{"limited"}, p.ended(t)); diff != "" {
-		t.Errorf("attempts differ (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "attempts", []string{"limited"}, p.ended(t))
 }
 
 // TestDiffersAKilledRunIsRecovered: kill -9 takes the whole family along; the next
@@ -123,19 +110,14 @@ func TestDiffersAKilledRunIsRecovered(t *testing.T) {
 	p.plan(t, "mine")
 	r := p.start(t, "run")
 	p.awaitMark(t, "half")
-	if err := r.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	r.wait(t, -1)
+	r.kill(t)
 	eventually(t, "nothing of it lives", func() bool { return len(p.processes()) == 0 })
 	if got := p.task(t, "t-00000001"); got.Status != "in_progress" {
 		t.Errorf("got %s, want in_progress: nobody was there to release it", got.Status)
 	}
 	p.want(t, 1, "doctor")
 	out := p.want(t, 0, "run", "--json")
-	if !strings.Contains(out.stdout, `"iterations":1,"done":1`) {
-		t.Errorf("got %s, want one iteration, done", out.stdout)
-	}
+	out.inStdout(t, `"iterations":1,"done":1`)
 	task := p.task(t, "t-00000001")
 	if task.Status != "done" || task.Attempts != 1 {
 		t.Errorf("got %s with %d attempts charged, want done with 1", task.Status, task.Attempts)
@@ -188,9 +170,7 @@ func (p *place) repository(t *testing.T) {
 func (p *place) append(t *testing.T, name, text string) {
 	t.Helper()
 	f, err := os.OpenFile(filepath.Join(p.dir, name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer f.Close()
 	if _, err := f.WriteString(text); err != nil {
 		t.Fatal(err)

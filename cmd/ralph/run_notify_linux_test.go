@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -90,9 +91,7 @@ func TestAWebhookGoesThroughTheProxyOfTheEnvironment(t *testing.T) {
 	proxy := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.Method + " " + r.RequestURI }))
 	defer proxy.Close()
 	roots := filepath.Join(t.TempDir(), "roots.pem")
-	if err := os.WriteFile(roots, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: proxy.Certificate().Raw}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(roots, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: proxy.Certificate().Raw}), 0o600))
 	p := newPlace(t, fakeagent.Script{}, "[[notify]]\non = ['run_end']\nwebhook = 'http://hooks.example/x'\n")
 	p.env = append(p.env, "HTTP_PROXY="+proxy.URL, "SSL_CERT_FILE="+roots)
 	p.plan(t, "one")

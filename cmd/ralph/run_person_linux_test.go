@@ -36,12 +36,8 @@ func TestAPersonsWordStands(t *testing.T) {
 			p.plan(t, "mine", "other")
 			r := p.start(t, "run", "--json")
 			p.awaitMark(t, "at work")
-			if out := p.want(t, 1, "task", "block", "t-00000001"); !strings.Contains(out.stderr, "hint: to stop after the current attempt: ralph pause t-00000001") {
-				t.Errorf("got %s, want what to do instead", out.stderr)
-			}
-			if out := p.want(t, 0, "task", "log", "t-00000001", "-m", "hurry"); !strings.Contains(out.stderr, "the next one does") {
-				t.Errorf("got %s, want who reads it", out.stderr)
-			}
+			p.want(t, 1, "task", "block", "t-00000001").inStderr(t, "hint: to stop after the current attempt: ralph pause t-00000001")
+			p.want(t, 0, "task", "log", "t-00000001", "-m", "hurry").inStderr(t, "the next one does")
 			p.want(t, 0, append(tt.verb, "t-00000001")...)
 			p.write(t, "go", "")
 			out := r.wait(t, tt.status)

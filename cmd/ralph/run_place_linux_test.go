@@ -16,6 +16,7 @@ import (
 
 	"ralph/event"
 	"ralph/internal/doctor"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/report"
 )
@@ -33,14 +34,10 @@ type place struct {
 func newPlace(t *testing.T, script fakeagent.Script, config ...string) *place {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	p := &place{dir: dir, ledger: filepath.Join(dir, "ledger")}
 	p.env = append(os.Environ(), "HOME="+dir, "NO_COLOR=1", "RALPH_VERIFY_ENABLED=false", "TZ=UTC", "GORACE=atexit_sleep_ms=0")
-	if err := os.Mkdir(p.ledger, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(p.ledger, 0o700))
 	p.write(t, "script.json", script.JSON())
 	p.write(t, ".ralph.toml", fmt.Sprintf(`
 [agent]
@@ -60,9 +57,7 @@ backoff = "0s"
 
 func (p *place) write(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600))
 }
 
 // plan imports tasks t-00000001 and so on, with these titles.
@@ -85,6 +80,18 @@ func (p *place) command(args ...string) *exec.Cmd {
 
 // told is what a command printed.
 type told struct{ stdout, stderr string }
+
+func (o told) inStdout(t *testing.T, parts ...string) { t.Helper(); wantParts(t, o.stdout, parts) }
+func (o told) inStderr(t *testing.T, parts ...string) { t.Helper(); wantParts(t, o.stderr, parts) }
+
+func wantParts(t *testing.T, text string, parts []string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("got %s\nwant %q in it", text, part)
+		}
+	}
+}
 
 // want runs the program to its end and wants that exit status.
 func (p *place) want(t *testing.T, status int, args ...string) told {
@@ -119,9 +126,7 @@ func (p *place) run(t *testing.T, cmd *exec.Cmd, stderr ...*os.File) *running {
 	for _, f := range stderr {
 		r.cmd.Stderr, r.said = f, f.Name()
 	}
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, r.cmd.Start())
 	go func() {
 		r.err = r.cmd.Wait()
 		close(r.ended)
@@ -155,6 +160,13 @@ func (r *running) wait(t *testing.T, status int) told {
 	return out
 }
 
+// kill ends the program without a warning.
+func (r *running) kill(t *testing.T) {
+	t.Helper()
+	check.OK(t, r.cmd.Process.Kill())
+	r.wait(t, -1)
+}
+
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
@@ -173,9 +185,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 func (p *place) entries(t *testing.T) []fakeagent.Entry {
 	t.Helper()
 	entries, err := fakeagent.ReadLedger(p.ledger)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return entries
 }
 
@@ -202,9 +212,7 @@ func (p *place) task(t *testing.T, id string) report.TaskView {
 func (p *place) json(t *testing.T, into any, args ...string) {
 	t.Helper()
 	out := p.want(t, 0, append(args, "--json")...)
-	if err := json.Unmarshal([]byte(out.stdout), into); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(out.stdout), into))
 }
 
 // wantSound wants that doctor has nothing to complain of but the agent, which a test
@@ -228,15 +236,11 @@ func (p *place) wantSound(t *testing.T) {
 func (p *place) events(t *testing.T) []event.Event {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(p.dir, ".ralph/runs/*/events.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var list []event.Event
 	for _, file := range files {
 		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		for line := range strings.Lines(string(data)) {
 			var e event.Event
 			if err := json.Unmarshal([]byte(line), &e); err != nil || e.V != event.Version {
@@ -270,9 +274,7 @@ func (p *place) prompts(t *testing.T) []string {
 			continue
 		}
 		data, err := os.ReadFile(filepath.Join(p.dir, ".ralph/runs", e.Run, e.Attempt, "prompt.md"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		list = append(list, string(data))
 	}
 	return list

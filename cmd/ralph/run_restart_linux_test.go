@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ralph/event"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -16,22 +17,16 @@ func TestAnAgentThatIsUpdatedMeanwhileIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, say(fakeagent.Step{Do: "mark", Text: "at work"}, fakeagent.Step{Do: "await", Path: "go"}, saysDone()), "breaker = 1")
 	agent, away := filepath.Join(p.dir, "agent"), filepath.Join(p.dir, "away")
-	if err := os.WriteFile(agent, []byte("#!/bin/sh\nexec fakeagent\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(agent, []byte("#!/bin/sh\nexec fakeagent\n"), 0o700))
 	config, err := os.ReadFile(filepath.Join(p.dir, ".ralph.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	p.write(t, ".ralph.toml", strings.Replace(string(config), `command = "fakeagent"`, `command = "`+agent+`"`, 1))
 	p.plan(t, "one", "two")
 	r := p.start(t, "run", "--no-verify")
 	p.awaitMark(t, "at work")
 	rename := func(from, to string) {
 		t.Helper()
-		if err := os.Rename(from, to); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Rename(from, to))
 	}
 	rename(agent, away)
 	p.write(t, "go", "")

@@ -5,8 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -32,9 +31,7 @@ func (p *place) interrupt(t *testing.T, signal os.Signal) {
 	t.Helper()
 	r := p.start(t, "run")
 	p.awaitMark(t, "half")
-	if err := r.cmd.Process.Signal(signal); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, r.cmd.Process.Signal(signal))
 	<-r.ended
 	eventually(t, "nothing of it lives", func() bool { return len(p.processes()) == 0 })
 }
@@ -43,9 +40,7 @@ func (p *place) interrupt(t *testing.T, signal os.Signal) {
 func (p *place) loaded(t *testing.T) int {
 	t.Helper()
 	entries, err := fakeagent.ReadLedger(p.ledger)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	n := 0
 	for _, e := range entries {
 		if e.Event == "mark" && e.Name == "session/load" {
@@ -70,23 +65,17 @@ func TestAnInterruptedSessionIsTakenUp(t *testing.T) {
 			if n := p.loaded(t); n != 1 {
 				t.Errorf("got %d sessions taken up, want 1", n)
 			}
-			if !strings.Contains(out.stderr, "goes on in the session of the interrupted attempt") {
-				t.Errorf("it is not told:\n%s", out.stderr)
-			}
+			out.inStderr(t, "continues in the session of the interrupted attempt")
 			// After kill -9 nobody could tell of the first, or write down what it cost.
 			ended, want := []string{"interrupted", "done"}, "0.25"
 			if signal == os.Kill {
 				ended, want = ended[1:], "0.75"
 			}
-			if diff := cmp.Diff(ended, p.ended(t)); diff != "" {
-				t.Errorf("attempts differ (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "attempts", ended, p.ended(t))
 			if !strings.Contains(out.stdout, `"cost_usd":`+want+",") {
 				t.Errorf("got %s, want a cost of %s", out.stdout, want)
 			}
-			if show := p.want(t, 0, "task", "show", "t-00000001"); !strings.Contains(show.stdout, "$0.75") {
-				t.Errorf("got %s, want $0.75 in all", show.stdout)
-			}
+			p.want(t, 0, "task", "show", "t-00000001").inStdout(t, "$0.75")
 		})
 	}
 }
@@ -126,9 +115,7 @@ func TestASessionIsNotTakenUp(t *testing.T) {
 			if n := p.loaded(t); n != 0 {
 				t.Errorf("got %d sessions taken up, want none", n)
 			}
-			if !strings.Contains(out.stdout, `"cost_usd":0.75,`) {
-				t.Errorf("got %s, want the whole cost of the new session", out.stdout)
-			}
+			out.inStdout(t, `"cost_usd":0.75,`)
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -56,29 +57,21 @@ func (p *place) openTerminal(t *testing.T, size unix.Winsize, args ...string) *t
 		t.Skipf("no pseudo-terminal here: %v", err)
 	}
 	t.Cleanup(func() { master.Close() })
-	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
 	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		t.Skipf("no pseudo-terminal here: %v", err)
 	}
 	defer slave.Close()
 	if size != (unix.Winsize{}) {
-		if err := unix.IoctlSetWinsize(int(slave.Fd()), unix.TIOCSWINSZ, &size); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, unix.IoctlSetWinsize(int(slave.Fd()), unix.TIOCSWINSZ, &size))
 	}
 	term := &terminal{running: &running{cmd: p.command(args...), ended: make(chan struct{})}, master: master}
 	term.cmd.Stdin, term.cmd.Stdout, term.cmd.Stderr = slave, slave, slave
 	term.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := term.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, term.cmd.Start())
 	go func() {
 		term.err = term.cmd.Wait()
 		close(term.ended)
@@ -152,9 +145,7 @@ func TestCtrlCAsksForGuidance(t *testing.T) {
 		t.Errorf("got %d prompts, want the guidance in the second:\n%s", len(prompts), strings.Join(prompts, "\n----\n"))
 	}
 	log := p.want(t, 0, "task", "log", "t-00000001")
-	if !strings.Contains(log.stdout, "use the window") {
-		t.Errorf("the guidance is not in the task's log:\n%s", log.stdout)
-	}
+	log.inStdout(t, "use the window")
 	if task := p.task(t, "t-00000001"); task.Status != "done" || task.Attempts != 1 {
 		t.Errorf("got %s with %d attempts, want done with 1", task.Status, task.Attempts)
 	}
@@ -192,9 +183,7 @@ func TestSIGTERMAsksNothing(t *testing.T) {
 	p.plan(t, "mine")
 	term := p.onTerminal(t, "run")
 	p.awaitMark(t, "at work")
-	if err := term.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, term.cmd.Process.Signal(syscall.SIGTERM))
 	term.wait(t, 143)
 	if strings.Contains(term.screen(), "Guidance") {
 		t.Errorf("it asked:\n%s", term.screen())
