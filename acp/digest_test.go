@@ -39,7 +39,7 @@ func TestCallsAreToldApartByInputAndResult(t *testing.T) {
 		}
 	}
 	if got := last["unsaid"]; got.Input != "" || got.Result != "" {
-		t.Errorf("what was not told has a digest: %+v", got)
+		t.Errorf("what is missing has a digest: %+v", got)
 	}
 }
 
@@ -56,14 +56,14 @@ func TestWhatPassesDoesNotTellCallsApart(t *testing.T) {
 	}
 	for _, pair := range same {
 		if digest([]byte(pair[0])) != digest([]byte(pair[1])) {
-			t.Errorf("told apart:\n%s\n%s", pair[0], pair[1])
+			t.Errorf("distinguished:\n%s\n%s", pair[0], pair[1])
 		}
 	}
 	for _, pair := range [][2]string{
 		{`{"command":["ls"]}`, `{"command":["pwd"]}`}, {`{"id":1}`, `{"id":2}`}, {`{"path":"a"}`, `{"path":"b"}`}, {`"a"`, `"b"`}, {`[1,2]`, `[2,1]`}, {`{`, `[`},
 	} {
 		if digest([]byte(pair[0])) == digest([]byte(pair[1])) {
-			t.Errorf("not told apart:\n%s\n%s", pair[0], pair[1])
+			t.Errorf("not distinguished:\n%s\n%s", pair[0], pair[1])
 		}
 	}
 	if digest(nil, []byte{}) != "" {

@@ -60,7 +60,7 @@ func TestReadOnlySession(t *testing.T) {
 		t.Errorf("terminals must still work: got %s", got)
 	}
 	if strings.Contains(b.transcript.String(), `"writeTextFile":true`) {
-		t.Error("the agent was told that it may write")
+		t.Error("the agent was offered to write")
 	}
 	if _, err := os.Stat(filepath.Join(b.cfg.Dir, "a.txt")); err == nil {
 		t.Error("the file was written")

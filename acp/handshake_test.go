@@ -159,8 +159,8 @@ func TestModes(t *testing.T) {
 			if got := s.About().Mode; got != tc.mode {
 				t.Errorf("got mode %q, want %q", got, tc.mode)
 			}
-			told := strings.Contains(b.transcript.String(), "session/set_")
-			if told != (tc.sent != "") || !strings.Contains(b.transcript.String(), tc.sent) {
+			sent := strings.Contains(b.transcript.String(), "session/set_")
+			if sent != (tc.sent != "") || !strings.Contains(b.transcript.String(), tc.sent) {
 				t.Errorf("got %s, want %s", b.transcript.String(), tc.sent)
 			}
 		})

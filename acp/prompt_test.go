@@ -53,8 +53,8 @@ func TestTurn(t *testing.T) {
 			[]step{{Do: "say", Text: "one"}, {Do: "think", Text: "hm"}, {Do: "say", Text: "two"}},
 			Turn{Stop: StopEnd, Segments: []string{"one", "two"}},
 		},
-		"cut at what is told about the session": {
-			[]step{{Do: "say", Text: "one"}, {Do: "usage", N: 10}, {Do: "say", Text: "two"}, told("current_mode_update"), {Do: "say", Text: "three"}, told("hologram"), {Do: "say", Text: "four"}},
+		"cut at other updates of the session": {
+			[]step{{Do: "say", Text: "one"}, {Do: "usage", N: 10}, {Do: "say", Text: "two"}, otherUpdate("current_mode_update"), {Do: "say", Text: "three"}, otherUpdate("hologram"), {Do: "say", Text: "four"}},
 			Turn{Stop: StopEnd, Segments: []string{"one", "two", "three", "four"}, Usage: Usage{Input: 10, Total: 10}},
 		},
 		"not cut in the middle of a sigil": {
@@ -159,8 +159,8 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// told is an update of that kind, which has no text.
-func told(kind string) step {
+// otherUpdate is an update of that kind, which has no text.
+func otherUpdate(kind string) step {
 	return step{Do: "raw", Text: `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"{{session}}","update":{"sessionUpdate":"` + kind + `"}}}`}
 }
 

@@ -24,7 +24,7 @@ func (b *bench) marks(t *testing.T, name string) []string {
 }
 
 // TestAnEarlierSessionIsTakenUp: by the way that the agent has, without hearing
-// what it replays, and with the cost of the whole session told as before.
+// what it replays, and with the cost of the whole session reported as before.
 func TestAnEarlierSessionIsTakenUp(t *testing.T) {
 	t.Parallel()
 	replay := []step{{Do: "say", Text: "<task-done>t-0123abcd</task-done>\n"}, {Do: "usage", N: 9, Cost: ptr(0.5)}}

@@ -130,7 +130,7 @@ func tell(turns []telling) fakeagent.Script {
 	return script
 }
 
-// What is told at the end of a turn is shown before anything else happens.
+// What is reported at the end of a turn is shown before anything else happens.
 func TestUsageOfATurnIsShownAtItsEnd(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, tell([]telling{{nil, `{"usage":{"inputTokens":500,"outputTokens":40,"totalTokens":540}}`}}))
@@ -160,7 +160,7 @@ func TestMeterOfASessionThatIsTakenUpAgain(t *testing.T) {
 	} {
 		m := newMeter(false, tc.before)
 		if got := m.total().CostUSD; got != nil {
-			t.Errorf("%s: got %v before anything was told", name, *got)
+			t.Errorf("%s: got %v before anything was reported", name, *got)
 		}
 		var turns float64
 		for _, sum := range tc.sums {

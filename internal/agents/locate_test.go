@@ -161,7 +161,7 @@ func TestArgvStartsTheProgramOrNpxOrRalphItself(t *testing.T) {
 		"the installed program":              {"gemini", []string{"gemini", "npx"}, []string{"/bin/gemini", "--acp"}, ""},
 		"npx when it is not installed":       {"gemini", []string{"npx"}, []string{"/bin/npx", "--yes", "--package=@google/gemini-cli", "--", "gemini", "--acp"}, ""},
 		"ralph itself for the built-in one":  {"shell", nil, []string{"/opt/ralph", "shell-agent"}, ""},
-		"an error that says how to mend it":  {"kilo", nil, nil, "agent kilo: kilo: not installed; install it with npm install -g @kilocode/cli"},
+		"an error that says how to fix it":   {"kilo", nil, nil, "agent kilo: kilo: not installed; install it with npm install -g @kilocode/cli"},
 		"a user's own program has no npx":    {"mine", []string{"npx"}, nil, "agent mine: my-agent: not installed"},
 		"a user's own program, as it stands": {"mine", []string{"my-agent"}, []string{"/bin/my-agent", "--acp"}, ""},
 	}

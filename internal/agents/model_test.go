@@ -111,7 +111,7 @@ func TestChannelsAreTheOneOrAnyOrNone(t *testing.T) {
 	}{
 		"an agent that is known":       {agents.SetModel, []acp.ModelChannel{agents.SetModel}},
 		"an agent nobody described":    {agents.Any, nil},
-		"an agent that cannot be told": {agents.NoModel, []acp.ModelChannel{}},
+		"an agent that takes no model": {agents.NoModel, []acp.ModelChannel{}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -96,7 +96,7 @@ func play(role string, args []string) {
 		syscall.Kill(os.Getppid(), syscall.SIGSTOP)
 		tell("stopped")
 		hang()
-	case "leave": // exits when told to, leaving a daemon
+	case "leave": // exits when reported to, leaving a daemon
 		again("sleep", &syscall.SysProcAttr{Setsid: true}, "left")
 		io.Copy(io.Discard, os.Stdin)
 		os.Exit(7)
@@ -138,15 +138,15 @@ func roleEnvironment(role string) []string {
 	return append(os.Environ(), roleEnv+"="+role)
 }
 
-// started is a role that runs, with the pids it and its children told.
+// started is a role that runs, with the pids it and its children reported.
 type started struct {
 	*Process
 	out  *bufio.Reader
 	in   *os.File // closing it tells the role to go on
-	told map[string]Identity
+	reported map[string]Identity
 }
 
-// start runs a role and waits until n processes have told their pid.
+// start runs a role and waits until n processes have reported their pid.
 func start(t *testing.T, role string, n int, change func(*Spec)) *started {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -163,13 +163,13 @@ func start(t *testing.T, role string, n int, change func(*Spec)) *started {
 	check.OK(t, err)
 	t.Cleanup(func() { p.Kill(); r.Close(); inWrite.Close() })
 	s := &started{Process: p, out: bufio.NewReader(r), in: inWrite}
-	s.told = readTold(t, s.out, n)
+	s.reported = readReported(t, s.out, n)
 	return s
 }
 
-func readTold(t *testing.T, out *bufio.Reader, n int) map[string]Identity {
+func readReported(t *testing.T, out *bufio.Reader, n int) map[string]Identity {
 	t.Helper()
-	told := make(map[string]Identity)
+	reported := make(map[string]Identity)
 	for i := range n {
 		line, err := out.ReadString('\n')
 		if err != nil {
@@ -180,20 +180,20 @@ func readTold(t *testing.T, out *bufio.Reader, n int) map[string]Identity {
 		if err != nil {
 			t.Fatalf("unexpected output %q", line)
 		}
-		if _, ok := told[name]; ok {
+		if _, ok := reported[name]; ok {
 			name += strconv.Itoa(i)
 		}
 		id, err := Of(number)
 		check.OK(t, err)
-		told[name] = id
+		reported[name] = id
 	}
-	return told
+	return reported
 }
 
 // waitGone waits for the processes to be gone, without looking again and again.
 func (s *started) waitGone(t *testing.T) {
 	t.Helper()
-	for _, id := range s.told {
+	for _, id := range s.reported {
 		fd, err := unix.PidfdOpen(id.Pid, 0)
 		if err != nil {
 			continue
@@ -210,7 +210,7 @@ func (s *started) waitGone(t *testing.T) {
 // wantGone fails for every process that is still there.
 func (s *started) wantGone(t *testing.T) {
 	t.Helper()
-	for name, id := range s.told {
+	for name, id := range s.reported {
 		if got := Liveness(id); got != Dead {
 			t.Errorf("%s (pid %d) is %v, want dead", name, id.Pid, got)
 		}

@@ -40,7 +40,7 @@ func TestTakeRecordsWhatIsBelowHelpers(t *testing.T) {
 	s := start(t, "tree", 4, nil)
 	r, err := Take("test")
 	check.OK(t, err)
-	for name, id := range s.told {
+	for name, id := range s.reported {
 		if !slices.ContainsFunc(r.Processes, func(m Member) bool { return m.Pid == id.Pid && m.Start == id.Start }) {
 			t.Errorf("%s is not recorded: %v in %v", name, id, r.Processes)
 		}

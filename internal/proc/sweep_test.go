@@ -30,9 +30,9 @@ func TestSweepKillsByMarker(t *testing.T) {
 		t.Cleanup(func() { c.Process.Kill() })
 	}
 	w.Close()
-	s := started{told: readTold(t, bufio.NewReader(r), 5)}
-	spared := s.told["other"]
-	delete(s.told, "other")
+	s := started{reported: readReported(t, bufio.NewReader(r), 5)}
+	spared := s.reported["other"]
+	delete(s.reported, "other")
 
 	n, err := Sweep("dead-owner")
 	if err != nil || n < 4 {
@@ -60,7 +60,7 @@ func TestSweepWaitsForWhatIsEnding(t *testing.T) {
 	go cmd.Wait()
 	t.Cleanup(func() { cmd.Process.Kill() })
 	w.Close()
-	s := started{told: readTold(t, bufio.NewReader(r), 1)}
+	s := started{reported: readReported(t, bufio.NewReader(r), 1)}
 	if n, err := Sweep("heavy-owner"); n != 1 || err != nil {
 		t.Errorf("got %d, %v, want one killed", n, err)
 	}

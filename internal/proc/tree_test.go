@@ -58,7 +58,7 @@ func TestLingeringTreeEndsWhenKilled(t *testing.T) {
 	s := start(t, "leave", 1, func(spec *Spec) { spec.Linger = true })
 	s.in.Close()
 	<-s.Exited()
-	if got := Liveness(s.told["left"]); got != Alive {
+	if got := Liveness(s.reported["left"]); got != Alive {
 		t.Errorf("lingering child is %v, want alive", got)
 	}
 	check.OK(t, s.Kill())
@@ -120,7 +120,7 @@ func TestKilledRalphTakesAllAlong(t *testing.T) {
 			check.OK(t, ralph.Start())
 			w.Close()
 			out := bufio.NewReader(r)
-			s := started{told: readTold(t, out, tc.n+1)}
+			s := started{reported: readReported(t, out, tc.n+1)}
 			ralph.Process.Signal(syscall.SIGKILL)
 			ralph.Wait()
 			if _, err := out.ReadByte(); err != io.EOF {

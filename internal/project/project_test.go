@@ -168,7 +168,7 @@ func TestBadConfigurationNamesFileAndLine(t *testing.T) {
 		"the same key twice":     {"[run]\nlimit = 1\nlimit = 2", ":3: "},
 		"bytes that are no text": {"[agent]\nuse = \"\xff\"", ":2: "},
 		"the bytes of UTF-16":    {"\xff\xfe[\x00r\x00", ":1: it is UTF-16; save it as UTF-8"},
-		"nobody to be told":      {"[[notify]]\nbell = true\n\n[[notify]]\non = ['run_end']", ":4: notify.2: it has neither command, webhook, desktop, bell nor title"},
+		"no channel at all":      {"[[notify]]\nbell = true\n\n[[notify]]\non = ['run_end']", ":4: notify.2: it has neither command, webhook, desktop, bell nor title"},
 		"no such news":           {"[run]\nlimit = 1\n[[notify]]\nbell = true\non = ['lunch']", ":3: notify.1: on: \"lunch\" is none of run_end, task_failed"},
 		"a hook without scheme":  {"[[notify]]\nwebhook = 'hooks.example/s3cr3t'", ":1: notify.1: webhook: an address begins with http:// or https://"},
 	} {

@@ -22,7 +22,7 @@ func TestRepositoriesInsideAreProtected(t *testing.T) {
 		"a hook":                  {"echo x > inside/.git/hooks/post-checkout", "inside/.git/hooks/post-checkout: added", false},
 		"the configuration":       {"git -C inside config core.hooksPath x", "inside/.git/config: content", false},
 		"of a worktree alone":     {"echo x > inside/.git/config.worktree", "inside/.git/config.worktree: added", true},
-		"moved away, made anew":   {"mv inside old && git init -q inside && echo x > inside/.git/hooks/post-checkout", "inside/.git/hooks/post-checkout: added", true},
+		"moved away, recreated":   {"mv inside old && git init -q inside && echo x > inside/.git/hooks/post-checkout", "inside/.git/hooks/post-checkout: added", true},
 		"a link in its place":     {"mv inside old && mkdir inside && git init -q evil && echo x > evil/.git/hooks/x && ln -s ../evil/.git inside/.git", "inside/.git/hooks/x: added", true},
 		"ordinary work":           {"cd inside && echo x > new && git add -A && git -c user.name=x -c user.email=x@y commit -qm second && git checkout -qb branch && git gc -q", "", false},
 		"a repository made new":   {"git init -q new && git -C new config core.hooksPath x", "", false},
@@ -43,13 +43,13 @@ func TestRepositoriesInsideAreProtected(t *testing.T) {
 				own := []string{filepath.Join(c.opts.Project.Root, "inside/.git/hooks"), filepath.Join(c.opts.Project.Root, "inside/.git/config")}
 				before := looks(t, own[0]) + looks(t, own[1])
 				do(t, c, x, "("+tt.script+") >/dev/null 2>&1; true")
-				told, err := x.Tampered()
+				tampered, err := x.Tampered()
 				check.OK(t, err)
 				if level == Namespaces && !tt.reached {
-					if diff := cmp.Diff(before, looks(t, own[0])+looks(t, own[1])); diff != "" || len(told) > 0 {
-						t.Errorf("told %q; %s", told, diff)
+					if diff := cmp.Diff(before, looks(t, own[0])+looks(t, own[1])); diff != "" || len(tampered) > 0 {
+						t.Errorf("found %q; %s", tampered, diff)
 					}
-				} else if got := strings.Join(told, "\n"); tt.found == "" && got != "" || !strings.Contains(got, tt.found) {
+				} else if got := strings.Join(tampered, "\n"); tt.found == "" && got != "" || !strings.Contains(got, tt.found) {
 					t.Errorf("got %q, want %q", got, tt.found)
 				}
 				wantClosed(t, x)

@@ -14,8 +14,8 @@ import (
 	"ralph/internal/testing/check"
 )
 
-// TestTamperingIsPreventedOrTold is about what no agent may write.
-func TestTamperingIsPreventedOrTold(t *testing.T) {
+// TestTamperingIsPreventedOrFound is about what no agent may write.
+func TestTamperingIsPreventedOrFound(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ script, want string }{
 		"ordinary work":      {"echo x > new; rm file; git config --list > /dev/null; git -c user.name=x -c user.email=x@y commit -qm x --allow-empty", ""},
@@ -36,18 +36,18 @@ func TestTamperingIsPreventedOrTold(t *testing.T) {
 				check.OK(t, err)
 				before := looks(t, filepath.Join(c.opts.Project.Root, ".ralph")) + looks(t, filepath.Join(c.opts.Project.Root, ".git/hooks"))
 				do(t, c, x, "("+tt.script+") 2>/dev/null; true")
-				told, err := x.Tampered()
+				tampered, err := x.Tampered()
 				check.OK(t, err)
 				if level == Namespaces {
 					after := looks(t, filepath.Join(c.opts.Project.Root, ".ralph")) + looks(t, filepath.Join(c.opts.Project.Root, ".git/hooks"))
-					if diff := cmp.Diff(before, after); diff != "" || len(told) > 0 {
-						t.Errorf("told %q; %s", told, diff)
+					if diff := cmp.Diff(before, after); diff != "" || len(tampered) > 0 {
+						t.Errorf("found %q; %s", tampered, diff)
 					}
-				} else if got := strings.Join(told, "\n"); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+				} else if got := strings.Join(tampered, "\n"); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 					t.Errorf("got %q, want %q", got, tt.want)
 				}
 				wantClosed(t, x)
-				if again, err := x.Tampered(); err != nil || len(again) != len(told) {
+				if again, err := x.Tampered(); err != nil || len(again) != len(tampered) {
 					t.Errorf("after Close got %q, %v", again, err)
 				}
 			})
@@ -80,13 +80,13 @@ func TestAWorktreeCanBeCommitted(t *testing.T) {
 			for _, script := range []string{"echo x > ../project/.git/hooks/pre-push", "echo gitdir: /tmp > .git", "echo /tmp > ../project/.git/worktrees/tree/commondir"} {
 				do(t, c, x, "("+script+") 2>/dev/null; true")
 			}
-			told, err := x.Tampered()
+			tampered, err := x.Tampered()
 			want := 3
 			if level == Namespaces {
 				want = 0
 			}
-			if err != nil || len(told) != want {
-				t.Errorf("got %q, %v, want %d", told, err, want)
+			if err != nil || len(tampered) != want {
+				t.Errorf("got %q, %v, want %d", tampered, err, want)
 			}
 			_, err = os.Stat(filepath.Join(main, ".git/hooks/pre-push"))
 			if planted := err == nil; planted != (level < Namespaces) {
