@@ -141,8 +141,8 @@ func roleEnvironment(role string) []string {
 // started is a role that runs, with the pids it and its children reported.
 type started struct {
 	*Process
-	out  *bufio.Reader
-	in   *os.File // closing it tells the role to go on
+	out      *bufio.Reader
+	in       *os.File // closing it tells the role to go on
 	reported map[string]Identity
 }
 
