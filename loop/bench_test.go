@@ -8,6 +8,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/proc"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/prompt"
 )
@@ -18,9 +19,7 @@ import (
 func BenchmarkIteration(b *testing.B) {
 	s := newStage(b, fakeagent.Script{})
 	exe, err := os.Executable()
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.OK(b, err)
 	env := append(os.Environ(), beEnv+"=1", fakeagent.ScriptEnv+"="+s.script.JSON(), fakeagent.LedgerEnv+"="+s.ledger)
 	s.opts.Limits.Iterations = 1
 	s.launcher = &proc.Launcher{Owner: "bench"} // as cmd/ralph has it
@@ -32,28 +31,20 @@ func BenchmarkIteration(b *testing.B) {
 		n++
 		var id string
 		err := s.store.Update(b.Context(), func(g *dag.Graph) (err error) { id, err = g.Add(dag.NewTask{Title: "x"}); return err })
-		if err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, err)
 		text := prompt.Build(prompt.Input{Task: prompt.Task{ID: id, Title: "x"}})
 		start := time.Now()
-		if err := fakeagent.Bare(b.Context(), exe, s.dir, env, text); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, fakeagent.Bare(b.Context(), exe, s.dir, env, text))
 		bare += time.Since(start)
 		r, err := Start(context.Background(), s.opts)
-		if err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, err)
 		start = time.Now()
 		out, err := r.Run(context.Background())
 		if err != nil || out.Counts.Remaining > 0 {
 			b.Fatal(out, err)
 		}
 		ours += time.Since(start)
-		if err := r.Finish(context.Background(), out); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, r.Finish(context.Background(), out))
 	}
 	b.ReportMetric(float64(ours)/float64(bare), "x-bare")
 	b.ReportMetric(float64(bare.Microseconds())/1000/float64(n), "bare-ms")

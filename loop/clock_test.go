@@ -15,6 +15,7 @@ import (
 	"ralph/event"
 	"ralph/internal/db"
 	"ralph/internal/proc"
+	"ralph/internal/testing/check"
 	"ralph/loop/attempt"
 )
 
@@ -103,9 +104,7 @@ func TestEightSimulatedHours(t *testing.T) {
 		at := func(d time.Duration) time.Time { return n.now().Add(d) }
 		n.limits = []window{{at(4 * time.Hour), at(6 * time.Hour)}, {at(8 * time.Hour), at(10 * time.Hour)}}
 		d, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "progress.db"), db.Options{Conns: 4})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		defer d.Close()
 		store := dag.New(d, dag.Options{Now: n.now})
 		const tasks = 30
@@ -117,9 +116,7 @@ func TestEightSimulatedHours(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		var waits []time.Duration // how long each waiting took, on the wall, beyond its end
 		var until time.Time
 		opts := options(store, n.start, t.TempDir(), t.TempDir())
@@ -149,9 +146,7 @@ func TestEightSimulatedHours(t *testing.T) {
 			}
 		})
 		r, err := Start(t.Context(), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		out, err := r.Run(t.Context())
 		if err != nil || out.Outcome != event.OutcomeComplete || out.Counts.Done != tasks || out.Iterations != tasks {
 			t.Errorf("got %+v, %v; want all %d done", out, err, tasks)

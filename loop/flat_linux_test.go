@@ -10,6 +10,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/proc"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -73,9 +74,7 @@ func (s *stage) staysFlat(t *testing.T, iterations int) {
 	if err != nil || out.Counts.Done != iterations {
 		t.Fatalf("got %+v, %v", out, err)
 	}
-	if err := r.Finish(t.Context(), out); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, r.Finish(t.Context(), out))
 	t.Logf("goroutines and files: at most %v in the first fifth, at least %v in the last", first, last)
 	if last[0] > first[0] || last[1] > first[1] {
 		t.Errorf("goroutines and files grew from %v to %v", first, last)

@@ -8,10 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/prompt"
 )
@@ -46,9 +45,7 @@ func TestDiffersFilesAreWhatChanged(t *testing.T) {
 	s.run(t)
 	got := s.await(t, ofType(event.AttemptEnded)).Files
 	want := []string{"committed.txt", "differs.txt", "looked.txt", "uncommitted.txt", "written.txt"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("files differ (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "files", want, got)
 }
 
 // TestGatherTellsAllThatIsKnown has a task with everything a prompt can show.
@@ -70,9 +67,7 @@ func TestGatherTellsAllThatIsKnown(t *testing.T) {
 	s.finish(t, r, t.Context())
 	s.update(t, func(g *dag.Graph) error { return g.Log(leaf, dag.LogUser, "use the window") })
 	in, err := Gather(t.Context(), s.opts, r.ID(), s.task(t, leaf))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for name, check := range map[string]bool{
 		"the task":   in.Task == prompt.Task{ID: leaf, Title: "the leaf", Description: "do it"},
 		"its parent": in.Parent != nil && *in.Parent == prompt.Task{ID: ids[0], Title: "the group", Description: "all of it"},
@@ -104,13 +99,9 @@ func TestThePreviousAnswerIsCutAtItsBeginning(t *testing.T) {
 		t.Errorf("got %+v of an attempt that said nothing", got)
 	}
 	path := filepath.Join(folder, "r-1", "a-1", "answer.md")
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	text := strings.Repeat("x", previousSize) + "the end"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	got := previous(folder, last)
 	if len(got.Text) != previousSize || !strings.HasSuffix(got.Text, "the end") || got.From != path {
 		t.Errorf("got %d bytes from %s, want the last %d of %s", len(got.Text), got.From, previousSize, path)

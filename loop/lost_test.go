@@ -4,10 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -67,9 +66,7 @@ func TestAResetTaskIsTriedAgainByTheSameRun(t *testing.T) {
 	for _, a := range s.attempts(t, ids[0]) {
 		got = append(got, string(a.Outcome))
 	}
-	if diff := cmp.Diff([]string{"interrupted", "done"}, got); diff != "" {
-		t.Errorf("attempts differ (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "attempts", []string{"interrupted", "done"}, got)
 	if ended := s.await(t, ofType(event.AttemptEnded)); ended.Reason != "it was reset meanwhile" {
 		t.Errorf("got %q, want what became of it", ended.Reason)
 	}

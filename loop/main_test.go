@@ -18,6 +18,7 @@ import (
 	"ralph/event"
 	"ralph/internal/db"
 	"ralph/internal/proc"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/loop/attempt"
 	"ralph/verify"
@@ -57,18 +58,14 @@ func newStage(t testing.TB, script fakeagent.Script) *stage {
 	t.Helper()
 	s := &stage{dir: t.TempDir(), ledger: t.TempDir(), script: script, seen: make(chan struct{})}
 	d, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "progress.db"), db.Options{Conns: 6})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	self, err := proc.Self()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	s.store = dag.New(d, dag.Options{Now: s.now})
 	s.opts = options(s.store, s.open, s.dir, t.TempDir())
 	s.opts.Place.Objects, s.opts.Host.Observe = t.TempDir(), s.observe
@@ -192,9 +189,7 @@ func (s *stage) add(t *testing.T, tasks ...dag.NewTask) []string {
 
 func (s *stage) update(t *testing.T, fn func(*dag.Graph) error) {
 	t.Helper()
-	if err := s.store.Update(t.Context(), fn); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.store.Update(t.Context(), fn))
 }
 
 func (s *stage) task(t *testing.T, id string) dag.Task {
@@ -216,9 +211,7 @@ func (s *stage) attempts(t *testing.T, id string) []dag.Attempt {
 func (s *stage) start(t *testing.T) *Runner {
 	t.Helper()
 	r, err := Start(t.Context(), s.opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return r
 }
 
@@ -232,12 +225,8 @@ func (s *stage) run(t *testing.T) event.Result {
 func (s *stage) finish(t *testing.T, r *Runner, ctx context.Context) event.Result { //nolint:revive // t comes first
 	t.Helper()
 	out, err := r.Run(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Finish(ctx, out); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
+	check.OK(t, r.Finish(ctx, out))
 	s.wantNothingLeft(t)
 	return out
 }
@@ -245,9 +234,7 @@ func (s *stage) finish(t *testing.T, r *Runner, ctx context.Context) event.Resul
 func (s *stage) entries(t *testing.T) []fakeagent.Entry {
 	t.Helper()
 	entries, err := fakeagent.ReadLedger(s.ledger)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return entries
 }
 
@@ -302,7 +289,5 @@ func (s *stage) awaitMark(t *testing.T, name string) {
 
 func (s *stage) write(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600))
 }

@@ -3,7 +3,7 @@ package loop
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"ralph/internal/testing/check"
 )
 
 // Three jobs run at once, and the second one does not count.
@@ -22,7 +22,5 @@ func TestIterationsThatCountHaveNumbersOfTheirOwn(t *testing.T) {
 	n.giveBack(6)
 	begin()
 	begin()
-	if diff := cmp.Diff([]int{5, 6, 7, 6, 8}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Equal(t, "result", []int{5, 6, 7, 6, 8}, got)
 }

@@ -6,11 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/loop/attempt"
 )
@@ -40,9 +39,7 @@ func TestAClaimThatCouldNotBeRenewedIsGivenBackWhenTheDatabaseAnswersAgain(t *te
 	s.opts.Recovery.Life = func(dag.Process) dag.Life { return dag.Alive }
 	ids := s.add(t, dag.NewTask{Title: "mine"})
 	other, err := db.Open(t.Context(), path, db.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer other.Close()
 	rename := func(from, to string) {
 		t.Helper()
@@ -73,7 +70,5 @@ func TestAClaimThatCouldNotBeRenewedIsGivenBackWhenTheDatabaseAnswersAgain(t *te
 		got = append(got, string(a.Outcome)+": "+a.Reason)
 	}
 	want := []string{"interrupted: the task was taken away, or may be: the claim could not be renewed for longer than its lease", "done: "}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("attempts differ (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "attempts", want, got)
 }

@@ -3,10 +3,9 @@ package loop
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -42,9 +41,7 @@ func TestDiffersStaleClaimsAreRecoveredAtTheStart(t *testing.T) {
 		return 1, nil
 	}
 	r := s.start(t)
-	if diff := cmp.Diff([]string{dead.Owner}, swept); diff != "" {
-		t.Errorf("swept owners differ (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "swept owners", []string{dead.Owner}, swept)
 	if got := s.task(t, ids[0]); got.Status != dag.Pending || got.Attempts != 0 {
 		t.Errorf("got %s with %d attempts, want pending with none", got.Status, got.Attempts)
 	}

@@ -4,10 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/testing/check"
 	"ralph/loop/attempt"
 )
 
@@ -39,9 +38,7 @@ func TestOnlyTheSessionOfAnInterruptedAttemptIsGoneOnWith(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, earlierSession(dag.Task{StartedAt: at(tt.started)}, tt.attempts)); diff != "" {
-				t.Errorf("differs (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "result", tt.want, earlierSession(dag.Task{StartedAt: at(tt.started)}, tt.attempts))
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/journal"
 	"ralph/loop/attempt"
@@ -178,9 +179,7 @@ func TestAnAttemptThatCannotBePreparedEndsTheRun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, say(done()))
 	s.opts.Place.Runs = filepath.Join(s.opts.Place.Runs, "file")
-	if err := os.WriteFile(s.opts.Place.Runs, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(s.opts.Place.Runs, nil, 0o600))
 	ids := s.add(t, dag.NewTask{Title: "mine"})
 	out, err := s.start(t).Run(t.Context())
 	if err == nil {

@@ -12,6 +12,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/testing/check"
 	"ralph/loop/attempt"
 )
 
@@ -42,9 +43,7 @@ func (f *flaky) begin(t *testing.T, with func(*Options)) (*Runner, *dag.Store) {
 	t.Helper()
 	f.prompts, f.quick = map[string]int{}, true
 	d, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "progress.db"), db.Options{Conns: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() { d.Close() })
 	store := dag.New(d, dag.Options{Now: f.now})
 	err = store.Update(t.Context(), func(g *dag.Graph) error {
@@ -55,9 +54,7 @@ func (f *flaky) begin(t *testing.T, with func(*Options)) (*Runner, *dag.Store) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	opts := options(store, f.start, t.TempDir(), t.TempDir())
 	opts.Host.Now, opts.Verify.SkipVerify = f.now, true
 	opts.Recovery.Life = func(dag.Process) dag.Life { return dag.Unknown }
@@ -65,9 +62,7 @@ func (f *flaky) begin(t *testing.T, with func(*Options)) (*Runner, *dag.Store) {
 		with(&opts)
 	}
 	r, err := Start(t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return r, store
 }
 

@@ -10,6 +10,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -18,9 +19,7 @@ func (s *stage) reopen(t *testing.T, path string, opts db.Options) {
 	t.Helper()
 	opts.Conns = 6
 	d, err := db.Open(t.Context(), path, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() { _ = d.Close() })
 	s.store = dag.New(d, dag.Options{})
 	s.opts.Graph.Store = s.store
@@ -111,9 +110,7 @@ func TestABusyDatabaseInTheMiddleOfARunLosesNothing(t *testing.T) {
 	s.reopen(t, path, db.Options{BusyTimeout: 50 * time.Millisecond})
 	s.add(t, dag.NewTask{Title: "x"}, dag.NewTask{Title: "y"})
 	other, err := db.Open(t.Context(), path, db.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer other.Close()
 	r := s.start(t)
 	ended := make(chan error, 1)
@@ -126,9 +123,7 @@ func TestABusyDatabaseInTheMiddleOfARunLosesNothing(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	s.wantNothingLeft(t)
 	s.mend(t, 2)
 }

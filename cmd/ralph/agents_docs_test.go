@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ralph/internal/agents"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
 )
 
@@ -17,9 +18,7 @@ func TestAgentsAreDocumented(t *testing.T) {
 	t.Parallel()
 	const path, begin, end = "../../docs/agents.md", "<!-- agents -->\n", "<!-- /agents -->\n"
 	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	before, rest, ok := strings.Cut(string(page), begin)
 	_, after, closed := strings.Cut(rest, end)
 	if !ok || !closed {

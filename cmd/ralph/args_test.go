@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/urfave/cli/v2"
+
+	"ralph/internal/testing/check"
 )
 
 func TestPermute(t *testing.T) {
@@ -57,15 +58,11 @@ func TestPermute(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			if help {
 				got = append(got, "--help")
 			}
-			if diff := cmp.Diff("ralph "+tc.want, strings.Join(got, " ")); diff != "" {
-				t.Error(diff)
-			}
+			check.Equal(t, "result", "ralph "+tc.want, strings.Join(got, " "))
 		})
 	}
 }
@@ -98,13 +95,7 @@ func TestFlagsAreReadAsTheyWereWritten(t *testing.T) {
 		&cli.StringSliceFlag{Name: "gate"}, &cli.StringFlag{Name: "text", Aliases: []string{"t"}}, &cli.StringFlag{Name: "other"},
 	}}}})
 	argv, _, err := permute(a.cli, []string{"ralph", "group", "leaf", "--gate", "a, b", "x", "-t", "1,2", "--gate=c", "--project", "p", "--", "--gate=no"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.cli.RunContext(t.Context(), argv); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"a, b", "c", "1,2", "p", "x", "--gate=no"}, got); diff != "" {
-		t.Error(diff)
-	}
+	check.OK(t, err)
+	check.OK(t, a.cli.RunContext(t.Context(), argv))
+	check.Equal(t, "result", []string{"a, b", "c", "1,2", "p", "x", "--gate=no"}, got)
 }

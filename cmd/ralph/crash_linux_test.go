@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/event"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/report"
 )
@@ -34,9 +35,7 @@ var failpointRalph = sync.OnceValues(func() (string, error) {
 func (p *place) dying(t *testing.T, point string, args ...string) *running {
 	t.Helper()
 	bin, err := failpointRalph()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	cmd := exec.Command(bin, args...)
 	cmd.Dir, cmd.Env = p.dir, append(slices.Clone(p.env), "RALPH_FAILPOINT="+point)
 	return p.run(t, cmd)
@@ -213,9 +212,7 @@ func TestCrashK13(t *testing.T) {
 				live = p.start(t, "run")
 				p.awaitMark(t, "waits t-00000002")
 			}
-			if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, r.cmd.Process.Signal(syscall.SIGTERM))
 			r.wait(t, -1)
 			p.write(t, "go-t-00000001", "")
 			p.write(t, "go-t-00000002", "")
@@ -331,9 +328,7 @@ func (p *place) wantWholeDatabase(t *testing.T) {
 func TestEveryPointOfTheMatrixIsInThePageAndInTheCode(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/recovery.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	inPage := points(regexp.MustCompile(`(?m)^\| (K\d+) \|`), string(page))
 	var code strings.Builder
 	err = fs.WalkDir(os.DirFS("../.."), ".", func(path string, _ fs.DirEntry, err error) error {
@@ -344,17 +339,13 @@ func TestEveryPointOfTheMatrixIsInThePageAndInTheCode(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	inCode := points(regexp.MustCompile(`failpoint\.Hit\("(K\d+)"\)`), code.String())
 	if diff := cmp.Diff(inCode, inPage); diff != "" {
 		t.Errorf("points in the code and in docs/recovery.md (-code +page):\n%s", diff)
 	}
 	self, err := os.ReadFile("crash_linux_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if diff := cmp.Diff(inCode, points(regexp.MustCompile(`"(K\d+)(?::\d+)?"`), string(self))); diff != "" {
 		t.Errorf("points in the code and in the tests (-code +tests):\n%s", diff)
 	}

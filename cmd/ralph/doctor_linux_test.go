@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -26,14 +27,10 @@ func TestTheDoctorSaysWhatItWaitsFor(t *testing.T) {
 		t.Helper()
 		cmd := p.command("doctor", "--timeout", "1m")
 		r, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		defer r.Close()
 		cmd.Stderr = w
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, cmd.Start())
 		w.Close()
 		lines, said := bufio.NewScanner(r), false
 		for !said && lines.Scan() { // on a busy machine other steps may be slow, too
@@ -53,9 +50,7 @@ func TestTheDoctorSaysWhatItWaitsFor(t *testing.T) {
 		t.Parallel()
 		p := newPlace(t, fakeagent.Script{})
 		bin := t.TempDir()
-		if err := os.WriteFile(filepath.Join(bin, "git"), []byte("#!/bin/sh\n[ \"$1\" != --version ] || exec sleep 60\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(filepath.Join(bin, "git"), []byte("#!/bin/sh\n[ \"$1\" != --version ] || exec sleep 60\n"), 0o700))
 		for i, v := range p.env {
 			if path, ok := strings.CutPrefix(v, "PATH="); ok {
 				p.env[i] = "PATH=" + bin + string(filepath.ListSeparator) + path

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -18,9 +19,7 @@ const keepsOutside = "[sandbox]\nmode = \"off\""
 func (p *place) read(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(p.dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return string(data)
 }
 
@@ -160,15 +159,11 @@ func TestAnInterruptedInterviewGoesOn(t *testing.T) {
 		"Ctrl-C": {func(t *testing.T, term *terminal) { term.expect(t, "In which ", ctrlC) }, 130},
 		"kill -9": {func(t *testing.T, term *terminal) {
 			term.expect(t, "In which ", "")
-			if err := term.cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, term.cmd.Process.Kill())
 		}, -1},
 		"SIGTERM": {func(t *testing.T, term *terminal) {
 			term.expect(t, "In which ", "")
-			if err := term.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, term.cmd.Process.Signal(syscall.SIGTERM))
 		}, 143},
 	}
 	for name, tt := range tests {
@@ -222,9 +217,7 @@ func TestAKilledBuildLeavesNothing(t *testing.T) {
 	if out := p.want(t, 0, "doctor"); !strings.Contains(out.stdout, "planning of feature hello is in progress: build") || strings.Contains(out.stdout, "not finished") {
 		t.Errorf("got %s", out.stdout)
 	}
-	if err := r.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, r.cmd.Process.Kill())
 	r.wait(t, -1)
 	eventually(t, "nothing is left running", func() bool { return len(p.processes()) == 0 })
 	if out := p.want(t, 0, "feature", "list"); !strings.HasPrefix(out.stdout, "hello  planned  no tasks") {

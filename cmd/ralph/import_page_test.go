@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ralph/internal/testing/check"
 )
 
 // TestImportPageIsTrue imports each example of docs/import.md and wants the tree
@@ -14,9 +16,7 @@ import (
 func TestImportPageIsTrue(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/import.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	example := regexp.MustCompile("(?s)<!-- import -->\n```[a-z]+\n(.*?)```\n.*?```text\n(.*?)```\n")
 	found := example.FindAllSubmatch(page, -1)
 	if len(found) != 4 {
@@ -25,9 +25,7 @@ func TestImportPageIsTrue(t *testing.T) {
 	b := newBench(t)
 	for _, m := range found {
 		plan := filepath.Join(t.TempDir(), "plan")
-		if err := os.WriteFile(plan, m[1], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(plan, m[1], 0o600))
 		if diff := cmp.Diff(string(m[2]), b.run(0, "task", "import", plan, "--dry-run")); diff != "" {
 			t.Errorf("(-page +printed):\n%s", diff)
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ralph/internal/testing/check"
 )
 
 // goList returns every package of the module with all that it imports, tests left out.
@@ -30,9 +32,7 @@ func goList(t *testing.T) map[string][]string {
 func TestPackagesImportWhatTheMapSays(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile("../../docs/architecture.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	_, table, _ := strings.Cut(string(doc), "## Packages")
 	table, _, _ = strings.Cut(table, "\n## ")
 	row := regexp.MustCompile("(?m)^\\| `([a-z/]+)` \\| ([^|]+) \\|([^|]*)\\|$")

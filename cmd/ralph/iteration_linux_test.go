@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/internal/testing/golden"
 )
@@ -28,17 +29,11 @@ func TestTheWalkThroughAnIterationIsReal(t *testing.T) {
 	t.Parallel()
 	const path = "../../docs/iteration.md"
 	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	p := newPlace(t, fakeagent.Script{})
-	if err := os.Remove(p.dir + "/.ralph.toml"); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Remove(p.dir+"/.ralph.toml"))
 	for _, name := range []string{"script.json", "ledger"} {
-		if err := os.Remove(p.dir + "/" + name); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Remove(p.dir+"/"+name))
 	}
 	p.write(t, "plan.yaml", walkPlan)
 	text := regexp.MustCompile("(?ms)^````console\n(.*?)^````$").ReplaceAllStringFunc(string(page), func(block string) string {

@@ -12,6 +12,7 @@ import (
 
 	"ralph/internal/proc"
 	"ralph/internal/sandbox"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -85,9 +86,7 @@ func killWithHelper(t *testing.T, p *place, pid int, level sandbox.Level) {
 	// The agent is not stopped, and dies first: when those above it die, the kernel hangs
 	// up a process group that has a stopped process in it, and so would end the rest.
 	for _, victim := range victims[:min(2, len(victims))] {
-		if err := syscall.Kill(victim, syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, syscall.Kill(victim, syscall.SIGSTOP))
 		eventually(t, "it is stopped", func() bool {
 			state, _ := statOf(t, victim)
 			return state == "T"
@@ -95,9 +94,7 @@ func killWithHelper(t *testing.T, p *place, pid int, level sandbox.Level) {
 	}
 	slices.Reverse(victims)
 	for _, victim := range victims {
-		if err := syscall.Kill(victim, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, syscall.Kill(victim, syscall.SIGKILL))
 		eventually(t, "it is dead", func() bool {
 			id, err := proc.Of(victim)
 			return err != nil || proc.Liveness(id) == proc.Dead
@@ -109,9 +106,7 @@ func killWithHelper(t *testing.T, p *place, pid int, level sandbox.Level) {
 func statOf(t *testing.T, pid int) (state string, parent int) {
 	t.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if _, err := fmt.Sscan(string(raw[strings.LastIndexByte(string(raw), ')')+1:]), &state, &parent); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"testing"
+
+	"ralph/internal/testing/check"
 )
 
 // raced says that the race detector slows everything down.
@@ -19,13 +21,9 @@ func TestTheProgramIsRaced(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"ralph", "fakeagent"} {
 		path, err := exec.LookPath(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		info, err := buildinfo.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
 			t.Errorf("%s is built without the race detector", name)
 		}

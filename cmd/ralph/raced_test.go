@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ralph/internal/testing/check"
 )
 
 // TestEveryLineOfTheRacedListFindsATest: what CI runs under the race detector is a
@@ -14,19 +16,13 @@ import (
 func TestEveryLineOfTheRacedListFindsATest(t *testing.T) {
 	t.Parallel()
 	list, err := os.ReadFile("../../.ci/raced")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	files, err := filepath.Glob("*_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var tests []string
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(string(text), -1) {
 			tests = append(tests, m[1])
 		}

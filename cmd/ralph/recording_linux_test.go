@@ -16,6 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	ours "ralph/internal/term"
+
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -65,9 +67,7 @@ func TestTheRecordingShowsTheDemo(t *testing.T) {
 		recordDemo(t, p)
 	}
 	data, err := os.ReadFile(castPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
 	var head castHeader
 	if err := json.Unmarshal([]byte(lines[0]), &head); err != nil || head.Version != 2 || head.Width != castWidth || head.Height != castLines {
@@ -141,15 +141,9 @@ func recordDemo(t *testing.T, p *place) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(castHeader{2, castWidth, castLines, "ralph demo", map[string]string{"TERM": "xterm-256color"}}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, enc.Encode(castHeader{2, castWidth, castLines, "ralph demo", map[string]string{"TERM": "xterm-256color"}}))
 	for _, e := range events {
-		if err := enc.Encode(e); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, enc.Encode(e))
 	}
-	if err := os.WriteFile(castPath, b.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(castPath, b.Bytes(), 0o644))
 }

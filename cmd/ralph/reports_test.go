@@ -10,6 +10,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/db"
+	"ralph/internal/testing/check"
 	"ralph/loop"
 )
 
@@ -18,21 +19,15 @@ func TestARunWhoseDatabaseIsGoneIsReported(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	d, err := db.Open(t.Context(), filepath.Join(dir, "progress.db"), db.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
+	check.OK(t, d.Close())
 	w := &reports{junit: filepath.Join(dir, "junit.xml"), summary: filepath.Join(dir, "summary.md")}
 	out := event.Result{
 		Outcome: event.OutcomeError, Reason: "disk failed", Run: "r-1",
 		Tasks: []event.Resolved{{ID: "t-1", Title: "Build it", Status: "failed", Reason: "gate \"make\": exit status 2"}},
 	}
 	a := newApp(system{now: time.Now})
-	if err := w.ended(t.Context(), a, loop.Options{Graph: loop.Graph{Store: dag.New(d, dag.Options{})}, Place: loop.Place{Runs: dir, Dir: dir}}, out); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, w.ended(t.Context(), a, loop.Options{Graph: loop.Graph{Store: dag.New(d, dag.Options{})}, Place: loop.Place{Runs: dir, Dir: dir}}, out))
 	for name, want := range map[string]string{w.junit: "disk failed", w.summary: "Build it"} {
 		if data, err := os.ReadFile(name); err != nil || !strings.Contains(string(data), want) {
 			t.Errorf("%s: got %s, %v", name, data, err)

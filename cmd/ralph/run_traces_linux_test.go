@@ -10,8 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -56,7 +55,5 @@ func TestARunSendsTraces(t *testing.T) {
 	}
 	slices.Sort(got)
 	want := []string{`attempt in "ralph run"`, `ralph run in ""`, `tool read in "attempt"`, `verify gate in "attempt"`, `verify gate in "attempt"`}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", want, got)
 }

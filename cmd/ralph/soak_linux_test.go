@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ralph/internal/term"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/report"
 )
@@ -66,9 +67,7 @@ func TestSoak(t *testing.T) {
 	table := s.table()
 	t.Log("\n" + table)
 	if path := os.Getenv("RALPH_SOAK_TABLE"); path != "" {
-		if err := os.WriteFile(path, []byte(table), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, []byte(table), 0o600))
 	}
 	if s.kills < total {
 		t.Errorf("got %d kills, want %d", s.kills, total)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ralph/internal/testing/check"
 )
 
 // syntaxOf parses the files of a package, by name, tests left out.
@@ -24,9 +26,7 @@ func syntaxOf(t *testing.T, dir string) map[string]*ast.File {
 			continue
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		files[filepath.Base(name)] = f
 	}
 	return files

@@ -9,9 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/internal/sandbox"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -58,9 +57,7 @@ echo "not committed" >> by-{{task}}`
 	p.write(t, "notes.txt", "by hand\n")
 	p.repository(t)
 	p.append(t, ".git/info/exclude", "/signals\n")
-	if err := os.Mkdir(filepath.Join(p.dir, "signals"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(filepath.Join(p.dir, "signals"), 0o700))
 	titles := make([]string, tasks)
 	for i := range titles {
 		titles[i] = fmt.Sprintf("task %d", i+1)
@@ -78,9 +75,7 @@ func (p *place) wantFiles(t *testing.T, want map[string]string) {
 			got[name] = string(text)
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("files differ (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "files", want, got)
 }
 
 // git runs git in the place as a person does, waiting for whoever is at it.
@@ -134,9 +129,7 @@ func TestTwoRunsSideBySideKeepAllFiles(t *testing.T) {
 		p.wantFiles(t, want)
 		got := strings.Fields(p.git(t, "log", "--format=%s", "--author=a@localhost"))
 		slices.Sort(got)
-		if diff := cmp.Diff(commits, got); diff != "" {
-			t.Errorf("commits (-want +got):\n%s", diff)
-		}
+		check.Equal(t, "commits", commits, got)
 		p.wantSound(t)
 	})
 }
@@ -188,9 +181,7 @@ func TestAPersonWorksDuringVerification(t *testing.T) {
 		p.beside(t, p.start(t, "run"), func(string) {}).wait(t, 0)
 		p.wantFiles(t, want)
 		got := strings.Fields(p.git(t, "log", "--reverse", "--format=%s", "--author=p@localhost"))
-		if diff := cmp.Diff(commits, got); diff != "" {
-			t.Errorf("commits (-want +got):\n%s", diff)
-		}
+		check.Equal(t, "commits", commits, got)
 		if status := p.git(t, "status", "--porcelain", "committed-*"); status != "" {
 			t.Errorf("committed files have changed:\n%s", status)
 		}
@@ -203,13 +194,9 @@ func (p *place) beside(t *testing.T, r *running, person func(task string)) *runn
 	t.Helper()
 	eventually(t, "the run ends", func() bool {
 		looks, err := filepath.Glob(filepath.Join(p.dir, "signals", "*.looks"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		for _, name := range looks {
-			if err := os.Remove(name); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.Remove(name))
 			person(filepath.Base(name)[:len("t-00000001")])
 			p.write(t, filepath.Join("signals", strings.TrimSuffix(filepath.Base(name), ".looks")+".seen"), "")
 		}

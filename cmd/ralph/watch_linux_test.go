@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/report"
 )
@@ -23,9 +24,7 @@ func (p *place) watching(t *testing.T, args ...string) *terminal {
 
 func (term *terminal) resize(t *testing.T, width, height uint16) {
 	t.Helper()
-	if err := unix.IoctlSetWinsize(int(term.master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: width, Row: height}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, unix.IoctlSetWinsize(int(term.master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: width, Row: height}))
 }
 
 // types types, without looking.
@@ -127,9 +126,7 @@ func TestWatchEndsWithASignal(t *testing.T) {
 	p := newPlace(t, fakeagent.Script{})
 	w := p.watching(t) // an empty project, without a run
 	w.expect(t, "import", "")
-	if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, w.cmd.Process.Signal(syscall.SIGTERM))
 	w.wait(t, 143)
 	w.restored(t)
 	w = p.watching(t, "r-none")

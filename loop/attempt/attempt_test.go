@@ -18,6 +18,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/proc"
+	"ralph/internal/testing/check"
 	"ralph/loop/policy"
 	"ralph/prompt"
 	"ralph/verify"
@@ -117,9 +118,7 @@ func job(t *testing.T, s *scripted, gates ...string) (j Job) {
 	if err == nil {
 		err = json.Unmarshal(data, &j)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return j
 }
 

@@ -5,11 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/acp"
 	"ralph/event"
 	"ralph/internal/proc"
+	"ralph/internal/testing/check"
 	"ralph/sigils"
 	"ralph/verify"
 )
@@ -331,9 +330,7 @@ func TestDecide(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, Decide(tt.facts)); diff != "" {
-				t.Errorf("decision differs (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "decision", tt.want, Decide(tt.facts))
 		})
 	}
 }
