@@ -94,17 +94,6 @@ func ratio(a, b time.Duration) float64 { return float64(a) / float64(b) }
 
 func micros(d time.Duration) float64 { return float64(d) / 1e3 }
 
-// count prints a number of tasks as people say it.
-func count(n int) string {
-	switch {
-	case n >= 1_000_000:
-		return fmt.Sprintf("%dM", n/1_000_000)
-	case n >= 1_000:
-		return fmt.Sprintf("%dk", n/1_000)
-	}
-	return fmt.Sprint(n)
-}
-
 // store is a graph in an open file.
 type store struct {
 	*dag.Store

@@ -93,7 +93,7 @@ func (w *cgoWorker) claim() (c cgoClaim) {
 		c = cgoClaim{n: row.number("n"), id: row.text("id"), generation: row.number("generation")}
 	}, ":owner", w.run.Owner, ":lease", standing().Add(time.Minute).UnixMilli(), ":now", now)
 	if c.n == 0 {
-		panic(errNothing)
+		panic("nothing to claim")
 	}
 	w.exec("beginAttemptSQL", ":id", w.newID("a-"), ":run", w.run.ID, ":task", c.n, ":task_id", c.id,
 		":iteration", int64(1), ":generation", c.generation, ":now", now)

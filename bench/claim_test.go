@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -39,9 +40,9 @@ func BenchmarkClaim(b *testing.B) {
 				}
 			}
 			base := median(samples[0])
-			b.ReportMetric(micros(base), "us@"+count(sizes[0]))
+			b.ReportMetric(micros(base), fmt.Sprint("us@", sizes[0]))
 			for i, n := range sizes[1:] {
-				atMost(b, "ratio@"+count(n), ratio(median(samples[i+1]), base), 1.5)
+				atMost(b, fmt.Sprint("ratio@", n), ratio(median(samples[i+1]), base), 1.5)
 			}
 		})
 	}

@@ -12,8 +12,6 @@ import (
 // readyQuery is one indexed query that gives the same task as the command.
 const readyQuery = `SELECT id, title FROM tasks INDEXED BY queue_all WHERE queue = 0 ORDER BY priority, n LIMIT 1`
 
-const megabyte = 1_000_000
-
 // BenchmarkCommand measures the program as people start it: its size, its memory, and how
 // long short commands take, one of them against sqlite3 on the same file.
 func BenchmarkCommand(b *testing.B) {
@@ -25,8 +23,8 @@ func BenchmarkCommand(b *testing.B) {
 	turns := sized(10, 40)
 	list := []string{ralph, "--project", project, "task", "list", "--ready", "--limit", "1"}
 	for b.Loop() {
-		atMost(b, "binary-MB", float64(must(os.Stat(ralph)).Size())/megabyte, 45)
-		atMost(b, "list-resident-MB", float64(maxRSS(b, list))/megabyte, 20)
+		atMost(b, "binary-MB", float64(must(os.Stat(ralph)).Size())/1e6, 45)
+		atMost(b, "list-resident-MB", float64(maxRSS(b, list))/1e6, 20)
 		version := inTurns(turns, func() { run(b, "ralph", ralph, "version") })[0]
 		atMost(b, "version-ms", version.Seconds()*1000, 60)
 		if path, _ := exec.LookPath("sqlite3"); path == "" {

@@ -22,7 +22,10 @@ func BenchmarkImport(b *testing.B) {
 	fresh := func() *store { return open(b, filepath.Join(b.TempDir(), "progress.db"), dag.Options{}) }
 	first := fresh()
 	importFile(first, file)
-	r := readRows(first)
+	var r rows
+	for i, query := range readSQL {
+		r[i] = first.read(query)
+	}
 	for b.Loop() {
 		times := inTurns(sized(3, 5), func() { importFile(fresh(), file) }, func() { r.insert(fresh()) })
 		b.ReportMetric(times[0].Seconds(), "s/import")
@@ -70,13 +73,6 @@ VALUES (:0, :1, :2, :3, :4, :5, :6, :7, :8, :9, :10, :11, 1, 1);`,
 		`INSERT INTO dependencies (blocker, blocked) VALUES (:0, :1);`,
 	}
 )
-
-func readRows(s *store) (r rows) {
-	for i, query := range readSQL {
-		r[i] = s.read(query)
-	}
-	return r
-}
 
 // read returns all rows, each as the arguments that insert it again.
 func (s *store) read(query string) (list [][]any) {

@@ -61,8 +61,7 @@ func timePairs(pair func(), pairs int) (took, cpu time.Duration) {
 	return took, cpuTime() - begin
 }
 
-// cpuTime is what this process has used of the processor. Unlike the clock it
-// hardly depends on what else runs.
+// cpuTime hardly depends on what else runs, unlike the clock.
 func cpuTime() time.Duration {
 	var usage syscall.Rusage
 	check(syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
@@ -92,22 +91,19 @@ type worker struct {
 	run dag.Run
 }
 
-var errNothing = errors.New("nothing to claim")
-
 func (w *worker) pair() {
 	var claim dag.Claim
 	w.update(func(g *dag.Graph) (err error) {
 		var ok bool
 		if claim, ok, err = g.Claim(dag.ClaimOptions{Run: w.run, Lease: time.Minute, Iteration: 1}); err == nil && !ok {
-			err = errNothing
+			err = errors.New("nothing to claim")
 		}
 		return err
 	})
 	check(w.Update(context.WithoutCancel(w.b.Context()), func(g *dag.Graph) error { return g.Complete(claim, "skipped") }))
 }
 
-// sameContent holds both sides to the same work: whoever left something out
-// would have another file at the end.
+// sameContent checks that neither side left something out.
 func sameContent(b *testing.B, ours, theirs string) {
 	a, c := open(b, ours, dag.Options{}), open(b, theirs, dag.Options{})
 	for _, query := range []string{
