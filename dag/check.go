@@ -102,8 +102,8 @@ func (g *Graph) anyCycle() ([]Fault, error) {
 	return []Fault{{Text: g.cycle(path).Error()}}, nil
 }
 
-// Mend recomputes the derived columns and returns how many tasks had a wrong one.
-func (g *Graph) Mend() (int, error) {
+// Recompute fixes the derived columns and returns how many tasks had a wrong one.
+func (g *Graph) Recompute() (int, error) {
 	err := g.tx.Exec(mendSQL)
 	return g.tx.Changes(), err
 }

@@ -54,7 +54,7 @@ func TestVerifyFindsEveryKindOfFault(t *testing.T) {
 				return
 			}
 			w.update(func(g *dag.Graph) error {
-				if n, err := g.Mend(); n != 1 || err != nil {
+				if n, err := g.Recompute(); n != 1 || err != nil {
 					t.Errorf("mended: got %d, %v, want 1", n, err)
 				}
 				return nil

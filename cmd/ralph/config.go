@@ -87,8 +87,8 @@ const (
 	narrowest  = 12
 )
 
-// settingsText aligns settings. On a terminal a long value goes on below itself;
-// elsewhere a setting is a line, and no line depends on another one's value.
+// settingsText aligns settings. On a terminal a long value is wrapped; elsewhere a setting is
+// one line that does not depend on the values of others.
 func settingsText(rows []settingRow, p term.Palette, width int) string {
 	keys, origins, values := 0, 0, 0
 	for _, r := range rows {

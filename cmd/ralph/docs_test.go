@@ -74,7 +74,7 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	doc.WriteString(sample(t, "ralph recover --json", recoveryAsJSON(sampleRecovery(), false)))
 	doc.WriteString(sample(t, "In runs of ralph status --json, while one is under way", sampleRun(b.now)))
 	doc.WriteString(sample(t, "ralph run --json (the last line of stdout, on one line)", sampleOutcome()))
-	doc.WriteString(sample(t, "In history of ralph task show --json, an attempt", attemptsJSON("", []dag.Attempt{sampleAttempt(b.now)})))
+	doc.WriteString(sample(t, "In history of ralph task show --json, an attempt", report.ViewAttempts("", []dag.Attempt{sampleAttempt(b.now)})))
 	for _, name := range jsonCommands(nil, newApp(system{}).cli.Commands) {
 		if !strings.Contains(doc.String(), "\n## ralph "+name+" ") && !strings.Contains(doc.String(), "`"+name+"`") {
 			t.Errorf("nothing is said about ralph %s --json", name)

@@ -61,7 +61,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	defer a.launcher.Close()
 	if o.fix {
 		var fixed int
-		if err := s.store.Update(ctx, func(g *dag.Graph) (err error) { fixed, err = g.Mend(); return err }); err != nil {
+		if err := s.store.Update(ctx, func(g *dag.Graph) (err error) { fixed, err = g.Recompute(); return err }); err != nil {
 			return fmt.Errorf("recompute the derived columns: %w", err)
 		}
 		a.note("%s fixed", human.Count(fixed, "task"))

@@ -26,8 +26,8 @@ func taskShowCommand(a *app) command {
 // detailJSON is a task with its history.
 type detailJSON struct {
 	report.TaskView
-	Dependents []string      `json:"dependents"`
-	History    []attemptJSON `json:"history"`
+	Dependents []string             `json:"dependents"`
+	History    []report.AttemptView `json:"history"`
 	report.Cost
 }
 
@@ -51,7 +51,7 @@ func runTaskShow(ctx context.Context, a *app, o plainOptions) error {
 		}
 		if o.json {
 			return a.printJSON(detailJSON{
-				TaskView: j, Dependents: report.IDs(dependents), History: attemptsJSON(s.project.Runs(), attempts), Cost: report.CostOf(usageOf(attempts)),
+				TaskView: j, Dependents: report.IDs(dependents), History: report.ViewAttempts(s.project.Runs(), attempts), Cost: report.CostOf(usageOf(attempts)),
 			})
 		}
 		blockers, err := g.Blockers(t)
