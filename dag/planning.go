@@ -45,7 +45,7 @@ WHERE id = :id;`
 
 // NotePlanning stores what a session has used so far, and whether it is over.
 func (g *Graph) NotePlanning(p Planning, over bool) error {
-	in, cached, out := p.Usage.Counts()
+	in, cached, out := p.Counts()
 	err := g.tx.Exec(notePlanningSQL, ":id", p.ID, ":effective", orNull(p.ModelEffective), ":over", over, ":now", g.millis(),
 		":worked", p.Worked.Milliseconds(), ":tokens_in", in, ":tokens_cached", cached, ":tokens_out", out,
 		":cost", p.CostUSD, ":estimated", p.Estimated, ":unknown", p.Unknown)
@@ -81,6 +81,6 @@ SELECT 0, sum(tokens_in), sum(tokens_cached), sum(tokens_out), round(sum(cost_us
 func (u Usage) plus(v Usage) Usage {
 	u.Attempts += v.Attempts
 	u.Worked += v.Worked
-	u.Usage = u.Usage.Add(v.Usage)
+	u.Usage = u.Add(v.Usage)
 	return u
 }

@@ -1,9 +1,6 @@
 package report
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -13,6 +10,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/render"
+	"ralph/internal/render/transcript"
 )
 
 // events is what a run's own file adds to what the database holds.
@@ -30,44 +28,15 @@ type attemptEvents struct {
 	gates  []event.Gate
 }
 
-// Bounds of what is read: the file is written by us, but what is in it is not.
-const (
-	maxEvent    = 8 << 20
-	maxWarnings = 50
-)
+const maxWarnings = 50
 
-// readEvents reads what the database does not hold. Lines that cannot be read are
-// skipped, as docs/events.md tells every reader to do.
+// readEvents reads what the database does not hold.
 func readEvents(path string) events {
 	log := events{attempts: map[string]attemptEvents{}}
-	f, err := os.Open(path)
-	if err != nil {
+	if err := transcript.ReadEvents(path, log.add); err != nil {
 		log.err = reason(err)
-		return log
 	}
-	defer f.Close()
-	in := bufio.NewReaderSize(f, 64<<10)
-	for {
-		text, err := readLine(in, maxEvent)
-		if len(text) > 0 && !chatter(text) {
-			var e event.Event
-			if json.Unmarshal(text, &e) == nil {
-				log.add(e)
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return log
-		}
-		if err != nil {
-			log.err = reason(err)
-			return log
-		}
-	}
-}
-
-// chatter says that a line is one of those that agents cause by the thousand.
-func chatter(text []byte) bool {
-	return bytes.Contains(text[:min(len(text), 200)], []byte(`"type":"agent_`))
+	return log
 }
 
 func (t *events) add(e event.Event) {
@@ -100,26 +69,6 @@ func (t *events) add(e event.Event) {
 func (t *events) warn(text string) {
 	if len(t.warnings) < maxWarnings {
 		t.warnings = append(t.warnings, render.Line(text))
-	}
-}
-
-// readLine reads a line without its end. One that is longer than limit is skipped
-// and comes as an empty one.
-func readLine(in *bufio.Reader, limit int) ([]byte, error) {
-	var whole []byte
-	for {
-		part, err := in.ReadSlice('\n')
-		if whole == nil && err == nil {
-			return bytes.TrimRight(part, "\r\n"), nil
-		}
-		if len(whole)+len(part) <= limit {
-			whole = append(whole, part...)
-		} else {
-			limit, whole = -1, whole[:0]
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return bytes.TrimRight(whole, "\r\n"), err
-		}
 	}
 }
 

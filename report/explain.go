@@ -74,7 +74,7 @@ func (s snapshot) failure(r *Run, t Task, links links) Failure {
 
 // wait finds what keeps a task from running.
 func (s snapshot) wait(r *Run, t Task) (Wait, bool) {
-	w := Wait{Task: t.ID, Title: t.Title}
+	w := Wait{Task: t.ID, Title: t.Title, For: []string{}}
 	var why []string
 	if t.Status == dag.Blocked {
 		why = append(why, "a person blocked it")

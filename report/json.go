@@ -31,7 +31,7 @@ type runJSON struct {
 	Tasks      []taskJSON       `json:"tasks"`
 	Attempts   []attemptJSON    `json:"attempts"`
 	Failures   []failureJSON    `json:"failures"`
-	Waits      []waitJSON       `json:"waits"`
+	Waits      []Wait           `json:"waits"`
 	Next       []render.Step    `json:"next"`
 	Warnings   []string         `json:"warnings"`
 	Folder     string           `json:"folder"`
@@ -90,34 +90,34 @@ type taskJSON struct {
 }
 
 type attemptJSON struct {
-	ID             string         `json:"id"`
-	Task           string         `json:"task"`
-	Title          string         `json:"title"`
-	Iteration      int            `json:"iteration"`
-	Nth            int            `json:"nth"`
-	Agent          *string        `json:"agent"`
-	Model          *string        `json:"model"`
-	ModelEffective *string        `json:"model_effective"`
-	Sandbox        *string        `json:"sandbox"`
-	StartedAt      string         `json:"started_at"`
-	EndedAt        *string        `json:"ended_at"`
-	DurationMS     int64          `json:"duration_ms"`
-	Outcome        *string        `json:"outcome"`
-	Status         *string        `json:"status"`
-	Reason         *string        `json:"reason"`
-	StopReason     *string        `json:"stop_reason"`
-	Verdict        *string        `json:"verdict"`
-	Gates          []gateJSON     `json:"gates"`
-	Notes          *string        `json:"notes"`
-	TokensIn       *int64         `json:"tokens_in"`
-	TokensCached   *int64         `json:"tokens_cached"`
-	TokensOut      *int64         `json:"tokens_out"`
-	CostUSD        *float64       `json:"cost_usd"`
-	CostEstimated  bool           `json:"cost_estimated"`
-	CostUnknown    bool           `json:"cost_unknown"`
-	Drift          []string       `json:"drift"`
-	Files          []string       `json:"files"`
-	Evidence       []evidenceJSON `json:"evidence"`
+	ID             string     `json:"id"`
+	Task           string     `json:"task"`
+	Title          string     `json:"title"`
+	Iteration      int        `json:"iteration"`
+	Nth            int        `json:"nth"`
+	Agent          *string    `json:"agent"`
+	Model          *string    `json:"model"`
+	ModelEffective *string    `json:"model_effective"`
+	Sandbox        *string    `json:"sandbox"`
+	StartedAt      string     `json:"started_at"`
+	EndedAt        *string    `json:"ended_at"`
+	DurationMS     int64      `json:"duration_ms"`
+	Outcome        *string    `json:"outcome"`
+	Status         *string    `json:"status"`
+	Reason         *string    `json:"reason"`
+	StopReason     *string    `json:"stop_reason"`
+	Verdict        *string    `json:"verdict"`
+	Gates          []gateJSON `json:"gates"`
+	Notes          *string    `json:"notes"`
+	TokensIn       *int64     `json:"tokens_in"`
+	TokensCached   *int64     `json:"tokens_cached"`
+	TokensOut      *int64     `json:"tokens_out"`
+	CostUSD        *float64   `json:"cost_usd"`
+	CostEstimated  bool       `json:"cost_estimated"`
+	CostUnknown    bool       `json:"cost_unknown"`
+	Drift          []string   `json:"drift"`
+	Files          []string   `json:"files"`
+	Evidence       []Evidence `json:"evidence"`
 }
 
 type gateJSON struct {
@@ -126,12 +126,6 @@ type gateJSON struct {
 	Exit     *string `json:"exit"`
 	Baseline *string `json:"baseline"`
 	Verdict  *string `json:"verdict"`
-}
-
-type evidenceJSON struct {
-	Name string `json:"name"`
-	Path string `json:"path"`
-	Size int64  `json:"size"`
 }
 
 type failureJSON struct {
@@ -144,13 +138,6 @@ type failureJSON struct {
 	Attempt  *string       `json:"attempt"`
 	Holds    int           `json:"holds"`
 	Next     []render.Step `json:"next"`
-}
-
-type waitJSON struct {
-	Task  string   `json:"task"`
-	Title string   `json:"title"`
-	For   []string `json:"for"`
-	Why   string   `json:"why"`
 }
 
 // JSON writes everything that is known, with foreign text as it was written.
@@ -166,7 +153,7 @@ func (r Run) json() runJSON {
 		Run: r.ID, Scope: scopeJSON{r.Scope, jsonval.Text(r.Target)}, Outcome: r.Outcome, Reason: jsonval.Text(r.Reason), StartedAt: stamp(r.StartedAt),
 		EndedAt: jsonval.Time(r.EndedAt), DurationMS: r.Duration.Milliseconds(), Iterations: r.Iterations, Counts: r.Counts, Usage: r.Usage,
 		Verified: r.Verified, PerDone: (Spending{Usage: r.Usage, Verified: r.Verified}).PerVerified(),
-		Models: jsonval.List(r.Models), Tasks: []taskJSON{}, Attempts: []attemptJSON{}, Failures: []failureJSON{}, Waits: []waitJSON{},
+		Models: jsonval.List(r.Models), Tasks: []taskJSON{}, Attempts: []attemptJSON{}, Failures: []failureJSON{}, Waits: jsonval.List(r.Waits),
 		Next: jsonval.List(r.Next), Warnings: jsonval.List(r.Warnings), Folder: r.Folder,
 	}
 	if t := r.Together; t != nil {
@@ -196,9 +183,6 @@ func (r Run) json() runJSON {
 		}
 		j.Failures = append(j.Failures, out)
 	}
-	for _, w := range r.Waits {
-		j.Waits = append(j.Waits, waitJSON{Task: w.Task, Title: w.Title, For: jsonval.List(w.For), Why: w.Why})
-	}
 	return j
 }
 
@@ -210,13 +194,10 @@ func (a Attempt) json() attemptJSON {
 		DurationMS: a.Duration.Milliseconds(), Outcome: jsonval.Text(a.Outcome), Status: jsonval.Text(a.Status), Reason: jsonval.Text(a.Reason),
 		StopReason: jsonval.Text(a.StopReason), Verdict: jsonval.Text(a.Verdict), Gates: []gateJSON{}, Notes: jsonval.Text(a.Notes),
 		TokensIn: in, TokensCached: cached, TokensOut: out, CostUSD: a.Usage.CostUSD,
-		CostEstimated: a.Usage.Guessed > 0, CostUnknown: a.Usage.Silent > 0, Drift: jsonval.List(a.Drift), Files: jsonval.List(a.Files), Evidence: []evidenceJSON{},
+		CostEstimated: a.Usage.Guessed > 0, CostUnknown: a.Usage.Silent > 0, Drift: jsonval.List(a.Drift), Files: jsonval.List(a.Files), Evidence: jsonval.List(a.Evidence),
 	}
 	for _, g := range a.Gates {
 		j.Gates = append(j.Gates, gateAsJSON(g))
-	}
-	for _, e := range a.Evidence {
-		j.Evidence = append(j.Evidence, evidenceJSON(e))
 	}
 	return j
 }

@@ -240,7 +240,7 @@ func openRuns(g *dag.Graph, life func(dag.Process) dag.Life) ([]OpenRun, error) 
 }
 
 func checkpointOf(at dag.Attempt) Checkpoint {
-	in, _, out := at.Usage.Counts()
+	in, _, out := at.Counts()
 	return Checkpoint{
 		ID: at.ID, Task: at.Task, Phase: at.Phase, Iteration: at.Iteration, Agent: NullString(at.Agent), Model: NullString(at.Model),
 		StartedAt: Time{at.StartedAt}, Heartbeat: Time{at.Heartbeat}, TokensIn: in, TokensOut: out, Cost: CostOf(at.Usage),

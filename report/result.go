@@ -17,7 +17,7 @@ type ResultJSON struct {
 	Done       int              `json:"done"`
 	Failed     int              `json:"failed"`
 	Remaining  int              `json:"remaining"`
-	costJSON
+	Cost
 	DurationMS int64               `json:"duration_ms"`
 	Together   *resultTogetherJSON `json:"together"`
 	Tasks      []event.Resolved    `json:"tasks"`
@@ -27,15 +27,8 @@ type ResultJSON struct {
 type resultTogetherJSON struct {
 	Continues  string `json:"continues"`
 	Iterations int    `json:"iterations"`
-	costJSON
+	Cost
 	DurationMS int64 `json:"duration_ms"`
-}
-
-// costJSON is what something cost. Null is unknown, or nothing: unknown says which.
-type costJSON struct {
-	CostUSD   *float64 `json:"cost_usd"`
-	Estimated bool     `json:"cost_estimated"`
-	Unknown   bool     `json:"cost_unknown"`
 }
 
 // Result writes what came of a run as one object on one line.
@@ -47,14 +40,13 @@ func Result(w io.Writer, out event.Result) error {
 
 // NewResult is what came of a run, as machines read it.
 func NewResult(out event.Result) ResultJSON {
-	cost := func(u event.Usage) costJSON { return costJSON{u.CostUSD, u.Estimated, u.Unknown} }
 	j := ResultJSON{
 		Outcome: out.Outcome, Reason: jsonval.Text(out.Reason), Run: out.Run, Iterations: out.Iterations, Done: out.Counts.Done,
-		Failed: out.Counts.Failed, Remaining: out.Counts.Remaining, costJSON: cost(out.Usage),
+		Failed: out.Counts.Failed, Remaining: out.Counts.Remaining, Cost: CostOf(out.Usage),
 		DurationMS: out.Duration.Milliseconds(), Tasks: jsonval.List(out.Tasks),
 	}
 	if t := out.Together; t != nil {
-		j.Together = &resultTogetherJSON{t.Continues, t.Iterations, cost(t.Usage), t.Duration}
+		j.Together = &resultTogetherJSON{t.Continues, t.Iterations, CostOf(t.Usage), t.Duration}
 	}
 	return j
 }

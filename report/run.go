@@ -115,9 +115,9 @@ func (a Attempt) Ended() bool { return a.Outcome != "" }
 
 // Evidence is a file that shows what happened.
 type Evidence struct {
-	Name string
-	Path string
-	Size int64
+	Name string `json:"name"`
+	Path string `json:"path"`
+	Size int64  `json:"size"`
 }
 
 // Failure is a task that failed, and what may be done about it.
@@ -136,10 +136,10 @@ type Failure struct {
 
 // Wait is a task that could not run, and what it waits for.
 type Wait struct {
-	Task  string
-	Title string
-	For   []string // tasks
-	Why   string   // in words
+	Task  string   `json:"task"`
+	Title string   `json:"title"`
+	For   []string `json:"for"` // tasks
+	Why   string   `json:"why"` // in words
 }
 
 // Task returns the task with that ID, or one that says no more than the ID.

@@ -40,7 +40,7 @@ func usageOf(r dag.Receipt) Usage {
 }
 
 func (u Usage) plus(v Usage) Usage {
-	u.Usage = u.Usage.Add(v.Usage)
+	u.Usage = u.Add(v.Usage)
 	u.Attempts += v.Attempts
 	u.EstimatedUSD += v.EstimatedUSD
 	u.Told += v.Told

@@ -7,8 +7,8 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/human"
 	"ralph/internal/jsonval"
+	"ralph/internal/render"
 )
 
 // The shapes of docs/json.md that several commands print. Keys do not change once released.
@@ -56,13 +56,10 @@ func CostOf(u event.Usage) Cost { return Cost{u.CostUSD, u.Estimated, u.Unknown}
 
 // String is the amount and how sure it is; empty if nothing was spent.
 func (c Cost) String() string {
-	switch {
-	case c.CostUSD == nil && c.Unknown:
+	if c.CostUSD == nil && c.Unknown {
 		return "unknown"
-	case c.CostUSD == nil:
-		return ""
 	}
-	return human.Roughly(c.Unknown, c.Estimated) + human.Dollars(*c.CostUSD)
+	return render.Cost(event.Usage{CostUSD: c.CostUSD, Estimated: c.Estimated, Unknown: c.Unknown})
 }
 
 // TaskView is a task with what its own row does not hold.

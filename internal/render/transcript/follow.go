@@ -1,10 +1,6 @@
 package transcript
 
 import (
-	"bytes"
-	"encoding/json"
-	"strings"
-
 	"ralph/event"
 )
 
@@ -83,13 +79,5 @@ func (e *Events) Poll() error {
 	// more is read than of a transcript before anything is lost.
 	e.tail.jump(16 * look)
 	e.tail.most = 32 * look
-	return e.tail.poll(func(line []byte) {
-		if bytes.Contains(line[:min(len(line), 200)], []byte(`"type":"agent_`)) {
-			return
-		}
-		var event event.Event
-		if json.Unmarshal(line, &event) == nil && !strings.HasPrefix(string(event.Type), "agent_") {
-			e.Tell(event)
-		}
-	})
+	return e.tail.events(e.Tell)
 }

@@ -4,9 +4,7 @@
 package transcript
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -106,12 +104,8 @@ func (r *Reader) Poll() (over bool, err error) {
 		r.open = map[string]*reading{}
 	}
 	var failed error
-	err = r.events.poll(func(line []byte) {
-		if bytes.Contains(line[:min(len(line), 200)], []byte(`"type":"agent_`)) {
-			return // the transcript has it
-		}
-		var e event.Event
-		if json.Unmarshal(line, &e) == nil && failed == nil {
+	err = r.events.events(func(e event.Event) {
+		if failed == nil {
 			failed = r.event(e)
 		}
 	})

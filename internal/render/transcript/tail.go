@@ -2,10 +2,14 @@ package transcript
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
+	"strings"
+
+	"ralph/event"
 )
 
 // maxLine is the longest line that is read; a longer one is skipped. Both files are
@@ -62,6 +66,37 @@ func (t *tail) poll(fn func([]byte)) error {
 		}
 	}
 	return nil
+}
+
+// events calls fn with the events that have become whole, but for those that agents cause
+// by the thousand: a transcript has them.
+func (t *tail) events(fn func(event.Event)) error {
+	return t.poll(func(line []byte) {
+		if bytes.Contains(line[:min(len(line), 200)], []byte(`"type":"agent_`)) {
+			return
+		}
+		var e event.Event
+		if json.Unmarshal(line, &e) == nil && !strings.HasPrefix(string(e.Type), "agent_") {
+			fn(e)
+		}
+	})
+}
+
+// ReadEvents calls fn with what happened in a run, but for what its agents said. Lines that
+// cannot be read are skipped, as docs/events.md tells every reader to do.
+func ReadEvents(path string, fn func(event.Event)) error {
+	t := &tail{path: path}
+	err := t.events(fn)
+	if err == nil && t.missing {
+		err = fs.ErrNotExist
+	}
+	if len(t.partial) > 0 && err == nil { // the run died before the end of its line
+		var e event.Event
+		if json.Unmarshal(t.partial, &e) == nil {
+			fn(e)
+		}
+	}
+	return err
 }
 
 func (t *tail) feed(data []byte, fn func([]byte)) {
