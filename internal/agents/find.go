@@ -30,7 +30,7 @@ type UnknownError struct {
 }
 
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("%v: %q is no agent and no program", ErrUnavailable, e.Name)
+	return fmt.Sprintf("%v: %q is neither an agent nor a program", ErrUnavailable, e.Name)
 }
 
 func (e *UnknownError) Unwrap() error { return ErrUnavailable }

@@ -14,7 +14,7 @@ func ParseUntil(text string, now time.Time) (time.Time, error) {
 	}
 	at, err := time.Parse("15:04", text)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("%q is no time of day; write it like 07:00", text)
+		return time.Time{}, fmt.Errorf("%q is not a time of day; write it like 07:00", text)
 	}
 	y, m, d := now.Date()
 	for plus := 0; ; plus++ {

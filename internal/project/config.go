@@ -134,7 +134,7 @@ func (s MCPServer) Kind() string {
 func (s MCPServer) invalid() string {
 	switch kind := s.Kind(); {
 	case !slices.Contains([]string{"stdio", "http", "sse"}, kind):
-		return fmt.Sprintf("type %q is none of stdio, http, sse", kind)
+		return fmt.Sprintf("type %q is not one of stdio, http, sse", kind)
 	case (s.Command == "") == (s.URL == ""):
 		return "it has either a command or a url"
 	case (kind == "stdio") != (s.Command != ""):
@@ -150,7 +150,7 @@ func (s MCPServer) invalid() string {
 func badRule(rule string) string {
 	name := strings.TrimPrefix(rule, "!")
 	if name == "" || strings.ContainsAny(name, "=! \t\n\x00") || strings.Contains(strings.TrimSuffix(name, "*"), "*") {
-		return fmt.Sprintf("%q is no variable's name; write NAME, PREFIX_* or, to withhold one, !NAME", rule)
+		return fmt.Sprintf("%q is not a variable name; write NAME, PREFIX_* or, to withhold one, !NAME", rule)
 	}
 	return ""
 }
@@ -171,9 +171,9 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := parseDuration(string(text))
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return &durationError{string(text), "is longer than anything takes"}
+		return &durationError{string(text), "is too long"}
 	case err != nil:
-		return &durationError{string(text), `is no duration; write it like "90s", "10m" or "2d12h"`}
+		return &durationError{string(text), `is not a duration; write it like "90s", "10m" or "2d12h"`}
 	}
 	*d = Duration(v)
 	return nil

@@ -28,7 +28,7 @@ type Notify struct {
 func (n Notify) invalid() string {
 	for _, kind := range n.On {
 		if !slices.Contains(event.NoticeKinds(), kind) {
-			return fmt.Sprintf("on: %q is none of %s", kind, strings.Join(event.NoticeKinds(), ", "))
+			return fmt.Sprintf("on: %q is not one of %s", kind, strings.Join(event.NoticeKinds(), ", "))
 		}
 	}
 	if len(n.channels()) == 0 {

@@ -67,13 +67,13 @@ func isProject(dir string) (bool, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return false, fmt.Errorf("%w: %s is a link to what is not there", ErrConfig, path)
+		return false, fmt.Errorf("%w: %s is a broken link", ErrConfig, path)
 	case err != nil:
 		return false, fmt.Errorf("%w: %w", ErrConfig, err)
 	case info.IsDir():
 		return false, fmt.Errorf("%w: %s is a folder, not a file", ErrConfig, path)
 	case !info.Mode().IsRegular():
-		return false, fmt.Errorf("%w: %s is no ordinary file", ErrConfig, path)
+		return false, fmt.Errorf("%w: %s is not a regular file", ErrConfig, path)
 	}
 	return true, nil
 }

@@ -89,7 +89,7 @@ func (f field) settable() bool {
 }
 
 func (f field) set(text string) (err error) {
-	kind := "whole number"
+	kind := "a whole number"
 	switch at := f.at.(type) {
 	case *string:
 		*at = text
@@ -107,10 +107,10 @@ func (f field) set(text string) (err error) {
 		*at, err = strconv.ParseInt(text, 10, 64)
 	case *float64:
 		*at, err = strconv.ParseFloat(text, 64)
-		kind = "amount"
+		kind = "an amount"
 	}
 	if err != nil {
-		return fmt.Errorf("%q is no %s", text, kind)
+		return fmt.Errorf("%q is not %s", text, kind)
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (f field) invalid() string {
 		}
 	case *string:
 		if words := strings.Fields(f.tag.Get("oneof")); len(words) > 0 && !slices.Contains(words, *at) {
-			return fmt.Sprintf("%q is none of %s", *at, strings.Join(words, ", "))
+			return fmt.Sprintf("%q is not one of %s", *at, strings.Join(words, ", "))
 		}
 	}
 	return ""
@@ -145,7 +145,7 @@ func (f field) tooSmall(n int64) string {
 
 func badAmount(amount float64) string {
 	if !(amount >= 0) || math.IsInf(amount, 0) {
-		return "it is an amount, and not negative"
+		return "it must be an amount that is not negative"
 	}
 	return ""
 }
