@@ -25,8 +25,7 @@ type claimer struct {
 	signal   *signal
 	ledger   *ledger
 	spending *spending
-	ended    func() bool                                      // the run is about to end
-	draining func() string                                    // why no further task begins; "" if tasks may
+	over     func() (ended bool, draining string)             // whether the run is about to end, or why no further task begins
 	reclaim  func(context.Context) (reclaimed int, err error) // takes back the tasks of dead runs
 
 	claiming sync.Mutex // one worker at a time looks for work
@@ -64,7 +63,7 @@ func (c *claimer) next(ctx context.Context) (assignment, ending, bool) {
 	for {
 		changed := c.signal.changed() // before anything is looked at: a wake-up in between would be lost
 		running := c.ledger.inFlight()
-		if c.ended() {
+		if ended, _ := c.over(); ended {
 			return assignment{}, ending{}, false
 		}
 		if ctx.Err() != nil {
@@ -150,7 +149,7 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 		if l.end = resolved(tally, running); l.end.kind != "" {
 			return nil
 		}
-		if reason := c.draining(); reason != "" {
+		if _, reason := c.over(); reason != "" {
 			l.end = ending{kind: event.OutcomeInterrupted, reason: reason}
 			return nil
 		}

@@ -8,7 +8,6 @@ import (
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/internal/human"
-	"ralph/loop/policy"
 )
 
 // DryRun is what a run would do first if it were started now.
@@ -106,13 +105,8 @@ func (s *spending) previewFailure(g *dag.Graph, t dag.Task) (string, error) {
 	if s.opts.Limits.Budgets.Task == (budget.Limits{}) || t.Unverified != "" {
 		return "", nil
 	}
-	settled, err := g.UsageOfTask(t, s.run.ID)
-	if err != nil {
-		return "", err
-	}
-	over, _ := budget.Check(s.opts.Host.Now(), budget.Account{Scope: budget.Task, Name: t.ID, Limits: s.opts.Limits.Budgets.Task, Used: budget.Settled(settled)})
-	if len(over) == 0 {
-		return "", nil
-	}
-	return policy.Overspent(over[0]).Reason, nil
+	accounts, err := s.accounts(g, &t)
+	over, _ := budget.Check(s.opts.Host.Now(), accounts...)
+	d, _ := overTaskBudget(over)
+	return d.Reason, err
 }

@@ -96,7 +96,7 @@ func newRunner(opts Options) *Runner {
 	r.spending = spending{opts: &r.opts, run: &r.run, bus: r.bus, ledger: &r.ledger, live: &r.live, began: opts.Host.Now()}
 	r.claimer = claimer{
 		opts: &r.opts, run: &r.run, bus: r.bus, signal: &r.signal, ledger: &r.ledger, spending: &r.spending,
-		ended: r.ended, draining: r.drainedFor, reclaim: r.reclaim,
+		over: r.over, reclaim: r.reclaim,
 	}
 	r.briefer = briefer{opts: &r.opts, run: &r.run, ledger: &r.ledger, bus: r.bus}
 	r.keeper = keeper{opts: &r.opts, live: &r.live, bus: r.bus}
@@ -195,18 +195,12 @@ func (r *Runner) end(kind event.RunOutcome, reason string, err error) {
 	r.signal.wake()
 }
 
-// ended says that the run is about to end.
-func (r *Runner) ended() bool {
+// over says that the run is about to end, or why no further task begins while the rest
+// may finish.
+func (r *Runner) over() (ended bool, draining string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.ending != nil
-}
-
-// drainedFor says why no further task begins while the rest may finish.
-func (r *Runner) drainedFor() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.draining
+	return r.ending != nil, r.draining
 }
 
 func countsOf(t dag.Tally) event.Counts {

@@ -9,6 +9,7 @@ import (
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
+	"ralph/loop/policy"
 )
 
 // spending compares what was used with the budgets.
@@ -135,6 +136,15 @@ func (s *spending) spentFeatures(g *dag.Graph) (spent []budget.Finding, err erro
 		}
 	}
 	return spent, nil
+}
+
+// overTaskBudget decides about a task that has used up its own budget.
+func overTaskBudget(over []budget.Finding) (policy.Decision, bool) {
+	i := slices.IndexFunc(over, func(f budget.Finding) bool { return f.Scope == budget.Task })
+	if i < 0 {
+		return policy.Decision{}, false
+	}
+	return policy.Overspent(over[i]), true
 }
 
 // over compares what was spent with all budgets that concern a task: which are exceeded,

@@ -97,8 +97,8 @@ func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job) (atte
 		return unprepared, err
 	}
 	r.emitClaimed(ctx, *j)
-	if i := slices.IndexFunc(spent, func(f budget.Finding) bool { return f.Scope == budget.Task }); i >= 0 {
-		return attempt.Result{Decision: policy.Overspent(spent[i])}, nil
+	if d, over := overTaskBudget(spent); over {
+		return attempt.Result{Decision: d}, nil
 	}
 	return r.worker.Run(ctx, *j, attempt.Ports{
 		Record: recorder{store: r.opts.Graph.Store, claim: claim, folder: j.Place.Folder, live: &r.live},

@@ -99,7 +99,7 @@ func (a *attempt) result(ctx context.Context, d policy.Decision, usd *float64) R
 		a.Baselines.settle(d.Action == policy.Complete, after.Head, a.work.Gates)
 	}
 	a.keepTree(ctx, d)
-	files := append(a.talk.files, a.evidence.worked(ctx, after)...)
+	files := slices.Concat(a.talk.files, a.evidence.worked(ctx, after))
 	slices.Sort(files)
 	files = slices.Compact(files)
 	if a.work.Unchanged { // what the agent wrote was there before, or does not count as work
