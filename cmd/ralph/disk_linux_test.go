@@ -10,31 +10,25 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ralph/internal/testing/check"
 )
 
 // sandboxedRalph copies the test binary, as ralph, to where any user can run it.
 func sandboxedRalph(t *testing.T) (dir, bin string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ralph-disk-") //nolint:usetesting // another user must be able to enter it
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Chmod(dir, 0o755))
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	bin = filepath.Join(dir, "ralph")
 	data, err := os.ReadFile(self)
 	if err == nil {
 		err = os.WriteFile(bin, data, 0o755)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return dir, bin
 }
 
@@ -54,9 +48,7 @@ func TestReadOnlyFolderIsRefusedToAnOrdinaryUser(t *testing.T) {
 	t.Parallel()
 	dir, bin := sandboxedRalph(t)
 	project, empty := filepath.Join(dir, "project"), filepath.Join(dir, "empty")
-	if err := errors.Join(os.Mkdir(project, 0o755), os.Mkdir(empty, 0o555)); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, errors.Join(os.Mkdir(project, 0o755), os.Mkdir(empty, 0o555)))
 	ralph := func(dir string, args ...string) *exec.Cmd {
 		cmd := exec.CommandContext(t.Context(), bin, args...)
 		cmd.Dir = dir
@@ -68,9 +60,7 @@ func TestReadOnlyFolderIsRefusedToAnOrdinaryUser(t *testing.T) {
 		}
 	}
 	// Others may look, but not write: what an ordinary user meets on a read-only mount.
-	if err := errors.Join(os.Chmod(filepath.Join(project, ".ralph"), 0o555), os.Chmod(filepath.Join(project, ".ralph/progress.db"), 0o444)); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, errors.Join(os.Chmod(filepath.Join(project, ".ralph"), 0o555), os.Chmod(filepath.Join(project, ".ralph/progress.db"), 0o444)))
 	for name, cmd := range map[string]*exec.Cmd{
 		"adding": ralph(project, "task", "add", "lost"), "listing": ralph(project, "task", "list"), "init": ralph(empty, "init"),
 	} {
@@ -90,9 +80,7 @@ func TestReadOnlyFolderIsRefusedToAnOrdinaryUser(t *testing.T) {
 func onSmallDisk(t *testing.T, size, script string) (read func(name string) string) {
 	t.Helper()
 	dir, _ := sandboxedRalph(t)
-	if err := os.Mkdir(filepath.Join(dir, "small"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(filepath.Join(dir, "small"), 0o755))
 	const prepare = `
 fill() { head -c 2000000 /dev/zero > filler 2>/dev/null; }
 mount -t tmpfs -o "size=$0" tmpfs small && touch mounted && cd small || exit 99
@@ -109,9 +97,7 @@ mount -t tmpfs -o "size=$0" tmpfs small && touch mounted && cd small || exit 99
 	}
 	return func(name string) string {
 		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		return string(data)
 	}
 }

@@ -77,12 +77,6 @@ func fieldCount(s *ast.StructType) (n int) {
 	return n
 }
 
-// The numbers below are upper bounds that only fall.
-const (
-	maxAppMethods   = 102
-	maxContextTakes = 24
-)
-
 // frameFiles read flags for all commands.
 var frameFiles = []string{"help.go", "args.go", "man.go", "completion.go"}
 
@@ -102,8 +96,8 @@ func TestAppKeepsStreamsAndFactoriesOnly(t *testing.T) {
 		}
 	}
 	slices.Sort(methods)
-	if len(methods) > maxAppMethods {
-		t.Errorf("app has %d methods, want at most %d: %s", len(methods), maxAppMethods, strings.Join(methods, ", "))
+	if len(methods) >= 40 {
+		t.Errorf("app has %d methods, want fewer than 40: %s", len(methods), strings.Join(methods, ", "))
 	}
 }
 
@@ -111,7 +105,6 @@ func TestAppKeepsStreamsAndFactoriesOnly(t *testing.T) {
 // named parse….
 func TestOnlyParsersSeeTheFlagLibrary(t *testing.T) {
 	t.Parallel()
-	var found []string
 	for name, file := range syntaxOf(t, "cmd/ralph") {
 		if slices.Contains(frameFiles, name) {
 			continue
@@ -126,15 +119,11 @@ func TestOnlyParsersSeeTheFlagLibrary(t *testing.T) {
 			}
 			ast.Inspect(d, func(n ast.Node) bool {
 				if f, ok := n.(*ast.FuncType); ok && slices.ContainsFunc(f.Params.List, func(p *ast.Field) bool { return typeName(p.Type) == "cli.Context" }) {
-					found = append(found, where)
+					t.Errorf("%s takes a *cli.Context", where)
 				}
 				return true
 			})
 		}
-	}
-	slices.Sort(found)
-	if len(found) > maxContextTakes {
-		t.Errorf("%d functions take a *cli.Context, want at most %d:\n%s", len(found), maxContextTakes, strings.Join(found, "\n"))
 	}
 }
 
