@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -281,6 +282,16 @@ func named(flags []cli.Flag, name string) cli.Flag {
 func takesValue(f cli.Flag) bool {
 	d, ok := f.(cli.DocGenerationFlag)
 	return !ok || d.TakesValue()
+}
+
+// suggest hints at what was probably meant: what the usual name of other programs is called
+// here, or the nearest name.
+func suggest(err error, format, typed string, names []string, usual map[string]string) error {
+	near := cmp.Or(usual[typed], nearest(strings.ToLower(typed), names))
+	if near == "" {
+		return err
+	}
+	return hint(err, format, near)
 }
 
 // nearest returns the name that is at most a third of its length away, or "".

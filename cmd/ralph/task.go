@@ -74,10 +74,7 @@ func suggestFeature(g *dag.Graph, typed string, err error) error {
 	for _, f := range list {
 		names = append(names, f.Name)
 	}
-	if near := nearest(strings.ToLower(typed), names); near != "" {
-		return hint(err, "did you mean: %s", near)
-	}
-	return err
+	return suggest(err, "did you mean: %s", typed, names, nil)
 }
 
 func parseKind(text string) (dag.Kind, error) {

@@ -136,14 +136,8 @@ func parseFormat(typed string) (taskfile.Format, error) {
 		return format, nil
 	}
 	err := usagef("--format is auto, %s, not %q", formatNames(), typed)
-	near, short := map[string]string{"md": "markdown", "gh": "github", "bd": "beads", "yml": "yaml", "json": "jsonl"}[typed]
-	if !short {
-		near = nearest(strings.ToLower(typed), strings.Split(strings.ReplaceAll(formatNames(), " or ", ", "), ", "))
-	}
-	if near != "" {
-		return "", hint(err, "did you mean: --format %s", near)
-	}
-	return "", err
+	usual := map[string]string{"md": "markdown", "gh": "github", "bd": "beads", "yml": "yaml", "json": "jsonl"}
+	return "", suggest(err, "did you mean: --format %s", typed, strings.Split(strings.ReplaceAll(formatNames(), " or ", ", "), ", "), usual)
 }
 
 // readPlan reads a plan, and says what it was taken for if it is no good.

@@ -79,14 +79,8 @@ func parseStatus(text string) (dag.Status, error) {
 		return dag.Status(text), nil
 	}
 	err := usagef("no status %q: it is one of %s", text, strings.Join(names, ", "))
-	near, usual := map[string]string{"open": "pending", "todo": "pending", "running": "in_progress", "closed": "done"}[text]
-	if !usual {
-		near = nearest(text, names)
-	}
-	if near != "" {
-		return "", hint(err, "did you mean: --status %s", near)
-	}
-	return "", err
+	usual := map[string]string{"open": "pending", "todo": "pending", "running": "in_progress", "closed": "done"}
+	return "", suggest(err, "did you mean: --status %s", text, names, usual)
 }
 
 func runTaskList(ctx context.Context, a *app, o taskListOptions) error {
