@@ -8,7 +8,6 @@ import (
 	"ralph/internal/outbox"
 )
 
-// send tells one message once.
 type send func(context.Context, Message) error
 
 // channel is how one target is reached, with an outbox of its own.

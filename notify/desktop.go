@@ -8,7 +8,6 @@ import (
 	"ralph/internal/proc"
 )
 
-// desktop shows a message by whatever this system has for it.
 func (n *Notifier) desktop() (send, error) {
 	if path, err := proc.Lookup("notify-send", n.opts.Dir, n.opts.Env); err == nil {
 		return func(ctx context.Context, m Message) error {
@@ -28,7 +27,6 @@ func (n *Notifier) desktop() (send, error) {
 	return nil, errors.New("notify: desktop: there is neither notify-send nor osascript here")
 }
 
-// rest is a message without its title.
 func rest(m Message) string {
 	_, text, _ := strings.Cut(m.Text, "\n")
 	return text

@@ -32,7 +32,6 @@ type news struct {
 	recovered []string  // tasks, until the summary comes
 }
 
-// failure is a task that failed, in words.
 type failure struct{ task, words string }
 
 // Bounds of what a message tells.
@@ -75,7 +74,6 @@ func (n *news) of(e event.Event) (Message, bool) {
 	return m, needed
 }
 
-// ended is the message about the end of a run.
 func (n *news) ended(e event.Event, m Message) Message {
 	m.Outcome = e.Outcome
 	failedCount, lines := 0, []string{m.Reason}
@@ -111,7 +109,6 @@ func shorten(list []string) []string {
 	return list
 }
 
-// write puts a message together; empty lines are left out.
 func (n *news) write(m Message, title string, lines ...string) Message {
 	m.Title = term.Cut("ralph: "+n.project+": "+title, maxTitle)
 	text := []string{m.Title}

@@ -75,7 +75,6 @@ func def[T int | time.Duration](v *T, to T) {
 	}
 }
 
-// add starts the channels of a target.
 func (n *Notifier) add(t Target) {
 	on := t.On
 	if len(on) == 0 {

@@ -92,7 +92,6 @@ func evidence(folder string) []Evidence {
 	return list
 }
 
-// tail reads the end of a file.
 func tail(path string, limit int64) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -72,7 +72,6 @@ func (s snapshot) failure(r *Run, t Task, links links) Failure {
 	return f
 }
 
-// wait finds what keeps a task from running.
 func (s snapshot) wait(r *Run, t Task) (Wait, bool) {
 	w := Wait{Task: t.ID, Title: t.Title, For: []string{}}
 	var why []string
@@ -116,7 +115,6 @@ func (s snapshot) wait(r *Run, t Task) (Wait, bool) {
 // maxNamed is how many blockers a sentence names.
 const maxNamed = 4
 
-// title is enough of a title to know the task by.
 func (s snapshot) title(id string) string { return term.Cut(render.Line(s.all[id].Title), 50) }
 
 func enumerate(list []string) string {

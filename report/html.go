@@ -222,7 +222,6 @@ func (r Run) pictures(p *page) {
 	p.Whole = r.svg(r.draw(f, r.all()), "whole", len(r.Tasks) > lightAbove)
 }
 
-// receipts are the attempts at one task.
 type receipts struct {
 	Task  Task
 	State state

@@ -204,7 +204,6 @@ func (r Run) junitFailure(t Task) *junitNote {
 	return &junitNote{Message: "failed", Type: "failed"}
 }
 
-// whyNot says why a task did not run.
 func (r Run) whyNot(t Task) string {
 	for _, w := range r.Waits {
 		if w.Task == t.ID {
@@ -247,7 +246,6 @@ func (r Run) output(a Attempt) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// relative is a path as seen from the project.
 func (r Run) relative(path string) string {
 	if rel, err := filepath.Rel(r.Root, path); err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)

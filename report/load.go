@@ -132,7 +132,6 @@ func (s snapshot) together(r Run) *Together {
 	return &t
 }
 
-// tell makes the report of a snapshot and of the run's files.
 func (s snapshot) tell(opts Options) Run {
 	r := Run{
 		ID: s.run.ID, StartedAt: s.run.StartedAt, EndedAt: s.run.EndedAt, Outcome: s.run.Outcome, Reason: s.run.Reason,
@@ -211,7 +210,6 @@ func latest(times ...time.Time) time.Time {
 	return last
 }
 
-// attempts makes the receipts.
 func (s snapshot) attempts(r *Run, log events, now time.Time) {
 	tries := map[string]int{}
 	for _, a := range s.receipts {

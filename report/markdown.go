@@ -130,7 +130,6 @@ func (m *marker) next() {
 	}
 }
 
-// stepLines are commands with what they are for as a comment.
 func stepLines(steps []render.Step) string {
 	lines := make([]string, len(steps))
 	for i, s := range steps {

@@ -156,7 +156,6 @@ func (r Run) draw(f flow, chosen map[string]bool) picture {
 	return p
 }
 
-// all chooses every task.
 func (r Run) all() map[string]bool {
 	chosen := map[string]bool{}
 	for _, t := range r.Tasks {

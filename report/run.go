@@ -55,7 +55,6 @@ type Together struct {
 	Usage      Usage
 }
 
-// words tells it in one line.
 func (t *Together) words() string {
 	if t == nil {
 		return ""

@@ -22,7 +22,6 @@ const (
 	smallest    = 0.72 // to which a drawing shrinks before it is scrolled
 )
 
-// graph is a picture as the template draws it, in whole pixels.
 type graph struct {
 	ID         string
 	W, H, MinW int
@@ -180,7 +179,6 @@ func fit(s string, limit float64) string {
 	return strings.TrimRight(kept, " ") + "…"
 }
 
-// boxFacts are the few words in a box.
 func (r Run) boxFacts(t Task, s state) []string {
 	var facts []string
 	if s.Word != "done" || !t.Ran() {

@@ -139,7 +139,6 @@ func (t *texter) attempts() {
 	t.table(table)
 }
 
-// facts is a receipt in a few words.
 func (a Attempt) facts() []string {
 	var facts []string
 	if who := strings.TrimSpace(render.Line(a.Agent) + " " + a.ModelWords()); who != "" {
@@ -164,7 +163,6 @@ func (a Attempt) facts() []string {
 	return facts
 }
 
-// gateWords says in short how the gates ended.
 func gateWords(gates []event.Gate) string {
 	excused := 0
 	for _, g := range gates {
@@ -220,7 +218,6 @@ func (t *texter) ending() {
 	t.f("\n%s %s\n", t.p.Dim("files:"), t.Folder)
 }
 
-// table writes a table, set off from its heading.
 func (t *texter) table(table *term.Table) {
 	var b strings.Builder
 	_, _ = table.WriteTo(&b) // a builder takes everything
@@ -229,5 +226,4 @@ func (t *texter) table(table *term.Table) {
 	}
 }
 
-// inner is the width beside the indent.
 func (t *texter) inner() int { return max(t.o.Width-2, 0) }

@@ -11,7 +11,6 @@ import (
 	"ralph/internal/human"
 )
 
-// bar is an attempt on the timeline, which is 1,000 wide.
 type bar struct {
 	X, Width int
 	Lane     int
@@ -19,7 +18,6 @@ type bar struct {
 	Words    string
 }
 
-// row is a task on the timeline.
 type row struct {
 	Task  Task
 	State state
@@ -112,7 +110,6 @@ func (r Run) rows(p *page, bars []bar) {
 	}
 }
 
-// took is how long all attempts at a task took.
 func (r Run) took(t Task) time.Duration {
 	var d time.Duration
 	for _, i := range t.Attempts {

@@ -84,10 +84,8 @@ func (u Usage) TokenWords() string {
 	return strings.Join(parts, ", ")
 }
 
-// when writes a time for people.
 func (r Run) when(t time.Time) string { return t.In(r.Zone).Format("2006-01-02 15:04:05 MST") }
 
-// clock writes the time of a day.
 func (r Run) clock(t time.Time) string { return t.In(r.Zone).Format(time.TimeOnly) }
 
 // ModelWords says which model worked, and which one was asked for if it differs.

@@ -16,7 +16,6 @@ type cleaner struct {
 	held string // the end of the last piece, which the next one may complete
 }
 
-// add returns what can be shown so far.
 func (c *cleaner) add(piece string) string {
 	s, rest := withoutColours(c.held + piece)
 	if rest == "" {
@@ -27,7 +26,6 @@ func (c *cleaner) add(piece string) string {
 	return term.Block(s)
 }
 
-// end returns what was held back.
 func (c *cleaner) end() string {
 	s := term.Block(c.held)
 	c.held = ""

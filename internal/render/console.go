@@ -19,7 +19,6 @@ type console struct {
 	spoken func(e event.Event, a *attempt) func(line string)
 }
 
-// speak writes what an agent says or thinks.
 func (c *console) speak(e event.Event, a *attempt) {
 	thought := e.Type == event.AgentThought
 	if a.speech.thought != thought {

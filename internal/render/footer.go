@@ -36,7 +36,6 @@ func (p *Plain) footer(e event.Event) {
 	}
 }
 
-// footer renders the end of a run as lines.
 func (o Options) footer(e event.Event, t tally, width int, reasons bool) []string {
 	lines := []string{o.headline(e, t)}
 	if reason, _ := First(or(e.Reason, e.Text)); reason != "" {
@@ -55,7 +54,6 @@ func (o Options) footer(e event.Event, t tally, width int, reasons bool) []strin
 	return lines
 }
 
-// headline says how the run ended and how far it came.
 func (o Options) headline(e event.Event, t tally) string {
 	words, tone := Outcome(e.RunOutcome(), t.countFailed())
 	s := tone.Paint(o.Palette, tone.Sign()+" "+words)
@@ -112,7 +110,6 @@ func (o Options) failures(list []failure, width int, reasons bool) []string {
 // indent sets a list off from its heading.
 const indent = "  "
 
-// advice lays out what to type next.
 func (o Options) advice(e event.Event, t tally, width int) []string {
 	var list []Failed
 	for _, f := range t.failed() {
@@ -129,7 +126,6 @@ func (o Options) advice(e event.Event, t tally, width int) []string {
 	return append([]string{"", o.Palette.Bold("next")}, rows(table)...)
 }
 
-// rows renders a table as lines, indented under its heading.
 func rows(t *term.Table) []string {
 	if t.Width > 0 {
 		t.Width -= len(indent)

@@ -21,10 +21,8 @@ const (
 // folderLabel names the folder of a run's files.
 const folderLabel = "transcripts"
 
-// setting is one line of the header.
 type setting struct{ label, value string }
 
-// settings are what is known of how a run was set up.
 func (o Options) settings(e event.Event) []setting {
 	s := event.Setup{}
 	if e.Setup != nil {
@@ -66,7 +64,6 @@ func (o Options) settings(e event.Event) []setting {
 	return known
 }
 
-// header tells what will run, and how.
 func (t *Terminal) header(e event.Event) {
 	p := t.opts.Palette
 	t.line(p.Bold("ralph run") + " " + p.Dim(Line(e.Run)))

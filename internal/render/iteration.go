@@ -16,7 +16,6 @@ func (t *Terminal) say(e event.Event, s string) {
 	t.line(s)
 }
 
-// tell writes what is said about an event.
 func (t *Terminal) tell(e event.Event, s said) {
 	p := t.opts.Palette
 	switch {
@@ -58,7 +57,6 @@ func (t *Terminal) tool(e event.Event, a *attempt) {
 	t.complaint(e, e.Tool.Error, toolLines)
 }
 
-// complaint shows the last lines of an error in red.
 func (t *Terminal) complaint(e event.Event, text string, most int) {
 	for _, line := range term.MarkedTail(text, most) {
 		line = term.Cut(line, max(t.width()-2*len(indent)-t.margin(e), minTitle))

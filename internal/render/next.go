@@ -61,7 +61,6 @@ func Next(run string, o event.RunOutcome, list []Failed, more bool) []Step {
 	return slices.Concat([]Step{status, doctor}, failures)
 }
 
-// afterFailures is what to do about failed tasks.
 func afterFailures(run string, list []Failed, more bool) []Step {
 	if len(list) == 1 && !more {
 		return list[0].Next(run)

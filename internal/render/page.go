@@ -112,7 +112,6 @@ func (p *page) flush() bool {
 	return true
 }
 
-// takeError returns the first error of writing, once.
 func (p *page) takeError() error {
 	err := p.err
 	p.err = nil

@@ -143,7 +143,6 @@ func (p *Plain) lead(e event.Event) string {
 	return p.opts.at(e).Format(time.RFC3339) + " " + or(Line(e.Task), Line(e.Run), "-") + " "
 }
 
-// tell writes what is said about an event.
 func (p *Plain) tell(e event.Event, s said) {
 	if !s.detail || p.opts.Verbose {
 		p.say(e, s.text+s.aside)

@@ -37,7 +37,6 @@ type attempt struct {
 	calls   map[string]call // by ID
 }
 
-// call is a tool call as it was last shown.
 type call struct {
 	title, kind string
 	failed      bool

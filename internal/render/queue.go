@@ -29,7 +29,6 @@ type queue struct {
 	wake    chan struct{}   // holds one token when there may be news for the reader
 }
 
-// item is an event and the text that was joined to it.
 type item struct {
 	event event.Event
 	more  []byte

@@ -16,7 +16,6 @@ type tally struct {
 	settled  int // attempts
 }
 
-// failure is a task that has failed, and why.
 type failure struct {
 	task, title, reason string
 	order               int
@@ -57,7 +56,6 @@ func (t *tally) settle(e event.Event) {
 	t.failures[e.Task] = failure{task: Line(e.Task), title: title, reason: or(reason, "no reason given"), order: t.settled}
 }
 
-// failed lists the tasks that failed, oldest first.
 func (t *tally) failed() []failure {
 	return slices.SortedFunc(maps.Values(t.failures), func(a, b failure) int { return a.order - b.order })
 }

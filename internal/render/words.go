@@ -116,7 +116,6 @@ func gateResult(e event.Event) (result, aside string, tone Tone) {
 	return result, aside, tone
 }
 
-// checking says why a gate is run.
 func checking(e event.Event) string {
 	s := "checking"
 	if e.Reason != "" {
@@ -125,7 +124,6 @@ func checking(e event.Event) string {
 	return s + ": " + Line(e.Gate.Command)
 }
 
-// asked says what an agent wanted to be allowed, and the answer.
 func asked(e event.Event) string {
 	what, kind := e.Text, ""
 	if e.Tool != nil {
@@ -138,7 +136,6 @@ func asked(e event.Event) string {
 	return with(s, or(e.Outcome, e.Reason))
 }
 
-// started says which process works on a task.
 func started(e event.Event) string {
 	s := "started " + Line(or(e.Agent, "agent"))
 	if e.Model != "" {
@@ -150,7 +147,6 @@ func started(e event.Event) string {
 	return s
 }
 
-// waits says until when nothing happens, and why.
 func (o Options) waits(e event.Event) string {
 	s := "waiting"
 	if e.Until != nil {
@@ -164,7 +160,6 @@ func (o Options) waits(e event.Event) string {
 	return with(s, or(e.Reason, e.Text))
 }
 
-// drifted says that an attempt makes no progress, and what is done about it.
 func drifted(e event.Event) string {
 	s := "it makes no progress"
 	switch e.Drift() {
@@ -178,7 +173,6 @@ func drifted(e event.Event) string {
 	return with(s, e.Reason)
 }
 
-// claimed says that an iteration begins.
 func claimed(e event.Event, title string, c event.Counts) string {
 	s := "claimed: " + title
 	if e.Iteration > 0 {

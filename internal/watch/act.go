@@ -9,7 +9,6 @@ import (
 	"ralph/dag"
 )
 
-// verb is what a key does to the project.
 type verb int
 
 // The verbs.
@@ -23,20 +22,17 @@ const (
 	guide // its next agent
 )
 
-// deed is a verb with what it needs.
 type deed struct {
 	verb verb
 	task dag.Outline
 	text string
 }
 
-// did says what became of a deed.
 type did struct {
 	text string
 	err  error
 }
 
-// act does it, in one transaction.
 func act(ctx context.Context, opts Options, d deed) did {
 	var said string
 	err := opts.Store.Update(ctx, func(g *dag.Graph) (err error) {

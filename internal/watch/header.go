@@ -10,7 +10,6 @@ import (
 	"ralph/internal/term"
 )
 
-// header says in two lines how the run stands.
 func (m *model) header() []string {
 	p := m.palette
 	first := p.Bold(harmless(m.name))
@@ -70,7 +69,6 @@ func (m *model) runWords() string {
 	}
 }
 
-// counts says how many tasks stand where, with a bar of what is done.
 func (m *model) counts() string {
 	p, t := m.palette, m.snap.tally
 	total := t.Total()

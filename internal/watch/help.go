@@ -2,7 +2,6 @@ package watch
 
 import "github.com/charmbracelet/x/ansi"
 
-// helpPage lists the keys.
 func (m *model) helpPage() []string {
 	lines := []string{m.rule(m.palette.Bold("keys"), m.width)}
 	for _, k := range Keys() {

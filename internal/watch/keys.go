@@ -6,7 +6,6 @@ import (
 	"ralph/dag"
 )
 
-// key does what a key means on the screen that is shown.
 func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	switch name {
@@ -33,7 +32,6 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	return m.command(name)
 }
 
-// move changes what is selected or folded.
 func (m *model) move(name string) (tea.Cmd, bool) {
 	page := max(m.treeHeight()-1, 1)
 	to := m.index
@@ -94,7 +92,6 @@ func (m *model) nextAttempt() tea.Cmd {
 	return m.turnTo()
 }
 
-// unfold makes a task visible.
 func (m *model) unfold(id string) {
 	by := map[int64]dag.Outline{}
 	for _, t := range m.snap.tasks {
@@ -207,7 +204,6 @@ func (m *model) answer(name string) tea.Cmd {
 	return m.do(d)
 }
 
-// readKey scrolls the transcript.
 func (m *model) readKey(name string) tea.Cmd {
 	page := max(m.height-3, 1)
 	switch name {

@@ -53,7 +53,6 @@ type model struct {
 	turn    int  // the number of the tick that counts
 }
 
-// screen is what is shown.
 type screen int
 
 // The screens.
@@ -64,7 +63,6 @@ const (
 	writing // guidance
 )
 
-// question is a deed that needs a yes.
 type question struct {
 	text string
 	deed deed
@@ -190,7 +188,6 @@ func (m *model) regrow() {
 	}
 }
 
-// attemptAt is the attempt that is under way at a task.
 func (m *model) attemptAt(task string) (dag.Attempt, bool) {
 	for _, a := range m.snap.attempts {
 		if a.Task == task {
@@ -200,7 +197,6 @@ func (m *model) attemptAt(task string) (dag.Attempt, bool) {
 	return dag.Attempt{}, false
 }
 
-// task is the selected one.
 func (m *model) task() (dag.Outline, bool) {
 	if m.selected == "" || m.index >= len(m.rows) {
 		return dag.Outline{}, false

@@ -6,7 +6,6 @@ import (
 	"ralph/dag"
 )
 
-// snapshot is what the database says at one moment.
 type snapshot struct {
 	run      dag.Run // the zero Run if there is none yet
 	state    state   // of the run
@@ -19,7 +18,6 @@ type snapshot struct {
 	spent    dag.Usage
 }
 
-// state is how a run stands.
 type state string
 
 // The states of a run.
@@ -115,7 +113,6 @@ func stateOf(r dag.Run, c dag.Control, life func(dag.Process) dag.Life) state {
 	}
 }
 
-// detail is what the database says about the task that is looked at.
 type detail struct {
 	task     string
 	about    string       // its description
@@ -125,7 +122,6 @@ type detail struct {
 	wish     string       // what a person last said to it
 }
 
-// study reads what the database says about one task.
 func study(g *dag.Graph, id string) (detail, error) {
 	d := detail{task: id}
 	t, err := g.Task(id)

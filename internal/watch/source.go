@@ -12,7 +12,6 @@ import (
 	"ralph/internal/render/transcript"
 )
 
-// wish is what the view wants to know.
 type wish struct {
 	task   string // that is looked at
 	reread bool   // the database, whatever its version says

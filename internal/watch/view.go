@@ -56,7 +56,6 @@ func fit(l string, width int) string {
 	return l
 }
 
-// pad fills a painted line to a width.
 func pad(l string, width int) string {
 	l = fit(l, width)
 	return l + strings.Repeat(" ", max(width-ansi.StringWidthWc(l), 0))
@@ -71,7 +70,6 @@ func ends(l, r string, width int) string {
 	return pad(l, room-1) + " " + r
 }
 
-// rule is a line across, with words in it.
 func (m *model) rule(text string, width int) string {
 	text = fit(m.palette.Dim("── ")+text, width-1)
 	return text + m.palette.Dim(" "+strings.Repeat("─", max(width-1-ansi.StringWidthWc(text), 0)))
@@ -143,7 +141,6 @@ func (m *model) besideLines(s shape) []string {
 	return lines
 }
 
-// fill makes it exactly so many lines.
 func fill(lines []string, height int) []string {
 	height = max(height, 0)
 	if len(lines) > height {

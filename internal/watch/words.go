@@ -81,7 +81,6 @@ func (m *model) face(t dag.Outline) face {
 
 func plain(s string) string { return s }
 
-// phase says how far an attempt came.
 func phase(a dag.Attempt, doing string) string {
 	if doing != "" {
 		return harmless(doing)
@@ -94,7 +93,6 @@ func phase(a dag.Attempt, doing string) string {
 	}
 }
 
-// used says what an attempt has used, as far as it is known.
 func used(a dag.Attempt) []string {
 	var parts []string
 	told := func(n int64, word string) string {
@@ -112,7 +110,6 @@ func used(a dag.Attempt) []string {
 	return parts
 }
 
-// who is the agent and the model that it uses.
 func who(a dag.Attempt) string {
 	model := a.ModelEffective
 	if model == "" {

@@ -49,7 +49,6 @@ func (f forest) leaf(id string) string {
 	return id
 }
 
-// edges calls fn for each dependency between nodes that are drawn.
 func (f forest) edges(nodes []Node, fn func(blocker, blocked string)) {
 	for _, n := range nodes {
 		for _, blocker := range n.After {

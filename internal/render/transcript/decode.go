@@ -106,7 +106,6 @@ type content struct {
 	TerminalID string `json:"terminalId"`
 }
 
-// update is what the agent tells while it works.
 func (d *decoder) update(at time.Time, params json.RawMessage) []entry {
 	var p struct {
 		Update struct {
@@ -194,7 +193,6 @@ func inputText(raw json.RawMessage) string {
 	return ""
 }
 
-// request is what the agent wants of us.
 func (d *decoder) request(at time.Time, id, method string, params json.RawMessage) []entry {
 	var p struct {
 		Path       string `json:"path"`
@@ -219,7 +217,6 @@ func (d *decoder) request(at time.Time, id, method string, params json.RawMessag
 	return nil
 }
 
-// answered is our answer to the agent.
 func (d *decoder) answered(at time.Time, id string, result json.RawMessage) []entry {
 	if terminal, ok := d.reads[id]; ok {
 		delete(d.reads, id)

@@ -92,7 +92,6 @@ func (p *Printer) label(name, text string) {
 	p.f("  %s %s\n", p.Palette.Dim(fmt.Sprintf("%-7s", name)), text)
 }
 
-// block writes text under a name, its lines below each other.
 func (p *Printer) block(name, text string, most int) {
 	if most > 0 {
 		text = p.cut(text, most)
@@ -172,7 +171,6 @@ func (p *Printer) tool(t *Tool) {
 	p.quote(p.cut(render.Block(t.Output), outputLines))
 }
 
-// quote sets off what a program printed.
 func (p *Printer) quote(text string) {
 	for l := range strings.Lines(text) {
 		p.f("          %s %s\n", p.Palette.Dim("|"), strings.TrimRight(l, "\n"))
@@ -193,7 +191,6 @@ func (p *Printer) gate(l Line) {
 	p.gateOutput(l.Output)
 }
 
-// gateOutput quotes the end of what a gate printed.
 func (p *Printer) gateOutput(text string) {
 	if p.Full {
 		p.quote(render.Block(text))
@@ -235,7 +232,6 @@ func (p *Printer) ended(l Line) {
 	}
 }
 
-// words are the facts about an end.
 func words(l Line, outcome string) []string {
 	var list []string
 	if l.Duration > 0 {

@@ -1,4 +1,5 @@
-// Package render words and renders the events of a run: live for a terminal, a line a step
+// Package render puts events, outcomes, verdicts, usage and next commands into words, and
+// renders the events of a run: live for a terminal, a line a step
 // for logs, JSON lines for machines, and a footer at the end. It never decides
 // anything, and behind an Async it never makes the run wait.
 package render
@@ -48,7 +49,6 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// at is when an event happened, in the time zone of the reader.
 func (o Options) at(e event.Event) time.Time {
 	if e.At.IsZero() {
 		return o.Now()
