@@ -3,8 +3,11 @@
 package budget
 
 import (
+	"fmt"
 	"math"
 	"time"
+
+	"ralph/internal/human"
 )
 
 // Scope is what a budget is for.
@@ -121,17 +124,17 @@ func (a Account) findings(now time.Time) []Finding {
 			list = append(list, Finding{Scope: a.Scope, Name: a.Name, What: what, Share: share, Text: text})
 		}
 	}
-	add(l.CostUSD > 0, Cost, u.CostUSD/l.CostUSD, a.cost())
-	add(l.Tokens > 0, Tokens, float64(u.Tokens)/float64(l.Tokens), a.tokens())
-	add(l.Duration > 0, Duration, float64(u.Duration)/float64(l.Duration), a.duration())
-	add(!l.Until.IsZero(), Until, a.elapsed(now), "it is "+l.Until.Format("15:04"))
-	add(l.Iterations > 0, Iterations, float64(u.Iterations)/float64(l.Iterations), a.iterations())
-	add(l.Failures > 0, Failures, float64(u.Failures)/float64(l.Failures), a.failures())
-	for i, f := range list {
-		if f.What == Until && f.Share < 1 {
-			list[i].Text = "it is to end at " + l.Until.Format("15:04")
-		}
+	where, end := a.where(), "it is to end at "+l.Until.Format("15:04")
+	if !now.Before(l.Until) {
+		end = "it is " + l.Until.Format("15:04")
 	}
+	add(l.CostUSD > 0, Cost, u.CostUSD/l.CostUSD,
+		human.Roughly(u.Unknown, u.Estimated)+human.Dollars(u.CostUSD)+" of "+human.Dollars(l.CostUSD)+" spent"+where)
+	add(l.Tokens > 0, Tokens, float64(u.Tokens)/float64(l.Tokens), human.Thousands(u.Tokens)+" of "+human.Tokens(l.Tokens)+" used"+where)
+	add(l.Duration > 0, Duration, float64(u.Duration)/float64(l.Duration), human.Span(u.Duration)+" of "+human.Span(l.Duration)+" worked"+where)
+	add(!l.Until.IsZero(), Until, a.elapsed(now), end)
+	add(l.Iterations > 0, Iterations, float64(u.Iterations)/float64(l.Iterations), fmt.Sprintf("%d of %d iterations%s", u.Iterations, l.Iterations, where))
+	add(l.Failures > 0, Failures, float64(u.Failures)/float64(l.Failures), fmt.Sprintf("%d of %d tasks failed in a row%s", u.Failures, l.Failures, where))
 	return list
 }
 

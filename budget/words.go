@@ -21,26 +21,6 @@ func (a Account) where() string {
 	}
 }
 
-func (a Account) cost() string {
-	return human.Roughly(a.Used.Unknown, a.Used.Estimated) + human.Dollars(a.Used.CostUSD) + " of " + human.Dollars(a.Limits.CostUSD) + " spent" + a.where()
-}
-
-func (a Account) tokens() string {
-	return human.Thousands(a.Used.Tokens) + " of " + human.Tokens(a.Limits.Tokens) + " used" + a.where()
-}
-
-func (a Account) duration() string {
-	return human.Span(a.Used.Duration) + " of " + human.Span(a.Limits.Duration) + " worked" + a.where()
-}
-
-func (a Account) iterations() string {
-	return fmt.Sprintf("%d of %d iterations", a.Used.Iterations, a.Limits.Iterations) + a.where()
-}
-
-func (a Account) failures() string {
-	return fmt.Sprintf("%d of %d tasks failed in a row", a.Used.Failures, a.Limits.Failures) + a.where()
-}
-
 // Unlimited describes a run that only its tasks end.
 const Unlimited = "none"
 
