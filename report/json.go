@@ -53,7 +53,7 @@ type scopeJSON struct {
 // MarshalJSON writes the usage with null for what is unknown.
 func (u Usage) MarshalJSON() ([]byte, error) {
 	in, cached, out := u.Counts()
-	return marshal(struct {
+	return jsonval.Marshal(struct {
 		Attempts     int      `json:"attempts"`
 		TokensIn     *int64   `json:"tokens_in"`
 		TokensCached *int64   `json:"tokens_cached"`
@@ -66,14 +66,14 @@ func (u Usage) MarshalJSON() ([]byte, error) {
 
 // MarshalJSON writes the spending with what one verified task cost.
 func (s Spending) MarshalJSON() ([]byte, error) {
-	return marshal(struct {
-		Key      string     `json:"key"`
-		Title    NullString `json:"title"`
-		Done     int        `json:"done"`
-		Verified int        `json:"verified"`
-		PerDone  *float64   `json:"cost_per_verified_usd"`
-		Usage    Usage      `json:"usage"`
-	}{s.Key, NullString(s.Title), s.Done, s.Verified, s.PerVerified(), s.Usage})
+	return jsonval.Marshal(struct {
+		Key      string             `json:"key"`
+		Title    jsonval.NullString `json:"title"`
+		Done     int                `json:"done"`
+		Verified int                `json:"verified"`
+		PerDone  *float64           `json:"cost_per_verified_usd"`
+		Usage    Usage              `json:"usage"`
+	}{s.Key, jsonval.NullString(s.Title), s.Done, s.Verified, s.PerVerified(), s.Usage})
 }
 
 type taskJSON struct {

@@ -5,23 +5,24 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/jsonval"
 )
 
 // Line is a run in a list of runs.
 type Line struct {
-	ID         string           `json:"id"`
-	Outcome    event.RunOutcome `json:"outcome"`
-	Reason     NullString       `json:"reason"`
-	Feature    NullString       `json:"feature"`
-	Task       NullString       `json:"task"`
-	StartedAt  Time             `json:"started_at"`
-	EndedAt    Time             `json:"ended_at"`
-	DurationMS int64            `json:"duration_ms"`
-	Iterations int              `json:"iterations"` // its own
-	Continues  NullString       `json:"continues"`
-	Done       int              `json:"done"`   // tasks whose last attempt in the run got them done
-	Failed     int              `json:"failed"` // and those whose last attempt failed them
-	Usage      Usage            `json:"usage"`
+	ID         string             `json:"id"`
+	Outcome    event.RunOutcome   `json:"outcome"`
+	Reason     jsonval.NullString `json:"reason"`
+	Feature    jsonval.NullString `json:"feature"`
+	Task       jsonval.NullString `json:"task"`
+	StartedAt  jsonval.Stamp      `json:"started_at"`
+	EndedAt    jsonval.Stamp      `json:"ended_at"`
+	DurationMS int64              `json:"duration_ms"`
+	Iterations int                `json:"iterations"` // its own
+	Continues  jsonval.NullString `json:"continues"`
+	Done       int                `json:"done"`   // tasks whose last attempt in the run got them done
+	Failed     int                `json:"failed"` // and those whose last attempt failed them
+	Usage      Usage              `json:"usage"`
 
 	Scope dag.Scope `json:"-"`
 }
@@ -49,8 +50,8 @@ func Lines(g *dag.Graph, limit int, life func(dag.Process) dag.Life, now time.Ti
 // LineOf sums a run up by its receipts.
 func LineOf(run dag.Run, receipts []dag.Receipt, life func(dag.Process) dag.Life, now time.Time) Line {
 	l := Line{
-		ID: run.ID, Outcome: run.Outcome, Reason: NullString(run.Reason), Feature: NullString(run.Scope.Feature), Task: NullString(run.Scope.Task),
-		StartedAt: Time{run.StartedAt}, EndedAt: Time{run.EndedAt}, Continues: NullString(run.Continues), Scope: run.Scope,
+		ID: run.ID, Outcome: run.Outcome, Reason: null(run.Reason), Feature: null(run.Scope.Feature), Task: null(run.Scope.Task),
+		StartedAt: when(run.StartedAt), EndedAt: when(run.EndedAt), Continues: null(run.Continues), Scope: run.Scope,
 	}
 	last := map[string]event.AttemptOutcome{}
 	heard := run.StartedAt

@@ -6,6 +6,7 @@ import (
 
 	"ralph/budget"
 	"ralph/dag"
+	"ralph/internal/jsonval"
 )
 
 // OverviewTasks is how many tasks of each sort an overview lists, but for running ones.
@@ -19,8 +20,8 @@ type Overview struct {
 	Groups   int                `json:"groups"`
 	Ready    int                `json:"ready"`
 	Waiting  int                `json:"waiting"`
-	NextWait Time               `json:"next_wait"`
-	Paused   Time               `json:"paused"`
+	NextWait jsonval.Stamp      `json:"next_wait"`
+	Paused   jsonval.Stamp      `json:"paused"`
 	Limits   []AgentLimit       `json:"limits"`
 	UsedUp   []string           `json:"used_up"` // budgets
 	Runs     []OpenRun          `json:"runs"`
@@ -38,22 +39,22 @@ type Overview struct {
 
 // AgentLimit is an agent that is rate-limited until then.
 type AgentLimit struct {
-	Agent  string `json:"agent"`
-	Until  Time   `json:"until"`
-	Reason string `json:"reason"`
+	Agent  string        `json:"agent"`
+	Until  jsonval.Stamp `json:"until"`
+	Reason string        `json:"reason"`
 }
 
 // OpenRun is a run that has not ended, as far as is known.
 type OpenRun struct {
-	ID         string       `json:"id"`
-	Feature    NullString   `json:"feature"`
-	Task       NullString   `json:"task"`
-	PID        int64        `json:"pid"`
-	State      string       `json:"state"` // running, stopping, died or unknown
-	StartedAt  Time         `json:"started_at"`
-	Heartbeat  Time         `json:"heartbeat_at"`
-	Iterations int          `json:"iterations"`
-	Attempts   []Checkpoint `json:"attempts"`
+	ID         string             `json:"id"`
+	Feature    jsonval.NullString `json:"feature"`
+	Task       jsonval.NullString `json:"task"`
+	PID        int64              `json:"pid"`
+	State      string             `json:"state"` // running, stopping, died or unknown
+	StartedAt  jsonval.Stamp      `json:"started_at"`
+	Heartbeat  jsonval.Stamp      `json:"heartbeat_at"`
+	Iterations int                `json:"iterations"`
+	Attempts   []Checkpoint       `json:"attempts"`
 
 	Scope dag.Scope `json:"-"`
 }
@@ -63,16 +64,16 @@ const StateDied = "died"
 
 // Checkpoint is how far an attempt has come that is in progress.
 type Checkpoint struct {
-	ID        string     `json:"id"`
-	Task      string     `json:"task"`
-	Phase     dag.Phase  `json:"phase"`
-	Iteration int        `json:"iteration"`
-	Agent     NullString `json:"agent"`
-	Model     NullString `json:"model"`
-	StartedAt Time       `json:"started_at"`
-	Heartbeat Time       `json:"heartbeat_at"`
-	TokensIn  *int64     `json:"tokens_in"`
-	TokensOut *int64     `json:"tokens_out"`
+	ID        string             `json:"id"`
+	Task      string             `json:"task"`
+	Phase     dag.Phase          `json:"phase"`
+	Iteration int                `json:"iteration"`
+	Agent     jsonval.NullString `json:"agent"`
+	Model     jsonval.NullString `json:"model"`
+	StartedAt jsonval.Stamp      `json:"started_at"`
+	Heartbeat jsonval.Stamp      `json:"heartbeat_at"`
+	TokensIn  *int64             `json:"tokens_in"`
+	TokensOut *int64             `json:"tokens_out"`
 	Cost
 }
 
@@ -97,7 +98,7 @@ func LoadOverview(g *dag.Graph, opts OverviewOptions) (o Overview, err error) {
 	}
 	o = Overview{
 		Counts: AllStatuses(tally.ByStatus), Total: tally.Total(), Groups: tally.TotalGroups(), Ready: tally.Ready, Waiting: tally.Waiting,
-		NextWait: Time{tally.NextWait}, Paused: Time{control.PausedAt}, Limits: []AgentLimit{}, Held: []WhyView{}, Features: []FeatureView{},
+		NextWait: when(tally.NextWait), Paused: when(control.PausedAt), Limits: []AgentLimit{}, Held: []WhyView{}, Features: []FeatureView{},
 		Tally: tally,
 	}
 	limits, err := g.AgentLimits()
@@ -105,7 +106,7 @@ func LoadOverview(g *dag.Graph, opts OverviewOptions) (o Overview, err error) {
 		return o, err
 	}
 	for _, l := range limits {
-		o.Limits = append(o.Limits, AgentLimit{l.Agent, Time{l.Until}, l.Reason})
+		o.Limits = append(o.Limits, AgentLimit{l.Agent, when(l.Until), l.Reason})
 	}
 	used, err := g.UsageSince(time.UnixMilli(0), "")
 	if err != nil {
@@ -216,8 +217,8 @@ func openRuns(g *dag.Graph, life func(dag.Process) dag.Life) ([]OpenRun, error) 
 			return nil, err
 		}
 		open := OpenRun{
-			ID: run.ID, Feature: NullString(run.Scope.Feature), Task: NullString(run.Scope.Task), PID: run.Process.PID, StartedAt: Time{run.StartedAt},
-			Heartbeat: Time{run.Heartbeat}, Iterations: run.Iterations, Attempts: []Checkpoint{}, Scope: run.Scope,
+			ID: run.ID, Feature: null(run.Scope.Feature), Task: null(run.Scope.Task), PID: run.Process.PID, StartedAt: when(run.StartedAt),
+			Heartbeat: when(run.Heartbeat), Iterations: run.Iterations, Attempts: []Checkpoint{}, Scope: run.Scope,
 		}
 		switch known := life(run.Process); {
 		case known == dag.Dead:
@@ -242,7 +243,7 @@ func openRuns(g *dag.Graph, life func(dag.Process) dag.Life) ([]OpenRun, error) 
 func checkpointOf(at dag.Attempt) Checkpoint {
 	in, _, out := at.Counts()
 	return Checkpoint{
-		ID: at.ID, Task: at.Task, Phase: at.Phase, Iteration: at.Iteration, Agent: NullString(at.Agent), Model: NullString(at.Model),
-		StartedAt: Time{at.StartedAt}, Heartbeat: Time{at.Heartbeat}, TokensIn: in, TokensOut: out, Cost: CostOf(at.Usage),
+		ID: at.ID, Task: at.Task, Phase: at.Phase, Iteration: at.Iteration, Agent: null(at.Agent), Model: null(at.Model),
+		StartedAt: when(at.StartedAt), Heartbeat: when(at.Heartbeat), TokensIn: in, TokensOut: out, Cost: CostOf(at.Usage),
 	}
 }

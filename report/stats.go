@@ -9,6 +9,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/jsonval"
 )
 
 // Pace is how long attempts took, and how many of them succeeded.
@@ -33,7 +34,7 @@ func (p Pace) MarshalJSON() ([]byte, error) {
 		share, p50, p95 := p.Share(), p.P50.Milliseconds(), p.P95.Milliseconds()
 		j.Success, j.P50MS, j.P95MS = &share, &p50, &p95
 	}
-	return marshal(j)
+	return jsonval.Marshal(j)
 }
 
 // Share is how many of 1 succeeded.

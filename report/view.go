@@ -1,8 +1,6 @@
 package report
 
 import (
-	"bytes"
-	"encoding/json"
 	"time"
 
 	"ralph/dag"
@@ -13,36 +11,10 @@ import (
 
 // The shapes of docs/json.md that several commands print. Keys do not change once released.
 
-// Time is RFC 3339 in JSON, to the second; the zero time is null.
-type Time struct{ time.Time }
+// null is shorthand for text that may be absent.
+type null = jsonval.NullString
 
-// MarshalJSON writes the time.
-func (t Time) MarshalJSON() ([]byte, error) {
-	if t.IsZero() {
-		return []byte("null"), nil
-	}
-	return []byte(`"` + stamp(t.Time) + `"`), nil
-}
-
-// NullString is a string that is null in JSON if it is empty.
-type NullString string
-
-// MarshalJSON writes the text.
-func (t NullString) MarshalJSON() ([]byte, error) {
-	if t == "" {
-		return []byte("null"), nil
-	}
-	return marshal(string(t))
-}
-
-// marshal leaves <, > and & as they are; an encoder that wants to can still escape them.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return b.Bytes(), err
-}
+func when(t time.Time) jsonval.Stamp { return jsonval.Stamp{Time: t} }
 
 // Cost is what something cost. A null is unknown, or nothing: Unknown says which.
 type Cost struct {
@@ -64,34 +36,34 @@ func (c Cost) String() string {
 
 // TaskView is a task with what its own row does not hold.
 type TaskView struct {
-	ID           string     `json:"id"`
-	Title        string     `json:"title"`
-	Description  string     `json:"description"`
-	Status       dag.Status `json:"status"`
-	Ready        bool       `json:"ready"`
-	Priority     int64      `json:"priority"`
-	Parent       NullString `json:"parent"`
-	Feature      NullString `json:"feature"`
-	Blockers     []string   `json:"blockers"`
-	Children     []string   `json:"children"`
-	Kind         dag.Kind   `json:"kind"`
-	Agent        NullString `json:"agent"`
-	Model        NullString `json:"model"`
-	Gates        []string   `json:"gates"`
-	Tampering    bool       `json:"allow_tampering"`
-	Retries      int        `json:"retries"`
-	MaxRetries   int        `json:"max_retries"`
-	Attempts     int        `json:"attempts"`
-	Verification NullString `json:"verification"`
-	Unverified   NullString `json:"unverified"`
-	ClaimedBy    NullString `json:"claimed_by"`
-	NotBefore    Time       `json:"not_before"`
-	Paused       bool       `json:"paused"`
-	LastFailure  NullString `json:"last_failure"`
-	CreatedAt    Time       `json:"created_at"`
-	UpdatedAt    Time       `json:"updated_at"`
-	StartedAt    Time       `json:"started_at"`
-	FinishedAt   Time       `json:"finished_at"`
+	ID           string             `json:"id"`
+	Title        string             `json:"title"`
+	Description  string             `json:"description"`
+	Status       dag.Status         `json:"status"`
+	Ready        bool               `json:"ready"`
+	Priority     int64              `json:"priority"`
+	Parent       jsonval.NullString `json:"parent"`
+	Feature      jsonval.NullString `json:"feature"`
+	Blockers     []string           `json:"blockers"`
+	Children     []string           `json:"children"`
+	Kind         dag.Kind           `json:"kind"`
+	Agent        jsonval.NullString `json:"agent"`
+	Model        jsonval.NullString `json:"model"`
+	Gates        []string           `json:"gates"`
+	Tampering    bool               `json:"allow_tampering"`
+	Retries      int                `json:"retries"`
+	MaxRetries   int                `json:"max_retries"`
+	Attempts     int                `json:"attempts"`
+	Verification jsonval.NullString `json:"verification"`
+	Unverified   jsonval.NullString `json:"unverified"`
+	ClaimedBy    jsonval.NullString `json:"claimed_by"`
+	NotBefore    jsonval.Stamp      `json:"not_before"`
+	Paused       bool               `json:"paused"`
+	LastFailure  jsonval.NullString `json:"last_failure"`
+	CreatedAt    jsonval.Stamp      `json:"created_at"`
+	UpdatedAt    jsonval.Stamp      `json:"updated_at"`
+	StartedAt    jsonval.Stamp      `json:"started_at"`
+	FinishedAt   jsonval.Stamp      `json:"finished_at"`
 
 	Task dag.Task `json:"-"`
 }
@@ -118,12 +90,12 @@ func ViewTasks(g *dag.Graph, retries int, now time.Time, tasks ...dag.Task) ([]T
 		}
 		list[i] = TaskView{
 			ID: t.ID, Title: t.Title, Description: t.Description, Status: t.Status, Ready: t.Ready(now), Priority: t.Priority,
-			Parent: NullString(t.Parent), Feature: NullString(t.Feature), Blockers: IDs(blockers), Children: IDs(children), Kind: t.Kind,
-			Agent: NullString(t.Agent), Model: NullString(t.Model), Gates: jsonval.List(t.Gates), Tampering: t.AllowTampering,
-			Retries: t.Retries, MaxRetries: retries, Attempts: t.Attempts, Verification: NullString(t.Verification),
-			Unverified: NullString(t.Unverified), ClaimedBy: NullString(t.Owner), NotBefore: Time{t.NotBefore}, Paused: t.Paused,
-			LastFailure: NullString(failure), CreatedAt: Time{t.CreatedAt}, UpdatedAt: Time{t.UpdatedAt},
-			StartedAt: Time{t.StartedAt}, FinishedAt: Time{t.FinishedAt}, Task: t,
+			Parent: null(t.Parent), Feature: null(t.Feature), Blockers: IDs(blockers), Children: IDs(children), Kind: t.Kind,
+			Agent: null(t.Agent), Model: null(t.Model), Gates: jsonval.List(t.Gates), Tampering: t.AllowTampering,
+			Retries: t.Retries, MaxRetries: retries, Attempts: t.Attempts, Verification: null(t.Verification),
+			Unverified: null(t.Unverified), ClaimedBy: null(t.Owner), NotBefore: when(t.NotBefore), Paused: t.Paused,
+			LastFailure: null(failure), CreatedAt: when(t.CreatedAt), UpdatedAt: when(t.UpdatedAt),
+			StartedAt: when(t.StartedAt), FinishedAt: when(t.FinishedAt), Task: t,
 		}
 		if t.MaxRetries != nil {
 			list[i].MaxRetries = *t.MaxRetries
@@ -149,7 +121,7 @@ type FeatureView struct {
 	Tasks     map[dag.Status]int `json:"tasks"`
 	Total     int                `json:"total"`
 	Folder    string             `json:"folder"`
-	CreatedAt Time               `json:"created_at"`
+	CreatedAt jsonval.Stamp      `json:"created_at"`
 
 	Feature dag.Feature `json:"-"`
 }
@@ -157,7 +129,8 @@ type FeatureView struct {
 // ViewFeature adds its folder to a feature.
 func ViewFeature(f dag.Feature, folder string) FeatureView {
 	return FeatureView{
-		ID: f.ID, Name: f.Name, Status: f.Status, Tasks: AllStatuses(f.Tasks), Total: f.Total(), Folder: folder, CreatedAt: Time{f.CreatedAt}, Feature: f,
+		ID: f.ID, Name: f.Name, Status: f.Status, Tasks: AllStatuses(f.Tasks), Total: f.Total(),
+		Folder: folder, CreatedAt: when(f.CreatedAt), Feature: f,
 	}
 }
 
@@ -172,28 +145,28 @@ func AllStatuses(by map[dag.Status]int) map[dag.Status]int {
 
 // WhyView is why a task is not running.
 type WhyView struct {
-	ID         string       `json:"id"`
-	Status     dag.Status   `json:"status"`
-	Ready      bool         `json:"ready"`
-	Unverified NullString   `json:"unverified"` // the attempt whose finished work awaits its verdict
-	Reasons    []ReasonView `json:"reasons"`
+	ID         string             `json:"id"`
+	Status     dag.Status         `json:"status"`
+	Ready      bool               `json:"ready"`
+	Unverified jsonval.NullString `json:"unverified"` // the attempt whose finished work awaits its verdict
+	Reasons    []ReasonView       `json:"reasons"`
 
 	Task dag.Task `json:"-"`
 }
 
 // ReasonView is one reason.
 type ReasonView struct {
-	Kind  string     `json:"kind"`
-	Task  NullString `json:"task"`
-	Text  string     `json:"text"`
-	Until Time       `json:"until"`
+	Kind  string             `json:"kind"`
+	Task  jsonval.NullString `json:"task"`
+	Text  string             `json:"text"`
+	Until jsonval.Stamp      `json:"until"`
 }
 
 // ViewWhy puts a task and the reasons together.
 func ViewWhy(t dag.Task, reasons []dag.Reason, now time.Time) WhyView {
-	v := WhyView{ID: t.ID, Status: t.Status, Ready: t.Ready(now), Unverified: NullString(t.Unverified), Reasons: []ReasonView{}, Task: t}
+	v := WhyView{ID: t.ID, Status: t.Status, Ready: t.Ready(now), Unverified: null(t.Unverified), Reasons: []ReasonView{}, Task: t}
 	for _, r := range reasons {
-		v.Reasons = append(v.Reasons, ReasonView{r.Kind, NullString(r.Task), r.Text, Time{r.Until}})
+		v.Reasons = append(v.Reasons, ReasonView{r.Kind, null(r.Task), r.Text, when(r.Until)})
 	}
 	return v
 }

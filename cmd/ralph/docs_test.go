@@ -139,7 +139,7 @@ func sampleFindings() []doctor.Finding {
 }
 
 func sampleRun(at time.Time) report.OpenRun {
-	in, out, cost, when := int64(12000), int64(800), 0.12, report.Time{Time: at}
+	in, out, cost, when := int64(12000), int64(800), 0.12, jsonval.Stamp{Time: at}
 	return report.OpenRun{
 		ID: "r-00000001", PID: 4242, Feature: "login", StartedAt: when, Heartbeat: when, Iterations: 2, State: "running",
 		Attempts: []report.Checkpoint{{

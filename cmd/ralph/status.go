@@ -10,6 +10,7 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/human"
+	"ralph/internal/jsonval"
 	"ralph/internal/render"
 	"ralph/internal/term"
 	"ralph/report"
@@ -121,7 +122,7 @@ func writeRuns(b *strings.Builder, a *app, p term.Palette, runs []report.OpenRun
 }
 
 func checkpointText(at report.Checkpoint, now time.Time) string {
-	since := func(t report.Time) string { return human.Span(now.Sub(t.Time).Round(time.Second)) }
+	since := func(t jsonval.Stamp) string { return human.Span(now.Sub(t.Time).Round(time.Second)) }
 	parts := []string{at.Task + " " + string(at.Phase) + " for " + since(at.StartedAt), fmt.Sprintf("iteration %d", at.Iteration)}
 	if tokens := human.InOut(or(at.TokensIn, 0), 0, or(at.TokensOut, 0)); tokens != "" {
 		parts = append(parts, tokens)
