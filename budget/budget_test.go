@@ -131,3 +131,16 @@ func has(list []Finding, kinds ...What) bool {
 	}
 	return false
 }
+
+func TestDescribeNamesEveryLimit(t *testing.T) {
+	t.Parallel()
+	until := time.Date(2026, 1, 2, 6, 30, 0, 0, time.UTC)
+	got := Describe(3, Limits{CostUSD: 5, Duration: 8 * time.Hour, Until: until, Failures: 2}, Limits{Tokens: 1000}, Limits{}, Limits{Iterations: 9})
+	want := "3 iterations, $5.00, 8h, until Fri 06:30, 2 failures in a row, 1,000 tokens a task, 9 iterations a day"
+	if got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := Describe(0, Limits{}, Limits{}, Limits{}, Limits{}); got != Unlimited {
+		t.Errorf("got %q without limits", got)
+	}
+}

@@ -25,15 +25,17 @@ func dryRun(ctx context.Context, a *app, opts loop.Options) error {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "scope    %s: %s\nagent    %s\nlimits   %s\nverify   %s\n\n", opts.Host.Setup.Scope, cmp.Or(summary(f.Tally), "no task"), opts.Host.Setup.Agent, opts.Host.Setup.Limits, opts.Host.Setup.Verify)
+	nothing := ""
 	switch {
 	case f.End != "":
-		_, err := fmt.Fprintln(a.stdout, "would begin nothing: "+term.Line(f.End))
-		return err
+		nothing = "would begin nothing: " + term.Line(f.End)
 	case f.Tally.Total() == 0:
-		_, err := fmt.Fprintln(a.stdout, "there is no task in scope; a run would end with status 3")
-		return err
+		nothing = "there is no task in scope; a run would end with status 3"
 	case len(f.Tasks) == 0:
-		_, err := fmt.Fprintln(a.stdout, "nothing is ready; see what waits with: ralph status")
+		nothing = "nothing is ready; see what waits with: ralph status"
+	}
+	if nothing != "" {
+		_, err := fmt.Fprintln(a.stdout, nothing)
 		return err
 	}
 	printReady(a, opts, f.Tasks)
@@ -51,16 +53,14 @@ func dryRun(ctx context.Context, a *app, opts loop.Options) error {
 
 // printReady lists what would run, and then what would not although it is ready.
 func printReady(a *app, opts loop.Options, tasks []loop.PlannedTask) {
-	left := func(t loop.PlannedTask) bool { return t.Skipped != "" }
-	if slices.ContainsFunc(tasks, func(t loop.PlannedTask) bool { return !left(t) }) {
-		fmt.Fprintln(a.stdout, "would run, in this order, before anything else becomes ready:")
-	}
+	var run, skipped string
 	n := 0
 	if from := opts.Graph.Continues; from != nil {
 		n = from.Iterations
 	}
 	for _, t := range tasks {
-		if left(t) {
+		if t.Skipped != "" {
+			skipped += fmt.Sprintf("  %s  %s  %s\n", t.ID, term.Line(t.Skipped), term.Line(t.Title))
 			continue
 		}
 		n++
@@ -71,15 +71,13 @@ func printReady(a *app, opts loop.Options, tasks []loop.PlannedTask) {
 		case t.Unverified != "":
 			how = "only its verdict: the work is finished"
 		}
-		fmt.Fprintf(a.stdout, "  %s  %s  %s\n", t.ID, how, term.Line(t.Title))
+		run += fmt.Sprintf("  %s  %s  %s\n", t.ID, how, term.Line(t.Title))
 	}
-	if slices.ContainsFunc(tasks, left) {
-		fmt.Fprintln(a.stdout, "would be left alone, though ready:")
+	if run != "" {
+		fmt.Fprint(a.stdout, "would run, in this order, before anything else becomes ready:\n"+run)
 	}
-	for _, t := range tasks {
-		if left(t) {
-			fmt.Fprintf(a.stdout, "  %s  %s  %s\n", t.ID, term.Line(t.Skipped), term.Line(t.Title))
-		}
+	if skipped != "" {
+		fmt.Fprint(a.stdout, "would be left alone, though ready:\n"+skipped)
 	}
 }
 

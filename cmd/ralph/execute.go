@@ -23,7 +23,7 @@ type execution struct {
 	opts    loop.Options
 	json    bool
 	output  runOutput
-	session *session // nil if nobody but who watches it is told
+	session *session // nil if only the person who watches it follows it
 	reports *reports // nil if there are none
 	grace   time.Duration
 	flush   func() // shows what was reported so far
