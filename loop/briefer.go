@@ -40,7 +40,7 @@ func (b briefer) assign(claim dag.Claim, agent string, iteration int) attempt.Jo
 			Name: agent, Substitute: t.Agent == "" && agent != o.Host.Setup.Agent, Verifier: o.Agents.Verifier,
 			Standing: b.ledger.standing(agent, t.ID), VerifierProven: b.ledger.proven(o.Agents.Verifier),
 		},
-		Verify: attempt.Verification{Skip: o.Verify.SkipVerify, Reruns: o.Verify.Reruns, Protect: o.Verify.Protect, Verdict: o.Verify.AgentVerdict, Opened: o.Verify.Opened},
+		Verify: attempt.Verification{Skip: o.Verify.Skip, Reruns: o.Verify.Reruns, Protect: o.Verify.Protect, Verdict: o.Verify.AgentVerdict, Opened: o.Verify.Opened},
 		Rules:  o.Rules.Rules, Drift: o.Agents.Drift,
 	}
 	s := &j.Agent.Standing

@@ -120,7 +120,7 @@ func TestEightSimulatedHours(t *testing.T) {
 		var waits []time.Duration // how long each waiting took, on the wall, beyond its end
 		var until time.Time
 		opts := options(store, n.start, t.TempDir(), t.TempDir())
-		opts.Host.Now, opts.Verify.SkipVerify = n.now, true
+		opts.Host.Now, opts.Verify.Skip = n.now, true
 		opts.Recovery.Life = func(dag.Process) dag.Life { return dag.Unknown } // only leases and heartbeats say that we live
 		opts.Host.Observe = func(e event.Event) {
 			switch {

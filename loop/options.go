@@ -102,7 +102,7 @@ type Models struct {
 
 // Verify is how work is checked.
 type Verify struct {
-	SkipVerify   bool     // accept "done" without looking
+	Skip         bool     // accept "done" without looking
 	Gates        []string // for every task, before its own
 	GateRunner   verify.Gates
 	Withheld     []string // names of variables that gates are not given, named when one fails

@@ -56,7 +56,7 @@ func (f *flaky) begin(t *testing.T, with func(*Options)) (*Runner, *dag.Store) {
 	})
 	check.OK(t, err)
 	opts := options(store, f.start, t.TempDir(), t.TempDir())
-	opts.Host.Now, opts.Verify.SkipVerify = f.now, true
+	opts.Host.Now, opts.Verify.Skip = f.now, true
 	opts.Recovery.Life = func(dag.Process) dag.Life { return dag.Unknown }
 	if with != nil {
 		with(&opts)
@@ -169,7 +169,7 @@ func TestAVerifierThatHasAnsweredIsStartedAgain(t *testing.T) {
 		f := &flaky{failures: 5, err: &acp.Error{Kind: acp.CannotStart, Op: "start"}}
 		verdicts := 0
 		r, _ := f.begin(t, func(o *Options) {
-			o.Verify.SkipVerify, o.Verify.AgentVerdict = false, true
+			o.Verify.Skip, o.Verify.AgentVerdict = false, true
 			open := o.Agents.Open
 			o.Agents.Open = func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
 				if op.Verifier {

@@ -35,7 +35,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		}},
 		Agents: loop.Agents{ResumeSession: s.config.Recovery.ResumeSession, Verifier: check.Agent},
 		Verify: loop.Verify{
-			SkipVerify: given.skipVerify, Gates: check.Commands, AgentVerdict: check.Enabled, Reruns: check.Reruns, Protect: check.Protect,
+			Skip: given.skipVerify, Gates: check.Commands, AgentVerdict: check.Enabled, Reruns: check.Reruns, Protect: check.Protect,
 			GateRunner: verify.Gates{Timeout: check.Timeout.Std()},
 		},
 		Prompt:   promptOptions(s),

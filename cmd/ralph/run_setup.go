@@ -30,7 +30,7 @@ func setup(opts loop.Options, chosen agents.Preset, sandbox *sandbox.Confiner) e
 	}
 	b := opts.Limits.Budgets
 	s.Limits = budget.Describe(opts.Limits.Iterations, b.Run, b.Task, b.Feature, b.Day)
-	if opts.Verify.SkipVerify {
+	if opts.Verify.Skip {
 		s.Verify = "off: the agent's word counts"
 		return s
 	}
