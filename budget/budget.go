@@ -5,8 +5,10 @@ package budget
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
+	"ralph/dag"
 	"ralph/internal/human"
 )
 
@@ -148,4 +150,67 @@ func (a Account) elapsed(now time.Time) float64 {
 		return 0
 	}
 	return min(float64(now.Sub(a.Used.Since))/float64(whole), math.Nextafter(1, 0))
+}
+
+// Settled is what attempts used that have ended, as the graph adds it up.
+func Settled(settled dag.Usage) Used {
+	return Used{
+		CostUSD: settled.Cost(),
+		Tokens:  settled.Tokens(), Estimated: settled.Estimated, Unknown: settled.Unknown,
+		Iterations: settled.Attempts, Failures: settled.Failures, Duration: settled.Worked,
+	}
+}
+
+// Midnight is when the day began, which where clocks are put forward at night may be
+// one o'clock.
+func Midnight(now time.Time) time.Time {
+	y, m, d := now.Date()
+	t := time.Date(y, m, d, 0, 0, 0, 0, now.Location())
+	for t.Day() != d {
+		t = t.Add(time.Hour) // time.Date may answer with the evening before
+	}
+	return t
+}
+
+// where says what a budget is for, after what was spent.
+func (a Account) where() string {
+	switch a.Scope {
+	case Day:
+		return " today"
+	case Feature:
+		return " on feature " + a.Name
+	case Task:
+		return " on " + a.Name
+	default:
+		return ""
+	}
+}
+
+// Unlimited describes a run that only its tasks end.
+const Unlimited = "none"
+
+// Describe lists the limits of a run, and of each task, feature and day.
+func Describe(iterations int, run, task, feature, day Limits) string {
+	run.Iterations = iterations
+	var parts []string
+	for _, l := range []struct {
+		of string
+		Limits
+	}{{"", run}, {" a task", task}, {" a feature", feature}, {" a day", day}} {
+		add := func(limited bool, text string) {
+			if limited {
+				parts = append(parts, text+l.of)
+			}
+		}
+		add(l.Iterations > 0, human.Count(l.Iterations, "iteration"))
+		add(l.CostUSD > 0, fmt.Sprintf("$%.2f", l.CostUSD))
+		add(l.Tokens > 0, human.Tokens(l.Tokens))
+		add(l.Duration > 0, human.Duration(l.Duration))
+		add(!l.Until.IsZero(), "until "+l.Until.Format("Mon 15:04")) // the day, because it may be tomorrow's
+		add(l.Failures > 0, human.Count(l.Failures, "failure")+" in a row")
+	}
+	if len(parts) == 0 {
+		return Unlimited
+	}
+	return strings.Join(parts, ", ")
 }

@@ -2,6 +2,8 @@ package knowledge
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -153,4 +155,80 @@ func sweep(root *os.Root, now time.Time) {
 			_ = root.Remove(name)
 		}
 	}
+}
+
+const maxSlug = 60 // bytes
+
+// slug makes the name of a file, without .md, of any title: a to z, 0 to 9 and
+// single dashes between them, at most maxSlug bytes. A title of which too much is
+// lost is named by its hash.
+func slug(title string) string {
+	var b strings.Builder
+	lost := 0
+	for _, r := range strings.ToLower(title) {
+		switch {
+		case 'a' <= r && r <= 'z' || '0' <= r && r <= '9':
+			b.WriteRune(r)
+		case r > 0x7f:
+			lost++
+			fallthrough
+		default:
+			if b.Len() > 0 && !strings.HasSuffix(b.String(), "-") {
+				b.WriteByte('-')
+			}
+		}
+		if b.Len() >= maxSlug {
+			break
+		}
+	}
+	name := strings.Trim(b.String(), "-")
+	if name == "" || lost > len(name) || isReserved(name) {
+		return "k-" + hash(title)
+	}
+	return name
+}
+
+// hash tells titles apart whose slugs are the same.
+func hash(title string) string {
+	sum := sha256.Sum256([]byte(title))
+	return hex.EncodeToString(sum[:4])
+}
+
+// isReserved says whether Windows takes the name for a device.
+func isReserved(name string) bool {
+	return slices.Contains([]string{"con", "prn", "aux", "nul"}, name) ||
+		len(name) == 4 && (strings.HasPrefix(name, "com") || strings.HasPrefix(name, "lpt"))
+}
+
+// duplicate finds the entry that says what e says: by its title, else the first
+// by title that is similar.
+func duplicate(entries []Entry, e Entry) (Entry, bool) {
+	for _, old := range entries {
+		if old.key == e.key {
+			return old, true
+		}
+	}
+	for _, old := range entries {
+		if similar(old, e) {
+			return old, true
+		}
+	}
+	return Entry{}, false
+}
+
+// similar says whether two entries share more than half of the tags of the one
+// that has more, and the words of one title stand within the other's.
+func similar(a, b Entry) bool {
+	shared := 0
+	for _, tag := range a.tags {
+		if slices.Contains(b.tags, tag) {
+			shared++
+		}
+	}
+	return 2*shared > max(len(a.tags), len(b.tags)) && within(key(a.Title), key(b.Title))
+}
+
+// within says whether one key holds the other, word by word.
+func within(a, b string) bool {
+	return strings.Contains(" "+a+" ", " "+b+" ") || strings.Contains(" "+b+" ", " "+a+" ")
 }

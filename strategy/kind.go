@@ -2,7 +2,11 @@ package strategy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
+
+	"ralph/event"
 )
 
 // Kind names a strategy, spelled as on the command line.
@@ -75,4 +79,142 @@ func planThenExecute(in Input) (Tier, string) {
 		return Opus, "the first iteration plans"
 	}
 	return Sonnet, "later iterations execute"
+}
+
+const (
+	// recent is how many attempts back the trouble of other tasks counts.
+	// Without an end to it one failure in the evening would buy the dearest
+	// tier for the rest of the night.
+	recent = 10
+	// steady is how many clean completions allow the cheapest tier.
+	steady = 3
+)
+
+// costOptimized answers any distress with the best tier, a steady run of
+// completions with the cheapest, and everything else with the middle one.
+// Distress is looked for first, so no number of completions outweighs it.
+func costOptimized(in Input) (Tier, string) {
+	if in.Retries > 0 {
+		return Opus, fmt.Sprintf("retry %d of this task", in.Retries)
+	}
+	clean, fresh := 0, true
+	for i, a := range in.History {
+		mine := a.Task == in.Task && in.Task != ""
+		near := i >= len(in.History)-recent
+		if !mine && !near {
+			continue
+		}
+		if d, why := assess(a); d > calm {
+			return Opus, why
+		}
+		if a.Outcome == event.AttemptDone && near {
+			clean++
+		}
+		if mine && a.Outcome == event.AttemptReleased {
+			fresh = false
+		}
+	}
+	switch {
+	case clean < steady:
+		return Sonnet, "neither trouble nor a steady run yet"
+	case !fresh:
+		return Sonnet, "this task has ended without a verdict before"
+	}
+	return Haiku, fmt.Sprintf("%d clean completions", clean)
+}
+
+// hopeless is how many troubled attempts at one task ask for the best tier.
+const hopeless = 2
+
+// escalate replays the history: the level goes up with distress and with the
+// tiers already bought, and only an attempt's hint sets it lower. Distress from
+// before a hint is thereby settled, and does not undo the hint.
+func escalate(in Input) (Tier, string) {
+	level, reason := Haiku, "no distress"
+	raise := func(to Tier, why string) {
+		if higher(level, to) != level {
+			level, reason = to, why
+		}
+	}
+	troubled := map[string]int{}
+	for _, a := range in.History {
+		raise(a.Tier, "the level reached before")
+		d, why := assess(a)
+		raise(d.tier(), why)
+		if a.Outcome.Trouble() {
+			troubled[a.Task]++
+		}
+		if troubled[a.Task] >= hopeless && a.Outcome.Trouble() {
+			raise(Opus, "repeated trouble with one task")
+		}
+		if hint, ok := ParseTier(a.Hint); ok {
+			level, reason = hint, "the level that a hint set"
+		}
+	}
+	switch {
+	case in.Retries >= hopeless:
+		raise(Opus, fmt.Sprintf("retry %d of this task", in.Retries))
+	case in.Retries > 0:
+		raise(Sonnet, fmt.Sprintf("retry %d of this task", in.Retries))
+	}
+	return level, reason
+}
+
+// distress is how much help an attempt seems to have needed.
+type distress int
+
+const (
+	calm distress = iota
+	moderate
+	severe
+)
+
+// tier is the one that Escalate answers that much distress with.
+func (d distress) tier() Tier { return Tiers()[d] }
+
+// signal returns the distress that a word stands for. CostOptimized asks only
+// whether there is any; Escalate tells the two kinds apart.
+func signal(word string) distress {
+	switch word {
+	case "error", "failure", "failed", "bug":
+		return moderate
+	case "stuck", "cannot", "unable", "panic", "crash", "broken", "regression":
+		return severe
+	}
+	return calm
+}
+
+// negation reports whether a word takes back the signal right after it, as in
+// "no regression".
+func negation(word string) bool { return slices.Contains([]string{"no", "without", "zero", "0"}, word) }
+
+// heard returns the worst signal among the whole words of a note and the word
+// it came from: "debug" and "error_code" are no signals, "Bug:" is one.
+func heard(notes string) (worst distress, word string) {
+	previous := ""
+	for _, field := range strings.FieldsFunc(notes, notInWord) {
+		w := strings.ToLower(field)
+		if d := signal(w); d > worst && !negation(previous) {
+			worst, word = d, w
+		}
+		previous = w
+	}
+	return worst, word
+}
+
+func notInWord(r rune) bool {
+	return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+}
+
+// assess returns how much distress an attempt shows, by its outcome and by its
+// notes, and what showed it.
+func assess(a Attempt) (distress, string) {
+	d, word := heard(a.Notes)
+	if a.Outcome.Trouble() && d < severe {
+		return moderate, "an attempt ended as " + string(a.Outcome)
+	}
+	if d > calm {
+		return d, "the notes of an attempt say " + word
+	}
+	return calm, ""
 }

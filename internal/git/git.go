@@ -5,10 +5,13 @@ package git
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -162,4 +165,79 @@ func after(line string, n int) string {
 		return fields[n]
 	}
 	return ""
+}
+
+// withoutFilters is our environment with every filter switched off that the
+// repository's own configuration has. git runs filters while it only looks, an
+// agent can write that configuration, and ralph itself is not confined. What the
+// user has set up for all repositories stays.
+func withoutFilters(ctx context.Context, dir string) []string {
+	env := exec.CommandContext(ctx, "git").Environ()
+	count := 0
+	for _, entry := range env {
+		if n, ok := strings.CutPrefix(entry, "GIT_CONFIG_COUNT="); ok {
+			count, _ = strconv.Atoi(n) // git refuses what is no number
+		}
+	}
+	for _, scope := range []string{"--local", "--worktree"} {
+		cmd := exec.CommandContext(ctx, "git", "config", scope, "--includes", "--name-only", "-z", "--get-regexp", `^filter\.`)
+		cmd.Dir, cmd.WaitDelay = dir, time.Second
+		out, err := cmd.Output()
+		if err != nil {
+			continue // there are none
+		}
+		for name := range strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00") {
+			value := ""
+			if strings.HasSuffix(strings.ToLower(name), ".required") {
+				value = "false"
+			}
+			env = append(env, "GIT_CONFIG_KEY_"+strconv.Itoa(count)+"="+name, "GIT_CONFIG_VALUE_"+strconv.Itoa(count)+"="+value)
+			count++
+		}
+	}
+	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(count))
+}
+
+// Stash puts the uncommitted changes of these files, untracked ones too, into git's
+// stash, and nothing else.
+func Stash(ctx context.Context, dir, message string, files []string) error {
+	if len(files) == 0 {
+		return errors.New("no files to stash")
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath="+os.DevNull,
+		"stash", "push", "--include-untracked", "--message", message, "--pathspec-from-file=-", "--pathspec-file-nul")
+	cmd.Dir, cmd.Env = dir, append(withoutFilters(ctx, dir), "GIT_LITERAL_PATHSPECS=1")
+	cmd.Stdin = strings.NewReader(strings.Join(files, "\x00"))
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		why, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+		return fmt.Errorf("git stash: %w: %s", err, why)
+	}
+	return nil
+}
+
+// Stashed is an entry of git's stash.
+type Stashed struct{ Name, Message string }
+
+// Stashes lists the entries whose messages begin so, the newest first.
+func Stashes(ctx context.Context, dir, prefix string) []Stashed {
+	if repository(dir) == "" {
+		return nil
+	}
+	out, err := run(ctx, dir, "stash", "list", "-z", "--format=%gd %gs")
+	if err != nil {
+		return nil
+	}
+	var list []Stashed
+	for entry := range strings.SplitSeq(string(out), "\x00") {
+		name, message, _ := strings.Cut(entry, " ")
+		_, message, _ = strings.Cut(message, ": ") // "On main"
+		if strings.HasPrefix(message, prefix) {
+			list = append(list, Stashed{Name: name, Message: message})
+		}
+	}
+	return list
 }

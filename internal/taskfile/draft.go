@@ -75,3 +75,114 @@ func cut(s string, most int) string {
 	}
 	return string(r[:most-1]) + "…"
 }
+
+// family says who contains whom in a draft.
+type family struct {
+	byRef    map[string]int
+	children [][]int
+	first    []int // of a walk through the trees: each task's own number
+	last     []int // and the highest one below it
+}
+
+// family drops parents that are not in the file and looks at the others. Parents
+// that run in a circle are left for the graph to refuse.
+func (d *draft) family() family {
+	f := family{
+		byRef: d.byRef(), children: make([][]int, len(d.specs)),
+		first: make([]int, len(d.specs)), last: make([]int, len(d.specs)),
+	}
+	var roots []int
+	for i := range d.specs {
+		s := &d.specs[i]
+		p, ok := f.byRef[s.Parent]
+		switch {
+		case ok:
+			f.children[p] = append(f.children[p], i)
+			continue
+		case s.Parent != "":
+			d.lose(s.Line, "part of %s, which is not in the file", s.Parent)
+			s.Parent = ""
+		}
+		roots = append(roots, i)
+	}
+	number := 0
+	var walk func(int)
+	walk = func(i int) {
+		number++
+		f.first[i] = number
+		for _, c := range f.children[i] {
+			walk(c)
+		}
+		f.last[i] = number
+	}
+	for _, i := range roots {
+		walk(i)
+	}
+	return f
+}
+
+func (d *draft) byRef() map[string]int {
+	byRef := make(map[string]int, len(d.specs))
+	for i, s := range d.specs {
+		if _, taken := byRef[s.Ref]; !taken && s.Ref != "" {
+			byRef[s.Ref] = i
+		}
+	}
+	return byRef
+}
+
+func (f family) contains(group, task int) bool {
+	return f.first[group] < f.first[task] && f.first[task] <= f.last[group]
+}
+
+// dropEdges leaves out what a task is said to wait for if that is not in the file,
+// or is a part of the task itself, for which a group always waits.
+func (d *draft) dropEdges(f family) {
+	for i := range d.specs {
+		s := &d.specs[i]
+		s.After = slices.DeleteFunc(s.After, func(name string) bool {
+			blocker, ok := f.byRef[name]
+			switch {
+			case !ok:
+				d.lose(s.Line, "waits for %s, which is not in the file", name)
+				return true
+			case f.contains(i, blocker):
+				d.lose(s.Line, "waits for its own subtask, as every group does")
+				return true
+			}
+			return false
+		})
+		if len(s.After) == 0 {
+			s.After = nil
+		}
+	}
+}
+
+// settleGroups lets subtasks decide whether a group is done, as the graph does,
+// and says where the file had it otherwise.
+func (d *draft) settleGroups(f family) {
+	var done func(i int) bool
+	done = func(i int) bool {
+		s := &d.specs[i]
+		if len(f.children[i]) == 0 {
+			return s.Status == dag.Done
+		}
+		all := true
+		for _, c := range f.children[i] {
+			all = done(c) && all
+		}
+		switch {
+		case !all && s.Status == dag.Done:
+			s.Status = ""
+			d.lose(s.Line, "done before its subtasks: it is open until they are done")
+		case all && s.Status == "" && !d.given[i]:
+			d.lose(s.Line, "open although its subtasks are done: it counts as done")
+		}
+		return all && s.Status != dag.Blocked
+	}
+	for i := range d.specs {
+		if d.specs[i].Parent == "" {
+			done(i)
+		}
+	}
+}

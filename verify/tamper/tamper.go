@@ -5,7 +5,9 @@ package tamper
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -168,4 +170,121 @@ func plain(name string) string {
 		return quoted
 	}
 	return name
+}
+
+// language is one whose tests we know.
+type language int
+
+const (
+	none language = iota
+	golang
+	javascript
+	python
+	rust
+)
+
+// classify says by its name which tests a file may hold, and whether it is named
+// as one that holds tests. Folders that test runners leave out hold none.
+func classify(file string) (lang language, named bool) {
+	if file == "" {
+		return none, false
+	}
+	folders := strings.Split(file, "/")
+	base := folders[len(folders)-1]
+	folders = folders[:len(folders)-1]
+	in := func(names ...string) bool {
+		return slices.ContainsFunc(folders, func(f string) bool { return slices.Contains(names, f) })
+	}
+	stem := strings.TrimSuffix(base, path.Ext(base))
+	switch path.Ext(base) {
+	case ".go":
+		hidden := func(name string) bool { return strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") }
+		if !strings.HasSuffix(stem, "_test") || hidden(base) || slices.ContainsFunc(folders, hidden) || in("testdata", "vendor") {
+			return none, false
+		}
+		return golang, true
+	case ".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts":
+		named = slices.Contains([]string{".test", ".spec", ".cy", ".e2e"}, path.Ext(stem)) || in("__tests__")
+		if in("node_modules") || (!named && !in("test", "tests", "spec", "e2e", "cypress")) {
+			return none, false
+		}
+		return javascript, named && !in("__tests__")
+	case ".py":
+		named = strings.HasPrefix(stem, "test_") || strings.HasSuffix(stem, "_test")
+		if in("site-packages", "node_modules", ".venv", "venv") || (!named && !in("test", "tests") && stem != "conftest" && stem != "tests") {
+			return none, false
+		}
+		return python, named
+	case ".rs":
+		if in("target", "vendor") {
+			return none, false
+		}
+		return rust, len(folders) > 0 && folders[len(folders)-1] == "tests"
+	}
+	return none, false
+}
+
+// ValidGlob explains why a glob of `[verify] protect` cannot be used. In a glob, * and
+// ? and [a-z] match within a name, ** stands for any number of folders, a folder
+// means all that is in it, and ! in front takes out what an earlier glob took in.
+func ValidGlob(glob string) error {
+	pattern := strings.TrimSuffix(strings.TrimPrefix(glob, "!"), "/")
+	if pattern == "" {
+		return fmt.Errorf("glob %q names nothing", glob)
+	}
+	for segment := range strings.SplitSeq(pattern, "/") {
+		_, err := path.Match(segment, "")
+		switch {
+		case segment == "" || segment == "." || segment == "..":
+			err = errors.New(". and .. and empty names have no place in it")
+		case segment != "**" && strings.Contains(segment, "**"):
+			err = errors.New("** must stand alone between slashes")
+		case err != nil:
+			err = errors.New("a bracket is not closed, or a backslash ends it")
+		}
+		if err != nil {
+			return fmt.Errorf("glob %q: %w", glob, err)
+		}
+	}
+	return nil
+}
+
+// protected reports whether the last glob that speaks of a file takes it in.
+func protected(name string, globs []string) bool {
+	is := false
+	segments := strings.Split(name, "/")
+	for _, glob := range globs {
+		pattern, not := strings.CutPrefix(glob, "!")
+		if is != !not && matches(strings.Split(strings.TrimSuffix(pattern, "/"), "/"), segments) {
+			is = !not
+		}
+	}
+	return is
+}
+
+// matches reports whether a pattern matches a path or a folder that it is in. To
+// go back to the last ** only is enough, and keeps a long pattern cheap.
+func matches(pattern, name []string) bool {
+	p, n, star, from := 0, 0, -1, 0
+	for n < len(name) {
+		switch {
+		case p == len(pattern):
+			return true // a folder
+		case pattern[p] == "**":
+			star, from = p, n
+			p++
+			continue
+		}
+		if ok, _ := path.Match(pattern[p], name[n]); ok {
+			p, n = p+1, n+1
+			continue
+		}
+		if star < 0 {
+			return false
+		}
+		from++
+		p, n = star+1, from
+	}
+	// What is left must need no name; a/** means what is in a, and not a.
+	return p == len(pattern)
 }
