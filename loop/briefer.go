@@ -139,17 +139,10 @@ func Gather(ctx context.Context, opts Options, run string, t dag.Task) (in promp
 	return attempt.Brief(ctx, in, opts.sources(opts.Place.Dir, t, nil), opts.Place.Dir, git.Look(ctx, opts.Place.Dir), last), nil
 }
 
-// Context is what a prompt takes from files, read for each attempt.
-type Context struct {
-	Spec, Plan   prompt.Document
-	Instructions []string // names of files such as AGENTS.md
-}
-
 // sources reads what the project's files say about a task.
 func (o *Options) sources(dir string, t dag.Task, changed []string) (s attempt.Sources) {
 	if o.Prompt.Context != nil {
-		c := o.Prompt.Context(t)
-		s.Spec, s.Plan, s.Instructions = c.Spec, c.Plan, c.Instructions
+		s = o.Prompt.Context(t)
 	}
 	if o.Prompt.Knowledge == nil {
 		return s

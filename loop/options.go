@@ -114,7 +114,7 @@ type Verify struct {
 
 // Prompt is what prompts are made of besides the graph.
 type Prompt struct {
-	Context   func(dag.Task) Context
+	Context   func(dag.Task) attempt.Sources // the documents of a task
 	Recall    journal.Options
 	Knowledge *knowledge.Store // nil means that nothing is looked up or written
 	Tokens    int              // of knowledge in a prompt; 0 means the default

@@ -14,6 +14,7 @@ import (
 	"ralph/journal"
 	"ralph/knowledge"
 	"ralph/loop"
+	"ralph/loop/attempt"
 	"ralph/prompt"
 )
 
@@ -57,9 +58,8 @@ func promptOptions(s *session) loop.Prompt {
 }
 
 // promptContext reads the documents of a task's feature each time that it is called.
-func promptContext(s *session) func(dag.Task) loop.Context {
-	return func(t dag.Task) loop.Context {
-		var c loop.Context
+func promptContext(s *session) func(dag.Task) attempt.Sources {
+	return func(t dag.Task) (c attempt.Sources) {
 		if t.Feature != "" {
 			folder := s.project.Feature(t.Feature)
 			c.Spec = document(s.project.Root, filepath.Join(folder, "spec.md"))
