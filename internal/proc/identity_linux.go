@@ -1,10 +1,12 @@
 package proc
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -56,4 +58,71 @@ func here() (boot, ns string, err error) {
 		return "", "", fmt.Errorf("read pid namespace: %w", err)
 	}
 	return strings.TrimSpace(string(raw)), ns, nil
+}
+
+// Take records the helpers of this process and everything below them.
+func Take(owner string) (Record, error) {
+	boot, ns, err := here()
+	if err != nil {
+		return Record{}, err
+	}
+	r := Record{Owner: owner, BootID: boot, PIDNS: ns}
+	t, err := readTable()
+	if err != nil {
+		return Record{}, err
+	}
+	if r.At, err = uptime(); err != nil {
+		return Record{}, err
+	}
+	var helpers []int
+	for pid, st := range t {
+		if st.ppid == os.Getpid() && isHelper(pid) {
+			helpers = append(helpers, pid)
+			r.add(st)
+		}
+	}
+	for _, st := range t.below(helpers...) {
+		r.add(st)
+	}
+	slices.SortFunc(r.Processes, func(a, b Member) int { return cmp.Compare(a.Pid, b.Pid) })
+	return r, nil
+}
+
+func (r *Record) add(st stat) {
+	r.Processes = append(r.Processes, Member{Pid: st.pid, Start: st.start, Session: st.session})
+}
+
+// afterwards is how long after a record was taken a process may have begun that is
+// known by its session only, in clock ticks. A number of a session that nobody is
+// in any more is used again, but not within that time.
+const afterwards = 60 * 100
+
+func (r Record) owns(t table, st stat) bool {
+	for _, m := range r.Processes {
+		if m.Pid == st.pid && m.Start == st.start {
+			return true
+		}
+		if m.Session == 0 || m.Session != st.session || st.start > r.At+afterwards {
+			continue
+		}
+		// The number belongs to whoever leads the session, as long as that lives.
+		leader, lives := t[st.session]
+		if !lives || slices.ContainsFunc(r.Processes, func(m Member) bool { return m.Pid == leader.pid && m.Start == leader.start }) {
+			return true
+		}
+	}
+	return false
+}
+
+// uptime is the time since boot in clock ticks, as the starts of processes are.
+func uptime() (uint64, error) {
+	raw, err := os.ReadFile("/proc/uptime")
+	if err != nil {
+		return 0, err
+	}
+	var seconds float64
+	if _, err := fmt.Sscan(string(raw), &seconds); err != nil {
+		return 0, fmt.Errorf("read /proc/uptime: %w", err)
+	}
+	return uint64(seconds * 100), nil
 }

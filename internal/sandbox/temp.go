@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -88,4 +89,19 @@ func origin(id proc.Identity) string {
 	h := fnv.New32a()
 	fmt.Fprint(h, id.BootID, id.PIDNS)
 	return fmt.Sprintf("%08x", h.Sum32())
+}
+
+// RemoveAll removes a folder that a confined process wrote, folders without
+// write permission included (a Go module cache has them).
+func RemoveAll(dir string) error {
+	if os.RemoveAll(dir) == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, _ error) error {
+		if entry != nil && entry.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
 }
