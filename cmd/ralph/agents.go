@@ -1,13 +1,21 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"ralph/acp"
 	"ralph/internal/agents"
+	"ralph/internal/jsonval"
 	"ralph/internal/project"
+	"ralph/internal/sandbox"
 	"ralph/internal/term"
 )
 
@@ -75,4 +83,141 @@ func printAgents(a *app, list []agents.Description) error {
 	}
 	a.note("try one with: ralph agents test NAME")
 	return nil
+}
+
+// maxAnswer is how much of an answer is shown; the agent was asked for one word.
+const maxAnswer = 200
+
+func agentsTestCommand(a *app) command {
+	return command{
+		name: "test", args: "AGENT", short: "start an agent, open a session, send one sentence, and report",
+		long: `AGENT is a known agent, one of your own, or the command that starts one. It works in an
+empty folder and costs one short answer of the model.`,
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "model", Usage: "use `MODEL`: a name, or a tier: opus, sonnet, haiku", DefaultText: "the agent's own"},
+			&cli.StringFlag{Name: "timeout", Usage: "wait at most `DURATION` for the answer", Value: "2m"},
+			jsonFlag(),
+		},
+		example: "ralph agents test claude\nralph agents test 'my-agent --acp' --json", exits: "5 the agent cannot be used: the report says how far it came",
+		run: action(a, parseAgentsTest, runAgentsTest),
+	}
+}
+
+type agentsTestOptions struct {
+	agent, model string
+	timeout      time.Duration
+	json         bool
+}
+
+func parseAgentsTest(c *cli.Context) (o agentsTestOptions, err error) {
+	o = agentsTestOptions{agent: c.Args().First(), model: c.String("model"), json: c.Bool("json")}
+	if c.NArg() != 1 || o.agent == "" {
+		return o, usagef("agents test: one AGENT is needed")
+	}
+	var timeout project.Duration
+	if err := timeout.UnmarshalText([]byte(c.String("timeout"))); err != nil {
+		return o, usagef("--timeout: %v", err)
+	}
+	o.timeout = timeout.Std()
+	return o, nil
+}
+
+func runAgentsTest(ctx context.Context, a *app, o agentsTestOptions) error {
+	config, err := configHere(a)
+	if err != nil {
+		return err
+	}
+	report := agents.NewReport(o.agent)
+	ag, err := a.finder(config).Find(o.agent)
+	if err != nil && !errors.Is(err, agents.ErrUnavailable) {
+		return err
+	}
+	if err == nil {
+		defer a.launcher.Close()
+		report.Agent = ag.Name
+		var t *agents.Trial
+		if t, err = newTrial(a, &session{config: config}, ag, o.timeout); err == nil {
+			defer t.Close()
+			report, err = t.Run(ctx, o.model)
+		}
+		var e *acp.Error
+		if errors.As(err, &e) {
+			err = hint(err, "%s", agents.Advice(e, ag.Preset))
+		}
+	}
+	if errors.Is(err, project.ErrConfig) || ctx.Err() != nil {
+		return err
+	}
+	report.OK = err == nil
+	if err != nil {
+		report.Error = jsonval.Text(term.Line(err.Error()))
+	}
+	if o.json {
+		return errors.Join(err, a.printJSON(report))
+	}
+	if perr := printTrial(a, report); err == nil {
+		err = perr
+	}
+	return err
+}
+
+// newTrial tries an agent in a project, or in an empty folder without one.
+func newTrial(a *app, s *session, ag agents.Agent, timeout time.Duration) (*agents.Trial, error) {
+	o, err := a.opener(s)
+	if err != nil {
+		return nil, err
+	}
+	o.Chosen, o.IdleTimeout, o.TurnTimeout = ag, timeout, timeout
+	return agents.NewTrial(o, func(root string) (*sandbox.Confiner, error) {
+		return a.confiner(sandbox.Options{Mode: s.config.Sandbox.Mode, Project: project.Project{Root: root}}, s.config.Sandbox)
+	})
+}
+
+func printTrial(a *app, r agents.Report) error {
+	p := a.palette()
+	var b bytes.Buffer
+	t := &term.Table{Width: a.width}
+	row := func(label, value string) {
+		if value != "" {
+			t.Add(term.Cell{Text: label, Paint: p.Dim}, term.Cell{Text: value})
+		}
+	}
+	row("agent", r.Agent)
+	row("started as", strings.Join(r.Start, " "))
+	row("says it is", known(r.Says))
+	row("credential", known(r.Credential))
+	for _, s := range r.Steps {
+		row(s.Step, fmt.Sprintf("%.2f s", s.Seconds))
+	}
+	row("can", strings.Join(r.Capabilities, ", "))
+	row("modes", inUse(known(r.Mode), r.Modes))
+	row("models", inUse(known(r.Model), r.Models))
+	row("logins", strings.Join(r.Logins, ", "))
+	row("answer", term.Cut(term.Line(known(r.Answer)), maxAnswer))
+	if _, err := t.WriteTo(&b); err != nil {
+		return err
+	}
+	result := p.Green("usable")
+	if !r.OK {
+		result = p.Red("not usable")
+	}
+	fmt.Fprintln(&b, result)
+	_, err := a.stdout.Write(b.Bytes())
+	return err
+}
+
+func known(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// inUse lists what there is, with what is in use first and marked.
+func inUse(current string, all []string) string {
+	if current != "" {
+		all = slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == current })
+		all = slices.Insert(all, 0, current+" (in use)")
+	}
+	return strings.Join(all, ", ")
 }

@@ -4,12 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
 	"ralph/features"
+	"ralph/internal/human"
+	"ralph/internal/jsonval"
+	"ralph/internal/render/draw"
 	"ralph/internal/term"
 	"ralph/report"
 )
@@ -109,4 +115,205 @@ func progress(f dag.Feature) string {
 		}
 	}
 	return text
+}
+
+func featureShowCommand(a *app) command {
+	return command{
+		name: "show", args: "NAME", short: "show a feature with its tasks",
+		flags:   []cli.Flag{jsonFlag()},
+		example: "ralph feature show login", exits: "3 not found",
+		run: action(a, parsePlain, runFeatureShow),
+	}
+}
+
+type featureShownJSON struct {
+	report.FeatureView
+	report.Cost
+	Documents []string `json:"documents"`
+	Proposed  bool     `json:"proposed"`
+}
+
+func runFeatureShow(ctx context.Context, a *app, o plainOptions) error {
+	return a.view(ctx, func(s *session, g *dag.Graph) error {
+		f, err := g.Feature(o.args[0])
+		if err != nil {
+			return featureHint(a, s, g, o.args[0], err)
+		}
+		used, err := g.UsageOfFeature(f.Name, "")
+		if err != nil {
+			return err
+		}
+		tasks, err := g.List(dag.Filter{Feature: f.Name})
+		if err != nil {
+			return err
+		}
+		p := newPlanner(a, s, f.Name, plannerOptions{})
+		if o.json {
+			return a.printJSON(featureShownJSON{viewFeature(s, f), report.CostOf(used.Usage), p.Documents(), p.Proposed()})
+		}
+		return printFeature(a, f, p, report.CostOf(used.Usage), tasks)
+	})
+}
+
+func printFeature(a *app, f dag.Feature, planner *features.Planner, cost report.Cost, tasks []dag.Task) error {
+	p := a.palette()
+	line := func(text string) {
+		if text != "" {
+			fmt.Fprintf(a.stdout, "  %s\n", text)
+		}
+	}
+	fmt.Fprintf(a.stdout, "%s  %s  %s\n", p.Bold(f.Name), featurePaint(p, f.Status)(string(f.Status)), p.Dim(f.ID))
+	line(progress(f))
+	line(byState(draw.Nodes(tasks, a.now())))
+	if words := cost.String(); words != "" {
+		line("cost " + words)
+	}
+	documents := "no documents"
+	if list := planner.Documents(); len(list) > 0 {
+		documents = strings.Join(list, ", ")
+	}
+	line(p.Dim(documents + " in " + planner.Folder()))
+	if planner.Proposed() {
+		line(p.Yellow("proposed tasks wait for: ralph feature approve " + f.Name))
+	}
+	if len(tasks) == 0 {
+		return nil
+	}
+	fmt.Fprintln(a.stdout)
+	return draw.Tree(a.stdout, draw.Nodes(tasks, a.now()), treeStyle(a))
+}
+
+// byState counts tasks by the words that the tree uses for them; groups are left out.
+func byState(nodes []draw.Node) string {
+	groups, count := map[string]bool{}, map[string]int{}
+	for _, n := range nodes {
+		groups[n.Parent] = true
+	}
+	for _, n := range nodes {
+		if !groups[n.ID] {
+			count[n.State]++
+		}
+	}
+	var parts []string
+	first := []string{"done", "running", "unverified", "ready", "waiting", "blocked", "failed"}
+	for _, state := range append(first, slices.Sorted(maps.Keys(count))...) {
+		if count[state] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count[state], state))
+		}
+		delete(count, state)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func featureGateCommand(a *app) command {
+	return command{
+		name: "gate", args: "NAME [CMD...]", short: "show or set the commands that check every task of a feature",
+		long: "They run after the project's gates and before a task's own. Without CMD they are shown.",
+		flags: []cli.Flag{
+			&cli.BoolFlag{DisableDefaultText: true, Name: "none", Usage: "remove all of them"},
+			jsonFlag(),
+		},
+		example: "ralph feature gate login \"go test ./login\" \"npm run lint\"\nralph feature gate login --none",
+		exits:   "1 refused, 3 not found", run: action(a, parseFeatureGate, runFeatureGate),
+	}
+}
+
+type featureGateOptions struct {
+	name     string
+	commands []string
+	none     bool
+	json     bool
+}
+
+func parseFeatureGate(c *cli.Context) (featureGateOptions, error) {
+	o := featureGateOptions{c.Args().First(), c.Args().Tail(), c.Bool("none"), c.Bool("json")}
+	switch {
+	case c.NArg() == 0:
+		return o, usagef("NAME is missing")
+	case o.none && len(o.commands) > 0:
+		return o, usagef("--none goes with no command")
+	}
+	return o, nil
+}
+
+func runFeatureGate(ctx context.Context, a *app, o featureGateOptions) error {
+	var gates []string
+	err := a.update(ctx, func(_ *session, g *dag.Graph) error {
+		name, err := featureByName(g, o.name)
+		if err != nil {
+			return err
+		}
+		if len(o.commands) > 0 || o.none {
+			if err := g.SetFeatureGates(name, o.commands); err != nil {
+				return err
+			}
+		}
+		gates, err = g.FeatureGates(name)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return a.printJSON(jsonval.List(gates))
+	}
+	for _, gate := range gates {
+		if _, err := fmt.Fprintln(a.stdout, term.Line(gate)); err != nil {
+			return err
+		}
+	}
+	if len(gates) == 0 {
+		a.note("no gates")
+	}
+	return nil
+}
+
+func featureDeleteCommand(a *app) command {
+	return command{
+		name: "delete", args: "NAME", short: "delete a feature with its tasks and its folder",
+		flags:   []cli.Flag{yesFlag("do not ask")},
+		example: "ralph feature delete login --yes", exits: "1 refused, 3 not found",
+		run: action(a, parseFeatureDelete, runFeatureDelete),
+	}
+}
+
+type featureDeleteOptions struct {
+	name string
+	yes  bool
+}
+
+func parseFeatureDelete(c *cli.Context) (featureDeleteOptions, error) {
+	return featureDeleteOptions{c.Args().First(), c.Bool("yes")}, nil
+}
+
+func runFeatureDelete(ctx context.Context, a *app, o featureDeleteOptions) error {
+	s, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	var f dag.Feature
+	err = s.store.View(ctx, func(g *dag.Graph) (err error) { f, err = g.Feature(o.name); return err })
+	if err != nil {
+		return suggestIn(ctx, s, o.name, hint(err, "see the names with: ralph feature list"))
+	}
+	with := "with " + human.Count(f.Total(), "task")
+	if !o.yes {
+		if err := confirm(ctx, a, fmt.Sprintf("delete feature %s %s and its folder?", f.Name, with)); err != nil {
+			return err
+		}
+	}
+	p := newPlanner(a, s, f.Name, plannerOptions{})
+	// The row goes first: a folder without a feature is only litter.
+	err = p.Drop(func() error {
+		return s.store.Update(ctx, func(g *dag.Graph) error { return g.DeleteFeature(f.Name) })
+	})
+	if err != nil {
+		return fmt.Errorf("delete feature %s: %w", f.Name, err)
+	}
+	if err := os.RemoveAll(p.Folder()); err != nil {
+		return err
+	}
+	a.note("feature %s deleted, %s", f.Name, with)
+	return nil
 }

@@ -5,12 +5,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
 	"ralph/internal/human"
 	"ralph/internal/term"
+	"ralph/report"
 )
 
 func taskListCommand(a *app) command {
@@ -132,4 +134,22 @@ func noTasks(a *app, s *session, g *dag.Graph, f dag.Filter) error {
 		a.note("no such task among %s; see all with: ralph task list --all", human.Count(tally.Total(), "task"))
 	}
 	return nil
+}
+
+// The shapes that several commands print are in package report.
+
+func asJSON(s *session, g *dag.Graph, t dag.Task, now time.Time) (report.TaskView, error) {
+	list, err := allJSON(s, g, []dag.Task{t}, now)
+	if err != nil {
+		return report.TaskView{}, err
+	}
+	return list[0], nil
+}
+
+func allJSON(s *session, g *dag.Graph, tasks []dag.Task, now time.Time) ([]report.TaskView, error) {
+	return report.ViewTasks(g, s.config.Run.MaxRetries, now, tasks...)
+}
+
+func viewFeature(s *session, f dag.Feature) report.FeatureView {
+	return report.ViewFeature(f, s.project.Feature(f.Name))
 }

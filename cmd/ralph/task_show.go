@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -133,4 +134,127 @@ func taskText(a *app, t dag.Task, j report.TaskView, cost report.Cost) string {
 		}
 	}
 	return b.String()
+}
+
+func taskWhyCommand(a *app) command {
+	return command{
+		name: "why", args: "ID", short: "say why a task is not running",
+		flags:   []cli.Flag{jsonFlag()},
+		example: "ralph task why 1f0c", exits: "3 not found",
+		run: action(a, parsePlain, runTaskWhy),
+	}
+}
+
+func runTaskWhy(ctx context.Context, a *app, o plainOptions) error {
+	return a.view(ctx, func(_ *session, g *dag.Graph) error {
+		t, err := resolveTask(g, o.args[0])
+		if err != nil {
+			return err
+		}
+		reasons, err := g.Explain(t, life)
+		if err != nil {
+			return err
+		}
+		why := report.ViewWhy(t, reasons, a.now())
+		if o.json {
+			return a.printJSON(why)
+		}
+		p := a.palette()
+		state := stateCell(a, p, t)
+		text := fmt.Sprintf("%s  %s  %s\n", p.Cyan(t.ID), state.Paint(state.Text), term.Line(t.Title))
+		if t.AwaitsVerdict() {
+			text += "  " + unverifiedText + "\n"
+		}
+		if len(reasons) == 0 {
+			text += "  nothing holds it up: the next run starts it in its turn\n"
+		}
+		for _, r := range why.Reasons {
+			text += "  " + term.Line(reasonText(r, a.now())) + "\n"
+		}
+		_, err = fmt.Fprint(a.stdout, text)
+		return err
+	})
+}
+
+// prunedText says when files were removed.
+func prunedText(at time.Time) string {
+	return "removed by ralph gc on " + at.Local().Format(time.DateOnly)
+}
+
+func attemptsText(p term.Palette, runs string, attempts []dag.Attempt) string {
+	if len(attempts) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\nAttempts\n")
+	for _, at := range attempts {
+		reason, _, _ := strings.Cut(at.Reason, "\n") // what its gate printed is in the evidence
+		fmt.Fprintf(&b, "  %s  %s  %s\n", at.ID, at.StartedAt.Local().Format(time.DateTime), term.Line(cmp.Or(string(at.Outcome), "-")+" "+reason))
+		more := func(name, text string) {
+			if text != "" {
+				fmt.Fprintf(&b, "    %s %s\n", p.Dim(fmt.Sprintf("%-8s", name)), term.Line(text))
+			}
+		}
+		for _, g := range at.Gates {
+			text := fmt.Sprintf("%s: %s (%s)", g.Verdict, g.Command, g.Exit)
+			if g.Baseline != "" {
+				text += ", " + string(g.Baseline) + " before the work"
+			}
+			more("gate", text)
+		}
+		more("verdict", at.Verdict)
+		more("sandbox", at.Sandbox)
+		for _, path := range report.EvidenceOf(runs, at) {
+			more("evidence", path)
+		}
+		if !at.PrunedAt.IsZero() {
+			more("evidence", prunedText(at.PrunedAt))
+		}
+	}
+	return b.String()
+}
+
+// taskSection lists tasks below a title, after an empty line; no tasks give no text.
+func taskSection(a *app, title string, tasks []dag.Task) string {
+	if len(tasks) == 0 {
+		return ""
+	}
+	p := a.palette()
+	t := &term.Table{Width: max(a.width-2, 0)}
+	for _, task := range tasks {
+		t.Add(term.Cell{Text: task.ID, Paint: p.Cyan}, stateCell(a, p, task), term.Cell{Text: task.Title})
+	}
+	var lines strings.Builder
+	_, _ = t.WriteTo(&lines) // a builder never fails
+	return "\n" + title + "\n  " + strings.ReplaceAll(strings.TrimRight(lines.String(), "\n"), "\n", "\n  ") + "\n"
+}
+
+func stateCell(a *app, p term.Palette, t dag.Task) term.Cell {
+	word := t.State(a.now())
+	return term.Cell{Text: word, Paint: statePaint(p, word)}
+}
+
+// statePaint is the colour of a word of dag.Task.State.
+func statePaint(p term.Palette, state string) func(string) string {
+	paint, ok := map[string]func(string) string{
+		"done": p.Green, "failed": p.Red, "blocked": p.Yellow, "paused": p.Yellow, "running": p.Cyan, "ready": p.Bold, "unverified": p.Bold,
+	}[state]
+	if !ok {
+		return p.Dim
+	}
+	return paint
+}
+
+const unverifiedText = "its work is finished and waits for verification; no agent works on it before that"
+
+// reasonText is a reason with the time at which it ends, if it does so by itself.
+func reasonText(r report.ReasonView, now time.Time) string {
+	if r.Until.IsZero() {
+		return r.Text
+	}
+	left := r.Until.Sub(now).Round(time.Second)
+	if left <= 0 {
+		return fmt.Sprintf("%s (its lease expired %s ago; see: ralph recover)", r.Text, -left)
+	}
+	return fmt.Sprintf("%s (until %s, %s from now)", r.Text, r.Until.Local().Format(time.DateTime), left)
 }
