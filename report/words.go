@@ -67,21 +67,9 @@ func (u Usage) CostWords() string {
 	return text
 }
 
-// TokenWords says what was read and written, or "".
+// TokenWords says what was read and written where the heading says tokens, or "".
 func (u Usage) TokenWords() string {
-	var parts []string
-	add := func(n int64, word string) {
-		if n > 0 {
-			parts = append(parts, human.Thousands(n)+" "+word)
-		}
-	}
-	add(u.TokensIn, "in")
-	add(u.TokensCached, "cached")
-	add(u.TokensOut, "out")
-	if u.TokensOut == 0 && u.TokensIn > 0 {
-		parts = append(parts, "out unknown")
-	}
-	return strings.Join(parts, ", ")
+	return strings.TrimPrefix(strings.Replace(human.InOut(u.TokensIn, u.TokensCached, u.TokensOut), " tokens in", " in", 1), "tokens ")
 }
 
 func (r Run) when(t time.Time) string { return t.In(r.Zone).Format("2006-01-02 15:04:05 MST") }

@@ -88,7 +88,7 @@ func ReadEvents(path string, fn func(event.Event)) error {
 	t := &tail{path: path}
 	err := t.events(fn)
 	if err == nil && t.missing {
-		err = fs.ErrNotExist
+		_, err = os.Stat(path)
 	}
 	if len(t.partial) > 0 && err == nil { // the run died before the end of its line
 		var e event.Event
