@@ -83,11 +83,9 @@ func TestSet(t *testing.T) {
 		"verify-fail wins over an earlier pass": {
 			"<verify-pass/>\n<verify-fail>\nno test\n</verify-fail>", sigils.Set{VerifyFail: true, VerifyReason: "no test"},
 		},
-		"verify-fail counts without a reason": {"<verify-fail/>", sigils.Set{VerifyFail: true}},
-		"all notes are joined":                {"<journal>a</journal>\ntext\n<journal>\nb\n  c\n</journal>", sigils.Set{Journal: "a\n\nb\n  c"}},
-		"a block may begin and end beside its tags": {
-			"<journal>- a\n- b</journal>", sigils.Set{Journal: "- a\n- b"},
-		},
+		"verify-fail counts without a reason":       {"<verify-fail/>", sigils.Set{VerifyFail: true}},
+		"all notes are joined":                      {"<journal>a</journal>\ntext\n<journal>\nb\n  c\n</journal>", sigils.Set{Journal: "a\n\nb\n  c"}},
+		"a block may begin and end beside its tags": {"<journal>- a\n- b</journal>", sigils.Set{Journal: "- a\n- b"}},
 		"knowledge has a title, tags and a body": {
 			"<knowledge title=\"Build > run\" tags='just, build,,' weight=\"1\">\nRun `just test`:\n\n```sh\njust test # </knowledge>\n```\n</knowledge>",
 			sigils.Set{Knowledge: []sigils.Knowledge{{
@@ -110,9 +108,7 @@ func TestSet(t *testing.T) {
 		"an opening never closed does not swallow a later done": {
 			"<journal>\nsome notes\n\n<task-done>t-1f0c9a3e</task-done>", sigils.Set{Done: true},
 		},
-		"nor a later block": {
-			"<journal>\nsome notes\n<journal>\nb\n</journal>\n<knowledge title='x'>\nc", sigils.Set{Journal: "b"},
-		},
+		"nor a later block": {"<journal>\nsome notes\n<journal>\nb\n</journal>\n<knowledge title='x'>\nc", sigils.Set{Journal: "b"}},
 		"nor does a tool call hide what came before": {
 			"<knowledge>\n<verify-fail>x</verify-fail>\n|</knowledge>", sigils.Set{VerifyFail: true, VerifyReason: "x"},
 		},
@@ -122,11 +118,9 @@ func TestSet(t *testing.T) {
 		"a closing tag in the middle of a line closes nothing": {
 			"<journal>\nwrite </journal> to end\nb\n</journal>", sigils.Set{Journal: "write </journal> to end\nb"},
 		},
-		"text after a closed fence counts":      {"```\nx\n```\n<task-done>t-1f0c9a3e</task-done>", sigils.Set{Done: true}},
-		"a fence left open ends at a tool call": {"```sh\nls\n|<task-done>t-1f0c9a3e</task-done>", sigils.Set{Done: true}},
-		"a comment left open ends at a tool call": {
-			"<!-- x\n|<task-done>t-1f0c9a3e</task-done>", sigils.Set{Done: true},
-		},
+		"text after a closed fence counts":               {"```\nx\n```\n<task-done>t-1f0c9a3e</task-done>", sigils.Set{Done: true}},
+		"a fence left open ends at a tool call":          {"```sh\nls\n|<task-done>t-1f0c9a3e</task-done>", sigils.Set{Done: true}},
+		"a comment left open ends at a tool call":        {"<!-- x\n|<task-done>t-1f0c9a3e</task-done>", sigils.Set{Done: true}},
 		"a fence of backticks has no backtick beside it": {"``` a ` b\n<task-done>t-1f0c9a3e</task-done>", sigils.Set{Done: true}},
 		"a fence in a fence of the same length is over when both are": {
 			"```md\nRun:\n```sh\nls\n```\nthen\n```\n<task-done>t-1f0c9a3e</task-done>", sigils.Set{Done: true},
@@ -138,11 +132,9 @@ func TestSet(t *testing.T) {
 		"a comment never closed in a line hides nothing": {
 			"I wrote <!-- there\n<task-done>t-1f0c9a3e</task-done>", sigils.Set{Done: true},
 		},
-		"after a comment the text counts": {"<!-- a\nb -->\n<task-done>t-1f0c9a3e</task-done>", sigils.Set{Done: true}},
-		"after a list the text counts":    {"- a\n- b\n<task-done>t-1f0c9a3e</task-done>", sigils.Set{Done: true}},
-		"after a quotation the text counts": {
-			"> quoted\n<task-done>t-1f0c9a3e</task-done>", sigils.Set{Done: true},
-		},
+		"after a comment the text counts":   {"<!-- a\nb -->\n<task-done>t-1f0c9a3e</task-done>", sigils.Set{Done: true}},
+		"after a list the text counts":      {"- a\n- b\n<task-done>t-1f0c9a3e</task-done>", sigils.Set{Done: true}},
+		"after a quotation the text counts": {"> quoted\n<task-done>t-1f0c9a3e</task-done>", sigils.Set{Done: true}},
 		"prose that begins with a quoting element hides nothing": {
 			"<code> is the element.\n<task-done>t-1f0c9a3e</task-done>", sigils.Set{Done: true},
 		},
@@ -179,5 +171,28 @@ func TestNoTaskMatchesNoID(t *testing.T) {
 	want := sigils.Set{Foreign: []sigils.Foreign{{Tag: "task-done", ID: "t-1"}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestInert(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ text, want string }{
+		"nothing":                   {"", ""},
+		"other tags stay":           {"if a <b> c </b> && x<y", "if a <b> c </b> && x<y"},
+		"longer names stay":         {"<knowledge-base> <journals>", "<knowledge-base> <journals>"},
+		"both tags lose a bracket":  {"<task-done>t-1</task-done>", "‹task-done>t-1‹/task-done>"},
+		"empty ones too":            {"a <verify-pass/> b", "a ‹verify-pass/> b"},
+		"near misses too":           {"<TASK_DONE> < promise> </ journal", "‹TASK_DONE> ‹ promise> ‹/ journal"},
+		"the name alone is no tag":  {"task-done, promise", "task-done, promise"},
+		"an unfinished one too":     {"<journal", "‹journal"},
+		"attributes make no escape": {"<knowledge title=\"x\">", "‹knowledge title=\"x\">"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := sigils.Inert(tt.text); got != tt.want {
+				t.Errorf("Inert(%q): got %q, want %q", tt.text, got, tt.want)
+			}
+		})
 	}
 }

@@ -1,10 +1,15 @@
 package strategy_test
 
 import (
+	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"ralph/event"
 	"ralph/internal/testing/check"
+	_ "ralph/internal/testing/seeded" // the same values each time
 	"ralph/strategy"
 )
 
@@ -189,4 +194,177 @@ func TestParseKindKnowsItsNames(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
+}
+
+// TestEverySignalWordOfTheSeedIsHeard holds both lists of the seed's section
+// on model strategies: its error signals, and the two levels of Escalate.
+func TestEverySignalWordOfTheSeedIsHeard(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{
+		"error":      "sonnet",
+		"failure":    "sonnet",
+		"failed":     "sonnet",
+		"bug":        "sonnet",
+		"stuck":      "opus",
+		"cannot":     "opus",
+		"unable":     "opus",
+		"panic":      "opus",
+		"crash":      "opus",
+		"broken":     "opus",
+		"regression": "opus",
+	}
+	for word, escalated := range tests {
+		t.Run(word, func(t *testing.T) {
+			t.Parallel()
+			h := notes("The test says "+word+", again.", "", "")
+			if got := strategy.Next(strategy.Input{Kind: strategy.CostOptimized, History: h}); got.Model != "opus" {
+				t.Errorf("cost-optimized: got %+v, want opus", got)
+			}
+			if got := strategy.Next(strategy.Input{Kind: strategy.Escalate, History: h}); got.Model != escalated {
+				t.Errorf("escalate: got %+v, want %s", got, escalated)
+			}
+		})
+	}
+}
+
+func TestSignalsAreWholeWords(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		note  string
+		heard bool
+	}{
+		"debug is not bug":                     {"added debug output", false},
+		"a longer word is another word":        {"errors, failures, crashing, unbroken, panicky", false},
+		"an identifier is another word":        {"renamed error_code and bug_id", false},
+		"a word with letters of other scripts": {"bugé and éerror", false},
+		"a word with digits":                   {"bug2", false},
+		"upper case is the same word":          {"PANIC", true},
+		"punctuation ends a word":              {"(bug)", true},
+		"a hyphen ends a word":                 {"error-prone", true},
+		"a line break ends a word":             {"so\nstuck\nhere", true},
+		"the first and the last word count":    {"broken", true},
+		"no takes a signal back":               {"there is no regression", false},
+		"without takes a signal back":          {"ends without error", false},
+		"a count of zero takes a signal back":  {"0 error, zero bug", false},
+		"not takes nothing back":               {"this is not stuck", true},
+		"a later signal still counts":          {"no error, but one crash", true},
+		"an empty note says nothing":           {"", false},
+		"invalid text says nothing":            {"\xff\xfe", false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := strategy.Next(strategy.Input{Kind: strategy.CostOptimized, History: notes(tt.note)})
+			if heard := got.Tier == strategy.Opus; heard != tt.heard {
+				t.Errorf("note %q: got %+v, want heard = %v", tt.note, got, tt.heard)
+			}
+		})
+	}
+}
+
+func anyAttempt() *rapid.Generator[strategy.Attempt] {
+	return rapid.Custom(func(t *rapid.T) strategy.Attempt {
+		return strategy.Attempt{
+			Task:    rapid.SampledFrom([]string{"t-1", "t-2", "t-3"}).Draw(t, "task"),
+			Outcome: rapid.SampledFrom(append(event.AttemptOutcomes(), "unheard of")).Draw(t, "outcome"),
+			Tier:    rapid.SampledFrom(append(strategy.Tiers(), "", "other")).Draw(t, "tier"),
+			Hint:    rapid.SampledFrom([]string{"", "", "opus", "haiku", "gpt-9"}).Draw(t, "hint"),
+			Notes:   rapid.SampledFrom([]string{"", "fine", "a bug", "stuck", "debug", "no error"}).Draw(t, "notes"),
+		}
+	})
+}
+
+func anyInput() *rapid.Generator[strategy.Input] {
+	return rapid.Custom(func(t *rapid.T) strategy.Input {
+		return strategy.Input{
+			Kind:      rapid.SampledFrom(append(strategy.Kinds(), "", "unheard of")).Draw(t, "kind"),
+			Model:     rapid.SampledFrom([]string{"", "opus", "gpt-9"}).Draw(t, "model"),
+			Pinned:    rapid.SampledFrom([]string{"", "", "sonnet", "gpt-8"}).Draw(t, "pinned"),
+			Hint:      rapid.OneOf(rapid.SampledFrom([]string{"", "opus", "sonnet", "haiku"}), rapid.String()).Draw(t, "hint"),
+			Iteration: rapid.IntRange(-1, 50).Draw(t, "iteration"),
+			Task:      rapid.SampledFrom([]string{"", "t-1", "t-2"}).Draw(t, "task"),
+			Retries:   rapid.IntRange(-1, 9).Draw(t, "retries"),
+			History:   rapid.SliceOf(anyAttempt()).Draw(t, "history"),
+			Above:     rapid.SampledFrom(append(strategy.Tiers(), "", "other")).Draw(t, "above"),
+			Used:      rapid.Float64().Draw(t, "used"),
+		}
+	})
+}
+
+func TestNextAnswersEveryInputTheSameWayTwice(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		in := anyInput().Draw(t, "input")
+		before := slices.Clone(in.History)
+		got := strategy.Next(in)
+		if diff := cmp.Diff(got, strategy.Next(in)); diff != "" {
+			t.Fatalf("asked twice it differs:\n%s", diff)
+		}
+		if diff := cmp.Diff(before, in.History); diff != "" {
+			t.Fatalf("the history was changed:\n%s", diff)
+		}
+		if got.Reason == "" {
+			t.Fatalf("got %+v without a reason", got)
+		}
+		if tier, ok := strategy.ParseTier(got.Model); ok != (got.Tier != "") || tier != got.Tier {
+			t.Fatalf("got tier %q for model %q", got.Tier, got.Model)
+		}
+		if got.Overrode == got.Model && got.Model != "" {
+			t.Fatalf("got %+v, which overrode itself", got)
+		}
+		if in.Kind != strategy.Fixed && in.Model == "" && in.Hint == "" && in.Pinned == "" && got.Tier == "" {
+			t.Fatalf("got %+v, want a tier from a strategy that was left alone", got)
+		}
+	})
+}
+
+func TestFixedIsConstant(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		in := anyInput().Draw(t, "input")
+		in.Kind, in.Pinned, in.Hint = strategy.Fixed, "", ""
+		if got := strategy.Next(in); got.Model != in.Model {
+			t.Fatalf("got %+v, want %q", got, in.Model)
+		}
+	})
+}
+
+// TestEscalateNeverStepsDownByItself plays whole runs: what is chosen is
+// recorded with the attempt, as the loop does, tasks alternate and retries
+// come and go. The budget and hints are the only ways down, so there are none.
+func TestEscalateNeverStepsDownByItself(t *testing.T) {
+	t.Parallel()
+	rank := func(tier strategy.Tier) int { return slices.Index(strategy.Tiers(), tier) }
+	rapid.Check(t, func(t *rapid.T) {
+		var history []strategy.Attempt
+		previous := strategy.Haiku
+		for i := range rapid.IntRange(1, 30).Draw(t, "iterations") {
+			a := anyAttempt().Draw(t, "attempt")
+			got := strategy.Next(strategy.Input{
+				Kind:      strategy.Escalate,
+				Iteration: i + 1,
+				Task:      a.Task,
+				Retries:   rapid.IntRange(0, 3).Draw(t, "retries"),
+				History:   history,
+			})
+			if rank(got.Tier) < rank(previous) {
+				t.Fatalf("iteration %d: got %+v after %s", i+1, got, previous)
+			}
+			previous = got.Tier
+			a.Tier, a.Hint = got.Tier, ""
+			history = append(history, a)
+		}
+	})
+}
+
+func TestNoChoiceOfAStrategyExceedsTheBudgetsTier(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		in := anyInput().Draw(t, "input")
+		in.Kind, in.Pinned = strategy.Escalate, ""
+		in.Used = rapid.Float64Range(0.95, 2).Draw(t, "used")
+		if got := strategy.Next(in); got.Tier != strategy.Haiku {
+			t.Fatalf("got %+v, want haiku", got)
+		}
+	})
 }

@@ -36,9 +36,7 @@ type Thresholds struct {
 
 // Default is what one would not expect of an agent that gets on.
 func Default() Thresholds {
-	return Thresholds{
-		Iterations: 20, Tokens: 2_000_000, ToolFailures: 10, Repeats: 6, Unchanged: 2, NoProgress: 20 * time.Minute,
-	}
+	return Thresholds{Iterations: 20, Tokens: 2_000_000, ToolFailures: 10, Repeats: 6, Unchanged: 2, NoProgress: 20 * time.Minute}
 }
 
 // Signal is one detector that fired.

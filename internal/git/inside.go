@@ -182,10 +182,7 @@ func HeadTree(ctx context.Context, dir string, inside ...string) string {
 }
 
 // emptyTrees are the names of the tree without files, by length.
-var emptyTrees = []string{
-	"4b825dc642cb6eb9a060e54bf8d69288fbee4904",
-	"6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
-}
+var emptyTrees = []string{"4b825dc642cb6eb9a060e54bf8d69288fbee4904", "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"}
 
 func headTree(ctx context.Context, dir string) string {
 	out, err := run(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD^{tree}")
