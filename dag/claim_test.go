@@ -70,22 +70,6 @@ func TestAClaimOfAScopeThatIsNone(t *testing.T) {
 	}
 }
 
-func TestTrapImportKeepsFileOrderAmongEqualPriorities(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	var specs []dag.Spec
-	var want []string
-	for _, letter := range "zyxwvutsrqponmlkjihgfedcba" {
-		specs = append(specs, dag.Spec{Line: len(specs) + 1, Title: string(letter), Ref: string(letter)})
-		want = append(want, string(letter))
-	}
-	specs[3].Priority = -1
-	want = append([]string{want[3]}, append(want[:3:3], want[4:]...)...)
-	w.update(func(g *dag.Graph) error { _, err := g.Import(specs); return err })
-	w.wantReady(want...)
-	check.Equal(t, "claims", want, w.claims(dag.ClaimOptions{}))
-}
-
 func TestNotBefore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -115,4 +99,24 @@ func TestNotBefore(t *testing.T) {
 	}
 	w.person(reset, "a")
 	w.wantReady("a", "b")
+}
+
+// Unblock does not touch what the task waits for.
+func TestABlockKeepsTheWait(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("a")
+	c := w.claim("a")
+	until := w.clock().Add(time.Minute)
+	w.update(func(g *dag.Graph) error { return g.Release(c, dag.Release{NotBefore: until, Wait: "rate limit"}) })
+	w.person(block, "a")
+	w.person(unblock, "a")
+	w.wantReady()
+	if got := w.task("a"); !got.NotBefore.Equal(until) || got.WaitReason != "rate limit" {
+		t.Errorf("got %v, %q, want %v, rate limit", got.NotBefore, got.WaitReason, until)
+	}
+	w.pass(time.Minute)
+	w.wantReady("a")
+	w.person(finish, "a")
+	check.Equal(t, "not before of a task that ended", time.Time{}, w.task("a").NotBefore)
 }

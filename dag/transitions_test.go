@@ -2,10 +2,10 @@ package dag_test
 
 import (
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -16,7 +16,14 @@ import (
 // verbs are the triggers that act on the task itself. Those of a worker use the
 // claim it last had.
 func verbs() map[dag.Trigger]func(g *dag.Graph, w *world, id string, c dag.Claim) error {
-	return map[dag.Trigger]func(g *dag.Graph, w *world, id string, c dag.Claim) error{
+	type verb = func(g *dag.Graph, w *world, id string, c dag.Claim) error
+	worker := func(name string) verb {
+		return func(g *dag.Graph, _ *world, _ string, c dag.Claim) error { return returns()[name](g, c) }
+	}
+	person := func(do func(*dag.Graph, string) error) verb {
+		return func(g *dag.Graph, _ *world, id string, _ dag.Claim) error { return do(g, id) }
+	}
+	return map[dag.Trigger]verb{
 		dag.ByClaim: func(g *dag.Graph, w *world, id string, _ dag.Claim) error {
 			_, ok, err := g.Claim(dag.ClaimOptions{Run: w.run, Scope: dag.Scope{Task: id}, Lease: lease})
 			if err == nil && !ok {
@@ -24,20 +31,9 @@ func verbs() map[dag.Trigger]func(g *dag.Graph, w *world, id string, c dag.Claim
 			}
 			return err
 		},
-		dag.ByComplete: func(g *dag.Graph, _ *world, _ string, c dag.Claim) error { return g.Complete(c, "passed") },
-		dag.ByFail:     func(g *dag.Graph, _ *world, _ string, c dag.Claim) error { return g.Fail(c, "it broke") },
-		dag.ByRelease: func(g *dag.Graph, _ *world, _ string, c dag.Claim) error {
-			return g.Release(c, dag.Release{Reason: "no answer"})
-		},
-		dag.ByRetry: func(g *dag.Graph, _ *world, _ string, c dag.Claim) error {
-			_, err := g.Retry(c, "not good", 3)
-			return err
-		},
-		dag.ByDone:    func(g *dag.Graph, _ *world, id string, _ dag.Claim) error { return g.Finish(id) },
-		dag.ByGiveUp:  func(g *dag.Graph, _ *world, id string, _ dag.Claim) error { return g.GiveUp(id, "") },
-		dag.ByReset:   func(g *dag.Graph, _ *world, id string, _ dag.Claim) error { return g.Reset(id) },
-		dag.ByBlock:   func(g *dag.Graph, _ *world, id string, _ dag.Claim) error { return g.Block(id, "") },
-		dag.ByUnblock: func(g *dag.Graph, _ *world, id string, _ dag.Claim) error { return g.Unblock(id) },
+		dag.ByComplete: worker("complete"), dag.ByFail: worker("fail"), dag.ByRelease: worker("release"), dag.ByRetry: worker("retry"),
+		dag.ByDone: person(finish), dag.ByGiveUp: person(giveUp), dag.ByReset: person(reset),
+		dag.ByBlock: person(block), dag.ByUnblock: person(unblock),
 	}
 }
 
@@ -150,29 +146,109 @@ func TestTheGuardHoldsForEveryCombination(t *testing.T) {
 	}
 }
 
-func TestEveryTransitionOfARunningTaskFencesItsWorker(t *testing.T) {
-	t.Parallel()
-	for by, verb := range verbs() {
-		t.Run(string(by), func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			c := putLeaf(w, "a", dag.InProgress)
-			err := w.try(func(g *dag.Graph) error { return verb(g, w, w.id("a"), c) })
-			if refused := by == dag.ByClaim || by == dag.ByBlock || by == dag.ByUnblock; refused {
-				if !errors.Is(err, dag.ErrRefused) {
-					t.Fatalf("got %v, want a refusal", err)
-				}
-				return
-			}
-			check.OK(t, err)
-			w.refused(dag.ErrLost, func(g *dag.Graph) error { return g.Heartbeat(c, time.Hour) })
-			want := c.Generation // the worker itself gave it back
-			if by == dag.ByDone || by == dag.ByGiveUp || by == dag.ByReset {
-				want++ // it was taken away
-			}
-			if got := w.task("a").Generation; got != want {
-				t.Errorf("generation: got %d, want %d", got, want)
-			}
-		})
+// rollUps does everything that can happen below a group, to a group in every
+// status that one can have, and returns what became of the group.
+func rollUps(t *testing.T) (seen []dag.Transition) {
+	events := map[string]func(w *world){
+		"one is done":    func(w *world) { w.person(finish, "one") },
+		"all are done":   func(w *world) { w.person(finish, "one"); w.person(finish, "two") },
+		"one fails":      func(w *world) { w.person(giveUp, "one") },
+		"one is reset":   func(w *world) { w.person(reset, "one") },
+		"one is blocked": func(w *world) { w.person(block, "one") },
+		"one is released": func(w *world) {
+			c := w.claim("one")
+			w.update(func(g *dag.Graph) error { return g.Release(c, dag.Release{}) })
+		},
+		"one is deleted":    func(w *world) { w.person(remove, "one") },
+		"another is added":  func(w *world) { w.plan("three in group") },
+		"one is taken away": func(w *world) { w.update(func(g *dag.Graph) error { return g.Move(w.id("one"), "") }) },
 	}
+	for name, event := range events {
+		for _, from := range []dag.Status{dag.Pending, dag.Done, dag.Failed, dag.Blocked} {
+			w := newWorld(t)
+			w.plan("group", "one in group", "two in group")
+			switch from {
+			case dag.Done:
+				w.person(finish, "one")
+				w.person(finish, "two")
+			case dag.Failed:
+				w.person(giveUp, "one")
+				if name == "all are done" || name == "one is released" || name == "one is blocked" {
+					w.person(reset, "one")
+					w.person(giveUp, "group")
+				}
+			case dag.Blocked:
+				w.person(block, "group")
+			}
+			if !possible(w, event) {
+				continue
+			}
+			if to := w.task("group").Status; to != from {
+				seen = append(seen, dag.Transition{From: from, To: to, By: dag.ByRollUp})
+			}
+			w.sound()
+		}
+	}
+	return seen
+}
+
+// possible runs an event unless the child cannot take part in it.
+func possible(w *world, event func(*world)) (ok bool) {
+	fatal := &silent{}
+	outer := w.t
+	w.t = fatal
+	defer func() {
+		w.t = outer
+		if r := recover(); r != nil && r != fatal {
+			panic(r)
+		}
+	}()
+	event(w)
+	return true
+}
+
+// silent ends an event that is impossible.
+type silent struct{}
+
+func (*silent) Helper()                 {}
+func (*silent) Errorf(string, ...any)   {}
+func (s *silent) Fatalf(string, ...any) { panic(s) }
+
+// TestStateMachinePageAgreesWithTheCode compares the table and the drawing of
+// docs/state-machine.md with Transitions, both ways.
+func TestStateMachinePageAgreesWithTheCode(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/state-machine.md")
+	check.OK(t, err)
+	var table, drawn []string
+	for line := range strings.Lines(string(page)) {
+		cells := strings.Split(line, "|")
+		if len(cells) == 6 && slices.Contains(dag.Statuses(), dag.Status(strings.TrimSpace(cells[1]))) {
+			table = append(table, arrow(cells[1], cells[2], cells[3]))
+		}
+		from, rest, isEdge := strings.Cut(line, " --> ")
+		to, verbs, hasVerbs := strings.Cut(rest, ": ")
+		if isEdge && hasVerbs {
+			for _, by := range strings.Split(verbs, ", ") {
+				drawn = append(drawn, arrow(from, to, by))
+			}
+		}
+	}
+	var code []string
+	for _, tr := range dag.Transitions() {
+		code = append(code, arrow(string(tr.From), string(tr.To), string(tr.By)))
+	}
+	slices.Sort(table)
+	slices.Sort(drawn)
+	slices.Sort(code)
+	if diff := cmp.Diff(code, table); diff != "" {
+		t.Errorf("the table (-code +page):\n%s", diff)
+	}
+	if diff := cmp.Diff(code, drawn); diff != "" {
+		t.Errorf("the drawing (-code +page):\n%s", diff)
+	}
+}
+
+func arrow(from, to, by string) string {
+	return strings.TrimSpace(from) + " -> " + strings.TrimSpace(to) + " by " + strings.TrimSpace(by)
 }
