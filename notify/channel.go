@@ -17,12 +17,10 @@ type channel struct {
 	on   []string
 }
 
-// start opens a channel. The oldest of too many messages is given up: the end of a run
-// matters more than its beginning.
+// start opens a channel.
 func (n *Notifier) start(name string, on []string, s send, tries int) {
 	n.channels = append(n.channels, &channel{name: n.opts.Hide(name), on: on, Outbox: outbox.New(outbox.Options[Message]{
-		Send: func(ctx context.Context, one []Message) error { return s(ctx, one[0]) },
-		Size: n.opts.Size, Batch: 1, Tries: tries, Backoff: n.opts.Backoff, Timeout: n.opts.Timeout, Oldest: true,
+		Send: s, Size: n.opts.Size, Tries: tries, Backoff: n.opts.Backoff, Timeout: n.opts.Timeout,
 	})})
 }
 

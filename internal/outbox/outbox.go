@@ -1,8 +1,9 @@
-// Package outbox sends things away from a goroutine of its own, a few at a time and
+// Package outbox sends things away from a goroutine of its own, one at a time and
 // with retries, so that the sender never waits.
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -11,16 +12,15 @@ import (
 
 // Options are what an Outbox works with. All must be set.
 type Options[T any] struct {
-	Send    func(context.Context, []T) error // tries once
-	Size    int                              // things that may wait
-	Batch   int                              // things sent at once
+	Send    func(context.Context, T) error // tries once
+	Size    int                            // things that may wait; the oldest of more are dropped, because the end matters most
 	Tries   int
 	Backoff time.Duration // after the first try, then twice as long each time
 	Timeout time.Duration // for one try
-	// Oldest has the oldest of too many given up, because the end matters more than
-	// the beginning; otherwise it is the newest.
-	Oldest bool
 }
+
+// longest is how long a server may make us wait before the next try.
+const longest = time.Minute
 
 type permanent struct{ error }
 
@@ -42,61 +42,51 @@ var ErrCrowded = errors.New("too many were waiting")
 type Outbox[T any] struct {
 	opts   Options[T]
 	cancel context.CancelFunc
-	wake   chan struct{}
+	queue  chan T
 	done   chan struct{}
 
-	mu     sync.Mutex
-	queue  []T
-	closed bool
-	flying int // of a try that is under way
-	sent   int
-	lost   int
-	last   error // why the last one was lost, or not sent yet
+	mu        sync.Mutex
+	closed    bool
+	put, sent int
+	last      error // why the last one was lost, or not sent yet
 }
 
 // New starts an Outbox.
 func New[T any](opts Options[T]) *Outbox[T] {
 	ctx, cancel := context.WithCancel(context.Background())
-	o := &Outbox[T]{opts: opts, cancel: cancel, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	o := &Outbox[T]{opts: opts, cancel: cancel, queue: make(chan T, opts.Size), done: make(chan struct{})}
 	go o.work(ctx)
 	return o
 }
 
-// Put keeps a thing until it is sent, which is begun as soon as there are enough for
-// a batch. After Close it counts as lost.
+// Put keeps a thing until it is sent. After Close it counts as lost.
 func (o *Outbox[T]) Put(v T) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.closed || len(o.queue) >= o.opts.Size {
-		o.lost++
-		if o.last == nil {
-			o.last = ErrCrowded
-		}
-		if o.closed || !o.opts.Oldest {
+	o.put++
+	for !o.closed {
+		select {
+		case o.queue <- v:
 			return
+		default:
 		}
-		o.queue = append(o.queue[:0], o.queue[1:]...)
+		select {
+		case <-o.queue:
+			o.last = cmp.Or(o.last, ErrCrowded)
+		default: // it has just been taken to be sent
+		}
 	}
-	o.queue = append(o.queue, v)
-	if len(o.queue) >= o.opts.Batch {
-		o.Nudge()
-	}
-}
-
-// Nudge has what waits sent now, though it is less than a batch.
-func (o *Outbox[T]) Nudge() {
-	select {
-	case o.wake <- struct{}{}:
-	default:
-	}
+	o.last = cmp.Or(o.last, ErrCrowded)
 }
 
 // Close takes nothing more, and sends what is left.
 func (o *Outbox[T]) Close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.closed = true
-	o.Nudge()
+	if !o.closed {
+		o.closed = true
+		close(o.queue)
+	}
 }
 
 // Done is closed when nothing is being sent any more, nor ever will be.
@@ -110,9 +100,55 @@ func (o *Outbox[T]) Stop() { o.cancel() }
 func (o *Outbox[T]) Count() (sent, missing int, why error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	why = o.last
-	if why == nil {
-		why = errors.New("no answer yet")
+	return o.sent, o.put - o.sent, cmp.Or(o.last, errors.New("no answer yet"))
+}
+
+func (o *Outbox[T]) work(ctx context.Context) {
+	defer close(o.done)
+	for ctx.Err() == nil {
+		select {
+		case v, open := <-o.queue:
+			if !open {
+				return
+			}
+			o.send(ctx, v)
+		case <-ctx.Done():
+		}
 	}
-	return o.sent, o.lost + o.flying + len(o.queue), why
+}
+
+// send tries until it succeeds, or there is no use in it.
+func (o *Outbox[T]) send(ctx context.Context, v T) {
+	pause := o.opts.Backoff
+	for try := 1; ; try++ {
+		err := o.try(ctx, v)
+		var never permanent
+		if err == nil || errors.As(err, &never) || try >= o.opts.Tries || ctx.Err() != nil {
+			return
+		}
+		delay := pause
+		if wait := (later{}); errors.As(err, &wait) {
+			delay = min(max(wait.after, pause), longest)
+		}
+		select {
+		case <-time.After(delay):
+		case <-ctx.Done():
+			return
+		}
+		pause *= 2
+	}
+}
+
+func (o *Outbox[T]) try(ctx context.Context, v T) error {
+	ctx, cancel := context.WithTimeout(ctx, o.opts.Timeout)
+	defer cancel()
+	err := o.opts.Send(ctx, v)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err == nil {
+		o.sent++
+	} else {
+		o.last = err
+	}
+	return err
 }
