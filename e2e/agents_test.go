@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"ralph/e2e/model"
 )
 
 // budget is after how long no further agent is begun, unless one asks for all.
@@ -59,8 +57,8 @@ func TestAgents(t *testing.T) {
 			t.Run("ticks off its plan before it is done", func(t *testing.T) { pl.ticksOff(t) })
 			t.Run("refuses a task without a word", func(t *testing.T) { newPlace(t, ralph, bin, p, set).refuses(t, set) })
 			t.Run("goes on after an interruption", func(t *testing.T) { pl.goesOn(t) })
-			t.Run("without a valid key", func(t *testing.T) { pl.fails(t, model.Fault{Status: 401, Times: -1}) })
-			t.Run("with a model that hangs", func(t *testing.T) { pl.fails(t, model.Fault{Hang: true, Times: -1}) })
+			t.Run("without a valid key", func(t *testing.T) { pl.fails(t, Fault{Status: 401, Times: -1}) })
+			t.Run("with a model that hangs", func(t *testing.T) { pl.fails(t, Fault{Hang: true, Times: -1}) })
 			ran++
 		})
 	}
@@ -107,49 +105,49 @@ const learned = "The greeting lives in hello.txt"
 
 // worker plays the five tasks: knowledge, a red gate, a failure, a red verdict and
 // a provider in trouble, and the use of what was learned.
-func (pl *place) worker(p model.Prompt) model.Answer {
+func (pl *place) worker(p Prompt) Answer {
 	done := "All is well.\n\n<journal>did " + p.Task + "</journal>\n<task-done>" + p.Task + "</task-done>\n"
-	step := func(a model.Answer) model.Answer {
+	step := func(a Answer) Answer {
 		if p.Turn > 0 {
-			return model.Answer{Text: done}
+			return Answer{Text: done}
 		}
 		a.Text = "Let me see."
 		return a
 	}
 	switch {
-	case p.Kind == model.Other:
-		return model.Answer{Text: "OK"}
-	case p.Kind == model.Verify && p.Task == "t-00000004" && p.Try == 1:
-		return model.Answer{Text: "It has no accent.\n<verify-fail>bonjour.txt has no accent</verify-fail>\n"}
-	case p.Kind == model.Verify:
-		return model.Answer{Text: "I have looked at it.\n<verify-pass/>\n"}
+	case p.Kind == Other:
+		return Answer{Text: "OK"}
+	case p.Kind == Verify && p.Task == "t-00000004" && p.Try == 1:
+		return Answer{Text: "It has no accent.\n<verify-fail>bonjour.txt has no accent</verify-fail>\n"}
+	case p.Kind == Verify:
+		return Answer{Text: "I have looked at it.\n<verify-pass/>\n"}
 	}
 	switch p.Task {
 	case "t-00000001":
 		if p.Turn > 0 {
-			return model.Answer{Text: "<knowledge title=\"" + learned + "\" tags=\"greeting,words\">Two words, no more.</knowledge>\n" + done}
+			return Answer{Text: "<knowledge title=\"" + learned + "\" tags=\"greeting,words\">Two words, no more.</knowledge>\n" + done}
 		}
-		return step(model.Answer{Write: &model.File{Path: filepath.Join(pl.dir, "hello.txt"), Content: "hello world\n"}})
+		return step(Answer{Write: &File{Path: filepath.Join(pl.dir, "hello.txt"), Content: "hello world\n"}})
 	case "t-00000002":
 		if p.Try == 1 {
-			return step(model.Answer{Shell: "echo three > count.txt"})
+			return step(Answer{Shell: "echo three > count.txt"})
 		}
-		return step(model.Answer{Shell: "wc -w < hello.txt > count.txt"})
+		return step(Answer{Shell: "wc -w < hello.txt > count.txt"})
 	case "t-00000003":
-		return model.Answer{Text: "I cannot.\n<task-failed>t-00000003: there is no way</task-failed>\n"}
+		return Answer{Text: "I cannot.\n<task-failed>t-00000003: there is no way</task-failed>\n"}
 	case "t-00000004":
 		told, word := strings.Contains(p.Text, "no accent"), "bonjour"
 		if told {
 			word = "bonjour é"
 		}
-		a := step(model.Answer{Shell: "echo '" + word + "' > bonjour.txt"})
+		a := step(Answer{Shell: "echo '" + word + "' > bonjour.txt"})
 		switch {
 		case p.Try == 1 && p.Turn == 0:
-			a.Fault = model.Fault{Status: 429, Times: 1}
+			a.Fault = Fault{Status: 429, Times: 1}
 		case p.Turn == 1 && !told:
-			a.Fault = model.Fault{Status: 529, Times: 1}
+			a.Fault = Fault{Status: 529, Times: 1}
 		case told && p.Turn == 0 && !pl.frail:
-			a.Fault = model.Fault{Cut: true, Times: 1}
+			a.Fault = Fault{Cut: true, Times: 1}
 		}
 		return a
 	default:
@@ -157,7 +155,7 @@ func (pl *place) worker(p model.Prompt) model.Answer {
 		if strings.Contains(p.Text, learned) {
 			known = "yes"
 		}
-		return step(model.Answer{Shell: "echo " + known + " > summary.txt"})
+		return step(Answer{Shell: "echo " + known + " > summary.txt"})
 	}
 }
 
@@ -198,7 +196,7 @@ func (p *place) takesAGraph(t *testing.T, set setting) {
 func (p *place) wantModels(t *testing.T, set setting) {
 	t.Helper()
 	for _, seen := range p.server.Seen() {
-		if set.small != "" && seen.Kind == model.Work && (seen.Task == "t-00000002") != strings.Contains(seen.Model, set.small) {
+		if set.small != "" && seen.Kind == Work && (seen.Task == "t-00000002") != strings.Contains(seen.Model, set.small) {
 			t.Errorf("%s was done by %s", seen.Task, seen.Model)
 		}
 	}
@@ -238,16 +236,16 @@ func (p *place) wantHistory(t *testing.T, set setting) {
 // ticksOff has the model bring its plan up to date between two sentences. What the
 // agent makes of that need not be a tool call, and the second sentence is a sigil.
 func (p *place) ticksOff(t *testing.T) {
-	p.server.Play(func(pr model.Prompt) model.Answer {
+	p.server.Play(func(pr Prompt) Answer {
 		a := p.worker(pr)
 		switch {
-		case pr.Kind != model.Work:
+		case pr.Kind != Work:
 		case pr.Turn == 0:
-			a = model.Answer{Text: "Let me see.", Shell: "echo ticked > ticked.txt"}
+			a = Answer{Text: "Let me see.", Shell: "echo ticked > ticked.txt"}
 		case pr.Turn == 1:
-			a = model.Answer{Text: "Ticking off the plan.", Plan: true}
+			a = Answer{Text: "Ticking off the plan.", Plan: true}
 		default:
-			a = model.Answer{Text: "<task-done>" + pr.Task + "</task-done>"}
+			a = Answer{Text: "<task-done>" + pr.Task + "</task-done>"}
 		}
 		return a
 	})
@@ -266,16 +264,16 @@ func (p *place) ticksOff(t *testing.T) {
 func (p *place) refuses(t *testing.T, set setting) {
 	config := filepath.Join(p.dir, ".ralph.toml")
 	p.write(t, config, strings.Replace(p.read(t, ".ralph.toml"), "[run]\n", "[run]\nmax_attempts = 2\n", 1))
-	p.server.Play(func(pr model.Prompt) model.Answer {
+	p.server.Play(func(pr Prompt) Answer {
 		switch {
-		case pr.Kind == model.Verify:
-			return model.Answer{Text: "I have looked at it.\n<verify-pass/>\n"}
+		case pr.Kind == Verify:
+			return Answer{Text: "I have looked at it.\n<verify-pass/>\n"}
 		case pr.Task == "t-0000000b":
-			return model.Answer{}
+			return Answer{}
 		case pr.Turn == 0:
-			return model.Answer{Text: "Let me see.", Shell: "echo done > " + pr.Task + ".txt"}
+			return Answer{Text: "Let me see.", Shell: "echo done > " + pr.Task + ".txt"}
 		}
-		return model.Answer{Text: "All is well.\n<task-done>" + pr.Task + "</task-done>\n"}
+		return Answer{Text: "All is well.\n<task-done>" + pr.Task + "</task-done>\n"}
 	})
 	p.write(t, filepath.Join(p.dir, ".ralph", "plan.jsonl"), refusal)
 	p.want(t, 0, "task", "import", ".ralph/plan.jsonl")
@@ -297,10 +295,10 @@ const refusal = `
 // goesOn interrupts an agent at work; the next run goes on in its session, or begins
 // anew if the agent has forgotten it.
 func (p *place) goesOn(t *testing.T) {
-	p.server.Play(func(pr model.Prompt) model.Answer {
+	p.server.Play(func(pr Prompt) Answer {
 		a := p.worker(pr)
-		if pr.Kind == model.Work && pr.Turn == 1 {
-			a.Fault = model.Fault{Hang: true, Times: -1}
+		if pr.Kind == Work && pr.Turn == 1 {
+			a.Fault = Fault{Hang: true, Times: -1}
 		}
 		return a
 	})
@@ -310,7 +308,7 @@ func (p *place) goesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, "the agent is at work", func() bool {
-		return slices.ContainsFunc(p.server.Seen(), func(s model.Prompt) bool { return s.Turn == 1 })
+		return slices.ContainsFunc(p.server.Seen(), func(s Prompt) bool { return s.Turn == 1 })
 	})
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
@@ -328,8 +326,8 @@ func (p *place) goesOn(t *testing.T) {
 }
 
 // fails lets the model fail for ever: the run ends, and says that no agent is to be had.
-func (p *place) fails(t *testing.T, fault model.Fault) {
-	p.server.Play(func(model.Prompt) model.Answer { return model.Answer{Text: "never", Fault: fault} })
+func (p *place) fails(t *testing.T, fault Fault) {
+	p.server.Play(func(Prompt) Answer { return Answer{Text: "never", Fault: fault} })
 	task := strings.TrimSpace(p.want(t, 0, "task", "add", "Work in vain").stdout)
 	out := p.want(t, 5, "run", task, "--idle-timeout", "10s", "--json")
 	if !strings.Contains(out.stdout, `"outcome":"agent_unavailable"`) {

@@ -4,8 +4,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"ralph/e2e/model"
 )
 
 const (
@@ -19,12 +17,12 @@ const (
 
 // planner plays a whole feature: two documents by the agent's own tools, reviews
 // that find nothing, tasks as an answer, and the work on them.
-func planner(p model.Prompt) model.Answer {
-	document := func(name, text string) model.Answer {
+func planner(p Prompt) Answer {
+	document := func(name, text string) Answer {
 		if p.Turn > 0 {
-			return model.Answer{Text: name + " is written.\n"}
+			return Answer{Text: name + " is written.\n"}
 		}
-		return model.Answer{Text: "Let me write it.", Shell: "cat > " + name + " <<'END-OF-DOCUMENT'\n" + text + "END-OF-DOCUMENT"}
+		return Answer{Text: "Let me write it.", Shell: "cat > " + name + " <<'END-OF-DOCUMENT'\n" + text + "END-OF-DOCUMENT"}
 	}
 	is := func(heading string) bool { return strings.Contains(p.Text, "# Ralph: "+heading+"\n") }
 	switch {
@@ -33,15 +31,15 @@ func planner(p model.Prompt) model.Answer {
 	case is("plan"):
 		return document("plan.md", planText)
 	case is("tasks"):
-		return model.Answer{Text: "Here they are.\n\n" + taskText}
-	case is("review"), p.Kind == model.Verify:
-		return model.Answer{Text: "I have looked at it.\n<verify-pass/>\n"}
-	case p.Kind == model.Work && p.Turn == 0:
-		return model.Answer{Text: "Let me see.", Shell: "if test -e hello.txt; then wc -w < hello.txt > count.txt; else echo hello > hello.txt; fi"}
-	case p.Kind == model.Work:
-		return model.Answer{Text: "All is well.\n<task-done>" + p.Task + "</task-done>\n"}
+		return Answer{Text: "Here they are.\n\n" + taskText}
+	case is("review"), p.Kind == Verify:
+		return Answer{Text: "I have looked at it.\n<verify-pass/>\n"}
+	case p.Kind == Work && p.Turn == 0:
+		return Answer{Text: "Let me see.", Shell: "if test -e hello.txt; then wc -w < hello.txt > count.txt; else echo hello > hello.txt; fi"}
+	case p.Kind == Work:
+		return Answer{Text: "All is well.\n<task-done>" + p.Task + "</task-done>\n"}
 	}
-	return model.Answer{Text: "OK"}
+	return Answer{Text: "OK"}
 }
 
 // takesAFeature goes from an idea to a graph that has run, with nobody to ask.

@@ -1,4 +1,4 @@
-package model
+package e2e
 
 import (
 	"encoding/json"
@@ -9,21 +9,21 @@ import (
 	"testing"
 )
 
-// dialect is one way to ask the same.
-type dialect struct {
+// exchange is one way to ask the same.
+type exchange struct {
 	path   string // %METHOD% is there where it says whether to stream
 	ask    string // %PROMPT% is what is said
 	tooled string // the same after one tool was called, which said "42"
 }
 
-func dialects() map[string]dialect {
+func exchanges() map[string]exchange {
 	const (
 		chatTools = `"tools":[{"type":"function","function":{"name":"bash","parameters":{"properties":{"command":{"type":"string"},"reason":{"type":"string"}},"required":["command","reason"]}}}]`
 		antTools  = `"tools":[{"name":"Bash","input_schema":{"properties":{"command":{"type":"string"},"timeout":{"type":"number"}},"required":["command"]}}]`
 		gemTools  = `"tools":[{"functionDeclarations":[{"name":"run_shell_command","parametersJsonSchema":{"properties":{"command":{"type":"string"}},"required":["command"]}}]}]`
 		resTools  = `"tools":[{"type":"function","name":"shell","parameters":{"properties":{"command":{"type":"array"}},"required":["command"]}},{"type":"web_search"}]`
 	)
-	return map[string]dialect{
+	return map[string]exchange{
 		"messages": {
 			"/v1/messages",
 			`{"model":"m",STREAM,` + antTools + `,"messages":[{"role":"user","content":[{"type":"text","text":"<reminder>"},{"type":"text","text":"%PROMPT%"}]}]}`,
@@ -47,7 +47,7 @@ func dialects() map[string]dialect {
 	}
 }
 
-func post(t *testing.T, s *Server, d dialect, body, prompt string, stream bool) (int, string, error) {
+func post(t *testing.T, s *Server, d exchange, body, prompt string, stream bool) (int, string, error) {
 	t.Helper()
 	body = strings.NewReplacer("%PROMPT%", prompt, "STREAM", map[bool]string{true: `"stream":true`, false: `"stream":false`}[stream]).Replace(body)
 	path := strings.Replace(d.path, "%METHOD%", map[bool]string{true: "streamGenerateContent", false: "generateContent"}[stream], 1)
@@ -66,11 +66,11 @@ const work = `# Ralph\n\n## Assigned Task\n\nID: t-0123abcd`
 // words, whole or in pieces.
 func TestEveryDialectPlaysTheSameScript(t *testing.T) {
 	t.Parallel()
-	for name, d := range dialects() {
+	for name, d := range exchanges() {
 		for _, stream := range []bool{true, false} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				s := New(func(p Prompt) Answer {
+				s := newServer(func(p Prompt) Answer {
 					if p.Turn == 0 {
 						return Answer{Text: "first", Shell: "make"}
 					}
@@ -112,9 +112,9 @@ func TestPromptsAreTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := New(func(Prompt) Answer { return Answer{Text: "x"} })
+			s := newServer(func(Prompt) Answer { return Answer{Text: "x"} })
 			defer s.Close()
-			d := dialects()["chat"]
+			d := exchanges()["chat"]
 			if _, _, err := post(t, s, d, d.ask, tt.text, false); err != nil {
 				t.Fatal(err)
 			}
@@ -128,10 +128,10 @@ func TestPromptsAreTold(t *testing.T) {
 // TestAFormIsFilledIn: an agent that asks which model to take gets what it can read.
 func TestAFormIsFilledIn(t *testing.T) {
 	t.Parallel()
-	s := New(func(Prompt) Answer { return Answer{Text: "never"} })
+	s := newServer(func(Prompt) Answer { return Answer{Text: "never"} })
 	defer s.Close()
 	const ask = `{"contents":[{"role":"user","parts":[{"text":"How hard is it?"}]}],"generationConfig":{"responseJsonSchema":{"properties":{"score":{"type":"INTEGER"},"why":{"type":"STRING"}},"required":["score","why"]}}}`
-	_, got, err := post(t, s, dialects()["gemini"], ask, "", false)
+	_, got, err := post(t, s, exchanges()["gemini"], ask, "", false)
 	if err != nil || !strings.Contains(got, `{\"score\":1,\"why\":\"as the task says\"}`) {
 		t.Errorf("got %s %v", got, err)
 	}
@@ -140,11 +140,11 @@ func TestAFormIsFilledIn(t *testing.T) {
 // TestFaults: each happens as often as it is meant to, and then the answer comes.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	for name, d := range dialects() {
+	for name, d := range exchanges() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, status := range []int{429, 529, 401} {
-				s := New(func(Prompt) Answer { return Answer{Text: "x", Fault: Fault{Status: status, Times: 2}} })
+				s := newServer(func(Prompt) Answer { return Answer{Text: "x", Fault: Fault{Status: status, Times: 2}} })
 				for _, want := range []int{status, status, 200} {
 					if got, body, err := post(t, s, d, d.ask, work, true); got != want || err != nil {
 						t.Errorf("got %d %s, want %d", got, body, want)
@@ -152,7 +152,7 @@ func TestFaults(t *testing.T) {
 				}
 				s.Close()
 			}
-			s := New(func(Prompt) Answer { return Answer{Text: strings.Repeat("x", 500), Fault: Fault{Cut: true, Times: 1}} })
+			s := newServer(func(Prompt) Answer { return Answer{Text: strings.Repeat("x", 500), Fault: Fault{Cut: true, Times: 1}} })
 			defer s.Close()
 			if _, body, err := post(t, s, d, d.ask, work, true); err == nil || body == "" {
 				t.Errorf("got all of %q, want a part of it", body)
@@ -173,7 +173,7 @@ func TestFaults(t *testing.T) {
 				default:
 				}
 			}
-			s.http.CloseClientConnections()
+			s.CloseClientConnections()
 			if err := <-ended; err == nil {
 				t.Error("got an answer, want none")
 			}

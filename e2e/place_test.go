@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"ralph/e2e/model"
 )
 
 // place is a project with an agent whose model is ours.
@@ -22,7 +20,7 @@ type place struct {
 	env       []string
 	frail     bool // see setting
 	forgets   bool // see setting
-	server    *model.Server
+	server    *Server
 }
 
 // install gets a pinned agent from npm, once, and returns where its programs are.
@@ -57,7 +55,7 @@ func install(ctx context.Context, p pin) (bin string, err error) {
 // newPlace makes a project for an agent, as its user would set it up.
 func newPlace(t *testing.T, ralph, bin string, p pin, set setting) *place {
 	t.Helper()
-	pl := &place{dir: t.TempDir(), home: t.TempDir(), frail: set.frail, forgets: set.forgets, server: model.New(func(model.Prompt) model.Answer { return model.Answer{Text: "OK"} })}
+	pl := &place{dir: t.TempDir(), home: t.TempDir(), frail: set.frail, forgets: set.forgets, server: newServer(func(Prompt) Answer { return Answer{Text: "OK"} })}
 	t.Cleanup(pl.server.Close)
 	t.Cleanup(func() { pl.wantNothingLeft(t) })
 	fill := strings.NewReplacer("{{url}}", pl.server.URL, "{{home}}", pl.home)
