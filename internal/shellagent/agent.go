@@ -18,6 +18,7 @@
 package shellagent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -32,34 +33,24 @@ import (
 
 // Options are the settings of Serve; the zero value works.
 type Options struct {
-	// Version is what the agent calls itself in initialize.
-	Version string
+	Version string // that the agent gives itself in initialize
 	// Poll is the first pause before the output of a running script is looked
 	// at; later ones are longer. 0 means a quarter of a second.
 	Poll time.Duration
-	// Log takes the connection's diagnostics; nil means nowhere.
-	Log *slog.Logger
 }
-
-const defaultPoll = 250 * time.Millisecond
 
 // Serve speaks ACP on r and w until r ends or ctx is done, and returns when no
 // turn is running any more. An agent that leaves right after its answer may
 // take the answer with it, so the client ends the connection, never the agent.
 // The error is the cause of ctx, and nil when r ended.
 func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
-	if o.Poll <= 0 {
-		o.Poll = defaultPoll
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Poll = cmp.Or(o.Poll, 250*time.Millisecond)
 	a := &agent{options: o, sessions: map[acp.SessionId]*session{}}
 	// The connection reads as soon as it is made, and setting its logger then
 	// would be a race: nothing is let in before all is in place.
 	gate := &gate{r: r, open: make(chan struct{})}
 	a.conn = acp.NewAgentSideConnection(a, w, gate)
-	a.conn.SetLogger(o.Log)
+	a.conn.SetLogger(slog.New(slog.DiscardHandler))
 	close(gate.open)
 
 	var err error
@@ -188,4 +179,74 @@ func text(blocks []acp.ContentBlock) string {
 		}
 	}
 	return all
+}
+
+// session is a folder to run in, the turn that is running and what the last
+// one answered.
+type session struct {
+	cwd string
+
+	mu     sync.Mutex
+	stop   context.CancelFunc // nil when no turn is running
+	closed bool
+	ended  sync.WaitGroup
+
+	// Of the turn that is running, and of the one before.
+	last string
+	job  job
+}
+
+// begin starts a turn. It refuses a second one: two scripts in one folder would
+// be two agents at one task.
+func (s *session) begin(ctx context.Context) (context.Context, func(), error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.stop != nil {
+		return nil, nil, acp.NewInvalidRequest(map[string]any{"error": "the session is closed or already has a turn"})
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	s.stop = cancel
+	s.ended.Add(1)
+	return ctx, func() {
+		s.mu.Lock()
+		s.stop = nil
+		s.mu.Unlock()
+		cancel()
+		s.ended.Done()
+	}, nil
+}
+
+// close cancels the turn, if there is one, allows no other and waits.
+func (s *session) close() {
+	s.mu.Lock()
+	s.closed = true
+	if s.stop != nil {
+		s.stop()
+	}
+	s.mu.Unlock()
+	s.ended.Wait()
+}
+
+// unsupported refuses the methods that the SDK asks of every agent and that
+// have no meaning for one without a model, a login or a memory.
+type unsupported struct{}
+
+func (unsupported) Authenticate(context.Context, acp.AuthenticateRequest) (acp.AuthenticateResponse, error) {
+	return acp.AuthenticateResponse{}, acp.NewMethodNotFound(acp.AgentMethodAuthenticate)
+}
+
+func (unsupported) ListSessions(context.Context, acp.ListSessionsRequest) (acp.ListSessionsResponse, error) {
+	return acp.ListSessionsResponse{}, acp.NewMethodNotFound(acp.AgentMethodSessionList)
+}
+
+func (unsupported) ResumeSession(context.Context, acp.ResumeSessionRequest) (acp.ResumeSessionResponse, error) {
+	return acp.ResumeSessionResponse{}, acp.NewMethodNotFound(acp.AgentMethodSessionResume)
+}
+
+func (unsupported) SetSessionConfigOption(context.Context, acp.SetSessionConfigOptionRequest) (acp.SetSessionConfigOptionResponse, error) {
+	return acp.SetSessionConfigOptionResponse{}, acp.NewMethodNotFound(acp.AgentMethodSessionSetConfigOption)
+}
+
+func (unsupported) SetSessionMode(context.Context, acp.SetSessionModeRequest) (acp.SetSessionModeResponse, error) {
+	return acp.SetSessionModeResponse{}, acp.NewMethodNotFound(acp.AgentMethodSessionSetMode)
 }

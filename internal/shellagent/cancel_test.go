@@ -31,7 +31,7 @@ func TestCancelKillsTheScriptAndAnswersCancelled(t *testing.T) {
 			default:
 				t.Error("the session was closed before its script was dead")
 			}
-			if _, err := c.conn.Prompt(t.Context(), acp.PromptRequest{SessionId: id, Prompt: []acp.ContentBlock{acp.TextBlock("x")}}); err == nil {
+			if _, err := c.ask(t, id, "x"); err == nil {
 				t.Error("got no error for a prompt in a closed session")
 			}
 		},
@@ -41,8 +41,7 @@ func TestCancelKillsTheScriptAndAnswersCancelled(t *testing.T) {
 			t.Parallel()
 			c := connect(t)
 			id := c.session(t, t.TempDir())
-			ended := make(chan acp.PromptResponse)
-			go func() { ended <- c.prompt(t, id, work(block3("sh", "exec sleep 1000"))) }()
+			ended := c.begin(t, id, "exec sleep 1000")
 			c.await(running)
 			stop(t, c, id)
 			if resp := <-ended; resp.StopReason != acp.StopReasonCancelled {
@@ -60,10 +59,9 @@ func TestASecondPromptNeverMakesASecondScript(t *testing.T) {
 	t.Parallel()
 	c := connect(t)
 	id := c.session(t, t.TempDir())
-	ended := make(chan acp.PromptResponse)
-	go func() { ended <- c.prompt(t, id, work(block3("sh", "exec sleep 1000"))) }()
+	ended := c.begin(t, id, "exec sleep 1000")
 	c.await(running)
-	_, err := c.conn.Prompt(t.Context(), acp.PromptRequest{SessionId: id, Prompt: []acp.ContentBlock{acp.TextBlock(work(block3("sh", "true")))}})
+	_, err := c.ask(t, id, work(block3("sh", "true")))
 	if err == nil || !strings.Contains(err.Error(), "already has a turn") {
 		t.Errorf("got %v, want a refusal", err)
 	}
@@ -98,8 +96,7 @@ func TestServeEndsItsTurnsWhenItsContextEnds(t *testing.T) {
 	c.conn = acp.NewClientSideConnection(c, toAgent, fromAgent)
 	c.initialize(t, true)
 	id := c.session(t, t.TempDir())
-	ended := make(chan acp.PromptResponse)
-	go func() { ended <- c.prompt(t, id, work(block3("sh", "exec sleep 1000"))) }()
+	ended := c.begin(t, id, "exec sleep 1000")
 	c.await(running)
 	why := errors.New("enough")
 	cancel(why)

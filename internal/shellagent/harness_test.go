@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,7 +30,8 @@ func TestMain(m *testing.M) {
 
 // client is a real ACP client with real terminals, and a record of what it saw.
 type client struct {
-	conn *acp.ClientSideConnection
+	acp.Client // nil: the agent reads and writes no files and asks for nothing
+	conn       *acp.ClientSideConnection
 
 	mu        sync.Mutex
 	seen      *sync.Cond
@@ -103,9 +105,20 @@ func (c *client) session(t *testing.T, dir string) acp.SessionId {
 	return resp.SessionId
 }
 
+func (c *client) ask(t *testing.T, id acp.SessionId, text string) (acp.PromptResponse, error) {
+	return c.conn.Prompt(t.Context(), acp.PromptRequest{SessionId: id, Prompt: []acp.ContentBlock{acp.TextBlock(text)}})
+}
+
+// begin hands a script to the agent and does not wait for it.
+func (c *client) begin(t *testing.T, id acp.SessionId, script string) <-chan acp.PromptResponse {
+	ended := make(chan acp.PromptResponse)
+	go func() { ended <- c.prompt(t, id, work(block3("sh", script))) }()
+	return ended
+}
+
 func (c *client) prompt(t *testing.T, id acp.SessionId, text string) acp.PromptResponse {
 	t.Helper()
-	resp, err := c.conn.Prompt(t.Context(), acp.PromptRequest{SessionId: id, Prompt: []acp.ContentBlock{acp.TextBlock(text)}})
+	resp, err := c.ask(t, id, text)
 	if err != nil {
 		t.Errorf("session/prompt: %v", err) // not Fatal: tests call this in goroutines of their own
 	}
@@ -151,7 +164,7 @@ func (c *client) awaitLooks(n int) {
 func (c *client) called() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return append([]string(nil), c.calls...)
+	return slices.Clone(c.calls)
 }
 
 func (c *client) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
@@ -224,32 +237,19 @@ func (c *client) TerminalOutput(_ context.Context, req acp.TerminalOutputRequest
 	return acp.TerminalOutputResponse{Output: term.output.String()}, nil
 }
 
-func (c *client) KillTerminal(_ context.Context, req acp.KillTerminalRequest) (acp.KillTerminalResponse, error) {
-	term, err := c.terminal("kill", req.TerminalId)
+func (c *client) end(call, id string) error {
+	term, err := c.terminal(call, id)
 	if err == nil {
 		_ = term.cmd.Process.Kill()
 		<-term.done
 	}
-	return acp.KillTerminalResponse{}, err
+	return err
+}
+
+func (c *client) KillTerminal(_ context.Context, req acp.KillTerminalRequest) (acp.KillTerminalResponse, error) {
+	return acp.KillTerminalResponse{}, c.end("kill", req.TerminalId)
 }
 
 func (c *client) ReleaseTerminal(_ context.Context, req acp.ReleaseTerminalRequest) (acp.ReleaseTerminalResponse, error) {
-	term, err := c.terminal("release", req.TerminalId)
-	if err == nil {
-		_ = term.cmd.Process.Kill()
-		<-term.done
-	}
-	return acp.ReleaseTerminalResponse{}, err
-}
-
-func (c *client) ReadTextFile(context.Context, acp.ReadTextFileRequest) (acp.ReadTextFileResponse, error) {
-	return acp.ReadTextFileResponse{}, errors.New("the agent reads no files")
-}
-
-func (c *client) WriteTextFile(context.Context, acp.WriteTextFileRequest) (acp.WriteTextFileResponse, error) {
-	return acp.WriteTextFileResponse{}, errors.New("the agent writes no files")
-}
-
-func (c *client) RequestPermission(context.Context, acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
-	return acp.RequestPermissionResponse{}, errors.New("the agent asks for nothing")
+	return acp.ReleaseTerminalResponse{}, c.end("release", req.TerminalId)
 }

@@ -71,20 +71,6 @@ func (j job) title() string {
 	return j.shell + " block of " + j.task
 }
 
-func (j job) refuse(problem string) string {
-	if j.verify {
-		return say("The task "+j.task+" cannot be verified.", "<verify-fail>"+quote(problem)+"</verify-fail>")
-	}
-	return failed(j.task, "The task "+j.task+" cannot be run.", quote(problem))
-}
-
-func (j job) verdict(r result) string {
-	if j.verify {
-		return verified(j.task, r)
-	}
-	return worked(j.task, r)
-}
-
 // whole undoes what the prompt does to the words by which a verifier's prompt
 // is known: in a command such as git verify-commit the hyphen is needed.
 func whole(script string) string {

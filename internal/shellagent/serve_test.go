@@ -149,10 +149,7 @@ func TestOutputIsShownWhileTheScriptRuns(t *testing.T) {
 	t.Parallel()
 	c, dir := connect(t), t.TempDir()
 	id := c.session(t, dir)
-	ended := make(chan acp.PromptResponse)
-	go func() {
-		ended <- c.prompt(t, id, work(block3("sh", "mkfifo f; echo started; read x < f; echo got $x")))
-	}()
+	ended := c.begin(t, id, "mkfifo f; echo started; read x < f; echo got $x")
 	c.await(shows("started\n"))
 	check.OK(t, os.WriteFile(filepath.Join(dir, "f"), []byte("word\n"), 0o600))
 	<-ended
@@ -196,8 +193,7 @@ func TestSilenceIsNotReported(t *testing.T) {
 	t.Parallel()
 	c, dir := connect(t), t.TempDir()
 	id := c.session(t, dir)
-	ended := make(chan acp.PromptResponse)
-	go func() { ended <- c.prompt(t, id, work(block3("sh", "mkfifo f; echo started; read x < f"))) }()
+	ended := c.begin(t, id, "mkfifo f; echo started; read x < f")
 	c.await(shows("started\n"))
 	c.awaitLooks(5)
 	c.mu.Lock()
@@ -261,38 +257,22 @@ func TestWorkThatIsSentBackRunsItsOwnScriptAgain(t *testing.T) {
 func TestUnknownSessionsAndMethodsAreRefused(t *testing.T) {
 	t.Parallel()
 	c, ctx := connect(t), t.Context()
+	second := func(_ any, err error) error { return err }
 	tests := map[string]struct {
 		call func() error
 		code int
 	}{
-		"a prompt in an unknown session": {func() error {
-			_, err := c.conn.Prompt(ctx, acp.PromptRequest{SessionId: "x", Prompt: []acp.ContentBlock{acp.TextBlock("x")}})
-			return err
-		}, -32602},
-		"closing an unknown session": {func() error {
-			_, err := c.conn.CloseSession(ctx, acp.CloseSessionRequest{SessionId: "x"})
-			return err
-		}, -32602},
+		"a prompt in an unknown session": {func() error { return second(c.ask(t, "x", "x")) }, -32602},
+		"closing an unknown session":     {func() error { return second(c.conn.CloseSession(ctx, acp.CloseSessionRequest{SessionId: "x"})) }, -32602},
 		"setting a mode": {func() error {
-			_, err := c.conn.SetSessionMode(ctx, acp.SetSessionModeRequest{SessionId: "x", ModeId: "y"})
-			return err
+			return second(c.conn.SetSessionMode(ctx, acp.SetSessionModeRequest{SessionId: "x", ModeId: "y"}))
 		}, -32601},
-		"listing sessions": {func() error {
-			_, err := c.conn.ListSessions(ctx, acp.ListSessionsRequest{})
-			return err
-		}, -32601},
-		"a login": {func() error {
-			_, err := c.conn.Authenticate(ctx, acp.AuthenticateRequest{MethodId: "x"})
-			return err
-		}, -32601},
+		"listing sessions": {func() error { return second(c.conn.ListSessions(ctx, acp.ListSessionsRequest{})) }, -32601},
+		"a login":          {func() error { return second(c.conn.Authenticate(ctx, acp.AuthenticateRequest{MethodId: "x"})) }, -32601},
 		"setting a model": {func() error {
-			_, err := c.conn.UnstableSetSessionModel(ctx, acp.UnstableSetSessionModelRequest{SessionId: "x", ModelId: "y"})
-			return err
+			return second(c.conn.UnstableSetSessionModel(ctx, acp.UnstableSetSessionModelRequest{SessionId: "x", ModelId: "y"}))
 		}, -32601},
-		"an extension": {func() error {
-			_, err := c.conn.CallExtension(ctx, "_x/y", nil)
-			return err
-		}, -32601},
+		"an extension": {func() error { return second(c.conn.CallExtension(ctx, "_x/y", nil)) }, -32601},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -312,7 +292,7 @@ func TestAClientWithoutTerminalsIsToldSo(t *testing.T) {
 	c := connect(t)
 	c.initialize(t, false)
 	id := c.session(t, t.TempDir())
-	_, err := c.conn.Prompt(t.Context(), acp.PromptRequest{SessionId: id, Prompt: []acp.ContentBlock{acp.TextBlock(work(block3("sh", "true")))}})
+	_, err := c.ask(t, id, work(block3("sh", "true")))
 	if err == nil || !strings.Contains(err.Error(), "offers no terminals") {
 		t.Errorf("got %v, want an error that says what is missing", err)
 	}

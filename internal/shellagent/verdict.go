@@ -40,27 +40,35 @@ func (r result) reason() string {
 	return r.ending()
 }
 
-// worked is the verdict on a task whose script ended.
-func worked(task string, r result) string {
+// verdict is the answer about a script that ended.
+func (j job) verdict(r result) string {
+	script, good := "The script of "+j.task, "<task-done>"+j.task+"</task-done>"
+	if j.verify {
+		script, good = "The verify block of "+j.task, "<verify-pass/>"
+	}
 	switch {
 	case r.ok():
-		return say("The script of "+task+" ended with exit status 0.", "<task-done>"+task+"</task-done>")
-	case r.code != nil && *r.code == tryAgain:
-		return say(fmt.Sprintf("The script of %s ended with exit status %d, by which it asks to be tried again. This is no verdict.", task, tryAgain))
+		return say(script+" ended with exit status 0.", good)
+	case !j.verify && r.code != nil && *r.code == tryAgain:
+		return say(fmt.Sprintf("%s ended with exit status %d, by which it asks to be tried again. This is no verdict.", script, tryAgain))
 	}
-	return failed(task, "The script of "+task+" failed.", r.reason())
+	return say(script+" failed.", j.bad(r.reason()))
 }
 
-// verified is the verdict on a task whose verify block ended.
-func verified(task string, r result) string {
-	if r.ok() {
-		return say("The verify block of "+task+" ended with exit status 0.", "<verify-pass/>")
+// refuse is the answer about a script that cannot be run.
+func (j job) refuse(problem string) string {
+	cannot := " cannot be run."
+	if j.verify {
+		cannot = " cannot be verified."
 	}
-	return say("The verify block of "+task+" failed.", "<verify-fail>"+r.reason()+"</verify-fail>")
+	return say("The task "+j.task+cannot, j.bad(quote(problem)))
 }
 
-func failed(task, what, reason string) string {
-	return say(what, "<task-failed>"+task+": "+reason+"</task-failed>")
+func (j job) bad(reason string) string {
+	if j.verify {
+		return "<verify-fail>" + reason + "</verify-fail>"
+	}
+	return "<task-failed>" + j.task + ": " + reason + "</task-failed>"
 }
 
 // say puts each part into a paragraph of its own: whatever Markdown one part

@@ -48,13 +48,13 @@ func FuzzVerdicts(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, output string, code int) {
 		for _, r := range []result{{code: acp.Ptr(code), output: output}, {signal: output}, {output: output}} {
-			got := sigilsIn(worked(task, r), task)
+			got := sigilsIn(job{task: task}.verdict(r), task)
 			want := sigils.Set{Done: r.ok(), Failed: !r.ok() && (r.code == nil || *r.code != tryAgain), FailReason: got.FailReason}
 			checkSigils(t, got, want)
 			if got.Failed && !strings.HasPrefix(got.FailReason, strings.TrimSpace(r.ending())) {
 				t.Errorf("got reason %q, want it to begin with %q", got.FailReason, r.ending())
 			}
-			got = sigilsIn(verified(task, r), task)
+			got = sigilsIn(job{task: task, verify: true}.verdict(r), task)
 			checkSigils(t, got, sigils.Set{VerifyPass: r.ok(), VerifyFail: !r.ok(), VerifyReason: got.VerifyReason})
 			if i := strings.IndexFunc(got.VerifyReason, unicode.IsControl); i >= 0 {
 				t.Errorf("got a control character in %q", got.VerifyReason)
