@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -128,3 +131,37 @@ func (x *exporter) RoundTrip(req *http.Request) (*http.Response, error) {
 type retryable struct{ error }
 
 func (retryable) Temporary() bool { return true }
+
+// FromEnvironment reads the variables that OpenTelemetry defines and that its SDK does not
+// read itself. False means that nobody asked for traces; an error, that what was asked for
+// cannot be done.
+func FromEnvironment(getenv func(string) string) (ExportOptions, bool, error) {
+	var opts ExportOptions
+	traces := func(name string) string {
+		return cmp.Or(getenv("OTEL_EXPORTER_OTLP_TRACES_"+name), getenv("OTEL_EXPORTER_OTLP_"+name))
+	}
+	opts.Endpoint = getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+	if base := getenv("OTEL_EXPORTER_OTLP_ENDPOINT"); opts.Endpoint == "" && base != "" {
+		opts.Endpoint = strings.TrimSuffix(base, "/") + "/v1/traces"
+	}
+	exporter := cmp.Or(getenv("OTEL_TRACES_EXPORTER"), "otlp")
+	if opts.Endpoint == "" || strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") || exporter != "otlp" {
+		return opts, false, nil
+	}
+	if err := outbox.CheckAddress(opts.Endpoint); err != nil {
+		return opts, false, fmt.Errorf("the OTLP endpoint: %w", err)
+	}
+	switch protocol := traces("PROTOCOL"); protocol {
+	case "", "http/json":
+	case "http/protobuf":
+		opts.Protobuf = true
+	default:
+		return opts, false, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %s; ralph supports http/json and http/protobuf", protocol)
+	}
+	if ms, err := strconv.Atoi(traces("TIMEOUT")); err == nil && ms > 0 {
+		opts.Timeout = time.Duration(ms) * time.Millisecond
+	}
+	carrier := propagation.MapCarrier{"traceparent": getenv("TRACEPARENT")}
+	opts.Parent = trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
+	return opts, true, nil
+}

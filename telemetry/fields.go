@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -8,70 +9,63 @@ import (
 	"ralph/event"
 )
 
-// levelOf returns the level and the message of an event; without a message there is no line.
-func levelOf(e event.Event) (zerolog.Level, string) {
-	bad := func(is bool) zerolog.Level {
-		if is {
-			return zerolog.WarnLevel
-		}
-		return zerolog.InfoLevel
-	}
+// messages are what the lines of events say, and their levels. An event without one has no line.
+var messages = map[event.Type]struct {
+	level zerolog.Level
+	text  string
+}{
+	event.RunStarted:      {zerolog.InfoLevel, "run started"},
+	event.Recovered:       {zerolog.WarnLevel, "task recovered"},
+	event.TaskClaimed:     {zerolog.InfoLevel, "task claimed"},
+	event.AgentStarted:    {zerolog.InfoLevel, "agent started"},
+	event.AgentResumed:    {zerolog.InfoLevel, "agent resumed"},
+	event.AgentTool:       {zerolog.DebugLevel, "tool call"},
+	event.AgentUsage:      {zerolog.DebugLevel, "usage"},
+	event.AgentAsked:      {zerolog.InfoLevel, "permission asked"},
+	event.Prompted:        {zerolog.DebugLevel, "prompt sent"},
+	event.GateStarted:     {zerolog.DebugLevel, "gate started"},
+	event.GateEnded:       {zerolog.InfoLevel, "gate ended"},
+	event.VerifierStarted: {zerolog.DebugLevel, "verifier started"},
+	event.VerifierEnded:   {zerolog.InfoLevel, "verifier ended"},
+	event.Drifted:         {zerolog.WarnLevel, "drift"},
+	event.AttemptEnded:    {zerolog.InfoLevel, "attempt ended"},
+	event.Waiting:         {zerolog.InfoLevel, "waiting"},
+	event.Warned:          {zerolog.WarnLevel, "warning"},
+	event.RunInterrupted:  {zerolog.WarnLevel, "run interrupted"},
+	event.RunEnded:        {zerolog.InfoLevel, "run ended"},
+}
+
+// levelOf raises the level of an event that ended badly.
+func levelOf(e event.Event) zerolog.Level {
+	bad := false
 	switch e.Type {
-	case event.RunStarted:
-		return zerolog.InfoLevel, "run started"
-	case event.Recovered:
-		return zerolog.WarnLevel, "task recovered"
-	case event.TaskClaimed:
-		return zerolog.InfoLevel, "task claimed"
-	case event.AgentStarted:
-		return zerolog.InfoLevel, "agent started"
-	case event.AgentResumed:
-		return zerolog.InfoLevel, "agent resumed"
-	case event.AgentTool:
-		return zerolog.DebugLevel, "tool call"
-	case event.AgentUsage:
-		return zerolog.DebugLevel, "usage"
-	case event.AgentAsked:
-		return zerolog.InfoLevel, "permission asked"
-	case event.Prompted:
-		return zerolog.DebugLevel, "prompt sent"
-	case event.GateStarted:
-		return zerolog.DebugLevel, "gate started"
 	case event.GateEnded:
-		return bad(!e.Gate.Passed && e.Reason == ""), "gate ended" // a reason: it is not about the work
-	case event.VerifierStarted:
-		return zerolog.DebugLevel, "verifier started"
+		bad = !e.Gate.Passed && e.Reason == "" // a reason: it is not about the work
 	case event.VerifierEnded:
-		return bad(e.Verdict() != event.VerdictPass), "verifier ended"
-	case event.Drifted:
-		return zerolog.WarnLevel, "drift"
+		bad = e.Verdict() != event.VerdictPass
 	case event.AttemptEnded:
-		return bad(e.Status == event.TaskFailed), "attempt ended"
-	case event.Waiting:
-		return zerolog.InfoLevel, "waiting"
-	case event.Warned:
-		return zerolog.WarnLevel, "warning"
-	case event.RunInterrupted:
-		return zerolog.WarnLevel, "run interrupted"
+		bad = e.Status == event.TaskFailed
 	case event.RunEnded:
 		if e.RunOutcome() == event.OutcomeError {
-			return zerolog.ErrorLevel, "run ended"
+			return zerolog.ErrorLevel
 		}
-		return bad(e.RunOutcome() != event.OutcomeComplete || e.Counts != nil && e.Counts.Failed > 0), "run ended"
-	default:
-		return zerolog.DebugLevel, ""
+		bad = failed(e)
 	}
+	if bad {
+		return zerolog.WarnLevel
+	}
+	return messages[e.Type].level
+}
+
+// failed reports whether a run did not do all that it was to do.
+func failed(e event.Event) bool {
+	return e.RunOutcome() != event.OutcomeComplete || e.Counts != nil && e.Counts.Failed > 0
 }
 
 // fields adds the facts of an event.
 func (l *Log) fields(line *zerolog.Event, e event.Event) {
-	l.text(line, "title", e.Title)
-	l.text(line, "agent", e.Agent)
-	l.text(line, "model", e.Model)
-	l.text(line, "text", e.Text)
-	l.text(line, "outcome", e.Outcome)
-	l.text(line, "status", string(e.Status))
-	l.text(line, "reason", e.Reason)
+	l.texts(line, "title", e.Title, "agent", e.Agent, "model", e.Model, "text", e.Text,
+		"outcome", e.Outcome, "status", string(e.Status), "reason", e.Reason)
 	if e.PID != 0 {
 		line.Int("pid", e.PID)
 	}
@@ -85,25 +79,15 @@ func (l *Log) fields(line *zerolog.Event, e event.Event) {
 		line.Int("files", len(e.Files))
 	}
 	if s := e.Setup; s != nil {
-		l.text(line, "scope", s.Scope)
-		l.text(line, "agent", s.Agent)
-		l.text(line, "model", s.Model)
-		l.text(line, "limits", s.Limits)
-		l.text(line, "sandbox", s.Sandbox)
-		l.text(line, "verify", s.Verify)
+		l.texts(line, "scope", s.Scope, "agent", s.Agent, "model", s.Model, "limits", s.Limits, "sandbox", s.Sandbox, "verify", s.Verify)
 		line.Int("jobs", s.Jobs)
 	}
 	if c := e.Counts; c != nil {
 		line.Int("done", c.Done).Int("failed", c.Failed).Int("remaining", c.Remaining).Int("total", c.Total)
 	}
 	if u := e.Usage; u != nil {
-		for _, n := range []struct {
-			key    string
-			tokens int64 // 0 if the agent does not report them
-		}{{"tokens_in", u.TokensIn}, {"tokens_cached", u.TokensCached}, {"tokens_out", u.TokensOut}} {
-			if n.tokens > 0 {
-				line.Int64(n.key, n.tokens)
-			}
+		for _, t := range tokensOf(u) {
+			line.Int64("tokens_"+t.short, t.n)
 		}
 		if u.CostUSD != nil {
 			line.Float64("cost_usd", *u.CostUSD)
@@ -113,18 +97,24 @@ func (l *Log) fields(line *zerolog.Event, e event.Event) {
 		}
 	}
 	if g := e.Gate; g != nil {
-		l.text(line, "gate", g.Command)
-		l.text(line, "exit", g.Exit)
-		l.text(line, "verdict", string(g.Verdict))
+		l.texts(line, "gate", g.Command, "exit", g.Exit, "verdict", string(g.Verdict))
 		if e.Type == event.GateEnded {
 			line.Bool("passed", g.Passed)
 		}
 	}
 	if t := e.Tool; t != nil {
 		line.Str("tool", t.ID)
-		l.text(line, "title", t.Title)
-		l.text(line, "kind", t.Kind)
-		l.text(line, "status", t.Status)
-		l.text(line, "error", t.Error)
+		l.texts(line, "title", t.Title, "kind", t.Kind, "status", t.Status, "error", t.Error)
 	}
+}
+
+type tokens struct {
+	kind, short string
+	n           int64
+}
+
+// tokensOf lists the tokens that the agent reports.
+func tokensOf(u *event.Usage) []tokens {
+	all := []tokens{{"input", "in", u.TokensIn}, {"cached", "cached", u.TokensCached}, {"output", "out", u.TokensOut}}
+	return slices.DeleteFunc(all, func(t tokens) bool { return t.n <= 0 })
 }

@@ -4,6 +4,7 @@ package telemetry
 
 import (
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/rs/zerolog"
@@ -89,7 +90,7 @@ func (l *Log) Event(e event.Event) {
 
 // line is the line of an event with its level, and what it says; nil if it has none.
 func (l *Log) line(e event.Event) (*zerolog.Event, string) {
-	level, message := levelOf(e)
+	level, message := levelOf(e), messages[e.Type].text
 	if message == "" || level < l.log.GetLevel() {
 		return nil, ""
 	}
@@ -112,8 +113,11 @@ func (l *Log) line(e event.Event) (*zerolog.Event, string) {
 	return line, message
 }
 
-func (l *Log) text(line *zerolog.Event, key, value string) {
-	if value != "" {
-		line.Str(key, l.hide(value))
+// texts adds pairs of keys and values, unless a value is empty.
+func (l *Log) texts(line *zerolog.Event, pairs ...string) {
+	for pair := range slices.Chunk(pairs, 2) {
+		if pair[1] != "" {
+			line.Str(pair[0], l.hide(pair[1]))
+		}
 	}
 }

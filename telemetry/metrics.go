@@ -105,10 +105,8 @@ func (m *Metrics) ended(e event.Event) {
 	m.add("ralph_attempt_duration_seconds_sum", float64(e.Duration)/1000, who...)
 	m.add("ralph_attempt_duration_seconds_count", 1, who...)
 	if u := e.Usage; u != nil {
-		for kind, n := range map[string]int64{"input": u.TokensIn, "cached": u.TokensCached, "output": u.TokensOut} {
-			if n > 0 {
-				m.add("ralph_tokens_total", float64(n), append(slices.Clone(who), "kind", kind)...)
-			}
+		for _, t := range tokensOf(u) {
+			m.add("ralph_tokens_total", float64(t.n), append(slices.Clone(who), "kind", t.kind)...)
 		}
 		if u.CostUSD != nil {
 			m.add("ralph_cost_usd_total", *u.CostUSD, who...)
@@ -146,10 +144,7 @@ func (m *Metrics) set(name string, v float64, pairs ...string) {
 	m.values[name][labels(pairs...)] = v
 }
 
-// family is the header of a metric.
-type family struct{ name, kind, help string }
-
-var families = []family{
+var families = []struct{ name, kind, help string }{
 	{"ralph_run_info", "gauge", "The run that these metrics describe."},
 	{"ralph_run_started_timestamp_seconds", "gauge", "When it began."},
 	{"ralph_run_updated_timestamp_seconds", "gauge", "When something happened last."},
@@ -201,8 +196,8 @@ func labels(pairs ...string) string {
 	}
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 	var list []string
-	for i := 0; i+1 < len(pairs); i += 2 {
-		list = append(list, pairs[i]+`="`+escape.Replace(strings.ToValidUTF8(pairs[i+1], "?"))+`"`)
+	for pair := range slices.Chunk(pairs, 2) {
+		list = append(list, pair[0]+`="`+escape.Replace(strings.ToValidUTF8(pair[1], "?"))+`"`)
 	}
 	return "{" + strings.Join(list, ",") + "}"
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -89,19 +90,14 @@ func (t *Tracer) Event(e event.Event) {
 		t.run = t.begin("ralph run", t.opts.Parent, e.At)
 		set(t.run, "ralph.run", e.Run)
 		if e.Setup != nil {
-			set(t.run, "ralph.scope", t.hide(e.Setup.Scope))
-			set(t.run, "ralph.agent", e.Setup.Agent)
+			set(t.run, "ralph.scope", t.hide(e.Setup.Scope), "ralph.agent", e.Setup.Agent)
 		}
 	case event.RunEnded:
 		t.runEnded(e)
 	case event.TaskClaimed:
 		a := &attempt{span: t.begin("attempt", t.runContext(), e.At), tools: map[string]trace.Span{}}
-		set(a.span, "ralph.run", e.Run)
-		set(a.span, "ralph.task", e.Task)
-		set(a.span, "ralph.attempt", e.Attempt)
-		set(a.span, "ralph.title", t.hide(e.Title))
-		set(a.span, "ralph.iteration", int64(e.Iteration))
-		set(a.span, "gen_ai.request.model", e.Model)
+		set(a.span, "ralph.run", e.Run, "ralph.task", e.Task, "ralph.attempt", e.Attempt, "ralph.title", t.hide(e.Title),
+			"ralph.iteration", e.Iteration, "gen_ai.request.model", e.Model)
 		t.attempts[e.Attempt] = a
 	default:
 		if a := t.attempts[e.Attempt]; a != nil {
@@ -115,14 +111,12 @@ func (t *Tracer) within(a *attempt, e event.Event) {
 	switch e.Type {
 	case event.GateStarted:
 		a.gate = t.begin("verify gate", a.span.SpanContext(), e.At)
-		set(a.gate, "ralph.gate", t.hide(e.Gate.Command))
-		set(a.gate, "ralph.when", e.Reason)
+		set(a.gate, "ralph.gate", t.hide(e.Gate.Command), "ralph.when", e.Reason)
 	case event.GateEnded:
 		if a.gate == nil {
 			return
 		}
-		set(a.gate, "ralph.exit", e.Gate.Exit)
-		set(a.gate, "ralph.verdict", string(e.Gate.Verdict))
+		set(a.gate, "ralph.exit", e.Gate.Exit, "ralph.verdict", string(e.Gate.Verdict))
 		t.end(a.gate, e.At, !e.Gate.Passed && e.Reason == "", e.Gate.Exit)
 		a.gate = nil
 	case event.VerifierStarted:
@@ -166,10 +160,7 @@ func (t *Tracer) attemptEnded(a *attempt, e event.Event) {
 			t.end(open, e.At, false, "")
 		}
 	}
-	set(a.span, "ralph.outcome", e.Outcome)
-	set(a.span, "ralph.status", string(e.Status))
-	set(a.span, "ralph.agent", e.Agent)
-	set(a.span, "gen_ai.response.model", e.Model)
+	set(a.span, "ralph.outcome", e.Outcome, "ralph.status", string(e.Status), "ralph.agent", e.Agent, "gen_ai.response.model", e.Model)
 	setUsage(a.span, e.Usage)
 	t.end(a.span, e.At, e.AttemptOutcome() != event.AttemptDone, e.Reason)
 	delete(t.attempts, e.Attempt)
@@ -185,12 +176,10 @@ func (t *Tracer) runEnded(e event.Event) {
 	}
 	set(t.run, "ralph.outcome", e.Outcome)
 	if c := e.Counts; c != nil {
-		set(t.run, "ralph.done", int64(c.Done))
-		set(t.run, "ralph.failed", int64(c.Failed))
-		set(t.run, "ralph.remaining", int64(c.Remaining))
+		set(t.run, "ralph.done", c.Done, "ralph.failed", c.Failed, "ralph.remaining", c.Remaining)
 	}
 	setUsage(t.run, e.Usage)
-	t.end(t.run, e.At, e.RunOutcome() != event.OutcomeComplete || e.Counts != nil && e.Counts.Failed > 0, e.Reason)
+	t.end(t.run, e.At, failed(e), e.Reason)
 	t.run = nil
 }
 
@@ -215,19 +204,18 @@ func (t *Tracer) end(s trace.Span, at time.Time, failed bool, why string) {
 	t.ended++
 }
 
-// set adds a fact; an empty text is unknown and left out.
-func set(s trace.Span, key string, value any) {
-	switch v := value.(type) {
-	case string:
-		if v != "" {
-			s.SetAttributes(attribute.String(key, valid(v)))
+// set adds facts, pairs of keys and values; an empty text is unknown and left out.
+func set(s trace.Span, pairs ...any) {
+	for pair := range slices.Chunk(pairs, 2) {
+		key := attribute.Key(pair[0].(string))
+		switch v := pair[1].(type) {
+		case string:
+			if v != "" {
+				s.SetAttributes(key.String(valid(v)))
+			}
+		case int:
+			s.SetAttributes(key.Int(v))
 		}
-	case int64:
-		s.SetAttributes(attribute.Int64(key, v))
-	case float64:
-		s.SetAttributes(attribute.Float64(key, v))
-	case bool:
-		s.SetAttributes(attribute.Bool(key, v))
 	}
 }
 
@@ -235,23 +223,14 @@ func setUsage(s trace.Span, u *event.Usage) {
 	if u == nil {
 		return
 	}
-	for _, tokens := range []struct {
-		key string
-		n   int64
-	}{
-		{"gen_ai.usage.input_tokens", u.TokensIn},
-		{"gen_ai.usage.cached_tokens", u.TokensCached},
-		{"gen_ai.usage.output_tokens", u.TokensOut},
-	} {
-		if tokens.n > 0 {
-			set(s, tokens.key, tokens.n)
-		}
+	for _, t := range tokensOf(u) {
+		s.SetAttributes(attribute.Int64("gen_ai.usage."+t.kind+"_tokens", t.n))
 	}
 	if u.CostUSD != nil {
-		set(s, "ralph.cost_usd", *u.CostUSD)
+		s.SetAttributes(attribute.Float64("ralph.cost_usd", *u.CostUSD))
 	}
 	if u.Unknown {
-		set(s, "ralph.cost_unknown", true)
+		s.SetAttributes(attribute.Bool("ralph.cost_unknown", true))
 	}
 }
 
