@@ -2,9 +2,11 @@ package fakeagent
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -15,7 +17,7 @@ import (
 // With Ignore they get an environment without ralph's marker.
 func (p *play) fork(s Step) {
 	for _, kind := range s.Argv {
-		must(again(kind, kind, p.session, s.Ignore, p.locks()))
+		again(kind, kind, p.session, s.Ignore, slices.Collect(maps.Values(p.held)))
 	}
 	for p.book.processes(p.session) < len(s.Argv) {
 		time.Sleep(time.Millisecond)
@@ -27,7 +29,7 @@ func beLeftBehind(role string, book ledger) {
 	role, rest, _ := strings.Cut(role, " ")
 	name, parent, _ := strings.Cut(rest, " ")
 	if role == "daemon" {
-		must(again("session", name, parent, false, nil))
+		again("session", name, parent, false, nil)
 		return
 	}
 	if signal.Ignored(syscall.SIGHUP) { // the parent withstands signals, and so does its family
@@ -49,29 +51,15 @@ func (a *agent) withstand() {
 	}()
 }
 
-// locks are handed to the family: the task is worked on for as long as one lives.
-func (a *agent) locks() []*os.File {
-	var files []*os.File
-	for _, f := range a.held {
-		files = append(files, f)
-	}
-	return files
-}
-
-func again(role, name, parent string, clear bool, locks []*os.File) error {
+// again starts this program in another role. It is handed the locks, because the task is
+// worked on for as long as one of the family lives.
+func again(role, name, parent string, clear bool, locks []*os.File) {
 	exe, err := os.Executable()
-	if err != nil {
-		return err
-	}
+	must(err)
 	cmd := exec.Command(exe)
 	cmd.Env = os.Environ()
 	if clear {
-		cmd.Env = nil
-		for _, entry := range os.Environ() {
-			if !strings.HasPrefix(entry, "RALPH_PROC=") {
-				cmd.Env = append(cmd.Env, entry)
-			}
-		}
+		cmd.Env = slices.DeleteFunc(cmd.Env, func(entry string) bool { return strings.HasPrefix(entry, "RALPH_PROC=") })
 	}
 	cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%s %s %s", roleEnv, role, name, parent))
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr // held open, as real ones do
@@ -79,5 +67,5 @@ func again(role, name, parent string, clear bool, locks []*os.File) error {
 	if role != "child" {
 		cmd.SysProcAttr = ownSession()
 	}
-	return cmd.Start()
+	must(cmd.Start())
 }

@@ -60,17 +60,11 @@ func (l ledger) add(e Entry) {
 	}
 	e.Pid, e.Process = os.Getpid(), self
 	raw, err := json.Marshal(e)
-	if err != nil {
-		panic(err)
-	}
+	must(err)
 	f, err := os.OpenFile(filepath.Join(l.dir, "ledger.jsonl"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		panic(err)
-	}
-	defer f.Close()
-	if _, err := f.Write(append(raw, '\n')); err != nil {
-		panic(err)
-	}
+	must(err)
+	_, err = f.Write(append(raw, '\n'))
+	must(errors.Join(err, f.Close()))
 }
 
 // attempt is how many sessions were given the task so far, ours included. It is

@@ -1,8 +1,23 @@
+// Package fakeagent is an ACP agent that plays a script; tests only. It writes
+// the wire format itself, not through the SDK, so that it can break every rule
+// of it, and it keeps a ledger of what it was asked, which tests check. It
+// never calls a model and is never part of the released program's behaviour.
+//
+// A test binary becomes the agent by calling Main, typically when TestMain sees
+// an environment variable. The script is JSON, given in FAKEAGENT_SCRIPT itself
+// or as the path of a file; without one every task is done and every
+// verification passes. The ledger is a folder named by FAKEAGENT_LEDGER.
+//
+//	{"conversations": [
+//	  {"when": {"verify": true}, "steps": [{"do": "say", "text": "<verify-pass/>\n"}]},
+//	  {"when": {"attempt": 1},   "steps": [{"do": "hang"}]},
+//	  {"steps": [{"do": "write", "path": "a.txt", "text": "x"},
+//	             {"do": "say", "text": "<task-done>{{task}}</task-done>\n", "chunk": 5}]}
+//	]}
 package fakeagent
 
 import (
 	"crypto/rand"
-	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -26,15 +41,13 @@ func Main() {
 		return
 	}
 	script, err := loadScript(os.Getenv(ScriptEnv))
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "fakeagent:", err)
-		os.Exit(2)
-	}
+	must(err)
 	a := &agent{
 		script:  script,
 		book:    book,
 		wire:    newWire(os.Stdin, os.Stdout),
 		session: "fake-" + rand.Text()[:8], // a pid is not its own: each has its own namespace in a sandbox,
+		held:    map[string]*os.File{},
 		cancels: make(chan struct{}),
 		deaf:    make(chan struct{}),
 	}
@@ -87,8 +100,6 @@ func (a *agent) serve() {
 // forever waits without the runtime calling it a deadlock.
 func forever() {
 	r, _, err := os.Pipe()
-	if err != nil {
-		panic(err)
-	}
+	must(err)
 	_, _ = io.Copy(io.Discard, r)
 }

@@ -43,12 +43,10 @@ func (p *play) misbehave(s Step) {
 		for i := 0; s.N == 0 || i < s.N; i++ {
 			p.update(object{"sessionUpdate": "agent_message_chunk", "content": object{"type": "text", "text": s.Text + fmt.Sprint(i, "\n")}})
 		}
-		p.wire.flush()
 	case "flood_tools":
 		for i := range s.N {
 			p.update(object{"sessionUpdate": "tool_call", "toolCallId": fmt.Sprint("t", i), "title": s.Text})
 		}
-		p.wire.flush()
 	case "flood_stderr": // Text for ever
 		for {
 			if _, err := os.Stderr.WriteString(s.Text); err != nil {
@@ -56,14 +54,17 @@ func (p *play) misbehave(s Step) {
 			}
 		}
 	case "requests": // N of them at once, without waiting in between
-		p.count("requests", p.askAll(s))
+		p.count("requests", p.askAll(s.N, s.Method, s.Params))
 	case "deaf_requests": // the same, reading nothing until all are sent
 		p.wire.reading.Lock()
-		answers := p.askAll(s)
+		answers := p.askAll(s.N, s.Method, s.Params)
 		p.wire.reading.Unlock()
 		p.count("deaf requests", answers)
 	case "waits": // N waits for terminal Method at once, which is then killed
-		p.waits(s)
+		id := object{"sessionId": p.session, "terminalId": s.Method}
+		answers := p.askAll(s.N, "terminal/wait_for_exit", id)
+		p.result("kill", p.wire.call("terminal/kill", id))
+		p.count("waits", answers)
 	case "twice": // answer this prompt twice
 		p.stop("end_turn", nil)
 		p.stop("refusal", nil)
@@ -75,10 +76,10 @@ func (p *play) misbehave(s Step) {
 	}
 }
 
-func (p *play) askAll(s Step) []<-chan incoming {
-	answers := make([]<-chan incoming, 0, s.N)
-	for range s.N {
-		answers = append(answers, p.wire.ask(s.Method, s.Params))
+func (p *play) askAll(n int, method string, params any) []<-chan incoming {
+	answers := make([]<-chan incoming, n)
+	for i := range answers {
+		answers[i] = p.wire.ask(method, params)
 	}
 	p.wire.flush()
 	return answers
@@ -100,26 +101,14 @@ func (p *play) hang(s Step) {
 	}
 }
 
-func (p *play) waits(s Step) {
-	id := object{"sessionId": p.session, "terminalId": s.Method}
-	answers := make([]<-chan incoming, 0, s.N)
-	for range s.N {
-		answers = append(answers, p.wire.ask("terminal/wait_for_exit", id))
-	}
-	p.result("kill", p.wire.call("terminal/kill", id))
-	p.count("waits", answers)
-}
-
 func (p *play) count(name string, answers []<-chan incoming) {
-	good, bad := 0, 0
+	refused := 0
 	for _, ch := range answers {
-		if m := <-ch; m.Error == nil {
-			good++
-		} else {
-			bad++
+		if m := <-ch; m.Error != nil {
+			refused++
 		}
 	}
-	p.book.add(Entry{Event: "result", Session: p.session, Name: name, Text: fmt.Sprintf("%d answered, %d refused", good, bad)})
+	p.book.add(Entry{Event: "result", Session: p.session, Name: name, Text: fmt.Sprintf("%d answered, %d refused", len(answers)-refused, refused)})
 }
 
 // field is a string member of a JSON object.

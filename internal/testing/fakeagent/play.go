@@ -34,11 +34,10 @@ func (p *play) run() {
 	}
 	p.prompt = read(text.String())
 	p.prompt.nth = p.nth
-	entry := Entry{Session: p.session, Task: p.prompt.task, Verify: p.prompt.verify, Prompt: p.nth}
 	if !p.prompt.verify && p.prompt.task != "" {
 		p.alone(p.prompt.task)
 	}
-	entry.Event = "prompted"
+	entry := Entry{Event: "prompted", Session: p.session, Task: p.prompt.task, Verify: p.prompt.verify, Prompt: p.nth}
 	p.book.add(entry)
 	p.prompt.attempt = p.book.attempt(p.prompt.task, p.prompt.verify, p.session)
 	p.steps(p.script.conversation(p.prompt))
@@ -58,6 +57,7 @@ func (p *play) steps(steps []Step) {
 			s.Argv[i] = p.expand(arg)
 		}
 		p.perform(s)
+		p.wire.flush()
 	}
 }
 
@@ -82,16 +82,14 @@ func (p *play) expand(text string) string {
 func (p *play) stop(reason string, extra json.RawMessage) {
 	result := object{}
 	if len(extra) > 0 {
-		if err := json.Unmarshal(extra, &result); err != nil {
-			panic(err)
-		}
+		must(json.Unmarshal(extra, &result))
 	}
 	result["stopReason"] = reason
 	p.ended = true
 	p.answer(p.request, result)
 }
 
-// update puts a session update; say flushes, a flood does not.
+// update puts a session update; the end of the step flushes it.
 func (p *play) update(update object) {
 	p.wire.put(message{Method: "session/update", Params: object{"sessionId": p.session, "update": update}})
 }

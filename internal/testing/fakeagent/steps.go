@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -21,17 +22,14 @@ func (p *play) perform(s Step) {
 		p.tool(s)
 	case "tool_update": // an update alone, announced or not
 		p.update(object{"sessionUpdate": "tool_call_update", "toolCallId": s.ID, "status": s.Status})
-		p.wire.flush()
 	case "plan":
 		p.update(object{"sessionUpdate": "plan", "entries": []object{{"content": s.Text, "priority": "medium", "status": "pending"}}})
-		p.wire.flush()
 	case "usage": // N tokens of context used, Cost so far in Text (USD)
 		u := object{"sessionUpdate": "usage_update", "used": s.N, "size": 200000}
 		if s.Cost != nil {
 			u["cost"] = object{"amount": *s.Cost, "currency": cmp.Or(s.Text, "USD")}
 		}
 		p.update(u)
-		p.wire.flush()
 	case "read":
 		params := object{"sessionId": p.session, "path": p.path(s.Path)}
 		if s.Line > 0 {
@@ -81,10 +79,7 @@ func (p *play) perform(s Step) {
 	case "mark": // an entry in the ledger
 		p.book.add(Entry{Event: "mark", Session: p.session, Task: p.prompt.task, Name: s.Text})
 	case "await": // until the file Path exists
-		for {
-			if _, err := os.Stat(p.path(s.Path)); err == nil {
-				break
-			}
+		for _, err := os.Stat(p.path(s.Path)); err != nil; _, err = os.Stat(p.path(s.Path)) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	case "fork": // processes of the kinds in Argv: child, session, daemon
@@ -103,20 +98,13 @@ func (p *play) perform(s Step) {
 }
 
 func (p *play) chunks(kind string, s Step) {
-	size := s.Chunk
-	if size == 0 {
-		size = max(len(s.Text), 1)
-	}
-	for rest := s.Text; rest != ""; {
-		n := min(size, len(rest))
-		update := object{"sessionUpdate": kind, "content": object{"type": "text", "text": rest[:n]}}
+	for piece := range slices.Chunk([]byte(s.Text), cmp.Or(s.Chunk, len(s.Text), 1)) {
+		update := object{"sessionUpdate": kind, "content": object{"type": "text", "text": string(piece)}}
 		if s.ID != "" {
 			update["messageId"] = s.ID
 		}
 		p.update(update)
-		rest = rest[n:]
 	}
-	p.wire.flush()
 }
 
 func (p *play) tool(s Step) {
@@ -146,22 +134,20 @@ func (p *play) tool(s Step) {
 		}
 		p.update(end)
 	}
-	p.wire.flush()
 }
 
 func (p *play) terminalParams(s Step) object {
-	params := object{"sessionId": p.session, "command": s.Argv[0], "args": s.Argv[1:]}
+	env := []object{}
+	for name, value := range s.Env {
+		env = append(env, object{"name": name, "value": value})
+	}
+	params := object{"sessionId": p.session, "command": s.Argv[0], "args": s.Argv[1:], "env": env}
 	if s.Path != "" {
 		params["cwd"] = p.path(s.Path)
 	}
 	if s.Limit > 0 {
 		params["outputByteLimit"] = s.Limit
 	}
-	env := []object{}
-	for name, value := range s.Env {
-		env = append(env, object{"name": name, "value": value})
-	}
-	params["env"] = env
 	return params
 }
 

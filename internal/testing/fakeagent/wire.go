@@ -87,9 +87,7 @@ func decode(raw json.RawMessage, into any) { _ = json.Unmarshal(raw, into) }
 func (w *wire) put(m message) {
 	m.JSONRPC = "2.0"
 	raw, err := json.Marshal(m)
-	if err != nil {
-		panic(err)
-	}
+	must(err)
 	w.writing.Lock()
 	defer w.writing.Unlock()
 	_, _ = w.out.Write(append(raw, '\n'))

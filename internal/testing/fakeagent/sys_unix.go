@@ -17,14 +17,11 @@ func (a *agent) alone(task string) {
 		return
 	}
 	f, err := os.OpenFile(filepath.Join(a.book.dir, task+".lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		panic(err)
-	}
+	must(err)
 	if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
 		a.book.add(Entry{Event: "overlap", Session: a.session, Task: task})
 	}
-	if a.held == nil {
-		a.held = map[string]*os.File{}
-	}
 	a.held[task] = f
 }
+
+func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

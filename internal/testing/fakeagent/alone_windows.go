@@ -1,4 +1,0 @@
-package fakeagent
-
-// alone cannot tell here.
-func (a *agent) alone(string) {}
