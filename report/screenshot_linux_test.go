@@ -1,0 +1,55 @@
+package report_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"ralph/internal/testing/golden"
+	"ralph/report"
+)
+
+// TestTheScreenshotIsCurrent: docs/report.png was taken of a page with the words that a
+// report has today. With -update and a browser in RALPH_CHROMIUM it is taken again.
+func TestTheScreenshotIsCurrent(t *testing.T) {
+	const picture, words = "../docs/report.png", "testdata/screenshot.txt"
+	_, r := story(t)
+	var page bytes.Buffer
+	if err := report.HTML(&page, r, report.HTMLOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	text := visible(page.String())
+	if golden.Updating() && os.Getenv("RALPH_CHROMIUM") != "" {
+		file := filepath.Join(t.TempDir(), "page.html")
+		writePage(t, file, r)
+		b := startChromium(t, "chromium")
+		b.openTab(t, 1100, "light")
+		b.call(t, "Page.navigate", map[string]any{"url": "file://" + file}, nil)
+		b.wait(t, "the page", func(m message) bool { return m.Method == "Page.loadEventFired" })
+		var shot struct{ Data []byte }
+		clip := map[string]any{"x": 0, "y": 0, "width": 1100, "height": 800, "scale": 1}
+		b.call(t, "Page.captureScreenshot", map[string]any{"captureBeyondViewport": true, "clip": clip}, &shot)
+		for path, data := range map[string][]byte{picture: shot.Data, words: []byte(text)} {
+			if err := os.WriteFile(path, data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	taken, err := os.ReadFile(words)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(taken) != text {
+		t.Errorf("%s shows other words than a report has now; take it again with: just pictures", picture)
+	}
+}
+
+// visible is the text of the part of a page that the picture shows.
+func visible(page string) string {
+	page, _, _ = strings.Cut(page, `id="focus"`)
+	page = regexp.MustCompile(`(?s)<(style|script|title)[ >].*?</(style|script|title)>|<[^>]*>`).ReplaceAllString(page, "\n")
+	return strings.Join(strings.Fields(page), " ") + "\n"
+}
