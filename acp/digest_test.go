@@ -3,6 +3,8 @@ package acp
 import (
 	"sync"
 	"testing"
+
+	"ralph/internal/testing/check"
 )
 
 // Repetition is noticed by what a call was given and what came of it.
@@ -28,9 +30,7 @@ func TestCallsAreToldApartByInputAndResult(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	a := last["a"]
-	if a.Input == "" || a.Result == "" {
-		t.Errorf("got no digests: %+v", a)
-	}
+	check.That(t, a.Input != "" && a.Result != "", "got no digests: %+v", a)
 	for id, want := range map[string]struct{ input, result bool }{
 		"same": {true, true}, "other input": {false, true}, "other result": {true, false},
 	} {
@@ -55,18 +55,12 @@ func TestWhatPassesDoesNotTellCallsApart(t *testing.T) {
 		{`{"deep":[{"toolCallId":"a","x":1}]}`, `{"deep":[{"x":1,"toolCallId":"b"}]}`},
 	}
 	for _, pair := range same {
-		if digest([]byte(pair[0])) != digest([]byte(pair[1])) {
-			t.Errorf("distinguished:\n%s\n%s", pair[0], pair[1])
-		}
+		check.That(t, digest([]byte(pair[0])) == digest([]byte(pair[1])), "distinguished:\n%s\n%s", pair[0], pair[1])
 	}
 	for _, pair := range [][2]string{
 		{`{"command":["ls"]}`, `{"command":["pwd"]}`}, {`{"id":1}`, `{"id":2}`}, {`{"path":"a"}`, `{"path":"b"}`}, {`"a"`, `"b"`}, {`[1,2]`, `[2,1]`}, {`{`, `[`},
 	} {
-		if digest([]byte(pair[0])) == digest([]byte(pair[1])) {
-			t.Errorf("not distinguished:\n%s\n%s", pair[0], pair[1])
-		}
+		check.That(t, digest([]byte(pair[0])) != digest([]byte(pair[1])), "not distinguished:\n%s\n%s", pair[0], pair[1])
 	}
-	if digest(nil, []byte{}) != "" {
-		t.Error("nothing has a digest")
-	}
+	check.That(t, digest(nil, []byte{}) == "", "nothing has a digest")
 }

@@ -41,9 +41,7 @@ func TestFilesThroughTheClient(t *testing.T) {
 		"fs/read_text_file":             "unknown session",
 		"fs/write_text_file":            "error -32602",
 	} {
-		if got := results[name]; !strings.Contains(got, want) {
-			t.Errorf("%s: got %s, want %s", name, got, want)
-		}
+		check.Contains(t, name, want, results[name])
 	}
 	check.Equal(t, "result", []string{"new/deep/file.txt"}, turn.Files)
 }
@@ -53,15 +51,9 @@ func TestReadOnlySession(t *testing.T) {
 	b := newBench(t, say(step{Do: "write", Path: "a.txt", Text: "x"}, step{Do: "terminal", Argv: []string{"echo", "ran"}}))
 	b.cfg.ReadOnly = true
 	b.must(t)
-	if got := b.results(t)["write a.txt"]; !strings.Contains(got, "read-only") {
-		t.Errorf("write: got %s", got)
-	}
-	if got := b.results(t)["terminal output"]; !strings.Contains(got, "ran") {
-		t.Errorf("terminals must still work: got %s", got)
-	}
-	if strings.Contains(b.transcript.String(), `"writeTextFile":true`) {
-		t.Error("the agent was offered to write")
-	}
+	check.Contains(t, "write", "read-only", b.results(t)["write a.txt"])
+	check.Contains(t, "terminals must still work", "ran", b.results(t)["terminal output"])
+	check.That(t, !strings.Contains(b.transcript.String(), `"writeTextFile":true`), "the agent was offered to write")
 	if _, err := os.Stat(filepath.Join(b.cfg.Dir, "a.txt")); err == nil {
 		t.Error("the file was written")
 	}
@@ -72,9 +64,7 @@ func TestMissingFileAsEmptyText(t *testing.T) {
 	b := newBench(t, say(step{Do: "read", Path: "missing.txt"}))
 	b.cfg.MissingFile = MissingEmpty
 	b.must(t)
-	if got := b.results(t)["read missing.txt"]; got != `{"content":""}` {
-		t.Errorf("got %s", got)
-	}
+	check.Equal(t, "read missing.txt", `{"content":""}`, b.results(t)["read missing.txt"])
 }
 
 // attacked is a project with everything in it that leads somewhere else.
@@ -184,9 +174,7 @@ func TestWriteAttacks(t *testing.T) {
 		t.Errorf("the file outside was changed: %q", raw)
 	}
 	filepath.WalkDir(dir, func(path string, _ os.DirEntry, _ error) error {
-		if strings.HasSuffix(path, ".tmp") {
-			t.Errorf("left behind: %s", path)
-		}
+		check.That(t, !strings.HasSuffix(path, ".tmp"), "left behind: %s", path)
 		return nil
 	})
 }
@@ -305,8 +293,6 @@ func TestAFurtherFolderIsReadAndNeverWritten(t *testing.T) {
 		"read /etc/passwd":             "outside the project",
 		"write " + project + "/new.go": "outside the project",
 	} {
-		if got := b.results(t)[name]; !strings.Contains(got, want) {
-			t.Errorf("%s: got %s, want %s", name, got, want)
-		}
+		check.Contains(t, name, want, b.results(t)[name])
 	}
 }

@@ -90,15 +90,11 @@ func TestAuthenticatesOnlyWhenAsked(t *testing.T) {
 	b := newBench(t, fakeagent.Script{AuthMethods: []string{"web", "key"}, AuthNeeded: "key"})
 	b.cfg.AuthMethod = "key"
 	b.start(t)
-	if !strings.Contains(b.transcript.String(), `"methodId":"key"`) {
-		t.Error("not authenticated")
-	}
+	check.That(t, strings.Contains(b.transcript.String(), `"methodId":"key"`), "not authenticated")
 	b = newBench(t, fakeagent.Script{AuthMethods: []string{"key"}})
 	b.cfg.AuthMethod = "key"
 	b.start(t)
-	if strings.Contains(b.transcript.String(), `"methodId"`) {
-		t.Error("authenticated without being asked to")
-	}
+	check.That(t, !strings.Contains(b.transcript.String(), `"methodId"`), "authenticated without being asked to")
 }
 
 func TestModelChannels(t *testing.T) {
@@ -125,9 +121,7 @@ func TestModelChannels(t *testing.T) {
 			b.cfg.Model, b.cfg.ModelChannels = tc.model, tc.channels
 			s := b.start(t)
 			check.Equal(t, "result", tc.want, s.Model(), cmpopts.EquateEmpty())
-			if got := s.About().Agent; got != (Agent{Name: "fakeagent", Version: "1"}) {
-				t.Errorf("agent: got %+v", got)
-			}
+			check.Equal(t, "agent", Agent{Name: "fakeagent", Version: "1"}, s.About().Agent)
 		})
 	}
 }
@@ -156,9 +150,7 @@ func TestModes(t *testing.T) {
 			b := newBench(t, tc.script)
 			b.cfg.Modes = tc.want
 			s := b.start(t)
-			if got := s.About().Mode; got != tc.mode {
-				t.Errorf("got mode %q, want %q", got, tc.mode)
-			}
+			check.Equal(t, "mode", tc.mode, s.About().Mode)
 			sent := strings.Contains(b.transcript.String(), "session/set_")
 			if sent != (tc.sent != "") || !strings.Contains(b.transcript.String(), tc.sent) {
 				t.Errorf("got %s, want %s", b.transcript.String(), tc.sent)
@@ -193,12 +185,8 @@ func TestAnswerErrors(t *testing.T) {
 			got := wantKind(t, err, tc.want.Kind)
 			tc.want.Op = opPrompt
 			check.Equal(t, "result", &tc.want, got, cmpopts.IgnoreFields(Error{}, "Data", "Err", "Until"))
-			if (got.RetryAfter > 0) == got.Until.IsZero() {
-				t.Errorf("retry after %v, but until %v", got.RetryAfter, got.Until)
-			}
-			if turn.Text() != "so far" {
-				t.Errorf("got %q, want what was said before", turn.Text())
-			}
+			check.That(t, (got.RetryAfter > 0) != got.Until.IsZero(), "retry after %v, but until %v", got.RetryAfter, got.Until)
+			check.That(t, turn.Text() == "so far", "got %q, want what was said before", turn.Text())
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -68,9 +69,7 @@ func TestHostileAgents(t *testing.T) {
 			if !strings.Contains(turn.Text(), tc.text) || tc.want == "" && turn.Text() != tc.text {
 				t.Errorf("got %q, want %q", cut(turn.Text(), 100), tc.text)
 			}
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
+			check.OK(t, s.Close())
 			if tc.want != TurnTimeout {
 				b.checkTranscript(t)
 			}
@@ -126,13 +125,9 @@ func TestAskingWithoutReading(t *testing.T) {
 	close(stop)
 	n := <-most
 	wantKind(t, err, IdleTimeout)
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, s.Close())
 	// Other tests run beside this one, so only the order of magnitude counts.
-	if n > 2000 {
-		t.Errorf("%d goroutines more than before", n)
-	}
+	check.That(t, n <= 2000, "%d goroutines more than before", n)
 }
 
 // A cancel right after the prompt must not overtake it: the agent would never
@@ -158,9 +153,7 @@ func TestWaitsForTerminalsDoNotBlockOthers(t *testing.T) {
 		step{Do: "say", Text: "fine"},
 	))
 	turn, err := b.prompt(t)
-	if err != nil || turn.Text() != "fine" {
-		t.Errorf("got %q, %v", turn.Text(), err)
-	}
+	check.That(t, err == nil && turn.Text() == "fine", "got %q, %v", turn.Text(), err)
 	if got, want := b.results(t)["waits"], fmt.Sprintf("%d answered, 0 refused", maxRequests*3); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -217,8 +210,6 @@ func TestTextIsBounded(t *testing.T) {
 	if n := len(turn.Text()); n > s.maxText || n < s.maxText/2 {
 		t.Errorf("kept %d bytes, want at most %d", n, s.maxText)
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, s.Close())
 	b.wantNothingLeft(t)
 }

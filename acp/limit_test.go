@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -52,9 +53,7 @@ func TestATurnThatEndedAtALimitIsAnError(t *testing.T) {
 			if got := errors.Is(err, RateLimited); got != tc.limited || (err != nil && !got) {
 				t.Errorf("got %v, want a limit: %v", err, tc.limited)
 			}
-			if turn.Empty() != tc.empty {
-				t.Errorf("got %+v, want it empty: %v", turn, tc.empty)
-			}
+			check.That(t, turn.Empty() == tc.empty, "got %+v, want it empty: %v", turn, tc.empty)
 			if tc.empty && turn.Usage.counted() {
 				t.Errorf("got %+v, want nothing used", turn.Usage)
 			}

@@ -78,9 +78,7 @@ func (b *bench) start(t testing.TB) *Session {
 	s, err := Start(context.Background(), b.cfg)
 	check.OK(t, err)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, s.Close())
 	})
 	return s
 }
@@ -98,9 +96,7 @@ func (b *bench) prompt(t testing.TB) (Turn, error) {
 	t.Helper()
 	s := b.start(t)
 	turn, err := s.Prompt(t.Context(), "Assigned Task t-0123abcd")
-	if closeErr := s.Close(); closeErr != nil {
-		t.Error(closeErr)
-	}
+	check.OK(t, s.Close())
 	return turn, err
 }
 
@@ -133,9 +129,7 @@ func (b *bench) wantNothingLeft(t testing.TB) {
 			t.Errorf("%s %s (pid %d) is still running", e.Event, e.Name, e.Pid)
 		}
 	}
-	if len(seen) == 0 {
-		t.Error("the ledger is empty")
-	}
+	check.That(t, len(seen) != 0, "the ledger is empty")
 }
 
 func wantKind(t testing.TB, err error, want Kind) *Error {

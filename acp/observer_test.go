@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ralph/internal/testing/check"
 )
 
 func TestObserverNeverBlocksAndCountsWhatItDrops(t *testing.T) {
@@ -36,12 +38,8 @@ func TestObserverNeverBlocksAndCountsWhatItDrops(t *testing.T) {
 			events++
 		}
 	}
-	if all := strings.Join(texts, ""); all != strings.Repeat("ab", 10) {
-		t.Errorf("text: got %q", all)
-	}
-	if events+dropped != 3002 || dropped == 0 {
-		t.Errorf("got %d events and %d dropped, want 3002 together", events, dropped)
-	}
+	check.Equal(t, "text", strings.Repeat("ab", 10), strings.Join(texts, ""))
+	check.That(t, events+dropped == 3002 && dropped != 0, "got %d events and %d dropped, want 3002 together", events, dropped)
 }
 
 func TestIdleWatch(t *testing.T) {
@@ -59,7 +57,5 @@ func TestIdleWatch(t *testing.T) {
 			t.Fatal("activity did not count")
 		}
 	}
-	if !w.expired() {
-		t.Error("not expired")
-	}
+	check.That(t, w.expired(), "not expired")
 }

@@ -1,9 +1,9 @@
 package acp
 
 import (
-	"strings"
 	"testing"
 
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -26,9 +26,7 @@ func TestPermissions(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, say(step{Do: "permission", Text: "do it", Kind: "edit", Options: tc.options}))
 			b.must(t)
-			if got := b.results(t)["permission"]; !strings.Contains(got, tc.want) {
-				t.Errorf("got %s, want %s", got, tc.want)
-			}
+			check.Contains(t, "permission", tc.want, b.results(t)["permission"])
 		})
 	}
 }

@@ -180,9 +180,7 @@ func TestEmptyTurn(t *testing.T) {
 		"a request that nobody answered":   {Turn{Stop: StopEnd, Usage: Usage{Input: 9, CostUSD: ptr(0.0)}}, true},
 		"a notice that a provider refused": {Turn{Stop: StopEnd, Segments: []string{"too many requests"}, Unserved: true}, true},
 	} {
-		if got := tc.turn.Empty(); got != tc.want {
-			t.Errorf("%s: got %v, want %v", name, got, tc.want)
-		}
+		check.Equal(t, name, tc.want, tc.turn.Empty())
 	}
 }
 
@@ -212,16 +210,10 @@ func TestSeveralTurns(t *testing.T) {
 	}
 	second, err := s.Prompt(t.Context(), "two")
 	check.OK(t, err)
-	if first.Text() != "first" || second.Text() != "second" {
-		t.Errorf("got %q and %q", first.Text(), second.Text())
-	}
+	check.That(t, first.Text() == "first" && second.Text() == "second", "got %q and %q", first.Text(), second.Text())
 	// The late cost is in the one or the other, depending on who was quicker.
-	if got := *first.Usage.CostUSD + *second.Usage.CostUSD; got != 2.0 {
-		t.Errorf("cost of the turns: got %v, want 2", got)
-	}
-	if got := *s.Usage().CostUSD; got != 2.0 {
-		t.Errorf("session cost: got %v, want 2", got)
-	}
+	check.Equal(t, "cost of the turns", 2.0, *first.Usage.CostUSD+*second.Usage.CostUSD)
+	check.Equal(t, "session cost", 2.0, *s.Usage().CostUSD)
 }
 
 func TestMeterNeverCountsTwice(t *testing.T) {
@@ -248,18 +240,12 @@ func TestStartedIsToldTheProcessBeforeAnythingIsSent(t *testing.T) {
 	var id proc.Identity
 	b.cfg.Started = func(got proc.Identity) error {
 		id = got
-		if proc.Liveness(got) != proc.Alive {
-			t.Errorf("%+v is not alive", got)
-		}
-		if sent := b.transcript.String(); sent != "" {
-			t.Errorf("already sent: %s", sent)
-		}
+		check.That(t, proc.Liveness(got) == proc.Alive, "%+v is not alive", got)
+		check.Equal(t, "already sent", "", b.transcript.String())
 		return nil
 	}
 	s := b.start(t)
-	if s.proc.Identity() != id {
-		t.Errorf("got %+v, want %+v", id, s.proc.Identity())
-	}
+	check.That(t, s.proc.Identity() == id, "got %+v, want %+v", id, s.proc.Identity())
 	b.cfg.Started = func(proc.Identity) error { return os.ErrPermission }
 	if _, err := Start(t.Context(), b.cfg); !errors.Is(err, os.ErrPermission) {
 		t.Errorf("got %v, want what Started returned", err)
@@ -274,9 +260,7 @@ func TestPromptWithCancelledContextSendsNothing(t *testing.T) {
 	cancel()
 	_, err := s.Prompt(ctx, "x")
 	wantKind(t, err, Cancelled)
-	if strings.Contains(b.transcript.String(), opPrompt) {
-		t.Error("the prompt was sent")
-	}
+	check.That(t, !strings.Contains(b.transcript.String(), opPrompt), "the prompt was sent")
 	if _, err := s.Prompt(t.Context(), "x"); err != nil {
 		t.Errorf("the session is not usable any more: %v", err)
 	}

@@ -53,26 +53,18 @@ func TestAnEarlierSessionIsTakenUp(t *testing.T) {
 			s := b.start(t)
 			turn, err := s.Prompt(t.Context(), "Assigned Task t-0123abcd")
 			check.OK(t, err)
-			if turn.Text() != "going on" {
-				t.Errorf("got %q, want nothing of what was replayed", turn.Text())
-			}
+			check.That(t, turn.Text() == "going on", "got %q, want nothing of what was replayed", turn.Text())
 			wantCost := 0.25
 			if tc.way == "" {
 				wantCost = 0.75
 			}
-			if got := *turn.Usage.CostUSD; got != wantCost {
-				t.Errorf("got $%v, want $%v", got, wantCost)
-			}
+			check.Equal(t, "cost", wantCost, *turn.Usage.CostUSD)
 			if resumed := tc.way != ""; s.About().Resumed != resumed || (s.ID() == "old-1") != resumed {
 				t.Errorf("got session %s, resumed: %v", s.ID(), s.About().Resumed)
 			}
-			if got := s.Model().Effective; got != "b" {
-				t.Errorf("got model %q, want it chosen as in a new session", got)
-			}
+			check.Equal(t, "model, as in a new session", "b", s.Model().Effective)
 			for _, way := range []string{opResume, opLoad} {
-				if got := len(b.marks(t, way)) == 1; got != (way == tc.way) {
-					t.Errorf("%s used: %v", way, got)
-				}
+				check.Equal(t, way+" used", way == tc.way, len(b.marks(t, way)) == 1)
 			}
 		})
 	}
@@ -130,9 +122,7 @@ func TestMCPServersReachTheSession(t *testing.T) {
 				t.Fatalf("got warnings %v, want one for each of %v", warnings, tc.warned)
 			}
 			for i, name := range tc.warned {
-				if !strings.Contains(warnings[i], "MCP server "+name) {
-					t.Errorf("got warning %q, want it about %s", warnings[i], name)
-				}
+				check.That(t, strings.Contains(warnings[i], "MCP server "+name), "got warning %q, want it about %s", warnings[i], name)
 			}
 		})
 	}
@@ -147,9 +137,7 @@ func TestAboutIsWhatTheAgentSays(t *testing.T) {
 	})
 	var steps []string
 	b.cfg.Stepped = func(op string, took time.Duration) {
-		if took < 0 {
-			t.Errorf("%s took %s", op, took)
-		}
+		check.That(t, took >= 0, "%s took %s", op, took)
 		steps = append(steps, op)
 	}
 	s := b.start(t)

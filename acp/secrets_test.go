@@ -26,20 +26,14 @@ func TestSecretsAreRedacted(t *testing.T) {
 	b.cfg.Redact = redact.New(secret, "short")
 	turn, err := b.prompt(t)
 	e := wantKind(t, err, Refused)
-	if !strings.Contains(turn.Text(), secret) {
-		t.Errorf("the text itself was changed: %q", turn.Text())
-	}
+	check.That(t, strings.Contains(turn.Text(), secret), "the text itself was changed: %q", turn.Text())
 	for name, text := range map[string]string{
 		"transcript": b.transcript.String(), "stderr": b.stderr.String(), "error": e.Error() + string(e.Data),
 	} {
 		for _, form := range []string{secret, `s3cr&t\"key`, `s3cr\u0026t\"key`} {
-			if strings.Contains(text, form) {
-				t.Errorf("%s shows the secret: %s", name, text)
-			}
+			check.That(t, !strings.Contains(text, form), "%s shows the secret: %s", name, text)
 		}
-		if !strings.Contains(text, redact.Placeholder) {
-			t.Errorf("%s: nothing redacted in %s", name, text)
-		}
+		check.That(t, strings.Contains(text, redact.Placeholder), "%s: nothing redacted in %s", name, text)
 	}
 	b.checkTranscript(t)
 }
@@ -80,22 +74,14 @@ func TestSecretInChunksIsRedacted(t *testing.T) {
 		check.OK(t, err)
 		check.OK(t, s.Close())
 		<-s.observer.done
-		if !strings.Contains(turn.Text(), secret) {
-			t.Errorf("the text itself was changed: %q", turn.Text())
-		}
+		check.That(t, strings.Contains(turn.Text(), secret), "the text itself was changed: %q", turn.Text())
 		if prompt, err := os.ReadFile(filepath.Join(b.cfg.Dir, "prompt.txt")); err != nil || string(prompt) != "use [redacted]" {
 			t.Errorf("the prompt was %q, %v", prompt, err)
 		}
 		const want = "the key is [redacted], and sk-0[redacted] ends as sk-012"
-		if got := said.String(); got != want {
-			t.Errorf("said %q, want %q", got, want)
-		}
-		if got := thought.String(); got != "I see [redacted] here" {
-			t.Errorf("thought %q", got)
-		}
-		if strings.Contains(all.String(), secret[6:]) {
-			t.Errorf("an event shows the secret: %s", all.String())
-		}
+		check.Equal(t, "said", want, said.String())
+		check.Equal(t, "thought", "I see [redacted] here", thought.String())
+		check.That(t, !strings.Contains(all.String(), secret[6:]), "an event shows the secret: %s", all.String())
 		transcript := b.transcript.String()
 		if strings.Contains(transcript, secret[6:]) || strings.Contains(transcript, "89abcdef") || strings.Count(transcript, redact.Placeholder) < 7 {
 			t.Errorf("the transcript shows the secret, or too little: %s", transcript)
@@ -107,9 +93,7 @@ func TestSecretInChunksIsRedacted(t *testing.T) {
 				kept.WriteString(chunkText(r.Msg.Params.Update.Content))
 			}
 		}
-		if kept.String() != want {
-			t.Errorf("the transcript has %q, want %q", kept.String(), want)
-		}
+		check.That(t, kept.String() == want, "the transcript has %q, want %q", kept.String(), want)
 		b.checkTranscript(t)
 	}
 }
@@ -126,19 +110,13 @@ func TestFilesAndTerminalsKeepSecrets(t *testing.T) {
 	b.cfg.Redact = redact.New(secret)
 	b.must(t)
 	data, err := os.ReadFile(filepath.Join(b.cfg.Dir, "key.txt"))
-	if err != nil || string(data) != "key="+secret {
-		t.Errorf("the file has %q, %v", data, err)
-	}
+	check.That(t, err == nil && string(data) == "key="+secret, "the file has %q, %v", data, err)
 	results := b.results(t)
 	for name, got := range results {
 		if !strings.HasPrefix(name, "write") && !strings.Contains(got, secret) && strings.Contains(got, "key") {
 			t.Errorf("%s was answered %s", name, got)
 		}
 	}
-	if !strings.Contains(results["read key.txt"], secret) {
-		t.Errorf("read: %v", results)
-	}
-	if strings.Contains(b.transcript.String(), secret) {
-		t.Errorf("the transcript shows the secret: %s", b.transcript.String())
-	}
+	check.That(t, strings.Contains(results["read key.txt"], secret), "read: %v", results)
+	check.That(t, !strings.Contains(b.transcript.String(), secret), "the transcript shows the secret: %s", b.transcript.String())
 }

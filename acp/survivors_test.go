@@ -75,9 +75,7 @@ func TestNothingSurvives(t *testing.T) {
 			} else if err != nil {
 				t.Fatal(err)
 			}
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
+			check.OK(t, s.Close())
 			b.wantNothingLeft(t)
 		})
 	}
@@ -99,13 +97,9 @@ func TestKillEndsAPrompt(t *testing.T) {
 	if e := wantKind(t, err, Died); e.Exit.Signal != "SIGKILL" || turn.Text() != "up" {
 		t.Errorf("got %v and %q", e.Exit, turn.Text())
 	}
-	if err := <-killed; err != nil {
-		t.Error(err)
-	}
+	check.OK(t, <-killed)
 	b.wantNothingLeft(t)
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, s.Close())
 	_, err = s.Prompt(t.Context(), "x")
 	wantKind(t, err, Closed)
 }

@@ -35,12 +35,8 @@ func TestTerminals(t *testing.T) {
 			check.OK(t, os.Mkdir(filepath.Join(b.cfg.Dir, sub), 0o755))
 			b.must(t)
 			results := b.results(t)
-			if got := results["terminal exit"]; got != tc.exit {
-				t.Errorf("exit: got %s, want %s", got, tc.exit)
-			}
-			if got := results["terminal output"]; !strings.Contains(got, tc.out) {
-				t.Errorf("output: got %s, want %s", got, tc.out)
-			}
+			check.Equal(t, "exit", tc.exit, results["terminal exit"])
+			check.Contains(t, "output", tc.out, results["terminal output"])
 		})
 	}
 }
@@ -59,9 +55,7 @@ func TestTerminalsRefused(t *testing.T) {
 		"terminal_start":  "outside the project",
 		"terminal/output": "unknown session",
 	} {
-		if got := b.results(t)[name]; !strings.Contains(got, want) {
-			t.Errorf("%s: got %s, want %s", name, got, want)
-		}
+		check.Contains(t, name, want, b.results(t)[name])
 	}
 	terms := &terminals{open: map[string]*terminal{}}
 	if _, err := terms.get("term-1"); !errors.Is(err, errNoTerminal) {
@@ -74,15 +68,11 @@ func TestShellLinesInTerminalsOnlyWhenAsked(t *testing.T) {
 	line := step{Do: "terminal", Argv: []string{"echo one && echo two"}}
 	b := newBench(t, say(line))
 	b.must(t)
-	if got := b.results(t)["terminal"]; !strings.Contains(got, "not found") {
-		t.Errorf("got %s, want no shell", got)
-	}
+	check.Contains(t, "terminal", "not found", b.results(t)["terminal"])
 	b = newBench(t, say(line))
 	b.cfg.TerminalShell = true
 	b.must(t)
-	if got := b.results(t)["terminal output"]; !strings.Contains(got, `one\ntwo\n`) {
-		t.Errorf("got %s, want both", got)
-	}
+	check.Contains(t, "terminal output", `one\ntwo\n`, b.results(t)["terminal output"])
 }
 
 // A terminal that floods and never ends is bounded, and dies with the session.
@@ -107,9 +97,7 @@ func TestRing(t *testing.T) {
 			t.Fatalf("got %q", text)
 		}
 	}
-	if cap(r.buf) > 64 {
-		t.Errorf("it grew to %d bytes", cap(r.buf))
-	}
+	check.That(t, cap(r.buf) <= 64, "it grew to %d bytes", cap(r.buf))
 	r.add([]byte(strings.Repeat("x", 1000)))
 	if text, cut := r.text(); text != "xxxxxxxxxx" || !cut {
 		t.Errorf("got %q, %v", text, cut)

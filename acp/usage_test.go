@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -107,9 +108,7 @@ func TestUsageIsCountedOnceHoweverItIsTold(t *testing.T) {
 			for i, want := range tc.want {
 				turn, err := s.Prompt(t.Context(), "x")
 				check.OK(t, err)
-				if diff := cmp.Diff(want, turn.Usage, cents); diff != "" {
-					t.Errorf("turn %d (-want +got):\n%s", i+1, diff)
-				}
+				check.Equal(t, fmt.Sprint("turn ", i+1), want, turn.Usage, cents)
 			}
 			check.Equal(t, "session", tc.total, s.Usage(), cents)
 		})
@@ -159,9 +158,7 @@ func TestMeterOfASessionThatIsTakenUpAgain(t *testing.T) {
 		"a sum falls by a rounding error, we stay": {0, []float64{0.3, 0.29999999999999999, 0.4}, 0.4},
 	} {
 		m := newMeter(false, tc.before)
-		if got := m.total().CostUSD; got != nil {
-			t.Errorf("%s: got %v before anything was reported", name, *got)
-		}
+		check.That(t, m.total().CostUSD == nil, "%s: a cost before anything was reported", name)
 		var turns float64
 		for _, sum := range tc.sums {
 			m.sum(sum)

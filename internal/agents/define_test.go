@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/internal/agents"
+	"ralph/internal/testing/check"
 )
 
 func preset(t *testing.T, name string) agents.Preset {
@@ -103,9 +104,7 @@ func TestDefineOfAnUnknownCommandKnowsOnlyTheCommand(t *testing.T) {
 	if !ok || got.Name != "my-agent" || got.Channel != agents.Any || len(got.Pass) == 0 {
 		t.Errorf("got %+v, %v, want my-agent, any channel and the providers' variables", got, ok)
 	}
-	if model := agents.Resolve(got, "sonnet", nil); model != "mid" {
-		t.Errorf("got %q, want mid", model)
-	}
+	check.Equal(t, "model", "mid", agents.Resolve(got, "sonnet", nil))
 	if _, ok := agents.Define(agents.Definition{Name: "nobody"}); ok {
 		t.Error("got an agent out of a name that nobody has, without a command")
 	}
@@ -118,14 +117,10 @@ func TestAnAgentBehindAnotherNameLeavesConfiningToUs(t *testing.T) {
 	wrapped, _ := agents.Define(agents.Definition{Command: []string{"/opt/wrapper"}})
 	for _, p := range agents.All() {
 		for _, mode := range p.Confined {
-			if !slices.Contains(wrapped.Confined, mode) {
-				t.Errorf("got %v, want %s of %s among them", wrapped.Confined, mode, p.Name)
-			}
+			check.That(t, slices.Contains(wrapped.Confined, mode), "got %v, want %s of %s among them", wrapped.Confined, mode, p.Name)
 		}
 	}
-	if len(wrapped.Confined) == 0 {
-		t.Error("got no mode at all")
-	}
+	check.That(t, len(wrapped.Confined) != 0, "got no mode at all")
 }
 
 // An agent is what it says it is, whatever program started it.
@@ -145,11 +140,7 @@ func TestIdentifyGoesByWhatTheAgentSays(t *testing.T) {
 		t.Errorf("got %+v, want the newer adapter", newer)
 	}
 	for _, p := range agents.All() {
-		if diff := cmp.Diff(p, agents.Identify(p, p.Says)); diff != "" {
-			t.Errorf("%s is not itself (-want +got):\n%s", p.Name, diff)
-		}
-		if diff := cmp.Diff(p, agents.Identify(p, "something else")); diff != "" {
-			t.Errorf("%s is not what it was (-want +got):\n%s", p.Name, diff)
-		}
+		check.Equal(t, p.Name+" as itself", p, agents.Identify(p, p.Says))
+		check.Equal(t, p.Name+" as something else", p, agents.Identify(p, "something else"))
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/internal/agents"
 	"ralph/internal/testing/check"
 )
@@ -104,14 +102,10 @@ func TestCredentialsAreNamedInTheOrderOfTheAgent(t *testing.T) {
 		"shell":    nil,
 	} {
 		p := preset(t, name)
-		if diff := cmp.Diff(want, agents.Credentials(p, agents.Environ(p, environ, false))); diff != "" {
-			t.Errorf("%s: credentials differ (-want +got):\n%s", name, diff)
-		}
+		check.Equal(t, name, want, agents.Credentials(p, agents.Environ(p, environ, false)))
 	}
 	held := with("claude", "!ANTHROPIC_*")
-	if got := agents.Credentials(held, agents.Environ(held, environ, false)); got != nil {
-		t.Errorf("got %v, which the user held back", got)
-	}
+	check.Equal(t, "what the user held back", []string(nil), agents.Credentials(held, agents.Environ(held, environ, false)))
 }
 
 // TestEveryCredentialReachesItsAgentAndNobodyElse catches a credential that was
@@ -121,9 +115,7 @@ func TestEveryCredentialReachesItsAgentAndNobodyElse(t *testing.T) {
 	for _, p := range append(agents.All(), define(t, "my-agent", agents.Definition{})) {
 		for _, name := range p.Credentials {
 			entry := []string{name + "=x"}
-			if len(agents.Environ(p, entry, false)) != 1 {
-				t.Errorf("%s: %s does not reach it", p.Name, name)
-			}
+			check.That(t, len(agents.Environ(p, entry, false)) == 1, "%s: %s does not reach it", p.Name, name)
 			if got := agents.WithoutCredentials(entry); len(got) != 0 {
 				t.Errorf("%s: gates and terminals see %s", p.Name, name)
 			}
@@ -183,9 +175,7 @@ func TestAuthMethodIsTheFirstWhoseVariableIsSet(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := agents.AuthMethod(preset(t, tt.agent), func(name string) string { return tt.env[name] }); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
+			check.Equal(t, "method", tt.want, agents.AuthMethod(preset(t, tt.agent), func(name string) string { return tt.env[name] }))
 		})
 	}
 }
@@ -197,14 +187,10 @@ func TestAnUnknownAgentMayHaveFoldersWhereOthersDo(t *testing.T) {
 	none := func(string) string { return "" }
 	got := agents.PossibleFolders(define(t, "/opt/my-agent", agents.Definition{}), home, none)
 	for _, want := range []string{in(".claude"), in(".codex"), in(".gemini"), in(".my-agent"), in(".config", "my-agent"), in(".local", "share", "opencode")} {
-		if !slices.Contains(got, want) {
-			t.Errorf("%s is missing from %q", want, got)
-		}
+		check.That(t, slices.Contains(got, want), "%s is missing from %q", want, got)
 	}
 	for _, never := range []string{home, in(".config"), in(".local", "share"), in(".ssh")} {
-		if slices.Contains(got, never) {
-			t.Errorf("%s is too much", never)
-		}
+		check.That(t, !slices.Contains(got, never), "%s is too much", never)
 	}
 	if got := agents.PossibleFolders(define(t, "opencode", agents.Definition{}), home, none); len(got) > 0 {
 		t.Errorf("a known agent: got %q, want nothing but what is known", got)

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/acp"
 	"ralph/internal/agents"
 	"ralph/internal/testing/check"
@@ -70,23 +68,15 @@ func TestEachAgentIsStartedAndToldItsModelAsMeasured(t *testing.T) {
 			}
 			got := []any{p.Command, p.Package, p.Channel, p.Key, p.Missing}
 			check.Equal(t, "preset", []any{tt.command, tt.pkg, tt.channel, tt.key, tt.missing}, got)
-			if p.Title == "" || p.Login == "" {
-				t.Errorf("got title %q and login hint %q, want both", p.Title, p.Login)
-			}
-			if p.TerminalShell != (name == "claude-code") {
-				t.Errorf("got TerminalShell = %v", p.TerminalShell)
-			}
-			if p.Reports == "" {
-				t.Error("it is not said what the agent tells about its usage")
-			}
+			check.That(t, p.Title != "" && p.Login != "", "got title %q and login hint %q, want both", p.Title, p.Login)
+			check.That(t, p.TerminalShell == (name == "claude-code"), "got TerminalShell = %v", p.TerminalShell)
+			check.That(t, p.Reports != "", "it is not said what the agent tells about its usage")
 			if len(p.Self) == 0 && (len(p.Credentials) == 0 || len(p.State) == 0 || len(p.Pass) == 0 || p.Rank == 0 || p.Says == "") {
 				t.Errorf("got %+v, want state folders, variables, a rank and the name that it gives itself", p)
 			}
 		})
 	}
-	if len(tests) != len(agents.All()) {
-		t.Errorf("got %d rows for %d agents", len(tests), len(agents.All()))
-	}
+	check.That(t, len(tests) == len(agents.All()), "got %d rows for %d agents", len(tests), len(agents.All()))
 	if p, ok := agents.Lookup("Claude"); ok {
 		t.Errorf("got %+v for a name that nobody has", p)
 	}
@@ -118,9 +108,7 @@ func TestPresetsShareNoMemory(t *testing.T) {
 			p.Auth[i].Method = "changed"
 		}
 	}
-	if diff := cmp.Diff(want, agents.All()); diff != "" {
-		t.Errorf("a caller changed what others see:\n%s", diff)
-	}
+	check.Equal(t, "agents after a caller changed them", want, agents.All())
 }
 
 func TestDetectPrefersByRankAmongTheInstalled(t *testing.T) {

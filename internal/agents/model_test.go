@@ -40,9 +40,7 @@ func TestModelMapsTiersAndPassesNamesThrough(t *testing.T) {
 			if !ok {
 				t.Fatalf("no agent %s", tt.agent)
 			}
-			if got := agents.Resolve(p, tt.name, nil); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
+			check.Equal(t, "model", tt.want, agents.Resolve(p, tt.name, nil))
 		})
 	}
 }
@@ -96,9 +94,7 @@ func TestResolveTakesWhatIsOffered(t *testing.T) {
 			if !ok {
 				p, _ = agents.Define(agents.Definition{Name: "mine", Command: []string{"x"}, Models: map[string]string{"opus": "big"}})
 			}
-			if got := agents.Resolve(p, tt.name, tt.offered); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
+			check.Equal(t, "model", tt.want, agents.Resolve(p, tt.name, tt.offered))
 		})
 	}
 }

@@ -211,8 +211,6 @@ func (s *started) waitGone(t *testing.T) {
 func (s *started) wantGone(t *testing.T) {
 	t.Helper()
 	for name, id := range s.reported {
-		if got := Liveness(id); got != Dead {
-			t.Errorf("%s (pid %d) is %v, want dead", name, id.Pid, got)
-		}
+		check.Equal(t, name, Dead, Liveness(id))
 	}
 }

@@ -28,9 +28,7 @@ func TestRecordOwnsItsProcessesAndTheirSessions(t *testing.T) {
 		if tc.leader.pid != 0 {
 			look[tc.leader.pid] = tc.leader
 		}
-		if got := r.owns(look, tc.st); got != tc.want {
-			t.Errorf("%s: got %v, want %v", name, got, tc.want)
-		}
+		check.Equal(t, name, tc.want, r.owns(look, tc.st))
 	}
 }
 
@@ -52,7 +50,5 @@ func TestTakeRecordsWhatIsBelowHelpers(t *testing.T) {
 	if slices.ContainsFunc(r.Processes, func(m Member) bool { return m.Pid == self.Pid || m.Session == own.session }) {
 		t.Errorf("recorded this process, or its session: %v", r.Processes)
 	}
-	if err := s.Kill(); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, s.Kill())
 }

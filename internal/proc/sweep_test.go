@@ -35,13 +35,9 @@ func TestSweepKillsByMarker(t *testing.T) {
 	delete(s.reported, "other")
 
 	n, err := Sweep("dead-owner")
-	if err != nil || n < 4 {
-		t.Errorf("got %d, %v, want 4 killed, and perhaps the middle of the double fork", n, err)
-	}
+	check.That(t, err == nil && n >= 4, "got %d, %v, want 4 killed, and perhaps the middle of the double fork", n, err)
 	s.wantGone(t)
-	if got := Liveness(spared); got != Alive {
-		t.Errorf("process of another owner is %v, want alive", got)
-	}
+	check.Equal(t, "process of another owner", Alive, Liveness(spared))
 	if n, err := Sweep("dead-owner"); n != 0 || err != nil {
 		t.Errorf("second sweep: got %d, %v, want nothing found", n, err)
 	}
@@ -96,9 +92,7 @@ func TestLiveness(t *testing.T) {
 		"nothing recorded":      {Identity{}, Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Liveness(tc.id); got != tc.want {
-				t.Errorf("got %v, want %v", got, tc.want)
-			}
+			check.Equal(t, "liveness", tc.want, Liveness(tc.id))
 		})
 	}
 	zombie := exec.Command("true")
@@ -113,9 +107,7 @@ func TestLiveness(t *testing.T) {
 	for Liveness(id) == Alive {
 		runtime.Gosched()
 	}
-	if got := Liveness(id); got != Dead {
-		t.Errorf("zombie: got %v, want dead", got)
-	}
+	check.Equal(t, "zombie", Dead, Liveness(id))
 	zombie.Wait()
 }
 

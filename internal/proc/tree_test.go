@@ -58,9 +58,7 @@ func TestLingeringTreeEndsWhenKilled(t *testing.T) {
 	s := start(t, "leave", 1, func(spec *Spec) { spec.Linger = true })
 	s.in.Close()
 	<-s.Exited()
-	if got := Liveness(s.reported["left"]); got != Alive {
-		t.Errorf("lingering child is %v, want alive", got)
-	}
+	check.Equal(t, "lingering child", Alive, Liveness(s.reported["left"]))
 	check.OK(t, s.Kill())
 	s.wantGone(t)
 	if got, want := s.Exit(), (Exit{Code: 7}); got != want {
@@ -182,9 +180,7 @@ func TestLauncher(t *testing.T) {
 	l.Warm()
 	first := spare()
 	run()
-	if spare() == first {
-		t.Error("the helper that waited was not used")
-	}
+	check.That(t, spare() != first, "the helper that waited was not used")
 	// One that was killed while it waited is replaced without a word.
 	spare().cmd.Process.Kill()
 	spare().cmd.Process.Wait()
@@ -197,13 +193,9 @@ func TestLauncher(t *testing.T) {
 	id, err := Of(last.cmd.Process.Pid)
 	check.OK(t, err)
 	l.Close()
-	if got := Liveness(id); got != Dead {
-		t.Errorf("the waiting helper is %v, want dead", got)
-	}
+	check.Equal(t, "the waiting helper", Dead, Liveness(id))
 	run()
-	if spare() != nil {
-		t.Error("a closed launcher keeps a helper")
-	}
+	check.That(t, spare() == nil, "a closed launcher keeps a helper")
 }
 
 func TestStartSaysWhy(t *testing.T) {

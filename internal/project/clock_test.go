@@ -34,9 +34,7 @@ func TestUntilIsTheNextSuchTime(t *testing.T) {
 		zone, err := time.LoadLocation(tc.zone)
 		check.OK(t, err)
 		got, err := ParseUntil(tc.text, now.In(zone))
-		if err != nil || got.Format(time.RFC3339) != tc.want {
-			t.Errorf("%s: got %v, %v, want %s", name, got.Format(time.RFC3339), err, tc.want)
-		}
+		check.That(t, err == nil && got.Format(time.RFC3339) == tc.want, "%s: got %v, %v, want %s", name, got.Format(time.RFC3339), err, tc.want)
 	}
 	for _, text := range []string{"25:00", "7", "07:00:00", "noon"} {
 		if got, err := ParseUntil(text, time.Time{}); err == nil {

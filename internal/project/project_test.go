@@ -28,9 +28,7 @@ func TestFindTakesTheNearestProjectAbove(t *testing.T) {
 	deep := filepath.Join(root, "a", "b", "c")
 	check.OK(t, os.MkdirAll(deep, 0o755))
 	p, err := Find(deep)
-	if err != nil || p.Root != filepath.Join(root, "a") {
-		t.Errorf("got %v, %v", p, err)
-	}
+	check.That(t, err == nil && p.Root == filepath.Join(root, "a"), "got %v, %v", p, err)
 	if _, err := At(deep); !errors.Is(err, ErrNone) {
 		t.Errorf("got %v, want ErrNone", err)
 	}
@@ -77,9 +75,7 @@ func TestAByteOrderMarkIsNoKey(t *testing.T) {
 	t.Parallel()
 	path := write(t, filepath.Join(t.TempDir(), "c.toml"), "\ufeff[run]\r\nlimit = 7\r\n")
 	l, err := Load("", path, noEnv)
-	if err != nil || l.Run.Limit != 7 {
-		t.Errorf("got %d, %v", l.Run.Limit, err)
-	}
+	check.That(t, err == nil && l.Run.Limit == 7, "got %d, %v", l.Run.Limit, err)
 }
 
 func TestLayersOverrideOneAnother(t *testing.T) {
@@ -242,9 +238,7 @@ func TestDetectTests(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			write(t, filepath.Join(dir, tc.file), tc.text)
-			if got := DetectTests(dir); got != tc.want {
-				t.Errorf("got %q, want %q", got, tc.want)
-			}
+			check.Equal(t, "tests", tc.want, DetectTests(dir))
 		})
 	}
 }

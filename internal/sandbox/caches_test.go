@@ -32,9 +32,7 @@ func TestCachesAreWantedWhereTheyAreUsed(t *testing.T) {
 			t.Errorf("%s is not known", path)
 		}
 	}
-	if known["relative"] {
-		t.Error("a relative path is taken for a cache")
-	}
+	check.That(t, !known["relative"], "a relative path is taken for a cache")
 	for _, c := range Caches("", func(string) string { return "" }) {
 		t.Errorf("without a home there is %s", c.Path)
 	}

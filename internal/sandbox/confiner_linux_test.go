@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/internal/proc"
 	"ralph/internal/project"
 	"ralph/internal/testing/check"
@@ -46,9 +44,7 @@ func confinerAt(t *testing.T, level Level) *Confiner {
 	})
 	check.OK(t, err)
 	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, c.Close())
 	})
 	if c.Work.Level != level || c.Verification.Level != level {
 		t.Fatalf("got %s at work and %s for verification, want %s: %v", c.Work.Level, c.Verification.Level, level, c)
@@ -127,9 +123,7 @@ func repositoriesInside(t *testing.T, root string) {
 func wantClosed(t *testing.T, x *Confinement) {
 	t.Helper()
 	temps := x.temps
-	if err := x.Close(); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, x.Close())
 	for _, dir := range temps {
 		if _, err := os.Stat(dir); err == nil {
 			t.Errorf("%s is left", dir)
@@ -152,9 +146,7 @@ func TestAHomeIsNotLittered(t *testing.T) {
 		for _, entry := range entries {
 			names = append(names, entry.Name())
 		}
-		if diff := cmp.Diff([]string{".cargo", "project"}, names); diff != "" {
-			t.Errorf("%s: the home has changed (-want +got):\n%s", level, diff)
-		}
+		check.Equal(t, level.String()+": the home", []string{".cargo", "project"}, names)
 		if level == None {
 			continue
 		}
@@ -192,9 +184,7 @@ func TestOwnFolder(t *testing.T) {
 		filepath.Join(dir, "missing/program"): "",
 	} {
 		got := strings.Join(ownFolder(program, home, root, "/usr/bin:"+filepath.Join(dir, "on/path")), " ")
-		if got != want {
-			t.Errorf("%s: got %q, want %q", program, got, want)
-		}
+		check.That(t, got == want, "%s: got %q, want %q", program, got, want)
 	}
 }
 

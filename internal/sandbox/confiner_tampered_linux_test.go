@@ -74,9 +74,7 @@ func TestAWorktreeCanBeCommitted(t *testing.T) {
 			x, err := c.ForTask(Process{Env: env(filepath.Dir(main))}, "", false)
 			check.OK(t, err)
 			got := do(t, c, x, "echo x > new && git add new && git -c user.name=x -c user.email=x@y commit -qm message && git log --format=%s -1")
-			if got != "message" {
-				t.Errorf("got %q", got)
-			}
+			check.That(t, got == "message", "got %q", got)
 			for _, script := range []string{"echo x > ../project/.git/hooks/pre-push", "echo gitdir: /tmp > .git", "echo /tmp > ../project/.git/worktrees/tree/commondir"} {
 				do(t, c, x, "("+script+") 2>/dev/null; true")
 			}
@@ -85,13 +83,9 @@ func TestAWorktreeCanBeCommitted(t *testing.T) {
 			if level == Namespaces {
 				want = 0
 			}
-			if err != nil || len(tampered) != want {
-				t.Errorf("got %q, %v, want %d", tampered, err, want)
-			}
+			check.That(t, err == nil && len(tampered) == want, "got %q, %v, want %d", tampered, err, want)
 			_, err = os.Stat(filepath.Join(main, ".git/hooks/pre-push"))
-			if planted := err == nil; planted != (level < Namespaces) {
-				t.Errorf("the hook was planted: %v", planted)
-			}
+			check.Equal(t, "the hook was planted", level < Namespaces, err == nil)
 			wantClosed(t, x)
 		})
 	}

@@ -27,9 +27,7 @@ echo x > "$TMPDIR/x" && mkdir -p "$XDG_CACHE_HOME/x" && cat file`
 			before := looks(t, c.opts.Project.Root)
 			x, err := c.ForVerification(Process{Env: env(filepath.Dir(c.opts.Project.Root))})
 			check.OK(t, err)
-			if got := do(t, c, x, vandal); got != want[level] {
-				t.Errorf("got %q, want that it finds %q", got, want[level])
-			}
+			check.Equal(t, "found", want[level], do(t, c, x, vandal))
 			check.Equal(t, "result", before, looks(t, c.opts.Project.Root))
 			wantClosed(t, x)
 		})

@@ -12,8 +12,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+
+	"ralph/internal/testing/check"
 )
 
 // attempt is one try to get out. It fails if nothing outside changed, it did
@@ -92,18 +93,10 @@ func escapeAll(t *testing.T, w *world, level Level, mode Mode) {
 		}
 		before, calls := look(guarded...), w.calls.Load()
 		out, _ := run(t, w.profile(level, mode), append(w.env(), roleEnv+"=escape"), "/proc/self/exe", name)
-		if strings.Contains(out, "ESCAPED") {
-			t.Errorf("%s: %s", name, out)
-		}
-		if strings.Contains(out, "panic") {
-			t.Errorf("%s: the attempt itself is broken: %s", name, out)
-		}
-		if diff := cmp.Diff(before, look(guarded...)); diff != "" {
-			t.Errorf("%s: changed outside: %s", name, diff)
-		}
-		if w.calls.Load() != calls {
-			t.Errorf("%s: reached a socket outside", name)
-		}
+		check.That(t, !strings.Contains(out, "ESCAPED"), "%s: %s", name, out)
+		check.That(t, !strings.Contains(out, "panic"), "%s: the attempt itself is broken: %s", name, out)
+		check.Equal(t, name+": outside", before, look(guarded...))
+		check.That(t, w.calls.Load() == calls, "%s: reached a socket outside", name)
 		if !w.victim.lives() {
 			t.Fatalf("%s: the process outside is dead", name)
 		}

@@ -84,7 +84,5 @@ func asNobody(t *testing.T, test string) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()
 	t.Logf("as uid %d: %s", nobody, out)
-	if err != nil {
-		t.Errorf("as uid %d: %v", nobody, err)
-	}
+	check.That(t, err == nil, "as uid %d: %v", nobody, err)
 }

@@ -87,9 +87,7 @@ func TestKillAndTerminateReachInside(t *testing.T) {
 			lines := bufio.NewReader(r)
 			lines.ReadString('\n')
 			check.OK(t, tc.end(p))
-			if got := p.Exit(); got != tc.want {
-				t.Errorf("got %v, want %v", got, tc.want)
-			}
+			check.Equal(t, "exit", tc.want, p.Exit())
 			if rest, _ := io.ReadAll(lines); len(rest) > 0 && !strings.Contains(string(rest), "Terminated") {
 				t.Errorf("left: %q", rest)
 			}

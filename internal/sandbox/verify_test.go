@@ -45,14 +45,10 @@ func TestVerifyLeavesTheProjectAsItWas(t *testing.T) {
 			}
 			before := look(w.Project)
 			out, exit := run(t, p, nil, "sh", "-ec", vandal)
-			if !exit.Ok() || out != "new\nx\nx" {
-				t.Errorf("got %v %q, want it to see its own writes", exit, out)
-			}
+			check.That(t, exit.Ok() && out == "new\nx\nx", "got %v %q, want it to see its own writes", exit, out)
 			check.Equal(t, "result", before, look(w.Project))
 			if scratch {
-				if err := RemoveAll(p.Scratch); err != nil {
-					t.Error(err)
-				}
+				check.OK(t, RemoveAll(p.Scratch))
 			}
 		})
 	}
@@ -75,9 +71,7 @@ func TestLandlockVerifyIsReadOnly(t *testing.T) {
 	p.Cache = []string{cache}
 	before := look(w.Project, cache)
 	out, exit := run(t, p, nil, "sh", "-c", "cat ../cache/warm; (echo x > file || echo x > new || rm other || echo x > ../cache/x) 2> /dev/null")
-	if exit.Ok() || out != "warm" {
-		t.Errorf("got %v %q, want it to read the cache and to write nothing", exit, out)
-	}
+	check.That(t, !exit.Ok() && out == "warm", "got %v %q, want it to read the cache and to write nothing", exit, out)
 	check.Equal(t, "result", before, look(w.Project, cache))
 }
 
@@ -111,9 +105,7 @@ func TestGoTestWithAWarmCache(t *testing.T) {
 	if !exit.Ok() || !strings.Contains(out, "ok") {
 		t.Fatalf("%v: %s", exit, out)
 	}
-	if strings.Contains(out, "-p runtime ") {
-		t.Error("the cache was cold: the runtime was compiled again")
-	}
+	check.That(t, !strings.Contains(out, "-p runtime "), "the cache was cold: the runtime was compiled again")
 	check.Equal(t, "result", before, look(w.Project))
 	if _, err := os.Stat(filepath.Join(caches[0], filepath.Base(w.Base))); err == nil {
 		t.Error("the cache was really written")
@@ -132,9 +124,7 @@ func TestCachesAreWarmAndThrownAway(t *testing.T) {
 	p.Cache = []string{cache}
 	before := look(cache)
 	out, exit := run(t, p, nil, "sh", "-ec", `cd ../cache; cat deep/warm; echo new > deep/new; rm deep/warm; chmod 700 deep; cat deep/new`)
-	if !exit.Ok() || out != "warmnew" {
-		t.Errorf("got %v %q, want what was there and what it wrote", exit, out)
-	}
+	check.That(t, exit.Ok() && out == "warmnew", "got %v %q, want what was there and what it wrote", exit, out)
 	check.Equal(t, "result", before, look(cache))
 }
 
@@ -160,9 +150,7 @@ test('writes', () => { fs.mkdirSync('coverage', {recursive: true}); fs.writeFile
 	p.Cache = []string{w.Base + "/npm"}
 	before := look(w.Project, w.Base+"/npm")
 	out, exit := run(t, p, []string{"HOME=" + w.Temp, "npm_config_cache=" + w.Base + "/npm", "NO_UPDATE_NOTIFIER=1"}, "npm", "test")
-	if !exit.Ok() || !strings.Contains(out, "pass 1") {
-		t.Errorf("%v: %s", exit, out)
-	}
+	check.That(t, exit.Ok() && strings.Contains(out, "pass 1"), "%v: %s", exit, out)
 	check.Equal(t, "result", before, look(w.Project, w.Base+"/npm"))
 }
 
@@ -186,9 +174,7 @@ func TestCachesThatAreFilesAreThrownAway(t *testing.T) {
 				return // a verifier only reads there
 			}
 			out, exit := run(t, p, nil, "sh", "-ec", `cat "$0"; echo cold > "$0"; cat "$0"; stat -c %a "$0"`, file)
-			if !exit.Ok() || out != "warmcold\n600" {
-				t.Errorf("got %v %q", exit, out)
-			}
+			check.That(t, exit.Ok() && out == "warmcold\n600", "got %v %q", exit, out)
 			if raw, _ := os.ReadFile(file); string(raw) != "warm" {
 				t.Errorf("the cache was really written: %q", raw)
 			}

@@ -19,9 +19,7 @@ func TestDetectFindsALevelAndSaysWhyNotABetterOne(t *testing.T) {
 		t.Errorf("level %s: got reasons %q, want %d", r.Level, r.Reasons, want)
 	}
 	for _, level := range []Level{None, Landlock, Namespaces} {
-		if len(level.Gaps()) == 0 {
-			t.Errorf("%s does not say what it covers", level)
-		}
+		check.That(t, len(level.Gaps()) != 0, "%s does not say what it covers", level)
 		text, _ := level.MarshalText()
 		var back Level
 		if err := back.UnmarshalText(text); err != nil || back != level {
@@ -89,9 +87,7 @@ func TestTmpIsPrivate(t *testing.T) {
 	f.WriteString("there")
 	f.Close()
 	out, exit := run(t, w.profile(Namespaces, Work), nil, "sh", "-ec", "cat "+f.Name()+"; echo new > "+f.Name()+".new; echo x > /dev/shm/x")
-	if !exit.Ok() || out != "there" {
-		t.Errorf("got %v %q, want the file readable and the folder writable", exit, out)
-	}
+	check.That(t, exit.Ok() && out == "there", "got %v %q, want the file readable and the folder writable", exit, out)
 	if _, err := os.Stat(f.Name()); err != nil {
 		t.Errorf("the file outside: %v", err)
 	}
@@ -115,9 +111,7 @@ func TestRealGitWorksInside(t *testing.T) {
 			}
 			out, exit := run(t, w.profile(level, Work), []string{"HOME=" + w.Temp}, "sh", "-ec",
 				"git add file && git -c user.name=x -c user.email=x@y commit -qm message && git status --short && git log --oneline")
-			if !exit.Ok() || !strings.Contains(out, "message") {
-				t.Errorf("%v: %s", exit, out)
-			}
+			check.That(t, exit.Ok() && strings.Contains(out, "message"), "%v: %s", exit, out)
 			if level == Namespaces {
 				if out, exit := run(t, w.profile(level, Work), nil, "git", "config", "core.hooksPath", "x"); exit.Ok() {
 					t.Errorf("git config could be changed: %s", out)

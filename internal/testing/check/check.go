@@ -1,7 +1,11 @@
-// Package check has the two checks that almost every test makes, for tests only.
+// Package check has the checks that almost every test makes, for tests only.
 package check
 
-import "github.com/google/go-cmp/cmp"
+import (
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+)
 
 // TB is what a check needs of a test; rapid's have it too.
 type TB interface {
@@ -23,5 +27,21 @@ func Equal(t TB, what string, want, got any, opts ...cmp.Option) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, opts...); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// Contains looks for a part of a text.
+func Contains(t TB, what, want, got string) {
+	t.Helper()
+	if !strings.Contains(got, want) {
+		t.Errorf("%s: got %s, want %s in it", what, got, want)
+	}
+}
+
+// That reports what is wrong unless the condition holds.
+func That(t TB, holds bool, format string, args ...any) {
+	t.Helper()
+	if !holds {
+		t.Errorf(format, args...)
 	}
 }
