@@ -24,7 +24,7 @@ const (
 // intake is the SDK's view of the agent's stdout. It takes updates for itself
 // and passes on requests, as long as there is a place for them, and answers.
 type intake struct {
-	scan   *bufio.Scanner
+	lines  *bufio.Reader
 	tape   *transcript
 	update func(updateParams)
 	answer func()                         // the call under way has its answer
@@ -54,15 +54,9 @@ const maxLine = 10<<20 - 1
 var errLineTooLong = errors.New("a message is longer than 10 MiB")
 
 func newIntake(r io.Reader, tape *transcript) *intake {
-	scan := bufio.NewScanner(r)
-	scan.Buffer(make([]byte, 1<<16), maxLine)
 	return &intake{
-		scan:    scan,
-		tape:    tape,
-		open:    make(chan struct{}),
-		closing: make(chan struct{}),
-		slots:   make(chan struct{}, maxRequests),
-		done:    make(chan struct{}),
+		lines: bufio.NewReaderSize(r, 1<<16), tape: tape, open: make(chan struct{}), closing: make(chan struct{}),
+		slots: make(chan struct{}, maxRequests), done: make(chan struct{}),
 	}
 }
 
@@ -90,7 +84,7 @@ func (in *intake) Read(p []byte) (int, error) {
 		line, err := in.next()
 		pass := false
 		if err == nil {
-			pass, err = in.take(bytes.TrimSpace(line))
+			pass, err = in.take(line)
 		}
 		if err != nil {
 			in.end(err)
@@ -105,19 +99,27 @@ func (in *intake) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next is the next line without its end. It is valid until the following call.
+// next is the next line without space around it. It is valid until the following call. A
+// long one has memory of its own, which the session does not keep.
 func (in *intake) next() ([]byte, error) {
-	if in.scan.Scan() {
-		return in.scan.Bytes(), nil
+	line, err := in.lines.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		line = slices.Clone(line) // the reader uses its own again
 	}
-	switch err := in.scan.Err(); {
-	case err == nil:
-		return nil, io.EOF
-	case errors.Is(err, bufio.ErrTooLong):
+	for errors.Is(err, bufio.ErrBufferFull) && len(line) <= maxLine {
+		var more []byte
+		more, err = in.lines.ReadSlice('\n')
+		line = append(line, more...)
+	}
+	switch {
+	case len(line) > maxLine:
 		return nil, errLineTooLong
-	default:
-		return nil, fmt.Errorf("read from agent: %w", err)
+	case len(line) > 0:
+		return bytes.TrimSpace(line), nil // an error comes again
+	case errors.Is(err, io.EOF):
+		return nil, io.EOF
 	}
+	return nil, fmt.Errorf("read from agent: %w", err)
 }
 
 // take deals with one line and says whether the SDK is to see it.

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"runtime"
@@ -71,4 +72,22 @@ func FuzzIntake(f *testing.F) {
 			t.Fatalf("%d bytes of text out of %d", s.turn.size, len(data))
 		}
 	})
+}
+
+// A long line is passed on whole, and its memory is not kept.
+func TestALongLineIsTakenWhole(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		size int
+		want error
+	}{"short": {10, nil}, "of several buffers": {1 << 20, nil}, "the longest": {maxLine - 1, nil}, "too long": {maxLine, errLineTooLong}} {
+		in := newIntake(strings.NewReader(strings.Repeat("x", tc.size)+"\nnext"), &transcript{})
+		line, err := in.next()
+		if !errors.Is(err, tc.want) || err == nil && len(line) != tc.size {
+			t.Errorf("%s: got %d bytes, %v", name, len(line), err)
+		}
+		if next, err := in.next(); tc.want == nil && (err != nil || string(next) != "next" || in.lines.Size() > 1<<16) {
+			t.Errorf("%s: got %q, %v, and a buffer of %d bytes", name, next, err, in.lines.Size())
+		}
+	}
 }
