@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -64,19 +65,14 @@ func Search(entries []Entry, text string) []Entry {
 }
 
 func holdsAll(t text, wanted []string) bool {
-	for _, word := range wanted {
-		if !t.set[word] {
-			return false
-		}
-	}
-	return len(wanted) > 0
+	return len(wanted) > 0 && !slices.ContainsFunc(wanted, func(word string) bool { return !t.set[word] })
 }
 
 // Remove deletes the file of an entry that Find finds, and returns the entry.
 func (s *Store) Remove(name string) (Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	root, err := s.open()
+	root, err := s.open(false)
 	if err != nil {
 		return Entry{}, fmt.Errorf("%w: %q", ErrNotFound, name)
 	}

@@ -8,7 +8,6 @@ package knowledge
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -160,10 +159,6 @@ func plainText(data []byte, part bool) (string, error) {
 	}
 	text := strings.TrimPrefix(string(data), "\ufeff")
 	return strings.ReplaceAll(text, "\r\n", "\n"), nil
-}
-
-func tooLarge(size int64) error {
-	return fmt.Errorf("%d bytes, more than the %d that are read", size, maxFile)
 }
 
 // reason drops the path from an error, because whoever prints it names the file.

@@ -3,6 +3,7 @@ package knowledge
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -26,7 +27,7 @@ type cached struct {
 func (s *Store) Load() ([]Entry, []Warning) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	root, err := s.open()
+	root, err := s.open(false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -39,17 +40,23 @@ func (s *Store) Load() ([]Entry, []Warning) {
 
 // open opens the folder by way of the project's root, so that a link out of the
 // project is refused.
-func (s *Store) open() (*os.Root, error) {
+func (s *Store) open(create bool) (*os.Root, error) {
 	project, err := os.OpenRoot(s.project)
 	if err != nil {
 		return nil, err
 	}
 	defer project.Close()
+	if create {
+		if err := project.MkdirAll(Folder, 0o700); err != nil {
+			return nil, fmt.Errorf("%s: %w", Folder, reason(err))
+		}
+	}
 	return project.OpenRoot(Folder)
 }
 
 func (s *Store) load(root *os.Root) ([]Entry, []Warning) {
-	names, warnings := list(root, Folder, isEntryName)
+	// Hidden files are left out; temporary ones are hidden.
+	names, warnings := list(root, Folder, func(name string) bool { return strings.HasSuffix(name, ".md") && name[0] != '.' })
 	states := lstat(root, names)
 	files := make([]*cached, 0, len(names))
 	changed := false
@@ -136,11 +143,6 @@ func list(root *os.Root, folder string, wanted func(string) bool) ([]string, []W
 	return names, warnings
 }
 
-// isEntryName leaves out hidden files; temporary ones are.
-func isEntryName(name string) bool {
-	return strings.HasSuffix(name, ".md") && !strings.HasPrefix(name, ".")
-}
-
 func sameState(a, b fs.FileInfo) bool {
 	return a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size() && a.Mode() == b.Mode() && os.SameFile(a, b)
 }
@@ -151,7 +153,7 @@ func read(root *os.Root, name string, info fs.FileInfo) *cached {
 		return c
 	}
 	if info.Size() > maxFile {
-		c.why = tooLarge(info.Size())
+		c.why = fmt.Errorf("%d bytes, more than the %d that are read", info.Size(), maxFile)
 		return c
 	}
 	text, err := readText(root, name, maxFile)

@@ -75,17 +75,10 @@ func indent(body string) string {
 
 func provenance(e Entry) []string {
 	facts := []string{string(e.Kind)}
-	if len(e.Tags) > 0 {
-		facts = append(facts, "tags "+strings.Join(e.Tags, ", "))
-	}
-	if e.Feature != "" {
-		facts = append(facts, "feature "+e.Feature)
-	}
-	if e.Task != "" {
-		facts = append(facts, "from task "+e.Task)
-	}
-	if e.Run != "" {
-		facts = append(facts, "run "+e.Run)
+	for _, fact := range [][2]string{{"tags", strings.Join(e.Tags, ", ")}, {"feature", e.Feature}, {"from task", e.Task}, {"run", e.Run}} {
+		if fact[1] != "" {
+			facts = append(facts, fact[0]+" "+fact[1])
+		}
 	}
 	if !e.CreatedAt.IsZero() {
 		facts = append(facts, e.CreatedAt.UTC().Format("2006-01-02"))

@@ -35,7 +35,7 @@ func (s *Store) Write(e Entry) (Result, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	root, err := s.make()
+	root, err := s.open(true)
 	if err != nil {
 		return Result{}, fmt.Errorf("write knowledge %q: %w", e.Title, err)
 	}
@@ -46,24 +46,10 @@ func (s *Store) Write(e Entry) (Result, error) {
 		r.Updated = true
 		r.Entry = merge(old, e)
 	}
-	err = store(root, &r)
-	if err != nil {
+	if err = store(root, &r); err != nil {
 		return Result{}, fmt.Errorf("write knowledge %q: %w", e.Title, err)
 	}
 	return r, nil
-}
-
-// make opens the folder and makes it if need be.
-func (s *Store) make() (*os.Root, error) {
-	project, err := os.OpenRoot(s.project)
-	if err != nil {
-		return nil, err
-	}
-	defer project.Close()
-	if err := project.MkdirAll(Folder, 0o700); err != nil {
-		return nil, fmt.Errorf("%s: %w", Folder, reason(err))
-	}
-	return project.OpenRoot(Folder)
 }
 
 func merge(old, e Entry) Entry {
@@ -203,17 +189,14 @@ func isReserved(name string) bool {
 // duplicate finds the entry that says what e says: by its title, else the first
 // by title that is similar.
 func duplicate(entries []Entry, e Entry) (Entry, bool) {
-	for _, old := range entries {
-		if old.key == e.key {
-			return old, true
-		}
+	at := slices.IndexFunc(entries, func(old Entry) bool { return old.key == e.key })
+	if at < 0 {
+		at = slices.IndexFunc(entries, func(old Entry) bool { return similar(old, e) })
 	}
-	for _, old := range entries {
-		if similar(old, e) {
-			return old, true
-		}
+	if at < 0 {
+		return Entry{}, false
 	}
-	return Entry{}, false
+	return entries[at], true
 }
 
 // similar says whether two entries share more than half of the tags of the one
@@ -225,10 +208,6 @@ func similar(a, b Entry) bool {
 			shared++
 		}
 	}
-	return 2*shared > max(len(a.tags), len(b.tags)) && within(key(a.Title), key(b.Title))
-}
-
-// within says whether one key holds the other, word by word.
-func within(a, b string) bool {
-	return strings.Contains(" "+a+" ", " "+b+" ") || strings.Contains(" "+b+" ", " "+a+" ")
+	one, other := " "+key(a.Title)+" ", " "+key(b.Title)+" "
+	return 2*shared > max(len(a.tags), len(b.tags)) && (strings.Contains(one, other) || strings.Contains(other, one))
 }

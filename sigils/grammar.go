@@ -88,10 +88,8 @@ func (t *tag) parseAttributes(b []byte) (rest []byte, ok bool) {
 
 // setAttribute takes what we know, and on knowledge ignores what we do not.
 func (t *tag) setAttribute(key, value []byte) bool {
-	for _, c := range key {
-		if c != '-' && c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') {
-			return false
-		}
+	if bytes.ContainsFunc(key, func(r rune) bool { return r != '-' && r != '_' && (r|0x20 < 'a' || r|0x20 > 'z') }) {
+		return false
 	}
 	switch {
 	case t.name == tagFailed && string(key) == "id":
@@ -117,36 +115,21 @@ func (t *tag) block() bool {
 }
 
 func validID(id string) bool {
-	if id == "" || len(id) > maxID {
-		return false
-	}
-	for i := range len(id) {
-		c := id[i]
-		if !isAlnum(c) && (i == 0 || c != '-' && c != '_' && c != '.') {
-			return false
-		}
-	}
-	return true
+	return id != "" && len(id) <= maxID && isAlnum(rune(id[0])) && allOf(id, "-_.")
 }
 
 // validModel allows names as agents have them, such as vendor/name-1.5[1m], and
 // nothing that a placeholder like a|b or {name} would need.
 func validModel(name string) bool {
-	if name == "" || len(name) > maxName {
-		return false
-	}
-	for i := range len(name) {
-		c := name[i]
-		if !isAlnum(c) && strings.IndexByte("._:/@[]-", c) < 0 {
-			return false
-		}
-	}
-	return true
+	return name != "" && len(name) <= maxName && allOf(name, "._:/@[]-")
 }
 
-func isAlnum(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+// allOf says that s has only letters, digits and the given signs.
+func allOf(s, signs string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return !isAlnum(r) && !strings.ContainsRune(signs, r) })
 }
+
+func isAlnum(r rune) bool { return '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z' }
 
 // cut returns at most n bytes of s, without half a rune at the end.
 func cut[T string | []byte](s T, n int) T {

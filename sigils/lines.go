@@ -9,7 +9,7 @@ import (
 // open block, and that before a new opening: a line that is both belongs to what
 // is already there.
 func (s *Scanner) scanLine(b []byte) {
-	b = trimBlanks(b)
+	b = bytes.TrimRight(b, " \t\r")
 	text, at := s.place(b)
 	tagged := at == own && text[0] == '<'
 	switch {
@@ -28,13 +28,6 @@ func (s *Scanner) scanLine(b []byte) {
 	}
 }
 
-func trimBlanks(b []byte) []byte {
-	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\t' || b[len(b)-1] == '\r') {
-		b = b[:len(b)-1]
-	}
-	return b
-}
-
 // takeSigil accepts a sigil that begins and ends on this line.
 func (s *Scanner) takeSigil(text []byte) bool {
 	t, rest, ok := parseTag(text)
@@ -45,7 +38,7 @@ func (s *Scanner) takeSigil(text []byte) bool {
 		return len(rest) == 0 && s.top().accept(t, "", s.taskID)
 	}
 	body, ok := trimClosing(rest, t.name)
-	if !ok || indexClosing(body, t.name) >= 0 {
+	if !ok || hasClosing(body, t.name) {
 		return false
 	}
 	return s.top().accept(t, string(s.unbroken(body)), s.taskID)
@@ -54,7 +47,7 @@ func (s *Scanner) takeSigil(text []byte) bool {
 // openBlock remembers a block whose end may be on a later line.
 func (s *Scanner) openBlock(text, line []byte) bool {
 	t, rest, ok := parseTag(text)
-	if !ok || !t.block() || indexClosing(rest, t.name) >= 0 {
+	if !ok || !t.block() || hasClosing(rest, t.name) {
 		return false
 	}
 	s.addToBodies(line)
@@ -88,25 +81,10 @@ func (s *Scanner) closeBlock(line []byte) bool {
 }
 
 func trimClosing(b []byte, name string) ([]byte, bool) {
-	n := len(b) - len("</>") - len(name)
-	if n < 0 || b[len(b)-1] != '>' || b[n] != '<' || b[n+1] != '/' || string(b[n+2:len(b)-1]) != name {
-		return nil, false
-	}
-	return b[:n], true
+	return bytes.CutSuffix(b, []byte("</"+name+">"))
 }
 
-func indexClosing(b []byte, name string) int {
-	for from := 0; ; {
-		i := bytes.Index(b[from:], []byte("</"))
-		if i < 0 {
-			return -1
-		}
-		from += i + len("</")
-		if bytes.HasPrefix(b[from:], []byte(name)) && bytes.HasPrefix(b[from+len(name):], []byte(">")) {
-			return from - len("</")
-		}
-	}
-}
+func hasClosing(b []byte, name string) bool { return bytes.Contains(b, []byte("</"+name+">")) }
 
 // scanLines looks at whole lines, each with its end. Most of what agents say changes
 // nothing but whether a paragraph or a list goes on; such lines are told by how they

@@ -43,8 +43,7 @@ func (s *Scanner) place(line []byte) ([]byte, role) {
 		return nil, hidden
 	}
 
-	column := indent
-	text, column = s.enterItems(text, column)
+	text, column := s.enterItems(text, indent)
 	item := column > indent
 	if !item && indent < 2 {
 		s.list = false
@@ -204,7 +203,7 @@ func (f *fence) next(text []byte, indent int) {
 	n := runLength(text, f.char)
 	switch {
 	case n < f.length || indent > f.indent:
-	case isLanguage(text[n:]):
+	case len(text) > n && allOf(string(text[n:]), "_-+.#"): // a language
 		f.depth++
 	case len(text) > n:
 	case f.depth > 0:
@@ -212,15 +211,6 @@ func (f *fence) next(text []byte, indent int) {
 	default:
 		*f = fence{}
 	}
-}
-
-func isLanguage(b []byte) bool {
-	for _, c := range b {
-		if !isAlnum(c) && c != '_' && c != '-' && c != '+' && c != '.' && c != '#' {
-			return false
-		}
-	}
-	return len(b) > 0
 }
 
 // htmlEnd returns what ends the hidden HTML that text begins, or "". Comments and

@@ -1,6 +1,9 @@
 package sigils
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // maxOpen bounds what may be open at once; the outermost gives way.
 const maxOpen = 16
@@ -115,9 +118,12 @@ func (s *Scanner) endParagraph() {
 // backticks opens a span that the next run of the same length closes; until then
 // it may as well be plain text, hence the stack.
 func (s *Scanner) scanInline(b []byte) {
-	comments := s.hasComments(b)
+	marks := "`"
+	if s.hasComments(b) { // few lines have any
+		marks = "`<-"
+	}
 	for i := 0; ; {
-		n := nextMark(b[i:], comments)
+		n := bytes.IndexAny(b[i:], marks)
 		if n < 0 {
 			return
 		}
@@ -143,15 +149,6 @@ func (s *Scanner) scanInline(b []byte) {
 	}
 }
 
-// nextMark finds the next byte worth a look. Few lines have comments, so the
-// usual line is searched for backticks only.
-func nextMark(b []byte, comments bool) int {
-	if comments {
-		return bytes.IndexAny(b, "`<-")
-	}
-	return bytes.IndexByte(b, '`')
-}
-
 func (s *Scanner) hasComments(b []byte) bool {
 	i := bytes.IndexByte(b, '<') // most lines have none
 	return i >= 0 && bytes.Contains(b[i:], []byte("<!--")) ||
@@ -169,8 +166,8 @@ func isEscaped(b []byte, i int) bool {
 // ticks handles a run of n backticks. A backslash before it takes the first one
 // away from an opening, but inside a span a backslash means nothing.
 func (s *Scanner) ticks(n int, escaped bool) {
-	for i := len(s.stack) - 1; i >= 0; i-- {
-		if s.stack[i].ticks == n {
+	for i, o := range slices.Backward(s.stack) {
+		if o.ticks == n {
 			s.drop(i)
 			return
 		}
@@ -184,12 +181,7 @@ func (s *Scanner) ticks(n int, escaped bool) {
 }
 
 func (s *Scanner) commentIndex() int {
-	for i := range s.stack {
-		if s.stack[i].comment {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(s.stack, func(o open) bool { return o.comment })
 }
 
 func runLength[T string | []byte](b T, c byte) int {

@@ -3,6 +3,7 @@ package taskfile
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"ralph/dag"
 )
@@ -13,52 +14,43 @@ var storyKeys = []string{"userStories", "user_stories", "stories"}
 // the bare list that the first loops of this family used.
 func readPRD(data []byte) (Plan, error) {
 	d := &draft{}
-	text := bytes.TrimLeft(data, " \t\r\n")
-	if len(text) > 0 && text[0] == '[' {
-		err := values(data, 0, func(line int, raw json.RawMessage) error { return d.story(line, raw, true) })
-		if err != nil {
-			return Plan{}, err
-		}
-		return d.plan()
-	}
-	if len(text) == 0 {
-		return Plan{}, nil
-	}
-	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil {
-		return Plan{}, notJSON(data, 0, err)
-	}
-	first := lineAt(data, len(data)-len(text))
-	top, ok := d.object(first, data)
-	if !ok {
-		return d.plan()
-	}
-	key, found := storiesKey(top)
-	if !found {
-		d.fault(first, "no %s: this is not a prd.json", key)
-		return d.plan()
-	}
-	list := top.fields[key]
-	if kindOf(list) != "a list" {
-		d.fault(first, "%s is %s, not a list", key, kindOf(list))
-		return d.plan()
-	}
-	delete(top.fields, key)
-	top.loseRest()
-	above := lineAt(data, valueAt(data, key)) - 1
-	err := values(list, above, func(line int, raw json.RawMessage) error { return d.story(line, raw, false) })
-	if err != nil {
+	if err := d.stories(data); err != nil {
 		return Plan{}, err
 	}
 	return d.plan()
 }
 
-func storiesKey(top object) (string, bool) {
-	for _, key := range storyKeys {
-		if _, ok := top.fields[key]; ok {
-			return key, true
-		}
+func (d *draft) stories(data []byte) error {
+	text := bytes.TrimLeft(data, " \t\r\n")
+	if len(text) == 0 {
+		return nil
 	}
-	return storyKeys[0], false
+	if text[0] == '[' {
+		return values(data, 0, func(line int, raw json.RawMessage) error { return d.story(line, raw, true) })
+	}
+	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil {
+		return notJSON(data, 0, err)
+	}
+	first := lineAt(data, len(data)-len(text))
+	top, ok := d.object(first, data)
+	if !ok {
+		return nil
+	}
+	at := slices.IndexFunc(storyKeys, func(key string) bool { return top.fields[key] != nil })
+	if at < 0 {
+		d.fault(first, "no %s: this is not a prd.json", storyKeys[0])
+		return nil
+	}
+	key := storyKeys[at]
+	list := top.fields[key]
+	if kindOf(list) != "a list" {
+		d.fault(first, "%s is %s, not a list", key, kindOf(list))
+		return nil
+	}
+	delete(top.fields, key)
+	top.loseRest()
+	above := lineAt(data, valueAt(data, key)) - 1
+	return values(list, above, func(line int, raw json.RawMessage) error { return d.story(line, raw, false) })
 }
 
 func (d *draft) story(line int, raw json.RawMessage, bare bool) error {
