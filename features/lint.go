@@ -2,6 +2,7 @@ package features
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -183,4 +184,139 @@ func (l *linter) gates(specs []dag.Spec) {
 // Faulty says whether a plan cannot be taken as it is.
 func Faulty(list []Finding) bool {
 	return slices.ContainsFunc(list, func(f Finding) bool { return f.Level == Fault })
+}
+
+// chain warns when most tasks wait for one another in a single file although some
+// of them have nothing to do with each other. Tasks that name the same files may
+// have to wait; where no files are named, nobody can tell, and a person should.
+func (l *linter) chain(specs []dag.Spec) {
+	leaves := l.leaves(specs)
+	path := l.longest(leaves)
+	if len(path) < longChain || float64(len(path)) < chainShare*float64(len(leaves)) {
+		return
+	}
+	var loose []string
+	for i := 1; i < len(path); i++ {
+		if !related(path[i-1], path[i]) {
+			loose = append(loose, name(path[i])+" after "+name(path[i-1]))
+		}
+	}
+	if len(loose) > 0 {
+		l.add(Warning, "chain", "%d of %d tasks wait for one another in a single line, and some could be done side by side: %s",
+			len(path), len(leaves), strings.Join(loose[:min(len(loose), shownOfChain)], ", "))
+	}
+}
+
+// longest is the longest way along dependencies between leaves. A cycle, which the
+// import refuses anyway, is not walked twice.
+func (l *linter) longest(leaves []*dag.Spec) []*dag.Spec {
+	length, before := map[*dag.Spec]int{}, map[*dag.Spec]*dag.Spec{}
+	var walk func(s *dag.Spec) int
+	walk = func(s *dag.Spec) int {
+		if n, known := length[s]; known {
+			return n
+		}
+		length[s] = 0 // while it is under way: a cycle ends here
+		longest := 0
+		for _, ref := range s.After {
+			blocker := l.byRef[ref]
+			if blocker == nil || l.isGroup(blocker) {
+				continue
+			}
+			if n := walk(blocker); n > longest {
+				longest, before[s] = n, blocker
+			}
+		}
+		length[s] = longest + 1
+		return length[s]
+	}
+	var last *dag.Spec
+	for _, s := range leaves {
+		if n := walk(s); last == nil || n > length[last] {
+			last = s
+		}
+	}
+	var path []*dag.Spec
+	for s := last; s != nil && len(path) < len(leaves); s = before[s] {
+		path = append(path, s)
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// related says that two tasks name a file in common, or one of them the other.
+func related(a, b *dag.Spec) bool {
+	if mentions(a.Description, b.Ref) || mentions(b.Description, a.Ref) {
+		return true
+	}
+	files := pathsIn(a.Description)
+	return slices.ContainsFunc(pathsIn(b.Description), func(path string) bool { return slices.Contains(files, path) })
+}
+
+// mentions looks for a ref as a word of its own. One of a letter or two is no name.
+func mentions(text, ref string) bool {
+	if len(ref) < 3 {
+		return false
+	}
+	found, err := regexp.MatchString(`(^|[^\w-])`+regexp.QuoteMeta(ref)+`([^\w-]|$)`, text)
+	return err == nil && found
+}
+
+var (
+	inCode   = lazyregexp.New("`([^`\n]+)`")
+	pathLike = lazyregexp.New(`^\.?/?[\w.@-]+(/[\w.@-]+)*$`)
+	ending   = lazyregexp.New(`\.[A-Za-z][A-Za-z0-9]{0,5}$`)
+	bareFile = lazyregexp.New(`(^|[\s(])((?:[\w@-][\w.@-]*/)+[\w@-][\w.@-]*\.[A-Za-z][A-Za-z0-9]{0,5})\b`)
+	creates  = lazyregexp.New(`(?i)\b(create[sd]?|creating|add(s|ed|ing)?|new|writes?|writing|generate[sd]?|introduce[sd]?|into a|make[s]?|output)\b`)
+)
+
+// pathsIn lists the files that a text names: between backticks, or with a folder
+// and an ending.
+func pathsIn(text string) []string {
+	var list []string
+	note := func(path string) {
+		path = strings.TrimPrefix(strings.TrimSuffix(path, "/"), "./")
+		if path != "" && !strings.Contains(path, "..") && !slices.Contains(list, path) {
+			list = append(list, path)
+		}
+	}
+	for _, m := range inCode().FindAllStringSubmatch(text, -1) {
+		if pathLike().MatchString(m[1]) && ending().MatchString(m[1]) && !isSymbol(m[1]) {
+			note(m[1])
+		}
+	}
+	for _, m := range bareFile().FindAllStringSubmatch(inCode().ReplaceAllString(text, ""), -1) {
+		note(m[2])
+	}
+	return list
+}
+
+// isSymbol tells fmt.Println and os.File from files: after the dot comes a capital.
+func isSymbol(word string) bool {
+	_, last, _ := strings.Cut(word, ".")
+	return !strings.Contains(word, "/") && last != "" && last[0] >= 'A' && last[0] <= 'Z'
+}
+
+// files warns about files that neither exist nor are made by any task.
+func (l *linter) files(specs []dag.Spec) {
+	if l.ground.Exists == nil {
+		return
+	}
+	made := map[string]bool{}
+	for i := range specs {
+		for line := range strings.Lines(specs[i].Title + "\n" + specs[i].Description) {
+			if creates().MatchString(line) {
+				for _, path := range pathsIn(line) {
+					made[path] = true
+				}
+			}
+		}
+	}
+	for i := range specs {
+		for _, path := range pathsIn(specs[i].Description) {
+			if !made[path] && !l.ground.Exists(path) {
+				l.add(Warning, "file", "%s names %s, which does not exist and which no task says it makes", name(&specs[i]), path)
+			}
+		}
+	}
 }

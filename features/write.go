@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"strings"
 
+	"ralph/acp"
 	"ralph/dag"
 	"ralph/internal/atomicfile"
+	"ralph/prompt"
+	"ralph/sigils"
 )
 
 // Refusals that callers give advice about.
@@ -206,4 +211,218 @@ func (a *author) finish(ctx context.Context) error {
 		}
 	}
 	return a.at.clear()
+}
+
+// maxReminders is how often an agent is reminded that its document is missing.
+const maxReminders = 2
+
+// draft has the agent write the document, asking a person what it needs to know.
+func (a *author) draft(ctx context.Context) (err error) {
+	files := a.files()
+	if a.state.Idea != "" {
+		files["idea.md"] = a.state.Idea
+	}
+	if err := a.at.fill(files); err != nil {
+		return err
+	}
+	a.Note("%s: the agent is at work", a.kind.File())
+	session, err := a.open(ctx, a.at)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.close(session, a.at, files, a.kind.File())) }()
+	if err := a.converse(ctx, session); err != nil {
+		return err
+	}
+	a.state.Drafted = true
+	return a.at.save(a.state)
+}
+
+// converse ends when there is a document that the person, if there is one, is content with.
+func (a *author) converse(ctx context.Context, s Session) error {
+	text, reminders := a.opening(), 0
+	enough := a.Ask == nil
+	for {
+		turn, err := a.prompt(ctx, s, text)
+		if err != nil {
+			return err
+		}
+		written, err := a.at.read(a.kind.File())
+		switch {
+		case err == nil && written != a.text:
+			if err := a.accept(written); err != nil {
+				return err
+			}
+			answer, err := a.present(ctx)
+			if err != nil || answer == "" {
+				return err
+			}
+			text = prompt.Answer(prompt.AnswerInput{File: a.kind.File(), Text: answer, Draft: true, Inert: sigils.Inert})
+		case enough && err == nil:
+			return nil // it is as it was, and the agent leaves it so
+		case enough && reminders == maxReminders:
+			return fmt.Errorf("%w: %s", ErrNoFile, reason(err))
+		case enough:
+			reminders++
+			text = prompt.Missing(a.kind.File(), reason(err))
+		default:
+			answer, err := a.answer(ctx, a.Redact.Text(turn.Text()))
+			if err != nil {
+				return err
+			}
+			enough = answer == ""
+			text = prompt.Answer(prompt.AnswerInput{File: a.kind.File(), Text: answer, Draft: a.text != "", Enough: enough, Inert: sigils.Inert})
+		}
+	}
+}
+
+// opening is the first prompt of a session.
+func (a *author) opening() string {
+	in := prompt.PlanningInput{
+		Name: a.Name, Project: a.Project.Root, File: a.kind.File(), Interview: a.Ask != nil, Draft: a.text != "",
+		Idea:     prompt.Document{Text: a.state.Idea, From: "`idea.md` in your working folder"},
+		Dialogue: prompt.Document{Text: a.dialogue(), From: "an interview that was interrupted"}, Instructions: a.Project.Instructions(), Inert: sigils.Inert,
+	}
+	if a.kind == Spec {
+		return prompt.Spec(in)
+	}
+	return prompt.Plan(in)
+}
+
+func (a *author) dialogue() string {
+	var b strings.Builder
+	for _, e := range a.state.Said {
+		fmt.Fprintf(&b, "You asked: %s\n\nThe person said: %s\n\n", strings.TrimSpace(e.Question), strings.TrimSpace(e.Answer))
+	}
+	return b.String()
+}
+
+// present shows the draft and returns what is to be changed.
+func (a *author) present(ctx context.Context) (string, error) {
+	if a.Ask == nil {
+		return "", nil
+	}
+	a.Show(a.kind.File(), a.text)
+	return a.ask(ctx, fmt.Sprintf("What should be different in %s?", a.kind.File()), "(about the draft)")
+}
+
+// answer puts a question of the agent to the person.
+func (a *author) answer(ctx context.Context, question string) (string, error) {
+	a.Show("the agent asks", question)
+	return a.ask(ctx, "Your answer?", question)
+}
+
+func (a *author) ask(ctx context.Context, question, about string) (string, error) {
+	answer, err := a.Ask(ctx, question)
+	if err != nil || answer == "" {
+		return "", err
+	}
+	a.state.Said = append(a.state.Said, exchange{about, a.Redact.Text(answer)})
+	return answer, a.at.save(a.state)
+}
+
+// reason is why a document cannot be accepted, as a prompt says it.
+func reason(err error) string {
+	switch {
+	case err == nil:
+		return "it is as it was"
+	case errors.Is(err, fs.ErrNotExist):
+		return "it is not in your working folder"
+	default:
+		return strings.ReplaceAll(err.Error(), ErrNoText.Error()+": ", "")
+	}
+}
+
+// focus is what one pass of a review looks for.
+type focus struct{ name, asks string }
+
+// passes are those of a review, in order. A pass that finds nothing is the last.
+var passes = []focus{
+	{"Completeness", "what would somebody who has to work from this document still have to ask? Look for missing sections, requirements without acceptance criteria, and parts of what was wanted that were forgotten."},
+	{"Correctness", "what in it is wrong? Look for contradictions, for statements about the project that its code does not bear out, and for steps that cannot work."},
+	{"Edge cases", "what happens with no input, too much, the wrong kind, two at once, and after a failure in the middle? Look for cases that nobody thought of."},
+	{"Architecture", "does it fit into this project? Look for what the project has already, for parts in the wrong place, and for a simpler way to the same end."},
+	{"Clarity", "can it be read in one way only? Look for vague words, for terms that change their meaning, and for sentences that say nothing."},
+}
+
+// review goes through the passes that are left. Every pass is a session of its own,
+// because whoever wrote a text does not see what is missing in it.
+func (a *author) review(ctx context.Context) error {
+	for !a.state.Reviewed {
+		finding, err := a.pass(ctx, passes[a.state.Pass])
+		if err != nil {
+			return err
+		}
+		name, finding := passes[a.state.Pass].name, a.Redact.Text(finding)
+		a.state.Pass++
+		if finding != "" {
+			a.state.Findings = append(a.state.Findings, name+": "+finding)
+		}
+		a.state.Settled = finding == ""
+		a.state.Reviewed = a.state.Settled || a.state.Pass == len(passes)
+		if err := a.at.save(a.state); err != nil {
+			return err
+		}
+		if a.state.Settled {
+			finding = "nothing found"
+		}
+		a.Note("%s: review %d of %d, %s: %s", a.kind.File(), a.state.Pass, len(passes), strings.ToLower(name), finding)
+	}
+	return nil
+}
+
+// pass does one and returns what it found. A document that cannot be read back is
+// put back as it was before the pass.
+func (a *author) pass(ctx context.Context, f focus) (finding string, err error) {
+	files := a.files()
+	if err := a.at.fill(files); err != nil {
+		return "", err
+	}
+	session, err := a.open(ctx, a.at)
+	if err != nil {
+		return "", err
+	}
+	turn, err := a.prompt(ctx, session, prompt.Review(prompt.ReviewInput{
+		Name: a.Name, Project: a.Project.Root, File: a.kind.File(), What: a.kind.what(),
+		Focus: f.name, Asks: f.asks, Pass: a.state.Pass + 1, Passes: len(passes),
+	}))
+	if err = errors.Join(err, a.close(session, a.at, files, a.kind.File())); err != nil {
+		return "", err
+	}
+	text, err := a.at.read(a.kind.File())
+	if err != nil {
+		return fmt.Sprintf("the pass is not kept: %s", reason(err)), nil
+	}
+	changed := text != a.text
+	if changed {
+		if err := a.accept(text); err != nil {
+			return "", err
+		}
+	}
+	return findingOf(verdict(turn), changed), nil
+}
+
+// findingOf turns a verdict into a finding; an empty one means that nothing was found.
+func findingOf(v sigils.Set, changed bool) string {
+	switch {
+	case v.VerifyFail && strings.TrimSpace(v.VerifyReason) != "":
+		return strings.TrimSpace(v.VerifyReason)
+	case v.VerifyFail:
+		return "something, without saying what"
+	case !v.VerifyPass:
+		return "no verdict, which counts as a failed pass"
+	case changed:
+		return "nothing, it says, but it changed the document"
+	default:
+		return ""
+	}
+}
+
+func verdict(turn acp.Turn) sigils.Set {
+	scan := sigils.NewScanner("")
+	for _, segment := range turn.Segments {
+		scan.Write(segment)
+		scan.Break()
+	}
+	return scan.Set()
 }

@@ -26,20 +26,18 @@ func agentsCommand(a *app) command {
 agents, from the configuration; * marks the one that a run would use.`,
 		flags:   []cli.Flag{jsonFlag()},
 		example: "ralph agents\nralph agents test claude",
-		run:     action(a, parseAgents, runAgents),
+		run:     action(a, parsePlain, runAgents),
 		sub:     []command{agentsTestCommand(a)},
 	}
 }
 
-func parseAgents(c *cli.Context) (json bool, err error) { return c.Bool("json"), noArgs(c) }
-
-func runAgents(_ context.Context, a *app, json bool) error {
+func runAgents(_ context.Context, a *app, o plainOptions) error {
 	config, err := configHere(a)
 	if err != nil {
 		return err
 	}
 	list := a.finder(config).List()
-	if json {
+	if o.json {
 		return a.printJSON(list)
 	}
 	return printAgents(a, list)
@@ -114,12 +112,8 @@ func parseAgentsTest(c *cli.Context) (o agentsTestOptions, err error) {
 	if c.NArg() != 1 || o.agent == "" {
 		return o, usagef("agents test: one AGENT is needed")
 	}
-	var timeout project.Duration
-	if err := timeout.UnmarshalText([]byte(c.String("timeout"))); err != nil {
-		return o, usagef("--timeout: %v", err)
-	}
-	o.timeout = timeout.Std()
-	return o, nil
+	o.timeout, err = parseDuration(c, "timeout")
+	return o, err
 }
 
 func runAgentsTest(ctx context.Context, a *app, o agentsTestOptions) error {
@@ -184,16 +178,16 @@ func printTrial(a *app, r agents.Report) error {
 	}
 	row("agent", r.Agent)
 	row("started as", strings.Join(r.Start, " "))
-	row("says it is", known(r.Says))
-	row("credential", known(r.Credential))
+	row("says it is", or(r.Says, ""))
+	row("credential", or(r.Credential, ""))
 	for _, s := range r.Steps {
 		row(s.Step, fmt.Sprintf("%.2f s", s.Seconds))
 	}
 	row("can", strings.Join(r.Capabilities, ", "))
-	row("modes", inUse(known(r.Mode), r.Modes))
-	row("models", inUse(known(r.Model), r.Models))
+	row("modes", inUse(or(r.Mode, ""), r.Modes))
+	row("models", inUse(or(r.Model, ""), r.Models))
 	row("logins", strings.Join(r.Logins, ", "))
-	row("answer", term.Cut(term.Line(known(r.Answer)), maxAnswer))
+	row("answer", term.Cut(term.Line(or(r.Answer, "")), maxAnswer))
 	if _, err := t.WriteTo(&b); err != nil {
 		return err
 	}
@@ -204,13 +198,6 @@ func printTrial(a *app, r agents.Report) error {
 	fmt.Fprintln(&b, result)
 	_, err := a.stdout.Write(b.Bytes())
 	return err
-}
-
-func known(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 // inUse lists what there is, with what is in use first and marked.

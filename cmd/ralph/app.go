@@ -314,6 +314,9 @@ func ofAgent[T any](a *app, added T) T {
 	return redact.Deep(a.redact, added)
 }
 
+// written is the error of a write: what it printed before that is of no use.
+func written[N any](_ N, err error) error { return err }
+
 func (a *app) printJSON(v any) error {
 	enc := json.NewEncoder(a.stdout)
 	enc.SetEscapeHTML(false)
@@ -367,17 +370,15 @@ func printList[T, J any](a *app, list []T, json bool, asJSON func(T) J, none str
 	for _, e := range list {
 		t.Add(row(e)...)
 	}
-	_, err := t.WriteTo(a.stdout)
-	return err
+	return written(t.WriteTo(a.stdout))
 }
 
-// fieldLines are aligned lines of names and values; those without a value are left out.
-func fieldLines(fields ...[2]string) string {
-	var b strings.Builder
-	for _, f := range fields {
+// fieldLines are aligned lines of names, each followed by its value; those without a value are left out.
+func fieldLines(fields ...string) (text string) {
+	for f := range slices.Chunk(fields, 2) {
 		if f[1] != "" {
-			fmt.Fprintf(&b, "  %-10s %s\n", f[0], term.Line(f[1]))
+			text += fmt.Sprintf("  %-10s %s\n", f[0], term.Line(f[1]))
 		}
 	}
-	return b.String()
+	return text
 }

@@ -172,8 +172,15 @@ func (p *permuter) find(name string) (f cli.Flag, global bool) {
 			return f, false
 		}
 	}
-	f = named(p.app.Flags, name)
-	return f, true
+	return named(p.app.Flags, name), true
+}
+
+// allFlags are those that the command takes, its own first.
+func (p *permuter) allFlags() []cli.Flag {
+	if p.at == nil {
+		return p.app.Flags
+	}
+	return slices.Concat(p.at.Flags, p.app.Flags)
 }
 
 func (p *permuter) commands() []*cli.Command {
@@ -199,17 +206,12 @@ func (p *permuter) unknownCommand(arg string) error {
 		return hint(err, "did you mean: ralph %s", strings.TrimSpace(where+" "+near))
 	}
 	if len(names) == 1 && p.at.ArgsUsage == "" {
-		return hint(err, "did you mean: ralph %s", strings.TrimSpace(where+" "+names[0]+" "+argumentFor(p.commands()[0], arg)))
+		if p.commands()[0].ArgsUsage == "" {
+			arg = ""
+		}
+		return hint(err, "did you mean: ralph %s", strings.TrimSpace(where+" "+names[0]+" "+arg))
 	}
 	return hint(err, "see: ralph %s", strings.TrimSpace(where+" --help"))
-}
-
-// argumentFor is what was typed if the command that was left out takes an argument.
-func argumentFor(c *cli.Command, arg string) string {
-	if c.ArgsUsage == "" {
-		return ""
-	}
-	return arg
 }
 
 // elsewhere finds a command that was typed without its group, or by the name
@@ -242,11 +244,7 @@ func (p *permuter) unknownFlag(arg, name string) error {
 		return usagef("unknown flag %s", arg)
 	}
 	var names []string
-	flags := p.app.Flags
-	if p.at != nil {
-		flags = append(append([]cli.Flag{}, p.at.Flags...), flags...)
-	}
-	for _, f := range flags {
+	for _, f := range p.allFlags() {
 		names = append(names, f.Names()...)
 	}
 	where := strings.Join(p.path[1:], " ")
@@ -270,10 +268,8 @@ func optionalArg(c *cli.Context, what string) (string, error) {
 
 func named(flags []cli.Flag, name string) cli.Flag {
 	for _, f := range flags {
-		for _, n := range f.Names() {
-			if n == name {
-				return f
-			}
+		if slices.Contains(f.Names(), name) {
+			return f
 		}
 	}
 	return nil

@@ -35,8 +35,7 @@ fish: ralph completion fish > ~/.config/fish/completions/ralph.fish`,
 			if !ok {
 				return usagef("no completion for %q: it is bash, zsh or fish", shell)
 			}
-			_, err = fmt.Fprint(a.stdout, script)
-			return err
+			return written(fmt.Fprint(a.stdout, script))
 		},
 	}
 }
@@ -144,11 +143,7 @@ func flagAtEnd(words []string, typed string) (rest []string, flag, value, before
 }
 
 func flagCandidates(p *permuter) (list []candidate) {
-	flags := p.app.Flags
-	if p.at != nil {
-		flags = append(append([]cli.Flag{}, p.at.Flags...), flags...)
-	}
-	for _, f := range flags {
+	for _, f := range p.allFlags() {
 		if d, ok := f.(cli.DocGenerationFlag); ok {
 			list = append(list, candidate{"--" + f.Names()[0], strings.ReplaceAll(d.GetUsage(), "`", "")})
 		}

@@ -55,8 +55,7 @@ func runConfigShow(_ context.Context, a *app, o plainOptions) error {
 		}
 		rows = append(rows, row)
 	}
-	_, err = io.WriteString(a.stdout, settingsText(rows, a.palette(), a.width))
-	return err
+	return written(io.WriteString(a.stdout, settingsText(rows, a.palette(), a.width)))
 }
 
 // plainJSON is JSON that is not made for web pages.

@@ -100,8 +100,7 @@ func printCosts(a *app, costs report.Costs) error {
 			term.Cell{Text: fmt.Sprint(s.Verified)}, term.Cell{Text: s.Usage.CostWords(), Paint: paint}, term.Cell{Text: each},
 			term.Cell{Text: cmp.Or(s.Usage.TokenWords(), "-"), Paint: p.Dim})
 	}
-	_, err := t.WriteTo(a.stdout)
-	return err
+	return written(t.WriteTo(a.stdout))
 }
 
 func cells(paint func(string) string, texts ...string) []term.Cell {
@@ -119,20 +118,11 @@ func statsCommand(a *app) command {
 rate-limited attempts say nothing about a model and are left out of both.`,
 		flags:   []cli.Flag{runFlag(), jsonFlag()},
 		example: "ralph stats\nralph stats --json | jq '.models[] | {key, success}'", exits: "3 no such run",
-		run: action(a, parseStats, runStats),
+		run: action(a, parsePlain, runStats),
 	}
 }
 
-type statsOptions struct {
-	run  string
-	json bool
-}
-
-func parseStats(c *cli.Context) (statsOptions, error) {
-	return statsOptions{c.String("run"), c.Bool("json")}, nil
-}
-
-func runStats(ctx context.Context, a *app, o statsOptions) error {
+func runStats(ctx context.Context, a *app, o plainOptions) error {
 	return a.view(ctx, func(_ *session, g *dag.Graph) error {
 		run, err := runID(g, o.run)
 		if err != nil {
@@ -150,8 +140,7 @@ func runStats(ctx context.Context, a *app, o statsOptions) error {
 			a.note("no attempt has ended yet; start with: ralph run")
 			return nil
 		}
-		_, err = fmt.Fprint(a.stdout, statsText(a, s))
-		return err
+		return written(fmt.Fprint(a.stdout, statsText(a, s)))
 	})
 }
 

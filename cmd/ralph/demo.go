@@ -32,16 +32,14 @@ func demoCommand(a *app) command {
 	}
 }
 
-type demoOptions struct{ keep bool }
+func parseDemo(c *cli.Context) (keep bool, err error) { return c.Bool("keep"), nil }
 
-func parseDemo(c *cli.Context) (demoOptions, error) { return demoOptions{c.Bool("keep")}, nil }
-
-func runDemo(ctx context.Context, a *app, o demoOptions) (err error) {
+func runDemo(ctx context.Context, a *app, keep bool) (err error) {
 	dir, err := sandbox.MkdirTemp("", "ralph-demo-")
 	if err != nil {
 		return err
 	}
-	if o.keep {
+	if keep {
 		defer func() { fmt.Fprintf(a.stdout, "\nkept: %s\n", dir) }()
 	} else {
 		defer func() {
@@ -79,7 +77,7 @@ func runDemo(ctx context.Context, a *app, o demoOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	return playDemo(ctx, a, s, o.keep)
+	return playDemo(ctx, a, s, keep)
 }
 
 // playDemo draws the graph, runs it, and draws it again.

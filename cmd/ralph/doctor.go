@@ -165,8 +165,7 @@ func printFindings(a *app, findings []doctor.Finding) error {
 			more("to do: " + *f.Fix)
 		}
 	}
-	_, err := fmt.Fprint(a.stdout, b.String())
-	return err
+	return written(fmt.Fprint(a.stdout, b.String()))
 }
 
 func agentsCheck(a *app, s *session, timeout time.Duration) doctor.Agents {

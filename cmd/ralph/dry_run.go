@@ -35,8 +35,7 @@ func dryRun(ctx context.Context, a *app, opts loop.Options) error {
 		nothing = "nothing is ready; see what waits with: ralph status"
 	}
 	if nothing != "" {
-		_, err := fmt.Fprintln(a.stdout, nothing)
-		return err
+		return written(fmt.Fprintln(a.stdout, nothing))
 	}
 	printReady(a, opts, f.Tasks)
 	first := slices.IndexFunc(f.Tasks, loop.PlannedTask.Worked)
@@ -47,8 +46,7 @@ func dryRun(ctx context.Context, a *app, opts loop.Options) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "\nthe first prompt:\n\n%s", prompt.Build(in))
-	return err
+	return written(fmt.Fprintf(a.stdout, "\nthe first prompt:\n\n%s", prompt.Build(in)))
 }
 
 // printReady lists what would run, and then what would not although it is ready.

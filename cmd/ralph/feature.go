@@ -62,8 +62,7 @@ func runFeatureList(ctx context.Context, a *app, o plainOptions) error {
 		for _, f := range known {
 			t.Add(term.Cell{Text: f.Name, Paint: p.Cyan}, term.Cell{Text: string(f.Status), Paint: featurePaint(p, f.Status)}, term.Cell{Text: progress(f)})
 		}
-		_, err = t.WriteTo(a.stdout)
-		return err
+		return written(t.WriteTo(a.stdout))
 	})
 }
 
@@ -273,29 +272,21 @@ func featureDeleteCommand(a *app) command {
 		name: "delete", args: "NAME", short: "delete a feature with its tasks and its folder",
 		flags:   []cli.Flag{yesFlag("do not ask")},
 		example: "ralph feature delete login --yes", exits: "1 refused, 3 not found",
-		run: action(a, parseFeatureDelete, runFeatureDelete),
+		run: action(a, parsePlain, runFeatureDelete),
 	}
 }
 
-type featureDeleteOptions struct {
-	name string
-	yes  bool
-}
-
-func parseFeatureDelete(c *cli.Context) (featureDeleteOptions, error) {
-	return featureDeleteOptions{c.Args().First(), c.Bool("yes")}, nil
-}
-
-func runFeatureDelete(ctx context.Context, a *app, o featureDeleteOptions) error {
+func runFeatureDelete(ctx context.Context, a *app, o plainOptions) error {
+	name := o.args[0]
 	s, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	var f dag.Feature
-	err = s.store.View(ctx, func(g *dag.Graph) (err error) { f, err = g.Feature(o.name); return err })
+	err = s.store.View(ctx, func(g *dag.Graph) (err error) { f, err = g.Feature(name); return err })
 	if err != nil {
-		return suggestIn(ctx, s, o.name, hint(err, "see the names with: ralph feature list"))
+		return suggestIn(ctx, s, name, hint(err, "see the names with: ralph feature list"))
 	}
 	with := "with " + human.Count(f.Total(), "task")
 	if !o.yes {

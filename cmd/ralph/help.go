@@ -94,14 +94,15 @@ func (c command) checkArgs(ctx *cli.Context) error {
 	return err
 }
 
-// plainOptions are those of a command that has no flag but --json.
+// plainOptions are the flags that several commands share. They serve every command that has no others.
 type plainOptions struct {
-	args []string
-	json bool
+	args           []string
+	run            string
+	json, yes, dry bool
 }
 
 func parsePlain(c *cli.Context) (plainOptions, error) {
-	return plainOptions{c.Args().Slice(), c.Bool("json")}, nil
+	return plainOptions{c.Args().Slice(), c.String("run"), c.Bool("json"), c.Bool("yes"), c.Bool("dry-run")}, nil
 }
 
 // withBare lets groups do without a command what their bare command does. One that has
@@ -278,7 +279,7 @@ func withHelp(flags []cli.Flag) []cli.Flag {
 	if named(flags, "help") != nil {
 		return flags
 	}
-	return append(append([]cli.Flag{}, flags...), helpFlag())
+	return append(slices.Clone(flags), helpFlag())
 }
 
 func helpFlag() cli.Flag {

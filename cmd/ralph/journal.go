@@ -143,8 +143,11 @@ func runJournalList(ctx context.Context, a *app, o journalListOptions) error {
 			text += ": " + more
 		}
 		return []term.Cell{
-			{Text: strconv.FormatInt(e.N, 10)}, {Text: e.At.Local().Format(time.DateTime), Paint: p.Dim}, {Text: e.Task, Paint: p.Cyan},
-			{Text: string(e.Outcome), Paint: outcomePaint(p, e.Outcome)}, {Text: text},
+			{Text: strconv.FormatInt(e.N, 10)},
+			{Text: e.At.Local().Format(time.DateTime), Paint: p.Dim},
+			{Text: e.Task, Paint: p.Cyan},
+			{Text: string(e.Outcome), Paint: outcomePaint(p, e.Outcome)},
+			{Text: text},
 		}
 	})
 }
@@ -175,23 +178,13 @@ func runJournalShow(ctx context.Context, a *app, o plainOptions) error {
 		effective = ""
 	}
 	text := fmt.Sprintf("%d  %s  %s  %s\n", e.N, p.Cyan(e.Task), outcomePaint(p, e.Outcome)(string(e.Outcome)), p.Bold(term.Line(e.Title)))
-	text += fieldLines(
-		[2]string{"at", e.At.Local().Format(time.DateTime)},
-		[2]string{"run", fmt.Sprintf("%s, iteration %d", e.Run, e.Iteration)},
-		[2]string{"feature", e.Feature},
-		[2]string{"agent", e.Agent},
-		[2]string{"model", e.Model},
-		[2]string{"used", effective},
-		[2]string{"duration", human.Span(e.Duration)},
-		[2]string{"cost", report.CostOf(e.Usage).String()},
-		[2]string{"stopped by", e.StopReason},
-		[2]string{"files", strings.Join(e.Files, ", ")},
-	)
+	text += fieldLines("at", e.At.Local().Format(time.DateTime), "run", fmt.Sprintf("%s, iteration %d", e.Run, e.Iteration),
+		"feature", e.Feature, "agent", e.Agent, "model", e.Model, "used", effective, "duration", human.Span(e.Duration),
+		"cost", report.CostOf(e.Usage).String(), "stopped by", e.StopReason, "files", strings.Join(e.Files, ", "))
 	for _, block := range []string{e.Reason, e.Notes} {
 		if block != "" {
 			text += "\n" + term.Block(block) + "\n"
 		}
 	}
-	_, err = fmt.Fprint(a.stdout, text)
-	return err
+	return written(fmt.Fprint(a.stdout, text))
 }

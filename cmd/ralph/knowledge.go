@@ -124,15 +124,9 @@ func runKnowledgeShow(_ context.Context, a *app, o plainOptions) error {
 	if !e.CreatedAt.IsZero() {
 		created = e.CreatedAt.Local().Format(time.DateTime)
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s\n%s\n%s\n", a.palette().Bold(term.Line(e.Title)), fieldLines(
-		[2]string{"kind", string(e.Kind)},
-		[2]string{"tags", strings.Join(e.Tags, ", ")},
-		[2]string{"feature", e.Feature},
-		[2]string{"learned in", strings.TrimSpace(e.Task + " " + e.Run)},
-		[2]string{"file", path.Join(knowledge.Folder, e.File)},
-		[2]string{"created", created},
-	), strings.TrimSpace(term.Block(e.Body)))
-	return err
+	fields := fieldLines("kind", string(e.Kind), "tags", strings.Join(e.Tags, ", "), "feature", e.Feature,
+		"learned in", strings.TrimSpace(e.Task+" "+e.Run), "file", path.Join(knowledge.Folder, e.File), "created", created)
+	return written(fmt.Fprintf(a.stdout, "%s\n%s\n%s\n", a.palette().Bold(term.Line(e.Title)), fields, strings.TrimSpace(term.Block(e.Body))))
 }
 
 type knowledgeAddOptions struct {

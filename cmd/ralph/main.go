@@ -260,8 +260,7 @@ func runVersion(_ context.Context, a *app, o plainOptions) error {
 	if o.json {
 		return a.printJSON(v)
 	}
-	_, err := fmt.Fprintf(a.stdout, "ralph %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch)
-	return err
+	return written(fmt.Fprintf(a.stdout, "ralph %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch))
 }
 
 type versionJSON struct {

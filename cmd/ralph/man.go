@@ -16,8 +16,7 @@ func (a *app) manCommand() command {
 			if err := noArgs(c); err != nil {
 				return err
 			}
-			_, err := fmt.Fprint(a.stdout, a.manual())
-			return err
+			return written(fmt.Fprint(a.stdout, a.manual()))
 		},
 	}
 }
@@ -26,11 +25,9 @@ func (a *app) manCommand() command {
 // of one that does not exist, and leaves none out.
 func (a *app) manual() string {
 	m := &manual{}
-	m.line(`.TH RALPH 1 "" "ralph" "User Commands"`)
-	m.line(".SH NAME")
+	m.line(`.TH RALPH 1 "" "ralph" "User Commands"`, ".SH NAME")
 	m.text("ralph - " + a.cli.Usage)
-	m.line(".SH SYNOPSIS")
-	m.line(".B ralph")
+	m.line(".SH SYNOPSIS", ".B ralph")
 	m.text("[global flags] COMMAND [flags] [arguments]")
 	m.line(".SH DESCRIPTION")
 	m.text(manIntro)
@@ -47,9 +44,7 @@ func (a *app) manual() string {
 	}
 	m.line(".SH EXIT STATUS")
 	for _, s := range manStatuses {
-		m.line(".TP")
-		m.line(".B " + roff(s[0]))
-		m.text(s[1])
+		m.entry(s[0], s[1])
 	}
 	m.line(".SH ENVIRONMENT")
 	m.entry("RALPH_SECTION_KEY", "sets a key of the configuration: RALPH_RUN_LIMIT sets run.limit.")
@@ -82,7 +77,7 @@ var manStatuses = [][2]string{
 // manual writes roff.
 type manual struct{ b strings.Builder }
 
-func (m *manual) line(s string) { m.b.WriteString(s + "\n") }
+func (m *manual) line(list ...string) { m.b.WriteString(strings.Join(list, "\n") + "\n") }
 
 // text is prose; its lines are filled.
 func (m *manual) text(s string) {
@@ -101,8 +96,7 @@ func (m *manual) verbatim(s string) {
 }
 
 func (m *manual) entry(name, text string) {
-	m.line(".TP")
-	m.line(".B " + roff(name))
+	m.line(".TP", ".B "+roff(name))
 	m.text(text)
 }
 
@@ -126,9 +120,7 @@ func (m *manual) command(parent string, c command) {
 	}
 	m.flags(c.flags)
 	if len(c.sub) == 0 {
-		m.line(".PP")
-		m.line("Example:")
-		m.line(".RS 4")
+		m.line(".PP", "Example:", ".RS 4")
 		m.verbatim(c.example)
 		m.line(".RE")
 	}
@@ -145,8 +137,7 @@ func (m *manual) flags(list []cli.Flag) {
 	group := ""
 	for _, f := range list {
 		if title := groupTitle(f, group); title != group {
-			m.line(".PP")
-			m.line(roff(title) + ":")
+			m.line(".PP", roff(title)+":")
 			group = title
 		}
 		d, ok := f.(cli.DocGenerationFlag)
@@ -167,9 +158,7 @@ func (m *manual) flags(list []cli.Flag) {
 		if def := d.GetDefaultText(); d.TakesValue() && def != "" {
 			usage += " (default: " + def + ")"
 		}
-		m.line(".TP")
-		m.line(".B " + roff(strings.Join(names, ", ")+value))
-		m.text(usage)
+		m.entry(strings.Join(names, ", ")+value, usage)
 	}
 }
 

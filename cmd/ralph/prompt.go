@@ -45,8 +45,7 @@ func runPrompt(ctx context.Context, a *app, o plainOptions) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprint(a.stdout, prompt.Build(in))
-	return err
+	return written(fmt.Fprint(a.stdout, prompt.Build(in)))
 }
 
 // promptOptions are what prompts are made of besides the graph.

@@ -30,14 +30,8 @@ starts, and doing it twice changes nothing.`,
 			jsonFlag(),
 		},
 		example: "ralph recover --dry-run\nralph recover", exits: "1 a process of a dead run could not be ended",
-		run: action(a, parseRecover, runRecover),
+		run: action(a, parsePlain, runRecover),
 	}
-}
-
-type recoverOptions struct{ dry, json bool }
-
-func parseRecover(c *cli.Context) (recoverOptions, error) {
-	return recoverOptions{c.Bool("dry-run"), c.Bool("json")}, nil
 }
 
 type recoveryJSON struct {
@@ -57,7 +51,7 @@ type reclaimedJSON struct {
 	Reason  string  `json:"reason"`
 }
 
-func runRecover(ctx context.Context, a *app, o recoverOptions) error {
+func runRecover(ctx context.Context, a *app, o plainOptions) error {
 	s, err := a.openFor(ctx, db.Options{Walk: true})
 	if err != nil {
 		return err
@@ -87,8 +81,7 @@ func runRecover(ctx context.Context, a *app, o recoverOptions) error {
 		fmt.Fprint(&b, "nothing was done; a run would say: ")
 	}
 	fmt.Fprintln(&b, rec.Summary())
-	_, err = fmt.Fprint(a.stdout, b.String())
-	return err
+	return written(fmt.Fprint(a.stdout, b.String()))
 }
 
 func recoverer(ctx context.Context, a *app, s *session) recovery.Recoverer {

@@ -75,8 +75,7 @@ func printRuns(a *app, lines []report.Line) error {
 			term.Cell{Text: human.Span(l.Duration())}, term.Cell{Text: render.OutcomeWord(l.Outcome), Paint: paint},
 			term.Cell{Text: fmt.Sprint(l.Done)}, term.Cell{Text: fmt.Sprint(l.Failed)}, term.Cell{Text: l.Usage.CostWords()}, term.Cell{Text: l.Scope.String()})
 	}
-	_, err := t.WriteTo(a.stdout)
-	return err
+	return written(t.WriteTo(a.stdout))
 }
 
 func runRunsShow(ctx context.Context, a *app, o plainOptions) error {

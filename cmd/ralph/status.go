@@ -41,8 +41,7 @@ func runStatus(ctx context.Context, a *app, opts plainOptions) error {
 		if o.Total > 0 {
 			text = a.redact.Text(statusText(a, o))
 		}
-		_, err = fmt.Fprint(a.stdout, term.WrapLines(text, a.width))
-		return err
+		return written(fmt.Fprint(a.stdout, term.WrapLines(text, a.width)))
 	})
 }
 

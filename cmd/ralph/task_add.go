@@ -120,8 +120,7 @@ func runTaskAdd(ctx context.Context, a *app, o taskAddOptions) (err error) {
 	if o.json {
 		return a.printJSON(added)
 	}
-	_, err = fmt.Fprintln(a.stdout, added.ID)
-	return err
+	return written(fmt.Fprintln(a.stdout, added.ID))
 }
 
 func taskUpdateCommand(a *app) command {

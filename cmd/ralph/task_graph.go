@@ -193,7 +193,6 @@ func runDepsList(ctx context.Context, a *app, o plainOptions) error {
 			a.note("%s waits for nothing, and nothing waits for it", t.ID)
 			return nil
 		}
-		_, err = fmt.Fprint(a.stdout, strings.TrimPrefix(taskSection(a, "Waits for", blockers)+taskSection(a, "Holds up", dependents), "\n"))
-		return err
+		return written(fmt.Fprint(a.stdout, strings.TrimPrefix(taskSection(a, "Waits for", blockers)+taskSection(a, "Holds up", dependents), "\n")))
 	})
 }

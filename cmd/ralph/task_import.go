@@ -251,6 +251,5 @@ func runTaskExport(ctx context.Context, a *app, o taskExportOptions) error {
 	if !o.save {
 		return taskfile.Write(a.exactOut(), items, o.withStatus)
 	}
-	_, err = fmt.Fprintln(a.stdout, d.Path(features.TasksFile))
-	return err
+	return written(fmt.Fprintln(a.stdout, d.Path(features.TasksFile)))
 }

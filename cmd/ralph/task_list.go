@@ -107,8 +107,7 @@ func runTaskList(ctx context.Context, a *app, o taskListOptions) error {
 			t.Add(term.Cell{Text: task.ID, Paint: p.Cyan}, stateCell(a, p, task),
 				term.Cell{Text: strconv.FormatInt(task.Priority, 10)}, term.Cell{Text: task.Title})
 		}
-		_, err = t.WriteTo(a.stdout)
-		return err
+		return written(t.WriteTo(a.stdout))
 	})
 }
 

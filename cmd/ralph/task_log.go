@@ -72,8 +72,7 @@ func runTaskLog(ctx context.Context, a *app, o taskLogOptions) error {
 		default:
 			a.note("%s has no log entries", t.ID)
 		}
-		_, err = fmt.Fprint(a.stdout, text)
-		return err
+		return written(fmt.Fprint(a.stdout, text))
 	})
 }
 

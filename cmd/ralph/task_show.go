@@ -69,8 +69,7 @@ func runTaskShow(ctx context.Context, a *app, o plainOptions) error {
 		if t.Description != "" {
 			text += "\n" + term.Block(t.Description) + "\n"
 		}
-		_, err = fmt.Fprint(a.stdout, text)
-		return err
+		return written(fmt.Fprint(a.stdout, text))
 	})
 }
 
@@ -171,8 +170,7 @@ func runTaskWhy(ctx context.Context, a *app, o plainOptions) error {
 		for _, r := range why.Reasons {
 			text += "  " + term.Line(reasonText(r, a.now())) + "\n"
 		}
-		_, err = fmt.Fprint(a.stdout, text)
-		return err
+		return written(fmt.Fprint(a.stdout, text))
 	})
 }
 
