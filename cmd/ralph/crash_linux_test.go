@@ -67,6 +67,22 @@ func newCrash(t *testing.T) *place {
 	return p
 }
 
+// planTwo plans two tasks whose agents need not wait.
+func (p *place) planTwo(t *testing.T) {
+	t.Helper()
+	p.plan(t, "first", "second")
+	p.write(t, "go-t-00000001", "")
+	p.write(t, "go-t-00000002", "")
+}
+
+func notRaced(t *testing.T) {
+	t.Helper()
+	if raced {
+		t.Skip("the program is killed here, not raced; the plain run does this")
+	}
+	t.Parallel()
+}
+
 // crashes is the matrix: what the agent of the first task was asked, over both
 // runs, and by which phase the second run knew what to do.
 var crashes = map[string]struct {
@@ -90,17 +106,12 @@ var crashes = map[string]struct {
 
 // TestCrashMatrix kills a run at every point. The next one finishes the work.
 func TestCrashMatrix(t *testing.T) {
-	if raced {
-		t.Skip("the program is killed here, not raced; the plain run does this")
-	}
-	t.Parallel()
+	notRaced(t)
 	for name, tt := range crashes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newCrash(t)
-			p.plan(t, "first", "second")
-			p.write(t, "go-t-00000001", "")
-			p.write(t, "go-t-00000002", "")
+			p.planTwo(t)
 			p.dying(t, tt.point, "run").wait(t, -1)
 			eventually(t, "nothing of it lives", func() bool { return len(p.processes()) == 0 })
 			p.want(t, 0, "run")
@@ -112,17 +123,12 @@ func TestCrashMatrix(t *testing.T) {
 // TestFinishedWorkOfADeadRunIsShownAsSuch: who looks sees that only the verdict is
 // missing, and until a run gives it that stays so.
 func TestFinishedWorkOfADeadRunIsShownAsSuch(t *testing.T) {
-	if raced {
-		t.Skip("the program is killed here, not raced; the plain run does this")
-	}
-	t.Parallel()
+	notRaced(t)
 	for _, point := range []string{"K8", "K9"} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			p := newCrash(t)
-			p.plan(t, "first", "second")
-			p.write(t, "go-t-00000001", "")
-			p.write(t, "go-t-00000002", "")
+			p.planTwo(t)
 			p.dying(t, point, "run").wait(t, -1)
 			eventually(t, "nothing of it lives", func() bool { return len(p.processes()) == 0 })
 			p.want(t, 0, "recover")
@@ -141,10 +147,7 @@ func TestFinishedWorkOfADeadRunIsShownAsSuch(t *testing.T) {
 // TestCrashMatrixBesideALiveRun has another run at work meanwhile: it is not
 // disturbed, and when it has nothing else to do it takes up what the dead one left.
 func TestCrashMatrixBesideALiveRun(t *testing.T) {
-	if raced {
-		t.Skip("the program is killed here, not raced; the plain run does this")
-	}
-	t.Parallel()
+	notRaced(t)
 	for name, tt := range crashes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -153,9 +156,7 @@ func TestCrashMatrixBesideALiveRun(t *testing.T) {
 			p.want(t, 0, "task", "import", "plan.jsonl")
 			live := p.start(t, "run")
 			p.awaitMark(t, "waits t-00000003")
-			p.plan(t, "first", "second")
-			p.write(t, "go-t-00000001", "")
-			p.write(t, "go-t-00000002", "")
+			p.planTwo(t)
 			p.dying(t, tt.point, "run").wait(t, -1)
 			if got := p.task(t, "t-00000003"); got.Status != "in_progress" {
 				t.Errorf("got the other run's task %s, want it in progress", got.Status)
@@ -173,25 +174,23 @@ func TestCrashMatrixBesideALiveRun(t *testing.T) {
 func TestCrashK0(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{"K0", "K0:7", "K0:20"} {
-		t.Run(point, func(t *testing.T) {
-			t.Parallel()
-			p := newPlace(t, fakeagent.Script{})
-			other := p.start(t, "status")
-			dies := p.dying(t, point, "task", "add", "lost")
-			other.wait(t, 0)
-			<-dies.ended // unless the other was faster
-			p.want(t, 0, "doctor")
-			p.plan(t, "kept")
-			p.want(t, 0, "run")
-		})
-		t.Run(point+" alone", func(t *testing.T) {
-			t.Parallel()
-			p := newPlace(t, fakeagent.Script{})
-			p.dying(t, point, "task", "add", "lost").wait(t, -1)
-			p.want(t, 0, "doctor")
-			p.plan(t, "kept")
-			p.want(t, 0, "run")
-		})
+		for _, beside := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, beside another: %t", point, beside), func(t *testing.T) {
+				t.Parallel()
+				p := newPlace(t, fakeagent.Script{})
+				if beside {
+					other := p.start(t, "status")
+					dies := p.dying(t, point, "task", "add", "lost")
+					other.wait(t, 0)
+					<-dies.ended // unless the other was faster
+				} else {
+					p.dying(t, point, "task", "add", "lost").wait(t, -1)
+				}
+				p.want(t, 0, "doctor")
+				p.plan(t, "kept")
+				p.want(t, 0, "run")
+			})
+		}
 	}
 }
 
@@ -236,9 +235,7 @@ func TestCrashK14(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, beside another: %t", point, beside), func(t *testing.T) {
 				t.Parallel()
 				p := newCrash(t)
-				p.plan(t, "first", "second")
-				p.write(t, "go-t-00000001", "")
-				p.write(t, "go-t-00000002", "")
+				p.planTwo(t)
 				p.dying(t, "K6", "run").wait(t, -1)
 				dies := p.dying(t, point, "recover")
 				if beside {
@@ -246,9 +243,7 @@ func TestCrashK14(t *testing.T) {
 				}
 				<-dies.ended // it may have found nothing to do
 				p.want(t, 0, "recover")
-				if out := p.want(t, 0, "recover"); out.stdout != "nothing to recover\n" {
-					t.Errorf("got %q, want nothing to do", out.stdout)
-				}
+				p.wantNothingToRecover(t)
 				p.want(t, 0, "run")
 				p.wantMended(t, 2, 2, "")
 			})

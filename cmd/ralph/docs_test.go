@@ -7,18 +7,22 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
 	"ralph/event"
 	"ralph/features"
 	"ralph/internal/agents"
+	"ralph/internal/db"
 	"ralph/internal/doctor"
 	"ralph/internal/jsonval"
+	"ralph/internal/render/transcript"
 	"ralph/internal/taskfile"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
@@ -295,5 +299,270 @@ func TestReadmeSessionWorks(t *testing.T) {
 	cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// longPage is how many lines a page may have without a table of contents.
+const longPage = 350
+
+// TestTheIndexListsEveryPage: docs/README.md links every page, every page links back in its
+// first lines, and a long page begins with its contents.
+func TestTheIndexListsEveryPage(t *testing.T) {
+	t.Parallel()
+	index, err := os.ReadFile("../../docs/README.md")
+	check.OK(t, err)
+	pages, err := filepath.Glob("../../docs/*.md")
+	check.OK(t, err)
+	for _, path := range pages {
+		name := filepath.Base(path)
+		data, err := os.ReadFile(path)
+		check.OK(t, err)
+		if name == "README.md" {
+			continue
+		}
+		text := string(data)
+		if !strings.Contains(string(index), "]("+name+")") {
+			t.Errorf("docs/README.md has no link to %s", name)
+		}
+		if top := strings.Join(strings.SplitN(text, "\n", 5)[:4], "\n"); !strings.Contains(top, "](README.md)") {
+			t.Errorf("the top of docs/%s has no link to the index: write [Documentation](README.md)", name)
+		}
+		if strings.Count(text, "\n") > longPage {
+			golden.Check(t, path, withContents(text))
+		}
+	}
+}
+
+var contents = regexp.MustCompile(`(?s)\n## Contents\n\n.*?\n\n`)
+
+// withContents lists the headings of a page's second level before the first of them.
+func withContents(page string) string {
+	page = contents.ReplaceAllString(page, "\n")
+	var list strings.Builder
+	for _, m := range regexp.MustCompile(`(?m)^## (.*)$`).FindAllStringSubmatch(page, -1) {
+		anchor := regexp.MustCompile("[^a-z0-9 _-]").ReplaceAllString(strings.ToLower(m[1]), "")
+		fmt.Fprintf(&list, "- [%s](#%s)\n", m[1], strings.ReplaceAll(anchor, " ", "-"))
+	}
+	before, after, _ := strings.Cut(page, "\n## ")
+	return before + "\n## Contents\n\n" + list.String() + "\n## " + after
+}
+
+// TestTheMapOfNewCodeNamesFiles: the table in docs/architecture.md names what exists.
+func TestTheMapOfNewCodeNamesFiles(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/architecture.md")
+	check.OK(t, err)
+	_, table, _ := strings.Cut(string(page), "\n## Where new code goes\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	for _, row := range []string{"a notification kind", "a gate verdict", "a verb", "an agent", "a sandbox level"} {
+		if !strings.Contains(table, "| "+row+" | `") {
+			t.Errorf("the table does not say where %s goes", row)
+		}
+	}
+	for _, m := range regexp.MustCompile("`([a-z]+/[^` ]*)`").FindAllStringSubmatch(table, -1) {
+		if _, err := os.Stat(filepath.Join("../..", m[1])); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// pretendRun records a run of one attempt, so that what tells of runs has
+// something to tell.
+func (b *bench) pretendRun() {
+	b.t.Helper()
+	d, err := db.Open(b.t.Context(), filepath.Join(b.dir, ".ralph", "progress.db"), db.Options{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer d.Close()
+	now := b.now
+	store := dag.New(d, dag.Options{Now: func() time.Time { return now }})
+	in, cached, out, cost := int64(12000), int64(9000), int64(800), 0.12
+	var run dag.Run
+	steps := []func(g *dag.Graph) error{
+		func(g *dag.Graph) (err error) {
+			run, err = g.StartRun(dag.Scope{Feature: "login"}, dag.Process{PID: 1})
+			return err
+		},
+		func(g *dag.Graph) error {
+			c, _, err := g.Claim(dag.ClaimOptions{Run: run, Scope: run.Scope, KeepGoing: true, Lease: time.Hour, Iteration: 1})
+			if err != nil {
+				return err
+			}
+			err = g.NoteAttempt(c.Attempt, dag.Note{
+				Agent: "claude", Model: "sonnet", ModelEffective: "claude-sonnet-4-5", Sandbox: "full", StopReason: "end_turn",
+				Usage: &event.Usage{TokensIn: in, TokensCached: cached, TokensOut: out, CostUSD: &cost}, Files: []string{"form.go"},
+			})
+			if err != nil {
+				return err
+			}
+			gates := `[{"command":"go test ./...","passed":false,"exit":"exit status 1","baseline":"green","verdict":"failed"}]`
+			if err := g.Tx().Exec(`UPDATE attempts SET gates = :gates;`, ":gates", gates); err != nil {
+				return err
+			}
+			now = now.Add(90 * time.Second)
+			return nil
+		},
+		func(g *dag.Graph) error {
+			tasks, err := g.List(dag.Filter{Statuses: []dag.Status{dag.InProgress}})
+			if err != nil {
+				return err
+			}
+			c := dag.Claim{Task: tasks[0], Owner: tasks[0].Owner, Generation: tasks[0].Generation}
+			return g.Fail(c, "gate \"go test ./...\": exit status 1\n--- FAIL: TestForm")
+		},
+		func(g *dag.Graph) error { return g.EndRun(run.ID, "complete", "", 1) },
+	}
+	for _, step := range steps {
+		if err := store.Update(b.t.Context(), step); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+// logSample documents the lines of `ralph logs --json`, each on one line.
+func logSample(t *testing.T, at time.Time) string {
+	t.Helper()
+	cost := 0.12
+	text := "\n## ralph logs --json (one object a line; what does not belong to its kind is absent)\n\n```json\n"
+	for _, l := range []transcript.Line{
+		{Kind: transcript.Claimed, Title: "Build it", Iteration: 1, Agent: "claude", Model: "sonnet"},
+		{Kind: transcript.Prompt, Text: "# Ralph\n..."},
+		{Kind: transcript.Said, Text: "I will look at the form.\n"},
+		{Kind: transcript.ToolCall, Tool: &transcript.Tool{ID: "call-1", Title: "Run the tests", Kind: "execute", Status: "completed", Input: "go test ./...", Output: "ok\n", New: true}},
+		{Kind: transcript.Gate, Gate: &event.Gate{Command: "go vet ./...", Exit: "exit status 1"}, Output: "form.go:3:1: missing return\n"},
+		{Kind: transcript.Gate, Gate: &event.Gate{Command: "go test ./...", Passed: true, Exit: "exit status 0"}},
+		{Kind: transcript.Ended, Outcome: "done", Status: "done", Duration: 90000, Usage: &event.Usage{TokensIn: 12000, TokensOut: 800, CostUSD: &cost}},
+	} {
+		l.At, l.Run, l.Task, l.Attempt = at, "r-00000001", "t-00000001", "a-00000001"
+		line, err := json.Marshal(l)
+		check.OK(t, err)
+		text += string(line) + "\n"
+	}
+	kinds := []transcript.Kind{
+		transcript.Began, transcript.Claimed, transcript.Prompt, transcript.Said, transcript.Thought, transcript.ToolCall, transcript.Plan, transcript.Asked,
+		transcript.Wrote, transcript.Failed, transcript.Stopped, transcript.Raw, transcript.Gate, transcript.Verdict, transcript.Ended, transcript.Waits, transcript.Warning, transcript.Over,
+	}
+	text += "```\n\nKinds:"
+	for i, k := range kinds {
+		if i > 0 {
+			text += ","
+		}
+		text += fmt.Sprintf(" `%s`", k)
+	}
+	return text + ".\n"
+}
+
+// TestImportPageIsTrue imports each example of docs/import.md and wants the tree
+// that is printed below it.
+func TestImportPageIsTrue(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/import.md")
+	check.OK(t, err)
+	example := regexp.MustCompile("(?s)<!-- import -->\n```[a-z]+\n(.*?)```\n.*?```text\n(.*?)```\n")
+	found := example.FindAllSubmatch(page, -1)
+	if len(found) != 4 {
+		t.Fatalf("got %d examples, want one of each format", len(found))
+	}
+	b := newBench(t)
+	for _, m := range found {
+		plan := filepath.Join(t.TempDir(), "plan")
+		check.OK(t, os.WriteFile(plan, m[1], 0o600))
+		if diff := cmp.Diff(string(m[2]), b.run(0, "task", "import", plan, "--dry-run")); diff != "" {
+			t.Errorf("(-page +printed):\n%s", diff)
+		}
+		b.run(0, "task", "import", plan)
+	}
+}
+
+// TestAgentsAreDocumented holds docs/agents.md to the presets: how to start each
+// in three lines, and how they differ.
+func TestAgentsAreDocumented(t *testing.T) {
+	t.Parallel()
+	const path, begin, end = "../../docs/agents.md", "<!-- agents -->\n", "<!-- /agents -->\n"
+	page, err := os.ReadFile(path)
+	check.OK(t, err)
+	before, rest, ok := strings.Cut(string(page), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !ok || !closed {
+		t.Fatal("docs/agents.md has no place for the agents")
+	}
+	golden.Check(t, path, before+begin+agentsPage()+end+after)
+
+	var order []string
+	for _, p := range agents.Installed(func(string) (string, error) { return "", nil }) {
+		order = append(order, p.Name)
+	}
+	if text := strings.Join(order, ", "); !strings.Contains(strings.ReplaceAll(string(page), "\n", " "), "on PATH: "+text+".") {
+		t.Errorf("docs/agents.md does not say that the order is %s", text)
+	}
+}
+
+// agentsPage is the part of the page that is made of presets.
+func agentsPage() string {
+	var b strings.Builder
+	var table strings.Builder
+	table.WriteString("| name | npm package | takes its model by | reports about its usage | credentials, the first that is set | keeps its state in |\n|---|---|---|---|---|---|\n")
+	for _, p := range agents.All() {
+		if len(p.Self) > 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "**%s**\n\n```sh\nnpm install -g %s\n# %s\nralph run --agent %s\n```\n\n", p.Title, p.Package, p.Login, p.Name)
+		credentials := strings.Join(p.Credentials, ", ")
+		if p.ByModel {
+			credentials = "that of the model's provider: " + strings.Join(p.Credentials[:3], ", ") + ", ..."
+		}
+		var state []string
+		for _, f := range p.State {
+			folder := f.Default
+			if f.Sub != "" {
+				folder += "/" + f.Sub
+			}
+			state = append(state, folder)
+		}
+		slices.Sort(state)
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s | %s | %s |\n", p.Name, p.Package, p.ModelBy(), p.Reports, credentials, strings.Join(state, ", "))
+	}
+	return "\n" + b.String() + "## How they differ\n\n" + table.String() + "\n"
+}
+
+// TestTheManualIsDocumented writes docs/ralph.1 from what the commands say of themselves.
+func TestTheManualIsDocumented(t *testing.T) {
+	t.Parallel()
+	page := newBench(t).run(0, "man")
+	golden.Check(t, "../../docs/ralph.1", page)
+	plain := strings.NewReplacer(`\-`, "-", `\e`, `\`).Replace(page)
+	var walk func(path string, commands []*cli.Command)
+	walk = func(path string, commands []*cli.Command) {
+		for _, c := range commands {
+			if c.Hidden {
+				continue
+			}
+			if !strings.Contains(plain, "\n.SS "+path+" "+c.Name) {
+				t.Errorf("the manual has no %s %s", path, c.Name)
+			}
+			for _, f := range c.Flags {
+				if !strings.Contains(plain, "--"+f.Names()[0]) {
+					t.Errorf("the manual has no --%s", f.Names()[0])
+				}
+			}
+			walk(path+" "+c.Name, c.Subcommands)
+		}
+	}
+	walk("ralph", newApp(system{}).cli.Commands)
+	for line := range strings.Lines(page) {
+		if word, _, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasPrefix(word, ".") &&
+			!slices.Contains(strings.Fields(".TH .SH .SS .TP .B .PP .nf .fi .RS .RE"), word) {
+			t.Errorf("unknown request in %q", line)
+		}
+	}
+	if groff, err := exec.LookPath("groff"); err == nil {
+		cmd := exec.CommandContext(t.Context(), groff, "-man", "-Tutf8", "-ww")
+		cmd.Stdin = strings.NewReader(page)
+		var complaints strings.Builder
+		cmd.Stderr = &complaints
+		if err := cmd.Run(); err != nil || complaints.Len() > 0 {
+			t.Errorf("%v: %s", err, complaints.String())
+		}
 	}
 }

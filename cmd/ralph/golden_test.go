@@ -3,10 +3,19 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"ralph/dag"
+	"ralph/event"
+	"ralph/internal/db"
+	"ralph/internal/redact"
+	"ralph/internal/testing/check"
+	"ralph/loop"
 )
 
 // bench is a project to run commands in, inside this process.
@@ -54,4 +63,76 @@ func (b *bench) normal(text string) string {
 		}
 		return seen[id]
 	})
+}
+
+func TestColourIsForTerminalsThatWantIt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.add("one")
+	for name, tc := range map[string]struct {
+		flag     string
+		env      map[string]string
+		terminal bool
+		want     bool
+	}{
+		"a terminal":                         {terminal: true, want: true},
+		"no terminal":                        {},
+		"NO_COLOR":                           {terminal: true, env: map[string]string{"NO_COLOR": "1"}},
+		"a dumb terminal":                    {terminal: true, env: map[string]string{"TERM": "dumb"}},
+		"asked for without a terminal":       {flag: "--color=always", want: true},
+		"asked for wins over NO_COLOR":       {flag: "--color=always", env: map[string]string{"NO_COLOR": "1"}, want: true},
+		"asked not to":                       {flag: "--color=never", terminal: true},
+		"auto is the same as saying nothing": {flag: "--color=auto", terminal: true, want: true},
+	} {
+		args := []string{"ralph", "status"}
+		if tc.flag != "" {
+			args = append(args, tc.flag)
+		}
+		var out, errs bytes.Buffer
+		status := run(args, system{
+			stdin: strings.NewReader(""), stdout: &out, stderr: &errs, outIsTerm: tc.terminal, errIsTerm: tc.terminal,
+			getenv: func(key string) string { return tc.env[key] }, environ: func() []string { return nil },
+			getwd: func() (string, error) { return b.dir, nil }, now: func() time.Time { return b.now },
+		})
+		if status != 0 {
+			t.Fatalf("%s: exit status %d\n%s", name, status, errs.String())
+		}
+		if got := strings.Contains(out.String(), "\x1b["); got != tc.want {
+			t.Errorf("%s: coloured is %v, want %v", name, got, tc.want)
+		}
+	}
+}
+
+// TestASecretOfSeveralWordsIsHiddenBeforeALineIsBroken: its parts are no longer known.
+func TestASecretOfSeveralWordsIsHiddenBeforeALineIsBroken(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	hide := redact.New("correct horse battery staple")
+	a := newApp(system{stderr: hide.Whole(&out), errIsTerm: true, errWidth: func() int { return 24 }})
+	a.redact = hide
+	a.complain("it says correct horse battery staple, and more")
+	if want := "it says [redacted], and\n  more\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
+// TestARunWhoseDatabaseIsGoneIsReported by its outcome alone.
+func TestARunWhoseDatabaseIsGoneIsReported(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d, err := db.Open(t.Context(), filepath.Join(dir, "progress.db"), db.Options{})
+	check.OK(t, err)
+	check.OK(t, d.Close())
+	w := &reports{junit: filepath.Join(dir, "junit.xml"), summary: filepath.Join(dir, "summary.md")}
+	out := event.Result{
+		Outcome: event.OutcomeError, Reason: "disk failed", Run: "r-1",
+		Tasks: []event.Resolved{{ID: "t-1", Title: "Build it", Status: "failed", Reason: "gate \"make\": exit status 2"}},
+	}
+	a := newApp(system{now: time.Now})
+	check.OK(t, w.ended(t.Context(), a, loop.Options{Graph: loop.Graph{Store: dag.New(d, dag.Options{})}, Place: loop.Place{Runs: dir, Dir: dir}}, out))
+	for name, want := range map[string]string{w.junit: "disk failed", w.summary: "Build it"} {
+		if data, err := os.ReadFile(name); err != nil || !strings.Contains(string(data), want) {
+			t.Errorf("%s: got %s, %v", name, data, err)
+		}
+	}
 }

@@ -1,12 +1,22 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
+	"golang.org/x/sys/unix"
+
+	ours "ralph/internal/term"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/internal/testing/golden"
@@ -72,4 +82,131 @@ func timeless(text string) string {
 		text = regexp.MustCompile(r.is).ReplaceAllString(text, r.becomes)
 	}
 	return text
+}
+
+var record = flag.Bool("record", false, "record docs/demo.cast anew")
+
+const (
+	castPath  = "../../docs/demo.cast"
+	castWidth = 100
+	castLines = 34
+	castPace  = 0.06 // seconds that a line is worth at least: people read slower than ralph runs
+)
+
+// castHeader is the first line of a recording, as asciinema defines version 2.
+type castHeader struct {
+	Version int               `json:"version"`
+	Width   int               `json:"width"`
+	Height  int               `json:"height"`
+	Title   string            `json:"title"`
+	Env     map[string]string `json:"env"`
+}
+
+// castEvent is each other line: when, what it is, and what was shown.
+type castEvent struct {
+	At   float64
+	Code string
+	Data string
+}
+
+func (e castEvent) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode([]any{json.Number(fmt.Sprintf("%.3f", e.At)), e.Code, e.Data})
+	return bytes.TrimSpace(b.Bytes()), err
+}
+
+func (e *castEvent) UnmarshalJSON(data []byte) error {
+	return json.Unmarshal(data, &[]any{&e.At, &e.Code, &e.Data})
+}
+
+// TestTheRecordingShowsTheDemo: docs/demo.cast can be played, and shows the plan and
+// the result that the demonstration has today.
+func TestTheRecordingShowsTheDemo(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, fakeagent.Script{})
+	if *record {
+		recordDemo(t, p)
+	}
+	data, err := os.ReadFile(castPath)
+	check.OK(t, err)
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	var head castHeader
+	if err := json.Unmarshal([]byte(lines[0]), &head); err != nil || head.Version != 2 || head.Width != castWidth || head.Height != castLines {
+		t.Fatalf("%v: %s", err, lines[0])
+	}
+	var shown strings.Builder
+	last := 0.0
+	for _, line := range lines[1:] {
+		var e castEvent
+		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Code != "o" || e.At < last || !utf8.ValidString(e.Data) {
+			t.Fatalf("%v: %s", err, line)
+		}
+		last = e.At
+		shown.WriteString(e.Data)
+	}
+	if last < 2 || last > 60 || len(data) > 100<<10 {
+		t.Errorf("it takes %.1f s and has %d bytes: nobody will watch it", last, len(data))
+	}
+	plain := anonymous(shown.String())
+	for line := range strings.Lines(p.want(t, 0, "demo").stdout) {
+		if want := strings.TrimSpace(anonymous(line)); want != "" && !strings.Contains(plain, want) {
+			t.Errorf("the recording does not show %q; record it anew with: just record", want)
+		}
+	}
+	if home, err := os.UserHomeDir(); err == nil && home != "/" && strings.Contains(shown.String(), home) {
+		t.Errorf("the recording tells where somebody lives: %s", home)
+	}
+}
+
+// anonymous removes what differs between two demonstrations: colours and IDs.
+func anonymous(text string) string {
+	return regexp.MustCompile(`\b([tra])-[0-9a-f]{8}\b`).ReplaceAllString(ours.Strip(text), "$1-")
+}
+
+func recordDemo(t *testing.T, p *place) {
+	t.Helper()
+	p.env = append(p.env, "NO_COLOR=", "TERM=xterm-256color", "TMPDIR=/tmp")
+	var events []castEvent
+	at := 0.5
+	show := func(text string) {
+		events = append(events, castEvent{math.Round(at*1000) / 1000, "o", text})
+	}
+	for _, letter := range "$ ralph demo" {
+		show(string(letter))
+		at += 0.05
+	}
+	show("\r\n")
+	term := p.openTerminal(t, unix.Winsize{Row: castLines, Col: castWidth}, "demo")
+	begin, rest := time.Now(), []byte{}
+	buf := make([]byte, 4096)
+	for {
+		n, err := term.master.Read(buf)
+		rest = append(rest, buf[:n]...)
+		// What ends in the middle of a character waits for the rest of it.
+		whole := len(rest)
+		for whole > 0 && whole > len(rest)-utf8.UTFMax && !utf8.Valid(rest[:whole]) {
+			whole--
+		}
+		for line := range strings.Lines(string(rest[:whole])) {
+			at = max(at+castPace, 1.2+time.Since(begin).Seconds())
+			show(line)
+		}
+		rest = append([]byte{}, rest[whole:]...)
+		if err != nil {
+			break
+		}
+	}
+	term.wait(t, 0)
+	at += 3 // to look at the result
+	show("")
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	check.OK(t, enc.Encode(castHeader{2, castWidth, castLines, "ralph demo", map[string]string{"TERM": "xterm-256color"}}))
+	for _, e := range events {
+		check.OK(t, enc.Encode(e))
+	}
+	check.OK(t, os.WriteFile(castPath, b.Bytes(), 0o644))
 }

@@ -14,6 +14,7 @@ import (
 	"ralph/internal/db"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
+	"ralph/report"
 )
 
 // The tests of this file are those of the seed's page on recovery, for ralph: the
@@ -81,19 +82,47 @@ func (p *place) recovered(t *testing.T, args ...string) (recoveryJSON, map[strin
 	return got, actions
 }
 
+func (p *place) wantNothingToRecover(t *testing.T) {
+	t.Helper()
+	check.Equal(t, "recover", "nothing to recover\n", p.want(t, 0, "recover").stdout)
+}
+
+// prompted counts the prompts of each task.
+func (p *place) prompted(t *testing.T) map[string]int {
+	t.Helper()
+	count := map[string]int{}
+	for _, e := range p.entries(t) {
+		if e.Event == "prompted" {
+			count[e.Task]++
+		}
+	}
+	return count
+}
+
+func (p *place) wantLastPrompt(t *testing.T, says string) {
+	t.Helper()
+	if prompts := p.prompts(t); says != "" && !strings.Contains(prompts[len(prompts)-1], says) {
+		t.Errorf("the prompt does not say %q:\n%s", says, prompts[len(prompts)-1])
+	}
+}
+
+// shell runs a script of the test in the project.
+func (p *place) shell(t *testing.T, script string) {
+	t.Helper()
+	cmd := exec.Command("sh", "-ec", script)
+	cmd.Dir, cmd.Env = p.dir, p.env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
 // TestR1FinishedWorkIsTakenUpAtVerification: the first step is not done again.
 func TestR1FinishedWorkIsTakenUpAtVerification(t *testing.T) {
 	t.Parallel()
 	p := killedInTheMiddle(t, false)
 	p.write(t, "go", "")
 	p.want(t, 0, "run")
-	prompted := map[string]int{}
-	for _, e := range p.entries(t) {
-		if e.Event == "prompted" {
-			prompted[e.Task]++
-		}
-	}
-	check.Equal(t, "prompts", map[string]int{"t-00000001": 1, "t-00000002": 2}, prompted)
+	check.Equal(t, "prompts", map[string]int{"t-00000001": 1, "t-00000002": 2}, p.prompted(t))
 	if got := p.task(t, "t-00000001"); got.Status != "done" || got.Attempts != 1 || got.Verification != "passed" {
 		t.Errorf("got %s with %d attempts, verification %v; want done with one, passed", got.Status, got.Attempts, got.Verification)
 	}
@@ -185,9 +214,7 @@ func TestR4WorkThatWasCutOff(t *testing.T) {
 				if err != nil || strings.Contains(string(out), "t-00000001") != tt.stash {
 					t.Errorf("the stash: %v %q", err, out)
 				}
-				if prompts := p.prompts(t); tt.prompt != "" && !strings.Contains(prompts[len(prompts)-1], tt.prompt) {
-					t.Errorf("the prompt does not say %q:\n%s", tt.prompt, prompts[len(prompts)-1])
-				}
+				p.wantLastPrompt(t, tt.prompt)
 			})
 		}
 	}
@@ -318,5 +345,159 @@ func TestDeathsInARow(t *testing.T) {
 	task := p.task(t, "t-00000001")
 	if task.Status != "failed" || !strings.Contains(string(task.LastFailure), "its run died 4 times in a row") {
 		t.Errorf("got %s for %v, want failed for that reason", task.Status, task.LastFailure)
+	}
+}
+
+// TestWorkThatGitCannotHandle stays, and that is said: a night must not end because
+// of it, and every next start would meet the same.
+func TestWorkThatGitCannotHandle(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		rule, spoil, said string
+	}{
+		"a merge is under way": {
+			"stash", `git hash-object -w half.txt | sed 's/.*/100644 & 1\thalf.txt\n100644 & 2\thalf.txt/' | git update-index --index-info`,
+			"its uncommitted work stays, because git could not stash it",
+		},
+		"there is no commit":        {"stash", "git update-ref -d HEAD", "its uncommitted work stays, because git could not stash it"},
+		"how it began is forgotten": {"fail", "rm -r .ralph/objects", "whether it left uncommitted work could not be seen"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := cutOffPlace(t, "half.txt", tt.rule)
+			p.repository(t)
+			p.plan(t, "mine")
+			p.cutOff(t)
+			p.shell(t, tt.spoil)
+			p.want(t, 0, "recover")
+			p.want(t, 0, "journal", "list", "--json").inStdout(t, tt.said)
+			if got := p.task(t, "t-00000001"); got.Status != "pending" {
+				t.Errorf("got %s, want that it is tried again", got.Status)
+			}
+			if _, err := os.Stat(filepath.Join(p.dir, "half.txt")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestWorkThatWasCutOffInARepositoryInside is seen as any other is: it is told to the next
+// agent, or left to a person. It is not stashed, and that is said.
+func TestWorkThatWasCutOffInARepositoryInside(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		exit   int
+		status string
+		said   string // in the task's journal
+		prompt string // of the second attempt
+	}{
+		"keep":  {0, "done", "", "uncommitted: inside/half.txt"},
+		"stash": {0, "done", "in repositories inside the project stays, and is not stashed: inside/half.txt", "uncommitted: inside/half.txt"},
+		"fail":  {1, "failed", "does not allow: inside/half.txt", ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := cutOffPlace(t, "inside/half.txt", name)
+			p.repository(t)
+			p.shell(t, `git init -q inside && cd inside && echo x > file && git add -A &&
+				git -c user.name=t -c user.email=t@localhost commit -qm first && echo y > mine.txt`)
+			p.plan(t, "mine")
+			p.cutOff(t)
+			p.want(t, tt.exit, "run")
+			if got := p.task(t, "t-00000001"); string(got.Status) != tt.status {
+				t.Errorf("got %s, want %s", got.Status, tt.status)
+			}
+			for _, file := range []string{"half.txt", "mine.txt", "file"} {
+				if _, err := os.Stat(filepath.Join(p.dir, "inside", file)); err != nil {
+					t.Error(err)
+				}
+			}
+			p.want(t, 0, "journal", "list", "--json").inStdout(t, tt.said)
+			p.wantLastPrompt(t, tt.prompt)
+		})
+	}
+}
+
+// TestR11RecoveryIsTold on the terminal, in the events, in the journal, as JSON and as a notification.
+func TestR11RecoveryIsTold(t *testing.T) {
+	t.Parallel()
+	p := killedInTheMiddle(t, true, "[[notify]]\non = ['recovered']\ncommand = 'cat >> recovered.json'")
+	p.write(t, "go", "")
+	out := p.want(t, 0, "run")
+	if data, err := os.ReadFile(filepath.Join(p.dir, "recovered.json")); err != nil || strings.Count(string(data), `"event":"recovered"`) != 1 ||
+		!strings.Contains(string(data), `at work (t-00000002): its run died while its agent was at work; released\n`) {
+		t.Errorf("got notifications %s, %v; want one that says what became of the tasks", data, err)
+	}
+	out.inStderr(t, []string{
+		"recovery: 1 run had died, 1 task released, 1 task resumed at verification, ", "orphaned process",
+		"t-00000001 recovered: its run died while its finished work was being verified; resumed at verification",
+		"t-00000002 recovered: its run died while its agent was at work; released",
+	}...)
+	told := map[string]string{}
+	for _, e := range p.events(t) {
+		switch e.Type {
+		case event.Recovered:
+			told[e.Task] = e.Outcome
+		case event.RecoveryDone:
+			if e.Recovery.Runs == 1 {
+				told["summary"] = fmt.Sprint(e.Recovery.Released, e.Recovery.Resumed, e.Recovery.Orphans > 0)
+			}
+		}
+	}
+	want := map[string]string{"t-00000001": "resumed", "t-00000002": "released", "summary": "1 1 true"}
+	check.Equal(t, "events", want, told)
+	journal := p.want(t, 0, "journal", "list")
+	journal.inStdout(t, "1 run had died, 1 task released")
+	var attempts int
+	for _, id := range []string{"t-00000001", "t-00000002"} {
+		attempts += p.task(t, id).Attempts
+	}
+	if attempts != 2 {
+		t.Errorf("got %d attempts charged, want 2: a death costs nothing", attempts)
+	}
+}
+
+// TestR12ACleanStartHasNothingToRecover, and says so to those who ask.
+func TestR12ACleanStartHasNothingToRecover(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, fakeagent.Script{})
+	p.plan(t, "mine")
+	p.wantNothingToRecover(t)
+	out := p.want(t, 0, "run", "-v")
+	out.inStderr(t, "nothing to recover")
+	if out := p.want(t, 0, "run"); strings.Contains(out.stderr, "recover") {
+		t.Errorf("it is told to those who did not ask:\n%s", out.stderr)
+	}
+}
+
+// TestTheCheckpointOfAnAttempt is shown by the status while an agent is at work, and
+// what it cost is still known when ralph dies a moment later.
+func TestTheCheckpointOfAnAttempt(t *testing.T) {
+	t.Parallel()
+	p := newCrash(t)
+	p.plan(t, "first")
+	r := p.start(t, "run")
+	p.awaitMark(t, "waits t-00000001")
+	var status report.Overview
+	eventually(t, "the cost is stored", func() bool {
+		p.json(t, &status, "status")
+		return len(status.Runs) == 1 && len(status.Runs[0].Attempts) == 1 && status.Runs[0].Attempts[0].CostUSD != nil
+	})
+	run := status.Runs[0]
+	if at := run.Attempts[0]; run.State != "running" || at.Phase != "prompted" || at.Iteration != 1 || *at.CostUSD != 0.5 || at.Heartbeat.IsZero() {
+		t.Errorf("got %+v with %+v, want the checkpoint", run, at)
+	}
+	p.want(t, 0, "status").inStdout(t, "t-00000001 prompted for", "$0.50, heartbeat")
+	r.kill(t)
+	p.want(t, 0, "status").inStdout(t, "has died, everything, 0 iterations; continue it: ralph run --continue r-")
+	p.want(t, 0, "recover")
+	var task struct {
+		CostUSD *float64 `json:"cost_usd"`
+	}
+	p.json(t, &task, "task", "show", "t-00000001")
+	if task.CostUSD == nil || *task.CostUSD != 0.5 {
+		t.Errorf("got %v, want what the dead attempt cost", task.CostUSD)
 	}
 }

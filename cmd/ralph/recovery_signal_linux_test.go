@@ -24,9 +24,7 @@ func TestR8StoppingLetsBothTasksFinish(t *testing.T) {
 	p.write(t, "go-t-00000001", "")
 	p.write(t, "go-t-00000002", "")
 	r.wait(t, 4).inStdout(t, `"done":2`)
-	if out := p.want(t, 0, "recover"); out.stdout != "nothing to recover\n" {
-		t.Errorf("got %q, want a clean end", out.stdout)
-	}
+	p.wantNothingToRecover(t)
 }
 
 // awaitDrain waits until a run has said that no further task begins.
@@ -50,9 +48,7 @@ func TestR8SIGTERMLetsBothTasksFinishWithinTheGrace(t *testing.T) {
 	out := r.wait(t, 143)
 	out.inStdout(t, `"outcome":"interrupted"`, `"done":2,"failed":0,"remaining":1`)
 	check.Equal(t, "attempts", []string{"done", "done"}, p.ended(t))
-	if out := p.want(t, 0, "recover"); out.stdout != "nothing to recover\n" {
-		t.Errorf("got %q, want a clean end", out.stdout)
-	}
+	p.wantNothingToRecover(t)
 }
 
 // TestSIGTERMInTheLastTaskLeavesACompleteRun: nothing was interrupted.
@@ -68,13 +64,15 @@ func TestSIGTERMInTheLastTaskLeavesACompleteRun(t *testing.T) {
 	r.wait(t, 0)
 }
 
-// TestR9ASlowTaskIsGivenBackAfterTheGrace, or at once if a second signal comes.
+// TestR9ASlowTaskIsGivenBackAfterTheGrace, or at once if a second signal comes or there is none;
+// its agent does not listen, and the next run takes it up.
 func TestR9ASlowTaskIsGivenBackAfterTheGrace(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		grace string
 		again bool
 	}{
+		"no grace":          {grace: "0s"},
 		"the grace is over": {grace: "50ms"},
 		"a second signal":   {grace: "10m", again: true},
 	} {
@@ -88,7 +86,9 @@ func TestR9ASlowTaskIsGivenBackAfterTheGrace(t *testing.T) {
 			r := p.startHeard(t, "run")
 			p.awaitMark(t, "at work")
 			r.signal(t, syscall.SIGTERM)
-			r.awaitDrain(t)
+			if tt.grace != "0s" {
+				r.awaitDrain(t)
+			}
 			if tt.again {
 				r.signal(t, syscall.SIGTERM)
 			}
@@ -100,33 +100,13 @@ func TestR9ASlowTaskIsGivenBackAfterTheGrace(t *testing.T) {
 	}
 }
 
-// TestR9ASlowTaskIsGivenBack when SIGTERM comes and its agent does not listen; the
-// next run takes it up.
-func TestR9ASlowTaskIsGivenBack(t *testing.T) {
-	t.Parallel()
-	script := say(append(family(), fakeagent.Step{Do: "hang", Ignore: true})...)
-	script.Conversations[0].When.Attempt = 1
-	script.KeepRunning = true
-	p := newPlace(t, script)
-	p.plan(t, "slow")
-	r := p.start(t, "run")
-	p.awaitMark(t, "at work")
-	r.signal(t, syscall.SIGTERM)
-	r.wait(t, 143)
-	p.wantNothingLeft(t)
-	p.wantInterrupted(t)
-	p.want(t, 0, "run")
-}
-
 // startHeard starts the program with its stderr in a file that can be read meanwhile.
 func (p *place) startHeard(t *testing.T, args ...string) *running {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 	check.OK(t, err)
 	t.Cleanup(func() { f.Close() })
-	cmd := p.command(args...)
-	r := p.run(t, cmd, f)
-	return r
+	return p.run(t, p.command(args...), f)
 }
 
 // heard is what it has written to stderr so far.
@@ -154,13 +134,5 @@ func TestASignalWhileVerifying(t *testing.T) {
 	r.wait(t, 143)
 	p.write(t, "go", "")
 	p.want(t, 0, "run")
-	prompts := 0
-	for _, e := range p.entries(t) {
-		if e.Event == "prompted" {
-			prompts++
-		}
-	}
-	if prompts != 1 {
-		t.Errorf("its agent was prompted %d times, want once", prompts)
-	}
+	check.Equal(t, "prompts", map[string]int{"t-00000001": 1}, p.prompted(t))
 }

@@ -1,9 +1,19 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 
 	"ralph/internal/testing/check"
@@ -118,4 +128,91 @@ func refs(numbers string) []string {
 		list = append(list, fmt.Sprintf("t-%08s", word))
 	}
 	return list
+}
+
+// TestARunSendsTraces to a collector, with the headers that it wants.
+func TestARunSendsTraces(t *testing.T) {
+	t.Parallel()
+	type spans struct {
+		ResourceSpans []struct {
+			Resource   json.RawMessage
+			ScopeSpans []struct {
+				Spans []struct{ Name, SpanID, ParentSpanID string }
+			}
+		}
+	}
+	var mu sync.Mutex
+	names, parents := map[string]string{}, map[string]string{}
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var s spans
+		if err := json.NewDecoder(r.Body).Decode(&s); err != nil || r.Header.Get("Api-Key") != "a b" || r.URL.Path != "/v1/traces" {
+			t.Errorf("%v, %v, %s", err, r.Header, r.URL.Path)
+		}
+		if got := string(s.ResourceSpans[0].Resource); !strings.Contains(got, `"mine"`) || !strings.Contains(got, `"team"`) {
+			t.Errorf("the resource is %s", got)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for _, span := range s.ResourceSpans[0].ScopeSpans[0].Spans {
+			names[span.SpanID], parents[span.SpanID] = span.Name, span.ParentSpanID
+		}
+	}))
+	defer collector.Close()
+	p := newPlace(t, say(fakeagent.Step{Do: "tool", Text: "look", Kind: "read", Status: "completed"}, saysDone()), "[verify]\ncommands = ['true']\n")
+	p.env = append(p.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL, "OTEL_EXPORTER_OTLP_HEADERS=api-key=a%20b",
+		"OTEL_SERVICE_NAME=mine", "OTEL_RESOURCE_ATTRIBUTES=service.name=theirs,team=a")
+	p.plan(t, "one")
+	p.want(t, 0, "run")
+	mu.Lock()
+	defer mu.Unlock()
+	var got []string
+	for id, name := range names {
+		got = append(got, fmt.Sprintf("%s in %q", name, names[parents[id]]))
+	}
+	slices.Sort(got)
+	want := []string{`attempt in "ralph run"`, `ralph run in ""`, `tool read in "attempt"`, `verify gate in "attempt"`, `verify gate in "attempt"`}
+	check.Equal(t, "result", want, got)
+}
+
+// TestTheDemoNeedsNothing runs it in an empty environment, in a network namespace
+// without a network, with nothing on PATH but the tools that its scripts call:
+// no home, no git, no agent.
+func TestTheDemoNeedsNothing(t *testing.T) {
+	t.Parallel()
+	bin, tmp := t.TempDir(), t.TempDir()
+	for _, tool := range []string{"ralph", "sh", "mkdir", "cat", "chmod", "ls", "touch", "tar"} {
+		path, err := exec.LookPath(tool)
+		if err == nil {
+			err = os.Symlink(path, filepath.Join(bin, tool))
+		}
+		check.OK(t, err)
+	}
+	var stdout, stderr bytes.Buffer
+	demo := func(isolate *syscall.SysProcAttr) error {
+		stdout.Reset()
+		stderr.Reset()
+		cmd := exec.Command(filepath.Join(bin, "ralph"), "demo")
+		cmd.Env, cmd.Dir = []string{"PATH=" + bin, "TMPDIR=" + tmp, "GORACE=atexit_sleep_ms=0"}, t.TempDir()
+		cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = &stdout, &stderr, isolate
+		return cmd.Run()
+	}
+	err := demo(&syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	})
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Logf("with the network, because there are no namespaces here: %v", err)
+		err = demo(nil)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	if got := strings.Count(stdout.String(), "  done  "); got != 9 {
+		t.Errorf("got %d tasks done, want 9:\n%s", got, stdout.String())
+	}
+	if left, err := os.ReadDir(tmp); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
 }

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -12,6 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ralph/internal/project"
+	"ralph/internal/term"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
@@ -229,4 +234,170 @@ func TestTimeAndCostAreShownDuringAnAttempt(t *testing.T) {
 	eventually(t, "the status has them, too", func() bool { return status.MatchString(p.want(t, 0, "status").stdout) })
 	p.write(t, "go", "")
 	term.wait(t, 0)
+}
+
+// TestTheConfigurationFitsATerminal: no line is wider than the terminal, whatever is
+// configured, and nothing of it is left out.
+func TestTheConfigurationFitsATerminal(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, fakeagent.Script{}, `model_strategy = "escalate"
+[verify]
+commands = ["go test ./...", "a gate that has `+strings.Repeat("very ", 30)+`many words", "日本語のテスト日本語のテスト日本語のテスト"]
+[telemetry]
+prometheus = "`+strings.Repeat("long/", 40)+`file"`)
+	var settings []project.Setting
+	p.json(t, &settings, "config", "show")
+	for _, columns := range []int{80, 100, 132} {
+		screen := p.onTerminalOf(t, unix.Winsize{Col: uint16(columns), Row: 24}, "config", "show")
+		screen.wait(t, 0)
+		last := settings[len(settings)-1].Key
+		eventually(t, "all is shown", func() bool { return strings.Contains(screen.screen(), last) })
+		lines := strings.Split(strings.ReplaceAll(screen.screen(), "\r", ""), "\n")
+		var keys []string
+		value := ""
+		for _, line := range lines {
+			if got := term.Width(line); got > columns {
+				t.Errorf("%d wide on %d columns: %s", got, columns, line)
+			}
+			if key, rest, found := strings.Cut(line, " "); found && key != "" {
+				keys = append(keys, key)
+				line = rest
+			}
+			value += strings.ReplaceAll(strings.TrimSuffix(strings.TrimSpace(line), " .ralph.toml"), " ", "")
+		}
+		if len(keys) != len(settings) {
+			t.Errorf("got %d keys, want %d: %v", len(keys), len(settings), keys)
+		}
+		for _, part := range []string{`"gotest./..."`, strings.Repeat("very", 30) + "manywords", strings.Repeat("日本語のテスト", 3), strings.Repeat("long/", 40) + `file"`, `".drone.yml"`} {
+			if !strings.Contains(value, part) {
+				t.Errorf("on %d columns %q is not whole:\n%s", columns, part, screen.screen())
+			}
+		}
+	}
+}
+
+// TestAPersonsWordStands changes a task from another process while an agent works
+// on it: the agent's answer is refused, and the run goes on with the rest.
+func TestAPersonsWordStands(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		verb   []string
+		status int    // of the run
+		want   string // the task afterwards; empty if it is gone
+		agents int    // that were given the task
+	}{
+		"done":   {[]string{"task", "done"}, 0, "done", 1},
+		"fail":   {[]string{"task", "fail"}, 1, "failed", 1},
+		"reset":  {[]string{"task", "reset"}, 0, "done", 2},
+		"delete": {[]string{"task", "delete"}, 0, "", 1},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
+				{When: fakeagent.When{Task: "t-00000001", Attempt: 1}, Steps: []fakeagent.Step{
+					{Do: "mark", Text: "at work"},
+					{Do: "await", Path: "go"},
+					{Do: "say", Text: "<task-failed>t-00000001: too late</task-failed>\n"},
+				}},
+			}})
+			p.plan(t, "mine", "other")
+			r := p.start(t, "run", "--json")
+			p.awaitMark(t, "at work")
+			p.want(t, 1, "task", "block", "t-00000001").inStderr(t, "hint: to stop after the current attempt: ralph pause t-00000001")
+			p.want(t, 0, "task", "log", "t-00000001", "-m", "hurry").inStderr(t, "the next one does")
+			p.want(t, 0, append(tt.verb, "t-00000001")...)
+			p.write(t, "go", "")
+			out := r.wait(t, tt.status)
+			if strings.Contains(out.stdout, "too late") {
+				t.Errorf("the agent's word counted: %s", out.stdout)
+			}
+			if tt.want == "" {
+				p.want(t, 3, "task", "show", "t-00000001")
+			} else if got := p.task(t, "t-00000001"); string(got.Status) != tt.want {
+				t.Errorf("got %s, want %s", got.Status, tt.want)
+			}
+			if got := p.task(t, "t-00000002"); got.Status != "done" {
+				t.Errorf("got the other task %s, want done", got.Status)
+			}
+			agents := 0
+			for _, e := range p.entries(t) {
+				if e.Event == "prompted" && e.Task == "t-00000001" {
+					agents++
+				}
+			}
+			if agents != tt.agents {
+				t.Errorf("got %d agents for the task, want %d", agents, tt.agents)
+			}
+			p.want(t, 0, "doctor")
+		})
+	}
+}
+
+// TestTheOutcomeIsTheLastLine of stdout, after all events.
+func TestTheOutcomeIsTheLastLine(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, fakeagent.Script{})
+	p.plan(t, "one", "two")
+	out := p.want(t, 0, "run", "--json", "--events", "-")
+	lines := strings.Split(strings.TrimSuffix(out.stdout, "\n"), "\n")
+	for i, line := range lines {
+		var object map[string]any
+		if err := json.Unmarshal([]byte(line), &object); err != nil {
+			t.Fatalf("line %d is no JSON: %q", i+1, line)
+		}
+		_, isOutcome := object["iterations"]
+		if last := i == len(lines)-1; last != isOutcome {
+			t.Errorf("line %d of %d: %s", i+1, len(lines), line)
+		}
+	}
+}
+
+// TestTheDoctorSaysWhatItWaitsFor while it waits, on a terminal or not.
+func TestTheDoctorSaysWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	silent := fakeagent.Script{At: map[string][]fakeagent.Step{"initialize": {{Do: "hang"}}}}
+	const agent = "waiting for fake to say who it is, for at most 1m00s"
+	t.Run("an agent, on a terminal", func(t *testing.T) {
+		t.Parallel()
+		p := newPlace(t, silent)
+		screen := p.onTerminal(t, "doctor", "--timeout", "1m")
+		screen.expect(t, agent, ctrlC)
+		screen.wait(t, 130)
+	})
+	waits := func(t *testing.T, p *place, line string) {
+		t.Helper()
+		cmd := p.command("doctor", "--timeout", "1m")
+		r, w, err := os.Pipe()
+		check.OK(t, err)
+		defer r.Close()
+		cmd.Stderr = w
+		check.OK(t, cmd.Start())
+		w.Close()
+		lines, said := bufio.NewScanner(r), false
+		for !said && lines.Scan() { // on a busy machine other steps may be slow, too
+			said = lines.Text() == line
+		}
+		if !said {
+			t.Errorf("it ended without saying %q", line)
+		}
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait() // it was interrupted
+	}
+	t.Run("an agent, in a script", func(t *testing.T) {
+		t.Parallel()
+		waits(t, newPlace(t, silent), agent)
+	})
+	t.Run("git", func(t *testing.T) {
+		t.Parallel()
+		p := newPlace(t, fakeagent.Script{})
+		bin := t.TempDir()
+		check.OK(t, os.WriteFile(filepath.Join(bin, "git"), []byte("#!/bin/sh\n[ \"$1\" != --version ] || exec sleep 60\n"), 0o700))
+		for i, v := range p.env {
+			if path, ok := strings.CutPrefix(v, "PATH="); ok {
+				p.env[i] = "PATH=" + bin + string(filepath.ListSeparator) + path
+			}
+		}
+		waits(t, p, "waiting for git")
+	})
 }
