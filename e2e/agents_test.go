@@ -1,7 +1,10 @@
 package e2e
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"flag"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -177,9 +180,7 @@ func (p *place) takesAGraph(t *testing.T, set setting) {
 	if (got.Cost != nil && *got.Cost > 0) != set.cost {
 		t.Errorf("got cost %v, want one: %v", got.Cost, set.cost)
 	}
-	if errs := p.server.Errors(); len(errs) > 0 {
-		t.Errorf("the model could not play its script: %v", errs)
-	}
+	p.wantScriptPlayed(t)
 	for name, want := range map[string]string{"hello.txt": "hello world", "count.txt": "2", "bonjour.txt": "bonjour é", "summary.txt": "yes"} {
 		if text := strings.TrimSpace(p.read(t, name)); text != want {
 			t.Errorf("%s: got %q, want %q", name, text, want)
@@ -253,9 +254,7 @@ func (p *place) ticksOff(t *testing.T) {
 	if out := p.want(t, 0, "run", task, "--idle-timeout", "2m"); strings.Contains(out.stderr, "asked again") {
 		t.Errorf("its sigil was not read:\n%s", out.stderr)
 	}
-	if errs := p.server.Errors(); len(errs) > 0 {
-		t.Errorf("the model could not play its script: %v", errs)
-	}
+	p.wantScriptPlayed(t)
 }
 
 // refuses has the model answer nothing to one task of three: that one has failed in the
@@ -334,4 +333,27 @@ func (p *place) fails(t *testing.T, fault Fault) {
 		t.Errorf("got %s", out.stdout)
 	}
 	p.want(t, 0, "task", "delete", task)
+}
+
+// fingerprint is of what the tests were passed with: the pinned versions and
+// package acp without its own tests.
+func fingerprint(t *testing.T) string {
+	t.Helper()
+	files, err := filepath.Glob("../acp/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files of package acp: %v", err)
+	}
+	sum := sha256.New()
+	for _, name := range append([]string{"pins.txt"}, files...) {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(sum, name+"\n")
+		_, _ = sum.Write(data)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }

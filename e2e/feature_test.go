@@ -64,7 +64,5 @@ func (p *place) takesAFeature(t *testing.T) {
 	if got := strings.TrimSpace(p.read(t, "count.txt")); got != "1" {
 		t.Errorf("count.txt: got %q, want 1", got)
 	}
-	if errs := p.server.Errors(); len(errs) > 0 {
-		t.Errorf("the model could not play its script: %v", errs)
-	}
+	p.wantScriptPlayed(t)
 }

@@ -163,6 +163,13 @@ func list[T any](t *testing.T, out result) T {
 	return v
 }
 
+func (p *place) wantScriptPlayed(t *testing.T) {
+	t.Helper()
+	if errs := p.server.Errors(); len(errs) > 0 {
+		t.Errorf("the model could not play its script: %v", errs)
+	}
+}
+
 // wantNothingLeft fails for every process that still has the place's home.
 func (p *place) wantNothingLeft(t *testing.T) {
 	t.Helper()

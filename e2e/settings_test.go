@@ -65,14 +65,14 @@ type setting struct {
 
 // settings are data: nothing else here knows one agent from another.
 func settings() map[string]setting {
+	claude := map[string]string{
+		"ANTHROPIC_BASE_URL": "{{url}}", "ANTHROPIC_API_KEY": "sk-ant-of-the-test", "CLAUDE_CONFIG_DIR": "{{home}}/.claude",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1",
+	}
+	codex := map[string]string{"CODEX_HOME": "{{home}}/.codex", "OPENAI_API_KEY": "sk-of-the-test"}
+	codexFiles := map[string]string{".codex/config.toml": codexConfig}
 	return map[string]setting{
-		"claude": {
-			env: map[string]string{
-				"ANTHROPIC_BASE_URL": "{{url}}", "ANTHROPIC_API_KEY": "sk-ant-of-the-test", "CLAUDE_CONFIG_DIR": "{{home}}/.claude",
-				"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1",
-			},
-			small: "haiku", cost: true,
-		},
+		"claude": {env: claude, small: "haiku", cost: true},
 		"opencode": {
 			env: map[string]string{
 				"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
@@ -81,21 +81,10 @@ func settings() map[string]setting {
 			config: "[agents.opencode]\nmodels = { opus = \"local/large\", sonnet = \"local/large\", haiku = \"local/small\" }\n",
 			small:  "small", cost: true,
 		},
-		"codex": {
-			env:   map[string]string{"CODEX_HOME": "{{home}}/.codex", "OPENAI_API_KEY": "sk-of-the-test"},
-			files: map[string]string{".codex/config.toml": codexConfig},
-			small: "mini", context: true,
-		},
-		"claude-code": {
-			env: map[string]string{
-				"ANTHROPIC_BASE_URL": "{{url}}", "ANTHROPIC_API_KEY": "sk-ant-of-the-test", "CLAUDE_CONFIG_DIR": "{{home}}/.claude",
-				"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1",
-			},
-			small: "haiku", silent: true, frail: true,
-		},
+		"codex":       {env: codex, files: codexFiles, small: "mini", context: true},
+		"claude-code": {env: claude, small: "haiku", silent: true, frail: true},
 		"codex-acp": {
-			env:   map[string]string{"CODEX_HOME": "{{home}}/.codex", "OPENAI_API_KEY": "sk-of-the-test"},
-			files: map[string]string{".codex/config.toml": codexConfig},
+			env: codex, files: codexFiles,
 			// To its newer models it offers tools in JavaScript only, which ours does not write.
 			config: "[agents.codex-acp]\nmodels = { opus = \"gpt-5.3-codex\", sonnet = \"gpt-5.3-codex\", haiku = \"gpt-5.5\" }\n",
 			small:  "gpt-5.5",

@@ -5,6 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"ralph/internal/lazyregexp"
 	"ralph/internal/plain"
 )
 
@@ -60,24 +61,9 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 // breakVerdicts keeps foreign text from passing a worker's prompt off as a
 // verifier's: the two are told apart by these words. Other words with the same
 // beginning, such as the name of a file, stay as they are.
-func breakVerdicts(text string) string {
-	const hyphen = len("verify")
-	var b strings.Builder
-	kept := 0
-	for i := 0; i+len("verify-pass") <= len(text); i++ {
-		word := text[i : i+len("verify-pass")]
-		if word[hyphen] != '-' || !strings.EqualFold(word, "verify-pass") && !strings.EqualFold(word, "verify-fail") {
-			continue
-		}
-		b.WriteString(text[kept : i+hyphen])
-		b.WriteString("\u2011")
-		kept = i + hyphen + 1
-	}
-	if kept == 0 {
-		return text
-	}
-	return b.String() + text[kept:]
-}
+func breakVerdicts(text string) string { return verdictPattern().ReplaceAllString(text, "$1\u2011$2") }
+
+var verdictPattern = lazyregexp.New(`(?i)(verify)-(pass|fail)`)
 
 // cleanID keeps what IDs are made of.
 func cleanID(id string) string {

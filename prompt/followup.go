@@ -4,14 +4,10 @@ import "strings"
 
 // Unfinished returns the question put to an agent that ended its turn without
 // saying how the task stands.
-func Unfinished(taskID string) string {
-	return followUp("unfinished.md.tmpl", taskID)
-}
+func Unfinished(taskID string) string { return followUp("unfinished.md.tmpl", taskID) }
 
 // GoOn returns the request to an agent whose answer was cut off by a limit.
-func GoOn(taskID string) string {
-	return followUp("goon.md.tmpl", taskID)
-}
+func GoOn(taskID string) string { return followUp("goon.md.tmpl", taskID) }
 
 // Repair returns the request to an agent whose work a gate refused. It shows the
 // end of what the gate printed.
@@ -36,6 +32,5 @@ func Drift(in DriftInput) string {
 }
 
 func followUp(name, taskID string) string {
-	p := page{worker: true}
-	return p.render(name, view{ID: cleanID(taskID)})
+	return (&page{worker: true}).render(name, view{ID: cleanID(taskID)})
 }

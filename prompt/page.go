@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"slices"
@@ -57,11 +58,7 @@ func (p *page) quote(text, from string, weight, rank int) *quote {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	from = p.inline(from, maxFrom)
-	if from == "" {
-		from = "ralph's records"
-	}
-	q := &quote{text: text, From: from, weight: weight, rank: rank}
+	q := &quote{text: text, From: cmp.Or(p.inline(from, maxFrom), "ralph's records"), weight: weight, rank: rank}
 	p.quotes = append(p.quotes, q)
 	return q
 }
@@ -79,8 +76,7 @@ func (p *page) inline(text string, limit int) string {
 func (p *page) names(names []string) string {
 	var out []string
 	for _, name := range names {
-		name = strings.ReplaceAll(p.inline(name, maxName), "`", "'")
-		if name != "" && len(out) < maxNames {
+		if name = p.inlineCode(name, maxName); name != "" && len(out) < maxNames {
 			out = append(out, "`"+name+"`")
 		}
 	}
@@ -103,11 +99,7 @@ func (p *page) safe(text string) string {
 // render shares what our own words leave of the budget and fills the template.
 // Rendering with empty quotations first makes the measure exact.
 func (p *page) render(name string, v any) string {
-	budget := p.budget
-	if budget == 0 {
-		budget = DefaultBudget
-	}
-	p.share(bytesPerToken*max(budget, MinBudget) - len(execute(name, v)))
+	p.share(bytesPerToken*max(cmp.Or(p.budget, DefaultBudget), MinBudget) - len(execute(name, v)))
 	return execute(name, v)
 }
 

@@ -58,12 +58,6 @@ type planningView struct {
 	Idea, Dialogue, Existing, Faults, Answer *quote
 }
 
-// Weights and ranks of what planning quotes.
-const (
-	weightIdea, weightDialogue, weightExisting = 60, 30, 60
-	rankIdea, rankDialogue, rankExisting       = 0, 1, 1
-)
-
 // Spec returns the prompt that asks for a specification.
 func Spec(in PlanningInput) string { return planning("spec.md.tmpl", in) }
 
@@ -74,8 +68,8 @@ func planning(name string, in PlanningInput) string {
 	p := page{budget: in.Budget, inert: in.Inert, worker: true}
 	return p.render(name, planningView{
 		Name: p.code(in.Name), Project: p.path(in.Project), File: p.code(in.File), Interview: in.Interview, Draft: in.Draft,
-		Idea:         p.quote(in.Idea.Text, in.Idea.From, weightIdea, rankIdea),
-		Dialogue:     p.quote(in.Dialogue.Text, in.Dialogue.From, weightDialogue, rankDialogue).keepEnd(),
+		Idea:         p.quote(in.Idea.Text, in.Idea.From, 60, 0),
+		Dialogue:     p.quote(in.Dialogue.Text, in.Dialogue.From, 30, 1).keepEnd(),
 		Instructions: p.names(in.Instructions),
 	})
 }
@@ -94,8 +88,8 @@ func Tasks(in TasksInput) string {
 	p := page{budget: in.Budget, inert: in.Inert, worker: true}
 	return p.render("tasks.md.tmpl", planningView{
 		Name: p.code(in.Name), Project: p.path(in.Project), Program: p.path(in.Program), Gates: p.names(in.Gates),
-		Idea:     p.quote(in.Idea.Text, in.Idea.From, weightIdea, rankIdea),
-		Existing: p.quote(in.Existing.Text, in.Existing.From, weightExisting, rankExisting),
+		Idea:     p.quote(in.Idea.Text, in.Idea.From, 60, 0),
+		Existing: p.quote(in.Existing.Text, in.Existing.From, 60, 1),
 	})
 }
 
@@ -127,10 +121,10 @@ func Missing(file, reason string) string {
 const maxPath = 4096
 
 // code makes foreign text fit to stand between backticks.
-func (p *page) code(text string) string {
-	return strings.ReplaceAll(p.inline(text, maxTitle), "`", "'")
-}
+func (p *page) code(text string) string { return p.inlineCode(text, maxTitle) }
 
-func (p *page) path(path string) string {
-	return strings.ReplaceAll(p.inline(path, maxPath), "`", "'")
+func (p *page) path(path string) string { return p.inlineCode(path, maxPath) }
+
+func (p *page) inlineCode(text string, limit int) string {
+	return strings.ReplaceAll(p.inline(text, limit), "`", "'")
 }

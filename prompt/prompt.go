@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -58,13 +59,10 @@ func Build(in Input) string {
 		Knowledge:    p.quote(in.Knowledge.Text, in.Knowledge.From, weightKnowledge, rankKnowledge),
 		Skills:       p.quote(skillList(in.Skills), "their files", weightSkills, rankSkills),
 		Instructions: p.names(in.Instructions),
-		Models:       p.names(in.Models),
+		Models:       cmp.Or(p.names(in.Models), "`opus`, `sonnet`, `haiku`"),
 		Interrupted:  in.Interrupted,
 		Uncommitted:  in.Git != nil && len(in.Git.Uncommitted) > 0,
 		Retry:        in.Retry,
-	}
-	if v.Models == "" {
-		v.Models = "`opus`, `sonnet`, `haiku`"
 	}
 	if in.Parent != nil {
 		v.Parent = p.quote(in.Parent.Title+"\n\n"+in.Parent.Description, taskCommand(in.Parent.ID), weightParent, rankParent)

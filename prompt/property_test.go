@@ -79,36 +79,21 @@ func TestBuildHoldsForAnyInput(t *testing.T) {
 	})
 }
 
-func TestVerifyHoldsForAnyInput(t *testing.T) {
+func TestOtherPromptsHoldForAnyInput(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		in := prompt.VerifyInput{
+		budget := rapid.IntRange(-10, 40_000).Draw(t, "budget")
+		gate, output := hostile().Draw(t, "gate"), drawDocument(t, "output")
+		checkPrompt(t, prompt.Verify(prompt.VerifyInput{
 			Task: drawTask(t), Spec: drawDocument(t, "spec"), Plan: drawDocument(t, "plan"), Diff: drawDocument(t, "diff"),
-			Gates:  []prompt.Gate{{Name: hostile().Draw(t, "gate"), Output: hostile().Draw(t, "output")}},
-			Budget: rapid.IntRange(-10, 40_000).Draw(t, "budget"), Inert: sigils.Inert,
-		}
-		checkPrompt(t, prompt.Verify(in), in.Budget, headings(t, "verify_full"))
-	})
-}
-
-func TestDriftHoldsForAnyInput(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		in := prompt.DriftInput{
+			Gates: []prompt.Gate{{Name: gate, Output: output.Text}}, Budget: budget, Inert: sigils.Inert,
+		}), budget, headings(t, "verify_full"))
+		checkPrompt(t, prompt.Repair(prompt.RepairInput{
+			TaskID: id, Gate: gate, Output: output, Budget: budget, Inert: sigils.Inert,
+		}), budget, headings(t, "repair"))
+		checkPrompt(t, prompt.Drift(prompt.DriftInput{
 			TaskID: id, Signs: rapid.SliceOfN(hostile(), 0, 6).Draw(t, "signs"), Inert: sigils.Inert,
-		}
-		checkPrompt(t, prompt.Drift(in), 0, headings(t, "drift"))
-	})
-}
-
-func TestRepairHoldsForAnyInput(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		in := prompt.RepairInput{
-			TaskID: id, Gate: hostile().Draw(t, "gate"), Output: drawDocument(t, "output"),
-			Budget: rapid.IntRange(-10, 40_000).Draw(t, "budget"), Inert: sigils.Inert,
-		}
-		checkPrompt(t, prompt.Repair(in), in.Budget, headings(t, "repair"))
+		}), 0, headings(t, "drift"))
 	})
 }
 
@@ -137,7 +122,9 @@ func headings(t *rapid.T, name string) []string {
 	return out
 }
 
-func checkPrompt(t *rapid.T, got string, budget int, allowed []string) {
+// checkText holds for every prompt: within the budget, no heading and no live sigil that is
+// not ours.
+func checkText(t *rapid.T, got string, budget int, allowed []string) {
 	t.Helper()
 	if budget == 0 {
 		budget = prompt.DefaultBudget
@@ -168,6 +155,11 @@ func checkPrompt(t *rapid.T, got string, budget int, allowed []string) {
 			t.Errorf("a live sigil: (-want +got)\n%s", diff)
 		}
 	}
+}
+
+func checkPrompt(t *rapid.T, got string, budget int, allowed []string) {
+	t.Helper()
+	checkText(t, got, budget, allowed)
 	head, _, _ := strings.Cut(got, "Assigned Task")
 	for _, found := range regexp.MustCompile(`t-[0-9a-f]{6,}`).FindAllString(head, -1) {
 		if found != id {

@@ -3,6 +3,7 @@ package atomicfile
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 )
@@ -25,4 +26,80 @@ func Write(path string, data []byte) error {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
+}
+
+// Settle is a path whose folder is taken as it is now: a link may be put in its place
+// later.
+func Settle(path string) string {
+	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return path
+	}
+	return filepath.Join(folder, filepath.Base(path))
+}
+
+// CheckSettled refuses a settled path whose folder is no longer where it was.
+func CheckSettled(path string) error {
+	if now := Settle(path); now != path {
+		return fmt.Errorf("%s leads to %s now: a link was put in the way", filepath.Dir(path), filepath.Dir(now))
+	}
+	return nil
+}
+
+// Prepare makes sure that a file can be written later, and removes an older one: nobody
+// must take that for the new one, should it never be written.
+func Prepare(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return fmt.Errorf("%s is a folder", path)
+	case err == nil && !info.Mode().IsRegular():
+		return nil // a pipe, a device
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".ralph-report-*")
+	if err != nil {
+		return about(path, err)
+	}
+	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
+		return err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Replace writes a file that everybody may read, so that nobody ever sees half of it.
+// Unlike Write it makes no folder, and does not wait for the disk.
+func Replace(path string, data []byte) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(path, data, 0o600) // a pipe, a device: there is nothing to replace
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".ralph-report-*")
+	if err != nil {
+		return about(path, err)
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // it is gone when all went well
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Chmod(f.Name(), 0o644)
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	return about(path, err)
+}
+
+// about says of the file that a person named what went wrong with the one that was
+// to take its place.
+func about(path string, err error) error {
+	var one *os.PathError
+	var two *os.LinkError
+	switch {
+	case errors.As(err, &one):
+		return fmt.Errorf("%s: %w", path, one.Err)
+	case errors.As(err, &two):
+		return fmt.Errorf("%s: %w", path, two.Err)
+	}
+	return err
 }

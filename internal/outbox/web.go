@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -59,12 +60,12 @@ func (w Web) Post(ctx context.Context, address string, header map[string]string,
 		return Never(err)
 	}
 	status, after, err := w.post(ctx, u, header, body)
-	switch {
-	case err != nil && ctx.Err() != nil:
+	if err != nil && ctx.Err() != nil {
 		if err = context.Cause(ctx); errors.Is(err, context.DeadlineExceeded) {
 			err = errors.New("no answer in time")
 		}
-		return fmt.Errorf("%s: %w", u.Host, err)
+	}
+	switch {
 	case err != nil:
 		return fmt.Errorf("%s: %w", u.Host, err)
 	case status >= 200 && status < 300:
@@ -125,10 +126,7 @@ func (w Web) proxy() func(*url.URL) (*url.URL, error) {
 		if w.Getenv == nil {
 			return ""
 		}
-		if v := w.Getenv(name); v != "" {
-			return v
-		}
-		return w.Getenv(strings.ToLower(name))
+		return cmp.Or(w.Getenv(name), w.Getenv(strings.ToLower(name)))
 	}
 	config := httpproxy.Config{HTTPProxy: either("HTTP_PROXY"), HTTPSProxy: either("HTTPS_PROXY"), NoProxy: either("NO_PROXY")}
 	return config.ProxyFunc()

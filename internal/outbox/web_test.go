@@ -111,24 +111,33 @@ func delayOf(err error) time.Duration {
 	return l.after
 }
 
-// speak is a server that says these bytes and hangs up.
-func speak(t *testing.T, answer string) string {
+// listen serves connections, one after the other, and returns its address.
+func listen(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	check.OK(t, err)
-	t.Cleanup(func() { l.Close() })
+	ended := make(chan struct{})
+	t.Cleanup(func() { l.Close(); <-ended })
 	go func() {
+		defer close(ended)
 		for {
 			conn, err := l.Accept()
 			if err != nil {
 				return
 			}
-			_, _ = bufio.NewReader(conn).ReadString('\n')
-			_, _ = io.WriteString(conn, answer)
+			serve(conn)
 			conn.Close()
 		}
 	}()
-	return "http://" + l.Addr().String() + secret
+	return l.Addr().String()
+}
+
+// speak is a server that says these bytes and hangs up.
+func speak(t *testing.T, answer string) string {
+	return "http://" + listen(t, func(conn net.Conn) {
+		_, _ = bufio.NewReader(conn).ReadString('\n')
+		_, _ = io.WriteString(conn, answer)
+	}) + secret
 }
 
 func TestBadServersAreErrorsThatKeepTheAddressToThemselves(t *testing.T) {
@@ -258,26 +267,12 @@ func proxying(to string, asked chan<- string) http.HandlerFunc {
 // socks is a SOCKS 5 proxy that wants a name and a password, reaches one server,
 // whatever it is asked for, and records what it was asked for.
 func socks(t *testing.T, to string, asked chan<- string) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	check.OK(t, err)
-	ended := make(chan struct{})
-	t.Cleanup(func() { l.Close(); <-ended })
-	go func() {
-		defer close(ended)
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			if name, ok := socksGreet(conn); ok {
-				asked <- name
-				pass(conn, to)
-			}
-			conn.Close()
+	return listen(t, func(conn net.Conn) {
+		if name, ok := socksGreet(conn); ok {
+			asked <- name
+			pass(conn, to)
 		}
-	}()
-	return l.Addr().String()
+	})
 }
 
 func socksGreet(conn net.Conn) (asked string, ok bool) {

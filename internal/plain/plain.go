@@ -27,23 +27,13 @@ func Tail(s string, n int) string {
 
 // IsLineEnd includes what only some programs take for the end of a line.
 func IsLineEnd(r rune) bool {
-	switch r {
-	case '\n', '\r', '\v', '\f', '\u0085', '\u2028', '\u2029':
-		return true
-	}
-	return false
+	return '\n' <= r && r <= '\r' || r == '\u0085' || r == '\u2028' || r == '\u2029'
 }
 
 // IsInvisible names bidirectional controls, zero-width characters, soft hyphens, tags and
 // supplementary variation selectors: they reorder or hide what a person reads. The joiners
 // are not among them, because scripts and emoji need them.
 func IsInvisible(r rune) bool {
-	switch {
-	case r == '\u061c', r == '\u200b', r == '\u200e', r == '\u200f', r == '\ufeff', r == '\u00ad',
-		'\u202a' <= r && r <= '\u202e',
-		'\u2060' <= r && r <= '\u206f',
-		0xe0000 <= r && r <= 0xe0fff:
-		return true
-	}
-	return false
+	return r == '\u061c' || r == '\u200b' || r == '\u200e' || r == '\u200f' || r == '\ufeff' || r == '\u00ad' ||
+		'\u202a' <= r && r <= '\u202e' || '\u2060' <= r && r <= '\u206f' || 0xe0000 <= r && r <= 0xe0fff
 }
