@@ -14,17 +14,10 @@ type Kind string
 
 // The strategies.
 const (
-	// Fixed always answers Input.Model.
-	Fixed Kind = "fixed"
-	// CostOptimized buys the middle tier, the best one after trouble, and the
-	// cheapest while all goes well. It is the default.
-	CostOptimized Kind = "cost-optimized"
-	// Escalate starts at the cheapest tier and only goes up; the one way down
-	// is a hint.
-	Escalate Kind = "escalate"
-	// PlanThenExecute buys the best tier for the first iteration and the
-	// middle one for all others.
-	PlanThenExecute Kind = "plan-then-execute"
+	Fixed           Kind = "fixed"             // always Input.Model
+	CostOptimized   Kind = "cost-optimized"    // the middle tier, the best after trouble, the cheapest while all goes well; the default
+	Escalate        Kind = "escalate"          // starts at the cheapest tier and only goes up; the one way down is a hint
+	PlanThenExecute Kind = "plan-then-execute" // the best tier for the first iteration, the middle one for all others
 )
 
 // Kinds returns all strategies, in the order in which help lists them.
@@ -67,18 +60,14 @@ func (k Kind) choose(in Input) (model, reason string) {
 	case Escalate:
 		tier, reason = escalate(in)
 	case PlanThenExecute:
-		tier, reason = planThenExecute(in)
+		tier, reason = Sonnet, "later iterations execute"
+		if in.Iteration <= 1 {
+			tier, reason = Opus, "the first iteration plans"
+		}
 	default:
 		tier, reason = costOptimized(in)
 	}
 	return string(tier), reason
-}
-
-func planThenExecute(in Input) (Tier, string) {
-	if in.Iteration <= 1 {
-		return Opus, "the first iteration plans"
-	}
-	return Sonnet, "later iterations execute"
 }
 
 const (
@@ -132,7 +121,7 @@ const hopeless = 2
 func escalate(in Input) (Tier, string) {
 	level, reason := Haiku, "no distress"
 	raise := func(to Tier, why string) {
-		if higher(level, to) != level {
+		if to.rank() > level.rank() {
 			level, reason = to, why
 		}
 	}
@@ -184,26 +173,18 @@ func signal(word string) distress {
 	return calm
 }
 
-// negation reports whether a word takes back the signal right after it, as in
-// "no regression".
-func negation(word string) bool { return slices.Contains([]string{"no", "without", "zero", "0"}, word) }
-
 // heard returns the worst signal among the whole words of a note and the word
 // it came from: "debug" and "error_code" are no signals, "Bug:" is one.
 func heard(notes string) (worst distress, word string) {
-	previous := ""
-	for _, field := range strings.FieldsFunc(notes, notInWord) {
-		w := strings.ToLower(field)
-		if d := signal(w); d > worst && !negation(previous) {
+	negated := false // as in "no regression"
+	notInWord := func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	for w := range strings.FieldsFuncSeq(strings.ToLower(notes), notInWord) {
+		if d := signal(w); d > worst && !negated {
 			worst, word = d, w
 		}
-		previous = w
+		negated = slices.Contains([]string{"no", "without", "zero", "0"}, w)
 	}
 	return worst, word
-}
-
-func notInWord(r rune) bool {
-	return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 
 // assess returns how much distress an attempt shows, by its outcome and by its

@@ -16,59 +16,34 @@ import (
 // Input is everything a choice depends on. Its zero value asks for the first
 // iteration of a run with the default strategy.
 type Input struct {
-	// Kind is the strategy. Empty means Fixed when Model is set and
-	// CostOptimized otherwise.
-	Kind Kind
-	// Model is what Fixed always answers, a tier or a name; empty leaves the
-	// agent its own default. Other strategies ignore it.
-	Model string
-	// Pinned is the model that a person gave to this one task. It wins over
-	// the strategy, over a hint and over the budget.
-	Pinned string
-	// Hint is the <next-model> of the iteration before this one, already known
-	// to be a tier or a name that the agent offers.
-	Hint string
-	// Iteration counts the iterations of the run from 1.
-	Iteration int
-	// Task is the ID of the task about to run, Retries how often its
-	// verification has sent it back.
-	Task    string
-	Retries int
-	// Above is a tier that was not enough for this task: a stronger one is
-	// chosen, if there is one and a person did not name the model.
-	Above Tier
-	// History holds the attempts in scope, oldest first.
-	History []Attempt
-	// Used is the share of the tightest budget already spent: 0 for none, 1
-	// for all of it.
-	Used float64
+	Kind      Kind      // empty means Fixed when Model is set and CostOptimized otherwise
+	Model     string    // what Fixed answers, a tier or a name; empty leaves the agent its own default
+	Pinned    string    // given to this task by a person; wins over strategy, hint and budget
+	Hint      string    // the <next-model> of the iteration before, a tier or a name that the agent offers
+	Iteration int       // of the run, from 1
+	Task      string    // the ID of the task about to run
+	Retries   int       // how often its verification has sent it back
+	Above     Tier      // was not enough for this task: a stronger tier is chosen, if there is one
+	History   []Attempt // those in scope, oldest first
+	Used      float64   // the share of the tightest budget already spent: 1 for all of it
 }
 
 // Attempt is what one earlier iteration came to.
 type Attempt struct {
 	Task    string
 	Outcome event.AttemptOutcome
-	// Tier is what the strategy chose for it; empty when a person did, or when
-	// nobody knows any more.
-	Tier Tier
-	// Hint is the <next-model> it ended with.
-	Hint string
-	// Notes is its journal entry, where whole-word signals are looked for.
-	Notes string
+	Tier    Tier   // what the strategy chose; empty when a person did, or when nobody knows any more
+	Hint    string // the <next-model> it ended with
+	Notes   string // its journal entry, where whole-word signals are looked for
 }
 
 // Choice is the model for one iteration and why.
 type Choice struct {
-	// Model is a tier or a name, and empty for the agent's own default.
-	Model string
-	// Tier is Model when Model is a tier, and empty otherwise.
-	Tier Tier
-	// Reason says in one line what decided.
-	Reason string
-	// Overrode is what the strategy would have chosen when a hint changed it.
-	Overrode string
-	// Uncapped is what would have been chosen but for the budget.
-	Uncapped string
+	Model    string // a tier or a name; empty for the agent's own default
+	Tier     Tier   // Model, if that is a tier
+	Reason   string // what decided, in one line
+	Overrode string // what the strategy would have chosen without the hint
+	Uncapped string // what would have been chosen but for the budget
 }
 
 // Next chooses the model of the next iteration. It answers for every input,
@@ -112,17 +87,11 @@ func unhinted(in Input) Choice {
 }
 
 func choose(model, reason string) Choice {
-	tier, _ := ParseTier(model)
-	return Choice{Model: normal(model), Tier: tier, Reason: reason}
-}
-
-// normal writes a tier the way the constants do and leaves names alone, whose
-// case may matter to the agent.
-func normal(model string) string {
-	if tier, ok := ParseTier(model); ok {
-		return string(tier)
+	tier, ok := ParseTier(model)
+	if ok { // a name is left alone: its case may matter to the agent
+		model = string(tier)
 	}
-	return model
+	return Choice{Model: model, Tier: tier, Reason: reason}
 }
 
 // Tier is a class of model by price and ability.
@@ -151,13 +120,6 @@ func ParseTier(s string) (Tier, bool) {
 
 // rank orders tiers by price; what is no tier comes before all of them.
 func (t Tier) rank() int { return slices.Index(Tiers(), t) }
-
-func higher(a, b Tier) Tier {
-	if a.rank() >= b.rank() {
-		return a
-	}
-	return b
-}
 
 // raised lifts a choice above a tier that was not enough.
 func raised(c Choice, above Tier) Choice {

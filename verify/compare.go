@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"strings"
 
@@ -43,12 +44,7 @@ func Worse(before, now Result) bool {
 		return true
 	}
 	known := strings.Split(before.Failures, "\n")
-	for failure := range strings.SplitSeq(now.Failures, "\n") {
-		if !slices.Contains(known, failure) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Split(now.Failures, "\n"), func(failure string) bool { return !slices.Contains(known, failure) })
 }
 
 const (
@@ -71,8 +67,6 @@ func marked(text []byte) bool {
 	return slices.ContainsFunc(marks, func(mark []byte) bool { return bytes.Contains(text, mark) })
 }
 
-func dull(text []byte) bool { return bytes.IndexByte(text, ':') < 0 && !marked(text) }
-
 // failures collects the lines that name one. Numbers differ from run to run and
 // say nothing, so they are left out.
 type failures struct {
@@ -85,7 +79,7 @@ func (f *failures) add(p []byte) {
 		p = f.take(p)
 	}
 	// A flood without anything of interest is not cut into lines.
-	if i := bytes.LastIndexByte(p, '\n'); i >= 0 && dull(p) {
+	if i := bytes.LastIndexByte(p, '\n'); i >= 0 && bytes.IndexByte(p, ':') < 0 && !marked(p) {
 		p = p[i+1:]
 	}
 	for len(p) > 0 {
@@ -96,17 +90,11 @@ func (f *failures) add(p []byte) {
 // take takes in one line, or what there is of it, and returns the rest.
 func (f *failures) take(p []byte) []byte {
 	line, rest, ended := bytes.Cut(p, []byte("\n"))
-	f.begin(line)
+	f.line = append(f.line, line[:min(len(line), maxFailureLine-len(f.line))]...)
 	if ended {
 		f.end()
 	}
 	return rest
-}
-
-func (f *failures) begin(p []byte) {
-	if room := maxFailureLine - len(f.line); room > 0 {
-		f.line = append(f.line, p[:min(len(p), room)]...)
-	}
 }
 
 func (f *failures) end() {
@@ -124,10 +112,5 @@ func (f *failures) end() {
 
 func (f *failures) String() string {
 	f.end()
-	lines := make([]string, 0, len(f.seen))
-	for line := range f.seen {
-		lines = append(lines, line)
-	}
-	slices.Sort(lines)
-	return strings.Join(lines, "\n")
+	return strings.Join(slices.Sorted(maps.Keys(f.seen)), "\n")
 }

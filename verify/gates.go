@@ -3,6 +3,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,12 +85,7 @@ func (g Gates) Run(ctx context.Context, command string, log io.Writer) (Result, 
 	return res, nil
 }
 
-func (g Gates) timeout() time.Duration {
-	if g.Timeout == 0 {
-		return 10 * time.Minute
-	}
-	return g.Timeout
-}
+func (g Gates) timeout() time.Duration { return cmp.Or(g.Timeout, 10*time.Minute) }
 
 // await returns when the gate has ended, by itself or by us.
 func (g Gates) await(ctx context.Context, p *proc.Process) (timedOut bool, err error) {

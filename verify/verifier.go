@@ -1,9 +1,11 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"ralph/acp"
 	"ralph/sigils"
@@ -64,12 +66,8 @@ func Ask(ctx context.Context, text string, open func(ctx context.Context, try in
 
 // unavailable reports whether the same would happen again.
 func unavailable(err error) bool {
-	for _, kind := range []acp.Kind{acp.NotFound, acp.CannotStart, acp.WrongVersion, acp.AuthRequired, acp.ModelUnknown, acp.RateLimited} {
-		if errors.Is(err, kind) {
-			return true
-		}
-	}
-	return false
+	kinds := []acp.Kind{acp.NotFound, acp.CannotStart, acp.WrongVersion, acp.AuthRequired, acp.ModelUnknown, acp.RateLimited}
+	return slices.ContainsFunc(kinds, func(kind acp.Kind) bool { return errors.Is(err, kind) })
 }
 
 func ask(ctx context.Context, verifier Verifier, text string) (Verdict, error) {
@@ -86,10 +84,7 @@ func ask(ctx context.Context, verifier Verifier, text string) (Verdict, error) {
 	set := scan.Set()
 	switch {
 	case set.VerifyFail: // wins over a pass
-		v.Given, v.Reason = true, set.VerifyReason
-		if v.Reason == "" {
-			v.Reason = "the verifying agent gave no reason"
-		}
+		v.Given, v.Reason = true, cmp.Or(set.VerifyReason, "the verifying agent gave no reason")
 	case set.VerifyPass:
 		v.Given, v.Pass = true, true
 	default:

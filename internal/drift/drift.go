@@ -5,6 +5,7 @@ package drift
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -143,20 +144,19 @@ func (s *Stats) Started() { s.working++ }
 // Ended notes what came of a call. A result that was not there before is news.
 func (s *Stats) Ended(c Call, now time.Time) {
 	s.working = max(s.working-1, 0)
-	if c.Failed {
-		s.Failures++
-	} else {
+	s.Failures++
+	if !c.Failed {
 		s.Failures = 0
-	}
-	if !c.Failed && s.count(c) == 0 {
-		s.last = now
+		if s.count(c) == 0 {
+			s.last = now
+		}
 	}
 	if c.Input == "" {
 		return // who knows whether it is the same
 	}
 	s.recent = append(s.recent, c)
 	if len(s.recent) > window {
-		s.recent = append([]Call(nil), s.recent[len(s.recent)-window:]...)
+		s.recent = slices.Clone(s.recent[len(s.recent)-window:])
 	}
 }
 

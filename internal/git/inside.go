@@ -155,14 +155,6 @@ func (s *store) list(ctx context.Context, w *walk, name string) (string, error) 
 	return string(out), err
 }
 
-func (s *store) ignoring() []string {
-	options := []string{"--exclude-standard"}
-	if rules := filepath.Join(s.common, "info", "exclude"); s.inside != "" && exists(rules) {
-		options = append(options, "--exclude-from="+rules)
-	}
-	return options
-}
-
 // HeadTree names what the commits hold that are checked out in dir and in the
 // repositories inside it: the tree, if those hold nothing, or "" if there is no commit.
 func HeadTree(ctx context.Context, dir string, inside ...string) string {

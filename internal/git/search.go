@@ -175,9 +175,7 @@ func follow(file, prefix string) string {
 	if !ok || target == "" {
 		return ""
 	}
-	if !filepath.IsAbs(target) {
-		target = filepath.Join(filepath.Dir(file), target)
-	}
+	target = join(filepath.Dir(file), target)
 	if info, err := os.Stat(target); err != nil || !info.IsDir() {
 		return ""
 	}

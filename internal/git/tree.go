@@ -147,7 +147,10 @@ func (s *store) names(ctx context.Context, env, exclude []string) (names, reposi
 	for _, name := range exclude {
 		where = append(where, ":(exclude,literal)"+name)
 	}
-	args := append([]string{"ls-files", "-z", "--cached", "--others"}, s.ignoring()...)
+	args := []string{"ls-files", "-z", "--cached", "--others", "--exclude-standard"}
+	if rules := filepath.Join(s.common, "info", "exclude"); s.inside != "" && exists(rules) {
+		args = append(args, "--exclude-from="+rules)
+	}
 	out, err := s.git(ctx, env, nil, append(args, where...)...)
 	if err != nil {
 		return nil, nil, err
@@ -209,8 +212,7 @@ func (s *store) readable(name string) bool {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return true
 	case info.IsDir(): // a repository, if it is anything
-		_, err := os.Lstat(filepath.Join(path, ".git"))
-		return err == nil
+		return exists(filepath.Join(path, ".git"))
 	case !info.Mode().IsRegular():
 		return false
 	}
@@ -237,10 +239,11 @@ func (s *store) write(ctx context.Context, env []string) (string, error) {
 }
 
 func nulled(names []string) *strings.Reader {
-	if len(names) == 0 {
-		return strings.NewReader("")
+	var b strings.Builder
+	for _, name := range names {
+		b.WriteString(name + "\x00")
 	}
-	return strings.NewReader(strings.Join(names, "\x00") + "\x00")
+	return strings.NewReader(b.String())
 }
 
 // LargeFile is the size above which a file is not copied into a tree: a data set or a
@@ -253,21 +256,13 @@ type large struct {
 }
 
 func (s *store) split(names []string) (small []string, list []large) {
-	for i, name := range names {
+	for _, name := range names {
 		info, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(name)))
-		if err != nil || !info.Mode().IsRegular() || info.Size() <= LargeFile {
-			if list != nil {
-				small = append(small, name)
-			}
-			continue
+		if err == nil && info.Mode().IsRegular() && info.Size() > LargeFile {
+			list = append(list, large{name, info})
+		} else {
+			small = append(small, name)
 		}
-		if list == nil {
-			small = append(small, names[:i]...)
-		}
-		list = append(list, large{name, info})
-	}
-	if list == nil {
-		return names, nil
 	}
 	return small, list
 }

@@ -1,7 +1,6 @@
 package ratelimit
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -53,12 +52,6 @@ func (e *evidence) addText(text string, depth int) {
 	}
 	if e.status == 0 {
 		e.status = statusIn(text)
-	}
-}
-
-func (e *evidence) parse(data []byte) {
-	if len(data) <= maxData {
-		e.decode(bytes.NewReader(data), 0)
 	}
 }
 
@@ -150,12 +143,12 @@ func (e *evidence) time(key, value string) bool {
 // addTime notes a time. Of two that are worth the same the later counts; of the
 // windows the earlier, because only one of them is the one that was met.
 func (e *evidence) addTime(rank int, t time.Time) {
-	t = bound(t, e.now)
-	old := e.stated[rank]
-	if t.IsZero() || (!old.IsZero() && t.After(old) == (rank == byWindow)) {
-		return
+	if t.Sub(e.now) > Longest { // Sub saturates
+		t = e.now.Add(Longest)
 	}
-	e.stated[rank] = t
+	if old := e.stated[rank]; t.After(e.now) && (old.IsZero() || t.After(old) != (rank == byWindow)) {
+		e.stated[rank] = t
+	}
 }
 
 // timeKey says what a time under that key is worth, and whether a bare number
@@ -217,10 +210,7 @@ func squeeze(s string) string {
 
 // span is n units, at most a little more than Longest.
 func span(n float64, unit time.Duration) time.Duration {
-	if most := float64(Longest/unit) + 1; n > most {
-		n = most
-	}
-	return time.Duration(n * float64(unit))
+	return time.Duration(min(n, float64(Longest/unit)+1) * float64(unit))
 }
 
 // plain makes quotes and apostrophes ordinary ones.

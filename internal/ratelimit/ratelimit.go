@@ -5,6 +5,7 @@
 package ratelimit
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 	"strings"
@@ -42,23 +43,14 @@ func Recognise(text string, http int, data []byte, now time.Time, loc *time.Loca
 		e.loc = time.UTC
 	}
 	e.addText(text, 0)
-	e.parse(data)
+	if len(data) <= maxData {
+		e.decode(bytes.NewReader(data), 0)
+	}
 	kind, ok := e.classify()
 	if !ok {
 		return Limit{}, false
 	}
 	return Limit{Kind: kind, Until: e.until(), Reason: e.reason()}, true
-}
-
-func bound(t, now time.Time) time.Time {
-	switch {
-	case !t.After(now):
-		return time.Time{}
-	case t.Sub(now) > Longest: // Sub saturates
-		return now.Add(Longest)
-	default:
-		return t
-	}
 }
 
 func oneLine(text string, most int) string {

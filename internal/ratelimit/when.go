@@ -20,7 +20,7 @@ var (
 // find is the first time that a text tells, with the words that make it one.
 func find(text string, now time.Time, loc *time.Location) (time.Time, bool) {
 	if m := barred().FindStringSubmatch(text); m != nil {
-		return epoch(m[1])
+		return epoch(m[1]), true
 	}
 	for _, at := range anchors().FindAllStringIndex(text, 16) {
 		word := squeeze(text[at[0]:at[1]])
@@ -46,11 +46,9 @@ func find(text string, now time.Time, loc *time.Location) (time.Time, bool) {
 // a time of day.
 func moment(text string, now time.Time, loc *time.Location) (time.Time, bool) {
 	text = strings.TrimLeft(text, " \t\r\n")
-	if len(text) > 120 {
-		text = text[:120]
-	}
+	text = text[:min(len(text), 120)]
 	if m := digits().FindString(text); m != "" {
-		return epoch(m)
+		return epoch(m), true
 	}
 	if d, ok := duration(text); ok {
 		return now.Add(d), true
@@ -58,16 +56,12 @@ func moment(text string, now time.Time, loc *time.Location) (time.Time, bool) {
 	return clock(text, now, loc)
 }
 
-func epoch(text string) (time.Time, bool) {
-	n, err := strconv.ParseInt(text, 10, 64)
-	switch {
-	case err != nil:
-		return time.Time{}, false
-	case n >= 1e12:
-		return time.UnixMilli(n), true
-	default:
-		return time.Unix(n, 0), true
+func epoch(text string) time.Time {
+	n := int64(atoi(text))
+	if n >= 1e12 {
+		return time.UnixMilli(n)
 	}
+	return time.Unix(n, 0)
 }
 
 var units = map[string]time.Duration{
@@ -85,10 +79,7 @@ func duration(text string) (time.Duration, bool) {
 	for parts < 8 {
 		rest := text
 		if parts > 0 {
-			rest = strings.TrimLeft(rest, " \t\r\n,")
-			if after, ok := strings.CutPrefix(rest, "and "); ok {
-				rest = after
-			}
+			rest = strings.TrimPrefix(strings.TrimLeft(rest, " \t\r\n,"), "and ")
 		}
 		count, after, ok := quantity(rest)
 		if !ok {
@@ -121,12 +112,7 @@ func quantity(text string) (n float64, rest string, ok bool) {
 }
 
 func letters(text string) string {
-	for i := range len(text) {
-		if c := text[i] | 0x20; c < 'a' || c > 'z' {
-			return text[:i]
-		}
-	}
-	return text
+	return text[:len(text)-len(strings.TrimLeftFunc(text, func(r rune) bool { return 'a' <= r|0x20 && r|0x20 <= 'z' }))]
 }
 
 // late is how long after a time of day it is taken for that one and not for the
@@ -283,12 +269,8 @@ func atoi(s string) int {
 }
 
 func monthOf(name string) time.Month {
-	for m := time.January; m <= time.December; m++ {
-		if strings.EqualFold(m.String()[:3], name[:3]) {
-			return m
-		}
-	}
-	return 0
+	t, _ := time.Parse("Jan", name[:3]) // in any case; all callers matched a month
+	return t.Month()
 }
 
 var (

@@ -3,6 +3,7 @@ package tamper
 import (
 	"go/build"
 	"io"
+	"path"
 	"runtime"
 	"strings"
 
@@ -113,10 +114,6 @@ func goBuilds(file, text string) bool {
 		GOOS: runtime.GOOS, GOARCH: runtime.GOARCH, Compiler: "gc", CgoEnabled: true, ReleaseTags: build.Default.ReleaseTags,
 		OpenFile: func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil },
 	}
-	dir, name := "", file
-	if i := strings.LastIndexByte(file, '/'); i >= 0 {
-		dir, name = file[:i], file[i+1:]
-	}
-	match, err := ctx.MatchFile(dir, name)
+	match, err := ctx.MatchFile(path.Split(file))
 	return match || err != nil
 }
