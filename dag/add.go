@@ -83,7 +83,7 @@ func (g *Graph) Add(t NewTask) (string, error) {
 func (g *Graph) insert(t NewTask, parent Task, feature int64) (n int64, id string, err error) {
 	id, err = g.withFreeID("t-", "", func(id string) error {
 		return g.tx.Exec(insertSQL, ":id", id, ":title", t.Title, ":description", t.Description,
-			":priority", t.Priority, ":parent", numberOrNull(parent.N), ":feature", numberOrNull(feature), ":kind", string(t.Kind),
+			":priority", t.Priority, ":parent", orNull(parent.N), ":feature", orNull(feature), ":kind", string(t.Kind),
 			":agent", orNull(t.Agent), ":model", orNull(t.Model), ":gates", listJSON(t.Gates),
 			":max_retries", t.MaxRetries, ":tampering", t.AllowTampering, ":now", g.millis(),
 			":held", parent.holds(), ":doomed", parent.Doomed || parent.Status == Failed)

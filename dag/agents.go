@@ -1,8 +1,6 @@
 package dag
 
-import (
-	"time"
-)
+import "time"
 
 // AgentLimit is a provider's limit: the agent is rate-limited until then.
 type AgentLimit struct {
@@ -91,7 +89,7 @@ func (g *Graph) Skipped(opts ClaimOptions) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	n, err := g.number(query, append(args, ":doomed", opts.mostDoomed())...)
+	n, err := g.number(query, append(args, ":doomed", opts.KeepGoing)...)
 	return n > 0, err
 }
 

@@ -2,7 +2,9 @@ package dag
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"ralph/event"
@@ -167,22 +169,11 @@ WHERE id = :id;`
 // NoteAttempt stores what became known. It needs no claim: what an attempt cost
 // is true even if its task was taken away meanwhile.
 func (g *Graph) NoteAttempt(id string, n Note) error {
-	var files, gates, drift any
-	if n.Drift != nil {
-		drift = g.said(listJSON(n.Drift))
-	}
-	if n.Files != nil {
-		files = g.said(listJSON(n.Files))
-	}
-	if n.Gates != nil {
-		b, err := json.Marshal(n.Gates)
-		if err != nil {
-			return err
-		}
-		gates = g.said(string(b))
-	}
-	shares, err := sharesJSON(n.Shares)
-	if err != nil {
+	drift, err1 := listOrNull(n.Drift, g.said)
+	files, err2 := listOrNull(n.Files, g.said)
+	gates, err3 := listOrNull(n.Gates, g.said)
+	shares, err4 := listOrNull(n.Shares, strings.Clone)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return err
 	}
 	used, unknown := event.Usage{}, any(nil)
@@ -190,9 +181,9 @@ func (g *Graph) NoteAttempt(id string, n Note) error {
 		used, unknown = *n.Usage, n.Usage.Unknown
 	}
 	in, cached, out := used.Counts()
-	err = g.tx.Exec(noteSQL, ":id", id, ":phase", orNull(string(n.Phase)), ":agent", orNull(n.Agent), ":model", orNull(n.Model),
+	err := g.tx.Exec(noteSQL, ":id", id, ":phase", orNull(string(n.Phase)), ":agent", orNull(n.Agent), ":model", orNull(n.Model),
 		":effective", orNull(n.ModelEffective), ":session", orNull(n.Session), ":session_usd", n.SessionUSD, ":sandbox", orNull(n.Sandbox),
-		":pid", numberOrNull(n.AgentPID), ":pid_start", numberOrNull(n.AgentPIDStart), ":stop", orNull(n.StopReason),
+		":pid", orNull(n.AgentPID), ":pid_start", orNull(n.AgentPIDStart), ":stop", orNull(n.StopReason),
 		":verdict", orNull(g.said(n.Verdict)), ":tokens_in", in, ":tokens_cached", cached,
 		":tokens_out", out, ":cost", used.CostUSD, ":estimated", used.Estimated, ":unknown", unknown, ":shares", shares, ":drift", drift, ":files", files, ":base", orNull(n.Base), ":tree", orNull(n.Tree), ":tree_after", orNull(n.TreeAfter), ":gates", gates,
 		":transcript", orNull(n.Transcript), ":knowledge", orNull(g.said(n.Knowledge)))
@@ -200,6 +191,15 @@ func (g *Graph) NoteAttempt(id string, n Note) error {
 		err = fmt.Errorf("attempt %s: %w", id, ErrNotFound)
 	}
 	return err
+}
+
+// listOrNull is a list as it is stored; nil leaves what is stored as it is.
+func listOrNull[T any](list []T, redact func(string) string) (any, error) {
+	if list == nil {
+		return nil, nil
+	}
+	b, err := json.Marshal(list)
+	return redact(string(b)), err
 }
 
 const abandonAttemptSQL = `

@@ -136,7 +136,7 @@ func (g *Graph) claimQuery(opts ClaimOptions) (query string, args []any, err err
 	case opts.Scope.Task != "" && opts.Scope.Feature != "":
 		return "", nil, fmt.Errorf("%w: a scope is a task or a feature, not both", ErrRefused)
 	case opts.Scope.Task != "":
-		query, args = claimTreeSQL, []any{":task", opts.Scope.Task, ":doomed", opts.mostDoomed()}
+		query, args = claimTreeSQL, []any{":task", opts.Scope.Task, ":doomed", opts.KeepGoing}
 		if skips {
 			query = claimTreeSkipSQL
 		}
@@ -146,35 +146,18 @@ func (g *Graph) claimQuery(opts ClaimOptions) (query string, args []any, err err
 			return "", nil, err
 		}
 		args = []any{":feature", n}
-		query = choose(skips, opts.KeepGoing, claimFeatureSQL, claimFeatureSkipSQL, claimFeatureKeepGoingSQL, claimFeatureKeepGoingSkipSQL)
+		query = map[[2]bool]string{
+			{false, false}: claimFeatureSQL, {false, true}: claimFeatureKeepGoingSQL, {true, false}: claimFeatureSkipSQL, {true, true}: claimFeatureKeepGoingSkipSQL,
+		}[[2]bool{skips, opts.KeepGoing}]
 	default:
-		query = choose(skips, opts.KeepGoing, claimAllSQL, claimAllSkipSQL, claimAllKeepGoingSQL, claimAllKeepGoingSkipSQL)
+		query = map[[2]bool]string{
+			{false, false}: claimAllSQL, {false, true}: claimAllKeepGoingSQL, {true, false}: claimAllSkipSQL, {true, true}: claimAllKeepGoingSkipSQL,
+		}[[2]bool{skips, opts.KeepGoing}]
 	}
 	if skips {
 		args, err = g.skipArgs(args, opts.Skip)
 	}
 	return query, args, err
-}
-
-func choose(skips, keepsGoing bool, plain, skip, keepGoing, both string) string {
-	switch {
-	case skips && keepsGoing:
-		return both
-	case keepsGoing:
-		return keepGoing
-	case skips:
-		return skip
-	default:
-		return plain
-	}
-}
-
-// mostDoomed is the highest value of the column queue that is claimed.
-func (opts ClaimOptions) mostDoomed() int {
-	if opts.KeepGoing {
-		return 1
-	}
-	return 0
 }
 
 func (g *Graph) skipArgs(args []any, s Skip) ([]any, error) {

@@ -71,35 +71,27 @@ const pauseSQL = `UPDATE tasks SET paused = :paused, updated_at = :now WHERE n =
 
 // Pause keeps a task, and all that lies below it, from being claimed until it is
 // resumed. An attempt that is under way goes on.
-func (g *Graph) Pause(id string) error {
-	t, err := g.nodeByID(id)
-	if err != nil {
-		return err
-	}
-	if !isOpen(t.status) {
-		return fmt.Errorf("%w: %s is %s: there is nothing to pause", ErrRefused, t.id, t.status)
-	}
-	return g.setPaused(t, true, "paused by hand")
-}
+func (g *Graph) Pause(id string) error { return g.setPaused(id, true, "paused by hand") }
 
 // Resume lets a paused task run again.
-func (g *Graph) Resume(id string) error {
+func (g *Graph) Resume(id string) error { return g.setPaused(id, false, "resumed by hand") }
+
+func (g *Graph) setPaused(id string, paused bool, text string) error {
 	t, err := g.nodeByID(id)
 	if err != nil {
 		return err
 	}
-	return g.setPaused(t, false, "resumed by hand")
-}
-
-func (g *Graph) setPaused(t node, paused bool, text string) error {
+	if paused && !isOpen(t.status) {
+		return fmt.Errorf("%w: %s is %s: there is nothing to pause", ErrRefused, t.id, t.status)
+	}
 	if err := g.tx.Exec(pauseSQL, ":n", t.n, ":paused", paused, ":now", g.millis()); err != nil {
 		return err
 	}
-	if g.tx.Changes() == 0 {
-		if !paused {
-			return fmt.Errorf("%w: %s is not paused", ErrRefused, t.id)
-		}
+	switch {
+	case g.tx.Changes() == 0 && paused:
 		return nil
+	case g.tx.Changes() == 0:
+		return fmt.Errorf("%w: %s is not paused", ErrRefused, t.id)
 	}
 	if err := g.log(t.n, LogSystem, text); err != nil {
 		return err

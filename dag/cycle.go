@@ -162,6 +162,15 @@ func (f *frontier) trail(p point) []point {
 	return trail
 }
 
+// refuseCycle refuses an edge on which to would need from if from already needs to.
+func (g *Graph) refuseCycle(from, to point) error {
+	path, err := g.path(from, to)
+	if err != nil || path == nil {
+		return err
+	}
+	return g.cycle(append([]point{to}, path...))
+}
+
 func (g *Graph) cycle(path []point) error {
 	return newCycleError(path, func(n int64) (string, error) { t, err := g.node(n); return t.id, err })
 }

@@ -1,8 +1,6 @@
 package dag
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Link makes blocked wait for blocker. Doing so twice is the same as once; a
 // cycle, also one through parents, is refused with a *CycleError.
@@ -20,12 +18,8 @@ const (
 )
 
 func (g *Graph) link(blocker, blocked int64) error {
-	path, err := g.path(point{blocker, true}, point{blocked, false})
-	if err != nil {
+	if err := g.refuseCycle(point{blocker, true}, point{blocked, false}); err != nil {
 		return err
-	}
-	if path != nil {
-		return g.cycle(append([]point{{blocked, false}}, path...))
 	}
 	if err := g.tx.Exec(linkSQL, ":blocker", blocker, ":blocked", blocked); err != nil {
 		return err

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"zombiezen.com/go/sqlite"
-
 	"ralph/internal/lazyregexp"
 )
 
@@ -42,10 +40,10 @@ type Feature struct {
 func (f Feature) Total() int { return sum(f.Tasks) }
 
 // rollUp looks at groups too: one that is kept back keeps back its feature.
-func (f Feature) rollUp(stage string) FeatureStatus {
+func (f Feature) rollUp(stage FeatureStatus) FeatureStatus {
 	switch {
 	case f.Total() == 0:
-		return FeatureStatus(stage)
+		return stage
 	case f.Tasks[InProgress] > 0:
 		return FeatureRunning
 	case f.Tasks[Done] == f.Total() && f.Groups[Done] == sum(f.Groups):
@@ -124,15 +122,8 @@ func (g *Graph) Feature(typed string) (Feature, error) {
 func (g *Graph) Features() ([]Feature, error) { return g.features(featuresSQL) }
 
 func (g *Graph) features(query string, args ...any) ([]Feature, error) {
-	var list []Feature
-	var stages []string
-	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error {
-		r := row{stmt: stmt}
-		f := Feature{N: r.int64(), ID: r.text(), Name: r.text()}
-		stages = append(stages, r.text())
-		f.CreatedAt, f.UpdatedAt = r.time(), r.time()
-		list = append(list, f)
-		return r.err
+	list, err := collect(g, query, func(r *row) Feature {
+		return Feature{N: r.int64(), ID: r.text(), Name: r.text(), Status: FeatureStatus(r.text()), CreatedAt: r.time(), UpdatedAt: r.time()}
 	}, args...)
 	if err != nil {
 		return nil, err
@@ -142,7 +133,7 @@ func (g *Graph) features(query string, args ...any) ([]Feature, error) {
 		if f.Tasks, f.Groups, err = g.countStatuses(tallyFeatureSQL, groupsFeatureSQL, ":feature", f.N); err != nil {
 			return nil, err
 		}
-		f.Status = f.rollUp(stages[i])
+		f.Status = f.rollUp(f.Status)
 	}
 	return list, nil
 }
@@ -180,4 +171,67 @@ func sortByClaim(list []Task) {
 	slices.SortFunc(list, func(a, b Task) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.N, b.N))
 	})
+}
+
+const stageSQL = `UPDATE features SET stage = :stage, updated_at = :now WHERE n = :n;`
+
+// SetStage says how far the planning of a feature came: draft or planned. It shows
+// while there are no tasks; with tasks, they say where the feature stands.
+func (g *Graph) SetStage(name string, stage FeatureStatus) error {
+	if stage != FeatureDraft && stage != FeaturePlanned {
+		return fmt.Errorf("%w: planning is draft or planned, not %q", ErrRefused, stage)
+	}
+	n, err := g.featureNumber(name)
+	if err != nil {
+		return err
+	}
+	return g.tx.Exec(stageSQL, ":n", n, ":stage", string(stage), ":now", g.millis())
+}
+
+// ClearFeature removes all tasks of a feature and keeps the feature. While one of
+// them runs it is refused: its agent would work for nothing.
+func (g *Graph) ClearFeature(name string) error {
+	f, err := g.Feature(name)
+	if err != nil {
+		return err
+	}
+	if running := f.Tasks[InProgress]; running > 0 {
+		return fmt.Errorf("%w: %d of its tasks are running", ErrRefused, running)
+	}
+	return g.clearFeature(f.N)
+}
+
+func (g *Graph) clearFeature(n int64) error {
+	roots, err := g.numbers(featureRootsSQL, ":n", n)
+	if err != nil {
+		return err
+	}
+	for _, root := range roots {
+		if err := g.deleteTree(root); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	featureGatesSQL    = `SELECT gates FROM features WHERE name = :name;`
+	setFeatureGatesSQL = `UPDATE features SET gates = :gates, updated_at = :now WHERE n = :n;`
+)
+
+// FeatureGates lists the commands that check every task of a feature.
+func (g *Graph) FeatureGates(name string) ([]string, error) {
+	return one(g, featureGatesSQL, decode[string], ":name", name)
+}
+
+// SetFeatureGates replaces the commands that check every task of a feature.
+func (g *Graph) SetFeatureGates(name string, gates []string) error {
+	n, err := g.featureNumber(name)
+	if err != nil {
+		return err
+	}
+	if err := checkText("x", "", gates); err != nil {
+		return err
+	}
+	return g.tx.Exec(setFeatureGatesSQL, ":n", n, ":gates", listJSON(gates), ":now", g.millis())
 }

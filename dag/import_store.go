@@ -92,7 +92,7 @@ func (b *batch) storeTask(i int, features map[string]int64) error {
 	t.id, err = g.withFreeID("t-", wish, func(id string) error {
 		return g.tx.Exec(importSQL, ":n", t.n, ":id", id, ":title", s.Title, ":description", s.Description,
 			":status", string(t.status), ":priority", s.Priority, ":parent", parent,
-			":feature", numberOrNull(features[t.feature]), ":kind", string(cmp.Or(s.Kind, Work)), ":agent", orNull(s.Agent),
+			":feature", orNull(features[t.feature]), ":kind", string(cmp.Or(s.Kind, Work)), ":agent", orNull(s.Agent),
 			":model", orNull(s.Model), ":gates", listJSON(s.Gates), ":max_retries", s.MaxRetries,
 			":tampering", s.AllowTampering,
 			":retries", s.Retries, ":verification", orNull(s.Verification), ":now", g.millis(), ":finished", finished,

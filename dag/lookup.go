@@ -144,12 +144,16 @@ func (g *Graph) ready(f Filter, feature int64) ([]Task, error) {
 	if limit == 0 {
 		limit = -1
 	}
-	due, err := g.tasks(dueSQL, ":now", g.millis(), ":doomed", g.mostDoomed())
+	due, err := g.tasks(dueSQL, ":now", g.millis(), ":doomed", g.keeps)
 	if err != nil {
 		return nil, err
 	}
+	queues := []int{0, 1} // ready, and kept back by a failed ancestor only
+	if !g.keeps {
+		queues = queues[:1]
+	}
 	var list []Task
-	for queue := range g.mostDoomed() + 1 {
+	for _, queue := range queues {
 		query, args := readySQL, []any{":limit", limit, ":queue", queue}
 		if feature != 0 {
 			query, args = readyFeatureSQL, append(args, ":feature", feature)

@@ -1,10 +1,6 @@
 package dag
 
-import (
-	"fmt"
-
-	"zombiezen.com/go/sqlite"
-)
+import "fmt"
 
 // node is the part of a task that transitions look at.
 type node struct {
@@ -20,7 +16,10 @@ type node struct {
 
 const nodeColumns = `n, parent, feature, id, status, children, open_deps, owner, generation`
 
-const nodeSQL = `SELECT ` + nodeColumns + ` FROM tasks WHERE n = :n;`
+const (
+	nodeSQL     = `SELECT ` + nodeColumns + ` FROM tasks WHERE n = :n;`
+	nodeByIDSQL = `SELECT ` + nodeColumns + ` FROM tasks WHERE id = :id;`
+)
 
 func scanNode(r *row) node {
 	return node{
@@ -30,11 +29,13 @@ func scanNode(r *row) node {
 }
 
 func (g *Graph) node(n int64) (node, error) {
-	t, err := one(g, nodeSQL, scanNode, ":n", n)
-	if err == nil && t.n == 0 {
-		err = fmt.Errorf("task %d: %w", n, ErrNotFound)
-	}
-	return t, err
+	found, err := collect(g, nodeSQL, scanNode, ":n", n)
+	return only(found, err, fmt.Sprint("task ", n))
+}
+
+func (g *Graph) nodeByID(id string) (node, error) {
+	found, err := collect(g, nodeByIDSQL, scanNode, ":id", id)
+	return only(found, err, "task "+id)
 }
 
 // moveSQL ends any claim, because only Claim itself makes one. Taking a running
@@ -67,10 +68,7 @@ func (g *Graph) move(t node, to Status, by Trigger) error {
 	if !isOpen(to) {
 		finished = g.millis()
 	}
-	fence := 0
-	if t.status == InProgress && by != ByComplete && by != ByFail && by != ByRelease && by != ByRetry {
-		fence = 1
-	}
+	fence := t.status == InProgress && by != ByComplete && by != ByFail && by != ByRelease && by != ByRetry
 	err := g.tx.Exec(moveSQL, ":to", string(to), ":fence", fence, ":now", g.millis(), ":finished", finished,
 		":n", t.n, ":from", string(t.status), ":generation", t.generation)
 	if err != nil {
@@ -79,7 +77,7 @@ func (g *Graph) move(t node, to Status, by Trigger) error {
 	if g.tx.Changes() != 1 {
 		return fmt.Errorf("%w: %s changed meanwhile", ErrLost, t.id)
 	}
-	if fence == 1 {
+	if fence {
 		if err := g.tx.Exec(takenSQL, ":n", t.n, ":now", g.millis(), ":reason", "taken away: "+string(by)); err != nil {
 			return err
 		}
@@ -103,7 +101,7 @@ func stops(s Status) bool { return s == Failed || s == Blocked }
 const dependentsSQL = `
 UPDATE tasks SET open_deps = open_deps + :by
 FROM dependencies e WHERE e.blocker = +:n AND tasks.n = +e.blocked
-RETURNING tasks.n, children, open_deps;`
+RETURNING tasks.n, children > 0 AND open_deps = (:by > 0);`
 
 // recountDependents tells those who wait for the task that it is done, or that
 // it no longer is.
@@ -112,23 +110,11 @@ func (g *Graph) recountDependents(n int64, done bool) error {
 	if done {
 		by = -1
 	}
-	var turned []int64 // groups that began or ceased to wait
-	err := g.tx.Each(dependentsSQL, func(stmt *sqlite.Stmt) error {
-		children, open := stmt.ColumnInt(1), stmt.ColumnInt(2)
-		if children > 0 && ((done && open == 0) || (!done && open == 1)) {
-			turned = append(turned, stmt.ColumnInt64(0))
-		}
-		return nil
-	}, ":by", by, ":n", n)
+	turned, err := g.groups(dependentsSQL, ":by", by, ":n", n) // those that began or ceased to wait
 	if err != nil {
 		return err
 	}
-	for _, group := range turned {
-		if err := g.flagDescendants(group); err != nil {
-			return err
-		}
-	}
-	return nil
+	return g.flagDescendants(turned...)
 }
 
 // holds says of a task p that it keeps back all below it, whatever a run does about
@@ -153,6 +139,11 @@ WITH RECURSIVE d (n, held, doomed) AS (
 )
 UPDATE tasks SET held = d.held, doomed = d.doomed FROM d WHERE tasks.n = +d.n;`
 
-func (g *Graph) flagDescendants(n int64) error {
-	return g.tx.Exec(flagSQL, ":n", n)
+func (g *Graph) flagDescendants(tasks ...int64) error {
+	for _, n := range tasks {
+		if err := g.tx.Exec(flagSQL, ":n", n); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,8 +1,6 @@
 package dag
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Finish is a person's word that a task is done. A group is done when its
 // subtasks are, and not before.
@@ -165,14 +163,4 @@ func (g *Graph) ResetFailed(id string) ([]string, error) {
 		reset = append(reset, t.id)
 	}
 	return reset, nil
-}
-
-const nodeByIDSQL = `SELECT ` + nodeColumns + ` FROM tasks WHERE id = :id;`
-
-func (g *Graph) nodeByID(id string) (node, error) {
-	t, err := one(g, nodeByIDSQL, scanNode, ":id", id)
-	if err == nil && t.n == 0 {
-		err = fmt.Errorf("task %s: %w", id, ErrNotFound)
-	}
-	return t, err
 }

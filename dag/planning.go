@@ -34,7 +34,7 @@ func (g *Graph) BeginPlanning(p *Planning) error {
 		return err
 	}
 	p.ID, p.StartedAt, p.Unknown = g.newID("p-"), g.now.UTC().Truncate(time.Millisecond), true
-	return g.tx.Exec(beginPlanningSQL, ":id", p.ID, ":step", p.Step, ":feature", numberOrNull(feature), ":name", orNull(p.Feature), ":agent", orNull(p.Agent),
+	return g.tx.Exec(beginPlanningSQL, ":id", p.ID, ":step", p.Step, ":feature", orNull(feature), ":name", orNull(p.Feature), ":agent", orNull(p.Agent),
 		":model", orNull(p.Model), ":effective", orNull(p.ModelEffective), ":now", g.millis())
 }
 

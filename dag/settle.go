@@ -185,3 +185,22 @@ ORDER BY n LIMIT 20;`
 func (g *Graph) DoneByHand(since time.Time) ([]string, error) {
 	return collect(g, doneByHandSQL, (*row).text, ":since", since.UnixMilli())
 }
+
+const (
+	baseSQL    = `SELECT base FROM tasks WHERE id = :id;`
+	setBaseSQL = `UPDATE tasks SET base = :base WHERE id = :id AND owner = :owner AND generation = :generation;`
+)
+
+// Base is what the first attempt since the last reset found, "" before there was one.
+func (g *Graph) Base(id string) (string, error) {
+	return one(g, baseSQL, (*row).text, ":id", id)
+}
+
+// SetBase stores what a claimed task found when it began.
+func (g *Graph) SetBase(c Claim, base string) error {
+	err := g.tx.Exec(setBaseSQL, ":base", base, ":id", c.Task.ID, ":owner", c.Owner, ":generation", c.Generation)
+	if err == nil && g.tx.Changes() != 1 {
+		err = fmt.Errorf("task %s: %w", c.Task.ID, ErrLost)
+	}
+	return err
+}

@@ -100,14 +100,6 @@ func (g *Graph) Tx() *db.Tx { return g.tx }
 // KeepsGoing says that a failed task does not keep back the others of its group.
 func (g *Graph) KeepsGoing() bool { return g.keeps }
 
-// mostDoomed is the highest value of the column queue that is ready.
-func (g *Graph) mostDoomed() int {
-	if g.keeps {
-		return 1
-	}
-	return 0
-}
-
 func (g *Graph) millis() int64 { return g.now.UnixMilli() }
 
 // number returns the first column of the first row, or 0.
@@ -120,8 +112,7 @@ func (g *Graph) numbers(query string, args ...any) ([]int64, error) {
 	return collect(g, query, (*row).int64, args...)
 }
 
-// groups returns the first column of those rows whose second one, the number of
-// children, is not 0.
+// groups returns the first column of those rows whose second one is not 0.
 func (g *Graph) groups(query string, args ...any) ([]int64, error) {
 	var ns []int64
 	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error {

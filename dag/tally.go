@@ -72,7 +72,7 @@ func (g *Graph) Tally(scope Scope) (Tally, error) {
 	if t.ByStatus, t.Groups, err = g.countStatuses(queries[0], queries[3], args...); err != nil {
 		return Tally{}, err
 	}
-	ready, err := g.number(queries[1], append(slices.Clone(args), ":doomed", g.mostDoomed())...)
+	ready, err := g.number(queries[1], append(slices.Clone(args), ":doomed", g.keeps)...)
 	if err != nil {
 		return Tally{}, err
 	}

@@ -192,10 +192,10 @@ func listJSON(list []string) string {
 	return string(b)
 }
 
-// orNull stores the empty string as NULL.
-func orNull(s string) any {
-	if s == "" {
+// orNull stores the zero value as NULL.
+func orNull[T comparable](v T) any {
+	if v == *new(T) {
 		return nil
 	}
-	return s
+	return v
 }

@@ -61,13 +61,8 @@ func (g *Graph) deleteTree(n int64) error {
 	if err := g.tx.Exec(deleteTreeSQL, ":n", n); err != nil {
 		return err
 	}
-	for _, blocked := range freed {
-		if err := g.flagDescendants(blocked); err != nil {
-			return err
-		}
-	}
-	if t.parent == 0 {
-		return nil
+	if err := g.flagDescendants(freed...); err != nil || t.parent == 0 {
+		return err
 	}
 	return g.dropChild(t.parent, t.status)
 }
@@ -118,14 +113,18 @@ func (g *Graph) Move(id, parentID string) error {
 	if p.n == t.parent {
 		return nil
 	}
-	if err := g.tx.Exec(reparentSQL, ":parent", numberOrNull(p.n), ":n", t.n, ":now", g.millis()); err != nil {
+	if err := g.tx.Exec(reparentSQL, ":parent", orNull(p.n), ":n", t.n, ":now", g.millis()); err != nil {
 		return err
 	}
 	if p.n != 0 {
-		if err := g.refuseCycleThrough(t.n, p.n); err != nil {
+		// The new edge is between the ends of the two, and between their starts.
+		if err := g.refuseCycle(point{t.n, true}, point{p.n, true}); err != nil {
 			return err
 		}
-		if err := g.tx.Exec(setFeatureSQL, ":n", t.n, ":feature", numberOrNull(p.feature)); err != nil {
+		if err := g.refuseCycle(point{p.n, false}, point{t.n, false}); err != nil {
+			return err
+		}
+		if err := g.tx.Exec(setFeatureSQL, ":n", t.n, ":feature", orNull(p.feature)); err != nil {
 			return err
 		}
 	}
@@ -143,26 +142,6 @@ func (g *Graph) Move(id, parentID string) error {
 		return err
 	}
 	return g.flagDescendants(t.n)
-}
-
-// refuseCycleThrough looks for a deadlock that uses the edge between a task and
-// the parent it just got.
-func (g *Graph) refuseCycleThrough(n, parent int64) error {
-	path, err := g.path(point{n, true}, point{parent, true})
-	if err != nil {
-		return err
-	}
-	if path != nil {
-		return g.cycle(append([]point{{parent, true}}, path...))
-	}
-	path, err = g.path(point{parent, false}, point{n, false})
-	if err != nil {
-		return err
-	}
-	if path != nil {
-		return g.cycle(append([]point{{n, false}}, path...))
-	}
-	return nil
 }
 
 const setFeatureSQL = subtree + `UPDATE tasks SET feature = :feature WHERE n IN (SELECT n FROM sub);`
@@ -184,7 +163,7 @@ func (g *Graph) SetFeature(id, name string) error {
 	if err != nil {
 		return err
 	}
-	return g.tx.Exec(setFeatureSQL, ":n", t.N, ":feature", numberOrNull(feature))
+	return g.tx.Exec(setFeatureSQL, ":n", t.N, ":feature", orNull(feature))
 }
 
 const (
@@ -234,12 +213,7 @@ func (g *Graph) ResetTree(id string) (int, error) {
 	if err := g.tx.Exec(reflagSQL, ":n", t.n); err != nil {
 		return 0, err
 	}
-	for _, n := range held {
-		if err := g.flagDescendants(n); err != nil {
-			return 0, err
-		}
-	}
-	return count, nil
+	return count, g.flagDescendants(held...)
 }
 
 // reflagSQL is flagSQL without pruning: after a whole subtree changed at once,
@@ -253,10 +227,3 @@ WITH RECURSIVE d (n, held, doomed) AS (
 )
 UPDATE tasks SET held = d.held, doomed = d.doomed FROM d
 WHERE tasks.n = +d.n AND (tasks.held <> d.held OR tasks.doomed <> d.doomed);`
-
-func numberOrNull(n int64) any {
-	if n == 0 {
-		return nil
-	}
-	return n
-}
