@@ -3,9 +3,7 @@ package dag_test
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -19,13 +17,7 @@ import (
 // the one of import, and the naive one whether that edge is a deadlock.
 func TestAllSearchesForCyclesAgree(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	var files atomic.Int64
-	rapid.Check(t, func(rt *rapid.T) {
-		w := openWorld(t.Context(), rt, filepath.Join(dir, fmt.Sprint(files.Add(1))))
-		defer w.close()
-		searchesAgree(rt, w)
-	})
+	checkWorlds(t, searchesAgree)
 }
 
 func searchesAgree(rt *rapid.T, w *world) {
@@ -137,15 +129,11 @@ func TestLongChains(t *testing.T) {
 	t.Parallel()
 	const length = 50_000 / scale
 	w := newWorld(t)
-	specs := make([]dag.Spec, length)
-	for i := range specs {
-		specs[i] = dag.Spec{Line: i + 1, Ref: fmt.Sprintf("t-%08d", i), Title: "link"}
+	specs, ids := w.importMany(length, func(specs []dag.Spec, i int) {
 		if i > 0 {
 			specs[i].After = []string{specs[i-1].Ref}
 		}
-	}
-	var ids []string
-	w.update(func(g *dag.Graph) (err error) { ids, err = g.Import(specs); return err })
+	})
 	err := w.try(func(g *dag.Graph) error { return g.Link(ids[length-1], ids[0]) })
 	if cycle := closedCycle(t, err); len(cycle.IDs) != length+1 {
 		t.Errorf("closing the chain: got a cycle of %d", len(cycle.IDs))
@@ -164,30 +152,24 @@ func TestDeepNesting(t *testing.T) {
 	t.Parallel()
 	const depth = 5_000 / scale
 	w := newWorld(t)
-	specs := make([]dag.Spec, depth)
-	for i := range specs {
-		specs[i] = dag.Spec{Line: i + 1, Ref: fmt.Sprintf("t-%08d", i), Title: fmt.Sprint("level ", i)}
+	_, ids := w.importMany(depth, func(specs []dag.Spec, i int) {
 		if i > 0 {
 			specs[i].Parent = specs[i-1].Ref
 		}
-	}
-	w.update(func(g *dag.Graph) error { _, err := g.Import(specs); return err })
-	w.plan("after after " + specs[0].Ref)
-	top, bottom := specs[0].Ref, fmt.Sprint("level ", depth-1)
-	w.ids[bottom] = specs[depth-1].Ref
+	})
+	w.plan("after after " + ids[0])
+	top, bottom := ids[0], fmt.Sprint("task ", depth-1)
+	w.ids[bottom] = ids[depth-1]
 	w.person(block, top)
 	w.wantReady()
 	w.person(unblock, top)
 	w.spoil(bottom)
-	w.wantTally(map[dag.Status]int{dag.Failed: 1, dag.Pending: 1})
-	w.wantGroups(map[dag.Status]int{dag.Failed: depth - 1})
+	w.wantTally(map[dag.Status]int{dag.Failed: 1, dag.Pending: 1}, map[dag.Status]int{dag.Failed: depth - 1})
 	w.person(reset, bottom)
-	w.wantTally(map[dag.Status]int{dag.Pending: 2})
-	w.wantGroups(map[dag.Status]int{dag.Pending: depth - 1})
+	w.wantTally(map[dag.Status]int{dag.Pending: 2}, map[dag.Status]int{dag.Pending: depth - 1})
 	w.wantReady(bottom)
 	w.work(bottom)
-	w.wantTally(map[dag.Status]int{dag.Done: 1, dag.Pending: 1})
-	w.wantGroups(map[dag.Status]int{dag.Done: depth - 1})
+	w.wantTally(map[dag.Status]int{dag.Done: 1, dag.Pending: 1}, map[dag.Status]int{dag.Done: depth - 1})
 	w.wantReady("after")
 	w.sound()
 	w.update(func(g *dag.Graph) error { return g.DeleteTree(top) })

@@ -49,7 +49,6 @@ func TestAFeatureRollsUpItsTasks(t *testing.T) {
 		want dag.FeatureStatus
 	}{
 		"without tasks it is a draft":            {func(w *world) { w.update(func(g *dag.Graph) error { return g.DeleteTree(w.id("group")) }) }, dag.FeatureDraft},
-		"planned, without tasks":                 {planned, dag.FeaturePlanned},
 		"nothing begun":                          {func(*world) {}, dag.FeatureReady},
 		"something blocked":                      {func(w *world) { w.person(block, "a") }, dag.FeatureReady},
 		"something runs":                         {func(w *world) { w.claim("a") }, dag.FeatureRunning},
@@ -72,15 +71,6 @@ func TestAFeatureRollsUpItsTasks(t *testing.T) {
 			w.wantFeature("f", test.want)
 		})
 	}
-}
-
-func planned(w *world) {
-	w.update(func(g *dag.Graph) error {
-		if err := g.DeleteTree(w.id("group")); err != nil {
-			return err
-		}
-		return g.SetStage("F", dag.FeaturePlanned)
-	})
 }
 
 func TestATaskHasItsParentsFeature(t *testing.T) {
@@ -124,6 +114,10 @@ func TestOnlyPlanningIsAStage(t *testing.T) {
 	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { return g.SetStage("nobody", dag.FeaturePlanned) })
 	w.update(func(g *dag.Graph) error { return g.SetStage("f", dag.FeaturePlanned) })
 	w.wantFeature("f", dag.FeatureReady)
+	w.claim("a")
+	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.ClearFeature("f") })
+	w.wantFeature("f", dag.FeatureRunning)
+	w.person(reset, "a")
 	w.update(func(g *dag.Graph) error { return g.ClearFeature("f") })
 	w.wantFeature("f", dag.FeaturePlanned)
 	w.update(func(g *dag.Graph) error { return g.SetStage("f", dag.FeatureDraft) })
@@ -131,22 +125,12 @@ func TestOnlyPlanningIsAStage(t *testing.T) {
 	w.sound()
 }
 
-func TestAFeatureThatRunsIsNotCleared(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.plan("group feature f", "a in group", "b in group")
-	w.claim("a")
-	w.refused(dag.ErrRefused, func(g *dag.Graph) error { return g.ClearFeature("f") })
-	w.wantFeature("f", dag.FeatureRunning)
-}
-
 func TestWhatAFeatureCostIsTheSumOfItsAttemptsThoseUnderWayToo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.plan("group feature f", "a in group", "b in group", "other feature g")
 	cost := func(feature string) *float64 {
-		var used dag.Usage
-		w.view(func(g *dag.Graph) (err error) { used, err = g.UsageOfFeature(feature, ""); return err })
+		used := get(w, func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfFeature(feature, "") })
 		return used.CostUSD
 	}
 	if got := cost("f"); got != nil {

@@ -9,10 +9,13 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 	"zombiezen.com/go/sqlite"
 
 	"ralph/dag"
@@ -132,6 +135,13 @@ func (w *world) view(fn func(*dag.Graph) error) {
 	}
 }
 
+// get reads one thing from the graph.
+func get[T any](w *world, read func(*dag.Graph) (T, error)) (got T) {
+	w.t.Helper()
+	w.view(func(g *dag.Graph) (err error) { got, err = read(g); return err })
+	return got
+}
+
 // refused tries what must be refused with that error and must change nothing.
 func (w *world) refused(want error, fn func(*dag.Graph) error) error {
 	w.t.Helper()
@@ -196,9 +206,7 @@ func (w *world) id(title string) string {
 
 func (w *world) task(title string) dag.Task {
 	w.t.Helper()
-	var t dag.Task
-	w.view(func(g *dag.Graph) (err error) { t, err = g.Task(w.id(title)); return err })
-	return t
+	return get(w, func(g *dag.Graph) (dag.Task, error) { return g.Task(w.id(title)) })
 }
 
 // wantStatuses compares the statuses of the titled tasks.
@@ -214,22 +222,21 @@ func (w *world) wantStatuses(want map[string]dag.Status) {
 // wantReady compares the titles of what is ready, in the order of claims.
 func (w *world) wantReady(want ...string) {
 	w.t.Helper()
-	var got []string
-	w.view(func(g *dag.Graph) error {
-		list, err := g.List(dag.Filter{Ready: true})
-		for _, t := range list {
-			got = append(got, t.Title)
-		}
-		return err
-	})
-	check.Equal(w.t, "ready", want, got)
+	check.Equal(w.t, "ready", want, w.list(dag.Filter{Ready: true}))
+}
+
+// list is the titles of what the filter lets pass.
+func (w *world) list(f dag.Filter) (titles []string) {
+	w.t.Helper()
+	for _, t := range get(w, func(g *dag.Graph) ([]dag.Task, error) { return g.List(f) }) {
+		titles = append(titles, t.Title)
+	}
+	return titles
 }
 
 func (w *world) wantFeature(name string, want dag.FeatureStatus) {
 	w.t.Helper()
-	var f dag.Feature
-	w.view(func(g *dag.Graph) (err error) { f, err = g.Feature(name); return err })
-	if f.Status != want {
+	if f := get(w, func(g *dag.Graph) (dag.Feature, error) { return g.Feature(name) }); f.Status != want {
 		w.t.Errorf("feature %s: got %s, want %s", name, f.Status, want)
 	}
 }
@@ -284,9 +291,7 @@ func (w *world) person(verb func(*dag.Graph, string) error, title string) {
 // leave lets the agents go that people took tasks from.
 func (w *world) leave() {
 	w.t.Helper()
-	var leaving map[string]string
-	w.view(func(g *dag.Graph) (err error) { leaving, err = g.Leaving(); return err })
-	for attempt := range leaving {
+	for attempt := range get(w, (*dag.Graph).Leaving) {
 		w.update(func(g *dag.Graph) error { return g.Left(attempt) })
 	}
 }
@@ -300,6 +305,37 @@ var (
 	block     = func(g *dag.Graph, id string) error { return g.Block(id, "") }
 	resetTree = func(g *dag.Graph, id string) error { _, err := g.ResetTree(id); return err }
 )
+
+// wantTally compares how many tasks and groups have each status.
+func (w *world) wantTally(tasks, groups map[dag.Status]int) {
+	w.t.Helper()
+	got := get(w, func(g *dag.Graph) (dag.Tally, error) { return g.Tally(dag.Scope{}) })
+	check.Equal(w.t, "tally", [2]map[dag.Status]int{tasks, groups}, [2]map[dag.Status]int{got.ByStatus, got.Groups}, cmpopts.EquateEmpty())
+}
+
+// importMany imports a plan of so many tasks, each changed by then, and returns it with their IDs.
+func (w *world) importMany(n int, then func(specs []dag.Spec, i int)) ([]dag.Spec, []string) {
+	w.t.Helper()
+	specs := make([]dag.Spec, n)
+	for i := range specs {
+		specs[i] = dag.Spec{Line: i + 1, Ref: fmt.Sprintf("t-%08d", i), Title: fmt.Sprint("task ", i)}
+		then(specs, i)
+	}
+	var ids []string
+	w.update(func(g *dag.Graph) (err error) { ids, err = g.Import(specs); return err })
+	return specs, ids
+}
+
+// checkWorlds draws worlds and holds each to what fn says.
+func checkWorlds(t *testing.T, fn func(*rapid.T, *world)) {
+	dir := t.TempDir()
+	var files atomic.Int64
+	rapid.Check(t, func(rt *rapid.T) {
+		w := openWorld(t.Context(), rt, filepath.Join(dir, fmt.Sprint(files.Add(1))))
+		defer w.close()
+		fn(rt, w)
+	})
+}
 
 // sound fails the test if anything derived or stored is wrong.
 func (w *world) sound() {

@@ -15,22 +15,11 @@ import (
 func TestReceiptsTellEverythingThatWasNoted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	var id string
-	w.update(func(g *dag.Graph) (err error) {
-		if _, err := g.AddFeature("login"); err != nil {
-			return err
-		}
-		id, err = g.Add(dag.NewTask{Title: "Build it", Feature: "login"})
-		return err
-	})
+	id := w.add(dag.NewTask{Title: "Build it", Feature: "login"})
 	in, cached, out, cost := int64(10), int64(20), int64(30), 0.5
 	var first string
 	for i := range 2 {
-		var c dag.Claim
-		w.update(func(g *dag.Graph) (err error) {
-			c, _, err = g.Claim(dag.ClaimOptions{Run: w.run, Lease: lease, Iteration: i + 1})
-			return err
-		})
+		c := w.take("Build it", dag.ClaimOptions{Iteration: i + 1})
 		w.pass(time.Minute)
 		w.update(func(g *dag.Graph) error {
 			err := g.NoteAttempt(c.Attempt, dag.Note{
@@ -105,20 +94,8 @@ func TestRunsAreFoundByPrefix(t *testing.T) {
 func TestAScopeListsItsTasksEvenWhenItIsGone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	var group, child, other string
-	w.update(func(g *dag.Graph) (err error) {
-		if _, err = g.AddFeature("login"); err != nil {
-			return err
-		}
-		if group, err = g.Add(dag.NewTask{Title: "group", Feature: "login"}); err != nil {
-			return err
-		}
-		if child, err = g.Add(dag.NewTask{Title: "child", Parent: group}); err != nil {
-			return err
-		}
-		other, err = g.Add(dag.NewTask{Title: "other", After: []string{group}})
-		return err
-	})
+	w.plan("group feature login", "child in group", "other after group")
+	group, child, other := w.id("group"), w.id("child"), w.id("other")
 	w.view(func(g *dag.Graph) error {
 		for name, tc := range map[string]struct {
 			scope dag.Scope
@@ -147,9 +124,5 @@ func TestAScopeListsItsTasksEvenWhenItIsGone(t *testing.T) {
 		return err
 	})
 	w.update(func(g *dag.Graph) error { return g.GiveUp(other, "no way") })
-	w.view(func(g *dag.Graph) error {
-		why, err := g.Failures()
-		check.Equal(t, "result", map[string]string{other: "no way"}, why)
-		return err
-	})
+	check.Equal(t, "failures", map[string]string{other: "no way"}, get(w, (*dag.Graph).Failures))
 }

@@ -89,31 +89,14 @@ func (b *batch) resolve(specs []Spec) error {
 	return b.verdict()
 }
 
-func (b *batch) link(i int, refs map[string]int) error {
+func (b *batch) link(i int, refs map[string]int) (err error) {
 	t := &b.tasks[i]
-	find := func(field, name string, in func(int), old func(Task)) error {
-		if ref, ok := refs[name]; ok {
-			in(ref)
-			return nil
-		}
-		task, err := b.old(name)
-		switch {
-		case err == nil:
-			old(task)
-		case errors.Is(err, ErrNotFound):
-			b.fault(i, fmt.Errorf("%s %q is neither a ref of this file nor a task", field, name))
-		default:
-			return err
-		}
-		return nil
-	}
 	if name := t.spec.Parent; name != "" {
-		err := find("parent", name, func(p int) {
-			t.parent = p
-			b.tasks[p].children = append(b.tasks[p].children, i)
-		}, func(old Task) { t.under = &old })
-		if err != nil {
+		if t.parent, t.under, err = b.find(i, refs, "parent", name); err != nil {
 			return err
+		}
+		if t.parent >= 0 {
+			b.tasks[t.parent].children = append(b.tasks[t.parent].children, i)
 		}
 	}
 	seen := make(map[string]bool, len(t.spec.After))
@@ -122,23 +105,37 @@ func (b *batch) link(i int, refs map[string]int) error {
 			continue
 		}
 		seen[name] = true
-		err := find("after", name, func(blocker int) { t.after = append(t.after, blocker) }, func(old Task) { t.afterOld = append(t.afterOld, old) })
-		if err != nil {
+		ref, old, err := b.find(i, refs, "after", name)
+		switch {
+		case err != nil:
 			return err
+		case ref >= 0:
+			t.after = append(t.after, ref)
+		case old != nil:
+			t.afterOld = append(t.afterOld, *old)
 		}
 	}
 	return nil
 }
 
-func (b *batch) old(id string) (Task, error) {
-	if t, ok := b.existing[id]; ok {
-		return t, nil
+// find returns the index of a task of the plan, or -1 and one that exists; if there is
+// neither, that is a fault of task i.
+func (b *batch) find(i int, refs map[string]int, field, name string) (int, *Task, error) {
+	if ref, ok := refs[name]; ok {
+		return ref, nil, nil
 	}
-	t, err := b.graph.Task(id)
-	if err == nil {
-		b.existing[id] = t
+	t, ok := b.existing[name]
+	if !ok {
+		var err error
+		if t, err = b.graph.Task(name); errors.Is(err, ErrNotFound) {
+			b.fault(i, fmt.Errorf("%s %q is neither a ref of this file nor a task", field, name))
+			return -1, nil, nil
+		} else if err != nil {
+			return -1, nil, err
+		}
+		b.existing[name] = t
 	}
-	return t, err
+	return -1, &t, nil
 }
 
 // inherit gives every task the feature of its topmost parent.
@@ -193,15 +190,11 @@ func (b *batch) rollUp([]Spec) error {
 		}
 	}
 	for i := range b.tasks {
-		if b.tasks[i].parent >= 0 {
-			continue
-		}
-		held, doomed := false, false
 		if old := b.tasks[i].under; old != nil {
-			held = old.holds()
-			doomed = old.Doomed || old.Status == Failed
+			b.flag(i, old.holds(), old.Doomed || old.Status == Failed)
+		} else if b.tasks[i].parent < 0 {
+			b.flag(i, false, false)
 		}
-		b.flag(i, held, doomed)
 	}
 	return nil
 }

@@ -30,13 +30,7 @@ func FuzzImport(f *testing.F) {
 // TestImportLaws is the same without a fuzzer.
 func TestImportLaws(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	var files atomic.Int64
-	rapid.Check(t, func(rt *rapid.T) {
-		w := openWorld(t.Context(), rt, filepath.Join(dir, fmt.Sprint(files.Add(1))))
-		defer w.close()
-		importLaws(rt, w)
-	})
+	checkWorlds(t, importLaws)
 }
 
 func importLaws(rt *rapid.T, w *world) {

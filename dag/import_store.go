@@ -1,6 +1,9 @@
 package dag
 
-import "cmp"
+import (
+	"cmp"
+	"errors"
+)
 
 const (
 	lastSQL   = `SELECT coalesce(max(n), 0) FROM tasks;`
@@ -55,16 +58,14 @@ func (b *batch) storeFeatures() (map[string]int64, error) {
 		if _, known := numbers[name]; known {
 			continue
 		}
-		n, err := b.graph.number(featureNumberSQL, ":name", name)
+		n, err := b.graph.featureNumber(name)
+		if errors.Is(err, ErrNotFound) {
+			var f Feature
+			f, err = b.graph.AddFeature(name)
+			n = f.N
+		}
 		if err != nil {
 			return nil, err
-		}
-		if n == 0 {
-			f, err := b.graph.AddFeature(name)
-			if err != nil {
-				return nil, err
-			}
-			n = f.N
 		}
 		numbers[name] = n
 	}
@@ -104,30 +105,23 @@ func (b *batch) storeTask(i int, features map[string]int64) error {
 // growParents counts the new children of tasks that existed before, and reopens
 // those that had ended if something new is to be done below them.
 func (b *batch) growParents() error {
-	type growth struct {
-		count int
-		open  bool
-	}
-	grown := map[int64]growth{}
-	var order []int64
+	count, child := map[int64]int{}, map[int64]Status{}
+	var parents []int64
 	for i := range b.tasks {
 		t := &b.tasks[i]
 		if t.under == nil {
 			continue
 		}
-		sum, known := grown[t.under.N]
-		if !known {
-			order = append(order, t.under.N)
+		n := t.under.N
+		if count[n]++; count[n] == 1 {
+			parents, child[n] = append(parents, n), Done
 		}
-		grown[t.under.N] = growth{sum.count + 1, sum.open || isOpen(t.status)}
+		if isOpen(t.status) {
+			child[n] = Pending
+		}
 	}
-	g := b.graph
-	for _, n := range order {
-		child := Done
-		if grown[n].open {
-			child = Pending
-		}
-		if err := g.addChildren(n, grown[n].count, child); err != nil {
+	for _, n := range parents {
+		if err := b.graph.addChildren(n, count[n], child[n]); err != nil {
 			return err
 		}
 	}

@@ -12,14 +12,8 @@ import (
 func TestResolveTakesAnyUnambiguousPrefix(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.update(func(g *dag.Graph) error {
-		var specs []dag.Spec
-		for _, id := range []string{"t-ab000001", "t-ab000002", "t-ac000000", "t-ad000000", "t-ae000000", "t-af000000"} {
-			specs = append(specs, dag.Spec{Line: 1, Ref: id, Title: id})
-		}
-		_, err := g.Import(specs)
-		return err
-	})
+	ids := []string{"t-ab000001", "t-ab000002", "t-ac000000", "t-ad000000", "t-ae000000", "t-af000000"}
+	w.importMany(len(ids), func(specs []dag.Spec, i int) { specs[i].Ref = ids[i] })
 	tests := map[string]struct {
 		typed, want string
 		err         error
@@ -73,15 +67,7 @@ func TestList(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			var got []string
-			w.view(func(g *dag.Graph) error {
-				list, err := g.List(test.filter)
-				for _, task := range list {
-					got = append(got, task.Title)
-				}
-				return err
-			})
-			check.Equal(t, "list", test.want, got)
+			check.Equal(t, "list", test.want, w.list(test.filter))
 		})
 	}
 	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { _, err := g.List(dag.Filter{Feature: "nobody"}); return err })

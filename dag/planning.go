@@ -77,10 +77,3 @@ SELECT 0, sum(tokens_in), sum(tokens_cached), sum(tokens_out), round(sum(cost_us
 	plannedFeatureSQL = plannedColumns + `WHERE feature = :feature;`
 	plannedSinceSQL   = plannedColumns + `WHERE started_at >= :since;`
 )
-
-func (u Usage) plus(v Usage) Usage {
-	u.Attempts += v.Attempts
-	u.Worked += v.Worked
-	u.Usage = u.Add(v.Usage)
-	return u
-}

@@ -39,8 +39,7 @@ func TestPlanningIsCountedForItsFeatureAndTheDay(t *testing.T) {
 		"of a day, or a part of it":     {func(g *dag.Graph) (dag.Usage, error) { return g.UsageSince(noon, "") }, dag.Usage{Usage: event.Usage{TokensIn: in, TokensOut: out, CostUSD: &cost, Estimated: true}, Worked: time.Minute}},
 		"of two sessions, one of which": {func(g *dag.Graph) (dag.Usage, error) { return g.UsageSince(start, "") }, dag.Usage{Usage: event.Usage{TokensIn: in, TokensOut: out, CostUSD: &cost, Estimated: true, Unknown: true}, Worked: time.Minute}},
 	} {
-		var got dag.Usage
-		w.view(func(g *dag.Graph) (err error) { got, err = tc.ask(g); return err })
+		got := get(w, func(g *dag.Graph) (dag.Usage, error) { return tc.ask(g) })
 		check.Equal(t, name, tc.want, got)
 	}
 	w.update(func(g *dag.Graph) error { return g.DeleteFeature("login") })
@@ -109,8 +108,7 @@ func TestSharesOfAnAttemptAreListedByAgentAndModel(t *testing.T) {
 	w.update(func(g *dag.Graph) error {
 		return g.NoteAttempt(c.Attempt, dag.Note{Agent: "x", Usage: &event.Usage{CostUSD: &all, Unknown: unknown}, Shares: shares})
 	})
-	var list []dag.Receipt
-	w.view(func(g *dag.Graph) (err error) { list, err = g.Receipts(dag.ReceiptFilter{}); return err })
+	list := get(w, func(g *dag.Graph) ([]dag.Receipt, error) { return g.Receipts(dag.ReceiptFilter{}) })
 	if len(list) != 1 || !cmp.Equal(list[0].Shares, shares) {
 		t.Fatalf("got %+v, want the shares as they were stored", list)
 	}

@@ -153,12 +153,7 @@ func (p *process) lines(t *testing.T) (lines []string) {
 func TestEightProcessesClaimTwoThousandTasksEachExactlyOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	specs := make([]dag.Spec, 2000/scale)
-	for i := range specs {
-		specs[i] = dag.Spec{Line: i + 1, Title: fmt.Sprint("task ", i)}
-	}
-	var ids []string
-	w.update(func(g *dag.Graph) (err error) { ids, err = g.Import(specs); return err })
+	_, ids := w.importMany(2000/scale, func([]dag.Spec, int) {})
 	var workers []*process
 	for i := range 8 {
 		workers = append(workers, startWorker(t, "claim", w.path, i))
@@ -174,17 +169,13 @@ func TestEightProcessesClaimTwoThousandTasksEachExactlyOnce(t *testing.T) {
 			t.Errorf("%s was claimed %d times", id, times[id])
 		}
 	}
-	w.wantTally(map[dag.Status]int{dag.Done: len(ids)})
+	w.wantTally(map[dag.Status]int{dag.Done: len(ids)}, nil)
 }
 
 func TestTrapProcessesAddAndClaimAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	specs := make([]dag.Spec, 300/scale) // so that the claimers have work from the start
-	for i := range specs {
-		specs[i] = dag.Spec{Line: i + 1, Title: fmt.Sprint("task ", i)}
-	}
-	w.update(func(g *dag.Graph) error { _, err := g.Import(specs); return err })
+	specs, _ := w.importMany(300/scale, func([]dag.Spec, int) {}) // so that the claimers have work from the start
 	var adders, claimers []*process
 	for i := range 3 {
 		claimers = append(claimers, startWorker(t, "claim until told", w.path, i))
@@ -209,29 +200,6 @@ func TestTrapProcessesAddAndClaimAtOnce(t *testing.T) {
 			t.Errorf("%s was claimed %d times", id, times[id])
 		}
 	}
-	w.wantTally(map[dag.Status]int{dag.Done: claimed})
-	w.wantGroups(map[dag.Status]int{dag.Done: 3 * addedGroups})
+	w.wantTally(map[dag.Status]int{dag.Done: claimed}, map[dag.Status]int{dag.Done: 3 * addedGroups})
 	w.sound()
-}
-
-func (w *world) wantGroups(want map[dag.Status]int) {
-	w.t.Helper()
-	w.view(func(g *dag.Graph) error {
-		got, err := g.Tally(dag.Scope{})
-		if fmt.Sprint(got.Groups) != fmt.Sprint(want) {
-			w.t.Errorf("groups: got %v, want %v", got.Groups, want)
-		}
-		return err
-	})
-}
-
-func (w *world) wantTally(want map[dag.Status]int) {
-	w.t.Helper()
-	w.view(func(g *dag.Graph) error {
-		got, err := g.Tally(dag.Scope{})
-		if fmt.Sprint(got.ByStatus) != fmt.Sprint(want) {
-			w.t.Errorf("tally: got %v, want %v", got.ByStatus, want)
-		}
-		return err
-	})
 }

@@ -2,9 +2,6 @@ package dag_test
 
 import (
 	"errors"
-	"fmt"
-	"path/filepath"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,11 +14,7 @@ import (
 // and, after each one, compares all that can be seen with the naive model.
 func TestRandomOperationsAgreeWithTheModel(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	var files atomic.Int64
-	rapid.Check(t, func(rt *rapid.T) {
-		w := openWorld(t.Context(), rt, filepath.Join(dir, fmt.Sprint(files.Add(1))))
-		defer w.close()
+	checkWorlds(t, func(rt *rapid.T, w *world) {
 		x := newMachine(rt, w)
 		rt.Repeat(map[string]func(*rapid.T){
 			"":            x.compare,
@@ -32,9 +25,9 @@ func TestRandomOperationsAgreeWithTheModel(t *testing.T) {
 			"unlink":      x.unlink,
 			"claim":       x.claim,
 			"claim more":  x.claim,
-			"heartbeat":   x.heartbeat,
-			"complete":    x.complete,
-			"fail":        x.fail,
+			"heartbeat":   func(rt *rapid.T) { x.settle(rt, returns()["heartbeat"], func(*modelTask) {}) },
+			"complete":    x.worker("complete", dag.Done),
+			"fail":        x.worker("fail", dag.Failed),
 			"release":     x.release,
 			"retry":       x.retry,
 			"finish":      x.byHand(finish, (*model).finish),

@@ -95,6 +95,11 @@ func (x *machine) claim(rt *rapid.T) {
 	}
 }
 
+// worker is what a worker does with its claim, and the status that it leads to.
+func (x *machine) worker(verb string, to dag.Status) func(*rapid.T) {
+	return func(rt *rapid.T) { x.settle(rt, returns()[verb], func(t *modelTask) { x.m.set(t, to) }) }
+}
+
 // settle does something with a claim, which may have been lost long ago.
 func (x *machine) settle(rt *rapid.T, real func(*dag.Graph, dag.Claim) error, naive func(*modelTask)) {
 	if len(x.claims) == 0 {
@@ -110,20 +115,6 @@ func (x *machine) settle(rt *rapid.T, real func(*dag.Graph, dag.Claim) error, na
 		naive(t)
 		return nil
 	}))
-}
-
-func (x *machine) heartbeat(rt *rapid.T) {
-	x.settle(rt, func(g *dag.Graph, c dag.Claim) error { return g.Heartbeat(c, lease) }, func(*modelTask) {})
-}
-
-func (x *machine) complete(rt *rapid.T) {
-	x.settle(rt, func(g *dag.Graph, c dag.Claim) error { return g.Complete(c, "passed") },
-		func(t *modelTask) { x.m.set(t, dag.Done) })
-}
-
-func (x *machine) fail(rt *rapid.T) {
-	x.settle(rt, func(g *dag.Graph, c dag.Claim) error { return g.Fail(c, "it broke") },
-		func(t *modelTask) { x.m.set(t, dag.Failed) })
 }
 
 func (x *machine) release(rt *rapid.T) {

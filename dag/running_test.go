@@ -113,8 +113,7 @@ func TestEveryReturnOfAWorkerEndsItsAttempt(t *testing.T) {
 				t.Errorf("got %s, %d attempts, owner %q, generation %d", task.Status, task.Attempts, task.Owner, task.Generation)
 			}
 			w.refused(dag.ErrLost, func(g *dag.Graph) error { return g.Heartbeat(c, time.Hour) })
-			var got []dag.Attempt
-			w.view(func(g *dag.Graph) (err error) { got, err = g.Attempts(task); return err })
+			got := get(w, func(g *dag.Graph) ([]dag.Attempt, error) { return g.Attempts(task) })
 			want := []dag.Attempt{{
 				ID: c.Attempt, Run: w.run.ID, Task: task.ID, Iteration: 4, Phase: "settled", StartedAt: start,
 				EndedAt: start.Add(time.Minute), Outcome: test.outcome, Reason: test.reason,
@@ -176,8 +175,7 @@ func TestATaskThatWasTakenAwayWaitsForItsAgentToGo(t *testing.T) {
 			if got, ok := w.next(dag.ClaimOptions{Scope: dag.Scope{Task: w.id("a")}}); ok {
 				t.Errorf("claimed %s while its agent was at work", got.Task.Title)
 			}
-			var leaving map[string]string
-			w.view(func(g *dag.Graph) (err error) { leaving, err = g.Leaving(); return err })
+			leaving := get(w, func(g *dag.Graph) (map[string]string, error) { return g.Leaving() })
 			check.Equal(t, "leaving", map[string]string{c.Attempt: w.run.Owner}, leaving)
 			if got := w.task("a"); got.Ready(w.clock()) {
 				t.Error("it says that it is ready")

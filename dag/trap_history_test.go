@@ -46,43 +46,40 @@ func TestTrapATaskThatHasRunCanBeDeleted(t *testing.T) {
 	}
 }
 
-func TestTrapPerTaskRetriesOverrideTheDefault(t *testing.T) {
+func TestRetriesOfATaskAndOfTheCommandLine(t *testing.T) {
 	t.Parallel()
-	number := func(n int) *int { return &n }
+	retry, atMost := (*dag.Graph).Retry, (*dag.Graph).RetryAtMost
 	tests := map[string]struct {
-		own     *int
+		own     int // below 0 means none
+		retry   func(*dag.Graph, dag.Claim, string, int) (dag.Status, error)
 		limit   int
 		retries int // that are granted before the task fails
 	}{
-		"none of its own, the default holds":     {nil, 2, 2},
-		"none of its own, a default of none":     {nil, 0, 0},
-		"zero of its own, whatever the default":  {number(0), 3, 0},
-		"fewer of its own":                       {number(1), 3, 1},
-		"more of its own":                        {number(4), 2, 4},
-		"more of its own than a default of none": {number(1), 0, 1},
+		"none of its own, the default holds":     {-1, retry, 2, 2},
+		"none of its own, a default of none":     {-1, retry, 0, 0},
+		"zero of its own, whatever the default":  {0, retry, 3, 0},
+		"fewer of its own":                       {1, retry, 3, 1},
+		"more of its own":                        {4, retry, 2, 4},
+		"more of its own than a default of none": {1, retry, 0, 1},
+		"the command line wins":                  {5, atMost, 1, 1},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.add(dag.NewTask{Title: "a", MaxRetries: test.own})
-			for try := 0; ; try++ {
+			id := w.add(dag.NewTask{Title: "a"})
+			w.update(func(g *dag.Graph) error { return g.Edit(id, dag.Edit{MaxRetries: &test.own}) })
+			for try := range test.retries + 1 {
 				c := w.claim("a")
+				want := dag.Task{Status: dag.Pending, Retries: try + 1, Attempts: try + 1, Verification: "failed"}
+				if try == test.retries {
+					want.Status, want.Retries = dag.Failed, try
+				}
 				var got dag.Status
-				w.update(func(g *dag.Graph) (err error) { got, err = g.Retry(c, "tests are red", test.limit); return err })
-				task := w.task("a")
-				if task.Status != got || task.Verification != "failed" || task.Attempts != try+1 {
-					t.Errorf("try %d: got %s, %s, %d attempts", try, task.Status, task.Verification, task.Attempts)
-				}
-				if got == dag.Failed {
-					if try != test.retries || task.Retries != test.retries {
-						t.Errorf("got %d retries (counted %d), want %d", try, task.Retries, test.retries)
-					}
-					break
-				}
-				if task.Retries != try+1 {
-					t.Errorf("got %d retries counted, want %d", task.Retries, try+1)
-				}
+				w.update(func(g *dag.Graph) (err error) { got, err = test.retry(g, c, "tests are red", test.limit); return err })
+				a := w.task("a")
+				check.Equal(t, "task", want, dag.Task{Status: a.Status, Retries: a.Retries, Attempts: a.Attempts, Verification: a.Verification})
+				check.Equal(t, "status", want.Status, got)
 			}
 			w.person(reset, "a")
 			if got := w.task("a"); got.Retries != 0 || got.Attempts != 0 || got.Verification != "" {
@@ -128,19 +125,4 @@ func TestTheLogSaysWhyATaskFailedLast(t *testing.T) {
 		{At: start.Add(time.Second), Kind: dag.LogFailure, Text: "out of scope"},
 	}
 	check.Equal(t, "log", want, got)
-}
-
-func TestALimitOnTheCommandLineWinsOverTheTasksOwn(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	five := 5
-	w.add(dag.NewTask{Title: "a", MaxRetries: &five})
-	for try, want := range []dag.Status{dag.Pending, dag.Failed} {
-		c := w.claim("a")
-		var got dag.Status
-		w.update(func(g *dag.Graph) (err error) { got, err = g.RetryAtMost(c, "tests are red", 1); return err })
-		if got != want || w.task("a").Status != want {
-			t.Errorf("try %d: got %s, want %s", try, got, want)
-		}
-	}
 }

@@ -93,8 +93,7 @@ func TestTrapEveryColumnOfAPlanSurvivesTheTable(t *testing.T) {
 					Kind: dag.Work, CreatedAt: start, UpdatedAt: start,
 				},
 			}
-			var got []dag.Task
-			w.view(func(g *dag.Graph) (err error) { got, err = g.List(dag.Filter{}); return err })
+			got := get(w, func(g *dag.Graph) ([]dag.Task, error) { return g.List(dag.Filter{}) })
 			check.Equal(t, "imported", want, got)
 			w.sound()
 		})

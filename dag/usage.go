@@ -87,15 +87,13 @@ func (g *Graph) usageOfRuns(used, planned, count, run string, args ...any) (Usag
 	if err != nil {
 		return u, err
 	}
-	u = u.plus(p)
+	u.Usage, u.Worked = u.Add(p.Usage), u.Worked+p.Worked
 	_, err = one(g, count, func(r *row) bool { u.Attempts, u.Failures = r.int(), r.int(); return true }, args...)
 	return u, err
 }
 
 func (g *Graph) usage(query string, args ...any) (Usage, error) {
 	return one(g, query, func(r *row) Usage {
-		return Usage{
-			Attempts: r.int(), Usage: r.usage(), Worked: r.duration(),
-		}
+		return Usage{Attempts: r.int(), Usage: r.usage(), Worked: r.duration()}
 	}, args...)
 }

@@ -71,12 +71,10 @@ func TestUsageIsAddedUpByRunTaskFeatureAndDay(t *testing.T) {
 		"since a while":    {func(g *dag.Graph) (dag.Usage, error) { return g.UsageSince(w.clock().Add(time.Hour), w.run.ID) }, dag.Usage{}},
 		"of no run at all": {func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfRun("r-none") }, dag.Usage{}},
 	} {
-		var got dag.Usage
-		w.view(func(g *dag.Graph) (err error) { got, err = tc.ask(g); return err })
+		got := get(w, func(g *dag.Graph) (dag.Usage, error) { return tc.ask(g) })
 		check.Equal(t, name, tc.want, got)
 	}
-	var seen dag.Usage
-	w.view(func(g *dag.Graph) (err error) { seen, err = g.UsageSince(noon, first.ID); return err })
+	seen := get(w, func(g *dag.Graph) (dag.Usage, error) { return g.UsageSince(noon, first.ID) })
 	if seen.CostUSD == nil || *seen.CostUSD != 106 {
 		t.Errorf("another run's open attempt is not seen: %v", seen.CostUSD)
 	}
@@ -114,8 +112,7 @@ func TestWhatDriftedAndWhatIsEstimatedIsKept(t *testing.T) {
 		return g.NoteAttempt(c.Attempt, dag.Note{Usage: &event.Usage{CostUSD: &cost, Estimated: true}, Drift: []string{"repeats"}})
 	})
 	w.update(func(g *dag.Graph) error { return g.NoteAttempt(c.Attempt, dag.Note{Model: "m"}) })
-	var list []dag.Attempt
-	w.view(func(g *dag.Graph) (err error) { list, err = g.Attempts(c.Task); return err })
+	list := get(w, func(g *dag.Graph) ([]dag.Attempt, error) { return g.Attempts(c.Task) })
 	if len(list) != 1 || !list[0].Estimated || *list[0].CostUSD != cost || !cmp.Equal(list[0].Drift, []string{"repeats"}) {
 		t.Errorf("got %+v", list)
 	}

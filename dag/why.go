@@ -119,25 +119,27 @@ func ownReasons(t Task, now time.Time) []Reason {
 		return []Reason{{Kind: "status", Text: fmt.Sprintf("it is %s", t.Status)}}
 	}
 	var reasons []Reason
-	if t.Children > 0 {
-		run, them := fmt.Sprintf("its %d subtasks run", t.Children), "them"
-		if t.Children == 1 {
-			run, them = "its subtask runs", "it"
-		}
-		reasons = append(reasons, Reason{Kind: "children", Text: fmt.Sprintf("it is a group: %s, and it ends with %s", run, them)})
+	add := func(kind, text string, until time.Time) {
+		reasons = append(reasons, Reason{Kind: kind, Text: text, Until: until})
+	}
+	switch {
+	case t.Children == 1:
+		add("children", "it is a group: its subtask runs, and it ends with it", time.Time{})
+	case t.Children > 1:
+		add("children", fmt.Sprintf("it is a group: its %d subtasks run, and it ends with them", t.Children), time.Time{})
 	}
 	if t.Leaving != "" {
-		reasons = append(reasons, Reason{Kind: "leaving", Text: "the agent that had it is being stopped"})
+		add("leaving", "the agent that had it is being stopped", time.Time{})
 	}
 	if t.Paused {
-		reasons = append(reasons, Reason{Kind: "paused", Text: "a person paused it; go on with: ralph resume " + t.ID})
+		add("paused", "a person paused it; go on with: ralph resume "+t.ID, time.Time{})
 	}
 	if t.NotBefore.After(now) {
 		text := "it waits for a time"
 		if t.WaitReason != "" {
 			text += ": " + t.WaitReason
 		}
-		reasons = append(reasons, Reason{Kind: "wait", Text: text, Until: t.NotBefore})
+		add("wait", text, t.NotBefore)
 	}
 	return reasons
 }
