@@ -1,11 +1,20 @@
 package notify
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
 
 	"ralph/internal/human"
 	"ralph/internal/outbox"
+	"ralph/internal/proc"
+	"ralph/internal/term"
 )
 
 type send func(context.Context, Message) error
@@ -31,4 +40,149 @@ func (c *channel) report(hide func(string) string) error {
 		return nil
 	}
 	return fmt.Errorf("notify: %s: %d of %s did not go out: %s", c.name, missing, human.Count(sent+missing, "notification"), hide(why.Error()))
+}
+
+// command runs a command line with the message as JSON on stdin and its parts in
+// the environment.
+func (n *Notifier) command(line string) send {
+	return func(ctx context.Context, m Message) error {
+		input, err := json.Marshal(m)
+		if err != nil {
+			return outbox.Never(err)
+		}
+		env := append(slices.Clone(n.opts.Env),
+			"RALPH_NOTIFY_EVENT="+m.Event, "RALPH_NOTIFY_TITLE="+m.Title, "RALPH_NOTIFY_TEXT="+m.Text, "RALPH_NOTIFY_PROJECT="+m.Project,
+			"RALPH_NOTIFY_RUN="+m.Run, "RALPH_NOTIFY_TASK="+m.Task, "RALPH_NOTIFY_OUTCOME="+m.Outcome)
+		return n.run(ctx, []string{"sh", "-c", line}, env, append(input, '\n'))
+	}
+}
+
+// run runs a command to its end, or ends it with everything that it started.
+func (n *Notifier) run(ctx context.Context, argv, env []string, input []byte) error {
+	in, feed, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	out, sink, err := os.Pipe()
+	if err != nil {
+		in.Close()
+		feed.Close()
+		return err
+	}
+	defer out.Close()
+	p, err := proc.Start(proc.Spec{Argv: argv, Dir: n.opts.Dir, Env: env, Stdin: in, Stdout: sink, Stderr: sink})
+	in.Close()
+	sink.Close()
+	if err != nil {
+		feed.Close()
+		return outbox.Never(err)
+	}
+	fed, said := make(chan struct{}), make(chan string, 1)
+	go func() {
+		defer close(fed)
+		_, _ = feed.Write(input) // a command need not read it
+		feed.Close()
+	}()
+	go func() { said <- beginning(out) }()
+	var cause error
+	select {
+	case <-p.Done():
+	case <-ctx.Done():
+		cause = context.Cause(ctx)
+		if errors.Is(cause, context.DeadlineExceeded) {
+			cause = fmt.Errorf("it did not end within %s", n.opts.Timeout)
+		}
+		_ = p.Kill() // Wait reports what survives
+	}
+	exit, err := p.Wait()
+	<-fed
+	text := <-said
+	switch {
+	case cause != nil:
+		return errors.Join(cause, err)
+	case err != nil:
+		return err
+	case !exit.Ok():
+		return errors.New(strings.TrimSuffix(exit.String()+": "+text, ": "))
+	}
+	return nil
+}
+
+// beginning is the first line of what a command says. It reads everything, or the
+// command would wait.
+func beginning(r io.Reader) string {
+	var b bytes.Buffer
+	buf := make([]byte, 4<<10)
+	for {
+		n, err := r.Read(buf)
+		if room := 4<<10 - b.Len(); room > 0 {
+			b.Write(buf[:min(n, room)])
+		}
+		if err != nil {
+			return line(b.String())
+		}
+	}
+}
+
+func (n *Notifier) desktop() (send, error) {
+	if path, err := proc.Lookup("notify-send", n.opts.Dir, n.opts.Env); err == nil {
+		return func(ctx context.Context, m Message) error {
+			// Bodies may be markup; titles are not.
+			body := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(rest(m))
+			return n.run(ctx, []string{path, "--app-name=ralph", "--", m.Title, body}, n.opts.Env, nil)
+		}, nil
+	}
+	if path, err := proc.Lookup("osascript", n.opts.Dir, n.opts.Env); err == nil {
+		return func(ctx context.Context, m Message) error {
+			// As arguments, so that nothing in a message is code.
+			return n.run(ctx, []string{
+				path, "-e", "on run argv", "-e", "display notification (item 2 of argv) with title (item 1 of argv)", "-e", "end run", "--", m.Title, rest(m),
+			}, n.opts.Env, nil)
+		}, nil
+	}
+	return nil, errors.New("notify: desktop: there is neither notify-send nor osascript here")
+}
+
+func rest(m Message) string {
+	_, text, _ := strings.Cut(m.Text, "\n")
+	return text
+}
+
+// terminal rings the bell and sets the title of the window. Both leave the cursor
+// where it is, so they may come between other output.
+func (n *Notifier) terminal(bell, title bool) send {
+	return func(_ context.Context, m Message) error {
+		text := ""
+		if title {
+			text += "\x1b]2;" + term.Line(m.Title) + "\x1b\\"
+		}
+		if bell {
+			text += "\a"
+		}
+		if _, err := io.WriteString(n.opts.Terminal, text); err != nil {
+			return outbox.Never(err)
+		}
+		return nil
+	}
+}
+
+// webhook posts {"text": "..."}, which Slack and those that imitate it understand.
+func (n *Notifier) webhook(address string) send {
+	return func(ctx context.Context, m Message) error {
+		body, err := slack(m)
+		if err != nil {
+			return outbox.Never(err)
+		}
+		return n.opts.Web.Post(ctx, address, map[string]string{"Content-Type": "application/json"}, body)
+	}
+}
+
+// slack is the body of a message. What a task is called must not call everybody.
+func slack(m Message) ([]byte, error) {
+	text := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(m.Text)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(map[string]string{"text": text})
+	return b.Bytes(), err
 }

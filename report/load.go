@@ -167,7 +167,7 @@ func (s snapshot) tell(opts Options) Run {
 	return r
 }
 
-// NoModel stands for the model of an attempt whose model nobody log.
+// NoModel stands for the model of an attempt whose model nobody reported.
 const NoModel = "(not told)"
 
 func (s snapshot) scopeWords() (words, target string) {

@@ -3,12 +3,16 @@ package render
 import (
 	"errors"
 	"fmt"
+	"io"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"ralph/event"
 	"ralph/internal/testing/check"
@@ -155,5 +159,173 @@ func TestFlushReturnsWhenAllIsShown(t *testing.T) {
 	}
 	if err := a.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestQueueLaws: nothing of the lifecycle is lost or reordered, no text is
+// invented, memory is bounded, and what is missing is counted exactly.
+func TestQueueLaws(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.IntRange(1, 8).Draw(t, "size")
+		q := newQueue(size)
+		var lifecycle []string
+		var out []event.Event
+		put, joined := 0, 0
+		for range rapid.IntRange(1, 100).Draw(t, "steps") {
+			switch rapid.IntRange(0, 3).Draw(t, "step") {
+			case 0:
+				if e, ok, _ := q.take(); ok {
+					out = append(out, e)
+				}
+			case 1:
+				e := event.Event{Type: event.AttemptEnded, Task: fmt.Sprint(len(lifecycle))}
+				lifecycle = append(lifecycle, e.Task)
+				q.put(e)
+			case 2:
+				put++
+				before, missed := q.uttered, q.missed
+				q.put(text("x"))
+				if q.uttered == before && q.missed == missed {
+					joined++
+				}
+			default:
+				put++
+				q.put(tool("1"))
+			}
+			if q.uttered > size {
+				t.Fatalf("%d utterances wait, at most %d may", q.uttered, size)
+			}
+		}
+		for {
+			e, ok, _ := q.take()
+			if !ok {
+				break
+			}
+			out = append(out, e)
+		}
+		var settled []string
+		shown, missed := 0, 0
+		for _, e := range out {
+			switch e.Type {
+			case event.AttemptEnded:
+				settled = append(settled, e.Task)
+			case event.Warned:
+				n := 0
+				if _, err := fmt.Sscan(e.Text, &n); err != nil {
+					t.Fatal(err)
+				}
+				missed += n
+			default:
+				shown++
+			}
+		}
+		if diff := cmp.Diff(lifecycle, settled); diff != "" {
+			t.Fatal(diff)
+		}
+		if shown+joined+missed != put || q.weight != 0 || q.uttered != 0 {
+			t.Fatalf("put %d, shown %d, joined %d, missed %d; left %d, %d bytes", put, shown, joined, missed, q.uttered, q.weight)
+		}
+	})
+}
+
+func TestHugeTextsAreBoundedByTheirWeight(t *testing.T) {
+	t.Parallel()
+	q := newQueue(2)
+	for range 100 {
+		q.put(text(strings.Repeat("x", maxText*2)))
+	}
+	if len(q.items) != 1 || q.missed != 99 {
+		t.Errorf("kept %d, missed %d", len(q.items), q.missed)
+	}
+}
+
+// slow is an output that takes nothing until it is opened.
+type slow struct {
+	open  chan struct{}
+	bytes atomic.Int64
+	last  atomic.Value // the newest piece, as a string
+}
+
+func (s *slow) Write(p []byte) (int, error) {
+	<-s.open
+	s.bytes.Add(int64(len(p)))
+	s.last.Store(string(p))
+	return len(p), nil
+}
+
+// TestAFloodIsShownInBoundedMemory: 200,000 updates as fast as they can be made, half
+// of them while the terminal takes nothing. What waits has a bound all the time, the
+// rest is shown or counted, and the end is shown.
+func TestAFloodIsShownInBoundedMemory(t *testing.T) {
+	t.Parallel()
+	const updates = 200_000
+	out := &slow{open: make(chan struct{})}
+	a := NewAsync(NewTerminal(Options{Out: out, Now: now}), AsyncOptions{})
+	a.Event(event.Event{Type: event.TaskClaimed, Task: "t-1", Title: "Flood"})
+	words := strings.Repeat("word ", 20)
+	for i := range updates {
+		e := text(words)
+		if i%10 == 9 {
+			e = tool("call")
+			e.Tool.Title, e.Tool.New = words, true
+		}
+		a.Event(e)
+		if i%1000 == 0 {
+			a.queue.mu.Lock()
+			waiting, weight := a.queue.uttered, a.queue.weight
+			a.queue.mu.Unlock()
+			if waiting > defaultSize || weight > defaultSize*maxText+maxText {
+				t.Fatalf("after %d updates %d wait, of %d bytes", i, waiting, weight)
+			}
+		}
+		if i == updates/2 {
+			var mem runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&mem)
+			if mem.HeapAlloc > 64<<20 {
+				t.Errorf("%d MiB are kept", mem.HeapAlloc>>20)
+			}
+			close(out.open)
+		}
+	}
+	a.Event(event.Event{Type: event.AttemptEnded, Task: "t-1", Outcome: "done", Status: "done"})
+	check.OK(t, a.Close())
+	if last, _ := out.last.Load().(string); !strings.Contains(last, "done") {
+		t.Errorf("the end is not shown: %q", last)
+	}
+	if shown := out.bytes.Load(); shown == 0 || shown > updates*int64(len(words)+50) {
+		t.Errorf("%d bytes were shown", shown)
+	}
+}
+
+func BenchmarkUpdates(b *testing.B) {
+	const updates = 20_000
+	events := make([]event.Event, updates)
+	for i := range events {
+		events[i] = text("some words of an agent, ")
+		if i%20 == 0 {
+			events[i] = tool(fmt.Sprint(i))
+			events[i].Tool.Title, events[i].Tool.New = "go test ./...", true
+		}
+	}
+	opts := Options{Out: io.Discard, Now: now}
+	for name, sink := range map[string]func() Sink{
+		"terminal": func() Sink { return NewTerminal(opts) },
+		"plain":    func() Sink { return NewPlain(opts) },
+		"json":     func() Sink { return NewJSON(io.Discard) },
+		"async":    func() Sink { return NewAsync(NewTerminal(opts), AsyncOptions{}) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				s := sink()
+				for _, e := range events {
+					s.Event(e)
+				}
+				check.OK(b, s.Close())
+			}
+			b.ReportMetric(float64(updates)*float64(b.N)/b.Elapsed().Seconds(), "updates/s")
+		})
 	}
 }

@@ -2,13 +2,17 @@ package watch
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"ralph/dag"
 	"ralph/internal/term"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
+	"ralph/internal/testing/picture"
 )
 
 func TestFrames(t *testing.T) {
@@ -84,4 +88,40 @@ func TestFrames(t *testing.T) {
 			golden.Check(t, filepath.Join("testdata", name+".txt"), make().frame()+"\n")
 		})
 	}
+}
+
+// TestThePictureIsCurrent draws the picture of the README from the view as it is now.
+func TestThePictureIsCurrent(t *testing.T) {
+	t.Parallel()
+	s := newScreen(100, 26)
+	s.palette = term.Palette{On: true}
+	golden.Check(t, "../../docs/watch.svg", picture.SVG("ralph watch: the graph, the attempts under way and what the selected one says", s.at80().frame()))
+}
+
+// TestThePageShowsWhatIsShown holds docs/watch.md to the view and to its keys.
+func TestThePageShowsWhatIsShown(t *testing.T) {
+	t.Parallel()
+	const path = "../../docs/watch.md"
+	page, err := os.ReadFile(path)
+	check.OK(t, err)
+	var keys strings.Builder
+	keys.WriteString("| key | does |\n|---|---|\n")
+	for _, k := range Keys() {
+		if k.Keys != "" {
+			keys.WriteString("| " + k.Keys + " | " + k.Does + " |\n")
+		}
+	}
+	want := replace(t, string(page), "frame", "```\n"+working().frame()+"\n```\n")
+	golden.Check(t, path, replace(t, want, "keys", keys.String()))
+}
+
+// replace puts text between a mark and the next end.
+func replace(t *testing.T, page, mark, text string) string {
+	t.Helper()
+	before, rest, found := strings.Cut(page, "<!-- "+mark+" -->\n")
+	_, after, closed := strings.Cut(rest, "<!-- end -->\n")
+	if !found || !closed {
+		t.Fatalf("the page has no %s", mark)
+	}
+	return before + "<!-- " + mark + " -->\n" + text + "<!-- end -->\n" + after
 }

@@ -1,7 +1,10 @@
 package watch
 
 import (
+	"strings"
+
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"ralph/dag"
 )
@@ -224,4 +227,92 @@ func (m *model) readKey(name string) tea.Cmd {
 	}
 	m.scroll = max(min(m.scroll, len(m.stream.lines)-1), 0)
 	return nil
+}
+
+// longest is how much guidance can be typed or pasted; more belongs into a file.
+const longest = 4000
+
+func (m *model) writeKey(k tea.KeyPressMsg) tea.Cmd {
+	switch k.String() {
+	case "esc":
+		m.screen, m.notice = overview, "no guidance given"
+	case "enter":
+		m.screen = overview
+		if text := strings.TrimSpace(string(m.typed)); text != "" {
+			return m.do(deed{verb: guide, task: m.guided, text: text})
+		}
+		m.notice = "no guidance given"
+	case "backspace":
+		if len(m.typed) > 0 {
+			m.typed = m.typed[:len(m.typed)-1]
+		}
+	case "ctrl+u":
+		m.typed = nil
+	default:
+		m.write(k.Text)
+	}
+	return nil
+}
+
+// write adds what was typed or pasted, as one harmless line.
+func (m *model) write(text string) {
+	for _, r := range text {
+		if r == '\n' || r == '\r' || r == '\t' {
+			r = ' '
+		}
+		if s := string(r); (s == " " || harmless(s) != "") && len(m.typed) < longest {
+			m.typed = append(m.typed, r)
+		}
+	}
+}
+
+// guidance is where it is typed; the end of it is always seen.
+func (m *model) guidance() []string {
+	text := string(m.typed) + "▏"
+	if over := ansi.StringWidthWc(text) - max(m.width-2, 1); over > 0 {
+		text = ansi.TruncateLeftWc(text, over+1, "…")
+	}
+	title := "Guidance for " + m.guided.ID + " " + harmless(m.guided.Title)
+	return []string{ends(m.palette.Yellow(title), m.palette.Dim("Enter sends, Esc does not"), m.width), "> " + text}
+}
+
+func (m *model) helpPage() []string {
+	lines := []string{m.rule(m.palette.Bold("keys"), m.width)}
+	for _, k := range Keys() {
+		if k.Keys == "" {
+			lines = append(lines, "")
+			continue
+		}
+		lines = append(lines, "  "+pad(m.palette.Bold(k.Keys), 20)+k.Does)
+	}
+	for i, l := range lines {
+		lines[i] = ansi.TruncateWc(l, m.width, "…")
+	}
+	lines = fill(lines, m.height-1)
+	return append(lines, m.palette.Dim("any key: back"))
+}
+
+// Key is a line of the help.
+type Key struct{ Keys, Does string }
+
+// Keys are all that do something.
+func Keys() []Key {
+	return []Key{
+		{"up down, k j", "select a task; PgUp, PgDn, Home, End go further"},
+		{"left right, space", "fold and unfold a group"},
+		{"tab", "the next task that runs"},
+		{"f", "follow: the selection goes to where work is"},
+		{"enter", "the transcript of the last attempt at it"},
+		{},
+		{"p", "pause: begin nothing new; again: resume"},
+		{"s", "stop after the current task"},
+		{"S", "stop now and give back what agents are at"},
+		{},
+		{"g", "guide: what you type is read by the task's next agent"},
+		{"x", "skip the task: block it; again: unblock"},
+		{"r", "retry it from the beginning; of a group: all that failed"},
+		{"P", "pause or resume this task only"},
+		{},
+		{"q, ctrl-c", "leave; the run goes on"},
+	}
 }

@@ -1,6 +1,11 @@
+// Package watch is the live view of a project on a terminal: the graph, what agents
+// are doing, and keys to steer them. It reads the database and the files of runs as
+// any other program would; it never makes a run wait, and writes only when a key asks.
 package watch
 
 import (
+	"context"
+	"io"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -202,4 +207,120 @@ func (m *model) task() (dag.Outline, bool) {
 		return dag.Outline{}, false
 	}
 	return m.snap.tasks[m.rows[m.index].task], true
+}
+
+// row is a line of the tree. There is one for each task that is not folded away;
+// only those on the screen are ever drawn.
+type row struct {
+	task   int    // its index in the snapshot
+	lead   string // the branches in front of it
+	folded bool
+}
+
+// deepest is how far the branches of a tree are drawn; below it they stand below
+// each other.
+const deepest = 12
+
+// plant makes rows of tasks, which come oldest first. Groups that are done are folded
+// unless a person unfolded them.
+func plant(tasks []dag.Outline, folds map[string]bool) []row {
+	numbers := make(map[int64]bool, len(tasks))
+	for _, t := range tasks {
+		numbers[t.N] = true
+	}
+	children := map[int64][]int{}
+	for i, t := range tasks {
+		parent := t.Parent
+		if !numbers[parent] {
+			parent = 0 // it is outside of the scope
+		}
+		children[parent] = append(children[parent], i)
+	}
+	rows := make([]row, 0, len(tasks))
+	var grow func(parent int64, below string, depth int)
+	grow = func(parent int64, below string, depth int) {
+		list := children[parent]
+		for k, i := range list {
+			t := tasks[i]
+			lead, next := "", ""
+			switch {
+			case depth == 0:
+			case depth > deepest:
+				lead, next = below, below
+			case k == len(list)-1:
+				lead, next = below+"└ ", below+"  "
+			default:
+				lead, next = below+"├ ", below+"│ "
+			}
+			folded := t.Children > 0 && folded(t, folds)
+			rows = append(rows, row{task: i, lead: lead, folded: folded})
+			if !folded {
+				grow(t.N, next, depth+1)
+			}
+		}
+	}
+	grow(0, "", 0)
+	return rows
+}
+
+func folded(t dag.Outline, folds map[string]bool) bool {
+	if f, said := folds[t.ID]; said {
+		return f
+	}
+	return t.Status == dag.Done
+}
+
+// window says which rows to show so that the selected one is among them, moving as
+// little as possible.
+func window(top, selected, rows, height int) int {
+	if selected < top {
+		top = selected
+	}
+	if selected >= top+height {
+		top = selected - height + 1
+	}
+	return max(min(top, rows-height), 0)
+}
+
+// Options are what a view takes from the outside world.
+type Options struct {
+	Store   *dag.Store
+	Version func(context.Context) (int64, error) // changes when somebody else changes the database
+	Intact  func() bool                          // the database is still where it was
+	Life    func(dag.Process) dag.Life
+	Folder  string // that has a folder for each run
+	Name    string // of the project
+	Run     string // the full ID of the run to look at; "" means the current or last one
+
+	Palette term.Palette
+	Now     func() time.Time // nil means time.Now
+	In      io.Reader        // both ends of a terminal
+	Out     io.Writer
+	Environ []string
+	Redact  func(string) string // removes secrets from what is drawn; nil removes nothing
+}
+
+// Run shows the view until a person quits it or ctx ends.
+func Run(ctx context.Context, opts Options) error {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	ctx, cancel := context.WithCancel(ctx) // nothing is read any more when it is over
+	defer cancel()
+	src := &source{opts: opts}
+	m := newModel(opts.Name, opts.Palette, opts.Now())
+	m.redact = opts.Redact
+	m.poll = func(w wish) tea.Msg { return src.poll(ctx, w) }
+	m.act = func(d deed) tea.Msg { return act(ctx, opts, d) }
+	environ := opts.Environ
+	if !opts.Palette.On {
+		environ = append(environ, "NO_COLOR=1")
+	}
+	// Signals end ctx: the program deals with them in one place.
+	_, err := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(opts.In), tea.WithOutput(opts.Out),
+		tea.WithEnvironment(environ), tea.WithoutSignalHandler(), tea.WithFPS(30)).Run()
+	if ctx.Err() != nil { // from outside
+		return context.Cause(ctx)
+	}
+	return err
 }

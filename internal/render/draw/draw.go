@@ -2,6 +2,12 @@
 // Mermaid. It never changes the graph.
 package draw
 
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
 // Node is one task to be drawn.
 type Node struct {
 	ID     string
@@ -56,5 +62,125 @@ func (f forest) edges(nodes []Node, fn func(blocker, blocked string)) {
 				fn(blocker, n.ID)
 			}
 		}
+	}
+}
+
+// Mermaid writes the graph as a Mermaid flow chart; groups become subgraphs.
+func Mermaid(w io.Writer, nodes []Node) error {
+	f := plant(nodes)
+	m := mermaidWriter{forest: f}
+	m.b.WriteString("flowchart LR\n")
+	for _, root := range f.roots {
+		m.node(root, "  ")
+	}
+	f.edges(nodes, func(blocker, blocked string) {
+		fmt.Fprintf(&m.b, "  %s --> %s\n", blocker, blocked)
+	})
+	m.b.WriteString(`  classDef done fill:#c8f0c8,stroke:#2a7a2a,color:#000
+  classDef failed fill:#f8c8c8,stroke:#a02020,color:#000
+  classDef blocked fill:#f5e6a0,stroke:#8a7000,color:#000
+  classDef running fill:#c0dcf8,stroke:#205090,color:#000
+  classDef ready fill:#d8f4f4,stroke:#207070,color:#000
+`)
+	_, err := io.WriteString(w, m.b.String())
+	return err
+}
+
+type mermaidWriter struct {
+	forest
+	b strings.Builder
+}
+
+func (m *mermaidWriter) node(id, indent string) {
+	n := m.nodes[id]
+	if len(m.children[id]) == 0 {
+		class := ""
+		switch n.State {
+		case "done", "failed", "blocked", "running", "ready":
+			class = ":::" + n.State
+		case "unverified":
+			class = ":::ready"
+		}
+		fmt.Fprintf(&m.b, "%s%s[\"%s\"]%s\n", indent, id, mermaidText(n.Title), class)
+		return
+	}
+	fmt.Fprintf(&m.b, "%ssubgraph %s[\"%s\"]\n", indent, id, mermaidText(n.Title))
+	for _, c := range m.children[id] {
+		m.node(c, indent+"  ")
+	}
+	fmt.Fprintf(&m.b, "%send\n", indent)
+}
+
+// mermaidText keeps a title from ending its quotes, being markup or a link.
+func mermaidText(s string) string {
+	return strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "`", "#96;", "\\", "#92;", "\n", " ").Replace(s)
+}
+
+// DOT writes the graph for Graphviz; groups become clusters.
+func DOT(w io.Writer, nodes []Node) error {
+	f := plant(nodes)
+	d := dotWriter{forest: f}
+	d.b.WriteString("digraph ralph {\n  rankdir=LR;\n  compound=true;\n  node [shape=box, style=\"rounded,filled\", fillcolor=white];\n")
+	for _, root := range f.roots {
+		d.node(root, "  ")
+	}
+	f.edges(nodes, d.edge)
+	d.b.WriteString("}\n")
+	_, err := io.WriteString(w, d.b.String())
+	return err
+}
+
+type dotWriter struct {
+	forest
+	b strings.Builder
+}
+
+func (d *dotWriter) node(id, indent string) {
+	n := d.nodes[id]
+	label := dotQuote(n.ID + "\n" + n.Title)
+	if len(d.children[id]) == 0 {
+		fmt.Fprintf(&d.b, "%s%s [label=%s, fillcolor=%s];\n", indent, dotQuote(id), label, dotColor(n.State))
+		return
+	}
+	fmt.Fprintf(&d.b, "%ssubgraph %s {\n%s  label=%s;\n", indent, dotQuote("cluster_"+id), indent, label)
+	for _, c := range d.children[id] {
+		d.node(c, indent+"  ")
+	}
+	fmt.Fprintf(&d.b, "%s}\n", indent)
+}
+
+func (d *dotWriter) edge(blocker, blocked string) {
+	var attributes []string
+	if len(d.children[blocker]) > 0 {
+		attributes = append(attributes, "ltail="+dotQuote("cluster_"+blocker))
+	}
+	if len(d.children[blocked]) > 0 {
+		attributes = append(attributes, "lhead="+dotQuote("cluster_"+blocked))
+	}
+	fmt.Fprintf(&d.b, "  %s -> %s", dotQuote(d.leaf(blocker)), dotQuote(d.leaf(blocked)))
+	if len(attributes) > 0 {
+		fmt.Fprintf(&d.b, " [%s]", strings.Join(attributes, ", "))
+	}
+	d.b.WriteString(";\n")
+}
+
+func dotQuote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
+}
+
+func dotColor(state string) string {
+	switch state {
+	case "done":
+		return "palegreen"
+	case "failed":
+		return "lightpink"
+	case "blocked":
+		return "khaki"
+	case "running":
+		return "lightblue"
+	case "ready", "unverified":
+		return "lightcyan"
+	default:
+		return "white"
 	}
 }
