@@ -62,11 +62,15 @@ runs go on with the rest.`,
 	}
 }
 
-func parseTask(c *cli.Context) (string, error) { return optionalArg(c, "TASK") }
+// parseTask keeps an empty TASK apart from none: "$ID" of a script may be empty, and must not stand for the project.
+func parseTask(c *cli.Context) ([]string, error) {
+	_, err := optionalArg(c, "TASK")
+	return c.Args().Slice(), err
+}
 
-func runPause(ctx context.Context, a *app, typed string) error {
-	if typed != "" {
-		return changeTask(ctx, a, "pause", typed, (*dag.Graph).Pause)
+func runPause(ctx context.Context, a *app, typed []string) error {
+	if len(typed) > 0 {
+		return changeTask(ctx, a, "pause", typed[0], (*dag.Graph).Pause)
 	}
 	changed := false
 	err := a.update(ctx, func(_ *session, g *dag.Graph) (err error) { changed, err = g.PauseAll(); return err })
@@ -91,9 +95,9 @@ rate-limited are tried again at once instead of when the limit ends.`,
 	}
 }
 
-func runResume(ctx context.Context, a *app, typed string) error {
-	if typed != "" {
-		return changeTask(ctx, a, "resume", typed, func(g *dag.Graph, id string) error { return hintPaused(g, id, g.Resume(id)) })
+func runResume(ctx context.Context, a *app, typed []string) error {
+	if len(typed) > 0 {
+		return changeTask(ctx, a, "resume", typed[0], func(g *dag.Graph, id string) error { return hintPaused(g, id, g.Resume(id)) })
 	}
 	text := ""
 	err := a.update(ctx, func(_ *session, g *dag.Graph) error {

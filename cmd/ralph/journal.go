@@ -92,7 +92,7 @@ func journalAsJSON(e journal.Entry) journalJSON {
 
 type journalListOptions struct {
 	filter journal.Filter // its task and feature as they were typed
-	words  string         // searched for instead
+	words  []string       // searched for instead
 	json   bool
 }
 
@@ -100,7 +100,7 @@ func parseJournalList(c *cli.Context) (journalListOptions, error) {
 	f := journal.Filter{
 		Run: c.String("run"), Task: c.String("task"), Feature: c.String("feature"), Outcome: event.AttemptOutcome(c.String("outcome")), Limit: c.Int("limit"),
 	}
-	o := journalListOptions{f, strings.Join(c.Args().Slice(), " "), c.Bool("json")}
+	o := journalListOptions{f, c.Args().Slice(), c.Bool("json")}
 	if f.Limit < 0 {
 		return o, usagef("--limit cannot be negative")
 	}
@@ -115,9 +115,9 @@ func runJournalList(ctx context.Context, a *app, o journalListOptions) error {
 	none := "no such iteration yet"
 	err := a.view(ctx, func(_ *session, g *dag.Graph) (err error) {
 		f := o.filter
-		if o.words != "" {
+		if len(o.words) > 0 {
 			none = "no iteration matches"
-			entries, err = journal.Search(g.Tx(), o.words, f.Limit)
+			entries, err = journal.Search(g.Tx(), strings.Join(o.words, " "), f.Limit)
 			return err
 		}
 		if f.Feature, err = featureByName(g, f.Feature); err != nil {
