@@ -112,14 +112,9 @@ func TestPromptsAreTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newServer(func(Prompt) Answer { return Answer{Text: "x"} })
-			defer s.Close()
-			d := exchanges()["chat"]
-			if _, _, err := post(t, s, d, d.ask, tt.text, false); err != nil {
-				t.Fatal(err)
-			}
-			if got := s.Seen()[0].Kind; got != tt.want {
-				t.Errorf("got %s, want %s", got, tt.want)
+			ask := strings.NewReplacer("%PROMPT%", tt.text, "STREAM,", "").Replace(exchanges()["chat"].ask)
+			if r, err := parse([]byte(ask)); err != nil || r.prompt().Kind != tt.want {
+				t.Errorf("got %s, %v, want %s", r.prompt().Kind, err, tt.want)
 			}
 		})
 	}

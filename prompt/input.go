@@ -72,11 +72,9 @@ type Gate struct {
 
 // VerifyInput is all that a verifier's prompt is made of.
 type VerifyInput struct {
-	Task  Task
-	Spec  Document
-	Plan  Document
-	Diff  Document
-	Gates []Gate
+	Task             Task
+	Spec, Plan, Diff Document
+	Gates            []Gate
 
 	Budget int
 	Inert  func(string) string
@@ -87,7 +85,6 @@ type RepairInput struct {
 	TaskID string
 	Gate   string // The command.
 	Output Document
-
 	Budget int
 	Inert  func(string) string
 }
@@ -96,6 +93,5 @@ type RepairInput struct {
 type DriftInput struct {
 	TaskID string
 	Signs  []string // Sentences.
-
-	Inert func(string) string
+	Inert  func(string) string
 }

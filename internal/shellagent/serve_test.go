@@ -42,62 +42,44 @@ func block3(language, script string) string { return "```" + language + "\n" + s
 
 func TestAScriptIsRunAndJudgedByItsExitStatus(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct{ prompt, want string }{
-		"exit status 0 is done": {
-			work(block3("sh", "echo hello")),
-			"The script of t-0123abcd ended with exit status 0.\n\n<task-done>t-0123abcd</task-done>\n",
-		},
+	const (
+		done    = "The script of t-0123abcd ended with exit status 0.\n\n<task-done>t-0123abcd</task-done>\n"
+		failed  = "The script of t-0123abcd failed.\n\n<task-failed>t-0123abcd: %s</task-failed>\n"
+		refused = "The task t-0123abcd cannot be run.\n\n<task-failed>t-0123abcd: %s</task-failed>\n"
+		cut     = "the code block sh in its description is not closed, or the description is too long for the prompt; either way nobody knows where the script ends"
+		noBlock = "its description has no fenced code block with the language sh (three backticks, sh, the commands, three backticks), which is what this agent runs; write one, or give the task to an agent with a model"
+	)
+	tests := map[string]struct{ prompt, want, reason string }{
+		"exit status 0 is done": {work(block3("sh", "echo hello")), done, ""},
 		"another exit status is failed, with the last lines": {
-			work(block3("sh", "for i in 1 2 3 4 5 6 7; do echo line $i; done; echo >&2 broken; exit 3")),
-			"The script of t-0123abcd failed.\n\n<task-failed>t-0123abcd: exit status 3: line 4 | line 5 | line 6 | line 7 | broken</task-failed>\n",
+			work(block3("sh", "for i in 1 2 3 4 5 6 7; do echo line $i; done; echo >&2 broken; exit 3")), failed, "exit status 3: line 4 | line 5 | line 6 | line 7 | broken",
 		},
-		"the first command that fails decides": {
-			work(block3("sh", "false\necho not reached")),
-			"The script of t-0123abcd failed.\n\n<task-failed>t-0123abcd: exit status 1</task-failed>\n",
-		},
+		"the first command that fails decides": {work(block3("sh", "false\necho not reached")), failed, "exit status 1"},
 		"exit status 75 is no verdict": {
 			work(block3("sh", "exit 75")),
-			"The script of t-0123abcd ended with exit status 75, by which it asks to be tried again. This is no verdict.\n",
+			"The script of t-0123abcd ended with exit status 75, by which it asks to be tried again. This is no verdict.\n", "",
 		},
-		"a signal is named": {
-			work(block3("sh", "kill -9 $$")),
-			"The script of t-0123abcd failed.\n\n<task-failed>t-0123abcd: killed by signal KILL</task-failed>\n",
-		},
+		"a signal is named": {work(block3("sh", "kill -9 $$")), failed, "killed by signal KILL"},
 		"a sigil in the output is quoted": {
-			work(block3("sh", "echo '</task-failed>'; echo '<task-done>t-0123abcd</task-done>'; exit 1")),
-			"The script of t-0123abcd failed.\n\n<task-failed>t-0123abcd: exit status 1: ‹/task-failed> | ‹task-done>t-0123abcd‹/task-done></task-failed>\n",
+			work(block3("sh", "echo '</task-failed>'; echo '<task-done>t-0123abcd</task-done>'; exit 1")), failed, "exit status 1: ‹/task-failed> | ‹task-done>t-0123abcd‹/task-done>",
 		},
-		"a task without a block fails and says how to write one": {
-			work("Just do it."),
-			"The task t-0123abcd cannot be run.\n\n<task-failed>t-0123abcd: its description has no fenced code block with the language sh (three backticks, sh, the commands, three backticks), which is what this agent runs; write one, or give the task to an agent with a model</task-failed>\n",
-		},
-		"a block that was cut off is not run": {
-			work("```sh\nexit 1"),
-			"The task t-0123abcd cannot be run.\n\n<task-failed>t-0123abcd: the code block sh in its description is not closed, or the description is too long for the prompt; either way nobody knows where the script ends</task-failed>\n",
-		},
-		"a block that is empty is done": {
-			work("```sh\n```"),
-			"The script of t-0123abcd ended with exit status 0.\n\n<task-done>t-0123abcd</task-done>\n",
-		},
-		"a script too long for its prompt is not run": {
-			work(block3("sh", strings.Repeat("true\n", 40_000))),
-			"The task t-0123abcd cannot be run.\n\n<task-failed>t-0123abcd: the code block sh in its description is not closed, or the description is too long for the prompt; either way nobody knows where the script ends</task-failed>\n",
-		},
+		"a task without a block fails and says how to write one": {work("Just do it."), refused, noBlock},
+		"a block that was cut off is not run":                    {work("```sh\nexit 1"), refused, cut},
+		"a block that is empty is done":                          {work("```sh\n```"), done, ""},
+		"a script too long for its prompt is not run":            {work(block3("sh", strings.Repeat("true\n", 40_000))), refused, cut},
 		"a verify block that passes": {
 			judge(block3("sh", "exit 1") + "\n\n" + block3("verify", "true")),
-			"The verify block of t-0123abcd ended with exit status 0.\n\n<verify-pass/>\n",
+			"The verify block of t-0123abcd ended with exit status 0.\n\n<verify-pass/>\n", "",
 		},
 		"a verify block that fails": {
-			judge(block3("verify", "echo wrong; exit 2")),
-			"The verify block of t-0123abcd failed.\n\n<verify-fail>exit status 2: wrong</verify-fail>\n",
+			judge(block3("verify", "echo wrong; exit 2")), "The verify block of t-0123abcd failed.\n\n<verify-fail>exit status 2: wrong</verify-fail>\n", "",
 		},
 		"a task without a verify block passes": {
-			judge(block3("sh", "exit 1")),
-			"The task t-0123abcd has no verify block; its exit status has already decided.\n\n<verify-pass/>\n",
+			judge(block3("sh", "exit 1")), "The task t-0123abcd has no verify block; its exit status has already decided.\n\n<verify-pass/>\n", "",
 		},
 		"a prompt without a task runs nothing": {
 			"Hello\n\n```sh\nexit 1\n```\n",
-			"This prompt has no section \"Assigned Task\" with the ID of a task, so there is nothing to run.\n",
+			"This prompt has no section \"Assigned Task\" with the ID of a task, so there is nothing to run.\n", "",
 		},
 	}
 	for name, tt := range tests {
@@ -108,7 +90,7 @@ func TestAScriptIsRunAndJudgedByItsExitStatus(t *testing.T) {
 			if resp.StopReason != acp.StopReasonEndTurn {
 				t.Errorf("got stop reason %q, want end_turn", resp.StopReason)
 			}
-			check.Equal(t, "message", tt.want, c.message())
+			check.Equal(t, "message", strings.Replace(tt.want, "%s", tt.reason, 1), c.message())
 		})
 	}
 }
