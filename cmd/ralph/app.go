@@ -52,8 +52,8 @@ func newApp(sys system) *app {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "project", Usage: "use the project in `DIR` instead of the nearest one above"},
 			&cli.StringFlag{Name: "color", Usage: "`WHEN` to use colour: auto, always or never", Value: "auto"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "quiet", Aliases: []string{"q"}, Usage: "print only results and errors"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "verbose", Aliases: []string{"v"}, Usage: "log each step and how long it takes"},
+			boolFlag("quiet", "print only results and errors", "q"),
+			boolFlag("verbose", "log each step and how long it takes", "v"),
 			helpFlag(),
 		},
 		Commands: a.commands(),

@@ -195,19 +195,9 @@ func (a *app) candidates(ctx context.Context, p *permuter, name string) (list []
 	if _, err := a.findProject(); err != nil {
 		return nil, nil //nolint:nilerr // outside a project there is nothing to offer
 	}
-	offer := func(_ *session, g *dag.Graph) (err error) {
+	offer := func(_ *session, g *dag.Graph) error {
 		for _, kind := range standsFor(p, name) {
-			var more []candidate
-			switch kind {
-			case "task":
-				more, err = taskCandidates(g)
-			case "run":
-				more, err = a.runCandidates(g)
-			case "feature":
-				more, err = featureCandidates(g)
-			case "entry":
-				more, err = entryCandidates(g)
-			}
+			more, err := a.storedCandidates(g, kind)
 			if err != nil {
 				return err
 			}
@@ -246,39 +236,37 @@ func wordCandidates[T ~string](words []T) (list []candidate) {
 	return list
 }
 
-func taskCandidates(g *dag.Graph) (list []candidate, err error) {
-	tasks, err := g.List(dag.Filter{})
-	for _, t := range tasks {
-		list = append(list, candidate{t.ID, string(t.Status) + ": " + t.Title})
-	}
-	return list, err
-}
-
-func featureCandidates(g *dag.Graph) (list []candidate, err error) {
-	features, err := g.Features()
-	for _, f := range features {
-		list = append(list, candidate{f.Name, string(f.Status)})
-	}
-	return list, err
-}
-
 // offered is how many runs or journal entries are offered, the newest first.
 const offered = 50
 
-func (a *app) runCandidates(g *dag.Graph) (list []candidate, err error) {
-	runs, err := g.Runs(offered)
-	for _, r := range runs {
-		l := report.LineOf(r, nil, life, a.now())
-		text := render.OutcomeWord(l.Outcome) + ", " + r.Scope.String() + ", began " + r.StartedAt.Local().Format(time.DateTime)
-		list = append(list, candidate{r.ID, text})
+// storedCandidates are the tasks, runs, features or journal entries of the project.
+func (a *app) storedCandidates(g *dag.Graph, kind string) (list []candidate, err error) {
+	switch kind {
+	case "task":
+		tasks, err := g.List(dag.Filter{})
+		for _, t := range tasks {
+			list = append(list, candidate{t.ID, string(t.Status) + ": " + t.Title})
+		}
+		return list, err
+	case "feature":
+		features, err := g.Features()
+		for _, f := range features {
+			list = append(list, candidate{f.Name, string(f.Status)})
+		}
+		return list, err
+	case "run":
+		runs, err := g.Runs(offered)
+		for _, r := range runs {
+			l := report.LineOf(r, nil, life, a.now())
+			text := render.OutcomeWord(l.Outcome) + ", " + r.Scope.String() + ", began " + r.StartedAt.Local().Format(time.DateTime)
+			list = append(list, candidate{r.ID, text})
+		}
+		return list, err
+	default:
+		entries, err := journal.List(g.Tx(), journal.Filter{Limit: offered})
+		for _, e := range slices.Backward(entries) {
+			list = append(list, candidate{strconv.FormatInt(e.N, 10), string(e.Outcome) + ": " + e.Title})
+		}
+		return list, err
 	}
-	return list, err
-}
-
-func entryCandidates(g *dag.Graph) (list []candidate, err error) {
-	entries, err := journal.List(g.Tx(), journal.Filter{Limit: offered})
-	for _, e := range slices.Backward(entries) {
-		list = append(list, candidate{strconv.FormatInt(e.N, 10), string(e.Outcome) + ": " + e.Title})
-	}
-	return list, err
 }

@@ -17,9 +17,7 @@ func stopCommand(a *app) command {
 		long: `Works from any shell. Every running run of this project is asked to stop, also on another machine that
 uses this database. It stops within a second or two, or when its current task is finished, with
 exit status 4. With --now its agents are stopped and their tasks released, as by Ctrl-C.`,
-		flags: []cli.Flag{
-			&cli.BoolFlag{DisableDefaultText: true, Name: "now", Usage: "do not wait for the current task"},
-		},
+		flags:   []cli.Flag{boolFlag("now", "do not wait for the current task")},
 		example: "ralph stop\nralph stop --now",
 		run:     action(a, parseStop, runStop),
 	}

@@ -158,9 +158,7 @@ func TestCrashMatrixBesideALiveRun(t *testing.T) {
 			p.awaitMark(t, "waits t-00000003")
 			p.planTwo(t)
 			p.dying(t, tt.point, "run").wait(t, -1)
-			if got := p.task(t, "t-00000003"); got.Status != "in_progress" {
-				t.Errorf("got the other run's task %s, want it in progress", got.Status)
-			}
+			p.wantStatus(t, "t-00000003", "in_progress")
 			p.write(t, "go-t-00000003", "")
 			live.wait(t, 0)
 			p.want(t, 0, "run")

@@ -26,7 +26,7 @@ var demoPlan []byte
 func demoCommand(a *app) command {
 	return command{
 		name: "demo", short: "watch a whole run in a scratch project; needs no key and no network",
-		flags:   []cli.Flag{&cli.BoolFlag{DisableDefaultText: true, Name: "keep", Usage: "keep the scratch project and print where it is"}},
+		flags:   []cli.Flag{boolFlag("keep", "keep the scratch project and print where it is")},
 		example: "ralph demo", exits: "1 to 5 as for run: something is wrong with this machine",
 		run: action(a, parseDemo, runDemo),
 	}

@@ -27,7 +27,7 @@ func doctorCommand(a *app) command {
 started and asked for its name; no model is called), git, the sandbox and the disk. A warning is
 worth knowing; a problem has to be fixed.`,
 		flags: []cli.Flag{
-			&cli.BoolFlag{DisableDefaultText: true, Name: "fix", Usage: "recompute the derived columns"},
+			boolFlag("fix", "recompute the derived columns"),
 			&cli.StringFlag{Name: "timeout", Usage: "wait at most `DURATION` for each agent to answer", Value: "1m"},
 			jsonFlag(),
 		},

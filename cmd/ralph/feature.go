@@ -207,21 +207,17 @@ func byState(nodes []draw.Node) string {
 func featureGateCommand(a *app) command {
 	return command{
 		name: "gate", args: "NAME [CMD...]", short: "show or set the commands that check every task of a feature",
-		long: "They run after the project's gates and before a task's own. Without CMD they are shown.",
-		flags: []cli.Flag{
-			&cli.BoolFlag{DisableDefaultText: true, Name: "none", Usage: "remove all of them"},
-			jsonFlag(),
-		},
+		long:    "They run after the project's gates and before a task's own. Without CMD they are shown.",
+		flags:   []cli.Flag{boolFlag("none", "remove all of them"), jsonFlag()},
 		example: "ralph feature gate login \"go test ./login\" \"npm run lint\"\nralph feature gate login --none",
 		exits:   "1 refused, 3 not found", run: action(a, parseFeatureGate, runFeatureGate),
 	}
 }
 
 type featureGateOptions struct {
-	name     string
-	commands []string
-	none     bool
-	json     bool
+	name       string
+	commands   []string
+	none, json bool
 }
 
 func parseFeatureGate(c *cli.Context) (featureGateOptions, error) {

@@ -16,9 +16,7 @@ import (
 	"ralph/internal/term"
 )
 
-func yesFlag(what string) cli.Flag {
-	return &cli.BoolFlag{DisableDefaultText: true, Name: "yes", Aliases: []string{"y"}, Usage: what}
-}
+func yesFlag(what string) cli.Flag { return boolFlag("yes", what, "y") }
 
 func featureBuildCommand(a *app) command {
 	return command{
@@ -32,7 +30,7 @@ the feature's tasks.jsonl is written, which you can commit.`,
 		flags: append([]cli.Flag{
 			yesFlag("keep the tasks without asking"),
 			replaceFlag("build again; the new tasks replace those of the feature once you keep them"),
-			&cli.BoolFlag{DisableDefaultText: true, Name: "append", Usage: "add to the tasks that the feature has"},
+			boolFlag("append", "add to the tasks that the feature has"),
 		}, plannerFlags()...),
 		example: "ralph feature build login\nralph feature build login --yes",
 		exits:   "1 refused (no plan, it has tasks, no usable answer), 3 no such feature, 5 no usable agent, " + interrupted,

@@ -18,13 +18,11 @@ import (
 func sourceFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "from", Usage: "read what is wanted from `FILE`; - for stdin"},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "no-input", Usage: "ask nothing: the agent decides and lists its assumptions"},
+		boolFlag("no-input", "ask nothing: the agent decides and lists its assumptions"),
 	}
 }
 
-func replaceFlag(what string) cli.Flag {
-	return &cli.BoolFlag{DisableDefaultText: true, Name: "replace", Usage: what}
-}
+func replaceFlag(what string) cli.Flag { return boolFlag("replace", what) }
 
 func featureSpecCommand(a *app) command {
 	return command{
@@ -129,7 +127,7 @@ func featureCreateCommand(a *app) command {
 without --from it only makes a draft, a row and a folder, and prints what to do next; so does
 --draft. A feature needs no documents: you can add tasks by hand.`,
 		flags: append(append([]cli.Flag{
-			&cli.BoolFlag{DisableDefaultText: true, Name: "draft", Usage: "only make a draft"},
+			boolFlag("draft", "only make a draft"),
 			yesFlag("keep the tasks without asking"),
 		}, sourceFlags()...), plannerFlags()...),
 		example: "ralph feature create login\nralph feature create login --from idea.md --yes --no-input",

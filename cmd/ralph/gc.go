@@ -25,7 +25,7 @@ it, and while its work is still to be verified. Every run does the same when it 
 day, for what is older than gc.older_than (90d), unless gc.auto is false.`,
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "older-than", Usage: "remove what is older than `DURATION`: 720h, or 30d"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "dry-run", Usage: "list what would be removed, and remove nothing"},
+			boolFlag("dry-run", "list what would be removed, and remove nothing"),
 			jsonFlag(),
 		},
 		example: "ralph gc --older-than 90d", exits: "1 something could not be removed",

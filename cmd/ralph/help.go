@@ -269,10 +269,13 @@ func ending(c command) string {
 	return text + "\nExit status: " + exits + ", 64 bad usage or not a project, 70 a bug.\n"
 }
 
-// jsonFlag is the same on every command that prints a result.
-func jsonFlag() cli.Flag {
-	return &cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "print the result as JSON"}
+// boolFlag is a flag without a value, which is off unless it is typed.
+func boolFlag(name, usage string, aliases ...string) cli.Flag {
+	return &cli.BoolFlag{DisableDefaultText: true, Name: name, Aliases: aliases, Usage: usage}
 }
+
+// jsonFlag is the same on every command that prints a result.
+func jsonFlag() cli.Flag { return boolFlag("json", "print the result as JSON") }
 
 // withHelp adds the flag that every command has.
 func withHelp(flags []cli.Flag) []cli.Flag {
@@ -282,6 +285,4 @@ func withHelp(flags []cli.Flag) []cli.Flag {
 	return append(slices.Clone(flags), helpFlag())
 }
 
-func helpFlag() cli.Flag {
-	return &cli.BoolFlag{DisableDefaultText: true, Name: "help", Aliases: []string{"h"}, Usage: "show help"}
-}
+func helpFlag() cli.Flag { return boolFlag("help", "show help", "h") }

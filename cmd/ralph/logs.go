@@ -21,9 +21,9 @@ func logsCommand(a *app) command {
 		long: `RUN or TASK is an ID; without one, the last run is shown. With --follow, a running one is shown until
 it ends; of attempts that have ended before, only the first and the last line is shown.`,
 		flags: []cli.Flag{
-			&cli.BoolFlag{DisableDefaultText: true, Name: "follow", Aliases: []string{"f"}, Usage: "follow the run until it ends"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "full", Usage: "show prompts, thoughts and the output of tools in full"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "print one JSON object per line"},
+			boolFlag("follow", "follow the run until it ends", "f"),
+			boolFlag("full", "show prompts, thoughts and the output of tools in full"),
+			boolFlag("json", "print one JSON object per line"),
 		},
 		example: "ralph logs 1f0c --full\nralph logs -f",
 		exits:   "3 no run yet, no such run or task, or its files are gone",

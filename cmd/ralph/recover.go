@@ -25,10 +25,7 @@ func recoverCommand(a *app) command {
 		long: `Ends the processes that a dead run left, then releases its tasks, or resumes them at verification
 if their work was finished. That does not count as a retry. Every "ralph run" does the same when it
 starts, and doing it twice changes nothing.`,
-		flags: []cli.Flag{
-			&cli.BoolFlag{DisableDefaultText: true, Name: "dry-run", Usage: "say what would be done, and do nothing"},
-			jsonFlag(),
-		},
+		flags:   []cli.Flag{boolFlag("dry-run", "say what would be done, and do nothing"), jsonFlag()},
 		example: "ralph recover --dry-run\nralph recover", exits: "1 a process of a dead run could not be ended",
 		run: action(a, parsePlain, runRecover),
 	}

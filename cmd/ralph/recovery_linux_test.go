@@ -198,9 +198,7 @@ func TestR4WorkThatWasCutOff(t *testing.T) {
 				p.plan(t, "mine")
 				p.cutOff(t, flags...)
 				p.want(t, tt.exit, "run")
-				if got := p.task(t, "t-00000001"); string(got.Status) != tt.status {
-					t.Errorf("got %s, want %s", got.Status, tt.status)
-				}
+				p.wantStatus(t, "t-00000001", tt.status)
 				_, err := os.Stat(filepath.Join(p.dir, "half.txt"))
 				if (err == nil) != tt.there {
 					t.Errorf("half.txt is there: %t, want %t", err == nil, tt.there)
@@ -319,11 +317,7 @@ func TestR7OrphansAreEndedAtTheNextStart(t *testing.T) {
 	p.wantNothingLeft(t)
 	p.write(t, "go", "")
 	p.want(t, 0, "run")
-	for _, e := range p.entries(t) {
-		if e.Event == "overlap" {
-			t.Errorf("two agents at once had %s", e.Task)
-		}
-	}
+	p.wantNoOverlap(t)
 }
 
 // TestDeathsInARow cost nothing until there are too many of them; then each costs an
@@ -372,9 +366,7 @@ func TestWorkThatGitCannotHandle(t *testing.T) {
 			p.shell(t, tt.spoil)
 			p.want(t, 0, "recover")
 			p.want(t, 0, "journal", "list", "--json").inStdout(t, tt.said)
-			if got := p.task(t, "t-00000001"); got.Status != "pending" {
-				t.Errorf("got %s, want that it is tried again", got.Status)
-			}
+			p.wantStatus(t, "t-00000001", "pending")
 			if _, err := os.Stat(filepath.Join(p.dir, "half.txt")); err != nil {
 				t.Error(err)
 			}
@@ -406,9 +398,7 @@ func TestWorkThatWasCutOffInARepositoryInside(t *testing.T) {
 			p.plan(t, "mine")
 			p.cutOff(t)
 			p.want(t, tt.exit, "run")
-			if got := p.task(t, "t-00000001"); string(got.Status) != tt.status {
-				t.Errorf("got %s, want %s", got.Status, tt.status)
-			}
+			p.wantStatus(t, "t-00000001", tt.status)
 			for _, file := range []string{"half.txt", "mine.txt", "file"} {
 				if _, err := os.Stat(filepath.Join(p.dir, "inside", file)); err != nil {
 					t.Error(err)
@@ -465,8 +455,7 @@ func TestR12ACleanStartHasNothingToRecover(t *testing.T) {
 	p := newPlace(t, fakeagent.Script{})
 	p.plan(t, "mine")
 	p.wantNothingToRecover(t)
-	out := p.want(t, 0, "run", "-v")
-	out.inStderr(t, "nothing to recover")
+	p.want(t, 0, "run", "-v").inStderr(t, "nothing to recover")
 	if out := p.want(t, 0, "run"); strings.Contains(out.stderr, "recover") {
 		t.Errorf("it is told to those who did not ask:\n%s", out.stderr)
 	}

@@ -45,8 +45,7 @@ func TestR8SIGTERMLetsBothTasksFinishWithinTheGrace(t *testing.T) {
 	r.awaitDrain(t)
 	p.write(t, "go-t-00000001", "")
 	p.write(t, "go-t-00000002", "")
-	out := r.wait(t, 143)
-	out.inStdout(t, `"outcome":"interrupted"`, `"done":2,"failed":0,"remaining":1`)
+	r.wait(t, 143).inStdout(t, `"outcome":"interrupted"`, `"done":2,"failed":0,"remaining":1`)
 	check.Equal(t, "attempts", []string{"done", "done"}, p.ended(t))
 	p.wantNothingToRecover(t)
 }

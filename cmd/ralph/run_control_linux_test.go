@@ -37,8 +37,7 @@ func TestStopEndsARunAfterItsTask(t *testing.T) {
 	p.awaitMark(t, "t-00000001")
 	p.want(t, 0, "stop").inStderr(t, "ends after its current task")
 	p.write(t, "go-t-00000001", "")
-	out := r.wait(t, 4)
-	out.inStdout(t, `"outcome":"stopped","reason":"stopped by: ralph stop"`, `"done":1`)
+	r.wait(t, 4).inStdout(t, `"outcome":"stopped","reason":"stopped by: ralph stop"`, `"done":1`)
 	if got := p.task(t, "t-00000002"); got.Status != "pending" || got.Attempts != 0 {
 		t.Errorf("got the other task %s, want it untouched", got.Status)
 	}
@@ -58,8 +57,7 @@ func TestStopNowGivesTheTaskBack(t *testing.T) {
 	p.want(t, 0, "stop") // which waits for ever
 	p.want(t, 0, "stop", "--now").inStderr(t, "ends now")
 	p.want(t, 0, "stop") // does not take that back
-	out := r.wait(t, 4)
-	out.inStdout(t, `"outcome":"stopped"`)
+	r.wait(t, 4).inStdout(t, `"outcome":"stopped"`)
 	p.wantNothingLeft(t)
 	p.wantInterrupted(t)
 }
@@ -87,15 +85,12 @@ func TestAPausedProjectBeginsNothing(t *testing.T) {
 	p.want(t, 0, "status").inStdout(t, "paused")
 	p.write(t, "go-t-00000001", "")
 	eventually(t, "the run says that it waits", p.waits(t, "ralph resume"))
-	if got := p.task(t, "t-00000001").Status; got != "done" {
-		t.Errorf("got %s, want done: what was at work goes on", got)
-	}
+	p.wantStatus(t, "t-00000001", "done")
 	// Without a terminal nobody could resume a run that is started now.
 	p.want(t, 1, "run").inStderr(t, "paused since", "hint: go on with: ralph resume")
 	p.write(t, "go-t-00000002", "")
 	p.want(t, 0, "resume")
-	out := r.wait(t, 0)
-	out.inStdout(t, `"done":2`)
+	r.wait(t, 0).inStdout(t, `"done":2`)
 }
 
 // TestARunStartedWhilePausedWaitsOnATerminal, where a person sees why.
@@ -180,9 +175,7 @@ func TestATaskTakenAwayEndsItsAgent(t *testing.T) {
 			r.wait(t, tt.exit)
 			p.wantNothingLeft(t)
 			if tt.status != "" {
-				if got := p.task(t, "t-00000001").Status; string(got) != tt.status {
-					t.Errorf("got %s, want %s", got, tt.status)
-				}
+				p.wantStatus(t, "t-00000001", tt.status)
 			}
 			if got := p.ended(t); len(got) == 0 || got[0] != "interrupted" {
 				t.Errorf("got %q, want the first attempt interrupted", got)
@@ -205,14 +198,8 @@ func TestAResetTaskIsNotGivenToASecondAgentAtOnce(t *testing.T) {
 	second := p.start(t, "run")
 	<-first.ended
 	<-second.ended
-	if got := p.task(t, "t-00000001").Status; got != "done" {
-		t.Errorf("got %s, want done", got)
-	}
-	for _, e := range p.entries(t) {
-		if e.Event == "overlap" {
-			t.Error("two agents had it at once")
-		}
-	}
+	p.wantStatus(t, "t-00000001", "done")
+	p.wantNoOverlap(t)
 }
 
 // TestContinueTakesOverTheCounters of the last unfinished run, and its flags.
@@ -265,6 +252,5 @@ func TestContinueAfterADeath(t *testing.T) {
 	r.kill(t)
 	p.write(t, "go-t-00000002", "")
 	p.write(t, "go-t-00000003", "")
-	out := p.want(t, 4, "run", "--continue", "--json")
-	out.inStdout(t, `"iterations":1,"done":2`, `"together":{`, `"iterations":2,`)
+	p.want(t, 4, "run", "--continue", "--json").inStdout(t, `"iterations":1,"done":2`, `"together":{`, `"iterations":2,`)
 }

@@ -77,8 +77,7 @@ func TestAGraphOfThirtyTasksEndsWithTheRightStatuses(t *testing.T) {
 	p := newPlace(t, fakeagent.Script{}, "max_attempts = 2", "max_retries = 1", "breaker = 100")
 	p.write(t, "plan.jsonl", planOf(t, graph))
 	p.want(t, 0, "task", "import", "plan.jsonl")
-	out := p.want(t, 2, "run", "--agent", "shell", "--json")
-	out.inStdout(t, `"outcome":"blocked"`)
+	p.want(t, 2, "run", "--agent", "shell", "--json").inStdout(t, `"outcome":"blocked"`)
 	var tasks []report.TaskView
 	list := p.want(t, 0, "task", "list", "--all", "--json")
 	check.OK(t, json.Unmarshal([]byte(list.stdout), &tasks))

@@ -112,12 +112,9 @@ func TestDiffersAKilledRunIsRecovered(t *testing.T) {
 	p.awaitMark(t, "half")
 	r.kill(t)
 	eventually(t, "nothing of it lives", func() bool { return len(p.processes()) == 0 })
-	if got := p.task(t, "t-00000001"); got.Status != "in_progress" {
-		t.Errorf("got %s, want in_progress: nobody was there to release it", got.Status)
-	}
+	p.wantStatus(t, "t-00000001", "in_progress")
 	p.want(t, 1, "doctor")
-	out := p.want(t, 0, "run", "--json")
-	out.inStdout(t, `"iterations":1,"done":1`)
+	p.want(t, 0, "run", "--json").inStdout(t, `"iterations":1,"done":1`)
 	task := p.task(t, "t-00000001")
 	if task.Status != "done" || task.Attempts != 1 {
 		t.Errorf("got %s with %d attempts charged, want done with 1", task.Status, task.Attempts)

@@ -104,6 +104,22 @@ func (p *place) want(t *testing.T, status int, args ...string) told {
 	return out
 }
 
+func (p *place) wantStatus(t *testing.T, task, want string) {
+	t.Helper()
+	if got := p.task(t, task).Status; string(got) != want {
+		t.Errorf("%s is %s, want %s", task, got, want)
+	}
+}
+
+func (p *place) wantNoOverlap(t *testing.T) {
+	t.Helper()
+	for _, e := range p.entries(t) {
+		if e.Event == "overlap" {
+			t.Errorf("two agents at once had %s", e.Task)
+		}
+	}
+}
+
 // running is a program that was started.
 type running struct {
 	cmd            *exec.Cmd

@@ -314,12 +314,10 @@ func TestAPersonsWordStands(t *testing.T) {
 			}
 			if tt.want == "" {
 				p.want(t, 3, "task", "show", "t-00000001")
-			} else if got := p.task(t, "t-00000001"); string(got.Status) != tt.want {
-				t.Errorf("got %s, want %s", got.Status, tt.want)
+			} else {
+				p.wantStatus(t, "t-00000001", tt.want)
 			}
-			if got := p.task(t, "t-00000002"); got.Status != "done" {
-				t.Errorf("got the other task %s, want done", got.Status)
-			}
+			p.wantStatus(t, "t-00000002", "done")
 			agents := 0
 			for _, e := range p.entries(t) {
 				if e.Event == "prompted" && e.Task == "t-00000001" {

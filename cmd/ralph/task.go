@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -26,6 +27,17 @@ func resolveTask(g *dag.Graph, typed string) (dag.Task, error) {
 	}
 	t, err := g.Resolve(typed)
 	return t, lookUpHint(err)
+}
+
+// viewTask runs fn on the task whose ID is the first argument.
+func viewTask(ctx context.Context, a *app, typed string, fn func(*session, *dag.Graph, dag.Task) error) error {
+	return a.view(ctx, func(s *session, g *dag.Graph) error {
+		t, err := resolveTask(g, typed)
+		if err != nil {
+			return err
+		}
+		return fn(s, g, t)
+	})
 }
 
 // resolveTasks returns the tasks whose IDs were typed, each once.

@@ -37,7 +37,7 @@ func taskFields(kind string) []cli.Flag {
 		&cli.StringFlag{Name: "model", Usage: "`NAME` of the model for this task"},
 		&cli.StringSliceFlag{Name: "gate", Usage: "`CMD` that must succeed before it counts as done; repeatable"},
 		&cli.StringFlag{Name: "kind", Usage: "`KIND`: work must change the project, check may be done without a change", Value: kind},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "allow-tampering", Usage: "its work may delete or skip tests and change the gates"},
+		boolFlag("allow-tampering", "its work may delete or skip tests and change the gates"),
 	}
 }
 

@@ -173,11 +173,7 @@ type depsJSON struct {
 }
 
 func runDepsList(ctx context.Context, a *app, o plainOptions) error {
-	return a.view(ctx, func(_ *session, g *dag.Graph) error {
-		t, err := resolveTask(g, o.args[0])
-		if err != nil {
-			return err
-		}
+	return viewTask(ctx, a, o.args[0], func(_ *session, g *dag.Graph, t dag.Task) error {
 		blockers, err := g.Blockers(t)
 		if err != nil {
 			return err

@@ -36,7 +36,7 @@ issues.jsonl of beads, or the output of "gh issue list --json number,title,body,
 such a plan that ralph has no place for are listed on stderr; docs/import.md has the rules.`,
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "format", Usage: "`FORMAT`: " + formatNames(), DefaultText: "auto, from the text"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "dry-run", Usage: "check everything, show the tree, keep nothing"},
+			boolFlag("dry-run", "check everything, show the tree, keep nothing"),
 			jsonFlag(),
 		},
 		example: "ralph task import plan.jsonl --dry-run\nralph task import - < plan.yaml\n" +
@@ -197,8 +197,8 @@ func taskExportCommand(a *app) command {
 		name: "export", short: "write the plan as JSON lines; the same plan gives the same bytes",
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "feature", Usage: "only tasks of `FEATURE`"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "with-status", Usage: "also whether tasks are done, failed or blocked"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "save", Usage: "write it to the feature's tasks.jsonl, with statuses, instead of stdout"},
+			boolFlag("with-status", "also whether tasks are done, failed or blocked"),
+			boolFlag("save", "write it to the feature's tasks.jsonl, with statuses, instead of stdout"),
 		},
 		example: "ralph task export > plan.jsonl\nralph task export --feature login --save", exits: "3 no such feature",
 		stray: "write it to a file with: ralph task export > ARG",

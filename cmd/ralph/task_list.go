@@ -19,10 +19,10 @@ func taskListCommand(a *app) command {
 	return command{
 		name: "list", bare: true, short: "list tasks; without flags, everything not done",
 		flags: []cli.Flag{
-			&cli.BoolFlag{DisableDefaultText: true, Name: "ready", Usage: "only what a run would start now, in that order"},
+			boolFlag("ready", "only what a run would start now, in that order"),
 			&cli.StringSliceFlag{Name: "status", Usage: "only tasks with `STATUS`: " + strings.Join(statusWords(), ", ") + "; repeatable"},
 			&cli.StringFlag{Name: "feature", Usage: "only tasks of `FEATURE`"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "all", Usage: "also what is done"},
+			boolFlag("all", "also what is done"),
 			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "at most `N`"},
 			jsonFlag(),
 		},

@@ -48,11 +48,7 @@ func runTaskLog(ctx context.Context, a *app, o taskLogOptions) error {
 	if o.message != nil {
 		return addLog(ctx, a, o.id, *o.message)
 	}
-	return a.view(ctx, func(_ *session, g *dag.Graph) error {
-		t, err := resolveTask(g, o.id)
-		if err != nil {
-			return err
-		}
+	return viewTask(ctx, a, o.id, func(_ *session, g *dag.Graph, t dag.Task) error {
 		logs, err := g.Logs(t)
 		if err != nil {
 			return err

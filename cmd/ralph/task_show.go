@@ -33,11 +33,7 @@ type detailJSON struct {
 }
 
 func runTaskShow(ctx context.Context, a *app, o plainOptions) error {
-	return a.view(ctx, func(s *session, g *dag.Graph) error {
-		t, err := resolveTask(g, o.args[0])
-		if err != nil {
-			return err
-		}
+	return viewTask(ctx, a, o.args[0], func(s *session, g *dag.Graph, t dag.Task) error {
 		j, err := asJSON(s, g, t, a.now())
 		if err != nil {
 			return err
@@ -145,11 +141,7 @@ func taskWhyCommand(a *app) command {
 }
 
 func runTaskWhy(ctx context.Context, a *app, o plainOptions) error {
-	return a.view(ctx, func(_ *session, g *dag.Graph) error {
-		t, err := resolveTask(g, o.args[0])
-		if err != nil {
-			return err
-		}
+	return viewTask(ctx, a, o.args[0], func(_ *session, g *dag.Graph, t dag.Task) error {
 		reasons, err := g.Explain(t, life)
 		if err != nil {
 			return err

@@ -16,7 +16,7 @@ import (
 
 func taskStateCommands(a *app) []command {
 	reason := []cli.Flag{&cli.StringFlag{Name: "reason", Aliases: []string{"r"}, Usage: "`TEXT` that says why"}}
-	tree := &cli.BoolFlag{DisableDefaultText: true, Name: "tree", Usage: "with all subtasks"}
+	tree := boolFlag("tree", "with all subtasks")
 	return []command{
 		{
 			name: "done", args: "ID...", short: "mark tasks as done, without verification",
@@ -34,8 +34,8 @@ func taskStateCommands(a *app) []command {
 			name: "reset", args: "[ID...]", short: "make tasks pending as if they had never run; reopens what contains them",
 			flags: []cli.Flag{
 				tree,
-				&cli.BoolFlag{DisableDefaultText: true, Name: "failed", Usage: "every failed task, or only those at or below ID"},
-				&cli.BoolFlag{DisableDefaultText: true, Name: "stale", Usage: "every task whose run has died"},
+				boolFlag("failed", "every failed task, or only those at or below ID"),
+				boolFlag("stale", "every task whose run has died"),
 			},
 			example: "ralph task reset 1f0c\nralph task reset --failed", exits: "1 refused, 3 not found",
 			run: action(a, parseTaskState, runTaskReset),

@@ -105,12 +105,8 @@ func TestWatchSkipsAndRetriesARunningTask(t *testing.T) {
 	w.expect(t, "t-00000001", "x")
 	w.expect(t, "Skip", "y")
 	r.wait(t, 2) // what was skipped remains
-	if got := p.task(t, "t-00000001").Status; got != "blocked" {
-		t.Errorf("got %s, want blocked", got)
-	}
-	if got := p.task(t, "t-00000002").Status; got != "done" {
-		t.Errorf("got %s, want done", got)
-	}
+	p.wantStatus(t, "t-00000001", "blocked")
+	p.wantStatus(t, "t-00000002", "done")
 	w.expect(t, "blocked", "\x1b[H") // Home
 	w.types(t, "r")
 	w.expect(t, "again", "y")
