@@ -21,7 +21,7 @@ func preset(t *testing.T, name string) agents.Preset {
 
 func TestDefineMergesADefinitionWithWhatIsKnown(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for name, tt := range map[string]struct {
 		in   agents.Definition
 		base string // the preset it must equal after edit
 		edit func(*agents.Preset)
@@ -81,8 +81,7 @@ func TestDefineMergesADefinitionWithWhatIsKnown(t *testing.T) {
 			"shell",
 			func(p *agents.Preset) { p.Set = []agents.Variable{{Name: "A", Value: "1"}} },
 		},
-	}
-	for name, tt := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want := preset(t, tt.base)

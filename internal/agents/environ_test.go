@@ -17,7 +17,7 @@ func TestEnvironLetsThroughOnlyWhatIsListed(t *testing.T) {
 		"AWS_SECRET_ACCESS_KEY=s", "DATABASE_URL=d", "RALPH_MODEL=opus", "IS_SANDBOX=0", "GOOGLE_API_KEY=k", "SSH_AUTH_SOCK=/s",
 	}
 	base := []string{"PATH=/bin", "Path=/windows", "https_proxy=http://p", "LC_ALL=C"}
-	tests := map[string]struct {
+	for name, tt := range map[string]struct {
 		preset agents.Preset
 		root   bool
 		extra  []string
@@ -38,17 +38,12 @@ func TestEnvironLetsThroughOnlyWhatIsListed(t *testing.T) {
 		"what the user holds back":                {with("claude", "!ANTHROPIC_API_KEY", "!IS_*"), false, nil},
 		"the last word counts":                    {with("codex", "*", "!*", "PATH", "Path", "https_proxy", "LC_*", "GH_TOKEN"), false, []string{"GH_TOKEN=t"}},
 		"an unknown command gets providers' keys": {define(t, "my-agent", agents.Definition{}), false, []string{"ANTHROPIC_API_KEY=a", "OPENAI_API_KEY=o", "GEMINI_API_KEY=g", "GOOGLE_API_KEY=k"}},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			want := append([]string{}, base...)
-			if len(tt.extra) > 0 && tt.extra[0] == "PATH=/mine" {
-				want = want[1:]
-			}
-			want = append(want, tt.extra...)
-			check.Equal(t, "environment", want, agents.Environ(tt.preset, environ, tt.root))
-		})
+	} {
+		want := base
+		if len(tt.extra) > 0 && tt.extra[0] == "PATH=/mine" {
+			want = want[1:]
+		}
+		check.Equal(t, name, slices.Concat(want, tt.extra), agents.Environ(tt.preset, environ, tt.root))
 	}
 }
 
@@ -71,7 +66,7 @@ func with(name string, allow ...string) agents.Preset {
 func TestATerminalGetsWhatTheUserLetsThroughButNoCredential(t *testing.T) {
 	t.Parallel()
 	environ := []string{"PATH=/bin", "CI=1", "ANTHROPIC_API_KEY=a", "GH_TOKEN=t", "DATABASE_URL=d", "OTHER=o"}
-	tests := map[string]struct {
+	for name, tt := range map[string]struct {
 		preset agents.Preset
 		want   []string
 	}{
@@ -81,12 +76,8 @@ func TestATerminalGetsWhatTheUserLetsThroughButNoCredential(t *testing.T) {
 		"a credential is let through":  {with("shell", "ANTHROPIC_API_KEY", "GH_TOKEN"), []string{"PATH=/bin", "CI=1"}},
 		"a common one is held back":    {with("claude", "!CI"), []string{"PATH=/bin"}},
 		"an agent that nobody defined": {agents.Preset{}, []string{"PATH=/bin", "CI=1"}},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			check.Equal(t, "environment", tt.want, agents.TerminalEnviron(tt.preset, environ))
-		})
+	} {
+		check.Equal(t, name, tt.want, agents.TerminalEnviron(tt.preset, environ))
 	}
 }
 
@@ -116,14 +107,11 @@ func TestEveryCredentialReachesItsAgentAndNobodyElse(t *testing.T) {
 		for _, name := range p.Credentials {
 			entry := []string{name + "=x"}
 			check.That(t, len(agents.Environ(p, entry, false)) == 1, "%s: %s does not reach it", p.Name, name)
-			if got := agents.WithoutCredentials(entry); len(got) != 0 {
-				t.Errorf("%s: gates and terminals see %s", p.Name, name)
-			}
+			check.That(t, len(agents.WithoutCredentials(entry)) == 0, "%s: gates and terminals see %s", p.Name, name)
 		}
 		for _, a := range p.Auth {
-			if len(agents.Environ(p, []string{a.Variable + "=x"}, false)) != 1 {
-				t.Errorf("%s: %s, of its login, does not reach it", p.Name, a.Variable)
-			}
+			got := agents.Environ(p, []string{a.Variable + "=x"}, false)
+			check.That(t, len(got) == 1, "%s: %s, of its login, does not reach it", p.Name, a.Variable)
 		}
 	}
 }
@@ -133,7 +121,7 @@ func TestStateFoldersAreAbsoluteAndFollowTheEnvironment(t *testing.T) {
 	home := t.TempDir()
 	moved := filepath.Join(home, "moved")
 	in := func(parts ...string) string { return filepath.Join(append([]string{home}, parts...)...) }
-	tests := map[string]struct {
+	for name, tt := range map[string]struct {
 		agent string
 		home  string
 		env   map[string]string
@@ -147,19 +135,15 @@ func TestStateFoldersAreAbsoluteAndFollowTheEnvironment(t *testing.T) {
 		"a relative folder is refused": {"codex", home, map[string]string{"CODEX_HOME": "here"}, []string{in(".npm")}},
 		"without a home there is none": {"gemini", "", nil, nil},
 		"the built-in agent has none":  {"shell", home, nil, nil},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got := agents.StateFolders(preset(t, tt.agent), tt.home, func(name string) string { return tt.env[name] })
-			check.Equal(t, "folders", tt.want, got)
-		})
+	} {
+		got := agents.StateFolders(preset(t, tt.agent), tt.home, func(name string) string { return tt.env[name] })
+		check.Equal(t, name, tt.want, got)
 	}
 }
 
 func TestAuthMethodIsTheFirstWhoseVariableIsSet(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for name, tt := range map[string]struct {
 		agent string
 		env   map[string]string
 		want  string
@@ -171,12 +155,8 @@ func TestAuthMethodIsTheFirstWhoseVariableIsSet(t *testing.T) {
 		"qwen with a key":                   {"qwen", map[string]string{"OPENAI_API_KEY": "x"}, "openai"},
 		"without a key a person must do it": {"codex", nil, ""},
 		"an agent that has no such method":  {"claude", map[string]string{"ANTHROPIC_API_KEY": "x"}, ""},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			check.Equal(t, "method", tt.want, agents.AuthMethod(preset(t, tt.agent), func(name string) string { return tt.env[name] }))
-		})
+	} {
+		check.Equal(t, name, tt.want, agents.AuthMethod(preset(t, tt.agent), func(name string) string { return tt.env[name] }))
 	}
 }
 

@@ -3,6 +3,7 @@ package agents_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -62,10 +63,7 @@ func TestEachAgentIsStartedAndToldItsModelAsMeasured(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, ok := agents.Lookup(name)
-			if !ok {
-				t.Fatal("not found")
-			}
+			p := preset(t, name)
 			got := []any{p.Command, p.Package, p.Channel, p.Key, p.Missing}
 			check.Equal(t, "preset", []any{tt.command, tt.pkg, tt.channel, tt.key, tt.missing}, got)
 			check.That(t, p.Title != "" && p.Login != "", "got title %q and login hint %q, want both", p.Title, p.Login)
@@ -77,36 +75,23 @@ func TestEachAgentIsStartedAndToldItsModelAsMeasured(t *testing.T) {
 		})
 	}
 	check.That(t, len(tests) == len(agents.All()), "got %d rows for %d agents", len(tests), len(agents.All()))
-	if p, ok := agents.Lookup("Claude"); ok {
-		t.Errorf("got %+v for a name that nobody has", p)
-	}
+	_, ok := agents.Lookup("Claude")
+	check.That(t, !ok, "an agent for a name that nobody has")
 }
 
 func TestPresetsShareNoMemory(t *testing.T) {
 	t.Parallel()
 	want := agents.All()
 	for _, p := range agents.All() {
-		for i := range p.Command {
-			p.Command[i] = "changed"
+		for _, list := range append(slices.Collect(maps.Values(p.Tiers)), p.Command, p.Pass, p.Credentials, p.Confined, p.Self) {
+			for i := range list {
+				list[i] = "changed"
+			}
 		}
-		for tier := range p.Tiers {
-			p.Tiers[tier][0] = "changed"
-		}
-		for i := range p.Pass {
-			p.Pass[i] = "changed"
-		}
-		for i := range p.State {
-			p.State[i].Default = "changed"
-		}
-		for i := range p.Set {
-			p.Set[i].Value = "changed"
-		}
-		for i := range p.Credentials {
-			p.Credentials[i] = "changed"
-		}
-		for i := range p.Auth {
-			p.Auth[i].Method = "changed"
-		}
+		clear(p.State)
+		clear(p.Set)
+		clear(p.Auth)
+		clear(p.Tiers)
 	}
 	check.Equal(t, "agents after a caller changed them", want, agents.All())
 }
@@ -162,15 +147,13 @@ func TestArgvStartsTheProgramOrNpxOrRalphItself(t *testing.T) {
 			}
 			got, err := agents.Argv(p, "/opt/ralph", path(tt.programs...))
 			check.Equal(t, "argv", tt.want, got)
-			if tt.message == "" && err != nil {
-				t.Errorf("got %v, want no error", err)
-			}
-			if tt.message != "" && (!errors.Is(err, agents.ErrNotInstalled) || err.Error() != tt.message) {
+			if tt.message == "" {
+				check.OK(t, err)
+			} else if !errors.Is(err, agents.ErrNotInstalled) || err.Error() != tt.message {
 				t.Errorf("got %v, want %s", err, tt.message)
 			}
 		})
 	}
-	if _, err := agents.Argv(agents.Preset{Name: "x"}, "", path()); err == nil {
-		t.Error("got no error for an agent without a command")
-	}
+	_, err := agents.Argv(agents.Preset{Name: "x"}, "", path())
+	check.That(t, err != nil, "no error for an agent without a command")
 }

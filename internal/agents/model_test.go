@@ -10,7 +10,7 @@ import (
 
 func TestModelMapsTiersAndPassesNamesThrough(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct{ agent, name, want string }{
+	for name, tt := range map[string]struct{ agent, name, want string }{
 		"claude calls the tiers by their names":   {"claude", "opus", "opus"},
 		"claude's sonnet":                         {"claude", "sonnet", "sonnet"},
 		"claude's haiku":                          {"claude", "haiku", "haiku"},
@@ -32,16 +32,8 @@ func TestModelMapsTiersAndPassesNamesThrough(t *testing.T) {
 		"a name keeps its case":                   {"qwen", "Qwen3-Coder", "Qwen3-Coder"},
 		"no name at all is the agent's default":   {"claude", "", ""},
 		"a word that only contains a tier is not": {"codex", "opusculum", "opusculum"},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, ok := agents.Lookup(tt.agent)
-			if !ok {
-				t.Fatalf("no agent %s", tt.agent)
-			}
-			check.Equal(t, "model", tt.want, agents.Resolve(p, tt.name, nil))
-		})
+	} {
+		check.Equal(t, name, tt.want, agents.Resolve(preset(t, tt.agent), tt.name, nil))
 	}
 }
 
@@ -61,7 +53,7 @@ func TestEveryTierHasANameThatIsNoPattern(t *testing.T) {
 
 func TestResolveTakesWhatIsOffered(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for name, tt := range map[string]struct {
 		agent, name string
 		offered     []string
 		want        string
@@ -86,33 +78,25 @@ func TestResolveTakesWhatIsOffered(t *testing.T) {
 		"a name when nobody knows the offer":          {"qwen", "other", nil, "other"},
 		"no name is no choice":                        {"claude", "", []string{"opus"}, ""},
 		"a user's name for a tier":                    {"mine", "opus", []string{"small", "big"}, "big"},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, ok := agents.Lookup(tt.agent)
-			if !ok {
-				p, _ = agents.Define(agents.Definition{Name: "mine", Command: []string{"x"}, Models: map[string]string{"opus": "big"}})
-			}
-			check.Equal(t, "model", tt.want, agents.Resolve(p, tt.name, tt.offered))
-		})
+	} {
+		p, ok := agents.Lookup(tt.agent)
+		if !ok {
+			p, _ = agents.Define(agents.Definition{Name: "mine", Command: []string{"x"}, Models: map[string]string{"opus": "big"}})
+		}
+		check.Equal(t, name, tt.want, agents.Resolve(p, tt.name, tt.offered))
 	}
 }
 
 func TestChannelsAreTheOneOrAnyOrNone(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for name, tt := range map[string]struct {
 		channel acp.ModelChannel
 		want    []acp.ModelChannel
 	}{
 		"an agent that is known":       {agents.SetModel, []acp.ModelChannel{agents.SetModel}},
 		"an agent nobody described":    {agents.Any, nil},
 		"an agent that takes no model": {agents.NoModel, []acp.ModelChannel{}},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			check.Equal(t, "channels", tt.want, agents.Preset{Channel: tt.channel}.Channels())
-		})
+	} {
+		check.Equal(t, name, tt.want, agents.Preset{Channel: tt.channel}.Channels())
 	}
 }

@@ -12,32 +12,30 @@ import (
 	"ralph/internal/testing/check"
 )
 
-// Processes left by a ralph whose helper is gone as well.
-func TestSweepKillsByMarker(t *testing.T) {
-	t.Parallel()
+// leftBehind is a role without a helper that carries an owner's marker.
+func leftBehind(t *testing.T, role, owner string, n int) *started {
+	t.Helper()
 	r, w, err := os.Pipe()
 	check.OK(t, err)
 	defer r.Close()
-	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(roleEnvironment("tree"), MarkerEnv+"=dead-owner/1")
+	cmd := exec.Command("/proc/self/exe", role)
+	cmd.Env = append(roleEnvironment(role), MarkerEnv+"="+owner+"/1")
 	cmd.Stdout = w
-	other := exec.Command("/proc/self/exe", "other")
-	other.Env = append(roleEnvironment("sleep"), MarkerEnv+"=dead-owner-2/1")
-	other.Stdout = w
-	for _, c := range []*exec.Cmd{cmd, other} {
-		check.OK(t, c.Start())
-		go c.Wait()
-		t.Cleanup(func() { c.Process.Kill() })
-	}
+	check.OK(t, cmd.Start())
+	go cmd.Wait()
+	t.Cleanup(func() { cmd.Process.Kill() })
 	w.Close()
-	s := started{reported: readReported(t, bufio.NewReader(r), 5)}
-	spared := s.reported["other"]
-	delete(s.reported, "other")
+	return &started{reported: readReported(t, bufio.NewReader(r), n)}
+}
 
+// Processes left by a ralph whose helper is gone as well.
+func TestSweepKillsByMarker(t *testing.T) {
+	t.Parallel()
+	s, other := leftBehind(t, "tree", "dead-owner", 4), leftBehind(t, "sleep", "dead-owner-2", 1)
 	n, err := Sweep("dead-owner")
 	check.That(t, err == nil && n >= 4, "got %d, %v, want 4 killed, and perhaps the middle of the double fork", n, err)
 	s.wantGone(t)
-	check.Equal(t, "process of another owner", Alive, Liveness(spared))
+	check.Equal(t, "process of another owner", Alive, Liveness(other.reported["sleep"]))
 	if n, err := Sweep("dead-owner"); n != 0 || err != nil {
 		t.Errorf("second sweep: got %d, %v, want nothing found", n, err)
 	}
@@ -46,17 +44,7 @@ func TestSweepKillsByMarker(t *testing.T) {
 // TestSweepWaitsForWhatIsEnding, though that has lost its marker already.
 func TestSweepWaitsForWhatIsEnding(t *testing.T) {
 	t.Parallel()
-	r, w, err := os.Pipe()
-	check.OK(t, err)
-	defer r.Close()
-	cmd := exec.Command("/proc/self/exe", "heavy")
-	cmd.Env = append(roleEnvironment("heavy"), MarkerEnv+"=heavy-owner/1")
-	cmd.Stdout = w
-	check.OK(t, cmd.Start())
-	go cmd.Wait()
-	t.Cleanup(func() { cmd.Process.Kill() })
-	w.Close()
-	s := started{reported: readReported(t, bufio.NewReader(r), 1)}
+	s := leftBehind(t, "heavy", "heavy-owner", 1)
 	if n, err := Sweep("heavy-owner"); n != 1 || err != nil {
 		t.Errorf("got %d, %v, want one killed", n, err)
 	}
@@ -91,9 +79,7 @@ func TestLiveness(t *testing.T) {
 		"another pid namespace": {with(func(id *Identity) { id.PIDNS = "pid:[1]" }), Unknown},
 		"nothing recorded":      {Identity{}, Unknown},
 	} {
-		t.Run(name, func(t *testing.T) {
-			check.Equal(t, "liveness", tc.want, Liveness(tc.id))
-		})
+		check.Equal(t, name, tc.want, Liveness(tc.id))
 	}
 	zombie := exec.Command("true")
 	zombie.Env = os.Environ()

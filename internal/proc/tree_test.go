@@ -5,6 +5,7 @@ package proc
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -31,9 +32,7 @@ func TestKillLeavesNothing(t *testing.T) {
 			s := start(t, tc.role, tc.n, nil)
 			check.OK(t, s.Kill())
 			s.wantGone(t)
-			if got, want := s.Exit(), (Exit{Code: -1, Signal: "SIGKILL"}); got != want {
-				t.Errorf("got %v, want %v", got, want)
-			}
+			check.Equal(t, "exit", Exit{Code: -1, Signal: "SIGKILL"}, s.Exit())
 			if _, err := s.out.ReadByte(); err != io.EOF {
 				t.Errorf("output after the end: %v, want EOF", err)
 			}
@@ -47,9 +46,7 @@ func TestTreeEndsWithItsRoot(t *testing.T) {
 	s.in.Close()
 	exit, err := s.Wait()
 	check.OK(t, err)
-	if got, want := exit, (Exit{Code: 7}); got != want {
-		t.Errorf("got %v, want %v", got, want)
-	}
+	check.Equal(t, "exit", Exit{Code: 7}, exit)
 	s.wantGone(t)
 }
 
@@ -61,29 +58,18 @@ func TestLingeringTreeEndsWhenKilled(t *testing.T) {
 	check.Equal(t, "lingering child", Alive, Liveness(s.reported["left"]))
 	check.OK(t, s.Kill())
 	s.wantGone(t)
-	if got, want := s.Exit(), (Exit{Code: 7}); got != want {
-		t.Errorf("got %v, want %v", got, want)
-	}
+	check.Equal(t, "exit", Exit{Code: 7}, s.Exit())
 }
 
-func TestTerminateIsPoliteFirst(t *testing.T) {
+func TestTerminateIsPoliteFirstAndKillsTheStubborn(t *testing.T) {
 	t.Parallel()
-	s := start(t, "tree", 4, nil)
-	check.OK(t, s.Terminate(time.Hour))
-	s.wantGone(t)
-	if got, want := s.Exit(), (Exit{Code: -1, Signal: "SIGTERM"}); got != want {
-		t.Errorf("got %v, want %v", got, want)
-	}
-}
-
-func TestTerminateKillsTheStubborn(t *testing.T) {
-	t.Parallel()
-	s := start(t, "stubborn", 1, nil)
-	check.OK(t, s.Terminate(time.Millisecond))
-	s.wantGone(t)
-	if got, want := s.Exit().Signal, "SIGKILL"; got != want {
-		t.Errorf("got %v, want %v", got, want)
-	}
+	polite, stubborn := start(t, "tree", 4, nil), start(t, "stubborn", 1, nil)
+	check.OK(t, polite.Terminate(time.Hour))
+	check.OK(t, stubborn.Terminate(time.Millisecond))
+	polite.wantGone(t)
+	stubborn.wantGone(t)
+	check.Equal(t, "polite", Exit{Code: -1, Signal: "SIGTERM"}, polite.Exit())
+	check.Equal(t, "stubborn", Exit{Code: -1, Signal: "SIGKILL"}, stubborn.Exit())
 }
 
 // The agent kills its helper: the orphans come to us and are killed.
@@ -91,9 +77,8 @@ func TestHelperKilledByAgent(t *testing.T) {
 	t.Parallel()
 	s := start(t, "kill-helper", 2, nil)
 	s.in.Close()
-	if _, err := s.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.Wait()
+	check.OK(t, err)
 	s.wantGone(t)
 }
 
@@ -151,13 +136,23 @@ func TestStdioReachesTheProcessAsItIs(t *testing.T) {
 // Arguments and variables arrive as the bytes they are.
 func TestBytesReachTheProcessAsTheyAre(t *testing.T) {
 	t.Parallel()
-	r, w, _ := os.Pipe()
-	_, err := Start(Spec{Argv: []string{"sh", "-c", `printf '%s|%s' "$1" "$X"`, "sh", "a\xff\n\x01"}, Env: append(os.Environ(), "X=b\xfe"), Stdout: w})
+	got := output(t, Spec{Argv: []string{"sh", "-c", `printf '%s|%s' "$1" "$X"`, "sh", "a\xff\n\x01"}, Env: append(os.Environ(), "X=b\xfe")})
+	check.Equal(t, "output", "a\xff\n\x01|b\xfe", got)
+}
+
+// output is what a process prints.
+func output(t *testing.T, spec Spec) string {
+	t.Helper()
+	r, w, err := os.Pipe()
+	check.OK(t, err)
+	defer r.Close()
+	spec.Stdout = w
+	_, err = Start(spec)
 	w.Close()
 	check.OK(t, err)
-	if got, _ := io.ReadAll(r); string(got) != "a\xff\n\x01|b\xfe" {
-		t.Errorf("got %q", got)
-	}
+	out, err := io.ReadAll(r)
+	check.OK(t, err)
+	return string(out)
 }
 
 func TestLauncher(t *testing.T) {
@@ -228,16 +223,10 @@ func TestStartSaysWhy(t *testing.T) {
 
 func TestConfinerRunsBeforeTheProcess(t *testing.T) {
 	t.Parallel()
-	r, w, _ := os.Pipe()
-	_, err := Start(Spec{Argv: []string{"sh", "-c", `echo "$CONFINED"`}, Env: os.Environ(), Stdout: w, Confine: []byte("tightly")})
-	w.Close()
-	check.OK(t, err)
-	if got, _ := io.ReadAll(r); string(got) != "tightly\n" {
-		t.Errorf("got %q, want it confined", got)
-	}
-	if _, err := Start(Spec{Argv: []string{"true"}, Env: os.Environ(), Confine: []byte("refuse")}); err == nil {
-		t.Error("started although it could not be confined")
-	}
+	confined := output(t, Spec{Argv: []string{"sh", "-c", `echo "$CONFINED"`}, Env: os.Environ(), Confine: []byte("tightly")})
+	check.Equal(t, "confined", "tightly\n", confined)
+	_, err := Start(Spec{Argv: []string{"true"}, Env: os.Environ(), Confine: []byte("refuse")})
+	check.That(t, err != nil, "started although it could not be confined")
 }
 
 // TestAHelperThatEndsIsToldToUsers: what broke is the machine, not the program that
@@ -247,7 +236,5 @@ func TestAHelperThatEndsIsToldToUsers(t *testing.T) {
 	_, err := Start(Spec{Argv: []string{"/proc/self/exe"}, Env: roleEnvironment("sleep"), Owner: t.Name(), Confine: []byte("die")})
 	const want = "start process /proc/self/exe: ralph's helper process ended before the program started; " +
 		"the machine may be out of processes (ulimit -u) or memory (signal: killed)"
-	if err == nil || err.Error() != want {
-		t.Errorf("got %v, want %s", err, want)
-	}
+	check.Equal(t, "error", want, fmt.Sprint(err))
 }
