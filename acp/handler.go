@@ -71,11 +71,11 @@ func (s *Session) dispatch(ctx context.Context, method string, params json.RawMe
 			if err != nil {
 				return nil, err
 			}
-			return empty{}, term.proc.Kill()
+			return struct{}{}, term.proc.Kill()
 		})
 	case "terminal/release":
 		return decodeAnd(params, func(req terminalID) (any, error) {
-			return empty{}, s.terminals.release(req.ID)
+			return struct{}{}, s.terminals.release(req.ID)
 		})
 	}
 	return nil, errNoMethod
@@ -83,12 +83,10 @@ func (s *Session) dispatch(ctx context.Context, method string, params json.RawMe
 
 var errNoMethod = errors.New("no such method")
 
-type empty struct{}
-
 type fileRequest struct {
 	Path    string  `json:"path"`
-	Line    *int    `json:"line"`
-	Limit   *int    `json:"limit"`
+	Line    int     `json:"line"`
+	Limit   int     `json:"limit"`
 	Content *string `json:"content"`
 }
 
@@ -109,7 +107,7 @@ func decodeAnd[T any](params json.RawMessage, do func(T) (any, error)) (any, err
 }
 
 func (s *Session) readFile(req fileRequest) (any, error) {
-	text, err := s.files.read(req.Path, deref(req.Line), deref(req.Limit))
+	text, err := s.files.read(req.Path, max(req.Line, 0), max(req.Limit, 0))
 	if errors.Is(err, fs.ErrNotExist) && s.traits().MissingFile == MissingEmpty {
 		text, err = "", nil
 	}
@@ -133,16 +131,7 @@ func (s *Session) writeFile(req fileRequest) (any, error) {
 	}
 	s.mu.Unlock()
 	s.observer.push(FileWritten{Path: path})
-	return empty{}, nil
-}
-
-func (s *Session) permit(req permissionRequest) (any, error) {
-	option, ok := req.allow()
-	if s.cancelling.Load() {
-		option, ok = permissionOption{Kind: answerCancelled}, false
-	}
-	s.observer.push(Permission{Title: cut(s.hide.Text(req.ToolCall.Title), 300), Kind: req.ToolCall.Kind, Answer: option.Kind})
-	return permissionAnswer(option, ok), nil
+	return struct{}{}, nil
 }
 
 func (s *Session) createTerminal(req terminalRequest) (any, error) {
@@ -191,18 +180,8 @@ func failureOf(method string, err error) *sdk.RequestError {
 	return &sdk.RequestError{Code: -32603, Message: cut(err.Error(), 500), Data: data}
 }
 
-func deref(n *int) int {
-	if n == nil {
-		return 0
-	}
-	return max(*n, 0)
-}
-
-const answerCancelled = "cancelled"
-
 type permissionRequest struct {
-	SessionID string `json:"sessionId"`
-	ToolCall  struct {
+	ToolCall struct {
 		Title string `json:"title"`
 		Kind  string `json:"kind"`
 	} `json:"toolCall"`
@@ -214,24 +193,22 @@ type permissionOption struct {
 	Kind string `json:"kind"`
 }
 
-// allow picks the option that allows the call, once rather than always, by its kind: its
+// permit picks the option that allows the call, once rather than always, by its kind: its
 // position and ID mean nothing. Nobody is asked and nothing waits: the operating system
 // confines the process, or nothing does. Without a usable option the answer is that the
 // request was cancelled.
-func (r permissionRequest) allow() (option permissionOption, ok bool) {
-	for _, kind := range []string{"allow_once", "allow_always"} {
-		i := slices.IndexFunc(r.Options, func(o permissionOption) bool { return o.Kind == kind && o.ID != "" })
+func (s *Session) permit(req permissionRequest) (any, error) {
+	const cancelled = "cancelled"
+	answer, outcome := cancelled, map[string]string{"outcome": cancelled}
+	if s.cancelling.Load() {
+		req.Options = nil
+	}
+	for _, kind := range []string{"allow_always", "allow_once"} { // the last one wins
+		i := slices.IndexFunc(req.Options, func(o permissionOption) bool { return o.Kind == kind && o.ID != "" })
 		if i >= 0 {
-			return r.Options[i], true
+			answer, outcome = kind, map[string]string{"outcome": "selected", "optionId": req.Options[i].ID}
 		}
 	}
-	return permissionOption{Kind: answerCancelled}, false
-}
-
-func permissionAnswer(option permissionOption, ok bool) any {
-	outcome := map[string]string{"outcome": answerCancelled}
-	if ok {
-		outcome = map[string]string{"outcome": "selected", "optionId": option.ID}
-	}
-	return map[string]any{"outcome": outcome}
+	s.observer.push(Permission{Title: cut(s.hide.Text(req.ToolCall.Title), 300), Kind: req.ToolCall.Kind, Answer: answer})
+	return map[string]any{"outcome": outcome}, nil
 }

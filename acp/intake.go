@@ -124,14 +124,11 @@ func (in *intake) next() ([]byte, error) {
 
 // take deals with one line and says whether the SDK is to see it.
 func (in *intake) take(line []byte) (pass bool, err error) {
-	if len(line) == 0 {
-		return false, nil
-	}
-	if in.takeUpdate(line) {
+	if len(line) == 0 || in.takeUpdate(line) {
 		return false, nil
 	}
 	var e envelope
-	if !message(line, &e) {
+	if json.Unmarshal(line, &e) != nil || e.Method == "" && !given(e.ID) {
 		in.keepGarbage(line)
 		return false, nil
 	}
@@ -153,10 +150,6 @@ func (in *intake) take(line []byte) (pass bool, err error) {
 	default: // other notifications mean nothing to us, but this one to the SDK
 		return e.Method == "$/cancel_request", nil
 	}
-}
-
-func message(line []byte, e *envelope) bool {
-	return json.Unmarshal(line, e) == nil && (e.Method != "" || given(e.ID))
 }
 
 // takeUpdate takes the line if it is an update. A field of another type than

@@ -90,37 +90,27 @@ func (o *observer) release() {
 }
 
 func (o *observer) add(e Event) {
-	var text string
-	var thought bool
+	q := queued{event: e}
 	switch e := e.(type) {
 	case Text:
-		if text = e.Text; text == "" {
-			return
-		}
+		q = queued{text: []byte(e.Text)}
 	case Thought:
-		if text, thought = e.Text, true; text == "" {
-			return
-		}
+		q = queued{text: []byte(e.Text), thought: true}
 	}
-	if o.bytes+len(text) > maxQueuedBytes {
+	last := len(o.queue) - 1
+	switch {
+	case q.event == nil && len(q.text) == 0:
+	case o.bytes+len(q.text) > maxQueuedBytes:
 		o.dropped++
-		return
-	}
-	if n := len(o.queue); text != "" && n > 0 && o.queue[n-1].event == nil && o.queue[n-1].thought == thought {
-		o.queue[n-1].text = append(o.queue[n-1].text, text...)
-		o.bytes += len(text)
-		return
-	}
-	if len(o.queue) >= maxQueued {
+	case q.event == nil && last >= 0 && o.queue[last].event == nil && o.queue[last].thought == q.thought:
+		o.queue[last].text = append(o.queue[last].text, q.text...)
+		o.bytes += len(q.text)
+	case len(o.queue) >= maxQueued:
 		o.dropped++
-		return
+	default:
+		o.queue = append(o.queue, q)
+		o.bytes += len(q.text)
 	}
-	o.bytes += len(text)
-	if text != "" {
-		o.queue = append(o.queue, queued{text: []byte(text), thought: thought})
-		return
-	}
-	o.queue = append(o.queue, queued{event: e})
 }
 
 func (o *observer) run() {

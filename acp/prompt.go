@@ -63,8 +63,11 @@ func (s *Session) converse(ctx context.Context, text string) (outcome, *Error) {
 		Prompt:    []sdk.ContentBlock{sdk.TextBlock(s.hide.Text(text))},
 	})
 	idle := newIdleWatch(s.cfg.IdleTimeout, s.intake.activity.Load)
-	turn, broken := after(s.cfg.TurnTimeout), s.outlet.broken
-	var deaf <-chan time.Time
+	broken := s.outlet.broken
+	var turn, deaf <-chan time.Time
+	if s.cfg.TurnTimeout > 0 {
+		turn = time.After(s.cfg.TurnTimeout)
+	}
 	for {
 		select {
 		case o := <-answer:
@@ -139,13 +142,6 @@ func (s *Session) endTurn(o outcome) (Turn, *Error) {
 	return t, limited
 }
 
-func (s *Session) fault(e *Error) {
-	select {
-	case s.faults <- e:
-	default:
-	}
-}
-
 // ask sends a request of the handshake and waits for its answer, for ctx, or
 // for the session to be closed.
 func (s *Session) ask(ctx context.Context, method string, params any) (json.RawMessage, error) {
@@ -203,14 +199,6 @@ func (s *Session) send(ctx context.Context, method string, params any) <-chan ou
 		finish()
 	}()
 	return answer
-}
-
-// after is time.After, and never for a limit of zero.
-func after(limit time.Duration) <-chan time.Time {
-	if limit <= 0 {
-		return nil
-	}
-	return time.After(limit)
 }
 
 // idleTicks is how finely silence is measured: it is noticed after at least the

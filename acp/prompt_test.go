@@ -25,10 +25,7 @@ func TestTurn(t *testing.T) {
 		steps []step
 		want  Turn
 	}{
-		"text in small chunks": {
-			[]step{{Do: "say", Text: "Hello {{task}}, goodbye.", Chunk: 3}},
-			Turn{Stop: StopEnd, Segments: []string{"Hello t-0123abcd, goodbye."}},
-		},
+		"text in small chunks": {[]step{{Do: "say", Text: "Hello {{task}}, goodbye.", Chunk: 3}}, Turn{Stop: StopEnd, Segments: []string{"Hello t-0123abcd, goodbye."}}},
 		"cut at a tool call": {
 			[]step{{Do: "say", Text: "one"}, {Do: "tool", Text: "x", Kind: "read", Paths: []string{"r.txt"}, Status: "completed"}, {Do: "say", Text: "two"}},
 			Turn{Stop: StopEnd, Segments: []string{"one", "two"}, ToolCalls: 1},
@@ -49,10 +46,7 @@ func TestTurn(t *testing.T) {
 			[]step{{Do: "say", Text: "Ticking off the plan."}, {Do: "plan", Text: "p"}, {Do: "say", Text: "<task-done>"}},
 			Turn{Stop: StopEnd, Segments: []string{"Ticking off the plan.", "<task-done>"}},
 		},
-		"cut at a thought": {
-			[]step{{Do: "say", Text: "one"}, {Do: "think", Text: "hm"}, {Do: "say", Text: "two"}},
-			Turn{Stop: StopEnd, Segments: []string{"one", "two"}},
-		},
+		"cut at a thought": {[]step{{Do: "say", Text: "one"}, {Do: "think", Text: "hm"}, {Do: "say", Text: "two"}}, Turn{Stop: StopEnd, Segments: []string{"one", "two"}}},
 		"cut at other updates of the session": {
 			[]step{{Do: "say", Text: "one"}, {Do: "usage", N: 10}, {Do: "say", Text: "two"}, otherUpdate("current_mode_update"), {Do: "say", Text: "three"}, otherUpdate("hologram"), {Do: "say", Text: "four"}},
 			Turn{Stop: StopEnd, Segments: []string{"one", "two", "three", "four"}, Usage: Usage{Input: 10, Total: 10}},
@@ -83,10 +77,7 @@ func TestTurn(t *testing.T) {
 			[]step{{Do: "say", Text: "one", ID: "m1"}, {Do: "say", Text: "two", ID: "m2"}, {Do: "say", Text: "three", ID: "m2"}},
 			Turn{Stop: StopEnd, Segments: []string{"one", "twothree"}},
 		},
-		"thoughts are no text": {
-			[]step{{Do: "think", Text: "<task-done>"}, {Do: "plan", Text: "p"}},
-			Turn{Stop: StopEnd},
-		},
+		"thoughts are no text": {[]step{{Do: "think", Text: "<task-done>"}, {Do: "plan", Text: "p"}}, Turn{Stop: StopEnd}},
 		"an announced twice call counts once, and fails once": {
 			[]step{{Do: "tool", Text: "x", ID: "a", Status: "failed"}, {Do: "tool", Text: "x", ID: "a", Status: "failed"}},
 			Turn{Stop: StopEnd, ToolCalls: 1, ToolFailures: 1},
@@ -121,13 +112,10 @@ func TestTurn(t *testing.T) {
 			[]step{{Do: "stop", Text: "end_turn", Data: []byte(`{"_meta":{"quota":{"token_count":{"input_tokens":7,"output_tokens":8}}}}`)}},
 			Turn{Stop: StopEnd, Usage: Usage{Input: 7, Output: 8, Total: 15}},
 		},
-		"cost in another currency is not known": {
-			[]step{{Do: "usage", Text: "EUR", Cost: ptr(3.0)}},
-			Turn{Stop: StopEnd},
-		},
-		"refusal":           {[]step{{Do: "stop", Text: "refusal"}}, Turn{Stop: StopRefusal}},
-		"max turn requests": {[]step{{Do: "stop", Text: "max_turn_requests"}}, Turn{Stop: StopMaxTurnRequests}},
-		"answered twice":    {[]step{{Do: "say", Text: "a"}, {Do: "twice"}}, Turn{Stop: StopEnd, Segments: []string{"a"}}},
+		"cost in another currency is not known": {[]step{{Do: "usage", Text: "EUR", Cost: ptr(3.0)}}, Turn{Stop: StopEnd}},
+		"refusal":                               {[]step{{Do: "stop", Text: "refusal"}}, Turn{Stop: StopRefusal}},
+		"max turn requests":                     {[]step{{Do: "stop", Text: "max_turn_requests"}}, Turn{Stop: StopMaxTurnRequests}},
+		"answered twice":                        {[]step{{Do: "say", Text: "a"}, {Do: "twice"}}, Turn{Stop: StopEnd, Segments: []string{"a"}}},
 		"updates of another session": {
 			[]step{{Do: "notify", Method: "session/update", Params: []byte(`{"sessionId":"other","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}}}`)}},
 			Turn{Stop: StopEnd},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,15 +31,14 @@ var (
 )
 
 type terminalRequest struct {
-	SessionID string   `json:"sessionId"`
-	Command   string   `json:"command"`
-	Args      []string `json:"args"`
-	Env       []struct {
+	Command string   `json:"command"`
+	Args    []string `json:"args"`
+	Env     []struct {
 		Name  string `json:"name"`
 		Value string `json:"value"`
 	} `json:"env"`
-	Cwd   *string `json:"cwd"`
-	Limit *int    `json:"outputByteLimit"`
+	Cwd   string `json:"cwd"`
+	Limit *int   `json:"outputByteLimit"`
 }
 
 // terminals are the commands that run for the agent. Each is a process tree of
@@ -78,7 +78,7 @@ func (t *terminals) create(req terminalRequest) (id string, argv []string, err e
 	if t.shell() && len(req.Args) == 0 && strings.ContainsAny(req.Command, " \t\n;|&<>$`\"'*?(){}") {
 		argv = []string{"/bin/sh", "-c", req.Command}
 	}
-	env := append([]string(nil), t.env...)
+	env := slices.Clone(t.env)
 	for _, v := range req.Env {
 		if v.Name != "" && !strings.ContainsAny(v.Name, "=\x00") && !strings.Contains(v.Value, "\x00") {
 			env = append(env, v.Name+"="+v.Value)
@@ -122,13 +122,13 @@ func (t *terminals) reserve() (string, error) {
 }
 
 // dir is where a command runs: the project or a folder really inside it.
-func (t *terminals) dir(cwd *string) (string, error) {
-	if cwd == nil || *cwd == "" {
+func (t *terminals) dir(cwd string) (string, error) {
+	if cwd == "" {
 		return t.files.dirs[0], nil
 	}
-	rel, ok := t.files.relative(*cwd)
+	rel, ok := t.files.relative(cwd)
 	if !ok {
-		return "", fmt.Errorf("create terminal in %s: %w", *cwd, errOutside)
+		return "", fmt.Errorf("create terminal in %s: %w", cwd, errOutside)
 	}
 	// The root refuses links that lead out.
 	if info, err := t.files.root.Stat(rel); err != nil {

@@ -49,20 +49,13 @@ type chunked struct {
 func (t *transcript) message(dir string, msg []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.w == nil {
-		return
-	}
 	t.write(dir, msg)
 }
 
 func (t *transcript) write(dir string, msg []byte) {
-	if t.w == nil {
-		return
+	if t.w != nil {
+		t.line(dir, "msg", t.hide.Bytes(msg))
 	}
-	t.begin(dir)
-	t.buf = append(t.buf, `"msg":`...)
-	t.buf = append(t.buf, t.hide.Bytes(msg)...)
-	t.end()
 }
 
 // update writes a session/update. One that is no text ends the texts before it, but
@@ -149,25 +142,16 @@ func (t *transcript) raw(dir, text string, size int) {
 	if t.w == nil {
 		return
 	}
-	quoted, err := json.Marshal(cut(t.hide.Text(text), size))
-	if err != nil {
-		return
+	if quoted, err := json.Marshal(cut(t.hide.Text(text), size)); err == nil {
+		t.line(dir, "raw", quoted)
 	}
-	t.begin(dir)
-	t.buf = append(t.buf, `"raw":`...)
-	t.buf = append(t.buf, quoted...)
-	t.end()
 }
 
-func (t *transcript) begin(dir string) {
+func (t *transcript) line(dir, name string, value []byte) {
 	t.buf = append(t.buf[:0], `{"at":"`...)
 	t.buf = t.now().UTC().AppendFormat(t.buf, time.RFC3339Nano)
-	t.buf = append(t.buf, `","dir":"`...)
-	t.buf = append(t.buf, dir...)
-	t.buf = append(t.buf, `",`...)
-}
-
-func (t *transcript) end() {
+	t.buf = append(t.buf, `","dir":"`+dir+`","`+name+`":`...)
+	t.buf = append(t.buf, value...)
 	t.buf = append(t.buf, "}\n"...)
 	t.size += len(t.buf)
 	_, err := t.w.Write(t.buf)

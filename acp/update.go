@@ -13,19 +13,19 @@ const maxPaths = 64
 // update is any session/update, read leniently: what is missing or of another
 // type is zero, and kinds we do not know are left out.
 type update struct {
-	What       string          `json:"sessionUpdate"`
-	Content    json.RawMessage `json:"content"`
-	MessageID  string          `json:"messageId"`
-	ToolCallID string          `json:"toolCallId"`
-	Title      string          `json:"title"`
-	Kind       string          `json:"kind"`
-	Status     string          `json:"status"`
-	Locations  []location      `json:"locations"`
-	RawInput   json.RawMessage `json:"rawInput"`
-	RawOutput  json.RawMessage `json:"rawOutput"`
-	Entries    []PlanEntry     `json:"entries"`
-	Used       int64           `json:"used"`
-	Size       int64           `json:"size"`
+	What       string                  `json:"sessionUpdate"`
+	Content    json.RawMessage         `json:"content"`
+	MessageID  string                  `json:"messageId"`
+	ToolCallID string                  `json:"toolCallId"`
+	Title      string                  `json:"title"`
+	Kind       string                  `json:"kind"`
+	Status     string                  `json:"status"`
+	Locations  []struct{ Path string } `json:"locations"`
+	RawInput   json.RawMessage         `json:"rawInput"`
+	RawOutput  json.RawMessage         `json:"rawOutput"`
+	Entries    []PlanEntry             `json:"entries"`
+	Used       int64                   `json:"used"`
+	Size       int64                   `json:"size"`
 	Cost       *struct {
 		Amount   float64 `json:"amount"`
 		Currency string  `json:"currency"`
@@ -37,10 +37,6 @@ type update struct {
 type updateParams struct {
 	SessionID string `json:"sessionId"`
 	Update    update `json:"update"`
-}
-
-type location struct {
-	Path string `json:"path"`
 }
 
 type block struct {
@@ -121,7 +117,10 @@ func (s *Session) onText(u update) {
 		return
 	}
 	if !s.turn.say(text, u.MessageID) {
-		s.fault(&Error{Kind: Protocol, Op: opPrompt, Text: fmt.Sprintf("more than %d MiB of text in one turn", s.maxText>>20)})
+		select {
+		case s.faults <- &Error{Kind: Protocol, Op: opPrompt, Text: fmt.Sprintf("more than %d MiB of text in one turn", s.maxText>>20)}:
+		default:
+		}
 		return
 	}
 	s.observer.push(Text{Text: text})

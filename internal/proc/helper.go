@@ -34,18 +34,10 @@ type order struct {
 	Confine []byte   `json:"confine,omitempty"`
 }
 
-func toBytes(list []string) [][]byte {
-	out := make([][]byte, len(list))
+func convert[To, From string | []byte](list []From) []To {
+	out := make([]To, len(list))
 	for i, item := range list {
-		out[i] = []byte(item)
-	}
-	return out
-}
-
-func toStrings(list [][]byte) []string {
-	out := make([]string, len(list))
-	for i, item := range list {
-		out[i] = string(item)
+		out[i] = To(item)
 	}
 	return out
 }

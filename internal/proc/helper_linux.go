@@ -54,7 +54,10 @@ func (h *helper) run(confine Confiner) int {
 	if err != nil {
 		return 0 // never needed
 	}
-	cmd := &Command{Path: string(o.Path), Argv: toStrings(o.Argv), Env: toStrings(o.Env), Dir: string(o.Dir), Sys: &syscall.SysProcAttr{Setpgid: true}}
+	cmd := &Command{
+		Path: string(o.Path), Argv: convert[string](o.Argv), Env: convert[string](o.Env), Dir: string(o.Dir),
+		Sys: &syscall.SysProcAttr{Setpgid: true},
+	}
 	if len(o.Confine) > 0 {
 		if confine == nil {
 			return h.refuse(syscall.ENOTSUP, errors.New("this program cannot confine processes"))

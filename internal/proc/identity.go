@@ -22,10 +22,6 @@ const (
 	Dead
 )
 
-func (s State) String() string {
-	return [...]string{"unknown", "alive", "dead"}[s]
-}
-
 // Record is what a process has started and not seen end, for whoever sweeps after
 // its death: a process that cleared its environment carries no marker.
 type Record struct {

@@ -93,7 +93,7 @@ func (h *idle) dismiss() string {
 // JSON object, as its member "namespaces"; the rest belongs to the Confiner.
 //
 // In a pid namespace the helper is the init process: nothing inside can kill,
-// stop or outlive it, and Process.Pid is its id, because the process's own
+// stop or outlive it, and Process.Identity names it, because the process's own
 // means nothing outside.
 type Namespaces struct {
 	Flags     uintptr                `json:"flags"`

@@ -32,7 +32,7 @@ func killUntilNone(find func(table) []stat, reap func() (none bool)) []int {
 		}
 		left = freeze(find)
 		for _, st := range left {
-			_ = send(st, unix.SIGKILL)
+			send(st, unix.SIGKILL)
 		}
 		if reap() {
 			break
@@ -62,7 +62,7 @@ func freeze(find func(table) []stat) []stat {
 			}
 			fresh = true
 			sent[st.pid] = st.start
-			_ = send(st, unix.SIGSTOP)
+			send(st, unix.SIGSTOP)
 		}
 		if !fresh {
 			break

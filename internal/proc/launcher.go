@@ -33,19 +33,16 @@ func (l *Launcher) Start(spec Spec) (*Process, error) {
 	l.spare = nil
 	l.mu.Unlock()
 	p, err := launch(spec, spare)
-	l.refill()
+	l.Warm()
 	return p, err
 }
 
 // Warm starts the helper that is to wait, in the background, before there is
 // anything to start.
 func (l *Launcher) Warm() {
-	if l != nil {
-		l.refill()
+	if l == nil {
+		return
 	}
-}
-
-func (l *Launcher) refill() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed || l.spare != nil {

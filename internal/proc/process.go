@@ -62,14 +62,8 @@ func (e *SurvivorsError) Error() string {
 	return fmt.Sprintf("%d processes of %s could not be killed: pids %v", len(e.Pids), e.Argv0, e.Pids)
 }
 
-// Pid is the process's own id, not the helper's.
-func (p *Process) Pid() int { return p.id.Pid }
-
 // Identity names the process beyond the reuse of its pid.
 func (p *Process) Identity() Identity { return p.id }
-
-// Marker is the value of MarkerEnv in the process's environment.
-func (p *Process) Marker() string { return p.marker }
 
 // Exited is closed when the process itself has ended; Exit then says how.
 func (p *Process) Exited() <-chan struct{} { return p.exited }

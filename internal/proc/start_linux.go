@@ -2,6 +2,7 @@ package proc
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -58,7 +59,7 @@ func launch(spec Spec, spare *idle) (*Process, error) {
 	}
 	p := &Process{argv0: spec.Argv[0], marker: newMarker(spec.Owner), exited: make(chan struct{}), done: make(chan struct{})}
 	o := order{
-		Path: []byte(path), Argv: toBytes(spec.Argv), Env: toBytes(withMarker(spec.Env, p.marker)), Dir: []byte(spec.Dir),
+		Path: []byte(path), Argv: convert[[]byte](spec.Argv), Env: convert[[]byte](withMarker(spec.Env, p.marker)), Dir: []byte(spec.Dir),
 		Linger: spec.Linger, Confine: spec.Confine,
 	}
 	stdio := [3]*os.File{spec.Stdin, spec.Stdout, spec.Stderr}
@@ -143,7 +144,9 @@ func (p *Process) watch(status *os.File, lines *bufio.Reader) {
 			number, _ := strconv.Atoi(code)
 			p.setExit(Exit{Code: number, Signal: signal})
 		case sayLeft:
-			p.err = &SurvivorsError{Argv0: p.argv0, Pids: parsePids(rest)}
+			left := &SurvivorsError{Argv0: p.argv0}
+			_ = json.Unmarshal([]byte(strings.ReplaceAll(rest, " ", ",")), &left.Pids) // as Go prints a list
+			p.err = left
 		case sayGone:
 			clean = true
 		}
@@ -166,16 +169,6 @@ func (p *Process) setExit(e Exit) {
 		p.exit = e
 		close(p.exited)
 	}
-}
-
-func parsePids(list string) []int {
-	var out []int
-	for _, field := range strings.Fields(strings.Trim(list, "[]")) {
-		if pid, err := strconv.Atoi(field); err == nil {
-			out = append(out, pid)
-		}
-	}
-	return out
 }
 
 // interrupt asks the helper to send SIGTERM to the process's group.

@@ -33,7 +33,7 @@ func Sweep(marker string, records ...Record) (killed int, err error) {
 		find := func(t table) []stat { return seen.with(t, ours.find(t, waited >= mercy)) }
 		found := freeze(find)
 		for _, st := range found {
-			_ = send(st, unix.SIGKILL)
+			send(st, unix.SIGKILL)
 		}
 		if quiet++; len(found) > 0 || ours.helpersLeft() {
 			quiet = 0
@@ -118,7 +118,7 @@ func (m match) helpersLeft() bool {
 	for _, st := range m.find(t, true) {
 		if isHelper(st.pid) {
 			left = true
-			_ = send(st, unix.SIGCONT) // the agent may have stopped it
+			send(st, unix.SIGCONT) // the agent may have stopped it
 		}
 	}
 	return left
