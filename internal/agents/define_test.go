@@ -26,11 +26,7 @@ func TestDefineMergesADefinitionWithWhatIsKnown(t *testing.T) {
 		base string // the preset it must equal after edit
 		edit func(*agents.Preset)
 	}{
-		"a built-in name alone is the built-in agent": {
-			agents.Definition{Name: "gemini"},
-			"gemini",
-			func(*agents.Preset) {},
-		},
+		"a built-in name alone is the built-in agent": {agents.Definition{Name: "gemini"}, "gemini", func(*agents.Preset) {}},
 		"a built-in name with another command keeps the rest": {
 			agents.Definition{Name: "claude", Command: []string{"/opt/wrapper", "-x"}},
 			"claude",
@@ -71,11 +67,7 @@ func TestDefineMergesADefinitionWithWhatIsKnown(t *testing.T) {
 				p.Name, p.Command, p.Package = "mine", []string{"npx", "-y", "@agentclientprotocol/codex-acp@2.6.0"}, ""
 			},
 		},
-		"a command without a name is named after its agent": {
-			agents.Definition{Command: []string{"gemini", "--acp"}},
-			"gemini",
-			func(p *agents.Preset) { p.Package = "" },
-		},
+		"a command without a name is named after its agent": {agents.Definition{Command: []string{"gemini", "--acp"}}, "gemini", func(p *agents.Preset) { p.Package = "" }},
 		"the built-in agent may be given variables": {
 			agents.Definition{Name: "shell", Env: map[string]string{"A": "1"}},
 			"shell",

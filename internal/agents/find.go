@@ -3,11 +3,9 @@ package agents
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"ralph/internal/proc"
@@ -95,7 +93,7 @@ func (f Finder) Find(given string) (Agent, error) {
 }
 
 func (f Finder) names() []string {
-	names := slices.Sorted(maps.Keys(f.Config.Agents))
+	names := sorted(f.Config.Agents)
 	for _, p := range All() {
 		names = append(names, p.Name)
 	}

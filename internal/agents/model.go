@@ -21,7 +21,7 @@ func Resolve(p Preset, name string, offered []string) string {
 		if model, ok := newest(candidate, offered); ok {
 			return model
 		}
-		if fallback == "" && !isPattern(candidate) {
+		if fallback == "" && !strings.ContainsAny(candidate, "#*") { // a pattern is no name
 			fallback = candidate
 		}
 	}
@@ -30,15 +30,7 @@ func Resolve(p Preset, name string, offered []string) string {
 
 // IsTier reports whether name is one of the three words that stand for a class
 // of models and not for one.
-func IsTier(name string) bool {
-	switch name {
-	case "opus", "sonnet", "haiku":
-		return true
-	}
-	return false
-}
-
-func isPattern(candidate string) bool { return strings.ContainsAny(candidate, "#*") }
+func IsTier(name string) bool { return name == "opus" || name == "sonnet" || name == "haiku" }
 
 // newest returns the offered model of the highest version that a candidate
 // describes; of equal ones the first, since agents list the usual one first.

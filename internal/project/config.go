@@ -211,9 +211,7 @@ func parseDuration(text string) (time.Duration, error) {
 func (d Duration) Std() time.Duration { return time.Duration(d) }
 
 // String is how it is written in the file.
-func (d Duration) String() string {
-	return human.Duration(time.Duration(d))
-}
+func (d Duration) String() string { return human.Duration(time.Duration(d)) }
 
 // Default is the configuration without any file.
 func Default() Config {

@@ -104,34 +104,23 @@ var configTemplate string
 
 // DetectTests guesses how the tests of the code in dir are run, or returns "".
 func DetectTests(dir string) string {
-	has := func(name string) bool {
-		_, err := os.Stat(filepath.Join(dir, name))
-		return err == nil
+	for _, known := range []struct{ file, text, command string }{
+		{"go.mod", "", "go test ./..."}, {"Cargo.toml", "", "cargo test"}, {"package.json", `"test"`, "npm test"},
+		{"pyproject.toml", "", "pytest"}, {"pytest.ini", "", "pytest"}, {"setup.cfg", "", "pytest"}, {"mix.exs", "", "mix test"},
+		{"pom.xml", "", "mvn -q test"}, {"build.gradle", "", "gradle test"}, {"build.gradle.kts", "", "gradle test"},
+		{"Makefile", "\ntest:", "make test"}, {"justfile", "\ntest", "just test"},
+	} {
+		path := filepath.Join(dir, known.file)
+		_, err := os.Stat(path)
+		if err == nil && known.text != "" {
+			var data []byte
+			if data, err = os.ReadFile(path); !strings.Contains("\n"+string(data), known.text) {
+				continue
+			}
+		}
+		if err == nil {
+			return known.command
+		}
 	}
-	contains := func(name, text string) bool {
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		return err == nil && strings.Contains("\n"+string(data), text)
-	}
-	switch {
-	case has("go.mod"):
-		return "go test ./..."
-	case has("Cargo.toml"):
-		return "cargo test"
-	case contains("package.json", `"test"`):
-		return "npm test"
-	case has("pyproject.toml"), has("pytest.ini"), has("setup.cfg"):
-		return "pytest"
-	case has("mix.exs"):
-		return "mix test"
-	case has("pom.xml"):
-		return "mvn -q test"
-	case has("build.gradle"), has("build.gradle.kts"):
-		return "gradle test"
-	case contains("Makefile", "\ntest:"):
-		return "make test"
-	case contains("justfile", "\ntest"):
-		return "just test"
-	default:
-		return ""
-	}
+	return ""
 }

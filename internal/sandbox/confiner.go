@@ -96,11 +96,11 @@ func (c *Confiner) open() (err error) {
 	}
 	process := Process{Env: c.opts.Environ}
 	work, _ := c.profile(Work, c.opts.Most, temp, process)
-	if c.Work, err = DetectFor(work); err != nil {
-		return fmt.Errorf("%w: %w", ErrUnconfined, err)
+	if c.Work, err = DetectFor(work); err == nil {
+		verification, _ := c.profile(Verify, c.Work.Level, temp, process)
+		c.Verification, err = DetectFor(verification)
 	}
-	verification, _ := c.profile(Verify, c.Work.Level, temp, process)
-	if c.Verification, err = DetectFor(verification); err != nil {
+	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnconfined, err)
 	}
 	if why := c.Lacking(); c.opts.Mode == "require" && why != "" {
@@ -127,14 +127,15 @@ func (c *Confiner) Lacking() string {
 // Gaps lists what is left open: why the sandbox is no better, and what it does not cover.
 func (c *Confiner) Gaps() []string {
 	var open []string
-	for _, reason := range c.Work.Reasons {
-		open = append(open, "no "+reason)
-	}
-	if c.Verification.Level < c.Work.Level {
-		open = append(open, "verification is confined less well, by "+c.Verification.Level.String())
-		for _, reason := range c.Verification.Reasons {
+	add := func(reasons []string) {
+		for _, reason := range reasons {
 			open = append(open, "no "+reason)
 		}
+	}
+	add(c.Work.Reasons)
+	if c.Verification.Level < c.Work.Level {
+		open = append(open, "verification is confined less well, by "+c.Verification.Level.String())
+		add(c.Verification.Reasons)
 	}
 	return append(open, c.Work.Level.Gaps()...)
 }

@@ -65,11 +65,6 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-func TestEscapesAsOrdinaryUser(t *testing.T) {
-	t.Parallel()
-	asNobody(t, "TestEscapes")
-}
-
 func escapeAll(t *testing.T, w *world, level Level, mode Mode) {
 	// A file of the outside that ralph itself was started with.
 	leak, err := syscall.Open(w.Outside, syscall.O_RDONLY, 0)
@@ -138,9 +133,4 @@ func TestAttemptsAreReal(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestAttemptsAreRealAsOrdinaryUser(t *testing.T) {
-	t.Parallel()
-	asNobody(t, "TestAttemptsAreReal")
 }

@@ -15,13 +15,7 @@ const (
 )
 
 func (l Level) String() string {
-	switch l {
-	case Namespaces:
-		return "namespaces"
-	case Landlock:
-		return "landlock"
-	}
-	return "none"
+	return [...]string{"none", "landlock", "namespaces"}[l]
 }
 
 // MarshalText is the level's name.

@@ -71,18 +71,26 @@ func run(t testing.TB, p Profile, env []string, argv ...string) (string, proc.Ex
 	return string(bytes.TrimSpace(out)), exit
 }
 
-// asNobody runs one test of this binary again as an ordinary user, with a base
+// TestAsOrdinaryUser runs tests of this binary again as an ordinary user, with a base
 // folder of that user.
-func asNobody(t *testing.T, test string) {
-	t.Helper()
+func TestAsOrdinaryUser(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
-		t.Skip("only root can become another user; the test itself ran as an ordinary one")
+		t.Skip("only root can become another user; the tests themselves ran as an ordinary one")
 	}
-	cmd := exec.Command("/proc/self/exe", "-test.run=^"+test+"$", "-test.v", "-test.short="+strconv.FormatBool(testing.Short()))
-	cmd.Dir = "/"
-	cmd.Env = append(os.Environ(), baseEnv+"="+newBase(t, nobody), "HOME=/nonexistent", "TMPDIR=/tmp")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	out, err := cmd.CombinedOutput()
-	t.Logf("as uid %d: %s", nobody, out)
-	check.That(t, err == nil, "as uid %d: %v", nobody, err)
+	for _, test := range []string{
+		"TestEscapes", "TestAttemptsAreReal", "TestNothingSurvivesTheStarter", "TestVerifyLeavesTheProjectAsItWas",
+		"TestCachesAreWarmAndThrownAway", "TestDetectFindsALevelAndSaysWhyNotABetterOne", "TestWorkWorks",
+	} {
+		t.Run(test, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.Command("/proc/self/exe", "-test.run=^"+test+"$", "-test.v", "-test.short="+strconv.FormatBool(testing.Short()))
+			cmd.Dir = "/"
+			cmd.Env = append(os.Environ(), baseEnv+"="+newBase(t, nobody), "HOME=/nonexistent", "TMPDIR=/tmp")
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+			out, err := cmd.CombinedOutput()
+			t.Logf("as uid %d: %s", nobody, out)
+			check.That(t, err == nil, "as uid %d: %v", nobody, err)
+		})
+	}
 }

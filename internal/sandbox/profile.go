@@ -95,7 +95,7 @@ func (p Profile) layout() (layout, error) {
 	}
 	var l layout
 	var bad error
-	resolve := func(paths ...string) (out []string) {
+	resolve := func(paths []string) (out []string) {
 		for _, path := range paths {
 			real, err := resolved(path)
 			switch {
@@ -118,15 +118,10 @@ func (p Profile) layout() (layout, error) {
 	for _, path := range p.State {
 		bad = errors.Join(bad, MakeFolder(path))
 	}
-	l.Write = append(resolve(append(slices.Clone(p.State), p.Write...)...), l.Temp)
-	l.Overlay = resolve(p.Cache...)
-	l.ReadOnly = resolve(p.Protect...)
-	l.Hide = resolve(p.Hide...)
-	l.Scratch = p.Scratch
-
+	l.Write = append(resolve(slices.Concat(p.State, p.Write)), l.Temp)
+	l.Overlay, l.ReadOnly, l.Hide, l.Scratch = resolve(p.Cache), resolve(p.Protect), resolve(p.Hide), p.Scratch
 	l.Empty, l.Read = emptied(project, found(p.Read), found(p.Programs))
-
-	git := resolve(p.Git...)
+	git := resolve(p.Git)
 	switch {
 	case p.Mode == Work:
 		// A mount of its own cannot be renamed away, so neither the project nor

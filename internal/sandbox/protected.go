@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -34,9 +33,6 @@ func fingerprint(g guard) (*Fingerprint, error) {
 	return f, nil
 }
 
-// Dir is the folder that the paths of changes are below.
-func (f *Fingerprint) Dir() string { return f.path }
-
 // Changed lists what differs now, sorted by path.
 func (f *Fingerprint) Changed() ([]Change, error) {
 	if _, err := os.Lstat(f.path); f.mayGo && errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +51,7 @@ func (f *Fingerprint) Changed() ([]Change, error) {
 			out = append(out, Change{name, Content})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(now)) {
+	for name := range now {
 		if _, ok := f.sums[name]; !ok {
 			out = append(out, Change{name, Added})
 		}
@@ -156,7 +152,6 @@ const (
 // skipped reports whether a path is one of those left out, or in one. A pattern
 // is a path below the folder, or a glob as path.Match has it.
 func skipped(name string, patterns []string) bool {
-	name = filepath.ToSlash(name)
 	for ; name != "." && name != "/"; name = path.Dir(name) {
 		for _, pattern := range patterns {
 			if ok, _ := path.Match(pattern, name); ok {

@@ -47,11 +47,6 @@ func TestNothingSurvivesTheStarter(t *testing.T) {
 	}
 }
 
-func TestNothingSurvivesTheStarterAsOrdinaryUser(t *testing.T) {
-	t.Parallel()
-	asNobody(t, "TestNothingSurvivesTheStarter")
-}
-
 // startForest is a ralph that waits to be killed.
 func startForest(w *world) {
 	data, err := w.profile(Namespaces, Work).Encode()

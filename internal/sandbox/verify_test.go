@@ -54,11 +54,6 @@ func TestVerifyLeavesTheProjectAsItWas(t *testing.T) {
 	}
 }
 
-func TestVerifyLeavesTheProjectAsItWasAsOrdinaryUser(t *testing.T) {
-	t.Parallel()
-	asNobody(t, "TestVerifyLeavesTheProjectAsItWas")
-}
-
 // Landlock has no overlay, so neither the project nor a cache can be written.
 func TestLandlockVerifyIsReadOnly(t *testing.T) {
 	t.Parallel()
@@ -126,11 +121,6 @@ func TestCachesAreWarmAndThrownAway(t *testing.T) {
 	out, exit := run(t, p, nil, "sh", "-ec", `cd ../cache; cat deep/warm; echo new > deep/new; rm deep/warm; chmod 700 deep; cat deep/new`)
 	check.That(t, exit.Ok() && out == "warmnew", "got %v %q, want what was there and what it wrote", exit, out)
 	check.Equal(t, "result", before, look(cache))
-}
-
-func TestCachesAreWarmAndThrownAwayAsOrdinaryUser(t *testing.T) {
-	t.Parallel()
-	asNobody(t, "TestCachesAreWarmAndThrownAway")
 }
 
 func TestNpmTest(t *testing.T) {

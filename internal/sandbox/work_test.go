@@ -29,11 +29,6 @@ func TestDetectFindsALevelAndSaysWhyNotABetterOne(t *testing.T) {
 	t.Logf("%s here", r.Level)
 }
 
-func TestDetectAsOrdinaryUser(t *testing.T) {
-	t.Parallel()
-	asNobody(t, "TestDetectFindsALevelAndSaysWhyNotABetterOne")
-}
-
 // What work needs still works at every level.
 func TestWorkWorks(t *testing.T) {
 	t.Parallel()
@@ -69,11 +64,6 @@ func TestWorkWorks(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestWorkWorksAsOrdinaryUser(t *testing.T) {
-	t.Parallel()
-	asNobody(t, "TestWorkWorks")
 }
 
 // Hard-coded paths in /tmp work, and are private.
