@@ -236,10 +236,13 @@ func (e *evidence) tampering(ctx context.Context, changes []git.Change, now stri
 	excluded, err := tamper.ExcludedTests(changes, before, after, func() ([]string, error) {
 		return git.Files(ctx, e.job.Place.Dir, e.Objects, e.base.Tree)
 	})
+	if err != nil {
+		return nil, err
+	}
 	for _, finding := range append(findings, excluded...) {
 		list = append(list, finding.What)
 	}
-	return list, err
+	return list, nil
 }
 
 const (

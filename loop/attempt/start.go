@@ -19,7 +19,7 @@ func restarts() []time.Duration {
 // now is most likely being updated, or the machine is short of processes: it is worth
 // another try before the run does without it.
 func (a *attempt) start(ctx context.Context, op Opening) (Session, error) {
-	agent, proven := a.job.Agent.Name, a.job.Agent.Standing.Proven || a.said.Answered
+	agent, proven := a.job.Agent.Name, a.job.Agent.Standing.Proven || a.said.Answered || a.verified
 	if name := a.job.Agent.Verifier; op.Verifier && name != "" && name != agent {
 		agent, proven = name, a.job.Agent.VerifierProven || a.verified
 	}

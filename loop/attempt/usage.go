@@ -78,24 +78,27 @@ func (m *meter) add(s *metered) {
 func (m *meter) sum() event.Usage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	sum := m.closed
-	for _, s := range m.open {
-		sum = sum.Add(s.used(m.prices, s.worked))
-	}
+	sum, _ := m.total()
 	return sum
 }
 
-// tell reports what was used so far, and returns it.
-func (m *meter) tell() event.Usage {
-	sum := m.sum()
-	var usd *float64
-	m.mu.Lock()
+func (m *meter) total() (sum event.Usage, sessionUSD *float64) {
+	sum = m.closed
 	for _, s := range m.open {
+		sum = sum.Add(s.used(m.prices, s.worked))
 		if s.own {
-			usd = s.SessionUSD()
+			sessionUSD = s.SessionUSD()
 		}
 	}
-	m.mu.Unlock()
+	return sum, sessionUSD
+}
+
+// tell reports what was used so far, and returns it. The lock is held meanwhile: of two
+// that report, the later must not have the older sum.
+func (m *meter) tell() event.Usage {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	sum, usd := m.total()
 	m.report(sum, usd)
 	return sum
 }
@@ -135,6 +138,7 @@ func (m *meter) abandon() {
 	for _, s := range slices.Clone(m.open) {
 		_ = s.Close() // the panic is what is reported
 		m.close(s, s.worked)
+		m.tell()
 	}
 }
 
