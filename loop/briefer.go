@@ -37,14 +37,14 @@ func (b briefer) assign(claim dag.Claim, agent string, iteration int) attempt.Jo
 		Task:  t,
 		Place: attempt.Place{Dir: o.Place.Dir, Folder: filepath.Join(o.Place.Runs, b.run.ID, claim.Attempt)},
 		Agent: attempt.Assignment{
-			Name: agent, Substitute: t.Agent == "" && agent != o.Host.Setup.Agent, Verifier: o.Agents.Verifier,
+			Name: agent, Verifier: o.Agents.Verifier,
 			Standing: b.ledger.standing(agent, t.ID), VerifierProven: b.ledger.proven(o.Agents.Verifier),
 		},
 		Verify: attempt.Verification{Skip: o.Verify.Skip, Reruns: o.Verify.Reruns, Protect: o.Verify.Protect, Verdict: o.Verify.AgentVerdict, Opened: o.Verify.Opened},
 		Rules:  o.Rules.Rules, Drift: o.Agents.Drift,
 	}
 	s := &j.Agent.Standing
-	s.Substitute, s.OwnAgent, s.OwnModel = j.Agent.Substitute, t.Agent != "", t.Model != ""
+	s.Substitute, s.OwnAgent, s.OwnModel = t.Agent == "" && agent != o.Host.Setup.Agent, t.Agent != "", t.Model != ""
 	if claim.Resume {
 		b.resume(claim, &j)
 	}
@@ -73,7 +73,7 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 	t := j.Task
 	guide, changed, offered := b.ledger.guide(j.Agent.Name)
 	j.History.Changed = changed
-	err := b.opts.Graph.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) error {
+	err := b.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
 		base, err := g.Base(t.ID)
 		if err != nil {
 			return err
@@ -112,7 +112,7 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 	if b.opts.Agents.Modelless != nil && b.opts.Agents.Modelless(j.Agent.Name) {
 		choice = strategy.Choice{}
 	}
-	if j.Agent.Substitute && choice.Tier == "" && choice.Model != "" {
+	if j.Agent.Standing.Substitute && choice.Tier == "" && choice.Model != "" {
 		choice.Reason += "; but that is another agent's name for it, so " + j.Agent.Name + " has its own choice"
 		choice.Model = ""
 	}

@@ -25,7 +25,8 @@ type claimer struct {
 	signal   *signal
 	ledger   *ledger
 	spending *spending
-	over     func() (ended bool, draining string)             // whether the run is about to end, or why no further task begins
+	over     func() (ended bool, draining string) // whether the run is about to end, or why no further task begins
+	end      func(kind event.RunOutcome, reason string, err error)
 	reclaim  func(context.Context) (reclaimed int, err error) // takes back the tasks of dead runs
 
 	claiming sync.Mutex // one worker at a time looks for work
@@ -55,8 +56,8 @@ type look struct {
 }
 
 // next returns the next assignment, waiting for one if waiting can help. False means
-// that the run is over for this worker, for that reason if it is the first to know.
-func (c *claimer) next(ctx context.Context) (assignment, ending, bool) {
+// that the run is over. It ends before another worker looks, which could find work.
+func (c *claimer) next(ctx context.Context) (assignment, bool) {
 	c.claiming.Lock()
 	defer c.claiming.Unlock()
 	var last look
@@ -64,22 +65,25 @@ func (c *claimer) next(ctx context.Context) (assignment, ending, bool) {
 		changed := c.signal.changed() // before anything is looked at: a wake-up in between would be lost
 		running := c.ledger.inFlight()
 		if ended, _ := c.over(); ended {
-			return assignment{}, ending{}, false
+			return assignment{}, false
 		}
 		if ctx.Err() != nil {
-			return assignment{}, interruption(ctx), false
+			c.interrupt(context.Cause(ctx))
+			return assignment{}, false
 		}
 		l, err := c.look(ctx, running)
 		switch {
 		case err != nil && ctx.Err() != nil, err == nil && l.again:
 			continue
 		case err != nil:
-			return assignment{}, ending{event.OutcomeError, err.Error(), err}, false
+			c.end(event.OutcomeError, err.Error(), err)
+			return assignment{}, false
 		case l.end.kind != "":
-			return assignment{}, l.end, false
+			c.end(l.end.kind, l.end.reason, nil)
+			return assignment{}, false
 		case l.ok:
 			c.ledger.begin(l.iteration)
-			return l.assignment, ending{}, true
+			return l.assignment, true
 		}
 		began := c.opts.Host.Now()
 		if running == 0 && !l.soon {
@@ -97,13 +101,13 @@ func (c *claimer) next(ctx context.Context) (assignment, ending, bool) {
 	}
 }
 
-// interruption is why a run ends whose context is over: by a signal, or by ralph stop.
-func interruption(ctx context.Context) ending {
-	cause := context.Cause(ctx)
+// interrupt ends a run whose context is over: by a signal, or by ralph stop.
+func (c *claimer) interrupt(cause error) {
+	kind := event.OutcomeInterrupted
 	if errors.Is(cause, errStopped) {
-		return ending{kind: event.OutcomeStopped, reason: cause.Error()}
+		kind = event.OutcomeStopped
 	}
-	return ending{kind: event.OutcomeInterrupted, reason: cause.Error()}
+	c.end(kind, cause.Error(), nil)
 }
 
 // rested notes that the run did nothing since then but wait for a provider: that is

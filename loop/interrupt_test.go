@@ -134,7 +134,7 @@ func TestAPromiseOfFailureIsTheLastThingThatRuns(t *testing.T) {
 		if e.Type != event.AttemptEnded {
 			return
 		}
-		if next, _, ok := r.claimer.next(t.Context()); ok {
+		if next, ok := r.claimer.next(t.Context()); ok {
 			t.Errorf("got %s, want nothing after the promise", next.claim.Task.ID)
 		}
 	}

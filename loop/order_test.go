@@ -36,12 +36,12 @@ func TestAWakeUpDuringALookIsNotLost(t *testing.T) {
 	r = s.start(t)
 	r.ledger.begin(1)
 	looking = true
-	over := make(chan ending, 1)
-	go func() { _, end, _ := r.claimer.next(t.Context()); over <- end }()
+	over := make(chan bool, 1)
+	go func() { _, ok := r.claimer.next(t.Context()); over <- !ok }()
 	select {
-	case end := <-over:
-		if end.kind != event.OutcomeComplete {
-			t.Errorf("got %+v, want a complete run", end)
+	case <-over:
+		if r.ending == nil || r.ending.kind != event.OutcomeComplete {
+			t.Errorf("got %+v, want a complete run", r.ending)
 		}
 	case <-time.After(soon):
 		t.Error("the worker waits for an attempt that has ended")

@@ -11,6 +11,7 @@ import (
 	"ralph/acp"
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/redact"
 	"ralph/internal/testing/fakeagent"
 	"ralph/loop/attempt"
 )
@@ -81,5 +82,24 @@ func TestAPanicEndsOneAttempt(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestAPanicBeforeTheAgentKeepsItsStack, and shows no secret.
+func TestAPanicBeforeTheAgentKeepsItsStack(t *testing.T) {
+	t.Parallel()
+	const secret = "sk-4f9a8b7c6d5e4f3a2b1c"
+	s := newStage(t, say(done()))
+	s.opts.Host.Redact = redact.New(secret)
+	s.opts.Agents.Modelless = func(string) bool { panic("a bug with " + secret) }
+	id := s.add(t, dag.NewTask{Title: "bad"})[0]
+	r := s.start(t)
+	if _, err := r.Run(t.Context()); err == nil || strings.Contains(err.Error(), secret) {
+		t.Errorf("got %v", err)
+	}
+	first := s.attempts(t, id)[0]
+	stack, err := os.ReadFile(filepath.Join(s.opts.Place.Runs, r.ID(), first.ID, "panic.txt"))
+	if err != nil || !strings.Contains(string(stack), "a bug") || strings.Contains(string(stack)+first.Reason, secret) {
+		t.Errorf("got reason %q, stack %q, %v", first.Reason, stack, err)
 	}
 }

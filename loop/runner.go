@@ -96,7 +96,7 @@ func newRunner(opts Options) *Runner {
 	r.spending = spending{opts: &r.opts, run: &r.run, bus: r.bus, ledger: &r.ledger, live: &r.live, began: opts.Host.Now()}
 	r.claimer = claimer{
 		opts: &r.opts, run: &r.run, bus: r.bus, signal: &r.signal, ledger: &r.ledger, spending: &r.spending,
-		over: r.over, reclaim: r.reclaim,
+		over: r.over, end: r.end, reclaim: r.reclaim,
 	}
 	r.briefer = briefer{opts: &r.opts, run: &r.run, ledger: &r.ledger, bus: r.bus}
 	r.keeper = keeper{opts: &r.opts, live: &r.live, bus: r.bus}

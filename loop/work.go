@@ -23,11 +23,8 @@ import (
 // work is one worker: claim, attempt, again.
 func (r *Runner) work(ctx context.Context) {
 	for {
-		next, end, ok := r.claimer.next(ctx)
+		next, ok := r.claimer.next(ctx)
 		if !ok {
-			if end.kind != "" {
-				r.end(end.kind, end.reason, end.err)
-			}
 			return
 		}
 		task := next.claim.Task
@@ -63,38 +60,44 @@ func (r *Runner) recovered(ctx context.Context, claim dag.Claim, j *attempt.Job)
 		if p == nil {
 			return
 		}
-		res = attempt.Result{Stack: fmt.Sprintf("panic: %v\n\n%s", p, debug.Stack()), Decision: policy.Decision{
-			Action: policy.Release, Outcome: event.AttemptInterrupted, Uncounted: true, Reason: fmt.Sprintf("ralph panicked: %v", p),
+		text := r.opts.Host.Redact.Text(fmt.Sprint(p))
+		res = attempt.Result{Decision: policy.Decision{
+			Action: policy.Release, Outcome: event.AttemptInterrupted, Uncounted: true, Reason: "ralph panicked: " + text,
 		}}
 		if used := r.live.note(claim.Attempt).Usage; used != nil {
 			res.Agent.Usage = *used
 		}
 		path := filepath.Join(j.Place.Folder, "panic.txt")
 		r.bus.warn(j.Task.ID, "this is a bug in ralph; please report it with "+path)
-		if werr := os.WriteFile(path, []byte(r.opts.Host.Redact.Text(res.Stack)), 0o600); werr != nil {
+		werr := os.MkdirAll(j.Place.Folder, 0o700) // it may have come to nothing yet
+		if werr == nil {
+			werr = os.WriteFile(path, []byte("panic: "+text+"\n\n"+r.opts.Host.Redact.Text(string(debug.Stack()))), 0o600)
+		}
+		if werr != nil {
 			r.bus.warn(j.Task.ID, "keeping the stack: "+werr.Error())
 		}
 		if r.ledger.panicked(j.Task.ID) > 1 {
-			bug := fmt.Errorf("attempt at %s panicked twice: %v", j.Task.ID, p)
+			bug := fmt.Errorf("attempt at %s panicked twice: %s", j.Task.ID, text)
 			r.end(event.OutcomeError, bug.Error(), bug)
 		}
 	}()
 	return r.try(ctx, claim, j)
 }
 
-// try briefs an agent and lets it work.
+// try briefs an agent and lets it work. What it reads before, it reads after Ctrl-C too:
+// an interruption is for the attempt to notice, and no error.
 func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job) (attempt.Result, error) {
-	unprepared := attempt.Result{Decision: attempt.Unprepared()}
 	var spent []budget.Finding
 	var share float64
 	var err error
 	if j.Finished == nil {
-		if j.Accounts, spent, share, err = r.spending.over(ctx, j.Task); err != nil {
-			return unprepared, err
-		}
+		j.Accounts, spent, share, err = r.spending.over(context.WithoutCancel(ctx), j.Task)
 	}
-	if err := r.briefer.complete(ctx, j, share); err != nil {
-		return unprepared, err
+	if err == nil {
+		err = r.briefer.complete(context.WithoutCancel(ctx), j, share)
+	}
+	if err != nil {
+		return attempt.Result{Decision: attempt.Unprepared()}, err
 	}
 	r.emitClaimed(ctx, *j)
 	if d, over := overTaskBudget(spent); over {
@@ -137,6 +140,7 @@ func (r *Runner) counts(ctx context.Context) *event.Counts {
 
 // settle stores what came of an attempt, counts it, and wakes who waits for that.
 func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res attempt.Result) error {
+	res.Seen.Checked = res.Seen.Checked || j.Finished != nil // it stays so until it was verified
 	if d := res.Decision; r.opts.Host.Gone != nil && r.opts.Host.Gone() && d.Action != policy.Complete && d.Action != policy.Abort {
 		// Whoever deleted it, no decision that was made since then is the task's fault.
 		res.Decision = policy.Decision{Action: policy.Release, Outcome: event.AttemptError, Reason: "ralph's own files were deleted or replaced while the run worked", Uncounted: true}

@@ -278,7 +278,7 @@ func (a *attempt) opening(folder string) Opening {
 	op := Opening{
 		Run: a.job.Run, Task: a.job.Task, Model: a.job.Agent.Choice.Model, Folder: folder, Observe: a.observe,
 	}
-	if a.job.Agent.Substitute {
+	if a.job.Agent.Standing.Substitute {
 		op.Agent = a.job.Agent.Name
 	}
 	return op

@@ -45,18 +45,15 @@ type RunRef struct {
 // Place is where an attempt works.
 type Place struct {
 	Dir    string
-	Base   string // the commit it begins with; "" in the project's own working tree
 	Folder string // for its transcript and logs
-	Slot   int    // 0 in the project's own working tree
 }
 
 // Assignment is who works, and with which model.
 type Assignment struct {
-	Name       string
-	Substitute bool   // it works instead of the run's own agent
-	Verifier   string // who gives verdicts, if that is another agent
-	Choice     strategy.Choice
-	Standing   policy.Standing
+	Name     string
+	Verifier string // who gives verdicts, if that is another agent
+	Choice   strategy.Choice
+	Standing policy.Standing
 
 	VerifierProven bool // the verifier has answered in this run
 }
@@ -122,7 +119,6 @@ type Result struct {
 	Agent    AgentUse
 	Files    []string // that it changed
 	Began    time.Time
-	Stack    string // of a panic
 }
 
 // Seen is what settling needs of the facts.
