@@ -120,6 +120,26 @@ func TestCrashMatrix(t *testing.T) {
 	}
 }
 
+// TestASecondPanicEndsTheRunAsABug: nothing of the agent lives, the task is free, and the
+// next run does it.
+func TestASecondPanicEndsTheRunAsABug(t *testing.T) {
+	if raced {
+		t.Skip("the program is built without the race detector; the plain run does this")
+	}
+	t.Parallel()
+	p := newCrash(t)
+	p.plan(t, "first")
+	p.write(t, "go-t-00000001", "")
+	if out := p.dying(t, "K7:panic", "run").wait(t, exitBug); !strings.Contains(out.stderr, "attempt at t-00000001 panicked twice: at K7") {
+		t.Errorf("got %s", out.stderr)
+	}
+	eventually(t, "nothing of it lives", func() bool { return len(p.processes()) == 0 })
+	if out := p.want(t, 0, "status").stdout; strings.Contains(out, "in progress") {
+		t.Errorf("got status\n%swant the task to be free", out)
+	}
+	p.want(t, 0, "run")
+}
+
 // TestFinishedWorkOfADeadRunIsShownAsSuch: who looks sees that only the verdict is
 // missing, and until a run gives it that stays so.
 func TestFinishedWorkOfADeadRunIsShownAsSuch(t *testing.T) {

@@ -12,7 +12,8 @@ import (
 // On says that points can be hit in this build.
 const On = true
 
-// Env names the point at which to die, such as K6, or K6:2 for the second time.
+// Env names the point at which to die, such as K6, or K6:2 for the second time. At K6:panic
+// the program panics, each time.
 const Env = "RALPH_FAILPOINT"
 
 var hits atomic.Int64
@@ -22,6 +23,9 @@ func Hit(name string) {
 	point, nth, _ := strings.Cut(os.Getenv(Env), ":")
 	if point != name {
 		return
+	}
+	if nth == "panic" {
+		panic("at " + name)
 	}
 	want, err := strconv.ParseInt(nth, 10, 64)
 	if err != nil {
