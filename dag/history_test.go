@@ -126,3 +126,43 @@ func TestAScopeListsItsTasksEvenWhenItIsGone(t *testing.T) {
 	w.update(func(g *dag.Graph) error { return g.GiveUp(other, "no way") })
 	check.Equal(t, "failures", map[string]string{other: "no way"}, get(w, (*dag.Graph).Failures))
 }
+
+// TestAnOutlineSaysTheSameAsTheTasks, of everything, of a feature and of a group.
+func TestAnOutlineSaysTheSameAsTheTasks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plan("group feature login", "below in group", "first", "second after first", "third", "finished prio 99")
+	w.person((*dag.Graph).Pause, "third")
+	c := w.claim("finished")
+	w.update(func(g *dag.Graph) error { return g.Release(c, dag.Release{Uncounted: true, Finished: true}) })
+	w.view(func(g *dag.Graph) error {
+		for _, scope := range []dag.Scope{{}, {Feature: "login"}, {Task: w.id("group")}, {Task: "t-none"}, {Feature: "none"}} {
+			outline, err := g.Outline(scope)
+			if err != nil {
+				return err
+			}
+			tasks, err := g.In(scope)
+			if err != nil {
+				return err
+			}
+			var want []dag.Outline
+			numbers := map[string]int64{}
+			for _, task := range tasks {
+				numbers[task.ID] = task.N
+				want = append(want, dag.Outline{
+					N: task.N, Parent: numbers[task.Parent], ID: task.ID, Title: task.Title, Status: task.Status, Children: task.Children, OpenDeps: task.OpenDeps,
+					Held: task.Held, Doomed: task.Doomed, Paused: task.Paused, Unverified: task.Unverified != "", NotBefore: task.NotBefore,
+				})
+			}
+			if diff := cmp.Diff(want, outline); diff != "" {
+				t.Errorf("%+v (-tasks +outline):\n%s", scope, diff)
+			}
+			for i, o := range outline {
+				if got, want := o.Ready(w.clock()), tasks[i].Ready(w.clock()); got != want {
+					t.Errorf("%s: ready %v, want %v", o.Title, got, want)
+				}
+			}
+		}
+		return nil
+	})
+}

@@ -1,6 +1,7 @@
-package dag_test
+package dag
 
 import (
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -8,7 +9,8 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"ralph/dag"
+	"ralph/internal/db"
+	"ralph/internal/testing/check"
 )
 
 const byRow = "SEARCH tasks USING INTEGER PRIMARY KEY (rowid=?)"
@@ -21,91 +23,95 @@ func TestQueryPlans(t *testing.T) {
 	queueAll := "SEARCH tasks USING INDEX queue_all (queue=?)"
 	queueFeature := "SEARCH tasks USING INDEX queue_feature (feature=? AND queue=?)"
 	tests := map[string]struct {
-		want  []string
-		sorts int
+		statement string
+		want      []string
+		sorts     int
 	}{
-		"claim, all":     {[]string{byRow, queueAll}, 0},
-		"claim, feature": {[]string{byRow, queueFeature}, 0},
+		"claim, all":     {claimAllSQL, []string{byRow, queueAll}, 0},
+		"claim, feature": {claimFeatureSQL, []string{byRow, queueFeature}, 0},
 		// What is sorted are the two best of two queues.
-		"claim, all, keep going":     {[]string{byRow, queueAll, queueAll}, 1},
-		"claim, feature, keep going": {[]string{byRow, queueFeature, queueFeature}, 1},
+		"claim, all, keep going":     {claimAllKeepGoingSQL, []string{byRow, queueAll, queueAll}, 1},
+		"claim, feature, keep going": {claimFeatureKeepGoingSQL, []string{byRow, queueFeature, queueFeature}, 1},
 		// What is sorted are the ready tasks of the subtree, looked up one by one.
-		"claim, subtree": {append(below, byRow, "SEARCH tasks USING COVERING INDEX sqlite_autoindex_tasks_1 (id=?)",
+		"claim, subtree": {claimTreeSQL, append(below, byRow, "SEARCH tasks USING COVERING INDEX sqlite_autoindex_tasks_1 (id=?)",
 			"SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 1},
 		// What is skipped is looked at, one by one.
-		"claim, all, skipping":                 {[]string{byRow, queueAll}, 0},
-		"claim, feature, skipping":             {[]string{byRow, queueFeature}, 0},
-		"claim, all, keep going, skipping":     {[]string{byRow, queueAll, queueAll}, 1},
-		"claim, feature, keep going, skipping": {[]string{byRow, queueFeature, queueFeature}, 1},
-		"claim, subtree, skipping":             {append(below, byRow, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 1},
-		"skipped, all":                         {[]string{"SEARCH tasks USING INDEX queue_all (queue<?)"}, 0},
-		"skipped, feature":                     {[]string{"SEARCH tasks USING INDEX queue_feature (feature=? AND queue<?)"}, 0},
-		"clear waits":                          {[]string{"SEARCH tasks USING INDEX tasks_waiting (not_before>? AND not_before<?)"}, 0},
+		"claim, all, skipping":                 {claimAllSkipSQL, []string{byRow, queueAll}, 0},
+		"claim, feature, skipping":             {claimFeatureSkipSQL, []string{byRow, queueFeature}, 0},
+		"claim, all, keep going, skipping":     {claimAllKeepGoingSkipSQL, []string{byRow, queueAll, queueAll}, 1},
+		"claim, feature, keep going, skipping": {claimFeatureKeepGoingSkipSQL, []string{byRow, queueFeature, queueFeature}, 1},
+		"claim, subtree, skipping":             {claimTreeSkipSQL, append(below, byRow, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 1},
+		"skipped, all":                         {skippedAllSQL, []string{"SEARCH tasks USING INDEX queue_all (queue<?)"}, 0},
+		"skipped, feature":                     {skippedFeatureSQL, []string{"SEARCH tasks USING INDEX queue_feature (feature=? AND queue<?)"}, 0},
+		"clear waits":                          {clearWaitsSQL, []string{"SEARCH tasks USING INDEX tasks_waiting (not_before>? AND not_before<?)"}, 0},
 
-		"ready, all":              {[]string{queueAll}, 0},
-		"ready, feature":          {[]string{queueFeature}, 0},
-		"ready, due":              {[]string{"SEARCH tasks USING INDEX tasks_waiting (not_before>? AND not_before<?)"}, 0},
-		"count ready, all":        {[]string{strings.Replace(queueAll, "queue=?", "queue<?", 1)}, 0},
-		"count ready, feature":    {[]string{strings.Replace(queueFeature, "queue=?", "queue<?", 1)}, 0},
-		"count ready, subtree":    {append(below, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 0},
-		"count statuses, feature": {[]string{"SEARCH tasks USING COVERING INDEX tasks_status (feature=?)"}, 0},
-		"count statuses, subtree": {append(below, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 1},
-		"count groups, feature":   {[]string{"SEARCH tasks USING COVERING INDEX tasks_groups (feature=?)"}, 0},
-		"count waits, all":        {[]string{"SEARCH tasks USING INDEX tasks_waiting (not_before>?)"}, 0},
-		"what is claimed":         {[]string{"SEARCH tasks USING INDEX tasks_owner (owner>?)"}, 1},
-		"list a feature":          {[]string{"SEARCH tasks USING INDEX tasks_status (feature=?)"}, 1},
+		"ready, all":              {readySQL, []string{queueAll}, 0},
+		"ready, feature":          {readyFeatureSQL, []string{queueFeature}, 0},
+		"ready, due":              {dueSQL, []string{"SEARCH tasks USING INDEX tasks_waiting (not_before>? AND not_before<?)"}, 0},
+		"count ready, all":        {readyAllSQL, []string{strings.Replace(queueAll, "queue=?", "queue<?", 1)}, 0},
+		"count ready, feature":    {readyCountFeatureSQL, []string{strings.Replace(queueFeature, "queue=?", "queue<?", 1)}, 0},
+		"count ready, subtree":    {readyTreeSQL, append(below, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 0},
+		"count statuses, feature": {tallyFeatureSQL, []string{"SEARCH tasks USING COVERING INDEX tasks_status (feature=?)"}, 0},
+		"count statuses, subtree": {tallyTreeSQL, append(below, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"), 1},
+		"count groups, feature":   {groupsFeatureSQL, []string{"SEARCH tasks USING COVERING INDEX tasks_groups (feature=?)"}, 0},
+		"count waits, all":        {waitsAllSQL, []string{"SEARCH tasks USING INDEX tasks_waiting (not_before>?)"}, 0},
+		"what is claimed":         {claimedSQL, []string{"SEARCH tasks USING INDEX tasks_owner (owner>?)"}, 1},
+		"list a feature":          {listFeatureSQL, []string{"SEARCH tasks USING INDEX tasks_status (feature=?)"}, 1},
 
-		"look up by ID":     {[]string{"SEARCH tasks USING INDEX sqlite_autoindex_tasks_1 (id=?)"}, 0},
-		"look up by prefix": {[]string{"SEARCH tasks USING INDEX sqlite_autoindex_tasks_1 (id>? AND id<?)"}, 0},
-		"look at children": {[]string{
+		"look up by ID":     {byIDSQL, []string{"SEARCH tasks USING INDEX sqlite_autoindex_tasks_1 (id=?)"}, 0},
+		"look up by prefix": {byPrefixSQL, []string{"SEARCH tasks USING INDEX sqlite_autoindex_tasks_1 (id>? AND id<?)"}, 0},
+		"look at children": {childrenSQL, []string{
 			"SEARCH tasks USING COVERING INDEX tasks_parent (parent=? AND status=?)",
 			"SEARCH tasks USING COVERING INDEX tasks_parent (parent=? AND status=?)",
 		}, 0},
-		"blockers":           {[]string{"SEARCH dependencies USING COVERING INDEX dependencies_blocked (blocked=?)", byRow}, 0},
-		"dependents":         {[]string{"SEARCH dependencies USING PRIMARY KEY (blocker=?)", byRow}, 0},
-		"children":           {[]string{"SEARCH tasks USING INDEX tasks_parent (parent=?)"}, 1},
-		"attempts of a task": {[]string{"SEARCH a USING INDEX attempts_task (task=?)"}, 0},
+		"blockers":           {blockersSQL, []string{"SEARCH dependencies USING COVERING INDEX dependencies_blocked (blocked=?)", byRow}, 0},
+		"dependents":         {dependantsSQL, []string{"SEARCH dependencies USING PRIMARY KEY (blocker=?)", byRow}, 0},
+		"children":           {childTasksSQL, []string{"SEARCH tasks USING INDEX tasks_parent (parent=?)"}, 1},
+		"attempts of a task": {attemptsSQL, []string{"SEARCH a USING INDEX attempts_task (task=?)"}, 0},
 		// What was used is added up, attempt by attempt.
-		"usage of a run":     {[]string{"SEARCH a USING INDEX attempts_run (run=?)"}, 0},
-		"usage of a task":    {[]string{"SEARCH a USING INDEX attempts_task (task=?)"}, 0},
-		"usage of a feature": {[]string{"SEARCH t USING COVERING INDEX tasks_status (feature=?)", "SEARCH a USING INDEX attempts_task (task=?)"}, 0},
-		"usage since":        {[]string{"SEARCH a USING INDEX attempts_started (started_at>?)"}, 0},
-		"agents' limits":     {[]string{"SCAN agent_limits"}, 1}, // a row for each agent
-		"waits for agents":   {[]string{"SEARCH tasks USING INDEX tasks_waiting (not_before>?)"}, 1},
-		"lift waits":         {[]string{"SEARCH tasks USING INDEX tasks_waiting (not_before>?)"}, 0},
-		"forget waits":       {[]string{"SEARCH tasks USING INDEX tasks_waiting (not_before>?)"}, 0},
-		"last failure":       {[]string{"SEARCH task_logs USING INDEX task_logs_task (task=? AND kind=?)"}, 1},
+		"usage of a run":     {usageOfRunSQL, []string{"SEARCH a USING INDEX attempts_run (run=?)"}, 0},
+		"usage of a task":    {usageOfTaskSQL, []string{"SEARCH a USING INDEX attempts_task (task=?)"}, 0},
+		"usage of a feature": {usageOfFeatureSQL, []string{"SEARCH t USING COVERING INDEX tasks_status (feature=?)", "SEARCH a USING INDEX attempts_task (task=?)"}, 0},
+		"usage since":        {usageSinceSQL, []string{"SEARCH a USING INDEX attempts_started (started_at>?)"}, 0},
+		"agents' limits":     {agentLimitsSQL, []string{"SCAN agent_limits"}, 1}, // a row for each agent
+		"waits for agents":   {agentWaitsSQL, []string{"SEARCH tasks USING INDEX tasks_waiting (not_before>?)"}, 1},
+		"lift waits":         {liftWaitsSQL, []string{"SEARCH tasks USING INDEX tasks_waiting (not_before>?)"}, 0},
+		"forget waits":       {forgetAgentWaits, []string{"SEARCH tasks USING INDEX tasks_waiting (not_before>?)"}, 0},
+		"last failure":       {lastFailureSQL, []string{"SEARCH task_logs USING INDEX task_logs_task (task=? AND kind=?)"}, 1},
 
-		"move":                      {[]string{byRow}, 0},
-		"check a claim":             {[]string{"SEARCH tasks USING INDEX sqlite_autoindex_tasks_1 (id=?)"}, 0},
-		"heartbeat":                 {[]string{"SEARCH tasks USING INDEX sqlite_autoindex_tasks_1 (id=?)"}, 0},
-		"recount dependents":        {[]string{"SEARCH e USING PRIMARY KEY (blocker=?)", byRow}, 0},
-		"search cycles, blockers":   {[]string{"SEARCH dependencies USING COVERING INDEX dependencies_blocked (blocked=?)"}, 0},
-		"search cycles, dependents": {[]string{"SEARCH dependencies USING PRIMARY KEY (blocker=?)"}, 0},
-		"search cycles, children":   {[]string{"SEARCH tasks USING COVERING INDEX tasks_parent (parent=?)"}, 0},
+		"move":                      {moveSQL, []string{byRow}, 0},
+		"check a claim":             {heldSQL, []string{"SEARCH tasks USING INDEX sqlite_autoindex_tasks_1 (id=?)"}, 0},
+		"heartbeat":                 {heartbeatSQL, []string{"SEARCH tasks USING INDEX sqlite_autoindex_tasks_1 (id=?)"}, 0},
+		"recount dependents":        {dependentsSQL, []string{"SEARCH e USING PRIMARY KEY (blocker=?)", byRow}, 0},
+		"search cycles, blockers":   {blockerNumbersSQL, []string{"SEARCH dependencies USING COVERING INDEX dependencies_blocked (blocked=?)"}, 0},
+		"search cycles, dependents": {dependentNumbersSQL, []string{"SEARCH dependencies USING PRIMARY KEY (blocker=?)"}, 0},
+		"search cycles, children":   {childNumbersSQL, []string{"SEARCH tasks USING COVERING INDEX tasks_parent (parent=?)"}, 0},
 
-		"carry flags down":             {[]string{"SEARCH c USING INDEX tasks_parent (parent=?)", byRow}, 0},
-		"carry flags down, whole tree": {append(below, byRow), 0},
-		"reset a tree":                 {append(below, byRow), 0},
-		"give a tree to a feature":     {append(below, byRow), 0},
-		"delete a tree": {append(below, byRow,
+		"carry flags down":             {flagSQL, []string{"SEARCH c USING INDEX tasks_parent (parent=?)", byRow}, 0},
+		"carry flags down, whole tree": {reflagSQL, append(below, byRow), 0},
+		"reset a tree":                 {resetTreeSQL, append(below, byRow), 0},
+		"give a tree to a feature":     {setFeatureSQL, append(below, byRow), 0},
+		"delete a tree": {deleteTreeSQL, append(below, byRow,
 			"SEARCH attempts USING COVERING INDEX attempts_task (task=?)",
 			"SEARCH task_logs USING COVERING INDEX task_logs_task (task=?)",
 			"SEARCH dependencies USING COVERING INDEX dependencies_blocked (blocked=?)",
 			"SEARCH dependencies USING PRIMARY KEY (blocker=?)",
 			"SEARCH tasks USING COVERING INDEX tasks_parent (parent=?)"), 0},
-		"hold dependents of a tree": {append(below, byRow, "SEARCH e USING PRIMARY KEY (blocker=?)"), 1},
-		"free dependents of a tree": {append(below, byRow, "SEARCH e USING PRIMARY KEY (blocker=?)"), 1},
+		"hold dependents of a tree": {holdDependentsSQL, append(below, byRow, "SEARCH e USING PRIMARY KEY (blocker=?)"), 1},
+		"free dependents of a tree": {freeDependentsSQL, append(below, byRow, "SEARCH e USING PRIMARY KEY (blocker=?)"), 1},
 	}
-	w := newWorld(t)
-	statements := dag.Statements()
-	for name := range statements {
-		if _, ok := tests[name]; !ok {
-			t.Errorf("no test says how %q is to be run", name)
-		}
-	}
+	d, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "progress.db"), db.Options{})
+	check.OK(t, err)
+	defer d.Close()
 	for name, test := range tests {
-		plan := explain(w, statements[name])
+		var plan []string
+		err := d.View(t.Context(), func(tx *db.Tx) error {
+			return tx.Each("EXPLAIN QUERY PLAN "+test.statement, func(stmt *sqlite.Stmt) error {
+				plan = append(plan, stmt.ColumnText(3))
+				return nil
+			})
+		})
+		check.OK(t, err)
 		rest := slices.Clone(plan)
 		for _, want := range test.want {
 			i := slices.Index(rest, want)
@@ -133,13 +139,3 @@ func TestQueryPlans(t *testing.T) {
 // scansTable tells a stored table, which has a name or an alias of one letter,
 // from what a statement made itself: subqueries in brackets, "sub" and "d".
 var scansTable = regexp.MustCompile(`^SCAN (tasks|dependencies|attempts|task_logs|features|runs|[abcefprt])\b|AUTOMATIC`)
-
-func explain(w *world, statement string) (plan []string) {
-	w.view(func(g *dag.Graph) error {
-		return g.Tx().Each("EXPLAIN QUERY PLAN "+statement, func(stmt *sqlite.Stmt) error {
-			plan = append(plan, stmt.ColumnText(3))
-			return nil
-		})
-	})
-	return plan
-}

@@ -11,23 +11,16 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"ralph/internal/db"
+	"ralph/internal/testing/check"
 	"ralph/journal"
 )
-
-// tb is what the helpers need of a test, so that rapid's and fuzz tests can use them too.
-type tb interface {
-	Helper()
-	Fatalf(format string, args ...any)
-}
 
 var morning = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func openMemory(t testing.TB) *db.DB {
 	t.Helper()
 	d, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "progress.db"), db.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
 			t.Error(err)
@@ -37,7 +30,7 @@ func openMemory(t testing.TB) *db.DB {
 }
 
 // remember adds entries, filled up with what every entry has.
-func remember(t tb, d *db.DB, entries ...journal.Entry) {
+func remember(t check.TB, d *db.DB, entries ...journal.Entry) {
 	t.Helper()
 	write(t, d, func(tx *db.Tx) error {
 		for i, e := range entries {
@@ -55,26 +48,22 @@ func remember(t tb, d *db.DB, entries ...journal.Entry) {
 	})
 }
 
-func write(t tb, d *db.DB, fn func(*db.Tx) error) {
+func write(t check.TB, d *db.DB, fn func(*db.Tx) error) {
 	t.Helper()
-	if err := d.Update(context.Background(), fn); err != nil {
-		t.Fatalf("%v", err)
-	}
+	check.OK(t, d.Update(context.Background(), fn))
 }
 
-func view[T any](t tb, d *db.DB, fn func(*db.Tx) (T, error)) (got T) {
+func view[T any](t check.TB, d *db.DB, fn func(*db.Tx) (T, error)) (got T) {
 	t.Helper()
 	err := d.View(context.Background(), func(tx *db.Tx) (err error) {
 		got, err = fn(tx)
 		return err
 	})
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	check.OK(t, err)
 	return got
 }
 
-func choose(t tb, d *db.DB, q journal.Query, opts journal.Options) journal.Selection {
+func choose(t check.TB, d *db.DB, q journal.Query, opts journal.Options) journal.Selection {
 	t.Helper()
 	return view(t, d, func(tx *db.Tx) (journal.Selection, error) { return journal.Select(tx, q, opts) })
 }
@@ -89,7 +78,7 @@ func titles(list []journal.Entry) []string {
 
 // checkIndex fails unless the full-text index and the counts of words say what the
 // rows say.
-func checkIndex(t tb, d *db.DB) {
+func checkIndex(t check.TB, d *db.DB) {
 	t.Helper()
 	counted, indexed := map[string]int{}, map[string]int{}
 	into := func(m map[string]int) func(*sqlite.Stmt) error {

@@ -3,6 +3,7 @@ package journal
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"unicode/utf8"
 
@@ -119,25 +120,9 @@ func promising(tx *db.Tx, terms []term, recent []Entry) ([]int64, error) {
 	for _, e := range recent {
 		delete(could, e.N)
 	}
-	type row struct {
-		n     int64
-		could float64
-	}
-	ranked := make([]row, 0, len(could))
-	for n, score := range could {
-		ranked = append(ranked, row{n, score})
-	}
-	slices.SortFunc(ranked, func(a, b row) int {
-		if a.could != b.could { // cmp.Or would compare both, always
-			return cmp.Compare(b.could, a.could)
-		}
-		return cmp.Compare(b.n, a.n)
-	})
-	rows := make([]int64, len(ranked))
-	for i, r := range ranked {
-		rows[i] = r.n
-	}
-	return rows, nil
+	return slices.SortedFunc(maps.Keys(could), func(a, b int64) int {
+		return cmp.Or(cmp.Compare(could[b], could[a]), cmp.Compare(b, a))
+	}), nil
 }
 
 // A row without notes and reason says nothing that the graph does not say.
@@ -146,19 +131,12 @@ SELECT ` + columns + ` FROM journal j WHERE j.n = +:n AND (j.notes <> '' OR j.re
 
 // read returns the first rows that say something.
 func read(tx *db.Tx, rows []int64, limit int) (list []Entry, err error) {
-	list = make([]Entry, 0, limit)
-	for _, n := range rows {
-		if len(list) == limit {
-			break
-		}
-		err := tx.Each(readSQL, func(stmt *sqlite.Stmt) error {
-			e, err := scan(stmt)
-			list = append(list, e)
-			return err
-		}, ":n", n)
+	for i := 0; i < len(rows) && len(list) < limit; i++ {
+		found, err := collect(tx, readSQL, ":n", rows[i])
 		if err != nil {
 			return nil, err
 		}
+		list = append(list, found...)
 	}
 	return list, nil
 }

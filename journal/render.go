@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -59,11 +60,7 @@ func render(e Entry, notes int) string {
 	fmt.Fprintf(&b, "Iteration %d of run %s, %s: task %s %q: %s\n", e.Iteration, oneLine(e.Run, maxTitle),
 		e.At.UTC().Format("2006-01-02 15:04"), oneLine(e.Task, maxTitle), oneLine(e.Title, maxTitle), e.Outcome)
 	facts := []string{"took " + e.Duration.Round(time.Second).String()}
-	model := e.ModelEffective
-	if model == "" {
-		model = e.Model
-	}
-	if model != "" {
+	if model := cmp.Or(e.ModelEffective, e.Model); model != "" {
 		facts = append(facts, "model "+oneLine(model, maxTitle))
 	}
 	if len(e.Files) > 0 {

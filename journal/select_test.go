@@ -39,33 +39,15 @@ func TestSelection(t *testing.T) {
 		opts            journal.Options
 		recent, matches []string
 	}{
-		"the last of this run, newest first, and what speaks of the same": {
-			journal.Query{Run: "r-3", Title: "Fix the lexer"}, journal.Options{}, last, []string{"Parse tokens"},
-		},
-		"a word of the description counts": {
-			journal.Query{Run: "r-3", Title: "Fix", Description: "see the changelog"}, journal.Options{}, last, []string{"Release"},
-		},
-		"an older iteration of this run can match, a recent one is not repeated": {
-			journal.Query{Run: "r-3", Title: "lesson1 lesson8"}, journal.Options{}, last, []string{"step 1"},
-		},
-		"before a run there is no recent one": {
-			journal.Query{Title: "lexer"}, journal.Options{}, nil, []string{"Parse tokens"},
-		},
-		"numbers are options": {
-			journal.Query{Run: "r-3", Title: "lexer unicode boxes"}, journal.Options{Recent: 1, Matches: 1}, last[:1], []string{"Draw trees"},
-		},
-		"more than there can be is all": {
-			journal.Query{Run: "r-3", Title: "lexer"}, journal.Options{Recent: 1, Matches: math.MaxInt}, last[:1], []string{"Parse tokens"},
-		},
-		"less than zero is none": {
-			journal.Query{Run: "r-3", Title: "lexer"}, journal.Options{Recent: -1, Matches: -1}, nil, nil,
-		},
-		"no recent ones: this run may match": {
-			journal.Query{Run: "r-3", Title: "lesson8"}, journal.Options{Recent: -1}, nil, []string{"step 8"},
-		},
-		"nothing speaks of it": {
-			journal.Query{Run: "r-3", Title: "quux"}, journal.Options{}, last, nil,
-		},
+		"the last of this run, newest first, and what speaks of the same":        {journal.Query{Run: "r-3", Title: "Fix the lexer"}, journal.Options{}, last, []string{"Parse tokens"}},
+		"a word of the description counts":                                       {journal.Query{Run: "r-3", Title: "Fix", Description: "see the changelog"}, journal.Options{}, last, []string{"Release"}},
+		"an older iteration of this run can match, a recent one is not repeated": {journal.Query{Run: "r-3", Title: "lesson1 lesson8"}, journal.Options{}, last, []string{"step 1"}},
+		"before a run there is no recent one":                                    {journal.Query{Title: "lexer"}, journal.Options{}, nil, []string{"Parse tokens"}},
+		"numbers are options":                                                    {journal.Query{Run: "r-3", Title: "lexer unicode boxes"}, journal.Options{Recent: 1, Matches: 1}, last[:1], []string{"Draw trees"}},
+		"more than there can be is all":                                          {journal.Query{Run: "r-3", Title: "lexer"}, journal.Options{Recent: 1, Matches: math.MaxInt}, last[:1], []string{"Parse tokens"}},
+		"less than zero is none":                                                 {journal.Query{Run: "r-3", Title: "lexer"}, journal.Options{Recent: -1, Matches: -1}, nil, nil},
+		"no recent ones: this run may match":                                     {journal.Query{Run: "r-3", Title: "lesson8"}, journal.Options{Recent: -1}, nil, []string{"step 8"}},
+		"nothing speaks of it":                                                   {journal.Query{Run: "r-3", Title: "quux"}, journal.Options{}, last, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := sel(tt.query, tt.opts)
@@ -145,21 +127,11 @@ func TestBM25Decides(t *testing.T) {
 		first, second journal.Entry // the second is newer
 		want          string
 	}{
-		"a word in the title counts twice": {
-			journal.Entry{Title: "zebra", Notes: "one two three"}, journal.Entry{Title: "one", Notes: "zebra two three"}, "zebra",
-		},
-		"two words are better than one": {
-			journal.Entry{Title: "both", Notes: "zebra lion"}, journal.Entry{Title: "one", Notes: "zebra cub"}, "both",
-		},
-		"a word of few rows is better than one of many": {
-			journal.Entry{Title: "rare", Notes: "zebra cub"}, journal.Entry{Title: "usual", Notes: "lion cub"}, "rare",
-		},
-		"short is better than long": {
-			journal.Entry{Title: "short", Notes: "a zebra"}, journal.Entry{Title: "long", Notes: "a zebra " + strings.Repeat("and so on ", 50)}, "short",
-		},
-		"else the newer": {
-			journal.Entry{Title: "old", Notes: "zebra"}, journal.Entry{Title: "new", Notes: "zebra"}, "new",
-		},
+		"a word in the title counts twice":              {journal.Entry{Title: "zebra", Notes: "one two three"}, journal.Entry{Title: "one", Notes: "zebra two three"}, "zebra"},
+		"two words are better than one":                 {journal.Entry{Title: "both", Notes: "zebra lion"}, journal.Entry{Title: "one", Notes: "zebra cub"}, "both"},
+		"a word of few rows is better than one of many": {journal.Entry{Title: "rare", Notes: "zebra cub"}, journal.Entry{Title: "usual", Notes: "lion cub"}, "rare"},
+		"short is better than long":                     {journal.Entry{Title: "short", Notes: "a zebra"}, journal.Entry{Title: "long", Notes: "a zebra " + strings.Repeat("and so on ", 50)}, "short"},
+		"else the newer":                                {journal.Entry{Title: "old", Notes: "zebra"}, journal.Entry{Title: "new", Notes: "zebra"}, "new"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

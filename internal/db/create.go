@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 )
 
 // create makes sure that there is a file with a header of ours. It appears whole, so
@@ -57,13 +56,7 @@ func writeHeader(path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	mark := fmt.Sprintf("PRAGMA application_id = %d;", appID)
-	for _, pragma := range []string{"PRAGMA synchronous = full;", "PRAGMA journal_mode = memory;", mark} {
-		if err := sqlitex.ExecuteTransient(conn, pragma, nil); err != nil {
-			return err
-		}
-	}
-	return nil
+	return execute(conn, "PRAGMA synchronous = full;", "PRAGMA journal_mode = memory;", fmt.Sprintf("PRAGMA application_id = %d;", appID))
 }
 
 func copyNew(path, from string) error {

@@ -4,6 +4,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -71,21 +72,30 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 const openFlags = sqlite.OpenReadWrite | sqlite.OpenCreate
 
 func configure(conn *sqlite.Conn, opts Options) error {
-	timeout := opts.BusyTimeout
-	if timeout == 0 {
-		timeout = 10 * time.Second
-	}
-	conn.SetBusyTimeout(timeout)
+	conn.SetBusyTimeout(cmp.Or(opts.BusyTimeout, 10*time.Second))
 	pragmas := []string{"PRAGMA foreign_keys = on;", "PRAGMA synchronous = normal;"}
 	if opts.MaxPages > 0 {
 		pragmas = append(pragmas, fmt.Sprintf("PRAGMA max_page_count = %d;", opts.MaxPages))
 	}
-	for _, pragma := range pragmas {
-		if err := sqlitex.ExecuteTransient(conn, pragma, nil); err != nil {
+	return execute(conn, pragmas...)
+}
+
+// execute runs statements that are needed once, without a result.
+func execute(conn *sqlite.Conn, statements ...string) error {
+	for _, s := range statements {
+		if err := sqlitex.ExecuteTransient(conn, s, nil); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// number runs a statement that is needed once and returns the one number that it results in.
+func number(conn *sqlite.Conn, query string) (n int64, err error) {
+	err = sqlitex.ExecuteTransient(conn, query, &sqlitex.ExecOptions{
+		ResultFunc: func(stmt *sqlite.Stmt) error { n = stmt.ColumnInt64(0); return nil },
+	})
+	return n, err
 }
 
 // Close closes every connection; closing again does nothing. It must not be called while
@@ -147,7 +157,7 @@ func (d *DB) with(ctx context.Context, fn func(*sqlite.Conn) error) error {
 
 // Vacuum gives the space of what was deleted back to the disk.
 func (d *DB) Vacuum(ctx context.Context) error {
-	return d.with(ctx, func(conn *sqlite.Conn) error { return sqlitex.ExecuteTransient(conn, "VACUUM;", nil) })
+	return d.with(ctx, func(conn *sqlite.Conn) error { return execute(conn, "VACUUM;") })
 }
 
 // rollback ends a transaction even when the context that interrupts the

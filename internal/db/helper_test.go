@@ -68,6 +68,16 @@ func open(t *testing.T, path string, opts db.Options) *db.DB {
 	return d
 }
 
+// tryOpen opens the file only to see whether that goes.
+func tryOpen(t *testing.T, path string, opts db.Options) error {
+	t.Helper()
+	d, err := db.Open(t.Context(), path, opts)
+	if err == nil {
+		_ = d.Close()
+	}
+	return err
+}
+
 func newPath(t *testing.T) string { return filepath.Join(t.TempDir(), ".ralph", "progress.db") }
 
 const insertFeature = `INSERT INTO features (id, name, created_at, updated_at) VALUES (:id, :id, 0, 0);`

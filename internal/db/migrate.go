@@ -46,9 +46,13 @@ func prepare(ctx context.Context, conn *sqlite.Conn, path string, opts Options) 
 }
 
 func migrate(ctx context.Context, conn *sqlite.Conn, names []string) error {
-	migrations, err := readMigrations(names)
-	if err != nil {
-		return err
+	migrations := make([]string, len(names))
+	for i, name := range names {
+		script, err := migrationFiles.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		migrations[i] = string(script)
 	}
 	if err := useLog(conn); err != nil {
 		return err
@@ -85,14 +89,11 @@ func keepLog(conn *sqlite.Conn) error {
 func useLog(conn *sqlite.Conn) error {
 	var err error
 	for range 100 {
-		err = sqlitex.ExecuteTransient(conn, "PRAGMA journal_mode = wal;", nil)
+		err = execute(conn, "PRAGMA journal_mode = wal;")
 		if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
 			return err
 		}
-		if err := sqlitex.ExecuteTransient(conn, "BEGIN IMMEDIATE;", nil); err != nil {
-			return err
-		}
-		if err := sqlitex.ExecuteTransient(conn, "ROLLBACK;", nil); err != nil {
+		if err := execute(conn, "BEGIN IMMEDIATE;", "ROLLBACK;"); err != nil {
 			return err
 		}
 	}
@@ -104,30 +105,12 @@ func useLog(conn *sqlite.Conn) error {
 func inspect(conn *sqlite.Conn) (version int, ours bool, err error) {
 	end := sqlitex.Transaction(conn)
 	defer end(&err)
-	var id, objects int
-	for query, into := range map[string]*int{
-		"PRAGMA user_version;":                &version,
-		"PRAGMA application_id;":              &id,
-		"SELECT count(*) FROM sqlite_schema;": &objects,
-	} {
-		err := sqlitex.ExecuteTransient(conn, query, &sqlitex.ExecOptions{
-			ResultFunc: func(stmt *sqlite.Stmt) error { *into = stmt.ColumnInt(0); return nil },
-		})
-		if err != nil {
+	var found [3]int64
+	for i, query := range []string{"PRAGMA user_version;", "PRAGMA application_id;", "SELECT count(*) FROM sqlite_schema;"} {
+		if found[i], err = number(conn, query); err != nil {
 			return 0, false, err
 		}
 	}
-	return version, id == appID || (id == 0 && objects == 0), nil
-}
-
-func readMigrations(names []string) ([]string, error) {
-	scripts := make([]string, len(names))
-	for i, name := range names {
-		b, err := migrationFiles.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		scripts[i] = string(b)
-	}
-	return scripts, nil
+	id, objects := found[1], found[2]
+	return int(found[0]), id == appID || (id == 0 && objects == 0), nil
 }

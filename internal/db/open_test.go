@@ -44,10 +44,7 @@ func TestOpenRefusesAndLeavesAsItWas(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "progress.db")
 			test.make(t, path)
 			before := fingerprint(t, filepath.Dir(path))
-			d, err := db.Open(t.Context(), path, db.Options{})
-			if err == nil {
-				_ = d.Close()
-			}
+			err := tryOpen(t, path, db.Options{})
 			if kind(err) != test.want || !strings.Contains(err.Error(), test.says) || !strings.HasPrefix(err.Error(), path+": ") {
 				t.Errorf("got kind %d, %v, want kind %d, %q", kind(err), err, test.want, test.says)
 			}
@@ -147,10 +144,7 @@ func TestAPathThatIsAFolderIsRefused(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "progress.db")
 	mkdir(t, path)
-	d, err := db.Open(t.Context(), path, db.Options{})
-	if err == nil {
-		_ = d.Close()
-	}
+	err := tryOpen(t, path, db.Options{})
 	if kind(err) != db.ReadOnly {
 		t.Errorf("got %v, want that it cannot be written", err)
 	}

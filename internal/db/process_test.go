@@ -34,18 +34,14 @@ func TestSeveralProcessesMayOpenANewFileAtOnce(t *testing.T) {
 	const processes = 6
 	for round := range 4 {
 		path := filepath.Join(t.TempDir(), fmt.Sprint(round), "progress.db")
-		type running struct {
-			cmd *exec.Cmd
-			out *bytes.Buffer
-		}
-		var all []running
+		var all []*exec.Cmd
 		for range processes {
-			cmd, out := start(t, path)
-			all = append(all, running{cmd, out})
+			cmd, _ := start(t, path)
+			all = append(all, cmd)
 		}
-		for _, p := range all {
-			if err := p.cmd.Wait(); err != nil {
-				t.Errorf("%v: %s", err, p.out)
+		for _, cmd := range all {
+			if err := cmd.Wait(); err != nil {
+				t.Errorf("%v: %s", err, cmd.Stdout)
 			}
 		}
 		if got := features(t, open(t, path, db.Options{})); len(got) != processes {

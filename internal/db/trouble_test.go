@@ -1,6 +1,9 @@
 package db_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,9 +18,7 @@ func TestAMigrationHappensWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "progress.db")
 	raw(t, path, `PRAGMA application_id = 0x524c5048; CREATE TABLE journal (mine);`)
-	d, err := db.Open(t.Context(), path, db.Options{})
-	if err == nil {
-		_ = d.Close()
+	if err := tryOpen(t, path, db.Options{}); err == nil {
 		t.Fatal("a failing migration was passed over")
 	}
 	if got := ask(t, path, "SELECT count(*) FROM sqlite_schema WHERE name <> 'journal';"); got != 0 {
@@ -65,14 +66,36 @@ func TestAFullDiskChangesNothing(t *testing.T) {
 func TestADiskThatIsFullFromTheBeginning(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)
-	d, err := db.Open(t.Context(), path, db.Options{MaxPages: 5})
-	if err == nil {
-		_ = d.Close()
-	}
+	err := tryOpen(t, path, db.Options{MaxPages: 5})
 	if kind(err) != db.Full {
 		t.Errorf("got %v, want a full disk", err)
 	}
 	if err := addFeature(t.Context(), open(t, path, db.Options{}), "a"); err != nil {
 		t.Errorf("with space again: %v", err)
+	}
+}
+
+// TestMigrationsAreOnlyAppended holds every migration that projects have applied to its
+// bytes: an edited one would leave old projects with another schema than new ones.
+func TestMigrationsAreOnlyAppended(t *testing.T) {
+	t.Parallel()
+	applied := map[string]string{
+		"001_graph.sql":    "35fe6c3ea59bb5fc102fa6c5e9d500d1dd9fbb21ebcc178473df6b47a96dcb59",
+		"002_given_up.sql": "1892f0484360f0b9d8c9a450b8950d87bc65c0669f7dfad50d3bef7230416125",
+	}
+	names, err := filepath.Glob("migrations/*.sql")
+	check.OK(t, err)
+	for _, path := range names {
+		name := filepath.Base(path)
+		text, err := os.ReadFile(path)
+		check.OK(t, err)
+		sum := sha256.Sum256(text)
+		if got, want := hex.EncodeToString(sum[:]), applied[name]; got != want {
+			t.Errorf("%s has the sum %s, want %q: add a new migration instead of editing one, and its sum here", name, got, want)
+		}
+		delete(applied, name)
+	}
+	for name := range applied {
+		t.Errorf("%s is gone, and projects have applied it", name)
 	}
 }

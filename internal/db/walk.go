@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -13,14 +14,10 @@ import (
 // for about a twentieth of what PRAGMA quick_check costs (docs/performance.md). It does
 // not look into the rows, nor at the pages on which long texts go on: `ralph doctor` does.
 func walk(path string, conn *sqlite.Conn) (err error) {
-	if err := sqlitex.ExecuteTransient(conn, "PRAGMA cell_size_check = on;", nil); err != nil {
+	if err := execute(conn, "PRAGMA cell_size_check = on;"); err != nil {
 		return err
 	}
-	defer func() {
-		if off := sqlitex.ExecuteTransient(conn, "PRAGMA cell_size_check = off;", nil); err == nil {
-			err = off
-		}
-	}()
+	defer func() { err = cmp.Or(err, execute(conn, "PRAGMA cell_size_check = off;")) }()
 	end := sqlitex.Transaction(conn) // one snapshot: others may be writing
 	defer end(&err)
 	trees, err := listTrees(conn)
@@ -59,7 +56,7 @@ func listTrees(conn *sqlite.Conn) (list []tree, err error) {
 	return list, err
 }
 
-func (t tree) count(conn *sqlite.Conn) (n int64, err error) {
+func (t tree) count(conn *sqlite.Conn) (int64, error) {
 	query := "SELECT count(*) FROM " + quote(t.table) + " NOT INDEXED"
 	if t.name != t.table {
 		// Of a plain count(*) SQLite chooses the index itself, whatever is said.
@@ -68,10 +65,7 @@ func (t tree) count(conn *sqlite.Conn) (n int64, err error) {
 	if t.where != "" {
 		query += " WHERE " + t.where
 	}
-	err = sqlitex.ExecuteTransient(conn, query+";", &sqlitex.ExecOptions{
-		ResultFunc: func(stmt *sqlite.Stmt) error { n = stmt.ColumnInt64(0); return nil },
-	})
-	return n, err
+	return number(conn, query+";")
 }
 
 // quote is for names of the schema, which is ours.
