@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"slices"
 	"testing"
 	"time"
 	_ "time/tzdata" // whatever this machine knows
@@ -111,27 +112,14 @@ func TestSpendingMoreNeverHelps(t *testing.T) {
 			}
 		}
 		for _, f := range near {
-			for _, o := range over {
-				if f.Key() == o.Key() {
-					t.Fatalf("%v is both", f)
-				}
+			if slices.ContainsFunc(over, func(o Finding) bool { return f.Key() == o.Key() }) {
+				t.Fatalf("%v is both", f)
 			}
 		}
-		if (len(over) > 0) != (Share(evening, a) >= 1) && !has(over, Iterations, Duration) {
+		if (len(over) > 0) != (Share(evening, a) >= 1) && !slices.ContainsFunc(over, func(f Finding) bool { return f.What == Iterations || f.What == Duration }) {
 			t.Fatalf("over %v, but share %v", over, Share(evening, a))
 		}
 	})
-}
-
-func has(list []Finding, kinds ...What) bool {
-	for _, f := range list {
-		for _, k := range kinds {
-			if f.What == k {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func TestDescribeNamesEveryLimit(t *testing.T) {

@@ -146,4 +146,11 @@ func titles[T any](list []T, title func(T) string) (out []string) {
 	return out
 }
 
+func write(t testing.TB, root string, e knowledge.Entry) knowledge.Result {
+	t.Helper()
+	r, err := knowledge.Open(root).Write(e)
+	check.OK(t, err)
+	return r
+}
+
 func titleOf(e knowledge.Entry) string { return e.Title }

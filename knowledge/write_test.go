@@ -58,8 +58,7 @@ func TestWritingTheSameTwiceChangesNothing(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	e := knowledge.Entry{Title: "A", Tags: []string{"x"}, Body: "b", CreatedAt: noon}
-	first, err := knowledge.Open(root).Write(e)
-	check.OK(t, err)
+	first := write(t, root, e)
 	path := filepath.Join(root, ".ralph/knowledge", first.File)
 	before, err := os.Stat(path)
 	check.OK(t, err)
@@ -95,9 +94,7 @@ func TestWhatSaysTheSameIsUpdated(t *testing.T) {
 			t.Parallel()
 			root := t.TempDir()
 			store := knowledge.Open(root)
-			if _, err := store.Write(old); err != nil {
-				t.Fatal(err)
-			}
+			write(t, root, old)
 			got, err := store.Write(knowledge.Entry{Title: tt.title, Tags: tt.tags, Body: "new", CreatedAt: noon.Add(time.Hour), Task: "t-2", Run: "r-2"})
 			if err != nil || got.Updated != tt.updates {
 				t.Fatalf("got %+v, %v", got, err)
@@ -209,9 +206,7 @@ func TestLeftoversOfTheDeadAreSwept(t *testing.T) {
 	t.Parallel()
 	root := project(t, map[string]string{".ralph/knowledge/.tmp-old": "x", ".ralph/knowledge/.tmp-new": "x"})
 	check.OK(t, os.Chtimes(filepath.Join(root, ".ralph/knowledge/.tmp-old"), noon.AddDate(-9, 0, 0), noon.AddDate(-9, 0, 0)))
-	if _, err := knowledge.Open(root).Write(knowledge.Entry{Title: "x"}); err != nil {
-		t.Fatal(err)
-	}
+	write(t, root, knowledge.Entry{Title: "x"})
 	names, err := os.ReadDir(filepath.Join(root, ".ralph/knowledge"))
 	if diff := cmp.Diff([]string{".tmp-new", "x.md"}, titles(names, os.DirEntry.Name)); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

@@ -201,17 +201,8 @@ func TestParseKindKnowsItsNames(t *testing.T) {
 func TestEverySignalWordOfTheSeedIsHeard(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
-		"error":      "sonnet",
-		"failure":    "sonnet",
-		"failed":     "sonnet",
-		"bug":        "sonnet",
-		"stuck":      "opus",
-		"cannot":     "opus",
-		"unable":     "opus",
-		"panic":      "opus",
-		"crash":      "opus",
-		"broken":     "opus",
-		"regression": "opus",
+		"error": "sonnet", "failure": "sonnet", "failed": "sonnet", "bug": "sonnet", "stuck": "opus", "cannot": "opus",
+		"unable": "opus", "panic": "opus", "crash": "opus", "broken": "opus", "regression": "opus",
 	}
 	for word, escalated := range tests {
 		t.Run(word, func(t *testing.T) {

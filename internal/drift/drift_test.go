@@ -2,6 +2,7 @@ package drift
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -143,25 +144,16 @@ func TestDetectorsAreIndependent(t *testing.T) {
 		limit.ToolFailures = 0
 		rest := Check(s, limit, now)
 		for _, signal := range all {
-			if signal.Kind != ToolFailures && !contains(rest, signal) {
+			if signal.Kind != ToolFailures && !slices.Contains(rest, signal) {
 				t.Fatalf("%v is gone with another detector", signal)
 			}
 		}
 		limit = Default()
 		limit.Repeats, limit.NoProgress = 2*limit.Repeats, 2*limit.NoProgress
 		for _, signal := range Check(s, limit, now) {
-			if !contains(all, signal) {
+			if !slices.Contains(all, signal) {
 				t.Fatalf("%v fires only at a higher threshold", signal)
 			}
 		}
 	})
-}
-
-func contains(signals []Signal, want Signal) bool {
-	for _, s := range signals {
-		if s == want {
-			return true
-		}
-	}
-	return false
 }

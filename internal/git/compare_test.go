@@ -27,6 +27,13 @@ func (r repo) show(tree, path string, limit int64) (string, error) {
 	return string(data), err
 }
 
+func (r repo) wantText(tree, path, want string) {
+	r.t.Helper()
+	data, err := Show(r.t.Context(), r.dir, r.objects(), tree, path, 100)
+	check.OK(r.t, err)
+	check.Equal(r.t, path, want, string(data))
+}
+
 func TestAPatchIsForReading(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
@@ -170,7 +177,5 @@ func TestWhatWasUncommittedIsKeptByUs(t *testing.T) {
 		t.Fatal("b.txt is still there")
 	}
 	r.wantChanges(before, r.tree(), Change{Path: "a.txt", Kind: Modified}, Change{Path: "b.txt", Kind: Deleted})
-	if got, err := r.show(before, "b.txt", 100); err != nil || got != "untracked" {
-		t.Errorf("got %q, %v", got, err)
-	}
+	r.wantText(before, "b.txt", "untracked")
 }

@@ -160,6 +160,7 @@ func TestChangedIsWhatDiffers(t *testing.T) {
 	r := newRepo(t)
 	r.commit("old.txt", "gone.txt")
 	r.write("mine.txt", "uncommitted before")
+	r.write("same.txt", "uncommitted before and after")
 	before := r.look()
 	if got := Changed(t.Context(), r.dir, before, r.look()); got != nil {
 		t.Errorf("got %q, want nothing", got)
@@ -172,7 +173,7 @@ func TestChangedIsWhatDiffers(t *testing.T) {
 	r.git("rm", "-q", "gone.txt")
 	r.commit("sub/made here.txt")
 	r.write("later.txt", "x")
-	want := []string{"fresh.txt", "gone.txt", "later.txt", "mine.txt", "old.txt", "sub/made here.txt"}
+	want := []string{"fresh.txt", "gone.txt", "later.txt", "mine.txt", "old.txt", "same.txt", "sub/made here.txt"}
 	check.Equal(t, "files", want, Changed(t.Context(), r.dir, before, r.look()))
 }
 
@@ -201,55 +202,24 @@ func TestNamesBeginAtTheFolderThatAsks(t *testing.T) {
 	check.Equal(t, "files", []string{"../above.txt", "b.txt", "c.txt"}, Changed(t.Context(), sub, before, after))
 }
 
-// TestChangedSeesAnUncommittedFileThatWasChangedAgain: a second attempt goes on with
-// what the first left behind.
-func TestChangedSeesAnUncommittedFileThatWasChangedAgain(t *testing.T) {
-	t.Parallel()
-	r := newRepo(t)
-	r.write("half.txt", "x")
-	r.write("same.txt", "x")
-	before := r.look()
-	r.write("half.txt", "x and the rest")
-	check.Equal(t, "files", []string{"half.txt"}, Changed(t.Context(), r.dir, before, r.look()))
-}
-
 // TestStashTakesOnlyWhatItWasTold, tracked or not, whatever its name.
 func TestStashTakesOnlyWhatItWasTold(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	run := func(args ...string) string {
-		t.Helper()
-		cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@localhost"}, args...)...)
-		cmd.Dir = dir
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-		return string(out)
+	r := newRepo(t)
+	r.commit("tracked", "mine")
+	for _, name := range []string{"tracked", "mine", "new [*]", "my new"} {
+		r.write(name, "2")
 	}
-	write := func(name, text string) {
-		t.Helper()
-		check.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-	}
-	run("init", "-q")
-	write("tracked", "1")
-	write("mine", "1")
-	run("add", "-A")
-	run("commit", "-qm", "first")
-	write("tracked", "2")
-	write("mine", "2")
-	write("new [*]", "3")
-	write("my new", "3")
-	check.OK(t, Stash(t.Context(), dir, "ralph: what was left", []string{"tracked", "new [*]"}))
-	check.Equal(t, "still uncommitted", []string{"mine", "my new"}, Look(t.Context(), dir).Uncommitted)
-	if got := run("stash", "list"); !strings.Contains(got, "ralph: what was left") {
+	check.OK(t, Stash(t.Context(), r.dir, "ralph: what was left", []string{"tracked", "new [*]"}))
+	check.Equal(t, "still uncommitted", []string{"mine", "my new"}, r.look().Uncommitted)
+	if got := r.git("stash", "list"); !strings.Contains(got, "ralph: what was left") {
 		t.Errorf("got %q, want it in the stash", got)
 	}
-	run("stash", "pop", "-q")
-	if got := len(Look(t.Context(), dir).Uncommitted); got != 4 {
+	r.git("stash", "pop", "-q")
+	if got := len(r.look().Uncommitted); got != 4 {
 		t.Errorf("got %d uncommitted files after the pop, want all 4", got)
 	}
-	if err := Stash(t.Context(), dir, "none", nil); err == nil {
+	if err := Stash(t.Context(), r.dir, "none", nil); err == nil {
 		t.Error("stashing nothing would stash everything")
 	}
 }

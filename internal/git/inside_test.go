@@ -74,9 +74,7 @@ func TestATreeSeesWorkInRepositoriesInside(t *testing.T) {
 				{Path: name + "/new.go", Kind: Added},
 			}
 			r.wantChanges(before, after, want...)
-			if got, err := Show(t.Context(), r.dir, r.objects(), after, name+"/a.go", 100); err != nil || string(got) != "changed" {
-				t.Errorf("got %q, %v", got, err)
-			}
+			r.wantText(after, name+"/a.go", "changed")
 			in.git("add", "-A")
 			in.git("commit", "-qm", "work")
 			if got := r.tree(); got != after {
@@ -85,9 +83,7 @@ func TestATreeSeesWorkInRepositoriesInside(t *testing.T) {
 			// All is known also when the repository is gone, and what it holds stays.
 			in.remove(".git")
 			r.wantChanges(before, after, want...)
-			if got, err := Show(t.Context(), r.dir, r.objects(), before, name+"/a_test.go", 100); err != nil || string(got) != "text of a_test.go\n" {
-				t.Errorf("got %q, %v", got, err)
-			}
+			r.wantText(before, name+"/a_test.go", "text of a_test.go\n")
 		})
 	}
 }
@@ -206,9 +202,7 @@ func TestWhatIsRememberedOfARepositoryInsideMayBeDamaged(t *testing.T) {
 			if got := r.tree(); got != before {
 				t.Error("got another tree of the same files")
 			}
-			if got, err := Show(t.Context(), r.dir, r.objects(), before, "n/b.go", 100); err != nil || string(got) != "untracked" {
-				t.Errorf("got %q, %v", got, err)
-			}
+			r.wantText(before, "n/b.go", "untracked")
 		})
 	}
 }

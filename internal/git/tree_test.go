@@ -120,11 +120,7 @@ func TestATreeSeesAChangeInTheMomentOfTheLast(t *testing.T) {
 	r.write("a.txt", "one")
 	at(filepath.Join(r.dir, "a.txt"))
 	before := r.tree()
-	index, err := filepath.Glob(filepath.Join(r.objects(), "index-*"))
-	if err != nil || len(index) != 1 {
-		t.Fatalf("got %q, %v, want one index", index, err)
-	}
-	at(index[0])
+	at(glob(t, r.objects(), "index-*")[0])
 	r.write("a.txt", "two")
 	at(filepath.Join(r.dir, "a.txt"))
 	r.wantChanges(before, r.tree(), Change{Path: "a.txt", Kind: Modified})
@@ -179,11 +175,7 @@ func TestATreeIsTakenAgainWhenWhatWeRememberIsOfNoUse(t *testing.T) {
 	r := newRepo(t)
 	r.commit("a.txt")
 	want := r.tree()
-	found, err := filepath.Glob(filepath.Join(r.objects(), "index-*"))
-	if err != nil || len(found) != 1 {
-		t.Fatalf("got %q, %v, want one index", found, err)
-	}
-	check.OK(t, os.WriteFile(found[0], []byte("no index"), 0o600))
+	check.OK(t, os.WriteFile(glob(t, r.objects(), "index-*")[0], []byte("no index"), 0o600))
 	if got := r.tree(); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -269,9 +261,7 @@ func TestATreeOfARepositoryWithOtherIDs(t *testing.T) {
 		t.Errorf("got %q, want an ID of 64 digits", after)
 	}
 	r.wantChanges(before, after, Change{Path: "a.txt", Kind: Modified})
-	if got, err := Show(t.Context(), r.dir, r.objects(), after, "a.txt", 100); err != nil || string(got) != "changed" {
-		t.Errorf("got %q, %v", got, err)
-	}
+	r.wantText(after, "a.txt", "changed")
 }
 
 func TestWhereNobodyCanTellWhatChanged(t *testing.T) {

@@ -69,36 +69,28 @@ func corpus(t testing.TB, name string, least int) []sample {
 
 func TestLimitsAreRecognisedWithTheirReset(t *testing.T) {
 	t.Parallel()
-	for _, s := range corpus(t, "limits.jsonl", 60) {
-		got, ok := Recognise(s.Text, s.HTTP, s.Data, noon, berlin(t))
-		if !ok || got.Kind != s.Kind || !got.Until.Round(time.Millisecond).Equal(s.until(t)) || (got.Reason == "" || strings.Contains(got.Reason, "\n")) {
+	expect := func(s sample, got Limit, ok bool) {
+		if !ok || got.Kind != s.Kind || !got.Until.Round(time.Millisecond).Equal(s.until(t)) || got.Reason == "" || strings.Contains(got.Reason, "\n") {
 			t.Errorf("%q %s\ngot  %v %+v\nwant %s %v", s.Text, s.Data, ok, got, s.Kind, s.until(t))
 		}
 	}
+	for _, s := range corpus(t, "limits.jsonl", 60) {
+		got, ok := Recognise(s.Text, s.HTTP, s.Data, noon, berlin(t))
+		expect(s, got, ok)
+	}
+	for _, s := range corpus(t, "messages_limits.jsonl", 20) { // some agents end a turn with the error as their message
+		got, ok := Sentence(s.Text, noon, berlin(t))
+		expect(s, got, ok)
+	}
 }
 
-func TestOtherErrorsAreNoLimits(t *testing.T) {
+func TestOtherErrorsAndMessagesAboutWorkAreNoLimits(t *testing.T) {
 	t.Parallel()
 	for _, s := range corpus(t, "errors.jsonl", 60) {
 		if got, ok := Recognise(s.Text, s.HTTP, s.Data, noon, berlin(t)); ok {
 			t.Errorf("%q %d %s: got %+v", s.Text, s.HTTP, s.Data, got)
 		}
 	}
-}
-
-// Some agents end a turn with the error as their message.
-func TestAMessageThatIsNothingButAnErrorIsALimit(t *testing.T) {
-	t.Parallel()
-	for _, s := range corpus(t, "messages_limits.jsonl", 20) {
-		got, ok := Sentence(s.Text, noon, berlin(t))
-		if !ok || got.Kind != s.Kind || !got.Until.Equal(s.until(t)) {
-			t.Errorf("%q\ngot  %v %+v\nwant %s %v", s.Text, ok, got, s.Kind, s.until(t))
-		}
-	}
-}
-
-func TestAMessageAboutWorkIsNoLimit(t *testing.T) {
-	t.Parallel()
 	for _, s := range corpus(t, "messages_work.jsonl", 60) {
 		if got, ok := Sentence(s.Text, noon, berlin(t)); ok {
 			t.Errorf("%q: got %+v", s.Text, got)
