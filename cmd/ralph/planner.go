@@ -44,7 +44,7 @@ func parsePlanner(c *cli.Context) (plannerOptions, error) {
 func newPlanner(a *app, s *session, name string, o plannerOptions) *features.Planner {
 	b := s.config.Budget
 	p := &features.Planner{
-		Name: name, Project: s.project, Store: s.store, Model: o.model, Gates: s.config.Verify.Commands, Program: programName(a),
+		Name: name, Project: s.project, Store: s.store, Model: o.model, Gates: s.config.Verify.Commands, Program: programName(),
 		Spending: features.Spending{Day: shared(b.Day), Feature: shared(b.Feature), Prices: prices(s.config)},
 		Redact:   a.redact, Now: a.now,
 		Open: planningOpener(a, s, o), Observe: toolObserver(a), Confirm: tasksConfirmer(a, o), Show: func(title, text string) { showText(a, title, text) },
@@ -57,7 +57,7 @@ func newPlanner(a *app, s *session, name string, o plannerOptions) *features.Pla
 }
 
 // programName is how an agent calls this very ralph.
-func programName(a *app) string {
+func programName() string {
 	self := self()
 	if found, err := exec.LookPath("ralph"); err == nil {
 		if abs, err := filepath.Abs(found); err == nil && abs == self {

@@ -53,7 +53,7 @@ func statusText(a *app, o report.Overview) string {
 		what += " and " + human.Count(o.Groups, "group")
 	}
 	fmt.Fprintf(&b, "%s: %s\n", p.Bold(what), summary(o.Tally))
-	if text := o.Cost.String(); text != "" {
+	if text := o.String(); text != "" {
 		fmt.Fprintf(&b, "cost so far: %s\n", text)
 	}
 	note := func(format string, args ...any) { fmt.Fprintln(&b, p.Yellow(term.Line(fmt.Sprintf(format, args...)))) }
@@ -127,7 +127,7 @@ func checkpointText(at report.Checkpoint, now time.Time) string {
 		parts = append(parts, tokens)
 	}
 	if at.CostUSD != nil {
-		parts = append(parts, at.Cost.String())
+		parts = append(parts, at.String())
 	}
 	if !at.Heartbeat.IsZero() {
 		parts = append(parts, "heartbeat "+since(at.Heartbeat)+" ago")
