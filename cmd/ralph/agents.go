@@ -25,9 +25,8 @@ func agentsCommand(a *app) command {
 		long: `npx fetches an agent that is not installed when a run uses it. The list includes your own
 agents, from the configuration; * marks the one that a run would use.`,
 		flags:   []cli.Flag{jsonFlag()},
-		example: "ralph agents\nralph agents test claude",
-		run:     action(a, parsePlain, runAgents),
-		sub:     []command{agentsTestCommand(a)},
+		example: "ralph agents\nralph agents test claude", run: action(a, parsePlain, runAgents),
+		sub: []command{agentsTestCommand(a)},
 	}
 }
 

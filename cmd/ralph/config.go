@@ -25,8 +25,7 @@ func configCommand(a *app) command {
 			long: `From weakest to strongest: default, ~/.config/ralph/config.toml, .ralph.toml,
 RALPH_SECTION_KEY in the environment (RALPH_RUN_LIMIT sets run.limit).`,
 			flags:   []cli.Flag{jsonFlag()},
-			example: "ralph config show",
-			run:     action(a, parsePlain, runConfigShow),
+			example: "ralph config show", run: action(a, parsePlain, runConfigShow),
 		}},
 	}
 }

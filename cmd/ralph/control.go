@@ -18,8 +18,7 @@ func stopCommand(a *app) command {
 uses this database. It stops within a second or two, or when its current task is finished, with
 exit status 4. With --now its agents are stopped and their tasks released, as by Ctrl-C.`,
 		flags:   []cli.Flag{boolFlag("now", "do not wait for the current task")},
-		example: "ralph stop\nralph stop --now",
-		run:     action(a, parseStop, runStop),
+		example: "ralph stop\nralph stop --now", run: action(a, parseStop, runStop),
 	}
 }
 

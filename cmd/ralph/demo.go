@@ -27,8 +27,7 @@ func demoCommand(a *app) command {
 	return command{
 		name: "demo", short: "watch a whole run in a scratch project; needs no key and no network",
 		flags:   []cli.Flag{boolFlag("keep", "keep the scratch project and print where it is")},
-		example: "ralph demo", exits: "1 to 5 as for run: something is wrong with this machine",
-		run: action(a, parseDemo, runDemo),
+		example: "ralph demo", exits: "1 to 5 as for run: something is wrong with this machine", run: action(a, parseDemo, runDemo),
 	}
 }
 

@@ -31,8 +31,7 @@ worth knowing; a problem has to be fixed.`,
 			&cli.StringFlag{Name: "timeout", Usage: "wait at most `DURATION` for each agent to answer", Value: "1m"},
 			jsonFlag(),
 		},
-		example: "ralph doctor", exits: "1 there is a problem",
-		run: action(a, parseDoctor, runDoctor),
+		example: "ralph doctor", exits: "1 there is a problem", run: action(a, parseDoctor, runDoctor),
 	}
 }
 

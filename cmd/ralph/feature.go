@@ -27,10 +27,8 @@ func featureCommand(a *app) command {
 		sub: []command{
 			featureCreateCommand(a), featureSpecCommand(a), featurePlanCommand(a), featureBuildCommand(a), featureApproveCommand(a),
 			{
-				name: "list", bare: true, short: "list features with their progress",
-				flags:   []cli.Flag{jsonFlag()},
-				example: "ralph feature list",
-				run:     action(a, parsePlain, runFeatureList),
+				name: "list", bare: true, short: "list features with their progress", flags: []cli.Flag{jsonFlag()},
+				example: "ralph feature list", run: action(a, parsePlain, runFeatureList),
 			},
 			featureShowCommand(a), featureGateCommand(a), featureDeleteCommand(a),
 		},
@@ -118,10 +116,8 @@ func progress(f dag.Feature) string {
 
 func featureShowCommand(a *app) command {
 	return command{
-		name: "show", args: "NAME", short: "show a feature with its tasks",
-		flags:   []cli.Flag{jsonFlag()},
-		example: "ralph feature show login", exits: "3 not found",
-		run: action(a, parsePlain, runFeatureShow),
+		name: "show", args: "NAME", short: "show a feature with its tasks", flags: []cli.Flag{jsonFlag()},
+		example: "ralph feature show login", exits: "3 not found", run: action(a, parsePlain, runFeatureShow),
 	}
 }
 
@@ -265,10 +261,8 @@ func runFeatureGate(ctx context.Context, a *app, o featureGateOptions) error {
 
 func featureDeleteCommand(a *app) command {
 	return command{
-		name: "delete", args: "NAME", short: "delete a feature with its tasks and its folder",
-		flags:   []cli.Flag{yesFlag("do not ask")},
-		example: "ralph feature delete login --yes", exits: "1 refused, 3 not found",
-		run: action(a, parsePlain, runFeatureDelete),
+		name: "delete", args: "NAME", short: "delete a feature with its tasks and its folder", flags: []cli.Flag{yesFlag("do not ask")},
+		example: "ralph feature delete login --yes", exits: "1 refused, 3 not found", run: action(a, parsePlain, runFeatureDelete),
 	}
 }
 

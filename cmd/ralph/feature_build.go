@@ -66,10 +66,8 @@ func runFeatureBuild(ctx context.Context, a *app, o featureBuildOptions) error {
 
 func featureApproveCommand(a *app) command {
 	return command{
-		name: "approve", args: "NAME", short: "keep the tasks that build proposed",
-		flags:   []cli.Flag{jsonFlag()},
-		example: "ralph feature approve login",
-		exits:   "1 refused (nothing is proposed), 3 no such feature",
+		name: "approve", args: "NAME", short: "keep the tasks that build proposed", flags: []cli.Flag{jsonFlag()},
+		example: "ralph feature approve login", exits: "1 refused (nothing is proposed), 3 no such feature",
 		run: action(a, parsePlain, func(ctx context.Context, a *app, o plainOptions) error {
 			return runPlanning(ctx, a, o.args[0], plannerOptions{json: o.json}, func(ctx context.Context, p *features.Planner) (features.Step, error) {
 				return p.Approve(ctx)

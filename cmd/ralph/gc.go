@@ -28,8 +28,7 @@ day, for what is older than gc.older_than (90d), unless gc.auto is false.`,
 			boolFlag("dry-run", "list what would be removed, and remove nothing"),
 			jsonFlag(),
 		},
-		example: "ralph gc --older-than 90d", exits: "1 something could not be removed",
-		run: action(a, parseGC, runGC),
+		example: "ralph gc --older-than 90d", exits: "1 something could not be removed", run: action(a, parseGC, runGC),
 	}
 }
 

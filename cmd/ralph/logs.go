@@ -25,9 +25,8 @@ it ends; of attempts that have ended before, only the first and the last line is
 			boolFlag("full", "show prompts, thoughts and the output of tools in full"),
 			boolFlag("json", "print one JSON object per line"),
 		},
-		example: "ralph logs 1f0c --full\nralph logs -f",
-		exits:   "3 no run yet, no such run or task, or its files are gone",
-		run:     action(a, parseLogs, runLogs),
+		example: "ralph logs 1f0c --full\nralph logs -f", exits: "3 no run yet, no such run or task, or its files are gone",
+		run: action(a, parseLogs, runLogs),
 	}
 }
 

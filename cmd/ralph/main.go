@@ -248,10 +248,8 @@ func (a *app) takeSignals() { close(a.taken) }
 
 func versionCommand(a *app) command {
 	return command{
-		name: "version", short: "print the version",
-		flags:   []cli.Flag{jsonFlag()},
-		example: "ralph version --json",
-		run:     action(a, parsePlain, runVersion),
+		name: "version", short: "print the version", flags: []cli.Flag{jsonFlag()},
+		example: "ralph version --json", run: action(a, parsePlain, runVersion),
 	}
 }
 

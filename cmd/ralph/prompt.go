@@ -21,8 +21,7 @@ import (
 func promptCommand(a *app) command {
 	return command{
 		name: "prompt", args: "ID", short: "print the prompt that a task would get now",
-		example: "ralph prompt 1f0c | less", exits: "3 not found",
-		run: action(a, parsePlain, runPrompt),
+		example: "ralph prompt 1f0c | less", exits: "3 not found", run: action(a, parsePlain, runPrompt),
 	}
 }
 

@@ -31,8 +31,7 @@ attempt changed, up to 1 MiB each and 10 MiB in all.`,
 			jsonFlag(),
 		},
 		example: "ralph report\nralph report -o report.html\nralph report 31aa --format junit -o junit.xml",
-		exits:   "1 FILE cannot be written, 3 no run yet, or no such run",
-		run:     action(a, parseReport, runReport),
+		exits:   "1 FILE cannot be written, 3 no run yet, or no such run", run: action(a, parseReport, runReport),
 	}
 }
 
@@ -128,14 +127,12 @@ func runsCommand(a *app) command {
 			{
 				name: "list", bare: true, short: "list runs, the newest first",
 				flags:   []cli.Flag{&cli.IntFlag{Name: "limit", Usage: "the newest `N`; 0 means all", Value: 20}, jsonFlag()},
-				example: "ralph runs list\nralph runs list --limit 0 --json",
-				run:     action(a, parseRunsList, runRunsList),
+				example: "ralph runs list\nralph runs list --limit 0 --json", run: action(a, parseRunsList, runRunsList),
 			},
 			{
 				name: "show", args: "RUN", short: "show a run with every attempt, what failed and what waits",
 				flags:   []cli.Flag{jsonFlag()},
-				example: "ralph runs show r-31aa8faf", exits: "3 not found",
-				run: action(a, parsePlain, runRunsShow),
+				example: "ralph runs show r-31aa8faf", exits: "3 not found", run: action(a, parsePlain, runRunsShow),
 			},
 		},
 	}

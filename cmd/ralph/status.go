@@ -18,10 +18,8 @@ import (
 
 func statusCommand(a *app) command {
 	return command{
-		name: "status", short: "show what runs, what is next, what waits and why, and what was spent",
-		flags:   []cli.Flag{jsonFlag()},
-		example: "ralph status\nralph status --json | jq .counts",
-		run:     action(a, parsePlain, runStatus),
+		name: "status", short: "show what runs, what is next, what waits and why, and what was spent", flags: []cli.Flag{jsonFlag()},
+		example: "ralph status\nralph status --json | jq .counts", run: action(a, parsePlain, runStatus),
 	}
 }
 

@@ -22,8 +22,7 @@ func taskAddCommand(a *app) command {
 		),
 		example: `design=$(ralph task add "Design the schema")
 ralph task add "Write the parser" --after $design --priority -5 -d @parser.md`,
-		exits: "1 refused (a cycle, a parent in progress), 3 not found",
-		run:   action(a, parseTaskAdd, runTaskAdd),
+		exits: "1 refused (a cycle, a parent in progress), 3 not found", run: action(a, parseTaskAdd, runTaskAdd),
 	}
 }
 
@@ -137,8 +136,7 @@ together or, if one of them cannot be, not at all.`,
 		}, taskFields("")...),
 		example: `ralph task update 1f0c --title "Write the lexer" --priority 3
 ralph task update 1f0c 77aa --parent none`,
-		exits: "1 refused (a cycle, a parent in progress), 3 not found",
-		run:   action(a, parseTaskUpdate, runTaskUpdate),
+		exits: "1 refused (a cycle, a parent in progress), 3 not found", run: action(a, parseTaskUpdate, runTaskUpdate),
 	}
 }
 

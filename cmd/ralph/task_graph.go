@@ -14,10 +14,8 @@ import (
 
 func taskTreeCommand(a *app) command {
 	return command{
-		name: "tree", args: "[ID]", short: "show tasks with their subtasks",
-		flags:   []cli.Flag{jsonFlag()},
-		example: "ralph task tree\nralph task tree 1f0c", exits: "3 not found",
-		run: action(a, parsePlain, runTaskTree),
+		name: "tree", args: "[ID]", short: "show tasks with their subtasks", flags: []cli.Flag{jsonFlag()},
+		example: "ralph task tree\nralph task tree 1f0c", exits: "3 not found", run: action(a, parsePlain, runTaskTree),
 	}
 }
 
@@ -133,10 +131,8 @@ func taskDepsCommand(a *app) command {
 				run: changeDeps(a, "rm", "no longer waits for", (*dag.Graph).Unlink),
 			},
 			{
-				name: "list", args: "ID", short: "list what a task waits for and what waits for it",
-				flags:   []cli.Flag{jsonFlag()},
-				example: "ralph task deps list 1f0c", exits: "3 not found",
-				run: action(a, parsePlain, runDepsList),
+				name: "list", args: "ID", short: "list what a task waits for and what waits for it", flags: []cli.Flag{jsonFlag()},
+				example: "ralph task deps list 1f0c", exits: "3 not found", run: action(a, parsePlain, runDepsList),
 			},
 		},
 	}

@@ -41,8 +41,7 @@ such a plan that ralph has no place for are listed on stderr; docs/import.md has
 		},
 		example: "ralph task import plan.jsonl --dry-run\nralph task import - < plan.yaml\n" +
 			"gh issue list --state all --limit 500 --json number,title,body,state | ralph task import -",
-		exits: "1 refused (the error names the line), 3 not found",
-		run:   action(a, parseTaskImport, runTaskImport),
+		exits: "1 refused (the error names the line), 3 not found", run: action(a, parseTaskImport, runTaskImport),
 	}
 }
 

@@ -26,9 +26,8 @@ func taskListCommand(a *app) command {
 			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "at most `N`"},
 			jsonFlag(),
 		},
-		example: "ralph task list --ready --limit 5\nralph task list --status failed --json",
-		exits:   "3 no such feature",
-		run:     action(a, parseTaskList, runTaskList),
+		example: "ralph task list --ready --limit 5\nralph task list --status failed --json", exits: "3 no such feature",
+		run: action(a, parseTaskList, runTaskList),
 	}
 }
 

@@ -17,10 +17,8 @@ import (
 
 func taskShowCommand(a *app) command {
 	return command{
-		name: "show", args: "ID", short: "show everything about a task",
-		flags:   []cli.Flag{jsonFlag()},
-		example: "ralph task show t-1f0c9a3e", exits: "3 not found",
-		run: action(a, parsePlain, runTaskShow),
+		name: "show", args: "ID", short: "show everything about a task", flags: []cli.Flag{jsonFlag()},
+		example: "ralph task show t-1f0c9a3e", exits: "3 not found", run: action(a, parsePlain, runTaskShow),
 	}
 }
 
@@ -133,10 +131,8 @@ func taskText(a *app, t dag.Task, j report.TaskView, cost report.Cost) string {
 
 func taskWhyCommand(a *app) command {
 	return command{
-		name: "why", args: "ID", short: "say why a task is not running",
-		flags:   []cli.Flag{jsonFlag()},
-		example: "ralph task why 1f0c", exits: "3 not found",
-		run: action(a, parsePlain, runTaskWhy),
+		name: "why", args: "ID", short: "say why a task is not running", flags: []cli.Flag{jsonFlag()},
+		example: "ralph task why 1f0c", exits: "3 not found", run: action(a, parsePlain, runTaskWhy),
 	}
 }
 

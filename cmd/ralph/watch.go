@@ -18,9 +18,7 @@ func watchCommand(a *app) command {
 		long: `Shows the graph, the running attempts and the output of the selected one until you press q; the run
 itself goes on. It works from any terminal, for a run that is running or over. RUN is an ID; without
 one, the current run is shown, or the last. Press ? for the keys: pause, stop, skip, retry, guide.`,
-		example: "ralph watch\nralph watch r-31aa8faf",
-		exits:   "3 no such run",
-		run:     action(a, parseWatch, runWatch),
+		example: "ralph watch\nralph watch r-31aa8faf", exits: "3 no such run", run: action(a, parseWatch, runWatch),
 	}
 }
 
