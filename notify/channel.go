@@ -111,17 +111,9 @@ func (n *Notifier) run(ctx context.Context, argv, env []string, input []byte) er
 // beginning is the first line of what a command says. It reads everything, or the
 // command would wait.
 func beginning(r io.Reader) string {
-	var b bytes.Buffer
-	buf := make([]byte, 4<<10)
-	for {
-		n, err := r.Read(buf)
-		if room := 4<<10 - b.Len(); room > 0 {
-			b.Write(buf[:min(n, room)])
-		}
-		if err != nil {
-			return line(b.String())
-		}
-	}
+	text, _ := io.ReadAll(io.LimitReader(r, 4<<10))
+	_, _ = io.Copy(io.Discard, r)
+	return line(string(text))
 }
 
 func (n *Notifier) desktop() (send, error) {

@@ -133,7 +133,5 @@ func TestDesktops(t *testing.T) {
 	if err := n.Missing(); err == nil || !strings.Contains(err.Error(), "neither notify-send nor osascript") {
 		t.Errorf("got %v", err)
 	}
-	if err := n.Close(); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, n.Close())
 }

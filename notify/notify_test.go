@@ -120,9 +120,7 @@ func TestMessages(t *testing.T) {
 	} {
 		n := news{project: "shop", hide: func(s string) string { return s }}
 		m, needed := n.of(tc.event)
-		if diff := cmp.Diff(tc.kinds, tc.event.Notices()); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		check.Equal(t, name, tc.kinds, tc.event.Notices())
 		if diff := cmp.Diff(tc.want, m.Text); needed && diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -192,9 +190,7 @@ func TestATargetHearsOnlyWhatItAskedForAndOnce(t *testing.T) {
 		t.Errorf("got %q, want one message", got)
 	}
 	n.Event(failed(2)) // after the end nobody is told
-	if err := n.Close(); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, n.Close())
 }
 
 func TestHostileTitlesAndSecretsStayBehind(t *testing.T) {
@@ -377,9 +373,7 @@ func TestAKindStandsInOneList(t *testing.T) {
 				continue
 			}
 			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			for _, kind := range event.NoticeKinds() {
 				if strings.Contains(kind, "_") && strings.Contains(string(text), strconv.Quote(kind)) {
 					t.Errorf("%s repeats the kind %s", file, kind)

@@ -32,12 +32,8 @@ func (s snapshot) explain(r *Run) {
 
 // distance is 0 for what waits for something that will not happen by itself.
 func (s snapshot) distance(r *Run, w Wait) int {
-	for _, id := range w.For {
-		if status := s.status(r, id); status == dag.Failed || status == dag.Blocked {
-			return 0
-		}
-	}
-	if len(w.For) == 0 {
+	stuck := func(id string) bool { return s.status(r, id) == dag.Failed || s.status(r, id) == dag.Blocked }
+	if len(w.For) == 0 || slices.ContainsFunc(w.For, stuck) {
 		return 0
 	}
 	return 1
@@ -145,13 +141,10 @@ type links struct {
 }
 
 func linksOf(r *Run) links {
-	l := links{next: map[string][]string{}, children: map[string][]string{}}
+	l := links{next: map[string][]string{}, children: r.children()}
 	for _, t := range r.Tasks {
 		for _, b := range t.After {
 			l.next[b] = append(l.next[b], t.ID)
-		}
-		if t.Parent != "" {
-			l.children[t.Parent] = append(l.children[t.Parent], t.ID)
 		}
 	}
 	return l

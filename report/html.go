@@ -243,12 +243,7 @@ type receipt struct {
 // receipts tells every attempt, by task: those of failed tasks first if there are
 // too many.
 func (r Run) receipts(logs map[string][]log, limit int) ([]receipts, int) {
-	var ran []Task
-	for _, t := range r.Tasks {
-		if t.Ran() {
-			ran = append(ran, t)
-		}
-	}
+	ran := r.ran()
 	slices.SortStableFunc(ran, func(a, b Task) int { return a.Attempts[0] - b.Attempts[0] })
 	more := max(len(ran)-pageTasks, 0)
 	if more > 0 {

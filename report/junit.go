@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/xml"
 	"fmt"
@@ -147,11 +148,7 @@ func (r Run) junitRun() (c junitCase, red bool) {
 
 func (r Run) junitCase(t Task) junitCase {
 	c := junitCase{Name: fmt.Sprintf("%s (%s)", shorten(t.Title, junitMessage), t.ID), Class: r.class(t)}
-	var took time.Duration
-	for _, i := range t.Attempts {
-		took += r.Attempts[i].Duration
-	}
-	c.Time = seconds(took)
+	c.Time = seconds(r.took(t))
 	var earlier []junitRerun
 	for n, i := range t.Attempts {
 		a := r.Attempts[i]
@@ -198,10 +195,7 @@ func (r Run) junitFailure(t Task) *junitNote {
 		if f.Gate != nil {
 			out.Type = "gate"
 		}
-		for _, s := range f.Next {
-			text += "\nnext: " + s.Command + "  # " + s.Why
-		}
-		out.Text = lines(text)
+		out.Text = lines(withSteps(text, f.Next))
 		return out
 	}
 	return &junitNote{Message: "failed", Type: "failed"}
@@ -226,11 +220,7 @@ func (r Run) class(t Task) string {
 		at = r.Task(at.Parent)
 		path = append([]string{strings.ReplaceAll(shorten(at.Title, 80), ".", " ")}, path...)
 	}
-	root := t.Feature
-	if root == "" {
-		root = "ralph"
-	}
-	return strings.Join(append([]string{root}, path...), ".")
+	return strings.Join(append([]string{cmp.Or(t.Feature, "ralph")}, path...), ".")
 }
 
 // output is the end of what an attempt left behind, and where the whole of it is.

@@ -152,25 +152,29 @@ func (c *chart) order(linked []bool) [][]int {
 	for _, layer := range layers {
 		number(layer)
 	}
-	for sweep := range sweeps {
-		beside := before
-		if sweep%2 == 1 {
-			beside = after
+	toAndFro(layers, sweeps, before, after, func(layer []int, beside [][]int) {
+		wish := make(map[int]float64, len(layer))
+		for _, i := range layer {
+			wish[i] = mean(beside[i], place, place[i])
 		}
+		slices.SortStableFunc(layer, func(a, b int) int { return cmp.Compare(wish[a], wish[b]) })
+		number(layer)
+	})
+	return layers
+}
+
+// toAndFro goes through the layers, from left to right with the neighbours before them, then
+// back with those after them.
+func toAndFro(layers [][]int, rounds int, before, after [][]int, do func(layer []int, beside [][]int)) {
+	for round := range rounds {
 		for k := range layers {
-			layer := layers[k]
-			if sweep%2 == 1 {
-				layer = layers[len(layers)-1-k]
+			if round%2 == 0 {
+				do(layers[k], before)
+			} else {
+				do(layers[len(layers)-1-k], after)
 			}
-			wish := make(map[int]float64, len(layer))
-			for _, i := range layer {
-				wish[i] = mean(beside[i], place, place[i])
-			}
-			slices.SortStableFunc(layer, func(a, b int) int { return cmp.Compare(wish[a], wish[b]) })
-			number(layer)
 		}
 	}
-	return layers
 }
 
 // neighbours are the boxes and bends that each is linked with, on either side.
@@ -215,19 +219,7 @@ func (c *chart) place(layers [][]int) {
 		x += widest + gapX
 	}
 	before, after := c.neighbours()
-	for round := range relaxings {
-		beside := before
-		if round%2 == 1 {
-			beside = after
-		}
-		for k := range layers {
-			layer := layers[k]
-			if round%2 == 1 {
-				layer = layers[len(layers)-1-k]
-			}
-			c.settle(layer, beside)
-		}
-	}
+	toAndFro(layers, relaxings, before, after, c.settle)
 	c.fit(x)
 }
 

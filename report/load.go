@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"ralph/dag"
@@ -171,16 +172,12 @@ func (s snapshot) tell(opts Options) Run {
 const NoModel = "(not told)"
 
 func (s snapshot) scopeWords() (words, target string) {
-	switch scope := s.run.Scope; {
-	case scope.Task != "":
-		words = scope.String()
-		if t, ok := s.all[scope.Task]; ok {
-			words += ": " + render.Line(t.Title)
-		}
-		return words, scope.Task
-	default:
-		return scope.String(), scope.Feature
+	scope := s.run.Scope
+	words = scope.String()
+	if t, ok := s.all[scope.Task]; ok {
+		words += ": " + render.Line(t.Title)
 	}
+	return words, cmp.Or(scope.Task, scope.Feature)
 }
 
 // lasted is how long the run took: to its end, to the last that is known of it if
@@ -201,13 +198,7 @@ func (r Run) lasted(now time.Time) time.Duration {
 }
 
 func latest(times ...time.Time) time.Time {
-	var last time.Time
-	for _, t := range times {
-		if t.After(last) {
-			last = t
-		}
-	}
-	return last
+	return slices.MaxFunc(times, time.Time.Compare)
 }
 
 func (s snapshot) attempts(r *Run, log events, now time.Time) {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"ralph/dag"
@@ -42,12 +43,7 @@ func flowOf(r Run) flow {
 		f.next[from] = append(f.next[from], to)
 		f.before[to] = append(f.before[to], from)
 	}
-	children := map[string][]string{}
-	for _, t := range r.Tasks {
-		if t.Parent != "" {
-			children[t.Parent] = append(children[t.Parent], t.ID)
-		}
-	}
+	children := r.children()
 	inner := innerLinks(r, children)
 	for _, t := range r.Tasks {
 		if _, in := r.index[t.Parent]; in && !inner.leads[t.ID] {
@@ -207,12 +203,7 @@ func (r Run) choose(tests ...func(Task) bool) map[string]bool {
 
 // longest tests whether a task is one of those that took longest.
 func (r Run) longest(n int) func(Task) bool {
-	var ran []Task
-	for _, t := range r.Tasks {
-		if t.Ran() {
-			ran = append(ran, t)
-		}
-	}
+	ran := r.ran()
 	slices.SortStableFunc(ran, func(a, b Task) int { return cmp.Compare(r.took(b), r.took(a)) })
 	in := map[string]bool{}
 	for _, t := range ran[:min(n, len(ran))] {
@@ -223,10 +214,7 @@ func (r Run) longest(n int) func(Task) bool {
 
 // beside adds neighbours, a few of each, as long as all of it can be read.
 func (r Run) beside(f flow, chosen map[string]bool) map[string]bool {
-	out := map[string]bool{}
-	for id := range chosen {
-		out[id] = true
-	}
+	out := maps.Clone(chosen)
 	for _, t := range r.Tasks {
 		if !chosen[t.ID] {
 			continue

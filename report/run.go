@@ -154,6 +154,22 @@ func (r Run) Task(id string) Task {
 	return Task{ID: id, Title: id}
 }
 
+// ran lists the tasks that the run worked on.
+func (r Run) ran() []Task {
+	return slices.DeleteFunc(slices.Clone(r.Tasks), func(t Task) bool { return !t.Ran() })
+}
+
+// children lists the tasks of each group.
+func (r Run) children() map[string][]string {
+	by := map[string][]string{}
+	for _, t := range r.Tasks {
+		if t.Parent != "" {
+			by[t.Parent] = append(by[t.Parent], t.ID)
+		}
+	}
+	return by
+}
+
 // Over says whether the run has come to its end.
 func (r Run) Over() bool { return r.Outcome != event.OutcomeRunning }
 

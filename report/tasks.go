@@ -105,12 +105,7 @@ func (s snapshot) then(r *Run, t dag.Task, attempts []int) dag.Status {
 // rollUp gives groups the status that their subtasks had. They were created before
 // their subtasks, or moved under a later group: hence the repetition.
 func (r *Run) rollUp() {
-	children := map[string][]string{}
-	for _, t := range r.Tasks {
-		if t.Parent != "" {
-			children[t.Parent] = append(children[t.Parent], t.ID)
-		}
-	}
+	children := r.children()
 	var settle func(id string, deep int) dag.Status
 	settle = func(id string, deep int) dag.Status {
 		t := &r.Tasks[r.index[id]]

@@ -87,12 +87,7 @@ func legend(bars []bar) []part {
 }
 
 func (r Run) rows(p *page, bars []bar) {
-	var ran []Task
-	for _, t := range r.Tasks {
-		if t.Ran() {
-			ran = append(ran, t)
-		}
-	}
+	ran := r.ran()
 	if len(ran) > pageRows {
 		p.RowsAre = fmt.Sprintf("%d of %d tasks: what failed, what was tried again, and what took longest.", pageRows, len(ran))
 		slices.SortStableFunc(ran, func(a, b Task) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(r.took(b), r.took(a))) })

@@ -157,9 +157,7 @@ func TestFlushReturnsWhenAllIsShown(t *testing.T) {
 	if g.shown != 3 {
 		t.Errorf("got %d shown, want 3", g.shown)
 	}
-	if err := a.Close(); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, a.Close())
 }
 
 // TestQueueLaws: nothing of the lifecycle is lost or reordered, no text is

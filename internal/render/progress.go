@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"sync"
@@ -149,12 +150,7 @@ func (p *progress) waitsAlready(e event.Event) bool {
 func (a *attempt) tool(e *event.Tool) (c call, shown bool) {
 	c = call{title: Line(e.Title), kind: Line(e.Kind), failed: e.Status == "failed" || e.Error != ""}
 	old, known := a.calls[e.ID]
-	if c.title == "" {
-		c.title = old.title
-	}
-	if c.kind == "" {
-		c.kind = old.kind
-	}
+	c.title, c.kind = cmp.Or(c.title, old.title), cmp.Or(c.kind, old.kind)
 	full := len(a.calls) >= maxCalls
 	switch {
 	case c.failed:
@@ -175,9 +171,7 @@ func (a *attempt) tool(e *event.Tool) (c call, shown bool) {
 		}
 		a.calls[e.ID] = c
 	}
-	if c.title == "" {
-		c.title = "a tool"
-	}
+	c.title = cmp.Or(c.title, "a tool")
 	return c, shown
 }
 

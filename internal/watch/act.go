@@ -3,10 +3,10 @@ package watch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"ralph/dag"
+	"ralph/internal/human"
 )
 
 type verb int
@@ -51,22 +51,28 @@ func (d deed) do(g *dag.Graph, opts Options) (string, error) {
 		return stop(g, opts, dag.StopAfterTask, "ends after its current task")
 	case stopNow:
 		return stop(g, opts, dag.StopNow, "ends now")
-	case skip:
-		return skipTask(g, id)
-	case retry:
-		return retryTask(g, id)
-	case hold:
-		return holdTask(g, id)
-	default: // guide
-		return guideTask(g, id, strings.TrimSpace(d.text))
 	}
-}
-
-func guideTask(g *dag.Graph, id, text string) (string, error) {
 	t, err := g.Task(id)
 	if err != nil {
 		return "", err
 	}
+	switch d.verb {
+	case skip:
+		return skipTask(g, t)
+	case retry:
+		return retryTask(g, t)
+	case hold:
+		if t.Paused {
+			return id + " resumed", g.Resume(id)
+		}
+		return id + " paused, with all that lies below it", g.Pause(id)
+	default: // guide
+		return guideTask(g, t, strings.TrimSpace(d.text))
+	}
+}
+
+func guideTask(g *dag.Graph, t dag.Task, text string) (string, error) {
+	id := t.ID
 	if why := unread(t.ID, t.Status, t.Children); why != "" {
 		return "", errors.New(why)
 	}
@@ -119,22 +125,8 @@ func stop(g *dag.Graph, opts Options, how dag.Stop, when string) (string, error)
 	return strings.Join(asked, ", ") + " " + when, nil
 }
 
-func holdTask(g *dag.Graph, id string) (string, error) {
-	t, err := g.Task(id)
-	if err != nil {
-		return "", err
-	}
-	if t.Paused {
-		return id + " resumed", g.Resume(id)
-	}
-	return id + " paused, with all that lies below it", g.Pause(id)
-}
-
-func skipTask(g *dag.Graph, id string) (string, error) {
-	t, err := g.Task(id)
-	if err != nil {
-		return "", err
-	}
+func skipTask(g *dag.Graph, t dag.Task) (string, error) {
+	id := t.ID
 	switch t.Status {
 	case dag.Blocked:
 		return id + " unblocked", g.Unblock(id)
@@ -146,21 +138,13 @@ func skipTask(g *dag.Graph, id string) (string, error) {
 	return id + " skipped: blocked until x or ralph task unblock", g.Block(id, "skipped in ralph watch")
 }
 
-func retryTask(g *dag.Graph, id string) (string, error) {
-	t, err := g.Task(id)
-	if err != nil {
-		return "", err
-	}
+func retryTask(g *dag.Graph, t dag.Task) (string, error) {
 	if t.Children == 0 {
-		return id + " reset", g.Reset(id)
+		return t.ID + " reset", g.Reset(t.ID)
 	}
-	reset, err := g.ResetFailed(id)
-	switch len(reset) {
-	case 0:
-		return "nothing failed in " + id, err
-	case 1:
-		return "1 failed task reset", err
-	default:
-		return fmt.Sprintf("%d failed tasks reset", len(reset)), err
+	reset, err := g.ResetFailed(t.ID)
+	if len(reset) == 0 {
+		return "nothing failed in " + t.ID, err
 	}
+	return human.Count(len(reset), "failed task") + " reset", err
 }

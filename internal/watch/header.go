@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -14,21 +15,17 @@ import (
 
 func (m *model) header() []string {
 	p := m.palette
-	first := p.Bold(harmless(m.name))
+	first := p.Bold(harmless(m.name)) + "  "
 	if m.snap.run.ID != "" {
-		first += "  " + p.Cyan(m.snap.run.ID) + "  "
-	} else {
-		first += "  "
+		first += p.Cyan(m.snap.run.ID) + "  "
 	}
 	if !m.snap.paused.IsZero() {
 		first += p.Yellow("paused "+span(m.at.Sub(m.snap.paused))) + "  "
 	}
 	first += m.runWords()
-	total := m.snap.tally.Total()
-	done := m.snap.tally.ByStatus[dag.Done]
 	share := ""
-	if total > 0 {
-		share = fmt.Sprintf("%d of %d done", done, total)
+	if total := m.snap.tally.Total(); total > 0 {
+		share = fmt.Sprintf("%d of %d done", m.snap.tally.ByStatus[dag.Done], total)
 	}
 	return []string{ends(first, share, m.width), ends(m.counts(), m.spent(), m.width)}
 }
@@ -229,12 +226,10 @@ func phase(a dag.Attempt, doing string) string {
 	if doing != "" {
 		return harmless(doing)
 	}
-	switch a.Phase {
-	case dag.Prompted:
+	if a.Phase == dag.Prompted {
 		return "at work"
-	default:
-		return string(a.Phase)
 	}
+	return string(a.Phase)
 }
 
 func used(a dag.Attempt) []string {
@@ -255,12 +250,8 @@ func used(a dag.Attempt) []string {
 }
 
 func who(a dag.Attempt) string {
-	model := a.ModelEffective
-	if model == "" {
-		model = a.Model
-	}
 	name := harmless(a.Agent)
-	if model = harmless(model); model != "" && model != "default" {
+	if model := harmless(cmp.Or(a.ModelEffective, a.Model)); model != "" && model != "default" {
 		name += " " + model
 	}
 	return term.Cut(name, 40)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"time"
 
@@ -128,10 +129,7 @@ func (s *source) follow(n *news) {
 // the view has the old one.
 func (s *source) happened(e event.Event) {
 	set := func(text string) {
-		doing := map[string]string{}
-		for k, v := range s.doing {
-			doing[k] = v
-		}
+		doing := maps.Clone(s.doing)
 		delete(doing, e.Attempt)
 		if text != "" {
 			doing[e.Attempt] = text

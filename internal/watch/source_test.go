@@ -52,9 +52,7 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) update(fn func(*dag.Graph) error) {
 	w.Helper()
-	if err := w.store.Update(w.Context(), fn); err != nil {
-		w.Fatal(err)
-	}
+	check.OK(w, w.store.Update(w.Context(), fn))
 }
 
 // poll wants news without an error.
@@ -184,13 +182,9 @@ func TestTheNewestAttemptIsFollowed(t *testing.T) {
 func (w *world) append(name, line string) {
 	w.Helper()
 	path := filepath.Join(w.opts.Folder, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		w.Fatal(err)
-	}
+	check.OK(w, os.MkdirAll(filepath.Dir(path), 0o700))
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		w.Fatal(err)
-	}
+	check.OK(w, err)
 	defer f.Close()
 	if _, err := fmt.Fprintln(f, line); err != nil {
 		w.Fatal(err)

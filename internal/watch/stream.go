@@ -3,6 +3,7 @@ package watch
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -94,9 +95,7 @@ func newest(lines []string, width, height int) []string {
 			kept = append(kept, wrapped[j])
 		}
 	}
-	for i, j := 0, len(kept)-1; i < j; i, j = i+1, j-1 {
-		kept[i], kept[j] = kept[j], kept[i]
-	}
+	slices.Reverse(kept)
 	return kept
 }
 

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -205,10 +206,7 @@ func (d *decoder) request(at time.Time, id, method string, params json.RawMessag
 	_ = json.Unmarshal(params, &p) // what is not there is empty
 	switch method {
 	case "session/request_permission":
-		d.asked[id] = p.ToolCall.Title
-		if d.asked[id] == "" {
-			d.asked[id] = d.titles[p.ToolCall.ID]
-		}
+		d.asked[id] = cmp.Or(p.ToolCall.Title, d.titles[p.ToolCall.ID])
 	case "terminal/output":
 		d.reads[id] = p.TerminalID
 	case "fs/write_text_file":
@@ -240,9 +238,5 @@ func (d *decoder) answered(at time.Time, id string, result json.RawMessage) []en
 		} `json:"outcome"`
 	}
 	_ = json.Unmarshal(result, &r) // what is not there is empty
-	answer := r.Outcome.OptionID
-	if answer == "" {
-		answer = r.Outcome.Outcome
-	}
-	return []entry{{at, Asked, what + ": " + answer, nil}}
+	return []entry{{at, Asked, what + ": " + cmp.Or(r.Outcome.OptionID, r.Outcome.Outcome), nil}}
 }

@@ -137,9 +137,7 @@ func TestFollowingTellsTheSame(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tries++
 		dir := filepath.Join(parent, strconv.Itoa(tries))
-		if err := os.MkdirAll(filepath.Join(dir, "a-1"), 0o700); err != nil {
-			rt.Fatal(err)
-		}
+		check.OK(rt, os.MkdirAll(filepath.Join(dir, "a-1"), 0o700))
 		got := read(dir, func(r *Reader) error {
 			for _, name := range []string{"a-1/transcript.jsonl", "events.jsonl"} {
 				data, err := os.ReadFile(filepath.Join(whole.dir, name))
