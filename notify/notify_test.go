@@ -80,6 +80,8 @@ func (h *hook) texts() []string {
 	return append([]string(nil), h.got...)
 }
 
+func plainNews() news { return news{project: "shop", hide: func(s string) string { return s }} }
+
 func quick(targets ...Target) Options {
 	return Options{Targets: targets, Project: "shop", Backoff: time.Millisecond, Flush: time.Minute, Timeout: time.Minute, Env: os.Environ()}
 }
@@ -118,7 +120,7 @@ func TestMessages(t *testing.T) {
 		"no agent":    {event.Event{Type: event.RunEnded, Run: "r-1", Outcome: "agent_unavailable", Reason: "log in"}, []string{"needs_input", "run_end"}, "ralph: shop: no usable agent\nlog in\nnext: ralph report r-1"},
 		"interrupted": {event.Event{Type: event.RunEnded, Run: "r-1", Outcome: "interrupted"}, []string{"run_end"}, "ralph: shop: interrupted\nnext: ralph report r-1"},
 	} {
-		n := news{project: "shop", hide: func(s string) string { return s }}
+		n := plainNews()
 		m, needed := n.of(tc.event)
 		check.Equal(t, name, tc.kinds, tc.event.Notices())
 		if diff := cmp.Diff(tc.want, m.Text); needed && diff != "" {
@@ -129,7 +131,7 @@ func TestMessages(t *testing.T) {
 
 func TestTheEndOfARunNamesWhatFailed(t *testing.T) {
 	t.Parallel()
-	n := news{project: "shop", hide: func(s string) string { return s }}
+	n := plainNews()
 	for i := range 8 {
 		n.of(failed(i))
 	}
@@ -141,7 +143,7 @@ func TestTheEndOfARunNamesWhatFailed(t *testing.T) {
 
 func TestTheEndOfARunNamesAFailedTaskOnce(t *testing.T) {
 	t.Parallel()
-	n := news{project: "shop", hide: func(s string) string { return s }}
+	n := plainNews()
 	n.of(failed(1))
 	n.of(failed(2))
 	n.of(failed(1)) // it was reset, and failed again
@@ -160,7 +162,7 @@ func TestTheEndOfARunNamesAFailedTaskOnce(t *testing.T) {
 
 func TestARecoveryIsOneMessage(t *testing.T) {
 	t.Parallel()
-	n := news{project: "shop", hide: func(s string) string { return s }}
+	n := plainNews()
 	for i := range 6 {
 		e := event.Event{Type: event.Recovered, Task: fmt.Sprint("t-", i), Title: fmt.Sprint("Task ", i), Reason: "its run died; released", Outcome: "released"}
 		if m, needed := n.of(e); needed {

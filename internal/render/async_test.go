@@ -135,18 +135,9 @@ func TestClosingGivesUpOnABlockedOutput(t *testing.T) {
 	})
 }
 
-// latch is a sink that shows nothing before it is opened.
-type latch struct {
-	open  chan struct{}
-	shown int
-}
-
-func (g *latch) Event(event.Event) { <-g.open; g.shown++ }
-func (g *latch) Close() error      { return nil }
-
 func TestFlushReturnsWhenAllIsShown(t *testing.T) {
 	t.Parallel()
-	g := &latch{open: make(chan struct{})}
+	g := newGate()
 	a := NewAsync(g, AsyncOptions{})
 	a.Flush() // nothing to wait for
 	for range 3 {
@@ -154,8 +145,8 @@ func TestFlushReturnsWhenAllIsShown(t *testing.T) {
 	}
 	close(g.open)
 	a.Flush()
-	if g.shown != 3 {
-		t.Errorf("got %d shown, want 3", g.shown)
+	if len(g.got) != 3 {
+		t.Errorf("got %d shown, want 3", len(g.got))
 	}
 	check.OK(t, a.Close())
 }

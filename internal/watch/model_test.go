@@ -86,13 +86,8 @@ func TestGuidanceThatNobodyWouldReadIsRefused(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := working()
-			snap := shop()
-			for i := range snap.tasks {
-				if snap.tasks[i].ID == "t-00000005" {
-					tt.edit(&snap.tasks[i])
-				}
-			}
+			s, snap := working(), shop()
+			tt.edit(&snap.tasks[4])
 			s.tell(news{snap: &snap}).press("g")
 			if len(s.deeds) != 0 || s.screen != overview || s.notice != tt.want {
 				t.Errorf("got %+v and %q, want only %q", s.deeds, s.notice, tt.want)
@@ -105,13 +100,8 @@ func TestGuidanceThatNobodyWouldReadIsRefused(t *testing.T) {
 func TestWhatHasEndedIsNotSkipped(t *testing.T) {
 	t.Parallel()
 	for _, status := range []dag.Status{dag.Done, dag.Failed} {
-		s := working()
-		snap := shop()
-		for i := range snap.tasks {
-			if snap.tasks[i].ID == "t-00000005" {
-				snap.tasks[i].Status = status
-			}
-		}
+		s, snap := working(), shop()
+		snap.tasks[4].Status = status
 		want := "t-00000005 is " + string(status) + ": there is nothing to skip"
 		if s.tell(news{snap: &snap}).press("x"); s.notice != want {
 			t.Errorf("got %q, want %q", s.notice, want)

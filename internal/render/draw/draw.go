@@ -3,6 +3,7 @@
 package draw
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -19,10 +20,7 @@ type Node struct {
 }
 
 func (n Node) label() string {
-	if n.Name != "" {
-		return n.Name
-	}
-	return n.ID
+	return cmp.Or(n.Name, n.ID)
 }
 
 // forest orders nodes by who contains whom, keeping the order they came in.
@@ -30,6 +28,12 @@ type forest struct {
 	nodes    map[string]Node
 	roots    []string
 	children map[string][]string
+}
+
+// writer writes a forest in the language of another program.
+type writer struct {
+	forest
+	b strings.Builder
 }
 
 func plant(nodes []Node) forest {
@@ -67,15 +71,12 @@ func (f forest) edges(nodes []Node, fn func(blocker, blocked string)) {
 
 // Mermaid writes the graph as a Mermaid flow chart; groups become subgraphs.
 func Mermaid(w io.Writer, nodes []Node) error {
-	f := plant(nodes)
-	m := mermaidWriter{forest: f}
+	m := writer{forest: plant(nodes)}
 	m.b.WriteString("flowchart LR\n")
-	for _, root := range f.roots {
-		m.node(root, "  ")
+	for _, root := range m.roots {
+		m.mermaid(root, "  ")
 	}
-	f.edges(nodes, func(blocker, blocked string) {
-		fmt.Fprintf(&m.b, "  %s --> %s\n", blocker, blocked)
-	})
+	m.edges(nodes, func(blocker, blocked string) { fmt.Fprintf(&m.b, "  %s --> %s\n", blocker, blocked) })
 	m.b.WriteString(`  classDef done fill:#c8f0c8,stroke:#2a7a2a,color:#000
   classDef failed fill:#f8c8c8,stroke:#a02020,color:#000
   classDef blocked fill:#f5e6a0,stroke:#8a7000,color:#000
@@ -86,12 +87,7 @@ func Mermaid(w io.Writer, nodes []Node) error {
 	return err
 }
 
-type mermaidWriter struct {
-	forest
-	b strings.Builder
-}
-
-func (m *mermaidWriter) node(id, indent string) {
+func (m *writer) mermaid(id, indent string) {
 	n := m.nodes[id]
 	if len(m.children[id]) == 0 {
 		class := ""
@@ -106,7 +102,7 @@ func (m *mermaidWriter) node(id, indent string) {
 	}
 	fmt.Fprintf(&m.b, "%ssubgraph %s[\"%s\"]\n", indent, id, mermaidText(n.Title))
 	for _, c := range m.children[id] {
-		m.node(c, indent+"  ")
+		m.mermaid(c, indent+"  ")
 	}
 	fmt.Fprintf(&m.b, "%send\n", indent)
 }
@@ -118,24 +114,18 @@ func mermaidText(s string) string {
 
 // DOT writes the graph for Graphviz; groups become clusters.
 func DOT(w io.Writer, nodes []Node) error {
-	f := plant(nodes)
-	d := dotWriter{forest: f}
+	d := writer{forest: plant(nodes)}
 	d.b.WriteString("digraph ralph {\n  rankdir=LR;\n  compound=true;\n  node [shape=box, style=\"rounded,filled\", fillcolor=white];\n")
-	for _, root := range f.roots {
-		d.node(root, "  ")
+	for _, root := range d.roots {
+		d.dot(root, "  ")
 	}
-	f.edges(nodes, d.edge)
+	d.edges(nodes, d.edge)
 	d.b.WriteString("}\n")
 	_, err := io.WriteString(w, d.b.String())
 	return err
 }
 
-type dotWriter struct {
-	forest
-	b strings.Builder
-}
-
-func (d *dotWriter) node(id, indent string) {
+func (d *writer) dot(id, indent string) {
 	n := d.nodes[id]
 	label := dotQuote(n.ID + "\n" + n.Title)
 	if len(d.children[id]) == 0 {
@@ -144,12 +134,12 @@ func (d *dotWriter) node(id, indent string) {
 	}
 	fmt.Fprintf(&d.b, "%ssubgraph %s {\n%s  label=%s;\n", indent, dotQuote("cluster_"+id), indent, label)
 	for _, c := range d.children[id] {
-		d.node(c, indent+"  ")
+		d.dot(c, indent+"  ")
 	}
 	fmt.Fprintf(&d.b, "%s}\n", indent)
 }
 
-func (d *dotWriter) edge(blocker, blocked string) {
+func (d *writer) edge(blocker, blocked string) {
 	var attributes []string
 	if len(d.children[blocker]) > 0 {
 		attributes = append(attributes, "ltail="+dotQuote("cluster_"+blocker))
@@ -169,18 +159,8 @@ func dotQuote(s string) string {
 }
 
 func dotColor(state string) string {
-	switch state {
-	case "done":
-		return "palegreen"
-	case "failed":
-		return "lightpink"
-	case "blocked":
-		return "khaki"
-	case "running":
-		return "lightblue"
-	case "ready", "unverified":
-		return "lightcyan"
-	default:
-		return "white"
+	colors := map[string]string{
+		"done": "palegreen", "failed": "lightpink", "blocked": "khaki", "running": "lightblue", "ready": "lightcyan", "unverified": "lightcyan",
 	}
+	return cmp.Or(colors[state], "white")
 }

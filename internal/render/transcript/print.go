@@ -51,13 +51,13 @@ func (p *Printer) Print(l Line) {
 	case ToolCall:
 		p.tool(l.Tool)
 	case Plan:
-		p.block("plan", strings.ReplaceAll(render.Block(l.Text), "in_progress:", "now:"), 0)
+		p.block("plan", strings.ReplaceAll(render.Block(l.Text), "in_progress:", "now:"))
 	case Asked:
 		p.label("asked", render.Line(l.Text))
 	case Wrote:
 		p.label("wrote", render.Line(l.Text))
 	case Failed, Raw:
-		p.block(string(l.Kind), p.cut(render.Block(l.Text), outputLines), 0)
+		p.block(string(l.Kind), p.cut(render.Block(l.Text), outputLines))
 	case Stopped:
 		p.label("stopped", p.Palette.Yellow(render.Line(l.Text)))
 	case Gate:
@@ -92,10 +92,7 @@ func (p *Printer) label(name, text string) {
 	p.f("  %s %s\n", p.Palette.Dim(fmt.Sprintf("%-7s", name)), text)
 }
 
-func (p *Printer) block(name, text string, most int) {
-	if most > 0 {
-		text = p.cut(text, most)
-	}
+func (p *Printer) block(name, text string) {
 	for l := range strings.Lines(text) {
 		p.label(name, strings.TrimRight(l, "\n"))
 		name = ""
@@ -133,7 +130,7 @@ func (p *Printer) claimed(l Line) {
 func (p *Printer) prompt(l Line) {
 	text := strings.TrimSpace(render.Block(l.Text))
 	if p.Full {
-		p.block("prompt", text, 0)
+		p.block("prompt", text)
 		return
 	}
 	p.label("prompt", p.Palette.Dim(fmt.Sprintf("%d lines; see them with --full", strings.Count(text, "\n")+1)))
