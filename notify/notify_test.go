@@ -343,9 +343,7 @@ func TestTerminals(t *testing.T) {
 	e.Title = "x\a\x1b]0;evil\a"
 	n.Event(e)
 	check.OK(t, n.Close())
-	if got, want := out.String(), "\x1b]2;ralph: shop: task failed: x\x1b\\\a"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	check.Equal(t, "result", "\x1b]2;ralph: shop: task failed: x\x1b\\\a", out.String())
 	n = New(quick(Target{Bell: true})) // in a pipeline there is none
 	n.Event(e)
 	if err := errors.Join(n.Missing(), n.Close()); err != nil {

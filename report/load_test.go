@@ -215,9 +215,7 @@ func TestCostSaysWhatIsUnknownAndWhatIsEstimated(t *testing.T) {
 		"some silent":              {report.Usage{Usage: usd(2), Told: 2, Silent: 1}, "at least $2.00 (1 of 3 attempts did not report it)"},
 		"estimated, others silent": {report.Usage{Usage: usd(2), EstimatedUSD: 2, Told: 1, Guessed: 1, Silent: 1}, "at least about $2.00 (estimated; 1 of 2 attempts did not report it)"},
 	} {
-		if got := tc.usage.CostWords(); got != tc.want {
-			t.Errorf("%s: got %q, want %q", name, got, tc.want)
-		}
+		check.Equal(t, name, tc.want, tc.usage.CostWords())
 	}
 }
 

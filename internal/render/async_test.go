@@ -129,9 +129,7 @@ func TestClosingGivesUpOnABlockedOutput(t *testing.T) {
 		}
 		close(g.open)
 		synctest.Wait()
-		if diff := cmp.Diff([]string{"agent_tool stuck"}, told(g.got)); diff != "" {
-			t.Errorf("what was given up is not shown later:\n%s", diff)
-		}
+		check.Equal(t, "what was given up is not shown later", []string{"agent_tool stuck"}, told(g.got))
 	})
 }
 

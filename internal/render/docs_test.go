@@ -14,8 +14,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
@@ -46,9 +44,7 @@ func TestExamplesAreWhatIsWritten(t *testing.T) {
 		check.OK(t, os.WriteFile(docPath, []byte(want), 0o644))
 		return
 	}
-	if diff := cmp.Diff(want, doc); diff != "" {
-		t.Errorf("run: go test ./internal/render -update\n%s", diff)
-	}
+	check.Equal(t, "run: go test ./internal/render -update", want, doc)
 }
 
 func replaceFirst(re *regexp.Regexp, doc, body string) string {
@@ -68,9 +64,7 @@ func TestEveryTypeIsDocumented(t *testing.T) {
 			t.Errorf("the sample run has no %s", kind)
 		}
 	}
-	if diff := cmp.Diff(slices.Sorted(slices.Values(types)), slices.Sorted(maps.Keys(fields))); diff != "" {
-		t.Errorf("types in event/event.go and in docs/events.md:\n%s", diff)
-	}
+	check.Equal(t, "types in event/event.go and in docs/events.md", slices.Sorted(slices.Values(types)), slices.Sorted(maps.Keys(fields)))
 }
 
 // TestEveryFieldIsDocumented compares the table of types with the fields that the
@@ -98,9 +92,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	for kind, keys := range used {
 		want[kind] = slices.Sorted(maps.Keys(keys))
 	}
-	if diff := cmp.Diff(want, documentedFields(t)); diff != "" {
-		t.Errorf("fields of the sample run (-) and of the table (+):\n%s", diff)
-	}
+	check.Equal(t, "fields of the sample run (-) and of the table (+)", want, documentedFields(t))
 	for _, of := range []any{event.Event{}, event.Tool{}, event.Gate{}, event.Usage{}, event.Counts{}, event.Setup{}, event.RecoveryCounts{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(of)) {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

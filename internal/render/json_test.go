@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"ralph/event"
@@ -75,9 +74,7 @@ func TestAFullDiskLosesLinesNotTheRun(t *testing.T) {
 	}
 	whole := w.calls[0]
 	want := []string{whole, whole[:10], "", "\n" + whole, whole}
-	if diff := cmp.Diff(want, w.calls); diff != "" {
-		t.Errorf("one line is torn, and the next begins anew:\n%s", diff)
-	}
+	check.Equal(t, "one line is torn, and the next begins anew", want, w.calls)
 }
 
 func TestShortWriteIsAnError(t *testing.T) {

@@ -24,18 +24,14 @@ func TestLine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := Line(tc.in); got != tc.want {
-				t.Errorf("got %q, want %q", got, tc.want)
-			}
+			check.Equal(t, "result", tc.want, Line(tc.in))
 		})
 	}
 }
 
 func TestBlockKeepsLinesAndTabs(t *testing.T) {
 	t.Parallel()
-	if got, want := Block("a\r\n\tb\x1b[2J\n"), "a\n\tb[2J\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	check.Equal(t, "result", "a\n\tb[2J\n", Block("a\r\n\tb\x1b[2J\n"))
 }
 
 func TestNothingControlsTheTerminal(t *testing.T) {
@@ -73,15 +69,9 @@ func TestTableAlignsByWidthAndCutsTheLastColumn(t *testing.T) {
 
 func TestPaletteIsSilentWhenOff(t *testing.T) {
 	t.Parallel()
-	if got := (Palette{}).Red("x"); got != "x" {
-		t.Errorf("got %q", got)
-	}
-	if got := (Palette{On: true}).Red("x"); got != "\x1b[31mx\x1b[0m" {
-		t.Errorf("got %q", got)
-	}
-	if got := (Palette{On: true}).Red(""); got != "" {
-		t.Errorf("got %q", got)
-	}
+	check.Equal(t, "result", "x", (Palette{}).Red("x"))
+	check.Equal(t, "result", "\x1b[31mx\x1b[0m", (Palette{On: true}).Red("x"))
+	check.Equal(t, "result", "", (Palette{On: true}).Red(""))
 }
 
 func TestStripRemovesWholeSequences(t *testing.T) {
@@ -95,9 +85,7 @@ func TestStripRemovesWholeSequences(t *testing.T) {
 		"one that never ends is shown":  {"\x1b]0;\nrest", "]0;\nrest"},
 		"text without any stays itself": {"plain", "plain"},
 	} {
-		if got := Strip(tc.in); got != tc.want {
-			t.Errorf("%s: got %q, want %q", name, got, tc.want)
-		}
+		check.Equal(t, name, tc.want, Strip(tc.in))
 	}
 }
 

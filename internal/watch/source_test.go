@@ -149,13 +149,9 @@ func TestTheNewestAttemptIsFollowed(t *testing.T) {
 		t.Errorf("got %q before anything was said", got)
 	}
 	said(c.Attempt, "Hello \x1b[31mred\u202e.\nI th")
-	if got := stream(); got != "  says    Hello red.\n          I th" {
-		t.Errorf("got %q", got)
-	}
+	check.Equal(t, "result", "  says    Hello red.\n          I th", stream())
 	said(c.Attempt, "ink.\n")
-	if got := stream(); got != "  says    Hello red.\n          I think." {
-		t.Errorf("got %q", got)
-	}
+	check.Equal(t, "result", "  says    Hello red.\n          I think.", stream())
 	w.append(filepath.Join(run.ID, "events.jsonl"), fmt.Sprintf(`{"v":1,"type":"gate_started","attempt":%q,"gate":{"command":"go test"}}`, c.Attempt))
 	if n := w.poll(wish{task: id}); n.doing[c.Attempt] != "gate go test" {
 		t.Errorf("got %v, want the gate", n.doing)
