@@ -25,7 +25,7 @@ func plannerFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "agent", Usage: "`NAME` of an agent, or the command that starts one"},
 		&cli.StringFlag{Name: "model", Usage: "`MODEL` or tier (opus, sonnet, haiku) to use", DefaultText: "the agent's own"},
-		&cli.StringFlag{Name: "sandbox", Usage: "confine the agent to its staging folder: `MODE` is auto, require (refuse to run without) or off", DefaultText: "auto"},
+		&cli.StringFlag{Name: "sandbox", Usage: "confine the agent to its staging folder: `MODE` is auto, require (refuse to run without) or off", DefaultText: "auto, or sandbox.mode"},
 		jsonFlag(),
 	}
 }
