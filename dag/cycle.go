@@ -56,29 +56,23 @@ const (
 	parentNumberSQL     = `SELECT parent FROM tasks WHERE n = :n AND parent IS NOT NULL;`
 )
 
-func (g *Graph) needs(p point) ([]point, error) {
-	if p.end {
-		next, err := g.points(childNumbersSQL, p.n, true)
-		return append(next, point{p.n, false}), err
-	}
-	next, err := g.points(blockerNumbersSQL, p.n, true)
-	if err != nil {
-		return nil, err
-	}
-	up, err := g.points(parentNumberSQL, p.n, false)
-	return append(next, up...), err
-}
+func (g *Graph) needs(p point) ([]point, error) { return g.neighbours(p, true, blockerNumbersSQL) }
 
 func (g *Graph) neededBy(p point) ([]point, error) {
-	if !p.end {
-		next, err := g.points(childNumbersSQL, p.n, false)
-		return append(next, point{p.n, true}), err
+	return g.neighbours(p, false, dependentNumbersSQL)
+}
+
+// neighbours lists what a point needs, or, seen from the other side, what needs it.
+func (g *Graph) neighbours(p point, needs bool, dependencies string) ([]point, error) {
+	if p.end == needs {
+		next, err := g.points(childNumbersSQL, p.n, needs)
+		return append(next, point{p.n, !needs}), err
 	}
-	next, err := g.points(dependentNumbersSQL, p.n, false)
+	next, err := g.points(dependencies, p.n, needs)
 	if err != nil {
 		return nil, err
 	}
-	up, err := g.points(parentNumberSQL, p.n, true)
+	up, err := g.points(parentNumberSQL, p.n, !needs)
 	return append(next, up...), err
 }
 

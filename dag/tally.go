@@ -82,22 +82,19 @@ func (g *Graph) Tally(scope Scope) (Tally, error) {
 		if agent := stmt.ColumnText(2); agent != "" && until.After(g.now) {
 			t.Limits = append(t.Limits, AgentLimit{Agent: agent, Until: until, Reason: stmt.ColumnText(3)})
 		}
+		doomed := stmt.ColumnBool(1) && !g.keeps
+		waiting, next := &t.Waiting, &t.NextWait
+		if doomed {
+			waiting, next = &t.DoomedWaiting, &t.NextDoomedWait
+		}
 		switch {
-		case stmt.ColumnBool(1) && !g.keeps:
-			if !until.After(g.now) {
-				return nil // a claim that keeps going takes it
+		case until.After(g.now):
+			*waiting++
+			if next.IsZero() || until.Before(*next) {
+				*next = until
 			}
-			t.DoomedWaiting++
-			if t.NextDoomedWait.IsZero() || until.Before(t.NextDoomedWait) {
-				t.NextDoomedWait = until
-			}
-		case !until.After(g.now):
+		case !doomed: // a claim takes it; of those that are doomed, one that keeps going
 			t.Ready++
-		default:
-			t.Waiting++
-			if t.NextWait.IsZero() || until.Before(t.NextWait) {
-				t.NextWait = until
-			}
 		}
 		return nil
 	}, args...)
