@@ -3,13 +3,16 @@ package loop
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/testing/fakeagent"
+	"ralph/loop/attempt"
 )
 
 // TestInterruptedInEveryPhase ends the context at each point of an attempt:
@@ -141,5 +144,77 @@ func TestAPromiseOfFailureIsTheLastThingThatRuns(t *testing.T) {
 	r = s.start(t)
 	if out := s.finish(t, r, t.Context()); out.Outcome != event.OutcomeFailure {
 		t.Errorf("got %s, want failure", out.Outcome)
+	}
+}
+
+// TestWorkThatIsFinishedWhileTheRunIsStoppedIsOnlyVerified interrupts a run when its
+// agent has just said "done": the next one must not pay for the work again.
+func TestWorkThatIsFinishedWhileTheRunIsStoppedIsOnlyVerified(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(fakeagent.Step{Do: "file", Path: "work", Text: "x"}, done()))
+	ids := s.add(t, dag.NewTask{Title: "mine"})
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	s.opts.Host.Observe = func(e event.Event) {
+		if e.Type == event.AgentText && strings.Contains(e.Text, "task-done") {
+			interrupt()
+		}
+		s.observe(e)
+	}
+	r := s.start(t)
+	if out := s.finish(t, r, ctx); out.Outcome != event.OutcomeInterrupted || out.Iterations != 0 {
+		t.Errorf("got %s after %d counted iterations, want interrupted after none", out.Outcome, out.Iterations)
+	}
+	if task := s.task(t, ids[0]); task.Status != dag.Pending || task.Attempts != 0 {
+		t.Errorf("got %s with %d attempts charged, want pending with none", task.Status, task.Attempts)
+	}
+	s.opts.Host.Observe = s.observe
+	if out := s.run(t); out.Outcome != event.OutcomeComplete || out.Counts.Done != 1 {
+		t.Errorf("got %+v, want complete", out)
+	}
+	if n := s.count(t, "prompted"); n != 1 {
+		t.Errorf("the agent was prompted %d times, want once", n)
+	}
+}
+
+// TestTheRunIsOverWhenItsClaimerSaysSo: if it ended only later, another worker could look
+// meanwhile and claim a task.
+func TestTheRunIsOverWhenItsClaimerSaysSo(t *testing.T) {
+	t.Parallel()
+	r := newStage(t, say(done())).start(t)
+	if _, ok := r.claimer.next(t.Context()); ok {
+		t.Fatal("got a claim without a task")
+	}
+	if ended, _ := r.over(); !ended {
+		t.Error("another worker may still claim")
+	}
+}
+
+// TestAnInterruptionBeforeTheBriefIsNoError: the task is given back, and the run ends as
+// one that was interrupted. Finished work is still to be verified.
+func TestAnInterruptionBeforeTheBriefIsNoError(t *testing.T) {
+	t.Parallel()
+	for name, finished := range map[string]*attempt.Finished{"to do": nil, "finished": {}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, say(done()))
+			s.repository(t)
+			s.opts.Limits.Budgets.Task = budget.Limits{Tokens: 1000}
+			id := s.add(t, dag.NewTask{Title: "one"})[0]
+			r := s.start(t)
+			next, ok := r.claimer.next(t.Context())
+			if !ok {
+				t.Fatal("got no claim")
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			j := r.briefer.assign(next.claim, "fake", next.iteration)
+			j.Finished = finished
+			err := r.attempt(ctx, next.claim, j)
+			task := s.task(t, id)
+			if err != nil || task.Status != dag.Pending || (task.Unverified != "") != (finished != nil) {
+				t.Errorf("got %v, and the task is %s, finished by %q", err, task.Status, task.Unverified)
+			}
+		})
 	}
 }

@@ -107,7 +107,7 @@ func (a *attempt) result(ctx context.Context, d policy.Decision, usd *float64) R
 	}
 	choice := a.job.Agent.Choice.Model
 	return Result{
-		Decision: d, Said: a.talk.set, Files: files, Began: a.began,
+		Decision: d, Said: a.talk.set, Files: files,
 		Seen: Seen{
 			Opened: a.opened, Answered: a.said.Answered, Empty: a.turn.Empty, Checked: a.work.Checked, VerifierAnswered: a.verified,
 			Passed: a.work.Verdict != nil || slices.ContainsFunc(a.work.Gates, func(c verify.Check) bool { return c.Passed }),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ralph/acp"
@@ -36,7 +37,7 @@ func (c *conversation) hear(turn acp.Turn, r *redact.Redactor) {
 	c.scan.Break()
 	set := c.scan.Set()
 	set.Journal = joinNotes(c.kept.Journal, set.Journal)
-	set.Knowledge = append(append([]sigils.Knowledge(nil), c.kept.Knowledge...), set.Knowledge...)
+	set.Knowledge = slices.Concat(c.kept.Knowledge, set.Knowledge)
 	set.NextModel = cmp.Or(set.NextModel, c.kept.NextModel)
 	c.set = redact.Deep(r, set)
 	c.answer = append(c.answer, turn.Segments...)

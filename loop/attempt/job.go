@@ -117,8 +117,8 @@ type Result struct {
 	Seen     Seen
 	Said     sigils.Set
 	Agent    AgentUse
-	Files    []string // that it changed
-	Began    time.Time
+	Files    []string  // that it changed
+	Began    time.Time // when the task was claimed; the caller's to say
 }
 
 // Seen is what settling needs of the facts.

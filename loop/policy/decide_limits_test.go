@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/acp"
 	"ralph/budget"
 	"ralph/internal/drift"
@@ -21,10 +19,7 @@ func TestDecideAboutLimitsBudgetsAndDrift(t *testing.T) {
 	ownMoney := &budget.Finding{Scope: budget.Task, What: budget.Cost, Text: "$2.00 of $1.00 spent on t-1"}
 	circles := []drift.Signal{{Kind: drift.Repeats, Text: `"ls" was called 6 times with the same result`}}
 	why := `drift: "ls" was called 6 times with the same result`
-	tests := map[string]struct {
-		facts Facts
-		want  Decision
-	}{
+	decisions{
 		"a limit that says when it is over is waited for until then": {
 			facts(func(f *Facts) {
 				f.Turn.Err = &acp.Error{Kind: acp.RateLimited, Op: "session/prompt", RetryAfter: time.Hour, Until: reset}
@@ -143,13 +138,5 @@ func TestDecideAboutLimitsBudgetsAndDrift(t *testing.T) {
 			}),
 			Decision{Action: Release, Outcome: "interrupted", Reason: "a budget is used up: $6.00 of $5.00 spent", Uncounted: true},
 		},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(tt.want, Decide(tt.facts)); diff != "" {
-				t.Errorf("decision differs (-want +got):\n%s", diff)
-			}
-		})
-	}
+	}.check(t)
 }

@@ -36,10 +36,7 @@ func failing(kind acp.Kind) *acp.Error { return &acp.Error{Kind: kind, Op: "sess
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	const unsaid = "it ended without saying how the task stands"
-	tests := map[string]struct {
-		facts Facts
-		want  Decision
-	}{
+	decisions{
 		"done is verified, not believed": {
 			facts(func(f *Facts) { f.Turn.Sigils = saysDone }),
 			Decision{Action: Verify, Outcome: "done"},
@@ -326,8 +323,17 @@ func TestDecide(t *testing.T) {
 			}),
 			Decision{Action: Release, Outcome: "interrupted", Reason: "its work is finished, and is verified the next time", Uncounted: true},
 		},
-	}
-	for name, tt := range tests {
+	}.check(t)
+}
+
+// decisions are what is decided about facts.
+type decisions map[string]struct {
+	facts Facts
+	want  Decision
+}
+
+func (d decisions) check(t *testing.T) {
+	for name, tt := range d {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			check.Equal(t, "decision", tt.want, Decide(tt.facts))

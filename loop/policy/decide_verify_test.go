@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/acp"
 	"ralph/verify"
 )
@@ -32,10 +30,7 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 		"in the files and no gate that turned green; if it needs no change: ralph task update ID --kind check"
 	redReason := "gate \"make test\": exit status 2"
 	complete := Decision{Action: Complete, Outcome: "done"}
-	tests := map[string]struct {
-		facts Facts
-		want  Decision
-	}{
+	decisions{
 		"without gates and verifier it is complete": {checked(func(*Facts) {}), complete},
 		"green gates complete": {
 			checked(func(f *Facts) { f.Work.Gates = []verify.Check{greenGate, greenGate} }), complete,
@@ -130,13 +125,5 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 			checked(func(f *Facts) { f.Work.CheckErr, f.History.Attempts = errors.New("no sh"), 4 }),
 			Decision{Action: Fail, Outcome: "error", Reason: "no result in 5 attempts; the last: no sh"},
 		},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(tt.want, Decide(tt.facts)); diff != "" {
-				t.Errorf("decision differs (-want +got):\n%s", diff)
-			}
-		})
-	}
+	}.check(t)
 }
