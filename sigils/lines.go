@@ -9,7 +9,7 @@ import (
 // open block, and that before a new opening: a line that is both belongs to what
 // is already there.
 func (s *Scanner) scanLine(b []byte) {
-	b = bytes.TrimRight(b, " \t\r")
+	b = trimBlanks(b)
 	text, at := s.place(b)
 	tagged := at == own && text[0] == '<'
 	switch {
@@ -26,6 +26,14 @@ func (s *Scanner) scanLine(b []byte) {
 	if at == heading {
 		s.endParagraph()
 	}
+}
+
+// trimBlanks is bytes.TrimRight without its set, because it sees every line.
+func trimBlanks(b []byte) []byte {
+	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\t' || b[len(b)-1] == '\r') {
+		b = b[:len(b)-1]
+	}
+	return b
 }
 
 // takeSigil accepts a sigil that begins and ends on this line.

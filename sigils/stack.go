@@ -118,12 +118,12 @@ func (s *Scanner) endParagraph() {
 // backticks opens a span that the next run of the same length closes; until then
 // it may as well be plain text, hence the stack.
 func (s *Scanner) scanInline(b []byte) {
-	marks := "`"
-	if s.hasComments(b) { // few lines have any
-		marks = "`<-"
-	}
+	comments := s.hasComments(b)
 	for i := 0; ; {
-		n := bytes.IndexAny(b[i:], marks)
+		n := bytes.IndexByte(b[i:], '`')
+		if comments { // few lines have any
+			n = bytes.IndexAny(b[i:], "`<-")
+		}
 		if n < 0 {
 			return
 		}
