@@ -116,12 +116,6 @@ func (p *page) flush() bool {
 	return true
 }
 
-func (p *page) takeError() error {
-	err := p.err
-	p.err = nil
-	return err
-}
-
 // console is what the sinks for people have in common.
 type console struct {
 	page
@@ -131,6 +125,19 @@ type console struct {
 	ticks  pulse
 	byLine func() bool // speech is written by the line, not as it comes
 	spoken func(e event.Event, a *attempt) func(line string)
+}
+
+// Close takes back what was written in place, and returns the first error that writing
+// gave, once.
+func (c *console) Close() error {
+	c.ticks.end()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fresh()
+	c.flush()
+	err := c.err
+	c.err = nil
+	return err
 }
 
 func (c *console) speak(e event.Event, a *attempt) {

@@ -50,7 +50,7 @@ func (p *Plain) Event(e event.Event) {
 		}
 		p.hold(e, a)
 		p.render(e, a)
-	case e.Type == event.AgentTool && e.Tool != nil:
+	case e.Type == event.AgentTool:
 		a.tool(e.Tool) // it counts
 	}
 	p.forget(e)
@@ -78,14 +78,6 @@ func milestone(e event.Event) bool {
 // refused says that a gate did not accept the work.
 func refused(e event.Event) bool {
 	return e.Gate != nil && !e.Gate.Passed && e.Reason == "" && e.Gate.Verdict != event.GateExcused
-}
-
-// Close returns the first error that writing gave.
-func (p *Plain) Close() error {
-	p.ticks.end()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.takeError()
 }
 
 // fold writes a line as the title of what follows, if that can be folded: what tasks
@@ -209,9 +201,6 @@ func (p *Plain) describeAll(e event.Event, a *attempt) {
 }
 
 func (p *Plain) tool(e event.Event, a *attempt) {
-	if e.Tool == nil {
-		return
-	}
 	c, shown := a.tool(e.Tool)
 	if !shown {
 		return

@@ -148,6 +148,9 @@ func (p *progress) waitsAlready(e event.Event) bool {
 // tool takes a tool call or its change into account. Shown says that a line is
 // due: for a call not seen before, and for one that has just failed.
 func (a *attempt) tool(e *event.Tool) (c call, shown bool) {
+	if e == nil {
+		return c, false
+	}
 	c = call{title: Line(e.Title), kind: Line(e.Kind), failed: e.Status == "failed" || e.Error != ""}
 	old, known := a.calls[e.ID]
 	c.title, c.kind = cmp.Or(c.title, old.title), cmp.Or(c.kind, old.kind)

@@ -51,17 +51,6 @@ func (t *Terminal) Event(e event.Event) {
 	}
 }
 
-// Close takes back what was written in place, and returns the first error that
-// writing gave.
-func (t *Terminal) Close() error {
-	t.ticks.end()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.fresh()
-	t.flush()
-	return t.takeError()
-}
-
 func (t *Terminal) render(e event.Event, a *attempt) {
 	if endsSpeech(e) {
 		t.hush(e, a)
@@ -119,9 +108,6 @@ func (t *Terminal) margin(e event.Event) int {
 
 // tool shows a call once, and again when it failed.
 func (t *Terminal) tool(e event.Event, a *attempt) {
-	if e.Tool == nil {
-		return
-	}
 	c, shown := a.tool(e.Tool)
 	if !shown {
 		return
