@@ -130,7 +130,7 @@ func (in *intake) take(line []byte) (pass bool, err error) {
 	var e envelope
 	if json.Unmarshal(line, &e) != nil || e.Method == "" && !given(e.ID) {
 		in.keepGarbage(line)
-		return false, nil
+		return false, nil //nolint:nilerr // what is no message of the protocol is kept and ignored
 	}
 	in.activity.Add(1)
 	if e.Method == "" {

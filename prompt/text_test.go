@@ -90,16 +90,31 @@ func TestCutsNameTheirSource(t *testing.T) {
 		want string
 	}{
 		"what fits is whole": {quote{text: "a\n\nb"}, 12, "> a\n>\n> b"},
-		"the beginning is whole lines": {quote{text: long}, 90,
-			"> first line\n> second line\n\n[cut: 22 of 298 characters shown; the rest is in x.md]"},
-		"a line too long is cut between characters": {quote{text: strings.Repeat("é", 1200)}, 80,
-			"> éééééééé\n\n[cut: 8 of 1,200 characters shown; the rest is in x.md]"},
-		"the end is whole lines": {quote{text: strings.Repeat("and more ", 30) + "\nsecond line\nlast line", end: true}, 98,
-			"[cut: the last 21 of 292 characters shown; the rest is in x.md]\n\n> second line\n> last line"},
-		"an end too long is cut between characters": {quote{text: strings.Repeat("é", 1200), end: true}, 88,
-			"[cut: the last 7 of 1,200 characters shown; the rest is in x.md]\n\n> ééééééé"},
-		"sections that the task names come first": {quote{text: "# A\n" + strings.Repeat("and more ", 30) + "\n# Fences\ntext", wanted: "code fences"}, 116,
-			"> # Fences\n> text\n\n[cut: 13 of 288 characters shown, sections that the task names first; the rest is in x.md]"},
+		"the beginning is whole lines": {
+			quote{text: long},
+			90,
+			"> first line\n> second line\n\n[cut: 22 of 298 characters shown; the rest is in x.md]",
+		},
+		"a line too long is cut between characters": {
+			quote{text: strings.Repeat("é", 1200)},
+			80,
+			"> éééééééé\n\n[cut: 8 of 1,200 characters shown; the rest is in x.md]",
+		},
+		"the end is whole lines": {
+			quote{text: strings.Repeat("and more ", 30) + "\nsecond line\nlast line", end: true},
+			98,
+			"[cut: the last 21 of 292 characters shown; the rest is in x.md]\n\n> second line\n> last line",
+		},
+		"an end too long is cut between characters": {
+			quote{text: strings.Repeat("é", 1200), end: true},
+			88,
+			"[cut: the last 7 of 1,200 characters shown; the rest is in x.md]\n\n> ééééééé",
+		},
+		"sections that the task names come first": {
+			quote{text: "# A\n" + strings.Repeat("and more ", 30) + "\n# Fences\ntext", wanted: "code fences"},
+			116,
+			"> # Fences\n> text\n\n[cut: 13 of 288 characters shown, sections that the task names first; the rest is in x.md]",
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

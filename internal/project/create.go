@@ -105,10 +105,18 @@ var configTemplate string
 // DetectTests guesses how the tests of the code in dir are run, or returns "".
 func DetectTests(dir string) string {
 	for _, known := range []struct{ file, text, command string }{
-		{"go.mod", "", "go test ./..."}, {"Cargo.toml", "", "cargo test"}, {"package.json", `"test"`, "npm test"},
-		{"pyproject.toml", "", "pytest"}, {"pytest.ini", "", "pytest"}, {"setup.cfg", "", "pytest"}, {"mix.exs", "", "mix test"},
-		{"pom.xml", "", "mvn -q test"}, {"build.gradle", "", "gradle test"}, {"build.gradle.kts", "", "gradle test"},
-		{"Makefile", "\ntest:", "make test"}, {"justfile", "\ntest", "just test"},
+		{"go.mod", "", "go test ./..."},
+		{"Cargo.toml", "", "cargo test"},
+		{"package.json", `"test"`, "npm test"},
+		{"pyproject.toml", "", "pytest"},
+		{"pytest.ini", "", "pytest"},
+		{"setup.cfg", "", "pytest"},
+		{"mix.exs", "", "mix test"},
+		{"pom.xml", "", "mvn -q test"},
+		{"build.gradle", "", "gradle test"},
+		{"build.gradle.kts", "", "gradle test"},
+		{"Makefile", "\ntest:", "make test"},
+		{"justfile", "\ntest", "just test"},
 	} {
 		path := filepath.Join(dir, known.file)
 		_, err := os.Stat(path)
