@@ -191,8 +191,8 @@ func (c *Confiner) String() string {
 	}
 	text := c.Work.Level.String() + map[Level]string{
 		None:       ": agents and gates run with your rights",
-		Landlock:   ": they write only this project, their own folders and caches",
-		Namespaces: ": they write only this project, their own folders and caches; .ralph and git's hooks are read-only",
+		Landlock:   ": agents write only this project, their own folders and caches",
+		Namespaces: ": agents write only this project, their own folders and caches; .ralph and git's hooks are read-only",
 	}[c.Work.Level]
 	if len(c.Work.Reasons) > 0 {
 		text += " (" + strings.Join(c.Work.Reasons, "; ") + ")"
