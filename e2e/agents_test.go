@@ -291,8 +291,8 @@ const refusal = `
 {"ref":"t-0000000c","title":"Do the last"}
 `
 
-// goesOn interrupts an agent at work; the next run goes on in its session, or begins
-// anew if the agent has forgotten it.
+// goesOn interrupts a running agent; the next run continues its session, or starts
+// a new one if the agent has forgotten it.
 func (p *place) goesOn(t *testing.T) {
 	p.server.Play(func(pr Prompt) Answer {
 		a := p.worker(pr)
@@ -319,7 +319,7 @@ func (p *place) goesOn(t *testing.T) {
 	p.wantNothingLeft(t)
 	p.server.Play(p.worker)
 	out := p.want(t, 0, "run", "-v", task)
-	if goes := strings.Contains(out.stderr, "goes on in the session of the interrupted attempt"); !goes && !p.forgets {
+	if goes := strings.Contains(out.stderr, "continues in the session of the interrupted attempt"); !goes && !p.forgets {
 		t.Errorf("it did not go on:\n%s", out.stderr)
 	}
 }
