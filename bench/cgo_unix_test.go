@@ -133,7 +133,7 @@ func (w *cgoWorker) moveToDone(t cgoNode) {
 		":n", t.n, ":from", t.status, ":generation", t.generation)
 	var turned []int64
 	w.each("dependentsSQL", func(row cgoRow) {
-		if row.values[1].(int64) > 0 && row.values[2].(int64) == 0 {
+		if row.values[1].(int64) != 0 {
 			turned = append(turned, row.values[0].(int64))
 		}
 	}, ":by", int64(-1), ":n", t.n)
