@@ -55,12 +55,14 @@ type scripted struct {
 	turns  []func(dir string) string // what it says, after doing something
 	dir    string
 	closed bool
+	cut    <-chan struct{} // closed when the turn is to end
 
 	mu   sync.Mutex
 	cost float64
 }
 
-func (s *scripted) Prompt(context.Context, string) (acp.Turn, error) {
+func (s *scripted) Prompt(ctx context.Context, _ string) (acp.Turn, error) {
+	s.cut = ctx.Done()
 	turn := s.turns[0]
 	s.turns = s.turns[1:]
 	s.mu.Lock()
@@ -185,7 +187,7 @@ func TestAccountsGoWithTheJob(t *testing.T) {
 	w, s := machine(t, says("hm\n"), says("hm\n"), says("hm\n"))
 	j := job(t, s)
 	j.Accounts[0].Used.CostUSD = 0.9
-	s.turns[0] = func(string) string { time.Sleep(50 * time.Millisecond); return "hm\n" }
+	s.turns[0] = func(string) string { <-s.cut; return "hm\n" }
 	w.Poll = time.Millisecond
 	res, err := w.Run(t.Context(), j, Ports{Record: &memory{}})
 	if err != nil || res.Decision.Action != policy.Fail || !strings.Contains(res.Decision.Reason, "budget") {
