@@ -85,6 +85,35 @@ func TestAPanicEndsOneAttempt(t *testing.T) {
 	}
 }
 
+// TestAPanicDuringVerificationKeepsFinishedWork: the next attempt verifies it, and no agent
+// works again.
+func TestAPanicDuringVerificationKeepsFinishedWork(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(done()))
+	id := s.add(t, dag.NewTask{Title: "mine", Kind: dag.Check})[0]
+	s.opts.Verify.AgentVerdict = true
+	verdicts := 0
+	s.opts.Agents.Open = func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
+		opened, err := s.open(ctx, op)
+		if err != nil || !op.Verifier {
+			return opened, err
+		}
+		if verdicts++; verdicts == 1 {
+			return panicking{opened}, nil
+		}
+		return approving{opened}, nil
+	}
+	if out := s.run(t); out.Outcome != event.OutcomeComplete || out.Iterations != 1 || verdicts != 2 {
+		t.Errorf("got %+v after %d verdicts, want complete after 2", out, verdicts)
+	}
+	if n := s.count(t, "prompted"); n != 1 {
+		t.Errorf("the agent was prompted %d times, want once", n)
+	}
+	if got := s.attempts(t, id); len(got) != 2 || got[0].Outcome != event.AttemptInterrupted {
+		t.Errorf("got %+v, want one that was interrupted and one that was verified", got)
+	}
+}
+
 // TestAPanicBeforeTheAgentKeepsItsStack, and shows no secret.
 func TestAPanicBeforeTheAgentKeepsItsStack(t *testing.T) {
 	t.Parallel()

@@ -17,6 +17,7 @@ import (
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/attempt"
 	"ralph/loop/policy"
+	"ralph/loop/recovery"
 	"ralph/strategy"
 )
 
@@ -61,7 +62,7 @@ func (r *Runner) recovered(ctx context.Context, claim dag.Claim, j *attempt.Job)
 			return
 		}
 		text := r.opts.Host.Redact.Text(fmt.Sprint(p))
-		res = attempt.Result{Decision: policy.Decision{
+		res = attempt.Result{Seen: attempt.Seen{Checked: r.finished(ctx, claim)}, Decision: policy.Decision{
 			Action: policy.Release, Outcome: event.AttemptInterrupted, Uncounted: true, Reason: "ralph panicked: " + text,
 		}}
 		if used := r.live.note(claim.Attempt).Usage; used != nil {
@@ -82,6 +83,14 @@ func (r *Runner) recovered(ctx context.Context, claim dag.Claim, j *attempt.Job)
 		}
 	}()
 	return r.try(ctx, claim, j)
+}
+
+// finished reports whether the agent of an attempt has finished its work, as far as that is
+// recorded: the next attempt only verifies it.
+func (r *Runner) finished(ctx context.Context, claim dag.Claim) bool {
+	var attempts []dag.Attempt
+	err := r.opts.Graph.Store.View(context.WithoutCancel(ctx), func(g *dag.Graph) (err error) { attempts, err = g.Attempts(claim.Task); return err })
+	return err == nil && slices.ContainsFunc(attempts, func(at dag.Attempt) bool { return at.ID == claim.Attempt && recovery.Finished(at) })
 }
 
 // try briefs an agent and lets it work. What it reads before, it reads after Ctrl-C too:

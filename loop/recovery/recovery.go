@@ -66,7 +66,7 @@ func (r Recovery) Summary() event.Recovery {
 // to live.
 func (rules Rules) decide(t dag.Task, last dag.Attempt, seen, now time.Time) (Action, dag.ReclaimOptions) {
 	finished := t.Unverified // it died while it verified an earlier attempt's work
-	if last.Phase == dag.Answered || last.Phase == dag.Verifying {
+	if Finished(last) {
 		finished = cmp.Or(finished, last.ID)
 	}
 	action, how := Released, dag.ReclaimOptions{Reason: "its run died " + during(last.Phase)}
@@ -95,6 +95,9 @@ func (rules Rules) decide(t dag.Task, last dag.Attempt, seen, now time.Time) (Ac
 	how.Reason += fmt.Sprintf(" (%d times in a row: that costs an attempt)", row)
 	return action, how
 }
+
+// Finished reports whether the agent of an attempt had finished its work when the attempt ended.
+func Finished(at dag.Attempt) bool { return at.Phase == dag.Answered || at.Phase == dag.Verifying }
 
 // during says what an attempt was doing.
 func during(p dag.Phase) string {
