@@ -34,7 +34,7 @@ const (
 	Prompted        Type = "prompted"        // a prompt was sent, the first or a follow-up
 	GateStarted     Type = "gate_started"    // ralph runs a command to check the work
 	GateEnded       Type = "gate_ended"      //
-	VerifierStarted Type = "judge_started"   // an agent with fresh eyes looks at the work
+	VerifierStarted Type = "judge_started"   // the verifier agent reviews the work
 	VerifierEnded   Type = "judge_ended"     // its verdict: pass, fail or none
 	Drifted         Type = "drift"           // an attempt makes no progress, and what is done about it
 	AttemptEnded    Type = "attempt_ended"   // the iteration is settled

@@ -106,7 +106,7 @@ type Verify struct {
 	Gates        []string // for every task, before its own
 	GateRunner   verify.Gates
 	Withheld     []string // names of variables that gates are not given, named when one fails
-	AgentVerdict bool     // an agent with fresh eyes has the last word
+	AgentVerdict bool     // the verifier agent has the last word
 	Reruns       int      // of a gate that failed, before that counts
 	Protect      []string // patterns of files that check the work
 	Opened       []string // files and folders below Place.Dir that a verifier may write

@@ -309,7 +309,7 @@ func setup(opts loop.Options, chosen agents.Preset, sandbox *sandbox.Confiner) e
 		parts = append(parts, "gates of the tasks")
 	}
 	if opts.Verify.AgentVerdict && (opts.Agents.Verifier != "" || !chosen.ExitStatus) {
-		parts = append(parts, "an agent with fresh eyes")
+		parts = append(parts, "the verifier agent")
 	}
 	s.Verify = strings.Join(parts, "; ")
 	return s

@@ -133,9 +133,9 @@ func Gate(g event.Gate) (result, aside string, tone Tone) {
 func Verdict(v event.Verdict, reason string) (string, Tone) {
 	switch v {
 	case event.VerdictPass:
-		return "verified by an agent with fresh eyes", Good
+		return "the verifier agent accepted the work", Good
 	case event.VerdictFail:
-		return with("an agent with fresh eyes found", or(reason, "a fault")), Bad
+		return with("the verifier agent found", or(reason, "a fault")), Bad
 	case event.VerdictNone:
 	}
 	return with("no verdict", reason), Bad

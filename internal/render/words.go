@@ -57,7 +57,7 @@ func (p *progress) describe(o Options, e event.Event, a *attempt) []said {
 		}
 		return one(said{sign: "↪", text: with("asked again", a.unsaid(e))})
 	case event.VerifierStarted:
-		return one(said{text: "verifying: an agent with fresh eyes looks at the work"})
+		return one(said{text: "verifying: the verifier agent reviews the work"})
 	case event.VerifierEnded:
 		text, tone := Verdict(e.Verdict(), e.Reason)
 		return one(said{sign: tone.Sign(), tone: tone, text: text})

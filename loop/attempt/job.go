@@ -107,7 +107,7 @@ type Verification struct {
 	Own     int      // the index of the task's own first gate
 	Reruns  int      // of a gate that failed, before that counts
 	Protect []string // patterns of files that check the work
-	Verdict bool     // an agent with fresh eyes has the last word
+	Verdict bool     // the verifier agent has the last word
 	Opened  []string // files and folders below Dir that a verifier may write
 }
 

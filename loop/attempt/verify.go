@@ -142,7 +142,7 @@ func (a *attempt) warnTampering(d policy.Decision) {
 // maxRounds is how often a verdict is asked for while the project keeps changing.
 const maxRounds = 2
 
-// askVerdict asks an agent with fresh eyes, and once more if the project changed while it
+// askVerdict asks the verifier agent, and once more if the project changed while it
 // looked: nobody knows then what it saw.
 func (a *attempt) askVerdict(ctx context.Context, shown string) {
 	w := &a.work

@@ -24,7 +24,7 @@ type Action string
 // The actions. All but the first three end the attempt.
 const (
 	Verify     Action = "verify"      // check what it says is done
-	AskVerdict Action = "ask_verdict" // have an agent with fresh eyes look at it
+	AskVerdict Action = "ask_verdict" // have the verifier agent review it
 	Reprompt   Action = "reprompt"    // say something more in the same session
 	Wait       Action = "wait"        // give it back until a limit is over; costs nothing
 	Complete   Action = "complete"    // the task is done
