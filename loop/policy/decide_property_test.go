@@ -79,7 +79,6 @@ func kinds() []acp.Kind {
 	}
 }
 
-// outcomes are those that the journal's table accepts.
 func TestDecideIsTotal(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

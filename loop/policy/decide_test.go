@@ -1,346 +1,320 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"ralph/acp"
+	"ralph/budget"
 	"ralph/event"
+	"ralph/internal/drift"
 	"ralph/internal/proc"
+	"ralph/internal/ratelimit"
 	"ralph/internal/testing/check"
 	"ralph/sigils"
 	"ralph/verify"
 )
 
-// The sets that tests speak of.
+// The facts that tests speak of.
 var (
 	saysDone  = sigils.Set{Done: true}
+	foreign   = []sigils.Foreign{{Tag: "task-done", ID: "t-2"}}
 	greenGate = verify.Check{Result: verify.Result{Command: "make", Passed: true, Exit: "exit status 0"}}
 	redGate   = verify.Check{Result: verify.Result{Command: "make test", Exit: "exit status 2", Tail: "FAIL x\n"}}
+	money     = &budget.Finding{Scope: budget.Run, What: budget.Cost, Text: "$6.00 of $5.00 spent"}
+	ownMoney  = &budget.Finding{Scope: budget.Task, What: budget.Cost, Text: "$2.00 of $1.00 spent on t-1"}
+	circles   = []drift.Signal{{Kind: drift.Repeats, Text: `"ls" was called 6 times with the same result`}}
 )
 
-// facts are those of a first attempt whose first turn ended properly, with a
-// limit of five attempts and a backoff of five seconds.
-func facts(change func(*Facts)) Facts {
-	f := Facts{Turn: Turn{Stop: acp.StopEnd}, Rules: Rules{MaxAttempts: 5, Backoff: 5 * time.Second}}
-	if change != nil {
-		change(&f)
-	}
-	return f
-}
+// The decisions that several tests want.
+var (
+	verifyIt = Decision{Action: Verify, Outcome: "done"}
+	complete = Decision{Action: Complete, Outcome: "done"}
+	ask      = Decision{Action: Reprompt, Say: AskUnfinished, Reason: unsaid}
+	refused  = Decision{Action: Fail, Outcome: "refused", Reason: "the model refused the task"}
+	abort    = Decision{Action: Abort, Outcome: "interrupted", Reason: "the task was taken away", Uncounted: true}
+	promised = Decision{Action: Release, Outcome: "failed", Reason: "the agent promised FAILURE", EndRun: event.OutcomeFailure}
+	noMoney  = interrupted("a budget is used up: $6.00 of $5.00 spent")
+	nudge    = Decision{Action: Reprompt, Say: AskDrift, Reason: drifting, Drifted: true}
+	stronger = Decision{Action: Release, Outcome: "released", Reason: drifting, Delay: 5 * time.Second, Drifted: true}
+	repair   = Decision{Action: Reprompt, Say: AskRepair, Reason: redReason, Gate: &redGate}
+)
+
+const (
+	unsaid    = "it ended without saying how the task stands"
+	drifting  = `drift: "ls" was called 6 times with the same result`
+	redReason = `gate "make test": exit status 2`
+	unchanged = "nothing changed: the task was called done, but since its first attempt there is no commit, no difference " +
+		"in the files and no gate that turned green; if it needs no change: ralph task update ID --kind check"
+)
 
 func failing(kind acp.Kind) *acp.Error { return &acp.Error{Kind: kind, Op: "session/prompt"} }
 
-// TestDecide is the whole policy.
-func TestDecide(t *testing.T) {
-	t.Parallel()
-	const unsaid = "it ended without saying how the task stands"
-	decisions{
-		"done is verified, not believed": {
-			facts(func(f *Facts) { f.Turn.Sigils = saysDone }),
-			Decision{Action: Verify, Outcome: "done"},
-		},
-		"failed fails the task with the agent's reason": {
-			facts(func(f *Facts) { f.Turn.Sigils = sigils.Set{Failed: true, FailReason: "no compiler"} }),
-			Decision{Action: Fail, Outcome: "failed", Reason: "no compiler"},
-		},
-		"failed without a reason gets one": {
-			facts(func(f *Facts) { f.Turn.Sigils = sigils.Set{Failed: true} }),
-			Decision{Action: Fail, Outcome: "failed", Reason: "the agent said that it cannot be done"},
-		},
-		"done and failed together is done": {
-			facts(func(f *Facts) { f.Turn.Sigils = sigils.Set{Done: true, Failed: true, FailReason: "x"} }),
-			Decision{Action: Verify, Outcome: "done"},
-		},
-		"done beside a sigil for another task is done": {
-			facts(func(f *Facts) {
-				f.Turn.Sigils = sigils.Set{Done: true, Foreign: []sigils.Foreign{{Tag: "task-done", ID: "t-2"}}}
-			}),
-			Decision{Action: Verify, Outcome: "done"},
-		},
-
-		"no sigil the first time asks whether it finished": {
-			facts(nil),
-			Decision{Action: Reprompt, Say: AskUnfinished, Reason: unsaid},
-		},
-		"no sigil a second time releases with backoff": {
-			facts(func(f *Facts) { f.Session.Asked = 1 }),
-			Decision{Action: Release, Outcome: "released", Reason: unsaid, Delay: 5 * time.Second},
-		},
-		"the backoff grows threefold with each counted attempt": {
-			facts(func(f *Facts) { f.Session.Asked, f.History.Attempts = 1, 2 }),
-			Decision{Action: Release, Outcome: "released", Reason: unsaid, Delay: 45 * time.Second},
-		},
-		"the backoff has an end": {
-			facts(func(f *Facts) { f.Session.Asked, f.History.Attempts, f.Rules.MaxAttempts = 1, 60, 100 }),
-			Decision{Action: Release, Outcome: "released", Reason: unsaid, Delay: 5 * time.Minute},
-		},
-		"a configured backoff beyond the end is cut": {
-			facts(func(f *Facts) { f.Session.Asked, f.History.Attempts, f.Rules.Backoff = 1, 1, 1<<62 }),
-			Decision{Action: Release, Outcome: "released", Reason: unsaid, Delay: 5 * time.Minute},
-		},
-		"no sigil in the last attempt fails the task with that reason": {
-			facts(func(f *Facts) { f.Session.Asked, f.History.Attempts = 1, 4 }),
-			Decision{Action: Fail, Outcome: "released", Reason: "no result in 5 attempts; the last: " + unsaid},
-		},
-		"no sigil in the last attempt is still asked about first": {
-			facts(func(f *Facts) { f.History.Attempts = 4 }),
-			Decision{Action: Reprompt, Say: AskUnfinished, Reason: unsaid},
-		},
-		"a journal note alone says nothing about the task": {
-			facts(func(f *Facts) { f.Session.Asked, f.Turn.Sigils = 1, sigils.Set{Journal: "note"} }),
-			Decision{Action: Release, Outcome: "released", Reason: unsaid, Delay: 5 * time.Second},
-		},
-		"a verdict of a verifier means nothing from a worker": {
-			facts(func(f *Facts) { f.Session.Asked, f.Turn.Sigils = 1, sigils.Set{VerifyPass: true} }),
-			Decision{Action: Release, Outcome: "released", Reason: unsaid, Delay: 5 * time.Second},
-		},
-
-		"a wrong ID releases the task": {
-			facts(func(f *Facts) { f.Turn.Sigils = sigils.Set{Foreign: []sigils.Foreign{{Tag: "task-done", ID: "t-2"}}} }),
-			Decision{Action: Release, Outcome: "released", Reason: "the agent spoke of another task: task-done t-2", Delay: 5 * time.Second},
-		},
-		"a wrong ID in the last attempt fails the task": {
-			facts(func(f *Facts) {
-				f.History.Attempts, f.Turn.Sigils = 4, sigils.Set{Foreign: []sigils.Foreign{{Tag: "task-failed", ID: "t-2"}}}
-			}),
-			Decision{Action: Fail, Outcome: "released", Reason: "no result in 5 attempts; the last: the agent spoke of another task: task-failed t-2"},
-		},
-
-		"promise COMPLETE alone is only recorded": {
-			facts(func(f *Facts) { f.Turn.Sigils = sigils.Set{Complete: true} }),
-			Decision{Action: Reprompt, Say: AskUnfinished, Reason: unsaid},
-		},
-		"promise COMPLETE beside done changes nothing": {
-			facts(func(f *Facts) { f.Turn.Sigils = sigils.Set{Complete: true, Done: true} }),
-			Decision{Action: Verify, Outcome: "done"},
-		},
-		"promise FAILURE releases the task and then ends the run": {
-			facts(func(f *Facts) { f.Turn.Sigils = sigils.Set{Failure: true} }),
-			Decision{Action: Release, Outcome: "failed", Reason: "the agent promised FAILURE", EndRun: event.OutcomeFailure},
-		},
-		"promise FAILURE beside done ends the run": {
-			facts(func(f *Facts) { f.Turn.Sigils = sigils.Set{Failure: true, Done: true} }),
-			Decision{Action: Release, Outcome: "failed", Reason: "the agent promised FAILURE", EndRun: event.OutcomeFailure},
-		},
-		"promise FAILURE before a crash ends the run": {
-			facts(func(f *Facts) { f.Turn.Sigils, f.Turn.Err = sigils.Set{Failure: true}, failing(acp.Died) }),
-			Decision{Action: Release, Outcome: "failed", Reason: "the agent promised FAILURE", EndRun: event.OutcomeFailure},
-		},
-
-		"an empty answer is a suspected limit and costs nothing": {
-			facts(func(f *Facts) { f.Turn.Empty = true }),
-			Decision{
-				Action: Wait, Outcome: "limited", Reason: "an empty answer: suspected rate limit or missing login",
-				Uncounted: true, NoAnswer: true, Delay: 30 * time.Second,
-			},
-		},
-		"an empty answer in the last attempt does not fail the task": {
-			facts(func(f *Facts) { f.Turn.Empty, f.History.Attempts = true, 4 }),
-			Decision{
-				Action: Wait, Outcome: "limited", Reason: "an empty answer: suspected rate limit or missing login",
-				Uncounted: true, NoAnswer: true, Delay: 30 * time.Second,
-			},
-		},
-		"an empty answer to the question after a real one is no limit": {
-			facts(func(f *Facts) { f.Turn.Empty, f.Session.Answered, f.Session.Asked = true, true, 1 }),
-			Decision{Action: Release, Outcome: "released", Reason: unsaid, Delay: 5 * time.Second},
-		},
-
-		"a refusal fails the task": {
-			facts(func(f *Facts) { f.Turn.Stop = acp.StopRefusal }),
-			Decision{Action: Fail, Outcome: "refused", Reason: "the model refused the task"},
-		},
-		"a refusal after done fails the task": {
-			facts(func(f *Facts) { f.Turn.Stop, f.Turn.Sigils = acp.StopRefusal, saysDone }),
-			Decision{Action: Fail, Outcome: "refused", Reason: "the model refused the task"},
-		},
-		"a turn cut off by tokens is told to go on": {
-			facts(func(f *Facts) { f.Turn.Stop = acp.StopMaxTokens }),
-			Decision{Action: Reprompt, Say: AskGoOn, Reason: "cut off: max_tokens"},
-		},
-		"a turn cut off by requests is told to go on a third time": {
-			facts(func(f *Facts) { f.Turn.Stop, f.Session.GoneOn = acp.StopMaxTurnRequests, 2 }),
-			Decision{Action: Reprompt, Say: AskGoOn, Reason: "cut off: max_turn_requests"},
-		},
-		"a turn cut off a fourth time is released": {
-			facts(func(f *Facts) { f.Turn.Stop, f.Session.GoneOn = acp.StopMaxTokens, 3 }),
-			Decision{Action: Release, Outcome: "released", Reason: "cut off 4 times: max_tokens", Delay: 5 * time.Second},
-		},
-		"a turn cut off after done is done": {
-			facts(func(f *Facts) { f.Turn.Stop, f.Turn.Sigils = acp.StopMaxTokens, saysDone }),
-			Decision{Action: Verify, Outcome: "done"},
-		},
-		"an agent that cancels by itself is released": {
-			facts(func(f *Facts) { f.Turn.Stop = acp.StopCancelled }),
-			Decision{Action: Release, Outcome: "error", Reason: "the agent cancelled its own turn", Delay: 5 * time.Second},
-		},
-
-		"an agent that cannot be found ends the run and costs nothing": {
-			facts(func(f *Facts) { f.Turn.Err, f.Turn.Empty = failing(acp.NotFound), true }),
-			unusable("session/prompt: not found"),
-		},
-		"an agent that cannot be started ends the run": {
-			facts(func(f *Facts) { f.Turn.Err, f.Turn.Empty = failing(acp.CannotStart), true }),
-			unusable("session/prompt: cannot start"),
-		},
-		"an agent that speaks another version ends the run": {
-			facts(func(f *Facts) { f.Turn.Err, f.Turn.Empty = failing(acp.WrongVersion), true }),
-			unusable("session/prompt: wrong version"),
-		},
-		"an agent that wants a login ends the run": {
-			facts(func(f *Facts) { f.Turn.Err, f.Turn.Empty = failing(acp.AuthRequired), true }),
-			unusable("session/prompt: auth required"),
-		},
-		"an unknown model ends the run": {
-			facts(func(f *Facts) { f.Turn.Err, f.Turn.Empty = failing(acp.ModelUnknown), true }),
-			unusable("session/prompt: model unknown"),
-		},
-		"an unusable agent is not the task's fault, in the last attempt neither": {
-			facts(func(f *Facts) { f.Turn.Err, f.Turn.Empty, f.History.Attempts = failing(acp.NotFound), true, 4 }),
-			unusable("session/prompt: not found"),
-		},
-		"an unusable agent of the task's own fails only the task": {
-			facts(func(f *Facts) { f.Turn.Err, f.Turn.Empty, f.Agent.OwnAgent = failing(acp.NotFound), true, true }),
-			Decision{Action: Fail, Outcome: "error", Reason: "its own agent or model cannot be used: session/prompt: not found"},
-		},
-		"a model of the task's own that nobody knows fails only the task": {
-			facts(func(f *Facts) { f.Turn.Err, f.Turn.Empty, f.Agent.OwnModel = failing(acp.ModelUnknown), true, true }),
-			Decision{Action: Fail, Outcome: "error", Reason: "its own agent or model cannot be used: session/prompt: model unknown"},
-		},
-		"a missing login is the run's affair, though the task brings its model": {
-			facts(func(f *Facts) { f.Turn.Err, f.Turn.Empty, f.Agent.OwnModel = failing(acp.AuthRequired), true, true }),
-			unusable("session/prompt: auth required"),
-		},
-		"a crash of the task's own agent is a crash": {
-			facts(func(f *Facts) { f.Turn.Err, f.Turn.Empty, f.Agent.OwnAgent = failing(acp.Died), true, true }),
-			Decision{Action: Release, Outcome: "error", Reason: "session/prompt: died", Delay: 5 * time.Second, NoAnswer: true},
-		},
-		"no handshake in time is counted for the task and the breaker": {
-			facts(func(f *Facts) { f.Turn.Err, f.Turn.Empty = failing(acp.HandshakeTimeout), true }),
-			Decision{Action: Release, Outcome: "error", Reason: "session/prompt: handshake timeout", Delay: 5 * time.Second, NoAnswer: true},
-		},
-		"a crash without a word is counted for the task and the breaker": {
-			facts(func(f *Facts) {
-				f.Turn.Err, f.Turn.Empty = &acp.Error{Kind: acp.Died, Op: "session/prompt", Exit: &proc.Exit{Code: 2}}, true
-			}),
-			Decision{Action: Release, Outcome: "error", Reason: "session/prompt: died: exit status 2", Delay: 5 * time.Second, NoAnswer: true},
-		},
-		"a crash in the middle of its work is no silence": {
-			facts(func(f *Facts) { f.Turn.Err = failing(acp.Died) }),
-			Decision{Action: Release, Outcome: "error", Reason: "session/prompt: died", Delay: 5 * time.Second},
-		},
-		"a crash after an answered turn is no silence": {
-			facts(func(f *Facts) { f.Turn.Err, f.Turn.Empty, f.Session.Answered = failing(acp.Died), true, true }),
-			Decision{Action: Release, Outcome: "error", Reason: "session/prompt: died", Delay: 5 * time.Second},
-		},
-		"a crash after done is a crash": {
-			facts(func(f *Facts) { f.Turn.Err, f.Turn.Sigils = failing(acp.Died), saysDone }),
-			Decision{Action: Release, Outcome: "error", Reason: "session/prompt: died", Delay: 5 * time.Second},
-		},
-		"a crash in the last attempt fails the task": {
-			facts(func(f *Facts) { f.Turn.Err, f.Turn.Empty, f.History.Attempts = failing(acp.Died), true, 4 }),
-			Decision{Action: Fail, Outcome: "error", Reason: "no result in 5 attempts; the last: session/prompt: died", NoAnswer: true},
-		},
-		"an error of the agent's own is released": {
-			facts(func(f *Facts) { f.Turn.Err, f.Turn.Empty = failing(acp.Refused), true }),
-			Decision{Action: Release, Outcome: "error", Reason: "session/prompt: refused", Delay: 5 * time.Second, NoAnswer: true},
-		},
-		"a broken protocol is released": {
-			facts(func(f *Facts) { f.Turn.Err, f.Turn.Empty = failing(acp.Protocol), true }),
-			Decision{Action: Release, Outcome: "error", Reason: "session/prompt: protocol", Delay: 5 * time.Second, NoAnswer: true},
-		},
-		"a cancel that nobody asked for is released": {
-			facts(func(f *Facts) { f.Turn.Err = failing(acp.Cancelled) }),
-			Decision{Action: Release, Outcome: "error", Reason: "session/prompt: cancelled", Delay: 5 * time.Second},
-		},
-		"a session closed under our feet is released": {
-			facts(func(f *Facts) { f.Turn.Err = failing(acp.Closed) }),
-			Decision{Action: Release, Outcome: "error", Reason: "session/prompt: closed", Delay: 5 * time.Second},
-		},
-		"silence until the idle timeout counts for the breaker": {
-			facts(func(f *Facts) { f.Turn.Err, f.Turn.Empty = failing(acp.IdleTimeout), true }),
-			Decision{Action: Release, Outcome: "timeout", Reason: "session/prompt: idle timeout", Delay: 5 * time.Second, NoAnswer: true},
-		},
-		"a turn that takes too long is released": {
-			facts(func(f *Facts) { f.Turn.Err = failing(acp.TurnTimeout) }),
-			Decision{Action: Release, Outcome: "timeout", Reason: "session/prompt: turn timeout", Delay: 5 * time.Second},
-		},
-		"a timeout in the last attempt fails the task": {
-			facts(func(f *Facts) { f.Turn.Err, f.History.Attempts = failing(acp.TurnTimeout), 4 }),
-			Decision{Action: Fail, Outcome: "timeout", Reason: "no result in 5 attempts; the last: session/prompt: turn timeout"},
-		},
-
-		"a rate limit waits and costs nothing": {
-			facts(func(f *Facts) { f.Turn.Err, f.History.Attempts = failing(acp.RateLimited), 4 }),
-			Decision{Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Delay: 30 * time.Second, Everyone: true},
-		},
-		"a rate limit that says how long waits so long": {
-			facts(func(f *Facts) {
-				f.Agent.Limited, f.Turn.Err = 2, &acp.Error{Kind: acp.RateLimited, Op: "session/prompt", RetryAfter: 7 * time.Hour}
-			}),
-			Decision{Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Delay: 7 * time.Hour, Everyone: true},
-		},
-		"limits in a row wait twice as long each": {
-			facts(func(f *Facts) { f.Turn.Err, f.Agent.Limited = failing(acp.RateLimited), 2 }),
-			Decision{Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Delay: 2 * time.Minute, Everyone: true},
-		},
-		"the wait for a limit has an end": {
-			facts(func(f *Facts) { f.Turn.Err, f.Agent.Limited = failing(acp.RateLimited), 500 }),
-			Decision{Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Delay: 10 * time.Minute, Least: 10 * time.Minute, Everyone: true},
-		},
-
-		"a lost claim is left alone": {
-			facts(func(f *Facts) { f.Ended = Lost }),
-			Decision{Action: Abort, Outcome: "interrupted", Reason: "the task was taken away", Uncounted: true},
-		},
-		"a lost claim is left alone though the agent says done": {
-			facts(func(f *Facts) { f.Ended, f.Turn.Sigils = Lost, saysDone }),
-			Decision{Action: Abort, Outcome: "interrupted", Reason: "the task was taken away", Uncounted: true},
-		},
-		"a claim lost while verifying is left alone": {
-			facts(func(f *Facts) { f.Ended, f.Turn.Sigils, f.Work.Checked = Lost, saysDone, true }),
-			Decision{Action: Abort, Outcome: "interrupted", Reason: "the task was taken away", Uncounted: true},
-		},
-		"interrupted before the agent started, it is released uncounted": {
-			facts(func(f *Facts) {
-				f.Ended, f.Turn.Empty, f.Turn.Err, f.History.Attempts = Interrupted, true, failing(acp.Cancelled), 4
-			}),
-			Decision{Action: Release, Outcome: "interrupted", Reason: "interrupted", Uncounted: true},
-		},
-		"interrupted in a turn, it is released uncounted": {
-			facts(func(f *Facts) { f.Ended, f.Turn.Stop, f.History.Attempts = Interrupted, acp.StopCancelled, 4 }),
-			Decision{Action: Release, Outcome: "interrupted", Reason: "interrupted", Uncounted: true},
-		},
-		"interrupted after done, it is released uncounted": {
-			facts(func(f *Facts) { f.Ended, f.Turn.Sigils = Interrupted, saysDone }),
-			Decision{Action: Release, Outcome: "interrupted", Reason: "interrupted", Uncounted: true},
-		},
-		"interrupted while verifying, it is released uncounted": {
-			facts(func(f *Facts) {
-				f.Ended, f.Turn.Sigils, f.Work.Checked, f.Work.CheckErr = Interrupted, saysDone, true, errors.New("killed")
-			}),
-			Decision{Action: Release, Outcome: "interrupted", Reason: "its work is finished, and is verified the next time", Uncounted: true},
-		},
-	}.check(t)
+func limit(retryAfter time.Duration) *acp.Error {
+	return &acp.Error{Kind: acp.RateLimited, Op: "session/prompt", RetryAfter: retryAfter}
 }
 
-// decisions are what is decided about facts.
+func fails(outcome event.AttemptOutcome, reason string) Decision {
+	return Decision{Action: Fail, Outcome: outcome, Reason: reason}
+}
+
+func released(outcome event.AttemptOutcome, reason string) Decision {
+	return Decision{Action: Release, Outcome: outcome, Reason: reason, Delay: 5 * time.Second}
+}
+
+// erred is what a turn with an error comes to. An agent that said nothing counts for the breaker.
+func erred(outcome event.AttemptOutcome, reason string, silent bool) Decision {
+	return Decision{Action: Release, Outcome: outcome, Reason: "session/prompt: " + reason, Delay: 5 * time.Second, NoAnswer: silent}
+}
+
+func interrupted(reason string) Decision {
+	return Decision{Action: Release, Outcome: "interrupted", Reason: reason, Uncounted: true}
+}
+
+func rateLimited(delay, least time.Duration) Decision {
+	return Decision{
+		Action: Wait, Outcome: "limited", Reason: "session/prompt: rate limited", Uncounted: true, Everyone: true,
+		Delay: delay, Least: least,
+	}
+}
+
+func suspected(delay time.Duration, everyone, noAnswer bool) Decision {
+	return Decision{
+		Action: Wait, Outcome: "limited", Reason: "an empty answer: suspected rate limit or missing login", Uncounted: true,
+		Delay: delay, Everyone: everyone, NoAnswer: noAnswer,
+	}
+}
+
+func unusable(reason string) Decision {
+	d := interrupted("session/prompt: " + reason)
+	d.Outcome, d.NoAnswer, d.EndRun = "error", true, event.OutcomeUnavailable
+	return d
+}
+
+// decisions are what is decided about facts. Facts that say nothing else are those of a
+// first attempt whose first turn ended properly, with a limit of five attempts, a backoff of
+// five seconds and two rounds of repair.
 type decisions map[string]struct {
 	facts Facts
 	want  Decision
 }
 
 func (d decisions) check(t *testing.T) {
+	t.Helper()
 	for name, tt := range d {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			check.Equal(t, "decision", tt.want, Decide(tt.facts))
-		})
+		f := tt.facts
+		f.Rules.MaxAttempts, f.Rules.Backoff = cmp.Or(f.Rules.MaxAttempts, 5), cmp.Or(f.Rules.Backoff, 5*time.Second)
+		f.Rules.RepairRounds = cmp.Or(f.Rules.RepairRounds, 2)
+		if !f.Turn.Cut {
+			f.Turn.Stop = cmp.Or(f.Turn.Stop, acp.StopEnd)
+		}
+		check.Equal(t, name, tt.want, Decide(f))
 	}
 }
 
-func unusable(reason string) Decision {
-	return Decision{Action: Release, Outcome: "error", Reason: reason, Uncounted: true, NoAnswer: true, EndRun: event.OutcomeUnavailable}
+func TestDecideAboutWhatTheAgentSays(t *testing.T) {
+	t.Parallel()
+	said := func(s sigils.Set) Facts { return Facts{Turn: Turn{Sigils: s}} }
+	asked := func(attempts int, s sigils.Set, r Rules) Facts {
+		return Facts{Turn: Turn{Sigils: s}, Session: Session{Asked: 1}, History: History{Attempts: attempts}, Rules: r}
+	}
+	silent := func(delay time.Duration) Decision {
+		return Decision{Action: Release, Outcome: "released", Reason: unsaid, Delay: delay}
+	}
+	goOn := func(reason string) Decision { return Decision{Action: Reprompt, Say: AskGoOn, Reason: reason} }
+	kept := interrupted("its work is finished, and is verified the next time")
+	killed := Facts{Ended: Interrupted, Work: Work{Checked: true, CheckErr: errors.New("killed")}}
+	stopped := func(r acp.StopReason, s sigils.Set, goneOn int) Facts {
+		return Facts{Turn: Turn{Stop: r, Sigils: s}, Session: Session{GoneOn: goneOn}}
+	}
+	decisions{
+		"done is verified, not believed":                 {said(saysDone), verifyIt},
+		"failed fails the task with the agent's reason":  {said(sigils.Set{Failed: true, FailReason: "no gcc"}), fails("failed", "no gcc")},
+		"failed without a reason gets one":               {said(sigils.Set{Failed: true}), fails("failed", "the agent said that it cannot be done")},
+		"done and failed together is done":               {said(sigils.Set{Done: true, Failed: true, FailReason: "x"}), verifyIt},
+		"done beside a sigil for another task is done":   {said(sigils.Set{Done: true, Foreign: foreign}), verifyIt},
+		"promise COMPLETE alone is only recorded":        {said(sigils.Set{Complete: true}), ask},
+		"promise COMPLETE beside done changes nothing":   {said(sigils.Set{Complete: true, Done: true}), verifyIt},
+		"promise FAILURE releases it and ends the run":   {said(sigils.Set{Failure: true}), promised},
+		"promise FAILURE beside done ends the run":       {said(sigils.Set{Failure: true, Done: true}), promised},
+		"promise FAILURE before a crash ends the run":    {Facts{Turn: Turn{Sigils: sigils.Set{Failure: true}, Err: failing(acp.Died)}}, promised},
+		"no sigil the first time is asked about":         {Facts{}, ask},
+		"no sigil in the last attempt is asked about":    {Facts{History: History{Attempts: 4}}, ask},
+		"no sigil a second time releases with backoff":   {asked(0, sigils.Set{}, Rules{}), released("released", unsaid)},
+		"the backoff grows threefold with each attempt":  {asked(2, sigils.Set{}, Rules{}), silent(45 * time.Second)},
+		"the backoff has an end":                         {asked(60, sigils.Set{}, Rules{MaxAttempts: 100}), silent(5 * time.Minute)},
+		"a configured backoff beyond the end is cut":     {asked(1, sigils.Set{}, Rules{Backoff: 1 << 62}), silent(5 * time.Minute)},
+		"no sigil twice in the last attempt fails":       {asked(4, sigils.Set{}, Rules{}), fails("released", "no result in 5 attempts; the last: "+unsaid)},
+		"a note or a verdict says nothing about a task":  {asked(0, sigils.Set{Journal: "x", VerifyPass: true}, Rules{}), released("released", unsaid)},
+		"a wrong ID releases the task":                   {said(sigils.Set{Foreign: foreign}), released("released", "the agent spoke of another task: task-done t-2")},
+		"a refusal fails the task":                       {stopped(acp.StopRefusal, sigils.Set{}, 0), refused},
+		"a refusal after done fails the task":            {stopped(acp.StopRefusal, saysDone, 0), refused},
+		"a turn cut off by tokens is continued":          {stopped(acp.StopMaxTokens, sigils.Set{}, 0), goOn("cut off: max_tokens")},
+		"a turn cut off by requests is, a third time":    {stopped(acp.StopMaxTurnRequests, sigils.Set{}, 2), goOn("cut off: max_turn_requests")},
+		"a turn cut off a fourth time is released":       {stopped(acp.StopMaxTokens, sigils.Set{}, 3), released("released", "cut off 4 times: max_tokens")},
+		"a turn cut off after done is done":              {stopped(acp.StopMaxTokens, saysDone, 0), verifyIt},
+		"an agent that cancels by itself is released":    {stopped(acp.StopCancelled, sigils.Set{}, 0), released("error", "the agent cancelled its own turn")},
+		"a lost claim is left alone, done or not":        {Facts{Ended: Lost, Turn: Turn{Sigils: saysDone}}, abort},
+		"a claim lost while verifying is left alone":     {Facts{Ended: Lost, Turn: Turn{Sigils: saysDone}, Work: Work{Checked: true}}, abort},
+		"interrupted in a turn, it is uncounted":         {Facts{Ended: Interrupted, Turn: Turn{Sigils: saysDone}}, interrupted("interrupted")},
+		"interrupted while verifying, it stays finished": {killed, kept},
+	}.check(t)
+}
+
+func TestDecideAboutErrors(t *testing.T) {
+	t.Parallel()
+	failed := func(kind acp.Kind, silent bool) Facts { return Facts{Turn: Turn{Err: failing(kind), Empty: silent}} }
+	of := func(kind acp.Kind, s Standing) Facts {
+		return Facts{Turn: Turn{Err: failing(kind), Empty: true}, Agent: s}
+	}
+	last := func(kind acp.Kind, silent bool) Facts {
+		return Facts{Turn: Turn{Err: failing(kind), Empty: silent}, History: History{Attempts: 4}}
+	}
+	timesOut := fails("timeout", "no result in 5 attempts; the last: session/prompt: turn timeout")
+	dies := fails("error", "no result in 5 attempts; the last: session/prompt: died")
+	dies.NoAnswer = true
+	own := func(reason string) Decision {
+		return fails("error", "its own agent or model cannot be used: session/prompt: "+reason)
+	}
+	dropped := Decision{Action: Release, Outcome: "error", Reason: "session/prompt: auth required", Uncounted: true, Drop: true}
+	answered := Facts{Turn: Turn{Err: failing(acp.Died), Empty: true}, Session: Session{Answered: true}}
+	exit := &acp.Error{Kind: acp.Died, Op: "session/prompt", Exit: &proc.Exit{Code: 2}}
+	decisions{
+		"an unusable agent is not the task's fault":        {last(acp.NotFound, true), unusable("not found")},
+		"an unusable agent of the task's own fails it":     {of(acp.NotFound, Standing{OwnAgent: true}), own("not found")},
+		"an unknown model of the task's own fails it":      {of(acp.ModelUnknown, Standing{OwnModel: true}), own("model unknown")},
+		"a missing login is not about the task's model":    {of(acp.AuthRequired, Standing{OwnModel: true}), unusable("auth required")},
+		"a crash of the task's own agent is a crash":       {of(acp.Died, Standing{OwnAgent: true}), erred("error", "died", true)},
+		"an unusable substitute is dropped":                {of(acp.AuthRequired, Standing{Substitute: true}), dropped},
+		"no handshake in time counts for the breaker":      {failed(acp.HandshakeTimeout, true), erred("error", "handshake timeout", true)},
+		"a crash without a word counts for the breaker":    {Facts{Turn: Turn{Err: exit, Empty: true}}, erred("error", "died: exit status 2", true)},
+		"a crash in the middle of its work is no silence":  {failed(acp.Died, false), erred("error", "died", false)},
+		"a crash after an answered turn is no silence":     {answered, erred("error", "died", false)},
+		"a crash after done is a crash":                    {Facts{Turn: Turn{Err: failing(acp.Died), Sigils: saysDone}}, erred("error", "died", false)},
+		"a crash in the last attempt fails the task":       {last(acp.Died, true), dies},
+		"an error of the agent's own is released":          {failed(acp.Refused, true), erred("error", "refused", true)},
+		"a broken protocol is released":                    {failed(acp.Protocol, true), erred("error", "protocol", true)},
+		"a cancel that nobody asked for is released":       {failed(acp.Cancelled, false), erred("error", "cancelled", false)},
+		"a session that is closed meanwhile is released":   {failed(acp.Closed, false), erred("error", "closed", false)},
+		"silence until the timeout counts for the breaker": {failed(acp.IdleTimeout, true), erred("timeout", "idle timeout", true)},
+		"a turn that takes too long is released":           {failed(acp.TurnTimeout, false), erred("timeout", "turn timeout", false)},
+		"a timeout in the last attempt fails the task":     {last(acp.TurnTimeout, false), timesOut},
+	}.check(t)
+	for _, kind := range []acp.Kind{acp.NotFound, acp.CannotStart, acp.WrongVersion, acp.AuthRequired, acp.ModelUnknown} {
+		decisions{string(kind) + " ends the run": {failed(kind, true), unusable(strings.ReplaceAll(string(kind), "_", " "))}}.check(t)
+	}
+}
+
+func TestDecideAboutLimits(t *testing.T) {
+	t.Parallel()
+	limited := func(before int, err *acp.Error) Facts {
+		return Facts{Turn: Turn{Err: err}, Agent: Standing{Limited: before}}
+	}
+	silent := func(s Standing) Facts { return Facts{Turn: Turn{Empty: true}, Agent: s, History: History{Attempts: 4}} }
+	named, until := limit(time.Hour), rateLimited(time.Hour, 0)
+	named.Until = time.Date(2026, 11, 15, 3, 0, 0, 0, time.UTC)
+	until.Until = named.Until
+	answered := Facts{Turn: Turn{Empty: true}, Session: Session{Answered: true, Asked: 1}}
+	decisions{
+		"a rate limit waits and costs nothing":          {limited(0, failing(acp.RateLimited)), rateLimited(30*time.Second, 0)},
+		"limits in a row wait twice as long each":       {limited(2, failing(acp.RateLimited)), rateLimited(2*time.Minute, 0)},
+		"the wait for a limit has an end":               {limited(500, failing(acp.RateLimited)), rateLimited(10*time.Minute, 10*time.Minute)},
+		"a limit that says how long waits so long":      {limited(2, limit(7*time.Hour)), rateLimited(7*time.Hour, 0)},
+		"a limit that says until when waits until then": {limited(0, named), until},
+		"a limit is waited for as long as one can be":   {limited(0, limit(1000*time.Hour)), rateLimited(ratelimit.Longest, 0)},
+		"a provider is believed three times":            {limited(4, limit(time.Second)), rateLimited(time.Second, time.Minute)},
+		"an empty answer that is the first of an agent": {silent(Standing{}), suspected(30*time.Second, false, true)},
+		"one of an agent that answered is for one task": {silent(Standing{Proven: true}), suspected(30*time.Second, false, false)},
+		"the second in a row is a limit":                {silent(Standing{Proven: true, Suspected: true, Limited: 1}), suspected(time.Minute, true, false)},
+		"an empty answer after a real one is no limit":  {answered, released("released", unsaid)},
+	}.check(t)
+}
+
+func TestDecideAboutBudgetsAndDrift(t *testing.T) {
+	t.Parallel()
+	over := func(f *budget.Finding, err *acp.Error, stop acp.StopReason, s sigils.Set) Facts {
+		return Facts{Turn: Turn{Over: f, Err: err, Stop: stop, Sigils: s}, History: History{Attempts: 4}}
+	}
+	cancelled := failing(acp.Cancelled)
+	ownOver := fails("failed", "its budget is used up: $2.00 of $1.00 spent on t-1")
+	red := Facts{Turn: Turn{Over: money, Sigils: saysDone}, Work: Work{Checked: true, Gates: []verify.Check{redGate}}}
+	cut := func(stop acp.StopReason, nudged, before int) Facts {
+		turn := Turn{Cut: true, Drift: circles, Err: cancelled, Stop: stop}
+		return Facts{Turn: turn, Session: Session{Nudged: nudged}, History: History{Drifted: before}}
+	}
+	givenUp := Decision{Action: Fail, Outcome: "failed", Reason: drifting, Drifted: true}
+	decisions{
+		"an exceeded budget costs the task nothing":        {over(money, cancelled, "", sigils.Set{}), noMoney},
+		"done counts for nothing if the turn is cut short": {over(money, cancelled, "", saysDone), noMoney},
+		"a turn that ended by itself is verified":          {over(money, nil, "", saysDone), verifyIt},
+		"and what it says has failed has failed":           {over(money, nil, "", sigils.Set{Failed: true, FailReason: "no"}), fails("failed", "no")},
+		"nothing more is said when the money is gone":      {over(money, nil, acp.StopMaxTokens, sigils.Set{}), noMoney},
+		"a red gate is not sent back then":                 {red, retry(redReason + "\nFAIL x\n")},
+		"a task that used up its own budget has failed":    {over(ownMoney, cancelled, "", sigils.Set{}), ownOver},
+		"the budget comes before drift":                    {Facts{Turn: Turn{Over: money, Cut: true, Drift: circles, Err: cancelled}}, noMoney},
+
+		"an agent that drifts is asked to change first": {cut(acp.StopCancelled, 0, 0), nudge},
+		"then the attempt ends":                         {cut(acp.StopCancelled, 1, 0), stronger},
+		"an agent that did not stop cannot be asked":    {cut("", 0, 0), stronger},
+		"the stronger model is asked too":               {cut(acp.StopCancelled, 0, 1), nudge},
+		"and then the task is given up":                 {cut(acp.StopCancelled, 1, 1), givenUp},
+		"a silent agent that drifts is asked to change": {Facts{Turn: Turn{Drift: circles}, Session: Session{Asked: 1}}, nudge},
+		"drift does not matter to what is done":         {Facts{Turn: Turn{Drift: circles, Sigils: saysDone}}, verifyIt},
+	}.check(t)
+}
+
+// TestDecideAboutWorkThatWasChecked: the policy of "done".
+func TestDecideAboutWorkThatWasChecked(t *testing.T) {
+	t.Parallel()
+	checked := func(w Work) Facts {
+		w.Checked = true
+		return Facts{Turn: Turn{Sigils: saysDone}, Work: w}
+	}
+	gates := func(s Session, list ...verify.Check) Facts {
+		return Facts{Turn: Turn{Sigils: saysDone}, Session: s, Work: Work{Checked: true, Gates: list}}
+	}
+	verdict := func(v verify.Verdict) Facts { return checked(Work{WantVerdict: true, Verdict: &v}) }
+	last := func(w Work) Facts {
+		f := checked(w)
+		f.History.Attempts = 4
+		return f
+	}
+	redBefore, mended := redGate, greenGate
+	redBefore.Before, mended.Before = &verify.Result{Command: "make test", Exit: "exit status 2", Tail: "FAIL x\n"}, &verify.Result{}
+	worse, ownRed := redBefore, redBefore
+	worse.Failures, ownRed.Own = "FAIL y", true
+	red := retry(redReason + "\nFAIL x\n")
+	noSh := errors.New("no sh")
+	disturbed := interrupted("its work is finished but not verified, because project files changed while the verifier looked: a, b; " +
+		"the next run verifies it")
+	disturbed.Aside = true
+	tampered := Work{Tampering: []string{"test deleted: a", "protected: b"}, WantVerdict: true, Disturbed: []string{"a"}, Gates: []verify.Check{redGate}}
+	decisions{
+		"without gates and verifier it is complete":       {checked(Work{}), complete},
+		"green gates complete":                            {gates(Session{}, greenGate, greenGate), complete},
+		"a red gate goes back into the session":           {gates(Session{}, greenGate, redGate), repair},
+		"a red gate goes back as often as is allowed":     {gates(Session{Repairs: 1}, redGate), repair},
+		"then it retries with what the gate printed":      {gates(Session{Repairs: 2}, redGate), red},
+		"without a session there is nobody to repair it":  {gates(Session{None: true}, redGate), red},
+		"a gate red before and not worse is excused":      {gates(Session{}, redBefore), complete},
+		"a gate red before that got worse is not":         {gates(Session{Repairs: 2}, worse), red},
+		"a task's own gate must be green":                 {gates(Session{Repairs: 2}, ownRed), red},
+		"tampering is not sent back, and comes first":     {checked(tampered), retry("tampering: test deleted: a; protected: b")},
+		"done without any change is rejected":             {checked(Work{Unchanged: true, WantVerdict: true}), retry(unchanged)},
+		"a green gate that always was is no evidence":     {checked(Work{Unchanged: true, Gates: []verify.Check{greenGate}}), retry(unchanged)},
+		"a gate that turned green is evidence":            {checked(Work{Unchanged: true, Gates: []verify.Check{mended}}), complete},
+		"a check needs no change":                         {checked(Work{Unchanged: true, Evident: true}), complete},
+		"a verifier is asked last":                        {checked(Work{WantVerdict: true, Gates: []verify.Check{greenGate}}), Decision{Action: AskVerdict}},
+		"its pass completes":                              {verdict(verify.Verdict{Given: true, Pass: true}), complete},
+		"its fail retries with its reason":                {verdict(verify.Verdict{Given: true, Reason: "no tests"}), retry("verdict: no tests")},
+		"its silence is a fail":                           {verdict(verify.Verdict{Reason: "no verdict after 2 tries"}), retry("verdict: no verdict after 2 tries")},
+		"files that change meanwhile wait for a next run": {last(Work{WantVerdict: true, Disturbed: []string{"a", "b"}}), disturbed},
+		"a verifier at its limit is waited for":           {checked(Work{WantVerdict: true, VerifierErr: failing(acp.RateLimited)}), rateLimited(30*time.Second, 0)},
+		"a verifier that cannot be used ends the run":     {checked(Work{WantVerdict: true, VerifierErr: failing(acp.AuthRequired)}), unusable("auth required")},
+		"what cannot be checked is not the work's fault":  {checked(Work{CheckErr: noSh}), released("error", "no sh")},
+		"what can never be checked fails in the end":      {last(Work{CheckErr: noSh}), fails("error", "no result in 5 attempts; the last: no sh")},
+	}.check(t)
 }
