@@ -41,17 +41,12 @@ const (
 func (q Query) Match(entries []Entry) []Match {
 	points := q.points()
 	scores := make([]int, len(entries))
-	linked := false
 	for i := range entries {
 		for _, tag := range entries[i].tags {
 			scores[i] += points(tag)
 		}
-		linked = linked || len(entries[i].links) > 0
 	}
-	gain := make([]int, len(entries))
-	if linked {
-		gain = bonus(entries, func(i int) bool { return scores[i] > 0 })
-	}
+	gain := bonus(entries, func(i int) bool { return scores[i] > 0 })
 	var order []int
 	for i := range entries {
 		if scores[i] += gain[i]; scores[i] > 0 {
@@ -146,65 +141,54 @@ func linksOf(line string) (titles []string) {
 	return titles
 }
 
-// link joins two entries by their places, the smaller first: it has no direction.
-type link struct{ a, b int }
-
-func joined(entries []Entry) []link {
-	byKey := make(map[string]int, len(entries))
-	same := make([]int, len(entries)) // the entry before of the same title, or -1
+// neighbours lists, for each entry, the places of those that it links to or that link to
+// it, each once: a link has no direction. One title may be that of several entries.
+func neighbours(entries []Entry) [][]int {
+	byKey := make(map[string][]int, len(entries))
 	for i := range entries {
-		before, ok := byKey[entries[i].key]
-		if !ok {
-			before = -1
-		}
-		byKey[entries[i].key], same[i] = i, before
+		byKey[entries[i].key] = append(byKey[entries[i].key], i)
 	}
-	var all []link
+	near := make([][]int, len(entries))
 	for i := range entries {
 		for _, k := range entries[i].links {
-			j, ok := byKey[k]
-			for ; ok && j >= 0; j = same[j] {
+			for _, j := range byKey[k] {
 				if i != j {
-					all = append(all, link{min(i, j), max(i, j)})
+					near[i], near[j] = append(near[i], j), append(near[j], i)
 				}
 			}
 		}
 	}
-	slices.SortFunc(all, func(x, y link) int { return cmp.Or(cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b)) })
-	return slices.Compact(all)
+	for i := range near {
+		slices.Sort(near[i])
+		near[i] = slices.Compact(near[i])
+	}
+	return near
 }
 
-// bonus returns what each entry gains by links: 2 if it is one link, in whichever
-// direction, away from another entry that its own tags match, 1 if it is two links
-// away, 0 otherwise. It is given once, however many such entries there are.
+// bonus returns what each entry gains by links: 2 if it is one link away from another
+// entry that its own tags match, 1 if it is two links away, 0 otherwise. It is given once,
+// however many such entries there are.
 func bonus(entries []Entry, matched func(int) bool) []int {
-	all := joined(entries)
+	near := neighbours(entries)
 	direct := make([]int, len(entries)) // neighbours that match by tags
-	for _, l := range all {
-		if matched(l.a) {
-			direct[l.b]++
-		}
-		if matched(l.b) {
-			direct[l.a]++
+	for i, list := range near {
+		for _, j := range list {
+			if matched(j) {
+				direct[i]++
+			}
 		}
 	}
 	gain := make([]int, len(entries))
-	reach := func(from, by int) {
+	for i, list := range near {
 		own := 0 // an entry is no neighbour of its own
-		if matched(from) {
+		if matched(i) {
 			own = 1
 		}
-		if direct[by] > own {
-			gain[from] = 1
-		}
-	}
-	for _, l := range all {
-		reach(l.a, l.b)
-		reach(l.b, l.a)
-	}
-	for i := range gain {
-		if direct[i] > 0 {
+		switch {
+		case direct[i] > 0:
 			gain[i] = 2
+		case slices.ContainsFunc(list, func(j int) bool { return direct[j] > own }):
+			gain[i] = 1
 		}
 	}
 	return gain

@@ -159,7 +159,7 @@ func (s *Scanner) Set() Set {
 		end.stack[i] = o.clone()
 	}
 	end.Break()
-	return end.base.set()
+	return end.base.resolve()
 }
 
 // keep buffers a part of a line. Of an endless line only the beginning and the

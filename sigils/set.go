@@ -1,6 +1,7 @@
 package sigils
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -46,45 +47,35 @@ type Foreign struct {
 	ID  string
 }
 
-// found collects sigils of one stretch of text in order. Unlike a Set it is
-// unresolved, so that stretches can be put together or thrown away.
+// found collects sigils of one stretch of text in order. Its Set is unresolved, so
+// that stretches can be put together or thrown away: Done and Failed may both be true.
 type found struct {
-	done, failed      bool
-	complete, failure bool
-	pass, fail        bool
-	failReason        string
-	verifyReason      string
-	model             string
-	notes             []string
-	noteBytes         int
-	knowledge         []Knowledge
-	dropped           int
-	foreign           []Foreign
+	Set
+	notes     []string
+	noteBytes int
 }
 
 // merge adds what was found later.
 func (f *found) merge(later *found) {
-	f.done = f.done || later.done
-	f.complete = f.complete || later.complete
-	f.failure = f.failure || later.failure
-	f.pass = f.pass || later.pass
-	if later.failed {
-		f.failed, f.failReason = true, later.failReason
+	f.Done = f.Done || later.Done
+	f.Complete = f.Complete || later.Complete
+	f.Failure = f.Failure || later.Failure
+	f.VerifyPass = f.VerifyPass || later.VerifyPass
+	if later.Failed {
+		f.Failed, f.FailReason = true, later.FailReason
 	}
-	if later.fail {
-		f.fail, f.verifyReason = true, later.verifyReason
+	if later.VerifyFail {
+		f.VerifyFail, f.VerifyReason = true, later.VerifyReason
 	}
-	if later.model != "" {
-		f.model = later.model
-	}
+	f.NextModel = cmp.Or(later.NextModel, f.NextModel)
 	for _, note := range later.notes {
 		f.addNote(note)
 	}
-	for _, k := range later.knowledge {
+	for _, k := range later.Knowledge {
 		f.addKnowledge(k)
 	}
-	f.dropped += later.dropped
-	for _, x := range later.foreign {
+	f.Dropped += later.Dropped
+	for _, x := range later.Foreign {
 		f.addForeign(x)
 	}
 }
@@ -99,38 +90,29 @@ func (f *found) addNote(note string) {
 }
 
 func (f *found) addKnowledge(k Knowledge) {
-	if len(f.knowledge) == maxKnowledge {
-		f.dropped++
+	if len(f.Knowledge) == maxKnowledge {
+		f.Dropped++
 		return
 	}
-	f.knowledge = append(f.knowledge, k)
+	f.Knowledge = append(f.Knowledge, k)
 }
 
 func (f *found) addForeign(x Foreign) {
-	if len(f.foreign) < maxForeign && !slices.Contains(f.foreign, x) {
-		f.foreign = append(f.foreign, x)
+	if len(f.Foreign) < maxForeign && !slices.Contains(f.Foreign, x) {
+		f.Foreign = append(f.Foreign, x)
 	}
 }
 
-// set resolves contradictions.
-func (f *found) set() Set {
-	s := Set{
-		Done:         f.done,
-		Failed:       f.failed && !f.done,
-		NextModel:    f.model,
-		Journal:      strings.Join(f.notes, noteSeparator),
-		Knowledge:    slices.Clone(f.knowledge),
-		Dropped:      f.dropped,
-		Complete:     f.complete && !f.failure,
-		Failure:      f.failure,
-		VerifyPass:   f.pass && !f.fail,
-		VerifyFail:   f.fail,
-		VerifyReason: f.verifyReason,
-		Foreign:      slices.Clone(f.foreign),
+// resolve settles contradictions.
+func (f *found) resolve() Set {
+	s := f.Set
+	if s.Done || !s.Failed {
+		s.Failed, s.FailReason = false, ""
 	}
-	if s.Failed {
-		s.FailReason = f.failReason
-	}
+	s.Complete = s.Complete && !s.Failure
+	s.VerifyPass = s.VerifyPass && !s.VerifyFail
+	s.Journal = strings.Join(f.notes, noteSeparator)
+	s.Knowledge, s.Foreign = slices.Clone(f.Knowledge), slices.Clone(f.Foreign)
 	return s
 }
 
@@ -140,18 +122,18 @@ func (f *found) accept(t tag, body, taskID string) bool {
 	body = cut(strings.TrimSpace(body), maxBody)
 	switch t.name {
 	case tagDone:
-		return f.acceptTask(t.name, body, taskID, func() { f.done = true })
+		return f.acceptTask(t.name, body, taskID, func() { f.Done = true })
 	case tagFailed:
 		return f.acceptFailed(t, body, taskID)
 	case tagModel:
 		if !validModel(body) {
 			return false
 		}
-		f.model = body
+		f.NextModel = body
 		return true
 	case tagPromise:
-		f.complete = f.complete || body == "COMPLETE"
-		f.failure = f.failure || body == "FAILURE"
+		f.Complete = f.Complete || body == "COMPLETE"
+		f.Failure = f.Failure || body == "FAILURE"
 		return body == "COMPLETE" || body == "FAILURE"
 	case tagJournal:
 		f.addNote(body)
@@ -159,10 +141,10 @@ func (f *found) accept(t tag, body, taskID string) bool {
 	case tagKnowledge:
 		return f.acceptKnowledge(t, body)
 	case tagVerifyPass:
-		f.pass = f.pass || body == ""
+		f.VerifyPass = f.VerifyPass || body == ""
 		return body == ""
 	case tagVerifyFail:
-		f.fail, f.verifyReason = true, body
+		f.VerifyFail, f.VerifyReason = true, body
 		return true
 	}
 	return false
@@ -185,7 +167,7 @@ func (f *found) acceptFailed(t tag, body, taskID string) bool {
 	if id == "" {
 		id, reason = splitReason(body)
 	}
-	return f.acceptTask(t.name, id, taskID, func() { f.failed, f.failReason = true, reason })
+	return f.acceptTask(t.name, id, taskID, func() { f.Failed, f.FailReason = true, reason })
 }
 
 // splitReason cuts "ID: reason", "ID reason" and "ID" in two.
