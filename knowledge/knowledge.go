@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"time"
 	"unicode/utf8"
+
+	"ralph/internal/plain"
 )
 
 // Folder is where entries are, below the project's root.
@@ -130,7 +132,14 @@ func readText(root *os.Root, name string, limit int64) (string, error) {
 	if err != nil {
 		return "", reason(err)
 	}
-	return plainText(data, info.Size() > limit)
+	if info.Size() > limit {
+		data = plain.Whole(data)
+	}
+	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
+		return "", errors.New("not a text file")
+	}
+	text := strings.TrimPrefix(string(data), "\ufeff")
+	return strings.ReplaceAll(text, "\r\n", "\n"), nil
 }
 
 // isPlain refuses what is not a file of bytes.
@@ -144,21 +153,6 @@ func isPlain(info fs.FileInfo) error {
 		return errors.New("not a regular file")
 	}
 	return nil
-}
-
-// plainText refuses what is not text. The last rune of a file that was read in
-// part may be half.
-func plainText(data []byte, part bool) (string, error) {
-	if part {
-		for n := 0; n < utf8.UTFMax && len(data) > 0 && !utf8.Valid(data); n++ {
-			data = data[:len(data)-1]
-		}
-	}
-	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
-		return "", errors.New("not a text file")
-	}
-	text := strings.TrimPrefix(string(data), "\ufeff")
-	return strings.ReplaceAll(text, "\r\n", "\n"), nil
 }
 
 // reason drops the path from an error, because whoever prints it names the file.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 const (
@@ -130,32 +129,6 @@ func allOf(s, signs string) bool {
 }
 
 func isAlnum(r rune) bool { return '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z' }
-
-// cut returns at most n bytes of s, without half a rune at the end.
-func cut[T string | []byte](s T, n int) T {
-	if len(s) <= n {
-		return s
-	}
-	n = max(n, 0)
-	for i := n; i > 0 && i > n-utf8.UTFMax; i-- {
-		if utf8.RuneStart(s[i]) {
-			return s[:i]
-		}
-	}
-	return s[:n]
-}
-
-func trimHalfRune(b []byte) []byte {
-	for i := len(b) - 1; i >= 0 && i >= len(b)-utf8.UTFMax; i-- {
-		if utf8.RuneStart(b[i]) {
-			if utf8.FullRune(b[i:]) {
-				return b
-			}
-			return b[:i]
-		}
-	}
-	return b
-}
 
 // inertBracket looks like a bracket to people and models and like nothing to us.
 const inertBracket = "‹"

@@ -45,6 +45,8 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"ralph/internal/plain"
 )
 
 const (
@@ -186,7 +188,7 @@ func (s *Scanner) keep(part string) {
 func (s *Scanner) endLine() {
 	if s.long {
 		// The seam keeps the two halves from forming a tag that was never written.
-		s.line = append(append(trimHalfRune(s.line), seam), s.tail...)
+		s.line = append(append(plain.Whole(s.line), seam), s.tail...)
 	}
 	s.scanLine(s.line)
 	s.line, s.tail, s.long = s.line[:0], s.tail[:0], false

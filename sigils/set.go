@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"ralph/internal/plain"
 )
 
 // Set is what the text of an agent amounts to. The zero Set means that no sigil
@@ -81,7 +83,7 @@ func (f *found) merge(later *found) {
 }
 
 func (f *found) addNote(note string) {
-	note = cut(note, maxBody-f.noteBytes)
+	note = plain.Head(note, maxBody-f.noteBytes)
 	if note == "" {
 		return
 	}
@@ -119,7 +121,7 @@ func (f *found) resolve() Set {
 // accept adds one complete sigil and says whether it was well-formed. body is
 // what stood between the tags, untrimmed.
 func (f *found) accept(t tag, body, taskID string) bool {
-	body = cut(strings.TrimSpace(body), maxBody)
+	body = plain.Head(strings.TrimSpace(body), maxBody)
 	switch t.name {
 	case tagDone:
 		return f.acceptTask(t.name, body, taskID, func() { f.Done = true })
@@ -188,7 +190,7 @@ func (f *found) acceptKnowledge(t tag, body string) bool {
 	if k.Title == "" {
 		// A lesson without a title is still a lesson.
 		first, _, _ := strings.Cut(body, "\n")
-		k.Title = strings.TrimSpace(cut(strings.TrimLeft(first, "# "), maxName))
+		k.Title = strings.TrimSpace(plain.Head(strings.TrimLeft(first, "# "), maxName))
 	}
 	for name := range strings.SplitSeq(t.tags, ",") {
 		if name = strings.TrimSpace(name); name != "" {

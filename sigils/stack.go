@@ -3,6 +3,8 @@ package sigils
 import (
 	"bytes"
 	"slices"
+
+	"ralph/internal/plain"
 )
 
 // maxOpen bounds what may be open at once; the outermost gives way.
@@ -48,7 +50,7 @@ func (b *block) addToBody(line []byte) {
 		b.body = append(b.body, '\n')
 	}
 	if room := maxBody - len(b.body); len(line) > room {
-		line = cut(line, room)
+		line = plain.Head(line, room)
 		b.full = true
 	}
 	b.body = append(b.body, line...)

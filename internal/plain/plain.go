@@ -5,7 +5,7 @@ package plain
 import "unicode/utf8"
 
 // Head returns at most n bytes from the beginning without half a rune.
-func Head(s string, n int) string {
+func Head[T string | []byte](s T, n int) T {
 	if len(s) <= n {
 		return s
 	}
@@ -23,6 +23,19 @@ func Tail(s string, n int) string {
 		i++
 	}
 	return s[i:]
+}
+
+// Whole returns s without the rune that its end cuts apart.
+func Whole[T string | []byte](s T) T {
+	for i := len(s) - 1; i >= max(0, len(s)-utf8.UTFMax); i-- {
+		if utf8.RuneStart(s[i]) {
+			if !utf8.FullRuneInString(string(s[i:])) {
+				return s[:i]
+			}
+			break
+		}
+	}
+	return s
 }
 
 // IsLineEnd includes what only some programs take for the end of a line.

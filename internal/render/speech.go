@@ -2,7 +2,6 @@ package render
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"ralph/event"
 	"ralph/internal/plain"
@@ -93,8 +92,8 @@ type cleaner struct {
 func (c *cleaner) add(piece string) string {
 	s, rest := withoutColours(c.held + piece)
 	if rest == "" {
-		cut := completeRunes(s)
-		s, rest = s[:cut], s[cut:]
+		whole := plain.Whole(s)
+		s, rest = whole, s[len(whole):]
 	}
 	c.held = rest
 	return term.Block(s)
@@ -104,20 +103,6 @@ func (c *cleaner) end() string {
 	s := term.Block(c.held)
 	c.held = ""
 	return s
-}
-
-// completeRunes is where the character begins that the end of s cuts apart, or
-// len(s).
-func completeRunes(s string) int {
-	for i := len(s) - 1; i >= max(0, len(s)-utf8.UTFMax); i-- {
-		if utf8.RuneStart(s[i]) {
-			if !utf8.FullRuneInString(s[i:]) {
-				return i
-			}
-			break
-		}
-	}
-	return len(s)
 }
 
 // withoutColours removes whole sequences of the form ESC [ ... letter, which
