@@ -512,16 +512,9 @@ func agentsPage() string {
 		if p.ByModel {
 			credentials = "that of the model's provider: " + strings.Join(p.Credentials[:3], ", ") + ", ..."
 		}
-		var state []string
-		for _, f := range p.State {
-			folder := f.Default
-			if f.Sub != "" {
-				folder += "/" + f.Sub
-			}
-			state = append(state, folder)
-		}
+		state := p.StateFolders([]string{"HOME=/~"})
 		slices.Sort(state)
-		fmt.Fprintf(&table, "| `%s` | %s | %s | %s | %s | %s |\n", p.Name, p.Package, p.ModelBy(), p.Reports, credentials, strings.Join(state, ", "))
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s | %s | %s |\n", p.Name, p.Package, p.ModelBy(), p.Reports, credentials, strings.ReplaceAll(strings.Join(state, ", "), "/~", "~"))
 	}
 	return "\n" + b.String() + "## How they differ\n\n" + table.String() + "\n"
 }

@@ -67,7 +67,7 @@ func Identify(p Preset, says string) Preset {
 		if known.Says == "" || known.Says != says || p.Says == says {
 			continue
 		}
-		p.Channel, p.Key, p.Tiers = known.Channel, known.Key, known.Tiers
+		p.Channel, p.Tiers = known.Channel, known.Tiers
 		p.Login, p.Auth, p.Reports, p.Cumulative = known.Login, known.Auth, known.Reports, known.Cumulative
 		p.Confined, p.Missing, p.TerminalShell = known.Confined, known.Missing, known.TerminalShell
 		p.Says = says
@@ -81,12 +81,13 @@ func Identify(p Preset, says string) Preset {
 // which only the command is known. Of those that a command fits, the first by
 // rank is meant.
 func ofCommand(argv []string) Preset {
-	unknown := Preset{Title: strings.Join(argv, " "), Pass: providers(), Credentials: providerKeys(), ByModel: true, Unknown: true}
+	_, families := readBuiltin()
+	unknown := Preset{Title: strings.Join(argv, " "), Pass: families["any"].Pass, Credentials: families["any"].Credentials, ByModel: true, Unknown: true}
 	if len(argv) == 0 {
 		return unknown
 	}
 	unknown.Name = program(argv[0])
-	for _, p := range byRank() {
+	for _, p := range programs() {
 		// It is often one of them behind another name.
 		unknown.Confined = append(unknown.Confined, p.Confined...)
 		if program(argv[0]) == p.Command[0] || slices.ContainsFunc(argv[1:], p.isPackage) {

@@ -56,7 +56,7 @@ func (f Finder) describe(p Preset) Description {
 	d := Description{
 		Name: p.Name, Title: p.Title, Package: jsonval.Text(p.Package), ModelBy: p.ModelBy(), Tiers: p.Tiers, Reports: cmp.Or(p.Reports, "not known"),
 		Login: jsonval.Text(p.Login), Credentials: jsonval.List(p.Credentials), Set: jsonval.List(Credentials(p, env)),
-		Env: jsonval.List(slices.Concat(p.Pass, p.Allow)), State: jsonval.List(p.state(env)), Source: "no",
+		Env: jsonval.List(slices.Concat(p.Pass, p.Allow)), State: jsonval.List(p.StateFolders(env)), Source: "no",
 	}
 	if d.Tiers == nil {
 		d.Tiers = map[string][]string{}
@@ -92,11 +92,9 @@ func (d Description) Credential() string {
 func (p Preset) ModelBy() string {
 	switch p.Channel {
 	case ConfigOption:
-		return "option " + p.Key
+		return "option model"
 	case SetModel:
 		return "session/set_model"
-	case Environment:
-		return "variable " + p.Key
 	case NoModel:
 		return "none"
 	default:

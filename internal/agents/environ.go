@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"ralph/internal/proc"
 	"ralph/internal/redact"
 )
 
@@ -65,10 +66,7 @@ func allowed(rules []string, name string, otherwise bool) bool {
 func Credentials(p Preset, environ []string) []string {
 	var found []string
 	for _, name := range p.Credentials {
-		if slices.ContainsFunc(environ, func(entry string) bool {
-			is, value, _ := strings.Cut(entry, "=")
-			return is == name && value != ""
-		}) {
+		if proc.Getenv(environ, name) != "" {
 			found = append(found, name)
 		}
 	}
@@ -105,9 +103,9 @@ func GateEnviron(allow, environ []string) (env, withheld []string) {
 
 // AuthMethod returns the method of authenticate that the agent's environment
 // allows without a person, and "" when there is none.
-func AuthMethod(p Preset, getenv func(string) string) string {
+func AuthMethod(p Preset, env []string) string {
 	for _, a := range p.Auth {
-		if getenv(a.Variable) != "" {
+		if proc.Getenv(env, a.Variable) != "" {
 			return a.Method
 		}
 	}

@@ -121,23 +121,21 @@ func TestStateFoldersAreAbsoluteAndFollowTheEnvironment(t *testing.T) {
 	home := t.TempDir()
 	moved := filepath.Join(home, "moved")
 	in := func(parts ...string) string { return filepath.Join(append([]string{home}, parts...)...) }
+	at := "HOME=" + home
 	for name, tt := range map[string]struct {
-		agent string
-		home  string
-		env   map[string]string
-		want  []string
+		agent     string
+		env, want []string
 	}{
-		"claude's default":             {"claude", home, nil, []string{in(".npm"), in(".claude"), in(".claude.json")}},
-		"claude's own variable":        {"claude", home, map[string]string{"CLAUDE_CONFIG_DIR": moved}, []string{in(".npm"), moved, in(".claude.json")}},
-		"codex's own variable":         {"codex", home, map[string]string{"CODEX_HOME": moved}, []string{in(".npm"), moved}},
-		"gemini":                       {"gemini", home, nil, []string{in(".npm"), in(".gemini")}},
-		"opencode keeps to XDG":        {"opencode", home, map[string]string{"XDG_DATA_HOME": moved}, []string{in(".npm"), in(".config", "opencode"), filepath.Join(moved, "opencode"), in(".local", "state", "opencode"), in(".cache", "opencode")}},
-		"a relative folder is refused": {"codex", home, map[string]string{"CODEX_HOME": "here"}, []string{in(".npm")}},
-		"without a home there is none": {"gemini", "", nil, nil},
-		"the built-in agent has none":  {"shell", home, nil, nil},
+		"claude's default":             {"claude", []string{at}, []string{in(".npm"), in(".claude"), in(".claude.json")}},
+		"claude's own variable":        {"claude", []string{at, "CLAUDE_CONFIG_DIR=" + moved}, []string{in(".npm"), moved, in(".claude.json")}},
+		"codex's own variable":         {"codex", []string{at, "CODEX_HOME=" + moved}, []string{in(".npm"), moved}},
+		"gemini":                       {"gemini", []string{at}, []string{in(".npm"), in(".gemini")}},
+		"opencode keeps to XDG":        {"opencode", []string{at, "XDG_DATA_HOME=" + moved}, []string{in(".npm"), in(".config", "opencode"), filepath.Join(moved, "opencode"), in(".local", "state", "opencode"), in(".cache", "opencode")}},
+		"a relative folder is refused": {"codex", []string{at, "CODEX_HOME=here"}, []string{in(".npm")}},
+		"without a home there is none": {"gemini", nil, nil},
+		"the built-in agent has none":  {"shell", []string{at}, nil},
 	} {
-		got := agents.StateFolders(preset(t, tt.agent), tt.home, func(name string) string { return tt.env[name] })
-		check.Equal(t, name, tt.want, got)
+		check.Equal(t, name, tt.want, preset(t, tt.agent).StateFolders(tt.env))
 	}
 }
 
@@ -145,18 +143,18 @@ func TestAuthMethodIsTheFirstWhoseVariableIsSet(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		agent string
-		env   map[string]string
+		env   []string
 		want  string
 	}{
-		"codex with its own key":            {"codex", map[string]string{"CODEX_API_KEY": "x", "OPENAI_API_KEY": "y"}, "codex-api-key"},
-		"codex with its maker's key":        {"codex", map[string]string{"OPENAI_API_KEY": "y"}, "openai-api-key"},
-		"the newer adapter has one method":  {"codex-acp", map[string]string{"OPENAI_API_KEY": "y"}, "api-key"},
-		"gemini with a key":                 {"gemini", map[string]string{"GEMINI_API_KEY": "x"}, "gemini-api-key"},
-		"qwen with a key":                   {"qwen", map[string]string{"OPENAI_API_KEY": "x"}, "openai"},
+		"codex with its own key":            {"codex", []string{"CODEX_API_KEY=x", "OPENAI_API_KEY=y"}, "codex-api-key"},
+		"codex with its maker's key":        {"codex", []string{"OPENAI_API_KEY=y"}, "openai-api-key"},
+		"the newer adapter has one method":  {"codex-acp", []string{"OPENAI_API_KEY=y"}, "api-key"},
+		"gemini with a key":                 {"gemini", []string{"GEMINI_API_KEY=x"}, "gemini-api-key"},
+		"qwen with a key":                   {"qwen", []string{"OPENAI_API_KEY=x"}, "openai"},
 		"without a key a person must do it": {"codex", nil, ""},
-		"an agent that has no such method":  {"claude", map[string]string{"ANTHROPIC_API_KEY": "x"}, ""},
+		"an agent that has no such method":  {"claude", []string{"ANTHROPIC_API_KEY=x"}, ""},
 	} {
-		check.Equal(t, name, tt.want, agents.AuthMethod(preset(t, tt.agent), func(name string) string { return tt.env[name] }))
+		check.Equal(t, name, tt.want, agents.AuthMethod(preset(t, tt.agent), tt.env))
 	}
 }
 
@@ -164,15 +162,13 @@ func TestAnUnknownAgentMayHaveFoldersWhereOthersDo(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	in := func(parts ...string) string { return filepath.Join(append([]string{home}, parts...)...) }
-	none := func(string) string { return "" }
-	got := agents.PossibleFolders(define(t, "/opt/my-agent", agents.Definition{}), home, none)
+	env := []string{"HOME=" + home}
+	got := define(t, "/opt/my-agent", agents.Definition{}).PossibleFolders(env)
 	for _, want := range []string{in(".claude"), in(".codex"), in(".gemini"), in(".my-agent"), in(".config", "my-agent"), in(".local", "share", "opencode")} {
 		check.That(t, slices.Contains(got, want), "%s is missing from %q", want, got)
 	}
 	for _, never := range []string{home, in(".config"), in(".local", "share"), in(".ssh")} {
 		check.That(t, !slices.Contains(got, never), "%s is too much", never)
 	}
-	if got := agents.PossibleFolders(define(t, "opencode", agents.Definition{}), home, none); len(got) > 0 {
-		t.Errorf("a known agent: got %q, want nothing but what is known", got)
-	}
+	check.Equal(t, "those of a known agent", []string(nil), define(t, "opencode", agents.Definition{}).PossibleFolders(env))
 }

@@ -178,17 +178,8 @@ func (f Finder) Credential(p Preset) string {
 	}
 }
 
-func (p Preset) state(env []string) []string {
-	return StateFolders(p, proc.Getenv(env, "HOME"), lookUp(env))
-}
-
 func (a Agent) process(env []string) sandbox.Process {
 	return sandbox.Process{
-		Env: env, Argv: a.Argv, State: a.state(env), Unknown: a.Unknown,
-		Write: PossibleFolders(a.Preset, proc.Getenv(env, "HOME"), lookUp(env)),
+		Env: env, Argv: a.Argv, State: a.StateFolders(env), Unknown: a.Unknown, Write: a.PossibleFolders(env),
 	}
-}
-
-func lookUp(env []string) func(string) string {
-	return func(name string) string { return proc.Getenv(env, name) }
 }

@@ -37,7 +37,7 @@ func Lookup(name string) (Preset, bool) {
 func Installed(look LookPath) []Preset {
 	var found []Preset
 	seen := map[string]bool{}
-	for _, p := range byRank() {
+	for _, p := range programs() {
 		if IsInstalled(p, look) && !seen[p.Command[0]] {
 			found = append(found, p)
 			seen[p.Command[0]] = true

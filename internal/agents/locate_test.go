@@ -44,33 +44,32 @@ func TestEachAgentIsStartedAndToldItsModelAsMeasured(t *testing.T) {
 		command []string
 		pkg     string
 		channel acp.ModelChannel
-		key     string
 		missing acp.MissingFile
 	}{
-		"claude":      {[]string{"claude-agent-acp"}, "@agentclientprotocol/claude-agent-acp", agents.ConfigOption, "model", ""},
-		"claude-code": {[]string{"claude-code-acp"}, "@zed-industries/claude-code-acp", agents.SetModel, "", ""},
-		"codex":       {[]string{"codex-acp"}, "@zed-industries/codex-acp", agents.ConfigOption, "model", ""},
-		"codex-acp":   {[]string{"codex-acp"}, "@agentclientprotocol/codex-acp", agents.ConfigOption, "model", ""},
-		"copilot":     {[]string{"copilot", "--acp"}, "@github/copilot", agents.SetModel, "", ""},
-		"gemini":      {[]string{"gemini", "--acp"}, "@google/gemini-cli", agents.SetModel, "", acp.MissingEmpty},
-		"kilo":        {[]string{"kilo", "acp"}, "@kilocode/cli", agents.ConfigOption, "model", ""},
-		"kimi":        {[]string{"kimi", "acp"}, "@moonshot-ai/kimi-code", agents.ConfigOption, "model", ""},
-		"nanocoder":   {[]string{"nanocoder", "--acp"}, "@nanocollective/nanocoder", agents.ConfigOption, "model", ""},
-		"opencode":    {[]string{"opencode", "acp"}, "opencode-ai", agents.ConfigOption, "model", ""},
-		"qwen":        {[]string{"qwen", "--acp"}, "@qwen-code/qwen-code", agents.ConfigOption, "model", ""},
-		"shell":       {nil, "", agents.NoModel, "", ""},
+		"claude":      {[]string{"claude-agent-acp"}, "@agentclientprotocol/claude-agent-acp", agents.ConfigOption, ""},
+		"claude-code": {[]string{"claude-code-acp"}, "@zed-industries/claude-code-acp", agents.SetModel, ""},
+		"codex":       {[]string{"codex-acp"}, "@zed-industries/codex-acp", agents.ConfigOption, ""},
+		"codex-acp":   {[]string{"codex-acp"}, "@agentclientprotocol/codex-acp", agents.ConfigOption, ""},
+		"copilot":     {[]string{"copilot", "--acp"}, "@github/copilot", agents.SetModel, ""},
+		"gemini":      {[]string{"gemini", "--acp"}, "@google/gemini-cli", agents.SetModel, acp.MissingEmpty},
+		"kilo":        {[]string{"kilo", "acp"}, "@kilocode/cli", agents.ConfigOption, ""},
+		"kimi":        {[]string{"kimi", "acp"}, "@moonshot-ai/kimi-code", agents.ConfigOption, ""},
+		"nanocoder":   {[]string{"nanocoder", "--acp"}, "@nanocollective/nanocoder", agents.ConfigOption, ""},
+		"opencode":    {[]string{"opencode", "acp"}, "opencode-ai", agents.ConfigOption, ""},
+		"qwen":        {[]string{"qwen", "--acp"}, "@qwen-code/qwen-code", agents.ConfigOption, ""},
+		"shell":       {nil, "", agents.NoModel, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := preset(t, name)
-			got := []any{p.Command, p.Package, p.Channel, p.Key, p.Missing}
-			check.Equal(t, "preset", []any{tt.command, tt.pkg, tt.channel, tt.key, tt.missing}, got)
+			got := []any{p.Command, p.Package, p.Channel, p.Missing}
+			check.Equal(t, "preset", []any{tt.command, tt.pkg, tt.channel, tt.missing}, got)
 			check.That(t, p.Title != "" && p.Login != "", "got title %q and login hint %q, want both", p.Title, p.Login)
 			check.That(t, p.TerminalShell == (name == "claude-code"), "got TerminalShell = %v", p.TerminalShell)
 			check.That(t, p.Reports != "", "it is not said what the agent tells about its usage")
-			if len(p.Self) == 0 && (len(p.Credentials) == 0 || len(p.State) == 0 || len(p.Pass) == 0 || p.Rank == 0 || p.Says == "") {
-				t.Errorf("got %+v, want state folders, variables, a rank and the name that it gives itself", p)
+			if len(p.Self) == 0 && (len(p.Credentials) == 0 || len(p.State) == 0 || len(p.Pass) == 0 || p.Says == "") {
+				t.Errorf("got %+v, want state folders, variables and the name that it gives itself", p)
 			}
 		})
 	}

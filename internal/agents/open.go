@@ -132,7 +132,7 @@ func (o *Opener) modelName(p Preset, r Request, offered []string) string {
 
 func (p Preset) traits(env []string, level sandbox.Level) acp.Traits {
 	t := acp.Traits{
-		AuthMethod: AuthMethod(p, lookUp(env)), UsageCumulative: p.Cumulative,
+		AuthMethod: AuthMethod(p, env), UsageCumulative: p.Cumulative,
 		MissingFile: p.Missing, TerminalShell: p.TerminalShell, ModelChannels: p.Channels(),
 	}
 	if level != sandbox.None {
@@ -168,7 +168,7 @@ func (o *Opener) start(ctx context.Context, r Request, ag Agent, conf *sandbox.C
 	protected, names, hidden := o.Sandbox.Client()
 	s.Session, err = acp.Start(ctx, acp.Config{
 		Argv: ag.Argv, Dir: o.Dir, Reads: o.Reads, Launcher: o.Launcher, Version: o.Version,
-		Env: append(env, slices.Concat(r.variables(ag.Preset, model), conf.Env)...), Confine: conf.Spec,
+		Env: append(env, slices.Concat(r.variables(model), conf.Env)...), Confine: conf.Spec,
 		Model: model, Pick: pick, Traits: ag.traits(env, conf.Level),
 		Identify: func(who acp.Agent) acp.Traits {
 			s.preset = Identify(s.preset, who.Name)
@@ -199,15 +199,11 @@ func (o *Opener) start(ctx context.Context, r Request, ag Agent, conf *sandbox.C
 
 // variables tell an agent about the run that started it. None of these names configures
 // a ralph that the agent starts.
-func (r Request) variables(p Preset, model string) []string {
-	vars := []string{
+func (r Request) variables(model string) []string {
+	return []string{
 		"RALPH_MODEL=" + model, "RALPH_ITERATION=" + strconv.Itoa(r.Iteration), "RALPH_TOTAL=" + strconv.Itoa(r.Limit),
 		"RALPH_TASK=" + r.Task, "RALPH_RUN=" + r.Run,
 	}
-	if p.Channel == Environment && model != "" {
-		vars = append(vars, p.Key+"="+model)
-	}
-	return vars
 }
 
 // OpenedFolders lists, as names below the project, what any agent of this run may write
@@ -215,7 +211,7 @@ func (r Request) variables(p Preset, model string) []string {
 func (o *Opener) OpenedFolders() []string {
 	var names []string
 	for _, preset := range append(All(), o.Chosen.Preset) {
-		names = append(names, o.Sandbox.Opened(preset.state(o.Environ))...)
+		names = append(names, o.Sandbox.Opened(preset.StateFolders(o.Environ))...)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

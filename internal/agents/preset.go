@@ -6,27 +6,29 @@
 package agents
 
 import (
+	"cmp"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"ralph/acp"
+	"ralph/internal/proc"
 )
 
-// Preset is one agent. A copy may be changed freely: no two share memory.
+// Preset is one agent. A copy may be changed freely: whoever asks gets a new one.
 type Preset struct {
 	Name    string   // what a user types
+	Family  string   // has what it shares with others; see agents.toml
 	Title   string   // what a user reads
 	Says    string   // the name that it gives itself, whatever program starts it
 	Command []string // of the installed program; the first word is looked up on PATH
 	Package string   // the npm package for npx if the program is not installed; may be empty
 	Self    []string // arguments with which ralph starts itself as this agent; empty for all others
-	Rank    int      // orders the agents for Detect; 0 means never chosen unless named
 	Unknown bool     // nobody described the agent: only its command is known
 	Login   string   // how a person logs in
 	Reports string   // what it says about its usage, for people
 
 	Channel acp.ModelChannel // how it takes its model
-	Key     string           // the configuration option or the variable that Channel needs
 	// Tiers maps a tier to the agent's own names, best first. So that a map outlives a
 	// model, "#" in a name stands for a version, the newest offered being meant, and
 	// "*/" before it for any provider.
@@ -34,8 +36,9 @@ type Preset struct {
 	Models map[string]string // what the user says about tiers; it wins over Tiers
 
 	// State lists the folders that the agent must be able to write outside the
-	// project: its login, its settings, its sessions.
-	State []Folder
+	// project: its login, its settings, its sessions. ${NAME:-default} is a variable, and
+	// "~/" at the beginning the user's home.
+	State []string
 	// Pass lists the variables that reach the agent besides the common ones: names, or
 	// prefixes that end in an asterisk.
 	Pass []string
@@ -65,9 +68,8 @@ type Preset struct {
 // How an agent takes its model.
 const (
 	Any          acp.ModelChannel = ""                  // whatever it offers; for agents nobody described
-	ConfigOption                  = acp.ChannelConfig   // the session's configuration option Preset.Key
+	ConfigOption                  = acp.ChannelConfig   // the session's configuration option "model"
 	SetModel                      = acp.ChannelSetModel // session/set_model
-	Environment                   = acp.ChannelEnv      // the variable Preset.Key when it starts
 	NoModel      acp.ModelChannel = "none"              // it takes none
 )
 
@@ -92,49 +94,42 @@ type Variable struct {
 	OnlyRoot    bool // only if ralph runs as root
 }
 
-// Folder is where an agent keeps state: the value of the variable Env if that
-// is set, else Default, and in it Sub. Default may begin with "~/".
-type Folder struct{ Env, Default, Sub string }
-
-// StateFolders returns the agent's state folders as absolute paths, given the
-// user's home and the agent's environment. Folders that cannot be made absolute
-// are left out: a sandbox must not open a relative path.
-func StateFolders(p Preset, home string, getenv func(string) string) []string {
-	return absolute(p.State, home, getenv)
-}
+// StateFolders returns the agent's state folders as absolute paths, given its
+// environment. Folders that cannot be made absolute are left out: a sandbox must not
+// open a relative path.
+func (p Preset) StateFolders(env []string) []string { return absolute(p.State, env) }
 
 // PossibleFolders returns where an agent that nobody described may keep its
 // state: where the known agents do, because it is often one of them behind
 // another name, and where its own name leads. It is empty for a known agent.
 // They are for a sandbox to open if they are there.
-func PossibleFolders(p Preset, home string, getenv func(string) string) []string {
+func (p Preset) PossibleFolders(env []string) []string {
 	if !p.Unknown {
 		return nil
 	}
-	var list []Folder
-	for _, known := range byRank() {
+	var list []string
+	for _, known := range programs() {
 		list = append(list, known.State...)
 	}
 	if name := program(p.Command[0]); name != "" && name != "." && name != ".." && name != "/" {
-		list = append(append(list, Folder{Default: "~/." + name}), xdgState(name)...)
+		_, families := readBuiltin()
+		list = append(append(list, "~/."+name), families["any"].stateOf(name)...)
 	}
-	return absolute(list, home, getenv)
+	return absolute(list, env)
 }
 
-func absolute(list []Folder, home string, getenv func(string) string) []string {
+func absolute(list, env []string) []string {
 	var out []string
-	for _, f := range list {
-		dir := f.Default
-		if f.Env != "" {
-			if v := getenv(f.Env); v != "" {
-				dir = v
-			}
+	for _, folder := range list {
+		dir := os.Expand(folder, func(variable string) string {
+			name, fallback, _ := strings.Cut(variable, ":-")
+			return cmp.Or(proc.Getenv(env, name), fallback)
+		})
+		if rest, ok := strings.CutPrefix(dir, "~/"); ok {
+			dir = filepath.Join(proc.Getenv(env, "HOME"), rest)
 		}
-		if rest, ok := strings.CutPrefix(dir, "~/"); ok && home != "" {
-			dir = filepath.Join(home, rest)
-		}
-		if dir = filepath.Join(dir, f.Sub); filepath.IsAbs(dir) {
-			out = append(out, dir)
+		if filepath.IsAbs(dir) {
+			out = append(out, filepath.Clean(dir))
 		}
 	}
 	return out
