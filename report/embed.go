@@ -109,12 +109,12 @@ func (e *embedder) file(ev Evidence) log {
 
 // diff says what an attempt changed. False means that it is not known, or nothing.
 func (e *embedder) diff(a Attempt) (log, bool) {
-	if e.Diff == nil || e.diffs == 0 || a.Before == "" || a.After == "" || a.Before == a.After {
+	if e.Diff == nil || e.diffs == 0 || a.Tree == "" || a.TreeAfter == "" || a.Tree == a.TreeAfter {
 		return log{}, false
 	}
 	e.diffs--
 	l := log{Name: "diff"}
-	text, cut, err := e.Diff(a.Before, a.After, min(pageDiff, e.left))
+	text, cut, err := e.Diff(a.Tree, a.TreeAfter, min(pageDiff, e.left))
 	switch {
 	case err != nil:
 		l.Note = "what it changed is not on record any more"

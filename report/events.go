@@ -3,11 +3,11 @@ package report
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ralph/dag"
@@ -116,48 +116,9 @@ func tail(path string, limit int64) (string, error) {
 
 // gatesOf reads the gates that are stored with an attempt. What cannot be read is
 // left out: a receipt with a hole is better than none.
-func gatesOf(text string) []event.Gate {
-	if text == "" || text == "[]" {
-		return nil
-	}
-	var raw []struct {
-		Command  string            `json:"command"`
-		Passed   bool              `json:"passed"`
-		Exit     any               `json:"exit"`
-		Baseline any               `json:"baseline"`
-		Verdict  event.GateVerdict `json:"verdict"`
-	}
-	if json.Unmarshal([]byte(text), &raw) != nil {
-		return nil
-	}
-	var gates []event.Gate
-	for _, g := range raw {
-		if g.Command != "" {
-			gates = append(gates, event.Gate{Command: g.Command, Passed: g.Passed, Exit: words(g.Exit), Baseline: event.Baseline(words(g.Baseline)), Verdict: g.Verdict})
-		}
-	}
-	return gates
-}
-
-// words turns a JSON value into text: an exit may be stored as a number, and a
-// baseline as yes or no.
-func words(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case string:
-		return v
-	case bool:
-		if v {
-			return "green"
-		}
-		return "red"
-	case float64:
-		return fmt.Sprintf("exit status %g", v)
-	default:
-		b, _ := json.Marshal(v) // it came from JSON
-		return string(b)
-	}
+func gatesOf(text string) (gates []event.Gate) {
+	_ = json.Unmarshal([]byte(text), &gates)
+	return slices.DeleteFunc(gates, func(g event.Gate) bool { return g.Command == "" })
 }
 
 // refused is the gate that did not let the work pass, or nil.

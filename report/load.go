@@ -207,13 +207,11 @@ func (s snapshot) attempts(r *Run, log events, now time.Time) {
 		tries[a.Task]++
 		entry, ended := s.journal[a.ID], log.attempts[a.ID]
 		out := Attempt{
-			ID: a.ID, Task: a.Task, Title: render.Line(cmp.Or(a.Title, entry.Title, ended.title, a.Task)), Iteration: a.Iteration, Nth: tries[a.Task],
-			Agent: a.Agent, Model: a.Model, Effective: a.ModelEffective, Sandbox: a.Sandbox, StartedAt: a.StartedAt, EndedAt: a.EndedAt,
-			Outcome: a.Outcome, Status: ended.status, Reason: a.Reason, StopReason: a.StopReason, Verdict: a.Verdict,
-			Gates: gatesOf(a.Gates), Notes: entry.Notes, Usage: usageOf(a), Drift: a.Drift, Files: a.Files,
-			Evidence: evidence(filepath.Join(r.Folder, a.ID)), Before: a.Tree, After: a.TreeAfter,
+			Receipt: a, Nth: tries[a.Task], Status: ended.status, Gates: gatesOf(a.Gates), Notes: entry.Notes, Usage: usageOf(a),
+			Evidence: evidence(filepath.Join(r.Folder, a.ID)),
 		}
-		if out.Gates == nil {
+		out.Title = render.Line(cmp.Or(a.Title, entry.Title, ended.title, a.Task))
+		if len(out.Gates) == 0 {
 			out.Gates = ended.gates
 		}
 		end := a.EndedAt

@@ -85,33 +85,16 @@ type Task struct {
 // Ran says whether the run worked on it.
 func (t Task) Ran() bool { return len(t.Attempts) > 0 }
 
-// Attempt is one agent's try at one task: its receipt.
+// Attempt is one agent's try at one task: its receipt, and what the files of the run add to it.
 type Attempt struct {
-	ID         string
-	Task       string
-	Title      string
-	Iteration  int
-	Nth        int // try of this run at the task, from 1
-	Agent      string
-	Model      string // asked for
-	Effective  string // that took effect, as far as the agent says
-	Sandbox    string
-	StartedAt  time.Time
-	EndedAt    time.Time // zero unless it ended
-	Duration   time.Duration
-	Outcome    event.AttemptOutcome // "" while it runs
-	Status     dag.Status           // of the task, right after it
-	Reason     string
-	StopReason string
-	Verdict    string
-	Gates      []event.Gate
-	Notes      string // what the agent wanted remembered
-	Usage      Usage
-	Drift      []string // the detectors of drift that fired
-	Files      []string
-	Evidence   []Evidence
-	Before     string // the tree of the working folder; "" if that is not known
-	After      string
+	dag.Receipt
+	Nth      int // try of this run at the task, from 1
+	Duration time.Duration
+	Status   dag.Status // of the task, right after it
+	Gates    []event.Gate
+	Notes    string // what the agent wanted remembered
+	Usage    Usage
+	Evidence []Evidence
 }
 
 // Ended says whether it is over.

@@ -9,7 +9,6 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/jsonval"
 )
 
 // Pace is how long attempts took, and how many of them succeeded.
@@ -18,23 +17,6 @@ type Pace struct {
 	Attempts int // that ended by themselves
 	Done     int
 	P50, P95 time.Duration
-}
-
-// MarshalJSON writes null for what no attempt can tell.
-func (p Pace) MarshalJSON() ([]byte, error) {
-	j := struct {
-		Key      string   `json:"key"`
-		Attempts int      `json:"attempts"`
-		Done     int      `json:"done"`
-		Success  *float64 `json:"success"`
-		P50MS    *int64   `json:"p50_ms"`
-		P95MS    *int64   `json:"p95_ms"`
-	}{Key: p.Key, Attempts: p.Attempts, Done: p.Done}
-	if p.Attempts > 0 {
-		share, p50, p95 := p.Share(), p.P50.Milliseconds(), p.P95.Milliseconds()
-		j.Success, j.P50MS, j.P95MS = &share, &p50, &p95
-	}
-	return jsonval.Marshal(j)
 }
 
 // Share is how many of 1 succeeded.

@@ -71,7 +71,7 @@ func story(t *testing.T) (*world, report.Run) {
 		_, err := g.Retry(c, "gate \"go test ./...\": exit status 1\n--- FAIL: TestExamples/nested\n    parser_test.go:41: unexpected EOF", 1)
 		return err
 	}
-	gates := `[{"command":"go test ./...","passed":false,"exit":"exit status 1","baseline":false}]`
+	gates := `[{"command":"go test ./...","passed":false,"exit":"exit status 1","baseline":"red"}]`
 	w.attempt(try{task: examples, took: 70 * time.Second, note: claude(20000, 500, 0.08), gates: gates, settle: failing, status: "pending"})
 	w.attempt(try{
 		task: examples, took: 90 * time.Second, note: claude(22000, 700, 0.09), gates: gates, settle: failing, status: "failed",

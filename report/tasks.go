@@ -68,8 +68,7 @@ func (s snapshot) verified(r *Run, attempts []int) bool {
 		if r.Attempts[i].Outcome != event.AttemptDone {
 			continue
 		}
-		receipt := s.receipts[i]
-		if verified(receipt) || len(r.Attempts[i].Gates) > 0 && refused(r.Attempts[i].Gates) == nil {
+		if verified(s.receipts[i]) || len(r.Attempts[i].Gates) > 0 && refused(r.Attempts[i].Gates) == nil {
 			return true
 		}
 	}

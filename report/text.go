@@ -67,13 +67,17 @@ func (t *texter) head() {
 	}
 }
 
+func (r Run) perVerified() *float64 {
+	return Spending{Usage: r.Usage, Verified: r.Verified}.PerVerified()
+}
+
 // verifiedWords says how many tasks were checked, and what one of them cost.
 func (r Run) verifiedWords() string {
 	if r.Verified == 0 {
 		return "no task passed verification"
 	}
 	text := human.Count(r.Verified, "task") + " passed verification"
-	if each := (Spending{Usage: r.Usage, Verified: r.Verified}).PerVerified(); each != nil {
+	if each := r.perVerified(); each != nil {
 		text += ", at " + human.Dollars(*each) + " each"
 	}
 	return text
@@ -298,12 +302,12 @@ func (r Run) clock(t time.Time) string { return t.In(r.Zone).Format(time.TimeOnl
 // ModelWords says which model worked, and which one was asked for if it differs.
 func (a Attempt) ModelWords() string {
 	switch {
-	case a.Effective == "":
+	case a.ModelEffective == "":
 		return render.Line(a.Model)
-	case a.Model == "" || a.Model == a.Effective:
-		return render.Line(a.Effective)
+	case a.Model == "" || a.Model == a.ModelEffective:
+		return render.Line(a.ModelEffective)
 	default:
-		return render.Line(a.Effective) + " (asked for: " + render.Line(a.Model) + ")"
+		return render.Line(a.ModelEffective) + " (asked for: " + render.Line(a.Model) + ")"
 	}
 }
 

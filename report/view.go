@@ -173,33 +173,15 @@ func ViewWhy(t dag.Task, reasons []dag.Reason, now time.Time) WhyView {
 	return v
 }
 
-// AttemptView is one try at a task, with what verified it.
-type AttemptView struct {
-	ID        string  `json:"id"`
-	Run       string  `json:"run"`
-	Agent     *string `json:"agent"`
-	Model     *string `json:"model"`
-	StartedAt string  `json:"started_at"`
-	EndedAt   *string `json:"ended_at"`
-	Outcome   *string `json:"outcome"`
-	Reason    *string `json:"reason"`
-	Cost
-	Sandbox  *string          `json:"sandbox"`
-	Gates    []dag.GateRecord `json:"gates"`
-	Verdict  *string          `json:"verdict"`
-	Evidence []string         `json:"evidence"`
-	PrunedAt *string          `json:"pruned_at"` // when its files were removed
-}
-
-// ViewAttempts are attempts as task show prints them; runs is the folder of all runs.
-func ViewAttempts(runs string, attempts []dag.Attempt) []AttemptView {
-	list := []AttemptView{}
+// ViewAttempts are attempts with what verified them, as task show prints them; runs is the folder of all runs.
+func ViewAttempts(runs string, attempts []dag.Attempt) []jsonval.Object {
+	list := []jsonval.Object{}
 	for _, at := range attempts {
-		list = append(list, AttemptView{
-			ID: at.ID, Run: at.Run, Agent: jsonval.Text(at.Agent), Model: jsonval.Text(at.Model), StartedAt: stamp(at.StartedAt),
-			EndedAt: jsonval.Time(at.EndedAt), Outcome: jsonval.Text(at.Outcome), Reason: jsonval.Text(at.Reason), Cost: CostOf(at.Usage),
-			Sandbox: jsonval.Text(at.Sandbox), Gates: jsonval.List(at.Gates), Verdict: jsonval.Text(at.Verdict),
-			Evidence: jsonval.List(EvidenceOf(runs, at)), PrunedAt: jsonval.Time(at.PrunedAt),
+		list = append(list, jsonval.Object{
+			"id", at.ID, "run", at.Run, "agent", null(at.Agent), "model", null(at.Model), "started_at", at.StartedAt, "ended_at", at.EndedAt,
+			"outcome", null(at.Outcome), "reason", null(at.Reason), "cost_usd", at.CostUSD, "cost_estimated", at.Estimated,
+			"cost_unknown", at.Unknown, "sandbox", null(at.Sandbox), "gates", at.Gates, "verdict", null(at.Verdict),
+			"evidence", EvidenceOf(runs, at), "pruned_at", at.PrunedAt, // when its files were removed
 		})
 	}
 	return list

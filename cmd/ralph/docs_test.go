@@ -177,8 +177,8 @@ func samplePlanned() plannedJSON {
 	}
 }
 
-func sampleOutcome() report.ResultJSON {
-	return report.NewResult(event.Result{
+func sampleOutcome() jsonval.Object {
+	return report.ResultJSON(event.Result{
 		Outcome: "complete", Reason: "1 of 2 tasks failed", Run: "r-00000001", Iterations: 3, Counts: event.Counts{Done: 1, Failed: 1}, Duration: 90 * time.Second,
 		Together: &event.Together{Continues: "r-00000002", Iterations: 5, Usage: event.Usage{Unknown: true}, Duration: 240000},
 		Tasks:    []event.Resolved{{ID: "t-00000001", Title: "Build it", Status: "failed", Outcome: "failed", Reason: "no idea", Attempts: 2}},

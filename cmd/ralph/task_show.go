@@ -11,6 +11,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/jsonval"
 	"ralph/internal/term"
 	"ralph/report"
 )
@@ -25,8 +26,8 @@ func taskShowCommand(a *app) command {
 // detailJSON is a task with its history.
 type detailJSON struct {
 	report.TaskView
-	Dependents []string             `json:"dependents"`
-	History    []report.AttemptView `json:"history"`
+	Dependents []string         `json:"dependents"`
+	History    []jsonval.Object `json:"history"`
 	report.Cost
 }
 

@@ -3,6 +3,10 @@ package jsonval
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -17,6 +21,34 @@ type NullString string
 
 // MarshalJSON writes the text.
 func (s NullString) MarshalJSON() ([]byte, error) { return Marshal(Text(s)) }
+
+// Object is pairs of keys and values, written in their order: a time as Time does, a duration in
+// milliseconds, and a list that is nil as an empty one.
+type Object []any
+
+// MarshalJSON writes the object.
+func (o Object) MarshalJSON() ([]byte, error) {
+	var list []string
+	for pair := range slices.Chunk(o, 2) {
+		value := pair[1]
+		switch v := value.(type) {
+		case time.Time:
+			value = Time(v)
+		case time.Duration:
+			value = v.Milliseconds()
+		default:
+			if is := reflect.ValueOf(v); is.Kind() == reflect.Slice && is.IsNil() {
+				value = []any{}
+			}
+		}
+		text, err := Marshal(value)
+		if err != nil {
+			return nil, fmt.Errorf("%v: %w", pair[0], err)
+		}
+		list = append(list, fmt.Sprintf("%q:%s", pair[0], text))
+	}
+	return fmt.Appendf(nil, "{%s}", strings.Join(list, ",")), nil
+}
 
 // Marshal leaves <, > and & as they are; an encoder around it can still escape them.
 func Marshal(v any) ([]byte, error) {
