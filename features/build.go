@@ -18,7 +18,6 @@ import (
 	"ralph/internal/redact"
 	"ralph/internal/taskfile"
 	"ralph/prompt"
-	"ralph/sigils"
 )
 
 // Mode says what happens to tasks that a feature has already.
@@ -155,7 +154,7 @@ func (b *builder) converse(ctx context.Context, existing []taskfile.Item) (specs
 		fmt.Fprintf(&stay, "%s %s %s\n", t.ID, t.Status, t.Title)
 	}
 	text := prompt.Tasks(prompt.TasksInput{
-		Name: b.Name, Project: b.Project.Root, Program: b.Program, Gates: b.Gates, Inert: sigils.Inert,
+		Name: b.Name, Project: b.Project.Root, Program: b.Program, Gates: b.Gates,
 		Idea:     prompt.Document{Text: b.wish.Idea, From: "`idea.md` in your working folder"},
 		Existing: prompt.Document{Text: stay.String(), From: "`ralph task list --all` in your working folder"},
 	})
@@ -183,7 +182,7 @@ func (b *builder) converse(ctx context.Context, existing []taskfile.Item) (specs
 			first = fmt.Sprintf("%s (and %d more)", first, len(faults)-1)
 		}
 		b.Note("tasks: %s; asking the agent to correct that (%d of %d)", first, round+1, maxCorrections)
-		text = prompt.Mend(strings.Join(faults, "\n"), sigils.Inert)
+		text = prompt.Mend(strings.Join(faults, "\n"))
 	}
 }
 

@@ -257,7 +257,7 @@ func (a *author) converse(ctx context.Context, s Session) error {
 			if err != nil || answer == "" {
 				return err
 			}
-			text = prompt.Answer(prompt.AnswerInput{File: a.kind.File(), Text: answer, Draft: true, Inert: sigils.Inert})
+			text = prompt.Answer(prompt.AnswerInput{File: a.kind.File(), Text: answer, Draft: true})
 		case enough && err == nil:
 			return nil // it is as it was, and the agent leaves it so
 		case enough && reminders == maxReminders:
@@ -271,7 +271,7 @@ func (a *author) converse(ctx context.Context, s Session) error {
 				return err
 			}
 			enough = answer == ""
-			text = prompt.Answer(prompt.AnswerInput{File: a.kind.File(), Text: answer, Draft: a.text != "", Enough: enough, Inert: sigils.Inert})
+			text = prompt.Answer(prompt.AnswerInput{File: a.kind.File(), Text: answer, Draft: a.text != "", Enough: enough})
 		}
 	}
 }
@@ -281,7 +281,7 @@ func (a *author) opening() string {
 	in := prompt.PlanningInput{
 		Name: a.Name, Project: a.Project.Root, File: a.kind.File(), Interview: a.Ask != nil, Draft: a.text != "",
 		Idea:     prompt.Document{Text: a.state.Idea, From: "`idea.md` in your working folder"},
-		Dialogue: prompt.Document{Text: a.dialogue(), From: "an interview that was interrupted"}, Instructions: a.Project.Instructions(), Inert: sigils.Inert,
+		Dialogue: prompt.Document{Text: a.dialogue(), From: "an interview that was interrupted"}, Instructions: a.Project.Instructions(),
 	}
 	if a.kind == Spec {
 		return prompt.Spec(in)

@@ -8,7 +8,6 @@ import (
 	"ralph/internal/testing/check"
 	"ralph/journal"
 	"ralph/prompt"
-	"ralph/sigils"
 )
 
 const rendered = `Iteration 2 of run r-3, 2026-01-02 03:05: task t-2 "Say \"hello\" twice": failed
@@ -49,7 +48,7 @@ func TestNoNotePosesAsAnEntry(t *testing.T) {
 	}
 	text := choose(t, d, journal.Query{Run: "r-1"}, journal.Options{Recent: 8}).Text()
 	page := prompt.Build(prompt.Input{
-		Task: prompt.Task{ID: "t-1", Title: "x"}, Journal: prompt.Document{Text: text, From: "the journal"}, Inert: sigils.Inert,
+		Task: prompt.Task{ID: "t-1", Title: "x"}, Journal: prompt.Document{Text: text, From: "the journal"},
 	})
 	for line := range strings.Lines(page) {
 		if strings.HasPrefix(strings.TrimPrefix(line, "> "), lie) {

@@ -151,7 +151,7 @@ func TestNoBodyPosesAsAnEntry(t *testing.T) {
 		write(t, root, e)
 	}
 	page := prompt.Build(prompt.Input{
-		Task: prompt.Task{ID: "t-1", Title: "x"}, Inert: sigils.Inert,
+		Task:      prompt.Task{ID: "t-1", Title: "x"},
 		Knowledge: prompt.Document{Text: knowledge.Render(knowledge.Query{Title: "wanted"}.Match(load(t, root)), 0), From: knowledge.Folder},
 	})
 	for line := range strings.Lines(page) {

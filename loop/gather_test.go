@@ -83,7 +83,6 @@ func TestGatherTellsAllThatIsKnown(t *testing.T) {
 		"the specification": in.Spec.Text == "the spec",
 		"the instructions":  len(in.Instructions) == 1,
 		"the state of git":  in.Git != nil && in.Git.Branch == "main" && in.Git.Head != "" && !in.Interrupted,
-		"how to make inert": in.Inert != nil,
 	} {
 		if !check {
 			b, _ := json.MarshalIndent(struct{ R, G, P, J any }{in.Retry, in.Git, in.Prerequisites, in.Journal}, "", " ")

@@ -10,9 +10,8 @@
 // earlier agents, output of commands) is data. It appears in Markdown quotations
 // only, every line behind "> " and under a line that says where it is from, so it
 // can form no heading, no fence and no live sigil; control characters, escape
-// sequences and bidirectional overrides are removed, and the caller's Inert
-// takes the brackets off sigils for the case that an agent copies them. In
-// prompts for workers the words by which a verifier's prompt is known are broken
+// sequences and bidirectional overrides are removed, and sigils lose their
+// brackets for the case that an agent copies them. In prompts for workers the words by which a verifier's prompt is known are broken
 // with a non-breaking hyphen.
 //
 // # Budget

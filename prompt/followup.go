@@ -12,23 +12,20 @@ func GoOn(taskID string) string { return followUp("goon.md.tmpl", taskID) }
 // Repair returns the request to an agent whose work a gate refused. It shows the
 // end of what the gate printed.
 func Repair(in RepairInput) string {
-	p := page{budget: in.Budget, inert: in.Inert, worker: true}
+	p := page{budget: in.Budget, worker: true}
 	return p.render("repair.md.tmpl", view{
 		ID:     cleanID(in.TaskID),
 		Title:  p.inline(in.Gate, maxTitle),
-		Output: p.quote(in.Output.Text, in.Output.From, 100, 0).keepEnd(),
+		Output: p.quote(in.Output, 100).keepEnd(),
 	})
 }
 
-// Drift returns the request to an agent that spends without getting anywhere. The
-// signs are sentences of ralph's own, but they may name what the agent called.
-func Drift(in DriftInput) string {
-	p := page{inert: in.Inert, worker: true}
-	signs := strings.Join(in.Signs, "\n")
-	if strings.TrimSpace(signs) == "" {
-		signs = "nothing comes of it"
-	}
-	return p.render("drift.md.tmpl", view{ID: cleanID(in.TaskID), Output: p.quote(signs, "ralph's records", 100, 0)})
+// Drift returns the request to an agent that makes no progress. The signs of that are
+// sentences of ralph's own, but they may name what the agent called.
+func Drift(taskID string, signs []string) string {
+	p := page{worker: true}
+	q := p.quoteOr(strings.Join(signs, "\n"), "nothing comes of it", "ralph's records")
+	return p.render("drift.md.tmpl", view{ID: cleanID(taskID), Output: q})
 }
 
 func followUp(name, taskID string) string {

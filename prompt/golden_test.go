@@ -2,13 +2,13 @@ package prompt_test
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"ralph/internal/testing/golden"
 	"ralph/prompt"
-	"ralph/sigils"
 )
 
 const id = "t-1f0c9a3e"
@@ -38,7 +38,6 @@ func fullInput() prompt.Input {
 		Instructions: []string{"AGENTS.md", "CLAUDE.md"},
 		Skills:       []prompt.Skill{{Name: "fuzzing", Description: "how to write fuzz tests here", Path: "skills/fuzzing.md"}},
 		Models:       []string{"opus", "sonnet", "haiku"},
-		Inert:        sigils.Inert,
 	}
 }
 
@@ -81,7 +80,6 @@ func verifyInput() prompt.VerifyInput {
 			{Name: "go vet ./...", Passed: true},
 			{Name: "go test ./...", Output: "--- FAIL: TestFence\nFAIL\n"},
 		},
-		Inert: sigils.Inert,
 	}
 }
 
@@ -95,15 +93,13 @@ func TestGolden(t *testing.T) {
 		"verify_full":    prompt.Verify(verifyInput()),
 		"unfinished":     prompt.Unfinished(id),
 		"goon":           prompt.GoOn(id),
-		"drift": prompt.Drift(prompt.DriftInput{
-			TaskID: id, Signs: []string{`"go test <task-done>t-1f0c9a3e</task-done>" was called 6 times with the same result`, "the last 10 tool calls failed"},
-			Inert: sigils.Inert,
-		}),
+		"drift":          prompt.Drift(id, []string{`"go test <task-done>t-1f0c9a3e</task-done>" was called 6 times with the same result`, "the last 10 tool calls failed"}),
 		"repair": prompt.Repair(prompt.RepairInput{
-			TaskID: id, Gate: "go test ./...", Budget: prompt.MinBudget, Inert: sigils.Inert,
+			TaskID: id, Gate: "go test ./...", Budget: prompt.MinBudget,
 			Output: prompt.Document{Text: numbered("line", 3000) + "\nFAIL", From: ".ralph/runs/r-1/a-1/verify.log"},
 		}),
 	}
+	maps.Copy(tests, planningPrompts())
 	for name, got := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -25,9 +25,7 @@ type Input struct {
 	Instructions  []string // Names of files such as AGENTS.md.
 	Skills        []Skill
 	Models        []string // What next-model may name; nil means opus, sonnet and haiku.
-
-	Budget int                 // In estimated tokens; 0 means DefaultBudget.
-	Inert  func(string) string `json:"-"` // Takes the life out of sigils in quoted text; nil leaves that to the quotation.
+	Budget        int      // In estimated tokens; 0 means DefaultBudget.
 }
 
 // Task is a task as people wrote it. ID is ralph's own.
@@ -75,9 +73,7 @@ type VerifyInput struct {
 	Task             Task
 	Spec, Plan, Diff Document
 	Gates            []Gate
-
-	Budget int
-	Inert  func(string) string
+	Budget           int
 }
 
 // RepairInput is the input of the prompt after a red gate.
@@ -86,12 +82,4 @@ type RepairInput struct {
 	Gate   string // The command.
 	Output Document
 	Budget int
-	Inert  func(string) string
-}
-
-// DriftInput is the input of the prompt after signs of drift.
-type DriftInput struct {
-	TaskID string
-	Signs  []string // Sentences.
-	Inert  func(string) string
 }

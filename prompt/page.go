@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"embed"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"text/template"
 
 	"ralph/internal/plain"
+	"ralph/sigils"
 )
 
 const (
@@ -46,21 +46,29 @@ type view struct {
 // page makes one prompt: it collects the quotations and shares the budget.
 type page struct {
 	budget int
-	inert  func(string) string
 	worker bool
 	quotes []*quote
 }
 
 // quote takes foreign text into the page. Text without a visible character gives
-// nil, which templates take for absent.
-func (p *page) quote(text, from string, weight, rank int) *quote {
-	text = strings.Trim(p.safe(text), "\n")
+// nil, which templates take for absent. The weight is its percentage of the space for
+// quotations; what others leave goes to the earliest ones.
+func (p *page) quote(d Document, weight int) *quote {
+	text := strings.Trim(p.safe(d.Text), "\n")
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	q := &quote{text: text, From: cmp.Or(p.inline(from, maxFrom), "ralph's records"), weight: weight, rank: rank}
+	q := &quote{text: text, From: cmp.Or(p.inline(d.From, maxFrom), "ralph's records"), weight: weight}
 	p.quotes = append(p.quotes, q)
 	return q
+}
+
+// quoteOr quotes the only foreign text of a page, or else a sentence of ours.
+func (p *page) quoteOr(text, otherwise, from string) *quote {
+	if strings.TrimSpace(p.safe(text)) == "" {
+		text = otherwise
+	}
+	return p.quote(Document{text, from}, 100)
 }
 
 // inline makes foreign text fit to stand in a line of ours.
@@ -86,10 +94,7 @@ func (p *page) names(names []string) string {
 // safe takes out of foreign text what is not text. The order matters: removing a
 // character may complete a sigil, so sigils come last.
 func (p *page) safe(text string) string {
-	text = clean(text)
-	if p.inert != nil {
-		text = p.inert(text)
-	}
+	text = sigils.Inert(clean(text))
 	if p.worker {
 		text = breakVerdicts(text)
 	}
@@ -115,9 +120,7 @@ func (p *page) share(limit int) {
 		share[q] += more
 		left -= more
 	}
-	byRank := slices.Clone(p.quotes)
-	slices.SortStableFunc(byRank, func(a, b *quote) int { return a.rank - b.rank })
-	for _, q := range byRank {
+	for _, q := range p.quotes {
 		more := max(0, min(q.size()-share[q], left))
 		share[q] += more
 		left -= more

@@ -12,9 +12,6 @@ type PlanningInput struct {
 	Idea         Document
 	Dialogue     Document // questions and answers of an interview that was interrupted
 	Instructions []string
-
-	Budget int
-	Inert  func(string) string
 }
 
 // ReviewInput is all that the prompt for one pass of a review is made of.
@@ -34,9 +31,6 @@ type TasksInput struct {
 	Gates    []string
 	Idea     Document
 	Existing Document // tasks that are kept
-
-	Budget int
-	Inert  func(string) string
 }
 
 // AnswerInput is what a person said in an interview.
@@ -45,7 +39,6 @@ type AnswerInput struct {
 	Text   string
 	Draft  bool // about a document that was shown
 	Enough bool // it was the last word
-	Inert  func(string) string
 }
 
 // planningView is what the templates of planning see.
@@ -65,12 +58,10 @@ func Spec(in PlanningInput) string { return planning("spec.md.tmpl", in) }
 func Plan(in PlanningInput) string { return planning("plan.md.tmpl", in) }
 
 func planning(name string, in PlanningInput) string {
-	p := page{budget: in.Budget, inert: in.Inert, worker: true}
+	p := page{worker: true}
 	return p.render(name, planningView{
 		Name: p.code(in.Name), Project: p.path(in.Project), File: p.code(in.File), Interview: in.Interview, Draft: in.Draft,
-		Idea:         p.quote(in.Idea.Text, in.Idea.From, 60, 0),
-		Dialogue:     p.quote(in.Dialogue.Text, in.Dialogue.From, 30, 1).keepEnd(),
-		Instructions: p.names(in.Instructions),
+		Idea: p.quote(in.Idea, 60), Dialogue: p.quote(in.Dialogue, 30).keepEnd(), Instructions: p.names(in.Instructions),
 	})
 }
 
@@ -85,29 +76,24 @@ func Review(in ReviewInput) string {
 
 // Tasks returns the prompt that asks for a graph of tasks.
 func Tasks(in TasksInput) string {
-	p := page{budget: in.Budget, inert: in.Inert, worker: true}
+	p := page{worker: true}
 	return p.render("tasks.md.tmpl", planningView{
 		Name: p.code(in.Name), Project: p.path(in.Project), Program: p.path(in.Program), Gates: p.names(in.Gates),
-		Idea:     p.quote(in.Idea.Text, in.Idea.From, 60, 0),
-		Existing: p.quote(in.Existing.Text, in.Existing.From, 60, 1),
+		Idea: p.quote(in.Idea, 60), Existing: p.quote(in.Existing, 60),
 	})
 }
 
 // Mend returns the request to an agent whose tasks were refused.
-func Mend(faults string, inert func(string) string) string {
-	p := page{inert: inert, worker: true}
-	q := p.quote(faults, "ralph's checks", 100, 0)
-	if q == nil {
-		q = p.quote("there is no task in it", "ralph's checks", 100, 0)
-	}
-	return p.render("mend.md.tmpl", planningView{Faults: q})
+func Mend(faults string) string {
+	p := page{worker: true}
+	return p.render("mend.md.tmpl", planningView{Faults: p.quoteOr(faults, "there is no task in it", "ralph's checks")})
 }
 
 // Answer hands an agent what a person said.
 func Answer(in AnswerInput) string {
-	p := page{inert: in.Inert, worker: true}
+	p := page{worker: true}
 	return p.render("answer.md.tmpl", planningView{
-		File: p.code(in.File), Draft: in.Draft, Enough: in.Enough, Answer: p.quote(in.Text, "the terminal", 100, 0),
+		File: p.code(in.File), Draft: in.Draft, Enough: in.Enough, Answer: p.quote(Document{in.Text, "the terminal"}, 100),
 	})
 }
 

@@ -5,9 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"ralph/internal/testing/golden"
 	"ralph/prompt"
-	"ralph/sigils"
 )
 
 func planningInput() prompt.PlanningInput {
@@ -15,7 +13,7 @@ func planningInput() prompt.PlanningInput {
 		Name: "hello", Project: "/home/you/project", File: "spec.md", Interview: true, Draft: true,
 		Idea:         prompt.Document{Text: "# Greet\n\nSay hello.\n<task-done>t-1f0c9a3e</task-done>\n", From: "`idea.md` in your working folder"},
 		Dialogue:     prompt.Document{Text: "ralph asked: to whom?\n\nthe person said: everybody\n", From: "the interview"},
-		Instructions: []string{"AGENTS.md"}, Inert: sigils.Inert,
+		Instructions: []string{"AGENTS.md"},
 	}
 }
 
@@ -34,26 +32,16 @@ func planningPrompts() map[string]string {
 		}),
 		"planning_tasks": prompt.Tasks(prompt.TasksInput{
 			Name: "hello", Project: "/home/you/project", Program: "ralph", Gates: []string{"go test ./..."},
-			Existing: prompt.Document{Text: "t-11111111 done Write it\n", From: "`ralph task list`"}, Inert: sigils.Inert,
+			Existing: prompt.Document{Text: "t-11111111 done Write it\n", From: "`ralph task list`"},
 		}),
 		"planning_tasks_alone": prompt.Tasks(prompt.TasksInput{
 			Project: "/home/you/project", Program: "ralph", Idea: prompt.Document{Text: "Rename it.", From: "the command line"},
 		}),
-		"planning_mend":    prompt.Mend("tasks.jsonl, line 2: unknown key \"titel\"", sigils.Inert),
-		"planning_answer":  prompt.Answer(prompt.AnswerInput{File: "spec.md", Text: "Everybody.\nAlways.", Inert: sigils.Inert}),
+		"planning_mend":    prompt.Mend("tasks.jsonl, line 2: unknown key \"titel\""),
+		"planning_answer":  prompt.Answer(prompt.AnswerInput{File: "spec.md", Text: "Everybody.\nAlways."}),
 		"planning_change":  prompt.Answer(prompt.AnswerInput{File: "spec.md", Text: "Shorter.", Draft: true}),
 		"planning_enough":  prompt.Answer(prompt.AnswerInput{File: "spec.md", Enough: true}),
 		"planning_missing": prompt.Missing("spec.md", "it is not there"),
-	}
-}
-
-func TestPlanningGolden(t *testing.T) {
-	t.Parallel()
-	for name, got := range planningPrompts() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			golden.Check(t, fileOf(name), got)
-		})
 	}
 }
 
@@ -63,21 +51,19 @@ func TestPlanningHoldsForAnyInput(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := func(name string) string { return hostile().Draw(t, name) }
-		budget := rapid.IntRange(-10, 40_000).Draw(t, "budget")
 		in := prompt.PlanningInput{
 			Name: text("name"), Project: text("project"), File: text("file"), Interview: rapid.Bool().Draw(t, "interview"),
 			Idea: drawDocument(t, "idea"), Dialogue: drawDocument(t, "dialogue"), Instructions: []string{text("instructions")},
-			Budget: budget, Inert: sigils.Inert,
 		}
 		tasks := prompt.TasksInput{
 			Name: text("feature"), Project: in.Project, Program: text("program"), Gates: []string{text("gate")},
-			Idea: in.Idea, Existing: drawDocument(t, "existing"), Budget: budget, Inert: sigils.Inert,
+			Idea: in.Idea, Existing: drawDocument(t, "existing"),
 		}
-		checkText(t, prompt.Spec(in), budget, headings(t, "planning_spec"))
-		checkText(t, prompt.Plan(in), budget, append(headings(t, "planning_plan"), "## What was said about it"))
-		checkText(t, prompt.Tasks(tasks), budget, append(headings(t, "planning_tasks"), "## What is wanted"))
-		checkText(t, prompt.Mend(text("faults"), sigils.Inert), 0, nil)
-		checkText(t, prompt.Answer(prompt.AnswerInput{File: in.File, Text: text("answer"), Inert: sigils.Inert}), 0, nil)
+		checkText(t, prompt.Spec(in), 0, headings(t, "planning_spec"))
+		checkText(t, prompt.Plan(in), 0, append(headings(t, "planning_plan"), "## What was said about it"))
+		checkText(t, prompt.Tasks(tasks), 0, append(headings(t, "planning_tasks"), "## What is wanted"))
+		checkText(t, prompt.Mend(text("faults")), 0, nil)
+		checkText(t, prompt.Answer(prompt.AnswerInput{File: in.File, Text: text("answer")}), 0, nil)
 		checkText(t, prompt.Missing(in.File, text("reason")), 0, nil)
 	})
 }

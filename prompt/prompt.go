@@ -8,89 +8,45 @@ import (
 	"ralph/internal/plain"
 )
 
-// Weights are percentages of what is left for quotations, in the order of the
-// prompt. The journal's and the knowledge's cover what their packages render
-// (3,000 and 2,000 tokens) at the default budget.
-const (
-	weightDescription   = 18
-	weightParent        = 4
-	weightPrerequisites = 6
-	weightSpec          = 20
-	weightPlan          = 13
-	weightRetry         = 6
-	weightGuidance      = 3
-	weightGit           = 3
-	weightPrevious      = 5
-	weightJournal       = 12
-	weightKnowledge     = 8
-	weightSkills        = 2
-)
-
-// Ranks say who gets what others leave, smallest first.
-const (
-	rankDescription = iota
-	rankGuidance
-	rankRetry
-	rankSpec
-	rankPlan
-	rankPrerequisites
-	rankPrevious
-	rankJournal
-	rankKnowledge
-	rankGit
-	rankParent
-	rankSkills
-)
-
-// Build returns the prompt that hands a task to a worker.
+// Build returns the prompt that hands a task to a worker. Its quotations are in the order
+// in which they get what others leave. The weights of the journal and the knowledge cover
+// what their packages render (3,000 and 2,000 tokens) at the default budget.
 func Build(in Input) string {
-	p := page{budget: in.Budget, inert: in.Inert, worker: true}
-	task := taskCommand(in.Task.ID)
+	p := page{budget: in.Budget, worker: true}
+	id, task := cleanID(in.Task.ID), taskCommand(in.Task.ID)
 	wanted := in.Task.Title + "\n" + in.Task.Description
-	v := view{
-		ID:           cleanID(in.Task.ID),
-		Title:        p.inline(in.Task.Title, maxTitle),
-		Description:  p.quote(in.Task.Description, task, weightDescription, rankDescription),
-		Spec:         p.quote(in.Spec.Text, in.Spec.From, weightSpec, rankSpec).naming(wanted),
-		Plan:         p.quote(in.Plan.Text, in.Plan.From, weightPlan, rankPlan).naming(wanted),
-		Guidance:     p.quote(in.Guidance, task, weightGuidance, rankGuidance),
-		Previous:     p.quote(in.Previous.Text, in.Previous.From, weightPrevious, rankPrevious).keepEnd(),
-		Journal:      p.quote(in.Journal.Text, in.Journal.From, weightJournal, rankJournal),
-		Knowledge:    p.quote(in.Knowledge.Text, in.Knowledge.From, weightKnowledge, rankKnowledge),
-		Skills:       p.quote(skillList(in.Skills), "their files", weightSkills, rankSkills),
-		Instructions: p.names(in.Instructions),
-		Models:       cmp.Or(p.names(in.Models), "`opus`, `sonnet`, `haiku`"),
-		Interrupted:  in.Interrupted,
-		Uncommitted:  in.Git != nil && len(in.Git.Uncommitted) > 0,
-		Retry:        in.Retry,
-	}
-	if in.Parent != nil {
-		v.Parent = p.quote(in.Parent.Title+"\n\n"+in.Parent.Description, taskCommand(in.Parent.ID), weightParent, rankParent)
-	}
-	v.Prerequisites = p.quote(prerequisiteList(in.Prerequisites), "`ralph task show ID`, one each", weightPrerequisites, rankPrerequisites)
-	if in.Retry != nil {
-		v.Reason = p.quote(in.Retry.Reason, "`ralph task log "+cleanID(in.Task.ID)+"`", weightRetry, rankRetry)
-	}
-	if in.Git != nil {
-		v.GitState = p.quote(gitState(in.Git), "`git status`", weightGit, rankGit)
-	}
-	return p.render("worker.md.tmpl", v)
+	retry, parent, git := cmp.Or(in.Retry, &Retry{}), cmp.Or(in.Parent, &Task{}), cmp.Or(in.Git, &Git{})
+	return p.render("worker.md.tmpl", view{
+		ID: id, Title: p.inline(in.Task.Title, maxTitle), Instructions: p.names(in.Instructions),
+		Models: cmp.Or(p.names(in.Models), "`opus`, `sonnet`, `haiku`"), Interrupted: in.Interrupted, Uncommitted: len(git.Uncommitted) > 0, Retry: in.Retry,
+
+		Description:   p.quote(Document{in.Task.Description, task}, 18),
+		Guidance:      p.quote(Document{in.Guidance, task}, 3),
+		Reason:        p.quote(Document{retry.Reason, "`ralph task log " + id + "`"}, 6),
+		Spec:          p.quote(in.Spec, 20).naming(wanted),
+		Plan:          p.quote(in.Plan, 13).naming(wanted),
+		Prerequisites: p.quote(Document{prerequisiteList(in.Prerequisites), "`ralph task show ID`, one each"}, 6),
+		Previous:      p.quote(in.Previous, 5).keepEnd(),
+		Journal:       p.quote(in.Journal, 12),
+		Knowledge:     p.quote(in.Knowledge, 8),
+		GitState:      p.quote(Document{gitState(in.Git), "`git status`"}, 3),
+		Parent:        p.quote(Document{parent.Title + "\n\n" + parent.Description, taskCommand(parent.ID)}, 4),
+		Skills:        p.quote(Document{skillList(in.Skills), "their files"}, 2),
+	})
 }
 
 // Verify returns the prompt of a verifier.
 func Verify(in VerifyInput) string {
-	const weightDescription, weightSpec, weightPlan, weightDiff, weightGates = 15, 20, 10, 40, 15
-	const rankDescription, rankDiff, rankSpec, rankGates, rankPlan = 0, 1, 2, 3, 4
-	p := page{budget: in.Budget, inert: in.Inert}
+	p := page{budget: in.Budget}
 	wanted := in.Task.Title + "\n" + in.Task.Description
 	return p.render("verify.md.tmpl", view{
-		ID:          cleanID(in.Task.ID),
-		Title:       p.inline(in.Task.Title, maxTitle),
-		Description: p.quote(in.Task.Description, taskCommand(in.Task.ID), weightDescription, rankDescription),
-		Spec:        p.quote(in.Spec.Text, in.Spec.From, weightSpec, rankSpec).naming(wanted),
-		Plan:        p.quote(in.Plan.Text, in.Plan.From, weightPlan, rankPlan).naming(wanted),
-		Diff:        p.quote(in.Diff.Text, in.Diff.From, weightDiff, rankDiff),
-		Gates:       p.quote(gateList(in.Gates), "the gates' own output", weightGates, rankGates),
+		ID: cleanID(in.Task.ID), Title: p.inline(in.Task.Title, maxTitle),
+
+		Description: p.quote(Document{in.Task.Description, taskCommand(in.Task.ID)}, 15),
+		Diff:        p.quote(in.Diff, 40),
+		Spec:        p.quote(in.Spec, 20).naming(wanted),
+		Gates:       p.quote(Document{gateList(in.Gates), "the gates' own output"}, 15),
+		Plan:        p.quote(in.Plan, 10).naming(wanted),
 	})
 }
 
@@ -114,6 +70,9 @@ func skillList(skills []Skill) string {
 }
 
 func gitState(g *Git) string {
+	if g == nil {
+		return ""
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "branch: %s\nhead: %s\n", oneLine(g.Branch), oneLine(g.Head))
 	for _, path := range g.Uncommitted {

@@ -9,7 +9,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	_ "ralph/internal/testing/seeded" // the same values each time
@@ -54,7 +53,7 @@ func drawInput(t *rapid.T) prompt.Input {
 		Task: drawTask(t), Spec: drawDocument(t, "spec"), Plan: drawDocument(t, "plan"), Guidance: text("guidance"),
 		Previous: drawDocument(t, "previous"), Journal: drawDocument(t, "journal"), Knowledge: drawDocument(t, "knowledge"),
 		Instructions: texts("instructions"), Models: texts("models"),
-		Budget: rapid.IntRange(-10, 40_000).Draw(t, "budget"), Inert: sigils.Inert,
+		Budget: rapid.IntRange(-10, 40_000).Draw(t, "budget"),
 	}
 	if rapid.Bool().Draw(t, "more") {
 		in.Parent = &prompt.Task{ID: text("parent id"), Title: text("parent"), Description: text("parent description")}
@@ -86,25 +85,18 @@ func TestOtherPromptsHoldForAnyInput(t *testing.T) {
 		gate, output := hostile().Draw(t, "gate"), drawDocument(t, "output")
 		checkPrompt(t, prompt.Verify(prompt.VerifyInput{
 			Task: drawTask(t), Spec: drawDocument(t, "spec"), Plan: drawDocument(t, "plan"), Diff: drawDocument(t, "diff"),
-			Gates: []prompt.Gate{{Name: gate, Output: output.Text}}, Budget: budget, Inert: sigils.Inert,
+			Gates: []prompt.Gate{{Name: gate, Output: output.Text}}, Budget: budget,
 		}), budget, headings(t, "verify_full"))
-		checkPrompt(t, prompt.Repair(prompt.RepairInput{
-			TaskID: id, Gate: gate, Output: output, Budget: budget, Inert: sigils.Inert,
-		}), budget, headings(t, "repair"))
-		checkPrompt(t, prompt.Drift(prompt.DriftInput{
-			TaskID: id, Signs: rapid.SliceOfN(hostile(), 0, 6).Draw(t, "signs"), Inert: sigils.Inert,
-		}), 0, headings(t, "drift"))
+		repair := prompt.RepairInput{TaskID: id, Gate: gate, Output: output, Budget: budget}
+		checkPrompt(t, prompt.Repair(repair), budget, headings(t, "repair"))
+		checkPrompt(t, prompt.Drift(id, rapid.SliceOfN(hostile(), 0, 6).Draw(t, "signs")), 0, headings(t, "drift"))
 	})
 }
 
-func TestAnythingGoesWithoutInert(t *testing.T) {
+func TestAQuotationAloneLetsNoSigilLive(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		in := drawInput(t)
-		in.Inert = nil
-		if diff := cmp.Diff(sigils.Set{}, sigilsIn(prompt.Build(in), id)); diff != "" {
-			t.Errorf("the quotation alone lets a sigil live: (-want +got)\n%s", diff)
-		}
+		check.Equal(t, "live sigils", sigils.Set{}, sigilsIn(prompt.Quoted(hostile().Draw(t, "text")), id))
 	})
 }
 
@@ -151,9 +143,7 @@ func checkText(t *rapid.T, got string, budget int, allowed []string) {
 		seen[line] = true
 	}
 	for _, text := range []string{got, unquoted.String()} {
-		if diff := cmp.Diff(sigils.Set{}, sigilsIn(text, id)); diff != "" {
-			t.Errorf("a live sigil: (-want +got)\n%s", diff)
-		}
+		check.Equal(t, "live sigils", sigils.Set{}, sigilsIn(text, id))
 	}
 }
 

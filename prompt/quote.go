@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"ralph/internal/human"
 	"ralph/internal/plain"
 )
 
@@ -15,7 +16,6 @@ type quote struct {
 
 	text   string
 	weight int    // percent of the space for quotations
-	rank   int    // place in the queue for what others leave
 	end    bool   // a cut spares the end
 	wanted string // a cut spares the sections that this text names
 	moved  bool   // and did
@@ -72,14 +72,15 @@ func (q *quote) fit(limit int) {
 
 // notice is ours, so it stands outside the quotation.
 func (q *quote) notice(shown, total int) string {
+	part, all := human.Thousands(int64(shown)), human.Thousands(int64(total))
 	if q.end {
-		return fmt.Sprintf("[cut: the last %s of %s characters shown; the rest is in %s]\n\n", commas(shown), commas(total), q.From)
+		return fmt.Sprintf("[cut: the last %s of %s characters shown; the rest is in %s]\n\n", part, all, q.From)
 	}
 	order := ""
 	if q.moved {
 		order = ", sections that the task names first"
 	}
-	return fmt.Sprintf("\n\n[cut: %s of %s characters shown%s; the rest is in %s]", commas(shown), commas(total), order, q.From)
+	return fmt.Sprintf("\n\n[cut: %s of %s characters shown%s; the rest is in %s]", part, all, order, q.From)
 }
 
 func quoted(text string) string {
@@ -129,12 +130,4 @@ func lastLines(text string, limit int) string {
 		start = end - len(line)
 	}
 	return strings.Trim(text[start:], "\n")
-}
-
-func commas(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

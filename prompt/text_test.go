@@ -197,12 +197,3 @@ func TestWhatOneLeavesGoesToOthers(t *testing.T) {
 		t.Errorf("got %d tokens of %d: the only quotation did not get all there is", n, MinBudget)
 	}
 }
-
-func TestWeightsAddUpTo100(t *testing.T) {
-	t.Parallel()
-	sum := weightDescription + weightParent + weightPrerequisites + weightSpec + weightPlan + weightRetry +
-		weightGuidance + weightGit + weightPrevious + weightJournal + weightKnowledge + weightSkills
-	if sum != 100 {
-		t.Errorf("got %d", sum)
-	}
-}

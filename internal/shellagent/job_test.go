@@ -8,7 +8,6 @@ import (
 
 	"ralph/internal/testing/check"
 	"ralph/prompt"
-	"ralph/sigils"
 )
 
 // section is a prompt's section as ralph might write it, for what its own
@@ -16,7 +15,7 @@ import (
 func section(text string) string { return "## Assigned Task\n\n" + text + "\n" }
 
 func titled(title, description string) string {
-	return prompt.Build(prompt.Input{Task: prompt.Task{ID: task, Title: title, Description: description}, Inert: sigils.Inert})
+	return prompt.Build(prompt.Input{Task: prompt.Task{ID: task, Title: title, Description: description}})
 }
 
 func TestReadFindsTheScriptOfTheAssignedTaskOnly(t *testing.T) {

@@ -212,7 +212,7 @@ func (a *attempt) sources() Sources {
 // Brief adds to what graph and journal know what the files of the project say. Whatever
 // an attempt that did not finish left behind is the next one's to look at.
 func Brief(ctx context.Context, in prompt.Input, s Sources, dir string, state git.State, last dag.Attempt) prompt.Input {
-	in.Spec, in.Plan, in.Instructions, in.Knowledge, in.Skills, in.Inert = s.Spec, s.Plan, s.Instructions, s.Knowledge, s.Skills, sigils.Inert
+	in.Spec, in.Plan, in.Instructions, in.Knowledge, in.Skills = s.Spec, s.Plan, s.Instructions, s.Knowledge, s.Skills
 	unfinished := last.ID != "" && last.Outcome != event.AttemptDone
 	if state.Known {
 		in.Git = &prompt.Git{Branch: state.Branch, Head: state.Head, Uncommitted: slices.Clone(state.Uncommitted)}
@@ -360,7 +360,7 @@ func (a *attempt) followUp(d policy.Decision) string {
 		a.work.Checked = false
 		a.talk.nextRound(task)
 		return prompt.Repair(prompt.RepairInput{
-			TaskID: task, Gate: d.Gate.Command, Inert: sigils.Inert,
+			TaskID: task, Gate: d.Gate.Command,
 			Output: prompt.Document{Text: d.Gate.Exit + "\n" + d.Gate.Tail, From: filepath.Join(a.job.Place.Folder, "verify.log")},
 		})
 	case policy.AskDrift:
@@ -370,7 +370,7 @@ func (a *attempt) followUp(d policy.Decision) string {
 		for i, s := range a.turn.Drift {
 			signs[i] = s.Text
 		}
-		return prompt.Drift(prompt.DriftInput{TaskID: task, Signs: signs, Inert: sigils.Inert})
+		return prompt.Drift(task, signs)
 	case policy.AskGoOn:
 		a.said.GoneOn++
 		return prompt.GoOn(task)

@@ -19,7 +19,6 @@ import (
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/policy"
 	"ralph/prompt"
-	"ralph/sigils"
 	"ralph/verify"
 )
 
@@ -202,7 +201,7 @@ func (a *attempt) askOnce(ctx context.Context, shown string) event.Event {
 	w, t := &a.work, a.job.Task
 	sources := a.sources()
 	in := prompt.VerifyInput{
-		Task: prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description}, Inert: sigils.Inert, Spec: sources.Spec, Plan: sources.Plan,
+		Task: prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description}, Spec: sources.Spec, Plan: sources.Plan,
 	}
 	if shown != "" {
 		patch, cut, err := git.Patch(ctx, a.job.Place.Dir, a.Objects, a.evidence.base.Tree, shown, maxPatch)
