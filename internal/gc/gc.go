@@ -136,10 +136,7 @@ func (c Collector) Collect(ctx context.Context, keep time.Duration, dry bool) (R
 // names.
 func (c Collector) pruneTrees(ctx context.Context, keep []string, since time.Time, r *Result) error {
 	objects := c.Project.Objects()
-	if !r.DryRun {
-		return git.Prune(ctx, c.Project.Root, objects, keep, since)
-	}
-	files, err := git.Prunable(ctx, c.Project.Root, objects, keep, since)
+	files, err := git.Prune(ctx, c.Project.Root, objects, keep, since, r.DryRun)
 	if len(files) > 0 {
 		trees := Leftover{Path: objects, Bytes: sum(files)}
 		r.Freed += trees.Bytes

@@ -32,7 +32,7 @@ func BenchmarkTree(b *testing.B) {
 	git("commit", "-qm", "all")
 	objects := filepath.Join(b.TempDir(), "objects")
 	tree := func() {
-		if _, err := Tree(b.Context(), dir, objects); err != nil {
+		if _, err := Take(b.Context(), dir, objects); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -41,7 +41,7 @@ func Compare(ctx context.Context, dir, objects, from, to string) ([]Change, erro
 		return nil, fmt.Errorf("compare trees of %s: %w", dir, err)
 	}
 	var changes []Change
-	for fields := strings.Split(string(out), "\x00"); len(fields) >= 2 && fields[0] != ""; {
+	for fields := split(out); len(fields) >= 2; {
 		words := strings.Fields(fields[0]) // modes, IDs, letter
 		if len(words) != 5 {
 			return nil, fmt.Errorf("compare trees of %s: git said %q", dir, fields[0])
@@ -134,7 +134,15 @@ func Files(ctx context.Context, dir, objects, tree string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list tree %.10s: %w", tree, err)
 	}
-	return strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 }), nil
+	return split(out), nil
+}
+
+// split takes apart what git prints with -z.
+func split(out []byte) []string {
+	if len(out) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 }
 
 // bounded keeps the beginning of what is written, and then refuses, which ends

@@ -47,7 +47,7 @@ func Look(ctx context.Context, dir string) State {
 		return State{}
 	}
 	s := State{Known: true}
-	fields := strings.Split(string(out), "\x00")
+	fields := split(out)
 	for i := 0; i < len(fields); i++ {
 		line := fields[i]
 		switch {
@@ -81,7 +81,7 @@ func Look(ctx context.Context, dir string) State {
 func Version(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "git", "--version").Output()
+	out, err := command(ctx, "", "--version").Output()
 	return strings.TrimPrefix(strings.TrimSpace(string(out)), "git version "), err
 }
 
@@ -96,7 +96,7 @@ func Changed(ctx context.Context, dir string, before, now State) []string {
 		}
 		out, err := run(ctx, dir, args...)
 		if err == nil {
-			files = strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 })
+			files = split(out)
 			relate(files, repository(dir), dir)
 		}
 	}
@@ -153,11 +153,16 @@ func run(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	// No hooks, no pager, no lock on the index: an agent may be committing.
-	args = append([]string{"--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"}, args...)
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir, cmd.Env = dir, withoutFilters(ctx, dir)
-	cmd.WaitDelay = time.Second
+	cmd := command(ctx, dir, append([]string{"--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}, args...)...)
+	cmd.Env = withoutFilters(ctx, dir)
 	return cmd.Output()
+}
+
+// command runs git in dir. What git leaves running does not hold up whoever waits for it.
+func command(ctx context.Context, dir string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir, cmd.WaitDelay = dir, time.Second
+	return cmd
 }
 
 func after(line string, n int) string {
@@ -172,7 +177,7 @@ func after(line string, n int) string {
 // agent can write that configuration, and ralph itself is not confined. What the
 // user has set up for all repositories stays.
 func withoutFilters(ctx context.Context, dir string) []string {
-	env := exec.CommandContext(ctx, "git").Environ()
+	env := command(ctx, "").Environ()
 	count := 0
 	for _, entry := range env {
 		if n, ok := strings.CutPrefix(entry, "GIT_CONFIG_COUNT="); ok {
@@ -180,13 +185,9 @@ func withoutFilters(ctx context.Context, dir string) []string {
 		}
 	}
 	for _, scope := range []string{"--local", "--worktree"} {
-		cmd := exec.CommandContext(ctx, "git", "config", scope, "--includes", "--name-only", "-z", "--get-regexp", `^filter\.`)
-		cmd.Dir, cmd.WaitDelay = dir, time.Second
-		out, err := cmd.Output()
-		if err != nil {
-			continue // there are none
-		}
-		for name := range strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00") {
+		// An error says that there are none.
+		out, _ := command(ctx, dir, "config", scope, "--includes", "--name-only", "-z", "--get-regexp", `^filter\.`).Output()
+		for _, name := range split(out) {
 			value := ""
 			if strings.HasSuffix(strings.ToLower(name), ".required") {
 				value = "false"
@@ -206,11 +207,10 @@ func Stash(ctx context.Context, dir, message string, files []string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath="+os.DevNull,
+	cmd := command(ctx, dir, "-c", "core.fsmonitor=false", "-c", "core.hooksPath="+os.DevNull,
 		"stash", "push", "--include-untracked", "--message", message, "--pathspec-from-file=-", "--pathspec-file-nul")
-	cmd.Dir, cmd.Env = dir, append(withoutFilters(ctx, dir), "GIT_LITERAL_PATHSPECS=1")
+	cmd.Env = append(withoutFilters(ctx, dir), "GIT_LITERAL_PATHSPECS=1")
 	cmd.Stdin = strings.NewReader(strings.Join(files, "\x00"))
-	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		why, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
@@ -232,7 +232,7 @@ func Stashes(ctx context.Context, dir, prefix string) []Stashed {
 		return nil
 	}
 	var list []Stashed
-	for entry := range strings.SplitSeq(string(out), "\x00") {
+	for _, entry := range split(out) {
 		name, message, _ := strings.Cut(entry, " ")
 		_, message, _ = strings.Cut(message, ": ") // "On main"
 		if strings.HasPrefix(message, prefix) {

@@ -85,9 +85,7 @@ func (s *store) open(name string) (*store, error) {
 	if s.inside != "" {
 		in.inside = s.inside + "/" + name
 	}
-	var err error
-	in.theirs, in.common, err = gitDirs(filepath.Join(dir, ".git"))
-	return in, err
+	return in, in.find()
 }
 
 // enter adds what is in repositories to a copy of the index: git lists a folder as a
@@ -113,7 +111,7 @@ func (s *store) enter(ctx context.Context, w *walk, env, repositories []string) 
 			_ = s.take(ctx, whole, []string{name})
 			continue
 		}
-		for entry := range strings.SplitSeq(list, "\x00") {
+		for _, entry := range split(list) {
 			if mode, path, is := strings.Cut(entry, "\t"); is {
 				fmt.Fprintf(&entries, "%s\t%s%s/%s\x00", mode, prefix, name, path)
 			}
@@ -132,13 +130,13 @@ func (s *store) prefix() string {
 }
 
 // list is what is in a repository inside, as git lists an index.
-func (s *store) list(ctx context.Context, w *walk, name string) (string, error) {
+func (s *store) list(ctx context.Context, w *walk, name string) ([]byte, error) {
 	if w.repositories--; w.repositories < 0 {
-		return "", errTooMany
+		return nil, errTooMany
 	}
 	in, err := s.open(name)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	w.found = append(w.found, in.inside)
 	was := *w
@@ -149,10 +147,9 @@ func (s *store) list(ctx context.Context, w *walk, name string) (string, error) 
 		env, err = in.fill(ctx, w, nil)
 	}
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	out, err := in.git(ctx, env, nil, "ls-files", "-z", "--stage")
-	return string(out), err
+	return in.git(ctx, env, nil, "ls-files", "-z", "--stage")
 }
 
 // HeadTree names what the commits hold that are checked out in dir and in the

@@ -13,29 +13,43 @@ import (
 )
 
 // Prune removes from the folder objects what belongs to none of the trees in keep and
-// was not written since. What Tree remembers there goes with it, so that the next tree
-// reads every file again. Where there is no such folder nothing is done.
-func Prune(ctx context.Context, dir, objects string, keep []string, since time.Time) error {
+// was not written since. What Take remembers there goes with it, so that the next tree
+// reads every file again. A dry run removes nothing, and lists the files that it would.
+// Where there is no such folder nothing is done.
+func Prune(ctx context.Context, dir, objects string, keep []string, since time.Time, dry bool) ([]string, error) {
 	if _, err := os.Stat(objects); errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	s, err := openStore(ctx, dir, objects)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	// First what is remembered: who takes a tree from now on writes what it needs again,
-	// and git keeps what was written since.
-	if _, err = s.forget(); err == nil {
-		_, err = s.prune(ctx, keep, since)
+	args := []string{"prune", fmt.Sprintf("--expire=@%d", since.Unix())}
+	if dry {
+		args = append(args, "--dry-run")
+	} else {
+		// First what is remembered: who takes a tree from now on writes what it needs again,
+		// and git keeps what was written since.
+		_, err = s.forget()
+	}
+	var list []byte
+	if err == nil {
+		list, err = s.prune(ctx, keep, args)
 	}
 	if err != nil {
-		err = fmt.Errorf("prune trees of %s: %w", dir, err)
+		return nil, fmt.Errorf("prune trees of %s: %w", dir, err)
 	}
-	return err
+	var files []string
+	for line := range strings.Lines(string(list)) {
+		if id, _, ok := strings.Cut(line, " "); ok && len(id) > 2 {
+			files = append(files, filepath.Join(s.path, "objects", id[:2], id[2:]))
+		}
+	}
+	return files, nil
 }
 
-// prune has git remove what was written before since and belongs to none of the trees.
-func (s *store) prune(ctx context.Context, keep []string, since time.Time, flags ...string) ([]byte, error) {
+// prune has git remove what belongs to none of the trees.
+func (s *store) prune(ctx context.Context, keep, args []string) ([]byte, error) {
 	ids, err := s.there(ctx, keep)
 	if err != nil {
 		return nil, err
@@ -51,7 +65,7 @@ func (s *store) prune(ctx context.Context, keep []string, since time.Time, flags
 	if err := os.WriteFile(names, []byte(refs.String()), 0o600); err != nil {
 		return nil, err
 	}
-	list, err := s.git(ctx, nil, nil, append([]string{"prune", fmt.Sprintf("--expire=@%d", since.Unix())}, flags...)...)
+	list, err := s.git(ctx, nil, nil, args...)
 	return list, errors.Join(err, os.Remove(names))
 }
 
@@ -77,26 +91,4 @@ func (s *store) there(ctx context.Context, trees []string) (ids []string, err er
 		}
 	}
 	return ids, err
-}
-
-// Prunable lists the files that Prune would remove, and removes none.
-func Prunable(ctx context.Context, dir, objects string, keep []string, since time.Time) ([]string, error) {
-	if _, err := os.Stat(objects); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	s, err := openStore(ctx, dir, objects)
-	if err != nil {
-		return nil, err
-	}
-	list, err := s.prune(ctx, keep, since, "--dry-run")
-	if err != nil {
-		return nil, fmt.Errorf("list trees of %s: %w", dir, err)
-	}
-	var files []string
-	for line := range strings.Lines(string(list)) {
-		if id, _, ok := strings.Cut(line, " "); ok && len(id) > 2 {
-			files = append(files, filepath.Join(s.path, "objects", id[:2], id[2:]))
-		}
-	}
-	return files, nil
 }

@@ -64,7 +64,7 @@ func ignoredFolders(ctx context.Context, dir, name string) map[string]bool {
 		return nil
 	}
 	folders := map[string]bool{}
-	for entry := range strings.SplitSeq(string(out), "\x00") {
+	for _, entry := range split(out) {
 		if folder, is := strings.CutSuffix(entry, "/"); is {
 			folders[path.Join(name, folder)] = true
 		}
@@ -98,7 +98,7 @@ func knownInside(ctx context.Context, dir, name string, state State) []string {
 	at := filepath.Join(dir, filepath.FromSlash(name))
 	folders := slices.Clone(state.Uncommitted)
 	if out, err := run(ctx, at, "ls-files", "-z", "--stage"); err == nil {
-		for entry := range strings.SplitSeq(string(out), "\x00") {
+		for _, entry := range split(out) {
 			if mode, folder, _ := strings.Cut(entry, "\t"); strings.HasPrefix(mode, gitlink) {
 				folders = append(folders, folder)
 			}
@@ -138,21 +138,17 @@ func Find(dir string) Places {
 	if info, err := os.Lstat(at); err == nil && !info.IsDir() {
 		p.Pointers = append(p.Pointers, at)
 	}
-	if info, err := os.Stat(at); err == nil && !info.IsDir() {
-		at = follow(at, "gitdir: ")
-	}
-	if at == "" {
+	own, common := gitDirs(at)
+	if !isDir(own) {
 		return p
 	}
-	p.Folders = append(p.Folders, at)
-	common := filepath.Join(at, "commondir")
-	if main := follow(common, ""); main != "" {
-		p.Pointers = append(p.Pointers, common)
-		if back := filepath.Join(at, "gitdir"); exists(back) {
+	p.Folders, at = append(p.Folders, own), own
+	if common != own && isDir(common) {
+		p.Folders, at = append(p.Folders, common), common
+		p.Pointers = append(p.Pointers, filepath.Join(own, "commondir"))
+		if back := filepath.Join(own, "gitdir"); exists(back) {
 			p.Pointers = append(p.Pointers, back)
 		}
-		p.Folders = append(p.Folders, main)
-		at = main
 	}
 	p.Folders = append(p.Folders, modules(filepath.Join(at, "modules"))...)
 	slices.Sort(p.Folders)
@@ -164,22 +160,35 @@ func Find(dir string) Places {
 	return p
 }
 
-// follow reads the path in a pointer, or returns "".
-func follow(file, prefix string) string {
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		return ""
+// gitDirs follows what a .git may be: the folder itself, or a file that names it, as
+// in a worktree, which has its objects elsewhere, and in a submodule.
+func gitDirs(path string) (own, common string) {
+	own = path
+	if name, ok := strings.CutPrefix(pointer(path), "gitdir: "); ok {
+		own = join(filepath.Dir(path), name)
 	}
-	line, _, _ := strings.Cut(string(raw), "\n")
-	target, ok := strings.CutPrefix(strings.TrimSuffix(line, "\r"), prefix)
-	if !ok || target == "" {
-		return ""
+	if name := pointer(filepath.Join(own, "commondir")); name != "" {
+		return own, join(own, name)
 	}
-	target = join(filepath.Dir(file), target)
-	if info, err := os.Stat(target); err != nil || !info.IsDir() {
-		return ""
+	return own, own
+}
+
+// pointer is what a file says, as git reads it, or "".
+func pointer(file string) string {
+	raw, _ := os.ReadFile(file)
+	return strings.TrimRight(string(raw), "\r\n")
+}
+
+func join(base, name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
 	}
-	return filepath.Clean(target)
+	return filepath.Join(base, name)
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // modules finds the folders of submodules, which may lie in one another.

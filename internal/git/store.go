@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"ralph/internal/atomicfile"
 )
 
 // ErrUnknown says that there is no git repository, or no git program: nobody can
@@ -55,10 +57,11 @@ func openStore(ctx context.Context, dir, objects string, trees ...string) (*stor
 	if s.top == "" {
 		return nil, fmt.Errorf("%s: %w", dir, ErrUnknown)
 	}
-	if s.theirs, s.common, err = gitDirs(filepath.Join(s.top, ".git")); err != nil {
-		return nil, fmt.Errorf("%s: %w (%w)", dir, ErrUnknown, err)
+	err = s.find()
+	if err == nil {
+		_, err = exec.LookPath("git")
 	}
-	if _, err := exec.LookPath("git"); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w (%w)", dir, ErrUnknown, err)
 	}
 	if err := s.create(ctx); err != nil {
@@ -72,29 +75,11 @@ func openStore(ctx context.Context, dir, objects string, trees ...string) (*stor
 	return s, nil
 }
 
-// gitDirs follows what a .git may be: the folder itself, or a file that names it, as
-// in a worktree, which has its objects elsewhere, and in a submodule.
-func gitDirs(path string) (own, common string, err error) {
-	if text, err := os.ReadFile(path); err == nil {
-		name, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir:")
-		if !ok {
-			return "", "", fmt.Errorf("%s names no folder", path)
-		}
-		path = join(filepath.Dir(path), strings.TrimSpace(name))
-	}
-	own, common = path, path
-	if text, err := os.ReadFile(filepath.Join(own, "commondir")); err == nil {
-		common = join(own, strings.TrimSpace(string(text)))
-	}
-	_, err = os.Stat(filepath.Join(common, "objects"))
-	return own, common, err
-}
-
-func join(base, name string) string {
-	if filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(base, name)
+// find looks for the repository's own folders.
+func (s *store) find() error {
+	s.theirs, s.common = gitDirs(filepath.Join(s.top, ".git"))
+	_, err := os.Stat(filepath.Join(s.common, "objects"))
+	return err
 }
 
 // attributes has the last word over every .gitattributes: bytes are kept as they
@@ -113,9 +98,6 @@ func (s *store) create(ctx context.Context) error {
 		if err := s.rules(ctx); err != nil {
 			return err
 		}
-	}
-	if err := os.MkdirAll(filepath.Join(s.path, "info"), 0o700); err != nil {
-		return err
 	}
 	return put(last, []byte(attributes))
 }
@@ -167,9 +149,6 @@ func (s *store) begin(ctx context.Context, last string) error {
 	if _, err := made.git(ctx, nil, nil, "init", "-q", "--template=", "--object-format="+format); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(made.path, "info"), 0o700); err != nil {
-		return err
-	}
 	if err := put(filepath.Join(made.path, "info", "attributes"), []byte(attributes)); err != nil {
 		return err
 	}
@@ -186,18 +165,7 @@ func put(path string, data []byte) error {
 	if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, data) {
 		return nil
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // it is in a folder of ours
-	}
-	return err
+	return atomicfile.Write(path, data)
 }
 
 // environment points git at our repository and away from everybody's settings.
@@ -243,12 +211,10 @@ func (s *store) stream(ctx context.Context, env []string, in io.Reader, out io.W
 		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
 		"-c", "core.attributesFile=" + os.DevNull, "-c", "core.quotePath=false", "-c", "core.looseCompression=1", "-c", "gc.auto=0",
 	}, args...)
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir, cmd.Stdin, cmd.Stdout = s.dir, in, out
-	cmd.Env = append(s.environment(cmd), env...)
-	cmd.WaitDelay = time.Second
+	cmd := command(ctx, s.dir, args...)
 	var complaint bytes.Buffer
-	cmd.Stderr = &complaint
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, &complaint
+	cmd.Env = append(s.environment(cmd), env...)
 	if err := cmd.Run(); err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause

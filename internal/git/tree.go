@@ -12,7 +12,14 @@ import (
 	"strings"
 )
 
-// Tree returns the ID of a tree object that holds dir as it is now: tracked and
+// Taken is the ID of a tree, and what else was seen on the way.
+type Taken struct {
+	Tree   string
+	Inside []string // the repositories inside, with slashes, below dir
+	Large  []string // files above LargeFile, in the same way
+}
+
+// Take returns a tree object that holds dir as it is now: tracked and
 // untracked files, byte for byte, without those that are ignored and without the
 // files and folders named in exclude (relative to dir). It is kept in the folder
 // objects, which is made if it is missing and which dir may contain; the
@@ -23,19 +30,6 @@ import (
 // time are kept. What is in a repository inside dir counts as
 // what is in any folder, by the ignore rules of that repository. Where nobody can
 // tell, the error is ErrUnknown.
-func Tree(ctx context.Context, dir, objects string, exclude ...string) (string, error) {
-	taken, err := Take(ctx, dir, objects, exclude...)
-	return taken.Tree, err
-}
-
-// Taken is a tree, and what else was seen on the way.
-type Taken struct {
-	Tree   string
-	Inside []string // the repositories inside, with slashes, below dir
-	Large  []string // files above LargeFile, in the same way
-}
-
-// Take is Tree for those who want to know which repositories there are inside.
 func Take(ctx context.Context, dir, objects string, exclude ...string) (Taken, error) {
 	s, err := openStore(ctx, dir, objects)
 	if err != nil {
@@ -158,18 +152,18 @@ func (s *store) names(ctx context.Context, env, exclude []string) (names, reposi
 	// A file may be tracked although it is ignored. An index that cannot be read
 	// takes nothing away: what we saw before is in ours.
 	tracked, _ := s.git(ctx, []string{"GIT_DIR=" + s.theirs}, nil, append([]string{"ls-files", "-z", "--cached", "--stage"}, where...)...)
-	for name := range strings.SplitSeq(string(out), "\x00") {
+	for _, name := range split(out) {
 		if folder, is := strings.CutSuffix(name, "/"); is {
 			repositories = append(repositories, folder)
-		} else if name != "" {
+		} else {
 			names = append(names, name)
 		}
 	}
-	for entry := range strings.SplitSeq(string(tracked), "\x00") {
+	for _, entry := range split(tracked) {
 		mode, name, _ := strings.Cut(entry, "\t")
-		if !strings.HasPrefix(mode, gitlink) && name != "" {
+		if !strings.HasPrefix(mode, gitlink) {
 			names = append(names, name)
-		} else if exists(filepath.Join(s.dir, name, ".git")) && name != "" {
+		} else if exists(filepath.Join(s.dir, name, ".git")) {
 			repositories = append(repositories, name)
 		}
 	}

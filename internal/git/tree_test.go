@@ -16,9 +16,9 @@ func (r repo) objects() string { return filepath.Join(r.dir, ".state", "objects"
 
 func (r repo) tree(exclude ...string) string {
 	r.t.Helper()
-	id, err := Tree(r.t.Context(), r.dir, r.objects(), exclude...)
+	taken, err := Take(r.t.Context(), r.dir, r.objects(), exclude...)
 	check.OK(r.t, err)
-	return id
+	return taken.Tree
 }
 
 func (r repo) compare(from, to string) []Change {
@@ -208,8 +208,8 @@ func TestATreeOfAFolderInARepository(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	check.OK(t, os.Symlink(sub.dir, link))
 	sub.write("b.txt", "x")
-	if got, err := Tree(t.Context(), link, r.objects(), ".state", "out"); err != nil || got != sub.tree(".state", "out") {
-		t.Errorf("got %s, %v through a symbolic link", got, err)
+	if got, err := Take(t.Context(), link, r.objects(), ".state", "out"); err != nil || got.Tree != sub.tree(".state", "out") {
+		t.Errorf("got %v, %v through a symbolic link", got, err)
 	}
 }
 
@@ -270,7 +270,7 @@ func TestWhereNobodyCanTellWhatChanged(t *testing.T) {
 	check.OK(t, os.Mkdir(filepath.Join(broken, ".git"), 0o700))
 	for name, dir := range map[string]string{"a plain folder": plain, "an empty .git": broken} {
 		objects := filepath.Join(t.TempDir(), "objects")
-		if _, err := Tree(t.Context(), dir, objects); !errors.Is(err, ErrUnknown) {
+		if _, err := Take(t.Context(), dir, objects); !errors.Is(err, ErrUnknown) {
 			t.Errorf("%s: got %v, want ErrUnknown", name, err)
 		}
 		if _, err := os.Stat(objects); err == nil {
@@ -282,7 +282,7 @@ func TestWhereNobodyCanTellWhatChanged(t *testing.T) {
 func TestWithoutAGitProgram(t *testing.T) {
 	r := newRepo(t)
 	t.Setenv("PATH", t.TempDir())
-	if _, err := Tree(t.Context(), r.dir, r.objects()); !errors.Is(err, ErrUnknown) || !errors.Is(err, exec.ErrNotFound) {
+	if _, err := Take(t.Context(), r.dir, r.objects()); !errors.Is(err, ErrUnknown) || !errors.Is(err, exec.ErrNotFound) {
 		t.Errorf("got %v, want ErrUnknown because git is missing", err)
 	}
 }
@@ -298,7 +298,7 @@ func TestManyMayTakeTheFirstTreeAtOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for range 6 {
 			all.Go(func() {
-				if _, err := Tree(t.Context(), r.dir, objects); err != nil {
+				if _, err := Take(t.Context(), r.dir, objects); err != nil {
 					t.Error(err)
 				}
 			})

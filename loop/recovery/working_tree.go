@@ -81,11 +81,11 @@ func (w WorkingTree) left(ctx context.Context, last dag.Attempt) (files, inside 
 	if last.Tree == "" {
 		return nil, nil, nil // its agent was not started, or git cannot tell
 	}
-	now, err := git.Tree(ctx, w.Dir, w.Objects, w.OwnFiles...)
+	now, err := git.Take(ctx, w.Dir, w.Objects, w.OwnFiles...)
 	if err != nil {
 		return nil, nil, err
 	}
-	changes, err := git.Compare(ctx, w.Dir, w.Objects, last.Tree, now)
+	changes, err := git.Compare(ctx, w.Dir, w.Objects, last.Tree, now.Tree)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -210,9 +210,9 @@ func TestTamperingIsSeenInARealRepository(t *testing.T) {
 	}
 	tree := func() string {
 		t.Helper()
-		id, err := git.Tree(t.Context(), dir, objects)
+		taken, err := git.Take(t.Context(), dir, objects)
 		check.OK(t, err)
-		return id
+		return taken.Tree
 	}
 	run("init", "-q")
 	write("a_test.go", goTwo)
