@@ -27,13 +27,13 @@ func (x *execution) observers() (render.Sink, error) {
 	switch x.output.events {
 	case "":
 	case "-":
-		list = append(list, leavable{render.NewAsync(render.NewJSON(a.stdout), render.AsyncOptions{})})
+		list = append(list, leavable{render.NewAsync(render.NewJSON(a.stdout))})
 	default:
 		f, err := openOutput(x.output.events, os.O_TRUNC)
 		if err != nil {
 			return nil, usagef("--events: %v", err)
 		}
-		list = append(list, closing{render.NewAsync(render.NewJSON(f), render.AsyncOptions{}), f.Close}) // it may be a pipe that nobody reads
+		list = append(list, closing{render.NewAsync(render.NewJSON(f)), f.Close}) // it may be a pipe that nobody reads
 	}
 	if x.session == nil {
 		return render.Multi(list...), nil
@@ -43,14 +43,14 @@ func (x *execution) observers() (render.Sink, error) {
 		if err != nil {
 			return nil, usagef("--log-file: %v", err)
 		}
-		list = append(list, closing{render.NewAsync(runLog(a, f), render.AsyncOptions{}), f.Close})
+		list = append(list, closing{render.NewAsync(runLog(a, f)), f.Close})
 	}
 	if path, named := metricsFile(a, x.session, x.output); path != "" {
 		if err := atomicfile.Prepare(path); err != nil {
 			return nil, usagef("%s: %v", named, err)
 		}
 		metrics := telemetry.NewMetrics(func(data []byte) error { return atomicfile.Replace(path, data) })
-		list = append(list, render.NewAsync(metrics, render.AsyncOptions{}))
+		list = append(list, render.NewAsync(metrics))
 	}
 	if tracer, err := newTracer(a); err != nil {
 		a.note("warning: no traces are sent: %v", err)
@@ -67,7 +67,7 @@ func (x *execution) observers() (render.Sink, error) {
 func (x *execution) live() render.Sink {
 	a := x.app
 	if a.logsInstead() {
-		return render.NewAsync(runLog(a, a.stderr), render.AsyncOptions{})
+		return render.NewAsync(runLog(a, a.stderr))
 	}
 	ticker := time.NewTicker(time.Second)
 	opts := render.Options{
@@ -77,7 +77,7 @@ func (x *execution) live() render.Sink {
 	if a.errIsTerm {
 		sink = render.NewTerminal(opts)
 	}
-	async := render.NewAsync(sink, render.AsyncOptions{})
+	async := render.NewAsync(sink)
 	if a.errIsTerm {
 		x.flush = async.Flush
 	}

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -9,41 +10,30 @@ import (
 	"ralph/internal/human"
 )
 
-// What an Async has when nothing else is said.
 const (
-	defaultSize = 1024
-	defaultWait = 2 * time.Second
+	asyncSize = 1024            // how many utterances may wait
+	asyncWait = 2 * time.Second // how long Flush and Close wait for the sink
 )
 
-// Async passes events to a sink in a goroutine of its own, so that whoever
-// reports them never waits for a terminal that is stopped or a pipe that nobody
-// reads. While the sink is busy, pieces of text are joined, and when more than
-// Size utterances wait, new ones are left out and counted in one warning. Events
-// of tasks and of the run are never left out.
+// Async passes events to a sink in a goroutine of its own, so that whoever reports
+// them never waits for a terminal that is stopped or a pipe that nobody reads. While
+// the sink is busy, pieces of text are joined, and when too many utterances wait, new
+// ones are left out and counted in one warning. Events of tasks and of the run are
+// never left out.
 type Async struct {
 	sink  Sink
 	queue *queue
 	wait  time.Duration
 	done  chan struct{}
 	once  sync.Once
-	err   error // of closing; set before done is closed
-}
-
-// AsyncOptions are the bounds of an Async. The zero value is right for a terminal.
-type AsyncOptions struct {
-	Size int           // how many utterances may wait; 0 means 1,024
-	Wait time.Duration // how long Close waits for the sink; 0 means two seconds
+	err   error // of closing the sink; set before done is closed
 }
 
 // NewAsync returns a sink in front of sink, which it closes when it is closed.
-func NewAsync(sink Sink, opts AsyncOptions) *Async {
-	if opts.Size <= 0 {
-		opts.Size = defaultSize
-	}
-	if opts.Wait <= 0 {
-		opts.Wait = defaultWait
-	}
-	a := &Async{sink: sink, queue: newQueue(opts.Size), wait: opts.Wait, done: make(chan struct{})}
+func NewAsync(sink Sink) *Async { return newAsync(sink, asyncSize, asyncWait) }
+
+func newAsync(sink Sink, size int, wait time.Duration) *Async {
+	a := &Async{sink: sink, queue: newQueue(size), wait: wait, done: make(chan struct{})}
 	go a.deliver()
 	return a
 }
@@ -51,31 +41,25 @@ func NewAsync(sink Sink, opts AsyncOptions) *Async {
 // Event keeps the event and returns. After Close it does nothing.
 func (a *Async) Event(e event.Event) { a.queue.put(e) }
 
-// Flush waits until what was reported so far is shown, but not longer than
-// AsyncOptions.Wait.
+// Flush waits until the events so far are shown, or for two seconds.
 func (a *Async) Flush() {
-	patience := time.NewTimer(a.wait)
-	defer patience.Stop()
 	select {
-	case <-a.queue.idle():
+	case <-a.queue.mark():
 	case <-a.done:
-	case <-patience.C:
+	case <-time.After(a.wait):
 	}
 }
 
-// Close shows what is left and closes the sink. If that takes longer than
-// AsyncOptions.Wait it gives up and says how much was not shown; the goroutine
-// then ends as soon as the sink lets go of it.
-func (a *Async) Close() error {
-	var err error
+// Close shows what is left and closes the sink. If that takes longer than two seconds
+// it gives up and says how much was not shown; the goroutine then ends as soon as the
+// sink returns.
+func (a *Async) Close() (err error) {
 	a.once.Do(func() {
 		a.queue.close(false)
-		patience := time.NewTimer(a.wait)
-		defer patience.Stop()
 		select {
 		case <-a.done:
 			err = a.err
-		case <-patience.C:
+		case <-time.After(a.wait):
 			left := a.queue.close(true)
 			err = fmt.Errorf("show events: the output is blocked: %s not shown", human.Count(left, "event"))
 		}
@@ -86,16 +70,15 @@ func (a *Async) Close() error {
 func (a *Async) deliver() {
 	defer close(a.done)
 	for {
-		e, ok, open := a.queue.take()
+		next, ok := a.queue.take()
 		switch {
-		case ok:
-			a.sink.Event(e)
-			a.queue.shown()
-		case open:
-			<-a.queue.wake
-		default:
+		case !ok:
 			a.err = a.sink.Close()
 			return
+		case next.mark != nil:
+			close(next.mark)
+		default:
+			a.sink.Event(next.event)
 		}
 	}
 }
@@ -106,40 +89,38 @@ const maxText = 4096
 
 // queue holds events for a reader that may be slower than their writer. What an
 // agent utters is joined and then left out when there is too much of it; what
-// happens to tasks and to the run is kept, however long the reader sleeps. There
-// is little of that: a few events an iteration.
+// happens to tasks and to the run is kept, however long the reader sleeps: that is a
+// few events an iteration.
 type queue struct {
 	mu      sync.Mutex
-	size    int // how many utterances are kept
+	changed sync.Cond // of mu: there may be something to take
+	size    int       // how many utterances are kept
 	items   []item
 	uttered int // utterances among the items
 	weight  int // of their text, in bytes
 	missed  int // utterances left out since the last item
 	last    event.Event
 	closed  bool
-	busy    bool            // an event was taken and is not shown yet
-	waiting []chan struct{} // to be closed when all is shown
-	wake    chan struct{}   // holds one token when there may be news for the reader
 }
 
 type item struct {
 	event event.Event
-	more  []byte
+	more  []byte        // text that was joined to it
+	mark  chan struct{} // to be closed when everything before it is shown; there is no event then
 }
 
 func newQueue(size int) *queue {
-	return &queue{size: size, wake: make(chan struct{}, 1)}
+	q := &queue{size: size}
+	q.changed.L = &q.mu
+	return q
 }
 
 // utterance says that an event may be left out: an agent can make as many of
 // these as it likes.
 func utterance(e event.Event) bool {
-	switch e.Type {
-	case event.AgentText, event.AgentThought, event.AgentTool, event.AgentPlan, event.AgentUsage, event.AgentAsked:
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]event.Type{
+		event.AgentText, event.AgentThought, event.AgentTool, event.AgentPlan, event.AgentUsage, event.AgentAsked,
+	}, e.Type)
 }
 
 // put never waits for the reader.
@@ -163,7 +144,18 @@ func (q *queue) put(e event.Event) {
 			q.weight += weigh(e)
 		}
 	}
-	q.signal()
+	q.changed.Signal()
+}
+
+// mark returns a channel that is closed when everything put so far is shown.
+func (q *queue) mark() <-chan struct{} {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.confess()
+	shown := make(chan struct{})
+	q.items = append(q.items, item{mark: shown})
+	q.changed.Signal()
+	return shown
 }
 
 // full says that an utterance has to be left out. Once one was, half of the rest
@@ -228,72 +220,45 @@ func (q *queue) confess() {
 	q.missed = 0
 }
 
-// take removes the oldest event. Open says that there may be more later.
-func (q *queue) take() (e event.Event, ok, open bool) {
+// take waits for the oldest item and removes it. It fails when the queue is closed and empty.
+func (q *queue) take() (next item, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	for len(q.items) == 0 && q.missed == 0 && !q.closed {
+		q.changed.Wait()
+	}
 	if len(q.items) == 0 {
 		q.confess()
 	}
 	if len(q.items) == 0 {
-		return event.Event{}, false, !q.closed
+		return item{}, false
 	}
-	first := q.items[0]
+	next = q.items[0]
 	q.items[0] = item{} // what was shown need not be kept alive
 	q.items = q.items[1:]
-	first.event.Text += string(first.more)
-	if utterance(first.event) {
+	next.event.Text += string(next.more)
+	if utterance(next.event) {
 		q.uttered--
-		q.weight -= weigh(first.event)
+		q.weight -= weigh(next.event)
 	}
-	q.busy = true
-	return first.event, true, true
+	return next, true
 }
 
-// shown says that the event taken last is through.
-func (q *queue) shown() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.busy = false
-	if len(q.items) > 0 {
-		return
-	}
-	for _, w := range q.waiting {
-		close(w)
-	}
-	q.waiting = nil
-}
-
-// idle is closed when all that was put is shown.
-func (q *queue) idle() <-chan struct{} {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	idle := make(chan struct{})
-	if len(q.items) == 0 && !q.busy {
-		close(idle)
-	} else {
-		q.waiting = append(q.waiting, idle)
-	}
-	return idle
-}
-
-// close takes no more events. Those that are there can still be taken, unless
-// they are given up.
+// close accepts no more events. Those that wait can still be taken, unless they are
+// given up.
 func (q *queue) close(giveUp bool) (left int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
-	left = len(q.items) + q.missed
+	left = q.missed
+	for _, i := range q.items {
+		if i.mark == nil {
+			left++
+		}
+	}
 	if giveUp {
 		q.items, q.missed = nil, 0
 	}
-	q.signal()
+	q.changed.Signal()
 	return left
-}
-
-func (q *queue) signal() {
-	select {
-	case q.wake <- struct{}{}:
-	default:
-	}
 }

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"ralph/event"
@@ -64,7 +64,7 @@ func told(events []event.Event) []string {
 func TestABlockedOutputNeverBlocksTheRun(t *testing.T) {
 	t.Parallel()
 	g := newGate()
-	a := NewAsync(g, AsyncOptions{Size: 4})
+	a := newAsync(g, 4, asyncWait)
 	a.Event(tool("first"))
 	<-g.entered // and there it stays
 	a.Event(text("a"))
@@ -93,40 +93,30 @@ func TestAnOutputThatKeepsUpGetsEveryEvent(t *testing.T) {
 	g := newGate()
 	close(g.open)
 	g.err = errors.New("broken pipe")
-	a := NewAsync(g, AsyncOptions{})
+	a := NewAsync(g)
 	for _, e := range sampleRun() {
 		a.Event(e)
 	}
-	if err := a.Close(); !errors.Is(err, g.err) {
-		t.Errorf("got %v, want what closing the sink gave", err)
-	}
+	check.Equal(t, "what closing the sink returned", g.err, a.Close(), cmpopts.EquateErrors())
 	a.Event(text("too late"))
-	if err := a.Close(); err != nil {
-		t.Errorf("the error is told twice: %v", err)
-	}
-	want := strings.Join(told(sampleRun()), "\n")
-	if last := g.got[len(g.got)-1]; last.Type != event.RunEnded || len(g.got) > strings.Count(want, "\n")+1 {
-		t.Errorf("got %v", told(g.got))
-	}
+	check.OK(t, a.Close()) // the error is reported once
+	last := g.got[len(g.got)-1]
+	check.That(t, last.Type == event.RunEnded && len(g.got) <= len(sampleRun()), "got %v", told(g.got))
 }
 
 func TestClosingGivesUpOnABlockedOutput(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // its clock moves when everyone waits
 		g := newGate()
-		a := NewAsync(g, AsyncOptions{Wait: 3 * time.Second})
+		a := NewAsync(g)
 		start := time.Now()
 		a.Event(tool("stuck"))
 		synctest.Wait()
 		a.Event(tool("a"))
 		a.Event(tool("b"))
 		err := a.Close()
-		if err == nil || err.Error() != "show events: the output is blocked: 2 events not shown" {
-			t.Errorf("got %v", err)
-		}
-		if d := time.Since(start); d != 3*time.Second {
-			t.Errorf("gave up after %v", d)
-		}
+		check.That(t, err != nil && err.Error() == "show events: the output is blocked: 2 events not shown", "got %v", err)
+		check.Equal(t, "gave up after", asyncWait, time.Since(start))
 		close(g.open)
 		synctest.Wait()
 		check.Equal(t, "what was given up is not shown later", []string{"agent_tool stuck"}, told(g.got))
@@ -136,16 +126,14 @@ func TestClosingGivesUpOnABlockedOutput(t *testing.T) {
 func TestFlushReturnsWhenAllIsShown(t *testing.T) {
 	t.Parallel()
 	g := newGate()
-	a := NewAsync(g, AsyncOptions{})
+	a := NewAsync(g)
 	a.Flush() // nothing to wait for
 	for range 3 {
 		a.Event(event.Event{Type: event.Warned, Text: "x"})
 	}
 	close(g.open)
 	a.Flush()
-	if len(g.got) != 3 {
-		t.Errorf("got %d shown, want 3", len(g.got))
-	}
+	check.Equal(t, "shown", 3, len(g.got))
 	check.OK(t, a.Close())
 }
 
@@ -156,14 +144,27 @@ func TestQueueLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(1, 8).Draw(t, "size")
 		q := newQueue(size)
-		var lifecycle []string
-		var out []event.Event
-		put, joined := 0, 0
+		var lifecycle, settled []string
+		put, joined, shown, missed := 0, 0, 0, 0
+		take := func() {
+			next, _ := q.take()
+			switch e := next.event; e.Type {
+			case event.AttemptEnded:
+				settled = append(settled, e.Task)
+			case event.Warned:
+				n := 0
+				_, err := fmt.Sscan(e.Text, &n)
+				check.OK(t, err)
+				missed += n
+			default:
+				shown++
+			}
+		}
 		for range rapid.IntRange(1, 100).Draw(t, "steps") {
 			switch rapid.IntRange(0, 3).Draw(t, "step") {
 			case 0:
-				if e, ok, _ := q.take(); ok {
-					out = append(out, e)
+				if len(q.items)+q.missed > 0 {
+					take()
 				}
 			case 1:
 				e := event.Event{Type: event.AttemptEnded, Task: fmt.Sprint(len(lifecycle))}
@@ -184,32 +185,10 @@ func TestQueueLaws(t *testing.T) {
 				t.Fatalf("%d utterances wait, at most %d may", q.uttered, size)
 			}
 		}
-		for {
-			e, ok, _ := q.take()
-			if !ok {
-				break
-			}
-			out = append(out, e)
+		for len(q.items)+q.missed > 0 {
+			take()
 		}
-		var settled []string
-		shown, missed := 0, 0
-		for _, e := range out {
-			switch e.Type {
-			case event.AttemptEnded:
-				settled = append(settled, e.Task)
-			case event.Warned:
-				n := 0
-				if _, err := fmt.Sscan(e.Text, &n); err != nil {
-					t.Fatal(err)
-				}
-				missed += n
-			default:
-				shown++
-			}
-		}
-		if diff := cmp.Diff(lifecycle, settled); diff != "" {
-			t.Fatal(diff)
-		}
+		check.Equal(t, "events of tasks", lifecycle, settled)
 		if shown+joined+missed != put || q.weight != 0 || q.uttered != 0 {
 			t.Fatalf("put %d, shown %d, joined %d, missed %d; left %d, %d bytes", put, shown, joined, missed, q.uttered, q.weight)
 		}
@@ -222,9 +201,7 @@ func TestHugeTextsAreBoundedByTheirWeight(t *testing.T) {
 	for range 100 {
 		q.put(text(strings.Repeat("x", maxText*2)))
 	}
-	if len(q.items) != 1 || q.missed != 99 {
-		t.Errorf("kept %d, missed %d", len(q.items), q.missed)
-	}
+	check.Equal(t, "kept and missed", []int{1, 99}, []int{len(q.items), q.missed})
 }
 
 // slow is an output that takes nothing until it is opened.
@@ -248,7 +225,7 @@ func TestAFloodIsShownInBoundedMemory(t *testing.T) {
 	t.Parallel()
 	const updates = 200_000
 	out := &slow{open: make(chan struct{})}
-	a := NewAsync(NewTerminal(Options{Out: out, Now: now}), AsyncOptions{})
+	a := NewAsync(NewTerminal(Options{Out: out, Now: now}))
 	a.Event(event.Event{Type: event.TaskClaimed, Task: "t-1", Title: "Flood"})
 	words := strings.Repeat("word ", 20)
 	for i := range updates {
@@ -262,7 +239,7 @@ func TestAFloodIsShownInBoundedMemory(t *testing.T) {
 			a.queue.mu.Lock()
 			waiting, weight := a.queue.uttered, a.queue.weight
 			a.queue.mu.Unlock()
-			if waiting > defaultSize || weight > defaultSize*maxText+maxText {
+			if waiting > asyncSize || weight > asyncSize*maxText+maxText {
 				t.Fatalf("after %d updates %d wait, of %d bytes", i, waiting, weight)
 			}
 		}
@@ -270,20 +247,16 @@ func TestAFloodIsShownInBoundedMemory(t *testing.T) {
 			var mem runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&mem)
-			if mem.HeapAlloc > 64<<20 {
-				t.Errorf("%d MiB are kept", mem.HeapAlloc>>20)
-			}
+			check.That(t, mem.HeapAlloc <= 64<<20, "%d MiB are kept", mem.HeapAlloc>>20)
 			close(out.open)
 		}
 	}
 	a.Event(event.Event{Type: event.AttemptEnded, Task: "t-1", Outcome: "done", Status: "done"})
 	check.OK(t, a.Close())
-	if last, _ := out.last.Load().(string); !strings.Contains(last, "done") {
-		t.Errorf("the end is not shown: %q", last)
-	}
-	if shown := out.bytes.Load(); shown == 0 || shown > updates*int64(len(words)+50) {
-		t.Errorf("%d bytes were shown", shown)
-	}
+	last, _ := out.last.Load().(string)
+	check.Contains(t, "the end", "done", last)
+	shown := out.bytes.Load()
+	check.That(t, shown > 0 && shown <= updates*int64(len(words)+50), "%d bytes were shown", shown)
 }
 
 func BenchmarkUpdates(b *testing.B) {
@@ -301,7 +274,7 @@ func BenchmarkUpdates(b *testing.B) {
 		"terminal": func() Sink { return NewTerminal(opts) },
 		"plain":    func() Sink { return NewPlain(opts) },
 		"json":     func() Sink { return NewJSON(io.Discard) },
-		"async":    func() Sink { return NewAsync(NewTerminal(opts), AsyncOptions{}) },
+		"async":    func() Sink { return NewAsync(NewTerminal(opts)) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -162,27 +162,13 @@ func TestATerminalBreaksNoWord(t *testing.T) {
 	for _, width := range []int{40, 60, 80, 120} {
 		for _, verbose := range []bool{false, true} {
 			opts := Options{Width: func() int { return width }, Palette: term.Palette{On: true}, Verbose: verbose}
-			shown := rendered(t, func(o Options) Sink { return NewTerminal(o) }, opts, sampleRun())
+			shown := rendered(t, NewTerminal, opts, sampleRun())
 			for line := range strings.Lines(shown) {
 				line = strings.TrimRight(term.Strip(line), "\n")
 				if term.Width(line) > width && len(strings.Fields(line)) > 1 && !strings.HasPrefix(line, "── ") {
 					t.Errorf("on %d columns %q is too wide", width, line)
 				}
 			}
-		}
-	}
-}
-
-// footerOnly writes only what a log ends with, as Terminal and Plain do.
-type footerOnly struct{ *Plain }
-
-func newFooter(opts Options) footerOnly { return footerOnly{NewPlain(opts)} }
-
-func (f footerOnly) Event(e event.Event) {
-	f.tally.add(e)
-	if e.Type == event.RunEnded {
-		for _, line := range f.opts.footer(e, f.tally, f.opts.Width(), true) {
-			f.line(line)
 		}
 	}
 }

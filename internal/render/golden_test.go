@@ -14,24 +14,20 @@ func TestGolden(t *testing.T) {
 	t.Parallel()
 	colour := term.Palette{On: true}
 	width := func() int { return 80 }
-	terminal := func(o Options) Sink { return NewTerminal(o) }
-	plain := func(o Options) Sink { return NewPlain(o) }
-	footer := func(o Options) Sink { return newFooter(o) }
 	fold := func(title string) (string, string) { return "[group] " + title + "\n", "[end]\n" }
 	for name, tc := range map[string]struct {
-		sink func(Options) Sink
+		sink func(Options) *Console
 		opts Options
 	}{
-		"terminal.txt":         {terminal, Options{Width: width}},
-		"terminal_colour.txt":  {terminal, Options{Width: width, Palette: colour}},
-		"terminal_verbose.txt": {terminal, Options{Width: width, Verbose: true}},
-		"terminal_quiet.txt":   {terminal, Options{Width: width, Quiet: true}},
-		"terminal_narrow.txt":  {terminal, Options{Width: func() int { return 40 }}},
-		"plain.txt":            {plain, Options{Palette: colour}},
-		"plain_verbose.txt":    {plain, Options{Verbose: true}},
-		"plain_folded.txt":     {plain, Options{Fold: fold}},
-		"plain_quiet.txt":      {plain, Options{Quiet: true}},
-		"footer.txt":           {footer, Options{}},
+		"terminal.txt":         {NewTerminal, Options{Width: width}},
+		"terminal_colour.txt":  {NewTerminal, Options{Width: width, Palette: colour}},
+		"terminal_verbose.txt": {NewTerminal, Options{Width: width, Verbose: true}},
+		"terminal_quiet.txt":   {NewTerminal, Options{Width: width, Quiet: true}},
+		"terminal_narrow.txt":  {NewTerminal, Options{Width: func() int { return 40 }}},
+		"plain.txt":            {NewPlain, Options{Palette: colour}},
+		"plain_verbose.txt":    {NewPlain, Options{Verbose: true}},
+		"plain_folded.txt":     {NewPlain, Options{Fold: fold}},
+		"plain_quiet.txt":      {NewPlain, Options{Quiet: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -63,8 +59,8 @@ func TestAgentsThatRunAtOnceAreToldApart(t *testing.T) {
 	s.task = a
 	s.in(event.Event{Type: event.AgentText, Text: "cut off"})
 	s.run(event.Event{Type: event.RunEnded, Outcome: "stopped"})
-	golden.Check(t, "testdata/terminal_jobs.txt", rendered(t, func(o Options) Sink { return NewTerminal(o) }, Options{}, s.events))
-	golden.Check(t, "testdata/plain_jobs.txt", rendered(t, func(o Options) Sink { return NewPlain(o) }, Options{}, s.events))
+	golden.Check(t, "testdata/terminal_jobs.txt", rendered(t, NewTerminal, Options{}, s.events))
+	golden.Check(t, "testdata/plain_jobs.txt", rendered(t, NewPlain, Options{}, s.events))
 }
 
 // TestARedGateIsShownOnce has a gate that fails three times: as before, in another way, and for good.
@@ -90,11 +86,10 @@ func TestARedGateIsShownOnce(t *testing.T) {
 		s.in(e)
 	}
 	fold := func(title string) (string, string) { return "[group] " + title + "\n", "[end]\n" }
-	plain := func(o Options) Sink { return NewPlain(o) }
 	var b strings.Builder
-	b.WriteString("== terminal\n" + rendered(t, func(o Options) Sink { return NewTerminal(o) }, Options{}, s.events))
-	b.WriteString("== log\n" + rendered(t, plain, Options{}, s.events))
-	b.WriteString("== folded log\n" + rendered(t, plain, Options{Fold: fold}, s.events))
+	b.WriteString("== terminal\n" + rendered(t, NewTerminal, Options{}, s.events))
+	b.WriteString("== log\n" + rendered(t, NewPlain, Options{}, s.events))
+	b.WriteString("== folded log\n" + rendered(t, NewPlain, Options{Fold: fold}, s.events))
 	golden.Check(t, "testdata/red_gate.txt", b.String())
 }
 
@@ -124,7 +119,7 @@ func TestFooterKnowsWhatToDoNext(t *testing.T) {
 			counts = &event.Counts{Done: 1, Remaining: 1, Total: 2}
 		}
 		s.run(event.Event{Type: event.RunEnded, Outcome: outcome, Iteration: 1, Duration: 3_900_000, Counts: counts})
-		b.WriteString("== " + outcome + "\n" + rendered(t, func(o Options) Sink { return newFooter(o) }, Options{}, s.events) + "\n")
+		b.WriteString("== " + outcome + "\n" + footer(t, s.events) + "\n")
 	}
 	golden.Check(t, "testdata/footer_outcomes.txt", b.String())
 }
@@ -138,7 +133,7 @@ func TestFieldsThatTheLoopMayAddAreShown(t *testing.T) {
 		{At: begin, Type: event.AgentAsked, Task: "t-1", Tool: &event.Tool{Title: "rm x", Kind: "delete"}, Outcome: "reject_once"},
 		{At: begin, Type: event.GateEnded, Task: "t-1", Duration: 940, Text: "x.go:3:1: missing return\n", Gate: &event.Gate{Command: "go vet"}},
 	}
-	got := rendered(t, func(o Options) Sink { return NewPlain(o) }, Options{Verbose: true}, events)
+	got := rendered(t, NewPlain, Options{Verbose: true}, events)
 	const lead = "2026-01-02T03:04:05Z t-1 "
 	want := lead + "started claude, pid 4301\n" + lead + "asked: rm x (delete): reject_once\n" +
 		lead + "gate failed in 940ms: go vet\n" + lead + "    x.go:3:1: missing return\n"
@@ -152,13 +147,20 @@ func TestFooterNamesOnlySomeOfManyFailures(t *testing.T) {
 		s.run(event.Event{Type: event.AttemptEnded, Task: "t-" + string(rune('a'+i)), Status: "failed"})
 	}
 	s.run(event.Event{Type: event.RunEnded, Outcome: "complete"})
-	got := rendered(t, func(o Options) Sink { return newFooter(o) }, Options{}, s.events)
-	if !strings.Contains(got, "and 15 more: ralph task list --status failed") || strings.Count(got, "no reason given") != 10 {
-		t.Errorf("got\n%s", got)
-	}
+	got := footer(t, s.events)
+	check.Contains(t, "the footer", "and 15 more: ralph task list --status failed", got)
+	check.Equal(t, "failures that are listed", 10, strings.Count(got, "no reason given"))
 }
 
-func rendered(t *testing.T, sink func(Options) Sink, opts Options, events []event.Event) string {
+// footer is what the last event of a run adds on a wide terminal.
+func footer(t *testing.T, events []event.Event) string {
+	t.Helper()
+	opts := Options{Width: func() int { return 200 }}
+	before := rendered(t, NewTerminal, opts, events[:len(events)-1])
+	return strings.TrimPrefix(rendered(t, NewTerminal, opts, events), before+"\n")
+}
+
+func rendered(t *testing.T, sink func(Options) *Console, opts Options, events []event.Event) string {
 	t.Helper()
 	var b strings.Builder
 	opts.Out, opts.Now = &b, now

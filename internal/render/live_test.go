@@ -11,14 +11,14 @@ import (
 
 // watched is a terminal whose clock the test moves.
 type watched struct {
-	*Terminal
+	*Console
 	out strings.Builder
 	at  time.Time
 }
 
 func watch(width int) *watched {
 	w := &watched{at: begin}
-	w.Terminal = NewTerminal(Options{Out: &w.out, Now: now, Width: func() int { return width }})
+	w.Console = NewTerminal(Options{Out: &w.out, Now: now, Width: func() int { return width }})
 	return w
 }
 
@@ -124,17 +124,5 @@ func TestTicksComeAndClosingTakesThemBack(t *testing.T) {
 	}
 	if got := out.String(); !strings.HasSuffix(got, "\n… 59s left"+erase) {
 		t.Errorf("got %q", got)
-	}
-}
-
-func TestClosedTicksEndTheGoroutine(t *testing.T) {
-	t.Parallel()
-	ticks := make(chan time.Time)
-	close(ticks)
-	var out strings.Builder
-	terminal := NewTerminal(Options{Out: &out, Ticks: ticks})
-	terminal.ticks.work.Wait()
-	if err := terminal.Close(); err != nil || out.Len() > 0 {
-		t.Errorf("got %q, %v", out.String(), err)
 	}
 }

@@ -181,6 +181,7 @@ type Step struct {
 // Failed is a task that failed and still has.
 type Failed struct {
 	Task   string
+	Title  string
 	Reason string
 	Ran    bool // there is something to read about it
 }

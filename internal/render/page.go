@@ -3,13 +3,9 @@ package render
 import (
 	"bytes"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
-	"time"
 
-	"ralph/event"
 	"ralph/internal/term"
 )
 
@@ -22,7 +18,7 @@ type page struct {
 	mu      sync.Mutex // held by the sink while it renders and writes
 	out     io.Writer
 	buf     bytes.Buffer
-	columns func() int          // how wide a line may be; nil or 0 means that lines are not broken
+	columns func() int          // how wide a line may be; 0 means that lines are not broken
 	midline bool                // text streams, and its line is not complete
 	words   term.Wrapper        // of the text that streams
 	voice   func(string) string // that it is painted with
@@ -41,17 +37,10 @@ func (p *page) line(s string) {
 // its other parts.
 func (p *page) hanging(s string, space int) {
 	p.fresh()
-	for _, part := range term.Wrap(s, p.width(), strings.Repeat(" ", space)) {
+	for _, part := range term.Wrap(s, p.columns(), strings.Repeat(" ", space)) {
 		p.buf.WriteString(part)
 		p.buf.WriteByte('\n')
 	}
-}
-
-func (p *page) width() int {
-	if p.columns == nil {
-		return 0
-	}
-	return p.columns()
 }
 
 // fresh begins a new line unless one has just begun.
@@ -71,7 +60,7 @@ func (p *page) stream(text string, paint func(string) string) {
 		return
 	}
 	p.midline, p.voice = text[len(text)-1] != '\n', paint
-	if text = p.words.Add(text, p.width()); text != "" {
+	if text = p.words.Add(text, p.columns()); text != "" {
 		p.takeBack()
 		p.buf.WriteString(paint(text))
 	}
@@ -81,7 +70,7 @@ func (p *page) stream(text string, paint func(string) string) {
 func (p *page) showHeld() {
 	if p.words.Held() {
 		p.takeBack()
-		p.buf.WriteString(p.voice(p.words.End(p.width())))
+		p.buf.WriteString(p.voice(p.words.End(p.columns())))
 	}
 }
 
@@ -114,70 +103,4 @@ func (p *page) flush() bool {
 	}
 	p.buf.Reset()
 	return true
-}
-
-// console is what the sinks for people have in common.
-type console struct {
-	page
-	progress
-	opts   Options
-	shown  time.Time // when something was last written
-	ticks  pulse
-	byLine func() bool // speech is written by the line, not as it comes
-	spoken func(e event.Event, a *attempt) func(line string)
-}
-
-// Close takes back what was written in place, and returns the first error that writing
-// gave, once.
-func (c *console) Close() error {
-	c.ticks.end()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.fresh()
-	c.flush()
-	err := c.err
-	c.err = nil
-	return err
-}
-
-func (c *console) speak(e event.Event, a *attempt) {
-	thought := e.Type == event.AgentThought
-	if a.speech.thought != thought {
-		c.hush(e, a)
-		a.speech.thought = thought
-	}
-	if c.byLine() {
-		a.speech.lines(e.Text, c.spoken(e, a))
-		return
-	}
-	c.stream(a.speech.stream(e.Text), c.paint(a))
-}
-
-// hush ends what an agent was saying.
-func (c *console) hush(e event.Event, a *attempt) {
-	if !a.speech.begun {
-		return
-	}
-	if c.byLine() {
-		a.speech.end(c.spoken(e, a))
-		return
-	}
-	c.stream(a.speech.clean.end(), c.paint(a))
-	a.speech.begun = false
-	c.fresh()
-}
-
-// hushAll ends what agents were saying when the run ended over it.
-func (c *console) hushAll(e event.Event) {
-	for _, task := range slices.Sorted(maps.Keys(c.attempts)) {
-		e.Task = task
-		c.hush(e, c.attempts[task])
-	}
-}
-
-func (c *console) paint(a *attempt) func(string) string {
-	if a.speech.thought {
-		return c.opts.Palette.Dim
-	}
-	return func(s string) string { return s }
 }

@@ -2,14 +2,15 @@ package render
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"ralph/event"
 	"ralph/internal/human"
-	"ralph/internal/term"
 )
 
 // maxCalls is how many tool calls of one attempt are remembered by their ID. An
@@ -18,12 +19,13 @@ const maxCalls = 4096
 
 // progress is what has to be remembered of a run to render its next event.
 type progress struct {
-	jobs     int // how many tasks may run at once
+	setup    event.Setup
 	attempts map[string]*attempt
 	counts   event.Counts
+	counted  bool        // the counts are known
 	used     event.Usage // by the attempts that have ended
 	wait     event.Event
-	tally    tally
+	failures []Failed // tasks whose last attempt failed
 }
 
 // attempt is what is remembered of a running one.
@@ -49,12 +51,11 @@ type call struct {
 // follow takes an event into account and returns the attempt it belongs to. It
 // comes before rendering, forget after.
 func (p *progress) follow(e event.Event, at time.Time) *attempt {
-	p.tally.add(e)
 	if e.Counts != nil {
-		p.counts = *e.Counts
+		p.counts, p.counted = *e.Counts, true
 	}
 	if e.Setup != nil {
-		p.jobs = e.Setup.Jobs
+		p.setup = *e.Setup
 	}
 	a := p.attempts[e.Task]
 	if a == nil || e.Type == event.TaskClaimed {
@@ -68,7 +69,28 @@ func (p *progress) follow(e event.Event, at time.Time) *attempt {
 		a.used = *u
 		a.tokens = max(a.tokens, u.AllTokens(), u.Context)
 	}
+	if e.Type == event.AttemptEnded {
+		p.settle(e, a.title)
+	}
 	return a
+}
+
+// settle keeps the last word on a task: one that failed may be reset and done
+// while the run goes on.
+func (p *progress) settle(e event.Event, title string) {
+	p.failures = slices.DeleteFunc(p.failures, func(f Failed) bool { return f.Task == Line(e.Task) })
+	if _, tone := Attempt(e.AttemptOutcome(), e.Status); tone == Bad {
+		reason, _ := First(e.Reason)
+		p.failures = append(p.failures, Failed{Task: Line(e.Task), Title: title, Reason: or(reason, "no reason given"), Ran: true})
+	}
+}
+
+// countFailed goes by the graph when it is known: a person may have changed it.
+func (p *progress) countFailed() int {
+	if p.counted {
+		return p.counts.Failed
+	}
+	return len(p.failures)
 }
 
 // remember keeps an attempt that runs. A warning about a task does not make it
@@ -178,74 +200,13 @@ func (a *attempt) tool(e *event.Tool) (c call, shown bool) {
 	return c, shown
 }
 
-// How long nothing may be shown before it is said that the run is still at it: on a
-// terminal, in the middle of a line that an agent is writing, and in a log.
-const (
-	patience       = time.Second
-	patienceInLine = 5 * time.Second
-	patienceInLog  = time.Minute
-)
-
-func (t *Terminal) tick(now time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	text := t.still(now)
-	if text == "" {
-		if now.Sub(t.shown) >= patience { // a word must not wait for long
-			t.showHeld()
-			t.flush()
-		}
-		return
-	}
-	// One column stays free: some terminals wrap when the last one is written.
-	t.replace(t.opts.Palette.Dim(term.Cut("… "+text, t.width()-1)))
-	t.flush()
-}
-
-// still says what goes on while nothing is shown, or nothing.
-func (t *Terminal) still(now time.Time) string {
-	silence := patience
-	if t.midline {
-		silence = patienceInLine
-	}
-	switch {
-	case len(t.attempts) > 0 && now.Sub(t.shown) < silence:
-		return ""
-	case t.wait.Until != nil:
-		return human.Span(t.wait.Until.Sub(now).Round(time.Second)) + " left"
-	default:
-		return t.soFar(now)
-	}
-}
-
-// tick shows a sign of life in a log that would be silent otherwise.
-func (p *Plain) tick(now time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.shown.IsZero() || now.Sub(p.shown) < patienceInLog {
-		return
-	}
-	about := event.Event{At: now, Run: p.run}
-	text := p.soFar(now)
-	if p.wait.Until != nil {
-		text = human.Span(p.wait.Until.Sub(now).Round(time.Second)) + " left"
-	}
-	if len(p.attempts) == 1 {
-		for about.Task = range p.attempts {
-		}
-	}
-	if text == "" {
-		return
-	}
-	p.say(about, "still at it: "+text)
-	p.flush()
-	p.shown = now
-}
-
-// soFar says how long the running attempts take and what the run has cost, or
-// nothing if none runs.
+// soFar says how long a wait still takes, or how long the running attempts take and what
+// the run has cost, or nothing if none runs.
 func (p *progress) soFar(now time.Time) string {
-	if len(p.attempts) == 0 {
+	switch {
+	case p.wait.Until != nil:
+		return human.Span(p.wait.Until.Sub(now).Round(time.Second)) + " left"
+	case len(p.attempts) == 0:
 		return ""
 	}
 	var began time.Time
@@ -275,36 +236,20 @@ func (p *progress) soFar(now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// pulse does something at every tick, in a goroutine of its own, until it is ended.
-type pulse struct {
-	stop chan struct{}
-	once sync.Once
-	work sync.WaitGroup
-}
-
-// beat begins. Nil ticks never come.
-func (p *pulse) beat(ticks <-chan time.Time, do func(now time.Time)) {
-	p.stop = make(chan struct{})
-	if ticks == nil {
-		return
-	}
-	p.work.Go(func() {
-		for {
+// beat does something at every tick, in a goroutine of its own. The function that it returns
+// ends it and waits for the last tick.
+func beat(ticks <-chan time.Time, do func(now time.Time)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var work sync.WaitGroup
+	work.Go(func() {
+		for ticks != nil {
 			select {
-			case <-p.stop:
+			case <-ctx.Done():
 				return
-			case now, ok := <-ticks:
-				if !ok {
-					return
-				}
+			case now := <-ticks:
 				do(now)
 			}
 		}
 	})
-}
-
-// end returns when the last tick is done with.
-func (p *pulse) end() {
-	p.once.Do(func() { close(p.stop) })
-	p.work.Wait()
+	return func() { cancel(); work.Wait() }
 }

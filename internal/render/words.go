@@ -11,23 +11,25 @@ import (
 	"ralph/internal/term"
 )
 
-// said is a line about an event: a Terminal signs and paints it, a Plain takes the words.
+// said is a line about an event. A terminal signs and paints it, a log takes the words.
 type said struct {
 	sign   string // "" for what is only dim
 	tone   Tone
 	text   string
-	about  string // what a Plain says at the beginning of every line
 	aside  string
 	detail bool // for verbose output only
 }
 
-// describe words the events that stand for themselves; tasks, speech, tools, gates and
-// the end of the run are laid out by each sink.
-func (p *progress) describe(o Options, e event.Event, a *attempt) []said {
+// describe words the events that stand for themselves.
+func (c *Console) describe(e event.Event, a *attempt) []said {
 	one := func(s said) []said { return []said{s} }
 	switch e.Type {
 	case event.Recovered:
-		return one(said{sign: "↻", text: "recovered", about: " " + Line(e.Task) + " " + a.title, aside: with("", e.Reason)})
+		text := "recovered"
+		if !c.log { // its lines begin with the task
+			text += " " + Line(e.Task) + " " + a.title
+		}
+		return one(said{sign: "↻", text: text, aside: with("", e.Reason)})
 	case event.RecoveryDone:
 		if e.Recovery == nil || *e.Recovery == (event.Recovery{}) {
 			return one(said{text: Line(e.Reason), detail: true})
@@ -64,10 +66,10 @@ func (p *progress) describe(o Options, e event.Event, a *attempt) []said {
 	case event.Drifted:
 		return one(said{sign: "!", text: drifted(e)})
 	case event.Waiting:
-		if p.waitsAlready(e) {
+		if c.waitsAlready(e) {
 			return nil
 		}
-		return one(said{sign: "◷", text: o.waits(e)})
+		return one(said{sign: "◷", text: c.opts.waits(e)})
 	case event.Warned:
 		return one(said{sign: "!", text: with("warning", or(e.Text, e.Reason))})
 	case event.RunInterrupted:
@@ -172,17 +174,6 @@ func drifted(e event.Event) string {
 		s += ", and the task fails"
 	}
 	return with(s, e.Reason)
-}
-
-func claimed(e event.Event, title string, c event.Counts) string {
-	s := "claimed: " + title
-	if e.Iteration > 0 {
-		s = "iteration " + strconv.Itoa(e.Iteration) + ": " + title
-	}
-	if about := facts(e, c); len(about) > 0 {
-		s += " (" + strings.Join(about, ", ") + ")"
-	}
-	return s
 }
 
 // facts are who works in an iteration, and how far the run is.

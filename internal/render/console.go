@@ -1,0 +1,476 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ralph/event"
+	"ralph/internal/human"
+	"ralph/internal/term"
+)
+
+const (
+	toolLines    = 5   // of the error of a tool that are shown; the transcript has all of it
+	unknownWidth = 80  // of a terminal
+	maxHeading   = 100 // a rule across a very wide window is noise
+	minTitle     = 12  // what a title is cut to at most; a narrower window wraps it
+	indent       = "  "
+)
+
+// How long nothing may be shown before a console says that the run is still at it: on a
+// terminal, in the middle of a line that an agent is writing, and in a log.
+const (
+	patience       = time.Second
+	patienceInLine = 5 * time.Second
+	patienceInLog  = time.Minute
+)
+
+// Console shows a run to people, in lines below each other so that everything can be
+// scrolled back to: on a terminal what agents say as they say it, in a log a line when a
+// task starts and one when it ends. Each line of a log has its time and its task, so that it can
+// be found and understood alone, and none begins with the text of an agent, which a CI
+// service might take for a command to itself.
+type Console struct {
+	page
+	progress
+	opts  Options
+	log   bool
+	fold  fold
+	run   string
+	shown time.Time // when something was last written
+	stop  func()    // ends the goroutine of the ticks
+}
+
+// NewTerminal returns a sink for an interactive terminal. Close ends the goroutine that
+// Options.Ticks need.
+func NewTerminal(opts Options) *Console {
+	if opts.Quiet {
+		opts.Ticks = nil
+	}
+	return newConsole(opts, false)
+}
+
+// NewPlain returns a sink for CI and logs, without colours. The steps of a task are for
+// verbose output, or folded. Close ends the goroutine that Options.Ticks need.
+func NewPlain(opts Options) *Console {
+	opts.Palette = term.Palette{}
+	return newConsole(opts, true)
+}
+
+func newConsole(opts Options, log bool) *Console {
+	c := &Console{opts: opts.withDefaults(), log: log}
+	c.out, c.columns = opts.Out, c.width
+	c.stop = beat(opts.Ticks, c.tick)
+	return c
+}
+
+// Event writes the lines of an event, if it has any.
+func (c *Console) Event(e event.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := c.opts.at(e)
+	a := c.follow(e, at)
+	c.run = e.Run
+	switch {
+	case c.wants(e):
+		if endsSpeech(e) {
+			c.hush(e, a)
+		}
+		c.showHeldGate(e, a)
+		c.render(e, a)
+	case e.Type == event.AgentTool:
+		a.tool(e.Tool) // it counts
+	}
+	c.forget(e)
+	if c.flush() || c.shown.IsZero() {
+		c.shown = at
+	}
+}
+
+// wants says that an event is shown. Every log has what starts, what ends and what a person
+// should know of; the steps between them are for verbose output, or folded.
+func (c *Console) wants(e event.Event) bool {
+	if c.opts.silent(e) || !c.log || c.opts.Verbose || c.fold.end != "" {
+		return !c.opts.silent(e)
+	}
+	return e.Type == event.GateEnded && refused(e) || slices.Contains([]event.Type{
+		event.RunStarted, event.Recovered, event.RecoveryDone, event.TaskClaimed, event.AttemptEnded, event.Waiting, event.Warned, event.RunEnded,
+	}, e.Type)
+}
+
+// Close erases the line that was written in place, and returns the first error that
+// writing gave, once.
+func (c *Console) Close() error {
+	c.stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fresh()
+	c.flush()
+	err := c.err
+	c.err = nil
+	return err
+}
+
+// tick says what goes on while nothing else is shown.
+func (c *Console) tick(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	silence, enough := now.Sub(c.shown), patience
+	switch {
+	case c.log:
+		enough = patienceInLog
+	case c.midline:
+		enough = patienceInLine
+	case len(c.attempts) == 0:
+		enough = 0
+	}
+	text := c.soFar(now)
+	switch {
+	case text == "" || silence < enough:
+		if !c.log && silence >= patience { // a word must not wait for long
+			c.showHeld()
+		}
+	case c.log:
+		about := event.Event{At: now, Run: c.run}
+		if len(c.attempts) == 1 {
+			for about.Task = range c.attempts {
+			}
+		}
+		c.say(about, "still at it: "+text)
+		c.shown = now
+	default:
+		// One column stays free: some terminals wrap when the last one is written.
+		c.replace(c.opts.Palette.Dim(term.Cut("… "+text, c.width()-1)))
+	}
+	c.flush()
+}
+
+func (c *Console) render(e event.Event, a *attempt) {
+	switch e.Type {
+	case event.RunStarted:
+		c.header(e)
+	case event.TaskClaimed:
+		c.heading(e, a)
+	case event.AgentText, event.AgentThought:
+		c.speak(e, a)
+	case event.AgentTool:
+		c.tool(e, a)
+	case event.GateStarted, event.GateEnded:
+		c.gate(e, a)
+	case event.AttemptEnded:
+		c.attemptEnded(e, a)
+	case event.RunEnded:
+		for _, task := range slices.Sorted(maps.Keys(c.attempts)) { // it may end while agents speak
+			c.hush(event.Event{At: e.At, Task: task}, c.attempts[task])
+		}
+		c.endFold()
+		c.footer(e)
+	case event.Warned:
+		c.outsideFold(func() { c.tell(e, c.describe(e, a)...) })
+	default:
+		if e.Type == event.Prompted && a.prompts == 0 {
+			c.openFold() // the agent may be silent for long
+		}
+		c.tell(e, c.describe(e, a)...)
+	}
+}
+
+// say writes a line that may be as long as it is. In a log, and when several tasks run
+// at once, every line says whose it is.
+func (c *Console) say(e event.Event, s string) {
+	switch {
+	case c.log:
+		c.openFold()
+		s = c.lead(e) + s
+	case c.margin(e) > 0:
+		s = c.opts.Palette.Dim(Line(e.Task)) + " " + s
+	}
+	c.line(s)
+}
+
+// lead begins a line of a log.
+func (c *Console) lead(e event.Event) string {
+	return c.opts.at(e).Format(time.RFC3339) + " " + or(Line(e.Task), Line(e.Run), "-") + " "
+}
+
+// margin is how wide the name of the task is before a line on a terminal.
+func (c *Console) margin(e event.Event) int {
+	if c.setup.Jobs < 2 || e.Task == "" {
+		return 0
+	}
+	return term.Width(Line(e.Task)) + 1
+}
+
+// width is that of the terminal, or a guess. The lines of a log are not broken.
+func (c *Console) width() int {
+	if c.log {
+		return 0
+	}
+	return cmp.Or(max(c.opts.Width(), 0), unknownWidth)
+}
+
+// cut shortens text to what a line can take beside what else is in it.
+func (c *Console) cut(e event.Event, text string, used int) string {
+	if c.log {
+		return term.Cut(text, maxLine)
+	}
+	return term.Cut(text, max(c.width()-used-c.margin(e), minTitle))
+}
+
+func (c *Console) tell(e event.Event, lines ...said) {
+	p := c.opts.Palette
+	for _, s := range lines {
+		switch {
+		case s.detail && !c.opts.Verbose:
+		case c.log:
+			c.say(e, s.text+s.aside)
+		case s.sign == "":
+			c.say(e, p.Dim(indent+s.text+s.aside))
+		default:
+			c.say(e, s.tone.Paint(p, s.sign+" "+s.text)+p.Dim(s.aside))
+		}
+	}
+}
+
+func (c *Console) speak(e event.Event, a *attempt) {
+	thought := e.Type == event.AgentThought
+	if a.speech.thought != thought {
+		c.hush(e, a)
+		a.speech.thought = thought
+	}
+	switch {
+	case thought && c.log && !c.opts.Verbose:
+	case c.byLine():
+		a.speech.lines(e.Text, c.spoken(e, a))
+	default:
+		c.stream(a.speech.stream(e.Text), c.paint(a))
+	}
+}
+
+// hush ends what an agent was saying.
+func (c *Console) hush(e event.Event, a *attempt) {
+	if !a.speech.begun {
+		return
+	}
+	if c.byLine() {
+		a.speech.end(c.spoken(e, a))
+		return
+	}
+	c.stream(a.speech.clean.end(), c.paint(a))
+	a.speech.begun = false
+	c.fresh()
+}
+
+// byLine says that speech is written by the line, not as it comes: agents that run at once
+// would talk across each other.
+func (c *Console) byLine() bool { return c.log || c.setup.Jobs > 1 }
+
+func (c *Console) spoken(e event.Event, a *attempt) func(line string) {
+	verb := ""
+	switch {
+	case c.log && a.speech.thought:
+		verb = "thinks: "
+	case c.log:
+		verb = "says: "
+	}
+	return func(line string) { c.say(e, verb+c.paint(a)(line)) }
+}
+
+func (c *Console) paint(a *attempt) func(string) string {
+	if a.speech.thought {
+		return c.opts.Palette.Dim
+	}
+	return func(s string) string { return s }
+}
+
+// tool shows a call once, and again when it failed.
+func (c *Console) tool(e event.Event, a *attempt) {
+	t, shown := a.tool(e.Tool)
+	if !shown {
+		return
+	}
+	mark, paint := "→ ", c.opts.Palette.Cyan
+	switch {
+	case t.failed && c.log:
+		mark = "tool failed: "
+	case t.failed:
+		mark, paint = "✗ ", c.opts.Palette.Red
+	case c.log:
+		mark = "tool: "
+	}
+	kind := ""
+	if t.kind != "" {
+		kind = " (" + t.kind + ")"
+	}
+	c.say(e, paint(mark+c.cut(e, t.title, term.Width(mark+kind)))+c.opts.Palette.Dim(kind))
+	c.complaint(e, e.Tool.Error, toolLines)
+}
+
+func (c *Console) complaint(e event.Event, text string, most int) {
+	for _, line := range term.MarkedTail(text, most) {
+		c.say(e, indent+indent+c.opts.Palette.Red(c.cut(e, line, 2*len(indent))))
+	}
+}
+
+func (c *Console) gate(e event.Event, a *attempt) {
+	switch {
+	case e.Gate == nil:
+	case e.Type == event.GateStarted:
+		c.tell(e, said{text: checking(e), detail: c.log})
+	case c.log && e.Reason != "" && !c.opts.Verbose: // not about the work
+	case c.fold.end != "" && refused(e):
+		a.held = &e
+	default:
+		c.gateEnded(e, a)
+	}
+}
+
+func (c *Console) gateEnded(e event.Event, a *attempt) {
+	p, command := c.opts.Palette, Line(e.Gate.Command)
+	result, aside, tone := gateResult(e)
+	again := a.seen(e) && (c.fold.end != "" || !a.folded) // why an attempt ended is never only in a fold
+	if again {
+		result += " again, with the same output"
+	}
+	switch {
+	case c.log && again:
+		c.say(e, "gate "+result)
+	case c.log:
+		c.say(e, strings.TrimSpace("gate "+result+" "+Line(e.Reason))+": "+command+aside)
+	case e.Reason != "": // not about the work
+		c.tell(e, said{text: command + " " + result + " " + Line(e.Reason)})
+	case tone == Good:
+		c.say(e, p.Green("✓ ")+command+p.Dim(" "+result+aside))
+	case tone == Notable:
+		c.say(e, p.Yellow("~ "+command+" "+result+aside))
+	default:
+		c.say(e, p.Red("✗ "+command+" "+result))
+	}
+	if again || e.Gate.Passed || e.Reason != "" || tone == Notable && !c.log {
+		return
+	}
+	c.complaint(e, a.complained(e), term.GateLines)
+	a.folded = c.fold.end != ""
+	if e.Gate.Log != "" {
+		c.say(e, p.Dim(indent+indent+"all of it: "+Line(e.Gate.Log)))
+	}
+}
+
+// attemptEnded ends an iteration. Quiet output has no heading, so the title is here.
+func (c *Console) attemptEnded(e event.Event, a *attempt) {
+	how, evidence, tone := ended(e, a)
+	parts, title := spent(e), ""
+	if c.opts.Quiet {
+		title = a.title
+	}
+	if c.log {
+		if title != "" {
+			how = title + ": " + how
+		}
+		if len(parts) > 0 {
+			how += " (" + strings.Join(parts, ", ") + ")"
+		}
+		c.say(e, how)
+	} else {
+		sign := tone.Sign()
+		if tone == Notable {
+			sign = "↻"
+		}
+		words := slices.DeleteFunc([]string{sign, Line(e.Task), title, how}, func(s string) bool { return s == "" })
+		line := tone.Paint(c.opts.Palette, strings.Join(words, " "))
+		if len(parts) > 0 {
+			line += c.opts.Palette.Dim(" · " + strings.Join(parts, " · "))
+		}
+		c.line(line)
+	}
+	c.complaint(e, evidence, term.GateLines)
+}
+
+type setting struct{ label, value string }
+
+func (c *Console) settings(e event.Event) []setting {
+	s := c.setup
+	what := s.Scope
+	if e.Counts != nil {
+		left := e.Counts.Remaining
+		what = or(what, "everything") + ", " + human.Count(left, "task") + " to do"
+		if left < e.Counts.Total {
+			what += fmt.Sprintf(" of %d", e.Counts.Total)
+		}
+	}
+	jobs, pid, folder := "", "", s.Folder
+	if s.Jobs > 1 {
+		jobs = strconv.Itoa(s.Jobs) + " at once"
+	}
+	if c.opts.Verbose && e.PID > 0 {
+		pid = strconv.Itoa(e.PID)
+	}
+	if c.log {
+		folder = "" // the footer says where it is
+	}
+	list := []setting{
+		{"runs", what},
+		{"agent", or(s.Agent, e.Agent)},
+		{"credential", s.Credential},
+		{"model", or(s.Model, e.Model)},
+		{"limits", s.Limits},
+		{"jobs", jobs},
+		{"sandbox", s.Sandbox},
+		{"verify", s.Verify},
+		{"process", pid},
+		{"transcripts", folder},
+	}
+	return slices.DeleteFunc(list, func(s setting) bool { return Line(s.value) == "" })
+}
+
+func (c *Console) header(e event.Event) {
+	p, lines, width := c.opts.Palette, c.settings(e), 0
+	if !c.log {
+		c.line(p.Bold("ralph run") + " " + p.Dim(Line(e.Run)))
+	}
+	for _, s := range lines {
+		width = max(width, len(s.label))
+	}
+	for _, s := range lines {
+		if c.log {
+			c.say(e, s.label+": "+Line(s.value))
+		} else {
+			c.hanging(indent+p.Dim(fmt.Sprintf("%-*s", width, s.label))+"  "+Line(s.value), width+4)
+		}
+	}
+}
+
+// heading begins an iteration. On a terminal only the title is cut when there is too
+// little space: the rest is what one looks for.
+func (c *Console) heading(e event.Event, a *attempt) {
+	tail := facts(e, c.counts)
+	if c.log {
+		s := "claimed: " + a.title
+		if e.Iteration > 0 {
+			s = "iteration " + strconv.Itoa(e.Iteration) + ": " + a.title
+		}
+		if len(tail) > 0 {
+			s += " (" + strings.Join(tail, ", ") + ")"
+		}
+		c.newFold(e, s)
+	} else {
+		p, front, id := c.opts.Palette, "── ", Line(e.Task)
+		if e.Iteration > 0 {
+			front += strconv.Itoa(e.Iteration) + " · "
+		}
+		back := strings.Join(append([]string{""}, tail...), " · ")
+		free := min(c.width(), maxHeading) - term.Width(front+id+back) - 3
+		title := term.Cut(a.title, max(free, minTitle))
+		rule := strings.Repeat("─", max(free-term.Width(title), 0)+1)
+		c.line("")
+		c.line(p.Dim(front) + p.Bold(id+" "+title) + p.Dim(back+" "+rule))
+	}
+	if e.Reason != "" {
+		c.tell(e, said{text: "model: " + Line(e.Reason), detail: true})
+	}
+}
