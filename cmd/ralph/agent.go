@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/acp"
 	"ralph/dag"
 	"ralph/internal/agents"
@@ -136,11 +134,8 @@ func shellAgentCommand(a *app) command {
 	return command{
 		name: "shell-agent", hidden: true, short: "speak the Agent Client Protocol on stdin and stdout",
 		example: "ralph run --agent shell",
-		run: action(a, parseNothing, func(ctx context.Context, a *app, _ struct{}) error {
+		run: action(a, func(ctx context.Context, a *app, _ plainOptions) error {
 			return shellagent.Serve(ctx, a.stdin, a.rawOut(), shellagent.Options{Version: buildVersion().Version})
 		}),
 	}
 }
-
-// parseNothing is for commands without flags.
-func parseNothing(*cli.Context) (struct{}, error) { return struct{}{}, nil }

@@ -25,7 +25,7 @@ func agentsCommand(a *app) command {
 		long: `npx fetches an agent that is not installed when a run uses it. The list includes your own
 agents, from the configuration; * marks the one that a run would use.`,
 		flags:   []cli.Flag{jsonFlag()},
-		example: "ralph agents\nralph agents test claude", run: action(a, parsePlain, runAgents),
+		example: "ralph agents\nralph agents test claude", run: action(a, runAgents),
 		sub: []command{agentsTestCommand(a)},
 	}
 }
@@ -36,7 +36,7 @@ func runAgents(_ context.Context, a *app, o plainOptions) error {
 		return err
 	}
 	list := a.finder(config).List()
-	if o.json {
+	if o.JSON {
 		return a.printJSON(list)
 	}
 	return printAgents(a, list)
@@ -96,23 +96,15 @@ empty folder and costs one short answer of the model.`,
 			jsonFlag(),
 		},
 		example: "ralph agents test claude\nralph agents test 'my-agent --acp' --json", exits: "5 the agent cannot be used: the report says how far it came",
-		run: action(a, parseAgentsTest, runAgentsTest),
+		run: action(a, runAgentsTest),
 	}
 }
 
 type agentsTestOptions struct {
-	agent, model string
-	timeout      time.Duration
-	json         bool
-}
-
-func parseAgentsTest(c *cli.Context) (o agentsTestOptions, err error) {
-	o = agentsTestOptions{agent: c.Args().First(), model: c.String("model"), json: c.Bool("json")}
-	if c.NArg() != 1 || o.agent == "" {
-		return o, usagef("agents test: one AGENT is needed")
-	}
-	o.timeout, err = parseDuration(c, "timeout")
-	return o, err
+	Args    []string
+	Model   string
+	Timeout project.Duration
+	JSON    bool
 }
 
 func runAgentsTest(ctx context.Context, a *app, o agentsTestOptions) error {
@@ -120,8 +112,8 @@ func runAgentsTest(ctx context.Context, a *app, o agentsTestOptions) error {
 	if err != nil {
 		return err
 	}
-	report := agents.NewReport(o.agent)
-	ag, err := a.finder(config).Find(o.agent)
+	report := agents.NewReport(o.Args[0])
+	ag, err := a.finder(config).Find(o.Args[0])
 	if err != nil && !errors.Is(err, agents.ErrUnavailable) {
 		return err
 	}
@@ -129,9 +121,9 @@ func runAgentsTest(ctx context.Context, a *app, o agentsTestOptions) error {
 		defer a.launcher.Close()
 		report.Agent = ag.Name
 		var t *agents.Trial
-		if t, err = newTrial(a, &session{config: config}, ag, o.timeout); err == nil {
+		if t, err = newTrial(a, &session{config: config}, ag, o.Timeout.Std()); err == nil {
 			defer t.Close()
-			report, err = t.Run(ctx, o.model)
+			report, err = t.Run(ctx, o.Model)
 		}
 		var e *acp.Error
 		if errors.As(err, &e) {
@@ -145,7 +137,7 @@ func runAgentsTest(ctx context.Context, a *app, o agentsTestOptions) error {
 	if err != nil {
 		report.Error = jsonval.Text(term.Line(err.Error()))
 	}
-	if o.json {
+	if o.JSON {
 		return errors.Join(err, a.printJSON(report))
 	}
 	if perr := printTrial(a, report); err == nil {

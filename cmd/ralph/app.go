@@ -56,8 +56,8 @@ func newApp(sys system) *app {
 			boolFlag("verbose", "log each step and how long it takes", "v"),
 			helpFlag(),
 		},
-		Commands: a.commands(),
-		Before:   a.checkGlobals, OnUsageError: badValue,
+		Commands:       a.commands(),
+		OnUsageError:   badValue,
 		ExitErrHandler: func(*cli.Context, error) {}, // only run chooses the exit status
 		HideHelp:       true, HideVersion: true, DisableSliceFlagSeparator: true,
 	}
@@ -77,11 +77,12 @@ type globals struct {
 	logFile   string
 }
 
-func (a *app) readGlobals(c *cli.Context) {
+func (a *app) readGlobals(c *cli.Context) error {
 	a.globals = globals{
 		command: c.Command.Name, dir: c.String("project"), color: c.String("color"), quiet: c.Bool("quiet"), verbose: c.Bool("verbose"),
 		logFormat: c.String("log-format"), logFile: c.String("log-file"),
 	}
+	return checkChoice("color", a.color, "auto", "always", "never")
 }
 
 func (a *app) specs() []command {
@@ -90,8 +91,8 @@ func (a *app) specs() []command {
 		grouped("Run", runCommand(a), demoCommand(a), stopCommand(a), pauseCommand(a), resumeCommand(a), recoverCommand(a), promptCommand(a)),
 		grouped("Inspect", statusCommand(a), watchCommand(a), reportCommand(a), runsCommand(a), logsCommand(a), costCommand(a), statsCommand(a),
 			journalCommand(a), knowledgeCommand(a)),
-		grouped("Maintain", agentsCommand(a), configCommand(a), doctorCommand(a), gcCommand(a), a.completionCommand(), a.manCommand(), versionCommand(a)),
-		[]command{a.completeCommand(), shellAgentCommand(a)},
+		grouped("Maintain", agentsCommand(a), configCommand(a), doctorCommand(a), gcCommand(a), completionCommand(a), manCommand(a), versionCommand(a)),
+		[]command{completeCommand(a), shellAgentCommand(a)},
 	))
 }
 
@@ -115,15 +116,6 @@ func badValue(c *cli.Context, err error, _ bool) error {
 		return usagef("--%s is true or false, not %s", name, value)
 	default:
 		return usagef("invalid value %s for --%s: %s", value, name, why)
-	}
-}
-
-func (a *app) checkGlobals(c *cli.Context) error {
-	switch c.String("color") {
-	case "auto", "always", "never":
-		return nil
-	default:
-		return usagef("--color is auto, always or never, not %q", c.String("color"))
 	}
 }
 

@@ -258,14 +258,6 @@ func (p *permuter) unknownFlag(arg, name string) error {
 	return hint(err, "see: ralph %s", strings.TrimSpace(where+" --help"))
 }
 
-// optionalArg is the one argument that may be left out.
-func optionalArg(c *cli.Context, what string) (string, error) {
-	if c.NArg() > 1 {
-		return "", usagef("at most one %s", what)
-	}
-	return c.Args().First(), nil
-}
-
 func named(flags []cli.Flag, name string) cli.Flag {
 	for _, f := range flags {
 		if slices.Contains(f.Names(), name) {
@@ -328,37 +320,4 @@ func editDistance(a, b string) int {
 		}
 	}
 	return d[len(a)][len(b)]
-}
-
-// oneArg returns the single argument of a command.
-func oneArg(c *cli.Context, what string) (string, error) {
-	switch c.NArg() {
-	case 1:
-		return c.Args().First(), nil
-	case 0:
-		return "", missing(c, what)
-	default:
-		err := usagef("one %s, not %d: %s", what, c.NArg(), strings.Join(c.Args().Slice(), " "))
-		if what == "TITLE" {
-			return "", hint(err, "quote it if it contains spaces")
-		}
-		return "", err
-	}
-}
-
-// missing is an argument that was left out.
-func missing(c *cli.Context, what string) error {
-	usage := c.Command.HelpName
-	if len(c.Command.Flags) > 0 {
-		usage += " [flags]"
-	}
-	return hint(usagef("%s is missing", what), "usage: %s %s", usage, c.Command.ArgsUsage)
-}
-
-// noArgs refuses arguments.
-func noArgs(c *cli.Context) error {
-	if c.NArg() > 0 {
-		return usagef("unexpected argument %q", c.Args().First())
-	}
-	return nil
 }

@@ -19,24 +19,20 @@ import (
 	"ralph/strategy"
 )
 
-func (a *app) completionCommand() command {
+func completionCommand(a *app) command {
 	return command{
 		name: "completion", args: "bash|zsh|fish", short: "print a completion script for your shell",
 		long: `bash: ralph completion bash > /etc/bash_completion.d/ralph
 zsh:  ralph completion zsh > "${fpath[1]}/_ralph"
 fish: ralph completion fish > ~/.config/fish/completions/ralph.fish`,
 		example: "source <(ralph completion bash)",
-		run: func(c *cli.Context) error {
-			shell, err := oneArg(c, "shell")
-			if err != nil {
-				return err
-			}
-			script, ok := map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[shell]
+		run: action(a, func(_ context.Context, a *app, o plainOptions) error {
+			script, ok := map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[o.Args[0]]
 			if !ok {
-				return usagef("no completion for %q: it is bash, zsh or fish", shell)
+				return usagef("no completion for %q: it is bash, zsh or fish", o.Args[0])
 			}
 			return written(fmt.Fprint(a.stdout, script))
-		},
+		}),
 	}
 }
 
@@ -64,10 +60,10 @@ if [[ "${funcstack[1]}" == _ralph ]]; then _ralph; else compdef _ralph ralph; fi
 `
 )
 
-func (a *app) completeCommand() command {
+func completeCommand(a *app) command {
 	return command{
 		name: "__complete", hidden: true, short: "print what may follow, for the completion scripts",
-		example: "ralph __complete -- task sh", run: a.runComplete,
+		example: "ralph __complete -- task sh", run: action(a, runComplete),
 	}
 }
 
@@ -75,9 +71,8 @@ func (a *app) completeCommand() command {
 type candidate struct{ word, text string }
 
 // runComplete prints a candidate a line, with a tab and a description behind it.
-func (a *app) runComplete(c *cli.Context) error {
-	words := c.Args().Slice()
-	typed := ""
+func runComplete(ctx context.Context, a *app, o plainOptions) error {
+	words, typed := o.Args, ""
 	if len(words) > 0 {
 		typed, words = words[len(words)-1], words[:len(words)-1]
 	}
@@ -102,7 +97,7 @@ func (a *app) runComplete(c *cli.Context) error {
 	var err error
 	switch {
 	case f != nil:
-		list, err = a.candidates(c.Context, p, "--"+f.Names()[0])
+		list, err = a.candidates(ctx, p, "--"+f.Names()[0])
 	case strings.HasPrefix(typed, "-"):
 		list = flagCandidates(p)
 	case p.at == nil || len(p.at.Subcommands) > 0:
@@ -112,7 +107,7 @@ func (a *app) runComplete(c *cli.Context) error {
 			}
 		}
 	default:
-		list, err = a.argumentCandidates(c.Context, p)
+		list, err = a.argumentCandidates(ctx, p)
 	}
 	for _, l := range list {
 		if strings.HasPrefix(l.word, typed) {

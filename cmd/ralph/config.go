@@ -25,7 +25,7 @@ func configCommand(a *app) command {
 			long: `From weakest to strongest: default, ~/.config/ralph/config.toml, .ralph.toml,
 RALPH_SECTION_KEY in the environment (RALPH_RUN_LIMIT sets run.limit).`,
 			flags:   []cli.Flag{jsonFlag()},
-			example: "ralph config show", run: action(a, parsePlain, runConfigShow),
+			example: "ralph config show", run: action(a, runConfigShow),
 		}},
 	}
 }
@@ -39,7 +39,7 @@ func runConfigShow(_ context.Context, a *app, o plainOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.json {
+	if o.JSON {
 		return a.printJSON(loaded.Settings())
 	}
 	var rows []settingRow

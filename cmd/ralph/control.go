@@ -18,18 +18,17 @@ func stopCommand(a *app) command {
 uses this database. It stops within a second or two, or when its current task is finished, with
 exit status 4. With --now its agents are stopped and their tasks released, as by Ctrl-C.`,
 		flags:   []cli.Flag{boolFlag("now", "do not wait for the current task")},
-		example: "ralph stop\nralph stop --now", run: action(a, parseStop, runStop),
+		example: "ralph stop\nralph stop --now", run: action(a, runStop),
 	}
 }
 
-func parseStop(c *cli.Context) (dag.Stop, error) {
-	if c.Bool("now") {
-		return dag.StopNow, nil
-	}
-	return dag.StopAfterTask, nil
-}
+type stopOptions struct{ Now bool }
 
-func runStop(ctx context.Context, a *app, how dag.Stop) error {
+func runStop(ctx context.Context, a *app, o stopOptions) error {
+	how, when := dag.StopAfterTask, "after its current task"
+	if o.Now {
+		how, when = dag.StopNow, "now"
+	}
 	var asked []dag.Run
 	err := a.update(ctx, func(_ *session, g *dag.Graph) (err error) {
 		asked, err = g.StopRuns(how, life)
@@ -41,7 +40,6 @@ func runStop(ctx context.Context, a *app, how dag.Stop) error {
 	if len(asked) == 0 {
 		a.note("nothing is running")
 	}
-	when := map[dag.Stop]string{dag.StopNow: "now", dag.StopAfterTask: "after its current task"}[how]
 	for _, run := range asked {
 		a.note("%s ends %s", run.ID, when)
 	}
@@ -55,19 +53,13 @@ func pauseCommand(a *app) command {
 a terminal, and is refused without one. With TASK, only that task and the tasks below it are paused;
 runs go on with the rest.`,
 		example: "ralph pause\nralph pause 1f0c", exits: "1 refused (a task that has ended), 3 not found",
-		run: action(a, parseTask, runPause),
+		run: action(a, runPause),
 	}
 }
 
-// parseTask keeps an empty TASK apart from none: "$ID" of a script may be empty, and must not stand for the project.
-func parseTask(c *cli.Context) ([]string, error) {
-	_, err := optionalArg(c, "TASK")
-	return c.Args().Slice(), err
-}
-
-func runPause(ctx context.Context, a *app, typed []string) error {
-	if len(typed) > 0 {
-		return changeTask(ctx, a, "pause", typed[0], (*dag.Graph).Pause)
+func runPause(ctx context.Context, a *app, o plainOptions) error {
+	if len(o.Args) > 0 {
+		return changeTask(ctx, a, "pause", o.Args[0], (*dag.Graph).Pause)
 	}
 	changed := false
 	err := a.update(ctx, func(_ *session, g *dag.Graph) (err error) { changed, err = g.PauseAll(); return err })
@@ -88,13 +80,13 @@ func resumeCommand(a *app) command {
 		long: `Without TASK, the project is resumed; tasks that were paused one by one stay paused. Agents that are
 rate-limited are tried again at once instead of when the limit ends.`,
 		example: "ralph resume\nralph resume 1f0c", exits: "1 refused (a task that is not paused), 3 not found",
-		run: action(a, parseTask, runResume),
+		run: action(a, runResume),
 	}
 }
 
-func runResume(ctx context.Context, a *app, typed []string) error {
-	if len(typed) > 0 {
-		return changeTask(ctx, a, "resume", typed[0], func(g *dag.Graph, id string) error { return hintPaused(g, id, g.Resume(id)) })
+func runResume(ctx context.Context, a *app, o plainOptions) error {
+	if len(o.Args) > 0 {
+		return changeTask(ctx, a, "resume", o.Args[0], func(g *dag.Graph, id string) error { return hintPaused(g, id, g.Resume(id)) })
 	}
 	text := ""
 	err := a.update(ctx, func(_ *session, g *dag.Graph) error {

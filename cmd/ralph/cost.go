@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strings"
 
@@ -26,7 +25,7 @@ an agent did not report is unknown, never 0: a sum without it is "at least" so m
 			runFlag(), jsonFlag(),
 		},
 		example: "ralph cost --by feature\nralph cost --by day --json | jq .total.usage.cost_usd", exits: "3 no such run",
-		run: action(a, parseCost, runCost),
+		run: onGraph(a, runCost),
 	}
 }
 
@@ -36,38 +35,30 @@ func runFlag() cli.Flag {
 }
 
 type costOptions struct {
-	by, run string
-	json    bool
+	By, Run string
+	JSON    bool
 }
 
-func parseCost(c *cli.Context) (costOptions, error) {
-	o := costOptions{c.String("by"), c.String("run"), c.Bool("json")}
-	switch o.by {
-	case report.ByModel, report.ByTask, report.ByFeature, report.ByDay, report.ByAgent:
-		return o, nil
-	default:
-		return o, usagef("--by is model, task, feature, day or agent, not %q", o.by)
+func (o *costOptions) parse(*cli.Context) error {
+	return checkChoice("by", o.By, report.ByModel, report.ByTask, report.ByFeature, report.ByDay, report.ByAgent)
+}
+
+func runCost(a *app, _ *session, g *dag.Graph, o costOptions) error {
+	run, err := runID(g, o.Run)
+	if err != nil {
+		return err
 	}
-}
-
-func runCost(ctx context.Context, a *app, o costOptions) error {
-	return a.view(ctx, func(_ *session, g *dag.Graph) error {
-		run, err := runID(g, o.run)
-		if err != nil {
-			return err
-		}
-		costs, err := report.LoadCosts(g, o.by, run)
-		switch {
-		case err != nil:
-			return err
-		case o.json:
-			return a.printJSON(costs)
-		case len(costs.Rows) == 0:
-			a.note("nothing was spent yet: there was no attempt, and nothing was planned; start with: ralph run")
-			return nil
-		}
-		return printCosts(a, costs)
-	})
+	costs, err := report.LoadCosts(g, o.By, run)
+	switch {
+	case err != nil:
+		return err
+	case o.JSON:
+		return a.printJSON(costs)
+	case len(costs.Rows) == 0:
+		a.note("nothing was spent yet: there was no attempt, and nothing was planned; start with: ralph run")
+		return nil
+	}
+	return printCosts(a, costs)
 }
 
 // runID resolves what --run names; empty means all runs.
@@ -118,30 +109,27 @@ func statsCommand(a *app) command {
 rate-limited attempts say nothing about a model and are left out of both.`,
 		flags:   []cli.Flag{runFlag(), jsonFlag()},
 		example: "ralph stats\nralph stats --json | jq '.models[] | {key, success}'", exits: "3 no such run",
-		run: action(a, parsePlain, runStats),
+		run: onGraph(a, runStats),
 	}
 }
 
-func runStats(ctx context.Context, a *app, o plainOptions) error {
-	return a.view(ctx, func(_ *session, g *dag.Graph) error {
-		run, err := runID(g, o.run)
-		if err != nil {
-			return err
-		}
-		receipts, err := report.Receipts(g, run)
-		if err != nil {
-			return err
-		}
-		s := report.StatsOf(receipts)
-		switch {
-		case o.json:
-			return a.printJSON(s)
-		case len(s.Outcomes) == 0:
-			a.note("no attempt has ended yet; start with: ralph run")
-			return nil
-		}
-		return written(fmt.Fprint(a.stdout, statsText(a, s)))
-	})
+func runStats(a *app, _ *session, g *dag.Graph, o plainOptions) error {
+	run, err := runID(g, o.Run)
+	if err != nil {
+		return err
+	}
+	receipts, err := report.Receipts(g, run)
+	s := report.StatsOf(receipts)
+	switch {
+	case err != nil:
+		return err
+	case o.JSON:
+		return a.printJSON(s)
+	case len(s.Outcomes) == 0:
+		a.note("no attempt has ended yet; start with: ralph run")
+		return nil
+	}
+	return written(fmt.Fprint(a.stdout, statsText(a, s)))
 }
 
 func statsText(a *app, s report.Stats) string {

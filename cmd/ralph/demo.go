@@ -27,18 +27,18 @@ func demoCommand(a *app) command {
 	return command{
 		name: "demo", short: "watch a whole run in a scratch project; needs no key and no network",
 		flags:   []cli.Flag{boolFlag("keep", "keep the scratch project and print where it is")},
-		example: "ralph demo", exits: "1 to 5 as for run: something is wrong with this machine", run: action(a, parseDemo, runDemo),
+		example: "ralph demo", exits: "1 to 5 as for run: something is wrong with this machine", run: action(a, runDemo),
 	}
 }
 
-func parseDemo(c *cli.Context) (keep bool, err error) { return c.Bool("keep"), nil }
+type demoOptions struct{ Keep bool }
 
-func runDemo(ctx context.Context, a *app, keep bool) (err error) {
+func runDemo(ctx context.Context, a *app, o demoOptions) (err error) {
 	dir, err := sandbox.MkdirTemp("", "ralph-demo-")
 	if err != nil {
 		return err
 	}
-	if keep {
+	if o.Keep {
 		defer func() { fmt.Fprintf(a.stdout, "\nkept: %s\n", dir) }()
 	} else {
 		defer func() {
@@ -76,7 +76,7 @@ func runDemo(ctx context.Context, a *app, keep bool) (err error) {
 	if err != nil {
 		return err
 	}
-	return playDemo(ctx, a, s, keep)
+	return playDemo(ctx, a, s, o.Keep)
 }
 
 // playDemo draws the graph, runs it, and draws it again.

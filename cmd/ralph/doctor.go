@@ -16,6 +16,7 @@ import (
 	"ralph/internal/db"
 	"ralph/internal/doctor"
 	"ralph/internal/human"
+	"ralph/internal/project"
 	"ralph/internal/sandbox"
 	"ralph/internal/term"
 )
@@ -31,26 +32,20 @@ worth knowing; a problem has to be fixed.`,
 			&cli.StringFlag{Name: "timeout", Usage: "wait at most `DURATION` for each agent to answer", Value: "1m"},
 			jsonFlag(),
 		},
-		example: "ralph doctor", exits: "1 there is a problem", run: action(a, parseDoctor, runDoctor),
+		example: "ralph doctor", exits: "1 there is a problem", run: action(a, runDoctor),
 	}
 }
 
 type doctorOptions struct {
-	fix, json bool
-	timeout   time.Duration // of each agent
-}
-
-func parseDoctor(c *cli.Context) (o doctorOptions, err error) {
-	o = doctorOptions{fix: c.Bool("fix"), json: c.Bool("json")}
-	o.timeout, err = parseDuration(c, "timeout")
-	return o, err
+	Fix, JSON bool
+	Timeout   project.Duration // of each agent
 }
 
 func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	a.looks = true
 	var s *session
 	var err error
-	waitingFor(a, "the database to open", func() { s, err = openDamaged(ctx, a, o.fix) })
+	waitingFor(a, "the database to open", func() { s, err = openDamaged(ctx, a, o.Fix) })
 	if s == nil {
 		return err
 	}
@@ -58,7 +53,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 		defer s.Close()
 	}
 	defer a.launcher.Close()
-	if o.fix {
+	if o.Fix {
 		var fixed int
 		if err := s.store.Update(ctx, func(g *dag.Graph) (err error) { fixed, err = g.Recompute(); return err }); err != nil {
 			return fmt.Errorf("recompute the derived columns: %w", err)
@@ -76,7 +71,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	for _, c := range []doctor.Check{
 		{Waiting: "the database to be checked", Run: p.State},
 		{Waiting: "the search for leftovers", Run: func(ctx context.Context) []doctor.Finding { leftovers = p.Leftovers(ctx); return nil }},
-		{Run: agentsCheck(a, s, o.timeout).Check},
+		{Run: agentsCheck(a, s, o.Timeout.Std()).Check},
 		{Waiting: "git", Run: p.Git},
 		{Waiting: "the sandbox to start", Run: func(context.Context) []doctor.Finding { return []doctor.Finding{checkSandbox(a, s, p)} }},
 		{Waiting: "the processes", Run: doctor.Processes},
@@ -93,7 +88,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 		}
 	}
 	findings = append(findings, leftovers...)
-	if o.json {
+	if o.JSON {
 		err = a.printJSON(findings)
 	} else {
 		err = printFindings(a, findings)

@@ -28,40 +28,38 @@ func featureCommand(a *app) command {
 			featureCreateCommand(a), featureSpecCommand(a), featurePlanCommand(a), featureBuildCommand(a), featureApproveCommand(a),
 			{
 				name: "list", bare: true, short: "list features with their progress", flags: []cli.Flag{jsonFlag()},
-				example: "ralph feature list", run: action(a, parsePlain, runFeatureList),
+				example: "ralph feature list", run: onGraph(a, runFeatureList),
 			},
 			featureShowCommand(a), featureGateCommand(a), featureDeleteCommand(a),
 		},
 	}
 }
 
-func runFeatureList(ctx context.Context, a *app, o plainOptions) error {
-	return a.view(ctx, func(s *session, g *dag.Graph) error {
-		known, err := g.Features()
-		if err != nil {
-			return err
-		}
-		if o.json {
-			list := []report.FeatureView{}
-			for _, f := range known {
-				list = append(list, viewFeature(s, f))
-			}
-			return a.printJSON(list)
-		}
-		for _, name := range features.Unknown(s.project, known) {
-			a.note("%s has documents and is not in the database yet; import it with: ralph run --feature %s, or continue with: ralph feature create %s", name, name, name)
-		}
-		if len(known) == 0 {
-			a.note("no features yet; make one with: ralph feature create NAME")
-			return nil
-		}
-		p := a.palette()
-		t := &term.Table{Width: a.width}
+func runFeatureList(a *app, s *session, g *dag.Graph, o plainOptions) error {
+	known, err := g.Features()
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		list := []report.FeatureView{}
 		for _, f := range known {
-			t.Add(term.Cell{Text: f.Name, Paint: p.Cyan}, term.Cell{Text: string(f.Status), Paint: featurePaint(p, f.Status)}, term.Cell{Text: progress(f)})
+			list = append(list, viewFeature(s, f))
 		}
-		return written(t.WriteTo(a.stdout))
-	})
+		return a.printJSON(list)
+	}
+	for _, name := range features.Unknown(s.project, known) {
+		a.note("%s has documents and is not in the database yet; import it with: ralph run --feature %s, or continue with: ralph feature create %s", name, name, name)
+	}
+	if len(known) == 0 {
+		a.note("no features yet; make one with: ralph feature create NAME")
+		return nil
+	}
+	p := a.palette()
+	t := &term.Table{Width: a.width}
+	for _, f := range known {
+		t.Add(term.Cell{Text: f.Name, Paint: p.Cyan}, term.Cell{Text: string(f.Status), Paint: featurePaint(p, f.Status)}, term.Cell{Text: progress(f)})
+	}
+	return written(t.WriteTo(a.stdout))
 }
 
 // featureHint says where a feature may be that the database does not know.
@@ -117,7 +115,7 @@ func progress(f dag.Feature) string {
 func featureShowCommand(a *app) command {
 	return command{
 		name: "show", args: "NAME", short: "show a feature with its tasks", flags: []cli.Flag{jsonFlag()},
-		example: "ralph feature show login", exits: "3 not found", run: action(a, parsePlain, runFeatureShow),
+		example: "ralph feature show login", exits: "3 not found", run: onGraph(a, runFeatureShow),
 	}
 }
 
@@ -128,26 +126,24 @@ type featureShownJSON struct {
 	Proposed  bool     `json:"proposed"`
 }
 
-func runFeatureShow(ctx context.Context, a *app, o plainOptions) error {
-	return a.view(ctx, func(s *session, g *dag.Graph) error {
-		f, err := g.Feature(o.args[0])
-		if err != nil {
-			return featureHint(a, s, g, o.args[0], err)
-		}
-		used, err := g.UsageOfFeature(f.Name, "")
-		if err != nil {
-			return err
-		}
-		tasks, err := g.List(dag.Filter{Feature: f.Name})
-		if err != nil {
-			return err
-		}
-		p := newPlanner(a, s, f.Name, plannerOptions{})
-		if o.json {
-			return a.printJSON(featureShownJSON{viewFeature(s, f), report.CostOf(used.Usage), p.Documents(), p.Proposed()})
-		}
-		return printFeature(a, f, p, report.CostOf(used.Usage), tasks)
-	})
+func runFeatureShow(a *app, s *session, g *dag.Graph, o plainOptions) error {
+	f, err := g.Feature(o.Args[0])
+	if err != nil {
+		return featureHint(a, s, g, o.Args[0], err)
+	}
+	used, err := g.UsageOfFeature(f.Name, "")
+	if err != nil {
+		return err
+	}
+	tasks, err := g.List(dag.Filter{Feature: f.Name})
+	if err != nil {
+		return err
+	}
+	p := newPlanner(a, s, f.Name, plannerOptions{})
+	if o.JSON {
+		return a.printJSON(featureShownJSON{viewFeature(s, f), report.CostOf(used.Usage), p.Documents(), p.Proposed()})
+	}
+	return printFeature(a, f, p, report.CostOf(used.Usage), tasks)
 }
 
 func printFeature(a *app, f dag.Feature, planner *features.Planner, cost report.Cost, tasks []dag.Task) error {
@@ -206,36 +202,28 @@ func featureGateCommand(a *app) command {
 		long:    "They run after the project's gates and before a task's own. Without CMD they are shown.",
 		flags:   []cli.Flag{boolFlag("none", "remove all of them"), jsonFlag()},
 		example: "ralph feature gate login \"go test ./login\" \"npm run lint\"\nralph feature gate login --none",
-		exits:   "1 refused, 3 not found", run: action(a, parseFeatureGate, runFeatureGate),
+		exits:   "1 refused, 3 not found", run: action(a, runFeatureGate),
 	}
 }
 
 type featureGateOptions struct {
-	name       string
-	commands   []string
-	none, json bool
-}
-
-func parseFeatureGate(c *cli.Context) (featureGateOptions, error) {
-	o := featureGateOptions{c.Args().First(), c.Args().Tail(), c.Bool("none"), c.Bool("json")}
-	switch {
-	case c.NArg() == 0:
-		return o, usagef("NAME is missing")
-	case o.none && len(o.commands) > 0:
-		return o, usagef("--none goes with no command")
-	}
-	return o, nil
+	Args       []string // the name, then commands
+	None, JSON bool
 }
 
 func runFeatureGate(ctx context.Context, a *app, o featureGateOptions) error {
+	commands := o.Args[1:]
+	if o.None && len(commands) > 0 {
+		return usagef("--none goes with no command")
+	}
 	var gates []string
 	err := a.update(ctx, func(_ *session, g *dag.Graph) error {
-		name, err := featureByName(g, o.name)
+		name, err := featureByName(g, o.Args[0])
 		if err != nil {
 			return err
 		}
-		if len(o.commands) > 0 || o.none {
-			if err := g.SetFeatureGates(name, o.commands); err != nil {
+		if len(commands) > 0 || o.None {
+			if err := g.SetFeatureGates(name, commands); err != nil {
 				return err
 			}
 		}
@@ -245,7 +233,7 @@ func runFeatureGate(ctx context.Context, a *app, o featureGateOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.json {
+	if o.JSON {
 		return a.printJSON(jsonval.List(gates))
 	}
 	for _, gate := range gates {
@@ -262,24 +250,19 @@ func runFeatureGate(ctx context.Context, a *app, o featureGateOptions) error {
 func featureDeleteCommand(a *app) command {
 	return command{
 		name: "delete", args: "NAME", short: "delete a feature with its tasks and its folder", flags: []cli.Flag{yesFlag("do not ask")},
-		example: "ralph feature delete login --yes", exits: "1 refused, 3 not found", run: action(a, parsePlain, runFeatureDelete),
+		example: "ralph feature delete login --yes", exits: "1 refused, 3 not found", run: inProject(a, runFeatureDelete),
 	}
 }
 
-func runFeatureDelete(ctx context.Context, a *app, o plainOptions) error {
-	name := o.args[0]
-	s, err := a.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
+func runFeatureDelete(ctx context.Context, a *app, s *session, o plainOptions) error {
+	name := o.Args[0]
 	var f dag.Feature
-	err = s.store.View(ctx, func(g *dag.Graph) (err error) { f, err = g.Feature(name); return err })
+	err := s.store.View(ctx, func(g *dag.Graph) (err error) { f, err = g.Feature(name); return err })
 	if err != nil {
 		return suggestIn(ctx, s, name, hint(err, "see the names with: ralph feature list"))
 	}
 	with := "with " + human.Count(f.Total(), "task")
-	if !o.yes {
+	if !o.Yes {
 		if err := confirm(ctx, a, fmt.Sprintf("delete feature %s %s and its folder?", f.Name, with)); err != nil {
 			return err
 		}

@@ -34,44 +34,27 @@ the feature's tasks.jsonl is written, which you can commit.`,
 		}, plannerFlags()...),
 		example: "ralph feature build login\nralph feature build login --yes",
 		exits:   "1 refused (no plan, it has tasks, no usable answer), 3 no such feature, 5 no usable agent, " + interrupted,
-		run:     action(a, parseFeatureBuild, runFeatureBuild),
+		run:     planning(a, buildTasks),
 	}
 }
 
-type featureBuildOptions struct {
-	plannerOptions
-	name string
-	mode features.Mode
-}
-
-func parseFeatureBuild(c *cli.Context) (featureBuildOptions, error) {
-	planner, err := parsePlanner(c)
-	o := featureBuildOptions{planner, c.Args().First(), features.Fresh}
+func buildTasks(ctx context.Context, p *features.Planner, o plannerOptions) (features.Step, error) {
+	mode := features.Fresh
 	switch {
-	case c.Bool("replace") && c.Bool("append"):
-		return o, usagef("--replace or --append, not both")
-	case c.Bool("replace"):
-		o.mode = features.Replace
-	case c.Bool("append"):
-		o.mode = features.Append
+	case o.Replace:
+		mode = features.Replace
+	case o.Append:
+		mode = features.Append
 	}
-	return o, err
-}
-
-func runFeatureBuild(ctx context.Context, a *app, o featureBuildOptions) error {
-	return runPlanning(ctx, a, o.name, o.plannerOptions, func(ctx context.Context, p *features.Planner) (features.Step, error) {
-		return p.Build(ctx, features.Wish{Mode: o.mode})
-	})
+	return p.Build(ctx, features.Wish{Mode: mode})
 }
 
 func featureApproveCommand(a *app) command {
 	return command{
 		name: "approve", args: "NAME", short: "keep the tasks that build proposed", flags: []cli.Flag{jsonFlag()},
 		example: "ralph feature approve login", exits: "1 refused (nothing is proposed), 3 no such feature",
-		run: action(a, parsePlain, func(ctx context.Context, a *app, o plainOptions) error {
-			return runPlanning(ctx, a, o.args[0], plannerOptions{json: o.json}, func(ctx context.Context, p *features.Planner) (features.Step, error) {
-				return p.Approve(ctx)
-			})
+		run: planning(a, func(ctx context.Context, p *features.Planner, _ plannerOptions) (features.Step, error) {
+			return p.Approve(ctx)
 		}),
 	}
 }
@@ -80,8 +63,8 @@ func featureApproveCommand(a *app) command {
 // asked they wait.
 func tasksConfirmer(a *app, o plannerOptions) func(context.Context, *features.Proposal) (bool, error) {
 	return func(ctx context.Context, p *features.Proposal) (bool, error) {
-		if err := showProposal(a, o, p); err != nil || o.yes || !a.asks || o.noInput {
-			return o.yes, err
+		if err := showProposal(a, o, p); err != nil || o.Yes || !a.asks || o.NoInput {
+			return o.Yes, err
 		}
 		question := "Keep " + human.Count(len(p.Tasks), "task")
 		if gone := replaced(p); gone != "" {
@@ -120,7 +103,7 @@ func showProposal(a *app, o plannerOptions, p *features.Proposal) error {
 	if err := atomicfile.Write(file, []byte(picture.String())); err != nil {
 		return err
 	}
-	if o.json {
+	if o.JSON {
 		return nil
 	}
 	style := treeStyle(a)
@@ -136,7 +119,7 @@ func showProposal(a *app, o plannerOptions, p *features.Proposal) error {
 	if gone := replaced(p); gone != "" {
 		a.note("they replace %s", gone)
 	}
-	if !o.yes { // kept tasks leave nothing behind in staging
+	if !o.Yes { // kept tasks leave nothing behind in staging
 		a.note("the picture, for a Mermaid viewer: %s", file)
 	}
 	return nil

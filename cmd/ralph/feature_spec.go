@@ -34,7 +34,7 @@ else that it writes is kept. An interrupted step continues where it was.`,
 		flags:   append(append(sourceFlags(), replaceFlag("start over, and replace the spec.md that exists")), plannerFlags()...),
 		example: "ralph feature spec login\nralph feature spec login --from idea.md --no-input",
 		exits:   "1 refused (it exists, nobody can be asked), 3 no such feature, 5 no usable agent, " + interrupted,
-		run:     action(a, parseDocument(features.Spec), runDocument),
+		run:     planning(a, writeDocument(features.Spec)),
 	}
 }
 
@@ -46,30 +46,15 @@ func featurePlanCommand(a *app) command {
 			plannerFlags()...),
 		example: "ralph feature plan login --no-input",
 		exits:   "1 refused (it exists, there is no spec.md), 3 no such feature, 5 no usable agent, " + interrupted,
-		run:     action(a, parseDocument(features.Plan), runDocument),
+		run:     planning(a, writeDocument(features.Plan)),
 	}
 }
 
-type documentOptions struct {
-	plannerOptions
-	name string
-	features.Request
-}
-
-func parseDocument(kind features.Kind) func(*cli.Context) (documentOptions, error) {
-	return func(c *cli.Context) (documentOptions, error) {
-		o, err := parsePlanner(c)
-		return documentOptions{o, c.Args().First(), features.Request{Kind: kind, From: c.String("from"), Replace: c.Bool("replace")}}, err
+// writeDocument makes the step that writes a document.
+func writeDocument(kind features.Kind) func(context.Context, *features.Planner, plannerOptions) (features.Step, error) {
+	return func(ctx context.Context, p *features.Planner, o plannerOptions) (features.Step, error) {
+		return p.Write(ctx, features.Request{Kind: kind, Idea: o.idea, From: o.From, Replace: o.Replace})
 	}
-}
-
-func runDocument(ctx context.Context, a *app, o documentOptions) (err error) {
-	if o.Idea, err = readIdea(a, o.From); err != nil {
-		return err
-	}
-	return runPlanning(ctx, a, o.name, o.plannerOptions, func(ctx context.Context, p *features.Planner) (features.Step, error) {
-		return p.Write(ctx, o.Request)
-	})
 }
 
 // readIdea reads what --from names.
@@ -132,27 +117,16 @@ without --from it only makes a draft, a row and a folder, and prints what to do 
 		}, sourceFlags()...), plannerFlags()...),
 		example: "ralph feature create login\nralph feature create login --from idea.md --yes --no-input",
 		exits:   "1 refused (the name exists, or could be a path or an ID), 5 no usable agent, " + interrupted,
-		run:     action(a, parseFeatureCreate, runFeatureCreate),
+		run:     action(a, runFeatureCreate),
 	}
 }
 
-type featureCreateOptions struct {
-	plannerOptions
-	name, from string
-	draft      bool
-}
-
-func parseFeatureCreate(c *cli.Context) (featureCreateOptions, error) {
-	o, err := parsePlanner(c)
-	return featureCreateOptions{o, c.Args().First(), c.String("from"), c.Bool("draft")}, err
-}
-
-func runFeatureCreate(ctx context.Context, a *app, o featureCreateOptions) error {
-	idea, err := readIdea(a, o.from)
+func runFeatureCreate(ctx context.Context, a *app, o plannerOptions) error {
+	idea, err := readIdea(a, o.From)
 	if err != nil {
 		return err
 	}
-	if o.draft || idea == "" && !a.asks && !o.noInput {
+	if o.Draft || idea == "" && !a.asks && !o.NoInput {
 		return createDraft(ctx, a, o)
 	}
 	a.log = a.logger()
@@ -161,11 +135,11 @@ func runFeatureCreate(ctx context.Context, a *app, o featureCreateOptions) error
 		return err
 	}
 	defer s.Close()
-	p := newPlanner(a, s, o.name, o.plannerOptions)
+	p := newPlanner(a, s, o.Args[0], o)
 	if _, err = p.Enter(ctx); errors.Is(err, dag.ErrNotFound) {
 		var f dag.Feature
 		err = s.store.Update(ctx, func(g *dag.Graph) (err error) { f, err = p.Add(g); return err })
-		if err == nil && !o.json {
+		if err == nil && !o.JSON {
 			_, err = fmt.Fprintln(a.stdout, f.ID)
 		}
 	}
@@ -174,27 +148,27 @@ func runFeatureCreate(ctx context.Context, a *app, o featureCreateOptions) error
 	}
 	var planned plannedJSON
 	err = attended(ctx, a, func(ctx context.Context) (err error) {
-		planned.Steps, planned.Next, err = p.Create(ctx, features.Request{Idea: idea, From: o.from})
+		planned.Steps, planned.Next, err = p.Create(ctx, features.Request{Idea: idea, From: o.From})
 		return planningHint(p, err, "ralph feature create "+p.Name)
 	})
 	if err != nil {
 		return err
 	}
-	return printPlanned(ctx, a, s, planned, p.Name, o.json)
+	return printPlanned(ctx, a, s, planned, p.Name, o.JSON)
 }
 
 // createDraft makes a row and a folder.
-func createDraft(ctx context.Context, a *app, o featureCreateOptions) error {
+func createDraft(ctx context.Context, a *app, o plannerOptions) error {
 	var made report.FeatureView
 	err := a.update(ctx, func(s *session, g *dag.Graph) error {
-		f, err := newPlanner(a, s, o.name, o.plannerOptions).Add(g)
+		f, err := newPlanner(a, s, o.Args[0], o).Add(g)
 		made = viewFeature(s, f)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if o.json {
+	if o.JSON {
 		return a.printJSON(made)
 	}
 	if _, err := fmt.Fprintln(a.stdout, made.ID); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -28,40 +27,24 @@ day, for what is older than gc.older_than (90d), unless gc.auto is false.`,
 			boolFlag("dry-run", "list what would be removed, and remove nothing"),
 			jsonFlag(),
 		},
-		example: "ralph gc --older-than 90d", exits: "1 something could not be removed", run: action(a, parseGC, runGC),
+		example: "ralph gc --older-than 90d", exits: "1 something could not be removed", run: inProject(a, runGC),
 	}
 }
 
 type gcOptions struct {
-	olderThan time.Duration
-	dry, json bool
+	OlderThan    *project.Duration
+	DryRun, JSON bool
 }
 
-func parseGC(c *cli.Context) (o gcOptions, err error) {
-	if c.String("older-than") == "" {
-		return o, usagef("--older-than is missing: nothing is removed by accident")
+func (o *gcOptions) parse(*cli.Context) error {
+	if o.OlderThan == nil {
+		return usagef("--older-than is missing: nothing is removed by accident")
 	}
-	o.dry, o.json = c.Bool("dry-run"), c.Bool("json")
-	o.olderThan, err = parseDuration(c, "older-than")
-	return o, err
+	return nil
 }
 
-// parseDuration reads a flag that takes days, too.
-func parseDuration(c *cli.Context, flag string) (time.Duration, error) {
-	var d project.Duration
-	if err := d.UnmarshalText([]byte(c.String(flag))); err != nil {
-		return 0, usagef("--%s: %v", flag, err)
-	}
-	return d.Std(), nil
-}
-
-func runGC(ctx context.Context, a *app, o gcOptions) error {
-	s, err := a.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	r, err := collector(a, s).Collect(ctx, o.olderThan, o.dry)
+func runGC(ctx context.Context, a *app, s *session, o gcOptions) error {
+	r, err := collector(a, s).Collect(ctx, o.OlderThan.Std(), o.DryRun)
 	if err != nil {
 		return fmt.Errorf("gc: %w", err)
 	}
@@ -69,9 +52,9 @@ func runGC(ctx context.Context, a *app, o gcOptions) error {
 	files := fmt.Sprintf("the files of %s, %s of planning, %s",
 		human.Count(len(r.Runs), "run"), human.Count(len(r.Planning), "step"), human.Count(r.Temps, "temporary file"))
 	switch {
-	case o.json:
+	case o.JSON:
 		return a.printJSON(r)
-	case !o.dry:
+	case !o.DryRun:
 		a.note("removed: %s", entries)
 		a.note("removed: %s", files)
 		a.note("%s freed", human.Bytes(r.Freed))

@@ -1,204 +1,77 @@
 package main
 
 import (
-	"context"
+	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 )
 
-// command is one node of the command tree, in the terms of this program. Every
-// help ends with an example and the exit statuses, so neither can be left out.
-type command struct {
-	name    string
-	group   string // under which the help of the program lists it
-	args    string // as the usage line shows them
-	short   string
-	long    string
-	flags   []cli.Flag
-	example string
-	exits   string // beyond 0, 64 and 70
-	hidden  bool
-	bare    bool   // its group does the same without a command
-	stray   string // the hint for an argument, where it takes none
-	run     cli.ActionFunc
-	sub     []command
-}
-
-// action makes a command of two functions: parse is the only one that sees the flag
-// library, and turns what was typed into options; run does what they say.
-func action[O any](a *app, parse func(*cli.Context) (O, error), run func(context.Context, *app, O) error) cli.ActionFunc {
-	return func(c *cli.Context) error {
-		o, err := parse(c)
-		if err != nil {
-			return err
-		}
-		return run(c.Context, a, o)
+// root is the program itself.
+func (a *app) root() command {
+	return command{
+		short: a.cli.Usage, flags: a.cli.Flags, sub: a.specs(), exits: "1 refused, 3 not found",
+		example: "ralph init\nralph task add \"Write the parser\"\nralph status",
 	}
-}
-
-// interrupted are the exit statuses of commands that signals end in an orderly way.
-const interrupted = "129, 130 and 143 interrupted (SIGHUP, Ctrl-C, SIGTERM)"
-
-func tree(enter func(*cli.Context), commands ...command) []*cli.Command {
-	list := make([]*cli.Command, len(commands))
-	for i, c := range commands {
-		list[i] = c.build(enter)
-	}
-	return list
-}
-
-func (c command) build(enter func(*cli.Context)) *cli.Command {
-	out := &cli.Command{
-		Name: c.name, Usage: c.short, ArgsUsage: c.args, Description: c.long, Flags: c.flags,
-		Hidden: c.hidden, HideHelp: true, OnUsageError: badValue,
-	}
-	if c.run != nil {
-		out.Action = func(ctx *cli.Context) error {
-			enter(ctx)
-			if err := c.checkArgs(ctx); err != nil {
-				return err
-			}
-			return c.run(ctx)
-		}
-	}
-	for _, s := range c.sub {
-		out.Subcommands = append(out.Subcommands, s.build(enter))
-	}
-	return out
-}
-
-// grouped lists commands under one title.
-func grouped(title string, commands ...command) []command {
-	for i := range commands {
-		commands[i].group = title
-	}
-	return commands
-}
-
-// checkArgs holds the arguments to what the usage line shows, where that is none, one (ID)
-// or at least one (ID...). Commands with optional arguments check them on their own.
-func (c command) checkArgs(ctx *cli.Context) error {
-	what, _ := strings.CutSuffix(strings.TrimSuffix(c.args, "|-"), "...")
-	switch {
-	case c.hidden:
-		return nil
-	case what == "":
-		return hint(noArgs(ctx), "%s", strings.ReplaceAll(c.stray, "ARG", ctx.Args().First()))
-	case strings.Trim(what, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" || ctx.NArg() > 0 && strings.HasSuffix(c.args, "..."):
-		return nil
-	}
-	_, err := oneArg(ctx, what)
-	return err
-}
-
-// plainOptions are the flags that several commands share. They serve every command that has no others.
-type plainOptions struct {
-	args           []string
-	run            string
-	json, yes, dry bool
-}
-
-func parsePlain(c *cli.Context) (plainOptions, error) {
-	return plainOptions{c.Args().Slice(), c.String("run"), c.Bool("json"), c.Bool("yes"), c.Bool("dry-run")}, nil
-}
-
-// withBare lets groups do without a command what their bare command does. One that has
-// none prints its help.
-func withBare(commands []command) []command {
-	for i := range commands {
-		c := &commands[i]
-		c.sub = withBare(c.sub)
-		for _, s := range c.sub {
-			if s.bare {
-				c.run, c.flags = s.run, s.flags
-			}
-		}
-	}
-	return commands
 }
 
 // help is what the command at the end of a path says of itself.
 func (a *app) help(path []string) string {
-	commands, full := a.specs(), "ralph"
-	if len(path) == 0 {
-		return appHelp(a.cli.Usage, commands, a.cli.Flags)
-	}
-	for i, name := range path {
-		at := slices.IndexFunc(commands, func(c command) bool { return c.name == name })
-		c := commands[at] // the path was taken through the same tree
+	c, full := a.root(), "ralph"
+	for _, name := range path { // it was taken through the same tree
+		c = c.sub[slices.IndexFunc(c.sub, func(c command) bool { return c.name == name })]
 		full += " " + name
-		if i < len(path)-1 {
-			commands = c.sub
-			continue
-		}
-		if len(c.sub) > 0 {
-			return groupHelp(full, c)
-		}
-		return leafHelp(full, c)
 	}
-	return ""
-}
-
-func appHelp(usage string, commands []command, flags []cli.Flag) string {
-	return "ralph: " + usage + `
-
-Usage: ralph [global flags] COMMAND [flags] [arguments]
-
-` + listCommands(commands) + `
-` + listFlags("Global flags, accepted anywhere", flags) + `
-Example:
-  ralph init
-  ralph task add "Write the parser"
-  ralph status
-
-Exit status: 0 success, 1 refused, 3 not found, 64 bad usage or not a project, 70 a bug.
-"ralph COMMAND --help" explains a command.
-`
-}
-
-func groupHelp(full string, c command) string {
-	text := full + ": " + c.short + "\n\nUsage: " + full + " COMMAND [flags] [arguments]\n"
-	if c.run != nil {
-		text = full + ": " + c.short + "\n\nUsage: " + full + " [flags]\n       " + full + " COMMAND [flags] [arguments]\n"
+	usage, title := full+flagsWord(c.flags), "Flags"
+	switch {
+	case len(path) == 0:
+		usage, title = "ralph [global flags] COMMAND [flags] [arguments]", "Global flags, accepted anywhere"
+	case len(c.sub) > 0 && c.run != nil:
+		usage = full + " [flags]\n       " + full + " COMMAND [flags] [arguments]"
+	case len(c.sub) > 0:
+		usage = full + " COMMAND [flags] [arguments]"
 	}
+	text := full + ": " + c.short + "\n\nUsage: " + strings.TrimSpace(usage+" "+c.args) + "\n"
 	if c.long != "" {
 		text += "\n" + strings.TrimSpace(c.long) + "\n"
 	}
-	text += "\nCommands:\n" + listCommands(c.sub)
-	if len(c.flags) > 0 {
-		text += "\n" + listFlags("Flags", c.flags)
+	if len(c.sub) > 0 {
+		text += "\n" + listCommands(c.sub)
 	}
-	return text + "\n" + ending(c) + `"` + full + ` COMMAND --help" explains a command.
-`
+	if len(c.flags) > 0 {
+		text += "\n" + listFlags(title, c.flags)
+	}
+	text += "\nExample:\n"
+	for l := range strings.Lines(c.example + "\n") {
+		text += "  " + l
+	}
+	text += "\nExit status: 0 success, " + c.exits
+	if c.exits != "" {
+		text += ", "
+	}
+	text += "64 bad usage or not a project, 70 a bug.\n"
+	if len(c.sub) > 0 {
+		text += `"` + full + ` COMMAND --help" explains a command.` + "\n"
+	}
+	return text
 }
 
-func leafHelp(full string, c command) string {
-	text := full + ": " + c.short + "\n\nUsage: " + full
-	if len(c.flags) > 0 {
-		text += " [flags]"
+func flagsWord(flags []cli.Flag) string {
+	if len(flags) == 0 {
+		return ""
 	}
-	if c.args != "" {
-		text += " " + c.args
-	}
-	text += "\n"
-	if c.long != "" {
-		text += "\n" + strings.TrimSpace(c.long) + "\n"
-	}
-	if len(c.flags) > 0 {
-		text += "\n" + listFlags("Flags", c.flags)
-	}
-	return text + "\n" + ending(c)
+	return " [flags]"
 }
 
 func listCommands(commands []command) string {
 	text, group := "", ""
 	for _, c := range commands {
-		if c.group != "" && c.group != group {
-			text += strings.Repeat("\n", min(len(group), 1)) + c.group + ":\n"
-			group = c.group
+		if title := cmp.Or(c.group, "Commands"); title != group && !c.hidden {
+			text += strings.Repeat("\n", min(len(group), 1)) + title + ":\n"
+			group = title
 		}
 		if !c.hidden {
 			text += fmt.Sprintf("  %-12s%s\n", c.name, c.short)
@@ -210,20 +83,7 @@ func listCommands(commands []command) string {
 // flagGroup puts flags under a title of their own in the help.
 func flagGroup(title string, flags ...cli.Flag) []cli.Flag {
 	for _, f := range flags {
-		switch f := f.(type) {
-		case *cli.BoolFlag:
-			f.Category = title
-		case *cli.StringFlag:
-			f.Category = title
-		case *cli.IntFlag:
-			f.Category = title
-		case *cli.Int64Flag:
-			f.Category = title
-		case *cli.Float64Flag:
-			f.Category = title
-		default:
-			panic(fmt.Sprintf("flagGroup: no category for %T", f))
-		}
+		reflect.ValueOf(f).Elem().FieldByName("Category").SetString(title)
 	}
 	return flags
 }
@@ -255,18 +115,6 @@ func listFlags(title string, flags []cli.Flag) string {
 		text += fmt.Sprintf("  %-*s  %s\n", width, names, usage)
 	}
 	return text
-}
-
-func ending(c command) string {
-	text := "Example:\n"
-	for _, l := range strings.Split(strings.TrimSpace(c.example), "\n") {
-		text += "  " + strings.TrimSpace(l) + "\n"
-	}
-	exits := "0 success"
-	if c.exits != "" {
-		exits += ", " + c.exits
-	}
-	return text + "\nExit status: " + exits + ", 64 bad usage or not a project, 70 a bug.\n"
 }
 
 // boolFlag is a flag without a value, which is off unless it is typed.

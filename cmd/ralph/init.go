@@ -25,7 +25,7 @@ func initCommand(a *app) command {
 it finds here.`,
 		flags:   []cli.Flag{jsonFlag()},
 		example: "ralph init", exits: "1 refused (a folder that cannot be written, or inside another project)",
-		run: action(a, parsePlain, runInit),
+		run: action(a, runInit),
 	}
 }
 
@@ -61,7 +61,7 @@ func runInit(ctx context.Context, a *app, o plainOptions) error {
 	if err := d.Close(); err != nil {
 		return err
 	}
-	if o.json {
+	if o.JSON {
 		return a.printJSON(initJSON{Root: p.Root, Written: jsonval.List(written), Agent: jsonval.Text(found.Agent), Tests: jsonval.Text(found.Tests)})
 	}
 	if len(written) == 0 {

@@ -36,16 +36,16 @@ func journalCommand(a *app) command {
 					&cli.IntFlag{Name: "limit", Usage: "the newest `N`", Value: 20},
 					jsonFlag(),
 				},
-				example: "ralph journal list --outcome failed", exits: "3 not found", run: action(a, parseJournalList, runJournalList),
+				example: "ralph journal list --outcome failed", exits: "3 not found", run: onGraph(a, runJournalList),
 			},
 			{
 				name: "search", args: "WORD...", short: "find iterations by words of their notes, titles and reasons",
 				flags:   []cli.Flag{&cli.IntFlag{Name: "limit", Usage: "at most `N`", Value: 20}, jsonFlag()},
-				example: "ralph journal search order schema", run: action(a, parseJournalList, runJournalList),
+				example: "ralph journal search order schema", run: onGraph(a, runJournalList),
 			},
 			{
 				name: "show", args: "N", short: "show one iteration with its notes", flags: []cli.Flag{jsonFlag()},
-				example: "ralph journal show 12", exits: "3 not found", run: action(a, parsePlain, runJournalShow),
+				example: "ralph journal show 12", exits: "3 not found", run: action(a, runJournalShow),
 			},
 		},
 	}
@@ -87,53 +87,32 @@ func journalAsJSON(e journal.Entry) journalJSON {
 }
 
 type journalListOptions struct {
-	filter journal.Filter // its task and feature as they were typed
-	words  []string       // searched for instead
-	json   bool
+	journal.Filter          // its task and feature as they were typed
+	Args           []string // words to search for instead
+	JSON           bool
 }
 
-func parseJournalList(c *cli.Context) (journalListOptions, error) {
-	f := journal.Filter{
-		Run: c.String("run"), Task: c.String("task"), Feature: c.String("feature"), Outcome: event.AttemptOutcome(c.String("outcome")), Limit: c.Int("limit"),
+func (o *journalListOptions) parse(*cli.Context) error {
+	if o.Outcome != "" && !slices.Contains(event.AttemptOutcomes(), o.Outcome) {
+		return usagef("--outcome: unknown outcome %q", o.Outcome)
 	}
-	o := journalListOptions{f, c.Args().Slice(), c.Bool("json")}
-	if f.Limit < 0 {
-		return o, usagef("--limit cannot be negative")
-	}
-	if f.Outcome != "" && !slices.Contains(event.AttemptOutcomes(), f.Outcome) {
-		return o, usagef("--outcome: unknown outcome %q", f.Outcome)
-	}
-	return o, nil
+	return checkLimit(o.Limit)
 }
 
-func runJournalList(ctx context.Context, a *app, o journalListOptions) error {
+func runJournalList(a *app, _ *session, g *dag.Graph, o journalListOptions) (err error) {
 	var entries []journal.Entry
 	none := "no such iteration yet"
-	err := a.view(ctx, func(_ *session, g *dag.Graph) (err error) {
-		f := o.filter
-		if len(o.words) > 0 {
-			none = "no iteration matches"
-			entries, err = journal.Search(g.Tx(), strings.Join(o.words, " "), f.Limit)
-			return err
-		}
-		if f.Feature, err = featureByName(g, f.Feature); err != nil {
-			return err
-		}
-		if f.Task != "" {
-			t, err := g.Resolve(f.Task)
-			if err != nil {
-				return lookUpHint(err)
-			}
-			f.Task = t.ID
-		}
-		entries, err = journal.List(g.Tx(), f)
-		return err
-	})
+	if len(o.Args) > 0 {
+		none = "no iteration matches"
+		entries, err = journal.Search(g.Tx(), strings.Join(o.Args, " "), o.Limit)
+	} else if err = resolveFilter(g, &o.Filter); err == nil {
+		entries, err = journal.List(g.Tx(), o.Filter)
+	}
 	if err != nil {
 		return err
 	}
 	p := a.palette()
-	return printList(a, entries, o.json, journalAsJSON, none, func(e journal.Entry) []term.Cell {
+	return printList(a, entries, o.JSON, journalAsJSON, none, func(e journal.Entry) []term.Cell {
 		text := e.Title
 		if more := strings.TrimSpace(e.Reason + " " + e.Notes); more != "" {
 			text += ": " + more
@@ -148,15 +127,25 @@ func runJournalList(ctx context.Context, a *app, o journalListOptions) error {
 	})
 }
 
+// resolveFilter replaces what was typed by the name of the feature and the ID of the task.
+func resolveFilter(g *dag.Graph, f *journal.Filter) (err error) {
+	if f.Feature, err = featureByName(g, f.Feature); err != nil || f.Task == "" {
+		return err
+	}
+	t, err := g.Resolve(f.Task)
+	f.Task = t.ID
+	return lookUpHint(err)
+}
+
 func outcomePaint(p term.Palette, outcome event.AttemptOutcome) func(string) string {
 	_, tone := render.Attempt(outcome, "")
 	return func(s string) string { return tone.Paint(p, s) }
 }
 
 func runJournalShow(ctx context.Context, a *app, o plainOptions) error {
-	n, err := strconv.ParseInt(o.args[0], 10, 64)
+	n, err := strconv.ParseInt(o.Args[0], 10, 64)
 	if err != nil {
-		return hint(usagef("%q is not the number of an entry", o.args[0]), "see the numbers with: ralph journal list")
+		return hint(usagef("%q is not the number of an entry", o.Args[0]), "see the numbers with: ralph journal list")
 	}
 	var e journal.Entry
 	err = a.view(ctx, func(_ *session, g *dag.Graph) (err error) { e, err = journal.Get(g.Tx(), n); return err })
@@ -165,7 +154,7 @@ func runJournalShow(ctx context.Context, a *app, o plainOptions) error {
 		return hint(fmt.Errorf("journal entry %d: %w", n, dag.ErrNotFound), "see the numbers with: ralph journal list")
 	case err != nil:
 		return err
-	case o.json:
+	case o.JSON:
 		return a.printJSON(journalAsJSON(e))
 	}
 	p := a.palette()

@@ -26,15 +26,15 @@ func knowledgeCommand(a *app) command {
 		sub: []command{
 			{
 				name: "list", bare: true, short: "list all entries", flags: json,
-				example: "ralph knowledge list", run: action(a, parsePlain, runKnowledgeList),
+				example: "ralph knowledge list", run: action(a, runKnowledgeList),
 			},
 			{
 				name: "show", args: "TITLE", short: "show an entry, by its title or how it begins", flags: json,
-				example: "ralph knowledge show staging", exits: "3 not found", run: action(a, parsePlain, runKnowledgeShow),
+				example: "ralph knowledge show staging", exits: "3 not found", run: action(a, runKnowledgeShow),
 			},
 			{
 				name: "search", args: "WORD...", short: "find entries by words of their titles, tags and texts", flags: json,
-				example: "ralph knowledge search staging server", run: action(a, parsePlain, runKnowledgeList),
+				example: "ralph knowledge search staging server", run: action(a, runKnowledgeList),
 			},
 			{
 				name: "add", args: "TITLE", short: "add an entry, or update the one that says the same",
@@ -45,15 +45,15 @@ func knowledgeCommand(a *app) command {
 					jsonFlag(),
 				},
 				example: `ralph knowledge add "Use the staging server" --tag deploy -d @note.md`, exits: "1 refused",
-				run: action(a, parseKnowledgeAdd, runKnowledgeAdd),
+				run: action(a, runKnowledgeAdd),
 			},
 			{
 				name: "rm", args: "TITLE", short: "delete an entry's file",
-				example: "ralph knowledge rm staging", exits: "3 not found", run: action(a, parsePlain, runKnowledgeRm),
+				example: "ralph knowledge rm staging", exits: "3 not found", run: action(a, runKnowledgeRm),
 			},
 			{
 				name: "lint", short: "find broken links, duplicates, oversized and unreadable entries", flags: json,
-				example: "ralph knowledge lint", exits: "1 something was found", run: action(a, parsePlain, runKnowledgeLint),
+				example: "ralph knowledge lint", exits: "1 something was found", run: action(a, runKnowledgeLint),
 			},
 		},
 	}
@@ -99,11 +99,11 @@ func runKnowledgeList(_ context.Context, a *app, o plainOptions) error {
 		return err
 	}
 	none := "there are no entries yet; agents add them, and you can with: ralph knowledge add"
-	if len(o.args) > 0 {
-		entries, none = knowledge.Search(entries, strings.Join(o.args, " ")), "no entry matches"
+	if len(o.Args) > 0 {
+		entries, none = knowledge.Search(entries, strings.Join(o.Args, " ")), "no entry matches"
 	}
 	p := a.palette()
-	return printList(a, entries, o.json, knowledgeAsJSON, none, func(e knowledge.Entry) []term.Cell {
+	return printList(a, entries, o.JSON, knowledgeAsJSON, none, func(e knowledge.Entry) []term.Cell {
 		return []term.Cell{{Text: e.Title, Paint: p.Bold}, {Text: string(e.Kind), Paint: p.Dim}, {Text: strings.Join(e.Tags, ", ")}}
 	})
 }
@@ -113,11 +113,11 @@ func runKnowledgeShow(_ context.Context, a *app, o plainOptions) error {
 	if err != nil {
 		return err
 	}
-	e, err := knowledge.Find(entries, o.args[0])
+	e, err := knowledge.Find(entries, o.Args[0])
 	if err != nil {
 		return knowledgeError(err)
 	}
-	if o.json {
+	if o.JSON {
 		return a.printJSON(knowledgeAsJSON(e))
 	}
 	created := ""
@@ -130,34 +130,29 @@ func runKnowledgeShow(_ context.Context, a *app, o plainOptions) error {
 }
 
 type knowledgeAddOptions struct {
-	entry knowledge.Entry // its body as TEXT, @FILE or -
-	json  bool
+	plainOptions
+	Tag                  []string
+	Feature, Description string // TEXT, @FILE or -
 }
 
-func parseKnowledgeAdd(c *cli.Context) (knowledgeAddOptions, error) {
-	return knowledgeAddOptions{knowledge.Entry{
-		Title: c.Args().First(), Tags: c.StringSlice("tag"), Feature: c.String("feature"), Body: c.String("description"), Kind: knowledge.Lesson,
-	}, c.Bool("json")}, nil
-}
-
-func runKnowledgeAdd(_ context.Context, a *app, o knowledgeAddOptions) (err error) {
-	e := o.entry
-	if e.Body, err = readText(a, e.Body); err != nil {
+func runKnowledgeAdd(_ context.Context, a *app, o knowledgeAddOptions) error {
+	body, err := readText(a, o.Description)
+	if err != nil {
 		return err
 	}
-	if strings.TrimSpace(e.Body) == "" {
+	if strings.TrimSpace(body) == "" {
 		return hint(usagef("the text is empty"), "give it with -d TEXT")
 	}
 	store, _, err := openKnowledge(a)
 	if err != nil {
 		return err
 	}
-	e.CreatedAt = a.now().UTC()
+	e := knowledge.Entry{Title: o.Args[0], Tags: o.Tag, Feature: o.Feature, Body: body, Kind: knowledge.Lesson, CreatedAt: a.now().UTC()}
 	r, err := store.Write(redact.Deep(a.redact, e))
 	if err != nil {
 		return fmt.Errorf("%w: %w", dag.ErrRefused, err)
 	}
-	if o.json {
+	if o.JSON {
 		return a.printJSON(knowledgeAsJSON(r.Entry))
 	}
 	if _, err := fmt.Fprintln(a.stdout, path.Join(knowledge.Folder, r.File)); err != nil {
@@ -177,7 +172,7 @@ func runKnowledgeRm(_ context.Context, a *app, o plainOptions) error {
 	if err != nil {
 		return err
 	}
-	e, err := store.Remove(o.args[0])
+	e, err := store.Remove(o.Args[0])
 	if err != nil {
 		return knowledgeError(err)
 	}
@@ -202,7 +197,7 @@ func runKnowledgeLint(_ context.Context, a *app, o plainOptions) error {
 		list = append(list, problemJSON{p.File, jsonval.Text(p.Title), p.Rule, p.Detail})
 		text += term.Line(fmt.Sprintf("%s: %s: %s", p.File, p.Rule, p.Detail)) + "\n"
 	}
-	if o.json {
+	if o.JSON {
 		err = a.printJSON(list)
 	} else {
 		_, err = fmt.Fprint(a.stdout, text)

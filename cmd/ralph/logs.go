@@ -26,18 +26,13 @@ it ends; of attempts that have ended before, only the first and the last line is
 			boolFlag("json", "print one JSON object per line"),
 		},
 		example: "ralph logs 1f0c --full\nralph logs -f", exits: "3 no run yet, no such run or task, or its files are gone",
-		run: action(a, parseLogs, runLogs),
+		run: inProject(a, runLogs),
 	}
 }
 
 type logsOptions struct {
-	typed              string // RUN or TASK
-	follow, full, json bool
-}
-
-func parseLogs(c *cli.Context) (logsOptions, error) {
-	typed, err := optionalArg(c, "RUN or TASK")
-	return logsOptions{typed, c.Bool("follow"), c.Bool("full"), c.Bool("json")}, err
+	Args               []string
+	Follow, Full, JSON bool
 }
 
 // logPrinter prints the lines of a log.
@@ -46,26 +41,22 @@ type logPrinter interface {
 	Err() error
 }
 
-func runLogs(ctx context.Context, a *app, o logsOptions) error {
-	s, err := a.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
+func runLogs(ctx context.Context, a *app, s *session, o logsOptions) error {
+	typed := strings.Join(o.Args, "")
 	var list []report.Log
-	err = s.store.View(ctx, func(g *dag.Graph) (err error) {
-		list, err = report.Logs(g, o.typed)
-		return hintLog(o.typed, err)
+	err := s.store.View(ctx, func(g *dag.Graph) (err error) {
+		list, err = report.Logs(g, typed)
+		return hintLog(typed, err)
 	})
 	if err != nil {
 		return err
 	}
 	if len(list) == 0 {
-		a.note("no agent has worked on it yet; see why with: ralph task why %s", o.typed)
+		a.note("no agent has worked on it yet; see why with: ralph task why %s", typed)
 		return nil
 	}
-	var out logPrinter = &transcript.Printer{Out: a.stdout, Palette: a.palette(), Full: o.full, Zone: time.Local}
-	if o.json {
+	var out logPrinter = &transcript.Printer{Out: a.stdout, Palette: a.palette(), Full: o.Full, Zone: time.Local}
+	if o.JSON {
 		out = transcript.NewJSON(a.stdout)
 	}
 	printed := false
@@ -75,7 +66,7 @@ func runLogs(ctx context.Context, a *app, o logsOptions) error {
 			printed = true
 			continue
 		}
-		missing, err := printLog(ctx, a, s, l, out, o.follow && i == len(list)-1)
+		missing, err := printLog(ctx, a, s, l, out, o.Follow && i == len(list)-1)
 		if err != nil {
 			return err
 		}

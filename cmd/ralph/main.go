@@ -249,13 +249,13 @@ func (a *app) takeSignals() { close(a.taken) }
 func versionCommand(a *app) command {
 	return command{
 		name: "version", short: "print the version", flags: []cli.Flag{jsonFlag()},
-		example: "ralph version --json", run: action(a, parsePlain, runVersion),
+		example: "ralph version --json", run: action(a, runVersion),
 	}
 }
 
 func runVersion(_ context.Context, a *app, o plainOptions) error {
 	v := buildVersion()
-	if o.json {
+	if o.JSON {
 		return a.printJSON(v)
 	}
 	return written(fmt.Fprintf(a.stdout, "ralph %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch))

@@ -1,23 +1,21 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 )
 
-func (a *app) manCommand() command {
+func manCommand(a *app) command {
 	return command{
 		name: "man", short: "print the manual page",
 		long:    `man: ralph man > /usr/local/share/man/man1/ralph.1`,
 		example: "ralph man | man -l -",
-		run: func(c *cli.Context) error {
-			if err := noArgs(c); err != nil {
-				return err
-			}
+		run: action(a, func(_ context.Context, a *app, _ plainOptions) error {
 			return written(fmt.Fprint(a.stdout, a.manual()))
-		},
+		}),
 	}
 }
 

@@ -24,12 +24,12 @@ import (
 func (x *execution) observers() (render.Sink, error) {
 	a := x.app
 	list := []render.Sink{render.NewRunFile(x.opts.Place.Runs), x.live()}
-	switch x.output.events {
+	switch x.output.Events {
 	case "":
 	case "-":
 		list = append(list, leavable{render.NewAsync(render.NewJSON(a.stdout))})
 	default:
-		f, err := openOutput(x.output.events, os.O_TRUNC)
+		f, err := openOutput(x.output.Events, os.O_TRUNC)
 		if err != nil {
 			return nil, usagef("--events: %v", err)
 		}
@@ -140,8 +140,8 @@ func newTracer(a *app) (*telemetry.Tracer, error) {
 func metricsFile(a *app, s *session, output runOutput) (path, named string) {
 	path, named = s.config.Telemetry.Prometheus, "telemetry.prometheus"
 	switch {
-	case output.metrics != nil:
-		path, named = absolute(a, *output.metrics), "--metrics"
+	case output.Metrics != nil:
+		path, named = absolute(a, *output.Metrics), "--metrics"
 	case path != "" && !filepath.IsAbs(path):
 		path = filepath.Join(s.project.Root, path)
 	}

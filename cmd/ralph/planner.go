@@ -30,27 +30,33 @@ func plannerFlags() []cli.Flag {
 	}
 }
 
-// plannerOptions choose who plans, and whether a person is asked.
+// plannerOptions are the flags of the commands that plan. None has all of them.
 type plannerOptions struct {
 	openerOptions
-	yes, noInput, json bool
+	Args                   []string
+	From                   string // a file with what is wanted; - is stdin
+	Draft, Replace, Append bool
+	Yes, NoInput, JSON     bool
+	idea                   string // what From holds
 }
 
-func parsePlanner(c *cli.Context) (plannerOptions, error) {
-	o, err := parseOpener(c)
-	return plannerOptions{o, c.Bool("yes"), c.Bool("no-input"), c.Bool("json")}, err
+func (o *plannerOptions) parse(c *cli.Context) error {
+	if o.Replace && o.Append {
+		return usagef("--replace or --append, not both")
+	}
+	return o.openerOptions.parse(c)
 }
 
 func newPlanner(a *app, s *session, name string, o plannerOptions) *features.Planner {
 	b := s.config.Budget
 	p := &features.Planner{
-		Name: name, Project: s.project, Store: s.store, Model: o.model, Gates: s.config.Verify.Commands, Program: programName(),
+		Name: name, Project: s.project, Store: s.store, Model: o.Model, Gates: s.config.Verify.Commands, Program: programName(),
 		Spending: features.Spending{Day: shared(b.Day), Feature: shared(b.Feature), Prices: prices(s.config)},
 		Redact:   a.redact, Now: a.now,
 		Open: planningOpener(a, s, o), Observe: toolObserver(a), Confirm: tasksConfirmer(a, o), Show: func(title, text string) { showText(a, title, text) },
 		Note: a.note, Warn: func(format string, args ...any) { a.note("warning: "+format, args...) },
 	}
-	if a.asks && !o.noInput {
+	if a.asks && !o.NoInput {
 		p.Ask = func(ctx context.Context, question string) (string, error) { return ask(ctx, a, question) }
 	}
 	return p
@@ -78,17 +84,17 @@ func planningOpener(a *app, s *session, given plannerOptions) func(context.Conte
 			if o, err = newOpener(a, given.openerOptions, s); err != nil {
 				return nil, err
 			}
-			if o.Chosen, err = planningAgent(a, s.config, given.agent); err != nil {
+			if o.Chosen, err = planningAgent(a, s.config, given.Agent); err != nil {
 				return nil, err
 			}
 			o.Dir, o.Reads = at.Work, s.project.Root
-			if o.Sandbox, err = planningSandbox(a, s, given.sandbox, at.Work); err != nil {
+			if o.Sandbox, err = planningSandbox(a, s, given.Sandbox, at.Work); err != nil {
 				return nil, err
 			}
 			openers[at.Work] = o
 		}
 		return o.Open(ctx, agents.Request{
-			Model: given.model, Folder: at.Logs, Observe: at.Observe,
+			Model: given.Model, Folder: at.Logs, Observe: at.Observe,
 			Started: func(agent string, _ proc.Identity) error { at.Started(agent); return nil },
 		})
 	}
@@ -135,27 +141,33 @@ func toolObserver(a *app) func(acp.Event) {
 	}
 }
 
-// runPlanning opens the project and the feature, does one step and prints what it did.
-func runPlanning(ctx context.Context, a *app, name string, o plannerOptions, do func(context.Context, *features.Planner) (features.Step, error)) error {
-	a.log = a.logger()
-	s, err := a.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	p := newPlanner(a, s, name, o)
-	if _, err := p.Enter(ctx); err != nil {
-		return suggestIn(ctx, s, name, makeIt(err, name))
-	}
-	var step features.Step
-	err = attended(ctx, a, func(ctx context.Context) (err error) {
-		step, err = do(ctx, p)
-		return planningHint(p, err, "the same command")
+// planning makes a command of one planning step: it opens the project and the feature, and prints what the step did.
+func planning(a *app, do func(context.Context, *features.Planner, plannerOptions) (features.Step, error)) cli.ActionFunc {
+	return action(a, func(ctx context.Context, a *app, o plannerOptions) (err error) {
+		if o.idea, err = readIdea(a, o.From); err != nil {
+			return err
+		}
+		a.log = a.logger()
+		s, err := a.open(ctx)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		name := o.Args[0]
+		p := newPlanner(a, s, name, o)
+		if _, err := p.Enter(ctx); err != nil {
+			return suggestIn(ctx, s, name, makeIt(err, name))
+		}
+		var step features.Step
+		err = attended(ctx, a, func(ctx context.Context) (err error) {
+			step, err = do(ctx, p, o)
+			return planningHint(p, err, "the same command")
+		})
+		if err != nil {
+			return err
+		}
+		return printPlanned(ctx, a, s, plannedJSON{Steps: []features.Step{step}, Next: step.Next(p.Name)}, p.Name, o.JSON)
 	})
-	if err != nil {
-		return err
-	}
-	return printPlanned(ctx, a, s, plannedJSON{Steps: []features.Step{step}, Next: step.Next(p.Name)}, p.Name, o.json)
 }
 
 // attended runs fn so that the first signal asks it to end, keeping what is done, and

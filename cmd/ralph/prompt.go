@@ -21,7 +21,7 @@ import (
 func promptCommand(a *app) command {
 	return command{
 		name: "prompt", args: "ID", short: "print the prompt that a task would get now",
-		example: "ralph prompt 1f0c | less", exits: "3 not found", run: action(a, parsePlain, runPrompt),
+		example: "ralph prompt 1f0c | less", exits: "3 not found", run: action(a, runPrompt),
 	}
 }
 
@@ -32,7 +32,7 @@ func runPrompt(ctx context.Context, a *app, o plainOptions) error {
 	}
 	defer s.Close()
 	var t dag.Task
-	err = s.store.View(ctx, func(g *dag.Graph) (err error) { t, err = g.Resolve(o.args[0]); return lookUpHint(err) })
+	err = s.store.View(ctx, func(g *dag.Graph) (err error) { t, err = g.Resolve(o.Args[0]); return lookUpHint(err) })
 	if err != nil {
 		return err
 	}

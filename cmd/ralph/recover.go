@@ -27,7 +27,7 @@ if their work was finished. That does not count as a retry. Every "ralph run" do
 starts, and doing it twice changes nothing.`,
 		flags:   []cli.Flag{boolFlag("dry-run", "say what would be done, and do nothing"), jsonFlag()},
 		example: "ralph recover --dry-run\nralph recover", exits: "1 a process of a dead run could not be ended",
-		run: action(a, parsePlain, runRecover),
+		run: action(a, runRecover),
 	}
 }
 
@@ -56,25 +56,25 @@ func runRecover(ctx context.Context, a *app, o plainOptions) error {
 	defer s.Close()
 	r := recoverer(ctx, a, s)
 	do := r.Recover
-	if o.dry {
+	if o.DryRun {
 		do = r.Preview
 	}
 	rec, err := do(ctx)
-	if err == nil && !o.dry {
+	if err == nil && !o.DryRun {
 		err = loop.WriteKnowledge(ctx, s.store, knowledge.Open(s.project.Root), nil)
 	}
 	if err != nil {
 		return fmt.Errorf("recover: %w", err)
 	}
-	if o.json {
-		return a.printJSON(recoveryAsJSON(rec, o.dry))
+	if o.JSON {
+		return a.printJSON(recoveryAsJSON(rec, o.DryRun))
 	}
 	p := a.palette()
 	var b strings.Builder
 	for _, t := range rec.Tasks {
 		fmt.Fprintf(&b, "%s  %s\n    %s\n", p.Cyan(t.Task), term.Line(t.Title), term.Line(t.Reason))
 	}
-	if o.dry {
+	if o.DryRun {
 		fmt.Fprint(&b, "nothing was done; a run would say: ")
 	}
 	fmt.Fprintln(&b, rec.Summary())

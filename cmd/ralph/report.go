@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -31,69 +32,61 @@ attempt changed, up to 1 MiB each and 10 MiB in all.`,
 			jsonFlag(),
 		},
 		example: "ralph report\nralph report -o report.html\nralph report 31aa --format junit -o junit.xml",
-		exits:   "1 FILE cannot be written, 3 no run yet, or no such run", run: action(a, parseReport, runReport),
+		exits:   "1 FILE cannot be written, 3 no run yet, or no such run", run: inProject(a, runReport),
 	}
 }
 
 type reportOptions struct {
-	run    string
-	format report.Format
-	output string // a file; empty is stdout
+	Args   []string
+	Format report.Format
+	Output string // a file; empty is stdout
+	JSON   bool
 }
 
-func parseReport(c *cli.Context) (o reportOptions, err error) {
-	o.output = c.String("output")
-	if o.run, err = optionalArg(c, "RUN"); err != nil {
-		return o, err
-	}
-	switch format := c.String("format"); {
-	case c.Bool("json") && format != "" && format != "json":
-		return o, usagef("--json is --format json: it does not go with --format %s", format)
-	case c.Bool("json"):
-		o.format = "json"
-	case format != "":
-		if o.format, err = report.ParseFormat(format); err != nil {
-			return o, usagef("--format is %v", err)
+func (o *reportOptions) parse(c *cli.Context) (err error) {
+	switch {
+	case o.JSON && o.Format != "" && o.Format != "json":
+		return usagef("--json is --format json: it does not go with --format %s", o.Format)
+	case o.JSON:
+		o.Format = "json"
+	case o.Format != "":
+		if o.Format, err = report.ParseFormat(string(o.Format)); err != nil {
+			return usagef("--format is %v", err)
 		}
-	case c.IsSet("output") && o.output == "":
-		return o, usagef("-o needs the name of a file")
+	case c.IsSet("output") && o.Output == "":
+		return usagef("-o needs the name of a file")
 	default:
-		o.format = report.FormatOf(o.output)
+		o.Format = report.FormatOf(o.Output)
 	}
-	return o, nil
+	return nil
 }
 
-func runReport(ctx context.Context, a *app, o reportOptions) error {
-	s, err := a.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	r, err := loadRun(ctx, a, s, o.run)
+func runReport(ctx context.Context, a *app, s *session, o reportOptions) error {
+	r, err := loadRun(ctx, a, s, o.Args)
 	if err != nil {
 		return err
 	}
 	page := report.HTMLOptions{Hide: a.redact.Text, Diff: func(before, after string, limit int) (string, bool, error) {
 		return git.Patch(ctx, s.project.Root, s.project.Objects(), before, after, limit)
 	}}
-	if o.output == "" {
-		return report.Write(a.stdout, r, o.format, report.TextOptions{Palette: a.palette(), Width: a.width}, page)
+	if o.Output == "" {
+		return report.Write(a.stdout, r, o.Format, report.TextOptions{Palette: a.palette(), Width: a.width}, page)
 	}
 	var b bytes.Buffer
-	if err := report.Write(&b, r, o.format, report.TextOptions{}, page); err != nil {
+	if err := report.Write(&b, r, o.Format, report.TextOptions{}, page); err != nil {
 		return err
 	}
-	if err := atomicfile.Replace(o.output, a.redact.Bytes(b.Bytes())); err != nil {
+	if err := atomicfile.Replace(o.Output, a.redact.Bytes(b.Bytes())); err != nil {
 		return outputError{text: fmt.Sprintf("write the report: %v", err)}
 	}
-	a.note("written: %s", o.output)
+	a.note("written: %s", o.Output)
 	return nil
 }
 
 // loadRun reads the run that was typed, or the last one.
-func loadRun(ctx context.Context, a *app, s *session, typed string) (report.Run, error) {
+func loadRun(ctx context.Context, a *app, s *session, typed []string) (report.Run, error) {
 	var run dag.Run
-	err := s.store.View(ctx, func(g *dag.Graph) (err error) { run, err = findRun(g, typed); return err })
+	err := s.store.View(ctx, func(g *dag.Graph) (err error) { run, err = findRun(g, strings.Join(typed, "")); return err })
 	if err != nil {
 		return report.Run{}, err
 	}
@@ -127,44 +120,44 @@ func runsCommand(a *app) command {
 			{
 				name: "list", bare: true, short: "list runs, the newest first",
 				flags:   []cli.Flag{&cli.IntFlag{Name: "limit", Usage: "the newest `N`; 0 means all", Value: 20}, jsonFlag()},
-				example: "ralph runs list\nralph runs list --limit 0 --json", run: action(a, parseRunsList, runRunsList),
+				example: "ralph runs list\nralph runs list --limit 0 --json", run: onGraph(a, runRunsList),
 			},
 			{
 				name: "show", args: "RUN", short: "show a run with every attempt, what failed and what waits",
 				flags:   []cli.Flag{jsonFlag()},
-				example: "ralph runs show r-31aa8faf", exits: "3 not found", run: action(a, parsePlain, runRunsShow),
+				example: "ralph runs show r-31aa8faf", exits: "3 not found", run: inProject(a, runRunsShow),
 			},
 		},
 	}
 }
 
 type runsListOptions struct {
-	limit int
-	json  bool
+	Limit int
+	JSON  bool
 }
 
-func parseRunsList(c *cli.Context) (runsListOptions, error) {
-	o := runsListOptions{c.Int("limit"), c.Bool("json")}
-	if o.limit < 0 {
-		return o, usagef("--limit cannot be negative")
+func (o *runsListOptions) parse(*cli.Context) error { return checkLimit(o.Limit) }
+
+// checkLimit refuses a --limit that makes no sense.
+func checkLimit(n int) error {
+	if n < 0 {
+		return usagef("--limit cannot be negative")
 	}
-	return o, nil
+	return nil
 }
 
-func runRunsList(ctx context.Context, a *app, o runsListOptions) error {
-	return a.view(ctx, func(_ *session, g *dag.Graph) error {
-		lines, err := report.Lines(g, o.limit, life, a.now())
-		switch {
-		case err != nil:
-			return err
-		case o.json:
-			return a.printJSON(lines)
-		case len(lines) == 0:
-			a.note("no run yet; start one with: ralph run")
-			return nil
-		}
-		return printRuns(a, lines)
-	})
+func runRunsList(a *app, _ *session, g *dag.Graph, o runsListOptions) error {
+	lines, err := report.Lines(g, o.Limit, life, a.now())
+	switch {
+	case err != nil:
+		return err
+	case o.JSON:
+		return a.printJSON(lines)
+	case len(lines) == 0:
+		a.note("no run yet; start one with: ralph run")
+		return nil
+	}
+	return printRuns(a, lines)
 }
 
 func printRuns(a *app, lines []report.Line) error {
@@ -181,17 +174,12 @@ func printRuns(a *app, lines []report.Line) error {
 	return written(t.WriteTo(a.stdout))
 }
 
-func runRunsShow(ctx context.Context, a *app, o plainOptions) error {
-	s, err := a.open(ctx)
-	if err != nil {
+func runRunsShow(ctx context.Context, a *app, s *session, o plainOptions) error {
+	r, err := loadRun(ctx, a, s, o.Args)
+	switch {
+	case err != nil:
 		return err
-	}
-	defer s.Close()
-	r, err := loadRun(ctx, a, s, o.args[0])
-	if err != nil {
-		return err
-	}
-	if o.json {
+	case o.JSON:
 		return report.JSON(a.stdout, r)
 	}
 	return report.Text(a.stdout, r, report.TextOptions{Palette: a.palette(), Width: a.width})

@@ -40,11 +40,11 @@ func prepareReports(a *app, o runOptions) (*reports, error) {
 		flag string
 		name *string
 		into *string
-	}{{"junit", o.output.junit, &w.junit}, {"summary", o.output.summary, &w.summary}} {
+	}{{"junit", o.JUnit, &w.junit}, {"summary", o.Summary, &w.summary}} {
 		switch {
 		case f.name == nil:
 			continue
-		case o.dryRun:
+		case o.DryRun:
 			return nil, usagef("--dry-run runs nothing: it does not go with --%s", f.flag)
 		case *f.name == "-":
 			return nil, usagef("--%s needs the name of a file; stdout is for the result", f.flag)

@@ -25,7 +25,7 @@ the log is folded, and the step summary and an annotation for each failed task a
 		flags:   runFlags(project.Default()),
 		example: "ralph run --feature login --limit 20\nralph run 1f0c --agent claude --model opus\nralph run --continue",
 		exits:   "1 tasks failed, 2 blocked, 3 no task in scope, 4 a limit or stopped, 5 no usable agent,\n" + interrupted,
-		run:     action(a, parseRun, runRun),
+		run:     action(a, runRun),
 	}
 }
 
@@ -76,7 +76,7 @@ func runFlags(d project.Config) []cli.Flag {
 }
 
 func runRun(ctx context.Context, a *app, o runOptions) error {
-	if err := checkOutput(a, o.output); err != nil {
+	if err := checkOutput(a, o.runOutput); err != nil {
 		return err
 	}
 	reports, err := prepareReports(a, o)
@@ -84,8 +84,8 @@ func runRun(ctx context.Context, a *app, o runOptions) error {
 		return err
 	}
 	err = runOpened(ctx, a, o, reports)
-	if err != nil && !reports.written && !o.dryRun {
-		if rerr := reports.notStarted(a, o.target.typedScope(), err); rerr != nil {
+	if err != nil && !reports.written && !o.DryRun {
+		if rerr := reports.notStarted(a, o.typedScope(), err); rerr != nil {
 			a.note("warning: %v", rerr)
 		}
 	}
@@ -94,19 +94,19 @@ func runRun(ctx context.Context, a *app, o runOptions) error {
 
 func runOpened(ctx context.Context, a *app, o runOptions, reports *reports) error {
 	a.log = a.logger()
-	s, err := a.openFor(ctx, db.Options{Conns: 2 + min(max(or(o.jobs, 1), 1), 16), Walk: true})
+	s, err := a.openFor(ctx, db.Options{Conns: 2 + min(max(or(o.Jobs, 1), 1), 16), Walk: true})
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	if err := importFeature(ctx, a, s, o.target); err != nil {
+	if err := importFeature(ctx, a, s, o.runTarget); err != nil {
 		return err
 	}
 	o, continues, err := continueRun(ctx, a, s, o)
 	if err != nil {
 		return err
 	}
-	if !o.dryRun {
+	if !o.DryRun {
 		if err := refusePaused(ctx, a, s); err != nil {
 			return err
 		}
@@ -114,20 +114,20 @@ func runOpened(ctx context.Context, a *app, o runOptions, reports *reports) erro
 	opts, err := loopOptions(ctx, a, s, o, continues)
 	if err != nil {
 		outcome := notStartedOutcome(err)
-		if o.json && outcome != event.OutcomeNotStarted {
+		if o.JSON && outcome != event.OutcomeNotStarted {
 			if perr := unwritten(report.Result(a.stdout, event.Result{Outcome: outcome, Reason: err.Error()})); perr != nil {
 				a.note("warning: %v", perr)
 			}
 		}
 		return err
 	}
-	if o.dryRun {
+	if o.DryRun {
 		return dryRun(ctx, a, opts)
 	}
-	if err := adviseRun(ctx, a, s, o.output, opts); err != nil {
+	if err := adviseRun(ctx, a, s, o.runOutput, opts); err != nil {
 		return err
 	}
-	x := &execution{app: a, opts: opts, json: o.json, output: o.output, session: s, reports: reports, grace: s.config.Run.Grace.Std(), flush: func() {}}
+	x := &execution{app: a, opts: opts, json: o.JSON, output: o.runOutput, session: s, reports: reports, grace: s.config.Run.Grace.Std(), flush: func() {}}
 	err = x.do(ctx)
 	collectAfter(ctx, a, s, err)
 	return err

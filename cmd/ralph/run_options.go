@@ -34,14 +34,14 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	run, check := s.config.Run, s.config.Verify
 	opts := loop.Options{
 		Graph:   loop.Graph{KeepGoing: given.keepsGoing(s.config)},
-		Workers: loop.Workers{Jobs: or(given.jobs, 1), FailFast: given.failFast, Breaker: run.Breaker},
+		Workers: loop.Workers{Jobs: or(given.Jobs, 1), FailFast: given.FailFast, Breaker: run.Breaker},
 		Limits:  loop.Limits{Iterations: run.Limit},
 		Rules: loop.Rules{MaxRetries: run.MaxRetries, Rules: policy.Rules{
 			MaxAttempts: run.MaxAttempts, RetryFailed: run.RetryFailed, RepairRounds: check.Repairs, Backoff: run.Backoff.Std(),
 		}},
 		Agents: loop.Agents{ResumeSession: s.config.Recovery.ResumeSession, Verifier: check.Agent},
 		Verify: loop.Verify{
-			Skip: given.skipVerify, Gates: check.Commands, AgentVerdict: check.Enabled, Reruns: check.Reruns, Protect: check.Protect,
+			Skip: given.NoVerify, Gates: check.Commands, AgentVerdict: check.Enabled, Reruns: check.Reruns, Protect: check.Protect,
 			GateRunner: verify.Gates{Timeout: check.Timeout.Std()},
 		},
 		Prompt:   promptOptions(s),
@@ -49,7 +49,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		Recovery: loop.Recovery{Rules: recoveryRules(s), Life: life, Sweep: sandbox.Sweep(s.project.Root)},
 		Host:     loop.Host{Now: a.now, Jitter: jitter, Redact: a.redact, Gone: s.db.Gone, Check: s.db.Guard(ctx, s.project.Root, a.now)},
 	}
-	opts.Place.OwnFiles = ownFiles(a, s, given.output)
+	opts.Place.OwnFiles = ownFiles(a, s, given.runOutput)
 	opts.Graph.Store = s.store.KeepingGoing(opts.Graph.KeepGoing)
 	var err error
 	if opts.Graph.Settings, err = storedSettings(given.settings, opts.Place.OwnFiles(nil)); err != nil {
@@ -57,7 +57,7 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	}
 	if continues != nil {
 		opts.Graph.Scope, opts.Graph.Continues = continues.Scope, continues
-	} else if opts.Graph.Scope, err = findScope(ctx, a, s, given.target); err != nil {
+	} else if opts.Graph.Scope, err = findScope(ctx, a, s, given.runTarget); err != nil {
 		return opts, err
 	}
 	if err := overrideLimits(given, &opts); err != nil {
@@ -77,24 +77,24 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 	if given.badAgent != nil {
 		return opts, given.badAgent
 	}
-	o, err := newOpener(a, given.agent, s)
+	o, err := newOpener(a, given.openerOptions, s)
 	if err != nil {
 		return opts, err
 	}
-	o.Chosen, err = o.Choose(given.agent.agent)
-	if errors.Is(err, agents.ErrUnavailable) && (given.dryRun && !errors.As(err, new(*agents.UnknownError)) || !needsAgent(ctx, s, opts.Graph.Scope)) {
+	o.Chosen, err = o.Choose(given.Agent)
+	if errors.Is(err, agents.ErrUnavailable) && (given.DryRun && !errors.As(err, new(*agents.UnknownError)) || !needsAgent(ctx, s, opts.Graph.Scope)) {
 		o.Chosen, err = agents.Agent{Preset: agents.Preset{Name: absent(o.Chosen)}}, nil
 	}
 	if err != nil {
 		return opts, err
 	}
-	if o.Sandbox, err = a.confiner(sandbox.Options{Mode: cmp.Or(given.agent.sandbox, s.config.Sandbox.Mode), Project: s.project}, s.config.Sandbox); err != nil {
+	if o.Sandbox, err = a.confiner(sandbox.Options{Mode: cmp.Or(given.Sandbox, s.config.Sandbox.Mode), Project: s.project}, s.config.Sandbox); err != nil {
 		return opts, err
 	}
 	a.sandbox, o.History = o.Sandbox, s.project.ConfigHistory()
 	notePlanted(a, o.Sandbox, s.project)
 	noteConfigChanges(a, o.History)
-	if !given.dryRun {
+	if !given.DryRun {
 		if err := o.History.Begin(); err != nil {
 			a.note("warning: changes of %s since this run cannot be shown to the next: %v", project.ConfigName, err)
 		}
@@ -121,16 +121,16 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 // keepsGoing says whether the others of a group run when one of it has failed. Who
 // ends at the first failure begins nothing below an earlier one.
 func (o runOptions) keepsGoing(config project.Loaded) bool {
-	return !o.failFast && or(o.keepGoing, config.Run.KeepGoing)
+	return !o.FailFast && or(o.KeepGoing, config.Run.KeepGoing)
 }
 
 // maxJobs is far more agents than any machine runs well.
 const maxJobs = 256
 
 func overrideLimits(o runOptions, opts *loop.Options) error {
-	opts.Limits.Iterations = or(o.limit, opts.Limits.Iterations)
-	if o.once {
-		if o.limit != nil {
+	opts.Limits.Iterations = or(o.Limit, opts.Limits.Iterations)
+	if o.Once {
+		if o.Limit != nil {
 			return usagef("--once is --limit 1: it does not go with --limit")
 		}
 		opts.Limits.Iterations = 1
@@ -138,7 +138,7 @@ func overrideLimits(o runOptions, opts *loop.Options) error {
 			opts.Limits.Iterations += opts.Graph.Continues.Iterations
 		}
 	}
-	opts.Rules.Retries = o.maxRetries
+	opts.Rules.Retries = o.MaxRetries
 	switch {
 	case opts.Workers.Jobs > maxJobs:
 		return usagef("--jobs is at most %d", maxJobs)
@@ -146,7 +146,7 @@ func overrideLimits(o runOptions, opts *loop.Options) error {
 		return usagef("--limit and --max-retries cannot be negative")
 	case opts.Workers.Jobs < 1:
 		return usagef("--jobs is at least 1")
-	case or(o.keepGoing, false) && opts.Workers.FailFast:
+	case or(o.KeepGoing, false) && opts.Workers.FailFast:
 		return usagef("--keep-going and --fail-fast contradict each other: one goes on below what failed, the other ends there")
 	}
 	return nil
@@ -154,10 +154,10 @@ func overrideLimits(o runOptions, opts *loop.Options) error {
 
 // chooseStrategy lets --model alone mean that very model.
 func chooseStrategy(o runOptions, config project.Loaded) (strategy.Kind, string, error) {
-	model := o.agent.model
+	model := o.Model
 	switch {
-	case o.strategy != nil:
-		kind, err := strategy.ParseKind(*o.strategy)
+	case o.ModelStrategy != nil:
+		kind, err := strategy.ParseKind(*o.ModelStrategy)
 		if err != nil {
 			return "", "", usagef("--model-strategy: %v", err)
 		}
@@ -178,30 +178,20 @@ func chooseStrategy(o runOptions, config project.Loaded) (strategy.Kind, string,
 
 // openerOptions choose an agent and how it is started.
 type openerOptions struct {
-	agent, model, sandbox    string
-	idleTimeout, turnTimeout *project.Duration // nil is as configured
+	Agent, Model, Sandbox    string
+	IdleTimeout, TurnTimeout *string // nil is as configured
 }
 
-// parseOpener reads the flags that run and planning share.
-func parseOpener(c *cli.Context) (openerOptions, error) {
-	o := openerOptions{agent: c.String("agent"), model: c.String("model"), sandbox: c.String("sandbox")}
-	if modes := project.SandboxModes(); c.IsSet("sandbox") && !slices.Contains(modes, o.sandbox) {
-		return o, usagef("--sandbox is %s, not %q", strings.Join(modes, ", "), o.sandbox)
-	}
+func (o *openerOptions) parse(c *cli.Context) error {
 	for _, flag := range []string{"agent", "model"} {
 		if c.IsSet(flag) && c.String(flag) == "" {
-			return o, usagef("--%s is empty", flag)
+			return usagef("--%s is empty", flag)
 		}
 	}
-	for flag, into := range map[string]**project.Duration{"idle-timeout": &o.idleTimeout, "turn-timeout": &o.turnTimeout} {
-		if text := c.String(flag); text != "" {
-			*into = new(project.Duration)
-			if err := (*into).UnmarshalText([]byte(text)); err != nil {
-				return o, usagef("--%s: %v", flag, err)
-			}
-		}
+	if !c.IsSet("sandbox") {
+		return nil
 	}
-	return o, nil
+	return checkChoice("sandbox", o.Sandbox, project.SandboxModes()...)
 }
 
 func newOpener(a *app, given openerOptions, s *session) (*agents.Opener, error) {
@@ -209,10 +199,21 @@ func newOpener(a *app, given openerOptions, s *session) (*agents.Opener, error) 
 	if err != nil {
 		return nil, err
 	}
-	o.ModelNamed = given.model != ""
-	o.IdleTimeout = cmp.Or(given.idleTimeout, &s.config.Run.IdleTimeout).Std()
-	o.TurnTimeout = cmp.Or(given.turnTimeout, &s.config.Run.TurnTimeout).Std()
-	return o, nil
+	o.ModelNamed = given.Model != ""
+	var ierr, terr error
+	o.IdleTimeout, ierr = duration("idle-timeout", given.IdleTimeout, s.config.Run.IdleTimeout)
+	o.TurnTimeout, terr = duration("turn-timeout", given.TurnTimeout, s.config.Run.TurnTimeout)
+	return o, cmp.Or(ierr, terr)
+}
+
+// duration is the value of a flag, or what is configured if it was not typed.
+func duration(flag string, given *string, configured project.Duration) (time.Duration, error) {
+	if given != nil {
+		if err := configured.UnmarshalText([]byte(*given)); err != nil {
+			return 0, usagef("--%s: %v", flag, err)
+		}
+	}
+	return configured.Std(), nil
 }
 
 // absent is how an agent is shown that a run does without.
@@ -228,14 +229,11 @@ func absent(ag agents.Agent) string {
 func setLimits(o runOptions, config project.Loaded, now time.Time, opts *loop.Options) error {
 	b, d := config.Budget, config.Drift
 	run := budget.Limits{
-		CostUSD: or(o.maxCost, b.MaxCostUSD), Tokens: or(o.maxTokens, b.MaxTokens), Failures: or(o.maxFailures, b.MaxFailures), Duration: b.MaxDuration.Std(),
+		CostUSD: or(o.MaxCost, b.MaxCostUSD), Tokens: or(o.MaxTokens, b.MaxTokens), Failures: or(o.MaxFailures, b.MaxFailures),
 	}
-	if o.maxDuration != nil {
-		var most project.Duration
-		if err := most.UnmarshalText([]byte(*o.maxDuration)); err != nil {
-			return usagef("--max-duration: %v", err)
-		}
-		run.Duration = most.Std()
+	var err error
+	if run.Duration, err = duration("max-duration", o.MaxDuration, b.MaxDuration); err != nil {
+		return err
 	}
 	switch {
 	case math.IsNaN(run.CostUSD) || math.IsInf(run.CostUSD, 0):
@@ -243,11 +241,10 @@ func setLimits(o runOptions, config project.Loaded, now time.Time, opts *loop.Op
 	case run.CostUSD < 0, run.Tokens < 0, run.Failures < 0:
 		return usagef("--max-cost, --max-tokens and --max-failures cannot be negative")
 	}
-	var err error
-	if run.Until, err = project.ParseUntil(or(o.until, b.Until), now); err != nil {
+	if run.Until, err = project.ParseUntil(or(o.Until, b.Until), now); err != nil {
 		return usagef("--until: %v", err)
 	}
-	patience, err := project.ParseWait(or(o.wait, config.Run.Wait))
+	patience, err := project.ParseWait(or(o.Wait, config.Run.Wait))
 	if err != nil {
 		return usagef("--wait: %v", err)
 	}

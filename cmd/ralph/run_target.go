@@ -14,7 +14,7 @@ import (
 // typedScope is the target as it was typed, for a run that ended before anybody
 // knew whether there is such a target.
 func (t runTarget) typedScope() dag.Scope {
-	scope := dag.Scope{Feature: or(t.feature, ""), Task: or(t.task, "")}
+	scope := dag.Scope{Feature: or(t.Feature, ""), Task: or(t.Task, "")}
 	switch target := t.arg(); {
 	case strings.HasPrefix(target, "t-"):
 		scope.Task = target
@@ -26,8 +26,8 @@ func (t runTarget) typedScope() dag.Scope {
 
 // findScope finds what TARGET, --feature or --task mean.
 func findScope(ctx context.Context, a *app, s *session, t runTarget) (scope dag.Scope, err error) {
-	given := len(t.args)
-	for _, flag := range []*string{t.feature, t.task} {
+	given := len(t.Args)
+	for _, flag := range []*string{t.Feature, t.Task} {
 		if flag != nil {
 			given++
 		}
@@ -35,20 +35,20 @@ func findScope(ctx context.Context, a *app, s *session, t runTarget) (scope dag.
 	switch {
 	case given > 1:
 		return scope, usagef("one target: TARGET, --feature or --task")
-	case len(t.args) == 1 && t.arg() == "":
+	case len(t.Args) == 1 && t.arg() == "":
 		return scope, usagef("TARGET is empty")
 	}
 	err = s.store.View(ctx, func(g *dag.Graph) error {
 		var err error
 		typed, see := t.arg(), "see them with: ralph status"
 		switch {
-		case or(t.task, "") != "":
-			task, err := g.Resolve(*t.task)
+		case or(t.Task, "") != "":
+			task, err := g.Resolve(*t.Task)
 			scope.Task = task.ID
 			return lookUpHint(err)
-		case or(t.feature, "") != "":
+		case or(t.Feature, "") != "":
 			var f dag.Feature
-			typed, see = *t.feature, "see the names with: ralph feature list"
+			typed, see = *t.Feature, "see the names with: ralph feature list"
 			f, err = g.Feature(typed)
 			scope.Feature = f.Name
 		case typed != "":
@@ -75,8 +75,8 @@ func needsAgent(ctx context.Context, s *session, scope dag.Scope) (needed bool) 
 // importFeature imports the graph of the feature that a run is for, if git brought it and
 // the database has none of its tasks: so that plan, commit, clone, run works.
 func importFeature(ctx context.Context, a *app, s *session, t runTarget) error {
-	typed := or(t.feature, "")
-	if typed == "" && t.task == nil && len(t.args) == 1 {
+	typed := or(t.Feature, "")
+	if typed == "" && t.Task == nil && len(t.Args) == 1 {
 		typed = t.arg()
 	}
 	if typed == "" {
@@ -88,10 +88,10 @@ func importFeature(ctx context.Context, a *app, s *session, t runTarget) error {
 // continueRun finds the run that --continue means, and restores the flags that it had
 // and that were not typed again. Nil means that none is continued.
 func continueRun(ctx context.Context, a *app, s *session, o runOptions) (runOptions, *dag.Run, error) {
-	if !o.continues {
+	if !o.Continue {
 		return o, nil, nil
 	}
-	run, err := unfinished(ctx, a, s, o.target)
+	run, err := unfinished(ctx, a, s, o.runTarget)
 	if err != nil {
 		return o, nil, fmt.Errorf("continue: %w", err)
 	}
@@ -109,12 +109,12 @@ func continueRun(ctx context.Context, a *app, s *session, o runOptions) (runOpti
 // target the last one that left something to do.
 func unfinished(ctx context.Context, a *app, s *session, t runTarget) (run dag.Run, err error) {
 	typed := ""
-	if len(t.args) == 1 && strings.HasPrefix(t.arg(), "r-") {
+	if len(t.Args) == 1 && strings.HasPrefix(t.arg(), "r-") {
 		typed = t.arg()
 	}
 	var scope *dag.Scope
 	switch {
-	case typed != "" && (t.feature != nil || t.task != nil):
+	case typed != "" && (t.Feature != nil || t.Task != nil):
 		return run, usagef("%s has its own target: it does not go with --feature or --task", typed)
 	case typed == "" && t.given():
 		found, err := findScope(ctx, a, s, t)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -19,28 +18,26 @@ import (
 func statusCommand(a *app) command {
 	return command{
 		name: "status", short: "show what runs, what is next, what waits and why, and what was spent", flags: []cli.Flag{jsonFlag()},
-		example: "ralph status\nralph status --json | jq .counts", run: action(a, parsePlain, runStatus),
+		example: "ralph status\nralph status --json | jq .counts", run: onGraph(a, runStatus),
 	}
 }
 
-func runStatus(ctx context.Context, a *app, opts plainOptions) error {
-	return a.view(ctx, func(s *session, g *dag.Graph) error {
-		o, err := report.LoadOverview(g, report.OverviewOptions{
-			Life: life, Now: a.now(), MaxRetries: s.config.Run.MaxRetries, Folder: s.project.Feature,
-			Day: shared(s.config.Budget.Day), Feature: shared(s.config.Budget.Feature),
-		})
-		switch {
-		case err != nil:
-			return err
-		case opts.json:
-			return a.printJSON(o)
-		}
-		text := noPlan(a, s) + "\n"
-		if o.Total > 0 {
-			text = a.redact.Text(statusText(a, o))
-		}
-		return written(fmt.Fprint(a.stdout, term.WrapLines(text, a.width)))
+func runStatus(a *app, s *session, g *dag.Graph, opts plainOptions) error {
+	o, err := report.LoadOverview(g, report.OverviewOptions{
+		Life: life, Now: a.now(), MaxRetries: s.config.Run.MaxRetries, Folder: s.project.Feature,
+		Day: shared(s.config.Budget.Day), Feature: shared(s.config.Budget.Feature),
 	})
+	switch {
+	case err != nil:
+		return err
+	case opts.JSON:
+		return a.printJSON(o)
+	}
+	text := noPlan(a, s) + "\n"
+	if o.Total > 0 {
+		text = a.redact.Text(statusText(a, o))
+	}
+	return written(fmt.Fprint(a.stdout, term.WrapLines(text, a.width)))
 }
 
 func statusText(a *app, o report.Overview) string {

@@ -80,10 +80,10 @@ func fieldCount(s *ast.StructType) (n int) {
 }
 
 // frameFiles read flags for all commands.
-var frameFiles = []string{"help.go", "args.go", "man.go", "completion.go"}
+var frameFiles = []string{"command.go", "help.go", "args.go", "man.go", "completion.go"}
 
 // frameFuncs read what all commands have.
-var frameFuncs = []string{"oneArg", "noArgs", "readGlobals", "checkGlobals", "badValue", "missing", "newApp"}
+var frameFuncs = []string{"readGlobals", "badValue", "newApp"}
 
 // TestAppKeepsStreamsAndFactoriesOnly counts the methods of app: what decides belongs to
 // a package, and what a command does is a function of its options.

@@ -1,10 +1,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
+
+	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
 )
@@ -29,14 +30,14 @@ func resolveTask(g *dag.Graph, typed string) (dag.Task, error) {
 	return t, lookUpHint(err)
 }
 
-// viewTask runs fn on the task whose ID is the first argument.
-func viewTask(ctx context.Context, a *app, typed string, fn func(*session, *dag.Graph, dag.Task) error) error {
-	return a.view(ctx, func(s *session, g *dag.Graph) error {
-		t, err := resolveTask(g, typed)
+// onTask makes a command of a function that reads the graph about the task whose ID is the argument.
+func onTask(a *app, run func(*app, *session, *dag.Graph, dag.Task, plainOptions) error) cli.ActionFunc {
+	return onGraph(a, func(a *app, s *session, g *dag.Graph, o plainOptions) error {
+		t, err := resolveTask(g, o.Args[0])
 		if err != nil {
 			return err
 		}
-		return fn(s, g, t)
+		return run(a, s, g, t, o)
 	})
 }
 
@@ -87,15 +88,6 @@ func suggestFeature(g *dag.Graph, typed string, err error) error {
 		names = append(names, f.Name)
 	}
 	return suggest(err, "did you mean: %s", typed, names, nil)
-}
-
-func parseKind(text string) (dag.Kind, error) {
-	switch k := dag.Kind(text); k {
-	case dag.Work, dag.Check:
-		return k, nil
-	default:
-		return "", usagef("--kind is work or check, not %q", text)
-	}
 }
 
 // readText takes a text as it is, from a file (@FILE) or from stdin (-).

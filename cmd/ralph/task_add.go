@@ -22,7 +22,7 @@ func taskAddCommand(a *app) command {
 		),
 		example: `design=$(ralph task add "Design the schema")
 ralph task add "Write the parser" --after $design --priority -5 -d @parser.md`,
-		exits: "1 refused (a cycle, a parent in progress), 3 not found", run: action(a, parseTaskAdd, runTaskAdd),
+		exits: "1 refused (a cycle, a parent in progress), 3 not found", run: action(a, runTaskAdd),
 	}
 }
 
@@ -42,65 +42,42 @@ func taskFields(kind string) []cli.Flag {
 
 // taskAddOptions is what was typed: references are resolved in the transaction.
 type taskAddOptions struct {
-	task        dag.NewTask
-	description string // TEXT, @FILE or -
-	feature     string
-	parent      string
-	after       []string
-	json        bool
+	dag.NewTask // its description as TEXT, @FILE or -
+	Args        []string
+	Gate        []string
+	JSON        bool
 }
 
-func parseTaskAdd(c *cli.Context) (o taskAddOptions, err error) {
-	o = taskAddOptions{
-		task: dag.NewTask{
-			Title: c.Args().First(), Priority: c.Int64("priority"), Agent: c.String("agent"), Model: c.String("model"),
-			Gates: c.StringSlice("gate"), AllowTampering: c.Bool("allow-tampering"),
-		},
-		description: c.String("description"), feature: c.String("feature"), parent: c.String("parent"),
-		after: c.StringSlice("after"), json: c.Bool("json"),
+func (o *taskAddOptions) parse(*cli.Context) error {
+	if o.Title, o.Gates = o.Args[0], o.Gate; o.MaxRetries != nil && *o.MaxRetries < 0 {
+		return usagef("--max-retries cannot be negative")
 	}
-	if o.task.Kind, err = parseKind(c.String("kind")); err != nil {
-		return o, err
-	}
-	o.task.MaxRetries, err = parseMaxRetries(c)
-	return o, err
-}
-
-// parseMaxRetries is nil where the task leaves it to the configuration.
-func parseMaxRetries(c *cli.Context) (*int, error) {
-	n := c.Int("max-retries")
-	switch {
-	case !c.IsSet("max-retries"):
-		return nil, nil
-	case n < 0:
-		return nil, usagef("--max-retries cannot be negative")
-	}
-	return &n, nil
+	return checkChoice("kind", o.Kind, dag.Work, dag.Check)
 }
 
 func runTaskAdd(ctx context.Context, a *app, o taskAddOptions) (err error) {
-	if o.task.Description, err = readText(a, o.description); err != nil {
+	if o.Description, err = readText(a, o.Description); err != nil {
 		return err
 	}
 	var added report.TaskView
 	err = a.update(ctx, func(s *session, g *dag.Graph) error {
-		t := o.task
-		if t.Feature, err = featureByName(g, o.feature); err != nil {
+		t := o.NewTask
+		if t.Feature, err = featureByName(g, t.Feature); err != nil {
 			return err
 		}
-		if o.parent != "" {
-			p, err := g.Resolve(o.parent)
+		if t.Parent != "" {
+			p, err := g.Resolve(t.Parent)
 			if err != nil {
 				return fmt.Errorf("parent: %w", lookUpHint(err))
 			}
 			t.Parent = p.ID
 		}
-		for _, typed := range o.after {
+		for i, typed := range t.After {
 			b, err := g.Resolve(typed)
 			if err != nil {
 				return fmt.Errorf("after: %w", lookUpHint(err))
 			}
-			t.After = append(t.After, b.ID)
+			t.After[i] = b.ID
 		}
 		id, err := g.Add(ofAgent(a, t))
 		if err != nil {
@@ -116,7 +93,7 @@ func runTaskAdd(ctx context.Context, a *app, o taskAddOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	if o.json {
+	if o.JSON {
 		return a.printJSON(added)
 	}
 	return written(fmt.Fprintln(a.stdout, added.ID))
@@ -136,66 +113,49 @@ together or, if one of them cannot be, not at all.`,
 		}, taskFields("")...),
 		example: `ralph task update 1f0c --title "Write the lexer" --priority 3
 ralph task update 1f0c 77aa --parent none`,
-		exits: "1 refused (a cycle, a parent in progress), 3 not found", run: action(a, parseTaskUpdate, runTaskUpdate),
+		exits: "1 refused (a cycle, a parent in progress), 3 not found", run: action(a, runTaskUpdate),
 	}
 }
 
 // taskUpdateOptions is what was typed; nil leaves something as it is.
 type taskUpdateOptions struct {
-	ids             []string
-	edit            dag.Edit // its description as TEXT, @FILE or -
-	parent, feature *string
-	json            bool
+	dag.Edit        // its description as TEXT, @FILE or -
+	Args            []string
+	Gate            []string
+	Parent, Feature *string
+	JSON            bool
 }
 
-// parseSet is nil for a flag that was not given, and else its value.
-func parseSet[T any](c *cli.Context, flag string, value T) *T {
-	if !c.IsSet(flag) {
+func (o *taskUpdateOptions) parse(c *cli.Context) error {
+	switch {
+	case c.NumFlags() == 0, c.NumFlags() == 1 && o.JSON:
+		return hint(usagef("nothing to change"), "see: ralph task update --help")
+	case o.Title != nil && len(o.Args) > 1:
+		return usagef("--title is for one task, not %d", len(o.Args))
+	case o.MaxRetries != nil && *o.MaxRetries < -1:
+		return usagef("--max-retries is a number, or -1 for the configured one")
+	}
+	if c.IsSet("gate") {
+		o.Gates = &o.Gate
+		if len(o.Gate) == 1 && strings.TrimSpace(o.Gate[0]) == "" {
+			o.Gates = new([]string)
+		}
+	}
+	if o.Kind == nil {
 		return nil
 	}
-	return &value
+	return checkChoice("kind", *o.Kind, dag.Work, dag.Check)
 }
 
-func parseTaskUpdate(c *cli.Context) (taskUpdateOptions, error) {
-	gates := c.StringSlice("gate")
-	if len(gates) == 1 && strings.TrimSpace(gates[0]) == "" {
-		gates = nil
-	}
-	text := func(flag string) *string { return parseSet(c, flag, c.String(flag)) }
-	o := taskUpdateOptions{
-		ids: c.Args().Slice(), parent: text("parent"), feature: text("feature"), json: c.Bool("json"),
-		edit: dag.Edit{
-			Title: text("title"), Agent: text("agent"), Model: text("model"), Description: text("description"),
-			Priority: parseSet(c, "priority", c.Int64("priority")), MaxRetries: parseSet(c, "max-retries", c.Int("max-retries")),
-			Gates: parseSet(c, "gate", gates), AllowTampering: parseSet(c, "allow-tampering", c.Bool("allow-tampering")),
-		},
-	}
-	switch {
-	case c.NumFlags() == 0, c.NumFlags() == 1 && o.json:
-		return o, hint(usagef("nothing to change"), "see: ralph task update --help")
-	case o.edit.Title != nil && len(o.ids) > 1:
-		return o, usagef("--title is for one task, not %d", len(o.ids))
-	case c.Int("max-retries") < -1:
-		return o, usagef("--max-retries is a number, or -1 for the configured one")
-	case !c.IsSet("kind"):
-		return o, nil
-	}
-	kind, err := parseKind(c.String("kind"))
-	o.edit.Kind = &kind
-	return o, err
-}
-
-func runTaskUpdate(ctx context.Context, a *app, o taskUpdateOptions) error {
-	if given := o.edit.Description; given != nil {
-		text, err := readText(a, *given)
-		if err != nil {
+func runTaskUpdate(ctx context.Context, a *app, o taskUpdateOptions) (err error) {
+	if given := o.Description; given != nil {
+		if *given, err = readText(a, *given); err != nil {
 			return err
 		}
-		o.edit.Description = &text
 	}
 	var after []report.TaskView
-	err := a.update(ctx, func(s *session, g *dag.Graph) error {
-		tasks, err := resolveTasks(g, o.ids)
+	err = a.update(ctx, func(s *session, g *dag.Graph) error {
+		tasks, err := resolveTasks(g, o.Args)
 		if err != nil {
 			return err
 		}
@@ -213,9 +173,9 @@ func runTaskUpdate(ctx context.Context, a *app, o taskUpdateOptions) error {
 	switch {
 	case err != nil:
 		return err
-	case o.json && len(o.ids) == 1:
+	case o.JSON && len(o.Args) == 1:
 		return a.printJSON(after[0])
-	case o.json:
+	case o.JSON:
 		return a.printJSON(after)
 	}
 	for _, t := range after {
@@ -225,12 +185,12 @@ func runTaskUpdate(ctx context.Context, a *app, o taskUpdateOptions) error {
 }
 
 func (o taskUpdateOptions) apply(g *dag.Graph, id string) error {
-	if err := g.Edit(id, o.edit); err != nil {
+	if err := g.Edit(id, o.Edit); err != nil {
 		return err
 	}
-	if o.parent != nil {
+	if o.Parent != nil {
 		parent := ""
-		if typed := *o.parent; typed != "" && typed != "none" {
+		if typed := *o.Parent; typed != "" && typed != "none" {
 			p, err := g.Resolve(typed)
 			if err != nil {
 				return fmt.Errorf("parent: %w", lookUpHint(err))
@@ -241,13 +201,13 @@ func (o taskUpdateOptions) apply(g *dag.Graph, id string) error {
 			return err
 		}
 	}
-	if o.feature == nil {
+	if o.Feature == nil {
 		return nil
 	}
 	name := ""
-	if *o.feature != "none" {
+	if *o.Feature != "none" {
 		var err error
-		if name, err = featureByName(g, *o.feature); err != nil {
+		if name, err = featureByName(g, *o.Feature); err != nil {
 			return err
 		}
 	}

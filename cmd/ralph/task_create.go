@@ -22,29 +22,8 @@ or what you type. The tasks are checked like those of "ralph feature build".`,
 		}, plannerFlags()...),
 		example: "ralph task create \"Rename the flag --foo to --bar, with a warning for the old name\"",
 		exits:   "1 refused (nobody can be asked, no usable answer), 5 no usable agent, " + interrupted,
-		run:     action(a, parseTaskCreate, runTaskCreate),
+		run:     action(a, runTaskCreate),
 	}
-}
-
-type taskCreateOptions struct {
-	plannerOptions
-	text, from string
-}
-
-func parseTaskCreate(c *cli.Context) (taskCreateOptions, error) {
-	planner, err := parsePlanner(c)
-	o := taskCreateOptions{planner, c.Args().First(), c.String("from")}
-	switch {
-	case c.NArg() > 1:
-		return o, hint(usagef("one TEXT, not %d words", c.NArg()), "quote it if it contains spaces")
-	case err != nil:
-		return o, err
-	case c.NArg() == 1 && o.from != "":
-		return o, usagef("TEXT or --from, not both")
-	case c.NArg() == 1 && o.text == "":
-		return o, usagef("TEXT is empty")
-	}
-	return o, nil
 }
 
 type createdJSON struct {
@@ -54,10 +33,17 @@ type createdJSON struct {
 	Path     *string            `json:"path"`
 }
 
-func runTaskCreate(ctx context.Context, a *app, o taskCreateOptions) (err error) {
-	if o.from != "" {
-		if o.text, err = readIdea(a, o.from); err != nil {
-			return err
+func runTaskCreate(ctx context.Context, a *app, o plannerOptions) error {
+	text, err := readIdea(a, o.From)
+	if err != nil {
+		return err
+	}
+	if len(o.Args) > 0 {
+		if text = o.Args[0]; text == "" {
+			return usagef("TEXT is empty")
+		}
+		if o.From != "" {
+			return usagef("TEXT or --from, not both")
 		}
 	}
 	a.log = a.logger()
@@ -66,17 +52,17 @@ func runTaskCreate(ctx context.Context, a *app, o taskCreateOptions) (err error)
 		return err
 	}
 	defer s.Close()
-	p := newPlanner(a, s, "", o.plannerOptions)
+	p := newPlanner(a, s, "", o)
 	var step features.Step
 	err = attended(ctx, a, func(ctx context.Context) (err error) {
-		if o.text == "" {
-			o.text, err = p.AskForIdea(ctx, "What is to be done?")
+		if text == "" {
+			text, err = p.AskForIdea(ctx, "What is to be done?")
 		}
 		if errors.Is(err, features.ErrNobody) {
 			return hint(err, `say what is wanted: ralph task create "TEXT", or --from FILE`)
 		}
 		if err == nil {
-			step, err = p.Build(ctx, features.Wish{Idea: o.text})
+			step, err = p.Build(ctx, features.Wish{Idea: text})
 		}
 		return planningHint(p, err, "ralph task create")
 	})
@@ -84,7 +70,7 @@ func runTaskCreate(ctx context.Context, a *app, o taskCreateOptions) (err error)
 		return err
 	}
 	kept := step.Did == features.DidApprove
-	if o.json {
+	if o.JSON {
 		out := createdJSON{Kept: kept, Tasks: step.Tasks, Warnings: step.Warnings}
 		if !kept {
 			out.Path = &step.Path

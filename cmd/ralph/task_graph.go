@@ -15,26 +15,21 @@ import (
 func taskTreeCommand(a *app) command {
 	return command{
 		name: "tree", args: "[ID]", short: "show tasks with their subtasks", flags: []cli.Flag{jsonFlag()},
-		example: "ralph task tree\nralph task tree 1f0c", exits: "3 not found", run: action(a, parsePlain, runTaskTree),
+		example: "ralph task tree\nralph task tree 1f0c", exits: "3 not found", run: onGraph(a, runTaskTree),
 	}
 }
 
-func runTaskTree(ctx context.Context, a *app, o plainOptions) error {
-	if len(o.args) > 1 {
-		return usagef("at most one ID")
+func runTaskTree(a *app, s *session, g *dag.Graph, o plainOptions) error {
+	tasks, err := subtree(g, o.Args)
+	switch {
+	case err != nil:
+		return err
+	case o.JSON:
+		return printTasksJSON(a, s, g, tasks)
+	case len(tasks) == 0:
+		return noTasks(a, s, g, dag.Filter{})
 	}
-	return a.view(ctx, func(s *session, g *dag.Graph) error {
-		tasks, err := subtree(g, o.args)
-		switch {
-		case err != nil:
-			return err
-		case o.json:
-			return printTasksJSON(a, s, g, tasks)
-		case len(tasks) == 0:
-			return noTasks(a, s, g, dag.Filter{})
-		}
-		return draw.Tree(a.stdout, draw.Nodes(tasks, a.now()), treeStyle(a))
-	})
+	return draw.Tree(a.stdout, draw.Nodes(tasks, a.now()), treeStyle(a))
 }
 
 // subtree returns the task that was named with everything below it, or all tasks.
@@ -57,47 +52,39 @@ func taskGraphCommand(a *app) command {
 			&cli.StringFlag{Name: "feature", Usage: "only tasks of `FEATURE`"},
 		},
 		example: "ralph task graph\nralph task graph --format dot | dot -Tsvg > graph.svg", exits: "3 no such feature",
-		run: action(a, parseTaskGraph, runTaskGraph),
+		run: onGraph(a, runTaskGraph),
 	}
 }
 
-type taskGraphOptions struct{ format, feature string }
+type taskGraphOptions struct{ Format, Feature string }
 
-func parseTaskGraph(c *cli.Context) (taskGraphOptions, error) {
-	o := taskGraphOptions{c.String("format"), c.String("feature")}
-	switch o.format {
-	case "text", "dot", "mermaid", "json":
-		return o, nil
-	default:
-		return o, usagef("--format is text, dot, mermaid or json, not %q", o.format)
-	}
+func (o *taskGraphOptions) parse(*cli.Context) error {
+	return checkChoice("format", o.Format, "text", "dot", "mermaid", "json")
 }
 
-func runTaskGraph(ctx context.Context, a *app, o taskGraphOptions) error {
-	return a.view(ctx, func(s *session, g *dag.Graph) error {
-		feature, err := featureByName(g, o.feature)
-		if err != nil {
-			return err
-		}
-		tasks, err := g.List(dag.Filter{Feature: feature})
-		if err != nil {
-			return err
-		}
-		nodes, err := draw.Linked(g, tasks, a.now())
-		switch {
-		case err != nil:
-			return err
-		case o.format == "dot":
-			return draw.DOT(a.stdout, nodes)
-		case o.format == "mermaid":
-			return draw.Mermaid(a.stdout, nodes)
-		case o.format == "json":
-			return a.printJSON(draw.Data(tasks, nodes, a.now()))
-		case len(tasks) == 0:
-			return noTasks(a, s, g, dag.Filter{Feature: feature})
-		}
-		return drawLinked(a, nodes)
-	})
+func runTaskGraph(a *app, s *session, g *dag.Graph, o taskGraphOptions) error {
+	feature, err := featureByName(g, o.Feature)
+	if err != nil {
+		return err
+	}
+	tasks, err := g.List(dag.Filter{Feature: feature})
+	if err != nil {
+		return err
+	}
+	nodes, err := draw.Linked(g, tasks, a.now())
+	switch {
+	case err != nil:
+		return err
+	case o.Format == "dot":
+		return draw.DOT(a.stdout, nodes)
+	case o.Format == "mermaid":
+		return draw.Mermaid(a.stdout, nodes)
+	case o.Format == "json":
+		return a.printJSON(draw.Data(tasks, nodes, a.now()))
+	case len(tasks) == 0:
+		return noTasks(a, s, g, dag.Filter{Feature: feature})
+	}
+	return drawLinked(a, nodes)
 }
 
 // drawLinked draws a tree that says what each task waits for.
@@ -132,20 +119,17 @@ func taskDepsCommand(a *app) command {
 			},
 			{
 				name: "list", args: "ID", short: "list what a task waits for and what waits for it", flags: []cli.Flag{jsonFlag()},
-				example: "ralph task deps list 1f0c", exits: "3 not found", run: action(a, parsePlain, runDepsList),
+				example: "ralph task deps list 1f0c", exits: "3 not found", run: onTask(a, runDepsList),
 			},
 		},
 	}
 }
 
 func changeDeps(a *app, name, words string, change func(g *dag.Graph, blocker, blocked string) error) cli.ActionFunc {
-	return action(a, parsePlain, func(ctx context.Context, a *app, o plainOptions) error {
-		if len(o.args) != 2 {
-			return usagef("two IDs are needed: BLOCKER BLOCKED")
-		}
+	return action(a, func(ctx context.Context, a *app, o plainOptions) error {
 		var pair [2]dag.Task
 		err := a.update(ctx, func(_ *session, g *dag.Graph) (err error) {
-			for i, typed := range o.args {
+			for i, typed := range o.Args {
 				if pair[i], err = g.Resolve(typed); err != nil {
 					return lookUpHint(err)
 				}
@@ -168,23 +152,21 @@ type depsJSON struct {
 	Dependents []string `json:"dependents"`
 }
 
-func runDepsList(ctx context.Context, a *app, o plainOptions) error {
-	return viewTask(ctx, a, o.args[0], func(_ *session, g *dag.Graph, t dag.Task) error {
-		blockers, err := g.Blockers(t)
-		if err != nil {
-			return err
-		}
-		dependents, err := g.Dependents(t)
-		if err != nil {
-			return err
-		}
-		switch {
-		case o.json:
-			return a.printJSON(depsJSON{ID: t.ID, Blockers: report.IDs(blockers), Dependents: report.IDs(dependents)})
-		case len(blockers)+len(dependents) == 0:
-			a.note("%s waits for nothing, and nothing waits for it", t.ID)
-			return nil
-		}
-		return written(fmt.Fprint(a.stdout, strings.TrimPrefix(taskSection(a, "Waits for", blockers)+taskSection(a, "Holds up", dependents), "\n")))
-	})
+func runDepsList(a *app, _ *session, g *dag.Graph, t dag.Task, o plainOptions) error {
+	blockers, err := g.Blockers(t)
+	if err != nil {
+		return err
+	}
+	dependents, err := g.Dependents(t)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.JSON:
+		return a.printJSON(depsJSON{ID: t.ID, Blockers: report.IDs(blockers), Dependents: report.IDs(dependents)})
+	case len(blockers)+len(dependents) == 0:
+		a.note("%s waits for nothing, and nothing waits for it", t.ID)
+		return nil
+	}
+	return written(fmt.Fprint(a.stdout, strings.TrimPrefix(taskSection(a, "Waits for", blockers)+taskSection(a, "Holds up", dependents), "\n")))
 }

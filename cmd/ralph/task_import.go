@@ -41,7 +41,7 @@ such a plan that ralph has no place for are listed on stderr; docs/import.md has
 		},
 		example: "ralph task import plan.jsonl --dry-run\nralph task import - < plan.yaml\n" +
 			"gh issue list --state all --limit 500 --json number,title,body,state | ralph task import -",
-		exits: "1 refused (the error names the line), 3 not found", run: action(a, parseTaskImport, runTaskImport),
+		exits: "1 refused (the error names the line), 3 not found", run: action(a, runTaskImport),
 	}
 }
 
@@ -61,25 +61,25 @@ type importedJSON struct {
 }
 
 type taskImportOptions struct {
-	file      string
-	format    taskfile.Format
-	dry, json bool
+	plainOptions
+	Format taskfile.Format
 }
 
-func parseTaskImport(c *cli.Context) (taskImportOptions, error) {
-	format, err := parseFormat(c.String("format"))
-	return taskImportOptions{c.Args().First(), format, c.Bool("dry-run"), c.Bool("json")}, err
+func (o *taskImportOptions) parse(*cli.Context) (err error) {
+	o.Format, err = parseFormat(o.Format)
+	return err
 }
 
 // errDryRun rolls a transaction back that otherwise went well.
 var errDryRun = errors.New("dry run")
 
 func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
-	data, err := a.readInput(o.file)
+	file := o.Args[0]
+	data, err := a.readInput(file)
 	if err != nil {
 		return err
 	}
-	plan, err := readPlan(o.file, data, o.format)
+	plan, err := readPlan(file, data, o.Format)
 	if err != nil {
 		return err
 	}
@@ -87,9 +87,9 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 	var tree []draw.Node
 	err = a.update(ctx, func(_ *session, g *dag.Graph) (err error) {
 		if imported, err = g.Import(ofAgent(a, plan.Specs)); err != nil {
-			return fmt.Errorf("import %s: %w", o.file, err)
+			return fmt.Errorf("import %s: %w", file, err)
 		}
-		if !o.dry {
+		if !o.DryRun {
 			return nil
 		}
 		if tree, err = plannedNodes(g, imported, plan.Specs, a.now()); err != nil {
@@ -103,10 +103,10 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 	if n := plan.Copies(imported); n > 0 {
 		a.note("warning: the IDs of %s are in use here: they get new ones; if this plan was imported before, it is there twice now", human.Count(n, "task"))
 	}
-	if o.json {
-		return a.printJSON(importedJSON{o.dry, string(plan.Format), imported, jsonval.List(plan.Unmapped)})
+	if o.JSON {
+		return a.printJSON(importedJSON{o.DryRun, string(plan.Format), imported, jsonval.List(plan.Unmapped)})
 	}
-	if o.dry {
+	if o.DryRun {
 		err = drawLinked(a, tree)
 	} else {
 		_, err = fmt.Fprintln(a.stdout, strings.Join(imported, "\n"))
@@ -114,13 +114,13 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 	if err != nil {
 		return err
 	}
-	if more := len(plan.Specs) - len(tree); o.dry && more > 0 {
+	if more := len(plan.Specs) - len(tree); o.DryRun && more > 0 {
 		a.note("and %d more", more)
 	}
 	for _, u := range plan.Unmapped {
 		a.note("not imported: %s", u)
 	}
-	if o.dry {
+	if o.DryRun {
 		a.note("%s would be imported as %s; nothing was changed", human.Count(len(plan.Specs), "task"), plan.Format)
 	} else {
 		a.note("%s imported", human.Count(len(imported), "task"))
@@ -128,17 +128,16 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 	return nil
 }
 
-func parseFormat(typed string) (taskfile.Format, error) {
-	format := taskfile.Format(typed)
+func parseFormat(typed taskfile.Format) (taskfile.Format, error) {
 	if typed == "" || typed == "auto" {
 		return taskfile.Auto, nil
 	}
-	if slices.Contains(taskfile.Formats(), format) {
-		return format, nil
+	if slices.Contains(taskfile.Formats(), typed) {
+		return typed, nil
 	}
 	err := usagef("--format is auto, %s, not %q", formatNames(), typed)
 	usual := map[string]string{"md": "markdown", "gh": "github", "bd": "beads", "yml": "yaml", "json": "jsonl"}
-	return "", suggest(err, "did you mean: --format %s", typed, strings.Split(strings.ReplaceAll(formatNames(), " or ", ", "), ", "), usual)
+	return "", suggest(err, "did you mean: --format %s", string(typed), strings.Split(strings.ReplaceAll(formatNames(), " or ", ", "), ", "), usual)
 }
 
 // readPlan reads a plan, and says what it was taken for if it is no good.
@@ -201,34 +200,28 @@ func taskExportCommand(a *app) command {
 		},
 		example: "ralph task export > plan.jsonl\nralph task export --feature login --save", exits: "3 no such feature",
 		stray: "write it to a file with: ralph task export > ARG",
-		run:   action(a, parseTaskExport, runTaskExport),
+		run:   inProject(a, runTaskExport),
 	}
 }
 
 type taskExportOptions struct {
-	feature          string
-	withStatus, save bool
+	Feature          string
+	WithStatus, Save bool
 }
 
-func parseTaskExport(c *cli.Context) (taskExportOptions, error) {
-	o := taskExportOptions{c.String("feature"), c.Bool("with-status"), c.Bool("save")}
-	if o.save && o.feature == "" {
-		return o, usagef("--save is for one feature: name it with --feature")
+func (o *taskExportOptions) parse(*cli.Context) error {
+	if o.Save && o.Feature == "" {
+		return usagef("--save is for one feature: name it with --feature")
 	}
-	return o, nil
+	return nil
 }
 
-func runTaskExport(ctx context.Context, a *app, o taskExportOptions) error {
-	s, err := a.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
+func runTaskExport(ctx context.Context, a *app, s *session, o taskExportOptions) error {
 	var name string
 	var items []taskfile.Item
 	var outside map[string][]string
-	err = s.store.View(ctx, func(g *dag.Graph) (err error) {
-		if name, err = featureByName(g, o.feature); err == nil && !o.save {
+	err := s.store.View(ctx, func(g *dag.Graph) (err error) {
+		if name, err = featureByName(g, o.Feature); err == nil && !o.Save {
 			items, outside, err = features.Items(g, name)
 		}
 		return err
@@ -237,7 +230,7 @@ func runTaskExport(ctx context.Context, a *app, o taskExportOptions) error {
 		return err
 	}
 	d := features.Planner{Name: name, Project: s.project, Store: s.store}
-	if o.save { // the file by which a feature travels in git
+	if o.Save { // the file by which a feature travels in git
 		if outside, err = d.Save(ctx); err != nil {
 			return fmt.Errorf("export feature %s: %w", name, err)
 		}
@@ -247,8 +240,8 @@ func runTaskExport(ctx context.Context, a *app, o taskExportOptions) error {
 			a.note("warning: %s waits for %s, which is not exported: it must exist where this is imported", id, blocker)
 		}
 	}
-	if !o.save {
-		return taskfile.Write(a.exactOut(), items, o.withStatus)
+	if !o.Save {
+		return taskfile.Write(a.exactOut(), items, o.WithStatus)
 	}
 	return written(fmt.Fprintln(a.stdout, d.Path(features.TasksFile)))
 }

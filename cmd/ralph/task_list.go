@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,39 +26,35 @@ func taskListCommand(a *app) command {
 			jsonFlag(),
 		},
 		example: "ralph task list --ready --limit 5\nralph task list --status failed --json", exits: "3 no such feature",
-		run: action(a, parseTaskList, runTaskList),
+		run: onGraph(a, runTaskList),
 	}
 }
 
 type taskListOptions struct {
-	filter dag.Filter // its feature as it was typed
-	json   bool
+	dag.Filter // its feature as it was typed
+	Status     []string
+	All, JSON  bool
 }
 
-func parseTaskList(c *cli.Context) (taskListOptions, error) {
-	o := taskListOptions{dag.Filter{Ready: c.Bool("ready"), Limit: c.Int("limit"), Feature: c.String("feature")}, c.Bool("json")}
-	f := &o.filter
-	if f.Limit < 0 {
-		return o, usagef("--limit cannot be negative")
+func (o *taskListOptions) parse(*cli.Context) error {
+	if o.Ready && (len(o.Status) > 0 || o.All) {
+		return usagef("--ready goes with neither --status nor --all: what is ready is pending")
 	}
-	if f.Ready && (c.IsSet("status") || c.Bool("all")) {
-		return o, usagef("--ready goes with neither --status nor --all: what is ready is pending")
-	}
-	for _, text := range c.StringSlice("status") {
+	for _, text := range o.Status {
 		if text == statusReady {
-			f.Ready = true
+			o.Ready = true
 			continue
 		}
 		s, err := parseStatus(text)
 		if err != nil {
-			return o, err
+			return err
 		}
-		f.Statuses = append(f.Statuses, s)
+		o.Statuses = append(o.Statuses, s)
 	}
-	if len(f.Statuses) == 0 && !f.Ready && !c.Bool("all") {
-		f.Statuses = []dag.Status{dag.Pending, dag.InProgress, dag.Failed, dag.Blocked}
+	if len(o.Statuses) == 0 && !o.Ready && !o.All {
+		o.Statuses = []dag.Status{dag.Pending, dag.InProgress, dag.Failed, dag.Blocked}
 	}
-	return o, nil
+	return checkLimit(o.Limit)
 }
 
 // statusReady is what the list calls a pending task that a run would start now.
@@ -84,30 +79,28 @@ func parseStatus(text string) (dag.Status, error) {
 	return "", suggest(err, "did you mean: --status %s", text, names, usual)
 }
 
-func runTaskList(ctx context.Context, a *app, o taskListOptions) error {
-	return a.view(ctx, func(s *session, g *dag.Graph) (err error) {
-		f := o.filter
-		if f.Feature, err = featureByName(g, f.Feature); err != nil {
-			return err
-		}
-		tasks, err := g.List(f)
-		switch {
-		case err != nil:
-			return err
-		case o.json:
-			return printTasksJSON(a, s, g, tasks)
-		case len(tasks) == 0:
-			return noTasks(a, s, g, f)
-		}
-		p := a.palette()
-		t := &term.Table{Width: a.width}
-		t.Add(cells(p.Dim, "ID", "STATUS", "PRI", "TITLE")...)
-		for _, task := range tasks {
-			t.Add(term.Cell{Text: task.ID, Paint: p.Cyan}, stateCell(a, p, task),
-				term.Cell{Text: strconv.FormatInt(task.Priority, 10)}, term.Cell{Text: task.Title})
-		}
-		return written(t.WriteTo(a.stdout))
-	})
+func runTaskList(a *app, s *session, g *dag.Graph, o taskListOptions) (err error) {
+	f := o.Filter
+	if f.Feature, err = featureByName(g, f.Feature); err != nil {
+		return err
+	}
+	tasks, err := g.List(f)
+	switch {
+	case err != nil:
+		return err
+	case o.JSON:
+		return printTasksJSON(a, s, g, tasks)
+	case len(tasks) == 0:
+		return noTasks(a, s, g, f)
+	}
+	p := a.palette()
+	t := &term.Table{Width: a.width}
+	t.Add(cells(p.Dim, "ID", "STATUS", "PRI", "TITLE")...)
+	for _, task := range tasks {
+		t.Add(term.Cell{Text: task.ID, Paint: p.Cyan}, stateCell(a, p, task),
+			term.Cell{Text: strconv.FormatInt(task.Priority, 10)}, term.Cell{Text: task.Title})
+	}
+	return written(t.WriteTo(a.stdout))
 }
 
 func printTasksJSON(a *app, s *session, g *dag.Graph, tasks []dag.Task) error {

@@ -20,22 +20,21 @@ func taskLogCommand(a *app) command {
 			jsonFlag(),
 		},
 		example: `ralph task log 1f0c -m "use the staging server"`, exits: "3 not found",
-		run: action(a, parseTaskLog, runTaskLog),
+		run: action(a, runTaskLog),
 	}
 }
 
 type taskLogOptions struct {
-	id      string
-	message *string // nil reads the history
-	json    bool
+	Args    []string
+	Message *string // nil reads the history
+	JSON    bool
 }
 
-func parseTaskLog(c *cli.Context) (taskLogOptions, error) {
-	o := taskLogOptions{c.Args().First(), parseSet(c, "message", c.String("message")), c.Bool("json")}
-	if o.message != nil && o.json {
-		return o, usagef("--json goes with reading the history, not with -m")
+func (o *taskLogOptions) parse(*cli.Context) error {
+	if o.Message != nil && o.JSON {
+		return usagef("--json goes with reading the history, not with -m")
 	}
-	return o, nil
+	return nil
 }
 
 type logJSON struct {
@@ -45,10 +44,14 @@ type logJSON struct {
 }
 
 func runTaskLog(ctx context.Context, a *app, o taskLogOptions) error {
-	if o.message != nil {
-		return addLog(ctx, a, o.id, *o.message)
+	if o.Message != nil {
+		return addLog(ctx, a, o.Args[0], *o.Message)
 	}
-	return viewTask(ctx, a, o.id, func(_ *session, g *dag.Graph, t dag.Task) error {
+	return a.view(ctx, func(_ *session, g *dag.Graph) error {
+		t, err := resolveTask(g, o.Args[0])
+		if err != nil {
+			return err
+		}
 		logs, err := g.Logs(t)
 		if err != nil {
 			return err
@@ -60,7 +63,7 @@ func runTaskLog(ctx context.Context, a *app, o taskLogOptions) error {
 			text += fmt.Sprintf("%s  %-7s  %s\n", p.Dim(l.At.Local().Format(time.DateTime)), l.Kind, entry)
 		}
 		switch {
-		case o.json:
+		case o.JSON:
 			return a.printJSON(list)
 		case len(logs) > 0:
 		case t.Attempts > 0:

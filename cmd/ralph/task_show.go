@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -19,7 +18,7 @@ import (
 func taskShowCommand(a *app) command {
 	return command{
 		name: "show", args: "ID", short: "show everything about a task", flags: []cli.Flag{jsonFlag()},
-		example: "ralph task show t-1f0c9a3e", exits: "3 not found", run: action(a, parsePlain, runTaskShow),
+		example: "ralph task show t-1f0c9a3e", exits: "3 not found", run: onTask(a, runTaskShow),
 	}
 }
 
@@ -31,41 +30,39 @@ type detailJSON struct {
 	report.Cost
 }
 
-func runTaskShow(ctx context.Context, a *app, o plainOptions) error {
-	return viewTask(ctx, a, o.args[0], func(s *session, g *dag.Graph, t dag.Task) error {
-		j, err := asJSON(s, g, t, a.now())
-		if err != nil {
-			return err
-		}
-		dependents, err := g.Dependents(t)
-		if err != nil {
-			return err
-		}
-		attempts, err := g.Attempts(t)
-		if err != nil {
-			return err
-		}
-		if o.json {
-			return a.printJSON(detailJSON{
-				TaskView: j, Dependents: report.IDs(dependents), History: report.ViewAttempts(s.project.Runs(), attempts), Cost: report.CostOf(usageOf(attempts)),
-			})
-		}
-		blockers, err := g.Blockers(t)
-		if err != nil {
-			return err
-		}
-		children, err := g.ChildTasks(t)
-		if err != nil {
-			return err
-		}
-		text := taskText(a, t, j, report.CostOf(usageOf(attempts))) + taskSection(a, "Waits for", blockers) + taskSection(a, "Holds up", dependents) +
-			taskSection(a, "Subtasks", children) + attemptsText(a.palette(), s.project.Runs(), attempts)
-		text = term.WrapLines(a.redact.Text(text), a.width)
-		if t.Description != "" {
-			text += "\n" + term.Block(t.Description) + "\n"
-		}
-		return written(fmt.Fprint(a.stdout, text))
-	})
+func runTaskShow(a *app, s *session, g *dag.Graph, t dag.Task, o plainOptions) error {
+	j, err := asJSON(s, g, t, a.now())
+	if err != nil {
+		return err
+	}
+	dependents, err := g.Dependents(t)
+	if err != nil {
+		return err
+	}
+	attempts, err := g.Attempts(t)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		return a.printJSON(detailJSON{
+			TaskView: j, Dependents: report.IDs(dependents), History: report.ViewAttempts(s.project.Runs(), attempts), Cost: report.CostOf(usageOf(attempts)),
+		})
+	}
+	blockers, err := g.Blockers(t)
+	if err != nil {
+		return err
+	}
+	children, err := g.ChildTasks(t)
+	if err != nil {
+		return err
+	}
+	text := taskText(a, t, j, report.CostOf(usageOf(attempts))) + taskSection(a, "Waits for", blockers) + taskSection(a, "Holds up", dependents) +
+		taskSection(a, "Subtasks", children) + attemptsText(a.palette(), s.project.Runs(), attempts)
+	text = term.WrapLines(a.redact.Text(text), a.width)
+	if t.Description != "" {
+		text += "\n" + term.Block(t.Description) + "\n"
+	}
+	return written(fmt.Fprint(a.stdout, text))
 }
 
 // usageOf adds up what attempts used.
@@ -133,34 +130,32 @@ func taskText(a *app, t dag.Task, j report.TaskView, cost report.Cost) string {
 func taskWhyCommand(a *app) command {
 	return command{
 		name: "why", args: "ID", short: "say why a task is not running", flags: []cli.Flag{jsonFlag()},
-		example: "ralph task why 1f0c", exits: "3 not found", run: action(a, parsePlain, runTaskWhy),
+		example: "ralph task why 1f0c", exits: "3 not found", run: onTask(a, runTaskWhy),
 	}
 }
 
-func runTaskWhy(ctx context.Context, a *app, o plainOptions) error {
-	return viewTask(ctx, a, o.args[0], func(_ *session, g *dag.Graph, t dag.Task) error {
-		reasons, err := g.Explain(t, life)
-		if err != nil {
-			return err
-		}
-		why := report.ViewWhy(t, reasons, a.now())
-		if o.json {
-			return a.printJSON(why)
-		}
-		p := a.palette()
-		state := stateCell(a, p, t)
-		text := fmt.Sprintf("%s  %s  %s\n", p.Cyan(t.ID), state.Paint(state.Text), term.Line(t.Title))
-		if t.AwaitsVerdict() {
-			text += "  " + unverifiedText + "\n"
-		}
-		if len(reasons) == 0 {
-			text += "  nothing holds it up: the next run starts it in its turn\n"
-		}
-		for _, r := range why.Reasons {
-			text += "  " + term.Line(reasonText(r, a.now())) + "\n"
-		}
-		return written(fmt.Fprint(a.stdout, text))
-	})
+func runTaskWhy(a *app, _ *session, g *dag.Graph, t dag.Task, o plainOptions) error {
+	reasons, err := g.Explain(t, life)
+	if err != nil {
+		return err
+	}
+	why := report.ViewWhy(t, reasons, a.now())
+	if o.JSON {
+		return a.printJSON(why)
+	}
+	p := a.palette()
+	state := stateCell(a, p, t)
+	text := fmt.Sprintf("%s  %s  %s\n", p.Cyan(t.ID), state.Paint(state.Text), term.Line(t.Title))
+	if t.AwaitsVerdict() {
+		text += "  " + unverifiedText + "\n"
+	}
+	if len(reasons) == 0 {
+		text += "  nothing holds it up: the next run starts it in its turn\n"
+	}
+	for _, r := range why.Reasons {
+		text += "  " + term.Line(reasonText(r, a.now())) + "\n"
+	}
+	return written(fmt.Fprint(a.stdout, text))
 }
 
 // prunedText says when files were removed.

@@ -27,7 +27,7 @@ func taskStateCommands(a *app) []command {
 			name: "fail", args: "ID...", short: "mark tasks as failed; their subtasks will not run", flags: reason,
 			example: `ralph task fail 1f0c -r "the API is gone"`, exits: "1 refused (a task that is done), 3 not found",
 			run: changeTasks(a, "fail", "failed", func(g *dag.Graph, t dag.Task, o taskStateOptions) error {
-				return hintReset(g.GiveUp(t.ID, o.reason), t)
+				return hintReset(g.GiveUp(t.ID, o.Reason), t)
 			}),
 		},
 		{
@@ -38,7 +38,7 @@ func taskStateCommands(a *app) []command {
 				boolFlag("stale", "every task whose run has died"),
 			},
 			example: "ralph task reset 1f0c\nralph task reset --failed", exits: "1 refused, 3 not found",
-			run: action(a, parseTaskState, runTaskReset),
+			run: action(a, runTaskReset),
 		},
 		{
 			name: "block", args: "ID...", short: "keep tasks, and their subtasks, from running until unblock or reset", flags: reason,
@@ -59,20 +59,16 @@ func taskStateCommands(a *app) []command {
 }
 
 type taskStateOptions struct {
-	ids                 []string
-	reason              string
-	tree, failed, stale bool
-}
-
-func parseTaskState(c *cli.Context) (taskStateOptions, error) {
-	return taskStateOptions{c.Args().Slice(), c.String("reason"), c.Bool("tree"), c.Bool("failed"), c.Bool("stale")}, nil
+	Args                []string // IDs
+	Reason              string
+	Tree, Failed, Stale bool
 }
 
 type taskChange func(*dag.Graph, dag.Task, taskStateOptions) error
 
 // changeTasks makes a command that does one thing to all tasks that were named, or to none.
 func changeTasks(a *app, name, word string, do taskChange) cli.ActionFunc {
-	return action(a, parseTaskState, func(ctx context.Context, a *app, o taskStateOptions) error {
+	return action(a, func(ctx context.Context, a *app, o taskStateOptions) error {
 		return runTaskChange(ctx, a, o, name, word, do)
 	})
 }
@@ -80,7 +76,7 @@ func changeTasks(a *app, name, word string, do taskChange) cli.ActionFunc {
 func runTaskChange(ctx context.Context, a *app, o taskStateOptions, name, word string, do taskChange) error {
 	var tasks []dag.Task
 	err := a.update(ctx, func(_ *session, g *dag.Graph) (err error) {
-		if tasks, err = resolveTasks(g, o.ids); err != nil {
+		if tasks, err = resolveTasks(g, o.Args); err != nil {
 			return err
 		}
 		for _, t := range tasks {
@@ -107,7 +103,7 @@ func hintReset(err error, t dag.Task) error {
 }
 
 func blockTask(g *dag.Graph, t dag.Task, o taskStateOptions) error {
-	err := g.Block(t.ID, o.reason)
+	err := g.Block(t.ID, o.Reason)
 	if t.Status == dag.InProgress {
 		return hint(err, "to stop after the current attempt: ralph pause %s; to end that first: ralph task reset %s", t.ID, t.ID)
 	}
@@ -126,7 +122,7 @@ func unblockTask(g *dag.Graph, t dag.Task, _ taskStateOptions) error {
 }
 
 func deleteTask(g *dag.Graph, t dag.Task, o taskStateOptions) error {
-	if !o.tree {
+	if !o.Tree {
 		err := g.Delete(t.ID)
 		if t.Children > 0 {
 			return hint(err, "delete them too with: ralph task delete --tree %s", t.ID)
@@ -141,7 +137,7 @@ func deleteTask(g *dag.Graph, t dag.Task, o taskStateOptions) error {
 }
 
 func resetTask(g *dag.Graph, t dag.Task, o taskStateOptions) error {
-	if o.tree {
+	if o.Tree {
 		_, err := g.ResetTree(t.ID)
 		return err
 	}
@@ -155,19 +151,19 @@ func resetTask(g *dag.Graph, t dag.Task, o taskStateOptions) error {
 func runTaskReset(ctx context.Context, a *app, o taskStateOptions) (err error) {
 	what, count := "failed task", 0
 	switch {
-	case o.failed && o.stale, o.failed && o.tree, o.stale && o.tree:
+	case o.Failed && o.Stale, o.Failed && o.Tree, o.Stale && o.Tree:
 		return usagef("--failed, --stale and --tree exclude each other")
-	case o.stale && len(o.ids) > 0:
+	case o.Stale && len(o.Args) > 0:
 		return usagef("--stale takes no ID")
-	case o.failed:
-		err = a.update(ctx, func(_ *session, g *dag.Graph) (err error) { count, err = resetFailed(g, o.ids); return err })
-	case o.stale:
+	case o.Failed:
+		err = a.update(ctx, func(_ *session, g *dag.Graph) (err error) { count, err = resetFailed(g, o.Args); return err })
+	case o.Stale:
 		what = "stale task"
 		err = a.update(ctx, func(s *session, g *dag.Graph) (err error) {
 			count, err = recovery.ResetStale(g, life, sandbox.Sweep(s.project.Root), a.now())
 			return err
 		})
-	case len(o.ids) == 0:
+	case len(o.Args) == 0:
 		return hint(usagef("ID is missing"), "to reset everything that failed: ralph task reset --failed")
 	default:
 		return runTaskChange(ctx, a, o, "reset", "reset", resetTask)

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
 	"ralph/dag"
@@ -18,25 +17,18 @@ func watchCommand(a *app) command {
 		long: `Shows the graph, the running attempts and the output of the selected one until you press q; the run
 itself goes on. It works from any terminal, for a run that is running or over. RUN is an ID; without
 one, the current run is shown, or the last. Press ? for the keys: pause, stop, skip, retry, guide.`,
-		example: "ralph watch\nralph watch r-31aa8faf", exits: "3 no such run", run: action(a, parseWatch, runWatch),
+		example: "ralph watch\nralph watch r-31aa8faf", exits: "3 no such run", run: inProject(a, runWatch),
 	}
 }
 
-func parseWatch(c *cli.Context) (string, error) { return optionalArg(c, "RUN") }
-
-func runWatch(ctx context.Context, a *app, typed string) error {
+func runWatch(ctx context.Context, a *app, s *session, o plainOptions) error {
 	in, out, err := bothEnds(a)
 	if err != nil {
 		return hint(err, "without one: ralph status, ralph logs -f")
 	}
-	s, err := a.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
 	var run dag.Run
-	if typed != "" {
-		err := s.store.View(ctx, func(g *dag.Graph) (err error) { run, err = findRun(g, typed); return err })
+	if len(o.Args) > 0 {
+		err := s.store.View(ctx, func(g *dag.Graph) (err error) { run, err = findRun(g, o.Args[0]); return err })
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"encoding"
+	"reflect"
+	"strings"
+	"unicode"
+
+	"github.com/urfave/cli/v2"
+
+	"ralph/dag"
+)
+
+// command is one node of the command tree, in the terms of this program. Every
+// help ends with an example and the exit statuses, so neither can be left out.
+type command struct {
+	name    string
+	group   string // under which the help of the program lists it
+	args    string // as the usage line shows them
+	short   string
+	long    string
+	flags   []cli.Flag
+	example string
+	exits   string // beyond 0, 64 and 70
+	hidden  bool
+	bare    bool   // its group does the same without a command
+	stray   string // the hint for an argument, where it takes none
+	run     cli.ActionFunc
+	sub     []command
+}
+
+// interrupted are the exit statuses of commands that signals end in an orderly way.
+const interrupted = "129, 130 and 143 interrupted (SIGHUP, Ctrl-C, SIGTERM)"
+
+func tree(enter func(*cli.Context) error, commands ...command) []*cli.Command {
+	list := make([]*cli.Command, len(commands))
+	for i, c := range commands {
+		list[i] = &cli.Command{
+			Name: c.name, Usage: c.short, ArgsUsage: c.args, Description: c.long, Flags: c.flags,
+			Hidden: c.hidden, HideHelp: true, OnUsageError: badValue, Subcommands: tree(enter, c.sub...),
+		}
+		if c.run != nil {
+			list[i].Action = func(ctx *cli.Context) error {
+				if err := enter(ctx); err != nil {
+					return err
+				}
+				if err := c.checkArgs(ctx); err != nil {
+					return err
+				}
+				return c.run(ctx)
+			}
+		}
+	}
+	return list
+}
+
+// grouped lists commands under one title.
+func grouped(title string, commands ...command) []command {
+	for i := range commands {
+		commands[i].group = title
+	}
+	return commands
+}
+
+// withBare lets groups do without a command what their bare command does. One that has
+// none prints its help.
+func withBare(commands []command) []command {
+	for i := range commands {
+		c := &commands[i]
+		c.sub = withBare(c.sub)
+		for _, s := range c.sub {
+			if s.bare {
+				c.run, c.flags = s.run, s.flags
+			}
+		}
+	}
+	return commands
+}
+
+// checkArgs holds the arguments to what the usage line shows: ID is needed, [ID] is not, and ... repeats it.
+func (c command) checkArgs(ctx *cli.Context) error {
+	given, fields := ctx.NArg(), strings.Fields(c.args)
+	if c.hidden || given >= len(fields) && strings.Contains(c.args, "...") {
+		return nil
+	}
+	name := func(i int) string { return strings.TrimSuffix(strings.Trim(fields[i], "[]."), "|-") }
+	switch {
+	case given < len(fields) && !strings.HasPrefix(fields[given], "["):
+		return hint(usagef("%s is missing", name(given)), "usage: %s%s %s", ctx.Command.HelpName, flagsWord(c.flags), c.args)
+	case given <= len(fields):
+		return nil
+	case len(fields) != 1:
+		return hint(usagef("unexpected argument %q", ctx.Args().Get(len(fields))), "%s", strings.ReplaceAll(c.stray, "ARG", ctx.Args().First()))
+	}
+	many := map[bool]string{true: "at most one", false: "one"}[strings.HasPrefix(fields[0], "[")]
+	err := usagef("%s %s, not %d: %s", many, name(0), given, strings.Join(ctx.Args().Slice(), " "))
+	if name(0) == "TITLE" || name(0) == "TEXT" {
+		return hint(err, "quote it if it contains spaces")
+	}
+	return err
+}
+
+// plainOptions are the flags that several commands share. They serve every command that has no others.
+type plainOptions struct {
+	Args              []string
+	Run               string
+	JSON, Yes, DryRun bool
+}
+
+// action makes a command of a function and its options.
+func action[O any](a *app, run func(context.Context, *app, O) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		var o O
+		if err := parseOptions(c, &o); err != nil {
+			return err
+		}
+		return run(c.Context, a, o)
+	}
+}
+
+// inProject is action for a function that needs the project opened.
+func inProject[O any](a *app, run func(context.Context, *app, *session, O) error) cli.ActionFunc {
+	return action(a, func(ctx context.Context, a *app, o O) error {
+		s, err := a.open(ctx)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		return run(ctx, a, s, o)
+	})
+}
+
+// onGraph is action for a function that only reads the graph, in one transaction.
+func onGraph[O any](a *app, run func(*app, *session, *dag.Graph, O) error) cli.ActionFunc {
+	return inProject(a, func(ctx context.Context, a *app, s *session, o O) error {
+		return s.store.View(ctx, func(g *dag.Graph) error { return run(a, s, g, o) })
+	})
+}
+
+// parseOptions fills a struct with what was typed, and then calls its method parse, if it has one, for the rest.
+func parseOptions(c *cli.Context, options any) error {
+	if err := parseFields(c, reflect.ValueOf(options).Elem()); err != nil {
+		return err
+	}
+	if o, ok := options.(interface{ parse(*cli.Context) error }); ok {
+		return o.parse(c)
+	}
+	return nil
+}
+
+// parseFields fills each exported field with the value of the flag that has its name, MaxCost with that of
+// --max-cost, if the command has such a flag. A pointer stays nil if the flag was not typed. Args are the arguments.
+func parseFields(c *cli.Context, options reflect.Value) error {
+	for i := range options.NumField() {
+		field, about := options.Field(i), options.Type().Field(i)
+		flag := flagName(about.Name)
+		switch value := c.Value(flag); {
+		case about.Anonymous && field.Kind() == reflect.Struct:
+			if err := parseFields(c, field); err != nil {
+				return err
+			}
+		case about.Name == "Args":
+			field.Set(reflect.ValueOf(c.Args().Slice()))
+		case !about.IsExported(), value == nil, field.Kind() == reflect.Pointer && !c.IsSet(flag):
+		case field.Kind() == reflect.Slice:
+			field.Set(reflect.ValueOf(c.StringSlice(flag)))
+		default:
+			if field.Kind() == reflect.Pointer {
+				field.Set(reflect.New(about.Type.Elem()))
+				field = field.Elem()
+			}
+			if text, ok := field.Addr().Interface().(encoding.TextUnmarshaler); !ok {
+				field.Set(reflect.ValueOf(value).Convert(field.Type()))
+			} else if err := text.UnmarshalText([]byte(c.String(flag))); err != nil {
+				return usagef("--%s: %v", flag, err)
+			}
+		}
+	}
+	return nil
+}
+
+// flagName is the flag of a field: max-cost for MaxCost, json for JSON.
+func flagName(field string) string {
+	var b strings.Builder
+	lower := false // the last letter
+	for _, r := range field {
+		if unicode.IsUpper(r) && lower {
+			b.WriteByte('-')
+		}
+		lower = unicode.IsLower(r)
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// checkChoice refuses what is not among the values of a flag.
+func checkChoice[T ~string](flag string, given T, values ...T) error {
+	for _, v := range values {
+		if v == given {
+			return nil
+		}
+	}
+	return usagef("--%s is %s, not %q", flag, listOr(values), given)
+}
+
+// listOr lists values as a person does: a, b or c.
+func listOr[T ~string](values []T) string {
+	text := string(values[0])
+	for i, v := range values[1:] {
+		text += map[bool]string{true: " or ", false: ", "}[i == len(values)-2] + string(v)
+	}
+	return text
+}
