@@ -33,13 +33,13 @@ const (
 	pageReasons  = 400 << 10 // of all reasons together
 	pageReason   = 4 << 10   // of each, at most
 	pageFailures = 100
-	pageOpen     = 3 // of the failures
 	pageFirst    = 8 // of what waits
 	pageWaits    = 200
 	pageRows     = 40   // of the timeline
 	pageTasks    = 1500 // with all their receipts
 	pageAll      = 60   // of them, without folding
 	pageNotes    = 600
+	pageWhy      = 500
 	lightAbove   = 200 // boxes, which then tell less
 )
 
@@ -55,11 +55,29 @@ type HTMLOptions struct {
 // gates or people wrote can become markup or script in it, and the page forbids
 // every script but its own.
 func HTML(w io.Writer, r Run, o HTMLOptions) error {
-	page, err := template.New("page").Funcs(template.FuncMap{"line": render.Line[string], "short": short, "long": long, "plural": human.Count}).Parse(pageHTML)
+	p := r.page(o)
+	tmpl, err := template.New("page").Funcs(template.FuncMap{
+		"line": render.Line[string], "short": short, "long": long, "shorten": shorten, "ending": func(s string) string { return ending(s, p.limit) },
+		"plural": human.Count, "minus": func(a, b int) int { return a - b }, "state": r.state, "took": r.took, "span": human.Span, "clock": r.clock,
+		"boxFacts": func(t Task) string { return strings.Join(r.boxFacts(t, r.state(t)), " · ") },
+		"attempts": func(t Task) []Attempt { return pick(r.Attempts, t.Attempts) },
+		"bars":     func(t Task) []bar { return pick(p.bars, t.Attempts) },
+		"logs":     func(attempt string) []log { return p.logs[attempt] },
+		"why":      func(a Attempt) string { first, _ := head(a.Reason); return shorten(first, pageWhy) },
+		"more":     func(a Attempt) string { _, rest := head(a.Reason); return ending(rest, p.limit) },
+	}).Parse(pageHTML)
 	if err != nil {
 		return err
 	}
-	return page.Execute(w, r.page(o))
+	return tmpl.Execute(w, p)
+}
+
+func pick[T any](list []T, at []int) []T {
+	picked := make([]T, len(at))
+	for k, i := range at {
+		picked[k] = list[i]
+	}
+	return picked
 }
 
 // pageTitle is how many columns of a title are shown where there are many of them.
@@ -78,41 +96,88 @@ func long(title string) string {
 // page is the data of the template. Only files of ours have a type that html/template does not escape.
 type page struct {
 	Run
-	Policy   string
-	CSS      template.CSS
-	JS       template.JS
-	Sign     string
-	Project  string
-	Title    string
-	Class    string
-	Words    string // why it ended
-	Facts    []fact
-	Parts    []part
-	Failed   []failed
-	ManyFail bool // otherwise what is next says it
-	MoreFail int
-	Waiting  []Wait
-	Later    []Wait
-	MoreWait int
-	Focus    *graph
-	FocusIs  string
-	Groups   bool
-	Whole    *graph
-	NoWhole  string
-	Strip    []strip
-	Rows     []row
-	RowsAre  string
-	Ticks    []string
-	Legend   []part
-	Spending []spendRow
-	Receipts []receipts
-	Quiet    []receipts // of a large run, those that tell nothing new
-	MoreTask int
+	CSS template.CSS
+	JS  template.JS
+
+	Focus   *graph
+	FocusIs string
+	Groups  bool
+	Whole   *graph
+	NoWhole string
+
+	Strip   []strip
+	Rows    []Task
+	RowsAre string
+	Ticks   []string
+	bars    []bar // of each attempt
+
+	Receipts []Task
+	Quiet    []Task // of a large run, those that tell nothing new
+	limit    int    // of a reason
+	logs     map[string][]log
 }
+
+func (r Run) page(o HTMLOptions) *page {
+	p := &page{Run: r, CSS: template.CSS(pageCSS), JS: template.JS(pageJS), limit: pageReason, logs: r.embed(o)}
+	if n := len(r.Attempts) + len(r.Failures); n > 0 {
+		p.limit = min(max(pageReasons/n, 200), pageReason)
+	}
+	p.pictures()
+	p.timeline()
+	p.receipts()
+	return p
+}
+
+// Policy forbids everything that is not in the page itself.
+func (p *page) Policy() string {
+	script := sha256.Sum256([]byte(pageJS))
+	return "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-" +
+		base64.StdEncoding.EncodeToString(script[:]) + "'; base-uri 'none'; form-action 'none'"
+}
+
+func (p *page) Project() string { return cmp.Or(render.Line(filepath.Base(p.Root)), "ralph") }
+
+func (p *page) Class() string {
+	return map[render.Tone]string{render.Good: "done", render.Bad: "failed", render.Open: "running"}[p.Tone()]
+}
+
+func (p *page) Why() string {
+	first, _ := head(p.Reason)
+	return shorten(first, 1000)
+}
+
+func (p *page) Failed() []Failure { return p.Failures[:min(len(p.Failures), pageFailures)] }
+
+// Waiting are those that wait, and Later those of them that are folded.
+func (p *page) Waiting() []Wait { return p.Waits[:min(len(p.Waits), pageFirst)] }
+
+func (p *page) Later() []Wait { return p.Waits[len(p.Waiting()):min(len(p.Waits), pageWaits)] }
 
 type fact struct {
 	Name, Value string
 	More        string // folded below it
+}
+
+func (p *page) Facts() []fact {
+	cost := p.Usage.CostWords()
+	if p.Usage.Cost() == 0 && p.Usage.Silent > 0 {
+		cost += ": no agent reported its cost"
+	}
+	facts := []fact{
+		{"took", human.Span(p.Duration), ""},
+		{"cost", cost, ""},
+		{"tokens", p.Usage.TokenWords(), ""},
+		{"attempts", fmt.Sprint(len(p.Attempts)), ""},
+		{"verified", p.verifiedWords(), ""},
+		{"began", p.when(p.StartedAt), ""},
+		{"scope", short(p.Scope), ""},
+		{"continues", p.Together.words(), ""},
+	}
+	if p.Setup != nil {
+		level, covers, _ := strings.Cut(render.Line(p.Setup.Sandbox), ": ")
+		facts = append(facts, fact{"agent", render.Line(p.Setup.Agent), ""}, fact{"checked by", render.Line(p.Setup.Verify), ""}, fact{"sandbox", level, covers})
+	}
+	return slices.DeleteFunc(facts, func(f fact) bool { return f.Value == "" })
 }
 
 // part is a piece of the bar that shows how far the run came, of 1,000.
@@ -121,146 +186,54 @@ type part struct {
 	N, X, Width int
 }
 
-type failed struct {
-	Failure
-	Open bool
-	Logs []log
-}
-
-func (r Run) page(o HTMLOptions) page {
-	script := sha256.Sum256([]byte(pageJS))
-	p := page{
-		Run: r, CSS: template.CSS(pageCSS), JS: template.JS(pageJS), Sign: r.Tone().Sign(), Title: r.Headline(),
-		Project: cmp.Or(render.Line(filepath.Base(r.Root)), "ralph"),
-		Policy:  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-" + base64.StdEncoding.EncodeToString(script[:]) + "'; base-uri 'none'; form-action 'none'",
-		Class:   map[render.Tone]string{render.Good: "done", render.Bad: "failed", render.Open: "running"}[r.Tone()],
-		Parts:   r.parts(), Facts: r.facts(),
-	}
-	p.Words, _ = head(r.Reason)
-	p.Words = shorten(p.Words, 1000)
-	limit := pageReason
-	if n := len(r.Attempts) + len(r.Failures); n > 0 {
-		limit = min(max(pageReasons/n, 200), pageReason)
-	}
-	logs := r.embed(o)
-	for _, f := range r.Failures[:min(len(r.Failures), pageFailures)] {
-		f.Reason, f.Detail = shorten(f.Reason, 500), ending(f.Detail, limit)
-		p.Failed = append(p.Failed, failed{f, len(p.Failed) < pageOpen, logs[f.Attempt]})
-	}
-	p.ManyFail = len(p.Failed) > 1
-	p.MoreFail = len(r.Failures) - len(p.Failed)
-	p.Waiting = r.Waits[:min(len(r.Waits), pageFirst)]
-	p.Later = r.Waits[len(p.Waiting):min(len(r.Waits), pageWaits)]
-	p.MoreWait = len(r.Waits) - len(p.Waiting) - len(p.Later)
-	r.pictures(&p)
-	r.timeline(&p)
-	p.Spending = r.spendRows()
-	p.Receipts, p.MoreTask = r.receipts(logs, limit)
-	if len(p.Receipts) > pageAll {
-		all := p.Receipts
-		quiet := func(e receipts) bool { return rank(e.Task) == 2 && e.Task.Status == dag.Done }
-		p.Receipts = slices.DeleteFunc(slices.Clone(all), quiet)
-		p.Quiet = slices.DeleteFunc(all, func(e receipts) bool { return !quiet(e) })
-	}
-	return p
-}
-
-func (r Run) facts() []fact {
-	cost := r.Usage.CostWords()
-	if r.Usage.Cost() == 0 && r.Usage.Silent > 0 {
-		cost += ": no agent reported its cost"
-	}
-	facts := []fact{
-		{"took", human.Span(r.Duration), ""},
-		{"cost", cost, ""},
-		{"tokens", r.Usage.TokenWords(), ""},
-		{"attempts", fmt.Sprint(len(r.Attempts)), ""},
-		{"verified", r.verifiedWords(), ""},
-		{"began", r.when(r.StartedAt), ""},
-		{"scope", short(r.Scope), ""},
-		{"continues", r.Together.words(), ""},
-	}
-	if r.Setup != nil {
-		level, covers, _ := strings.Cut(render.Line(r.Setup.Sandbox), ": ")
-		facts = append(facts, fact{"agent", render.Line(r.Setup.Agent), ""}, fact{"checked by", render.Line(r.Setup.Verify), ""}, fact{"sandbox", level, covers})
-	}
-	return slices.DeleteFunc(facts, func(f fact) bool { return f.Value == "" })
-}
-
-func (r Run) parts() []part {
+func (p *page) Parts() []part {
 	var parts []part
 	x := 0
-	add := func(class, word string, n int) {
-		if n > 0 && r.Counts.Total > 0 {
-			width := max(n*1000/r.Counts.Total, 4)
-			parts = append(parts, part{class, word, n, x, width})
-			x += width
+	for _, c := range []part{{"done", "done", p.Counts.Done, 0, 0}, {"failed", "failed", p.Counts.Failed, 0, 0}, {"open", "remaining", p.Counts.Remaining, 0, 0}} {
+		if c.N > 0 && p.Counts.Total > 0 {
+			c.X, c.Width = x, max(c.N*1000/p.Counts.Total, 4)
+			parts, x = append(parts, c), x+c.Width
 		}
 	}
-	add("done", "done", r.Counts.Done)
-	add("failed", "failed", r.Counts.Failed)
-	add("open", "remaining", r.Counts.Remaining)
 	return parts
 }
 
-func (r Run) pictures(p *page) {
-	if len(r.Tasks) == 0 {
+func (p *page) pictures() {
+	if len(p.Tasks) == 0 {
 		return
 	}
-	f := flowOf(r)
-	focus := r.focus(f)
-	p.Focus = r.svg(focus, "focus", false)
+	f := flowOf(p.Run)
+	focus := p.focus(f)
+	p.Focus = p.svg(focus, "focus", false)
 	p.Groups = slices.ContainsFunc(focus.nodes, func(n node) bool { return n.task.Group })
 	if focus.whole {
 		return
 	}
-	p.FocusIs = fmt.Sprintf("%d of %d tasks: %s. +N in a box counts neighbours that are not shown.", len(focus.nodes), len(r.Tasks), focus.words)
-	if len(r.Tasks) > wholeAtMost {
-		p.NoWhole = fmt.Sprintf("All %d tasks are too many to be drawn here: ralph task graph --format dot", len(r.Tasks))
+	p.FocusIs = fmt.Sprintf("%d of %d tasks: %s. +N in a box counts neighbours that are not shown.", len(focus.nodes), len(p.Tasks), focus.words)
+	if len(p.Tasks) > wholeAtMost {
+		p.NoWhole = fmt.Sprintf("All %d tasks are too many to be drawn here: ralph task graph --format dot", len(p.Tasks))
 		return
 	}
-	p.Whole = r.svg(r.draw(f, r.all()), "whole", len(r.Tasks) > lightAbove)
+	p.Whole = p.svg(p.draw(f, p.all()), "whole", len(p.Tasks) > lightAbove)
 }
 
-type receipts struct {
-	Task  Task
-	State state
-	Facts string
-	List  []receipt
-}
-
-type receipt struct {
-	Attempt
-	Ended string
-	Began string
-	Facts string   // in one line: a page of a thousand attempts must stay light
-	Lines []string // what needs a line of its own
-	Why   string
-	More  string // the rest of why
-	Logs  []log
-}
-
-// receipts tells every attempt, by task: those of failed tasks first if there are
-// too many.
-func (r Run) receipts(logs map[string][]log, limit int) ([]receipts, int) {
-	ran := r.ran()
-	slices.SortStableFunc(ran, func(a, b Task) int { return a.Attempts[0] - b.Attempts[0] })
-	more := max(len(ran)-pageTasks, 0)
-	if more > 0 {
-		slices.SortStableFunc(ran, func(a, b Task) int { return rank(a) - rank(b) })
-		ran = ran[:pageTasks]
+// receipts chooses the tasks whose attempts are shown: failed ones first if there are too many.
+func (p *page) receipts() {
+	p.Receipts = p.ran()
+	slices.SortStableFunc(p.Receipts, func(a, b Task) int { return a.Attempts[0] - b.Attempts[0] })
+	if len(p.Receipts) > pageTasks {
+		slices.SortStableFunc(p.Receipts, func(a, b Task) int { return rank(a) - rank(b) })
+		p.Receipts = p.Receipts[:pageTasks]
 	}
-	list := make([]receipts, 0, len(ran))
-	for _, t := range ran {
-		s := r.state(t)
-		entry := receipts{Task: t, State: s, Facts: strings.Join(r.boxFacts(t, s), " · ")}
-		for _, i := range t.Attempts {
-			entry.List = append(entry.List, r.receipt(r.Attempts[i], logs[r.Attempts[i].ID], limit))
-		}
-		list = append(list, entry)
+	if len(p.Receipts) > pageAll {
+		quiet := func(t Task) bool { return rank(t) == 2 && t.Status == dag.Done }
+		p.Quiet = slices.DeleteFunc(slices.Clone(p.Receipts), func(t Task) bool { return !quiet(t) })
+		p.Receipts = slices.DeleteFunc(p.Receipts, quiet)
 	}
-	return list, more
 }
+
+// Untold counts the tasks that ran and have no place in the page.
+func (p *page) Untold() int { return len(p.ran()) - len(p.Receipts) - len(p.Quiet) }
 
 func rank(t Task) int {
 	switch {
@@ -273,8 +246,8 @@ func rank(t Task) int {
 	}
 }
 
-func (r Run) receipt(a Attempt, logs []log, limit int) receipt {
-	out := receipt{Attempt: a, Ended: a.State(), Began: r.clock(a.StartedAt), Logs: logs}
+// Line is what an attempt took, in one line: a page of a thousand attempts must stay light.
+func (a Attempt) Line() string {
 	facts := []string{human.Span(a.Duration), render.Line(a.Agent), a.ModelWords(), a.Usage.TokenWords()}
 	if cost := a.Usage.CostWords(); cost != "nothing" {
 		facts = append(facts, "cost "+cost)
@@ -286,10 +259,14 @@ func (r Run) receipt(a Attempt, logs []log, limit int) receipt {
 		facts = append(facts, "sandbox "+render.Line(a.Sandbox))
 	}
 	facts = slices.DeleteFunc(facts, func(f string) bool { return f == "" })
-	out.Facts = shorten(strings.Join(facts, " · "), pageNotes)
+	return shorten(strings.Join(facts, " · "), pageNotes)
+}
+
+// Lines are what needs a line of its own.
+func (a Attempt) Lines() (lines []string) {
 	add := func(name, value string) {
 		if value != "" {
-			out.Lines = append(out.Lines, name+": "+shorten(value, pageNotes))
+			lines = append(lines, name+": "+shorten(value, pageNotes))
 		}
 	}
 	for _, g := range a.Gates {
@@ -299,35 +276,16 @@ func (r Run) receipt(a Attempt, logs []log, limit int) receipt {
 	add("verdict", render.Line(a.Verdict))
 	add("files", render.Line(strings.Join(a.Files, ", ")))
 	add("notes", render.Line(a.Notes))
-	out.Why, out.More = head(a.Reason)
-	out.Why, out.More = shorten(out.Why, 500), ending(out.More, limit)
-	return out
+	return lines
 }
 
-// spendRow is a line of the cost by model, with a bar of 100.
-type spendRow struct {
-	Spending
-	Name   string
-	Cost   string
-	Tokens string
-	Bar    int
-}
+// Spends says whether there is a cost to be shown by model.
+func (r Run) Spends() bool { return r.Usage.Told > 0 || r.Usage.TokensIn > 0 }
 
-func (r Run) spendRows() []spendRow {
-	if r.Usage.Told == 0 && r.Usage.TokensIn == 0 {
-		return nil
+// Share is what a model cost of the dearest, of 100.
+func (p *page) Share(s Spending) int {
+	if most := p.Models[0].Usage.Cost(); most > 0 {
+		return int(100 * s.Usage.Cost() / most)
 	}
-	most := 0.0
-	for _, s := range r.Models {
-		most = max(most, s.Usage.Cost())
-	}
-	var rows []spendRow
-	for _, s := range r.Models {
-		row := spendRow{Spending: s, Name: shorten(render.Line(s.Key), 100), Cost: s.Usage.CostWords(), Tokens: s.Usage.TokenWords()}
-		if most > 0 {
-			row.Bar = int(100 * s.Usage.Cost() / most)
-		}
-		rows = append(rows, row)
-	}
-	return rows
+	return 0
 }

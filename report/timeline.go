@@ -12,17 +12,8 @@ import (
 )
 
 type bar struct {
-	X, Width int
-	Lane     int
-	Class    string
-	Words    string
-}
-
-type row struct {
-	Task  Task
-	State state
-	Took  string
-	Bars  []bar
+	X, Width     int // of 1,000
+	Class, Words string
 }
 
 // strip is what one worker did, from left to right: a path for each colour, because
@@ -42,67 +33,46 @@ func (s *strip) add(b bar) {
 
 // timeline shows when each attempt ran: a strip for each that ran at the same time,
 // and a row for each task, or for the most telling ones.
-func (r Run) timeline(p *page) {
-	if len(r.Attempts) == 0 {
+func (p *page) timeline() {
+	if len(p.Attempts) == 0 {
 		return
 	}
-	from, to := r.StartedAt, r.StartedAt.Add(r.Duration)
-	for _, a := range r.Attempts {
+	to := p.StartedAt.Add(p.Duration)
+	for _, a := range p.Attempts {
 		to = latest(to, a.StartedAt.Add(a.Duration))
 	}
-	whole := max(to.Sub(from), time.Millisecond)
+	whole := max(to.Sub(p.StartedAt), time.Millisecond)
 	p.Ticks = ticks(whole)
-	bars := make([]bar, len(r.Attempts))
 	var free []time.Time // when each worker is free again
-	for i, a := range r.Attempts {
-		x := int(1000 * a.StartedAt.Sub(from) / whole)
-		x = min(max(x, 0), 997)
+	for _, a := range p.Attempts {
+		x := min(max(int(1000*a.StartedAt.Sub(p.StartedAt)/whole), 0), 997)
 		width := int(1000 * a.Duration / whole)
-		bars[i] = bar{X: x, Width: min(max(width, 3), 1000-x), Class: barClass(a)}
-		bars[i].Words = fmt.Sprintf("%s %s, %s", a.Task, a.State(), human.Span(a.Duration))
+		b := bar{x, min(max(width, 3), 1000-x), barClass(a), fmt.Sprintf("%s %s, %s", a.Task, a.State(), human.Span(a.Duration))}
 		lane := slices.IndexFunc(free, func(t time.Time) bool { return !t.After(a.StartedAt) })
 		if lane < 0 {
 			lane = len(free)
-			free = append(free, time.Time{})
+			free, p.Strip = append(free, time.Time{}), append(p.Strip, strip{})
 		}
 		free[lane] = a.StartedAt.Add(a.Duration)
-		for len(p.Strip) <= lane {
-			p.Strip = append(p.Strip, strip{})
-		}
-		p.Strip[lane].add(bars[i])
+		p.Strip[lane].add(b)
+		p.bars = append(p.bars, b)
 	}
-	p.Legend = legend(bars)
-	r.rows(p, bars)
-}
-
-// legend says what the colours mean that are there.
-func legend(bars []bar) []part {
-	var list []part
-	for _, l := range []part{{Class: "done", Word: "done"}, {Class: "again", Word: "ended without a result"}, {Class: "failed", Word: "failed"}, {Class: "running", Word: "running"}} {
-		if slices.ContainsFunc(bars, func(b bar) bool { return b.Class == l.Class }) {
-			list = append(list, l)
-		}
-	}
-	return list
-}
-
-func (r Run) rows(p *page, bars []bar) {
-	ran := r.ran()
-	if len(ran) > pageRows {
-		p.RowsAre = fmt.Sprintf("%d of %d tasks: what failed, what was tried again, and what took longest.", pageRows, len(ran))
-		slices.SortStableFunc(ran, func(a, b Task) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(r.took(b), r.took(a))) })
-		ran = ran[:pageRows]
+	p.Rows = p.ran()
+	if n := len(p.Rows); n > pageRows {
+		p.RowsAre = fmt.Sprintf("%d of %d tasks: what failed, what was tried again, and what took longest.", pageRows, n)
+		slices.SortStableFunc(p.Rows, func(a, b Task) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(p.took(b), p.took(a))) })
+		p.Rows = p.Rows[:pageRows]
 	} else {
 		p.Strip = nil // the rows tell it all
 	}
-	slices.SortStableFunc(ran, func(a, b Task) int { return a.Attempts[0] - b.Attempts[0] })
-	for _, t := range ran {
-		one := row{Task: t, State: r.state(t), Took: human.Span(r.took(t))}
-		for _, i := range t.Attempts {
-			one.Bars = append(one.Bars, bars[i])
-		}
-		p.Rows = append(p.Rows, one)
-	}
+	slices.SortStableFunc(p.Rows, func(a, b Task) int { return a.Attempts[0] - b.Attempts[0] })
+}
+
+// Legend says what the colours mean that are there.
+func (p *page) Legend() []part {
+	return slices.DeleteFunc([]part{
+		{Class: "done", Word: "done"}, {Class: "again", Word: "ended without a result"}, {Class: "failed", Word: "failed"}, {Class: "running", Word: "running"},
+	}, func(l part) bool { return !slices.ContainsFunc(p.bars, func(b bar) bool { return b.Class == l.Class }) })
 }
 
 func (r Run) took(t Task) time.Duration {
