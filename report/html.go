@@ -58,7 +58,7 @@ func HTML(w io.Writer, r Run, o HTMLOptions) error {
 	p := r.page(o)
 	tmpl, err := template.New("page").Funcs(template.FuncMap{
 		"line": render.Line[string], "short": short, "long": long, "shorten": shorten, "ending": func(s string) string { return ending(s, p.limit) },
-		"plural": human.Count, "minus": func(a, b int) int { return a - b }, "state": r.state, "took": r.took, "span": human.Span, "clock": r.clock,
+		"plural": human.Count, "minus": minus, "state": r.state, "took": r.took, "span": human.Span, "clock": r.clock,
 		"boxFacts": func(t Task) string { return strings.Join(r.boxFacts(t, r.state(t)), " · ") },
 		"attempts": func(t Task) []Attempt { return pick(r.Attempts, t.Attempts) },
 		"bars":     func(t Task) []bar { return pick(p.bars, t.Attempts) },
@@ -153,31 +153,19 @@ func (p *page) Waiting() []Wait { return p.Waits[:min(len(p.Waits), pageFirst)] 
 
 func (p *page) Later() []Wait { return p.Waits[len(p.Waiting()):min(len(p.Waits), pageWaits)] }
 
-type fact struct {
-	Name, Value string
-	More        string // folded below it
-}
-
 func (p *page) Facts() []fact {
 	cost := p.Usage.CostWords()
 	if p.Usage.Cost() == 0 && p.Usage.Silent > 0 {
 		cost += ": no agent reported its cost"
 	}
-	facts := []fact{
-		{"took", human.Span(p.Duration), ""},
-		{"cost", cost, ""},
-		{"tokens", p.Usage.TokenWords(), ""},
-		{"attempts", fmt.Sprint(len(p.Attempts)), ""},
-		{"verified", p.verifiedWords(), ""},
-		{"began", p.when(p.StartedAt), ""},
-		{"scope", short(p.Scope), ""},
-		{"continues", p.Together.words(), ""},
-	}
+	facts := told("took", human.Span(p.Duration), "cost", cost, "tokens", p.Usage.TokenWords(), "attempts", fmt.Sprint(len(p.Attempts)),
+		"verified", p.verifiedWords(), "began", p.when(p.StartedAt), "scope", short(p.Scope), "continues", p.Together.words())
 	if p.Setup != nil {
 		level, covers, _ := strings.Cut(render.Line(p.Setup.Sandbox), ": ")
-		facts = append(facts, fact{"agent", render.Line(p.Setup.Agent), ""}, fact{"checked by", render.Line(p.Setup.Verify), ""}, fact{"sandbox", level, covers})
+		facts = append(facts, told("agent", render.Line(p.Setup.Agent), "checked by", render.Line(p.Setup.Verify), "sandbox", level)...)
+		facts[len(facts)-1].More = covers // "" without a sandbox
 	}
-	return slices.DeleteFunc(facts, func(f fact) bool { return f.Value == "" })
+	return facts
 }
 
 // part is a piece of the bar that shows how far the run came, of 1,000.

@@ -1,14 +1,19 @@
 package report
 
 import (
+	_ "embed"
 	"fmt"
 	"io"
 	"strings"
+	"text/template"
 
 	"ralph/internal/human"
 	"ralph/internal/render"
 	"ralph/internal/term"
 )
+
+//go:embed page/markdown.tmpl
+var pageMarkdown string
 
 // Bounds of what Markdown tells: pages that show it refuse what is too large.
 const (
@@ -17,118 +22,69 @@ const (
 	markdownRows     = 500
 )
 
+// Bounds of a summary: it is read in ten seconds, above the log of a pipeline.
+const (
+	summaryFailures = 5
+	summaryWaits    = 10
+)
+
 // Markdown writes the whole report for a page that renders Markdown.
 func Markdown(w io.Writer, r Run) error {
-	m := marker{Run: r}
-	m.f("# %s %s: %s\n\n", r.Tone().Sign(), r.ID, mark(r.Headline()))
-	m.facts()
-	m.failures(markdownFailures, len(r.Failures) > 1)
-	m.waits(markdownRows)
-	m.attempts()
-	m.spending()
-	m.next()
-	for _, w := range r.Warnings {
-		m.f("\n> **warning:** %s\n", mark(w))
-	}
-	_, err := io.WriteString(w, m.b.String())
-	return err
+	return document{r, markdownFailures, markdownRows, len(r.Failures) > 1}.write(w, "report")
 }
 
-type marker struct {
+// Summary writes the report in short, as Markdown for the page of a pipeline: how it
+// ended, each failed task with its gate and the next command, and what waits. What
+// a task or a gate said cannot become markup in it.
+func Summary(w io.Writer, r Run) error {
+	return document{r, summaryFailures, summaryWaits, true}.write(w, "summary")
+}
+
+// document is the data of the template.
+type document struct {
 	Run
-	b strings.Builder
+	failures, waits int  // that are shown
+	Steps           bool // for each failure
 }
 
-func (m *marker) f(format string, args ...any) { fmt.Fprintf(&m.b, format, args...) }
+func (d document) write(w io.Writer, name string) error {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"mark": mark, "code": code, "fence": fence, "steps": stepLines, "shorten": shorten, "span": human.Span, "clock": d.clock,
+		"plural": human.Count, "minus": minus, "first": func(s string) string { first, _ := head(s); return first },
+		"detail": func(s string) string {
+			return ending(strings.Join(term.MarkedTail(s, term.GateLines), "\n"), markdownDetail)
+		},
+	}).Parse(pageMarkdown)).ExecuteTemplate(w, name, d)
+}
 
-// facts are a table of two columns: it stays readable where lists run together.
-func (m *marker) facts() {
-	m.f("| | |\n|---|---|\n")
-	row := func(name, value string) {
-		if value != "" {
-			m.f("| %s | %s |\n", name, value)
+func minus(a, b int) int { return a - b }
+
+// Facts are a table of two columns: it stays readable where lists run together.
+func (d document) Facts() []fact {
+	facts := d.facts()
+	for i, f := range facts {
+		facts[i].Name = strings.ToUpper(f.Name[:1]) + f.Name[1:]
+		if f.Name == "why" || f.Name == "scope" { // what others wrote
+			facts[i].Value = mark(f.Value)
 		}
 	}
-	row("Tasks", render.Counts(m.Counts))
-	reason, _ := head(m.Reason)
-	row("Why", mark(reason))
-	row("Scope", mark(m.Scope))
-	row("Continues", m.Together.words())
-	row("Began", m.when(m.StartedAt))
-	row("Took", human.Span(m.Duration)+", "+human.Count(len(m.Attempts), "attempt"))
-	row("Cost", m.Usage.CostWords())
-	row("Tokens", m.Usage.TokenWords())
-	row("Verified", m.verifiedWords())
+	return facts
 }
 
-func (m *marker) failures(most int, steps bool) {
-	if len(m.Failures) == 0 {
-		return
+// Tally says in one line how far the run came.
+func (d document) Tally() string {
+	text := fmt.Sprintf("%s in %s, cost %s", render.Counts(d.Counts), human.Span(d.Duration), d.Usage.CostWords())
+	if d.Verified > 0 {
+		text += ", " + d.verifiedWords()
 	}
-	m.f("\n## Failed\n")
-	for _, f := range m.Failures[:min(len(m.Failures), most)] {
-		m.f("\n### ✗ %s\n\n", mark(f.Title))
-		m.f("`%s`: %s\n", f.Task, mark(shorten(f.Reason, 500)))
-		if f.Gate != nil {
-			m.f("\n- gate: %s, %s\n", code(f.Gate.Command), mark(f.Gate.Exit))
-		}
-		if f.Holds > 0 {
-			m.f("\n- %s cannot run before it is done\n", human.Count(f.Holds, "task"))
-		}
-		if f.Detail != "" {
-			m.f("\n%s\n", fence(ending(strings.Join(term.MarkedTail(f.Detail, term.GateLines), "\n"), markdownDetail), ""))
-		}
-		if steps && len(f.Next) > 0 {
-			m.f("\n%s\n", fence(stepLines(f.Next), "sh"))
-		}
-	}
-	if more := len(m.Failures) - most; more > 0 {
-		m.f("\nand %d more: `ralph task list --status failed`\n", more)
-	}
+	return text
 }
 
-func (m *marker) waits(most int) {
-	if len(m.Waits) == 0 {
-		return
-	}
-	m.f("\n## Waiting\n\n| task | | waits for |\n|---|---|---|\n")
-	for _, w := range m.Waits[:min(len(m.Waits), most)] {
-		m.f("| `%s` | %s | %s |\n", w.Task, mark(w.Title), mark(w.Why))
-	}
-	if more := len(m.Waits) - most; more > 0 {
-		m.f("\nand %d more\n", more)
-	}
-}
+func (d document) Failed() []Failure { return d.Failures[:min(len(d.Failures), d.failures)] }
 
-func (m *marker) attempts() {
-	if len(m.Attempts) == 0 {
-		return
-	}
-	m.f("\n## Attempts\n\n| began | task | | ended as | took | cost | |\n|---|---|---|---|---|---|---|\n")
-	for _, a := range m.Attempts[:min(len(m.Attempts), markdownRows)] {
-		m.f("| %s | `%s` | %s | %s | %s | %s | %s |\n", m.clock(a.StartedAt), a.Task, mark(shorten(a.Title, 200)), mark(a.State()),
-			human.Span(a.Duration), a.Usage.CostWords(), mark(strings.Join(a.facts(), ", ")))
-	}
-	if more := len(m.Attempts) - markdownRows; more > 0 {
-		m.f("\nand %d more: `ralph report %s --format json`\n", more, m.ID)
-	}
-}
+func (d document) Waiting() []Wait { return d.Waits[:min(len(d.Waits), d.waits)] }
 
-func (m *marker) spending() {
-	if m.Usage.Told == 0 && m.Usage.TokensIn == 0 {
-		return
-	}
-	m.f("\n## Cost by model\n\n| model | attempts | cost | tokens |\n|---|---|---|---|\n")
-	for _, s := range m.Models {
-		m.f("| %s | %d | %s | %s |\n", mark(s.Key), s.Usage.Attempts, s.Usage.CostWords(), s.Usage.TokenWords())
-	}
-}
-
-func (m *marker) next() {
-	if len(m.Next) > 0 {
-		m.f("\n## Next\n\n%s\n", fence(stepLines(m.Next), "sh"))
-	}
-}
+func (d document) Rows() []Attempt { return d.Attempts[:min(len(d.Attempts), markdownRows)] }
 
 func stepLines(steps []render.Step) string {
 	lines := make([]string, len(steps))
@@ -175,38 +131,4 @@ func longest(s string, of byte) int {
 		most = max(most, run)
 	}
 	return most
-}
-
-// Bounds of a summary: it is read in ten seconds, above the log of a pipeline.
-const (
-	summaryFailures = 5
-	summaryWaits    = 10
-)
-
-// Summary is the report in short, as Markdown for the page of a pipeline: how it
-// ended, each failed task with its gate and the next command, and what waits. What
-// a task or a gate said cannot become markup in it.
-func Summary(r Run) string {
-	m := marker{Run: r}
-	m.f("## %s ralph: %s\n\n", r.Tone().Sign(), mark(r.Headline()))
-	m.f("%s in %s, cost %s", render.Counts(r.Counts), human.Span(r.Duration), r.Usage.CostWords())
-	if r.Verified > 0 {
-		m.f(", %s", r.verifiedWords())
-	}
-	m.f("\n")
-	if reason, _ := head(r.Reason); reason != "" {
-		m.f("\n%s\n", mark(shorten(reason, 500)))
-	}
-	m.failures(summaryFailures, true)
-	if len(r.Waits) > 0 {
-		m.waits(summaryWaits)
-	}
-	if len(r.Failures) == 0 || len(r.Failures) > 1 {
-		m.next()
-	}
-	if r.ID == "" {
-		return m.b.String()
-	}
-	m.f("\n<sub>run `%s`, %s</sub>\n", r.ID, fmt.Sprintf("the whole story: `ralph report %s`", r.ID))
-	return m.b.String()
 }

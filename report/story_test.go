@@ -145,7 +145,7 @@ func TestReportsAreGolden(t *testing.T) {
 		"story.html": func(out io.Writer) error { return report.HTML(out, r, report.HTMLOptions{}) },
 		"story.json": func(out io.Writer) error { return report.JSON(out, r) },
 		"story.xml":  func(out io.Writer) error { return report.JUnit(out, r) },
-		"summary.md": func(out io.Writer) error { _, err := io.WriteString(out, report.Summary(r)); return err },
+		"summary.md": func(out io.Writer) error { return report.Summary(out, r) },
 	} {
 		var b bytes.Buffer
 		check.OK(t, write(&b))

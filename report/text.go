@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,25 +47,36 @@ func (t *texter) f(format string, args ...any) { fmt.Fprintf(&t.b, format, args.
 
 func (t *texter) head() {
 	t.f("%s  %s\n", t.p.Cyan(t.ID), t.Tone().Paint(t.p, t.Tone().Sign()+" "+t.Headline()))
-	field := func(name, value string) {
-		if value != "" {
-			t.f("%s\n", strings.Join(term.Wrap(fmt.Sprintf("  %-10s %s", name, value), t.o.Width, strings.Repeat(" ", 13)), "\n"))
+	facts := t.facts()
+	if t.Setup != nil {
+		facts = append(facts, told("checked by", render.Line(t.Setup.Verify), "sandbox", render.Line(t.Setup.Sandbox))...)
+	}
+	for _, f := range facts {
+		t.f("%s\n", strings.Join(term.Wrap(fmt.Sprintf("  %-10s %s", f.Name, f.Value), t.o.Width, strings.Repeat(" ", 13)), "\n"))
+	}
+}
+
+// facts are what the heads of text and Markdown tell.
+func (r Run) facts() []fact {
+	why, _ := head(r.Reason)
+	return told("tasks", render.Counts(r.Counts), "why", why, "scope", r.Scope, "continues", r.Together.words(), "began", r.when(r.StartedAt),
+		"took", human.Span(r.Duration)+", "+human.Count(len(r.Attempts), "attempt"), "cost", r.Usage.CostWords(),
+		"tokens", r.Usage.TokenWords(), "verified", r.verifiedWords())
+}
+
+type fact struct {
+	Name, Value string
+	More        string // folded below it, in the page
+}
+
+// told makes facts of names and values; what has no value is left out.
+func told(pairs ...string) (facts []fact) {
+	for pair := range slices.Chunk(pairs, 2) {
+		if pair[1] != "" {
+			facts = append(facts, fact{Name: pair[0], Value: pair[1]})
 		}
 	}
-	field("tasks", render.Counts(t.Counts))
-	reason, _ := head(t.Reason)
-	field("why", reason)
-	field("scope", t.Scope)
-	field("continues", t.Together.words())
-	field("began", t.when(t.StartedAt))
-	field("took", human.Span(t.Duration)+", "+human.Count(len(t.Attempts), "attempt"))
-	field("cost", t.Usage.CostWords())
-	field("tokens", t.Usage.TokenWords())
-	field("verified", t.verifiedWords())
-	if t.Setup != nil {
-		field("checked by", render.Line(t.Setup.Verify))
-		field("sandbox", render.Line(t.Setup.Sandbox))
-	}
+	return facts
 }
 
 func (r Run) perVerified() *float64 {
@@ -134,18 +146,19 @@ func (t *texter) attempts() {
 	t.f("\n%s\n", t.p.Bold("Attempts"))
 	table := &term.Table{Width: t.inner()}
 	for _, a := range t.Attempts {
-		facts := a.facts()
+		facts := a.Words()
 		if t.Usage.Told > 0 {
-			facts = append([]string{a.Usage.CostWords()}, facts...)
+			facts = strings.TrimSuffix(a.Usage.CostWords()+", "+facts, ", ")
 		}
 		table.Add(term.Cell{Text: t.clock(a.StartedAt), Paint: t.p.Dim}, term.Cell{Text: a.Task, Paint: t.p.Cyan},
 			term.Cell{Text: a.State(), Paint: func(s string) string { return a.Tone().Paint(t.p, s) }}, term.Cell{Text: human.Span(a.Duration)},
-			term.Cell{Text: term.Cut(a.Title, 40)}, term.Cell{Text: strings.Join(facts, ", "), Paint: t.p.Dim})
+			term.Cell{Text: term.Cut(a.Title, 40)}, term.Cell{Text: facts, Paint: t.p.Dim})
 	}
 	t.table(table)
 }
 
-func (a Attempt) facts() []string {
+// Words tell in one line what an attempt took and gave.
+func (a Attempt) Words() string {
 	var facts []string
 	if who := strings.TrimSpace(render.Line(a.Agent) + " " + a.ModelWords()); who != "" {
 		facts = append(facts, who)
@@ -166,7 +179,7 @@ func (a Attempt) facts() []string {
 	if a.StopReason != "" && a.StopReason != "end_turn" && a.StopReason != "cancelled" { // that we did ourselves
 		facts = append(facts, "stopped by "+render.Line(a.StopReason))
 	}
-	return facts
+	return strings.Join(facts, ", ")
 }
 
 func gateWords(gates []event.Gate) string {
@@ -190,7 +203,7 @@ func gateWords(gates []event.Gate) string {
 }
 
 func (t *texter) spending() {
-	if t.Usage.Told == 0 && t.Usage.TokensIn == 0 {
+	if !t.Spends() {
 		return
 	}
 	t.f("\n%s\n", t.p.Bold("Cost by model"))

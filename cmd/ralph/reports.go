@@ -132,15 +132,16 @@ func (w *reports) write(a *app, r report.Run) error {
 			errs = append(errs, fmt.Errorf("%s: %w", flag, err))
 		}
 	}
-	var junit bytes.Buffer
+	var junit, summary bytes.Buffer
 	err := report.JUnit(&junit, r)
 	write("--junit", w.junit, junit.Bytes(), err)
-	write("--summary", w.summary, []byte(report.Summary(r)), nil)
+	err = report.Summary(&summary, r)
+	write("--summary", w.summary, summary.Bytes(), err)
 	if w.github != nil {
 		_, _ = io.WriteString(a.stderr, w.github.End(r)) // who watches may have gone
 	}
 	if w.github != nil && w.step != "" {
-		if err := appendFile(w.step, report.Summary(r)+"\n"); err != nil { // other commands of the step may have written there
+		if err := appendFile(w.step, summary.String()+"\n"); err != nil { // other commands of the step may have written there
 			errs = append(errs, fmt.Errorf("the step summary: %w", err))
 		}
 	}
