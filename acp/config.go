@@ -75,7 +75,7 @@ type Traits struct {
 	ModelChannels   []ModelChannel // ways to choose the model, in order; nil means all
 	Modes           []string       // the session is put into the first of these that the agent offers; none leaves its own
 	AuthMethod      string         // used if the agent asks for authentication
-	MissingFile     MissingFile    // what reading a missing file answers
+	MissingIsEmpty  bool           // a missing file reads as an empty text: some agents cannot create one otherwise
 	TerminalShell   bool           // the agent sends whole shell lines as terminal commands
 	UsageCumulative bool           // token counts in answers are of the session, not the turn
 }
@@ -85,15 +85,6 @@ type Earlier struct {
 	Session string
 	CostUSD float64 // what it is known to have cost by then
 }
-
-// MissingFile says what reading a file that does not exist answers.
-type MissingFile string
-
-// What a missing file is answered with.
-const (
-	MissingError MissingFile = "error" // resource not found, -32002; the default
-	MissingEmpty MissingFile = "empty" // an empty text: some agents cannot create a file otherwise
-)
 
 // ModelChannel is a way to choose the model of a session.
 type ModelChannel string
@@ -122,9 +113,6 @@ func (c Config) withDefaults() Config {
 func (t Traits) withDefaults() Traits {
 	if t.ModelChannels == nil {
 		t.ModelChannels = []ModelChannel{ChannelConfig, ChannelSetModel, ChannelEnv}
-	}
-	if t.MissingFile == "" {
-		t.MissingFile = MissingError
 	}
 	return t
 }

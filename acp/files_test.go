@@ -62,7 +62,7 @@ func TestReadOnlySession(t *testing.T) {
 func TestMissingFileAsEmptyText(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, say(step{Do: "read", Path: "missing.txt"}))
-	b.cfg.MissingFile = MissingEmpty
+	b.cfg.MissingIsEmpty = true
 	b.must(t)
 	check.Equal(t, "read missing.txt", `{"content":""}`, b.results(t)["read missing.txt"])
 }

@@ -108,7 +108,7 @@ func decodeAnd[T any](params json.RawMessage, do func(T) (any, error)) (any, err
 
 func (s *Session) readFile(req fileRequest) (any, error) {
 	text, err := s.files.read(req.Path, max(req.Line, 0), max(req.Limit, 0))
-	if errors.Is(err, fs.ErrNotExist) && s.traits().MissingFile == MissingEmpty {
+	if errors.Is(err, fs.ErrNotExist) && s.traits().MissingIsEmpty {
 		text, err = "", nil
 	}
 	return map[string]string{"content": text}, err

@@ -20,90 +20,77 @@ const (
 type observer struct {
 	show func(Event)
 	hide *redact.Redactor
-	wake chan struct{}
 	done chan struct{}
 
 	mu      sync.Mutex
+	change  *sync.Cond
 	said    *redact.Stream
 	thought *redact.Stream
 	queue   []queued
 	bytes   int
 	dropped int
-	busy    bool
 	stopped bool
-	empty   []chan struct{} // closed when nothing waits any more
 }
 
 type queued struct {
 	event   Event
 	text    []byte
 	thought bool
+	shown   chan struct{} // instead of the others: closed when all before it was shown
 }
 
+// newObserver is nil, which drops everything, if there is nobody to show it to.
 func newObserver(show func(Event), hide *redact.Redactor) *observer {
 	if show == nil {
 		return nil
 	}
-	o := &observer{show: show, hide: hide, said: hide.Stream(), thought: hide.Stream(), wake: make(chan struct{}, 1), done: make(chan struct{})}
+	o := &observer{show: show, hide: hide, said: hide.Stream(), thought: hide.Stream(), done: make(chan struct{})}
+	o.change = sync.NewCond(&o.mu)
 	go o.run()
 	return o
 }
 
+// push redacts an event and adds it to what waits.
 func (o *observer) push(e Event) {
 	if o == nil {
 		return
 	}
 	o.mu.Lock()
-	if !o.stopped {
-		o.take(e)
+	defer o.mu.Unlock()
+	if o.stopped {
+		return
 	}
-	o.mu.Unlock()
-	o.wakeUp()
-}
-
-func (o *observer) wakeUp() {
-	select {
-	case o.wake <- struct{}{}:
-	default:
-	}
-}
-
-// take redacts an event and adds it to what waits. o.mu is held.
-func (o *observer) take(e Event) {
 	switch e := e.(type) {
 	case Text:
-		o.add(Text{Text: o.said.Push(e.Text)})
+		o.add(queued{text: []byte(o.said.Push(e.Text))})
 	case Thought:
-		o.add(Thought{Text: o.thought.Push(e.Text)})
+		o.add(queued{text: []byte(o.thought.Push(e.Text)), thought: true})
 	case ToolCall, Plan:
 		o.release()
-		o.add(redact.Deep(o.hide, e))
+		o.add(queued{event: redact.Deep(o.hide, e)})
 	default:
-		o.add(redact.Deep(o.hide, e))
+		o.add(queued{event: redact.Deep(o.hide, e)})
 	}
+	o.change.Signal()
 }
 
 // release adds the text that was held back to what waits. o.mu is held.
 func (o *observer) release() {
-	o.add(Thought{Text: o.thought.Flush()})
-	o.add(Text{Text: o.said.Flush()})
+	o.add(queued{text: []byte(o.thought.Flush()), thought: true})
+	o.add(queued{text: []byte(o.said.Flush())})
 }
 
-func (o *observer) add(e Event) {
-	q := queued{event: e}
-	switch e := e.(type) {
-	case Text:
-		q = queued{text: []byte(e.Text)}
-	case Thought:
-		q = queued{text: []byte(e.Text), thought: true}
+func (o *observer) add(q queued) {
+	var last *queued
+	if n := len(o.queue); n > 0 && o.queue[n-1].text != nil {
+		last = &o.queue[n-1]
 	}
-	last := len(o.queue) - 1
 	switch {
 	case q.event == nil && len(q.text) == 0:
 	case o.bytes+len(q.text) > maxQueuedBytes:
 		o.dropped++
-	case q.event == nil && last >= 0 && o.queue[last].event == nil && o.queue[last].thought == q.thought:
-		o.queue[last].text = append(o.queue[last].text, q.text...)
+	case q.event == nil && last != nil && last.thought == q.thought:
+		last.text = append(last.text, q.text...)
 		o.bytes += len(q.text)
 	case len(o.queue) >= maxQueued:
 		o.dropped++
@@ -115,81 +102,63 @@ func (o *observer) add(e Event) {
 
 func (o *observer) run() {
 	defer close(o.done)
-	for {
-		batch, stop := o.waiting()
+	for stop := false; !stop; {
+		var batch []queued
+		batch, stop = o.next()
 		for _, q := range batch {
-			o.show(q.value())
-		}
-		if stop {
-			return
-		}
-		if len(batch) == 0 {
-			<-o.wake
+			switch {
+			case q.shown != nil:
+				close(q.shown)
+			case q.event != nil:
+				o.show(q.event)
+			case q.thought:
+				o.show(Thought{Text: string(q.text)})
+			default:
+				o.show(Text{Text: string(q.text)})
+			}
 		}
 	}
 }
 
-// waiting is everything that waits, with what was dropped at its end.
-func (o *observer) waiting() (batch []queued, stop bool) {
+// next waits for events, and is all there are, with what was dropped at their end.
+func (o *observer) next() (batch []queued, stop bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	for len(o.queue) == 0 && o.dropped == 0 && !o.stopped {
+		o.change.Wait()
+	}
+	o.countDropped()
 	batch, o.queue, o.bytes = o.queue, nil, 0
-	if o.dropped > 0 {
-		batch = append(batch, queued{event: Dropped{Events: o.dropped}})
-		o.dropped = 0
-	}
-	o.busy = len(batch) > 0
-	if !o.busy {
-		for _, ch := range o.empty {
-			close(ch)
-		}
-		o.empty = nil
-	}
 	return batch, o.stopped
 }
 
-func (q queued) value() Event {
-	switch {
-	case q.event != nil:
-		return q.event
-	case q.thought:
-		return Thought{Text: string(q.text)}
-	default:
-		return Text{Text: string(q.text)}
+func (o *observer) countDropped() {
+	if o.dropped > 0 {
+		o.queue = append(o.queue, queued{event: Dropped{Events: o.dropped}})
+		o.dropped = 0
 	}
 }
 
 // flush ends the text and waits until everything was shown, but not for somebody who
-// blocks.
-func (o *observer) flush() {
+// blocks. The last flush stops the observer.
+func (o *observer) flush(last bool) {
 	if o == nil {
 		return
 	}
 	o.mu.Lock()
-	if !o.stopped {
-		o.release()
-	}
-	if len(o.queue) == 0 && o.dropped == 0 && !o.busy {
+	if o.stopped {
 		o.mu.Unlock()
 		return
 	}
 	shown := make(chan struct{})
-	o.empty = append(o.empty, shown)
+	o.release()
+	o.countDropped()
+	o.queue = append(o.queue, queued{shown: shown})
+	o.stopped = last
+	o.change.Signal()
 	o.mu.Unlock()
-	o.wakeUp()
 	select {
 	case <-shown:
 	case <-time.After(flushPatience):
 	}
-}
-
-// stop ends the goroutine after what waits was shown; it does not wait for it.
-func (o *observer) stop() {
-	if o == nil {
-		return
-	}
-	o.mu.Lock()
-	o.stopped = true
-	o.mu.Unlock()
-	o.wakeUp()
 }

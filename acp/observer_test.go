@@ -22,8 +22,7 @@ func TestObserverNeverBlocksAndCountsWhatItDrops(t *testing.T) {
 	}
 	o.push(Text{Text: strings.Repeat("x", 2<<20)})
 	close(gate)
-	o.flush()
-	o.stop()
+	o.flush(true)
 	<-o.done
 	close(got)
 	var texts []string

@@ -42,7 +42,7 @@ func (s *Session) Prompt(ctx context.Context, text string) (Turn, error) {
 		cause = s.explain(opPrompt, o.err)
 	}
 	t, limited := s.endTurn(o)
-	s.observer.flush()
+	s.observer.flush(false)
 	switch {
 	case cause != nil:
 		return t, cause

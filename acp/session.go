@@ -189,8 +189,7 @@ func (s *Session) Close() error {
 		close(s.closed)
 		terminals := s.terminals.close()
 		s.closeErr = errors.Join(s.stop(), terminals)
-		s.observer.flush()
-		s.observer.stop()
+		s.observer.flush(true)
 		s.files.close()
 	})
 	return s.closeErr

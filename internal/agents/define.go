@@ -69,7 +69,7 @@ func Identify(p Preset, says string) Preset {
 		}
 		p.Channel, p.Tiers = known.Channel, known.Tiers
 		p.Login, p.Auth, p.Reports, p.Cumulative = known.Login, known.Auth, known.Reports, known.Cumulative
-		p.Confined, p.Missing, p.TerminalShell = known.Confined, known.Missing, known.TerminalShell
+		p.Confined, p.MissingIsEmpty, p.TerminalShell = known.Confined, known.MissingIsEmpty, known.TerminalShell
 		p.Says = says
 		p.mapTiers()
 		return p

@@ -120,7 +120,7 @@ func TestIdentifyGoesByWhatTheAgentSays(t *testing.T) {
 	wrapped, _ := agents.Define(agents.Definition{Name: "mine", Command: []string{"./wrap.sh"}, Models: map[string]string{"opus": "big"}})
 	got := agents.Identify(wrapped, "gemini-cli")
 	want := preset(t, "gemini")
-	if got.Missing != want.Missing || got.Channel != want.Channel || !slices.Equal(got.Tiers["haiku"], want.Tiers["haiku"]) || got.Login != want.Login {
+	if got.MissingIsEmpty != want.MissingIsEmpty || got.Channel != want.Channel || !slices.Equal(got.Tiers["haiku"], want.Tiers["haiku"]) || got.Login != want.Login {
 		t.Errorf("got %+v, want it to be spoken to as gemini", got)
 	}
 	if got.Name != "mine" || got.Command[0] != "./wrap.sh" || !slices.Equal(got.Tiers["opus"], []string{"big"}) {

@@ -44,26 +44,26 @@ func TestEachAgentIsStartedAndToldItsModelAsMeasured(t *testing.T) {
 		command []string
 		pkg     string
 		channel acp.ModelChannel
-		missing acp.MissingFile
+		missing bool
 	}{
-		"claude":      {[]string{"claude-agent-acp"}, "@agentclientprotocol/claude-agent-acp", agents.ConfigOption, ""},
-		"claude-code": {[]string{"claude-code-acp"}, "@zed-industries/claude-code-acp", agents.SetModel, ""},
-		"codex":       {[]string{"codex-acp"}, "@zed-industries/codex-acp", agents.ConfigOption, ""},
-		"codex-acp":   {[]string{"codex-acp"}, "@agentclientprotocol/codex-acp", agents.ConfigOption, ""},
-		"copilot":     {[]string{"copilot", "--acp"}, "@github/copilot", agents.SetModel, ""},
-		"gemini":      {[]string{"gemini", "--acp"}, "@google/gemini-cli", agents.SetModel, acp.MissingEmpty},
-		"kilo":        {[]string{"kilo", "acp"}, "@kilocode/cli", agents.ConfigOption, ""},
-		"kimi":        {[]string{"kimi", "acp"}, "@moonshot-ai/kimi-code", agents.ConfigOption, ""},
-		"nanocoder":   {[]string{"nanocoder", "--acp"}, "@nanocollective/nanocoder", agents.ConfigOption, ""},
-		"opencode":    {[]string{"opencode", "acp"}, "opencode-ai", agents.ConfigOption, ""},
-		"qwen":        {[]string{"qwen", "--acp"}, "@qwen-code/qwen-code", agents.ConfigOption, ""},
-		"shell":       {nil, "", agents.NoModel, ""},
+		"claude":      {[]string{"claude-agent-acp"}, "@agentclientprotocol/claude-agent-acp", agents.ConfigOption, false},
+		"claude-code": {[]string{"claude-code-acp"}, "@zed-industries/claude-code-acp", agents.SetModel, false},
+		"codex":       {[]string{"codex-acp"}, "@zed-industries/codex-acp", agents.ConfigOption, false},
+		"codex-acp":   {[]string{"codex-acp"}, "@agentclientprotocol/codex-acp", agents.ConfigOption, false},
+		"copilot":     {[]string{"copilot", "--acp"}, "@github/copilot", agents.SetModel, false},
+		"gemini":      {[]string{"gemini", "--acp"}, "@google/gemini-cli", agents.SetModel, true},
+		"kilo":        {[]string{"kilo", "acp"}, "@kilocode/cli", agents.ConfigOption, false},
+		"kimi":        {[]string{"kimi", "acp"}, "@moonshot-ai/kimi-code", agents.ConfigOption, false},
+		"nanocoder":   {[]string{"nanocoder", "--acp"}, "@nanocollective/nanocoder", agents.ConfigOption, false},
+		"opencode":    {[]string{"opencode", "acp"}, "opencode-ai", agents.ConfigOption, false},
+		"qwen":        {[]string{"qwen", "--acp"}, "@qwen-code/qwen-code", agents.ConfigOption, false},
+		"shell":       {nil, "", agents.NoModel, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := preset(t, name)
-			got := []any{p.Command, p.Package, p.Channel, p.Missing}
+			got := []any{p.Command, p.Package, p.Channel, p.MissingIsEmpty}
 			check.Equal(t, "preset", []any{tt.command, tt.pkg, tt.channel, tt.missing}, got)
 			check.That(t, p.Title != "" && p.Login != "", "got title %q and login hint %q, want both", p.Title, p.Login)
 			check.That(t, p.TerminalShell == (name == "claude-code"), "got TerminalShell = %v", p.TerminalShell)

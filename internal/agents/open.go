@@ -133,7 +133,7 @@ func (o *Opener) modelName(p Preset, r Request, offered []string) string {
 func (p Preset) traits(env []string, level sandbox.Level) acp.Traits {
 	t := acp.Traits{
 		AuthMethod: AuthMethod(p, env), UsageCumulative: p.Cumulative,
-		MissingFile: p.Missing, TerminalShell: p.TerminalShell, ModelChannels: p.Channels(),
+		MissingIsEmpty: p.MissingIsEmpty, TerminalShell: p.TerminalShell, ModelChannels: p.Channels(),
 	}
 	if level != sandbox.None {
 		t.Modes = p.Confined

@@ -58,11 +58,11 @@ type Preset struct {
 
 	// Confined names the modes of a session, best first, in which the agent leaves it
 	// to us to confine its commands: a sandbox in a sandbox starts nothing.
-	Confined      []string
-	Missing       acp.MissingFile // what it understands when it reads a missing file
-	TerminalShell bool            // it sends shell lines where the protocol has a program and its arguments
-	Cumulative    bool            // the tokens in an answer are those of the session so far
-	ExitStatus    bool            // its word about a task is an exit status, and so evidence by itself
+	Confined       []string
+	MissingIsEmpty bool // it expects an empty text when it reads a missing file
+	TerminalShell  bool // it sends shell lines where the protocol has a program and its arguments
+	Cumulative     bool // the tokens in an answer are those of the session so far
+	ExitStatus     bool // its word about a task is an exit status, and so evidence by itself
 }
 
 // How an agent takes its model.
