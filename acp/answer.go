@@ -3,8 +3,6 @@ package acp
 import (
 	"encoding/json"
 	"errors"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,8 +18,8 @@ const codeAuthRequired = -32000
 
 // Compiled when first needed: a helper, which is this program too, never does.
 var (
-	authText = lazyregexp.New(`(?i)\b(unauthorized|authentication[ _](required|failed|error)|invalid (api|x-api)[ -]key|not logged in)\b`)
-	httpText = lazyregexp.New(`\b(401|403|429|529)\b`)
+	authText   = lazyregexp.New(`(?i)\b(unauthorized|authentication[ _](required|failed|error)|invalid (api|x-api)[ -]key|not logged in)\b`)
+	authStatus = lazyregexp.New(`\b40[13]\b`)
 )
 
 // classify turns an error that the agent answered into one of ours. Agents say
@@ -41,76 +39,29 @@ func classify(op string, err error, hide *redact.Redactor, now time.Time) *Error
 			data, e.Data = raw, json.RawMessage(hide.Bytes(raw))
 		}
 	}
-	seen := facts{}
-	seen.look(re.Data, 0)
-	if seen.status == 0 && re.Code >= 400 && re.Code < 600 {
-		seen.status = re.Code
+	status := 0
+	if re.Code >= 400 && re.Code < 600 {
+		status = re.Code
 	}
-	l, limited := ratelimit.Recognise(re.Message, seen.status, data, now, now.Location())
-	text := re.Message + " " + seen.text.String()
-	if m := httpText().FindString(text); seen.status == 0 && m != "" {
-		seen.status, _ = strconv.Atoi(m)
+	seen := ratelimit.Collect(re.Message, status, data, now)
+	text := re.Message + " " + seen.Details
+	if m := authStatus().FindString(text); seen.Status == 0 && m != "" {
+		seen.Status, _ = strconv.Atoi(m)
 	}
+	l, limited := seen.Limit()
 	switch {
 	case limited:
 		e = rateLimited(e, l, now)
-	case re.Code == codeAuthRequired || seen.status == 401 || seen.status == 403 || authText().MatchString(text):
+	case re.Code == codeAuthRequired || seen.Status == 401 || seen.Status == 403 || authText().MatchString(text):
 		e.Kind = AuthRequired
 	}
 	if e.Kind != Refused {
-		e.HTTPStatus = seen.status
+		e.HTTPStatus = seen.Status
 	}
-	if detail := strings.TrimSpace(seen.text.String()); detail != "" {
-		e.Text = strings.TrimSpace(e.Text + ": " + cut(hide.Text(detail), 500))
+	if seen.Details != "" {
+		e.Text = strings.TrimSpace(e.Text + ": " + cut(hide.Text(seen.Details), 500))
 	}
 	return e
-}
-
-type facts struct {
-	status int
-	text   strings.Builder
-}
-
-// look walks the data a few levels deep; agents nest their provider's error.
-func (f *facts) look(v any, depth int) {
-	if depth > 4 || f.text.Len() > 4096 {
-		return
-	}
-	switch v := v.(type) {
-	case string:
-		f.text.WriteString(v + " ")
-	case []any:
-		for _, item := range v {
-			f.look(item, depth+1)
-		}
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			f.member(strings.ToLower(key), v[key], depth)
-		}
-	}
-}
-
-func (f *facts) member(key string, item any, depth int) {
-	number, isNumber := item.(float64)
-	if text, ok := item.(string); ok {
-		if n, err := strconv.ParseFloat(text, 64); err == nil {
-			number, isNumber = n, true
-		}
-	}
-	switch key {
-	case "status", "statuscode", "status_code", "httpstatus", "http_status", "httpstatuscode", "code":
-		if isNumber && number >= 400 && number < 600 {
-			f.status = int(number)
-			return
-		}
-	case "retryafter", "retry_after", "retry-after":
-		if isNumber {
-			return // a time, not a text
-		}
-	case "authmethods":
-		return // known since initialize, and no part of what happened
-	}
-	f.look(item, depth+1)
 }
 
 var errBadAnswer = errors.New("an answer has a malformed error")

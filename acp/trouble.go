@@ -52,30 +52,23 @@ func (e *trouble) ended(now time.Time) bool {
 	if !e.retries || e.broken || text == "" || text == strings.TrimSpace(e.details) {
 		return true
 	}
-	_, notice := ratelimit.Sentence(text, now, now.Location())
+	_, notice := ratelimit.Sentence(text, now)
 	return notice
 }
 
 // limit is the limit that the error is about. Its kind and status decide if it has
 // any, and not what it says.
 func (e *trouble) limit(now time.Time) (ratelimit.Limit, bool) {
-	whole, met := ratelimit.Recognise("", 0, e.data, now, now.Location())
-	var info struct {
-		Info json.RawMessage `json:"codexErrorInfo"`
-	}
-	info.Info = e.info
-	raw, _ := json.Marshal(info) // it was read from JSON
-	if l, byKind := ratelimit.Recognise("", 0, raw, now, now.Location()); byKind {
+	whole, met := ratelimit.Collect("", 0, e.data, now).Limit()
+	raw, _ := json.Marshal(map[string]json.RawMessage{"codexErrorInfo": e.info}) // it was read from JSON
+	info := ratelimit.Collect("", 0, raw, now)
+	if l, byKind := info.Limit(); byKind {
 		if met {
 			l.Until, l.Reason = whole.Until, whole.Reason
 		}
 		return l, true
 	}
-	var seen facts
-	var kind any
-	lenient(e.info, &kind)
-	seen.look(kind, 0)
-	return whole, met && seen.status == 0
+	return whole, met && info.Status == 0
 }
 
 // limit is the provider's limit that ended a turn which the agent answered in the
@@ -88,7 +81,7 @@ func (t *turn) limit(result Turn, hide *redact.Redactor, now time.Time) *Error {
 	case e != nil && e.ended(now):
 		l, met = e.limit(now)
 	case result.Stop == StopEnd && result.ToolCalls == 0:
-		l, met = ratelimit.Sentence(result.Text(), now, now.Location())
+		l, met = ratelimit.Sentence(result.Text(), now)
 	}
 	if !met {
 		return nil

@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -27,18 +28,33 @@ const (
 	ranks
 )
 
-// evidence is what an error holds, collected.
-type evidence struct {
+// Evidence is what an error holds, collected.
+type Evidence struct {
+	Status  int    // of HTTP, 0 if none
+	Details string // the texts in the data
+
 	now    time.Time
-	loc    *time.Location
-	status int    // of HTTP, 0 if none
 	kind   Kind   // by a name that programs give to errors, "" if none
 	said   string // all texts, the agent's own first
+	quoted int    // how deep it is in data that stands in a text
 	stated [ranks]time.Time
 }
 
+// Collect looks at what an agent reports as an error: text is what it said, status that
+// of HTTP if the error has one, data whatever JSON came with it; any of them may be empty.
+// Clock times without a zone are taken in the zone of now.
+func Collect(text string, status int, data []byte, now time.Time) *Evidence {
+	e := &Evidence{now: now, Status: status}
+	e.addText(text, 0)
+	if len(data) <= maxData {
+		e.decode(bytes.NewReader(data), 0)
+	}
+	e.Details = strings.TrimSpace(e.Details)
+	return e
+}
+
 // addText takes a text; JSON in it is data, too.
-func (e *evidence) addText(text string, depth int) {
+func (e *Evidence) addText(text string, depth int) {
 	if room := maxText - len(e.said); len(text) > room {
 		text = text[:max(room, 0)]
 	}
@@ -48,14 +64,16 @@ func (e *evidence) addText(text string, depth int) {
 	}
 	e.said += text + "\n"
 	if i := strings.IndexByte(text, '{'); i >= 0 && depth < 3 {
+		e.quoted++
 		e.decode(strings.NewReader(text[i:]), depth+1)
+		e.quoted--
 	}
-	if e.status == 0 {
-		e.status = statusIn(text)
+	if e.Status == 0 {
+		e.Status = statusIn(text)
 	}
 }
 
-func (e *evidence) decode(r io.Reader, depth int) {
+func (e *Evidence) decode(r io.Reader, depth int) {
 	var v any
 	dec := json.NewDecoder(r)
 	dec.UseNumber()
@@ -65,7 +83,7 @@ func (e *evidence) decode(r io.Reader, depth int) {
 }
 
 // look walks through data; agents nest the error of their provider.
-func (e *evidence) look(key string, v any, depth int) {
+func (e *Evidence) look(key string, v any, depth int) {
 	if depth > maxDepth {
 		return
 	}
@@ -75,8 +93,10 @@ func (e *evidence) look(key string, v any, depth int) {
 			e.look(key, item, depth+1)
 		}
 	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			e.look(squeeze(k), v[k], depth+1)
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if k := squeeze(name); k != "authmethods" { // they are no part of what happened
+				e.look(k, v[name], depth+1)
+			}
 		}
 	case json.Number:
 		if n, err := v.Float64(); err == nil {
@@ -88,18 +108,22 @@ func (e *evidence) look(key string, v any, depth int) {
 			return
 		}
 		e.name(key, v)
-		if !e.time(key, v) {
-			e.addText(v, depth+1)
+		if e.time(key, v) {
+			return
+		}
+		e.addText(v, depth+1)
+		if e.quoted == 0 && len(e.Details) < maxText {
+			e.Details += v + " "
 		}
 	}
 }
 
 // number takes a status, or a time.
-func (e *evidence) number(key string, n float64) {
+func (e *Evidence) number(key string, n float64) {
 	switch key {
 	case "status", "statuscode", "httpstatus", "httpstatuscode", "httpcode", "code", "upstreamstatus", "errorcode":
-		if n >= 400 && n < 600 && e.status != 429 && e.status != 529 {
-			e.status = int(n)
+		if n >= 400 && n < 600 && e.Status != 429 && e.Status != 529 {
+			e.Status = int(n)
 		}
 		return
 	}
@@ -118,7 +142,7 @@ func (e *evidence) number(key string, n float64) {
 }
 
 // name takes what a program calls the error.
-func (e *evidence) name(key, value string) {
+func (e *Evidence) name(key, value string) {
 	switch key {
 	case "type", "code", "status", "reason", "error", "name", "errorcode", "errortype", "kind", "errorkind", "codexerrorinfo":
 		if kind, ok := names[squeeze(value)]; ok && e.kind == "" {
@@ -128,12 +152,12 @@ func (e *evidence) name(key, value string) {
 }
 
 // time takes a moment or a span under a key that says when.
-func (e *evidence) time(key, value string) bool {
+func (e *Evidence) time(key, value string) bool {
 	rank, _, ok := timeKey(key)
 	if !ok {
 		return false
 	}
-	t, ok := moment(value, e.now, e.loc)
+	t, ok := moment(value, e.now)
 	if ok {
 		e.addTime(rank, t)
 	}
@@ -142,7 +166,7 @@ func (e *evidence) time(key, value string) bool {
 
 // addTime notes a time. Of two that are worth the same the later counts; of the
 // windows the earlier, because only one of them is the one that was met.
-func (e *evidence) addTime(rank int, t time.Time) {
+func (e *Evidence) addTime(rank int, t time.Time) {
 	if t.Sub(e.now) > Longest { // Sub saturates
 		t = e.now.Add(Longest)
 	}
@@ -170,8 +194,8 @@ func timeKey(key string) (rank int, ms, ok bool) {
 }
 
 // until is the best of what was stated, or zero.
-func (e *evidence) until() time.Time {
-	if t, ok := find(e.said, e.now, e.loc); ok {
+func (e *Evidence) until() time.Time {
+	if t, ok := find(e.said, e.now); ok {
 		e.addTime(byWords, t)
 	}
 	for _, t := range e.stated {
@@ -182,12 +206,12 @@ func (e *evidence) until() time.Time {
 	return time.Time{}
 }
 
-func (e *evidence) reason() string {
+func (e *Evidence) reason() string {
 	if text := oneLine(e.said, 300); text != "" {
 		return text
 	}
-	if e.status != 0 {
-		return fmt.Sprintf("HTTP %d", e.status)
+	if e.Status != 0 {
+		return fmt.Sprintf("HTTP %d", e.Status)
 	}
 	return string(e.kind)
 }

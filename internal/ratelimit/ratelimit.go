@@ -5,7 +5,6 @@
 package ratelimit
 
 import (
-	"bytes"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,19 +32,9 @@ type Limit struct {
 // clocks and zones that disagree. What is said to be later is cut to it.
 const Longest = 8 * 24 * time.Hour
 
-// Recognise says whether an error is a limit, and until when. text is what the
-// agent said, http a status if the error has one, data whatever JSON came with
-// it; any of them may be empty. Clock times without a zone are taken in loc,
-// nil for UTC. A time that has passed counts as not given.
-func Recognise(text string, http int, data []byte, now time.Time, loc *time.Location) (Limit, bool) {
-	e := evidence{now: now, loc: loc, status: http}
-	if loc == nil {
-		e.loc = time.UTC
-	}
-	e.addText(text, 0)
-	if len(data) <= maxData {
-		e.decode(bytes.NewReader(data), 0)
-	}
+// Limit says whether the error is a limit, and until when. A time that has passed
+// counts as not given.
+func (e *Evidence) Limit() (Limit, bool) {
 	kind, ok := e.classify()
 	if !ok {
 		return Limit{}, false
@@ -101,7 +90,7 @@ var (
 // limit: some agents end a turn that way instead of reporting the error. It is
 // strict, because an agent that works on a rate limiter talks about limits too;
 // the caller has made sure that the turn has no tool call and no sigil.
-func Sentence(message string, now time.Time, loc *time.Location) (Limit, bool) {
+func Sentence(message string, now time.Time) (Limit, bool) {
 	text := strings.TrimSpace(plain(message))
 	text = strings.TrimSpace(text[len(retrying().FindString(text)):])
 	if text == "" || len(text) > maxSentence || strings.Count(text, "\n") >= maxLines {
@@ -113,5 +102,5 @@ func Sentence(message string, now time.Time, loc *time.Location) (Limit, bool) {
 	if !slices.ContainsFunc(openings, opens) || working().MatchString(strings.ReplaceAll(bare, "Terms of Service", "")) {
 		return Limit{}, false
 	}
-	return Recognise(text, 0, nil, now, loc)
+	return Collect(text, 0, nil, now).Limit()
 }

@@ -75,11 +75,11 @@ func TestLimitsAreRecognisedWithTheirReset(t *testing.T) {
 		}
 	}
 	for _, s := range corpus(t, "limits.jsonl", 60) {
-		got, ok := Recognise(s.Text, s.HTTP, s.Data, noon, berlin(t))
+		got, ok := Collect(s.Text, s.HTTP, s.Data, noon.In(berlin(t))).Limit()
 		expect(s, got, ok)
 	}
 	for _, s := range corpus(t, "messages_limits.jsonl", 20) { // some agents end a turn with the error as their message
-		got, ok := Sentence(s.Text, noon, berlin(t))
+		got, ok := Sentence(s.Text, noon.In(berlin(t)))
 		expect(s, got, ok)
 	}
 }
@@ -87,12 +87,12 @@ func TestLimitsAreRecognisedWithTheirReset(t *testing.T) {
 func TestOtherErrorsAndMessagesAboutWorkAreNoLimits(t *testing.T) {
 	t.Parallel()
 	for _, s := range corpus(t, "errors.jsonl", 60) {
-		if got, ok := Recognise(s.Text, s.HTTP, s.Data, noon, berlin(t)); ok {
+		if got, ok := Collect(s.Text, s.HTTP, s.Data, noon.In(berlin(t))).Limit(); ok {
 			t.Errorf("%q %d %s: got %+v", s.Text, s.HTTP, s.Data, got)
 		}
 	}
 	for _, s := range corpus(t, "messages_work.jsonl", 60) {
-		if got, ok := Sentence(s.Text, noon, berlin(t)); ok {
+		if got, ok := Sentence(s.Text, noon.In(berlin(t))); ok {
 			t.Errorf("%q: got %+v", s.Text, got)
 		}
 	}
@@ -140,7 +140,7 @@ func TestATimeOfDayIsTheNextInItsZone(t *testing.T) {
 			if tc.want != "" {
 				want = at(tc.want)
 			}
-			got, ok := Recognise("usage limit reached · "+tc.said, 0, nil, at(tc.now), berlin(t))
+			got, ok := Collect("usage limit reached · "+tc.said, 0, nil, at(tc.now).In(berlin(t))).Limit()
 			if !ok || !got.Until.Equal(want) {
 				t.Errorf("got %v %v, want %v", ok, got.Until.UTC(), want)
 			}
@@ -148,8 +148,8 @@ func TestATimeOfDayIsTheNextInItsZone(t *testing.T) {
 	}
 }
 
-// FuzzRecognise states what holds whatever an agent sends.
-func FuzzRecognise(f *testing.F) {
+// FuzzEvidence states what holds whatever an agent sends.
+func FuzzEvidence(f *testing.F) {
 	for _, name := range []string{"limits.jsonl", "errors.jsonl", "messages_limits.jsonl", "messages_work.jsonl"} {
 		for _, s := range corpus(f, name, 1) {
 			f.Add(s.Text, s.HTTP, []byte(s.Data), noon.Unix())
@@ -157,11 +157,10 @@ func FuzzRecognise(f *testing.F) {
 	}
 	loc := berlin(f)
 	f.Fuzz(func(t *testing.T, text string, http int, data []byte, unix int64) {
-		now := time.Unix(unix%(1<<36), 0)
+		now := time.Unix(unix%(1<<36), 0).In(loc)
 		for name, judge := range map[string]func() (Limit, bool){
-			"an error":  func() (Limit, bool) { return Recognise(text, http, data, now, loc) },
-			"a message": func() (Limit, bool) { return Sentence(text, now, loc) },
-			"no zone":   func() (Limit, bool) { return Recognise(text, http, data, now, nil) },
+			"an error":  func() (Limit, bool) { return Collect(text, http, data, now).Limit() },
+			"a message": func() (Limit, bool) { return Sentence(text, now) },
 		} {
 			got, ok := judge()
 			switch {

@@ -18,7 +18,7 @@ var (
 )
 
 // find is the first time that a text tells, with the words that make it one.
-func find(text string, now time.Time, loc *time.Location) (time.Time, bool) {
+func find(text string, now time.Time) (time.Time, bool) {
 	if m := barred().FindStringSubmatch(text); m != nil {
 		return epoch(m[1]), true
 	}
@@ -26,7 +26,7 @@ func find(text string, now time.Time, loc *time.Location) (time.Time, bool) {
 		word := squeeze(text[at[0]:at[1]])
 		rest := text[at[1]:]
 		rest = rest[len(fillers().FindString(rest)):]
-		if t, ok := moment(rest, now, loc); ok {
+		if t, ok := moment(rest, now); ok {
 			return t, true
 		}
 		if seconds, ok := strings.CutPrefix(word, "retryafter"); ok { // the header: a bare number
@@ -44,7 +44,7 @@ func find(text string, now time.Time, loc *time.Location) (time.Time, bool) {
 
 // moment reads a time at the beginning of a text: a span from now, a moment, or
 // a time of day.
-func moment(text string, now time.Time, loc *time.Location) (time.Time, bool) {
+func moment(text string, now time.Time) (time.Time, bool) {
 	text = strings.TrimLeft(text, " \t\r\n")
 	text = text[:min(len(text), 120)]
 	if m := digits().FindString(text); m != "" {
@@ -53,7 +53,7 @@ func moment(text string, now time.Time, loc *time.Location) (time.Time, bool) {
 	if d, ok := duration(text); ok {
 		return now.Add(d), true
 	}
-	return clock(text, now, loc)
+	return clock(text, now)
 }
 
 func epoch(text string) time.Time {
@@ -158,7 +158,7 @@ const (
 )
 
 // clock reads a time of day, with or without a date, at the beginning of a text.
-func clock(text string, now time.Time, loc *time.Location) (time.Time, bool) {
+func clock(text string, now time.Time) (time.Time, bool) {
 	if m := httpDate().FindString(text); m != "" {
 		t, err := time.Parse(time.RFC1123, m[:len(m)-3]+"GMT")
 		return t, err == nil
@@ -168,7 +168,7 @@ func clock(text string, now time.Time, loc *time.Location) (time.Time, bool) {
 	if !ok && d.kind == anyDay {
 		return time.Time{}, false
 	}
-	zone, rest, ok := zoneIn(rest, loc)
+	zone, rest, ok := zoneIn(rest, now.Location())
 	if !ok {
 		return time.Time{}, false
 	}

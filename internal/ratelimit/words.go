@@ -73,7 +73,7 @@ var elsewhere = []string{
 }
 
 // classify says which limit the evidence is for, if it is for any.
-func (e *evidence) classify() (Kind, bool) {
+func (e *Evidence) classify() (Kind, bool) {
 	if hopeless().MatchString(e.said) {
 		return "", false
 	}
@@ -85,9 +85,9 @@ func (e *evidence) classify() (Kind, bool) {
 		return e.kind, true
 	case spoken:
 		return words, true
-	case e.status == 429:
+	case e.Status == 429:
 		return Rate, true
-	case e.status == 529:
+	case e.Status == 529:
 		return Overloaded, true
 	}
 	return "", false
