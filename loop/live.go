@@ -7,7 +7,6 @@ import (
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
-	"ralph/loop/attempt"
 )
 
 // live knows what the attempts that are running have used so far. Its lock is a leaf.
@@ -64,7 +63,10 @@ func (l *live) sum(settled budget.Used, now time.Time, match func(dag.Task) bool
 	defer l.mu.Unlock()
 	for _, a := range l.attempts {
 		if match(a.task) {
-			settled = attempt.AddUsed(settled, a.used, now.Sub(a.began))
+			settled.Duration += now.Sub(a.began)
+			settled.Tokens += a.used.Tokens()
+			settled.CostUSD += a.used.Cost()
+			settled.Estimated, settled.Unknown = settled.Estimated || a.used.Estimated, settled.Unknown || a.used.Unknown
 		}
 	}
 	return settled

@@ -149,15 +149,16 @@ func overTaskBudget(over []budget.Finding) (policy.Decision, bool) {
 
 // over compares what was spent with all budgets that concern a task: which are exceeded,
 // and how much is used of what is used most.
-func (s *spending) over(ctx context.Context, t dag.Task) (accounts []budget.Account, over []budget.Finding, share float64, err error) {
+func (s *spending) over(ctx context.Context, t dag.Task) (over []budget.Finding, share float64, err error) {
 	if s.opts.Limits.Budgets == (Budgets{}) {
-		return nil, nil, 0, nil
+		return nil, 0, nil
 	}
+	var accounts []budget.Account
 	err = s.opts.Graph.Store.View(ctx, func(g *dag.Graph) (err error) { accounts, err = s.accounts(g, &t); return err })
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, 0, err
 	}
 	over, near := budget.Check(s.opts.Host.Now(), accounts...)
 	s.warnNear(near)
-	return accounts, over, budget.Share(s.opts.Host.Now(), accounts...), nil
+	return over, budget.Share(s.opts.Host.Now(), accounts...), nil
 }

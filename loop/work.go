@@ -100,7 +100,7 @@ func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job) (atte
 	var share float64
 	var err error
 	if j.Finished == nil {
-		j.Accounts, spent, share, err = r.spending.over(context.WithoutCancel(ctx), j.Task)
+		spent, share, err = r.spending.over(context.WithoutCancel(ctx), j.Task)
 	}
 	if err == nil {
 		err = r.briefer.complete(context.WithoutCancel(ctx), j, share)
@@ -115,7 +115,7 @@ func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job) (atte
 	return r.worker.Run(ctx, *j, attempt.Ports{
 		Record: recorder{store: r.opts.Graph.Store, claim: claim, folder: j.Place.Folder, live: &r.live},
 		Budget: func(ctx context.Context) ([]budget.Finding, error) {
-			_, over, _, err := r.spending.over(ctx, j.Task)
+			over, _, err := r.spending.over(ctx, j.Task)
 			return over, err
 		},
 		Shared: r.folderShared,

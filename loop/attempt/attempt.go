@@ -7,16 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"ralph/acp"
-	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/drift"
 	"ralph/internal/git"
-	"ralph/internal/human"
-	"ralph/internal/proc"
 	"ralph/internal/testing/failpoint"
 	"ralph/loop/policy"
 	"ralph/prompt"
@@ -29,7 +25,6 @@ type attempt struct {
 	Worker
 	job   Job
 	ports Ports
-	began time.Time
 
 	talk     conversation
 	evidence evidence
@@ -41,19 +36,18 @@ type attempt struct {
 	said  policy.Session
 	work  policy.Work
 
-	opened    bool // the agent's session was
-	offered   []string
-	sandbox   string
-	drifted   int  // earlier attempts that ended for drift
-	verifiers int  // sessions that were opened for a verdict
-	verified  bool // one of them answered
+	seen Seen
+	use  AgentUse
+
+	drifted   int // earlier attempts that ended for drift
+	verifiers int // sessions that were opened for a verdict
 }
 
 // Run makes one try at a task. When it returns, nothing of its agent is left. The error is
 // for what must end the run: a file cannot be written, or what is recorded is lost.
 func (w Worker) Run(ctx context.Context, j Job, p Ports) (Result, error) {
 	a := &attempt{
-		Worker: w, job: j, ports: p, began: w.Now(), watch: newWatch(j, w.Now),
+		Worker: w, job: j, ports: p, watch: newWatch(j, w.Now),
 		meter: &meter{prices: w.Prices, report: p.Record.Used}, evidence: evidence{Worker: w, job: j},
 		talk: conversation{scan: sigils.NewScanner(j.Task.ID)}, said: policy.Session{None: j.Finished != nil},
 	}
@@ -69,35 +63,33 @@ func (w Worker) Run(ctx context.Context, j Job, p Ports) (Result, error) {
 	if a.talk.session != nil {
 		a.warnTampering(d)
 	}
-	usd := a.closeSession(d)
-	return a.result(context.WithoutCancel(ctx), d, usd), err
+	a.closeSession(d)
+	return a.result(context.WithoutCancel(ctx), d), err
 }
 
 // closeSession ends the agent: nothing of it may be left when the task is given back.
-func (a *attempt) closeSession(d policy.Decision) *float64 {
+func (a *attempt) closeSession(d policy.Decision) {
 	s := a.talk.session
 	if s == nil {
-		return nil
+		return
 	}
 	a.talk.session = nil
 	if err := s.Close(); err != nil {
 		a.warn(a.job.Task.ID, "closing the agent: "+err.Error())
 	}
-	a.talk.model = cmp.Or(s.Model().Effective, a.talk.model) // it may have changed meanwhile
+	a.use.Model = cmp.Or(s.Model().Effective, a.use.Model) // it may have changed meanwhile
 	a.meter.close(s, s.worked && (d.Action != policy.Wait || a.said.Answered))
 	a.meter.tell()
-	return s.SessionUSD()
+	a.use.SessionUSD = s.SessionUSD()
 }
 
 // result looks at what the attempt leaves behind.
-func (a *attempt) result(ctx context.Context, d policy.Decision, usd *float64) Result {
+func (a *attempt) result(ctx context.Context, d policy.Decision) Result {
 	if err := a.talk.keep(a.job.Place.Folder, a.Redact); err != nil {
 		a.warn(a.job.Task.ID, "keeping the answer: "+err.Error())
 	}
 	after := git.Look(ctx, a.job.Place.Dir)
-	if a.Baselines != nil {
-		a.Baselines.settle(d.Action == policy.Complete, after.Head, a.work.Gates)
-	}
+	a.Baselines.settle(d.Action == policy.Complete, after.Head, a.work.Gates)
 	a.keepTree(ctx, d)
 	files := slices.Concat(a.talk.files, a.evidence.worked(ctx, after))
 	slices.Sort(files)
@@ -105,18 +97,11 @@ func (a *attempt) result(ctx context.Context, d policy.Decision, usd *float64) R
 	if a.work.Unchanged { // what the agent wrote was there before, or does not count as work
 		files = nil
 	}
-	choice := a.job.Agent.Choice.Model
-	return Result{
-		Decision: d, Said: a.talk.set, Files: files,
-		Seen: Seen{
-			Opened: a.opened, Answered: a.said.Answered, Empty: a.turn.Empty, Checked: a.work.Checked, VerifierAnswered: a.verified,
-			Passed: a.work.Verdict != nil || slices.ContainsFunc(a.work.Gates, func(c verify.Check) bool { return c.Passed }),
-		},
-		Agent: AgentUse{
-			Name: a.talk.agent, Model: a.talk.model, Offered: a.offered, Stop: a.talk.stop, Sandbox: a.sandbox,
-			Usage: a.meter.sum(), Shares: a.meter.split(a.talk.agent, cmp.Or(a.talk.model, choice)), SessionUSD: usd,
-		},
-	}
+	seen, use := a.seen, a.use
+	seen.Answered, seen.Empty, seen.Checked = a.said.Answered, a.turn.Empty, a.work.Checked
+	seen.Passed = a.work.Verdict != nil || slices.ContainsFunc(a.work.Gates, func(c verify.Check) bool { return c.Passed })
+	use.Usage, use.Shares = a.meter.sum(), a.meter.split(use.Name, cmp.Or(use.Model, a.job.Agent.Choice.Model))
+	return Result{Decision: d, Said: a.talk.set, Files: files, Seen: seen, Agent: use}
 }
 
 // keepTree notes what the attempt ended with, unless that was noted when its agent
@@ -183,7 +168,7 @@ func Unprepared() policy.Decision {
 // verifyOnly verifies what an earlier attempt finished. No agent is run again.
 func (a *attempt) verifyOnly(ctx context.Context) (policy.Decision, error) {
 	old, f := a.job.History.Finished, a.job.Finished
-	a.talk.set, a.talk.stop, a.talk.agent, a.talk.model = f.Set, acp.StopReason(f.Stop), old.Agent, old.ModelEffective
+	a.talk.set, a.use.Stop, a.use.Name, a.use.Model = f.Set, acp.StopReason(f.Stop), old.Agent, old.ModelEffective
 	a.note(ctx, dag.Note{Phase: dag.Answered, Agent: old.Agent, Model: old.Model, ModelEffective: old.ModelEffective, Base: old.Base, Tree: old.Tree, TreeAfter: old.TreeAfter})
 	if err := a.evidence.begin(ctx); err != nil {
 		return a.unseen(ctx, err)
@@ -193,20 +178,13 @@ func (a *attempt) verifyOnly(ctx context.Context) (policy.Decision, error) {
 
 // brief makes the prompt, which is kept beside the transcript.
 func (a *attempt) brief(ctx context.Context) (string, error) {
-	sources := a.sources()
+	sources := a.Sources(a.job.Place.Dir, a.job.Task, a.job.History.Changed)
 	for _, u := range sources.Unread {
-		a.warnOnce(u.Subject, u.Text)
+		a.WarnOnce(u.Subject, u.Text)
 	}
 	in := Brief(ctx, a.job.Brief, sources, a.job.Place.Dir, a.evidence.before, a.job.History.Last())
 	text := a.Redact.Text(prompt.Build(in))
 	return text, os.WriteFile(filepath.Join(a.job.Place.Folder, "prompt.md"), []byte(text), 0o600)
-}
-
-func (a *attempt) sources() Sources {
-	if a.Sources == nil {
-		return Sources{}
-	}
-	return a.Sources(a.job.Place.Dir, a.job.Task, a.job.History.Changed)
 }
 
 // Brief adds to what graph and journal know what the files of the project say. Whatever
@@ -230,10 +208,7 @@ func (a *attempt) prepare(ctx context.Context) error {
 	if err := a.evidence.begin(ctx); err != nil || a.job.Verify.Skip {
 		return err
 	}
-	if err := a.baseline(ctx); err != nil {
-		return err
-	}
-	return a.keepBase(ctx)
+	return a.baseline(ctx)
 }
 
 // unseen decides about an attempt that did not come to its agent.
@@ -246,74 +221,10 @@ func (a *attempt) unseen(ctx context.Context, err error) (policy.Decision, error
 	return d, err
 }
 
-// open starts the agent. Its process is on record before anything is said to it.
-func (a *attempt) open(ctx context.Context) error {
-	op := a.opening(a.job.Place.Folder)
-	op.Earlier = a.job.Session
-	op.Started = func(agent string, id proc.Identity) error {
-		failpoint.Hit("K4")
-		a.talk.agent = agent
-		err := a.ports.Record.Note(ctx, dag.Note{
-			Phase: dag.Starting, Agent: agent, Model: op.Model, AgentPID: int64(id.Pid), AgentPIDStart: int64(id.Start),
-			Base: a.evidence.before.Head, Tree: a.evidence.tree, Transcript: filepath.Join(op.Folder, "transcript.jsonl"),
-		})
-		failpoint.Hit("K5")
-		return err
-	}
-	s, err := a.start(ctx, op)
-	if err != nil {
-		return err
-	}
-	a.talk.session = &metered{Session: s, agent: a.talk.agent, asked: op.Model, own: true}
-	a.meter.add(a.talk.session)
-	a.opened, a.offered, a.sandbox = true, s.Model().Offered, s.Sandbox()
-	a.talk.model = s.Model().Effective
-	a.note(ctx, dag.Note{ModelEffective: a.talk.model, Session: s.ID(), Sandbox: a.sandbox})
-	a.tell(event.Event{Type: event.AgentStarted, Agent: a.talk.agent, Model: a.talk.model})
-	return nil
-}
-
-// opening is what every session of the attempt is opened with.
-func (a *attempt) opening(folder string) Opening {
-	op := Opening{
-		Run: a.job.Run, Task: a.job.Task, Model: a.job.Agent.Choice.Model, Folder: folder, Observe: a.observe,
-	}
-	if a.job.Agent.Standing.Substitute {
-		op.Agent = a.job.Agent.Name
-	}
-	return op
-}
-
-// prompt sends a prompt and guards the turn: it is cut short when a budget is exceeded
-// or nothing comes of it.
-func (a *attempt) prompt(ctx context.Context, text string) (acp.Turn, error) {
-	end := a.watch.beginTurn()
-	turn, cut, err := a.guard(a.inspect).Turn(ctx, a.talk.session, text)
-	end()
-	a.meter.tell()
-	var drifting errDrifting
-	a.turn = policy.Turn{Over: asOverspent(cut)}
-	if errors.As(cut, &drifting) && !turn.Completed() {
-		a.turn.Cut, a.turn.Drift = true, drifting.signals
-	}
-	return turn, err
-}
-
-// inspect says why a turn must end, or nil.
-func (a *attempt) inspect(ctx context.Context) error {
-	a.meter.tell()
-	if over := a.overspent(ctx); over != nil {
-		return errOverspent{*over}
-	}
-	if signals := a.watch.during(a.talk.session.Usage()); len(signals) > 0 {
-		return errDrifting{signals}
-	}
-	return nil
-}
-
 // after takes in a turn and asks the policy.
 func (a *attempt) after(ctx context.Context, turn acp.Turn, err error) policy.Decision {
 	a.talk.hear(turn, a.Redact)
+	a.use.Stop = turn.Stop
 	t := &a.turn
 	t.Sigils, t.Stop, t.Empty, t.Err = a.talk.set, turn.Stop, turn.Empty(), nil
 	a.ended = ended(ctx)
@@ -409,89 +320,4 @@ func (a *attempt) note(ctx context.Context, n dag.Note) {
 	if err := a.ports.Record.Note(context.WithoutCancel(ctx), n); err != nil {
 		a.warn(a.job.Task.ID, "recording the attempt: "+err.Error())
 	}
-}
-
-// overspent is the budget that does not let this attempt spend any more, or nil.
-func (a *attempt) overspent(ctx context.Context) *budget.Finding {
-	over, err := a.budgets(ctx)
-	if err != nil && ctx.Err() == nil {
-		a.warnOnce("spending", "what was spent could not be added up: "+err.Error())
-	}
-	for _, f := range over {
-		if f.Stops() {
-			return &f
-		}
-	}
-	return nil
-}
-
-func (a *attempt) budgets(ctx context.Context) ([]budget.Finding, error) {
-	if a.ports.Budget != nil {
-		return a.ports.Budget(ctx)
-	}
-	now := a.Now()
-	accounts := slices.Clone(a.job.Accounts)
-	for i, account := range accounts {
-		accounts[i].Used = AddUsed(account.Used, a.meter.sum(), now.Sub(a.began))
-	}
-	over, _ := budget.Check(now, accounts...)
-	return over, nil
-}
-
-// errOverspent cuts a turn short.
-type errOverspent struct{ finding budget.Finding }
-
-func (e errOverspent) Error() string { return "a budget is used up: " + e.finding.Text }
-
-// asOverspent is the finding that cut a turn short, or nil.
-func asOverspent(cause error) *budget.Finding {
-	var e errOverspent
-	if !errors.As(cause, &e) {
-		return nil
-	}
-	return &e.finding
-}
-
-// observe turns what a session reports into events of the run.
-func (a *attempt) observe(e acp.Event) {
-	a.watch.see(e)
-	out := event.Event{}
-	switch e := e.(type) {
-	case acp.Text:
-		failpoint.Hit("K6")
-		out.Type, out.Text = event.AgentText, e.Text
-	case acp.Thought:
-		out.Type, out.Text = event.AgentThought, e.Text
-	case acp.ToolCall:
-		out.Type = event.AgentTool
-		out.Tool = &event.Tool{ID: e.ID, Title: e.Title, Kind: e.Kind, Status: e.Status, New: e.New, Error: e.Error}
-	case acp.Plan:
-		out.Type = event.AgentPlan
-		for _, entry := range e.Entries {
-			out.Plan = append(out.Plan, entry.Status+": "+entry.Content)
-		}
-	case acp.UsageSeen:
-		used := a.meter.tell() // of all sessions of the attempt, a verifier's too
-		used.Context = e.ContextUsed
-		out.Type, out.Usage = event.AgentUsage, &used
-	case acp.Permission:
-		out.Type, out.Text, out.Outcome = event.AgentAsked, e.Title, e.Answer
-	case acp.Resumed:
-		out.Type, out.Text = event.AgentResumed, e.Session
-	case acp.Warned:
-		out.Type, out.Text = event.Warned, e.Text
-	case acp.Dropped:
-		out.Type, out.Text = event.Warned, human.Count(e.Events, "event")+" not shown: showing them was slower than the agent"
-	default: // what else happens is in the transcript
-		return
-	}
-	a.tell(out)
-}
-
-// tell emits an event of this attempt.
-func (a *attempt) tell(e event.Event) { a.emit(a.stamped(e)) }
-
-func (a *attempt) stamped(e event.Event) event.Event {
-	e.Task, e.Attempt = a.job.Task.ID, a.job.Run.Attempt
-	return e
 }

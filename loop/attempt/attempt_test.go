@@ -55,14 +55,12 @@ type scripted struct {
 	turns  []func(dir string) string // what it says, after doing something
 	dir    string
 	closed bool
-	cut    <-chan struct{} // closed when the turn is to end
 
 	mu   sync.Mutex
 	cost float64
 }
 
-func (s *scripted) Prompt(ctx context.Context, _ string) (acp.Turn, error) {
-	s.cut = ctx.Done()
+func (s *scripted) Prompt(context.Context, string) (acp.Turn, error) {
 	turn := s.turns[0]
 	s.turns = s.turns[1:]
 	s.mu.Lock()
@@ -95,8 +93,18 @@ func machine(t *testing.T, turns ...func(dir string) string) (Worker, *scripted)
 		Open: func(_ context.Context, op Opening) (Session, error) {
 			return s, op.Started("scripted", proc.Identity{Pid: 1})
 		},
-		Gates: verify.Gates{Env: os.Environ()}, Baselines: &Baselines{}, Objects: t.TempDir(), Now: time.Now,
+		Sources: func(string, dag.Task, []string) Sources { return Sources{} }, OwnFiles: func(context.Context) []string { return nil },
+		Observe: func(event.Event) {}, WarnOnce: func(_, text string) { t.Log(text) },
+		Gates: verify.Gates{Env: os.Environ()}, Baselines: &Baselines{}, Objects: t.TempDir(), Poll: time.Millisecond, Now: time.Now,
 	}, s
+}
+
+// alone are the ports of an attempt that works alone and has no budget.
+func alone(record Recorder) Ports {
+	return Ports{
+		Record: record, Budget: func(context.Context) ([]budget.Finding, error) { return nil, nil },
+		Shared: func(context.Context, time.Time) bool { return false },
+	}
 }
 
 // job is a task in a repository, as JSON brings it to another machine.
@@ -114,8 +122,7 @@ func job(t *testing.T, s *scripted, gates ...string) (j Job) {
 		Run: RunRef{ID: "r-1", Owner: "w-1", Attempt: "a-1", Iteration: 1}, Task: dag.Task{ID: "t-1", Title: "mine"},
 		Place: Place{Dir: dir, Folder: filepath.Join(t.TempDir(), "a-1")}, Agent: Assignment{Name: "scripted"},
 		Brief: prompt.Input{Task: prompt.Task{ID: "t-1", Title: "mine"}}, Verify: Verification{Gates: gates},
-		Rules:    policy.Rules{MaxAttempts: 5, RepairRounds: 1},
-		Accounts: []budget.Account{{Scope: budget.Task, Name: "t-1", Limits: budget.Limits{CostUSD: 1}}},
+		Rules: policy.Rules{MaxAttempts: 5, RepairRounds: 1},
 	})
 	if err == nil {
 		err = json.Unmarshal(data, &j)
@@ -138,7 +145,7 @@ func TestAnAttemptNeedsNoDatabase(t *testing.T) {
 	})
 	j := job(t, s, "test -e made")
 	record := &memory{}
-	res, err := w.Run(t.Context(), j, Ports{Record: record})
+	res, err := w.Run(t.Context(), j, alone(record))
 	if err != nil || res.Decision.Action != policy.Complete || !res.Seen.Passed {
 		t.Fatalf("got %+v, %v; want complete", res.Decision, err)
 	}
@@ -168,30 +175,15 @@ func TestFinishedWorkIsVerifiedElsewhere(t *testing.T) {
 	j := job(t, s)
 	j.Task.Kind, j.Verify.Skip = dag.Check, true
 	record := &memory{}
-	if _, err := w.Run(t.Context(), j, Ports{Record: record}); err != nil || record.finished == nil {
+	if _, err := w.Run(t.Context(), j, alone(record)); err != nil || record.finished == nil {
 		t.Fatalf("got %v, %v", record.finished, err)
 	}
 	other, _ := machine(t)
 	other.Open = nil
 	j.Finished, j.History.Finished, j.Verify = record.finished, record.attempt, Verification{Gates: []string{"true"}}
-	res, err := other.Run(t.Context(), j, Ports{Record: &memory{}})
+	res, err := other.Run(t.Context(), j, alone(&memory{}))
 	if err != nil || res.Decision.Action != policy.Complete || res.Seen.Opened {
 		t.Errorf("got %+v, %v; want complete without a session", res, err)
-	}
-}
-
-// TestAccountsGoWithTheJob: without anybody to ask, an attempt keeps to the budgets that
-// it was given.
-func TestAccountsGoWithTheJob(t *testing.T) {
-	t.Parallel()
-	w, s := machine(t, says("hm\n"), says("hm\n"), says("hm\n"))
-	j := job(t, s)
-	j.Accounts[0].Used.CostUSD = 0.9
-	s.turns[0] = func(string) string { <-s.cut; return "hm\n" }
-	w.Poll = time.Millisecond
-	res, err := w.Run(t.Context(), j, Ports{Record: &memory{}})
-	if err != nil || res.Decision.Action != policy.Fail || !strings.Contains(res.Decision.Reason, "budget") {
-		t.Errorf("got %+v, %v; want that the budget is used up", res.Decision, err)
 	}
 }
 
@@ -200,7 +192,7 @@ func TestALostClaimAborts(t *testing.T) {
 	t.Parallel()
 	ctx, lose := context.WithCancelCause(t.Context())
 	w, s := machine(t, func(string) string { lose(ErrUnrenewed); return "<task-done>t-1</task-done>\n" })
-	res, err := w.Run(ctx, job(t, s), Ports{Record: &memory{}})
+	res, err := w.Run(ctx, job(t, s), alone(&memory{}))
 	if err != nil || res.Decision.Action != policy.Abort || res.Decision.Reason != ErrUnrenewed.Error() || !s.closed {
 		t.Errorf("got %+v, %v; want an abort", res.Decision, err)
 	}

@@ -15,14 +15,11 @@ import (
 // conversation is the session of the attempt's agent and what was said in it.
 type conversation struct {
 	session *metered // nil until it is open
-	agent   string
-	model   string // that took effect
 	scan    *sigils.Scanner
 	kept    sigils.Set // from earlier rounds, in which the task was called done too early
 	set     sigils.Set
 	answer  []string
 	files   []string
-	stop    acp.StopReason
 }
 
 // hear takes in a turn. Sigils are found in the text as it came; what they hold is for
@@ -42,7 +39,6 @@ func (c *conversation) hear(turn acp.Turn, r *redact.Redactor) {
 	c.set = redact.Deep(r, set)
 	c.answer = append(c.answer, turn.Segments...)
 	c.files = append(c.files, turn.Files...)
-	c.stop = turn.Stop
 }
 
 // nextRound closes a round: what was said in it about the task no longer counts,

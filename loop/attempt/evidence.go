@@ -19,14 +19,12 @@ type evidence struct {
 	Worker
 	job      Job
 	before   git.State
-	tree     string // what the attempt began with; empty where git cannot tell
-	headTree string // of the commit that it began with
-	base     Base   // what the task began with
-	earlier  []dag.Attempt
-	old      dag.Attempt // the attempt whose finished work is only verified
-	taken    git.Taken   // the tree that was taken last
-	finished string      // the tree when the agent said that it is done; empty until then
-	blind    error       // why git cannot tell
+	tree     string    // what the attempt began with; empty where git cannot tell
+	headTree string    // of the commit that it began with
+	base     Base      // what the task began with
+	taken    git.Taken // the tree that was taken last
+	finished string    // the tree when the agent said that it is done; empty until then
+	blind    error     // why git cannot tell
 }
 
 // begin notes what the attempt finds, and learns what the task's first one found.
@@ -40,7 +38,7 @@ func (e *evidence) begin(ctx context.Context) error {
 	case errors.Is(err, git.ErrUnknown):
 		e.blind = err
 	case err != nil && e.job.Verify.Skip && ctx.Err() == nil:
-		e.warnOnce("trees", "what attempts change cannot be seen: "+err.Error()) // nothing is verified by it
+		e.WarnOnce("trees", "what attempts change cannot be seen: "+err.Error()) // nothing is verified by it
 	case err != nil:
 		return err
 	default:
@@ -50,15 +48,14 @@ func (e *evidence) begin(ctx context.Context) error {
 	if stored := e.job.History.Base; stored != nil {
 		e.base = *stored
 	}
-	e.earlier, e.old = slices.Clone(e.job.History.Attempts), e.job.History.Finished
 	return e.dropMissing(ctx)
 }
 
 // dropMissing forgets trees that are no longer stored: somebody emptied the folder, and
 // no task is to blame that nothing can be compared with them.
 func (e *evidence) dropMissing(ctx context.Context) error {
-	trees := []string{e.base.Tree}
-	for _, at := range e.earlier {
+	trees, h := []string{e.base.Tree}, &e.job.History
+	for _, at := range h.Attempts {
 		trees = append(trees, at.Tree, at.TreeAfter)
 	}
 	trees = slices.DeleteFunc(trees, func(id string) bool { return id == "" || id == e.tree })
@@ -76,21 +73,21 @@ func (e *evidence) dropMissing(ctx context.Context) error {
 		e.warn(e.job.Task.ID, "what the task began with is gone from "+e.Objects+": only changes from now on count")
 		e.base.Tree = e.tree
 	}
-	if gone(e.old) {
-		e.old.Tree, e.old.TreeAfter = e.base.Tree, ""
+	if gone(h.Finished) {
+		h.Finished.Tree, h.Finished.TreeAfter = e.base.Tree, ""
 	}
-	e.earlier = slices.DeleteFunc(e.earlier, gone)
+	h.Attempts = slices.DeleteFunc(slices.Clone(h.Attempts), gone)
 	return nil
 }
 
 // take is the tree of the project as it is, without what ralph itself writes.
 func (e *evidence) take(ctx context.Context) (git.Taken, error) {
-	taken, err := git.Take(ctx, e.job.Place.Dir, e.Objects, e.ownFiles(ctx)...)
+	taken, err := git.Take(ctx, e.job.Place.Dir, e.Objects, e.OwnFiles(ctx)...)
 	if err != nil {
 		return taken, err
 	}
 	if len(taken.Large) > 0 {
-		e.warnOnce("large", fmt.Sprintf("of files above %d MiB only size and time are evidence: %s; ignore those that nobody works on", git.LargeFile>>20, human.List(taken.Large, 5)))
+		e.WarnOnce("large", fmt.Sprintf("of files above %d MiB only size and time are evidence: %s; ignore those that nobody works on", git.LargeFile>>20, human.List(taken.Large, 5)))
 	}
 	e.taken = taken
 	return taken, nil
@@ -104,13 +101,6 @@ func (e *evidence) takeNow(ctx context.Context) (git.Taken, error) {
 	return e.take(ctx)
 }
 
-func (w Worker) ownFiles(ctx context.Context) []string {
-	if w.OwnFiles == nil {
-		return []string{".ralph"}
-	}
-	return w.OwnFiles(ctx)
-}
-
 // verifiesOnly says that the work was finished by an earlier attempt.
 func (e *evidence) verifiesOnly() bool { return e.job.Finished != nil }
 
@@ -119,7 +109,7 @@ func (e *evidence) verifiesOnly() bool { return e.job.Finished != nil }
 func (e *evidence) finish(ctx context.Context) (git.Taken, error) {
 	if e.verifiesOnly() {
 		taken, err := e.takeNow(ctx)
-		e.finished = cmp.Or(e.old.TreeAfter, taken.Tree)
+		e.finished = cmp.Or(e.job.History.Finished.TreeAfter, taken.Tree)
 		return taken, err
 	}
 	taken, err := e.takeNow(context.WithoutCancel(ctx)) // a run that is stopped keeps finished work
@@ -134,7 +124,7 @@ func (e *evidence) compare(ctx context.Context, from, to string) ([]git.Change, 
 		return nil, nil
 	}
 	changes, err := git.Compare(ctx, e.job.Place.Dir, e.Objects, from, to)
-	own := e.ownFiles(ctx)
+	own := e.OwnFiles(ctx)
 	return slices.DeleteFunc(changes, func(c git.Change) bool { return within(c.Path, own) }), err
 }
 
@@ -162,7 +152,8 @@ func (e *evidence) since(ctx context.Context, from, to string) (files []string) 
 func (e *evidence) worked(ctx context.Context, after git.State) []string {
 	switch {
 	case e.verifiesOnly():
-		return slices.Concat(e.old.Files, e.since(ctx, e.old.Tree, e.finished))
+		old := e.job.History.Finished
+		return slices.Concat(old.Files, e.since(ctx, old.Tree, e.finished))
 	case e.tree == "":
 		return git.Changed(ctx, e.job.Place.Dir, e.before, after)
 	default:
@@ -184,43 +175,36 @@ func (e *evidence) touched(ctx context.Context) bool {
 	return len(e.worked(ctx, git.Look(ctx, e.job.Place.Dir))) > 0
 }
 
-// examination is what a tree shows of the task's work.
-type examination struct {
-	shown     string // the tree that shows the task's own work
-	tampering []string
-	unchanged bool
-}
-
-// examine compares a tree with what the task began with.
-func (e *evidence) examine(ctx context.Context, taken git.Taken, taking error, prevented bool) (x examination, err error) {
+// examine compares a tree with what the task began with, and returns the tree that shows
+// the task's own work.
+func (e *evidence) examine(ctx context.Context, taken git.Taken, taking error, prevented bool) (shown string, tampering []string, unchanged bool, err error) {
 	if e.base.Tree == "" {
-		return x, nil
+		return "", nil, false, nil
 	}
 	if errors.Is(taking, git.ErrUnknown) {
 		// It was there when the task began, and without it nothing can be verified.
-		x.tampering = append(x.tampering, "the git repository is gone")
-		return x, nil
+		return "", []string{"the git repository is gone"}, false, nil
 	}
 	if taking != nil {
-		return x, taking
+		return "", nil, false, taking
 	}
 	changes, err := e.ownChanges(ctx, taken.Tree)
 	if err != nil {
-		return x, err
+		return "", nil, false, err
 	}
 	if prevented {
 		// No agent could write it, so a person did.
 		changes = slices.DeleteFunc(changes, func(c git.Change) bool { return c.Path == configuration })
 	}
-	x.unchanged = len(changes) == 0 && git.HeadTree(ctx, e.job.Place.Dir, taken.Inside...) == e.headTree
-	x.shown = taken.Tree
+	unchanged = len(changes) == 0 && git.HeadTree(ctx, e.job.Place.Dir, taken.Inside...) == e.headTree
+	shown = taken.Tree
 	if e.verifiesOnly() {
-		x.shown = e.finished
+		shown = e.finished
 	}
 	if !e.job.Task.AllowTampering {
-		x.tampering, err = e.tampering(ctx, changes, taken.Tree)
+		tampering, err = e.tampering(ctx, changes, taken.Tree)
 	}
-	return x, err
+	return shown, tampering, unchanged, err
 }
 
 // tampering finds what the changes do to what checks the work.
@@ -282,7 +266,7 @@ func (e *evidence) ownChanges(ctx context.Context, now string) ([]git.Change, er
 func (e *evidence) spans(now string) [][2]string {
 	var spans [][2]string
 	from := ""
-	for _, at := range e.earlier {
+	for _, at := range e.job.History.Attempts {
 		if at.Tree == "" || at.ID == e.job.Run.Attempt || at.StartedAt.Before(e.job.Task.StartedAt) {
 			continue
 		}
@@ -297,10 +281,10 @@ func (e *evidence) spans(now string) [][2]string {
 		}
 	}
 	switch {
-	case e.verifiesOnly() && e.old.TreeAfter != "":
+	case e.verifiesOnly() && e.job.History.Finished.TreeAfter != "":
 		return spans // it is one of those above
 	case e.verifiesOnly(): // kept by a version that did not record what it ended with
-		return append(spans, [2]string{e.old.Tree, now})
+		return append(spans, [2]string{e.job.History.Finished.Tree, now})
 	case from != "":
 		spans = append(spans, [2]string{from, e.tree})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -20,35 +21,27 @@ type Baselines struct {
 	results map[string]verify.Result
 }
 
-// get is what a gate said.
-func (b *Baselines) get(command string) *verify.Result {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if res, ok := b.results[command]; ok {
-		return &res
-	}
-	return nil
-}
-
-// fill runs the gates that were not run yet. It starts over when somebody else moved the
-// head. Of several attempts one at a time runs gates.
-func (b *Baselines) fill(head string, commands []string, run func(command string) (verify.Result, error)) error {
+// of returns what gates said, and runs those that were not run yet. It starts over when
+// somebody else moved the head. Of several attempts one at a time runs gates.
+func (b *Baselines) of(head string, commands []string, run func(command string) (verify.Result, error)) ([]verify.Result, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.results == nil || b.head != head {
 		b.head, b.results = head, map[string]verify.Result{}
 	}
+	var list []verify.Result
 	for _, command := range commands {
-		if _, known := b.results[command]; known {
-			continue
+		res, known := b.results[command]
+		if !known {
+			var err error
+			if res, err = run(command); err != nil {
+				return nil, err
+			}
+			b.results[command] = res
 		}
-		res, err := run(command)
-		if err != nil {
-			return err
-		}
-		b.results[command] = res
+		list = append(list, res)
 	}
-	return nil
+	return list, nil
 }
 
 // settle says that what the gates said of accepted work is what the next task begins
@@ -69,53 +62,27 @@ func (b *Baselines) settle(accepted bool, head string, gates []verify.Check) {
 	}
 }
 
-// baseline runs the gates that were not run yet, so that what was red before is known.
+// baseline records what the gates said before the task's work, as far as that is not known.
 func (a *attempt) baseline(ctx context.Context) error {
-	var unknown []string
-	for _, command := range a.job.Verify.Gates {
-		if _, known := a.evidence.base.Gates[command]; !known {
-			unknown = append(unknown, command)
-		}
-	}
+	base := &a.evidence.base
+	unknown := slices.DeleteFunc(slices.Clone(a.job.Verify.Gates), func(command string) bool { _, known := base.Gates[command]; return known })
 	log := filepath.Join(filepath.Dir(a.job.Place.Folder), "baseline.log")
-	return a.Baselines.fill(a.evidence.before.Head, unknown, func(command string) (verify.Result, error) {
+	results, err := a.Baselines.of(a.evidence.before.Head, unknown, func(command string) (verify.Result, error) {
 		res, err := a.gate(ctx, command, "before the work", log)
 		if err == nil {
-			a.emit(a.gateEnded(verify.Check{Result: res}, "before the work"))
+			a.gateEnded(verify.Check{Result: res}, "before the work")
 		}
 		return res, err
 	})
-}
-
-// known is what a gate said before the work, nil if nobody knows.
-func (a *attempt) known(command string) *verify.Result {
-	if res, ok := a.evidence.base.Gates[command]; ok {
-		return &res
+	if err != nil {
+		return err
 	}
-	if f := a.job.Finished; f != nil {
-		if res, ok := f.Baseline[command]; ok {
-			return &res
-		}
-		return nil
+	if base.Gates == nil {
+		base.Gates = map[string]verify.Result{}
 	}
-	return a.Baselines.get(command)
-}
-
-// keepBase records what the gates said before the task's work, if that is news.
-func (a *attempt) keepBase(ctx context.Context) error {
-	base := &a.evidence.base
-	for _, command := range a.job.Verify.Gates {
-		if _, known := base.Gates[command]; known {
-			continue
-		}
-		if res := a.known(command); res != nil {
-			if base.Gates == nil {
-				base.Gates = map[string]verify.Result{}
-			}
-			kept := *res
-			kept.Tail = "" // only the names of failures are compared
-			base.Gates[command] = kept
-		}
+	for _, res := range results {
+		res.Tail = "" // only the names of failures are compared
+		base.Gates[res.Command] = res
 	}
 	return a.ports.Record.SetBase(ctx, *base)
 }
@@ -125,7 +92,10 @@ func (a *attempt) gates(ctx context.Context) ([]verify.Check, error) {
 	var checks []verify.Check
 	log := filepath.Join(a.job.Place.Folder, "verify.log")
 	for i, command := range a.job.Verify.Gates {
-		check := verify.Check{Own: i >= a.job.Verify.Own, Before: a.known(command)}
+		check := verify.Check{Own: i >= a.job.Verify.Own}
+		if before, known := a.evidence.base.Gates[command]; known {
+			check.Before = &before
+		}
 		res, err := a.gate(ctx, command, "", log)
 		if err != nil {
 			return checks, err
@@ -144,7 +114,7 @@ func (a *attempt) gates(ctx context.Context) ([]verify.Check, error) {
 				check.Result, check.Flaky = res, true
 			}
 		}
-		a.emit(a.gateEnded(check, ""))
+		a.gateEnded(check, "")
 		checks = append(checks, check)
 		if check.Verdict() == event.GateFailed {
 			break
@@ -171,25 +141,22 @@ func (a *attempt) gate(ctx context.Context, command, why, path string) (verify.R
 	runner.Dir, runner.Owner, runner.Redact = a.job.Place.Dir, a.job.Run.Owner, a.Redact // what a gate leaves running dies with the run's
 	res, err := runner.Run(ctx, command, log)
 	if err == nil && !res.Passed && len(a.Withheld) > 0 {
-		a.warnOnce("withheld", "gates run without variables whose names look like secrets: "+strings.Join(a.Withheld, ", ")+
+		a.WarnOnce("withheld", "gates run without variables whose names look like secrets: "+strings.Join(a.Withheld, ", ")+
 			`; if a gate needs one, name it in [verify] env_allow in .ralph.toml`)
 	}
 	return res, err
 }
 
-func (a *attempt) gateEnded(c verify.Check, why string) event.Event {
+func (a *attempt) gateEnded(c verify.Check, why string) {
 	r := record(c)
 	output := ""
 	if !c.Passed && why == "" {
 		output = c.Tail
 	}
-	return a.stamped(event.Event{
-		Type: event.GateEnded, Reason: why, Text: output,
-		Gate: &event.Gate{
-			Command: c.Command, Passed: c.Passed, Exit: c.Exit, Baseline: r.Baseline, Verdict: r.Verdict,
-			Log: filepath.Join(a.job.Place.Folder, "verify.log"),
-		},
-	})
+	a.tell(event.Event{Type: event.GateEnded, Reason: why, Text: output, Gate: &event.Gate{
+		Command: c.Command, Passed: c.Passed, Exit: c.Exit, Baseline: r.Baseline, Verdict: r.Verdict,
+		Log: filepath.Join(a.job.Place.Folder, "verify.log"),
+	}})
 }
 
 func records(checks []verify.Check) []dag.GateRecord {

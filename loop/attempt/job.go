@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"ralph/acp"
-	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/drift"
@@ -31,7 +30,6 @@ type Job struct {
 	Verify   Verification
 	Rules    policy.Rules
 	Drift    drift.Thresholds
-	Accounts []budget.Account // used when Ports.Budget is nil
 }
 
 // RunRef says of which run an attempt is a part.
@@ -68,10 +66,9 @@ type Earlier struct {
 // Finished is what verification needs of an attempt whose agent says that it is done.
 // It is recorded, so that another run can verify the work if this one dies.
 type Finished struct {
-	Set      sigils.Set               `json:"set"`
-	Stop     string                   `json:"stop"`
-	Evident  bool                     `json:"evident"`
-	Baseline map[string]verify.Result `json:"baseline"` // what the gates said before the work
+	Set     sigils.Set `json:"set"`
+	Stop    string     `json:"stop"`
+	Evident bool       `json:"evident"`
 }
 
 // Base is where a task began: what was there before its first attempt. It is kept

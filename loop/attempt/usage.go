@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"sync"
-	"time"
 
 	"ralph/acp"
 	"ralph/budget"
@@ -19,15 +18,6 @@ func priced(prices budget.Prices, u acp.Usage, model string, worked bool) event.
 	tokens := budget.TokenUse{Input: u.Input + u.CacheWrite, Cached: u.CacheRead, Output: u.Output}
 	e.CostUSD, e.Estimated, e.Unknown = prices.Cost(u.CostUSD, model, tokens, worked)
 	return e
-}
-
-// AddUsed adds what an attempt used, in that time, to what a budget was used for.
-func AddUsed(to budget.Used, u event.Usage, worked time.Duration) budget.Used {
-	to.Duration += worked
-	to.Tokens += u.Tokens()
-	to.CostUSD += u.Cost()
-	to.Estimated, to.Unknown = to.Estimated || u.Estimated, to.Unknown || u.Unknown
-	return to
 }
 
 // meter adds up what the sessions of an attempt use, the agent's and those of verifiers.

@@ -23,7 +23,7 @@ import (
 )
 
 // verify checks what the agent says is done: whether it touched what checks it,
-// the gates, whether anything changed at all, and then the eyes of another agent.
+// the gates, whether anything changed at all, and then the verdict of another session.
 func (a *attempt) verify(ctx context.Context) policy.Decision {
 	w := &a.work
 	w.Checked, w.Verdict, w.VerifierErr, w.VerifierOver, w.Disturbed = true, nil, nil, nil, nil
@@ -60,18 +60,13 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 
 // keepFinished records what verification needs, before the attempt's phase says so.
 func (a *attempt) keepFinished(ctx context.Context) {
-	f := Finished{Set: a.talk.set, Stop: string(a.talk.stop), Baseline: map[string]verify.Result{}, Evident: a.evident()}
-	for _, command := range a.job.Verify.Gates {
-		if res := a.known(command); res != nil {
-			f.Baseline[command] = *res
-		}
-	}
+	f := Finished{Set: a.talk.set, Stop: string(a.use.Stop), Evident: a.evident()}
 	if err := a.ports.Record.Finished(ctx, f); err != nil {
 		a.warn(a.job.Task.ID, "keeping what is to be verified: "+err.Error())
 		return
 	}
 	used := a.meter.tell()
-	a.note(ctx, dag.Note{Phase: dag.Answered, StopReason: string(a.talk.stop), TreeAfter: a.evidence.finished, Usage: &used})
+	a.note(ctx, dag.Note{Phase: dag.Answered, StopReason: string(a.use.Stop), TreeAfter: a.evidence.finished, Usage: &used})
 }
 
 // finishedMeanwhile says that the agent was done, and its turn at an end, when the run
@@ -109,11 +104,11 @@ func (a *attempt) examine(ctx context.Context, taken git.Taken, taking error) (s
 		}
 	}
 	if a.evidence.base.Tree == "" && a.evidence.blind != nil && !w.Evident {
-		a.warnOnce("git", "changes cannot be verified: "+a.evidence.blind.Error())
+		a.WarnOnce("git", "changes cannot be verified: "+a.evidence.blind.Error())
 	}
-	x, err := a.evidence.examine(ctx, taken, taking, Prevents(sandbox))
-	w.Tampering, w.Unchanged = append(w.Tampering, x.tampering...), x.unchanged
-	return x.shown, err
+	shown, tampering, unchanged, err := a.evidence.examine(ctx, taken, taking, Prevents(sandbox))
+	w.Tampering, w.Unchanged = append(w.Tampering, tampering...), unchanged
+	return shown, err
 }
 
 // examineAgain looks for tampering only: the agent lives on while the gates run, and
@@ -161,7 +156,7 @@ func (a *attempt) askVerdict(ctx context.Context, shown string) {
 			e.Outcome, e.Reason, e.Files = string(event.VerdictNone), policy.DisturbedReason(w.Disturbed), w.Disturbed
 			a.note(ctx, dag.Note{Verdict: "none: " + e.Reason})
 		}
-		a.emit(e)
+		a.tell(e)
 		if len(w.Disturbed) == 0 || round == maxRounds {
 			return
 		}
@@ -178,7 +173,7 @@ func (a *attempt) askVerdict(ctx context.Context, shown string) {
 func (a *attempt) disturbed(ctx context.Context, before string, since time.Time) []string {
 	if before == "" {
 		if a.evidence.blind != nil {
-			a.warnOnce("git", "whether files change during verification cannot be noticed: "+a.evidence.blind.Error())
+			a.WarnOnce("git", "whether files change during verification cannot be noticed: "+a.evidence.blind.Error())
 		}
 		return nil
 	}
@@ -187,7 +182,7 @@ func (a *attempt) disturbed(ctx context.Context, before string, since time.Time)
 		return nil // the next look at the project fails, too, and says why
 	}
 	files := slices.DeleteFunc(a.evidence.since(ctx, before, taken.Tree), func(name string) bool { return within(name, a.job.Verify.Opened) })
-	if len(files) > 0 && a.ports.Shared != nil && a.ports.Shared(ctx, since) {
+	if len(files) > 0 && a.ports.Shared(ctx, since) {
 		return nil
 	}
 	return files
@@ -199,7 +194,7 @@ const maxPatch = 256 << 10
 // askOnce has one verifier look, and returns the event that says what came of it.
 func (a *attempt) askOnce(ctx context.Context, shown string) event.Event {
 	w, t := &a.work, a.job.Task
-	sources := a.sources()
+	sources := a.Sources(a.job.Place.Dir, t, nil)
 	in := prompt.VerifyInput{
 		Task: prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description}, Spec: sources.Spec, Plan: sources.Plan,
 	}
@@ -218,9 +213,9 @@ func (a *attempt) askOnce(ctx context.Context, shown string) event.Event {
 	}
 	a.tell(event.Event{Type: event.VerifierStarted})
 	verdict, err := a.verdict(ctx, prompt.Verify(in))
-	e := a.stamped(event.Event{Type: event.VerifierEnded, Outcome: string(event.VerdictPass), Reason: verdict.Reason})
+	e := event.Event{Type: event.VerifierEnded, Outcome: string(event.VerdictPass), Reason: verdict.Reason}
 	if err != nil {
-		if w.VerifierOver = asOverspent(err); w.VerifierOver == nil && !errors.As(err, &w.VerifierErr) {
+		if w.VerifierOver = asCut(err).over; w.VerifierOver == nil && !errors.As(err, &w.VerifierErr) {
 			w.VerifierErr = &acp.Error{Kind: acp.Cancelled, Op: "verify", Text: err.Error(), Err: err}
 		}
 		e.Outcome, e.Reason = string(event.VerdictNone), err.Error()
@@ -234,20 +229,14 @@ func (a *attempt) askOnce(ctx context.Context, shown string) event.Event {
 	return e
 }
 
-// verdict asks for one, and is guarded as the work is: it ends with errOverspent when
+// verdict asks for one, and is guarded as the work is: it ends with errCut when
 // a budget is exceeded meanwhile. A verdict that was given all the same counts.
 func (a *attempt) verdict(ctx context.Context, text string) (verify.Verdict, error) {
 	ctx, cut := context.WithCancelCause(ctx)
-	guarding := a.guard(func(ctx context.Context) error {
-		a.meter.tell()
-		if over := a.overspent(ctx); over != nil {
-			return errOverspent{*over}
-		}
-		return nil
-	}).Watch(ctx, cut)
+	guarding := a.guard(a.inspectBudgets).Watch(ctx, cut)
 	v, err := verify.Ask(ctx, text, func(ctx context.Context, try int) (verify.Verifier, error) {
 		if over := a.overspent(ctx); over != nil && try > 1 { // the first was asked about already
-			cut(errOverspent{*over})
+			cut(errCut{over: over})
 			return nil, context.Cause(ctx)
 		}
 		return a.openVerifier(ctx)
@@ -291,10 +280,10 @@ func (v *verifier) Prompt(ctx context.Context, text string) (acp.Turn, error) {
 	used := a.meter.tell()
 	a.note(ctx, dag.Note{Usage: &used})
 	turn, err := v.Session.Prompt(ctx, text)
-	if asOverspent(context.Cause(ctx)) != nil && turn.Completed() {
+	if asCut(context.Cause(ctx)).over != nil && turn.Completed() {
 		err = nil
 	}
-	a.verified = a.verified || !turn.Empty()
+	a.seen.VerifierAnswered = a.seen.VerifierAnswered || !turn.Empty()
 	v.refused = turn.Empty() && (errors.Is(err, acp.RateLimited) || errors.Is(err, acp.AuthRequired))
 	return turn, err
 }

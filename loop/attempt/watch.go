@@ -1,7 +1,6 @@
 package attempt
 
 import (
-	"context"
 	"strings"
 	"sync"
 	"time"
@@ -13,11 +12,6 @@ import (
 	"ralph/loop/policy"
 	"ralph/strategy"
 )
-
-// errDrifting cuts a turn short, so that the agent can be nudged.
-type errDrifting struct{ signals []drift.Signal }
-
-func (e errDrifting) Error() string { return "drift: " + drift.Texts(e.signals) }
 
 // watch counts what an agent does in its turns.
 type watch struct {
@@ -155,9 +149,4 @@ func (w *watch) forgive(used acp.Usage) {
 	defer w.mu.Unlock()
 	w.spare = used.Input + used.Output
 	w.stats.Forgive(w.now())
-}
-
-// guard looks at every piece of news of the attempt.
-func (a *attempt) guard(inspect func(context.Context) error) acp.Guard {
-	return acp.Guard{Every: a.Poll, News: a.watch.news, Inspect: inspect}
 }

@@ -54,10 +54,10 @@ type Worker struct {
 	Sources   func(dir string, t dag.Task, changed []string) Sources
 	Prices    budget.Prices
 	Objects   string                         // a folder for the trees that the project is compared with
-	OwnFiles  func(context.Context) []string // files below Dir that ralph itself writes; nil means .ralph
+	OwnFiles  func(context.Context) []string // files below Dir that ralph itself writes
 	Redact    *redact.Redactor
 	Observe   func(event.Event)
-	WarnOnce  func(subject, text string) // once for each subject; nil warns every time
+	WarnOnce  func(subject, text string) // once for each subject
 	Poll      time.Duration
 	Now       func() time.Time
 }
@@ -74,10 +74,10 @@ type Sources struct {
 // Unread is a file that cannot be read, and why.
 type Unread struct{ Subject, Text string }
 
-// Ports are what one attempt reports to and asks. Only Record is required.
+// Ports are what one attempt reports to and asks.
 type Ports struct {
 	Record Recorder
-	// Budget finds the budgets that are exceeded; nil goes by Job.Accounts.
+	// Budget finds the budgets that are exceeded.
 	Budget func(context.Context) ([]budget.Finding, error)
 	// Shared reports whether other agents may have worked in Place.Dir since then.
 	Shared func(ctx context.Context, since time.Time) bool
@@ -102,19 +102,5 @@ var ErrLost = errors.New("the task was taken away")
 var ErrUnrenewed = fmt.Errorf("%w, or may be: the claim could not be renewed for longer than its lease", ErrLost)
 
 func (w Worker) warn(task, text string) {
-	w.emit(event.Event{Type: event.Warned, Task: task, Text: text})
-}
-
-func (w Worker) warnOnce(subject, text string) {
-	if w.WarnOnce == nil {
-		w.warn("", text)
-		return
-	}
-	w.WarnOnce(subject, text)
-}
-
-func (w Worker) emit(e event.Event) {
-	if w.Observe != nil {
-		w.Observe(e)
-	}
+	w.Observe(event.Event{Type: event.Warned, Task: task, Text: text})
 }
