@@ -18,9 +18,8 @@ func BenchmarkTree(b *testing.B) {
 	git := func(args ...string) {
 		cmd := exec.CommandContext(b.Context(), "git", append([]string{"-c", "user.name=t", "-c", "user.email=t@localhost"}, args...)...)
 		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			b.Fatalf("git %v: %v\n%s", args, err, out)
-		}
+		out, err := cmd.CombinedOutput()
+		check.That(b, err == nil, "git %v: %v\n%s", args, err, out)
 	}
 	for i := range 5000 {
 		path := filepath.Join(dir, fmt.Sprintf("d%02d/e%d/f%d.go", i%50, i%7, i))

@@ -69,9 +69,8 @@ index 587be6b..29e181e 100644
 +?
 `
 	text, cut := r.patch(before, after, 1<<20)
-	if diff := cmp.Diff(want, text); cut || diff != "" {
-		t.Errorf("patch differs, cut %v (-want +got):\n%s", cut, diff)
-	}
+	diff := cmp.Diff(want, text)
+	check.That(t, !cut && diff == "", "patch differs, cut %v (-want +got):\n%s", cut, diff)
 	for limit := range len(want) {
 		text, cut := r.patch(before, after, limit)
 		if !cut || !strings.HasPrefix(want, text) || (text != "" && !strings.HasSuffix(text, "\n")) || len(text) > limit {
@@ -103,15 +102,13 @@ func TestShowReadsAFileOfATree(t *testing.T) {
 	r.write("sub/empty", "")
 	tree := r.tree()
 	r.write(odd, "later")
-	if got, err := r.show(tree, odd, 5); err != nil || got != "a\r\nb\x00" {
-		t.Errorf("got %q, %v", got, err)
-	}
+	got, err := r.show(tree, odd, 5)
+	check.That(t, err == nil && got == "a\r\nb\x00", "got %q, %v", got, err)
 	if got, err := r.show(tree, "sub/empty", 0); err != nil || got != "" {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if _, err := r.show(tree, odd, 4); !errors.Is(err, ErrTooLarge) {
-		t.Errorf("got %v, want ErrTooLarge", err)
-	}
+	_, err = r.show(tree, odd, 4)
+	check.That(t, errors.Is(err, ErrTooLarge), "got %v, want ErrTooLarge", err)
 	for name, ask := range map[string][2]string{
 		"no such file":   {tree, "none"},
 		"a folder":       {tree, "sub"},
@@ -140,9 +137,8 @@ func TestShowIsNotDeceived(t *testing.T) {
 	w.Write([]byte("blob 4\x00good"))
 	w.Close()
 	r.write(filepath.Join(".git", "objects", id[:2], id[2:]), forged.String())
-	if got, err := r.show(r.tree(), "a.txt", 100); err == nil || !strings.Contains(err.Error(), "not what its name says") {
-		t.Errorf("got %q, %v, want it to be refused", got, err)
-	}
+	got, err := r.show(r.tree(), "a.txt", 100)
+	check.That(t, err != nil && strings.Contains(err.Error(), "not what its name says"), "got %q, %v, want it to be refused", got, err)
 }
 
 func TestCompareRefusesWhatIsNoTree(t *testing.T) {
@@ -150,16 +146,13 @@ func TestCompareRefusesWhatIsNoTree(t *testing.T) {
 	r := newRepo(t)
 	tree := r.tree()
 	for name, id := range map[string]string{"nothing": "", "a name": "HEAD", "an option": "--stdin", "unknown": strings.Repeat("1", 40)} {
-		if _, err := Compare(t.Context(), r.dir, r.objects(), tree, id); err == nil {
-			t.Errorf("%s: got no error", name)
-		}
-		if _, _, err := Patch(t.Context(), r.dir, r.objects(), id, tree, 100); err == nil {
-			t.Errorf("%s: got no error from Patch", name)
-		}
+		_, err := Compare(t.Context(), r.dir, r.objects(), tree, id)
+		check.That(t, err != nil, "%s: got no error", name)
+		_, _, err = Patch(t.Context(), r.dir, r.objects(), id, tree, 100)
+		check.That(t, err != nil, "%s: got no error from Patch", name)
 	}
-	if _, err := Compare(t.Context(), t.TempDir(), r.objects(), tree, tree); !errors.Is(err, ErrUnknown) {
-		t.Errorf("got %v outside of a repository, want ErrUnknown", err)
-	}
+	_, err := Compare(t.Context(), t.TempDir(), r.objects(), tree, tree)
+	check.That(t, errors.Is(err, ErrUnknown), "got %v outside of a repository, want ErrUnknown", err)
 }
 
 // TestWhatWasUncommittedIsKeptByUs, whatever becomes of it in the repository.

@@ -22,9 +22,7 @@ type repo struct {
 
 func newRepo(t *testing.T) repo {
 	t.Helper()
-	r := repo{t, t.TempDir()}
-	r.git("init", "-q", "-b", "main")
-	return r
+	return repo{t, t.TempDir()}.init(".")
 }
 
 func (r repo) git(args ...string) string {
@@ -55,6 +53,26 @@ func (r repo) commit(names ...string) string {
 	return r.git("rev-parse", "HEAD")
 }
 
+// in is a folder of the repository, or a repository inside.
+func (r repo) in(name string) repo { return repo{r.t, filepath.Join(r.dir, name)} }
+
+// init makes a repository in a folder, without a commit.
+func (r repo) init(name string) repo {
+	r.t.Helper()
+	in := r.in(name)
+	check.OK(r.t, os.MkdirAll(in.dir, 0o700))
+	in.git("init", "-q", "-b", "main")
+	return in
+}
+
+// within makes a repository inside, with one commit of the named files.
+func (r repo) within(name string, files ...string) repo {
+	r.t.Helper()
+	in := r.init(name)
+	in.commit(files...)
+	return in
+}
+
 func (r repo) look() State { r.t.Helper(); return Look(r.t.Context(), r.dir) }
 
 func (r repo) want(want State) {
@@ -65,9 +83,8 @@ func (r repo) want(want State) {
 func TestLookWhereThereIsNoRepository(t *testing.T) {
 	t.Parallel()
 	for name, dir := range map[string]string{"a plain folder": t.TempDir(), "no folder": filepath.Join(t.TempDir(), "none")} {
-		if got := Look(t.Context(), dir); got.Known || got.Head != "" || got.Uncommitted != nil {
-			t.Errorf("%s: got %+v, want nothing", name, got)
-		}
+		got := Look(t.Context(), dir)
+		check.That(t, !got.Known && got.Head == "" && got.Uncommitted == nil, "%s: got %+v, want nothing", name, got)
 	}
 }
 
@@ -113,26 +130,33 @@ func TestLookTellsConflicts(t *testing.T) {
 	r.want(State{Known: true, Branch: "main", Head: head, Uncommitted: []string{"both.txt"}})
 }
 
-// TestLookRunsNothingOfTheRepository: hooks and monitors of a repository belong
-// to whoever wrote it, and an agent may have.
+// TestLookRunsNothingOfTheRepository: an agent can write hooks, monitors and filters into
+// a repository, or into one inside it, and ralph is not confined.
 func TestLookRunsNothingOfTheRepository(t *testing.T) {
 	t.Parallel()
-	r := newRepo(t)
-	r.commit("a.txt")
-	trap := filepath.Join(r.dir, ".git", "trap")
-	script := "#!/bin/sh\ntouch '" + trap + ".sprung'\n"
-	check.OK(t, os.WriteFile(trap, []byte(script), 0o700))
-	r.git("config", "core.fsmonitor", trap)
-	r.git("config", "core.hooksPath", filepath.Dir(trap))
-	check.OK(t, os.Symlink(trap, filepath.Join(r.dir, ".git", "post-index-change")))
-	if err := os.Remove(trap + ".sprung"); err != nil && !os.IsNotExist(err) {
-		t.Fatal(err)
-	}
-	r.write("a.txt", "touched\n")
-	before := r.look()
-	Changed(t.Context(), r.dir, State{Known: true, Head: before.Head}, before)
-	if _, err := os.Stat(trap + ".sprung"); err == nil {
-		t.Error("it ran the repository's own program")
+	for _, inner := range []string{".", "n"} {
+		r := newRepo(t)
+		place := r.within(inner, "a")
+		before := State{Known: true, Head: r.commit("b")}
+		r.commit("c")
+		trap := filepath.Join(t.TempDir(), "trap")
+		check.OK(t, os.WriteFile(trap, []byte("#!/bin/sh\ntouch '"+trap+".sprung'\ncat\n"), 0o700))
+		check.OK(t, os.Symlink(trap, filepath.Join(filepath.Dir(trap), "post-index-change")))
+		for key, value := range map[string]string{
+			"core.fsmonitor": trap, "core.hooksPath": filepath.Dir(trap), "filter.x.clean": trap, "filter.x.process": trap, "filter.x.required": "true",
+		} {
+			place.git("config", key, value)
+		}
+		place.write(".git/info/attributes", "* filter=x\n")
+		place.write("a", "two")
+		now := r.look()
+		check.That(t, now.Known, "it could not be looked at")
+		Changed(t.Context(), r.dir, before, now)
+		if inner == "." {
+			check.OK(t, Stash(t.Context(), r.dir, "kept", []string{"a"}))
+		}
+		_, err := os.Stat(trap + ".sprung")
+		check.That(t, err != nil, "it ran a program of the repository %s", inner)
 	}
 }
 
@@ -148,9 +172,7 @@ func TestLookTakesNoLock(t *testing.T) {
 	check.OK(t, os.Chtimes(filepath.Join(r.dir, "a.txt"), later, later))
 	r.want(State{Known: true, Branch: "main", Head: head})
 	after, err := os.ReadFile(index)
-	if err != nil || !bytes.Equal(before, after) {
-		t.Errorf("the index was written (%v)", err)
-	}
+	check.That(t, err == nil && bytes.Equal(before, after), "the index was written (%v)", err)
 	r.write(".git/index.lock", "an agent is committing")
 	r.want(State{Known: true, Branch: "main", Head: head})
 }
@@ -158,13 +180,14 @@ func TestLookTakesNoLock(t *testing.T) {
 func TestChangedIsWhatDiffers(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
+	unborn := r.look()
 	r.commit("old.txt", "gone.txt")
+	check.Equal(t, "files of the first commit", []string{"gone.txt", "old.txt"}, Changed(t.Context(), r.dir, unborn, r.look()))
 	r.write("mine.txt", "uncommitted before")
 	r.write("same.txt", "uncommitted before and after")
 	before := r.look()
-	if got := Changed(t.Context(), r.dir, before, r.look()); got != nil {
-		t.Errorf("got %q, want nothing", got)
-	}
+	got := Changed(t.Context(), r.dir, before, r.look())
+	check.That(t, got == nil, "got %q, want nothing", got)
 	r.write("mine.txt", "touched again")
 	r.write("fresh.txt", "x")
 	r.write("old.txt", "changed")
@@ -175,15 +198,6 @@ func TestChangedIsWhatDiffers(t *testing.T) {
 	r.write("later.txt", "x")
 	want := []string{"fresh.txt", "gone.txt", "later.txt", "mine.txt", "old.txt", "same.txt", "sub/made here.txt"}
 	check.Equal(t, "files", want, Changed(t.Context(), r.dir, before, r.look()))
-}
-
-// TestChangedFromTheFirstCommit: a repository that had no commit before.
-func TestChangedFromTheFirstCommit(t *testing.T) {
-	t.Parallel()
-	r := newRepo(t)
-	before := r.look()
-	r.commit("first.txt")
-	check.Equal(t, "files", []string{"first.txt"}, Changed(t.Context(), r.dir, before, r.look()))
 }
 
 // TestNamesBeginAtTheFolderThatAsks: a project may be a part of a repository, and
@@ -212,14 +226,9 @@ func TestStashTakesOnlyWhatItWasTold(t *testing.T) {
 	}
 	check.OK(t, Stash(t.Context(), r.dir, "ralph: what was left", []string{"tracked", "new [*]"}))
 	check.Equal(t, "still uncommitted", []string{"mine", "my new"}, r.look().Uncommitted)
-	if got := r.git("stash", "list"); !strings.Contains(got, "ralph: what was left") {
-		t.Errorf("got %q, want it in the stash", got)
-	}
+	got := r.git("stash", "list")
+	check.That(t, strings.Contains(got, "ralph: what was left"), "got %q, want it in the stash", got)
 	r.git("stash", "pop", "-q")
-	if got := len(r.look().Uncommitted); got != 4 {
-		t.Errorf("got %d uncommitted files after the pop, want all 4", got)
-	}
-	if err := Stash(t.Context(), r.dir, "none", nil); err == nil {
-		t.Error("stashing nothing would stash everything")
-	}
+	check.Equal(t, "uncommitted files after the pop", 4, len(r.look().Uncommitted))
+	check.That(t, Stash(t.Context(), r.dir, "none", nil) != nil, "stashing nothing would stash everything")
 }

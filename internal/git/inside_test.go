@@ -12,16 +12,6 @@ import (
 	"ralph/internal/testing/check"
 )
 
-// within makes a repository inside, with one commit of the named files.
-func (r repo) within(name string, files ...string) repo {
-	r.t.Helper()
-	in := repo{r.t, filepath.Join(r.dir, name)}
-	check.OK(r.t, os.MkdirAll(in.dir, 0o700))
-	in.git("init", "-q", "-b", "main")
-	in.commit(files...)
-	return in
-}
-
 // TestATreeSeesWorkInRepositoriesInside, whether git knows of them or not.
 func TestATreeSeesWorkInRepositoriesInside(t *testing.T) {
 	t.Parallel()
@@ -41,12 +31,12 @@ func TestATreeSeesWorkInRepositoriesInside(t *testing.T) {
 			other.commit("a.go", "a_test.go")
 			r.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", other.dir, "lib/module")
 			r.git("commit", "-qm", "module")
-			return repo{r.t, filepath.Join(r.dir, "lib/module")}, "lib/module"
+			return r.in("lib/module"), "lib/module"
 		},
 		"a worktree": func(r repo) (repo, string) {
 			r.commit("a.go", "a_test.go")
 			r.git("worktree", "add", "-q", "-b", "other", "w")
-			return repo{r.t, filepath.Join(r.dir, "w")}, "w"
+			return r.in("w"), "w"
 		},
 	}
 	for kind, make := range makes {
@@ -56,9 +46,7 @@ func TestATreeSeesWorkInRepositoriesInside(t *testing.T) {
 			r.commit("top.txt")
 			in, name := make(r)
 			before := r.tree()
-			if again := r.tree(); again != before {
-				t.Error("got another tree of the same files")
-			}
+			check.That(t, r.tree() == before, "got another tree of the same files")
 			in.write("a.go", "changed")
 			in.remove("a_test.go")
 			in.write("new.go", "untracked")
@@ -75,11 +63,8 @@ func TestATreeSeesWorkInRepositoriesInside(t *testing.T) {
 			}
 			r.wantChanges(before, after, want...)
 			r.wantText(after, name+"/a.go", "changed")
-			in.git("add", "-A")
-			in.git("commit", "-qm", "work")
-			if got := r.tree(); got != after {
-				t.Error("a commit alone makes another tree")
-			}
+			in.commit()
+			check.That(t, r.tree() == after, "a commit alone makes another tree")
 			// All is known also when the repository is gone, and what it holds stays.
 			in.remove(".git")
 			r.wantChanges(before, after, want...)
@@ -96,11 +81,8 @@ func TestAFolderThatBecomesARepositoryChangesNothing(t *testing.T) {
 	r.commit("a.txt", "sub/b.txt", "file")
 	r.write("sub/untracked", "x")
 	before := r.tree()
-	in := repo{t, filepath.Join(r.dir, "sub")}
-	in.git("init", "-q")
-	if got := r.tree(); got != before {
-		t.Error("a folder is another when a repository is put into it")
-	}
+	in := r.init("sub")
+	check.That(t, r.tree() == before, "a folder is another when a repository is put into it")
 	r.remove(".state") // as if it were seen for the first time
 	fresh := r.tree()
 	r.wantFiles(fresh, "a.txt", "file", "sub/b.txt", "sub/untracked")
@@ -110,9 +92,7 @@ func TestAFolderThatBecomesARepositoryChangesNothing(t *testing.T) {
 	n := r.within("n", "x", "y")
 	with := r.tree()
 	n.remove(".git")
-	if got := r.tree(); got != with {
-		t.Error("a repository is another when it becomes a folder")
-	}
+	check.That(t, r.tree() == with, "a repository is another when it becomes a folder")
 	r.remove("file")
 	r.within("file", "in it")
 	r.wantChanges(with, r.tree(), Change{Path: "file", Kind: Deleted}) // git goes by what it knew
@@ -123,7 +103,7 @@ func TestATreeOfAFolderWithARepositoryInside(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
 	r.commit("top.txt", "sub/a.txt")
-	sub := repo{t, filepath.Join(r.dir, "sub")}
+	sub := r.in("sub")
 	in := sub.within("n", "x.txt")
 	sub.wantFiles(sub.tree(".state"), "a.txt", "n/x.txt")
 	in.write(".git/info/exclude", "secret\n")
@@ -144,11 +124,9 @@ func TestTooManyRepositoriesInsideCountByTheirCommits(t *testing.T) {
 	if err != nil || len(taken.Inside) != maxRepositories {
 		t.Fatalf("got %d, %v", len(taken.Inside), err)
 	}
-	last := repo{t, filepath.Join(r.dir, fmt.Sprintf("n%03d", maxRepositories))}
+	last := r.in(fmt.Sprintf("n%03d", maxRepositories))
 	last.write("x", "not looked at")
-	if got := r.tree(); got != taken.Tree {
-		t.Error("it was looked at")
-	}
+	check.That(t, r.tree() == taken.Tree, "it was looked at")
 	last.commit("y")
 	r.wantChanges(taken.Tree, r.tree(), Change{Path: filepath.Base(last.dir), Kind: Modified})
 }
@@ -161,16 +139,12 @@ func TestCommitsInsideAreSeen(t *testing.T) {
 	in.write("x", "changed")
 	taken, err := Take(t.Context(), r.dir, r.objects())
 	check.OK(t, err)
-	check.Equal(t, "result", []string{"n"}, taken.Inside)
+	check.Equal(t, "repositories inside", []string{"n"}, taken.Inside)
 	before := HeadTree(t.Context(), r.dir, taken.Inside...)
 	in.git("commit", "-qm", "nothing", "--allow-empty")
-	if HeadTree(t.Context(), r.dir, taken.Inside...) != before {
-		t.Error("an empty commit is taken for one")
-	}
+	check.That(t, HeadTree(t.Context(), r.dir, taken.Inside...) == before, "an empty commit is taken for one")
 	in.git("commit", "-qam", "work")
-	if HeadTree(t.Context(), r.dir, taken.Inside...) == before {
-		t.Error("a commit inside was not seen")
-	}
+	check.That(t, HeadTree(t.Context(), r.dir, taken.Inside...) != before, "a commit inside was not seen")
 }
 
 // TestWhatIsRememberedOfARepositoryInsideMayBeDamaged: it is read anew.
@@ -199,9 +173,7 @@ func TestWhatIsRememberedOfARepositoryInsideMayBeDamaged(t *testing.T) {
 			in.write("b.go", "untracked")
 			before := r.tree()
 			harm(t, r.objects(), outer)
-			if got := r.tree(); got != before {
-				t.Error("got another tree of the same files")
-			}
+			check.That(t, r.tree() == before, "got another tree of the same files")
 			r.wantText(before, "n/b.go", "untracked")
 		})
 	}
@@ -222,20 +194,12 @@ func TestAnEmptyRepositoryInsideIsNoWork(t *testing.T) {
 	r := newRepo(t)
 	r.commit("top.txt")
 	head := HeadTree(t.Context(), r.dir)
-	in := repo{t, filepath.Join(r.dir, "n")}
-	check.OK(t, os.Mkdir(in.dir, 0o700))
-	in.git("init", "-q")
-	if got := HeadTree(t.Context(), r.dir, "n"); got != head {
-		t.Error("a repository without a commit counts")
-	}
+	in := r.init("n")
+	check.That(t, HeadTree(t.Context(), r.dir, "n") == head, "a repository without a commit counts")
 	in.git("commit", "-q", "--allow-empty", "-m", "nothing")
-	if got := HeadTree(t.Context(), r.dir, "n"); got != head {
-		t.Error("a commit of nothing counts")
-	}
+	check.That(t, HeadTree(t.Context(), r.dir, "n") == head, "a commit of nothing counts")
 	in.commit("a.go")
-	if got := HeadTree(t.Context(), r.dir, "n"); got == head {
-		t.Error("a commit of a file does not count")
-	}
+	check.That(t, HeadTree(t.Context(), r.dir, "n") != head, "a commit of a file does not count")
 }
 
 // TestALargeFileIsNotCopied: its size and its time are what counts, wherever it is.
@@ -255,12 +219,8 @@ func TestALargeFileIsNotCopied(t *testing.T) {
 	check.Equal(t, "large files", []string{"huge", "sub/huge", "inside/huge"}, taken.Large)
 	r.wantFiles(taken.Tree, "huge", "inside/file", "inside/huge", "not-yet", "small", "sub/also", "sub/huge")
 	text, err := Show(t.Context(), r.dir, r.objects(), taken.Tree, "huge", 1000)
-	if err != nil || len(text) > 100 {
-		t.Errorf("got %q, %v; want a short description", text, err)
-	}
-	if again := r.tree(); again != taken.Tree {
-		t.Error("the same files are another tree")
-	}
+	check.That(t, err == nil && len(text) <= 100, "got %q, %v; want a short description", text, err)
+	check.That(t, r.tree() == taken.Tree, "the same files are another tree")
 	r.later("huge")
 	r.wantChanges(taken.Tree, r.tree(), Change{Path: "huge", Kind: Modified})
 	r.grow("sub/huge", LargeFile+2)
@@ -278,9 +238,8 @@ func TestALargeFileIsNotCopied(t *testing.T) {
 	check.OK(t, err)
 	check.Equal(t, "large files of a folder", []string{"huge"}, below.Large)
 	r.wantFiles(below.Tree, "also", "huge")
-	if size := r.stored(); size > LargeFile/10 {
-		t.Errorf("%d bytes are stored", size)
-	}
+	size := r.stored()
+	check.That(t, size <= LargeFile/10, "%d bytes are stored", size)
 }
 
 // grow makes a file that size, without filling the disk.

@@ -3,7 +3,6 @@ package git
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -18,7 +17,7 @@ func TestSearchFindsRepositoriesInside(t *testing.T) {
 	r.commit("top.txt", "kept/file")
 	r.write(".gitignore", "/build/\n*.cache/\n")
 	r.within("near", "x").within("deep/in/it", "x")
-	repo{t, filepath.Join(r.dir, "near")}.write(".gitignore", "out/\n")
+	r.in("near").write(".gitignore", "out/\n")
 	r.within("near/out/left", "x")
 	r.within("kept/known", "x")
 	r.git("add", "kept/known")
@@ -27,13 +26,12 @@ func TestSearchFindsRepositoriesInside(t *testing.T) {
 	r.within("a/b.cache/c", "x")
 	r.within("state/own", "x")
 	r.write("empty/.git/config", "")
-	r.write("unborn/file", "")
-	repo{t, filepath.Join(r.dir, "unborn")}.git("init", "-q")
+	r.init("unborn").write("file", "")
 	r.git("worktree", "add", "-q", "-b", "other", "tree")
-	repo{t, filepath.Join(r.dir, "tree")}.within("in", "x")
+	r.in("tree").within("in", "x")
 	check.OK(t, os.Symlink(t.TempDir(), filepath.Join(r.dir, "elsewhere")))
 	want := []string{"kept", "near", "tree", "unborn", "kept/known", "tree/in", "near/deep/in/it"}
-	check.Equal(t, "result", want, Search(t.Context(), r.dir, "state"))
+	check.Equal(t, "repositories", want, Search(t.Context(), r.dir, "state"))
 	// Below the top the same rules hold, and without a repository around there are none.
 	check.Equal(t, "in a folder", []string{"known"}, Search(t.Context(), filepath.Join(r.dir, "kept")))
 	bare := repo{t, t.TempDir()}
@@ -51,9 +49,7 @@ func TestSearchIsBounded(t *testing.T) {
 		check.OK(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("r%03d/.git/HEAD", i)), nil, 0o600))
 	}
 	got := Search(t.Context(), dir)
-	if len(got) != maxRepositories || !slices.Contains(got, "r000") {
-		t.Errorf("got %d: %v", len(got), got)
-	}
+	check.That(t, len(got) == maxRepositories && slices.Contains(got, "r000"), "got %d: %v", len(got), got)
 }
 
 // TestUncommittedInsideNamesFilesFromOutside, in whatever repository git tells of.
@@ -71,46 +67,32 @@ func TestUncommittedInsideNamesFilesFromOutside(t *testing.T) {
 	r.git("add", "known")
 	r.within("clean", "x")
 	r.within("build/left", "x").write("x", "changed")
-	r.write("unborn/new", "")
-	repo{t, filepath.Join(r.dir, "unborn")}.git("init", "-q")
+	r.init("unborn").write("new", "")
 	r.git("worktree", "add", "-q", "-b", "other", "tree")
 	r.write("tree/new", "")
 	want := []string{"known/new", "sub/in/deep/new", "sub/in/in it/", "sub/in/x", "tree/new", "unborn/new", "sub/in/in it/x"}
 	for dir, want := range map[string][]string{".": want, "sub": {"in/deep/new", "in/in it/", "in/x", "in/in it/x"}} {
 		dir = filepath.Join(r.dir, dir)
-		check.Equal(t, "result", want, UncommittedInside(t.Context(), dir, Look(t.Context(), dir)))
+		check.Equal(t, "files", want, UncommittedInside(t.Context(), dir, Look(t.Context(), dir)))
 	}
 	none := t.TempDir()
 	repo{t, none}.within("in", "x").write("x", "changed")
-	if got := UncommittedInside(t.Context(), none, Look(t.Context(), none)); len(got) > 0 {
-		t.Errorf("got %q where there is no repository around", got)
-	}
+	got := UncommittedInside(t.Context(), none, Look(t.Context(), none))
+	check.That(t, len(got) == 0, "got %q where there is no repository around", got)
 }
 
 func TestFindSeesEveryFolderOfARepository(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	check.OK(t, err)
-	in := func(folder string, args ...string) {
-		t.Helper()
-		cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "protocol.file.allow=always"}, args...)...)
-		cmd.Dir = filepath.Join(dir, folder)
-		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-	}
-	for _, folder := range []string{"main/sub/deep", "library", "plain/.git/hooks", "plain/sub", "broken"} {
-		check.OK(t, os.MkdirAll(filepath.Join(dir, folder), 0o755))
-	}
-	in("library", "init", "-q")
-	in("library", "commit", "-qm", "first", "--allow-empty")
-	in("main", "init", "-q")
-	in("main", "submodule", "--quiet", "add", "../library", "vendor/library")
-	in("main", "commit", "-qm", "first", "--allow-empty")
-	in("main", "worktree", "add", "-q", "../tree")
-	for file, text := range map[string]string{"broken/.git": "gitdir: /nowhere/at/all\n", "plain/sub/file": "x"} {
-		check.OK(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
+	all := repo{t, dir}
+	all.within("library", "file")
+	main := all.init("main")
+	main.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../library", "vendor/library")
+	main.commit("sub/deep/file")
+	main.git("worktree", "add", "-q", "../tree")
+	for file, text := range map[string]string{"broken/.git": "gitdir: /nowhere/at/all\n", "plain/sub/file": "x", "plain/.git/hooks/x": "x"} {
+		all.write(file, text)
 	}
 	check.OK(t, os.Mkdir(filepath.Join(dir, "linked"), 0o755))
 	check.OK(t, os.Symlink("../library/.git", filepath.Join(dir, "linked/.git")))

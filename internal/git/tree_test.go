@@ -2,6 +2,7 @@ package git
 
 import (
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,9 +61,7 @@ func TestATreeHoldsWhatIsThere(t *testing.T) {
 	r.wantFiles(r.tree(), "new.txt") // still no commit
 	r.commit("a.txt", "gone.txt", "sub/b.txt", "run.sh", "odd\n\"na\\me\".txt", "latin\xe9.txt")
 	before := r.tree()
-	if again := r.tree(); again != before {
-		t.Errorf("got %s and %s for the same files", before, again)
-	}
+	check.Equal(t, "the tree of the same files", before, r.tree())
 	r.write(".gitignore", "ignored\n")
 	r.write("ignored", "x")
 	r.write("a.txt", "changed\n")
@@ -84,11 +83,8 @@ func TestATreeHoldsWhatIsThere(t *testing.T) {
 		Change{Path: "sub/c.txt", Old: "sub/b.txt", Kind: Renamed},
 	)
 	r.wantChanges(before, before)
-	r.git("add", "-A")
-	r.git("commit", "-qm", "work")
-	if committed := r.tree(); committed != after {
-		t.Errorf("got %s after a commit of all, want the same %s", committed, after)
-	}
+	r.commit()
+	check.Equal(t, "the tree after a commit of all", after, r.tree())
 }
 
 // TestATreeSeesAChangeInTheSameMoment: size and times may all be the same when a
@@ -139,11 +135,10 @@ func TestATreeTakesWhatItCan(t *testing.T) {
 	r.remove("pipe")
 	r.write("z.txt", "x")
 	check.OK(t, os.Symlink("nowhere", filepath.Join(r.dir, "dir")))
-	makeUnreadable(t, filepath.Join(r.dir, "pipe"))
-	empty := repo{t, filepath.Join(r.dir, "empty")} // a repository without a commit
-	check.OK(t, os.Mkdir(empty.dir, 0o700))
-	empty.git("init", "-q")
-	empty.write("inside.txt", "x")
+	pipe, err := net.Listen("unix", filepath.Join(r.dir, "pipe")) // cannot be taken, not even by root
+	check.OK(t, err)
+	defer pipe.Close()
+	r.init("empty").write("inside.txt", "x") // a repository without a commit
 	after := r.tree()
 	r.wantFiles(after, "a.txt", "dir", "empty/inside.txt", "now a file", "was a file/now/a folder", "z.txt")
 	r.wantFiles(before, "a.txt", "dir/was in a folder", "now a file/x", "pipe", "was a file")
@@ -176,13 +171,9 @@ func TestATreeIsTakenAgainWhenWhatWeRememberIsOfNoUse(t *testing.T) {
 	r.commit("a.txt")
 	want := r.tree()
 	check.OK(t, os.WriteFile(glob(t, r.objects(), "index-*")[0], []byte("no index"), 0o600))
-	if got := r.tree(); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	check.Equal(t, "tree", want, r.tree())
 	left, err := filepath.Glob(filepath.Join(r.objects(), "tree-*"))
-	if err != nil || left != nil {
-		t.Errorf("got %q left behind, %v", left, err)
-	}
+	check.That(t, err == nil && left == nil, "got %q left behind, %v", left, err)
 }
 
 func TestATreeOfAFolderInARepository(t *testing.T) {
@@ -190,15 +181,13 @@ func TestATreeOfAFolderInARepository(t *testing.T) {
 	r := newRepo(t)
 	r.write(".gitignore", "*.log\n") // above, and holds below
 	r.commit("top.txt", "sub/a.txt", "sub/.state/x", "sub/out/y")
-	sub := repo{t, filepath.Join(r.dir, "sub")}
+	sub := r.in("sub")
 	before := sub.tree(".state", "out")
 	r.write("top.txt", "changed")
 	sub.write("x.log", "x")
 	sub.write(".state/x", "changed")
 	sub.write("out/z", "x")
-	if got := sub.tree(".state", "out"); got != before {
-		t.Errorf("got %s for changes elsewhere, want %s", got, before)
-	}
+	check.Equal(t, "the tree after changes elsewhere", before, sub.tree(".state", "out"))
 	sub.write("b.txt", "x")
 	sub.wantFiles(sub.tree(".state", "out"), "a.txt", "b.txt")
 	sub.wantFiles(sub.tree("out"), ".state/x", "a.txt", "b.txt") // our own folder is never in it
@@ -208,26 +197,18 @@ func TestATreeOfAFolderInARepository(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	check.OK(t, os.Symlink(sub.dir, link))
 	sub.write("b.txt", "x")
-	if got, err := Take(t.Context(), link, r.objects(), ".state", "out"); err != nil || got.Tree != sub.tree(".state", "out") {
-		t.Errorf("got %v, %v through a symbolic link", got, err)
-	}
+	got, err := Take(t.Context(), link, r.objects(), ".state", "out")
+	check.That(t, err == nil && got.Tree == sub.tree(".state", "out"), "got %v, %v through a symbolic link", got, err)
 }
 
 func TestATreeOfAWorktreeAndASubmodule(t *testing.T) {
 	t.Parallel()
-	r := repo{t, filepath.Join(t.TempDir(), "re:po \"x\"\\\n")}
-	check.OK(t, os.Mkdir(r.dir, 0o700))
-	r.git("init", "-q", "-b", "main")
-	r.commit("a.txt")
+	r := repo{t, t.TempDir()}.within("re:po \"x\"\\\n", "a.txt")
 	work := repo{t, filepath.Join(t.TempDir(), "work")}
 	r.git("worktree", "add", "-q", "-b", "other", work.dir)
 	before := work.tree()
-	if before != r.tree() {
-		t.Error("the same files in a worktree are another tree")
-	}
-	if n := len(content(t, filepath.Join(work.objects(), "objects"))); n != 0 {
-		t.Errorf("got %d objects written that the repository has", n)
-	}
+	check.That(t, before == r.tree(), "the same files in a worktree are another tree")
+	check.Equal(t, "objects written that the repository has", 0, len(content(t, filepath.Join(work.objects(), "objects"))))
 	work.write("a.txt", "changed")
 	work.write(".gitignore", "*.log\n")
 	work.write("x.log", "x")
@@ -243,7 +224,7 @@ func TestATreeOfAWorktreeAndASubmodule(t *testing.T) {
 	r.git("commit", "-qm", "module")
 	with := r.tree()
 	r.wantFiles(with, ".gitmodules", "a.txt", "module/m.txt")
-	module := repo{t, filepath.Join(r.dir, "module")}
+	module := r.in("module")
 	module.commit("new.txt")
 	r.wantChanges(with, r.tree(), Change{Path: "module/new.txt", Kind: Added})
 	module.wantFiles(module.tree(), "m.txt", "new.txt")
@@ -257,9 +238,7 @@ func TestATreeOfARepositoryWithOtherIDs(t *testing.T) {
 	before := r.tree()
 	r.write("a.txt", "changed")
 	after := r.tree()
-	if len(after) != 64 {
-		t.Errorf("got %q, want an ID of 64 digits", after)
-	}
+	check.That(t, len(after) == 64, "got %q, want an ID of 64 digits", after)
 	r.wantChanges(before, after, Change{Path: "a.txt", Kind: Modified})
 	r.wantText(after, "a.txt", "changed")
 }
@@ -270,21 +249,18 @@ func TestWhereNobodyCanTellWhatChanged(t *testing.T) {
 	check.OK(t, os.Mkdir(filepath.Join(broken, ".git"), 0o700))
 	for name, dir := range map[string]string{"a plain folder": plain, "an empty .git": broken} {
 		objects := filepath.Join(t.TempDir(), "objects")
-		if _, err := Take(t.Context(), dir, objects); !errors.Is(err, ErrUnknown) {
-			t.Errorf("%s: got %v, want ErrUnknown", name, err)
-		}
-		if _, err := os.Stat(objects); err == nil {
-			t.Errorf("%s: the store was made for nothing", name)
-		}
+		_, err := Take(t.Context(), dir, objects)
+		check.That(t, errors.Is(err, ErrUnknown), "%s: got %v, want ErrUnknown", name, err)
+		_, err = os.Stat(objects)
+		check.That(t, err != nil, "%s: the store was made for nothing", name)
 	}
 }
 
 func TestWithoutAGitProgram(t *testing.T) {
 	r := newRepo(t)
 	t.Setenv("PATH", t.TempDir())
-	if _, err := Take(t.Context(), r.dir, r.objects()); !errors.Is(err, ErrUnknown) || !errors.Is(err, exec.ErrNotFound) {
-		t.Errorf("got %v, want ErrUnknown because git is missing", err)
-	}
+	_, err := Take(t.Context(), r.dir, r.objects())
+	check.That(t, errors.Is(err, ErrUnknown) && errors.Is(err, exec.ErrNotFound), "got %v, want ErrUnknown because git is missing", err)
 }
 
 // TestManyMayTakeTheFirstTreeAtOnce: of several workers each finds the store
@@ -304,8 +280,7 @@ func TestManyMayTakeTheFirstTreeAtOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if left, _ := filepath.Glob(filepath.Join(filepath.Dir(objects), "trees-*")); len(left) > 0 {
-			t.Errorf("left behind: %v", left)
-		}
+		left, _ := filepath.Glob(filepath.Join(filepath.Dir(objects), "trees-*"))
+		check.That(t, len(left) == 0, "left behind: %v", left)
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/internal/testing/check"
 )
 
@@ -23,9 +21,7 @@ func TestATreeLeavesTheRepositoryAlone(t *testing.T) {
 	r.write(".git/index.lock", "an agent is committing")
 	before := content(t, filepath.Join(r.dir, ".git"))
 	r.tree()
-	if diff := cmp.Diff(before, content(t, filepath.Join(r.dir, ".git"))); diff != "" {
-		t.Errorf("the repository was written (-before +after):\n%s", diff)
-	}
+	check.Equal(t, "the repository", before, content(t, filepath.Join(r.dir, ".git")))
 }
 
 func content(t *testing.T, dir string) map[string]string {
@@ -56,25 +52,16 @@ func TestATreeRunsNothingOfTheRepository(t *testing.T) {
 	r.write(".gitattributes", "* filter=evil diff=evil\n")
 	r.write(".git/info/attributes", "* filter=evil diff=evil\n")
 	before := r.tree()
-	set := func(key, value string) { r.t.Helper(); r.git("config", key, value) }
-	set("filter.evil.clean", trap+" clean")
-	set("filter.evil.process", trap)
-	set("filter.evil.required", "true")
-	set("diff.evil.command", trap)
-	set("diff.evil.textconv", trap)
-	set("diff.external", trap)
-	set("core.pager", trap)
-	set("core.fsmonitor", trap)
-	set("core.sshCommand", trap)
-	set("core.alternateRefsCommand", trap)
-	set("core.hooksPath", filepath.Join(r.dir, ".git", "hooks"))
-	set("uploadpack.packObjectsHook", trap)
-	set("alias.ls-files", "!"+trap)
+	for key, value := range map[string]string{
+		"filter.evil.clean": trap + " clean", "filter.evil.process": trap, "filter.evil.required": "true", "diff.evil.command": trap,
+		"diff.evil.textconv": trap, "diff.external": trap, "core.pager": trap, "core.fsmonitor": trap, "core.sshCommand": trap,
+		"core.alternateRefsCommand": trap, "core.hooksPath": filepath.Join(r.dir, ".git", "hooks"),
+		"uploadpack.packObjectsHook": trap, "alias.ls-files": "!" + trap,
+	} {
+		r.git("config", key, value)
+	}
 	// and a repository inside, which git would look into
-	inner := repo{t, filepath.Join(r.dir, "inner")}
-	check.OK(t, os.Mkdir(inner.dir, 0o700))
-	inner.git("init", "-q", "-b", "main")
-	inner.commit("i.txt")
+	inner := r.within("inner", "i.txt")
 	inner.write(".gitattributes", "* filter=evil\n")
 	inner.git("config", "core.fsmonitor", trap)
 	inner.git("config", "filter.evil.clean", trap)
@@ -95,9 +82,8 @@ func TestATreeRunsNothingOfTheRepository(t *testing.T) {
 	if _, err := Show(t.Context(), r.dir, r.objects(), after, "a.txt", 100); err != nil {
 		t.Error(err)
 	}
-	if said, err := os.ReadFile(trap + ".sprung"); err == nil {
-		t.Errorf("it ran the repository's own program:\n%s", said)
-	}
+	said, err := os.ReadFile(trap + ".sprung")
+	check.That(t, err != nil, "it ran the repository's own program:\n%s", said)
 }
 
 // TestATreeCannotBeBlinded: what git offers to make a change invisible.
@@ -143,8 +129,7 @@ func TestATreeCannotBeBlinded(t *testing.T) {
 			r.write("a.txt", "changed")
 		},
 		"a folder that became a repository of its own": func(r repo) {
-			inner := repo{r.t, filepath.Join(r.dir, "sub")}
-			inner.git("init", "-q")
+			r.init("sub")
 			r.write("a.txt", "changed")
 		},
 	}
@@ -182,9 +167,7 @@ func TestRulesThatWereAddedMeanwhileHideNothing(t *testing.T) {
 	r.wantChanges(before, seen, Change{Path: "conftest.py", Kind: Added}, Change{Path: "pytest.ini", Kind: Added})
 	r.learn() // and what was seen once stays seen
 	r.write("later/conftest.py", "x")
-	if got := r.tree(); got != seen {
-		t.Error("what was ignored when it was asked for the last time is in the tree, or what was seen is gone")
-	}
+	check.That(t, r.tree() == seen, "what was ignored when it was asked for the last time is in the tree, or what was seen is gone")
 }
 
 // TestATreeDoesNotDependOnTheEnvironment, nor on the settings of a person.
@@ -206,7 +189,6 @@ func TestATreeDoesNotDependOnTheEnvironment(t *testing.T) {
 	after := r.tree("left")
 	r.wantChanges(before, after, Change{Path: "a.txt", Kind: Modified})
 	r.wantFiles(after, "a.txt")
-	if text, _ := r.patch(before, after, 1000); !strings.Contains(text, "+changed\n") {
-		t.Errorf("got %q, want the text", text)
-	}
+	text, _ := r.patch(before, after, 1000)
+	check.That(t, strings.Contains(text, "+changed\n"), "got %q, want the text", text)
 }

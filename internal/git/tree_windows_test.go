@@ -1,5 +1,0 @@
-package git
-
-import "testing"
-
-func makeUnreadable(*testing.T, string) {}
