@@ -20,11 +20,11 @@ type Type string
 // The events of a run, in the order in which they usually come.
 const (
 	RunStarted      Type = "run_started"
-	Recovered       Type = "recovered"       // a task was taken back from a dead run
-	RecoveryDone    Type = "recovery"        // what was made of all that dead runs left
+	Recovered       Type = "recovered"       // a task was reclaimed from a dead run
+	RecoveryDone    Type = "recovery"        // recovery from dead runs is finished
 	TaskClaimed     Type = "task_claimed"    // an iteration begins
 	AgentStarted    Type = "agent_started"   // its process runs and a session is open
-	AgentResumed    Type = "agent_resumed"   // it goes on in the session of an interrupted attempt
+	AgentResumed    Type = "agent_resumed"   // it continues the session of an interrupted attempt
 	AgentText       Type = "agent_text"      // a piece of what it says
 	AgentThought    Type = "agent_thought"   // a piece of what it thinks
 	AgentTool       Type = "agent_tool"      // a tool call began or changed
