@@ -77,22 +77,22 @@ VALUES (:0, :1, :2, :3, :4, :5, :6, :7, :8, :9, :10, :11, 1, 1);`,
 // read returns all rows, each as the arguments that insert it again.
 func (s *store) read(query string) (list [][]any) {
 	check(s.db.View(s.b.Context(), func(tx *db.Tx) error {
-		return tx.Each(query, func(stmt *sqlite.Stmt) error {
+		for row := range tx.Rows(query) {
 			var args []any
-			for i := range stmt.ColumnCount() {
+			for i := range row.ColumnCount() {
 				args = append(args, fmt.Sprintf(":%d", i))
-				switch stmt.ColumnType(i) {
+				switch row.ColumnType(i) {
 				case sqlite.TypeNull:
 					args = append(args, nil)
 				case sqlite.TypeInteger:
-					args = append(args, stmt.ColumnInt64(i))
+					args = append(args, row.ColumnInt64(i))
 				default:
-					args = append(args, stmt.ColumnText(i))
+					args = append(args, row.ColumnText(i))
 				}
 			}
 			list = append(list, args)
-			return nil
-		})
+		}
+		return nil
 	}))
 	return list
 }
@@ -101,9 +101,7 @@ func (r rows) insert(s *store) {
 	check(s.db.Update(s.b.Context(), func(tx *db.Tx) error {
 		for i, query := range insertSQL {
 			for _, args := range r[i] {
-				if err := tx.Exec(query, args...); err != nil {
-					return err
-				}
+				tx.Do(query, args...)
 			}
 		}
 		return nil

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"zombiezen.com/go/sqlite"
-
 	"ralph/internal/db"
 	"ralph/journal"
 	"ralph/knowledge"
@@ -30,7 +28,7 @@ func BenchmarkRecall(b *testing.B) {
 	view := func(fn func(*db.Tx) error) func() { return func() { check(d.View(b.Context(), fn)) } }
 	bare := func(word string) func() {
 		return view(func(tx *db.Tx) error {
-			return tx.Each(bareSQL, func(*sqlite.Stmt) error { return nil }, ":word", word)
+			return tx.Exec(bareSQL, ":word", word)
 		})
 	}
 	for _, task := range memoryTasks() {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"ralph/internal/db"
 )
 
 // NewTask is what Add needs to know. References are full IDs; use Resolve for
@@ -58,11 +60,7 @@ func (g *Graph) Add(t NewTask) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if parent.N != 0 {
-		if err := g.addChildren(parent.N, 1, Pending); err != nil {
-			return "", err
-		}
-	}
+	g.addChildren(parent.N, 1, Pending)
 	for _, blocker := range t.After {
 		b, err := g.Task(blocker)
 		if err != nil {
@@ -72,14 +70,14 @@ func (g *Graph) Add(t NewTask) (string, error) {
 			return "", err
 		}
 	}
-	return id, nil
+	return id, g.tx.Err()
 }
 
 func (g *Graph) insert(t NewTask, parent Task, feature int64) (n int64, id string, err error) {
 	id, err = g.withFreeID("t-", "", func(id string) error {
 		return g.tx.Exec(insertSQL, ":id", id, ":title", t.Title, ":description", t.Description,
-			":priority", t.Priority, ":parent", orNull(parent.N), ":feature", orNull(feature), ":kind", string(t.Kind),
-			":agent", orNull(t.Agent), ":model", orNull(t.Model), ":gates", listJSON(t.Gates),
+			":priority", t.Priority, ":parent", db.OrNull(parent.N), ":feature", db.OrNull(feature), ":kind", string(t.Kind),
+			":agent", db.OrNull(t.Agent), ":model", db.OrNull(t.Model), ":gates", db.JSON(t.Gates),
 			":max_retries", t.MaxRetries, ":tampering", t.AllowTampering, ":now", g.millis(),
 			":held", parent.holds(), ":doomed", parent.Doomed || parent.Status == Failed)
 	})
@@ -122,12 +120,13 @@ func (g *Graph) adopt(parentID, featureName string, feature int64) (Task, int64,
 const addChildrenSQL = `
 UPDATE tasks SET children = children + :count, not_before = 0, wait_reason = NULL, updated_at = :now WHERE n = :n;`
 
-// addChildren counts children that are already stored, one of them with that status.
-func (g *Graph) addChildren(parent int64, count int, status Status) error {
-	if err := g.tx.Exec(addChildrenSQL, ":n", parent, ":count", count, ":now", g.millis()); err != nil {
-		return err
+// addChildren counts children of a parent, if there is one, that are already stored, one of
+// them with that status.
+func (g *Graph) addChildren(parent int64, count int, status Status) {
+	if parent != 0 {
+		g.tx.Do(addChildrenSQL, ":n", parent, ":count", count, ":now", g.millis())
+		g.rollUp(parent, "", status)
 	}
-	return g.rollUp(parent, "", status)
 }
 
 // The longest texts that are kept. They are generous for people and small enough
@@ -228,7 +227,7 @@ func (g *Graph) Edit(id string, e Edit) error {
 		return err
 	}
 	return g.tx.Exec(editSQL, ":n", t.N, ":title", t.Title, ":description", t.Description, ":priority", t.Priority,
-		":kind", string(t.Kind), ":agent", orNull(t.Agent), ":model", orNull(t.Model), ":gates", listJSON(t.Gates),
+		":kind", string(t.Kind), ":agent", db.OrNull(t.Agent), ":model", db.OrNull(t.Model), ":gates", db.JSON(t.Gates),
 		":max_retries", t.MaxRetries, ":tampering", t.AllowTampering, ":now", g.millis())
 }
 

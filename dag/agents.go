@@ -1,6 +1,10 @@
 package dag
 
-import "time"
+import (
+	"time"
+
+	"ralph/internal/db"
+)
 
 // AgentLimit is a provider's limit: the agent is rate-limited until then.
 type AgentLimit struct {
@@ -27,17 +31,15 @@ func (g *Graph) LimitAgent(l AgentLimit) error {
 
 // AgentLimits lists those that are not over, the first to end first.
 func (g *Graph) AgentLimits() ([]AgentLimit, error) {
-	return collect(g, agentLimitsSQL, func(r *row) AgentLimit {
-		return AgentLimit{Agent: r.text(), Until: r.time(), Reason: r.text()}
+	return db.All(g.tx, agentLimitsSQL, func(r *db.Row) AgentLimit {
+		return AgentLimit{Agent: r.Text(), Until: r.Time(), Reason: r.Text()}
 	}, ":now", g.millis())
 }
 
 // LiftLimit forgets the limit of an agent, or of all if the name is empty, and ends the
 // waits for it.
 func (g *Graph) LiftLimit(agent string) error {
-	if err := g.tx.Exec(liftWaitsSQL, ":agent", agent); err != nil {
-		return err
-	}
+	g.tx.Do(liftWaitsSQL, ":agent", agent)
 	return g.tx.Exec(liftLimitsSQL, ":agent", agent)
 }
 
@@ -51,19 +53,13 @@ WHERE not_before > 0 AND agent IS NULL AND wait_agent = :agent;`
 // ForgetWaits ends the waits for agents that the coming run does not need; keep says which
 // ones it needs. Tasks that bring their own agent wait for it in any case.
 func (g *Graph) ForgetWaits(keep func(agent string) bool) error {
-	agents, err := collect(g, agentWaitsSQL, (*row).text)
-	if err != nil {
-		return err
-	}
+	agents, _ := db.All(g.tx, agentWaitsSQL, (*db.Row).Text)
 	for _, agent := range agents {
-		if keep(agent) {
-			continue
-		}
-		if err := g.tx.Exec(forgetAgentWaits, ":agent", agent); err != nil {
-			return err
+		if !keep(agent) {
+			g.tx.Do(forgetAgentWaits, ":agent", agent)
 		}
 	}
-	return nil
+	return g.tx.Err()
 }
 
 // Skip says what a claim leaves alone for now.
@@ -89,8 +85,7 @@ func (g *Graph) Skipped(opts ClaimOptions) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	n, err := g.number(query, append(args, ":doomed", opts.KeepGoing)...)
-	return n > 0, err
+	return g.number(query, append(args, ":doomed", opts.KeepGoing)...) > 0, g.tx.Err()
 }
 
 func (s Skip) empty() bool { return len(s.Agents)+len(s.Features)+len(s.Tasks) == 0 }

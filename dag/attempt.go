@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ralph/event"
+	"ralph/internal/db"
 )
 
 // Attempt is one agent's try at one task.
@@ -71,7 +72,7 @@ WHERE task = :task AND generation = :generation AND ended_at IS NULL;`
 
 func (g *Graph) endAttempt(task int64, c Claim, outcome event.AttemptOutcome, reason string) error {
 	return g.tx.Exec(endAttemptSQL, ":task", task, ":generation", c.Generation,
-		":outcome", string(outcome), ":reason", orNull(g.said(reason)), ":now", g.millis())
+		":outcome", string(outcome), ":reason", db.OrNull(g.said(reason)), ":now", g.millis())
 }
 
 const attemptColumns = `
@@ -101,13 +102,13 @@ func (g *Graph) Attempt(id string) (Attempt, error) {
 }
 
 func (g *Graph) attempts(query string, args ...any) ([]Attempt, error) {
-	return collect(g, query, func(r *row) Attempt {
+	return db.All(g.tx, query, func(r *db.Row) Attempt {
 		return Attempt{
-			ID: r.text(), Run: r.text(), Task: r.text(), Iteration: r.int(), Phase: Phase(r.text()), Agent: r.text(), Model: r.text(),
-			StartedAt: r.time(), Heartbeat: r.time(), EndedAt: r.time(), Outcome: event.AttemptOutcome(r.text()), Reason: r.text(),
-			ModelEffective: r.text(), Session: r.text(), Sandbox: r.text(), StopReason: r.text(), Verdict: r.text(), Gates: decode[GateRecord](r),
-			Files: decode[string](r), Base: r.text(), Tree: r.text(), TreeAfter: r.text(), Transcript: r.text(),
-			Usage: r.usage(), SessionUSD: optional(r, r.float), Drift: decode[string](r), PrunedAt: r.time(),
+			ID: r.Text(), Run: r.Text(), Task: r.Text(), Iteration: r.Int(), Phase: Phase(r.Text()), Agent: r.Text(), Model: r.Text(),
+			StartedAt: r.Time(), Heartbeat: r.Time(), EndedAt: r.Time(), Outcome: event.AttemptOutcome(r.Text()), Reason: r.Text(),
+			ModelEffective: r.Text(), Session: r.Text(), Sandbox: r.Text(), StopReason: r.Text(), Verdict: r.Text(), Gates: db.List[GateRecord](r),
+			Files: db.List[string](r), Base: r.Text(), Tree: r.Text(), TreeAfter: r.Text(), Transcript: r.Text(),
+			Usage: usageOf(r), SessionUSD: db.Optional(r, r.Float), Drift: db.List[string](r), PrunedAt: r.Time(),
 		}
 	}, args...)
 }
@@ -181,16 +182,12 @@ func (g *Graph) NoteAttempt(id string, n Note) error {
 		used, unknown = *n.Usage, n.Usage.Unknown
 	}
 	in, cached, out := used.Counts()
-	err := g.tx.Exec(noteSQL, ":id", id, ":phase", orNull(string(n.Phase)), ":agent", orNull(n.Agent), ":model", orNull(n.Model),
-		":effective", orNull(n.ModelEffective), ":session", orNull(n.Session), ":session_usd", n.SessionUSD, ":sandbox", orNull(n.Sandbox),
-		":pid", orNull(n.AgentPID), ":pid_start", orNull(n.AgentPIDStart), ":stop", orNull(n.StopReason),
-		":verdict", orNull(g.said(n.Verdict)), ":tokens_in", in, ":tokens_cached", cached,
-		":tokens_out", out, ":cost", used.CostUSD, ":estimated", used.Estimated, ":unknown", unknown, ":shares", shares, ":drift", drift, ":files", files, ":base", orNull(n.Base), ":tree", orNull(n.Tree), ":tree_after", orNull(n.TreeAfter), ":gates", gates,
-		":transcript", orNull(n.Transcript), ":knowledge", orNull(g.said(n.Knowledge)))
-	if err == nil && g.tx.Changes() != 1 {
-		err = fmt.Errorf("attempt %s: %w", id, ErrNotFound)
-	}
-	return err
+	return g.change(fmt.Errorf("attempt %s: %w", id, ErrNotFound), noteSQL, ":id", id, ":phase", db.OrNull(string(n.Phase)), ":agent", db.OrNull(n.Agent), ":model", db.OrNull(n.Model),
+		":effective", db.OrNull(n.ModelEffective), ":session", db.OrNull(n.Session), ":session_usd", n.SessionUSD, ":sandbox", db.OrNull(n.Sandbox),
+		":pid", db.OrNull(n.AgentPID), ":pid_start", db.OrNull(n.AgentPIDStart), ":stop", db.OrNull(n.StopReason),
+		":verdict", db.OrNull(g.said(n.Verdict)), ":tokens_in", in, ":tokens_cached", cached,
+		":tokens_out", out, ":cost", used.CostUSD, ":estimated", used.Estimated, ":unknown", unknown, ":shares", shares, ":drift", drift, ":files", files, ":base", db.OrNull(n.Base), ":tree", db.OrNull(n.Tree), ":tree_after", db.OrNull(n.TreeAfter), ":gates", gates,
+		":transcript", db.OrNull(n.Transcript), ":knowledge", db.OrNull(g.said(n.Knowledge)))
 }
 
 // listOrNull is a list as it is stored; nil leaves what is stored as it is.
@@ -211,10 +208,8 @@ const leftSQL = `UPDATE tasks SET leaving = NULL WHERE leaving = :id;`
 // AbandonAttempt ends an attempt whose claim was lost: its task has moved on. Its
 // agent is gone, so the task may be claimed again.
 func (g *Graph) AbandonAttempt(id string, outcome event.AttemptOutcome, reason string) error {
-	if err := g.tx.Exec(leftSQL, ":id", id); err != nil {
-		return err
-	}
-	return g.tx.Exec(abandonAttemptSQL, ":id", id, ":outcome", string(outcome), ":reason", orNull(g.said(reason)), ":now", g.millis())
+	g.tx.Do(leftSQL, ":id", id)
+	return g.tx.Exec(abandonAttemptSQL, ":id", id, ":outcome", string(outcome), ":reason", db.OrNull(g.said(reason)), ":now", g.millis())
 }
 
 const (
@@ -227,7 +222,7 @@ type Unwritten struct{ Attempt, JSON string }
 
 // Unwritten lists the knowledge that is not in files yet, oldest first.
 func (g *Graph) Unwritten() ([]Unwritten, error) {
-	return collect(g, unwrittenSQL, func(r *row) Unwritten { return Unwritten{r.text(), r.text()} })
+	return db.All(g.tx, unwrittenSQL, func(r *db.Row) Unwritten { return Unwritten{r.Text(), r.Text()} })
 }
 
 // Written says that the knowledge of an attempt is in files now.

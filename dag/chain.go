@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"ralph/internal/db"
 )
 
 const describeRunSQL = `UPDATE runs SET settings = :settings, continues = :continues, iterations = :iterations, failures = :failures WHERE id = :id;`
@@ -18,7 +20,7 @@ func (g *Graph) DescribeRun(r *Run, settings string, continues *Run) error {
 			return err
 		}
 	}
-	return g.tx.Exec(describeRunSQL, ":id", r.ID, ":settings", r.Settings, ":continues", orNull(r.Continues), ":iterations", r.Iterations, ":failures", r.Failures)
+	return g.tx.Exec(describeRunSQL, ":id", r.ID, ":settings", r.Settings, ":continues", db.OrNull(r.Continues), ":iterations", r.Iterations, ":failures", r.Failures)
 }
 
 // CarryOver gives r the counters of the run that it continues, without storing them.
@@ -47,8 +49,7 @@ const ownIterationsSQL = `SELECT iterations - coalesce((SELECT c.iterations FROM
 // OwnIterations is how many iterations of a run counted, without those of the runs
 // that it continues.
 func (g *Graph) OwnIterations(id string) (int, error) {
-	n, err := g.number(ownIterationsSQL, ":id", id)
-	return int(n), err
+	return db.One(g.tx, ownIterationsSQL, (*db.Row).Int, ":id", id)
 }
 
 const lastRunSQL = `SELECT ` + runColumns + ` FROM runs
@@ -56,7 +57,7 @@ WHERE scope_feature IS :feature AND scope_task IS :task ORDER BY n DESC LIMIT 1;
 
 // LastRun returns the latest run of exactly that scope.
 func (g *Graph) LastRun(scope Scope) (Run, error) {
-	runs, err := g.runs(lastRunSQL, ":feature", orNull(scope.Feature), ":task", orNull(scope.Task))
+	runs, err := g.runs(lastRunSQL, ":feature", db.OrNull(scope.Feature), ":task", db.OrNull(scope.Task))
 	return only(runs, err, "an earlier run of that target")
 }
 
@@ -160,8 +161,10 @@ FROM chain JOIN runs r ON r.id = chain.id;`
 // RunSpan is how long a run and those that it continues have run, in all, and how
 // much of that they only waited for providers.
 func (g *Graph) RunSpan(id string) (took, waited time.Duration, err error) {
-	_, err = one(g, runSpanSQL, func(r *row) bool { took, waited = r.duration(), r.duration(); return true }, ":run", id)
-	return took, waited, err
+	for r := range g.tx.Rows(runSpanSQL, ":run", id) {
+		took, waited = r.Duration(), r.Duration()
+	}
+	return took, waited, g.tx.Err()
 }
 
 const waitedSQL = `UPDATE runs SET waited = waited + :ms WHERE id = :id;`

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"zombiezen.com/go/sqlite"
+	"ralph/internal/db"
 )
 
 // Fault is a stored value that disagrees with what it is derived from.
@@ -47,6 +47,7 @@ UPDATE tasks SET children = x.children, open_deps = x.open_deps, held = x.held, 
 FROM derived x
 WHERE tasks.n = +x.n AND (tasks.children <> x.children OR tasks.open_deps <> x.open_deps
     OR tasks.held <> x.held OR tasks.doomed <> x.doomed);`
+	allNumbersSQL    = `SELECT n FROM tasks ORDER BY n;`
 	orphanFeatureSQL = `
 SELECT c.id, p.id FROM tasks c JOIN tasks p ON p.n = c.parent WHERE c.feature IS NOT p.feature;`
 	falseDoneSQL = `
@@ -56,50 +57,27 @@ SELECT DISTINCT p.id, c.id, c.status FROM tasks p JOIN tasks c ON c.parent = p.n
 // Verify compares everything that is derived with what it is derived from.
 func (g *Graph) Verify() ([]Fault, error) {
 	var faults []Fault
-	names := [...]string{"children", "open_deps", "held", "doomed"}
-	err := g.tx.Each(disagreeSQL, func(stmt *sqlite.Stmt) error {
-		for i, name := range names {
-			if is, should := stmt.ColumnInt(1+2*i), stmt.ColumnInt(2+2*i); is != should {
-				faults = append(faults, Fault{Task: stmt.ColumnText(0), Text: fmt.Sprintf("%s is %d and should be %d", name, is, should)})
+	for r := range g.tx.Rows(disagreeSQL) {
+		id := r.Text()
+		for _, name := range []string{"children", "open_deps", "held", "doomed"} {
+			if is, should := r.Int(), r.Int(); is != should {
+				faults = append(faults, Fault{Task: id, Text: fmt.Sprintf("%s is %d and should be %d", name, is, should)})
 			}
 		}
-		return nil
+	}
+	orphans, _ := db.All(g.tx, orphanFeatureSQL, func(r *db.Row) Fault {
+		return Fault{Task: r.Text(), Text: "its feature differs from that of its parent " + r.Text()}
 	})
-	if err != nil {
-		return nil, err
-	}
-	orphans, err := collect(g, orphanFeatureSQL, func(r *row) Fault {
-		return Fault{Task: r.text(), Text: "its feature differs from that of its parent " + r.text()}
+	notDone, _ := db.All(g.tx, falseDoneSQL, func(r *db.Row) Fault {
+		return Fault{Task: r.Text(), Text: fmt.Sprintf("it is done, but its subtask %s is %s", r.Text(), r.Text())}
 	})
-	if err != nil {
-		return nil, err
+	faults = slices.Concat(faults, orphans, notDone)
+	w := newWeb()
+	g.weave(w)
+	if path := w.findCycle(g.numbers(allNumbersSQL)); path != nil {
+		faults = append(faults, Fault{Text: newCycleError(path, g.nameOf).Error()})
 	}
-	notDone, err := collect(g, falseDoneSQL, func(r *row) Fault {
-		return Fault{Task: r.text(), Text: fmt.Sprintf("it is done, but its subtask %s is %s", r.text(), r.text())}
-	})
-	if err != nil {
-		return nil, err
-	}
-	cycle, err := g.anyCycle()
-	return slices.Concat(faults, orphans, notDone, cycle), err
-}
-
-const allNumbersSQL = `SELECT n FROM tasks ORDER BY n;`
-
-func (g *Graph) anyCycle() ([]Fault, error) {
-	w := &web{parent: map[int64]int64{}, blockers: map[int64][]int64{}, children: map[int64][]int64{}}
-	if err := g.weave(w); err != nil {
-		return nil, err
-	}
-	all, err := g.numbers(allNumbersSQL)
-	if err != nil {
-		return nil, err
-	}
-	path := w.findCycle(all)
-	if path == nil {
-		return nil, nil
-	}
-	return []Fault{{Text: g.cycle(path).Error()}}, nil
+	return faults, g.tx.Err()
 }
 
 // Recompute fixes the derived columns and returns how many tasks had a wrong one.
@@ -115,13 +93,10 @@ const (
 
 // Integrity is what SQLite itself finds wrong with the file.
 func (g *Graph) Integrity() ([]Fault, error) {
-	faults, err := collect(g, integritySQL, func(r *row) Fault { return Fault{Text: r.text()} })
-	if err != nil {
-		return nil, err
-	}
+	faults, _ := db.All(g.tx, integritySQL, func(r *db.Row) Fault { return Fault{Text: r.Text()} })
 	faults = slices.DeleteFunc(faults, func(f Fault) bool { return f.Text == "ok" })
-	gone, err := collect(g, foreignSQL, func(r *row) Fault {
-		table, row, other := r.text(), r.int64(), r.text()
+	gone, err := db.All(g.tx, foreignSQL, func(r *db.Row) Fault {
+		table, row, other := r.Text(), r.Int64(), r.Text()
 		return Fault{Text: fmt.Sprintf("row %d of %s refers to a row of %s that is gone", row, table, other)}
 	})
 	return append(faults, gone...), err

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"ralph/internal/db"
 )
 
 // Scope is what a run may touch: a feature by name, a task with all below it by
@@ -104,15 +106,13 @@ UPDATE tasks INDEXED BY tasks_waiting SET not_before = 0, wait_reason = NULL WHE
 // Claim chooses the next ready task in the scope and makes it ours, in one
 // statement. It returns false if there is none.
 func (g *Graph) Claim(opts ClaimOptions) (Claim, bool, error) {
-	if err := g.tx.Exec(clearWaitsSQL, ":now", g.millis()); err != nil {
-		return Claim{}, false, err
-	}
+	g.tx.Do(clearWaitsSQL, ":now", g.millis())
 	query, args, err := g.claimQuery(opts)
 	if err != nil {
 		return Claim{}, false, err
 	}
 	args = append(args, ":owner", opts.Run.Owner, ":lease", g.now.Add(opts.Lease).UnixMilli(), ":now", g.millis())
-	t, err := one(g, query, g.scanTask, args...)
+	t, err := db.One(g.tx, query, g.scanTask, args...)
 	if err != nil || t.N == 0 {
 		return Claim{}, false, err
 	}
@@ -127,7 +127,7 @@ func (g *Graph) Claim(opts ClaimOptions) (Claim, bool, error) {
 			return Claim{}, false, err
 		}
 	}
-	return c, true, g.tx.Exec(aliveSQL, ":owner", opts.Run.Owner, ":now", g.millis())
+	return c, true, g.Alive(opts.Run.Owner)
 }
 
 func (g *Graph) claimQuery(opts ClaimOptions) (query string, args []any, err error) {
@@ -170,5 +170,5 @@ func (g *Graph) skipArgs(args []any, s Skip) ([]any, error) {
 		features = append(features, n)
 	}
 	numbers, err := json.Marshal(features)
-	return append(args, ":features", string(numbers), ":agents", listJSON(s.Agents), ":agent", s.Agent, ":tasks", listJSON(s.Tasks)), err
+	return append(args, ":features", string(numbers), ":agents", db.JSON(s.Agents), ":agent", s.Agent, ":tasks", db.JSON(s.Tasks)), err
 }

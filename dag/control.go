@@ -1,10 +1,11 @@
 package dag
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
+
+	"ralph/internal/db"
 )
 
 // Stop is how a person wants a run to end.
@@ -26,7 +27,7 @@ const controlSQL = `SELECT (SELECT stop_requested FROM runs WHERE id = :run), pa
 
 // Control says what was asked of a run. It reads two rows: runs ask every second.
 func (g *Graph) Control(run string) (Control, error) {
-	return one(g, controlSQL, func(r *row) Control { return Control{Stop: Stop(r.text()), PausedAt: r.time()} }, ":run", run)
+	return db.One(g.tx, controlSQL, func(r *db.Row) Control { return Control{Stop: Stop(r.Text()), PausedAt: r.Time()} }, ":run", run)
 }
 
 const stopSQL = `
@@ -41,12 +42,12 @@ func (g *Graph) StopRun(id string, how Stop) error {
 
 // StopRuns asks all runs that are not dead to end, and returns them.
 func (g *Graph) StopRuns(how Stop, life func(Process) Life) ([]Run, error) {
-	runs, err := g.OpenRuns()
+	runs, _ := g.OpenRuns()
 	runs = slices.DeleteFunc(runs, func(r Run) bool { return life(r.Process) == Dead })
 	for _, run := range runs {
-		err = errors.Join(err, g.StopRun(run.ID, how))
+		g.tx.Do(stopSQL, ":id", run.ID, ":how", string(how))
 	}
-	return runs, err
+	return runs, g.tx.Err()
 }
 
 const (
@@ -84,19 +85,16 @@ func (g *Graph) setPaused(id string, paused bool, text string) error {
 	if paused && !isOpen(t.status) {
 		return fmt.Errorf("%w: %s is %s: there is nothing to pause", ErrRefused, t.id, t.status)
 	}
-	if err := g.tx.Exec(pauseSQL, ":n", t.n, ":paused", paused, ":now", g.millis()); err != nil {
-		return err
-	}
-	switch {
-	case g.tx.Changes() == 0 && paused:
-		return nil
-	case g.tx.Changes() == 0:
+	g.tx.Do(pauseSQL, ":n", t.n, ":paused", paused, ":now", g.millis())
+	if g.tx.Err() == nil && g.tx.Changes() == 0 {
+		if paused {
+			return nil
+		}
 		return fmt.Errorf("%w: %s is not paused", ErrRefused, t.id)
 	}
-	if err := g.log(t.n, LogSystem, text); err != nil {
-		return err
-	}
-	return g.flagDescendants(t.n)
+	g.log(t.n, LogSystem, text)
+	g.flagDescendants(t.n)
+	return g.tx.Err()
 }
 
 const aliveSQL = `UPDATE runs SET heartbeat_at = :now WHERE owner = :owner;`

@@ -56,57 +56,44 @@ const (
 	parentNumberSQL     = `SELECT parent FROM tasks WHERE n = :n AND parent IS NOT NULL;`
 )
 
-func (g *Graph) needs(p point) ([]point, error) { return g.neighbours(p, true, blockerNumbersSQL) }
+func (g *Graph) needs(p point) []point { return g.neighbours(p, true, blockerNumbersSQL) }
 
-func (g *Graph) neededBy(p point) ([]point, error) {
-	return g.neighbours(p, false, dependentNumbersSQL)
-}
+func (g *Graph) neededBy(p point) []point { return g.neighbours(p, false, dependentNumbersSQL) }
 
 // neighbours lists what a point needs, or, seen from the other side, what needs it.
-func (g *Graph) neighbours(p point, needs bool, dependencies string) ([]point, error) {
+func (g *Graph) neighbours(p point, needs bool, dependencies string) []point {
 	if p.end == needs {
-		next, err := g.points(childNumbersSQL, p.n, needs)
-		return append(next, point{p.n, !needs}), err
+		return append(g.points(childNumbersSQL, p.n, needs), point{p.n, !needs})
 	}
-	next, err := g.points(dependencies, p.n, needs)
-	if err != nil {
-		return nil, err
-	}
-	up, err := g.points(parentNumberSQL, p.n, !needs)
-	return append(next, up...), err
+	return append(g.points(dependencies, p.n, needs), g.points(parentNumberSQL, p.n, !needs)...)
 }
 
-func (g *Graph) points(query string, n int64, end bool) ([]point, error) {
-	ns, err := g.numbers(query, ":n", n)
-	points := make([]point, len(ns))
-	for i, n := range ns {
-		points[i] = point{n, end}
+func (g *Graph) points(query string, n int64, end bool) (list []point) {
+	for r := range g.tx.Rows(query, ":n", n) {
+		list = append(list, point{r.Int64(), end})
 	}
-	return points, err
+	return list
 }
 
 // path searches a way on which from needs to, and returns it with both ends, or
 // nil. It searches from both sides in turns and gives up when either side is
 // exhausted, so that hanging a new task onto a large graph costs next to nothing.
-func (g *Graph) path(from, to point) ([]point, error) {
+func (g *Graph) path(from, to point) []point {
 	down := newFrontier(from, g.needs)
 	up := newFrontier(to, g.neededBy)
 	if from == to {
-		return []point{from}, nil
+		return []point{from}
 	}
 	for {
 		for _, side := range [2][2]*frontier{{down, up}, {up, down}} {
-			met, more, err := side[0].step(side[1])
-			if err != nil {
-				return nil, err
-			}
+			met, more := side[0].step(side[1])
 			if met != nil {
 				forward := down.trail(*met)
 				slices.Reverse(forward)
-				return append(forward, up.trail(*met)[1:]...), nil
+				return append(forward, up.trail(*met)[1:]...)
 			}
 			if !more {
-				return nil, nil
+				return nil
 			}
 		}
 	}
@@ -116,35 +103,31 @@ func (g *Graph) path(from, to point) ([]point, error) {
 type frontier struct {
 	queue []point
 	from  map[point]point
-	next  func(point) ([]point, error)
+	next  func(point) []point
 }
 
-func newFrontier(start point, next func(point) ([]point, error)) *frontier {
+func newFrontier(start point, next func(point) []point) *frontier {
 	return &frontier{queue: []point{start}, from: map[point]point{start: start}, next: next}
 }
 
 // step expands one point and reports the first one that the other side has too.
-func (f *frontier) step(other *frontier) (met *point, more bool, err error) {
+func (f *frontier) step(other *frontier) (met *point, more bool) {
 	if len(f.queue) == 0 {
-		return nil, false, nil
+		return nil, false
 	}
 	p := f.queue[0]
 	f.queue = f.queue[1:]
-	next, err := f.next(p)
-	if err != nil {
-		return nil, false, err
-	}
-	for _, q := range next {
+	for _, q := range f.next(p) {
 		if _, seen := f.from[q]; seen {
 			continue
 		}
 		f.from[q] = p
 		if _, found := other.from[q]; found {
-			return &q, true, nil
+			return &q, true
 		}
 		f.queue = append(f.queue, q)
 	}
-	return nil, true, nil
+	return nil, true
 }
 
 func (f *frontier) trail(p point) []point {
@@ -158,18 +141,16 @@ func (f *frontier) trail(p point) []point {
 
 // refuseCycle refuses an edge on which to would need from if from already needs to.
 func (g *Graph) refuseCycle(from, to point) error {
-	path, err := g.path(from, to)
-	if err != nil || path == nil {
-		return err
+	path := g.path(from, to)
+	if path == nil || g.tx.Err() != nil {
+		return g.tx.Err()
 	}
-	return g.cycle(append([]point{to}, path...))
+	return newCycleError(append([]point{to}, path...), g.nameOf)
 }
 
-func (g *Graph) cycle(path []point) error {
-	return newCycleError(path, func(n int64) (string, error) { t, err := g.node(n); return t.id, err })
-}
+func (g *Graph) nameOf(n int64) string { return g.node(n).id }
 
-func newCycleError(path []point, name func(n int64) (string, error)) error {
+func newCycleError(path []point, name func(n int64) string) *CycleError {
 	e := &CycleError{}
 	for i, p := range path {
 		if i > 0 && path[i-1].n == p.n && i < len(path)-1 {
@@ -181,11 +162,7 @@ func newCycleError(path []point, name func(n int64) (string, error)) error {
 			}
 			e.Steps = append(e.Steps, relation(path[i-1], p))
 		}
-		id, err := name(p.n)
-		if err != nil {
-			return err
-		}
-		e.IDs = append(e.IDs, id)
+		e.IDs = append(e.IDs, name(p.n))
 	}
 	return e
 }

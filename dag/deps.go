@@ -1,6 +1,10 @@
 package dag
 
-import "fmt"
+import (
+	"fmt"
+
+	"ralph/internal/db"
+)
 
 // Link makes blocked wait for blocker. Doing so twice is the same as once; a
 // cycle, also one through parents, is refused with a *CycleError.
@@ -21,13 +25,11 @@ func (g *Graph) link(blocker, blocked int64) error {
 	if err := g.refuseCycle(point{blocker, true}, point{blocked, false}); err != nil {
 		return err
 	}
-	if err := g.tx.Exec(linkSQL, ":blocker", blocker, ":blocked", blocked); err != nil {
-		return err
+	g.tx.Do(linkSQL, ":blocker", blocker, ":blocked", blocked)
+	if g.tx.Changes() > 0 {
+		g.recountOne(blocker, blocked, 1)
 	}
-	if g.tx.Changes() == 0 {
-		return nil
-	}
-	return g.recountOne(blocker, blocked, 1)
+	return g.tx.Err()
 }
 
 const unlinkSQL = `DELETE FROM dependencies WHERE blocker = :blocker AND blocked = :blocked;`
@@ -38,32 +40,23 @@ func (g *Graph) Unlink(blocker, blocked string) error {
 	if err != nil {
 		return err
 	}
-	if err := g.tx.Exec(unlinkSQL, ":blocker", a.N, ":blocked", b.N); err != nil {
+	missing := fmt.Errorf("dependency: %w: %s does not wait for %s", ErrNotFound, b.ID, a.ID)
+	if err := g.change(missing, unlinkSQL, ":blocker", a.N, ":blocked", b.N); err != nil {
 		return err
 	}
-	if g.tx.Changes() == 0 {
-		return fmt.Errorf("dependency: %w: %s does not wait for %s", ErrNotFound, b.ID, a.ID)
-	}
-	return g.recountOne(a.N, b.N, -1)
+	g.recountOne(a.N, b.N, -1)
+	return g.tx.Err()
 }
 
 // recountOne accounts for one edge that came or went.
-func (g *Graph) recountOne(blocker, blocked int64, by int) error {
-	b, err := g.node(blocker)
-	if err != nil {
-		return err
+func (g *Graph) recountOne(blocker, blocked int64, by int) {
+	if g.node(blocker).status == Done {
+		return
 	}
-	if b.status == Done {
-		return nil
+	g.tx.Do(openDepsSQL, ":by", by, ":n", blocked, ":now", g.millis())
+	if g.node(blocked).children > 0 {
+		g.flagDescendants(blocked)
 	}
-	if err := g.tx.Exec(openDepsSQL, ":by", by, ":n", blocked, ":now", g.millis()); err != nil {
-		return err
-	}
-	t, err := g.node(blocked)
-	if err != nil || t.children == 0 {
-		return err
-	}
-	return g.flagDescendants(blocked)
 }
 
 func (g *Graph) pair(blocker, blocked string) (a, b Task, err error) {
@@ -90,5 +83,5 @@ func (g *Graph) Dependents(t Task) ([]Task, error) { return g.tasks(dependantsSQ
 func (g *Graph) ChildTasks(t Task) ([]Task, error) { return g.tasks(childTasksSQL, ":n", t.N) }
 
 func (g *Graph) tasks(query string, args ...any) ([]Task, error) {
-	return collect(g, query, g.scanTask, args...)
+	return db.All(g.tx, query, g.scanTask, args...)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ralph/internal/db"
 	"ralph/internal/lazyregexp"
 )
 
@@ -84,9 +85,7 @@ func (g *Graph) AddFeature(name string) (Feature, error) {
 	if f, err := g.Feature(name); err == nil {
 		return Feature{}, fmt.Errorf("%w: feature %s exists (%s)", ErrRefused, f.Name, f.ID)
 	}
-	if err := g.tx.Exec(addFeatureSQL, ":id", g.newID("f-"), ":name", name, ":now", g.millis()); err != nil {
-		return Feature{}, err
-	}
+	g.tx.Do(addFeatureSQL, ":id", g.newID("f-"), ":name", name, ":now", g.millis())
 	return g.Feature(name)
 }
 
@@ -100,42 +99,28 @@ const (
 // Feature returns the feature with that name, or ID, or beginning of an ID.
 func (g *Graph) Feature(typed string) (Feature, error) {
 	list, err := g.features(featureSQL, ":typed", typed)
-	if err != nil {
-		return Feature{}, err
-	}
 	if len(list) == 0 && strings.HasPrefix(typed, "f-") && len(typed) > 2 {
-		if list, err = g.features(featureFromSQL, ":from", typed, ":to", typed+"\U0010ffff"); err != nil {
-			return Feature{}, err
-		}
+		list, err = g.features(featureFromSQL, ":from", typed, ":to", typed+"\U0010ffff")
 	}
-	switch len(list) {
-	case 0:
-		return Feature{}, fmt.Errorf("feature %q: %w", typed, ErrNotFound)
-	case 1:
-		return list[0], nil
-	default:
+	if len(list) > 1 {
 		return Feature{}, fmt.Errorf("feature %q: %w: %s, %s", typed, ErrAmbiguous, list[0].ID, list[1].ID)
 	}
+	return only(list, err, fmt.Sprintf("feature %q", typed))
 }
 
 // Features lists all of them, oldest first.
 func (g *Graph) Features() ([]Feature, error) { return g.features(featuresSQL) }
 
 func (g *Graph) features(query string, args ...any) ([]Feature, error) {
-	list, err := collect(g, query, func(r *row) Feature {
-		return Feature{N: r.int64(), ID: r.text(), Name: r.text(), Status: FeatureStatus(r.text()), CreatedAt: r.time(), UpdatedAt: r.time()}
+	list, _ := db.All(g.tx, query, func(r *db.Row) Feature {
+		return Feature{N: r.Int64(), ID: r.Text(), Name: r.Text(), Status: FeatureStatus(r.Text()), CreatedAt: r.Time(), UpdatedAt: r.Time()}
 	}, args...)
-	if err != nil {
-		return nil, err
-	}
 	for i := range list {
 		f := &list[i]
-		if f.Tasks, f.Groups, err = g.countStatuses(tallyFeatureSQL, groupsFeatureSQL, ":feature", f.N); err != nil {
-			return nil, err
-		}
+		f.Tasks, f.Groups = g.countStatuses(tallyFeatureSQL, groupsFeatureSQL, ":feature", f.N)
 		f.Status = f.rollUp(f.Status)
 	}
-	return list, nil
+	return list, g.tx.Err()
 }
 
 // featureNumber returns 0 for the empty name.
@@ -143,11 +128,11 @@ func (g *Graph) featureNumber(name string) (int64, error) {
 	if name == "" {
 		return 0, nil
 	}
-	n, err := g.number(featureNumberSQL, ":name", name)
-	if err == nil && n == 0 {
-		err = fmt.Errorf("feature %q: %w", name, ErrNotFound)
+	n := g.number(featureNumberSQL, ":name", name)
+	if g.tx.Err() == nil && n == 0 {
+		return 0, fmt.Errorf("feature %q: %w", name, ErrNotFound)
 	}
-	return n, err
+	return n, g.tx.Err()
 }
 
 const (
@@ -161,9 +146,7 @@ func (g *Graph) DeleteFeature(name string) error {
 	if err != nil {
 		return err
 	}
-	if err := g.clearFeature(n); err != nil {
-		return err
-	}
+	g.clearFeature(n)
 	return g.tx.Exec(deleteFeatureSQL, ":n", n)
 }
 
@@ -198,20 +181,14 @@ func (g *Graph) ClearFeature(name string) error {
 	if running := f.Tasks[InProgress]; running > 0 {
 		return fmt.Errorf("%w: %d of its tasks are running", ErrRefused, running)
 	}
-	return g.clearFeature(f.N)
+	g.clearFeature(f.N)
+	return g.tx.Err()
 }
 
-func (g *Graph) clearFeature(n int64) error {
-	roots, err := g.numbers(featureRootsSQL, ":n", n)
-	if err != nil {
-		return err
+func (g *Graph) clearFeature(n int64) {
+	for _, root := range g.numbers(featureRootsSQL, ":n", n) {
+		g.deleteTree(g.node(root))
 	}
-	for _, root := range roots {
-		if err := g.deleteTree(root); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 const (
@@ -221,7 +198,7 @@ const (
 
 // FeatureGates lists the commands that check every task of a feature.
 func (g *Graph) FeatureGates(name string) ([]string, error) {
-	return one(g, featureGatesSQL, decode[string], ":name", name)
+	return db.One(g.tx, featureGatesSQL, db.List[string], ":name", name)
 }
 
 // SetFeatureGates replaces the commands that check every task of a feature.
@@ -233,5 +210,5 @@ func (g *Graph) SetFeatureGates(name string, gates []string) error {
 	if err := checkText("x", "", gates); err != nil {
 		return err
 	}
-	return g.tx.Exec(setFeatureGatesSQL, ":n", n, ":gates", listJSON(gates), ":now", g.millis())
+	return g.tx.Exec(setFeatureGatesSQL, ":n", n, ":gates", db.JSON(gates), ":now", g.millis())
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
-	"zombiezen.com/go/sqlite"
 
 	"ralph/dag"
 	"ralph/internal/db"
@@ -363,16 +362,12 @@ func (w *world) dump() map[string][]string {
 			"features": "SELECT * FROM features;", "runs": "SELECT * FROM runs;",
 			"attempts": "SELECT * FROM attempts;", "task_logs": "SELECT * FROM task_logs;",
 		} {
-			err := g.Tx().Each(query, func(stmt *sqlite.Stmt) error {
+			for r := range g.Tx().Rows(query) {
 				var b strings.Builder
-				for i := range stmt.ColumnCount() {
-					fmt.Fprintf(&b, "%s=%s ", stmt.ColumnName(i), stmt.ColumnText(i))
+				for i := range r.ColumnCount() {
+					fmt.Fprintf(&b, "%s=%s ", r.ColumnName(i), r.Text())
 				}
 				all[table] = append(all[table], b.String())
-				return nil
-			})
-			if err != nil {
-				return err
 			}
 		}
 		return nil

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"zombiezen.com/go/sqlite"
+	"ralph/internal/db"
 )
 
 const runsSQL = `SELECT ` + runColumns + ` FROM runs ORDER BY n DESC LIMIT :limit;`
@@ -41,7 +41,7 @@ func (g *Graph) RunOrLast(typed string) (Run, error) {
 }
 
 func (g *Graph) runs(query string, args ...any) ([]Run, error) {
-	return collect(g, query, scanRun, args...)
+	return db.All(g.tx, query, scanRun, args...)
 }
 
 const (
@@ -56,7 +56,7 @@ func (g *Graph) In(scope Scope) ([]Task, error) {
 	return listScope(g, scope, inAllSQL, inFeatureSQL, inTreeSQL, g.scanTask)
 }
 
-func listScope[T any](g *Graph, scope Scope, all, feature, tree string, scan func(*row) T) ([]T, error) {
+func listScope[T any](g *Graph, scope Scope, all, feature, tree string, scan func(*db.Row) T) ([]T, error) {
 	query, args, err := scoped(g, scope, all, feature, tree)
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
@@ -64,7 +64,7 @@ func listScope[T any](g *Graph, scope Scope, all, feature, tree string, scan fun
 	if err != nil {
 		return nil, err
 	}
-	return collect(g, query, scan, args...)
+	return db.All(g.tx, query, scan, args...)
 }
 
 // Edge says that one task waits for another.
@@ -76,7 +76,7 @@ ORDER BY d.blocked, d.blocker;`
 
 // Edges lists every dependency, in the order in which what waits was created.
 func (g *Graph) Edges() ([]Edge, error) {
-	return collect(g, allEdgesSQL, func(r *row) Edge { return Edge{r.text(), r.text()} })
+	return db.All(g.tx, allEdgesSQL, func(r *db.Row) Edge { return Edge{r.Text(), r.Text()} })
 }
 
 const failuresSQL = `
@@ -85,11 +85,4 @@ WHERE l.kind = 'failure' AND t.status = 'failed' ORDER BY l.n;`
 
 // Failures is why each failed task failed, by its ID; also those that no run but a
 // person failed.
-func (g *Graph) Failures() (map[string]string, error) {
-	by := map[string]string{}
-	err := g.tx.Each(failuresSQL, func(stmt *sqlite.Stmt) error {
-		by[stmt.ColumnText(0)] = stmt.ColumnText(1)
-		return nil
-	})
-	return by, err
-}
+func (g *Graph) Failures() (map[string]string, error) { return g.pairs(failuresSQL) }

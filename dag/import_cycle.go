@@ -1,26 +1,20 @@
 package dag
 
-import (
-	"slices"
-
-	"zombiezen.com/go/sqlite"
-)
+import "slices"
 
 // refuseCycles looks for a deadlock among the tasks of a batch and, where it may
 // lead through them, the tasks that exist. It is the search of cycle.go over
 // memory instead of tables: one pass over all points.
 func (b *batch) refuseCycles([]Spec) error {
-	w := &web{parent: map[int64]int64{}, blockers: map[int64][]int64{}, children: map[int64][]int64{}}
-	if err := b.weave(w); err != nil {
-		return err
-	}
+	w := newWeb()
+	b.weave(w)
 	order := make([]int64, len(b.tasks))
 	for i := range b.tasks {
 		order[i] = key(i)
 	}
 	path := w.findCycle(order)
-	if path == nil {
-		return nil
+	if path == nil || b.graph.tx.Err() != nil {
+		return b.graph.tx.Err()
 	}
 	line := 0
 	if i := slices.IndexFunc(path, func(p point) bool { return p.n < 0 }); i >= 0 {
@@ -33,18 +27,17 @@ func (b *batch) refuseCycles([]Spec) error {
 func key(i int) int64   { return -1 - int64(i) }
 func index(k int64) int { return int(-1 - k) }
 
-func (b *batch) nameOf(k int64) (string, error) {
+func (b *batch) nameOf(k int64) string {
 	if k < 0 {
-		return b.tasks[index(k)].spec.name(), nil
+		return b.tasks[index(k)].spec.name()
 	}
-	t, err := b.graph.node(k)
-	return t.id, err
+	return b.graph.nameOf(k)
 }
 
 // weave puts the batch into a web. What exists can only lead back to the batch
 // through a parent that exists, and not from that parent to itself, so it is
 // loaded only if there is another way into it: a blocker or a second parent.
-func (b *batch) weave(w *web) error {
+func (b *batch) weave(w *web) {
 	hangs, leans := map[int64]bool{}, false
 	for i := range b.tasks {
 		t := &b.tasks[i]
@@ -57,17 +50,16 @@ func (b *batch) weave(w *web) error {
 			hangs[t.under.N] = true
 		}
 		for _, blocker := range t.after {
-			w.blockers[k] = append(w.blockers[k], key(blocker))
+			w.wait(k, key(blocker))
 		}
 		for _, old := range t.afterOld {
-			w.blockers[k] = append(w.blockers[k], old.N)
+			w.wait(k, old.N)
 			leans = true
 		}
 	}
-	if len(hangs) == 0 || (len(hangs) == 1 && !leans) {
-		return nil
+	if len(hangs) > 1 || len(hangs) == 1 && leans {
+		b.graph.weave(w)
 	}
-	return b.graph.weave(w)
 }
 
 const (
@@ -75,25 +67,28 @@ const (
 	edgesSQL   = `SELECT blocked, blocker FROM dependencies;`
 )
 
-func (g *Graph) weave(w *web) error {
-	err := g.tx.Each(parentsSQL, func(stmt *sqlite.Stmt) error {
-		w.hang(stmt.ColumnInt64(0), stmt.ColumnInt64(1))
-		return nil
-	})
-	if err != nil {
-		return err
+func (g *Graph) weave(w *web) {
+	for r := range g.tx.Rows(parentsSQL) {
+		w.hang(r.Int64(), r.Int64())
 	}
-	return g.tx.Each(edgesSQL, func(stmt *sqlite.Stmt) error {
-		blocked := stmt.ColumnInt64(0)
-		w.blockers[blocked] = append(w.blockers[blocked], stmt.ColumnInt64(1))
-		return nil
-	})
+	for r := range g.tx.Rows(edgesSQL) {
+		w.wait(r.Int64(), r.Int64())
+	}
 }
 
+// web is hierarchy and dependencies in memory.
 type web struct {
 	parent   map[int64]int64
 	blockers map[int64][]int64
 	children map[int64][]int64
+}
+
+func newWeb() *web {
+	return &web{parent: map[int64]int64{}, blockers: map[int64][]int64{}, children: map[int64][]int64{}}
+}
+
+func (w *web) wait(blocked, blocker int64) {
+	w.blockers[blocked] = append(w.blockers[blocked], blocker)
 }
 
 func (w *web) hang(child, parent int64) {

@@ -3,6 +3,8 @@ package dag
 import (
 	"cmp"
 	"errors"
+
+	"ralph/internal/db"
 )
 
 const (
@@ -18,14 +20,11 @@ ON CONFLICT (id) DO NOTHING;`
 // store writes the batch: features, tasks, dependencies, and what the new tasks
 // mean to parents that existed before.
 func (b *batch) store([]Spec) error {
-	last, err := b.graph.number(lastSQL)
-	if err != nil {
-		return err
-	}
 	features, err := b.storeFeatures()
 	if err != nil {
 		return err
 	}
+	last := b.graph.number(lastSQL)
 	for i := range b.tasks {
 		b.tasks[i].n = last + 1 + int64(i)
 	}
@@ -34,21 +33,16 @@ func (b *batch) store([]Spec) error {
 			return err
 		}
 	}
-	for i := range b.tasks {
-		var blockers []int64
-		for _, blocker := range b.tasks[i].after {
-			blockers = append(blockers, b.tasks[blocker].n)
+	for _, t := range b.tasks {
+		for _, blocker := range t.after {
+			b.graph.tx.Do(linkSQL, ":blocker", b.tasks[blocker].n, ":blocked", t.n)
 		}
-		for _, old := range b.tasks[i].afterOld {
-			blockers = append(blockers, old.N)
-		}
-		for _, blocker := range blockers {
-			if err := b.graph.tx.Exec(linkSQL, ":blocker", blocker, ":blocked", b.tasks[i].n); err != nil {
-				return err
-			}
+		for _, old := range t.afterOld {
+			b.graph.tx.Do(linkSQL, ":blocker", old.N, ":blocked", t.n)
 		}
 	}
-	return b.growParents()
+	b.growParents()
+	return b.graph.tx.Err()
 }
 
 func (b *batch) storeFeatures() (map[string]int64, error) {
@@ -93,10 +87,10 @@ func (b *batch) storeTask(i int, features map[string]int64) error {
 	t.id, err = g.withFreeID("t-", wish, func(id string) error {
 		return g.tx.Exec(importSQL, ":n", t.n, ":id", id, ":title", s.Title, ":description", s.Description,
 			":status", string(t.status), ":priority", s.Priority, ":parent", parent,
-			":feature", orNull(features[t.feature]), ":kind", string(cmp.Or(s.Kind, Work)), ":agent", orNull(s.Agent),
-			":model", orNull(s.Model), ":gates", listJSON(s.Gates), ":max_retries", s.MaxRetries,
+			":feature", db.OrNull(features[t.feature]), ":kind", string(cmp.Or(s.Kind, Work)), ":agent", db.OrNull(s.Agent),
+			":model", db.OrNull(s.Model), ":gates", db.JSON(s.Gates), ":max_retries", s.MaxRetries,
 			":tampering", s.AllowTampering,
-			":retries", s.Retries, ":verification", orNull(s.Verification), ":now", g.millis(), ":finished", finished,
+			":retries", s.Retries, ":verification", db.OrNull(s.Verification), ":now", g.millis(), ":finished", finished,
 			":children", len(t.children), ":open_deps", t.openDeps, ":held", t.held, ":doomed", t.doomed, ":given_up", t.givenUp)
 	})
 	return err
@@ -104,7 +98,7 @@ func (b *batch) storeTask(i int, features map[string]int64) error {
 
 // growParents counts the new children of tasks that existed before, and reopens
 // those that had ended if something new is to be done below them.
-func (b *batch) growParents() error {
+func (b *batch) growParents() {
 	count, child := map[int64]int{}, map[int64]Status{}
 	var parents []int64
 	for i := range b.tasks {
@@ -121,9 +115,6 @@ func (b *batch) growParents() error {
 		}
 	}
 	for _, n := range parents {
-		if err := b.graph.addChildren(n, count[n], child[n]); err != nil {
-			return err
-		}
+		b.graph.addChildren(n, count[n], child[n])
 	}
-	return nil
 }

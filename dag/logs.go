@@ -3,6 +3,8 @@ package dag
 import (
 	"strings"
 	"time"
+
+	"ralph/internal/db"
 )
 
 // LogKind is what an entry of a task's log is about.
@@ -25,8 +27,8 @@ type LogEntry struct {
 
 const logSQL = `INSERT INTO task_logs (task, kind, at, text) VALUES (:task, :kind, :now, :text);`
 
-func (g *Graph) log(n int64, kind LogKind, text string) error {
-	return g.tx.Exec(logSQL, ":task", n, ":kind", string(kind), ":now", g.millis(), ":text", g.said(text))
+func (g *Graph) log(n int64, kind LogKind, text string) {
+	g.tx.Do(logSQL, ":task", n, ":kind", string(kind), ":now", g.millis(), ":text", g.said(text))
 }
 
 // Log adds an entry to a task's history.
@@ -35,14 +37,15 @@ func (g *Graph) Log(id string, kind LogKind, text string) error {
 	if err != nil {
 		return err
 	}
-	return g.log(t.n, kind, text)
+	g.log(t.n, kind, text)
+	return g.tx.Err()
 }
 
 const logsSQL = `SELECT at, kind, text FROM task_logs WHERE task = :task ORDER BY n;`
 
 // Logs lists a task's history, oldest first.
 func (g *Graph) Logs(t Task) ([]LogEntry, error) {
-	return collect(g, logsSQL, func(r *row) LogEntry { return LogEntry{At: r.time(), Kind: LogKind(r.text()), Text: r.text()} }, ":task", t.N)
+	return db.All(g.tx, logsSQL, func(r *db.Row) LogEntry { return LogEntry{At: r.Time(), Kind: LogKind(r.Text()), Text: r.Text()} }, ":task", t.N)
 }
 
 const lastFailureSQL = `
@@ -50,7 +53,7 @@ SELECT text FROM task_logs WHERE task = :task AND kind IN ('failure', 'verify') 
 
 // LastFailure is why the task last failed or was not accepted, or "".
 func (g *Graph) LastFailure(t Task) (string, error) {
-	return one(g, lastFailureSQL, (*row).text, ":task", t.N)
+	return db.One(g.tx, lastFailureSQL, (*db.Row).Text, ":task", t.N)
 }
 
 const blockReasonSQL = `
@@ -58,6 +61,6 @@ SELECT text FROM task_logs WHERE task = :task AND kind = 'system' AND substr(tex
 
 // blockReason is what a person said who blocked the task, or "".
 func (g *Graph) blockReason(t Task) (string, error) {
-	text, err := one(g, blockReasonSQL, (*row).text, ":task", t.N, ":how", blockedByHand)
+	text, err := db.One(g.tx, blockReasonSQL, (*db.Row).Text, ":task", t.N, ":how", blockedByHand)
 	return strings.TrimPrefix(strings.TrimPrefix(text, blockedByHand), ": "), err
 }

@@ -1,11 +1,10 @@
 package dag
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
-
-	"zombiezen.com/go/sqlite"
 )
 
 const byIDSQL = `SELECT ` + taskColumns + ` FROM tasks WHERE id = :id;`
@@ -119,51 +118,33 @@ func (g *Graph) List(f Filter) ([]Task, error) {
 		query, args = listFeatureSQL, append(args, ":feature", feature)
 	}
 	var list []Task
-	err = g.tx.Each(query, func(stmt *sqlite.Stmt) error {
-		r := row{stmt: stmt}
-		t := g.scanTask(&r)
-		if r.err != nil || onlyReady && t.Status == Pending && !t.Ready(g.now) || f.Held && (t.Children > 0 || t.Ready(g.now)) {
-			return r.err
+	for r := range g.tx.Rows(query, args...) {
+		t := g.scanTask(r)
+		if onlyReady && t.Status == Pending && !t.Ready(g.now) || f.Held && (t.Children > 0 || t.Ready(g.now)) {
+			continue
 		}
-		list = append(list, t)
-		if f.Limit > 0 && len(list) == f.Limit {
-			return errEnough
+		if list = append(list, t); len(list) == f.Limit {
+			break
 		}
-		return nil
-	}, args...)
-	if err == errEnough { //nolint:errorlint // it never leaves this function
-		err = nil
 	}
-	return list, err
+	return list, g.tx.Err()
 }
 
-var errEnough = fmt.Errorf("enough")
-
 func (g *Graph) ready(f Filter, feature int64) ([]Task, error) {
-	limit := f.Limit
-	if limit == 0 {
-		limit = -1
-	}
-	due, err := g.tasks(dueSQL, ":now", g.millis(), ":doomed", g.keeps)
-	if err != nil {
-		return nil, err
-	}
 	queues := []int{0, 1} // ready, and kept back by a failed ancestor only
 	if !g.keeps {
 		queues = queues[:1]
 	}
 	var list []Task
 	for _, queue := range queues {
-		query, args := readySQL, []any{":limit", limit, ":queue", queue}
+		query, args := readySQL, []any{":limit", cmp.Or(f.Limit, -1), ":queue", queue}
 		if feature != 0 {
 			query, args = readyFeatureSQL, append(args, ":feature", feature)
 		}
-		more, err := g.tasks(query, args...)
-		if err != nil {
-			return nil, err
-		}
+		more, _ := g.tasks(query, args...)
 		list = append(list, more...)
 	}
+	due, err := g.tasks(dueSQL, ":now", g.millis(), ":doomed", g.keeps)
 	for _, t := range due {
 		if f.Feature == "" || strings.EqualFold(t.Feature, f.Feature) {
 			list = append(list, t)
@@ -173,5 +154,5 @@ func (g *Graph) ready(f Filter, feature int64) ([]Task, error) {
 	if f.Limit > 0 && len(list) > f.Limit {
 		list = list[:f.Limit]
 	}
-	return list, nil
+	return list, err
 }

@@ -1,6 +1,10 @@
 package dag
 
-import "fmt"
+import (
+	"fmt"
+
+	"ralph/internal/db"
+)
 
 // node is the part of a task that transitions look at.
 type node struct {
@@ -21,20 +25,23 @@ const (
 	nodeByIDSQL = `SELECT ` + nodeColumns + ` FROM tasks WHERE id = :id;`
 )
 
-func scanNode(r *row) node {
+func scanNode(r *db.Row) node {
 	return node{
-		n: r.int64(), parent: r.int64(), feature: r.int64(), id: r.text(), status: Status(r.text()),
-		children: r.int(), openDeps: r.int(), owner: r.text(), generation: r.int64(),
+		n: r.Int64(), parent: r.Int64(), feature: r.Int64(), id: r.Text(), status: Status(r.Text()),
+		children: r.Int(), openDeps: r.Int(), owner: r.Text(), generation: r.Int64(),
 	}
 }
 
-func (g *Graph) node(n int64) (node, error) {
-	found, err := collect(g, nodeSQL, scanNode, ":n", n)
-	return only(found, err, fmt.Sprint("task ", n))
+// node is a task that must be there.
+func (g *Graph) node(n int64) node {
+	found, err := db.All(g.tx, nodeSQL, scanNode, ":n", n)
+	t, err := only(found, err, fmt.Sprint("task ", n))
+	g.tx.Fail(err)
+	return t
 }
 
 func (g *Graph) nodeByID(id string) (node, error) {
-	found, err := collect(g, nodeByIDSQL, scanNode, ":id", id)
+	found, err := db.All(g.tx, nodeByIDSQL, scanNode, ":id", id)
 	return only(found, err, "task "+id)
 }
 
@@ -69,30 +76,22 @@ func (g *Graph) move(t node, to Status, by Trigger) error {
 		finished = g.millis()
 	}
 	fence := t.status == InProgress && by != ByComplete && by != ByFail && by != ByRelease && by != ByRetry
-	err := g.tx.Exec(moveSQL, ":to", string(to), ":fence", fence, ":now", g.millis(), ":finished", finished,
+	g.tx.Do(moveSQL, ":to", string(to), ":fence", fence, ":now", g.millis(), ":finished", finished,
 		":n", t.n, ":from", string(t.status), ":generation", t.generation)
-	if err != nil {
-		return err
-	}
-	if g.tx.Changes() != 1 {
+	if g.tx.Err() == nil && g.tx.Changes() != 1 {
 		return fmt.Errorf("%w: %s changed meanwhile", ErrLost, t.id)
 	}
 	if fence {
-		if err := g.tx.Exec(takenSQL, ":n", t.n, ":now", g.millis(), ":reason", "taken away: "+string(by)); err != nil {
-			return err
-		}
+		g.tx.Do(takenSQL, ":n", t.n, ":now", g.millis(), ":reason", "taken away: "+string(by))
 	}
 	if (t.status == Done) != (to == Done) {
-		if err := g.recountDependents(t.n, to == Done); err != nil {
-			return err
-		}
+		g.recountDependents(t.n, to == Done)
 	}
 	if t.children > 0 && (stops(t.status) || stops(to)) {
-		if err := g.flagDescendants(t.n); err != nil {
-			return err
-		}
+		g.flagDescendants(t.n)
 	}
-	return g.rollUp(t.parent, t.status, to)
+	g.rollUp(t.parent, t.status, to)
+	return g.tx.Err()
 }
 
 // stops says that a status keeps back what lies below the task.
@@ -105,16 +104,12 @@ RETURNING tasks.n, children > 0 AND open_deps = (:by > 0);`
 
 // recountDependents tells those who wait for the task that it is done, or that
 // it no longer is.
-func (g *Graph) recountDependents(n int64, done bool) error {
+func (g *Graph) recountDependents(n int64, done bool) {
 	by := 1
 	if done {
 		by = -1
 	}
-	turned, err := g.groups(dependentsSQL, ":by", by, ":n", n) // those that began or ceased to wait
-	if err != nil {
-		return err
-	}
-	return g.flagDescendants(turned...)
+	g.flagDescendants(g.groups(dependentsSQL, ":by", by, ":n", n)...) // those that began or ceased to wait
 }
 
 // holds says of a task p that it keeps back all below it, whatever a run does about
@@ -139,11 +134,8 @@ WITH RECURSIVE d (n, held, doomed) AS (
 )
 UPDATE tasks SET held = d.held, doomed = d.doomed FROM d WHERE tasks.n = +d.n;`
 
-func (g *Graph) flagDescendants(tasks ...int64) error {
+func (g *Graph) flagDescendants(tasks ...int64) {
 	for _, n := range tasks {
-		if err := g.tx.Exec(flagSQL, ":n", n); err != nil {
-			return err
-		}
+		g.tx.Do(flagSQL, ":n", n)
 	}
-	return nil
 }

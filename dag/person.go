@@ -1,6 +1,9 @@
 package dag
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Finish is a person's word that a task is done. A group is done when its
 // subtasks are, and not before.
@@ -18,7 +21,8 @@ func (g *Graph) Finish(id string) error {
 	if err := g.move(t, Done, ByDone); err != nil {
 		return err
 	}
-	return g.log(t.n, LogSystem, "marked done by hand")
+	g.log(t.n, LogSystem, "marked done by hand")
+	return g.tx.Err()
 }
 
 const giveUpSQL = `UPDATE tasks SET given_up = 1 WHERE n = :n;`
@@ -30,21 +34,14 @@ func (g *Graph) GiveUp(id, reason string) error {
 	if err != nil {
 		return err
 	}
-	if err := g.tx.Exec(giveUpSQL, ":n", t.n); err != nil {
+	g.tx.Do(giveUpSQL, ":n", t.n)
+	if t.status == Failed {
+		g.flagDescendants(t.n)
+	} else if err := g.move(t, Failed, ByGiveUp); err != nil {
 		return err
 	}
-	if t.status != Failed {
-		err = g.move(t, Failed, ByGiveUp)
-	} else {
-		err = g.flagDescendants(t.n)
-	}
-	if err != nil {
-		return err
-	}
-	if reason == "" {
-		reason = "marked failed by hand"
-	}
-	return g.log(t.n, LogFailure, reason)
+	g.log(t.n, LogFailure, cmp.Or(reason, "marked failed by hand"))
+	return g.tx.Err()
 }
 
 // blockedByHand begins the entry in the log, which the reason follows.
@@ -64,7 +61,8 @@ func (g *Graph) Block(id, reason string) error {
 	if reason != "" {
 		text += ": " + reason
 	}
-	return g.log(t.n, LogSystem, text)
+	g.log(t.n, LogSystem, text)
+	return g.tx.Err()
 }
 
 // Unblock lifts a person's block. It does not touch what the task waits for.
@@ -79,19 +77,11 @@ func (g *Graph) Unblock(id string) error {
 	if err := g.move(t, Pending, ByUnblock); err != nil {
 		return err
 	}
-	if err := g.log(t.n, LogSystem, "unblocked by hand"); err != nil {
-		return err
+	g.log(t.n, LogSystem, "unblocked by hand")
+	if t.children > 0 {
+		g.rollUp(t.n, Done, Done) // its children may have ended while it was blocked
 	}
-	return g.settleGroup(t.n)
-}
-
-// settleGroup lets a group catch up with children that ended while it was blocked.
-func (g *Graph) settleGroup(n int64) error {
-	t, err := g.node(n)
-	if err != nil || t.children == 0 {
-		return err
-	}
-	return g.rollUp(n, Done, Done)
+	return g.tx.Err()
 }
 
 const clearSQL = `
@@ -106,14 +96,8 @@ func (g *Graph) Reset(id string) error {
 	if err != nil {
 		return err
 	}
-	if t.children > 0 {
-		open, _, err := g.childrenOf(t.n)
-		if err != nil {
-			return err
-		}
-		if !open {
-			return fmt.Errorf("%w: all subtasks of %s have ended, so it would end again at once; reset the whole tree instead", ErrRefused, t.id)
-		}
+	if open, _ := g.childrenOf(t.n); t.children > 0 && !open {
+		return fmt.Errorf("%w: all subtasks of %s have ended, so it would end again at once; reset the whole tree instead", ErrRefused, t.id)
 	}
 	return g.reset(t)
 }
@@ -124,13 +108,10 @@ func (g *Graph) reset(t node) error {
 			return err
 		}
 	}
-	if err := g.tx.Exec(clearSQL, ":n", t.n, ":now", g.millis()); err != nil {
-		return err
-	}
-	if err := g.log(t.n, LogSystem, "reset by hand"); err != nil {
-		return err
-	}
-	return g.reopenAncestors(t.parent)
+	g.tx.Do(clearSQL, ":n", t.n, ":now", g.millis())
+	g.log(t.n, LogSystem, "reset by hand")
+	g.reopenAncestors(t.parent)
+	return g.tx.Err()
 }
 
 const failedBelowSQL = `
@@ -144,23 +125,12 @@ SELECT t.n FROM sub JOIN tasks t ON t.n = sub.n WHERE t.status = 'failed' ORDER 
 // ResetFailed resets every failed task at or below the given one, or everywhere
 // if the ID is empty, and returns the IDs of those that will run again.
 func (g *Graph) ResetFailed(id string) ([]string, error) {
-	failed, err := g.numbers(failedBelowSQL, ":id", id)
-	if err != nil {
-		return nil, err
-	}
 	var reset []string
-	for _, n := range failed { // leaves first: most groups are reopened by them
-		t, err := g.node(n)
-		if err != nil {
-			return nil, err
+	for _, n := range g.numbers(failedBelowSQL, ":id", id) { // leaves first: most groups are reopened by them
+		if t := g.node(n); t.status == Failed {
+			g.tx.Fail(g.reset(t))
+			reset = append(reset, t.id)
 		}
-		if t.status != Failed {
-			continue
-		}
-		if err := g.reset(t); err != nil {
-			return nil, err
-		}
-		reset = append(reset, t.id)
 	}
-	return reset, nil
+	return reset, g.tx.Err()
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"zombiezen.com/go/sqlite"
-
 	"ralph/internal/db"
 	"ralph/internal/testing/check"
 )
@@ -106,10 +104,10 @@ func TestQueryPlans(t *testing.T) {
 	for name, test := range tests {
 		var plan []string
 		err := d.View(t.Context(), func(tx *db.Tx) error {
-			return tx.Each("EXPLAIN QUERY PLAN "+test.statement, func(stmt *sqlite.Stmt) error {
-				plan = append(plan, stmt.ColumnText(3))
-				return nil
-			})
+			for r := range tx.Rows("EXPLAIN QUERY PLAN " + test.statement) {
+				plan = append(plan, r.ColumnText(3))
+			}
+			return nil
 		})
 		check.OK(t, err)
 		rest := slices.Clone(plan)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ralph/event"
+	"ralph/internal/db"
 )
 
 // Planning is one session with an agent that planned: it belongs to no task, but it
@@ -34,8 +35,8 @@ func (g *Graph) BeginPlanning(p *Planning) error {
 		return err
 	}
 	p.ID, p.StartedAt, p.Unknown = g.newID("p-"), g.now.UTC().Truncate(time.Millisecond), true
-	return g.tx.Exec(beginPlanningSQL, ":id", p.ID, ":step", p.Step, ":feature", orNull(feature), ":name", orNull(p.Feature), ":agent", orNull(p.Agent),
-		":model", orNull(p.Model), ":effective", orNull(p.ModelEffective), ":now", g.millis())
+	return g.tx.Exec(beginPlanningSQL, ":id", p.ID, ":step", p.Step, ":feature", db.OrNull(feature), ":name", db.OrNull(p.Feature), ":agent", db.OrNull(p.Agent),
+		":model", db.OrNull(p.Model), ":effective", db.OrNull(p.ModelEffective), ":now", g.millis())
 }
 
 const notePlanningSQL = `
@@ -46,13 +47,9 @@ WHERE id = :id;`
 // NotePlanning stores what a session has used so far, and whether it is over.
 func (g *Graph) NotePlanning(p Planning, over bool) error {
 	in, cached, out := p.Counts()
-	err := g.tx.Exec(notePlanningSQL, ":id", p.ID, ":effective", orNull(p.ModelEffective), ":over", over, ":now", g.millis(),
+	return g.change(fmt.Errorf("session %s of planning: %w", p.ID, ErrNotFound), notePlanningSQL, ":id", p.ID, ":effective", db.OrNull(p.ModelEffective), ":over", over, ":now", g.millis(),
 		":worked", p.Worked.Milliseconds(), ":tokens_in", in, ":tokens_cached", cached, ":tokens_out", out,
 		":cost", p.CostUSD, ":estimated", p.Estimated, ":unknown", p.Unknown)
-	if err == nil && g.tx.Changes() != 1 {
-		err = fmt.Errorf("session %s of planning: %w", p.ID, ErrNotFound)
-	}
-	return err
 }
 
 const planningsSQL = `
@@ -62,10 +59,10 @@ FROM plannings ORDER BY n;`
 
 // Plannings lists all sessions of planning, oldest first.
 func (g *Graph) Plannings() ([]Planning, error) {
-	return collect(g, planningsSQL, func(r *row) Planning {
+	return db.All(g.tx, planningsSQL, func(r *db.Row) Planning {
 		return Planning{
-			ID: r.text(), Step: r.text(), Feature: r.text(), Agent: r.text(), Model: r.text(), ModelEffective: r.text(),
-			StartedAt: r.time(), EndedAt: r.time(), Worked: r.duration(), Usage: r.usage(),
+			ID: r.Text(), Step: r.Text(), Feature: r.Text(), Agent: r.Text(), Model: r.Text(), ModelEffective: r.Text(),
+			StartedAt: r.Time(), EndedAt: r.Time(), Worked: r.Duration(), Usage: usageOf(r),
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ralph/event"
+	"ralph/internal/db"
 )
 
 // Receipt is everything that is on record about an attempt. What is empty or nil
@@ -69,18 +70,18 @@ func (g *Graph) Receipts(f ReceiptFilter) ([]Receipt, error) {
 	case f.Run != "":
 		query, args = receiptsRunSQL, []any{":run", f.Run}
 	}
-	list, err := collect(g, query, scanReceipt, args...)
+	list, err := db.All(g.tx, query, scanReceipt, args...)
 	return slices.DeleteFunc(list, func(r Receipt) bool { return f.Run != "" && r.Run != f.Run }), err
 }
 
-func scanReceipt(r *row) Receipt {
-	defer func() { r.err = nil }() // a list of files that cannot be read is no reason to withhold a receipt
+func scanReceipt(r *db.Row) Receipt {
+	defer r.Forgive() // a list of files that cannot be read is no reason to withhold a receipt
 	return Receipt{
-		ID: r.text(), Run: r.text(), Task: r.text(), Title: r.text(), Feature: r.text(), Verification: r.text(), Last: r.bool(),
-		Iteration: r.int(), Phase: Phase(r.text()), Agent: r.text(), Model: r.text(), ModelEffective: r.text(), Sandbox: r.text(),
-		StartedAt: r.time(), EndedAt: r.time(), Outcome: event.AttemptOutcome(r.text()), Reason: r.text(), StopReason: r.text(), Verdict: r.text(),
-		Gates: r.text(), Usage: r.usage(), Shares: decode[Share](r), Drift: decode[string](r), Files: decode[string](r), Base: r.text(),
-		Tree: r.text(), TreeAfter: r.text(),
+		ID: r.Text(), Run: r.Text(), Task: r.Text(), Title: r.Text(), Feature: r.Text(), Verification: r.Text(), Last: r.Bool(),
+		Iteration: r.Int(), Phase: Phase(r.Text()), Agent: r.Text(), Model: r.Text(), ModelEffective: r.Text(), Sandbox: r.Text(),
+		StartedAt: r.Time(), EndedAt: r.Time(), Outcome: event.AttemptOutcome(r.Text()), Reason: r.Text(), StopReason: r.Text(), Verdict: r.Text(),
+		Gates: r.Text(), Usage: usageOf(r), Shares: db.List[Share](r), Drift: db.List[string](r), Files: db.List[string](r), Base: r.Text(),
+		Tree: r.Text(), TreeAfter: r.Text(),
 	}
 }
 

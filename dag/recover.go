@@ -1,6 +1,6 @@
 package dag
 
-import "zombiezen.com/go/sqlite"
+import "ralph/internal/db"
 
 // Life is what is known about a process.
 type Life int
@@ -37,19 +37,12 @@ func (g *Graph) Stale(life func(Process) Life) ([]Task, error) {
 }
 
 const leavingSQL = `
-SELECT r.owner, t.leaving FROM tasks t JOIN attempts a ON a.id = t.leaving JOIN runs r ON r.n = a.run
+SELECT t.leaving, r.owner FROM tasks t JOIN attempts a ON a.id = t.leaving JOIN runs r ON r.n = a.run
 WHERE t.leaving IS NOT NULL;`
 
 // Leaving lists the attempts that a person took a task from and whose agents are
 // not known to be gone, with the owners of their runs.
-func (g *Graph) Leaving() (map[string]string, error) {
-	owners := map[string]string{}
-	err := g.tx.Each(leavingSQL, func(stmt *sqlite.Stmt) error {
-		owners[stmt.ColumnText(1)] = stmt.ColumnText(0)
-		return nil
-	})
-	return owners, err
-}
+func (g *Graph) Leaving() (map[string]string, error) { return g.pairs(leavingSQL) }
 
 // Left says that the agent of an attempt is gone whose task a person took away.
 func (g *Graph) Left(attempt string) error { return g.tx.Exec(leftSQL, ":id", attempt) }
@@ -82,17 +75,12 @@ func (g *Graph) Reclaim(t Task, how ReclaimOptions) error {
 	if how.Fail {
 		to, by, kind = Failed, ByFail, LogFailure
 	}
-	if err := g.log(n.n, kind, how.Reason); err != nil {
-		return err
-	}
+	g.log(n.n, kind, how.Reason)
 	if err := g.move(n, to, by); err != nil {
 		return err
 	}
-	err = g.tx.Exec(reclaimedSQL, ":n", n.n, ":counted", how.Counted, ":unverified", orNull(how.Unverified))
-	if err != nil {
-		return err
-	}
-	return g.tx.Exec(diedSQL, ":n", n.n, ":generation", t.Generation, ":reason", orNull(g.said(how.Reason)), ":now", g.millis())
+	g.tx.Do(reclaimedSQL, ":n", n.n, ":counted", how.Counted, ":unverified", db.OrNull(how.Unverified))
+	return g.tx.Exec(diedSQL, ":n", n.n, ":generation", t.Generation, ":reason", db.OrNull(g.said(how.Reason)), ":now", g.millis())
 }
 
 // Died ends the record of a run whose process is gone. Doing so twice changes nothing.

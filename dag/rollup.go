@@ -18,18 +18,12 @@ const childrenSQL = `SELECT
 //
 // A child that was open before and still is, such as one that was released,
 // reopens nothing.
-func (g *Graph) rollUp(parent int64, from, child Status) error {
+func (g *Graph) rollUp(parent int64, from, child Status) {
 	if parent == 0 {
-		return nil
+		return
 	}
-	p, err := g.node(parent)
-	if err != nil {
-		return err
-	}
-	open, failed, err := g.childrenOf(parent)
-	if err != nil {
-		return err
-	}
+	p := g.node(parent)
+	open, failed := g.childrenOf(parent)
 	reopened := isOpen(child) && (from == "" || !isOpen(from))
 	to := p.status
 	switch {
@@ -41,36 +35,29 @@ func (g *Graph) rollUp(parent int64, from, child Status) error {
 		to = Pending
 	}
 	if to == p.status {
-		return nil
+		return
 	}
-	if err := g.move(p, to, ByRollUp); err != nil {
-		return err
-	}
+	g.tx.Fail(g.move(p, to, ByRollUp))
 	if failed && p.status == Done {
-		return g.rollUp(parent, child, child) // a failed child came: it was open for a moment only
+		g.rollUp(parent, child, child) // a failed child came: it was open for a moment only
 	}
-	return nil
 }
 
-func (g *Graph) childrenOf(n int64) (open, failed bool, err error) {
-	_, err = one(g, childrenSQL, func(r *row) bool { open, failed = r.bool(), r.bool(); return true }, ":n", n)
-	return open, failed, err
+func (g *Graph) childrenOf(n int64) (open, failed bool) {
+	for r := range g.tx.Rows(childrenSQL, ":n", n) {
+		open, failed = r.Bool(), r.Bool()
+	}
+	return open, failed
 }
 
 // reopenAncestors makes every finished ancestor pending, however far up, so that
 // a task that was reset is ready again.
-func (g *Graph) reopenAncestors(parent int64) error {
+func (g *Graph) reopenAncestors(parent int64) {
 	for parent != 0 {
-		p, err := g.node(parent)
-		if err != nil {
-			return err
-		}
+		p := g.node(parent)
 		if !isOpen(p.status) {
-			if err := g.move(p, Pending, ByRollUp); err != nil {
-				return err
-			}
+			g.tx.Fail(g.move(p, Pending, ByRollUp))
 		}
 		parent = p.parent
 	}
-	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ralph/event"
+	"ralph/internal/db"
 )
 
 // Process names one process precisely enough to know later whether it lives.
@@ -42,7 +43,7 @@ VALUES (:id, :owner, :feature, :task, :pid, :start, :boot, :ns, :now, :now);`
 func (g *Graph) StartRun(scope Scope, p Process) (Run, error) {
 	now := g.now.UTC().Truncate(time.Millisecond)
 	r := Run{ID: g.newID("r-"), Owner: g.newID("w-"), Scope: scope, Process: p, StartedAt: now, Heartbeat: now, Settings: "{}"}
-	err := g.tx.Exec(startRunSQL, ":id", r.ID, ":owner", r.Owner, ":feature", orNull(scope.Feature), ":task", orNull(scope.Task),
+	err := g.tx.Exec(startRunSQL, ":id", r.ID, ":owner", r.Owner, ":feature", db.OrNull(scope.Feature), ":task", db.OrNull(scope.Task),
 		":pid", p.PID, ":start", p.Start, ":boot", p.BootID, ":ns", p.Namespace, ":now", g.millis())
 	return r, err
 }
@@ -53,22 +54,19 @@ WHERE id = :id AND ended_at IS NULL;`
 
 // EndRun records how a run ended.
 func (g *Graph) EndRun(id string, outcome event.RunOutcome, reason string, iterations int) error {
-	err := g.tx.Exec(endRunSQL, ":id", id, ":outcome", string(outcome), ":reason", orNull(g.said(reason)), ":iterations", iterations, ":now", g.millis())
-	if err == nil && g.tx.Changes() != 1 {
-		err = fmt.Errorf("run %s: %w or ended already", id, ErrNotFound)
-	}
-	return err
+	return g.change(fmt.Errorf("run %s: %w or ended already", id, ErrNotFound), endRunSQL,
+		":id", id, ":outcome", string(outcome), ":reason", db.OrNull(g.said(reason)), ":iterations", iterations, ":now", g.millis())
 }
 
 const runColumns = `id, owner, scope_feature, scope_task, pid, pid_start, boot_id, pid_ns,
     started_at, heartbeat_at, ended_at, outcome, reason, iterations, failures, settings, continues, pruned_at`
 
-func scanRun(r *row) Run {
+func scanRun(r *db.Row) Run {
 	return Run{
-		ID: r.text(), Owner: r.text(), Scope: Scope{Feature: r.text(), Task: r.text()},
-		Process:   Process{PID: r.int64(), Start: r.int64(), BootID: r.text(), Namespace: r.text()},
-		StartedAt: r.time(), Heartbeat: r.time(), EndedAt: r.time(), Outcome: event.RunOutcome(r.text()), Reason: r.text(), Iterations: r.int(), Failures: r.int(),
-		Settings: r.text(), Continues: r.text(), PrunedAt: r.time(),
+		ID: r.Text(), Owner: r.Text(), Scope: Scope{Feature: r.Text(), Task: r.Text()},
+		Process:   Process{PID: r.Int64(), Start: r.Int64(), BootID: r.Text(), Namespace: r.Text()},
+		StartedAt: r.Time(), Heartbeat: r.Time(), EndedAt: r.Time(), Outcome: event.RunOutcome(r.Text()), Reason: r.Text(), Iterations: r.Int(), Failures: r.Int(),
+		Settings: r.Text(), Continues: r.Text(), PrunedAt: r.Time(),
 	}
 }
 
@@ -124,6 +122,6 @@ WHERE r.pruned_at IS NULL OR t.status <> 'done';`
 
 // Trees lists the trees of the working folder that work may still be compared with.
 func (g *Graph) Trees() ([]string, error) {
-	trees, err := collect(g, treesSQL, (*row).text)
+	trees, err := db.All(g.tx, treesSQL, (*db.Row).Text)
 	return slices.DeleteFunc(trees, func(tree string) bool { return tree == "" }), err
 }

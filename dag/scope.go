@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"ralph/internal/db"
 )
 
 // ResolveScope finds what was typed: a feature by its name, or a task by its ID.
@@ -84,10 +86,10 @@ const (
 // Outline lists the tasks of a scope, groups too, oldest first. A scope that is gone
 // is empty.
 func (g *Graph) Outline(scope Scope) ([]Outline, error) {
-	return listScope(g, scope, outlineAllSQL, outlineFeatureSQL, outlineTreeSQL, func(r *row) Outline {
+	return listScope(g, scope, outlineAllSQL, outlineFeatureSQL, outlineTreeSQL, func(r *db.Row) Outline {
 		return Outline{
-			N: r.int64(), Parent: r.int64(), ID: r.text(), Title: r.text(), Status: Status(r.text()), Children: r.int(), OpenDeps: r.int(),
-			Held: r.bool(), Doomed: r.bool() && !g.keeps, Paused: r.bool(), Leaving: r.bool(), Unverified: r.bool(), NotBefore: r.time(), WaitReason: r.text(),
+			N: r.Int64(), Parent: r.Int64(), ID: r.Text(), Title: r.Text(), Status: Status(r.Text()), Children: r.Int(), OpenDeps: r.Int(),
+			Held: r.Bool(), Doomed: r.Bool() && !g.keeps, Paused: r.Bool(), Leaving: r.Bool(), Unverified: r.Bool(), NotBefore: r.Time(), WaitReason: r.Text(),
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ralph/event"
+	"ralph/internal/db"
 )
 
 const (
@@ -17,7 +18,7 @@ const (
 
 // held returns the claimed task, or an ErrLost that says what became of it.
 func (g *Graph) held(c Claim) (node, error) {
-	t, err := one(g, heldSQL, scanNode, ":id", c.Task.ID, ":owner", c.Owner, ":generation", c.Generation)
+	t, err := db.One(g.tx, heldSQL, scanNode, ":id", c.Task.ID, ":owner", c.Owner, ":generation", c.Generation)
 	if err != nil || t.n != 0 {
 		return t, err
 	}
@@ -37,18 +38,12 @@ func (g *Graph) lost(c Claim) error {
 
 // Heartbeat extends the lease of a claim; ErrLost means that the work is for nothing.
 func (g *Graph) Heartbeat(c Claim, lease time.Duration) error {
-	err := g.tx.Exec(heartbeatSQL, ":lease", g.now.Add(lease).UnixMilli(),
-		":id", c.Task.ID, ":owner", c.Owner, ":generation", c.Generation)
-	if err != nil {
-		return err
-	}
-	if g.tx.Changes() != 1 {
+	g.tx.Do(heartbeatSQL, ":lease", g.now.Add(lease).UnixMilli(), ":id", c.Task.ID, ":owner", c.Owner, ":generation", c.Generation)
+	if g.tx.Err() == nil && g.tx.Changes() != 1 {
 		return g.lost(c)
 	}
-	if err := g.tx.Exec(beatSQL, ":id", c.Attempt, ":now", g.millis()); err != nil {
-		return err
-	}
-	return g.tx.Exec(aliveSQL, ":owner", c.Owner, ":now", g.millis())
+	g.tx.Do(beatSQL, ":id", c.Attempt, ":now", g.millis())
+	return g.Alive(c.Owner)
 }
 
 // Holds says with ErrLost that a claim is no longer ours, without writing.
@@ -65,9 +60,7 @@ func (g *Graph) Complete(c Claim, verification string) error {
 	if err != nil {
 		return err
 	}
-	if err := g.tx.Exec(verifiedSQL, ":verification", verification, ":n", t.n); err != nil {
-		return err
-	}
+	g.tx.Do(verifiedSQL, ":verification", verification, ":n", t.n)
 	return g.settle(t, c, Done, ByComplete, "")
 }
 
@@ -77,9 +70,7 @@ func (g *Graph) Fail(c Claim, reason string) error {
 	if err != nil {
 		return err
 	}
-	if err := g.log(t.n, LogFailure, reason); err != nil {
-		return err
-	}
+	g.log(t.n, LogFailure, reason)
 	return g.settle(t, c, Failed, ByFail, reason)
 }
 
@@ -104,26 +95,19 @@ func (g *Graph) Release(c Claim, r Release) error {
 	if err != nil {
 		return err
 	}
-	if r.Outcome == "" {
-		r.Outcome = event.AttemptReleased
-	}
 	if err := g.move(t, Pending, ByRelease); err != nil {
 		return err
 	}
 	if !r.Uncounted {
-		if err := g.tx.Exec(countSQL, ":n", t.n); err != nil {
-			return err
-		}
+		g.tx.Do(countSQL, ":n", t.n)
 	}
 	if r.Finished {
-		if err := g.tx.Exec(unverifiedSQL, ":n", t.n, ":attempt", cmp.Or(c.Resumed.ID, c.Attempt)); err != nil {
-			return err
-		}
+		g.tx.Do(unverifiedSQL, ":n", t.n, ":attempt", cmp.Or(c.Resumed.ID, c.Attempt))
 	}
-	if err := g.endAttempt(t.n, c, r.Outcome, r.Reason); err != nil || r.NotBefore.IsZero() {
-		return err
+	if !r.NotBefore.IsZero() {
+		g.tx.Do(waitSQL, ":until", r.NotBefore.UnixMilli(), ":reason", db.OrNull(g.said(r.Wait)), ":agent", db.OrNull(r.WaitAgent), ":n", t.n)
 	}
-	return g.tx.Exec(waitSQL, ":until", r.NotBefore.UnixMilli(), ":reason", orNull(g.said(r.Wait)), ":agent", orNull(r.WaitAgent), ":n", t.n)
+	return g.endAttempt(t.n, c, cmp.Or(r.Outcome, event.AttemptReleased), r.Reason)
 }
 
 const retrySQL = `UPDATE tasks SET retries = retries + 1, verification = 'failed' WHERE n = :n;`
@@ -145,22 +129,16 @@ func (g *Graph) RetryAtMost(c Claim, reason string, limit int) (Status, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := g.log(t.n, LogVerify, reason); err != nil {
-		return "", err
-	}
+	g.log(t.n, LogVerify, reason)
 	now, err := g.Task(c.Task.ID)
 	if err != nil {
 		return "", err
 	}
 	if now.Retries >= limit {
-		if err := g.tx.Exec(verifiedSQL, ":verification", "failed", ":n", t.n); err != nil {
-			return "", err
-		}
+		g.tx.Do(verifiedSQL, ":verification", "failed", ":n", t.n)
 		return Failed, g.Fail(c, fmt.Sprintf("not verified after %d of %d retries: %s", now.Retries, limit, reason))
 	}
-	if err := g.tx.Exec(retrySQL, ":n", t.n); err != nil {
-		return "", err
-	}
+	g.tx.Do(retrySQL, ":n", t.n)
 	return Pending, g.settle(t, c, Pending, ByRetry, reason)
 }
 
@@ -169,9 +147,7 @@ func (g *Graph) settle(t node, c Claim, to Status, by Trigger, reason string) er
 	if err := g.move(t, to, by); err != nil {
 		return err
 	}
-	if err := g.tx.Exec(countSQL, ":n", t.n); err != nil {
-		return err
-	}
+	g.tx.Do(countSQL, ":n", t.n)
 	return g.endAttempt(t.n, c, map[Trigger]event.AttemptOutcome{ByComplete: event.AttemptDone, ByFail: event.AttemptFailed, ByRetry: event.AttemptRetried}[by], reason)
 }
 
@@ -183,7 +159,7 @@ ORDER BY n LIMIT 20;`
 // DoneByHand lists tasks that a command has marked done since then, and that no run has
 // accepted.
 func (g *Graph) DoneByHand(since time.Time) ([]string, error) {
-	return collect(g, doneByHandSQL, (*row).text, ":since", since.UnixMilli())
+	return db.All(g.tx, doneByHandSQL, (*db.Row).Text, ":since", since.UnixMilli())
 }
 
 const (
@@ -193,14 +169,11 @@ const (
 
 // Base is what the first attempt since the last reset found, "" before there was one.
 func (g *Graph) Base(id string) (string, error) {
-	return one(g, baseSQL, (*row).text, ":id", id)
+	return db.One(g.tx, baseSQL, (*db.Row).Text, ":id", id)
 }
 
 // SetBase stores what a claimed task found when it began.
 func (g *Graph) SetBase(c Claim, base string) error {
-	err := g.tx.Exec(setBaseSQL, ":base", base, ":id", c.Task.ID, ":owner", c.Owner, ":generation", c.Generation)
-	if err == nil && g.tx.Changes() != 1 {
-		err = fmt.Errorf("task %s: %w", c.Task.ID, ErrLost)
-	}
-	return err
+	lost := fmt.Errorf("task %s: %w", c.Task.ID, ErrLost)
+	return g.change(lost, setBaseSQL, ":base", base, ":id", c.Task.ID, ":owner", c.Owner, ":generation", c.Generation)
 }

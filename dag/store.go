@@ -10,8 +10,6 @@ import (
 	"errors"
 	"time"
 
-	"zombiezen.com/go/sqlite"
-
 	"ralph/internal/db"
 )
 
@@ -102,26 +100,43 @@ func (g *Graph) KeepsGoing() bool { return g.keeps }
 
 func (g *Graph) millis() int64 { return g.now.UnixMilli() }
 
+// change runs a statement that changes one row; if there is none, it returns missing.
+func (g *Graph) change(missing error, query string, args ...any) error {
+	if err := g.tx.Exec(query, args...); err != nil || g.tx.Changes() == 1 {
+		return err
+	}
+	return missing
+}
+
 // number returns the first column of the first row, or 0.
-func (g *Graph) number(query string, args ...any) (int64, error) {
-	return one(g, query, (*row).int64, args...)
+func (g *Graph) number(query string, args ...any) int64 {
+	n, _ := db.One(g.tx, query, (*db.Row).Int64, args...)
+	return n
 }
 
 // numbers returns the first column of all rows.
-func (g *Graph) numbers(query string, args ...any) ([]int64, error) {
-	return collect(g, query, (*row).int64, args...)
+func (g *Graph) numbers(query string, args ...any) []int64 {
+	list, _ := db.All(g.tx, query, (*db.Row).Int64, args...)
+	return list
+}
+
+// pairs maps the first column of all rows to the second.
+func (g *Graph) pairs(query string) (map[string]string, error) {
+	found := map[string]string{}
+	for r := range g.tx.Rows(query) {
+		found[r.Text()] = r.Text()
+	}
+	return found, g.tx.Err()
 }
 
 // groups returns the first column of those rows whose second one is not 0.
-func (g *Graph) groups(query string, args ...any) ([]int64, error) {
-	var ns []int64
-	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error {
-		if stmt.ColumnInt64(1) > 0 {
-			ns = append(ns, stmt.ColumnInt64(0))
+func (g *Graph) groups(query string, args ...any) (list []int64) {
+	for r := range g.tx.Rows(query, args...) {
+		if n := r.Int64(); r.Bool() {
+			list = append(list, n)
 		}
-		return nil
-	}, args...)
-	return ns, err
+	}
+	return list
 }
 
 func randomID(prefix string) string {

@@ -3,8 +3,6 @@ package dag
 import (
 	"slices"
 	"time"
-
-	"zombiezen.com/go/sqlite"
 )
 
 // Tally counts the tasks of a scope and says why a run would stop or wait. Groups
@@ -69,20 +67,13 @@ func (g *Graph) Tally(scope Scope) (Tally, error) {
 		return Tally{}, err
 	}
 	var t Tally
-	if t.ByStatus, t.Groups, err = g.countStatuses(queries[0], queries[3], args...); err != nil {
-		return Tally{}, err
-	}
-	ready, err := g.number(queries[1], append(slices.Clone(args), ":doomed", g.keeps)...)
-	if err != nil {
-		return Tally{}, err
-	}
-	t.Ready = int(ready)
-	err = g.tx.Each(queries[2], func(stmt *sqlite.Stmt) error {
-		until := time.UnixMilli(stmt.ColumnInt64(0)).UTC()
-		if agent := stmt.ColumnText(2); agent != "" && until.After(g.now) {
-			t.Limits = append(t.Limits, AgentLimit{Agent: agent, Until: until, Reason: stmt.ColumnText(3)})
+	t.ByStatus, t.Groups = g.countStatuses(queries[0], queries[3], args...)
+	t.Ready = int(g.number(queries[1], append(slices.Clone(args), ":doomed", g.keeps)...))
+	for r := range g.tx.Rows(queries[2], args...) {
+		until, doomed := r.Time(), r.Bool() && !g.keeps
+		if l := (AgentLimit{Agent: r.Text(), Until: until, Reason: r.Text()}); l.Agent != "" && until.After(g.now) {
+			t.Limits = append(t.Limits, l)
 		}
-		doomed := stmt.ColumnBool(1) && !g.keeps
 		waiting, next := &t.Waiting, &t.NextWait
 		if doomed {
 			waiting, next = &t.DoomedWaiting, &t.NextDoomedWait
@@ -96,30 +87,25 @@ func (g *Graph) Tally(scope Scope) (Tally, error) {
 		case !doomed: // a claim takes it; of those that are doomed, one that keeps going
 			t.Ready++
 		}
-		return nil
-	}, args...)
-	return t, err
+	}
+	return t, g.tx.Err()
 }
 
 // countStatuses counts everything and the groups, each through an index, and takes
 // these from those.
-func (g *Graph) countStatuses(all, groups string, args ...any) (tasks, group map[Status]int, err error) {
+func (g *Graph) countStatuses(all, groups string, args ...any) (tasks, group map[Status]int) {
 	tasks, group = map[Status]int{}, map[Status]int{}
-	if err = g.tx.Each(all, func(stmt *sqlite.Stmt) error {
-		tasks[Status(stmt.ColumnText(0))] = stmt.ColumnInt(1)
-		return nil
-	}, args...); err != nil {
-		return nil, nil, err
+	for r := range g.tx.Rows(all, args...) {
+		tasks[Status(r.Text())] = r.Int()
 	}
-	err = g.tx.Each(groups, func(stmt *sqlite.Stmt) error {
-		status, n := Status(stmt.ColumnText(0)), stmt.ColumnInt(1)
+	for r := range g.tx.Rows(groups, args...) {
+		status, n := Status(r.Text()), r.Int()
 		group[status] = n
 		if tasks[status] -= n; tasks[status] == 0 {
 			delete(tasks, status)
 		}
-		return nil
-	}, args...)
-	return tasks, group, err
+	}
+	return tasks, group
 }
 
 // scoped chooses what serves a scope, and its arguments.

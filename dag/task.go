@@ -1,13 +1,11 @@
 package dag
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"ralph/event"
-
-	"zombiezen.com/go/sqlite"
+	"ralph/internal/db"
 )
 
 // Task is one row of the graph, with its parent and feature by name.
@@ -97,105 +95,23 @@ const taskColumns = `n, id, title, description, status, priority,
     children, open_deps, held, doomed`
 
 // scanTask reads a task. Failed ancestors do not matter to a graph that keeps going.
-func (g *Graph) scanTask(r *row) Task {
+func (g *Graph) scanTask(r *db.Row) Task {
 	t := Task{
-		N: r.int64(), ID: r.text(), Title: r.text(), Description: r.text(),
-		Status: Status(r.text()), Priority: r.int64(), Parent: r.text(), Feature: r.text(),
-		Kind: Kind(r.text()), Agent: r.text(), Model: r.text(), Gates: decode[string](r), MaxRetries: optional(r, r.int), AllowTampering: r.bool(),
-		Retries: r.int(), Attempts: r.int(), Interruptions: r.int(), Verification: r.text(), Paused: r.bool(), GivenUp: r.bool(), Unverified: r.text(),
-		Owner: r.text(), Generation: r.int64(), LeaseUntil: r.time(), Leaving: r.text(), NotBefore: r.time(), WaitReason: r.text(),
-		CreatedAt: r.time(), UpdatedAt: r.time(), StartedAt: r.time(), FinishedAt: r.time(),
-		Children: r.int(), OpenDeps: r.int(), Held: r.bool(), Doomed: r.bool(),
+		N: r.Int64(), ID: r.Text(), Title: r.Text(), Description: r.Text(),
+		Status: Status(r.Text()), Priority: r.Int64(), Parent: r.Text(), Feature: r.Text(),
+		Kind: Kind(r.Text()), Agent: r.Text(), Model: r.Text(), Gates: db.List[string](r), MaxRetries: db.Optional(r, r.Int), AllowTampering: r.Bool(),
+		Retries: r.Int(), Attempts: r.Int(), Interruptions: r.Int(), Verification: r.Text(), Paused: r.Bool(), GivenUp: r.Bool(), Unverified: r.Text(),
+		Owner: r.Text(), Generation: r.Int64(), LeaseUntil: r.Time(), Leaving: r.Text(), NotBefore: r.Time(), WaitReason: r.Text(),
+		CreatedAt: r.Time(), UpdatedAt: r.Time(), StartedAt: r.Time(), FinishedAt: r.Time(),
+		Children: r.Int(), OpenDeps: r.Int(), Held: r.Bool(), Doomed: r.Bool(),
 	}
 	t.Doomed = t.Doomed && !g.keeps
 	return t
 }
 
-// row reads the columns of one result row from left to right.
-type row struct {
-	stmt *sqlite.Stmt
-	col  int
-	err  error
-}
-
-func (r *row) next() int      { r.col++; return r.col - 1 }
-func (r *row) text() string   { return r.stmt.ColumnText(r.next()) }
-func (r *row) int() int       { return r.stmt.ColumnInt(r.next()) }
-func (r *row) int64() int64   { return r.stmt.ColumnInt64(r.next()) }
-func (r *row) float() float64 { return r.stmt.ColumnFloat(r.next()) }
-func (r *row) bool() bool     { return r.stmt.ColumnInt(r.next()) != 0 }
-
-func (r *row) duration() time.Duration { return time.Duration(r.int64()) * time.Millisecond }
-
-// time is zero for NULL and for 0, which both mean "not at all".
-func (r *row) time() time.Time {
-	ms := r.int64()
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
-}
-
-func optional[T any](r *row, read func() T) *T {
-	if r.stmt.ColumnType(r.col) == sqlite.TypeNull {
-		r.col++
-		return nil
-	}
-	v := read()
-	return &v
-}
-
-// usage reads three counts of tokens, the cost, whether it is estimated and whether some of it is not known.
-func (r *row) usage() event.Usage {
+// usageOf reads three counts of tokens, the cost, whether it is estimated and whether some of it is not known.
+func usageOf(r *db.Row) event.Usage {
 	return event.Usage{
-		TokensIn: r.int64(), TokensCached: r.int64(), TokensOut: r.int64(), CostUSD: optional(r, r.float), Estimated: r.int() != 0, Unknown: r.int() != 0,
+		TokensIn: r.Int64(), TokensCached: r.Int64(), TokensOut: r.Int64(), CostUSD: db.Optional(r, r.Float), Estimated: r.Bool(), Unknown: r.Bool(),
 	}
-}
-
-// decode reads a list that is stored as JSON.
-func decode[T any](r *row) (list []T) {
-	text := r.text()
-	if text == "[]" || text == "" {
-		return nil
-	}
-	if err := json.Unmarshal([]byte(text), &list); err != nil && r.err == nil {
-		r.err = err
-	}
-	return list
-}
-
-// collect reads all rows of a query.
-func collect[T any](g *Graph, query string, scan func(*row) T, args ...any) ([]T, error) {
-	var list []T
-	err := g.tx.Each(query, func(stmt *sqlite.Stmt) error {
-		r := row{stmt: stmt}
-		list = append(list, scan(&r))
-		return r.err
-	}, args...)
-	return list, err
-}
-
-// one reads the only row of a query; without one it is the zero value.
-func one[T any](g *Graph, query string, scan func(*row) T, args ...any) (v T, err error) {
-	list, err := collect(g, query, scan, args...)
-	if len(list) > 0 {
-		v = list[0]
-	}
-	return v, err
-}
-
-func listJSON(list []string) string {
-	if len(list) == 0 {
-		return "[]"
-	}
-	b, _ := json.Marshal(list) // a list of strings always can be
-	return string(b)
-}
-
-// orNull stores the zero value as NULL.
-func orNull[T comparable](v T) any {
-	if v == *new(T) {
-		return nil
-	}
-	return v
 }

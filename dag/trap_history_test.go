@@ -4,9 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"zombiezen.com/go/sqlite"
-
 	"ralph/dag"
+	"ralph/internal/db"
 	"ralph/internal/testing/check"
 )
 
@@ -29,11 +28,7 @@ func TestTrapATaskThatHasRunCanBeDeleted(t *testing.T) {
 			do(w)
 			w.refused(dag.ErrNotFound, func(g *dag.Graph) error { return g.Finish(id) })
 			w.view(func(g *dag.Graph) error {
-				var kept []string
-				err := g.Tx().Each("SELECT task_id, task IS NULL, outcome FROM attempts ORDER BY n;", func(stmt *sqlite.Stmt) error {
-					kept = append(kept, stmt.ColumnText(0)+" "+stmt.ColumnText(1)+" "+stmt.ColumnText(2))
-					return nil
-				})
+				kept, err := db.All(g.Tx(), "SELECT task_id || ' ' || (task IS NULL) || ' ' || outcome FROM attempts ORDER BY n;", (*db.Row).Text)
 				check.Equal(t, "attempts", []string{id + " 1 done", id + " 1 failed"}, kept)
 				return err
 			})

@@ -3,6 +3,8 @@ package dag
 import (
 	"fmt"
 	"strings"
+
+	"ralph/internal/db"
 )
 
 // subtree begins a statement with the rows at and below :n.
@@ -26,7 +28,8 @@ func (g *Graph) Delete(id string) error {
 	if t.children > 1 {
 		return fmt.Errorf("%w: %s has %d subtasks", ErrRefused, t.id, t.children)
 	}
-	return g.deleteTree(t.n)
+	g.deleteTree(t)
+	return g.tx.Err()
 }
 
 // DeleteTree removes a task with all that lies below it.
@@ -35,7 +38,8 @@ func (g *Graph) DeleteTree(id string) error {
 	if err != nil {
 		return err
 	}
-	return g.deleteTree(t.n)
+	g.deleteTree(t)
+	return g.tx.Err()
 }
 
 const (
@@ -49,41 +53,28 @@ WHERE tasks.n = +d.blocked RETURNING tasks.n, children;`
 	dropChildSQL  = `UPDATE tasks SET children = children - 1, updated_at = :now WHERE n = :n;`
 )
 
-func (g *Graph) deleteTree(n int64) error {
-	t, err := g.node(n)
-	if err != nil {
-		return err
-	}
-	freed, err := g.groups(freeDependentsSQL, ":n", n)
-	if err != nil {
-		return err
-	}
-	if err := g.tx.Exec(deleteTreeSQL, ":n", n); err != nil {
-		return err
-	}
-	if err := g.flagDescendants(freed...); err != nil || t.parent == 0 {
-		return err
-	}
-	return g.dropChild(t.parent, t.status)
+func (g *Graph) deleteTree(t node) {
+	freed := g.groups(freeDependentsSQL, ":n", t.n)
+	g.tx.Do(deleteTreeSQL, ":n", t.n)
+	g.flagDescendants(freed...)
+	g.dropChild(t.parent, t.status)
 }
 
-// dropChild brings a parent in line after a child with that status left it.
-func (g *Graph) dropChild(parent int64, status Status) error {
-	if err := g.tx.Exec(dropChildSQL, ":n", parent, ":now", g.millis()); err != nil {
-		return err
+// dropChild brings a parent, if there is one, in line after a child with that status left it.
+func (g *Graph) dropChild(parent int64, status Status) {
+	if parent == 0 {
+		return
 	}
-	p, err := g.node(parent)
-	if err != nil || p.children == 0 {
-		return err
+	g.tx.Do(dropChildSQL, ":n", parent, ":now", g.millis())
+	p := g.node(parent)
+	if p.children == 0 {
+		return
 	}
-	open, failed, err := g.childrenOf(parent)
-	if err != nil {
-		return err
+	if open, failed := g.childrenOf(parent); status == Failed && p.status == Failed && open && !failed {
+		g.tx.Fail(g.move(p, Pending, ByRollUp)) // the reason for its failure is gone
+		return
 	}
-	if status == Failed && p.status == Failed && open && !failed {
-		return g.move(p, Pending, ByRollUp) // the reason for its failure is gone
-	}
-	return g.rollUp(parent, Done, Done)
+	g.rollUp(parent, Done, Done)
 }
 
 const (
@@ -113,9 +104,7 @@ func (g *Graph) Move(id, parentID string) error {
 	if p.n == t.parent {
 		return nil
 	}
-	if err := g.tx.Exec(reparentSQL, ":parent", orNull(p.n), ":n", t.n, ":now", g.millis()); err != nil {
-		return err
-	}
+	g.tx.Do(reparentSQL, ":parent", db.OrNull(p.n), ":n", t.n, ":now", g.millis())
 	if p.n != 0 {
 		// The new edge is between the ends of the two, and between their starts.
 		if err := g.refuseCycle(point{t.n, true}, point{p.n, true}); err != nil {
@@ -124,24 +113,13 @@ func (g *Graph) Move(id, parentID string) error {
 		if err := g.refuseCycle(point{p.n, false}, point{t.n, false}); err != nil {
 			return err
 		}
-		if err := g.tx.Exec(setFeatureSQL, ":n", t.n, ":feature", orNull(p.feature)); err != nil {
-			return err
-		}
+		g.tx.Do(setFeatureSQL, ":n", t.n, ":feature", db.OrNull(p.feature))
 	}
-	if t.parent != 0 {
-		if err := g.dropChild(t.parent, t.status); err != nil {
-			return err
-		}
-	}
-	if p.n != 0 {
-		if err := g.addChildren(p.n, 1, t.status); err != nil {
-			return err
-		}
-	}
-	if err := g.tx.Exec(flagRootSQL, ":n", t.n); err != nil {
-		return err
-	}
-	return g.flagDescendants(t.n)
+	g.dropChild(t.parent, t.status)
+	g.addChildren(p.n, 1, t.status)
+	g.tx.Do(flagRootSQL, ":n", t.n)
+	g.flagDescendants(t.n)
+	return g.tx.Err()
 }
 
 const setFeatureSQL = subtree + `UPDATE tasks SET feature = :feature WHERE n IN (SELECT n FROM sub);`
@@ -163,7 +141,7 @@ func (g *Graph) SetFeature(id, name string) error {
 	if err != nil {
 		return err
 	}
-	return g.tx.Exec(setFeatureSQL, ":n", t.N, ":feature", orNull(feature))
+	return g.tx.Exec(setFeatureSQL, ":n", t.N, ":feature", db.OrNull(feature))
 }
 
 const (
@@ -194,26 +172,15 @@ func (g *Graph) ResetTree(id string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	held, err := g.groups(holdDependentsSQL, ":n", t.n)
-	if err != nil {
-		return 0, err
-	}
-	if err := g.tx.Exec(resetTreeSQL, ":n", t.n, ":now", g.millis()); err != nil {
-		return 0, err
-	}
+	held := g.groups(holdDependentsSQL, ":n", t.n)
+	g.tx.Do(resetTreeSQL, ":n", t.n, ":now", g.millis())
 	count := g.tx.Changes()
-	for _, query := range []string{resetAttemptsSQL, resetLogSQL} {
-		if err := g.tx.Exec(query, ":n", t.n, ":now", g.millis()); err != nil {
-			return 0, err
-		}
-	}
-	if err := g.reopenAncestors(t.parent); err != nil {
-		return 0, err
-	}
-	if err := g.tx.Exec(reflagSQL, ":n", t.n); err != nil {
-		return 0, err
-	}
-	return count, g.flagDescendants(held...)
+	g.tx.Do(resetAttemptsSQL, ":n", t.n, ":now", g.millis())
+	g.tx.Do(resetLogSQL, ":n", t.n, ":now", g.millis())
+	g.reopenAncestors(t.parent)
+	g.tx.Do(reflagSQL, ":n", t.n)
+	g.flagDescendants(held...)
+	return count, g.tx.Err()
 }
 
 // reflagSQL is flagSQL without pruning: after a whole subtree changed at once,

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"ralph/event"
+	"ralph/internal/db"
 )
 
 // Usage is what attempts have used, added up.
@@ -79,21 +80,17 @@ FROM (SELECT max(b.ended_at) AS at FROM attempts b INDEXED BY attempts_started W
 // usageOfRuns adds planning, and counts what concerns more than one run: attempts that
 // have begun, because others may go on at the same time, and tasks that failed.
 func (g *Graph) usageOfRuns(used, planned, count, run string, args ...any) (Usage, error) {
-	u, err := g.usage(used, append(args, ":run", run)...)
-	if err != nil {
-		return u, err
-	}
-	p, err := g.usage(planned, args...)
-	if err != nil {
-		return u, err
-	}
+	u, _ := g.usage(used, append(args, ":run", run)...)
+	p, _ := g.usage(planned, args...)
 	u.Usage, u.Worked = u.Add(p.Usage), u.Worked+p.Worked
-	_, err = one(g, count, func(r *row) bool { u.Attempts, u.Failures = r.int(), r.int(); return true }, args...)
-	return u, err
+	for r := range g.tx.Rows(count, args...) {
+		u.Attempts, u.Failures = r.Int(), r.Int()
+	}
+	return u, g.tx.Err()
 }
 
 func (g *Graph) usage(query string, args ...any) (Usage, error) {
-	return one(g, query, func(r *row) Usage {
-		return Usage{Attempts: r.int(), Usage: r.usage(), Worked: r.duration()}
+	return db.One(g.tx, query, func(r *db.Row) Usage {
+		return Usage{Attempts: r.Int(), Usage: usageOf(r), Worked: r.Duration()}
 	}, args...)
 }

@@ -3,7 +3,6 @@
 package journal
 
 import (
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -48,35 +47,15 @@ ON CONFLICT (word) DO UPDATE SET docs = docs + 1;`
 
 // Add remembers an entry, in the caller's transaction. Its number is given here.
 func Add(tx *db.Tx, e Entry) error {
-	files := "[]"
-	if len(e.Files) > 0 {
-		b, err := json.Marshal(e.Files)
-		if err != nil {
-			return err
-		}
-		files = string(b)
-	}
 	in, cached, out := e.Counts()
-	err := tx.Exec(addSQL, ":at", e.At.UnixMilli(), ":run", e.Run, ":attempt", orNull(e.Attempt), ":iteration", e.Iteration,
-		":task", e.Task, ":feature", orNull(e.Feature), ":title", e.Title, ":outcome", string(e.Outcome), ":reason", e.Reason,
-		":notes", e.Notes, ":agent", orNull(e.Agent), ":model", orNull(e.Model), ":effective", orNull(e.ModelEffective),
-		":stop", orNull(e.StopReason), ":duration", e.Duration.Milliseconds(), ":tokens_in", in,
+	tx.Do(addSQL, ":at", e.At.UnixMilli(), ":run", e.Run, ":attempt", db.OrNull(e.Attempt), ":iteration", e.Iteration,
+		":task", e.Task, ":feature", db.OrNull(e.Feature), ":title", e.Title, ":outcome", string(e.Outcome), ":reason", e.Reason,
+		":notes", e.Notes, ":agent", db.OrNull(e.Agent), ":model", db.OrNull(e.Model), ":effective", db.OrNull(e.ModelEffective),
+		":stop", db.OrNull(e.StopReason), ":duration", e.Duration.Milliseconds(), ":tokens_in", in,
 		":tokens_cached", cached, ":tokens_out", out, ":cost", e.CostUSD, ":estimated", e.Estimated, ":unknown", e.Unknown,
-		":files", files)
-	if err != nil {
-		return err
-	}
+		":files", db.JSON(e.Files))
 	for word := range distinct(e.Notes, e.Title, e.Reason) {
-		if err := tx.Exec(countSQL, ":word", word); err != nil {
-			return err
-		}
+		tx.Do(countSQL, ":word", word)
 	}
-	return nil
-}
-
-func orNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
+	return tx.Err()
 }

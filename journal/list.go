@@ -1,12 +1,9 @@
 package journal
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"slices"
-	"time"
-
-	"zombiezen.com/go/sqlite"
 
 	"ralph/event"
 	"ralph/internal/db"
@@ -43,11 +40,8 @@ func List(tx *db.Tx, f Filter) ([]Entry, error) {
 	case f.Run != "":
 		query = listRunSQL
 	}
-	limit := f.Limit
-	if limit <= 0 {
-		limit = -1
-	}
-	list, err := collect(tx, query, ":run", f.Run, ":task", f.Task, ":feature", f.Feature, ":outcome", string(f.Outcome), ":limit", limit)
+	limit := cmp.Or(max(f.Limit, 0), -1)
+	list, err := db.All(tx, query, scan, ":run", f.Run, ":task", f.Task, ":feature", f.Feature, ":outcome", string(f.Outcome), ":limit", limit)
 	slices.Reverse(list)
 	return list, err
 }
@@ -56,49 +50,22 @@ const getSQL = `SELECT ` + columns + ` FROM journal j WHERE n = :n;`
 
 // Get returns the entry with a number, or ErrNotFound.
 func Get(tx *db.Tx, n int64) (Entry, error) {
-	list, err := collect(tx, getSQL, ":n", n)
-	if err != nil {
-		return Entry{}, err
+	e, err := db.One(tx, getSQL, scan, ":n", n)
+	if err == nil && e.N == 0 {
+		err = fmt.Errorf("%w: %d", ErrNotFound, n)
 	}
-	if len(list) == 0 {
-		return Entry{}, fmt.Errorf("%w: %d", ErrNotFound, n)
-	}
-	return list[0], nil
-}
-
-func collect(tx *db.Tx, query string, args ...any) ([]Entry, error) {
-	var list []Entry
-	err := tx.Each(query, func(stmt *sqlite.Stmt) error {
-		e, err := scan(stmt)
-		list = append(list, e)
-		return err
-	}, args...)
-	return list, err
+	return e, err
 }
 
 // scan reads a row of columns.
-func scan(stmt *sqlite.Stmt) (Entry, error) {
-	e := Entry{
-		N: stmt.ColumnInt64(0), At: time.UnixMilli(stmt.ColumnInt64(1)).UTC(), Run: stmt.ColumnText(2), Attempt: stmt.ColumnText(3),
-		Iteration: stmt.ColumnInt(4), Task: stmt.ColumnText(5), Feature: stmt.ColumnText(6), Title: stmt.ColumnText(7),
-		Outcome: event.AttemptOutcome(stmt.ColumnText(8)), Reason: stmt.ColumnText(9), Notes: stmt.ColumnText(10), Agent: stmt.ColumnText(11),
-		Model: stmt.ColumnText(12), ModelEffective: stmt.ColumnText(13), StopReason: stmt.ColumnText(14),
-		Duration: time.Duration(stmt.ColumnInt64(15)) * time.Millisecond,
-		Usage: event.Usage{
-			TokensIn: stmt.ColumnInt64(16), TokensCached: stmt.ColumnInt64(17), TokensOut: stmt.ColumnInt64(18),
-			Estimated: stmt.ColumnBool(20), Unknown: stmt.ColumnBool(21),
-		},
+func scan(r *db.Row) Entry {
+	return Entry{
+		N: r.Int64(), At: r.Time(), Run: r.Text(), Attempt: r.Text(), Iteration: r.Int(), Task: r.Text(), Feature: r.Text(), Title: r.Text(),
+		Outcome: event.AttemptOutcome(r.Text()), Reason: r.Text(), Notes: r.Text(), Agent: r.Text(), Model: r.Text(), ModelEffective: r.Text(),
+		StopReason: r.Text(), Duration: r.Duration(), Usage: event.Usage{
+			TokensIn: r.Int64(), TokensCached: r.Int64(), TokensOut: r.Int64(), CostUSD: db.Optional(r, r.Float), Estimated: r.Bool(), Unknown: r.Bool(),
+		}, Files: db.List[string](r),
 	}
-	if !stmt.ColumnIsNull(19) {
-		cost := stmt.ColumnFloat(19)
-		e.CostUSD = &cost
-	}
-	if files := stmt.ColumnText(22); files != "[]" {
-		if err := json.Unmarshal([]byte(files), &e.Files); err != nil {
-			return e, fmt.Errorf("files of journal entry %d: %w", e.N, err)
-		}
-	}
-	return e, nil
 }
 
 const searchSQL = `
@@ -124,9 +91,9 @@ func Search(tx *db.Tx, text string, limit int) ([]Entry, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	found, err := collect(tx, searchSQL, ":query", query(list, "AND"), ":limit", limit)
+	found, err := db.All(tx, searchSQL, scan, ":query", query(list, "AND"), ":limit", limit)
 	if err != nil || len(found) > 0 || len(list) == 1 {
 		return found, err
 	}
-	return collect(tx, searchSQL, ":query", query(list, "OR"), ":limit", limit)
+	return db.All(tx, searchSQL, scan, ":query", query(list, "OR"), ":limit", limit)
 }

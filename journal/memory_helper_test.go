@@ -2,13 +2,9 @@ package journal_test
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-	"zombiezen.com/go/sqlite"
 
 	"ralph/internal/db"
 	"ralph/internal/testing/check"
@@ -81,28 +77,16 @@ func titles(list []journal.Entry) []string {
 func checkIndex(t check.TB, d *db.DB) {
 	t.Helper()
 	counted, indexed := map[string]int{}, map[string]int{}
-	into := func(m map[string]int) func(*sqlite.Stmt) error {
-		return func(stmt *sqlite.Stmt) error {
-			m[stmt.ColumnText(0)] = stmt.ColumnInt(1)
-			return nil
-		}
-	}
 	write(t, d, func(tx *db.Tx) error {
-		if err := tx.Exec("INSERT INTO journal_fts (journal_fts, rank) VALUES ('integrity-check', 1);"); err != nil {
-			return fmt.Errorf("full-text index: %w", err)
+		tx.Do("INSERT INTO journal_fts (journal_fts, rank) VALUES ('integrity-check', 1);")
+		tx.Do("CREATE VIRTUAL TABLE vocab USING fts5vocab('journal_fts', 'row');")
+		for r := range tx.Rows("SELECT word, docs FROM journal_words;") {
+			counted[r.Text()] = r.Int()
 		}
-		if err := tx.Each("SELECT word, docs FROM journal_words;", into(counted)); err != nil {
-			return err
-		}
-		if err := tx.Exec("CREATE VIRTUAL TABLE vocab USING fts5vocab('journal_fts', 'row');"); err != nil {
-			return err
-		}
-		if err := tx.Each("SELECT term, doc FROM vocab;", into(indexed)); err != nil {
-			return err
+		for r := range tx.Rows("SELECT term, doc FROM vocab;") {
+			indexed[r.Text()] = r.Int()
 		}
 		return tx.Exec("DROP TABLE vocab;")
 	})
-	if diff := cmp.Diff(indexed, counted); diff != "" {
-		t.Fatalf("the counts of words differ from the index (-index +counts):\n%s", diff)
-	}
+	check.Equal(t, "counts of words, as in the index", indexed, counted)
 }

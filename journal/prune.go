@@ -5,8 +5,6 @@ import (
 	"math"
 	"time"
 
-	"zombiezen.com/go/sqlite"
-
 	"ralph/internal/db"
 )
 
@@ -64,26 +62,18 @@ func Prune(tx *db.Tx, r Retention) (Pruned, error) {
 	cutoffs := []any{":others", others.UnixMilli(), ":failures", failed.UnixMilli()}
 	var p Pruned
 	gone := map[string]int{}
-	err := tx.Each(oldSQL, func(stmt *sqlite.Stmt) error {
+	for r := range tx.Rows(oldSQL, cutoffs...) {
 		p.Entries++
-		if stmt.ColumnBool(3) {
-			p.Failures++
-		}
-		for word := range distinct(stmt.ColumnText(0), stmt.ColumnText(1), stmt.ColumnText(2)) {
+		for word := range distinct(r.Text(), r.Text(), r.Text()) {
 			gone[word]++
 		}
-		return nil
-	}, cutoffs...)
-	if err != nil || p.Entries == 0 {
-		return Pruned{}, err
-	}
-	if err := tx.Exec(forgetSQL, cutoffs...); err != nil {
-		return Pruned{}, err
-	}
-	for word, docs := range gone {
-		if err := tx.Exec(uncountSQL, ":word", word, ":docs", docs); err != nil {
-			return Pruned{}, err
+		if r.Bool() {
+			p.Failures++
 		}
+	}
+	tx.Do(forgetSQL, cutoffs...)
+	for word, docs := range gone {
+		tx.Do(uncountSQL, ":word", word, ":docs", docs)
 	}
 	return p, tx.Exec(unusedSQL)
 }

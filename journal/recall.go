@@ -2,12 +2,9 @@ package journal
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"slices"
 	"unicode/utf8"
-
-	"zombiezen.com/go/sqlite"
 
 	"ralph/internal/db"
 )
@@ -28,22 +25,12 @@ const (
 // common word costs hundreds of times what a rare one does. Here it is asked for
 // the newest rows of each of the rarest words only, which costs the same however
 // long the journal is, and bm25 is computed for the most promising of those.
-func matches(tx *db.Tx, q Query, recent []Entry, limit int) ([]Entry, error) {
-	terms, err := telling(tx, candidates(q.Title, q.Description))
-	if err != nil || len(terms) == 0 {
-		return nil, err
-	}
-	rows, err := promising(tx, terms, recent)
-	if err != nil {
-		return nil, err
-	}
-	list, err := read(tx, rows, min(limit, len(rows))+spare)
-	if err != nil {
-		return nil, err
-	}
-	list = best(list, terms, limit)
+func matches(tx *db.Tx, q Query, recent []Entry, limit int) []Entry {
+	terms := telling(tx, candidates(q.Title, q.Description))
+	rows := promising(tx, terms, recent)
+	list := best(read(tx, rows, min(limit, len(rows))+spare), terms, limit)
 	slices.SortFunc(list, func(a, b Entry) int { return cmp.Compare(b.N, a.N) })
-	return list, nil
+	return list
 }
 
 // candidates are the distinct words of a task, those of the title first.
@@ -77,20 +64,14 @@ FROM json_each(:words) CROSS JOIN journal_words ON word = value WHERE docs > 0;`
 
 // telling returns the words that the journal knows and that are not all over it,
 // the rarest few.
-func telling(tx *db.Tx, list []string) (terms []term, err error) {
-	asked, err := json.Marshal(list)
-	if err != nil || len(list) == 0 {
-		return nil, err
-	}
-	err = tx.Each(docsSQL, func(stmt *sqlite.Stmt) error {
-		t := term{stmt.ColumnText(0), stmt.ColumnInt(1), stmt.ColumnInt(2)}
-		if t.docs <= max(t.rows/commonShare, leastCommon) {
+func telling(tx *db.Tx, list []string) (terms []term) {
+	for r := range tx.Rows(docsSQL, ":words", db.JSON(list)) {
+		if t := (term{r.Text(), r.Int(), r.Int()}); t.docs <= max(t.rows/commonShare, leastCommon) {
 			terms = append(terms, t)
 		}
-		return nil
-	}, ":words", string(asked))
+	}
 	slices.SortStableFunc(terms, func(a, b term) int { return cmp.Compare(a.docs, b.docs) })
-	return terms[:min(len(terms), maxTerms)], err
+	return terms[:min(len(terms), maxTerms)]
 }
 
 // A parameter behind a + is one whose value the planner does not look at. Otherwise
@@ -103,18 +84,14 @@ SELECT rowid FROM journal_fts WHERE journal_fts MATCH :query ORDER BY rowid DESC
 // most first, the newer first among equals. The newest rows of a word that is in
 // very many are a few of them, by chance: if rarer words brought enough rows, it is
 // left to bm25 to see whether it is in those.
-func promising(tx *db.Tx, terms []term, recent []Entry) ([]int64, error) {
+func promising(tx *db.Tx, terms []term, recent []Entry) []int64 {
 	could := make(map[int64]float64, len(terms)*maxRows)
 	for _, t := range terms {
 		if t.docs > manyRows && len(could) >= maxRows {
 			break
 		}
-		err := tx.Each(newestSQL, func(stmt *sqlite.Stmt) error {
-			could[stmt.ColumnInt64(0)] += t.weight()
-			return nil
-		}, ":query", query([]string{t.word}, ""), ":limit", maxRows+len(recent))
-		if err != nil {
-			return nil, err
+		for r := range tx.Rows(newestSQL, ":query", query([]string{t.word}, ""), ":limit", maxRows+len(recent)) {
+			could[r.Int64()] += t.weight()
 		}
 	}
 	for _, e := range recent {
@@ -122,7 +99,7 @@ func promising(tx *db.Tx, terms []term, recent []Entry) ([]int64, error) {
 	}
 	return slices.SortedFunc(maps.Keys(could), func(a, b int64) int {
 		return cmp.Or(cmp.Compare(could[b], could[a]), cmp.Compare(b, a))
-	}), nil
+	})
 }
 
 // A row without notes and reason says nothing that the graph does not say.
@@ -130,13 +107,10 @@ const readSQL = `
 SELECT ` + columns + ` FROM journal j WHERE j.n = +:n AND (j.notes <> '' OR j.reason <> '');`
 
 // read returns the first rows that say something.
-func read(tx *db.Tx, rows []int64, limit int) (list []Entry, err error) {
+func read(tx *db.Tx, rows []int64, limit int) (list []Entry) {
 	for i := 0; i < len(rows) && len(list) < limit; i++ {
-		found, err := collect(tx, readSQL, ":n", rows[i])
-		if err != nil {
-			return nil, err
-		}
+		found, _ := db.All(tx, readSQL, scan, ":n", rows[i])
 		list = append(list, found...)
 	}
-	return list, nil
+	return list
 }

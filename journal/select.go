@@ -43,17 +43,12 @@ const recentSQL = `SELECT ` + columns + ` FROM journal j WHERE run = +:run ORDER
 func Select(tx *db.Tx, q Query, opts Options) (Selection, error) {
 	opts = opts.withDefaults()
 	var s Selection
-	var err error
 	if q.Run != "" && opts.Recent > 0 {
-		if s.Recent, err = collect(tx, recentSQL, ":run", q.Run, ":limit", opts.Recent); err != nil {
-			return Selection{}, err
-		}
+		s.Recent, _ = db.All(tx, recentSQL, scan, ":run", q.Run, ":limit", opts.Recent)
 	}
 	if opts.Matches > 0 {
-		if s.Matches, err = matches(tx, q, s.Recent, opts.Matches); err != nil {
-			return Selection{}, err
-		}
+		s.Matches = matches(tx, q, s.Recent, opts.Matches)
 	}
 	s.fit(opts.Tokens * bytesPerToken)
-	return s, nil
+	return s, tx.Err()
 }

@@ -126,7 +126,8 @@ func (d *DB) View(ctx context.Context, fn func(*Tx) error) error {
 			return err
 		}
 		defer rollback(conn)
-		return fn(&Tx{conn: conn})
+		tx := &Tx{conn: conn}
+		return tx.end(fn(tx))
 	})
 }
 
@@ -139,7 +140,8 @@ func (d *DB) Update(ctx context.Context, fn func(*Tx) error) error {
 			return err
 		}
 		defer end(&err)
-		return fn(&Tx{conn: conn})
+		tx := &Tx{conn: conn}
+		return tx.end(fn(tx))
 	})
 }
 

@@ -89,11 +89,9 @@ func addFeature(ctx context.Context, d *db.DB, id string) error {
 // features lists what is stored.
 func features(t *testing.T, d *db.DB) (ids []string) {
 	t.Helper()
-	err := d.View(t.Context(), func(tx *db.Tx) error {
-		return tx.Each("SELECT id FROM features ORDER BY n;", func(stmt *sqlite.Stmt) error {
-			ids = append(ids, stmt.ColumnText(0))
-			return nil
-		})
+	err := d.View(t.Context(), func(tx *db.Tx) (err error) {
+		ids, err = db.All(tx, "SELECT id FROM features ORDER BY n;", (*db.Row).Text)
+		return err
 	})
 	check.OK(t, err)
 	return ids

@@ -1,48 +1,82 @@
 package db
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"iter"
 
 	"zombiezen.com/go/sqlite"
 )
 
 // Tx is one transaction. Whoever holds it may hand it to several packages, so
 // that what must happen together does. It is dead when View or Update returns.
+//
+// Its first error is final: afterwards no statement runs, and View or Update fails
+// with it, whatever its caller does. So a sequence of statements needs one look at
+// Err, at its end.
 type Tx struct {
 	conn *sqlite.Conn
+	err  error
+}
+
+// Err is what the transaction failed with, or nil.
+func (tx *Tx) Err() error { return tx.err }
+
+// Fail makes the transaction fail with err, unless that is nil or it has failed already.
+func (tx *Tx) Fail(err error) { tx.err = cmp.Or(tx.err, err) }
+
+// end prefers what fn returned only if it says more about the transaction's own error.
+func (tx *Tx) end(err error) error {
+	if tx.err != nil && !errors.Is(err, tx.err) {
+		return tx.err
+	}
+	return err
 }
 
 // Exec runs one constant statement. Arguments come in pairs of a parameter's
 // name (":id") and its value.
 func (tx *Tx) Exec(query string, args ...any) error {
-	return tx.Each(query, nil, args...)
+	tx.Do(query, args...)
+	return tx.err
 }
 
-// Each runs one constant statement and calls row for each of its rows, which
-// must not be kept.
-func (tx *Tx) Each(query string, row func(*sqlite.Stmt) error, args ...any) error {
+// Do is Exec as one step of several, after which the caller looks at Err.
+func (tx *Tx) Do(query string, args ...any) {
+	tx.run(query, args, func(*Row) bool { return true })
+}
+
+// Rows runs one constant statement and yields its rows, which must not be kept.
+// If one cannot be read there are no more of them, and Err says why.
+func (tx *Tx) Rows(query string, args ...any) iter.Seq[*Row] {
+	return func(yield func(*Row) bool) { tx.run(query, args, yield) }
+}
+
+func (tx *Tx) run(query string, args []any, yield func(*Row) bool) {
+	if tx.err != nil {
+		return
+	}
 	stmt, err := tx.conn.Prepare(query)
 	if err != nil {
-		return err
+		tx.err = err
+		return
 	}
-	if err := bind(stmt, args); err != nil {
-		return err
+	defer func() { tx.Fail(stmt.Reset()) }()
+	if tx.err = bind(stmt, args); tx.err != nil {
+		return
 	}
+	r := Row{Stmt: stmt}
 	for {
 		more, err := stmt.Step()
-		if err != nil {
-			_ = stmt.Reset()
-			return err
+		tx.Fail(err)
+		if !more || tx.err != nil {
+			return
 		}
-		if !more {
-			return stmt.Reset()
-		}
-		if row == nil {
-			continue
-		}
-		if err := row(stmt); err != nil {
-			_ = stmt.Reset()
-			return err
+		r.col = 0
+		more = yield(&r)
+		tx.Fail(r.err)
+		if !more || tx.err != nil {
+			return
 		}
 	}
 }
@@ -80,8 +114,6 @@ func bind(stmt *sqlite.Stmt, args []any) error {
 			bindPointer(stmt, name, v, func(name string, v int) { stmt.SetInt64(name, int64(v)) })
 		case *int64:
 			bindPointer(stmt, name, v, stmt.SetInt64)
-		case *bool:
-			bindPointer(stmt, name, v, stmt.SetBool)
 		case *float64:
 			bindPointer(stmt, name, v, stmt.SetFloat)
 		default:

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"zombiezen.com/go/sqlite"
-
 	"ralph/internal/db"
 	"ralph/internal/testing/check"
 )
@@ -45,11 +43,9 @@ func TestViewKeepsNothing(t *testing.T) {
 func TestViewIsOneSnapshot(t *testing.T) {
 	t.Parallel()
 	d := open(t, newPath(t), db.Options{Conns: 2})
-	count := func(tx *db.Tx) (n int) {
-		err := tx.Each("SELECT count(*) FROM features;", func(stmt *sqlite.Stmt) error { n = stmt.ColumnInt(0); return nil })
-		if err != nil {
-			t.Error(err)
-		}
+	count := func(tx *db.Tx) int {
+		n, err := db.One(tx, "SELECT count(*) FROM features;", (*db.Row).Int)
+		check.OK(t, err)
 		return n
 	}
 	err := d.View(t.Context(), func(tx *db.Tx) error {
@@ -68,13 +64,19 @@ func TestViewIsOneSnapshot(t *testing.T) {
 
 func TestUpdateKeepsNothingWhen(t *testing.T) {
 	t.Parallel()
-	row := func(tx *db.Tx, fn func(*sqlite.Stmt) error) error { return tx.Each("SELECT id FROM features;", fn) }
 	tests := map[string]func(*db.Tx) error{
-		"it returns an error":     func(*db.Tx) error { return errOnPurpose },
-		"it panics":               func(*db.Tx) error { panic(errOnPurpose) },
-		"a statement fails":       func(tx *db.Tx) error { return tx.Exec(insertFeature, ":id", "a") },
-		"a row returns an error":  func(tx *db.Tx) error { return row(tx, func(*sqlite.Stmt) error { return errOnPurpose }) },
-		"a row panics":            func(tx *db.Tx) error { return row(tx, func(*sqlite.Stmt) error { panic(errOnPurpose) }) },
+		"it returns an error":   func(*db.Tx) error { return errOnPurpose },
+		"it panics":             func(*db.Tx) error { panic(errOnPurpose) },
+		"a statement fails":     func(tx *db.Tx) error { return tx.Exec(insertFeature, ":id", "a") },
+		"its error is ignored":  func(tx *db.Tx) error { tx.Do(insertFeature, ":id", "a"); tx.Do(insertFeature, ":id", "b"); return nil },
+		"its error is replaced": func(tx *db.Tx) error { tx.Do(insertFeature, ":id", "a"); return errOnPurpose },
+		"a list cannot be read": func(tx *db.Tx) error { _, _ = db.One(tx, "SELECT '{}';", db.List[string]); return nil },
+		"a row panics": func(tx *db.Tx) error {
+			for range tx.Rows("SELECT id FROM features;") {
+				panic(errOnPurpose)
+			}
+			return nil
+		},
 		"the SQL is wrong":        func(tx *db.Tx) error { return tx.Exec("SELEKT 1;") },
 		"a parameter is misspelt": func(tx *db.Tx) error { return tx.Exec(insertFeature, ":idd", "b") },
 	}
@@ -171,11 +173,9 @@ func TestBindingStoresValuesAndRefusesWhatWouldBecomeText(t *testing.T) {
 			t.Parallel()
 			d := open(t, newPath(t), db.Options{})
 			got := ""
-			err := d.View(t.Context(), func(tx *db.Tx) error {
-				return tx.Each("SELECT typeof(:v), :v;", func(stmt *sqlite.Stmt) error {
-					got = stmt.ColumnText(0) + " " + stmt.ColumnText(1)
-					return nil
-				}, ":v", test.value)
+			err := d.View(t.Context(), func(tx *db.Tx) (err error) {
+				got, err = db.One(tx, "SELECT typeof(:v) || ' ' || coalesce(:v, '');", (*db.Row).Text, ":v", test.value)
+				return err
 			})
 			if got != test.want || (err != nil) != (test.want == "") {
 				t.Errorf("got %q, %v, want %q", got, err, test.want)
