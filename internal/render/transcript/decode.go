@@ -8,25 +8,12 @@ import (
 )
 
 // decoder reads the lines of one attempt's transcript.jsonl, in order. What it does
-// not know it leaves out: agents may say anything.
+// not know it leaves out: agents may say anything. The zero value is ready for use.
 type decoder struct {
-	asked     map[string]string // requests of the agent, by ID: what for
-	sent      map[string]string // our requests, by ID: their method
-	terminals map[string]string // what was last read from each
-	reads     map[string]string // requests for it, by ID: from which
-	titles    map[string]string // of tool calls, by ID
-}
-
-func newDecoder() *decoder {
-	return &decoder{asked: map[string]string{}, sent: map[string]string{}, terminals: map[string]string{}, reads: map[string]string{}, titles: map[string]string{}}
-}
-
-// entry is one thing that was said, before it is known in which attempt.
-type entry struct {
-	at   time.Time
-	kind Kind
-	text string
-	tool *Tool
+	sent      map[string]string                            // our requests, by ID: their method
+	asked     map[string]func(result json.RawMessage) Line // requests of the agent, by ID: what our answer means
+	terminals map[string]string                            // what was last read from each
+	titles    map[string]string                            // of tool calls, by ID
 }
 
 type wireLine struct {
@@ -45,126 +32,110 @@ type wireLine struct {
 	} `json:"msg"`
 }
 
-func (d *decoder) line(text []byte) []entry {
-	var w wireLine
-	if json.Unmarshal(text, &w) != nil {
-		return nil
+// parse returns the zero value for what is not as expected. Names match in any case, so the
+// fields of its types need no tags.
+func parse[T any](raw json.RawMessage) (v T) {
+	if json.Unmarshal(raw, &v) != nil {
+		return *new(T)
 	}
+	return v
+}
+
+// line returns what a line of the file says; without a kind it is nothing to be told.
+func (d *decoder) line(text []byte) (l Line) {
+	if d.sent == nil {
+		*d = decoder{map[string]string{}, map[string]func(json.RawMessage) Line{}, map[string]string{}, map[string]string{}}
+	}
+	w := parse[wireLine](text)
 	if w.Raw != "" {
-		return []entry{{w.At, Raw, w.Raw, nil}}
+		l = Line{Kind: Raw, Text: w.Raw}
+	} else {
+		l = d.message(w)
 	}
-	m := w.Msg
-	id := string(m.ID)
+	l.At = w.At
+	return l
+}
+
+func (d *decoder) message(w wireLine) Line {
+	m, id := w.Msg, string(w.Msg.ID)
 	switch {
+	case m.Method == "session/prompt" && w.Dir == "out":
+		d.sent[id] = m.Method
+		var parts []string
+		for _, b := range parse[struct{ Prompt []block }](m.Params).Prompt {
+			parts = append(parts, b.Text)
+		}
+		return Line{Kind: Prompt, Text: strings.Join(parts, "\n")}
 	case m.Method != "" && w.Dir == "out":
 		d.sent[id] = m.Method
-		if m.Method == "session/prompt" {
-			return []entry{{w.At, Prompt, promptText(m.Params), nil}}
-		}
+		return Line{}
 	case m.Method == "session/update":
-		return d.update(w.At, m.Params)
+		return d.update(m.Params)
 	case m.Method != "":
-		return d.request(w.At, id, m.Method, m.Params)
+		return d.request(id, m.Method, m.Params)
 	case w.Dir == "out":
-		return d.answered(w.At, id, m.Result)
-	default:
-		method := d.sent[id]
-		delete(d.sent, id)
-		if m.Error != nil {
-			return []entry{{w.At, Failed, strings.TrimSpace(method + ": " + m.Error.Message + " " + string(m.Error.Data)), nil}}
+		answered := d.asked[id]
+		delete(d.asked, id)
+		if answered == nil {
+			return Line{}
 		}
-		var r struct {
-			StopReason string `json:"stopReason"`
-		}
-		if method == "session/prompt" && json.Unmarshal(m.Result, &r) == nil && r.StopReason != "" && r.StopReason != "end_turn" {
-			return []entry{{w.At, Stopped, r.StopReason, nil}}
-		}
+		return answered(m.Result)
 	}
-	return nil
-}
-
-func promptText(params json.RawMessage) string {
-	var p struct {
-		Prompt []block `json:"prompt"`
+	method := d.sent[id]
+	delete(d.sent, id)
+	if m.Error != nil {
+		return Line{Kind: Failed, Text: strings.TrimSpace(method + ": " + m.Error.Message + " " + string(m.Error.Data))}
 	}
-	_ = json.Unmarshal(params, &p) // what is not there is empty
-	var parts []string
-	for _, b := range p.Prompt {
-		parts = append(parts, b.Text)
+	if why := parse[struct{ StopReason string }](m.Result).StopReason; method == "session/prompt" && why != "" && why != "end_turn" {
+		return Line{Kind: Stopped, Text: why}
 	}
-	return strings.Join(parts, "\n")
+	return Line{}
 }
 
-type block struct {
-	Text string `json:"text"`
-	URI  string `json:"uri"`
-}
+type block struct{ Text string }
 
-type content struct {
-	Type       string `json:"type"`
-	Content    block  `json:"content"`
-	Path       string `json:"path"`
-	TerminalID string `json:"terminalId"`
-}
-
-func (d *decoder) update(at time.Time, params json.RawMessage) []entry {
-	var p struct {
+func (d *decoder) update(params json.RawMessage) Line {
+	u := parse[struct {
 		Update struct {
-			Kind       string          `json:"sessionUpdate"`
-			Content    json.RawMessage `json:"content"`
-			ToolCallID string          `json:"toolCallId"`
-			Title      string          `json:"title"`
-			ToolKind   string          `json:"kind"`
-			Status     string          `json:"status"`
-			RawInput   json.RawMessage `json:"rawInput"`
-			Entries    []struct {
-				Content string `json:"content"`
-				Status  string `json:"status"`
-			} `json:"entries"`
-		} `json:"update"`
-	}
-	if json.Unmarshal(params, &p) != nil {
-		return nil
-	}
-	u := p.Update
-	switch u.Kind {
+			SessionUpdate, ToolCallID, Title, Kind, Status string
+			Content, RawInput                              json.RawMessage
+			Entries                                        []struct{ Content, Status string }
+		}
+	}](params).Update
+	switch u.SessionUpdate {
 	case "agent_message_chunk", "agent_thought_chunk":
-		var b block
-		_ = json.Unmarshal(u.Content, &b) // other content than text is not told
-		kind := Said
-		if u.Kind == "agent_thought_chunk" {
-			kind = Thought
+		l := Line{Kind: Said, Text: parse[block](u.Content).Text} // only text is told
+		if u.SessionUpdate == "agent_thought_chunk" {
+			l.Kind = Thought
 		}
-		if b.Text == "" {
-			return nil
+		if l.Text != "" {
+			return l
 		}
-		return []entry{{at, kind, b.Text, nil}}
 	case "tool_call", "tool_call_update":
-		t := &Tool{ID: u.ToolCallID, Title: u.Title, Kind: u.ToolKind, Status: u.Status, New: u.Kind == "tool_call", Input: inputText(u.RawInput)}
+		t := &Tool{ID: u.ToolCallID, Title: u.Title, Kind: u.Kind, Status: u.Status, New: u.SessionUpdate == "tool_call", Input: inputText(u.RawInput)}
 		t.Output, t.Files = d.toolContent(u.Content)
 		if t.Title != "" {
 			d.titles[t.ID] = t.Title
 		}
 		t.Title = d.titles[t.ID]
-		return []entry{{at, ToolCall, "", t}}
+		return Line{Kind: ToolCall, Tool: t}
 	case "plan":
 		var steps []string
 		for _, e := range u.Entries {
 			steps = append(steps, e.Status+": "+e.Content)
 		}
-		return []entry{{at, Plan, strings.Join(steps, "\n"), nil}}
+		return Line{Kind: Plan, Text: strings.Join(steps, "\n")}
 	}
-	return nil
+	return Line{}
 }
 
 // toolContent is what a tool call shows: text, or what its terminal printed.
 func (d *decoder) toolContent(raw json.RawMessage) (output string, files []string) {
-	var list []content
-	if json.Unmarshal(raw, &list) != nil {
-		return "", nil
-	}
 	var texts, printed []string
-	for _, c := range list {
+	for _, c := range parse[[]struct {
+		Type, Path, TerminalID string
+		Content                block
+	}](raw) {
 		switch {
 		case c.Content.Text != "":
 			texts = append(texts, c.Content.Text)
@@ -182,10 +153,7 @@ func (d *decoder) toolContent(raw json.RawMessage) (output string, files []strin
 
 // inputText is the one thing in a tool's input that people want to see.
 func inputText(raw json.RawMessage) string {
-	var in map[string]any
-	if json.Unmarshal(raw, &in) != nil {
-		return ""
-	}
+	in := parse[map[string]any](raw)
 	for _, key := range []string{"script", "command", "cmd", "file_path", "path", "pattern", "query", "url"} {
 		if s, ok := in[key].(string); ok && s != "" {
 			return s
@@ -194,49 +162,30 @@ func inputText(raw json.RawMessage) string {
 	return ""
 }
 
-func (d *decoder) request(at time.Time, id, method string, params json.RawMessage) []entry {
-	var p struct {
-		Path       string `json:"path"`
-		TerminalID string `json:"terminalId"`
-		ToolCall   struct {
-			Title string `json:"title"`
-			ID    string `json:"toolCallId"`
-		} `json:"toolCall"`
-	}
-	_ = json.Unmarshal(params, &p) // what is not there is empty
+// request notes what the agent asks of us; most of it is told with our answer.
+func (d *decoder) request(id, method string, params json.RawMessage) Line {
+	p := parse[struct {
+		Path, TerminalID string
+		ToolCall         struct{ Title, ToolCallID string }
+	}](params)
 	switch method {
 	case "session/request_permission":
-		d.asked[id] = cmp.Or(p.ToolCall.Title, d.titles[p.ToolCall.ID])
+		what := cmp.Or(p.ToolCall.Title, d.titles[p.ToolCall.ToolCallID])
+		d.asked[id] = func(result json.RawMessage) Line {
+			r := parse[struct {
+				Outcome struct{ Outcome, OptionID string }
+			}](result).Outcome
+			return Line{Kind: Asked, Text: what + ": " + cmp.Or(r.OptionID, r.Outcome)}
+		}
 	case "terminal/output":
-		d.reads[id] = p.TerminalID
+		d.asked[id] = func(result json.RawMessage) Line {
+			if r := parse[*struct{ Output string }](result); r != nil {
+				d.terminals[p.TerminalID] = r.Output
+			}
+			return Line{}
+		}
 	case "fs/write_text_file":
-		return []entry{{at, Wrote, p.Path, nil}}
+		return Line{Kind: Wrote, Text: p.Path}
 	}
-	return nil
-}
-
-func (d *decoder) answered(at time.Time, id string, result json.RawMessage) []entry {
-	if terminal, ok := d.reads[id]; ok {
-		delete(d.reads, id)
-		var r struct {
-			Output string `json:"output"`
-		}
-		if json.Unmarshal(result, &r) == nil {
-			d.terminals[terminal] = r.Output
-		}
-		return nil
-	}
-	what, ok := d.asked[id]
-	if !ok {
-		return nil
-	}
-	delete(d.asked, id)
-	var r struct {
-		Outcome struct {
-			Outcome  string `json:"outcome"`
-			OptionID string `json:"optionId"`
-		} `json:"outcome"`
-	}
-	_ = json.Unmarshal(result, &r) // what is not there is empty
-	return []entry{{at, Asked, what + ": " + cmp.Or(r.Outcome.OptionID, r.Outcome.Outcome), nil}}
+	return Line{}
 }

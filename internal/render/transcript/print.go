@@ -16,8 +16,8 @@ import (
 type Printer struct {
 	Out     io.Writer
 	Palette term.Palette
-	Full    bool // prompts, thoughts and the output of tools as a whole
-	Zone    *time.Location
+	Full    bool           // prompts, thoughts and the output of tools as a whole
+	Zone    *time.Location // of the times; nil means UTC
 
 	speaker string // whose speech was printed last, so that its name is not repeated
 	output  string // of the last gate that was printed, so that the end of its attempt does not repeat it
@@ -52,10 +52,8 @@ func (p *Printer) Print(l Line) {
 		p.tool(l.Tool)
 	case Plan:
 		p.block("plan", strings.ReplaceAll(render.Block(l.Text), "in_progress:", "now:"))
-	case Asked:
-		p.label("asked", render.Line(l.Text))
-	case Wrote:
-		p.label("wrote", render.Line(l.Text))
+	case Asked, Wrote:
+		p.label(string(l.Kind), render.Line(l.Text))
 	case Failed, Raw:
 		p.block(string(l.Kind), p.cut(render.Block(l.Text), outputLines))
 	case Stopped:
@@ -72,10 +70,7 @@ func (p *Printer) Print(l Line) {
 		p.f("%s %s\n", p.Palette.Yellow("warning:"), render.Line(l.Text))
 	case Over:
 		text := strings.Join(words(l, render.OutcomeWord(event.RunOutcome(l.Outcome))), ", ")
-		if reason := render.Line(l.Text); reason != "" {
-			text += ": " + reason
-		}
-		p.f("\n%s  %s\n", p.Palette.Cyan(l.Run), text)
+		p.f("\n%s  %s\n", p.Palette.Cyan(l.Run), strings.TrimSuffix(text+": "+render.Line(l.Text), ": "))
 	}
 }
 
@@ -117,7 +112,11 @@ func (p *Printer) speech(name, text string, goesOn bool, paint func(string) stri
 }
 
 func (p *Printer) claimed(l Line) {
-	facts := []string{l.At.In(p.zone()).Format(time.TimeOnly)}
+	at := l.At.UTC()
+	if p.Zone != nil {
+		at = at.In(p.Zone)
+	}
+	facts := []string{at.Format(time.TimeOnly)}
 	if l.Iteration > 0 {
 		facts = append(facts, fmt.Sprintf("iteration %d", l.Iteration))
 	}
@@ -215,11 +214,7 @@ func (p *Printer) verdict(l Line) {
 func (p *Printer) ended(l Line) {
 	word, tone := render.Attempt(event.AttemptOutcome(l.Outcome), l.Status)
 	first, rest := render.First(l.Text)
-	facts := words(l, "")
-	text := tone.Paint(p.Palette, word)
-	if len(facts) > 0 {
-		text += " " + strings.Join(facts, ", ")
-	}
+	text := strings.TrimSpace(tone.Paint(p.Palette, word) + " " + strings.Join(words(l, ""), ", "))
 	if first != "" {
 		text += ": " + first
 	}
@@ -251,13 +246,6 @@ func (p *Printer) cut(text string, most int) string {
 		return text
 	}
 	return strings.Join(lines[:most], "\n") + fmt.Sprintf("\n(%d more lines)", len(lines)-most)
-}
-
-func (p *Printer) zone() *time.Location {
-	if p.Zone == nil {
-		return time.UTC
-	}
-	return p.Zone
 }
 
 // JSON writes lines for machines.

@@ -4,6 +4,7 @@
 package transcript
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -80,41 +81,27 @@ type Reader struct {
 	Brief  func(attempt string) bool // only that it was and how it ended; nil for none
 	Tell   func(Line)
 
-	events *tail
-	open   map[string]*reading
-	order  []string
+	events tail
+	open   []*reading
 	over   bool
 }
 
-// reading is an attempt that is being told.
-type reading struct {
-	tail   *tail
-	decode *decoder
-	join   joiner
-	about  Line // the run, task and attempt
-}
-
 // Missing says that the run has no file of events.
-func (r *Reader) Missing() bool { return r.events != nil && r.events.missing }
+func (r *Reader) Missing() bool { return r.events.missing }
 
 // Poll tells what is new, and says whether the run is over.
 func (r *Reader) Poll() (over bool, err error) {
-	if r.events == nil {
-		r.events = &tail{path: filepath.Join(r.Folder, "events.jsonl")}
-		r.open = map[string]*reading{}
-	}
+	r.events.path = filepath.Join(r.Folder, "events.jsonl")
 	var failed error
 	err = r.events.events(func(e event.Event) {
 		if failed == nil {
 			failed = r.event(e)
 		}
 	})
-	if err == nil {
-		err = failed
-	}
-	for _, id := range r.order {
+	err = cmp.Or(err, failed)
+	for _, a := range r.open {
 		if err == nil {
-			err = r.drain(id)
+			err = a.drain()
 		}
 	}
 	return r.over, err
@@ -144,102 +131,105 @@ func (r *Reader) Follow(ctx context.Context, stop, died func() bool) (unfinished
 	return false, err
 }
 
-func (r *Reader) event(e event.Event) error {
-	about := Line{At: e.At, Run: e.Run, Task: e.Task, Attempt: e.Attempt, Title: e.Title, Iteration: e.Iteration, Agent: e.Agent, Model: e.Model}
+func (r *Reader) event(e event.Event) (err error) {
 	if r.Task != "" && e.Task != r.Task && e.Type != event.RunEnded {
 		return nil
+	}
+	l := Line{
+		At: e.At, Run: e.Run, Task: e.Task, Attempt: e.Attempt, Title: e.Title, Iteration: e.Iteration, Agent: e.Agent, Model: e.Model, Text: e.Reason,
 	}
 	brief := r.Brief != nil && r.Brief(e.Attempt)
 	switch e.Type {
 	case event.RunStarted:
+		l.Kind = Began
 		if e.Setup != nil {
-			about.Agent, about.Model, about.Text = e.Setup.Agent, e.Setup.Model, e.Setup.Scope
+			l.Agent, l.Model, l.Text = e.Setup.Agent, e.Setup.Model, e.Setup.Scope
 		}
-		r.tell(about, Began)
 	case event.TaskClaimed:
-		r.tell(about, Claimed)
-		if brief {
-			return nil
+		l.Kind, l.Text = Claimed, ""
+		if !brief {
+			r.open = append(r.open, r.begin(e))
 		}
-		r.open[e.Attempt] = &reading{
-			tail: &tail{path: filepath.Join(r.Folder, filepath.Base(e.Attempt), "transcript.jsonl")}, decode: newDecoder(), about: about,
-		}
-		r.order = append(r.order, e.Attempt)
 	case event.GateEnded:
-		if err := r.drain(e.Attempt); err != nil {
-			return err
-		}
-		about.Gate, about.Duration, about.Text, about.Output = e.Gate, e.Duration, e.Reason, e.Text
-		if !brief {
-			r.tell(about, Gate)
-		}
+		l.Kind, l.Gate, l.Duration, l.Output = Gate, e.Gate, e.Duration, e.Text
+		err = r.reading(e.Attempt).drain()
 	case event.VerifierEnded:
-		if err := r.drain(e.Attempt); err != nil {
-			return err
-		}
-		about.Outcome, about.Text = e.Outcome, e.Reason
-		if !brief {
-			r.tell(about, Verdict)
-		}
+		l.Kind, l.Outcome = Verdict, e.Outcome
+		err = r.reading(e.Attempt).drain()
 	case event.AttemptEnded:
-		if err := r.finish(e.Attempt); err != nil {
-			return err
-		}
-		about.Outcome, about.Status, about.Text, about.Duration, about.Usage = e.Outcome, e.Status, e.Reason, e.Duration, e.Usage
-		r.tell(about, Ended)
+		l.Kind, l.Outcome, l.Status, l.Duration, l.Usage = Ended, e.Outcome, e.Status, e.Duration, e.Usage
+		err = r.finish(e.Attempt)
 	case event.Waiting:
-		about.Text = e.Reason
+		l.Kind = Waits
 		if e.Until != nil {
-			about.Text = strings.TrimSpace("until " + e.Until.Format(time.RFC3339) + " " + e.Reason)
+			l.Text = strings.TrimSpace("until " + e.Until.Format(time.RFC3339) + " " + e.Reason)
 		}
-		r.tell(about, Waits)
 	case event.Warned, event.Recovered, event.RunInterrupted:
-		about.Text = strings.TrimSpace(e.Text + " " + e.Reason)
-		r.tell(about, Warning)
+		l.Kind, l.Text = Warning, strings.TrimSpace(e.Text+" "+e.Reason)
 	case event.RunEnded:
 		r.over = true
-		if r.Task != "" {
-			return nil
-		}
-		about.Outcome, about.Text, about.Duration, about.Usage = e.Outcome, e.Reason, e.Duration, e.Usage
-		r.tell(about, Over)
+		l.Kind, l.Outcome, l.Duration, l.Usage = Over, e.Outcome, e.Duration, e.Usage
+	default:
+		return nil
+	}
+	if err != nil || brief && (l.Kind == Gate || l.Kind == Verdict) || l.Kind == Over && r.Task != "" {
+		return err
+	}
+	r.Tell(l)
+	return nil
+}
+
+func (r *Reader) begin(e event.Event) *reading {
+	tell := func(l Line) {
+		l.Run, l.Task, l.Attempt = e.Run, e.Task, e.Attempt
+		r.Tell(l)
+	}
+	return &reading{attempt: e.Attempt, tail: tail{path: filepath.Join(r.Folder, filepath.Base(e.Attempt), "transcript.jsonl")}, tell: tell}
+}
+
+// reading is nil for an attempt that is not being told.
+func (r *Reader) reading(attempt string) *reading {
+	if i := slices.IndexFunc(r.open, func(a *reading) bool { return a.attempt == attempt }); i >= 0 {
+		return r.open[i]
 	}
 	return nil
 }
 
-func (r *Reader) tell(l Line, kind Kind) {
-	l.Kind = kind
-	r.Tell(l)
-}
-
-// drain tells what an attempt said since the last time.
-func (r *Reader) drain(attempt string) error {
-	a := r.open[attempt]
-	if a == nil {
-		return nil
-	}
-	return a.tail.poll(func(line []byte) {
-		for _, e := range a.decode.line(line) {
-			a.join.add(e, func(e entry) { r.Tell(a.line(e)) })
-		}
-	})
-}
-
 // finish tells the rest of an attempt.
 func (r *Reader) finish(attempt string) error {
-	a := r.open[attempt]
+	a := r.reading(attempt)
 	if a == nil {
 		return nil
 	}
-	err := r.drain(attempt)
-	a.join.flush(func(e entry) { r.Tell(a.line(e)) })
-	delete(r.open, attempt)
-	r.order = slices.DeleteFunc(r.order, func(id string) bool { return id == attempt })
+	err := a.drain()
+	a.join.flush(a.tell)
+	r.open = slices.DeleteFunc(r.open, func(other *reading) bool { return other == a })
 	return err
 }
 
-func (a *reading) line(e entry) Line {
-	return Line{At: e.at, Run: a.about.Run, Task: a.about.Task, Attempt: a.about.Attempt, Kind: e.kind, Text: e.text, Tool: e.tool}
+// reading is an attempt that is being told.
+type reading struct {
+	attempt string
+	tail    tail
+	decode  decoder
+	join    joiner
+	longest int // of a line of speech before it is told in parts; 0 means unlimited
+	tell    func(Line)
+}
+
+// drain tells what the attempt said since the last time.
+func (a *reading) drain() error {
+	if a == nil {
+		return nil
+	}
+	return a.tail.poll(func(text []byte) {
+		if l := a.decode.line(text); l.Kind != "" {
+			a.join.add(l, a.tell)
+		}
+		if a.longest > 0 && len(a.join.text) > a.longest {
+			a.join.flush(a.tell)
+		}
+	})
 }
 
 // joiner puts pieces of speech together until a line is whole or something else
@@ -250,29 +240,29 @@ type joiner struct {
 	text []byte
 }
 
-func (j *joiner) add(e entry, tell func(entry)) {
-	if e.kind != j.kind {
+func (j *joiner) add(l Line, tell func(Line)) {
+	if l.Kind != j.kind {
 		j.flush(tell)
 	}
-	if e.kind != Said && e.kind != Thought {
-		tell(e)
+	if l.Kind != Said && l.Kind != Thought {
+		tell(l)
 		return
 	}
 	if len(j.text) == 0 {
-		j.kind, j.at = e.kind, e.at
+		j.kind, j.at = l.Kind, l.At
 	}
-	rest := e.text
-	if end := strings.LastIndexByte(e.text, '\n'); end >= 0 {
-		rest = e.text[end+1:]
-		tell(entry{at: j.at, kind: j.kind, text: string(j.text) + e.text[:end+1]})
-		j.text, j.at = j.text[:0], e.at
+	rest := l.Text
+	if end := strings.LastIndexByte(l.Text, '\n'); end >= 0 {
+		rest = l.Text[end+1:]
+		tell(Line{At: j.at, Kind: j.kind, Text: string(j.text) + l.Text[:end+1]})
+		j.text, j.at = j.text[:0], l.At
 	}
 	j.text = append(j.text, rest...)
 }
 
-func (j *joiner) flush(tell func(entry)) {
+func (j *joiner) flush(tell func(Line)) {
 	if len(j.text) > 0 {
-		tell(entry{at: j.at, kind: j.kind, text: string(j.text)})
+		tell(Line{At: j.at, Kind: j.kind, Text: string(j.text)})
 	}
 	j.kind, j.text = "", nil
 }
@@ -280,8 +270,8 @@ func (j *joiner) flush(tell func(entry)) {
 // Close tells what is still held back of attempts that have not ended.
 func (r *Reader) Close() error {
 	var errs []error
-	for _, id := range slices.Clone(r.order) {
-		errs = append(errs, r.finish(id))
+	for _, a := range slices.Clone(r.open) {
+		errs = append(errs, r.finish(a.attempt))
 	}
 	return errors.Join(errs...)
 }

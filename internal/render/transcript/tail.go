@@ -26,9 +26,15 @@ type tail struct {
 	most    int64 // that is read at a time; 0 means to the end
 }
 
-// jump leaves out all but the last bytes of what is not read yet, and says how many
-// it left out. What it lands in the middle of is left out, too.
-func (t *tail) jump(last int64) (left int64) {
+// look leaves out all but the last bytes of what is not read yet, and says how many it
+// left out: more of them when nothing was read yet. What it lands in the middle of is left
+// out, too.
+func (t *tail) look(scale int64) (left int64) {
+	last := scale * eachLook
+	if t.offset == 0 {
+		last = scale * firstLook
+	}
+	t.most = 2 * last // it may grow as fast as it is read
 	info, err := os.Stat(t.path)
 	if err != nil || info.Size()-t.offset <= last {
 		return 0
@@ -136,35 +142,7 @@ type Attempt struct {
 	Path string // of its transcript.jsonl
 	Tell func(Line)
 
-	tail   *tail
-	decode *decoder
-	join   joiner
-}
-
-// Poll tells what is new, and says how many bytes of it were left out.
-func (a *Attempt) Poll() (left int64, err error) {
-	look := int64(eachLook)
-	if a.tail == nil {
-		look = firstLook
-		a.tail, a.decode = &tail{path: a.Path}, newDecoder()
-	}
-	if left = a.tail.jump(look); left > 0 {
-		a.join = joiner{} // what it was in the middle of is gone
-	}
-	a.tail.most = 2 * look // it may grow as fast as it is read
-	tell := func(e entry) { a.Tell(Line{At: e.at, Kind: e.kind, Text: e.text, Tool: e.tool}) }
-	err = a.tail.poll(func(line []byte) {
-		for _, e := range a.decode.line(line) {
-			a.join.add(e, tell)
-		}
-		if len(a.join.text) > longSpeech {
-			a.join.flush(tell)
-		}
-	})
-	if len(a.decode.titles) > manyCalls || len(a.decode.terminals) > manyTerminals {
-		a.decode = newDecoder() // old calls are not spoken of any more
-	}
-	return left, err
+	reading
 }
 
 // What is kept to understand what comes next.
@@ -173,6 +151,19 @@ const (
 	manyCalls     = 10_000
 	manyTerminals = 50
 )
+
+// Poll tells what is new, and says how many bytes of it were left out.
+func (a *Attempt) Poll() (left int64, err error) {
+	a.tail.path, a.tell, a.longest = a.Path, a.Tell, longSpeech
+	if left = a.tail.look(1); left > 0 {
+		a.join = joiner{} // what it was in the middle of is gone
+	}
+	err = a.drain()
+	if len(a.decode.titles) > manyCalls || len(a.decode.terminals) > manyTerminals {
+		a.decode = decoder{} // agents no longer refer to old calls
+	}
+	return left, err
+}
 
 // Unfinished is the line that is being said.
 func (a *Attempt) Unfinished() string { return string(a.join.text) }
@@ -183,19 +174,14 @@ type Events struct {
 	Path string // of its events.jsonl
 	Tell func(event.Event)
 
-	tail *tail
+	tail tail
 }
 
 // Poll tells what is new.
 func (e *Events) Poll() error {
-	look := int64(eachLook)
-	if e.tail == nil {
-		look = firstLook
-		e.tail = &tail{path: e.Path}
-	}
+	e.tail.path = e.Path
 	// Most of the file is what agents say, and leaving that out costs little, so much
 	// more is read than of a transcript before anything is lost.
-	e.tail.jump(16 * look)
-	e.tail.most = 32 * look
+	e.tail.look(16)
 	return e.tail.events(e.Tell)
 }
