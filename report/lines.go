@@ -54,14 +54,12 @@ func Lines(g *dag.Graph, limit int, life func(dag.Process) dag.Life, now time.Ti
 // LineOf sums a run up by its receipts.
 func LineOf(run dag.Run, receipts []dag.Receipt, life func(dag.Process) dag.Life, now time.Time) Line {
 	l := Line{
-		ID: run.ID, Outcome: run.Outcome, Reason: null(run.Reason), Feature: null(run.Scope.Feature), Task: null(run.Scope.Task),
+		ID: run.ID, Reason: null(run.Reason), Feature: null(run.Scope.Feature), Task: null(run.Scope.Task),
 		StartedAt: when(run.StartedAt), EndedAt: when(run.EndedAt), Continues: null(run.Continues), Scope: run.Scope,
 	}
 	last := map[string]event.AttemptOutcome{}
-	heard := run.StartedAt
 	for _, r := range receipts {
 		last[r.Task] = r.Outcome
-		heard = latest(heard, r.StartedAt, r.EndedAt)
 		l.Usage = l.Usage.plus(usageOf(r))
 	}
 	for _, outcome := range last {
@@ -74,14 +72,8 @@ func LineOf(run dag.Run, receipts []dag.Receipt, life func(dag.Process) dag.Life
 			event.AttemptLimited, event.AttemptInterrupted:
 		}
 	}
-	end := run.EndedAt
-	if end.IsZero() {
-		l.Outcome, end = event.OutcomeRunning, now
-		if life != nil && life(run.Process) == dag.Dead {
-			l.Outcome, end = event.OutcomeDied, heard
-		}
-	}
-	l.DurationMS = max(end.Sub(run.StartedAt), 0).Milliseconds()
+	outcome, end := standing(run, receipts, life, now)
+	l.Outcome, l.DurationMS = outcome, max(end.Sub(run.StartedAt), 0).Milliseconds()
 	return l
 }
 

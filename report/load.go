@@ -53,6 +53,7 @@ type snapshot struct {
 	edges    []dag.Edge
 	failures map[string]string
 	journal  map[string]journal.Entry // by attempt
+	end      time.Time                // of the run; if it died, when it was last heard of
 	own      int                      // iterations
 	earlier  []dag.Receipt            // of the runs that it continues
 	before   time.Duration            // that those took
@@ -135,17 +136,13 @@ func (s snapshot) together(r Run) *Together {
 
 func (s snapshot) tell(opts Options) Run {
 	r := Run{
-		ID: s.run.ID, StartedAt: s.run.StartedAt, EndedAt: s.run.EndedAt, Outcome: s.run.Outcome, Reason: s.run.Reason,
+		ID: s.run.ID, StartedAt: s.run.StartedAt, EndedAt: s.run.EndedAt, Reason: s.run.Reason,
 		Iterations: s.own, Root: opts.Root, Folder: filepath.Join(opts.Runs, s.run.ID), Zone: opts.Zone,
 		index: map[string]int{},
 	}
 	r.Scope, r.Target = s.scopeWords()
-	if s.run.EndedAt.IsZero() {
-		r.Outcome = event.OutcomeRunning
-		if opts.Life != nil && opts.Life(s.run.Process) == dag.Dead {
-			r.Outcome = event.OutcomeDied
-		}
-	}
+	r.Outcome, s.end = standing(s.run, s.receipts, opts.Life, opts.Now())
+	r.Duration = max(s.end.Sub(r.StartedAt), 0)
 	log := readEvents(filepath.Join(r.Folder, "events.jsonl"))
 	r.Setup, r.Warnings, r.Unread = log.setup, log.warnings, log.err
 	if !s.run.PrunedAt.IsZero() {
@@ -155,13 +152,12 @@ func (s snapshot) tell(opts Options) Run {
 	s.attempts(&r, log, opts.Now())
 	s.tasks(&r)
 	r.count(log)
-	r.Duration = r.lasted(opts.Now())
 	for _, t := range r.Tasks {
 		if t.Verified {
 			r.Verified++
 		}
 	}
-	r.Models = Spend(Split(s.receipts), func(a dag.Receipt) (string, string) { return cmp.Or(ModelOf(a), NoModel), "" })
+	r.Models = Spend(Split(s.receipts), headings[ByModel])
 	r.Usage = Total(r.Models).Usage
 	r.Together = s.together(r)
 	s.explain(&r)
@@ -180,21 +176,20 @@ func (s snapshot) scopeWords() (words, target string) {
 	return words, cmp.Or(scope.Task, scope.Feature)
 }
 
-// lasted is how long the run took: to its end, to the last that is known of it if
-// it died, or until now.
-func (r Run) lasted(now time.Time) time.Duration {
-	end := r.EndedAt
+// standing is how a run ended and when, or how it stands: one that died ended when it was last
+// heard of.
+func standing(run dag.Run, receipts []dag.Receipt, life func(dag.Process) dag.Life, now time.Time) (event.RunOutcome, time.Time) {
 	switch {
-	case !end.IsZero():
-	case r.Outcome == event.OutcomeDied:
-		end = r.StartedAt
-		for _, a := range r.Attempts {
-			end = latest(end, a.StartedAt, a.EndedAt)
-		}
-	default:
-		end = now
+	case !run.EndedAt.IsZero():
+		return run.Outcome, run.EndedAt
+	case life == nil || life(run.Process) != dag.Dead:
+		return event.OutcomeRunning, now
 	}
-	return max(end.Sub(r.StartedAt), 0)
+	heard := run.StartedAt
+	for _, r := range receipts {
+		heard = latest(heard, r.StartedAt, r.EndedAt)
+	}
+	return event.OutcomeDied, heard
 }
 
 func latest(times ...time.Time) time.Time {

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"ralph/dag"
 	"ralph/event"
@@ -33,7 +32,7 @@ func (s snapshot) tasks(r *Run) {
 	}
 	slices.SortFunc(list, func(a, b dag.Task) int { return cmp.Compare(a.N, b.N) })
 	for _, t := range list {
-		if r.Over() && t.CreatedAt.After(s.end(r)) {
+		if r.Over() && t.CreatedAt.After(s.end) {
 			continue // it came later
 		}
 		r.index[t.ID] = len(r.Tasks)
@@ -53,14 +52,6 @@ func (s snapshot) tasks(r *Run) {
 		}
 	}
 	r.rollUp()
-}
-
-// end is when the run ended, or when it was last heard of.
-func (s snapshot) end(r *Run) time.Time {
-	if !r.EndedAt.IsZero() {
-		return r.EndedAt
-	}
-	return r.StartedAt.Add(r.lasted(r.StartedAt))
 }
 
 func (s snapshot) verified(r *Run, attempts []int) bool {
