@@ -20,17 +20,14 @@ func TestACommandGetsTheMessage(t *testing.T) {
 	dir := t.TempDir()
 	opts := quick(Target{Command: `cat > in.json; printf '%s|%s|%s|%s' "$RALPH_NOTIFY_EVENT" "$RALPH_NOTIFY_TASK" "$RALPH_NOTIFY_RUN" "$RALPH_NOTIFY_TITLE" > env`})
 	opts.Dir = dir
-	n := New(opts)
-	n.Event(failed(1))
-	check.OK(t, n.Close())
+	check.OK(t, deliver(opts, failed(1)))
 	data, err := os.ReadFile(filepath.Join(dir, "in.json"))
 	var m Message
 	if err != nil || json.Unmarshal(data, &m) != nil || m.Event != "task_failed" || m.Reason != `gate "make": exit status 2` {
 		t.Errorf("got %s, %v", data, err)
 	}
-	if env, err := os.ReadFile(filepath.Join(dir, "env")); err != nil || string(env) != "task_failed|t-1|r-1|ralph: shop: task failed: Task 1" {
-		t.Errorf("got %s, %v", env, err)
-	}
+	env, _ := os.ReadFile(filepath.Join(dir, "env"))
+	check.Equal(t, "environment", "task_failed|t-1|r-1|ralph: shop: task failed: Task 1", string(env))
 }
 
 func TestCommandsThatGoWrong(t *testing.T) {
@@ -52,19 +49,12 @@ func TestCommandsThatGoWrong(t *testing.T) {
 			opts := quick(Target{Command: tc.command})
 			opts.Dir = t.TempDir()
 			opts.Hide = func(s string) string { return strings.ReplaceAll(s, "s3cr3t", "[redacted]") }
-			n := New(opts)
-			n.Event(failed(1))
-			err := n.Close()
+			err := deliver(opts, failed(1))
 			ran, _ := os.ReadFile(filepath.Join(opts.Dir, "ran"))
-			if got := strings.Count(string(ran), "it\n"); got != tc.ran {
-				t.Errorf("it ran %d times, want %d", got, tc.ran)
-			}
-			if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err) || strings.Contains(err.Error(), "s3cr3t")) {
-				t.Errorf("got %v, want %q", err, tc.err)
-			}
-			if err != nil && len(err.Error()) > 1000 {
-				t.Errorf("the error has %d bytes", len(err.Error()))
-			}
+			check.Equal(t, "runs", tc.ran, strings.Count(string(ran), "it\n"))
+			check.Err(t, "close", tc.err, err)
+			text := fmt.Sprint(err)
+			check.That(t, len(text) <= 1000 && !strings.Contains(text, "s3cr3t"), "the error is too long or tells a secret: %s", text)
 		})
 	}
 }
@@ -84,9 +74,7 @@ func TestACommandThatHangsIsEndedWithAllThatItStarted(t *testing.T) {
 	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
 	check.OK(t, err)
 	close(hurry)
-	if err := n.Close(); err == nil || !strings.Contains(err.Error(), "1 of 1 notification did not go out") {
-		t.Errorf("got %v", err)
-	}
+	check.Err(t, "close", "1 of 1 notification did not go out", n.Close())
 	if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err == nil {
 		t.Errorf("process %d still lives", pid)
 	}
@@ -96,11 +84,7 @@ func TestACommandHasOnlySoLong(t *testing.T) {
 	t.Parallel()
 	opts := quick(Target{Command: "sleep 1000"})
 	opts.Timeout, opts.Tries = 10*time.Millisecond, 2
-	n := New(opts)
-	n.Event(failed(1))
-	if err := n.Close(); err == nil || !strings.Contains(err.Error(), "it did not end within 10ms") {
-		t.Errorf("got %v", err)
-	}
+	check.Err(t, "close", "it did not end within 10ms", deliver(opts, failed(1)))
 }
 
 func TestDesktops(t *testing.T) {
@@ -113,25 +97,19 @@ func TestDesktops(t *testing.T) {
 			check.OK(t, os.WriteFile(filepath.Join(dir, tool), []byte(script), 0o700))
 			opts := quick(Target{Desktop: true})
 			opts.Dir, opts.Env = dir, []string{"PATH=" + dir}
-			n := New(opts)
 			e := failed(1)
 			e.Title, e.Reason = `-x "quoted" & <b>`, `" & do shell script "evil" <b>`
-			n.Event(e)
-			check.OK(t, n.Close())
+			check.OK(t, deliver(opts, e))
 			args, err := os.ReadFile(filepath.Join(dir, "args"))
 			want := "<--app-name=ralph>\n<-->\n<ralph: shop: task failed: -x \"quoted\" & <b>>\n<\" &amp; do shell script \"evil\" &lt;b&gt;\nnext: ralph logs t-1>\n"
 			if tool == "osascript" {
 				want = "<-e>\n<on run argv>\n<-e>\n<display notification (item 2 of argv) with title (item 1 of argv)>\n<-e>\n<end run>\n<-->\n" +
 					"<ralph: shop: task failed: -x \"quoted\" & <b>>\n<\" & do shell script \"evil\" <b>\nnext: ralph logs t-1>\n"
 			}
-			if err != nil || string(args) != want {
-				t.Errorf("got %s, %v, want %s", args, err, want)
-			}
+			check.That(t, err == nil && string(args) == want, "got %s, %v, want %s", args, err, want)
 		})
 	}
 	n := New(Options{Targets: []Target{{Desktop: true}}, Env: []string{"PATH=" + t.TempDir()}})
-	if err := n.Missing(); err == nil || !strings.Contains(err.Error(), "neither notify-send nor osascript") {
-		t.Errorf("got %v", err)
-	}
+	check.Err(t, "missing", "neither notify-send nor osascript", n.Missing())
 	check.OK(t, n.Close())
 }

@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"ralph/event"
@@ -86,6 +85,15 @@ func quick(targets ...Target) Options {
 	return Options{Targets: targets, Project: "shop", Backoff: time.Millisecond, Flush: time.Minute, Timeout: time.Minute, Env: os.Environ()}
 }
 
+// deliver sends the notifications of events, and returns what closing says.
+func deliver(opts Options, events ...event.Event) error {
+	n := New(opts)
+	for _, e := range events {
+		n.Event(e)
+	}
+	return n.Close()
+}
+
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	until := at.Add(time.Hour)
@@ -123,8 +131,8 @@ func TestMessages(t *testing.T) {
 		n := plainNews()
 		m, needed := n.of(tc.event)
 		check.Equal(t, name, tc.kinds, tc.event.Notices())
-		if diff := cmp.Diff(tc.want, m.Text); needed && diff != "" {
-			t.Errorf("%s: %s", name, diff)
+		if needed {
+			check.Equal(t, name, tc.want, m.Text)
 		}
 	}
 }
@@ -136,9 +144,7 @@ func TestTheEndOfARunNamesWhatFailed(t *testing.T) {
 		n.of(failed(i))
 	}
 	m, _ := n.of(ended(event.OutcomeBlocked, event.Counts{Failed: 8, Total: 8}))
-	if got := strings.Count(m.Text, "\nfailed: Task"); got != 5 || !strings.Contains(m.Text, "\nand 3 more\n") {
-		t.Errorf("got\n%s", m.Text)
-	}
+	check.That(t, strings.Count(m.Text, "\nfailed: Task") == 5 && strings.Contains(m.Text, "\nand 3 more\n"), "got\n%s", m.Text)
 }
 
 func TestTheEndOfARunNamesAFailedTaskOnce(t *testing.T) {
@@ -155,9 +161,7 @@ func TestTheEndOfARunNamesAFailedTaskOnce(t *testing.T) {
 	m, _ := n.of(e)
 	want := "ralph: shop: failure\n1 done, 1 failed, 0 remaining of 2 tasks in 1m01s, $1.20\n" +
 		"failed: Task 1 (t-1): gate \"make\": exit status 2\nnext: ralph report r-1"
-	if m.Text != want || m.Reason != e.Reason {
-		t.Errorf("got\n%s\nwant\n%s", m.Text, want)
-	}
+	check.That(t, m.Text == want && m.Reason == e.Reason, "got\n%s\nwant\n%s", m.Text, want)
 }
 
 func TestARecoveryIsOneMessage(t *testing.T) {
@@ -165,9 +169,8 @@ func TestARecoveryIsOneMessage(t *testing.T) {
 	n := plainNews()
 	for i := range 6 {
 		e := event.Event{Type: event.Recovered, Task: fmt.Sprint("t-", i), Title: fmt.Sprint("Task ", i), Reason: "its run died; released", Outcome: "released"}
-		if m, needed := n.of(e); needed {
-			t.Errorf("got %q, want nothing before the summary", m.Text)
-		}
+		m, needed := n.of(e)
+		check.That(t, !needed, "got %q, want nothing before the summary", m.Text)
 	}
 	sum := event.Recovery{Runs: 1, RecoveryCounts: event.RecoveryCounts{Released: 6}}
 	m, needed := n.of(event.Event{Type: event.RecoveryDone, Run: "r-1", Recovery: &sum, Reason: sum.String()})
@@ -175,9 +178,8 @@ func TestARecoveryIsOneMessage(t *testing.T) {
 		!strings.HasSuffix(m.Text, "\nand 1 more\nnext: ralph status") || !needed {
 		t.Errorf("got\n%s", m.Text)
 	}
-	if _, needed := n.of(event.Event{Type: event.RecoveryDone, Recovery: &event.Recovery{}, Reason: "nothing to recover"}); needed {
-		t.Error("got a message where nothing was recovered")
-	}
+	_, needed = n.of(event.Event{Type: event.RecoveryDone, Recovery: &event.Recovery{}, Reason: "nothing to recover"})
+	check.That(t, !needed, "got a message where nothing was recovered")
 }
 
 func TestATargetHearsOnlyWhatItAskedForAndOnce(t *testing.T) {
@@ -188,9 +190,7 @@ func TestATargetHearsOnlyWhatItAskedForAndOnce(t *testing.T) {
 	n.Event(ended(event.OutcomeBlocked, event.Counts{Failed: 1, Total: 1}))
 	check.OK(t, n.Close())
 	got := h.texts()
-	if len(got) != 1 || !strings.HasPrefix(got[0], "ralph: shop: blocked\n") {
-		t.Errorf("got %q, want one message", got)
-	}
+	check.That(t, len(got) == 1 && strings.HasPrefix(got[0], "ralph: shop: blocked\n"), "got %q, want one message", got)
 	n.Event(failed(2)) // after the end nobody is told
 	check.OK(t, n.Close())
 }
@@ -200,21 +200,15 @@ func TestHostileTitlesAndSecretsStayBehind(t *testing.T) {
 	h := newHook(t, func(int, http.ResponseWriter) {})
 	opts := quick(Target{Webhook: h.URL})
 	opts.Hide = func(s string) string { return strings.ReplaceAll(s, "sk-verysecret", "[redacted]") }
-	n := New(opts)
 	e := failed(1)
 	e.Title = "<!channel> & \x1b[31m\u202e sk-verysecret"
 	e.Reason = strings.Repeat("x", maxLine-6) + "sk-verysecret" // which is cut in the middle
-	n.Event(e)
-	check.OK(t, n.Close())
+	check.OK(t, deliver(opts, e))
 	got := strings.Join(h.texts(), "")
 	for _, bad := range []string{"<!channel>", "sk-v", "\x1b", "\u202e"} {
-		if strings.Contains(got, bad) {
-			t.Errorf("it says %q: %q", bad, got)
-		}
+		check.That(t, !strings.Contains(got, bad), "it says %q: %q", bad, got)
 	}
-	if !strings.Contains(got, "&lt;!channel&gt; &amp;") || !strings.Contains(got, "[redacted]") {
-		t.Errorf("got %q", got)
-	}
+	check.That(t, strings.Contains(got, "&lt;!channel&gt; &amp;") && strings.Contains(got, "[redacted]"), "got %q", got)
 }
 
 func TestAWebhookIsTriedAgainWhenThatMayHelp(t *testing.T) {
@@ -244,18 +238,10 @@ func TestAWebhookIsTriedAgainWhenThatMayHelp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHook(t, tc.answer)
-			n := New(quick(Target{Webhook: h.URL + "/services/s3cr3t"}))
-			n.Event(failed(1))
-			err := n.Close()
-			if got := len(h.texts()); got != tc.tries {
-				t.Errorf("got %d tries, want %d", got, tc.tries)
-			}
-			if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
-				t.Errorf("got %v, want %q", err, tc.err)
-			}
-			if err != nil && strings.Contains(err.Error(), "s3cr3t") {
-				t.Errorf("the error tells the secret: %v", err)
-			}
+			err := deliver(quick(Target{Webhook: h.URL + "/services/s3cr3t"}), failed(1))
+			check.Equal(t, "tries", tc.tries, len(h.texts()))
+			check.Err(t, "close", tc.err, err)
+			check.That(t, !strings.Contains(fmt.Sprint(err), "s3cr3t"), "the error tells the secret: %v", err)
 		})
 	}
 }
@@ -278,12 +264,9 @@ func TestAWebhookThatHangsHoldsUpNobody(t *testing.T) {
 	}
 	close(hurry)
 	err := n.Close()
-	if err == nil || !strings.Contains(err.Error(), "10 of 10 notifications did not go out: too many were waiting") || strings.Contains(err.Error(), "s3cr3t") {
-		t.Errorf("got %v", err)
-	}
-	if got := len(works.texts()); got != 10 {
-		t.Errorf("the other one got %d messages, want all 10", got)
-	}
+	check.Err(t, "close", "10 of 10 notifications did not go out: too many were waiting", err)
+	check.That(t, !strings.Contains(fmt.Sprint(err), "s3cr3t"), "the error tells the secret: %v", err)
+	check.Equal(t, "messages that the other one got", 10, len(works.texts()))
 	close(release)
 }
 
@@ -293,11 +276,7 @@ func TestTheEndWaitsOnlySoLong(t *testing.T) {
 	hangs := newHook(t, func(int, http.ResponseWriter) { <-release })
 	opts := quick(Target{Webhook: hangs.URL})
 	opts.Flush = time.Millisecond
-	n := New(opts)
-	n.Event(failed(1))
-	if err := n.Close(); err == nil || !strings.Contains(err.Error(), "1 of 1 notification did not go out: no answer yet") {
-		t.Errorf("got %v", err)
-	}
+	check.Err(t, "close", "1 of 1 notification did not go out: no answer yet", deliver(opts, failed(1)))
 	close(release)
 }
 
@@ -316,9 +295,7 @@ func TestASlowWebhookGetsEverythingBeforeTheEnd(t *testing.T) {
 	n.Event(ended(event.OutcomeBlocked, event.Counts{}))
 	close(release)
 	err := n.Close()
-	if err == nil || !strings.Contains(err.Error(), "3 of 6 notifications did not go out: too many were waiting") {
-		t.Errorf("got %v", err)
-	}
+	check.Err(t, "close", "3 of 6 notifications did not go out: too many were waiting", err)
 	var got []string
 	for _, text := range slow.texts() {
 		first, _, _ := strings.Cut(text, "\n")
@@ -338,24 +315,18 @@ func TestTerminals(t *testing.T) {
 	var out bytes.Buffer
 	opts := quick(Target{Bell: true, Title: true})
 	opts.Terminal = &out
-	n := New(opts)
 	e := failed(1)
 	e.Title = "x\a\x1b]0;evil\a"
-	n.Event(e)
-	check.OK(t, n.Close())
+	check.OK(t, deliver(opts, e))
 	check.Equal(t, "result", "\x1b]2;ralph: shop: task failed: x\x1b\\\a", out.String())
-	n = New(quick(Target{Bell: true})) // in a pipeline there is none
+	n := New(quick(Target{Bell: true})) // in a pipeline there is none
 	n.Event(e)
-	if err := errors.Join(n.Missing(), n.Close()); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, errors.Join(n.Missing(), n.Close()))
 	s := stuck{make(chan struct{})}
 	opts.Terminal, opts.Flush = s, time.Millisecond
 	n = New(opts)
 	n.Event(e)
-	if err := n.Close(); err == nil {
-		t.Error("nothing is said about a terminal that is stopped")
-	}
+	check.Err(t, "a terminal that is stopped", "did not go out", n.Close())
 	close(s.release)
 	<-n.channels[0].Done()
 }

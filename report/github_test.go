@@ -10,6 +10,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/testing/check"
 )
 
 // obeyed is what GitHub's runner takes for commands: name, properties, what is said.
@@ -75,9 +76,7 @@ func TestGitHubShowsTenAnnotationsAndWeUseThem(t *testing.T) {
 			out.Tasks = append(out.Tasks, event.Resolved{ID: fmt.Sprintf("t-%d", i), Title: strings.Repeat("x", 1000), Status: "failed", Reason: strings.Repeat("y", 8<<10)})
 		}
 		list := annotations(Bare(out, dag.Scope{}, time.Unix(0, 0)))
-		if len(list) != want {
-			t.Errorf("%d failed tasks: got %d annotations, want %d", failed, len(list), want)
-		}
+		check.That(t, len(list) == want, "%d failed tasks: got %d annotations, want %d", failed, len(list), want)
 		if failed == 500 && list[9].title != "ralph: 491 more failed tasks" {
 			t.Errorf("got %q, want the rest counted", list[9].title)
 		}

@@ -64,9 +64,7 @@ func TestHostileTextStaysText(t *testing.T) {
 				break
 			}
 		}
-		if b.Len() > 100<<10 {
-			t.Errorf("%s of a reason of 1 MB has %d bytes", name, b.Len())
-		}
+		check.That(t, b.Len() <= 100<<10, "%s of a reason of 1 MB has %d bytes", name, b.Len())
 		if strings.Contains(b.String(), "[31m") || strings.Contains(b.String(), "[2J") {
 			t.Errorf("%s has the rest of an escape sequence", name)
 		}
@@ -81,9 +79,7 @@ func TestHostileTextStaysText(t *testing.T) {
 	}
 	var b bytes.Buffer
 	check.OK(t, report.JSON(&b, r))
-	if !json.Valid(b.Bytes()) {
-		t.Error("the JSON is none")
-	}
+	check.That(t, json.Valid(b.Bytes()), "the JSON is none")
 }
 
 // checkPage looks at the tags of a page: those that text could smuggle in are not
@@ -97,13 +93,9 @@ func checkPage(t *testing.T, page string) {
 	}
 	body, _, _ := strings.Cut(page, "<script>")
 	for _, bad := range []string{`href="javascript`, `href="http`, `src="`, "url("} {
-		if strings.Contains(body, bad) {
-			t.Errorf("the page contains %s", bad)
-		}
+		check.That(t, !strings.Contains(body, bad), "the page contains %s", bad)
 	}
-	if !strings.Contains(page, "default-src &#39;none&#39;") {
-		t.Error("the page has no policy")
-	}
+	check.That(t, strings.Contains(page, "default-src &#39;none&#39;"), "the page has no policy")
 }
 
 // checkMarkdown looks outside of code: no tag, no link, no mention, no heading that
@@ -129,16 +121,10 @@ func checkMarkdown(t *testing.T, name, text string) {
 				continue // a code span
 			}
 			for _, bad := range []string{"<", "@everyone", "](", "http://"} {
-				if strings.Contains(strings.ReplaceAll(part, `\](`, ""), bad) {
-					t.Errorf("%s: %q contains %s", name, l, bad)
-				}
+				check.That(t, !strings.Contains(strings.ReplaceAll(part, `\](`, ""), bad), "%s: %q contains %s", name, l, bad)
 			}
 		}
-		if strings.HasPrefix(l, "# not") {
-			t.Errorf("%s: a gate made a heading: %q", name, l)
-		}
+		check.That(t, !strings.HasPrefix(l, "# not"), "%s: a gate made a heading: %q", name, l)
 	}
-	if fence != "" {
-		t.Errorf("%s: a fence is not closed", name)
-	}
+	check.That(t, fence == "", "%s: a fence is not closed", name)
 }

@@ -71,17 +71,13 @@ func checkJUnit(t *testing.T, data []byte) {
 			if len(stack) > 0 {
 				top := &stack[len(stack)-1]
 				place := slices.Index(junitSchema[top.name].children, name)
-				if place < 0 || place < top.last {
-					t.Errorf("%s cannot stand there in %s", name, top.name)
-				}
+				check.That(t, place >= 0 && place >= top.last, "%s cannot stand there in %s", name, top.name)
 				top.last = place
 			}
 			var have []string
 			for _, a := range token.Attr {
 				have = append(have, a.Name.Local)
-				if !slices.Contains(spec.attributes, a.Name.Local) {
-					t.Errorf("%s has no attribute %s", name, a.Name.Local)
-				}
+				check.That(t, slices.Contains(spec.attributes, a.Name.Local), "%s has no attribute %s", name, a.Name.Local)
 				if n, err := strconv.Atoi(a.Value); err == nil && name == "testsuite" {
 					told[a.Name.Local] = n
 				}
@@ -90,9 +86,7 @@ func checkJUnit(t *testing.T, data []byte) {
 				}
 			}
 			for _, r := range spec.required {
-				if !slices.Contains(have, r) {
-					t.Errorf("%s needs %s", name, r)
-				}
+				check.That(t, slices.Contains(have, r), "%s needs %s", name, r)
 			}
 			stack = append(stack, frame{name, 0})
 		case xml.EndElement:
@@ -100,9 +94,7 @@ func checkJUnit(t *testing.T, data []byte) {
 		}
 	}
 	for attribute, element := range map[string]string{"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"} {
-		if told[attribute] != found[element] {
-			t.Errorf("%s=%d, but there are %d", attribute, told[attribute], found[element])
-		}
+		check.That(t, told[attribute] == found[element], "%s=%d, but there are %d", attribute, told[attribute], found[element])
 	}
 }
 

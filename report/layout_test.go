@@ -50,9 +50,7 @@ func TestLayoutIsReadable(t *testing.T) {
 func TestACircleIsDrawnAllTheSame(t *testing.T) {
 	t.Parallel()
 	c := layOut(make([]box, 3), []arrow{{0, 1}, {1, 2}, {2, 0}})
-	if len(c.paths) != 3 {
-		t.Errorf("got %d paths", len(c.paths))
-	}
+	check.That(t, len(c.paths) == 3, "got %d paths", len(c.paths))
 }
 
 func TestTitlesBreakAtWords(t *testing.T) {

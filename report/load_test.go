@@ -46,9 +46,7 @@ func TestAReportIsAboutItsRun(t *testing.T) {
 		t.Fatalf("got %+v", after.Failures)
 	}
 	for _, s := range after.Next {
-		if strings.Contains(s.Command, "reset") {
-			t.Errorf("it advises to reset what was put right: %s", s.Command)
-		}
+		check.That(t, !strings.Contains(s.Command, "reset"), "it advises to reset what was put right: %s", s.Command)
 	}
 }
 
@@ -93,9 +91,7 @@ func TestAFileOfEventsThatIsTornOrGoneCostsOnlyItself(t *testing.T) {
 	}
 	check.OK(t, os.RemoveAll(w.runs()))
 	r = w.load()
-	if r.Unread == "" || len(r.Attempts) != 8 || r.Failures[0].Gate == nil || r.Verified != 3 {
-		t.Errorf("got %+v", r.Failures)
-	}
+	check.That(t, r.Unread != "" && len(r.Attempts) == 8 && r.Failures[0].Gate != nil && r.Verified == 3, "got %+v", r.Failures)
 }
 
 // TestWhatPeopleAndAgentsGiveUpIsKeptApart looks at what only the run's own events or
@@ -126,9 +122,7 @@ func TestWhatPeopleAndAgentsGiveUpIsKeptApart(t *testing.T) {
 	if len(r.Failures) != 1 || r.Failures[0].Task != second || r.Failures[0].Reason != "no way" || r.Failures[0].Attempt != "" || r.Failures[0].Holds != 1 {
 		t.Errorf("got %+v", r.Failures)
 	}
-	if len(r.Waits) != 1 || r.Waits[0].Task != third {
-		t.Errorf("got %+v", r.Waits)
-	}
+	check.That(t, len(r.Waits) == 1 && r.Waits[0].Task == third, "got %+v", r.Waits)
 	if gates := r.Attempts[0].Gates; len(gates) != 1 || !gates[0].Passed {
 		t.Errorf("a gate that was run before the work judges it: %+v", gates)
 	}
@@ -149,9 +143,7 @@ func TestAFailureHoldsUpOnlyWhatIsOpen(t *testing.T) {
 	w.update(func(g *dag.Graph) error { return g.GiveUp(given, "no way") })
 	w.end("blocked", "", event.Counts{})
 	r := w.load()
-	if r.Failures[0].Task != first || r.Failures[0].Holds != 3 {
-		t.Errorf("got %+v, want 3 that it holds up", r.Failures[0])
-	}
+	check.That(t, r.Failures[0].Task == first && r.Failures[0].Holds == 3, "got %+v, want 3 that it holds up", r.Failures[0])
 }
 
 // TestNothingIsCountedTwice adds up the same receipts under every heading.
@@ -241,9 +233,7 @@ func TestStatsCountWhatModelsAreAnsweredFor(t *testing.T) {
 	if len(s.Gates) != 1 || s.Gates[0] != (report.GateCount{Command: "go test", Runs: 5, Failed: 5}) {
 		t.Errorf("got %+v", s.Gates)
 	}
-	if s.Outcomes["interrupted"] != 1 || s.Outcomes["limited"] != 1 {
-		t.Errorf("got %v", s.Outcomes)
-	}
+	check.That(t, s.Outcomes["interrupted"] == 1 && s.Outcomes["limited"] == 1, "got %v", s.Outcomes)
 }
 
 func usd(cost float64) event.Usage { return event.Usage{CostUSD: &cost} }

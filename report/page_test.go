@@ -46,9 +46,7 @@ func TestThePageNeedsNoOtherFile(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"All examples pass.\n</pre>", "$ go test ./lexer\n--- FAIL: TestNumbers\n</pre>", `<a href="#log-a-00000006-1">verify.log</a>`} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page has no %s", want)
-		}
+		check.That(t, strings.Contains(page, want), "the page has no %s", want)
 	}
 }
 
@@ -62,14 +60,10 @@ func TestThePageHoldsSoMuchOfLogs(t *testing.T) {
 	if strings.Contains(page, "first\n") || !strings.Contains(page, "last\n</pre>") || !strings.Contains(page, "short\n</pre>") {
 		t.Error("it has not the end of a long log, or not the short one")
 	}
-	if !strings.Contains(page, "<small>2.9 MiB; the last 1.0 MiB of it</small>") {
-		t.Error("it does not say what is missing")
-	}
+	check.That(t, strings.Contains(page, "<small>2.9 MiB; the last 1.0 MiB of it</small>"), "it does not say what is missing")
 
 	page = onePage(t, try{files: map[string]string{"transcript.jsonl": strings.Repeat("ü", 1<<20) + "END"}}, "complete", report.HTMLOptions{})
-	if len(page) < 1<<20-100_000 || !strings.Contains(page, "üEND</pre>") {
-		t.Error("it has not the end of one long line")
-	}
+	check.That(t, len(page) >= 1<<20-100_000 && strings.Contains(page, "üEND</pre>"), "it has not the end of one long line")
 
 	w := newWorld(t)
 	for range 12 {
@@ -86,12 +80,8 @@ func TestThePageHoldsSoMuchOfLogs(t *testing.T) {
 	})
 	w.end("complete", "", event.Counts{Done: 12, Failed: 1, Total: 13})
 	page = pageOf(t, w.load(), report.HTMLOptions{})
-	if len(page) > 10<<20+200_000 {
-		t.Errorf("the page has %d bytes, want at most about 10 MiB", len(page))
-	}
-	if !strings.Contains(page, "why it failed\n</pre>") {
-		t.Error("what failed was left out")
-	}
+	check.That(t, len(page) <= 10<<20+200_000, "the page has %d bytes, want at most about 10 MiB", len(page))
+	check.That(t, strings.Contains(page, "why it failed\n</pre>"), "what failed was left out")
 	if !strings.Contains(page, "verify.log 1.1 MiB: the page holds no more than 10.0 MiB of logs") {
 		t.Error("it does not say what was left out")
 	}
@@ -107,9 +97,7 @@ func TestThePageHidesSecretsOfLogsAndDiffs(t *testing.T) {
 	// The beginning of what is kept of the log is in the middle of a secret.
 	log := strings.Repeat(secret+" ", (1<<20)/len(secret)) + "end\n"
 	page := onePage(t, try{note: dag.Note{Tree: "b0", TreeAfter: "af"}, files: map[string]string{"verify.log": log, "answer.md": "the key is " + secret + "\n"}}, "complete", o)
-	if strings.Contains(page, "secret") || strings.Count(page, "[redacted]") < 3 {
-		t.Error("a secret is told")
-	}
+	check.That(t, !strings.Contains(page, "secret") && strings.Count(page, "[redacted]") >= 3, "a secret is told")
 }
 
 func TestThePageShowsWhatAnAttemptChanged(t *testing.T) {
@@ -146,9 +134,7 @@ func TestTheHeadOfThePage(t *testing.T) {
 		"<title>✓ project: complete (r-00000001)</title>", "<b>project</b> ralph run r-00000001",
 		"<dd><details><summary>landlock</summary>writes only below this folder</details></dd>",
 	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page has no %s", want)
-		}
+		check.That(t, strings.Contains(page, want), "the page has no %s", want)
 	}
 }
 
@@ -179,14 +165,10 @@ func TestLongTitlesEndInAnEllipsis(t *testing.T) {
 	w.end("complete", "", event.Counts{Failed: 1, Total: 1})
 	page := pageOf(t, w.load(), report.HTMLOptions{})
 	for _, bold := range regexp.MustCompile(`(?s)(?:<b>|<text x="14" y="\d+">|</span> )(Replace W[^<]*)<`).FindAllStringSubmatch(page, -1) {
-		if len(bold[1]) > 90 || !strings.HasSuffix(bold[1], "…") && len(bold[1]) > 20 {
-			t.Errorf("a title is %q", bold[1])
-		}
+		check.That(t, len(bold[1]) <= 90 && (strings.HasSuffix(bold[1], "…") || len(bold[1]) <= 20), "a title is %q", bold[1])
 	}
 	if got := strings.Count(page, "end</p>"); got != 2 {
 		t.Errorf("the whole title is told %d times, want once of what failed and once of its attempts", got)
 	}
-	if !strings.Contains(page, "WW…</text>") {
-		t.Error("the title in the box has no ellipsis")
-	}
+	check.That(t, strings.Contains(page, "WW…</text>"), "the title in the box has no ellipsis")
 }

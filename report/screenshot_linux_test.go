@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
 	"ralph/report"
 )
@@ -18,9 +19,7 @@ func TestTheScreenshotIsCurrent(t *testing.T) {
 	const picture, words = "../docs/report.png", "testdata/screenshot.txt"
 	_, r := story(t)
 	var page bytes.Buffer
-	if err := report.HTML(&page, r, report.HTMLOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, report.HTML(&page, r, report.HTMLOptions{}))
 	text := visible(page.String())
 	if golden.Updating() && os.Getenv("RALPH_CHROMIUM") != "" {
 		file := filepath.Join(t.TempDir(), "page.html")
@@ -33,18 +32,12 @@ func TestTheScreenshotIsCurrent(t *testing.T) {
 		clip := map[string]any{"x": 0, "y": 0, "width": 1100, "height": 800, "scale": 1}
 		b.call(t, "Page.captureScreenshot", map[string]any{"captureBeyondViewport": true, "clip": clip}, &shot)
 		for path, data := range map[string][]byte{picture: shot.Data, words: []byte(text)} {
-			if err := os.WriteFile(path, data, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.WriteFile(path, data, 0o644))
 		}
 	}
 	taken, err := os.ReadFile(words)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(taken) != text {
-		t.Errorf("%s shows other words than a report has now; take it again with: just pictures", picture)
-	}
+	check.OK(t, err)
+	check.That(t, string(taken) == text, "%s shows other words than a report has now; take it again with: just pictures", picture)
 }
 
 // visible is the text of the part of a page that the picture shows.

@@ -172,8 +172,6 @@ func TestThePageOfALargeRunIsSmall(t *testing.T) {
 	var b bytes.Buffer
 	check.OK(t, report.HTML(&b, r, report.HTMLOptions{}))
 	keep(t, "large.html", b.Bytes())
-	if b.Len() > 2_000_000 {
-		t.Errorf("the page of %d tasks has %d bytes, want at most 2 MB", len(r.Tasks), b.Len())
-	}
+	check.That(t, b.Len() <= 2_000_000, "the page of %d tasks has %d bytes, want at most 2 MB", len(r.Tasks), b.Len())
 	t.Logf("%d tasks, %d attempts, %d failed, %d waiting: %d bytes", len(r.Tasks), len(r.Attempts), len(r.Failures), len(r.Waits), b.Len())
 }

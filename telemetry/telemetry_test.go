@@ -102,9 +102,8 @@ func TestALogThatCannotBeWrittenIsToldOnce(t *testing.T) {
 	for _, e := range sample() {
 		l.Event(e)
 	}
-	if err := l.Close(); err == nil || out.writes != 1 {
-		t.Errorf("got %v after %d writes", err, out.writes)
-	}
+	check.Err(t, "close", "no space left", l.Close())
+	check.Equal(t, "writes", 1, out.writes)
 }
 
 func TestMetrics(t *testing.T) {
@@ -116,9 +115,7 @@ func TestMetrics(t *testing.T) {
 	}
 	check.OK(t, m.Close())
 	// The beginning, two claims, two ends, a wait, the end.
-	if len(files) != 7 {
-		t.Errorf("it was written %d times, want 7", len(files))
-	}
+	check.That(t, len(files) == 7, "it was written %d times, want 7", len(files))
 	for _, text := range files {
 		checkMetrics(t, text)
 	}
@@ -128,9 +125,7 @@ func TestMetrics(t *testing.T) {
 	golden.Check(t, "testdata/metrics.prom", files[6])
 	broken := NewMetrics(func([]byte) error { return errors.New("no space left") })
 	broken.Event(sample()[0])
-	if broken.Close() == nil {
-		t.Error("nothing is said about a file that cannot be written")
-	}
+	check.That(t, broken.Close() != nil, "nothing is said about a file that cannot be written")
 }
 
 // checkMetrics reads a file as Prometheus does: every sample belongs to a metric with
@@ -160,9 +155,7 @@ func checkMetrics(t *testing.T, text string) {
 		if base := strings.TrimSuffix(strings.TrimSuffix(name, "_sum"), "_count"); types[base] == "summary" {
 			name = base
 		}
-		if !helped[name] || types[name] == "" || seen[parts[1]+parts[2]] {
-			t.Errorf("not described, or twice: %q", line)
-		}
+		check.That(t, helped[name] && types[name] != "" && !seen[parts[1]+parts[2]], "not described, or twice: %q", line)
 		if types[name] == "counter" && !strings.HasSuffix(name, "_total") {
 			t.Errorf("a counter's name ends with _total: %q", line)
 		}

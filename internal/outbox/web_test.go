@@ -48,17 +48,11 @@ func TestAServerGetsWhatWasPosted(t *testing.T) {
 	for _, address := range []string{plain.URL, secure.URL} {
 		address = strings.Replace(address, "://", "://me:word@", 1)
 		body := strings.Repeat("ü", 100_000)
-		err := Web{Roots: trusting(secure)}.Post(t.Context(), address+"/a%20b?c=d", map[string]string{"Content-Type": "x/y", "X-Mine": "yes"}, []byte(body))
-		if err != nil {
-			t.Error(err)
-		}
-		if want := "POST /a%20b?c=d x/y yes me:word " + body; got != want {
-			t.Errorf("got %.80q, want %.80q", got, want)
-		}
+		check.OK(t, Web{Roots: trusting(secure)}.Post(t.Context(), address+"/a%20b?c=d", map[string]string{"Content-Type": "x/y", "X-Mine": "yes"}, []byte(body)))
+		want := "POST /a%20b?c=d x/y yes me:word " + body
+		check.That(t, got == want, "got %.80q, want %.80q", got, want)
 	}
-	if err := (Web{}).Post(t.Context(), secure.URL, nil, nil); err == nil {
-		t.Error("a certificate that nobody signed was believed")
-	}
+	check.That(t, Web{}.Post(t.Context(), secure.URL, nil, nil) != nil, "a certificate that nobody signed was believed")
 }
 
 // trusting returns the roots that vouch for a server.
@@ -89,18 +83,14 @@ func TestWhatAServerAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path == "/elsewhere" {
-					t.Error("the redirect was followed")
-				}
+				check.That(t, r.URL.Path != "/elsewhere", "the redirect was followed")
 				w.Header().Set("Location", "/elsewhere")
 				w.Header().Set("Retry-After", tc.after)
 				w.WriteHeader(tc.status)
 			})
 			err := Web{Now: func() time.Time { return now }}.Post(t.Context(), s.URL+secret, map[string]string{"Authorization": "Bearer x"}, []byte("x"))
 			got, want := fmt.Sprintf("%T %v", err, delayOf(err)), fmt.Sprintf("%T %v", tc.want, delayOf(tc.want))
-			if got != want {
-				t.Errorf("got %s (%v), want %s", got, err, want)
-			}
+			check.That(t, got == want, "got %s (%v), want %s", got, err, want)
 		})
 	}
 }
@@ -160,18 +150,12 @@ func TestBadServersAreErrorsThatKeepTheAddressToThemselves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			err := Web{}.Post(t.Context(), address, nil, []byte("x"))
-			if err == nil {
-				t.Fatal("got no error")
-			}
-			if strings.Contains(err.Error(), "s3cr3t") || strings.Contains(err.Error(), "T000") {
-				t.Errorf("the error tells the secret: %v", err)
-			}
+			text := fmt.Sprint(err)
+			check.That(t, err != nil && !strings.Contains(text, "s3cr3t") && !strings.Contains(text, "T000"), "got %s, want an error without the secret", text)
 		})
 	}
 	open := serve(t, func(http.ResponseWriter, *http.Request) {})
-	if err := (Web{}).Post(t.Context(), open.URL, map[string]string{"A": "b\r\nC: d"}, nil); err == nil {
-		t.Error("a header with two lines was sent")
-	}
+	check.That(t, Web{}.Post(t.Context(), open.URL, map[string]string{"A": "b\r\nC: d"}, nil) != nil, "a header with two lines was sent")
 }
 
 func TestAServerThatHangsIsLeftWhenTheContextEnds(t *testing.T) {
@@ -188,9 +172,8 @@ func TestAServerThatHangsIsLeftWhenTheContextEnds(t *testing.T) {
 		<-arrived
 		cancel(why)
 	}()
-	if err := (Web{}).Post(ctx, s.URL+secret, nil, []byte("x")); !errors.Is(err, why) {
-		t.Errorf("got %v, want the cause", err)
-	}
+	err := Web{}.Post(ctx, s.URL+secret, nil, []byte("x"))
+	check.That(t, errors.Is(err, why), "got %v, want the cause", err)
 }
 
 func TestWhichProxyAnAddressGoesThrough(t *testing.T) {
@@ -218,15 +201,9 @@ func TestWhichProxyAnAddressGoesThrough(t *testing.T) {
 	} {
 		u, err := url.Parse(address)
 		check.OK(t, err)
-		got := ""
-		if p, err := (Web{Getenv: func(name string) string { return env[name] }}).proxy()(u); err != nil {
-			t.Errorf("%s: %v", address, err)
-		} else if p != nil {
-			got = p.String()
-		}
-		if got != want {
-			t.Errorf("%s: got %q, want %q", address, got, want)
-		}
+		p, err := Web{Getenv: func(name string) string { return env[name] }}.proxy()(u)
+		check.OK(t, err)
+		check.That(t, p == nil && want == "" || p != nil && p.String() == want, "%s: got %v, want %q", address, p, want)
 	}
 }
 
@@ -322,15 +299,10 @@ func TestARequestGoesThroughAProxy(t *testing.T) {
 			web := Web{Roots: trusting(secure), Getenv: func(name string) string {
 				return map[string]string{"https_proxy": tc.proxy, "HTTP_PROXY": tc.proxy}[name]
 			}}
-			err := web.Post(t.Context(), tc.address, nil, []byte("x"))
-			if got := fmt.Sprint(err); tc.fails == "" && err != nil || tc.fails != "" && got != tc.fails {
-				t.Errorf("got %s, want %q", got, tc.fails)
-			}
+			check.Err(t, "post", tc.fails, web.Post(t.Context(), tc.address, nil, []byte("x")))
 			select {
 			case got := <-asked:
-				if got != tc.asked {
-					t.Errorf("the proxy was asked for %q, want %q", got, tc.asked)
-				}
+				check.That(t, got == tc.asked, "the proxy was asked for %q, want %q", got, tc.asked)
 			default:
 				t.Error("the proxy was not asked")
 			}

@@ -45,3 +45,11 @@ func That(t TB, holds bool, format string, args ...any) {
 		t.Errorf(format, args...)
 	}
 }
+
+// Err looks for a part of an error's text; without one there must be no error.
+func Err(t TB, what, want string, err error) {
+	t.Helper()
+	if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		t.Errorf("%s: got the error %v, want %q", what, err, want)
+	}
+}
