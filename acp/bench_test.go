@@ -2,11 +2,15 @@ package acp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
 	"testing"
 	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
 
 	"ralph/internal/proc"
 	"ralph/internal/testing/check"
@@ -25,6 +29,30 @@ func ralphTurn(cfg Config) error {
 	return err
 }
 
+// bareTurn is one prompt with a plain SDK client and a plain process: what any client
+// needs at least.
+func bareTurn(ctx context.Context, cfg Config) error {
+	cmd := exec.CommandContext(ctx, cfg.Argv[0])
+	cmd.Env, cmd.Dir = cfg.Env, cfg.Dir
+	stdin, err1 := cmd.StdinPipe()
+	stdout, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
+		return err
+	}
+	conn := sdk.NewClientSideConnection(bareClient{}, stdin, stdout)
+	_, err1 = conn.Initialize(ctx, sdk.InitializeRequest{ProtocolVersion: sdk.ProtocolVersionNumber})
+	session, err2 := conn.NewSession(ctx, sdk.NewSessionRequest{Cwd: cfg.Dir, McpServers: []sdk.McpServer{}})
+	_, err3 := conn.Prompt(ctx, sdk.PromptRequest{SessionId: session.SessionId, Prompt: []sdk.ContentBlock{sdk.TextBlock("x")}})
+	stdin.Close()
+	<-conn.Done()
+	return errors.Join(err1, err2, err3, cmd.Wait())
+}
+
+// bareClient is what the SDK needs from a client that does nothing.
+type bareClient struct{ sdk.Client }
+
+func (bareClient) SessionUpdate(context.Context, sdk.SessionNotification) error { return nil }
+
 // BenchmarkSession prints how much longer a whole session takes than with a
 // bare SDK client, from spawn to nothing left. The two take turns, so that both
 // see the same machine.
@@ -37,7 +65,7 @@ func BenchmarkSession(b *testing.B) {
 	var bare, ours time.Duration
 	for b.Loop() {
 		start := time.Now()
-		check.OK(b, fakeagent.Bare(b.Context(), cfg.Argv[0], cfg.Dir, cfg.Env, "x"))
+		check.OK(b, bareTurn(b.Context(), cfg))
 		middle := time.Now()
 		check.OK(b, ralphTurn(cfg))
 		bare += middle.Sub(start)

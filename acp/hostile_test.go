@@ -36,14 +36,14 @@ func TestHostileAgents(t *testing.T) {
 		"an endless line":              {say(step{Do: "endless_line"}), "x", Protocol, ""},
 		"a line of 11 MiB":             {say(step{Do: "say", Text: "before"}, step{Do: "endless_line", N: 11}, hang), "x", Protocol, "before"},
 		"JSON 1e5 deep":                {say(step{Do: "deep", N: 100_000}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
-		"asks first, reads later":      {say(step{Do: "deaf_requests", N: scaled(20_000), Method: "vendor/thing", Params: []byte(`{}`)}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
-		"an answer with a wrong id":    {say(step{Do: "wrong_id"}), "x", IdleTimeout, ""},
+		"asks first, reads later":      {say(step{Do: "requests", Ignore: true, N: scaled(20_000), Method: "vendor/thing", Params: []byte(`{}`)}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
+		"an answer with a wrong id":    {say(step{Do: "raw", Text: `{"jsonrpc":"2.0","id":"nobody","result":{"stopReason":"end_turn"}}`}, never), "x", IdleTimeout, ""},
 		"an unknown session":           {say(step{Do: "request", Method: "fs/read_text_file", Params: []byte(`{"sessionId":"nobody","path":"x"}`)}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
-		"answers twice":                {say(step{Do: "say", Text: "fine"}, step{Do: "twice"}), "x", "", "fine"},
+		"answers twice":                {say(step{Do: "say", Text: "fine"}, step{Do: "stop", Text: "end_turn"}, step{Do: "stop", Text: "refusal"}), "x", "", "fine"},
 		"updates after the end":        {say(step{Do: "say", Text: "fine"}, step{Do: "stop", Text: "end_turn"}, step{Do: "flood", N: 5000, Text: "late"}), "x", "", "fine"},
-		"a flood of stderr":            {say(step{Do: "flood_stderr", Text: strings.Repeat("noise ", 1000)}), "x", IdleTimeout, ""},
+		"a flood of stderr":            {say(step{Do: "stderr", N: -1, Text: strings.Repeat("noise ", 1000)}), "x", IdleTimeout, ""},
 		"a flood of updates for ever":  {say(step{Do: "flood", Text: strings.Repeat("x", 100)}), "x", TurnTimeout, "x"},
-		"a flood of tool calls":        {say(step{Do: "flood_tools", N: scaled(50_000), Text: "tool"}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
+		"a flood of tool calls":        {say(step{Do: "flood", Kind: "other", N: scaled(50_000), Text: "tool"}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
 		"20,000 requests at once":      {say(step{Do: "requests", N: scaled(20_000), Method: "fs/read_text_file", Params: []byte(`{"sessionId":"nobody","path":"x"}`)}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
 		"20,000 unknown methods":       {say(step{Do: "requests", N: scaled(20_000), Method: "vendor/thing", Params: []byte(`{}`)}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
 		"a permission nobody can give": {say(step{Do: "permission", Options: []fakeagent.Option{}}, step{Do: "say", Text: "fine"}), "x", "", "fine"},
@@ -97,7 +97,7 @@ func keepRunning(s fakeagent.Script) fakeagent.Script {
 // pipe; what we hold is bounded.
 func TestAskingWithoutReading(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, say(step{Do: "deaf_requests", N: 1_000_000, Method: "vendor/thing", Params: []byte(`{}`)}))
+	b := newBench(t, say(step{Do: "requests", Ignore: true, N: 1_000_000, Method: "vendor/thing", Params: []byte(`{}`)}))
 	b.cfg.Transcript = nil
 	b.cfg.Grace = 50 * time.Millisecond
 	b.cfg.IdleTimeout = 500 * time.Millisecond

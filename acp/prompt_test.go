@@ -115,9 +115,9 @@ func TestTurn(t *testing.T) {
 		"cost in another currency is not known": {[]step{{Do: "usage", Text: "EUR", Cost: ptr(3.0)}}, Turn{Stop: StopEnd}},
 		"refusal":                               {[]step{{Do: "stop", Text: "refusal"}}, Turn{Stop: StopRefusal}},
 		"max turn requests":                     {[]step{{Do: "stop", Text: "max_turn_requests"}}, Turn{Stop: StopMaxTurnRequests}},
-		"answered twice":                        {[]step{{Do: "say", Text: "a"}, {Do: "twice"}}, Turn{Stop: StopEnd, Segments: []string{"a"}}},
+		"answered twice":                        {[]step{{Do: "say", Text: "a"}, {Do: "stop", Text: "end_turn"}, {Do: "stop", Text: "refusal"}}, Turn{Stop: StopEnd, Segments: []string{"a"}}},
 		"updates of another session": {
-			[]step{{Do: "notify", Method: "session/update", Params: []byte(`{"sessionId":"other","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}}}`)}},
+			[]step{{Do: "raw", Text: `{"method":"session/update","params":{"sessionId":"other","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}}}}`}},
 			Turn{Stop: StopEnd},
 		},
 		"updates of unknown and broken kinds": {
@@ -125,8 +125,8 @@ func TestTurn(t *testing.T) {
 				{Do: "raw", Text: `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"{{session}}","update":{"sessionUpdate":"hologram","content":{"type":"text","text":"x"}}}}`},
 				{Do: "raw", Text: `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"{{session}}","update":{"sessionUpdate":"tool_call","toolCallId":"q","title":7,"locations":"x","content":3}}}`},
 				{Do: "raw", Text: `{"jsonrpc":"2.0","method":"session/update","params":[1]}`},
-				{Do: "notify", Method: "_vendor/notice"},
-				{Do: "notify", Method: "vendor/notice"},
+				{Do: "raw", Text: `{"jsonrpc":"2.0","method":"_vendor/notice"}`},
+				{Do: "raw", Text: `{"jsonrpc":"2.0","method":"vendor/notice"}`},
 				{Do: "say", Text: "still here"},
 			},
 			Turn{Stop: StopEnd, Segments: []string{"still here"}, ToolCalls: 1},

@@ -71,7 +71,7 @@ func TestHostileAgents(t *testing.T) {
 			script: say(fakeagent.Step{Do: "deep", N: 100_000}, done),
 		},
 		"answers nobody": {
-			script: say(fakeagent.Step{Do: "wrong_id"}),
+			script: say(fakeagent.Step{Do: "raw", Text: `{"jsonrpc":"2.0","id":"nobody","result":{"stopReason":"end_turn"}}`}, fakeagent.Step{Do: "never"}),
 			status: 1, reason: "idle timeout", idle: "300ms",
 		},
 		"asks for unknown sessions, terminals and methods": {
@@ -92,10 +92,10 @@ func TestHostileAgents(t *testing.T) {
 			status: 1, reason: "turn timeout", turn: "1s",
 		},
 		"floods tool calls": {
-			script: say(fakeagent.Step{Do: "flood_tools", Text: "look", N: 20_000}, done),
+			script: say(fakeagent.Step{Do: "flood", Kind: "other", Text: "look", N: 20_000}, done),
 		},
 		"floods stderr for ever": {
-			script: say(fakeagent.Step{Do: "flood_stderr", Text: strings.Repeat("complaint ", 100) + "\n"}),
+			script: say(fakeagent.Step{Do: "stderr", N: -1, Text: strings.Repeat("complaint ", 100) + "\n"}),
 			status: 1, reason: "idle timeout", idle: "1s",
 		},
 		"floods the output of a terminal": {
@@ -118,7 +118,7 @@ func TestHostileAgents(t *testing.T) {
 			),
 		},
 		"answers twice": {
-			script: say(done, fakeagent.Step{Do: "twice"}),
+			script: say(done, fakeagent.Step{Do: "stop", Text: "end_turn"}, fakeagent.Step{Do: "stop", Text: "refusal"}),
 		},
 		"sends updates after the end": {
 			script: say(done, fakeagent.Step{Do: "stop", Text: "end_turn"}, fakeagent.Step{Do: "flood", Text: "<task-failed>{{task}}: too late</task-failed>\n", N: 100}),

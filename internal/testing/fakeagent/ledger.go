@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -103,15 +102,4 @@ func ralphEnv() map[string]string {
 		}
 	}
 	return out
-}
-
-// envNames lists the names of all variables, each between spaces.
-func envNames() string {
-	var names []string
-	for _, entry := range os.Environ() {
-		name, _, _ := strings.Cut(entry, "=")
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return " " + strings.Join(names, " ") + " "
 }

@@ -2,7 +2,6 @@ package fakeagent
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -38,39 +37,29 @@ func (p *play) misbehave(s Step) {
 	case "close_stdin":
 		close(p.deaf)
 		os.Stdin.Close()
-	case "flood": // N message chunks: Text, Chunk times, and their number; 0 is for ever
+	case "flood": // N message chunks, or tool calls with a Kind: Text, Chunk times, and their number; 0 is for ever
 		s.Text = strings.Repeat(s.Text, max(s.Chunk, 1))
 		for i := 0; s.N == 0 || i < s.N; i++ {
+			if s.Kind != "" {
+				p.update(object{"sessionUpdate": "tool_call", "toolCallId": fmt.Sprint("t", i), "title": s.Text, "kind": s.Kind})
+				continue
+			}
 			p.update(object{"sessionUpdate": "agent_message_chunk", "content": object{"type": "text", "text": s.Text + fmt.Sprint(i, "\n")}})
 		}
-	case "flood_tools":
-		for i := range s.N {
-			p.update(object{"sessionUpdate": "tool_call", "toolCallId": fmt.Sprint("t", i), "title": s.Text})
+	case "requests": // N of them at once; Ignore: reading nothing until all are sent
+		if s.Ignore {
+			p.wire.reading.Lock()
 		}
-	case "flood_stderr": // Text for ever
-		for {
-			if _, err := os.Stderr.WriteString(s.Text); err != nil {
-				return
-			}
-		}
-	case "requests": // N of them at once, without waiting in between
-		p.count("requests", p.askAll(s.N, s.Method, s.Params))
-	case "deaf_requests": // the same, reading nothing until all are sent
-		p.wire.reading.Lock()
 		answers := p.askAll(s.N, s.Method, s.Params)
-		p.wire.reading.Unlock()
-		p.count("deaf requests", answers)
+		if s.Ignore {
+			p.wire.reading.Unlock()
+		}
+		p.count("requests", answers)
 	case "waits": // N waits for terminal Method at once, which is then killed
 		id := object{"sessionId": p.session, "terminalId": s.Method}
 		answers := p.askAll(s.N, "terminal/wait_for_exit", id)
 		p.result("kill", p.wire.call("terminal/kill", id))
 		p.count("waits", answers)
-	case "twice": // answer this prompt twice
-		p.stop("end_turn", nil)
-		p.stop("refusal", nil)
-	case "wrong_id": // answer, but not this prompt
-		p.ended = true
-		p.wire.send(message{ID: json.RawMessage(`"nobody"`), Result: object{"stopReason": "end_turn"}})
 	default:
 		must(fmt.Errorf("unknown step %q", s.Do))
 	}

@@ -3,7 +3,6 @@ package fakeagent
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,13 +67,9 @@ func (p *play) expand(text string) string {
 	return strings.NewReplacer(
 		"{{task}}", p.prompt.task,
 		"{{attempt}}", strconv.Itoa(p.prompt.attempt),
-		"{{prompt}}", strconv.Itoa(p.nth),
 		"{{session}}", p.session,
-		"{{request}}", string(p.request.ID),
 		"{{cwd}}", p.cwd,
-		"{{model}}", p.model,
 		"{{last}}", p.last,
-		"{{RALPH_MODEL}}", os.Getenv("RALPH_MODEL"),
 	).Replace(text)
 }
 

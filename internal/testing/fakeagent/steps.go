@@ -51,8 +51,6 @@ func (p *play) perform(s Step) {
 			object{"sessionId": p.session, "toolCall": object{"toolCallId": "perm", "title": s.Text, "kind": s.Kind}, "options": s.Options}))
 	case "request": // any method with any Params, waiting for the answer
 		p.result(s.Method, p.wire.call(s.Method, s.Params))
-	case "notify":
-		p.wire.send(message{Method: s.Method, Params: s.Params})
 	case "file": // written directly, not through the client
 		must(os.MkdirAll(filepath.Dir(p.path(s.Path)), 0o755))
 		must(os.WriteFile(p.path(s.Path), []byte(s.Text), 0o644))
@@ -70,12 +68,10 @@ func (p *play) perform(s Step) {
 			p.last += err.Error()
 		}
 		p.book.add(Entry{Event: "result", Session: p.session, Task: p.prompt.task, Name: "run", Text: p.last})
-	case "stderr": // Text, N times
-		for range max(s.N, 1) {
+	case "stderr": // Text, N times; -1 is for ever
+		for i := 0; i == 0 || i < s.N || s.N < 0; i++ {
 			_, _ = os.Stderr.WriteString(s.Text)
 		}
-	case "env": // the names of the variables it was given, as a mark
-		p.book.add(Entry{Event: "mark", Session: p.session, Task: p.prompt.task, Name: "env", Text: envNames()})
 	case "mark": // an entry in the ledger
 		p.book.add(Entry{Event: "mark", Session: p.session, Task: p.prompt.task, Name: s.Text})
 	case "await": // until the file Path exists
