@@ -4,8 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/internal/agents"
 	"ralph/internal/testing/check"
 )
@@ -21,68 +19,41 @@ func preset(t *testing.T, name string) agents.Preset {
 
 func TestDefineMergesADefinitionWithWhatIsKnown(t *testing.T) {
 	t.Parallel()
+	type definition = agents.Definition
+	// named is the effect of a command of one's own, under a name of one's own.
+	named := func(name string, command ...string) (definition, func(*agents.Preset)) {
+		return definition{Name: name, Command: command}, func(p *agents.Preset) { p.Name, p.Command, p.Package = name, command, "" }
+	}
+	wrapped, asWrapped := named("claude", "/opt/wrapper", "-x")
+	qwen, asQwen := named("mine", "/opt/bin/qwen", "--acp", "--x")
+	windows, asWindows := named("mine", `C:\npm\opencode.CMD`, "acp")
+	pinned, asPinned := named("mine", "npx", "-y", "@agentclientprotocol/codex-acp@2.6.0")
 	for name, tt := range map[string]struct {
-		in   agents.Definition
+		in   definition
 		base string // the preset it must equal after edit
 		edit func(*agents.Preset)
 	}{
-		"a built-in name alone is the built-in agent": {agents.Definition{Name: "gemini"}, "gemini", func(*agents.Preset) {}},
-		"a built-in name with another command keeps the rest": {
-			agents.Definition{Name: "claude", Command: []string{"/opt/wrapper", "-x"}},
-			"claude",
-			func(p *agents.Preset) { p.Command, p.Package = []string{"/opt/wrapper", "-x"}, "" },
-		},
-		"variables come after those of the preset, by name": {
-			agents.Definition{Name: "claude", Env: map[string]string{"B": "2", "A": "1"}},
-			"claude",
-			func(p *agents.Preset) {
-				p.Set = append(p.Set, agents.Variable{Name: "A", Value: "1"}, agents.Variable{Name: "B", Value: "2"})
-			},
-		},
-		"a model replaces the names of its tier only": {
-			agents.Definition{Name: "codex", Models: map[string]string{"Opus": "gpt-9"}},
-			"codex",
-			func(p *agents.Preset) {
-				p.Tiers["opus"], p.Models = []string{"gpt-9"}, map[string]string{"Opus": "gpt-9"}
-			},
-		},
-		"a new name with a known program is that agent": {
-			agents.Definition{Name: "mine", Command: []string{"/opt/bin/qwen", "--acp", "--x"}},
-			"qwen",
-			func(p *agents.Preset) {
-				p.Name, p.Command, p.Package = "mine", []string{"/opt/bin/qwen", "--acp", "--x"}, ""
-			},
-		},
-		"a known program of Windows is that agent": {
-			agents.Definition{Name: "mine", Command: []string{`C:\npm\opencode.CMD`, "acp"}},
-			"opencode",
-			func(p *agents.Preset) {
-				p.Name, p.Command, p.Package = "mine", []string{`C:\npm\opencode.CMD`, "acp"}, ""
-			},
-		},
-		"a pinned package is that agent": {
-			agents.Definition{Name: "mine", Command: []string{"npx", "-y", "@agentclientprotocol/codex-acp@2.6.0"}},
-			"codex-acp",
-			func(p *agents.Preset) {
-				p.Name, p.Command, p.Package = "mine", []string{"npx", "-y", "@agentclientprotocol/codex-acp@2.6.0"}, ""
-			},
-		},
-		"a command without a name is named after its agent": {agents.Definition{Command: []string{"gemini", "--acp"}}, "gemini", func(p *agents.Preset) { p.Package = "" }},
-		"the built-in agent may be given variables": {
-			agents.Definition{Name: "shell", Env: map[string]string{"A": "1"}},
-			"shell",
-			func(p *agents.Preset) { p.Set = []agents.Variable{{Name: "A", Value: "1"}} },
-		},
+		"a built-in name alone is the built-in agent":         {definition{Name: "gemini"}, "gemini", func(*agents.Preset) {}},
+		"a built-in name with another command keeps the rest": {wrapped, "claude", asWrapped},
+		"variables come after those of the preset, by name": {definition{Name: "claude", Env: map[string]string{"B": "2", "A": "1"}}, "claude", func(p *agents.Preset) {
+			p.Set = append(p.Set, agents.Variable{Name: "A", Value: "1"}, agents.Variable{Name: "B", Value: "2"})
+		}},
+		"a model replaces the names of its tier only": {definition{Name: "codex", Models: map[string]string{"Opus": "gpt-9"}}, "codex", func(p *agents.Preset) {
+			p.Tiers["opus"], p.Models = []string{"gpt-9"}, map[string]string{"Opus": "gpt-9"}
+		}},
+		"a new name with a known program is that agent":     {qwen, "qwen", asQwen},
+		"a known program of Windows is that agent":          {windows, "opencode", asWindows},
+		"a pinned package is that agent":                    {pinned, "codex-acp", asPinned},
+		"a command without a name is named after its agent": {definition{Command: []string{"gemini", "--acp"}}, "gemini", func(p *agents.Preset) { p.Package = "" }},
+		"the built-in agent may be given variables": {definition{Name: "shell", Env: map[string]string{"A": "1"}}, "shell", func(p *agents.Preset) {
+			p.Set = []agents.Variable{{Name: "A", Value: "1"}}
+		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			want := preset(t, tt.base)
-			tt.edit(&want)
-			got, ok := agents.Define(tt.in)
-			if diff := cmp.Diff(want, got); diff != "" || !ok {
-				t.Errorf("ok = %v, preset differs (-want +got):\n%s", ok, diff)
-			}
-		})
+		want := preset(t, tt.base)
+		tt.edit(&want)
+		got, ok := agents.Define(tt.in)
+		check.That(t, ok, "%s: got no agent", name)
+		check.Equal(t, name, want, got)
 	}
 }
 

@@ -41,13 +41,10 @@ func TestEveryTierHasANameThatIsNoPattern(t *testing.T) {
 	t.Parallel()
 	for _, p := range agents.All() {
 		for tier := range p.Tiers {
-			if !agents.IsTier(tier) || agents.Resolve(p, tier, nil) == "" {
-				t.Errorf("%s: tier %s has no name to use before anything is offered", p.Name, tier)
-			}
+			named := agents.IsTier(tier) && agents.Resolve(p, tier, nil) != ""
+			check.That(t, named, "%s: tier %s has no name to use before anything is offered", p.Name, tier)
 		}
-		if len(p.Tiers) != 0 && len(p.Tiers) != 3 {
-			t.Errorf("%s: got %d tiers, want all or none", p.Name, len(p.Tiers))
-		}
+		check.That(t, len(p.Tiers) == 0 || len(p.Tiers) == 3, "%s: got %d tiers, want all or none", p.Name, len(p.Tiers))
 	}
 }
 
@@ -89,14 +86,7 @@ func TestResolveTakesWhatIsOffered(t *testing.T) {
 
 func TestChannelsAreTheOneOrAnyOrNone(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct {
-		channel acp.ModelChannel
-		want    []acp.ModelChannel
-	}{
-		"an agent that is known":       {agents.SetModel, []acp.ModelChannel{agents.SetModel}},
-		"an agent nobody described":    {agents.Any, nil},
-		"an agent that takes no model": {agents.NoModel, []acp.ModelChannel{}},
-	} {
-		check.Equal(t, name, tt.want, agents.Preset{Channel: tt.channel}.Channels())
+	for channel, want := range map[acp.ModelChannel][]acp.ModelChannel{agents.SetModel: {agents.SetModel}, agents.Any: nil, agents.NoModel: {}} {
+		check.Equal(t, "channels of "+string(channel), want, agents.Preset{Channel: channel}.Channels())
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	_ "ralph/internal/testing/seeded"
@@ -63,37 +62,30 @@ func TestEachDetectorFiresAtItsThresholdAndNotBefore(t *testing.T) {
 				calls(s, 20, Call{Name: "other"}, true)
 			}
 		}, after(2), nil},
-		"one attempt without a change":          {func(s *Stats) { s.Unchanged = 1 }, after(0), nil},
-		"two attempts without a change":         {func(s *Stats) { s.Unchanged = 2 }, after(0), []Kind{Unchanged}},
-		"19 minutes without news":               {func(*Stats) {}, after(19), nil},
-		"20 minutes without news":               {func(*Stats) {}, after(20), []Kind{NoProgress}},
-		"20 minutes of failures":                {func(s *Stats) { s.Ended(bad, after(19)) }, after(20), []Kind{NoProgress}},
-		"20 minutes of the same":                {func(s *Stats) { s.Ended(ok, after(0)); s.Ended(ok, after(19)) }, after(20), []Kind{NoProgress}},
-		"a new result after 19 minutes":         {func(s *Stats) { s.Ended(ok, after(19)) }, after(38), nil},
-		"a change after 19 minutes":             {func(s *Stats) { s.Changed(after(19)) }, after(38), nil},
-		"a call that has run for an hour":       {func(s *Stats) { s.Started() }, after(60), nil},
-		"and 20 minutes after it failed":        {func(s *Stats) { s.Started(); s.Ended(bad, after(60)) }, after(80), []Kind{NoProgress}},
-		"several at once, in their order":       {func(s *Stats) { s.Iterations, s.Tokens = 30, 3_000_000; calls(s, 10, bad, false) }, after(21), []Kind{Iterations, Tokens, ToolFailures, Repeats, NoProgress}},
-		"a fresh start after it was told":       {func(s *Stats) { calls(s, 10, bad, false); s.Tokens = 3_000_000; s.Forgive(after(19)) }, after(38), nil},
-		"told, and the same thing begins again": {func(s *Stats) { calls(s, 10, bad, true); s.Forgive(after(1)); calls(s, 10, bad, true) }, after(2), []Kind{ToolFailures}},
+		"one attempt without a change":      {func(s *Stats) { s.Unchanged = 1 }, after(0), nil},
+		"two attempts without a change":     {func(s *Stats) { s.Unchanged = 2 }, after(0), []Kind{Unchanged}},
+		"19 minutes without news":           {func(*Stats) {}, after(19), nil},
+		"20 minutes without news":           {func(*Stats) {}, after(20), []Kind{NoProgress}},
+		"20 minutes of failures":            {func(s *Stats) { s.Ended(bad, after(19)) }, after(20), []Kind{NoProgress}},
+		"20 minutes of the same":            {func(s *Stats) { s.Ended(ok, after(0)); s.Ended(ok, after(19)) }, after(20), []Kind{NoProgress}},
+		"a new result after 19 minutes":     {func(s *Stats) { s.Ended(ok, after(19)) }, after(38), nil},
+		"a change after 19 minutes":         {func(s *Stats) { s.Changed(after(19)) }, after(38), nil},
+		"a call that has run for an hour":   {func(s *Stats) { s.Started() }, after(60), nil},
+		"and 20 minutes after it failed":    {func(s *Stats) { s.Started(); s.Ended(bad, after(60)) }, after(80), []Kind{NoProgress}},
+		"several at once, in their order":   {func(s *Stats) { s.Iterations, s.Tokens = 30, 3_000_000; calls(s, 10, bad, false) }, after(21), []Kind{Iterations, Tokens, ToolFailures, Repeats, NoProgress}},
+		"a fresh start after a nudge":       {func(s *Stats) { calls(s, 10, bad, false); s.Tokens = 3_000_000; s.Forgive(after(19)) }, after(38), nil},
+		"nudged, and the same begins again": {func(s *Stats) { calls(s, 10, bad, true); s.Forgive(after(1)); calls(s, 10, bad, true) }, after(2), []Kind{ToolFailures}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var s Stats
-			s.Begin(began)
-			tc.feed(&s)
-			var got []Kind
-			for _, signal := range Check(s, Default(), tc.now) {
-				got = append(got, signal.Kind)
-				if signal.Text == "" {
-					t.Errorf("%s says nothing", signal.Kind)
-				}
-			}
-			check.Equal(t, "result", tc.want, got, cmpopts.EquateEmpty())
-			if off := Check(s, Thresholds{}, tc.now); len(off) > 0 {
-				t.Errorf("all are off, and yet: %v", off)
-			}
-		})
+		var s Stats
+		s.Begin(began)
+		tc.feed(&s)
+		var got []Kind
+		for _, signal := range Check(s, Default(), tc.now) {
+			got = append(got, signal.Kind)
+			check.That(t, signal.Text != "", "%s: %s says nothing", name, signal.Kind)
+		}
+		check.Equal(t, name, tc.want, got)
+		check.Equal(t, name+", when all are off", []Signal(nil), Check(s, Thresholds{}, tc.now))
 	}
 }
 
@@ -103,15 +95,13 @@ func TestTheLadderIsClimbedRungByRung(t *testing.T) {
 		past Past
 		want event.DriftAction
 	}{
-		"the first time it is told":                 {Past{}, event.DriftNudge},
-		"then the attempt ends":                     {Past{Nudged: 1}, event.DriftStronger},
-		"the stronger model is told too":            {Past{Ended: 1}, event.DriftNudge},
-		"and then the task is given up":             {Past{Nudged: 1, Ended: 1}, event.DriftGiveUp},
-		"and is not begun again however often told": {Past{Nudged: 3, Ended: 2}, event.DriftGiveUp},
+		"the first time it is nudged":      {Past{}, event.DriftNudge},
+		"then the attempt ends":            {Past{Nudged: 1}, event.DriftStronger},
+		"the stronger model is nudged too": {Past{Ended: 1}, event.DriftNudge},
+		"and then the task is given up":    {Past{Nudged: 1, Ended: 1}, event.DriftGiveUp},
+		"and stays given up":               {Past{Nudged: 3, Ended: 2}, event.DriftGiveUp},
 	} {
-		if got := Ladder(tc.past); got != tc.want {
-			t.Errorf("%s: got %s, want %s", name, got, tc.want)
-		}
+		check.Equal(t, name, tc.want, Ladder(tc.past))
 	}
 }
 
@@ -136,24 +126,18 @@ func TestDetectorsAreIndependent(t *testing.T) {
 				s.Tokens += rapid.Int64Range(0, 1_000_000).Draw(t, "tokens")
 			}
 		}
-		if len(s.recent) > window {
-			t.Fatalf("%d calls are kept", len(s.recent))
-		}
+		check.That(t, len(s.recent) <= window, "%d calls are kept", len(s.recent))
 		limit := Default()
 		all := Check(s, limit, now)
 		limit.ToolFailures = 0
 		rest := Check(s, limit, now)
 		for _, signal := range all {
-			if signal.Kind != ToolFailures && !slices.Contains(rest, signal) {
-				t.Fatalf("%v is gone with another detector", signal)
-			}
+			check.That(t, signal.Kind == ToolFailures || slices.Contains(rest, signal), "%v is gone with another detector", signal)
 		}
 		limit = Default()
 		limit.Repeats, limit.NoProgress = 2*limit.Repeats, 2*limit.NoProgress
 		for _, signal := range Check(s, limit, now) {
-			if !slices.Contains(all, signal) {
-				t.Fatalf("%v fires only at a higher threshold", signal)
-			}
+			check.That(t, slices.Contains(all, signal), "%v fires only at a higher threshold", signal)
 		}
 	})
 }

@@ -50,9 +50,8 @@ func TestConfigChangesNameWhoWrote(t *testing.T) {
 	check.OK(t, end())
 	write("b\nc\nc\n")
 	wantChanges(t, h, "2 new lines since the last run, written by t-1, attempt a-1", "1 line removed since the last run, written outside any attempt")
-	if _, err := os.Stat(filepath.Join(p.State(), "runs", "configuration.json")); err != nil {
-		t.Error(err)
-	}
+	_, err := os.Stat(filepath.Join(p.State(), "runs", "configuration.json"))
+	check.OK(t, err)
 }
 
 // TestParallelRunsKeepEachOthersWriters: which of them saves last makes no difference.

@@ -18,7 +18,18 @@ func write(t *testing.T, path, text string) string {
 	return path
 }
 
-func noEnv(string) string { return "" }
+// load reads a configuration of these words.
+func load(t *testing.T, text string) (l Loaded, path string, err error) {
+	t.Helper()
+	path = write(t, filepath.Join(t.TempDir(), "c.toml"), text)
+	l, err = Load("", path, environ(nil))
+	return l, path, err
+}
+
+// environ is an environment of these variables.
+func environ(variables map[string]string) func(string) string {
+	return func(name string) string { return variables[name] }
+}
 
 func TestFindTakesTheNearestProjectAbove(t *testing.T) {
 	t.Parallel()
@@ -29,12 +40,10 @@ func TestFindTakesTheNearestProjectAbove(t *testing.T) {
 	check.OK(t, os.MkdirAll(deep, 0o755))
 	p, err := Find(deep)
 	check.That(t, err == nil && p.Root == filepath.Join(root, "a"), "got %v, %v", p, err)
-	if _, err := At(deep); !errors.Is(err, ErrNone) {
-		t.Errorf("got %v, want ErrNone", err)
-	}
-	if _, err := Find(t.TempDir()); !errors.Is(err, ErrNone) {
-		t.Errorf("got %v, want ErrNone", err)
-	}
+	_, err = At(deep)
+	check.That(t, errors.Is(err, ErrNone), "got %v, want ErrNone", err)
+	_, err = Find(t.TempDir())
+	check.That(t, errors.Is(err, ErrNone), "got %v, want ErrNone", err)
 }
 
 func TestWhatIsNoFileIsNotPassedOver(t *testing.T) {
@@ -47,34 +56,27 @@ func TestWhatIsNoFileIsNotPassedOver(t *testing.T) {
 		"a link to nowhere":  {func(path string) error { return os.Symlink("nowhere", path) }, "is a broken link"},
 		"a link to a folder": {func(path string) error { return os.Symlink(".", path) }, "is a folder, not a file"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			above := t.TempDir()
-			write(t, filepath.Join(above, ConfigName), "")
-			dir := filepath.Join(above, "inner")
-			check.OK(t, os.Mkdir(dir, 0o755))
-			if err := tc.put(filepath.Join(dir, ConfigName)); err != nil {
-				t.Skip(err) // no links without a right to them, on Windows
-			}
-			_, found := Find(dir)
-			_, at := At(dir)
-			_, written, created := Create(dir, Found{})
-			for _, err := range []error{found, at, created} {
-				if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), tc.want) {
-					t.Errorf("got %v, want %s", err, tc.want)
-				}
-			}
-			if _, err := os.Stat(filepath.Join(dir, ".ralph")); err == nil || len(written) > 0 {
-				t.Errorf("a project was made all the same: %v, %v", written, err)
-			}
-		})
+		above := t.TempDir()
+		write(t, filepath.Join(above, ConfigName), "")
+		dir := filepath.Join(above, "inner")
+		check.OK(t, os.Mkdir(dir, 0o755))
+		if err := tc.put(filepath.Join(dir, ConfigName)); err != nil {
+			t.Skip(err) // no links without a right to them, on Windows
+		}
+		_, found := Find(dir)
+		_, at := At(dir)
+		_, written, created := Create(dir, Found{})
+		for _, err := range []error{found, at, created} {
+			check.That(t, errors.Is(err, ErrConfig) && strings.Contains(err.Error(), tc.want), "%s: got %v, want %s", name, err, tc.want)
+		}
+		_, err := os.Stat(filepath.Join(dir, ".ralph"))
+		check.That(t, err != nil && len(written) == 0, "%s: a project was made all the same: %v, %v", name, written, err)
 	}
 }
 
 func TestAByteOrderMarkIsNoKey(t *testing.T) {
 	t.Parallel()
-	path := write(t, filepath.Join(t.TempDir(), "c.toml"), "\ufeff[run]\r\nlimit = 7\r\n")
-	l, err := Load("", path, noEnv)
+	l, _, err := load(t, "\ufeff[run]\r\nlimit = 7\r\n")
 	check.That(t, err == nil && l.Run.Limit == 7, "got %d, %v", l.Run.Limit, err)
 }
 
@@ -83,9 +85,7 @@ func TestLayersOverrideOneAnother(t *testing.T) {
 	dir := t.TempDir()
 	user := write(t, filepath.Join(dir, "user.toml"), "[run]\nlimit = 1\nbreaker = 2\nidle_timeout = '90s'\n[agents.mine]\ncommand = 'x'\n")
 	proj := write(t, filepath.Join(dir, "project.toml"), "[run]\nlimit = 3\n[verify]\nenabled = false\ncommands = ['make']\n")
-	l, err := Load(user, proj, func(name string) string {
-		return map[string]string{"RALPH_RUN_LIMIT": "9", "RALPH_SANDBOX_MODE": "off", "RALPH_BUDGET_MAX_COST_USD": "1.5"}[name]
-	})
+	l, err := Load(user, proj, environ(map[string]string{"RALPH_RUN_LIMIT": "9", "RALPH_SANDBOX_MODE": "off", "RALPH_BUDGET_MAX_COST_USD": "1.5"}))
 	check.OK(t, err)
 	want := Default()
 	want.Run.Limit, want.Run.Breaker, want.Run.IdleTimeout = 9, 2, Duration(90*time.Second)
@@ -96,9 +96,7 @@ func TestLayersOverrideOneAnother(t *testing.T) {
 	for key, origin := range map[string]string{
 		"run.limit": "RALPH_RUN_LIMIT", "run.breaker": user, "verify.enabled": proj, "run.max_retries": "default", "agents.mine": user,
 	} {
-		if got := l.Origin(key); got != origin {
-			t.Errorf("origin of %s: got %s, want %s", key, got, origin)
-		}
+		check.Equal(t, "origin of "+key, origin, l.Origin(key))
 	}
 }
 
@@ -115,14 +113,9 @@ func TestALayerThatNamesTheAgentUndoesTheOtherWay(t *testing.T) {
 		"the project's command over the user's name": {use, command, "", AgentConfig{Command: "x --acp"}},
 		"the environment's name over a command":      {"", command, "claude", AgentConfig{Use: "claude"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			l, err := Load(tc.user, tc.project, func(name string) string {
-				return map[string]string{"RALPH_AGENT_USE": tc.env}[name]
-			})
-			check.OK(t, err)
-			check.Equal(t, "result", tc.want, l.Agent)
-		})
+		l, err := Load(tc.user, tc.project, environ(map[string]string{"RALPH_AGENT_USE": tc.env}))
+		check.OK(t, err)
+		check.Equal(t, name, tc.want, l.Agent)
 	}
 }
 
@@ -168,14 +161,8 @@ func TestBadConfigurationNamesFileAndLine(t *testing.T) {
 		"no such news":           {"[run]\nlimit = 1\n[[notify]]\nbell = true\non = ['lunch']", ":3: notify.1: on: \"lunch\" is not one of run_end, task_failed"},
 		"a hook without scheme":  {"[[notify]]\nwebhook = 'hooks.example/s3cr3t'", ":1: notify.1: webhook: an address begins with http:// or https://"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			path := write(t, filepath.Join(t.TempDir(), "c.toml"), tc.text)
-			_, err := Load("", path, noEnv)
-			if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), path+tc.want) {
-				t.Errorf("got %v, want %s%s", err, path, tc.want)
-			}
-		})
+		_, path, err := load(t, tc.text)
+		check.That(t, errors.Is(err, ErrConfig) && strings.Contains(err.Error(), path+tc.want), "%s: got %v, want %s%s", name, err, path, tc.want)
 	}
 }
 
@@ -186,17 +173,16 @@ func TestCreateTwiceChangesNothing(t *testing.T) {
 	if err != nil || len(written) != 2 {
 		t.Fatal(written, err)
 	}
-	l, err := Load("", p.Config(), noEnv)
+	l, err := Load("", p.Config(), environ(nil))
 	check.OK(t, err)
 	want := Default()
 	want.Agent.Use, want.Verify.Commands = "claude", []string{`go test "./..."`}
 	check.Equal(t, "result", want, l.Config)
-	if _, written, err = Create(dir, Found{}); err != nil || len(written) != 0 {
-		t.Error(written, err)
-	}
-	if info, err := os.Stat(p.State()); err != nil || info.Mode().Perm() != 0o700 {
-		t.Error(info.Mode(), err)
-	}
+	_, written, err = Create(dir, Found{})
+	check.That(t, err == nil && len(written) == 0, "got %v, %v", written, err)
+	info, err := os.Stat(p.State())
+	check.OK(t, err)
+	check.Equal(t, "mode", os.FileMode(0o700), info.Mode().Perm())
 }
 
 func TestCommentedDefaultsAreTheDefaults(t *testing.T) {
@@ -215,8 +201,7 @@ func TestCommentedDefaultsAreTheDefaults(t *testing.T) {
 		}
 		lines = append(lines, l)
 	}
-	path := write(t, filepath.Join(t.TempDir(), "c.toml"), strings.Join(lines, "\n"))
-	l, err := Load("", path, noEnv)
+	l, _, err := load(t, strings.Join(lines, "\n"))
 	check.OK(t, err)
 	check.Equal(t, "result", Default(), l.Config)
 }
@@ -234,53 +219,38 @@ func TestDetectTests(t *testing.T) {
 		"just with a recipe":    {"justfile", "test:\n", "just test"},
 		"nothing that is known": {"x", "", ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			write(t, filepath.Join(dir, tc.file), tc.text)
-			check.Equal(t, "tests", tc.want, DetectTests(dir))
-		})
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, tc.file), tc.text)
+		check.Equal(t, name, tc.want, DetectTests(dir))
 	}
 }
 
-func TestDurationIsWrittenAsItIsRead(t *testing.T) {
-	t.Parallel()
-	for _, text := range []string{"10m", "90s", "1h", "1h30m", "0s", "1m30s", "20m"} {
-		var d Duration
-		check.OK(t, d.UnmarshalText([]byte(text)))
-		var again Duration
-		if err := again.UnmarshalText([]byte(d.String())); err != nil || again != d {
-			t.Errorf("%s is written as %s", text, d)
-		}
-	}
-}
-
-func TestDurationKnowsDays(t *testing.T) {
+func TestDurationsHaveDaysAndAreWrittenAsTheyAreRead(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{
 		"1d": 24 * time.Hour, "2d12h": 60 * time.Hour, "0d": 0, "1d0s": 24 * time.Hour, "106751d": 106751 * 24 * time.Hour,
 		"1d1h1m1.5s": 25*time.Hour + 61*time.Second + 500*time.Millisecond,
+		"10m":        10 * time.Minute, "90s": 90 * time.Second, "1h30m": 90 * time.Minute, "0s": 0,
 	} {
-		var d Duration
-		if err := d.UnmarshalText([]byte(text)); err != nil || d.Std() != want {
-			t.Errorf("%s: got %s, %v, want %s", text, d.Std(), err, want)
-		}
+		var d, again Duration
+		check.OK(t, d.UnmarshalText([]byte(text)))
+		check.Equal(t, text, want, d.Std())
+		check.OK(t, again.UnmarshalText([]byte(d.String())))
+		check.Equal(t, text+", written and read", d, again)
 	}
 	for _, text := range []string{"d", "-1d", "+1d", "1.5d", "12h1d", "1d1d", "1d-1h", "1d 2h", "106752d", "106751d24h", "99999999999999999999d"} {
 		var d Duration
-		if err := d.UnmarshalText([]byte(text)); err == nil {
-			t.Errorf("%s: got %s, want it refused", text, d.Std())
-		}
+		check.That(t, d.UnmarshalText([]byte(text)) != nil, "%s: got %s, want it refused", text, d.Std())
 	}
 }
 
-func TestPeopleToBeToldAddUpAndTheirAddressesStayHidden(t *testing.T) {
+func TestNotificationsAddUpAndTheirAddressesStayHidden(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	user := write(t, filepath.Join(dir, "user.toml"), "[[notify]]\non = ['run_end']\nbell = true\ndesktop = true\n")
 	proj := write(t, filepath.Join(dir, "project.toml"),
 		"[[notify]]\nwebhook = 'https://hooks.example/services/s3cr3t'\n[[notify]]\nwebhook = '${HOOK}'\n[[notify]]\nwebhook = 'https://${HOST}/s3cr3t'\n")
-	l, err := Load(user, proj, noEnv)
+	l, err := Load(user, proj, environ(nil))
 	check.OK(t, err)
 	var got []string
 	for _, s := range l.Settings() {
@@ -296,7 +266,6 @@ func TestPeopleToBeToldAddUpAndTheirAddressesStayHidden(t *testing.T) {
 	}
 	check.Equal(t, "result", want, got)
 	bad := write(t, filepath.Join(dir, "bad.toml"), "\n[[notify]]\n")
-	if _, err := Load(user, bad, noEnv); err == nil || !strings.Contains(err.Error(), "bad.toml:2: notify.1: ") {
-		t.Errorf("got %v, want the line of the file that is wrong", err)
-	}
+	_, err = Load(user, bad, environ(nil))
+	check.That(t, err != nil && strings.Contains(err.Error(), "bad.toml:2: notify.1: "), "got %v, want the line of the file that is wrong", err)
 }

@@ -14,9 +14,7 @@ func TestBudgetsAndPricesAreMergedKeyByKey(t *testing.T) {
 	dir := t.TempDir()
 	user := write(t, filepath.Join(dir, "user.toml"), "[budget.day]\nmax_cost_usd = 9\nmax_tokens = 5\n[prices.'a*']\ninput = 1\noutput = 2\n")
 	proj := write(t, filepath.Join(dir, "project.toml"), "[agent]\nfallback = ['codex']\n[budget.day]\nmax_tokens = 7\n[prices]\n'b.1' = { input = 3, cached = 0, output = 4 }\n[drift]\nrepeats = 0\n")
-	l, err := Load(user, proj, func(name string) string {
-		return map[string]string{"RALPH_BUDGET_TASK_MAX_ITERATIONS": "3", "RALPH_RUN_WAIT": "2h", "RALPH_BUDGET_UNTIL": "07:00"}[name]
-	})
+	l, err := Load(user, proj, environ(map[string]string{"RALPH_BUDGET_TASK_MAX_ITERATIONS": "3", "RALPH_RUN_WAIT": "2h", "RALPH_BUDGET_UNTIL": "07:00"}))
 	check.OK(t, err)
 	free := 0.0
 	want := Default()
@@ -28,9 +26,7 @@ func TestBudgetsAndPricesAreMergedKeyByKey(t *testing.T) {
 		"budget.day.max_cost_usd": user, "budget.day.max_tokens": proj, "prices.a*": user, "prices.b.1": proj,
 		"agent.fallback": proj, "drift.repeats": proj, "drift.tokens": "default", "budget.task.max_iterations": "RALPH_BUDGET_TASK_MAX_ITERATIONS",
 	} {
-		if got := l.Origin(key); got != origin {
-			t.Errorf("origin of %s: got %s, want %s", key, got, origin)
-		}
+		check.Equal(t, "origin of "+key, origin, l.Origin(key))
 	}
 }
 
@@ -39,14 +35,12 @@ func TestHowLongToWait(t *testing.T) {
 	for text, want := range map[string]Waiting{
 		"auto": {}, "never": {Never: true}, "0s": {Never: true}, "90m": {Most: 90 * time.Minute},
 	} {
-		if got, err := ParseWait(text); err != nil || got != want {
-			t.Errorf("%s: got %+v, %v", text, got, err)
-		}
+		got, err := ParseWait(text)
+		check.That(t, err == nil && got == want, "%s: got %+v, %v", text, got, err)
 	}
 	for _, text := range []string{"", "soon", "-1h", "AUTO"} {
-		if got, err := ParseWait(text); err == nil {
-			t.Errorf("%q: got %+v", text, got)
-		}
+		got, err := ParseWait(text)
+		check.That(t, err != nil, "%q: got %+v", text, got)
 	}
 }
 
@@ -79,8 +73,7 @@ func TestUntilIsTheNextSuchTime(t *testing.T) {
 		check.That(t, err == nil && got.Format(time.RFC3339) == tc.want, "%s: got %v, %v, want %s", name, got.Format(time.RFC3339), err, tc.want)
 	}
 	for _, text := range []string{"25:00", "7", "07:00:00", "noon"} {
-		if got, err := ParseUntil(text, time.Time{}); err == nil {
-			t.Errorf("%q: got %v", text, got)
-		}
+		got, err := ParseUntil(text, time.Time{})
+		check.That(t, err != nil, "%q: got %v", text, got)
 	}
 }

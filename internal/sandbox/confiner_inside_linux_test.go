@@ -46,9 +46,8 @@ func TestRepositoriesInsideAreProtected(t *testing.T) {
 				tampered, err := x.Tampered()
 				check.OK(t, err)
 				if level == Namespaces && !tt.reached {
-					if diff := cmp.Diff(before, looks(t, own[0])+looks(t, own[1])); diff != "" || len(tampered) > 0 {
-						t.Errorf("found %q; %s", tampered, diff)
-					}
+					diff := cmp.Diff(before, looks(t, own[0])+looks(t, own[1]))
+					check.That(t, diff == "" && len(tampered) == 0, "found %q; %s", tampered, diff)
 				} else if got := strings.Join(tampered, "\n"); tt.found == "" && got != "" || !strings.Contains(got, tt.found) {
 					t.Errorf("got %q, want %q", got, tt.found)
 				}

@@ -125,9 +125,8 @@ func wantClosed(t *testing.T, x *Confinement) {
 	temps := x.temps
 	check.OK(t, x.Close())
 	for _, dir := range temps {
-		if _, err := os.Stat(dir); err == nil {
-			t.Errorf("%s is left", dir)
-		}
+		_, err := os.Stat(dir)
+		check.That(t, err != nil, "%s is left", dir)
 	}
 }
 
@@ -153,9 +152,8 @@ func TestAHomeIsNotLittered(t *testing.T) {
 		// Tools find a cache all the same.
 		do(t, c, x, `set -e; mkdir -p "$XDG_CACHE_HOME/go-build" "$GOMODCACHE" "$npm_config_cache" ~/.cargo/registry/x; echo x > "$TMPDIR/x"`)
 		wantClosed(t, x)
-		if _, err := os.Stat(filepath.Join(home, ".cargo/registry/x")); err != nil {
-			t.Errorf("%s: a cache in use is not written: %v", level, err)
-		}
+		_, err = os.Stat(filepath.Join(home, ".cargo/registry/x"))
+		check.That(t, err == nil, "%s: a cache in use is not written: %v", level, err)
 	}
 }
 

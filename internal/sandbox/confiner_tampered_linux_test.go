@@ -40,16 +40,14 @@ func TestTamperingIsPreventedOrFound(t *testing.T) {
 				check.OK(t, err)
 				if level == Namespaces {
 					after := looks(t, filepath.Join(c.opts.Project.Root, ".ralph")) + looks(t, filepath.Join(c.opts.Project.Root, ".git/hooks"))
-					if diff := cmp.Diff(before, after); diff != "" || len(tampered) > 0 {
-						t.Errorf("found %q; %s", tampered, diff)
-					}
+					diff := cmp.Diff(before, after)
+					check.That(t, diff == "" && len(tampered) == 0, "found %q; %s", tampered, diff)
 				} else if got := strings.Join(tampered, "\n"); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 					t.Errorf("got %q, want %q", got, tt.want)
 				}
 				wantClosed(t, x)
-				if again, err := x.Tampered(); err != nil || len(again) != len(tampered) {
-					t.Errorf("after Close got %q, %v", again, err)
-				}
+				again, err := x.Tampered()
+				check.That(t, err == nil && len(again) == len(tampered), "after Close got %q, %v", again, err)
 			})
 		}
 	}
@@ -65,9 +63,8 @@ func TestAWorktreeCanBeCommitted(t *testing.T) {
 			c := confinerAt(t, level)
 			main := c.opts.Project.Root
 			for _, args := range [][]string{{"commit", "-qm", "x", "--allow-empty"}, {"worktree", "add", "-q", "../tree"}} {
-				if out, err := exec.Command("git", append([]string{"-C", main, "-c", "user.name=x", "-c", "user.email=x@y"}, args...)...).CombinedOutput(); err != nil {
-					t.Fatalf("%v: %s", err, out)
-				}
+				out, err := exec.Command("git", append([]string{"-C", main, "-c", "user.name=x", "-c", "user.email=x@y"}, args...)...).CombinedOutput()
+				check.That(t, err == nil, "%v: %s", err, out)
 			}
 			c.opts.Project.Root = filepath.Join(filepath.Dir(main), "tree")
 			c.findProtected()
@@ -138,9 +135,8 @@ func TestTheTableOfWhatIsFoundOutIsTrue(t *testing.T) {
 				case slices.ContainsFunc(found, func(line string) bool { return strings.HasPrefix(line, full+": ") }):
 					got = "found"
 				}
-				if said := cells[Namespaces-level]; got != said {
-					t.Errorf("%s at %s is %s, and docs/sandbox.md says %s", path, level, got, said)
-				}
+				said := cells[Namespaces-level]
+				check.That(t, got == said, "%s at %s is %s, and docs/sandbox.md says %s", path, level, got, said)
 			}
 			x.keep = nil
 			wantClosed(t, x)

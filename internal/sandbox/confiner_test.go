@@ -36,9 +36,8 @@ func TestARunKeepsWhatAnotherFoundPlanted(t *testing.T) {
 	check.OK(t, os.WriteFile(hook, []byte("echo planted\n"), 0o755))
 	check.OK(t, one.rememberPlanted("t-1", before))
 	check.OK(t, other.rememberPlanted("t-2", fingerprints(other)))
-	if next := begin(); len(next.planted) != 1 || next.planted[0].Path != hook || next.planted[0].Task != "t-1" {
-		t.Errorf("planted: %v", next.planted)
-	}
+	next := begin()
+	check.That(t, len(next.planted) == 1 && next.planted[0].Path == hook && next.planted[0].Task == "t-1", "planted: %v", next.planted)
 }
 
 // TestOnlyAPrivateRecordIsBelieved: everybody can make a folder in the temporary one and
@@ -52,9 +51,8 @@ func TestOnlyAPrivateRecordIsBelieved(t *testing.T) {
 		check.OK(t, os.WriteFile(filepath.Join(dir, recordName), []byte(`{"owner":"me"}`), 0o600))
 	}
 	check.OK(t, os.Symlink(own, link))
-	if r, err := readRecord(own); err != nil || r.Owner != "me" {
-		t.Errorf("its own: %+v, %v", r, err)
-	}
+	r, err := readRecord(own)
+	check.That(t, err == nil && r.Owner == "me", "its own: %+v, %v", r, err)
 	for _, dir := range []string{shared, link} {
 		if r, err := readRecord(dir); err == nil {
 			t.Errorf("%s: %+v", dir, r)

@@ -51,9 +51,8 @@ func attempts() map[string]attempt {
 
 func TestEscapes(t *testing.T) {
 	t.Parallel()
-	if n := len(attempts()); n < 40 {
-		t.Errorf("only %d attempts", n)
-	}
+	n := len(attempts())
+	check.That(t, n >= 40, "only %d attempts", n)
 	for _, level := range []Level{Landlock, Namespaces} {
 		for _, mode := range []Mode{Work, Verify} {
 			t.Run(fmt.Sprint(level, " ", mode), func(t *testing.T) {

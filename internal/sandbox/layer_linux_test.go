@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"ralph/internal/testing/check"
 )
 
 // TestMountingSkipsWhatVanishes: files come and go in a temporary folder, and git
@@ -25,9 +27,8 @@ func TestMountingSkipsWhatVanishes(t *testing.T) {
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
 	}
-	if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "ok" {
-		t.Errorf("%v: %s", err, out)
-	}
+	out, err := cmd.CombinedOutput()
+	check.That(t, err == nil && strings.TrimSpace(string(out)) == "ok", "%v: %s", err, out)
 }
 
 // attachWhatVanished is the other side, in a mount namespace of its own.

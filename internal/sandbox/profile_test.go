@@ -49,13 +49,10 @@ func TestCachesAreWantedWhereTheyAreUsed(t *testing.T) {
 			wanted = append(wanted, filepath.ToSlash(rel))
 		}
 	}
-	if want := []string{".npm", ".cargo/registry", ".cargo/git"}; !slices.Equal(want, wanted) {
-		t.Errorf("got %q, want %q", wanted, want)
-	}
+	want := []string{".npm", ".cargo/registry", ".cargo/git"}
+	check.That(t, slices.Equal(want, wanted), "got %q, want %q", wanted, want)
 	for _, path := range []string{filepath.Join(home, ".cache"), variables["GOCACHE"], filepath.FromSlash("/a/pkg/mod")} {
-		if !known[path] && filepath.IsAbs(path) {
-			t.Errorf("%s is not known", path)
-		}
+		check.That(t, known[path] || !filepath.IsAbs(path), "%s is not known", path)
 	}
 	check.That(t, !known["relative"], "a relative path is taken for a cache")
 	for _, c := range Caches("", func(string) string { return "" }) {

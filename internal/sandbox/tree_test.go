@@ -42,9 +42,8 @@ func TestNothingSurvivesTheStarter(t *testing.T) {
 	starter.Process.Kill()
 	starter.Wait()
 	// The end of the stream comes when the last process is gone.
-	if rest, err := io.ReadAll(lines); err != nil || len(rest) > 0 {
-		t.Errorf("got %q, %v, want the end", rest, err)
-	}
+	rest, err := io.ReadAll(lines)
+	check.That(t, err == nil && len(rest) == 0, "got %q, %v, want the end", rest, err)
 }
 
 // startForest is a ralph that waits to be killed.
@@ -83,9 +82,8 @@ func TestKillAndTerminateReachInside(t *testing.T) {
 			lines.ReadString('\n')
 			check.OK(t, tc.end(p))
 			check.Equal(t, "exit", tc.want, p.Exit())
-			if rest, _ := io.ReadAll(lines); len(rest) > 0 && !strings.Contains(string(rest), "Terminated") {
-				t.Errorf("left: %q", rest)
-			}
+			rest, _ := io.ReadAll(lines)
+			check.That(t, len(rest) == 0 || strings.Contains(string(rest), "Terminated"), "left: %q", rest)
 		})
 	}
 }

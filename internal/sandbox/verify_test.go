@@ -102,9 +102,8 @@ func TestGoTestWithAWarmCache(t *testing.T) {
 	}
 	check.That(t, !strings.Contains(out, "-p runtime "), "the cache was cold: the runtime was compiled again")
 	check.Equal(t, "result", before, look(w.Project))
-	if _, err := os.Stat(filepath.Join(caches[0], filepath.Base(w.Base))); err == nil {
-		t.Error("the cache was really written")
-	}
+	_, err := os.Stat(filepath.Join(caches[0], filepath.Base(w.Base)))
+	check.That(t, err != nil, "the cache was really written")
 }
 
 // Cache folders are used, look writable, and stay what they were.
@@ -165,9 +164,8 @@ func TestCachesThatAreFilesAreThrownAway(t *testing.T) {
 			}
 			out, exit := run(t, p, nil, "sh", "-ec", `cat "$0"; echo cold > "$0"; cat "$0"; stat -c %a "$0"`, file)
 			check.That(t, exit.Ok() && out == "warmcold\n600", "got %v %q", exit, out)
-			if raw, _ := os.ReadFile(file); string(raw) != "warm" {
-				t.Errorf("the cache was really written: %q", raw)
-			}
+			raw, _ := os.ReadFile(file)
+			check.That(t, string(raw) == "warm", "the cache was really written: %q", raw)
 		})
 	}
 }

@@ -15,16 +15,14 @@ import (
 func TestDetectFindsALevelAndSaysWhyNotABetterOne(t *testing.T) {
 	t.Parallel()
 	r := Detect(Namespaces)
-	if want := int(Namespaces - r.Level); len(r.Reasons) != want {
-		t.Errorf("level %s: got reasons %q, want %d", r.Level, r.Reasons, want)
-	}
+	want := int(Namespaces - r.Level)
+	check.That(t, len(r.Reasons) == want, "level %s: got reasons %q, want %d", r.Level, r.Reasons, want)
 	for _, level := range []Level{None, Landlock, Namespaces} {
 		check.That(t, len(level.Gaps()) != 0, "%s does not say what it covers", level)
 		text, _ := level.MarshalText()
 		var back Level
-		if err := back.UnmarshalText(text); err != nil || back != level {
-			t.Errorf("%s: got %v, %v", text, back, err)
-		}
+		err := back.UnmarshalText(text)
+		check.That(t, err == nil && back == level, "%s: got %v, %v", text, back, err)
 	}
 	t.Logf("%s here", r.Level)
 }
@@ -58,9 +56,8 @@ func TestWorkWorks(t *testing.T) {
 				if level == None {
 					must(os.MkdirAll(w.Base+"/state/new", 0o755))
 				}
-				if out, exit := run(t, p, nil, "sh", "-ec", script); !exit.Ok() {
-					t.Errorf("%s: %v: %s", name, exit, out)
-				}
+				out, exit := run(t, p, nil, "sh", "-ec", script)
+				check.That(t, exit.Ok(), "%s: %v: %s", name, exit, out)
 			}
 		})
 	}
@@ -78,12 +75,10 @@ func TestTmpIsPrivate(t *testing.T) {
 	f.Close()
 	out, exit := run(t, w.profile(Namespaces, Work), nil, "sh", "-ec", "cat "+f.Name()+"; echo new > "+f.Name()+".new; echo x > /dev/shm/x")
 	check.That(t, exit.Ok() && out == "there", "got %v %q, want the file readable and the folder writable", exit, out)
-	if _, err := os.Stat(f.Name()); err != nil {
-		t.Errorf("the file outside: %v", err)
-	}
-	if _, err := os.Stat(f.Name() + ".new"); err == nil {
-		t.Error("a file came out")
-	}
+	_, err = os.Stat(f.Name())
+	check.That(t, err == nil, "the file outside: %v", err)
+	_, err = os.Stat(f.Name() + ".new")
+	check.That(t, err != nil, "a file came out")
 }
 
 func TestRealGitWorksInside(t *testing.T) {
@@ -122,14 +117,11 @@ func TestConfinementRefusesWhatItCannotMean(t *testing.T) {
 	} {
 		p := w.profile(Landlock, Work)
 		change(&p)
-		if _, err := p.Encode(); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		_, err := p.Encode()
+		check.That(t, err != nil, "%s: no error", name)
 	}
-	if data, err := w.profile(None, Work).Encode(); data != nil || err != nil {
-		t.Errorf("none: got %s, %v, want nothing", data, err)
-	}
-	if _, err := proc.Start(proc.Spec{Argv: []string{"true"}, Env: os.Environ(), Confine: []byte("nonsense")}); err == nil {
-		t.Error("nonsense was taken for a confinement")
-	}
+	data, err := w.profile(None, Work).Encode()
+	check.That(t, data == nil && err == nil, "none: got %s, %v, want nothing", data, err)
+	_, err = proc.Start(proc.Spec{Argv: []string{"true"}, Env: os.Environ(), Confine: []byte("nonsense")})
+	check.That(t, err != nil, "nonsense was taken for a confinement")
 }
