@@ -32,13 +32,13 @@ var failpointRalph = sync.OnceValues(func() (string, error) {
 })
 
 // dying is the program that kills itself at a point.
-func (p *place) dying(t *testing.T, point string, args ...string) *running {
-	t.Helper()
+func (p *place) dying(point string, args ...string) *running {
+	p.Helper()
 	bin, err := failpointRalph()
-	check.OK(t, err)
+	check.OK(p, err)
 	cmd := exec.Command(bin, args...)
 	cmd.Dir, cmd.Env = p.dir, append(slices.Clone(p.env), "RALPH_FAILPOINT="+point)
-	return p.run(t, cmd)
+	return p.run(cmd)
 }
 
 // worker is an agent with a family, a bill, a change and something learned. It
@@ -62,17 +62,17 @@ func newCrash(t *testing.T) *place {
 	t.Helper()
 	p := newPlace(t, worker(), "[verify]", `commands = ["echo gate >> ../gates.log"]`)
 	p.env = append(p.env, "RALPH_VERIFY_ENABLED=true") // another agent judges, too
-	p.repository(t)
-	p.append(t, ".git/info/exclude", "/go-*\n")
+	p.repository()
+	p.append(".git/info/exclude", "/go-*\n")
 	return p
 }
 
 // planTwo plans two tasks whose agents need not wait.
-func (p *place) planTwo(t *testing.T) {
-	t.Helper()
-	p.plan(t, "first", "second")
-	p.write(t, "go-t-00000001", "")
-	p.write(t, "go-t-00000002", "")
+func (p *place) planTwo() {
+	p.Helper()
+	p.plan("first", "second")
+	p.write("go-t-00000001", "")
+	p.write("go-t-00000002", "")
 }
 
 func notRaced(t *testing.T) {
@@ -111,11 +111,11 @@ func TestCrashMatrix(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newCrash(t)
-			p.planTwo(t)
-			p.dying(t, tt.point, "run").wait(t, -1)
-			eventually(t, "nothing of it lives", func() bool { return len(p.processes()) == 0 })
-			p.want(t, 0, "run")
-			p.wantMended(t, 2, tt.prompts, tt.action)
+			p.planTwo()
+			p.dying(tt.point, "run").wait(-1)
+			p.awaitGone()
+			p.want(0, "run")
+			p.wantMended(2, tt.prompts, tt.action)
 		})
 	}
 }
@@ -128,16 +128,16 @@ func TestASecondPanicEndsTheRunAsABug(t *testing.T) {
 	}
 	t.Parallel()
 	p := newCrash(t)
-	p.plan(t, "first")
-	p.write(t, "go-t-00000001", "")
-	if out := p.dying(t, "K7:panic", "run").wait(t, exitBug); !strings.Contains(out.stderr, "attempt at t-00000001 panicked twice: at K7") {
+	p.plan("first")
+	p.write("go-t-00000001", "")
+	if out := p.dying("K7:panic", "run").wait(exitBug); !strings.Contains(out.stderr, "attempt at t-00000001 panicked twice: at K7") {
 		t.Errorf("got %s", out.stderr)
 	}
-	eventually(t, "nothing of it lives", func() bool { return len(p.processes()) == 0 })
-	if out := p.want(t, 0, "status").stdout; strings.Contains(out, "in progress") {
+	p.awaitGone()
+	if out := p.want(0, "status").stdout; strings.Contains(out, "in progress") {
 		t.Errorf("got status\n%swant the task to be free", out)
 	}
-	p.want(t, 0, "run")
+	p.want(0, "run")
 }
 
 // TestFinishedWorkOfADeadRunIsShownAsSuch: who looks sees that only the verdict is
@@ -148,16 +148,16 @@ func TestFinishedWorkOfADeadRunIsShownAsSuch(t *testing.T) {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			p := newCrash(t)
-			p.planTwo(t)
-			p.dying(t, point, "run").wait(t, -1)
-			eventually(t, "nothing of it lives", func() bool { return len(p.processes()) == 0 })
-			p.want(t, 0, "recover")
+			p.planTwo()
+			p.dying(point, "run").wait(-1)
+			p.awaitGone()
+			p.want(0, "recover")
 			const line = "t-00000001: its work is finished and waits for verification"
-			if out := p.want(t, 0, "status").stdout; !strings.Contains(out, line) || strings.Contains(out, "t-00000002: its work") {
+			if out := p.want(0, "status").stdout; !strings.Contains(out, line) || strings.Contains(out, "t-00000002: its work") {
 				t.Errorf("got status\n%swant it to say of the first task alone: %s", out, line)
 			}
-			p.want(t, 0, "run")
-			if out := p.want(t, 0, "status").stdout; strings.Contains(out, "verdict") {
+			p.want(0, "run")
+			if out := p.want(0, "status").stdout; strings.Contains(out, "verdict") {
 				t.Errorf("got status\n%swant nothing to await a verdict any more", out)
 			}
 		})
@@ -172,17 +172,15 @@ func TestCrashMatrixBesideALiveRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newCrash(t)
-			p.write(t, "plan.jsonl", `{"ref":"t-00000003","title":"the other's","priority":-1}`+"\n")
-			p.want(t, 0, "task", "import", "plan.jsonl")
-			live := p.start(t, "run")
-			p.awaitMark(t, "waits t-00000003")
-			p.planTwo(t)
-			p.dying(t, tt.point, "run").wait(t, -1)
-			p.wantStatus(t, "t-00000003", "in_progress")
-			p.write(t, "go-t-00000003", "")
-			live.wait(t, 0)
-			p.want(t, 0, "run")
-			p.wantMended(t, 3, tt.prompts, tt.action)
+			p.imports(`{"ref":"t-00000003","title":"the other's","priority":-1}` + "\n")
+			live := p.atWork("waits t-00000003", "run")
+			p.planTwo()
+			p.dying(tt.point, "run").wait(-1)
+			p.wantStatus("t-00000003", "in_progress")
+			p.write("go-t-00000003", "")
+			live.wait(0)
+			p.want(0, "run")
+			p.wantMended(3, tt.prompts, tt.action)
 		})
 	}
 }
@@ -197,16 +195,16 @@ func TestCrashK0(t *testing.T) {
 				t.Parallel()
 				p := newPlace(t, fakeagent.Script{})
 				if beside {
-					other := p.start(t, "status")
-					dies := p.dying(t, point, "task", "add", "lost")
-					other.wait(t, 0)
+					other := p.start("status")
+					dies := p.dying(point, "task", "add", "lost")
+					other.wait(0)
 					<-dies.ended // unless the other was faster
 				} else {
-					p.dying(t, point, "task", "add", "lost").wait(t, -1)
+					p.dying(point, "task", "add", "lost").wait(-1)
 				}
-				p.want(t, 0, "doctor")
-				p.plan(t, "kept")
-				p.want(t, 0, "run")
+				p.want(0, "doctor")
+				p.plan("kept")
+				p.want(0, "run")
 			})
 		}
 	}
@@ -219,27 +217,26 @@ func TestCrashK13(t *testing.T) {
 		t.Run(fmt.Sprintf("beside a live run: %t", beside), func(t *testing.T) {
 			t.Parallel()
 			p := newCrash(t)
-			p.plan(t, "first")
-			r := p.dying(t, "K13", "run")
-			p.awaitMark(t, "waits t-00000001")
+			p.plan("first")
+			r := p.dying("K13", "run")
+			p.awaitMark("waits t-00000001")
 			var live *running
 			if beside {
-				p.write(t, "plan.jsonl", `{"ref":"t-00000002","title":"the other's"}`+"\n")
-				p.want(t, 0, "task", "import", "plan.jsonl")
-				live = p.start(t, "run")
-				p.awaitMark(t, "waits t-00000002")
+				p.imports(`{"ref":"t-00000002","title":"the other's"}` + "\n")
+				live = p.start("run")
+				p.awaitMark("waits t-00000002")
 			}
 			check.OK(t, r.cmd.Process.Signal(syscall.SIGTERM))
-			r.wait(t, -1)
-			p.write(t, "go-t-00000001", "")
-			p.write(t, "go-t-00000002", "")
+			r.wait(-1)
+			p.write("go-t-00000001", "")
+			p.write("go-t-00000002", "")
 			tasks := 1
 			if beside {
-				live.wait(t, 0)
+				live.wait(0)
 				tasks = 2
 			}
-			p.want(t, 0, "run")
-			p.wantMended(t, tasks, 2, "released")
+			p.want(0, "run")
+			p.wantMended(tasks, 2, "released")
 		})
 	}
 }
@@ -253,31 +250,31 @@ func TestCrashK14(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, beside another: %t", point, beside), func(t *testing.T) {
 				t.Parallel()
 				p := newCrash(t)
-				p.planTwo(t)
-				p.dying(t, "K6", "run").wait(t, -1)
-				dies := p.dying(t, point, "recover")
+				p.planTwo()
+				p.dying("K6", "run").wait(-1)
+				dies := p.dying(point, "recover")
 				if beside {
-					p.want(t, 0, "recover")
+					p.want(0, "recover")
 				}
 				<-dies.ended // it may have found nothing to do
-				p.want(t, 0, "recover")
-				p.wantNothingToRecover(t)
-				p.want(t, 0, "run")
-				p.wantMended(t, 2, 2, "")
+				p.want(0, "recover")
+				p.wantNothingToRecover()
+				p.want(0, "run")
+				p.wantMended(2, 2, "")
 			})
 		}
 	}
 }
 
 // wantMended checks all that must hold after a crash and the next run.
-func (p *place) wantMended(t *testing.T, tasks, prompts int, action string) {
-	t.Helper()
-	p.wantNothingLeft(t)
+func (p *place) wantMended(tasks, prompts int, action string) {
+	p.Helper()
+	p.wantNothingLeft()
 	asked, started := map[string]int{}, 0
-	for _, e := range p.entries(t) {
+	for _, e := range p.entries() {
 		switch {
 		case e.Event == "overlap":
-			t.Errorf("two agents at once had %s", e.Task)
+			p.Errorf("two agents at once had %s", e.Task)
 		case e.Event == "prompted" && !e.Verify:
 			asked[e.Task]++
 		case e.Event == "started":
@@ -285,30 +282,30 @@ func (p *place) wantMended(t *testing.T, tasks, prompts int, action string) {
 		}
 	}
 	if asked["t-00000001"] != prompts {
-		t.Errorf("its agent was prompted %d times, want %d", asked["t-00000001"], prompts)
+		p.Errorf("its agent was prompted %d times, want %d", asked["t-00000001"], prompts)
 	}
 	for i := range tasks {
 		id := fmt.Sprintf("t-%08d", i+1)
-		task := p.task(t, id)
+		task := p.task(id)
 		if task.Status != "done" || task.Attempts != 1 || task.Verification != "passed" {
-			t.Errorf("got %s %s with %d attempts charged, verification %v; want done with one, passed", id, task.Status, task.Attempts, task.Verification)
+			p.Errorf("got %s %s with %d attempts charged, verification %v; want done with one, passed", id, task.Status, task.Attempts, task.Verification)
 		}
 		if id != "t-00000001" && asked[id] != 1 {
-			t.Errorf("the agent of %s was prompted %d times, want once", id, asked[id])
+			p.Errorf("the agent of %s was prompted %d times, want once", id, asked[id])
 		}
 		// Written once, whole.
 		text, err := os.ReadFile(filepath.Join(p.dir, ".ralph/knowledge", "about-"+id+".md"))
 		if err != nil || !strings.Contains(string(text), "It can be mended.") {
-			t.Errorf("what was learned: %v, %q", err, text)
+			p.Errorf("what was learned: %v, %q", err, text)
 		}
 	}
 	files, err := filepath.Glob(filepath.Join(p.dir, ".ralph/knowledge/*.md"))
 	if err != nil || len(files) != tasks {
-		t.Errorf("got %q, %v; want %d files", files, err, tasks)
+		p.Errorf("got %q, %v; want %d files", files, err, tasks)
 	}
 	got := ""
 	summaries := 0
-	for _, e := range p.events(t) {
+	for _, e := range p.events() {
 		if e.Type == event.Recovered {
 			got = e.Outcome
 		}
@@ -317,22 +314,22 @@ func (p *place) wantMended(t *testing.T, tasks, prompts int, action string) {
 		}
 	}
 	if action != "" && got != action {
-		t.Errorf("recovery: got %q, want %q", got, action)
+		p.Errorf("recovery: got %q, want %q", got, action)
 	}
 	if summaries == 0 {
-		t.Error("no run told what it recovered")
+		p.Error("no run told what it recovered")
 	}
-	p.want(t, 0, "doctor")
-	p.wantWholeDatabase(t)
+	p.want(0, "doctor")
+	p.wantWholeDatabase()
 }
 
 // wantWholeDatabase has SQLite check the file, and finds nothing open.
-func (p *place) wantWholeDatabase(t *testing.T) {
-	t.Helper()
+func (p *place) wantWholeDatabase() {
+	p.Helper()
 	var status report.Overview
-	p.json(t, &status, "status")
+	p.json(&status, "status")
 	if len(status.Running) > 0 || len(status.Stale) > 0 || len(status.Runs) > 0 {
-		t.Errorf("still claimed: %v, stale %v, open runs %v", status.Running, status.Stale, status.Runs)
+		p.Errorf("still claimed: %v, stale %v, open runs %v", status.Running, status.Stale, status.Runs)
 	}
 }
 

@@ -45,12 +45,12 @@ func TestTheWalkThroughAnIterationIsReal(t *testing.T) {
 	for _, name := range []string{"script.json", "ledger"} {
 		check.OK(t, os.Remove(p.dir+"/"+name))
 	}
-	p.write(t, "plan.yaml", walkPlan)
+	p.write("plan.yaml", walkPlan)
 	text := regexp.MustCompile("(?ms)^````console\n(.*?)^````$").ReplaceAllStringFunc(string(page), func(block string) string {
 		out := "````console\n"
 		for line := range strings.Lines(block) {
 			if command, ok := strings.CutPrefix(line, "$ "); ok {
-				out += line + p.play(t, command)
+				out += line + p.play(command)
 			}
 		}
 		return out + "````"
@@ -60,13 +60,13 @@ func TestTheWalkThroughAnIterationIsReal(t *testing.T) {
 }
 
 // play runs one line as a person would, and returns all that it prints.
-func (p *place) play(t *testing.T, command string) string {
-	t.Helper()
+func (p *place) play(command string) string {
+	p.Helper()
 	cmd := exec.Command("sh", "-c", command)
 	cmd.Dir, cmd.Env = p.dir, p.env
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Errorf("%s: %v\n%s", command, err, out)
+		p.Errorf("%s: %v\n%s", command, err, out)
 	}
 	return string(out)
 }
@@ -150,7 +150,7 @@ func TestTheRecordingShowsTheDemo(t *testing.T) {
 		t.Errorf("it takes %.1f s and has %d bytes: nobody will watch it", last, len(data))
 	}
 	plain := anonymous(shown.String())
-	for line := range strings.Lines(p.want(t, 0, "demo").stdout) {
+	for line := range strings.Lines(p.want(0, "demo").stdout) {
 		if want := strings.TrimSpace(anonymous(line)); want != "" && !strings.Contains(plain, want) {
 			t.Errorf("the recording does not show %q; record it anew with: just record", want)
 		}
@@ -178,7 +178,7 @@ func recordDemo(t *testing.T, p *place) {
 		at += 0.05
 	}
 	show("\r\n")
-	term := p.openTerminal(t, unix.Winsize{Row: castLines, Col: castWidth}, "demo")
+	term := p.openTerminal(unix.Winsize{Row: castLines, Col: castWidth}, "demo")
 	begin, rest := time.Now(), []byte{}
 	buf := make([]byte, 4096)
 	for {
@@ -198,7 +198,7 @@ func recordDemo(t *testing.T, p *place) {
 			break
 		}
 	}
-	term.wait(t, 0)
+	term.wait(0)
 	at += 3 // to look at the result
 	show("")
 	var b bytes.Buffer

@@ -67,8 +67,12 @@ var builds = filepath.Join(os.TempDir(), fmt.Sprintf("ralph-builds-%d", os.Getpi
 // TestScripts runs every command as a user would, with exact exit statuses.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+	testscript.Run(t, scriptParams("testdata/script"))
+}
+
+func scriptParams(dir string) testscript.Params {
+	return testscript.Params{
+		Dir:                 dir,
 		UpdateScripts:       golden.Updating(),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -93,7 +97,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GORACE", "atexit_sleep_ms=0")   // the race detector holds every exiting process otherwise
 			return nil
 		},
-	})
+	}
 }
 
 // scriptStatus runs a command and wants exactly that exit status: status 64 ralph task

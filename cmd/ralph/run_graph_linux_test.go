@@ -75,11 +75,11 @@ func TestAGraphOfThirtyTasksEndsWithTheRightStatuses(t *testing.T) {
 		30: {after: "27 24", script: "cat order", want: "done"},
 	}
 	p := newPlace(t, fakeagent.Script{}, "max_attempts = 2", "max_retries = 1", "breaker = 100")
-	p.write(t, "plan.jsonl", planOf(t, graph))
-	p.want(t, 0, "task", "import", "plan.jsonl")
-	p.want(t, 2, "run", "--agent", "shell", "--json").inStdout(t, `"outcome":"blocked"`)
+	p.write("plan.jsonl", planOf(t, graph))
+	p.want(0, "task", "import", "plan.jsonl")
+	p.want(2, "run", "--agent", "shell", "--json").inStdout(`"outcome":"blocked"`)
 	var tasks []report.TaskView
-	list := p.want(t, 0, "task", "list", "--all", "--json")
+	list := p.want(0, "task", "list", "--all", "--json")
 	check.OK(t, json.Unmarshal([]byte(list.stdout), &tasks))
 	got, want := map[string]string{}, map[string]string{}
 	for _, task := range tasks {
@@ -89,11 +89,9 @@ func TestAGraphOfThirtyTasksEndsWithTheRightStatuses(t *testing.T) {
 		want[number(n)] = l.want
 	}
 	check.Equal(t, "statuses", want, got)
-	p.want(t, 0, "doctor")
-	p.want(t, 0, "task", "show", number(15)).inStdout(t, "no compiler")
+	p.want(0, "doctor")
+	p.want(0, "task", "show", number(15)).inStdout("no compiler")
 }
-
-func number(n int) string { return fmt.Sprintf("t-%08d", n) }
 
 // planOf writes a graph as lines to import.
 func planOf(t *testing.T, graph map[int]leaf) string {
@@ -160,8 +158,8 @@ func TestARunSendsTraces(t *testing.T) {
 	p := newPlace(t, say(fakeagent.Step{Do: "tool", Text: "look", Kind: "read", Status: "completed"}, saysDone()), "[verify]\ncommands = ['true']\n")
 	p.env = append(p.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL, "OTEL_EXPORTER_OTLP_HEADERS=api-key=a%20b",
 		"OTEL_SERVICE_NAME=mine", "OTEL_RESOURCE_ATTRIBUTES=service.name=theirs,team=a")
-	p.plan(t, "one")
-	p.want(t, 0, "run")
+	p.plan("one")
+	p.want(0, "run")
 	mu.Lock()
 	defer mu.Unlock()
 	var got []string

@@ -135,7 +135,7 @@ func TestHostileAgents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t, tt.script, "max_attempts = 1")
-			p.plan(t, "mine")
+			p.plan("mine")
 			args := []string{"run", "--json"}
 			if tt.idle != "" {
 				args = append(args, "--idle-timeout", tt.idle)
@@ -143,9 +143,9 @@ func TestHostileAgents(t *testing.T) {
 			if tt.turn != "" {
 				args = append(args, "--turn-timeout", tt.turn)
 			}
-			r := p.start(t, args...)
-			out := r.wait(t, tt.status)
-			p.wantNothingLeft(t)
+			r := p.start(args...)
+			out := r.wait(tt.status)
+			p.wantNothingLeft()
 			if !strings.Contains(out.stdout, tt.reason) {
 				t.Errorf("got %s, want the reason %q", out.stdout, tt.reason)
 			}
@@ -163,10 +163,10 @@ func TestHostileAgents(t *testing.T) {
 			if usage, ok := r.cmd.ProcessState.SysUsage().(*syscall.Rusage); ok && usage.Maxrss > max(512<<10, own.Maxrss) {
 				t.Errorf("it took %d MiB", usage.Maxrss>>10)
 			}
-			p.events(t)
-			p.wantSound(t)
+			p.events()
+			p.wantSound()
 			want := map[int]string{0: "done", 1: "failed"}[tt.status]
-			if got := p.task(t, "t-00000001"); string(got.Status) != want || got.ClaimedBy != "" {
+			if got := p.task("t-00000001"); string(got.Status) != want || got.ClaimedBy != "" {
 				t.Errorf("got %s, claimed by %v; want %s, by nobody", got.Status, got.ClaimedBy, want)
 			}
 			if t.Failed() {

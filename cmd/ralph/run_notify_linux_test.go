@@ -49,9 +49,9 @@ command = "cat > blocked.json"
 webhook = "${NOT_SET}"
 `, hangs.URL))
 	p.env = append(p.env, "HOOK="+works.URL+"/s3cr3t-path", "SOME_API_KEY=sk-verysecret")
-	p.plan(t, "one", "two sk-verysecret", "three")
-	p.want(t, 0, "task", "deps", "add", "t-00000002", "t-00000003")
-	out := p.want(t, 2, "run")
+	p.plan("one", "two sk-verysecret", "three")
+	p.want(0, "task", "deps", "add", "t-00000002", "t-00000003")
+	out := p.want(2, "run")
 	mu.Lock()
 	defer mu.Unlock()
 	if len(got) != 2 || !strings.Contains(got[0], "task failed: two [redacted]") || !strings.Contains(got[1], `: blocked\n`) {
@@ -78,7 +78,7 @@ webhook = "${NOT_SET}"
 			t.Errorf("an address is told: %s", line)
 		}
 	}
-	if shown := p.want(t, 0, "config", "show"); strings.Contains(shown.stdout, "s3cr3t") || !strings.Contains(shown.stdout, "notify.3") {
+	if shown := p.want(0, "config", "show"); strings.Contains(shown.stdout, "s3cr3t") || !strings.Contains(shown.stdout, "notify.3") {
 		t.Errorf("got %s", shown.stdout)
 	}
 }
@@ -94,8 +94,8 @@ func TestAWebhookGoesThroughTheProxyOfTheEnvironment(t *testing.T) {
 	check.OK(t, os.WriteFile(roots, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: proxy.Certificate().Raw}), 0o600))
 	p := newPlace(t, fakeagent.Script{}, "[[notify]]\non = ['run_end']\nwebhook = 'http://hooks.example/x'\n")
 	p.env = append(p.env, "HTTP_PROXY="+proxy.URL, "SSL_CERT_FILE="+roots)
-	p.plan(t, "one")
-	out := p.want(t, 0, "run")
+	p.plan("one")
+	out := p.want(0, "run")
 	select {
 	case got := <-asked:
 		if got != "POST http://hooks.example/x" {
@@ -103,18 +103,5 @@ func TestAWebhookGoesThroughTheProxyOfTheEnvironment(t *testing.T) {
 		}
 	default:
 		t.Errorf("the proxy was not asked: %s", out.stderr)
-	}
-}
-
-// TestATerminalIsRungAndNamed, without disturbing what is shown on it.
-func TestATerminalIsRungAndNamed(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t, fakeagent.Script{}, "[[notify]]\non = ['run_end']\nbell = true\ntitle = true\n")
-	p.plan(t, "one")
-	term := p.onTerminal(t, "run")
-	term.wait(t, 0)
-	eventually(t, "the bell rings", func() bool { return strings.Contains(term.screen(), ": complete\x1b\\\a") })
-	if !strings.Contains(term.screen(), "\x1b]2;ralph: "+filepath.Base(p.dir)) {
-		t.Errorf("got %q", term.screen())
 	}
 }

@@ -90,7 +90,7 @@ func (s *soak) lane(t *testing.T, number int) {
 	tasks := 0
 	for {
 		if tasks < 20 || s.open(t, p) < 10 {
-			tasks = p.more(t, tasks, 20)
+			tasks = p.more(tasks, 20)
 		}
 		n := 1 + random.IntN(3)/2 // at times two at once
 		if !s.take(n) {
@@ -102,7 +102,7 @@ func (s *soak) lane(t *testing.T, number int) {
 				after: time.Duration(random.IntN(300)) * time.Millisecond, helpers: random.IntN(3) == 0,
 				working: random.IntN(2) == 0, size: p.booked(),
 			}
-			r := p.start(t, "run", "--jobs", strconv.Itoa(1+random.IntN(2)))
+			r := p.start("run", "--jobs", strconv.Itoa(1+random.IntN(2)))
 			runs.Go(func() { s.kill(p, r, how) })
 		}
 		if random.IntN(4) == 0 {
@@ -174,9 +174,9 @@ func (s *soak) kill(p *place, r *running, how death) {
 func (s *soak) meddle(t *testing.T, p *place) {
 	t.Helper()
 	var status report.Overview
-	p.json(t, &status, "status")
+	p.json(&status, "status")
 	for _, task := range status.Running {
-		p.want(t, 0, "task", "reset", task.ID)
+		p.want(0, "task", "reset", task.ID)
 		s.mu.Lock()
 		s.resets++
 		s.mu.Unlock()
@@ -197,18 +197,18 @@ func (p *place) booked() int64 {
 func (s *soak) open(t *testing.T, p *place) int {
 	t.Helper()
 	var status report.Overview
-	p.json(t, &status, "status")
+	p.json(&status, "status")
 	return status.Total - status.Counts["done"] - status.Counts["failed"]
 }
 
 // judge lets a run finish and counts what must not be.
 func (s *soak) judge(t *testing.T, p *place, tasks int) {
 	t.Helper()
-	last := p.start(t, "run")
+	last := p.start("run")
 	<-last.ended
 	var status report.Overview
-	p.json(t, &status, "status")
-	doctor := p.start(t, "doctor", "--json")
+	p.json(&status, "status")
+	doctor := p.start("doctor", "--json")
 	<-doctor.ended
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,7 +222,7 @@ func (s *soak) judge(t *testing.T, p *place, tasks int) {
 		s.integrity++
 		t.Errorf("doctor:\n%s", doctor.stdout.String())
 	}
-	for _, e := range p.entries(t) {
+	for _, e := range p.entries() {
 		if e.Event == "overlap" {
 			s.twice++
 			t.Errorf("two agents at once had %s", e.Task)
@@ -259,14 +259,14 @@ func (s *soak) table() string {
 }
 
 // more plans n more tasks after the first have been planned.
-func (p *place) more(t *testing.T, have, n int) int {
-	t.Helper()
+func (p *place) more(have, n int) int {
+	p.Helper()
 	var lines strings.Builder
 	for i := range n {
 		fmt.Fprintf(&lines, `{"ref":"t-%08d","title":"task"}`+"\n", have+i+1)
 	}
-	p.write(t, "plan.jsonl", lines.String())
-	p.want(t, 0, "task", "import", "plan.jsonl")
+	p.write("plan.jsonl", lines.String())
+	p.want(0, "task", "import", "plan.jsonl")
 	return have + n
 }
 

@@ -57,39 +57,39 @@ echo "not committed" >> by-{{task}}`
 		{Steps: []fakeagent.Step{{Do: "run", Argv: []string{"sh", "-c", work}}, saysDone()}},
 	}}, "max_retries = 0", "[sandbox]", `write = ["ledger", "signals"]`)
 	p.env = append(p.env, env, "RALPH_VERIFY_ENABLED=true")
-	p.write(t, "notes.txt", "by hand\n")
-	p.repository(t)
-	p.append(t, ".git/info/exclude", "/signals\n")
+	p.write("notes.txt", "by hand\n")
+	p.repository()
+	p.append(".git/info/exclude", "/signals\n")
 	check.OK(t, os.Mkdir(filepath.Join(p.dir, "signals"), 0o700))
 	titles := make([]string, tasks)
 	for i := range titles {
 		titles[i] = fmt.Sprintf("task %d", i+1)
 	}
-	p.plan(t, titles...)
+	p.plan(titles...)
 	return p
 }
 
 // wantFiles compares files of the place, whole.
-func (p *place) wantFiles(t *testing.T, want map[string]string) {
-	t.Helper()
+func (p *place) wantFiles(want map[string]string) {
+	p.Helper()
 	got := map[string]string{}
 	for name := range want {
 		if text, err := os.ReadFile(filepath.Join(p.dir, name)); err == nil {
 			got[name] = string(text)
 		}
 	}
-	check.Equal(t, "files", want, got)
+	check.Equal(p, "files", want, got)
 }
 
 // git runs git in the place as a person does, waiting for whoever is at it.
-func (p *place) git(t *testing.T, args ...string) string {
-	t.Helper()
+func (p *place) git(args ...string) string {
+	p.Helper()
 	script := `until mkdir .git/one-at-a-time 2> /dev/null; do sleep 0.01; done; git -c user.name=p -c user.email=p@localhost "$@"; status=$?; rmdir .git/one-at-a-time; exit $status`
 	cmd := exec.Command("sh", append([]string{"-c", script, "sh"}, args...)...)
 	cmd.Dir, cmd.Env = p.dir, p.env
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("git %v: %v\n%s", args, err, out)
+		p.Fatalf("git %v: %v\n%s", args, err, out)
 	}
 	return string(out)
 }
@@ -105,7 +105,7 @@ func TestTwoRunsSideBySideKeepAllFiles(t *testing.T) {
 			vandal = "cat by-* > /dev/null"
 		}
 		p := trustPlace(t, env, tasks, fakeagent.Step{Do: "run", Argv: []string{"sh", "-c", vandal}})
-		for _, r := range []*running{p.start(t, "run"), p.start(t, "run")} {
+		for _, r := range []*running{p.start("run"), p.start("run")} {
 			eventually(t, "a run ends", func() bool {
 				select {
 				case <-r.ended:
@@ -125,15 +125,15 @@ func TestTwoRunsSideBySideKeepAllFiles(t *testing.T) {
 			id := fmt.Sprintf("t-%08d", i+1)
 			want["by-"+id] = "work of " + id + "\nnot committed\n"
 			commits = append(commits, id)
-			if got := p.task(t, id); got.Status != "done" || got.Attempts != 1 || got.Verification != "passed" {
+			if got := p.task(id); got.Status != "done" || got.Attempts != 1 || got.Verification != "passed" {
 				t.Errorf("%s is %s after %d attempts, want done and verified after one", id, got.Status, got.Attempts)
 			}
 		}
-		p.wantFiles(t, want)
-		got := strings.Fields(p.git(t, "log", "--format=%s", "--author=a@localhost"))
+		p.wantFiles(want)
+		got := strings.Fields(p.git("log", "--format=%s", "--author=a@localhost"))
 		slices.Sort(got)
 		check.Equal(t, "commits", commits, got)
-		p.wantSound(t)
+		p.wantSound()
 	})
 }
 
@@ -156,52 +156,52 @@ func TestAPersonWorksDuringVerification(t *testing.T) {
 			}
 			n := fmt.Sprintf("%s-%d", id, rounds[id])
 			want["added-"+n], want["committed-"+n] = "a person's, "+n+"\n\x00", n+"\n"
-			p.write(t, "added-"+n, want["added-"+n])
-			p.write(t, "committed-"+n, want["committed-"+n])
-			p.append(t, "notes.txt", n+"\n")
+			p.write("added-"+n, want["added-"+n])
+			p.write("committed-"+n, want["committed-"+n])
+			p.append("notes.txt", n+"\n")
 			want["notes.txt"] += n + "\n"
-			p.append(t, "by-"+id, "and a person's\n")
+			p.append("by-"+id, "and a person's\n")
 			if want["by-"+id] == "" {
 				want["by-"+id] = "work of " + id + "\nnot committed\n"
 			}
 			want["by-"+id] += "and a person's\n"
-			p.git(t, "add", "committed-"+n)
-			p.git(t, "commit", "-qm", n, "committed-"+n)
+			p.git("add", "committed-"+n)
+			p.git("commit", "-qm", n, "committed-"+n)
 			commits = append(commits, n)
 		}
-		p.beside(t, p.start(t, "run"), person).wait(t, 2)
+		p.beside(p.start("run"), person).wait(2)
 		for i := range tasks {
 			id := fmt.Sprintf("t-%08d", i+1)
-			got := p.task(t, id)
+			got := p.task(id)
 			if odd := i%2 == 0; odd && got.Status != "done" || !odd && (got.Status != "pending" || got.Attempts != 0 || got.Unverified == "") {
 				t.Errorf("%s is %s after %d attempts, unverified %v", id, got.Status, got.Attempts, got.Unverified)
 			}
-			if shown := p.want(t, 0, "task", "show", id).stdout; i%2 == 1 && !strings.Contains(shown, "project files changed while the verifier looked: added-"+id+"-2, by-"+id+", committed-"+id+"-2, notes.txt") {
+			if shown := p.want(0, "task", "show", id).stdout; i%2 == 1 && !strings.Contains(shown, "project files changed while the verifier looked: added-"+id+"-2, by-"+id+", committed-"+id+"-2, notes.txt") {
 				t.Errorf("the files are not named:\n%s", shown)
 			}
 		}
-		p.wantFiles(t, want)
-		p.beside(t, p.start(t, "run"), func(string) {}).wait(t, 0)
-		p.wantFiles(t, want)
-		got := strings.Fields(p.git(t, "log", "--reverse", "--format=%s", "--author=p@localhost"))
+		p.wantFiles(want)
+		p.beside(p.start("run"), func(string) {}).wait(0)
+		p.wantFiles(want)
+		got := strings.Fields(p.git("log", "--reverse", "--format=%s", "--author=p@localhost"))
 		check.Equal(t, "commits", commits, got)
-		if status := p.git(t, "status", "--porcelain", "committed-*"); status != "" {
+		if status := p.git("status", "--porcelain", "committed-*"); status != "" {
 			t.Errorf("committed files have changed:\n%s", status)
 		}
-		p.wantSound(t)
+		p.wantSound()
 	})
 }
 
 // beside does something for each verifier that looks, until the run has ended.
-func (p *place) beside(t *testing.T, r *running, person func(task string)) *running {
-	t.Helper()
-	eventually(t, "the run ends", func() bool {
+func (p *place) beside(r *running, person func(task string)) *running {
+	p.Helper()
+	eventually(p, "the run ends", func() bool {
 		looks, err := filepath.Glob(filepath.Join(p.dir, "signals", "*.looks"))
-		check.OK(t, err)
+		check.OK(p, err)
 		for _, name := range looks {
-			check.OK(t, os.Remove(name))
+			check.OK(p, os.Remove(name))
 			person(filepath.Base(name)[:len("t-00000001")])
-			p.write(t, filepath.Join("signals", strings.TrimSuffix(filepath.Base(name), ".looks")+".seen"), "")
+			p.write(filepath.Join("signals", strings.TrimSuffix(filepath.Base(name), ".looks")+".seen"), "")
 		}
 		select {
 		case <-r.ended:
@@ -236,19 +236,18 @@ func TestWhatClearedItsEnvironmentIsSwept(t *testing.T) {
 				}}
 				p := newPlace(t, script)
 				p.env = append(p.env, confinableEnv+"="+level.String())
-				p.plan(t, "one")
-				run := p.start(t, "run")
-				p.awaitMark(t, "at work")
+				p.plan("one")
+				run := p.atWork("at work", "run")
 				if level != sandbox.Namespaces {
 					eventually(t, "its processes are recorded", func() bool { return recorded(run.cmd.Process.Pid) >= 4 })
 				}
 				killWithHelper(t, p, run.cmd.Process.Pid, level)
-				run.wait(t, -1)
+				run.wait(-1)
 				if level != sandbox.Namespaces && len(p.processes()) < 3 {
 					t.Errorf("only %q are left to sweep", p.processes())
 				}
-				p.want(t, 0, by...)
-				eventually(t, "nothing of it lives", func() bool { return len(p.processes()) == 0 })
+				p.want(0, by...)
+				p.awaitGone()
 			})
 		}
 	}
@@ -271,7 +270,7 @@ func killWithHelper(t *testing.T, p *place, pid int, level sandbox.Level) {
 	t.Helper()
 	victims := []int{pid}
 	if level != sandbox.Namespaces { // there the agent's number is another one outside
-		entries := p.entries(t)
+		entries := p.entries()
 		i := slices.IndexFunc(entries, func(e fakeagent.Entry) bool { return e.Event == "started" })
 		agent := entries[i].Pid
 		_, helper := statOf(t, agent)
