@@ -74,22 +74,11 @@ func Take(owner string) (Record, error) {
 	if r.At, err = uptime(); err != nil {
 		return Record{}, err
 	}
-	var helpers []int
-	for pid, st := range t {
-		if st.ppid == os.Getpid() && isHelper(pid) {
-			helpers = append(helpers, pid)
-			r.add(st)
-		}
-	}
-	for _, st := range t.below(helpers...) {
-		r.add(st)
+	for _, st := range t.trees(func(st stat) bool { return st.ppid == os.Getpid() && isHelper(st.pid) }) {
+		r.Processes = append(r.Processes, Member{Pid: st.pid, Start: st.start, Session: st.session})
 	}
 	slices.SortFunc(r.Processes, func(a, b Member) int { return cmp.Compare(a.Pid, b.Pid) })
 	return r, nil
-}
-
-func (r *Record) add(st stat) {
-	r.Processes = append(r.Processes, Member{Pid: st.pid, Start: st.start, Session: st.session})
 }
 
 // afterwards is how long after a record was taken a process may have begun that is

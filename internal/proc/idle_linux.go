@@ -18,9 +18,7 @@ type idle struct {
 	status  *os.File
 }
 
-func startIdle(owner string) (*idle, error) { return startIdleIn(nil, owner) }
-
-func startIdleIn(ns *Namespaces, owner string) (*idle, error) {
+func startIdle(ns *Namespaces, owner string) (*idle, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("make control socket: %w", err)
@@ -113,9 +111,6 @@ func namespacesOf(confine []byte) *Namespaces {
 	}
 	return wish.Namespaces
 }
-
-// needsOwnHelper is for what a helper that waits, in no namespace, cannot do.
-func needsOwnHelper(spec Spec) bool { return namespacesOf(spec.Confine) != nil }
 
 func (n *Namespaces) attr() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setsid: true}

@@ -15,22 +15,16 @@ const (
 	killPause    = time.Millisecond
 )
 
-// killAll ends every descendant of this process and returns the pids of those
-// that could not be. reap collects children and says when there are none.
+// killAll stops every descendant of this process until a look finds no new one, so
+// that none can fork behind our back, then kills them; again until reap, which collects
+// children, says that none is left. It returns the pids of those that could not be killed.
 func killAll(reap func() (none bool)) []int {
-	return killUntilNone(func(t table) []stat { return t.below(os.Getpid()) }, reap)
-}
-
-// killUntilNone stops all that find selects until a look finds no new one, so
-// that none can fork behind our back, then kills them; again until reap says
-// that none is left.
-func killUntilNone(find func(table) []stat, reap func() (none bool)) []int {
 	var left []stat
 	for waited := time.Duration(0); !reap(); waited += killPause {
 		if waited > killPatience {
 			return pids(left)
 		}
-		left = freeze(find)
+		left = freeze(func(t table) []stat { return t.below(os.Getpid()) })
 		for _, st := range left {
 			send(st, unix.SIGKILL)
 		}
@@ -40,6 +34,29 @@ func killUntilNone(find func(table) []stat, reap func() (none bool)) []int {
 		time.Sleep(killPause)
 	}
 	return nil
+}
+
+// killFound does the same to what find selects, which are not all of them our children,
+// until two looks in a row find none and nothing is pending. It returns how many it found,
+// and the pids of those that could not be killed.
+func killFound(find func(t table, waited time.Duration) []stat, pending func() bool, patience time.Duration) (killed int, left []int) {
+	seen := make(known)
+	quiet := 0
+	for waited := time.Duration(0); quiet < 2; waited += killPause {
+		found := freeze(func(t table) []stat { return seen.with(t, find(t, waited)) })
+		for _, st := range found {
+			send(st, unix.SIGKILL)
+		}
+		if quiet++; len(found) > 0 || pending() {
+			quiet = 0
+		}
+		if waited > patience {
+			return len(seen), pids(found)
+		}
+		reapAdopted(found)
+		time.Sleep(killPause)
+	}
+	return len(seen), nil
 }
 
 // freeze stops everything found, looking again until all of it was stopped

@@ -25,16 +25,18 @@ func (l *Launcher) Start(spec Spec) (*Process, error) {
 		return Start(spec)
 	}
 	spec.Owner = l.Owner
-	if needsOwnHelper(spec) {
-		return Start(spec)
-	}
-	l.mu.Lock()
-	spare := l.spare
-	l.spare = nil
-	l.mu.Unlock()
-	p, err := launch(spec, spare)
+	p, err := launch(spec, l.take)
 	l.Warm()
 	return p, err
+}
+
+// take hands out the helper that waits, if there is one.
+func (l *Launcher) take() *idle {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	spare := l.spare
+	l.spare = nil
+	return spare
 }
 
 // Warm starts the helper that is to wait, in the background, before there is
@@ -49,7 +51,7 @@ func (l *Launcher) Warm() {
 		return
 	}
 	l.making.Go(func() {
-		spare, err := startIdle(ownerName(l.Owner))
+		spare, err := startIdle(nil, ownerName(l.Owner))
 		if err != nil || spare == nil {
 			return // the next Start will say why
 		}
@@ -72,10 +74,7 @@ func (l *Launcher) Close() {
 	l.closed = true
 	l.mu.Unlock()
 	l.making.Wait()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.spare != nil {
-		l.spare.dismiss()
-		l.spare = nil
+	if spare := l.take(); spare != nil {
+		spare.dismiss()
 	}
 }

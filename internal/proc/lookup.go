@@ -3,8 +3,8 @@ package proc
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +22,7 @@ func Lookup(name, dir string, env []string) (string, error) {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(dir, path)
 		}
-		if path, ok := executable(path); ok {
+		if path, err := exec.LookPath(path); err == nil {
 			return filepath.Abs(path)
 		}
 		return "", fmt.Errorf("%s: %w", name, ErrNotFound)
@@ -32,27 +32,11 @@ func Lookup(name, dir string, env []string) (string, error) {
 		if !filepath.IsAbs(folder) {
 			continue
 		}
-		if path, ok := executable(filepath.Join(folder, name)); ok {
+		if path, err := exec.LookPath(filepath.Join(folder, name)); err == nil {
 			return path, nil
 		}
 	}
 	return "", fmt.Errorf("%s: %w in PATH", name, ErrNotFound)
-}
-
-func executable(path string) (string, bool) {
-	if runtime.GOOS == "windows" && filepath.Ext(path) == "" {
-		for _, ext := range []string{".exe", ".cmd", ".bat", ".com"} {
-			if info, err := os.Stat(path + ext); err == nil && info.Mode().IsRegular() {
-				return path + ext, true
-			}
-		}
-		return "", false
-	}
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return "", false
-	}
-	return path, runtime.GOOS == "windows" || info.Mode()&0o111 != 0
 }
 
 // Getenv is the value that a process given env would see: the last one wins.

@@ -7,8 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -108,22 +109,7 @@ func newMarker(owner string) string {
 func ownerName(owner string) string { return cmp.Or(owner, "-") }
 
 // withMarker is env with the marker in it, and no marker of an outer ralph. Of
-// a variable given twice the last counts, as everywhere in Go; other programs
-// would take the first.
+// a variable given twice the last counts; other programs would take the first.
 func withMarker(env []string, marker string) []string {
-	out := make([]string, 0, len(env)+1)
-	place := make(map[string]int, len(env)+1)
-	for _, entry := range append(env[:len(env):len(env)], MarkerEnv+"="+marker) {
-		name, _, ok := strings.Cut(entry, "=")
-		if !ok || strings.ContainsRune(entry, 0) {
-			continue
-		}
-		if i, ok := place[name]; ok {
-			out[i] = entry
-			continue
-		}
-		place[name] = len(out)
-		out = append(out, entry)
-	}
-	return out
+	return (&exec.Cmd{Env: slices.Concat(env, []string{MarkerEnv + "=" + marker})}).Environ()
 }

@@ -36,15 +36,12 @@ type Process struct {
 // Start starts a process below a helper of its own. It returns when the process
 // runs, or with what the system said when it could not be executed; ErrNotFound
 // when there is no such command.
-func Start(spec Spec) (*Process, error) { return launch(spec, nil) }
+func Start(spec Spec) (*Process, error) {
+	return launch(spec, func() *idle { return nil })
+}
 
-// launch uses the spare helper if there is one and it still lives.
-func launch(spec Spec, spare *idle) (*Process, error) {
-	defer func() {
-		if spare != nil {
-			spare.dismiss()
-		}
-	}()
+// launch takes a helper that waits, if one does and still lives.
+func launch(spec Spec, take func() *idle) (*Process, error) {
 	if len(spec.Argv) == 0 {
 		return nil, errors.New("start process: no command")
 	}
@@ -66,14 +63,14 @@ func launch(spec Spec, spare *idle) (*Process, error) {
 	ns := namespacesOf(spec.Confine)
 	var h *idle
 	if ns == nil { // a helper that waits is in no namespace
-		h, spare = spare, nil
+		h = take()
 	}
 	if h != nil && h.give(o, stdio) != nil {
 		h.dismiss() // somebody killed it while it waited
 		h = nil
 	}
 	if h == nil {
-		if h, err = startIdleIn(ns, ownerName(spec.Owner)); err != nil {
+		if h, err = startIdle(ns, ownerName(spec.Owner)); err != nil {
 			return nil, fmt.Errorf("start process %s: %w", spec.Argv[0], err)
 		}
 		if err := h.give(o, stdio); err != nil {

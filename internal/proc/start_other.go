@@ -95,13 +95,11 @@ func Liveness(Identity) State { return Unknown }
 // idle does not exist here: there are no helpers.
 type idle struct{}
 
-func startIdle(string) (*idle, error) { return nil, nil }
+func startIdle(any, string) (*idle, error) { return nil, nil }
 
 func (*idle) dismiss() string { return "" }
 
-func needsOwnHelper(Spec) bool { return false }
-
-func launch(spec Spec, _ *idle) (*Process, error) { return Start(spec) }
+func launch(spec Spec, _ func() *idle) (*Process, error) { return Start(spec) }
 
 // Sweep finds nothing here: the environments of other processes are not read
 // on this system.

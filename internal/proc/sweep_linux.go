@@ -26,25 +26,14 @@ func Sweep(marker string, records ...Record) (killed int, err error) {
 		return 0, errors.New("sweep processes: empty marker")
 	}
 	ours := newMatch(marker, records)
-	seen := make(known)
-	mercy := 500 * time.Millisecond
-	quiet := 0
-	for waited := time.Duration(0); quiet < 2; waited += killPause {
-		find := func(t table) []stat { return seen.with(t, ours.find(t, waited >= mercy)) }
-		found := freeze(find)
-		for _, st := range found {
-			send(st, unix.SIGKILL)
-		}
-		if quiet++; len(found) > 0 || ours.helpersLeft() {
-			quiet = 0
-		}
-		if waited > mercy+killPatience {
-			return len(seen), fmt.Errorf("sweep processes: %w", &SurvivorsError{Argv0: marker, Pids: pids(found)})
-		}
-		reapAdopted(found)
-		time.Sleep(killPause)
+	const mercy = 500 * time.Millisecond
+	killed, left := killFound(func(t table, waited time.Duration) []stat {
+		return ours.find(t, waited >= mercy)
+	}, ours.helpersLeft, mercy+killPatience)
+	if left != nil {
+		err = fmt.Errorf("sweep processes: %w", &SurvivorsError{Argv0: marker, Pids: left})
 	}
-	return len(seen), nil
+	return killed, err
 }
 
 // Marked counts the processes that Sweep would kill.
@@ -82,23 +71,8 @@ func (m match) owns(t table, st stat) bool {
 // above us. Helpers are included only when asked for.
 func (m match) find(t table, helpers bool) []stat {
 	spared := t.spared()
-	var roots []int
-	out := []stat{}
-	for pid, st := range t {
-		if spared[pid] || st.zombie() || !m.owns(t, st) {
-			continue
-		}
-		roots = append(roots, pid)
-		if helpers || !isHelper(pid) {
-			out = append(out, st)
-		}
-	}
-	for _, st := range t.below(roots...) {
-		if !spared[st.pid] && (helpers || !isHelper(st.pid)) {
-			out = append(out, st)
-		}
-	}
-	return out
+	owned := t.trees(func(st stat) bool { return !spared[st.pid] && m.owns(t, st) })
+	return slices.DeleteFunc(owned, func(st stat) bool { return spared[st.pid] || !helpers && isHelper(st.pid) })
 }
 
 func (t table) spared() map[int]bool {
@@ -151,35 +125,14 @@ func isHelper(pid int) bool {
 // being below such a process. What left the session and also cleared its
 // environment is missed; only a pid namespace would hold it.
 func killOrphans(helperPid int, marker string) []int {
-	seen := make(known)
-	find := func(t table) []stat {
-		var roots []int
-		var out []stat
+	_, left := killFound(func(t table, _ time.Duration) []stat {
+		ours := make(map[int]bool)
 		for _, st := range t.below(os.Getpid()) {
-			if st.session == helperPid || carries(st.pid, marker) {
-				roots, out = append(roots, st.pid), append(out, st)
-			}
+			ours[st.pid] = st.session == helperPid || carries(st.pid, marker)
 		}
-		return seen.with(t, append(out, t.below(roots...)...))
-	}
-	quiet := 0
-	var last []stat
-	return killUntilNone(func(t table) []stat {
-		last = find(t)
-		return last
-	}, func() bool {
-		reapAdopted(last)
-		t, err := readTable()
-		if err != nil {
-			return true
-		}
-		if len(find(t)) > 0 {
-			quiet = 0
-			return false
-		}
-		quiet++
-		return quiet >= 2
-	})
+		return t.trees(func(st stat) bool { return ours[st.pid] })
+	}, func() bool { return false }, killPatience)
+	return left
 }
 
 // known is what was found once, by pid and time of start. It is found again until it

@@ -70,6 +70,18 @@ func readTable() (table, error) {
 	return t, nil
 }
 
+// trees is every process that is a root, with all below it, without zombies.
+func (t table) trees(root func(stat) bool) []stat {
+	var roots []int
+	var out []stat
+	for pid, st := range t {
+		if !st.zombie() && root(st) {
+			roots, out = append(roots, pid), append(out, st)
+		}
+	}
+	return append(out, t.below(roots...)...)
+}
+
 // below is every process under the given roots, without the roots themselves
 // and without zombies, which only wait for their parent.
 func (t table) below(roots ...int) []stat {
