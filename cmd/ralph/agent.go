@@ -135,7 +135,7 @@ func shellAgentCommand(a *app) command {
 		name: "shell-agent", hidden: true, short: "speak the Agent Client Protocol on stdin and stdout",
 		example: "ralph run --agent shell",
 		run: action(a, func(ctx context.Context, a *app, _ plainOptions) error {
-			return shellagent.Serve(ctx, a.stdin, a.rawOut(), shellagent.Options{Version: buildVersion().Version})
+			return shellagent.Serve(ctx, a.stdin, a.raw, shellagent.Options{Version: buildVersion().Version})
 		}),
 	}
 }

@@ -31,6 +31,8 @@ import (
 type app struct {
 	system
 	globals
+	raw    io.Writer // stdout as it is, for what is no text for people
+	exact  io.Writer // the same for results that are read back: hiding a value would change it
 	cli    *cli.App
 	log    zerolog.Logger
 	redact *redact.Redactor // knows every secret value; text leaves the process through it
@@ -45,7 +47,7 @@ type app struct {
 }
 
 func newApp(sys system) *app {
-	a := &app{system: sys, log: zerolog.Nop(), redact: redact.New(), taken: make(chan struct{}), launcher: &proc.Launcher{}}
+	a := &app{system: sys, raw: sys.stdout, exact: sys.stdout, log: zerolog.Nop(), redact: redact.New(), taken: make(chan struct{}), launcher: &proc.Launcher{}}
 	a.cli = &cli.App{
 		Name: "ralph", HelpName: "ralph",
 		Usage: "run AI coding agents through a dependency graph of tasks",
@@ -319,22 +321,28 @@ func (a *app) printJSON(v any) error {
 // maxInput is the largest text that is read from a file or from stdin.
 const maxInput = 1 << 30
 
+// openInput opens a file, or stdin for "-".
+func (a *app) openInput(name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(a.stdin), nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, usagef("%v", err)
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, errors.Join(usagef("%s is a folder", name), f.Close())
+	}
+	return f, nil
+}
+
 // readInput reads a file, or stdin for "-", and refuses what is too large.
 func (a *app) readInput(name string) ([]byte, error) {
-	r := a.stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, usagef("%v", err)
-		}
-		defer f.Close()
-		if info, err := f.Stat(); err != nil {
-			return nil, err
-		} else if info.IsDir() {
-			return nil, usagef("%s is a folder", name)
-		}
-		r = f
+	r, err := a.openInput(name)
+	if err != nil {
+		return nil, err
 	}
+	defer r.Close()
 	data, err := io.ReadAll(io.LimitReader(r, maxInput+1))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
@@ -346,23 +354,39 @@ func (a *app) readInput(name string) ([]byte, error) {
 }
 
 // printList prints a list as JSON or as a table. What it means that it is empty goes to stderr.
-func printList[T, J any](a *app, list []T, json bool, asJSON func(T) J, none string, row func(T) []term.Cell) error {
-	if json {
+func printList[T, J any](a *app, list []T, json bool, asJSON func(T) J, none string, header []string, row func(T) []term.Cell) error {
+	switch {
+	case json:
 		out := make([]J, len(list))
 		for i, e := range list {
 			out[i] = asJSON(e)
 		}
 		return a.printJSON(out)
-	}
-	if len(list) == 0 {
+	case len(list) == 0:
 		a.note("%s", none)
 		return nil
 	}
+	return printTable(a, header, list, row)
+}
+
+// printTable prints a row for each element, below a header if there is one.
+func printTable[T any](a *app, header []string, list []T, row func(T) []term.Cell) error {
 	t := &term.Table{Width: a.width}
+	if header != nil {
+		t.Add(cells(a.palette().Dim, header...)...)
+	}
 	for _, e := range list {
 		t.Add(row(e)...)
 	}
 	return written(t.WriteTo(a.stdout))
+}
+
+func cells(paint func(string) string, texts ...string) []term.Cell {
+	list := make([]term.Cell, len(texts))
+	for i, text := range texts {
+		list[i] = term.Cell{Text: text, Paint: paint}
+	}
+	return list
 }
 
 // fieldLines are aligned lines of names, each followed by its value; those without a value are left out.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -190,64 +191,60 @@ func (p *permuter) commands() []*cli.Command {
 	return p.at.Subcommands
 }
 
+// usualNames are what other programs call our commands.
+var usualNames = map[string]string{
+	"ls": "list", "rm": "delete", "remove": "delete", "new": "add", "edit": "update", "cat": "show",
+	"ready": "list --ready", "next": "status", "retry": "reset",
+}
+
+// unknownCommand hints at what was probably meant: a command by its usual name, without its group, or mistyped.
 func (p *permuter) unknownCommand(arg string) error {
-	var names []string
+	var names, inside []string
 	for _, c := range p.commands() {
 		if !c.Hidden {
 			names = append(names, c.Name)
 		}
+		for _, sub := range c.Subcommands {
+			inside = append(inside, sub.Name)
+		}
 	}
 	where := strings.Join(p.path[1:], " ")
 	err := usagef("unknown command %q", strings.TrimSpace(where+" "+arg))
-	if meant := elsewhere(p.commands(), arg); meant != "" {
-		return hint(err, "did you mean: ralph %s", strings.TrimSpace(where+" "+meant))
+	near := nearest(arg, slices.Concat(names, slices.Sorted(maps.Keys(usualNames)), inside))
+	near = cmp.Or(find(p.commands(), usualNames[near]), find(p.commands(), near))
+	switch {
+	case near != "":
+	case len(names) > 1 || p.at.ArgsUsage != "":
+		return hint(err, "see: %s --help", strings.Join(p.path, " "))
+	case p.commands()[0].ArgsUsage == "":
+		near = names[0]
+	default:
+		near = names[0] + " " + arg
 	}
-	if near := nearest(arg, names); near != "" {
-		return hint(err, "did you mean: ralph %s", strings.TrimSpace(where+" "+near))
-	}
-	if len(names) == 1 && p.at.ArgsUsage == "" {
-		if p.commands()[0].ArgsUsage == "" {
-			arg = ""
-		}
-		return hint(err, "did you mean: ralph %s", strings.TrimSpace(where+" "+names[0]+" "+arg))
-	}
-	return hint(err, "see: ralph %s", strings.TrimSpace(where+" --help"))
+	return hint(err, "did you mean: ralph %s", strings.TrimSpace(where+" "+near))
 }
 
-// elsewhere finds a command that was typed without its group, or by the name
-// that other programs give it.
-func elsewhere(commands []*cli.Command, arg string) string {
-	if usual, ok := map[string]string{
-		"ls": "list", "rm": "delete", "remove": "delete", "new": "add", "edit": "update", "cat": "show",
-		"ready": "list --ready", "next": "status", "retry": "reset",
-	}[arg]; ok {
-		arg = usual
-	}
-	name, _, _ := strings.Cut(arg, " ")
+// find is how to type a command that may be in one of the groups; flags may follow its name.
+func find(commands []*cli.Command, typed string) string {
+	name, _, _ := strings.Cut(typed, " ")
 	for _, c := range commands {
 		if c.Name == name {
-			return arg
+			return typed
 		}
 	}
 	for _, c := range commands {
-		for _, sub := range c.Subcommands {
-			if sub.Name == name {
-				return c.Name + " " + arg
-			}
+		if slices.ContainsFunc(c.Subcommands, func(sub *cli.Command) bool { return sub.Name == name }) {
+			return c.Name + " " + typed
 		}
 	}
 	return ""
 }
 
 func (p *permuter) unknownFlag(arg, name string) error {
-	if p.at == nil && len(name) > 0 && name[0] >= '0' && name[0] <= '9' {
-		return usagef("unknown flag %s", arg)
-	}
 	var names []string
 	for _, f := range p.allFlags() {
 		names = append(names, f.Names()...)
 	}
-	where := strings.Join(p.path[1:], " ")
 	err := usagef("unknown flag %s", arg)
 	if name == "version" {
 		return hint(err, "did you mean: ralph version")
@@ -255,7 +252,7 @@ func (p *permuter) unknownFlag(arg, name string) error {
 	if near := nearest(name, names); len(near) > 1 {
 		return hint(err, "did you mean: --%s", near)
 	}
-	return hint(err, "see: ralph %s", strings.TrimSpace(where+" --help"))
+	return hint(err, "see: %s --help", strings.Join(p.path, " "))
 }
 
 func named(flags []cli.Flag, name string) cli.Flag {

@@ -190,38 +190,11 @@ func (a *app) candidates(ctx context.Context, p *permuter, name string) (list []
 	if _, err := a.findProject(); err != nil {
 		return nil, nil //nolint:nilerr // outside a project there is nothing to offer
 	}
-	offer := func(_ *session, g *dag.Graph) error {
-		for _, kind := range standsFor(p, name) {
-			more, err := a.storedCandidates(g, kind)
-			if err != nil {
-				return err
-			}
-			list = append(list, more...)
-		}
-		return nil
-	}
-	return list, a.view(ctx, offer)
-}
-
-// standsFor says what a name in a usage, or a flag, means.
-func standsFor(p *permuter, name string) []string {
-	switch name {
-	case "ID", "BLOCKER", "BLOCKED", "TASK", "--parent", "--task", "--after":
-		return []string{"task"}
-	case "RUN", "--run":
-		return []string{"run"}
-	case "NAME", "--feature":
-		return []string{"feature"}
-	case "N":
-		return []string{"entry"}
-	case "TARGET":
-		if slices.Contains(p.local, "--continue") {
-			return []string{"run"}
-		}
-		return []string{"task", "feature"}
-	default:
-		return nil
-	}
+	err = a.view(ctx, func(_ *session, g *dag.Graph) (err error) {
+		list, err = a.storedCandidates(g, name, slices.Contains(p.local, "--continue"))
+		return err
+	})
+	return list, err
 }
 
 func wordCandidates[T ~string](words []T) (list []candidate) {
@@ -234,34 +207,39 @@ func wordCandidates[T ~string](words []T) (list []candidate) {
 // offered is how many runs or journal entries are offered, the newest first.
 const offered = 50
 
-// storedCandidates are the tasks, runs, features or journal entries of the project.
-func (a *app) storedCandidates(g *dag.Graph, kind string) (list []candidate, err error) {
-	switch kind {
-	case "task":
+// storedCandidates are the tasks, runs, features or journal entries of the project, by what a name in a usage, or a flag, means.
+func (a *app) storedCandidates(g *dag.Graph, name string, continues bool) (list []candidate, err error) {
+	add := func(word, text string) { list = append(list, candidate{word, text}) }
+	isTarget := name == "TARGET" && !continues
+	if isTarget || slices.Contains([]string{"ID", "BLOCKER", "BLOCKED", "TASK", "--parent", "--task", "--after"}, name) {
 		tasks, err := g.List(dag.Filter{})
-		for _, t := range tasks {
-			list = append(list, candidate{t.ID, string(t.Status) + ": " + t.Title})
+		if err != nil {
+			return nil, err
 		}
-		return list, err
-	case "feature":
+		for _, t := range tasks {
+			add(t.ID, string(t.Status)+": "+t.Title)
+		}
+	}
+	switch {
+	case isTarget, name == "NAME", name == "--feature":
 		features, err := g.Features()
 		for _, f := range features {
-			list = append(list, candidate{f.Name, string(f.Status)})
+			add(f.Name, string(f.Status))
 		}
 		return list, err
-	case "run":
+	case name == "TARGET", name == "RUN", name == "--run":
 		runs, err := g.Runs(offered)
 		for _, r := range runs {
 			l := report.LineOf(r, nil, life, a.now())
-			text := render.OutcomeWord(l.Outcome) + ", " + r.Scope.String() + ", began " + r.StartedAt.Local().Format(time.DateTime)
-			list = append(list, candidate{r.ID, text})
+			add(r.ID, render.OutcomeWord(l.Outcome)+", "+r.Scope.String()+", began "+r.StartedAt.Local().Format(time.DateTime))
 		}
 		return list, err
-	default:
+	case name == "N":
 		entries, err := journal.List(g.Tx(), journal.Filter{Limit: offered})
 		for _, e := range slices.Backward(entries) {
-			list = append(list, candidate{strconv.FormatInt(e.N, 10), string(e.Outcome) + ": " + e.Title})
+			add(strconv.FormatInt(e.N, 10), string(e.Outcome)+": "+e.Title)
 		}
 		return list, err
 	}
+	return list, nil
 }

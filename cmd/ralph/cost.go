@@ -72,11 +72,10 @@ func runID(g *dag.Graph, typed string) (string, error) {
 
 func printCosts(a *app, costs report.Costs) error {
 	p := a.palette()
-	t := &term.Table{Width: a.width}
-	t.Add(cells(p.Dim, strings.ToUpper(costs.By), "ATTEMPTS", "DONE", "VERIFIED", "COST", "PER VERIFIED", "TOKENS")...)
-	for i, s := range append(costs.Rows, costs.Total) {
+	header := []string{strings.ToUpper(costs.By), "ATTEMPTS", "DONE", "VERIFIED", "COST", "PER VERIFIED", "TOKENS"}
+	return printTable(a, header, append(costs.Rows, costs.Total), func(s report.Spending) []term.Cell {
 		var paint func(string) string
-		if i == len(costs.Rows) {
+		if s.Key == costs.Total.Key {
 			paint = p.Bold
 		}
 		name := s.Key
@@ -87,19 +86,16 @@ func printCosts(a *app, costs report.Costs) error {
 		if v := s.PerVerified(); v != nil {
 			each = human.Dollars(*v)
 		}
-		t.Add(term.Cell{Text: name, Paint: paint}, term.Cell{Text: fmt.Sprint(s.Usage.Attempts)}, term.Cell{Text: fmt.Sprint(s.Done)},
-			term.Cell{Text: fmt.Sprint(s.Verified)}, term.Cell{Text: s.Usage.CostWords(), Paint: paint}, term.Cell{Text: each},
-			term.Cell{Text: cmp.Or(s.Usage.TokenWords(), "-"), Paint: p.Dim})
-	}
-	return written(t.WriteTo(a.stdout))
-}
-
-func cells(paint func(string) string, texts ...string) []term.Cell {
-	list := make([]term.Cell, len(texts))
-	for i, text := range texts {
-		list[i] = term.Cell{Text: text, Paint: paint}
-	}
-	return list
+		return []term.Cell{
+			{Text: name, Paint: paint},
+			{Text: fmt.Sprint(s.Usage.Attempts)},
+			{Text: fmt.Sprint(s.Done)},
+			{Text: fmt.Sprint(s.Verified)},
+			{Text: s.Usage.CostWords(), Paint: paint},
+			{Text: each},
+			{Text: cmp.Or(s.Usage.TokenWords(), "-"), Paint: p.Dim},
+		}
+	})
 }
 
 func statsCommand(a *app) command {

@@ -149,7 +149,7 @@ func (x *execution) askToGoOn(ctx context.Context, runner *loop.Runner) bool {
 	x.flush() // a question stands below what led to it
 	ask := func(question string) (string, bool) {
 		fmt.Fprint(a.stderr, question)
-		ctx, stop := interruptible(ctx, a) // a second Ctrl-C is an answer, too
+		ctx, stop := interruptible(ctx, a, nil, 0) // a second Ctrl-C is an answer, too
 		defer stop()
 		text, end, err := readLine(ctx, a)
 		if ctx.Err() != nil {

@@ -16,6 +16,8 @@ import (
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
 	"ralph/internal/term"
+	"ralph/journal"
+	"ralph/knowledge"
 )
 
 // Exit statuses, as docs/cli.md promises them.
@@ -92,13 +94,13 @@ func exitStatus(err error) int {
 		return outcomeStatus(ended.Result)
 	case errors.As(err, new(midRun)):
 		return exitBug
-	case errors.As(err, new(usageError)), errors.As(err, new(*agents.DefinitionError)), errors.Is(err, dag.ErrAmbiguous), errors.Is(err, project.ErrNone), errors.Is(err, project.ErrConfig), errors.Is(err, sandbox.ErrUnconfined), errors.Is(err, sandbox.ErrNoTemp):
+	case errors.As(err, new(usageError)), errors.As(err, new(*agents.DefinitionError)), errors.Is(err, dag.ErrAmbiguous), errors.As(err, new(*knowledge.AmbiguousError)), errors.Is(err, project.ErrNone), errors.Is(err, project.ErrConfig), errors.Is(err, sandbox.ErrUnconfined), errors.Is(err, sandbox.ErrNoTemp):
 		return exitUsage
 	case errors.Is(err, dag.ErrRefused), errors.As(err, new(*db.Error)), errors.As(err, new(outputError)):
 		return exitRefused
 	case errors.Is(err, agents.ErrUnavailable):
 		return exitUnavailable
-	case errors.Is(err, dag.ErrNotFound):
+	case errors.Is(err, dag.ErrNotFound), errors.Is(err, journal.ErrNotFound), errors.Is(err, knowledge.ErrNotFound):
 		return exitNotFound
 	default:
 		return exitBug
@@ -151,6 +153,10 @@ func hintFor(err error) string {
 		return "make one with: ralph init"
 	case errors.Is(err, dag.ErrAmbiguous):
 		return "type more of the ID"
+	case errors.Is(err, journal.ErrNotFound):
+		return "see the numbers with: ralph journal list"
+	case errors.Is(err, knowledge.ErrNotFound):
+		return "see the titles with: ralph knowledge list"
 	case errors.As(err, &file):
 		return map[db.Kind]string{
 			db.Foreign:  "move that file away; ralph makes a new one",

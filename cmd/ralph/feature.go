@@ -40,26 +40,16 @@ func runFeatureList(a *app, s *session, g *dag.Graph, o plainOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.JSON {
-		list := []report.FeatureView{}
-		for _, f := range known {
-			list = append(list, viewFeature(s, f))
+	if !o.JSON {
+		for _, name := range features.Unknown(s.project, known) {
+			a.note("%s has documents and is not in the database yet; import it with: ralph run --feature %s, or continue with: ralph feature create %s", name, name, name)
 		}
-		return a.printJSON(list)
 	}
-	for _, name := range features.Unknown(s.project, known) {
-		a.note("%s has documents and is not in the database yet; import it with: ralph run --feature %s, or continue with: ralph feature create %s", name, name, name)
-	}
-	if len(known) == 0 {
-		a.note("no features yet; make one with: ralph feature create NAME")
-		return nil
-	}
-	p := a.palette()
-	t := &term.Table{Width: a.width}
-	for _, f := range known {
-		t.Add(term.Cell{Text: f.Name, Paint: p.Cyan}, term.Cell{Text: string(f.Status), Paint: featurePaint(p, f.Status)}, term.Cell{Text: progress(f)})
-	}
-	return written(t.WriteTo(a.stdout))
+	p, view := a.palette(), func(f dag.Feature) report.FeatureView { return viewFeature(s, f) }
+	none := "no features yet; make one with: ralph feature create NAME"
+	return printList(a, known, o.JSON, view, none, nil, func(f dag.Feature) []term.Cell {
+		return []term.Cell{{Text: f.Name, Paint: p.Cyan}, {Text: string(f.Status), Paint: featurePaint(p, f.Status)}, {Text: progress(f)}}
+	})
 }
 
 // featureHint says where a feature may be that the database does not know.

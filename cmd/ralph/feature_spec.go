@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/urfave/cli/v2"
 
@@ -59,21 +58,15 @@ func writeDocument(kind features.Kind) func(context.Context, *features.Planner, 
 
 // readIdea reads what --from names.
 func readIdea(a *app, from string) (string, error) {
-	switch from {
-	case "":
+	if from == "" {
 		return "", nil
-	case "-":
-		return features.ReadText(a.stdin, from)
 	}
-	f, err := os.Open(from)
+	r, err := a.openInput(from)
 	if err != nil {
 		return "", usagef("--from: %v", err)
 	}
-	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return "", usagef("--from: %s is a folder", from)
-	}
-	return features.ReadText(f, from)
+	defer r.Close()
+	return features.ReadText(r, from)
 }
 
 // plannedJSON is what the commands that plan print.

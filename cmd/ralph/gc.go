@@ -87,7 +87,7 @@ func collectAfter(ctx context.Context, a *app, s *session, ended error) {
 	if errors.As(ended, new(caughtSignal)) || errors.As(ended, new(midRun)) || !s.config.GC.Auto {
 		return
 	}
-	ctx, stop := interruptible(ctx, a)
+	ctx, stop := interruptible(ctx, a, nil, 0)
 	defer stop()
 	log, keep := a.logger(), s.config.GC.OlderThan
 	switch r, ran, err := collector(a, s).Automatic(ctx, keep.Std()); {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -112,7 +111,7 @@ func runJournalList(a *app, _ *session, g *dag.Graph, o journalListOptions) (err
 		return err
 	}
 	p := a.palette()
-	return printList(a, entries, o.JSON, journalAsJSON, none, func(e journal.Entry) []term.Cell {
+	return printList(a, entries, o.JSON, journalAsJSON, none, nil, func(e journal.Entry) []term.Cell {
 		text := e.Title
 		if more := strings.TrimSpace(e.Reason + " " + e.Notes); more != "" {
 			text += ": " + more
@@ -150,8 +149,6 @@ func runJournalShow(ctx context.Context, a *app, o plainOptions) error {
 	var e journal.Entry
 	err = a.view(ctx, func(_ *session, g *dag.Graph) (err error) { e, err = journal.Get(g.Tx(), n); return err })
 	switch {
-	case errors.Is(err, journal.ErrNotFound):
-		return hint(fmt.Errorf("journal entry %d: %w", n, dag.ErrNotFound), "see the numbers with: ralph journal list")
 	case err != nil:
 		return err
 	case o.JSON:

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -103,7 +102,7 @@ func runKnowledgeList(_ context.Context, a *app, o plainOptions) error {
 		entries, none = knowledge.Search(entries, strings.Join(o.Args, " ")), "no entry matches"
 	}
 	p := a.palette()
-	return printList(a, entries, o.JSON, knowledgeAsJSON, none, func(e knowledge.Entry) []term.Cell {
+	return printList(a, entries, o.JSON, knowledgeAsJSON, none, nil, func(e knowledge.Entry) []term.Cell {
 		return []term.Cell{{Text: e.Title, Paint: p.Bold}, {Text: string(e.Kind), Paint: p.Dim}, {Text: strings.Join(e.Tags, ", ")}}
 	})
 }
@@ -115,7 +114,7 @@ func runKnowledgeShow(_ context.Context, a *app, o plainOptions) error {
 	}
 	e, err := knowledge.Find(entries, o.Args[0])
 	if err != nil {
-		return knowledgeError(err)
+		return err
 	}
 	if o.JSON {
 		return a.printJSON(knowledgeAsJSON(e))
@@ -174,7 +173,7 @@ func runKnowledgeRm(_ context.Context, a *app, o plainOptions) error {
 	}
 	e, err := store.Remove(o.Args[0])
 	if err != nil {
-		return knowledgeError(err)
+		return err
 	}
 	a.note("deleted: %s", e.Title)
 	return nil
@@ -210,17 +209,4 @@ func runKnowledgeLint(_ context.Context, a *app, o plainOptions) error {
 	}
 	a.note("no problem found")
 	return nil
-}
-
-// knowledgeError gives the store's errors the exit statuses of others like them.
-func knowledgeError(err error) error {
-	var ambiguous *knowledge.AmbiguousError
-	switch {
-	case errors.Is(err, knowledge.ErrNotFound):
-		return hint(fmt.Errorf("%w: %w", dag.ErrNotFound, err), "see the titles with: ralph knowledge list")
-	case errors.As(err, &ambiguous):
-		return fmt.Errorf("%w: %w", dag.ErrAmbiguous, err)
-	default:
-		return err
-	}
 }

@@ -90,11 +90,11 @@ func (s system) userConfig() string {
 func run(args []string, sys system) int {
 	hide := redact.New()
 	hide.AddEnviron(sys.environ())
-	out := &results{to: sys.stdout, clean: hide.Writer(sys.stdout)}
-	sys.stdout, sys.stderr = out, hide.Whole(sys.stderr)
+	clean := hide.Writer(sys.stdout)
+	out, exact := &results{to: clean}, &results{to: sys.stdout}
 	a := newApp(sys)
-	a.redact = hide
-	ctx, stop := a.signalContext()
+	a.redact, a.stdout, a.exact, a.stderr = hide, out, exact, hide.Whole(sys.stderr)
+	ctx, stop := interruptible(context.Background(), a, a.taken, noticing)
 	defer stop()
 	defer a.cleanUp()
 	argv, help, err := permute(a.cli, args)
@@ -108,9 +108,9 @@ func run(args []string, sys system) int {
 	if caught, ok := context.Cause(ctx).(caughtSignal); err != nil && ok { //nolint:errorlint // set below, never wrapped
 		err = caught
 	}
-	out.end()
+	out.note(clean.Close()) // it held back what could have begun a secret
 	if err == nil {
-		err = unwritten(out.err)
+		err = unwritten(errors.Join(out.err, exact.err))
 	}
 	if err == nil {
 		return exitOK
@@ -128,52 +128,23 @@ func (a *app) cleanUp() {
 	}
 }
 
-// results is stdout, without secrets. It remembers that something could not be written, so that no
-// command calls that a success, and keeps the cause from being taken for trouble
-// with the database.
+// results is stdout. It remembers that something could not be written, so that no
+// command calls that a success, and hides the cause, which is no trouble with the database.
 type results struct {
-	to    io.Writer
-	clean *redact.Writer // to the same
-	err   error
+	to  io.Writer
+	err error
 }
 
 func (r *results) Write(p []byte) (int, error) {
-	n, err := r.clean.Write(p)
+	n, err := r.to.Write(p)
 	r.note(err)
 	return n, r.err
 }
-
-// end writes what was held back because it could have begun a secret.
-func (r *results) end() { r.note(r.clean.Close()) }
 
 func (r *results) note(err error) {
 	if err != nil && r.err == nil {
 		r.err = outputError{text: fmt.Sprintf("write the result: %v", err), gone: errors.Is(err, syscall.EPIPE)}
 	}
-}
-
-// rawOut is stdout as it is, for what is no text for people.
-func (a *app) rawOut() io.Writer {
-	if r, ok := a.stdout.(*results); ok {
-		return r.to
-	}
-	return a.stdout
-}
-
-// exactOut is stdout for what is read back: hiding a value there would change it.
-func (a *app) exactOut() io.Writer {
-	if r, ok := a.stdout.(*results); ok {
-		return exactResults{r}
-	}
-	return a.stdout
-}
-
-type exactResults struct{ *results }
-
-func (r exactResults) Write(p []byte) (int, error) {
-	n, err := r.to.Write(p)
-	r.note(err)
-	return n, r.err
 }
 
 type outputError struct {
@@ -206,41 +177,38 @@ func (c caughtSignal) status() int {
 	return exitBug
 }
 
-// signalContext ends with the first signal, unless a command takes signals over.
-func (a *app) signalContext() (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	done := make(chan struct{})
-	go func() {
-		select {
-		case s := <-a.signals:
-			cancel(caughtSignal{s})
-			a.leave(done, caughtSignal{s})
-		case <-a.taken:
-		case <-done:
-		}
-	}()
-	return ctx, func() {
-		close(done)
-		cancel(nil)
-	}
-}
-
 // noticing is how long a command may take to notice that it was interrupted. What
 // is stored is stored whole or not at all, so leaving at any time loses nothing.
 const noticing = time.Second
 
-// leave ends the program if the command does not: it may be waiting for input that
-// never comes.
-func (a *app) leave(done <-chan struct{}, caught caughtSignal) {
-	timer := time.NewTimer(noticing)
-	defer timer.Stop()
-	select {
-	case <-done:
-		return
-	case <-timer.C:
-	case <-a.signals:
-	}
-	a.exit(caught.status())
+// interruptible returns a context that the first signal ends, as its cause. The second one ends the program, as does
+// patience, unless it is 0: a command may wait for input that never comes. Nothing happens after taken is closed or stop is called.
+func interruptible(parent context.Context, a *app, taken <-chan struct{}, patience time.Duration) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
+	done := make(chan struct{})
+	go func() {
+		var caught caughtSignal
+		select {
+		case caught.signal = <-a.signals:
+			cancel(caught)
+		case <-taken:
+			return
+		case <-done:
+			return
+		}
+		var over <-chan time.Time
+		if patience > 0 {
+			over = time.After(patience)
+		}
+		select {
+		case <-done:
+			return
+		case <-over:
+		case <-a.signals:
+		}
+		a.exit(caught.status())
+	}()
+	return ctx, func() { close(done); cancel(nil) }
 }
 
 // takeSignals lets a command deal with signals itself.

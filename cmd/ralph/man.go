@@ -103,10 +103,7 @@ func (m *manual) command(parent string, c command) {
 		return
 	}
 	full := parent + " " + c.name
-	usage := full
-	if len(c.flags) > 0 {
-		usage += " [flags]"
-	}
+	usage := full + flagsWord(c.flags)
 	if len(c.sub) > 0 && c.run == nil {
 		usage += " COMMAND"
 	}
@@ -138,25 +135,8 @@ func (m *manual) flags(list []cli.Flag) {
 			m.line(".PP", roff(title)+":")
 			group = title
 		}
-		d, ok := f.(cli.DocGenerationFlag)
-		if !ok {
-			continue
-		}
-		var names []string
-		for _, n := range f.Names() {
-			names = append(names, map[bool]string{true: "-", false: "--"}[len(n) == 1]+n)
-		}
-		usage := d.GetUsage()
-		value := ""
-		if before, after, found := strings.Cut(usage, "`"); found {
-			value, _, _ = strings.Cut(after, "`")
-			usage = before + strings.Replace(after, "`", "", 1)
-			value = " " + value
-		}
-		if def := d.GetDefaultText(); d.TakesValue() && def != "" {
-			usage += " (default: " + def + ")"
-		}
-		m.entry(strings.Join(names, ", ")+value, usage)
+		names, usage, _ := strings.Cut(f.String(), "\t")
+		m.entry(strings.TrimSpace(names), usage)
 	}
 }
 

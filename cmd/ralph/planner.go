@@ -175,7 +175,7 @@ func planning(a *app, do func(context.Context, *features.Planner, plannerOptions
 func attended(ctx context.Context, a *app, fn func(context.Context) error) error {
 	defer a.launcher.Close()
 	a.takeSignals()
-	ctx, stop := interruptible(ctx, a)
+	ctx, stop := interruptible(ctx, a, nil, 0)
 	defer stop()
 	err := fn(ctx)
 	var caught caughtSignal
@@ -184,26 +184,6 @@ func attended(ctx context.Context, a *app, fn func(context.Context) error) error
 		return caught
 	}
 	return err
-}
-
-// interruptible returns a context that the first signal ends, as its cause; the second
-// ends the program. stop is called when nobody needs it any more.
-func interruptible(parent context.Context, a *app) (ctx context.Context, stop func()) {
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
-	done := make(chan struct{})
-	go func() {
-		select {
-		case s := <-a.signals:
-			cancel(caughtSignal{s})
-			select {
-			case <-a.signals:
-				a.exit(caughtSignal{s}.status())
-			case <-done:
-			}
-		case <-done:
-		}
-	}()
-	return ctx, func() { close(done); cancel(nil) }
 }
 
 // planningHint says what to do about an error. An agent that failed has an exit status of its

@@ -148,30 +148,24 @@ func checkLimit(n int) error {
 
 func runRunsList(a *app, _ *session, g *dag.Graph, o runsListOptions) error {
 	lines, err := report.Lines(g, o.Limit, life, a.now())
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case o.JSON:
-		return a.printJSON(lines)
-	case len(lines) == 0:
-		a.note("no run yet; start one with: ralph run")
-		return nil
 	}
-	return printRuns(a, lines)
-}
-
-func printRuns(a *app, lines []report.Line) error {
-	p := a.palette()
-	t := &term.Table{Width: a.width}
-	t.Add(cells(p.Dim, "RUN", "BEGAN", "TOOK", "ENDED AS", "DONE", "FAILED", "COST", "SCOPE")...)
-	for _, l := range lines {
+	p, same := a.palette(), func(l report.Line) report.Line { return l }
+	header := []string{"RUN", "BEGAN", "TOOK", "ENDED AS", "DONE", "FAILED", "COST", "SCOPE"}
+	return printList(a, lines, o.JSON, same, "no run yet; start one with: ralph run", header, func(l report.Line) []term.Cell {
 		_, tone := render.Outcome(l.Outcome, l.Failed)
-		paint := func(s string) string { return tone.Paint(p, s) }
-		t.Add(term.Cell{Text: l.ID, Paint: p.Cyan}, term.Cell{Text: l.StartedAt.Local().Format(time.DateTime), Paint: p.Dim},
-			term.Cell{Text: human.Span(l.Duration())}, term.Cell{Text: render.OutcomeWord(l.Outcome), Paint: paint},
-			term.Cell{Text: fmt.Sprint(l.Done)}, term.Cell{Text: fmt.Sprint(l.Failed)}, term.Cell{Text: l.Usage.CostWords()}, term.Cell{Text: l.Scope.String()})
-	}
-	return written(t.WriteTo(a.stdout))
+		return []term.Cell{
+			{Text: l.ID, Paint: p.Cyan},
+			{Text: l.StartedAt.Local().Format(time.DateTime), Paint: p.Dim},
+			{Text: human.Span(l.Duration())},
+			{Text: render.OutcomeWord(l.Outcome), Paint: func(s string) string { return tone.Paint(p, s) }},
+			{Text: fmt.Sprint(l.Done)},
+			{Text: fmt.Sprint(l.Failed)},
+			{Text: l.Usage.CostWords()},
+			{Text: l.Scope.String()},
+		}
+	})
 }
 
 func runRunsShow(ctx context.Context, a *app, s *session, o plainOptions) error {

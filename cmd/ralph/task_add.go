@@ -59,7 +59,7 @@ func runTaskAdd(ctx context.Context, a *app, o taskAddOptions) (err error) {
 	if o.Description, err = readText(a, o.Description); err != nil {
 		return err
 	}
-	var added report.TaskView
+	var added []report.TaskView
 	err = a.update(ctx, func(s *session, g *dag.Graph) error {
 		t := o.NewTask
 		if t.Feature, err = featureByName(g, t.Feature); err != nil {
@@ -87,16 +87,16 @@ func runTaskAdd(ctx context.Context, a *app, o taskAddOptions) (err error) {
 		if err != nil {
 			return err
 		}
-		added, err = asJSON(s, g, stored, a.now())
+		added, err = viewTasks(a, s, g, stored)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	if o.JSON {
-		return a.printJSON(added)
+		return a.printJSON(added[0])
 	}
-	return written(fmt.Fprintln(a.stdout, added.ID))
+	return written(fmt.Fprintln(a.stdout, added[0].ID))
 }
 
 func taskUpdateCommand(a *app) command {
@@ -167,7 +167,7 @@ func runTaskUpdate(ctx context.Context, a *app, o taskUpdateOptions) (err error)
 				return err
 			}
 		}
-		after, err = allJSON(s, g, tasks, a.now())
+		after, err = viewTasks(a, s, g, tasks...)
 		return err
 	})
 	switch {

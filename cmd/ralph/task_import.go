@@ -241,7 +241,7 @@ func runTaskExport(ctx context.Context, a *app, s *session, o taskExportOptions)
 		}
 	}
 	if !o.Save {
-		return taskfile.Write(a.exactOut(), items, o.WithStatus)
+		return taskfile.Write(a.exact, items, o.WithStatus)
 	}
 	return written(fmt.Fprintln(a.stdout, d.Path(features.TasksFile)))
 }

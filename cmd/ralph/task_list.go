@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -94,17 +93,13 @@ func runTaskList(a *app, s *session, g *dag.Graph, o taskListOptions) (err error
 		return noTasks(a, s, g, f)
 	}
 	p := a.palette()
-	t := &term.Table{Width: a.width}
-	t.Add(cells(p.Dim, "ID", "STATUS", "PRI", "TITLE")...)
-	for _, task := range tasks {
-		t.Add(term.Cell{Text: task.ID, Paint: p.Cyan}, stateCell(a, p, task),
-			term.Cell{Text: strconv.FormatInt(task.Priority, 10)}, term.Cell{Text: task.Title})
-	}
-	return written(t.WriteTo(a.stdout))
+	return printTable(a, []string{"ID", "STATUS", "PRI", "TITLE"}, tasks, func(t dag.Task) []term.Cell {
+		return []term.Cell{{Text: t.ID, Paint: p.Cyan}, stateCell(a, p, t), {Text: strconv.FormatInt(t.Priority, 10)}, {Text: t.Title}}
+	})
 }
 
 func printTasksJSON(a *app, s *session, g *dag.Graph, tasks []dag.Task) error {
-	list, err := allJSON(s, g, tasks, a.now())
+	list, err := viewTasks(a, s, g, tasks...)
 	if err != nil {
 		return err
 	}
@@ -129,16 +124,8 @@ func noTasks(a *app, s *session, g *dag.Graph, f dag.Filter) error {
 
 // The shapes that several commands print are in package report.
 
-func asJSON(s *session, g *dag.Graph, t dag.Task, now time.Time) (report.TaskView, error) {
-	list, err := allJSON(s, g, []dag.Task{t}, now)
-	if err != nil {
-		return report.TaskView{}, err
-	}
-	return list[0], nil
-}
-
-func allJSON(s *session, g *dag.Graph, tasks []dag.Task, now time.Time) ([]report.TaskView, error) {
-	return report.ViewTasks(g, s.config.Run.MaxRetries, now, tasks...)
+func viewTasks(a *app, s *session, g *dag.Graph, tasks ...dag.Task) ([]report.TaskView, error) {
+	return report.ViewTasks(g, s.config.Run.MaxRetries, a.now(), tasks...)
 }
 
 func viewFeature(s *session, f dag.Feature) report.FeatureView {

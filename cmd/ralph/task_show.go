@@ -31,7 +31,7 @@ type detailJSON struct {
 }
 
 func runTaskShow(a *app, s *session, g *dag.Graph, t dag.Task, o plainOptions) error {
-	j, err := asJSON(s, g, t, a.now())
+	views, err := viewTasks(a, s, g, t)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func runTaskShow(a *app, s *session, g *dag.Graph, t dag.Task, o plainOptions) e
 	}
 	if o.JSON {
 		return a.printJSON(detailJSON{
-			TaskView: j, Dependents: report.IDs(dependents), History: report.ViewAttempts(s.project.Runs(), attempts), Cost: report.CostOf(usageOf(attempts)),
+			TaskView: views[0], Dependents: report.IDs(dependents), History: report.ViewAttempts(s.project.Runs(), attempts), Cost: report.CostOf(usageOf(attempts)),
 		})
 	}
 	blockers, err := g.Blockers(t)
@@ -56,7 +56,7 @@ func runTaskShow(a *app, s *session, g *dag.Graph, t dag.Task, o plainOptions) e
 	if err != nil {
 		return err
 	}
-	text := taskText(a, t, j, report.CostOf(usageOf(attempts))) + taskSection(a, "Waits for", blockers) + taskSection(a, "Holds up", dependents) +
+	text := taskText(a, t, views[0], report.CostOf(usageOf(attempts))) + taskSection(a, "Waits for", blockers) + taskSection(a, "Holds up", dependents) +
 		taskSection(a, "Subtasks", children) + attemptsText(a.palette(), s.project.Runs(), attempts)
 	text = term.WrapLines(a.redact.Text(text), a.width)
 	if t.Description != "" {

@@ -42,7 +42,7 @@ func runWatch(ctx context.Context, a *app, s *session, o plainOptions) error {
 // bothEnds are the streams of a terminal that can be drawn on.
 func bothEnds(a *app) (in, out *os.File, err error) {
 	in, _ = a.stdin.(*os.File)
-	out, _ = a.rawOut().(*os.File)
+	out, _ = a.raw.(*os.File)
 	if in == nil || out == nil || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
 		return nil, nil, usagef("watch needs a terminal")
 	}
