@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/urfave/cli/v2"
+
 	"ralph/internal/testing/check"
 )
 
@@ -163,5 +165,38 @@ func TestEveryLineOfTheRacedListFindsATest(t *testing.T) {
 				t.Errorf("there is no script %s", script)
 			}
 		}
+	}
+}
+
+// TestEveryOptionHasAFlag: a field of options is filled from the flag that has its name, so
+// one that is misspelt would stay empty.
+func TestEveryOptionHasAFlag(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{"args": true}
+	eachFlag(newApp(system{}).root(), func(f cli.Flag) { known[f.Names()[0]] = true })
+	for name, file := range syntaxOf(t, "cmd/ralph") {
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok || !strings.HasSuffix(spec.Name.Name, "Options") {
+				return true
+			}
+			for _, field := range spec.Type.(*ast.StructType).Fields.List {
+				for _, id := range field.Names {
+					if id.IsExported() && !known[flagName(id.Name)] {
+						t.Errorf("%s: %s.%s: no command has the flag --%s", name, spec.Name.Name, id.Name, flagName(id.Name))
+					}
+				}
+			}
+			return true
+		})
+	}
+}
+
+func eachFlag(c command, visit func(cli.Flag)) {
+	for _, f := range c.flags {
+		visit(f)
+	}
+	for _, s := range c.sub {
+		eachFlag(s, visit)
 	}
 }
