@@ -12,36 +12,6 @@ import (
 	_ "ralph/internal/testing/seeded" // the same values each time
 )
 
-func TestCleanerPutsPiecesTogether(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		pieces []string
-		want   string
-	}{
-		"a character cut apart":            {[]string{"caf\xc3", "\xa9"}, "café"},
-		"an emoji in four pieces":          {[]string{"\xf0", "\x9f", "\xa6", "\x9c!"}, "🦜!"},
-		"a colour cut apart":               {[]string{"a\x1b", "[", "3", "1mred\x1b[0", "m"}, "ared"},
-		"a line break cut apart":           {[]string{"a\r", "\nb"}, "a\nb"},
-		"a character that never completes": {[]string{"a\xe2\x82", "b", "\xe2"}, "a??b?"},
-		"a colour that never completes":    {[]string{"a\x1b[31"}, "a[31"},
-		"what is too long for a colour":    {[]string{"\x1b[", strings.Repeat("1;", 40), "m"}, "[" + strings.Repeat("1;", 40) + "m"},
-		"a title for the window":           {[]string{"\x1b]0;x", "\ay"}, "]0;xy"},
-		"a sequence inside a sequence":     {[]string{"\x1b\x1b[31m[2Jx"}, "[2Jx"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var c cleaner
-			got := ""
-			for _, piece := range tc.pieces {
-				got += c.add(piece)
-			}
-			if got += c.end(); got != tc.want {
-				t.Errorf("got %q, want %q", got, tc.want)
-			}
-		})
-	}
-}
-
 // hostile draws text with much of what terminals obey.
 func hostile(t *rapid.T, label string) string {
 	parts := rapid.SliceOfN(rapid.OneOf(
@@ -58,16 +28,16 @@ func TestWhereTextIsCutDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := hostile(t, "text")
-		var whole, pieces cleaner
-		want := whole.add(text)
-		want += whole.end()
+		var whole, pieces term.Cleaner
+		want := whole.Add(text)
+		want += whole.End()
 		got := ""
 		for rest := text; rest != ""; {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "cut")
-			got += pieces.add(rest[:n])
+			got += pieces.Add(rest[:n])
 			rest = rest[n:]
 		}
-		if got += pieces.end(); got != want {
+		if got += pieces.End(); got != want {
 			t.Fatalf("%q in pieces gives %q, whole %q", text, got, want)
 		}
 	})

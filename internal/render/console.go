@@ -261,7 +261,7 @@ func (c *Console) hush(e event.Event, a *attempt) {
 		a.speech.end(c.spoken(e, a))
 		return
 	}
-	c.stream(a.speech.clean.end(), c.paint(a))
+	c.stream(a.speech.clean.End(), c.paint(a))
 	a.speech.begun = false
 	c.fresh()
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/mattn/go-runewidth"
 )
@@ -60,54 +61,88 @@ func Cut(s string, width int) string {
 
 // Strip removes whole escape sequences: colours (ESC [ ... letter) and titles and
 // links (ESC ] ... BEL or ESC \). Without their first byte, which Line and Block
-// drop, the rest of them would litter the text.
+// drop, the rest of them would litter the text. One that never ends is shown.
 func Strip(s string) string {
+	clean, rest := strip(s)
+	for rest != "" {
+		var more string
+		more, rest = strip(rest[1:])
+		clean += more
+	}
+	return clean
+}
+
+// strip returns as rest a sequence that the end of s cuts apart.
+func strip(s string) (clean, rest string) {
 	at := strings.IndexByte(s, '\x1b')
 	if at < 0 {
-		return s
+		return s, ""
 	}
 	var b strings.Builder
 	for at >= 0 {
 		b.WriteString(s[:at])
-		s = s[at+escape(s[at:]):]
+		n := escape(s[at:])
+		if n == 0 {
+			return b.String(), s[at:]
+		}
+		s = s[at+n:]
 		at = strings.IndexByte(s, '\x1b')
 	}
-	b.WriteString(s)
-	return b.String()
+	return b.String() + s, ""
 }
 
 // maxEscape is how long a sequence may be. What is longer is shown rather than
 // swallowed.
 const maxEscape = 4096
 
-// escape measures the sequence at the start of s; what is none is one byte long.
+// escape measures the sequence at the start of s. What is none is one byte long; what may
+// become one is 0 bytes long.
 func escape(s string) int {
-	if len(s) < 2 {
+	for i := 1; i < min(len(s), maxEscape); i++ {
+		c, colour, title := s[i], s[1] == '[', s[1] == ']'
+		switch {
+		case !colour && !title, c == '\n':
+			return 1
+		case i == 1:
+		case colour && c >= 0x40 && c <= 0x7e, title && c == '\a', title && s[i-1] == '\x1b' && c == '\\':
+			return i + 1
+		case colour && (c < 0x20 || c > 0x7e):
+			return 1
+		}
+	}
+	if len(s) >= maxEscape {
 		return 1
 	}
-	switch s[1] {
-	case '[':
-		for i := 2; i < min(len(s), maxEscape); i++ {
-			if c := s[i]; c >= 0x40 && c <= 0x7e {
-				return i + 1
-			} else if c < 0x20 || c > 0x7e {
-				return 1
-			}
-		}
-	case ']':
-		for i := 2; i < min(len(s), maxEscape); i++ {
-			if s[i] == '\a' {
-				return i + 1
-			}
-			if s[i] == '\x1b' && i+1 < len(s) && s[i+1] == '\\' {
-				return i + 2
-			}
-			if s[i] == '\n' {
-				return 1
+	return 0
+}
+
+// Cleaner makes text harmless that comes in pieces, wherever they were cut.
+type Cleaner struct {
+	held string // the end of the last piece, which the next one may complete
+}
+
+// Add returns what can be shown of the text so far, cleaned as Strip and Block do.
+func (c *Cleaner) Add(piece string) string {
+	s, rest := strip(c.held + piece)
+	if rest == "" { // a character may be cut apart
+		for i := len(s) - 1; i >= max(0, len(s)-utf8.UTFMax); i-- {
+			if utf8.RuneStart(s[i]) {
+				if !utf8.FullRuneInString(s[i:]) {
+					s, rest = s[:i], s[i:]
+				}
+				break
 			}
 		}
 	}
-	return 1
+	c.held = rest
+	return Block(s)
+}
+
+// End returns what was held back.
+func (c *Cleaner) End() string {
+	s := Block(Strip(c.held))
+	c.held = ""
+	return s
 }
 
 // GateLines is how much of the output of a failed gate people see. The end says

@@ -11,6 +11,13 @@ type Cell struct {
 	Paint func(string) string // nil leaves it plain
 }
 
+func (c Cell) painted(text string) string {
+	if c.Paint == nil {
+		return text
+	}
+	return c.Paint(text)
+}
+
 // Table aligns rows in columns, two spaces apart. The last column is cut to the
 // width of the terminal, or broken at words.
 type Table struct {
@@ -19,7 +26,7 @@ type Table struct {
 	Rows  [][]Cell
 }
 
-// Add appends a row.
+// Add appends a row of at least one cell.
 func (t *Table) Add(cells ...Cell) { t.Rows = append(t.Rows, cells) }
 
 // WriteTo writes the table.
@@ -27,60 +34,40 @@ func (t *Table) WriteTo(w io.Writer) (int64, error) {
 	widths := t.widths()
 	var b strings.Builder
 	for _, row := range t.Rows {
-		used := 0
-		var line strings.Builder
-		for i, cell := range row {
+		line, used, last := "", 0, len(row)-1
+		for i, cell := range row[:last] {
 			text := Line(cell.Text)
-			last := i == len(row)-1
-			switch room := t.Width - used; {
-			case !last || t.Width <= 0:
-			case t.Wrap:
-				b.WriteString(t.broken(line.String(), cell, used))
-				continue
-			default:
-				text = Cut(text, max(room, 10))
-			}
-			pad := widths[i] - Width(text)
-			if cell.Paint != nil {
-				text = cell.Paint(text)
-			}
-			line.WriteString(text)
-			if !last {
-				line.WriteString(strings.Repeat(" ", pad+2))
-				used += widths[i] + 2
-			}
+			line += cell.painted(text) + strings.Repeat(" ", widths[i]-Width(text)+2)
+			used += widths[i] + 2
 		}
-		if !t.Wrap || t.Width <= 0 {
-			b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-		}
+		b.WriteString(strings.TrimRight(t.withLast(line, row[last], used), " ") + "\n")
 	}
 	n, err := io.WriteString(w, b.String())
 	return int64(n), err
 }
 
 // minColumn is the narrowest column that text is broken into. Where there is less
-// room, it goes below the row.
+// space, it goes below the row.
 const minColumn = 24
 
-// broken is a row with its last column in as many lines as it needs.
-func (t *Table) broken(row string, last Cell, used int) string {
-	lines := []string{strings.TrimRight(row, " ")}
-	if t.Width-used < minColumn && used > 0 {
-		used = 4
-		lines = append(lines, strings.Repeat(" ", used))
-	} else {
-		lines[0] = row
+// withLast is a row with its last column.
+func (t *Table) withLast(row string, last Cell, used int) string {
+	text, width := Line(last.Text), t.Width-used
+	switch {
+	case t.Width <= 0:
+		return row + last.painted(text)
+	case !t.Wrap:
+		return row + last.painted(Cut(text, max(width, 10)))
+	case width < minColumn && used > 0:
+		row, used = strings.TrimRight(row, " ")+"\n    ", 4
 	}
-	for i, part := range Wrap(Line(last.Text), max(t.Width-used, minColumn), "") {
-		if last.Paint != nil {
-			part = last.Paint(part)
-		}
+	for i, part := range Wrap(text, max(t.Width-used, minColumn), "") {
 		if i > 0 {
-			lines = append(lines, strings.Repeat(" ", used))
+			row += "\n" + strings.Repeat(" ", used)
 		}
-		lines[len(lines)-1] += part
+		row += last.painted(part)
 	}
-	return strings.TrimRight(strings.Join(lines, "\n"), " ") + "\n"
+	return row
 }
 
 func (t *Table) widths() []int {

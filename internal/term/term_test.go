@@ -74,18 +74,35 @@ func TestPaletteIsSilentWhenOff(t *testing.T) {
 	check.Equal(t, "result", "", (Palette{On: true}).Red(""))
 }
 
-func TestStripRemovesWholeSequences(t *testing.T) {
+func TestEscapeSequencesAreRemovedWhole(t *testing.T) {
 	t.Parallel()
-	for name, tc := range map[string]struct{ in, want string }{
-		"a colour":                      {"a\x1b[1;31mred\x1b[0m", "ared"},
-		"a title":                       {"\x1b]0;evil\aok", "ok"},
-		"a link":                        {"\x1b]8;;http://e.example\x1b\\text\x1b]8;;\x1b\\", "text"},
-		"a lone escape is one byte":     {"a\x1bb", "ab"},
-		"one that is cut apart":         {"a\x1b[31", "a[31"},
-		"one that never ends is shown":  {"\x1b]0;\nrest", "]0;\nrest"},
-		"text without any stays itself": {"plain", "plain"},
+	long := strings.Repeat("1;", maxEscape)
+	for name, tc := range map[string]struct {
+		pieces []string
+		want   string
+	}{
+		"text without any stays itself":    {[]string{"plain"}, "plain"},
+		"a colour":                         {[]string{"a\x1b[1;31mred\x1b[0m"}, "ared"},
+		"a colour cut apart":               {[]string{"a\x1b", "[", "3", "1mred\x1b[0", "m"}, "ared"},
+		"a colour that never completes":    {[]string{"a\x1b[31"}, "a[31"},
+		"what is too long for a colour":    {[]string{"\x1b[", long, "m"}, "[" + long + "m"},
+		"a title":                          {[]string{"\x1b]0;x", "\ay"}, "y"},
+		"a title that never completes":     {[]string{"\x1b]0;\nrest"}, "]0;\nrest"},
+		"a link":                           {[]string{"\x1b]8;;http://e.example\x1b", "\\text\x1b]8;;\x1b\\"}, "text"},
+		"a lone escape":                    {[]string{"a\x1bb"}, "ab"},
+		"a sequence inside a sequence":     {[]string{"\x1b\x1b[31m[2Jx"}, "[2Jx"},
+		"a character cut apart":            {[]string{"caf\xc3", "\xa9"}, "café"},
+		"an emoji in four pieces":          {[]string{"\xf0", "\x9f", "\xa6", "\x9c!"}, "🦜!"},
+		"a character that never completes": {[]string{"a\xe2\x82", "b", "\xe2"}, "a??b?"},
+		"a line break cut apart":           {[]string{"a\r", "\nb"}, "a\nb"},
 	} {
-		check.Equal(t, name, tc.want, Strip(tc.in))
+		var c Cleaner
+		got := ""
+		for _, piece := range tc.pieces {
+			got += c.Add(piece)
+		}
+		check.Equal(t, name, tc.want, got+c.End())
+		check.Equal(t, name+", whole", tc.want, Block(Strip(strings.Join(tc.pieces, ""))))
 	}
 }
 
