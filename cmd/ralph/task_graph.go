@@ -96,10 +96,7 @@ func drawLinked(a *app, nodes []draw.Node) error {
 
 func treeStyle(a *app) draw.Style {
 	p := a.palette()
-	return draw.Style{
-		Width: a.width, ID: p.Cyan, Subdued: p.Dim,
-		State: func(state, text string) string { return statePaint(p, state)(text) },
-	}
+	return draw.Style{Width: a.width, Palette: p, State: func(state string) func(string) string { return statePaint(p, state) }}
 }
 
 func taskDepsCommand(a *app) command {

@@ -19,21 +19,13 @@ type Node struct {
 	After  []string
 }
 
-func (n Node) label() string {
-	return cmp.Or(n.Name, n.ID)
-}
+func (n Node) label() string { return cmp.Or(n.Name, n.ID) }
 
 // forest orders nodes by who contains whom, keeping the order they came in.
 type forest struct {
 	nodes    map[string]Node
 	roots    []string
 	children map[string][]string
-}
-
-// writer writes a forest in the language of another program.
-type writer struct {
-	forest
-	b strings.Builder
 }
 
 func plant(nodes []Node) forest {
@@ -69,27 +61,26 @@ func (f forest) edges(nodes []Node, fn func(blocker, blocked string)) {
 	}
 }
 
-// Mermaid writes the graph as a Mermaid flow chart; groups become subgraphs.
-func Mermaid(w io.Writer, nodes []Node) error {
-	m := writer{forest: plant(nodes)}
-	m.b.WriteString("flowchart LR\n")
-	for _, root := range m.roots {
-		m.mermaid(root, "  ")
+// write writes nodes, with groups around what they contain.
+func (f forest) write(b *strings.Builder, ids []string, indent string, leaf func(Node) string, group func(n Node, indent string) string, end string) {
+	for _, id := range ids {
+		n, children := f.nodes[id], f.children[id]
+		if len(children) == 0 {
+			b.WriteString(indent + leaf(n) + "\n")
+			continue
+		}
+		b.WriteString(indent + group(n, indent) + "\n")
+		f.write(b, children, indent+"  ", leaf, group, end)
+		b.WriteString(indent + end + "\n")
 	}
-	m.edges(nodes, func(blocker, blocked string) { fmt.Fprintf(&m.b, "  %s --> %s\n", blocker, blocked) })
-	m.b.WriteString(`  classDef done fill:#c8f0c8,stroke:#2a7a2a,color:#000
-  classDef failed fill:#f8c8c8,stroke:#a02020,color:#000
-  classDef blocked fill:#f5e6a0,stroke:#8a7000,color:#000
-  classDef running fill:#c0dcf8,stroke:#205090,color:#000
-  classDef ready fill:#d8f4f4,stroke:#207070,color:#000
-`)
-	_, err := io.WriteString(w, m.b.String())
-	return err
 }
 
-func (m *writer) mermaid(id, indent string) {
-	n := m.nodes[id]
-	if len(m.children[id]) == 0 {
+// Mermaid writes the graph as a Mermaid flow chart; groups become subgraphs.
+func Mermaid(w io.Writer, nodes []Node) error {
+	f := plant(nodes)
+	var b strings.Builder
+	b.WriteString("flowchart LR\n")
+	leaf := func(n Node) string {
 		class := ""
 		switch n.State {
 		case "done", "failed", "blocked", "running", "ready":
@@ -97,14 +88,19 @@ func (m *writer) mermaid(id, indent string) {
 		case "unverified":
 			class = ":::ready"
 		}
-		fmt.Fprintf(&m.b, "%s%s[\"%s\"]%s\n", indent, id, mermaidText(n.Title), class)
-		return
+		return fmt.Sprintf(`%s["%s"]%s`, n.ID, mermaidText(n.Title), class)
 	}
-	fmt.Fprintf(&m.b, "%ssubgraph %s[\"%s\"]\n", indent, id, mermaidText(n.Title))
-	for _, c := range m.children[id] {
-		m.mermaid(c, indent+"  ")
-	}
-	fmt.Fprintf(&m.b, "%send\n", indent)
+	group := func(n Node, _ string) string { return fmt.Sprintf(`subgraph %s["%s"]`, n.ID, mermaidText(n.Title)) }
+	f.write(&b, f.roots, "  ", leaf, group, "end")
+	f.edges(nodes, func(blocker, blocked string) { fmt.Fprintf(&b, "  %s --> %s\n", blocker, blocked) })
+	b.WriteString(`  classDef done fill:#c8f0c8,stroke:#2a7a2a,color:#000
+  classDef failed fill:#f8c8c8,stroke:#a02020,color:#000
+  classDef blocked fill:#f5e6a0,stroke:#8a7000,color:#000
+  classDef running fill:#c0dcf8,stroke:#205090,color:#000
+  classDef ready fill:#d8f4f4,stroke:#207070,color:#000
+`)
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // mermaidText keeps a title from ending its quotes, being markup or a link.
@@ -114,53 +110,39 @@ func mermaidText(s string) string {
 
 // DOT writes the graph for Graphviz; groups become clusters.
 func DOT(w io.Writer, nodes []Node) error {
-	d := writer{forest: plant(nodes)}
-	d.b.WriteString("digraph ralph {\n  rankdir=LR;\n  compound=true;\n  node [shape=box, style=\"rounded,filled\", fillcolor=white];\n")
-	for _, root := range d.roots {
-		d.dot(root, "  ")
+	f := plant(nodes)
+	var b strings.Builder
+	b.WriteString("digraph ralph {\n  rankdir=LR;\n  compound=true;\n  node [shape=box, style=\"rounded,filled\", fillcolor=white];\n")
+	colors := map[string]string{
+		"done": "palegreen", "failed": "lightpink", "blocked": "khaki", "running": "lightblue", "ready": "lightcyan", "unverified": "lightcyan",
 	}
-	d.edges(nodes, d.edge)
-	d.b.WriteString("}\n")
-	_, err := io.WriteString(w, d.b.String())
+	label := func(n Node) string { return dotQuote(n.ID + "\n" + n.Title) }
+	leaf := func(n Node) string {
+		return fmt.Sprintf("%s [label=%s, fillcolor=%s];", dotQuote(n.ID), label(n), cmp.Or(colors[n.State], "white"))
+	}
+	group := func(n Node, indent string) string {
+		return fmt.Sprintf("subgraph %s {\n%s  label=%s;", dotQuote("cluster_"+n.ID), indent, label(n))
+	}
+	f.write(&b, f.roots, "  ", leaf, group, "}")
+	f.edges(nodes, func(blocker, blocked string) {
+		var attributes []string
+		if len(f.children[blocker]) > 0 {
+			attributes = append(attributes, "ltail="+dotQuote("cluster_"+blocker))
+		}
+		if len(f.children[blocked]) > 0 {
+			attributes = append(attributes, "lhead="+dotQuote("cluster_"+blocked))
+		}
+		fmt.Fprintf(&b, "  %s -> %s", dotQuote(f.leaf(blocker)), dotQuote(f.leaf(blocked)))
+		if len(attributes) > 0 {
+			fmt.Fprintf(&b, " [%s]", strings.Join(attributes, ", "))
+		}
+		b.WriteString(";\n")
+	})
+	b.WriteString("}\n")
+	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-func (d *writer) dot(id, indent string) {
-	n := d.nodes[id]
-	label := dotQuote(n.ID + "\n" + n.Title)
-	if len(d.children[id]) == 0 {
-		fmt.Fprintf(&d.b, "%s%s [label=%s, fillcolor=%s];\n", indent, dotQuote(id), label, dotColor(n.State))
-		return
-	}
-	fmt.Fprintf(&d.b, "%ssubgraph %s {\n%s  label=%s;\n", indent, dotQuote("cluster_"+id), indent, label)
-	for _, c := range d.children[id] {
-		d.dot(c, indent+"  ")
-	}
-	fmt.Fprintf(&d.b, "%s}\n", indent)
-}
-
-func (d *writer) edge(blocker, blocked string) {
-	var attributes []string
-	if len(d.children[blocker]) > 0 {
-		attributes = append(attributes, "ltail="+dotQuote("cluster_"+blocker))
-	}
-	if len(d.children[blocked]) > 0 {
-		attributes = append(attributes, "lhead="+dotQuote("cluster_"+blocked))
-	}
-	fmt.Fprintf(&d.b, "  %s -> %s", dotQuote(d.leaf(blocker)), dotQuote(d.leaf(blocked)))
-	if len(attributes) > 0 {
-		fmt.Fprintf(&d.b, " [%s]", strings.Join(attributes, ", "))
-	}
-	d.b.WriteString(";\n")
 }
 
 func dotQuote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
-}
-
-func dotColor(state string) string {
-	colors := map[string]string{
-		"done": "palegreen", "failed": "lightpink", "blocked": "khaki", "running": "lightblue", "ready": "lightcyan", "unverified": "lightcyan",
-	}
-	return cmp.Or(colors[state], "white")
 }

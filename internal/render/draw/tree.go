@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"cmp"
 	"io"
 	"strings"
 	"time"
@@ -12,21 +13,19 @@ import (
 
 // Style says how a tree is written.
 type Style struct {
-	Width   int                             // of the terminal; 0 means unlimited
-	After   bool                            // say what each node waits for
-	ID      func(string) string             // paints an ID; nil leaves it plain
-	State   func(state, text string) string // paints text by the state it stands for
-	Subdued func(string) string             // paints what may be skipped
+	Width   int  // of the terminal; 0 means unlimited
+	After   bool // say what each node waits for
+	Palette term.Palette
+	State   func(state string) func(string) string // paints what stands for a state
 }
 
 // Tree writes nodes as an indented tree, one line each.
 func Tree(w io.Writer, nodes []Node, s Style) error {
-	f := plant(nodes)
-	t := treeWriter{forest: f, style: s}
+	t := treeWriter{forest: plant(nodes), style: s}
 	for _, n := range nodes {
 		t.stateWidth = max(t.stateWidth, len(n.State))
 	}
-	for _, root := range f.roots {
+	for _, root := range t.roots {
 		t.node(root, "", "")
 	}
 	_, err := io.WriteString(w, t.b.String())
@@ -41,20 +40,22 @@ type treeWriter struct {
 }
 
 func (t *treeWriter) node(id, lead, below string) {
-	n := t.nodes[id]
-	pad := strings.Repeat(" ", t.stateWidth-len(n.State))
-	tail := ""
-	if t.style.After && len(n.After) > 0 {
-		tail = "  <- " + strings.Join(t.labels(n.After), ", ")
+	n, s := t.nodes[id], t.style
+	tail, title := "", n.Title
+	if s.After && len(n.After) > 0 {
+		var labels []string
+		for _, id := range n.After {
+			labels = append(labels, cmp.Or(t.nodes[id].label(), id))
+		}
+		tail = "  <- " + strings.Join(labels, ", ")
 	}
-	title := n.Title
-	if t.style.Width > 0 {
-		used := term.Width(lead) + term.Width(n.label()) + t.stateWidth + 4
-		room := t.style.Width - used
-		tail = term.Cut(tail, max(room-10, 0))
-		title = term.Cut(title, max(room-term.Width(tail), 10))
+	if s.Width > 0 {
+		free := s.Width - term.Width(lead) - term.Width(n.label()) - t.stateWidth - 4
+		tail = term.Cut(tail, max(free-10, 0))
+		title = term.Cut(title, max(free-term.Width(tail), 10))
 	}
-	line := t.paint(lead, t.style.Subdued) + t.paint(n.label(), t.style.ID) + "  " + t.state(n.State) + pad + "  " + title + t.paint(tail, t.style.Subdued)
+	state := s.State(n.State)(n.State) + strings.Repeat(" ", t.stateWidth-len(n.State))
+	line := s.Palette.Dim(lead) + s.Palette.Cyan(n.label()) + "  " + state + "  " + title + s.Palette.Dim(tail)
 	t.b.WriteString(strings.TrimRight(line, " ") + "\n")
 	children := t.children[id]
 	for i, c := range children {
@@ -64,31 +65,6 @@ func (t *treeWriter) node(id, lead, below string) {
 			t.node(c, below+"├─ ", below+"│  ")
 		}
 	}
-}
-
-func (t *treeWriter) labels(ids []string) []string {
-	labels := make([]string, len(ids))
-	for i, id := range ids {
-		labels[i] = id
-		if n, drawn := t.nodes[id]; drawn {
-			labels[i] = n.label()
-		}
-	}
-	return labels
-}
-
-func (t *treeWriter) paint(s string, with func(string) string) string {
-	if with == nil {
-		return s
-	}
-	return with(s)
-}
-
-func (t *treeWriter) state(s string) string {
-	if t.style.State == nil {
-		return s
-	}
-	return t.style.State(s, s)
 }
 
 // Nodes are tasks to be drawn, without what they wait for.

@@ -3,6 +3,7 @@ package draw
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"ralph/internal/term"
@@ -19,7 +20,6 @@ func Waves(w io.Writer, nodes []Node, s Style) error {
 		last = max(last, n)
 	}
 	var b strings.Builder
-	t := treeWriter{style: s}
 	for n := 1; n <= last; n++ {
 		lead := fmt.Sprintf("%3d │ ", n)
 		for _, node := range nodes {
@@ -30,7 +30,7 @@ func Waves(w io.Writer, nodes []Node, s Style) error {
 			if s.Width > 0 {
 				title = term.Cut(title, max(s.Width-term.Width(lead)-len(node.ID)-2, 10))
 			}
-			b.WriteString(t.paint(lead, s.Subdued) + t.paint(node.ID, s.ID) + "  " + title + "\n")
+			b.WriteString(s.Palette.Dim(lead) + s.Palette.Cyan(node.ID) + "  " + title + "\n")
 			lead = "    │ "
 		}
 	}
@@ -69,11 +69,8 @@ func (f forest) waves(nodes []Node) map[string]int {
 }
 
 func (f forest) free(id string, wave map[string]int) bool {
-	for at := id; at != ""; at = f.nodes[at].Parent {
-		if _, drawn := f.nodes[at]; !drawn {
-			break
-		}
-		for _, blocker := range f.nodes[at].After {
+	for n, drawn := f.nodes[id]; drawn; n, drawn = f.nodes[n.Parent] {
+		for _, blocker := range n.After {
 			if _, drawn := f.nodes[blocker]; drawn && !f.over(blocker, wave) {
 				return false
 			}
@@ -83,13 +80,9 @@ func (f forest) free(id string, wave map[string]int) bool {
 }
 
 func (f forest) over(id string, wave map[string]int) bool {
-	if len(f.children[id]) == 0 {
+	children := f.children[id]
+	if len(children) == 0 {
 		return wave[id] > 0
 	}
-	for _, c := range f.children[id] {
-		if !f.over(c, wave) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(children, func(c string) bool { return !f.over(c, wave) })
 }
