@@ -38,10 +38,9 @@ func (b briefer) assign(claim dag.Claim, agent string, iteration int) attempt.Jo
 		Place: attempt.Place{Dir: o.Place.Dir, Folder: filepath.Join(o.Place.Runs, b.run.ID, claim.Attempt)},
 		Agent: attempt.Assignment{
 			Name: agent, Verifier: o.Agents.Verifier,
-			Standing: b.ledger.standing(agent, t.ID), VerifierProven: b.ledger.proven(o.Agents.Verifier),
+			Standing: b.ledger.standing(agent, t.ID), VerifierProven: b.ledger.standing(o.Agents.Verifier, "").Proven,
 		},
-		Verify: attempt.Verification{Skip: o.Verify.Skip, Reruns: o.Verify.Reruns, Protect: o.Verify.Protect, Verdict: o.Verify.AgentVerdict, Opened: o.Verify.Opened},
-		Rules:  o.Rules.Rules, Drift: o.Agents.Drift,
+		Verify: o.Verify.Verification, Rules: o.Rules.Rules, Drift: o.Agents.Drift,
 	}
 	s := &j.Agent.Standing
 	s.Substitute, s.OwnAgent, s.OwnModel = t.Agent == "" && agent != o.Host.Setup.Agent, t.Agent != "", t.Model != ""

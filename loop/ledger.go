@@ -130,12 +130,6 @@ func (l *ledger) usable(agents []string) (names []string) {
 	return names
 }
 
-func (l *ledger) proven(agent string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.agent(agent).proven
-}
-
 // panicked counts the panics over a task.
 func (l *ledger) panicked(task string) int {
 	l.mu.Lock()

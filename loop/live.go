@@ -16,16 +16,15 @@ type live struct {
 }
 
 type liveAttempt struct {
-	task       dag.Task
-	began      time.Time
-	used       event.Usage
-	sessionUSD *float64
+	task  dag.Task
+	began time.Time
+	note  dag.Note // what it has used, as it is stored
 }
 
 func (l *live) add(attempt string, t dag.Task, began time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.attempts[attempt] = &liveAttempt{task: t, began: began}
+	l.attempts[attempt] = &liveAttempt{task: t, began: began, note: dag.Note{Usage: &event.Usage{}}}
 }
 
 // used stores what an attempt has used in all.
@@ -33,20 +32,15 @@ func (l *live) used(attempt string, used event.Usage, sessionUSD *float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a := l.attempts[attempt]; a != nil {
-		a.used, a.sessionUSD = used, sessionUSD
+		a.note = dag.Note{Usage: &used, SessionUSD: sessionUSD}
 	}
 }
 
 // note is what an attempt has used, as it is stored.
-func (l *live) note(id string) dag.Note {
+func (l *live) note(attempt string) dag.Note {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := l.attempts[id]
-	if a == nil {
-		return dag.Note{}
-	}
-	used := a.used
-	return dag.Note{Usage: &used, SessionUSD: a.sessionUSD}
+	return l.attempts[attempt].note
 }
 
 // remove ends the count of an attempt. It is called in the transaction that settles it:
@@ -63,10 +57,11 @@ func (l *live) sum(settled budget.Used, now time.Time, match func(dag.Task) bool
 	defer l.mu.Unlock()
 	for _, a := range l.attempts {
 		if match(a.task) {
+			used := a.note.Usage
 			settled.Duration += now.Sub(a.began)
-			settled.Tokens += a.used.Tokens()
-			settled.CostUSD += a.used.Cost()
-			settled.Estimated, settled.Unknown = settled.Estimated || a.used.Estimated, settled.Unknown || a.used.Unknown
+			settled.Tokens += used.Tokens()
+			settled.CostUSD += used.Cost()
+			settled.Estimated, settled.Unknown = settled.Estimated || used.Estimated, settled.Unknown || used.Unknown
 		}
 	}
 	return settled

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -102,14 +103,9 @@ type Models struct {
 
 // Verify is how work is checked.
 type Verify struct {
-	Skip         bool     // accept "done" without looking
-	Gates        []string // for every task, before its own
-	GateRunner   verify.Gates
-	Withheld     []string // names of variables that gates are not given, named when one fails
-	AgentVerdict bool     // the verifier agent has the last word
-	Reruns       int      // of a gate that failed, before that counts
-	Protect      []string // patterns of files that check the work
-	Opened       []string // files and folders below Place.Dir that a verifier may write
+	attempt.Verification // its gates are for every task, before the task's own
+	GateRunner           verify.Gates
+	Withheld             []string // names of variables that gates are not given, named when one fails
 }
 
 // Prompt is what prompts are made of besides the graph.
@@ -157,15 +153,7 @@ func (o Options) withDefaults() Options {
 		o.Host.Jitter = func(d time.Duration) time.Duration { return d }
 	}
 	w := &o.Workers
-	if w.Jobs == 0 {
-		w.Jobs = 1
-	}
-	if w.Lease == 0 {
-		w.Lease = time.Minute
-	}
-	if w.Poll == 0 {
-		w.Poll = time.Second
-	}
-	w.Poll = min(w.Poll, w.Lease/3)
+	w.Jobs, w.Lease = cmp.Or(w.Jobs, 1), cmp.Or(w.Lease, time.Minute)
+	w.Poll = min(cmp.Or(w.Poll, time.Second), w.Lease/3)
 	return o
 }

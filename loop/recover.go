@@ -15,12 +15,16 @@ func (r *Runner) recover(ctx context.Context) (recovery.Recovery, error) {
 		return recovery.Recovery{}, nil
 	}
 	rec := r.recoverer()
-	rec.Dirty = recovery.WorkingTree{Dir: r.opts.Place.Dir, Objects: r.opts.Place.Objects, OwnFiles: r.own(ctx), OnDirty: r.opts.Recovery.OnDirty}
+	rec.OwnFiles = r.own(ctx)
 	return rec.Recover(ctx)
 }
 
 func (r *Runner) recoverer() recovery.Recoverer {
-	return recovery.Recoverer{Store: r.opts.Graph.Store, Life: r.opts.Recovery.Life, Sweep: r.opts.Recovery.Sweep, Rules: r.opts.Recovery.Rules, Now: r.opts.Host.Now}
+	o := r.opts
+	return recovery.Recoverer{
+		Store: o.Graph.Store, Life: o.Recovery.Life, Sweep: o.Recovery.Sweep, Rules: o.Recovery.Rules, Now: o.Host.Now,
+		Dir: o.Place.Dir, Objects: o.Place.Objects,
+	}
 }
 
 // reclaim takes back the tasks of runs that have died meanwhile, and reports them.

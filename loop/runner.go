@@ -91,7 +91,7 @@ func newRunner(opts Options) *Runner {
 	r := &Runner{
 		opts: opts, bus: &bus{observe: opts.Host.Observe, redact: opts.Host.Redact, now: opts.Host.Now, warned: map[string]bool{}},
 		ledger: ledger{agents: map[string]*agentRecord{}, empties: map[string]emptied{}, panics: map[string]int{}},
-		live:   live{attempts: map[string]*liveAttempt{}}, sessions: sessions{opener: opts.Agents.Open, open: map[int]attempt.Session{}},
+		live:   live{attempts: map[string]*liveAttempt{}}, sessions: sessions{opener: opts.Agents.Open, open: map[*listed]bool{}},
 	}
 	r.spending = spending{opts: &r.opts, run: &r.run, bus: r.bus, ledger: &r.ledger, live: &r.live, began: opts.Host.Now()}
 	r.claimer = claimer{

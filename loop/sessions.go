@@ -15,8 +15,7 @@ type sessions struct {
 	opener func(context.Context, attempt.Opening) (attempt.Session, error)
 
 	mu   sync.Mutex
-	last int
-	open map[int]attempt.Session // by number: a Session need not be comparable
+	open map[*listed]bool
 }
 
 // Open opens a session that is on the list until it is closed.
@@ -25,17 +24,17 @@ func (s *sessions) Open(ctx context.Context, op attempt.Opening) (attempt.Sessio
 	if err != nil {
 		return nil, err
 	}
+	l := &listed{session, s}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last++
-	s.open[s.last] = session
-	return listed{session, s, s.last}, nil
+	s.open[l] = true
+	return l, nil
 }
 
 // Kill ends every open session at once.
 func (s *sessions) Kill() error {
 	s.mu.Lock()
-	list := slices.Collect(maps.Values(s.open))
+	list := slices.Collect(maps.Keys(s.open))
 	s.mu.Unlock()
 	var errs []error
 	for _, session := range list {
@@ -47,14 +46,13 @@ func (s *sessions) Kill() error {
 // listed takes itself off the list when it is closed.
 type listed struct {
 	attempt.Session
-	list   *sessions
-	number int
+	list *sessions
 }
 
-func (l listed) Close() error {
+func (l *listed) Close() error {
 	err := l.Session.Close()
 	l.list.mu.Lock()
 	defer l.list.mu.Unlock()
-	delete(l.list.open, l.number)
+	delete(l.list.open, l)
 	return err
 }

@@ -65,9 +65,7 @@ func (r *Runner) recovered(ctx context.Context, claim dag.Claim, j *attempt.Job)
 		res = attempt.Result{Seen: attempt.Seen{Checked: r.finished(ctx, claim)}, Decision: policy.Decision{
 			Action: policy.Release, Outcome: event.AttemptInterrupted, Uncounted: true, Reason: "ralph panicked: " + text,
 		}}
-		if used := r.live.note(claim.Attempt).Usage; used != nil {
-			res.Agent.Usage = *used
-		}
+		res.Agent.Usage = *r.live.note(claim.Attempt).Usage
 		path := filepath.Join(j.Place.Folder, "panic.txt")
 		r.bus.warn(j.Task.ID, "this is a bug in ralph; please report it with "+path)
 		werr := os.MkdirAll(j.Place.Folder, 0o700) // it may have come to nothing yet

@@ -82,12 +82,9 @@ func runRecover(ctx context.Context, a *app, o plainOptions) error {
 }
 
 func recoverer(ctx context.Context, a *app, s *session) recovery.Recoverer {
-	rules := recoveryRules(s)
 	return recovery.Recoverer{
-		Store: s.store, Life: life, Sweep: sandbox.Sweep(s.project.Root), Count: sandbox.Count(s.project.Root), Rules: rules, Now: a.now,
-		Dirty: recovery.WorkingTree{
-			Dir: s.project.Root, Objects: s.project.Objects(), OwnFiles: loop.OwnFiles(ctx, s.store, ownFiles(a, s, runOutput{})), OnDirty: rules.OnDirty,
-		},
+		Store: s.store, Life: life, Sweep: sandbox.Sweep(s.project.Root), Count: sandbox.Count(s.project.Root), Rules: recoveryRules(s), Now: a.now,
+		Dir: s.project.Root, Objects: s.project.Objects(), OwnFiles: loop.OwnFiles(ctx, s.store, ownFiles(a, s, runOutput{})),
 	}
 }
 

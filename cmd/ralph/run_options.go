@@ -23,6 +23,7 @@ import (
 	"ralph/internal/project"
 	"ralph/internal/sandbox"
 	"ralph/loop"
+	"ralph/loop/attempt"
 	"ralph/loop/policy"
 	"ralph/strategy"
 	"ralph/verify"
@@ -40,10 +41,9 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 			MaxAttempts: run.MaxAttempts, RetryFailed: run.RetryFailed, RepairRounds: check.Repairs, Backoff: run.Backoff.Std(),
 		}},
 		Agents: loop.Agents{ResumeSession: s.config.Recovery.ResumeSession, Verifier: check.Agent},
-		Verify: loop.Verify{
+		Verify: loop.Verify{GateRunner: verify.Gates{Timeout: check.Timeout.Std()}, Verification: attempt.Verification{
 			Skip: given.NoVerify, Gates: check.Commands, AgentVerdict: check.Enabled, Reruns: check.Reruns, Protect: check.Protect,
-			GateRunner: verify.Gates{Timeout: check.Timeout.Std()},
-		},
+		}},
 		Prompt:   promptOptions(s),
 		Place:    loop.Place{Dir: s.project.Root, Runs: filepath.Join(s.project.State(), "runs"), Objects: s.project.Objects()},
 		Recovery: loop.Recovery{Rules: recoveryRules(s), Life: life, Sweep: sandbox.Sweep(s.project.Root)},

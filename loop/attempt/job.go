@@ -99,13 +99,13 @@ func (h History) Last() (last dag.Attempt) {
 
 // Verification says how work is checked.
 type Verification struct {
-	Skip    bool     // accept "done" without looking
-	Gates   []string // of the project, the feature and the task
-	Own     int      // the index of the task's own first gate
-	Reruns  int      // of a gate that failed, before that counts
-	Protect []string // patterns of files that check the work
-	Verdict bool     // the verifier agent has the last word
-	Opened  []string // files and folders below Dir that a verifier may write
+	Skip         bool     // accept "done" without looking
+	Gates        []string // of the project, the feature and the task
+	Own          int      // the index of the task's own first gate
+	Reruns       int      // of a gate that failed, before that counts
+	Protect      []string // patterns of files that check the work
+	AgentVerdict bool     // the verifier agent has the last word
+	Opened       []string // files and folders below Dir that a verifier may write
 }
 
 // Result is what came of an attempt.

@@ -43,7 +43,7 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 		}
 	}
 	w.CheckErr = err
-	w.WantVerdict = a.job.Verify.Verdict && (a.job.Agent.Verifier != "" || !a.evident())
+	w.WantVerdict = a.job.Verify.AgentVerdict && (a.job.Agent.Verifier != "" || !a.evident())
 	a.ended = ended(ctx)
 	a.note(ctx, dag.Note{Gates: records(w.Gates)})
 	d := a.decide()

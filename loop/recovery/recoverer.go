@@ -22,7 +22,10 @@ type Recoverer struct {
 	Count func(owner string) (int, error)            // counts them; nil counts none
 	Rules Rules
 	Now   func() time.Time
-	Dirty Dirty // nil leaves uncommitted work alone
+
+	Dir      string   // the project, whose uncommitted work Rules.OnDirty is about
+	Objects  string   // where trees of it are kept
+	OwnFiles []string // files below Dir that ralph itself writes
 }
 
 // found is what a look at the graph shows of dead runs.
@@ -108,11 +111,7 @@ func (r Recoverer) find(ctx context.Context) (found, error) {
 			return err
 		}
 		open, err := g.OpenRuns()
-		for _, run := range open {
-			if r.Dead(run) {
-				f.runs = append(f.runs, run)
-			}
-		}
+		f.runs = slices.DeleteFunc(open, func(run dag.Run) bool { return !r.Dead(run) })
 		return err
 	})
 	return f, err
@@ -159,18 +158,16 @@ func (f found) each(do func(owner string) (int, error)) (int, error) {
 	if do == nil {
 		return 0, nil
 	}
-	owners := map[string]bool{}
+	owners := slices.Collect(maps.Values(f.gone))
 	for _, run := range f.runs {
-		owners[run.Owner] = true
+		owners = append(owners, run.Owner)
 	}
 	for _, t := range f.tasks {
-		owners[t.Owner] = true
+		owners = append(owners, t.Owner)
 	}
-	for _, owner := range f.gone {
-		owners[owner] = true
-	}
+	slices.Sort(owners)
 	total := 0
-	for _, owner := range slices.Sorted(maps.Keys(owners)) {
+	for _, owner := range slices.Compact(owners) {
 		n, err := do(owner)
 		total += n
 		if err != nil {
@@ -212,12 +209,8 @@ func (r Recoverer) reclaim(ctx context.Context, g *dag.Graph, t dag.Task, run da
 		return Reclaimed{}, err
 	}
 	task, how := r.decide(t, last, run)
-	if r.Dirty != nil && how.Unverified == "" && !how.Fail { // finished work is about to be verified
-		alone, err := r.alone(g)
-		if err != nil {
-			return task, err
-		}
-		note, fail, err := r.Dirty.Keep(ctx, last, alone)
+	if how.Unverified == "" && !how.Fail { // finished work is about to be verified
+		note, fail, err := r.dirty(ctx, g, last)
 		if err != nil {
 			return task, err
 		}

@@ -10,14 +10,6 @@ import (
 	"ralph/internal/human"
 )
 
-// Dirty decides about uncommitted work of a dead attempt that starts over. It is asked
-// inside the reclaiming transaction, so that nobody can claim the task and begin to work
-// meanwhile. alone says that no other run works in the project.
-type Dirty interface {
-	// Keep returns a note for the reason, or why the task has to fail.
-	Keep(ctx context.Context, last dag.Attempt, alone bool) (note string, fail bool, err error)
-}
-
 // OnDirty is what happens to uncommitted work of a dead attempt.
 type OnDirty string
 
@@ -30,20 +22,14 @@ const (
 
 const maxNamed = 5 // files that a reason names
 
-// WorkingTree is Dirty for attempts that worked in the project itself.
-type WorkingTree struct {
-	Dir      string   // the project
-	Objects  string   // where trees of it are kept
-	OwnFiles []string // files below Dir that ralph itself writes
-	OnDirty  OnDirty
-}
-
-// Keep does with the attempt's uncommitted work what OnDirty says.
-func (w WorkingTree) Keep(ctx context.Context, last dag.Attempt, alone bool) (note string, fail bool, err error) {
-	if w.OnDirty == "" || w.OnDirty == Keep {
+// dirty does with the uncommitted work of a dead attempt what the rules say, and returns a
+// note for the reason, or why the task has to fail. It runs inside the reclaiming
+// transaction, so that nobody can claim the task and begin to work meanwhile.
+func (r Recoverer) dirty(ctx context.Context, g *dag.Graph, last dag.Attempt) (note string, fail bool, err error) {
+	if r.Rules.OnDirty == "" || r.Rules.OnDirty == Keep {
 		return "", false, nil
 	}
-	files, inside, err := w.left(ctx, last)
+	files, inside, err := r.left(ctx, last)
 	switch {
 	case ctx.Err() != nil:
 		return "", false, context.Cause(ctx)
@@ -51,14 +37,17 @@ func (w WorkingTree) Keep(ctx context.Context, last dag.Attempt, alone bool) (no
 		return fmt.Sprintf("; whether it left uncommitted work could not be seen (%s), so nothing was done about it", err), false, nil
 	case len(files)+len(inside) == 0:
 		return "", false, nil
-	case w.OnDirty == Fail:
+	case r.Rules.OnDirty == Fail:
 		return "left uncommitted work, which recovery.on_dirty does not allow: " + human.List(slices.Concat(files, inside), maxNamed), true, nil
-	case !alone:
+	}
+	if alone, err := r.alone(g); err != nil {
+		return "", false, err
+	} else if !alone {
 		return "; its uncommitted work stays, because another run is at work in this folder", false, nil
 	}
 	if len(files) > 0 {
 		message := fmt.Sprintf("ralph: what attempt %s at %s left when its run died", last.ID, last.Task)
-		switch err := git.Stash(ctx, w.Dir, message, files); {
+		switch err := git.Stash(ctx, r.Dir, message, files); {
 		case err == nil:
 			note = "; its uncommitted work is in git's stash: " + human.List(files, maxNamed)
 		case ctx.Err() != nil:
@@ -77,20 +66,20 @@ func (w WorkingTree) Keep(ctx context.Context, last dag.Attempt, alone bool) (no
 
 // left lists the uncommitted files that a dead attempt changed, and those in
 // repositories inside. What was uncommitted before and is as it was is somebody else's.
-func (w WorkingTree) left(ctx context.Context, last dag.Attempt) (files, inside []string, err error) {
+func (r Recoverer) left(ctx context.Context, last dag.Attempt) (files, inside []string, err error) {
 	if last.Tree == "" {
 		return nil, nil, nil // its agent was not started, or git cannot tell
 	}
-	now, err := git.Take(ctx, w.Dir, w.Objects, w.OwnFiles...)
+	now, err := git.Take(ctx, r.Dir, r.Objects, r.OwnFiles...)
 	if err != nil {
 		return nil, nil, err
 	}
-	changes, err := git.Compare(ctx, w.Dir, w.Objects, last.Tree, now.Tree)
+	changes, err := git.Compare(ctx, r.Dir, r.Objects, last.Tree, now.Tree)
 	if err != nil {
 		return nil, nil, err
 	}
-	state := git.Look(ctx, w.Dir)
-	theirs := git.UncommittedInside(ctx, w.Dir, state)
+	state := git.Look(ctx, r.Dir)
+	theirs := git.UncommittedInside(ctx, r.Dir, state)
 	for _, c := range changes {
 		switch {
 		case slices.Contains(state.Uncommitted, c.Path):
