@@ -1,25 +1,14 @@
 package dag_test
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"ralph/dag"
 	"ralph/internal/testing/check"
 )
-
-func (w *world) limits() (names []string) {
-	w.view(func(g *dag.Graph) error {
-		list, err := g.AgentLimits()
-		for _, l := range list {
-			names = append(names, l.Agent+": "+l.Reason)
-		}
-		return err
-	})
-	return names
-}
 
 func TestALimitOfAnAgentIsKnownUntilItIsOver(t *testing.T) {
 	t.Parallel()
@@ -29,25 +18,27 @@ func TestALimitOfAnAgentIsKnownUntilItIsOver(t *testing.T) {
 			return g.LimitAgent(dag.AgentLimit{Agent: agent, Until: w.clock().Add(after), Reason: reason})
 		})
 	}
+	want := func(when string, want ...string) {
+		t.Helper()
+		var got []string
+		for _, l := range get(w, (*dag.Graph).AgentLimits) {
+			got = append(got, l.Agent+": "+l.Reason)
+		}
+		check.Equal(t, when, want, got)
+	}
 	limit("claude", time.Hour, "first")
 	limit("codex", time.Minute, "soon")
-	limit("claude", 2*time.Hour, "told again")
-	check.Equal(t, "result", []string{"codex: soon", "claude: told again"}, w.limits())
+	limit("claude", 2*time.Hour, "again")
+	want("at first", "codex: soon", "claude: again")
 	w.pass(time.Minute)
-	if diff := cmp.Diff([]string{"claude: told again"}, w.limits()); diff != "" {
-		t.Errorf("after a minute:\n%s", diff)
-	}
+	want("after a minute", "claude: again")
 	w.update(func(g *dag.Graph) error { return g.LiftLimit("codex") })
-	if len(w.limits()) != 1 {
-		t.Error("another agent's limit was lifted")
-	}
+	want("after another one's was lifted", "claude: again")
 	w.update(func(g *dag.Graph) error { return g.LiftLimit("") })
-	if len(w.limits()) != 0 {
-		t.Error("lifting all leaves some")
-	}
+	want("after all were lifted")
 }
 
-func TestAClaimSkipsWhatHasNoRoomOrNoMoney(t *testing.T) {
+func TestAClaimSkipsRateLimitedAgentsAndSpentBudgets(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		skip  dag.Skip
@@ -74,25 +65,17 @@ func TestAClaimSkipsWhatHasNoRoomOrNoMoney(t *testing.T) {
 	for name, test := range tests {
 		for _, keepGoing := range []bool{false, true} {
 			w := newWorld(t)
-			ids := map[string]string{"plain": w.add(dag.NewTask{Title: "plain"})}
-			ids["own"] = w.add(dag.NewTask{Title: "own", Agent: "codex", Feature: "f"})
-			group := w.add(dag.NewTask{Title: "group"})
-			ids["child"] = w.add(dag.NewTask{Title: "child", Parent: group, Priority: 5})
-			w.add(dag.NewTask{Title: "own child", Parent: group, Agent: "codex", Priority: 6})
-			opts := dag.ClaimOptions{KeepGoing: keepGoing, Skip: test.skip}
+			w.add(dag.NewTask{Title: "plain"})
+			w.add(dag.NewTask{Title: "own", Agent: "codex", Feature: "f"})
+			w.plan("group", "child in group prio 5")
+			w.add(dag.NewTask{Title: "own child", Parent: w.id("group"), Agent: "codex", Priority: 6})
+			opts := dag.ClaimOptions{KeepGoing: keepGoing, Skip: test.skip, Scope: map[string]dag.Scope{"f": {Feature: "f"}, "group": {Task: w.id("group")}}[test.scope]}
 			opts.Skip.Tasks = nil
 			for _, title := range test.skip.Tasks {
-				opts.Skip.Tasks = append(opts.Skip.Tasks, ids[title])
+				opts.Skip.Tasks = append(opts.Skip.Tasks, w.id(title))
 			}
-			switch test.scope {
-			case "f":
-				opts.Scope.Feature = "f"
-			case "group":
-				opts.Scope.Task = group
-			}
-			if c, _ := w.next(opts); c.Task.Title != test.want {
-				t.Errorf("%s (keep going: %v): got %q, want %q", name, keepGoing, c.Task.Title, test.want)
-			}
+			c, _ := w.next(opts)
+			check.Equal(t, fmt.Sprintf("%s (keep going: %v)", name, keepGoing), test.want, c.Task.Title)
 		}
 	}
 }
@@ -109,20 +92,19 @@ func TestATaskDoesNotWaitForAnAgentThatIsNotNeeded(t *testing.T) {
 			return g.Release(c, dag.Release{NotBefore: w.clock().Add(time.Hour), Wait: "a limit", WaitAgent: agent})
 		})
 	}
-	waiting := func() (titles []string) {
-		for _, title := range []string{"plain", "own", "other"} {
-			if !w.task(title).NotBefore.IsZero() {
-				titles = append(titles, title)
+	for needed, want := range map[string][]string{"claude": {"plain", "own", "other"}, "codex": {"own", "other"}} {
+		var waiting []string
+		err := w.try(func(g *dag.Graph) error {
+			err := g.ForgetWaits(func(agent string) bool { return agent == needed })
+			list, _ := g.List(dag.Filter{})
+			for _, t := range list {
+				if !t.NotBefore.IsZero() {
+					waiting = append(waiting, t.Title)
+				}
 			}
-		}
-		return titles
-	}
-	w.update(func(g *dag.Graph) error { return g.ForgetWaits(func(agent string) bool { return agent == "claude" }) })
-	if diff := cmp.Diff([]string{"plain", "own", "other"}, waiting()); diff != "" {
-		t.Errorf("the same agent runs again:\n%s", diff)
-	}
-	w.update(func(g *dag.Graph) error { return g.ForgetWaits(func(agent string) bool { return agent == "codex" }) })
-	if diff := cmp.Diff([]string{"own", "other"}, waiting()); diff != "" {
-		t.Errorf("another agent runs:\n%s", diff)
+			return keepNot(err)
+		})
+		check.That(t, errors.Is(err, errNotKept), "%v", err)
+		check.Equal(t, "what waits while a run needs "+needed, want, waiting)
 	}
 }

@@ -2,6 +2,7 @@ package dag_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -29,15 +30,13 @@ func TestFeatureNames(t *testing.T) {
 func TestAFeatureIsOneWhateverTheCaseOfItsName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	var made, byName, byID dag.Feature
+	var made dag.Feature
 	w.update(func(g *dag.Graph) (err error) { made, err = g.AddFeature("Auth"); return err })
 	want := dag.Feature{N: 1, ID: made.ID, Name: "Auth", Status: dag.FeatureDraft, Tasks: map[dag.Status]int{}, Groups: map[dag.Status]int{}, CreatedAt: start, UpdatedAt: start}
 	check.Equal(t, "feature", want, made)
 	w.refused(dag.ErrRefused, func(g *dag.Graph) error { _, err := g.AddFeature("auth"); return err })
-	w.view(func(g *dag.Graph) (err error) { byName, err = g.Feature("AUTH"); return err })
-	w.view(func(g *dag.Graph) (err error) { byID, err = g.Feature(made.ID); return err })
-	if byName.ID != made.ID || byID.Name != "Auth" {
-		t.Errorf("got %v and %v, want the same", byName, byID)
+	for _, typed := range []string{"AUTH", made.ID, made.ID[:5]} {
+		check.Equal(t, typed, want, get(w, func(g *dag.Graph) (dag.Feature, error) { return g.Feature(typed) }))
 	}
 	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { _, err := g.Feature("nobody"); return err })
 }
@@ -97,9 +96,7 @@ func TestATaskHasItsParentsFeature(t *testing.T) {
 	}
 	for i, step := range steps {
 		w.update(step.do)
-		if got := w.task("b").Feature; got != step.want {
-			t.Errorf("step %d: got %q, want %q", i, got, step.want)
-		}
+		check.Equal(t, fmt.Sprint("feature after step ", i), step.want, w.task("b").Feature)
 		w.sound()
 	}
 	w.update(func(g *dag.Graph) error { return g.DeleteFeature("f") })
@@ -130,20 +127,16 @@ func TestWhatAFeatureCostIsTheSumOfItsAttemptsThoseUnderWayToo(t *testing.T) {
 	w := newWorld(t)
 	w.plan("group feature f", "a in group", "b in group", "other feature g")
 	cost := func(feature string) *float64 {
-		used := get(w, func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfFeature(feature, "") })
-		return used.CostUSD
+		return get(w, func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfFeature(feature, "") }).CostUSD
 	}
-	if got := cost("f"); got != nil {
-		t.Errorf("got %v, want unknown", *got)
-	}
+	check.Equal(t, "cost of nothing", (*float64)(nil), cost("f"))
 	for title, price := range map[string]float64{"a": 0.25, "b": 0.5, "other": 4} {
 		claim := w.claim(title)
 		w.update(func(g *dag.Graph) error {
 			return g.NoteAttempt(claim.Attempt, dag.Note{Usage: &event.Usage{CostUSD: &price}})
 		})
 	}
-	if got := cost("F"); got == nil || *got != 0.75 {
-		t.Errorf("got %v, want 0.75", got)
-	}
+	sum := 0.75
+	check.Equal(t, "cost", &sum, cost("F"))
 	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { _, err := g.UsageOfFeature("nobody", ""); return err })
 }

@@ -2,10 +2,9 @@ package dag_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"ralph/dag"
 	"ralph/event"
@@ -16,51 +15,34 @@ func TestReceiptsTellEverythingThatWasNoted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.add(dag.NewTask{Title: "Build it", Feature: "login"})
-	in, cached, out, cost := int64(10), int64(20), int64(30), 0.5
-	var first string
-	for i := range 2 {
-		c := w.take("Build it", dag.ClaimOptions{Iteration: i + 1})
-		w.pass(time.Minute)
-		w.update(func(g *dag.Graph) error {
-			err := g.NoteAttempt(c.Attempt, dag.Note{
-				Agent: "claude", Model: "opus", ModelEffective: "claude-opus", Sandbox: "full", StopReason: "end_turn", Verdict: "pass",
-				Usage: &event.Usage{TokensIn: in, TokensCached: cached, TokensOut: out, CostUSD: &cost}, Files: []string{"a.go"}, Base: "abc",
-			})
-			if err != nil {
-				return err
-			}
-			if i == 0 {
-				first = c.Attempt
-				return g.Release(c, dag.Release{Reason: "nothing"})
-			}
-			return g.Complete(c, "passed")
-		})
+	cost := 0.5
+	used := event.Usage{TokensIn: 10, TokensCached: 20, TokensOut: 30, CostUSD: &cost}
+	note := dag.Note{
+		Agent: "claude", Model: "opus", ModelEffective: "claude-opus", Sandbox: "full", StopReason: "end_turn", Verdict: "pass",
+		Usage: &used, Files: []string{"a.go"}, Base: "abc",
 	}
-	w.view(func(g *dag.Graph) error {
-		list, err := g.Receipts(dag.ReceiptFilter{Run: w.run.ID})
-		if err != nil {
-			return err
-		}
-		want := dag.Receipt{
-			ID: first, Run: w.run.ID, Task: id, Title: "Build it", Feature: "login", Verification: "passed", Iteration: 1, Phase: dag.Settled,
-			Agent: "claude", Model: "opus", ModelEffective: "claude-opus", Sandbox: "full", StartedAt: start, EndedAt: start.Add(time.Minute),
-			Outcome: "released", Reason: "nothing", StopReason: "end_turn", Verdict: "pass", Gates: "[]",
-			Usage: event.Usage{TokensIn: in, TokensCached: cached, TokensOut: out, CostUSD: &cost}, Files: []string{"a.go"}, Base: "abc",
-		}
-		check.Equal(t, "result", want, list[0])
-		if len(list) != 2 || !list[1].Last || list[0].Last {
-			t.Errorf("got %d receipts, the last one is not marked", len(list))
-		}
-		return nil
-	})
+	var attempts []string
+	for i, end := range []string{"release", "complete"} {
+		c := w.take("Build it", dag.ClaimOptions{Iteration: i + 1})
+		attempts = append(attempts, c.Attempt)
+		w.pass(time.Minute)
+		w.update(func(g *dag.Graph) error { return errors.Join(g.NoteAttempt(c.Attempt, note), returns()[end](g, c)) })
+	}
+	receipts := func(f dag.ReceiptFilter) []dag.Receipt {
+		return get(w, func(g *dag.Graph) ([]dag.Receipt, error) { return g.Receipts(f) })
+	}
+	first := dag.Receipt{
+		ID: attempts[0], Run: w.run.ID, Task: id, Title: "Build it", Feature: "login", Verification: "passed", Iteration: 1, Phase: dag.Settled,
+		Agent: "claude", Model: "opus", ModelEffective: "claude-opus", Sandbox: "full", StartedAt: start, EndedAt: start.Add(time.Minute),
+		Outcome: "released", Reason: "no answer", StopReason: "end_turn", Verdict: "pass", Gates: "[]", Usage: used, Files: []string{"a.go"}, Base: "abc",
+	}
+	second := first
+	second.ID, second.Iteration, second.Outcome, second.Reason, second.Last = attempts[1], 2, "done", "", true
+	second.StartedAt, second.EndedAt = first.EndedAt, first.EndedAt.Add(time.Minute)
+	check.Equal(t, "receipts of the run", []dag.Receipt{first, second}, receipts(dag.ReceiptFilter{Run: w.run.ID}))
 	w.update(func(g *dag.Graph) error { return g.Delete(id) })
-	w.view(func(g *dag.Graph) error {
-		list, err := g.Receipts(dag.ReceiptFilter{})
-		if len(list) != 2 || list[0].Task != id || list[0].Title != "" || *list[0].CostUSD != cost {
-			t.Errorf("what a deleted task cost is forgotten: %+v", list)
-		}
-		return err
-	})
+	list := receipts(dag.ReceiptFilter{})
+	check.That(t, len(list) == 2 && list[0].Task == id && list[0].Title == "" && *list[0].CostUSD == cost, "what a deleted task cost is forgotten: %+v", list)
 }
 
 func TestRunsAreFoundByPrefix(t *testing.T) {
@@ -68,27 +50,16 @@ func TestRunsAreFoundByPrefix(t *testing.T) {
 	w := newWorld(t)
 	var second dag.Run
 	w.update(func(g *dag.Graph) (err error) { second, err = g.StartRun(dag.Scope{}, dag.Process{}); return err })
-	w.view(func(g *dag.Graph) error {
-		runs, err := g.Runs(0)
-		if err != nil || len(runs) != 2 || runs[0].ID != second.ID {
-			t.Errorf("the newest run is not first: %+v, %v", runs, err)
-		}
-		if one, err := g.Runs(1); err != nil || len(one) != 1 {
-			t.Errorf("got %d runs, %v", len(one), err)
-		}
-		if r, err := g.ResolveRun(second.ID[2:]); err != nil || r.ID != second.ID {
-			t.Errorf("got %+v, %v", r, err)
-		}
-		if _, err := g.ResolveRun("r-0"); !errors.Is(err, dag.ErrAmbiguous) {
-			t.Errorf("got %v", err)
-		}
-		for _, typed := range []string{"", "r-", "r-none"} {
-			if _, err := g.ResolveRun(typed); !errors.Is(err, dag.ErrNotFound) {
-				t.Errorf("%q: got %v", typed, err)
-			}
-		}
-		return nil
-	})
+	newest := func(limit int) []dag.Run {
+		return get(w, func(g *dag.Graph) ([]dag.Run, error) { return g.Runs(limit) })
+	}
+	check.Equal(t, "all runs", []dag.Run{second, w.run}, newest(0))
+	check.Equal(t, "the newest run", []dag.Run{second}, newest(1))
+	for typed, want := range map[string]error{second.ID[2:]: nil, "r-0": dag.ErrAmbiguous, "": dag.ErrNotFound, "r-": dag.ErrNotFound, "r-none": dag.ErrNotFound} {
+		r, err := dag.Run{}, error(nil)
+		w.view(func(g *dag.Graph) error { r, err = g.ResolveRun(typed); return nil })
+		check.That(t, errors.Is(err, want) && (want != nil || r.ID == second.ID), "%q: got %s, %v, want %v", typed, r.ID, err, want)
+	}
 }
 
 func TestAScopeListsItsTasksEvenWhenItIsGone(t *testing.T) {
@@ -108,21 +79,16 @@ func TestAScopeListsItsTasksEvenWhenItIsGone(t *testing.T) {
 			"a task that went": {dag.Scope{Task: "t-none"}, nil},
 		} {
 			tasks, err := g.In(tc.scope)
-			if err != nil {
-				return err
-			}
+			check.OK(t, err)
 			var got []string
 			for _, task := range tasks {
 				got = append(got, task.ID)
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s: %s", name, diff)
-			}
+			check.Equal(t, name, tc.want, got)
 		}
-		edges, err := g.Edges()
-		check.Equal(t, "result", []dag.Edge{{Blocker: group, Blocked: other}}, edges)
-		return err
+		return nil
 	})
+	check.Equal(t, "edges", []dag.Edge{{Blocker: group, Blocked: other}}, get(w, (*dag.Graph).Edges))
 	w.update(func(g *dag.Graph) error { return g.GiveUp(other, "no way") })
 	check.Equal(t, "failures", map[string]string{other: "no way"}, get(w, (*dag.Graph).Failures))
 }
@@ -138,13 +104,9 @@ func TestAnOutlineSaysTheSameAsTheTasks(t *testing.T) {
 	w.view(func(g *dag.Graph) error {
 		for _, scope := range []dag.Scope{{}, {Feature: "login"}, {Task: w.id("group")}, {Task: "t-none"}, {Feature: "none"}} {
 			outline, err := g.Outline(scope)
-			if err != nil {
-				return err
-			}
+			check.OK(t, err)
 			tasks, err := g.In(scope)
-			if err != nil {
-				return err
-			}
+			check.OK(t, err)
 			var want []dag.Outline
 			numbers := map[string]int64{}
 			for _, task := range tasks {
@@ -154,13 +116,9 @@ func TestAnOutlineSaysTheSameAsTheTasks(t *testing.T) {
 					Held: task.Held, Doomed: task.Doomed, Paused: task.Paused, Unverified: task.Unverified != "", NotBefore: task.NotBefore,
 				})
 			}
-			if diff := cmp.Diff(want, outline); diff != "" {
-				t.Errorf("%+v (-tasks +outline):\n%s", scope, diff)
-			}
+			check.Equal(t, fmt.Sprintf("outline of %+v", scope), want, outline)
 			for i, o := range outline {
-				if got, want := o.Ready(w.clock()), tasks[i].Ready(w.clock()); got != want {
-					t.Errorf("%s: ready %v, want %v", o.Title, got, want)
-				}
+				check.Equal(t, o.Title+" is ready", tasks[i].Ready(w.clock()), o.Ready(w.clock()))
 			}
 		}
 		return nil

@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/testing/check"
@@ -26,11 +24,7 @@ func TestPlanningIsCountedForItsFeatureAndTheDay(t *testing.T) {
 	w.pass(time.Hour)
 	w.update(func(g *dag.Graph) error { return g.NotePlanning(p, true) })
 	p.EndedAt = w.clock()
-	w.view(func(g *dag.Graph) error {
-		list, err := g.Plannings()
-		check.Equal(t, "result", []dag.Planning{dead, p}, list)
-		return err
-	})
+	check.Equal(t, "sessions", []dag.Planning{dead, p}, get(w, (*dag.Graph).Plannings))
 	for name, tc := range map[string]struct {
 		ask  func(*dag.Graph) (dag.Usage, error)
 		want dag.Usage
@@ -39,17 +33,12 @@ func TestPlanningIsCountedForItsFeatureAndTheDay(t *testing.T) {
 		"of a day, or a part of it":     {func(g *dag.Graph) (dag.Usage, error) { return g.UsageSince(noon, "") }, dag.Usage{Usage: event.Usage{TokensIn: in, TokensOut: out, CostUSD: &cost, Estimated: true}, Worked: time.Minute}},
 		"of two sessions, one of which": {func(g *dag.Graph) (dag.Usage, error) { return g.UsageSince(start, "") }, dag.Usage{Usage: event.Usage{TokensIn: in, TokensOut: out, CostUSD: &cost, Estimated: true, Unknown: true}, Worked: time.Minute}},
 	} {
-		got := get(w, func(g *dag.Graph) (dag.Usage, error) { return tc.ask(g) })
-		check.Equal(t, name, tc.want, got)
+		check.Equal(t, name, tc.want, get(w, tc.ask))
 	}
 	w.update(func(g *dag.Graph) error { return g.DeleteFeature("login") })
 	w.update(func(g *dag.Graph) error { _, err := g.AddFeature("login"); return err })
-	w.view(func(g *dag.Graph) error {
-		if u, err := g.UsageOfFeature("login", ""); err != nil || u != (dag.Usage{}) {
-			t.Errorf("a feature that is made anew has cost %+v, %v", u, err)
-		}
-		return nil
-	})
+	again := get(w, func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfFeature("login", "") })
+	check.Equal(t, "usage of another feature of that name", dag.Usage{}, again)
 	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { return g.NotePlanning(dag.Planning{ID: "p-none"}, true) })
 	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { return g.BeginPlanning(&dag.Planning{Step: "plan", Feature: "nobody"}) })
 }
@@ -63,18 +52,10 @@ func TestFailuresInARowAreForgottenByADoneTaskAndByAReset(t *testing.T) {
 	}
 	want := func(attempts, failures int) {
 		t.Helper()
-		var of, since dag.Usage
-		w.view(func(g *dag.Graph) (err error) {
-			if of, err = g.UsageOfFeature("login", w.run.ID); err == nil {
-				since, err = g.UsageSince(start, w.run.ID)
-			}
-			return err
-		})
-		for name, u := range map[string]dag.Usage{"feature": of, "day": since} {
-			if u.Attempts != attempts || u.Failures != failures {
-				t.Errorf("%s: got %d attempts and %d failures, want %d and %d", name, u.Attempts, u.Failures, attempts, failures)
-			}
-		}
+		of := get(w, func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfFeature("login", w.run.ID) })
+		since := get(w, func(g *dag.Graph) (dag.Usage, error) { return g.UsageSince(start, w.run.ID) })
+		check.Equal(t, "attempts and failures of the feature", [2]int{attempts, failures}, [2]int{of.Attempts, of.Failures})
+		check.Equal(t, "attempts and failures of the day", [2]int{attempts, failures}, [2]int{since.Attempts, since.Failures})
 	}
 	end := func(title string, how func(*dag.Graph, dag.Claim) error) {
 		t.Helper()
@@ -103,29 +84,17 @@ func TestSharesOfAnAttemptAreListedByAgentAndModel(t *testing.T) {
 	w := newWorld(t)
 	w.add(dag.NewTask{Title: "a"})
 	c := w.claim("a")
-	in, cost, all, unknown := int64(7), 0.25, 0.5, true
-	shares := []dag.Share{{Agent: "x", Model: "small", TokensIn: in, Unknown: true}, {Agent: "y", Model: "big", CostUSD: &cost, Estimated: true}}
+	cost, all := 0.25, 0.5
+	shares := []dag.Share{{Agent: "x", Model: "small", TokensIn: 7, Unknown: true}, {Agent: "y", Model: "big", CostUSD: &cost, Estimated: true}}
 	w.update(func(g *dag.Graph) error {
-		return g.NoteAttempt(c.Attempt, dag.Note{Agent: "x", Usage: &event.Usage{CostUSD: &all, Unknown: unknown}, Shares: shares})
+		return g.NoteAttempt(c.Attempt, dag.Note{Agent: "x", Usage: &event.Usage{CostUSD: &all, Unknown: true}, Shares: shares})
 	})
-	list := get(w, func(g *dag.Graph) ([]dag.Receipt, error) { return g.Receipts(dag.ReceiptFilter{}) })
-	if len(list) != 1 || !cmp.Equal(list[0].Shares, shares) {
-		t.Fatalf("got %+v, want the shares as they were stored", list)
-	}
-	parts := list[0].Split()
-	if len(parts) != 2 || parts[0].Part || !parts[1].Part {
-		t.Fatalf("got %+v, want two, of which the first is the attempt", parts)
-	}
-	for i, p := range parts {
-		got := dag.Share{
-			Agent: p.Agent, Model: p.ModelEffective, TokensIn: p.TokensIn, TokensCached: p.TokensCached, TokensOut: p.TokensOut,
-			CostUSD: p.CostUSD, Estimated: p.Estimated, Unknown: p.Unknown,
-		}
-		if diff := cmp.Diff(shares[i], got); diff != "" || p.Task != c.Task.ID || p.ID != c.Attempt {
-			t.Errorf("%s of %s (-want +got):\n%s", p.ID, p.Task, diff)
-		}
-	}
-	if alone := (dag.Receipt{ID: "a-1", Agent: "x"}).Split(); len(alone) != 1 || alone[0].Agent != "x" {
-		t.Errorf("got %+v, want what is one agent's as it is", alone)
-	}
+	whole := get(w, func(g *dag.Graph) ([]dag.Receipt, error) { return g.Receipts(dag.ReceiptFilter{}) })[0]
+	check.Equal(t, "stored shares", shares, whole.Shares)
+	first, second := whole, dag.Receipt{ID: c.Attempt, Run: w.run.ID, Task: c.Task.ID, Title: "a", StartedAt: start, Part: true}
+	first.Shares, first.Model, first.ModelEffective, first.Usage = nil, "small", "small", event.Usage{TokensIn: 7, Unknown: true}
+	second.Agent, second.Model, second.ModelEffective, second.Usage = "y", "big", "big", event.Usage{CostUSD: &cost, Estimated: true}
+	check.Equal(t, "parts", []dag.Receipt{first, second}, whole.Split())
+	alone := dag.Receipt{ID: "a-1", Agent: "x"}
+	check.Equal(t, "what is one agent's", []dag.Receipt{alone}, alone.Split())
 }

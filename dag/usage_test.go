@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/testing/check"
@@ -43,10 +41,10 @@ func TestUsageIsAddedUpByRunTaskFeatureAndDay(t *testing.T) {
 		return g.NoteAttempt(open.Attempt, dag.Note{Usage: &event.Usage{CostUSD: &cost}})
 	})
 
-	f := func(v float64) *float64 { return &v }
+	task := w.task("a")
 	usage := func(attempts int, tokens int64, cost float64, estimated bool, unpriced int, seconds int) dag.Usage {
 		return dag.Usage{
-			Attempts: attempts, Usage: event.Usage{TokensIn: tokens, TokensOut: tokens, CostUSD: f(cost), Estimated: estimated, Unknown: unpriced > 0},
+			Attempts: attempts, Usage: event.Usage{TokensIn: tokens, TokensOut: tokens, CostUSD: &cost, Estimated: estimated, Unknown: unpriced > 0},
 			Worked: time.Duration(seconds) * time.Second,
 		}
 	}
@@ -54,30 +52,19 @@ func TestUsageIsAddedUpByRunTaskFeatureAndDay(t *testing.T) {
 		ask  func(*dag.Graph) (dag.Usage, error)
 		want dag.Usage
 	}{
-		"the first run":  {func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfRun(first.ID) }, usage(2, 70, 3, true, 1, 2)},
-		"the second run": {func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfRun(w.run.ID) }, usage(1, 80, 4, false, 0, 1)},
-		"both, the second continues the first": {
-			func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfChain(w.run.ID) }, usage(3, 150, 7, true, 1, 3),
-		},
-		"a task": {func(g *dag.Graph) (dag.Usage, error) {
-			task, err := g.Task(w.ids["a"])
-			if err != nil {
-				return dag.Usage{}, err
-			}
-			return g.UsageOfTask(task, w.run.ID)
-		}, usage(2, 110, 5, false, 1, 2)},
+		"the first run":    {func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfRun(first.ID) }, usage(2, 70, 3, true, 1, 2)},
+		"the second run":   {func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfRun(w.run.ID) }, usage(1, 80, 4, false, 0, 1)},
+		"both together":    {func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfChain(w.run.ID) }, usage(3, 150, 7, true, 1, 3)},
+		"a task":           {func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfTask(task, w.run.ID) }, usage(2, 110, 5, false, 1, 2)},
 		"a feature":        {func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfFeature("login", w.run.ID) }, usage(2, 110, 5, false, 1, 2)},
 		"since a moment":   {func(g *dag.Graph) (dag.Usage, error) { return g.UsageSince(noon, w.run.ID) }, usage(3, 120, 6, true, 0, 2)},
 		"since a while":    {func(g *dag.Graph) (dag.Usage, error) { return g.UsageSince(w.clock().Add(time.Hour), w.run.ID) }, dag.Usage{}},
 		"of no run at all": {func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfRun("r-none") }, dag.Usage{}},
 	} {
-		got := get(w, func(g *dag.Graph) (dag.Usage, error) { return tc.ask(g) })
-		check.Equal(t, name, tc.want, got)
+		check.Equal(t, name, tc.want, get(w, tc.ask))
 	}
-	seen := get(w, func(g *dag.Graph) (dag.Usage, error) { return g.UsageSince(noon, first.ID) })
-	if seen.CostUSD == nil || *seen.CostUSD != 106 {
-		t.Errorf("another run's open attempt is not seen: %v", seen.CostUSD)
-	}
+	seen, sum := get(w, func(g *dag.Graph) (dag.Usage, error) { return g.UsageSince(noon, first.ID) }), 106.0
+	check.Equal(t, "cost with another run's open attempt", &sum, seen.CostUSD)
 }
 
 func TestAResetForgetsWhatATaskHasUsed(t *testing.T) {
@@ -88,18 +75,9 @@ func TestAResetForgetsWhatATaskHasUsed(t *testing.T) {
 	w.pass(time.Second)
 	w.update(func(g *dag.Graph) error { return g.Reset(w.ids["a"]) })
 	w.use("a", 20, 2, false, "error")
-	var got dag.Usage
-	w.view(func(g *dag.Graph) error {
-		task, err := g.Task(w.ids["a"])
-		if err != nil {
-			return err
-		}
-		got, err = g.UsageOfTask(task, w.run.ID)
-		return err
-	})
-	if got.Attempts != 1 || *got.CostUSD != 2 || got.Tokens() != 40 {
-		t.Errorf("got %+v", got)
-	}
+	task := w.task("a")
+	got := get(w, func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfTask(task, w.run.ID) })
+	check.That(t, got.Attempts == 1 && *got.CostUSD == 2 && got.Tokens() == 40, "got %+v", got)
 }
 
 func TestWhatDriftedAndWhatIsEstimatedIsKept(t *testing.T) {
@@ -112,8 +90,7 @@ func TestWhatDriftedAndWhatIsEstimatedIsKept(t *testing.T) {
 		return g.NoteAttempt(c.Attempt, dag.Note{Usage: &event.Usage{CostUSD: &cost, Estimated: true}, Drift: []string{"repeats"}})
 	})
 	w.update(func(g *dag.Graph) error { return g.NoteAttempt(c.Attempt, dag.Note{Model: "m"}) })
-	list := get(w, func(g *dag.Graph) ([]dag.Attempt, error) { return g.Attempts(c.Task) })
-	if len(list) != 1 || !list[0].Estimated || *list[0].CostUSD != cost || !cmp.Equal(list[0].Drift, []string{"repeats"}) {
-		t.Errorf("got %+v", list)
-	}
+	got := get(w, func(g *dag.Graph) (dag.Attempt, error) { return g.Attempt(c.Attempt) })
+	check.Equal(t, "usage", event.Usage{CostUSD: &cost, Estimated: true}, got.Usage)
+	check.Equal(t, "drift", []string{"repeats"}, got.Drift)
 }
