@@ -35,6 +35,7 @@ type Opener struct {
 	Version     string
 	Launcher    *proc.Launcher // one helper waits for the next attempt
 	Stepped     func(op string, took time.Duration)
+	Identified  func(acp.Agent) // an agent has said who it is; may be nil
 	Now         func() time.Time
 	Log         zerolog.Logger
 }
@@ -165,17 +166,21 @@ func (o *Opener) start(ctx context.Context, r Request, ag Agent, conf *sandbox.C
 	if r.ResumeAgent == ag.Name {
 		resume = r.Resume
 	}
-	protected, names, hidden := o.Sandbox.Client()
+	protected, hidden := o.Sandbox.Client()
 	s.Session, err = acp.Start(ctx, acp.Config{
 		Argv: ag.Argv, Dir: o.Dir, Reads: o.Reads, Launcher: o.Launcher, Version: o.Version,
 		Env: append(env, slices.Concat(r.variables(model), conf.Env)...), Confine: conf.Spec,
 		Model: model, Pick: pick, Traits: ag.traits(env, conf.Level),
 		Identify: func(who acp.Agent) acp.Traits {
+			if o.Identified != nil {
+				o.Identified(who)
+			}
 			s.preset = Identify(s.preset, who.Name)
 			return s.preset.traits(env, conf.Level)
 		},
-		MCP: o.Servers, Resume: resume, Protected: protected, ProtectedNames: names, Hidden: hidden,
-		IdleTimeout: o.IdleTimeout, TurnTimeout: o.TurnTimeout,
+		MCP: o.Servers, Resume: resume, Protected: protected, Hidden: hidden,
+		ProtectedNames: []string{".git"}, // a repository may be new; agents write it by running git
+		IdleTimeout:    o.IdleTimeout, TurnTimeout: o.TurnTimeout,
 		Transcript: transcript, Stderr: stderr, ReadOnly: r.Verifier,
 		TerminalEnv: append(terminals, conf.Env...), Redact: o.Redact,
 		Observe: r.Observe, Stepped: o.Stepped,

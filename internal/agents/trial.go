@@ -1,9 +1,7 @@
 package agents
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -140,11 +138,12 @@ func (r *Report) converse(ctx context.Context, s *Session) error {
 func (t *Trial) Ask(ctx context.Context, timeout time.Duration) (says string, took time.Duration, err error) {
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	t.opener.Stepped = func(op string, d time.Duration) {
-		took += d
-		if op == "initialize" {
-			cancel() // that was all we wanted to know
+	t.opener.Stepped = func(_ string, d time.Duration) { took += d }
+	t.opener.Identified = func(who acp.Agent) {
+		if says = "an agent that does not say its version"; who.Name != "" {
+			says = who.String()
 		}
+		cancel() // that was all we wanted to know
 	}
 	s, err := t.open(limited, "")
 	if err == nil { // cannot be: nobody asked for a session
@@ -163,32 +162,7 @@ func (t *Trial) Ask(ctx context.Context, timeout time.Duration) (says string, to
 	if left := strings.TrimSpace(strings.Replace(err.Error(), e.Error(), "", 1)); left != "" {
 		return "", took, fmt.Errorf("it could not be ended: %s", left)
 	}
-	return t.says(), took, nil
-}
-
-// says is the name and the version that the agent answered initialize with.
-func (t *Trial) says() string {
-	f, err := os.Open(filepath.Join(t.logs, "transcript.jsonl"))
-	if err != nil {
-		return "an agent"
-	}
-	defer f.Close()
-	in := bufio.NewScanner(f)
-	in.Buffer(nil, 1<<20)
-	for in.Scan() {
-		var line struct {
-			Dir string `json:"dir"`
-			Msg struct {
-				Result struct {
-					Agent acp.Agent `json:"agentInfo"`
-				} `json:"result"`
-			} `json:"msg"`
-		}
-		if json.Unmarshal(in.Bytes(), &line) == nil && line.Dir == "in" && line.Msg.Result.Agent.Name != "" {
-			return line.Msg.Result.Agent.String()
-		}
-	}
-	return "an agent that does not say its version"
+	return says, took, nil
 }
 
 // Fetched reports whether npx would fetch the agent. WithoutFetching is the agent that

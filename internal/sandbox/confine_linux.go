@@ -20,14 +20,12 @@ type order struct {
 	layout
 }
 
-func (l layout) encode(level Level) ([]byte, error) {
+func (l layout) encode() (data []byte, err error) {
 	o := order{layout: l}
-	if level == Namespaces {
-		ns, err := namespaces()
-		if err != nil {
+	if l.Level == Namespaces {
+		if o.Namespaces, err = namespaces(); err != nil {
 			return nil, err
 		}
-		o.Namespaces = ns
 	}
 	return json.Marshal(o)
 }
@@ -115,9 +113,8 @@ func sameIDs(file string) ([]syscall.SysProcIDMap, error) {
 // try is nil if a process could be confined so: a helper does everything up to
 // starting one.
 func (l layout) try() error {
-	level := l.Level
 	l.ProbeOnly = true
-	data, err := l.encode(level)
+	data, err := l.encode()
 	if err != nil {
 		return err
 	}
@@ -133,7 +130,7 @@ func (l layout) try() error {
 		return errors.New(why)
 	}
 	switch {
-	case level != Namespaces:
+	case l.Level != Namespaces:
 		return err
 	case errors.Is(err, syscall.ENOSPC):
 		return errors.New("user namespaces are switched off or used up (sysctl user.max_user_namespaces)")

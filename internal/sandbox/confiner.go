@@ -203,12 +203,8 @@ func (c *Confiner) String() string {
 	return text
 }
 
-// Client says what is never written on behalf of an agent, see Protection.Client, and
-// what is not read.
-func (c *Confiner) Client() (paths, names, hidden []string) {
-	paths, names = c.protection.Client()
-	return paths, names, c.hide
-}
+// Client says what is never written on behalf of an agent, and what is not read.
+func (c *Confiner) Client() (protected, hidden []string) { return c.protection.Paths(), c.hide }
 
 // Confinement is one profile in use. Close it when its processes are gone.
 type Confinement struct {
@@ -296,14 +292,11 @@ func (x *Confinement) Tampered() ([]string, error) {
 	return slices.Compact(out), err
 }
 
-// changesSince lists what differs from fingerprints, with full paths.
+// changesSince lists what differs from fingerprints.
 func changesSince(before []*Fingerprint) (all []Change, bad error) {
 	for _, f := range before {
 		changes, err := f.Changed()
-		bad = errors.Join(bad, err)
-		for _, change := range changes {
-			all = append(all, Change{filepath.Join(f.path, filepath.FromSlash(change.Path)), change.Kind})
-		}
+		all, bad = append(all, changes...), errors.Join(bad, err)
 	}
 	return all, bad
 }

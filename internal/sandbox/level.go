@@ -18,20 +18,6 @@ func (l Level) String() string {
 	return [...]string{"none", "landlock", "namespaces"}[l]
 }
 
-// MarshalText is the level's name.
-func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
-
-// UnmarshalText reads the level's name.
-func (l *Level) UnmarshalText(text []byte) error {
-	for _, known := range []Level{None, Landlock, Namespaces} {
-		if known.String() == string(text) {
-			*l = known
-			return nil
-		}
-	}
-	return fmt.Errorf("%q is no sandbox level", text)
-}
-
 // unseen is what changes all the time while an agent works, by ralph itself or by a
 // person, so that it does not show that the agent did it.
 const unseen = "the database, runs, objects, features, their staging and knowledge below .ralph, and repositories inside that are ignored or new"

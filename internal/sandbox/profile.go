@@ -72,7 +72,7 @@ func (p Profile) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("confine to %s: %w", p.Project, err)
 	}
-	return layout.encode(p.Level)
+	return layout.encode()
 }
 
 // layout is a Profile with its paths resolved, in the terms of what is done.

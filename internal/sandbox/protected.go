@@ -21,7 +21,7 @@ import (
 // appear.
 type Fingerprint struct {
 	guard
-	sums map[string][sha256.Size]byte
+	sums map[string]string // by path
 }
 
 func fingerprint(g guard) (*Fingerprint, error) {
@@ -60,8 +60,8 @@ func (f *Fingerprint) Changed() ([]Change, error) {
 	return out, nil
 }
 
-func (f *Fingerprint) take() (map[string][sha256.Size]byte, error) {
-	sums := make(map[string][sha256.Size]byte)
+func (f *Fingerprint) take() (map[string]string, error) {
+	sums := map[string]string{}
 	for _, name := range f.names {
 		err := filepath.WalkDir(filepath.Join(f.path, name), func(at string, d fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
@@ -74,19 +74,19 @@ func (f *Fingerprint) take() (map[string][sha256.Size]byte, error) {
 			if err != nil {
 				return err
 			}
-			if name = filepath.ToSlash(name); skipped(name, f.skip) {
+			if skipped(filepath.ToSlash(name), f.skip) {
 				if d.IsDir() {
 					return fs.SkipDir
 				}
 				return nil
 			}
-			sum, err := sumOf(at)
-			if err == nil {
-				sums[name] = sum
-			} else if errors.Is(err, fs.ErrNotExist) {
-				err = nil
+			switch sum, err := sumOf(at); {
+			case err == nil:
+				sums[at] = sum
+			case !errors.Is(err, fs.ErrNotExist):
+				return err
 			}
-			return err
+			return nil
 		})
 		if err != nil {
 			return nil, err
@@ -98,18 +98,15 @@ func (f *Fingerprint) take() (map[string][sha256.Size]byte, error) {
 // Sum shows whether what is at a path is what it was: type, mode and content, for a
 // folder not what is in it. It is empty where nothing can be read.
 func Sum(path string) string {
-	sum, err := sumOf(path)
-	if err != nil {
-		return ""
-	}
-	return hex.EncodeToString(sum[:])
+	sum, _ := sumOf(path)
+	return sum
 }
 
 // sumOf is never fooled into waiting: only regular files are read.
-func sumOf(path string) (sum [sha256.Size]byte, err error) {
+func sumOf(path string) (string, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
-		return sum, err
+		return "", err
 	}
 	h := sha256.New()
 	fmt.Fprintln(h, info.Mode())
@@ -117,25 +114,25 @@ func sumOf(path string) (sum [sha256.Size]byte, err error) {
 	case info.Mode()&fs.ModeSymlink != 0:
 		target, err := os.Readlink(path)
 		if err != nil {
-			return sum, err
+			return "", err
 		}
 		_, _ = io.WriteString(h, target)
 	case info.Mode().IsRegular():
 		file, err := os.Open(path)
 		if err != nil {
-			return sum, err
+			return "", err
 		}
 		defer file.Close()
 		if _, err := io.Copy(h, file); err != nil {
-			return sum, err
+			return "", err
 		}
 	}
-	return [sha256.Size]byte(h.Sum(nil)), nil
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // Change is one difference between then and now.
 type Change struct {
-	Path string // with slashes, below the folder that was looked at
+	Path string
 	Kind Kind
 }
 

@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/internal/testing/check"
 )
 
@@ -36,18 +34,24 @@ func TestProtectedTellsWhatWasTamperedWith(t *testing.T) {
 		os.WriteFile(at(name), []byte("ours"), 0o644)
 	}
 	os.MkdirAll(at(".ralph/runs/1"), 0o755)
-	if got, err := f.Changed(); err != nil || len(got) > 0 {
-		t.Errorf("got %v, %v, want nothing", got, err)
-	}
+	wantChanged(t, "what ralph writes", f)
 	os.WriteFile(at(".git/hooks/pre-commit"), nil, 0o755)
 	os.WriteFile(at(".git/config.worktree"), nil, 0o644)
 	os.WriteFile(at(".ralph.toml"), []byte("other!"), 0o644)
 	os.Remove(at(".ralph/knowledge/x.md"))
+	wantChanged(t, "tampered with", f, Change{".git/config.worktree", Added}, Change{".git/hooks/pre-commit", Added},
+		Change{".ralph.toml", Content}, Change{".ralph/knowledge/x.md", Removed})
+}
+
+// wantChanged compares what has changed, by names below the folder of the fingerprint.
+func wantChanged(t *testing.T, what string, f *Fingerprint, want ...Change) {
+	t.Helper()
 	got, err := f.Changed()
-	want := []Change{{".git/config.worktree", Added}, {".git/hooks/pre-commit", Added}, {".ralph.toml", Content}, {".ralph/knowledge/x.md", Removed}}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Error(err, diff)
+	check.OK(t, err)
+	for i := range want {
+		want[i].Path = filepath.Join(f.path, want[i].Path)
 	}
+	check.Equal(t, what, want, got)
 }
 
 // TestWhatMayLeaveMayNotChange: that all of it is gone is fine, half of it is not.
@@ -69,9 +73,6 @@ func TestWhatMayLeaveMayNotChange(t *testing.T) {
 		f, err := fingerprint(guard{path: dir, names: []string{"hooks", "config"}, mayGo: true})
 		check.OK(t, err)
 		check.OK(t, tt.do(dir))
-		got, err := f.Changed()
-		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
-			t.Error(name, err, diff)
-		}
+		wantChanged(t, name, f, tt.want...)
 	}
 }

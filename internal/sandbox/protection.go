@@ -144,14 +144,13 @@ func (x *Protection) ReadOnly(mode Mode) []string {
 	return out
 }
 
-// Client says what is never written on behalf of an agent: paths, with all that is in
-// them, and names that are refused wherever they are, because a repository may be new.
-// Of a repository that is all: agents write there by running git.
-func (x *Protection) Client() (paths, names []string) {
+// Paths lists what is never written on behalf of an agent, with all that is in it.
+func (x *Protection) Paths() []string {
+	var paths []string
 	for _, g := range x.guards {
 		paths = append(paths, g.path)
 	}
-	return slices.Compact(paths), []string{".git"}
+	return slices.Compact(paths)
 }
 
 // Fingerprints are of all that an agent could change at that level.
