@@ -15,23 +15,25 @@ func (a Agent) String() string { return strings.TrimSpace(a.Name + " " + a.Versi
 
 // About is what an agent says about itself and its session.
 type About struct {
-	Agent        Agent
-	Capabilities Capabilities
-	Methods      []AuthMethod // ways to log in
-	Mode         string       // that the session is in
-	Modes        []string     // that it could be in
-	Resumed      bool         // the session is the earlier one
+	Agent        Agent        `json:"agentInfo"`
+	Capabilities Capabilities `json:"agentCapabilities"`
+	Methods      []AuthMethod `json:"authMethods"` // ways to log in
+	Mode         string       `json:"-"`           // that the session is in
+	Modes        []string     `json:"-"`           // that it could be in
+	Resumed      bool         `json:"-"`           // the session is the earlier one
 }
 
 // Capabilities are what an agent says that it can do.
 type Capabilities struct {
-	Load            bool // sessions of earlier processes, with a replay
-	Resume          bool // the same without one
-	Image           bool
-	Audio           bool
-	EmbeddedContext bool
-	MCPHTTP         bool
-	MCPSSE          bool
+	Load    bool                                         `json:"loadSession"` // sessions of earlier processes, with a replay
+	Session struct{ Resume json.RawMessage }             `json:"sessionCapabilities"`
+	Prompt  struct{ Image, Audio, EmbeddedContext bool } `json:"promptCapabilities"`
+	MCP     struct{ HTTP, SSE bool }                     `json:"mcpCapabilities"`
+}
+
+// Resume says that it can go on with sessions of earlier processes without a replay.
+func (c Capabilities) Resume() bool {
+	return given(c.Session.Resume) && string(c.Session.Resume) != "false"
 }
 
 // Words lists the capabilities for people.
@@ -42,47 +44,18 @@ func (c Capabilities) Words() []string {
 		word string
 	}{
 		{c.Load, "load sessions"},
-		{c.Resume, "resume sessions"},
-		{c.Image, "images"},
-		{c.Audio, "audio"},
-		{c.EmbeddedContext, "embedded context"},
-		{c.MCPHTTP, "MCP over HTTP"},
-		{c.MCPSSE, "MCP over SSE"},
+		{c.Resume(), "resume sessions"},
+		{c.Prompt.Image, "images"},
+		{c.Prompt.Audio, "audio"},
+		{c.Prompt.EmbeddedContext, "embedded context"},
+		{c.MCP.HTTP, "MCP over HTTP"},
+		{c.MCP.SSE, "MCP over SSE"},
 	} {
 		if w.can {
 			words = append(words, w.word)
 		}
 	}
 	return words
-}
-
-func aboutAgent(raw json.RawMessage) About {
-	var a struct {
-		Agent        Agent        `json:"agentInfo"`
-		Methods      []AuthMethod `json:"authMethods"`
-		Capabilities struct {
-			Load   bool `json:"loadSession"`
-			Prompt struct {
-				Image           bool `json:"image"`
-				Audio           bool `json:"audio"`
-				EmbeddedContext bool `json:"embeddedContext"`
-			} `json:"promptCapabilities"`
-			MCP struct {
-				HTTP bool `json:"http"`
-				SSE  bool `json:"sse"`
-			} `json:"mcpCapabilities"`
-			Session struct {
-				Resume json.RawMessage `json:"resume"`
-			} `json:"sessionCapabilities"`
-		} `json:"agentCapabilities"`
-	}
-	lenient(raw, &a)
-	c := a.Capabilities
-	return About{Agent: a.Agent, Methods: a.Methods, Capabilities: Capabilities{
-		Load: c.Load, Resume: given(c.Session.Resume) && string(c.Session.Resume) != "false",
-		Image: c.Prompt.Image, Audio: c.Prompt.Audio, EmbeddedContext: c.Prompt.EmbeddedContext,
-		MCPHTTP: c.MCP.HTTP, MCPSSE: c.MCP.SSE,
-	}}
 }
 
 // readModes reads the modes out of the answer to session/new: the field of the

@@ -24,9 +24,7 @@ func (s *Session) handshake(ctx context.Context) error {
 	servers := s.mcpServers()
 	id, raw, err := s.begin(ctx, servers)
 	if errors.Is(err, AuthRequired) {
-		if id, raw, err = s.authenticate(ctx, servers, err); err != nil {
-			return err
-		}
+		id, raw, err = s.authenticate(ctx, servers, err)
 	}
 	if err != nil {
 		return err
@@ -55,6 +53,7 @@ func (s *Session) initialize(ctx context.Context) error {
 	}
 	var a struct {
 		Version *int `json:"protocolVersion"`
+		About
 	}
 	lenient(raw, &a)
 	if a.Version == nil {
@@ -66,7 +65,7 @@ func (s *Session) initialize(ctx context.Context) error {
 			Text: fmt.Sprintf("the agent speaks version %d, ralph speaks %d", *a.Version, sdk.ProtocolVersionNumber),
 		}
 	}
-	s.about = aboutAgent(raw)
+	s.about = a.About
 	if s.cfg.Identify != nil {
 		traits := s.cfg.Identify(s.about.Agent).withDefaults()
 		s.mu.Lock()
@@ -118,7 +117,7 @@ func (s *Session) begin(ctx context.Context, servers []sdk.McpServer) (id string
 func (s *Session) resume(ctx context.Context, earlier *Earlier, servers []sdk.McpServer) (json.RawMessage, error) {
 	id := sdk.SessionId(earlier.Session)
 	switch can := s.about.Capabilities; {
-	case can.Resume:
+	case can.Resume():
 		return s.ask(ctx, opResume, sdk.ResumeSessionRequest{SessionId: id, Cwd: s.cfg.Dir, McpServers: servers})
 	case can.Load:
 		return s.ask(ctx, opLoad, sdk.LoadSessionRequest{SessionId: id, Cwd: s.cfg.Dir, McpServers: servers})
@@ -128,27 +127,18 @@ func (s *Session) resume(ctx context.Context, earlier *Earlier, servers []sdk.Mc
 
 // authenticate is tried once, with the method that was configured; the others
 // may open a browser, and nobody is watching.
-func (s *Session) authenticate(ctx context.Context, servers []sdk.McpServer, cause error) (string, json.RawMessage, error) {
-	var e *Error
-	errors.As(cause, &e)
-	e.Methods = s.about.Methods
-	if s.cfg.AuthMethod == "" {
-		return "", nil, e
-	}
-	_, err := s.ask(ctx, "authenticate", sdk.AuthenticateRequest{MethodId: s.cfg.AuthMethod})
-	if err == nil {
-		var id string
-		var raw json.RawMessage
-		if id, raw, err = s.begin(ctx, servers); err == nil {
-			return id, raw, nil
+func (s *Session) authenticate(ctx context.Context, servers []sdk.McpServer, cause error) (id string, raw json.RawMessage, err error) {
+	if err = cause; s.cfg.AuthMethod != "" {
+		_, err = s.ask(ctx, "authenticate", sdk.AuthenticateRequest{MethodId: s.cfg.AuthMethod})
+		if err == nil {
+			id, raw, err = s.begin(ctx, servers)
 		}
 	}
-	if errors.Is(err, Refused) || errors.Is(err, AuthRequired) {
-		errors.As(err, &e)
+	var e *Error
+	if errors.As(err, &e) && (e.Kind == Refused || e.Kind == AuthRequired) {
 		e.Kind, e.Methods = AuthRequired, s.about.Methods
-		return "", nil, e
 	}
-	return "", nil, err
+	return id, raw, err
 }
 
 // MCPServer is a server of tools for the agent: a command, or an address.
@@ -171,9 +161,9 @@ func (s *Session) mcpServers() []sdk.McpServer {
 		switch {
 		case m.Type == "stdio":
 			servers = append(servers, sdk.McpServer{Stdio: &sdk.McpServerStdio{Name: m.Name, Command: m.Command, Args: slices.Concat([]string{}, m.Args), Env: variables(m.Env)}})
-		case m.Type == "http" && can.MCPHTTP:
+		case m.Type == "http" && can.MCP.HTTP:
 			servers = append(servers, sdk.McpServer{Http: &sdk.McpServerHttpInline{Type: m.Type, Name: m.Name, Url: m.URL, Headers: headers(m.Headers)}})
-		case m.Type == "sse" && can.MCPSSE:
+		case m.Type == "sse" && can.MCP.SSE:
 			servers = append(servers, sdk.McpServer{Sse: &sdk.McpServerSseInline{Type: m.Type, Name: m.Name, Url: m.URL, Headers: headers(m.Headers)}})
 		default:
 			s.observer.push(Warned{Text: "the agent cannot use the MCP server " + m.Name + ": it does not speak MCP over " + m.Type})

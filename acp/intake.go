@@ -27,8 +27,7 @@ type intake struct {
 	lines  *bufio.Reader
 	tape   *transcript
 	update func(updateParams)
-	answer func()                         // the call under way has its answer
-	notice func(text string, line []byte) // something that is no message
+	answer func() // the call under way has its answer
 
 	open     chan struct{} // nothing is read before it is closed
 	closing  chan struct{} // the session ends; nobody waits for a place
@@ -199,10 +198,9 @@ func (in *intake) keepGarbage(line []byte) {
 	in.garbage++
 	switch {
 	case in.garbage < maxGarbage:
-		in.tape.raw(dirIn, string(line), 1000)
-		in.notice("agent sent a line that is no message", line)
+		in.tape.raw(string(line))
 	case in.garbage == maxGarbage:
-		in.tape.raw(dirIn, "more lines that are no messages were not kept", 1000)
+		in.tape.raw("more lines that are no messages were not kept")
 	}
 }
 

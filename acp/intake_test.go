@@ -20,7 +20,7 @@ func TestAnswerBeforeTheEndIsNotLost(t *testing.T) {
 	for i := range 200 {
 		r, w := io.Pipe()
 		in := newIntake(r, &transcript{})
-		in.update, in.answer, in.notice = func(updateParams) {}, func() {}, func(string, []byte) {}
+		in.update, in.answer = func(updateParams) {}, func() {}
 		conn := sdk.NewConnection(nil, answerTo{w}, in)
 		conn.SetLogger(slog.New(slogTo{}))
 		finish := in.begin(1)
@@ -54,7 +54,7 @@ func FuzzIntake(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s := &Session{id: "s", turn: newTurn(time.Time{}, maxText), files: &files{dirs: []string{"/p"}}, faults: make(chan *Error, 1)}
 		in := newIntake(strings.NewReader(string(data)), &transcript{})
-		in.update, in.answer, in.notice = s.onUpdate, s.onAnswer, func(string, []byte) {}
+		in.update, in.answer = s.onUpdate, s.onAnswer
 		close(in.open)
 		for buf := make([]byte, 4096); ; {
 			n, err := in.Read(buf)

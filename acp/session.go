@@ -134,15 +134,8 @@ func (s *Session) connect(stdin *os.File) {
 	s.intake = newIntake(s.stdout, tape)
 	s.intake.update = s.onUpdate
 	s.intake.answer = s.onAnswer
-	s.intake.notice = func(text string, line []byte) {
-		s.cfg.Log.Debug().Str("line", cut(s.hide.Text(string(line)), 200)).Msg(text)
-	}
 	s.outlet = newOutlet(stdin, tape, s.intake.answeredRequest)
-	s.terminals = &terminals{
-		files: s.files, launcher: s.cfg.Launcher, env: s.cfg.TerminalEnv, owner: s.cfg.Owner, confine: s.cfg.Confine, shell: func() bool { return s.traits().TerminalShell },
-		alive: func() { s.intake.activity.Add(1) },
-		open:  make(map[string]*terminal),
-	}
+	s.terminals = &terminals{session: s, open: make(map[string]*terminal)}
 	s.conn = sdk.NewConnection(s.handle, s.outlet, s.intake)
 	s.conn.SetLogger(slog.New(slogTo{log: s.cfg.Log, hide: s.hide}))
 	close(s.intake.open)

@@ -29,44 +29,35 @@ type stderrLog struct {
 }
 
 func copyStderr(r *os.File, w io.Writer, hide *redact.Redactor, log zerolog.Logger) *stderrLog {
-	s := &stderrLog{r: r, w: w, log: log, tail: newRing(stderrTail), done: make(chan struct{})}
-	go s.run(hide.Stream())
+	s := &stderrLog{r: r, w: w, log: log, tail: &ring{limit: stderrTail}, done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		defer r.Close()
+		clean := hide.Writer(s)
+		_, _ = io.Copy(clean, r) // neither fails but at the end of r
+		_ = clean.Close()
+	}()
 	return s
 }
 
-func (s *stderrLog) run(clean *redact.Stream) {
-	defer close(s.done)
-	defer s.r.Close()
-	buf := make([]byte, 16<<10)
-	for {
-		n, err := s.r.Read(buf)
-		s.keep(clean.Push(string(buf[:n])))
-		if err != nil {
-			s.keep(clean.Flush())
-			return
-		}
-	}
-}
-
-func (s *stderrLog) keep(text string) {
-	if text == "" {
-		return
-	}
-	p := []byte(text)
-	s.tail.add(p)
+// Write keeps text that is redacted. It never fails.
+func (s *stderrLog) Write(p []byte) (int, error) {
+	_, _ = s.tail.Write(p)
 	if s.w == nil {
-		return
+		return len(p), nil
 	}
+	kept := p
 	if s.size += len(p); s.size > maxStderr {
-		p = []byte("\nralph: the rest of stderr was not kept\n")
+		kept = []byte("\nralph: the rest of stderr was not kept\n")
 	}
-	if _, err := s.w.Write(p); err != nil {
+	_, err := s.w.Write(kept)
+	if err != nil {
 		s.log.Warn().Err(err).Msg("stderr log ends early")
+	}
+	if err != nil || s.size > maxStderr {
 		s.w = nil
 	}
-	if s.size > maxStderr {
-		s.w = nil
-	}
+	return len(p), nil
 }
 
 func (s *stderrLog) last() string {
@@ -77,18 +68,22 @@ func (s *stderrLog) last() string {
 // ring keeps the last bytes written to it. It grows as it is filled, up to
 // its limit.
 type ring struct {
-	mu    sync.Mutex
-	buf   []byte
 	limit int
-	cut   bool // something was lost from the beginning
+	alive func() // called at every write; may be nil
+
+	mu  sync.Mutex
+	buf []byte
+	cut bool // something was lost from the beginning
 }
 
-func newRing(limit int) *ring { return &ring{limit: limit} }
-
-// add never waits.
-func (r *ring) add(p []byte) {
+// Write never waits and never fails.
+func (r *ring) Write(p []byte) (int, error) {
+	if r.alive != nil {
+		r.alive()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	written := len(p)
 	if len(p) > r.limit {
 		p, r.buf, r.cut = p[len(p)-r.limit:], r.buf[:0], true
 	}
@@ -99,6 +94,7 @@ func (r *ring) add(p []byte) {
 		r.buf = r.buf[:copy(r.buf, r.buf[len(r.buf)-r.limit:])]
 		r.cut = true
 	}
+	return written, nil
 }
 
 // text is what is kept, from the beginning of a rune on, and whether that is

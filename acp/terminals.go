@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,13 +45,7 @@ type terminalRequest struct {
 // terminals are the commands that run for the agent. Each is a process tree of
 // its own; none outlives its release or the session.
 type terminals struct {
-	files    *files
-	launcher *proc.Launcher
-	env      []string
-	owner    string
-	confine  []byte
-	shell    func() bool
-	alive    func() // called when a terminal prints something
+	session *Session
 
 	starting sync.WaitGroup // commands between reserve and open
 
@@ -75,10 +70,10 @@ func (t *terminals) create(req terminalRequest) (id string, argv []string, err e
 		return "", nil, err
 	}
 	argv = append([]string{req.Command}, req.Args...)
-	if t.shell() && len(req.Args) == 0 && strings.ContainsAny(req.Command, " \t\n;|&<>$`\"'*?(){}") {
+	if t.session.traits().TerminalShell && len(req.Args) == 0 && strings.ContainsAny(req.Command, " \t\n;|&<>$`\"'*?(){}") {
 		argv = []string{"/bin/sh", "-c", req.Command}
 	}
-	env := slices.Clone(t.env)
+	env := slices.Clone(t.session.cfg.TerminalEnv)
 	for _, v := range req.Env {
 		if v.Name != "" && !strings.ContainsAny(v.Name, "=\x00") && !strings.Contains(v.Value, "\x00") {
 			env = append(env, v.Name+"="+v.Value)
@@ -92,7 +87,7 @@ func (t *terminals) create(req terminalRequest) (id string, argv []string, err e
 		return "", nil, err
 	}
 	defer t.starting.Done()
-	term, err := t.start(proc.Spec{Argv: argv, Dir: dir, Env: env, Owner: t.owner, Confine: t.confine, Linger: true}, limit)
+	term, err := t.start(proc.Spec{Argv: argv, Dir: dir, Env: env, Owner: t.session.cfg.Owner, Confine: t.session.cfg.Confine, Linger: true}, limit)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err != nil {
@@ -124,19 +119,19 @@ func (t *terminals) reserve() (string, error) {
 // dir is where a command runs: the project or a folder really inside it.
 func (t *terminals) dir(cwd string) (string, error) {
 	if cwd == "" {
-		return t.files.dirs[0], nil
+		return t.session.files.dirs[0], nil
 	}
-	rel, ok := t.files.relative(cwd)
+	rel, ok := t.session.files.relative(cwd)
 	if !ok {
 		return "", fmt.Errorf("create terminal in %s: %w", cwd, errOutside)
 	}
 	// The root refuses links that lead out.
-	if info, err := t.files.root.Stat(rel); err != nil {
+	if info, err := t.session.files.root.Stat(rel); err != nil {
 		return "", fmt.Errorf("create terminal in %s: %w", rel, pathCause(err))
 	} else if !info.IsDir() {
 		return "", fmt.Errorf("create terminal in %s: not a folder", rel)
 	}
-	return filepath.Join(t.files.dirs[0], rel), nil
+	return filepath.Join(t.session.files.dirs[0], rel), nil
 }
 
 func (t *terminals) start(spec proc.Spec, limit int) (*terminal, error) {
@@ -145,27 +140,17 @@ func (t *terminals) start(spec proc.Spec, limit int) (*terminal, error) {
 		return nil, err
 	}
 	spec.Stdout, spec.Stderr = w, w
-	p, err := t.launcher.Start(spec)
+	p, err := t.session.cfg.Launcher.Start(spec)
 	w.Close()
 	if err != nil {
 		r.Close()
 		return nil, err
 	}
-	term := &terminal{proc: p, output: newRing(limit), read: make(chan struct{})}
+	term := &terminal{proc: p, output: &ring{limit: limit, alive: func() { t.session.intake.activity.Add(1) }}, read: make(chan struct{})}
 	go func() {
 		defer close(term.read)
 		defer r.Close()
-		buf := make([]byte, 8<<10)
-		for {
-			n, err := r.Read(buf)
-			if n > 0 {
-				term.output.add(buf[:n])
-				t.alive()
-			}
-			if err != nil {
-				return
-			}
-		}
+		_, _ = io.Copy(term.output, r) // until its end
 	}()
 	return term, nil
 }

@@ -91,19 +91,19 @@ func TestTerminalFlood(t *testing.T) {
 
 func TestRing(t *testing.T) {
 	t.Parallel()
-	r := newRing(10)
+	r := &ring{limit: 10}
 	for range 1000 {
-		r.add([]byte("äöü"))
+		r.Write([]byte("äöü"))
 		if text, _ := r.text(); len(text) > 10 || !utf8.ValidString(text) || strings.ContainsRune(text, '\uFFFD') {
 			t.Fatalf("got %q", text)
 		}
 	}
 	check.That(t, cap(r.buf) <= 64, "it grew to %d bytes", cap(r.buf))
-	r.add([]byte(strings.Repeat("x", 1000)))
+	r.Write([]byte(strings.Repeat("x", 1000)))
 	if text, cut := r.text(); text != "xxxxxxxxxx" || !cut {
 		t.Errorf("got %q, %v", text, cut)
 	}
-	if text, cut := newRing(0).text(); text != "" || cut {
+	if text, cut := new(ring).text(); text != "" || cut {
 		t.Errorf("empty: got %q, %v", text, cut)
 	}
 }

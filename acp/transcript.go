@@ -135,15 +135,14 @@ func put(object, value json.RawMessage, path ...string) json.RawMessage {
 	return out
 }
 
-// raw writes the beginning of what is no message.
-func (t *transcript) raw(dir, text string, size int) {
+// raw writes the beginning of a line from the agent that is no message.
+func (t *transcript) raw(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.w == nil {
-		return
-	}
-	if quoted, err := json.Marshal(cut(t.hide.Text(text), size)); err == nil {
-		t.line(dir, "raw", quoted)
+	text = t.hide.Text(text)
+	t.log.Debug().Str("line", cut(text, 200)).Msg("agent sent a line that is no message")
+	if quoted, err := json.Marshal(cut(text, 1000)); err == nil && t.w != nil {
+		t.line(dirIn, "raw", quoted)
 	}
 }
 
