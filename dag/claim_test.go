@@ -65,9 +65,8 @@ func TestAClaimOfAScopeThatIsNone(t *testing.T) {
 		_, _, err := g.Claim(dag.ClaimOptions{Run: w.run, Scope: dag.Scope{Feature: "f", Task: w.id("a")}})
 		return err
 	})
-	if c, ok := w.next(dag.ClaimOptions{Scope: dag.Scope{Task: "t-00000000"}}); ok {
-		t.Errorf("claimed %s", c.Task.Title)
-	}
+	c, ok := w.next(dag.ClaimOptions{Scope: dag.Scope{Task: "t-00000000"}})
+	check.That(t, !ok, "claimed %s", c.Task.Title)
 }
 
 func TestNotBefore(t *testing.T) {
@@ -78,9 +77,8 @@ func TestNotBefore(t *testing.T) {
 	until := start.Add(5 * time.Second)
 	w.update(func(g *dag.Graph) error { return g.Release(c, dag.Release{NotBefore: until, Wait: "backoff"}) })
 
-	tally := func() (got dag.Tally) {
-		w.view(func(g *dag.Graph) (err error) { got, err = g.Tally(dag.Scope{}); return err })
-		return got
+	tally := func() dag.Tally {
+		return get(w, func(g *dag.Graph) (dag.Tally, error) { return g.Tally(dag.Scope{}) })
 	}
 	pending := map[dag.Status]int{dag.Pending: 2}
 	w.wantReady("b")
@@ -90,13 +88,9 @@ func TestNotBefore(t *testing.T) {
 	w.pass(time.Millisecond) // due: ready before b, though nobody has cleared it
 	w.wantReady("a", "b")
 	check.Equal(t, "due", dag.Tally{ByStatus: pending, Groups: map[dag.Status]int{}, Ready: 2}, tally())
-	if got := w.task("a").NotBefore; !got.Equal(until) {
-		t.Errorf("looking cleared the wait: got %v", got)
-	}
-	w.take("a", dag.ClaimOptions{})
-	if got := w.task("a"); !got.NotBefore.IsZero() || got.WaitReason != "" {
-		t.Errorf("the claim left the wait: %v, %q", got.NotBefore, got.WaitReason)
-	}
+	check.Equal(t, "wait after looking", until, w.task("a").NotBefore)
+	got := w.take("a", dag.ClaimOptions{}).Task
+	check.That(t, got.NotBefore.IsZero() && got.WaitReason == "", "the claim left the wait: %v, %q", got.NotBefore, got.WaitReason)
 	w.person(reset, "a")
 	w.wantReady("a", "b")
 }
@@ -112,9 +106,8 @@ func TestABlockKeepsTheWait(t *testing.T) {
 	w.person(block, "a")
 	w.person(unblock, "a")
 	w.wantReady()
-	if got := w.task("a"); !got.NotBefore.Equal(until) || got.WaitReason != "rate limit" {
-		t.Errorf("got %v, %q, want %v, rate limit", got.NotBefore, got.WaitReason, until)
-	}
+	got := w.task("a")
+	check.That(t, got.NotBefore.Equal(until) && got.WaitReason == "rate limit", "got %v, %q, want %v, rate limit", got.NotBefore, got.WaitReason, until)
 	w.pass(time.Minute)
 	w.wantReady("a")
 	w.person(finish, "a")

@@ -36,10 +36,7 @@ func TestTrapAPersonTakesARunningTaskAwayAndTheWorkerIsRefused(t *testing.T) {
 		"deletes its tree":       func(w *world) { w.update(func(g *dag.Graph) error { return g.DeleteTree(w.id("group")) }) },
 		"deletes its feature":    func(w *world) { w.update(func(g *dag.Graph) error { return g.DeleteFeature("f") }) },
 		"finishes and resets it": func(w *world) { w.person(finish, "a"); w.person(reset, "a") },
-		"resets it, and the same run claims it again": func(w *world) {
-			w.person(reset, "a")
-			w.claim("a")
-		},
+		"resets it, and the same run claims it again": func(w *world) { w.person(reset, "a"); w.claim("a") },
 		"resets it, and another run claims it": func(w *world) {
 			w.person(reset, "a")
 			w.update(func(g *dag.Graph) (err error) { w.run, err = g.StartRun(dag.Scope{}, dag.Process{PID: 2}); return err })
@@ -109,16 +106,14 @@ func TestEveryReturnOfAWorkerEndsItsAttempt(t *testing.T) {
 			w.pass(time.Minute)
 			w.update(func(g *dag.Graph) error { return returns()[name](g, c) })
 			task := w.task("a")
-			if task.Status != test.status || task.Attempts != test.charged || task.Owner != "" || !task.LeaseUntil.IsZero() || task.Generation != c.Generation {
-				t.Errorf("got %s, %d attempts, owner %q, generation %d", task.Status, task.Attempts, task.Owner, task.Generation)
-			}
+			check.That(t, task.Status == test.status && task.Attempts == test.charged && task.Owner == "" && task.LeaseUntil.IsZero() && task.Generation == c.Generation,
+				"got %s, %d attempts, owner %q, generation %d", task.Status, task.Attempts, task.Owner, task.Generation)
 			w.refused(dag.ErrLost, func(g *dag.Graph) error { return g.Heartbeat(c, time.Hour) })
-			got := get(w, func(g *dag.Graph) ([]dag.Attempt, error) { return g.Attempts(task) })
 			want := []dag.Attempt{{
 				ID: c.Attempt, Run: w.run.ID, Task: task.ID, Iteration: 4, Phase: "settled", StartedAt: start,
 				EndedAt: start.Add(time.Minute), Outcome: test.outcome, Reason: test.reason,
 			}}
-			check.Equal(t, "attempts", want, got)
+			check.Equal(t, "attempts", want, get(w, func(g *dag.Graph) ([]dag.Attempt, error) { return g.Attempts(task) }))
 		})
 	}
 }
@@ -148,9 +143,7 @@ func TestFinishedWorkThatAwaitsItsVerdict(t *testing.T) {
 				w.person(verb, "a")
 			}
 			c := w.claim("a")
-			if c.Resume != tt.resume || tt.resume && c.Resumed.ID != first.Attempt {
-				t.Errorf("got resume %v of %q, want %v of %q", c.Resume, c.Resumed.ID, tt.resume, first.Attempt)
-			}
+			check.That(t, c.Resume == tt.resume && (c.Resumed.ID == first.Attempt) == tt.resume, "got resume %v of %q", c.Resume, c.Resumed.ID)
 		})
 	}
 }
@@ -172,14 +165,10 @@ func TestATaskThatWasTakenAwayWaitsForItsAgentToGo(t *testing.T) {
 			c := w.claim("a")
 			w.update(func(g *dag.Graph) error { return take(g, w.id("a")) })
 			w.wantReady("b")
-			if got, ok := w.next(dag.ClaimOptions{Scope: dag.Scope{Task: w.id("a")}}); ok {
-				t.Errorf("claimed %s while its agent was at work", got.Task.Title)
-			}
-			leaving := get(w, func(g *dag.Graph) (map[string]string, error) { return g.Leaving() })
-			check.Equal(t, "leaving", map[string]string{c.Attempt: w.run.Owner}, leaving)
-			if got := w.task("a"); got.Ready(w.clock()) {
-				t.Error("it says that it is ready")
-			}
+			got, ok := w.next(dag.ClaimOptions{Scope: dag.Scope{Task: w.id("a")}})
+			check.That(t, !ok, "claimed %s while its agent was at work", got.Task.Title)
+			check.Equal(t, "leaving", map[string]string{c.Attempt: w.run.Owner}, get(w, (*dag.Graph).Leaving))
+			check.That(t, !w.task("a").Ready(w.clock()), "it says that it is ready")
 			w.update(func(g *dag.Graph) error { return g.AbandonAttempt(c.Attempt, "interrupted", "taken away") })
 			w.wantReady("a", "b")
 			w.claim("a")
@@ -212,19 +201,12 @@ func TestAStaleClaim(t *testing.T) {
 			if test.ended {
 				w.update(func(g *dag.Graph) error { return g.EndRun(w.run.ID, "complete", "", 1) })
 			}
-			var got []dag.Task
-			asked := 0
-			w.view(func(g *dag.Graph) (err error) {
-				got, err = g.Stale(func(p dag.Process) dag.Life {
-					asked++
-					check.Equal(t, "process", w.run.Process, p)
-					return test.life
-				})
-				return err
+			var asked []dag.Process
+			got := get(w, func(g *dag.Graph) ([]dag.Task, error) {
+				return g.Stale(func(p dag.Process) dag.Life { asked = append(asked, p); return test.life })
 			})
-			if asked != 1 || (len(got) == 1) != test.want {
-				t.Errorf("asked %d times; got %d stale, want %v", asked, len(got), test.want)
-			}
+			check.Equal(t, "processes asked for", []dag.Process{w.run.Process}, asked)
+			check.Equal(t, "stale", test.want, len(got) == 1)
 		})
 	}
 }
@@ -245,16 +227,15 @@ func TestRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := dag.Process{PID: 7, Start: 99, BootID: "boot", Namespace: "pid:[1]"}
-	var run, got dag.Run
+	var run dag.Run
 	w.update(func(g *dag.Graph) (err error) { run, err = g.StartRun(dag.Scope{Feature: "f"}, p); return err })
 	w.pass(time.Second)
 	w.update(func(g *dag.Graph) error { return g.EndRun(run.ID, "limit", "10 iterations", 10) })
-	w.view(func(g *dag.Graph) (err error) { got, err = g.Owner(run.Owner); return err })
 	want := dag.Run{
 		ID: run.ID, Owner: run.Owner, Scope: dag.Scope{Feature: "f"}, Process: p, StartedAt: start, Heartbeat: start, Settings: "{}",
 		EndedAt: start.Add(time.Second), Outcome: "limit", Reason: "10 iterations", Iterations: 10,
 	}
-	check.Equal(t, "run", want, got)
+	check.Equal(t, "run", want, get(w, func(g *dag.Graph) (dag.Run, error) { return g.Owner(run.Owner) }))
 	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { return g.EndRun(run.ID, "limit", "", 10) })
 	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { _, err := g.Owner("w-nobody"); return err })
 }

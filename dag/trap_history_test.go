@@ -27,15 +27,12 @@ func TestTrapATaskThatHasRunCanBeDeleted(t *testing.T) {
 			w.spoil("a")
 			do(w)
 			w.refused(dag.ErrNotFound, func(g *dag.Graph) error { return g.Finish(id) })
-			w.view(func(g *dag.Graph) error {
-				kept, err := db.All(g.Tx(), "SELECT task_id || ' ' || (task IS NULL) || ' ' || outcome FROM attempts ORDER BY n;", (*db.Row).Text)
-				check.Equal(t, "attempts", []string{id + " 1 done", id + " 1 failed"}, kept)
-				return err
+			kept := get(w, func(g *dag.Graph) ([]string, error) {
+				return db.All(g.Tx(), "SELECT task_id || ' ' || (task IS NULL) || ' ' || outcome FROM attempts ORDER BY n;", (*db.Row).Text)
 			})
-			w.wantStatuses(map[string]dag.Status{"later": dag.Pending})
-			if got := w.task("later"); got.OpenDeps != 0 {
-				t.Errorf("open blockers of what waited: got %d, want 0", got.OpenDeps)
-			}
+			check.Equal(t, "attempts", []string{id + " 1 done", id + " 1 failed"}, kept)
+			later := w.task("later")
+			check.That(t, later.Status == dag.Pending && later.OpenDeps == 0, "what waited is %s and has %d open blockers", later.Status, later.OpenDeps)
 			w.sound()
 		})
 	}
@@ -77,9 +74,8 @@ func TestRetriesOfATaskAndOfTheCommandLine(t *testing.T) {
 				check.Equal(t, "status", want.Status, got)
 			}
 			w.person(reset, "a")
-			if got := w.task("a"); got.Retries != 0 || got.Attempts != 0 || got.Verification != "" {
-				t.Errorf("after a reset: got %d retries, %d attempts, %q", got.Retries, got.Attempts, got.Verification)
-			}
+			got := w.task("a")
+			check.That(t, got.Retries == 0 && got.Attempts == 0 && got.Verification == "", "a reset leaves %d retries, %d attempts, %q", got.Retries, got.Attempts, got.Verification)
 		})
 	}
 }
@@ -88,30 +84,20 @@ func TestTheLogSaysWhyATaskFailedLast(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.plan("a")
-	last := func() (text string) {
-		task := w.task("a")
-		w.view(func(g *dag.Graph) (err error) { text, err = g.LastFailure(task); return err })
-		return text
+	task := w.task("a")
+	last := func() string {
+		return get(w, func(g *dag.Graph) (string, error) { return g.LastFailure(task) })
 	}
-	if got := last(); got != "" {
-		t.Errorf("got %q before anything happened", got)
-	}
+	check.Equal(t, "before anything happened", "", last())
 	c := w.claim("a")
 	w.update(func(g *dag.Graph) error { _, err := g.Retry(c, "tests are red", 1); return err })
 	w.update(func(g *dag.Graph) error { return g.Log(w.id("a"), dag.LogUser, "mind the gap") })
-	if got := last(); got != "tests are red" {
-		t.Errorf("got %q, want the verifier's words", got)
-	}
+	check.Equal(t, "after a retry", "tests are red", last())
 	w.pass(time.Second)
 	w.spoil("a")
-	if got := last(); got != "it broke" {
-		t.Errorf("got %q, want the worker's words", got)
-	}
+	check.Equal(t, "after a failure", "it broke", last())
 	w.person(reset, "a")
 	w.update(func(g *dag.Graph) error { return g.GiveUp(w.id("a"), "out of scope") })
-	var got []dag.LogEntry
-	task := w.task("a")
-	w.view(func(g *dag.Graph) (err error) { got, err = g.Logs(task); return err })
 	want := []dag.LogEntry{
 		{At: start, Kind: dag.LogVerify, Text: "tests are red"},
 		{At: start, Kind: dag.LogUser, Text: "mind the gap"},
@@ -119,5 +105,5 @@ func TestTheLogSaysWhyATaskFailedLast(t *testing.T) {
 		{At: start.Add(time.Second), Kind: dag.LogSystem, Text: "reset by hand"},
 		{At: start.Add(time.Second), Kind: dag.LogFailure, Text: "out of scope"},
 	}
-	check.Equal(t, "log", want, got)
+	check.Equal(t, "log", want, get(w, func(g *dag.Graph) ([]dag.LogEntry, error) { return g.Logs(task) }))
 }

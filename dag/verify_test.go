@@ -1,10 +1,12 @@
 package dag_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"ralph/dag"
+	"ralph/internal/testing/check"
 )
 
 // TestVerifyFindsEveryKindOfFault breaks one stored value at a time.
@@ -20,9 +22,7 @@ func TestVerifyFindsEveryKindOfFault(t *testing.T) {
 		"a leaf that is not held":    {`UPDATE tasks SET held = 0 WHERE title = 'below';`, "held is 0 and should be 1", true},
 		"a leaf that is doomed":      {`UPDATE tasks SET doomed = 1 WHERE title = 'a';`, "doomed is 1 and should be 0", true},
 		"a feature of its own":       {`UPDATE tasks SET feature = NULL WHERE title = 'a';`, "its feature differs", false},
-		"a group that is done too soon": {
-			`UPDATE tasks SET status = 'done' WHERE title = 'waiting';`, "it is done, but its subtask", false,
-		},
+		"a group that is done early": {`UPDATE tasks SET status = 'done' WHERE title = 'waiting';`, "it is done, but its subtask", false},
 		"a cycle": {
 			`INSERT INTO dependencies SELECT a.n, b.n FROM tasks a, tasks b WHERE a.title = 'below' AND b.title = 'a';`,
 			"that would be a cycle", false,
@@ -43,26 +43,15 @@ func TestVerifyFindsEveryKindOfFault(t *testing.T) {
 				faults, err = g.Verify()
 				return err
 			})
-			text := ""
-			for _, f := range faults {
-				text += f.Text + "\n"
-			}
-			if !strings.Contains(text, test.want) {
-				t.Errorf("got %q, want %q", text, test.want)
-			}
+			check.Contains(t, "faults", test.want, fmt.Sprint(faults))
 			if !test.mends {
 				return
 			}
-			w.update(func(g *dag.Graph) error {
-				if n, err := g.Recompute(); n != 1 || err != nil {
-					t.Errorf("mended: got %d, %v, want 1", n, err)
-				}
-				return nil
-			})
+			mended := 0
+			w.update(func(g *dag.Graph) (err error) { mended, err = g.Recompute(); return err })
+			check.Equal(t, "mended tasks", 1, mended)
 			w.sound()
-			if got := w.dump(); strings.Join(got["tasks"], "\n") != strings.Join(before["tasks"], "\n") {
-				t.Errorf("got\n%v\nwant\n%v", got["tasks"], before["tasks"])
-			}
+			check.Equal(t, "tasks", before["tasks"], w.dump()["tasks"])
 		})
 	}
 }
@@ -73,30 +62,20 @@ func TestWhyTellsEverythingThatKeepsATaskBack(t *testing.T) {
 	w.plan("first", "top after first", "group in top", "own", "leaf in group after own", "free", "running", "idle after first", "kid in idle")
 	w.claim("running")
 	w.person(giveUp, "group")
-	why := func(title string) (kinds []string) {
-		task := w.task(title)
-		w.view(func(g *dag.Graph) error {
-			reasons, err := g.Why(task)
-			for _, r := range reasons {
-				other := r.Task
-				for name, id := range w.ids {
-					if id == other {
-						other = name
-					}
-				}
-				kinds = append(kinds, strings.TrimSpace(r.Kind+" "+other))
-			}
-			return err
-		})
-		return kinds
+	titles := map[string]string{}
+	for title, id := range w.ids {
+		titles[id] = title
 	}
 	tests := map[string]string{
 		"leaf": "blocker own, ancestor group, ancestor top, blocker first", "free": "", "running": "claim", "group": "status",
 		"top": "status", "idle": "children, blocker first", "kid": "blocker first",
 	}
 	for title, want := range tests {
-		if got := strings.Join(why(title), ", "); got != want {
-			t.Errorf("%s: got %q, want %q", title, got, want)
+		var kinds []string
+		task := w.task(title)
+		for _, r := range get(w, func(g *dag.Graph) ([]dag.Reason, error) { return g.Why(task) }) {
+			kinds = append(kinds, strings.TrimSpace(r.Kind+" "+titles[r.Task]))
 		}
+		check.Equal(t, title, want, strings.Join(kinds, ", "))
 	}
 }
