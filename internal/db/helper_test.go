@@ -60,11 +60,7 @@ func open(t *testing.T, path string, opts db.Options) *db.DB {
 	t.Helper()
 	d, err := db.Open(t.Context(), path, opts)
 	check.OK(t, err)
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { check.OK(t, d.Close()) })
 	return d
 }
 
@@ -133,7 +129,7 @@ func fingerprint(t *testing.T, dir string) map[string]string {
 	for _, e := range entries {
 		content, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		check.OK(t, err)
-		all[e.Name()] = fmt.Sprintf("%d bytes, %x", len(content), sha256.Sum256(content))
+		all[e.Name()] = fmt.Sprintf("%x", sha256.Sum256(content))
 	}
 	return all
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/internal/db"
 	"ralph/internal/testing/check"
 )
@@ -45,12 +43,9 @@ func TestOpenRefusesAndLeavesAsItWas(t *testing.T) {
 			test.make(t, path)
 			before := fingerprint(t, filepath.Dir(path))
 			err := tryOpen(t, path, db.Options{})
-			if kind(err) != test.want || !strings.Contains(err.Error(), test.says) || !strings.HasPrefix(err.Error(), path+": ") {
-				t.Errorf("got kind %d, %v, want kind %d, %q", kind(err), err, test.want, test.says)
-			}
-			if diff := cmp.Diff(before, fingerprint(t, filepath.Dir(path))); diff != "" {
-				t.Errorf("the folder changed (-before +after):\n%s", diff)
-			}
+			check.That(t, kind(err) == test.want && strings.Contains(err.Error(), test.says) && strings.HasPrefix(err.Error(), path+": "),
+				"got kind %d, %v, want kind %d, %q", kind(err), err, test.want, test.says)
+			check.Equal(t, "the folder", before, fingerprint(t, filepath.Dir(path)))
 		})
 	}
 }
@@ -107,9 +102,8 @@ func TestOpenMakesWhatIsMissing(t *testing.T) {
 			d := open(t, path, db.Options{Conns: 3})
 			check.OK(t, addFeature(t.Context(), d, "a"))
 			check.Equal(t, "features", []string{"a"}, features(t, d))
-			if _, err := os.Stat(path); err != nil {
-				t.Error(err)
-			}
+			_, err := os.Stat(path)
+			check.OK(t, err)
 		})
 	}
 }
@@ -132,11 +126,8 @@ func TestFilesAreReadableByTheirUserAlone(t *testing.T) {
 		path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600,
 	} {
 		info, err := os.Stat(name)
-		if err != nil {
-			t.Error(err)
-		} else if info.Mode() != want {
-			t.Errorf("%s: got %v, want %v", filepath.Base(name), info.Mode(), want)
-		}
+		check.OK(t, err)
+		check.Equal(t, filepath.Base(name), want, info.Mode())
 	}
 }
 
@@ -144,8 +135,5 @@ func TestAPathThatIsAFolderIsRefused(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "progress.db")
 	mkdir(t, path)
-	err := tryOpen(t, path, db.Options{})
-	if kind(err) != db.ReadOnly {
-		t.Errorf("got %v, want that it cannot be written", err)
-	}
+	check.Equal(t, "trouble", db.ReadOnly, kind(tryOpen(t, path, db.Options{})))
 }

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/internal/db"
 	"ralph/internal/testing/check"
 )
@@ -40,13 +38,10 @@ func TestSeveralProcessesMayOpenANewFileAtOnce(t *testing.T) {
 			all = append(all, cmd)
 		}
 		for _, cmd := range all {
-			if err := cmd.Wait(); err != nil {
-				t.Errorf("%v: %s", err, cmd.Stdout)
-			}
+			err := cmd.Wait()
+			check.That(t, err == nil, "%v: %s", err, cmd.Stdout)
 		}
-		if got := features(t, open(t, path, db.Options{})); len(got) != processes {
-			t.Errorf("got %d features, want %d", len(got), processes)
-		}
+		check.Equal(t, "features", processes, len(features(t, open(t, path, db.Options{}))))
 	}
 }
 
@@ -83,10 +78,8 @@ func TestAReadOnlyFolder(t *testing.T) {
 			cmd, out := start(t, path, "RALPH_TEST_UNPRIVILEGED=1")
 			err := cmd.Wait()
 			chmod(t, dir, 0o700)
-			want := fmt.Sprintf("%d %s: the database or its folder cannot be written\n", db.ReadOnly, path)
-			if diff := cmp.Diff(want, out.String()); diff != "" || err == nil {
-				t.Errorf("%v (-want +got):\n%s", err, diff)
-			}
+			check.That(t, err != nil, "got no error")
+			check.Equal(t, "output", fmt.Sprintf("%d %s: the database or its folder cannot be written\n", db.ReadOnly, path), out.String())
 			if test.exists {
 				chmod(t, path, 0o600)
 			}
@@ -95,9 +88,7 @@ func TestAReadOnlyFolder(t *testing.T) {
 				delete(after, "progress.db-wal")
 				delete(after, "progress.db-shm")
 			}
-			if diff := cmp.Diff(before, after); diff != "" {
-				t.Errorf("the folder changed (-before +after):\n%s", diff)
-			}
+			check.Equal(t, "the folder", before, after)
 		})
 	}
 }

@@ -18,9 +18,7 @@ func TestWhatIsWrittenIsReadBackAlsoAfterReopening(t *testing.T) {
 	path := newPath(t)
 	d, err := db.Open(t.Context(), path, db.Options{})
 	check.OK(t, err)
-	if d.Path() != path {
-		t.Errorf("got %s, want %s", d.Path(), path)
-	}
+	check.Equal(t, "path", path, d.Path())
 	for _, id := range []string{"a", "b"} {
 		check.OK(t, addFeature(t.Context(), d, id))
 	}
@@ -33,11 +31,8 @@ func TestWhatIsWrittenIsReadBackAlsoAfterReopening(t *testing.T) {
 func TestViewKeepsNothing(t *testing.T) {
 	t.Parallel()
 	d := open(t, newPath(t), db.Options{})
-	err := d.View(t.Context(), func(tx *db.Tx) error { return tx.Exec(insertFeature, ":id", "a") })
-	check.OK(t, err)
-	if got := features(t, d); got != nil {
-		t.Errorf("got %v, want nothing", got)
-	}
+	check.OK(t, d.View(t.Context(), func(tx *db.Tx) error { return tx.Exec(insertFeature, ":id", "a") }))
+	check.Equal(t, "features", []string(nil), features(t, d))
 }
 
 func TestViewIsOneSnapshot(t *testing.T) {
@@ -48,17 +43,12 @@ func TestViewIsOneSnapshot(t *testing.T) {
 		check.OK(t, err)
 		return n
 	}
-	err := d.View(t.Context(), func(tx *db.Tx) error {
-		before := count(tx)
-		if err := addFeature(t.Context(), d, "a"); err != nil {
-			return err
-		}
-		if after := count(tx); before != 0 || after != 0 {
-			t.Errorf("got %d, then %d, want 0 both times", before, after)
-		}
+	check.OK(t, d.View(t.Context(), func(tx *db.Tx) error {
+		check.Equal(t, "features before", 0, count(tx))
+		check.OK(t, addFeature(t.Context(), d, "a"))
+		check.Equal(t, "features after another one's write", 0, count(tx))
 		return nil
-	})
-	check.OK(t, err)
+	}))
 	check.Equal(t, "later", []string{"a"}, features(t, d))
 }
 
@@ -86,21 +76,13 @@ func TestUpdateKeepsNothingWhen(t *testing.T) {
 			d := open(t, newPath(t), db.Options{})
 			err := catch(func() error {
 				return d.Update(t.Context(), func(tx *db.Tx) error {
-					if err := tx.Exec(insertFeature, ":id", "a"); err != nil {
-						return err
-					}
+					tx.Do(insertFeature, ":id", "a")
 					return fn(tx)
 				})
 			})
-			if err == nil {
-				t.Error("got no error")
-			}
-			if got := features(t, d); got != nil { // also shows that the handle still works
-				t.Errorf("got %v, want nothing", got)
-			}
-			if err := addFeature(t.Context(), d, "later"); err != nil {
-				t.Error(err)
-			}
+			check.That(t, err != nil, "got no error")
+			check.Equal(t, "features", []string(nil), features(t, d)) // also shows that the handle still works
+			check.OK(t, addFeature(t.Context(), d, "later"))
 		})
 	}
 }
@@ -123,21 +105,13 @@ func TestUpdateThatIsInterruptedKeepsNothing(t *testing.T) {
 	d := open(t, newPath(t), db.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	err := d.Update(ctx, func(tx *db.Tx) error {
-		if err := tx.Exec(insertFeature, ":id", "a"); err != nil {
-			return err
-		}
+		tx.Do(insertFeature, ":id", "a")
 		cancel()
 		return tx.Exec(insertFeature, ":id", "b")
 	})
-	if err == nil {
-		t.Error("got no error")
-	}
-	if err := addFeature(ctx, d, "c"); err == nil {
-		t.Error("a transaction began although its context was over")
-	}
-	if got := features(t, d); got != nil {
-		t.Errorf("got %v, want nothing", got)
-	}
+	check.That(t, err != nil, "got no error")
+	check.That(t, addFeature(ctx, d, "c") != nil, "a transaction began although its context was over")
+	check.Equal(t, "features", []string(nil), features(t, d))
 }
 
 func TestBindingStoresValuesAndRefusesWhatWouldBecomeText(t *testing.T) {
@@ -177,17 +151,13 @@ func TestBindingStoresValuesAndRefusesWhatWouldBecomeText(t *testing.T) {
 				got, err = db.One(tx, "SELECT typeof(:v) || ' ' || coalesce(:v, '');", (*db.Row).Text, ":v", test.value)
 				return err
 			})
-			if got != test.want || (err != nil) != (test.want == "") {
-				t.Errorf("got %q, %v, want %q", got, err, test.want)
-			}
+			check.That(t, got == test.want && (err != nil) == (test.want == ""), "got %q, %v, want %q", got, err, test.want)
 		})
 	}
 	d := open(t, newPath(t), db.Options{})
 	for name, args := range map[string][]any{"half a pair": {":v"}, "a name that is none": {1, 2}} {
 		err := d.View(t.Context(), func(tx *db.Tx) error { return tx.Exec("SELECT :v;", args...) })
-		if err == nil {
-			t.Errorf("%s: got no error", name)
-		}
+		check.That(t, err != nil, "%s: got no error", name)
 	}
 }
 
@@ -197,21 +167,13 @@ func TestTwoHandlesOnOneFile(t *testing.T) {
 	a := open(t, path, db.Options{})
 	b := open(t, path, db.Options{BusyTimeout: time.Millisecond})
 	check.OK(t, addFeature(t.Context(), a, "a"))
-	err := a.Update(t.Context(), func(tx *db.Tx) error {
-		if err := tx.Exec(insertFeature, ":id", "b"); err != nil {
-			return err
-		}
+	check.OK(t, a.Update(t.Context(), func(tx *db.Tx) error {
+		tx.Do(insertFeature, ":id", "b")
 		check.Equal(t, "a reader beside a writer", []string{"a"}, features(t, b))
-		err := addFeature(t.Context(), b, "c")
-		if kind(err) != db.Busy {
-			t.Errorf("a second writer: got %v, want busy", err)
-		}
+		check.Equal(t, "a second writer", db.Busy, kind(addFeature(t.Context(), b, "c")))
 		return nil
-	})
-	check.OK(t, err)
-	if err := addFeature(t.Context(), b, "c"); err != nil {
-		t.Errorf("after the first writer: %v", err)
-	}
+	}))
+	check.OK(t, addFeature(t.Context(), b, "c"))
 	check.Equal(t, "at the end", []string{"a", "b", "c"}, features(t, a))
 }
 
@@ -222,9 +184,7 @@ func TestForeignKeysHold(t *testing.T) {
 		err := d.Update(t.Context(), func(tx *db.Tx) error {
 			return tx.Exec("INSERT INTO dependencies (blocker, blocked) VALUES (1, 2);")
 		})
-		if err == nil {
-			t.Error("a dependency between tasks that do not exist was stored")
-		}
+		check.That(t, err != nil, "a dependency between tasks that do not exist was stored")
 	}
 }
 
@@ -239,16 +199,10 @@ func TestVersionChangesWhenAnotherHandleWrites(t *testing.T) {
 		return v
 	}
 	before := version()
-	if got := version(); got != before {
-		t.Errorf("got %d after %d, though nothing was written", got, before)
-	}
+	check.Equal(t, "version without a write", before, version())
 	check.OK(t, addFeature(t.Context(), other, "f-1"))
 	after := version()
-	if after == before {
-		t.Error("a write of another handle is not seen")
-	}
+	check.That(t, after != before, "a write of another handle is not seen")
 	check.OK(t, addFeature(t.Context(), mine, "f-2"))
-	if got := version(); got != after {
-		t.Errorf("got %d, want %d: what this handle writes does not count", got, after)
-	}
+	check.Equal(t, "version after a write of this handle", after, version())
 }

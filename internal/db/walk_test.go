@@ -37,10 +37,7 @@ func TestWalkMeetsEveryDamagedPage(t *testing.T) {
 			copy(bad[at:at+page], bytes.Repeat([]byte{with}, page))
 			path := filepath.Join(dir, fmt.Sprintf("%s-%d.db", name, at/page+1))
 			write(string(bad))(t, path)
-			err := tryOpen(t, path, db.Options{Walk: true})
-			if kind(err) != db.Damaged {
-				t.Errorf("page %d of %d is %s: got %v, want that it is damaged", at/page+1, len(good)/page, name, err)
-			}
+			check.Equal(t, fmt.Sprintf("page %d of %d is %s", at/page+1, len(good)/page, name), db.Damaged, kind(tryOpen(t, path, db.Options{Walk: true})))
 		}
 	}
 }
@@ -54,9 +51,8 @@ PRAGMA writable_schema = on; DELETE FROM sqlite_schema WHERE name = 'tasks_statu
 	raw(t, path, `INSERT INTO tasks (id, title, created_at, updated_at) VALUES ('t-unseen', 'unseen', 0, 0);`)
 	raw(t, path, `PRAGMA writable_schema = on; INSERT INTO sqlite_schema SELECT * FROM kept; DROP TABLE kept;`)
 	err := tryOpen(t, path, db.Options{Walk: true})
-	if kind(err) != db.Damaged || !strings.Contains(err.Error(), "tasks has 401 rows and its index tasks_status has 400") {
-		t.Errorf("got %v, want the index to be named", err)
-	}
+	check.That(t, kind(err) == db.Damaged && strings.Contains(err.Error(), "tasks has 401 rows and its index tasks_status has 400"),
+		"got %v, want the index to be named", err)
 }
 
 // BenchmarkWalk is what a run pays before it begins, to be compared with what
