@@ -148,32 +148,23 @@ func TestEightSimulatedHours(t *testing.T) {
 		r, err := Start(t.Context(), opts)
 		check.OK(t, err)
 		out, err := r.Run(t.Context())
-		if err != nil || out.Outcome != event.OutcomeComplete || out.Counts.Done != tasks || out.Iterations != tasks {
-			t.Errorf("got %+v, %v; want all %d done", out, err, tasks)
-		}
+		check.That(t, err == nil && out.Outcome == event.OutcomeComplete && out.Counts.Done == tasks && out.Iterations == tasks,
+			"got %+v, %v; want all %d done", out, err, tasks)
 		jumps.Wait()
 		if err := r.Finish(t.Context(), out); err != nil {
 			t.Error(err)
 		}
 		for id, times := range n.prompts {
-			if times != 1 {
-				t.Errorf("%s was let in %d times, want once", id, times)
-			}
+			check.That(t, times == 1, "%s was let in %d times, want once", id, times)
 		}
-		if n.sessions != tasks+n.limited || n.most != 1 {
-			t.Errorf("got %d sessions, %d at once; want %d, one at a time", n.sessions, n.most, tasks+n.limited)
-		}
-		if len(waits) < 2 {
-			t.Errorf("got %d waits, want one for each limit", len(waits))
-		}
+		check.That(t, n.sessions == tasks+n.limited && n.most == 1,
+			"got %d sessions, %d at once; want %d, one at a time", n.sessions, n.most, tasks+n.limited)
+		check.That(t, len(waits) >= 2, "got %d waits, want one for each limit", len(waits))
 		for _, late := range waits {
-			if late > 2*time.Second {
-				t.Errorf("a wait ended %s late", late)
-			}
+			check.That(t, late <= 2*time.Second, "a wait ended %s late", late)
 		}
 		t.Logf("%s on the wall, %s of timers, %d waits", n.now().Sub(wall), time.Since(began), len(waits))
-		if worked := n.now().Sub(wall); worked < 8*time.Hour {
-			t.Errorf("the night took %s, want at least eight hours", worked)
-		}
+		worked := n.now().Sub(wall)
+		check.That(t, worked >= 8*time.Hour, "the night took %s, want at least eight hours", worked)
 	})
 }

@@ -76,7 +76,5 @@ func (s *stage) staysFlat(t *testing.T, iterations int) {
 	}
 	check.OK(t, r.Finish(t.Context(), out))
 	t.Logf("goroutines and files: at most %v in the first fifth, at least %v in the last", first, last)
-	if last[0] > first[0] || last[1] > first[1] {
-		t.Errorf("goroutines and files grew from %v to %v", first, last)
-	}
+	check.That(t, last[0] <= first[0] && last[1] <= first[1], "goroutines and files grew from %v to %v", first, last)
 }

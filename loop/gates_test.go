@@ -8,6 +8,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -40,9 +41,7 @@ func TestTheBaselineIsTakenAnewWhenTheHeadMovesUnderUs(t *testing.T) {
 				observe(e)
 			}
 			s.run(t)
-			if ended != 2 || baselines != tt.want {
-				t.Errorf("got %d baselines in %d attempts, want %d in 2", baselines, ended, tt.want)
-			}
+			check.That(t, ended == 2 && baselines == tt.want, "got %d baselines in %d attempts, want %d in 2", baselines, ended, tt.want)
 		})
 	}
 }

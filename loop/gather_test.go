@@ -104,9 +104,8 @@ func TestThePreviousAnswerIsCutAtItsBeginning(t *testing.T) {
 	text := strings.Repeat("x", previousSize) + "the end"
 	check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	got := previous(folder, last)
-	if len(got.Text) != previousSize || !strings.HasSuffix(got.Text, "the end") || got.From != path {
-		t.Errorf("got %d bytes from %s, want the last %d of %s", len(got.Text), got.From, previousSize, path)
-	}
+	check.That(t, len(got.Text) == previousSize && strings.HasSuffix(got.Text, "the end") && got.From == path,
+		"got %d bytes from %s, want the last %d of %s", len(got.Text), got.From, previousSize, path)
 	if got := previous(folder, dag.Attempt{ID: "a-1", Run: "r-1", Outcome: "done"}); got != (prompt.Document{}) {
 		t.Errorf("got %+v of an attempt that was done", got)
 	}

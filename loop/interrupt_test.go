@@ -6,11 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/loop/attempt"
 )
@@ -59,18 +58,15 @@ func TestInterruptedInEveryPhase(t *testing.T) {
 				t.Error(err)
 			}
 			s.wantNothingLeft(t)
-			if out.Outcome != event.OutcomeInterrupted || out.Iterations != 0 {
-				t.Errorf("got %s after %d iterations, want interrupted after none", out.Outcome, out.Iterations)
-			}
+			check.That(t, out.Outcome == event.OutcomeInterrupted && out.Iterations == 0,
+				"got %s after %d iterations, want interrupted after none", out.Outcome, out.Iterations)
 			if got := s.task(t, ids[0]); got.Status != dag.Pending || got.Attempts != 0 || got.Owner != "" {
 				t.Errorf("got %s with %d attempts, owned by %q; want pending with none, by nobody", got.Status, got.Attempts, got.Owner)
 			}
 			if got := s.journal(t, r.ID()); len(got) != 1 || got[0].Outcome != "interrupted" {
 				t.Errorf("got journal %+v, want one interrupted row", got)
 			}
-			if diff := cmp.Diff(ids, r.Interrupted()); diff != "" {
-				t.Errorf("interrupted tasks differ (-want +got):\n%s", diff)
-			}
+			check.Equal(t, "interrupted tasks", ids, r.Interrupted())
 		})
 	}
 }
@@ -95,9 +91,8 @@ func TestARunGoesOnAfterAnInterruption(t *testing.T) {
 		t.Fatalf("got %+v, %v; want interrupted after 1 counted iteration", out, err)
 	}
 	out = s.finish(t, r, t.Context())
-	if out.Outcome != event.OutcomeLimit || out.Iterations != 2 || out.Counts.Done != 2 {
-		t.Errorf("got %+v, want the limit after 2 counted iterations", out)
-	}
+	check.That(t, out.Outcome == event.OutcomeLimit && out.Iterations == 2 && out.Counts.Done == 2,
+		"got %+v, want the limit after 2 counted iterations", out)
 }
 
 // TestKillEndsAnAgentThatIgnoresCancel is the second Ctrl-C.
@@ -116,12 +111,9 @@ func TestKillEndsAnAgentThatIgnoresCancel(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if out := s.finish(t, r, ctx); out.Outcome != event.OutcomeInterrupted {
-		t.Errorf("got %s, want interrupted", out.Outcome)
-	}
-	if got := s.task(t, ids[0]); got.Status != dag.Pending || got.Attempts != 0 {
-		t.Errorf("got %s with %d attempts, want pending with none", got.Status, got.Attempts)
-	}
+	out := s.finish(t, r, ctx)
+	check.That(t, out.Outcome == event.OutcomeInterrupted, "got %s, want interrupted", out.Outcome)
+	s.wantUncharged(t, ids[0])
 }
 
 // TestAPromiseOfFailureIsTheLastThingThatRuns looks for work as another worker
@@ -137,14 +129,12 @@ func TestAPromiseOfFailureIsTheLastThingThatRuns(t *testing.T) {
 		if e.Type != event.AttemptEnded {
 			return
 		}
-		if next, ok := r.claimer.next(t.Context()); ok {
-			t.Errorf("got %s, want nothing after the promise", next.claim.Task.ID)
-		}
+		next, ok := r.claimer.next(t.Context())
+		check.That(t, !ok, "got %s, want nothing after the promise", next.claim.Task.ID)
 	}
 	r = s.start(t)
-	if out := s.finish(t, r, t.Context()); out.Outcome != event.OutcomeFailure {
-		t.Errorf("got %s, want failure", out.Outcome)
-	}
+	out := s.finish(t, r, t.Context())
+	check.That(t, out.Outcome == event.OutcomeFailure, "got %s, want failure", out.Outcome)
 }
 
 // TestWorkThatIsFinishedWhileTheRunIsStoppedIsOnlyVerified interrupts a run when its
@@ -165,16 +155,12 @@ func TestWorkThatIsFinishedWhileTheRunIsStoppedIsOnlyVerified(t *testing.T) {
 	if out := s.finish(t, r, ctx); out.Outcome != event.OutcomeInterrupted || out.Iterations != 0 {
 		t.Errorf("got %s after %d counted iterations, want interrupted after none", out.Outcome, out.Iterations)
 	}
-	if task := s.task(t, ids[0]); task.Status != dag.Pending || task.Attempts != 0 {
-		t.Errorf("got %s with %d attempts charged, want pending with none", task.Status, task.Attempts)
-	}
+	s.wantUncharged(t, ids[0])
 	s.opts.Host.Observe = s.observe
 	if out := s.run(t); out.Outcome != event.OutcomeComplete || out.Counts.Done != 1 {
 		t.Errorf("got %+v, want complete", out)
 	}
-	if n := s.count(t, "prompted"); n != 1 {
-		t.Errorf("the agent was prompted %d times, want once", n)
-	}
+	check.Equal(t, "prompts", 1, s.count(t, "prompted"))
 }
 
 // TestTheRunIsOverWhenItsClaimerSaysSo: if it ended only later, another worker could look
@@ -212,9 +198,8 @@ func TestAnInterruptionBeforeTheBriefIsNoError(t *testing.T) {
 			j.Finished = finished
 			err := r.attempt(ctx, next.claim, j)
 			task := s.task(t, id)
-			if err != nil || task.Status != dag.Pending || (task.Unverified != "") != (finished != nil) {
-				t.Errorf("got %v, and the task is %s, finished by %q", err, task.Status, task.Unverified)
-			}
+			check.That(t, err == nil && task.Status == dag.Pending && (task.Unverified != "") == (finished != nil),
+				"got %v, and the task is %s, finished by %q", err, task.Status, task.Unverified)
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -63,15 +64,10 @@ func TestWaitingForALimitCostsNoTime(t *testing.T) {
 	s.opts.Limits.Iterations = 1
 	id := s.add(t, dag.NewTask{Title: "one"})[0]
 	out := s.run(t)
-	if out.Outcome != event.OutcomeComplete || out.Iterations != 1 || s.task(t, id).Attempts != 1 {
-		t.Errorf("got %+v", out)
-	}
-	if waits := s.all(ofType(event.Waiting)); len(waits) != 2 || waits[0].Agent != s.opts.Host.Setup.Agent {
-		t.Errorf("got %+v, want two waits", waits)
-	}
-	if out.Duration < 53*time.Hour {
-		t.Errorf("the run took %s, which is not what the clock says", out.Duration)
-	}
+	check.That(t, out.Outcome == event.OutcomeComplete && out.Iterations == 1 && s.task(t, id).Attempts == 1, "got %+v", out)
+	waits := s.all(ofType(event.Waiting))
+	check.That(t, len(waits) == 2 && waits[0].Agent == s.opts.Host.Setup.Agent, "got %+v, want two waits", waits)
+	check.That(t, out.Duration >= 53*time.Hour, "the run took %s, which is not what the clock says", out.Duration)
 }
 
 // An agent that has answered and then says nothing, to one task after the other, has
@@ -85,12 +81,10 @@ func TestEmptyAnswersAfterGoodOnesAreALimit(t *testing.T) {
 	for attempt := range 4 {
 		s.script.Conversations = append(s.script.Conversations, fakeagent.Conversation{When: fakeagent.When{Task: ids[1], Attempt: attempt + 1}})
 	}
-	if out := s.run(t); out.Outcome != event.OutcomeComplete || out.Counts.Done != 2 {
-		t.Errorf("got %+v", out)
-	}
-	if waits := s.all(ofType(event.Waiting)); len(waits) != 4 {
-		t.Errorf("got %d waits, want 4", len(waits))
-	}
+	out := s.run(t)
+	check.That(t, out.Outcome == event.OutcomeComplete && out.Counts.Done == 2, "got %+v", out)
+	waits := s.all(ofType(event.Waiting))
+	check.That(t, len(waits) == 4, "got %d waits, want 4", len(waits))
 }
 
 // A provider that says "in a moment" for ever does not have agents started for ever.
@@ -102,9 +96,8 @@ func TestALimitThatDoesNotEndIsAskedForLessAndLess(t *testing.T) {
 	}
 	s.withClock()
 	s.add(t, dag.NewTask{Title: "one"})
-	if out := s.run(t); out.Outcome != event.OutcomeComplete {
-		t.Errorf("got %+v", out)
-	}
+	out := s.run(t)
+	check.That(t, out.Outcome == event.OutcomeComplete, "got %+v", out)
 	var waits []time.Duration
 	for _, e := range s.all(ofType(event.Waiting)) {
 		waits = append(waits, e.Until.Sub(e.At))
@@ -132,9 +125,8 @@ func TestALimitThatIsLiftedIsNotWaitedFor(t *testing.T) {
 	go func() { ended <- s.finish(t, r, t.Context()) }()
 	s.await(t, ofType(event.Waiting))
 	s.update(t, func(g *dag.Graph) error { return g.LiftLimit("") })
-	if out := <-ended; out.Outcome != event.OutcomeComplete {
-		t.Errorf("got %+v", out)
-	}
+	out := <-ended
+	check.That(t, out.Outcome == event.OutcomeComplete, "got %+v", out)
 }
 
 // --until ends a run at that time, also in the middle of an agent's work.
@@ -151,12 +143,9 @@ func TestARunEndsAtItsTime(t *testing.T) {
 	clock.jump(7 * time.Hour)
 	s.await(t, func(e event.Event) bool { return e.Type == event.Warned && e.Text != "" })
 	clock.jump(time.Hour)
-	if out := <-ended; out.Outcome != event.OutcomeLimit || out.Iterations != 0 {
-		t.Errorf("got %+v", out)
-	}
-	if task := s.task(t, id); task.Status != dag.Pending || task.Attempts != 0 {
-		t.Errorf("got %+v", task)
-	}
+	out := <-ended
+	check.That(t, out.Outcome == event.OutcomeLimit && out.Iterations == 0, "got %+v", out)
+	s.wantUncharged(t, id)
 }
 
 // Two workers: one meets the limit, and neither takes another task before it is over.
@@ -179,9 +168,8 @@ func TestALimitHoldsEveryWorkerBack(t *testing.T) {
 		t.Errorf("%d prompts were sent, want 2: nobody has room", n)
 	}
 	s.write(t, "go", "")
-	if out := <-ended; out.Outcome != event.OutcomeComplete || out.Counts.Done != 4 {
-		t.Errorf("got %+v", out)
-	}
+	out := <-ended
+	check.That(t, out.Outcome == event.OutcomeComplete && out.Counts.Done == 4, "got %+v", out)
 	if n := s.count(t, "prompted"); n != 5 {
 		t.Errorf("%d prompts were sent, want 5", n)
 	}
@@ -196,9 +184,7 @@ func TestWhatAgentsUseNowCounts(t *testing.T) {
 	s.opts.Limits.Budgets.Run.CostUSD = 0.5
 	s.add(t, dag.NewTask{Title: "one"}, dag.NewTask{Title: "two"})
 	out := s.run(t)
-	if out.Outcome != event.OutcomeLimit || out.Reason != "$0.60 of $0.50 spent" {
-		t.Errorf("got %+v", out)
-	}
+	check.That(t, out.Outcome == event.OutcomeLimit && out.Reason == "$0.60 of $0.50 spent", "got %+v", out)
 }
 
 // A drifting agent that does not stop when it is asked to cannot be told: its attempt ends.
@@ -213,13 +199,10 @@ func TestAnAgentThatIgnoresTheCancelIsNotToldOfDrift(t *testing.T) {
 	}})
 	s.opts.Agents.Drift.ToolFailures = 3
 	s.add(t, dag.NewTask{Title: "one"})
-	if out := s.run(t); out.Outcome != event.OutcomeComplete || out.Iterations != 2 {
-		t.Errorf("got %+v", out)
-	}
+	out := s.run(t)
+	check.That(t, out.Outcome == event.OutcomeComplete && out.Iterations == 2, "got %+v", out)
 	drifts := s.all(ofType(event.Drifted))
-	if len(drifts) != 1 || drifts[0].Outcome != "stronger" {
-		t.Errorf("got %+v", drifts)
-	}
+	check.That(t, len(drifts) == 1 && drifts[0].Outcome == "stronger", "got %+v", drifts)
 }
 
 // TestATaskThatGetsNoAnswerDoesNotHoldUpTheOthers: the agent answers to the others,
@@ -235,12 +218,9 @@ func TestATaskThatGetsNoAnswerDoesNotHoldUpTheOthers(t *testing.T) {
 	}
 	s.script.Conversations = []fakeagent.Conversation{{When: fakeagent.When{Task: ids[1]}}}
 	out := s.run(t)
-	if out.Outcome != event.OutcomeComplete || out.Counts.Done != 13 || out.Counts.Failed != 1 {
-		t.Errorf("got %+v, want all but the mute one done", out)
-	}
-	if got := s.task(t, ids[1]); got.Status != dag.Failed {
-		t.Errorf("got %s, want failed", got.Status)
-	}
+	check.That(t, out.Outcome == event.OutcomeComplete && out.Counts.Done == 13 && out.Counts.Failed == 1,
+		"got %+v, want all but the mute one done", out)
+	check.Equal(t, "status", dag.Failed, s.task(t, ids[1]).Status)
 }
 
 // TestAnEmptyAnswerHasAnotherTaskTriedFirst: nobody knows whether an empty answer is a
@@ -251,16 +231,14 @@ func TestAnEmptyAnswerHasAnotherTaskTriedFirst(t *testing.T) {
 	s.withClock()
 	ids := s.add(t, dag.NewTask{Title: "fine"}, dag.NewTask{Title: "mute"}, dag.NewTask{Title: "later"}, dag.NewTask{Title: "last"})
 	s.script.Conversations = []fakeagent.Conversation{{When: fakeagent.When{Task: ids[1], Attempt: 1}}}
-	if out := s.run(t); out.Outcome != event.OutcomeComplete || out.Counts.Done != 4 {
-		t.Errorf("got %+v", out)
-	}
+	out := s.run(t)
+	check.That(t, out.Outcome == event.OutcomeComplete && out.Counts.Done == 4, "got %+v", out)
 	var order []string
 	for _, e := range s.all(func(e event.Event) bool { return e.Type == event.TaskClaimed || e.Type == event.Waiting }) {
 		order = append(order, e.Title)
 	}
-	if want := []string{"fine", "mute", "later", "last", "", "mute"}; !slices.Equal(order, want) {
-		t.Errorf("got %q, want %q: the wait comes last", order, want)
-	}
+	want := []string{"fine", "mute", "later", "last", "", "mute"}
+	check.That(t, slices.Equal(order, want), "got %q, want %q: the wait comes last", order, want)
 }
 
 // TestALimitIsSuspectedAnewEachTime: two tasks in a row without an answer are a limit,
@@ -276,11 +254,7 @@ func TestALimitIsSuspectedAnewEachTime(t *testing.T) {
 		{When: fakeagent.When{Task: ids[2], Attempt: 1}},
 	}
 	out := s.run(t)
-	if out.Outcome != event.OutcomeComplete || out.Counts.Done != 2 || s.task(t, ids[1]).Status != dag.Failed {
-		t.Errorf("got %+v", out)
-	}
+	check.That(t, out.Outcome == event.OutcomeComplete && out.Counts.Done == 2 && s.task(t, ids[1]).Status == dag.Failed, "got %+v", out)
 	limits := s.all(func(e event.Event) bool { return e.Type == event.AttemptEnded && e.Outcome == "limited" })
-	if len(limits) != 3 {
-		t.Errorf("got %d attempts that ended at a limit, want mute, later, and mute once more", len(limits))
-	}
+	check.That(t, len(limits) == 3, "got %d attempts that ended at a limit, want mute, later, and mute once more", len(limits))
 }

@@ -41,13 +41,11 @@ func TestAClaimTakenAwayEndsTheAgent(t *testing.T) {
 			out := s.whileAtWork(t, func() {
 				s.update(t, func(g *dag.Graph) error { return tt.person(g, ids[0]) })
 			})
-			if out.Outcome != tt.kind || out.Iterations != 0 {
-				t.Errorf("got %s after %d counted iterations, want %s after none", out.Outcome, out.Iterations, tt.kind)
-			}
+			check.That(t, out.Outcome == tt.kind && out.Iterations == 0,
+				"got %s after %d counted iterations, want %s after none", out.Outcome, out.Iterations, tt.kind)
 			ended := s.await(t, ofType(event.AttemptEnded))
-			if ended.Outcome != "interrupted" || ended.Status != tt.status || ended.Reason != tt.reason {
-				t.Errorf("got %s, task %s: %s; want interrupted, task %s: %s", ended.Outcome, ended.Status, ended.Reason, tt.status, tt.reason)
-			}
+			check.That(t, ended.Outcome == "interrupted" && ended.Status == tt.status && ended.Reason == tt.reason,
+				"got %s, task %s: %s; want interrupted, task %s: %s", ended.Outcome, ended.Status, ended.Reason, tt.status, tt.reason)
 		})
 	}
 }
@@ -63,20 +61,17 @@ func TestAResetTaskIsTriedAgainByTheSameRun(t *testing.T) {
 	out := s.whileAtWork(t, func() {
 		s.update(t, func(g *dag.Graph) error { return g.Reset(ids[0]) })
 	})
-	if out.Outcome != event.OutcomeComplete || out.Counts.Done != 1 || out.Iterations != 1 {
-		t.Errorf("got %+v, want complete with one counted iteration", out)
-	}
+	check.That(t, out.Outcome == event.OutcomeComplete && out.Counts.Done == 1 && out.Iterations == 1,
+		"got %+v, want complete with one counted iteration", out)
 	var got []string
 	for _, a := range s.attempts(t, ids[0]) {
 		got = append(got, string(a.Outcome))
 	}
 	check.Equal(t, "attempts", []string{"interrupted", "done"}, got)
-	if ended := s.await(t, ofType(event.AttemptEnded)); ended.Reason != "it was reset meanwhile" {
-		t.Errorf("got %q, want what became of it", ended.Reason)
-	}
-	if task := s.task(t, ids[0]); task.Attempts != 1 {
-		t.Errorf("got %d attempts charged, want 1", task.Attempts)
-	}
+	ended := s.await(t, ofType(event.AttemptEnded))
+	check.That(t, ended.Reason == "it was reset meanwhile", "got %q, want what became of it", ended.Reason)
+	task := s.task(t, ids[0])
+	check.That(t, task.Attempts == 1, "got %d attempts charged, want 1", task.Attempts)
 }
 
 // TestAnAnswerAfterTheClaimWasLostCountsForNothing has no heartbeat in between:
@@ -89,15 +84,10 @@ func TestAnAnswerAfterTheClaimWasLostCountsForNothing(t *testing.T) {
 		s.update(t, func(g *dag.Graph) error { return g.GiveUp(ids[0], "I changed my mind") })
 		s.write(t, "go", "")
 	})
-	if out.Outcome != event.OutcomeComplete || out.Counts.Failed != 1 {
-		t.Errorf("got %+v, want complete with the person's failure", out)
-	}
-	if got := s.task(t, ids[0]).Status; got != dag.Failed {
-		t.Errorf("got %s, want failed: the person's word stands", got)
-	}
-	if ended := s.await(t, ofType(event.AttemptEnded)); ended.Reason != "I changed my mind" {
-		t.Errorf("got %q, want the person's reason", ended.Reason)
-	}
+	check.That(t, out.Outcome == event.OutcomeComplete && out.Counts.Failed == 1, "got %+v, want complete with the person's failure", out)
+	check.Equal(t, "status", dag.Failed, s.task(t, ids[0]).Status)
+	ended := s.await(t, ofType(event.AttemptEnded))
+	check.That(t, ended.Reason == "I changed my mind", "got %q, want the person's reason", ended.Reason)
 }
 
 // whileAtWork runs, and does something once the agent has made its mark.
@@ -170,9 +160,8 @@ func TestAClaimThatCouldNotBeRenewedIsGivenBackWhenTheDatabaseAnswersAgain(t *te
 		}}, nil
 	}
 	out := s.whileAtWork(t, func() { rename("tasks", "nowhere") })
-	if out.Outcome != event.OutcomeComplete || out.Counts.Done != 1 || out.Iterations != 1 {
-		t.Errorf("got %+v, want complete with one counted iteration", out)
-	}
+	check.That(t, out.Outcome == event.OutcomeComplete && out.Counts.Done == 1 && out.Iterations == 1,
+		"got %+v, want complete with one counted iteration", out)
 	var got []string
 	for _, a := range s.attempts(t, ids[0]) {
 		got = append(got, string(a.Outcome)+": "+a.Reason)

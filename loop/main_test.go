@@ -199,6 +199,13 @@ func (s *stage) task(t *testing.T, id string) dag.Task {
 	return task
 }
 
+// wantUncharged wants a task that was given back and not charged an attempt.
+func (s *stage) wantUncharged(t *testing.T, id string) {
+	t.Helper()
+	got := s.task(t, id)
+	check.That(t, got.Status == dag.Pending && got.Attempts == 0, "got %s with %d attempts, want pending with none", got.Status, got.Attempts)
+}
+
 func (s *stage) attempts(t *testing.T, id string) []dag.Attempt {
 	t.Helper()
 	var list []dag.Attempt
@@ -242,9 +249,8 @@ func (s *stage) entries(t *testing.T) []fakeagent.Entry {
 func (s *stage) wantNothingLeft(t *testing.T) {
 	t.Helper()
 	for _, e := range s.entries(t) {
-		if id, err := proc.Of(e.Pid); err == nil && proc.Liveness(id) != proc.Dead {
-			t.Errorf("%s %s (pid %d) is still running", e.Event, e.Name, e.Pid)
-		}
+		id, err := proc.Of(e.Pid)
+		check.That(t, err != nil || proc.Liveness(id) == proc.Dead, "%s %s (pid %d) is still running", e.Event, e.Name, e.Pid)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
 
@@ -40,9 +41,7 @@ func TestAWakeUpDuringALookIsNotLost(t *testing.T) {
 	go func() { _, ok := r.claimer.next(t.Context()); over <- !ok }()
 	select {
 	case <-over:
-		if r.ending == nil || r.ending.kind != event.OutcomeComplete {
-			t.Errorf("got %+v, want a complete run", r.ending)
-		}
+		check.That(t, r.ending != nil && r.ending.kind == event.OutcomeComplete, "got %+v, want a complete run", r.ending)
 	case <-time.After(soon):
 		t.Error("the worker waits for an attempt that has ended")
 	}
@@ -59,9 +58,8 @@ func TestAnAttemptIsInOneSumWhileItSettles(t *testing.T) {
 	var r *Runner
 	wantCost := func(g *dag.Graph, when string) error {
 		accounts, err := r.spending.accounts(g, nil)
-		if err != nil || len(accounts) != 1 || accounts[0].Used.CostUSD != cost {
-			t.Errorf("%s: got %+v, %v; want %v spent", when, accounts, err, cost)
-		}
+		check.That(t, err == nil && len(accounts) == 1 && accounts[0].Used.CostUSD == cost,
+			"%s: got %+v, %v; want %v spent", when, accounts, err, cost)
 		return nil
 	}
 	var claims sync.WaitGroup
@@ -114,12 +112,9 @@ func TestAHeartbeatDoesNotUncountAnIteration(t *testing.T) {
 		}
 		var run dag.Run
 		s.update(t, func(g *dag.Graph) (err error) { run, err = g.LastRun(dag.Scope{}); return err })
-		if run.Iterations != 1 {
-			t.Errorf("got %d iterations, want 1", run.Iterations)
-		}
+		check.That(t, run.Iterations == 1, "got %d iterations, want 1", run.Iterations)
 		s.write(t, "go", "")
 	}
-	if out := s.run(t); out.Iterations != 2 {
-		t.Errorf("got %+v, want 2 iterations", out)
-	}
+	out := s.run(t)
+	check.That(t, out.Iterations == 2, "got %+v, want 2 iterations", out)
 }

@@ -12,6 +12,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/redact"
+	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 	"ralph/loop/attempt"
 )
@@ -63,21 +64,16 @@ func TestAPanicEndsOneAttempt(t *testing.T) {
 			}
 			r := s.start(t)
 			out, err := r.Run(t.Context())
-			if out.Outcome != tt.want || (err != nil) != (tt.want == event.OutcomeError) {
-				t.Errorf("got %s (%s), %v; want %s", out.Outcome, out.Reason, err, tt.want)
-			}
+			check.That(t, out.Outcome == tt.want && (err != nil) == (tt.want == event.OutcomeError),
+				"got %s (%s), %v; want %s", out.Outcome, out.Reason, err, tt.want)
 			s.wantNothingLeft(t)
-			if bad, good := s.task(t, ids[0]), s.task(t, ids[1]); bad.Status != tt.status || good.Status != dag.Done {
-				t.Errorf("got %s and %s, want %s and done", bad.Status, good.Status, tt.status)
-			}
+			bad, good := s.task(t, ids[0]), s.task(t, ids[1])
+			check.That(t, bad.Status == tt.status && good.Status == dag.Done, "got %s and %s, want %s and done", bad.Status, good.Status, tt.status)
 			first := s.attempts(t, ids[0])[0]
-			if first.Outcome != event.AttemptInterrupted || !strings.Contains(first.Reason, "a bug") {
-				t.Errorf("got %s: %s", first.Outcome, first.Reason)
-			}
+			check.That(t, first.Outcome == event.AttemptInterrupted && strings.Contains(first.Reason, "a bug"),
+				"got %s: %s", first.Outcome, first.Reason)
 			stack, err := os.ReadFile(filepath.Join(s.opts.Place.Runs, r.ID(), first.ID, "panic.txt"))
-			if err != nil || !strings.Contains(string(stack), "panicking.Prompt") {
-				t.Errorf("got stack %q, %v", stack, err)
-			}
+			check.That(t, err == nil && strings.Contains(string(stack), "panicking.Prompt"), "got stack %q, %v", stack, err)
 			if err := r.Finish(t.Context(), out); err != nil {
 				t.Error(err)
 			}
@@ -106,9 +102,7 @@ func TestAPanicDuringVerificationKeepsFinishedWork(t *testing.T) {
 	if out := s.run(t); out.Outcome != event.OutcomeComplete || out.Iterations != 1 || verdicts != 2 {
 		t.Errorf("got %+v after %d verdicts, want complete after 2", out, verdicts)
 	}
-	if n := s.count(t, "prompted"); n != 1 {
-		t.Errorf("the agent was prompted %d times, want once", n)
-	}
+	check.Equal(t, "prompts", 1, s.count(t, "prompted"))
 	if got := s.attempts(t, id); len(got) != 2 || got[0].Outcome != event.AttemptInterrupted {
 		t.Errorf("got %+v, want one that was interrupted and one that was verified", got)
 	}
@@ -128,7 +122,6 @@ func TestAPanicBeforeTheAgentKeepsItsStack(t *testing.T) {
 	}
 	first := s.attempts(t, id)[0]
 	stack, err := os.ReadFile(filepath.Join(s.opts.Place.Runs, r.ID(), first.ID, "panic.txt"))
-	if err != nil || !strings.Contains(string(stack), "a bug") || strings.Contains(string(stack)+first.Reason, secret) {
-		t.Errorf("got reason %q, stack %q, %v", first.Reason, stack, err)
-	}
+	check.That(t, err == nil && strings.Contains(string(stack), "a bug") && !strings.Contains(string(stack)+first.Reason, secret),
+		"got reason %q, stack %q, %v", first.Reason, stack, err)
 }

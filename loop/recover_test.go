@@ -42,23 +42,18 @@ func TestDiffersStaleClaimsAreRecoveredAtTheStart(t *testing.T) {
 	}
 	r := s.start(t)
 	check.Equal(t, "swept owners", []string{dead.Owner}, swept)
-	if got := s.task(t, ids[0]); got.Status != dag.Pending || got.Attempts != 0 {
-		t.Errorf("got %s with %d attempts, want pending with none", got.Status, got.Attempts)
-	}
+	s.wantUncharged(t, ids[0])
 	if got := s.await(t, ofType(event.Recovered)); got.Task != ids[0] {
 		t.Errorf("got %+v, want the task", got)
 	}
 	s.update(t, func(g *dag.Graph) error {
 		run, err := g.Owner(dead.Owner)
-		if run.Outcome != "died" || run.EndedAt.IsZero() {
-			t.Errorf("got the dead run as %+v, want died", run)
-		}
+		check.That(t, run.Outcome == "died" && !run.EndedAt.IsZero(), "got the dead run as %+v, want died", run)
 		return err
 	})
 	s.opts.Recovery.Life = func(dag.Process) dag.Life { return dag.Alive }
-	if out := s.finish(t, r, t.Context()); out.Outcome != event.OutcomeComplete {
-		t.Errorf("got %s, want complete", out.Outcome)
-	}
+	out := s.finish(t, r, t.Context())
+	check.That(t, out.Outcome == event.OutcomeComplete, "got %s, want complete", out.Outcome)
 }
 
 // TestALiveOwnerIsNeverTakenForDead though its lease ran out: a laptop slept.
@@ -69,10 +64,7 @@ func TestALiveOwnerIsNeverTakenForDead(t *testing.T) {
 	s.claimed(t)
 	s.opts.Recovery.Life = func(dag.Process) dag.Life { return dag.Alive }
 	s.opts.Recovery.Sweep = func(owner string) (int, error) { t.Errorf("swept %s", owner); return 0, nil }
-	if out := s.run(t); out.Outcome != event.OutcomeBlocked {
-		t.Errorf("got %s, want blocked", out.Outcome)
-	}
-	if got := s.task(t, ids[0]).Status; got != dag.InProgress {
-		t.Errorf("got %s, want in_progress", got)
-	}
+	out := s.run(t)
+	check.That(t, out.Outcome == event.OutcomeBlocked, "got %s, want blocked", out.Outcome)
+	check.Equal(t, "status", dag.InProgress, s.task(t, ids[0]).Status)
 }

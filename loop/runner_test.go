@@ -29,9 +29,8 @@ func TestWaitingIsNotBlocked(t *testing.T) {
 	s.opts.Rules.Backoff = 2 * time.Second // more than a busy machine needs to ask again
 	s.add(t, dag.NewTask{Title: "mine"})
 	out := s.run(t)
-	if out.Outcome != event.OutcomeComplete || out.Iterations != 2 {
-		t.Errorf("got %s after %d iterations, want complete after 2", out.Outcome, out.Iterations)
-	}
+	check.That(t, out.Outcome == event.OutcomeComplete && out.Iterations == 2,
+		"got %s after %d iterations, want complete after 2", out.Outcome, out.Iterations)
 	waits := s.all(ofType(event.Waiting))
 	if len(waits) != 1 || waits[0].Until == nil {
 		t.Fatalf("got %+v, want one event that says until when", waits)
@@ -52,9 +51,8 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 		}
 	}
 	out := s.finish(t, s.start(t), ctx)
-	if out.Outcome != event.OutcomeInterrupted || out.Reason != "caught a signal" || out.Iterations != 0 {
-		t.Errorf("got %+v, want interrupted by the signal, with nothing counted", out)
-	}
+	check.That(t, out.Outcome == event.OutcomeInterrupted && out.Reason == "caught a signal" && out.Iterations == 0,
+		"got %+v, want interrupted by the signal, with nothing counted", out)
 }
 
 // TestEmptyAnswersTripTheBreaker has a store whose clock is ahead, so that no
@@ -65,15 +63,10 @@ func TestEmptyAnswersTripTheBreaker(t *testing.T) {
 	s.opts.Host.Now = func() time.Time { return time.Now().Add(-time.Hour) }
 	ids := s.add(t, dag.NewTask{Title: "mine"})
 	out := s.run(t)
-	if out.Outcome != event.OutcomeUnavailable || out.Iterations != 0 {
-		t.Errorf("got %s after %d iterations, want agent_unavailable after none", out.Outcome, out.Iterations)
-	}
-	if got := s.count(t, "prompted"); got != 3 {
-		t.Errorf("got %d prompts, want 3", got)
-	}
-	if task := s.task(t, ids[0]); task.Status != dag.Pending || task.Attempts != 0 {
-		t.Errorf("got %s with %d attempts, want pending with none", task.Status, task.Attempts)
-	}
+	check.That(t, out.Outcome == event.OutcomeUnavailable && out.Iterations == 0,
+		"got %s after %d iterations, want agent_unavailable after none", out.Outcome, out.Iterations)
+	check.Equal(t, "prompts", 3, s.count(t, "prompted"))
+	s.wantUncharged(t, ids[0])
 }
 
 // TestAnAnswerResetsTheBreaker lets every third attempt say something.
@@ -87,9 +80,8 @@ func TestAnAnswerResetsTheBreaker(t *testing.T) {
 	}})
 	s.opts.Rules.MaxAttempts = 100
 	s.add(t, dag.NewTask{Title: "mine"})
-	if out := s.run(t); out.Outcome != event.OutcomeComplete || out.Iterations != 6 {
-		t.Errorf("got %+v, want complete after 6 iterations", out)
-	}
+	out := s.run(t)
+	check.That(t, out.Outcome == event.OutcomeComplete && out.Iterations == 6, "got %+v, want complete after 6 iterations", out)
 }
 
 func TestTheLimitIsExactWithSeveralWorkers(t *testing.T) {
@@ -124,9 +116,7 @@ func TestSeveralWorkersRunAtOnce(t *testing.T) {
 		}
 	}
 	out := s.run(t)
-	if out.Outcome != event.OutcomeComplete || out.Counts.Done != len(ids) {
-		t.Errorf("got %+v, want all done", out)
-	}
+	check.That(t, out.Outcome == event.OutcomeComplete && out.Counts.Done == len(ids), "got %+v, want all done", out)
 }
 
 func TestAHeartbeatRenewsTheLease(t *testing.T) {
@@ -151,9 +141,7 @@ func TestAHeartbeatRenewsTheLease(t *testing.T) {
 		}
 		s.write(t, "go", "")
 	})
-	if got := s.task(t, ids[0]).Status; got != dag.Done {
-		t.Errorf("got %s, want done", got)
-	}
+	check.Equal(t, "status", dag.Done, s.task(t, ids[0]).Status)
 }
 
 // TestTheAgentIsOnRecordBeforeItIsSpokenTo reads the attempt while the agent
@@ -167,9 +155,8 @@ func TestTheAgentIsOnRecordBeforeItIsSpokenTo(t *testing.T) {
 	ids := s.add(t, dag.NewTask{Title: "mine"})
 	s.whileAtWork(t, func() {
 		got := s.attempts(t, ids[0])
-		if len(got) != 1 || got[0].Phase != dag.Starting || got[0].Agent != "fake" {
-			t.Errorf("got %+v, want one attempt of fake that is starting", got)
-		}
+		check.That(t, len(got) == 1 && got[0].Phase == dag.Starting && got[0].Agent == "fake",
+			"got %+v, want one attempt of fake that is starting", got)
 		s.write(t, "go", "")
 	})
 }
@@ -183,12 +170,8 @@ func TestAnAttemptThatCannotBePreparedEndsTheRun(t *testing.T) {
 	check.OK(t, os.WriteFile(s.opts.Place.Runs, nil, 0o600))
 	ids := s.add(t, dag.NewTask{Title: "mine"})
 	out, err := s.start(t).Run(t.Context())
-	if err == nil {
-		t.Errorf("got %+v and no error", out)
-	}
-	if got := s.task(t, ids[0]); got.Status != dag.Pending || got.Attempts != 0 {
-		t.Errorf("got %s with %d attempts, want pending with none", got.Status, got.Attempts)
-	}
+	check.That(t, err != nil, "got %+v and no error", out)
+	s.wantUncharged(t, ids[0])
 }
 
 // TestASessionThatCannotBeOpenedIsUnavailable has an opener with an error that is
@@ -199,12 +182,9 @@ func TestASessionThatCannotBeOpenedIsUnavailable(t *testing.T) {
 	s.opts.Agents.Open = func(context.Context, attempt.Opening) (attempt.Session, error) { return nil, errors.New("no disk") }
 	ids := s.add(t, dag.NewTask{Title: "mine"})
 	out := s.run(t)
-	if out.Outcome != event.OutcomeUnavailable || !strings.Contains(out.Reason, "no disk") {
-		t.Errorf("got %+v, want agent_unavailable with the reason", out)
-	}
-	if got := s.task(t, ids[0]); got.Status != dag.Pending || got.Attempts != 0 {
-		t.Errorf("got %s with %d attempts, want pending with none", got.Status, got.Attempts)
-	}
+	check.That(t, out.Outcome == event.OutcomeUnavailable && strings.Contains(out.Reason, "no disk"),
+		"got %+v, want agent_unavailable with the reason", out)
+	s.wantUncharged(t, ids[0])
 }
 
 // TestAGateIsMarkedAsTheRuns: what a gate leaves running can be found by the
@@ -216,9 +196,7 @@ func TestAGateIsMarkedAsTheRuns(t *testing.T) {
 	r := s.start(t)
 	s.finish(t, r, t.Context())
 	got, err := os.ReadFile(filepath.Join(s.dir, "marker"))
-	if err != nil || !strings.HasPrefix(string(got), r.run.Owner+"/") {
-		t.Errorf("got marker %q (%v), want one of %s", got, err, r.run.Owner)
-	}
+	check.That(t, err == nil && strings.HasPrefix(string(got), r.run.Owner+"/"), "got marker %q (%v), want one of %s", got, err, r.run.Owner)
 }
 
 // TestWhatAnAttemptCostIsKept also when it was interrupted.
@@ -234,9 +212,7 @@ func TestWhatAnAttemptCostIsKept(t *testing.T) {
 		cancel()
 	}()
 	out := s.finish(t, r, ctx)
-	if out.Usage.CostUSD == nil || *out.Usage.CostUSD != cost {
-		t.Errorf("got cost %v, want %v", out.Usage.CostUSD, cost)
-	}
+	check.That(t, out.Usage.CostUSD != nil && *out.Usage.CostUSD == cost, "got cost %v, want %v", out.Usage.CostUSD, cost)
 }
 
 func (s *stage) journal(t *testing.T, run string) []journal.Entry {
@@ -291,17 +267,12 @@ func TestDiffersHintsAreTiersOrOffered(t *testing.T) {
 			})
 			s.add(t, dag.NewTask{Title: "first thing"}, dag.NewTask{Title: "second thing"})
 			out := s.run(t)
-			if out.Outcome != event.OutcomeComplete || out.Counts.Done != 2 {
-				t.Errorf("got %s (%s) with %d done, want complete with 2", out.Outcome, out.Reason, out.Counts.Done)
-			}
+			check.That(t, out.Outcome == event.OutcomeComplete && out.Counts.Done == 2,
+				"got %s (%s) with %d done, want complete with 2", out.Outcome, out.Reason, out.Counts.Done)
 			claims := s.all(ofType(event.TaskClaimed))
-			if len(claims) != 2 || claims[1].Model != tt.model {
-				t.Errorf("got %+v, want the second with model %s", claims, tt.model)
-			}
+			check.That(t, len(claims) == 2 && claims[1].Model == tt.model, "got %+v, want the second with model %s", claims, tt.model)
 			warned := slices.ContainsFunc(s.all(ofType(event.Warned)), func(e event.Event) bool { return strings.Contains(e.Text, tt.hint) })
-			if warned != tt.warned {
-				t.Errorf("warned: %v, want %v", warned, tt.warned)
-			}
+			check.That(t, warned == tt.warned, "warned: %v, want %v", warned, tt.warned)
 		})
 	}
 }
@@ -330,9 +301,8 @@ func TestAHintStaysWithTheAgentThatGaveIt(t *testing.T) {
 			})
 			s.add(t, dag.NewTask{Title: "first thing", Agent: tt.first}, dag.NewTask{Title: "second thing", Agent: tt.second})
 			s.run(t)
-			if claims := s.all(ofType(event.TaskClaimed)); len(claims) != 2 || claims[1].Model != tt.model {
-				t.Errorf("got %+v, want the second with model %s", claims, tt.model)
-			}
+			claims := s.all(ofType(event.TaskClaimed))
+			check.That(t, len(claims) == 2 && claims[1].Model == tt.model, "got %+v, want the second with model %s", claims, tt.model)
 		})
 	}
 }

@@ -106,9 +106,8 @@ func TestAnAgentThatHasAnsweredIsStartedAgain(t *testing.T) {
 				r, store := f.begin(t, nil)
 				began := time.Now()
 				out, err := r.Run(t.Context())
-				if err != nil || out.Outcome != tt.want || out.Iterations != tt.iterations {
-					t.Errorf("got %s (%s) after %d iterations, %v; want %s after %d", out.Outcome, out.Reason, out.Iterations, err, tt.want, tt.iterations)
-				}
+				check.That(t, err == nil && out.Outcome == tt.want && out.Iterations == tt.iterations,
+					"got %s (%s) after %d iterations, %v; want %s after %d", out.Outcome, out.Reason, out.Iterations, err, tt.want, tt.iterations)
 				if took := time.Since(began); f.opened != tt.opened || took < tt.least || took > tt.most {
 					t.Errorf("the agent was started %d times in %s; want %d times in %s to %s", f.opened, took, tt.opened, tt.least, tt.most)
 				}
@@ -124,9 +123,8 @@ func wantUncharged(t *testing.T, store *dag.Store) {
 	err := store.View(t.Context(), func(g *dag.Graph) error {
 		tasks, err := g.List(dag.Filter{})
 		for _, task := range tasks {
-			if task.Status != dag.Done && (task.Status != dag.Pending || task.Attempts != 0) {
-				t.Errorf("%s is %s with %d attempts, want pending with none", task.ID, task.Status, task.Attempts)
-			}
+			check.That(t, task.Status == dag.Done || task.Status == dag.Pending && task.Attempts == 0,
+				"%s is %s with %d attempts, want pending with none", task.ID, task.Status, task.Attempts)
 		}
 		return err
 	})
@@ -151,12 +149,10 @@ func TestAStartThatIsTriedAgainCanBeInterrupted(t *testing.T) {
 		})
 		began := time.Now()
 		out, err := r.Run(ctx)
-		if err != nil || out.Outcome != event.OutcomeInterrupted || warned != 1 || f.opened != 2 {
-			t.Errorf("got %s after %d starts and %d warnings, %v; want interrupted in the first wait", out.Outcome, f.opened, warned, err)
-		}
-		if took := time.Since(began); took > time.Second {
-			t.Errorf("the wait went on for %s", took)
-		}
+		check.That(t, err == nil && out.Outcome == event.OutcomeInterrupted && warned == 1 && f.opened == 2,
+			"got %s after %d starts and %d warnings, %v; want interrupted in the first wait", out.Outcome, f.opened, warned, err)
+		took := time.Since(began)
+		check.That(t, took <= time.Second, "the wait went on for %s", took)
 		wantUncharged(t, store)
 	})
 }
@@ -185,13 +181,10 @@ func TestAVerifierThatHasAnsweredIsStartedAgain(t *testing.T) {
 		})
 		f.opened = 1 // the first start of a verifier fails already
 		out, err := r.Run(t.Context())
-		if err != nil || out.Outcome != event.OutcomeComplete || out.Iterations != 2 || verdicts != 2 {
-			t.Errorf("got %+v, %v with %d verdicts; want two tasks done at the first try", out, err, verdicts)
-		}
+		check.That(t, err == nil && out.Outcome == event.OutcomeComplete && out.Iterations == 2 && verdicts == 2,
+			"got %+v, %v with %d verdicts; want two tasks done at the first try", out, err, verdicts)
 		for id, times := range f.prompts {
-			if times != 1 {
-				t.Errorf("%s was worked on %d times, want once", id, times)
-			}
+			check.That(t, times == 1, "%s was worked on %d times, want once", id, times)
 		}
 	})
 }

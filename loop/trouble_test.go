@@ -89,16 +89,13 @@ func (s *stage) wantToldAsStored(t *testing.T) {
 	t.Helper()
 	unstored := 0
 	for _, e := range s.all(ofType(event.AttemptEnded)) {
-		if stored := s.task(t, e.Task).Status; e.Status != stored {
-			t.Errorf("%s was told as %s (%s), but is %s", e.Task, e.Status, e.Outcome, stored)
-		}
+		stored := s.task(t, e.Task).Status
+		check.That(t, e.Status == stored, "%s was told as %s (%s), but is %s", e.Task, e.Status, e.Outcome, stored)
 		if e.Outcome == "error" && strings.Contains(e.Reason, "could not be stored") {
 			unstored++
 		}
 	}
-	if unstored != 1 {
-		t.Errorf("got %d ends that could not be stored, want 1", unstored)
-	}
+	check.That(t, unstored == 1, "got %d ends that could not be stored, want 1", unstored)
 }
 
 // TestABusyDatabaseInTheMiddleOfARunLosesNothing has another program hold the file

@@ -72,9 +72,8 @@ func TestBuildHoldsForAnyInput(t *testing.T) {
 		in := drawInput(t)
 		got := prompt.Build(in)
 		checkPrompt(t, got, in.Budget, headings(t, "worker_full"))
-		if words := regexp.MustCompile(`(?i)verify-(pass|fail)`).FindString(got); words != "" {
-			t.Errorf("a worker's prompt has %s", words)
-		}
+		words := regexp.MustCompile(`(?i)verify-(pass|fail)`).FindString(got)
+		check.That(t, words == "", "a worker's prompt has %s", words)
 	})
 }
 
@@ -121,15 +120,10 @@ func checkText(t *rapid.T, got string, budget int, allowed []string) {
 	if budget == 0 {
 		budget = prompt.DefaultBudget
 	}
-	if n := prompt.Tokens(got); n > max(budget, prompt.MinBudget) {
-		t.Errorf("got %d tokens, want at most %d", n, max(budget, prompt.MinBudget))
-	}
-	if !utf8.ValidString(got) {
-		t.Errorf("not UTF-8")
-	}
-	if i := strings.IndexFunc(got, isHidden); i >= 0 {
-		t.Errorf("got %q", got[i:min(len(got), i+20)])
-	}
+	n := prompt.Tokens(got)
+	check.That(t, n <= max(budget, prompt.MinBudget), "got %d tokens, want at most %d", n, max(budget, prompt.MinBudget))
+	check.That(t, utf8.ValidString(got), "not UTF-8")
+	check.That(t, !strings.ContainsFunc(got, isHidden), "got hidden characters in %q", got)
 	var unquoted strings.Builder
 	seen := map[string]bool{}
 	for line := range strings.SplitSeq(got, "\n") {
@@ -137,9 +131,7 @@ func checkText(t *rapid.T, got string, budget int, allowed []string) {
 		if line = strings.TrimLeft(line, " \t"); !strings.HasPrefix(line, "#") {
 			continue
 		}
-		if !slices.Contains(allowed, line) || seen[line] {
-			t.Errorf("unexpected heading %q", line)
-		}
+		check.That(t, slices.Contains(allowed, line) && !seen[line], "unexpected heading %q", line)
 		seen[line] = true
 	}
 	for _, text := range []string{got, unquoted.String()} {
@@ -152,14 +144,10 @@ func checkPrompt(t *rapid.T, got string, budget int, allowed []string) {
 	checkText(t, got, budget, allowed)
 	head, _, _ := strings.Cut(got, "Assigned Task")
 	for _, found := range regexp.MustCompile(`t-[0-9a-f]{6,}`).FindAllString(head, -1) {
-		if found != id {
-			t.Errorf("%s comes before the assigned task", found)
-		}
+		check.That(t, found == id, "%s comes before the assigned task", found)
 	}
 	m := regexp.MustCompile(`Assigned Task[\s\S]*?(t-[0-9a-f]{6,})`).FindStringSubmatch(got)
-	if m == nil || m[1] != id || regexp.MustCompile(`t-[0-9a-f]{6,}`).FindString(got) != id {
-		t.Errorf("the assigned task is not the first: %q", m)
-	}
+	check.That(t, m != nil && m[1] == id && regexp.MustCompile(`t-[0-9a-f]{6,}`).FindString(got) == id, "the assigned task is not the first: %q", m)
 }
 
 func isHidden(r rune) bool {

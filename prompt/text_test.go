@@ -5,7 +5,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
+	"ralph/internal/testing/check"
+
 	"pgregory.net/rapid"
 )
 
@@ -27,9 +28,7 @@ func TestClean(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := clean(tt.text); got != tt.want {
-				t.Errorf("clean(%q): got %q, want %q", tt.text, got, tt.want)
-			}
+			check.Equal(t, "text", tt.want, clean(tt.text))
 		})
 	}
 }
@@ -37,16 +36,14 @@ func TestClean(t *testing.T) {
 func TestBreakVerdicts(t *testing.T) {
 	t.Parallel()
 	got := breakVerdicts("verify-pass, Verify-Fail, verify-email.ts and verify-")
-	if want := "verify\u2011pass, Verify\u2011Fail, verify-email.ts and verify-"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	want := "verify\u2011pass, Verify\u2011Fail, verify-email.ts and verify-"
+	check.That(t, got == want, "got %q, want %q", got, want)
 }
 
 func TestCleanID(t *testing.T) {
 	t.Parallel()
-	if got := cleanID("t-1f`\n# x<é" + strings.Repeat("a", 99)); got != "t-1fx"+strings.Repeat("a", 59) {
-		t.Errorf("got %q", got)
-	}
+	got := cleanID("t-1f`\n# x<é" + strings.Repeat("a", 99))
+	check.That(t, got == "t-1fx"+strings.Repeat("a", 59), "got %q", got)
 }
 
 func TestNamedFirst(t *testing.T) {
@@ -71,12 +68,8 @@ func TestNamedFirst(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := namedFirst(doc, tt.task)
-			if !strings.HasPrefix(got, tt.first) {
-				t.Errorf("got %q, want %q first", got, tt.first)
-			}
-			if len(got) != len(doc) {
-				t.Errorf("got %d bytes of %d", len(got), len(doc))
-			}
+			check.That(t, strings.HasPrefix(got, tt.first), "got %q, want %q first", got, tt.first)
+			check.That(t, len(got) == len(doc), "got %d bytes of %d", len(got), len(doc))
 		})
 	}
 }
@@ -121,9 +114,7 @@ func TestCutsNameTheirSource(t *testing.T) {
 			t.Parallel()
 			tt.q.From = "x.md"
 			tt.q.fit(tt.room)
-			if diff := cmp.Diff(tt.want, tt.q.String()); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			check.Equal(t, "quotation", tt.want, tt.q.String())
 		})
 	}
 }
@@ -183,9 +174,7 @@ func TestASmallerBudgetIsTakenForTheSmallest(t *testing.T) {
 	want := Build(in)
 	for _, budget := range []int{-1, 1, MinBudget - 1} {
 		in.Budget = budget
-		if diff := cmp.Diff(want, Build(in)); diff != "" {
-			t.Errorf("%d: (-want +got)\n%s", budget, diff)
-		}
+		check.Equal(t, "prompt", want, Build(in))
 	}
 }
 
@@ -193,7 +182,6 @@ func TestWhatOneLeavesGoesToOthers(t *testing.T) {
 	t.Parallel()
 	long := strings.TrimSpace(strings.Repeat("a line of text\n", 2000))
 	got := Build(Input{Task: Task{ID: "t-1f0c9a3e"}, Spec: Document{Text: long, From: "spec.md"}, Budget: MinBudget})
-	if n := Tokens(got); n < MinBudget-100 {
-		t.Errorf("got %d tokens of %d: the only quotation did not get all there is", n, MinBudget)
-	}
+	n := Tokens(got)
+	check.That(t, n >= MinBudget-100, "got %d tokens of %d: the only quotation did not get all there is", n, MinBudget)
 }

@@ -52,12 +52,8 @@ func TestAGateIsJudgedByItsExitStatus(t *testing.T) {
 			got, err := gatesIn(t.TempDir()).Run(t.Context(), tt.command, &log)
 			check.OK(t, err)
 			tt.want.Command = tt.command
-			if got != tt.want {
-				t.Errorf("got %+v, want %+v", got, tt.want)
-			}
-			if strings.ToValidUTF8(log.String(), "?") != got.Tail {
-				t.Errorf("got log %q, want all of %q", log.String(), got.Tail)
-			}
+			check.That(t, got == tt.want, "got %+v, want %+v", got, tt.want)
+			check.That(t, strings.ToValidUTF8(log.String(), "?") == got.Tail, "got log %q, want all of %q", log.String(), got.Tail)
 		})
 	}
 }
@@ -88,9 +84,7 @@ setsid sh -c 'trap "" TERM; echo $$ > other; sleep 600' &
 while [ ! -s other ]; do :; done
 echo $$ > self; echo started; sleep 600`, &bytes.Buffer{})
 	check.OK(t, err)
-	if got.Passed || got.Exit != "still running after 3s" || got.Tail != "started\n" {
-		t.Errorf("got %+v, want that it was still running", got)
-	}
+	check.That(t, !got.Passed && got.Exit == "still running after 3s" && got.Tail == "started\n", "got %+v, want that it was still running", got)
 	wantDead(t, filepath.Join(dir, "self"))
 	wantDead(t, filepath.Join(dir, "other"))
 }
@@ -101,9 +95,7 @@ func TestWhatAGateLeavesBehindIsEnded(t *testing.T) {
 	dir := t.TempDir()
 	got, err := gatesIn(dir).Run(t.Context(), `setsid sh -c 'echo $$ > other; sleep 600' > /dev/null 2>&1 &
 while [ ! -s other ]; do :; done`, &bytes.Buffer{})
-	if err != nil || !got.Passed {
-		t.Errorf("got %+v, %v; want that it passed", got, err)
-	}
+	check.That(t, err == nil && got.Passed, "got %+v, %v; want that it passed", got, err)
 	wantDead(t, filepath.Join(dir, "other"))
 }
 
@@ -115,9 +107,7 @@ func TestAGateEndsWithItsContext(t *testing.T) {
 	why := errors.New("caught a signal")
 	log := writerFunc(func(p []byte) (int, error) { cancel(why); return len(p), nil })
 	_, err := gatesIn(dir).Run(ctx, `echo $$ > self; echo started; sleep 600`, log)
-	if !errors.Is(err, why) {
-		t.Errorf("got %v, want %v", err, why)
-	}
+	check.That(t, errors.Is(err, why), "got %v, want %v", err, why)
 	wantDead(t, filepath.Join(dir, "self"))
 }
 
@@ -131,12 +121,9 @@ func TestAGateThatFloodsIsBounded(t *testing.T) {
 	if err != nil || !got.Passed {
 		t.Fatalf("got %+v, %v; want that it passed", got.Exit, err)
 	}
-	if size != maxOutput {
-		t.Errorf("got %d bytes in the log, want %d", size, maxOutput)
-	}
-	if len(got.Tail) > tailSize || !strings.HasSuffix(got.Tail, "the end\n") || !strings.HasPrefix(got.Tail, "0123456789\n") {
-		t.Errorf("got a tail of %d bytes that begins %.20q and ends %q", len(got.Tail), got.Tail, got.Tail[len(got.Tail)-20:])
-	}
+	check.That(t, size == maxOutput, "got %d bytes in the log, want %d", size, maxOutput)
+	check.That(t, len(got.Tail) <= tailSize && strings.HasSuffix(got.Tail, "the end\n") && strings.HasPrefix(got.Tail, "0123456789\n"),
+		"got a tail of %d bytes that begins %.20q and ends %q", len(got.Tail), got.Tail, got.Tail[len(got.Tail)-20:])
 }
 
 // TestALogThatCannotBeWrittenIsAnError, not a verdict.
@@ -144,9 +131,8 @@ func TestALogThatCannotBeWrittenIsAnError(t *testing.T) {
 	t.Parallel()
 	full := errors.New("disk full")
 	log := writerFunc(func([]byte) (int, error) { return 0, full })
-	if got, err := gatesIn(t.TempDir()).Run(t.Context(), "echo x", log); !errors.Is(err, full) {
-		t.Errorf("got %+v, %v; want %v", got, err, full)
-	}
+	got, err := gatesIn(t.TempDir()).Run(t.Context(), "echo x", log)
+	check.That(t, errors.Is(err, full), "got %+v, %v; want %v", got, err, full)
 }
 
 // TestATailBeginsAtALine unless there is none.
@@ -168,12 +154,9 @@ func TestATailBeginsAtALine(t *testing.T) {
 					tl.add(rest[:n])
 					rest = rest[n:]
 				}
-				if got := tl.String(); got != tt.want {
-					t.Errorf("in chunks of %d: got %d bytes %.30q, want %d bytes %.30q", chunk, len(got), got, len(tt.want), tt.want)
-				}
-				if len(tl.b) > 2*tailSize+chunk {
-					t.Errorf("in chunks of %d: it keeps %d bytes", chunk, len(tl.b))
-				}
+				got := tl.String()
+				check.That(t, got == tt.want, "in chunks of %d: got %d bytes %.30q, want %d bytes %.30q", chunk, len(got), got, len(tt.want), tt.want)
+				check.That(t, len(tl.b) <= 2*tailSize+chunk, "in chunks of %d: it keeps %d bytes", chunk, len(tl.b))
 			}
 		})
 	}
@@ -233,9 +216,7 @@ func TestAGateIsWorseWhenItNamesAnotherFailure(t *testing.T) {
 				}
 				now := of(tt.now)
 				now.Killed = tt.killed
-				if got := Worse(of(tt.before), now); got != tt.want {
-					t.Errorf("in chunks of %d: got %v, want %v", chunk, got, tt.want)
-				}
+				check.Equal(t, "worse", tt.want, Worse(of(tt.before), now))
 			}
 		})
 	}

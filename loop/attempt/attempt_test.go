@@ -149,19 +149,14 @@ func TestAnAttemptNeedsNoDatabase(t *testing.T) {
 	if err != nil || res.Decision.Action != policy.Complete || !res.Seen.Passed {
 		t.Fatalf("got %+v, %v; want complete", res.Decision, err)
 	}
-	if !s.closed || res.Said.Journal != "it was missing" || !slices.Contains(res.Files, "made") || res.Agent.Model != "swift-1" {
-		t.Errorf("closed %v, got %+v", s.closed, res)
-	}
+	check.That(t, s.closed && res.Said.Journal == "it was missing" && slices.Contains(res.Files, "made") && res.Agent.Model == "swift-1",
+		"closed %v, got %+v", s.closed, res)
 	want := []dag.Phase{dag.Starting, dag.Prompted, dag.Answered, dag.Verifying, dag.Prompted, dag.Answered, dag.Verifying}
-	if !slices.Equal(record.phases, want) {
-		t.Errorf("got phases %v, want %v", record.phases, want)
-	}
-	if record.used.Cost() != 0.5 || res.Agent.Usage.Cost() != 0.5 {
-		t.Errorf("got %v recorded and %v in the result, want 0.5", record.used.Cost(), res.Agent.Usage.Cost())
-	}
-	if base := record.base.Gates["test -e made"]; record.base.Tree == "" || base.Passed {
-		t.Errorf("got base %+v, want the gate red", record.base)
-	}
+	check.That(t, slices.Equal(record.phases, want), "got phases %v, want %v", record.phases, want)
+	check.That(t, record.used.Cost() == 0.5 && res.Agent.Usage.Cost() == 0.5,
+		"got %v recorded and %v in the result, want 0.5", record.used.Cost(), res.Agent.Usage.Cost())
+	base := record.base.Gates["test -e made"]
+	check.That(t, record.base.Tree != "" && !base.Passed, "got base %+v, want the gate red", record.base)
 	if data, err := os.ReadFile(filepath.Join(j.Place.Folder, "answer.md")); err != nil || !strings.Contains(string(data), "task-done") {
 		t.Errorf("got answer %q, %v", data, err)
 	}
@@ -182,9 +177,7 @@ func TestFinishedWorkIsVerifiedElsewhere(t *testing.T) {
 	other.Open = nil
 	j.Finished, j.History.Finished, j.Verify = record.finished, record.attempt, Verification{Gates: []string{"true"}}
 	res, err := other.Run(t.Context(), j, alone(&memory{}))
-	if err != nil || res.Decision.Action != policy.Complete || res.Seen.Opened {
-		t.Errorf("got %+v, %v; want complete without a session", res, err)
-	}
+	check.That(t, err == nil && res.Decision.Action == policy.Complete && !res.Seen.Opened, "got %+v, %v; want complete without a session", res, err)
 }
 
 // TestALostClaimAborts says why the claim is lost.
@@ -193,7 +186,6 @@ func TestALostClaimAborts(t *testing.T) {
 	ctx, lose := context.WithCancelCause(t.Context())
 	w, s := machine(t, func(string) string { lose(ErrUnrenewed); return "<task-done>t-1</task-done>\n" })
 	res, err := w.Run(ctx, job(t, s), alone(&memory{}))
-	if err != nil || res.Decision.Action != policy.Abort || res.Decision.Reason != ErrUnrenewed.Error() || !s.closed {
-		t.Errorf("got %+v, %v; want an abort", res.Decision, err)
-	}
+	check.That(t, err == nil && res.Decision.Action == policy.Abort && res.Decision.Reason == ErrUnrenewed.Error() && s.closed,
+		"got %+v, %v; want an abort", res.Decision, err)
 }

@@ -62,14 +62,10 @@ func TestRecoveringTwiceIsTheSameAsOnce(t *testing.T) {
 	for _, rec := range found {
 		tasks += len(rec.Tasks)
 	}
-	if tasks != 1 {
-		t.Errorf("got %d recoveries, want 1", tasks)
-	}
+	check.That(t, tasks == 1, "got %d recoveries, want 1", tasks)
 	err = store.View(t.Context(), func(g *dag.Graph) error {
 		got, err := g.Attempts(task)
-		if len(got) != 1 || got[0].Outcome != "interrupted" {
-			t.Errorf("got %+v, want one interrupted attempt", got)
-		}
+		check.That(t, len(got) == 1 && got[0].Outcome == "interrupted", "got %+v, want one interrupted attempt", got)
 		return err
 	})
 	if err != nil {
