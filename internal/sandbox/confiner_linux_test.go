@@ -1,10 +1,7 @@
 package sandbox
 
 import (
-	"bytes"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,53 +57,26 @@ func env(dir string) []string {
 // do runs a script as it is confined, and returns what it printed.
 func do(t *testing.T, c *Confiner, x *Confinement, script string) string {
 	t.Helper()
-	r, w, err := os.Pipe()
-	check.OK(t, err)
-	defer r.Close()
-	p, err := proc.Start(proc.Spec{
-		Argv: []string{"sh", "-c", script}, Dir: c.opts.Project.Root, Stdout: w, Stderr: w, Confine: x.Spec,
-		Env: append(env(filepath.Dir(c.opts.Project.Root)), x.Env...),
+	out, exit := output(t, proc.Spec{
+		Argv: []string{"sh", "-c", script}, Dir: c.opts.Project.Root, Confine: x.Spec, Env: append(env(filepath.Dir(c.opts.Project.Root)), x.Env...),
 	})
-	w.Close()
-	check.OK(t, err)
-	out, err := io.ReadAll(r)
-	check.OK(t, err)
-	if exit, err := p.Wait(); err != nil || !exit.Ok() {
-		t.Fatalf("%v, %v: %s", exit, err, out)
+	if !exit.Ok() {
+		t.Fatalf("%v: %s", exit, out)
 	}
-	return string(bytes.TrimSpace(out))
+	return out
 }
 
-// looks describes a folder: names, modes, times and contents.
-func looks(t *testing.T, dir string) string {
+// forTask confines an agent at work, at home around the project.
+func forTask(t *testing.T, c *Confiner, task string) *Confinement {
 	t.Helper()
-	var b strings.Builder
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		text := ""
-		if info.Mode().IsRegular() {
-			raw, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			text = string(raw)
-		}
-		_, err = fmt.Fprintf(&b, "%s %v %v %q\n", path, info.Mode(), info.ModTime(), text)
-		return err
-	})
+	x, err := c.ForTask(Process{Env: env(filepath.Dir(c.opts.Project.Root))}, task, false)
 	check.OK(t, err)
-	return b.String()
+	return x
 }
 
 // repositoriesInside puts a repository with uncommitted work into the project, and a
-// submodule.
-func repositoriesInside(t *testing.T, root string) {
+// submodule, which the confiner then finds.
+func repositoriesInside(t *testing.T, c *Confiner) {
 	t.Helper()
 	cmd := exec.Command("sh", "-ec", `
 		git() { command git -c user.name=x -c user.email=x@y -c protocol.file.allow=always "$@"; }
@@ -114,10 +84,11 @@ func repositoriesInside(t *testing.T, root string) {
 		echo x > committed && git add -A && git commit -qm first && echo uncommitted > work && cd ..
 		git init -q ../library && cd ../library && echo x > file && echo '*.o' > .gitignore && git add -A && git commit -qm first && cd "$OLDPWD"
 		git submodule --quiet add ../library module && echo uncommitted > module/more`)
-	cmd.Dir, cmd.Env = root, append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null")
+	cmd.Dir, cmd.Env = c.opts.Project.Root, append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	c.findProtected()
 }
 
 func wantClosed(t *testing.T, x *Confinement) {

@@ -9,45 +9,102 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/internal/testing/check"
 )
 
-// TestTamperingIsPreventedOrFound is about what no agent may write.
+// TestTamperingIsPreventedOrFound is about what no agent may write: of the project, and
+// of repositories inside it, which can be worked in all the same.
 func TestTamperingIsPreventedOrFound(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct{ script, want string }{
-		"ordinary work":      {"echo x > new; rm file; git config --list > /dev/null; git -c user.name=x -c user.email=x@y commit -qm x --allow-empty", ""},
-		"a hook":             {"echo x > .git/hooks/post-checkout", "hooks/post-checkout: added"},
-		"the configuration":  {"echo '[alias]' >> .git/config", ".git/config: content"},
-		"ralph's own":        {"echo '[verify]' >> .ralph.toml", ".ralph.toml: content"},
-		"a file of ralph's":  {"echo x > .ralph/planted", ".ralph/planted: added"},
-		"what ralph writes":  {"echo x > .ralph/runs/y; echo x > .ralph/progress.db-wal", ""},
-		"what people edit":   {"echo x > .ralph/features/spec.md", ""},
-		"the ignored worlds": {"mkdir -p node_modules && echo x > node_modules/x", ""},
+	tests := map[string]struct {
+		script string
+		found  string // where it is not prevented
+		always bool   // it is prevented nowhere
+	}{
+		"ordinary work":      {"echo x > new; rm file; git config --list > /dev/null; git -c user.name=x -c user.email=x@y commit -qm x --allow-empty", "", false},
+		"a hook":             {"echo x > .git/hooks/post-checkout", "hooks/post-checkout: added", false},
+		"the configuration":  {"echo '[alias]' >> .git/config", ".git/config: content", false},
+		"ralph's own":        {"echo '[verify]' >> .ralph.toml", ".ralph.toml: content", false},
+		"a file of ralph's":  {"echo x > .ralph/planted", ".ralph/planted: added", false},
+		"what ralph writes":  {"echo x > .ralph/runs/y; echo x > .ralph/progress.db-wal", "", false},
+		"what people edit":   {"echo x > .ralph/features/spec.md", "", false},
+		"the ignored worlds": {"mkdir -p node_modules && echo x > node_modules/x", "", false},
+
+		"inside: a hook":                  {"echo x > inside/.git/hooks/post-checkout", "inside/.git/hooks/post-checkout: added", false},
+		"inside: the configuration":       {"git -C inside config core.hooksPath x", "inside/.git/config: content", false},
+		"inside: of a worktree alone":     {"echo x > inside/.git/config.worktree", "inside/.git/config.worktree: added", true},
+		"inside: moved away, recreated":   {"mv inside old && git init -q inside && echo x > inside/.git/hooks/post-checkout", "inside/.git/hooks/post-checkout: added", true},
+		"inside: a link in its place":     {"mv inside old && mkdir inside && git init -q evil && echo x > evil/.git/hooks/x && ln -s ../evil/.git inside/.git", "inside/.git/hooks/x: added", true},
+		"inside: ordinary work":           {"cd inside && echo x > new && git add -A && git -c user.name=x -c user.email=x@y commit -qm second && git checkout -qb branch && git gc -q", "", false},
+		"inside: a repository made new":   {"git init -q new && git -C new config core.hooksPath x", "", false},
+		"inside: removed with all in it":  {"rm -rf inside", "", false},
+		"inside: a folder from now on":    {"rm -rf inside/.git", "", false},
+		"inside: what is in a submodule":  {"echo x > module/new && git -C module add -A", "", false},
+		"inside: a hook, ignored by rule": {"echo '*' > .gitignore; echo inside >> .git/info/exclude; echo x > inside/.git/hooks/x", "inside/.git/hooks/x: added", false},
 	}
 	for name, tt := range tests {
 		for _, level := range levels() {
 			t.Run(name+"/"+level.String(), func(t *testing.T) {
 				t.Parallel()
 				c := confinerAt(t, level)
-				x, err := c.ForTask(Process{Env: env(filepath.Dir(c.opts.Project.Root))}, "", false)
-				check.OK(t, err)
-				before := looks(t, filepath.Join(c.opts.Project.Root, ".ralph")) + looks(t, filepath.Join(c.opts.Project.Root, ".git/hooks"))
-				do(t, c, x, "("+tt.script+") 2>/dev/null; true")
+				root := c.opts.Project.Root
+				own := []string{root + "/.ralph", root + "/.git/hooks"}
+				if strings.HasPrefix(name, "inside: ") {
+					repositoriesInside(t, c)
+					own = append(own, root+"/inside/.git/hooks", root+"/inside/.git/config")
+				}
+				x := forTask(t, c, "")
+				before := look(own...)
+				do(t, c, x, "("+tt.script+") >/dev/null 2>&1; true")
 				tampered, err := x.Tampered()
 				check.OK(t, err)
-				if level == Namespaces {
-					after := looks(t, filepath.Join(c.opts.Project.Root, ".ralph")) + looks(t, filepath.Join(c.opts.Project.Root, ".git/hooks"))
-					diff := cmp.Diff(before, after)
-					check.That(t, diff == "" && len(tampered) == 0, "found %q; %s", tampered, diff)
-				} else if got := strings.Join(tampered, "\n"); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
-					t.Errorf("got %q, want %q", got, tt.want)
+				if level == Namespaces && !tt.always {
+					check.Equal(t, "what is protected", before, look(own...))
+					check.Equal(t, "found", []string(nil), tampered)
+				} else if got := strings.Join(tampered, "\n"); tt.found == "" && got != "" || !strings.Contains(got, tt.found) {
+					t.Errorf("got %q, want %q", got, tt.found)
 				}
 				wantClosed(t, x)
 				again, err := x.Tampered()
-				check.That(t, err == nil && len(again) == len(tampered), "after Close got %q, %v", again, err)
+				check.OK(t, err)
+				check.Equal(t, "found after Close", tampered, again)
+			})
+		}
+	}
+}
+
+// TestARepositoryThatWasReplacedOpensNothing: what the next attempt may write is
+// not for the last one to say, and it can be started whatever is there.
+func TestARepositoryThatWasReplacedOpensNothing(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{
+		"the project's":   "mv .git old; ln -s ../outside .git",
+		"by a link":       "mv inside/.git old; ln -s ../../outside inside/.git",
+		"by a file":       "mv inside/.git old; echo x > inside/.git",
+		"by a circle":     "mv inside/.git old; mkdir inside/.git; ln -s hooks inside/.git/hooks; ln -s config inside/.git/config",
+		"by nothing":      "mv inside old",
+		"by a new folder": "mv inside/.git old; mkdir -p inside/.git/hooks; ln -s ../../../outside/config inside/.git/config",
+	} {
+		for _, level := range levels() {
+			t.Run(name+"/"+level.String(), func(t *testing.T) {
+				t.Parallel()
+				c := confinerAt(t, level)
+				repositoriesInside(t, c)
+				outside := filepath.Join(filepath.Dir(c.opts.Project.Root), "outside")
+				for _, file := range []string{"hooks/x", "config"} {
+					path := filepath.Join(outside, file)
+					check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+					check.OK(t, os.WriteFile(path, nil, 0o644))
+				}
+				before := look(outside)
+				for _, script := range []string{script, "echo x > inside/.git/new; echo x > inside/.git/hooks/x; echo x > inside/.git/config; echo x > ../outside/x"} {
+					x := forTask(t, c, "")
+					if level > None {
+						do(t, c, x, script+"; true")
+					}
+					wantClosed(t, x)
+				}
+				check.Equal(t, "result", before, look(outside))
 			})
 		}
 	}
@@ -68,8 +125,7 @@ func TestAWorktreeCanBeCommitted(t *testing.T) {
 			}
 			c.opts.Project.Root = filepath.Join(filepath.Dir(main), "tree")
 			c.findProtected()
-			x, err := c.ForTask(Process{Env: env(filepath.Dir(main))}, "", false)
-			check.OK(t, err)
+			x := forTask(t, c, "")
 			got := do(t, c, x, "echo x > new && git add new && git -c user.name=x -c user.email=x@y commit -qm message && git log --format=%s -1")
 			check.That(t, got == "message", "got %q", got)
 			for _, script := range []string{"echo x > ../project/.git/hooks/pre-push", "echo gitdir: /tmp > .git", "echo /tmp > ../project/.git/worktrees/tree/commondir"} {
@@ -115,8 +171,7 @@ func TestTheTableOfWhatIsFoundOutIsTrue(t *testing.T) {
 				t.Fatalf("%v: %s", err, out)
 			}
 			made.findProtected() // as it would be found now
-			x, err := made.ForTask(Process{Env: env(filepath.Dir(root))}, "t-1", false)
-			check.OK(t, err)
+			x := forTask(t, made, "t-1")
 			before := map[string]string{}
 			script := ""
 			for path := range want {

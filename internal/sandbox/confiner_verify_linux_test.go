@@ -23,12 +23,12 @@ echo x > "$TMPDIR/x" && mkdir -p "$XDG_CACHE_HOME/x" && cat file`
 		t.Run(level.String(), func(t *testing.T) {
 			t.Parallel()
 			c := confinerAt(t, level)
-			repositoriesInside(t, c.opts.Project.Root)
-			before := looks(t, c.opts.Project.Root)
+			repositoriesInside(t, c)
+			before := look(c.opts.Project.Root)
 			x, err := c.ForVerification(Process{Env: env(filepath.Dir(c.opts.Project.Root))})
 			check.OK(t, err)
 			check.Equal(t, "found", want[level], do(t, c, x, vandal))
-			check.Equal(t, "result", before, looks(t, c.opts.Project.Root))
+			check.Equal(t, "result", before, look(c.opts.Project.Root))
 			wantClosed(t, x)
 		})
 	}
@@ -48,11 +48,11 @@ func TestAVerifierUnderLandlockWritesNoCache(t *testing.T) {
 	}
 	x, err := c.ForVerification(Process{Env: env(home)})
 	check.OK(t, err)
-	before := looks(t, home)
+	before := look(home)
 	do(t, c, x, `set -e
 for dir in "$XDG_CACHE_HOME" "$npm_config_cache"; do mkdir -p "$dir"; echo x > "$dir/x"; done
 test -z "$GOMODCACHE"; test -d ~/go/pkg/mod
 for dir in ~/.cache ~/go/pkg/mod ~/.cargo/registry ~/.npm; do if (echo x > $dir/x) 2> /dev/null; then exit 1; fi; done`)
-	check.Equal(t, "result", before, looks(t, home))
+	check.Equal(t, "result", before, look(home))
 	wantClosed(t, x)
 }

@@ -59,10 +59,17 @@ func run(t testing.TB, p Profile, env []string, argv ...string) (string, proc.Ex
 	t.Helper()
 	data, err := p.Encode()
 	check.OK(t, err)
+	return output(t, proc.Spec{Argv: argv, Dir: p.Project, Env: append(os.Environ(), env...), Confine: data})
+}
+
+// output runs a process to its end, and returns what it printed.
+func output(t testing.TB, spec proc.Spec) (string, proc.Exit) {
+	t.Helper()
 	r, w, err := os.Pipe()
 	check.OK(t, err)
 	defer r.Close()
-	started, err := proc.Start(proc.Spec{Argv: argv, Dir: p.Project, Env: append(os.Environ(), env...), Confine: data, Stdout: w, Stderr: w})
+	spec.Stdout, spec.Stderr = w, w
+	started, err := proc.Start(spec)
 	w.Close()
 	check.OK(t, err)
 	out, _ := io.ReadAll(r)

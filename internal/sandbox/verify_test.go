@@ -54,22 +54,6 @@ func TestVerifyLeavesTheProjectAsItWas(t *testing.T) {
 	}
 }
 
-// Landlock has no overlay, so neither the project nor a cache can be written.
-func TestLandlockVerifyIsReadOnly(t *testing.T) {
-	t.Parallel()
-	need(t, Landlock)
-	w := verifyWorld(t)
-	cache := w.Base + "/cache"
-	must(os.MkdirAll(cache, 0o755))
-	must(os.WriteFile(cache+"/warm", []byte("warm"), 0o644))
-	p := w.profile(Landlock, Verify)
-	p.Cache = []string{cache}
-	before := look(w.Project, cache)
-	out, exit := run(t, p, nil, "sh", "-c", "cat ../cache/warm; (echo x > file || echo x > new || rm other || echo x > ../cache/x) 2> /dev/null")
-	check.That(t, !exit.Ok() && out == "warm", "got %v %q, want it to read the cache and to write nothing", exit, out)
-	check.Equal(t, "result", before, look(w.Project, cache))
-}
-
 // goProject is a small module, and the environment and caches to test it with.
 func goProject(t testing.TB, w *world) (env, caches []string) {
 	t.Helper()
@@ -106,20 +90,34 @@ func TestGoTestWithAWarmCache(t *testing.T) {
 	check.That(t, err != nil, "the cache was really written")
 }
 
-// Cache folders are used, look writable, and stay what they were.
+// Caches are used, look writable, and stay what they were: folders, and files such as
+// Cargo's locks, which lie in a folder that also has credentials.
 func TestCachesAreWarmAndThrownAway(t *testing.T) {
 	t.Parallel()
-	need(t, Namespaces)
-	w := newWorld(t)
-	cache := w.Base + "/cache"
-	must(os.MkdirAll(cache+"/deep", 0o755))
-	must(os.WriteFile(cache+"/deep/warm", []byte("warm"), 0o644))
-	p := w.profile(Namespaces, Verify)
-	p.Cache = []string{cache}
-	before := look(cache)
-	out, exit := run(t, p, nil, "sh", "-ec", `cd ../cache; cat deep/warm; echo new > deep/new; rm deep/warm; chmod 700 deep; cat deep/new`)
-	check.That(t, exit.Ok() && out == "warmnew", "got %v %q, want what was there and what it wrote", exit, out)
-	check.Equal(t, "result", before, look(cache))
+	for _, level := range []Level{Landlock, Namespaces} {
+		t.Run(level.String(), func(t *testing.T) {
+			t.Parallel()
+			need(t, level)
+			w := newWorld(t)
+			folder, file := w.Base+"/cache", w.Base+"/.package-cache"
+			must(os.MkdirAll(folder+"/deep", 0o755))
+			must(os.WriteFile(folder+"/deep/warm", []byte("warm"), 0o644))
+			must(os.WriteFile(file, []byte("warm"), 0o600))
+			p := w.profile(level, Verify)
+			p.Cache = []string{folder, file}
+			r, err := DetectFor(p)
+			check.OK(t, err)
+			check.Equal(t, "level", level, r.Level)
+			if level == Landlock {
+				return // a verifier only reads there
+			}
+			before := look(folder, file)
+			out, exit := run(t, p, nil, "sh", "-ec", `cd ../cache; cat deep/warm; echo new > deep/new; rm deep/warm; chmod 700 deep; cat deep/new
+				cat "$0"; echo cold > "$0"; cat "$0"; stat -c %a "$0"`, file)
+			check.That(t, exit.Ok() && out == "warmnew\nwarmcold\n600", "got %v %q, want what was there and what it wrote", exit, out)
+			check.Equal(t, "caches", before, look(folder, file))
+		})
+	}
 }
 
 func TestNpmTest(t *testing.T) {
@@ -141,31 +139,4 @@ test('writes', () => { fs.mkdirSync('coverage', {recursive: true}); fs.writeFile
 	out, exit := run(t, p, []string{"HOME=" + w.Temp, "npm_config_cache=" + w.Base + "/npm", "NO_UPDATE_NOTIFIER=1"}, "npm", "test")
 	check.That(t, exit.Ok() && strings.Contains(out, "pass 1"), "%v: %s", exit, out)
 	check.Equal(t, "result", before, look(w.Project, w.Base+"/npm"))
-}
-
-// TestCachesThatAreFilesAreThrownAway, as the folders beside them are: Cargo keeps
-// its locks as files in a folder that also has credentials.
-func TestCachesThatAreFilesAreThrownAway(t *testing.T) {
-	t.Parallel()
-	for _, level := range []Level{Landlock, Namespaces} {
-		t.Run(level.String(), func(t *testing.T) {
-			t.Parallel()
-			need(t, level)
-			w := newWorld(t)
-			file := w.Base + "/.package-cache"
-			must(os.WriteFile(file, []byte("warm"), 0o600))
-			p := w.profile(level, Verify)
-			p.Cache = []string{file}
-			if r, err := DetectFor(p); err != nil || r.Level != level {
-				t.Fatalf("got %v, %v, want %s", r, err, level)
-			}
-			if level == Landlock {
-				return // a verifier only reads there
-			}
-			out, exit := run(t, p, nil, "sh", "-ec", `cat "$0"; echo cold > "$0"; cat "$0"; stat -c %a "$0"`, file)
-			check.That(t, exit.Ok() && out == "warmcold\n600", "got %v %q", exit, out)
-			raw, _ := os.ReadFile(file)
-			check.That(t, string(raw) == "warm", "the cache was really written: %q", raw)
-		})
-	}
 }
