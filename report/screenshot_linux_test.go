@@ -24,16 +24,9 @@ func TestTheScreenshotIsCurrent(t *testing.T) {
 	if golden.Updating() && os.Getenv("RALPH_CHROMIUM") != "" {
 		file := filepath.Join(t.TempDir(), "page.html")
 		writePage(t, file, r)
-		b := startChromium(t, "chromium")
-		b.openTab(t, 1100, "light")
-		b.call(t, "Page.navigate", map[string]any{"url": "file://" + file}, nil)
-		b.wait(t, "the page", func(m message) bool { return m.Method == "Page.loadEventFired" })
-		var shot struct{ Data []byte }
-		clip := map[string]any{"x": 0, "y": 0, "width": 1100, "height": 800, "scale": 1}
-		b.call(t, "Page.captureScreenshot", map[string]any{"captureBeyondViewport": true, "clip": clip}, &shot)
-		for path, data := range map[string][]byte{picture: shot.Data, words: []byte(text)} {
-			check.OK(t, os.WriteFile(path, data, 0o644))
-		}
+		tab, _ := openTab(startChromium(t, "chromium"), t, file, 1100, "light")
+		shoot(tab, t, 1100, 800, picture)
+		check.OK(t, os.WriteFile(words, []byte(text), 0o644))
 	}
 	taken, err := os.ReadFile(words)
 	check.OK(t, err)

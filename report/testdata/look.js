@@ -58,5 +58,8 @@ async (unfold) => {
     const facts = more.previousElementSibling;
     if (more.checkVisibility() && facts.getBoundingClientRect().right > more.getBoundingClientRect().left) faults.add(`${more.textContent} is written over ${facts.textContent}`);
   }
+
+  // The page is all there is.
+  for (const e of performance.getEntriesByType("resource")) faults.add(`it asks for ${e.name}`);
   return { Faults: [...faults].slice(0, 20), Width: root.clientWidth, Height: root.scrollHeight };
 }
