@@ -258,7 +258,7 @@ func TestCrashK14(t *testing.T) {
 				}
 				<-dies.ended // it may have found nothing to do
 				p.want(0, "recover")
-				p.wantNothingToRecover()
+				check.Equal(t, "recover", "nothing to recover\n", p.want(0, "recover").stdout)
 				p.want(0, "run")
 				p.wantMended(2, 2, "")
 			})

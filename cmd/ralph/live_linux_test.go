@@ -9,11 +9,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
 
+	"ralph/internal/db"
 	"ralph/internal/testing/check"
 )
 
@@ -73,6 +76,23 @@ var liveCommands = map[string]func(liveCall){
 	},
 	// signal NAME INT
 	"signal": func(c liveCall) { c.program().signal(unix.SignalNum("SIG" + c.args[1])) },
+	// helpers NAME KILL: signal the helpers between it and its agents
+	"helpers": func(c liveCall) {
+		for _, pid := range childrenOf(c.program().cmd.Process.Pid) {
+			c.ts.Check(syscall.Kill(pid, unix.SignalNum("SIG"+c.args[1])))
+		}
+	},
+	// age DURATION: make what is stored about runs and attempts older
+	"age": func(c liveCall) {
+		by, err1 := time.ParseDuration(c.args[0])
+		d, err2 := db.Open(c.Context(), filepath.Join(c.dir, ".ralph/progress.db"), db.Options{})
+		c.ts.Check(errors.Join(err1, err2))
+		defer d.Close()
+		c.ts.Check(d.Update(c.Context(), func(tx *db.Tx) error {
+			const older = ` SET started_at = started_at - :by, heartbeat_at = heartbeat_at - :by;`
+			return errors.Join(tx.Exec("UPDATE runs"+older, ":by", by.Milliseconds()), tx.Exec("UPDATE attempts"+older, ":by", by.Milliseconds()))
+		}))
+	},
 	// ended NAME STATUS: wait for its end and keep its output; ended NAME: with any status
 	"ended": func(c liveCall) {
 		if len(c.args) == 1 {
@@ -107,10 +127,16 @@ var liveCommands = map[string]func(liveCall){
 	},
 	// type NAME TEXT: type, without looking
 	"type": func(c liveCall) { c.types(1) },
-	// until REGEXP ARGS...: run ralph until what it prints matches
+	// until REGEXP ARGS...: run ralph until what it prints matches, and keep that
 	"until": func(c liveCall) {
 		re := regexp.MustCompile(c.args[0])
-		eventually(c, "it prints "+c.args[0], func() bool { return re.MatchString(c.want(0, c.args[1:]...).stdout) })
+		var out string
+		eventually(c, "it prints "+c.args[0], func() bool {
+			out = c.want(0, c.args[1:]...).stdout
+			return re.MatchString(out)
+		})
+		_, err := io.WriteString(c.ts.Stdout(), out)
+		c.ts.Check(err)
 	},
 	// task ID STATUS ATTEMPTS: how a task stands
 	"task": func(c liveCall) { c.wantTask(c.args[0], c.args[1], c.number(2)) },
