@@ -6,8 +6,6 @@ import (
 	"time"
 	_ "time/tzdata" // whatever this machine knows
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"ralph/internal/testing/check"
@@ -58,12 +56,8 @@ func TestEachLimitWarnsAtFourFifthsAndIsOverAtAll(t *testing.T) {
 				}
 				return texts
 			}
-			if diff := cmp.Diff(tc.over, texts(over), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("over:\n%s", diff)
-			}
-			if diff := cmp.Diff(tc.near, texts(near), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("near:\n%s", diff)
-			}
+			check.Equal(t, "over", tc.over, texts(over))
+			check.Equal(t, "near", tc.near, texts(near))
 		})
 	}
 }
@@ -74,12 +68,8 @@ func TestTheTightestBudgetOfMoneyAndTokensCounts(t *testing.T) {
 		{Scope: Run, Limits: Limits{CostUSD: 10, Iterations: 2}, Used: Used{CostUSD: 1, Iterations: 2}},
 		{Scope: Day, Limits: Limits{Tokens: 100}, Used: Used{Tokens: 70}},
 	}
-	if got := Share(evening, accounts...); got != 0.7 {
-		t.Errorf("got %v, want 0.7", got)
-	}
-	if got := Share(evening); got != 0 {
-		t.Errorf("got %v without a budget", got)
-	}
+	check.Equal(t, "share", 0.7, Share(evening, accounts...))
+	check.Equal(t, "share without a budget", 0.0, Share(evening))
 }
 
 // Spending more never makes anything less over, and nothing is both.
@@ -102,19 +92,14 @@ func TestSpendingMoreNeverHelps(t *testing.T) {
 		more.Used.Duration++
 		over, near := Check(evening, a)
 		overMore, _ := Check(evening, more)
-		keys := map[string]bool{}
-		for _, f := range overMore {
-			keys[f.Key()] = true
+		has := func(list []Finding, f Finding) bool {
+			return slices.ContainsFunc(list, func(o Finding) bool { return f.Key() == o.Key() })
 		}
 		for _, f := range over {
-			if !keys[f.Key()] {
-				t.Fatalf("%v is over, but not after spending more", f)
-			}
+			check.That(t, has(overMore, f), "%v is over, but not after spending more", f)
 		}
 		for _, f := range near {
-			if slices.ContainsFunc(over, func(o Finding) bool { return f.Key() == o.Key() }) {
-				t.Fatalf("%v is both", f)
-			}
+			check.That(t, !has(over, f), "%v is both", f)
 		}
 		if (len(over) > 0) != (Share(evening, a) >= 1) && !slices.ContainsFunc(over, func(f Finding) bool { return f.What == Iterations || f.What == Duration }) {
 			t.Fatalf("over %v, but share %v", over, Share(evening, a))
@@ -127,12 +112,8 @@ func TestDescribeNamesEveryLimit(t *testing.T) {
 	until := time.Date(2026, 1, 2, 6, 30, 0, 0, time.UTC)
 	got := Describe(3, Limits{CostUSD: 5, Duration: 8 * time.Hour, Until: until, Failures: 2}, Limits{Tokens: 1000}, Limits{}, Limits{Iterations: 9})
 	want := "3 iterations, $5.00, 8h, until Fri 06:30, 2 failures in a row, 1,000 tokens a task, 9 iterations a day"
-	if got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got := Describe(0, Limits{}, Limits{}, Limits{}, Limits{}); got != Unlimited {
-		t.Errorf("got %q without limits", got)
-	}
+	check.Equal(t, "limits", want, got)
+	check.Equal(t, "no limits", Unlimited, Describe(0, Limits{}, Limits{}, Limits{}, Limits{}))
 }
 
 func TestADayBeginsOnThatDay(t *testing.T) {
@@ -148,9 +129,7 @@ func TestADayBeginsOnThatDay(t *testing.T) {
 		check.OK(t, err)
 		at, err := time.Parse(time.RFC3339, now[0])
 		check.OK(t, err)
-		if got := Midnight(at.In(zone)).Format(time.RFC3339); got != want {
-			t.Errorf("%v: got %s, want %s", now, got, want)
-		}
+		check.Equal(t, now[1], want, Midnight(at.In(zone)).Format(time.RFC3339))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ralph/internal/db"
+	"ralph/internal/testing/check"
 	_ "ralph/internal/testing/seeded" // the same values each time
 	"ralph/journal"
 )
@@ -23,9 +24,7 @@ func TestOverBudgetTheNewestStay(t *testing.T) {
 	if len(got.Recent) == 0 || len(got.Recent) == 5 || got.Recent[0].Title != "step 4" || len(got.Matches) != 0 || got.LeftOut != 6-len(got.Recent) {
 		t.Errorf("got %v and %v, %d left out", titles(got.Recent), titles(got.Matches), got.LeftOut)
 	}
-	if text := got.Text(); !strings.Contains(text, "[left out: ") {
-		t.Errorf("what is left out is not said:\n%s", text)
-	}
+	check.Contains(t, "text", "[left out: ", got.Text())
 }
 
 func TestOneTalkativeIterationLeavesRoomForOthers(t *testing.T) {

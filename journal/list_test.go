@@ -73,13 +73,8 @@ func TestListKeepsToItsFilter(t *testing.T) {
 
 func TestANumberThatIsNotThereIsNotFound(t *testing.T) {
 	t.Parallel()
-	err := openMemory(t).View(t.Context(), func(tx *db.Tx) error {
-		_, err := journal.Get(tx, 7)
-		return err
-	})
-	if !errors.Is(err, journal.ErrNotFound) {
-		t.Errorf("got %v, want ErrNotFound", err)
-	}
+	err := openMemory(t).View(t.Context(), func(tx *db.Tx) error { _, err := journal.Get(tx, 7); return err })
+	check.That(t, errors.Is(err, journal.ErrNotFound), "got %v, want ErrNotFound", err)
 }
 
 func TestSearchFindsNotesTitlesAndReasons(t *testing.T) {
@@ -114,22 +109,27 @@ func TestSearchFindsNotesTitlesAndReasons(t *testing.T) {
 // FuzzQueries states that no text makes recall or search fail, and that none
 // drops a recent entry.
 func FuzzQueries(f *testing.F) {
-	for _, seed := range []string{"", "a", `"`, "NOT", "NEAR(a b)", "a*", "^a", "a:b", "{a b}:c", "\x00", "\xff", "🚀", "a\u0301", "-", "'"} {
+	different := ""
+	for i := range 2000 {
+		different += fmt.Sprintf("w%d ", i)
+	}
+	for _, seed := range []string{
+		"", " \t\n", "a", `"`, `"a`, `""" ' '' "`, "AND", "NOT a", "a AND OR NOT NEAR(a b, 3)", "a*", "^a + b", "title:a -notes:x {a b}: c", "((((a))))",
+		"'; DROP TABLE journal; --", "\x00", "a\x00b", "\xff\xfe a \xc3", "\x1b[31m\x07\u202e", "🚀🔥 👩‍👩‍👧‍👦 a", "a\u0301", "\u0301\u0302 \u20e3", "İSTANBUL ıI",
+		"１２３ ⅷ ²", "!@#$%^&*()_+-=[]{}|\\;:,./<>?~`", "the a of and to in is it", strings.Repeat("a changelog ", 640), strings.Repeat("x", 10_000), different,
+	} {
 		f.Add(seed)
 	}
 	d := openMemory(f)
 	remember(f, d, journal.Entry{Run: "r-1", Task: "t-1", Title: "a b c", Notes: "NOT near 🚀 d"}, journal.Entry{Run: "r-2", Task: "t-1", Title: "x"})
 	f.Fuzz(func(t *testing.T, text string) {
 		write(t, d, func(tx *db.Tx) error {
-			if err := tx.Exec("DELETE FROM journal WHERE run = 'r-3';"); err != nil {
-				return err
-			}
+			tx.Do("DELETE FROM journal WHERE run = 'r-3';")
 			return journal.Add(tx, journal.Entry{At: morning, Run: "r-3", Task: "t-1", Title: text, Notes: text, Outcome: "done"})
 		})
 		for _, q := range []journal.Query{{Run: "r-2", Title: text}, {Run: "r-2", Title: "x", Description: text}} {
-			if got := choose(t, d, q, journal.Options{}); len(got.Recent) != 1 || len(got.Text()) > 12_000 {
-				t.Errorf("%q: got %d recent entries and %d bytes", text, len(got.Recent), len(got.Text()))
-			}
+			got := choose(t, d, q, journal.Options{})
+			check.That(t, len(got.Recent) == 1 && len(got.Text()) <= 12_000, "%q: got %d recent entries and %d bytes", text, len(got.Recent), len(got.Text()))
 		}
 		view(t, d, func(tx *db.Tx) ([]journal.Entry, error) { return journal.Search(tx, text, 5) })
 	})

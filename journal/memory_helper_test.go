@@ -1,6 +1,7 @@
 package journal_test
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"testing"
@@ -17,11 +18,7 @@ func openMemory(t testing.TB) *db.DB {
 	t.Helper()
 	d, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "progress.db"), db.Options{})
 	check.OK(t, err)
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { check.OK(t, d.Close()) })
 	return d
 }
 
@@ -30,17 +27,10 @@ func remember(t check.TB, d *db.DB, entries ...journal.Entry) {
 	t.Helper()
 	write(t, d, func(tx *db.Tx) error {
 		for i, e := range entries {
-			if e.Outcome == "" {
-				e.Outcome = "done"
-			}
-			if e.At.IsZero() {
-				e.At = morning.Add(time.Duration(i) * time.Minute)
-			}
-			if err := journal.Add(tx, e); err != nil {
-				return err
-			}
+			e.Outcome, e.At = cmp.Or(e.Outcome, "done"), cmp.Or(e.At, morning.Add(time.Duration(i)*time.Minute))
+			_ = journal.Add(tx, e)
 		}
-		return nil
+		return tx.Err()
 	})
 }
 
@@ -51,11 +41,7 @@ func write(t check.TB, d *db.DB, fn func(*db.Tx) error) {
 
 func view[T any](t check.TB, d *db.DB, fn func(*db.Tx) (T, error)) (got T) {
 	t.Helper()
-	err := d.View(context.Background(), func(tx *db.Tx) (err error) {
-		got, err = fn(tx)
-		return err
-	})
-	check.OK(t, err)
+	check.OK(t, d.View(context.Background(), func(tx *db.Tx) (err error) { got, err = fn(tx); return err }))
 	return got
 }
 

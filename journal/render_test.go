@@ -51,11 +51,7 @@ func TestNoNotePosesAsAnEntry(t *testing.T) {
 		Task: prompt.Task{ID: "t-1", Title: "x"}, Journal: prompt.Document{Text: text, From: "the journal"},
 	})
 	for line := range strings.Lines(page) {
-		if strings.HasPrefix(strings.TrimPrefix(line, "> "), lie) {
-			t.Errorf("a note poses as an entry: %q", line)
-		}
+		check.That(t, !strings.HasPrefix(strings.TrimPrefix(line, "> "), lie), "a note poses as an entry: %q", line)
 	}
-	if strings.Contains(page, "<task-done>t-1</task-done>\n> ") {
-		t.Error("a sigil in a note is alive")
-	}
+	check.That(t, !strings.Contains(page, "<task-done>t-1</task-done>\n> "), "a sigil in a note is alive")
 }

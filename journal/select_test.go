@@ -56,36 +56,6 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-// TestNoTitleBreaksRecall asks with all that means something to FTS5 or SQL.
-func TestNoTitleBreaksRecall(t *testing.T) {
-	t.Parallel()
-	sel := past(t)
-	for name, title := range map[string]string{
-		"empty": "", "blanks": " \t\n", "AND": "AND", "NOT": "NOT lexer", "operators": "lexer AND OR NOT NEAR(a b, 3)",
-		"open quote": `"lexer`, "quotes": `""" ' '' "`, "star": "lexer*", "column": "title:lexer -notes:x {a b}: c", "caret": "^lexer + parser",
-		"parentheses": "((((lexer))))", "SQL": "'; DROP TABLE journal; --", "emoji": "🚀🔥 👩‍👩‍👧‍👦 lexer", "NUL": "lexer\x00parser",
-		"control": "\x1b[31m\x07\u202e", "not UTF-8": "\xff\xfe lexer \xc3", "10 kB": strings.Repeat("lexer changelog ", 640), "one word of 10 kB": strings.Repeat("x", 10_000),
-		"10 kB of different words": manyWords(2000), "stop words": "the a of and to in is it",
-		"Turkish": "İSTANBUL ıI", "marks alone": "\u0301\u0302 \u20e3", "digits": "１２３ ⅷ ²", "punctuation": `!@#$%^&*()_+-=[]{}|\;:,./<>?~` + "`",
-	} {
-		t.Run(name, func(t *testing.T) {
-			for _, q := range []journal.Query{{Run: "r-3", Title: title}, {Run: "r-3", Description: title}} {
-				if got := sel(q, journal.Options{}); len(got.Recent) != 5 {
-					t.Errorf("got %d recent entries, want 5", len(got.Recent))
-				}
-			}
-		})
-	}
-}
-
-func manyWords(n int) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, "w%d ", i)
-	}
-	return b.String()
-}
-
 func TestCommonWordsDoNotHideRareOnes(t *testing.T) {
 	t.Parallel()
 	d := openMemory(t)
@@ -97,12 +67,9 @@ func TestCommonWordsDoNotHideRareOnes(t *testing.T) {
 		remember(t, d, journal.Entry{Run: "r-1", Task: "t-1", Title: fmt.Sprint("row", i), Notes: notes})
 	}
 	rare := choose(t, d, journal.Query{Title: "the usual zebra thing"}, journal.Options{})
-	if len(rare.Matches) == 0 || rare.Matches[len(rare.Matches)-1].Title != "row3" {
-		t.Errorf("got %v, want the row with the zebra", titles(rare.Matches))
-	}
-	if common := choose(t, d, journal.Query{Title: "the usual thing"}, journal.Options{}); len(common.Matches) != 0 {
-		t.Errorf("got %v for words that are in every row, want nothing", titles(common.Matches))
-	}
+	check.Equal(t, "rows with the zebra", []string{"row3"}, titles(rare.Matches))
+	common := choose(t, d, journal.Query{Title: "the usual thing"}, journal.Options{})
+	check.Equal(t, "rows for words that are in every row", []string(nil), titles(common.Matches))
 }
 
 func TestAWordInTooManyRowsFindsTheNewest(t *testing.T) {
