@@ -105,7 +105,15 @@ func (g *Graph) Feature(typed string) (Feature, error) {
 	if len(list) > 1 {
 		return Feature{}, fmt.Errorf("feature %q: %w: %s, %s", typed, ErrAmbiguous, list[0].ID, list[1].ID)
 	}
-	return only(list, err, fmt.Sprintf("feature %q", typed))
+	if err != nil || len(list) == 1 {
+		return only(list, err, "")
+	}
+	missing := &MissingError{Kind: "feature", Typed: typed}
+	list, err = g.Features()
+	for _, f := range list {
+		missing.Known = append(missing.Known, f.Name)
+	}
+	return Feature{}, cmp.Or[error](err, missing)
 }
 
 // Features lists all of them, oldest first.

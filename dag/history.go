@@ -2,7 +2,6 @@ package dag
 
 import (
 	"errors"
-	"fmt"
 
 	"ralph/internal/db"
 )
@@ -32,7 +31,7 @@ func (g *Graph) RunOrLast(typed string) (Run, error) {
 	}
 	runs, err := g.Runs(1)
 	if err == nil && len(runs) == 0 {
-		err = fmt.Errorf("%w: there was no run yet", ErrNotFound)
+		err = ErrNoRun
 	}
 	if err != nil {
 		return Run{}, err

@@ -29,7 +29,7 @@ func resolve[T any](kind, prefix, typed string, find func(string, ...any) ([]T, 
 	var none T
 	from := prefix + strings.TrimPrefix(strings.ToLower(strings.TrimSpace(typed)), prefix)
 	if from == prefix {
-		return none, fmt.Errorf("%s %q: %w", kind, typed, ErrNotFound)
+		return none, &MissingError{Kind: kind, Typed: typed}
 	}
 	found, err := find(query, ":from", from, ":to", from+"\U0010ffff")
 	if err != nil {
@@ -42,8 +42,21 @@ func resolve[T any](kind, prefix, typed string, find func(string, ...any) ([]T, 
 		}
 		return none, fmt.Errorf("%s %q: %w: %s", kind, typed, ErrAmbiguous, strings.Join(ids, ", "))
 	}
-	return only(found, nil, fmt.Sprintf("%s %q", kind, typed))
+	if len(found) == 0 {
+		return none, &MissingError{Kind: kind, Typed: typed}
+	}
+	return found[0], nil
 }
+
+// MissingError says that nothing is called what was typed. It is an ErrNotFound.
+type MissingError struct {
+	Kind, Typed string
+	Known       []string // the names of the features, if it could have been one
+}
+
+func (e *MissingError) Error() string { return fmt.Sprintf("%s %q: %v", e.Kind, e.Typed, ErrNotFound) }
+
+func (e *MissingError) Unwrap() error { return ErrNotFound }
 
 // only returns the first of what was found, or that there is none.
 func only[T any](found []T, err error, what string) (T, error) {

@@ -2,7 +2,6 @@ package dag
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -11,13 +10,14 @@ import (
 
 // ResolveScope finds what was typed: a feature by its name, or a task by its ID.
 func (g *Graph) ResolveScope(typed string) (Scope, error) {
+	var missing *MissingError
 	f, err := g.Feature(typed)
-	if err == nil || !errors.Is(err, ErrNotFound) {
+	if !errors.As(err, &missing) {
 		return Scope{Feature: f.Name}, err
 	}
 	t, err := g.Resolve(typed)
 	if errors.Is(err, ErrNotFound) {
-		err = fmt.Errorf("%q: %w: neither a feature nor a task", typed, ErrNotFound)
+		missing.Kind, err = "feature or task", missing
 	}
 	return Scope{Task: t.ID}, err
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"time"
 
 	"ralph/internal/db"
@@ -18,6 +19,8 @@ var (
 	ErrNotFound  = errors.New("not found")
 	ErrAmbiguous = errors.New("ambiguous")
 	ErrRefused   = errors.New("refused")
+	// ErrNoRun is the ErrNotFound of a project that never ran.
+	ErrNoRun = fmt.Errorf("%w: there was no run yet", ErrNotFound)
 	// ErrLost is what a worker gets when the task it claimed is no longer its own.
 	ErrLost = errors.New("claim lost")
 )

@@ -2,7 +2,6 @@ package report
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -102,7 +101,7 @@ func Logs(g *dag.Graph, typed string) ([]Log, error) {
 	}
 	run, err := g.RunOrLast(typed)
 	if err != nil && !isRun && errors.Is(err, dag.ErrNotFound) {
-		return nil, fmt.Errorf("%q: %w: neither a run nor a task", typed, dag.ErrNotFound)
+		return nil, &dag.MissingError{Kind: "run or task", Typed: typed}
 	}
 	if err != nil {
 		return nil, err

@@ -39,7 +39,26 @@ func runAgents(_ context.Context, a *app, o plainOptions) error {
 	if o.JSON {
 		return a.printJSON(list)
 	}
-	return printAgents(a, list)
+	p, found := a.palette(), false
+	err = printTable(a, []string{"AGENT", "HERE", "MODEL BY", "REPORTS", "CREDENTIAL"}, list, func(d agents.Description) []term.Cell {
+		name, paint := d.Name, p.Dim
+		if d.Chosen {
+			name += " *"
+		}
+		if d.Installed {
+			paint = p.Green
+		}
+		found = found || d.Installed && d.Source != "built in"
+		return []term.Cell{{Text: name, Paint: p.Cyan}, {Text: d.Source, Paint: paint}, {Text: d.ModelBy}, {Text: d.Reports}, {Text: d.Credential()}}
+	})
+	if err != nil {
+		return err
+	}
+	if !found {
+		a.note("no agent is installed; for example: npm install -g opencode-ai")
+	}
+	a.note("try one with: ralph agents test NAME")
+	return nil
 }
 
 // configHere is the project's configuration, or the user's where there is no project.
@@ -52,34 +71,6 @@ func configHere(a *app) (project.Loaded, error) {
 		return project.Loaded{}, err
 	}
 	return a.loadConfig(p.Config())
-}
-
-func printAgents(a *app, list []agents.Description) error {
-	p := a.palette()
-	t := &term.Table{Width: a.width}
-	bold := func(s string) term.Cell { return term.Cell{Text: s, Paint: p.Bold} }
-	t.Add(bold("AGENT"), bold("HERE"), bold("MODEL BY"), bold("REPORTS"), bold("CREDENTIAL"))
-	found := false
-	for _, d := range list {
-		name, paint := d.Name, p.Dim
-		if d.Chosen {
-			name += " *"
-		}
-		if d.Installed {
-			paint = p.Green
-		}
-		found = found || d.Installed && d.Source != "built in"
-		t.Add(term.Cell{Text: name, Paint: p.Cyan}, term.Cell{Text: d.Source, Paint: paint},
-			term.Cell{Text: d.ModelBy}, term.Cell{Text: d.Reports}, term.Cell{Text: d.Credential()})
-	}
-	if _, err := t.WriteTo(a.stdout); err != nil {
-		return err
-	}
-	if !found {
-		a.note("no agent is installed; for example: npm install -g opencode-ai")
-	}
-	a.note("try one with: ralph agents test NAME")
-	return nil
 }
 
 // maxAnswer is how much of an answer is shown; the agent was asked for one word.

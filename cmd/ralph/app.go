@@ -122,15 +122,14 @@ func badValue(c *cli.Context, err error, _ bool) error {
 }
 
 // palette decides about colour for what goes to stdout.
-func (a *app) palette() term.Palette {
-	switch a.color {
-	case "always":
-		return term.Palette{On: true}
-	case "never":
-		return term.Palette{}
-	default:
-		return term.Palette{On: a.outIsTerm && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"}
-	}
+func (a *app) palette() term.Palette { return a.paletteOn(a.outIsTerm) }
+
+// stderrPalette decides about colour for what people watch.
+func (a *app) stderrPalette() term.Palette { return a.paletteOn(a.errIsTerm) }
+
+func (a *app) paletteOn(terminal bool) term.Palette {
+	wanted := terminal && a.color != "never" && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
+	return term.Palette{On: wanted || a.color == "always"}
 }
 
 func (a *app) logger() zerolog.Logger {

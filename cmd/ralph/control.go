@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ runs go on with the rest.`,
 
 func runPause(ctx context.Context, a *app, o plainOptions) error {
 	if len(o.Args) > 0 {
-		return changeTask(ctx, a, "pause", o.Args[0], (*dag.Graph).Pause)
+		return changeTasks(ctx, a, notEmpty(o.Args[0]), "pause", "paused", func(g *dag.Graph, t dag.Task) error { return g.Pause(t.ID) })
 	}
 	changed := false
 	err := a.update(ctx, func(_ *session, g *dag.Graph) (err error) { changed, err = g.PauseAll(); return err })
@@ -86,7 +87,7 @@ rate-limited are tried again at once instead of when the limit ends.`,
 
 func runResume(ctx context.Context, a *app, o plainOptions) error {
 	if len(o.Args) > 0 {
-		return changeTask(ctx, a, "resume", o.Args[0], func(g *dag.Graph, id string) error { return hintPaused(g, id, g.Resume(id)) })
+		return changeTasks(ctx, a, notEmpty(o.Args[0]), "resume", "resumed", func(g *dag.Graph, t dag.Task) error { return hintPaused(g, t.ID, g.Resume(t.ID)) })
 	}
 	text := ""
 	err := a.update(ctx, func(_ *session, g *dag.Graph) error {
@@ -108,6 +109,9 @@ func runResume(ctx context.Context, a *app, o plainOptions) error {
 	return nil
 }
 
+// notEmpty makes of an empty TASK, such as "$ID" in a script, one that does not exist: it must not stand for the project.
+func notEmpty(typed string) []string { return []string{cmp.Or(typed, " ")} }
+
 // hintPaused says what else may hold a task that is not paused itself.
 func hintPaused(g *dag.Graph, id string, err error) error {
 	if err == nil {
@@ -117,22 +121,6 @@ func hintPaused(g *dag.Graph, id string, err error) error {
 		return hint(err, "the whole project is paused; go on with: ralph resume")
 	}
 	return hint(err, "see what it waits for with: ralph task why %s", id)
-}
-
-// changeTask pauses or resumes the task that was typed.
-func changeTask(ctx context.Context, a *app, verb, typed string, change func(*dag.Graph, string) error) error {
-	var t dag.Task
-	err := a.update(ctx, func(_ *session, g *dag.Graph) (err error) {
-		if t, err = g.Resolve(typed); err != nil {
-			return lookUpHint(err)
-		}
-		return change(g, t.ID)
-	})
-	if err != nil {
-		return fmt.Errorf("%s: %w", verb, err)
-	}
-	a.note("%s %sd: %s", t.ID, verb, t.Title)
-	return nil
 }
 
 // refusePaused keeps a run that nobody watches from waiting for ever.

@@ -66,7 +66,7 @@ func runID(g *dag.Graph, typed string) (string, error) {
 	if typed == "" {
 		return "", nil
 	}
-	run, err := findRun(g, typed)
+	run, err := g.RunOrLast(typed)
 	return run.ID, err
 }
 

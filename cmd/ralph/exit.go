@@ -133,9 +133,22 @@ func hintFor(err error) string {
 	var file *db.Error
 	var unknown *project.UnknownKeyError
 	var unknownAgent *agents.UnknownError
+	var missing *dag.MissingError
 	switch {
+	case errors.As(err, &missing) && nearest(strings.ToLower(missing.Typed), missing.Known) != "":
+		return "did you mean: " + nearest(strings.ToLower(missing.Typed), missing.Known)
 	case errors.As(err, &h):
 		return h.hint
+	case missing != nil:
+		return map[string]string{
+			"task":            "see the IDs with: ralph task list --all",
+			"run":             "see the IDs with: ralph runs list",
+			"run or task":     "see them with: ralph runs list, ralph task list --all",
+			"feature":         "see the names with: ralph feature list",
+			"feature or task": "see them with: ralph status",
+		}[missing.Kind]
+	case errors.Is(err, dag.ErrNoRun):
+		return "start one with: ralph run"
 	case errors.As(err, new(midRun)):
 		return "the next run recovers a task that is still claimed"
 	case errors.As(err, &unknownAgent):

@@ -30,7 +30,21 @@ func featureCommand(a *app) command {
 				name: "list", bare: true, short: "list features with their progress", flags: []cli.Flag{jsonFlag()},
 				example: "ralph feature list", run: onGraph(a, runFeatureList),
 			},
-			featureShowCommand(a), featureGateCommand(a), featureDeleteCommand(a),
+			{
+				name: "show", args: "NAME", short: "show a feature with its tasks", flags: []cli.Flag{jsonFlag()},
+				example: "ralph feature show login", exits: "3 not found", run: onGraph(a, runFeatureShow),
+			},
+			{
+				name: "gate", args: "NAME [CMD...]", short: "show or set the commands that check every task of a feature",
+				long:    "They run after the project's gates and before a task's own. Without CMD they are shown.",
+				flags:   []cli.Flag{boolFlag("none", "remove all of them"), jsonFlag()},
+				example: "ralph feature gate login \"go test ./login\" \"npm run lint\"\nralph feature gate login --none",
+				exits:   "1 refused, 3 not found", run: action(a, runFeatureGate),
+			},
+			{
+				name: "delete", args: "NAME", short: "delete a feature with its tasks and its folder", flags: []cli.Flag{yesFlag("do not ask")},
+				example: "ralph feature delete login --yes", exits: "1 refused, 3 not found", run: inProject(a, runFeatureDelete),
+			},
 		},
 	}
 }
@@ -53,9 +67,9 @@ func runFeatureList(a *app, s *session, g *dag.Graph, o plainOptions) error {
 }
 
 // featureHint says where a feature may be that the database does not know.
-func featureHint(a *app, s *session, g *dag.Graph, name string, err error) error {
+func featureHint(a *app, s *session, name string, err error) error {
 	if !errors.Is(err, dag.ErrNotFound) || dag.CheckFeatureName(name) != nil {
-		return hint(err, "see the names with: ralph feature list")
+		return err
 	}
 	switch p := newPlanner(a, s, name, plannerOptions{}); {
 	case p.Saved():
@@ -63,12 +77,6 @@ func featureHint(a *app, s *session, g *dag.Graph, name string, err error) error
 	case p.Documented():
 		return hint(err, "its documents are in %s; continue with: ralph feature create %s", p.Folder(), name)
 	}
-	return suggestFeature(g, name, hint(err, "see the names with: ralph feature list"))
-}
-
-// suggestIn is suggestFeature for whoever has no snapshot of the graph at hand.
-func suggestIn(ctx context.Context, s *session, typed string, err error) error {
-	_ = s.store.View(ctx, func(g *dag.Graph) error { err = suggestFeature(g, typed, err); return nil })
 	return err
 }
 
@@ -102,13 +110,6 @@ func progress(f dag.Feature) string {
 	return text
 }
 
-func featureShowCommand(a *app) command {
-	return command{
-		name: "show", args: "NAME", short: "show a feature with its tasks", flags: []cli.Flag{jsonFlag()},
-		example: "ralph feature show login", exits: "3 not found", run: onGraph(a, runFeatureShow),
-	}
-}
-
 type featureShownJSON struct {
 	report.FeatureView
 	report.Cost
@@ -119,7 +120,7 @@ type featureShownJSON struct {
 func runFeatureShow(a *app, s *session, g *dag.Graph, o plainOptions) error {
 	f, err := g.Feature(o.Args[0])
 	if err != nil {
-		return featureHint(a, s, g, o.Args[0], err)
+		return featureHint(a, s, o.Args[0], err)
 	}
 	used, err := g.UsageOfFeature(f.Name, "")
 	if err != nil {
@@ -186,16 +187,6 @@ func byState(nodes []draw.Node) string {
 	return strings.Join(parts, ", ")
 }
 
-func featureGateCommand(a *app) command {
-	return command{
-		name: "gate", args: "NAME [CMD...]", short: "show or set the commands that check every task of a feature",
-		long:    "They run after the project's gates and before a task's own. Without CMD they are shown.",
-		flags:   []cli.Flag{boolFlag("none", "remove all of them"), jsonFlag()},
-		example: "ralph feature gate login \"go test ./login\" \"npm run lint\"\nralph feature gate login --none",
-		exits:   "1 refused, 3 not found", run: action(a, runFeatureGate),
-	}
-}
-
 type featureGateOptions struct {
 	Args       []string // the name, then commands
 	None, JSON bool
@@ -237,19 +228,12 @@ func runFeatureGate(ctx context.Context, a *app, o featureGateOptions) error {
 	return nil
 }
 
-func featureDeleteCommand(a *app) command {
-	return command{
-		name: "delete", args: "NAME", short: "delete a feature with its tasks and its folder", flags: []cli.Flag{yesFlag("do not ask")},
-		example: "ralph feature delete login --yes", exits: "1 refused, 3 not found", run: inProject(a, runFeatureDelete),
-	}
-}
-
 func runFeatureDelete(ctx context.Context, a *app, s *session, o plainOptions) error {
 	name := o.Args[0]
 	var f dag.Feature
 	err := s.store.View(ctx, func(g *dag.Graph) (err error) { f, err = g.Feature(name); return err })
 	if err != nil {
-		return suggestIn(ctx, s, name, hint(err, "see the names with: ralph feature list"))
+		return err
 	}
 	with := "with " + human.Count(f.Total(), "task")
 	if !o.Yes {

@@ -133,7 +133,7 @@ func resolveFilter(g *dag.Graph, f *journal.Filter) (err error) {
 	}
 	t, err := g.Resolve(f.Task)
 	f.Task = t.ID
-	return lookUpHint(err)
+	return err
 }
 
 func outcomePaint(p term.Palette, outcome event.AttemptOutcome) func(string) string {

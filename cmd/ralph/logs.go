@@ -46,7 +46,7 @@ func runLogs(ctx context.Context, a *app, s *session, o logsOptions) error {
 	var list []report.Log
 	err := s.store.View(ctx, func(g *dag.Graph) (err error) {
 		list, err = report.Logs(g, typed)
-		return hintLog(typed, err)
+		return err
 	})
 	if err != nil {
 		return err
@@ -77,18 +77,6 @@ func runLogs(ctx context.Context, a *app, s *session, o logsOptions) error {
 			"see what is stored with: ralph runs show %s", list[0].Run.ID)
 	}
 	return nil
-}
-
-// hintLog says how to find what was typed.
-func hintLog(typed string, err error) error {
-	switch prefix := strings.ToLower(typed); {
-	case strings.HasPrefix(prefix, "t-"):
-		return lookUpHint(err)
-	case typed == "" || strings.HasPrefix(prefix, "r-") || !errors.Is(err, dag.ErrNotFound):
-		return hintRun(typed, err)
-	default:
-		return hint(err, "see them with: ralph runs list, ralph task list --all")
-	}
 }
 
 // printLog prints the log of a run, to its end if it is followed.

@@ -14,7 +14,6 @@ import (
 	"ralph/internal/atomicfile"
 	"ralph/internal/outbox"
 	"ralph/internal/render"
-	"ralph/internal/term"
 	"ralph/notify"
 	"ralph/telemetry"
 )
@@ -82,15 +81,6 @@ func (x *execution) live() render.Sink {
 		x.flush = async.Flush
 	}
 	return closing{async, func() error { ticker.Stop(); return nil }}
-}
-
-// stderrPalette decides about colour for what people watch.
-func (a *app) stderrPalette() term.Palette {
-	p := a.palette()
-	if a.color == "auto" {
-		p.On = a.errIsTerm && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
-	}
-	return p
 }
 
 // closing closes what a sink writes to after the sink.

@@ -156,7 +156,7 @@ func planning(a *app, do func(context.Context, *features.Planner, plannerOptions
 		name := o.Args[0]
 		p := newPlanner(a, s, name, o)
 		if _, err := p.Enter(ctx); err != nil {
-			return suggestIn(ctx, s, name, makeIt(err, name))
+			return makeIt(err, name)
 		}
 		var step features.Step
 		err = attended(ctx, a, func(ctx context.Context) (err error) {

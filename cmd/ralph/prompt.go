@@ -32,7 +32,7 @@ func runPrompt(ctx context.Context, a *app, o plainOptions) error {
 	}
 	defer s.Close()
 	var t dag.Task
-	err = s.store.View(ctx, func(g *dag.Graph) (err error) { t, err = g.Resolve(o.Args[0]); return lookUpHint(err) })
+	err = s.store.View(ctx, func(g *dag.Graph) (err error) { t, err = g.Resolve(o.Args[0]); return err })
 	if err != nil {
 		return err
 	}

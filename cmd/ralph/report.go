@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -86,30 +85,12 @@ func runReport(ctx context.Context, a *app, s *session, o reportOptions) error {
 // loadRun reads the run that was typed, or the last one.
 func loadRun(ctx context.Context, a *app, s *session, typed []string) (report.Run, error) {
 	var run dag.Run
-	err := s.store.View(ctx, func(g *dag.Graph) (err error) { run, err = findRun(g, strings.Join(typed, "")); return err })
+	err := s.store.View(ctx, func(g *dag.Graph) (err error) { run, err = g.RunOrLast(strings.Join(typed, "")); return err })
 	if err != nil {
 		return report.Run{}, err
 	}
 	r, err := report.Load(ctx, s.store, report.Options{Root: s.project.Root, Runs: s.project.Runs(), Run: run.ID, Life: life, Now: a.now, Zone: time.Local})
 	return redact.Deep(a.redact, r), err // an older version may have stored secrets
-}
-
-// findRun returns the run that was typed, or the last one.
-func findRun(g *dag.Graph, typed string) (dag.Run, error) {
-	run, err := g.RunOrLast(typed)
-	return run, hintRun(typed, err)
-}
-
-// hintRun says how to find what was typed.
-func hintRun(typed string, err error) error {
-	switch {
-	case !errors.Is(err, dag.ErrNotFound):
-		return err
-	case typed == "":
-		return hint(err, "start one with: ralph run")
-	default:
-		return hint(err, "see the IDs with: ralph runs list")
-	}
 }
 
 func runsCommand(a *app) command {

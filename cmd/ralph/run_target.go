@@ -38,29 +38,24 @@ func findScope(ctx context.Context, a *app, s *session, t runTarget) (scope dag.
 	case len(t.Args) == 1 && t.arg() == "":
 		return scope, usagef("TARGET is empty")
 	}
-	err = s.store.View(ctx, func(g *dag.Graph) error {
-		var err error
-		typed, see := t.arg(), "see them with: ralph status"
+	err = s.store.View(ctx, func(g *dag.Graph) (err error) {
 		switch {
 		case or(t.Task, "") != "":
 			task, err := g.Resolve(*t.Task)
 			scope.Task = task.ID
-			return lookUpHint(err)
-		case or(t.Feature, "") != "":
-			var f dag.Feature
-			typed, see = *t.Feature, "see the names with: ralph feature list"
-			f, err = g.Feature(typed)
-			scope.Feature = f.Name
-		case typed != "":
-			scope, err = g.ResolveScope(typed)
-		}
-		if !errors.Is(err, dag.ErrNotFound) {
 			return err
+		case or(t.Feature, "") != "":
+			f, ferr := g.Feature(*t.Feature)
+			scope.Feature, err = f.Name, ferr
+		case t.arg() != "":
+			scope, err = g.ResolveScope(t.arg())
 		}
-		if tally, terr := g.Tally(dag.Scope{}); terr == nil && tally.Total() == 0 && inCI(a) { // a clone without a plan
-			see = noPlan(a, s)
+		if errors.Is(err, dag.ErrNotFound) && inCI(a) {
+			if tally, terr := g.Tally(dag.Scope{}); terr == nil && tally.Total() == 0 { // a clone without a plan
+				return hint(err, "%s", noPlan(a, s))
+			}
 		}
-		return suggestFeature(g, typed, hint(err, "%s", see))
+		return err
 	})
 	return scope, err
 }

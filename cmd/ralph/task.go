@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -27,7 +26,7 @@ func resolveTask(g *dag.Graph, typed string) (dag.Task, error) {
 		return dag.Task{}, usagef("ID is empty")
 	}
 	t, err := g.Resolve(typed)
-	return t, lookUpHint(err)
+	return t, err
 }
 
 // onTask makes a command of a function that reads the graph about the task whose ID is the argument.
@@ -55,13 +54,6 @@ func resolveTasks(g *dag.Graph, typed []string) (tasks []dag.Task, err error) {
 	return tasks, nil
 }
 
-func lookUpHint(err error) error {
-	if err != nil && exitStatus(err) == exitNotFound {
-		return hint(err, "see the IDs with: ralph task list --all")
-	}
-	return err
-}
-
 // featureByName turns a name or an ID into the name; "" stays "".
 func featureByName(g *dag.Graph, typed string) (string, error) {
 	if typed == "" {
@@ -69,25 +61,9 @@ func featureByName(g *dag.Graph, typed string) (string, error) {
 	}
 	f, err := g.Feature(typed)
 	if err != nil {
-		return "", suggestFeature(g, typed, makeIt(err, typed))
+		return "", makeIt(err, typed)
 	}
 	return f.Name, nil
-}
-
-// suggestFeature hints at the feature whose name is nearest to one that was not found.
-func suggestFeature(g *dag.Graph, typed string, err error) error {
-	if !errors.Is(err, dag.ErrNotFound) {
-		return err
-	}
-	list, lerr := g.Features()
-	if lerr != nil {
-		return err // it says what matters
-	}
-	var names []string
-	for _, f := range list {
-		names = append(names, f.Name)
-	}
-	return suggest(err, "did you mean: %s", typed, names, nil)
 }
 
 // readText takes a text as it is, from a file (@FILE) or from stdin (-).

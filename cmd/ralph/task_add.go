@@ -68,14 +68,14 @@ func runTaskAdd(ctx context.Context, a *app, o taskAddOptions) (err error) {
 		if t.Parent != "" {
 			p, err := g.Resolve(t.Parent)
 			if err != nil {
-				return fmt.Errorf("parent: %w", lookUpHint(err))
+				return fmt.Errorf("parent: %w", err)
 			}
 			t.Parent = p.ID
 		}
 		for i, typed := range t.After {
 			b, err := g.Resolve(typed)
 			if err != nil {
-				return fmt.Errorf("after: %w", lookUpHint(err))
+				return fmt.Errorf("after: %w", err)
 			}
 			t.After[i] = b.ID
 		}
@@ -193,7 +193,7 @@ func (o taskUpdateOptions) apply(g *dag.Graph, id string) error {
 		if typed := *o.Parent; typed != "" && typed != "none" {
 			p, err := g.Resolve(typed)
 			if err != nil {
-				return fmt.Errorf("parent: %w", lookUpHint(err))
+				return fmt.Errorf("parent: %w", err)
 			}
 			parent = p.ID
 		}

@@ -39,7 +39,7 @@ func subtree(g *dag.Graph, typed []string) ([]dag.Task, error) {
 	}
 	root, err := g.Resolve(typed[0])
 	if err != nil {
-		return nil, lookUpHint(err)
+		return nil, err
 	}
 	return g.Subtree(root)
 }
@@ -128,7 +128,7 @@ func changeDeps(a *app, name, words string, change func(g *dag.Graph, blocker, b
 		err := a.update(ctx, func(_ *session, g *dag.Graph) (err error) {
 			for i, typed := range o.Args {
 				if pair[i], err = g.Resolve(typed); err != nil {
-					return lookUpHint(err)
+					return err
 				}
 			}
 			if err := change(g, pair[0].ID, pair[1].ID); err != nil {

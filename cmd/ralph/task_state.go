@@ -21,12 +21,12 @@ func taskStateCommands(a *app) []command {
 		{
 			name: "done", args: "ID...", short: "mark tasks as done, without verification",
 			example: "ralph task done 1f0c", exits: "1 refused (a group, a failed task), 3 not found",
-			run: changeTasks(a, "done", "done", func(g *dag.Graph, t dag.Task, _ taskStateOptions) error { return hintReset(g.Finish(t.ID), t) }),
+			run: changes(a, "done", "done", func(g *dag.Graph, t dag.Task, _ taskStateOptions) error { return hintReset(g.Finish(t.ID), t) }),
 		},
 		{
 			name: "fail", args: "ID...", short: "mark tasks as failed; their subtasks will not run", flags: reason,
 			example: `ralph task fail 1f0c -r "the API is gone"`, exits: "1 refused (a task that is done), 3 not found",
-			run: changeTasks(a, "fail", "failed", func(g *dag.Graph, t dag.Task, o taskStateOptions) error {
+			run: changes(a, "fail", "failed", func(g *dag.Graph, t dag.Task, o taskStateOptions) error {
 				return hintReset(g.GiveUp(t.ID, o.Reason), t)
 			}),
 		},
@@ -43,17 +43,17 @@ func taskStateCommands(a *app) []command {
 		{
 			name: "block", args: "ID...", short: "keep tasks, and their subtasks, from running until unblock or reset", flags: reason,
 			example: `ralph task block 1f0c -r "waits for the vendor"`, exits: "1 refused (not pending), 3 not found",
-			run: changeTasks(a, "block", "blocked", blockTask),
+			run: changes(a, "block", "blocked", blockTask),
 		},
 		{
 			name: "unblock", args: "ID...", short: "let blocked tasks run again",
 			example: "ralph task unblock 1f0c", exits: "1 refused (not blocked), 3 not found",
-			run: changeTasks(a, "unblock", "unblocked", unblockTask),
+			run: changes(a, "unblock", "unblocked", unblockTask),
 		},
 		{
 			name: "delete", args: "ID...", short: "delete tasks; what waited for them no longer does", flags: []cli.Flag{tree},
 			example: "ralph task delete 1f0c --tree", exits: "1 refused (it has subtasks), 3 not found",
-			run: changeTasks(a, "delete", "deleted", deleteTask),
+			run: changes(a, "delete", "deleted", deleteTask),
 		},
 	}
 }
@@ -64,23 +64,21 @@ type taskStateOptions struct {
 	Tree, Failed, Stale bool
 }
 
-type taskChange func(*dag.Graph, dag.Task, taskStateOptions) error
-
-// changeTasks makes a command that does one thing to all tasks that were named, or to none.
-func changeTasks(a *app, name, word string, do taskChange) cli.ActionFunc {
+// changes makes a command that does one thing to all tasks that were named, or to none.
+func changes(a *app, name, word string, do func(*dag.Graph, dag.Task, taskStateOptions) error) cli.ActionFunc {
 	return action(a, func(ctx context.Context, a *app, o taskStateOptions) error {
-		return runTaskChange(ctx, a, o, name, word, do)
+		return changeTasks(ctx, a, o.Args, name, word, func(g *dag.Graph, t dag.Task) error { return do(g, t, o) })
 	})
 }
 
-func runTaskChange(ctx context.Context, a *app, o taskStateOptions, name, word string, do taskChange) error {
+func changeTasks(ctx context.Context, a *app, ids []string, name, word string, do func(*dag.Graph, dag.Task) error) error {
 	var tasks []dag.Task
 	err := a.update(ctx, func(_ *session, g *dag.Graph) (err error) {
-		if tasks, err = resolveTasks(g, o.Args); err != nil {
+		if tasks, err = resolveTasks(g, ids); err != nil {
 			return err
 		}
 		for _, t := range tasks {
-			if err := do(g, t, o); err != nil {
+			if err := do(g, t); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
@@ -166,7 +164,7 @@ func runTaskReset(ctx context.Context, a *app, o taskStateOptions) (err error) {
 	case len(o.Args) == 0:
 		return hint(usagef("ID is missing"), "to reset everything that failed: ralph task reset --failed")
 	default:
-		return runTaskChange(ctx, a, o, "reset", "reset", resetTask)
+		return changeTasks(ctx, a, o.Args, "reset", "reset", func(g *dag.Graph, t dag.Task) error { return resetTask(g, t, o) })
 	}
 	if err == nil {
 		a.note("%s reset", human.Count(count, what))

@@ -28,7 +28,7 @@ func runWatch(ctx context.Context, a *app, s *session, o plainOptions) error {
 	}
 	var run dag.Run
 	if len(o.Args) > 0 {
-		err := s.store.View(ctx, func(g *dag.Graph) (err error) { run, err = findRun(g, o.Args[0]); return err })
+		err := s.store.View(ctx, func(g *dag.Graph) (err error) { run, err = g.RunOrLast(o.Args[0]); return err })
 		if err != nil {
 			return err
 		}
