@@ -40,9 +40,7 @@ func TestAmountsAreSaidAsPeopleSayThem(t *testing.T) {
 		"2 days":            Count(2, "day"),
 		"4 processes":       Count(4, "process"),
 	} {
-		if got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		check.That(t, got == want, "got %q, want %q", got, want)
 	}
 }
 

@@ -96,9 +96,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	for _, of := range []any{event.Event{}, event.Tool{}, event.Gate{}, event.Usage{}, event.Counts{}, event.Setup{}, event.RecoveryCounts{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(of)) {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if !strings.Contains(doc, "\n| `"+name+"` |") {
-				t.Errorf("field %s of %T is not in docs/events.md", name, of)
-			}
+			check.That(t, strings.Contains(doc, "\n| `"+name+"` |"), "field %s of %T is not in docs/events.md", name, of)
 		}
 	}
 }

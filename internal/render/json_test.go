@@ -66,9 +66,7 @@ func TestAFullDiskLosesLinesNotTheRun(t *testing.T) {
 		j.Event(event.Event{Type: event.Warned})
 	}
 	err := j.Close()
-	if !errors.Is(err, errFull) || err.Error() != "write events, 2 lines lost: no space left on device" {
-		t.Errorf("got %v", err)
-	}
+	check.That(t, errors.Is(err, errFull) && err.Error() == "write events, 2 lines lost: no space left on device", "got %v", err)
 	if err := j.Close(); err != nil {
 		t.Errorf("the error is told twice: %v", err)
 	}

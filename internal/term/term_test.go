@@ -144,9 +144,7 @@ func TestAWrapperPutsPiecesTogether(t *testing.T) {
 		t.Errorf("words are lost: %q", want)
 	}
 	for line := range strings.Lines(want) {
-		if Width(strings.TrimRight(line, "\n")) > 12 {
-			t.Errorf("%q is too wide", line)
-		}
+		check.That(t, Width(strings.TrimRight(line, "\n")) <= 12, "%q is too wide", line)
 	}
 	for size := 1; size < len(text); size++ {
 		var w Wrapper
@@ -154,9 +152,8 @@ func TestAWrapperPutsPiecesTogether(t *testing.T) {
 		for from := 0; from < len(text); from += size {
 			got += w.Add(text[from:min(from+size, len(text))], 12)
 		}
-		if got += w.End(12); got != want {
-			t.Errorf("in pieces of %d: got %q, want %q", size, got, want)
-		}
+		got += w.End(12)
+		check.That(t, got == want, "in pieces of %d: got %q, want %q", size, got, want)
 	}
 }
 

@@ -76,10 +76,11 @@ func guideTask(g *dag.Graph, t dag.Task, text string) (string, error) {
 	if why := unread(t.ID, t.Status, t.Children); why != "" {
 		return "", errors.New(why)
 	}
+	said := "noted: the next agent at " + id + " reads it"
 	if t.Status == dag.Failed {
-		return "noted: whoever tries " + id + " again reads it; r lets it be tried", g.Log(id, dag.LogUser, text)
+		said = "noted: whoever tries " + id + " again reads it; r lets it be tried"
 	}
-	return "noted: the next agent at " + id + " reads it", g.Log(id, dag.LogUser, text)
+	return said, g.Log(id, dag.LogUser, text)
 }
 
 // unread says why no agent would ever read what is said to a task, if that is so.

@@ -46,7 +46,7 @@ func TestFrames(t *testing.T) {
 			return working().tell(news{doing: map[string]string{}, warned: "the disk is nearly full"})
 		},
 		"no_run": func() *screenOf {
-			return with(func(s *snapshot) { s.run, s.state, s.tokens, s.spent = dag.Run{}, none, 0, dag.Usage{} })
+			return with(func(s *snapshot) { s.run, s.state, s.spent = dag.Run{}, none, dag.Usage{} })
 		},
 		"paused": func() *screenOf {
 			return with(func(s *snapshot) { s.paused = start.Add(time.Minute) })

@@ -100,8 +100,8 @@ const roomy = 100
 
 func (m *model) spent() string {
 	var parts []string
-	if m.snap.tokens > 0 && (m.width >= roomy || m.snap.spent.CostUSD == nil) {
-		parts = append(parts, tokens(m.snap.tokens))
+	if n := m.snap.spent.Tokens(); n > 0 && (m.width >= roomy || m.snap.spent.CostUSD == nil) {
+		parts = append(parts, tokens(n))
 	}
 	if cost := render.Cost(m.snap.spent.Usage); cost != "" {
 		parts = append(parts, m.palette.Bold(cost))

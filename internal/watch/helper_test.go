@@ -63,7 +63,7 @@ func shop() snapshot {
 	in, out, cost := int64(12_300), int64(800), 0.12
 	total := 1.5
 	return snapshot{
-		run: dag.Run{ID: "r-31aa8faf", StartedAt: start}, state: running, tokens: 98_765, spent: dag.Usage{Usage: event.Usage{CostUSD: &total}},
+		run: dag.Run{ID: "r-31aa8faf", StartedAt: start}, state: running, spent: dag.Usage{Usage: event.Usage{TokensIn: 98_765, CostUSD: &total}},
 		tally: dag.Tally{
 			ByStatus: map[dag.Status]int{dag.Done: 3, dag.InProgress: 2, dag.Failed: 1, dag.Blocked: 1, dag.Pending: 5},
 			Ready:    1, Waiting: 1, NextWait: start.Add(2 * time.Minute),

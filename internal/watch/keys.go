@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -36,21 +37,7 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 }
 
 func (m *model) move(name string) (tea.Cmd, bool) {
-	page := max(m.treeHeight()-1, 1)
-	to := m.index
 	switch name {
-	case "up", "k":
-		to--
-	case "down", "j":
-		to++
-	case "pgup", "ctrl+b":
-		to -= page
-	case "pgdown", "ctrl+f":
-		to += page
-	case "home":
-		to = 0
-	case "end", "G":
-		to = len(m.rows) - 1
 	case "tab":
 		return m.nextAttempt(), true
 	case "f":
@@ -60,15 +47,39 @@ func (m *model) move(name string) (tea.Cmd, bool) {
 	case "left", "h", "right", "l", "space":
 		m.fold(name)
 		return m.turnTo(), true
-	default:
+	}
+	to, moved := target(name, m.index, len(m.rows), m.shape().tree-1)
+	if !moved {
 		return nil, false
 	}
 	m.follow = false
 	if len(m.rows) > 0 {
-		m.index = max(min(to, len(m.rows)-1), 0)
-		m.selected = m.snap.tasks[m.rows[m.index].task].ID
+		m.index = to
+		m.selected = m.snap.tasks[m.rows[to].task].ID
 	}
 	return m.turnTo(), true
+}
+
+// target is the line that a key goes to from another, of so many.
+func target(name string, from, lines, page int) (to int, moved bool) {
+	to = from
+	switch name {
+	case "up", "k":
+		to--
+	case "down", "j":
+		to++
+	case "pgup", "ctrl+b":
+		to -= max(page, 1)
+	case "pgdown", "ctrl+f":
+		to += max(page, 1)
+	case "home":
+		to = 0
+	case "end", "G":
+		to = lines - 1
+	default:
+		return from, false
+	}
+	return max(min(to, lines-1), 0), true
 }
 
 // turnTo asks for what the selected task says.
@@ -84,28 +95,24 @@ func (m *model) nextAttempt() tea.Cmd {
 		m.notice = "nothing is running"
 		return nil
 	}
-	next := 0
-	for i, a := range list {
-		if a.Task == m.selected {
-			next = (i + 1) % len(list)
-		}
-	}
-	m.follow, m.selected = false, list[next].Task
-	m.unfold(m.selected)
-	return m.turnTo()
-}
-
-func (m *model) unfold(id string) {
-	by := map[int64]dag.Outline{}
-	for _, t := range m.snap.tasks {
-		by[t.N] = t
-	}
-	if i, known := m.byID[id]; known {
-		for p, ok := by[m.snap.tasks[i].Parent]; ok; p, ok = by[p.Parent] {
+	next := slices.IndexFunc(list, func(a dag.Attempt) bool { return a.Task == m.selected }) + 1
+	m.follow, m.selected = false, list[next%len(list)].Task
+	if i, known := m.byID[m.selected]; known {
+		for p := m.parent(m.snap.tasks[i]); p.ID != ""; p = m.parent(p) {
 			m.folds[p.ID] = false
 		}
 	}
 	m.regrow()
+	return m.turnTo()
+}
+
+// parent is the group that a task is in, without an ID if there is none.
+func (m *model) parent(t dag.Outline) dag.Outline {
+	i := slices.IndexFunc(m.snap.tasks, func(p dag.Outline) bool { return p.N == t.Parent })
+	if i < 0 {
+		return dag.Outline{}
+	}
+	return m.snap.tasks[i]
 }
 
 func (m *model) fold(name string) {
@@ -117,10 +124,8 @@ func (m *model) fold(name string) {
 	case t.Children > 0 && (name == "space" || (name == "right" || name == "l") == closed):
 		m.folds[t.ID] = !closed
 	case name == "left" || name == "h": // from a leaf to its group
-		for _, p := range m.snap.tasks {
-			if p.N == t.Parent {
-				m.selected, m.follow = p.ID, false
-			}
+		if p := m.parent(t); p.ID != "" {
+			m.selected, m.follow = p.ID, false
 		}
 	}
 	m.regrow()
@@ -140,10 +145,8 @@ func (m *model) command(name string) tea.Cmd {
 		return m.do(deed{verb: pauseOrResume})
 	case "s":
 		m.ask = question{"Stop after the current task?", deed{verb: stopAfter}}
-		return nil
 	case "S":
 		m.ask = question{"Stop now? What agents are at is given back.", deed{verb: stopNow}}
-		return nil
 	}
 	if !ok {
 		return nil
@@ -208,24 +211,17 @@ func (m *model) answer(name string) tea.Cmd {
 }
 
 func (m *model) readKey(name string) tea.Cmd {
-	page := max(m.height-3, 1)
 	switch name {
-	case "up", "k":
-		m.scroll++
-	case "down", "j":
-		m.scroll--
-	case "pgup", "ctrl+b", "b":
-		m.scroll += page
-	case "pgdown", "ctrl+f", "space":
-		m.scroll -= page
-	case "home":
-		m.scroll = len(m.stream.lines)
-	case "end", "G":
-		m.scroll = 0
+	case "b":
+		name = "pgup"
+	case "space":
+		name = "pgdown"
 	case "q", "esc", "enter", "t":
 		m.screen = overview
 	}
-	m.scroll = max(min(m.scroll, len(m.stream.lines)-1), 0)
+	last := len(m.stream.lines) - 1
+	to, _ := target(name, last-m.scroll, last+1, m.height-3)
+	m.scroll = max(last-to, 0)
 	return nil
 }
 
@@ -285,11 +281,7 @@ func (m *model) helpPage() []string {
 		}
 		lines = append(lines, "  "+pad(m.palette.Bold(k.Keys), 20)+k.Does)
 	}
-	for i, l := range lines {
-		lines[i] = ansi.TruncateWc(l, m.width, "…")
-	}
-	lines = fill(lines, m.height-1)
-	return append(lines, m.palette.Dim("any key: back"))
+	return append(fill(lines, m.height-1), m.palette.Dim("any key: back"))
 }
 
 // Key is a line of the help.

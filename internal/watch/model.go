@@ -6,6 +6,7 @@ package watch
 import (
 	"context"
 	"io"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -99,7 +100,7 @@ func (m *model) look() tea.Cmd {
 // Update takes one thing that happened.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := m.take(msg)
-	m.top = window(m.top, m.index, len(m.rows), m.treeHeight())
+	m.top = window(m.top, m.index, len(m.rows), m.shape().tree)
 	return m, cmd
 }
 
@@ -180,11 +181,9 @@ func (m *model) regrow() {
 		}
 	}
 	m.rows = plant(m.snap.tasks, m.folds)
-	for i, r := range m.rows {
-		if m.snap.tasks[r.task].ID == m.selected {
-			m.index = i
-			return
-		}
+	if i := slices.IndexFunc(m.rows, func(r row) bool { return m.snap.tasks[r.task].ID == m.selected }); i >= 0 {
+		m.index = i
+		return
 	}
 	m.index = max(min(m.index, len(m.rows)-1), 0) // it is gone: its neighbour
 	m.selected = ""

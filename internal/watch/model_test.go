@@ -47,12 +47,8 @@ func TestKeysDoWhatTheySay(t *testing.T) {
 		"keys of another screen":   {[]string{"?", "p", "enter", "x", "p"}, nil},
 	}
 	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := working().press(tt.keys...)
-			same := cmpopts.IgnoreFields(dag.Outline{}, "N", "Parent", "Title", "Status")
-			check.Equal(t, "result", tt.want, s.deeds, cmp.AllowUnexported(deed{}), same)
-		})
+		same := cmpopts.IgnoreFields(dag.Outline{}, "N", "Parent", "Title", "Status")
+		check.Equal(t, name, tt.want, working().press(tt.keys...).deeds, cmp.AllowUnexported(deed{}), same)
 	}
 }
 
@@ -62,53 +58,32 @@ func TestGuidanceGoesToWhomItWasMeantFor(t *testing.T) {
 	snap := shop()
 	snap.attempts = snap.attempts[1:] // the run goes on to another task
 	s.tell(news{snap: &snap}).press("enter")
-	if len(s.deeds) != 1 || s.deeds[0].task.ID != "t-00000005" {
-		t.Errorf("got %+v, want the task for which it was typed", s.deeds)
-	}
+	check.That(t, len(s.deeds) == 1 && s.deeds[0].task.ID == "t-00000005", "got %+v, want the task for which it was typed", s.deeds)
 	s.press("g")
 	s.Update(tea.PasteMsg{Content: "two\nlines\x1b[31m" + strings.Repeat("x", 2*longest)})
 	s.press("enter")
-	if got := s.deeds[1].text; !strings.HasPrefix(got, "two lines[31mxx") || len(got) > longest {
-		t.Errorf("got %d bytes: %.40q, want one harmless line of bounded length", len(got), got)
-	}
+	got := s.deeds[1].text
+	check.That(t, strings.HasPrefix(got, "two lines[31mxx") && len(got) <= longest, "got %d bytes: %.40q, want one bounded line", len(got), got)
 }
 
-// TestGuidanceThatNobodyWouldReadIsRefused before a word of it is typed.
-func TestGuidanceThatNobodyWouldReadIsRefused(t *testing.T) {
+// TestKeysThatCannotDoAnythingSayWhy, and nobody is asked about it first.
+func TestKeysThatCannotDoAnythingSayWhy(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
+	for want, tt := range map[string]struct {
+		key  string
 		edit func(*dag.Outline)
-		want string
 	}{
-		"done":  {func(o *dag.Outline) { o.Status = dag.Done }, "t-00000005 is done: no agent would read it; r resets it"},
-		"group": {func(o *dag.Outline) { o.Children = 2 }, "t-00000005 is a group, which no agent works on: guide a task in it"},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, snap := working(), shop()
-			tt.edit(&snap.tasks[4])
-			s.tell(news{snap: &snap}).press("g")
-			if len(s.deeds) != 0 || s.screen != overview || s.notice != tt.want {
-				t.Errorf("got %+v and %q, want only %q", s.deeds, s.notice, tt.want)
-			}
-		})
-	}
-}
-
-// TestWhatHasEndedIsNotSkipped, and nobody is asked about it first.
-func TestWhatHasEndedIsNotSkipped(t *testing.T) {
-	t.Parallel()
-	for _, status := range []dag.Status{dag.Done, dag.Failed} {
+		" is done: no agent would read it; r resets it":            {"g", func(o *dag.Outline) { o.Status = dag.Done }},
+		" is a group, which no agent works on: guide a task in it": {"g", func(o *dag.Outline) { o.Children = 2 }},
+		" is done: there is nothing to skip":                       {"x", func(o *dag.Outline) { o.Status = dag.Done }},
+		" is failed: there is nothing to skip":                     {"x", func(o *dag.Outline) { o.Status = dag.Failed }},
+	} {
 		s, snap := working(), shop()
-		snap.tasks[4].Status = status
-		want := "t-00000005 is " + string(status) + ": there is nothing to skip"
-		if s.tell(news{snap: &snap}).press("x"); s.notice != want {
-			t.Errorf("got %q, want %q", s.notice, want)
-		}
-		if s.press("y"); len(s.deeds) != 0 {
-			t.Errorf("got %+v, want nothing", s.deeds)
-		}
+		tt.edit(&snap.tasks[4])
+		s.tell(news{snap: &snap}).press(tt.key)
+		check.Equal(t, "notice", "t-00000005"+want, s.notice)
+		s.press("y")
+		check.That(t, len(s.deeds) == 0 && s.screen == overview, "%s: got %+v on screen %d, want nothing", want, s.deeds, s.screen)
 	}
 }
 
@@ -116,38 +91,21 @@ func TestWhatHasEndedIsNotSkipped(t *testing.T) {
 func TestTheSelectionFollowsTheWork(t *testing.T) {
 	t.Parallel()
 	s := working()
-	later := shop()
-	later.attempts = later.attempts[1:]
-	if s.tell(news{snap: &later}); s.selected != "t-00000008" {
-		t.Errorf("got %s, want the task that runs", s.selected)
+	with := func(change func(*snapshot)) string {
+		snap := shop()
+		change(&snap)
+		return s.tell(news{snap: &snap}).selected
 	}
-	first := shop()
-	other := shop()
-	other.attempts = other.attempts[:1]
-	if s.press("enter").tell(news{snap: &other}); s.selected != "t-00000008" {
-		t.Errorf("got %s, want what is being read", s.selected)
-	}
+	check.Equal(t, "the task that runs", "t-00000008", with(func(snap *snapshot) { snap.attempts = snap.attempts[1:] }))
+	s.press("enter")
+	check.Equal(t, "what is being read", "t-00000008", with(func(snap *snapshot) { snap.attempts = snap.attempts[:1] }))
 	s.press("q", "down")
-	if s.tell(news{snap: &first}); s.selected != "t-00000009" {
-		t.Errorf("got %s, want what was selected by hand", s.selected)
-	}
-	if s.press("f"); s.selected != "t-00000005" {
-		t.Errorf("got %s after f, want the task that runs", s.selected)
-	}
-	if s.press("tab"); s.selected != "t-00000008" {
-		t.Errorf("got %s after tab, want the next one", s.selected)
-	}
-	if s.press("left", "home", "end"); s.selected != "t-0000000c" {
-		t.Errorf("got %s after End, want the last", s.selected)
-	}
-	gone := shop()
-	gone.tasks = gone.tasks[:len(gone.tasks)-1]
-	if s.tell(news{snap: &gone}); s.selected != "t-0000000b" {
-		t.Errorf("got %s, want the neighbour of a task that was deleted", s.selected)
-	}
-	if s.tell(news{snap: &snapshot{}}); s.selected != "" {
-		t.Errorf("got %s, want nothing", s.selected)
-	}
+	check.Equal(t, "what was selected by hand", "t-00000009", with(func(*snapshot) {}))
+	check.Equal(t, "after f", "t-00000005", s.press("f").selected)
+	check.Equal(t, "after tab", "t-00000008", s.press("tab").selected)
+	check.Equal(t, "after End", "t-0000000c", s.press("left", "home", "end").selected)
+	check.Equal(t, "the neighbour of a task that was deleted", "t-0000000b", with(func(snap *snapshot) { snap.tasks = snap.tasks[:len(snap.tasks)-1] }))
+	check.Equal(t, "without tasks", "", with(func(snap *snapshot) { *snap = snapshot{} }))
 }
 
 // TestOnlyOneQuestionToTheDatabaseAtATime, and what was selected meanwhile is asked
@@ -158,59 +116,40 @@ func TestOnlyOneQuestionToTheDatabaseAtATime(t *testing.T) {
 	s.Init()()
 	snap := shop()
 	s.press("down", "down")
-	if len(s.wishes) != 1 {
-		t.Fatalf("asked %d times at once", len(s.wishes))
-	}
+	check.Equal(t, "questions at once", 1, len(s.wishes))
 	_, cmd := s.Update(news{at: start, snap: &snap})
 	cmd()
-	if len(s.wishes) != 2 || s.wishes[1].task != "t-00000001" {
-		t.Fatalf("asked for %+v, want the selected one at once", s.wishes)
-	}
+	check.That(t, len(s.wishes) == 2 && s.wishes[1].task == "t-00000001", "asked for %+v, want the selected one at once", s.wishes)
 	s.Update(did{text: "paused"})
 	_, cmd = s.Update(news{at: start, task: "t-00000001"})
 	cmd()
-	if len(s.wishes) != 3 || !s.wishes[2].reread {
-		t.Errorf("asked for %+v, want the database to be read after a deed", s.wishes)
-	}
+	check.That(t, len(s.wishes) == 3 && s.wishes[2].reread, "asked for %+v, want the database to be read after a deed", s.wishes)
 	old := tick{s.turn - 1}
 	s.Update(news{at: start, task: "t-00000001"})
-	if _, cmd := s.Update(old); cmd != nil {
-		t.Error("a tick that was overtaken still asks")
-	}
-	if _, cmd := s.Update(tick{s.turn}); cmd == nil {
-		t.Error("the tick does not ask")
-	}
+	_, cmd = s.Update(old)
+	check.That(t, cmd == nil, "a tick that was overtaken still asks")
+	_, cmd = s.Update(tick{s.turn})
+	check.That(t, cmd != nil, "the tick does not ask")
 }
 
 // TestWhatWasAskedForIsDoneBeforeTheViewEnds, unless a person insists.
 func TestWhatWasAskedForIsDoneBeforeTheViewEnds(t *testing.T) {
 	t.Parallel()
-	quits := func(cmd tea.Cmd) bool {
+	quits := func(s *screenOf, msg tea.Msg) bool {
+		_, cmd := s.Update(msg)
 		if cmd == nil {
 			return false
 		}
 		_, quit := cmd().(tea.QuitMsg)
 		return quit
 	}
-	key := func(s *screenOf, k string) tea.Cmd {
-		_, cmd := s.Update(tea.KeyPressMsg{Text: k, Code: rune(k[0])})
-		return cmd
-	}
+	q := tea.KeyPressMsg{Text: "q", Code: 'q'}
 	s := working().press("p")
-	if quits(key(s, "q")) {
-		t.Error("it left in the middle of a deed")
-	}
-	if _, cmd := s.Update(did{text: "paused"}); !quits(cmd) {
-		t.Error("it did not leave after the deed")
-	}
+	check.That(t, !quits(s, q), "it left in the middle of a deed")
+	check.That(t, quits(s, did{text: "paused"}), "it did not leave after the deed")
 	s = working().press("p")
-	key(s, "q")
-	if !quits(key(s, "q")) {
-		t.Error("it did not leave when asked again")
-	}
-	if s := working(); !quits(key(s, "q")) {
-		t.Error("it did not leave")
-	}
+	check.That(t, !quits(s, q) && quits(s, q), "it did not leave when asked again")
+	check.That(t, quits(working(), q), "it did not leave")
 }
 
 // TestNothingLeavesTheScreen: whatever is known, typed and said, a frame has its
@@ -288,9 +227,7 @@ func TestAFrameLooksAtTheRowsOnTheScreenOnly(t *testing.T) { // alone: it counts
 	cost := func(n int) float64 {
 		snap := many(n)
 		s := newScreen(80, 24).tell(news{snap: &snap}).press("end")
-		if want := fmt.Sprintf("tasks %d/%d", n, n); !strings.Contains(s.frame(), want) {
-			t.Fatalf("no %q in:\n%s", want, s.frame())
-		}
+		check.Contains(t, "the frame", fmt.Sprintf("tasks %d/%d", n, n), s.frame())
 		return testing.AllocsPerRun(10, func() { s.frame() })
 	}
 	if small, large := cost(100), cost(10_000); large > 1.5*small {
@@ -324,8 +261,6 @@ func TestAWordForWhatCouldRun(t *testing.T) {
 		"paused":     {Status: dag.Pending, Unverified: true, Paused: true},
 		"blocked":    {Status: dag.Blocked, Unverified: true},
 	} {
-		if got := new(model).face(task).words; got != want {
-			t.Errorf("%+v: got %q, want %q", task, got, want)
-		}
+		check.Equal(t, "words", want, new(model).face(task).words)
 	}
 }

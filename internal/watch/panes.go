@@ -79,18 +79,20 @@ func (m *model) streamLines(height, width int) []string {
 	return newest(lines, width, height)
 }
 
+func (m *model) label(name string) string { return pad("  "+m.palette.Dim(name), hanging) }
+
 // untried says of a task that no agent has had what it is and what it waits for.
 func (m *model) untried(width int) []string {
 	var lines []string
 	if m.detail.wish != "" {
-		lines = append(lines, wrap(pad("  "+m.palette.Dim("note"), hanging)+harmless(m.detail.wish), width)...)
+		lines = append(lines, wrap(m.label("note")+harmless(m.detail.wish), width)...)
 	}
 	for _, r := range m.detail.reasons {
 		text := harmless(r.Text)
 		if !r.Until.IsZero() {
 			text += " (" + left(r.Until, m.at) + " left)"
 		}
-		lines = append(lines, wrap(pad("  "+m.palette.Dim("why"), hanging)+text, width)...)
+		lines = append(lines, wrap(m.label("why")+text, width)...)
 	}
 	if len(m.detail.reasons) == 0 {
 		lines = append(lines, "  nothing holds it up: it runs in its turn")
@@ -104,21 +106,20 @@ func (m *model) untried(width int) []string {
 // ending says how an attempt ended that has, and what was said to the task since.
 func (m *model) ending() []string {
 	a, p := m.detail.attempt, m.palette
-	label := func(name string) string { return pad("  "+p.Dim(name), hanging) }
 	var lines []string
 	if a.EndedAt.IsZero() {
 		if text := m.doing[a.ID]; text != "" {
-			lines = append(lines, label("now")+harmless(text))
+			lines = append(lines, m.label("now")+harmless(text))
 		}
 	} else {
 		for _, g := range a.Gates {
 			result, aside, tone := render.Gate(event.Gate{Passed: g.Passed, Exit: g.Exit, Baseline: g.Baseline, Verdict: g.Verdict})
-			lines = append(lines, label("gate")+harmless(g.Command)+" "+tone.Paint(p, steady(result))+aside)
+			lines = append(lines, m.label("gate")+harmless(g.Command)+" "+tone.Paint(p, steady(result))+aside)
 		}
-		lines = append(lines, label("ended")+m.outcome(*a))
+		lines = append(lines, m.label("ended")+m.outcome(*a))
 	}
 	if m.detail.wish != "" {
-		lines = append(lines, label("note")+harmless(m.detail.wish))
+		lines = append(lines, m.label("note")+harmless(m.detail.wish))
 	}
 	return lines
 }

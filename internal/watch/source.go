@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,18 +55,13 @@ func (s *source) poll(ctx context.Context, w wish) news {
 	n := news{at: s.opts.Now(), task: w.task}
 	n.err = s.readDatabase(ctx, w, &n)
 	if s.events != nil {
-		if err := s.events.Poll(); n.err == nil {
-			n.err = err
-		}
+		n.err = cmp.Or(n.err, s.events.Poll())
 		n.doing, n.warned = s.doing, s.warned
 	}
+	n.stream = &stream{}
 	if s.ticker != nil {
-		if err := s.ticker.poll(); n.err == nil {
-			n.err = err
-		}
+		n.err = cmp.Or(n.err, s.ticker.poll())
 		n.stream = s.ticker.take()
-	} else {
-		n.stream = &stream{}
 	}
 	return n
 }
@@ -158,8 +154,7 @@ type snapshot struct {
 	tally    dag.Tally
 	tasks    []dag.Outline
 	attempts []dag.Attempt // under way, of all runs
-	tokens   int64         // of the run, as the next one
-	spent    dag.Usage
+	spent    dag.Usage     // by the run
 }
 
 type state string
@@ -200,8 +195,10 @@ func look(g *dag.Graph, wanted string, life func(dag.Process) dag.Life) (s snaps
 	if s.tasks, err = g.Outline(s.run.Scope); err != nil {
 		return s, err
 	}
-	if s.tally, err = tally(g, s.run.Scope, s.tasks); err != nil {
-		return s, err
+	if len(s.tasks) > 0 { // the scope may be gone by now
+		if s.tally, err = g.Tally(s.run.Scope); err != nil {
+			return s, err
+		}
 	}
 	attempts, err := g.OpenAttempts()
 	if err != nil {
@@ -212,20 +209,10 @@ func look(g *dag.Graph, wanted string, life func(dag.Process) dag.Life) (s snaps
 			s.attempts = append(s.attempts, a)
 		}
 	}
-	if s.run.ID == "" {
-		return s, nil
+	if s.run.ID != "" {
+		s.spent, err = g.RunUsage(s.run.ID)
 	}
-	s.spent, err = g.RunUsage(s.run.ID)
-	s.tokens = s.spent.Tokens()
 	return s, err
-}
-
-// tally counts a scope, which may be gone by now.
-func tally(g *dag.Graph, scope dag.Scope, tasks []dag.Outline) (dag.Tally, error) {
-	if len(tasks) == 0 {
-		return dag.Tally{}, nil
-	}
-	return g.Tally(scope)
 }
 
 func which(g *dag.Graph, wanted string, open []dag.Run) (dag.Run, error) {

@@ -59,9 +59,7 @@ func (w *world) update(fn func(*dag.Graph) error) {
 func (w *world) poll(wish wish) news {
 	w.Helper()
 	n := w.src.poll(w.Context(), wish)
-	if n.err != nil {
-		w.Fatal(n.err)
-	}
+	check.OK(w, n.err)
 	return n
 }
 
@@ -86,51 +84,45 @@ func (w *world) claim() (c dag.Claim, run dag.Run) {
 
 func (w *world) status(id string) (t dag.Task) {
 	w.Helper()
-	err := w.store.View(w.Context(), func(g *dag.Graph) (err error) { t, err = g.Task(id); return err })
-	if err != nil {
-		w.Fatal(err)
-	}
+	check.OK(w, w.store.View(w.Context(), func(g *dag.Graph) (err error) { t, err = g.Task(id); return err }))
 	return t
+}
+
+// do says what a deed came to, or why it was refused.
+func (w *world) do(d deed) string {
+	got := act(w.Context(), w.opts, d)
+	if got.err != nil {
+		return "refused: " + got.err.Error()
+	}
+	return got.text
 }
 
 // TestTheDatabaseIsReadWhenItChanged, and now and then because a run may have died.
 func TestTheDatabaseIsReadWhenItChanged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	if n := w.poll(wish{}); n.snap == nil || n.snap.state != none || len(n.snap.tasks) != 0 {
-		t.Fatalf("got %+v, want an empty project", n.snap)
-	}
-	if n := w.poll(wish{}); n.snap != nil {
-		t.Error("it was read again though nothing changed")
-	}
+	n := w.poll(wish{})
+	check.That(t, n.snap != nil && n.snap.state == none && len(n.snap.tasks) == 0, "got %+v, want an empty project", n.snap)
+	check.That(t, w.poll(wish{}).snap == nil, "it was read again though nothing changed")
 	id := w.add("one")
-	if n := w.poll(wish{}); n.snap == nil || len(n.snap.tasks) != 1 || n.snap.tally.Ready != 1 {
-		t.Errorf("got %+v, want the new task", n.snap)
-	}
-	if n := w.poll(wish{task: id}); n.snap == nil || n.detail == nil || n.detail.task != id {
-		t.Errorf("got %+v, want the task that is looked at", n.detail)
-	}
+	n = w.poll(wish{})
+	check.That(t, n.snap != nil && len(n.snap.tasks) == 1 && n.snap.tally.Ready == 1, "got %+v, want the new task", n.snap)
+	n = w.poll(wish{task: id})
+	check.That(t, n.snap != nil && n.detail != nil && n.detail.task == id, "got %+v, want the task that is looked at", n.detail)
 	_, run := w.claim()
-	n := w.poll(wish{task: id})
-	if n.snap.state != running || n.snap.run.ID != run.ID || len(n.snap.attempts) != 1 || n.snap.attempts[0].Task != id {
-		t.Errorf("got %+v, want the run with its attempt", n.snap)
-	}
+	n = w.poll(wish{task: id})
+	check.Equal(t, "state", running, n.snap.state)
+	check.That(t, n.snap.run.ID == run.ID && len(n.snap.attempts) == 1 && n.snap.attempts[0].Task == id, "got %+v, want the run with its attempt", n.snap)
 	w.dead = true
-	if n := w.poll(wish{task: id}); n.snap != nil {
-		t.Error("it was read again though nothing changed")
-	}
+	check.That(t, w.poll(wish{task: id}).snap == nil, "it was read again though nothing changed")
 	w.now = w.now.Add(refresh)
-	if n := w.poll(wish{task: id}); n.snap == nil || n.snap.state != died || len(n.snap.attempts) != 0 {
-		t.Errorf("got %+v, want to learn that the run died", n.snap)
-	}
+	n = w.poll(wish{task: id})
+	check.That(t, n.snap != nil && n.snap.state == died && len(n.snap.attempts) == 0, "got %+v, want to learn that the run died", n.snap)
 	w.update(func(g *dag.Graph) error { return g.EndRun(run.ID, "died", "", 0) })
-	if n := w.poll(wish{task: id}); n.snap.state != ended {
-		t.Errorf("got %s, want ended", n.snap.state)
-	}
+	check.Equal(t, "state", ended, w.poll(wish{task: id}).snap.state)
 	w.update(func(g *dag.Graph) error { return g.Delete(id) })
-	if n := w.poll(wish{task: id}); n.snap == nil || len(n.snap.tasks) != 0 || n.detail != nil {
-		t.Errorf("got %+v, %+v, want no task any more", n.snap, n.detail)
-	}
+	n = w.poll(wish{task: id})
+	check.That(t, n.snap != nil && len(n.snap.tasks) == 0 && n.detail == nil, "got %+v, %+v, want no task any more", n.snap, n.detail)
 }
 
 // TestTheNewestAttemptIsFollowed from one attempt to the next, and in what ralph does.
@@ -145,21 +137,15 @@ func TestTheNewestAttemptIsFollowed(t *testing.T) {
 		w.append(filepath.Join(run.ID, attempt, "transcript.jsonl"), line)
 	}
 	stream := func() string { t.Helper(); return strings.Join(w.poll(wish{task: id}).stream.lines, "\n") }
-	if got := stream(); got != "" {
-		t.Errorf("got %q before anything was said", got)
-	}
+	check.Equal(t, "before anything was said", "", stream())
 	said(c.Attempt, "Hello \x1b[31mred\u202e.\nI th")
 	check.Equal(t, "result", "  says    Hello red.\n          I th", stream())
 	said(c.Attempt, "ink.\n")
 	check.Equal(t, "result", "  says    Hello red.\n          I think.", stream())
 	w.append(filepath.Join(run.ID, "events.jsonl"), fmt.Sprintf(`{"v":1,"type":"gate_started","attempt":%q,"gate":{"command":"go test"}}`, c.Attempt))
-	if n := w.poll(wish{task: id}); n.doing[c.Attempt] != "gate go test" {
-		t.Errorf("got %v, want the gate", n.doing)
-	}
+	check.Equal(t, "doing", "gate go test", w.poll(wish{task: id}).doing[c.Attempt])
 	w.append(filepath.Join(run.ID, "events.jsonl"), fmt.Sprintf(`{"v":1,"type":"gate_ended","attempt":%q}`, c.Attempt))
-	if n := w.poll(wish{task: id}); n.doing[c.Attempt] != "" {
-		t.Errorf("got %v, want no gate", n.doing)
-	}
+	check.Equal(t, "doing", "", w.poll(wish{task: id}).doing[c.Attempt])
 	w.update(func(g *dag.Graph) error { return g.Release(c, dag.Release{}) })
 	var again dag.Claim
 	w.update(func(g *dag.Graph) (err error) {
@@ -167,12 +153,8 @@ func TestTheNewestAttemptIsFollowed(t *testing.T) {
 		return err
 	})
 	said(again.Attempt, "Again.\n")
-	if got := stream(); got != "  says    Again." {
-		t.Errorf("got %q, want the second attempt only", got)
-	}
-	if n := w.poll(wish{}); len(n.stream.lines) != 0 {
-		t.Errorf("got %q, want nothing of no task", n.stream.lines)
-	}
+	check.Equal(t, "the second attempt", "  says    Again.", stream())
+	check.Equal(t, "lines of no task", 0, len(w.poll(wish{}).stream.lines))
 }
 
 func (w *world) append(name, line string) {
@@ -182,9 +164,8 @@ func (w *world) append(name, line string) {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	check.OK(w, err)
 	defer f.Close()
-	if _, err := fmt.Fprintln(f, line); err != nil {
-		w.Fatal(err)
-	}
+	_, err = fmt.Fprintln(f, line)
+	check.OK(w, err)
 }
 
 // TestAFloodIsShownInBoundedMemory: what an attempt said is kept up to a number of
@@ -204,17 +185,12 @@ func TestAFloodIsShownInBoundedMemory(t *testing.T) {
 		w.append(filepath.Join(run.ID, c.Attempt, "transcript.jsonl"), b.String())
 		n = w.poll(wish{task: id})
 	}
-	if got := n.stream.lines[len(n.stream.lines)-1]; !strings.Contains(got, "word 199999") {
-		t.Errorf("got %q, want the newest at the end", got)
-	}
-	if len(n.stream.lines) > keptLines || !n.stream.left {
-		t.Errorf("kept %d lines, and says that some were left out: %v", len(n.stream.lines), n.stream.left)
-	}
+	kept := len(n.stream.lines)
+	check.Contains(t, "the end", "word 199999", n.stream.lines[kept-1])
+	check.That(t, kept <= keptLines && n.stream.left, "kept %d lines, and says that some were left out: %v", kept, n.stream.left)
 	w.append(filepath.Join(run.ID, c.Attempt, "transcript.jsonl"), `{"raw":"`+strings.Repeat("x", 1<<18)+`"}`)
 	for _, l := range w.poll(wish{task: id}).stream.lines {
-		if len(l) > 2*keptColumn {
-			t.Fatalf("a line of %d bytes", len(l))
-		}
+		check.That(t, len(l) <= 2*keptColumn, "a line of %d bytes", len(l))
 	}
 }
 
@@ -222,15 +198,11 @@ func TestALostDatabaseIsTold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.src.opts.Intact = func() bool { return false }
-	if n := w.src.poll(t.Context(), wish{}); n.err == nil || !strings.Contains(n.err.Error(), "gone") {
-		t.Errorf("got %v", n.err)
-	}
+	check.Contains(t, "the error", "gone", fmt.Sprint(w.src.poll(t.Context(), wish{}).err))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	w.src.opts.Intact = nil
-	if n := w.src.poll(ctx, wish{}); n.err == nil {
-		t.Error("it cannot have been read")
-	}
+	check.That(t, w.src.poll(ctx, wish{}).err != nil, "it cannot have been read")
 }
 
 // TestDeeds: what keys ask for happens in the database.
@@ -239,51 +211,31 @@ func TestDeeds(t *testing.T) {
 	w := newWorld(t)
 	id := w.add("one")
 	task := dag.Outline{ID: id}
-	do := func(d deed, want string) {
-		t.Helper()
-		if got := act(t.Context(), w.opts, d); got.err != nil || !strings.Contains(got.text, want) {
-			t.Errorf("got %q, %v, want %q", got.text, got.err, want)
-		}
-	}
+	do := func(d deed, want string) { t.Helper(); check.Contains(t, "what was done", want, w.do(d)) }
 	do(deed{verb: pauseOrResume}, "paused")
-	if n := w.poll(wish{}); n.snap.paused.IsZero() {
-		t.Error("it is not paused")
-	}
+	check.That(t, !w.poll(wish{}).snap.paused.IsZero(), "it is not paused")
 	do(deed{verb: pauseOrResume}, "resumed")
 	do(deed{verb: hold, task: task}, "paused")
-	if !w.status(id).Paused {
-		t.Error("the task is not paused")
-	}
+	check.That(t, w.status(id).Paused, "the task is not paused")
 	do(deed{verb: hold, task: task}, "resumed")
 	do(deed{verb: stopAfter}, "nothing is running")
 	c, run := w.claim()
 	do(deed{verb: stopAfter}, run.ID+" ends after its current task")
-	if n := w.poll(wish{reread: true}); n.snap.state != stopping {
-		t.Errorf("got %s, want stopping", n.snap.state)
-	}
+	check.Equal(t, "state", stopping, w.poll(wish{reread: true}).snap.state)
 	do(deed{verb: stopNow}, run.ID+" ends now")
 	do(deed{verb: guide, task: task, text: " use the window \n"}, "noted")
-	if n := w.poll(wish{task: id}); n.detail.wish != "use the window" {
-		t.Errorf("got %q", n.detail.wish)
-	}
+	check.Equal(t, "guidance", "use the window", w.poll(wish{task: id}).detail.wish)
 	do(deed{verb: skip, task: task}, "skipped") // it is taken from its agent
-	if got := w.status(id); got.Status != dag.Blocked || got.Leaving != c.Attempt {
-		t.Errorf("got %s, leaving %q", got.Status, got.Leaving)
-	}
+	got := w.status(id)
+	check.That(t, got.Status == dag.Blocked && got.Leaving == c.Attempt, "got %s, leaving %q", got.Status, got.Leaving)
 	do(deed{verb: skip, task: task}, "unblocked")
 	w.update(func(g *dag.Graph) error { return g.GiveUp(id, "") })
 	do(deed{verb: guide, task: task, text: "again"}, "noted: whoever tries "+id+" again reads it; r lets it be tried")
 	do(deed{verb: retry, task: task}, "reset")
-	if got := w.status(id).Status; got != dag.Pending {
-		t.Errorf("got %s, want pending", got)
-	}
+	check.Equal(t, "status", dag.Pending, w.status(id).Status)
 	w.update(func(g *dag.Graph) error { return g.Finish(id) })
-	if got := act(t.Context(), w.opts, deed{verb: guide, task: task, text: "too late"}); got.err == nil || !strings.Contains(got.err.Error(), id+" is done: no agent would read it") {
-		t.Errorf("got %+v, want it refused: it was done meanwhile", got)
-	}
-	if got := act(t.Context(), w.opts, deed{verb: retry, task: dag.Outline{ID: "t-none"}}); got.err == nil {
-		t.Error("a task that is gone was reset")
-	}
+	do(deed{verb: guide, task: task, text: "too late"}, "refused: "+id+" is done: no agent would read it")
+	do(deed{verb: retry, task: dag.Outline{ID: "t-none"}}, "refused: ")
 }
 
 // TestRetryingAGroupRetriesWhatFailedInIt.
@@ -301,9 +253,7 @@ func TestRetryingAGroupRetriesWhatFailedInIt(t *testing.T) {
 	}
 	task := dag.Outline{ID: group, Children: 3}
 	for _, want := range []string{"nothing failed in " + group, "1 failed task reset"} {
-		if got := act(t.Context(), w.opts, deed{verb: retry, task: task}); got.err != nil || !strings.Contains(got.text, want) {
-			t.Errorf("got %q, %v, want %q", got.text, got.err, want)
-		}
+		check.Contains(t, "what was done", want, w.do(deed{verb: retry, task: task}))
 		w.update(func(g *dag.Graph) error { return g.GiveUp(ids[0], "") })
 	}
 }

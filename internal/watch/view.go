@@ -77,8 +77,8 @@ func (m *model) rule(text string, width int) string {
 
 // shape is how many lines each part of the overview has.
 type shape struct {
-	head, attempts, tree, stream int
-	beside                       bool // the stream stands beside the tree
+	attempts, tree, stream int
+	beside                 bool // the stream stands beside the tree
 }
 
 // Lines that are always there: the header, the line for messages and that for keys.
@@ -88,26 +88,23 @@ const (
 )
 
 func (m *model) shape() shape {
-	s := shape{head: headLines, beside: m.width >= wide}
+	s := shape{beside: m.width >= wide}
 	free := max(m.height-headLines-footLines, 0)
-	most := max(free/4, 1)
 	if n := len(m.snap.attempts); n > 0 {
-		s.attempts = min(n, most) + 1 // and the rule above
+		s.attempts = min(n, max(free/4, 1)) + 1 // and the rule above
 	}
 	free = max(free-s.attempts-1, 0) // the rule above the tree
-	if s.beside || free < 6 {
+	switch {
+	case s.beside:
+		s.tree, s.stream = free, free
+	case free < 6:
 		s.tree = free
-		if s.beside {
-			s.stream = free
-		}
-		return s
+	default:
+		s.tree = max(min(free/2, len(m.rows)), 3)
+		s.stream = free - s.tree - 1 // the rule between them
 	}
-	s.tree = max(min(free/2, len(m.rows)), 3)
-	s.stream = free - s.tree - 1 // the rule between them
 	return s
 }
-
-func (m *model) treeHeight() int { return m.shape().tree }
 
 func (m *model) overviewPage() []string {
 	s := m.shape()

@@ -245,9 +245,7 @@ func TestFollowingAnAttemptTellsWhatIsNewAndWhatIsBeingSaid(t *testing.T) {
 	poll() // there is no file yet
 	f.update("a-1", `{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"I will\nlo"}}`)
 	poll()
-	if a.Unfinished() != "lo" {
-		t.Errorf("got %q, want what is being said", a.Unfinished())
-	}
+	check.That(t, a.Unfinished() == "lo", "got %q, want what is being said", a.Unfinished())
 	f.update("a-1", `{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"ok.\n"}}`)
 	poll()
 	poll()
@@ -284,18 +282,12 @@ func TestAFloodIsFollowedByItsNewestPart(t *testing.T) {
 		default:
 		}
 	}
-	if !strings.Contains(last+a.Unfinished(), fmt.Sprintf("word %d", updates-1)) {
-		t.Errorf("the end is not told: %.100q", last)
-	}
-	if left == 0 {
-		t.Error("nothing was left out: this was no flood")
-	}
+	check.That(t, strings.Contains(last+a.Unfinished(), fmt.Sprintf("word %d", updates-1)), "the end is not told: %.100q", last)
+	check.That(t, left != 0, "nothing was left out: this was no flood")
 	var mem runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&mem)
-	if mem.HeapAlloc > 64<<20 {
-		t.Errorf("%d MiB are kept", mem.HeapAlloc>>20)
-	}
+	check.That(t, mem.HeapAlloc <= 64<<20, "%d MiB are kept", mem.HeapAlloc>>20)
 	runtime.KeepAlive(a)
 }
 
