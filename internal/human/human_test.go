@@ -3,6 +3,8 @@ package human
 import (
 	"testing"
 	"time"
+
+	"ralph/internal/testing/check"
 )
 
 func TestAmountsAreSaidAsPeopleSayThem(t *testing.T) {
@@ -53,8 +55,6 @@ func TestInOutSaysWhatIsUnknown(t *testing.T) {
 		"tokens in unknown, 50 out":          {0, 0, 50},
 		"tokens in unknown, 7 cached, out unknown": {0, 7, 0},
 	} {
-		if got := InOut(in[0], in[1], in[2]); got != want {
-			t.Errorf("%v: got %q, want %q", in, got, want)
-		}
+		check.Equal(t, "InOut", want, InOut(in[0], in[1], in[2]))
 	}
 }

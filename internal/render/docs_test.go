@@ -2,15 +2,11 @@ package render
 
 import (
 	"encoding/json"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
 	"os"
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -29,16 +25,16 @@ var common = []string{"v", "at", "run", "type"}
 func TestExamplesAreWhatIsWritten(t *testing.T) {
 	doc := readDoc(t)
 	want := doc
-	for kind, e := range firstOfEach(t) {
+	for kind, e := range firstOfEach() {
 		var b strings.Builder
 		j := NewJSON(&b)
 		j.Event(e)
-		example := regexp.MustCompile("(?s)(### `" + kind + "`\n.*?```json\n).*?(```\n)")
-		if !example.MatchString(want) {
+		at := regexp.MustCompile("(?s)(### `" + string(kind) + "`\n.*?```json\n).*?(```\n)").FindStringSubmatchIndex(want)
+		if at == nil {
 			t.Errorf("docs/events.md has no section with an example for %s", kind)
 			continue
 		}
-		want = replaceFirst(example, want, b.String())
+		want = want[:at[3]] + b.String() + want[at[4]:]
 	}
 	if golden.Updating() && !t.Failed() {
 		check.OK(t, os.WriteFile(docPath, []byte(want), 0o644))
@@ -47,24 +43,19 @@ func TestExamplesAreWhatIsWritten(t *testing.T) {
 	check.Equal(t, "run: go test ./internal/render -update", want, doc)
 }
 
-func replaceFirst(re *regexp.Regexp, doc, body string) string {
-	m := re.FindStringSubmatchIndex(doc)
-	return doc[:m[3]] + body + doc[m[4]:]
-}
-
 // TestEveryTypeIsDocumented reads the constants from the source, so that a new
 // one cannot be forgotten, neither here nor in the sample run.
 func TestEveryTypeIsDocumented(t *testing.T) {
 	t.Parallel()
-	types := declaredTypes(t)
-	samples := firstOfEach(t)
-	fields := documentedFields(t)
-	for _, kind := range types {
-		if _, ok := samples[kind]; !ok {
-			t.Errorf("the sample run has no %s", kind)
-		}
+	source, err := os.ReadFile("../../event/event.go")
+	check.OK(t, err)
+	var types []event.Type
+	for _, m := range regexp.MustCompile(`(?m)^\t\w+ +Type = "(\w+)"`).FindAllStringSubmatch(string(source), -1) {
+		types = append(types, event.Type(m[1]))
 	}
-	check.Equal(t, "types in event/event.go and in docs/events.md", slices.Sorted(slices.Values(types)), slices.Sorted(maps.Keys(fields)))
+	slices.Sort(types)
+	check.Equal(t, "types in event/event.go and in the sample run", types, sampleTypes())
+	check.Equal(t, "types in event/event.go and in docs/events.md", types, slices.Sorted(maps.Keys(documentedFields(t))))
 }
 
 // TestEveryFieldIsDocumented compares the table of types with the fields that the
@@ -72,25 +63,18 @@ func TestEveryTypeIsDocumented(t *testing.T) {
 func TestEveryFieldIsDocumented(t *testing.T) {
 	t.Parallel()
 	doc := readDoc(t)
-	used := map[string]map[string]bool{}
+	want := map[event.Type][]string{}
 	for _, e := range sampleRun() {
 		line, err := json.Marshal(e)
 		check.OK(t, err)
 		var keys map[string]any
 		check.OK(t, json.Unmarshal(line, &keys))
-		kind := string(e.Type)
-		if used[kind] == nil {
-			used[kind] = map[string]bool{}
+		for _, key := range common {
+			delete(keys, key)
 		}
-		for key := range keys {
-			if !slices.Contains(common, key) {
-				used[kind][key] = true
-			}
-		}
-	}
-	want := map[string][]string{}
-	for kind, keys := range used {
-		want[kind] = slices.Sorted(maps.Keys(keys))
+		want[e.Type] = slices.AppendSeq(want[e.Type], maps.Keys(keys))
+		slices.Sort(want[e.Type])
+		want[e.Type] = slices.Compact(want[e.Type])
 	}
 	check.Equal(t, "fields of the sample run (-) and of the table (+)", want, documentedFields(t))
 	for _, of := range []any{event.Event{}, event.Tool{}, event.Gate{}, event.Usage{}, event.Counts{}, event.Setup{}, event.RecoveryCounts{}} {
@@ -108,55 +92,30 @@ func readDoc(t *testing.T) string {
 	return string(doc)
 }
 
-func firstOfEach(t *testing.T) map[string]event.Event {
-	t.Helper()
-	first := map[string]event.Event{}
-	for _, e := range sampleRun() {
-		if _, ok := first[string(e.Type)]; !ok {
-			first[string(e.Type)] = e
-		}
+// firstOfEach has an event of each type.
+func firstOfEach() map[event.Type]event.Event {
+	first := map[event.Type]event.Event{}
+	for _, e := range slices.Backward(sampleRun()) {
+		first[e.Type] = e
 	}
 	return first
 }
 
+func sampleTypes() []event.Type { return slices.Sorted(maps.Keys(firstOfEach())) }
+
 // documentedFields reads the table of types: name, when, fields.
-func documentedFields(t *testing.T) map[string][]string {
+func documentedFields(t *testing.T) map[event.Type][]string {
 	t.Helper()
 	row := regexp.MustCompile("(?m)^\\| \\[`([a-z_]+)`\\]\\(#[a-z_]+\\) \\| [^|]+ \\|([^|]*)\\|$")
 	name := regexp.MustCompile("`([a-z_]+)`")
-	fields := map[string][]string{}
+	fields := map[event.Type][]string{}
 	for _, m := range row.FindAllStringSubmatch(readDoc(t), -1) {
+		var names []string
 		for _, n := range name.FindAllStringSubmatch(m[2], -1) {
-			fields[m[1]] = append(fields[m[1]], n[1])
+			names = append(names, n[1])
 		}
-		slices.Sort(fields[m[1]])
+		slices.Sort(names)
+		fields[event.Type(m[1])] = names
 	}
 	return fields
-}
-
-// declaredTypes are the values of the Type constants of event/event.go.
-func declaredTypes(t *testing.T) []string {
-	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../../event/event.go", nil, 0)
-	check.OK(t, err)
-	var types []string
-	ast.Inspect(file, func(n ast.Node) bool {
-		spec, ok := n.(*ast.ValueSpec)
-		if !ok {
-			return true
-		}
-		if kind, ok := spec.Type.(*ast.Ident); !ok || kind.Name != "Type" {
-			return true
-		}
-		for _, v := range spec.Values {
-			s, err := strconv.Unquote(v.(*ast.BasicLit).Value)
-			check.OK(t, err)
-			types = append(types, s)
-		}
-		return true
-	})
-	if len(types) == 0 {
-		t.Fatal("event/event.go declares no event types")
-	}
-	return types
 }

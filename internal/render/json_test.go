@@ -47,14 +47,10 @@ func TestEveryEventIsOneWriteOfOneLine(t *testing.T) {
 	}
 	senders.Wait()
 	check.OK(t, j.Close())
-	if len(w.calls) != len(events) {
-		t.Fatalf("got %d writes, want %d", len(w.calls), len(events))
-	}
+	check.Equal(t, "writes", len(events), len(w.calls))
 	for _, line := range w.calls {
-		var e event.Event
-		if err := json.Unmarshal([]byte(line), &e); err != nil || strings.Index(line, "\n") != len(line)-1 {
-			t.Errorf("line %q: %v", line, err)
-		}
+		check.OK(t, json.Unmarshal([]byte(line), &event.Event{}))
+		check.Equal(t, "its only line break is at", len(line)-1, strings.Index(line, "\n"))
 	}
 }
 
@@ -67,21 +63,18 @@ func TestAFullDiskLosesLinesNotTheRun(t *testing.T) {
 	}
 	err := j.Close()
 	check.That(t, errors.Is(err, errFull) && err.Error() == "write events, 2 lines lost: no space left on device", "got %v", err)
-	if err := j.Close(); err != nil {
-		t.Errorf("the error is told twice: %v", err)
-	}
+	check.OK(t, j.Close()) // the error is reported once
 	whole := w.calls[0]
 	want := []string{whole, whole[:10], "", "\n" + whole, whole}
-	check.Equal(t, "one line is torn, and the next begins anew", want, w.calls)
+	check.Equal(t, "one line is torn, and the next starts a new line", want, w.calls)
 }
 
 func TestShortWriteIsAnError(t *testing.T) {
 	t.Parallel()
 	j := NewJSON(shortWriter{})
 	j.Event(event.Event{Type: event.Warned})
-	if err := j.Close(); !errors.Is(err, io.ErrShortWrite) {
-		t.Errorf("got %v", err)
-	}
+	err := j.Close()
+	check.That(t, errors.Is(err, io.ErrShortWrite), "got %v", err)
 }
 
 type shortWriter struct{}

@@ -3,6 +3,8 @@ package draw
 import (
 	"strings"
 	"testing"
+
+	"ralph/internal/testing/check"
 )
 
 func TestWaves(t *testing.T) {
@@ -30,12 +32,8 @@ func TestWaves(t *testing.T) {
 		"a cycle ends":                       {[]Node{{ID: "a", Title: "A", After: []string{"b"}}, {ID: "b", Title: "B", After: []string{"a"}}}, "  1 │ a  A\n    │ b  B\n"},
 	}
 	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var b strings.Builder
-			if err := Waves(&b, tt.nodes, Style{}); err != nil || b.String() != tt.want {
-				t.Errorf("got %v\n%s, want\n%s", err, b.String(), tt.want)
-			}
-		})
+		var b strings.Builder
+		check.OK(t, Waves(&b, tt.nodes, Style{}))
+		check.Equal(t, name, tt.want, b.String())
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"ralph/event"
@@ -40,12 +39,7 @@ func (f *files) append(name string, v any) {
 	check.OK(f.t, os.MkdirAll(filepath.Dir(path), 0o700))
 	line, err := json.Marshal(v)
 	check.OK(f.t, err)
-	out, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	check.OK(f.t, err)
-	defer out.Close()
-	if _, err := out.Write(append(line, '\n')); err != nil {
-		f.t.Fatal(err)
-	}
+	check.OK(f.t, grow(path, append(line, '\n')))
 	f.at = f.at.Add(time.Second)
 }
 
@@ -111,13 +105,19 @@ func TestALogReadsLikeAConversation(t *testing.T) {
 	for name, full := range map[string]bool{"short.txt": false, "full.txt": true} {
 		var b bytes.Buffer
 		p := &Printer{Out: &b, Full: full}
-		r := &Reader{Folder: f.dir, Tell: p.Print}
-		over, err := r.Poll()
-		if err != nil || !over || p.Err() != nil {
-			t.Fatalf("over is %v, %v, %v", over, err, p.Err())
-		}
+		f.read(&Reader{Tell: p.Print}, true)
+		check.OK(t, p.Err())
 		golden.Check(t, "testdata/"+name, b.String())
 	}
+}
+
+// read polls once and expects the run to be over or not.
+func (f *files) read(r *Reader, over bool) {
+	f.t.Helper()
+	r.Folder = f.dir
+	got, err := r.Poll()
+	check.OK(f.t, err)
+	check.Equal(f.t, "the run is over", over, got)
 }
 
 // TestFollowingTellsTheSame reads the files while they grow, after every byte or
@@ -126,40 +126,27 @@ func TestFollowingTellsTheSame(t *testing.T) {
 	t.Parallel()
 	whole := newFiles(t)
 	whole.conversation()
-	read := func(dir string, poll func(*Reader) error) string {
-		var b bytes.Buffer
-		r := &Reader{Folder: dir, Tell: NewJSON(&b).Print}
-		check.OK(t, poll(r))
-		return b.String()
-	}
-	want := read(whole.dir, func(r *Reader) error { _, err := r.Poll(); return err })
+	var want bytes.Buffer
+	whole.read(&Reader{Tell: NewJSON(&want).Print}, true)
 	parent, tries := t.TempDir(), 0
 	rapid.Check(t, func(rt *rapid.T) {
 		tries++
 		dir := filepath.Join(parent, strconv.Itoa(tries))
 		check.OK(rt, os.MkdirAll(filepath.Join(dir, "a-1"), 0o700))
-		got := read(dir, func(r *Reader) error {
-			for _, name := range []string{"a-1/transcript.jsonl", "events.jsonl"} {
-				data, err := os.ReadFile(filepath.Join(whole.dir, name))
-				if err != nil {
-					return err
-				}
-				for at := 0; at < len(data); {
-					n := min(rapid.IntRange(1, 900).Draw(rt, "piece"), len(data)-at)
-					if err := grow(filepath.Join(dir, name), data[at:at+n]); err != nil {
-						return err
-					}
-					at += n
-					if _, err := r.Poll(); err != nil {
-						return err
-					}
-				}
+		var got bytes.Buffer
+		r := &Reader{Folder: dir, Tell: NewJSON(&got).Print}
+		for _, name := range []string{"a-1/transcript.jsonl", "events.jsonl"} {
+			data, err := os.ReadFile(filepath.Join(whole.dir, name))
+			check.OK(rt, err)
+			for len(data) > 0 {
+				n := min(rapid.IntRange(1, 900).Draw(rt, "piece"), len(data))
+				check.OK(rt, grow(filepath.Join(dir, name), data[:n]))
+				data = data[n:]
+				_, err := r.Poll()
+				check.OK(rt, err)
 			}
-			return nil
-		})
-		if got != want {
-			rt.Fatal(cmp.Diff(want, got))
 		}
+		check.Equal(rt, "what is told", want.String(), got.String())
 	})
 }
 
@@ -173,34 +160,17 @@ func grow(path string, data []byte) error {
 	return err
 }
 
-func TestAnAttemptThatHasEndedIsToldInBrief(t *testing.T) {
+func TestOnlyWhatIsWantedIsTold(t *testing.T) {
 	t.Parallel()
 	f := newFiles(t)
 	f.conversation()
 	var kinds []Kind
-	r := &Reader{Folder: f.dir, Tell: func(l Line) { kinds = append(kinds, l.Kind) }, Brief: func(string) bool { return true }}
-	if _, err := r.Poll(); err != nil {
-		t.Fatal(err)
-	}
-	check.Equal(t, "result", []Kind{Began, Claimed, Ended, Warning, Over}, kinds)
-}
-
-func TestOnlyTheTaskThatIsWantedIsTold(t *testing.T) {
-	t.Parallel()
-	f := newFiles(t)
-	f.conversation()
-	r := &Reader{Folder: f.dir, Task: "t-2", Tell: func(l Line) { t.Errorf("told: %+v", l) }}
-	if over, err := r.Poll(); err != nil || !over {
-		t.Errorf("over is %v, %v", over, err)
-	}
-}
-
-func TestARunWithoutFilesIsMissing(t *testing.T) {
-	t.Parallel()
-	r := &Reader{Folder: t.TempDir(), Tell: func(Line) {}}
-	if over, err := r.Poll(); err != nil || over || !r.Missing() {
-		t.Errorf("over is %v, missing %v, %v", over, r.Missing(), err)
-	}
+	f.read(&Reader{Tell: func(l Line) { kinds = append(kinds, l.Kind) }, Brief: func(string) bool { return true }}, true)
+	check.Equal(t, "an attempt that has ended, in brief", []Kind{Began, Claimed, Ended, Warning, Over}, kinds)
+	f.read(&Reader{Task: "t-2", Tell: func(l Line) { t.Errorf("told of another task: %+v", l) }}, true)
+	missing := &Reader{}
+	newFiles(t).read(missing, false)
+	check.That(t, missing.Missing(), "a run without files is not missing")
 }
 
 func TestALineThatIsTooLongIsSkipped(t *testing.T) {
@@ -238,9 +208,9 @@ func TestFollowingAnAttemptTellsWhatIsNewAndWhatIsBeingSaid(t *testing.T) {
 	a := &Attempt{Path: filepath.Join(f.dir, "a-1", "transcript.jsonl"), Tell: func(l Line) { got = append(got, string(l.Kind)+": "+l.Text) }}
 	poll := func() {
 		t.Helper()
-		if left, err := a.Poll(); err != nil || left != 0 {
-			t.Fatalf("left out %d, %v", left, err)
-		}
+		left, err := a.Poll()
+		check.OK(t, err)
+		check.That(t, left == 0, "left out %d bytes", left)
 	}
 	poll() // there is no file yet
 	f.update("a-1", `{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"I will\nlo"}}`)
