@@ -10,7 +10,7 @@
 //	anything else            <task-failed>ID: what happened, last lines</task-failed>
 //	no block to run          <task-failed>ID: how to write one</task-failed>
 //
-// Told that a check is red, it runs the same script once more.
+// When a check fails, it runs the same script once more.
 //
 // Asked to verify, it runs the verify block in the same way and answers
 // <verify-pass/> or <verify-fail>. A task without one passes: its script has
@@ -23,8 +23,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -48,10 +46,13 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 	a := &agent{options: o, sessions: map[acp.SessionId]*session{}}
 	// The connection reads as soon as it is made, and setting its logger then
 	// would be a race: nothing is let in before all is in place.
-	gate := &gate{r: r, open: make(chan struct{})}
-	a.conn = acp.NewAgentSideConnection(a, w, gate)
+	in, out := io.Pipe()
+	a.conn = acp.NewAgentSideConnection(a, w, in)
 	a.conn.SetLogger(slog.New(slog.DiscardHandler))
-	close(gate.open)
+	go func() {
+		_, err := io.Copy(out, r)
+		out.CloseWithError(err)
+	}()
 
 	var err error
 	select {
@@ -63,17 +64,6 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 	return err
 }
 
-// gate is a reader that waits until it is opened.
-type gate struct {
-	r    io.Reader
-	open chan struct{}
-}
-
-func (g *gate) Read(p []byte) (int, error) {
-	<-g.open
-	return g.r.Read(p)
-}
-
 // agent answers the client. Methods it does not support are refused by the
 // embedded value.
 type agent struct {
@@ -81,11 +71,23 @@ type agent struct {
 	options Options
 	conn    *acp.AgentSideConnection
 
+	turns sync.WaitGroup
+
 	mu        sync.Mutex
-	terminals bool
-	made      int
+	terminals bool // the client offers them
 	stopped   bool
 	sessions  map[acp.SessionId]*session
+}
+
+// session is a folder to run in, the turn that is running and what the last
+// one answered.
+type session struct {
+	cwd  string
+	stop context.CancelFunc // nil when no turn is running
+
+	// Of the turn that is running, and of the one before.
+	last string
+	job  job
 }
 
 func (a *agent) Initialize(_ context.Context, req acp.InitializeRequest) (acp.InitializeResponse, error) {
@@ -98,35 +100,23 @@ func (a *agent) Initialize(_ context.Context, req acp.InitializeRequest) (acp.In
 		ProtocolVersion: acp.ProtocolVersionNumber,
 		AgentInfo:       &acp.Implementation{Name: "ralph-shell", Version: a.options.Version},
 		AuthMethods:     []acp.AuthMethod{},
-		AgentCapabilities: acp.AgentCapabilities{
-			SessionCapabilities: acp.SessionCapabilities{Close: &acp.SessionCloseCapabilities{}},
-		},
 	}, nil
 }
 
 func (a *agent) NewSession(_ context.Context, req acp.NewSessionRequest) (acp.NewSessionResponse, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.stopped {
-		return acp.NewSessionResponse{}, acp.NewInvalidRequest(map[string]any{"error": "the agent is stopping"})
-	}
-	a.made++
-	id := acp.SessionId(fmt.Sprintf("shell-%d", a.made))
+	id := acp.SessionId(fmt.Sprintf("shell-%d", len(a.sessions)+1))
 	a.sessions[id] = &session{cwd: req.Cwd}
 	return acp.NewSessionResponse{SessionId: id}, nil
 }
 
 func (a *agent) Prompt(ctx context.Context, req acp.PromptRequest) (acp.PromptResponse, error) {
-	s, terminals, err := a.session(req.SessionId)
+	t, ctx, err := a.begin(ctx, req.SessionId)
 	if err != nil {
 		return acp.PromptResponse{}, err
 	}
-	ctx, end, err := s.begin(ctx)
-	if err != nil {
-		return acp.PromptResponse{}, err
-	}
-	defer end()
-	t := turn{conn: a.conn, id: req.SessionId, session: s, poll: a.options.Poll, terminals: terminals}
+	defer a.end(t.session)
 	return t.run(ctx, text(req.Prompt))
 }
 
@@ -134,40 +124,42 @@ func (a *agent) Prompt(ctx context.Context, req acp.PromptRequest) (acp.PromptRe
 // which answers once its script is dead.
 func (a *agent) Cancel(context.Context, acp.CancelNotification) error { return nil }
 
-// CloseSession ends the session's turn and returns when it has ended.
-func (a *agent) CloseSession(_ context.Context, req acp.CloseSessionRequest) (acp.CloseSessionResponse, error) {
-	s, _, err := a.session(req.SessionId)
-	if err != nil {
-		return acp.CloseSessionResponse{}, err
-	}
-	a.mu.Lock()
-	delete(a.sessions, req.SessionId)
-	a.mu.Unlock()
-	s.close()
-	return acp.CloseSessionResponse{}, nil
-}
-
-// session also reports whether the client offers terminals.
-func (a *agent) session(id acp.SessionId) (s *session, terminals bool, err error) {
+// begin starts a turn. It refuses a second one: two scripts in one folder would
+// be two agents at one task.
+func (a *agent) begin(ctx context.Context, id acp.SessionId) (turn, context.Context, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s, ok := a.sessions[id]
-	if !ok {
-		return nil, false, acp.NewInvalidParams(map[string]any{"error": "unknown session " + string(id)})
+	s := a.sessions[id]
+	switch {
+	case s == nil:
+		return turn{}, nil, acp.NewInvalidParams(map[string]any{"error": "unknown session " + string(id)})
+	case a.stopped || s.stop != nil:
+		return turn{}, nil, acp.NewInvalidRequest(map[string]any{"error": "the agent is stopping, or the session already has a turn"})
 	}
-	return s, a.terminals, nil
+	ctx, s.stop = context.WithCancel(ctx)
+	a.turns.Add(1)
+	return turn{conn: a.conn, id: id, session: s, poll: a.options.Poll, terminals: a.terminals}, ctx, nil
 }
 
-// stop closes every session, allows no other and waits for their turns.
+func (a *agent) end(s *session) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s.stop()
+	s.stop = nil
+	a.turns.Done()
+}
+
+// stop cancels every turn, allows no other and waits for them.
 func (a *agent) stop() {
 	a.mu.Lock()
 	a.stopped = true
-	open := slices.Collect(maps.Values(a.sessions))
-	clear(a.sessions)
-	a.mu.Unlock()
-	for _, s := range open {
-		s.close()
+	for _, s := range a.sessions {
+		if s.stop != nil {
+			s.stop()
+		}
 	}
+	a.mu.Unlock()
+	a.turns.Wait()
 }
 
 // text puts the text blocks of a prompt together.
@@ -181,58 +173,16 @@ func text(blocks []acp.ContentBlock) string {
 	return all
 }
 
-// session is a folder to run in, the turn that is running and what the last
-// one answered.
-type session struct {
-	cwd string
-
-	mu     sync.Mutex
-	stop   context.CancelFunc // nil when no turn is running
-	closed bool
-	ended  sync.WaitGroup
-
-	// Of the turn that is running, and of the one before.
-	last string
-	job  job
-}
-
-// begin starts a turn. It refuses a second one: two scripts in one folder would
-// be two agents at one task.
-func (s *session) begin(ctx context.Context) (context.Context, func(), error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed || s.stop != nil {
-		return nil, nil, acp.NewInvalidRequest(map[string]any{"error": "the session is closed or already has a turn"})
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	s.stop = cancel
-	s.ended.Add(1)
-	return ctx, func() {
-		s.mu.Lock()
-		s.stop = nil
-		s.mu.Unlock()
-		cancel()
-		s.ended.Done()
-	}, nil
-}
-
-// close cancels the turn, if there is one, allows no other and waits.
-func (s *session) close() {
-	s.mu.Lock()
-	s.closed = true
-	if s.stop != nil {
-		s.stop()
-	}
-	s.mu.Unlock()
-	s.ended.Wait()
-}
-
 // unsupported refuses the methods that the SDK asks of every agent and that
 // have no meaning for one without a model, a login or a memory.
 type unsupported struct{}
 
 func (unsupported) Authenticate(context.Context, acp.AuthenticateRequest) (acp.AuthenticateResponse, error) {
 	return acp.AuthenticateResponse{}, acp.NewMethodNotFound(acp.AgentMethodAuthenticate)
+}
+
+func (unsupported) CloseSession(context.Context, acp.CloseSessionRequest) (acp.CloseSessionResponse, error) {
+	return acp.CloseSessionResponse{}, acp.NewMethodNotFound(acp.AgentMethodSessionClose)
 }
 
 func (unsupported) ListSessions(context.Context, acp.ListSessionsRequest) (acp.ListSessionsResponse, error) {

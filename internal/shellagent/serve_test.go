@@ -1,18 +1,19 @@
 package shellagent
 
 import (
+	"context"
 	"errors"
+	"io"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	acp "github.com/coder/acp-go-sdk"
-	"github.com/google/go-cmp/cmp"
 
+	ralph "ralph/acp"
 	"ralph/internal/testing/check"
 	"ralph/prompt"
 )
@@ -56,7 +57,7 @@ func TestAScriptIsRunAndJudgedByItsExitStatus(t *testing.T) {
 			work(block3("sh", "exit 75")),
 			"The script of t-0123abcd ended with exit status 75, by which it asks to be tried again. This is no verdict.\n", "",
 		},
-		"a signal is named": {work(block3("sh", "kill -9 $$")), failed, "killed by signal KILL"},
+		"a signal is named": {work(block3("sh", "kill -9 $$")), failed, "killed by signal SIGKILL"},
 		"a sigil in the output is quoted": {
 			work(block3("sh", "echo '</task-failed>'; echo '<task-done>t-0123abcd</task-done>'; exit 1")), failed, "exit status 1: ‹/task-failed> | ‹task-done>t-0123abcd‹/task-done>",
 		},
@@ -82,66 +83,71 @@ func TestAScriptIsRunAndJudgedByItsExitStatus(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := connect(t)
-			resp := c.prompt(t, c.session(t, t.TempDir()), tt.prompt)
-			if resp.StopReason != acp.StopReasonEndTurn {
-				t.Errorf("got stop reason %q, want end_turn", resp.StopReason)
-			}
-			check.Equal(t, "message", strings.Replace(tt.want, "%s", tt.reason, 1), c.message())
+			check.Equal(t, "message", strings.Replace(tt.want, "%s", tt.reason, 1), connect(t).ask(t, tt.prompt))
 		})
 	}
 }
 
 func TestAScriptRunsInTheSessionsFolderThroughATerminal(t *testing.T) {
 	t.Parallel()
-	c, dir := connect(t), t.TempDir()
-	c.prompt(t, c.session(t, dir), work("Write it.\n\n"+block3("sh", "echo one > file\necho two >> file")))
-	got, err := os.ReadFile(filepath.Join(dir, "file"))
-	if string(got) != "one\ntwo\n" {
-		t.Errorf("got %q, %v, want both lines", got, err)
-	}
-	want := []acp.CreateTerminalRequest{{
-		SessionId: "shell-1", Command: "sh", Args: []string{"-e", "-c", "echo one > file\necho two >> file\n"},
-		Cwd: &dir, OutputByteLimit: acp.Ptr(outputLimit),
-	}}
-	check.Equal(t, "terminal", want, c.created)
-	check.Equal(t, "calls", []string{"create term-1", "release term-1"}, c.called())
-}
-
-func shows(output string) func(acp.SessionUpdate) bool {
-	return func(u acp.SessionUpdate) bool {
-		if u.ToolCallUpdate == nil {
-			return false
-		}
-		for _, c := range u.ToolCallUpdate.Content {
-			if c.Content != nil && c.Content.Content.Text != nil && strings.Contains(c.Content.Content.Text.Text, output) {
-				return true
-			}
-		}
-		return false
-	}
+	c := connect(t)
+	c.ask(t, work("Write it.\n\n"+block3("sh", "echo one | tee file\necho two | tee -a file")))
+	got, err := os.ReadFile(filepath.Join(c.dir, "file"))
+	check.That(t, string(got) == "one\ntwo\n", "got %q, %v, want both lines", got, err)
+	check.Equal(t, "commands", 1, c.count(`"args":["-e","-c","echo one | tee file\necho two | tee -a file\n"],"command":"sh"`))
+	check.Equal(t, "calls", "create release", c.called())
 }
 
 // TestOutputIsShownWhileTheScriptRuns would never end if it were not: the
-// script waits for what the test writes after having seen the output.
+// script waits for what the test writes after having seen the output, and after
+// several looks at it that are not shown.
 func TestOutputIsShownWhileTheScriptRuns(t *testing.T) {
 	t.Parallel()
-	c, dir := connect(t), t.TempDir()
-	id := c.session(t, dir)
-	ended := c.begin(t, id, "mkfifo f; echo started; read x < f; echo got $x")
-	c.await(shows("started\n"))
-	check.OK(t, os.WriteFile(filepath.Join(dir, "f"), []byte("word\n"), 0o600))
-	<-ended
-	last := acp.ToolCallStatus("")
-	for _, u := range c.updates {
-		if u.ToolCallUpdate != nil && u.ToolCallUpdate.Status != nil {
-			last = *u.ToolCallUpdate.Status
-		}
-	}
-	if last != acp.ToolCallStatusCompleted || !strings.Contains(c.message(), "<task-done>") {
-		t.Errorf("got status %q and message %q, want completed and done", last, c.message())
-	}
-	c.await(shows("started\ngot word\n"))
+	c := connect(t)
+	go func() {
+		c.await(`"text":"started\n"`, 1)
+		c.await(`"method":"terminal/output"`, c.count(`"method":"terminal/output"`)+5)
+		check.Equal(t, "updates", 2, c.count(`"sessionUpdate"`))
+		_ = os.WriteFile(filepath.Join(c.dir, "f"), []byte("word\n"), 0o600)
+	}()
+	check.Contains(t, "answer", "<task-done>", c.ask(t, work(block3("sh", "mkfifo f; echo started; read x < f; echo got $x"))))
+	check.Equal(t, "at the end", 1, c.count(`"text":"started\ngot word\n"`))
+	check.Equal(t, "ends", 1, c.count(`"status":"completed"`))
+}
+
+func TestCancelKillsTheScriptAndAnswersCancelled(t *testing.T) {
+	t.Parallel()
+	c := connect(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		c.await(`"sessionUpdate":"tool_call"`, 1)
+		cancel()
+	}()
+	turn, err := c.Prompt(ctx, work(block3("sh", "exec sleep 1000")))
+	check.That(t, errors.Is(err, ralph.Cancelled) && turn.Stop == ralph.StopCancelled && turn.Text() == "", "got %+v, %v, want no verdict", turn, err)
+	check.Equal(t, "calls", "create kill release", c.called())
+}
+
+func TestATurnIsTheOnlyOneAndEndsWithTheAgent(t *testing.T) {
+	t.Parallel()
+	a := &agent{sessions: map[acp.SessionId]*session{"s": {}}}
+	first, ctx, err := a.begin(t.Context(), "s")
+	check.OK(t, err)
+	_, _, err = a.begin(t.Context(), "s")
+	check.That(t, err != nil, "a session has two turns")
+	go func() {
+		<-ctx.Done()
+		a.end(first.session)
+	}()
+	a.stop()
+	_, _, err = a.begin(t.Context(), "s")
+	check.That(t, err != nil, "an agent that has stopped begins a turn")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	cancel(why)
+	in, out := io.Pipe()
+	defer out.Close()
+	check.That(t, errors.Is(Serve(ctx, in, io.Discard, Options{}), why), "Serve does not say why it ended")
 }
 
 func TestLooksAtASilentScriptBecomeRareWithoutEnd(t *testing.T) {
@@ -168,24 +174,6 @@ func TestLooksAtASilentScriptBecomeRareWithoutEnd(t *testing.T) {
 	}
 }
 
-func TestSilenceIsNotReported(t *testing.T) {
-	t.Parallel()
-	c, dir := connect(t), t.TempDir()
-	id := c.session(t, dir)
-	ended := c.begin(t, id, "mkfifo f; echo started; read x < f")
-	c.await(shows("started\n"))
-	c.awaitLooks(5)
-	c.mu.Lock()
-	if got := len(c.updates); got != 2 {
-		t.Errorf("got %d updates, want the call and its output once", got)
-	}
-	c.mu.Unlock()
-	if err := os.WriteFile(filepath.Join(dir, "f"), []byte("x\n"), 0o600); err != nil {
-		t.Error(err)
-	}
-	<-ended
-}
-
 func TestAQuestionAfterTheTaskRepeatsTheVerdictAndRunsNothing(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
@@ -198,22 +186,15 @@ func TestAQuestionAfterTheTaskRepeatsTheVerdictAndRunsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := connect(t)
-			id := c.session(t, t.TempDir())
 			description := "nothing"
 			if script != "" {
 				description = block3("sh", script)
 			}
-			c.prompt(t, id, work(description))
-			first, calls := c.message(), c.called()
+			first, calls := c.ask(t, work(description)), c.called()
 			for _, question := range []string{prompt.Unfinished(task), prompt.GoOn(task)} {
-				c.prompt(t, id, question)
+				check.Equal(t, "answer", first, c.ask(t, question))
 			}
-			if got := c.message(); got != strings.Repeat(first, 3) {
-				t.Errorf("got %q, want the first answer after each question: %q", got, first)
-			}
-			if diff := cmp.Diff(calls, c.called()); diff != "" {
-				t.Errorf("something was run (-before +after):\n%s", diff)
-			}
+			check.Equal(t, "calls", calls, c.called())
 		})
 	}
 }
@@ -221,86 +202,44 @@ func TestAQuestionAfterTheTaskRepeatsTheVerdictAndRunsNothing(t *testing.T) {
 // TestWorkThatIsSentBackRunsItsOwnScriptAgain, and nothing that the red check printed.
 func TestWorkThatIsSentBackRunsItsOwnScriptAgain(t *testing.T) {
 	t.Parallel()
-	c, dir := connect(t), t.TempDir()
-	id := c.session(t, dir)
-	c.prompt(t, id, work(block3("sh", "echo again >> f")))
-	c.prompt(t, id, prompt.Repair(prompt.RepairInput{TaskID: task, Gate: "test", Output: prompt.Document{Text: block3("sh", "echo evil >> f")}}))
-	if got, err := os.ReadFile(filepath.Join(dir, "f")); err != nil || string(got) != "again\nagain\n" {
-		t.Errorf("got %q, %v; want the script to have run twice", got, err)
+	c := connect(t)
+	for _, text := range []string{
+		work(block3("sh", "echo again >> f")),
+		prompt.Repair(prompt.RepairInput{TaskID: task, Gate: "test", Output: prompt.Document{Text: block3("sh", "echo evil >> f")}}),
+	} {
+		check.Contains(t, "answer", "<task-done>", c.ask(t, text))
 	}
-	if got := strings.Count(c.message(), "<task-done>"); got != 2 {
-		t.Errorf("got %d verdicts, want 2: %q", got, c.message())
-	}
+	got, err := os.ReadFile(filepath.Join(c.dir, "f"))
+	check.That(t, string(got) == "again\nagain\n", "got %q, %v; want the script to have run twice", got, err)
 }
 
 func TestUnknownSessionsAndMethodsAreRefused(t *testing.T) {
 	t.Parallel()
-	c, ctx := connect(t), t.Context()
+	conn, ctx := bare(t, true), t.Context()
 	second := func(_ any, err error) error { return err }
-	tests := map[string]struct {
-		call func() error
+	for name, tt := range map[string]struct {
+		err  error
 		code int
 	}{
-		"a prompt in an unknown session": {func() error { return second(c.ask(t, "x", "x")) }, -32602},
-		"closing an unknown session":     {func() error { return second(c.conn.CloseSession(ctx, acp.CloseSessionRequest{SessionId: "x"})) }, -32602},
-		"setting a mode": {func() error {
-			return second(c.conn.SetSessionMode(ctx, acp.SetSessionModeRequest{SessionId: "x", ModeId: "y"}))
-		}, -32601},
-		"listing sessions": {func() error { return second(c.conn.ListSessions(ctx, acp.ListSessionsRequest{})) }, -32601},
-		"a login":          {func() error { return second(c.conn.Authenticate(ctx, acp.AuthenticateRequest{MethodId: "x"})) }, -32601},
-		"setting a model": {func() error {
-			return second(c.conn.UnstableSetSessionModel(ctx, acp.UnstableSetSessionModelRequest{SessionId: "x", ModelId: "y"}))
-		}, -32601},
-		"an extension": {func() error { return second(c.conn.CallExtension(ctx, "_x/y", nil)) }, -32601},
+		"a prompt in an unknown session": {second(conn.Prompt(ctx, acp.PromptRequest{SessionId: "x", Prompt: []acp.ContentBlock{acp.TextBlock("x")}})), -32602},
+		"closing a session":              {second(conn.CloseSession(ctx, acp.CloseSessionRequest{SessionId: "x"})), -32601},
+		"setting a mode":                 {second(conn.SetSessionMode(ctx, acp.SetSessionModeRequest{SessionId: "x", ModeId: "y"})), -32601},
+		"listing sessions":               {second(conn.ListSessions(ctx, acp.ListSessionsRequest{})), -32601},
+		"a login":                        {second(conn.Authenticate(ctx, acp.AuthenticateRequest{MethodId: "x"})), -32601},
+		"setting a model":                {second(conn.UnstableSetSessionModel(ctx, acp.UnstableSetSessionModelRequest{SessionId: "x", ModelId: "y"})), -32601},
+		"an extension":                   {second(conn.CallExtension(ctx, "_x/y", nil)), -32601},
+	} {
+		var refused *acp.RequestError
+		check.That(t, errors.As(tt.err, &refused) && refused.Code == tt.code, "%s: got %v, want code %d", name, tt.err, tt.code)
 	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			var refused *acp.RequestError
-			if err := tt.call(); !errors.As(err, &refused) || refused.Code != tt.code {
-				t.Errorf("got %v, want code %d", err, tt.code)
-			}
-		})
-	}
-	if err := c.conn.Cancel(ctx, acp.CancelNotification{SessionId: "x"}); err != nil {
-		t.Errorf("cancel of an unknown session: %v", err)
-	}
+	check.OK(t, conn.Cancel(ctx, acp.CancelNotification{SessionId: "x"}))
 }
 
-func TestAClientWithoutTerminalsIsToldSo(t *testing.T) {
+func TestAClientWithoutTerminalsIsRefused(t *testing.T) {
 	t.Parallel()
-	c := connect(t)
-	c.initialize(t, false)
-	id := c.session(t, t.TempDir())
-	_, err := c.ask(t, id, work(block3("sh", "true")))
-	if err == nil || !strings.Contains(err.Error(), "offers no terminals") {
-		t.Errorf("got %v, want an error that says what is missing", err)
-	}
-}
-
-// TestTheProcessLivesUntilItsStdinCloses is the agent as ralph starts it: a
-// subprocess, here the test binary.
-func TestTheProcessLivesUntilItsStdinCloses(t *testing.T) {
-	t.Parallel()
-	c := newClient()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "RALPH_TEST_BE_AGENT=1")
-	stdin, err := cmd.StdinPipe()
+	conn := bare(t, false)
+	session, err := conn.NewSession(t.Context(), acp.NewSessionRequest{Cwd: t.TempDir(), McpServers: []acp.McpServer{}})
 	check.OK(t, err)
-	stdout, err := cmd.StdoutPipe()
-	check.OK(t, err)
-	check.OK(t, cmd.Start())
-	c.conn = acp.NewClientSideConnection(c, stdin, stdout)
-	c.initialize(t, true)
-	id := c.session(t, t.TempDir())
-	for range 2 {
-		c.prompt(t, id, work(block3("sh", "echo hello")))
-	}
-	if got := strings.Count(c.message(), "<task-done>"+task+"</task-done>"); got != 2 {
-		t.Errorf("got %d verdicts, want 2: %q", got, c.message())
-	}
-	_ = stdin.Close()
-	<-c.conn.Done()
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("the agent ended with %v", err)
-	}
+	_, err = conn.Prompt(t.Context(), acp.PromptRequest{SessionId: session.SessionId, Prompt: []acp.ContentBlock{acp.TextBlock(work(block3("sh", "true")))}})
+	check.That(t, err != nil && strings.Contains(err.Error(), "offers no terminals"), "got %v, want an error that says what is missing", err)
 }
