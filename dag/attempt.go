@@ -75,42 +75,40 @@ func (g *Graph) endAttempt(task int64, c Claim, outcome event.AttemptOutcome, re
 		":outcome", string(outcome), ":reason", db.OrNull(g.said(reason)), ":now", g.millis())
 }
 
-const attemptColumns = `
-SELECT a.id, r.id, a.task_id, a.iteration, a.phase, a.agent, a.model, a.started_at, a.heartbeat_at, a.ended_at, a.outcome, a.reason,
+// scanAttempt reads these.
+const attemptColumns = `a.id, r.id, a.task_id, a.iteration, a.phase, a.agent, a.model, a.started_at, a.heartbeat_at, a.ended_at, a.outcome, a.reason,
     a.model_effective, a.session, a.sandbox, a.stop_reason, a.verdict, a.gates, a.files, a.base, a.tree, a.tree_after, a.transcript,
-    a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated, a.cost_unknown, a.session_usd, a.drift, r.pruned_at
-FROM attempts a JOIN runs r ON r.n = a.run `
+    a.tokens_in, a.tokens_cached, a.tokens_out, a.cost_usd, a.cost_estimated, a.cost_unknown, a.session_usd, a.drift, r.pruned_at`
 
 const (
-	attemptsSQL = attemptColumns + `WHERE a.task = :task ORDER BY a.n;`
-	attemptSQL  = attemptColumns + `WHERE a.id = :id;`
-	openSQL     = attemptColumns + `WHERE a.ended_at IS NULL ORDER BY a.n;`
+	attemptSelect = `SELECT ` + attemptColumns + ` FROM attempts a JOIN runs r ON r.n = a.run `
+	attemptsSQL   = attemptSelect + `WHERE a.task = :task ORDER BY a.n;`
+	attemptSQL    = attemptSelect + `WHERE a.id = :id;`
+	openSQL       = attemptSelect + `WHERE a.ended_at IS NULL ORDER BY a.n;`
 )
 
 // Attempts lists the attempts at a task, oldest first.
 func (g *Graph) Attempts(t Task) ([]Attempt, error) {
-	return g.attempts(attemptsSQL, ":task", t.N)
+	return db.All(g.tx, attemptsSQL, scanAttempt, ":task", t.N)
 }
 
 // OpenAttempts lists those that have not ended, or whose run died, oldest first.
-func (g *Graph) OpenAttempts() ([]Attempt, error) { return g.attempts(openSQL) }
+func (g *Graph) OpenAttempts() ([]Attempt, error) { return db.All(g.tx, openSQL, scanAttempt) }
 
 // Attempt returns the attempt with that full ID.
 func (g *Graph) Attempt(id string) (Attempt, error) {
-	list, err := g.attempts(attemptSQL, ":id", id)
+	list, err := db.All(g.tx, attemptSQL, scanAttempt, ":id", id)
 	return only(list, err, "attempt "+id)
 }
 
-func (g *Graph) attempts(query string, args ...any) ([]Attempt, error) {
-	return db.All(g.tx, query, func(r *db.Row) Attempt {
-		return Attempt{
-			ID: r.Text(), Run: r.Text(), Task: r.Text(), Iteration: r.Int(), Phase: Phase(r.Text()), Agent: r.Text(), Model: r.Text(),
-			StartedAt: r.Time(), Heartbeat: r.Time(), EndedAt: r.Time(), Outcome: event.AttemptOutcome(r.Text()), Reason: r.Text(),
-			ModelEffective: r.Text(), Session: r.Text(), Sandbox: r.Text(), StopReason: r.Text(), Verdict: r.Text(), Gates: db.List[GateRecord](r),
-			Files: db.List[string](r), Base: r.Text(), Tree: r.Text(), TreeAfter: r.Text(), Transcript: r.Text(),
-			Usage: usageOf(r), SessionUSD: db.Optional(r, r.Float), Drift: db.List[string](r), PrunedAt: r.Time(),
-		}
-	}, args...)
+func scanAttempt(r *db.Row) Attempt {
+	return Attempt{
+		ID: r.Text(), Run: r.Text(), Task: r.Text(), Iteration: r.Int(), Phase: Phase(r.Text()), Agent: r.Text(), Model: r.Text(),
+		StartedAt: r.Time(), Heartbeat: r.Time(), EndedAt: r.Time(), Outcome: event.AttemptOutcome(r.Text()), Reason: r.Text(),
+		ModelEffective: r.Text(), Session: r.Text(), Sandbox: r.Text(), StopReason: r.Text(), Verdict: r.Text(), Gates: db.List[GateRecord](r),
+		Files: db.List[string](r), Base: r.Text(), Tree: r.Text(), TreeAfter: r.Text(), Transcript: r.Text(),
+		Usage: usageOf(r), SessionUSD: db.Optional(r, r.Float), Drift: db.List[string](r), PrunedAt: r.Time(),
+	}
 }
 
 // Phase is how far an attempt came; a crash is mended according to it.

@@ -31,11 +31,11 @@ func TestReceiptsTellEverythingThatWasNoted(t *testing.T) {
 	receipts := func(f dag.ReceiptFilter) []dag.Receipt {
 		return get(w, func(g *dag.Graph) ([]dag.Receipt, error) { return g.Receipts(f) })
 	}
-	first := dag.Receipt{
-		ID: attempts[0], Run: w.run.ID, Task: id, Title: "Build it", Feature: "login", Verification: "passed", Iteration: 1, Phase: dag.Settled,
-		Agent: "claude", Model: "opus", ModelEffective: "claude-opus", Sandbox: "full", StartedAt: start, EndedAt: start.Add(time.Minute),
-		Outcome: "released", Reason: "no answer", StopReason: "end_turn", Verdict: "pass", Gates: "[]", Usage: used, Files: []string{"a.go"}, Base: "abc",
-	}
+	first := dag.Receipt{Title: "Build it", Feature: "login", Verification: "passed", GatesJSON: "[]", Attempt: dag.Attempt{
+		ID: attempts[0], Run: w.run.ID, Task: id, Iteration: 1, Phase: dag.Settled, Agent: "claude", Model: "opus", ModelEffective: "claude-opus", Sandbox: "full",
+		StartedAt: start, EndedAt: start.Add(time.Minute), Outcome: "released", Reason: "no answer", StopReason: "end_turn", Verdict: "pass", Usage: used,
+		Files: []string{"a.go"}, Base: "abc",
+	}}
 	second := first
 	second.ID, second.Iteration, second.Outcome, second.Reason, second.Last = attempts[1], 2, "done", "", true
 	second.StartedAt, second.EndedAt = first.EndedAt, first.EndedAt.Add(time.Minute)

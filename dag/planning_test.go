@@ -91,10 +91,10 @@ func TestSharesOfAnAttemptAreListedByAgentAndModel(t *testing.T) {
 	})
 	whole := get(w, func(g *dag.Graph) ([]dag.Receipt, error) { return g.Receipts(dag.ReceiptFilter{}) })[0]
 	check.Equal(t, "stored shares", shares, whole.Shares)
-	first, second := whole, dag.Receipt{ID: c.Attempt, Run: w.run.ID, Task: c.Task.ID, Title: "a", StartedAt: start, Part: true}
+	first, second := whole, dag.Receipt{Title: "a", Part: true, Attempt: dag.Attempt{ID: c.Attempt, Run: w.run.ID, Task: c.Task.ID, StartedAt: start}}
 	first.Shares, first.Model, first.ModelEffective, first.Usage = nil, "small", "small", event.Usage{TokensIn: 7, Unknown: true}
 	second.Agent, second.Model, second.ModelEffective, second.Usage = "y", "big", "big", event.Usage{CostUSD: &cost, Estimated: true}
 	check.Equal(t, "parts", []dag.Receipt{first, second}, whole.Split())
-	alone := dag.Receipt{ID: "a-1", Agent: "x"}
+	alone := dag.Receipt{Attempt: dag.Attempt{ID: "a-1", Agent: "x"}}
 	check.Equal(t, "what is one agent's", []dag.Receipt{alone}, alone.Split())
 }

@@ -202,7 +202,7 @@ func (s snapshot) attempts(r *Run, log events, now time.Time) {
 		tries[a.Task]++
 		entry, ended := s.journal[a.ID], log.attempts[a.ID]
 		out := Attempt{
-			Receipt: a, Nth: tries[a.Task], Status: ended.status, Gates: gatesOf(a.Gates), Notes: entry.Notes, Usage: usageOf(a),
+			Receipt: a, Nth: tries[a.Task], Status: ended.status, Gates: gatesOf(a.GatesJSON), Notes: entry.Notes, Usage: usageOf(a),
 			Evidence: evidence(filepath.Join(r.Folder, a.ID)),
 		}
 		out.Title = render.Line(cmp.Or(a.Title, entry.Title, ended.title, a.Task))

@@ -153,12 +153,12 @@ func TestNothingIsCountedTwice(t *testing.T) {
 		var receipts []dag.Receipt
 		var cents, told, silent int
 		for i := range rapid.IntRange(0, 40).Draw(t, "attempts") {
-			r := dag.Receipt{
+			r := dag.Receipt{Attempt: dag.Attempt{
 				ID: fmt.Sprint("a-", i), Run: rapid.SampledFrom([]string{"r-1", "r-2"}).Draw(t, "run"),
 				Task: rapid.SampledFrom([]string{"t-1", "t-2", "t-3"}).Draw(t, "task"), Agent: rapid.SampledFrom([]string{"", "claude", "codex"}).Draw(t, "agent"),
 				Model: rapid.SampledFrom([]string{"", "opus"}).Draw(t, "model"), ModelEffective: rapid.SampledFrom([]string{"", "claude-opus"}).Draw(t, "effective"),
 				Usage: event.Usage{Estimated: rapid.Bool().Draw(t, "estimated")}, Outcome: rapid.SampledFrom([]event.AttemptOutcome{event.AttemptDone, event.AttemptFailed, event.AttemptRetried}).Draw(t, "outcome"),
-			}
+			}}
 			if rapid.Bool().Draw(t, "tells") {
 				c := rapid.IntRange(0, 500).Draw(t, "cents")
 				cost := float64(c) / 100
@@ -216,16 +216,16 @@ func TestStatsCountWhatModelsAreAnsweredFor(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	var receipts []dag.Receipt
 	for i := 1; i <= 20; i++ {
-		r := dag.Receipt{Agent: "claude", ModelEffective: "opus", StartedAt: began, EndedAt: began.Add(time.Duration(i) * time.Second), Outcome: "done"}
+		r := dag.Receipt{Attempt: dag.Attempt{Agent: "claude", ModelEffective: "opus", StartedAt: began, EndedAt: began.Add(time.Duration(i) * time.Second), Outcome: "done"}}
 		if i > 15 {
-			r.Outcome, r.Gates = "retried", `[{"command":"go test","passed":false},{"command":"","passed":true}]`
+			r.Outcome, r.GatesJSON = "retried", `[{"command":"go test","passed":false},{"command":"","passed":true}]`
 		}
 		receipts = append(receipts, r)
 	}
 	receipts = append(receipts,
-		dag.Receipt{Agent: "claude", Outcome: "interrupted", StartedAt: began, EndedAt: began.Add(time.Hour)},
-		dag.Receipt{Agent: "claude", Outcome: "limited", StartedAt: began, EndedAt: began.Add(time.Hour)},
-		dag.Receipt{Agent: "claude", StartedAt: began, Gates: "not JSON"}) // it runs
+		dag.Receipt{Attempt: dag.Attempt{Agent: "claude", Outcome: "interrupted", StartedAt: began, EndedAt: began.Add(time.Hour)}},
+		dag.Receipt{Attempt: dag.Attempt{Agent: "claude", Outcome: "limited", StartedAt: began, EndedAt: began.Add(time.Hour)}},
+		dag.Receipt{Attempt: dag.Attempt{Agent: "claude", StartedAt: began}, GatesJSON: "not JSON"}) // it runs
 	s := report.StatsOf(receipts)
 	if s.All.Attempts != 20 || s.All.Done != 15 || s.All.P50 != 10*time.Second || s.All.P95 != 19*time.Second {
 		t.Errorf("got %+v", s.All)

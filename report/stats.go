@@ -56,7 +56,7 @@ func StatsOf(receipts []dag.Receipt) Stats {
 			continue
 		}
 		s.Outcomes[r.Outcome]++
-		for _, g := range gatesOf(r.Gates) {
+		for _, g := range gatesOf(r.GatesJSON) {
 			if gates[g.Command] == nil {
 				gates[g.Command] = &GateCount{Command: g.Command}
 			}

@@ -140,7 +140,7 @@ func verified(r dag.Receipt) bool {
 	if r.Outcome != event.AttemptDone {
 		return false
 	}
-	gates := gatesOf(r.Gates)
+	gates := gatesOf(r.GatesJSON)
 	if refused(gates) != nil {
 		return false
 	}
@@ -181,10 +181,9 @@ func LoadCosts(g *dag.Graph, by, run string) (Costs, error) {
 			return Costs{}, err
 		}
 		for _, p := range plannings {
-			receipts = append(receipts, dag.Receipt{
-				ID: p.ID, Title: p.Step, Feature: p.Feature, Agent: p.Agent, Model: p.Model, ModelEffective: p.ModelEffective,
-				StartedAt: p.StartedAt, EndedAt: p.EndedAt, Usage: p.Usage,
-			})
+			receipts = append(receipts, dag.Receipt{Title: p.Step, Feature: p.Feature, Attempt: dag.Attempt{
+				ID: p.ID, Agent: p.Agent, Model: p.Model, ModelEffective: p.ModelEffective, StartedAt: p.StartedAt, EndedAt: p.EndedAt, Usage: p.Usage,
+			}})
 		}
 	}
 	c := Costs{By: by, Total: Total(Spend(receipts, headings[by]))}
