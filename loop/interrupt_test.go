@@ -41,23 +41,11 @@ func TestInterruptedInEveryPhase(t *testing.T) {
 				task.Gates = []string{tt.gate}
 			}
 			ids := s.add(t, task)
-			r := s.start(t)
 			ctx, cancel := context.WithCancelCause(t.Context())
-			ended := make(chan event.Result, 1)
-			go func() {
-				out, err := r.Run(ctx)
-				if err != nil {
-					t.Error(err)
-				}
-				ended <- out
-			}()
+			r, ended := s.begin(t, ctx)
 			s.awaitMark(t, "at work")
 			cancel(errors.New("caught a signal"))
 			out := <-ended
-			if err := r.Finish(t.Context(), out); err != nil {
-				t.Error(err)
-			}
-			s.wantNothingLeft(t)
 			check.That(t, out.Outcome == event.OutcomeInterrupted && out.Iterations == 0,
 				"got %s after %d iterations, want interrupted after none", out.Outcome, out.Iterations)
 			if got := s.task(t, ids[0]); got.Status != dag.Pending || got.Attempts != 0 || got.Owner != "" {
@@ -95,27 +83,6 @@ func TestARunGoesOnAfterAnInterruption(t *testing.T) {
 		"got %+v, want the limit after 2 counted iterations", out)
 }
 
-// TestKillEndsAnAgentThatIgnoresCancel is the second Ctrl-C.
-func TestKillEndsAnAgentThatIgnoresCancel(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, say(fakeagent.Step{Do: "mark", Text: "at work"}, fakeagent.Step{Do: "hang", Ignore: true}))
-	s.script.KeepRunning = true
-	ids := s.add(t, dag.NewTask{Title: "mine"})
-	r := s.start(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		s.awaitMark(t, "at work")
-		cancel()
-		s.awaitMark(t, "cancel") // it heard, and goes on
-		if err := r.Kill(); err != nil {
-			t.Error(err)
-		}
-	}()
-	out := s.finish(t, r, ctx)
-	check.That(t, out.Outcome == event.OutcomeInterrupted, "got %s, want interrupted", out.Outcome)
-	s.wantUncharged(t, ids[0])
-}
-
 // TestAPromiseOfFailureIsTheLastThingThatRuns looks for work as another worker
 // would, as soon as the task was given back.
 func TestAPromiseOfFailureIsTheLastThingThatRuns(t *testing.T) {
@@ -123,15 +90,13 @@ func TestAPromiseOfFailureIsTheLastThingThatRuns(t *testing.T) {
 	s := newStage(t, say(fakeagent.Step{Do: "say", Text: "<promise>FAILURE</promise>\n"}))
 	s.add(t, dag.NewTask{Title: "mine"})
 	var r *Runner
-	observe := s.opts.Host.Observe
-	s.opts.Host.Observe = func(e event.Event) {
-		observe(e)
+	s.on(func(e event.Event) {
 		if e.Type != event.AttemptEnded {
 			return
 		}
 		next, ok := r.claimer.next(t.Context())
 		check.That(t, !ok, "got %s, want nothing after the promise", next.claim.Task.ID)
-	}
+	})
 	r = s.start(t)
 	out := s.finish(t, r, t.Context())
 	check.That(t, out.Outcome == event.OutcomeFailure, "got %s, want failure", out.Outcome)

@@ -1,7 +1,6 @@
 package loop
 
 import (
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -35,13 +34,11 @@ func (c *jumping) jump(d time.Duration) {
 func (s *stage) withClock() *jumping {
 	clock := &jumping{}
 	s.clock, s.opts.Host.Now, s.opts.Workers.Poll = clock.now, clock.now, 5*time.Millisecond
-	observe := s.opts.Host.Observe
-	s.opts.Host.Observe = func(e event.Event) {
-		observe(e)
+	s.on(func(e event.Event) {
 		if e.Type == event.Waiting && e.Until != nil {
 			clock.jump(e.Until.Sub(clock.now()) + time.Second)
 		}
-	}
+	})
 	return clock
 }
 
@@ -120,9 +117,7 @@ func TestALimitThatIsLiftedIsNotWaitedFor(t *testing.T) {
 	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{limitedAt(1, "usage limit reached, try again in 5 hours")}})
 	s.opts.Workers.Poll, s.opts.Host.Setup.Agent = 5*time.Millisecond, "fake"
 	s.add(t, dag.NewTask{Title: "one"})
-	r := s.start(t)
-	ended := make(chan event.Result)
-	go func() { ended <- s.finish(t, r, t.Context()) }()
+	_, ended := s.begin(t, t.Context())
 	s.await(t, ofType(event.Waiting))
 	s.update(t, func(g *dag.Graph) error { return g.LiftLimit("") })
 	out := <-ended
@@ -136,9 +131,7 @@ func TestARunEndsAtItsTime(t *testing.T) {
 	clock := s.withClock()
 	s.opts.Limits.Budgets.Run.Until = clock.now().Add(8 * time.Hour)
 	id := s.add(t, dag.NewTask{Title: "one"})[0]
-	r := s.start(t)
-	ended := make(chan event.Result)
-	go func() { ended <- s.finish(t, r, t.Context()) }()
+	_, ended := s.begin(t, t.Context())
 	s.awaitMark(t, "working")
 	clock.jump(7 * time.Hour)
 	s.await(t, func(e event.Event) bool { return e.Type == event.Warned && e.Text != "" })
@@ -159,9 +152,7 @@ func TestALimitHoldsEveryWorkerBack(t *testing.T) {
 		{When: fakeagent.When{Task: ids[0]}, Steps: []fakeagent.Step{{Do: "mark", Text: "slow"}, {Do: "await", Path: "go"}, done()}},
 		{When: fakeagent.When{Task: ids[1], Attempt: 1}, Steps: []fakeagent.Step{{Do: "error", Code: 429, Text: "try again in 1h"}}},
 	}
-	r := s.start(t)
-	ended := make(chan event.Result)
-	go func() { ended <- s.finish(t, r, t.Context()) }()
+	_, ended := s.begin(t, t.Context())
 	s.await(t, func(e event.Event) bool { return e.Type == event.AttemptEnded && e.Outcome == "limited" })
 	s.awaitMark(t, "slow")
 	if n := s.count(t, "prompted"); n != 2 {
@@ -221,24 +212,6 @@ func TestATaskThatGetsNoAnswerDoesNotHoldUpTheOthers(t *testing.T) {
 	check.That(t, out.Outcome == event.OutcomeComplete && out.Counts.Done == 13 && out.Counts.Failed == 1,
 		"got %+v, want all but the mute one done", out)
 	check.Equal(t, "status", dag.Failed, s.task(t, ids[1]).Status)
-}
-
-// TestAnEmptyAnswerHasAnotherTaskTriedFirst: nobody knows whether an empty answer is a
-// limit before another task got one, too.
-func TestAnEmptyAnswerHasAnotherTaskTriedFirst(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, fakeagent.Script{})
-	s.withClock()
-	ids := s.add(t, dag.NewTask{Title: "fine"}, dag.NewTask{Title: "mute"}, dag.NewTask{Title: "later"}, dag.NewTask{Title: "last"})
-	s.script.Conversations = []fakeagent.Conversation{{When: fakeagent.When{Task: ids[1], Attempt: 1}}}
-	out := s.run(t)
-	check.That(t, out.Outcome == event.OutcomeComplete && out.Counts.Done == 4, "got %+v", out)
-	var order []string
-	for _, e := range s.all(func(e event.Event) bool { return e.Type == event.TaskClaimed || e.Type == event.Waiting }) {
-		order = append(order, e.Title)
-	}
-	want := []string{"fine", "mute", "later", "last", "", "mute"}
-	check.That(t, slices.Equal(order, want), "got %q, want %q: the wait comes last", order, want)
 }
 
 // TestALimitIsSuspectedAnewEachTime: two tasks in a row without an answer are a limit,

@@ -20,14 +20,15 @@ import (
 func TestAClaimTakenAwayEndsTheAgent(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		person func(g *dag.Graph, id string) error
-		kind   event.RunOutcome
-		status dag.Status // that the attempt ended with
-		reason string
+		person     func(g *dag.Graph, id string) error
+		status     dag.Status // that the attempt ended with
+		reason     string
+		iterations int // that count
 	}{
-		"a person marks it done":   {func(g *dag.Graph, id string) error { return g.Finish(id) }, event.OutcomeComplete, "done", "it was marked as done meanwhile"},
-		"a person marks it failed": {func(g *dag.Graph, id string) error { return g.GiveUp(id, "no") }, event.OutcomeComplete, "failed", "no"},
-		"a person deletes it":      {func(g *dag.Graph, id string) error { return g.Delete(id) }, event.OutcomeComplete, "deleted", "it was deleted meanwhile"},
+		"a person marks it done":   {func(g *dag.Graph, id string) error { return g.Finish(id) }, "done", "it was marked as done meanwhile", 0},
+		"a person marks it failed": {func(g *dag.Graph, id string) error { return g.GiveUp(id, "no") }, "failed", "no", 0},
+		"a person deletes it":      {func(g *dag.Graph, id string) error { return g.Delete(id) }, "deleted", "it was deleted meanwhile", 0},
+		"a person resets it":       {func(g *dag.Graph, id string) error { return g.Reset(id) }, "pending", "it was reset meanwhile", 1},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -41,8 +42,7 @@ func TestAClaimTakenAwayEndsTheAgent(t *testing.T) {
 			out := s.whileAtWork(t, func() {
 				s.update(t, func(g *dag.Graph) error { return tt.person(g, ids[0]) })
 			})
-			check.That(t, out.Outcome == tt.kind && out.Iterations == 0,
-				"got %s after %d counted iterations, want %s after none", out.Outcome, out.Iterations, tt.kind)
+			check.That(t, out.Outcome == event.OutcomeComplete && out.Iterations == tt.iterations, "got %+v, want %d counted iterations", out, tt.iterations)
 			ended := s.await(t, ofType(event.AttemptEnded))
 			check.That(t, ended.Outcome == "interrupted" && ended.Status == tt.status && ended.Reason == tt.reason,
 				"got %s, task %s: %s; want interrupted, task %s: %s", ended.Outcome, ended.Status, ended.Reason, tt.status, tt.reason)
@@ -50,66 +50,13 @@ func TestAClaimTakenAwayEndsTheAgent(t *testing.T) {
 	}
 }
 
-// TestAResetTaskIsTriedAgainByTheSameRun has the person reset it instead.
-func TestAResetTaskIsTriedAgainByTheSameRun(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
-		{When: fakeagent.When{Attempt: 1}, Steps: []fakeagent.Step{{Do: "mark", Text: "at work"}, {Do: "hang"}}},
-	}})
-	s.opts.Workers.Lease = 150 * time.Millisecond
-	ids := s.add(t, dag.NewTask{Title: "mine"})
-	out := s.whileAtWork(t, func() {
-		s.update(t, func(g *dag.Graph) error { return g.Reset(ids[0]) })
-	})
-	check.That(t, out.Outcome == event.OutcomeComplete && out.Counts.Done == 1 && out.Iterations == 1,
-		"got %+v, want complete with one counted iteration", out)
-	var got []string
-	for _, a := range s.attempts(t, ids[0]) {
-		got = append(got, string(a.Outcome))
-	}
-	check.Equal(t, "attempts", []string{"interrupted", "done"}, got)
-	ended := s.await(t, ofType(event.AttemptEnded))
-	check.That(t, ended.Reason == "it was reset meanwhile", "got %q, want what became of it", ended.Reason)
-	task := s.task(t, ids[0])
-	check.That(t, task.Attempts == 1, "got %d attempts charged, want 1", task.Attempts)
-}
-
-// TestAnAnswerAfterTheClaimWasLostCountsForNothing has no heartbeat in between:
-// the refusal comes when the work is settled.
-func TestAnAnswerAfterTheClaimWasLostCountsForNothing(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, say(fakeagent.Step{Do: "mark", Text: "at work"}, fakeagent.Step{Do: "await", Path: "go"}, done()))
-	ids := s.add(t, dag.NewTask{Title: "mine"})
-	out := s.whileAtWork(t, func() {
-		s.update(t, func(g *dag.Graph) error { return g.GiveUp(ids[0], "I changed my mind") })
-		s.write(t, "go", "")
-	})
-	check.That(t, out.Outcome == event.OutcomeComplete && out.Counts.Failed == 1, "got %+v, want complete with the person's failure", out)
-	check.Equal(t, "status", dag.Failed, s.task(t, ids[0]).Status)
-	ended := s.await(t, ofType(event.AttemptEnded))
-	check.That(t, ended.Reason == "I changed my mind", "got %q, want the person's reason", ended.Reason)
-}
-
 // whileAtWork runs, and does something once the agent has made its mark.
 func (s *stage) whileAtWork(t *testing.T, do func()) event.Result {
 	t.Helper()
-	r := s.start(t)
-	result := make(chan event.Result, 1)
-	go func() {
-		out, err := r.Run(t.Context())
-		if err != nil {
-			t.Error(err)
-		}
-		if err := r.Finish(t.Context(), out); err != nil {
-			t.Error(err)
-		}
-		result <- out
-	}()
+	_, ended := s.begin(t, t.Context())
 	s.awaitMark(t, "at work")
 	do()
-	out := <-result
-	s.wantNothingLeft(t)
-	return out
+	return <-ended
 }
 
 // closed tells when a session is closed, before its attempt is settled.

@@ -132,6 +132,15 @@ func (s *stage) observe(e event.Event) {
 	s.seen = make(chan struct{})
 }
 
+// on calls a function after each event.
+func (s *stage) on(do func(event.Event)) {
+	observe := s.opts.Host.Observe
+	s.opts.Host.Observe = func(e event.Event) {
+		observe(e)
+		do(e)
+	}
+}
+
 // await returns the first event that fits, from the past or the future.
 func (s *stage) await(t *testing.T, fits func(event.Event) bool) event.Event {
 	t.Helper()
@@ -227,6 +236,15 @@ func (s *stage) run(t *testing.T) event.Result {
 	t.Helper()
 	r := s.start(t)
 	return s.finish(t, r, t.Context())
+}
+
+// begin starts a run and returns what it comes to.
+func (s *stage) begin(t *testing.T, ctx context.Context) (*Runner, <-chan event.Result) { //nolint:revive // t comes first
+	t.Helper()
+	r := s.start(t)
+	ended := make(chan event.Result, 1)
+	go func() { ended <- s.finish(t, r, ctx) }()
+	return r, ended
 }
 
 func (s *stage) finish(t *testing.T, r *Runner, ctx context.Context) event.Result { //nolint:revive // t comes first

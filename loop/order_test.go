@@ -79,13 +79,11 @@ func TestAnAttemptIsInOneSumWhileItSettles(t *testing.T) {
 		<-begun
 		return false
 	}
-	observe := s.opts.Host.Observe
-	s.opts.Host.Observe = func(e event.Event) {
-		observe(e)
+	s.on(func(e event.Event) {
 		if e.Type == event.AttemptEnded {
 			s.update(t, func(g *dag.Graph) error { return wantCost(g, "after") })
 		}
-	}
+	})
 	r = s.start(t)
 	s.finish(t, r, t.Context())
 	claims.Wait()
@@ -102,9 +100,7 @@ func TestAHeartbeatDoesNotUncountAnIteration(t *testing.T) {
 		{When: fakeagent.When{Task: ids[1]}, Steps: []fakeagent.Step{{Do: "file", Path: "begun"}, {Do: "await", Path: "go"}, done()}},
 	}
 	s.opts.Workers.Jobs, s.opts.Workers.Lease = 2, 150*time.Millisecond
-	observe := s.opts.Host.Observe
-	s.opts.Host.Observe = func(e event.Event) {
-		observe(e)
+	s.on(func(e event.Event) {
 		if e.Type != event.AttemptEnded || e.Task != ids[0] {
 			return
 		}
@@ -114,7 +110,7 @@ func TestAHeartbeatDoesNotUncountAnIteration(t *testing.T) {
 		s.update(t, func(g *dag.Graph) (err error) { run, err = g.LastRun(dag.Scope{}); return err })
 		check.That(t, run.Iterations == 1, "got %d iterations, want 1", run.Iterations)
 		s.write(t, "go", "")
-	}
+	})
 	out := s.run(t)
 	check.That(t, out.Iterations == 2, "got %+v, want 2 iterations", out)
 }

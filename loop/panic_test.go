@@ -54,14 +54,13 @@ func TestAPanicEndsOneAttempt(t *testing.T) {
 				}
 				return opened, err
 			}
-			s.opts.Host.Observe = func(e event.Event) {
-				s.observe(e)
+			s.on(func(e event.Event) {
 				mu.Lock()
 				defer mu.Unlock()
 				if e.Type == event.AttemptEnded && e.Task == ids[0] && left == 0 {
 					s.write(t, "panicked", "")
 				}
-			}
+			})
 			r := s.start(t)
 			out, err := r.Run(t.Context())
 			check.That(t, out.Outcome == tt.want && (err != nil) == (tt.want == event.OutcomeError),

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"ralph/dag"
 	"ralph/event"
@@ -18,56 +16,6 @@ import (
 	"ralph/journal"
 	"ralph/loop/attempt"
 )
-
-// TestWaitingIsNotBlocked gives the only task back with a delay: the run waits
-// for it and says so.
-func TestWaitingIsNotBlocked(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
-		{When: fakeagent.When{Attempt: 1}, Steps: []fakeagent.Step{{Do: "say", Text: "hm\n"}}},
-	}})
-	s.opts.Rules.Backoff = 2 * time.Second // more than a busy machine needs to ask again
-	s.add(t, dag.NewTask{Title: "mine"})
-	out := s.run(t)
-	check.That(t, out.Outcome == event.OutcomeComplete && out.Iterations == 2,
-		"got %s after %d iterations, want complete after 2", out.Outcome, out.Iterations)
-	waits := s.all(ofType(event.Waiting))
-	if len(waits) != 1 || waits[0].Until == nil {
-		t.Fatalf("got %+v, want one event that says until when", waits)
-	}
-}
-
-// TestWaitingEndsWithTheContext interrupts a run that waits for a far time.
-func TestWaitingEndsWithTheContext(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, say())
-	s.add(t, dag.NewTask{Title: "mine"})
-	ctx, cancel := context.WithCancelCause(t.Context())
-	observe := s.opts.Host.Observe
-	s.opts.Host.Observe = func(e event.Event) {
-		observe(e)
-		if e.Type == event.Waiting {
-			cancel(errors.New("caught a signal"))
-		}
-	}
-	out := s.finish(t, s.start(t), ctx)
-	check.That(t, out.Outcome == event.OutcomeInterrupted && out.Reason == "caught a signal" && out.Iterations == 0,
-		"got %+v, want interrupted by the signal, with nothing counted", out)
-}
-
-// TestEmptyAnswersTripTheBreaker has a store whose clock is ahead, so that no
-// wait is waited for.
-func TestEmptyAnswersTripTheBreaker(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, say())
-	s.opts.Host.Now = func() time.Time { return time.Now().Add(-time.Hour) }
-	ids := s.add(t, dag.NewTask{Title: "mine"})
-	out := s.run(t)
-	check.That(t, out.Outcome == event.OutcomeUnavailable && out.Iterations == 0,
-		"got %s after %d iterations, want agent_unavailable after none", out.Outcome, out.Iterations)
-	check.Equal(t, "prompts", 3, s.count(t, "prompted"))
-	s.wantUncharged(t, ids[0])
-}
 
 // TestAnAnswerResetsTheBreaker lets every third attempt say something.
 func TestAnAnswerResetsTheBreaker(t *testing.T) {
@@ -97,51 +45,6 @@ func TestTheLimitIsExactWithSeveralWorkers(t *testing.T) {
 	if got := s.count(t, "prompted"); out.Outcome != event.OutcomeLimit || out.Iterations != 4 || got != 4 {
 		t.Errorf("got %s, %d iterations, %d prompts; want limit, 4, 4", out.Outcome, out.Iterations, got)
 	}
-}
-
-// TestSeveralWorkersRunAtOnce has three agents that wait for one another.
-func TestSeveralWorkersRunAtOnce(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, say(
-		fakeagent.Step{Do: "file", Path: "here-{{task}}"},
-		fakeagent.Step{Do: "await", Path: "all"}, done(),
-	))
-	s.opts.Workers.Jobs = 3
-	ids := s.add(t, dag.NewTask{Title: "a"}, dag.NewTask{Title: "b"}, dag.NewTask{Title: "c"}, dag.NewTask{Title: "d"})
-	observe := s.opts.Host.Observe
-	s.opts.Host.Observe = func(e event.Event) {
-		observe(e)
-		if len(s.all(ofType(event.Prompted))) == 3 && e.Type == event.Prompted {
-			s.write(t, "all", "")
-		}
-	}
-	out := s.run(t)
-	check.That(t, out.Outcome == event.OutcomeComplete && out.Counts.Done == len(ids), "got %+v, want all done", out)
-}
-
-func TestAHeartbeatRenewsTheLease(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, say(fakeagent.Step{Do: "mark", Text: "at work"}, fakeagent.Step{Do: "await", Path: "go"}, done()))
-	s.opts.Workers.Lease = 300 * time.Millisecond
-	ids := s.add(t, dag.NewTask{Title: "mine"})
-	s.whileAtWork(t, func() {
-		first := s.task(t, ids[0]).LeaseUntil
-		tick := time.NewTicker(5 * time.Millisecond)
-		defer tick.Stop()
-		renewed := func() bool {
-			until := s.task(t, ids[0]).LeaseUntil
-			return until.After(first) && until.After(time.Now())
-		}
-		for deadline := time.After(time.Minute); !renewed(); {
-			select {
-			case <-tick.C:
-			case <-deadline:
-				t.Fatal("the lease was not renewed")
-			}
-		}
-		s.write(t, "go", "")
-	})
-	check.Equal(t, "status", dag.Done, s.task(t, ids[0]).Status)
 }
 
 // TestTheAgentIsOnRecordBeforeItIsSpokenTo reads the attempt while the agent
@@ -241,40 +144,6 @@ func TestIterationsThatCountHaveNumbersOfTheirOwn(t *testing.T) {
 	begin()
 	begin()
 	check.Equal(t, "result", []int{5, 6, 7, 6, 8}, got)
-}
-
-// TestDiffersHintsAreTiersOrOffered: an agent that asks for a model that nobody
-// offers must not end the run.
-func TestDiffersHintsAreTiersOrOffered(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct {
-		hint   string
-		model  string // that the second task is opened with
-		warned bool
-	}{
-		"a tier is taken":                {"opus", "opus", false},
-		"a name that is offered, too":    {"swift-1", "swift-1", false},
-		"a name that nobody offers, not": {"gpt-99", "sonnet", true},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t, fakeagent.Script{
-				Models: []string{"sonnet", "opus", "haiku", "swift-1"},
-				Conversations: []fakeagent.Conversation{
-					{When: fakeagent.When{Contains: "first thing"}, Steps: []fakeagent.Step{{Do: "say", Text: "<next-model>" + tt.hint + "</next-model>\n"}, done()}},
-				},
-			})
-			s.add(t, dag.NewTask{Title: "first thing"}, dag.NewTask{Title: "second thing"})
-			out := s.run(t)
-			check.That(t, out.Outcome == event.OutcomeComplete && out.Counts.Done == 2,
-				"got %s (%s) with %d done, want complete with 2", out.Outcome, out.Reason, out.Counts.Done)
-			claims := s.all(ofType(event.TaskClaimed))
-			check.That(t, len(claims) == 2 && claims[1].Model == tt.model, "got %+v, want the second with model %s", claims, tt.model)
-			warned := slices.ContainsFunc(s.all(ofType(event.Warned)), func(e event.Event) bool { return strings.Contains(e.Text, tt.hint) })
-			check.That(t, warned == tt.warned, "warned: %v, want %v", warned, tt.warned)
-		})
-	}
 }
 
 // TestAHintStaysWithTheAgentThatGaveIt: the name of one agent's model means
