@@ -94,6 +94,25 @@ func (s *simulated) Sandbox() string             { return "" }
 func (s *simulated) Evident() bool               { return false }
 func (s *simulated) Tampered() ([]string, error) { return nil, nil }
 
+// project has that many tasks, and the options of a run in simulated time.
+func (n *night) project(t *testing.T, open func(context.Context, attempt.Opening) (attempt.Session, error), tasks int) Options {
+	t.Helper()
+	d, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "progress.db"), db.Options{Conns: 4})
+	check.OK(t, err)
+	t.Cleanup(func() { d.Close() })
+	store := dag.New(d, dag.Options{Now: n.now})
+	check.OK(t, store.Update(t.Context(), func(g *dag.Graph) (err error) {
+		for i := 0; i < tasks && err == nil; i++ {
+			_, err = g.Add(dag.NewTask{Title: fmt.Sprint("task ", i), Kind: dag.Check})
+		}
+		return err
+	}))
+	opts := options(store, open, t.TempDir(), t.TempDir())
+	opts.Host.Now, opts.Verify.Skip = n.now, true
+	opts.Recovery.Life = func(dag.Process) dag.Life { return dag.Unknown } // only leases and heartbeats say that we live
+	return opts
+}
+
 // TestEightSimulatedHours has a laptop that sleeps, a clock that is set, in both
 // directions, and limits. Every task is done once, and nothing is waited for longer
 // than its time on the wall.
@@ -103,25 +122,10 @@ func TestEightSimulatedHours(t *testing.T) {
 		n := &night{prompts: map[string]int{}}
 		at := func(d time.Duration) time.Time { return n.now().Add(d) }
 		n.limits = []window{{at(4 * time.Hour), at(6 * time.Hour)}, {at(8 * time.Hour), at(10 * time.Hour)}}
-		d, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "progress.db"), db.Options{Conns: 4})
-		check.OK(t, err)
-		defer d.Close()
-		store := dag.New(d, dag.Options{Now: n.now})
 		const tasks = 30
-		err = store.Update(t.Context(), func(g *dag.Graph) error {
-			for i := range tasks {
-				if _, err := g.Add(dag.NewTask{Title: fmt.Sprintf("task %d", i)}); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		check.OK(t, err)
 		var waits []time.Duration // how long each waiting took, on the wall, beyond its end
 		var until time.Time
-		opts := options(store, n.start, t.TempDir(), t.TempDir())
-		opts.Host.Now, opts.Verify.Skip = n.now, true
-		opts.Recovery.Life = func(dag.Process) dag.Life { return dag.Unknown } // only leases and heartbeats say that we live
+		opts := n.project(t, n.start, tasks)
 		opts.Host.Observe = func(e event.Event) {
 			switch {
 			case e.Type == event.Waiting:

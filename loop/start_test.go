@@ -3,7 +3,6 @@ package loop
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"ralph/acp"
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/db"
 	"ralph/internal/testing/check"
 	"ralph/loop/attempt"
 )
@@ -42,61 +40,33 @@ func (f *flaky) start(ctx context.Context, op attempt.Opening) (attempt.Session,
 func (f *flaky) begin(t *testing.T, with func(*Options)) (*Runner, *dag.Store) {
 	t.Helper()
 	f.prompts, f.quick = map[string]int{}, true
-	d, err := db.Open(t.Context(), filepath.Join(t.TempDir(), "progress.db"), db.Options{Conns: 4})
-	check.OK(t, err)
-	t.Cleanup(func() { d.Close() })
-	store := dag.New(d, dag.Options{Now: f.now})
-	err = store.Update(t.Context(), func(g *dag.Graph) error {
-		for _, title := range []string{"one", "two"} {
-			if _, err := g.Add(dag.NewTask{Title: title, Kind: dag.Check}); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	check.OK(t, err)
-	opts := options(store, f.start, t.TempDir(), t.TempDir())
-	opts.Host.Now, opts.Verify.Skip = f.now, true
-	opts.Recovery.Life = func(dag.Process) dag.Life { return dag.Unknown }
+	opts := f.project(t, f.start, 2)
 	if with != nil {
 		with(&opts)
 	}
 	r, err := Start(t.Context(), opts)
 	check.OK(t, err)
-	return r, store
+	return r, opts.Graph.Store
 }
 
 func TestAnAgentThatHasAnsweredIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	missing := &acp.Error{Kind: acp.NotFound, Op: "start", Text: "no such command"}
+	noProcess := &acp.Error{Kind: acp.CannotStart, Op: "start", Text: "resource temporarily unavailable"}
+	dies := &acp.Error{Kind: acp.Died, Op: "initialize", Text: "exit status 1"}
+	noLogin := &acp.Error{Kind: acp.AuthRequired, Op: "session/new"}
 	tests := map[string]struct {
-		flaky      *flaky
-		want       event.RunOutcome
-		opened     int
-		least      time.Duration // that the run waits
-		most       time.Duration
-		iterations int
+		flaky              *flaky
+		want               event.RunOutcome
+		opened, iterations int
+		least, most        time.Duration // that the run waits
 	}{
-		"missing for a moment": {
-			flaky: &flaky{failures: 1, err: missing}, want: event.OutcomeComplete, opened: 3, least: time.Second, most: 5 * time.Second, iterations: 2,
-		},
-		"no process left for almost a minute": {
-			flaky: &flaky{failures: 5, err: &acp.Error{Kind: acp.CannotStart, Op: "start", Text: "resource temporarily unavailable"}},
-			want:  event.OutcomeComplete, opened: 7, least: 50 * time.Second, most: 70 * time.Second, iterations: 2,
-		},
-		"it starts and dies at once": {
-			flaky: &flaky{failures: 2, err: &acp.Error{Kind: acp.Died, Op: "initialize", Text: "exit status 1"}},
-			want:  event.OutcomeComplete, opened: 4, least: time.Second, most: 10 * time.Second, iterations: 2,
-		},
-		"gone for good: the circuit breaker ends the run": {
-			flaky: &flaky{failures: 100, err: missing}, want: event.OutcomeUnavailable, opened: 1 + 3*6, least: 150 * time.Second, most: 210 * time.Second, iterations: 1,
-		},
-		"never there": {
-			flaky: &flaky{failures: 100, err: missing, firstToo: true}, want: event.OutcomeUnavailable, opened: 1, most: time.Second,
-		},
-		"what trying again cannot help": {
-			flaky: &flaky{failures: 100, err: &acp.Error{Kind: acp.AuthRequired, Op: "session/new"}}, want: event.OutcomeUnavailable, opened: 2, most: time.Second, iterations: 1,
-		},
+		"missing for a moment":          {&flaky{failures: 1, err: missing}, event.OutcomeComplete, 3, 2, time.Second, 5 * time.Second},
+		"no process left for a minute":  {&flaky{failures: 5, err: noProcess}, event.OutcomeComplete, 7, 2, 50 * time.Second, 70 * time.Second},
+		"it starts and dies at once":    {&flaky{failures: 2, err: dies}, event.OutcomeComplete, 4, 2, time.Second, 10 * time.Second},
+		"gone: the breaker ends it":     {&flaky{failures: 100, err: missing}, event.OutcomeUnavailable, 1 + 3*6, 1, 150 * time.Second, 210 * time.Second},
+		"never there":                   {&flaky{failures: 100, err: missing, firstToo: true}, event.OutcomeUnavailable, 1, 0, 0, time.Second},
+		"what trying again cannot help": {&flaky{failures: 100, err: noLogin}, event.OutcomeUnavailable, 2, 1, 0, time.Second},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -120,17 +90,14 @@ func TestAnAgentThatHasAnsweredIsStartedAgain(t *testing.T) {
 // wantUncharged wants that no task that is not done has been charged an attempt.
 func wantUncharged(t *testing.T, store *dag.Store) {
 	t.Helper()
-	err := store.View(t.Context(), func(g *dag.Graph) error {
+	check.OK(t, store.View(t.Context(), func(g *dag.Graph) error {
 		tasks, err := g.List(dag.Filter{})
 		for _, task := range tasks {
 			check.That(t, task.Status == dag.Done || task.Status == dag.Pending && task.Attempts == 0,
 				"%s is %s with %d attempts, want pending with none", task.ID, task.Status, task.Attempts)
 		}
 		return err
-	})
-	if err != nil {
-		t.Error(err)
-	}
+	}))
 }
 
 func TestAStartThatIsTriedAgainCanBeInterrupted(t *testing.T) {
