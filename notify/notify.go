@@ -4,6 +4,7 @@
 package notify
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -57,22 +58,14 @@ func New(opts Options) *Notifier {
 	if opts.Hide == nil {
 		opts.Hide = func(s string) string { return s }
 	}
-	def(&opts.Size, 64)
-	def(&opts.Tries, 4)
-	def(&opts.Backoff, time.Second)
-	def(&opts.Timeout, 10*time.Second)
-	def(&opts.Flush, 5*time.Second)
+	opts.Size, opts.Tries = cmp.Or(opts.Size, 64), cmp.Or(opts.Tries, 4)
+	opts.Backoff, opts.Timeout = cmp.Or(opts.Backoff, time.Second), cmp.Or(opts.Timeout, 10*time.Second)
+	opts.Flush = cmp.Or(opts.Flush, 5*time.Second)
 	n := &Notifier{opts: opts, news: news{project: line(opts.Project), hide: opts.Hide}}
 	for _, t := range opts.Targets {
 		n.add(t)
 	}
 	return n
-}
-
-func def[T int | time.Duration](v *T, to T) {
-	if *v <= 0 {
-		*v = to
-	}
 }
 
 func (n *Notifier) add(t Target) {
@@ -121,29 +114,10 @@ func (n *Notifier) Event(e event.Event) {
 func (n *Notifier) Close() error {
 	var errs []error
 	n.once.Do(func() {
-		patience := time.NewTimer(n.opts.Flush)
-		defer patience.Stop()
 		for _, c := range n.channels {
 			c.Close()
 		}
-		over := false
-		for _, c := range n.channels {
-			select {
-			case <-c.Done():
-				continue
-			default:
-			}
-			select {
-			case <-c.Done():
-			case <-patience.C:
-				over = true
-			case <-n.opts.Hurry:
-				over = true
-			}
-			if over {
-				break
-			}
-		}
+		n.wait(n.opts.Flush, n.opts.Hurry)
 		for _, c := range n.channels { // before they are stopped, which is no news
 			errs = append(errs, c.report(n.opts.Hide))
 		}
@@ -152,17 +126,29 @@ func (n *Notifier) Close() error {
 		}
 		// What was running is ended now, its processes with it. A terminal that is
 		// stopped cannot be waited for.
-		grace := time.NewTimer(killing)
-		defer grace.Stop()
-		for _, c := range n.channels {
-			select {
-			case <-c.Done():
-			case <-grace.C:
-				return
-			}
-		}
+		n.wait(killing, nil)
 	})
 	return errors.Join(errs...)
+}
+
+// wait returns when every channel is done, after so long, or in a hurry.
+func (n *Notifier) wait(most time.Duration, hurry <-chan struct{}) {
+	over := time.NewTimer(most)
+	defer over.Stop()
+	for _, c := range n.channels {
+		select {
+		case <-c.Done(): // also if the time is over
+			continue
+		default:
+		}
+		select {
+		case <-c.Done():
+		case <-over.C:
+			return
+		case <-hurry:
+			return
+		}
+	}
 }
 
 // killing is how long the end of a process tree is waited for.

@@ -11,23 +11,21 @@ import (
 	"ralph/internal/jsonval"
 )
 
-// Line is a run in a list of runs.
+// Line is a run in a list of runs: as it stands, with the iterations that are its own.
 type Line struct {
-	ID         string             `json:"id"`
-	Outcome    event.RunOutcome   `json:"outcome"`
-	Reason     jsonval.NullString `json:"reason"`
-	Feature    jsonval.NullString `json:"feature"`
-	Task       jsonval.NullString `json:"task"`
-	StartedAt  jsonval.Stamp      `json:"started_at"`
-	EndedAt    jsonval.Stamp      `json:"ended_at"`
-	DurationMS int64              `json:"duration_ms"`
-	Iterations int                `json:"iterations"` // its own
-	Continues  jsonval.NullString `json:"continues"`
-	Done       int                `json:"done"`   // tasks whose last attempt in the run got them done
-	Failed     int                `json:"failed"` // and those whose last attempt failed them
-	Usage      Usage              `json:"usage"`
+	dag.Run
+	Duration     time.Duration // so far
+	Done, Failed int           // tasks by their last attempt in the run
+	Usage        Usage
+}
 
-	Scope dag.Scope `json:"-"`
+// MarshalJSON writes the line.
+func (l Line) MarshalJSON() ([]byte, error) {
+	return jsonval.Object{
+		"id", l.ID, "outcome", l.Outcome, "reason", null(l.Reason), "feature", null(l.Scope.Feature), "task", null(l.Scope.Task),
+		"started_at", l.StartedAt, "ended_at", l.EndedAt, "duration_ms", l.Duration, "iterations", l.Iterations, "continues", null(l.Continues),
+		"done", l.Done, "failed", l.Failed, "usage", l.Usage,
+	}.MarshalJSON()
 }
 
 // Lines lists runs, the newest first; a limit of 0 means all of them.
@@ -52,10 +50,10 @@ func Lines(g *dag.Graph, limit int, life func(dag.Process) dag.Life, now time.Ti
 
 // LineOf sums a run up by its receipts.
 func LineOf(run dag.Run, receipts []dag.Receipt, life func(dag.Process) dag.Life, now time.Time) Line {
-	l := Line{
-		ID: run.ID, Reason: null(run.Reason), Feature: null(run.Scope.Feature), Task: null(run.Scope.Task),
-		StartedAt: when(run.StartedAt), EndedAt: when(run.EndedAt), Continues: null(run.Continues), Scope: run.Scope,
-	}
+	l := Line{Run: run}
+	var end time.Time
+	l.Outcome, end = standing(run, receipts, life, now)
+	l.Duration = max(end.Sub(run.StartedAt), 0)
 	last := map[string]event.AttemptOutcome{}
 	for _, r := range receipts {
 		last[r.Task] = r.Outcome
@@ -71,13 +69,8 @@ func LineOf(run dag.Run, receipts []dag.Receipt, life func(dag.Process) dag.Life
 			event.AttemptLimited, event.AttemptInterrupted:
 		}
 	}
-	outcome, end := standing(run, receipts, life, now)
-	l.Outcome, l.DurationMS = outcome, max(end.Sub(run.StartedAt), 0).Milliseconds()
 	return l
 }
-
-// Duration is how long the run took, or has taken so far.
-func (l Line) Duration() time.Duration { return time.Duration(l.DurationMS) * time.Millisecond }
 
 // Log is a run whose log is wanted, or only what it did for one task.
 type Log struct {

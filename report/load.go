@@ -20,19 +20,13 @@ type Options struct {
 	Runs string                     // the folder of all runs
 	Run  string                     // a full ID
 	Life func(dag.Process) dag.Life // whether a process lives; nil means that nobody knows
-	Now  func() time.Time           // nil means time.Now
-	Zone *time.Location             // in which people read times; nil means UTC
+	Now  func() time.Time
+	Zone *time.Location // in which people read times
 }
 
 // Load reads one run. The graph is read in one snapshot; files are read afterwards,
 // and what is missing there is missing in the report, no more.
 func Load(ctx context.Context, store *dag.Store, opts Options) (Run, error) {
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
-	if opts.Zone == nil {
-		opts.Zone = time.UTC
-	}
 	var s snapshot
 	err := store.View(ctx, func(g *dag.Graph) (err error) {
 		s, err = look(g, opts.Run)

@@ -62,7 +62,7 @@ func TestARunThatDiedIsToldAsOne(t *testing.T) {
 	w.now = w.now.Add(10 * time.Minute)
 	load := func(life dag.Life) report.Run {
 		r, err := report.Load(t.Context(), w.store, report.Options{
-			Runs: w.runs(), Run: w.run.ID, Now: func() time.Time { return w.now }, Life: func(dag.Process) dag.Life { return life },
+			Runs: w.runs(), Run: w.run.ID, Now: func() time.Time { return w.now }, Zone: time.UTC, Life: func(dag.Process) dag.Life { return life },
 		})
 		check.OK(t, err)
 		return r

@@ -164,7 +164,7 @@ func (o *Overview) tasks(g *dag.Graph, opts OverviewOptions) error {
 		if err != nil {
 			return err
 		}
-		o.Held = append(o.Held, ViewWhy(t, reasons, opts.Now))
+		o.Held = append(o.Held, WhyView{t, t.Ready(opts.Now), reasons})
 	}
 	return nil
 }

@@ -44,9 +44,9 @@ func flowOf(r Run) flow {
 		f.before[to] = append(f.before[to], from)
 	}
 	children := r.children()
-	inner := innerLinks(r, children)
+	follows, leads := innerLinks(r, children)
 	for _, t := range r.Tasks {
-		if _, in := r.index[t.Parent]; in && !inner.leads[t.ID] {
+		if _, in := r.index[t.Parent]; in && !leads[t.ID] {
 			link(t.ID, t.Parent)
 		}
 		if len(t.After) == 0 {
@@ -54,7 +54,7 @@ func flowOf(r Run) flow {
 		}
 		var start []string
 		for _, s := range leaves(children, t.ID, 0) {
-			if s == t.ID || !inner.follows[s] {
+			if s == t.ID || !follows[s] {
 				start = append(start, s)
 			}
 		}
@@ -73,24 +73,22 @@ func flowOf(r Run) flow {
 	return f
 }
 
-// inner says which tasks follow or lead to another one of their own group: what
+// innerLinks says which tasks follow or lead to another one of their own group: what
 // leads to the group need not be drawn to the former, nor the latter to the group.
-type inner struct{ follows, leads map[string]bool }
-
-func innerLinks(r Run, children map[string][]string) inner {
-	in := inner{map[string]bool{}, map[string]bool{}}
+func innerLinks(r Run, children map[string][]string) (follows, leads map[string]bool) {
+	follows, leads = map[string]bool{}, map[string]bool{}
 	for _, t := range r.Tasks {
 		for _, b := range t.After {
 			if t.Parent == "" || r.Task(b).Parent != t.Parent {
 				continue
 			}
-			in.leads[b] = true
+			leads[b] = true
 			for _, l := range leaves(children, t.ID, 0) {
-				in.follows[l] = true
+				follows[l] = true
 			}
 		}
 	}
-	return in
+	return follows, leads
 }
 
 // beginning marks the point where a group begins, for groups that wait for several
@@ -121,13 +119,8 @@ func (r Run) draw(f flow, chosen map[string]bool) picture {
 			put(t.ID, node{task: t})
 		}
 	}
-	for id := range f.next {
-		if len(id) > len(beginning) && id[:len(beginning)] == beginning && chosen[id[len(beginning):]] {
-			at[id] = -1
-		}
-	}
-	for _, t := range r.Tasks { // in order, not as a map has them
-		if at[beginning+t.ID] == -1 {
+	for _, t := range r.Tasks {
+		if chosen[t.ID] && len(f.next[beginning+t.ID]) > 0 {
 			put(beginning+t.ID, node{task: t, point: true})
 		}
 	}

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -180,18 +181,8 @@ func ParseFormat(name string) (Format, error) {
 
 // FormatOf is the format that the name of a file says, or text.
 func FormatOf(path string) Format {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".html", ".htm":
-		return "html"
-	case ".md", ".markdown":
-		return "markdown"
-	case ".json":
-		return "json"
-	case ".xml":
-		return "junit"
-	default:
-		return "text"
-	}
+	by := map[string]Format{".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".json": "json", ".xml": "junit"}
+	return cmp.Or(by[strings.ToLower(filepath.Ext(path))], "text")
 }
 
 // Write writes the report in a format; the options are those of text and of HTML.

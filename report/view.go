@@ -147,30 +147,18 @@ func AllStatuses(by map[dag.Status]int) map[dag.Status]int {
 
 // WhyView is why a task is not running.
 type WhyView struct {
-	ID         string             `json:"id"`
-	Status     dag.Status         `json:"status"`
-	Ready      bool               `json:"ready"`
-	Unverified jsonval.NullString `json:"unverified"` // the attempt whose finished work awaits its verdict
-	Reasons    []ReasonView       `json:"reasons"`
-
-	Task dag.Task `json:"-"`
+	dag.Task
+	Ready   bool
+	Reasons []dag.Reason
 }
 
-// ReasonView is one reason.
-type ReasonView struct {
-	Kind  string             `json:"kind"`
-	Task  jsonval.NullString `json:"task"`
-	Text  string             `json:"text"`
-	Until jsonval.Stamp      `json:"until"`
-}
-
-// ViewWhy puts a task and the reasons together.
-func ViewWhy(t dag.Task, reasons []dag.Reason, now time.Time) WhyView {
-	v := WhyView{ID: t.ID, Status: t.Status, Ready: t.Ready(now), Unverified: null(t.Unverified), Reasons: []ReasonView{}, Task: t}
-	for _, r := range reasons {
-		v.Reasons = append(v.Reasons, ReasonView{r.Kind, null(r.Task), r.Text, when(r.Until)})
+// MarshalJSON writes the task and the reasons.
+func (v WhyView) MarshalJSON() ([]byte, error) {
+	reasons := []jsonval.Object{}
+	for _, r := range v.Reasons {
+		reasons = append(reasons, jsonval.Object{"kind", r.Kind, "task", null(r.Task), "text", r.Text, "until", r.Until})
 	}
-	return v
+	return jsonval.Object{"id", v.ID, "status", v.Status, "ready", v.Ready, "unverified", null(v.Unverified), "reasons", reasons}.MarshalJSON()
 }
 
 // ViewAttempts are attempts with what verified them, as task show prints them; runs is the folder of all runs.

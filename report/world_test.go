@@ -167,7 +167,7 @@ func (w *world) end(outcome event.RunOutcome, reason string, counts event.Counts
 func (w *world) load() report.Run {
 	w.t.Helper()
 	r, err := report.Load(w.t.Context(), w.store, report.Options{
-		Root: w.root, Runs: w.runs(), Run: w.run.ID, Now: func() time.Time { return w.now },
+		Root: w.root, Runs: w.runs(), Run: w.run.ID, Now: func() time.Time { return w.now }, Zone: time.UTC,
 	})
 	check.OK(w.t, err)
 	return r

@@ -46,7 +46,6 @@ func (m *Metrics) Event(e event.Event) {
 	defer m.mu.Unlock()
 	at := float64(e.At.UnixMilli()) / 1000
 	m.set("ralph_run_updated_timestamp_seconds", at)
-	due := true
 	switch e.Type {
 	case event.RunStarted:
 		m.set("ralph_run_started_timestamp_seconds", at)
@@ -67,27 +66,22 @@ func (m *Metrics) Event(e event.Event) {
 		if e.Reason == "" { // a reason: it is not about the work
 			m.add("ralph_gate_runs_total", 1, "verdict", string(e.Gate.Verdict))
 		}
-		due = false
 	case event.VerifierEnded:
 		m.add("ralph_verdicts_total", 1, "verdict", e.Outcome)
-		due = false
 	case event.AgentTool:
 		if e.Tool.New {
 			m.add("ralph_tool_calls_total", 1, "kind", kindOf(e.Tool.Kind))
 		}
-		due = false
 	case event.Warned:
 		m.add("ralph_warnings_total", 1)
-		due = false
 	case event.Waiting:
 		m.add("ralph_waits_total", 1)
-	default:
-		due = false
 	}
 	if e.Counts != nil {
 		m.tasks = *e.Counts
 	}
-	if due {
+	switch e.Type {
+	case event.RunStarted, event.TaskClaimed, event.AttemptEnded, event.RunEnded, event.Waiting:
 		m.set("ralph_attempts_running", float64(m.running))
 		for status, n := range map[string]int{"done": m.tasks.Done, "failed": m.tasks.Failed, "remaining": m.tasks.Remaining} {
 			m.set("ralph_tasks", float64(n), "status", status)

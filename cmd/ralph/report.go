@@ -139,7 +139,7 @@ func runRunsList(a *app, _ *session, g *dag.Graph, o runsListOptions) error {
 		return []term.Cell{
 			{Text: l.ID, Paint: p.Cyan},
 			{Text: l.StartedAt.Local().Format(time.DateTime), Paint: p.Dim},
-			{Text: human.Span(l.Duration())},
+			{Text: human.Span(l.Duration)},
 			{Text: render.OutcomeWord(l.Outcome), Paint: func(s string) string { return tone.Paint(p, s) }},
 			{Text: fmt.Sprint(l.Done)},
 			{Text: fmt.Sprint(l.Failed)},

@@ -139,7 +139,7 @@ func runTaskWhy(a *app, _ *session, g *dag.Graph, t dag.Task, o plainOptions) er
 	if err != nil {
 		return err
 	}
-	why := report.ViewWhy(t, reasons, a.now())
+	why := report.WhyView{Task: t, Ready: t.Ready(a.now()), Reasons: reasons}
 	if o.JSON {
 		return a.printJSON(why)
 	}
@@ -230,7 +230,7 @@ func statePaint(p term.Palette, state string) func(string) string {
 const unverifiedText = "its work is finished and waits for verification; no agent works on it before that"
 
 // reasonText is a reason with the time at which it ends, if it does so by itself.
-func reasonText(r report.ReasonView, now time.Time) string {
+func reasonText(r dag.Reason, now time.Time) string {
 	if r.Until.IsZero() {
 		return r.Text
 	}
