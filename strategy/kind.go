@@ -39,10 +39,10 @@ func ParseKind(s string) (Kind, error) {
 // or fills in the strategy that a user means who named none: whoever names a
 // model wants that model.
 func (k Kind) or(model string) Kind {
-	if _, err := ParseKind(string(k)); err == nil {
+	switch {
+	case slices.Contains(Kinds(), k):
 		return k
-	}
-	if model != "" {
+	case model != "":
 		return Fixed
 	}
 	return CostOptimized

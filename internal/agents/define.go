@@ -8,23 +8,16 @@ import (
 
 // Definition is a user's own agent, or a user's changes to a built-in one.
 type Definition struct {
-	Name string
-	// Command is the argument vector; empty keeps that of the built-in agent.
-	Command []string
-	// Env is given to the agent, in addition to what it gets anyway.
-	Env map[string]string
-	// Allow is added to what is said about the variables that reach the agent.
-	Allow []string
-	// Models maps tiers to names; tiers it does not mention keep theirs.
-	Models map[string]string
+	Name    string
+	Command []string          // the argument vector; empty keeps that of the built-in agent
+	Env     map[string]string // given to the agent in addition
+	Allow   []string          // rules about the variables that reach the agent, after the usual ones
+	Models  map[string]string // names of tiers; tiers it does not mention keep theirs
 }
 
-// Define returns the agent that a definition describes. It starts from the
-// built-in agent of the same name; failing that from the one whose program or
-// package the command runs, so that a wrapper path or a pinned version keeps
-// the model channel, the login hint and the variables; failing that from an
-// agent of which nothing is known. It reports false when neither a command nor
-// a built-in agent is there.
+// Define returns the agent that a definition describes, starting from the built-in agent
+// of that name, or else from the one whose program or package the command runs, or else
+// from an unknown one. It reports false without a command and a built-in agent.
 func Define(d Definition) (Preset, bool) {
 	p, known := Lookup(d.Name)
 	if !known {
@@ -58,10 +51,9 @@ func (p *Preset) mapTiers() {
 	}
 }
 
-// Identify returns what is known about an agent that has been started as p and says
-// that it is called so. If that is another one than p describes, because a wrapper
-// starts it, or because two agents are programs of the same name, how it is spoken to
-// is that one's; what the user said, and what it was started with, stay.
+// Identify returns what is known about an agent that was started as p and gives itself
+// that name. If it is another known agent, behind a wrapper or a program of the same name,
+// ralph talks to it as to that one; what the user configured stays.
 func Identify(p Preset, says string) Preset {
 	for _, known := range builtin() {
 		if known.Says == "" || known.Says != says || p.Says == says {

@@ -9,10 +9,9 @@ import (
 	"ralph/internal/redact"
 )
 
-// Environ returns the environment of an agent: of the given one the common
-// variables and those that the preset passes, as far as the user does not say
-// otherwise, then those that it sets. Whatever is not on a list stays behind,
-// other agents' keys included.
+// Environ returns the environment of an agent: the common variables and those that the
+// preset passes, unless the user says otherwise, then those that it sets. All else is
+// withheld, other agents' keys included.
 func Environ(p Preset, environ []string, root bool) []string {
 	out := choose(environ, func(name string) bool {
 		return allowed(p.Allow, name, listed(common(), name) || listed(p.Pass, name))

@@ -30,10 +30,8 @@ func Lookup(name string) (Preset, bool) {
 	return Preset{}, false
 }
 
-// Installed returns the agents whose program is on PATH, the one to prefer
-// first. Agents that npx would have to fetch, and the built-in agent that has
-// no model, are not among them. Of agents that share a program only the first
-// is named, since they cannot be distinguished.
+// Installed returns the agents whose program is on PATH, the one to prefer first. Of
+// agents that share a program only the first is named: they cannot be distinguished.
 func Installed(look LookPath) []Preset {
 	var found []Preset
 	seen := map[string]bool{}

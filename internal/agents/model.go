@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Resolve returns what the agent calls a tier, given the models it offers: the
-// first of its names that is offered, and of several versions the newest. A
-// name that is no tier stays as it is. The result is empty for a tier that the
-// agent has no name for: its own default is meant then.
+// Resolve returns what the agent calls a tier: the first of its names that is offered,
+// and of several versions the newest. It is empty, for the agent's own default, if the
+// agent has no name for the tier. A name that is no tier stays as it is.
 func Resolve(p Preset, name string, offered []string) string {
 	name = strings.TrimSpace(name)
 	tier := strings.ToLower(name)

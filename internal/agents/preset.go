@@ -1,8 +1,6 @@
 // Package agents knows the ACP agents that ralph can start, finds the ones that users
-// name, and opens sessions with them.
-//
-// Nothing in it, nor in any code that uses it, branches on an agent's name: what makes
-// an agent different is a field of its Preset.
+// name, and opens sessions with them. No code branches on an agent's name: what makes an
+// agent different is a field of its Preset.
 package agents
 
 import (
@@ -99,10 +97,9 @@ type Variable struct {
 // open a relative path.
 func (p Preset) StateFolders(env []string) []string { return absolute(p.State, env) }
 
-// PossibleFolders returns where an agent that nobody described may keep its
-// state: where the known agents do, because it is often one of them behind
-// another name, and where its own name leads. It is empty for a known agent.
-// They are for a sandbox to open if they are there.
+// PossibleFolders returns where an unknown agent may keep its state: where the known
+// agents do, because it is often one of them behind another name, and where its own name
+// leads. A sandbox opens those that exist. There are none for a known agent.
 func (p Preset) PossibleFolders(env []string) []string {
 	if !p.Unknown {
 		return nil

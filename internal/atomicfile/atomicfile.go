@@ -14,12 +14,18 @@ func Write(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
+	return swap(path, ".tmp-*", data, (*os.File).Sync)
+}
+
+// swap writes a new file and puts it in the place of the old one. Last is what happens
+// to the new one before.
+func swap(path, pattern string, data []byte, last func(*os.File) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), pattern)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+	if err = errors.Join(err, last(f), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
@@ -75,19 +81,7 @@ func Replace(path string, data []byte) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return os.WriteFile(path, data, 0o600) // a pipe, a device: there is nothing to replace
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".ralph-report-*")
-	if err != nil {
-		return about(path, err)
-	}
-	defer os.Remove(f.Name()) //nolint:errcheck // it is gone when all went well
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Chmod(f.Name(), 0o644)
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	return about(path, err)
+	return about(path, swap(path, ".ralph-report-*", data, func(f *os.File) error { return f.Chmod(0o644) }))
 }
 
 // about says of the file that a person named what went wrong with the one that was

@@ -172,10 +172,9 @@ func after(line string, n int) string {
 	return ""
 }
 
-// withoutFilters is our environment with every filter switched off that the
-// repository's own configuration has. git runs filters while it only looks, an
-// agent can write that configuration, and ralph itself is not confined. What the
-// user has set up for all repositories stays.
+// withoutFilters is our environment with every filter of the repository's own
+// configuration switched off: git runs filters while it only looks, an agent can write
+// that configuration, and ralph is not confined. The user's own filters stay.
 func withoutFilters(ctx context.Context, dir string) []string {
 	env := command(ctx, "").Environ()
 	count := 0

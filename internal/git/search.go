@@ -12,15 +12,11 @@ import (
 
 const maxFolders = 50_000
 
-// Search looks for repositories inside dir, submodules and worktrees among them, and
-// names their folders with slashes. It does not look into what git ignores, as builds
-// and package managers leave repositories there and remove them, nor into the folders
-// named in skip.
-//
-// It looks where repositories are likely first, at what is nearest, and gives up after
-// 100 of them and 50,000 folders. What they contain runs nothing. It reads every folder,
-// which costs as much as git status and more: where git's word is enough, ask
-// UncommittedInside.
+// Search finds the repositories inside dir, submodules and worktrees among them, nearest
+// first, and names their folders with slashes. It skips what git ignores, where builds
+// leave repositories and remove them, and the folders in skip. It stops after 100
+// repositories or 50,000 folders. It reads every folder, which costs more than git status:
+// where git's word is enough, ask UncommittedInside.
 func Search(ctx context.Context, dir string, skip ...string) []string {
 	type folder struct {
 		name    string          // below dir
@@ -116,14 +112,9 @@ func knownInside(ctx context.Context, dir, name string, state State) []string {
 
 // Places are where git keeps what belongs to a working tree.
 type Places struct {
-	// Folders have objects, refs, hooks and a configuration each: the repository's
-	// own, wherever it is, a worktree's, and those of submodules.
-	Folders []string
-	// Pointers are the files and links that say where such a folder is.
-	Pointers []string
-	// Worktrees are the folders of the repository's worktrees, each of which says
-	// where the repository is.
-	Worktrees []string
+	Folders   []string // with hooks and a configuration: the repository's own, a worktree's, those of submodules
+	Pointers  []string // files and links that say where such a folder is
+	Worktrees []string // folders of the repository's worktrees, each of which says where the repository is
 }
 
 // Find looks for the places of the tree that dir lies in. It reads what is on the

@@ -27,10 +27,9 @@ var ErrUnknown = errors.New("no git repository, or no git program")
 // reads every file.
 const treeTimeout = 10 * time.Minute
 
-// store is a repository of our own that looks at somebody else's working tree.
-// The configuration, the attributes, the index and the hooks of theirs are what
-// an agent may have written, so none of them is used: no filter, monitor or
-// hook can run, and no flag in an index can hide a file.
+// store is a repository of our own that looks at somebody else's working tree. It uses
+// none of their configuration, attributes, index and hooks, which an agent may have
+// written: no filter, monitor or hook can run, and no flag in an index can hide a file.
 type store struct {
 	dir    string // the folder whose files are meant
 	top    string // of the repository that it lies in

@@ -19,17 +19,12 @@ type Taken struct {
 	Large  []string // files above LargeFile, in the same way
 }
 
-// Take returns a tree object that holds dir as it is now: tracked and
-// untracked files, byte for byte, without those that are ignored and without the
-// files and folders named in exclude (relative to dir). It is kept in the folder
-// objects, which is made if it is missing and which dir may contain; the
-// repository itself, its index, its branches and its settings are only read, and
-// no program that it names is run.
-//
-// What cannot be read is left out, and of a file above LargeFile only its size and its
-// time are kept. What is in a repository inside dir counts as
-// what is in any folder, by the ignore rules of that repository. Where nobody can
-// tell, the error is ErrUnknown.
+// Take makes a tree object of dir as it is now, in the folder objects: tracked and
+// untracked files, byte for byte, without those that are ignored, those that cannot be read
+// and those in exclude (relative to dir). The repository is only read, and no program that
+// it names is run. Of a file above LargeFile only size and time are kept; a repository
+// inside counts like any folder, by its own ignore rules. Where nobody can tell, the error
+// is ErrUnknown.
 func Take(ctx context.Context, dir, objects string, exclude ...string) (Taken, error) {
 	s, err := openStore(ctx, dir, objects)
 	if err != nil {

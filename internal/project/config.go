@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -147,12 +148,9 @@ func (s MCPServer) invalid() string {
 	return ""
 }
 
-func badRule(rule string) string {
+func isBadRule(rule string) bool {
 	name := strings.TrimPrefix(rule, "!")
-	if name == "" || strings.ContainsAny(name, "=! \t\n\x00") || strings.Contains(strings.TrimSuffix(name, "*"), "*") {
-		return fmt.Sprintf("%q is not a variable name; write NAME, PREFIX_* or, to withhold one, !NAME", rule)
-	}
-	return ""
+	return name == "" || strings.ContainsAny(name, "=! \t\n\x00") || strings.Contains(strings.TrimSuffix(name, "*"), "*")
 }
 
 // SandboxModes are the values of SandboxConfig.Mode.
@@ -182,18 +180,13 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // parseDuration takes a day for 24 hours, whatever the clock does in it.
 func parseDuration(text string) (time.Duration, error) {
 	const day = 24 * time.Hour
-	var days time.Duration
+	var days uint64
 	if before, after, has := strings.Cut(text, "d"); has {
-		n, err := strconv.ParseUint(before, 10, 63)
-		if err != nil {
+		var err error
+		if days, err = strconv.ParseUint(before, 10, 64); err != nil {
 			return 0, err
 		}
-		if n > uint64(math.MaxInt64/day) {
-			return 0, strconv.ErrRange
-		}
-		if days, text = time.Duration(n)*day, after; text == "" {
-			return days, nil
-		}
+		text = cmp.Or(after, "0s")
 	}
 	rest, err := time.ParseDuration(text)
 	switch {
@@ -201,10 +194,10 @@ func parseDuration(text string) (time.Duration, error) {
 		return 0, err
 	case rest < 0:
 		return 0, strconv.ErrSyntax
-	case days > math.MaxInt64-rest:
+	case days > uint64((math.MaxInt64-rest)/day):
 		return 0, strconv.ErrRange
 	}
-	return days + rest, nil
+	return time.Duration(days)*day + rest, nil
 }
 
 // Std is the standard library's type.
@@ -248,10 +241,8 @@ func (c Config) invalid() (key, why string) {
 		}
 	}
 	for key, rules := range map[string][]string{"agent.env_allow": c.Agent.EnvAllow, "verify.env_allow": c.Verify.EnvAllow} {
-		for _, rule := range rules {
-			if why := badRule(rule); why != "" {
-				return key, why
-			}
+		if i := slices.IndexFunc(rules, isBadRule); i >= 0 {
+			return key, fmt.Sprintf("%q is not a variable name; write NAME, PREFIX_* or, to withhold one, !NAME", rules[i])
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {

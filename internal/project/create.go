@@ -61,9 +61,6 @@ func (p Project) ignoreFile() string { return filepath.Join(p.State(), ".gitigno
 // Ignore makes sure that the state of a project stays out of git, also if nobody
 // ran init: a .ralph.toml may have been written by hand.
 func (p Project) Ignore() error {
-	if _, err := os.Lstat(p.ignoreFile()); err == nil {
-		return nil
-	}
 	if err := os.MkdirAll(p.State(), 0o700); err != nil {
 		return err
 	}
@@ -118,15 +115,8 @@ func DetectTests(dir string) string {
 		{"Makefile", "\ntest:", "make test"},
 		{"justfile", "\ntest", "just test"},
 	} {
-		path := filepath.Join(dir, known.file)
-		_, err := os.Stat(path)
-		if err == nil && known.text != "" {
-			var data []byte
-			if data, err = os.ReadFile(path); !strings.Contains("\n"+string(data), known.text) {
-				continue
-			}
-		}
-		if err == nil {
+		data, err := os.ReadFile(filepath.Join(dir, known.file))
+		if err == nil && strings.Contains("\n"+string(data), known.text) {
 			return known.command
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"ralph/internal/atomicfile"
 )
 
 // ConfigName is the file that makes a folder a project.
@@ -110,9 +112,7 @@ func (p Project) Feature(name string) string { return filepath.Join(p.State(), "
 func (p Project) Names(paths []string) []string {
 	var names []string
 	for _, path := range paths {
-		if folder, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-			path = filepath.Join(folder, filepath.Base(path))
-		}
+		path = atomicfile.Settle(path)
 		rel, err := filepath.Rel(p.Root, path)
 		if err != nil || !filepath.IsLocal(rel) {
 			continue

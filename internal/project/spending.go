@@ -115,20 +115,16 @@ func ParseUntil(text string, now time.Time) (time.Time, error) {
 // moments are those at which clocks in a zone show what wall shows in UTC, the
 // earliest first. time.Date knows only one, and takes either side of a gap.
 func moments(wall time.Time, zone *time.Location) []time.Time {
-	var list []time.Time
-	var before time.Time
+	var all, shown []time.Time
 	for _, side := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
 		_, offset := wall.Add(side).In(zone).Zone()
 		t := wall.Add(-time.Duration(offset) * time.Second).In(zone)
-		if side < 0 {
-			before = t
-		}
-		if t.Hour() == wall.Hour() && t.Minute() == wall.Minute() && (len(list) == 0 || !t.Equal(list[0])) {
-			list = append(list, t)
+		if all = append(all, t); t.Hour() == wall.Hour() && t.Minute() == wall.Minute() {
+			shown = append(shown, t)
 		}
 	}
-	if len(list) == 0 {
-		return []time.Time{before}
+	if shown == nil { // the clock skips it
+		return all[:1]
 	}
-	return list
+	return shown
 }

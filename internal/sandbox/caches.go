@@ -9,17 +9,11 @@ import (
 
 // Cache is a folder or file in which build tools keep what they can get again.
 type Cache struct {
-	Path string
-	// Owner is the folder of the tool that it belongs to. Where that is, the cache
-	// may be made: in a read-only home the tool could not.
-	Owner string
-	// Marks are the files of a project that needs the cache.
-	Marks []string
-	// Variable leads the tools elsewhere, if there is one.
-	Variable string
-	// Downloads says that it is of use without being written: tools only add what
-	// they fetched.
-	Downloads bool
+	Path      string
+	Owner     string   // the folder of its tool: where that exists, the cache is made, because in a read-only home the tool cannot
+	Marks     []string // files of a project that needs the cache
+	Variable  string   // moves the cache, if there is such a variable
+	Downloads bool     // useful without being written: tools only add what they fetched
 }
 
 // Wanted says whether the cache is there, or may be made for this project.
@@ -37,9 +31,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Caches lists where build tools keep their caches, given the user's home and
-// the environment that they run in. Settings, credentials and programs, which
-// some tools keep beside their caches, are not among them.
+// Caches lists where build tools keep their caches, without the settings, credentials and
+// programs that some keep beside them.
 func Caches(home string, getenv func(string) string) []Cache {
 	in := func(variable, fallback string) string {
 		if dir := getenv(variable); dir != "" || home == "" {

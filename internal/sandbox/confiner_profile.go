@@ -14,13 +14,11 @@ import (
 
 // Process is what a Confiner confines: an agent, or a gate, which has only Env.
 type Process struct {
-	Env   []string
-	Argv  []string
-	State []string // folders of its own; missing ones are made
-	Write []string // more that it may write if it exists
-	// Unknown says that nobody described the agent. Then it may also write the folder
-	// that it lies in, see ownFolder.
-	Unknown bool
+	Env     []string
+	Argv    []string
+	State   []string // folders of its own; missing ones are made
+	Write   []string // more that it may write if it exists
+	Unknown bool     // nobody described the agent: it may also write the folder it lies in, see ownFolder
 }
 
 // profile is what a process of this project may do, and the variables that it needs for
@@ -101,11 +99,9 @@ func (c *Confiner) Opened(state []string) []string {
 	return out
 }
 
-// caches lists the build caches that exist or are needed, which are made, and the
-// variables that lead tools from the others into the temporary folder: a read-only home
-// without them would stop the tools, and a home is not littered for what may never be
-// used. Where a verifier's writes cannot be discarded, it is led away from every cache
-// that is useless unless it is written.
+// caches lists the build caches that exist or are needed, which are made, and variables
+// that move the others into the temporary folder. Where a verifier's writes cannot be
+// discarded, every cache that is useless unless it is written is moved.
 func (c *Confiner) caches(mode Mode, level Level, temp string, env []string) (paths, variables []string) {
 	get := func(name string) string { return proc.Getenv(env, name) }
 	readOnly := mode == Verify && level < Namespaces
@@ -143,10 +139,8 @@ func outermost(paths, taken []string) []string {
 	return out
 }
 
-// ownFolder is the folder of an agent that nobody described and that is started by its
-// path, if the folder is its own: not one of programs, nor one that holds the project
-// or somebody's home. Such an agent is often a script that keeps its home and its log
-// beside itself.
+// ownFolder is the folder of an unknown agent's program, if it is its own: not one of
+// programs, nor one that holds the project or the home. Scripts keep their logs there.
 func ownFolder(program, home, root, path string) []string {
 	real, err := filepath.EvalSymlinks(program)
 	if err != nil {

@@ -1,19 +1,12 @@
-// Package sandbox confines a process that package proc starts, and says how
-// well. It never asks for a setuid program and never confines the calling
-// process: everything happens in the helper that proc executes.
+// Package sandbox confines a process that package proc starts, and says how well. It
+// needs no setuid program and never confines the calling process: the helper that proc
+// executes confines itself. The levels, best first:
 //
-// There are three levels, the best first:
-//
-//	Namespaces  user, mount, PID and IPC namespaces: everything is read-only
-//	            except what the Profile names, folders may be laid under a
-//	            throwaway overlay, /proc, /dev, /run and /tmp are the process's own
-//	Landlock    writes are refused outside what the Profile names
+//	Namespaces  everything is read-only except what the Profile names, folders may be laid under a
+//	            throwaway overlay, and /proc, /dev, /run and /tmp are the process's own
+//	Landlock    writes are refused outside what the Profile names; a verifier finds the project
+//	            read-only, and a Fingerprint shows what an agent tampered with
 //	None        nothing is confined
 //
-// Below Namespaces nothing can look writable and stay the same, so a verifier
-// finds the project read-only, and a Fingerprint shows what an agent tampered with.
-//
-// Use: main calls proc.RunHelper(sandbox.Confine); Detect and DetectFor say the level;
-// Profile.Encode makes proc.Spec.Confine; a Confiner
-// does all of that for a run.
+// main calls proc.RunHelper(sandbox.Confine); a Confiner does the rest for a run.
 package sandbox

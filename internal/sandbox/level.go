@@ -5,13 +5,11 @@ import "fmt"
 // Level is how well processes are confined. A higher one is better.
 type Level int
 
+// The levels.
 const (
-	// None confines nothing.
-	None Level = iota
-	// Landlock refuses writes, and reads of hidden files, by path.
-	Landlock
-	// Namespaces gives the process a file system and a process table of its own.
-	Namespaces
+	None       Level = iota // confines nothing
+	Landlock                // refuses writes, and reads of hidden files, by path
+	Namespaces              // gives the process a file system and a process table of its own
 )
 
 func (l Level) String() string {
@@ -55,9 +53,8 @@ func (l Level) Gaps() []string {
 
 // Report is what Detect found.
 type Report struct {
-	Level Level
-	// Reasons says, a sentence for each better level, why it is not available.
-	Reasons []string
+	Level   Level
+	Reasons []string // why each better level is not available
 }
 
 // Detect finds the best level, up to most, that works on this machine. It takes

@@ -12,10 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// overlayLayer lays a folder under a throwaway one. What is written goes to
-// scratch, or to memory if there is none or it cannot be used for that (it is
-// an overlay itself, as in a container). A file has no overlay: a copy of it
-// takes its place.
+// overlayLayer lays a folder under a throwaway one, on scratch, or in memory if scratch
+// is an overlay itself, as in a container. A file is replaced by a copy.
 func overlayLayer(path, scratch string) (layer, error) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		if err == nil {

@@ -16,50 +16,32 @@ type Profile struct {
 	Level Level // as Detect found it
 	Mode  Mode
 
-	Project string // must exist
-	// Temp is the process's temporary folder, TMPDIR inside; must exist. Under
-	// Namespaces /tmp is private and writable besides.
-	Temp string
-	// Git lists git folders, in or outside the project, that Work may write. They
-	// are given and not looked for, because an agent may write what would have to
-	// be looked at.
-	Git []string
-	// State lists the agent's own folders and files. They are really written;
-	// missing folders are made.
-	State []string
-	// Write lists more folders, files, sockets or devices that are really written.
-	Write []string
-	// Cache lists folders that look writable: what is in them is used, what is
-	// written is thrown away at the end. Landlock has no such thing: there they
-	// are read-only.
+	Project string   // must exist
+	Temp    string   // the process's temporary folder, TMPDIR inside; must exist
+	Git     []string // git folders, in or outside the project, that Work may write, as found before any agent worked
+	State   []string // the agent's own folders and files, really written; missing folders are made
+	Write   []string // more folders, files, sockets or devices that are really written
+	// Cache lists what looks writable: it is used, and what is written there is thrown
+	// away at the end. Under Landlock it is read-only.
 	Cache []string
-	// Read lists what can be read although it is in a temporary folder that the
-	// project is in, too: such a folder is empty under Namespaces but for what the
-	// Profile names.
+	// Read lists what stays readable in a temporary folder that also holds the project:
+	// under Namespaces such a folder is empty except for what the Profile names.
 	Read []string
-	// Programs lists files and folders of programs, in addition to Read. What a
-	// program needs lies around it, so the folder around it is read as well, as
-	// far as the project is not in it.
+	// Programs are like Read, with the folder around each of them: what a program needs
+	// lies there. A folder that holds the project is left out.
 	Programs []string
-	// Protect lists what is read-only inside all of these, see Protection.
-	Protect []string
-	// Hide lists what cannot be read.
-	Hide []string
-
-	// Scratch is an empty folder on a disk for what is thrown away; empty means
-	// memory. The caller removes it with RemoveAll.
-	Scratch string
+	Protect  []string // is read-only inside all of these, see Protection
+	Hide     []string // cannot be read
+	Scratch  string   // an empty folder on a disk for what is thrown away, "" for memory; the caller removes it
 }
 
 // Mode is what the process is for.
 type Mode string
 
+// The modes.
 const (
-	// Work writes the project.
-	Work Mode = "work"
-	// Verify sees a project that stays the same: it looks writable under
-	// Namespaces, and is read-only under Landlock.
-	Verify Mode = "verify"
+	Work   Mode = "work"   // writes the project
+	Verify Mode = "verify" // the project stays the same: it looks writable under Namespaces, and is read-only under Landlock
 )
 
 // Encode returns the Profile as proc.Spec.Confine wants it. It is nil for None.

@@ -15,10 +15,8 @@ import (
 	"syscall"
 )
 
-// Fingerprint is what a set of paths looked like: names, types, modes and
-// contents, not times. It shows afterwards that something was tampered with
-// where nothing could prevent it. A path that does not exist is one that must not
-// appear.
+// Fingerprint is what a set of paths looked like: names, types, modes and contents, not
+// times. It shows afterwards what was tampered with; a path that is missing must not appear.
 type Fingerprint struct {
 	guard
 	sums map[string]string // by path

@@ -11,13 +11,9 @@ import (
 	"ralph/internal/project"
 )
 
-// Protection is everything of a project that no agent may write, because ralph or
-// git use it: ralph's state and configuration, and of every repository the hooks,
-// the configuration and the files that say where its folder is. It is the one list
-// for what the sandbox makes read-only, for what is never written on behalf of an
-// agent, and for what is compared after an attempt.
-//
-// The zero Protection has nothing on the list.
+// Protection is everything of a project that no agent may write, because ralph or git
+// use it. It is the one list for what the sandbox makes read-only, what is never written
+// on behalf of an agent, and what is compared after an attempt.
 type Protection struct {
 	guards []guard
 }
@@ -28,14 +24,11 @@ type guard struct {
 	names []string // in path; "." is the path itself
 	skip  []string // patterns below path that others write meanwhile
 	mayGo bool     // removing all of path is allowed
-	// firm is what the sandbox makes read-only for certain: only a person can have
-	// changed it. What does not exist yet, or can be moved away together with the
-	// folder that it is in, is not.
-	firm bool
+	firm  bool     // the sandbox can prevent every change: it exists and cannot be moved away with its folder
 }
 
-// Protect finds what is to be protected. It does so before the first agent works,
-// because an agent may write where it is found. more lists further files.
+// Protect finds what to protect, before the first agent can change where it is found.
+// more lists further files.
 func Protect(ctx context.Context, p project.Project, more ...string) *Protection {
 	x := &Protection{}
 	// Ralph itself writes some of its state while an agent works, and people edit the documents.
