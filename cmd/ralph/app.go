@@ -280,16 +280,21 @@ func (a *app) view(ctx context.Context, fn func(*session, *dag.Graph) error) err
 }
 
 func (a *app) update(ctx context.Context, fn func(*session, *dag.Graph) error) error {
-	if run := a.getenv("RALPH_RUN"); run != "" && !slices.Contains(agentsMay, a.command) {
-		err := fmt.Errorf("%w: an agent at work cannot change the graph (this is one of run %s)", dag.ErrRefused, run)
-		return hint(err, "an agent says how its task stands by a sigil; a person unsets RALPH_RUN")
-	}
 	s, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	err = s.store.Update(ctx, func(g *dag.Graph) error { return fn(s, g) })
+	return a.change(ctx, s, func(g *dag.Graph) error { return fn(s, g) })
+}
+
+// change is update for whoever has opened the project.
+func (a *app) change(ctx context.Context, s *session, fn func(*dag.Graph) error) error {
+	if run := a.getenv("RALPH_RUN"); run != "" && !slices.Contains(agentsMay, a.command) {
+		err := fmt.Errorf("%w: an agent at work cannot change the graph (this is one of run %s)", dag.ErrRefused, run)
+		return hint(err, "an agent says how its task stands by a sigil; a person unsets RALPH_RUN")
+	}
+	err := s.store.Update(ctx, fn)
 	a.stored = err == nil
 	return err
 }

@@ -271,8 +271,8 @@ func takesValue(f cli.Flag) bool {
 
 // suggest hints at what was probably meant: what the usual name of other programs is called
 // here, or the nearest name.
-func suggest(err error, format, typed string, names []string, usual map[string]string) error {
-	near := cmp.Or(usual[typed], nearest(strings.ToLower(typed), names))
+func suggest[T ~string](err error, format string, typed T, names []T, usual map[T]T) error {
+	near := cmp.Or(usual[typed], nearest(T(strings.ToLower(string(typed))), names))
 	if near == "" {
 		return err
 	}
@@ -280,10 +280,10 @@ func suggest(err error, format, typed string, names []string, usual map[string]s
 }
 
 // nearest returns the name that is at most a third of its length away, or "".
-func nearest(typed string, names []string) string {
-	best, distance := "", 1000
+func nearest[T ~string](typed T, names []T) T {
+	best, distance := T(""), 1000
 	for _, name := range names {
-		if d := editDistance(typed, name); d < distance {
+		if d := editDistance(string(typed), string(name)); d < distance {
 			best, distance = name, d
 		}
 	}

@@ -139,6 +139,8 @@ func hintFor(err error) string {
 		return "did you mean: " + nearest(strings.ToLower(missing.Typed), missing.Known)
 	case errors.As(err, &h):
 		return h.hint
+	case errors.As(err, new(midRun)):
+		return "the next run recovers a task that is still claimed"
 	case missing != nil:
 		return map[string]string{
 			"task":            "see the IDs with: ralph task list --all",
@@ -147,29 +149,13 @@ func hintFor(err error) string {
 			"feature":         "see the names with: ralph feature list",
 			"feature or task": "see them with: ralph status",
 		}[missing.Kind]
-	case errors.Is(err, dag.ErrNoRun):
-		return "start one with: ralph run"
-	case errors.As(err, new(midRun)):
-		return "the next run recovers a task that is still claimed"
 	case errors.As(err, &unknownAgent):
 		if near := nearest(unknownAgent.Name, unknownAgent.Known); near != "" {
 			return "did you mean: " + near
 		}
 		return "list the known ones with: ralph agents"
-	case errors.Is(err, agents.ErrNone):
-		return `install one (for example: npm install -g opencode-ai), name it with --agent, or try without a model: --agent shell`
-	case errors.Is(err, agents.ErrUnavailable):
-		return "check the command, name another agent with --agent, or try without a model: --agent shell"
 	case errors.As(err, &unknown):
 		return suggestKey(unknown.Key)
-	case errors.Is(err, project.ErrNone):
-		return "make one with: ralph init"
-	case errors.Is(err, dag.ErrAmbiguous):
-		return "type more of the ID"
-	case errors.Is(err, journal.ErrNotFound):
-		return "see the numbers with: ralph journal list"
-	case errors.Is(err, knowledge.ErrNotFound):
-		return "see the titles with: ralph knowledge list"
 	case errors.As(err, &file):
 		return map[db.Kind]string{
 			db.Foreign:  "move that file away; ralph makes a new one",
@@ -183,11 +169,28 @@ func hintFor(err error) string {
 		}[file.Kind]
 	case errors.Is(err, sandbox.ErrNoTemp) && !errors.Is(err, syscall.ENOSPC):
 		return "create " + shellQuote(os.TempDir()) + ", or set TMPDIR to a folder that exists and that you can write to"
-	case errors.Is(err, syscall.ENOSPC):
-		return "free some space and try again"
-	default:
-		return ""
 	}
+	for _, known := range hints {
+		if errors.Is(err, known.err) {
+			return known.hint
+		}
+	}
+	return ""
+}
+
+// hints are for errors that say all by themselves, the most telling one first.
+var hints = []struct {
+	err  error
+	hint string
+}{
+	{agents.ErrNone, "install one (for example: npm install -g opencode-ai), name it with --agent, or try without a model: --agent shell"},
+	{agents.ErrUnavailable, "check the command, name another agent with --agent, or try without a model: --agent shell"},
+	{dag.ErrNoRun, "start one with: ralph run"},
+	{dag.ErrAmbiguous, "type more of the ID"},
+	{journal.ErrNotFound, "see the numbers with: ralph journal list"},
+	{knowledge.ErrNotFound, "see the titles with: ralph knowledge list"},
+	{project.ErrNone, "make one with: ralph init"},
+	{syscall.ENOSPC, "free some space and try again"},
 }
 
 // restoreCommand makes a saved database the project's again. The log of the lost one does not

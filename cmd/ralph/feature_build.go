@@ -34,7 +34,7 @@ the feature's tasks.jsonl is written, which you can commit.`,
 		}, plannerFlags()...),
 		example: "ralph feature build login\nralph feature build login --yes",
 		exits:   "1 refused (no plan, it has tasks, no usable answer), 3 no such feature, 5 no usable agent, " + interrupted,
-		run:     planning(a, buildTasks),
+		run:     planStep(a, buildTasks),
 	}
 }
 
@@ -53,7 +53,7 @@ func featureApproveCommand(a *app) command {
 	return command{
 		name: "approve", args: "NAME", short: "keep the tasks that build proposed", flags: []cli.Flag{jsonFlag()},
 		example: "ralph feature approve login", exits: "1 refused (nothing is proposed), 3 no such feature",
-		run: planning(a, func(ctx context.Context, p *features.Planner, _ plannerOptions) (features.Step, error) {
+		run: planStep(a, func(ctx context.Context, p *features.Planner, _ plannerOptions) (features.Step, error) {
 			return p.Approve(ctx)
 		}),
 	}

@@ -33,7 +33,7 @@ else that it writes is kept. An interrupted step continues where it was.`,
 		flags:   append(append(sourceFlags(), replaceFlag("start over, and replace the spec.md that exists")), plannerFlags()...),
 		example: "ralph feature spec login\nralph feature spec login --from idea.md --no-input",
 		exits:   "1 refused (it exists, nobody can be asked), 3 no such feature, 5 no usable agent, " + interrupted,
-		run:     planning(a, writeDocument(features.Spec)),
+		run:     planStep(a, writeDocument(features.Spec)),
 	}
 }
 
@@ -45,7 +45,7 @@ func featurePlanCommand(a *app) command {
 			plannerFlags()...),
 		example: "ralph feature plan login --no-input",
 		exits:   "1 refused (it exists, there is no spec.md), 3 no such feature, 5 no usable agent, " + interrupted,
-		run:     planning(a, writeDocument(features.Plan)),
+		run:     planStep(a, writeDocument(features.Plan)),
 	}
 }
 
@@ -110,26 +110,16 @@ without --from it only makes a draft, a row and a folder, and prints what to do 
 		}, sourceFlags()...), plannerFlags()...),
 		example: "ralph feature create login\nralph feature create login --from idea.md --yes --no-input",
 		exits:   "1 refused (the name exists, or could be a path or an ID), 5 no usable agent, " + interrupted,
-		run:     action(a, runFeatureCreate),
+		run:     planning(a, runFeatureCreate),
 	}
 }
 
-func runFeatureCreate(ctx context.Context, a *app, o plannerOptions) error {
-	idea, err := readIdea(a, o.From)
-	if err != nil {
-		return err
+func runFeatureCreate(ctx context.Context, a *app, s *session, p *features.Planner, o plannerOptions) error {
+	if o.Draft || o.idea == "" && !a.asks && !o.NoInput {
+		return createDraft(ctx, a, s, p, o.JSON)
 	}
-	if o.Draft || idea == "" && !a.asks && !o.NoInput {
-		return createDraft(ctx, a, o)
-	}
-	a.log = a.logger()
-	s, err := a.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	p := newPlanner(a, s, o.Args[0], o)
-	if _, err = p.Enter(ctx); errors.Is(err, dag.ErrNotFound) {
+	_, err := p.Enter(ctx)
+	if errors.Is(err, dag.ErrNotFound) {
 		var f dag.Feature
 		err = s.store.Update(ctx, func(g *dag.Graph) (err error) { f, err = p.Add(g); return err })
 		if err == nil && !o.JSON {
@@ -141,7 +131,7 @@ func runFeatureCreate(ctx context.Context, a *app, o plannerOptions) error {
 	}
 	var planned plannedJSON
 	err = attended(ctx, a, func(ctx context.Context) (err error) {
-		planned.Steps, planned.Next, err = p.Create(ctx, features.Request{Idea: idea, From: o.From})
+		planned.Steps, planned.Next, err = p.Create(ctx, features.Request{Idea: o.idea, From: o.From})
 		return planningHint(p, err, "ralph feature create "+p.Name)
 	})
 	if err != nil {
@@ -151,23 +141,19 @@ func runFeatureCreate(ctx context.Context, a *app, o plannerOptions) error {
 }
 
 // createDraft makes a row and a folder.
-func createDraft(ctx context.Context, a *app, o plannerOptions) error {
-	var made report.FeatureView
-	err := a.update(ctx, func(s *session, g *dag.Graph) error {
-		f, err := newPlanner(a, s, o.Args[0], o).Add(g)
-		made = viewFeature(s, f)
+func createDraft(ctx context.Context, a *app, s *session, p *features.Planner, json bool) error {
+	var f dag.Feature
+	err := a.change(ctx, s, func(g *dag.Graph) (err error) { f, err = p.Add(g); return err })
+	switch {
+	case err != nil:
 		return err
-	})
-	if err != nil {
-		return err
+	case json:
+		return a.printJSON(viewFeature(s, f))
 	}
-	if o.JSON {
-		return a.printJSON(made)
-	}
-	if _, err := fmt.Fprintln(a.stdout, made.ID); err != nil {
+	if _, err := fmt.Fprintln(a.stdout, f.ID); err != nil {
 		return err
 	}
-	a.note("feature %s created, as a draft", made.Name)
-	a.note("next: ralph feature spec %s --from FILE; or add tasks by hand: ralph task add \"TITLE\" --feature %s", made.Name, made.Name)
+	a.note("feature %s created, as a draft", f.Name)
+	a.note("next: ralph feature spec %s --from FILE; or add tasks by hand: ralph task add \"TITLE\" --feature %s", f.Name, f.Name)
 	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -44,7 +43,7 @@ func journalCommand(a *app) command {
 			},
 			{
 				name: "show", args: "N", short: "show one iteration with its notes", flags: []cli.Flag{jsonFlag()},
-				example: "ralph journal show 12", exits: "3 not found", run: action(a, runJournalShow),
+				example: "ralph journal show 12", exits: "3 not found", run: onGraph(a, runJournalShow),
 			},
 		},
 	}
@@ -141,13 +140,12 @@ func outcomePaint(p term.Palette, outcome event.AttemptOutcome) func(string) str
 	return func(s string) string { return tone.Paint(p, s) }
 }
 
-func runJournalShow(ctx context.Context, a *app, o plainOptions) error {
+func runJournalShow(a *app, _ *session, g *dag.Graph, o plainOptions) error {
 	n, err := strconv.ParseInt(o.Args[0], 10, 64)
 	if err != nil {
 		return hint(usagef("%q is not the number of an entry", o.Args[0]), "see the numbers with: ralph journal list")
 	}
-	var e journal.Entry
-	err = a.view(ctx, func(_ *session, g *dag.Graph) (err error) { e, err = journal.Get(g.Tx(), n); return err })
+	e, err := journal.Get(g.Tx(), n)
 	switch {
 	case err != nil:
 		return err

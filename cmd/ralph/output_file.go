@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -16,10 +17,8 @@ import (
 // file for two things, because the later one would replace the other; and files that
 // ralph itself needs.
 func checkOutput(a *app, output runOutput) error {
-	switch a.logFormat {
-	case "", "text", "json":
-	default:
-		return usagef("--log-format is text or json, not %q", a.logFormat)
+	if err := checkChoice("log-format", cmp.Or(a.logFormat, "text"), "text", "json"); err != nil {
+		return err
 	}
 	own := func(string) bool { return false }
 	if p, err := a.findProject(); err == nil {
@@ -29,29 +28,23 @@ func checkOutput(a *app, output runOutput) error {
 	taken := map[string]string{}
 	for _, f := range output.files() {
 		path := absolute(a, f.name)
-		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		info, err := os.Stat(path)
+		if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 			continue // a device, such as /dev/null, takes everything
 		}
-		path = atomicfile.Settle(path)
-		if other := taken[path]; other != "" {
-			return usagef("--%s and --%s cannot be the same file: %s", other, f.flag, f.name)
-		}
-		if own(path) {
+		settled := atomicfile.Settle(path)
+		switch parent, perr := os.Stat(filepath.Dir(path)); {
+		case taken[settled] != "":
+			return usagef("--%s and --%s cannot be the same file: %s", taken[settled], f.flag, f.name)
+		case own(settled):
 			return usagef("--%s: %s is ralph's own", f.flag, f.name)
-		}
-		taken[path] = f.flag
-	}
-	for _, f := range output.files() {
-		if f.flag == "junit" || f.flag == "summary" { // prepareReports checks more
-			continue
-		}
-		path := absolute(a, f.name)
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
+		case f.flag == "junit" || f.flag == "summary": // prepareReports checks more
+		case err == nil && info.IsDir():
 			return usagef("--%s: %s is a folder", f.flag, f.name)
-		}
-		if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+		case perr != nil || !parent.IsDir():
 			return usagef("--%s: %s: there is no such folder", f.flag, filepath.Dir(f.name))
 		}
+		taken[settled] = f.flag
 	}
 	return nil
 }

@@ -141,8 +141,8 @@ func toolObserver(a *app) func(acp.Event) {
 	}
 }
 
-// planning makes a command of one planning step: it opens the project and the feature, and prints what the step did.
-func planning(a *app, do func(context.Context, *features.Planner, plannerOptions) (features.Step, error)) cli.ActionFunc {
+// planning makes a command of a function that plans: the project is open, and what --from names is read.
+func planning(a *app, run func(context.Context, *app, *session, *features.Planner, plannerOptions) error) cli.ActionFunc {
 	return action(a, func(ctx context.Context, a *app, o plannerOptions) (err error) {
 		if o.idea, err = readIdea(a, o.From); err != nil {
 			return err
@@ -153,13 +153,18 @@ func planning(a *app, do func(context.Context, *features.Planner, plannerOptions
 			return err
 		}
 		defer s.Close()
-		name := o.Args[0]
-		p := newPlanner(a, s, name, o)
+		return run(ctx, a, s, newPlanner(a, s, strings.Join(o.Args, ""), o), o)
+	})
+}
+
+// planStep makes a command of one step of planning a feature, and prints what it did.
+func planStep(a *app, do func(context.Context, *features.Planner, plannerOptions) (features.Step, error)) cli.ActionFunc {
+	return planning(a, func(ctx context.Context, a *app, s *session, p *features.Planner, o plannerOptions) error {
 		if _, err := p.Enter(ctx); err != nil {
-			return makeIt(err, name)
+			return makeIt(err, p.Name)
 		}
 		var step features.Step
-		err = attended(ctx, a, func(ctx context.Context) (err error) {
+		err := attended(ctx, a, func(ctx context.Context) (err error) {
 			step, err = do(ctx, p, o)
 			return planningHint(p, err, "the same command")
 		})
@@ -200,26 +205,26 @@ func planningHint(p *features.Planner, err error, again string) error {
 	case !errors.As(err, &failed):
 		return err
 	}
-	command := fmt.Sprintf("ralph feature %s %s", failed.Step, p.Name)
-	switch {
-	case errors.Is(err, features.ErrMissing) && failed.Step == features.BuildStep:
-		return hint(err, "write it with: ralph feature plan %s", p.Name)
-	case errors.Is(err, features.ErrMissing):
-		return hint(err, "write it with: ralph feature spec %s", p.Name)
-	case errors.Is(err, features.ErrExists):
-		return hint(err, "start over with: %s --replace; or edit it: it is yours", command)
-	case errors.Is(err, features.ErrNobody):
-		return hint(err, "say what is wanted with: %s --from FILE", command)
-	case errors.Is(err, features.ErrOther):
-		return hint(err, "continue it: %s; or start over: add --replace", command)
-	case errors.Is(err, features.ErrNoFile):
-		return hint(err, "see what it did instead in %s; try again with: %s", p.Logs(failed.Step), command)
-	case errors.Is(err, features.ErrBuilt):
-		return hint(err, "say what should happen to them: --replace or --append")
-	case errors.Is(err, features.ErrNoProposal):
-		return hint(err, "propose some with: ralph feature build %s", p.Name)
-	case errors.Is(err, features.ErrNoPlan):
-		return hint(err, "nothing was changed; see what the agent said in %s, or try again, perhaps with another model", p.Logs(failed.Step))
+	command, before := fmt.Sprintf("ralph feature %s %s", failed.Step, p.Name), "spec"
+	if failed.Step == features.BuildStep {
+		before = "plan"
+	}
+	for _, known := range []struct {
+		err  error
+		hint string
+	}{
+		{features.ErrMissing, "write it with: ralph feature " + before + " " + p.Name},
+		{features.ErrExists, "start over with: " + command + " --replace; or edit it: it is yours"},
+		{features.ErrNobody, "say what is wanted with: " + command + " --from FILE"},
+		{features.ErrOther, "continue it: " + command + "; or start over: add --replace"},
+		{features.ErrNoFile, "see what it did instead in " + p.Logs(failed.Step) + "; try again with: " + command},
+		{features.ErrBuilt, "say what should happen to them: --replace or --append"},
+		{features.ErrNoProposal, "propose some with: ralph feature build " + p.Name},
+		{features.ErrNoPlan, "nothing was changed; see what the agent said in " + p.Logs(failed.Step) + ", or try again, perhaps with another model"},
+	} {
+		if errors.Is(err, known.err) {
+			return hint(err, "%s", known.hint)
+		}
 	}
 	return err
 }

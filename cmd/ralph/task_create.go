@@ -22,7 +22,7 @@ or what you type. The tasks are checked like those of "ralph feature build".`,
 		}, plannerFlags()...),
 		example: "ralph task create \"Rename the flag --foo to --bar, with a warning for the old name\"",
 		exits:   "1 refused (nobody can be asked, no usable answer), 5 no usable agent, " + interrupted,
-		run:     action(a, runTaskCreate),
+		run:     planning(a, runTaskCreate),
 	}
 }
 
@@ -33,28 +33,19 @@ type createdJSON struct {
 	Path     *string            `json:"path"`
 }
 
-func runTaskCreate(ctx context.Context, a *app, o plannerOptions) error {
-	text, err := readIdea(a, o.From)
-	if err != nil {
-		return err
-	}
+func runTaskCreate(ctx context.Context, a *app, _ *session, p *features.Planner, o plannerOptions) error {
+	text := o.idea
 	if len(o.Args) > 0 {
-		if text = o.Args[0]; text == "" {
+		text, p.Name = o.Args[0], "" // the tasks belong to no feature
+		switch {
+		case o.From != "":
+			return usagef("TEXT or --from, not both")
+		case text == "":
 			return usagef("TEXT is empty")
 		}
-		if o.From != "" {
-			return usagef("TEXT or --from, not both")
-		}
 	}
-	a.log = a.logger()
-	s, err := a.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	p := newPlanner(a, s, "", o)
 	var step features.Step
-	err = attended(ctx, a, func(ctx context.Context) (err error) {
+	err := attended(ctx, a, func(ctx context.Context) (err error) {
 		if text == "" {
 			text, err = p.AskForIdea(ctx, "What is to be done?")
 		}

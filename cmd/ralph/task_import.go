@@ -35,7 +35,7 @@ Or it is a plan of another kind: a Markdown checklist, the prd.json of other loo
 issues.jsonl of beads, or the output of "gh issue list --json number,title,body,state". Parts of
 such a plan that ralph has no place for are listed on stderr; docs/import.md has the rules.`,
 		flags: []cli.Flag{
-			&cli.StringFlag{Name: "format", Usage: "`FORMAT`: " + formatNames(), DefaultText: "auto, from the text"},
+			&cli.StringFlag{Name: "format", Usage: "`FORMAT`: " + listOr(taskfile.Formats()), DefaultText: "auto, from the text"},
 			boolFlag("dry-run", "check everything, show the tree, keep nothing"),
 			jsonFlag(),
 		},
@@ -43,14 +43,6 @@ such a plan that ralph has no place for are listed on stderr; docs/import.md has
 			"gh issue list --state all --limit 500 --json number,title,body,state | ralph task import -",
 		exits: "1 refused (the error names the line), 3 not found", run: action(a, runTaskImport),
 	}
-}
-
-func formatNames() string {
-	var names []string
-	for _, f := range taskfile.Formats() {
-		names = append(names, string(f))
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
 
 type importedJSON struct {
@@ -132,12 +124,10 @@ func parseFormat(typed taskfile.Format) (taskfile.Format, error) {
 	if typed == "" || typed == "auto" {
 		return taskfile.Auto, nil
 	}
-	if slices.Contains(taskfile.Formats(), typed) {
-		return typed, nil
-	}
-	err := usagef("--format is auto, %s, not %q", formatNames(), typed)
-	usual := map[string]string{"md": "markdown", "gh": "github", "bd": "beads", "yml": "yaml", "json": "jsonl"}
-	return "", suggest(err, "did you mean: --format %s", string(typed), strings.Split(strings.ReplaceAll(formatNames(), " or ", ", "), ", "), usual)
+	err := checkChoice("format", typed, append([]taskfile.Format{"auto"}, taskfile.Formats()...)...)
+	return typed, suggest(err, "did you mean: --format %s", typed, taskfile.Formats(), map[taskfile.Format]taskfile.Format{
+		"md": taskfile.Markdown, "gh": taskfile.GitHub, "bd": taskfile.Beads, "yml": taskfile.YAML, "json": taskfile.JSONL,
+	})
 }
 
 // readPlan reads a plan, and says what it was taken for if it is no good.
