@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"ralph/internal/lazyregexp"
 	"ralph/internal/redact"
 )
 
@@ -24,16 +25,14 @@ const (
 	asksToRepair = "# Ralph: a check is red"
 )
 
-// taskID is compiled at every prompt, which is once in the life of most
-// processes; a package variable would be no better.
-const taskID = `(?:^|[^0-9A-Za-z_-])(t-[0-9a-f]{8})(?:$|[^0-9A-Za-z_-])`
+var taskID = lazyregexp.New(`(?:^|[^0-9A-Za-z_-])(t-[0-9a-f]{8})(?:$|[^0-9A-Za-z_-])`)
 
 // read finds the job in a prompt. A job without a task means that the prompt
 // assigns none. The problem says why there is no script where there must be
 // one.
 func read(prompt string) (j job, problem string) {
 	p := parts(prompt)
-	if m := regexp.MustCompile(taskID).FindStringSubmatch(p.words); m != nil {
+	if m := taskID().FindStringSubmatch(p.words); m != nil {
 		j.task = m[1]
 	}
 	j.verify = strings.Contains(p.elsewhere, asksToVerify)

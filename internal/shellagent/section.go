@@ -1,6 +1,15 @@
 package shellagent
 
-import "strings"
+import (
+	"strings"
+
+	"ralph/internal/lazyregexp"
+)
+
+var (
+	headingLine = lazyregexp.New(`^ {0,3}(#{1,6}) +(.*)`)
+	fenceLine   = lazyregexp.New("^( {0,3})(`{3,}|~{3,})(.*)")
+)
 
 // pieces is a prompt taken apart: what ralph itself says and what it quotes.
 // Ralph quotes whatever it did not write, each line behind ">", so only a
@@ -48,9 +57,9 @@ func parts(prompt string) pieces {
 			continue
 		}
 		end()
-		if n, title := headingOf(line); n > 0 && !f.open() {
-			switch {
-			case !seen && strings.HasPrefix(title, heading):
+		if m := headingLine().FindStringSubmatch(line); m != nil && !f.open() {
+			switch n := len(m[1]); {
+			case !seen && strings.HasPrefix(m[2], heading):
 				level, seen = n, true
 			case n <= level:
 				level = 0
@@ -72,21 +81,6 @@ func parts(prompt string) pieces {
 func unquoted(line string) (text string, quoted bool) {
 	text, quoted = strings.CutPrefix(line, ">")
 	return strings.TrimPrefix(text, " "), quoted
-}
-
-// headingOf returns the level and the text of a heading that begins with number
-// signs, and 0 for any other line.
-func headingOf(line string) (level int, title string) {
-	indent, text := indentation(line)
-	if indent > 3 {
-		return 0, ""
-	}
-	title = strings.TrimLeft(text, "#")
-	level = len(text) - len(title)
-	if level == 0 || level > 6 || !strings.HasPrefix(title, " ") {
-		return 0, ""
-	}
-	return level, strings.TrimSpace(title)
 }
 
 // block is a fenced code block.
@@ -132,50 +126,22 @@ type fence struct {
 func (f fence) open() bool { return f.length > 0 }
 
 func (f *fence) next(line string) {
-	indent, text := indentation(line)
-	text = strings.TrimRight(text, " \t\r\n")
-	if indent > 3 || text == "" {
+	m := fenceLine().FindStringSubmatch(line)
+	if m == nil {
 		return
 	}
-	char := text[0]
-	if char != '`' && char != '~' {
-		return
-	}
-	info := strings.TrimLeft(text, string(char))
-	length := len(text) - len(info)
+	char, info := m[2][0], strings.Fields(strings.ToLower(m[3]))
 	switch {
 	case f.open():
-		if char == f.char && length >= f.length && info == "" {
+		if char == f.char && len(m[2]) >= f.length && len(info) == 0 {
 			*f = fence{}
 		}
-	case length >= 3 && (char == '~' || !strings.Contains(info, "`")):
-		// An info string with a backtick would be a code span.
-		*f = fence{char: char, length: length, indent: indent, language: language(info)}
-	}
-}
-
-func language(info string) string {
-	words := strings.Fields(info)
-	if len(words) == 0 {
-		return ""
-	}
-	return strings.ToLower(words[0])
-}
-
-// indentation returns the width of the blanks that a line begins with and the
-// rest. A tab goes to the next multiple of four.
-func indentation(line string) (width int, rest string) {
-	for i := range len(line) {
-		switch line[i] {
-		case ' ':
-			width++
-		case '\t':
-			width += 4 - width%4
-		default:
-			return width, line[i:]
+	case char == '~' || !strings.Contains(m[3], "`"): // else it would be a code span
+		*f = fence{char: char, length: len(m[2]), indent: len(m[1])}
+		if len(info) > 0 {
+			f.language = info[0]
 		}
 	}
-	return width, ""
 }
 
 // outdented removes as many leading spaces as the opening fence had, and the
