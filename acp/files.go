@@ -2,6 +2,7 @@ package acp
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -104,30 +105,32 @@ func (f *files) read(path string, line, limit int) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("read %s: %w", path, errOutside)
 	}
-	// Looked at first, so that a device is not even opened; opened without
-	// waiting and looked at again, so that a pipe put there meanwhile cannot hang.
-	if info, err := f.root.Stat(rel); err != nil {
+	text, err := f.text(rel, line, limit)
+	if err != nil {
 		return "", fmt.Errorf("read %s: %w", rel, pathCause(err))
-	} else if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("read %s: %w", rel, errNotRegular)
+	}
+	return text, nil
+}
+
+// text looks at a file first, so that a device is not even opened; it opens it without
+// waiting and looks again, so that a pipe put there meanwhile cannot hang.
+func (f *files) text(rel string, line, limit int) (string, error) {
+	if info, err := f.root.Stat(rel); err != nil || !info.Mode().IsRegular() {
+		return "", cmp.Or(err, errNotRegular)
 	}
 	file, err := f.root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return "", fmt.Errorf("read %s: %w", rel, pathCause(err))
+		return "", err
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return "", fmt.Errorf("read %s: %w", rel, errNotRegular)
+		return "", errNotRegular
 	}
 	if f.hides(rel, info) {
-		return "", fmt.Errorf("read %s: %w", rel, errHidden)
+		return "", errHidden
 	}
-	text, err := readLines(file, line, limit)
-	if err != nil {
-		return "", fmt.Errorf("read %s: %w", rel, err)
-	}
-	return text, nil
+	return readLines(file, line, limit)
 }
 
 // hides says whether the file that was opened as rel is hidden, or in a hidden folder,

@@ -263,7 +263,7 @@ func TestSwappedBetweenLookAndStep(t *testing.T) {
 		check.OK(t, os.Mkdir(filepath.Join(dir, folder), 0o755))
 	}
 	f := mustFiles(t, dir, ".ralph")
-	p := &place{root: f.root}
+	p := &place{folders: []*os.Root{f.root}}
 	seen, err := f.root.Lstat("swap")
 	check.OK(t, err)
 	check.OK(t, os.Remove(filepath.Join(dir, "swap")))

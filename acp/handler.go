@@ -134,7 +134,7 @@ func (s *Session) writeFile(req fileRequest) (any, error) {
 	return struct{}{}, nil
 }
 
-func (s *Session) createTerminal(req terminalRequest) (any, error) {
+func (s *Session) createTerminal(req sdk.CreateTerminalRequest) (any, error) {
 	id, argv, err := s.terminals.create(req)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	sdk "github.com/coder/acp-go-sdk"
+
 	"ralph/internal/proc"
 )
 
@@ -30,17 +32,6 @@ var (
 	errTooManyWaits     = fmt.Errorf("more than %d requests wait for terminals", maxTerminalWaits)
 	errSessionEnds      = errors.New("the session ends")
 )
-
-type terminalRequest struct {
-	Command string   `json:"command"`
-	Args    []string `json:"args"`
-	Env     []struct {
-		Name  string `json:"name"`
-		Value string `json:"value"`
-	} `json:"env"`
-	Cwd   string `json:"cwd"`
-	Limit *int   `json:"outputByteLimit"`
-}
 
 // terminals are the commands that run for the agent. Each is a process tree of
 // its own; none outlives its release or the session.
@@ -64,7 +55,7 @@ type terminal struct {
 
 // create starts a command. What it leaves in the background lives until the
 // terminal is released.
-func (t *terminals) create(req terminalRequest) (id string, argv []string, err error) {
+func (t *terminals) create(req sdk.CreateTerminalRequest) (id string, argv []string, err error) {
 	dir, err := t.dir(req.Cwd)
 	if err != nil {
 		return "", nil, err
@@ -80,8 +71,8 @@ func (t *terminals) create(req terminalRequest) (id string, argv []string, err e
 		}
 	}
 	limit := defaultOutput
-	if req.Limit != nil && *req.Limit >= 0 {
-		limit = min(*req.Limit, maxTerminalOutput)
+	if req.OutputByteLimit != nil && *req.OutputByteLimit >= 0 {
+		limit = min(*req.OutputByteLimit, maxTerminalOutput)
 	}
 	if id, err = t.reserve(); err != nil {
 		return "", nil, err
@@ -117,13 +108,13 @@ func (t *terminals) reserve() (string, error) {
 }
 
 // dir is where a command runs: the project or a folder really inside it.
-func (t *terminals) dir(cwd string) (string, error) {
-	if cwd == "" {
+func (t *terminals) dir(cwd *string) (string, error) {
+	if cwd == nil || *cwd == "" {
 		return t.session.files.dirs[0], nil
 	}
-	rel, ok := t.session.files.relative(cwd)
+	rel, ok := t.session.files.relative(*cwd)
 	if !ok {
-		return "", fmt.Errorf("create terminal in %s: %w", cwd, errOutside)
+		return "", fmt.Errorf("create terminal in %s: %w", *cwd, errOutside)
 	}
 	// The root refuses links that lead out.
 	if info, err := t.session.files.root.Stat(rel); err != nil {

@@ -2,7 +2,6 @@ package acp
 
 import (
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,56 +23,38 @@ func (f *files) write(path, text string) (string, error) {
 	if len(text) > maxWrite {
 		return "", fmt.Errorf("write %s: %d bytes: %w", rel, len(text), errTooLarge)
 	}
-	place, err := f.locate(rel)
+	p := &place{folders: []*os.Root{f.root}}
+	defer p.close()
+	err := f.walk(p, strings.Split(rel, string(filepath.Separator)))
+	if err == nil {
+		err = p.replace(text)
+	}
 	if err != nil {
 		return "", fmt.Errorf("write %s: %w", rel, pathCause(err))
 	}
-	defer place.close()
-	if err := place.replace(text); err != nil {
-		return "", fmt.Errorf("write %s: %w", rel, pathCause(err))
-	}
-	return place.path(), nil
+	return filepath.Join(append(p.names, p.name)...), nil
 }
 
 // place is a name in a folder that is held open: what happens to the path that
 // led there cannot move it any more.
 type place struct {
-	folders []*os.Root // from below the root to the parent; empty is the root itself
-	names   []string   // of the folders
-	root    *os.Root
+	folders []*os.Root // from the root to the parent
+	names   []string   // of the folders below the root
 	name    string
 }
 
-func (p *place) parent() *os.Root {
-	if len(p.folders) == 0 {
-		return p.root
-	}
-	return p.folders[len(p.folders)-1]
-}
-
-func (p *place) path() string {
-	return filepath.Join(append(p.names[:len(p.names):len(p.names)], p.name)...)
-}
+func (p *place) parent() *os.Root { return p.folders[len(p.folders)-1] }
 
 func (p *place) close() {
-	for _, folder := range p.folders {
+	for _, folder := range p.folders[1:] {
 		folder.Close()
 	}
 }
 
-// locate walks to the parent of rel one name at a time. Links are followed by
+// walk goes to the parent of a path one name at a time. Links are followed by
 // hand, so that every real folder on the way is seen and compared with the
 // protected ones; a name that changes into a link between look and step is an
 // error. Absolute links are refused, as the root does when reading.
-func (f *files) locate(rel string) (*place, error) {
-	p := &place{root: f.root}
-	if err := f.walk(p, strings.Split(rel, string(filepath.Separator))); err != nil {
-		p.close()
-		return nil, err
-	}
-	return p, nil
-}
-
 func (f *files) walk(p *place, todo []string) error {
 	for links := 0; len(todo) > 0; {
 		name := todo[0]
@@ -114,12 +95,12 @@ func (f *files) walk(p *place, todo []string) error {
 }
 
 func (p *place) leave() error {
-	last := len(p.folders) - 1
+	last := len(p.names) - 1
 	if last < 0 {
 		return errOutside
 	}
-	p.folders[last].Close()
-	p.folders, p.names = p.folders[:last], p.names[:last]
+	p.parent().Close()
+	p.folders, p.names = p.folders[:last+1], p.names[:last]
 	return nil
 }
 
@@ -189,9 +170,7 @@ func (p *place) replace(text string) error {
 		}
 		mode = info.Mode().Perm()
 	}
-	var token [6]byte
-	rand.Read(token[:])
-	temp := ".ralph-" + hex.EncodeToString(token[:]) + ".tmp"
+	temp := ".ralph-" + rand.Text() + ".tmp"
 	file, err := p.parent().OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err

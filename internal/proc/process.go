@@ -3,7 +3,6 @@ package proc
 import (
 	"cmp"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -100,11 +99,7 @@ func (p *Process) Terminate(grace time.Duration) error {
 // Spec.Owner, a slash and a token of that one process. Sweep looks for it.
 const MarkerEnv = "RALPH_PROC"
 
-func newMarker(owner string) string {
-	var token [8]byte
-	rand.Read(token[:])
-	return ownerName(owner) + "/" + hex.EncodeToString(token[:])
-}
+func newMarker(owner string) string { return ownerName(owner) + "/" + rand.Text() }
 
 func ownerName(owner string) string { return cmp.Or(owner, "-") }
 
