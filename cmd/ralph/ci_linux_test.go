@@ -19,14 +19,14 @@ import (
 
 // givesUp is an agent that fails the second task.
 func givesUp() fakeagent.Script {
-	script := say(fakeagent.Step{Do: "say", Text: "<task-failed>t-00000002</task-failed>\n"})
+	script := say(step{Do: "say", Text: "<task-failed>t-00000002</task-failed>\n"})
 	script.Conversations[0].When.Task = "t-00000002"
 	return script
 }
 
 // waits is an agent that marks that it is at work, and then waits for a file.
 func waits() fakeagent.Script {
-	return say(fakeagent.Step{Do: "mark", Text: "at work"}, fakeagent.Step{Do: "await", Path: "go"}, saysDone())
+	return say(step{Do: "mark", Text: "at work"}, step{Do: "await", Path: "go"}, saysDone())
 }
 
 // outcomes are ways to get each exit status of docs/ci.md from the real program.

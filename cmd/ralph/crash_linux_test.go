@@ -13,12 +13,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
-	"ralph/report"
 )
 
 // failpointRalph is the program with its failpoints, built once.
@@ -46,13 +43,13 @@ func (p *place) dying(point string, args ...string) *running {
 func worker() fakeagent.Script {
 	cost := 0.5
 	verify := false
-	steps := append([]fakeagent.Step{{Do: "usage", N: 10, Cost: &cost}}, family()...)
+	steps := append([]step{{Do: "usage", N: 10, Cost: &cost}}, family()...)
 	return fakeagent.Script{Conversations: []fakeagent.Conversation{{
 		When: fakeagent.When{Verify: &verify}, Steps: append(steps,
-			fakeagent.Step{Do: "mark", Text: "waits {{task}}"},
-			fakeagent.Step{Do: "await", Path: "go-{{task}}"},
-			fakeagent.Step{Do: "file", Path: "{{task}}.txt", Text: "work"},
-			fakeagent.Step{Do: "say", Text: "<knowledge title=\"About {{task}}\" tags=\"crash\">\nIt can be mended.\n</knowledge>\n"},
+			step{Do: "mark", Text: "waits {{task}}"},
+			step{Do: "await", Path: "go-{{task}}"},
+			step{Do: "file", Path: "{{task}}.txt", Text: "work"},
+			step{Do: "say", Text: "<knowledge title=\"About {{task}}\" tags=\"crash\">\nIt can be mended.\n</knowledge>\n"},
 			saysDone()),
 	}}}
 }
@@ -61,7 +58,7 @@ func worker() fakeagent.Script {
 func newCrash(t *testing.T) *place {
 	t.Helper()
 	p := newPlace(t, worker(), "[verify]", `commands = ["echo gate >> ../gates.log"]`)
-	p.env = append(p.env, "RALPH_VERIFY_ENABLED=true") // another agent judges, too
+	p.env = append(p.env, "RALPH_VERIFY_ENABLED=true") // another agent verifies, too
 	p.repository()
 	p.append(".git/info/exclude", "/go-*\n")
 	return p
@@ -123,20 +120,13 @@ func TestCrashMatrix(t *testing.T) {
 // TestASecondPanicEndsTheRunAsABug: nothing of the agent lives, the task is free, and the
 // next run does it.
 func TestASecondPanicEndsTheRunAsABug(t *testing.T) {
-	if raced {
-		t.Skip("the program is built without the race detector; the plain run does this")
-	}
-	t.Parallel()
+	notRaced(t)
 	p := newCrash(t)
 	p.plan("first")
 	p.write("go-t-00000001", "")
-	if out := p.dying("K7:panic", "run").wait(exitBug); !strings.Contains(out.stderr, "attempt at t-00000001 panicked twice: at K7") {
-		t.Errorf("got %s", out.stderr)
-	}
+	p.dying("K7:panic", "run").wait(exitBug).inStderr("attempt at t-00000001 panicked twice: at K7")
 	p.awaitGone()
-	if out := p.want(0, "status").stdout; strings.Contains(out, "in progress") {
-		t.Errorf("got status\n%swant the task to be free", out)
-	}
+	p.wantStatus("t-00000001", "pending")
 	p.want(0, "run")
 }
 
@@ -152,20 +142,18 @@ func TestFinishedWorkOfADeadRunIsShownAsSuch(t *testing.T) {
 			p.dying(point, "run").wait(-1)
 			p.awaitGone()
 			p.want(0, "recover")
-			const line = "t-00000001: its work is finished and waits for verification"
-			if out := p.want(0, "status").stdout; !strings.Contains(out, line) || strings.Contains(out, "t-00000002: its work") {
-				t.Errorf("got status\n%swant it to say of the first task alone: %s", out, line)
-			}
+			const line = ": its work is finished and waits for verification"
+			out := p.want(0, "status")
+			out.inStdout("t-00000001" + line)
+			check.Equal(t, "tasks that wait for verification", 1, strings.Count(out.stdout, line))
 			p.want(0, "run")
-			if out := p.want(0, "status").stdout; strings.Contains(out, "verdict") {
-				t.Errorf("got status\n%swant nothing to await a verdict any more", out)
-			}
+			check.Equal(t, "tasks that wait for verification after a run", 0, strings.Count(p.want(0, "status").stdout, line))
 		})
 	}
 }
 
 // TestCrashMatrixBesideALiveRun has another run at work meanwhile: it is not
-// disturbed, and when it has nothing else to do it takes up what the dead one left.
+// disturbed, and when it has nothing else to do it recovers what the dead one left.
 func TestCrashMatrixBesideALiveRun(t *testing.T) {
 	notRaced(t)
 	for name, tt := range crashes {
@@ -222,7 +210,7 @@ func TestCrashK13(t *testing.T) {
 			p.awaitMark("waits t-00000001")
 			var live *running
 			if beside {
-				p.imports(`{"ref":"t-00000002","title":"the other's"}` + "\n")
+				p.plan("the other's")
 				live = p.start("run")
 				p.awaitMark("waits t-00000002")
 			}
@@ -270,41 +258,19 @@ func TestCrashK14(t *testing.T) {
 func (p *place) wantMended(tasks, prompts int, action string) {
 	p.Helper()
 	p.wantNothingLeft()
-	asked, started := map[string]int{}, 0
-	for _, e := range p.entries() {
-		switch {
-		case e.Event == "overlap":
-			p.Errorf("two agents at once had %s", e.Task)
-		case e.Event == "prompted" && !e.Verify:
-			asked[e.Task]++
-		case e.Event == "started":
-			started++
-		}
-	}
-	if asked["t-00000001"] != prompts {
-		p.Errorf("its agent was prompted %d times, want %d", asked["t-00000001"], prompts)
-	}
+	p.wantNoOverlap()
+	asked := p.entered("prompted")
+	check.Equal(p, "prompts of the first task", prompts, asked["t-00000001"])
 	for i := range tasks {
-		id := fmt.Sprintf("t-%08d", i+1)
-		task := p.task(id)
-		if task.Status != "done" || task.Attempts != 1 || task.Verification != "passed" {
-			p.Errorf("got %s %s with %d attempts charged, verification %v; want done with one, passed", id, task.Status, task.Attempts, task.Verification)
-		}
-		if id != "t-00000001" && asked[id] != 1 {
-			p.Errorf("the agent of %s was prompted %d times, want once", id, asked[id])
-		}
-		// Written once, whole.
-		text, err := os.ReadFile(filepath.Join(p.dir, ".ralph/knowledge", "about-"+id+".md"))
-		if err != nil || !strings.Contains(string(text), "It can be mended.") {
-			p.Errorf("what was learned: %v, %q", err, text)
-		}
+		id := number(i + 1)
+		p.wantTask(id, "done", 1)
+		check.Equal(p, "verification of "+id, "passed", string(p.task(id).Verification))
+		check.That(p, i == 0 || asked[id] == 1, "the agent of %s was prompted %d times, want once", id, asked[id])
+		p.holds(".ralph/knowledge/about-"+id+".md", "It can be mended.") // written once, whole
 	}
 	files, err := filepath.Glob(filepath.Join(p.dir, ".ralph/knowledge/*.md"))
-	if err != nil || len(files) != tasks {
-		p.Errorf("got %q, %v; want %d files", files, err, tasks)
-	}
-	got := ""
-	summaries := 0
+	check.That(p, err == nil && len(files) == tasks, "got %q, %v; want %d files", files, err, tasks)
+	got, summaries := "", 0
 	for _, e := range p.events() {
 		if e.Type == event.Recovered {
 			got = e.Outcome
@@ -313,24 +279,11 @@ func (p *place) wantMended(tasks, prompts int, action string) {
 			summaries++
 		}
 	}
-	if action != "" && got != action {
-		p.Errorf("recovery: got %q, want %q", got, action)
-	}
-	if summaries == 0 {
-		p.Error("no run told what it recovered")
-	}
+	check.That(p, action == "" || got == action, "recovery: got %q, want %q", got, action)
+	check.That(p, summaries > 0, "no run told what it recovered")
 	p.want(0, "doctor")
-	p.wantWholeDatabase()
-}
-
-// wantWholeDatabase has SQLite check the file, and finds nothing open.
-func (p *place) wantWholeDatabase() {
-	p.Helper()
-	var status report.Overview
-	p.json(&status, "status")
-	if len(status.Running) > 0 || len(status.Stale) > 0 || len(status.Runs) > 0 {
-		p.Errorf("still claimed: %v, stale %v, open runs %v", status.Running, status.Stale, status.Runs)
-	}
+	status := p.overview()
+	check.That(p, len(status.Running)+len(status.Stale)+len(status.Runs) == 0, "still claimed: %v, stale %v, open runs %v", status.Running, status.Stale, status.Runs)
 }
 
 // TestEveryPointOfTheMatrixIsInThePageAndInTheCode compares docs/recovery.md, the
@@ -341,24 +294,19 @@ func TestEveryPointOfTheMatrixIsInThePageAndInTheCode(t *testing.T) {
 	check.OK(t, err)
 	inPage := points(regexp.MustCompile(`(?m)^\| (K\d+) \|`), string(page))
 	var code strings.Builder
-	err = fs.WalkDir(os.DirFS("../.."), ".", func(path string, _ fs.DirEntry, err error) error {
+	check.OK(t, fs.WalkDir(os.DirFS("../.."), ".", func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
 			var text []byte
-			text, err = os.ReadFile(filepath.Join("../..", path))
+			text, err = os.ReadFile("../../" + path)
 			code.Write(text)
 		}
 		return err
-	})
-	check.OK(t, err)
+	}))
 	inCode := points(regexp.MustCompile(`failpoint\.Hit\("(K\d+)"\)`), code.String())
-	if diff := cmp.Diff(inCode, inPage); diff != "" {
-		t.Errorf("points in the code and in docs/recovery.md (-code +page):\n%s", diff)
-	}
+	check.Equal(t, "points in docs/recovery.md", inCode, inPage)
 	self, err := os.ReadFile("crash_linux_test.go")
 	check.OK(t, err)
-	if diff := cmp.Diff(inCode, points(regexp.MustCompile(`"(K\d+)(?::\d+)?"`), string(self))); diff != "" {
-		t.Errorf("points in the code and in the tests (-code +tests):\n%s", diff)
-	}
+	check.Equal(t, "points in the tests", inCode, points(regexp.MustCompile(`"(K\d+)(?::\d+)?"`), string(self)))
 }
 
 func points(re *regexp.Regexp, text string) []string {

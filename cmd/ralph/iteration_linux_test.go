@@ -3,13 +3,16 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -41,34 +44,19 @@ func TestTheWalkThroughAnIterationIsReal(t *testing.T) {
 	page, err := os.ReadFile(path)
 	check.OK(t, err)
 	p := newPlace(t, fakeagent.Script{})
-	check.OK(t, os.Remove(p.dir+"/.ralph.toml"))
-	for _, name := range []string{"script.json", "ledger"} {
-		check.OK(t, os.Remove(p.dir+"/"+name))
-	}
+	p.shell("rm -r .ralph.toml script.json ledger")
 	p.write("plan.yaml", walkPlan)
 	text := regexp.MustCompile("(?ms)^````console\n(.*?)^````$").ReplaceAllStringFunc(string(page), func(block string) string {
 		out := "````console\n"
 		for line := range strings.Lines(block) {
 			if command, ok := strings.CutPrefix(line, "$ "); ok {
-				out += line + p.play(command)
+				out += line + p.shell(command)
 			}
 		}
 		return out + "````"
 	})
 	b := &bench{t: t, dir: p.dir}
 	golden.Check(t, path, timeless(b.normal(text)))
-}
-
-// play runs one line as a person would, and returns all that it prints.
-func (p *place) play(command string) string {
-	p.Helper()
-	cmd := exec.Command("sh", "-c", command)
-	cmd.Dir, cmd.Env = p.dir, p.env
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		p.Errorf("%s: %v\n%s", command, err, out)
-	}
-	return string(out)
 }
 
 // timeless replaces times, durations, and what a machine can confine.
@@ -82,6 +70,45 @@ func timeless(text string) string {
 		text = regexp.MustCompile(r.is).ReplaceAllString(text, r.becomes)
 	}
 	return text
+}
+
+// TestTheDemoNeedsNothing runs it in an empty environment, in a network namespace
+// without a network, with nothing on PATH but the tools that its scripts call:
+// no home, no git, no agent.
+func TestTheDemoNeedsNothing(t *testing.T) {
+	t.Parallel()
+	bin, tmp := t.TempDir(), t.TempDir()
+	for _, tool := range []string{"ralph", "sh", "mkdir", "cat", "chmod", "ls", "touch", "tar"} {
+		path, err := exec.LookPath(tool)
+		check.OK(t, err)
+		check.OK(t, os.Symlink(path, filepath.Join(bin, tool)))
+	}
+	var stdout, stderr bytes.Buffer
+	demo := func(isolate *syscall.SysProcAttr) error {
+		stdout.Reset()
+		stderr.Reset()
+		cmd := exec.Command(filepath.Join(bin, "ralph"), "demo")
+		cmd.Env, cmd.Dir = []string{"PATH=" + bin, "TMPDIR=" + tmp, "GORACE=atexit_sleep_ms=0"}, t.TempDir()
+		cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = &stdout, &stderr, isolate
+		return cmd.Run()
+	}
+	err := demo(&syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	})
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Logf("with the network, because there are no namespaces here: %v", err)
+		err = demo(nil)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	check.Equal(t, "tasks done", 9, strings.Count(stdout.String(), "  done  "))
+	if left, err := os.ReadDir(tmp); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
 }
 
 var record = flag.Bool("record", false, "record docs/demo.cast anew")

@@ -194,6 +194,13 @@ func (p *place) json(into any, args ...string) {
 	check.OK(p, json.Unmarshal([]byte(out.stdout), into))
 }
 
+// overview is what `ralph status --json` says.
+func (p *place) overview() (status report.Overview) {
+	p.Helper()
+	p.json(&status, "status")
+	return status
+}
+
 // wantSound wants that doctor has nothing to complain of but the agent, which a test
 // may have meant to be unusable.
 func (p *place) wantSound() {
@@ -291,17 +298,20 @@ func (p *place) processes() []string {
 	return found
 }
 
+// step is one thing that the agent of a script does.
+type step = fakeagent.Step
+
 // say is a script that answers every prompt with these steps.
-func say(steps ...fakeagent.Step) fakeagent.Script {
+func say(steps ...step) fakeagent.Script {
 	return fakeagent.Script{Conversations: []fakeagent.Conversation{{Steps: steps}}}
 }
 
-func saysDone() fakeagent.Step {
-	return fakeagent.Step{Do: "say", Text: "<task-done>{{task}}</task-done>\n"}
+func saysDone() step {
+	return step{Do: "say", Text: "<task-done>{{task}}</task-done>\n"}
 }
 
 // family is an agent that starts a child, a child in a session of its own and a
 // daemon, and then marks that it is at work.
-func family() []fakeagent.Step {
-	return []fakeagent.Step{{Do: "fork", Argv: []string{"child", "session", "daemon"}}, {Do: "mark", Text: "at work"}}
+func family() []step {
+	return []step{{Do: "fork", Argv: []string{"child", "session", "daemon"}}, {Do: "mark", Text: "at work"}}
 }

@@ -62,8 +62,8 @@ func TestR4WorkThatWasCutOff(t *testing.T) {
 			t.Parallel()
 			file := cmp.Or(tt.file, "half.txt")
 			p := newPlace(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
-				{When: fakeagent.When{Attempt: 1}, Steps: []fakeagent.Step{{Do: "file", Path: file, Text: "x"}, {Do: "mark", Text: "half"}, {Do: "hang"}}},
-				{Steps: []fakeagent.Step{{Do: "file", Path: "whole.txt", Text: "x"}, saysDone()}},
+				{When: fakeagent.When{Attempt: 1}, Steps: []step{{Do: "file", Path: file, Text: "x"}, {Do: "mark", Text: "half"}, {Do: "hang"}}},
+				{Steps: []step{{Do: "file", Path: "whole.txt", Text: "x"}, saysDone()}},
 			}}, "[recovery]", fmt.Sprintf("on_dirty = %q", tt.rule))
 			p.repository()
 			p.write("mine.txt", "a person's")
@@ -90,7 +90,7 @@ func TestR4WorkThatWasCutOff(t *testing.T) {
 // attempt, and in the end the task fails for that reason.
 func TestDeathsInARow(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, say(fakeagent.Step{Do: "mark", Text: "at work"}, fakeagent.Step{Do: "hang"}),
+	p := newPlace(t, say(step{Do: "mark", Text: "at work"}, step{Do: "hang"}),
 		"max_attempts = 2", "[recovery]", "max_interruptions = 3")
 	p.plan("deadly")
 	var charged []int

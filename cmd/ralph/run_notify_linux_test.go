@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -34,7 +36,7 @@ func TestARunTellsPeople(t *testing.T) {
 	defer hangs.Close()
 	defer close(release)
 	p := newPlace(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
-		{When: fakeagent.When{Task: "t-00000002"}, Steps: []fakeagent.Step{{Do: "say", Text: "<task-failed>t-00000002: sk-verysecret is refused by " + hangs.URL + "/hanging-s3cr3t</task-failed>\n"}}},
+		{When: fakeagent.When{Task: "t-00000002"}, Steps: []step{{Do: "say", Text: "<task-failed>t-00000002: sk-verysecret is refused by " + hangs.URL + "/hanging-s3cr3t</task-failed>\n"}}},
 	}}, fmt.Sprintf(`
 [[notify]]
 on = ["run_end", "task_failed"]
@@ -62,17 +64,9 @@ webhook = "${NOT_SET}"
 			t.Errorf("got %s", body)
 		}
 	}
-	if data, err := os.ReadFile(filepath.Join(p.dir, "blocked.json")); err != nil || !strings.Contains(string(data), `"event":"blocked"`) {
-		t.Errorf("got %s, %v", data, err)
-	}
-	for _, want := range []string{
-		"warning: notify.4: webhook: ${NOT_SET} is not set: nothing is sent there",
-		"warning: notify: webhook " + strings.TrimPrefix(hangs.URL, "http://") + ": 1 of 1 notification did not go out: no answer yet",
-	} {
-		if !strings.Contains(out.stderr, want) {
-			t.Errorf("got %s, want %s", out.stderr, want)
-		}
-	}
+	p.holds("blocked.json", `"event":"blocked"`)
+	out.inStderr("warning: notify.4: webhook: ${NOT_SET} is not set: nothing is sent there",
+		"warning: notify: webhook "+strings.TrimPrefix(hangs.URL, "http://")+": 1 of 1 notification did not go out: no answer yet")
 	for line := range strings.Lines(out.stderr) {
 		if strings.HasPrefix(line, "warning: ") && strings.Contains(line, "s3cr3t") {
 			t.Errorf("an address is told: %s", line)
@@ -104,4 +98,48 @@ func TestAWebhookGoesThroughTheProxyOfTheEnvironment(t *testing.T) {
 	default:
 		t.Errorf("the proxy was not asked: %s", out.stderr)
 	}
+}
+
+// TestARunSendsTraces to a collector, with the headers that it wants.
+func TestARunSendsTraces(t *testing.T) {
+	t.Parallel()
+	type spans struct {
+		ResourceSpans []struct {
+			Resource   json.RawMessage
+			ScopeSpans []struct {
+				Spans []struct{ Name, SpanID, ParentSpanID string }
+			}
+		}
+	}
+	var mu sync.Mutex
+	names, parents := map[string]string{}, map[string]string{}
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var s spans
+		if err := json.NewDecoder(r.Body).Decode(&s); err != nil || r.Header.Get("Api-Key") != "a b" || r.URL.Path != "/v1/traces" {
+			t.Errorf("%v, %v, %s", err, r.Header, r.URL.Path)
+		}
+		if got := string(s.ResourceSpans[0].Resource); !strings.Contains(got, `"mine"`) || !strings.Contains(got, `"team"`) {
+			t.Errorf("the resource is %s", got)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for _, span := range s.ResourceSpans[0].ScopeSpans[0].Spans {
+			names[span.SpanID], parents[span.SpanID] = span.Name, span.ParentSpanID
+		}
+	}))
+	defer collector.Close()
+	p := newPlace(t, say(step{Do: "tool", Text: "look", Kind: "read", Status: "completed"}, saysDone()), "[verify]\ncommands = ['true']\n")
+	p.env = append(p.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL, "OTEL_EXPORTER_OTLP_HEADERS=api-key=a%20b",
+		"OTEL_SERVICE_NAME=mine", "OTEL_RESOURCE_ATTRIBUTES=service.name=theirs,team=a")
+	p.plan("one")
+	p.want(0, "run")
+	mu.Lock()
+	defer mu.Unlock()
+	var got []string
+	for id, name := range names {
+		got = append(got, fmt.Sprintf("%s in %q", name, names[parents[id]]))
+	}
+	slices.Sort(got)
+	want := []string{`attempt in "ralph run"`, `ralph run in ""`, `tool read in "attempt"`, `verify gate in "attempt"`, `verify gate in "attempt"`}
+	check.Equal(t, "result", want, got)
 }

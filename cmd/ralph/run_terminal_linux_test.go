@@ -15,7 +15,7 @@ import (
 func TestLinesAreBrokenAtWords(t *testing.T) {
 	t.Parallel()
 	const columns = 40
-	p := newPlace(t, say(fakeagent.Step{Do: "say", Text: "<task-failed>{{task}}: " + strings.Repeat("because of words ", 8) + "</task-failed>\n"}))
+	p := newPlace(t, say(step{Do: "say", Text: "<task-failed>{{task}}: " + strings.Repeat("because of words ", 8) + "</task-failed>\n"}))
 	p.plan("one")
 	p.want(1, "run")
 	for command, status := range map[string]int{

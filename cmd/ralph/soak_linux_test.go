@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,8 +15,6 @@ import (
 
 	"ralph/internal/term"
 	"ralph/internal/testing/check"
-	"ralph/internal/testing/fakeagent"
-	"ralph/report"
 )
 
 // soakKills is how many random kills there are; .ci/run sets RALPH_SOAK to 200, and
@@ -39,7 +38,6 @@ type soak struct {
 	left    int // kills that are still to be done
 	kills   int
 	helpers int // together with their helpers, so that their agents are orphaned
-	runs    int
 	tasks   int
 	resets  int // of tasks that ran, by another process
 
@@ -47,7 +45,7 @@ type soak struct {
 }
 
 // TestSoak kills runs at random times, alone and beside others, and counts what
-// must never happen. The judge of two at once is the agents' own ledger.
+// must never happen. The witness of two at once is the agents' own ledger.
 func TestSoak(t *testing.T) {
 	if raced {
 		t.Skip("the program is killed here, not raced; the plain run does this")
@@ -79,18 +77,17 @@ func TestSoak(t *testing.T) {
 
 // lane kills runs in one place until all kills are done, and then lets a run finish.
 func (s *soak) lane(t *testing.T, number int) {
-	p := newPlace(t, say(fakeagent.Step{Do: "fork", Argv: []string{"session"}}, saysDone()),
+	p := newPlace(t, say(step{Do: "fork", Argv: []string{"session"}}, saysDone()),
 		"max_attempts = 1000", "[verify]", `commands = ["true"]`, "[recovery]", "max_interruptions = 1000000000")
 	if number == 0 {
-		p.env = append(p.env, "RALPH_VERIFY_ENABLED=true") // another agent judges, too
+		p.env = append(p.env, "RALPH_VERIFY_ENABLED=true") // another agent verifies, too
 	} else {
 		p.env = append(p.env, "RALPH_SANDBOX_MODE=off") // in a PID namespace nobody outlives the helper
 	}
 	random := rand.New(rand.NewPCG(uint64(os.Getpid()), uint64(number)))
-	tasks := 0
 	for {
-		if tasks < 20 || s.open(t, p) < 10 {
-			tasks = p.more(tasks, 20)
+		if p.tasks < 20 || s.open(p) < 10 {
+			p.plan(slices.Repeat([]string{"task"}, 20)...)
 		}
 		n := 1 + random.IntN(3)/2 // at times two at once
 		if !s.take(n) {
@@ -106,11 +103,11 @@ func (s *soak) lane(t *testing.T, number int) {
 			runs.Go(func() { s.kill(p, r, how) })
 		}
 		if random.IntN(4) == 0 {
-			s.meddle(t, p)
+			s.meddle(p)
 		}
 		runs.Wait()
 	}
-	s.judge(t, p, tasks)
+	s.count(t, p)
 }
 
 // take reserves kills.
@@ -161,7 +158,6 @@ func (s *soak) kill(p *place, r *running, how death) {
 	<-r.ended
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.runs++
 	if r.cmd.ProcessState.ExitCode() == -1 {
 		s.kills++
 		s.helpers += orphaned
@@ -171,16 +167,12 @@ func (s *soak) kill(p *place, r *running, how death) {
 }
 
 // meddle resets a task that runs, as a person might at any time.
-func (s *soak) meddle(t *testing.T, p *place) {
-	t.Helper()
-	var status report.Overview
-	p.json(&status, "status")
-	for _, task := range status.Running {
-		p.want(0, "task", "reset", task.ID)
+func (s *soak) meddle(p *place) {
+	if running := p.overview().Running; len(running) > 0 {
+		p.want(0, "task", "reset", running[0].ID)
 		s.mu.Lock()
 		s.resets++
 		s.mu.Unlock()
-		return
 	}
 }
 
@@ -194,45 +186,33 @@ func (p *place) booked() int64 {
 }
 
 // open is how many tasks are still to be done.
-func (s *soak) open(t *testing.T, p *place) int {
-	t.Helper()
-	var status report.Overview
-	p.json(&status, "status")
+func (s *soak) open(p *place) int {
+	status := p.overview()
 	return status.Total - status.Counts["done"] - status.Counts["failed"]
 }
 
-// judge lets a run finish and counts what must not be.
-func (s *soak) judge(t *testing.T, p *place, tasks int) {
+// count lets a run finish and counts what must not be.
+func (s *soak) count(t *testing.T, p *place) {
 	t.Helper()
 	last := p.start("run")
 	<-last.ended
-	var status report.Overview
-	p.json(&status, "status")
+	status := p.overview()
 	doctor := p.start("doctor", "--json")
 	<-doctor.ended
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tasks += tasks
-	s.lost += tasks - status.Counts["done"]
+	s.tasks += p.tasks
+	s.lost += p.tasks - status.Counts["done"]
 	s.stuck += len(status.Running) + len(status.Stale) + len(status.Runs)
-	if code := last.cmd.ProcessState.ExitCode(); code != 0 {
-		t.Errorf("the last run ended with status %d:\n%s", code, last.stderr.String())
-	}
+	last.wait(0)
 	if code := doctor.cmd.ProcessState.ExitCode(); code != 0 {
 		s.integrity++
 		t.Errorf("doctor:\n%s", doctor.stdout.String())
 	}
-	for _, e := range p.entries() {
-		if e.Event == "overlap" {
-			s.twice++
-			t.Errorf("two agents at once had %s", e.Task)
-		}
-	}
-	left := p.processes()
-	s.survivors += len(left)
-	for _, line := range left {
-		t.Errorf("still running: %s", line)
-	}
+	s.twice += len(p.entered("overlap"))
+	p.wantNoOverlap()
+	s.survivors += len(p.processes())
+	p.wantNothingLeft()
 }
 
 func (s *soak) table() string {
@@ -256,18 +236,6 @@ func (s *soak) table() string {
 	}
 	_, _ = table.WriteTo(&b) // a builder takes everything
 	return b.String()
-}
-
-// more plans n more tasks after the first have been planned.
-func (p *place) more(have, n int) int {
-	p.Helper()
-	var lines strings.Builder
-	for i := range n {
-		fmt.Fprintf(&lines, `{"ref":"t-%08d","title":"task"}`+"\n", have+i+1)
-	}
-	p.write("plan.jsonl", lines.String())
-	p.want(0, "task", "import", "plan.jsonl")
-	return have + n
 }
 
 // childrenOf are the processes that a process has started.

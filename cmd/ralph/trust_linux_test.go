@@ -43,7 +43,7 @@ func atEachLevel(t *testing.T, test func(t *testing.T, env string)) {
 
 // trustPlace is a repository whose agent writes and commits a file for each task, one
 // at a time, and whose verifier does these steps.
-func trustPlace(t *testing.T, env string, tasks int, verifier ...fakeagent.Step) *place {
+func trustPlace(t *testing.T, env string, tasks int, verifier ...step) *place {
 	t.Helper()
 	yes := true
 	const work = `set -e
@@ -53,8 +53,8 @@ git add by-{{task}}; git -c user.name=a -c user.email=a@localhost commit -qm {{t
 rmdir .git/one-at-a-time
 echo "not committed" >> by-{{task}}`
 	p := newPlace(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
-		{When: fakeagent.When{Verify: &yes}, Steps: append(verifier, fakeagent.Step{Do: "say", Text: "<verify-pass/>\n"})},
-		{Steps: []fakeagent.Step{{Do: "run", Argv: []string{"sh", "-c", work}}, saysDone()}},
+		{When: fakeagent.When{Verify: &yes}, Steps: append(verifier, step{Do: "say", Text: "<verify-pass/>\n"})},
+		{Steps: []step{{Do: "run", Argv: []string{"sh", "-c", work}}, saysDone()}},
 	}}, "max_retries = 0", "[sandbox]", `write = ["ledger", "signals"]`)
 	p.env = append(p.env, env, "RALPH_VERIFY_ENABLED=true")
 	p.write("notes.txt", "by hand\n")
@@ -104,7 +104,7 @@ func TestTwoRunsSideBySideKeepAllFiles(t *testing.T) {
 		if env == "RALPH_SANDBOX_MODE=off" {
 			vandal = "cat by-* > /dev/null"
 		}
-		p := trustPlace(t, env, tasks, fakeagent.Step{Do: "run", Argv: []string{"sh", "-c", vandal}})
+		p := trustPlace(t, env, tasks, step{Do: "run", Argv: []string{"sh", "-c", vandal}})
 		for _, r := range []*running{p.start("run"), p.start("run")} {
 			eventually(t, "a run ends", func() bool {
 				select {
@@ -145,7 +145,7 @@ func TestAPersonWorksDuringVerification(t *testing.T) {
 	tasks := trusting(2, 12)
 	const look = `f=signals/{{task}}-$$; touch $f.looks; until test -e $f.seen; do sleep 0.01; done`
 	atEachLevel(t, func(t *testing.T, env string) {
-		p := trustPlace(t, env, tasks, fakeagent.Step{Do: "run", Argv: []string{"sh", "-c", look}})
+		p := trustPlace(t, env, tasks, step{Do: "run", Argv: []string{"sh", "-c", look}})
 		want := map[string]string{"notes.txt": "by hand\n"}
 		var commits []string
 		rounds := map[string]int{}
@@ -229,10 +229,10 @@ func TestWhatClearedItsEnvironmentIsSwept(t *testing.T) {
 			t.Run(level.String()+" by "+by[0], func(t *testing.T) {
 				t.Parallel()
 				script := fakeagent.Script{Conversations: []fakeagent.Conversation{
-					{When: fakeagent.When{Attempt: 1}, Steps: []fakeagent.Step{
+					{When: fakeagent.When{Attempt: 1}, Steps: []step{
 						{Do: "fork", Argv: []string{"child", "session", "daemon"}, Ignore: true}, {Do: "mark", Text: "at work"}, {Do: "hang", Ignore: true},
 					}},
-					{Steps: []fakeagent.Step{saysDone()}},
+					{Steps: []step{saysDone()}},
 				}}
 				p := newPlace(t, script)
 				p.env = append(p.env, confinableEnv+"="+level.String())
