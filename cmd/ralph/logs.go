@@ -81,7 +81,7 @@ func runLogs(ctx context.Context, a *app, s *session, o logsOptions) error {
 
 // printLog prints the log of a run, to its end if it is followed.
 func printLog(ctx context.Context, a *app, s *session, l report.Log, out logPrinter, follow bool) (missing bool, err error) {
-	r := &transcript.Reader{Folder: filepath.Join(s.project.Runs(), l.Run.ID), Task: l.Task, Tell: out.Print}
+	r := &transcript.Reader{Folder: filepath.Join(s.project.Runs(), l.Run.ID), Task: l.Task, Emit: out.Print}
 	if !follow || !l.Run.EndedAt.IsZero() || life(l.Run.Process) == dag.Dead {
 		_, err := r.Poll()
 		return r.Missing(), errors.Join(err, r.Close(), out.Err())

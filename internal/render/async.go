@@ -159,7 +159,7 @@ func (q *queue) mark() <-chan struct{} {
 }
 
 // full says that an utterance has to be left out. Once one was, half of the rest
-// must have been taken before there is room again: one long gap reads better than
+// must have been taken before new ones are accepted: one long gap reads better than
 // many short ones.
 func (q *queue) full() bool {
 	size := q.size

@@ -22,7 +22,7 @@ const (
 	indent       = "  "
 )
 
-// How long nothing may be shown before a console says that the run is still at it: on a
+// How long nothing may be shown before a console says that the run still runs: on a
 // terminal, in the middle of a line that an agent is writing, and in a log.
 const (
 	patience       = time.Second
@@ -116,7 +116,7 @@ func (c *Console) Close() error {
 	return err
 }
 
-// tick says what goes on while nothing else is shown.
+// tick shows that the run is alive while nothing else is shown.
 func (c *Console) tick(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,7 +141,7 @@ func (c *Console) tick(now time.Time) {
 			for about.Task = range c.attempts {
 			}
 		}
-		c.say(about, "still at it: "+text)
+		c.say(about, "still running: "+text)
 		c.shown = now
 	default:
 		// One column stays free: some terminals wrap when the last one is written.

@@ -31,7 +31,7 @@ type JSON struct {
 func NewJSON(w io.Writer) *JSON { return &JSON{out: w} }
 
 // Event writes a line. An error is kept for Close: a full disk must not end a run,
-// and it may have room again for the next line.
+// and it may have space again for the next line.
 func (j *JSON) Event(e event.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"ralph/internal/testing/check"
 )
 
-// writes remembers each call, and fails when it is told to.
+// writes remembers each call, and fails as it is set.
 type writes struct {
 	calls []string
 	limit []int // how much of each call is taken before the error; -1 means all

@@ -89,14 +89,14 @@ func TestALogShowsASignOfLife(t *testing.T) {
 		for second := range 150 {
 			p.tick(begin.Add(time.Duration(second) * time.Second))
 		}
-		check.Equal(t, "one task", "2026-01-02T03:05:05Z t-1 still at it: 1m00s, 1 tool call, $0.50 so far, 2 of 8 done\n"+
-			"2026-01-02T03:06:05Z t-1 still at it: 2m00s, 1 tool call, $0.50 so far, 2 of 8 done\n", out.String())
+		check.Equal(t, "one task", "2026-01-02T03:05:05Z t-1 still running: 1m00s, 1 tool call, $0.50 so far, 2 of 8 done\n"+
+			"2026-01-02T03:06:05Z t-1 still running: 2m00s, 1 tool call, $0.50 so far, 2 of 8 done\n", out.String())
 		send(150*time.Second, event.Event{Type: event.TaskClaimed, Task: "t-2", Title: "Think, too"})
 		out.Reset()
 		p.tick(begin.Add(215 * time.Second))
 		p.tick(begin.Add(230 * time.Second))
 		check.OK(t, p.Close())
-		check.Equal(t, "two tasks", "2026-01-02T03:07:40Z r-1 still at it: 3m35s, 2 tasks, 1 tool call, $0.50 so far, 2 of 8 done\n", out.String())
+		check.Equal(t, "two tasks", "2026-01-02T03:07:40Z r-1 still running: 3m35s, 2 tasks, 1 tool call, $0.50 so far, 2 of 8 done\n", out.String())
 	}
 }
 

@@ -19,7 +19,7 @@ const (
 	Notable Tone = iota // a person may want to look
 	Good
 	Bad
-	Open // it goes on
+	Open // not decided yet
 )
 
 // Sign is the tone without colours.

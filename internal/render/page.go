@@ -9,7 +9,7 @@ import (
 	"ralph/internal/term"
 )
 
-// erase takes back the line that was written in place.
+// erase removes the line that was written in place.
 const erase = "\r\x1b[K"
 
 // page is where a sink for people writes: whole lines, text that streams, and at
@@ -22,11 +22,11 @@ type page struct {
 	midline bool                // text streams, and its line is not complete
 	words   term.Wrapper        // of the text that streams
 	voice   func(string) string // that it is painted with
-	inPlace string              // the line that the next output takes back
+	inPlace string              // the line that the next output removes
 	err     error               // the first that writing gave
 }
 
-// line writes one line, below whatever is there. Where it has to be broken, its
+// line writes one line, below what is there. Where it has to be broken, its
 // second part is set off from its beginning.
 func (p *page) line(s string) {
 	plain := term.Strip(s)

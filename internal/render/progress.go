@@ -75,8 +75,8 @@ func (p *progress) follow(e event.Event, at time.Time) *attempt {
 	return a
 }
 
-// settle keeps the last word on a task: one that failed may be reset and done
-// while the run goes on.
+// settle keeps the last outcome of a task: one that failed may be reset and done in the
+// same run.
 func (p *progress) settle(e event.Event, title string) {
 	p.failures = slices.DeleteFunc(p.failures, func(f Failed) bool { return f.Task == Line(e.Task) })
 	if _, tone := Attempt(e.AttemptOutcome(), e.Status); tone == Bad {

@@ -83,7 +83,7 @@ func (m multi) Event(e event.Event) {
 	}
 }
 
-// Close closes all of them, whatever one of them says.
+// Close closes all of them, even if one fails.
 func (m multi) Close() error {
 	var errs []error
 	for _, s := range m {

@@ -79,8 +79,8 @@ func (c *Console) describe(e event.Event, a *attempt) []said {
 	}
 }
 
-// ended says how an attempt ended: "released in 3s: no answer". A reason may go on with
-// the output of a gate; that is evidence, for a complaint below the line.
+// ended says how an attempt ended: "released in 3s: no answer". After its first line a
+// reason may have the output of a gate; that is evidence, for below the line.
 func ended(e event.Event, a *attempt) (line, evidence string, tone Tone) {
 	word, tone := Attempt(e.AttemptOutcome(), e.Status)
 	if e.Duration > 0 {

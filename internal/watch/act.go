@@ -76,9 +76,9 @@ func guideTask(g *dag.Graph, t dag.Task, text string) (string, error) {
 	if why := unread(t.ID, t.Status, t.Children); why != "" {
 		return "", errors.New(why)
 	}
-	said := "noted: the next agent at " + id + " reads it"
+	said := "noted: the next attempt at " + id + " reads it"
 	if t.Status == dag.Failed {
-		said = "noted: whoever tries " + id + " again reads it; r lets it be tried"
+		said = "noted: the next attempt at " + id + " reads it; r retries it"
 	}
 	return said, g.Log(id, dag.LogUser, text)
 }
@@ -99,7 +99,7 @@ func unread(id string, status dag.Status, children int) string {
 func toggle(g *dag.Graph) (string, error) {
 	paused, err := g.PauseAll()
 	if err != nil || paused {
-		return "paused: what is at work goes on, nothing new is begun", err
+		return "paused: running tasks continue, no new one starts", err
 	}
 	_, err = g.ResumeAll()
 	return "resumed", err

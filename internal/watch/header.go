@@ -109,7 +109,7 @@ func (m *model) spent() string {
 	return strings.Join(parts, ", ")
 }
 
-// attemptLines are the attempts that are under way. If there is no room for all of
+// attemptLines are the attempts that are under way. If there is no space for all of
 // them, the last line counts the rest.
 func (m *model) attemptLines(height int) []string {
 	var lines []string
@@ -128,7 +128,7 @@ func (m *model) attemptLines(height int) []string {
 }
 
 // facts are what is known of an attempt, the most wanted of it when there is little
-// room.
+// space.
 func (m *model) facts(a dag.Attempt) []string {
 	facts := []string{who(a)}
 	if a.Iteration > 0 && m.width >= roomy {
@@ -204,9 +204,9 @@ func (m *model) face(t dag.Outline) face {
 	case t.Paused:
 		return face{"‖", "paused", p.Yellow}
 	case t.Leaving:
-		return face{"●", "being stopped", p.Yellow}
+		return face{"●", "stopping", p.Yellow}
 	case t.Doomed:
-		return face{"·", "kept back", p.Dim}
+		return face{"·", "cannot run", p.Dim}
 	case t.OpenDeps > 0 || t.Held:
 		return face{"·", "waits", p.Dim}
 	case t.Children > 0:
@@ -227,21 +227,21 @@ func phase(a dag.Attempt, doing string) string {
 		return harmless(doing)
 	}
 	if a.Phase == dag.Prompted {
-		return "at work"
+		return "working"
 	}
 	return string(a.Phase)
 }
 
 func used(a dag.Attempt) []string {
 	var parts []string
-	told := func(n int64, word string) string {
+	count := func(n int64, word string) string {
 		if n == 0 {
 			return word + " unknown"
 		}
 		return amount(n) + " " + word
 	}
 	if a.Tokens() > 0 {
-		parts = append(parts, told(a.TokensIn+a.TokensCached, "in")+", "+told(a.TokensOut, "out"))
+		parts = append(parts, count(a.TokensIn+a.TokensCached, "in")+", "+count(a.TokensOut, "out"))
 	}
 	if cost := render.Cost(a.Usage); cost != "" {
 		parts = append(parts, cost)

@@ -146,7 +146,7 @@ func (m *model) command(name string) tea.Cmd {
 	case "s":
 		m.ask = question{"Stop after the current task?", deed{verb: stopAfter}}
 	case "S":
-		m.ask = question{"Stop now? What agents are at is given back.", deed{verb: stopNow}}
+		m.ask = question{"Stop now? Running tasks are released.", deed{verb: stopNow}}
 	}
 	if !ok {
 		return nil
@@ -164,16 +164,16 @@ func (m *model) command(name string) tea.Cmd {
 		case dag.Done, dag.Failed:
 			m.notice = t.ID + " is " + string(t.Status) + ": there is nothing to skip"
 		default:
-			m.ask = question{"Skip it? What waits for it goes on waiting. " + title, deed{verb: skip, task: t}}
+			m.ask = question{"Skip it? Tasks that depend on it keep waiting. " + title, deed{verb: skip, task: t}}
 		}
 	case "r":
 		switch {
 		case t.Children > 0:
-			m.ask = question{"Try all again that failed in it? " + title, deed{verb: retry, task: t}}
+			m.ask = question{"Retry all failed tasks in it? " + title, deed{verb: retry, task: t}}
 		case t.Status == dag.InProgress:
 			m.ask = question{"Stop its agent and start over? " + title, deed{verb: retry, task: t}}
 		default:
-			m.ask = question{"Try it again from the beginning? " + title, deed{verb: retry, task: t}}
+			m.ask = question{"Retry it from the beginning? " + title, deed{verb: retry, task: t}}
 		}
 	case "g":
 		if m.notice = unread(t.ID, t.Status, t.Children); m.notice == "" {
@@ -190,7 +190,7 @@ func (m *model) do(d deed) tea.Cmd {
 	return func() tea.Msg { return m.act(d) }
 }
 
-// quit leaves when what was asked for is done, or at once when it is asked for again.
+// quit waits for the deeds under way, or leaves at once when it is asked for again.
 func (m *model) quit() tea.Cmd {
 	if m.acting > 0 && !m.leaving {
 		m.leaving = true
@@ -204,7 +204,7 @@ func (m *model) answer(name string) tea.Cmd {
 	d := m.ask.deed
 	m.ask = question{}
 	if name != "y" && name != "Y" {
-		m.notice = "nothing was done"
+		m.notice = "cancelled"
 		return nil
 	}
 	return m.do(d)
@@ -292,19 +292,19 @@ func Keys() []Key {
 	return []Key{
 		{"up down, k j", "select a task; PgUp, PgDn, Home, End go further"},
 		{"left right, space", "fold and unfold a group"},
-		{"tab", "the next task that runs"},
-		{"f", "follow: the selection goes to where work is"},
-		{"enter", "the transcript of the last attempt at it"},
+		{"tab", "select the next running task"},
+		{"f", "follow: always select a running task"},
+		{"enter", "the transcript of its last attempt"},
 		{},
-		{"p", "pause: begin nothing new; again: resume"},
+		{"p", "pause: start no new task; again: resume"},
 		{"s", "stop after the current task"},
-		{"S", "stop now and give back what agents are at"},
+		{"S", "stop now and release the running tasks"},
 		{},
 		{"g", "guide: what you type is read by the task's next agent"},
 		{"x", "skip the task: block it; again: unblock"},
-		{"r", "retry it from the beginning; of a group: all that failed"},
+		{"r", "retry it from the beginning; in a group: all failed tasks"},
 		{"P", "pause or resume this task only"},
 		{},
-		{"q, ctrl-c", "leave; the run goes on"},
+		{"q, ctrl-c", "quit; the run continues"},
 	}
 }

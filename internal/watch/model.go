@@ -40,7 +40,7 @@ type model struct {
 	selected string          // ID of a task
 	index    int             // of its row
 	top      int             // the first row on the screen
-	follow   bool            // the selection goes to where work is
+	follow   bool            // always select a running task
 
 	screen screen
 	scroll int         // lines above the end, in the transcript

@@ -48,7 +48,7 @@ func (m *model) treeLines(height, width int) []string {
 func (m *model) streamTitle() string {
 	t, ok := m.task()
 	if !ok {
-		return m.palette.Bold("what is said")
+		return m.palette.Bold("transcript")
 	}
 	title := m.palette.Cyan(t.ID)
 	if a := m.detail.attempt; a != nil {
@@ -81,7 +81,7 @@ func (m *model) streamLines(height, width int) []string {
 
 func (m *model) label(name string) string { return pad("  "+m.palette.Dim(name), hanging) }
 
-// untried says of a task that no agent has had what it is and what it waits for.
+// untried describes a task without attempts, and what it waits for.
 func (m *model) untried(width int) []string {
 	var lines []string
 	if m.detail.wish != "" {
@@ -95,7 +95,7 @@ func (m *model) untried(width int) []string {
 		lines = append(lines, wrap(m.label("why")+text, width)...)
 	}
 	if len(m.detail.reasons) == 0 {
-		lines = append(lines, "  nothing holds it up: it runs in its turn")
+		lines = append(lines, "  nothing holds it up: the next run starts it in its turn")
 	}
 	for l := range strings.Lines(render.Block(m.detail.about)) {
 		lines = append(lines, wrap("  "+m.palette.Dim(strings.TrimRight(l, "\n")), width)...)
@@ -103,7 +103,7 @@ func (m *model) untried(width int) []string {
 	return lines
 }
 
-// ending says how an attempt ended that has, and what was said to the task since.
+// ending says how the attempt ended, if it did, and what a person noted since.
 func (m *model) ending() []string {
 	a, p := m.detail.attempt, m.palette
 	var lines []string

@@ -105,7 +105,7 @@ func (s *source) readDatabase(ctx context.Context, w wish, n *news) error {
 func (s *source) follow(n *news) {
 	if id := n.snap.run.ID; id != s.run {
 		s.run, s.doing, s.warned = id, map[string]string{}, ""
-		s.events = &transcript.Events{Path: filepath.Join(s.opts.Folder, id, "events.jsonl"), Tell: s.happened}
+		s.events = &transcript.Events{Path: filepath.Join(s.opts.Folder, id, "events.jsonl"), Emit: s.happened}
 	}
 	var next *dag.Attempt
 	if n.detail != nil {
@@ -250,7 +250,7 @@ type detail struct {
 	attempt  *dag.Attempt // the newest one, if there is one
 	attempts int          // so far
 	reasons  []dag.Reason // why it does not run
-	wish     string       // what a person last said to it
+	wish     string       // what a person last noted on it
 }
 
 func study(g *dag.Graph, id string) (detail, error) {

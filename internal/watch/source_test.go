@@ -230,7 +230,7 @@ func TestDeeds(t *testing.T) {
 	check.That(t, got.Status == dag.Blocked && got.Leaving == c.Attempt, "got %s, leaving %q", got.Status, got.Leaving)
 	do(deed{verb: skip, task: task}, "unblocked")
 	w.update(func(g *dag.Graph) error { return g.GiveUp(id, "") })
-	do(deed{verb: guide, task: task, text: "again"}, "noted: whoever tries "+id+" again reads it; r lets it be tried")
+	do(deed{verb: guide, task: task, text: "again"}, "noted: the next attempt at "+id+" reads it; r retries it")
 	do(deed{verb: retry, task: task}, "reset")
 	check.Equal(t, "status", dag.Pending, w.status(id).Status)
 	w.update(func(g *dag.Graph) error { return g.Finish(id) })

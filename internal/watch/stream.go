@@ -13,7 +13,7 @@ import (
 	"ralph/internal/term"
 )
 
-// What is kept of an attempt, so that memory has a bound whatever an agent says.
+// What is kept of an attempt, so that memory is bounded.
 const (
 	keptLines  = 2000
 	keptColumn = 500
@@ -37,11 +37,11 @@ type ticker struct {
 func newTicker(path string, p term.Palette) *ticker {
 	t := &ticker{}
 	t.printer = transcript.Printer{Out: &t.buf, Palette: p}
-	t.follow = transcript.Attempt{Path: path, Tell: t.tell}
+	t.follow = transcript.Attempt{Path: path, Emit: t.print}
 	return t
 }
 
-func (t *ticker) tell(l transcript.Line) {
+func (t *ticker) print(l transcript.Line) {
 	if l.Kind == transcript.Prompt {
 		l.Text = strings.TrimSpace(l.Text)
 		fmt.Fprintf(&t.buf, "  %s %d lines\n", t.printer.Palette.Dim("prompt "), strings.Count(l.Text, "\n")+1)
@@ -99,7 +99,7 @@ func newest(lines []string, width, height int) []string {
 	return kept
 }
 
-// wrap breaks a painted line; what goes on below stands under the text, not under
+// wrap breaks a painted line; its other parts stand under the text, not under
 // the label.
 func wrap(line string, width int) []string {
 	if ansi.StringWidthWc(line) <= width {

@@ -63,11 +63,11 @@ func pad(l string, width int) string {
 
 // ends puts one text at the left and one at the right end; the left one yields.
 func ends(l, r string, width int) string {
-	room := width - ansi.StringWidthWc(r)
-	if room < 10 {
+	free := width - ansi.StringWidthWc(r)
+	if free < 10 {
 		return fit(l, width)
 	}
-	return pad(l, room-1) + " " + r
+	return pad(l, free-1) + " " + r
 }
 
 func (m *model) rule(text string, width int) string {
@@ -110,7 +110,7 @@ func (m *model) overviewPage() []string {
 	s := m.shape()
 	lines := m.header()
 	if s.attempts > 0 {
-		lines = append(lines, m.rule(m.palette.Bold("at work"), m.width))
+		lines = append(lines, m.rule(m.palette.Bold("running"), m.width))
 		lines = append(lines, m.attemptLines(s.attempts-1)...)
 	}
 	if s.beside {

@@ -10,10 +10,10 @@ import (
 // decoder reads the lines of one attempt's transcript.jsonl, in order. What it does
 // not know it leaves out: agents may say anything. The zero value is ready for use.
 type decoder struct {
-	sent      map[string]string                            // our requests, by ID: their method
-	asked     map[string]func(result json.RawMessage) Line // requests of the agent, by ID: what our answer means
-	terminals map[string]string                            // what was last read from each
-	titles    map[string]string                            // of tool calls, by ID
+	sent      map[string]string                                // our requests, by ID: their method
+	asked     map[string]func(result json.RawMessage, l *Line) // requests of the agent, by ID: what our answer means
+	terminals map[string]string                                // what was last read from each
+	titles    map[string]string                                // of tool calls, by ID
 }
 
 type wireLine struct {
@@ -41,10 +41,10 @@ func parse[T any](raw json.RawMessage) (v T) {
 	return v
 }
 
-// line returns what a line of the file says; without a kind it is nothing to be told.
+// line returns what a line of the file says, or a Line without a kind.
 func (d *decoder) line(text []byte) (l Line) {
 	if d.sent == nil {
-		*d = decoder{map[string]string{}, map[string]func(json.RawMessage) Line{}, map[string]string{}, map[string]string{}}
+		*d = decoder{map[string]string{}, map[string]func(json.RawMessage, *Line){}, map[string]string{}, map[string]string{}}
 	}
 	w := parse[wireLine](text)
 	if w.Raw != "" {
@@ -74,12 +74,12 @@ func (d *decoder) message(w wireLine) Line {
 	case m.Method != "":
 		return d.request(id, m.Method, m.Params)
 	case w.Dir == "out":
-		answered := d.asked[id]
-		delete(d.asked, id)
-		if answered == nil {
-			return Line{}
+		var l Line
+		if answered := d.asked[id]; answered != nil {
+			delete(d.asked, id)
+			answered(m.Result, &l)
 		}
-		return answered(m.Result)
+		return l
 	}
 	method := d.sent[id]
 	delete(d.sent, id)
@@ -104,7 +104,7 @@ func (d *decoder) update(params json.RawMessage) Line {
 	}](params).Update
 	switch u.SessionUpdate {
 	case "agent_message_chunk", "agent_thought_chunk":
-		l := Line{Kind: Said, Text: parse[block](u.Content).Text} // only text is told
+		l := Line{Kind: Said, Text: parse[block](u.Content).Text} // other content has no words
 		if u.SessionUpdate == "agent_thought_chunk" {
 			l.Kind = Thought
 		}
@@ -162,7 +162,7 @@ func inputText(raw json.RawMessage) string {
 	return ""
 }
 
-// request notes what the agent asks of us; most of it is told with our answer.
+// request notes what the agent asks of us. Our answer then says how it ended.
 func (d *decoder) request(id, method string, params json.RawMessage) Line {
 	p := parse[struct {
 		Path, TerminalID string
@@ -171,18 +171,17 @@ func (d *decoder) request(id, method string, params json.RawMessage) Line {
 	switch method {
 	case "session/request_permission":
 		what := cmp.Or(p.ToolCall.Title, d.titles[p.ToolCall.ToolCallID])
-		d.asked[id] = func(result json.RawMessage) Line {
+		d.asked[id] = func(result json.RawMessage, l *Line) {
 			r := parse[struct {
 				Outcome struct{ Outcome, OptionID string }
 			}](result).Outcome
-			return Line{Kind: Asked, Text: what + ": " + cmp.Or(r.OptionID, r.Outcome)}
+			l.Kind, l.Text = Asked, what+": "+cmp.Or(r.OptionID, r.Outcome)
 		}
 	case "terminal/output":
-		d.asked[id] = func(result json.RawMessage) Line {
+		d.asked[id] = func(result json.RawMessage, _ *Line) {
 			if r := parse[*struct{ Output string }](result); r != nil {
 				d.terminals[p.TerminalID] = r.Output
 			}
-			return Line{}
 		}
 	case "fs/write_text_file":
 		return Line{Kind: Wrote, Text: p.Path}

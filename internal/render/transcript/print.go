@@ -24,13 +24,13 @@ type Printer struct {
 	err     error
 }
 
-// Bounds of what is told unless everything is wanted.
+// Bounds of what is printed unless everything is wanted.
 const (
 	outputLines  = 6
 	verdictLines = 12
 )
 
-// Print writes one line. The first error ends the writing; Err tells it.
+// Print writes one line. After the first error, which Err returns, it writes nothing.
 func (p *Printer) Print(l Line) {
 	who := l.Attempt + string(l.Kind)
 	said := (l.Kind == Said || l.Kind == Thought) && who == p.speaker
@@ -94,7 +94,7 @@ func (p *Printer) block(name, text string) {
 	}
 }
 
-// speech goes on where it was if the same agent still speaks.
+// speech repeats no name while the same agent speaks.
 func (p *Printer) speech(name, text string, goesOn bool, paint func(string) string) {
 	if goesOn {
 		name = ""

@@ -1,6 +1,6 @@
-// Package transcript tells what was said in a run, from the files that the run
+// Package transcript reads what was said in a run from the files that the run
 // wrote: prompts, what agents said, what their tools did, what gates reported. It
-// reads runs that are over and runs that go on, and never writes to their files.
+// reads runs that are over and runs that still run, and never writes to their files.
 package transcript
 
 import (
@@ -74,12 +74,12 @@ type Tool struct {
 	Files  []string `json:"files,omitempty"`
 }
 
-// Reader tells one run, each thing once.
+// Reader reads one run and emits each thing once.
 type Reader struct {
 	Folder string                    // of the run
 	Task   string                    // only attempts at this task; "" for all
 	Brief  func(attempt string) bool // only that it was and how it ended; nil for none
-	Tell   func(Line)
+	Emit   func(Line)
 
 	events tail
 	open   []*reading
@@ -89,7 +89,7 @@ type Reader struct {
 // Missing says that the run has no file of events.
 func (r *Reader) Missing() bool { return r.events.missing }
 
-// Poll tells what is new, and says whether the run is over.
+// Poll emits what is new, and says whether the run is over.
 func (r *Reader) Poll() (over bool, err error) {
 	r.events.path = filepath.Join(r.Folder, "events.jsonl")
 	var failed error
@@ -111,8 +111,8 @@ func (r *Reader) Poll() (over bool, err error) {
 // and the run feels none.
 const polling = 250 * time.Millisecond
 
-// Follow tells a run until it is over, or until stop says so. A run that died says nothing
-// any more: died is asked now and then, and ends it too.
+// Follow polls until the run is over, stop returns true or the run died: a run that died
+// reports nothing, so died is called now and then.
 func (r *Reader) Follow(ctx context.Context, stop, died func() bool) (unfinished bool, err error) {
 	ticker := time.NewTicker(polling)
 	defer ticker.Stop()
@@ -175,19 +175,19 @@ func (r *Reader) event(e event.Event) (err error) {
 	if err != nil || brief && (l.Kind == Gate || l.Kind == Verdict) || l.Kind == Over && r.Task != "" {
 		return err
 	}
-	r.Tell(l)
+	r.Emit(l)
 	return nil
 }
 
 func (r *Reader) begin(e event.Event) *reading {
-	tell := func(l Line) {
+	emit := func(l Line) {
 		l.Run, l.Task, l.Attempt = e.Run, e.Task, e.Attempt
-		r.Tell(l)
+		r.Emit(l)
 	}
-	return &reading{attempt: e.Attempt, tail: tail{path: filepath.Join(r.Folder, filepath.Base(e.Attempt), "transcript.jsonl")}, tell: tell}
+	return &reading{attempt: e.Attempt, tail: tail{path: filepath.Join(r.Folder, filepath.Base(e.Attempt), "transcript.jsonl")}, emit: emit}
 }
 
-// reading is nil for an attempt that is not being told.
+// reading is nil for an attempt that is not being read.
 func (r *Reader) reading(attempt string) *reading {
 	if i := slices.IndexFunc(r.open, func(a *reading) bool { return a.attempt == attempt }); i >= 0 {
 		return r.open[i]
@@ -195,39 +195,39 @@ func (r *Reader) reading(attempt string) *reading {
 	return nil
 }
 
-// finish tells the rest of an attempt.
+// finish emits the rest of an attempt.
 func (r *Reader) finish(attempt string) error {
 	a := r.reading(attempt)
 	if a == nil {
 		return nil
 	}
 	err := a.drain()
-	a.join.flush(a.tell)
+	a.join.flush(a.emit)
 	r.open = slices.DeleteFunc(r.open, func(other *reading) bool { return other == a })
 	return err
 }
 
-// reading is an attempt that is being told.
+// reading is an attempt that is being read.
 type reading struct {
 	attempt string
 	tail    tail
 	decode  decoder
 	join    joiner
-	longest int // of a line of speech before it is told in parts; 0 means unlimited
-	tell    func(Line)
+	longest int // of a line of speech before it is emitted in parts; 0 means unlimited
+	emit    func(Line)
 }
 
-// drain tells what the attempt said since the last time.
+// drain emits what the attempt said since the last time.
 func (a *reading) drain() error {
 	if a == nil {
 		return nil
 	}
 	return a.tail.poll(func(text []byte) {
 		if l := a.decode.line(text); l.Kind != "" {
-			a.join.add(l, a.tell)
+			a.join.add(l, a.emit)
 		}
 		if a.longest > 0 && len(a.join.text) > a.longest {
-			a.join.flush(a.tell)
+			a.join.flush(a.emit)
 		}
 	})
 }
@@ -240,12 +240,12 @@ type joiner struct {
 	text []byte
 }
 
-func (j *joiner) add(l Line, tell func(Line)) {
+func (j *joiner) add(l Line, emit func(Line)) {
 	if l.Kind != j.kind {
-		j.flush(tell)
+		j.flush(emit)
 	}
 	if l.Kind != Said && l.Kind != Thought {
-		tell(l)
+		emit(l)
 		return
 	}
 	if len(j.text) == 0 {
@@ -254,20 +254,20 @@ func (j *joiner) add(l Line, tell func(Line)) {
 	rest := l.Text
 	if end := strings.LastIndexByte(l.Text, '\n'); end >= 0 {
 		rest = l.Text[end+1:]
-		tell(Line{At: j.at, Kind: j.kind, Text: string(j.text) + l.Text[:end+1]})
+		emit(Line{At: j.at, Kind: j.kind, Text: string(j.text) + l.Text[:end+1]})
 		j.text, j.at = j.text[:0], l.At
 	}
 	j.text = append(j.text, rest...)
 }
 
-func (j *joiner) flush(tell func(Line)) {
+func (j *joiner) flush(emit func(Line)) {
 	if len(j.text) > 0 {
-		tell(Line{At: j.at, Kind: j.kind, Text: string(j.text)})
+		emit(Line{At: j.at, Kind: j.kind, Text: string(j.text)})
 	}
 	j.kind, j.text = "", nil
 }
 
-// Close tells what is still held back of attempts that have not ended.
+// Close emits what is still held back of attempts that have not ended.
 func (r *Reader) Close() error {
 	var errs []error
 	for _, a := range slices.Clone(r.open) {

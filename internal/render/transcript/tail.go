@@ -129,7 +129,7 @@ func (t *tail) feed(data []byte, fn func([]byte)) {
 }
 
 // How much of a file is read. An agent may say more in a second than anybody can
-// read in an hour; then the newest of it is told, and that the rest was left out.
+// read in an hour; then only the newest of it is read.
 const (
 	firstLook = 1 << 20
 	eachLook  = 256 << 10
@@ -140,7 +140,7 @@ const (
 // depends on how much was said.
 type Attempt struct {
 	Path string // of its transcript.jsonl
-	Tell func(Line)
+	Emit func(Line)
 
 	reading
 }
@@ -152,9 +152,9 @@ const (
 	manyTerminals = 50
 )
 
-// Poll tells what is new, and says how many bytes of it were left out.
+// Poll emits what is new, and returns how many bytes of it were left out.
 func (a *Attempt) Poll() (left int64, err error) {
-	a.tail.path, a.tell, a.longest = a.Path, a.Tell, longSpeech
+	a.tail.path, a.emit, a.longest = a.Path, a.Emit, longSpeech
 	if left = a.tail.look(1); left > 0 {
 		a.join = joiner{} // what it was in the middle of is gone
 	}
@@ -172,16 +172,16 @@ func (a *Attempt) Unfinished() string { return string(a.join.text) }
 // warnings. What happened long ago is left out.
 type Events struct {
 	Path string // of its events.jsonl
-	Tell func(event.Event)
+	Emit func(event.Event)
 
 	tail tail
 }
 
-// Poll tells what is new.
+// Poll emits what is new.
 func (e *Events) Poll() error {
 	e.tail.path = e.Path
 	// Most of the file is what agents say, and leaving that out costs little, so much
 	// more is read than of a transcript before anything is lost.
 	e.tail.look(16)
-	return e.tail.events(e.Tell)
+	return e.tail.events(e.Emit)
 }

@@ -105,7 +105,7 @@ func TestALogReadsLikeAConversation(t *testing.T) {
 	for name, full := range map[string]bool{"short.txt": false, "full.txt": true} {
 		var b bytes.Buffer
 		p := &Printer{Out: &b, Full: full}
-		f.read(&Reader{Tell: p.Print}, true)
+		f.read(&Reader{Emit: p.Print}, true)
 		check.OK(t, p.Err())
 		golden.Check(t, "testdata/"+name, b.String())
 	}
@@ -120,21 +120,21 @@ func (f *files) read(r *Reader, over bool) {
 	check.Equal(f.t, "the run is over", over, got)
 }
 
-// TestFollowingTellsTheSame reads the files while they grow, after every byte or
-// so: what is told is the same, in the same order, and nothing twice.
-func TestFollowingTellsTheSame(t *testing.T) {
+// TestFollowingEmitsTheSame reads the files while they grow, after every byte or
+// so: what is emitted is the same, in the same order, and nothing twice.
+func TestFollowingEmitsTheSame(t *testing.T) {
 	t.Parallel()
 	whole := newFiles(t)
 	whole.conversation()
 	var want bytes.Buffer
-	whole.read(&Reader{Tell: NewJSON(&want).Print}, true)
+	whole.read(&Reader{Emit: NewJSON(&want).Print}, true)
 	parent, tries := t.TempDir(), 0
 	rapid.Check(t, func(rt *rapid.T) {
 		tries++
 		dir := filepath.Join(parent, strconv.Itoa(tries))
 		check.OK(rt, os.MkdirAll(filepath.Join(dir, "a-1"), 0o700))
 		var got bytes.Buffer
-		r := &Reader{Folder: dir, Tell: NewJSON(&got).Print}
+		r := &Reader{Folder: dir, Emit: NewJSON(&got).Print}
 		for _, name := range []string{"a-1/transcript.jsonl", "events.jsonl"} {
 			data, err := os.ReadFile(filepath.Join(whole.dir, name))
 			check.OK(rt, err)
@@ -146,7 +146,7 @@ func TestFollowingTellsTheSame(t *testing.T) {
 				check.OK(rt, err)
 			}
 		}
-		check.Equal(rt, "what is told", want.String(), got.String())
+		check.Equal(rt, "what is emitted", want.String(), got.String())
 	})
 }
 
@@ -160,14 +160,14 @@ func grow(path string, data []byte) error {
 	return err
 }
 
-func TestOnlyWhatIsWantedIsTold(t *testing.T) {
+func TestOnlyWhatIsWantedIsEmitted(t *testing.T) {
 	t.Parallel()
 	f := newFiles(t)
 	f.conversation()
 	var kinds []Kind
-	f.read(&Reader{Tell: func(l Line) { kinds = append(kinds, l.Kind) }, Brief: func(string) bool { return true }}, true)
+	f.read(&Reader{Emit: func(l Line) { kinds = append(kinds, l.Kind) }, Brief: func(string) bool { return true }}, true)
 	check.Equal(t, "an attempt that has ended, in brief", []Kind{Began, Claimed, Ended, Warning, Over}, kinds)
-	f.read(&Reader{Task: "t-2", Tell: func(l Line) { t.Errorf("told of another task: %+v", l) }}, true)
+	f.read(&Reader{Task: "t-2", Emit: func(l Line) { t.Errorf("emitted of another task: %+v", l) }}, true)
 	missing := &Reader{}
 	newFiles(t).read(missing, false)
 	check.That(t, missing.Missing(), "a run without files is not missing")
@@ -201,11 +201,11 @@ func FuzzALineNeverBreaksTheLog(f *testing.F) {
 	})
 }
 
-func TestFollowingAnAttemptTellsWhatIsNewAndWhatIsBeingSaid(t *testing.T) {
+func TestFollowingAnAttemptEmitsWhatIsNewAndWhatIsBeingSaid(t *testing.T) {
 	t.Parallel()
 	f := newFiles(t)
 	var got []string
-	a := &Attempt{Path: filepath.Join(f.dir, "a-1", "transcript.jsonl"), Tell: func(l Line) { got = append(got, string(l.Kind)+": "+l.Text) }}
+	a := &Attempt{Path: filepath.Join(f.dir, "a-1", "transcript.jsonl"), Emit: func(l Line) { got = append(got, string(l.Kind)+": "+l.Text) }}
 	poll := func() {
 		t.Helper()
 		left, err := a.Poll()
@@ -223,24 +223,24 @@ func TestFollowingAnAttemptTellsWhatIsNewAndWhatIsBeingSaid(t *testing.T) {
 }
 
 // TestAFloodIsFollowedByItsNewestPart: 200,000 updates, written as fast as a file
-// takes them, while somebody looks. What is told at a time has a bound, and so has
-// what is kept; the end is told in any case.
+// takes them, while somebody looks. What is emitted at a time has a bound, and so has
+// what is kept; the end is always emitted.
 func TestAFloodIsFollowedByItsNewestPart(t *testing.T) {
 	t.Parallel()
 	const updates = 200_000
 	path := filepath.Join(t.TempDir(), "transcript.jsonl")
 	wrote := make(chan error, 1)
 	go func() { wrote <- flood(path, updates) }()
-	told, last := 0, ""
-	a := &Attempt{Path: path, Tell: func(l Line) { told += len(l.Text); last = l.Text }}
+	emitted, last := 0, ""
+	a := &Attempt{Path: path, Emit: func(l Line) { emitted += len(l.Text); last = l.Text }}
 	var left int64
 	for over := false; ; {
-		before := told
+		before := emitted
 		n, err := a.Poll()
 		check.OK(t, err)
 		left += n
-		if told-before > 2*firstLook+maxLine || len(a.join.text) > 2*longSpeech {
-			t.Fatalf("told %d bytes at once and kept %d", told-before, len(a.join.text))
+		if emitted-before > 2*firstLook+maxLine || len(a.join.text) > 2*longSpeech {
+			t.Fatalf("emitted %d bytes at once and kept %d", emitted-before, len(a.join.text))
 		}
 		if over {
 			break
@@ -252,7 +252,7 @@ func TestAFloodIsFollowedByItsNewestPart(t *testing.T) {
 		default:
 		}
 	}
-	check.That(t, strings.Contains(last+a.Unfinished(), fmt.Sprintf("word %d", updates-1)), "the end is not told: %.100q", last)
+	check.That(t, strings.Contains(last+a.Unfinished(), fmt.Sprintf("word %d", updates-1)), "the end is not emitted: %.100q", last)
 	check.That(t, left != 0, "nothing was left out: this was no flood")
 	var mem runtime.MemStats
 	runtime.GC()
@@ -281,7 +281,7 @@ func TestEventsLeaveOutWhatAgentsSay(t *testing.T) {
 	f.event(event.Event{Type: event.AgentText, Text: "hello"})
 	f.event(event.Event{Type: event.GateStarted, Gate: &event.Gate{Command: "go test"}})
 	var got []event.Type
-	e := &Events{Path: filepath.Join(f.dir, "events.jsonl"), Tell: func(e event.Event) { got = append(got, e.Type) }}
+	e := &Events{Path: filepath.Join(f.dir, "events.jsonl"), Emit: func(e event.Event) { got = append(got, e.Type) }}
 	check.OK(t, e.Poll())
 	f.event(event.Event{Type: event.Warned, Text: "look"})
 	check.OK(t, e.Poll())
