@@ -204,24 +204,6 @@ func TestSeveralTurns(t *testing.T) {
 	check.Equal(t, "session cost", 2.0, *s.Usage().CostUSD)
 }
 
-func TestMeterNeverCountsTwice(t *testing.T) {
-	t.Parallel()
-	m := meter{cumulative: true}
-	m.sum(1)
-	first := m.settle(Usage{Input: 10, Output: 1, Total: 11}, false)
-	m.sum(3)
-	second := m.settle(Usage{Input: 30, Output: 2, Total: 32}, false)
-	m.sum(0.5) // started again
-	third := m.settle(Usage{Input: 5, Output: 1, Total: 6}, false)
-	want := []Usage{
-		{Input: 10, Output: 1, Total: 11, CostUSD: ptr(1.0)},
-		{Input: 20, Output: 1, Total: 21, CostUSD: ptr(2.0)},
-		{Input: 5, Output: 1, Total: 6, CostUSD: ptr(0.5)},
-	}
-	check.Equal(t, "result", want, []Usage{first, second, third})
-	check.Equal(t, "result", Usage{Input: 35, Output: 3, Total: 38, CostUSD: ptr(3.5)}, m.total())
-}
-
 func TestStartedIsToldTheProcessBeforeAnythingIsSent(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, say())

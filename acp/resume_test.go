@@ -155,11 +155,3 @@ func TestAboutIsWhatTheAgentSays(t *testing.T) {
 	check.OK(t, s.Close())
 	check.Equal(t, "steps", []string{"start", "initialize", opNew, opPrompt}, steps)
 }
-
-// Some agents have an option instead of the protocol's field.
-func TestModesAreReadFromAnOption(t *testing.T) {
-	t.Parallel()
-	var a About
-	a.readModes([]byte(`{"configOptions":[{"id":"model","type":"select","currentValue":"m","options":[{"value":"m"}]},{"id":"mode","category":"mode","type":"select","currentValue":"build","options":[{"value":"build"},{"value":"plan"}]}]}`))
-	check.Equal(t, "result", About{Mode: "build", Modes: []string{"build", "plan"}}, a)
-}

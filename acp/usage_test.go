@@ -85,15 +85,16 @@ func TestUsageIsCountedOnceHoweverItIsTold(t *testing.T) {
 			want:  []Usage{{Input: 2400, Output: 150, CacheRead: 600, Total: 3150}, {Input: 800, Output: 50, CacheRead: 200, Total: 1050}},
 			total: Usage{Input: 3200, Output: 200, CacheRead: 800, Total: 4200},
 		},
-		"an agent that adds its turns up, and is silent in between": {
+		"an agent that adds its turns up, is silent in between, and starts again": {
 			cumulative: true,
 			turns: []telling{
 				{nil, `{"usage":{"inputTokens":500,"outputTokens":40,"totalTokens":540}}`},
 				{nil, `{}`},
 				{nil, `{"usage":{"inputTokens":600,"outputTokens":50,"totalTokens":650}}`},
+				{nil, `{"usage":{"inputTokens":5,"outputTokens":1,"totalTokens":6}}`},
 			},
-			want:  []Usage{{Input: 500, Output: 40, Total: 540}, {}, {Input: 100, Output: 10, Total: 110}},
-			total: Usage{Input: 600, Output: 50, Total: 650},
+			want:  []Usage{{Input: 500, Output: 40, Total: 540}, {}, {Input: 100, Output: 10, Total: 110}, {Input: 5, Output: 1, Total: 6}},
+			total: Usage{Input: 605, Output: 51, Total: 656},
 		},
 		"an agent that says nothing": {
 			turns: []telling{{nil, `{}`}, {nil, `{}`}},
