@@ -44,37 +44,31 @@ type AgentLimit struct {
 	Reason string        `json:"reason"`
 }
 
-// OpenRun is a run that has not ended, as far as is known.
+// OpenRun is a run that has not ended, as far as is known, with the attempts in progress.
 type OpenRun struct {
-	ID         string             `json:"id"`
-	Feature    jsonval.NullString `json:"feature"`
-	Task       jsonval.NullString `json:"task"`
-	PID        int64              `json:"pid"`
-	State      string             `json:"state"` // running, stopping, died or unknown
-	StartedAt  jsonval.Stamp      `json:"started_at"`
-	Heartbeat  jsonval.Stamp      `json:"heartbeat_at"`
-	Iterations int                `json:"iterations"`
-	Attempts   []Checkpoint       `json:"attempts"`
-
-	Scope dag.Scope `json:"-"`
+	dag.Run         // its iterations are its own
+	State    string // running, stopping, died or unknown
+	Attempts []dag.Attempt
 }
 
 // StateDied is the state of a run whose process is gone.
 const StateDied = "died"
 
-// Checkpoint is how far an attempt has come that is in progress.
-type Checkpoint struct {
-	ID        string             `json:"id"`
-	Task      string             `json:"task"`
-	Phase     dag.Phase          `json:"phase"`
-	Iteration int                `json:"iteration"`
-	Agent     jsonval.NullString `json:"agent"`
-	Model     jsonval.NullString `json:"model"`
-	StartedAt jsonval.Stamp      `json:"started_at"`
-	Heartbeat jsonval.Stamp      `json:"heartbeat_at"`
-	TokensIn  *int64             `json:"tokens_in"`
-	TokensOut *int64             `json:"tokens_out"`
-	Cost
+// MarshalJSON writes the run and how far its attempts have come.
+func (r OpenRun) MarshalJSON() ([]byte, error) {
+	attempts := []jsonval.Object{}
+	for _, at := range r.Attempts {
+		in, _, out := at.Counts()
+		attempts = append(attempts, jsonval.Object{
+			"id", at.ID, "task", at.Task, "phase", at.Phase, "iteration", at.Iteration, "agent", null(at.Agent), "model", null(at.Model),
+			"started_at", at.StartedAt, "heartbeat_at", at.Heartbeat, "tokens_in", in, "tokens_out", out,
+			"cost_usd", at.CostUSD, "cost_estimated", at.Estimated, "cost_unknown", at.Unknown,
+		})
+	}
+	return jsonval.Object{
+		"id", r.ID, "feature", null(r.Scope.Feature), "task", null(r.Scope.Task), "pid", r.Process.PID, "state", r.State,
+		"started_at", r.StartedAt, "heartbeat_at", r.Heartbeat, "iterations", r.Iterations, "attempts", attempts,
+	}.MarshalJSON()
 }
 
 // OverviewOptions are what an overview needs besides the graph.
@@ -216,10 +210,7 @@ func openRuns(g *dag.Graph, life func(dag.Process) dag.Life) ([]OpenRun, error) 
 		if run.Iterations, err = g.OwnIterations(run.ID); err != nil {
 			return nil, err
 		}
-		open := OpenRun{
-			ID: run.ID, Feature: null(run.Scope.Feature), Task: null(run.Scope.Task), PID: run.Process.PID, StartedAt: when(run.StartedAt),
-			Heartbeat: when(run.Heartbeat), Iterations: run.Iterations, Attempts: []Checkpoint{}, Scope: run.Scope,
-		}
+		open := OpenRun{Run: run, State: "running"}
 		switch known := life(run.Process); {
 		case known == dag.Dead:
 			open.State = StateDied
@@ -227,23 +218,13 @@ func openRuns(g *dag.Graph, life func(dag.Process) dag.Life) ([]OpenRun, error) 
 			open.State = "stopping"
 		case known == dag.Unknown:
 			open.State = "unknown"
-		default:
-			open.State = "running"
 		}
 		for _, at := range attempts {
 			if at.Run == run.ID {
-				open.Attempts = append(open.Attempts, checkpointOf(at))
+				open.Attempts = append(open.Attempts, at)
 			}
 		}
 		list = append(list, open)
 	}
 	return list, nil
-}
-
-func checkpointOf(at dag.Attempt) Checkpoint {
-	in, _, out := at.Counts()
-	return Checkpoint{
-		ID: at.ID, Task: at.Task, Phase: at.Phase, Iteration: at.Iteration, Agent: null(at.Agent), Model: null(at.Model),
-		StartedAt: when(at.StartedAt), Heartbeat: when(at.Heartbeat), TokensIn: in, TokensOut: out, Cost: CostOf(at.Usage),
-	}
 }

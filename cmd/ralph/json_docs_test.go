@@ -127,12 +127,12 @@ func sampleFindings() []doctor.Finding {
 }
 
 func sampleRun(at time.Time) report.OpenRun {
-	in, out, cost, when := int64(12000), int64(800), 0.12, jsonval.Stamp{Time: at}
+	cost := 0.12
 	return report.OpenRun{
-		ID: "r-00000001", PID: 4242, Feature: "login", StartedAt: when, Heartbeat: when, Iterations: 2, State: "running",
-		Attempts: []report.Checkpoint{{
+		Run:   dag.Run{ID: "r-00000001", Process: dag.Process{PID: 4242}, Scope: dag.Scope{Feature: "login"}, StartedAt: at, Heartbeat: at, Iterations: 2},
+		State: "running", Attempts: []dag.Attempt{{
 			ID: "a-00000003", Task: "t-00000001", Phase: dag.Prompted, Iteration: 3, Agent: "claude", Model: "sonnet",
-			StartedAt: when, Heartbeat: when, TokensIn: &in, TokensOut: &out, Cost: report.Cost{CostUSD: &cost},
+			StartedAt: at, Heartbeat: at, Usage: event.Usage{TokensIn: 12000, TokensOut: 800, CostUSD: &cost},
 		}},
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"ralph/dag"
 	"ralph/internal/human"
-	"ralph/internal/jsonval"
 	"ralph/internal/render"
 	"ralph/internal/term"
 	"ralph/report"
@@ -115,14 +114,14 @@ func writeRuns(b *strings.Builder, a *app, p term.Palette, runs []report.OpenRun
 	}
 }
 
-func checkpointText(at report.Checkpoint, now time.Time) string {
-	since := func(t jsonval.Stamp) string { return human.Span(now.Sub(t.Time).Round(time.Second)) }
+func checkpointText(at dag.Attempt, now time.Time) string {
+	since := func(t time.Time) string { return human.Span(now.Sub(t).Round(time.Second)) }
 	parts := []string{at.Task + " " + string(at.Phase) + " for " + since(at.StartedAt), fmt.Sprintf("iteration %d", at.Iteration)}
-	if tokens := human.InOut(or(at.TokensIn, 0), 0, or(at.TokensOut, 0)); tokens != "" {
+	if tokens := human.InOut(at.TokensIn, 0, at.TokensOut); tokens != "" {
 		parts = append(parts, tokens)
 	}
-	if at.CostUSD != nil {
-		parts = append(parts, at.String())
+	if cost := render.Cost(at.Usage); cost != "" {
+		parts = append(parts, cost)
 	}
 	if !at.Heartbeat.IsZero() {
 		parts = append(parts, "heartbeat "+since(at.Heartbeat)+" ago")
