@@ -68,10 +68,8 @@ type Event struct {
 	Counts *Counts  `json:"counts,omitempty"`
 
 	Together *Together `json:"together,omitempty"`
-
 	Recovery *Recovery `json:"recovery,omitempty"`
-
-	Setup *Setup `json:"setup,omitempty"`
+	Setup    *Setup    `json:"setup,omitempty"`
 
 	Outcome  string     `json:"outcome,omitempty"` // read it with the method that its type calls for
 	Status   TaskStatus `json:"status,omitempty"`  // of the task, after attempt_ended
@@ -126,7 +124,7 @@ func (g Gate) Accepted() bool {
 
 // Together is what a run came to with those that it continues: what its limits go by.
 type Together struct {
-	Continues  string `json:"continues"` // the run that it took up
+	Continues  string `json:"continues"` // the run before it
 	Iterations int    `json:"iterations"`
 	Usage      Usage  `json:"usage"`
 	Duration   int64  `json:"duration_ms"`

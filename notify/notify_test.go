@@ -191,7 +191,7 @@ func TestATargetHearsOnlyWhatItAskedForAndOnce(t *testing.T) {
 	check.OK(t, n.Close())
 	got := h.texts()
 	check.That(t, len(got) == 1 && strings.HasPrefix(got[0], "ralph: shop: blocked\n"), "got %q, want one message", got)
-	n.Event(failed(2)) // after the end nobody is told
+	n.Event(failed(2)) // after the end nobody is notified
 	check.OK(t, n.Close())
 }
 

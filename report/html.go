@@ -158,11 +158,11 @@ func (p *page) Facts() []fact {
 	if p.Usage.Cost() == 0 && p.Usage.Silent > 0 {
 		cost += ": no agent reported its cost"
 	}
-	facts := told("took", human.Span(p.Duration), "cost", cost, "tokens", p.Usage.TokenWords(), "attempts", fmt.Sprint(len(p.Attempts)),
+	facts := factsOf("took", human.Span(p.Duration), "cost", cost, "tokens", p.Usage.TokenWords(), "attempts", fmt.Sprint(len(p.Attempts)),
 		"verified", p.verifiedWords(), "began", p.when(p.StartedAt), "scope", short(p.Scope), "continues", p.Together.words())
 	if p.Setup != nil {
 		level, covers, _ := strings.Cut(render.Line(p.Setup.Sandbox), ": ")
-		facts = append(facts, told("agent", render.Line(p.Setup.Agent), "checked by", render.Line(p.Setup.Verify), "sandbox", level)...)
+		facts = append(facts, factsOf("agent", render.Line(p.Setup.Agent), "checked by", render.Line(p.Setup.Verify), "sandbox", level)...)
 		facts[len(facts)-1].More = covers // "" without a sandbox
 	}
 	return facts
@@ -268,7 +268,7 @@ func (a Attempt) Lines() (lines []string) {
 }
 
 // Spends says whether there is a cost to be shown by model.
-func (r Run) Spends() bool { return r.Usage.Told > 0 || r.Usage.TokensIn > 0 }
+func (r Run) Spends() bool { return r.Usage.Known > 0 || r.Usage.TokensIn > 0 }
 
 // Share is what a model cost of the dearest, of 100.
 func (p *page) Share(s Spending) int {

@@ -91,8 +91,8 @@ func lines(s string) string {
 // JUnit writes the run for machines that know tests: a task is a test case. A task
 // that was done before the run is not in it; one that could not run is skipped; one
 // that was begun and not brought to an end is an error, and so is the run itself if
-// it was no success and no task says why. Earlier attempts are told
-// as Surefire tells repeated tests.
+// it was no success and no task says why. Earlier attempts are written
+// as Surefire writes repeated tests.
 func JUnit(w io.Writer, r Run) error {
 	suite := junitSuite{Name: "ralph: " + r.Scope, Time: seconds(r.Duration), Timestamp: r.StartedAt.UTC().Format("2006-01-02T15:04:05")}
 	property := func(name, value string) {
@@ -136,7 +136,7 @@ func JUnit(w io.Writer, r Run) error {
 	return err
 }
 
-// junitRun is the run itself as a test case. It is told when the run was not a
+// junitRun is the run itself as a test case. It is written when the run was not a
 // success and no task says why: a red pipeline must not come with a green report.
 func (r Run) junitRun() (c junitCase, red bool) {
 	first, rest := head(r.Reason)

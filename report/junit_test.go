@@ -50,7 +50,7 @@ func checkJUnit(t *testing.T, data []byte) {
 		last int // the child that came last, by its place in the schema
 	}
 	var stack []frame
-	found, told := map[string]int{}, map[string]int{}
+	found, stated := map[string]int{}, map[string]int{}
 	dec := xml.NewDecoder(bytes.NewReader(data))
 	for {
 		token, err := dec.Token()
@@ -79,7 +79,7 @@ func checkJUnit(t *testing.T, data []byte) {
 				have = append(have, a.Name.Local)
 				check.That(t, slices.Contains(spec.attributes, a.Name.Local), "%s has no attribute %s", name, a.Name.Local)
 				if n, err := strconv.Atoi(a.Value); err == nil && name == "testsuite" {
-					told[a.Name.Local] = n
+					stated[a.Name.Local] = n
 				}
 				if _, err := strconv.ParseFloat(a.Value, 64); err != nil && a.Name.Local == "time" {
 					t.Errorf("time of %s is %q", name, a.Value)
@@ -94,7 +94,7 @@ func checkJUnit(t *testing.T, data []byte) {
 		}
 	}
 	for attribute, element := range map[string]string{"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"} {
-		check.That(t, told[attribute] == found[element], "%s=%d, but there are %d", attribute, told[attribute], found[element])
+		check.That(t, stated[attribute] == found[element], "%s=%d, but there are %d", attribute, stated[attribute], found[element])
 	}
 }
 

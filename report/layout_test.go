@@ -82,7 +82,7 @@ func TestALayerThatIsTooHighIsBroken(t *testing.T) {
 	}
 }
 
-// TestWhatIsWrittenInABoxFitsIntoIt: what is told of a task leaves room for the
+// TestWhatIsWrittenInABoxFitsIntoIt: what is written about a task leaves space for the
 // number of neighbours that are not drawn.
 func TestWhatIsWrittenInABoxFitsIntoIt(t *testing.T) {
 	t.Parallel()

@@ -86,12 +86,18 @@ func look(g *dag.Graph, id string) (s snapshot, err error) {
 	if s.failures, err = g.Failures(); err != nil {
 		return s, err
 	}
-	entries, err := journal.List(g.Tx(), journal.Filter{Run: s.run.ID})
-	s.journal = make(map[string]journal.Entry, len(entries))
-	for _, e := range entries {
-		s.journal[e.Attempt] = e
-	}
+	s.journal, err = journalOf(g, s.run.ID)
 	return s, err
+}
+
+// journalOf is the journal of one run or of all, by attempt.
+func journalOf(g *dag.Graph, run string) (map[string]journal.Entry, error) {
+	list, err := journal.List(g.Tx(), journal.Filter{Run: run})
+	entries := make(map[string]journal.Entry, len(list))
+	for _, e := range list {
+		entries[e.Attempt] = e
+	}
+	return entries, err
 }
 
 // lookBack follows the run to those that it continues.

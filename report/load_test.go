@@ -18,7 +18,7 @@ import (
 	"ralph/report"
 )
 
-// TestAReportIsAboutItsRun holds an old run's report still while the graph goes on.
+// TestAReportIsAboutItsRun holds an old run's report still while the graph changes.
 func TestAReportIsAboutItsRun(t *testing.T) {
 	t.Parallel()
 	w, before := story(t)
@@ -151,7 +151,7 @@ func TestNothingIsCountedTwice(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var receipts []dag.Receipt
-		var cents, told, silent int
+		var cents, known, silent int
 		for i := range rapid.IntRange(0, 40).Draw(t, "attempts") {
 			r := dag.Receipt{Attempt: dag.Attempt{
 				ID: fmt.Sprint("a-", i), Run: rapid.SampledFrom([]string{"r-1", "r-2"}).Draw(t, "run"),
@@ -163,7 +163,7 @@ func TestNothingIsCountedTwice(t *testing.T) {
 				c := rapid.IntRange(0, 500).Draw(t, "cents")
 				cost := float64(c) / 100
 				r.CostUSD = &cost
-				cents, told = cents+c, told+1
+				cents, known = cents+c, known+1
 			}
 			if r.Unknown = r.Agent != "" && rapid.Bool().Draw(t, "hides"); r.Unknown {
 				silent++
@@ -178,11 +178,11 @@ func TestNothingIsCountedTwice(t *testing.T) {
 		} {
 			total := report.Total(report.Spend(receipts, key))
 			u := total.Usage
-			if u.Attempts != len(receipts) || u.Told != told || u.Silent != silent || math.Abs(u.Cost()*100-float64(cents)) > 1e-6 {
-				t.Fatalf("by %s: %+v, want %d attempts, %d cents, %d told, %d silent", name, u, len(receipts), cents, told, silent)
+			if u.Attempts != len(receipts) || u.Known != known || u.Silent != silent || math.Abs(u.Cost()*100-float64(cents)) > 1e-6 {
+				t.Fatalf("by %s: %+v, want %d attempts, %d cents, %d known, %d silent", name, u, len(receipts), cents, known, silent)
 			}
-			if (u.CostUSD == nil) != (told == 0) {
-				t.Fatalf("by %s: an unknown cost is told as %v", name, u.CostUSD)
+			if (u.CostUSD == nil) != (known == 0) {
+				t.Fatalf("by %s: an unknown cost is shown as %v", name, u.CostUSD)
 			}
 		}
 	})
@@ -195,17 +195,17 @@ func TestCostSaysWhatIsUnknownAndWhatIsEstimated(t *testing.T) {
 		want  string
 	}{
 		"nothing happened":         {report.Usage{}, "nothing"},
-		"no agent told":            {report.Usage{Silent: 2}, "unknown"},
-		"all told":                 {report.Usage{Usage: usd(1.5), Told: 2}, "$1.50"},
-		"free is not unknown":      {report.Usage{Told: 1}, "$0.00"},
-		"a part was told":          {report.Usage{Usage: usd(2), Told: 1, Silent: 1, Partly: 1}, "at least $2.00 (1 of 1 attempts did not report it)"},
-		"only as a judge":          {report.Usage{Usage: usd(2), Told: 1, Silent: 1, Parts: 2}, "at least $2.00"},
-		"a part was free":          {report.Usage{Told: 1, Silent: 1, Partly: 1}, "unknown"},
-		"less than a cent":         {report.Usage{Usage: usd(0.0042), Told: 1}, "$0.0042"},
-		"all estimated":            {report.Usage{Usage: usd(2), EstimatedUSD: 2, Told: 1, Guessed: 1}, "about $2.00 (estimated)"},
-		"some estimated":           {report.Usage{Usage: usd(2), EstimatedUSD: 0.5, Told: 2, Guessed: 1}, "$2.00 ($0.50 of it estimated)"},
-		"some silent":              {report.Usage{Usage: usd(2), Told: 2, Silent: 1}, "at least $2.00 (1 of 3 attempts did not report it)"},
-		"estimated, others silent": {report.Usage{Usage: usd(2), EstimatedUSD: 2, Told: 1, Guessed: 1, Silent: 1}, "at least about $2.00 (estimated; 1 of 2 attempts did not report it)"},
+		"no agent reported it":     {report.Usage{Silent: 2}, "unknown"},
+		"all reported":             {report.Usage{Usage: usd(1.5), Known: 2}, "$1.50"},
+		"free is not unknown":      {report.Usage{Known: 1}, "$0.00"},
+		"a part was reported":      {report.Usage{Usage: usd(2), Known: 1, Silent: 1, Partly: 1}, "at least $2.00 (1 of 1 attempts did not report it)"},
+		"only as a verifier":       {report.Usage{Usage: usd(2), Known: 1, Silent: 1, Parts: 2}, "at least $2.00"},
+		"a part was free":          {report.Usage{Known: 1, Silent: 1, Partly: 1}, "unknown"},
+		"less than a cent":         {report.Usage{Usage: usd(0.0042), Known: 1}, "$0.0042"},
+		"all estimated":            {report.Usage{Usage: usd(2), EstimatedUSD: 2, Known: 1, Guessed: 1}, "about $2.00 (estimated)"},
+		"some estimated":           {report.Usage{Usage: usd(2), EstimatedUSD: 0.5, Known: 2, Guessed: 1}, "$2.00 ($0.50 of it estimated)"},
+		"some silent":              {report.Usage{Usage: usd(2), Known: 2, Silent: 1}, "at least $2.00 (1 of 3 attempts did not report it)"},
+		"estimated, others silent": {report.Usage{Usage: usd(2), EstimatedUSD: 2, Known: 1, Guessed: 1, Silent: 1}, "at least about $2.00 (estimated; 1 of 2 attempts did not report it)"},
 	} {
 		check.Equal(t, name, tc.want, tc.usage.CostWords())
 	}

@@ -97,7 +97,7 @@ func TestThePageHidesSecretsOfLogsAndDiffs(t *testing.T) {
 	// The beginning of what is kept of the log is in the middle of a secret.
 	log := strings.Repeat(secret+" ", (1<<20)/len(secret)) + "end\n"
 	page := onePage(t, try{note: dag.Note{Tree: "b0", TreeAfter: "af"}, files: map[string]string{"verify.log": log, "answer.md": "the key is " + secret + "\n"}}, "complete", o)
-	check.That(t, !strings.Contains(page, "secret") && strings.Count(page, "[redacted]") >= 3, "a secret is told")
+	check.That(t, !strings.Contains(page, "secret") && strings.Count(page, "[redacted]") >= 3, "a secret is shown")
 }
 
 func TestThePageShowsWhatAnAttemptChanged(t *testing.T) {
@@ -168,7 +168,7 @@ func TestLongTitlesEndInAnEllipsis(t *testing.T) {
 		check.That(t, len(bold[1]) <= 90 && (strings.HasSuffix(bold[1], "…") || len(bold[1]) <= 20), "a title is %q", bold[1])
 	}
 	if got := strings.Count(page, "end</p>"); got != 2 {
-		t.Errorf("the whole title is told %d times, want once of what failed and once of its attempts", got)
+		t.Errorf("the whole title is shown %d times, want once of what failed and once of its attempts", got)
 	}
 	check.That(t, strings.Contains(page, "WW…</text>"), "the title in the box has no ellipsis")
 }

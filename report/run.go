@@ -18,7 +18,7 @@ import (
 	"ralph/internal/render"
 )
 
-// Run is one run, as it stood at its end, or stands while it goes on.
+// Run is one run, as it stood at its end, or stands while it runs.
 type Run struct {
 	ID         string
 	Scope      string // in words
@@ -55,7 +55,7 @@ type Run struct {
 
 // Together is what a run came to with those that it continues.
 type Together struct {
-	Continues  string // the run that it took up
+	Continues  string // the run before it
 	Iterations int
 	Duration   time.Duration
 	Usage      Usage

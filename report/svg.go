@@ -193,7 +193,7 @@ func (r Run) boxFacts(t Task, s state) []string {
 		if n > 1 {
 			facts = append(facts, human.Count(n, "try"))
 		}
-		if u.Told > 0 && u.Silent == 0 && s.Word == "done" { // there is room
+		if u.Known > 0 && u.Silent == 0 && s.Word == "done" { // there is room
 			facts = append(facts, human.Dollars(u.Cost()))
 		}
 	}

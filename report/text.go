@@ -49,7 +49,7 @@ func (t *texter) head() {
 	t.f("%s  %s\n", t.p.Cyan(t.ID), t.Tone().Paint(t.p, t.Tone().Sign()+" "+t.Headline()))
 	facts := t.facts()
 	if t.Setup != nil {
-		facts = append(facts, told("checked by", render.Line(t.Setup.Verify), "sandbox", render.Line(t.Setup.Sandbox))...)
+		facts = append(facts, factsOf("checked by", render.Line(t.Setup.Verify), "sandbox", render.Line(t.Setup.Sandbox))...)
 	}
 	for _, f := range facts {
 		t.f("%s\n", strings.Join(term.Wrap(fmt.Sprintf("  %-10s %s", f.Name, f.Value), t.o.Width, strings.Repeat(" ", 13)), "\n"))
@@ -59,7 +59,7 @@ func (t *texter) head() {
 // facts are what the heads of text and Markdown tell.
 func (r Run) facts() []fact {
 	why, _ := head(r.Reason)
-	return told("tasks", render.Counts(r.Counts), "why", why, "scope", r.Scope, "continues", r.Together.words(), "began", r.when(r.StartedAt),
+	return factsOf("tasks", render.Counts(r.Counts), "why", why, "scope", r.Scope, "continues", r.Together.words(), "began", r.when(r.StartedAt),
 		"took", human.Span(r.Duration)+", "+human.Count(len(r.Attempts), "attempt"), "cost", r.Usage.CostWords(),
 		"tokens", r.Usage.TokenWords(), "verified", r.verifiedWords())
 }
@@ -69,8 +69,8 @@ type fact struct {
 	More        string // folded below it, in the page
 }
 
-// told makes facts of names and values; what has no value is left out.
-func told(pairs ...string) (facts []fact) {
+// factsOf makes facts of names and values; what has no value is left out.
+func factsOf(pairs ...string) (facts []fact) {
 	for pair := range slices.Chunk(pairs, 2) {
 		if pair[1] != "" {
 			facts = append(facts, fact{Name: pair[0], Value: pair[1]})
@@ -147,7 +147,7 @@ func (t *texter) attempts() {
 	table := &term.Table{Width: t.inner()}
 	for _, a := range t.Attempts {
 		facts := a.Words()
-		if t.Usage.Told > 0 {
+		if t.Usage.Known > 0 {
 			facts = strings.TrimSuffix(a.Usage.CostWords()+", "+facts, ", ")
 		}
 		table.Add(term.Cell{Text: t.clock(a.StartedAt), Paint: t.p.Dim}, term.Cell{Text: a.Task, Paint: t.p.Cyan},
@@ -274,11 +274,11 @@ func ending(s string, limit int) string {
 	return fmt.Sprintf("… (%s before this)\n", human.Bytes(int64(len(s)-len(kept)))) + kept
 }
 
-// CostWords says what was spent: what is unknown is said to be unknown, and
+// CostWords says what was spent: an unknown cost is called unknown, and
 // what is estimated is marked.
 func (u Usage) CostWords() string {
 	switch {
-	case u.Told == 0 && u.Silent == 0:
+	case u.Known == 0 && u.Silent == 0:
 		return "nothing"
 	case u.Silent > 0 && u.Cost() == 0:
 		return "unknown"
@@ -286,14 +286,14 @@ func (u Usage) CostWords() string {
 	text := human.Dollars(u.Cost())
 	var asides []string
 	switch {
-	case u.Guessed == u.Told:
+	case u.Guessed == u.Known:
 		text, asides = "about "+text, []string{"estimated"}
 	case u.Guessed > 0:
 		asides = append(asides, human.Dollars(u.EstimatedUSD)+" of it estimated")
 	}
 	if u.Silent > 0 {
 		text = "at least " + text
-		if all := u.Told + u.Silent - u.Partly - u.Parts; all > 0 {
+		if all := u.Known + u.Silent - u.Partly - u.Parts; all > 0 {
 			asides = append(asides, fmt.Sprintf("%d of %d attempts did not report it", min(u.Silent, all), all))
 		}
 	}

@@ -18,26 +18,26 @@ type Usage struct {
 	event.Usage
 	Attempts     int
 	EstimatedUSD float64 // of the cost
-	Told         int     // attempts whose cost is known
+	Known        int     // attempts whose cost is known
 	Guessed      int     // of them, estimated
 	Silent       int     // attempts in which an agent worked and nobody knows what that cost
 	Partly       int     // of them, some of it is known
-	Parts        int     // of those told or silent, that are no attempts of their own
+	Parts        int     // of those known or silent, that are no attempts of their own
 }
 
 func usageOf(r dag.Receipt) Usage {
 	u := Usage{Usage: r.Usage, Attempts: 1}
 	if r.CostUSD != nil {
-		u.Told = 1
+		u.Known = 1
 		if r.Estimated {
 			u.EstimatedUSD, u.Guessed = *r.CostUSD, 1
 		}
 	}
 	if r.Unknown {
-		u.Silent, u.Partly = 1, u.Told
+		u.Silent, u.Partly = 1, u.Known
 	}
 	if r.Part {
-		u.Attempts, u.Parts = 0, u.Told+u.Silent-u.Partly
+		u.Attempts, u.Parts = 0, u.Known+u.Silent-u.Partly
 	}
 	return u
 }
@@ -46,7 +46,7 @@ func (u Usage) plus(v Usage) Usage {
 	u.Usage = u.Add(v.Usage)
 	u.Attempts += v.Attempts
 	u.EstimatedUSD += v.EstimatedUSD
-	u.Told += v.Told
+	u.Known += v.Known
 	u.Guessed += v.Guessed
 	u.Silent += v.Silent
 	u.Partly += v.Partly
@@ -124,7 +124,7 @@ func Total(list []Spending) Spending {
 // PerVerified is what one verified done cost, or nil if that is not known or there
 // is none. It counts what was spent in vain, too.
 func (s Spending) PerVerified() *float64 {
-	if s.Verified == 0 || s.Usage.Told == 0 || s.Usage.Silent > 0 {
+	if s.Verified == 0 || s.Usage.Known == 0 || s.Usage.Silent > 0 {
 		return nil
 	}
 	each := human.Exact(s.Usage.Cost() / float64(s.Verified))
@@ -207,13 +207,8 @@ func Receipts(g *dag.Graph, run string) ([]dag.Receipt, error) {
 			continue
 		}
 		if entries == nil {
-			list, err := journal.List(g.Tx(), journal.Filter{Run: run})
-			if err != nil {
+			if entries, err = journalOf(g, run); err != nil {
 				return nil, err
-			}
-			entries = map[string]journal.Entry{}
-			for _, e := range list {
-				entries[e.Attempt] = e
 			}
 		}
 		receipts[i].Title, receipts[i].Feature = entries[r.ID].Title, entries[r.ID].Feature

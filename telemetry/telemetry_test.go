@@ -35,7 +35,7 @@ func sample() []event.Event {
 		{Type: event.AgentTool, Task: "t-1", Attempt: "a-1", Tool: &event.Tool{ID: "c2", Title: "Run it", Kind: "made up", Status: "in_progress", New: true}},
 		{Type: event.AgentTool, Task: "t-1", Attempt: "a-1", Tool: &event.Tool{ID: "never announced", Status: "failed"}},
 		{Type: event.Warned, Task: "t-1", Text: "look at this"},
-		{Type: event.Drifted, Task: "t-1", Attempt: "a-1", Outcome: "told", Reason: "the same command five times"},
+		{Type: event.Drifted, Task: "t-1", Attempt: "a-1", Outcome: "nudge", Reason: "the same command five times"},
 		{Type: event.VerifierStarted, Task: "t-1", Attempt: "a-1"},
 		{Type: event.VerifierEnded, Task: "t-1", Attempt: "a-1", Outcome: "pass"},
 		{Type: event.AttemptEnded, Iteration: 1, Task: "t-1", Attempt: "a-1", Title: "One", Agent: "claude", Model: "big", Outcome: "done", Status: "done", Duration: 1500, Files: []string{"a"}, Usage: &event.Usage{TokensIn: 100, TokensCached: 50, TokensOut: 7, CostUSD: &cost}},

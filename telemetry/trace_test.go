@@ -131,7 +131,7 @@ func TestTracesOfARun(t *testing.T) {
 	}
 	slices.Sort(got)
 	golden.Check(t, "testdata/spans.txt", strings.Join(got, "\n")+"\n")
-	check.That(t, !strings.Contains(strings.Join(got, ""), "sk-very"), "a secret is told")
+	check.That(t, !strings.Contains(strings.Join(got, ""), "sk-very"), "a secret is shown")
 }
 
 func TestACollectorThatMisbehaves(t *testing.T) {

@@ -28,7 +28,7 @@ func TestTries(t *testing.T) {
 		"the third time":                   {[]error{no, no}, []time.Duration{0, time.Second, 3 * time.Second}, 1, no},
 		"never":                            {[]error{no, no, no}, []time.Duration{0, time.Second, 3 * time.Second}, 0, no},
 		"what trying again does not mend":  {[]error{Never(no)}, []time.Duration{0}, 0, no},
-		"as late as it was told":           {[]error{After(no, 20*time.Second)}, []time.Duration{0, 20 * time.Second}, 1, no},
+		"as late as the server says":       {[]error{After(no, 20*time.Second)}, []time.Duration{0, 20 * time.Second}, 1, no},
 		"but not later than a minute":      {[]error{After(no, time.Hour)}, []time.Duration{0, time.Minute}, 1, no},
 		"and no sooner than it would have": {[]error{After(no, time.Millisecond)}, []time.Duration{0, time.Second}, 1, no},
 	} {

@@ -59,32 +59,9 @@ func (w Web) Post(ctx context.Context, address string, header map[string]string,
 	if err != nil {
 		return Never(err)
 	}
-	status, after, err := w.post(ctx, u, header, body)
-	if err != nil && ctx.Err() != nil {
-		if err = context.Cause(ctx); errors.Is(err, context.DeadlineExceeded) {
-			err = errors.New("no answer in time")
-		}
-	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("%s: %w", u.Host, err)
-	case status >= 200 && status < 300:
-		return nil
-	}
-	err = fmt.Errorf("HTTP status %d", status)
-	if status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= 500 {
-		return After(err, w.retryAfter(after))
-	}
-	return Never(err)
-}
-
-// maxHeader bounds the header of an answer. Its body is not read at all.
-const maxHeader = 64 << 10
-
-func (w Web) post(ctx context.Context, u *url.URL, header map[string]string, body []byte) (status int, after string, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(body))
 	if err != nil {
-		return 0, "", errors.New("it is not a URL")
+		return Never(errors.New("it is not a URL"))
 	}
 	req.Header.Set("User-Agent", "ralph")
 	if u.User != nil {
@@ -96,11 +73,29 @@ func (w Web) post(ctx context.Context, u *url.URL, header map[string]string, bod
 	}
 	// Not http.Client: it follows redirects and puts the address into its errors.
 	reply, err := w.Transport().RoundTrip(req)
-	if err != nil {
-		return 0, "", err
+	if err == nil {
+		err = reply.Body.Close()
 	}
-	return reply.StatusCode, reply.Header.Get("Retry-After"), reply.Body.Close()
+	if err != nil && ctx.Err() != nil {
+		if err = context.Cause(ctx); errors.Is(err, context.DeadlineExceeded) {
+			err = errors.New("no answer in time")
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", u.Host, err)
+	}
+	switch status := reply.StatusCode; {
+	case status >= 200 && status < 300:
+		return nil
+	case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status >= 500:
+		return After(fmt.Errorf("HTTP status %d", status), w.retryAfter(reply.Header.Get("Retry-After")))
+	default:
+		return Never(fmt.Errorf("HTTP status %d", status))
+	}
 }
+
+// maxHeader bounds the header of an answer. Its body is not read at all.
+const maxHeader = 64 << 10
 
 // Transport makes requests through the configured proxy, on a connection each.
 func (w Web) Transport() *http.Transport {
