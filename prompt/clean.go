@@ -3,7 +3,6 @@ package prompt
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"ralph/internal/lazyregexp"
 	"ralph/internal/plain"
@@ -13,47 +12,21 @@ import (
 // terminal escapes, no control characters but tabs, nothing invisible that can
 // reorder or hide what a person would read.
 func clean(text string) string {
-	var b strings.Builder
-	b.Grow(len(text))
-	for i := 0; i < len(text); {
-		r, n := utf8.DecodeRuneInString(text[i:])
+	text = strings.ReplaceAll(escapePattern().ReplaceAllString(text, "$1"), "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
 		switch {
-		case r == '\x1b':
-			n = escapeLength(text[i:])
-		case r == '\r' && strings.HasPrefix(text[i+1:], "\n"):
 		case plain.IsLineEnd(r):
-			b.WriteByte('\n')
+			return '\n'
 		case r == '\t' || !unicode.IsControl(r) && !plain.IsInvisible(r):
-			b.WriteRune(r)
+			return r
 		}
-		i += n
-	}
-	return b.String()
+		return -1
+	}, text)
 }
 
-// escapeLength returns the length of the terminal escape that s begins with.
-func escapeLength(s string) int {
-	if len(s) < 2 {
-		return len(s)
-	}
-	switch s[1] {
-	case '[':
-		for i := 2; i < len(s); i++ {
-			if s[i] < 0x20 || s[i] > 0x3f {
-				if 0x40 <= s[i] && s[i] <= 0x7e {
-					return i + 1
-				}
-				return i
-			}
-		}
-		return len(s)
-	case ']':
-		if i := strings.IndexAny(s, "\a\n"); i > 0 {
-			return i
-		}
-	}
-	return 1
-}
+// escapePattern is a terminal escape: a control sequence, a title up to its end, or else
+// the escape character alone. What ends a title may be a line end, which stays.
+var escapePattern = lazyregexp.New(`\x1b(?:\[[ -?]*[@-~]?|\][^\a\n]*([\a\n]))?`)
 
 // oneLine joins lines and collapses blanks.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -41,16 +41,6 @@ type AnswerInput struct {
 	Enough bool // it was the last word
 }
 
-// planningView is what the templates of planning see.
-type planningView struct {
-	Name, Project, File, What, Focus, Asks, Program, Reason string
-	Instructions, Gates                                     string
-	Interview, Draft, Enough                                bool
-	Pass, Passes                                            int
-
-	Idea, Dialogue, Existing, Faults, Answer *quote
-}
-
 // Spec returns the prompt that asks for a specification.
 func Spec(in PlanningInput) string { return planning("spec.md.tmpl", in) }
 
@@ -59,48 +49,52 @@ func Plan(in PlanningInput) string { return planning("plan.md.tmpl", in) }
 
 func planning(name string, in PlanningInput) string {
 	p := page{worker: true}
-	return p.render(name, planningView{
-		Name: p.code(in.Name), Project: p.path(in.Project), File: p.code(in.File), Interview: in.Interview, Draft: in.Draft,
-		Idea: p.quote(in.Idea, 60), Dialogue: p.quote(in.Dialogue, 30).keepEnd(), Instructions: p.names(in.Instructions),
-	})
+	in.Name, in.Project, in.File = p.code(in.Name), p.path(in.Project), p.code(in.File)
+	return p.render(name, struct {
+		PlanningInput
+		Instructions   string
+		Idea, Dialogue *quote
+	}{in, p.names(in.Instructions), p.quote(in.Idea, 60), p.quote(in.Dialogue, 30).keepEnd()})
 }
 
 // Review returns the prompt for one pass of a review.
 func Review(in ReviewInput) string {
 	p := page{}
-	return p.render("review.md.tmpl", planningView{
-		Name: p.code(in.Name), Project: p.path(in.Project), File: p.code(in.File), What: in.What,
-		Focus: in.Focus, Asks: in.Asks, Pass: in.Pass, Passes: in.Passes,
-	})
+	in.Name, in.Project, in.File = p.code(in.Name), p.path(in.Project), p.code(in.File)
+	return p.render("review.md.tmpl", in)
 }
 
 // Tasks returns the prompt that asks for a graph of tasks.
 func Tasks(in TasksInput) string {
 	p := page{worker: true}
-	return p.render("tasks.md.tmpl", planningView{
-		Name: p.code(in.Name), Project: p.path(in.Project), Program: p.path(in.Program), Gates: p.names(in.Gates),
-		Idea: p.quote(in.Idea, 60), Existing: p.quote(in.Existing, 60),
-	})
+	in.Name, in.Project, in.Program = p.code(in.Name), p.path(in.Project), p.path(in.Program)
+	return p.render("tasks.md.tmpl", struct {
+		TasksInput
+		Gates          string
+		Idea, Existing *quote
+	}{in, p.names(in.Gates), p.quote(in.Idea, 60), p.quote(in.Existing, 60)})
 }
 
 // Mend returns the request to an agent whose tasks were refused.
 func Mend(faults string) string {
 	p := page{worker: true}
-	return p.render("mend.md.tmpl", planningView{Faults: p.quoteOr(faults, "there is no task in it", "ralph's checks")})
+	return p.render("mend.md.tmpl", view{Output: p.quoteOr(faults, "there is no task in it", "ralph's checks")})
 }
 
 // Answer hands an agent what a person said.
 func Answer(in AnswerInput) string {
 	p := page{worker: true}
-	return p.render("answer.md.tmpl", planningView{
-		File: p.code(in.File), Draft: in.Draft, Enough: in.Enough, Answer: p.quote(Document{in.Text, "the terminal"}, 100),
-	})
+	in.File = p.code(in.File)
+	return p.render("answer.md.tmpl", struct {
+		AnswerInput
+		Text *quote
+	}{in, p.quote(Document{in.Text, "the terminal"}, 100)})
 }
 
 // Missing tells an agent why its document was not accepted.
 func Missing(file, reason string) string {
 	p := page{worker: true}
-	return p.render("missing.md.tmpl", planningView{File: p.code(file), Reason: p.inline(reason, maxTitle)})
+	return p.render("missing.md.tmpl", map[string]string{"File": p.code(file), "Reason": p.inline(reason, maxTitle)})
 }
 
 // maxPath is the longest path there is on the systems we know.

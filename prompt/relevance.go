@@ -70,13 +70,11 @@ type section struct {
 
 // sections cuts Markdown at its headings, but not inside fences.
 func sections(text string) []section {
-	var all []section
-	current := section{}
-	start, fence := 0, ""
+	all := []section{{}}
+	start, end, fence := 0, 0, ""
 	text += "\n"
-	for at := 0; at < len(text); {
-		end := at + strings.IndexByte(text[at:], '\n') + 1
-		line := strings.TrimSpace(text[at:end])
+	for raw := range strings.Lines(text) {
+		line := strings.TrimSpace(raw)
 		level := headingLevel(line)
 		switch {
 		case fence != "":
@@ -86,15 +84,12 @@ func sections(text string) []section {
 		case strings.HasPrefix(line, "```"), strings.HasPrefix(line, "~~~"):
 			fence = line[:len(line)-len(strings.TrimLeft(line, line[:1]))]
 		case level > 0:
-			current.text = text[start:at]
-			all = append(all, current)
-			current = section{level: level, heading: line[level:]}
-			start = at
+			start, all = end, append(all, section{level: level, heading: line[level:]})
 		}
-		at = end
+		end += len(raw)
+		all[len(all)-1].text = text[start:end]
 	}
-	current.text = text[start:]
-	return append(all, current)
+	return all
 }
 
 func headingLevel(line string) int {
@@ -167,10 +162,7 @@ func splitWords(text string) []string {
 	return out
 }
 
+// isCommon says that a word tells nothing about a section.
 func isCommon(word string) bool {
-	switch word {
-	case "the", "and", "for", "with", "how", "what", "from", "into", "section", "part", "task", "tasks":
-		return true
-	}
-	return false
+	return strings.Contains(" the and for with how what from into section part task tasks ", " "+word+" ")
 }

@@ -44,10 +44,7 @@ func (c *conversation) hear(turn acp.Turn, r *redact.Redactor) {
 // nextRound closes a round: what was said in it about the task no longer counts,
 // what was noted and learned stays.
 func (c *conversation) nextRound(task string) {
-	set := c.scan.Set()
-	c.kept.Journal = joinNotes(c.kept.Journal, set.Journal)
-	c.kept.Knowledge = append(c.kept.Knowledge, set.Knowledge...)
-	c.kept.NextModel = cmp.Or(set.NextModel, c.kept.NextModel)
+	c.kept = sigils.Set{Journal: c.set.Journal, Knowledge: c.set.Knowledge, NextModel: c.set.NextModel}
 	c.scan = sigils.NewScanner(task)
 }
 

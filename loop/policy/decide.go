@@ -97,10 +97,7 @@ func Decide(f Facts) Decision {
 	case f.Turn.Sigils.Done:
 		return Decision{Action: Verify, Outcome: event.AttemptDone}
 	case f.Turn.Sigils.Failed:
-		reason := f.Turn.Sigils.FailReason
-		if reason == "" {
-			reason = "the agent said that it cannot be done"
-		}
+		reason := cmp.Or(f.Turn.Sigils.FailReason, "the agent said that it cannot be done")
 		if f.History.Retries < f.Rules.RetryFailed {
 			return Decision{Action: Retry, Outcome: event.AttemptRetried, Reason: reason, Limit: &f.Rules.RetryFailed}
 		}
@@ -229,15 +226,14 @@ func afterError(f Facts) Decision {
 			d.Delay = min(f.Turn.Err.RetryAfter, ratelimit.Longest)
 		}
 		return d
-	case acp.IdleTimeout, acp.TurnTimeout:
-		d := release(f, event.AttemptTimeout, reason)
-		d.NoAnswer = f.Turn.Empty && !f.Session.Answered
-		return d
-	default:
-		d := release(f, event.AttemptError, reason)
-		d.NoAnswer = f.Turn.Empty && !f.Session.Answered
-		return d
 	}
+	outcome := event.AttemptError
+	if kind := f.Turn.Err.Kind; kind == acp.IdleTimeout || kind == acp.TurnTimeout {
+		outcome = event.AttemptTimeout
+	}
+	d := release(f, outcome, reason)
+	d.NoAnswer = f.Turn.Empty && !f.Session.Answered
+	return d
 }
 
 // release gives a task back, and fails it when that happened too often: a silent
