@@ -19,8 +19,8 @@ type availability struct {
 }
 
 // candidates lists who may work on tasks that bring no agent, in the order of preference.
-func candidates(opts *Options, l *ledger) []string {
-	return l.usable(append([]string{opts.Host.Setup.Agent}, opts.Agents.Fallback...))
+func (s shared) candidates() []string {
+	return s.ledger.usable(append([]string{s.opts.Host.Setup.Agent}, s.opts.Agents.Fallback...))
 }
 
 // findAvailable looks at which agents have met a limit, and which features have spent
@@ -37,7 +37,7 @@ func (c *claimer) findAvailable(g *dag.Graph) (availability, error) {
 	for _, l := range limits {
 		out.skip.Agents = append(out.skip.Agents, l.Agent)
 	}
-	for _, name := range candidates(c.opts, c.ledger) {
+	for _, name := range c.candidates() {
 		if !slices.Contains(out.skip.Agents, name) {
 			out.agent, out.skip.Agent = name, name
 			break

@@ -22,12 +22,7 @@ import (
 )
 
 // briefer turns claims into jobs.
-type briefer struct {
-	opts   *Options
-	run    *dag.Run
-	ledger *ledger
-	bus    *bus
-}
+type briefer struct{ shared }
 
 // assign is the part of a job that needs no look at the graph.
 func (b briefer) assign(claim dag.Claim, agent string, iteration int) attempt.Job {

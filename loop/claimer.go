@@ -19,11 +19,8 @@ import (
 
 // claimer finds the next task for a worker, or why the run ends.
 type claimer struct {
-	opts     *Options
-	run      *dag.Run
-	bus      *bus
+	shared
 	signal   *signal
-	ledger   *ledger
 	spending *spending
 	over     func() (ended bool, draining string) // whether the run is about to end, or why no further task begins
 	end      func(kind event.RunOutcome, reason string, err error)

@@ -38,7 +38,7 @@ func Preview(ctx context.Context, opts Options, ready []dag.Task) (f DryRun, err
 		}
 		if opts.Graph.Continues != nil {
 			r.run.Scope = opts.Graph.Scope
-			if err := g.CarryOver(&r.run, opts.Graph.Continues); err != nil {
+			if err := g.CarryOver(r.run, opts.Graph.Continues); err != nil {
 				return err
 			}
 		}

@@ -15,11 +15,7 @@ import (
 )
 
 // keeper renews claims while attempts run.
-type keeper struct {
-	opts *Options
-	live *live
-	bus  *bus
-}
+type keeper struct{ shared }
 
 // keep looks often whether a claim is still ours, and renews its lease every third of its
 // life, and whenever the attempt has used more. It ends the attempt when the claim is

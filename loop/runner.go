@@ -18,13 +18,8 @@ import (
 // Runner is one run. Run may be called again after an interruption: the
 // counters go on.
 type Runner struct {
-	opts   Options
-	run    dag.Run
-	bus    *bus
-	signal signal
-	ledger ledger
-	live   live
-
+	shared
+	signal   signal
 	spending spending
 	claimer  claimer
 	sessions sessions
@@ -40,6 +35,15 @@ type Runner struct {
 	draining string // why no further task begins; "" if tasks may
 }
 
+// shared is what the parts of a run share.
+type shared struct {
+	opts   *Options
+	run    *dag.Run
+	bus    *bus
+	ledger *ledger
+	live   *live
+}
+
 // ending is why a run is about to end.
 type ending struct {
 	kind   event.RunOutcome
@@ -50,13 +54,13 @@ type ending struct {
 // Start records the run, after releasing what dead runs left behind.
 func Start(ctx context.Context, opts Options) (*Runner, error) {
 	r := newRunner(opts)
-	opts = r.opts
+	opts = *r.opts
 	recovered, err := r.recover(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("recover: %w", err)
 	}
 	err = opts.Graph.Store.Update(ctx, func(g *dag.Graph) (err error) {
-		if r.run, err = g.StartRun(opts.Graph.Scope, opts.Graph.Process); err != nil {
+		if *r.run, err = g.StartRun(opts.Graph.Scope, opts.Graph.Process); err != nil {
 			return err
 		}
 		// A task need not wait for an agent that this run does not use.
@@ -64,7 +68,7 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 		if err := g.ForgetWaits(func(agent string) bool { return only && agent == opts.Host.Setup.Agent }); err != nil {
 			return err
 		}
-		if err := g.DescribeRun(&r.run, opts.Graph.Settings, opts.Graph.Continues); err != nil {
+		if err := g.DescribeRun(r.run, opts.Graph.Settings, opts.Graph.Continues); err != nil {
 			return err
 		}
 		return r.carryOver(g)
@@ -88,19 +92,16 @@ func Start(ctx context.Context, opts Options) (*Runner, error) {
 // newRunner is a run that has not begun, with what its options leave out.
 func newRunner(opts Options) *Runner {
 	opts = opts.withDefaults()
+	s := shared{
+		opts: &opts, run: &dag.Run{}, live: &live{attempts: map[string]*liveAttempt{}},
+		bus:    &bus{observe: opts.Host.Observe, redact: opts.Host.Redact, now: opts.Host.Now, warned: map[string]bool{}},
+		ledger: &ledger{agents: map[string]*agentRecord{}, empties: map[string]emptied{}, panics: map[string]int{}},
+	}
 	r := &Runner{
-		opts: opts, bus: &bus{observe: opts.Host.Observe, redact: opts.Host.Redact, now: opts.Host.Now, warned: map[string]bool{}},
-		ledger: ledger{agents: map[string]*agentRecord{}, empties: map[string]emptied{}, panics: map[string]int{}},
-		live:   live{attempts: map[string]*liveAttempt{}}, sessions: sessions{opener: opts.Agents.Open, open: map[*listed]bool{}},
+		shared: s, spending: spending{shared: s, began: opts.Host.Now()}, briefer: briefer{s}, keeper: keeper{s}, settler: settler{s},
+		sessions: sessions{opener: opts.Agents.Open, open: map[*listed]bool{}},
 	}
-	r.spending = spending{opts: &r.opts, run: &r.run, bus: r.bus, ledger: &r.ledger, live: &r.live, began: opts.Host.Now()}
-	r.claimer = claimer{
-		opts: &r.opts, run: &r.run, bus: r.bus, signal: &r.signal, ledger: &r.ledger, spending: &r.spending,
-		over: r.over, end: r.end, reclaim: r.reclaim,
-	}
-	r.briefer = briefer{opts: &r.opts, run: &r.run, ledger: &r.ledger, bus: r.bus}
-	r.keeper = keeper{opts: &r.opts, live: &r.live, bus: r.bus}
-	r.settler = settler{opts: &r.opts, run: &r.run, live: &r.live, ledger: &r.ledger}
+	r.claimer = claimer{shared: s, signal: &r.signal, spending: &r.spending, over: r.over, end: r.end, reclaim: r.reclaim}
 	r.worker = attempt.Worker{
 		Open: r.sessions.Open, Gates: opts.Verify.GateRunner, Withheld: opts.Verify.Withheld, Baselines: &attempt.Baselines{}, Sources: r.opts.sources,
 		Prices: opts.Agents.Prices, Objects: opts.Place.Objects, OwnFiles: r.own, Redact: opts.Host.Redact, Observe: r.bus.emit, WarnOnce: r.bus.warnOnce,
@@ -114,7 +115,7 @@ func (r *Runner) carryOver(g *dag.Graph) (err error) {
 	if r.run.Continues == "" {
 		return nil
 	}
-	l := &r.ledger
+	l := r.ledger
 	l.counted, l.failures, l.numbers.highest = r.run.Iterations, r.run.Failures, r.run.Iterations
 	r.spending.took, l.waited, err = g.RunSpan(r.run.Continues)
 	return err

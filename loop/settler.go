@@ -17,12 +17,7 @@ import (
 )
 
 // settler writes what came of an attempt.
-type settler struct {
-	opts   *Options
-	run    *dag.Run
-	live   *live
-	ledger *ledger
-}
+type settler struct{ shared }
 
 // settle is the one write that ends an attempt: status, roll-up, attempt and journal
 // together. It happens even after Ctrl-C. It returns the task's status, and the decision as
@@ -158,7 +153,7 @@ func (s settler) holdBack(g *dag.Graph, j attempt.Job, res attempt.Result) (unti
 	if err != nil || j.Task.Agent != "" || res.Seen.Checked {
 		return until, agent, err
 	}
-	for _, name := range candidates(s.opts, s.ledger) {
+	for _, name := range s.candidates() {
 		if !slices.ContainsFunc(limits, func(l dag.AgentLimit) bool { return l.Agent == name }) {
 			return time.Time{}, "", nil
 		}

@@ -14,13 +14,9 @@ import (
 
 // spending compares what was used with the budgets.
 type spending struct {
-	opts   *Options
-	run    *dag.Run
-	bus    *bus
-	ledger *ledger
-	live   *live
-	began  time.Time
-	took   time.Duration // by the runs that this one continues
+	shared
+	began time.Time
+	took  time.Duration // by the runs that this one continues
 }
 
 // elapsed is how long the run has taken, with those that it continues.

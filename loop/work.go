@@ -111,7 +111,7 @@ func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job) (atte
 		return attempt.Result{Decision: d}, nil
 	}
 	return r.worker.Run(ctx, *j, attempt.Ports{
-		Record: recorder{store: r.opts.Graph.Store, claim: claim, folder: j.Place.Folder, live: &r.live},
+		Record: recorder{store: r.opts.Graph.Store, claim: claim, folder: j.Place.Folder, live: r.live},
 		Budget: func(ctx context.Context) ([]budget.Finding, error) {
 			over, _, err := r.spending.over(ctx, j.Task)
 			return over, err
