@@ -1,6 +1,9 @@
 package budget
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // Price is in US dollars per million tokens.
 type Price struct {
@@ -63,21 +66,6 @@ func (t Prices) find(model string) (best Price, found bool) {
 }
 
 func fits(pattern, name string) bool {
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
-		return pattern == name
-	}
-	last := len(parts) - 1
-	rest, ok := strings.CutPrefix(name, parts[0])
-	if !ok {
-		return false
-	}
-	for _, part := range parts[1:last] {
-		_, after, ok := strings.Cut(rest, part)
-		if !ok {
-			return false
-		}
-		rest = after
-	}
-	return strings.HasSuffix(rest, parts[last])
+	ok, _ := regexp.MatchString("(?s)^"+strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*")+"$", name)
+	return ok
 }

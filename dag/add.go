@@ -175,12 +175,7 @@ func checkText(title, description string, gates []string) error {
 	return nil
 }
 
-func nameOrNone(feature string) string {
-	if feature == "" {
-		return "none"
-	}
-	return feature
-}
+func nameOrNone(feature string) string { return cmp.Or(feature, "none") }
 
 // Edit says what to change about a task; what is nil stays as it is. An empty
 // agent or model means the configured one again.

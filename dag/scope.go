@@ -31,7 +31,7 @@ func (g *Graph) NeedsAgent(scope Scope) (bool, error) {
 	}
 	tasks, err := g.In(scope)
 	return slices.ContainsFunc(tasks, func(t Task) bool {
-		return t.Agent == "" && t.Children == 0 && t.Status != Done && t.Status != Failed
+		return t.Agent == "" && t.Children == 0 && isOpen(t.Status)
 	}), err
 }
 

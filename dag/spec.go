@@ -1,7 +1,9 @@
 package dag
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"ralph/internal/lazyregexp"
@@ -85,36 +87,21 @@ func (s *Spec) check() error {
 	if err := checkText(s.Title, s.Description, s.Gates); err != nil {
 		return err
 	}
-	switch s.Kind {
-	case "", Work, Check:
-	default:
+	switch {
+	case s.Kind != "" && s.Kind != Work && s.Kind != Check:
 		return fmt.Errorf("kind is work or check, not %q", s.Kind)
-	}
-	switch s.Status {
-	case "", Pending, InProgress, Done, Failed, Blocked:
-	default:
+	case s.Status != "" && !slices.Contains(Statuses(), s.Status):
 		return fmt.Errorf("status is pending, in_progress, done, failed or blocked, not %q", s.Status)
-	}
-	switch s.Verification {
-	case "", "passed", "failed", "skipped":
-	default:
+	case !slices.Contains([]string{"", "passed", "failed", "skipped"}, s.Verification):
 		return fmt.Errorf("verification is passed, failed or skipped, not %q", s.Verification)
-	}
-	if s.MaxRetries != nil && *s.MaxRetries < 0 {
+	case s.MaxRetries != nil && *s.MaxRetries < 0:
 		return fmt.Errorf("max_retries is %d; it cannot be negative", *s.MaxRetries)
-	}
-	if s.Retries < 0 {
+	case s.Retries < 0:
 		return fmt.Errorf("retries is %d; it cannot be negative", s.Retries)
-	}
-	if s.Feature != "" {
+	case s.Feature != "":
 		return CheckFeatureName(s.Feature)
 	}
 	return nil
 }
 
-func (s *Spec) name() string {
-	if s.Ref != "" {
-		return s.Ref
-	}
-	return fmt.Sprintf("line %d", s.Line)
-}
+func (s *Spec) name() string { return cmp.Or(s.Ref, fmt.Sprintf("line %d", s.Line)) }
