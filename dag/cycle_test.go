@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ralph/dag"
+	"ralph/internal/testing/check"
 	_ "ralph/internal/testing/seeded" // the same values each time
 )
 
@@ -69,9 +70,7 @@ func searchesAgree(rt *rapid.T, w *world) {
 		return keepNot(err)
 	}))
 	for search, got := range verdicts {
-		if got != want {
-			rt.Fatalf("%s: got a cycle: %v, want %v", search, got, want)
-		}
+		check.Equal(rt, search+" finds a cycle", want, got)
 	}
 }
 
@@ -84,7 +83,7 @@ func keepNot(err error) error {
 }
 
 // isCycle says whether err tells a cycle, and checks each of its words.
-func isCycle(t tb, m *model, err error) bool {
+func isCycle(t check.TB, m *model, err error) bool {
 	t.Helper()
 	if errors.Is(err, errNotKept) {
 		return false
@@ -93,9 +92,7 @@ func isCycle(t tb, m *model, err error) bool {
 	for i, step := range cycle.Steps {
 		a, b := m.tasks[cycle.IDs[i]], m.tasks[cycle.IDs[i+1]]
 		holds := map[string]bool{"waits for": a.after[b.id], "contains": b.parent == a.id, "is part of": a.parent == b.id}
-		if !holds[step] {
-			t.Fatalf("%s %s %s is not so: %v", a.id, step, b.id, cycle)
-		}
+		check.That(t, holds[step], "%s %s %s is not so: %v", a.id, step, b.id, cycle)
 	}
 	return true
 }
@@ -135,13 +132,8 @@ func TestLongChains(t *testing.T) {
 		}
 	})
 	err := w.try(func(g *dag.Graph) error { return g.Link(ids[length-1], ids[0]) })
-	if cycle := closedCycle(t, err); len(cycle.IDs) != length+1 {
-		t.Errorf("closing the chain: got a cycle of %d", len(cycle.IDs))
-	}
-	c, ok := w.next(dag.ClaimOptions{})
-	if !ok || c.Task.ID != ids[0] {
-		t.Errorf("got %v, want the first link", c.Task.ID)
-	}
+	check.Equal(t, "length of the cycle", length+1, len(closedCycle(t, err).IDs))
+	w.take("task 0", dag.ClaimOptions{})
 	w.sound()
 
 	specs[0].After = []string{specs[length-1].Ref}

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
@@ -22,16 +21,9 @@ import (
 	"ralph/internal/testing/check"
 )
 
-// tb is what the helpers need of a test, so that rapid's tests can use them too.
-type tb interface {
-	Helper()
-	Fatalf(format string, args ...any)
-	Errorf(format string, args ...any)
-}
-
 // world is a graph on a real file, with a clock that only the test moves.
 type world struct {
-	t     tb
+	t     check.TB
 	ctx   context.Context
 	path  string
 	db    *db.DB
@@ -57,13 +49,11 @@ func newWorld(t *testing.T) *world {
 
 // openWorld makes a world on a new file; the file is copied from one that was
 // migrated before, which is faster than migrating a thousand times.
-func openWorld(ctx context.Context, t tb, path string) *world {
+func openWorld(ctx context.Context, t check.TB, path string) *world {
 	t.Helper()
 	check.OK(t, os.WriteFile(path, emptyFile(), 0o600))
 	d, err := db.Open(ctx, path, db.Options{})
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	check.OK(t, err)
 	w := &world{t: t, ctx: ctx, path: path, db: d, now: start, ids: map[string]string{}}
 	w.store = dag.New(d, dag.Options{Now: w.clock, NewID: w.newID})
 	w.update(func(g *dag.Graph) (err error) { w.run, err = g.StartRun(dag.Scope{}, dag.Process{PID: 1}); return err })
@@ -72,30 +62,20 @@ func openWorld(ctx context.Context, t tb, path string) *world {
 
 var emptyFile = sync.OnceValue(func() []byte {
 	dir, err := os.MkdirTemp("", "ralph-dag-")
-	if err != nil {
-		panic(err)
-	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "progress.db")
-	d, err := db.Open(context.Background(), path, db.Options{})
-	if err != nil {
-		panic(err)
+	d, opened := db.Open(context.Background(), path, db.Options{})
+	if err = errors.Join(err, opened); err == nil {
+		err = d.Close()
 	}
-	if err := d.Close(); err != nil {
-		panic(err)
-	}
-	content, err := os.ReadFile(path)
-	if err != nil {
+	content, read := os.ReadFile(path)
+	if err = errors.Join(err, read); err != nil {
 		panic(err)
 	}
 	return content
 })
 
-func (w *world) close() {
-	if err := w.db.Close(); err != nil {
-		w.t.Errorf("close: %v", err)
-	}
-}
+func (w *world) close() { check.OK(w.t, w.db.Close()) }
 
 func (w *world) clock() time.Time {
 	w.mu.Lock()
@@ -122,16 +102,12 @@ func (w *world) try(fn func(*dag.Graph) error) error { return w.store.Update(w.c
 // update is try for what must succeed.
 func (w *world) update(fn func(*dag.Graph) error) {
 	w.t.Helper()
-	if err := w.try(fn); err != nil {
-		w.t.Fatalf("update: %v", err)
-	}
+	check.OK(w.t, w.try(fn))
 }
 
 func (w *world) view(fn func(*dag.Graph) error) {
 	w.t.Helper()
-	if err := w.store.View(w.ctx, fn); err != nil {
-		w.t.Fatalf("view: %v", err)
-	}
+	check.OK(w.t, w.store.View(w.ctx, fn))
 }
 
 // get reads one thing from the graph.
@@ -146,12 +122,8 @@ func (w *world) refused(want error, fn func(*dag.Graph) error) error {
 	w.t.Helper()
 	before := w.dump()
 	err := w.try(fn)
-	if !errors.Is(err, want) {
-		w.t.Errorf("got %v, want %v", err, want)
-	}
-	if diff := cmp.Diff(before, w.dump()); diff != "" {
-		w.t.Errorf("a refusal changed something (-before +after):\n%s", diff)
-	}
+	check.That(w.t, errors.Is(err, want), "got %v, want %v", err, want)
+	check.Equal(w.t, "what a refusal leaves", before, w.dump())
 	return err
 }
 
@@ -235,9 +207,8 @@ func (w *world) list(f dag.Filter) (titles []string) {
 
 func (w *world) wantFeature(name string, want dag.FeatureStatus) {
 	w.t.Helper()
-	if f := get(w, func(g *dag.Graph) (dag.Feature, error) { return g.Feature(name) }); f.Status != want {
-		w.t.Errorf("feature %s: got %s, want %s", name, f.Status, want)
-	}
+	f := get(w, func(g *dag.Graph) (dag.Feature, error) { return g.Feature(name) })
+	check.Equal(w.t, "status of feature "+name, want, f.Status)
 }
 
 // take claims the next task of a scope, which must be the one with that title.
@@ -339,17 +310,7 @@ func checkWorlds(t *testing.T, fn func(*rapid.T, *world)) {
 // sound fails the test if anything derived or stored is wrong.
 func (w *world) sound() {
 	w.t.Helper()
-	w.view(func(g *dag.Graph) error {
-		faults, err := g.Verify()
-		if err != nil {
-			return err
-		}
-		more, err := g.Integrity()
-		for _, f := range append(faults, more...) {
-			w.t.Errorf("fault: %s %s", f.Task, f.Text)
-		}
-		return err
-	})
+	check.Equal(w.t, "faults", []dag.Fault(nil), append(get(w, (*dag.Graph).Verify), get(w, (*dag.Graph).Integrity)...))
 }
 
 // dump is every row of every table, to show that nothing changed.

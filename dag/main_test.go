@@ -2,6 +2,7 @@ package dag_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"testing"
 
@@ -11,7 +12,11 @@ import (
 // TestMain is also the main of the worker processes that tests start.
 func TestMain(m *testing.M) {
 	if job := os.Getenv("RALPH_TEST_JOB"); job != "" {
-		os.Exit(work(job, os.Getenv("RALPH_TEST_DB"), os.Getenv("RALPH_TEST_LEDGER")))
+		if err := work(job, os.Getenv("RALPH_TEST_DB"), os.Getenv("RALPH_TEST_LEDGER")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	if raceDetector {
 		_ = flag.Set("rapid.checks", "12")

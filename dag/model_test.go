@@ -35,11 +35,7 @@ type modelTask struct {
 	holder     int // which claim has it; 0 for none
 }
 
-var (
-	errRefused = errors.New("the model refuses")
-	errCycle   = errors.New("the model sees a cycle")
-	errLost    = errors.New("the model says the claim is lost")
-)
+var errCycle = errors.New("the model sees a cycle")
 
 func newModel(now time.Time, features ...string) *model {
 	return &model{now: now, tasks: map[string]*modelTask{}, features: features}
@@ -80,9 +76,13 @@ func (m *model) all() []*modelTask {
 }
 
 func (m *model) ids() []string {
-	var ids []string
-	for _, t := range m.all() {
-		ids = append(ids, t.id)
+	return idsOf(m.all())
+}
+
+func idsOf(tasks []*modelTask) []string {
+	ids := make([]string, len(tasks))
+	for i, t := range tasks {
+		ids[i] = t.id
 	}
 	return ids
 }
@@ -142,11 +142,7 @@ func (m *model) queue(s dag.Scope, keepGoing bool) []string {
 	slices.SortFunc(list, func(a, b *modelTask) int {
 		return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.order, b.order))
 	})
-	ids := make([]string, len(list))
-	for i, t := range list {
-		ids[i] = t.id
-	}
-	return ids
+	return idsOf(list)
 }
 
 func (m *model) featureStatus(name string) dag.FeatureStatus {

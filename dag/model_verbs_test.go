@@ -125,7 +125,7 @@ func (m *model) resetByHand(id string) error {
 		allEnded = allEnded && ended(c.status)
 	}
 	if allEnded {
-		return errRefused
+		return dag.ErrRefused
 	}
 	m.reset(t)
 	return nil
@@ -162,7 +162,7 @@ func (m *model) finish(id string) error {
 	case t.status == dag.Done:
 		return nil
 	case len(m.children(id)) > 0, t.status == dag.Failed:
-		return errRefused
+		return dag.ErrRefused
 	}
 	t.notBefore = m.now
 	m.set(t, dag.Done)
@@ -176,7 +176,7 @@ func (m *model) giveUp(id string) error {
 		t.givenUp = true
 		return nil
 	case dag.Done:
-		return errRefused
+		return dag.ErrRefused
 	}
 	t.notBefore, t.givenUp = m.now, true
 	m.set(t, dag.Failed)
@@ -192,13 +192,13 @@ func (m *model) block(id string) error {
 		m.set(t, dag.Blocked)
 		return nil
 	}
-	return errRefused
+	return dag.ErrRefused
 }
 
 func (m *model) unblock(id string) error {
 	t := m.tasks[id]
 	if t.status != dag.Blocked {
-		return errRefused
+		return dag.ErrRefused
 	}
 	m.set(t, dag.Pending)
 	m.catchUp(t)
@@ -221,7 +221,7 @@ func (m *model) move(id, parent string) error {
 	old := m.tasks[t.parent]
 	p := m.tasks[parent]
 	if p != nil && p.status == dag.InProgress {
-		return errRefused
+		return dag.ErrRefused
 	}
 	if t.parent == parent {
 		return nil
@@ -308,7 +308,7 @@ func (m *model) importPlan(specs []dag.Spec, ids []string) error {
 func (m *model) inherit(t *modelTask) error {
 	if p := m.tasks[t.parent]; p != nil {
 		if p.status == dag.InProgress || (t.feature != "" && t.feature != p.feature) {
-			return errRefused
+			return dag.ErrRefused
 		}
 		t.feature = p.feature
 	}
@@ -338,7 +338,7 @@ func (m *model) rollUpPlan(t *modelTask) error {
 	switch {
 	case len(children) == 0:
 	case t.status == dag.Done && !allDone:
-		return errRefused
+		return dag.ErrRefused
 	case allDone && t.status != dag.Blocked:
 		t.status = dag.Done
 	case allEnded && t.status == dag.Pending:

@@ -1,8 +1,8 @@
 package dag_test
 
 import (
-	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,37 +18,25 @@ import (
 )
 
 // work is what a worker process does; the ledger is its own word for what it did.
-func work(job, path, ledger string) int {
+func work(job, path, ledger string) error {
 	ctx := context.Background()
 	d, err := db.Open(ctx, path, db.Options{BusyTimeout: time.Minute})
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return err
 	}
 	defer d.Close()
 	out, err := os.Create(ledger)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return err
 	}
 	defer out.Close()
 	s := dag.New(d, dag.Options{})
-	switch job {
-	case "claim":
-		err = claimAll(ctx, s, out)
-	case "claim until told":
-		if err = claimAll(ctx, s, out); err == nil {
-			_, _ = io.Copy(io.Discard, os.Stdin) // until the adders are through
-			err = claimAll(ctx, s, out)
-		}
-	case "add":
-		err = addMany(ctx, s, out)
+	if job == "add" {
+		return addMany(ctx, s, out)
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
+	err = claimAll(ctx, s, out)
+	_, _ = io.Copy(io.Discard, os.Stdin) // until the adders, if there are any, are through
+	return errors.Join(err, claimAll(ctx, s, out))
 }
 
 // claimAll claims and completes until nothing is ready, one transaction each.
@@ -85,28 +73,21 @@ const addedGroups, leavesEach = 30 / scale, 3
 // addMany adds groups, in each a chain of leaves.
 func addMany(ctx context.Context, s *dag.Store, ledger io.Writer) error {
 	for i := range addedGroups {
-		var group, last string
-		err := s.Update(ctx, func(g *dag.Graph) (err error) {
-			group, err = g.Add(dag.NewTask{Title: fmt.Sprint("group ", i)})
-			if err != nil {
-				return err
-			}
-			last, err = g.Add(dag.NewTask{Title: "leaf", Parent: group})
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		fmt.Fprintln(ledger, last)
-		for range leavesEach - 1 {
+		var group string
+		var last []string
+		for range leavesEach {
 			err := s.Update(ctx, func(g *dag.Graph) (err error) { // the group may be done by now: it reopens
-				last, err = g.Add(dag.NewTask{Title: "leaf", Parent: group, After: []string{last}})
-				return err
+				if group == "" {
+					group, err = g.Add(dag.NewTask{Title: fmt.Sprint("group ", i)})
+				}
+				leaf, added := g.Add(dag.NewTask{Title: "leaf", Parent: group, After: last})
+				last = []string{leaf}
+				return errors.Join(err, added)
 			})
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(ledger, last)
+			fmt.Fprintln(ledger, last[0])
 		}
 	}
 	return nil
@@ -127,27 +108,22 @@ func startWorker(t *testing.T, job, path string, n int) *process {
 	p := &process{Cmd: exec.CommandContext(t.Context(), exe), ledger: filepath.Join(filepath.Dir(path), fmt.Sprintf("%s-%d", job, n))}
 	p.Env = append(os.Environ(), "RALPH_TEST_JOB="+job, "RALPH_TEST_DB="+path, "RALPH_TEST_LEDGER="+p.ledger)
 	p.Stderr = &p.stderr
-	if p.stdin, err = p.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
+	p.stdin, err = p.StdinPipe()
+	check.OK(t, err)
 	check.OK(t, p.Start())
 	return p
 }
 
 // lines waits for the process and returns its ledger.
-func (p *process) lines(t *testing.T) (lines []string) {
+func (p *process) lines(t *testing.T) []string {
 	t.Helper()
 	_ = p.stdin.Close()
 	if err := p.Wait(); err != nil {
 		t.Fatalf("worker: %v: %s", err, p.stderr.String())
 	}
-	f, err := os.Open(p.ledger)
+	text, err := os.ReadFile(p.ledger)
 	check.OK(t, err)
-	defer f.Close()
-	for scanner := bufio.NewScanner(f); scanner.Scan(); {
-		lines = append(lines, scanner.Text())
-	}
-	return lines
+	return strings.Fields(string(text))
 }
 
 func TestEightProcessesClaimTwoThousandTasksEachExactlyOnce(t *testing.T) {
@@ -165,9 +141,7 @@ func TestEightProcessesClaimTwoThousandTasksEachExactlyOnce(t *testing.T) {
 		}
 	}
 	for _, id := range ids {
-		if times[id] != 1 {
-			t.Errorf("%s was claimed %d times", id, times[id])
-		}
+		check.Equal(t, "claims of "+id, 1, times[id])
 	}
 	w.wantTally(map[dag.Status]int{dag.Done: len(ids)}, nil)
 }
@@ -178,7 +152,7 @@ func TestTrapProcessesAddAndClaimAtOnce(t *testing.T) {
 	specs, _ := w.importMany(300/scale, func([]dag.Spec, int) {}) // so that the claimers have work from the start
 	var adders, claimers []*process
 	for i := range 3 {
-		claimers = append(claimers, startWorker(t, "claim until told", w.path, i))
+		claimers = append(claimers, startWorker(t, "claim", w.path, i))
 		adders = append(adders, startWorker(t, "add", w.path, i))
 	}
 	var added []string
@@ -192,13 +166,10 @@ func TestTrapProcessesAddAndClaimAtOnce(t *testing.T) {
 			claimed++
 		}
 	}
-	if want := 3 * addedGroups * leavesEach; len(added) != want || claimed != want+len(specs) {
-		t.Errorf("got %d added and %d claimed, want %d and %d", len(added), claimed, want, want+len(specs))
-	}
+	check.Equal(t, "added tasks", 3*addedGroups*leavesEach, len(added))
+	check.Equal(t, "claims", len(added)+len(specs), claimed)
 	for _, id := range added {
-		if times[id] != 1 {
-			t.Errorf("%s was claimed %d times", id, times[id])
-		}
+		check.Equal(t, "claims of "+id, 1, times[id])
 	}
 	w.wantTally(map[dag.Status]int{dag.Done: claimed}, map[dag.Status]int{dag.Done: 3 * addedGroups})
 	w.sound()

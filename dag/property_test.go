@@ -104,15 +104,8 @@ func (x *machine) feature(rt *rapid.T) string {
 // agree demands that file and model gave the same verdict.
 func (x *machine) agree(rt *rapid.T, got, want error) {
 	rt.Helper()
-	ok := false
-	switch {
-	case want == nil:
-		ok = got == nil
-	case errors.Is(want, errRefused):
-		ok = errors.Is(got, dag.ErrRefused)
-	case errors.Is(want, errLost):
-		ok = errors.Is(got, dag.ErrLost)
-	case errors.Is(want, errCycle):
+	ok := errors.Is(got, want)
+	if errors.Is(want, errCycle) {
 		var cycle *dag.CycleError
 		ok = errors.As(got, &cycle) && errors.Is(got, dag.ErrRefused)
 	}

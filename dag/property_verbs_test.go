@@ -110,7 +110,7 @@ func (x *machine) settle(rt *rapid.T, real func(*dag.Graph, dag.Claim) error, na
 	x.agree(rt, err, x.m.attempt(func() error {
 		t := x.m.tasks[c.Task.ID]
 		if t == nil || t.holder != c.serial {
-			return errLost
+			return dag.ErrLost
 		}
 		naive(t)
 		return nil
@@ -183,7 +183,7 @@ func (x *machine) remove(rt *rapid.T) {
 	err := x.w.try(func(g *dag.Graph) error { return g.Delete(id) })
 	x.agree(rt, err, x.m.attempt(func() error {
 		if len(x.m.children(id)) > 0 {
-			return errRefused
+			return dag.ErrRefused
 		}
 		x.m.remove(id)
 		return nil
@@ -211,7 +211,7 @@ func (x *machine) setFeature(rt *rapid.T) {
 	x.agree(rt, err, x.m.attempt(func() error {
 		t := x.m.tasks[id]
 		if t.feature != name && t.parent != "" {
-			return errRefused
+			return dag.ErrRefused
 		}
 		for _, below := range x.m.below(id) {
 			below.feature = name
@@ -252,7 +252,7 @@ func (x *machine) addPlan(rt *rapid.T, specs []dag.Spec) {
 	}
 	want := x.m.attempt(func() error { return x.m.importPlan(specs, ids) })
 	if errors.Is(want, errCycle) { // a plan may have other faults too
-		want = errRefused
+		want = dag.ErrRefused
 	}
 	x.agree(rt, err, want)
 }

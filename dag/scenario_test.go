@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ralph/dag"
+	"ralph/internal/testing/check"
 )
 
 // step is what a line of a scenario does to the graph: a verb and titles.
@@ -297,7 +298,7 @@ func TestACycleIsRefusedAndToldInWords(t *testing.T) {
 }
 
 // closedCycle demands an error that tells a cycle which ends where it begins.
-func closedCycle(t tb, err error) *dag.CycleError {
+func closedCycle(t check.TB, err error) *dag.CycleError {
 	t.Helper()
 	var cycle *dag.CycleError
 	if !errors.As(err, &cycle) {
