@@ -71,19 +71,13 @@ func Check(s Stats, limit Thresholds, now time.Time) []Signal {
 	return signals
 }
 
-// Past is what was done about it before.
-type Past struct {
-	Nudged int // follow-ups in this session
-	Ended  int // earlier attempts at the task that ended by drift, since it was last reset
-}
-
-// Ladder says what is done next. A stronger model is nudged once, too, before the
-// task is given up.
-func Ladder(p Past) event.DriftAction {
+// Ladder says what is done next after so many nudges in this session, and attempts at the
+// task that ended by drift since it was last reset. A stronger model is nudged once, too.
+func Ladder(nudged, ended int) event.DriftAction {
 	switch {
-	case p.Nudged == 0:
+	case nudged == 0:
 		return event.DriftNudge
-	case p.Ended == 0:
+	case ended == 0:
 		return event.DriftStronger
 	default:
 		return event.DriftGiveUp

@@ -91,18 +91,11 @@ func TestEachDetectorFiresAtItsThresholdAndNotBefore(t *testing.T) {
 
 func TestTheLadderIsClimbedRungByRung(t *testing.T) {
 	t.Parallel()
-	for name, tc := range map[string]struct {
-		past Past
-		want event.DriftAction
-	}{
-		"the first time it is nudged":      {Past{}, event.DriftNudge},
-		"then the attempt ends":            {Past{Nudged: 1}, event.DriftStronger},
-		"the stronger model is nudged too": {Past{Ended: 1}, event.DriftNudge},
-		"and then the task is given up":    {Past{Nudged: 1, Ended: 1}, event.DriftGiveUp},
-		"and stays given up":               {Past{Nudged: 3, Ended: 2}, event.DriftGiveUp},
-	} {
-		check.Equal(t, name, tc.want, Ladder(tc.past))
-	}
+	check.Equal(t, "the first time", event.DriftNudge, Ladder(0, 0))
+	check.Equal(t, "then the attempt ends", event.DriftStronger, Ladder(1, 0))
+	check.Equal(t, "the stronger model is nudged too", event.DriftNudge, Ladder(0, 1))
+	check.Equal(t, "and then the task is given up", event.DriftGiveUp, Ladder(1, 1))
+	check.Equal(t, "and stays given up", event.DriftGiveUp, Ladder(3, 2))
 }
 
 // Whatever is fed, what is kept stays small, turning a detector off silences it

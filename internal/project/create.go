@@ -32,7 +32,7 @@ const ignore = `# Written by ralph init: state stays here, plans and knowledge t
 // as it is, so that creating twice changes nothing.
 func Create(dir string, found Found) (Project, []string, error) {
 	p := Project{Root: dir}
-	if _, err := isProject(dir); err != nil {
+	if err := isProject(dir); err != nil && !errors.Is(err, ErrNone) {
 		return p, nil, err
 	}
 	for _, folder := range []string{p.State(), filepath.Join(p.State(), "features"), filepath.Join(p.State(), "knowledge")} {

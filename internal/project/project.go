@@ -32,15 +32,13 @@ func Find(dir string) (Project, error) {
 		return Project{}, err
 	}
 	for at := dir; ; at = filepath.Dir(at) {
-		is, err := isProject(at)
-		if err != nil {
-			return Project{}, err
-		}
-		if is {
+		switch err := isProject(at); {
+		case err == nil:
 			return Project{Root: at}, nil
-		}
-		if at == filepath.Dir(at) {
-			return Project{}, fmt.Errorf("%w: no %s in %s or above", ErrNone, ConfigName, dir)
+		case !errors.Is(err, ErrNone):
+			return Project{}, err
+		case at == filepath.Dir(at):
+			return Project{}, fmt.Errorf("%w or above", isProject(dir))
 		}
 	}
 }
@@ -48,12 +46,8 @@ func Find(dir string) (Project, error) {
 // At returns the project whose root is exactly dir.
 func At(dir string) (Project, error) {
 	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return Project{}, err
-	}
-	is, err := isProject(dir)
-	if err == nil && !is {
-		err = fmt.Errorf("%w: no %s in %s", ErrNone, ConfigName, dir)
+	if err == nil {
+		err = isProject(dir)
 	}
 	if err != nil {
 		return Project{}, err
@@ -61,23 +55,25 @@ func At(dir string) (Project, error) {
 	return Project{Root: dir}, nil
 }
 
-func isProject(dir string) (bool, error) {
+// isProject is nil for a project, ErrNone for a folder that is none, and ErrConfig for one
+// whose configuration is no file.
+func isProject(dir string) error {
 	path := filepath.Join(dir, ConfigName)
 	if !exists(path) {
-		return false, nil
+		return fmt.Errorf("%w: no %s in %s", ErrNone, ConfigName, dir)
 	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return false, fmt.Errorf("%w: %s is a broken link", ErrConfig, path)
+		return fmt.Errorf("%w: %s is a broken link", ErrConfig, path)
 	case err != nil:
-		return false, fmt.Errorf("%w: %w", ErrConfig, err)
+		return fmt.Errorf("%w: %w", ErrConfig, err)
 	case info.IsDir():
-		return false, fmt.Errorf("%w: %s is a folder, not a file", ErrConfig, path)
+		return fmt.Errorf("%w: %s is a folder, not a file", ErrConfig, path)
 	case !info.Mode().IsRegular():
-		return false, fmt.Errorf("%w: %s is not a regular file", ErrConfig, path)
+		return fmt.Errorf("%w: %s is not a regular file", ErrConfig, path)
 	}
-	return true, nil
+	return nil
 }
 
 // exists is false in a folder that cannot be entered: nothing is known of it.

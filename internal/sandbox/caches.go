@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -18,12 +19,8 @@ type Cache struct {
 
 // Wanted says whether the cache is there, or may be made for this project.
 func (c Cache) Wanted(project string) bool {
-	for _, mark := range c.Marks {
-		if exists(filepath.Join(project, mark)) {
-			return true
-		}
-	}
-	return exists(c.Path) || c.Owner != "" && exists(c.Owner)
+	marked := func(mark string) bool { return exists(filepath.Join(project, mark)) }
+	return exists(c.Path) || c.Owner != "" && exists(c.Owner) || slices.ContainsFunc(c.Marks, marked)
 }
 
 func exists(path string) bool {
@@ -40,9 +37,9 @@ func Caches(home string, getenv func(string) string) []Cache {
 		}
 		return filepath.Join(home, fallback)
 	}
+	gopath, _, _ := strings.Cut(in("GOPATH", "go"), string(filepath.ListSeparator))
 	var (
 		xdg      = in("XDG_CACHE_HOME", ".cache")
-		gopath   = first(in("GOPATH", "go"))
 		npm      = in("NPM_CONFIG_CACHE", ".npm")
 		pnpm     = in("PNPM_HOME", ".local/share/pnpm")
 		yarn     = in("YARN_GLOBAL_FOLDER", ".yarn/berry")
@@ -83,16 +80,5 @@ func Caches(home string, getenv func(string) string) []Cache {
 		{Path: in("HEX_HOME", ".hex")},
 		{Path: in("PUB_CACHE", ".pub-cache")},
 	}
-	out := list[:0]
-	for _, c := range list {
-		if filepath.IsAbs(c.Path) {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-func first(list string) string {
-	path, _, _ := strings.Cut(list, string(filepath.ListSeparator))
-	return path
+	return slices.DeleteFunc(list, func(c Cache) bool { return !filepath.IsAbs(c.Path) })
 }

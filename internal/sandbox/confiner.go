@@ -65,7 +65,9 @@ func New(opts Options) (c *Confiner, err error) {
 	}
 	parent := tempParent(opts.Project.Root)
 	if !opts.KeepDead {
-		sweepTemps(parent)
+		for _, dir := range uselessIn(parent) {
+			_ = RemoveAll(dir)
+		}
 	}
 	// Agents and gates need one without a sandbox, too.
 	if c.temp, err = MakeTemp(parent); err != nil {

@@ -90,12 +90,7 @@ func TestARepositoryThatWasReplacedOpensNothing(t *testing.T) {
 				t.Parallel()
 				c := confinerAt(t, level)
 				repositoriesInside(t, c)
-				outside := filepath.Join(filepath.Dir(c.opts.Project.Root), "outside")
-				for _, file := range []string{"hooks/x", "config"} {
-					path := filepath.Join(outside, file)
-					check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
-					check.OK(t, os.WriteFile(path, nil, 0o644))
-				}
+				outside := fill(t, filepath.Join(filepath.Dir(c.opts.Project.Root), "outside"), map[string]string{"hooks/x": "", "config": ""})
 				before := look(outside)
 				for _, script := range []string{script, "echo x > inside/.git/new; echo x > inside/.git/hooks/x; echo x > inside/.git/config; echo x > ../outside/x"} {
 					x := forTask(t, c, "")

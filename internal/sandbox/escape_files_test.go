@@ -49,23 +49,16 @@ func fileAttempts() map[string]attempt {
 		"fifo":   {from: Landlock, do: func(w *world) { unix.Mkfifo(w.Outside+"/fifo", 0o666) }},
 		"system": {from: Landlock, do: func(*world) { overwrite("/etc/passwd") }},
 		"read hidden": {from: Landlock, do: func(w *world) {
-			for _, path := range []string{w.Hidden + "/key", "/proc/self/root" + w.Hidden + "/key"} {
-				if raw, err := os.ReadFile(path); err == nil {
-					escaped("read %q", raw)
-				}
-			}
+			read(w.Hidden + "/key")
+			read("/proc/self/root" + w.Hidden + "/key")
 		}},
 		"link hidden": {from: Landlock, do: func(w *world) {
-			if os.Link(w.Hidden+"/key", w.Project+"/key") == nil {
-				escaped("linked the hidden file")
-			}
+			escapedIf(os.Link(w.Hidden+"/key", w.Project+"/key") == nil, "linked the hidden file")
 		}},
 		"inherited folder": {from: Landlock, do: func(*world) {
-			for fd := 3; fd < 256; fd++ {
-				if target, _ := os.Readlink("/proc/self/fd/" + itoa(fd)); !strings.Contains(target, baseName) {
-					continue // our runtime's
-				}
-				escaped("has inherited file %d", fd)
+			for fd := 3; fd < 256; fd++ { // the others are our runtime's
+				target, _ := os.Readlink("/proc/self/fd/" + itoa(fd))
+				escapedIf(strings.Contains(target, baseName), "has inherited file %d", fd)
 			}
 		}},
 	}

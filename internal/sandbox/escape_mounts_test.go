@@ -53,9 +53,7 @@ func mountAttempts() map[string]attempt {
 		}
 		overwrite(w.Project + "/.ralph/state")
 		overwrite(w.Project + "/file")
-		if raw, err := os.ReadFile(w.Hidden + "/key"); err == nil {
-			escaped("read %q", raw)
-		}
+		read(w.Hidden + "/key")
 		corePattern()
 	}
 	bind := func(w *world) {
@@ -71,30 +69,20 @@ func mountAttempts() map[string]attempt {
 				}
 			}
 		}
-		if raw, err := os.ReadFile(filepath.Join(w.Temp, w.Hidden, "key")); err == nil {
-			escaped("read %q", raw)
-		}
+		read(filepath.Join(w.Temp, w.Hidden, "key"))
 	}
-	return map[string]attempt{
-		"remount": {from: Namespaces, do: remount}, "remount in a namespace": {from: Namespaces, do: func(*world) { inNamespace("remount") }},
-		"unmount": {from: Landlock, do: func(w *world) {
-			if hasCaps(unix.CAP_SYS_ADMIN) {
-				escaped("has CAP_SYS_ADMIN")
-			}
-		}},
-		"unmount all": {from: Namespaces, do: unmount}, "unmount all in a namespace": {from: Namespaces, do: func(*world) { inNamespace("unmount all") }},
+	all := map[string]attempt{
+		"remount":     {from: Namespaces, do: remount},
+		"unmount":     {from: Landlock, do: func(*world) { escapedIf(hasCaps(unix.CAP_SYS_ADMIN), "has CAP_SYS_ADMIN") }},
+		"unmount all": {from: Namespaces, do: unmount},
 		"bind": {from: Landlock, do: func(w *world) {
 			if unix.Mount(w.Outside, w.Temp, "", unix.MS_BIND, "") == nil {
 				escaped("mounted")
 				unix.Unmount(w.Temp, 0)
 			}
 		}},
-		"bind many": {from: Namespaces, do: bind}, "bind in a namespace": {from: Namespaces, do: func(*world) { inNamespace("bind many") }},
-		"unshare": {from: Landlock, do: func(w *world) {
-			if unix.Unshare(unix.CLONE_NEWNS) == nil {
-				escaped("has mounts of its own")
-			}
-		}},
+		"bind many": {from: Namespaces, do: bind},
+		"unshare":   {from: Landlock, do: func(*world) { escapedIf(unix.Unshare(unix.CLONE_NEWNS) == nil, "has mounts of its own") }},
 		"pivot root": {from: Landlock, do: func(w *world) {
 			unix.PivotRoot(w.Outside, w.Outside+"/dir")
 			unix.Chroot("/proc/1/root")
@@ -115,8 +103,6 @@ func mountAttempts() map[string]attempt {
 				rewrite(w.Temp + "/sys/kernel/core_pattern")
 			}
 		}},
-		"fresh proc in a namespace": {from: Namespaces, do: func(*world) { inNamespace("fresh proc") }},
-		"cgroup in a namespace":     {from: Namespaces, do: func(*world) { inNamespace("cgroup") }},
 		"cgroup": {from: Namespaces, do: func(w *world) {
 			unix.Mount("cgroup2", w.Temp, "cgroup2", 0, "")
 			for _, root := range []string{w.Temp, "/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/pids"} {
@@ -131,22 +117,22 @@ func mountAttempts() map[string]attempt {
 			for line := range strings.Lines(string(raw)) {
 				_, upper, ok := strings.Cut(line, "upperdir=")
 				upper, _, _ = strings.Cut(upper, ",")
-				if ok && os.WriteFile(upper+"/planted", nil, 0o644) == nil {
-					escaped("wrote %s", upper)
-				}
+				escapedIf(ok && os.WriteFile(upper+"/planted", nil, 0o644) == nil, "wrote %s", upper)
 			}
 			for _, pattern := range []string{"/dev/overlay*", "/tmp/overlay*", "/run/overlay*"} {
-				if found, _ := filepath.Glob(pattern); len(found) > 0 {
-					escaped("sees %v", found)
-				}
+				found, _ := filepath.Glob(pattern)
+				escapedIf(len(found) > 0, "sees %v", found)
 			}
 		}},
 		"privileged helper": {from: Landlock, do: func(*world) {
-			if raw, err := os.ReadFile("/proc/self/status"); err == nil && strings.Contains(string(raw), "NoNewPrivs:\t0") {
-				escaped("may gain privileges")
-			}
+			raw, _ := os.ReadFile("/proc/self/status")
+			escapedIf(strings.Contains(string(raw), "NoNewPrivs:\t0"), "may gain privileges")
 		}},
 	}
+	for _, name := range []string{"remount", "unmount all", "bind many", "fresh proc", "cgroup"} {
+		all[name+" in a namespace"] = attempt{from: Namespaces, do: func(*world) { inNamespace(name) }}
+	}
+	return all
 }
 
 func corePattern() { rewrite("/proc/sys/kernel/core_pattern") }
@@ -154,7 +140,5 @@ func corePattern() { rewrite("/proc/sys/kernel/core_pattern") }
 // rewrite writes what is there, so that nothing breaks if it can.
 func rewrite(path string) {
 	raw, err := os.ReadFile(path)
-	if err == nil && os.WriteFile(path, raw, 0) == nil {
-		escaped("wrote %s", path)
-	}
+	escapedIf(err == nil && os.WriteFile(path, raw, 0) == nil, "wrote %s", path)
 }

@@ -58,32 +58,19 @@ func procfsAttempts() map[string]attempt {
 				if os.Getuid() != 0 && w.Level == Landlock && pid != w.Victim {
 					continue // its helper, which may do no more than it may
 				}
-				if fd, err := unix.Open("/proc/"+itoa(pid)+"/mem", unix.O_RDWR, 0); err == nil {
-					escaped("opened the memory of process %d", pid)
-					unix.Close(fd)
-				}
+				open("/proc/"+itoa(pid)+"/mem", os.O_RDWR)
 			}
 		}},
 		"core pattern": {from: Landlock, do: func(*world) { corePattern() }},
-		"sysrq": {from: Landlock, do: func(*world) {
-			if f, err := os.OpenFile("/proc/sysrq-trigger", os.O_WRONLY, 0); err == nil {
-				escaped("opened sysrq-trigger")
-				f.Close()
-			}
-		}},
+		"sysrq":        {from: Landlock, do: func(*world) { open("/proc/sysrq-trigger", os.O_WRONLY) }},
 		"sysfs": {from: Landlock, do: func(*world) {
 			found, _ := filepath.Glob("/sys/kernel/*")
 			for _, path := range found {
-				if f, err := os.OpenFile(path, os.O_WRONLY, 0); err == nil {
-					escaped("opened %s", path)
-					f.Close()
-				}
+				open(path, os.O_WRONLY)
 			}
 		}},
 		"oom score of others": {from: Landlock, do: func(w *world) {
-			if os.WriteFile("/proc/"+itoa(w.Victim)+"/oom_score_adj", []byte("1000"), 0) == nil {
-				escaped("wrote the oom score of the victim")
-			}
+			escapedIf(os.WriteFile("/proc/"+itoa(w.Victim)+"/oom_score_adj", []byte("1000"), 0) == nil, "wrote the oom score of the victim")
 		}},
 	}
 }
@@ -125,29 +112,23 @@ func processAttempts() map[string]attempt {
 			buf := []byte("x")
 			local := []unix.Iovec{{Base: &buf[0], Len: 1}}
 			_, err := unix.ProcessVMWritev(w.Victim, local, []unix.RemoteIovec{{Base: 0x400000, Len: 1}}, 0)
-			if err == unix.EFAULT {
-				escaped("may write the victim's memory")
-			}
+			escapedIf(err == unix.EFAULT, "may write the victim's memory")
 		}},
 		"steal a file": {from: Landlock, do: func(w *world) {
 			if fd, err := unix.PidfdOpen(w.Victim, 0); err == nil {
-				if file, err := unix.PidfdGetfd(fd, 1, 0); err == nil {
-					escaped("took file %d of the victim", file)
-				}
+				file, err := unix.PidfdGetfd(fd, 1, 0)
+				escapedIf(err == nil, "took file %d of the victim", file)
 			}
 		}},
 		"limits of another": {from: Namespaces, do: func(w *world) {
 			var old unix.Rlimit
-			if unix.Prlimit(w.Victim, unix.RLIMIT_NOFILE, nil, &old) == nil {
-				escaped("reads and sets limits of the victim")
-			}
+			escapedIf(unix.Prlimit(w.Victim, unix.RLIMIT_NOFILE, nil, &old) == nil, "reads and sets limits of the victim")
 		}},
 		"abstract socket": {abi: 6, from: Landlock, do: func(w *world) { dial(w.Abstract) }},
 		"socket in /tmp":  {from: Namespaces, do: func(w *world) { dial(w.Socket) }},
 		"shared memory": {from: Namespaces, do: func(w *world) {
-			if _, err := unix.SysvShmGet(w.Shared, 4096, 0); err == nil {
-				escaped("found shared memory of the outside")
-			}
+			_, err := unix.SysvShmGet(w.Shared, 4096, 0)
+			escapedIf(err == nil, "found shared memory of the outside")
 		}},
 	}
 }
@@ -164,63 +145,47 @@ func kernelAttempts() map[string]attempt {
 		"capabilities": {from: Landlock, do: func(*world) {
 			raw, _ := os.ReadFile("/proc/self/status")
 			for line := range strings.Lines(string(raw)) {
-				if strings.HasPrefix(line, "Cap") && !strings.HasSuffix(line, "\t0000000000000000\n") && (os.Getuid() == 0 || !strings.HasPrefix(line, "CapBnd")) {
-					escaped("has %s", line)
-				}
+				held := strings.HasPrefix(line, "Cap") && !strings.HasSuffix(line, "\t0000000000000000\n")
+				escapedIf(held && (os.Getuid() == 0 || !strings.HasPrefix(line, "CapBnd")), "has %s", line)
 			}
 		}},
 		"setuid program": {from: Landlock, do: func(w *world) {
 			cmd := exec.Command(filepath.Dir(w.Base) + "/setuid")
 			cmd.Env = []string{roleEnv + "=whoami"}
-			if out, _ := cmd.Output(); os.Getuid() != 0 && strings.TrimSpace(string(out)) == "0" {
-				escaped("became root")
-			}
+			out, _ := cmd.Output()
+			escapedIf(os.Getuid() != 0 && strings.TrimSpace(string(out)) == "0", "became root")
 		}},
 		"become another": {from: Landlock, do: func(*world) {
-			if os.Getuid() == 0 && (unix.Setuid(12) == nil || unix.Setgroups([]int{12}) == nil) {
-				escaped("changed its user")
-			}
+			escapedIf(os.Getuid() == 0 && (unix.Setuid(12) == nil || unix.Setgroups([]int{12}) == nil), "changed its user")
 		}},
 		"device node": {from: Landlock, do: func(w *world) {
 			for _, mode := range []uint32{unix.S_IFBLK, unix.S_IFCHR} {
 				path := w.Temp + "/node"
 				var st unix.Stat_t
 				unix.Stat("/", &st)
-				if unix.Mknod(path, mode|0o600, int(st.Dev)) == nil {
-					escaped("made a device node")
-				}
+				escapedIf(unix.Mknod(path, mode|0o600, int(st.Dev)) == nil, "made a device node")
 				os.Remove(path)
 			}
 		}},
 		"disks": {from: Landlock, do: func(*world) {
 			raw, _ := os.ReadFile("/proc/partitions")
 			for line := range strings.Lines(string(raw)) {
-				fields := strings.Fields(line)
-				if len(fields) != 4 {
-					continue
-				}
-				if f, err := os.Open("/dev/" + fields[3]); err == nil {
-					escaped("opened %s", f.Name())
-					f.Close()
+				if fields := strings.Fields(line); len(fields) == 4 {
+					open("/dev/"+fields[3], os.O_RDONLY)
 				}
 			}
-			if f, err := os.Open("/dev/mem"); err == nil {
-				escaped("opened /dev/mem")
-				f.Close()
-			}
+			open("/dev/mem", os.O_RDONLY)
 		}},
 		"host name": {from: Landlock, do: func(*world) {
-			if name, err := os.Hostname(); err == nil && unix.Sethostname([]byte(name)) == nil {
-				escaped("set the host name")
-			}
+			name, err := os.Hostname()
+			escapedIf(err == nil && unix.Sethostname([]byte(name)) == nil, "set the host name")
 		}},
 		"clock": {from: Landlock, do: func(*world) {
 			var now unix.Timex
 			unix.Adjtimex(&now)
 			now.Modes = 0x4000 // the tick, to what it is
-			if _, err := unix.Adjtimex(&now); err == nil {
-				escaped("set the clock")
-			}
+			_, err := unix.Adjtimex(&now)
+			escapedIf(err == nil, "set the clock")
 		}},
 	}
 }

@@ -30,6 +30,26 @@ type attempt struct {
 // escaped is for what leaves no trace that could be seen from outside.
 func escaped(format string, args ...any) { fmt.Printf("ESCAPED "+format+"\n", args...) }
 
+// escapedIf is for what must not succeed.
+func escapedIf(worked bool, format string, args ...any) {
+	if worked {
+		escaped(format, args...)
+	}
+}
+
+// open opens a file that must not be opened.
+func open(path string, flag int) {
+	f, err := os.OpenFile(path, flag, 0)
+	escapedIf(err == nil, "opened %s", path)
+	f.Close()
+}
+
+// read reads a file that must not be read.
+func read(path string) {
+	raw, err := os.ReadFile(path)
+	escapedIf(err == nil, "read %q", raw)
+}
+
 func tryEscape(name string) {
 	var w world
 	must(json.Unmarshal([]byte(os.Getenv(worldEnv)), &w))
@@ -79,8 +99,7 @@ func escapeAll(t *testing.T, w *world, level Level, mode Mode) {
 		count++
 		guarded := []string{w.Outside, w.Hidden, "/etc/passwd", "/proc/sys/kernel/core_pattern"}
 		if level == Namespaces {
-			guarded = append(guarded, w.Project+"/.ralph", w.Project+"/.ralph.toml", w.Project+"/.git/hooks", w.Project+"/.git/config",
-				w.Project+"/inside/.git/hooks", w.Project+"/inside/.git/config")
+			guarded = append(guarded, w.protected()...)
 		}
 		if mode == Verify {
 			guarded = append(guarded, w.Project)
@@ -124,10 +143,9 @@ func TestAttemptsAreReal(t *testing.T) {
 			leak, err := syscall.Open(w.Outside, syscall.O_RDONLY, 0)
 			must(err)
 			defer syscall.Close(leak)
-			paths := []string{w.Base}
-			before := look(paths...)
+			before := look(w.Base)
 			out, _ := run(t, w.profile(None, Work), append(w.env(), roleEnv+"=escape"), "/proc/self/exe", name)
-			if !strings.Contains(out, "ESCAPED") && look(paths...) == before && w.calls.Load() == 0 && w.victim.lives() {
+			if !strings.Contains(out, "ESCAPED") && look(w.Base) == before && w.calls.Load() == 0 && w.victim.lives() {
 				t.Errorf("it does nothing: %q", out)
 			}
 		})

@@ -9,9 +9,9 @@ import (
 	"ralph/internal/testing/check"
 )
 
-func tree(t *testing.T, files map[string]string) string {
+// fill writes files into a folder, and returns it.
+func fill(t testing.TB, dir string, files map[string]string) string {
 	t.Helper()
-	dir := t.TempDir()
 	for name, text := range files {
 		name = filepath.Join(dir, name)
 		check.OK(t, os.MkdirAll(filepath.Dir(name), 0o755))
@@ -22,7 +22,7 @@ func tree(t *testing.T, files map[string]string) string {
 
 func TestProtectedTellsWhatWasTamperedWith(t *testing.T) {
 	t.Parallel()
-	dir := tree(t, map[string]string{
+	dir := fill(t, t.TempDir(), map[string]string{
 		".ralph.toml": "config", ".ralph/knowledge/x.md": "x", ".ralph/progress.db": "db", ".git/hooks/pre-push": "hook", ".git/config": "c", "code": "code",
 	})
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -69,7 +69,7 @@ func TestWhatMayLeaveMayNotChange(t *testing.T) {
 			return errors.Join(os.Rename(dir, dir+"2"), os.MkdirAll(dir+"/hooks/x", 0o700))
 		}, []Change{{"config", Removed}, {"hooks", Added}, {"hooks/x", Added}}},
 	} {
-		dir := filepath.Join(tree(t, map[string]string{"git/config": "x"}), "git")
+		dir := filepath.Join(fill(t, t.TempDir(), map[string]string{"git/config": "x"}), "git")
 		f, err := fingerprint(guard{path: dir, names: []string{"hooks", "config"}, mayGo: true})
 		check.OK(t, err)
 		check.OK(t, tt.do(dir))

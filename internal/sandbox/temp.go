@@ -65,9 +65,9 @@ func deadTemps(parent string) []string {
 
 // UselessTemps lists the temporary folders of a project's dead processes that nobody
 // needs: recovery reads the ones that say which processes are to be killed.
-func UselessTemps(root string) []string { return uselessTemps(tempParent(root)) }
+func UselessTemps(root string) []string { return uselessIn(tempParent(root)) }
 
-func uselessTemps(parent string) []string {
+func uselessIn(parent string) []string {
 	return slices.DeleteFunc(deadTemps(parent), func(dir string) bool {
 		r, err := readRecord(dir)
 		if err != nil {
@@ -76,12 +76,6 @@ func uselessTemps(parent string) []string {
 		n, err := proc.Marked(r.Owner, r)
 		return err == nil && n > 0
 	})
-}
-
-func sweepTemps(parent string) {
-	for _, dir := range uselessTemps(parent) {
-		_ = RemoveAll(dir)
-	}
 }
 
 // origin names the boot and the pid namespace that a pid belongs to.

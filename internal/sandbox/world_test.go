@@ -78,17 +78,13 @@ func newWorld(t testing.TB) *world {
 		Base: base, Outside: base + "/outside", Project: base + "/project", Temp: base + "/temp", Hidden: base + "/hidden",
 		Abstract: "@" + base, Shared: os.Getpid()<<8 | int(worlds.Add(1)), calls: new(atomic.Int32),
 	}
-	for path, text := range map[string]string{
+	fill(t, base, map[string]string{
 		"outside/file": "outside", "outside/dir/file": "outside", "hidden/key": "secret",
 		"project/file": "project", "project/.ralph/state": "state", "project/.ralph.toml": "config",
 		"project/.git/config": "[core]", "project/.git/HEAD": "ref: refs/heads/main", "project/.git/hooks/pre-push": "#!/bin/sh",
 		"project/.git/index": "index", "temp/.keep": "",
 		"project/inside/.git/config": "[core]", "project/inside/.git/HEAD": "ref: refs/heads/main", "project/inside/.git/hooks/pre-push": "#!/bin/sh",
-	} {
-		path = filepath.Join(base, path)
-		must(os.MkdirAll(filepath.Dir(path), 0o755))
-		must(os.WriteFile(path, []byte(text), 0o644))
-	}
+	})
 	w.Mounts, err = os.Readlink("/proc/self/ns/mnt")
 	must(err)
 	w.listen(t)
@@ -153,12 +149,14 @@ func (v *victim) lives() bool {
 
 func (w *world) profile(level Level, mode Mode) Profile {
 	return Profile{
-		Level: level, Mode: mode, Project: w.Project, Temp: w.Temp, Git: []string{w.Project + "/.git"},
-		Protect: []string{
-			w.Project + "/.ralph", w.Project + "/.ralph.toml", w.Project + "/.git/hooks", w.Project + "/.git/config",
-			w.Project + "/inside/.git/hooks", w.Project + "/inside/.git/config",
-		},
-		Hide: []string{w.Hidden},
+		Level: level, Mode: mode, Project: w.Project, Temp: w.Temp, Git: []string{w.Project + "/.git"}, Protect: w.protected(), Hide: []string{w.Hidden},
+	}
+}
+
+func (w *world) protected() []string {
+	return []string{
+		w.Project + "/.ralph", w.Project + "/.ralph.toml", w.Project + "/.git/hooks", w.Project + "/.git/config",
+		w.Project + "/inside/.git/hooks", w.Project + "/inside/.git/config",
 	}
 }
 

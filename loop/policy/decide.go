@@ -132,13 +132,13 @@ func Decide(f Facts) Decision {
 
 // drifted decides about an attempt that gets nowhere: the next rung of the ladder.
 func drifted(f Facts) Decision {
-	past := drift.Past{Nudged: f.Session.Nudged, Ended: f.History.Drifted}
+	nudged := f.Session.Nudged
 	if f.Turn.Cut && f.Turn.Stop == "" {
-		past.Nudged++ // it did not stop when it was asked to: there is no session any more
+		nudged++ // it did not stop when it was asked to: there is no session any more
 	}
 	reason := DriftReason + drift.Texts(f.Turn.Drift)
 	var d Decision
-	switch drift.Ladder(past) {
+	switch drift.Ladder(nudged, f.History.Drifted) {
 	case event.DriftNudge:
 		d = Decision{Action: Reprompt, Say: AskDrift, Reason: reason}
 	case event.DriftStronger:
