@@ -130,12 +130,10 @@ func blame(p project.Project, err error) error {
 }
 
 // shellAgentCommand is the built-in agent: ralph starts itself with this name.
-func shellAgentCommand(a *app) command {
-	return command{
-		name: "shell-agent", hidden: true, short: "speak the Agent Client Protocol on stdin and stdout",
-		example: "ralph run --agent shell",
-		run: action(a, func(ctx context.Context, a *app, _ plainOptions) error {
-			return shellagent.Serve(ctx, a.stdin, a.raw, shellagent.Options{Version: buildVersion().Version})
-		}),
-	}
+var shellAgentCommand = command{
+	name: "shell-agent", hidden: true, short: "speak the Agent Client Protocol on stdin and stdout",
+	example: "ralph run --agent shell",
+	run: action(func(ctx context.Context, a *app, _ plainOptions) error {
+		return shellagent.Serve(ctx, a.stdin, a.raw, shellagent.Options{Version: buildVersion().Version})
+	}),
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/acp"
 	"ralph/internal/agents"
 	"ralph/internal/jsonval"
@@ -19,15 +17,13 @@ import (
 	"ralph/internal/term"
 )
 
-func agentsCommand(a *app) command {
-	return command{
-		name: "agents", short: "list the known agents, which are installed, and how each takes a model",
-		long: `npx fetches an agent that is not installed when a run uses it. The list includes your own
+var agentsCommand = command{
+	name: "agents", short: "list the known agents, which are installed, and how each takes a model",
+	long: `npx fetches an agent that is not installed when a run uses it. The list includes your own
 agents, from the configuration; * marks the one that a run would use.`,
-		flags:   []cli.Flag{jsonFlag()},
-		example: "ralph agents\nralph agents test claude", run: action(a, runAgents),
-		sub: []command{agentsTestCommand(a)},
-	}
+	flags:   []flagSpec{jsonFlag},
+	example: "ralph agents\nralph agents test claude", run: action(runAgents),
+	sub: []command{agentsTestCommand},
 }
 
 func runAgents(_ context.Context, a *app, o plainOptions) error {
@@ -76,19 +72,17 @@ func configHere(a *app) (project.Loaded, error) {
 // maxAnswer is how much of an answer is shown; the agent was asked for one word.
 const maxAnswer = 200
 
-func agentsTestCommand(a *app) command {
-	return command{
-		name: "test", args: "AGENT", short: "start an agent, open a session, send one sentence, and report",
-		long: `AGENT is a known agent, one of your own, or the command that starts one. It works in an
+var agentsTestCommand = command{
+	name: "test", args: "AGENT", short: "start an agent, open a session, send one sentence, and report",
+	long: `AGENT is a known agent, one of your own, or the command that starts one. It works in an
 empty folder and costs one short answer of the model.`,
-		flags: []cli.Flag{
-			&cli.StringFlag{Name: "model", Usage: "use `MODEL`: a name, or a tier: opus, sonnet, haiku", DefaultText: "the agent's own"},
-			&cli.StringFlag{Name: "timeout", Usage: "wait at most `DURATION` for the answer", Value: "2m"},
-			jsonFlag(),
-		},
-		example: "ralph agents test claude\nralph agents test 'my-agent --acp' --json", exits: "5 the agent cannot be used: the report says how far it came",
-		run: action(a, runAgentsTest),
-	}
+	flags: []flagSpec{
+		{name: "model", usage: "use `MODEL`: a name, or a tier: opus, sonnet, haiku", shown: "the agent's own"},
+		{name: "timeout", usage: "wait at most `DURATION` for the answer", value: "2m"},
+		jsonFlag,
+	},
+	example: "ralph agents test claude\nralph agents test 'my-agent --acp' --json", exits: "5 the agent cannot be used: the report says how far it came",
+	run: action(runAgentsTest),
 }
 
 type agentsTestOptions struct {

@@ -34,6 +34,7 @@ type app struct {
 	raw    io.Writer // stdout as it is, for what is no text for people
 	exact  io.Writer // the same for results that are read back: hiding a value would change it
 	cli    *cli.App
+	root   command
 	log    zerolog.Logger
 	redact *redact.Redactor // knows every secret value; text leaves the process through it
 	taken  chan struct{}    // closed when a command deals with signals itself
@@ -48,17 +49,13 @@ type app struct {
 
 func newApp(sys system) *app {
 	a := &app{system: sys, raw: sys.stdout, exact: sys.stdout, log: zerolog.Nop(), redact: redact.New(), taken: make(chan struct{}), launcher: &proc.Launcher{}}
+	a.root = command{
+		short: "run AI coding agents through a dependency graph of tasks", flags: globalFlags, sub: commands, exits: "1 refused, 3 not found",
+		example: "ralph init\nralph task add \"Write the parser\"\nralph status",
+	}
 	a.cli = &cli.App{
 		Name: "ralph", HelpName: "ralph",
-		Usage: "run AI coding agents through a dependency graph of tasks",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "project", Usage: "use the project in `DIR` instead of the nearest one above"},
-			&cli.StringFlag{Name: "color", Usage: "`WHEN` to use colour: auto, always or never", Value: "auto"},
-			boolFlag("quiet", "print only results and errors", "q"),
-			boolFlag("verbose", "log each step and how long it takes", "v"),
-			helpFlag(),
-		},
-		Commands:       a.commands(),
+		Flags: buildFlags(globalFlags), Commands: tree(a, commands...),
 		OnUsageError:   badValue,
 		ExitErrHandler: func(*cli.Context, error) {}, // only run chooses the exit status
 		HideHelp:       true, HideVersion: true, DisableSliceFlagSeparator: true,
@@ -66,7 +63,14 @@ func newApp(sys system) *app {
 	return a
 }
 
-func (a *app) commands() []*cli.Command { return tree(a.readGlobals, a.specs()...) }
+// globalFlags are accepted anywhere.
+var globalFlags = []flagSpec{
+	{name: "project", usage: "use the project in `DIR` instead of the nearest one above"},
+	{name: "color", usage: "`WHEN` to use colour: auto, always or never", value: "auto"},
+	boolFlag("quiet", "print only results and errors", "q"),
+	boolFlag("verbose", "log each step and how long it takes", "v"),
+	helpFlag,
+}
 
 // globals are the flags that every command has, read once when a command begins.
 type globals struct {
@@ -87,16 +91,14 @@ func (a *app) readGlobals(c *cli.Context) error {
 	return checkChoice("color", a.color, "auto", "always", "never")
 }
 
-func (a *app) specs() []command {
-	return withBare(slices.Concat(
-		grouped("Plan", initCommand(a), taskCommand(a), featureCommand(a)),
-		grouped("Run", runCommand(a), demoCommand(a), stopCommand(a), pauseCommand(a), resumeCommand(a), recoverCommand(a), promptCommand(a)),
-		grouped("Inspect", statusCommand(a), watchCommand(a), reportCommand(a), runsCommand(a), logsCommand(a), costCommand(a), statsCommand(a),
-			journalCommand(a), knowledgeCommand(a)),
-		grouped("Maintain", agentsCommand(a), configCommand(a), doctorCommand(a), gcCommand(a), completionCommand(a), manCommand(a), versionCommand(a)),
-		[]command{completeCommand(a), shellAgentCommand(a)},
-	))
-}
+// commands are all that there are, in the order of the help.
+var commands = withBare(slices.Concat(
+	grouped("Plan", initCommand, taskCommand, featureCommand),
+	grouped("Run", runCommand, demoCommand, stopCommand, pauseCommand, resumeCommand, recoverCommand, promptCommand),
+	grouped("Inspect", statusCommand, watchCommand, reportCommand, runsCommand, logsCommand, costCommand, statsCommand, journalCommand, knowledgeCommand),
+	grouped("Maintain", agentsCommand, configCommand, doctorCommand, gcCommand, completionCommand, manCommand, versionCommand),
+	[]command{completeCommand, shellAgentCommand},
+))
 
 // badValue words what the library found wrong with a flag's value.
 func badValue(c *cli.Context, err error, _ bool) error {

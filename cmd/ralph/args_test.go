@@ -1,11 +1,12 @@
 package main
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"ralph/internal/project"
 	"ralph/internal/testing/check"
 )
 
@@ -81,21 +82,27 @@ func TestNearest(t *testing.T) {
 
 func TestFlagsAreReadAsTheyWereWritten(t *testing.T) {
 	t.Parallel()
-	var got []string
-	read := func(c *cli.Context) error {
-		got = append(c.StringSlice("gate"), c.String("text"), c.String("project"))
-		if !c.IsSet("text") || c.IsSet("other") {
-			t.Errorf("text is set: %v, other: %v", c.IsSet("text"), c.IsSet("other"))
-		}
-		got = append(got, c.Args().Slice()...)
-		return nil
+	type leafOptions struct {
+		Args, Gate  []string
+		Text, Other *string
+		MaxTokens   int64
+		JSON        bool
+		OlderThan   project.Duration
+		NoFlag      string
 	}
+	var got leafOptions
 	a := newApp(system{})
-	a.cli.Commands = tree(a.readGlobals, command{name: "group", sub: []command{{name: "leaf", args: "[WORD...]", run: read, flags: []cli.Flag{
-		&cli.StringSliceFlag{Name: "gate"}, &cli.StringFlag{Name: "text", Aliases: []string{"t"}}, &cli.StringFlag{Name: "other"},
-	}}}})
-	argv, _, err := permute(a.cli, []string{"ralph", "group", "leaf", "--gate", "a, b", "x", "-t", "1,2", "--gate=c", "--project", "p", "--", "--gate=no"})
+	a.cli.Commands = tree(a, command{name: "group", sub: []command{{
+		name: "leaf", args: "[WORD...]", run: action(func(_ context.Context, _ *app, o leafOptions) error { got = o; return nil }),
+		flags: []flagSpec{{name: "gate", value: []string{}}, {name: "text", short: "t"}, {name: "other"}, {name: "max-tokens", value: int64(7)}, {name: "older-than"}, jsonFlag},
+	}}})
+	argv, _, err := permute(a.cli, strings.Split("ralph|group|leaf|--gate|a, b|x|-t|1,2|--json|--gate=c|--older-than|2d|--project|p|--|--gate=no", "|"))
 	check.OK(t, err)
 	check.OK(t, a.cli.RunContext(t.Context(), argv))
-	check.Equal(t, "result", []string{"a, b", "c", "1,2", "p", "x", "--gate=no"}, got)
+	text := "1,2"
+	want := leafOptions{
+		Args: []string{"x", "--gate=no"}, Gate: []string{"a, b", "c"}, Text: &text, MaxTokens: 7, JSON: true, OlderThan: project.Duration(48 * time.Hour),
+	}
+	check.Equal(t, "options", want, got)
+	check.Equal(t, "project", "p", a.dir)
 }

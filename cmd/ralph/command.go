@@ -20,35 +20,99 @@ type command struct {
 	args    string // as the usage line shows them
 	short   string
 	long    string
-	flags   []cli.Flag
+	flags   []flagSpec
 	example string
 	exits   string // beyond 0, 64 and 70
 	hidden  bool
 	bare    bool   // its group does the same without a command
 	stray   string // the hint for an argument, where it takes none
-	run     cli.ActionFunc
+	run     runner
 	sub     []command
+}
+
+// runner does what a command is for.
+type runner func(*app, *cli.Context) error
+
+// flagSpec is a flag of a command. Its type is that of its value, which is the default; none stands for an empty text.
+type flagSpec struct {
+	name, usage string
+	value       any
+	short       string // one letter
+	shown       string // by the help as the default
+	group       string // under which the help lists it
+}
+
+// boolFlag is a flag without a value, which is off unless it is typed.
+func boolFlag(name, usage string, short ...string) flagSpec {
+	return flagSpec{name: name, usage: usage, value: false, short: strings.Join(short, "")}
+}
+
+var (
+	// jsonFlag is the same on every command that prints a result.
+	jsonFlag = boolFlag("json", "print the result as JSON")
+	helpFlag = boolFlag("help", "show help", "h")
+)
+
+// flagGroup puts flags under a title of their own in the help.
+func flagGroup(title string, flags ...flagSpec) []flagSpec {
+	for i := range flags {
+		flags[i].group = title
+	}
+	return flags
+}
+
+// build makes the flag that the library parses.
+func (f flagSpec) build() cli.Flag {
+	var short []string
+	if f.short != "" {
+		short = []string{f.short}
+	}
+	switch v := f.value.(type) {
+	case bool:
+		return &cli.BoolFlag{Name: f.name, Aliases: short, Usage: f.usage, DefaultText: f.shown, DisableDefaultText: f.shown == ""}
+	case int:
+		return &cli.IntFlag{Name: f.name, Aliases: short, Usage: f.usage, DefaultText: f.shown, Value: v}
+	case int64:
+		return &cli.Int64Flag{Name: f.name, Aliases: short, Usage: f.usage, DefaultText: f.shown, Value: v}
+	case float64:
+		return &cli.Float64Flag{Name: f.name, Aliases: short, Usage: f.usage, DefaultText: f.shown, Value: v}
+	case []string:
+		return &cli.StringSliceFlag{Name: f.name, Aliases: short, Usage: f.usage, DefaultText: f.shown}
+	case string:
+		return &cli.StringFlag{Name: f.name, Aliases: short, Usage: f.usage, DefaultText: f.shown, Value: v}
+	default:
+		return &cli.StringFlag{Name: f.name, Aliases: short, Usage: f.usage, DefaultText: f.shown}
+	}
+}
+
+func buildFlags(flags []flagSpec) []cli.Flag {
+	list := make([]cli.Flag, len(flags))
+	for i, f := range flags {
+		list[i] = f.build()
+	}
+	return list
 }
 
 // interrupted are the exit statuses of commands that signals end in an orderly way.
 const interrupted = "129, 130 and 143 interrupted (SIGHUP, Ctrl-C, SIGTERM)"
 
-func tree(enter func(*cli.Context) error, commands ...command) []*cli.Command {
+// tree makes the commands that the library runs.
+func tree(a *app, commands ...command) []*cli.Command {
 	list := make([]*cli.Command, len(commands))
 	for i, c := range commands {
 		list[i] = &cli.Command{
-			Name: c.name, Usage: c.short, ArgsUsage: c.args, Description: c.long, Flags: c.flags,
-			Hidden: c.hidden, HideHelp: true, OnUsageError: badValue, Subcommands: tree(enter, c.sub...),
+			Name: c.name, Usage: c.short, ArgsUsage: c.args, Description: c.long, Flags: buildFlags(c.flags),
+			Hidden: c.hidden, HideHelp: true, OnUsageError: badValue, Subcommands: tree(a, c.sub...),
 		}
 		if c.run != nil {
 			list[i].Action = func(ctx *cli.Context) error {
-				if err := enter(ctx); err != nil {
+				if err := a.readGlobals(ctx); err != nil {
 					return err
 				}
 				if err := c.checkArgs(ctx); err != nil {
 					return err
 				}
-				return c.run(ctx)
+				return c.run(a, ctx)
 			}
 		}
 	}
@@ -109,10 +173,10 @@ type plainOptions struct {
 }
 
 // action makes a command of a function and its options.
-func action[O any](a *app, run func(context.Context, *app, O) error) cli.ActionFunc {
-	return func(c *cli.Context) error {
+func action[O any](run func(context.Context, *app, O) error) runner {
+	return func(a *app, c *cli.Context) error {
 		var o O
-		if err := parseOptions(c, &o); err != nil {
+		if err := parseOptions(commandLine{c}, &o); err != nil {
 			return err
 		}
 		return run(c.Context, a, o)
@@ -120,8 +184,8 @@ func action[O any](a *app, run func(context.Context, *app, O) error) cli.ActionF
 }
 
 // inProject is action for a function that needs the project opened.
-func inProject[O any](a *app, run func(context.Context, *app, *session, O) error) cli.ActionFunc {
-	return action(a, func(ctx context.Context, a *app, o O) error {
+func inProject[O any](run func(context.Context, *app, *session, O) error) runner {
+	return action(func(ctx context.Context, a *app, o O) error {
 		s, err := a.open(ctx)
 		if err != nil {
 			return err
@@ -132,18 +196,21 @@ func inProject[O any](a *app, run func(context.Context, *app, *session, O) error
 }
 
 // onGraph is action for a function that only reads the graph, in one transaction.
-func onGraph[O any](a *app, run func(*app, *session, *dag.Graph, O) error) cli.ActionFunc {
-	return inProject(a, func(ctx context.Context, a *app, s *session, o O) error {
+func onGraph[O any](run func(*app, *session, *dag.Graph, O) error) runner {
+	return inProject(func(ctx context.Context, a *app, s *session, o O) error {
 		return s.store.View(ctx, func(g *dag.Graph) error { return run(a, s, g, o) })
 	})
 }
 
+// commandLine is what was typed for a command.
+type commandLine struct{ *cli.Context }
+
 // parseOptions fills a struct with what was typed, and then calls its method parse, if it has one, for the rest.
-func parseOptions(c *cli.Context, options any) error {
+func parseOptions(c commandLine, options any) error {
 	if err := parseFields(c, reflect.ValueOf(options).Elem()); err != nil {
 		return err
 	}
-	if o, ok := options.(interface{ parse(*cli.Context) error }); ok {
+	if o, ok := options.(interface{ parse(commandLine) error }); ok {
 		return o.parse(c)
 	}
 	return nil
@@ -151,7 +218,7 @@ func parseOptions(c *cli.Context, options any) error {
 
 // parseFields fills each exported field with the value of the flag that has its name, MaxCost with that of
 // --max-cost, if the command has such a flag. A pointer stays nil if the flag was not typed. Args are the arguments.
-func parseFields(c *cli.Context, options reflect.Value) error {
+func parseFields(c commandLine, options reflect.Value) error {
 	for i := range options.NumField() {
 		field, about := options.Field(i), options.Type().Field(i)
 		flag := flagName(about.Name)

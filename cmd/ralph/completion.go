@@ -19,21 +19,19 @@ import (
 	"ralph/strategy"
 )
 
-func completionCommand(a *app) command {
-	return command{
-		name: "completion", args: "bash|zsh|fish", short: "print a completion script for your shell",
-		long: `bash: ralph completion bash > /etc/bash_completion.d/ralph
+var completionCommand = command{
+	name: "completion", args: "bash|zsh|fish", short: "print a completion script for your shell",
+	long: `bash: ralph completion bash > /etc/bash_completion.d/ralph
 zsh:  ralph completion zsh > "${fpath[1]}/_ralph"
 fish: ralph completion fish > ~/.config/fish/completions/ralph.fish`,
-		example: "source <(ralph completion bash)",
-		run: action(a, func(_ context.Context, a *app, o plainOptions) error {
-			script, ok := map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[o.Args[0]]
-			if !ok {
-				return usagef("no completion for %q: it is bash, zsh or fish", o.Args[0])
-			}
-			return written(fmt.Fprint(a.stdout, script))
-		}),
-	}
+	example: "source <(ralph completion bash)",
+	run: action(func(_ context.Context, a *app, o plainOptions) error {
+		script, ok := map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[o.Args[0]]
+		if !ok {
+			return usagef("no completion for %q: it is bash, zsh or fish", o.Args[0])
+		}
+		return written(fmt.Fprint(a.stdout, script))
+	}),
 }
 
 // The scripts only pass the words on: what fits is decided in one place, here.
@@ -60,11 +58,9 @@ if [[ "${funcstack[1]}" == _ralph ]]; then _ralph; else compdef _ralph ralph; fi
 `
 )
 
-func completeCommand(a *app) command {
-	return command{
-		name: "__complete", hidden: true, short: "print what may follow, for the completion scripts",
-		example: "ralph __complete -- task sh", run: action(a, runComplete),
-	}
+var completeCommand = command{
+	name: "__complete", hidden: true, short: "print what may follow, for the completion scripts",
+	example: "ralph __complete -- task sh", run: action(runComplete),
 }
 
 // candidate is a word that may follow, and what it stands for.

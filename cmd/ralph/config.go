@@ -10,24 +10,20 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/internal/project"
 	"ralph/internal/term"
 )
 
-func configCommand(a *app) command {
-	return command{
-		name: "config", short: "show the configuration",
-		example: "ralph config show",
-		sub: []command{{
-			name: "show", bare: true, short: "print every value and where it came from",
-			long: `From weakest to strongest: default, ~/.config/ralph/config.toml, .ralph.toml,
+var configCommand = command{
+	name: "config", short: "show the configuration",
+	example: "ralph config show",
+	sub: []command{{
+		name: "show", bare: true, short: "print every value and where it came from",
+		long: `From weakest to strongest: default, ~/.config/ralph/config.toml, .ralph.toml,
 RALPH_SECTION_KEY in the environment (RALPH_RUN_LIMIT sets run.limit).`,
-			flags:   []cli.Flag{jsonFlag()},
-			example: "ralph config show", run: action(a, runConfigShow),
-		}},
-	}
+		flags:   []flagSpec{jsonFlag},
+		example: "ralph config show", run: action(runConfigShow),
+	}},
 }
 
 func runConfigShow(_ context.Context, a *app, o plainOptions) error {

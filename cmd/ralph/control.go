@@ -7,20 +7,16 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 )
 
-func stopCommand(a *app) command {
-	return command{
-		name: "stop", short: "stop the runs of this project after their current task",
-		long: `Works from any shell. Every running run of this project is asked to stop, also on another machine that
+var stopCommand = command{
+	name: "stop", short: "stop the runs of this project after their current task",
+	long: `Works from any shell. Every running run of this project is asked to stop, also on another machine that
 uses this database. It stops within a second or two, or when its current task is finished, with
 exit status 4. With --now its agents are stopped and their tasks released, as by Ctrl-C.`,
-		flags:   []cli.Flag{boolFlag("now", "do not wait for the current task")},
-		example: "ralph stop\nralph stop --now", run: action(a, runStop),
-	}
+	flags:   []flagSpec{boolFlag("now", "do not wait for the current task")},
+	example: "ralph stop\nralph stop --now", run: action(runStop),
 }
 
 type stopOptions struct{ Now bool }
@@ -47,15 +43,13 @@ func runStop(ctx context.Context, a *app, o stopOptions) error {
 	return nil
 }
 
-func pauseCommand(a *app) command {
-	return command{
-		name: "pause", args: "[TASK]", short: "pause the project, or one task, until ralph resume",
-		long: `Running tasks finish; then a running run waits, and says so. A run that is started meanwhile waits on
+var pauseCommand = command{
+	name: "pause", args: "[TASK]", short: "pause the project, or one task, until ralph resume",
+	long: `Running tasks finish; then a running run waits, and says so. A run that is started meanwhile waits on
 a terminal, and is refused without one. With TASK, only that task and the tasks below it are paused;
 runs go on with the rest.`,
-		example: "ralph pause\nralph pause 1f0c", exits: "1 refused (a task that has ended), 3 not found",
-		run: action(a, runPause),
-	}
+	example: "ralph pause\nralph pause 1f0c", exits: "1 refused (a task that has ended), 3 not found",
+	run: action(runPause),
 }
 
 func runPause(ctx context.Context, a *app, o plainOptions) error {
@@ -75,14 +69,12 @@ func runPause(ctx context.Context, a *app, o plainOptions) error {
 	return nil
 }
 
-func resumeCommand(a *app) command {
-	return command{
-		name: "resume", args: "[TASK]", short: "resume after ralph pause, or before a rate limit ends",
-		long: `Without TASK, the project is resumed; tasks that were paused one by one stay paused. Agents that are
+var resumeCommand = command{
+	name: "resume", args: "[TASK]", short: "resume after ralph pause, or before a rate limit ends",
+	long: `Without TASK, the project is resumed; tasks that were paused one by one stay paused. Agents that are
 rate-limited are tried again at once instead of when the limit ends.`,
-		example: "ralph resume\nralph resume 1f0c", exits: "1 refused (a task that is not paused), 3 not found",
-		run: action(a, runResume),
-	}
+	example: "ralph resume\nralph resume 1f0c", exits: "1 refused (a task that is not paused), 3 not found",
+	run: action(runResume),
 }
 
 func runResume(ctx context.Context, a *app, o plainOptions) error {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/human"
@@ -14,32 +12,28 @@ import (
 	"ralph/report"
 )
 
-func costCommand(a *app) command {
-	return command{
-		name: "cost", short: "add up what was spent, by model, task, feature, day or agent",
-		long: `Every attempt of every run counts once, even if its task was deleted since, and so does every
+var costCommand = command{
+	name: "cost", short: "add up what was spent, by model, task, feature, day or agent",
+	long: `Every attempt of every run counts once, even if its task was deleted since, and so does every
 session in which an agent planned. By agent and by model, what a verifier used has a row of its own. What
 an agent did not report is unknown, never 0: a sum without it is "at least" so much; estimates are marked.`,
-		flags: []cli.Flag{
-			&cli.StringFlag{Name: "by", Usage: "`KEY`: model, task, feature, day or agent", Value: report.ByModel},
-			runFlag(), jsonFlag(),
-		},
-		example: "ralph cost --by feature\nralph cost --by day --json | jq .total.usage.cost_usd", exits: "3 no such run",
-		run: onGraph(a, runCost),
-	}
+	flags: []flagSpec{
+		{name: "by", usage: "`KEY`: model, task, feature, day or agent", value: report.ByModel},
+		runFlag, jsonFlag,
+	},
+	example: "ralph cost --by feature\nralph cost --by day --json | jq .total.usage.cost_usd", exits: "3 no such run",
+	run: onGraph(runCost),
 }
 
 // runFlag restricts a command to one run.
-func runFlag() cli.Flag {
-	return &cli.StringFlag{Name: "run", Usage: "only run `ID`", DefaultText: "all runs"}
-}
+var runFlag = flagSpec{name: "run", usage: "only run `ID`", shown: "all runs"}
 
 type costOptions struct {
 	By, Run string
 	JSON    bool
 }
 
-func (o *costOptions) parse(*cli.Context) error {
+func (o *costOptions) parse(commandLine) error {
 	return checkChoice("by", o.By, report.ByModel, report.ByTask, report.ByFeature, report.ByDay, report.ByAgent)
 }
 
@@ -98,15 +92,13 @@ func printCosts(a *app, costs report.Costs) error {
 	})
 }
 
-func statsCommand(a *app) command {
-	return command{
-		name: "stats", short: "show how long attempts take, which models and agents succeed, and which gates fail",
-		long: `Half of the attempts took no longer than p50, 95 of 100 no longer than p95. Interrupted and
+var statsCommand = command{
+	name: "stats", short: "show how long attempts take, which models and agents succeed, and which gates fail",
+	long: `Half of the attempts took no longer than p50, 95 of 100 no longer than p95. Interrupted and
 rate-limited attempts say nothing about a model and are left out of both.`,
-		flags:   []cli.Flag{runFlag(), jsonFlag()},
-		example: "ralph stats\nralph stats --json | jq '.models[] | {key, success}'", exits: "3 no such run",
-		run: onGraph(a, runStats),
-	}
+	flags:   []flagSpec{runFlag, jsonFlag},
+	example: "ralph stats\nralph stats --json | jq '.models[] | {key, success}'", exits: "3 no such run",
+	run: onGraph(runStats),
 }
 
 func runStats(a *app, _ *session, g *dag.Graph, o plainOptions) error {

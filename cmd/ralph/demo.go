@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/internal/agents"
 	"ralph/internal/project"
@@ -23,12 +21,10 @@ import (
 //go:embed demo.yaml
 var demoPlan []byte
 
-func demoCommand(a *app) command {
-	return command{
-		name: "demo", short: "watch a whole run in a scratch project; needs no key and no network",
-		flags:   []cli.Flag{boolFlag("keep", "keep the scratch project and print where it is")},
-		example: "ralph demo", exits: "1 to 5 as for run: something is wrong with this machine", run: action(a, runDemo),
-	}
+var demoCommand = command{
+	name: "demo", short: "watch a whole run in a scratch project; needs no key and no network",
+	flags:   []flagSpec{boolFlag("keep", "keep the scratch project and print where it is")},
+	example: "ralph demo", exits: "1 to 5 as for run: something is wrong with this machine", run: action(runDemo),
 }
 
 type demoOptions struct{ Keep bool }

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/internal/agents"
 	"ralph/internal/db"
@@ -21,19 +19,17 @@ import (
 	"ralph/internal/term"
 )
 
-func doctorCommand(a *app) command {
-	return command{
-		name: "doctor", short: "check the project and what runs need, and say how to fix it",
-		long: `Checks the database and its derived columns, what dead runs left, the configured agents (each is
+var doctorCommand = command{
+	name: "doctor", short: "check the project and what runs need, and say how to fix it",
+	long: `Checks the database and its derived columns, what dead runs left, the configured agents (each is
 started and asked for its name; no model is called), git, the sandbox and the disk. A warning is
 worth knowing; a problem has to be fixed.`,
-		flags: []cli.Flag{
-			boolFlag("fix", "recompute the derived columns"),
-			&cli.StringFlag{Name: "timeout", Usage: "wait at most `DURATION` for each agent to answer", Value: "1m"},
-			jsonFlag(),
-		},
-		example: "ralph doctor", exits: "1 there is a problem", run: action(a, runDoctor),
-	}
+	flags: []flagSpec{
+		boolFlag("fix", "recompute the derived columns"),
+		{name: "timeout", usage: "wait at most `DURATION` for each agent to answer", value: "1m"},
+		jsonFlag,
+	},
+	example: "ralph doctor", exits: "1 there is a problem", run: action(runDoctor),
 }
 
 type doctorOptions struct {

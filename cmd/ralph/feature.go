@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/features"
 	"ralph/internal/human"
@@ -20,33 +18,31 @@ import (
 	"ralph/report"
 )
 
-func featureCommand(a *app) command {
-	return command{
-		name: "feature", short: "plan a feature with an agent, from an idea to tasks; or group tasks under a name",
-		example: "ralph feature create login --from idea.md\nralph task add \"Form\" --feature login", exits: "1 refused, 3 not found, 5 no usable agent",
-		sub: []command{
-			featureCreateCommand(a), featureSpecCommand(a), featurePlanCommand(a), featureBuildCommand(a), featureApproveCommand(a),
-			{
-				name: "list", bare: true, short: "list features with their progress", flags: []cli.Flag{jsonFlag()},
-				example: "ralph feature list", run: onGraph(a, runFeatureList),
-			},
-			{
-				name: "show", args: "NAME", short: "show a feature with its tasks", flags: []cli.Flag{jsonFlag()},
-				example: "ralph feature show login", exits: "3 not found", run: onGraph(a, runFeatureShow),
-			},
-			{
-				name: "gate", args: "NAME [CMD...]", short: "show or set the commands that check every task of a feature",
-				long:    "They run after the project's gates and before a task's own. Without CMD they are shown.",
-				flags:   []cli.Flag{boolFlag("none", "remove all of them"), jsonFlag()},
-				example: "ralph feature gate login \"go test ./login\" \"npm run lint\"\nralph feature gate login --none",
-				exits:   "1 refused, 3 not found", run: action(a, runFeatureGate),
-			},
-			{
-				name: "delete", args: "NAME", short: "delete a feature with its tasks and its folder", flags: []cli.Flag{yesFlag("do not ask")},
-				example: "ralph feature delete login --yes", exits: "1 refused, 3 not found", run: inProject(a, runFeatureDelete),
-			},
+var featureCommand = command{
+	name: "feature", short: "plan a feature with an agent, from an idea to tasks; or group tasks under a name",
+	example: "ralph feature create login --from idea.md\nralph task add \"Form\" --feature login", exits: "1 refused, 3 not found, 5 no usable agent",
+	sub: []command{
+		featureCreateCommand, featureSpecCommand, featurePlanCommand, featureBuildCommand, featureApproveCommand,
+		{
+			name: "list", bare: true, short: "list features with their progress", flags: []flagSpec{jsonFlag},
+			example: "ralph feature list", run: onGraph(runFeatureList),
 		},
-	}
+		{
+			name: "show", args: "NAME", short: "show a feature with its tasks", flags: []flagSpec{jsonFlag},
+			example: "ralph feature show login", exits: "3 not found", run: onGraph(runFeatureShow),
+		},
+		{
+			name: "gate", args: "NAME [CMD...]", short: "show or set the commands that check every task of a feature",
+			long:    "They run after the project's gates and before a task's own. Without CMD they are shown.",
+			flags:   []flagSpec{boolFlag("none", "remove all of them"), jsonFlag},
+			example: "ralph feature gate login \"go test ./login\" \"npm run lint\"\nralph feature gate login --none",
+			exits:   "1 refused, 3 not found", run: action(runFeatureGate),
+		},
+		{
+			name: "delete", args: "NAME", short: "delete a feature with its tasks and its folder", flags: []flagSpec{yesFlag("do not ask")},
+			example: "ralph feature delete login --yes", exits: "1 refused, 3 not found", run: inProject(runFeatureDelete),
+		},
+	},
 }
 
 func runFeatureList(a *app, s *session, g *dag.Graph, o plainOptions) error {

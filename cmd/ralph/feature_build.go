@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/features"
 	"ralph/internal/atomicfile"
 	"ralph/internal/human"
@@ -16,26 +14,24 @@ import (
 	"ralph/internal/term"
 )
 
-func yesFlag(what string) cli.Flag { return boolFlag("yes", what, "y") }
+func yesFlag(what string) flagSpec { return boolFlag("yes", what, "y") }
 
-func featureBuildCommand(a *app) command {
-	return command{
-		name: "build", args: "NAME", short: "turn plan.md into a graph of tasks, and show it before it counts",
-		long: `The agent answers with a task file, or adds tasks by commands in a scratch project. They are
+var featureBuildCommand = command{
+	name: "build", args: "NAME", short: "turn plan.md into a graph of tasks, and show it before it counts",
+	long: `The agent answers with a task file, or adds tasks by commands in a scratch project. They are
 checked without any model: cycles, missing acceptance criteria, vague or oversized tasks, orphan
 dependencies, files that do not exist, no gate, a long chain where parallel work is possible.
 Errors go back to the agent up to three times; warnings are for you. Nothing is in the graph
 until you say yes, here or with "ralph feature approve"; then all tasks are added at once, and
 the feature's tasks.jsonl is written, which you can commit.`,
-		flags: append([]cli.Flag{
-			yesFlag("keep the tasks without asking"),
-			replaceFlag("build again; the new tasks replace those of the feature once you keep them"),
-			boolFlag("append", "add to the tasks that the feature has"),
-		}, plannerFlags()...),
-		example: "ralph feature build login\nralph feature build login --yes",
-		exits:   "1 refused (no plan, it has tasks, no usable answer), 3 no such feature, 5 no usable agent, " + interrupted,
-		run:     planStep(a, buildTasks),
-	}
+	flags: append([]flagSpec{
+		yesFlag("keep the tasks without asking"),
+		replaceFlag("build again; the new tasks replace those of the feature once you keep them"),
+		boolFlag("append", "add to the tasks that the feature has"),
+	}, plannerFlags()...),
+	example: "ralph feature build login\nralph feature build login --yes",
+	exits:   "1 refused (no plan, it has tasks, no usable answer), 3 no such feature, 5 no usable agent, " + interrupted,
+	run:     planStep(buildTasks),
 }
 
 func buildTasks(ctx context.Context, p *features.Planner, o plannerOptions) (features.Step, error) {
@@ -49,14 +45,12 @@ func buildTasks(ctx context.Context, p *features.Planner, o plannerOptions) (fea
 	return p.Build(ctx, features.Wish{Mode: mode})
 }
 
-func featureApproveCommand(a *app) command {
-	return command{
-		name: "approve", args: "NAME", short: "keep the tasks that build proposed", flags: []cli.Flag{jsonFlag()},
-		example: "ralph feature approve login", exits: "1 refused (nothing is proposed), 3 no such feature",
-		run: planStep(a, func(ctx context.Context, p *features.Planner, _ plannerOptions) (features.Step, error) {
-			return p.Approve(ctx)
-		}),
-	}
+var featureApproveCommand = command{
+	name: "approve", args: "NAME", short: "keep the tasks that build proposed", flags: []flagSpec{jsonFlag},
+	example: "ralph feature approve login", exits: "1 refused (nothing is proposed), 3 no such feature",
+	run: planStep(func(ctx context.Context, p *features.Planner, _ plannerOptions) (features.Step, error) {
+		return p.Approve(ctx)
+	}),
 }
 
 // tasksConfirmer shows proposed tasks and asks whether to keep them. Where nobody can be

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/features"
 	"ralph/internal/term"
@@ -14,39 +12,35 @@ import (
 )
 
 // sourceFlags say what a document is written from.
-func sourceFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "from", Usage: "read what is wanted from `FILE`; - for stdin"},
+func sourceFlags() []flagSpec {
+	return []flagSpec{
+		{name: "from", usage: "read what is wanted from `FILE`; - for stdin"},
 		boolFlag("no-input", "ask nothing: the agent decides and lists its assumptions"),
 	}
 }
 
-func replaceFlag(what string) cli.Flag { return boolFlag("replace", what) }
+func replaceFlag(what string) flagSpec { return boolFlag("replace", what) }
 
-func featureSpecCommand(a *app) command {
-	return command{
-		name: "spec", args: "NAME", short: "write spec.md with an agent: what the feature must do",
-		long: `On a terminal the agent asks and you answer, in as many lines as you like; Ctrl-D ends an
+var featureSpecCommand = command{
+	name: "spec", args: "NAME", short: "write spec.md with an agent: what the feature must do",
+	long: `On a terminal the agent asks and you answer, in as many lines as you like; Ctrl-D ends an
 answer, and alone it ends the interview. Elsewhere, use --from. The draft is reviewed in up to
 five passes before it is put in place. The agent works on a copy in .ralph/staging; nothing
 else that it writes is kept. An interrupted step continues where it was.`,
-		flags:   append(append(sourceFlags(), replaceFlag("start over, and replace the spec.md that exists")), plannerFlags()...),
-		example: "ralph feature spec login\nralph feature spec login --from idea.md --no-input",
-		exits:   "1 refused (it exists, nobody can be asked), 3 no such feature, 5 no usable agent, " + interrupted,
-		run:     planStep(a, writeDocument(features.Spec)),
-	}
+	flags:   append(append(sourceFlags(), replaceFlag("start over, and replace the spec.md that exists")), plannerFlags()...),
+	example: "ralph feature spec login\nralph feature spec login --from idea.md --no-input",
+	exits:   "1 refused (it exists, nobody can be asked), 3 no such feature, 5 no usable agent, " + interrupted,
+	run:     planStep(writeDocument(features.Spec)),
 }
 
-func featurePlanCommand(a *app) command {
-	return command{
-		name: "plan", args: "NAME", short: "write plan.md with an agent, from spec.md: how to build it",
-		long: `Like "ralph feature spec", but from the specification; --from adds what you have to say about the way.`,
-		flags: append(append(sourceFlags(), replaceFlag("start over, and replace the plan.md that exists")),
-			plannerFlags()...),
-		example: "ralph feature plan login --no-input",
-		exits:   "1 refused (it exists, there is no spec.md), 3 no such feature, 5 no usable agent, " + interrupted,
-		run:     planStep(a, writeDocument(features.Plan)),
-	}
+var featurePlanCommand = command{
+	name: "plan", args: "NAME", short: "write plan.md with an agent, from spec.md: how to build it",
+	long: `Like "ralph feature spec", but from the specification; --from adds what you have to say about the way.`,
+	flags: append(append(sourceFlags(), replaceFlag("start over, and replace the plan.md that exists")),
+		plannerFlags()...),
+	example: "ralph feature plan login --no-input",
+	exits:   "1 refused (it exists, there is no spec.md), 3 no such feature, 5 no usable agent, " + interrupted,
+	run:     planStep(writeDocument(features.Plan)),
 }
 
 // writeDocument makes the step that writes a document.
@@ -98,20 +92,18 @@ func printPlanned(ctx context.Context, a *app, s *session, planned plannedJSON, 
 	return nil
 }
 
-func featureCreateCommand(a *app) command {
-	return command{
-		name: "create", args: "NAME", short: "take a feature from an idea to tasks that can run: spec, plan, build",
-		long: `Does "spec", "plan" and "build" in order and skips what exists. Without a terminal and
+var featureCreateCommand = command{
+	name: "create", args: "NAME", short: "take a feature from an idea to tasks that can run: spec, plan, build",
+	long: `Does "spec", "plan" and "build" in order and skips what exists. Without a terminal and
 without --from it only makes a draft, a row and a folder, and prints what to do next; so does
 --draft. A feature needs no documents: you can add tasks by hand.`,
-		flags: append(append([]cli.Flag{
-			boolFlag("draft", "only make a draft"),
-			yesFlag("keep the tasks without asking"),
-		}, sourceFlags()...), plannerFlags()...),
-		example: "ralph feature create login\nralph feature create login --from idea.md --yes --no-input",
-		exits:   "1 refused (the name exists, or could be a path or an ID), 5 no usable agent, " + interrupted,
-		run:     planning(a, runFeatureCreate),
-	}
+	flags: append(append([]flagSpec{
+		boolFlag("draft", "only make a draft"),
+		yesFlag("keep the tasks without asking"),
+	}, sourceFlags()...), plannerFlags()...),
+	example: "ralph feature create login\nralph feature create login --from idea.md --yes --no-input",
+	exits:   "1 refused (the name exists, or could be a path or an ID), 5 no usable agent, " + interrupted,
+	run:     planning(runFeatureCreate),
 }
 
 func runFeatureCreate(ctx context.Context, a *app, s *session, p *features.Planner, o plannerOptions) error {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/internal/gc"
 	"ralph/internal/human"
 	"ralph/internal/project"
@@ -14,21 +12,19 @@ import (
 	"ralph/internal/term"
 )
 
-func gcCommand(a *app) command {
-	return command{
-		name: "gc", short: "remove old data and give the space back; failures are kept three times as long",
-		long: `Removes old journal entries, the files of old runs (the database keeps what is known of a run,
+var gcCommand = command{
+	name: "gc", short: "remove old data and give the space back; failures are kept three times as long",
+	long: `Removes old journal entries, the files of old runs (the database keeps what is known of a run,
 its cost too), abandoned planning, trees that no work is compared with any more, and what killed
 processes left. A run keeps its files while it is alive, while "ralph run --continue" would continue
 it, and while its work is still to be verified. Every run does the same when it ends, at most once a
 day, for what is older than gc.older_than (90d), unless gc.auto is false.`,
-		flags: []cli.Flag{
-			&cli.StringFlag{Name: "older-than", Usage: "remove what is older than `DURATION`: 720h, or 30d"},
-			boolFlag("dry-run", "list what would be removed, and remove nothing"),
-			jsonFlag(),
-		},
-		example: "ralph gc --older-than 90d", exits: "1 something could not be removed", run: inProject(a, runGC),
-	}
+	flags: []flagSpec{
+		{name: "older-than", usage: "remove what is older than `DURATION`: 720h, or 30d"},
+		boolFlag("dry-run", "list what would be removed, and remove nothing"),
+		jsonFlag,
+	},
+	example: "ralph gc --older-than 90d", exits: "1 something could not be removed", run: inProject(runGC),
 }
 
 type gcOptions struct {
@@ -36,7 +32,7 @@ type gcOptions struct {
 	DryRun, JSON bool
 }
 
-func (o *gcOptions) parse(*cli.Context) error {
+func (o *gcOptions) parse(commandLine) error {
 	if o.OlderThan == nil {
 		return usagef("--older-than is missing: nothing is removed by accident")
 	}

@@ -3,24 +3,13 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
-
-	"github.com/urfave/cli/v2"
 )
-
-// root is the program itself.
-func (a *app) root() command {
-	return command{
-		short: a.cli.Usage, flags: a.cli.Flags, sub: a.specs(), exits: "1 refused, 3 not found",
-		example: "ralph init\nralph task add \"Write the parser\"\nralph status",
-	}
-}
 
 // help is what the command at the end of a path says of itself.
 func (a *app) help(path []string) string {
-	c, full := a.root(), "ralph"
+	c, full := a.root, "ralph"
 	for _, name := range path { // it was taken through the same tree
 		c = c.sub[slices.IndexFunc(c.sub, func(c command) bool { return c.name == name })]
 		full += " " + name
@@ -59,7 +48,7 @@ func (a *app) help(path []string) string {
 	return text
 }
 
-func flagsWord(flags []cli.Flag) string {
+func flagsWord(flags []flagSpec) string {
 	if len(flags) == 0 {
 		return ""
 	}
@@ -80,57 +69,25 @@ func listCommands(commands []command) string {
 	return text
 }
 
-// flagGroup puts flags under a title of their own in the help.
-func flagGroup(title string, flags ...cli.Flag) []cli.Flag {
-	for _, f := range flags {
-		reflect.ValueOf(f).Elem().FieldByName("Category").SetString(title)
+// listFlags says what each flag does, in two columns, below the title of its group. The last group has the flag
+// that every command has.
+func listFlags(title string, flags []flagSpec) string {
+	if !slices.Contains(flags, helpFlag) {
+		flags = append(slices.Clone(flags), helpFlag)
 	}
-	return flags
-}
-
-// groupTitle is the title above a flag, or what stands above those that have none. The
-// last group has the flag that every command has.
-func groupTitle(f cli.Flag, otherwise string) string {
-	if in, ok := f.(cli.CategorizableFlag); ok && f.Names()[0] != "help" && in.GetCategory() != "" {
-		return in.GetCategory()
-	}
-	return otherwise
-}
-
-// listFlags says what each flag does, in two columns, below the title of its group.
-func listFlags(title string, flags []cli.Flag) string {
-	flags = withHelp(flags)
 	width := 0
 	for _, f := range flags {
-		names, _, _ := strings.Cut(f.String(), "\t")
+		names, _, _ := strings.Cut(f.build().String(), "\t")
 		width = max(width, len(names))
 	}
 	text, above := "", ""
 	for _, f := range flags {
-		if title = groupTitle(f, title); title != above {
+		if title = cmp.Or(f.group, title); title != above {
 			text += strings.Repeat("\n", min(len(above), 1)) + title + ":\n"
 			above = title
 		}
-		names, usage, _ := strings.Cut(f.String(), "\t")
+		names, usage, _ := strings.Cut(f.build().String(), "\t")
 		text += fmt.Sprintf("  %-*s  %s\n", width, names, usage)
 	}
 	return text
 }
-
-// boolFlag is a flag without a value, which is off unless it is typed.
-func boolFlag(name, usage string, aliases ...string) cli.Flag {
-	return &cli.BoolFlag{DisableDefaultText: true, Name: name, Aliases: aliases, Usage: usage}
-}
-
-// jsonFlag is the same on every command that prints a result.
-func jsonFlag() cli.Flag { return boolFlag("json", "print the result as JSON") }
-
-// withHelp adds the flag that every command has.
-func withHelp(flags []cli.Flag) []cli.Flag {
-	if named(flags, "help") != nil {
-		return flags
-	}
-	return append(slices.Clone(flags), helpFlag())
-}
-
-func helpFlag() cli.Flag { return boolFlag("help", "show help", "h") }

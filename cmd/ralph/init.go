@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/internal/agents"
 	"ralph/internal/db"
@@ -18,15 +16,13 @@ import (
 	"ralph/internal/project"
 )
 
-func initCommand(a *app) command {
-	return command{
-		name: "init", short: "make this folder a ralph project; running it again changes nothing",
-		long: `Writes .ralph.toml, .ralph/ and its ignore rules, with the test command and the agent that
+var initCommand = command{
+	name: "init", short: "make this folder a ralph project; running it again changes nothing",
+	long: `Writes .ralph.toml, .ralph/ and its ignore rules, with the test command and the agent that
 it finds here.`,
-		flags:   []cli.Flag{jsonFlag()},
-		example: "ralph init", exits: "1 refused (a folder that cannot be written, or inside another project)",
-		run: action(a, runInit),
-	}
+	flags:   []flagSpec{jsonFlag},
+	example: "ralph init", exits: "1 refused (a folder that cannot be written, or inside another project)",
+	run: action(runInit),
 }
 
 type initJSON struct {

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/human"
@@ -19,34 +17,32 @@ import (
 	"ralph/report"
 )
 
-func journalCommand(a *app) command {
-	return command{
-		name: "journal", short: "show what each iteration did",
-		example: "ralph journal search schema", exits: "3 not found",
-		sub: []command{
-			{
-				name: "list", bare: true, short: "list iterations, the newest last",
-				flags: []cli.Flag{
-					&cli.StringFlag{Name: "run", Usage: "only those of `RUN`"},
-					&cli.StringFlag{Name: "task", Usage: "only those of `TASK`"},
-					&cli.StringFlag{Name: "feature", Usage: "only those of `FEATURE`"},
-					&cli.StringFlag{Name: "outcome", Usage: "only those with `OUTCOME`: done, failed, retried, released, ..."},
-					&cli.IntFlag{Name: "limit", Usage: "the newest `N`", Value: 20},
-					jsonFlag(),
-				},
-				example: "ralph journal list --outcome failed", exits: "3 not found", run: onGraph(a, runJournalList),
+var journalCommand = command{
+	name: "journal", short: "show what each iteration did",
+	example: "ralph journal search schema", exits: "3 not found",
+	sub: []command{
+		{
+			name: "list", bare: true, short: "list iterations, the newest last",
+			flags: []flagSpec{
+				{name: "run", usage: "only those of `RUN`"},
+				{name: "task", usage: "only those of `TASK`"},
+				{name: "feature", usage: "only those of `FEATURE`"},
+				{name: "outcome", usage: "only those with `OUTCOME`: done, failed, retried, released, ..."},
+				{name: "limit", usage: "the newest `N`", value: 20},
+				jsonFlag,
 			},
-			{
-				name: "search", args: "WORD...", short: "find iterations by words of their notes, titles and reasons",
-				flags:   []cli.Flag{&cli.IntFlag{Name: "limit", Usage: "at most `N`", Value: 20}, jsonFlag()},
-				example: "ralph journal search order schema", run: onGraph(a, runJournalList),
-			},
-			{
-				name: "show", args: "N", short: "show one iteration with its notes", flags: []cli.Flag{jsonFlag()},
-				example: "ralph journal show 12", exits: "3 not found", run: onGraph(a, runJournalShow),
-			},
+			example: "ralph journal list --outcome failed", exits: "3 not found", run: onGraph(runJournalList),
 		},
-	}
+		{
+			name: "search", args: "WORD...", short: "find iterations by words of their notes, titles and reasons",
+			flags:   []flagSpec{{name: "limit", usage: "at most `N`", value: 20}, jsonFlag},
+			example: "ralph journal search order schema", run: onGraph(runJournalList),
+		},
+		{
+			name: "show", args: "N", short: "show one iteration with its notes", flags: []flagSpec{jsonFlag},
+			example: "ralph journal show 12", exits: "3 not found", run: onGraph(runJournalShow),
+		},
+	},
 }
 
 type journalJSON struct {
@@ -90,7 +86,7 @@ type journalListOptions struct {
 	JSON           bool
 }
 
-func (o *journalListOptions) parse(*cli.Context) error {
+func (o *journalListOptions) parse(commandLine) error {
 	if o.Outcome != "" && !slices.Contains(event.AttemptOutcomes(), o.Outcome) {
 		return usagef("--outcome: unknown outcome %q", o.Outcome)
 	}

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/internal/human"
 	"ralph/internal/jsonval"
@@ -17,45 +15,42 @@ import (
 	"ralph/knowledge"
 )
 
-func knowledgeCommand(a *app) command {
-	json := []cli.Flag{jsonFlag()}
-	return command{
-		name: "knowledge", short: "show, add and clean up what the project has learned",
-		example: `ralph knowledge add "Use the staging server" --tag deploy -d "It resets every night."`, exits: "1 refused, 3 not found",
-		sub: []command{
-			{
-				name: "list", bare: true, short: "list all entries", flags: json,
-				example: "ralph knowledge list", run: action(a, runKnowledgeList),
-			},
-			{
-				name: "show", args: "TITLE", short: "show an entry, by its title or how it begins", flags: json,
-				example: "ralph knowledge show staging", exits: "3 not found", run: action(a, runKnowledgeShow),
-			},
-			{
-				name: "search", args: "WORD...", short: "find entries by words of their titles, tags and texts", flags: json,
-				example: "ralph knowledge search staging server", run: action(a, runKnowledgeList),
-			},
-			{
-				name: "add", args: "TITLE", short: "add an entry, or update the one that says the same",
-				flags: []cli.Flag{
-					&cli.StringFlag{Name: "description", Aliases: []string{"d"}, Usage: "`TEXT`, @FILE, or - for stdin: what to know"},
-					&cli.StringSliceFlag{Name: "tag", Usage: "`WORD` that makes it match a task; repeatable"},
-					&cli.StringFlag{Name: "feature", Usage: "`FEATURE` that it belongs to"},
-					jsonFlag(),
-				},
-				example: `ralph knowledge add "Use the staging server" --tag deploy -d @note.md`, exits: "1 refused",
-				run: action(a, runKnowledgeAdd),
-			},
-			{
-				name: "rm", args: "TITLE", short: "delete an entry's file",
-				example: "ralph knowledge rm staging", exits: "3 not found", run: action(a, runKnowledgeRm),
-			},
-			{
-				name: "lint", short: "find broken links, duplicates, oversized and unreadable entries", flags: json,
-				example: "ralph knowledge lint", exits: "1 something was found", run: action(a, runKnowledgeLint),
-			},
+var knowledgeCommand = command{
+	name: "knowledge", short: "show, add and clean up what the project has learned",
+	example: `ralph knowledge add "Use the staging server" --tag deploy -d "It resets every night."`, exits: "1 refused, 3 not found",
+	sub: []command{
+		{
+			name: "list", bare: true, short: "list all entries", flags: []flagSpec{jsonFlag},
+			example: "ralph knowledge list", run: action(runKnowledgeList),
 		},
-	}
+		{
+			name: "show", args: "TITLE", short: "show an entry, by its title or how it begins", flags: []flagSpec{jsonFlag},
+			example: "ralph knowledge show staging", exits: "3 not found", run: action(runKnowledgeShow),
+		},
+		{
+			name: "search", args: "WORD...", short: "find entries by words of their titles, tags and texts", flags: []flagSpec{jsonFlag},
+			example: "ralph knowledge search staging server", run: action(runKnowledgeList),
+		},
+		{
+			name: "add", args: "TITLE", short: "add an entry, or update the one that says the same",
+			flags: []flagSpec{
+				{name: "description", short: "d", usage: "`TEXT`, @FILE, or - for stdin: what to know"},
+				{name: "tag", value: []string{}, usage: "`WORD` that makes it match a task; repeatable"},
+				{name: "feature", usage: "`FEATURE` that it belongs to"},
+				jsonFlag,
+			},
+			example: `ralph knowledge add "Use the staging server" --tag deploy -d @note.md`, exits: "1 refused",
+			run: action(runKnowledgeAdd),
+		},
+		{
+			name: "rm", args: "TITLE", short: "delete an entry's file",
+			example: "ralph knowledge rm staging", exits: "3 not found", run: action(runKnowledgeRm),
+		},
+		{
+			name: "lint", short: "find broken links, duplicates, oversized and unreadable entries", flags: []flagSpec{jsonFlag},
+			example: "ralph knowledge lint", exits: "1 something was found", run: action(runKnowledgeLint),
+		},
+	},
 }
 
 type knowledgeJSON struct {

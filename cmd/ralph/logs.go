@@ -8,26 +8,22 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/internal/render/transcript"
 	"ralph/report"
 )
 
-func logsCommand(a *app) command {
-	return command{
-		name: "logs", args: "[RUN|TASK]", short: "show the prompts, what agents said and did, and the results of gates",
-		long: `RUN or TASK is an ID; without one, the last run is shown. With --follow, a running one is shown until
+var logsCommand = command{
+	name: "logs", args: "[RUN|TASK]", short: "show the prompts, what agents said and did, and the results of gates",
+	long: `RUN or TASK is an ID; without one, the last run is shown. With --follow, a running one is shown until
 it ends; of attempts that have ended before, only the first and the last line is shown.`,
-		flags: []cli.Flag{
-			boolFlag("follow", "follow the run until it ends", "f"),
-			boolFlag("full", "show prompts, thoughts and the output of tools in full"),
-			boolFlag("json", "print one JSON object per line"),
-		},
-		example: "ralph logs 1f0c --full\nralph logs -f", exits: "3 no run yet, no such run or task, or its files are gone",
-		run: inProject(a, runLogs),
-	}
+	flags: []flagSpec{
+		boolFlag("follow", "follow the run until it ends", "f"),
+		boolFlag("full", "show prompts, thoughts and the output of tools in full"),
+		boolFlag("json", "print one JSON object per line"),
+	},
+	example: "ralph logs 1f0c --full\nralph logs -f", exits: "3 no run yet, no such run or task, or its files are gone",
+	run: inProject(runLogs),
 }
 
 type logsOptions struct {

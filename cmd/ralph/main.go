@@ -16,7 +16,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
 	"ralph/internal/proc"
@@ -214,11 +213,9 @@ func interruptible(parent context.Context, a *app, taken <-chan struct{}, patien
 // takeSignals lets a command deal with signals itself.
 func (a *app) takeSignals() { close(a.taken) }
 
-func versionCommand(a *app) command {
-	return command{
-		name: "version", short: "print the version", flags: []cli.Flag{jsonFlag()},
-		example: "ralph version --json", run: action(a, runVersion),
-	}
+var versionCommand = command{
+	name: "version", short: "print the version", flags: []flagSpec{jsonFlag},
+	example: "ralph version --json", run: action(runVersion),
 }
 
 func runVersion(_ context.Context, a *app, o plainOptions) error {

@@ -4,19 +4,15 @@ import (
 	"context"
 	"fmt"
 	"strings"
-
-	"github.com/urfave/cli/v2"
 )
 
-func manCommand(a *app) command {
-	return command{
-		name: "man", short: "print the manual page",
-		long:    `man: ralph man > /usr/local/share/man/man1/ralph.1`,
-		example: "ralph man | man -l -",
-		run: action(a, func(_ context.Context, a *app, _ plainOptions) error {
-			return written(fmt.Fprint(a.stdout, a.manual()))
-		}),
-	}
+var manCommand = command{
+	name: "man", short: "print the manual page",
+	long:    `man: ralph man > /usr/local/share/man/man1/ralph.1`,
+	example: "ralph man | man -l -",
+	run: action(func(_ context.Context, a *app, _ plainOptions) error {
+		return written(fmt.Fprint(a.stdout, a.manual()))
+	}),
 }
 
 // manual is the page, made from what the commands say of themselves: it cannot tell
@@ -24,16 +20,16 @@ func manCommand(a *app) command {
 func (a *app) manual() string {
 	m := &manual{}
 	m.line(`.TH RALPH 1 "" "ralph" "User Commands"`, ".SH NAME")
-	m.text("ralph - " + a.cli.Usage)
+	m.text("ralph - " + a.root.short)
 	m.line(".SH SYNOPSIS", ".B ralph")
 	m.text("[global flags] COMMAND [flags] [arguments]")
 	m.line(".SH DESCRIPTION")
 	m.text(manIntro)
 	m.line(".SH GLOBAL FLAGS")
 	m.text("They may stand anywhere.")
-	m.flags(a.cli.Flags)
+	m.flags(a.root.flags)
 	group := ""
-	for _, c := range a.specs() {
+	for _, c := range a.root.sub {
 		if c.group != group && !c.hidden {
 			group = c.group
 			m.line(".SH " + strings.ToUpper(group) + " COMMANDS")
@@ -128,14 +124,14 @@ func (m *manual) command(parent string, c command) {
 	}
 }
 
-func (m *manual) flags(list []cli.Flag) {
+func (m *manual) flags(list []flagSpec) {
 	group := ""
 	for _, f := range list {
-		if title := groupTitle(f, group); title != group {
-			m.line(".PP", roff(title)+":")
-			group = title
+		if f.group != group && f.group != "" {
+			m.line(".PP", roff(f.group)+":")
+			group = f.group
 		}
-		names, usage, _ := strings.Cut(f.String(), "\t")
+		names, usage, _ := strings.Cut(f.build().String(), "\t")
 		m.entry(strings.TrimSpace(names), usage)
 	}
 }

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/acp"
 	"ralph/features"
 	"ralph/internal/agents"
@@ -21,12 +19,12 @@ import (
 )
 
 // plannerFlags choose the agent that plans.
-func plannerFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "agent", Usage: "`NAME` of an agent, or the command that starts one"},
-		&cli.StringFlag{Name: "model", Usage: "`MODEL` or tier (opus, sonnet, haiku) to use", DefaultText: "the agent's own"},
-		&cli.StringFlag{Name: "sandbox", Usage: "confine the agent to its staging folder: `MODE` is auto, require (refuse to run without) or off", DefaultText: "auto, or sandbox.mode"},
-		jsonFlag(),
+func plannerFlags() []flagSpec {
+	return []flagSpec{
+		{name: "agent", usage: "`NAME` of an agent, or the command that starts one"},
+		{name: "model", usage: "`MODEL` or tier (opus, sonnet, haiku) to use", shown: "the agent's own"},
+		{name: "sandbox", usage: "confine the agent to its staging folder: `MODE` is auto, require (refuse to run without) or off", shown: "auto, or sandbox.mode"},
+		jsonFlag,
 	}
 }
 
@@ -40,7 +38,7 @@ type plannerOptions struct {
 	idea                   string // what From holds
 }
 
-func (o *plannerOptions) parse(c *cli.Context) error {
+func (o *plannerOptions) parse(c commandLine) error {
 	if o.Replace && o.Append {
 		return usagef("--replace or --append, not both")
 	}
@@ -142,8 +140,8 @@ func toolObserver(a *app) func(acp.Event) {
 }
 
 // planning makes a command of a function that plans: the project is open, and what --from names is read.
-func planning(a *app, run func(context.Context, *app, *session, *features.Planner, plannerOptions) error) cli.ActionFunc {
-	return action(a, func(ctx context.Context, a *app, o plannerOptions) (err error) {
+func planning(run func(context.Context, *app, *session, *features.Planner, plannerOptions) error) runner {
+	return action(func(ctx context.Context, a *app, o plannerOptions) (err error) {
 		if o.idea, err = readIdea(a, o.From); err != nil {
 			return err
 		}
@@ -158,8 +156,8 @@ func planning(a *app, run func(context.Context, *app, *session, *features.Planne
 }
 
 // planStep makes a command of one step of planning a feature, and prints what it did.
-func planStep(a *app, do func(context.Context, *features.Planner, plannerOptions) (features.Step, error)) cli.ActionFunc {
-	return planning(a, func(ctx context.Context, a *app, s *session, p *features.Planner, o plannerOptions) error {
+func planStep(do func(context.Context, *features.Planner, plannerOptions) (features.Step, error)) runner {
+	return planning(func(ctx context.Context, a *app, s *session, p *features.Planner, o plannerOptions) error {
 		if _, err := p.Enter(ctx); err != nil {
 			return makeIt(err, p.Name)
 		}

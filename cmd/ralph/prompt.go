@@ -18,11 +18,9 @@ import (
 	"ralph/prompt"
 )
 
-func promptCommand(a *app) command {
-	return command{
-		name: "prompt", args: "ID", short: "print the prompt that a task would get now",
-		example: "ralph prompt 1f0c | less", exits: "3 not found", run: action(a, runPrompt),
-	}
+var promptCommand = command{
+	name: "prompt", args: "ID", short: "print the prompt that a task would get now",
+	example: "ralph prompt 1f0c | less", exits: "3 not found", run: action(runPrompt),
 }
 
 func runPrompt(ctx context.Context, a *app, o plainOptions) error {

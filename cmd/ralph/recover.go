@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/db"
@@ -19,16 +17,14 @@ import (
 	"ralph/loop/recovery"
 )
 
-func recoverCommand(a *app) command {
-	return command{
-		name: "recover", short: "recover tasks from crashed runs; every run starts with it",
-		long: `Ends the processes that a dead run left, then releases its tasks, or resumes them at verification
+var recoverCommand = command{
+	name: "recover", short: "recover tasks from crashed runs; every run starts with it",
+	long: `Ends the processes that a dead run left, then releases its tasks, or resumes them at verification
 if their work was finished. That does not count as a retry. Every "ralph run" does the same when it
 starts, and doing it twice changes nothing.`,
-		flags:   []cli.Flag{boolFlag("dry-run", "say what would be done, and do nothing"), jsonFlag()},
-		example: "ralph recover --dry-run\nralph recover", exits: "1 a process of a dead run could not be ended",
-		run: action(a, runRecover),
-	}
+	flags:   []flagSpec{boolFlag("dry-run", "say what would be done, and do nothing"), jsonFlag},
+	example: "ralph recover --dry-run\nralph recover", exits: "1 a process of a dead run could not be ended",
+	run: action(runRecover),
 }
 
 type recoveryJSON struct {

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/internal/atomicfile"
 	"ralph/internal/git"
@@ -19,20 +17,18 @@ import (
 	"ralph/report"
 )
 
-func reportCommand(a *app) command {
-	return command{
-		name: "report", args: "[RUN]", short: "report what a run did, what it cost, what failed and what to do next",
-		long: `RUN is the ID of a run; without one, the last run is reported, even while it is running. The page
+var reportCommand = command{
+	name: "report", args: "[RUN]", short: "report what a run did, what it cost, what failed and what to do next",
+	long: `RUN is the ID of a run; without one, the last run is reported, even while it is running. The page
 of --format html is one file and needs no network. It contains transcripts, logs and what each
 attempt changed, up to 1 MiB each and 10 MiB in all.`,
-		flags: []cli.Flag{
-			&cli.StringFlag{Name: "format", Usage: "write `FORMAT`: text, markdown, html, json or junit", DefaultText: "by the extension of -o, else text"},
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE` instead of stdout"},
-			jsonFlag(),
-		},
-		example: "ralph report\nralph report -o report.html\nralph report 31aa --format junit -o junit.xml",
-		exits:   "1 FILE cannot be written, 3 no run yet, or no such run", run: inProject(a, runReport),
-	}
+	flags: []flagSpec{
+		{name: "format", usage: "write `FORMAT`: text, markdown, html, json or junit", shown: "by the extension of -o, else text"},
+		{name: "output", short: "o", usage: "write to `FILE` instead of stdout"},
+		jsonFlag,
+	},
+	example: "ralph report\nralph report -o report.html\nralph report 31aa --format junit -o junit.xml",
+	exits:   "1 FILE cannot be written, 3 no run yet, or no such run", run: inProject(runReport),
 }
 
 type reportOptions struct {
@@ -42,7 +38,7 @@ type reportOptions struct {
 	JSON   bool
 }
 
-func (o *reportOptions) parse(c *cli.Context) (err error) {
+func (o *reportOptions) parse(c commandLine) (err error) {
 	switch {
 	case o.JSON && o.Format != "" && o.Format != "json":
 		return usagef("--json is --format json: it does not go with --format %s", o.Format)
@@ -93,23 +89,21 @@ func loadRun(ctx context.Context, a *app, s *session, typed []string) (report.Ru
 	return redact.Deep(a.redact, r), err // an older version may have stored secrets
 }
 
-func runsCommand(a *app) command {
-	return command{
-		name: "runs", short: "list and show runs",
-		example: "ralph runs list", exits: "3 not found",
-		sub: []command{
-			{
-				name: "list", bare: true, short: "list runs, the newest first",
-				flags:   []cli.Flag{&cli.IntFlag{Name: "limit", Usage: "the newest `N`; 0 means all", Value: 20}, jsonFlag()},
-				example: "ralph runs list\nralph runs list --limit 0 --json", run: onGraph(a, runRunsList),
-			},
-			{
-				name: "show", args: "RUN", short: "show a run with every attempt, what failed and what waits",
-				flags:   []cli.Flag{jsonFlag()},
-				example: "ralph runs show r-31aa8faf", exits: "3 not found", run: inProject(a, runRunsShow),
-			},
+var runsCommand = command{
+	name: "runs", short: "list and show runs",
+	example: "ralph runs list", exits: "3 not found",
+	sub: []command{
+		{
+			name: "list", bare: true, short: "list runs, the newest first",
+			flags:   []flagSpec{{name: "limit", usage: "the newest `N`; 0 means all", value: 20}, jsonFlag},
+			example: "ralph runs list\nralph runs list --limit 0 --json", run: onGraph(runRunsList),
 		},
-	}
+		{
+			name: "show", args: "RUN", short: "show a run with every attempt, what failed and what waits",
+			flags:   []flagSpec{jsonFlag},
+			example: "ralph runs show r-31aa8faf", exits: "3 not found", run: inProject(runRunsShow),
+		},
+	},
 }
 
 type runsListOptions struct {
@@ -117,7 +111,7 @@ type runsListOptions struct {
 	JSON  bool
 }
 
-func (o *runsListOptions) parse(*cli.Context) error { return checkLimit(o.Limit) }
+func (o *runsListOptions) parse(commandLine) error { return checkLimit(o.Limit) }
 
 // checkLimit refuses a --limit that makes no sense.
 func checkLimit(n int) error {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/urfave/cli/v2"
 )
 
 // runOptions is what was typed for a run. A nil value was not typed: the
@@ -54,7 +52,7 @@ func (o runOutput) files() []outputFile {
 	return slices.DeleteFunc(list, func(f outputFile) bool { return f.name == "" || f.name == "-" && f.flag == "events" })
 }
 
-func (o *runOptions) parse(c *cli.Context) error {
+func (o *runOptions) parse(c commandLine) error {
 	if o.DryRun && o.JSON {
 		return usagef("--dry-run prints text: it does not go with --json")
 	}

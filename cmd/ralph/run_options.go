@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
@@ -182,7 +180,7 @@ type openerOptions struct {
 	IdleTimeout, TurnTimeout *string // nil is as configured
 }
 
-func (o *openerOptions) parse(c *cli.Context) error {
+func (o *openerOptions) parse(c commandLine) error {
 	for _, flag := range []string{"agent", "model"} {
 		if c.IsSet(flag) && c.String(flag) == "" {
 			return usagef("--%s is empty", flag)

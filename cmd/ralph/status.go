@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/internal/human"
 	"ralph/internal/render"
@@ -14,11 +12,9 @@ import (
 	"ralph/report"
 )
 
-func statusCommand(a *app) command {
-	return command{
-		name: "status", short: "show what runs, what is next, what waits and why, and what was spent", flags: []cli.Flag{jsonFlag()},
-		example: "ralph status\nralph status --json | jq .counts", run: onGraph(a, runStatus),
-	}
+var statusCommand = command{
+	name: "status", short: "show what runs, what is next, what waits and why, and what was spent", flags: []flagSpec{jsonFlag},
+	example: "ralph status\nralph status --json | jq .counts", run: onGraph(runStatus),
 }
 
 func runStatus(a *app, s *session, g *dag.Graph, opts plainOptions) error {

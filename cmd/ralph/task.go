@@ -4,20 +4,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 )
 
-func taskCommand(a *app) command {
-	return command{
-		name: "task", short: "plan: add, look at and change tasks",
-		example: `ralph task add "Write the parser"`, exits: "1 refused, 3 not found",
-		sub: slices.Concat([]command{
-			taskAddCommand(a), taskCreateCommand(a), taskImportCommand(a), taskExportCommand(a), taskListCommand(a), taskShowCommand(a), taskTreeCommand(a),
-			taskLogCommand(a), taskWhyCommand(a), taskGraphCommand(a), taskUpdateCommand(a), taskDepsCommand(a),
-		}, taskStateCommands(a)),
-	}
+var taskCommand = command{
+	name: "task", short: "plan: add, look at and change tasks",
+	example: `ralph task add "Write the parser"`, exits: "1 refused, 3 not found",
+	sub: slices.Concat([]command{
+		taskAddCommand, taskCreateCommand, taskImportCommand, taskExportCommand, taskListCommand, taskShowCommand, taskTreeCommand,
+		taskLogCommand, taskWhyCommand, taskGraphCommand, taskUpdateCommand, taskDepsCommand,
+	}, taskStateCommands),
 }
 
 // resolveTask returns the task whose ID was typed.
@@ -30,8 +26,8 @@ func resolveTask(g *dag.Graph, typed string) (dag.Task, error) {
 }
 
 // onTask makes a command of a function that reads the graph about the task whose ID is the argument.
-func onTask(a *app, run func(*app, *session, *dag.Graph, dag.Task, plainOptions) error) cli.ActionFunc {
-	return onGraph(a, func(a *app, s *session, g *dag.Graph, o plainOptions) error {
+func onTask(run func(*app, *session, *dag.Graph, dag.Task, plainOptions) error) runner {
+	return onGraph(func(a *app, s *session, g *dag.Graph, o plainOptions) error {
 		t, err := resolveTask(g, o.Args[0])
 		if err != nil {
 			return err

@@ -5,37 +5,33 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/report"
 )
 
-func taskAddCommand(a *app) command {
-	return command{
-		name: "add", args: "TITLE", short: "add a task and print its ID",
-		flags: append(taskFields("work"),
-			&cli.StringFlag{Name: "parent", Usage: "make it a subtask of `ID`"},
-			&cli.StringFlag{Name: "feature", Usage: "make it part of `FEATURE`; a subtask has its parent's"},
-			&cli.StringSliceFlag{Name: "after", Usage: "let it wait for `ID`; repeatable"},
-			jsonFlag(),
-		),
-		example: `design=$(ralph task add "Design the schema")
+var taskAddCommand = command{
+	name: "add", args: "TITLE", short: "add a task and print its ID",
+	flags: append(taskFields("work"),
+		flagSpec{name: "parent", usage: "make it a subtask of `ID`"},
+		flagSpec{name: "feature", usage: "make it part of `FEATURE`; a subtask has its parent's"},
+		flagSpec{name: "after", value: []string{}, usage: "let it wait for `ID`; repeatable"},
+		jsonFlag,
+	),
+	example: `design=$(ralph task add "Design the schema")
 ralph task add "Write the parser" --after $design --priority -5 -d @parser.md`,
-		exits: "1 refused (a cycle, a parent in progress), 3 not found", run: action(a, runTaskAdd),
-	}
+	exits: "1 refused (a cycle, a parent in progress), 3 not found", run: action(runTaskAdd),
 }
 
 // taskFields are the flags that add and update share; kind is the default.
-func taskFields(kind string) []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "description", Aliases: []string{"d"}, Usage: "`TEXT`, @FILE, or - for stdin"},
-		&cli.Int64Flag{Name: "priority", Usage: "`N`; lower runs first"},
-		&cli.IntFlag{Name: "max-retries", DefaultText: "run.max_retries, 3", Usage: "retry at most `N` times after work was rejected"},
-		&cli.StringFlag{Name: "agent", Usage: "`NAME` of the agent for this task"},
-		&cli.StringFlag{Name: "model", Usage: "`NAME` of the model for this task"},
-		&cli.StringSliceFlag{Name: "gate", Usage: "`CMD` that must succeed before it counts as done; repeatable"},
-		&cli.StringFlag{Name: "kind", Usage: "`KIND`: work must change the project, check may be done without a change", Value: kind},
+func taskFields(kind string) []flagSpec {
+	return []flagSpec{
+		{name: "description", short: "d", usage: "`TEXT`, @FILE, or - for stdin"},
+		{name: "priority", value: int64(0), usage: "`N`; lower runs first"},
+		{name: "max-retries", shown: "run.max_retries, 3", value: 0, usage: "retry at most `N` times after work was rejected"},
+		{name: "agent", usage: "`NAME` of the agent for this task"},
+		{name: "model", usage: "`NAME` of the model for this task"},
+		{name: "gate", value: []string{}, usage: "`CMD` that must succeed before it counts as done; repeatable"},
+		{name: "kind", usage: "`KIND`: work must change the project, check may be done without a change", value: kind},
 		boolFlag("allow-tampering", "its work may delete or skip tests and change the gates"),
 	}
 }
@@ -48,7 +44,7 @@ type taskAddOptions struct {
 	JSON        bool
 }
 
-func (o *taskAddOptions) parse(*cli.Context) error {
+func (o *taskAddOptions) parse(commandLine) error {
 	if o.Title, o.Gates = o.Args[0], o.Gate; o.MaxRetries != nil && *o.MaxRetries < 0 {
 		return usagef("--max-retries cannot be negative")
 	}
@@ -99,22 +95,20 @@ func runTaskAdd(ctx context.Context, a *app, o taskAddOptions) (err error) {
 	return written(fmt.Fprintln(a.stdout, added[0].ID))
 }
 
-func taskUpdateCommand(a *app) command {
-	return command{
-		name: "update", args: "ID...", short: "change the text, the settings or the place of tasks",
-		long: `What is not given stays as it is. "none" as parent or feature removes the task from it; an empty
+var taskUpdateCommand = command{
+	name: "update", args: "ID...", short: "change the text, the settings or the place of tasks",
+	long: `What is not given stays as it is. "none" as parent or feature removes the task from it; an empty
 agent, model or gate, or -1 retries, restore the configured value. Several tasks are changed
 together or, if one of them cannot be, not at all.`,
-		flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "title", Usage: "the new `TITLE`"},
-			&cli.StringFlag{Name: "parent", Usage: "make it a subtask of `ID`, or of none"},
-			&cli.StringFlag{Name: "feature", Usage: "make it part of `FEATURE`, or of none"},
-			jsonFlag(),
-		}, taskFields("")...),
-		example: `ralph task update 1f0c --title "Write the lexer" --priority 3
+	flags: append([]flagSpec{
+		{name: "title", usage: "the new `TITLE`"},
+		{name: "parent", usage: "make it a subtask of `ID`, or of none"},
+		{name: "feature", usage: "make it part of `FEATURE`, or of none"},
+		jsonFlag,
+	}, taskFields("")...),
+	example: `ralph task update 1f0c --title "Write the lexer" --priority 3
 ralph task update 1f0c 77aa --parent none`,
-		exits: "1 refused (a cycle, a parent in progress), 3 not found", run: action(a, runTaskUpdate),
-	}
+	exits: "1 refused (a cycle, a parent in progress), 3 not found", run: action(runTaskUpdate),
 }
 
 // taskUpdateOptions is what was typed; nil leaves something as it is.
@@ -126,7 +120,7 @@ type taskUpdateOptions struct {
 	JSON            bool
 }
 
-func (o *taskUpdateOptions) parse(c *cli.Context) error {
+func (o *taskUpdateOptions) parse(c commandLine) error {
 	switch {
 	case c.NumFlags() == 0, c.NumFlags() == 1 && o.JSON:
 		return hint(usagef("nothing to change"), "see: ralph task update --help")

@@ -5,25 +5,21 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/features"
 )
 
-func taskCreateCommand(a *app) command {
-	return command{
-		name: "create", args: "[TEXT]", short: "describe work in words; an agent turns it into tasks, shown before they are kept",
-		long: `For a handful of tasks that belong to no feature. What is wanted is TEXT, or the text of --from,
+var taskCreateCommand = command{
+	name: "create", args: "[TEXT]", short: "describe work in words; an agent turns it into tasks, shown before they are kept",
+	long: `For a handful of tasks that belong to no feature. What is wanted is TEXT, or the text of --from,
 or what you type. The tasks are checked like those of "ralph feature build".`,
-		flags: append([]cli.Flag{
-			yesFlag("keep the tasks without asking"),
-			&cli.StringFlag{Name: "from", Usage: "read what is wanted from `FILE`; - for stdin"},
-		}, plannerFlags()...),
-		example: "ralph task create \"Rename the flag --foo to --bar, with a warning for the old name\"",
-		exits:   "1 refused (nobody can be asked, no usable answer), 5 no usable agent, " + interrupted,
-		run:     planning(a, runTaskCreate),
-	}
+	flags: append([]flagSpec{
+		yesFlag("keep the tasks without asking"),
+		{name: "from", usage: "read what is wanted from `FILE`; - for stdin"},
+	}, plannerFlags()...),
+	example: "ralph task create \"Rename the flag --foo to --bar, with a warning for the old name\"",
+	exits:   "1 refused (nobody can be asked, no usable answer), 5 no usable agent, " + interrupted,
+	run:     planning(runTaskCreate),
 }
 
 type createdJSON struct {

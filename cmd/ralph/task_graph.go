@@ -5,18 +5,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/internal/render/draw"
 	"ralph/report"
 )
 
-func taskTreeCommand(a *app) command {
-	return command{
-		name: "tree", args: "[ID]", short: "show tasks with their subtasks", flags: []cli.Flag{jsonFlag()},
-		example: "ralph task tree\nralph task tree 1f0c", exits: "3 not found", run: onGraph(a, runTaskTree),
-	}
+var taskTreeCommand = command{
+	name: "tree", args: "[ID]", short: "show tasks with their subtasks", flags: []flagSpec{jsonFlag},
+	example: "ralph task tree\nralph task tree 1f0c", exits: "3 not found", run: onGraph(runTaskTree),
 }
 
 func runTaskTree(a *app, s *session, g *dag.Graph, o plainOptions) error {
@@ -44,21 +40,19 @@ func subtree(g *dag.Graph, typed []string) ([]dag.Task, error) {
 	return g.Subtree(root)
 }
 
-func taskGraphCommand(a *app) command {
-	return command{
-		name: "graph", short: "draw the graph: what contains what, what waits for what",
-		flags: []cli.Flag{
-			&cli.StringFlag{Name: "format", Usage: "`FORMAT`: text, dot, mermaid or json", Value: "text"},
-			&cli.StringFlag{Name: "feature", Usage: "only tasks of `FEATURE`"},
-		},
-		example: "ralph task graph\nralph task graph --format dot | dot -Tsvg > graph.svg", exits: "3 no such feature",
-		run: onGraph(a, runTaskGraph),
-	}
+var taskGraphCommand = command{
+	name: "graph", short: "draw the graph: what contains what, what waits for what",
+	flags: []flagSpec{
+		{name: "format", usage: "`FORMAT`: text, dot, mermaid or json", value: "text"},
+		{name: "feature", usage: "only tasks of `FEATURE`"},
+	},
+	example: "ralph task graph\nralph task graph --format dot | dot -Tsvg > graph.svg", exits: "3 no such feature",
+	run: onGraph(runTaskGraph),
 }
 
 type taskGraphOptions struct{ Format, Feature string }
 
-func (o *taskGraphOptions) parse(*cli.Context) error {
+func (o *taskGraphOptions) parse(commandLine) error {
 	return checkChoice("format", o.Format, "text", "dot", "mermaid", "json")
 }
 
@@ -99,31 +93,29 @@ func treeStyle(a *app) draw.Style {
 	return draw.Style{Width: a.width, Palette: p, State: func(state string) func(string) string { return statePaint(p, state) }}
 }
 
-func taskDepsCommand(a *app) command {
-	return command{
-		name: "deps", short: "show and change what waits for what",
-		example: "ralph task deps add 1f0c 77aa", exits: "1 refused (a cycle), 3 not found",
-		sub: []command{
-			{
-				name: "add", args: "BLOCKER BLOCKED", short: "let BLOCKED wait for BLOCKER",
-				example: "ralph task deps add 1f0c 77aa", exits: "1 refused (a cycle, also through parents), 3 not found",
-				run: changeDeps(a, "add", "now waits for", (*dag.Graph).Link),
-			},
-			{
-				name: "rm", args: "BLOCKER BLOCKED", short: "let BLOCKED no longer wait for BLOCKER",
-				example: "ralph task deps rm 1f0c 77aa", exits: "3 not found",
-				run: changeDeps(a, "rm", "no longer waits for", (*dag.Graph).Unlink),
-			},
-			{
-				name: "list", args: "ID", short: "list what a task waits for and what waits for it", flags: []cli.Flag{jsonFlag()},
-				example: "ralph task deps list 1f0c", exits: "3 not found", run: onTask(a, runDepsList),
-			},
+var taskDepsCommand = command{
+	name: "deps", short: "show and change what waits for what",
+	example: "ralph task deps add 1f0c 77aa", exits: "1 refused (a cycle), 3 not found",
+	sub: []command{
+		{
+			name: "add", args: "BLOCKER BLOCKED", short: "let BLOCKED wait for BLOCKER",
+			example: "ralph task deps add 1f0c 77aa", exits: "1 refused (a cycle, also through parents), 3 not found",
+			run: changeDeps("add", "now waits for", (*dag.Graph).Link),
 		},
-	}
+		{
+			name: "rm", args: "BLOCKER BLOCKED", short: "let BLOCKED no longer wait for BLOCKER",
+			example: "ralph task deps rm 1f0c 77aa", exits: "3 not found",
+			run: changeDeps("rm", "no longer waits for", (*dag.Graph).Unlink),
+		},
+		{
+			name: "list", args: "ID", short: "list what a task waits for and what waits for it", flags: []flagSpec{jsonFlag},
+			example: "ralph task deps list 1f0c", exits: "3 not found", run: onTask(runDepsList),
+		},
+	},
 }
 
-func changeDeps(a *app, name, words string, change func(g *dag.Graph, blocker, blocked string) error) cli.ActionFunc {
-	return action(a, func(ctx context.Context, a *app, o plainOptions) error {
+func changeDeps(name, words string, change func(g *dag.Graph, blocker, blocked string) error) runner {
+	return action(func(ctx context.Context, a *app, o plainOptions) error {
 		var pair [2]dag.Task
 		err := a.update(ctx, func(_ *session, g *dag.Graph) (err error) {
 			for i, typed := range o.Args {

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/features"
 	"ralph/internal/human"
@@ -21,10 +19,9 @@ import (
 	"ralph/internal/term"
 )
 
-func taskImportCommand(a *app) command {
-	return command{
-		name: "import", args: "FILE|-", short: "add many tasks at once, all or none",
-		long: `FILE has one JSON object a line (jsonl), or the same objects as a YAML list:
+var taskImportCommand = command{
+	name: "import", args: "FILE|-", short: "add many tasks at once, all or none",
+	long: `FILE has one JSON object a line (jsonl), or the same objects as a YAML list:
   {"ref":"a","title":"Design"}
   {"ref":"b","title":"Build","after":["a"],"parent":null,"priority":0,"feature":"login",
    "description":"...","kind":"work","agent":null,"model":null,"gates":[],"max_retries":null}
@@ -34,15 +31,14 @@ refs or the IDs of tasks that exist. The order of the file is the order of creat
 Or it is a plan of another kind: a Markdown checklist, the prd.json of other loops, the
 issues.jsonl of beads, or the output of "gh issue list --json number,title,body,state". Parts of
 such a plan that ralph has no place for are listed on stderr; docs/import.md has the rules.`,
-		flags: []cli.Flag{
-			&cli.StringFlag{Name: "format", Usage: "`FORMAT`: " + listOr(taskfile.Formats()), DefaultText: "auto, from the text"},
-			boolFlag("dry-run", "check everything, show the tree, keep nothing"),
-			jsonFlag(),
-		},
-		example: "ralph task import plan.jsonl --dry-run\nralph task import - < plan.yaml\n" +
-			"gh issue list --state all --limit 500 --json number,title,body,state | ralph task import -",
-		exits: "1 refused (the error names the line), 3 not found", run: action(a, runTaskImport),
-	}
+	flags: []flagSpec{
+		{name: "format", usage: "`FORMAT`: " + listOr(taskfile.Formats()), shown: "auto, from the text"},
+		boolFlag("dry-run", "check everything, show the tree, keep nothing"),
+		jsonFlag,
+	},
+	example: "ralph task import plan.jsonl --dry-run\nralph task import - < plan.yaml\n" +
+		"gh issue list --state all --limit 500 --json number,title,body,state | ralph task import -",
+	exits: "1 refused (the error names the line), 3 not found", run: action(runTaskImport),
 }
 
 type importedJSON struct {
@@ -57,7 +53,7 @@ type taskImportOptions struct {
 	Format taskfile.Format
 }
 
-func (o *taskImportOptions) parse(*cli.Context) (err error) {
+func (o *taskImportOptions) parse(commandLine) (err error) {
 	o.Format, err = parseFormat(o.Format)
 	return err
 }
@@ -180,18 +176,16 @@ func plannedNodes(g *dag.Graph, ids []string, specs []dag.Spec, now time.Time) (
 	return nodes, err
 }
 
-func taskExportCommand(a *app) command {
-	return command{
-		name: "export", short: "write the plan as JSON lines; the same plan gives the same bytes",
-		flags: []cli.Flag{
-			&cli.StringFlag{Name: "feature", Usage: "only tasks of `FEATURE`"},
-			boolFlag("with-status", "also whether tasks are done, failed or blocked"),
-			boolFlag("save", "write it to the feature's tasks.jsonl, with statuses, instead of stdout"),
-		},
-		example: "ralph task export > plan.jsonl\nralph task export --feature login --save", exits: "3 no such feature",
-		stray: "write it to a file with: ralph task export > ARG",
-		run:   inProject(a, runTaskExport),
-	}
+var taskExportCommand = command{
+	name: "export", short: "write the plan as JSON lines; the same plan gives the same bytes",
+	flags: []flagSpec{
+		{name: "feature", usage: "only tasks of `FEATURE`"},
+		boolFlag("with-status", "also whether tasks are done, failed or blocked"),
+		boolFlag("save", "write it to the feature's tasks.jsonl, with statuses, instead of stdout"),
+	},
+	example: "ralph task export > plan.jsonl\nralph task export --feature login --save", exits: "3 no such feature",
+	stray: "write it to a file with: ralph task export > ARG",
+	run:   inProject(runTaskExport),
 }
 
 type taskExportOptions struct {
@@ -199,7 +193,7 @@ type taskExportOptions struct {
 	WithStatus, Save bool
 }
 
-func (o *taskExportOptions) parse(*cli.Context) error {
+func (o *taskExportOptions) parse(commandLine) error {
 	if o.Save && o.Feature == "" {
 		return usagef("--save is for one feature: name it with --feature")
 	}

@@ -5,28 +5,24 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/internal/human"
 	"ralph/internal/term"
 	"ralph/report"
 )
 
-func taskListCommand(a *app) command {
-	return command{
-		name: "list", bare: true, short: "list tasks; without flags, everything not done",
-		flags: []cli.Flag{
-			boolFlag("ready", "only what a run would start now, in that order"),
-			&cli.StringSliceFlag{Name: "status", Usage: "only tasks with `STATUS`: " + strings.Join(statusWords(), ", ") + "; repeatable"},
-			&cli.StringFlag{Name: "feature", Usage: "only tasks of `FEATURE`"},
-			boolFlag("all", "also what is done"),
-			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "at most `N`"},
-			jsonFlag(),
-		},
-		example: "ralph task list --ready --limit 5\nralph task list --status failed --json", exits: "3 no such feature",
-		run: onGraph(a, runTaskList),
-	}
+var taskListCommand = command{
+	name: "list", bare: true, short: "list tasks; without flags, everything not done",
+	flags: []flagSpec{
+		boolFlag("ready", "only what a run would start now, in that order"),
+		{name: "status", value: []string{}, usage: "only tasks with `STATUS`: " + strings.Join(statusWords(), ", ") + "; repeatable"},
+		{name: "feature", usage: "only tasks of `FEATURE`"},
+		boolFlag("all", "also what is done"),
+		{name: "limit", shown: "all", value: 0, usage: "at most `N`"},
+		jsonFlag,
+	},
+	example: "ralph task list --ready --limit 5\nralph task list --status failed --json", exits: "3 no such feature",
+	run: onGraph(runTaskList),
 }
 
 type taskListOptions struct {
@@ -35,7 +31,7 @@ type taskListOptions struct {
 	All, JSON  bool
 }
 
-func (o *taskListOptions) parse(*cli.Context) error {
+func (o *taskListOptions) parse(commandLine) error {
 	if o.Ready && (len(o.Status) > 0 || o.All) {
 		return usagef("--ready goes with neither --status nor --all: what is ready is pending")
 	}

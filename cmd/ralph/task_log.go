@@ -6,22 +6,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/internal/term"
 )
 
-func taskLogCommand(a *app) command {
-	return command{
-		name: "log", args: "ID", short: "show a task's history, or add to it",
-		flags: []cli.Flag{
-			&cli.StringFlag{Name: "message", Aliases: []string{"m"}, Usage: "add `TEXT`, @FILE, or - for stdin; the next agent reads it"},
-			jsonFlag(),
-		},
-		example: `ralph task log 1f0c -m "use the staging server"`, exits: "3 not found",
-		run: action(a, runTaskLog),
-	}
+var taskLogCommand = command{
+	name: "log", args: "ID", short: "show a task's history, or add to it",
+	flags: []flagSpec{
+		{name: "message", short: "m", usage: "add `TEXT`, @FILE, or - for stdin; the next agent reads it"},
+		jsonFlag,
+	},
+	example: `ralph task log 1f0c -m "use the staging server"`, exits: "3 not found",
+	run: action(runTaskLog),
 }
 
 type taskLogOptions struct {
@@ -30,7 +26,7 @@ type taskLogOptions struct {
 	JSON    bool
 }
 
-func (o *taskLogOptions) parse(*cli.Context) error {
+func (o *taskLogOptions) parse(commandLine) error {
 	if o.Message != nil && o.JSON {
 		return usagef("--json goes with reading the history, not with -m")
 	}

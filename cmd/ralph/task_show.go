@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/jsonval"
@@ -15,11 +13,9 @@ import (
 	"ralph/report"
 )
 
-func taskShowCommand(a *app) command {
-	return command{
-		name: "show", args: "ID", short: "show everything about a task", flags: []cli.Flag{jsonFlag()},
-		example: "ralph task show t-1f0c9a3e", exits: "3 not found", run: onTask(a, runTaskShow),
-	}
+var taskShowCommand = command{
+	name: "show", args: "ID", short: "show everything about a task", flags: []flagSpec{jsonFlag},
+	example: "ralph task show t-1f0c9a3e", exits: "3 not found", run: onTask(runTaskShow),
 }
 
 // detailJSON is a task with its history.
@@ -127,11 +123,9 @@ func taskText(a *app, t dag.Task, j report.TaskView, cost report.Cost) string {
 	return b.String()
 }
 
-func taskWhyCommand(a *app) command {
-	return command{
-		name: "why", args: "ID", short: "say why a task is not running", flags: []cli.Flag{jsonFlag()},
-		example: "ralph task why 1f0c", exits: "3 not found", run: onTask(a, runTaskWhy),
-	}
+var taskWhyCommand = command{
+	name: "why", args: "ID", short: "say why a task is not running", flags: []flagSpec{jsonFlag},
+	example: "ralph task why 1f0c", exits: "3 not found", run: onTask(runTaskWhy),
 }
 
 func runTaskWhy(a *app, _ *session, g *dag.Graph, t dag.Task, o plainOptions) error {

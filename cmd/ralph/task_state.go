@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/internal/human"
 	"ralph/internal/sandbox"
@@ -14,48 +12,49 @@ import (
 	"ralph/report"
 )
 
-func taskStateCommands(a *app) []command {
-	reason := []cli.Flag{&cli.StringFlag{Name: "reason", Aliases: []string{"r"}, Usage: "`TEXT` that says why"}}
-	tree := boolFlag("tree", "with all subtasks")
-	return []command{
-		{
-			name: "done", args: "ID...", short: "mark tasks as done, without verification",
-			example: "ralph task done 1f0c", exits: "1 refused (a group, a failed task), 3 not found",
-			run: changes(a, "done", "done", func(g *dag.Graph, t dag.Task, _ taskStateOptions) error { return hintReset(g.Finish(t.ID), t) }),
+var (
+	reasonFlag = flagSpec{name: "reason", short: "r", usage: "`TEXT` that says why"}
+	treeFlag   = boolFlag("tree", "with all subtasks")
+)
+
+var taskStateCommands = []command{
+	{
+		name: "done", args: "ID...", short: "mark tasks as done, without verification",
+		example: "ralph task done 1f0c", exits: "1 refused (a group, a failed task), 3 not found",
+		run: changes("done", "done", func(g *dag.Graph, t dag.Task, _ taskStateOptions) error { return hintReset(g.Finish(t.ID), t) }),
+	},
+	{
+		name: "fail", args: "ID...", short: "mark tasks as failed; their subtasks will not run", flags: []flagSpec{reasonFlag},
+		example: `ralph task fail 1f0c -r "the API is gone"`, exits: "1 refused (a task that is done), 3 not found",
+		run: changes("fail", "failed", func(g *dag.Graph, t dag.Task, o taskStateOptions) error {
+			return hintReset(g.GiveUp(t.ID, o.Reason), t)
+		}),
+	},
+	{
+		name: "reset", args: "[ID...]", short: "make tasks pending as if they had never run; reopens what contains them",
+		flags: []flagSpec{
+			treeFlag,
+			boolFlag("failed", "every failed task, or only those at or below ID"),
+			boolFlag("stale", "every task whose run has died"),
 		},
-		{
-			name: "fail", args: "ID...", short: "mark tasks as failed; their subtasks will not run", flags: reason,
-			example: `ralph task fail 1f0c -r "the API is gone"`, exits: "1 refused (a task that is done), 3 not found",
-			run: changes(a, "fail", "failed", func(g *dag.Graph, t dag.Task, o taskStateOptions) error {
-				return hintReset(g.GiveUp(t.ID, o.Reason), t)
-			}),
-		},
-		{
-			name: "reset", args: "[ID...]", short: "make tasks pending as if they had never run; reopens what contains them",
-			flags: []cli.Flag{
-				tree,
-				boolFlag("failed", "every failed task, or only those at or below ID"),
-				boolFlag("stale", "every task whose run has died"),
-			},
-			example: "ralph task reset 1f0c\nralph task reset --failed", exits: "1 refused, 3 not found",
-			run: action(a, runTaskReset),
-		},
-		{
-			name: "block", args: "ID...", short: "keep tasks, and their subtasks, from running until unblock or reset", flags: reason,
-			example: `ralph task block 1f0c -r "waits for the vendor"`, exits: "1 refused (not pending), 3 not found",
-			run: changes(a, "block", "blocked", blockTask),
-		},
-		{
-			name: "unblock", args: "ID...", short: "let blocked tasks run again",
-			example: "ralph task unblock 1f0c", exits: "1 refused (not blocked), 3 not found",
-			run: changes(a, "unblock", "unblocked", unblockTask),
-		},
-		{
-			name: "delete", args: "ID...", short: "delete tasks; what waited for them no longer does", flags: []cli.Flag{tree},
-			example: "ralph task delete 1f0c --tree", exits: "1 refused (it has subtasks), 3 not found",
-			run: changes(a, "delete", "deleted", deleteTask),
-		},
-	}
+		example: "ralph task reset 1f0c\nralph task reset --failed", exits: "1 refused, 3 not found",
+		run: action(runTaskReset),
+	},
+	{
+		name: "block", args: "ID...", short: "keep tasks, and their subtasks, from running until unblock or reset", flags: []flagSpec{reasonFlag},
+		example: `ralph task block 1f0c -r "waits for the vendor"`, exits: "1 refused (not pending), 3 not found",
+		run: changes("block", "blocked", blockTask),
+	},
+	{
+		name: "unblock", args: "ID...", short: "let blocked tasks run again",
+		example: "ralph task unblock 1f0c", exits: "1 refused (not blocked), 3 not found",
+		run: changes("unblock", "unblocked", unblockTask),
+	},
+	{
+		name: "delete", args: "ID...", short: "delete tasks; what waited for them no longer does", flags: []flagSpec{treeFlag},
+		example: "ralph task delete 1f0c --tree", exits: "1 refused (it has subtasks), 3 not found",
+		run: changes("delete", "deleted", deleteTask),
+	},
 }
 
 type taskStateOptions struct {
@@ -65,8 +64,8 @@ type taskStateOptions struct {
 }
 
 // changes makes a command that does one thing to all tasks that were named, or to none.
-func changes(a *app, name, word string, do func(*dag.Graph, dag.Task, taskStateOptions) error) cli.ActionFunc {
-	return action(a, func(ctx context.Context, a *app, o taskStateOptions) error {
+func changes(name, word string, do func(*dag.Graph, dag.Task, taskStateOptions) error) runner {
+	return action(func(ctx context.Context, a *app, o taskStateOptions) error {
 		return changeTasks(ctx, a, o.Args, name, word, func(g *dag.Graph, t dag.Task) error { return do(g, t, o) })
 	})
 }
