@@ -160,11 +160,11 @@ func (s *Session) mcpServers() []sdk.McpServer {
 	for _, m := range s.cfg.MCP {
 		switch {
 		case m.Type == "stdio":
-			servers = append(servers, sdk.McpServer{Stdio: &sdk.McpServerStdio{Name: m.Name, Command: m.Command, Args: slices.Concat([]string{}, m.Args), Env: variables(m.Env)}})
+			servers = append(servers, sdk.McpServer{Stdio: &sdk.McpServerStdio{Name: m.Name, Command: m.Command, Args: slices.Concat([]string{}, m.Args), Env: pairs[sdk.EnvVariable](m.Env)}})
 		case m.Type == "http" && can.MCP.HTTP:
-			servers = append(servers, sdk.McpServer{Http: &sdk.McpServerHttpInline{Type: m.Type, Name: m.Name, Url: m.URL, Headers: headers(m.Headers)}})
+			servers = append(servers, sdk.McpServer{Http: &sdk.McpServerHttpInline{Type: m.Type, Name: m.Name, Url: m.URL, Headers: pairs[sdk.HttpHeader](m.Headers)}})
 		case m.Type == "sse" && can.MCP.SSE:
-			servers = append(servers, sdk.McpServer{Sse: &sdk.McpServerSseInline{Type: m.Type, Name: m.Name, Url: m.URL, Headers: headers(m.Headers)}})
+			servers = append(servers, sdk.McpServer{Sse: &sdk.McpServerSseInline{Type: m.Type, Name: m.Name, Url: m.URL, Headers: pairs[sdk.HttpHeader](m.Headers)}})
 		default:
 			s.observer.push(Warned{Text: "the agent cannot use the MCP server " + m.Name + ": it does not speak MCP over " + m.Type})
 		}
@@ -173,18 +173,10 @@ func (s *Session) mcpServers() []sdk.McpServer {
 }
 
 // pairs lists values by name, never as nil, which would be sent as null.
-func pairs[T any](values map[string]string, pair func(name, value string) T) []T {
+func pairs[T sdk.EnvVariable | sdk.HttpHeader](values map[string]string) []T {
 	list := []T{}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		list = append(list, pair(name, values[name]))
+		list = append(list, T(sdk.EnvVariable{Name: name, Value: values[name]}))
 	}
 	return list
-}
-
-func variables(values map[string]string) []sdk.EnvVariable {
-	return pairs(values, func(name, value string) sdk.EnvVariable { return sdk.EnvVariable{Name: name, Value: value} })
-}
-
-func headers(values map[string]string) []sdk.HttpHeader {
-	return pairs(values, func(name, value string) sdk.HttpHeader { return sdk.HttpHeader{Name: name, Value: value} })
 }

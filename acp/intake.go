@@ -59,16 +59,11 @@ func newIntake(r io.Reader, tape *transcript) *intake {
 	}
 }
 
-type envelope struct {
+// message is any message, as far as we look into it ourselves: most are updates.
+type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Error  json.RawMessage `json:"error"`
-}
-
-// notification is a message that is an update, read in one go: most are.
-type notification struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
 	Params updateParams    `json:"params"`
 }
 
@@ -121,25 +116,32 @@ func (in *intake) next() ([]byte, error) {
 	return nil, fmt.Errorf("read from agent: %w", err)
 }
 
-// take deals with one line and says whether the SDK is to see it.
+// take deals with one line and says whether the SDK is to see it. A field of another
+// type than ours leaves the others intact.
 func (in *intake) take(line []byte) (pass bool, err error) {
-	if len(line) == 0 || in.takeUpdate(line) {
+	var m message
+	var wrongType *json.UnmarshalTypeError
+	switch err := json.Unmarshal(line, &m); {
+	case len(line) == 0:
+		return false, nil
+	case err != nil && !errors.As(err, &wrongType), m.Method == "" && !given(m.ID):
+		in.keepGarbage(line)
 		return false, nil
 	}
-	var e envelope
-	if json.Unmarshal(line, &e) != nil || e.Method == "" && !given(e.ID) {
-		in.keepGarbage(line)
-		return false, nil //nolint:nilerr // what is no message of the protocol is kept and ignored
-	}
 	in.activity.Add(1)
-	if e.Method == "" {
+	if m.Method == updateMethod && !given(m.ID) {
+		in.tape.update(line, m.Params)
+		in.update(m.Params)
+		return false, nil
+	}
+	if m.Method == "" {
 		in.tape.release()
 	}
 	in.tape.message(dirIn, line)
 	switch {
-	case e.Method == "":
-		return in.takeAnswer(e)
-	case given(e.ID):
+	case m.Method == "":
+		return in.takeAnswer(m)
+	case given(m.ID):
 		select {
 		case in.slots <- struct{}{}:
 			return true, nil
@@ -147,45 +149,25 @@ func (in *intake) take(line []byte) (pass bool, err error) {
 			return false, io.EOF
 		}
 	default: // other notifications mean nothing to us, but this one to the SDK
-		return e.Method == "$/cancel_request", nil
+		return m.Method == "$/cancel_request", nil
 	}
-}
-
-// takeUpdate takes the line if it is an update. A field of another type than
-// ours leaves the others intact.
-func (in *intake) takeUpdate(line []byte) bool {
-	if !bytes.Contains(line, []byte(updateMethod)) {
-		return false
-	}
-	var n notification
-	var wrongType *json.UnmarshalTypeError
-	if err := json.Unmarshal(line, &n); err != nil && !errors.As(err, &wrongType) {
-		return false
-	}
-	if n.Method != updateMethod || given(n.ID) {
-		return false
-	}
-	in.activity.Add(1)
-	in.tape.update(line, n.Params)
-	in.update(n.Params)
-	return true
 }
 
 // takeAnswer notes that our call was answered, so that the end of the stream is
 // held back until the caller has it: the SDK would lose it otherwise.
-func (in *intake) takeAnswer(e envelope) (pass bool, err error) {
+func (in *intake) takeAnswer(m message) (pass bool, err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	id, parseErr := strconv.ParseUint(string(e.ID), 10, 64)
+	id, parseErr := strconv.ParseUint(string(m.ID), 10, 64)
 	if parseErr != nil || id != in.call || in.answered {
 		return false, nil // nobody asked
 	}
-	if given(e.Error) {
+	if given(m.Error) {
 		var shape struct {
 			Code    int    `json:"code"`
 			Message string `json:"message"`
 		}
-		if json.Unmarshal(e.Error, &shape) != nil {
+		if json.Unmarshal(m.Error, &shape) != nil {
 			return false, errBadAnswer
 		}
 	}

@@ -38,9 +38,9 @@ func newOutlet(w io.WriteCloser, tape *transcript, answered func()) *outlet {
 func (o *outlet) Write(p []byte) (int, error) {
 	msg := bytes.TrimSpace(p)
 	o.tape.message(dirOut, msg)
-	var e envelope
-	lenient(msg, &e)
-	answer := e.Method == ""
+	var m message
+	lenient(msg, &m)
+	answer := m.Method == ""
 	o.mu.Lock()
 	for len(o.queue) > 0 && len(o.queue)+len(p) > o.limit && o.err == nil {
 		o.change.Wait()
@@ -48,7 +48,7 @@ func (o *outlet) Write(p []byte) (int, error) {
 	err := o.err
 	if err == nil {
 		o.queue = append(o.queue, p...)
-		if !answer && given(e.ID) {
+		if !answer && given(m.ID) {
 			o.calls++
 		}
 		o.change.Broadcast()

@@ -88,7 +88,7 @@ func TestSecretInChunksIsRedacted(t *testing.T) {
 		}
 		var kept strings.Builder
 		for line := range strings.Lines(transcript) {
-			var r struct{ Msg notification }
+			var r struct{ Msg message }
 			if json.Unmarshal([]byte(line), &r) == nil && r.Msg.Params.Update.What == "agent_message_chunk" {
 				kept.WriteString(chunkText(r.Msg.Params.Update.Content))
 			}

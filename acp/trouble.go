@@ -13,9 +13,9 @@ import (
 // as though nothing had happened.
 type trouble struct {
 	data    json.RawMessage
-	info    json.RawMessage // what kind of error it is, with the status of HTTP if it has one
-	details string          // what it says about it
-	retries bool            // it tries again by itself
+	Info    json.RawMessage `json:"codexErrorInfo"`    // what kind of error it is, with the status of HTTP if it has one
+	Details string          `json:"additionalDetails"` // what it says about it
+	Retries bool            `json:"willRetry"`         // it tries again by itself
 	broken  bool            // and has given up
 	after   string          // what was said since
 }
@@ -32,13 +32,8 @@ func (t *turn) report(meta json.RawMessage) {
 	}
 	lenient(meta, &m)
 	if given(m.Codex.Error) {
-		var e struct {
-			Info    json.RawMessage `json:"codexErrorInfo"`
-			Details string          `json:"additionalDetails"`
-			Retries bool            `json:"willRetry"`
-		}
-		lenient(m.Codex.Error, &e)
-		t.trouble = &trouble{data: m.Codex.Error, info: e.Info, details: e.Details, retries: e.Retries}
+		t.trouble = &trouble{data: m.Codex.Error}
+		lenient(m.Codex.Error, t.trouble)
 	}
 	if t.trouble != nil && m.Codex.Status.Type == "systemError" {
 		t.trouble.broken = true
@@ -49,7 +44,7 @@ func (t *turn) report(meta json.RawMessage) {
 // recover from it.
 func (e *trouble) ended(now time.Time) bool {
 	text := strings.TrimSpace(e.after)
-	if !e.retries || e.broken || text == "" || text == strings.TrimSpace(e.details) {
+	if !e.Retries || e.broken || text == "" || text == strings.TrimSpace(e.Details) {
 		return true
 	}
 	_, notice := ratelimit.Sentence(text, now)
@@ -60,7 +55,7 @@ func (e *trouble) ended(now time.Time) bool {
 // any, and not what it says.
 func (e *trouble) limit(now time.Time) (ratelimit.Limit, bool) {
 	whole, met := ratelimit.Collect("", 0, e.data, now).Limit()
-	raw, _ := json.Marshal(map[string]json.RawMessage{"codexErrorInfo": e.info}) // it was read from JSON
+	raw, _ := json.Marshal(map[string]json.RawMessage{"codexErrorInfo": e.Info}) // it was read from JSON
 	info := ratelimit.Collect("", 0, raw, now)
 	if l, byKind := info.Limit(); byKind {
 		if met {

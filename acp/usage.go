@@ -4,12 +4,12 @@ import "encoding/json"
 
 // Usage is what was used. Counts are zero where the agent does not report them.
 type Usage struct {
-	Input      int64 // tokens in, without what came from a cache
-	CacheRead  int64
-	CacheWrite int64
-	Output     int64
-	Total      int64    // as the agent counts
-	CostUSD    *float64 // nil when it is not known
+	Input      int64    `json:"inputTokens"` // without what came from a cache
+	CacheRead  int64    `json:"cachedReadTokens"`
+	CacheWrite int64    `json:"cachedWriteTokens"`
+	Output     int64    `json:"outputTokens"`
+	Total      int64    `json:"totalTokens"` // as the agent counts
+	CostUSD    *float64 `json:"-"`           // nil when it is not known
 }
 
 // Plus is what both used together.
@@ -124,14 +124,8 @@ func (m *meter) total() Usage {
 // of the protocol, or what one agent puts beside it.
 func answerUsage(raw json.RawMessage) Usage {
 	var a struct {
-		Usage *struct {
-			Input      int64 `json:"inputTokens"`
-			Output     int64 `json:"outputTokens"`
-			CacheRead  int64 `json:"cachedReadTokens"`
-			CacheWrite int64 `json:"cachedWriteTokens"`
-			Total      int64 `json:"totalTokens"`
-		} `json:"usage"`
-		Meta struct {
+		Usage *Usage `json:"usage"`
+		Meta  struct {
 			Quota struct {
 				Tokens struct {
 					Input  int64 `json:"input_tokens"`
@@ -147,7 +141,7 @@ func answerUsage(raw json.RawMessage) Usage {
 		if cached := u.CacheRead + u.CacheWrite; u.Total == u.Input+u.Output && u.Input >= cached {
 			u.Input -= cached
 		}
-		return Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Total: u.Total}
+		return *u
 	}
 	q := a.Meta.Quota.Tokens
 	return Usage{Input: q.Input, Output: q.Output, Total: q.Input + q.Output}

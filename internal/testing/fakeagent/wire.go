@@ -88,9 +88,14 @@ func (w *wire) put(m message) {
 	m.JSONRPC = "2.0"
 	raw, err := json.Marshal(m)
 	must(err)
+	w.line(string(raw))
+}
+
+// line queues any text.
+func (w *wire) line(text string) {
 	w.writing.Lock()
 	defer w.writing.Unlock()
-	_, _ = w.out.Write(append(raw, '\n'))
+	_, _ = w.out.WriteString(text + "\n")
 }
 
 func (w *wire) flush() {
@@ -102,14 +107,6 @@ func (w *wire) flush() {
 func (w *wire) send(m message) {
 	w.put(m)
 	w.flush()
-}
-
-func (w *wire) line(text string) {
-	w.writing.Lock()
-	defer w.writing.Unlock()
-	_, _ = w.out.WriteString(text)
-	_ = w.out.WriteByte('\n')
-	_ = w.out.Flush()
 }
 
 // ask puts a request and says where its answer will come.
