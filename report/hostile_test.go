@@ -30,12 +30,9 @@ func hostileStory(t *testing.T) (*world, report.Run) {
 	w.add(dag.NewTask{Title: evilTitle, After: []string{id}})
 	w.begin(dag.Scope{})
 	w.attempt(try{
-		task: id, took: time.Second, status: "failed", notes: evilText,
+		task: id, took: time.Second, notes: evilText, fail: evilText + strings.Repeat("1 MB of ]]> </script> \x1b[31m \u202e\n", 1<<20/32),
 		note:  dag.Note{Agent: evilTitle, Model: evilTitle, ModelEffective: "</title><script>", StopReason: evilTitle, Verdict: evilText, Sandbox: evilTitle, Files: []string{"javascript:alert(5)", evilTitle}},
 		gates: `[{"command":"<script>alert(6)</script> ]]>","passed":false,"exit":"\u001b[31mboom","baseline":{"x":"</script>"}}, "no gate"]`,
-		settle: func(g *dag.Graph, c dag.Claim) error {
-			return g.Fail(c, evilText+strings.Repeat("1 MB of ]]> </script> \x1b[31m \u202e\n", 1<<20/32))
-		},
 		files: map[string]string{"verify.log": evilText + "\xff\xfe", "answer.md": evilText},
 	})
 	w.event(event.Event{Type: event.Warned, Text: evilText})

@@ -139,7 +139,7 @@ func TestAFailureHoldsUpOnlyWhatIsOpen(t *testing.T) {
 	w.add(dag.NewTask{Title: "far behind", After: []string{behind, given}})
 	w.add(dag.NewTask{Title: "elsewhere"})
 	w.begin(dag.Scope{})
-	w.attempt(try{task: first, took: time.Second, status: "failed", settle: func(g *dag.Graph, c dag.Claim) error { return g.Fail(c, "no") }})
+	w.attempt(try{task: first, took: time.Second, fail: "no"})
 	w.update(func(g *dag.Graph) error { return g.GiveUp(given, "no way") })
 	w.end("blocked", "", event.Counts{})
 	r := w.load()

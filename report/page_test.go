@@ -22,6 +22,13 @@ func pageOf(t *testing.T, r report.Run, o report.HTMLOptions) string {
 	return b.String()
 }
 
+func has(t *testing.T, page string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		check.That(t, strings.Contains(page, part), "the page has no %q", part)
+	}
+}
+
 // onePage is the page of a run with one attempt.
 func onePage(t *testing.T, a try, outcome event.RunOutcome, o report.HTMLOptions) string {
 	t.Helper()
@@ -39,28 +46,19 @@ func TestThePageNeedsNoOtherFile(t *testing.T) {
 	_, r := story(t)
 	page := pageOf(t, r, report.HTMLOptions{})
 	for _, m := range regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
-		if !strings.HasPrefix(m[1], "#") {
-			t.Errorf("it links to %s", m[1])
-		} else if !strings.Contains(page, `id="`+m[1][1:]+`"`) {
-			t.Errorf("it links to %s, which it does not have", m[1])
-		}
+		to, inside := strings.CutPrefix(m[1], "#")
+		check.That(t, inside && strings.Contains(page, `id="`+to+`"`), "it links to %s, which it does not have", m[1])
 	}
-	for _, want := range []string{"All examples pass.\n</pre>", "$ go test ./lexer\n--- FAIL: TestNumbers\n</pre>", `<a href="#log-a-00000006-1">verify.log</a>`} {
-		check.That(t, strings.Contains(page, want), "the page has no %s", want)
-	}
+	has(t, page, "All examples pass.\n</pre>", "$ go test ./lexer\n--- FAIL: TestNumbers\n</pre>", `<a href="#log-a-00000006-1">verify.log</a>`)
 }
 
 func TestThePageHoldsSoMuchOfLogs(t *testing.T) {
 	t.Parallel()
 	line := strings.Repeat("x", 99) + "\n"
 	page := onePage(t, try{files: map[string]string{"verify.log": "first\n" + strings.Repeat(line, 30_000) + "last\n", "answer.md": "short\n"}}, "complete", report.HTMLOptions{})
-	if len(page) > 1<<20+100_000 || len(page) < 1<<20-100_000 {
-		t.Errorf("the page has %d bytes, want about 1 MiB", len(page))
-	}
-	if strings.Contains(page, "first\n") || !strings.Contains(page, "last\n</pre>") || !strings.Contains(page, "short\n</pre>") {
-		t.Error("it has not the end of a long log, or not the short one")
-	}
-	check.That(t, strings.Contains(page, "<small>2.9 MiB; the last 1.0 MiB of it</small>"), "it does not say what is missing")
+	check.That(t, len(page) <= 1<<20+100_000 && len(page) >= 1<<20-100_000, "the page has %d bytes, want about 1 MiB", len(page))
+	check.That(t, !strings.Contains(page, "first\n"), "it has the beginning of a long log")
+	has(t, page, "last\n</pre>", "short\n</pre>", "<small>2.9 MiB; the last 1.0 MiB of it</small>")
 
 	page = onePage(t, try{files: map[string]string{"transcript.jsonl": strings.Repeat("ü", 1<<20) + "END"}}, "complete", report.HTMLOptions{})
 	check.That(t, len(page) >= 1<<20-100_000 && strings.Contains(page, "üEND</pre>"), "it has not the end of one long line")
@@ -74,17 +72,11 @@ func TestThePageHoldsSoMuchOfLogs(t *testing.T) {
 	for range 12 {
 		w.attempt(try{took: time.Second, files: map[string]string{"verify.log": strings.Repeat(line, 12_000)}})
 	}
-	w.attempt(try{
-		task: bad, took: time.Second, status: "failed", files: map[string]string{"verify.log": "why it failed\n"},
-		settle: func(g *dag.Graph, c dag.Claim) error { return g.Fail(c, "no") },
-	})
+	w.attempt(try{task: bad, took: time.Second, fail: "no", files: map[string]string{"verify.log": "why it failed\n"}})
 	w.end("complete", "", event.Counts{Done: 12, Failed: 1, Total: 13})
 	page = pageOf(t, w.load(), report.HTMLOptions{})
 	check.That(t, len(page) <= 10<<20+200_000, "the page has %d bytes, want at most about 10 MiB", len(page))
-	check.That(t, strings.Contains(page, "why it failed\n</pre>"), "what failed was left out")
-	if !strings.Contains(page, "verify.log 1.1 MiB: the page holds no more than 10.0 MiB of logs") {
-		t.Error("it does not say what was left out")
-	}
+	has(t, page, "why it failed\n</pre>", "verify.log 1.1 MiB: the page holds no more than 10.0 MiB of logs")
 }
 
 func TestThePageHidesSecretsOfLogsAndDiffs(t *testing.T) {
@@ -112,9 +104,7 @@ func TestThePageShowsWhatAnAttemptChanged(t *testing.T) {
 		"a large change":      {dag.Note{Tree: "b0", TreeAfter: "af"}, func(_, _ string, n int) (string, bool, error) { return strings.Repeat("+x\n", n/3), true, nil }, "diff <small>255 KiB; the beginning of it</small>"},
 		"trees that are gone": {dag.Note{Tree: "b0", TreeAfter: "af"}, func(string, string, int) (string, bool, error) { return "", false, errors.New("no") }, "what it changed is not on record any more"},
 	} {
-		if page := onePage(t, try{note: tc.note}, "complete", report.HTMLOptions{Diff: tc.diff}); !strings.Contains(page, tc.want) {
-			t.Errorf("%s: the page has no %q", name, tc.want)
-		}
+		check.Contains(t, name, tc.want, onePage(t, try{note: tc.note}, "complete", report.HTMLOptions{Diff: tc.diff}))
 	}
 	for name, note := range map[string]dag.Note{"no change": {Tree: "b0", TreeAfter: "b0"}, "nobody knows": {}} {
 		diff := func(string, string, int) (string, bool, error) {
@@ -130,12 +120,8 @@ func TestThePageShowsWhatAnAttemptChanged(t *testing.T) {
 func TestTheHeadOfThePage(t *testing.T) {
 	t.Parallel()
 	page := onePage(t, try{}, "complete", report.HTMLOptions{})
-	for _, want := range []string{
-		"<title>✓ project: complete (r-00000001)</title>", "<b>project</b> ralph run r-00000001",
-		"<dd><details><summary>landlock</summary>writes only below this folder</details></dd>",
-	} {
-		check.That(t, strings.Contains(page, want), "the page has no %s", want)
-	}
+	has(t, page, "<title>✓ project: complete (r-00000001)</title>", "<b>project</b> ralph run r-00000001",
+		"<dd><details><summary>landlock</summary>writes only below this folder</details></dd>")
 }
 
 // TestAnIntendedStopIsNotRed, also when a task failed before: that one is red.
@@ -145,12 +131,10 @@ func TestAnIntendedStopIsNotRed(t *testing.T) {
 		w := newWorld(t)
 		id := w.add(dag.NewTask{Title: "one"})
 		w.begin(dag.Scope{})
-		w.attempt(try{task: id, took: time.Second, status: "failed", settle: func(g *dag.Graph, c dag.Claim) error { return g.Fail(c, "no") }})
+		w.attempt(try{task: id, took: time.Second, fail: "no"})
 		w.end(outcome, "", event.Counts{Failed: 1, Total: 1})
 		page := pageOf(t, w.load(), report.HTMLOptions{})
-		if !strings.Contains(page, fmt.Sprintf("<header class=%q>", class)) || !strings.Contains(page, `<details class="card failed"`) {
-			t.Errorf("%s: the page has another header than %q", outcome, class)
-		}
+		has(t, page, fmt.Sprintf("<header class=%q>", class), `<details class="card failed"`)
 	}
 }
 
@@ -161,14 +145,12 @@ func TestLongTitlesEndInAnEllipsis(t *testing.T) {
 	id := w.add(dag.NewTask{Title: title})
 	w.add(dag.NewTask{Title: title, After: []string{id}})
 	w.begin(dag.Scope{Task: id})
-	w.attempt(try{task: id, took: time.Second, status: "failed", settle: func(g *dag.Graph, c dag.Claim) error { return g.Fail(c, "no") }})
+	w.attempt(try{task: id, took: time.Second, fail: "no"})
 	w.end("complete", "", event.Counts{Failed: 1, Total: 1})
 	page := pageOf(t, w.load(), report.HTMLOptions{})
 	for _, bold := range regexp.MustCompile(`(?s)(?:<b>|<text x="14" y="\d+">|</span> )(Replace W[^<]*)<`).FindAllStringSubmatch(page, -1) {
 		check.That(t, len(bold[1]) <= 90 && (strings.HasSuffix(bold[1], "…") || len(bold[1]) <= 20), "a title is %q", bold[1])
 	}
-	if got := strings.Count(page, "end</p>"); got != 2 {
-		t.Errorf("the whole title is shown %d times, want once of what failed and once of its attempts", got)
-	}
-	check.That(t, strings.Contains(page, "WW…</text>"), "the title in the box has no ellipsis")
+	check.Equal(t, "whole titles, of what failed and of its attempts", 2, strings.Count(page, "end</p>"))
+	has(t, page, "WW…</text>")
 }

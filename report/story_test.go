@@ -116,10 +116,8 @@ func large(t *testing.T, n int) (*world, report.Run) {
 		}, gates: `[{"command":"go test ./...","passed":true,"exit":"exit status 0"}]`, files: map[string]string{"answer.md": "done\n", "verify.log": "ok\n"}}
 		failed := i%97 == 60
 		if failed {
-			a.status, a.gates = "failed", `[{"command":"go test ./...","passed":false,"exit":"exit status 1"}]`
-			a.settle = func(g *dag.Graph, c dag.Claim) error {
-				return g.Fail(c, "gate \"go test ./...\": exit status 1\n--- FAIL: TestModule\n    module_test.go:12: it is not migrated")
-			}
+			a.gates = `[{"command":"go test ./...","passed":false,"exit":"exit status 1"}]`
+			a.fail = "gate \"go test ./...\": exit status 1\n--- FAIL: TestModule\n    module_test.go:12: it is not migrated"
 		}
 		if !w.attempt(a) {
 			break

@@ -79,9 +79,8 @@ func (w *world) event(e event.Event) {
 	e.V, e.At, e.Run = event.Version, w.now, w.run.ID
 	line, err := json.Marshal(e)
 	check.OK(w.t, err)
-	if _, err := w.log.Write(append(line, '\n')); err != nil {
-		w.t.Fatal(err)
-	}
+	_, err = w.log.Write(append(line, '\n'))
+	check.OK(w.t, err)
 }
 
 // try is one attempt as a test tells it.
@@ -93,6 +92,7 @@ type try struct {
 	guess  bool   // the cost is an estimate
 	files  map[string]string
 	notes  string
+	fail   string // why the task fails; otherwise settle says what becomes of it, or it is done
 	settle func(*dag.Graph, dag.Claim) error
 	status dag.Status
 }
@@ -117,7 +117,10 @@ func (w *world) attempt(a try) bool {
 	}
 	began := w.now
 	w.now = w.now.Add(a.took)
-	if a.settle == nil {
+	switch {
+	case a.fail != "":
+		a.settle, a.status = func(g *dag.Graph, c dag.Claim) error { return g.Fail(c, a.fail) }, "failed"
+	case a.settle == nil:
 		a.settle, a.status = func(g *dag.Graph, c dag.Claim) error { return g.Complete(c, "skipped") }, "done"
 	}
 	dir := filepath.Join(w.runs(), w.run.ID, claim.Attempt)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"crypto/x509"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -241,38 +240,6 @@ func proxying(to string, asked chan<- string) http.HandlerFunc {
 	}
 }
 
-// socks is a SOCKS 5 proxy that wants a name and a password, reaches one server,
-// whatever it is asked for, and records what it was asked for.
-func socks(t *testing.T, to string, asked chan<- string) string {
-	return listen(t, func(conn net.Conn) {
-		if name, ok := socksGreet(conn); ok {
-			asked <- name
-			pass(conn, to)
-		}
-	})
-}
-
-func socksGreet(conn net.Conn) (asked string, ok bool) {
-	read := func(n int) []byte {
-		b := make([]byte, n)
-		_, _ = io.ReadFull(conn, b)
-		return b
-	}
-	read(int(read(2)[1])) // the methods that the client knows
-	_, _ = conn.Write([]byte{5, 2})
-	user := read(int(read(2)[1]))
-	word := read(int(read(1)[0]))
-	_, _ = conn.Write([]byte{1, 0})
-	head := read(5) // version, command, reserved, kind of address, length of the name
-	if head[3] != 3 {
-		return "", false
-	}
-	host := read(int(head[4]))
-	port := binary.BigEndian.Uint16(read(2))
-	_, err := conn.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
-	return fmt.Sprintf("%s:%s %s:%d", user, word, host, port), err == nil
-}
-
 // TestARequestGoesThroughAProxy has the address example.com, which the certificate of
 // httptest is for: no request for this machine itself goes through a proxy.
 func TestARequestGoesThroughAProxy(t *testing.T) {
@@ -291,8 +258,6 @@ func TestARequestGoesThroughAProxy(t *testing.T) {
 		"http, without a scheme":  {plain.Listener.Addr().String(), "https://example.com" + secret, "CONNECT example.com:443 ", ""},
 		"http, plain request":     {with(plain.URL), "http://hooks.example/x", "POST http://hooks.example/x Basic dTpw", ""},
 		"https":                   {with(encrypted.URL), "https://example.com" + secret, "CONNECT example.com:443 Basic dTpw", ""},
-		"socks5":                  {"socks5://u:p@" + socks(t, target, asked), "https://example.com" + secret, "u:p example.com:443", ""},
-		"socks5, resolving there": {"socks5h://u:p@" + socks(t, target, asked), "https://example.com:8443" + secret, "u:p example.com:8443", ""},
 		"one that cannot connect": {broken.URL, "https://example.com" + secret, "CONNECT example.com:443 ", "example.com: the proxy returned HTTP status 502"},
 	} {
 		t.Run(name, func(t *testing.T) { // one after the other: they share what was asked
