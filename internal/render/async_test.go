@@ -45,8 +45,8 @@ func tool(id string) event.Event {
 	return event.Event{Type: event.AgentTool, Task: "t-1", Tool: &event.Tool{ID: id}}
 }
 
-// told is what reached a sink, in short.
-func told(events []event.Event) []string {
+// reached is what reached a sink, in short.
+func reached(events []event.Event) []string {
 	var list []string
 	for _, e := range events {
 		s := string(e.Type)
@@ -85,7 +85,7 @@ func TestABlockedOutputNeverBlocksTheRun(t *testing.T) {
 	for range 100 {
 		want = append(want, "attempt_ended")
 	}
-	check.Equal(t, "result", want, told(g.got))
+	check.Equal(t, "result", want, reached(g.got))
 }
 
 func TestAnOutputThatKeepsUpGetsEveryEvent(t *testing.T) {
@@ -101,7 +101,7 @@ func TestAnOutputThatKeepsUpGetsEveryEvent(t *testing.T) {
 	a.Event(text("too late"))
 	check.OK(t, a.Close()) // the error is reported once
 	last := g.got[len(g.got)-1]
-	check.That(t, last.Type == event.RunEnded && len(g.got) <= len(sampleRun()), "got %v", told(g.got))
+	check.That(t, last.Type == event.RunEnded && len(g.got) <= len(sampleRun()), "got %v", reached(g.got))
 }
 
 func TestClosingGivesUpOnABlockedOutput(t *testing.T) {
@@ -119,7 +119,7 @@ func TestClosingGivesUpOnABlockedOutput(t *testing.T) {
 		check.Equal(t, "gave up after", asyncWait, time.Since(start))
 		close(g.open)
 		synctest.Wait()
-		check.Equal(t, "what was given up is not shown later", []string{"agent_tool stuck"}, told(g.got))
+		check.Equal(t, "what was given up is not shown later", []string{"agent_tool stuck"}, reached(g.got))
 	})
 }
 

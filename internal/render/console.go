@@ -63,7 +63,7 @@ func NewPlain(opts Options) *Console {
 }
 
 func newConsole(opts Options, log bool) *Console {
-	c := &Console{opts: opts.withDefaults(), log: log}
+	c := &Console{opts: opts.withDefaults(), log: log, progress: progress{attempts: map[string]*attempt{}}}
 	c.out, c.columns = opts.Out, c.width
 	c.stop = beat(opts.Ticks, c.tick)
 	return c
@@ -321,7 +321,7 @@ func (c *Console) gate(e event.Event, a *attempt) {
 	switch {
 	case e.Gate == nil:
 	case e.Type == event.GateStarted:
-		c.tell(e, said{text: checking(e), detail: c.log})
+		c.tell(e, said{text: strings.TrimSpace("checking "+Line(e.Reason)) + ": " + Line(e.Gate.Command), detail: c.log})
 	case c.log && e.Reason != "" && !c.opts.Verbose: // not about the work
 	case c.fold.end != "" && refused(e):
 		a.held = &e
@@ -332,7 +332,8 @@ func (c *Console) gate(e event.Event, a *attempt) {
 
 func (c *Console) gateEnded(e event.Event, a *attempt) {
 	p, command := c.opts.Palette, Line(e.Gate.Command)
-	result, aside, tone := gateResult(e)
+	result, aside, tone := Gate(*e.Gate)
+	result += In(e.Duration)
 	again := a.seen(e) && (c.fold.end != "" || !a.folded) // why an attempt ended is never only in a fold
 	if again {
 		result += " again, with the same output"
@@ -354,8 +355,8 @@ func (c *Console) gateEnded(e event.Event, a *attempt) {
 	if again || e.Gate.Passed || e.Reason != "" || tone == Notable && !c.log {
 		return
 	}
-	c.complaint(e, a.complained(e), term.GateLines)
-	a.folded = c.fold.end != ""
+	a.refused, a.folded = &e, c.fold.end != ""
+	c.complaint(e, e.Text, term.GateLines)
 	if e.Gate.Log != "" {
 		c.say(e, p.Dim(indent+indent+"all of it: "+Line(e.Gate.Log)))
 	}

@@ -36,8 +36,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestAgentsThatRunAtOnceAreToldApart interleaves two agents piece by piece.
-func TestAgentsThatRunAtOnceAreToldApart(t *testing.T) {
+// TestAgentsThatRunAtOnceAreShownApart interleaves two agents piece by piece.
+func TestAgentsThatRunAtOnceAreShownApart(t *testing.T) {
 	t.Parallel()
 	s := newScript()
 	s.run(event.Event{Type: event.RunStarted, Setup: &event.Setup{Scope: "everything", Jobs: 2}})

@@ -149,6 +149,14 @@ func Counts(c event.Counts) string {
 // Took writes milliseconds as events carry them.
 func Took(ms int64) string { return human.Span(time.Duration(ms) * time.Millisecond) }
 
+// In is how long something took, for behind its result: " in 3s", or "" if that is unknown.
+func In(ms int64) string {
+	if ms <= 0 {
+		return ""
+	}
+	return " in " + Took(ms)
+}
+
 // Cost is what is known of the cost, or "".
 func Cost(u event.Usage) string {
 	if u.CostUSD == nil {

@@ -59,8 +59,13 @@ func (p *progress) follow(e event.Event, at time.Time) *attempt {
 	}
 	a := p.attempts[e.Task]
 	if a == nil || e.Type == event.TaskClaimed {
-		a = &attempt{began: at}
-		p.remember(e, a)
+		a = &attempt{began: at, calls: map[string]call{}}
+		// A warning about a task does not mean that it runs; what an agent says does, so
+		// that a reader may begin in the middle.
+		switch e.Type {
+		case event.TaskClaimed, event.AgentStarted, event.AgentText, event.AgentThought, event.AgentTool:
+			p.attempts[e.Task] = a
+		}
 	}
 	if e.Title != "" {
 		a.title = Line(e.Title)
@@ -93,18 +98,6 @@ func (p *progress) countFailed() int {
 	return len(p.failures)
 }
 
-// remember keeps an attempt that runs. A warning about a task does not make it
-// run; what an agent says does, so that a reader may begin in the middle.
-func (p *progress) remember(e event.Event, a *attempt) {
-	switch e.Type {
-	case event.TaskClaimed, event.AgentStarted, event.AgentText, event.AgentThought, event.AgentTool:
-		if p.attempts == nil {
-			p.attempts = map[string]*attempt{}
-		}
-		p.attempts[e.Task] = a
-	}
-}
-
 // forget drops what an event has made obsolete.
 func (p *progress) forget(e event.Event) {
 	switch e.Type {
@@ -114,7 +107,7 @@ func (p *progress) forget(e event.Event) {
 			p.used = p.used.Add(*e.Usage)
 		}
 	case event.RunEnded:
-		p.attempts = nil
+		clear(p.attempts)
 	}
 	switch {
 	case e.Type == event.Waiting:
@@ -124,25 +117,13 @@ func (p *progress) forget(e event.Event) {
 	}
 }
 
-// complained notes that a failed gate is shown now, and returns its output.
-func (a *attempt) complained(e event.Event) string {
-	a.refused = &e
-	return e.Text
-}
-
 // seen says that a gate fails as it did when it was shown last.
 func (a *attempt) seen(e event.Event) bool {
 	return a.refused != nil && refused(e) && e.Text != "" && a.refused.Text == e.Text && a.refused.Gate.Command == e.Gate.Command
 }
 
-// unsaid is why an agent is prompted, without the gate that was shown.
-func (a *attempt) unsaid(e event.Event) string {
-	reason, _ := a.unseen(Line(or(e.Reason, e.Text)), "")
-	return reason
-}
-
-// unseen leaves out of the reason why an attempt ended what was shown already: the
-// gate that failed, and its output.
+// unseen leaves out of the reason why an attempt ended, or why its agent is prompted, what
+// was shown already: the gate that failed, and its output.
 func (a *attempt) unseen(reason, evidence string) (string, string) {
 	if a.refused == nil {
 		return reason, evidence
@@ -191,9 +172,6 @@ func (a *attempt) tool(e *event.Tool) (c call, shown bool) {
 		a.tools++
 	}
 	if known || !full {
-		if a.calls == nil {
-			a.calls = map[string]call{}
-		}
 		a.calls[e.ID] = c
 	}
 	c.title = cmp.Or(c.title, "a tool")
@@ -227,7 +205,7 @@ func (p *progress) soFar(now time.Time) string {
 	switch {
 	case used.CostUSD != nil:
 		parts = append(parts, Cost(used)+" so far")
-	case tokens > 0: // of an agent that does not tell what it costs
+	case tokens > 0: // of an agent that does not report its cost
 		parts = append(parts, human.Tokens(tokens)+" so far")
 	}
 	if p.counts.Total > 0 {

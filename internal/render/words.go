@@ -57,7 +57,8 @@ func (c *Console) describe(e event.Event, a *attempt) []said {
 		if a.prompts++; a.prompts == 1 {
 			return one(said{text: with("prompted", or(e.Reason, e.Text)), detail: true})
 		}
-		return one(said{sign: "↪", text: with("asked again", a.unsaid(e))})
+		reason, _ := a.unseen(Line(or(e.Reason, e.Text)), "")
+		return one(said{sign: "↪", text: with("asked again", reason)})
 	case event.VerifierStarted:
 		return one(said{text: "verifying: the verifier agent reviews the work"})
 	case event.VerifierEnded:
@@ -83,15 +84,12 @@ func (c *Console) describe(e event.Event, a *attempt) []said {
 // reason may have the output of a gate; that is evidence, for below the line.
 func ended(e event.Event, a *attempt) (line, evidence string, tone Tone) {
 	word, tone := Attempt(e.AttemptOutcome(), e.Status)
-	if e.Duration > 0 {
-		word += " in " + Took(e.Duration)
-	}
 	reason, evidence := First(e.Reason)
 	if reason == e.Outcome { // it was said
 		reason = ""
 	}
 	reason, evidence = a.unseen(reason, evidence)
-	return with(word, reason), evidence, tone
+	return with(word+In(e.Duration), reason), evidence, tone
 }
 
 // spent lists what an attempt took, as far as it is known: first the model that really
@@ -108,23 +106,6 @@ func spent(e event.Event) []string {
 		parts = append(parts, human.Count(n, "file"))
 	}
 	return parts
-}
-
-// gateResult says how a gate ended, and how long it took.
-func gateResult(e event.Event) (result, aside string, tone Tone) {
-	result, aside, tone = Gate(*e.Gate)
-	if e.Duration > 0 {
-		result += " in " + Took(e.Duration)
-	}
-	return result, aside, tone
-}
-
-func checking(e event.Event) string {
-	s := "checking"
-	if e.Reason != "" {
-		s += " " + Line(e.Reason)
-	}
-	return s + ": " + Line(e.Gate.Command)
 }
 
 func asked(e event.Event) string {

@@ -17,12 +17,12 @@ import (
 
 func TestFrames(t *testing.T) {
 	t.Parallel()
-	empty := func(width int) *screenOf { return newScreen(width, 24).tell(news{snap: &snapshot{}}) }
+	empty := func(width int) *screenOf { return newScreen(width, 24).give(news{snap: &snapshot{}}) }
 	with := func(change func(*snapshot)) *screenOf {
 		snap := shop()
 		change(&snap)
 		snap.attempts = nil
-		return newScreen(80, 24).tell(news{snap: &snap})
+		return newScreen(80, 24).give(news{snap: &snap})
 	}
 	tests := map[string]func() *screenOf{
 		"running_80x24":  working,
@@ -43,7 +43,7 @@ func TestFrames(t *testing.T) {
 		"question":   func() *screenOf { return working().press("x") },
 		"refused":    func() *screenOf { s := working(); s.Update(did{err: errors.New("t-1 is done")}); return s },
 		"warning": func() *screenOf {
-			return working().tell(news{doing: map[string]string{}, warned: "the disk is nearly full"})
+			return working().give(news{doing: map[string]string{}, warned: "the disk is nearly full"})
 		},
 		"no_run": func() *screenOf {
 			return with(func(s *snapshot) { s.run, s.state, s.spent = dag.Run{}, none, dag.Usage{} })
@@ -63,7 +63,7 @@ func TestFrames(t *testing.T) {
 		},
 		"untried": func() *screenOf {
 			snap := shop()
-			return working().press("down", "down").tell(news{snap: &snap, detail: &detail{
+			return working().press("down", "down").give(news{snap: &snap, detail: &detail{
 				task: "t-00000007", about: "Remove all items.\n\tKeep the \x1b[31msession\x1b[0m.\n", wish: "ask before it is emptied",
 				reasons: []dag.Reason{
 					{Text: "it waits for t-00000006: Show what is in the cart"},
@@ -73,7 +73,7 @@ func TestFrames(t *testing.T) {
 		},
 		"attempt_ended": func() *screenOf {
 			snap := shop()
-			return working().press("end", "up", "up").tell(news{snap: &snap, stream: talk(), detail: &detail{
+			return working().press("end", "up", "up").give(news{snap: &snap, stream: talk(), detail: &detail{
 				task: "t-0000000a", attempts: 3, wish: "use the other server",
 				attempt: &dag.Attempt{
 					ID: "a-00000003", Agent: "claude", Model: "opus", Outcome: "failed", Reason: "gate \"make speed\": exit status 2\nmore",

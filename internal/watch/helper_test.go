@@ -28,8 +28,8 @@ func newScreen(width, height int) *screenOf {
 	return s
 }
 
-// tell gives it news, as if it had asked for them.
-func (s *screenOf) tell(n news) *screenOf {
+// give gives it news, as if it had asked for them.
+func (s *screenOf) give(n news) *screenOf {
 	if n.at.IsZero() {
 		n.at = start.Add(90 * time.Second)
 	}
@@ -112,6 +112,6 @@ func working() *screenOf { return newScreen(80, 24).at80() }
 // at80 fills a screen with the shop.
 func (s *screenOf) at80() *screenOf {
 	snap := shop()
-	s.tell(news{snap: &snap, doing: map[string]string{"a-00000002": "gate go test ./..."}})
-	return s.tell(news{snap: &snap, detail: &detail{task: "t-00000005", attempt: &snap.attempts[0], attempts: 2}, stream: talk()})
+	s.give(news{snap: &snap, doing: map[string]string{"a-00000002": "gate go test ./..."}})
+	return s.give(news{snap: &snap, detail: &detail{task: "t-00000005", attempt: &snap.attempts[0], attempts: 2}, stream: talk()})
 }

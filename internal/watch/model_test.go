@@ -57,7 +57,7 @@ func TestGuidanceGoesToWhomItWasMeantFor(t *testing.T) {
 	s := working().press("g", "h", "i")
 	snap := shop()
 	snap.attempts = snap.attempts[1:] // the run goes on to another task
-	s.tell(news{snap: &snap}).press("enter")
+	s.give(news{snap: &snap}).press("enter")
 	check.That(t, len(s.deeds) == 1 && s.deeds[0].task.ID == "t-00000005", "got %+v, want the task for which it was typed", s.deeds)
 	s.press("g")
 	s.Update(tea.PasteMsg{Content: "two\nlines\x1b[31m" + strings.Repeat("x", 2*longest)})
@@ -80,7 +80,7 @@ func TestKeysThatCannotDoAnythingSayWhy(t *testing.T) {
 	} {
 		s, snap := working(), shop()
 		tt.edit(&snap.tasks[4])
-		s.tell(news{snap: &snap}).press(tt.key)
+		s.give(news{snap: &snap}).press(tt.key)
 		check.Equal(t, "notice", "t-00000005"+want, s.notice)
 		s.press("y")
 		check.That(t, len(s.deeds) == 0 && s.screen == overview, "%s: got %+v on screen %d, want nothing", want, s.deeds, s.screen)
@@ -94,7 +94,7 @@ func TestTheSelectionFollowsTheWork(t *testing.T) {
 	with := func(change func(*snapshot)) string {
 		snap := shop()
 		change(&snap)
-		return s.tell(news{snap: &snap}).selected
+		return s.give(news{snap: &snap}).selected
 	}
 	check.Equal(t, "the task that runs", "t-00000008", with(func(snap *snapshot) { snap.attempts = snap.attempts[1:] }))
 	s.press("enter")
@@ -180,8 +180,8 @@ func TestNothingLeavesTheScreen(t *testing.T) {
 					}
 				}
 				snap.tally = dag.Tally{ByStatus: map[dag.Status]int{dag.Pending: len(snap.tasks)}}
-				s.tell(news{snap: &snap, doing: map[string]string{"a-1": text("doing")}, warned: text("warning")})
-				s.tell(news{
+				s.give(news{snap: &snap, doing: map[string]string{"a-1": text("doing")}, warned: text("warning")})
+				s.give(news{
 					detail: &detail{task: s.selected, about: text("about"), wish: text("wish"), attempts: 1, attempt: &dag.Attempt{ID: "a-1", Reason: text("why"), EndedAt: start}},
 					stream: &stream{lines: slices.Repeat([]string{"  says    " + harmless(text("said"))}, 30)},
 				})
@@ -226,7 +226,7 @@ func many(n int) snapshot {
 func TestAFrameLooksAtTheRowsOnTheScreenOnly(t *testing.T) { // alone: it counts allocations
 	cost := func(n int) float64 {
 		snap := many(n)
-		s := newScreen(80, 24).tell(news{snap: &snap}).press("end")
+		s := newScreen(80, 24).give(news{snap: &snap}).press("end")
 		check.Contains(t, "the frame", fmt.Sprintf("tasks %d/%d", n, n), s.frame())
 		return testing.AllocsPerRun(10, func() { s.frame() })
 	}
@@ -237,7 +237,7 @@ func TestAFrameLooksAtTheRowsOnTheScreenOnly(t *testing.T) { // alone: it counts
 
 func BenchmarkFrameOf10000Tasks(b *testing.B) {
 	snap := many(10_000)
-	s := newScreen(120, 40).tell(news{snap: &snap})
+	s := newScreen(120, 40).give(news{snap: &snap})
 	for b.Loop() {
 		s.frame()
 	}
@@ -247,7 +247,7 @@ func BenchmarkNewsOf10000Tasks(b *testing.B) {
 	snap := many(10_000)
 	s := newScreen(120, 40)
 	for b.Loop() {
-		s.tell(news{at: start.Add(time.Second), snap: &snap})
+		s.give(news{at: start.Add(time.Second), snap: &snap})
 	}
 }
 

@@ -194,7 +194,7 @@ func TestAFloodIsShownInBoundedMemory(t *testing.T) {
 	}
 }
 
-func TestALostDatabaseIsTold(t *testing.T) {
+func TestALostDatabaseIsReported(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.src.opts.Intact = func() bool { return false }

@@ -226,10 +226,7 @@ func (p *Printer) ended(l Line) {
 
 func words(l Line, outcome string) []string {
 	var list []string
-	if l.Duration > 0 {
-		outcome += " in " + render.Took(l.Duration)
-	}
-	if outcome = strings.TrimSpace(outcome); outcome != "" {
+	if outcome = strings.TrimSpace(outcome + render.In(l.Duration)); outcome != "" {
 		list = append(list, outcome)
 	}
 	if l.Usage != nil {
