@@ -183,37 +183,30 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 		return g.Alive(c.run.Owner)
 	})
 	c.spending.warnNear(near)
+	until := c.nextWait(tally)
+	limit := who.limitFor(held, until, tally.Limits)
+	if limit != nil {
+		until = limit.Until
+	}
 	switch {
 	case err != nil || l.ok:
 		c.warnSubstitute(who)
-		return l, err
 	case l.end.kind != "":
-		return l, nil
 	case running > 0:
-		l.until = c.nextWait(tally) // and what is running may free something
-		if limit := who.limitFor(held, l.until, tally.Limits); limit != nil {
-			l.until = limit.Until
-		}
-		return l, nil
+		l.until = until // and what is running may free something
 	case c.atLimit(running):
 		l.end = ending{kind: event.OutcomeLimit, reason: human.Count(c.opts.Limits.Iterations, "iteration")}
-		return l, nil
 	case !l.paused.IsZero():
-		return l, nil
-	}
-	l.until = c.nextWait(tally)
-	if l.limit = who.limitFor(held, l.until, tally.Limits); l.limit != nil {
-		l.until, l.end = l.limit.Until, c.waitForLimit(*l.limit)
-		return l, nil
-	}
-	if !l.until.IsZero() {
-		return l, nil
-	}
-	if held && len(who.spent) > 0 { // only money can keep them back now
+	case limit != nil:
+		l.until, l.limit, l.end = until, limit, c.waitForLimit(*limit)
+	case !until.IsZero():
+		l.until = until
+	case held && len(who.spent) > 0: // only money can keep them back now
 		l.end = ending{kind: event.OutcomeLimit, reason: who.spent[0].Text}
-		return l, nil
+	default:
+		return c.blocked(ctx, tally)
 	}
-	return c.blocked(ctx, tally)
+	return l, err
 }
 
 // applyControl looks at what people asked of the run.

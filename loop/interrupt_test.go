@@ -60,7 +60,7 @@ func TestInterruptedInEveryPhase(t *testing.T) {
 }
 
 // TestARunGoesOnAfterAnInterruption runs the same runner again, as after Ctrl-C
-// and "go on": the counters go on, the limit too.
+// and "go on": the counters continue, the limit too.
 func TestARunGoesOnAfterAnInterruption(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{

@@ -17,7 +17,8 @@ import (
 // emitted or waited for under it.
 type ledger struct {
 	mu       sync.Mutex
-	numbers  numbers // of iterations
+	highest  int   // the last number of an iteration
+	spare    []int // lower ones of iterations that did not count
 	running  int
 	counted  int // iterations that count for the limit
 	failures int // tasks in a row that failed
@@ -66,18 +67,24 @@ func (l *ledger) agent(name string) *agentRecord {
 	return l.agents[name]
 }
 
-// nextNumber is the number of the iteration that begins next.
+// nextNumber is the number of the iteration that begins next. One that does not count leaves
+// its number to the next, so that the last number of a run is how many iterations it says
+// that it took, and no two that count have the same.
 func (l *ledger) nextNumber() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.numbers.next()
+	if len(l.spare) > 0 {
+		return slices.Min(l.spare)
+	}
+	return l.highest + 1
 }
 
 func (l *ledger) begin(iteration int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.running++
-	l.numbers.take(iteration)
+	l.highest = max(l.highest, iteration)
+	l.spare = slices.DeleteFunc(l.spare, func(spare int) bool { return spare == iteration })
 }
 
 func (l *ledger) inFlight() int {
@@ -178,7 +185,7 @@ func (l *ledger) settle(e entry) (silent int) {
 	d, task := e.result.Decision, e.job.Task.ID
 	l.running--
 	if d.Uncounted {
-		l.numbers.giveBack(e.job.Run.Iteration)
+		l.spare = append(l.spare, e.job.Run.Iteration)
 	} else {
 		l.counted++
 	}
@@ -263,28 +270,3 @@ func next(count int, again bool) int {
 	}
 	return 0
 }
-
-// numbers are those of iterations, from 1. One that does not count leaves its number to
-// the next, so that the last number of a run is how many iterations it says that it took,
-// and no two that count have the same.
-type numbers struct {
-	highest int
-	spare   []int // lower ones that are free again
-}
-
-// next is the number of the iteration that begins next.
-func (n *numbers) next() int {
-	if len(n.spare) > 0 {
-		return slices.Min(n.spare)
-	}
-	return n.highest + 1
-}
-
-// take uses up a number that next gave.
-func (n *numbers) take(number int) {
-	n.highest = max(n.highest, number)
-	n.spare = slices.DeleteFunc(n.spare, func(spare int) bool { return spare == number })
-}
-
-// giveBack frees the number of an iteration that does not count.
-func (n *numbers) giveBack(number int) { n.spare = append(n.spare, number) }

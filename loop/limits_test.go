@@ -111,7 +111,7 @@ func TestALimitThatDoesNotEndIsAskedForLessAndLess(t *testing.T) {
 }
 
 // A person who knows better has an agent asked again before its limit is over, and
-// the run that waits for it goes on.
+// the run that waits for it continues.
 func TestALimitThatIsLiftedIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{limitedAt(1, "usage limit reached, try again in 5 hours")}})
@@ -178,8 +178,8 @@ func TestWhatAgentsUseNowCounts(t *testing.T) {
 	check.That(t, out.Outcome == event.OutcomeLimit && out.Reason == "$0.60 of $0.50 spent", "got %+v", out)
 }
 
-// A drifting agent that does not stop when it is asked to cannot be told: its attempt ends.
-func TestAnAgentThatIgnoresTheCancelIsNotToldOfDrift(t *testing.T) {
+// A drifting agent that does not stop when it is asked to cannot be asked to change: its attempt ends.
+func TestADriftingAgentThatIgnoresTheCancelIsEnded(t *testing.T) {
 	t.Parallel()
 	var steps []fakeagent.Step
 	for i := range 4 {

@@ -51,7 +51,7 @@ type stage struct {
 
 	mu     sync.Mutex
 	events []event.Event
-	seen   chan struct{} // closed and made anew with each event
+	seen   chan struct{} // closed and replaced with each event
 }
 
 func newStage(t testing.TB, script fakeagent.Script) *stage {

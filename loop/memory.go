@@ -38,7 +38,7 @@ func learned(said []sigils.Knowledge, outcome event.AttemptOutcome, of knowledge
 }
 
 // WriteKnowledge writes to files what settled attempts have learned, if that was not done
-// yet. Writing the same twice changes nothing, so a crash in the middle is mended by doing
+// yet. Writing the same twice changes nothing, so a crash in the middle is repaired by doing
 // it again. What cannot be written stays stored, and warn, which may be nil, is called.
 func WriteKnowledge(ctx context.Context, store *dag.Store, known *knowledge.Store, warn func(task, text string)) error {
 	var unwritten []dag.Unwritten
@@ -64,14 +64,14 @@ func WriteKnowledge(ctx context.Context, store *dag.Store, known *knowledge.Stor
 func writeEntries(known *knowledge.Store, entries []knowledge.Entry, warn func(task, text string)) bool {
 	for _, e := range entries {
 		_, err := known.Write(e)
-		text := "not written yet: "
-		if errors.Is(err, knowledge.ErrInvalid) {
+		text, invalid := "not written yet: ", errors.Is(err, knowledge.ErrInvalid)
+		if invalid {
 			text = "an entry was dropped: "
 		}
 		if err != nil && warn != nil {
 			warn(e.Task, text+err.Error())
 		}
-		if err != nil && !errors.Is(err, knowledge.ErrInvalid) {
+		if err != nil && !invalid {
 			return false
 		}
 	}

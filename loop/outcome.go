@@ -25,7 +25,14 @@ func (r *Runner) outcome(ctx context.Context, end ending) (event.Result, error) 
 			return err
 		}
 		out.Usage = used.Usage
-		out.Together, err = r.together(g)
+		from := r.opts.Graph.Continues
+		if from == nil {
+			return nil
+		}
+		// What this run and those that it continues came to.
+		used, err = g.UsageOfChain(r.run.ID)
+		counted, _, _ := r.ledger.totals()
+		out.Together = &event.Together{Continues: from.ID, Iterations: counted, Usage: used.Usage, Duration: r.spending.elapsed().Milliseconds()}
 		return err
 	})
 	out.Iterations, out.Tasks = r.ledger.resolved()
@@ -33,14 +40,4 @@ func (r *Runner) outcome(ctx context.Context, end ending) (event.Result, error) 
 		out.Iterations -= from.Iterations
 	}
 	return redact.Deep(r.opts.Host.Redact, out), err
-}
-
-// together is what this run and those that it continues came to; nil if there are none.
-func (r *Runner) together(g *dag.Graph) (*event.Together, error) {
-	if r.opts.Graph.Continues == nil {
-		return nil, nil
-	}
-	used, err := g.UsageOfChain(r.run.ID)
-	counted, _, _ := r.ledger.totals()
-	return &event.Together{Continues: r.opts.Graph.Continues.ID, Iterations: counted, Usage: used.Usage, Duration: r.spending.elapsed().Milliseconds()}, err
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // Runner is one run. Run may be called again after an interruption: the
-// counters go on.
+// counters continue.
 type Runner struct {
 	shared
 	signal   signal
@@ -116,7 +116,7 @@ func (r *Runner) carryOver(g *dag.Graph) (err error) {
 		return nil
 	}
 	l := r.ledger
-	l.counted, l.failures, l.numbers.highest = r.run.Iterations, r.run.Failures, r.run.Iterations
+	l.counted, l.failures, l.highest = r.run.Iterations, r.run.Failures, r.run.Iterations
 	r.spending.took, l.waited, err = g.RunSpan(r.run.Continues)
 	return err
 }

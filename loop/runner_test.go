@@ -15,6 +15,7 @@ import (
 	"ralph/internal/testing/fakeagent"
 	"ralph/journal"
 	"ralph/loop/attempt"
+	"ralph/loop/policy"
 )
 
 // TestAnAnswerResetsTheBreaker lets every third attempt say something.
@@ -130,17 +131,18 @@ var _ attempt.Session = (*sessionWithFile)(nil)
 // Three jobs run at once, and the second one does not count.
 func TestIterationsThatCountHaveNumbersOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	n := numbers{highest: 4} // of the run that is continued
+	l := ledger{highest: 4, agents: map[string]*agentRecord{}} // of the run that is continued
 	var got []int
 	begin := func() {
-		number := n.next()
-		n.take(number)
-		got = append(got, number)
+		got = append(got, l.nextNumber())
+		l.begin(got[len(got)-1])
 	}
 	begin()
 	begin()
 	begin()
-	n.giveBack(6)
+	uncounted := entry{result: attempt.Result{Decision: policy.Decision{Uncounted: true}}}
+	uncounted.job.Run.Iteration = 6
+	l.settle(uncounted)
 	begin()
 	begin()
 	check.Equal(t, "result", []int{5, 6, 7, 6, 8}, got)

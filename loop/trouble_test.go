@@ -25,8 +25,8 @@ func (s *stage) reopen(t *testing.T, path string, opts db.Options) {
 	s.opts.Graph.Store = s.store
 }
 
-// mend runs again when the trouble is over, as the next start does, and wants all done.
-func (s *stage) mend(t *testing.T, tasks int) {
+// finishLater runs again when the trouble is over, as the next start does, and wants all done.
+func (s *stage) finishLater(t *testing.T, tasks int) {
 	t.Helper()
 	s.opts.Recovery.Life = func(dag.Process) dag.Life { return dag.Dead }
 	r := s.start(t)
@@ -79,18 +79,18 @@ func TestAFullDiskInTheMiddleOfARunLosesNothing(t *testing.T) {
 	}
 	s.wantNothingLeft(t)
 	s.reopen(t, path, db.Options{})
-	s.wantToldAsStored(t)
-	s.mend(t, tasks)
+	s.wantReportedAsStored(t)
+	s.finishLater(t, tasks)
 }
 
-// wantToldAsStored compares the last word on each task with what is stored: an end
-// that is not must not be told.
-func (s *stage) wantToldAsStored(t *testing.T) {
+// wantReportedAsStored compares the last word on each task with what is stored: an end
+// that is not stored must not be reported.
+func (s *stage) wantReportedAsStored(t *testing.T) {
 	t.Helper()
 	unstored := 0
 	for _, e := range s.all(ofType(event.AttemptEnded)) {
 		stored := s.task(t, e.Task).Status
-		check.That(t, e.Status == stored, "%s was told as %s (%s), but is %s", e.Task, e.Status, e.Outcome, stored)
+		check.That(t, e.Status == stored, "%s was reported as %s (%s), but is %s", e.Task, e.Status, e.Outcome, stored)
 		if e.Outcome == "error" && strings.Contains(e.Reason, "could not be stored") {
 			unstored++
 		}
@@ -122,5 +122,5 @@ func TestABusyDatabaseInTheMiddleOfARunLosesNothing(t *testing.T) {
 	})
 	check.OK(t, err)
 	s.wantNothingLeft(t)
-	s.mend(t, 2)
+	s.finishLater(t, 2)
 }

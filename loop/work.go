@@ -54,7 +54,7 @@ func (r *Runner) attempt(ctx context.Context, claim dag.Claim, j attempt.Job) er
 }
 
 // recovered is try, but a panic ends this attempt only: its task is given back, and the
-// other workers go on. The second panic over one task ends the run.
+// other workers continue. The second panic over one task ends the run.
 func (r *Runner) recovered(ctx context.Context, claim dag.Claim, j *attempt.Job) (res attempt.Result, err error) {
 	defer func() {
 		p := recover()
@@ -210,8 +210,8 @@ func (r *Runner) account(j attempt.Job, res attempt.Result, status dag.Status) {
 }
 
 // warnDoneByHand says which tasks became done by a command while the agent worked,
-// where nothing keeps it from the database. That may have been a person, who knows;
-// so it is said, and nobody is blamed.
+// without a sandbox that protects the database. It may have been a person, so nobody is
+// blamed.
 func (r *Runner) warnDoneByHand(ctx context.Context, res attempt.Result) {
 	if !res.Seen.Opened || attempt.Prevents(res.Agent.Sandbox) {
 		return

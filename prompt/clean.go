@@ -32,7 +32,7 @@ var escapePattern = lazyregexp.New(`\x1b(?:\[[ -?]*[@-~]?|\][^\a\n]*([\a\n]))?`)
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // breakVerdicts keeps foreign text from passing a worker's prompt off as a
-// verifier's: the two are told apart by these words. Other words with the same
+// verifier's: these words distinguish the two. Other words with the same
 // beginning, such as the name of a file, stay as they are.
 func breakVerdicts(text string) string { return verdictPattern().ReplaceAllString(text, "$1\u2011$2") }
 

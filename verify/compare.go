@@ -33,7 +33,7 @@ func (c Check) Verdict() event.GateVerdict {
 	}
 }
 
-// TurnedGreen says that the work mended it.
+// TurnedGreen reports whether the work repaired it.
 func (c Check) TurnedGreen() bool { return c.Passed && c.Before != nil && !c.Before.Passed }
 
 // Worse compares two red results of a gate: the later is worse if it names a

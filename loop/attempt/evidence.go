@@ -235,8 +235,8 @@ const (
 	maxTestFile   = 2 << 20 // how much of a file is searched for tests
 )
 
-// Prevents reports whether a sandbox of that level keeps agents from writing what is
-// ralph's own.
+// Prevents reports whether agents cannot write ralph's own files in a sandbox of that
+// level.
 func Prevents(sandbox string) bool { return sandbox == preventing }
 
 // ownChanges lists what differs from where the task began, as far as it changed

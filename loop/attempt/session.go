@@ -95,7 +95,7 @@ func passing(err error) bool {
 
 // Pause waits until a channel is closed, a time has come, or ctx ends. A zero time is
 // never. It looks at the clock now and then instead of setting an alarm, because alarms
-// do not go on while a machine sleeps.
+// stop while a machine sleeps.
 func Pause(ctx context.Context, changed <-chan struct{}, until time.Time, now func() time.Time, poll time.Duration) {
 	tick := time.NewTimer(0)
 	defer tick.Stop()

@@ -5,20 +5,10 @@ import (
 	"slices"
 	"sync"
 
-	"ralph/acp"
 	"ralph/budget"
 	"ralph/dag"
 	"ralph/event"
 )
-
-// priced is what a session used, at the price of its model. Whether it worked decides
-// what it means if nothing was reported.
-func priced(prices budget.Prices, u acp.Usage, model string, worked bool) event.Usage {
-	e := event.Usage{TokensIn: u.Input, TokensCached: u.CacheRead, TokensOut: u.Output}
-	tokens := budget.TokenUse{Input: u.Input + u.CacheWrite, Cached: u.CacheRead, Output: u.Output}
-	e.CostUSD, e.Estimated, e.Unknown = prices.Cost(u.CostUSD, model, tokens, worked)
-	return e
-}
 
 // meter adds up what the sessions of an attempt use, the agent's and those of verifiers.
 type meter struct {
@@ -47,15 +37,19 @@ type share struct {
 	used         event.Usage
 }
 
-// used is what the session has used so far.
+// used is what the session has used so far, at the price of its model. Whether it worked
+// decides what it means if nothing was reported.
 func (s *metered) used(prices budget.Prices, worked bool) event.Usage {
-	m := s.Model()
+	m, u := s.Model(), s.Usage()
 	model := cmp.Or(m.Effective, m.Requested)
 	if !s.another {
 		model = cmp.Or(model, s.asked)
 	}
 	free := s.Evident() // it only runs a script and asks no model: its silence about money is no gap
-	return priced(prices, s.Usage(), model, worked && !free)
+	e := event.Usage{TokensIn: u.Input, TokensCached: u.CacheRead, TokensOut: u.Output}
+	tokens := budget.TokenUse{Input: u.Input + u.CacheWrite, Cached: u.CacheRead, Output: u.Output}
+	e.CostUSD, e.Estimated, e.Unknown = prices.Cost(u.CostUSD, model, tokens, worked && !free)
+	return e
 }
 
 func (m *meter) add(s *metered) {
@@ -64,31 +58,18 @@ func (m *meter) add(s *metered) {
 	m.mu.Unlock()
 }
 
-// sum is what all sessions have used so far.
-func (m *meter) sum() event.Usage {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	sum, _ := m.total()
-	return sum
-}
-
-func (m *meter) total() (sum event.Usage, sessionUSD *float64) {
-	sum = m.closed
-	for _, s := range m.open {
-		sum = sum.Add(s.used(m.prices, s.worked))
-		if s.own {
-			sessionUSD = s.SessionUSD()
-		}
-	}
-	return sum, sessionUSD
-}
-
-// tell reports what was used so far, and returns it. The lock is held meanwhile: of two
-// that report, the later must not have the older sum.
+// tell reports what all sessions have used so far, and returns it. The lock is held
+// meanwhile: of two that report, the later must not have the older sum.
 func (m *meter) tell() event.Usage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	sum, usd := m.total()
+	sum, usd := m.closed, (*float64)(nil)
+	for _, s := range m.open {
+		sum = sum.Add(s.used(m.prices, s.worked))
+		if s.own {
+			usd = s.SessionUSD()
+		}
+	}
 	m.report(sum, usd)
 	return sum
 }

@@ -41,7 +41,7 @@ type FollowUp string
 const (
 	AskUnfinished FollowUp = "unfinished" // did you finish?
 	AskGoOn       FollowUp = "go_on"      // you were cut off: go on
-	AskRepair     FollowUp = "repair"     // a gate is red: mend it
+	AskRepair     FollowUp = "repair"     // a gate is red: repair it
 	AskDrift      FollowUp = "drift"      // you get nowhere: take another way
 )
 
@@ -207,7 +207,7 @@ func afterError(f Facts) Decision {
 	reason := f.Turn.Err.Error()
 	switch f.Turn.Err.Kind {
 	case acp.NotFound, acp.CannotStart, acp.WrongVersion, acp.AuthRequired, acp.ModelUnknown:
-		if f.Agent.OwnAgent || (f.Agent.OwnModel && f.Turn.Err.Kind == acp.ModelUnknown) { // only this task is concerned, and only a person can mend it
+		if f.Agent.OwnAgent || (f.Agent.OwnModel && f.Turn.Err.Kind == acp.ModelUnknown) { // only this task is concerned, and only a person can fix it
 			return Decision{Action: Fail, Outcome: event.AttemptError, Reason: "its own agent or model cannot be used: " + reason}
 		}
 		if f.Agent.Substitute { // the run's own agent can still be waited for
@@ -275,7 +275,7 @@ func backoff(base time.Duration, attempts int) time.Duration {
 	return d
 }
 
-// Overspent decides about an attempt that may not go on. A task that used up its
+// Overspent decides about an attempt that may not continue. A task that used up its
 // own budget has failed; any other keeps its attempts, and what was done so far.
 func Overspent(f budget.Finding) Decision {
 	if f.Scope == budget.Task {

@@ -234,7 +234,7 @@ func (r Recoverer) alone(g *dag.Graph) (bool, error) {
 }
 
 // ResetStale makes every task whose run died pending as if it had never run, after ending the
-// processes of that run: they must not go on working on it.
+// processes of that run: they must not keep working on it.
 func ResetStale(g *dag.Graph, life func(dag.Process) dag.Life, sweep func(owner string) (int, error), now time.Time) (int, error) {
 	stale, err := g.Stale(life)
 	for _, t := range stale {
