@@ -93,7 +93,7 @@ func costOptimized(in Input) (Tier, string) {
 		if !mine && !near {
 			continue
 		}
-		if d, why := assess(a); d > calm {
+		if tier, why := needed(a); tier != Haiku {
 			return Opus, why
 		}
 		if a.Outcome == event.AttemptDone && near {
@@ -128,8 +128,7 @@ func escalate(in Input) (Tier, string) {
 	troubled := map[string]int{}
 	for _, a := range in.History {
 		raise(a.Tier, "the level reached before")
-		d, why := assess(a)
-		raise(d.tier(), why)
+		raise(needed(a))
 		if a.Outcome.Trouble() {
 			troubled[a.Task]++
 		}
@@ -149,53 +148,42 @@ func escalate(in Input) (Tier, string) {
 	return level, reason
 }
 
-// distress is how much help an attempt seems to have needed.
-type distress int
-
-const (
-	calm distress = iota
-	moderate
-	severe
-)
-
-// tier is the one that Escalate answers that much distress with.
-func (d distress) tier() Tier { return Tiers()[d] }
-
-// signal returns the distress that a word stands for. CostOptimized asks only
-// whether there is any; Escalate tells the two kinds apart.
-func signal(word string) distress {
+// signal returns the tier that a word of distress asks for, Haiku for any other word.
+// CostOptimized asks only whether there is distress; Escalate distinguishes the two kinds.
+func signal(word string) Tier {
 	switch word {
 	case "error", "failure", "failed", "bug":
-		return moderate
+		return Sonnet
 	case "stuck", "cannot", "unable", "panic", "crash", "broken", "regression":
-		return severe
+		return Opus
 	}
-	return calm
+	return Haiku
 }
 
 // heard returns the worst signal among the whole words of a note and the word
 // it came from: "debug" and "error_code" are no signals, "Bug:" is one.
-func heard(notes string) (worst distress, word string) {
+func heard(notes string) (worst Tier, word string) {
+	worst = Haiku
 	negated := false // as in "no regression"
 	notInWord := func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	for w := range strings.FieldsFuncSeq(strings.ToLower(notes), notInWord) {
-		if d := signal(w); d > worst && !negated {
-			worst, word = d, w
+		if need := signal(w); need.rank() > worst.rank() && !negated {
+			worst, word = need, w
 		}
 		negated = slices.Contains([]string{"no", "without", "zero", "0"}, w)
 	}
 	return worst, word
 }
 
-// assess returns how much distress an attempt shows, by its outcome and by its
-// notes, and what showed it.
-func assess(a Attempt) (distress, string) {
-	d, word := heard(a.Notes)
-	if a.Outcome.Trouble() && d < severe {
-		return moderate, "an attempt ended as " + string(a.Outcome)
+// needed returns the tier that an attempt's outcome and notes ask for, and what says so;
+// Haiku means that there was no trouble.
+func needed(a Attempt) (Tier, string) {
+	tier, word := heard(a.Notes)
+	switch {
+	case a.Outcome.Trouble() && tier != Opus:
+		return Sonnet, "an attempt ended as " + string(a.Outcome)
+	case tier != Haiku:
+		return tier, "the notes of an attempt say " + word
 	}
-	if d > calm {
-		return d, "the notes of an attempt say " + word
-	}
-	return calm, ""
+	return Haiku, ""
 }

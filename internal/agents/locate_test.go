@@ -30,9 +30,9 @@ func names(presets []agents.Preset) []string {
 	return out
 }
 
-// TestEachAgentIsStartedAndToldItsModelAsMeasured is the table of what was
+// TestEachAgentIsStartedAndGivenItsModelAsMeasured is the table of what was
 // measured with the real agents.
-func TestEachAgentIsStartedAndToldItsModelAsMeasured(t *testing.T) {
+func TestEachAgentIsStartedAndGivenItsModelAsMeasured(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		command []string

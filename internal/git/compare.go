@@ -109,7 +109,7 @@ func Show(ctx context.Context, dir, objects, tree, path string, limit int64) ([]
 	// Objects are read from the repository, too, where an agent can put one under
 	// the name of another. Git would not notice.
 	if data := out.data.Bytes(); blobID(len(id), data) != id {
-		return nil, fmt.Errorf("read %q of tree %.10s: object %.10s is not what its name says; git fsck tells more", path, tree, id)
+		return nil, fmt.Errorf("read %q of tree %.10s: object %.10s is not what its name says; run git fsck", path, tree, id)
 	}
 	return out.data.Bytes(), nil
 }

@@ -29,25 +29,21 @@ func (r repo) show(tree, path string, limit int64) (string, error) {
 
 func (r repo) wantText(tree, path, want string) {
 	r.t.Helper()
-	data, err := Show(r.t.Context(), r.dir, r.objects(), tree, path, 100)
+	got, err := r.show(tree, path, 100)
 	check.OK(r.t, err)
-	check.Equal(r.t, path, want, string(data))
+	check.Equal(r.t, path, want, got)
 }
 
 func TestAPatchIsForReading(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
-	r.write("a.txt", "one\ntwo\n")
-	r.write("b.bin", "x\x00y")
-	r.write("ü.txt", "x\n")
+	r.write("a.txt", "one\ntwo\n", "b.bin", "x\x00y", "ü.txt", "x\n")
 	// nothing hides a text, and nobody's taste changes the format
 	r.write(".gitattributes", "*.txt binary\n")
 	r.git("config", "diff.noprefix", "true")
 	r.git("config", "color.ui", "always")
 	before := r.tree()
-	r.write("a.txt", "one\n2\n")
-	r.write("b.bin", "x\x00z")
-	r.write("ü.txt", "\xff\n")
+	r.write("a.txt", "one\n2\n", "b.bin", "x\x00z", "ü.txt", "\xff\n")
 	after := r.tree()
 	want := `diff --git a/a.txt b/a.txt
 index 814f4a4..99b356d 100644
@@ -98,8 +94,7 @@ func TestShowReadsAFileOfATree(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
 	odd := "odd\n:na me.txt"
-	r.write(odd, "a\r\nb\x00")
-	r.write("sub/empty", "")
+	r.write(odd, "a\r\nb\x00", "sub/empty", "")
 	tree := r.tree()
 	r.write(odd, "later")
 	got, err := r.show(tree, odd, 5)
@@ -160,8 +155,7 @@ func TestWhatWasUncommittedIsKeptByUs(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
 	r.commit("a.txt")
-	r.write("a.txt", "uncommitted")
-	r.write("b.txt", "untracked")
+	r.write("a.txt", "uncommitted", "b.txt", "untracked")
 	before := r.tree()
 	r.git("add", "-A", "--", ":(exclude).state")
 	r.git("reset", "-q", "--hard")

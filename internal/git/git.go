@@ -27,7 +27,7 @@ type State struct {
 	stamps map[string]stamp // of the uncommitted files
 }
 
-// stamp tells whether a file that was uncommitted before was changed again.
+// stamp shows whether an uncommitted file was changed again.
 type stamp struct {
 	size int64
 	time time.Time

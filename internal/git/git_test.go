@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,11 +37,14 @@ func (r repo) git(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-func (r repo) write(name, text string) {
+// write writes files: the name and the text of one, of the next, and so on.
+func (r repo) write(files ...string) {
 	r.t.Helper()
-	path := filepath.Join(r.dir, name)
-	check.OK(r.t, os.MkdirAll(filepath.Dir(path), 0o700))
-	check.OK(r.t, os.WriteFile(path, []byte(text), 0o600))
+	for file := range slices.Chunk(files, 2) {
+		path := filepath.Join(r.dir, file[0])
+		check.OK(r.t, os.MkdirAll(filepath.Dir(path), 0o700))
+		check.OK(r.t, os.WriteFile(path, []byte(file[1]), 0o600))
+	}
 }
 
 func (r repo) commit(names ...string) string {
@@ -101,9 +105,7 @@ func TestLookFollowsARepository(t *testing.T) {
 	r.write("a.txt", "changed\n")
 	r.git("mv", "? odd name.txt", "sub/moved.txt")
 	r.git("rm", "-q", "ü\n.txt")
-	r.write("sub/new file.txt", "x")
-	r.write(".gitignore", "ignored\n")
-	r.write("ignored", "x")
+	r.write("sub/new file.txt", "x", ".gitignore", "ignored\n", "ignored", "x")
 	r.want(State{Known: true, Branch: "main", Head: head, Uncommitted: []string{
 		".gitignore", "a.txt", "sub/moved.txt", "sub/new file.txt", "ü\n.txt",
 	}})
@@ -147,8 +149,7 @@ func TestLookRunsNothingOfTheRepository(t *testing.T) {
 		} {
 			place.git("config", key, value)
 		}
-		place.write(".git/info/attributes", "* filter=x\n")
-		place.write("a", "two")
+		place.write(".git/info/attributes", "* filter=x\n", "a", "two")
 		now := r.look()
 		check.That(t, now.Known, "it could not be looked at")
 		Changed(t.Context(), r.dir, before, now)
@@ -183,14 +184,11 @@ func TestChangedIsWhatDiffers(t *testing.T) {
 	unborn := r.look()
 	r.commit("old.txt", "gone.txt")
 	check.Equal(t, "files of the first commit", []string{"gone.txt", "old.txt"}, Changed(t.Context(), r.dir, unborn, r.look()))
-	r.write("mine.txt", "uncommitted before")
-	r.write("same.txt", "uncommitted before and after")
+	r.write("mine.txt", "uncommitted before", "same.txt", "uncommitted before and after")
 	before := r.look()
 	got := Changed(t.Context(), r.dir, before, r.look())
 	check.That(t, got == nil, "got %q, want nothing", got)
-	r.write("mine.txt", "touched again")
-	r.write("fresh.txt", "x")
-	r.write("old.txt", "changed")
+	r.write("mine.txt", "touched again", "fresh.txt", "x", "old.txt", "changed")
 	after := r.look()
 	check.Equal(t, "uncommitted files", []string{"fresh.txt", "mine.txt", "old.txt"}, Changed(t.Context(), r.dir, before, after))
 	r.git("rm", "-q", "gone.txt")
@@ -210,14 +208,13 @@ func TestNamesBeginAtTheFolderThatAsks(t *testing.T) {
 	sub := filepath.Join(r.dir, "sub")
 	before := Look(t.Context(), sub)
 	r.commit("sub/b.txt")
-	r.write("sub/c.txt", "x")
-	r.write("above.txt", "x")
+	r.write("sub/c.txt", "x", "above.txt", "x")
 	after := Look(t.Context(), sub)
 	check.Equal(t, "files", []string{"../above.txt", "b.txt", "c.txt"}, Changed(t.Context(), sub, before, after))
 }
 
-// TestStashTakesOnlyWhatItWasTold, tracked or not, whatever its name.
-func TestStashTakesOnlyWhatItWasTold(t *testing.T) {
+// TestStashTakesOnlyTheNamedFiles, tracked or not, whatever its name.
+func TestStashTakesOnlyTheNamedFiles(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
 	r.commit("tracked", "mine")

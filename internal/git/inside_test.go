@@ -16,7 +16,7 @@ import (
 func TestATreeSeesWorkInRepositoriesInside(t *testing.T) {
 	t.Parallel()
 	makes := map[string]func(r repo) (in repo, name string){
-		"one that git was not told of": func(r repo) (repo, string) { return r.within("n", "a.go", "a_test.go"), "n" },
+		"one that git does not know": func(r repo) (repo, string) { return r.within("n", "a.go", "a_test.go"), "n" },
 		"one that git counts by its commit": func(r repo) (repo, string) {
 			in := r.within("n", "a.go", "a_test.go")
 			r.git("add", "n")
@@ -49,10 +49,7 @@ func TestATreeSeesWorkInRepositoriesInside(t *testing.T) {
 			check.That(t, r.tree() == before, "got another tree of the same files")
 			in.write("a.go", "changed")
 			in.remove("a_test.go")
-			in.write("new.go", "untracked")
-			in.write(".git-is-no.rule", "x")
-			in.write("out.o", "x")
-			in.write(".gitignore", "*.o\n")
+			in.write("new.go", "untracked", ".git-is-no.rule", "x", "out.o", "x", ".gitignore", "*.o\n")
 			after := r.tree()
 			want := []Change{
 				{Path: name + "/.git-is-no.rule", Kind: Added},
@@ -106,8 +103,7 @@ func TestATreeOfAFolderWithARepositoryInside(t *testing.T) {
 	sub := r.in("sub")
 	in := sub.within("n", "x.txt")
 	sub.wantFiles(sub.tree(".state"), "a.txt", "n/x.txt")
-	in.write(".git/info/exclude", "secret\n")
-	in.write("secret", "x")
+	in.write(".git/info/exclude", "secret\n", "secret", "x")
 	sub.wantFiles(sub.tree(".state"), "a.txt", "n/x.txt")
 	sub.wantFiles(sub.tree(".state", "n"), "a.txt")
 }
@@ -147,7 +143,7 @@ func TestCommitsInsideAreSeen(t *testing.T) {
 	check.That(t, HeadTree(t.Context(), r.dir, taken.Inside...) != before, "a commit inside was not seen")
 }
 
-// TestWhatIsRememberedOfARepositoryInsideMayBeDamaged: it is read anew.
+// TestWhatIsRememberedOfARepositoryInsideMayBeDamaged: it is read again.
 func TestWhatIsRememberedOfARepositoryInsideMayBeDamaged(t *testing.T) {
 	t.Parallel()
 	damage := map[string]func(t *testing.T, objects string, outer []string){
@@ -206,8 +202,7 @@ func TestAnEmptyRepositoryInsideIsNoWork(t *testing.T) {
 func TestALargeFileIsNotCopied(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
-	r.write("small", "x")
-	r.write("sub/also", "x")
+	r.write("small", "x", "sub/also", "x")
 	r.grow("huge", LargeFile+1)
 	r.grow("sub/huge", LargeFile+1)
 	r.grow("not-yet", LargeFile)
@@ -227,8 +222,7 @@ func TestALargeFileIsNotCopied(t *testing.T) {
 	r.later("inside/huge")
 	now := r.tree()
 	r.wantChanges(taken.Tree, now, Change{Path: "huge", Kind: Modified}, Change{Path: "inside/huge", Kind: Modified}, Change{Path: "sub/huge", Kind: Modified})
-	r.remove("huge")
-	r.remove("sub/huge")
+	r.remove("huge", "sub/huge")
 	r.write("sub/huge", "small now")
 	r.wantChanges(now, r.tree(), Change{Path: "huge", Kind: Deleted}, Change{Path: "sub/huge", Kind: Modified})
 

@@ -69,7 +69,7 @@ func ignoredFolders(ctx context.Context, dir, name string) map[string]bool {
 }
 
 // UncommittedInside lists what is uncommitted in the repositories inside dir that git
-// tells of, and in those inside them, as it is called from dir. State is what Look said
+// reports, and in those inside them, as it is called from dir. State is what Look said
 // of dir.
 func UncommittedInside(ctx context.Context, dir string, state State) []string {
 	var files []string

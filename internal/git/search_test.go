@@ -52,16 +52,14 @@ func TestSearchIsBounded(t *testing.T) {
 	check.That(t, len(got) == maxRepositories && slices.Contains(got, "r000"), "got %d: %v", len(got), got)
 }
 
-// TestUncommittedInsideNamesFilesFromOutside, in whatever repository git tells of.
+// TestUncommittedInsideNamesFilesFromOutside, in every repository that git reports.
 func TestUncommittedInsideNamesFilesFromOutside(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
 	r.commit("top.txt", "sub/file")
-	r.write(".gitignore", "/build/\n")
-	r.write("top.txt", "changed")
+	r.write(".gitignore", "/build/\n", "top.txt", "changed")
 	in := r.within("sub/in", "x", "y")
-	in.write("x", "changed")
-	in.write("deep/new", "")
+	in.write("x", "changed", "deep/new", "")
 	in.within("in it", "x").write("x", "changed")
 	r.within("known", "x").write("new", "")
 	r.git("add", "known")

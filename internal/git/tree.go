@@ -102,7 +102,7 @@ func (s *store) fill(ctx context.Context, w *walk, exclude []string) (env []stri
 }
 
 // copyWithTime keeps the time of an index: git reads a file again if it changed
-// in the moment when the index was written, and tells that moment by this time.
+// in the moment when the index was written, which it knows by this time.
 func copyWithTime(to, from string) error {
 	info, err := os.Stat(from)
 	if err != nil {
@@ -118,7 +118,7 @@ func copyWithTime(to, from string) error {
 	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }
 
-// folders tells the folders of a list from the files, those to come included.
+// folders splits a list into folders and files; what does not exist yet counts as a file.
 func (s *store) folders(list []string) (folders, files []string) {
 	for _, name := range list {
 		if info, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(name))); err == nil && info.IsDir() {

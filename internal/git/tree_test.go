@@ -48,9 +48,11 @@ func (r repo) wantFiles(tree string, want ...string) {
 	check.Equal(r.t, "files of the tree", want, r.files(tree))
 }
 
-func (r repo) remove(name string) {
+func (r repo) remove(names ...string) {
 	r.t.Helper()
-	check.OK(r.t, os.RemoveAll(filepath.Join(r.dir, name)))
+	for _, name := range names {
+		check.OK(r.t, os.RemoveAll(filepath.Join(r.dir, name)))
+	}
 }
 
 func TestATreeHoldsWhatIsThere(t *testing.T) {
@@ -62,15 +64,12 @@ func TestATreeHoldsWhatIsThere(t *testing.T) {
 	r.commit("a.txt", "gone.txt", "sub/b.txt", "run.sh", "odd\n\"na\\me\".txt", "latin\xe9.txt")
 	before := r.tree()
 	check.Equal(t, "the tree of the same files", before, r.tree())
-	r.write(".gitignore", "ignored\n")
-	r.write("ignored", "x")
-	r.write("a.txt", "changed\n")
+	r.write(".gitignore", "ignored\n", "ignored", "x", "a.txt", "changed\n")
 	r.remove("gone.txt")
 	r.git("add", "a.txt") // what is staged makes no difference
 	r.write("a.txt", "changed again\n")
 	r.git("mv", "sub/b.txt", "sub/c.txt")
-	r.write("odd\n\"na\\me\".txt", "x")
-	r.write("latin\xe9.txt", "x")
+	r.write("odd\n\"na\\me\".txt", "x", "latin\xe9.txt", "x")
 	check.OK(t, os.Chmod(filepath.Join(r.dir, "run.sh"), 0o700))
 	after := r.tree()
 	r.wantChanges(before, after,
@@ -129,8 +128,7 @@ func TestATreeTakesWhatItCan(t *testing.T) {
 	before := r.tree()
 	r.remove("was a file")
 	r.write("was a file/now/a folder", "x")
-	r.remove("dir")
-	r.remove("now a file")
+	r.remove("dir", "now a file")
 	r.write("now a file", "x")
 	r.remove("pipe")
 	r.write("z.txt", "x")
@@ -147,18 +145,14 @@ func TestATreeTakesWhatItCan(t *testing.T) {
 func TestATreeHasWhatIsTrackedAlthoughIgnored(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
-	r.write(".gitignore", "build\n")
-	r.write("build/kept.txt", "x")
-	r.write("build/left.txt", "x")
+	r.write(".gitignore", "build\n", "build/kept.txt", "x", "build/left.txt", "x")
 	r.git("add", "-f", "build/kept.txt", ".gitignore")
 	r.wantFiles(r.tree(), ".gitignore", "build/kept.txt")
 	// people have ignore rules outside of the repository, too
 	rules := filepath.Join(t.TempDir(), "ignore")
 	check.OK(t, os.WriteFile(rules, []byte("*.swp\n"), 0o600))
 	r.git("config", "core.excludesFile", rules)
-	r.write("a.swp", "x")
-	r.write("b.tmp", "x")
-	r.write(".git/info/exclude", "*.tmp\n")
+	r.write("a.swp", "x", "b.tmp", "x", ".git/info/exclude", "*.tmp\n")
 	r.learn()
 	r.wantFiles(r.tree(), ".gitignore", "build/kept.txt")
 }
@@ -184,15 +178,12 @@ func TestATreeOfAFolderInARepository(t *testing.T) {
 	sub := r.in("sub")
 	before := sub.tree(".state", "out")
 	r.write("top.txt", "changed")
-	sub.write("x.log", "x")
-	sub.write(".state/x", "changed")
-	sub.write("out/z", "x")
+	sub.write("x.log", "x", ".state/x", "changed", "out/z", "x")
 	check.Equal(t, "the tree after changes elsewhere", before, sub.tree(".state", "out"))
 	sub.write("b.txt", "x")
 	sub.wantFiles(sub.tree(".state", "out"), "a.txt", "b.txt")
 	sub.wantFiles(sub.tree("out"), ".state/x", "a.txt", "b.txt") // our own folder is never in it
-	sub.remove("a.txt")
-	sub.remove("b.txt")
+	sub.remove("a.txt", "b.txt")
 	sub.wantFiles(sub.tree(".state", "out"))
 	link := filepath.Join(t.TempDir(), "link")
 	check.OK(t, os.Symlink(sub.dir, link))
@@ -209,9 +200,7 @@ func TestATreeOfAWorktreeAndASubmodule(t *testing.T) {
 	before := work.tree()
 	check.That(t, before == r.tree(), "the same files in a worktree are another tree")
 	check.Equal(t, "objects written that the repository has", 0, len(content(t, filepath.Join(work.objects(), "objects"))))
-	work.write("a.txt", "changed")
-	work.write(".gitignore", "*.log\n")
-	work.write("x.log", "x")
+	work.write("a.txt", "changed", ".gitignore", "*.log\n", "x.log", "x")
 	work.git("add", "-f", "x.log")
 	work.wantChanges(before, work.tree(),
 		Change{Path: ".gitignore", Kind: Added}, Change{Path: "a.txt", Kind: Modified}, Change{Path: "x.log", Kind: Added})

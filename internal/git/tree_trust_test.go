@@ -16,9 +16,7 @@ func TestATreeLeavesTheRepositoryAlone(t *testing.T) {
 	r.commit("a.txt", "b.txt")
 	r.write("staged.txt", "x")
 	r.git("add", "staged.txt")
-	r.write("a.txt", "changed")
-	r.write("untracked.txt", "x")
-	r.write(".git/index.lock", "an agent is committing")
+	r.write("a.txt", "changed", "untracked.txt", "x", ".git/index.lock", "an agent is committing")
 	before := content(t, filepath.Join(r.dir, ".git"))
 	r.tree()
 	check.Equal(t, "the repository", before, content(t, filepath.Join(r.dir, ".git")))
@@ -49,8 +47,7 @@ func TestATreeRunsNothingOfTheRepository(t *testing.T) {
 	for _, hook := range []string{"post-index-change", "pre-commit", "reference-transaction", "fsmonitor-watchman"} {
 		check.OK(t, os.Symlink(trap, filepath.Join(r.dir, ".git", "hooks", hook)))
 	}
-	r.write(".gitattributes", "* filter=evil diff=evil\n")
-	r.write(".git/info/attributes", "* filter=evil diff=evil\n")
+	r.write(".gitattributes", "* filter=evil diff=evil\n", ".git/info/attributes", "* filter=evil diff=evil\n")
 	before := r.tree()
 	for key, value := range map[string]string{
 		"filter.evil.clean": trap + " clean", "filter.evil.process": trap, "filter.evil.required": "true", "diff.evil.command": trap,
@@ -66,8 +63,7 @@ func TestATreeRunsNothingOfTheRepository(t *testing.T) {
 	inner.git("config", "core.fsmonitor", trap)
 	inner.git("config", "filter.evil.clean", trap)
 	inner.write("i.txt", "changed")
-	r.write("a.txt", "changed\n")
-	r.write("new.txt", "x\n")
+	r.write("a.txt", "changed\n", "new.txt", "x\n")
 	os.Remove(trap + ".sprung")
 	mid := r.tree()
 	inner.write("i.txt", "changed again")
@@ -108,8 +104,7 @@ func TestATreeCannotBeBlinded(t *testing.T) {
 			check.OK(r.t, os.Chtimes(path, info.ModTime(), info.ModTime()))
 		},
 		"a file that is ignored from now on": func(r repo) {
-			r.write(".git/info/exclude", "*.txt\n")
-			r.write("a.txt", "changed")
+			r.write(".git/info/exclude", "*.txt\n", "a.txt", "changed")
 		},
 		"a file that is ignored and not tracked any more": func(r repo) {
 			r.write(".git/info/exclude", "*.txt\n")
@@ -117,16 +112,13 @@ func TestATreeCannotBeBlinded(t *testing.T) {
 			r.write("a.txt", "changed")
 		},
 		"an encoding that git cannot read": func(r repo) {
-			r.write(".git/info/attributes", "*.txt working-tree-encoding=UTF-16\n")
-			r.write("a.txt", "odd")
+			r.write(".git/info/attributes", "*.txt working-tree-encoding=UTF-16\n", "a.txt", "odd")
 		},
 		"an index that is damaged": func(r repo) {
-			r.write(".git/index", "no index")
-			r.write("a.txt", "changed")
+			r.write(".git/index", "no index", "a.txt", "changed")
 		},
 		"settings that cannot be read": func(r repo) {
-			r.write(".git/config", "[no settings")
-			r.write("a.txt", "changed")
+			r.write(".git/config", "[no settings", "a.txt", "changed")
 		},
 		"a folder that became a repository of its own": func(r repo) {
 			r.init("sub")
@@ -160,9 +152,7 @@ func TestRulesThatWereAddedMeanwhileHideNothing(t *testing.T) {
 	rules := filepath.Join(t.TempDir(), "ignore")
 	check.OK(t, os.WriteFile(rules, []byte("conftest.py\n"), 0o600))
 	r.git("config", "core.excludesFile", rules)
-	r.write(".git/info/exclude", "pytest.ini\n")
-	r.write("conftest.py", "x")
-	r.write("pytest.ini", "x")
+	r.write(".git/info/exclude", "pytest.ini\n", "conftest.py", "x", "pytest.ini", "x")
 	seen := r.tree()
 	r.wantChanges(before, seen, Change{Path: "conftest.py", Kind: Added}, Change{Path: "pytest.ini", Kind: Added})
 	r.learn() // and what was seen once stays seen

@@ -38,7 +38,7 @@ type AgentConfig struct {
 	Use      string   `toml:"use"`
 	Command  string   `toml:"command"`
 	EnvAllow []string `toml:"env_allow"` // variables that reach it, after what is usual
-	Fallback []string `toml:"fallback"`  // who goes on when it has met a limit
+	Fallback []string `toml:"fallback"`  // who continues when it is rate-limited
 }
 
 // CustomAgent is an agent that the user defines.
@@ -89,7 +89,7 @@ type KnowledgeConfig struct {
 	Tokens int `toml:"tokens"`
 }
 
-// RecoveryConfig is how a run goes on after an earlier one ended in the middle.
+// RecoveryConfig is how a run continues after one that crashed.
 type RecoveryConfig struct {
 	ResumeSession    bool     `toml:"resume_session"`
 	MaxAge           Duration `toml:"max_age"` // 0 means that nothing is too old
