@@ -52,9 +52,10 @@ func (g *Graph) Add(t NewTask) (string, error) {
 	}
 	var parent Task
 	if t.Parent != "" {
-		if parent, feature, err = g.adopt(t.Parent, t.Feature, feature); err != nil {
+		if parent, err = g.adopt(t.Parent, t.Feature); err != nil {
 			return "", err
 		}
+		feature = g.number(featureNumberSQL, ":name", parent.Feature)
 	}
 	n, id, err := g.insert(t, parent, feature)
 	if err != nil {
@@ -97,24 +98,18 @@ func (g *Graph) withFreeID(prefix, wish string, insert func(id string) error) (s
 	return "", fmt.Errorf("no free ID %s* after 100 tries", prefix)
 }
 
-// adopt finds the parent of a task to be and the feature that both will share.
-func (g *Graph) adopt(parentID, featureName string, feature int64) (Task, int64, error) {
+// adopt finds the parent of a new task, which has its parent's feature.
+func (g *Graph) adopt(parentID, feature string) (Task, error) {
 	parent, err := g.Task(parentID)
-	if err != nil {
-		return Task{}, 0, err
+	switch {
+	case err != nil:
+		return Task{}, err
+	case parent.Status == InProgress:
+		return Task{}, fmt.Errorf("%w: %s is in progress and cannot take subtasks now", ErrRefused, parent.ID)
+	case feature != "" && !strings.EqualFold(parent.Feature, feature):
+		return Task{}, fmt.Errorf("%w: a subtask has its parent's feature, and %s has %s", ErrRefused, parent.ID, nameOrNone(parent.Feature))
 	}
-	if parent.Status == InProgress {
-		return Task{}, 0, fmt.Errorf("%w: %s is in progress and cannot take subtasks now", ErrRefused, parent.ID)
-	}
-	if featureName != "" && !strings.EqualFold(parent.Feature, featureName) {
-		return Task{}, 0, fmt.Errorf("%w: a subtask has its parent's feature, and %s has %s", ErrRefused, parent.ID, nameOrNone(parent.Feature))
-	}
-	if featureName == "" && parent.Feature != "" {
-		if feature, err = g.featureNumber(parent.Feature); err != nil {
-			return Task{}, 0, err
-		}
-	}
-	return parent, feature, nil
+	return parent, nil
 }
 
 const addChildrenSQL = `

@@ -2,7 +2,6 @@ package dag
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -21,7 +20,7 @@ type Attempt struct {
 	Agent     string
 	Model     string // asked for
 	StartedAt time.Time
-	Heartbeat time.Time // when its run last said that it goes on; zero if never
+	Heartbeat time.Time // of its run, while it had the claim; zero if there was none
 	EndedAt   time.Time // zero while it runs
 	Outcome   event.AttemptOutcome
 	Reason    string
@@ -168,13 +167,6 @@ WHERE id = :id;`
 // NoteAttempt stores what became known. It needs no claim: what an attempt cost
 // is true even if its task was taken away meanwhile.
 func (g *Graph) NoteAttempt(id string, n Note) error {
-	drift, err1 := listOrNull(n.Drift, g.said)
-	files, err2 := listOrNull(n.Files, g.said)
-	gates, err3 := listOrNull(n.Gates, g.said)
-	shares, err4 := listOrNull(n.Shares, strings.Clone)
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
-		return err
-	}
 	used, unknown := event.Usage{}, any(nil)
 	if n.Usage != nil {
 		used, unknown = *n.Usage, n.Usage.Unknown
@@ -184,17 +176,20 @@ func (g *Graph) NoteAttempt(id string, n Note) error {
 		":effective", db.OrNull(n.ModelEffective), ":session", db.OrNull(n.Session), ":session_usd", n.SessionUSD, ":sandbox", db.OrNull(n.Sandbox),
 		":pid", db.OrNull(n.AgentPID), ":pid_start", db.OrNull(n.AgentPIDStart), ":stop", db.OrNull(n.StopReason),
 		":verdict", db.OrNull(g.said(n.Verdict)), ":tokens_in", in, ":tokens_cached", cached,
-		":tokens_out", out, ":cost", used.CostUSD, ":estimated", used.Estimated, ":unknown", unknown, ":shares", shares, ":drift", drift, ":files", files, ":base", db.OrNull(n.Base), ":tree", db.OrNull(n.Tree), ":tree_after", db.OrNull(n.TreeAfter), ":gates", gates,
+		":tokens_out", out, ":cost", used.CostUSD, ":estimated", used.Estimated, ":unknown", unknown,
+		":shares", listOrNull(g, n.Shares, strings.Clone), ":drift", listOrNull(g, n.Drift, g.said), ":files", listOrNull(g, n.Files, g.said),
+		":gates", listOrNull(g, n.Gates, g.said), ":base", db.OrNull(n.Base), ":tree", db.OrNull(n.Tree), ":tree_after", db.OrNull(n.TreeAfter),
 		":transcript", db.OrNull(n.Transcript), ":knowledge", db.OrNull(g.said(n.Knowledge)))
 }
 
 // listOrNull is a list as it is stored; nil leaves what is stored as it is.
-func listOrNull[T any](list []T, redact func(string) string) (any, error) {
+func listOrNull[T any](g *Graph, list []T, redact func(string) string) any {
 	if list == nil {
-		return nil, nil
+		return nil
 	}
 	b, err := json.Marshal(list)
-	return redact(string(b)), err
+	g.tx.Fail(err)
+	return redact(string(b))
 }
 
 const abandonAttemptSQL = `

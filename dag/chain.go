@@ -69,7 +69,7 @@ WHERE id NOT IN (SELECT continues FROM runs WHERE continues IS NOT NULL)
         SELECT 1 FROM attempts a JOIN tasks t ON t.n = a.task WHERE a.run = r.n AND t.status = 'pending'))
 ORDER BY n DESC;`
 
-// LastUnfinished returns the latest run, of whatever scope, that left something to do.
+// LastUnfinished returns the latest run, of any scope, that left something to do.
 func (g *Graph) LastUnfinished() (Run, error) {
 	runs, err := g.runs(unfinishedSQL)
 	if err != nil {

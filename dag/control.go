@@ -71,7 +71,7 @@ func (g *Graph) ResumeAll() (bool, error) {
 const pauseSQL = `UPDATE tasks SET paused = :paused, updated_at = :now WHERE n = :n AND paused <> :paused;`
 
 // Pause keeps a task, and all that lies below it, from being claimed until it is
-// resumed. An attempt that is under way goes on.
+// resumed. An attempt that is under way continues.
 func (g *Graph) Pause(id string) error { return g.setPaused(id, true, "paused by hand") }
 
 // Resume lets a paused task run again.
@@ -99,7 +99,7 @@ func (g *Graph) setPaused(id string, paused bool, text string) error {
 
 const aliveSQL = `UPDATE runs SET heartbeat_at = :now WHERE owner = :owner;`
 
-// Alive records that a run goes on, though it has no claim to renew.
+// Alive records that a run is alive, though it has no claim to renew.
 func (g *Graph) Alive(owner string) error {
 	return g.tx.Exec(aliveSQL, ":owner", owner, ":now", g.millis())
 }

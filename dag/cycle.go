@@ -14,8 +14,8 @@ type point struct {
 	end bool
 }
 
-// CycleError is a deadlock that was refused. Steps tell it in words, each one
-// being the reason why the task before cannot go on.
+// CycleError is a deadlock that was refused. Steps describe it, each one
+// being the reason why the task before cannot continue.
 type CycleError struct {
 	IDs   []string // the tasks on it, the first one again at the end
 	Steps []string // "waits for", "contains", "is part of": one less than IDs
@@ -24,7 +24,7 @@ type CycleError struct {
 // maxNamed is how many tasks of a cycle are named: a line is for reading.
 const maxNamed = 12
 
-// Error tells the cycle in one line; of a long one, how it begins and how it ends.
+// Error describes the cycle in one line; of a long one, how it begins and how it ends.
 func (e *CycleError) Error() string {
 	var b strings.Builder
 	b.WriteString("that would be a cycle: ")
@@ -154,7 +154,7 @@ func newCycleError(path []point, name func(n int64) string) *CycleError {
 	e := &CycleError{}
 	for i, p := range path {
 		if i > 0 && path[i-1].n == p.n && i < len(path)-1 {
-			continue // a task's end needs its own start: nothing to tell
+			continue // a task's end needs its own start: nothing to say
 		}
 		if i > 0 {
 			if path[i-1].n == p.n && len(e.Steps) > 0 {

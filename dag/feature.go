@@ -77,7 +77,7 @@ const addFeatureSQL = `
 INSERT INTO features (id, name, created_at, updated_at) VALUES (:id, :name, :now, :now);`
 
 // AddFeature makes a draft and returns it; a name that exists is refused,
-// whatever its case, because it is also a folder's name.
+// also in another case, because it is also a folder's name.
 func (g *Graph) AddFeature(name string) (Feature, error) {
 	if err := CheckFeatureName(name); err != nil {
 		return Feature{}, err

@@ -102,8 +102,8 @@ UPDATE tasks SET open_deps = open_deps + :by
 FROM dependencies e WHERE e.blocker = +:n AND tasks.n = +e.blocked
 RETURNING tasks.n, children > 0 AND open_deps = (:by > 0);`
 
-// recountDependents tells those who wait for the task that it is done, or that
-// it no longer is.
+// recountDependents recounts the open blockers of those who wait for the task, after it
+// became done or no longer is.
 func (g *Graph) recountDependents(n int64, done bool) {
 	by := 1
 	if done {
@@ -112,8 +112,8 @@ func (g *Graph) recountDependents(n int64, done bool) {
 	g.flagDescendants(g.groups(dependentsSQL, ":by", by, ":n", n)...) // those that began or ceased to wait
 }
 
-// holds says of a task p that it keeps back all below it, whatever a run does about
-// failed tasks.
+// holds says of a task p that it keeps back all below it, even in a run that keeps
+// going after failures.
 const holds = `p.open_deps > 0 OR p.status = 'blocked' OR p.paused OR p.given_up`
 
 // flagSQL carries held and doomed down from a task, in one statement, and stops

@@ -28,7 +28,7 @@ func (g *Graph) Finish(id string) error {
 const giveUpSQL = `UPDATE tasks SET given_up = 1 WHERE n = :n;`
 
 // GiveUp is a person's word that a task failed. What lies below it will not be run,
-// whatever runs do about tasks that failed by themselves.
+// not even by a run that keeps going after failures.
 func (g *Graph) GiveUp(id, reason string) error {
 	t, err := g.nodeByID(id)
 	if err != nil {

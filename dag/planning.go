@@ -18,7 +18,7 @@ type Planning struct {
 	Model          string // asked for
 	ModelEffective string // that took effect
 	StartedAt      time.Time
-	EndedAt        time.Time // zero while it goes on, or if ralph died
+	EndedAt        time.Time // zero while it is open, or if ralph died
 	Worked         time.Duration
 	event.Usage
 }

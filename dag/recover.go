@@ -14,7 +14,7 @@ const (
 
 const claimedSQL = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY tasks_owner WHERE owner IS NOT NULL ORDER BY n;`
 
-// Stale lists the claimed tasks whose owner is gone. life tells whether a process
+// Stale lists the claimed tasks whose owner is gone. life says whether a process
 // lives; only where it cannot know does the lease decide, because a live owner
 // may have slept past its lease.
 func (g *Graph) Stale(life func(Process) Life) ([]Task, error) {
@@ -58,7 +58,7 @@ type ReclaimOptions struct {
 const (
 	reclaimedSQL = `
 UPDATE tasks SET interruptions = interruptions + 1, attempts = attempts + :counted, unverified = :unverified WHERE n = :n;`
-	// The phase stays: it tells how far the attempt came.
+	// The phase stays: it says how far the attempt came.
 	diedSQL = `
 UPDATE attempts SET ended_at = :now, outcome = 'interrupted', reason = :reason
 WHERE task = :n AND generation = :generation AND ended_at IS NULL;`

@@ -24,7 +24,7 @@ type Run struct {
 	Scope      Scope
 	Process    Process
 	StartedAt  time.Time
-	Heartbeat  time.Time // when it last said that it goes on
+	Heartbeat  time.Time // the last one
 	EndedAt    time.Time // zero while it runs
 	Outcome    event.RunOutcome
 	Reason     string

@@ -48,7 +48,7 @@ func (e SpecError) Unwrap() error { return e.Err }
 // PlanError is all that is wrong with a plan, in the order of its lines.
 type PlanError []SpecError
 
-// Error tells the first fault and the lines of the others.
+// Error says the first fault and the lines of the others.
 func (e PlanError) Error() string {
 	const shown = 5
 	text := e[0].Error()

@@ -43,17 +43,22 @@ type Options struct {
 // Store hands out transactions on the graph. It is safe for concurrent use.
 type Store struct {
 	db    *db.DB
-	now   func() time.Time
+	clock func() time.Time
+	settings
+}
+
+// settings are what every transaction of a store shares.
+type settings struct {
 	newID func(prefix string) string
-	said  func(string) string
-	keeps bool
+	said  func(string) string // removes secrets from what agents, gates and people said
+	keeps bool                // what a failed ancestor keeps back is ready all the same
 }
 
 // New makes a Store on an open database, which stays the caller's to close.
 func New(d *db.DB, opts Options) *Store {
-	s := &Store{db: d, now: opts.Now, newID: opts.NewID, said: opts.Redact, keeps: opts.KeepGoing}
-	if s.now == nil {
-		s.now = time.Now
+	s := &Store{db: d, clock: opts.Now, settings: settings{newID: opts.NewID, said: opts.Redact, keeps: opts.KeepGoing}}
+	if s.clock == nil {
+		s.clock = time.Now
 	}
 	if s.newID == nil {
 		s.newID = randomID
@@ -82,17 +87,15 @@ func (s *Store) View(ctx context.Context, fn func(*Graph) error) error {
 }
 
 func (s *Store) graph(tx *db.Tx) *Graph {
-	return &Graph{tx: tx, now: s.now(), newID: s.newID, said: s.said, keeps: s.keeps}
+	return &Graph{tx: tx, now: s.clock(), settings: s.settings}
 }
 
 // Graph is the graph inside one transaction. Its verbs are those of the state
 // machine; it is dead when the transaction ends.
 type Graph struct {
-	tx    *db.Tx
-	now   time.Time
-	newID func(prefix string) string
-	keeps bool                // what a failed ancestor keeps back is ready all the same
-	said  func(string) string // removes secrets from what agents, gates and people said
+	tx  *db.Tx
+	now time.Time
+	settings
 }
 
 // Tx is the transaction itself, for packages that must write together with ours.

@@ -50,7 +50,7 @@ type Task struct {
 	Doomed   bool // an ancestor failed
 }
 
-// holds says that it keeps back all below it, whatever a run does about failed tasks.
+// holds says that it keeps back all below it, even in a run that keeps going after failures.
 func (t Task) holds() bool {
 	return t.Held || t.OpenDeps > 0 || t.Status == Blocked || t.Paused || t.GivenUp
 }

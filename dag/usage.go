@@ -78,7 +78,7 @@ FROM (SELECT max(b.ended_at) AS at FROM attempts b INDEXED BY attempts_started W
 )
 
 // usageOfRuns adds planning, and counts what concerns more than one run: attempts that
-// have begun, because others may go on at the same time, and tasks that failed.
+// have begun, because others may run at the same time, and tasks that failed.
 func (g *Graph) usageOfRuns(used, planned, count, run string, args ...any) (Usage, error) {
 	u, _ := g.usage(used, append(args, ":run", run)...)
 	p, _ := g.usage(planned, args...)

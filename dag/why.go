@@ -72,8 +72,8 @@ func (g *Graph) Explain(t Task, life func(Process) Life) ([]Reason, error) {
 }
 
 // A task waits for blockers, its own and those of its ancestors; a group that is waited
-// for, for all below it. What is waited for is walked until the failed tasks are found
-// that nothing goes on without.
+// for, for all below it. The search follows what is waited for down to the failed tasks
+// that have to succeed first.
 const atFaultSQL = `
 WITH RECURSIVE w (n, whole) AS (
     SELECT :n, 1

@@ -5,7 +5,7 @@ import "ralph/internal/db"
 // Query is what a prompt wants to remember for.
 type Query struct {
 	Run                string // whose last entries come first; empty before a run
-	Title, Description string // of the task; any text whatever
+	Title, Description string // of the task; any text
 }
 
 // Options tune a selection. Zero means the default; less than zero means none.

@@ -107,11 +107,7 @@ func (d *DB) Close() error { return d.close() }
 // nothing. A handle of more than one connection has no such number.
 func (d *DB) Version(ctx context.Context) (int64, error) {
 	var version int64
-	err := d.with(ctx, func(conn *sqlite.Conn) error {
-		return sqlitex.Execute(conn, "PRAGMA data_version;", &sqlitex.ExecOptions{
-			ResultFunc: func(stmt *sqlite.Stmt) error { version = stmt.ColumnInt64(0); return nil },
-		})
-	})
+	err := d.with(ctx, func(conn *sqlite.Conn) (err error) { version, err = number(conn, "PRAGMA data_version;"); return err })
 	return version, err
 }
 

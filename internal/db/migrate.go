@@ -84,8 +84,8 @@ func keepLog(conn *sqlite.Conn) error {
 
 // useLog makes writers append to a log, so that they and readers do not wait for
 // each other. Two processes that do this at once refuse each other at once,
-// whatever the timeout; who lost waits with a transaction, which does wait, and
-// tries again.
+// without waiting for the timeout; the one that lost begins a transaction, which does wait,
+// and tries again.
 func useLog(conn *sqlite.Conn) error {
 	var err error
 	for range 100 {

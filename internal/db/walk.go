@@ -12,7 +12,7 @@ import (
 // walk visits every page of every table and index, and compares how many rows they
 // have. That finds what a broken disk, a bad copy or another program did to the file,
 // for about a twentieth of what PRAGMA quick_check costs (docs/performance.md). It does
-// not look into the rows, nor at the pages on which long texts go on: `ralph doctor` does.
+// not look into the rows, nor at the overflow pages of long texts: `ralph doctor` does.
 func walk(path string, conn *sqlite.Conn) (err error) {
 	if err := execute(conn, "PRAGMA cell_size_check = on;"); err != nil {
 		return err
@@ -59,7 +59,7 @@ func listTrees(conn *sqlite.Conn) (list []tree, err error) {
 func (t tree) count(conn *sqlite.Conn) (int64, error) {
 	query := "SELECT count(*) FROM " + quote(t.table) + " NOT INDEXED"
 	if t.name != t.table {
-		// Of a plain count(*) SQLite chooses the index itself, whatever is said.
+		// Of a plain count(*) SQLite chooses the index itself.
 		query = "SELECT count(1) FROM " + quote(t.table) + " INDEXED BY " + quote(t.name)
 	}
 	if t.where != "" {
