@@ -77,7 +77,7 @@ func (s *Session) explain(op string, err error) *Error {
 	select {
 	case <-s.intake.done:
 	case <-timer:
-		return errDeaf(op) // it goes on talking
+		return errDeaf(op) // it still talks
 	}
 	if s.intake.err != nil {
 		return &Error{Kind: Protocol, Op: op, Text: s.intake.err.Error(), Err: s.intake.err}

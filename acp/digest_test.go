@@ -8,7 +8,7 @@ import (
 )
 
 // Repetition is noticed by what a call was given and what came of it.
-func TestCallsAreToldApartByInputAndResult(t *testing.T) {
+func TestCallsDifferByInputAndResult(t *testing.T) {
 	t.Parallel()
 	tool := func(id, input, output string) step {
 		return step{Do: "tool", ID: id, Text: "x", Status: "completed", Params: []byte(input), Data: []byte(output)}
@@ -43,8 +43,8 @@ func TestCallsAreToldApartByInputAndResult(t *testing.T) {
 	}
 }
 
-// Agents put names and times of their own into what they tell of a call.
-func TestWhatPassesDoesNotTellCallsApart(t *testing.T) {
+// Agents put names and times of their own into what they report about a call.
+func TestNamesAndTimesMakeNoDifference(t *testing.T) {
 	t.Parallel()
 	same := [][2]string{
 		{

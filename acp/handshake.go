@@ -81,7 +81,7 @@ func (s *Session) traits() Traits {
 	return s.cfg.Traits
 }
 
-// begin goes on with an earlier session, or begins a new one. Until it returns
+// begin continues an earlier session, or begins a new one. Until it returns
 // our session has no name, so that whatever is replayed meanwhile is dropped.
 func (s *Session) begin(ctx context.Context, servers []sdk.McpServer) (id string, raw json.RawMessage, err error) {
 	if earlier := s.cfg.Resume; earlier != nil {

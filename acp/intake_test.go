@@ -22,7 +22,7 @@ func TestAnswerBeforeTheEndIsNotLost(t *testing.T) {
 		in := newIntake(r, &transcript{})
 		in.update, in.answer = func(updateParams) {}, func() {}
 		conn := sdk.NewConnection(nil, answerTo{w}, in)
-		conn.SetLogger(slog.New(slogTo{}))
+		conn.SetLogger(slog.New(slog.DiscardHandler))
 		finish := in.begin(1)
 		close(in.open)
 		raw, err := sdk.SendRequest[json.RawMessage](conn, t.Context(), "x", nil)

@@ -8,7 +8,7 @@ import (
 	"ralph/internal/testing/fakeagent"
 )
 
-// codex is an update in which Codex tells about its own state.
+// codex is an update in which Codex reports its own state.
 func codex(meta string) step {
 	return step{Do: "raw", Text: `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"{{session}}","update":{"sessionUpdate":"session_info_update","_meta":{"codex":` + meta + `}}}}`}
 }

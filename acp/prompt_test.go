@@ -34,7 +34,7 @@ func TestTurn(t *testing.T) {
 			[]step{{Do: "say", Text: "one"}, {Do: "tool_update", ID: "u", Status: "failed"}, {Do: "say", Text: "two"}},
 			Turn{Stop: StopEnd, Segments: []string{"one", "two"}, ToolCalls: 1, ToolFailures: 1},
 		},
-		"not cut when a known call goes on": {
+		"not cut when a known call continues": {
 			[]step{{Do: "tool", Text: "x", ID: "a"}, {Do: "say", Text: "<task-"}, {Do: "tool_update", ID: "a", Status: "completed"}, {Do: "say", Text: "done>"}},
 			Turn{Stop: StopEnd, Segments: []string{"<task-done>"}, ToolCalls: 1},
 		},
@@ -204,7 +204,7 @@ func TestSeveralTurns(t *testing.T) {
 	check.Equal(t, "session cost", 2.0, *s.Usage().CostUSD)
 }
 
-func TestStartedIsToldTheProcessBeforeAnythingIsSent(t *testing.T) {
+func TestStartedGetsTheProcessBeforeAnythingIsSent(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, say())
 	var id proc.Identity

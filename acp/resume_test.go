@@ -23,9 +23,9 @@ func (b *bench) marks(t *testing.T, name string) []string {
 	return out
 }
 
-// TestAnEarlierSessionIsTakenUp: by the way that the agent has, without hearing
+// TestAnEarlierSessionIsResumed: by the way that the agent has, without hearing
 // what it replays, and with the cost of the whole session reported as before.
-func TestAnEarlierSessionIsTakenUp(t *testing.T) {
+func TestAnEarlierSessionIsResumed(t *testing.T) {
 	t.Parallel()
 	replay := []step{{Do: "say", Text: "<task-done>t-0123abcd</task-done>\n"}, {Do: "usage", N: 9, Cost: ptr(0.5)}}
 	for name, tc := range map[string]struct {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
-	"github.com/rs/zerolog"
 
 	"ralph/internal/proc"
 	"ralph/internal/redact"
@@ -137,8 +136,8 @@ func (s *Session) connect(stdin *os.File) {
 	s.outlet = newOutlet(stdin, tape, s.intake.answeredRequest)
 	s.terminals = &terminals{session: s, open: make(map[string]*terminal)}
 	s.conn = sdk.NewConnection(s.handle, s.outlet, s.intake)
-	s.conn.SetLogger(slog.New(slogTo{log: s.cfg.Log, hide: s.hide}))
-	close(s.intake.open)
+	s.conn.SetLogger(slog.New(slog.DiscardHandler)) // it logs what the agent sent, which the transcript has, redacted
+	close(s.intake.open)                            // and would use it while it is set
 }
 
 // Model is which model was chosen.
@@ -213,27 +212,3 @@ func (s *Session) stop() error {
 	s.stdout.Close()
 	return err
 }
-
-// slogTo is the logger given to the SDK: what it says goes to ours at debug
-// level, shortened and redacted, because it logs what the agent sent. It is set
-// while intake is still shut, so the SDK's goroutines cannot have used it; the
-// program's default logger stays as it is.
-type slogTo struct {
-	log  zerolog.Logger
-	hide *redact.Redactor
-}
-
-func (h slogTo) Enabled(context.Context, slog.Level) bool { return true }
-
-func (h slogTo) Handle(_ context.Context, r slog.Record) error {
-	event := h.log.Debug()
-	r.Attrs(func(a slog.Attr) bool {
-		event.Str(a.Key, cut(h.hide.Text(a.Value.String()), 200))
-		return true
-	})
-	event.Msg("acp: " + cut(h.hide.Text(r.Message), 200))
-	return nil
-}
-
-func (h slogTo) WithAttrs([]slog.Attr) slog.Handler { return h }
-func (h slogTo) WithGroup(string) slog.Handler      { return h }

@@ -11,8 +11,8 @@ import (
 	"ralph/internal/testing/fakeagent"
 )
 
-// telling is how an agent tells its usage in one turn: updates, then the answer.
-type telling struct {
+// reported is how an agent reports its usage in one turn: updates, then the answer.
+type reported struct {
 	updates []string
 	answer  string
 }
@@ -20,18 +20,18 @@ type telling struct {
 // cents compares costs as money: sums of fractions are not exact.
 var cents = cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 1e-9 })
 
-// TestUsageIsCountedOnceHoweverItIsTold plays what real agents were seen to say
+// TestUsageIsCountedOnceHoweverItIsReported plays what real agents were seen to say
 // in a session of two turns.
-func TestUsageIsCountedOnceHoweverItIsTold(t *testing.T) {
+func TestUsageIsCountedOnceHoweverItIsReported(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		cumulative bool
-		turns      []telling
+		turns      []reported
 		want       []Usage
 		total      Usage
 	}{
 		"claude: the cost of the session in updates, tokens of the turn in the answer and again beside it": {
-			turns: []telling{
+			turns: []reported{
 				{[]string{`"used":1201,"size":1000000`, `"used":1250,"size":1000000`, `"used":1250,"size":1000000,"cost":{"amount":0.0252,"currency":"USD"}`}, `{"usage":{"inputTokens":4000,"outputTokens":200,"cachedReadTokens":800,"cachedWriteTokens":0,"totalTokens":5000},"_meta":{"quota":{"token_count":{"totalTokens":5000,"inputTokens":4000,"cachedInputTokens":800,"outputTokens":200},"model_usage":[{"model":"m","token_count":{"totalTokens":6250,"inputTokens":5000}}]}}}`},
 				{[]string{`"used":1250,"size":1000000,"cost":{"amount":0.0504,"currency":"USD"}`}, `{"usage":{"inputTokens":1000,"outputTokens":50,"cachedReadTokens":200,"cachedWriteTokens":0,"totalTokens":1250}}`},
 			},
@@ -42,7 +42,7 @@ func TestUsageIsCountedOnceHoweverItIsTold(t *testing.T) {
 			total: Usage{Input: 5000, Output: 250, CacheRead: 1000, Total: 6250, CostUSD: ptr(0.0504)},
 		},
 		"opencode: the cost of the session, tokens of the last request": {
-			turns: []telling{
+			turns: []reported{
 				{[]string{`"used":1000,"size":200000,"cost":{"amount":0.01284,"currency":"USD"}`}, `{"usage":{"inputTokens":800,"outputTokens":50,"totalTokens":1050,"cachedReadTokens":200},"_meta":{}}`},
 				{[]string{`"used":1000,"size":200000,"cost":{"amount":0.025680000000000005,"currency":"USD"}`}, `{"usage":{"inputTokens":800,"outputTokens":50,"totalTokens":1050,"cachedReadTokens":200},"_meta":{}}`},
 			},
@@ -53,7 +53,7 @@ func TestUsageIsCountedOnceHoweverItIsTold(t *testing.T) {
 			total: Usage{Input: 1600, Output: 100, CacheRead: 400, Total: 2100, CostUSD: ptr(0.02568)},
 		},
 		"codex: nothing but the size of its context": {
-			turns: []telling{
+			turns: []reported{
 				{[]string{`"used":1050,"size":258400`, `"used":1900,"size":258400`, `"used":1900,"size":258400`}, `{}`},
 				{[]string{`"used":2500,"size":258400`}, `{}`},
 			},
@@ -61,7 +61,7 @@ func TestUsageIsCountedOnceHoweverItIsTold(t *testing.T) {
 			total: Usage{Input: 4400, Total: 4400},
 		},
 		"codex, the newer adapter: tokens of the prompt, without cost": {
-			turns: []telling{
+			turns: []reported{
 				{[]string{`"used":1050,"size":258400`}, `{"usage":{"totalTokens":2100,"inputTokens":1600,"cachedReadTokens":400,"cachedWriteTokens":0,"outputTokens":100,"thoughtTokens":20},"_meta":{"quota":{"token_count":{"totalTokens":2100}}}}`},
 				{nil, `{"usage":{"totalTokens":1050,"inputTokens":800,"cachedReadTokens":200,"outputTokens":50}}`},
 			},
@@ -69,7 +69,7 @@ func TestUsageIsCountedOnceHoweverItIsTold(t *testing.T) {
 			total: Usage{Input: 2400, Output: 150, CacheRead: 600, Total: 3150},
 		},
 		"gemini: tokens beside the answer only": {
-			turns: []telling{
+			turns: []reported{
 				{nil, `{"_meta":{"quota":{"token_count":{"input_tokens":700,"output_tokens":30},"model_usage":[{"model":"m","token_count":{"input_tokens":700,"output_tokens":30}}]}}}`},
 				{nil, `{"_meta":{"quota":{"token_count":{"input_tokens":900,"output_tokens":10},"model_usage":[]}}}`},
 			},
@@ -78,7 +78,7 @@ func TestUsageIsCountedOnceHoweverItIsTold(t *testing.T) {
 		},
 		"copilot: tokens of the session in the answer, without cost, those of the cache among the others": {
 			cumulative: true,
-			turns: []telling{
+			turns: []reported{
 				{nil, `{"usage":{"inputTokens":3000,"outputTokens":150,"totalTokens":3150,"cachedReadTokens":600,"cachedWriteTokens":0}}`},
 				{nil, `{"usage":{"inputTokens":4000,"outputTokens":200,"totalTokens":4200,"cachedReadTokens":800,"cachedWriteTokens":0}}`},
 			},
@@ -87,7 +87,7 @@ func TestUsageIsCountedOnceHoweverItIsTold(t *testing.T) {
 		},
 		"an agent that adds its turns up, is silent in between, and starts again": {
 			cumulative: true,
-			turns: []telling{
+			turns: []reported{
 				{nil, `{"usage":{"inputTokens":500,"outputTokens":40,"totalTokens":540}}`},
 				{nil, `{}`},
 				{nil, `{"usage":{"inputTokens":600,"outputTokens":50,"totalTokens":650}}`},
@@ -97,13 +97,13 @@ func TestUsageIsCountedOnceHoweverItIsTold(t *testing.T) {
 			total: Usage{Input: 605, Output: 51, Total: 656},
 		},
 		"an agent that says nothing": {
-			turns: []telling{{nil, `{}`}, {nil, `{}`}},
+			turns: []reported{{nil, `{}`}, {nil, `{}`}},
 			want:  []Usage{{}, {}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, tell(tc.turns))
+			b := newBench(t, reporting(tc.turns))
 			b.cfg.UsageCumulative = tc.cumulative
 			s := b.start(t)
 			for i, want := range tc.want {
@@ -116,8 +116,8 @@ func TestUsageIsCountedOnceHoweverItIsTold(t *testing.T) {
 	}
 }
 
-// tell is a script that tells its usage so, turn by turn.
-func tell(turns []telling) fakeagent.Script {
+// reporting is a script that reports its usage so, turn by turn.
+func reporting(turns []reported) fakeagent.Script {
 	var script fakeagent.Script
 	for i, turn := range turns {
 		c := fakeagent.Conversation{When: fakeagent.When{Prompt: i + 1}}
@@ -133,7 +133,7 @@ func tell(turns []telling) fakeagent.Script {
 // What is reported at the end of a turn is shown before anything else happens.
 func TestUsageOfATurnIsShownAtItsEnd(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, tell([]telling{{nil, `{"usage":{"inputTokens":500,"outputTokens":40,"totalTokens":540}}`}}))
+	b := newBench(t, reporting([]reported{{nil, `{"usage":{"inputTokens":500,"outputTokens":40,"totalTokens":540}}`}}))
 	seen := make(chan Usage, 10)
 	b.cfg.Observe = func(e Event) {
 		if u, ok := e.(UsageSeen); ok {
@@ -144,14 +144,14 @@ func TestUsageOfATurnIsShownAtItsEnd(t *testing.T) {
 	check.Equal(t, "result", Usage{Input: 500, Output: 40, Total: 540}, <-seen)
 }
 
-func TestMeterOfASessionThatIsTakenUpAgain(t *testing.T) {
+func TestMeterOfAResumedSession(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		before float64
 		sums   []float64
 		want   float64
 	}{
-		"the sum goes on":                          {0.5, []float64{0.6, 0.75}, 0.25},
+		"the sum continues":                        {0.5, []float64{0.6, 0.75}, 0.25},
 		"the sum was started again":                {0.5, []float64{0.1, 0.2}, 0.2},
 		"nothing was spent":                        {0.5, []float64{0.5}, 0},
 		"it was added up in another order":         {0.025680000000000005, []float64{0.02568, 0.03852}, 0.01284},

@@ -47,7 +47,7 @@ func testConfiner(data []byte, cmd *Command) error {
 }
 
 // play is the test binary being an agent, something an agent left behind, or a
-// ralph. Every process tells its pid on stdout and then holds stdout open, so a
+// ralph. Every process reports its pid on stdout and then holds stdout open, so a
 // reader sees the end of the stream only when all of them are gone.
 func play(role string, args []string) {
 	switch role {
@@ -55,16 +55,16 @@ func play(role string, args []string) {
 		again("sleep", nil, "child")
 		again("sleep", &syscall.SysProcAttr{Setsid: true}, "session")
 		again("daemon", &syscall.SysProcAttr{Setsid: true}, "daemon")
-		tell("agent")
+		report("agent")
 		hang()
 	case "daemon": // the middle of a double fork
 		again("sleep", &syscall.SysProcAttr{Setsid: true}, args[0])
 	case "sleep":
-		tell(args[0])
+		report(args[0])
 		hang()
 	case "heavy": // takes its time to end, without its environment by then
 		held := bytes.Repeat([]byte{1}, 256<<20)
-		tell(args[0])
+		report(args[0])
 		hang()
 		runtime.KeepAlive(held)
 	case "clean": // leaves its session, its parent and its environment
@@ -73,28 +73,28 @@ func play(role string, args []string) {
 		cmd.Stdout = os.Stdout
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		must(cmd.Start())
-		tell("agent")
+		report("agent")
 		hang()
 	case "bomb":
 		for range 140 {
 			again("sleep", &syscall.SysProcAttr{Setsid: true}, "bomb")
 		}
-		tell("agent")
+		report("agent")
 		hang()
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
-		tell("agent")
+		report("agent")
 		hang()
 	case "kill-helper":
 		again("heavy", &syscall.SysProcAttr{Setsid: true}, "session")
-		tell("agent")
+		report("agent")
 		io.Copy(io.Discard, os.Stdin) // until the test has seen both
 		syscall.Kill(os.Getppid(), syscall.SIGKILL)
 		hang()
 	case "stop-helper":
-		tell("agent")
+		report("agent")
 		syscall.Kill(os.Getppid(), syscall.SIGSTOP)
-		tell("stopped")
+		report("stopped")
 		hang()
 	case "leave": // exits when reported to, leaving a daemon
 		again("sleep", &syscall.SysProcAttr{Setsid: true}, "left")
@@ -106,7 +106,7 @@ func play(role string, args []string) {
 	case "ralph": // starts the role named in its argument and waits to be killed
 		p, err := Start(Spec{Argv: []string{"/proc/self/exe"}, Env: roleEnvironment(args[0]), Stdout: os.Stdout, Stdin: os.Stdin, Owner: "test"})
 		must(err)
-		tell("ralph")
+		report("ralph")
 		p.Wait()
 	}
 }
@@ -119,7 +119,7 @@ func again(role string, attr *syscall.SysProcAttr, args ...string) {
 	must(cmd.Start())
 }
 
-func tell(name string) { fmt.Printf("%s %d\n", name, os.Getpid()) }
+func report(name string) { fmt.Printf("%s %d\n", name, os.Getpid()) }
 
 // hang waits for ever without the runtime calling it a deadlock.
 func hang() {
@@ -142,7 +142,7 @@ func roleEnvironment(role string) []string {
 type started struct {
 	*Process
 	out      *bufio.Reader
-	in       *os.File // closing it tells the role to go on
+	in       *os.File // closing it lets the role continue
 	reported map[string]Identity
 }
 

@@ -177,7 +177,7 @@ func (p *Process) interrupt() {
 	}
 }
 
-// release closes the control pipe, which tells the helper to end.
+// release closes the control pipe, which makes the helper end.
 func (p *Process) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

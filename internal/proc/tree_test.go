@@ -229,9 +229,9 @@ func TestConfinerRunsBeforeTheProcess(t *testing.T) {
 	check.That(t, err != nil, "started although it could not be confined")
 }
 
-// TestAHelperThatEndsIsToldToUsers: what broke is the machine, not the program that
+// TestAHelperThatEndsIsReported: what broke is the machine, not the program that
 // calls us.
-func TestAHelperThatEndsIsToldToUsers(t *testing.T) {
+func TestAHelperThatEndsIsReported(t *testing.T) {
 	t.Parallel()
 	_, err := Start(Spec{Argv: []string{"/proc/self/exe"}, Env: roleEnvironment("sleep"), Owner: t.Name(), Confine: []byte("die")})
 	const want = "start process /proc/self/exe: ralph's helper process ended before the program started; " +

@@ -28,8 +28,8 @@ type Limit struct {
 	Reason string    // what was said, in one line
 }
 
-// Longest is how far away a reset may be said to be: a week, and a day for
-// clocks and zones that disagree. What is said to be later is cut to it.
+// Longest is how far away a reset may be: a week, and a day for clocks and zones
+// that disagree. A later one is cut to it.
 const Longest = 8 * 24 * time.Hour
 
 // Limit says whether the error is a limit, and until when. A time that has passed
@@ -81,7 +81,7 @@ var (
 	// What one agent says each time before it tries again by itself.
 	retrying = lazily(`^(?:\s*info: [^\n]{0,200}?\bretrying\.\.\.)+`)
 
-	// What a message has that tells of work, and not only of an error.
+	// What a message has that is about work, and not only about an error.
 	working = lazily("\\b(?:I|I'(?:ve|ll|m|d)|we'(?:ve|ll|re)|let me|let's)\\b|`|</?[a-z-]+>|\\b(?:now|implement\\w*|added?|adds|fixed|wrote|written|test(?:s|ed|ing)?|function|method|class|endpoint|middleware|limiter|header|handler|client|clients|responses|returns?|code path|file|commit|diff|todo|task|step|done|should|example|e\\.g\\.)\\b|\\?|\\b[\\w/-]+\\.(?:go|py|ts|js|rs|java|rb|c|h|cpp|md|json|toml|ya?ml|sh|sql)\\b")
 	links   = lazily(`https?://\S+`)
 )

@@ -110,7 +110,7 @@ func TestATimeOfDayIsTheNextInItsZone(t *testing.T) {
 	for name, tc := range map[string]struct{ now, said, want string }{
 		"later today":                            {"2026-07-01T10:00:00Z", "resets 3pm", "2026-07-01T13:00:00Z"},
 		"tomorrow":                               {"2026-07-01T15:00:00Z", "resets 3pm", "2026-07-02T13:00:00Z"},
-		"half an hour ago: told too late":        {"2026-07-01T13:30:00Z", "resets 3pm", ""},
+		"half an hour ago: reported too late":    {"2026-07-01T13:30:00Z", "resets 3pm", ""},
 		"this very moment":                       {"2026-07-01T13:00:00Z", "resets 3pm", ""},
 		"over the end of summer time":            {"2026-10-24T22:00:00Z", "resets 6am", "2026-10-25T05:00:00Z"},
 		"over the beginning of summer time":      {"2026-03-28T22:00:00Z", "resets 6am", "2026-03-29T04:00:00Z"},
@@ -158,11 +158,11 @@ func FuzzEvidence(f *testing.F) {
 	loc := berlin(f)
 	f.Fuzz(func(t *testing.T, text string, http int, data []byte, unix int64) {
 		now := time.Unix(unix%(1<<36), 0).In(loc)
-		for name, judge := range map[string]func() (Limit, bool){
+		for name, recognise := range map[string]func() (Limit, bool){
 			"an error":  func() (Limit, bool) { return Collect(text, http, data, now).Limit() },
 			"a message": func() (Limit, bool) { return Sentence(text, now) },
 		} {
-			got, ok := judge()
+			got, ok := recognise()
 			switch {
 			case !ok && got != (Limit{}):
 				t.Errorf("%s: no limit, but %+v", name, got)

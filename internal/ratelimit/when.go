@@ -17,7 +17,7 @@ var (
 	digits = lazily(`^(\d{10}|\d{13})\b`)
 )
 
-// find is the first time that a text tells, with the words that make it one.
+// find is the first time that a text states, with the words that make it one.
 func find(text string, now time.Time) (time.Time, bool) {
 	if m := barred().FindStringSubmatch(text); m != nil {
 		return epoch(m[1]), true

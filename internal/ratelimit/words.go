@@ -93,7 +93,7 @@ func (e *Evidence) classify() (Kind, bool) {
 	return "", false
 }
 
-// wordsFor looks for the sentences by which providers and agents tell a limit.
+// wordsFor looks for the sentences by which providers and agents report a limit.
 func wordsFor(text string) (Kind, bool) {
 	matches := func(patterns []func() *regexp.Regexp) bool {
 		return slices.ContainsFunc(patterns, func(p func() *regexp.Regexp) bool { return p().MatchString(text) })

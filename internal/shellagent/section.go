@@ -21,7 +21,7 @@ type pieces struct {
 }
 
 // find returns the first block of a wanted language among the quotations. A
-// block never goes on from one into the next, and one line, such as the task's
+// block never continues from one in the next, and one line, such as the task's
 // title, holds none whatever it says.
 func (p pieces) find(wanted func(language string) bool) (block, bool) {
 	for _, q := range p.quotations {

@@ -21,7 +21,7 @@ import (
 const task = "t-0123abcd"
 
 // work is the prompt that ralph gives to a worker for this description, and
-// judge the one for a verifier.
+// verifying the one for a verifier.
 func work(description string) string {
 	return prompt.Build(prompt.Input{
 		Task:    prompt.Task{ID: task, Title: "Title", Description: description},
@@ -29,7 +29,7 @@ func work(description string) string {
 	})
 }
 
-func judge(description string) string {
+func verifying(description string) string {
 	return prompt.Verify(prompt.VerifyInput{
 		Task: prompt.Task{ID: task, Title: "Title", Description: description},
 		Diff: prompt.Document{Text: "```verify\nfalse\n```", From: "git"},
@@ -38,7 +38,7 @@ func judge(description string) string {
 
 func block3(language, script string) string { return "```" + language + "\n" + script + "\n```" }
 
-func TestAScriptIsRunAndJudgedByItsExitStatus(t *testing.T) {
+func TestAScriptIsRunAndReportedByItsExitStatus(t *testing.T) {
 	t.Parallel()
 	const (
 		done    = "The script of t-0123abcd ended with exit status 0.\n\n<task-done>t-0123abcd</task-done>\n"
@@ -66,14 +66,14 @@ func TestAScriptIsRunAndJudgedByItsExitStatus(t *testing.T) {
 		"a block that is empty is done":                          {work("```sh\n```"), done, ""},
 		"a script too long for its prompt is not run":            {work(block3("sh", strings.Repeat("true\n", 40_000))), refused, cut},
 		"a verify block that passes": {
-			judge(block3("sh", "exit 1") + "\n\n" + block3("verify", "true")),
+			verifying(block3("sh", "exit 1") + "\n\n" + block3("verify", "true")),
 			"The verify block of t-0123abcd ended with exit status 0.\n\n<verify-pass/>\n", "",
 		},
 		"a verify block that fails": {
-			judge(block3("verify", "echo wrong; exit 2")), "The verify block of t-0123abcd failed.\n\n<verify-fail>exit status 2: wrong</verify-fail>\n", "",
+			verifying(block3("verify", "echo wrong; exit 2")), "The verify block of t-0123abcd failed.\n\n<verify-fail>exit status 2: wrong</verify-fail>\n", "",
 		},
 		"a task without a verify block passes": {
-			judge(block3("sh", "exit 1")), "The task t-0123abcd has no verify block; its exit status has already decided.\n\n<verify-pass/>\n", "",
+			verifying(block3("sh", "exit 1")), "The task t-0123abcd has no verify block; its exit status has already decided.\n\n<verify-pass/>\n", "",
 		},
 		"a prompt without a task runs nothing": {
 			"Hello\n\n```sh\nexit 1\n```\n",

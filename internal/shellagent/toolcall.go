@@ -115,7 +115,7 @@ func (c toolCall) show(ctx context.Context, status acp.ToolCallStatus, output st
 	return c.update(ctx, acp.UpdateToolCall(c.id, acp.WithUpdateStatus(status), acp.WithUpdateContent(content)))
 }
 
-// kill and release tell the client to; if it does not, the client's own end of
+// kill and release ask the client to; if it does not, the client's own end of
 // the session does, so their errors change nothing.
 
 func (c toolCall) kill(ctx context.Context) {

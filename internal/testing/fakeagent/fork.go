@@ -39,7 +39,7 @@ func beLeftBehind(role string, book ledger) {
 	forever()
 }
 
-// withstand goes on whatever is asked, and marks that the end was asked for.
+// withstand ignores signals, and marks that it was asked to end.
 func (a *agent) withstand() {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT)
 	asked := make(chan os.Signal, 1)

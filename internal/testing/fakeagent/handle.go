@@ -39,15 +39,15 @@ func (a *agent) handle(m incoming) {
 	case "session/new", "session/load", "session/resume":
 		a.begin(m)
 	case "session/set_model":
-		a.setModel(m, field(m.Params, "modelId"))
+		a.set(m, "model", field(m.Params, "modelId"), a.script.Models, a.script.ModelStyle == "set_model")
+	case "session/set_mode":
+		a.set(m, "mode", field(m.Params, "modeId"), a.script.Modes, a.script.ModeStyle == "")
 	case "session/set_config_option":
 		if value := field(m.Params, "value"); field(m.Params, "configId") == "mode" {
-			a.setMode(m, value, "config")
+			a.set(m, "mode", value, a.script.Modes, a.script.ModeStyle == "config")
 		} else {
-			a.setModel(m, value)
+			a.set(m, "model", value, a.script.Models, a.script.ModelStyle != "set_model")
 		}
-	case "session/set_mode":
-		a.setMode(m, field(m.Params, "modeId"), "")
 	case "session/cancel":
 		a.mu.Lock()
 		close(a.cancels)
@@ -67,7 +67,7 @@ func (a *agent) handle(m incoming) {
 	}
 }
 
-// begin begins a session, or goes on with one of an earlier process.
+// begin begins a session, or continues one of an earlier process.
 func (a *agent) begin(m incoming) {
 	var p struct {
 		SessionID  string          `json:"sessionId"`
@@ -101,31 +101,22 @@ func (a *agent) begin(m incoming) {
 
 // newSession is what a session is like at its beginning.
 func (a *agent) newSession(named bool) object {
-	result := object{}
+	models, modes := a.script.Models, a.script.Modes
+	a.current = map[string]string{"model": cmp.Or(a.script.ModelCurrent, first(models)), "mode": first(modes)}
+	result := object{"configOptions": a.configOptions()}
 	if named {
 		result["sessionId"] = a.session
 	}
-	a.model = a.script.ModelCurrent
-	if len(a.script.Models) > 0 {
-		a.model = cmp.Or(a.model, a.script.Models[0])
+	if len(models) > 0 && a.script.ModelStyle == "set_model" {
+		result["models"] = object{"availableModels": listed("modelId", models), "currentModelId": a.current["model"]}
 	}
-	switch {
-	case len(a.script.Models) == 0:
-	case a.script.ModelStyle == "set_model":
-		result["models"] = object{"availableModels": listed("modelId", a.script.Models), "currentModelId": a.model}
-	default:
-		result["configOptions"] = a.configOptions()
-	}
-	switch {
-	case len(a.script.Modes) == 0:
-	case a.script.ModeStyle == "config":
-		options, _ := result["configOptions"].([]object)
-		result["configOptions"] = append(options, selection("mode", a.script.Modes[0], a.script.Modes))
-	default:
-		result["modes"] = object{"currentModeId": a.script.Modes[0], "availableModes": listed("id", a.script.Modes)}
+	if len(modes) > 0 && a.script.ModeStyle != "config" {
+		result["modes"] = object{"availableModes": listed("id", modes), "currentModeId": a.current["mode"]}
 	}
 	return result
 }
+
+func first(list []string) string { return append(list, "")[0] }
 
 // listed lists things by their IDs, which are their names, too.
 func listed(key string, ids []string) []object {
@@ -136,44 +127,38 @@ func listed(key string, ids []string) []object {
 	return list
 }
 
-func selection(id, current string, values []string) object {
-	return object{"id": id, "name": id, "category": id, "type": "select", "currentValue": current, "options": listed("value", values)}
-}
-
 func (a *agent) configOptions() []object {
-	options := []object{selection("model", a.model, a.script.Models)}
+	options := []object{}
+	add := func(id string, values []string) {
+		options = append(options, object{
+			"id": id, "name": id, "category": id, "type": "select", "currentValue": a.current[id], "options": listed("value", values),
+		})
+	}
 	if a.script.OddOption {
-		options = append([]object{{"id": "odd", "name": "Odd", "type": "slider", "currentValue": 3}}, options...)
+		options = append(options, object{"id": "odd", "name": "Odd", "type": "slider", "currentValue": 3})
+	}
+	if len(a.script.Models) > 0 && a.script.ModelStyle != "set_model" {
+		add("model", a.script.Models)
+	}
+	if len(a.script.Modes) > 0 && a.script.ModeStyle == "config" {
+		add("mode", a.script.Modes)
 	}
 	return options
 }
 
-func (a *agent) setModel(m incoming, model string) {
-	style := a.script.ModelStyle
-	if len(a.script.Models) == 0 || (m.Method == "session/set_model") != (style == "set_model") {
+// set changes the model or the mode, if the client may do so in this way.
+func (a *agent) set(m incoming, what, value string, offered []string, way bool) {
+	switch {
+	case !way || len(offered) == 0:
 		a.refuse(m, -32601, "Method not found", nil)
 		return
-	}
-	if !slices.Contains(a.script.Models, model) {
+	case !slices.Contains(offered, value):
 		a.refuse(m, -32602, "Invalid params", nil)
 		return
 	}
-	a.model = model
-	a.book.add(Entry{Event: "mark", Session: a.session, Name: "model", Text: model})
-	if style == "set_model" {
-		a.answer(m, object{})
-		return
-	}
+	a.book.add(Entry{Event: "mark", Session: a.session, Name: what, Text: value})
+	a.current[what] = value
 	a.answer(m, object{"configOptions": a.configOptions()})
-}
-
-func (a *agent) setMode(m incoming, mode, style string) {
-	if a.script.ModeStyle != style || !slices.Contains(a.script.Modes, mode) {
-		a.refuse(m, -32602, "Invalid params", nil)
-		return
-	}
-	a.book.add(Entry{Event: "mark", Session: a.session, Name: "mode", Text: mode})
-	a.answer(m, object{})
 }
 
 // at does the steps of a point of the handshake.

@@ -68,7 +68,7 @@ type agent struct {
 	book    ledger
 	wire    *wire
 	session string
-	model   string
+	current map[string]string // the model and the mode of the session
 	authed  bool
 	cwd     string
 

@@ -165,7 +165,7 @@ func (p *play) path(path string) string {
 	if strings.HasPrefix(path, "/") {
 		return path
 	}
-	return p.cwd + "/" + path // not cleaned: dots are for the client to judge
+	return p.cwd + "/" + path // not cleaned: dots are for the client to resolve
 }
 
 func (p *play) git(args ...string) {

@@ -2,7 +2,7 @@ package fakeagent
 
 import "syscall"
 
-// alone cannot tell here.
+// alone has no locks to look at here.
 func (a *agent) alone(string) {}
 
 func ownSession() *syscall.SysProcAttr { return nil }
