@@ -33,16 +33,14 @@ func TestAgents(t *testing.T) {
 	}
 	ralph := buildRalph(t)
 	list, err := chosen(named)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	ran, began := 0, time.Now()
 	for _, p := range list {
 		t.Run(p.agent, func(t *testing.T) {
 			if !always && time.Since(began) > budget {
 				t.Skipf("SKIPPED: the agents before it took more than %s", budget)
 			}
-			set, ok := settings()[p.agent]
+			set, ok := settings(t)[p.agent]
 			if !ok {
 				t.Fatalf("there are no settings for %s", p.agent)
 			}
@@ -51,14 +49,14 @@ func TestAgents(t *testing.T) {
 				t.Skipf("SKIPPED: %s cannot be installed from npm: %v", p.pkg, err)
 			}
 			pl := newPlace(t, ralph, bin, p, set)
-			t.Run("takes a graph to its end", func(t *testing.T) { pl.takesAGraph(t, set) })
+			t.Run("takes a graph to its end", func(t *testing.T) { pl.takesAGraph(t) })
 			if !always {
 				return
 			}
 			t.Run("takes a feature from an idea to its end", func(t *testing.T) { newPlace(t, ralph, bin, p, set).takesAFeature(t) })
-			t.Run("is known and answers", func(t *testing.T) { pl.answers(t, p.agent, set) })
+			t.Run("is known and answers", func(t *testing.T) { pl.answers(t, p.agent) })
 			t.Run("ticks off its plan before it is done", func(t *testing.T) { pl.ticksOff(t) })
-			t.Run("refuses a task without a word", func(t *testing.T) { newPlace(t, ralph, bin, p, set).refuses(t, set) })
+			t.Run("refuses a task without a word", func(t *testing.T) { newPlace(t, ralph, bin, p, set).refuses(t) })
 			t.Run("goes on after an interruption", func(t *testing.T) { pl.goesOn(t) })
 			t.Run("without a valid key", func(t *testing.T) { pl.fails(t, Fault{Status: 401, Times: -1}) })
 			t.Run("with a model that hangs", func(t *testing.T) { pl.fails(t, Fault{Hang: true, Times: -1}) })
@@ -67,31 +65,27 @@ func TestAgents(t *testing.T) {
 	}
 	whole := flag.Lookup("test.run").Value.String() == "" && len(named) == 0 // nothing was left out
 	if always && whole && ran == len(list) && !t.Failed() {
-		if err := os.WriteFile("passed.txt", []byte(now+"\n"), 0o644); err != nil {
-			t.Error(err)
-		}
+		check(t, os.WriteFile("passed.txt", []byte(now+"\n"), 0o644))
 	}
 }
 
-func (p *place) answers(t *testing.T, agent string, set setting) {
-	if out := p.want(t, 0, "agents"); !strings.Contains(out.stdout, "\n"+agent+" * ") {
-		t.Errorf("got %s, want %s to be the one that a run takes", out.stdout, agent)
-	}
+func (p *place) answers(t *testing.T, agent string) {
+	contains(t, p.want(t, 0, "agents").stdout, "\n"+agent+" * ") // the one that a run takes
 	got := list[struct {
-		OK     bool     `json:"ok"`
-		Answer string   `json:"answer"`
-		Models []string `json:"models"`
+		OK     bool
+		Answer string
+		Models []string
 		Steps  []struct {
-			Step    string  `json:"step"`
-			Seconds float64 `json:"seconds"`
-		} `json:"steps"`
+			Step    string
+			Seconds float64
+		}
 	}](t, p.want(t, 0, "agents", "test", agent, "--json"))
-	if !got.OK || !strings.HasSuffix(got.Answer, "OK") || (set.small != "" && len(got.Models) < 2) || len(got.Steps) < 4 {
+	if !got.OK || !strings.HasSuffix(got.Answer, "OK") || (p.Small != "" && len(got.Models) < 2) || len(got.Steps) < 4 {
 		t.Errorf("got %+v, want an answer, models and steps", got)
 	}
 	t.Logf("steps: %v", got.Steps)
 	out := p.want(t, 5, "agents", "test", agent, "--model", "no-such-model")
-	if !strings.Contains(out.stderr, "model unknown: no-such-model; offered: ") && (set.small != "" || !strings.Contains(out.stderr, "offers no choice")) {
+	if !strings.Contains(out.stderr, "model unknown: no-such-model; offered: ") && (p.Small != "" || !strings.Contains(out.stderr, "offers no choice")) {
 		t.Errorf("got %s, want the models that there are", out.stderr)
 	}
 }
@@ -149,7 +143,7 @@ func (pl *place) worker(p Prompt) Answer {
 			a.Fault = Fault{Status: 429, Times: 1}
 		case p.Turn == 1 && !told:
 			a.Fault = Fault{Status: 529, Times: 1}
-		case told && p.Turn == 0 && !pl.frail:
+		case told && p.Turn == 0 && !pl.Frail:
 			a.Fault = Fault{Cut: true, Times: 1}
 		}
 		return a
@@ -162,23 +156,21 @@ func (pl *place) worker(p Prompt) Answer {
 	}
 }
 
-func (p *place) takesAGraph(t *testing.T, set setting) {
+func (p *place) takesAGraph(t *testing.T) {
 	p.server.Play(p.worker)
 	p.write(t, filepath.Join(p.dir, ".ralph", "plan.jsonl"), plan)
 	p.want(t, 0, "task", "import", ".ralph/plan.jsonl")
 	out := p.want(t, 1, "run", "--json", "--idle-timeout", "2m")
 	got := list[struct {
-		Outcome    string   `json:"outcome"`
-		Done       int      `json:"done"`
-		Failed     int      `json:"failed"`
-		Iterations int      `json:"iterations"`
-		Cost       *float64 `json:"cost_usd"`
+		Outcome                  string
+		Done, Failed, Iterations int
+		Cost                     *float64 `json:"cost_usd"`
 	}](t, out)
 	if got.Outcome != "complete" || got.Done != 4 || got.Failed != 1 || got.Iterations != 7 {
 		t.Errorf("got %+v, want 4 done and 1 failed in 7 iterations\n%s", got, out.stderr)
 	}
-	if (got.Cost != nil && *got.Cost > 0) != set.cost {
-		t.Errorf("got cost %v, want one: %v", got.Cost, set.cost)
+	if (got.Cost != nil && *got.Cost > 0) != p.Cost {
+		t.Errorf("got cost %v, want one: %v", got.Cost, p.Cost)
 	}
 	p.wantScriptPlayed(t)
 	for name, want := range map[string]string{"hello.txt": "hello world", "count.txt": "2", "bonjour.txt": "bonjour é", "summary.txt": "yes"} {
@@ -186,32 +178,29 @@ func (p *place) takesAGraph(t *testing.T, set setting) {
 			t.Errorf("%s: got %q, want %q", name, text, want)
 		}
 	}
-	if found := p.want(t, 0, "knowledge", "list"); !strings.Contains(found.stdout, learned) {
-		t.Errorf("got %s, want what the first task learned", found.stdout)
-	}
-	p.wantModels(t, set)
-	p.wantHistory(t, set)
+	contains(t, p.want(t, 0, "knowledge", "list").stdout, learned)
+	p.wantModels(t)
+	p.wantHistory(t)
 }
 
 // wantModels checks that the model of one task reached the provider, and no other.
-func (p *place) wantModels(t *testing.T, set setting) {
+func (p *place) wantModels(t *testing.T) {
 	t.Helper()
 	for _, seen := range p.server.Seen() {
-		if set.small != "" && seen.Kind == Work && (seen.Task == "t-00000002") != strings.Contains(seen.Model, set.small) {
+		if p.Small != "" && seen.Kind == Work && (seen.Task == "t-00000002") != strings.Contains(seen.Model, p.Small) {
 			t.Errorf("%s was done by %s", seen.Task, seen.Model)
 		}
 	}
 }
 
 // wantHistory checks what the attempts came to, and that each tells what it used.
-func (p *place) wantHistory(t *testing.T, set setting) {
+func (p *place) wantHistory(t *testing.T) {
 	t.Helper()
 	for task, want := range map[string][]string{
 		"t-00000001": {"done"}, "t-00000002": {"retried", "done"}, "t-00000003": {"failed"}, "t-00000004": {"retried", "done"}, "t-00000005": {"done"},
 	} {
 		entries := list[[]struct {
-			Task    string  `json:"task"`
-			Outcome string  `json:"outcome"`
+			Outcome string
 			Model   *string `json:"model_effective"`
 			Tokens  *int    `json:"tokens_in"`
 		}](t, p.want(t, 0, "journal", "list", "--json", "--task", task))
@@ -221,11 +210,11 @@ func (p *place) wantHistory(t *testing.T, set setting) {
 				continue
 			}
 			outcomes = append(outcomes, e.Outcome)
-			if e.Model == nil && set.small != "" {
+			if e.Model == nil && p.Small != "" {
 				t.Errorf("%s: got no model, want the one in effect", task)
 			}
-			if (e.Tokens == nil || *e.Tokens < 800) != set.silent {
-				t.Errorf("%s: got tokens %v, want them told: %v", task, e.Tokens, !set.silent)
+			if (e.Tokens == nil || *e.Tokens < 800) != p.Silent {
+				t.Errorf("%s: got tokens %v, want them told: %v", task, e.Tokens, !p.Silent)
 			}
 		}
 		if !slices.Equal(outcomes, want) {
@@ -260,7 +249,7 @@ func (p *place) ticksOff(t *testing.T) {
 // refuses has the model answer nothing to one task of three: that one has failed in the
 // end, and the others are done. Where the agent tells what it used nothing is taken for
 // a limit.
-func (p *place) refuses(t *testing.T, set setting) {
+func (p *place) refuses(t *testing.T) {
 	config := filepath.Join(p.dir, ".ralph.toml")
 	p.write(t, config, strings.Replace(p.read(t, ".ralph.toml"), "[run]\n", "[run]\nmax_attempts = 2\n", 1))
 	p.server.Play(func(pr Prompt) Answer {
@@ -277,10 +266,8 @@ func (p *place) refuses(t *testing.T, set setting) {
 	p.write(t, filepath.Join(p.dir, ".ralph", "plan.jsonl"), refusal)
 	p.want(t, 0, "task", "import", ".ralph/plan.jsonl")
 	out := p.want(t, 1, "run", "--json", "--idle-timeout", "2m")
-	if !strings.Contains(out.stdout, `"outcome":"complete"`) || !strings.Contains(out.stdout, `"done":2,"failed":1,"remaining":0`) {
-		t.Errorf("got %s, want one of three to have failed\n%s", out.stdout, out.stderr)
-	}
-	if tells := !set.silent && !set.context; tells && strings.Contains(out.stderr, "suspected rate limit") {
+	contains(t, out.stdout, `"outcome":"complete"`, `"done":2,"failed":1,"remaining":0`)
+	if tells := !p.Silent && !p.Context; tells && strings.Contains(out.stderr, "suspected rate limit") {
 		t.Errorf("a refusal was taken for a limit:\n%s", out.stderr)
 	}
 }
@@ -303,15 +290,11 @@ func (p *place) goesOn(t *testing.T) {
 	})
 	task := strings.TrimSpace(p.want(t, 0, "task", "add", "Interrupted work").stdout)
 	cmd, _, stderr := p.command("ralph", "run", task)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, cmd.Start())
 	waitFor(t, "the agent is at work", func() bool {
 		return slices.ContainsFunc(p.server.Seen(), func(s Prompt) bool { return s.Turn == 1 })
 	})
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	check(t, cmd.Process.Signal(os.Interrupt))
 	_ = cmd.Wait() // its status is looked at
 	if got := cmd.ProcessState.ExitCode(); got != 130 {
 		t.Fatalf("exit status %d, want 130\n%s", got, stderr)
@@ -319,7 +302,7 @@ func (p *place) goesOn(t *testing.T) {
 	p.wantNothingLeft(t)
 	p.server.Play(p.worker)
 	out := p.want(t, 0, "run", "-v", task)
-	if goes := strings.Contains(out.stderr, "continues in the session of the interrupted attempt"); !goes && !p.forgets {
+	if goes := strings.Contains(out.stderr, "continues in the session of the interrupted attempt"); !goes && !p.Forgets {
 		t.Errorf("it did not go on:\n%s", out.stderr)
 	}
 }
@@ -328,10 +311,7 @@ func (p *place) goesOn(t *testing.T) {
 func (p *place) fails(t *testing.T, fault Fault) {
 	p.server.Play(func(Prompt) Answer { return Answer{Text: "never", Fault: fault} })
 	task := strings.TrimSpace(p.want(t, 0, "task", "add", "Work in vain").stdout)
-	out := p.want(t, 5, "run", task, "--idle-timeout", "10s", "--json")
-	if !strings.Contains(out.stdout, `"outcome":"agent_unavailable"`) {
-		t.Errorf("got %s", out.stdout)
-	}
+	contains(t, p.want(t, 5, "run", task, "--idle-timeout", "10s", "--json").stdout, `"outcome":"agent_unavailable"`)
 	p.want(t, 0, "task", "delete", task)
 }
 
@@ -349,9 +329,7 @@ func fingerprint(t *testing.T) string {
 			continue
 		}
 		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		_, _ = io.WriteString(sum, name+"\n")
 		_, _ = sum.Write(data)
 	}

@@ -47,11 +47,7 @@ func (p *place) takesAFeature(t *testing.T) {
 	p.server.Play(planner)
 	p.write(t, filepath.Join(p.dir, "idea.md"), idea)
 	out := p.want(t, 0, "feature", "create", "hello", "--from", "idea.md", "--yes", "--no-input")
-	for _, want := range []string{"spec.md: review 1 of 5, completeness: nothing found", "plan.md: review 1 of 5, completeness: nothing found"} {
-		if !strings.Contains(out.stderr, want) {
-			t.Errorf("got %s, want %q", out.stderr, want)
-		}
-	}
+	contains(t, out.stderr, "spec.md: review 1 of 5, completeness: nothing found", "plan.md: review 1 of 5, completeness: nothing found")
 	for name, want := range map[string]string{"spec.md": specText, "plan.md": planText} {
 		if got := p.read(t, ".ralph/features/hello/"+name); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)

@@ -16,10 +16,9 @@ import (
 
 // place is a project with an agent whose model is ours.
 type place struct {
+	setting
 	dir, home string
 	env       []string
-	frail     bool // see setting
-	forgets   bool // see setting
 	server    *Server
 }
 
@@ -55,12 +54,11 @@ func install(ctx context.Context, p pin) (bin string, err error) {
 // newPlace makes a project for an agent, as its user would set it up.
 func newPlace(t *testing.T, ralph, bin string, p pin, set setting) *place {
 	t.Helper()
-	pl := &place{dir: t.TempDir(), home: t.TempDir(), frail: set.frail, forgets: set.forgets, server: newServer(func(Prompt) Answer { return Answer{Text: "OK"} })}
+	pl := &place{setting: set, dir: t.TempDir(), home: t.TempDir(), server: newServer(func(Prompt) Answer { return Answer{Text: "OK"} })}
 	t.Cleanup(pl.server.Close)
 	t.Cleanup(func() { pl.wantNothingLeft(t) })
-	fill := strings.NewReplacer("{{url}}", pl.server.URL, "{{home}}", pl.home)
-	for name, text := range set.files {
-		pl.write(t, filepath.Join(pl.home, name), fill.Replace(text))
+	for name, text := range set.Files {
+		pl.write(t, filepath.Join(pl.home, name), pl.fill(t, text))
 	}
 	pl.env = []string{
 		"PATH=" + strings.Join([]string{filepath.Dir(ralph), bin, os.Getenv("PATH")}, string(os.PathListSeparator)),
@@ -69,11 +67,17 @@ func newPlace(t *testing.T, ralph, bin string, p pin, set setting) *place {
 		"XDG_STATE_HOME=" + pl.home + "/.local/state", "XDG_CACHE_HOME=" + pl.home + "/.cache",
 		"GIT_AUTHOR_NAME=test", "GIT_AUTHOR_EMAIL=test@localhost", "GIT_COMMITTER_NAME=test", "GIT_COMMITTER_EMAIL=test@localhost",
 	}
-	for name, value := range set.env {
-		pl.env = append(pl.env, name+"="+fill.Replace(value))
+	for name, value := range set.Env {
+		pl.env = append(pl.env, name+"="+pl.fill(t, value))
 	}
-	pl.write(t, filepath.Join(pl.dir, ".ralph.toml"), "[agent]\nuse = \""+p.agent+"\"\n"+
-		"[run]\nbackoff = \"0s\"\nbreaker = 1\n[verify]\nrepair_rounds = 0\nreruns = 0\n"+set.config)
+	config := "[agent]\nuse = \"" + p.agent + "\"\n[run]\nbackoff = \"0s\"\nbreaker = 1\n[verify]\nrepair_rounds = 0\nreruns = 0\n"
+	if set.Models != nil {
+		config += "[agents." + p.agent + ".models]\n"
+	}
+	for tier, model := range set.Models {
+		config += fmt.Sprintf("%s = %q\n", tier, model)
+	}
+	pl.write(t, filepath.Join(pl.dir, ".ralph.toml"), config)
 	pl.write(t, filepath.Join(pl.dir, "README.md"), "A project.\n")
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"commit", "-qm", "begin"}} {
 		if out := pl.run(t, "git", args...); out.status != 0 {
@@ -83,14 +87,27 @@ func newPlace(t *testing.T, ralph, bin string, p pin, set setting) *place {
 	return pl
 }
 
+// check ends the test if there is an error.
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// contains looks for parts of a text.
+func contains(t *testing.T, got string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(got, part) {
+			t.Errorf("got %s, want %q in it", got, part)
+		}
+	}
+}
+
 func (p *place) write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)))
 }
 
 func (p *place) read(t *testing.T, name string) string {
@@ -174,9 +191,7 @@ func (p *place) wantScriptPlayed(t *testing.T) {
 func (p *place) wantNothingLeft(t *testing.T) {
 	t.Helper()
 	found, err := filepath.Glob("/proc/[0-9]*/environ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for _, path := range found {
 		if env, err := os.ReadFile(path); err == nil && bytes.Contains(env, []byte("HOME="+p.home+"\x00")) {
 			line, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
