@@ -63,7 +63,7 @@ func NewPlain(opts Options) *Console {
 }
 
 func newConsole(opts Options, log bool) *Console {
-	c := &Console{opts: opts.withDefaults(), log: log, progress: progress{attempts: map[string]*attempt{}}}
+	c := &Console{opts: opts, log: log, progress: progress{attempts: map[string]*attempt{}}}
 	c.out, c.columns = opts.Out, c.width
 	c.stop = beat(opts.Ticks, c.tick)
 	return c
@@ -171,12 +171,12 @@ func (c *Console) render(e event.Event, a *attempt) {
 		c.endFold()
 		c.footer(e)
 	case event.Warned:
-		c.outsideFold(func() { c.tell(e, c.describe(e, a)...) })
+		c.outsideFold(func() { c.show(e, c.describe(e, a)...) })
 	default:
 		if e.Type == event.Prompted && a.prompts == 0 {
 			c.openFold() // the agent may be silent for long
 		}
-		c.tell(e, c.describe(e, a)...)
+		c.show(e, c.describe(e, a)...)
 	}
 }
 
@@ -208,8 +208,11 @@ func (c *Console) margin(e event.Event) int {
 
 // width is that of the terminal, or a guess. The lines of a log are not broken.
 func (c *Console) width() int {
-	if c.log {
+	switch {
+	case c.log:
 		return 0
+	case c.opts.Width == nil:
+		return unknownWidth
 	}
 	return cmp.Or(max(c.opts.Width(), 0), unknownWidth)
 }
@@ -222,7 +225,7 @@ func (c *Console) cut(e event.Event, text string, used int) string {
 	return term.Cut(text, max(c.width()-used-c.margin(e), minTitle))
 }
 
-func (c *Console) tell(e event.Event, lines ...said) {
+func (c *Console) show(e event.Event, lines ...said) {
 	p := c.opts.Palette
 	for _, s := range lines {
 		switch {
@@ -321,7 +324,7 @@ func (c *Console) gate(e event.Event, a *attempt) {
 	switch {
 	case e.Gate == nil:
 	case e.Type == event.GateStarted:
-		c.tell(e, said{text: strings.TrimSpace("checking "+Line(e.Reason)) + ": " + Line(e.Gate.Command), detail: c.log})
+		c.show(e, said{text: strings.TrimSpace("checking "+Line(e.Reason)) + ": " + Line(e.Gate.Command), detail: c.log})
 	case c.log && e.Reason != "" && !c.opts.Verbose: // not about the work
 	case c.fold.end != "" && refused(e):
 		a.held = &e
@@ -344,7 +347,7 @@ func (c *Console) gateEnded(e event.Event, a *attempt) {
 	case c.log:
 		c.say(e, strings.TrimSpace("gate "+result+" "+Line(e.Reason))+": "+command+aside)
 	case e.Reason != "": // not about the work
-		c.tell(e, said{text: command + " " + result + " " + Line(e.Reason)})
+		c.show(e, said{text: command + " " + result + " " + Line(e.Reason)})
 	case tone == Good:
 		c.say(e, p.Green("✓ ")+command+p.Dim(" "+result+aside))
 	case tone == Notable:
@@ -472,6 +475,6 @@ func (c *Console) heading(e event.Event, a *attempt) {
 		c.line(p.Dim(front) + p.Bold(id+" "+title) + p.Dim(back+" "+rule))
 	}
 	if e.Reason != "" {
-		c.tell(e, said{text: "model: " + Line(e.Reason), detail: true})
+		c.show(e, said{text: "model: " + Line(e.Reason), detail: true})
 	}
 }

@@ -21,14 +21,14 @@ type Sink interface {
 	Close() error
 }
 
-// Options are what the sinks for people have in common. Out must be set.
+// Options are what the sinks for people have in common. Out and Now must be set.
 type Options struct {
 	Out     io.Writer
 	Palette term.Palette
 	Width   func() int       // of the terminal; nil or 0 means unknown
 	Quiet   bool             // only warnings, failures and the result
 	Verbose bool             // also permissions, plans, usage and processes; in logs also each step and thoughts
-	Now     func() time.Time // its location is that of the times shown; nil means time.Now
+	Now     func() time.Time // its location is that of the times shown
 	// Ticks make a Terminal rewrite its last line: the countdown of a wait, or how
 	// long it has been silent. They give a log a sign of life once a minute. A second
 	// apart is right; nil means no such line.
@@ -36,17 +36,6 @@ type Options struct {
 	// Fold returns the lines around a part of a log that a CI service shows folded,
 	// under a title. Nil means that nothing is folded, and each step is left out.
 	Fold func(title string) (begin, end string)
-}
-
-// withDefaults returns options whose functions can all be called.
-func (o Options) withDefaults() Options {
-	if o.Now == nil {
-		o.Now = time.Now //nolint:forbidigo // the one default of the field
-	}
-	if o.Width == nil {
-		o.Width = func() int { return 0 }
-	}
-	return o
 }
 
 func (o Options) at(e event.Event) time.Time {

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/mattn/go-runewidth"
+
+	"ralph/internal/plain"
 )
 
 // Line makes any text one harmless line: control characters, line breaks and
@@ -40,8 +42,7 @@ func harmless(r rune) rune {
 	switch {
 	case r == unicode.ReplacementChar:
 		return '?'
-	case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069,
-		r == 0x200b, r == 0x2060, r == 0x200e, r == 0x200f, r == 0x061c, r == 0x2028, r == 0x2029, r == 0xfeff:
+	case unicode.IsControl(r), plain.IsInvisible(r), plain.IsLineEnd(r):
 		return -1
 	default:
 		return r

@@ -50,7 +50,7 @@ type model struct {
 	notice string // what the last key came to
 	failed bool   // it did not work
 
-	redact func(string) string // may be nil
+	redact func(string) string // removes secrets
 
 	acting  int  // deeds that are under way
 	leaving bool // when they are done
@@ -292,18 +292,15 @@ type Options struct {
 	Run     string // the full ID of the run to look at; "" means the current or last one
 
 	Palette term.Palette
-	Now     func() time.Time // nil means time.Now
-	In      io.Reader        // both ends of a terminal
+	Now     func() time.Time
+	In      io.Reader // both ends of a terminal
 	Out     io.Writer
 	Environ []string
-	Redact  func(string) string // removes secrets from what is drawn; nil removes nothing
+	Redact  func(string) string // removes secrets from what is drawn
 }
 
 // Run shows the view until a person quits it or ctx ends.
 func Run(ctx context.Context, opts Options) error {
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
 	ctx, cancel := context.WithCancel(ctx) // nothing is read any more when it is over
 	defer cancel()
 	src := &source{opts: opts}

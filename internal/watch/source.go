@@ -67,7 +67,7 @@ func (s *source) poll(ctx context.Context, w wish) news {
 }
 
 func (s *source) readDatabase(ctx context.Context, w wish, n *news) error {
-	if s.opts.Intact != nil && !s.opts.Intact() {
+	if !s.opts.Intact() {
 		return errors.New("the database is gone: it was moved or deleted")
 	}
 	version, err := s.opts.Version(ctx)

@@ -201,7 +201,7 @@ func TestALostDatabaseIsReported(t *testing.T) {
 	check.Contains(t, "the error", "gone", fmt.Sprint(w.src.poll(t.Context(), wish{}).err))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	w.src.opts.Intact = nil
+	w.src.opts.Intact = func() bool { return true }
 	check.That(t, w.src.poll(ctx, wish{}).err != nil, "it cannot have been read")
 }
 

@@ -12,11 +12,7 @@ const wide = 110
 
 // View is what is on the screen.
 func (m *model) View() tea.View {
-	frame := m.frame()
-	if m.redact != nil {
-		frame = m.redact(frame)
-	}
-	v := tea.NewView(frame)
+	v := tea.NewView(m.redact(m.frame()))
 	v.AltScreen = true
 	return v
 }
