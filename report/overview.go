@@ -112,7 +112,7 @@ func LoadOverview(g *dag.Graph, opts OverviewOptions) (o Overview, err error) {
 		return o, err
 	}
 	for _, f := range features {
-		o.Features = append(o.Features, ViewFeature(f, opts.Folder(f.Name)))
+		o.Features = append(o.Features, FeatureView{f, opts.Folder(f.Name)})
 	}
 	if o.UsedUp, err = usedUp(g, features, opts); err != nil {
 		return o, err

@@ -38,36 +38,27 @@ func (c Cost) String() string {
 
 // TaskView is a task with what its own row does not hold.
 type TaskView struct {
-	ID           string             `json:"id"`
-	Title        string             `json:"title"`
-	Description  string             `json:"description"`
-	Status       dag.Status         `json:"status"`
-	Ready        bool               `json:"ready"`
-	Priority     int64              `json:"priority"`
-	Parent       jsonval.NullString `json:"parent"`
-	Feature      jsonval.NullString `json:"feature"`
-	Blockers     []string           `json:"blockers"`
-	Children     []string           `json:"children"`
-	Kind         dag.Kind           `json:"kind"`
-	Agent        jsonval.NullString `json:"agent"`
-	Model        jsonval.NullString `json:"model"`
-	Gates        []string           `json:"gates"`
-	Tampering    bool               `json:"allow_tampering"`
-	Retries      int                `json:"retries"`
-	MaxRetries   int                `json:"max_retries"`
-	Attempts     int                `json:"attempts"`
-	Verification jsonval.NullString `json:"verification"`
-	Unverified   jsonval.NullString `json:"unverified"`
-	ClaimedBy    jsonval.NullString `json:"claimed_by"`
-	NotBefore    jsonval.Stamp      `json:"not_before"`
-	Paused       bool               `json:"paused"`
-	LastFailure  jsonval.NullString `json:"last_failure"`
-	CreatedAt    jsonval.Stamp      `json:"created_at"`
-	UpdatedAt    jsonval.Stamp      `json:"updated_at"`
-	StartedAt    jsonval.Stamp      `json:"started_at"`
-	FinishedAt   jsonval.Stamp      `json:"finished_at"`
+	dag.Task
+	Ready       bool
+	Blockers    []string
+	Children    []string
+	MaxRetries  int
+	LastFailure string // "" once it was overcome; the history has it
+}
 
-	Task dag.Task `json:"-"`
+// MarshalJSON writes the task.
+func (v TaskView) MarshalJSON() ([]byte, error) { return v.Object().MarshalJSON() }
+
+// Object is the task as it is printed.
+func (v TaskView) Object() jsonval.Object {
+	return jsonval.Object{
+		"id", v.ID, "title", v.Title, "description", v.Description, "status", v.Status, "ready", v.Ready, "priority", v.Priority,
+		"parent", null(v.Parent), "feature", null(v.Feature), "blockers", v.Blockers, "children", v.Children, "kind", v.Kind,
+		"agent", null(v.Agent), "model", null(v.Model), "gates", v.Gates, "allow_tampering", v.AllowTampering, "retries", v.Retries,
+		"max_retries", v.MaxRetries, "attempts", v.Attempts, "verification", null(v.Verification), "unverified", null(v.Unverified),
+		"claimed_by", null(v.Owner), "not_before", v.NotBefore, "paused", v.Paused, "last_failure", null(v.LastFailure),
+		"created_at", v.CreatedAt, "updated_at", v.UpdatedAt, "started_at", v.StartedAt, "finished_at", v.FinishedAt,
+	}
 }
 
 // ViewTasks adds to tasks what their own rows do not hold. retries is what a task has that
@@ -83,24 +74,15 @@ func ViewTasks(g *dag.Graph, retries int, now time.Time, tasks ...dag.Task) ([]T
 		if err != nil {
 			return nil, err
 		}
-		failure, err := g.LastFailure(t)
-		if err != nil {
-			return nil, err
-		}
-		if t.Status == dag.Done {
-			failure = "" // it was overcome; the history has it
-		}
-		list[i] = TaskView{
-			ID: t.ID, Title: t.Title, Description: t.Description, Status: t.Status, Ready: t.Ready(now), Priority: t.Priority,
-			Parent: null(t.Parent), Feature: null(t.Feature), Blockers: IDs(blockers), Children: IDs(children), Kind: t.Kind,
-			Agent: null(t.Agent), Model: null(t.Model), Gates: jsonval.List(t.Gates), Tampering: t.AllowTampering,
-			Retries: t.Retries, MaxRetries: retries, Attempts: t.Attempts, Verification: null(t.Verification),
-			Unverified: null(t.Unverified), ClaimedBy: null(t.Owner), NotBefore: when(t.NotBefore), Paused: t.Paused,
-			LastFailure: null(failure), CreatedAt: when(t.CreatedAt), UpdatedAt: when(t.UpdatedAt),
-			StartedAt: when(t.StartedAt), FinishedAt: when(t.FinishedAt), Task: t,
-		}
+		list[i] = TaskView{Task: t, Ready: t.Ready(now), Blockers: IDs(blockers), Children: IDs(children), MaxRetries: retries}
 		if t.MaxRetries != nil {
 			list[i].MaxRetries = *t.MaxRetries
+		}
+		if t.Status == dag.Done {
+			continue
+		}
+		if list[i].LastFailure, err = g.LastFailure(t); err != nil {
+			return nil, err
 		}
 	}
 	return list, nil
@@ -117,22 +99,17 @@ func IDs(tasks []dag.Task) []string {
 
 // FeatureView is a feature with its folder.
 type FeatureView struct {
-	ID        string             `json:"id"`
-	Name      string             `json:"name"`
-	Status    dag.FeatureStatus  `json:"status"`
-	Tasks     map[dag.Status]int `json:"tasks"`
-	Total     int                `json:"total"`
-	Folder    string             `json:"folder"`
-	CreatedAt jsonval.Stamp      `json:"created_at"`
-
-	Feature dag.Feature `json:"-"`
+	dag.Feature
+	Folder string
 }
 
-// ViewFeature adds its folder to a feature.
-func ViewFeature(f dag.Feature, folder string) FeatureView {
-	return FeatureView{
-		ID: f.ID, Name: f.Name, Status: f.Status, Tasks: AllStatuses(f.Tasks), Total: f.Total(),
-		Folder: folder, CreatedAt: when(f.CreatedAt), Feature: f,
+// MarshalJSON writes the feature.
+func (v FeatureView) MarshalJSON() ([]byte, error) { return v.Object().MarshalJSON() }
+
+// Object is the feature as it is printed.
+func (v FeatureView) Object() jsonval.Object {
+	return jsonval.Object{
+		"id", v.ID, "name", v.Name, "status", v.Status, "tasks", AllStatuses(v.Tasks), "total", v.Total(), "folder", v.Folder, "created_at", v.CreatedAt,
 	}
 }
 

@@ -106,13 +106,6 @@ func progress(f dag.Feature) string {
 	return text
 }
 
-type featureShownJSON struct {
-	report.FeatureView
-	report.Cost
-	Documents []string `json:"documents"`
-	Proposed  bool     `json:"proposed"`
-}
-
 func runFeatureShow(a *app, s *session, g *dag.Graph, o plainOptions) error {
 	f, err := g.Feature(o.Args[0])
 	if err != nil {
@@ -128,7 +121,8 @@ func runFeatureShow(a *app, s *session, g *dag.Graph, o plainOptions) error {
 	}
 	p := newPlanner(a, s, f.Name, plannerOptions{})
 	if o.JSON {
-		return a.printJSON(featureShownJSON{viewFeature(s, f), report.CostOf(used.Usage), p.Documents(), p.Proposed()})
+		return a.printJSON(append(viewFeature(s, f).Object(), "cost_usd", used.CostUSD, "cost_estimated", used.Estimated,
+			"cost_unknown", used.Unknown, "documents", p.Documents(), "proposed", p.Proposed()))
 	}
 	return printFeature(a, f, p, report.CostOf(used.Usage), tasks)
 }

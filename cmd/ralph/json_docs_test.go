@@ -150,9 +150,9 @@ func samplePlanned() plannedJSON {
 	spec, tasks := "/home/you/project/.ralph/features/login/spec.md", "/home/you/project/.ralph/features/login/tasks.jsonl"
 	warning := features.Finding{Level: features.Warning, Rule: "gate", Text: "no task has a gate and the project has none: nothing but the agent's word says that work is done"}
 	return plannedJSON{
-		Feature: report.ViewFeature(dag.Feature{
+		Feature: report.FeatureView{Feature: dag.Feature{
 			ID: "f-00000001", Name: "login", Status: "ready", Tasks: map[dag.Status]int{dag.Pending: 1}, CreatedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
-		}, "/home/you/project/.ralph/features/login"),
+		}, Folder: "/home/you/project/.ralph/features/login"},
 		Steps: []features.Step{
 			{Step: "spec", Did: "written", Path: spec, Passes: 2, Settled: true, Findings: []string{"Completeness: R2 was missing"}, Warnings: []features.Finding{}, Tasks: []string{}},
 			{Step: "build", Did: "approved", Path: tasks, Findings: []string{}, Warnings: []features.Finding{warning}, Tasks: []string{"t-00000001"}},

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/doctor"
 	"ralph/internal/testing/check"
@@ -145,7 +146,7 @@ func (p *place) wantInterrupted() {
 	p.wantNothingLeft()
 	check.Equal(p, "attempts", []string{"interrupted"}, p.ended())
 	p.wantTask("t-00000001", "pending", 0)
-	check.Equal(p, "claimed by", "", string(p.task("t-00000001").ClaimedBy))
+	check.Equal(p, "claimed by", "", p.task("t-00000001").ClaimedBy)
 	p.want(0, "doctor")
 }
 
@@ -179,10 +180,17 @@ func (p *place) awaitMark(name string) {
 	eventually(p, "an agent marks "+name, func() bool { return p.entered("mark")[name] > 0 })
 }
 
-// task is what `ralph task show --json` says.
-func (p *place) task(id string) report.TaskView {
+// shownTask is what tests read of `ralph task show --json`.
+type shownTask struct {
+	Status                   dag.Status
+	Attempts                 int
+	Verification, Unverified string
+	ClaimedBy                string `json:"claimed_by"`
+	LastFailure              string `json:"last_failure"`
+}
+
+func (p *place) task(id string) (task shownTask) {
 	p.Helper()
-	var task report.TaskView
 	p.json(&task, "task", "show", id)
 	return task
 }

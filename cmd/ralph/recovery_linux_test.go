@@ -103,7 +103,7 @@ func TestDeathsInARow(t *testing.T) {
 	}
 	check.Equal(t, "attempts charged", []int{0, 0, 1, 2}, charged)
 	task := p.task("t-00000001")
-	if task.Status != "failed" || !strings.Contains(string(task.LastFailure), "its run died 4 times in a row") {
+	if task.Status != "failed" || !strings.Contains(task.LastFailure, "its run died 4 times in a row") {
 		t.Errorf("got %s for %v, want failed for that reason", task.Status, task.LastFailure)
 	}
 }

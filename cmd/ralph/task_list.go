@@ -125,5 +125,5 @@ func viewTasks(a *app, s *session, g *dag.Graph, tasks ...dag.Task) ([]report.Ta
 }
 
 func viewFeature(s *session, f dag.Feature) report.FeatureView {
-	return report.ViewFeature(f, s.project.Feature(f.Name))
+	return report.FeatureView{Feature: f, Folder: s.project.Feature(f.Name)}
 }

@@ -8,7 +8,6 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
-	"ralph/internal/jsonval"
 	"ralph/internal/term"
 	"ralph/report"
 )
@@ -16,14 +15,6 @@ import (
 var taskShowCommand = command{
 	name: "show", args: "ID", short: "show everything about a task", flags: []flagSpec{jsonFlag},
 	example: "ralph task show t-1f0c9a3e", exits: "3 not found", run: onTask(runTaskShow),
-}
-
-// detailJSON is a task with its history.
-type detailJSON struct {
-	report.TaskView
-	Dependents []string         `json:"dependents"`
-	History    []jsonval.Object `json:"history"`
-	report.Cost
 }
 
 func runTaskShow(a *app, s *session, g *dag.Graph, t dag.Task, o plainOptions) error {
@@ -40,9 +31,9 @@ func runTaskShow(a *app, s *session, g *dag.Graph, t dag.Task, o plainOptions) e
 		return err
 	}
 	if o.JSON {
-		return a.printJSON(detailJSON{
-			TaskView: views[0], Dependents: report.IDs(dependents), History: report.ViewAttempts(s.project.Runs(), attempts), Cost: report.CostOf(usageOf(attempts)),
-		})
+		used := usageOf(attempts)
+		return a.printJSON(append(views[0].Object(), "dependents", report.IDs(dependents), "history", report.ViewAttempts(s.project.Runs(), attempts),
+			"cost_usd", used.CostUSD, "cost_estimated", used.Estimated, "cost_unknown", used.Unknown))
 	}
 	blockers, err := g.Blockers(t)
 	if err != nil {
@@ -114,7 +105,7 @@ func taskText(a *app, t dag.Task, j report.TaskView, cost report.Cost) string {
 	at("ended", t.FinishedAt, "")
 	field("cost", cost.String())
 	if j.LastFailure != "" {
-		reason, output, _ := strings.Cut(string(j.LastFailure), "\n")
+		reason, output, _ := strings.Cut(j.LastFailure, "\n")
 		field("failure", reason)
 		for _, l := range term.MarkedTail(output, term.GateLines) {
 			fmt.Fprintf(&b, "  %-10s %s %s\n", "", p.Dim("|"), l)
