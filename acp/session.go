@@ -134,7 +134,7 @@ func (s *Session) connect(stdin *os.File) {
 	s.intake.update = s.onUpdate
 	s.intake.answer = s.onAnswer
 	s.outlet = newOutlet(stdin, tape, s.intake.answeredRequest)
-	s.terminals = &terminals{session: s, open: make(map[string]*terminal)}
+	s.terminals = &terminals{session: s, waits: make(chan struct{}, maxTerminalWaits), open: make(map[string]*terminal)}
 	s.conn = sdk.NewConnection(s.handle, s.outlet, s.intake)
 	s.conn.SetLogger(slog.New(slog.DiscardHandler)) // it logs what the agent sent, which the transcript has, redacted
 	close(s.intake.open)                            // and would use it while it is set

@@ -37,13 +37,13 @@ var (
 // its own; none outlives its release or the session.
 type terminals struct {
 	session *Session
+	waits   chan struct{} // a place for each request that waits
 
 	starting sync.WaitGroup // commands between reserve and open
 
 	mu     sync.Mutex
 	open   map[string]*terminal // nil while it starts
 	next   int
-	waits  int
 	closed bool
 }
 
@@ -162,18 +162,12 @@ func (t *terminals) wait(ctx context.Context, id string, yield func(func())) (pr
 	if err != nil {
 		return proc.Exit{}, err
 	}
-	t.mu.Lock()
-	if t.waits >= maxTerminalWaits {
-		t.mu.Unlock()
+	select {
+	case t.waits <- struct{}{}:
+		defer func() { <-t.waits }()
+	default:
 		return proc.Exit{}, errTooManyWaits
 	}
-	t.waits++
-	t.mu.Unlock()
-	defer func() {
-		t.mu.Lock()
-		t.waits--
-		t.mu.Unlock()
-	}()
 	yield(func() {
 		select {
 		case <-term.proc.Exited():

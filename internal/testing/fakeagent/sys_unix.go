@@ -10,7 +10,7 @@ import (
 
 // alone enters into the ledger that another agent which was given the task is
 // still running, or something that it started. The lock on a file of the task's name
-// is held until all of them are gone, however they end, so it judges better than
+// is held until all of them are gone, however they end, so it knows better than
 // anybody's database.
 func (a *agent) alone(task string) {
 	if a.book.dir == "" || a.held[task] != nil {
