@@ -43,8 +43,8 @@ type app struct {
 
 	launcher *proc.Launcher    // of a run
 	sandbox  *sandbox.Confiner // of a run
-	atEnd    []func() error    // removes what was needed only meanwhile
-	stored   bool              // the graph is changed, whatever follows
+	atEnd    []func() error    // removes the temporary files of the command
+	stored   bool              // the graph was changed, even if a later step fails
 }
 
 func newApp(sys system) *app {
@@ -290,7 +290,7 @@ func (a *app) update(ctx context.Context, fn func(*session, *dag.Graph) error) e
 	return a.change(ctx, s, func(g *dag.Graph) error { return fn(s, g) })
 }
 
-// change is update for whoever has opened the project.
+// change is update for a project that is open already.
 func (a *app) change(ctx context.Context, s *session, fn func(*dag.Graph) error) error {
 	if run := a.getenv("RALPH_RUN"); run != "" && !slices.Contains(agentsMay, a.command) {
 		err := fmt.Errorf("%w: an agent at work cannot change the graph (this is one of run %s)", dag.ErrRefused, run)
@@ -301,8 +301,8 @@ func (a *app) change(ctx context.Context, s *session, fn func(*dag.Graph) error)
 	return err
 }
 
-// agentsMay lists what an agent may do to the graph while it works: it may add and
-// note, but not say of its own task, or of what judges it, whatever it likes.
+// agentsMay lists what an agent may do to the graph while it works: it may add and note,
+// but not change the state of its own task or how that is verified.
 var agentsMay = []string{"add", "log", "import"}
 
 // ofAgent is what is added to the graph: without secrets if an agent adds it. What a
@@ -314,7 +314,7 @@ func ofAgent[T any](a *app, added T) T {
 	return redact.Deep(a.redact, added)
 }
 
-// written is the error of a write: what it printed before that is of no use.
+// written drops the count of a write and keeps its error.
 func written[N any](_ N, err error) error { return err }
 
 func (a *app) printJSON(v any) error {

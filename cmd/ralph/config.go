@@ -88,15 +88,15 @@ func settingsText(rows []settingRow, p term.Palette, width int) string {
 	for _, r := range rows {
 		keys, origins, values = max(keys, term.Width(r.key)), max(origins, term.Width(r.origin)), max(values, term.Width(r.value))
 	}
-	room := usualValue
+	wide := usualValue
 	if width > 0 {
-		room = min(max(width-keys-origins-4, narrowest), values)
+		wide = min(max(width-keys-origins-4, narrowest), values)
 	}
 	var b strings.Builder
 	for _, r := range rows {
 		lines := []string{r.value}
 		if width > 0 {
-			lines = pieces(r.value, room)
+			lines = pieces(r.value, wide)
 		}
 		for i, line := range lines {
 			if i > 0 {
@@ -104,7 +104,7 @@ func settingsText(rows []settingRow, p term.Palette, width int) string {
 				continue
 			}
 			pad := func(s string, to int) string { return strings.Repeat(" ", max(to-term.Width(s), 0)) }
-			fmt.Fprintf(&b, "%s%s  %s%s  %s\n", p.Cyan(r.key), pad(r.key, keys), line, pad(line, room), p.Dim(r.origin))
+			fmt.Fprintf(&b, "%s%s  %s%s  %s\n", p.Cyan(r.key), pad(r.key, keys), line, pad(line, wide), p.Dim(r.origin))
 		}
 	}
 	return b.String()

@@ -47,7 +47,7 @@ var pauseCommand = command{
 	name: "pause", args: "[TASK]", short: "pause the project, or one task, until ralph resume",
 	long: `Running tasks finish; then a running run waits, and says so. A run that is started meanwhile waits on
 a terminal, and is refused without one. With TASK, only that task and the tasks below it are paused;
-runs go on with the rest.`,
+runs continue with the rest.`,
 	example: "ralph pause\nralph pause 1f0c", exits: "1 refused (a task that has ended), 3 not found",
 	run: action(runPause),
 }
@@ -115,7 +115,7 @@ func hintPaused(g *dag.Graph, id string, err error) error {
 	return hint(err, "see what it waits for with: ralph task why %s", id)
 }
 
-// refusePaused keeps a run that nobody watches from waiting for ever.
+// refusePaused refuses a run that nobody watches, as it would wait for ever.
 func refusePaused(ctx context.Context, a *app, s *session) error {
 	if a.errIsTerm {
 		return nil

@@ -45,7 +45,7 @@ type runEnded struct{ event.Result }
 
 func (e runEnded) Error() string { return string(e.Outcome) }
 
-// midRun is what ends a run in the middle: to CI it is a bug, whatever it is.
+// midRun is an error that ends a run in the middle: for CI, every one of them is a bug.
 type midRun struct{ error }
 
 func (e midRun) Unwrap() error { return e.error }

@@ -93,7 +93,7 @@ func run(args []string, sys system) int {
 	out, exact := &results{to: clean}, &results{to: sys.stdout}
 	a := newApp(sys)
 	a.redact, a.stdout, a.exact, a.stderr = hide, out, exact, hide.Whole(sys.stderr)
-	ctx, stop := interruptible(context.Background(), a, a.taken, noticing)
+	ctx, stop := interruptible(context.Background(), a, a.taken, noticeTimeout)
 	defer stop()
 	defer a.cleanUp()
 	argv, help, err := permute(a.cli, args)
@@ -117,8 +117,7 @@ func run(args []string, sys system) int {
 	return a.fail(err)
 }
 
-// cleanUp removes what the command needed only meanwhile. What it cannot remove is
-// in a folder for such things.
+// cleanUp removes the temporary files of the command. What it cannot remove, ralph gc finds.
 func (a *app) cleanUp() {
 	for _, remove := range a.atEnd {
 		if err := remove(); err != nil {
@@ -153,8 +152,8 @@ type outputError struct {
 
 func (e outputError) Error() string { return e.text }
 
-// unwritten is what there is to tell about a result that could not be written. Most
-// commands end with their reader; a run goes on, and is not worse for it.
+// unwritten is the error of a result that could not be written, or nil if its reader has gone: most commands end with
+// their reader, and a run continues without it.
 func unwritten(err error) error {
 	var e outputError
 	if errors.As(err, &e) && e.gone {
@@ -176,9 +175,9 @@ func (c caughtSignal) status() int {
 	return exitBug
 }
 
-// noticing is how long a command may take to notice that it was interrupted. What
+// noticeTimeout is how long a command may take to notice that it was interrupted. What
 // is stored is stored whole or not at all, so leaving at any time loses nothing.
-const noticing = time.Second
+const noticeTimeout = time.Second
 
 // interruptible returns a context that the first signal ends, as its cause. The second one ends the program, as does
 // patience, unless it is 0: a command may wait for input that never comes. Nothing happens after taken is closed or stop is called.

@@ -19,7 +19,7 @@ import (
 	"ralph/report"
 )
 
-// reports are written when a run is over, whatever came of it. A nil one is for a run
+// reports are written when a run is over, even if it failed. A nil one is for a run
 // that has none.
 type reports struct {
 	junit   string
@@ -104,7 +104,7 @@ func (w *reports) notStarted(a *app, scope dag.Scope, cause error) error {
 // notStartedOutcome is the outcome of a run that never began.
 func notStartedOutcome(cause error) event.RunOutcome {
 	switch {
-	case errors.As(cause, new(*db.Error)): // whatever else it is
+	case errors.As(cause, new(*db.Error)): // even if it is one of the below
 		return event.OutcomeNotStarted
 	case errors.Is(cause, agents.ErrUnavailable):
 		return event.OutcomeUnavailable

@@ -33,7 +33,7 @@ func adviseRun(ctx context.Context, a *app, s *session, output runOutput, opts l
 		return err
 	})
 	switch {
-	case errors.Is(err, dag.ErrNotFound): // whoever claims tasks says so better
+	case errors.Is(err, dag.ErrNotFound): // the run says so in better words
 		return nil
 	case err != nil:
 		return err

@@ -145,7 +145,7 @@ func overrideLimits(o runOptions, opts *loop.Options) error {
 	case opts.Workers.Jobs < 1:
 		return usagef("--jobs is at least 1")
 	case or(o.KeepGoing, false) && opts.Workers.FailFast:
-		return usagef("--keep-going and --fail-fast contradict each other: one goes on below what failed, the other ends there")
+		return usagef("--keep-going and --fail-fast contradict each other: one continues below what failed, the other stops there")
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 var watchCommand = command{
 	name: "watch", args: "[RUN]", short: "watch a run live, and steer it",
 	long: `Shows the graph, the running attempts and the output of the selected one until you press q; the run
-itself goes on. It works from any terminal, for a run that is running or over. RUN is an ID; without
+itself continues. It works from any terminal, for a run that is running or over. RUN is an ID; without
 one, the current run is shown, or the last. Press ? for the keys: pause, stop, skip, retry, guide.`,
 	example: "ralph watch\nralph watch r-31aa8faf", exits: "3 no such run", run: inProject(runWatch),
 }
