@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -56,7 +55,7 @@ func newApp(sys system) *app {
 	a.cli = &cli.App{
 		Name: "ralph", HelpName: "ralph",
 		Flags: buildFlags(globalFlags), Commands: tree(a, commands...),
-		OnUsageError:   badValue,
+		OnUsageError:   badUsage,
 		ExitErrHandler: func(*cli.Context, error) {}, // only run chooses the exit status
 		HideHelp:       true, HideVersion: true, DisableSliceFlagSeparator: true,
 	}
@@ -100,28 +99,8 @@ var commands = withBare(slices.Concat(
 	[]command{completeCommand, shellAgentCommand},
 ))
 
-// badValue words what the library found wrong with a flag's value.
-func badValue(c *cli.Context, err error, _ bool) error {
-	said := regexp.MustCompile(`(?s)invalid (?:boolean )?value (".*") for (?:flag )?-+([a-z-]+): (.*)$`)
-	m := said.FindStringSubmatch(err.Error())
-	if m == nil {
-		return usageError{err.Error()}
-	}
-	value, name, why := m[1], m[2], m[3]
-	switch named(c.Command.Flags, name).(type) {
-	case *cli.IntFlag, *cli.Int64Flag:
-		if strings.Contains(why, "range") {
-			return usagef("--%s %s is too large", name, strings.Trim(value, `"`))
-		}
-		return usagef("--%s is a whole number, not %s", name, value)
-	case *cli.Float64Flag:
-		return usagef("--%s is a number, not %s", name, value)
-	case *cli.BoolFlag:
-		return usagef("--%s is true or false, not %s", name, value)
-	default:
-		return usagef("invalid value %s for --%s: %s", value, name, why)
-	}
-}
+// badUsage is for what the library refuses although the permuter accepted it.
+func badUsage(_ *cli.Context, err error, _ bool) error { return usageError{err.Error()} }
 
 // palette decides about colour for what goes to stdout.
 func (a *app) palette() term.Palette { return a.paletteOn(a.outIsTerm) }

@@ -5,26 +5,24 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/urfave/cli/v2"
 )
 
 // permute puts arguments into the order that the library needs: global flags,
 // command, its flags, then the rest. People may write them in any order; the
 // library alone would take a late flag for an argument without a word. If help is
 // asked for, or a group needs a command, it returns only the path to what it is about.
-func permute(app *cli.App, args []string) (argv []string, help bool, err error) {
-	p := &permuter{app: app, path: args[:1:1]}
+func permute(root command, args []string) (argv []string, help bool, err error) {
+	p := &permuter{root: root, at: root, path: args[:1:1]}
 	if err := p.walk(args[1:]); err != nil {
 		return nil, false, err
 	}
 	if p.help {
 		return p.path, true, nil
 	}
-	if len(p.rest) > 0 && (p.at == nil || len(p.at.Subcommands) > 0) {
+	if len(p.rest) > 0 && len(p.at.sub) > 0 {
 		return nil, false, p.unknownCommand(p.rest[0])
 	}
-	if p.at == nil || p.at.Action == nil {
+	if p.at.run == nil {
 		return p.path, true, nil
 	}
 	argv = slices.Concat(p.path[:1], p.global, p.path[1:], p.local)
@@ -35,8 +33,8 @@ func permute(app *cli.App, args []string) (argv []string, help bool, err error) 
 }
 
 type permuter struct {
-	app    *cli.App
-	at     *cli.Command // nil at the top
+	root   command
+	at     command // as far as it was typed
 	path   []string
 	global []string
 	local  []string
@@ -72,18 +70,17 @@ func (p *permuter) word(arg string) error {
 		p.rest = append(p.rest, arg)
 		return nil
 	}
-	if (p.at == nil || len(p.at.Subcommands) > 0) && arg == "help" && !p.help {
+	if len(p.at.sub) > 0 && arg == "help" && !p.help {
 		p.help = true
 		return nil
 	}
-	for _, c := range p.commands() {
-		if c.HasName(arg) {
-			p.at = c
-			p.path = append(p.path, c.Name)
+	for _, c := range p.at.sub {
+		if c.name == arg {
+			p.at, p.path = c, append(p.path, arg)
 			return nil
 		}
 	}
-	if p.at == nil || len(p.at.Subcommands) > 0 {
+	if len(p.at.sub) > 0 {
 		return p.unknownCommand(arg)
 	}
 	p.rest = append(p.rest, arg)
@@ -97,7 +94,7 @@ func (p *permuter) flag(arg string, following []string) (used int, err error) {
 		p.help = true
 		return 0, nil
 	}
-	if p.at == nil && name == "version" && !inline {
+	if len(p.path) == 1 && name == "version" && !inline {
 		return 0, p.word(name) // what other programs are asked by a flag
 	}
 	f, global := p.find(name)
@@ -107,29 +104,27 @@ func (p *permuter) flag(arg string, following []string) (used int, err error) {
 	if f == nil {
 		return 0, p.unknownFlag(arg, name)
 	}
-	long := "--" + f.Names()[0]
-	out := long
+	long := "--" + f.name
 	switch {
-	case takesValue(f):
-		if !inline {
-			if len(following) == 0 {
-				return 0, usagef("%s needs a value", long)
-			}
-			value, used = following[0], 1
-		}
-		if value == "" && namesSomething(f.Names()[0]) {
-			return 0, usagef("%s is empty", long)
-		}
-		out = long + "=" + value
-	case inline && long == "--continue" && strings.HasPrefix(value, "r-"):
-		p.rest = append(p.rest, value) // the run that it names is an argument
-	case inline:
-		out = long + "=" + value
+	case f.value == false && !inline:
+		value = "true"
+	case long == "--continue" && strings.HasPrefix(value, "r-"):
+		p.rest, value = append(p.rest, value), "true" // the run that it names is an argument
+	case !inline && len(following) == 0:
+		return 0, usagef("%s needs a value", long)
+	case !inline:
+		value, used = following[0], 1
+	}
+	if value == "" && namesSomething(f.name) {
+		return 0, usagef("%s is empty", long)
+	}
+	if err := f.check(value); err != nil {
+		return 0, err
 	}
 	if global {
-		p.global = append(p.global, out)
+		p.global = append(p.global, long+"="+value)
 	} else {
-		p.local = append(p.local, out)
+		p.local = append(p.local, long+"="+value)
 	}
 	return used, nil
 }
@@ -144,7 +139,7 @@ func (p *permuter) cluster(arg string) []string {
 	for i, letter := range letters {
 		f, _ := p.find(string(letter))
 		last := i == len(letters)-1
-		if letter != 'h' && (f == nil || takesValue(f) && !last) {
+		if letter != 'h' && (f == nil || f.value != false && !last) {
 			return nil
 		}
 		flags = append(flags, "-"+string(letter))
@@ -167,28 +162,22 @@ func namesSomething(flag string) bool {
 	return slices.Contains([]string{"feature", "parent", "task", "run", "project", "events", "after", "junit", "summary", "log-file", "metrics"}, flag)
 }
 
-func (p *permuter) find(name string) (f cli.Flag, global bool) {
-	if p.at != nil {
-		if f := named(p.at.Flags, name); f != nil {
-			return f, false
-		}
-	}
-	return named(p.app.Flags, name), true
-}
-
 // allFlags are those that the command takes, its own first.
-func (p *permuter) allFlags() []cli.Flag {
-	if p.at == nil {
-		return p.app.Flags
+func (p *permuter) allFlags() []flagSpec {
+	if len(p.path) == 1 {
+		return p.root.flags
 	}
-	return slices.Concat(p.at.Flags, p.app.Flags)
+	return slices.Concat(p.at.flags, p.root.flags)
 }
 
-func (p *permuter) commands() []*cli.Command {
-	if p.at == nil {
-		return p.app.Commands
+// find returns the flag that has a name, or a letter; nil if there is none.
+func (p *permuter) find(name string) (f *flagSpec, global bool) {
+	all := p.allFlags()
+	i := slices.IndexFunc(all, func(f flagSpec) bool { return f.name == name || f.short == name && name != "" })
+	if i < 0 {
+		return nil, false
 	}
-	return p.at.Subcommands
+	return &all[i], i >= len(all)-len(p.root.flags)
 }
 
 // usualNames are what other programs call our commands.
@@ -200,23 +189,23 @@ var usualNames = map[string]string{
 // unknownCommand hints at what was probably meant: a command by its usual name, without its group, or mistyped.
 func (p *permuter) unknownCommand(arg string) error {
 	var names, inside []string
-	for _, c := range p.commands() {
-		if !c.Hidden {
-			names = append(names, c.Name)
+	for _, c := range p.at.sub {
+		if !c.hidden {
+			names = append(names, c.name)
 		}
-		for _, sub := range c.Subcommands {
-			inside = append(inside, sub.Name)
+		for _, sub := range c.sub {
+			inside = append(inside, sub.name)
 		}
 	}
 	where := strings.Join(p.path[1:], " ")
 	err := usagef("unknown command %q", strings.TrimSpace(where+" "+arg))
 	near := nearest(arg, slices.Concat(names, slices.Sorted(maps.Keys(usualNames)), inside))
-	near = cmp.Or(find(p.commands(), usualNames[near]), find(p.commands(), near))
+	near = cmp.Or(find(p.at.sub, usualNames[near]), find(p.at.sub, near))
 	switch {
 	case near != "":
-	case len(names) > 1 || p.at.ArgsUsage != "":
+	case len(names) > 1 || p.at.args != "":
 		return hint(err, "see: %s --help", strings.Join(p.path, " "))
-	case p.commands()[0].ArgsUsage == "":
+	case p.at.sub[0].args == "":
 		near = names[0]
 	default:
 		near = names[0] + " " + arg
@@ -225,16 +214,15 @@ func (p *permuter) unknownCommand(arg string) error {
 }
 
 // find is how to type a command that may be in one of the groups; flags may follow its name.
-func find(commands []*cli.Command, typed string) string {
+func find(commands []command, typed string) string {
 	name, _, _ := strings.Cut(typed, " ")
-	for _, c := range commands {
-		if c.Name == name {
-			return typed
-		}
+	isIt := func(c command) bool { return c.name == name }
+	if slices.ContainsFunc(commands, isIt) {
+		return typed
 	}
 	for _, c := range commands {
-		if slices.ContainsFunc(c.Subcommands, func(sub *cli.Command) bool { return sub.Name == name }) {
-			return c.Name + " " + typed
+		if slices.ContainsFunc(c.sub, isIt) {
+			return c.name + " " + typed
 		}
 	}
 	return ""
@@ -243,30 +231,16 @@ func find(commands []*cli.Command, typed string) string {
 func (p *permuter) unknownFlag(arg, name string) error {
 	var names []string
 	for _, f := range p.allFlags() {
-		names = append(names, f.Names()...)
+		names = append(names, f.name)
 	}
 	err := usagef("unknown flag %s", arg)
 	if name == "version" {
 		return hint(err, "did you mean: ralph version")
 	}
-	if near := nearest(name, names); len(near) > 1 {
+	if near := nearest(name, names); near != "" {
 		return hint(err, "did you mean: --%s", near)
 	}
 	return hint(err, "see: %s --help", strings.Join(p.path, " "))
-}
-
-func named(flags []cli.Flag, name string) cli.Flag {
-	for _, f := range flags {
-		if slices.Contains(f.Names(), name) {
-			return f
-		}
-	}
-	return nil
-}
-
-func takesValue(f cli.Flag) bool {
-	d, ok := f.(cli.DocGenerationFlag)
-	return !ok || d.TakesValue()
 }
 
 // suggest hints at what was probably meant: what the usual name of other programs is called

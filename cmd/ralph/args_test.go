@@ -12,7 +12,7 @@ import (
 
 func TestPermute(t *testing.T) {
 	t.Parallel()
-	app := newApp(system{}).cli
+	root := newApp(system{}).root
 	for name, tc := range map[string]struct {
 		in   string
 		want string // empty means a usage error
@@ -20,9 +20,9 @@ func TestPermute(t *testing.T) {
 		"flags after arguments come first":      {"task add title --priority 3", "task add --priority=3 -- title"},
 		"a negative value is a value":           {"task add t --priority -5", "task add --priority=-5 -- t"},
 		"an equals sign is taken apart":         {"task add --priority=-5 t", "task add --priority=-5 -- t"},
-		"global flags go to the front":          {"task list --project x -q", "--project=x --quiet task list"},
+		"global flags go to the front":          {"task list --project x -q", "--project=x --quiet=true task list"},
 		"short names become long":               {"task add t -d text", "task add --description=text -- t"},
-		"a flag between command words":          {"task -v list", "--verbose task list"},
+		"a flag between command words":          {"task -v list", "--verbose=true task list"},
 		"a double dash ends flags":              {"task add -- --priority", "task add -- --priority"},
 		"a single dash is an argument":          {"task import -", "task import -- -"},
 		"help is a flag anywhere":               {"task add t --help", "task add --help"},
@@ -30,8 +30,8 @@ func TestPermute(t *testing.T) {
 		"a value may look like a flag":          {"task add t -d --help", "task add --description=--help -- t"},
 		"repeated flags stay in order":          {"task add --gate a t --gate b", "task add --gate=a --gate=b -- t"},
 		"a switch may be given a value":         {"task list --all=false", "task list --all=false"},
-		"letters may stand together":            {"task list -qv", "--quiet --verbose task list"},
-		"the last letter may take a value":      {"task add t -qd text", "--quiet task add --description=text -- t"},
+		"letters may stand together":            {"task list -qv", "--quiet=true --verbose=true task list"},
+		"the last letter may take a value":      {"task add t -qd text", "--quiet=true task add --description=text -- t"},
 		"help may be among the letters":         {"task add -vh", "task add --help"},
 		"a long name with one dash stays one":   {"task add t -priority 3", "task add --priority=3 -- t"},
 		"help is a command of each group":       {"task help", "task --help"},
@@ -52,7 +52,7 @@ func TestPermute(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, help, err := permute(app, append([]string{"ralph"}, strings.Fields(tc.in)...))
+			got, help, err := permute(root, append([]string{"ralph"}, strings.Fields(tc.in)...))
 			if tc.want == "" {
 				if exitStatus(err) != exitUsage {
 					t.Fatalf("got %v, %v, want a usage error", got, err)
@@ -92,11 +92,12 @@ func TestFlagsAreReadAsTheyWereWritten(t *testing.T) {
 	}
 	var got leafOptions
 	a := newApp(system{})
-	a.cli.Commands = tree(a, command{name: "group", sub: []command{{
+	a.root.sub = []command{{name: "group", sub: []command{{
 		name: "leaf", args: "[WORD...]", run: action(func(_ context.Context, _ *app, o leafOptions) error { got = o; return nil }),
 		flags: []flagSpec{{name: "gate", value: []string{}}, {name: "text", short: "t"}, {name: "other"}, {name: "max-tokens", value: int64(7)}, {name: "older-than"}, jsonFlag},
-	}}})
-	argv, _, err := permute(a.cli, strings.Split("ralph|group|leaf|--gate|a, b|x|-t|1,2|--json|--gate=c|--older-than|2d|--project|p|--|--gate=no", "|"))
+	}}}}
+	a.cli.Commands = tree(a, a.root.sub...)
+	argv, _, err := permute(a.root, strings.Split("ralph|group|leaf|--gate|a, b|x|-t|1,2|--json|--gate=c|--older-than|2d|--project|p|--|--gate=no", "|"))
 	check.OK(t, err)
 	check.OK(t, a.cli.RunContext(t.Context(), argv))
 	text := "1,2"

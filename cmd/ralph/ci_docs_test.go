@@ -102,7 +102,7 @@ func TestPipelinesNameOnlyWhatExists(t *testing.T) {
 	for _, script := range all {
 		for _, words := range ralphs(t, script) {
 			named++
-			if _, _, err := permute(newApp(system{}).cli, words); err != nil {
+			if _, _, err := permute(newApp(system{}).root, words); err != nil {
 				t.Errorf("%s: %v", strings.Join(words, " "), err)
 			}
 		}

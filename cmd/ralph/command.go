@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding"
+	"errors"
 	"reflect"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -85,6 +87,29 @@ func (f flagSpec) build() cli.Flag {
 	}
 }
 
+// check refuses a value that is not of the flag's type.
+func (f flagSpec) check(value string) (err error) {
+	kind := ""
+	switch f.value.(type) {
+	case bool:
+		kind = "true or false"
+		_, err = strconv.ParseBool(value)
+	case int, int64:
+		kind = "a whole number"
+		_, err = strconv.ParseInt(value, 0, 64)
+	case float64:
+		kind = "a number"
+		_, err = strconv.ParseFloat(value, 64)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, strconv.ErrRange):
+		return usagef("--%s %s is too large", f.name, value)
+	}
+	return usagef("--%s is %s, not %q", f.name, kind, value)
+}
+
 func buildFlags(flags []flagSpec) []cli.Flag {
 	list := make([]cli.Flag, len(flags))
 	for i, f := range flags {
@@ -102,7 +127,7 @@ func tree(a *app, commands ...command) []*cli.Command {
 	for i, c := range commands {
 		list[i] = &cli.Command{
 			Name: c.name, Usage: c.short, ArgsUsage: c.args, Description: c.long, Flags: buildFlags(c.flags),
-			Hidden: c.hidden, HideHelp: true, OnUsageError: badValue, Subcommands: tree(a, c.sub...),
+			Hidden: c.hidden, HideHelp: true, OnUsageError: badUsage, Subcommands: tree(a, c.sub...),
 		}
 		if c.run != nil {
 			list[i].Action = func(ctx *cli.Context) error {

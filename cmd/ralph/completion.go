@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/render"
@@ -73,7 +71,7 @@ func runComplete(ctx context.Context, a *app, o plainOptions) error {
 		typed, words = words[len(words)-1], words[:len(words)-1]
 	}
 	words, flag, typed, before := flagAtEnd(words, typed)
-	p := &permuter{app: a.cli, path: []string{"ralph"}}
+	p := &permuter{root: a.root, at: a.root, path: []string{"ralph"}}
 	if p.walk(words) != nil {
 		return nil //nolint:nilerr // half a line is no error while it is being typed
 	}
@@ -83,7 +81,7 @@ func runComplete(ctx context.Context, a *app, o plainOptions) error {
 		}
 	}
 	f, _ := p.find(strings.TrimLeft(flag, "-"))
-	if f != nil && !takesValue(f) {
+	if f != nil && f.value == false {
 		f = nil
 	}
 	if f == nil && flag != "" && (before != "" || p.walk([]string{flag}) != nil) {
@@ -93,13 +91,15 @@ func runComplete(ctx context.Context, a *app, o plainOptions) error {
 	var err error
 	switch {
 	case f != nil:
-		list, err = a.candidates(ctx, p, "--"+f.Names()[0])
+		list, err = a.candidates(ctx, p, "--"+f.name)
 	case strings.HasPrefix(typed, "-"):
-		list = flagCandidates(p)
-	case p.at == nil || len(p.at.Subcommands) > 0:
-		for _, sub := range p.commands() {
-			if !sub.Hidden {
-				list = append(list, candidate{sub.Name, sub.Usage})
+		for _, f := range p.allFlags() {
+			list = append(list, candidate{"--" + f.name, strings.ReplaceAll(f.usage, "`", "")})
+		}
+	case len(p.at.sub) > 0:
+		for _, sub := range p.at.sub {
+			if !sub.hidden {
+				list = append(list, candidate{sub.name, sub.short})
 			}
 		}
 	default:
@@ -133,18 +133,9 @@ func flagAtEnd(words []string, typed string) (rest []string, flag, value, before
 	return words, "", typed, ""
 }
 
-func flagCandidates(p *permuter) (list []candidate) {
-	for _, f := range p.allFlags() {
-		if d, ok := f.(cli.DocGenerationFlag); ok {
-			list = append(list, candidate{"--" + f.Names()[0], strings.ReplaceAll(d.GetUsage(), "`", "")})
-		}
-	}
-	return list
-}
-
 // argumentCandidates are for the next argument of a command, by how its usage calls it.
 func (a *app) argumentCandidates(ctx context.Context, p *permuter) (list []candidate, err error) {
-	fields := strings.Fields(p.at.ArgsUsage)
+	fields := strings.Fields(p.at.args)
 	if len(fields) == 0 {
 		return nil, nil
 	}
@@ -187,7 +178,7 @@ func (a *app) candidates(ctx context.Context, p *permuter, name string) (list []
 		return nil, nil //nolint:nilerr // outside a project there is nothing to offer
 	}
 	err = a.view(ctx, func(_ *session, g *dag.Graph) (err error) {
-		list, err = a.storedCandidates(g, name, slices.Contains(p.local, "--continue"))
+		list, err = a.storedCandidates(g, name, slices.Contains(p.local, "--continue=true"))
 		return err
 	})
 	return list, err

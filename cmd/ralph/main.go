@@ -96,7 +96,7 @@ func run(args []string, sys system) int {
 	ctx, stop := interruptible(context.Background(), a, a.taken, noticeTimeout)
 	defer stop()
 	defer a.cleanUp()
-	argv, help, err := permute(a.cli, args)
+	argv, help, err := permute(a.root, args)
 	switch {
 	case err != nil:
 	case help:

@@ -64,7 +64,7 @@ func (o *runOptions) parse(c commandLine) error {
 	}
 	o.restore = func(stored map[string]string) (again runOptions, err error) {
 		for name, value := range stored {
-			if c.IsSet(name) || named(c.Command.Flags, name) == nil || c.Bool(opposite[name]) {
+			if c.IsSet(name) || c.Value(name) == nil || c.Bool(opposite[name]) {
 				continue // an older ralph may have had other flags
 			}
 			if err := c.Set(name, value); err != nil {
