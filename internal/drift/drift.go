@@ -54,20 +54,14 @@ func Check(s Stats, limit Thresholds, now time.Time) []Signal {
 			signals = append(signals, Signal{Kind: kind, Text: fmt.Sprintf(format, args...)})
 		}
 	}
-	fire(limit.Iterations > 0 && s.Iterations >= limit.Iterations, Iterations,
-		"the task has had %d attempts", s.Iterations)
-	fire(limit.Tokens > 0 && s.Tokens >= limit.Tokens, Tokens,
-		"the attempt has used %d tokens", s.Tokens)
-	fire(limit.ToolFailures > 0 && s.Failures >= limit.ToolFailures, ToolFailures,
-		"the last %d tool calls failed", s.Failures)
+	fire(limit.Iterations > 0 && s.Iterations >= limit.Iterations, Iterations, "the task has had %d attempts", s.Iterations)
+	fire(limit.Tokens > 0 && s.Tokens >= limit.Tokens, Tokens, "the attempt has used %d tokens", s.Tokens)
+	fire(limit.ToolFailures > 0 && s.Failures >= limit.ToolFailures, ToolFailures, "the last %d tool calls failed", s.Failures)
 	call, again := s.repeated()
-	fire(limit.Repeats > 0 && again >= limit.Repeats, Repeats,
-		"%q was called %d times with the same result", call, again)
-	fire(limit.Unchanged > 0 && s.Unchanged >= limit.Unchanged, Unchanged,
-		"%d attempts in a row changed no file", s.Unchanged)
+	fire(limit.Repeats > 0 && again >= limit.Repeats, Repeats, "%q was called %d times with the same result", call, again)
+	fire(limit.Unchanged > 0 && s.Unchanged >= limit.Unchanged, Unchanged, "%d attempts in a row changed no file", s.Unchanged)
 	quiet := s.quiet(now)
-	fire(limit.NoProgress > 0 && quiet >= limit.NoProgress, NoProgress,
-		"nothing new came of the last %s", quiet.Round(time.Second))
+	fire(limit.NoProgress > 0 && quiet >= limit.NoProgress, NoProgress, "nothing new came of the last %s", quiet.Round(time.Second))
 	return signals
 }
 

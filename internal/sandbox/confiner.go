@@ -45,8 +45,7 @@ type Confiner struct {
 	hide       []string
 	temp       string // the folder of temporary folders
 	protection *Protection
-	git        []string          // git's folders
-	real       map[string]string // where they really are
+	git        map[string]string // git's folders, and where they really are
 	started    chan struct{}     // an agent was started, which is to be recorded
 
 	mu      sync.Mutex
@@ -155,10 +154,10 @@ func (c *Confiner) findProtected() {
 		more = append(more, c.opts.UserConfig)
 	}
 	c.protection = Protect(context.Background(), c.opts.Project, more...)
-	c.git, c.real = git.Find(root).Folders, map[string]string{}
-	for _, dir := range c.git {
+	c.git = map[string]string{}
+	for _, dir := range git.Find(root).Folders {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			c.real[dir] = real
+			c.git[dir] = real
 		}
 	}
 }

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -81,9 +82,9 @@ func (c *Confiner) readable(env, argv []string) (files, programs []string) {
 // unmoved lists git's folders that are where they were found. An agent that worked
 // before may have put a link to anywhere in the place of one.
 func (c *Confiner) unmoved() []string {
-	return slices.DeleteFunc(slices.Clone(c.git), func(dir string) bool {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.git)), func(dir string) bool {
 		real, err := filepath.EvalSymlinks(dir)
-		return err != nil || real != c.real[dir]
+		return err != nil || real != c.git[dir]
 	})
 }
 
