@@ -117,6 +117,7 @@ func (b briefer) complete(ctx context.Context, j *attempt.Job, share float64) er
 // Gather collects all that the prompt of a task is made of, within a run or, with
 // an empty ID, before one.
 func Gather(ctx context.Context, opts Options, run string, t dag.Task) (in prompt.Input, err error) {
+	opts = opts.withDefaults()
 	var last dag.Attempt
 	err = opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
 		attempts, err := g.Attempts(t)
@@ -134,10 +135,8 @@ func Gather(ctx context.Context, opts Options, run string, t dag.Task) (in promp
 }
 
 // sources reads what the project's files say about a task.
-func (o *Options) sources(dir string, t dag.Task, changed []string) (s attempt.Sources) {
-	if o.Prompt.Context != nil {
-		s = o.Prompt.Context(t)
-	}
+func (o *Options) sources(dir string, t dag.Task, changed []string) attempt.Sources {
+	s := o.Prompt.Context(t)
 	if o.Prompt.Knowledge == nil {
 		return s
 	}

@@ -149,6 +149,9 @@ func (o Options) withDefaults() Options {
 	if o.Host.Now == nil {
 		o.Host.Now = time.Now
 	}
+	if o.Prompt.Context == nil {
+		o.Prompt.Context = func(dag.Task) attempt.Sources { return attempt.Sources{} }
+	}
 	if o.Host.Jitter == nil {
 		o.Host.Jitter = func(d time.Duration) time.Duration { return d }
 	}

@@ -121,7 +121,7 @@ func (s *section) isNamed(task map[string]bool) bool {
 		if i == 0 && strings.ContainsAny(w, "0123456789") && task[w] {
 			return true
 		}
-		if len(w) < 3 || isCommon(w) || unicode.IsDigit(rune(w[0])) {
+		if len(w) < 3 || strings.Contains(common, " "+w+" ") || unicode.IsDigit(rune(w[0])) {
 			continue
 		}
 		telling++
@@ -162,7 +162,5 @@ func splitWords(text string) []string {
 	return out
 }
 
-// isCommon says that a word tells nothing about a section.
-func isCommon(word string) bool {
-	return strings.Contains(" the and for with how what from into section part task tasks ", " "+word+" ")
-}
+// common are words that tell nothing about a section.
+const common = " the and for with how what from into section part task tasks "

@@ -93,7 +93,8 @@ func machine(t *testing.T, turns ...func(dir string) string) (Worker, *scripted)
 		Open: func(_ context.Context, op Opening) (Session, error) {
 			return s, op.Started("scripted", proc.Identity{Pid: 1})
 		},
-		Sources: func(string, dag.Task, []string) Sources { return Sources{} }, OwnFiles: func(context.Context) []string { return nil },
+		Documents: func(dag.Task) Sources { return Sources{} },
+		Sources:   func(string, dag.Task, []string) Sources { return Sources{} }, OwnFiles: func(context.Context) []string { return nil },
 		Observe: func(event.Event) {}, WarnOnce: func(_, text string) { t.Log(text) },
 		Gates: verify.Gates{Env: os.Environ()}, Baselines: &Baselines{}, Objects: t.TempDir(), Poll: time.Millisecond, Now: time.Now,
 	}, s

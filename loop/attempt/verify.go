@@ -194,7 +194,7 @@ const maxPatch = 256 << 10
 // askOnce has one verifier look, and returns the event that says what came of it.
 func (a *attempt) askOnce(ctx context.Context, shown string) event.Event {
 	w, t := &a.work, a.job.Task
-	sources := a.Sources(a.job.Place.Dir, t, nil)
+	sources := a.Documents(t)
 	in := prompt.VerifyInput{
 		Task: prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description}, Spec: sources.Spec, Plan: sources.Plan,
 	}

@@ -51,7 +51,8 @@ type Worker struct {
 	Gates     verify.Gates // Dir and Owner come from the job
 	Withheld  []string     // names of variables that gates are not given
 	Baselines *Baselines
-	Sources   func(dir string, t dag.Task, changed []string) Sources
+	Documents func(dag.Task) Sources                                 // the documents of a task alone
+	Sources   func(dir string, t dag.Task, changed []string) Sources // with knowledge and skills
 	Prices    budget.Prices
 	Objects   string                         // a folder for the trees that the project is compared with
 	OwnFiles  func(context.Context) []string // files below Dir that ralph itself writes

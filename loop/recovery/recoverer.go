@@ -179,12 +179,7 @@ func (f found) each(do func(owner string) (int, error)) (int, error) {
 
 // decide says what becomes of a task, without doing it.
 func (r Recoverer) decide(t dag.Task, last dag.Attempt, run dag.Run) (Reclaimed, dag.ReclaimOptions) {
-	seen := run.Heartbeat
-	for _, at := range []time.Time{last.StartedAt, last.Heartbeat} {
-		if at.After(seen) {
-			seen = at
-		}
-	}
+	seen := slices.MaxFunc([]time.Time{run.Heartbeat, last.StartedAt, last.Heartbeat}, time.Time.Compare)
 	action, how := r.Rules.decide(t, last, seen, r.Now())
 	return Reclaimed{
 		Task: t.ID, Title: t.Title, Run: run.ID, Attempt: last.ID, Phase: last.Phase, Action: action, Reason: how.Reason,
