@@ -34,16 +34,11 @@ const stopSQL = `
 UPDATE runs SET stop_requested = :how
 WHERE id = :id AND ended_at IS NULL AND (stop_requested IS NULL OR :how = 'now');`
 
-// StopRun asks a run to end. A run that was asked to end now is not asked to take
-// its time.
-func (g *Graph) StopRun(id string, how Stop) error {
-	return g.tx.Exec(stopSQL, ":id", id, ":how", string(how))
-}
-
-// StopRuns asks all runs that are not dead to end, and returns them.
-func (g *Graph) StopRuns(how Stop, life func(Process) Life) ([]Run, error) {
+// StopRuns asks all runs that are not dead to end, or only one of them, and returns them. A
+// run that was asked to end now is not asked to take its time.
+func (g *Graph) StopRuns(only string, how Stop, life func(Process) Life) ([]Run, error) {
 	runs, _ := g.OpenRuns()
-	runs = slices.DeleteFunc(runs, func(r Run) bool { return life(r.Process) == Dead })
+	runs = slices.DeleteFunc(runs, func(r Run) bool { return life(r.Process) == Dead || only != "" && r.ID != only })
 	for _, run := range runs {
 		g.tx.Do(stopSQL, ":id", run.ID, ":how", string(how))
 	}

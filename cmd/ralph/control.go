@@ -28,7 +28,7 @@ func runStop(ctx context.Context, a *app, o stopOptions) error {
 	}
 	var asked []dag.Run
 	err := a.update(ctx, func(_ *session, g *dag.Graph) (err error) {
-		asked, err = g.StopRuns(how, life)
+		asked, err = g.StopRuns("", how, life)
 		return err
 	})
 	if err != nil {

@@ -106,24 +106,15 @@ func toggle(g *dag.Graph) (string, error) {
 }
 
 func stop(g *dag.Graph, opts Options, how dag.Stop, when string) (string, error) {
-	open, err := g.OpenRuns()
-	if err != nil {
-		return "", err
+	runs, err := g.StopRuns(opts.Run, how, opts.Life)
+	if len(runs) == 0 {
+		return "nothing is running", err
 	}
 	var asked []string
-	for _, r := range open {
-		if opts.Life(r.Process) == dag.Dead || (opts.Run != "" && r.ID != opts.Run) {
-			continue
-		}
-		if err := g.StopRun(r.ID, how); err != nil {
-			return "", err
-		}
+	for _, r := range runs {
 		asked = append(asked, r.ID)
 	}
-	if len(asked) == 0 {
-		return "nothing is running", nil
-	}
-	return strings.Join(asked, ", ") + " " + when, nil
+	return strings.Join(asked, ", ") + " " + when, err
 }
 
 func skipTask(g *dag.Graph, t dag.Task) (string, error) {

@@ -222,11 +222,11 @@ func which(g *dag.Graph, wanted string, open []dag.Run) (dag.Run, error) {
 	if len(open) > 0 {
 		return open[len(open)-1], nil
 	}
-	last, err := g.Runs(1)
-	if err != nil || len(last) == 0 {
-		return dag.Run{}, err
+	last, err := g.RunOrLast("")
+	if errors.Is(err, dag.ErrNoRun) {
+		err = nil
 	}
-	return last[0], nil
+	return last, err
 }
 
 func stateOf(r dag.Run, c dag.Control, life func(dag.Process) dag.Life) state {
