@@ -41,37 +41,6 @@ func TestAFeatureIsOneWhateverTheCaseOfItsName(t *testing.T) {
 	w.refused(dag.ErrNotFound, func(g *dag.Graph) error { _, err := g.Feature("nobody"); return err })
 }
 
-func TestAFeatureRollsUpItsTasks(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct {
-		do   func(*world)
-		want dag.FeatureStatus
-	}{
-		"without tasks it is a draft":            {func(w *world) { w.update(func(g *dag.Graph) error { return g.DeleteTree(w.id("group")) }) }, dag.FeatureDraft},
-		"nothing begun":                          {func(*world) {}, dag.FeatureReady},
-		"something blocked":                      {func(w *world) { w.person(block, "a") }, dag.FeatureReady},
-		"something runs":                         {func(w *world) { w.claim("a") }, dag.FeatureRunning},
-		"something is done":                      {func(w *world) { w.work("a") }, dag.FeatureRunning},
-		"something failed":                       {func(w *world) { w.spoil("a") }, dag.FeatureFailed},
-		"something failed while another runs":    {func(w *world) { w.claim("b"); w.spoil("a") }, dag.FeatureRunning},
-		"something failed, and the rest is done": {func(w *world) { w.spoil("a"); w.work("b") }, dag.FeatureFailed},
-		"all is done":                            {func(w *world) { w.work("a"); w.work("b") }, dag.FeatureDone},
-		"all was done, and something was added":  {func(w *world) { w.work("a"); w.work("b"); w.plan("c in group") }, dag.FeatureRunning},
-		"all was done, and something was reset":  {func(w *world) { w.work("a"); w.work("b"); w.person(reset, "a") }, dag.FeatureRunning},
-		"what failed was reset":                  {func(w *world) { w.spoil("a"); w.person(reset, "a") }, dag.FeatureReady},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			w.plan("group feature f", "a in group", "b in group", "foreign")
-			w.person(giveUp, "foreign")
-			test.do(w)
-			w.wantFeature("f", test.want)
-		})
-	}
-}
-
 func TestATaskHasItsParentsFeature(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"cmp"
 	"errors"
 
 	"ralph/internal/db"
@@ -10,10 +11,7 @@ const runsSQL = `SELECT ` + runColumns + ` FROM runs ORDER BY n DESC LIMIT :limi
 
 // Runs lists the newest runs, the newest first; 0 means all of them.
 func (g *Graph) Runs(limit int) ([]Run, error) {
-	if limit <= 0 {
-		limit = -1
-	}
-	return g.runs(runsSQL, ":limit", limit)
+	return g.runs(runsSQL, ":limit", cmp.Or(max(limit, 0), -1))
 }
 
 const runByPrefixSQL = `SELECT ` + runColumns + ` FROM runs WHERE id >= :from AND id < :to ORDER BY id LIMIT 4;`

@@ -19,8 +19,8 @@ func (g *Graph) Import(specs []Spec) ([]string, error) {
 		}
 	}
 	ids := make([]string, len(b.tasks))
-	for i := range b.tasks {
-		ids[i] = b.tasks[i].id
+	for i, t := range b.tasks {
+		ids[i] = t.id
 	}
 	return ids, nil
 }

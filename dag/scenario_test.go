@@ -138,7 +138,7 @@ func TestScenarios(t *testing.T) {
 			delete second
 			ready leaf sibling late`,
 		"a group that a person blocked holds its leaves, and what runs may end": `
-			plan group; inner in group; a in inner; b in inner
+			plan group feature f; inner in group; a in inner; b in inner
 			claim a
 			block group
 			ready
@@ -146,7 +146,9 @@ func TestScenarios(t *testing.T) {
 			complete a
 			finish b
 			statuses inner=done group=blocked
+			feature running
 			unblock group
+			feature done
 			statuses group=done`,
 		"a parent that is done because its subtasks are unblocks what waited for it": `
 			plan top; group in top; a in group; b in group; after-group after group; after-top after top; waiting after top; below in waiting

@@ -79,9 +79,7 @@ const maxSearched = 32
 // text, best first by bm25; if there is none, those that hold any. Text is words,
 // never syntax. A limit of 0 means 20.
 func Search(tx *db.Tx, text string, limit int) ([]Entry, error) {
-	if limit <= 0 {
-		limit = 20
-	}
+	limit = cmp.Or(max(limit, 0), 20)
 	var list []string
 	for word := range words(text) {
 		if list = append(list, word); len(list) == maxSearched {

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"time"
@@ -41,10 +42,7 @@ DELETE FROM journal_words WHERE docs = 0;`
 
 // Cutoffs are the times before which things are old: most things, and failures.
 func (r Retention) Cutoffs() (others, failed time.Time) {
-	times := time.Duration(r.Failures)
-	if times <= 0 {
-		times = 3
-	}
+	times := time.Duration(cmp.Or(max(r.Failures, 0), 3))
 	longest := time.Duration(math.MaxInt64)
 	if r.Keep < longest/times {
 		longest = r.Keep * times
