@@ -211,7 +211,7 @@ func TestScenarios(t *testing.T) {
 		"the failed child is deleted, others are open":     twoBelow + "spoil a\n delete a\n statuses group=pending top=pending",
 		"the failed child is moved away, others are open":  twoBelow + "spoil a\n move-up a\n statuses group=pending top=pending",
 		"the failed child is deleted, the others are done": twoBelow + "spoil a\n work b\n delete a\n statuses group=done top=done",
-		"the failed child is deleted, another one failed":  twoBelow + "spoil a\n spoil b\n delete a\n statuses group=failed top=failed",
+		"the failed child is deleted, another one failed":  oneSpoiled + "spoil b\n delete a\n" + stillFailed,
 		"the failed child is deleted, it was the only one": twoBelow + "spoil a\n delete b\n delete a\n statuses group=failed top=failed",
 		"a pending group fails when its last open child ends beside a failed one": `
 			plan group; a in group; b in group; c in group
