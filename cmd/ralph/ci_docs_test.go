@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,10 +14,8 @@ import (
 // blocks are the fenced blocks of a page in that language.
 func blocks(t *testing.T, path, language string) []string {
 	t.Helper()
-	page, err := os.ReadFile(path)
-	check.OK(t, err)
 	var list []string
-	for _, m := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(string(page), -1) {
+	for _, m := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(repoFile(t, path), -1) {
 		list = append(list, m[1])
 	}
 	if len(list) == 0 {
@@ -83,19 +80,15 @@ func ralphs(t *testing.T, script string) [][]string {
 // TestPipelinesNameOnlyWhatExists parses the action and every example of docs/ci.md.
 func TestPipelinesNameOnlyWhatExists(t *testing.T) {
 	t.Parallel()
-	action, err := os.ReadFile("../../action.yml")
-	check.OK(t, err)
-	pipelines := append(blocks(t, "../../docs/ci.md", "yaml"), string(action))
-	all := blocks(t, "../../docs/ci.md", "sh")
+	pipelines := append(blocks(t, "docs/ci.md", "yaml"), repoFile(t, "action.yml"))
+	all := blocks(t, "docs/ci.md", "sh")
 	for _, text := range pipelines {
 		var v map[string]any
 		if err := yaml.UnmarshalWithOptions([]byte(text), &v, yaml.Strict()); err != nil {
 			t.Fatalf("%v in\n%s", err, text)
 		}
 		found := scripts(v)
-		if len(found) == 0 {
-			t.Errorf("there is no script in\n%s", text)
-		}
+		check.That(t, len(found) > 0, "there is no script in\n%s", text)
 		all = append(all, found...)
 	}
 	named := 0
@@ -107,36 +100,23 @@ func TestPipelinesNameOnlyWhatExists(t *testing.T) {
 			}
 		}
 	}
-	if named < 10 {
-		t.Errorf("found %d commands: the judge is blind", named)
-	}
+	check.That(t, named >= 10, "found %d commands: the test is blind", named)
 }
 
 // TestInputsOfTheActionAreDocumented compares action.yml with the page, both ways.
 func TestInputsOfTheActionAreDocumented(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("../../action.yml")
-	check.OK(t, err)
+	data := repoFile(t, "action.yml")
 	var action struct {
 		Inputs map[string]any `yaml:"inputs"`
 	}
-	check.OK(t, yaml.Unmarshal(data, &action))
-	page, err := os.ReadFile("../../docs/ci.md")
-	check.OK(t, err)
-	_, table, _ := strings.Cut(string(page), "| input | is |")
-	table, _, _ = strings.Cut(table, "\n\n")
-	rows := regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\|").FindAllStringSubmatch(table, -1)
+	check.OK(t, yaml.Unmarshal([]byte(data), &action))
+	rows := regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\|").FindAllStringSubmatch(between(t, "docs/ci.md", "| input | is |", "\n\n"), -1)
 	for _, row := range rows {
-		if action.Inputs[row[1]] == nil {
-			t.Errorf("the page describes %s, which is no input", row[1])
-		}
+		check.That(t, action.Inputs[row[1]] != nil, "the page describes %s, which is no input", row[1])
 	}
-	if len(rows) != len(action.Inputs) {
-		t.Errorf("the page describes %d inputs, and there are %d", len(rows), len(action.Inputs))
-	}
+	check.Equal(t, "inputs that the page describes", len(action.Inputs), len(rows))
 	for name := range action.Inputs {
-		if !strings.Contains(string(data), "inputs."+name) {
-			t.Errorf("input %s is not used", name)
-		}
+		check.That(t, strings.Contains(data, "inputs."+name), "input %s is not used", name)
 	}
 }

@@ -92,11 +92,9 @@ func outcomes() map[string]func(t *testing.T, status int) {
 // TestEveryExitStatusOfTheDocumentationCanBeHad runs each row of the table.
 func TestEveryExitStatusOfTheDocumentationCanBeHad(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/ci.md")
-	check.OK(t, err)
 	row := regexp.MustCompile("(?m)^\\| (\\d+) \\| `?([a-z_]*)`? ?\\|")
 	ways, seen := outcomes(), []string{}
-	for _, m := range row.FindAllStringSubmatch(string(page), -1) {
+	for _, m := range row.FindAllStringSubmatch(repoFile(t, "docs/ci.md"), -1) {
 		name := m[1] + " " + m[2]
 		seen = append(seen, name)
 		way := ways[name]
@@ -112,9 +110,7 @@ func TestEveryExitStatusOfTheDocumentationCanBeHad(t *testing.T) {
 		})
 	}
 	for name := range ways {
-		if !slices.Contains(seen, name) {
-			t.Errorf("%q is not in docs/ci.md", name)
-		}
+		check.That(t, slices.Contains(seen, name), "%q is not in docs/ci.md", name)
 	}
 }
 
@@ -135,7 +131,7 @@ func TestTheShellExampleRuns(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, givesUp())
 	p.write("plan.jsonl", `{"ref":"t-00000001","title":"one"}`+"\n"+`{"ref":"t-00000002","title":"two"}`+"\n")
-	script := blocks(t, "../../docs/ci.md", "sh")[0]
+	script := blocks(t, "docs/ci.md", "sh")[0]
 	for range 2 { // the second finds the plan imported
 		p.bash(script).wait(1).inStdout("ralph task reset t-00000002")
 	}
@@ -147,14 +143,12 @@ func TestTheShellExampleRuns(t *testing.T) {
 // TestTheActionRuns plays the step of action.yml that runs ralph.
 func TestTheActionRuns(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("../../action.yml")
-	check.OK(t, err)
 	var action struct {
 		Runs struct {
 			Steps []struct{ ID, Run string }
 		}
 	}
-	check.OK(t, yaml.Unmarshal(data, &action))
+	check.OK(t, yaml.Unmarshal([]byte(repoFile(t, "action.yml")), &action))
 	script := ""
 	for _, s := range action.Runs.Steps {
 		if s.ID == "run" {

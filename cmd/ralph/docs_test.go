@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/urfave/cli/v2"
 
 	"ralph/internal/agents"
@@ -23,7 +22,7 @@ import (
 func TestCommandsAreDocumented(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	doc := introOf(t, "../../docs/cli.md") + fmt.Sprintf("\n## ralph\n\n```\n%s```\n", b.run(0, "--help"))
+	doc := introOf(t, "docs/cli.md") + fmt.Sprintf("\n## ralph\n\n```\n%s```\n", b.run(0, "--help"))
 	for name := range visible("", newApp(system{}).cli.Commands) {
 		help := b.run(0, append(strings.Fields(name), "--help")...)
 		check.Contains(t, "help of"+name, "Example:", help)
@@ -48,25 +47,36 @@ func visible(path string, commands []*cli.Command) iter.Seq2[string, *cli.Comman
 	}
 }
 
+// repoFile is what is in a file of the repository.
+func repoFile(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile("../../" + name)
+	check.OK(t, err)
+	return string(data)
+}
+
+// between is the part of a file of the repository that starts after one text and ends before another.
+func between(t *testing.T, name, start, end string) string {
+	t.Helper()
+	_, rest, found := strings.Cut(repoFile(t, name), start)
+	part, _, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("%s has no %q, or no %q after it", name, start, end)
+	}
+	return part
+}
+
 // introOf is what people write at the top of a page whose rest a test writes.
 func introOf(t *testing.T, path string) string {
 	t.Helper()
-	page, err := os.ReadFile(path)
-	check.OK(t, err)
-	intro, _, _ := strings.Cut(string(page), "\n## ")
+	intro, _, _ := strings.Cut(repoFile(t, path), "\n## ")
 	return intro
 }
 
 // TestReadmeSessionWorks runs the session of the README as it is printed there.
 func TestReadmeSessionWorks(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("../../README.md")
-	check.OK(t, err)
-	_, after, found := strings.Cut(string(readme), "<!-- session -->\n```sh\n")
-	session, _, closed := strings.Cut(after, "\n```\n")
-	if !found || !closed {
-		t.Fatal("README has no session")
-	}
+	session := between(t, "README.md", "<!-- session -->\n```sh\n", "\n```\n")
 	cmd := exec.CommandContext(t.Context(), "sh", "-eu", "-c", session)
 	cmd.Dir = t.TempDir()
 	cmd.Env = append(os.Environ(), "HOME="+cmd.Dir)
@@ -81,8 +91,7 @@ const longPage = 350
 // first lines, and a long page begins with its contents.
 func TestTheIndexListsEveryPage(t *testing.T) {
 	t.Parallel()
-	index, err := os.ReadFile("../../docs/README.md")
-	check.OK(t, err)
+	index := repoFile(t, "docs/README.md")
 	pages, err := filepath.Glob("../../docs/*.md")
 	check.OK(t, err)
 	for _, path := range pages {
@@ -93,7 +102,7 @@ func TestTheIndexListsEveryPage(t *testing.T) {
 			continue
 		}
 		text := string(data)
-		if !strings.Contains(string(index), "]("+name+")") {
+		if !strings.Contains(index, "]("+name+")") {
 			t.Errorf("docs/README.md has no link to %s", name)
 		}
 		if top := strings.Join(strings.SplitN(text, "\n", 5)[:4], "\n"); !strings.Contains(top, "](README.md)") {
@@ -122,10 +131,7 @@ func withContents(page string) string {
 // TestTheMapOfNewCodeNamesFiles: the table in docs/architecture.md names what exists.
 func TestTheMapOfNewCodeNamesFiles(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/architecture.md")
-	check.OK(t, err)
-	_, table, _ := strings.Cut(string(page), "\n## Where new code goes\n")
-	table, _, _ = strings.Cut(table, "\n## ")
+	table := between(t, "docs/architecture.md", "\n## Where new code goes\n", "\n## ")
 	for _, row := range []string{"a notification kind", "a gate verdict", "a verb", "an agent", "a sandbox level"} {
 		if !strings.Contains(table, "| "+row+" | `") {
 			t.Errorf("the table does not say where %s goes", row)
@@ -142,20 +148,16 @@ func TestTheMapOfNewCodeNamesFiles(t *testing.T) {
 // that is printed below it.
 func TestImportPageIsTrue(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/import.md")
-	check.OK(t, err)
 	example := regexp.MustCompile("(?s)<!-- import -->\n```[a-z]+\n(.*?)```\n.*?```text\n(.*?)```\n")
-	found := example.FindAllSubmatch(page, -1)
+	found := example.FindAllStringSubmatch(repoFile(t, "docs/import.md"), -1)
 	if len(found) != 4 {
 		t.Fatalf("got %d examples, want one of each format", len(found))
 	}
 	b := newBench(t)
 	for _, m := range found {
 		plan := filepath.Join(t.TempDir(), "plan")
-		check.OK(t, os.WriteFile(plan, m[1], 0o600))
-		if diff := cmp.Diff(string(m[2]), b.run(0, "task", "import", plan, "--dry-run")); diff != "" {
-			t.Errorf("(-page +printed):\n%s", diff)
-		}
+		check.OK(t, os.WriteFile(plan, []byte(m[1]), 0o600))
+		check.Equal(t, "the tree on the page", m[2], b.run(0, "task", "import", plan, "--dry-run"))
 		b.run(0, "task", "import", plan)
 	}
 }

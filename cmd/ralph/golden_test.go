@@ -35,13 +35,16 @@ func newBench(t *testing.T) *bench {
 // run runs one command, wants that exit status, and returns what it printed.
 func (b *bench) run(want int, args ...string) (stdout string) {
 	b.t.Helper()
+	return b.runOn(system{getenv: func(string) string { return "" }}, want, args...)
+}
+
+// runOn runs one command on a system, whose other fields it sets.
+func (b *bench) runOn(sys system, want int, args ...string) (stdout string) {
+	b.t.Helper()
 	var out, errs bytes.Buffer
-	got := run(append([]string{"ralph"}, args...), system{
-		stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
-		getenv: func(string) string { return "" }, environ: func() []string { return nil }, getwd: func() (string, error) { return b.dir, nil },
-		now: func() time.Time { return b.now },
-	})
-	if got != want {
+	sys.stdin, sys.stdout, sys.stderr = strings.NewReader(""), &out, &errs
+	sys.environ, sys.getwd, sys.now = func() []string { return nil }, func() (string, error) { return b.dir, nil }, func() time.Time { return b.now }
+	if got := run(append([]string{"ralph"}, args...), sys); got != want {
 		b.t.Fatalf("ralph %s: exit status %d, want %d\n%s", strings.Join(args, " "), got, want, errs.String())
 	}
 	return out.String()
@@ -84,22 +87,9 @@ func TestColourIsForTerminalsThatWantIt(t *testing.T) {
 		"asked not to":                       {flag: "--color=never", terminal: true},
 		"auto is the same as saying nothing": {flag: "--color=auto", terminal: true, want: true},
 	} {
-		args := []string{"ralph", "status"}
-		if tc.flag != "" {
-			args = append(args, tc.flag)
-		}
-		var out, errs bytes.Buffer
-		status := run(args, system{
-			stdin: strings.NewReader(""), stdout: &out, stderr: &errs, outIsTerm: tc.terminal, errIsTerm: tc.terminal,
-			getenv: func(key string) string { return tc.env[key] }, environ: func() []string { return nil },
-			getwd: func() (string, error) { return b.dir, nil }, now: func() time.Time { return b.now },
-		})
-		if status != 0 {
-			t.Fatalf("%s: exit status %d\n%s", name, status, errs.String())
-		}
-		if got := strings.Contains(out.String(), "\x1b["); got != tc.want {
-			t.Errorf("%s: coloured is %v, want %v", name, got, tc.want)
-		}
+		sys := system{outIsTerm: tc.terminal, errIsTerm: tc.terminal, getenv: func(key string) string { return tc.env[key] }}
+		out := b.runOn(sys, 0, append([]string{"status"}, strings.Fields(tc.flag)...)...)
+		check.Equal(t, name+": coloured", tc.want, strings.Contains(out, "\x1b["))
 	}
 }
 
@@ -111,9 +101,7 @@ func TestASecretOfSeveralWordsIsHiddenBeforeALineIsBroken(t *testing.T) {
 	a := newApp(system{stderr: hide.Whole(&out), errIsTerm: true, errWidth: func() int { return 24 }})
 	a.redact = hide
 	a.complain("it says correct horse battery staple, and more")
-	if want := "it says [redacted], and\n  more\n"; out.String() != want {
-		t.Errorf("got %q, want %q", out.String(), want)
-	}
+	check.Equal(t, "complaint", "it says [redacted], and\n  more\n", out.String())
 }
 
 // TestARunWhoseDatabaseIsGoneIsReported by its outcome alone.

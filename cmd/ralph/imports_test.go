@@ -1,14 +1,11 @@
 package main
 
 import (
-	"os"
 	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"ralph/internal/testing/check"
 )
 
 // goList returns every package of the module with all that it imports, tests left out.
@@ -31,10 +28,7 @@ func goList(t *testing.T) map[string][]string {
 // TestPackagesImportWhatTheMapSays holds the code to the table of docs/architecture.md.
 func TestPackagesImportWhatTheMapSays(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile("../../docs/architecture.md")
-	check.OK(t, err)
-	_, table, _ := strings.Cut(string(doc), "## Packages")
-	table, _, _ = strings.Cut(table, "\n## ")
+	table := between(t, "docs/architecture.md", "## Packages", "\n## ")
 	row := regexp.MustCompile("(?m)^\\| `([a-z/]+)` \\| ([^|]+) \\|([^|]*)\\|$")
 	name := regexp.MustCompile("`([a-z/]+)`")
 	allowed := map[string][]string{}

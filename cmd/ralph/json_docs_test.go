@@ -42,7 +42,7 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 	b.run(0, "knowledge", "add", "Forms need labels", "--tag", "form", "-d", "For screen readers.")
 
 	var doc strings.Builder
-	doc.WriteString(introOf(t, "../../docs/json.md"))
+	doc.WriteString(introOf(t, "docs/json.md"))
 	for _, args := range []string{
 		"task show " + build, "task list --feature login", "task tree " + design, "task why " + build, "task log " + design,
 		"task deps list " + build, "task graph --format json", "feature show login", "feature list",

@@ -96,7 +96,7 @@ var liveCommands = map[string]func(liveCall){
 	// ended NAME STATUS: wait for its end and keep its output; ended NAME: with any status
 	"ended": func(c liveCall) {
 		if len(c.args) == 1 {
-			<-c.program().ended
+			eventually(c, c.args[0]+" ends", c.program().over)
 			return
 		}
 		out := c.program().wait(c.number(1))

@@ -1,13 +1,8 @@
 package main
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
-	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,7 +76,6 @@ func scriptParams(dir string) testscript.Params {
 			"status":  scriptStatus,
 			"capture": scriptCapture,
 			"append":  scriptAppend,
-			"unpack":  scriptUnpack,
 		},
 		Setup: func(env *testscript.Env) error {
 			// Its own, outside the project: what other tests kill leaves its temporary folders behind.
@@ -89,13 +83,15 @@ func scriptParams(dir string) testscript.Params {
 			if err := os.Mkdir(temp, 0o700); err != nil {
 				return err
 			}
+			projects, err := filepath.Abs("testdata/projects") // that earlier versions of ralph made
+			env.Setenv("PROJECTS", projects)
 			env.Setenv("TMPDIR", temp)
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("TZ", "UTC")
 			env.Setenv("RALPH_VERIFY_ENABLED", "false") // the scripts about verdicts switch it on
 			env.Setenv("GORACE", "atexit_sleep_ms=0")   // the race detector holds every exiting process otherwise
-			return nil
+			return err
 		},
 	}
 }
@@ -139,34 +135,3 @@ func scriptAppend(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Check(f.Close())
 }
-
-// scriptUnpack extracts a project that an earlier version of ralph made: unpack v1
-func scriptUnpack(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: unpack PROJECT")
-	}
-	data, err := projects.ReadFile("testdata/projects/" + args[0] + ".tar.gz")
-	ts.Check(err)
-	in, err := gzip.NewReader(bytes.NewReader(data))
-	ts.Check(err)
-	for files := tar.NewReader(in); ; {
-		header, err := files.Next()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		ts.Check(err)
-		path := ts.MkAbs(header.Name)
-		if header.FileInfo().IsDir() {
-			ts.Check(os.MkdirAll(path, 0o755))
-			continue
-		}
-		text, err := io.ReadAll(files)
-		ts.Check(err)
-		ts.Check(os.WriteFile(path, text, header.FileInfo().Mode()))
-	}
-}
-
-// projects are kept as they were made, so that every later version shows that it opens them.
-//
-//go:embed testdata/projects
-var projects embed.FS

@@ -140,6 +140,13 @@ func (p *place) wantTask(task, status string, attempts int) {
 	check.That(p, string(got.Status) == status && got.Attempts == attempts, "%s is %s with %d attempts charged, want %s with %d", task, got.Status, got.Attempts, status, attempts)
 }
 
+// wantVerified wants a task to be done at the first attempt, and verified.
+func (p *place) wantVerified(task string) {
+	p.Helper()
+	p.wantTask(task, "done", 1)
+	check.Equal(p, "verification of "+task, "passed", string(p.task(task).Verification))
+}
+
 // wantInterrupted wants what an interruption leaves: one attempt that costs nothing.
 func (p *place) wantInterrupted() {
 	p.Helper()

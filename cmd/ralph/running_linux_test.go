@@ -121,14 +121,20 @@ func (p *place) run(cmd *exec.Cmd) *running {
 		close(r.ended)
 	}()
 	p.Cleanup(func() {
-		select {
-		case <-r.ended:
-		default:
-			_ = cmd.Process.Kill()
-			<-r.ended
-		}
+		_ = cmd.Process.Kill() // unless it has ended
+		<-r.ended
 	})
 	return r
+}
+
+// over says whether it has ended.
+func (r *running) over() bool {
+	select {
+	case <-r.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 func (r *running) wait(status int) told {

@@ -143,8 +143,6 @@ func typeName(typ ast.Expr) string {
 // list of names, and a name that nothing has would race nothing, in silence.
 func TestEveryLineOfTheRacedListFindsATest(t *testing.T) {
 	t.Parallel()
-	list, err := os.ReadFile("../../.ci/raced")
-	check.OK(t, err)
 	files, err := filepath.Glob("*_test.go")
 	check.OK(t, err)
 	var tests []string
@@ -155,7 +153,7 @@ func TestEveryLineOfTheRacedListFindsATest(t *testing.T) {
 			tests = append(tests, m[1])
 		}
 	}
-	for line := range strings.Lines(string(list)) {
+	for line := range strings.Lines(repoFile(t, ".ci/raced")) {
 		name, scripts, _ := strings.Cut(strings.TrimSpace(line), "/")
 		if !slices.ContainsFunc(tests, regexp.MustCompile(name).MatchString) {
 			t.Errorf("no test is called %s", name)

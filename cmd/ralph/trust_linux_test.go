@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -61,11 +60,7 @@ echo "not committed" >> by-{{task}}`
 	p.repository()
 	p.append(".git/info/exclude", "/signals\n")
 	check.OK(t, os.Mkdir(filepath.Join(p.dir, "signals"), 0o700))
-	titles := make([]string, tasks)
-	for i := range titles {
-		titles[i] = fmt.Sprintf("task %d", i+1)
-	}
-	p.plan(titles...)
+	p.plan(slices.Repeat([]string{"task"}, tasks)...)
 	return p
 }
 
@@ -84,14 +79,8 @@ func (p *place) wantFiles(want map[string]string) {
 // git runs git in the place as a person does, waiting for whoever is at it.
 func (p *place) git(args ...string) string {
 	p.Helper()
-	script := `until mkdir .git/one-at-a-time 2> /dev/null; do sleep 0.01; done; git -c user.name=p -c user.email=p@localhost "$@"; status=$?; rmdir .git/one-at-a-time; exit $status`
-	cmd := exec.Command("sh", append([]string{"-c", script, "sh"}, args...)...)
-	cmd.Dir, cmd.Env = p.dir, p.env
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		p.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return string(out)
+	return p.shell(`until mkdir .git/one-at-a-time 2> /dev/null; do sleep 0.01; done; trap 'rmdir .git/one-at-a-time' EXIT
+git -c user.name=p -c user.email=p@localhost "$@"`, args...)
 }
 
 // TestTwoRunsSideBySideKeepAllFiles, commits and uncommitted work, though verifiers try
@@ -106,14 +95,7 @@ func TestTwoRunsSideBySideKeepAllFiles(t *testing.T) {
 		}
 		p := trustPlace(t, env, tasks, step{Do: "run", Argv: []string{"sh", "-c", vandal}})
 		for _, r := range []*running{p.start("run"), p.start("run")} {
-			eventually(t, "a run ends", func() bool {
-				select {
-				case <-r.ended:
-					return true
-				default:
-					return false
-				}
-			})
+			eventually(t, "a run ends", r.over)
 			// The last task may be in the other one's hands.
 			if status := r.cmd.ProcessState.ExitCode(); status != 0 && status != 2 {
 				t.Errorf("exit status %d\n%s", status, r.stderr.String())
@@ -122,12 +104,10 @@ func TestTwoRunsSideBySideKeepAllFiles(t *testing.T) {
 		want := map[string]string{"notes.txt": "by hand\n"}
 		var commits []string
 		for i := range tasks {
-			id := fmt.Sprintf("t-%08d", i+1)
+			id := number(i + 1)
 			want["by-"+id] = "work of " + id + "\nnot committed\n"
 			commits = append(commits, id)
-			if got := p.task(id); got.Status != "done" || got.Attempts != 1 || got.Verification != "passed" {
-				t.Errorf("%s is %s after %d attempts, want done and verified after one", id, got.Status, got.Attempts)
-			}
+			p.wantVerified(id)
 		}
 		p.wantFiles(want)
 		got := strings.Fields(p.git("log", "--format=%s", "--author=a@localhost"))
@@ -171,7 +151,7 @@ func TestAPersonWorksDuringVerification(t *testing.T) {
 		}
 		p.beside(p.start("run"), person).wait(2)
 		for i := range tasks {
-			id := fmt.Sprintf("t-%08d", i+1)
+			id := number(i + 1)
 			got := p.task(id)
 			if odd := i%2 == 0; odd && got.Status != "done" || !odd && (got.Status != "pending" || got.Attempts != 0 || got.Unverified == "") {
 				t.Errorf("%s is %s after %d attempts, unverified %v", id, got.Status, got.Attempts, got.Unverified)
@@ -185,9 +165,7 @@ func TestAPersonWorksDuringVerification(t *testing.T) {
 		p.wantFiles(want)
 		got := strings.Fields(p.git("log", "--reverse", "--format=%s", "--author=p@localhost"))
 		check.Equal(t, "commits", commits, got)
-		if status := p.git("status", "--porcelain", "committed-*"); status != "" {
-			t.Errorf("committed files have changed:\n%s", status)
-		}
+		check.Equal(t, "committed files that have changed", "", p.git("status", "--porcelain", "committed-*"))
 		p.wantSound()
 	})
 }
@@ -203,12 +181,7 @@ func (p *place) beside(r *running, person func(task string)) *running {
 			person(filepath.Base(name)[:len("t-00000001")])
 			p.write(filepath.Join("signals", strings.TrimSuffix(filepath.Base(name), ".looks")+".seen"), "")
 		}
-		select {
-		case <-r.ended:
-			return true
-		default:
-			return false
-		}
+		return r.over()
 	})
 	return r
 }
@@ -228,12 +201,8 @@ func TestWhatClearedItsEnvironmentIsSwept(t *testing.T) {
 		for _, by := range [][]string{{"run"}, {"recover"}, {"task", "reset", "--stale"}} {
 			t.Run(level.String()+" by "+by[0], func(t *testing.T) {
 				t.Parallel()
-				script := fakeagent.Script{Conversations: []fakeagent.Conversation{
-					{When: fakeagent.When{Attempt: 1}, Steps: []step{
-						{Do: "fork", Argv: []string{"child", "session", "daemon"}, Ignore: true}, {Do: "mark", Text: "at work"}, {Do: "hang", Ignore: true},
-					}},
-					{Steps: []step{saysDone()}},
-				}}
+				script := say(step{Do: "fork", Argv: []string{"child", "session", "daemon"}, Ignore: true}, step{Do: "mark", Text: "at work"}, step{Do: "hang", Ignore: true})
+				script.Conversations[0].When.Attempt = 1
 				p := newPlace(t, script)
 				p.env = append(p.env, confinableEnv+"="+level.String())
 				p.plan("one")
@@ -243,9 +212,7 @@ func TestWhatClearedItsEnvironmentIsSwept(t *testing.T) {
 				}
 				killWithHelper(t, p, run.cmd.Process.Pid, level)
 				run.wait(-1)
-				if level != sandbox.Namespaces && len(p.processes()) < 3 {
-					t.Errorf("only %q are left to sweep", p.processes())
-				}
+				check.That(t, level == sandbox.Namespaces || len(p.processes()) >= 3, "only %q are left to sweep", p.processes())
 				p.want(0, by...)
 				p.awaitGone()
 			})
