@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
@@ -23,7 +21,6 @@ import (
 	"ralph/internal/project"
 	"ralph/internal/redact"
 	"ralph/internal/sandbox"
-	"ralph/internal/term"
 )
 
 // app is one invocation: the streams, the command tree and what was opened.
@@ -101,66 +98,6 @@ var commands = withBare(slices.Concat(
 
 // badUsage is for what the library refuses although the permuter accepted it.
 func badUsage(_ *cli.Context, err error, _ bool) error { return usageError{err.Error()} }
-
-// palette decides about colour for what goes to stdout.
-func (a *app) palette() term.Palette { return a.paletteOn(a.outIsTerm) }
-
-// stderrPalette decides about colour for what people watch.
-func (a *app) stderrPalette() term.Palette { return a.paletteOn(a.errIsTerm) }
-
-func (a *app) paletteOn(terminal bool) term.Palette {
-	wanted := terminal && a.color != "never" && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
-	return term.Palette{On: wanted || a.color == "always"}
-}
-
-func (a *app) logger() zerolog.Logger {
-	level := zerolog.WarnLevel
-	switch {
-	case a.quiet:
-		level = zerolog.ErrorLevel
-	case a.verbose:
-		level = zerolog.DebugLevel
-	}
-	var out io.Writer = zerolog.ConsoleWriter{Out: a.stderr, NoColor: true, TimeFormat: "15:04:05.000"}
-	if a.logsJSON() {
-		out = a.stderr
-	}
-	return zerolog.New(out).Level(level).Hook(zerolog.HookFunc(func(e *zerolog.Event, _ zerolog.Level, _ string) {
-		e.Str(zerolog.TimestampFieldName, a.now().UTC().Format("2006-01-02T15:04:05.000Z07:00"))
-	}))
-}
-
-// logsJSON says that a machine reads stderr: every line of it is an object.
-func (a *app) logsJSON() bool {
-	return a.logsInstead() && a.logFormat == "json"
-}
-
-// note tells a person what happened; scripts read stdout.
-func (a *app) note(format string, args ...any) {
-	text := term.Line(fmt.Sprintf(format, args...))
-	switch warning, warns := strings.CutPrefix(text, "warning: "); {
-	case a.quiet:
-	case !a.logsJSON():
-		a.complain(text)
-	case warns:
-		log := a.logger()
-		log.Warn().Msg(warning)
-	default:
-		log := a.logger().Level(zerolog.InfoLevel)
-		log.Info().Msg(text)
-	}
-}
-
-// complain writes a line to stderr, broken at words on a terminal.
-func (a *app) complain(text string) {
-	width := 0
-	if a.errIsTerm && a.errWidth != nil {
-		width = a.errWidth()
-	}
-	for _, part := range term.Wrap(a.redact.Text(text), width, "  ") {
-		fmt.Fprintln(a.stderr, part)
-	}
-}
 
 // session is an open project.
 type session struct {
@@ -293,16 +230,6 @@ func ofAgent[T any](a *app, added T) T {
 	return redact.Deep(a.redact, added)
 }
 
-// written drops the count of a write and keeps its error.
-func written[N any](_ N, err error) error { return err }
-
-func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
-}
-
 // maxInput is the largest text that is read from a file or from stdin.
 const maxInput = 1 << 30
 
@@ -336,50 +263,4 @@ func (a *app) readInput(name string) ([]byte, error) {
 		return nil, usagef("%s is larger than %d MiB", name, maxInput>>20)
 	}
 	return data, nil
-}
-
-// printList prints a list as JSON or as a table. What it means that it is empty goes to stderr.
-func printList[T, J any](a *app, list []T, json bool, asJSON func(T) J, none string, header []string, row func(T) []term.Cell) error {
-	switch {
-	case json:
-		out := make([]J, len(list))
-		for i, e := range list {
-			out[i] = asJSON(e)
-		}
-		return a.printJSON(out)
-	case len(list) == 0:
-		a.note("%s", none)
-		return nil
-	}
-	return printTable(a, header, list, row)
-}
-
-// printTable prints a row for each element, below a header if there is one.
-func printTable[T any](a *app, header []string, list []T, row func(T) []term.Cell) error {
-	t := &term.Table{Width: a.width}
-	if header != nil {
-		t.Add(cells(a.palette().Dim, header...)...)
-	}
-	for _, e := range list {
-		t.Add(row(e)...)
-	}
-	return written(t.WriteTo(a.stdout))
-}
-
-func cells(paint func(string) string, texts ...string) []term.Cell {
-	list := make([]term.Cell, len(texts))
-	for i, text := range texts {
-		list[i] = term.Cell{Text: text, Paint: paint}
-	}
-	return list
-}
-
-// fieldLines are aligned lines of names, each followed by its value; those without a value are left out.
-func fieldLines(fields ...string) (text string) {
-	for f := range slices.Chunk(fields, 2) {
-		if f[1] != "" {
-			text += fmt.Sprintf("  %-10s %s\n", f[0], term.Line(f[1]))
-		}
-	}
-	return text
 }
