@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,20 +36,15 @@ type junitSuites struct {
 }
 
 type junitSuite struct {
-	Name       string          `xml:"name,attr"`
-	Tests      int             `xml:"tests,attr"`
-	Failures   int             `xml:"failures,attr"`
-	Errors     int             `xml:"errors,attr"`
-	Skipped    int             `xml:"skipped,attr"`
-	Time       string          `xml:"time,attr"`
-	Timestamp  string          `xml:"timestamp,attr"`
-	Properties []junitProperty `xml:"properties>property"`
-	Cases      []junitCase     `xml:"testcase"`
-}
-
-type junitProperty struct {
-	Name  string `xml:"name,attr"`
-	Value string `xml:"value,attr"`
+	Name       string      `xml:"name,attr"`
+	Tests      int         `xml:"tests,attr"`
+	Failures   int         `xml:"failures,attr"`
+	Errors     int         `xml:"errors,attr"`
+	Skipped    int         `xml:"skipped,attr"`
+	Time       string      `xml:"time,attr"`
+	Timestamp  string      `xml:"timestamp,attr"`
+	Properties []fact      `xml:"properties>property"`
+	Cases      []junitCase `xml:"testcase"`
 }
 
 type junitCase struct {
@@ -94,16 +90,10 @@ func lines(s string) string {
 // it was no success and no task says why. Earlier attempts are written
 // as Surefire writes repeated tests.
 func JUnit(w io.Writer, r Run) error {
-	suite := junitSuite{Name: "ralph: " + r.Scope, Time: seconds(r.Duration), Timestamp: r.StartedAt.UTC().Format("2006-01-02T15:04:05")}
-	property := func(name, value string) {
-		if value != "" {
-			suite.Properties = append(suite.Properties, junitProperty{name, value})
-		}
+	suite := junitSuite{
+		Name: "ralph: " + r.Scope, Time: seconds(r.Duration), Timestamp: r.StartedAt.UTC().Format("2006-01-02T15:04:05"),
+		Properties: factsOf("run", r.ID, "outcome", render.Line(r.Outcome), "cost", r.Usage.CostWords(), "tokens", r.Usage.TokenWords()),
 	}
-	property("run", r.ID)
-	property("outcome", render.Line(r.Outcome))
-	property("cost", r.Usage.CostWords())
-	property("tokens", r.Usage.TokenWords())
 	for _, t := range r.Tasks {
 		if t.Group || !t.Ran() && (t.Status == dag.Done || t.Status == event.TaskDeleted) {
 			continue
@@ -186,19 +176,16 @@ func (r Run) junitCase(t Task) junitCase {
 }
 
 func (r Run) junitFailure(t Task) *junitNote {
-	for _, f := range r.Failures {
-		if f.Task != t.ID {
-			continue
-		}
-		out := &junitNote{Message: shorten(f.Reason, junitMessage), Type: "failed"}
-		text := f.Reason + "\n" + ending(f.Detail, junitText)
-		if f.Gate != nil {
-			out.Type = "gate"
-		}
-		out.Text = lines(withSteps(text, f.Next))
-		return out
+	i := slices.IndexFunc(r.Failures, func(f Failure) bool { return f.Task == t.ID })
+	if i < 0 {
+		return &junitNote{Message: "failed", Type: "failed"}
 	}
-	return &junitNote{Message: "failed", Type: "failed"}
+	f, kind := r.Failures[i], "failed"
+	if f.Gate != nil {
+		kind = "gate"
+	}
+	text := withSteps(f.Reason+"\n"+ending(f.Detail, junitText), f.Next)
+	return &junitNote{Message: shorten(f.Reason, junitMessage), Type: kind, Text: lines(text)}
 }
 
 func (r Run) whyNot(t Task) string {

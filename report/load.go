@@ -59,35 +59,23 @@ func look(g *dag.Graph, id string) (s snapshot, err error) {
 	if s.run, err = g.ResolveRun(id); err != nil {
 		return s, err
 	}
-	if s.receipts, err = g.Receipts(dag.ReceiptFilter{Run: s.run.ID}); err != nil {
-		return s, err
+	everything, err1 := g.In(dag.Scope{})
+	s.scope = everything
+	var err2, err3, err4, err5, err6 error
+	if s.run.Scope != (dag.Scope{}) {
+		s.scope, err2 = g.In(s.run.Scope)
 	}
-	if err := s.lookBack(g); err != nil {
-		return s, err
-	}
-	everything, err := g.In(dag.Scope{})
-	if err != nil {
-		return s, err
-	}
+	s.receipts, err3 = g.Receipts(dag.ReceiptFilter{Run: s.run.ID})
+	s.edges, err4 = g.Edges()
+	s.failures, err5 = g.Failures()
+	s.journal, err6 = journalOf(g, s.run.ID)
 	s.all = make(map[string]dag.Task, len(everything))
 	for _, t := range everything {
 		t.Description = "" // nothing here tells it, and there may be much of it
 		s.all[t.ID] = t
 	}
-	s.scope = everything
-	if s.run.Scope != (dag.Scope{}) {
-		if s.scope, err = g.In(s.run.Scope); err != nil {
-			return s, err
-		}
-	}
-	if s.edges, err = g.Edges(); err != nil {
-		return s, err
-	}
-	if s.failures, err = g.Failures(); err != nil {
-		return s, err
-	}
-	s.journal, err = journalOf(g, s.run.ID)
-	return s, err
+	err = s.lookBack(g)
+	return s, cmp.Or(err1, err2, err3, err4, err5, err6, err)
 }
 
 // journalOf is the journal of one run or of all, by attempt.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -81,75 +82,39 @@ type OverviewOptions struct {
 }
 
 // LoadOverview reads the state of the project.
-func LoadOverview(g *dag.Graph, opts OverviewOptions) (o Overview, err error) {
-	tally, err := g.Tally(dag.Scope{})
-	if err != nil {
-		return o, err
-	}
-	control, err := g.Control("")
-	if err != nil {
-		return o, err
-	}
-	o = Overview{
+func LoadOverview(g *dag.Graph, opts OverviewOptions) (Overview, error) {
+	tally, err1 := g.Tally(dag.Scope{})
+	control, err2 := g.Control("")
+	limits, err3 := g.AgentLimits()
+	used, err4 := g.UsageSince(time.UnixMilli(0), "")
+	features, err5 := g.Features()
+	runs, err6 := openRuns(g, opts.Life)
+	usedUp, err7 := usedUp(g, features, opts)
+	o := Overview{
 		Counts: AllStatuses(tally.ByStatus), Total: tally.Total(), Groups: tally.TotalGroups(), Ready: tally.Ready, Waiting: tally.Waiting,
-		NextWait: when(tally.NextWait), Paused: when(control.PausedAt), Limits: []AgentLimit{}, Held: []WhyView{}, Features: []FeatureView{},
-		Tally: tally,
-	}
-	limits, err := g.AgentLimits()
-	if err != nil {
-		return o, err
+		NextWait: when(tally.NextWait), Paused: when(control.PausedAt), Limits: []AgentLimit{}, UsedUp: usedUp, Runs: runs, Held: []WhyView{},
+		Features: []FeatureView{}, Cost: CostOf(used.Usage), Tally: tally,
 	}
 	for _, l := range limits {
 		o.Limits = append(o.Limits, AgentLimit{l.Agent, when(l.Until), l.Reason})
 	}
-	used, err := g.UsageSince(time.UnixMilli(0), "")
-	if err != nil {
-		return o, err
-	}
-	o.Cost = CostOf(used.Usage)
-	features, err := g.Features()
-	if err != nil {
-		return o, err
-	}
 	for _, f := range features {
 		o.Features = append(o.Features, FeatureView{f, opts.Folder(f.Name)})
 	}
-	if o.UsedUp, err = usedUp(g, features, opts); err != nil {
-		return o, err
-	}
-	if o.Runs, err = openRuns(g, opts.Life); err != nil {
-		return o, err
-	}
-	return o, o.tasks(g, opts)
+	err8 := o.tasks(g, opts)
+	return o, cmp.Or(err1, err2, err3, err4, err5, err6, err7, err8)
 }
 
 func (o *Overview) tasks(g *dag.Graph, opts OverviewOptions) error {
-	running, err := g.List(dag.Filter{Statuses: []dag.Status{dag.InProgress}})
-	if err != nil {
-		return err
-	}
-	if o.Running, err = ViewTasks(g, opts.MaxRetries, opts.Now, running...); err != nil {
-		return err
-	}
-	stale, err := g.Stale(opts.Life)
-	if err != nil {
-		return err
-	}
+	running, err1 := g.List(dag.Filter{Statuses: []dag.Status{dag.InProgress}})
+	stale, err2 := g.Stale(opts.Life)
+	next, err3 := g.List(dag.Filter{Ready: true, Limit: OverviewTasks})
+	held, err4 := g.List(dag.Filter{Held: true, Statuses: []dag.Status{dag.Pending, dag.Blocked}, Limit: OverviewTasks + 1})
+	var err5, err6, err7 error
+	o.Running, err5 = ViewTasks(g, opts.MaxRetries, opts.Now, running...)
+	o.Next, err6 = ViewTasks(g, opts.MaxRetries, opts.Now, next...)
+	o.Failed, err7 = g.List(dag.Filter{Statuses: []dag.Status{dag.Failed}, Limit: OverviewTasks})
 	o.Stale = IDs(stale)
-	next, err := g.List(dag.Filter{Ready: true, Limit: OverviewTasks})
-	if err != nil {
-		return err
-	}
-	if o.Next, err = ViewTasks(g, opts.MaxRetries, opts.Now, next...); err != nil {
-		return err
-	}
-	if o.Failed, err = g.List(dag.Filter{Statuses: []dag.Status{dag.Failed}, Limit: OverviewTasks}); err != nil {
-		return err
-	}
-	held, err := g.List(dag.Filter{Held: true, Statuses: []dag.Status{dag.Pending, dag.Blocked}, Limit: OverviewTasks + 1})
-	if err != nil {
-		return err
-	}
 	if len(held) > OverviewTasks {
 		held, o.MoreHeld = held[:OverviewTasks], true
 	}
@@ -160,7 +125,7 @@ func (o *Overview) tasks(g *dag.Graph, opts OverviewOptions) error {
 		}
 		o.Held = append(o.Held, WhyView{t, t.Ready(opts.Now), reasons})
 	}
-	return nil
+	return cmp.Or(err1, err2, err3, err4, err5, err6, err7)
 }
 
 // usedUp lists the budgets that are used up, of the day and of features that have tasks left:

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"ralph/dag"
@@ -233,10 +234,8 @@ func (r Run) anchor(t Task) string {
 	if t.Ran() {
 		return "task-" + t.ID
 	}
-	for _, f := range r.Failures {
-		if f.Task == t.ID {
-			return "failed-" + t.ID
-		}
+	if slices.ContainsFunc(r.Failures, func(f Failure) bool { return f.Task == t.ID }) {
+		return "failed-" + t.ID
 	}
 	return ""
 }

@@ -65,8 +65,9 @@ func (r Run) facts() []fact {
 }
 
 type fact struct {
-	Name, Value string
-	More        string // folded below it, in the page
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+	More  string `xml:"-"` // folded below it, in the page
 }
 
 // factsOf makes facts of names and values; what has no value is left out.

@@ -38,12 +38,12 @@ type Tracer struct {
 }
 
 type attempt struct {
-	span, gate, verifier trace.Span
-	tools                map[string]trace.Span
+	span trace.Span
+	open map[string]trace.Span // in it: the gate, the verifier, calls of tools
 }
 
-// maxTools is how many calls of one attempt may be open at once.
-const maxTools = 1000
+// maxOpen is how many spans of one attempt may be open at once.
+const maxOpen = 1000
 
 // NewTracer returns a tracer that sends its spans to a collector.
 func NewTracer(opts ExportOptions, hide func(string) string) (*Tracer, error) {
@@ -95,7 +95,7 @@ func (t *Tracer) Event(e event.Event) {
 	case event.RunEnded:
 		t.runEnded(e)
 	case event.TaskClaimed:
-		a := &attempt{span: t.begin("attempt", t.runContext(), e.At), tools: map[string]trace.Span{}}
+		a := &attempt{span: t.begin("attempt", t.runContext(), e.At), open: map[string]trace.Span{}}
 		set(a.span, "ralph.run", e.Run, "ralph.task", e.Task, "ralph.attempt", e.Attempt, "ralph.title", t.hide(e.Title),
 			"ralph.iteration", e.Iteration, "gen_ai.request.model", e.Model)
 		t.attempts[e.Attempt] = a
@@ -108,57 +108,44 @@ func (t *Tracer) Event(e event.Event) {
 
 // within is what happens in an attempt.
 func (t *Tracer) within(a *attempt, e event.Event) {
+	begin := func(key, name string, facts ...any) {
+		if a.open[key] == nil && len(a.open) < maxOpen {
+			a.open[key] = t.begin(name, a.span.SpanContext(), e.At)
+			set(a.open[key], facts...)
+		}
+	}
+	end := func(key string, failed bool, why string, facts ...any) {
+		if s := a.open[key]; s != nil {
+			set(s, facts...)
+			t.end(s, e.At, failed, why)
+			delete(a.open, key)
+		}
+	}
 	switch e.Type {
 	case event.GateStarted:
-		a.gate = t.begin("verify gate", a.span.SpanContext(), e.At)
-		set(a.gate, "ralph.gate", t.hide(e.Gate.Command), "ralph.when", e.Reason)
+		begin("gate", "verify gate", "ralph.gate", t.hide(e.Gate.Command), "ralph.when", e.Reason)
 	case event.GateEnded:
-		if a.gate == nil {
-			return
-		}
-		set(a.gate, "ralph.exit", e.Gate.Exit, "ralph.verdict", string(e.Gate.Verdict))
-		t.end(a.gate, e.At, !e.Gate.Passed && e.Reason == "", e.Gate.Exit)
-		a.gate = nil
+		end("gate", !e.Gate.Passed && e.Reason == "", e.Gate.Exit, "ralph.exit", e.Gate.Exit, "ralph.verdict", string(e.Gate.Verdict))
 	case event.VerifierStarted:
-		a.verifier = t.begin("verify judge", a.span.SpanContext(), e.At)
+		begin("verifier", "verify judge")
 	case event.VerifierEnded:
-		if a.verifier == nil {
-			return
-		}
-		set(a.verifier, "ralph.verdict", e.Outcome)
-		t.end(a.verifier, e.At, e.Verdict() == event.VerdictFail, e.Reason)
-		a.verifier = nil
+		end("verifier", e.Verdict() == event.VerdictFail, e.Reason, "ralph.verdict", e.Outcome)
 	case event.AgentTool:
-		t.tool(a, e)
+		key, failed := "tool "+e.Tool.ID, e.Tool.Status == "failed"
+		if e.Tool.New {
+			begin(key, "tool "+kindOf(e.Tool.Kind), "ralph.tool", t.hide(cut(e.Tool.Title)))
+		}
+		if failed || e.Tool.Status == "completed" {
+			end(key, failed, e.Tool.Error)
+		}
 	case event.AttemptEnded:
 		t.attemptEnded(a, e)
 	}
 }
 
-func (t *Tracer) tool(a *attempt, e event.Event) {
-	open := a.tools[e.Tool.ID]
-	if open == nil {
-		if !e.Tool.New || len(a.tools) >= maxTools {
-			return
-		}
-		open = t.begin("tool "+kindOf(e.Tool.Kind), a.span.SpanContext(), e.At)
-		set(open, "ralph.tool", t.hide(cut(e.Tool.Title)))
-		a.tools[e.Tool.ID] = open
-	}
-	if e.Tool.Status == "completed" || e.Tool.Status == "failed" {
-		t.end(open, e.At, e.Tool.Status == "failed", e.Tool.Error)
-		delete(a.tools, e.Tool.ID)
-	}
-}
-
 func (t *Tracer) attemptEnded(a *attempt, e event.Event) {
-	for _, open := range a.tools {
+	for _, open := range a.open {
 		t.end(open, e.At, false, "")
-	}
-	for _, open := range []trace.Span{a.gate, a.verifier} {
-		if open != nil {
-			t.end(open, e.At, false, "")
-		}
 	}
 	set(a.span, "ralph.outcome", e.Outcome, "ralph.status", string(e.Status), "ralph.agent", e.Agent, "gen_ai.response.model", e.Model)
 	setUsage(a.span, e.Usage)
