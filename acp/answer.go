@@ -3,7 +3,6 @@ package acp
 import (
 	"encoding/json"
 	"errors"
-	"strconv"
 	"strings"
 	"time"
 
@@ -26,40 +25,27 @@ var (
 // the same thing in many ways: as the code itself, as a status somewhere in
 // the data, or in the text only.
 func classify(op string, err error, hide *redact.Redactor, now time.Time) *Error {
-	e := &Error{Kind: Refused, Op: op}
 	var re *sdk.RequestError
-	var data []byte
 	if !errors.As(err, &re) {
-		e.Kind, e.Text, e.Err = Protocol, cut(hide.Text(err.Error()), 1000), err
-		return e
+		return &Error{Kind: Protocol, Op: op, Text: cut(hide.Text(err.Error()), 1000), Err: err}
 	}
-	e.Code, e.Text = re.Code, cut(hide.Text(re.Message), 1000)
-	if re.Data != nil {
-		if raw, err := json.Marshal(re.Data); err == nil && len(raw) <= 1<<16 {
-			data, e.Data = raw, json.RawMessage(hide.Bytes(raw))
-		}
-	}
+	e := &Error{Kind: Refused, Op: op, Code: re.Code, Text: cut(hide.Text(re.Message), 1000)}
 	status := 0
 	if re.Code >= 400 && re.Code < 600 {
 		status = re.Code
 	}
+	data, _ := json.Marshal(re.Data) // it was read from JSON
 	seen := ratelimit.Collect(re.Message, status, data, now)
-	text := re.Message + " " + seen.Details
-	if m := authStatus().FindString(text); seen.Status == 0 && m != "" {
-		seen.Status, _ = strconv.Atoi(m)
-	}
-	l, limited := seen.Limit()
-	switch {
-	case limited:
-		e = rateLimited(e, l, now)
-	case re.Code == codeAuthRequired || seen.Status == 401 || seen.Status == 403 || authText().MatchString(text):
-		e.Kind = AuthRequired
-	}
-	if e.Kind != Refused {
-		e.HTTPStatus = seen.Status
-	}
 	if seen.Details != "" {
 		e.Text = strings.TrimSpace(e.Text + ": " + cut(hide.Text(seen.Details), 500))
+	}
+	if l, limited := seen.Limit(); limited {
+		return rateLimited(e, l, now)
+	}
+	text := re.Message + " " + seen.Details
+	if re.Code == codeAuthRequired || seen.Status == 401 || seen.Status == 403 || authText().MatchString(text) ||
+		seen.Status == 0 && authStatus().MatchString(text) {
+		e.Kind = AuthRequired
 	}
 	return e
 }

@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -41,16 +40,13 @@ type Error struct {
 	Op   string // what was being done: start, initialize, session/new, session/prompt, ...
 	Text string // the details, redacted
 
-	Code       int             // Refused, RateLimited, AuthRequired: of the agent's answer
-	Data       json.RawMessage // the same
-	HTTPStatus int             // RateLimited, AuthRequired: if it can be seen
-	RetryAfter time.Duration   // RateLimited: if it was said
-	Until      time.Time       // RateLimited: the same as a moment
-	Methods    []AuthMethod    // AuthRequired: what the agent offers
-	Offered    []string        // ModelUnknown: what the agent offers
-	Version    int             // WrongVersion: what the agent answered
-	Exit       *proc.Exit      // Died: how
-	Stderr     string          // Died, HandshakeTimeout: the tail of its stderr
+	Code       int           // Refused, RateLimited, AuthRequired: of the agent's answer
+	RetryAfter time.Duration // RateLimited: if it was said
+	Until      time.Time     // RateLimited: the same as a moment
+	Methods    []AuthMethod  // AuthRequired: what the agent offers
+	Offered    []string      // ModelUnknown: what the agent offers
+	Exit       *proc.Exit    // Died: how
+	Stderr     string        // Died, HandshakeTimeout: the tail of its stderr
 
 	Err error // the cause, if there is one
 }

@@ -32,28 +32,17 @@ type PlanEntry struct {
 	Status  string `json:"status"`
 }
 
-// UsageSeen is what the session has used so far, as far as it is known.
-type UsageSeen struct {
-	Usage       Usage
-	ContextUsed int64
-	ContextSize int64
-}
+// UsageSeen says that the session has used something; Session.Usage says what.
+type UsageSeen struct{ ContextUsed int64 }
 
 // Permission is a request that was answered by policy.
 type Permission struct {
 	Title  string
-	Kind   string // of the tool
 	Answer string // the kind of the option chosen, or cancelled
 }
 
-// ModelChosen is the model that is in effect.
-type ModelChosen struct{ Choice ModelChoice }
-
 // FileWritten is a file that was written for the agent.
 type FileWritten struct{ Path string }
-
-// TerminalStarted is a command that was started for the agent.
-type TerminalStarted struct{ Argv []string }
 
 // Resumed says that the session is an earlier one.
 type Resumed struct{ Session string }
@@ -64,15 +53,13 @@ type Warned struct{ Text string }
 // Dropped says that so many events were not shown because showing was slow.
 type Dropped struct{ Events int }
 
-func (Text) isEvent()            {}
-func (Thought) isEvent()         {}
-func (ToolCall) isEvent()        {}
-func (Plan) isEvent()            {}
-func (UsageSeen) isEvent()       {}
-func (Permission) isEvent()      {}
-func (ModelChosen) isEvent()     {}
-func (FileWritten) isEvent()     {}
-func (TerminalStarted) isEvent() {}
-func (Resumed) isEvent()         {}
-func (Warned) isEvent()          {}
-func (Dropped) isEvent()         {}
+func (Text) isEvent()        {}
+func (Thought) isEvent()     {}
+func (ToolCall) isEvent()    {}
+func (Plan) isEvent()        {}
+func (UsageSeen) isEvent()   {}
+func (Permission) isEvent()  {}
+func (FileWritten) isEvent() {}
+func (Resumed) isEvent()     {}
+func (Warned) isEvent()      {}
+func (Dropped) isEvent()     {}

@@ -135,12 +135,8 @@ func (s *Session) writeFile(req fileRequest) (any, error) {
 }
 
 func (s *Session) createTerminal(req sdk.CreateTerminalRequest) (any, error) {
-	id, argv, err := s.terminals.create(req)
-	if err != nil {
-		return nil, err
-	}
-	s.observer.push(TerminalStarted{Argv: argv})
-	return map[string]string{"terminalId": id}, nil
+	id, err := s.terminals.create(req)
+	return map[string]string{"terminalId": id}, err
 }
 
 func (s *Session) terminalOutput(req terminalID) (any, error) {
@@ -183,7 +179,6 @@ func failureOf(method string, err error) *sdk.RequestError {
 type permissionRequest struct {
 	ToolCall struct {
 		Title string `json:"title"`
-		Kind  string `json:"kind"`
 	} `json:"toolCall"`
 	Options []permissionOption `json:"options"`
 }
@@ -209,6 +204,6 @@ func (s *Session) permit(req permissionRequest) (any, error) {
 			answer, outcome = kind, map[string]string{"outcome": "selected", "optionId": req.Options[i].ID}
 		}
 	}
-	s.observer.push(Permission{Title: cut(s.hide.Text(req.ToolCall.Title), 300), Kind: req.ToolCall.Kind, Answer: answer})
+	s.observer.push(Permission{Title: cut(s.hide.Text(req.ToolCall.Title), 300), Answer: answer})
 	return map[string]any{"outcome": outcome}, nil
 }

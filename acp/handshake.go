@@ -61,7 +61,7 @@ func (s *Session) initialize(ctx context.Context) error {
 	}
 	if *a.Version != sdk.ProtocolVersionNumber {
 		return &Error{
-			Kind: WrongVersion, Op: "initialize", Version: *a.Version,
+			Kind: WrongVersion, Op: "initialize",
 			Text: fmt.Sprintf("the agent speaks version %d, ralph speaks %d", *a.Version, sdk.ProtocolVersionNumber),
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
 )
@@ -52,7 +51,7 @@ func FuzzIntake(f *testing.F) {
 	f.Add([]byte(`{"id":1,"result":{}}` + "\n" + `{"id":2,"method":"x"}` + "\n"))
 	f.Add([]byte("{}\nnull\n[]\n\x00\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s := &Session{id: "s", turn: newTurn(time.Time{}, maxText), files: &files{dirs: []string{"/p"}}, faults: make(chan *Error, 1)}
+		s := &Session{id: "s", turn: newTurn(maxText), files: &files{dirs: []string{"/p"}}, faults: make(chan *Error, 1)}
 		in := newIntake(strings.NewReader(string(data)), &transcript{})
 		in.update, in.answer = s.onUpdate, s.onAnswer
 		close(in.open)

@@ -160,9 +160,6 @@ func (s *Session) chooseModel(ctx context.Context, offers map[ModelChannel]*mode
 	s.mu.Lock()
 	s.model = choice
 	s.mu.Unlock()
-	if choice.Requested != "" || choice.Effective != "" {
-		s.observer.push(ModelChosen{Choice: choice})
-	}
 	return nil
 }
 

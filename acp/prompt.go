@@ -27,7 +27,7 @@ func (s *Session) Prompt(ctx context.Context, text string) (Turn, error) {
 		s.mu.Unlock()
 		return Turn{}, &Error{Kind: Protocol, Op: opPrompt, Text: "another prompt is under way"}
 	}
-	s.turn = newTurn(s.cfg.Now(), s.maxText)
+	s.turn = newTurn(s.maxText)
 	select {
 	case <-s.faults: // of the turn before
 	default:
@@ -148,7 +148,7 @@ func (s *Session) endTurn(o outcome) (Turn, *Error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.turn.result(s.cfg.Now())
+	t := s.turn.result()
 	t.Stop = a.Stop
 	limited := s.turn.limit(t, s.hide, s.cfg.Now())
 	t.Unserved = limited != nil && t.ToolCalls == 0
@@ -156,7 +156,7 @@ func (s *Session) endTurn(o outcome) (Turn, *Error) {
 	said := strings.TrimSpace(t.Text()) != "" && !t.Unserved
 	t.Usage = s.meter.settle(answerUsage(o.raw), answered && !said && t.ToolCalls == 0)
 	if t.Usage.counted() {
-		s.observer.push(UsageSeen{Usage: s.meter.total()})
+		s.observer.push(UsageSeen{})
 	}
 	s.turn = nil
 	return t, limited

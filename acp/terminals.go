@@ -55,12 +55,12 @@ type terminal struct {
 
 // create starts a command. What it leaves in the background lives until the
 // terminal is released.
-func (t *terminals) create(req sdk.CreateTerminalRequest) (id string, argv []string, err error) {
+func (t *terminals) create(req sdk.CreateTerminalRequest) (string, error) {
 	dir, err := t.dir(req.Cwd)
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
-	argv = append([]string{req.Command}, req.Args...)
+	argv := append([]string{req.Command}, req.Args...)
 	if t.session.traits().TerminalShell && len(req.Args) == 0 && strings.ContainsAny(req.Command, " \t\n;|&<>$`\"'*?(){}") {
 		argv = []string{"/bin/sh", "-c", req.Command}
 	}
@@ -74,8 +74,9 @@ func (t *terminals) create(req sdk.CreateTerminalRequest) (id string, argv []str
 	if req.OutputByteLimit != nil && *req.OutputByteLimit >= 0 {
 		limit = min(*req.OutputByteLimit, maxTerminalOutput)
 	}
-	if id, err = t.reserve(); err != nil {
-		return "", nil, err
+	id, err := t.reserve()
+	if err != nil {
+		return "", err
 	}
 	defer t.starting.Done()
 	term, err := t.start(proc.Spec{Argv: argv, Dir: dir, Env: env, Owner: t.session.cfg.Owner, Confine: t.session.cfg.Confine, Linger: true}, limit)
@@ -83,10 +84,10 @@ func (t *terminals) create(req sdk.CreateTerminalRequest) (id string, argv []str
 	defer t.mu.Unlock()
 	if err != nil {
 		delete(t.open, id)
-		return "", nil, fmt.Errorf("create terminal: %w", err)
+		return "", fmt.Errorf("create terminal: %w", err)
 	}
 	t.open[id] = term
-	return id, argv, nil
+	return id, nil
 }
 
 // reserve takes an ID, so that the number of terminals is bounded also while

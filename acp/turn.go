@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"ralph/sigils"
 )
@@ -36,11 +35,9 @@ type Turn struct {
 	Segments []string // the agent's message text, cut wherever something else came in between
 	Unserved bool     // the provider refused: the text, if any, is the agent's notice about it
 
-	ToolCalls    int
-	ToolFailures int
-	Files        []string // touched, relative to Config.Dir, sorted
-	Usage        Usage
-	Duration     time.Duration
+	ToolCalls int
+	Files     []string // touched, relative to Config.Dir, sorted
+	Usage     Usage
 }
 
 // Empty reports a turn in which no model answered: not a word, no tool call, and
@@ -59,7 +56,6 @@ func (t Turn) Empty() bool {
 func (t Turn) Text() string { return strings.Join(t.Segments, "\n") }
 
 type turn struct {
-	began     time.Time
 	maxText   int
 	over      bool // it was answered
 	segments  []string
@@ -69,19 +65,18 @@ type turn struct {
 	messageID string
 	trouble   *trouble // the last error that the agent reported beside its text
 
-	calls    int
-	failures int
-	tools    map[string]ToolCall
-	failed   map[string]bool
-	files    map[written]struct{}
+	calls  int
+	tools  map[string]ToolCall
+	failed map[string]bool
+	files  map[written]struct{}
 }
 
 // written is a file and the call that says it writes it; empty if we wrote it.
 type written struct{ path, call string }
 
-func newTurn(began time.Time, maxText int) *turn {
+func newTurn(maxText int) *turn {
 	return &turn{
-		began: began, maxText: maxText, scan: sigils.NewScanner(""),
+		maxText: maxText, scan: sigils.NewScanner(""),
 		tools: make(map[string]ToolCall), failed: make(map[string]bool), files: make(map[written]struct{}),
 	}
 }
@@ -139,11 +134,8 @@ func (t *turn) tool(call ToolCall, announced bool, diffs []string) ToolCall {
 		t.calls++
 		call.New = true
 	}
-	if call.Status == "failed" && !t.failed[call.ID] {
-		t.failures++
-		if len(t.failed) < maxTools {
-			t.failed[call.ID] = true
-		}
+	if call.Status == "failed" && len(t.failed) < maxTools {
+		t.failed[call.ID] = true
 	}
 	if known || !full {
 		kept := call
@@ -184,9 +176,9 @@ func (t *turn) touch(w written) {
 	}
 }
 
-func (t *turn) result(now time.Time) Turn {
+func (t *turn) result() Turn {
 	t.cut()
-	out := Turn{Segments: t.segments, ToolCalls: t.calls, ToolFailures: t.failures, Duration: now.Sub(t.began)}
+	out := Turn{Segments: t.segments, ToolCalls: t.calls}
 	for w := range t.files {
 		if w.call == "" || !t.failed[w.call] {
 			out.Files = append(out.Files, w.path)

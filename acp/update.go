@@ -25,7 +25,6 @@ type update struct {
 	RawOutput  json.RawMessage         `json:"rawOutput"`
 	Entries    []PlanEntry             `json:"entries"`
 	Used       int64                   `json:"used"`
-	Size       int64                   `json:"size"`
 	Cost       *struct {
 		Amount   float64 `json:"amount"`
 		Currency string  `json:"currency"`
@@ -73,12 +72,11 @@ func (s *Session) onUpdate(p updateParams) {
 		if s.turn != nil {
 			s.meter.took(u.Used)
 		}
-		s.observer.push(UsageSeen{Usage: s.meter.total(), ContextUsed: u.Used, ContextSize: u.Size})
+		s.observer.push(UsageSeen{ContextUsed: u.Used})
 		return
 	case "config_option_update":
-		if model := findOption(u.ConfigOptions, "model"); model != nil && model.current != s.model.Effective {
+		if model := findOption(u.ConfigOptions, "model"); model != nil {
 			s.model.Effective = model.current
-			s.observer.push(ModelChosen{Choice: s.model})
 		}
 		return
 	}
