@@ -29,7 +29,7 @@ type Change struct {
 	Kind Kind
 }
 
-// Compare lists the files that differ between two trees that Tree returned for
+// Compare lists the files that differ between two trees that Take returned for
 // the same dir and objects, by name.
 func Compare(ctx context.Context, dir, objects, from, to string) ([]Change, error) {
 	s, err := openStore(ctx, dir, objects, from, to)
