@@ -4,6 +4,7 @@
 package attempt
 
 import (
+	"slices"
 	"time"
 
 	"ralph/acp"
@@ -88,13 +89,13 @@ type History struct {
 }
 
 // Last is the last attempt that has ended.
-func (h History) Last() (last dag.Attempt) {
-	for _, at := range h.Attempts {
+func (h History) Last() dag.Attempt {
+	for _, at := range slices.Backward(h.Attempts) {
 		if !at.EndedAt.IsZero() {
-			last = at
+			return at
 		}
 	}
-	return last
+	return dag.Attempt{}
 }
 
 // Verification says how work is checked.
