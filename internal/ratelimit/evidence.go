@@ -34,7 +34,7 @@ type Evidence struct {
 	Details string // the texts in the data
 
 	now    time.Time
-	kind   Kind   // by a name that programs give to errors, "" if none
+	named  bool   // it has a name that programs give to limits
 	said   string // all texts, the agent's own first
 	quoted int    // how deep it is in data that stands in a text
 	stated [ranks]time.Time
@@ -145,9 +145,7 @@ func (e *Evidence) number(key string, n float64) {
 func (e *Evidence) name(key, value string) {
 	switch key {
 	case "type", "code", "status", "reason", "error", "name", "errorcode", "errortype", "kind", "errorkind", "codexerrorinfo":
-		if kind, ok := names[squeeze(value)]; ok && e.kind == "" {
-			e.kind = kind
-		}
+		e.named = e.named || slices.Contains(names, squeeze(value))
 	}
 }
 
@@ -210,10 +208,7 @@ func (e *Evidence) reason() string {
 	if text := oneLine(e.said, 300); text != "" {
 		return text
 	}
-	if e.Status != 0 {
-		return fmt.Sprintf("HTTP %d", e.Status)
-	}
-	return string(e.kind)
+	return fmt.Sprintf("HTTP %d", e.Status)
 }
 
 // squeeze makes keys and names comparable: retry-after, retryAfter, Retry_After.

@@ -11,19 +11,8 @@ import (
 	"time"
 )
 
-// Kind says what there is too little of.
-type Kind string
-
-// The kinds there are.
-const (
-	Rate       Kind = "rate"       // too much in too short a time
-	Quota      Kind = "quota"      // an allowance is used up
-	Overloaded Kind = "overloaded" // the provider itself has too much to do
-)
-
 // Limit is one that was met.
 type Limit struct {
-	Kind   Kind
 	Until  time.Time // when it is over, after now; zero if nobody said
 	Reason string    // what was said, in one line
 }
@@ -35,11 +24,10 @@ const Longest = 8 * 24 * time.Hour
 // Limit says whether the error is a limit, and until when. A time that has passed
 // counts as not given.
 func (e *Evidence) Limit() (Limit, bool) {
-	kind, ok := e.classify()
-	if !ok {
+	if !e.limited() {
 		return Limit{}, false
 	}
-	return Limit{Kind: kind, Until: e.until(), Reason: e.reason()}, true
+	return Limit{Until: e.until(), Reason: e.reason()}, true
 }
 
 func oneLine(text string, most int) string {

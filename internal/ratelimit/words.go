@@ -10,15 +10,13 @@ import (
 )
 
 // names are what programs call these errors, squeezed.
-var names = map[string]Kind{
-	"ratelimit": Rate, "ratelimited": Rate, "ratelimiterror": Rate, "ratelimitexceeded": Rate, "ratelimitreached": Rate,
-	"toomanyrequests": Rate, "throttled": Rate, "throttling": Rate, "throttlingexception": Rate, "throttlingerror": Rate,
-	"requestlimitexceeded": Rate, "userratelimitexceeded": Rate,
-	"insufficientquota": Quota, "quotaexceeded": Quota, "quotaexhausted": Quota, "quotaerror": Quota, "resourceexhausted": Quota,
-	"usagelimitreached": Quota, "usagelimitexceeded": Quota, "usagelimit": Quota, "billinghardlimitreached": Quota,
-	"billingerror": Quota, "creditsexhausted": Quota, "insufficientcredits": Quota, "insufficientbalance": Quota,
-	"overloaded": Overloaded, "overloadederror": Overloaded, "modeloverloaded": Overloaded, "engineoverloaded": Overloaded,
-	"engineoverloadederror": Overloaded, "serveroverloaded": Overloaded, "slowdown": Overloaded, "modelcapacityexhausted": Overloaded,
+var names = []string{
+	"ratelimit", "ratelimited", "ratelimiterror", "ratelimitexceeded", "ratelimitreached", "toomanyrequests", "throttled",
+	"throttling", "throttlingexception", "throttlingerror", "requestlimitexceeded", "userratelimitexceeded", "insufficientquota",
+	"quotaexceeded", "quotaexhausted", "quotaerror", "resourceexhausted", "usagelimitreached", "usagelimitexceeded", "usagelimit",
+	"billinghardlimitreached", "billingerror", "creditsexhausted", "insufficientcredits", "insufficientbalance", "overloaded",
+	"overloadederror", "modeloverloaded", "engineoverloaded", "engineoverloadederror", "serveroverloaded", "slowdown",
+	"modelcapacityexhausted",
 }
 
 // lazily ignores case: providers differ in how they write.
@@ -31,20 +29,20 @@ const (
 )
 
 var (
-	rateWords = []func() *regexp.Regexp{
+	// By what providers and agents report a limit.
+	sentences = []func() *regexp.Regexp{
+		// Too much in too short a time.
 		lazily(`\brate[ _-]?limit(?:s|ing)?(?:` + been + `|[ _:-]*)(?:` + met + `|error|applied|in effect)\b`),
 		lazily(`\b(?:hit|reached|exceed(?:ed|s|ing)?|over|due to|because of|by)\b(?:\s+[\w.'-]+){0,6}?\s+rate[ _-]?limit`),
 		lazily(`\brate[ _-]?limited\b`),
 		lazily(`\brate[ _-]?limit\b.{0,80}\b(?:try again|retry|wait|(?:tokens?|requests?) per)\b`),
 		lazily(`\btoo many requests\b`),
 		lazily(`\bthrottlingexception\b|\brequests? (?:is|are|was|were|has been|have been|is being|are being) (?:being )?throttled\b`),
-	}
-	quotaWords = []func() *regexp.Regexp{
+		// An allowance that is used up.
 		lazily(`\b` + whose + `(?: \w+)? (?:limit|quota|cap|allowance)s?` + been + met + `\b`),
 		lazily(`\binsufficient[ _]quota\b|\b(?:have|has) no (?:remaining )?quota\b|\bout of (?:extra usage|credits)\b|\binsufficient (?:credits?|balance|funds)\b`),
 		lazily(`\bcredit balance is too low\b|\bresource (?:has been )?exhausted\b|\bresource_exhausted\b`),
-	}
-	overloadWords = []func() *regexp.Regexp{
+		// A provider that has too much to do.
 		lazily(`\b(?:overloaded_error|model_overloaded|engine_overloaded|server_overloaded)\b`),
 		lazily(`\b(?:is|are|currently|temporarily|servers?|models?|engine|api|service|529)\W+(?:\w+\W+){0,2}?overloaded\b`),
 		lazily(`^\W*(?:error\W+)?overloaded\W*$`),
@@ -72,41 +70,13 @@ var elsewhere = []string{
 	"inode", "upload", "nesting", "heap", "cpu", "process", "processes", "descriptor", "watch", "watches", "speed", "lower", "upper",
 }
 
-// classify says which limit the evidence is for, if it is for any.
-func (e *Evidence) classify() (Kind, bool) {
+// limited says whether the evidence is for a limit.
+func (e *Evidence) limited() bool {
 	if hopeless().MatchString(e.said) {
-		return "", false
+		return false
 	}
-	words, spoken := wordsFor(e.said)
-	switch {
-	case words == Quota:
-		return Quota, true
-	case e.kind != "":
-		return e.kind, true
-	case spoken:
-		return words, true
-	case e.Status == 429:
-		return Rate, true
-	case e.Status == 529:
-		return Overloaded, true
-	}
-	return "", false
-}
-
-// wordsFor looks for the sentences by which providers and agents report a limit.
-func wordsFor(text string) (Kind, bool) {
-	matches := func(patterns []func() *regexp.Regexp) bool {
-		return slices.ContainsFunc(patterns, func(p func() *regexp.Regexp) bool { return p().MatchString(text) })
-	}
-	switch {
-	case matches(quotaWords), yourLimit(text), bareQuota(text):
-		return Quota, true
-	case matches(rateWords):
-		return Rate, true
-	case matches(overloadWords):
-		return Overloaded, true
-	}
-	return "", false
+	return e.named || e.Status == 429 || e.Status == 529 || yourLimit(e.said) || bareQuota(e.said) ||
+		slices.ContainsFunc(sentences, func(p func() *regexp.Regexp) bool { return p().MatchString(e.said) })
 }
 
 // yourLimit finds "you've hit your limit", but not "exceeded the time limit".
