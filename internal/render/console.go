@@ -2,15 +2,12 @@ package render
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"ralph/event"
-	"ralph/internal/human"
 	"ralph/internal/term"
 )
 
@@ -240,57 +237,6 @@ func (c *Console) show(e event.Event, lines ...said) {
 	}
 }
 
-func (c *Console) speak(e event.Event, a *attempt) {
-	thought := e.Type == event.AgentThought
-	if a.speech.thought != thought {
-		c.hush(e, a)
-		a.speech.thought = thought
-	}
-	switch {
-	case thought && c.log && !c.opts.Verbose:
-	case c.byLine():
-		a.speech.lines(e.Text, c.spoken(e, a))
-	default:
-		c.stream(a.speech.stream(e.Text), c.paint(a))
-	}
-}
-
-// hush ends what an agent was saying.
-func (c *Console) hush(e event.Event, a *attempt) {
-	if !a.speech.begun {
-		return
-	}
-	if c.byLine() {
-		a.speech.end(c.spoken(e, a))
-		return
-	}
-	c.stream(a.speech.clean.End(), c.paint(a))
-	a.speech.begun = false
-	c.fresh()
-}
-
-// byLine says that speech is written by the line, not as it comes: agents that run at once
-// would talk across each other.
-func (c *Console) byLine() bool { return c.log || c.setup.Jobs > 1 }
-
-func (c *Console) spoken(e event.Event, a *attempt) func(line string) {
-	verb := ""
-	switch {
-	case c.log && a.speech.thought:
-		verb = "thinks: "
-	case c.log:
-		verb = "says: "
-	}
-	return func(line string) { c.say(e, verb+c.paint(a)(line)) }
-}
-
-func (c *Console) paint(a *attempt) func(string) string {
-	if a.speech.thought {
-		return c.opts.Palette.Dim
-	}
-	return func(s string) string { return s }
-}
-
 // tool shows a call once, and again when it failed.
 func (c *Console) tool(e event.Event, a *attempt) {
 	t, shown := a.tool(e.Tool)
@@ -393,88 +339,4 @@ func (c *Console) attemptEnded(e event.Event, a *attempt) {
 		c.line(line)
 	}
 	c.complaint(e, evidence, term.GateLines)
-}
-
-type setting struct{ label, value string }
-
-func (c *Console) settings(e event.Event) []setting {
-	s := c.setup
-	what := s.Scope
-	if e.Counts != nil {
-		left := e.Counts.Remaining
-		what = or(what, "everything") + ", " + human.Count(left, "task") + " to do"
-		if left < e.Counts.Total {
-			what += fmt.Sprintf(" of %d", e.Counts.Total)
-		}
-	}
-	jobs, pid, folder := "", "", s.Folder
-	if s.Jobs > 1 {
-		jobs = strconv.Itoa(s.Jobs) + " at once"
-	}
-	if c.opts.Verbose && e.PID > 0 {
-		pid = strconv.Itoa(e.PID)
-	}
-	if c.log {
-		folder = "" // the footer says where it is
-	}
-	list := []setting{
-		{"runs", what},
-		{"agent", or(s.Agent, e.Agent)},
-		{"credential", s.Credential},
-		{"model", or(s.Model, e.Model)},
-		{"limits", s.Limits},
-		{"jobs", jobs},
-		{"sandbox", s.Sandbox},
-		{"verify", s.Verify},
-		{"process", pid},
-		{"transcripts", folder},
-	}
-	return slices.DeleteFunc(list, func(s setting) bool { return Line(s.value) == "" })
-}
-
-func (c *Console) header(e event.Event) {
-	p, lines, width := c.opts.Palette, c.settings(e), 0
-	if !c.log {
-		c.line(p.Bold("ralph run") + " " + p.Dim(Line(e.Run)))
-	}
-	for _, s := range lines {
-		width = max(width, len(s.label))
-	}
-	for _, s := range lines {
-		if c.log {
-			c.say(e, s.label+": "+Line(s.value))
-		} else {
-			c.hanging(indent+p.Dim(fmt.Sprintf("%-*s", width, s.label))+"  "+Line(s.value), width+4)
-		}
-	}
-}
-
-// heading begins an iteration. On a terminal only the title is cut when there is too
-// little space: the rest is what one looks for.
-func (c *Console) heading(e event.Event, a *attempt) {
-	tail := facts(e, c.counts)
-	if c.log {
-		s := "claimed: " + a.title
-		if e.Iteration > 0 {
-			s = "iteration " + strconv.Itoa(e.Iteration) + ": " + a.title
-		}
-		if len(tail) > 0 {
-			s += " (" + strings.Join(tail, ", ") + ")"
-		}
-		c.newFold(e, s)
-	} else {
-		p, front, id := c.opts.Palette, "── ", Line(e.Task)
-		if e.Iteration > 0 {
-			front += strconv.Itoa(e.Iteration) + " · "
-		}
-		back := strings.Join(append([]string{""}, tail...), " · ")
-		free := min(c.width(), maxHeading) - term.Width(front+id+back) - 3
-		title := term.Cut(a.title, max(free, minTitle))
-		rule := strings.Repeat("─", max(free-term.Width(title), 0)+1)
-		c.line("")
-		c.line(p.Dim(front) + p.Bold(id+" "+title) + p.Dim(back+" "+rule))
-	}
-	if e.Reason != "" {
-		c.show(e, said{text: "model: " + Line(e.Reason), detail: true})
-	}
 }

@@ -77,3 +77,54 @@ func (s *speech) endLine(emit func(string)) {
 	}
 	s.line.Reset()
 }
+
+func (c *Console) speak(e event.Event, a *attempt) {
+	thought := e.Type == event.AgentThought
+	if a.speech.thought != thought {
+		c.hush(e, a)
+		a.speech.thought = thought
+	}
+	switch {
+	case thought && c.log && !c.opts.Verbose:
+	case c.byLine():
+		a.speech.lines(e.Text, c.spoken(e, a))
+	default:
+		c.stream(a.speech.stream(e.Text), c.paint(a))
+	}
+}
+
+// hush ends what an agent was saying.
+func (c *Console) hush(e event.Event, a *attempt) {
+	if !a.speech.begun {
+		return
+	}
+	if c.byLine() {
+		a.speech.end(c.spoken(e, a))
+		return
+	}
+	c.stream(a.speech.clean.End(), c.paint(a))
+	a.speech.begun = false
+	c.fresh()
+}
+
+// byLine says that speech is written by the line, not as it comes: agents that run at once
+// would talk across each other.
+func (c *Console) byLine() bool { return c.log || c.setup.Jobs > 1 }
+
+func (c *Console) spoken(e event.Event, a *attempt) func(line string) {
+	verb := ""
+	switch {
+	case c.log && a.speech.thought:
+		verb = "thinks: "
+	case c.log:
+		verb = "says: "
+	}
+	return func(line string) { c.say(e, verb+c.paint(a)(line)) }
+}
+
+func (c *Console) paint(a *attempt) func(string) string {
+	if a.speech.thought {
+		return c.opts.Palette.Dim
+	}
+	return func(s string) string { return s }
+}
