@@ -89,10 +89,16 @@ func TestNotBefore(t *testing.T) {
 	w.wantReady("a", "b")
 	check.Equal(t, "due", dag.Tally{ByStatus: pending, Groups: map[dag.Status]int{}, Ready: 2}, tally())
 	check.Equal(t, "wait after looking", until, w.task("a").NotBefore)
-	got := w.take("a", dag.ClaimOptions{}).Task
-	check.That(t, got.NotBefore.IsZero() && got.WaitReason == "", "the claim left the wait: %v, %q", got.NotBefore, got.WaitReason)
+	c = w.take("a", dag.ClaimOptions{})
+	check.That(t, c.Task.NotBefore.IsZero() && c.Task.WaitReason == "", "the claim left the wait: %v, %q", c.Task.NotBefore, c.Task.WaitReason)
+	wait := dag.Release{NotBefore: until.Add(time.Hour)}
+	w.update(func(g *dag.Graph) error { return g.Release(c, wait) })
 	w.person(reset, "a")
 	w.wantReady("a", "b")
+	c = w.claim("a")
+	w.update(func(g *dag.Graph) error { return g.Release(c, wait) })
+	w.plan("child in a")
+	check.Equal(t, "wait of a group", time.Time{}, w.task("a").NotBefore)
 }
 
 // Unblock does not touch what the task waits for.

@@ -2,7 +2,6 @@ package dag
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -82,20 +81,15 @@ func (b *batch) resolve(specs []Spec) error {
 		refs[s.Ref] = i
 	}
 	for i := range b.tasks {
-		if err := b.link(i, refs); err != nil {
-			return err
-		}
+		b.link(i, refs)
 	}
 	return b.verdict()
 }
 
-func (b *batch) link(i int, refs map[string]int) (err error) {
+func (b *batch) link(i int, refs map[string]int) {
 	t := &b.tasks[i]
 	if name := t.spec.Parent; name != "" {
-		if t.parent, t.under, err = b.find(i, refs, "parent", name); err != nil {
-			return err
-		}
-		if t.parent >= 0 {
+		if t.parent, t.under = b.find(i, refs, "parent", name); t.parent >= 0 {
 			b.tasks[t.parent].children = append(b.tasks[t.parent].children, i)
 		}
 	}
@@ -105,37 +99,30 @@ func (b *batch) link(i int, refs map[string]int) (err error) {
 			continue
 		}
 		seen[name] = true
-		ref, old, err := b.find(i, refs, "after", name)
-		switch {
-		case err != nil:
-			return err
-		case ref >= 0:
+		if ref, old := b.find(i, refs, "after", name); ref >= 0 {
 			t.after = append(t.after, ref)
-		case old != nil:
+		} else if old != nil {
 			t.afterOld = append(t.afterOld, *old)
 		}
 	}
-	return nil
 }
 
 // find returns the index of a task of the plan, or -1 and one that exists; if there is
-// neither, that is a fault of task i.
-func (b *batch) find(i int, refs map[string]int, field, name string) (int, *Task, error) {
+// neither, that is a fault of task i, unless the transaction failed.
+func (b *batch) find(i int, refs map[string]int, field, name string) (int, *Task) {
 	if ref, ok := refs[name]; ok {
-		return ref, nil, nil
+		return ref, nil
 	}
 	t, ok := b.existing[name]
 	if !ok {
 		var err error
-		if t, err = b.graph.Task(name); errors.Is(err, ErrNotFound) {
+		if t, err = b.graph.Task(name); err != nil {
 			b.fault(i, fmt.Errorf("%s %q is neither a ref of this file nor a task", field, name))
-			return -1, nil, nil
-		} else if err != nil {
-			return -1, nil, err
+			return -1, nil
 		}
 		b.existing[name] = t
 	}
-	return -1, &t, nil
+	return -1, &t
 }
 
 // inherit gives every task the feature of its topmost parent.

@@ -106,6 +106,29 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
+func TestAnImportedGroupFollowsItsSubtasks(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		group    dag.Status
+		children []dag.Status
+		want     dag.Status
+	}{
+		"all are done":                    {"", []dag.Status{dag.Done, dag.Done}, dag.Done},
+		"all are done, and it is blocked": {dag.Blocked, []dag.Status{dag.Done, dag.Done}, dag.Blocked},
+		"all ended, one failed":           {"", []dag.Status{dag.Done, dag.Failed}, dag.Failed},
+		"one failed, one is open":         {"", []dag.Status{dag.InProgress, dag.Failed}, dag.Pending},
+	} {
+		w := newWorld(t)
+		specs := []dag.Spec{{Line: 1, Ref: "t-00000000", Title: "group", Status: test.group}}
+		for i, status := range test.children {
+			specs = append(specs, dag.Spec{Line: i + 2, Title: "child", Parent: "t-00000000", Status: status})
+		}
+		w.update(func(g *dag.Graph) error { _, err := g.Import(specs); return err })
+		check.Equal(t, name, test.want, w.task("t-00000000").Status)
+		w.sound()
+	}
+}
+
 func TestAddRefusesWhatCannotBeStored(t *testing.T) {
 	t.Parallel()
 	negative := -1

@@ -37,8 +37,8 @@ func (w *world) step(line string) func(*dag.Graph) error {
 			_, err := g.Add(nt)
 			return err
 		},
-		"import-failed": func(g *dag.Graph) error { // title, parent
-			_, err := g.Import([]dag.Spec{{Line: 1, Title: args[0], Parent: id(1), Status: dag.Failed}})
+		"import": func(g *dag.Graph) error { // title, parent, status
+			_, err := g.Import([]dag.Spec{{Line: 1, Title: args[0], Parent: id(1), Status: dag.Status(args[2])}})
 			return err
 		},
 	}[verb]
@@ -205,8 +205,11 @@ func TestScenarios(t *testing.T) {
 		"a failed group stays failed while a task below it is blocked for a time": oneSpoiled + "block b\n unblock b\n" + stillFailed,
 		"a failed group stays failed while a task below it is deleted":            oneSpoiled + "delete b\n" + stillFailed,
 
-		"a failed task moved below a done one fails it":    allDone + "plan x\n spoil x\n move x group\n statuses top=failed group=failed a=done\n ready",
-		"a failed task imported below a done one fails it": allDone + "import-failed x group\n statuses top=failed group=failed a=done\n ready",
+		"a failed task moved below a done one fails it":     allDone + "plan x\n spoil x\n move x group\n statuses top=failed group=failed a=done\n ready",
+		"a failed task imported below a done one fails it":  allDone + "import x group failed\n statuses top=failed group=failed a=done\n ready",
+		"a pending task imported below a done one opens it": allDone + "import x group pending\n statuses top=pending group=pending a=done\n ready x",
+		"a done task imported below a done one is nothing":  allDone + "import x group done\n statuses top=done group=done a=done\n ready later",
+		"a task imported below one that waits is held":      waitedFor + "reset a\n import x waiting pending\n ready a",
 
 		"the failed child is deleted, others are open":     twoBelow + "spoil a\n delete a\n statuses group=pending top=pending",
 		"the failed child is moved away, others are open":  twoBelow + "spoil a\n move-up a\n statuses group=pending top=pending",

@@ -28,16 +28,12 @@ func (g *Graph) Why(t Task) ([]Reason, error) {
 	default:
 		return reasons, nil
 	}
-	at := t
-	for {
-		more, err := g.blockerReasons(t, at)
-		if err != nil {
-			return nil, err
-		}
-		reasons = append(reasons, more...)
+	for at := t; ; {
+		reasons = append(reasons, g.blockerReasons(t, at)...)
 		if at.Parent == "" {
-			return reasons, nil
+			return reasons, g.tx.Err()
 		}
+		var err error
 		if at, err = g.Task(at.Parent); err != nil {
 			return nil, err
 		}
@@ -145,24 +141,19 @@ func ownReasons(t Task, now time.Time) []Reason {
 }
 
 // blockerReasons lists the unfinished blockers of at, which is t or an ancestor.
-func (g *Graph) blockerReasons(t, at Task) ([]Reason, error) {
+func (g *Graph) blockerReasons(t, at Task) (reasons []Reason) {
 	if at.OpenDeps == 0 {
-		return nil, nil
+		return nil
 	}
-	blockers, err := g.Blockers(at)
-	if err != nil {
-		return nil, err
+	who := "it"
+	if at.ID != t.ID {
+		who = "its ancestor " + at.ID
 	}
-	var reasons []Reason
+	blockers, _ := g.Blockers(at)
 	for _, b := range blockers {
-		if b.Status == Done {
-			continue
+		if b.Status != Done {
+			reasons = append(reasons, Reason{Kind: "blocker", Task: b.ID, Text: fmt.Sprintf("%s waits for %s (%s): %s", who, b.ID, b.Status, b.Title)})
 		}
-		who := "it"
-		if at.ID != t.ID {
-			who = "its ancestor " + at.ID
-		}
-		reasons = append(reasons, Reason{Kind: "blocker", Task: b.ID, Text: fmt.Sprintf("%s waits for %s (%s): %s", who, b.ID, b.Status, b.Title)})
 	}
-	return reasons, nil
+	return reasons
 }
