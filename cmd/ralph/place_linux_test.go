@@ -144,7 +144,7 @@ func (p *place) wantTask(task, status string, attempts int) {
 func (p *place) wantVerified(task string) {
 	p.Helper()
 	p.wantTask(task, "done", 1)
-	check.Equal(p, "verification of "+task, "passed", string(p.task(task).Verification))
+	check.Equal(p, "verification of "+task, "passed", p.task(task).Verification)
 }
 
 // wantInterrupted wants what an interruption leaves: one attempt that costs nothing.

@@ -63,7 +63,7 @@ func statusText(a *app, o report.Overview) string {
 	}
 	b.WriteString(taskSection(a, "Next", tasksOf(o.Next)))
 	for _, t := range o.Next {
-		if t.Task.AwaitsVerdict() {
+		if t.AwaitsVerdict() {
 			fmt.Fprintf(&b, "  %s: %s\n", t.ID, unverifiedText)
 		}
 	}
@@ -134,8 +134,8 @@ func writeHeld(b *strings.Builder, a *app, p term.Palette, o report.Overview) {
 	}
 	b.WriteString("\nWaiting\n")
 	for _, t := range o.Held {
-		fmt.Fprintf(b, "  %s  %s\n", p.Cyan(t.ID), term.Cut(term.Line(t.Task.Title), 60))
-		if t.Task.AwaitsVerdict() {
+		fmt.Fprintf(b, "  %s  %s\n", p.Cyan(t.ID), term.Cut(term.Line(t.Title), 60))
+		if t.AwaitsVerdict() {
 			fmt.Fprintf(b, "      %s\n", p.Dim(unverifiedText))
 		}
 		for _, r := range t.Reasons[:min(len(t.Reasons), shownReasons)] {
