@@ -82,7 +82,7 @@ func keepNot(err error) error {
 	return err
 }
 
-// isCycle says whether err tells a cycle, and checks each of its words.
+// isCycle says whether err describes a cycle, and checks each of its words.
 func isCycle(t check.TB, m *model, err error) bool {
 	t.Helper()
 	if errors.Is(err, errNotKept) {

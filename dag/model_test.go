@@ -10,7 +10,7 @@ import (
 	"ralph/dag"
 )
 
-// model is the graph as design.md tells it, by recursion and without a single
+// model is the graph as docs/state-machine.md describes it, by recursion and without a single
 // counter. It knows nothing of how the real one is stored.
 type model struct {
 	now      time.Time

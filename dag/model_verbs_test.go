@@ -6,11 +6,11 @@ import (
 	"ralph/dag"
 )
 
-// This file is the transitions of design.md on the model.
+// This file is the transitions of docs/state-machine.md on the model.
 
 func ended(s dag.Status) bool { return s == dag.Done || s == dag.Failed }
 
-// set gives a task a status, ends its claim, and tells its parent.
+// set gives a task a status, ends its claim, and rolls up to its parent.
 func (m *model) set(t *modelTask, to dag.Status) {
 	from := t.status
 	t.status, t.holder = to, 0
@@ -349,16 +349,16 @@ func (m *model) rollUpPlan(t *modelTask) error {
 	return nil
 }
 
-// joinPlan tells tasks that existed before about their new children: an open one
+// joinPlan brings tasks that existed before in line with their new children: an open one
 // opens them; others only let them catch up.
 func (m *model) joinPlan(fresh []*modelTask, isNew map[string]bool) {
-	told := map[string]bool{}
+	seen := map[string]bool{}
 	for _, first := range fresh {
 		p := m.tasks[first.parent]
-		if p == nil || isNew[p.id] || told[p.id] {
+		if p == nil || isNew[p.id] || seen[p.id] {
 			continue
 		}
-		told[p.id] = true
+		seen[p.id] = true
 		p.notBefore = m.now
 		open := false
 		for _, t := range fresh {

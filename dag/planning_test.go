@@ -29,7 +29,7 @@ func TestPlanningIsCountedForItsFeatureAndTheDay(t *testing.T) {
 		ask  func(*dag.Graph) (dag.Usage, error)
 		want dag.Usage
 	}{
-		"of a session that never told":  {func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfFeature("login", "") }, dag.Usage{Usage: event.Usage{Unknown: true}}},
+		"of a session without a report": {func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfFeature("login", "") }, dag.Usage{Usage: event.Usage{Unknown: true}}},
 		"of a day, or a part of it":     {func(g *dag.Graph) (dag.Usage, error) { return g.UsageSince(noon, "") }, dag.Usage{Usage: event.Usage{TokensIn: in, TokensOut: out, CostUSD: &cost, Estimated: true}, Worked: time.Minute}},
 		"of two sessions, one of which": {func(g *dag.Graph) (dag.Usage, error) { return g.UsageSince(start, "") }, dag.Usage{Usage: event.Usage{TokensIn: in, TokensOut: out, CostUSD: &cost, Estimated: true, Unknown: true}, Worked: time.Minute}},
 	} {

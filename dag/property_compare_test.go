@@ -64,7 +64,7 @@ func (x *machine) compare(rt *rapid.T) {
 	x.w.sound()
 }
 
-// compareScopes looks at everything that is told about a scope.
+// compareScopes looks at everything that is reported about a scope.
 func (x *machine) compareScopes(rt *rapid.T) {
 	scopes := []dag.Scope{{}}
 	features := map[string]dag.FeatureStatus{}

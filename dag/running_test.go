@@ -126,7 +126,7 @@ func TestFinishedWorkThatAwaitsItsVerdict(t *testing.T) {
 		person []func(*dag.Graph, string) error
 		resume bool
 	}{
-		"is taken up":                       {nil, true},
+		"is claimed to be verified":         {nil, true},
 		"after a block was lifted":          {[]func(*dag.Graph, string) error{block, unblock}, true},
 		"not after a reset":                 {[]func(*dag.Graph, string) error{reset}, false},
 		"not after a reset that lifted one": {[]func(*dag.Graph, string) error{block, reset}, false},

@@ -302,7 +302,7 @@ func TestACycleIsRefusedAndToldInWords(t *testing.T) {
 	}
 }
 
-// closedCycle demands an error that tells a cycle which ends where it begins.
+// closedCycle demands an error that describes a cycle which ends where it begins.
 func closedCycle(t check.TB, err error) *dag.CycleError {
 	t.Helper()
 	var cycle *dag.CycleError

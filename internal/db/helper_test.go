@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// child opens the file and adds a feature, as whoever it is told to be, and says
+// child opens the file and adds a feature, without privileges if asked so, and says
 // how that went.
 func child(path string) int {
 	if os.Getenv("RALPH_TEST_UNPRIVILEGED") != "" {
