@@ -111,6 +111,9 @@ func Marked(string, ...Record) (int, error) { return 0, nil }
 // Take records nothing here, as nothing is swept.
 func Take(owner string) (Record, error) { return Record{Owner: owner}, nil }
 
+// OpenForWriting finds nothing here, as Sweep.
+func OpenForWriting() []string { return nil }
+
 // Gaps says, in sentences for a person, which processes may outlive us on this system.
 func Gaps() []string {
 	return append(groupGaps(),

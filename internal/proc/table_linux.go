@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -127,4 +128,20 @@ func send(st stat, sig unix.Signal) {
 	if now, err := readStat(st.pid); err == nil && now.start == st.start {
 		_ = kill()
 	}
+}
+
+// OpenForWriting lists the files that this process has open for writing, wherever that
+// came from: a redirection, a flag, a setting.
+func OpenForWriting() []string {
+	const dir = "/proc/self/fd/"
+	var paths []string
+	entries, _ := os.ReadDir(dir)
+	for _, entry := range entries {
+		fd, _ := strconv.Atoi(entry.Name())
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+		if path, _ := os.Readlink(dir + entry.Name()); err == nil && filepath.IsAbs(path) && flags&(os.O_WRONLY|os.O_RDWR) != 0 {
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }
