@@ -48,7 +48,7 @@ func report(b *testing.B, unit string, got float64, limit string, met bool) {
 	b.ReportMetric(got, unit)
 	verdict := "met"
 	if testing.Short() {
-		verdict = "not judged in a quick run"
+		verdict = "not compared in a quick run"
 	} else if !met {
 		verdict = "MISSED"
 	}

@@ -57,7 +57,7 @@ func TestAgents(t *testing.T) {
 			t.Run("is known and answers", func(t *testing.T) { pl.answers(t, p.agent) })
 			t.Run("ticks off its plan before it is done", func(t *testing.T) { pl.ticksOff(t) })
 			t.Run("refuses a task without a word", func(t *testing.T) { newPlace(t, ralph, bin, p, set).refuses(t) })
-			t.Run("goes on after an interruption", func(t *testing.T) { pl.goesOn(t) })
+			t.Run("continues after an interruption", func(t *testing.T) { pl.continues(t) })
 			t.Run("without a valid key", func(t *testing.T) { pl.fails(t, Fault{Status: 401, Times: -1}) })
 			t.Run("with a model that hangs", func(t *testing.T) { pl.fails(t, Fault{Hang: true, Times: -1}) })
 			ran++
@@ -278,9 +278,9 @@ const refusal = `
 {"ref":"t-0000000c","title":"Do the last"}
 `
 
-// goesOn interrupts a running agent; the next run continues its session, or starts
+// continues interrupts a running agent; the next run continues its session, or starts
 // a new one if the agent has forgotten it.
-func (p *place) goesOn(t *testing.T) {
+func (p *place) continues(t *testing.T) {
 	p.server.Play(func(pr Prompt) Answer {
 		a := p.worker(pr)
 		if pr.Kind == Work && pr.Turn == 1 {
@@ -303,7 +303,7 @@ func (p *place) goesOn(t *testing.T) {
 	p.server.Play(p.worker)
 	out := p.want(t, 0, "run", "-v", task)
 	if goes := strings.Contains(out.stderr, "continues in the session of the interrupted attempt"); !goes && !p.Forgets {
-		t.Errorf("it did not go on:\n%s", out.stderr)
+		t.Errorf("it did not continue:\n%s", out.stderr)
 	}
 }
 

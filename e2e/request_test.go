@@ -92,7 +92,7 @@ func (i item) split() []message {
 	case i.Type != "message" && i.Type != "":
 		return nil
 	}
-	content := append(i.Content, i.Parts...) // there is but one of them
+	content := slices.Concat(i.Content, i.Parts) // there is but one of them
 	said := message{role: i.Role, text: text(content), calls: len(i.Calls)}
 	var list []message
 	var blocks []struct {

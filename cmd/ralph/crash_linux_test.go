@@ -279,7 +279,7 @@ func (p *place) wantMended(tasks, prompts int, action string) {
 		}
 	}
 	check.That(p, action == "" || got == action, "recovery: got %q, want %q", got, action)
-	check.That(p, summaries > 0, "no run told what it recovered")
+	check.That(p, summaries > 0, "no run said what it recovered")
 	p.want(0, "doctor")
 	status := p.overview()
 	check.That(p, len(status.Running)+len(status.Stale)+len(status.Runs) == 0, "still claimed: %v, stale %v, open runs %v", status.Running, status.Stale, status.Runs)

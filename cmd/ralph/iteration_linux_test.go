@@ -111,7 +111,7 @@ func TestTheDemoNeedsNothing(t *testing.T) {
 	}
 }
 
-var record = flag.Bool("record", false, "record docs/demo.cast anew")
+var record = flag.Bool("record", false, "record docs/demo.cast again")
 
 const (
 	castPath  = "../../docs/demo.cast"
@@ -179,7 +179,7 @@ func TestTheRecordingShowsTheDemo(t *testing.T) {
 	plain := anonymous(shown.String())
 	for line := range strings.Lines(p.want(0, "demo").stdout) {
 		if want := strings.TrimSpace(anonymous(line)); want != "" && !strings.Contains(plain, want) {
-			t.Errorf("the recording does not show %q; record it anew with: just record", want)
+			t.Errorf("the recording does not show %q; record it again with: just record", want)
 		}
 	}
 	if home, err := os.UserHomeDir(); err == nil && home != "/" && strings.Contains(shown.String(), home) {

@@ -39,7 +39,7 @@ func newPlace(t *testing.T, script fakeagent.Script, config ...string) *place {
 	return p
 }
 
-// furnish writes what the agent does and the configuration, which goes on in section run.
+// furnish writes what the agent does and the configuration; config continues its section run.
 func (p *place) furnish(script, config string) {
 	p.Helper()
 	p.ledger = filepath.Join(p.dir, "ledger")

@@ -15,7 +15,7 @@ import (
 // recovery_r1 and so on, control_stop and signal_grace for R8, signal_slow for R9. R2, R6 and R10
 // are about approvals and adapters, which do not exist here.
 
-// TestR4WorkThatWasCutOff is kept and told to the next agent, put into git's stash, or left to a
+// TestR4WorkThatWasCutOff is kept and in the next prompt, put into git's stash, or left to a
 // person, as the configuration says. What a person had not committed before stays in every
 // case. Work in a repository inside the project is not stashed, and what git cannot handle
 // stays: that is said, because every next start would meet the same.

@@ -12,7 +12,7 @@ import (
 )
 
 // TestHostileAgents: whatever an agent does, there is no panic, it ends by its
-// configured limit, memory is bounded, what is stored is valid, the user is told,
+// configured limit, memory is bounded, what is stored is valid, the user reads why,
 // and nothing is left running. The exit status is 0 if its work counts after all,
 // and 1 if its only task failed: each has one attempt.
 func TestHostileAgents(t *testing.T) {
@@ -26,7 +26,7 @@ func TestHostileAgents(t *testing.T) {
 	tests := map[string]struct {
 		script fakeagent.Script
 		status int
-		reason string // that the user is told
+		reason string // that the user reads
 		idle   string
 		turn   string
 	}{

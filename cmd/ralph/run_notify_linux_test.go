@@ -69,7 +69,7 @@ webhook = "${NOT_SET}"
 		"warning: notify: webhook "+strings.TrimPrefix(hangs.URL, "http://")+": 1 of 1 notification did not go out: no answer yet")
 	for line := range strings.Lines(out.stderr) {
 		if strings.HasPrefix(line, "warning: ") && strings.Contains(line, "s3cr3t") {
-			t.Errorf("an address is told: %s", line)
+			t.Errorf("an address is printed: %s", line)
 		}
 	}
 	if shown := p.want(0, "config", "show"); strings.Contains(shown.stdout, "s3cr3t") || !strings.Contains(shown.stdout, "notify.3") {

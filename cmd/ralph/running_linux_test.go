@@ -36,14 +36,14 @@ func eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// told is what a command printed.
-type told struct {
+// printed is what a command wrote.
+type printed struct {
 	testing.TB
 	stdout, stderr string
 }
 
-func (o told) inStdout(parts ...string) { o.Helper(); wantParts(o, o.stdout, parts) }
-func (o told) inStderr(parts ...string) { o.Helper(); wantParts(o, o.stderr, parts) }
+func (o printed) inStdout(parts ...string) { o.Helper(); wantParts(o, o.stdout, parts) }
+func (o printed) inStderr(parts ...string) { o.Helper(); wantParts(o, o.stderr, parts) }
 
 func wantParts(t testing.TB, text string, parts []string) {
 	t.Helper()
@@ -88,7 +88,7 @@ func (p *place) command(args ...string) *exec.Cmd {
 }
 
 // want runs the program to its end and wants that exit status.
-func (p *place) want(status int, args ...string) told {
+func (p *place) want(status int, args ...string) printed {
 	p.Helper()
 	out := p.start(args...).wait(status)
 	check.That(p, !strings.Contains(out.stderr, "panic") && !strings.Contains(out.stderr, "goroutine "), "it panicked:\n%s", out.stderr)
@@ -137,14 +137,14 @@ func (r *running) over() bool {
 	}
 }
 
-func (r *running) wait(status int) told {
+func (r *running) wait(status int) printed {
 	r.Helper()
 	select {
 	case <-r.ended:
 	case <-time.After(patience):
 		r.Fatalf("%v does not end:\n%s%s", r.cmd.Args, r.stdout.String(), r.stderr.String())
 	}
-	out := told{r.TB, r.stdout.String(), r.stderr.String()}
+	out := printed{r.TB, r.stdout.String(), r.stderr.String()}
 	var exit *exec.ExitError
 	if r.err != nil && !errors.As(r.err, &exit) {
 		r.Fatal(r.err)
