@@ -23,9 +23,8 @@ func TestACommandGetsTheMessage(t *testing.T) {
 	check.OK(t, deliver(opts, failed(1)))
 	data, err := os.ReadFile(filepath.Join(dir, "in.json"))
 	var m Message
-	if err != nil || json.Unmarshal(data, &m) != nil || m.Event != "task_failed" || m.Reason != `gate "make": exit status 2` {
-		t.Errorf("got %s, %v", data, err)
-	}
+	check.That(t, err == nil && json.Unmarshal(data, &m) == nil && m.Event == "task_failed" && m.Reason == `gate "make": exit status 2`,
+		"got %s, %v", data, err)
 	env, _ := os.ReadFile(filepath.Join(dir, "env"))
 	check.Equal(t, "environment", "task_failed|t-1|r-1|ralph: shop: task failed: Task 1", string(env))
 }

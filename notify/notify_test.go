@@ -59,9 +59,8 @@ func newHook(t *testing.T, answer func(n int, w http.ResponseWriter)) *hook {
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		var v map[string]string
-		if err := json.Unmarshal(body, &v); err != nil || len(v) != 1 {
-			t.Errorf("got %s: no Slack would take it", body)
-		}
+		err := json.Unmarshal(body, &v)
+		check.That(t, err == nil && len(v) == 1, "got %s: no Slack would take it", body)
 		h.mu.Lock()
 		h.got = append(h.got, v["text"])
 		n := len(h.got)
@@ -346,9 +345,8 @@ func TestAKindStandsInOneList(t *testing.T) {
 			text, err := os.ReadFile(file)
 			check.OK(t, err)
 			for _, kind := range event.NoticeKinds() {
-				if strings.Contains(kind, "_") && strings.Contains(string(text), strconv.Quote(kind)) {
-					t.Errorf("%s repeats the kind %s", file, kind)
-				}
+				check.That(t, !strings.Contains(kind, "_") || !strings.Contains(string(text), strconv.Quote(kind)),
+					"%s repeats the kind %s", file, kind)
 			}
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/testing/check"
@@ -63,9 +61,7 @@ func TestTextOfOthersIsNoCommandToGitHub(t *testing.T) {
 	want := []string{"group [] " + lines, "endgroup [] ", "error [title=ralph: failed: 100%0A::add-mask::x, file=a:b ::set-env name=PATH::/evil ##[add-path]/evil red] " +
 		lines + "\nnext: ralph task log t-1 -m \"TEXT\"  # give the next attempt guidance\n" +
 		"next: ralph task reset t-1 && ralph run --continue r-1  # let it run again"}
-	if diff := cmp.Diff(want, obeyed(said.String())); diff != "" {
-		t.Errorf("%s\n%s", diff, said.String())
-	}
+	check.Equal(t, said.String(), want, obeyed(said.String()))
 }
 
 func TestGitHubShowsTenAnnotationsAndWeUseThem(t *testing.T) {
@@ -77,14 +73,10 @@ func TestGitHubShowsTenAnnotationsAndWeUseThem(t *testing.T) {
 		}
 		list := annotations(Bare(out, dag.Scope{}, time.Unix(0, 0)))
 		check.That(t, len(list) == want, "%d failed tasks: got %d annotations, want %d", failed, len(list), want)
-		if failed == 500 && list[9].title != "ralph: 491 more failed tasks" {
-			t.Errorf("got %q, want the rest counted", list[9].title)
-		}
-		if n := len(escapeData(list[0].text)); n > 4<<10 {
-			t.Errorf("an annotation has %d bytes", n)
-		}
+		check.That(t, failed != 500 || list[9].title == "ralph: 491 more failed tasks", "got %v, want the rest counted", list)
+		n := len(escapeData(list[0].text))
+		check.That(t, n <= 4<<10, "an annotation has %d bytes", n)
 	}
-	if list := annotations(Bare(event.Result{Outcome: event.OutcomeComplete}, dag.Scope{}, time.Unix(0, 0))); len(list) != 0 {
-		t.Errorf("got %v for a success", list)
-	}
+	list := annotations(Bare(event.Result{Outcome: event.OutcomeComplete}, dag.Scope{}, time.Unix(0, 0)))
+	check.That(t, len(list) == 0, "got %v for a success", list)
 }

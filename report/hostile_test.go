@@ -51,9 +51,7 @@ func TestHostileTextStaysText(t *testing.T) {
 		"junit":    func(out io.Writer) error { return report.JUnit(out, r) },
 	} {
 		var b bytes.Buffer
-		if err := write(&b); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		check.OK(t, write(&b))
 		keep(t, "hostile."+name, b.Bytes())
 		for _, c := range b.String() {
 			if c != '\n' && c != '\t' && unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c) || c == '\u2028' {
@@ -62,9 +60,7 @@ func TestHostileTextStaysText(t *testing.T) {
 			}
 		}
 		check.That(t, b.Len() <= 100<<10, "%s of a reason of 1 MB has %d bytes", name, b.Len())
-		if strings.Contains(b.String(), "[31m") || strings.Contains(b.String(), "[2J") {
-			t.Errorf("%s has the rest of an escape sequence", name)
-		}
+		check.That(t, !strings.Contains(b.String(), "[31m") && !strings.Contains(b.String(), "[2J"), "%s has the rest of an escape sequence", name)
 		switch name {
 		case "html":
 			checkPage(t, b.String())
@@ -84,9 +80,8 @@ func TestHostileTextStaysText(t *testing.T) {
 func checkPage(t *testing.T, page string) {
 	t.Helper()
 	for tag, want := range map[string]int{"<script": 1, "</script": 1, "<style": 1, "</style": 1, "<img": 0, "<iframe": 0} {
-		if got := strings.Count(page, tag); got != want {
-			t.Errorf("the page has %d %s, want %d", got, tag, want)
-		}
+		got := strings.Count(page, tag)
+		check.That(t, got == want, "the page has %d %s, want %d", got, tag, want)
 	}
 	body, _, _ := strings.Cut(page, "<script>")
 	for _, bad := range []string{`href="javascript`, `href="http`, `src="`, "url("} {

@@ -61,9 +61,7 @@ func TestTitlesBreakAtWords(t *testing.T) {
 		"Donaudampfschifffahrtsgesellschaftskapitän now":  {"Donaudampfschifffahrtsge…", "now"},
 	} {
 		first, second := twoLines(title)
-		if got := [2]string{first, second}; got != want {
-			t.Errorf("%q: got %q, want %q", title, got, want)
-		}
+		check.Equal(t, title, want, [2]string{first, second})
 	}
 }
 
@@ -77,9 +75,8 @@ func TestALayerThatIsTooHighIsBroken(t *testing.T) {
 			arrows = append(arrows, arrow{0, i})
 		}
 	}
-	if c := layOut(boxes, arrows); c.h > 2*column*(40+gapY) {
-		t.Errorf("the drawing is %.0f high", c.h)
-	}
+	c := layOut(boxes, arrows)
+	check.That(t, c.h <= 2*column*(40+gapY), "the drawing is %.0f high", c.h)
 }
 
 // TestWhatIsWrittenInABoxFitsIntoIt: what is written about a task leaves space for the
@@ -90,9 +87,7 @@ func TestWhatIsWrittenInABoxFitsIntoIt(t *testing.T) {
 	task := Task{Title: "Step", Status: "pending", Attempts: make([]int, 12)}
 	r.Attempts[0].Duration = 100 * time.Hour
 	b := r.nodeBox(node{task: task, hidden: 100}, box{w: boxWidth, h: boxHeight}, false)
-	if b.More != "+100" || term.Width(b.Facts)+len(b.More) > boxLetters {
-		t.Errorf("got %q and %q, which do not fit", b.Facts, b.More)
-	}
+	check.That(t, b.More == "+100" && term.Width(b.Facts)+len(b.More) <= boxLetters, "got %q and %q, which do not fit", b.Facts, b.More)
 }
 
 func TestTicks(t *testing.T) {

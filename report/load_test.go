@@ -38,9 +38,7 @@ func TestAReportIsAboutItsRun(t *testing.T) {
 		t.Errorf("the report of %s has changed: %+v, was %+v", first.ID, after.Counts, before.Counts)
 	}
 	for i, task := range after.Tasks {
-		if task.Status != before.Tasks[i].Status {
-			t.Errorf("%s is %s in the report, was %s", task.ID, task.Status, before.Tasks[i].Status)
-		}
+		check.That(t, task.Status == before.Tasks[i].Status, "%s is %s in the report, was %s", task.ID, task.Status, before.Tasks[i].Status)
 	}
 	if len(after.Failures) != 1 || after.Failures[0].Now != "done" {
 		t.Fatalf("got %+v", after.Failures)
@@ -75,9 +73,8 @@ func TestARunThatDiedIsToldAsOne(t *testing.T) {
 		t.Errorf("got %s, %+v", r.Outcome, r.Attempts)
 	}
 	var b strings.Builder
-	if err := report.JUnit(&b, r); err != nil || !strings.Contains(b.String(), `<error message="it still runs" type="running">`) {
-		t.Errorf("got %v, %s", err, b.String())
-	}
+	check.OK(t, report.JUnit(&b, r))
+	check.Contains(t, "JUnit", `<error message="it still runs" type="running">`, b.String())
 }
 
 func TestAFileOfEventsThatIsTornOrGoneCostsOnlyItself(t *testing.T) {
@@ -116,16 +113,13 @@ func TestWhatPeopleAndAgentsGiveUpIsKeptApart(t *testing.T) {
 	w.now = w.now.Add(time.Hour)
 	w.update(func(g *dag.Graph) error { return g.Finish(first) })
 	r := w.load()
-	if got := r.Task(first).Status; got != "pending" {
-		t.Errorf("what was released is %s in the report, want pending", got)
-	}
+	check.Equal(t, "status of what was released", dag.Pending, r.Task(first).Status)
 	if len(r.Failures) != 1 || r.Failures[0].Task != second || r.Failures[0].Reason != "no way" || r.Failures[0].Attempt != "" || r.Failures[0].Holds != 1 {
 		t.Errorf("got %+v", r.Failures)
 	}
 	check.That(t, len(r.Waits) == 1 && r.Waits[0].Task == third, "got %+v", r.Waits)
-	if gates := r.Attempts[0].Gates; len(gates) != 1 || !gates[0].Passed {
-		t.Errorf("a gate that was run before the work judges it: %+v", gates)
-	}
+	gates := r.Attempts[0].Gates
+	check.That(t, len(gates) == 1 && gates[0].Passed, "a gate that was run before the work counts: %+v", gates)
 }
 
 func TestAFailureHoldsUpOnlyWhatIsOpen(t *testing.T) {
@@ -227,12 +221,8 @@ func TestStatsCountWhatModelsAreAnsweredFor(t *testing.T) {
 		dag.Receipt{Attempt: dag.Attempt{Agent: "claude", Outcome: "limited", StartedAt: began, EndedAt: began.Add(time.Hour)}},
 		dag.Receipt{Attempt: dag.Attempt{Agent: "claude", StartedAt: began}, GatesJSON: "not JSON"}) // it runs
 	s := report.StatsOf(receipts)
-	if s.All.Attempts != 20 || s.All.Done != 15 || s.All.P50 != 10*time.Second || s.All.P95 != 19*time.Second {
-		t.Errorf("got %+v", s.All)
-	}
-	if len(s.Gates) != 1 || s.Gates[0] != (report.GateCount{Command: "go test", Runs: 5, Failed: 5}) {
-		t.Errorf("got %+v", s.Gates)
-	}
+	check.That(t, s.All.Attempts == 20 && s.All.Done == 15 && s.All.P50 == 10*time.Second && s.All.P95 == 19*time.Second, "got %+v", s.All)
+	check.That(t, len(s.Gates) == 1 && s.Gates[0] == (report.GateCount{Command: "go test", Runs: 5, Failed: 5}), "got %+v", s.Gates)
 	check.That(t, s.Outcomes["interrupted"] == 1 && s.Outcomes["limited"] == 1, "got %v", s.Outcomes)
 }
 

@@ -73,20 +73,17 @@ func TestLogs(t *testing.T) {
 		}
 		check.OK(t, l.Close())
 		golden.Check(t, "testdata/"+name, b.String())
-		if strings.Contains(b.String(), "\x1b") || strings.Contains(b.String(), "sk-very") {
-			t.Errorf("%s: something slipped through:\n%s", name, b.String())
-		}
+		check.That(t, !strings.Contains(b.String(), "\x1b") && !strings.Contains(b.String(), "sk-very"),
+			"%s: something slipped through:\n%s", name, b.String())
 		if !opts.JSON {
 			continue
 		}
 		for line := range strings.Lines(b.String()) {
 			var v map[string]any
-			if err := json.Unmarshal([]byte(line), &v); err != nil || v["run"] != "r-1" {
-				t.Errorf("%s: %v: %s", name, err, line)
-			}
-			if (v["task"] != nil) != (v["attempt"] != nil) || v["task"] != nil && v["attempt"] == "" {
-				t.Errorf("%s: a task without its attempt: %s", name, line)
-			}
+			err := json.Unmarshal([]byte(line), &v)
+			check.That(t, err == nil && v["run"] == "r-1", "%s: %v: %s", name, err, line)
+			check.That(t, (v["task"] != nil) == (v["attempt"] != nil) && (v["task"] == nil || v["attempt"] != ""),
+				"%s: a task without its attempt: %s", name, line)
 		}
 	}
 }
@@ -156,12 +153,9 @@ func checkMetrics(t *testing.T, text string) {
 			name = base
 		}
 		check.That(t, helped[name] && types[name] != "" && !seen[parts[1]+parts[2]], "not described, or twice: %q", line)
-		if types[name] == "counter" && !strings.HasSuffix(name, "_total") {
-			t.Errorf("a counter's name ends with _total: %q", line)
-		}
+		check.That(t, types[name] != "counter" || strings.HasSuffix(name, "_total"), "a counter's name ends with _total: %q", line)
 		seen[parts[1]+parts[2]] = true
-		if _, err := strconv.ParseFloat(parts[3], 64); err != nil {
-			t.Errorf("no number: %q", line)
-		}
+		_, err := strconv.ParseFloat(parts[3], 64)
+		check.That(t, err == nil, "no number: %q", line)
 	}
 }

@@ -47,9 +47,7 @@ func newCollector(t *testing.T, answer func(n int, w http.ResponseWriter)) *coll
 		c.posts++
 		n := c.posts
 		for _, rs := range body.ResourceSpans {
-			if got := attributes(rs.Resource.Attributes); got != " service.name=ralph" {
-				t.Errorf("the resource is%s", got)
-			}
+			check.Equal(t, "resource", " service.name=ralph", attributes(rs.Resource.Attributes))
 			for _, ss := range rs.ScopeSpans {
 				c.spans = append(c.spans, ss.Spans...)
 			}
@@ -193,9 +191,8 @@ func TestBatchesAreBounded(t *testing.T) {
 	c := newCollector(t, func(int, http.ResponseWriter) {})
 	tr := tracerTo(t, c, nil)
 	attempts(tr, 3*batchSize+1)
-	if err := tr.Close(); err != nil || len(c.spans) != 3*batchSize+1 || c.posts < 4 {
-		t.Errorf("got %d spans in %d requests, %v", len(c.spans), c.posts, err)
-	}
+	err := tr.Close()
+	check.That(t, err == nil && len(c.spans) == 3*batchSize+1 && c.posts >= 4, "got %d spans in %d requests, %v", len(c.spans), c.posts, err)
 }
 
 func TestEnvironment(t *testing.T) {
@@ -262,7 +259,5 @@ func TestASpanSaysThatItsCostIsUnknown(t *testing.T) {
 	tr.Event(event.Event{Type: event.TaskClaimed, Attempt: "1"})
 	tr.Event(event.Event{Type: event.AttemptEnded, Attempt: "1", Usage: &event.Usage{Unknown: true}})
 	check.OK(t, tr.Close())
-	if len(c.spans) != 1 || !strings.Contains(attributes(c.spans[0].Attributes), " ralph.cost_unknown=true") {
-		t.Errorf("got %v", c.spans)
-	}
+	check.That(t, len(c.spans) == 1 && strings.Contains(attributes(c.spans[0].Attributes), " ralph.cost_unknown=true"), "got %v", c.spans)
 }

@@ -49,9 +49,8 @@ func TestTries(t *testing.T) {
 				<-o.Done()
 				check.Equal(t, "tries", tc.tries, tries)
 				sent, missing, why := o.Count()
-				if sent != tc.sent || missing != 1-tc.sent || tc.why != nil && why.Error() != tc.why.Error() {
-					t.Errorf("got %d sent, %d missing, %v; want %d sent, %v", sent, missing, why, tc.sent, tc.why)
-				}
+				check.That(t, sent == tc.sent && missing == 1-tc.sent && (tc.why == nil || why.Error() == tc.why.Error()),
+					"got %d sent, %d missing, %v; want %d sent, %v", sent, missing, why, tc.sent, tc.why)
 			})
 		})
 	}
@@ -73,17 +72,15 @@ func TestTheOldestOfTooManyAreDropped(t *testing.T) {
 		for i := 2; i <= 7; i++ {
 			o.Put(i)
 		}
-		if sent, missing, why := o.Count(); sent != 0 || missing != 7 || !errors.Is(why, ErrCrowded) {
-			t.Errorf("got %d sent, %d missing, %v while it is held up", sent, missing, why)
-		}
+		sent, missing, why := o.Count()
+		check.That(t, sent == 0 && missing == 7 && errors.Is(why, ErrCrowded), "got %d sent, %d missing, %v while it is held up", sent, missing, why)
 		close(release)
 		o.Close()
 		<-o.Done()
 		o.Put(8) // too late, and counted
 		check.Equal(t, "sent", []int{1, 4, 5, 6, 7}, got)
-		if sent, missing, why := o.Count(); sent != 5 || missing != 3 || !errors.Is(why, ErrCrowded) {
-			t.Errorf("got %d sent, %d missing, %v; want 5, 3", sent, missing, why)
-		}
+		sent, missing, why = o.Count()
+		check.That(t, sent == 5 && missing == 3 && errors.Is(why, ErrCrowded), "got %d sent, %d missing, %v; want 5, 3", sent, missing, why)
 	})
 }
 
@@ -103,9 +100,8 @@ func TestStopEnds(t *testing.T) {
 				synctest.Wait()
 				o.Stop()
 				<-o.Done()
-				if sent, missing, _ := o.Count(); sent != 0 || missing != 2 || time.Since(begin) != 0 {
-					t.Errorf("got %d sent, %d missing after %s", sent, missing, time.Since(begin))
-				}
+				sent, missing, _ := o.Count()
+				check.That(t, sent == 0 && missing == 2 && time.Since(begin) == 0, "got %d sent, %d missing after %s", sent, missing, time.Since(begin))
 			})
 		})
 	}
@@ -121,8 +117,7 @@ func TestATryHasOnlySoLong(t *testing.T) {
 		o.Put(1)
 		o.Close()
 		<-o.Done()
-		if _, missing, why := o.Count(); missing != 1 || !errors.Is(why, context.DeadlineExceeded) {
-			t.Errorf("got %d missing, %v", missing, why)
-		}
+		_, missing, why := o.Count()
+		check.That(t, missing == 1 && errors.Is(why, context.DeadlineExceeded), "got %d missing, %v", missing, why)
 	})
 }
