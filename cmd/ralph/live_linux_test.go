@@ -70,9 +70,12 @@ var liveCommands = map[string]func(liveCall){
 	"repository": func(c liveCall) { c.repository() },
 	// start NAME [VARIABLE=VALUE...] ARGS...: run ralph in the background
 	"start": func(c liveCall) { c.started[c.args[0]] = c.configured().start(c.words()...) },
-	// terminal NAME [VARIABLE=VALUE...] ARGS...: run it on a terminal
-	"terminal": func(c liveCall) {
-		c.started[c.args[0]] = c.configured().onTerminalOf(unix.Winsize{Col: 80, Row: 24}, c.words()...)
+	// terminal NAME [VARIABLE=VALUE...] ARGS...: run it on a terminal that does not say its size
+	"terminal": func(c liveCall) { c.started[c.args[0]] = c.configured().onTerminalOf(unix.Winsize{}, c.words()...) },
+	// resize NAME COLUMNS ROWS
+	"resize": func(c liveCall) {
+		size := unix.Winsize{Col: uint16(c.number(1)), Row: uint16(c.number(2))}
+		c.ts.Check(unix.IoctlSetWinsize(int(c.program().master.Fd()), unix.TIOCSWINSZ, &size))
 	},
 	// signal NAME INT
 	"signal": func(c liveCall) { c.program().signal(unix.SignalNum("SIG" + c.args[1])) },
