@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -22,16 +21,20 @@ type NullString string
 // MarshalJSON writes the text.
 func (s NullString) MarshalJSON() ([]byte, error) { return Marshal(Text(s)) }
 
-// Object is pairs of keys and values, written in their order: a time as Time does, a duration in
+// Object is pairs of keys, which need no escaping, and values, written in their order: a time as Time does, a duration in
 // milliseconds, and a list that is nil as an empty one.
 type Object []any
 
 // MarshalJSON writes the object.
 func (o Object) MarshalJSON() ([]byte, error) {
-	var list []string
+	b := bytes.NewBufferString("{")
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
 	for pair := range slices.Chunk(o, 2) {
 		value := pair[1]
 		switch v := value.(type) {
+		case NullString:
+			value = Text(v)
 		case time.Time:
 			value = Time(v)
 		case time.Duration:
@@ -41,13 +44,16 @@ func (o Object) MarshalJSON() ([]byte, error) {
 				value = []any{}
 			}
 		}
-		text, err := Marshal(value)
-		if err != nil {
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`"` + pair[0].(string) + `":`)
+		if err := enc.Encode(value); err != nil {
 			return nil, fmt.Errorf("%v: %w", pair[0], err)
 		}
-		list = append(list, fmt.Sprintf("%q:%s", pair[0], text))
 	}
-	return fmt.Appendf(nil, "{%s}", strings.Join(list, ",")), nil
+	b.WriteByte('}')
+	return b.Bytes(), nil
 }
 
 // Marshal leaves <, > and & as they are; an encoder around it can still escape them.
