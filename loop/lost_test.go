@@ -50,6 +50,23 @@ func TestAClaimTakenAwayEndsTheAgent(t *testing.T) {
 	}
 }
 
+// TestAnAnswerAfterTheClaimWasLostCountsForNothing: nobody looks at the claim before the work
+// is settled, and the refusal comes then.
+func TestAnAnswerAfterTheClaimWasLostCountsForNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, say(fakeagent.Step{Do: "mark", Text: "at work"}, fakeagent.Step{Do: "await", Path: "go"}, done()))
+	s.opts.Workers.Poll, s.opts.Workers.Lease = time.Hour, time.Hour
+	id := s.add(t, dag.NewTask{Title: "mine"})[0]
+	out := s.whileAtWork(t, func() {
+		s.update(t, func(g *dag.Graph) error { return g.GiveUp(id, "I changed my mind") })
+		s.write(t, "go", "")
+	})
+	check.That(t, out.Outcome == event.OutcomeComplete && out.Counts.Failed == 1 && out.Iterations == 0, "got %+v", out)
+	check.Equal(t, "status", dag.Failed, s.task(t, id).Status)
+	ended := s.await(t, ofType(event.AttemptEnded))
+	check.That(t, ended.Outcome == "interrupted" && ended.Reason == "I changed my mind", "got %s: %s", ended.Outcome, ended.Reason)
+}
+
 // whileAtWork runs, and does something once the agent has made its mark.
 func (s *stage) whileAtWork(t *testing.T, do func()) event.Result {
 	t.Helper()

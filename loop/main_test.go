@@ -243,7 +243,10 @@ func (s *stage) begin(t *testing.T, ctx context.Context) (*Runner, <-chan event.
 	t.Helper()
 	r := s.start(t)
 	ended := make(chan event.Result, 1)
-	go func() { ended <- s.finish(t, r, ctx) }()
+	go func() {
+		defer close(ended) // finish may give up
+		ended <- s.finish(t, r, ctx)
+	}()
 	return r, ended
 }
 

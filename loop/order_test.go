@@ -107,8 +107,16 @@ func TestAHeartbeatDoesNotUncountAnIteration(t *testing.T) {
 		for before := s.task(t, ids[1]).LeaseUntil; !s.task(t, ids[1]).LeaseUntil.After(before); { // the next heartbeat renews it
 		}
 		var run dag.Run
-		s.update(t, func(g *dag.Graph) (err error) { run, err = g.LastRun(dag.Scope{}); return err })
+		var slow dag.Task
+		var beats []dag.Attempt
+		s.update(t, func(g *dag.Graph) (err error) {
+			run, _ = g.LastRun(dag.Scope{})
+			slow, _ = g.Task(ids[1])
+			beats, err = g.Attempts(slow)
+			return err
+		})
 		check.That(t, run.Iterations == 1, "got %d iterations, want 1", run.Iterations)
+		check.Equal(t, "lease from the heartbeat on", s.opts.Workers.Lease, slow.LeaseUntil.Sub(beats[0].Heartbeat))
 		s.write(t, "go", "")
 	})
 	out := s.run(t)

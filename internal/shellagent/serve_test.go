@@ -3,6 +3,7 @@ package shellagent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -95,6 +96,7 @@ func TestAScriptRunsInTheSessionsFolderThroughATerminal(t *testing.T) {
 	got, err := os.ReadFile(filepath.Join(c.dir, "file"))
 	check.That(t, string(got) == "one\ntwo\n", "got %q, %v, want both lines", got, err)
 	check.Equal(t, "commands", 1, c.count(`"args":["-e","-c","echo one | tee file\necho two | tee -a file\n"],"command":"sh"`))
+	check.Equal(t, "limits of its output", 1, c.count(fmt.Sprintf(`"outputByteLimit":%d`, outputLimit)))
 	check.Equal(t, "calls", "create release", c.called())
 }
 

@@ -173,6 +173,7 @@ func TestDecideAboutErrors(t *testing.T) {
 	last := func(kind acp.Kind, silent bool) Facts {
 		return Facts{Turn: Turn{Err: failing(kind), Empty: silent}, History: History{Attempts: 4}}
 	}
+	foreignLast := Facts{Turn: Turn{Sigils: sigils.Set{Foreign: foreign}}, History: History{Attempts: 4}}
 	timesOut := fails("timeout", "no result in 5 attempts; the last: session/prompt: turn timeout")
 	dies := fails("error", "no result in 5 attempts; the last: session/prompt: died")
 	dies.NoAnswer = true
@@ -202,6 +203,7 @@ func TestDecideAboutErrors(t *testing.T) {
 		"silence until the timeout counts for the breaker": {failed(acp.IdleTimeout, true), erred("timeout", "idle timeout", true)},
 		"a turn that takes too long is released":           {failed(acp.TurnTimeout, false), erred("timeout", "turn timeout", false)},
 		"a timeout in the last attempt fails the task":     {last(acp.TurnTimeout, false), timesOut},
+		"a wrong ID in the last attempt fails the task":    {foreignLast, fails("released", "no result in 5 attempts; the last: the agent spoke of another task: task-done t-2")},
 	}.check(t)
 	for _, kind := range []acp.Kind{acp.NotFound, acp.CannotStart, acp.WrongVersion, acp.AuthRequired, acp.ModelUnknown} {
 		decisions{string(kind) + " ends the run": {failed(kind, true), unusable(strings.ReplaceAll(string(kind), "_", " "))}}.check(t)
@@ -211,7 +213,7 @@ func TestDecideAboutErrors(t *testing.T) {
 func TestDecideAboutLimits(t *testing.T) {
 	t.Parallel()
 	limited := func(before int, err *acp.Error) Facts {
-		return Facts{Turn: Turn{Err: err}, Agent: Standing{Limited: before}}
+		return Facts{Turn: Turn{Err: err}, Agent: Standing{Limited: before}, History: History{Attempts: 4}}
 	}
 	silent := func(s Standing) Facts { return Facts{Turn: Turn{Empty: true}, Agent: s, History: History{Attempts: 4}} }
 	named, until := limit(time.Hour), rateLimited(time.Hour, 0)
@@ -274,7 +276,7 @@ func TestDecideAboutWorkThatWasChecked(t *testing.T) {
 		return Facts{Turn: Turn{Sigils: saysDone}, Work: w}
 	}
 	gates := func(s Session, list ...verify.Check) Facts {
-		return Facts{Turn: Turn{Sigils: saysDone}, Session: s, Work: Work{Checked: true, Gates: list}}
+		return Facts{Turn: Turn{Sigils: saysDone}, Session: s, History: History{Attempts: 4}, Work: Work{Checked: true, Gates: list}}
 	}
 	verdict := func(v verify.Verdict) Facts { return checked(Work{WantVerdict: true, Verdict: &v}) }
 	last := func(w Work) Facts {
