@@ -38,8 +38,10 @@ func killAll(reap func() (none bool)) []int {
 
 // killFound does the same to what find selects, which are not all of them our children,
 // until two looks in a row find none and nothing is pending. It returns how many it found,
-// and the pids of those that could not be killed.
-func killFound(find func(t table, waited time.Duration) []stat, pending func() bool, patience time.Duration) (killed int, left []int) {
+// the pids of those that could not be killed, and whether it came to an end in time.
+func killFound(
+	find func(t table, waited time.Duration) []stat, pending func() bool, patience time.Duration,
+) (killed int, left []int, ended bool) {
 	seen := make(known)
 	quiet := 0
 	for waited := time.Duration(0); quiet < 2; waited += killPause {
@@ -51,12 +53,12 @@ func killFound(find func(t table, waited time.Duration) []stat, pending func() b
 			quiet = 0
 		}
 		if waited > patience {
-			return len(seen), pids(found)
+			return len(seen), pids(found), false
 		}
 		reapAdopted(found)
 		time.Sleep(killPause)
 	}
-	return len(seen), nil
+	return len(seen), nil, true
 }
 
 // freeze stops everything found, looking again until all of it was stopped

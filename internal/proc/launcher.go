@@ -25,8 +25,11 @@ func (l *Launcher) Start(spec Spec) (*Process, error) {
 		return Start(spec)
 	}
 	spec.Owner = l.Owner
-	p, err := launch(spec, l.take)
-	l.Warm()
+	useful := false // a helper that waits, to what is started here
+	p, err := launch(spec, func() *idle { useful = true; return l.take() })
+	if useful {
+		l.Warm()
+	}
 	return p, err
 }
 

@@ -27,10 +27,10 @@ func Sweep(marker string, records ...Record) (killed int, err error) {
 	}
 	ours := newMatch(marker, records)
 	const mercy = 500 * time.Millisecond
-	killed, left := killFound(func(t table, waited time.Duration) []stat {
+	killed, left, ended := killFound(func(t table, waited time.Duration) []stat {
 		return ours.find(t, waited >= mercy)
 	}, ours.helpersLeft, mercy+killPatience)
-	if left != nil {
+	if !ended {
 		err = fmt.Errorf("sweep processes: %w", &SurvivorsError{Argv0: marker, Pids: left})
 	}
 	return killed, err
@@ -125,7 +125,7 @@ func isHelper(pid int) bool {
 // being below such a process. What left the session and also cleared its
 // environment is missed; only a pid namespace would hold it.
 func killOrphans(helperPid int, marker string) []int {
-	_, left := killFound(func(t table, _ time.Duration) []stat {
+	_, left, _ := killFound(func(t table, _ time.Duration) []stat {
 		ours := make(map[int]bool)
 		for _, st := range t.below(os.Getpid()) {
 			ours[st.pid] = st.session == helperPid || carries(st.pid, marker)

@@ -238,3 +238,25 @@ func TestAHelperThatEndsIsReported(t *testing.T) {
 		"the machine may be out of processes (ulimit -u) or memory (signal: killed)"
 	check.Equal(t, "error", want, fmt.Sprint(err))
 }
+
+func TestAHelperThatStaysIsReported(t *testing.T) {
+	t.Parallel()
+	none := func(table, time.Duration) []stat { return nil }
+	_, _, ended := killFound(none, func() bool { return true }, 3*killPause)
+	check.That(t, !ended, "what is still pending counts as gone")
+	_, _, ended = killFound(none, func() bool { return false }, time.Minute)
+	check.That(t, ended, "nothing to kill takes for ever")
+}
+
+func TestNoHelperWaitsForConfinedProcesses(t *testing.T) {
+	t.Parallel()
+	l := &Launcher{Owner: t.Name()}
+	defer l.Close()
+	p, err := l.Start(Spec{Argv: []string{"true"}, Env: os.Environ(), Confine: []byte(`{"namespaces":{}}`)})
+	if err == nil { // where namespaces are allowed
+		_, err = p.Wait()
+		check.OK(t, err)
+	}
+	l.making.Wait()
+	check.That(t, l.take() == nil, "a helper waits that such a process cannot use")
+}
