@@ -3,7 +3,6 @@ package dag
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"ralph/event"
@@ -110,7 +109,7 @@ func scanAttempt(r *db.Row) Attempt {
 	}
 }
 
-// Phase is how far an attempt came; a crash is mended according to it.
+// Phase is how far an attempt came; recovery after a crash goes by it.
 type Phase string
 
 // The phases of an attempt.
@@ -160,8 +159,8 @@ UPDATE attempts SET phase = coalesce(:phase, phase), agent = coalesce(:agent, ag
     cost_usd = coalesce(:cost, cost_usd), cost_estimated = iif(:cost IS NULL, cost_estimated, :estimated),
     cost_unknown = coalesce(:unknown, cost_unknown), shares = coalesce(:shares, shares),
     drift = coalesce(:drift, drift), files = coalesce(:files, files), base = coalesce(:base, base),
-    tree = coalesce(:tree, tree), tree_after = iif(:phase = 'prompted', NULL, coalesce(:tree_after, tree_after)), gates = coalesce(:gates, gates), transcript = coalesce(:transcript, transcript),
-    knowledge = coalesce(:knowledge, knowledge)
+    tree = coalesce(:tree, tree), tree_after = iif(:phase = 'prompted', NULL, coalesce(:tree_after, tree_after)),
+    gates = coalesce(:gates, gates), transcript = coalesce(:transcript, transcript), knowledge = coalesce(:knowledge, knowledge)
 WHERE id = :id;`
 
 // NoteAttempt stores what became known. It needs no claim: what an attempt cost
@@ -172,12 +171,13 @@ func (g *Graph) NoteAttempt(id string, n Note) error {
 		used, unknown = *n.Usage, n.Usage.Unknown
 	}
 	in, cached, out := used.Counts()
-	return g.change(fmt.Errorf("attempt %s: %w", id, ErrNotFound), noteSQL, ":id", id, ":phase", db.OrNull(string(n.Phase)), ":agent", db.OrNull(n.Agent), ":model", db.OrNull(n.Model),
-		":effective", db.OrNull(n.ModelEffective), ":session", db.OrNull(n.Session), ":session_usd", n.SessionUSD, ":sandbox", db.OrNull(n.Sandbox),
+	missing := fmt.Errorf("attempt %s: %w", id, ErrNotFound)
+	return g.change(missing, noteSQL, ":id", id,
+		":phase", db.OrNull(string(n.Phase)), ":agent", db.OrNull(n.Agent), ":model", db.OrNull(n.Model), ":effective", db.OrNull(n.ModelEffective), ":session", db.OrNull(n.Session), ":session_usd", n.SessionUSD, ":sandbox", db.OrNull(n.Sandbox),
 		":pid", db.OrNull(n.AgentPID), ":pid_start", db.OrNull(n.AgentPIDStart), ":stop", db.OrNull(n.StopReason),
 		":verdict", db.OrNull(g.said(n.Verdict)), ":tokens_in", in, ":tokens_cached", cached,
 		":tokens_out", out, ":cost", used.CostUSD, ":estimated", used.Estimated, ":unknown", unknown,
-		":shares", listOrNull(g, n.Shares, strings.Clone), ":drift", listOrNull(g, n.Drift, g.said), ":files", listOrNull(g, n.Files, g.said),
+		":shares", listOrNull(g, n.Shares, asIs), ":drift", listOrNull(g, n.Drift, g.said), ":files", listOrNull(g, n.Files, g.said),
 		":gates", listOrNull(g, n.Gates, g.said), ":base", db.OrNull(n.Base), ":tree", db.OrNull(n.Tree), ":tree_after", db.OrNull(n.TreeAfter),
 		":transcript", db.OrNull(n.Transcript), ":knowledge", db.OrNull(g.said(n.Knowledge)))
 }

@@ -20,7 +20,8 @@ func (g *Graph) DescribeRun(r *Run, settings string, continues *Run) error {
 			return err
 		}
 	}
-	return g.tx.Exec(describeRunSQL, ":id", r.ID, ":settings", r.Settings, ":continues", db.OrNull(r.Continues), ":iterations", r.Iterations, ":failures", r.Failures)
+	return g.tx.Exec(describeRunSQL, ":id", r.ID, ":settings", r.Settings, ":continues", db.OrNull(r.Continues),
+		":iterations", r.Iterations, ":failures", r.Failures)
 }
 
 // CarryOver gives r the counters of the run that it continues, without storing them.

@@ -42,7 +42,7 @@ SELECT t.id, t.children, x.children, t.open_deps, x.open_deps, t.held, x.held, t
 FROM derived x JOIN tasks t ON t.n = x.n
 WHERE t.children <> x.children OR t.open_deps <> x.open_deps OR t.held <> x.held OR t.doomed <> x.doomed
 ORDER BY t.n;`
-	mendSQL = truth + `
+	recomputeSQL = truth + `
 UPDATE tasks SET children = x.children, open_deps = x.open_deps, held = x.held, doomed = x.doomed
 FROM derived x
 WHERE tasks.n = +x.n AND (tasks.children <> x.children OR tasks.open_deps <> x.open_deps
@@ -82,7 +82,7 @@ func (g *Graph) Verify() ([]Fault, error) {
 
 // Recompute fixes the derived columns and returns how many tasks had a wrong one.
 func (g *Graph) Recompute() (int, error) {
-	err := g.tx.Exec(mendSQL)
+	err := g.tx.Exec(recomputeSQL)
 	return g.tx.Changes(), err
 }
 

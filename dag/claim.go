@@ -146,18 +146,28 @@ func (g *Graph) claimQuery(opts ClaimOptions) (query string, args []any, err err
 			return "", nil, err
 		}
 		args = []any{":feature", n}
-		query = map[[2]bool]string{
-			{false, false}: claimFeatureSQL, {false, true}: claimFeatureKeepGoingSQL, {true, false}: claimFeatureSkipSQL, {true, true}: claimFeatureKeepGoingSkipSQL,
-		}[[2]bool{skips, opts.KeepGoing}]
+		query = opts.variant(claimFeatureSQL, claimFeatureSkipSQL, claimFeatureKeepGoingSQL, claimFeatureKeepGoingSkipSQL)
 	default:
-		query = map[[2]bool]string{
-			{false, false}: claimAllSQL, {false, true}: claimAllKeepGoingSQL, {true, false}: claimAllSkipSQL, {true, true}: claimAllKeepGoingSkipSQL,
-		}[[2]bool{skips, opts.KeepGoing}]
+		query = opts.variant(claimAllSQL, claimAllSkipSQL, claimAllKeepGoingSQL, claimAllKeepGoingSkipSQL)
 	}
 	if skips {
 		args, err = g.skipArgs(args, opts.Skip)
 	}
 	return query, args, err
+}
+
+// variant chooses the statement that does what the options say, and no more.
+func (o ClaimOptions) variant(plain, skip, keepGoing, keepGoingSkip string) string {
+	switch skips := !o.Skip.empty(); {
+	case o.KeepGoing && skips:
+		return keepGoingSkip
+	case o.KeepGoing:
+		return keepGoing
+	case skips:
+		return skip
+	default:
+		return plain
+	}
 }
 
 func (g *Graph) skipArgs(args []any, s Skip) ([]any, error) {

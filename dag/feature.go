@@ -82,8 +82,8 @@ func (g *Graph) AddFeature(name string) (Feature, error) {
 	if err := CheckFeatureName(name); err != nil {
 		return Feature{}, err
 	}
-	if f, err := g.Feature(name); err == nil {
-		return Feature{}, fmt.Errorf("%w: feature %s exists (%s)", ErrRefused, f.Name, f.ID)
+	if found, _ := g.features(featureSQL, ":typed", name); len(found) > 0 {
+		return Feature{}, fmt.Errorf("%w: feature %s exists (%s)", ErrRefused, found[0].Name, found[0].ID)
 	}
 	g.tx.Do(addFeatureSQL, ":id", g.newID("f-"), ":name", name, ":now", g.millis())
 	return g.Feature(name)

@@ -35,8 +35,8 @@ func (g *Graph) BeginPlanning(p *Planning) error {
 		return err
 	}
 	p.ID, p.StartedAt, p.Unknown = g.newID("p-"), g.now.UTC().Truncate(time.Millisecond), true
-	return g.tx.Exec(beginPlanningSQL, ":id", p.ID, ":step", p.Step, ":feature", db.OrNull(feature), ":name", db.OrNull(p.Feature), ":agent", db.OrNull(p.Agent),
-		":model", db.OrNull(p.Model), ":effective", db.OrNull(p.ModelEffective), ":now", g.millis())
+	return g.tx.Exec(beginPlanningSQL, ":id", p.ID, ":step", p.Step, ":feature", db.OrNull(feature), ":name", db.OrNull(p.Feature),
+		":agent", db.OrNull(p.Agent), ":model", db.OrNull(p.Model), ":effective", db.OrNull(p.ModelEffective), ":now", g.millis())
 }
 
 const notePlanningSQL = `
@@ -47,7 +47,8 @@ WHERE id = :id;`
 // NotePlanning stores what a session has used so far, and whether it is over.
 func (g *Graph) NotePlanning(p Planning, over bool) error {
 	in, cached, out := p.Counts()
-	return g.change(fmt.Errorf("session %s of planning: %w", p.ID, ErrNotFound), notePlanningSQL, ":id", p.ID, ":effective", db.OrNull(p.ModelEffective), ":over", over, ":now", g.millis(),
+	missing := fmt.Errorf("session %s of planning: %w", p.ID, ErrNotFound)
+	return g.change(missing, notePlanningSQL, ":id", p.ID, ":effective", db.OrNull(p.ModelEffective), ":over", over, ":now", g.millis(),
 		":worked", p.Worked.Milliseconds(), ":tokens_in", in, ":tokens_cached", cached, ":tokens_out", out,
 		":cost", p.CostUSD, ":estimated", p.Estimated, ":unknown", p.Unknown)
 }

@@ -65,8 +65,8 @@ func scanRun(r *db.Row) Run {
 	return Run{
 		ID: r.Text(), Owner: r.Text(), Scope: Scope{Feature: r.Text(), Task: r.Text()},
 		Process:   Process{PID: r.Int64(), Start: r.Int64(), BootID: r.Text(), Namespace: r.Text()},
-		StartedAt: r.Time(), Heartbeat: r.Time(), EndedAt: r.Time(), Outcome: event.RunOutcome(r.Text()), Reason: r.Text(), Iterations: r.Int(), Failures: r.Int(),
-		Settings: r.Text(), Continues: r.Text(), PrunedAt: r.Time(),
+		StartedAt: r.Time(), Heartbeat: r.Time(), EndedAt: r.Time(), Outcome: event.RunOutcome(r.Text()), Reason: r.Text(),
+		Iterations: r.Int(), Failures: r.Int(), Settings: r.Text(), Continues: r.Text(), PrunedAt: r.Time(),
 	}
 }
 

@@ -61,7 +61,7 @@ func (g *Graph) Complete(c Claim, verification string) error {
 		return err
 	}
 	g.tx.Do(verifiedSQL, ":verification", verification, ":n", t.n)
-	return g.settle(t, c, Done, ByComplete, "")
+	return g.settle(t, c, Done, ByComplete, event.AttemptDone, "")
 }
 
 // Fail ends a claim with the task failed for that reason.
@@ -71,7 +71,7 @@ func (g *Graph) Fail(c Claim, reason string) error {
 		return err
 	}
 	g.log(t.n, LogFailure, reason)
-	return g.settle(t, c, Failed, ByFail, reason)
+	return g.settle(t, c, Failed, ByFail, event.AttemptFailed, reason)
 }
 
 // Release is how a claim is given back without a result.
@@ -139,16 +139,16 @@ func (g *Graph) RetryAtMost(c Claim, reason string, limit int) (Status, error) {
 		return Failed, g.Fail(c, fmt.Sprintf("not verified after %d of %d retries: %s", now.Retries, limit, reason))
 	}
 	g.tx.Do(retrySQL, ":n", t.n)
-	return Pending, g.settle(t, c, Pending, ByRetry, reason)
+	return Pending, g.settle(t, c, Pending, ByRetry, event.AttemptRetried, reason)
 }
 
 // settle is the end of an attempt that counts.
-func (g *Graph) settle(t node, c Claim, to Status, by Trigger, reason string) error {
+func (g *Graph) settle(t node, c Claim, to Status, by Trigger, outcome event.AttemptOutcome, reason string) error {
 	if err := g.move(t, to, by); err != nil {
 		return err
 	}
 	g.tx.Do(countSQL, ":n", t.n)
-	return g.endAttempt(t.n, c, map[Trigger]event.AttemptOutcome{ByComplete: event.AttemptDone, ByFail: event.AttemptFailed, ByRetry: event.AttemptRetried}[by], reason)
+	return g.endAttempt(t.n, c, outcome, reason)
 }
 
 const doneByHandSQL = `

@@ -64,7 +64,7 @@ func New(d *db.DB, opts Options) *Store {
 		s.newID = randomID
 	}
 	if s.said == nil {
-		s.said = func(text string) string { return text }
+		s.said = asIs
 	}
 	return s
 }
@@ -144,6 +144,8 @@ func (g *Graph) groups(query string, args ...any) (list []int64) {
 	}
 	return list
 }
+
+func asIs(text string) string { return text }
 
 func randomID(prefix string) string {
 	var b [4]byte

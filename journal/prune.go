@@ -69,6 +69,9 @@ func Prune(tx *db.Tx, r Retention) (Pruned, error) {
 			p.Failures++
 		}
 	}
+	if p.Entries == 0 {
+		return p, tx.Err() // most runs end so, and the words are many
+	}
 	tx.Do(forgetSQL, cutoffs...)
 	for word, docs := range gone {
 		tx.Do(uncountSQL, ":word", word, ":docs", docs)

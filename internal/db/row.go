@@ -2,6 +2,7 @@ package db
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -9,7 +10,7 @@ import (
 
 // Row reads the columns of one result row from left to right.
 type Row struct {
-	*sqlite.Stmt // reads them by number
+	*sqlite.Stmt // reads them by number, and names them
 	col          int
 	err          error
 }
@@ -58,7 +59,7 @@ func Optional[T any](r *Row, read func() T) *T {
 func List[T any](r *Row) (list []T) {
 	if text := r.Text(); text != "[]" && text != "" {
 		if err := json.Unmarshal([]byte(text), &list); err != nil && r.err == nil {
-			r.err = err
+			r.err = fmt.Errorf("stored %s: %w", r.ColumnName(r.col-1), err)
 		}
 	}
 	return list

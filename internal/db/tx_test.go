@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -98,6 +99,15 @@ func catch(fn func() error) (err error) {
 		}
 	}()
 	return fn()
+}
+
+func TestAListThatCannotBeReadIsNamed(t *testing.T) {
+	t.Parallel()
+	err := open(t, newPath(t), db.Options{}).View(t.Context(), func(tx *db.Tx) error {
+		_, err := db.One(tx, "SELECT '{}' AS gates;", db.List[string])
+		return err
+	})
+	check.That(t, err != nil && strings.Contains(err.Error(), "gates"), "the error does not name the column: %v", err)
 }
 
 func TestUpdateThatIsInterruptedKeepsNothing(t *testing.T) {
