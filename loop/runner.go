@@ -104,9 +104,9 @@ func newRunner(opts Options) *Runner {
 	}
 	r.claimer = claimer{shared: s, signal: &r.signal, spending: &r.spending, over: r.over, end: r.end, reclaim: r.reclaim}
 	r.worker = attempt.Worker{
-		Open: r.sessions.Open, Gates: opts.Verify.GateRunner, Withheld: opts.Verify.Withheld, Baselines: &attempt.Baselines{}, Documents: opts.Prompt.Context, Sources: r.opts.sources,
-		Prices: opts.Agents.Prices, Objects: opts.Place.Objects, OwnFiles: r.own, Redact: opts.Host.Redact, Observe: r.bus.emit, WarnOnce: r.bus.warnOnce,
-		Poll: opts.Workers.Poll, Now: opts.Host.Now,
+		Open: r.sessions.Open, Gates: opts.Verify.GateRunner, Withheld: opts.Verify.Withheld, Baselines: &attempt.Baselines{},
+		Documents: opts.Prompt.Context, Sources: r.opts.sources, Prices: opts.Agents.Prices, Objects: opts.Place.Objects, OwnFiles: r.own,
+		Redact: opts.Host.Redact, Observe: r.bus.emit, WarnOnce: r.bus.warnOnce, Poll: opts.Workers.Poll, Now: opts.Host.Now,
 	}
 	return r
 }

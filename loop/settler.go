@@ -135,7 +135,10 @@ func (s settler) holdBack(g *dag.Graph, j attempt.Job, res attempt.Result) (unti
 	if !d.Until.IsZero() {
 		until = d.Until
 	}
-	until = slices.MaxFunc([]time.Time{until, now.Add(d.Least)}, time.Time.Compare).Truncate(time.Millisecond) // as it is stored
+	if least := now.Add(d.Least); until.Before(least) {
+		until = least
+	}
+	until = until.Truncate(time.Millisecond) // as it is stored
 	agent = j.Agent.Name
 	if !d.Everyone {
 		return until, agent, nil

@@ -150,7 +150,10 @@ func (r *Runner) settle(ctx context.Context, claim dag.Claim, j attempt.Job, res
 	res.Seen.Checked = res.Seen.Checked || j.Finished != nil // it stays so until it was verified
 	if d := res.Decision; r.opts.Host.Gone != nil && r.opts.Host.Gone() && d.Action != policy.Complete && d.Action != policy.Abort {
 		// Whoever deleted it, no decision that was made since then is the task's fault.
-		res.Decision = policy.Decision{Action: policy.Release, Outcome: event.AttemptError, Reason: "ralph's own files were deleted or replaced while the run worked", Uncounted: true}
+		res.Decision = policy.Decision{
+			Action: policy.Release, Outcome: event.AttemptError, Uncounted: true,
+			Reason: "ralph's own files were deleted or replaced while the run worked",
+		}
 		res.Seen.Checked = false // what the next run would need is gone
 	}
 	if d := res.Decision; d.EndRun != "" {

@@ -11,8 +11,9 @@
 // only, every line behind "> " and under a line that says where it is from, so it
 // can form no heading, no fence and no live sigil; control characters, escape
 // sequences and bidirectional overrides are removed, and sigils lose their
-// brackets for the case that an agent copies them. In prompts for workers the words by which a verifier's prompt is known are broken
-// with a non-breaking hyphen.
+// brackets for the case that an agent copies them. In prompts for workers the
+// words by which a verifier's prompt is known are broken with a non-breaking
+// hyphen.
 //
 // # Budget
 //

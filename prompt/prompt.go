@@ -18,7 +18,8 @@ func Build(in Input) string {
 	retry, parent, git := cmp.Or(in.Retry, &Retry{}), cmp.Or(in.Parent, &Task{}), cmp.Or(in.Git, &Git{})
 	return p.render("worker.md.tmpl", view{
 		ID: id, Title: p.inline(in.Task.Title, maxTitle), Instructions: p.names(in.Instructions),
-		Models: cmp.Or(p.names(in.Models), "`opus`, `sonnet`, `haiku`"), Interrupted: in.Interrupted, Uncommitted: len(git.Uncommitted) > 0, Retry: in.Retry,
+		Models:      cmp.Or(p.names(in.Models), "`opus`, `sonnet`, `haiku`"),
+		Interrupted: in.Interrupted, Uncommitted: len(git.Uncommitted) > 0, Retry: in.Retry,
 
 		Description:   p.quote(Document{in.Task.Description, task}, 18),
 		Guidance:      p.quote(Document{in.Guidance, task}, 3),

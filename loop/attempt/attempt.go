@@ -169,7 +169,10 @@ func Unprepared() policy.Decision {
 func (a *attempt) verifyOnly(ctx context.Context) (policy.Decision, error) {
 	old, f := a.job.History.Finished, a.job.Finished
 	a.talk.set, a.use.Stop, a.use.Name, a.use.Model = f.Set, acp.StopReason(f.Stop), old.Agent, old.ModelEffective
-	a.note(ctx, dag.Note{Phase: dag.Answered, Agent: old.Agent, Model: old.Model, ModelEffective: old.ModelEffective, Base: old.Base, Tree: old.Tree, TreeAfter: old.TreeAfter})
+	a.note(ctx, dag.Note{
+		Phase: dag.Answered, Agent: old.Agent, Model: old.Model, ModelEffective: old.ModelEffective,
+		Base: old.Base, Tree: old.Tree, TreeAfter: old.TreeAfter,
+	})
 	if err := a.evidence.begin(ctx); err != nil {
 		return a.unseen(ctx, err)
 	}

@@ -177,7 +177,9 @@ func (e *evidence) touched(ctx context.Context) bool {
 
 // examine compares a tree with what the task began with, and returns the tree that shows
 // the task's own work.
-func (e *evidence) examine(ctx context.Context, taken git.Taken, taking error, prevented bool) (shown string, tampering []string, unchanged bool, err error) {
+func (e *evidence) examine(
+	ctx context.Context, taken git.Taken, taking error, prevented bool,
+) (shown string, tampering []string, unchanged bool, err error) {
 	if e.base.Tree == "" {
 		return "", nil, false, nil
 	}

@@ -65,7 +65,10 @@ func (b *Baselines) settle(accepted bool, head string, gates []verify.Check) {
 // baseline records what the gates said before the task's work, as far as that is not known.
 func (a *attempt) baseline(ctx context.Context) error {
 	base := &a.evidence.base
-	unknown := slices.DeleteFunc(slices.Clone(a.job.Verify.Gates), func(command string) bool { _, known := base.Gates[command]; return known })
+	unknown := slices.DeleteFunc(slices.Clone(a.job.Verify.Gates), func(command string) bool {
+		_, known := base.Gates[command]
+		return known
+	})
 	log := filepath.Join(filepath.Dir(a.job.Place.Folder), "baseline.log")
 	results, err := a.Baselines.of(a.evidence.before.Head, unknown, func(command string) (verify.Result, error) {
 		res, err := a.gate(ctx, command, "before the work", log)

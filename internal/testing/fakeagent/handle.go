@@ -116,7 +116,12 @@ func (a *agent) newSession(named bool) object {
 	return result
 }
 
-func first(list []string) string { return append(list, "")[0] }
+func first(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0]
+}
 
 // listed lists things by their IDs, which are their names, too.
 func listed(key string, ids []string) []object {
