@@ -128,7 +128,7 @@ func ownReasons(t Task, now time.Time) []Reason {
 		add("leaving", "the agent that had it is being stopped", time.Time{})
 	}
 	if t.Paused {
-		add("paused", "a person paused it; go on with: ralph resume "+t.ID, time.Time{})
+		add("paused", "a person paused it; continue with: ralph resume "+t.ID, time.Time{})
 	}
 	if t.NotBefore.After(now) {
 		text := "it waits for a time"

@@ -118,7 +118,7 @@ func (c *claimer) rested(ctx context.Context, began time.Time) {
 	}
 }
 
-const pausedText = "the project is paused; go on with: ralph resume"
+const pausedText = "the project is paused; continue with: ralph resume"
 
 // emitWaiting says what is waited for, once.
 func (c *claimer) emitWaiting(l, last look) {

@@ -197,7 +197,7 @@ func (r *Runner) account(j attempt.Job, res attempt.Result, status dag.Status) {
 		tier = "" // a person's choice for one task says nothing about the others
 	}
 	if r.opts.Limits.Budgets.limitsCost() && res.Agent.Usage.Unknown {
-		r.bus.warnOnce("cost", "the agent does not tell what it costs, so no budget of money can hold it; [prices] in .ralph.toml can estimate it")
+		r.bus.warnOnce("cost", "the agent does not report its cost, so budgets in dollars cannot be enforced; [prices] in .ralph.toml can estimate it")
 	}
 	if d.Drop {
 		r.bus.warn("", j.Agent.Name+" cannot be used: "+d.Reason)

@@ -62,7 +62,7 @@ func runPause(ctx context.Context, a *app, o plainOptions) error {
 	case err != nil:
 		return fmt.Errorf("pause: %w", err)
 	case !changed:
-		a.note("paused already; go on with: ralph resume")
+		a.note("paused already; continue with: ralph resume")
 	default:
 		a.note("paused: no task starts until: ralph resume")
 	}
@@ -110,7 +110,7 @@ func hintPaused(g *dag.Graph, id string, err error) error {
 		return nil
 	}
 	if control, cerr := g.Control(""); cerr == nil && !control.PausedAt.IsZero() {
-		return hint(err, "the whole project is paused; go on with: ralph resume")
+		return hint(err, "the whole project is paused; continue with: ralph resume")
 	}
 	return hint(err, "see what it waits for with: ralph task why %s", id)
 }
@@ -126,6 +126,6 @@ func refusePaused(ctx context.Context, a *app, s *session) error {
 			return err
 		}
 		return hint(fmt.Errorf("run: %w: the project is paused since %s", dag.ErrRefused, control.PausedAt.Local().Format(time.DateTime)),
-			"go on with: ralph resume")
+			"continue with: ralph resume")
 	})
 }
