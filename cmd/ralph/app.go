@@ -198,6 +198,9 @@ func (a *app) view(ctx context.Context, fn func(*session, *dag.Graph) error) err
 }
 
 func (a *app) update(ctx context.Context, fn func(*session, *dag.Graph) error) error {
+	if err := a.refuseAgent(); err != nil { // in its sandbox the database could not be opened
+		return err
+	}
 	s, err := a.open(ctx)
 	if err != nil {
 		return err
@@ -208,13 +211,22 @@ func (a *app) update(ctx context.Context, fn func(*session, *dag.Graph) error) e
 
 // change is update for a project that is open already.
 func (a *app) change(ctx context.Context, s *session, fn func(*dag.Graph) error) error {
-	if run := a.getenv("RALPH_RUN"); run != "" && !slices.Contains(agentsMay, a.command) {
-		err := fmt.Errorf("%w: an agent at work cannot change the graph (this is one of run %s)", dag.ErrRefused, run)
-		return hint(err, "an agent says how its task stands by a sigil; a person unsets RALPH_RUN")
+	if err := a.refuseAgent(); err != nil {
+		return err
 	}
 	err := s.store.Update(ctx, fn)
 	a.stored = err == nil
 	return err
+}
+
+// refuseAgent refuses a command that agents may not run while they work.
+func (a *app) refuseAgent() error {
+	run := a.getenv("RALPH_RUN")
+	if run == "" || slices.Contains(agentsMay, a.command) {
+		return nil
+	}
+	err := fmt.Errorf("%w: an agent at work cannot change the graph (this is one of run %s)", dag.ErrRefused, run)
+	return hint(err, "an agent says how its task stands by a sigil; a person unsets RALPH_RUN")
 }
 
 // agentsMay lists what an agent may do to the graph while it works: it may add and note,

@@ -255,6 +255,9 @@ func suggest[T ~string](err error, format string, typed T, names []T, usual map[
 
 // nearest returns the name that is at most a third of its length away, or "".
 func nearest[T ~string](typed T, names []T) T {
+	if typed == "" {
+		return ""
+	}
 	best, distance := T(""), 1000
 	for _, name := range names {
 		if d := editDistance(string(typed), string(name)); d < distance {

@@ -173,7 +173,9 @@ func (c command) checkArgs(ctx *cli.Context) error {
 	if c.hidden || given >= len(fields) && strings.Contains(c.args, "...") {
 		return nil
 	}
-	name := func(i int) string { return strings.TrimSuffix(strings.Trim(fields[i], "[]."), "|-") }
+	name := func(i int) string {
+		return listOr(strings.Split(strings.TrimSuffix(strings.Trim(fields[i], "[]."), "|-"), "|"))
+	}
 	switch {
 	case given < len(fields) && !strings.HasPrefix(fields[given], "["):
 		return hint(usagef("%s is missing", name(given)), "usage: %s%s %s", ctx.Command.HelpName, flagsWord(c.flags), c.args)
@@ -182,7 +184,10 @@ func (c command) checkArgs(ctx *cli.Context) error {
 	case len(fields) != 1:
 		return hint(usagef("unexpected argument %q", ctx.Args().Get(len(fields))), "%s", strings.ReplaceAll(c.stray, "ARG", ctx.Args().First()))
 	}
-	many := map[bool]string{true: "at most one", false: "one"}[strings.HasPrefix(fields[0], "[")]
+	many := "one"
+	if strings.HasPrefix(fields[0], "[") {
+		many = "at most one"
+	}
 	err := usagef("%s %s, not %d: %s", many, name(0), given, strings.Join(ctx.Args().Slice(), " "))
 	if name(0) == "TITLE" || name(0) == "TEXT" {
 		return hint(err, "quote it if it contains spaces")
@@ -298,9 +303,16 @@ func checkChoice[T ~string](flag string, given T, values ...T) error {
 
 // listOr lists values as a person does: a, b or c.
 func listOr[T ~string](values []T) string {
-	text := string(values[0])
-	for i, v := range values[1:] {
-		text += map[bool]string{true: " or ", false: ", "}[i == len(values)-2] + string(v)
+	var text strings.Builder
+	for i, v := range values {
+		switch {
+		case i == 0:
+		case i == len(values)-1:
+			text.WriteString(" or ")
+		default:
+			text.WriteString(", ")
+		}
+		text.WriteString(string(v))
 	}
-	return text
+	return text.String()
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +53,7 @@ runs continue with the rest.`,
 
 func runPause(ctx context.Context, a *app, o plainOptions) error {
 	if len(o.Args) > 0 {
-		return changeTasks(ctx, a, notEmpty(o.Args[0]), "pause", "paused", func(g *dag.Graph, t dag.Task) error { return g.Pause(t.ID) })
+		return changeTask(ctx, a, o.Args[0], "pause", "paused", func(g *dag.Graph, t dag.Task) error { return g.Pause(t.ID) })
 	}
 	changed := false
 	err := a.update(ctx, func(_ *session, g *dag.Graph) (err error) { changed, err = g.PauseAll(); return err })
@@ -79,7 +78,9 @@ rate-limited are tried again at once instead of when the limit ends.`,
 
 func runResume(ctx context.Context, a *app, o plainOptions) error {
 	if len(o.Args) > 0 {
-		return changeTasks(ctx, a, notEmpty(o.Args[0]), "resume", "resumed", func(g *dag.Graph, t dag.Task) error { return hintPaused(g, t.ID, g.Resume(t.ID)) })
+		return changeTask(ctx, a, o.Args[0], "resume", "resumed", func(g *dag.Graph, t dag.Task) error {
+			return hintPaused(g, t.ID, g.Resume(t.ID))
+		})
 	}
 	text := ""
 	err := a.update(ctx, func(_ *session, g *dag.Graph) error {
@@ -88,7 +89,10 @@ func runResume(ctx context.Context, a *app, o plainOptions) error {
 		if err := errors.Join(err, lerr); err != nil {
 			return err
 		}
-		text = map[bool]string{true: "resumed", false: "it was not paused"}[changed]
+		text = "it was not paused"
+		if changed {
+			text = "resumed"
+		}
 		for _, l := range limits {
 			text += fmt.Sprintf("; %s is tried again, although it is rate-limited until %s", l.Agent, l.Until.Local().Format(time.DateTime))
 		}
@@ -101,8 +105,14 @@ func runResume(ctx context.Context, a *app, o plainOptions) error {
 	return nil
 }
 
-// notEmpty makes of an empty TASK, such as "$ID" in a script, one that does not exist: it must not stand for the project.
-func notEmpty(typed string) []string { return []string{cmp.Or(typed, " ")} }
+// changeTask does something to the task that was typed. An empty TASK, such as "$ID" in a script, is one that does
+// not exist: it must not stand for the project.
+func changeTask(ctx context.Context, a *app, typed, name, word string, do func(*dag.Graph, dag.Task) error) error {
+	if typed == "" {
+		return &dag.MissingError{Kind: "task"}
+	}
+	return changeTasks(ctx, a, []string{typed}, name, word, do)
+}
 
 // hintPaused says what else may hold a task that is not paused itself.
 func hintPaused(g *dag.Graph, id string, err error) error {

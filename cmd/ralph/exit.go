@@ -94,7 +94,10 @@ func exitStatus(err error) int {
 		return outcomeStatus(ended.Result)
 	case errors.As(err, new(midRun)):
 		return exitBug
-	case errors.As(err, new(usageError)), errors.As(err, new(*agents.DefinitionError)), errors.Is(err, dag.ErrAmbiguous), errors.As(err, new(*knowledge.AmbiguousError)), errors.Is(err, project.ErrNone), errors.Is(err, project.ErrConfig), errors.Is(err, sandbox.ErrUnconfined), errors.Is(err, sandbox.ErrNoTemp):
+	case errors.As(err, new(usageError)), errors.As(err, new(*agents.DefinitionError)),
+		errors.Is(err, dag.ErrAmbiguous), errors.As(err, new(*knowledge.AmbiguousError)),
+		errors.Is(err, project.ErrNone), errors.Is(err, project.ErrConfig),
+		errors.Is(err, sandbox.ErrUnconfined), errors.Is(err, sandbox.ErrNoTemp):
 		return exitUsage
 	case errors.Is(err, dag.ErrRefused), errors.As(err, new(*db.Error)), errors.As(err, new(outputError)):
 		return exitRefused
@@ -135,12 +138,12 @@ func hintFor(err error) string {
 	var unknownAgent *agents.UnknownError
 	var missing *dag.MissingError
 	switch {
-	case errors.As(err, &missing) && nearest(strings.ToLower(missing.Typed), missing.Known) != "":
-		return "did you mean: " + nearest(strings.ToLower(missing.Typed), missing.Known)
 	case errors.As(err, &h):
 		return h.hint
 	case errors.As(err, new(midRun)):
 		return "the next run recovers a task that is still claimed"
+	case errors.As(err, &missing) && similarTo(missing) != "":
+		return "did you mean: " + similarTo(missing)
 	case missing != nil:
 		return map[string]string{
 			"task":            "see the IDs with: ralph task list --all",
@@ -176,6 +179,11 @@ func hintFor(err error) string {
 		}
 	}
 	return ""
+}
+
+// similarTo is the name that was probably meant, or "".
+func similarTo(missing *dag.MissingError) string {
+	return nearest(strings.ToLower(missing.Typed), missing.Known)
 }
 
 // hints are for errors that say all by themselves, the most telling one first.

@@ -72,7 +72,7 @@ func listCommands(commands []command) string {
 // listFlags says what each flag does, in two columns, below the title of its group. The last group has the flag
 // that every command has.
 func listFlags(title string, flags []flagSpec) string {
-	if !slices.Contains(flags, helpFlag) {
+	if !slices.ContainsFunc(flags, func(f flagSpec) bool { return f.name == helpFlag.name }) {
 		flags = append(slices.Clone(flags), helpFlag)
 	}
 	width := 0

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -75,10 +76,11 @@ func readText(a *app, given string) (string, error) {
 	return strings.TrimRight(string(data), "\n"), err
 }
 
-// makeIt is the hint for a feature that there is none of, unless none can be called so.
+// makeIt is the hint for a feature that does not exist, unless its name is mistyped or none can have it.
 func makeIt(err error, name string) error {
-	if dag.CheckFeatureName(name) != nil {
-		return hint(err, "see the names with: ralph feature list")
+	var missing *dag.MissingError
+	if errors.As(err, &missing) && similarTo(missing) != "" || dag.CheckFeatureName(name) != nil {
+		return err
 	}
 	return hint(err, "make it with: ralph feature create %s", name)
 }
