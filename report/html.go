@@ -40,7 +40,7 @@ const (
 	pageAll      = 60   // of them, without folding
 	pageNotes    = 600
 	pageWhy      = 500
-	lightAbove   = 200 // boxes, which then tell less
+	lightAbove   = 200 // boxes, which then show less
 )
 
 // HTMLOptions are what a page needs beside the run.
@@ -112,7 +112,7 @@ type page struct {
 	bars    []bar // of each attempt
 
 	Receipts []Task
-	Quiet    []Task // of a large run, those that tell nothing new
+	Quiet    []Task // of a large run, those without news
 	limit    int    // of a reason
 	logs     map[string][]log
 }
@@ -220,8 +220,8 @@ func (p *page) receipts() {
 	}
 }
 
-// Untold counts the tasks that ran and have no place in the page.
-func (p *page) Untold() int { return len(p.ran()) - len(p.Receipts) - len(p.Quiet) }
+// MoreTasks counts the tasks that ran and are not in the page.
+func (p *page) MoreTasks() int { return len(p.ran()) - len(p.Receipts) - len(p.Quiet) }
 
 func rank(t Task) int {
 	switch {

@@ -96,7 +96,7 @@ func (s Spending) MarshalJSON() ([]byte, error) {
 	}.MarshalJSON()
 }
 
-// MarshalJSON writes null for what no attempt can tell.
+// MarshalJSON writes null for what is unknown without an attempt.
 func (p Pace) MarshalJSON() ([]byte, error) {
 	var success, p50, p95 any
 	if p.Attempts > 0 {

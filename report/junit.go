@@ -18,7 +18,7 @@ import (
 	"ralph/internal/term"
 )
 
-// Bounds of what a test case tells.
+// Bounds of a test case.
 const (
 	junitMessage = 500
 	junitText    = 16 << 10

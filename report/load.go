@@ -35,7 +35,7 @@ func Load(ctx context.Context, store *dag.Store, opts Options) (Run, error) {
 	if err != nil {
 		return Run{}, fmt.Errorf("read run %s: %w", opts.Run, err)
 	}
-	return s.tell(opts), nil
+	return s.assemble(opts), nil
 }
 
 // snapshot is what the database holds about a run.
@@ -59,23 +59,32 @@ func look(g *dag.Graph, id string) (s snapshot, err error) {
 	if s.run, err = g.ResolveRun(id); err != nil {
 		return s, err
 	}
-	everything, err1 := g.In(dag.Scope{})
-	s.scope = everything
-	var err2, err3, err4, err5, err6 error
-	if s.run.Scope != (dag.Scope{}) {
-		s.scope, err2 = g.In(s.run.Scope)
+	if s.scope, err = g.In(dag.Scope{}); err != nil {
+		return s, err
 	}
-	s.receipts, err3 = g.Receipts(dag.ReceiptFilter{Run: s.run.ID})
-	s.edges, err4 = g.Edges()
-	s.failures, err5 = g.Failures()
-	s.journal, err6 = journalOf(g, s.run.ID)
-	s.all = make(map[string]dag.Task, len(everything))
-	for _, t := range everything {
-		t.Description = "" // nothing here tells it, and there may be much of it
+	s.all = make(map[string]dag.Task, len(s.scope))
+	for _, t := range s.scope {
+		t.Description = "" // nothing here needs it, and it may be long
 		s.all[t.ID] = t
 	}
-	err = s.lookBack(g)
-	return s, cmp.Or(err1, err2, err3, err4, err5, err6, err)
+	if s.run.Scope != (dag.Scope{}) {
+		if s.scope, err = g.In(s.run.Scope); err != nil {
+			return s, err
+		}
+	}
+	if s.receipts, err = g.Receipts(dag.ReceiptFilter{Run: s.run.ID}); err != nil {
+		return s, err
+	}
+	if s.edges, err = g.Edges(); err != nil {
+		return s, err
+	}
+	if s.failures, err = g.Failures(); err != nil {
+		return s, err
+	}
+	if s.journal, err = journalOf(g, s.run.ID); err != nil {
+		return s, err
+	}
+	return s, s.lookBack(g)
 }
 
 // journalOf is the journal of one run or of all, by attempt.
@@ -122,7 +131,7 @@ func (s snapshot) together(r Run) *Together {
 	return &t
 }
 
-func (s snapshot) tell(opts Options) Run {
+func (s snapshot) assemble(opts Options) Run {
 	r := Run{
 		ID: s.run.ID, StartedAt: s.run.StartedAt, EndedAt: s.run.EndedAt, Reason: s.run.Reason,
 		Iterations: s.own, Root: opts.Root, Folder: filepath.Join(opts.Runs, s.run.ID), Zone: opts.Zone,
@@ -153,7 +162,7 @@ func (s snapshot) tell(opts Options) Run {
 }
 
 // NoModel stands for the model of an attempt whose model nobody reported.
-const NoModel = "(not told)"
+const NoModel = "(not reported)"
 
 func (s snapshot) scopeWords() (words, target string) {
 	scope := s.run.Scope

@@ -15,7 +15,7 @@ import (
 //go:embed page/markdown.tmpl
 var pageMarkdown string
 
-// Bounds of what Markdown tells: pages that show it refuse what is too large.
+// Bounds of Markdown: pages that show it refuse what is too large.
 const (
 	markdownDetail   = 4 << 10
 	markdownFailures = 50

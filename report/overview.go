@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -82,39 +81,74 @@ type OverviewOptions struct {
 }
 
 // LoadOverview reads the state of the project.
-func LoadOverview(g *dag.Graph, opts OverviewOptions) (Overview, error) {
-	tally, err1 := g.Tally(dag.Scope{})
-	control, err2 := g.Control("")
-	limits, err3 := g.AgentLimits()
-	used, err4 := g.UsageSince(time.UnixMilli(0), "")
-	features, err5 := g.Features()
-	runs, err6 := openRuns(g, opts.Life)
-	usedUp, err7 := usedUp(g, features, opts)
-	o := Overview{
+func LoadOverview(g *dag.Graph, opts OverviewOptions) (o Overview, err error) {
+	tally, err := g.Tally(dag.Scope{})
+	if err != nil {
+		return o, err
+	}
+	control, err := g.Control("")
+	if err != nil {
+		return o, err
+	}
+	used, err := g.UsageSince(time.UnixMilli(0), "")
+	if err != nil {
+		return o, err
+	}
+	o = Overview{
 		Counts: AllStatuses(tally.ByStatus), Total: tally.Total(), Groups: tally.TotalGroups(), Ready: tally.Ready, Waiting: tally.Waiting,
-		NextWait: when(tally.NextWait), Paused: when(control.PausedAt), Limits: []AgentLimit{}, UsedUp: usedUp, Runs: runs, Held: []WhyView{},
-		Features: []FeatureView{}, Cost: CostOf(used.Usage), Tally: tally,
+		NextWait: when(tally.NextWait), Paused: when(control.PausedAt), Limits: []AgentLimit{}, Held: []WhyView{}, Features: []FeatureView{},
+		Cost: CostOf(used.Usage), Tally: tally,
+	}
+	limits, err := g.AgentLimits()
+	if err != nil {
+		return o, err
 	}
 	for _, l := range limits {
 		o.Limits = append(o.Limits, AgentLimit{l.Agent, when(l.Until), l.Reason})
 	}
+	features, err := g.Features()
+	if err != nil {
+		return o, err
+	}
 	for _, f := range features {
 		o.Features = append(o.Features, FeatureView{f, opts.Folder(f.Name)})
 	}
-	err8 := o.tasks(g, opts)
-	return o, cmp.Or(err1, err2, err3, err4, err5, err6, err7, err8)
+	if o.UsedUp, err = usedUp(g, features, opts); err != nil {
+		return o, err
+	}
+	if o.Runs, err = openRuns(g, opts.Life); err != nil {
+		return o, err
+	}
+	return o, o.tasks(g, opts)
 }
 
 func (o *Overview) tasks(g *dag.Graph, opts OverviewOptions) error {
-	running, err1 := g.List(dag.Filter{Statuses: []dag.Status{dag.InProgress}})
-	stale, err2 := g.Stale(opts.Life)
-	next, err3 := g.List(dag.Filter{Ready: true, Limit: OverviewTasks})
-	held, err4 := g.List(dag.Filter{Held: true, Statuses: []dag.Status{dag.Pending, dag.Blocked}, Limit: OverviewTasks + 1})
-	var err5, err6, err7 error
-	o.Running, err5 = ViewTasks(g, opts.MaxRetries, opts.Now, running...)
-	o.Next, err6 = ViewTasks(g, opts.MaxRetries, opts.Now, next...)
-	o.Failed, err7 = g.List(dag.Filter{Statuses: []dag.Status{dag.Failed}, Limit: OverviewTasks})
+	running, err := g.List(dag.Filter{Statuses: []dag.Status{dag.InProgress}})
+	if err != nil {
+		return err
+	}
+	if o.Running, err = ViewTasks(g, opts.MaxRetries, opts.Now, running...); err != nil {
+		return err
+	}
+	stale, err := g.Stale(opts.Life)
+	if err != nil {
+		return err
+	}
 	o.Stale = IDs(stale)
+	next, err := g.List(dag.Filter{Ready: true, Limit: OverviewTasks})
+	if err != nil {
+		return err
+	}
+	if o.Next, err = ViewTasks(g, opts.MaxRetries, opts.Now, next...); err != nil {
+		return err
+	}
+	if o.Failed, err = g.List(dag.Filter{Statuses: []dag.Status{dag.Failed}, Limit: OverviewTasks}); err != nil {
+		return err
+	}
+	held, err := g.List(dag.Filter{Held: true, Statuses: []dag.Status{dag.Pending, dag.Blocked}, Limit: OverviewTasks + 1})
+	if err != nil {
+		return err
+	}
 	if len(held) > OverviewTasks {
 		held, o.MoreHeld = held[:OverviewTasks], true
 	}
@@ -125,7 +159,7 @@ func (o *Overview) tasks(g *dag.Graph, opts OverviewOptions) error {
 		}
 		o.Held = append(o.Held, WhyView{t, t.Ready(opts.Now), reasons})
 	}
-	return cmp.Or(err1, err2, err3, err4, err5, err6, err7)
+	return nil
 }
 
 // usedUp lists the budgets that are used up, of the day and of features that have tasks left:

@@ -1,4 +1,4 @@
-// Package report tells afterwards what a run did: what became of each task, what
+// Package report says afterwards what a run did: what became of each task, what
 // each attempt took, what failed and why, and what to type next. It reads what the
 // graph, the journal and the run's folder hold, and never changes any of it.
 package report

@@ -229,7 +229,7 @@ func (r Run) state(t Task) state {
 	return state{"not begun", "open", "○"}
 }
 
-// anchor is where the page tells more about a task, or "".
+// anchor is where the page says more about a task, or "".
 func (r Run) anchor(t Task) string {
 	if t.Ran() {
 		return "task-" + t.ID

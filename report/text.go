@@ -56,7 +56,7 @@ func (t *texter) head() {
 	}
 }
 
-// facts are what the heads of text and Markdown tell.
+// facts are the heads of text and Markdown.
 func (r Run) facts() []fact {
 	why, _ := head(r.Reason)
 	return factsOf("tasks", render.Counts(r.Counts), "why", why, "scope", r.Scope, "continues", r.Together.words(), "began", r.when(r.StartedAt),
@@ -158,7 +158,7 @@ func (t *texter) attempts() {
 	t.table(table)
 }
 
-// Words tell in one line what an attempt took and gave.
+// Words says in one line what an attempt took and gave.
 func (a Attempt) Words() string {
 	var facts []string
 	if who := strings.TrimSpace(render.Line(a.Agent) + " " + a.ModelWords()); who != "" {

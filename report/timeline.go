@@ -63,7 +63,7 @@ func (p *page) timeline() {
 		slices.SortStableFunc(p.Rows, func(a, b Task) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(p.took(b), p.took(a))) })
 		p.Rows = p.Rows[:pageRows]
 	} else {
-		p.Strip = nil // the rows tell it all
+		p.Strip = nil // the rows show it all
 	}
 	slices.SortStableFunc(p.Rows, func(a, b Task) int { return a.Attempts[0] - b.Attempts[0] })
 }

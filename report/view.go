@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"os"
 	"path/filepath"
 	"time"
@@ -67,17 +66,22 @@ func (v TaskView) Object() jsonval.Object {
 func ViewTasks(g *dag.Graph, retries int, now time.Time, tasks ...dag.Task) ([]TaskView, error) {
 	list := make([]TaskView, len(tasks))
 	for i, t := range tasks {
-		blockers, err1 := g.Blockers(t)
-		children, err2 := g.ChildTasks(t)
+		blockers, err := g.Blockers(t)
+		if err != nil {
+			return nil, err
+		}
+		children, err := g.ChildTasks(t)
+		if err != nil {
+			return nil, err
+		}
 		list[i] = TaskView{Task: t, Ready: t.Ready(now), Blockers: IDs(blockers), Children: IDs(children), MaxRetries: retries}
 		if t.MaxRetries != nil {
 			list[i].MaxRetries = *t.MaxRetries
 		}
-		var err3 error
-		if t.Status != dag.Done {
-			list[i].LastFailure, err3 = g.LastFailure(t)
+		if t.Status == dag.Done {
+			continue
 		}
-		if err := cmp.Or(err1, err2, err3); err != nil {
+		if list[i].LastFailure, err = g.LastFailure(t); err != nil {
 			return nil, err
 		}
 	}

@@ -55,11 +55,15 @@ func Look(ctx context.Context, dir string) State {
 			s.Head = after(line, 2)
 		case strings.HasPrefix(line, "# branch.head ") && !strings.HasSuffix(line, " (detached)"):
 			s.Branch = after(line, 2)
-		case line != "" && line[0] != '#': // changed, renamed, in conflict, untracked
-			s.Uncommitted = append(s.Uncommitted, after(line, map[byte]int{'1': 8, '2': 9, 'u': 10, '?': 1}[line[0]]))
-			if line[0] == '2' {
-				i++ // the name it had before
-			}
+		case strings.HasPrefix(line, "1 "): // changed
+			s.Uncommitted = append(s.Uncommitted, after(line, 8))
+		case strings.HasPrefix(line, "2 "): // renamed
+			s.Uncommitted = append(s.Uncommitted, after(line, 9))
+			i++ // the name it had before
+		case strings.HasPrefix(line, "u "): // in conflict
+			s.Uncommitted = append(s.Uncommitted, after(line, 10))
+		case strings.HasPrefix(line, "? "): // untracked
+			s.Uncommitted = append(s.Uncommitted, after(line, 1))
 		}
 	}
 	relate(s.Uncommitted, top, dir)
