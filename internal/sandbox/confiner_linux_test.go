@@ -147,10 +147,10 @@ func TestOwnFolder(t *testing.T) {
 	}
 }
 
-// TestTempsOfTheDeadAreUseless: a run that was killed could not do it itself.
-func TestTempsOfTheDeadAreUseless(t *testing.T) {
-	t.Parallel()
+// TestTempsOfTheDeadAreRemoved by the next run: one that was killed could not do it itself.
+func TestTempsOfTheDeadAreRemoved(t *testing.T) {
 	parent := t.TempDir()
+	t.Setenv("TMPDIR", parent)
 	self, err := proc.Self()
 	check.OK(t, err)
 	cmd := exec.Command("cat")
@@ -170,4 +170,9 @@ func TestTempsOfTheDeadAreUseless(t *testing.T) {
 		check.OK(t, os.MkdirAll(filepath.Join(parent, dir, "sub"), 0o700))
 	}
 	check.Equal(t, "useless folders", []string{gone}, uselessIn(parent))
+	c := confinerAt(t, None)
+	left, err := filepath.Glob(filepath.Join(parent, "*"))
+	check.OK(t, err)
+	check.That(t, !slices.Contains(left, gone), "%s is left", gone)
+	check.Equal(t, "folders that are left beside its own", len(kept), len(slices.DeleteFunc(left, func(dir string) bool { return dir == c.temp })))
 }
