@@ -70,15 +70,15 @@ func (x *execution) live() render.Sink {
 	}
 	ticker := time.NewTicker(time.Second)
 	opts := render.Options{
-		Out: a.stderr, Palette: a.stderrPalette(), Width: a.errWidth, Quiet: a.quiet, Verbose: a.verbose, Now: a.now, Ticks: ticker.C, Fold: x.reports.fold(),
+		Out: a.stderr, Palette: a.stderrPalette(), Width: a.errWidth, Quiet: a.quiet, Verbose: a.verbose,
+		Now: a.now, Ticks: ticker.C, Fold: x.reports.fold(),
 	}
-	sink := render.Sink(render.NewPlain(opts))
+	var async *render.Async
 	if a.errIsTerm {
-		sink = render.NewTerminal(opts)
-	}
-	async := render.NewAsync(sink)
-	if a.errIsTerm {
+		async = render.NewAsync(render.NewTerminal(opts))
 		x.flush = async.Flush
+	} else {
+		async = render.NewAsync(render.NewPlain(opts))
 	}
 	return closing{async, func() error { ticker.Stop(); return nil }}
 }

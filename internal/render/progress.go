@@ -224,7 +224,10 @@ func beat(ticks <-chan time.Time, do func(now time.Time)) (stop func()) {
 			select {
 			case <-ctx.Done():
 				return
-			case now := <-ticks:
+			case now, ok := <-ticks:
+				if !ok {
+					return
+				}
 				do(now)
 			}
 		}
