@@ -206,8 +206,9 @@ func TestWhichProxyAnAddressGoesThrough(t *testing.T) {
 	}
 }
 
-// pass connects two ends until one of them hangs up.
-func pass(here net.Conn, to string) {
+// pass connects two ends until one of them hangs up. What comes from here is read from a
+// reader, which may have read ahead.
+func pass(here net.Conn, from io.Reader, to string) {
 	defer here.Close()
 	there, err := net.Dial("tcp", to)
 	if err != nil {
@@ -215,7 +216,7 @@ func pass(here net.Conn, to string) {
 	}
 	defer there.Close()
 	go func() {
-		_, _ = io.Copy(there, here)
+		_, _ = io.Copy(there, from)
 		there.Close()
 	}()
 	_, _ = io.Copy(here, there)
@@ -233,11 +234,27 @@ func proxying(to string, asked chan<- string) http.HandlerFunc {
 			w.WriteHeader(http.StatusBadGateway)
 		default:
 			w.WriteHeader(http.StatusOK)
-			if here, _, err := http.NewResponseController(w).Hijack(); err == nil {
-				pass(here, to)
+			if here, ahead, err := http.NewResponseController(w).Hijack(); err == nil {
+				pass(here, ahead, to)
 			}
 		}
 	}
+}
+
+// socks is a SOCKS 5 proxy that wants credentials, reaches one server, whatever it is asked
+// for, and records both.
+func socks(t *testing.T, to string, asked chan<- string) string {
+	return listen(t, func(conn net.Conn) {
+		read := func(answer ...byte) []byte {
+			message := make([]byte, 512)
+			n, _ := conn.Read(message)
+			_, _ = conn.Write(answer)
+			return message[:n]
+		}
+		read(5, 2) // the methods that the client knows
+		asked <- fmt.Sprintf("%q %q", read(1, 0), read(5, 0, 0, 1, 0, 0, 0, 0, 0, 0))
+		pass(conn, conn, to)
+	})
 }
 
 // TestARequestGoesThroughAProxy has the address example.com, which the certificate of
@@ -258,6 +275,7 @@ func TestARequestGoesThroughAProxy(t *testing.T) {
 		"http, without a scheme":  {plain.Listener.Addr().String(), "https://example.com" + secret, "CONNECT example.com:443 ", ""},
 		"http, plain request":     {with(plain.URL), "http://hooks.example/x", "POST http://hooks.example/x Basic dTpw", ""},
 		"https":                   {with(encrypted.URL), "https://example.com" + secret, "CONNECT example.com:443 Basic dTpw", ""},
+		"socks5":                  {"socks5://u:p@" + socks(t, target, asked), "https://example.com" + secret, `"\x01\x01u\x01p" "\x05\x01\x00\x03\vexample.com\x01\xbb"`, ""},
 		"one that cannot connect": {broken.URL, "https://example.com" + secret, "CONNECT example.com:443 ", "example.com: the proxy returned HTTP status 502"},
 	} {
 		t.Run(name, func(t *testing.T) { // one after the other: they share what was asked
