@@ -143,7 +143,7 @@ var taskFiles = []string{"tasks.jsonl", "tasks.yaml", "tasks.yml"}
 
 // converse ends when the agent's tasks are usable.
 func (b *builder) converse(ctx context.Context, existing []taskfile.Item) (specs []dag.Spec, findings []Finding, err error) {
-	b.Note("tasks: the agent is at work")
+	b.Note("tasks: the agent is working")
 	session, err := b.open(ctx, b.at)
 	if err != nil {
 		return nil, nil, err

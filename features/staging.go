@@ -31,7 +31,7 @@ func stage(dir string) (*staging, error) {
 	}
 	if !takeLock(lock) {
 		of := strings.TrimPrefix(filepath.Base(filepath.Dir(dir)), ".") // .tasks has those of no feature
-		return nil, errors.Join(fmt.Errorf("%w: another ralph is at work on it: %s of %s", dag.ErrRefused, filepath.Base(dir), of), lock.Close())
+		return nil, errors.Join(fmt.Errorf("%w: another ralph is working on it: %s of %s", dag.ErrRefused, filepath.Base(dir), of), lock.Close())
 	}
 	return &staging{dir: dir, lock: lock}, nil
 }

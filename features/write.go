@@ -225,7 +225,7 @@ func (a *author) draft(ctx context.Context) (err error) {
 	if err := a.at.fill(files); err != nil {
 		return err
 	}
-	a.Note("%s: the agent is at work", a.kind.File())
+	a.Note("%s: the agent is working", a.kind.File())
 	session, err := a.open(ctx, a.at)
 	if err != nil {
 		return err

@@ -42,7 +42,7 @@ func (a *app) manual() string {
 	}
 	m.line(".SH ENVIRONMENT")
 	m.entry("RALPH_SECTION_KEY", "sets a key of the configuration: RALPH_RUN_LIMIT sets run.limit.")
-	m.entry("NO_COLOR", "no colour, whatever its value.")
+	m.entry("NO_COLOR", "no colour, if it is not empty.")
 	m.entry("GITHUB_ACTIONS, GITHUB_STEP_SUMMARY", "a run writes annotations and the summary of its step.")
 	m.line(".SH FILES")
 	m.entry(".ralph.toml", "the configuration of a project, in its root.")
@@ -65,7 +65,7 @@ var manStatuses = [][2]string{
 	{"5", "no usable agent"},
 	{"64", "a bad flag, a bad configuration, an ambiguous prefix, or not a project"},
 	{"70", "a bug, or the database failed in the middle"},
-	{"130, 143", "interrupted by Ctrl-C, by SIGTERM"},
+	{"129, 130, 143", "interrupted by SIGHUP, by Ctrl-C, by SIGTERM"},
 }
 
 // manual writes roff.

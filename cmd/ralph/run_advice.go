@@ -133,11 +133,13 @@ func dryRun(ctx context.Context, a *app, opts loop.Options) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "scope    %s: %s\nagent    %s\nlimits   %s\nverify   %s\n\n", opts.Host.Setup.Scope, cmp.Or(summary(f.Tally), "no task"), opts.Host.Setup.Agent, opts.Host.Setup.Limits, opts.Host.Setup.Verify)
+	setup := opts.Host.Setup
+	fmt.Fprintf(a.stdout, "scope    %s: %s\nagent    %s\nlimits   %s\nverify   %s\n\n",
+		setup.Scope, cmp.Or(summary(f.Tally), "no task"), setup.Agent, setup.Limits, setup.Verify)
 	nothing := ""
 	switch {
 	case f.End != "":
-		nothing = "would begin nothing: " + term.Line(f.End)
+		nothing = "would start nothing: " + term.Line(f.End)
 	case f.Tally.Total() == 0:
 		nothing = "there is no task in scope; a run would end with status 3"
 	case len(f.Tasks) == 0:
