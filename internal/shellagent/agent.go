@@ -47,7 +47,7 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 	// The connection reads as soon as it is made, and setting its logger then
 	// would be a race: nothing is let in before all is in place.
 	in, out := io.Pipe()
-	defer in.Close() // what still reads when ctx is done ends
+	defer func() { _ = in.Close() }() // what still reads when ctx is done ends
 	a.conn = acp.NewAgentSideConnection(a, w, in)
 	a.conn.SetLogger(slog.New(slog.DiscardHandler))
 	go func() {
