@@ -213,8 +213,9 @@ func (b *builder) adopt(specs []dag.Spec, where string) []Finding {
 		if s.Feature != "" && !strings.EqualFold(s.Feature, b.Name) {
 			faults = append(faults, Finding{Fault, "feature", fmt.Sprintf("%s, line %d: feature is %q; leave it out", where, s.Line, s.Feature)})
 		}
-		if s.Feature = ""; s.Parent == "" {
-			s.Feature = b.Name
+		s.Feature = b.Name
+		if s.Parent != "" {
+			s.Feature = "" // it has its parent's
 		}
 	}
 	return faults

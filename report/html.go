@@ -177,10 +177,15 @@ type part struct {
 func (p *page) Parts() []part {
 	var parts []part
 	x := 0
-	for _, c := range []part{{"done", "done", p.Counts.Done, 0, 0}, {"failed", "failed", p.Counts.Failed, 0, 0}, {"open", "remaining", p.Counts.Remaining, 0, 0}} {
+	for _, c := range []part{
+		{Class: "done", Word: "done", N: p.Counts.Done},
+		{Class: "failed", Word: "failed", N: p.Counts.Failed},
+		{Class: "open", Word: "remaining", N: p.Counts.Remaining},
+	} {
 		if c.N > 0 && p.Counts.Total > 0 {
 			c.X, c.Width = x, max(c.N*1000/p.Counts.Total, 4)
-			parts, x = append(parts, c), x+c.Width
+			x += c.Width
+			parts = append(parts, c)
 		}
 	}
 	return parts

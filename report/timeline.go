@@ -51,7 +51,8 @@ func (p *page) timeline() {
 		lane := slices.IndexFunc(free, func(t time.Time) bool { return !t.After(a.StartedAt) })
 		if lane < 0 {
 			lane = len(free)
-			free, p.Strip = append(free, time.Time{}), append(p.Strip, strip{})
+			free = append(free, time.Time{})
+			p.Strip = append(p.Strip, strip{})
 		}
 		free[lane] = a.StartedAt.Add(a.Duration)
 		p.Strip[lane].add(b)
@@ -71,7 +72,10 @@ func (p *page) timeline() {
 // Legend says what the colours mean that are there.
 func (p *page) Legend() []part {
 	return slices.DeleteFunc([]part{
-		{Class: "done", Word: "done"}, {Class: "again", Word: "ended without a result"}, {Class: "failed", Word: "failed"}, {Class: "running", Word: "running"},
+		{Class: "done", Word: "done"},
+		{Class: "again", Word: "ended without a result"},
+		{Class: "failed", Word: "failed"},
+		{Class: "running", Word: "running"},
 	}, func(l part) bool { return !slices.ContainsFunc(p.bars, func(b bar) bool { return b.Class == l.Class }) })
 }
 

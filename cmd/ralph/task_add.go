@@ -45,7 +45,8 @@ type taskAddOptions struct {
 }
 
 func (o *taskAddOptions) parse(commandLine) error {
-	if o.Title, o.Gates = o.Args[0], o.Gate; o.MaxRetries != nil && *o.MaxRetries < 0 {
+	o.Title, o.Gates = o.Args[0], o.Gate
+	if o.MaxRetries != nil && *o.MaxRetries < 0 {
 		return usagef("--max-retries cannot be negative")
 	}
 	return checkChoice("kind", o.Kind, dag.Work, dag.Check)

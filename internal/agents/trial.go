@@ -140,7 +140,8 @@ func (t *Trial) Ask(ctx context.Context, timeout time.Duration) (says string, to
 	defer cancel()
 	t.opener.Stepped = func(_ string, d time.Duration) { took += d }
 	t.opener.Identified = func(who acp.Agent) {
-		if says = "an agent that does not say its version"; who.Name != "" {
+		says = "an agent that does not say its version"
+		if who.Name != "" {
 			says = who.String()
 		}
 		cancel() // that was all we wanted to know

@@ -119,7 +119,8 @@ func derived(g *dag.Graph) (Finding, error) {
 func texts(faults []dag.Fault) []string {
 	list := make([]string, len(faults))
 	for i, f := range faults {
-		if list[i] = f.Text; f.Task != "" {
+		list[i] = f.Text
+		if f.Task != "" {
 			list[i] = f.Task + ": " + f.Text
 		}
 	}
@@ -161,7 +162,8 @@ func (p Project) Git(ctx context.Context) []Finding {
 		text, fix = "not found", "install git"
 	case state.Known:
 		level = OK
-		if text += "; a repository"; state.Head == "" {
+		text += "; a repository"
+		if state.Head == "" {
 			text += " without a commit yet"
 		} else if state.Branch != "" {
 			text += " on " + state.Branch

@@ -119,7 +119,8 @@ func (c Collector) Collect(ctx context.Context, keep time.Duration, dry bool) (R
 			failed = append(failed, err)
 		}
 	}
-	if err = errors.Join(failed...); dry {
+	err = errors.Join(failed...)
+	if dry {
 		return r, err
 	}
 	if vacuum := c.DB.Vacuum(ctx); vacuum != nil {

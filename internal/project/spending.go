@@ -119,7 +119,8 @@ func moments(wall time.Time, zone *time.Location) []time.Time {
 	for _, side := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
 		_, offset := wall.Add(side).In(zone).Zone()
 		t := wall.Add(-time.Duration(offset) * time.Second).In(zone)
-		if all = append(all, t); t.Hour() == wall.Hour() && t.Minute() == wall.Minute() {
+		all = append(all, t)
+		if t.Hour() == wall.Hour() && t.Minute() == wall.Minute() {
 			shown = append(shown, t)
 		}
 	}

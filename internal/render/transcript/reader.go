@@ -124,7 +124,8 @@ func (r *Reader) Follow(ctx context.Context, stop, died func() bool) (unfinished
 			return false, ctx.Err()
 		}
 		gone := quiet%8 == 7 && died()
-		if over, err = r.Poll(); gone && !over {
+		over, err = r.Poll()
+		if gone && !over {
 			return true, err
 		}
 	}
