@@ -86,7 +86,11 @@ func reason(err error) string {
 // evidence lists the files of an attempt that hold something, the most telling first.
 func evidence(folder string) []Evidence {
 	var list []Evidence
-	for _, name := range []string{"verify.log", "answer.md", "verify-1/transcript.jsonl", "verify-2/transcript.jsonl", "verify-3/transcript.jsonl", "verify-4/transcript.jsonl", "prompt.md", "transcript.jsonl", "agent.err"} {
+	for _, name := range []string{
+		"verify.log", "answer.md",
+		"verify-1/transcript.jsonl", "verify-2/transcript.jsonl", "verify-3/transcript.jsonl", "verify-4/transcript.jsonl",
+		"prompt.md", "transcript.jsonl", "agent.err",
+	} {
 		info, err := os.Lstat(filepath.Join(folder, name))
 		if err == nil && info.Mode().IsRegular() && info.Size() > 0 {
 			list = append(list, Evidence{Name: name, Path: filepath.Join(folder, name), Size: info.Size()})

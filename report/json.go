@@ -33,8 +33,7 @@ func (r Run) MarshalJSON() ([]byte, error) {
 		})
 	}
 	return jsonval.Object{
-		"run", r.ID, "scope",
-		jsonval.Object{"text", r.Scope, "target", null(r.Target)},
+		"run", r.ID, "scope", jsonval.Object{"text", r.Scope, "target", null(r.Target)},
 		"outcome", r.Outcome, "reason", null(r.Reason),
 		"started_at", r.StartedAt, "ended_at", r.EndedAt, "duration_ms", r.Duration, "iterations", r.Iterations, "together", r.Together,
 		"counts", r.Counts, "usage", r.Usage, "verified", r.Verified, "cost_per_verified_usd", r.perVerified(), "models", r.Models, "tasks", tasks,

@@ -130,10 +130,9 @@ func JUnit(w io.Writer, r Run) error {
 // success and no task says why: a red pipeline must not come with a green report.
 func (r Run) junitRun() (c junitCase, red bool) {
 	first, rest := head(r.Reason)
-	return junitCase{
-		Name: "ralph run", Class: "ralph", Time: seconds(r.Duration),
-		Error: &junitNote{Message: shorten(strings.TrimSuffix(r.Headline()+": "+first, ": "), junitMessage), Type: render.Line(r.Outcome), Text: lines(ending(rest, junitText))},
-	}, r.Over() && !r.Green()
+	message := strings.TrimSuffix(r.Headline()+": "+first, ": ")
+	why := &junitNote{Message: shorten(message, junitMessage), Type: render.Line(r.Outcome), Text: lines(ending(rest, junitText))}
+	return junitCase{Name: "ralph run", Class: "ralph", Time: seconds(r.Duration), Error: why}, r.Over() && !r.Green()
 }
 
 func (r Run) junitCase(t Task) junitCase {

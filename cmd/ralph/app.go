@@ -44,7 +44,10 @@ type app struct {
 }
 
 func newApp(sys system) *app {
-	a := &app{system: sys, raw: sys.stdout, exact: sys.stdout, log: zerolog.Nop(), redact: redact.New(), taken: make(chan struct{}), launcher: &proc.Launcher{}}
+	a := &app{
+		system: sys, raw: sys.stdout, exact: sys.stdout, log: zerolog.Nop(), redact: redact.New(),
+		taken: make(chan struct{}), launcher: &proc.Launcher{},
+	}
 	a.root = command{
 		short: "run AI coding agents through a dependency graph of tasks", flags: globalFlags, sub: commands, exits: "1 refused, 3 not found",
 		example: "ralph init\nralph task add \"Write the parser\"\nralph status",
@@ -156,7 +159,8 @@ func (a *app) openFor(ctx context.Context, opts db.Options) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{project: p, config: config, db: d, store: dag.New(d, dag.Options{Now: a.now, Redact: a.redact.Text, KeepGoing: config.Run.KeepGoing})}
+	store := dag.New(d, dag.Options{Now: a.now, Redact: a.redact.Text, KeepGoing: config.Run.KeepGoing})
+	s := &session{project: p, config: config, db: d, store: store}
 	if err := s.refuseReplaced(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -85,7 +85,9 @@ func loadRun(ctx context.Context, a *app, s *session, typed []string) (report.Ru
 	if err != nil {
 		return report.Run{}, err
 	}
-	r, err := report.Load(ctx, s.store, report.Options{Root: s.project.Root, Runs: s.project.Runs(), Run: run.ID, Life: life, Now: a.now, Zone: time.Local})
+	r, err := report.Load(ctx, s.store, report.Options{
+		Root: s.project.Root, Runs: s.project.Runs(), Run: run.ID, Life: life, Now: a.now, Zone: time.Local,
+	})
 	return redact.Deep(a.redact, r), err // an older version may have stored secrets
 }
 

@@ -123,7 +123,10 @@ func runOpened(ctx context.Context, a *app, o runOptions, reports *reports) erro
 	if err := adviseRun(ctx, a, s, o.runOutput, opts); err != nil {
 		return err
 	}
-	x := &execution{app: a, opts: opts, json: o.JSON, output: o.runOutput, session: s, reports: reports, grace: s.config.Run.Grace.Std(), flush: func() {}}
+	x := &execution{
+		app: a, opts: opts, json: o.JSON, output: o.runOutput, session: s, reports: reports,
+		grace: s.config.Run.Grace.Std(), flush: func() {},
+	}
 	err = x.do(ctx)
 	collectAfter(ctx, a, s, err)
 	return err

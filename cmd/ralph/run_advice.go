@@ -192,7 +192,9 @@ func printReady(a *app, opts loop.Options, tasks []loop.PlannedTask) {
 
 // modelFor is which model a task would be given in that iteration.
 func modelFor(opts loop.Options, t dag.Task, iteration int) string {
-	choice := strategy.Next(strategy.Input{Kind: opts.Models.Strategy, Model: opts.Models.Model, Pinned: t.Model, Iteration: iteration, Task: t.ID, Retries: t.Retries})
+	choice := strategy.Next(strategy.Input{
+		Kind: opts.Models.Strategy, Model: opts.Models.Model, Pinned: t.Model, Iteration: iteration, Task: t.ID, Retries: t.Retries,
+	})
 	if opts.Agents.Modelless(cmp.Or(t.Agent, opts.Host.Setup.Agent)) {
 		return "no model"
 	}

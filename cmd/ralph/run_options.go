@@ -80,13 +80,17 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 		return opts, err
 	}
 	o.Chosen, err = o.Choose(given.Agent)
-	if errors.Is(err, agents.ErrUnavailable) && (given.DryRun && !errors.As(err, new(*agents.UnknownError)) || !needsAgent(ctx, s, opts.Graph.Scope)) {
-		o.Chosen, err = agents.Agent{Preset: agents.Preset{Name: absent(o.Chosen)}}, nil
+	if errors.Is(err, agents.ErrUnavailable) {
+		shownOnly := given.DryRun && !errors.As(err, new(*agents.UnknownError))
+		if shownOnly || !needsAgent(ctx, s, opts.Graph.Scope) {
+			o.Chosen, err = agents.Agent{Preset: agents.Preset{Name: absent(o.Chosen)}}, nil
+		}
 	}
 	if err != nil {
 		return opts, err
 	}
-	if o.Sandbox, err = a.confiner(sandbox.Options{Mode: cmp.Or(given.Sandbox, s.config.Sandbox.Mode), Project: s.project}, s.config.Sandbox); err != nil {
+	mode := cmp.Or(given.Sandbox, s.config.Sandbox.Mode)
+	if o.Sandbox, err = a.confiner(sandbox.Options{Mode: mode, Project: s.project}, s.config.Sandbox); err != nil {
 		return opts, err
 	}
 	a.sandbox, o.History = o.Sandbox, s.project.ConfigHistory()

@@ -56,7 +56,8 @@ func deadTemps(parent string) []string {
 	found, _ := filepath.Glob(filepath.Join(parent, "ralph-"+origin(self)+"-*-*-*"))
 	for _, dir := range found {
 		then := self
-		if _, err := fmt.Sscanf(filepath.Base(dir), "ralph-"+origin(self)+"-%d-%d-", &then.Pid, &then.Start); err == nil && proc.Liveness(then) == proc.Dead {
+		_, err := fmt.Sscanf(filepath.Base(dir), "ralph-"+origin(self)+"-%d-%d-", &then.Pid, &then.Start)
+		if err == nil && proc.Liveness(then) == proc.Dead {
 			dead = append(dead, dir)
 		}
 	}
