@@ -103,17 +103,22 @@ func (c *client) called() string {
 // bare is a client of the SDK, for what ralph's own never does.
 func bare(t *testing.T, terminals bool) *acp.ClientSideConnection {
 	t.Helper()
+	served := make(chan error, 1)
+	t.Cleanup(func() { check.OK(t, <-served) })
+	return serving(context.WithoutCancel(t.Context()), t, struct{ acp.Client }{}, terminals, served)
+}
+
+// serving lets an agent serve a client in this process until the context or the test ends,
+// and sends what Serve returned.
+func serving(ctx context.Context, t *testing.T, client acp.Client, terminals bool, served chan<- error) *acp.ClientSideConnection {
+	t.Helper()
 	fromClient, toAgent := io.Pipe()
 	fromAgent, toClient := io.Pipe()
-	served := make(chan error, 1)
-	go func() {
-		served <- Serve(context.WithoutCancel(t.Context()), fromClient, toClient, Options{})
-		_ = toClient.Close()
-	}()
-	conn := acp.NewClientSideConnection(struct{ acp.Client }{}, toAgent, fromAgent)
+	go func() { served <- Serve(ctx, fromClient, toClient, Options{}) }()
+	conn := acp.NewClientSideConnection(client, toAgent, fromAgent)
 	t.Cleanup(func() {
 		_ = toAgent.Close()
-		check.OK(t, <-served)
+		_ = toClient.Close() // not before: an answer may follow the end of Serve
 		<-conn.Done()
 	})
 	_, err := conn.Initialize(t.Context(), acp.InitializeRequest{
@@ -121,4 +126,35 @@ func bare(t *testing.T, terminals bool) *acp.ClientSideConnection {
 	})
 	check.OK(t, err)
 	return conn
+}
+
+// endless is a client whose terminals run until they are killed.
+type endless struct {
+	acp.Client
+	running, killed chan struct{}
+}
+
+func (endless) SessionUpdate(context.Context, acp.SessionNotification) error { return nil }
+
+func (e endless) CreateTerminal(context.Context, acp.CreateTerminalRequest) (acp.CreateTerminalResponse, error) {
+	close(e.running)
+	return acp.CreateTerminalResponse{TerminalId: "t"}, nil
+}
+
+func (endless) TerminalOutput(context.Context, acp.TerminalOutputRequest) (acp.TerminalOutputResponse, error) {
+	return acp.TerminalOutputResponse{}, nil
+}
+
+func (e endless) WaitForTerminalExit(context.Context, acp.WaitForTerminalExitRequest) (acp.WaitForTerminalExitResponse, error) {
+	<-e.killed
+	return acp.WaitForTerminalExitResponse{}, nil
+}
+
+func (e endless) KillTerminal(context.Context, acp.KillTerminalRequest) (acp.KillTerminalResponse, error) {
+	close(e.killed)
+	return acp.KillTerminalResponse{}, nil
+}
+
+func (endless) ReleaseTerminal(context.Context, acp.ReleaseTerminalRequest) (acp.ReleaseTerminalResponse, error) {
+	return acp.ReleaseTerminalResponse{}, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -144,12 +143,26 @@ func TestATurnIsTheOnlyOneAndEndsWithTheAgent(t *testing.T) {
 	a.stop()
 	_, _, err = a.begin(t.Context(), "s")
 	check.That(t, err != nil, "an agent that has stopped begins a turn")
+}
+
+func TestServeEndsItsTurnsWhenItsContextEnds(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
-	why := errors.New("enough")
-	cancel(why)
-	in, out := io.Pipe()
-	defer out.Close()
-	check.That(t, errors.Is(Serve(ctx, in, io.Discard, Options{}), why), "Serve does not say why it ended")
+	client, served := endless{running: make(chan struct{}), killed: make(chan struct{})}, make(chan error, 1)
+	conn := serving(ctx, t, client, true, served)
+	session, err := conn.NewSession(t.Context(), acp.NewSessionRequest{Cwd: t.TempDir(), McpServers: []acp.McpServer{}})
+	check.OK(t, err)
+	go func() { // nobody may be left to answer
+		_, _ = conn.Prompt(t.Context(), acp.PromptRequest{SessionId: session.SessionId, Prompt: []acp.ContentBlock{acp.TextBlock(work(block3("sh", "sleep 1000")))}})
+	}()
+	<-client.running
+	cancel(errors.New("enough"))
+	check.Err(t, "serve", "enough", <-served)
+	select {
+	case <-client.killed:
+	default:
+		t.Error("it left its script running")
+	}
 }
 
 func TestLooksAtASilentScriptBecomeRareWithoutEnd(t *testing.T) {
