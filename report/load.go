@@ -161,8 +161,9 @@ func (s snapshot) assemble(opts Options) Run {
 	return r
 }
 
-// NoModel stands for the model of an attempt whose model nobody reported.
-const NoModel = "(not reported)"
+// NoModel stands for the model of an attempt whose model nobody reported. It is a value in
+// JSON, so its wording stays.
+const NoModel = "(not told)"
 
 func (s snapshot) scopeWords() (words, target string) {
 	scope := s.run.Scope
