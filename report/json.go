@@ -28,22 +28,51 @@ func (r Run) MarshalJSON() ([]byte, error) {
 			ids = append(ids, r.Attempts[i].ID)
 		}
 		tasks = append(tasks, jsonval.Object{
-			"id", t.ID, "title", t.Title, "feature", null(t.Feature), "parent", null(t.Parent), "group", t.Group, "status", t.Status,
-			"status_now", t.Now, "blockers", t.After, "attempts", ids, "verified", t.Verified,
+			"id", t.ID,
+			"title", t.Title,
+			"feature", null(t.Feature),
+			"parent", null(t.Parent),
+			"group", t.Group,
+			"status", t.Status,
+			"status_now", t.Now,
+			"blockers", t.After,
+			"attempts", ids,
+			"verified", t.Verified,
 		})
 	}
 	return jsonval.Object{
-		"run", r.ID, "scope", jsonval.Object{"text", r.Scope, "target", null(r.Target)},
-		"outcome", r.Outcome, "reason", null(r.Reason),
-		"started_at", r.StartedAt, "ended_at", r.EndedAt, "duration_ms", r.Duration, "iterations", r.Iterations, "together", r.Together,
-		"counts", r.Counts, "usage", r.Usage, "verified", r.Verified, "cost_per_verified_usd", r.perVerified(), "models", r.Models, "tasks", tasks,
-		"attempts", r.Attempts, "failures", r.Failures, "waits", r.Waits, "next", r.Next, "warnings", r.Warnings, "folder", r.Folder,
+		"run", r.ID,
+		"scope", jsonval.Object{"text", r.Scope, "target", null(r.Target)},
+		"outcome", r.Outcome,
+		"reason", null(r.Reason),
+		"started_at", r.StartedAt,
+		"ended_at", r.EndedAt,
+		"duration_ms", r.Duration,
+		"iterations", r.Iterations,
+		"together", r.Together,
+		"counts", r.Counts,
+		"usage", r.Usage,
+		"verified", r.Verified,
+		"cost_per_verified_usd", r.perVerified(),
+		"models", r.Models,
+		"tasks", tasks,
+		"attempts", r.Attempts,
+		"failures", r.Failures,
+		"waits", r.Waits,
+		"next", r.Next,
+		"warnings", r.Warnings,
+		"folder", r.Folder,
 	}.MarshalJSON()
 }
 
 // MarshalJSON writes the run with those that it continues.
 func (t Together) MarshalJSON() ([]byte, error) {
-	return jsonval.Object{"continues", t.Continues, "iterations", t.Iterations, "duration_ms", t.Duration, "usage", t.Usage}.MarshalJSON()
+	return jsonval.Object{
+		"continues", t.Continues,
+		"iterations", t.Iterations,
+		"duration_ms", t.Duration,
+		"usage", t.Usage,
+	}.MarshalJSON()
 }
 
 // MarshalJSON writes the attempt.
@@ -54,12 +83,34 @@ func (a Attempt) MarshalJSON() ([]byte, error) {
 	}
 	in, cached, out := a.Usage.Counts()
 	return jsonval.Object{
-		"id", a.ID, "task", a.Task, "title", a.Title, "iteration", a.Iteration, "nth", a.Nth, "agent", null(a.Agent), "model", null(a.Model),
-		"model_effective", null(a.ModelEffective), "sandbox", null(a.Sandbox), "started_at", a.StartedAt, "ended_at", a.EndedAt,
-		"duration_ms", a.Duration, "outcome", null(a.Outcome), "status", null(a.Status), "reason", null(a.Reason),
-		"stop_reason", null(a.StopReason), "verdict", null(a.Verdict), "gates", gates, "notes", null(a.Notes), "tokens_in", in,
-		"tokens_cached", cached, "tokens_out", out, "cost_usd", a.Usage.CostUSD, "cost_estimated", a.Usage.Guessed > 0,
-		"cost_unknown", a.Usage.Silent > 0, "drift", a.Drift, "files", a.Files, "evidence", a.Evidence,
+		"id", a.ID,
+		"task", a.Task,
+		"title", a.Title,
+		"iteration", a.Iteration,
+		"nth", a.Nth,
+		"agent", null(a.Agent),
+		"model", null(a.Model),
+		"model_effective", null(a.ModelEffective),
+		"sandbox", null(a.Sandbox),
+		"started_at", a.StartedAt,
+		"ended_at", a.EndedAt,
+		"duration_ms", a.Duration,
+		"outcome", null(a.Outcome),
+		"status", null(a.Status),
+		"reason", null(a.Reason),
+		"stop_reason", null(a.StopReason),
+		"verdict", null(a.Verdict),
+		"gates", gates,
+		"notes", null(a.Notes),
+		"tokens_in", in,
+		"tokens_cached", cached,
+		"tokens_out", out,
+		"cost_usd", a.Usage.CostUSD,
+		"cost_estimated", a.Usage.Guessed > 0,
+		"cost_unknown", a.Usage.Silent > 0,
+		"drift", a.Drift,
+		"files", a.Files,
+		"evidence", a.Evidence,
 	}.MarshalJSON()
 }
 
@@ -70,28 +121,51 @@ func (f Failure) MarshalJSON() ([]byte, error) {
 		gate = gateJSON(*f.Gate)
 	}
 	return jsonval.Object{
-		"task", f.Task, "title", f.Title, "reason", f.Reason, "gate", gate, "detail", null(f.Detail), "attempts", f.Attempts,
-		"attempt", null(f.Attempt), "holds", f.Holds, "next", f.Next,
+		"task", f.Task,
+		"title", f.Title,
+		"reason", f.Reason,
+		"gate", gate,
+		"detail", null(f.Detail),
+		"attempts", f.Attempts,
+		"attempt", null(f.Attempt),
+		"holds", f.Holds,
+		"next", f.Next,
 	}.MarshalJSON()
 }
 
 func gateJSON(g event.Gate) jsonval.Object {
-	return jsonval.Object{"command", g.Command, "passed", g.Passed, "exit", null(g.Exit), "baseline", null(g.Baseline), "verdict", null(g.Verdict)}
+	return jsonval.Object{
+		"command", g.Command,
+		"passed", g.Passed,
+		"exit", null(g.Exit),
+		"baseline", null(g.Baseline),
+		"verdict", null(g.Verdict),
+	}
 }
 
 // MarshalJSON writes the usage with null for what is unknown.
 func (u Usage) MarshalJSON() ([]byte, error) {
 	in, cached, out := u.Counts()
 	return jsonval.Object{
-		"attempts", u.Attempts, "tokens_in", in, "tokens_cached", cached, "tokens_out", out, "cost_usd", u.CostUSD,
-		"cost_estimated_usd", human.Exact(u.EstimatedUSD), "cost_unknown_attempts", u.Silent,
+		"attempts", u.Attempts,
+		"tokens_in", in,
+		"tokens_cached", cached,
+		"tokens_out", out,
+		"cost_usd", u.CostUSD,
+		"cost_estimated_usd", human.Exact(u.EstimatedUSD),
+		"cost_unknown_attempts", u.Silent,
 	}.MarshalJSON()
 }
 
 // MarshalJSON writes the spending with what one verified task cost.
 func (s Spending) MarshalJSON() ([]byte, error) {
 	return jsonval.Object{
-		"key", s.Key, "title", null(s.Title), "done", s.Done, "verified", s.Verified, "cost_per_verified_usd", s.PerVerified(), "usage", s.Usage,
+		"key", s.Key,
+		"title", null(s.Title),
+		"done", s.Done,
+		"verified", s.Verified,
+		"cost_per_verified_usd", s.PerVerified(),
+		"usage", s.Usage,
 	}.MarshalJSON()
 }
 
@@ -101,7 +175,14 @@ func (p Pace) MarshalJSON() ([]byte, error) {
 	if p.Attempts > 0 {
 		success, p50, p95 = p.Share(), p.P50, p.P95
 	}
-	return jsonval.Object{"key", p.Key, "attempts", p.Attempts, "done", p.Done, "success", success, "p50_ms", p50, "p95_ms", p95}.MarshalJSON()
+	return jsonval.Object{
+		"key", p.Key,
+		"attempts", p.Attempts,
+		"done", p.Done,
+		"success", success,
+		"p50_ms", p50,
+		"p95_ms", p95,
+	}.MarshalJSON()
 }
 
 // Result writes what came of a run as one object on one line.
@@ -116,13 +197,27 @@ func ResultJSON(out event.Result) jsonval.Object {
 	var together any
 	if t := out.Together; t != nil {
 		together = jsonval.Object{
-			"continues", t.Continues, "iterations", t.Iterations, "cost_usd", t.Usage.CostUSD, "cost_estimated", t.Usage.Estimated,
-			"cost_unknown", t.Usage.Unknown, "duration_ms", t.Duration,
+			"continues", t.Continues,
+			"iterations", t.Iterations,
+			"cost_usd", t.Usage.CostUSD,
+			"cost_estimated", t.Usage.Estimated,
+			"cost_unknown", t.Usage.Unknown,
+			"duration_ms", t.Duration,
 		}
 	}
 	return jsonval.Object{
-		"outcome", out.Outcome, "reason", null(out.Reason), "run", out.Run, "iterations", out.Iterations, "done", out.Counts.Done,
-		"failed", out.Counts.Failed, "remaining", out.Counts.Remaining, "cost_usd", out.Usage.CostUSD, "cost_estimated", out.Usage.Estimated,
-		"cost_unknown", out.Usage.Unknown, "duration_ms", out.Duration, "together", together, "tasks", out.Tasks,
+		"outcome", out.Outcome,
+		"reason", null(out.Reason),
+		"run", out.Run,
+		"iterations", out.Iterations,
+		"done", out.Counts.Done,
+		"failed", out.Counts.Failed,
+		"remaining", out.Counts.Remaining,
+		"cost_usd", out.Usage.CostUSD,
+		"cost_estimated", out.Usage.Estimated,
+		"cost_unknown", out.Usage.Unknown,
+		"duration_ms", out.Duration,
+		"together", together,
+		"tasks", out.Tasks,
 	}
 }

@@ -22,9 +22,19 @@ type Line struct {
 // MarshalJSON writes the line.
 func (l Line) MarshalJSON() ([]byte, error) {
 	return jsonval.Object{
-		"id", l.ID, "outcome", l.Outcome, "reason", null(l.Reason), "feature", null(l.Scope.Feature), "task", null(l.Scope.Task),
-		"started_at", l.StartedAt, "ended_at", l.EndedAt, "duration_ms", l.Duration, "iterations", l.Iterations, "continues", null(l.Continues),
-		"done", l.Done, "failed", l.Failed, "usage", l.Usage,
+		"id", l.ID,
+		"outcome", l.Outcome,
+		"reason", null(l.Reason),
+		"feature", null(l.Scope.Feature),
+		"task", null(l.Scope.Task),
+		"started_at", l.StartedAt,
+		"ended_at", l.EndedAt,
+		"duration_ms", l.Duration,
+		"iterations", l.Iterations,
+		"continues", null(l.Continues),
+		"done", l.Done,
+		"failed", l.Failed,
+		"usage", l.Usage,
 	}.MarshalJSON()
 }
 

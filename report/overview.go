@@ -60,14 +60,31 @@ func (r OpenRun) MarshalJSON() ([]byte, error) {
 	for _, at := range r.Attempts {
 		in, _, out := at.Counts()
 		attempts = append(attempts, jsonval.Object{
-			"id", at.ID, "task", at.Task, "phase", at.Phase, "iteration", at.Iteration, "agent", null(at.Agent), "model", null(at.Model),
-			"started_at", at.StartedAt, "heartbeat_at", at.Heartbeat, "tokens_in", in, "tokens_out", out,
-			"cost_usd", at.CostUSD, "cost_estimated", at.Estimated, "cost_unknown", at.Unknown,
+			"id", at.ID,
+			"task", at.Task,
+			"phase", at.Phase,
+			"iteration", at.Iteration,
+			"agent", null(at.Agent),
+			"model", null(at.Model),
+			"started_at", at.StartedAt,
+			"heartbeat_at", at.Heartbeat,
+			"tokens_in", in,
+			"tokens_out", out,
+			"cost_usd", at.CostUSD,
+			"cost_estimated", at.Estimated,
+			"cost_unknown", at.Unknown,
 		})
 	}
 	return jsonval.Object{
-		"id", r.ID, "feature", null(r.Scope.Feature), "task", null(r.Scope.Task), "pid", r.Process.PID, "state", r.State,
-		"started_at", r.StartedAt, "heartbeat_at", r.Heartbeat, "iterations", r.Iterations, "attempts", attempts,
+		"id", r.ID,
+		"feature", null(r.Scope.Feature),
+		"task", null(r.Scope.Task),
+		"pid", r.Process.PID,
+		"state", r.State,
+		"started_at", r.StartedAt,
+		"heartbeat_at", r.Heartbeat,
+		"iterations", r.Iterations,
+		"attempts", attempts,
 	}.MarshalJSON()
 }
 

@@ -52,12 +52,34 @@ func (v TaskView) MarshalJSON() ([]byte, error) { return v.Object().MarshalJSON(
 // Object is the task as it is printed.
 func (v TaskView) Object() jsonval.Object {
 	return jsonval.Object{
-		"id", v.ID, "title", v.Title, "description", v.Description, "status", v.Status, "ready", v.Ready, "priority", v.Priority,
-		"parent", null(v.Parent), "feature", null(v.Feature), "blockers", v.Blockers, "children", v.Children, "kind", v.Kind,
-		"agent", null(v.Agent), "model", null(v.Model), "gates", v.Gates, "allow_tampering", v.AllowTampering, "retries", v.Retries,
-		"max_retries", v.MaxRetries, "attempts", v.Attempts, "verification", null(v.Verification), "unverified", null(v.Unverified),
-		"claimed_by", null(v.Owner), "not_before", v.NotBefore, "paused", v.Paused, "last_failure", null(v.LastFailure),
-		"created_at", v.CreatedAt, "updated_at", v.UpdatedAt, "started_at", v.StartedAt, "finished_at", v.FinishedAt,
+		"id", v.ID,
+		"title", v.Title,
+		"description", v.Description,
+		"status", v.Status,
+		"ready", v.Ready,
+		"priority", v.Priority,
+		"parent", null(v.Parent),
+		"feature", null(v.Feature),
+		"blockers", v.Blockers,
+		"children", v.Children,
+		"kind", v.Kind,
+		"agent", null(v.Agent),
+		"model", null(v.Model),
+		"gates", v.Gates,
+		"allow_tampering", v.AllowTampering,
+		"retries", v.Retries,
+		"max_retries", v.MaxRetries,
+		"attempts", v.Attempts,
+		"verification", null(v.Verification),
+		"unverified", null(v.Unverified),
+		"claimed_by", null(v.Owner),
+		"not_before", v.NotBefore,
+		"paused", v.Paused,
+		"last_failure", null(v.LastFailure),
+		"created_at", v.CreatedAt,
+		"updated_at", v.UpdatedAt,
+		"started_at", v.StartedAt,
+		"finished_at", v.FinishedAt,
 	}
 }
 
@@ -109,7 +131,13 @@ func (v FeatureView) MarshalJSON() ([]byte, error) { return v.Object().MarshalJS
 // Object is the feature as it is printed.
 func (v FeatureView) Object() jsonval.Object {
 	return jsonval.Object{
-		"id", v.ID, "name", v.Name, "status", v.Status, "tasks", AllStatuses(v.Tasks), "total", v.Total(), "folder", v.Folder, "created_at", v.CreatedAt,
+		"id", v.ID,
+		"name", v.Name,
+		"status", v.Status,
+		"tasks", AllStatuses(v.Tasks),
+		"total", v.Total(),
+		"folder", v.Folder,
+		"created_at", v.CreatedAt,
 	}
 }
 
@@ -133,9 +161,20 @@ type WhyView struct {
 func (v WhyView) MarshalJSON() ([]byte, error) {
 	reasons := []jsonval.Object{}
 	for _, r := range v.Reasons {
-		reasons = append(reasons, jsonval.Object{"kind", r.Kind, "task", null(r.Task), "text", r.Text, "until", r.Until})
+		reasons = append(reasons, jsonval.Object{
+			"kind", r.Kind,
+			"task", null(r.Task),
+			"text", r.Text,
+			"until", r.Until,
+		})
 	}
-	return jsonval.Object{"id", v.ID, "status", v.Status, "ready", v.Ready, "unverified", null(v.Unverified), "reasons", reasons}.MarshalJSON()
+	return jsonval.Object{
+		"id", v.ID,
+		"status", v.Status,
+		"ready", v.Ready,
+		"unverified", null(v.Unverified),
+		"reasons", reasons,
+	}.MarshalJSON()
 }
 
 // ViewAttempts are attempts with what verified them, as task show prints them; runs is the folder of all runs.
@@ -143,10 +182,22 @@ func ViewAttempts(runs string, attempts []dag.Attempt) []jsonval.Object {
 	list := []jsonval.Object{}
 	for _, at := range attempts {
 		list = append(list, jsonval.Object{
-			"id", at.ID, "run", at.Run, "agent", null(at.Agent), "model", null(at.Model), "started_at", at.StartedAt, "ended_at", at.EndedAt,
-			"outcome", null(at.Outcome), "reason", null(at.Reason), "cost_usd", at.CostUSD, "cost_estimated", at.Estimated,
-			"cost_unknown", at.Unknown, "sandbox", null(at.Sandbox), "gates", at.Gates, "verdict", null(at.Verdict),
-			"evidence", EvidenceOf(runs, at), "pruned_at", at.PrunedAt, // when its files were removed
+			"id", at.ID,
+			"run", at.Run,
+			"agent", null(at.Agent),
+			"model", null(at.Model),
+			"started_at", at.StartedAt,
+			"ended_at", at.EndedAt,
+			"outcome", null(at.Outcome),
+			"reason", null(at.Reason),
+			"cost_usd", at.CostUSD,
+			"cost_estimated", at.Estimated,
+			"cost_unknown", at.Unknown,
+			"sandbox", null(at.Sandbox),
+			"gates", at.Gates,
+			"verdict", null(at.Verdict),
+			"evidence", EvidenceOf(runs, at),
+			"pruned_at", at.PrunedAt,
 		})
 	}
 	return list
