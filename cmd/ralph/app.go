@@ -112,12 +112,17 @@ type session struct {
 
 func (s *session) Close() error { return s.db.Close() }
 
+// noFolder is the error of a working folder that was deleted under the shell.
+func noFolder(err error) error {
+	return hint(usagef("the working folder cannot be found: %v", err), "cd to a folder that exists")
+}
+
 func (a *app) findProject() (project.Project, error) {
 	dir, find := a.dir, project.At
 	if dir == "" {
 		var err error
 		if dir, err = a.getwd(); err != nil {
-			return project.Project{}, err
+			return project.Project{}, noFolder(err)
 		}
 		find = project.Find
 	}

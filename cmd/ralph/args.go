@@ -200,7 +200,7 @@ func (p *permuter) unknownCommand(arg string) error {
 	where := strings.Join(p.path[1:], " ")
 	err := usagef("unknown command %q", strings.TrimSpace(where+" "+arg))
 	near := nearest(arg, slices.Concat(names, slices.Sorted(maps.Keys(usualNames)), inside))
-	near = cmp.Or(find(p.at.sub, usualNames[near]), find(p.at.sub, near))
+	near = cmp.Or(find(p.at.sub, usualNames[near]), find(p.at.sub, near), find(p.at.sub, arg)) // the last: quoted as one word
 	switch {
 	case near != "":
 	case len(names) > 1 || p.at.args != "":

@@ -80,7 +80,7 @@ func initDir(a *app) (string, error) {
 	}
 	dir, err := a.getwd()
 	if err != nil {
-		return "", err
+		return "", noFolder(err)
 	}
 	outer, err := project.Find(dir)
 	switch {

@@ -110,6 +110,8 @@ func noTasks(a *app, s *session, g *dag.Graph, f dag.Filter) error {
 		return err
 	case tally.Total() == 0:
 		a.note("%s", noPlan(a, s))
+	case tally.Total() == tally.ByStatus[dag.Done] && len(f.Statuses) > 0 && !slices.Contains(f.Statuses, dag.Done):
+		a.note("all tasks are done; see them with: ralph task list --all")
 	case f.Ready:
 		a.note("no task is ready; see what waits with: ralph status")
 	default:

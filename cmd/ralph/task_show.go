@@ -8,6 +8,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/render"
 	"ralph/internal/term"
 	"ralph/report"
 )
@@ -135,7 +136,7 @@ func runTaskWhy(a *app, _ *session, g *dag.Graph, t dag.Task, o plainOptions) er
 		text += "  " + unverifiedText + "\n"
 	}
 	if len(reasons) == 0 {
-		text += "  nothing holds it up: the next run starts it in its turn\n"
+		text += "  " + render.NothingHolds + "\n"
 	}
 	for _, r := range why.Reasons {
 		text += "  " + term.Line(reasonText(r, a.now())) + "\n"

@@ -11,6 +11,9 @@ import (
 	"ralph/internal/term"
 )
 
+// NothingHolds is why a task that is ready has not started yet.
+const NothingHolds = "nothing holds it up: a run starts it in its turn"
+
 // said is a line about an event. A terminal signs and paints it, a log takes the words.
 type said struct {
 	sign   string // "" for what is only dim

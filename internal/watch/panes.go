@@ -95,7 +95,7 @@ func (m *model) untried(width int) []string {
 		lines = append(lines, wrap(m.label("why")+text, width)...)
 	}
 	if len(m.detail.reasons) == 0 {
-		lines = append(lines, "  nothing holds it up: the next run starts it in its turn")
+		lines = append(lines, "  "+render.NothingHolds)
 	}
 	for l := range strings.Lines(render.Block(m.detail.about)) {
 		lines = append(lines, wrap("  "+m.palette.Dim(strings.TrimRight(l, "\n")), width)...)
