@@ -40,9 +40,10 @@ func (r Run) MarshalJSON() ([]byte, error) {
 			"verified", t.Verified,
 		})
 	}
+	scope := jsonval.Object{"text", r.Scope, "target", null(r.Target)}
 	return jsonval.Object{
 		"run", r.ID,
-		"scope", jsonval.Object{"text", r.Scope, "target", null(r.Target)},
+		"scope", scope,
 		"outcome", r.Outcome,
 		"reason", null(r.Reason),
 		"started_at", r.StartedAt,
