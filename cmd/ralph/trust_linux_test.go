@@ -208,7 +208,7 @@ func TestWhatClearedItsEnvironmentIsSwept(t *testing.T) {
 				p.plan("one")
 				run := p.atWork("at work", "run")
 				if level != sandbox.Namespaces {
-					eventually(t, "its processes are recorded", func() bool { return recorded(run.cmd.Process.Pid) >= 4 })
+					eventually(t, "its processes are recorded", func() bool { return p.recorded(run.cmd.Process.Pid) })
 				}
 				killWithHelper(t, p, run.cmd.Process.Pid, level)
 				run.wait(-1)
@@ -220,16 +220,23 @@ func TestWhatClearedItsEnvironmentIsSwept(t *testing.T) {
 	}
 }
 
-// recorded says how many processes the record of a run has.
-func recorded(pid int) int {
-	found, _ := filepath.Glob(filepath.Join(os.TempDir(), fmt.Sprintf("ralph-*-%d-*", pid)))
+// recorded says whether the record of a run names all that its agent has left behind.
+func (p *place) recorded(run int) bool {
+	left := 0
+	found, _ := filepath.Glob(filepath.Join(os.TempDir(), fmt.Sprintf("ralph-*-%d-*", run)))
 	for _, dir := range found {
 		var r proc.Record
-		if data, err := os.ReadFile(filepath.Join(dir, "processes.json")); err == nil && json.Unmarshal(data, &r) == nil {
-			return len(r.Processes) - 1 // without the helper
+		data, err := os.ReadFile(filepath.Join(dir, "processes.json"))
+		if err != nil || json.Unmarshal(data, &r) != nil {
+			continue
+		}
+		for _, e := range p.entries() {
+			if e.Event == "process" && slices.ContainsFunc(r.Processes, func(m proc.Member) bool { return m.Pid == e.Pid }) {
+				left++
+			}
 		}
 	}
-	return 0
+	return left == 3
 }
 
 // killWithHelper kills a run, the agent, and the helper between them before it can do anything.

@@ -42,8 +42,7 @@ func (h *helper) run(confine Confiner) int {
 	// that signals its parent must not get rid of us this way.
 	events := make(chan os.Signal, 1)
 	ossignal.Notify(events, unix.SIGCHLD)
-	ossignal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT,
-		unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGPIPE)
+	ossignal.Notify(make(chan os.Signal, 1)) // all of them
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return h.refuse(err, fmt.Errorf("become a subreaper: %w", err))
 	}

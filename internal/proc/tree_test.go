@@ -82,6 +82,17 @@ func TestHelperKilledByAgent(t *testing.T) {
 	s.wantGone(t)
 }
 
+// A helper is the init of a pid namespace, where this is all that an agent can do to it.
+func TestHelperWithstandsEverySignalThatCanBeCaught(t *testing.T) {
+	t.Parallel()
+	const signals = `for n in $(seq 1 31); do [ $n = 9 ] || [ $n = 19 ] || kill -$n $PPID; done; kill -0 $PPID && exit 3`
+	p, err := Start(Spec{Argv: []string{"sh", "-c", signals}, Dir: "/", Env: os.Environ()})
+	check.OK(t, err)
+	exit, err := p.Wait()
+	check.OK(t, err)
+	check.Equal(t, "exit", Exit{Code: 3}, exit)
+}
+
 // Ralph is killed with SIGKILL: the helper notices and ends everything.
 func TestKilledRalphTakesAllAlong(t *testing.T) {
 	t.Parallel()
