@@ -117,7 +117,7 @@ func (b *batch) find(i int, refs map[string]int, field, name string) (int, *Task
 	if !ok {
 		var err error
 		if t, err = b.graph.Task(name); err != nil {
-			b.fault(i, fmt.Errorf("%s %q is neither a ref of this file nor a task", field, name))
+			b.fault(i, fmt.Errorf("%s %q %w", field, name, ErrUnknownRef))
 			return -1, nil
 		}
 		b.existing[name] = t

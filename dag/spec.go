@@ -2,6 +2,7 @@ package dag
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,6 +33,9 @@ type Spec struct {
 	Retries      int
 	Verification string
 }
+
+// ErrUnknownRef is a reference that leads nowhere.
+var ErrUnknownRef = errors.New("is neither a ref of this file nor a task")
 
 // SpecError is what is wrong with one task of a plan.
 type SpecError struct {

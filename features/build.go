@@ -1,20 +1,14 @@
 package features
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"ralph/dag"
-	"ralph/internal/db"
-	"ralph/internal/project"
 	"ralph/internal/redact"
 	"ralph/internal/taskfile"
 	"ralph/prompt"
@@ -138,9 +132,6 @@ func (b *builder) existing(ctx context.Context) (items []taskfile.Item, err erro
 	return items, nil
 }
 
-// taskFiles are those in which an agent may answer.
-var taskFiles = []string{"tasks.jsonl", "tasks.yaml", "tasks.yml"}
-
 // converse ends when the agent's tasks are usable.
 func (b *builder) converse(ctx context.Context, existing []taskfile.Item) (specs []dag.Spec, findings []Finding, err error) {
 	b.Note("tasks: the agent is working")
@@ -228,203 +219,4 @@ func (b *builder) exists(path string) bool {
 	}
 	_, err := os.Stat(filepath.Join(b.Project.Root, filepath.FromSlash(path)))
 	return err == nil
-}
-
-// answers finds the tasks that an agent gives, wherever it puts them.
-type answers struct {
-	*builder
-	seen map[string]string // what each place held after the turn before
-}
-
-// errNoTasks is an answer without any task file.
-var errNoTasks = errors.New("there is no task file: neither tasks.jsonl or tasks.yaml in your working folder, nor tasks that were added there by commands, nor a code block with JSON lines in your answer")
-
-// errSame is an answer that was refused before.
-var errSame = errors.New("the tasks are the same as those that were refused before")
-
-// find looks at the files first, then at what was added by commands, then at the
-// answer itself. What was refused before and is still the same does not count again.
-func (a *answers) find(ctx context.Context, said string) ([]dag.Spec, string, error) {
-	text, where, err := a.newest(ctx, said)
-	if err != nil {
-		return nil, where, err
-	}
-	switch {
-	case where == "" && len(a.seen) > 0:
-		return nil, "your answer", errSame
-	case where == "":
-		return nil, "your answer", errNoTasks
-	}
-	specs, err := parse(text)
-	if err == nil && len(specs) == 0 {
-		err = errNoTasks
-	}
-	return specs, where, err
-}
-
-func (a *answers) newest(ctx context.Context, said string) (text, where string, err error) {
-	var broken error // what is no task file counts only if there is no other
-	for _, name := range taskFiles {
-		read, err := a.at.read(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			broken = errors.New(reason(err))
-			continue
-		}
-		if where == "" && a.isNew(name, read) {
-			text, where = read, name
-		}
-	}
-	added, err := a.addedToScratch(ctx, a.at.work())
-	if err != nil {
-		return "", "the scratch project", err
-	}
-	if len(added) > 0 && a.isNew("scratch", string(added)) && where == "" {
-		text, where = string(added), "the scratch project"
-	}
-	if block := taskBlock(said); block != "" && where == "" {
-		text, where = block, "your answer"
-	}
-	if where == "" {
-		return "", "", broken
-	}
-	return text, where, nil
-}
-
-func (a *answers) isNew(place, text string) bool {
-	before, was := a.seen[place]
-	a.seen[place] = text
-	return !was || before != text
-}
-
-// taskBlock returns the last code block of an answer that could be a task file, or
-// its bare lines of JSON.
-func taskBlock(said string) string {
-	block, inside, fence := "", []string(nil), ""
-	var bare []string
-	for line := range strings.Lines(said) {
-		trimmed := strings.TrimSpace(line)
-		switch {
-		case fence == "" && (strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~")):
-			fence, inside = trimmed[:3], nil
-		case fence != "" && strings.HasPrefix(trimmed, fence):
-			if text := strings.Join(inside, ""); couldBeTasks(text) {
-				block = text
-			}
-			fence = ""
-		case fence != "":
-			inside = append(inside, line)
-		case strings.HasPrefix(trimmed, "{") && strings.Contains(trimmed, `"title"`):
-			bare = append(bare, trimmed+"\n")
-		}
-	}
-	if text := strings.Join(inside, ""); fence != "" && couldBeTasks(text) {
-		block = text // it was never closed
-	}
-	if block == "" {
-		block = strings.Join(bare, "")
-	}
-	return block
-}
-
-func couldBeTasks(text string) bool {
-	text = strings.TrimSpace(text)
-	return text != "" && strings.ContainsRune("{[-", rune(text[0])) && strings.Contains(text, "title")
-}
-
-// faultsOf lists what is wrong with a plan, a line each.
-func faultsOf(where string, err error) []Finding {
-	var plan dag.PlanError
-	if !errors.As(err, &plan) {
-		return []Finding{{Level: Fault, Rule: "answer", Text: err.Error()}}
-	}
-	var list []Finding
-	for _, e := range plan {
-		rule := "answer"
-		switch text := e.Err.Error(); {
-		case errors.As(e.Err, new(*dag.CycleError)):
-			rule = "cycle"
-		case strings.Contains(text, "neither a ref of this file nor a task"):
-			rule = "orphan"
-		}
-		list = append(list, Finding{Level: Fault, Rule: rule, Text: fmt.Sprintf("%s, %v", where, e)})
-	}
-	return list
-}
-
-// makeScratch makes the agent's working folder a project of its own, with the tasks that
-// the feature has. Commands that the agent runs there add tasks there and nowhere else.
-func (p *Planner) makeScratch(ctx context.Context, work string, existing []taskfile.Item) error {
-	scratch, _, err := project.Create(work, project.Found{})
-	if err != nil {
-		return err
-	}
-	lines, err := Lines(existing)
-	if err != nil {
-		return err
-	}
-	specs, err := taskfile.Parse(lines, taskfile.JSONL)
-	if err != nil {
-		return err
-	}
-	inside := map[string]bool{}
-	for _, s := range specs {
-		inside[s.Ref] = true
-	}
-	for i := range specs {
-		specs[i].After = slices.DeleteFunc(specs[i].After, func(ref string) bool { return !inside[ref] })
-	}
-	return p.inScratch(ctx, scratch, func(g *dag.Graph) error {
-		if p.Name != "" {
-			if _, err := g.AddFeature(p.Name); err != nil {
-				return err
-			}
-		}
-		if len(specs) == 0 {
-			return nil
-		}
-		ids, err := g.Import(specs)
-		if err != nil {
-			return err
-		}
-		known, err := json.Marshal(ids)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(scratch.State(), "known.json"), known, 0o600)
-	})
-}
-
-// addedToScratch returns the tasks that were added by commands, as JSON lines.
-func (p *Planner) addedToScratch(ctx context.Context, work string) ([]byte, error) {
-	scratch, err := project.At(work)
-	if err != nil {
-		return nil, nil //nolint:nilerr // the agent removed the scratch project: then nothing was added
-	}
-	var known []string
-	if data, err := os.ReadFile(filepath.Join(scratch.State(), "known.json")); err == nil {
-		if err := json.Unmarshal(data, &known); err != nil {
-			return nil, err
-		}
-	}
-	var lines bytes.Buffer
-	err = p.inScratch(ctx, scratch, func(g *dag.Graph) error {
-		items, _, err := Items(g, "")
-		if err != nil {
-			return err
-		}
-		added := slices.DeleteFunc(items, func(item taskfile.Item) bool { return slices.Contains(known, item.ID) })
-		return taskfile.Write(&lines, added, false)
-	})
-	return lines.Bytes(), err
-}
-
-func (p *Planner) inScratch(ctx context.Context, scratch project.Project, fn func(*dag.Graph) error) error {
-	d, err := db.Open(ctx, scratch.DB(), db.Options{})
-	if err != nil {
-		return err
-	}
-	return errors.Join(dag.New(d, dag.Options{Now: p.Now}).Update(ctx, fn), d.Close())
 }

@@ -145,7 +145,7 @@ func TestEightSimulatedHours(t *testing.T) {
 				{2*time.Hour + 30*time.Minute, -30 * time.Minute},
 				{20 * time.Minute, 45 * time.Minute},
 			} {
-				time.Sleep(jump.after)
+				time.Sleep(jump.after) // in the time of the bubble, which costs none
 				n.shift(jump.by)
 			}
 		})

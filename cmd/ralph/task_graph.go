@@ -17,15 +17,12 @@ var taskTreeCommand = command{
 
 func runTaskTree(a *app, s *session, g *dag.Graph, o plainOptions) error {
 	tasks, err := subtree(g, o.Args)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case o.JSON:
-		return printTasksJSON(a, s, g, tasks)
-	case len(tasks) == 0:
-		return noTasks(a, s, g, dag.Filter{})
 	}
-	return draw.Tree(a.stdout, draw.Nodes(tasks, a.now()), treeStyle(a))
+	return printTasks(a, s, g, dag.Filter{}, o.JSON, tasks, func() error {
+		return draw.Tree(a.stdout, draw.Nodes(tasks, a.now()), treeStyle(a))
+	})
 }
 
 // subtree returns the task that was named with everything below it, or all tasks.

@@ -80,26 +80,30 @@ func runTaskList(a *app, s *session, g *dag.Graph, o taskListOptions) (err error
 		return err
 	}
 	tasks, err := g.List(f)
-	switch {
-	case err != nil:
-		return err
-	case o.JSON:
-		return printTasksJSON(a, s, g, tasks)
-	case len(tasks) == 0:
-		return noTasks(a, s, g, f)
-	}
-	p := a.palette()
-	return printTable(a, []string{"ID", "STATUS", "PRI", "TITLE"}, tasks, func(t dag.Task) []term.Cell {
-		return []term.Cell{{Text: t.ID, Paint: p.Cyan}, stateCell(a, p, t), {Text: strconv.FormatInt(t.Priority, 10)}, {Text: t.Title}}
-	})
-}
-
-func printTasksJSON(a *app, s *session, g *dag.Graph, tasks []dag.Task) error {
-	list, err := viewTasks(a, s, g, tasks...)
 	if err != nil {
 		return err
 	}
-	return a.printJSON(list)
+	return printTasks(a, s, g, f, o.JSON, tasks, func() error {
+		p := a.palette()
+		return printTable(a, []string{"ID", "STATUS", "PRI", "TITLE"}, tasks, func(t dag.Task) []term.Cell {
+			return []term.Cell{{Text: t.ID, Paint: p.Cyan}, stateCell(a, p, t), {Text: strconv.FormatInt(t.Priority, 10)}, {Text: t.Title}}
+		})
+	})
+}
+
+// printTasks prints what was found by f: as JSON, as draw does it, or why there is nothing.
+func printTasks(a *app, s *session, g *dag.Graph, f dag.Filter, asJSON bool, tasks []dag.Task, draw func() error) error {
+	if asJSON {
+		list, err := viewTasks(a, s, g, tasks...)
+		if err != nil {
+			return err
+		}
+		return a.printJSON(list)
+	}
+	if len(tasks) == 0 {
+		return noTasks(a, s, g, f)
+	}
+	return draw()
 }
 
 // noTasks says what an empty list means, on stderr, so that scripts see nothing.
