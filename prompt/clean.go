@@ -24,9 +24,10 @@ func clean(text string) string {
 	}, text)
 }
 
-// escapePattern is a terminal escape: a control sequence, a title up to its end, or else
-// the escape character alone. What ends a title may be a line end, which stays.
-var escapePattern = lazyregexp.New(`\x1b(?:\[[ -?]*[@-~]?|\][^\a\n]*([\a\n]))?`)
+// escapePattern is a terminal escape: a control sequence, a title or link up to its end, or
+// else the escape character alone. What ends a title may be a line end, which stays. A title
+// does not reach past the next escape character: looking further from each would take for ever.
+var escapePattern = lazyregexp.New(`\x1b(?:\[[ -?]*[@-~]?|\][^\a\n\x1b]*(?:\a|\x1b\\|(\n)))?`)
 
 // oneLine joins lines and collapses blanks.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

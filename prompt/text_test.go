@@ -17,6 +17,8 @@ func TestClean(t *testing.T) {
 		"all line ends become one":       {"a\r\nb\rc\u2028d\u0085e\vf", "a\nb\nc\nd\ne\nf"},
 		"colours go":                     {"\x1b[1;31mred\x1b[0m", "red"},
 		"titles of terminals go":         {"a\x1b]0;evil\ab", "ab"},
+		"links of terminals go":          {"a\x1b]8;;http://x\x1b\\b\x1b]8;;\x1b\\c", "abc"},
+		"titles never ended cost little": {strings.Repeat("\x1b]", 1<<20), strings.Repeat("]", 1<<20)},
 		"an escape never ended goes":     {"a\x1b[31", "a"},
 		"an escape does not eat a line":  {"a\x1b[3\nb", "a\nb"},
 		"control characters go":          {"a\x00\x07\x7f\u009bb", "ab"},
