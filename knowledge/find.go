@@ -16,17 +16,20 @@ func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%q may be any of: %s", e.Name, strings.Join(e.Titles, ", "))
 }
 
-// Find returns the entry with a title or a file name, or the only one whose title
-// or file name begins so. Otherwise it is ErrNotFound or an *AmbiguousError.
+// Find returns the entry with a title, else the one with a file name, else the only one
+// whose title or file name begins so. Otherwise it is ErrNotFound or an *AmbiguousError.
 func Find(entries []Entry, name string) (Entry, error) {
 	wanted := titleKey(name)
 	file := strings.TrimSuffix(wanted, ".md")
+	named := func(e Entry) bool { return strings.TrimSuffix(e.File, ".md") == file }
+	for _, exact := range []func(Entry) bool{func(e Entry) bool { return e.key == wanted }, named} {
+		if i := slices.IndexFunc(entries, exact); i >= 0 {
+			return entries[i], nil
+		}
+	}
 	var begin []Entry
 	for _, e := range entries {
 		own := strings.TrimSuffix(e.File, ".md")
-		if e.key == wanted || own == file {
-			return e, nil
-		}
 		if wanted != "" && (strings.HasPrefix(e.key, wanted) || strings.HasPrefix(own, file)) {
 			begin = append(begin, e)
 		}

@@ -54,6 +54,19 @@ func TestFind(t *testing.T) {
 	}
 }
 
+func TestATitleIsFoundBeforeAFileThatHasItsName(t *testing.T) {
+	t.Parallel()
+	entries, _ := knowledge.Open(project(t, map[string]string{
+		".ralph/knowledge/env.md":   file("Another", "", "Its file has the name of the other's title."),
+		".ralph/knowledge/env-2.md": file("Env", "", "By its title."),
+	})).Load()
+	for name, want := range map[string]string{"env": "Env", "env.md": "Another", "env-2": "Env"} {
+		got, err := knowledge.Find(entries, name)
+		check.OK(t, err)
+		check.Equal(t, name, want, got.Title)
+	}
+}
+
 func TestSearchLooksEverywhere(t *testing.T) {
 	t.Parallel()
 	entries, _ := knowledge.Open(shelf(t)).Load()

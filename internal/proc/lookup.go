@@ -20,8 +20,12 @@ func Lookup(name, dir string, env []string) (string, error) {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(dir, path)
 		}
-		if path, err := exec.LookPath(path); err == nil {
-			return filepath.Abs(path)
+		path, err := filepath.Abs(path) // a bare name would be looked for in our own PATH
+		if err == nil {
+			path, err = exec.LookPath(path)
+		}
+		if err == nil {
+			return path, nil
 		}
 		return "", fmt.Errorf("%s: %w", name, ErrNotFound)
 	}

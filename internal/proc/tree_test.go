@@ -217,6 +217,7 @@ func TestStartSaysWhy(t *testing.T) {
 		want error
 	}{
 		"no such command":          {Spec{Argv: []string{"no-such-command-here"}, Env: os.Environ()}, ErrNotFound},
+		"a path is not in PATH":    {Spec{Argv: []string{"./sh"}, Env: os.Environ()}, ErrNotFound},
 		"no such file":             {Spec{Argv: []string{dir + "/nothing"}}, ErrNotFound},
 		"not executable":           {Spec{Argv: []string{write("plain", "x", 0o644)}}, ErrNotFound},
 		"no such interpreter":      {Spec{Argv: []string{write("script", "#!/no/such/interpreter\n", 0o755)}}, ErrNotFound},
