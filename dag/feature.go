@@ -93,6 +93,7 @@ const (
 	featuresSQL      = `SELECT n, id, name, stage, created_at, updated_at FROM features ORDER BY n;`
 	featureSQL       = `SELECT n, id, name, stage, created_at, updated_at FROM features WHERE name = :typed OR id = :typed;`
 	featureFromSQL   = `SELECT n, id, name, stage, created_at, updated_at FROM features WHERE id >= :from AND id < :to ORDER BY id LIMIT 4;`
+	featureNamesSQL  = `SELECT name FROM features ORDER BY n;`
 	featureNumberSQL = `SELECT n FROM features WHERE name = :name;`
 )
 
@@ -109,10 +110,7 @@ func (g *Graph) Feature(typed string) (Feature, error) {
 		return only(list, err, "")
 	}
 	missing := &MissingError{Kind: "feature", Typed: typed}
-	list, err = g.Features()
-	for _, f := range list {
-		missing.Known = append(missing.Known, f.Name)
-	}
+	missing.Known, err = db.All(g.tx, featureNamesSQL, (*db.Row).Text)
 	return Feature{}, cmp.Or[error](err, missing)
 }
 
