@@ -121,8 +121,15 @@ func runJournalList(a *app, _ *session, g *dag.Graph, o journalListOptions) (err
 	})
 }
 
-// resolveFilter replaces what was typed by the name of the feature and the ID of the task.
+// resolveFilter replaces what was typed by the ID of the run, the name of the feature and the ID of the task.
 func resolveFilter(g *dag.Graph, f *journal.Filter) (err error) {
+	if f.Run != "" {
+		run, err := g.ResolveRun(f.Run)
+		if err != nil {
+			return err
+		}
+		f.Run = run.ID
+	}
 	if f.Feature, err = featureByName(g, f.Feature); err != nil || f.Task == "" {
 		return err
 	}
@@ -136,12 +143,20 @@ func outcomePaint(p term.Palette, outcome event.AttemptOutcome) func(string) str
 	return func(s string) string { return tone.Paint(p, s) }
 }
 
-func runJournalShow(a *app, _ *session, g *dag.Graph, o plainOptions) error {
-	n, err := strconv.ParseInt(o.Args[0], 10, 64)
-	if err != nil {
+type journalShowOptions struct {
+	plainOptions
+	n int64
+}
+
+func (o *journalShowOptions) parse(commandLine) (err error) {
+	if o.n, err = strconv.ParseInt(o.Args[0], 10, 64); err != nil {
 		return hint(usagef("%q is not the number of an entry", o.Args[0]), "see the numbers with: ralph journal list")
 	}
-	e, err := journal.Get(g.Tx(), n)
+	return nil
+}
+
+func runJournalShow(a *app, _ *session, g *dag.Graph, o journalShowOptions) error {
+	e, err := journal.Get(g.Tx(), o.n)
 	switch {
 	case err != nil:
 		return err

@@ -20,11 +20,6 @@ func checkOutput(a *app, output runOutput) error {
 	if err := checkChoice("log-format", cmp.Or(a.logFormat, "text"), "text", "json"); err != nil {
 		return err
 	}
-	own := func(string) bool { return false }
-	if p, err := a.findProject(); err == nil {
-		config, db := atomicfile.Settle(p.Config()), atomicfile.Settle(p.DB())
-		own = func(path string) bool { return path == config || strings.HasPrefix(path, db) }
-	}
 	taken := map[string]string{}
 	for _, f := range output.files() {
 		path := absolute(a, f.name)
@@ -33,11 +28,12 @@ func checkOutput(a *app, output runOutput) error {
 			continue // a device, such as /dev/null, takes everything
 		}
 		settled := atomicfile.Settle(path)
+		why := reserved(a, path)
 		switch parent, perr := os.Stat(filepath.Dir(path)); {
 		case taken[settled] != "":
 			return usagef("--%s and --%s cannot be the same file: %s", taken[settled], f.flag, f.name)
-		case own(settled):
-			return usagef("--%s: %s is ralph's own", f.flag, f.name)
+		case why != "":
+			return usagef("--%s: %s %s", f.flag, f.name, why)
 		case f.flag == "junit" || f.flag == "summary": // prepareReports checks more
 		case err == nil && info.IsDir():
 			return usagef("--%s: %s is a folder", f.flag, f.name)
@@ -47,6 +43,43 @@ func checkOutput(a *app, output runOutput) error {
 		taken[settled] = f.flag
 	}
 	return nil
+}
+
+// reserved says why no output may go to a file, or nothing: ralph or git needs it, or a link
+// leads there from inside the project, where an agent can put one.
+func reserved(a *app, path string) string {
+	p, err := a.findProject()
+	if err != nil {
+		return ""
+	}
+	root, err := filepath.EvalSymlinks(p.Root)
+	if err != nil {
+		return ""
+	}
+	settled := atomicfile.Settle(path)
+	link, err := os.Lstat(path)
+	isLink := err == nil && link.Mode()&os.ModeSymlink != 0
+	own := func(file string) bool { return settled == atomicfile.Settle(file) || sameFile(path, file) }
+	switch {
+	case slices.ContainsFunc([]string{p.Config(), p.DB(), p.DB() + "-wal", p.DB() + "-shm"}, own):
+		return "is ralph's own"
+	case slices.Contains(strings.Split(filepath.ToSlash(settled), "/"), ".git"):
+		return "is git's own"
+	case (below(p.Root, path) || below(root, path)) && (isLink || !below(root, settled)):
+		return "is behind a link, which an agent may have made: name the file that it leads to"
+	}
+	return ""
+}
+
+func below(folder, path string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	other, oerr := os.Stat(b)
+	return err == nil && oerr == nil && os.SameFile(one, other)
 }
 
 func absolute(a *app, path string) string {

@@ -53,10 +53,16 @@ func (o *reportOptions) parse(c commandLine) (err error) {
 	default:
 		o.Format = report.FormatOf(o.Output)
 	}
+	if o.Output == "-" {
+		o.Output = ""
+	}
 	return nil
 }
 
 func runReport(ctx context.Context, a *app, s *session, o reportOptions) error {
+	if why := reserved(a, absolute(a, o.Output)); o.Output != "" && why != "" {
+		return usagef("-o: %s %s", o.Output, why)
+	}
 	r, err := loadRun(ctx, a, s, o.Args)
 	if err != nil {
 		return err
