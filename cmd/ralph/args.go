@@ -12,12 +12,15 @@ import (
 // library alone would take a late flag for an argument without a word. If help is
 // asked for, or a group needs a command, it returns only the path to what it is about.
 func permute(root command, args []string) (argv []string, help bool, err error) {
-	p := &permuter{root: root, at: root, path: args[:1:1]}
+	p := &permuter{root: root, at: root, path: []string{"ralph"}}
 	if err := p.walk(args[1:]); err != nil {
 		return nil, false, err
 	}
 	if p.help {
 		return p.path, true, nil
+	}
+	if p.bad != nil {
+		return nil, false, p.bad
 	}
 	if len(p.rest) > 0 && len(p.at.sub) > 0 {
 		return nil, false, p.unknownCommand(p.rest[0])
@@ -40,6 +43,7 @@ type permuter struct {
 	local  []string
 	rest   []string
 	help   bool
+	bad    error // the first value that does not fit its flag; help is shown all the same
 }
 
 func (p *permuter) walk(args []string) error {
@@ -118,9 +122,7 @@ func (p *permuter) flag(arg string, following []string) (used int, err error) {
 	if value == "" && namesSomething(f.name) {
 		return 0, usagef("%s is empty", long)
 	}
-	if err := f.check(value); err != nil {
-		return 0, err
-	}
+	p.bad = cmp.Or(p.bad, f.check(value))
 	if global {
 		p.global = append(p.global, long+"="+value)
 	} else {
@@ -159,7 +161,7 @@ func (p *permuter) flags(args, following []string) (used int, err error) {
 // namesSomething says that a flag's value is a name, which an unset variable of a
 // script must not turn into "everything" or "none".
 func namesSomething(flag string) bool {
-	return slices.Contains([]string{"feature", "parent", "task", "run", "project", "events", "after", "junit", "summary", "log-file", "metrics"}, flag)
+	return slices.Contains([]string{"feature", "parent", "task", "run", "project", "events", "after", "from", "until", "junit", "summary", "log-file", "metrics"}, flag)
 }
 
 // allFlags are those that the command takes, its own first.

@@ -28,6 +28,7 @@ type command struct {
 	hidden  bool
 	bare    bool   // its group does the same without a command
 	stray   string // the hint for an argument, where it takes none
+	late    bool   // run checks the number of arguments itself: its reports tell of that too
 	run     runner
 	sub     []command
 }
@@ -170,7 +171,7 @@ func withBare(commands []command) []command {
 // checkArgs holds the arguments to what the usage line shows: ID is needed, [ID] is not, and ... repeats it.
 func (c command) checkArgs(ctx *cli.Context) error {
 	given, fields := ctx.NArg(), strings.Fields(c.args)
-	if c.hidden || given >= len(fields) && strings.Contains(c.args, "...") {
+	if c.hidden || c.late || given >= len(fields) && strings.Contains(c.args, "...") {
 		return nil
 	}
 	name := func(i int) string {

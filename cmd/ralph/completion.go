@@ -18,7 +18,7 @@ import (
 )
 
 var completionCommand = command{
-	name: "completion", args: "bash|zsh|fish", short: "print a completion script for your shell",
+	name: "completion", args: "SHELL", short: "print a completion script for bash, zsh or fish",
 	long: `bash: ralph completion bash > /etc/bash_completion.d/ralph
 zsh:  ralph completion zsh > "${fpath[1]}/_ralph"
 fish: ralph completion fish > ~/.config/fish/completions/ralph.fish`,
@@ -167,6 +167,8 @@ func (a *app) candidates(ctx context.Context, p *permuter, name string) (list []
 		return wordCandidates(strategy.Kinds()), nil
 	case "--outcome":
 		return wordCandidates(event.AttemptOutcomes()), nil
+	case "SHELL":
+		return wordCandidates([]string{"bash", "zsh", "fish"}), nil
 	case "--agent", "AGENT":
 		config, err := configHere(a)
 		for _, ag := range a.finder(config).List() {

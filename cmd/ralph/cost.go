@@ -67,9 +67,10 @@ func runID(g *dag.Graph, typed string) (string, error) {
 func printCosts(a *app, costs report.Costs) error {
 	p := a.palette()
 	header := []string{strings.ToUpper(costs.By), "ATTEMPTS", "DONE", "VERIFIED", "COST", "PER VERIFIED", "TOKENS"}
+	printed := 0
 	return printTable(a, header, append(costs.Rows, costs.Total), func(s report.Spending) []term.Cell {
 		var paint func(string) string
-		if s.Key == costs.Total.Key {
+		if printed++; printed > len(costs.Rows) { // by its place: anything may be called "total"
 			paint = p.Bold
 		}
 		name := s.Key

@@ -146,6 +146,11 @@ func planning(run func(context.Context, *app, *session, *features.Planner, plann
 			return err
 		}
 		a.log = a.logger()
+		if o.Draft { // first, because in an agent's sandbox the database may not open
+			if err := a.refuseAgent(); err != nil {
+				return err
+			}
+		}
 		s, err := a.open(ctx)
 		if err != nil {
 			return err

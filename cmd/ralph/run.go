@@ -22,7 +22,7 @@ the log is folded, and the step summary and an annotation for each failed task a
 	flags:   runFlags(project.Default()),
 	example: "ralph run --feature login --limit 20\nralph run 1f0c --agent claude --model opus\nralph run --continue",
 	exits:   "1 tasks failed, 2 blocked, 3 no task in scope, 4 a limit or stopped, 5 no usable agent,\n" + interrupted,
-	run:     action(runRun),
+	late:    true, run: action(runRun),
 }
 
 func runFlags(d project.Config) []flagSpec {

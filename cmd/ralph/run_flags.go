@@ -33,7 +33,7 @@ type runTarget struct {
 
 func (t runTarget) given() bool { return len(t.Args) > 0 || t.Feature != nil || t.Task != nil }
 
-func (t runTarget) arg() string { return strings.Join(t.Args, "") }
+func (t runTarget) arg() string { return strings.Join(t.Args[:min(len(t.Args), 1)], "") }
 
 // runOutput names the files that a run writes besides its own.
 type runOutput struct {

@@ -243,9 +243,6 @@ func setLimits(o runOptions, config project.Loaded, now time.Time, opts *loop.Op
 	case run.CostUSD < 0, run.Tokens < 0, run.Failures < 0:
 		return usagef("--max-cost, --max-tokens and --max-failures cannot be negative")
 	}
-	if o.Until != nil && *o.Until == "" {
-		return usagef("--until is empty: it is a time, such as 07:00")
-	}
 	if run.Until, err = project.ParseUntil(or(o.Until, b.Until), now); err != nil {
 		return usagef("--until: %v", err)
 	}
