@@ -1,10 +1,14 @@
+//go:build unix
+
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -42,57 +46,65 @@ func sized[T any](quick, full T) T {
 	return full
 }
 
-// report adds a figure with its limit. A quick run, and a busy machine, may miss limits, so
-// they are only named.
-func report(b *testing.B, unit string, got float64, limit string, met bool) {
-	b.ReportMetric(got, unit)
-	verdict := "met"
-	if testing.Short() {
-		verdict = "not compared in a quick run"
-	} else if !met {
-		verdict = "MISSED"
-	}
-	b.Logf("%s %.2f, goal %s: %s", unit, got, limit, verdict)
+// cost is what something took.
+type cost struct {
+	cpu, wall time.Duration
+	resident  int64
 }
 
-func atMost(b *testing.B, unit string, got, most float64) {
-	report(b, unit, got, fmt.Sprintf("<= %g", most), got <= most)
-}
-
-func atLeast(b *testing.B, unit string, got, least float64) {
-	report(b, unit, got, fmt.Sprintf(">= %g", least), got >= least)
-}
-
-// inTurns runs functions one after the other, so that all of them see the same machine,
-// and returns the median of each. The first turn warms up.
-func inTurns(turns int, fns ...func()) []time.Duration {
-	samples := make([][]time.Duration, len(fns))
-	for range turns + 1 {
-		for i, fn := range fns {
-			samples[i] = append(samples[i], timed(fn))
-		}
-	}
-	medians := make([]time.Duration, len(fns))
-	for i := range fns {
-		medians[i] = median(samples[i][1:])
-	}
-	return medians
-}
-
-func timed(fn func()) time.Duration {
+// measure is for what happens in this process.
+func measure(fn func()) cost {
+	var before, after syscall.Rusage
+	check(syscall.Getrusage(syscall.RUSAGE_SELF, &before))
 	begin := time.Now()
 	fn()
-	return time.Since(begin)
+	c := cost{wall: time.Since(begin)}
+	check(syscall.Getrusage(syscall.RUSAGE_SELF, &after))
+	c.cpu = costOf(&after).cpu - costOf(&before).cpu
+	return c
 }
 
-func median[T time.Duration | float64](samples []T) T {
+// costOf hardly depends on what else the machine does, unlike the clock.
+func costOf(usage *syscall.Rusage) cost {
+	return cost{cpu: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), resident: usage.Maxrss * 1024}
+}
+
+func (c cost) plus(d cost) cost {
+	return cost{cpu: c.cpu + d.cpu, wall: c.wall + d.wall, resident: max(c.resident, d.resident)}
+}
+
+// medians are of each figure by itself.
+func medians(samples []cost) (m cost) {
+	var cpu, wall []time.Duration
+	for _, c := range samples {
+		cpu, wall = append(cpu, c.cpu), append(wall, c.wall)
+	}
+	return cost{cpu: median(cpu), wall: median(wall)}
+}
+
+func median[T cmp.Ordered](samples []T) T {
 	slices.Sort(samples)
 	return samples[len(samples)/2]
 }
 
-func ratio(a, b time.Duration) float64 { return float64(a) / float64(b) }
+// inTurns has functions take turns, so that all of them see the same machine, and returns the medians
+// of each. The first turn warms up.
+func inTurns(turns int, fns ...func() cost) []cost {
+	samples := make([][]cost, len(fns))
+	for range turns + 1 {
+		for i, fn := range fns {
+			samples[i] = append(samples[i], fn())
+		}
+	}
+	all := make([]cost, len(fns))
+	for i := range fns {
+		all[i] = medians(samples[i][1:])
+	}
+	return all
+}
 
-func micros(d time.Duration) float64 { return float64(d) / 1e3 }
+// here measures a function of this process in turns.
+func here(fn func()) func() cost { return func() cost { return measure(fn) } }
 
 // store is a graph in an open file.
 type store struct {
@@ -119,11 +131,11 @@ func (s *store) startRun() (run dag.Run) {
 }
 
 // copyOf puts a graph of n tasks into a new file. The graph is built once.
-func copyOf(b *testing.B, n int) string {
-	from := filepath.Join(scratch, fmt.Sprintf("%d.db", n))
+func copyOf(b *testing.B, n, layers int) string {
+	from := filepath.Join(scratch, fmt.Sprintf("%d-%d.db", n, layers))
 	if _, err := os.Stat(from); err != nil {
 		s := open(b, from, dag.Options{})
-		s.update(func(g *dag.Graph) error { _, err := g.Import(plan(n)); return err })
+		s.update(func(g *dag.Graph) error { _, err := g.Import(plan(n, layers)); return err })
 		check(s.db.Close())
 	}
 	to := filepath.Join(b.TempDir(), "progress.db")

@@ -1,9 +1,11 @@
 package bench
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,63 +17,88 @@ const readyQuery = `SELECT id, title FROM tasks INDEXED BY queue_all WHERE queue
 // BenchmarkCommand measures the program as people start it: its size, its memory, and how
 // long short commands take, one of them against sqlite3 on the same file.
 func BenchmarkCommand(b *testing.B) {
-	ralph := build(b)
-	project := b.TempDir()
-	run(b, "", ralph, "--project", project, "init")
-	file := filepath.Join(project, ".ralph", "progress.db")
-	copyFile(copyOf(b, sized(10_000, 100_000)), file)
-	turns := sized(10, 40)
-	list := []string{ralph, "--project", project, "task", "list", "--ready", "--limit", "1"}
+	h := newHarness(b)
+	n, turns := sized(10_000, 100_000), sized(10, 40)
+	dir := h.graph(n)
+	started := func(want string, args ...string) func() cost {
+		return func() cost {
+			c, out := h.cost(dir, args...)
+			if !strings.Contains(out, want) {
+				b.Fatalf("%s: want %q in: %s", strings.Join(args, " "), want, out)
+			}
+			return c
+		}
+	}
+	list := []string{h.ralph, "task", "list", "--ready", "--limit", "1"}
 	for b.Loop() {
-		atMost(b, "binary-MB", float64(must(os.Stat(ralph)).Size())/1e6, 45)
-		atMost(b, "list-resident-MB", float64(maxRSS(b, list))/1e6, 20)
-		version := inTurns(turns, func() { run(b, "ralph", ralph, "version") })[0]
-		atMost(b, "version-ms", version.Seconds()*1000, 60)
+		t := newTable(b)
+		size, resident := float64(must(os.Stat(h.ralph)).Size())/1e6, float64(maxRSS(b, dir, list...))/1e6
+		t.row("binary, stripped", fmt.Sprintf("%.1f MB", size), "", "", below(size, 45))
+		t.row("most memory of `ralph task list --ready --limit 1`", fmt.Sprintf("%.1f MB", resident), "", "", below(resident, 20))
+		costs := inTurns(turns, started("ralph", h.ralph, "version"), started("tasks", h.ralph, "status"))
+		t.row("`ralph version`, by the clock", show(costs[0].wall), "", "", below(costs[0].wall.Seconds()*1000, 60))
+		t.row(fmt.Sprintf("`ralph status`, %d tasks", n), show(costs[1].cpu), show(costs[0].cpu)+" `ralph version`", times(costs[1].cpu, costs[0].cpu),
+			below(costs[1].cpu.Seconds()*1000, 10))
+		t.row("the same, by the clock", show(costs[1].wall), show(costs[0].wall)+" `ralph version`", times(costs[1].wall, costs[0].wall), "")
 		if path, _ := exec.LookPath("sqlite3"); path == "" {
 			b.Log("there is no sqlite3 to compare with")
 			continue
 		}
-		times := inTurns(turns, func() { run(b, "Step ", list...) }, func() { run(b, "Step ", "sqlite3", file, readyQuery) })
-		b.ReportMetric(times[0].Seconds()*1000, "list-ms")
-		atMost(b, "list/sqlite3", ratio(times[0], times[1]), 3)
+		costs = inTurns(turns, started("Step ", list...), started("Step ", "sqlite3", filepath.Join(dir, ".ralph", "progress.db"), readyQuery))
+		t.row(fmt.Sprintf("`ralph task list --ready --limit 1`, %d tasks, by the clock", n), show(costs[0].wall), show(costs[1].wall)+" sqlite3",
+			times(costs[0].wall, costs[1].wall), below(ratio(costs[0].wall, costs[1].wall), 3))
+		t.row("the same, by processor time", show(costs[0].cpu), show(costs[1].cpu)+" sqlite3", times(costs[0].cpu, costs[1].cpu), "")
 	}
 }
 
-func run(b *testing.B, want string, args ...string) {
-	out, err := exec.CommandContext(b.Context(), args[0], args[1:]...).CombinedOutput()
-	if err != nil || !strings.Contains(string(out), want) {
-		b.Fatalf("%s: %v, want %q in: %s", strings.Join(args, " "), err, want, out)
+// BenchmarkText measures the most memory that a run has while an agent says a lot.
+func BenchmarkText(b *testing.B) {
+	h := newHarness(b)
+	dir := h.project(false)
+	most := func(megabytes int) float64 {
+		h.add(dir, 1)
+		return float64(maxRSS(b, dir, h.ralph, "run", "--agent", fmt.Sprintf("%s -say %d", h.agent, megabytes))) / 1e6
+	}
+	for b.Loop() {
+		little, much := 5, sized(20, 200)
+		a, c := most(little), most(much)
+		newTable(b).row(fmt.Sprintf("most memory with %d MB of text", much), fmt.Sprintf("%.1f MB", c),
+			fmt.Sprintf("%.1f MB with %d MB of text", a, little), fmt.Sprintf("%.2f", c/a), below(c/a, 1.3))
 	}
 }
 
-// build makes the program as it is released.
-func build(b *testing.B) string {
-	target := filepath.Join(b.TempDir(), "ralph")
-	cmd := exec.CommandContext(b.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", target, "./cmd/ralph")
-	cmd.Dir, cmd.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
+// build makes a program as ralph is released.
+func build(b *testing.B, dir, pkg string) string {
+	target := filepath.Join(b.TempDir(), filepath.Base(pkg))
+	cmd := exec.CommandContext(b.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", target, pkg)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
 	}
 	return target
 }
 
-// setChildSubreaper is PR_SET_CHILD_SUBREAPER: orphans among our descendants
-// become our children.
-const setChildSubreaper = 36
-
-// maxRSS runs a command and returns the most memory in bytes that it had at a
-// time. Linux hands the mark of a process on to what it executes, and ours is
-// high; so a small shell starts the command, leaves, and we inherit it.
-func maxRSS(b *testing.B, args []string) int64 {
+// adoptOrphans makes orphans among our descendants our children.
+func adoptOrphans(b *testing.B) {
+	const setChildSubreaper = 36
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, setChildSubreaper, 1, 0); errno != 0 {
 		b.Fatal(errno)
 	}
-	check(exec.Command("sh", append([]string{"-c", `"$@" >/dev/null &`, "sh"}, args...)...).Run())
+}
+
+// maxRSS runs a command and returns the most memory in bytes that it, or a process that it started, had at a
+// time. Linux hands the mark of a process on to what it executes, and ours is high; so a small shell starts the
+// command, leaves, and we inherit it.
+func maxRSS(b *testing.B, dir string, args ...string) int64 {
+	adoptOrphans(b)
+	cmd := exec.CommandContext(b.Context(), "sh", append([]string{"-c", `"$@" >/dev/null 2>&1 & echo $!`, "sh"}, args...)...)
+	cmd.Dir = dir
+	pid := must(strconv.Atoi(strings.TrimSpace(string(must(cmd.Output())))))
 	var status syscall.WaitStatus
 	var usage syscall.Rusage
-	must(syscall.Wait4(-1, &status, 0, &usage))
+	must(syscall.Wait4(pid, &status, 0, &usage))
 	if status.ExitStatus() != 0 {
-		b.Fatalf("%s: status %d", args[0], status.ExitStatus())
+		b.Fatalf("%s: status %d", strings.Join(args, " "), status.ExitStatus())
 	}
-	return usage.Maxrss * 1024
+	return costOf(&usage).resident
 }

@@ -10,6 +10,7 @@ require (
 require github.com/goccy/go-yaml v1.19.2 // indirect
 
 require (
+	github.com/coder/acp-go-sdk v0.13.0
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect

@@ -21,7 +21,7 @@ const (
 const feature = "x"
 
 // plan makes the specs of n tasks, the same ones each time.
-func plan(n int) []dag.Spec {
+func plan(n, layers int) []dag.Spec {
 	p := &planner{rng: rand.New(rand.NewPCG(1, uint64(n))), specs: make([]dag.Spec, 0, n)}
 	failed := n / groupSize / 50
 	for i := range failed {

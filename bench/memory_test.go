@@ -1,3 +1,5 @@
+//go:build unix
+
 package bench
 
 import (
@@ -24,13 +26,14 @@ func BenchmarkRecall(b *testing.B) {
 	rows := sized(2_000, 100_000)
 	d := must(db.Open(b.Context(), filepath.Join(b.TempDir(), "journal.db"), db.Options{}))
 	defer d.Close()
-	filled := timed(func() { fillJournal(b.Context(), d, rows) })
-	view := func(fn func(*db.Tx) error) func() { return func() { check(d.View(b.Context(), fn)) } }
-	bare := func(word string) func() {
+	filled := measure(func() { fillJournal(b.Context(), d, rows) }).wall
+	view := func(fn func(*db.Tx) error) func() cost { return here(func() { check(d.View(b.Context(), fn)) }) }
+	bare := func(word string) func() cost {
 		return view(func(tx *db.Tx) error {
 			return tx.Exec(bareSQL, ":word", word)
 		})
 	}
+	t := newTable(b)
 	for _, task := range memoryTasks() {
 		b.Run(task.name, func(b *testing.B) {
 			selection := view(func(tx *db.Tx) error {
@@ -41,24 +44,24 @@ func BenchmarkRecall(b *testing.B) {
 				return err
 			})
 			for b.Loop() {
-				times := inTurns(200, selection, bare("rare"), bare("scarce"))
-				b.ReportMetric(micros(times[0]), "us/recall")
-				atMost(b, "recall/0.1%", ratio(times[0], times[1]), 3)
-				b.ReportMetric(ratio(times[0], times[2]), "recall/0.01%")
+				costs := inTurns(200, selection, bare("rare"), bare("scarce"))
+				recall, rare, scarce := costs[0].wall, costs[1].wall, costs[2].wall
+				t.row("recall, "+task.name, show(recall), show(rare)+" bare query, 0.1 % of rows", times(recall, rare), below(ratio(recall, rare), 3))
+				t.row("the same", show(recall), show(scarce)+" bare query, 0.01 % of rows", times(recall, scarce), "")
 			}
 		})
 	}
 	b.Run("every-row", func(b *testing.B) {
 		for b.Loop() {
-			times := inTurns(5, bare("common"), bare("rare"))
-			b.ReportMetric(times[0].Seconds()*1000, "ms/bm25")
-			b.ReportMetric(ratio(times[0], times[1]), "bm25/0.1%")
-			b.ReportMetric(micros(filled)/float64(rows), "us/add")
+			costs := inTurns(5, bare("common"), bare("rare"))
+			t.row("bare query, every row", show(costs[0].wall), show(costs[1].wall)+" 0.1 % of rows", times(costs[0].wall, costs[1].wall), "")
+			t.row("remember one iteration", show(filled/time.Duration(rows)), "", "", "")
 		}
 	})
 }
 
-// BenchmarkKnowledge measures matching knowledge with a warm cache beside reading all of it.
+// BenchmarkKnowledge measures matching knowledge with a warm cache beside reading the bytes of
+// all of it.
 func BenchmarkKnowledge(b *testing.B) {
 	project, files := b.TempDir(), sized(500, 10_000)
 	folder := filepath.Join(project, knowledge.Folder)
@@ -73,17 +76,18 @@ func BenchmarkKnowledge(b *testing.B) {
 			b.Fatalf("got %d entries and %d warnings, want %d and none", len(entries), len(warnings), files)
 		}
 	}
-	bytesAlone := func() {
+	readBytes := func() {
 		for _, name := range must(os.ReadDir(folder)) {
 			must(os.ReadFile(filepath.Join(folder, name.Name())))
 		}
 	}
 	warm := knowledge.Open(project)
 	for b.Loop() {
-		times := inTurns(5, func() { all(warm) }, func() { all(knowledge.Open(project)) }, bytesAlone)
-		b.ReportMetric(times[0].Seconds()*1000, "ms/match")
-		atLeast(b, "reading/match", ratio(times[1], times[0]), 20)
-		b.ReportMetric(ratio(times[2], times[0]), "bytes/match")
+		costs := inTurns(5, here(func() { all(warm) }), here(func() { all(knowledge.Open(project)) }), here(readBytes))
+		t := newTable(b)
+		match, first, bytes := costs[0].cpu, costs[1].cpu, costs[2].cpu
+		t.row(fmt.Sprintf("match and render, %d files", files), show(match), show(bytes)+" reading their bytes", times(match, bytes), below(ratio(match, bytes), 1))
+		t.row("the same for the first time", show(first), show(bytes)+" reading their bytes", times(first, bytes), "")
 	}
 }
 

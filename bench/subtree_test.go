@@ -1,8 +1,11 @@
+//go:build unix
+
 package bench
 
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"ralph/dag"
 )
@@ -10,15 +13,16 @@ import (
 // BenchmarkSubtree measures the transitions whose cost grows with what lies below them,
 // inside a graph of other tasks.
 func BenchmarkSubtree(b *testing.B) {
-	s := open(b, copyOf(b, sized(1_000, 100_000)), dag.Options{})
+	s := open(b, copyOf(b, sized(1_000, 100_000), layers), dag.Options{})
+	t := newTable(b)
 	for _, n := range sized([]int{10, 100, 1_000}, []int{10, 100, 1_000, 10_000}) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			blocker, root, leaves := plant(s, n)
 			for b.Loop() {
-				times := inTurns(sized(3, 5),
-					func() { s.update(func(g *dag.Graph) error { return g.Finish(blocker) }) },
-					func() { s.update(func(g *dag.Graph) error { return g.GiveUp(root, "") }) },
-					func() {
+				costs := inTurns(sized(3, 5),
+					here(func() { s.update(func(g *dag.Graph) error { return g.Finish(blocker) }) }),
+					here(func() { s.update(func(g *dag.Graph) error { return g.GiveUp(root, "") }) }),
+					here(func() {
 						s.update(func(g *dag.Graph) (err error) {
 							for _, id := range leaves {
 								if err == nil {
@@ -27,13 +31,15 @@ func BenchmarkSubtree(b *testing.B) {
 							}
 							return err
 						})
-					},
-					func() { s.update(func(g *dag.Graph) error { _, err := g.ResetTree(root); return err }) },
-					func() { s.update(func(g *dag.Graph) error { return g.Reset(blocker) }) },
+					}),
+					here(func() { s.update(func(g *dag.Graph) error { _, err := g.ResetTree(root); return err }) }),
+					here(func() { s.update(func(g *dag.Graph) error { return g.Reset(blocker) }) }),
 				)
-				for i, verb := range map[int]string{0: "unblock", 1: "fail", 3: "reset"} {
-					b.ReportMetric(micros(times[i]), "us/"+verb)
-					b.ReportMetric(micros(times[i])/float64(n), "us/"+verb+"/task")
+				for _, verb := range []struct {
+					name string
+					wall time.Duration
+				}{{"unblock", costs[0].wall}, {"fail", costs[1].wall}, {"reset", costs[3].wall}} {
+					t.row(fmt.Sprintf("%s a group of %d", verb.name, n), show(verb.wall), "", show(verb.wall/time.Duration(n))+" each", "")
 				}
 			}
 		})

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"testing"
 	"time"
 
 	sqlite3 "github.com/mattn/go-sqlite3"
@@ -59,9 +60,13 @@ type cgoWorker struct {
 	newID func(string) string
 }
 
-func openCgo(path string, sql map[string]string, run dag.Run) (*cgoWorker, error) {
+func openCgo(b *testing.B, path string, sql map[string]string, run dag.Run) *cgoWorker {
 	conn, err := (&sqlite3.SQLiteDriver{}).Open("file:" + path + "?_journal_mode=WAL&_synchronous=NORMAL&_foreign_keys=1&_mutex=no")
-	return &cgoWorker{conn: conn, sql: sql, stmts: map[string]*cgoStmt{}, run: run, newID: newIDs()}, err
+	if err != nil && strings.Contains(err.Error(), "CGO_ENABLED=0") {
+		b.Skip("built without cgo")
+	}
+	check(err)
+	return &cgoWorker{conn: conn, sql: sql, stmts: map[string]*cgoStmt{}, run: run, newID: newIDs()}
 }
 
 func (w *cgoWorker) close() {

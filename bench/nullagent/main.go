@@ -1,0 +1,85 @@
+// Command nullagent is an agent that costs as little as an agent can: it answers the three requests of
+// a session and says at once that the task is done.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// chunk is as much as it says in one message.
+const chunk = 32 << 10
+
+func main() {
+	change := flag.String("change", "", "write this file in each turn")
+	say := flag.Int("say", 0, "say so many megabytes in each turn")
+	flag.Parse()
+	in := bufio.NewReaderSize(os.Stdin, 64<<10)
+	out := bufio.NewWriterSize(os.Stdout, 64<<10)
+	task := regexp.MustCompile(`Assigned Task[\s\S]*?(t-[0-9a-f]{8})`)
+	update := func(text string) {
+		write(out, map[string]any{"jsonrpc": "2.0", "method": "session/update", "params": map[string]any{
+			"sessionId": "s", "update": map[string]any{
+				"sessionUpdate": "agent_message_chunk", "content": map[string]any{"type": "text", "text": text},
+			},
+		}})
+	}
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var request struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+			Params struct {
+				Prompt []struct {
+					Text string `json:"text"`
+				} `json:"prompt"`
+			} `json:"params"`
+		}
+		check(json.Unmarshal(line, &request))
+		var result any
+		switch request.Method {
+		case "initialize":
+			result = map[string]any{"protocolVersion": 1, "agentCapabilities": map[string]any{}}
+		case "session/new":
+			result = map[string]any{"sessionId": "s"}
+		case "session/prompt":
+			if *change != "" {
+				check(os.WriteFile(*change, fmt.Appendln(nil, time.Now().UnixNano()), 0o600))
+			}
+			for range *say << 20 / chunk {
+				update(strings.Repeat("words of a line that is said. \n", chunk/31))
+			}
+			text := request.Params.Prompt[0].Text
+			if found := task.FindStringSubmatch(text); strings.Contains(text, "verify-pass") {
+				update("\n<verify-pass/>\n")
+			} else if found != nil {
+				update("\n<task-done>" + found[1] + "</task-done>\n")
+			}
+			result = map[string]any{"stopReason": "end_turn", "usage": map[string]any{"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}}
+		default:
+			result = map[string]any{}
+		}
+		if request.ID != nil {
+			write(out, map[string]any{"jsonrpc": "2.0", "id": request.ID, "result": result})
+		}
+		check(out.Flush())
+	}
+}
+
+func write(out *bufio.Writer, message any) { check(json.NewEncoder(out).Encode(message)) }
+
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
