@@ -139,7 +139,10 @@ func text(raw json.RawMessage) string {
 	return block.Text
 }
 
-var taskID = regexp.MustCompile(`t-[0-9a-f]{8}`)
+var (
+	taskID   = regexp.MustCompile(`t-[0-9a-f]{8}`)
+	assigned = regexp.MustCompile(`(?m)^(?:## )?Assigned Task[\s\S]*?(t-[0-9a-f]{8})`) // what is quoted begins with >
+)
 
 // isOurs says whether a text is ralph's, and not one of those that agents add.
 func isOurs(text string) bool {
@@ -166,8 +169,8 @@ func (r request) prompt() Prompt {
 		return p
 	}
 	p.Text = r.messages[at].text
-	if _, after, ok := strings.Cut(p.Text, "Assigned Task"); ok {
-		p.Task = taskID.FindString(after)
+	if m := assigned.FindStringSubmatch(p.Text); m != nil {
+		p.Task = m[1]
 	}
 	switch {
 	case p.Kind == Side || p.Task == "":

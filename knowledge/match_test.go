@@ -201,3 +201,56 @@ func TestRenderingKeepsToItsBudget(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatConcernsAFeatureIsTheSameForItsTasks and leaves the rest to what each names.
+func TestWhatConcernsAFeatureIsTheSameForItsTasks(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		".ralph/knowledge/parser.md": file("Parser", "parser", "One pass. See [[Limits]]."),
+		".ralph/knowledge/writer.md": file("Writer", "writer, billing", "Buffered."),
+		".ralph/knowledge/money.md":  file("Money", "billing", "In cents. See [[Parser]]."),
+		".ralph/knowledge/limits.md": file("Limits", "limits", "None."),
+		".ralph/knowledge/other.md":  file("Other", "deploy", "At night."),
+	}
+	entries := load(t, project(t, files))
+	parser := knowledge.Query{Title: "Write the parser", Feature: "Billing", Paths: []string{"limits.go"}}
+	writer := knowledge.Query{Title: "Write the writer", Feature: "Billing"}
+	titles := func(text string) (list []string) {
+		for line := range strings.Lines(text) {
+			if title, ok := strings.CutPrefix(line, `"`); ok {
+				list = append(list, title[:strings.Index(title, `"`)])
+			}
+		}
+		return list
+	}
+	shared, first := parser.Brief(entries, 0)
+	again, second := writer.Brief(entries, 0)
+	check.Equal(t, "what both are told", shared, again)
+	check.Equal(t, "of the feature", []string{"Money", "Writer"}, titles(shared))
+	check.Equal(t, "for the parser", []string{"Parser", "Limits"}, titles(first))
+	check.Equal(t, "for the writer", []string{"Parser", "Limits"}, titles(second))
+	if shared, first = parser.Brief(entries, -1); shared+first != "" {
+		t.Errorf("got %q and %q within no budget", shared, first)
+	}
+	if shared, _ = (knowledge.Query{Title: "parser"}).Brief(entries, 0); shared != "" {
+		t.Errorf("got %q for no feature", shared)
+	}
+}
+
+// TestAFeatureLeavesHalfToTheTask however much there is about it; what does not fit is told to those
+// that need it.
+func TestAFeatureLeavesHalfToTheTask(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{".ralph/knowledge/wanted.md": file("Wanted", "wanted, auth", strings.Repeat("best ", 100))}
+	for i := range 10 {
+		files[fmt.Sprintf(".ralph/knowledge/%d.md", i)] = file(fmt.Sprint("About ", i), "auth", strings.Repeat("word ", 100))
+	}
+	entries := load(t, project(t, files))
+	shared, own := knowledge.Query{Title: "wanted", Feature: "auth"}.Brief(entries, 1000)
+	if strings.Contains(shared, "Wanted") || !strings.Contains(shared, "About 0") || len(shared) > 2000 {
+		t.Errorf("got %d bytes for the feature:\n%s", len(shared), shared)
+	}
+	if !strings.HasPrefix(own, `"Wanted"`) || strings.Contains(own, "About 0") || len(shared)+len(own) > 4000 {
+		t.Errorf("got %d bytes for the task:\n%s", len(own), own)
+	}
+}

@@ -1,7 +1,9 @@
 package knowledge
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"ralph/internal/plain"
@@ -12,29 +14,47 @@ const DefaultTokens = 2000
 
 const bytesPerToken = 4
 
+// Brief tells an agent what has to do with its task, as Render does. What is tagged with
+// the feature comes apart, in at most half of the budget, and is the same for all its tasks.
+func (q Query) Brief(entries []Entry, tokens int) (feature, task string) {
+	matches, tag := q.Match(entries), key(q.Feature)
+	shared := slices.DeleteFunc(slices.Clone(matches), func(m Match) bool { return tag == "" || !slices.Contains(m.tags, tag) })
+	slices.SortFunc(shared, func(a, b Match) int { return byTitle(&a.Entry, &b.Entry) })
+	tokens = cmp.Or(tokens, DefaultTokens)
+	half := tokens / 2 * bytesPerToken
+	feature, n := fill(shared, half, half)
+	rest := slices.DeleteFunc(matches, func(m Match) bool {
+		return slices.ContainsFunc(shared[:n], func(told Match) bool { return told.File == m.File })
+	})
+	return strings.TrimSpace(feature), Render(rest, tokens-len(feature)/bytesPerToken)
+}
+
 // Render tells matches to an agent within a budget of tokens, at four bytes each;
 // 0 means DefaultTokens. Each begins with a line of ours that says where it comes
 // from; what was written is indented below, so that no text can pose as another
 // entry. The best stay. It is data: prompt quotes it and makes sigils inert.
 func Render(matches []Match, tokens int) string {
-	if tokens == 0 {
-		tokens = DefaultTokens
+	budget := cmp.Or(tokens, DefaultTokens) * bytesPerToken
+	text, n := fill(matches, budget-len(leftOut(len(matches))), budget/2)
+	if 0 < n && n < len(matches) {
+		text += leftOut(len(matches) - n)
 	}
-	budget := tokens * bytesPerToken
-	room := budget - len(leftOut(len(matches)))
+	return strings.TrimSpace(text)
+}
+
+// fill renders the first n matches, each in at most so many bytes.
+func fill(matches []Match, room, each int) (text string, n int) {
 	var b strings.Builder
-	for i, m := range matches {
-		block := render(m.Entry, min(room, budget/2))
+	for _, m := range matches {
+		block := render(m.Entry, min(room, each))
 		if block == "" {
-			if b.Len() > 0 {
-				b.WriteString(leftOut(len(matches) - i))
-			}
 			break
 		}
 		room -= len(block)
 		b.WriteString(block)
+		n++
 	}
-	return strings.TrimSpace(b.String())
+	return b.String(), n
 }
 
 func leftOut(n int) string {

@@ -142,7 +142,8 @@ func (o *Options) sources(dir string, t dag.Task, changed []string) attempt.Sour
 	}
 	q := knowledge.Query{Title: t.Title, Description: t.Description, Feature: t.Feature, Paths: changed}
 	entries, unread := o.Prompt.Knowledge.Load()
-	s.Knowledge = prompt.Document{Text: knowledge.Render(q.Match(entries), o.Prompt.Tokens), From: knowledge.Folder}
+	s.Knowledge.From, s.TaskKnowledge.From = knowledge.Folder, knowledge.Folder
+	s.Knowledge.Text, s.TaskKnowledge.Text = q.Brief(entries, o.Prompt.Tokens)
 	skills, unusable := knowledge.Skills(dir, q)
 	for _, skill := range skills {
 		s.Skills = append(s.Skills, prompt.Skill{Name: skill.Name, Description: skill.Description, Path: skill.Path})

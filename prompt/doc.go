@@ -15,11 +15,18 @@
 // words by which a verifier's prompt is known are broken with a non-breaking
 // hyphen.
 //
+// # Order
+//
+// What is the same for all tasks of a feature comes first, what changes from
+// iteration to iteration next, and the task last: providers cache prompts by their
+// beginning.
+//
 // # Budget
 //
 // A prompt never exceeds its budget. Tokens are estimated as bytes divided by
-// four; that is cautious for English and code and is not a model's own count. Our
-// own words come first; the rest is shared between the quotations by weight, and
-// what one does not need goes to the others in the order of their importance. A
-// quotation that is cut says how much is shown and where the rest is.
+// four; that is cautious for English and code and is not a model's own count. The
+// quotations that come first share a part of the budget that depends on no task; what
+// they and our own words leave is shared between the others by weight, and what one
+// does not need goes to the others in the order of their importance. A quotation that
+// is cut says how much is shown and where the rest is.
 package prompt

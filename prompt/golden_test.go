@@ -32,12 +32,13 @@ func fullInput() prompt.Input {
 		Git: &prompt.Git{
 			Branch: "main", Head: "3f2a1bc scan lines", Uncommitted: []string{"sigils/hide.go", "notes.txt"},
 		},
-		Previous:     prompt.Document{Text: "I wrote half of it.\n\x1b[31mThen the connection\x1b[0m broke.", From: ".ralph/runs/r-1/a-1/transcript.jsonl"},
-		Journal:      prompt.Document{Text: "### Iteration 3\n\ndone t-11111111 with sonnet in 40 s\n<task-done>t-1f0c9a3e</task-done>", From: "`ralph journal list`"},
-		Knowledge:    prompt.Document{Text: "### Build tool\n\nTags: build\n\nRun `just test`.", From: ".ralph/knowledge/"},
-		Instructions: []string{"AGENTS.md", "CLAUDE.md"},
-		Skills:       []prompt.Skill{{Name: "fuzzing", Description: "how to write fuzz tests here", Path: "skills/fuzzing.md"}},
-		Models:       []string{"opus", "sonnet", "haiku"},
+		Previous:      prompt.Document{Text: "I wrote half of it.\n\x1b[31mThen the connection\x1b[0m broke.", From: ".ralph/runs/r-1/a-1/transcript.jsonl"},
+		Journal:       prompt.Document{Text: "### Iteration 3\n\ndone t-11111111 with sonnet in 40 s\n<task-done>t-1f0c9a3e</task-done>", From: "`ralph journal list`"},
+		Knowledge:     prompt.Document{Text: "### Build tool\n\nTags: build\n\nRun `just test`.", From: ".ralph/knowledge/"},
+		TaskKnowledge: prompt.Document{Text: "### Fences\n\nTags: fences\n\nTildes count.", From: ".ralph/knowledge/"},
+		Instructions:  []string{"AGENTS.md", "CLAUDE.md"},
+		Skills:        []prompt.Skill{{Name: "fuzzing", Description: "how to write fuzz tests here", Path: "skills/fuzzing.md"}},
+		Models:        []string{"opus", "sonnet", "haiku"},
 	}
 }
 
@@ -49,12 +50,13 @@ func longInput() prompt.Input {
 	in.Task.Description = numbered("Requirement", 400)
 	in.Spec.Text = "# Sigils\n\n" + numbered("Preamble", 50) + "\n\n## Limits\n\n" + numbered("Limit", 300) +
 		"\n\n## Code fences\n\nTildes too.\n\n### Nesting\n\nCount them.\n\n## Spans\n\n" + numbered("Span", 300)
-	in.Plan.Text = strings.Repeat("one endless line ", 2000)
+	in.Plan.Text = strings.Repeat("one endless line ", 2000) + "\n\n## Fences\n\nIn hide.go."
 	in.Retry.Reason = numbered("Reason", 100)
 	in.Guidance = numbered("Advice", 100)
 	in.Previous.Text = numbered("Output", 500)
 	in.Journal.Text = numbered("Note", 200)
 	in.Knowledge.Text = numbered("Lesson", 200)
+	in.TaskKnowledge.Text = numbered("Advice", 200)
 	for i := range 300 {
 		in.Prerequisites = append(in.Prerequisites, prompt.Prerequisite{ID: fmt.Sprintf("t-%08d", i), Title: "Done"})
 		in.Git.Uncommitted = append(in.Git.Uncommitted, fmt.Sprintf("file%d.go", i))

@@ -21,7 +21,8 @@ type Input struct {
 	Interrupted   bool     // The previous attempt ended before its work was accepted.
 	Previous      Document // Output of the previous attempt; its end is shown.
 	Journal       Document
-	Knowledge     Document
+	Knowledge     Document // What concerns the whole feature.
+	TaskKnowledge Document // What else concerns the task.
 	Instructions  []string // Names of files such as AGENTS.md.
 	Skills        []Skill
 	Models        []string // What next-model may name; nil means opus, sonnet and haiku.

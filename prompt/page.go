@@ -23,6 +23,11 @@ const (
 	// notice that it was cut, and some text.
 	minShare = 400
 
+	// firstShare is the percentage of a prompt that what comes first may take, without what
+	// the longest words of ours and the least of all other quotations need.
+	firstShare = 60
+	reserved   = 12_000 // bytes
+
 	bytesPerToken = 4
 )
 
@@ -40,6 +45,7 @@ type view struct {
 
 	Description, Parent, Prerequisites, Spec, Plan, Reason, Guidance *quote
 	GitState, Previous, Journal, Knowledge, Skills                   *quote
+	SpecSections, PlanSections, TaskKnowledge                        *quote
 	Diff, Gates, Output                                              *quote
 }
 
@@ -61,6 +67,15 @@ func (p *page) quote(d Document, weight int) *quote {
 	q := &quote{text: text, From: cmp.Or(p.inline(d.From, maxFrom), "ralph's records"), weight: weight}
 	p.quotes = append(p.quotes, q)
 	return q
+}
+
+// quoteFirst takes in what is the same for every task of a feature. What is shown of it
+// depends on nothing else, so that all these prompts begin alike.
+func (p *page) quoteFirst(spec, plan, knowledge Document) (_, _, _ *quote) {
+	what, how, known := p.quote(spec, 55), p.quote(plan, 35), p.quote(knowledge, 10)
+	p.share((p.limit() - reserved) * firstShare / 100)
+	p.quotes = nil
+	return what, how, known
 }
 
 // quoteOr quotes the only foreign text of a page, or else a sentence of ours.
@@ -104,9 +119,12 @@ func (p *page) safe(text string) string {
 // render shares what our own words leave of the budget and fills the template.
 // Rendering with empty quotations first makes the measure exact.
 func (p *page) render(name string, v any) string {
-	p.share(bytesPerToken*max(cmp.Or(p.budget, DefaultBudget), MinBudget) - len(execute(name, v)))
+	p.share(p.limit() - len(execute(name, v)))
 	return execute(name, v)
 }
+
+// limit is the size of the whole prompt in bytes.
+func (p *page) limit() int { return bytesPerToken * max(cmp.Or(p.budget, DefaultBudget), MinBudget) }
 
 func (p *page) share(limit int) {
 	share := make(map[*quote]int, len(p.quotes))

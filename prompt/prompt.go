@@ -8,46 +8,49 @@ import (
 	"ralph/internal/plain"
 )
 
-// Build returns the prompt that hands a task to a worker. Its quotations are in the order
-// in which they get what others leave. The weights of the journal and the knowledge cover
-// what their packages render (3,000 and 2,000 tokens) at the default budget.
+// Build returns the prompt that hands a task to a worker. What is the same for every task of
+// a feature comes first and the task last, because providers cache prompts by their
+// beginning. The task's quotations are in the order in which they get what others leave. The
+// weights of the journal and the knowledge cover what their packages render (3,000 and
+// 2,000 tokens) at the default budget.
 func Build(in Input) string {
 	p := page{budget: in.Budget, worker: true}
 	id, task := cleanID(in.Task.ID), taskCommand(in.Task.ID)
-	wanted := in.Task.Title + "\n" + in.Task.Description
 	retry, parent, git := cmp.Or(in.Retry, &Retry{}), cmp.Or(in.Parent, &Task{}), cmp.Or(in.Git, &Git{})
+	spec, plan, known := p.quoteFirst(in.Spec, in.Plan, in.Knowledge)
 	return p.render("worker.md.tmpl", view{
 		ID: id, Title: p.inline(in.Task.Title, maxTitle), Instructions: p.names(in.Instructions),
 		Models:      cmp.Or(p.names(in.Models), "`opus`, `sonnet`, `haiku`"),
 		Interrupted: in.Interrupted, Uncommitted: len(git.Uncommitted) > 0, Retry: in.Retry,
+		Spec: spec, Plan: plan, Knowledge: known,
 
-		Description:   p.quote(Document{in.Task.Description, task}, 18),
+		Description:   p.quote(Document{in.Task.Description, task}, 19),
 		Guidance:      p.quote(Document{in.Guidance, task}, 3),
 		Reason:        p.quote(Document{retry.Reason, "`ralph task log " + id + "`"}, 6),
-		Spec:          p.quote(in.Spec, 20).naming(wanted),
-		Plan:          p.quote(in.Plan, 13).naming(wanted),
+		SpecSections:  p.quote(spec.named(in.Task), 7),
+		PlanSections:  p.quote(plan.named(in.Task), 5),
 		Prerequisites: p.quote(Document{prerequisiteList(in.Prerequisites), "`ralph task show ID`, one each"}, 6),
 		Previous:      p.quote(in.Previous, 5).keepEnd(),
-		Journal:       p.quote(in.Journal, 12),
-		Knowledge:     p.quote(in.Knowledge, 8),
+		Journal:       p.quote(in.Journal, 24),
+		TaskKnowledge: p.quote(in.TaskKnowledge, 16),
 		GitState:      p.quote(Document{gitState(in.Git), "`git status`"}, 3),
 		Parent:        p.quote(Document{parent.Title + "\n\n" + parent.Description, taskCommand(parent.ID)}, 4),
 		Skills:        p.quote(Document{skillList(in.Skills), "their files"}, 2),
 	})
 }
 
-// Verify returns the prompt of a verifier.
+// Verify returns the prompt of a verifier, in the same order.
 func Verify(in VerifyInput) string {
 	p := page{budget: in.Budget}
-	wanted := in.Task.Title + "\n" + in.Task.Description
+	spec, plan, _ := p.quoteFirst(in.Spec, in.Plan, Document{})
 	return p.render("verify.md.tmpl", view{
-		ID: cleanID(in.Task.ID), Title: p.inline(in.Task.Title, maxTitle),
+		ID: cleanID(in.Task.ID), Title: p.inline(in.Task.Title, maxTitle), Spec: spec, Plan: plan,
 
-		Description: p.quote(Document{in.Task.Description, taskCommand(in.Task.ID)}, 15),
-		Diff:        p.quote(in.Diff, 40),
-		Spec:        p.quote(in.Spec, 20).naming(wanted),
-		Gates:       p.quote(Document{gateList(in.Gates), "the gates' own output"}, 15),
-		Plan:        p.quote(in.Plan, 10).naming(wanted),
+		Description:  p.quote(Document{in.Task.Description, taskCommand(in.Task.ID)}, 18),
+		Diff:         p.quote(in.Diff, 46),
+		SpecSections: p.quote(spec.named(in.Task), 10),
+		Gates:        p.quote(Document{gateList(in.Gates), "the gates' own output"}, 18),
+		PlanSections: p.quote(plan.named(in.Task), 8),
 	})
 }
 

@@ -51,7 +51,7 @@ func drawInput(t *rapid.T) prompt.Input {
 	texts := func(name string) []string { return rapid.SliceOfN(hostile(), 0, 3).Draw(t, name) }
 	in := prompt.Input{
 		Task: drawTask(t), Spec: drawDocument(t, "spec"), Plan: drawDocument(t, "plan"), Guidance: text("guidance"),
-		Previous: drawDocument(t, "previous"), Journal: drawDocument(t, "journal"), Knowledge: drawDocument(t, "knowledge"),
+		Previous: drawDocument(t, "previous"), Journal: drawDocument(t, "journal"), Knowledge: drawDocument(t, "knowledge"), TaskKnowledge: drawDocument(t, "task knowledge"),
 		Instructions: texts("instructions"), Models: texts("models"),
 		Budget: rapid.IntRange(-10, 40_000).Draw(t, "budget"),
 	}
@@ -99,12 +99,12 @@ func TestAQuotationAloneLetsNoSigilLive(t *testing.T) {
 	})
 }
 
-// headings returns the ones of a golden file: there may be no others.
+// headings returns the ones of a golden file, and those of cut documents: there may be no others.
 func headings(t *rapid.T, name string) []string {
 	t.Helper()
 	data, err := os.ReadFile(fileOf(name))
 	check.OK(t, err)
-	var out []string
+	out := []string{"## More of the Specification", "## More of the Plan"}
 	for line := range strings.SplitSeq(string(data), "\n") {
 		if strings.HasPrefix(line, "#") {
 			out = append(out, line)
@@ -142,12 +142,11 @@ func checkText(t *rapid.T, got string, budget int, allowed []string) {
 func checkPrompt(t *rapid.T, got string, budget int, allowed []string) {
 	t.Helper()
 	checkText(t, got, budget, allowed)
-	head, _, _ := strings.Cut(got, "Assigned Task")
-	for _, found := range regexp.MustCompile(`t-[0-9a-f]{6,}`).FindAllString(head, -1) {
-		check.That(t, found == id, "%s comes before the assigned task", found)
+	m := regexp.MustCompile(`(?m)^(?:## )?Assigned Task[\s\S]*?(t-[0-9a-f]{6,})`).FindStringSubmatch(got)
+	check.That(t, m != nil && m[1] == id, "the assigned task is not the first: %q", m)
+	if _, after, ok := strings.Cut(got, "\n## Assigned Task\n"); ok {
+		check.That(t, strings.HasPrefix(after, "\nID: `"+id+"`\n"), "the ID does not follow the heading in %q", after)
 	}
-	m := regexp.MustCompile(`Assigned Task[\s\S]*?(t-[0-9a-f]{6,})`).FindStringSubmatch(got)
-	check.That(t, m != nil && m[1] == id && regexp.MustCompile(`t-[0-9a-f]{6,}`).FindString(got) == id, "the assigned task is not the first: %q", m)
 }
 
 func isHidden(r rune) bool {

@@ -15,10 +15,9 @@ type quote struct {
 	From string
 
 	text   string
-	weight int    // percent of the space for quotations
-	end    bool   // a cut spares the end
-	wanted string // a cut spares the sections that this text names
-	moved  bool   // and did
+	weight int  // percent of the space for quotations
+	end    bool // a cut spares the end
+	kept   int  // bytes of the text that are shown
 	shown  string
 }
 
@@ -33,12 +32,12 @@ func (q *quote) keepEnd() *quote {
 	return q
 }
 
-// naming makes a cut spare the Markdown sections that the task speaks of.
-func (q *quote) naming(task string) *quote {
-	if q != nil {
-		q.wanted = task
+// named is what a task names of the text and a cut took away.
+func (q *quote) named(t Task) Document {
+	if q == nil || q.kept == len(q.text) {
+		return Document{}
 	}
-	return q
+	return Document{namedSections(q.text, t.Title+"\n"+t.Description, q.kept), q.From}
 }
 
 // size is what the whole quotation takes, its marks included.
@@ -51,23 +50,18 @@ const mark = "> "
 // fit chooses what is shown in at most limit bytes.
 func (q *quote) fit(limit int) {
 	if q.size() <= limit {
-		q.shown = quoted(q.text)
+		q.kept, q.shown = len(q.text), quoted(q.text)
 		return
 	}
-	text := q.text
-	if q.wanted != "" {
-		text = namedFirst(text, q.wanted)
-		q.moved = text != q.text
-	}
-	total := utf8.RuneCountInString(text)
+	total := utf8.RuneCountInString(q.text)
 	limit -= len(q.notice(total, total))
 	if q.end {
-		kept := lastLines(text, limit)
-		q.shown = q.notice(utf8.RuneCountInString(kept), total) + quoted(kept)
+		kept := lastLines(q.text, limit)
+		q.kept, q.shown = len(kept), q.notice(utf8.RuneCountInString(kept), total)+quoted(kept)
 		return
 	}
-	kept := firstLines(text, limit)
-	q.shown = quoted(kept) + q.notice(utf8.RuneCountInString(kept), total)
+	kept := firstLines(q.text, limit)
+	q.kept, q.shown = len(kept), quoted(kept)+q.notice(utf8.RuneCountInString(kept), total)
 }
 
 // notice is ours, so it stands outside the quotation.
@@ -76,11 +70,7 @@ func (q *quote) notice(shown, total int) string {
 	if q.end {
 		return fmt.Sprintf("[cut: the last %s of %s characters shown; the rest is in %s]\n\n", part, all, q.From)
 	}
-	order := ""
-	if q.moved {
-		order = ", sections that the task names first"
-	}
-	return fmt.Sprintf("\n\n[cut: %s of %s characters shown%s; the rest is in %s]", part, all, order, q.From)
+	return fmt.Sprintf("\n\n[cut: %s of %s characters shown; the rest is in %s]", part, all, q.From)
 }
 
 func quoted(text string) string {

@@ -7,12 +7,12 @@ import (
 	"ralph/internal/lazyregexp"
 )
 
-// namedFirst moves the Markdown sections that the task names to the front, each
-// with its subsections, and leaves the order alone otherwise. A section is named
-// when every telling word of its heading occurs in the task's text, or the number
-// it begins with, or a pair such as "Step 3", or a label such as R12 that stands at
-// the beginning of one of its lines.
-func namedFirst(text, task string) string {
+// namedSections returns the Markdown sections that the task names and that reach beyond
+// the bytes that are shown, each with its subsections. A section is named when every
+// telling word of its heading occurs in the task's text, or the number it begins with,
+// or a pair such as "Step 3", or a label such as R12 that stands at the beginning of one
+// of its lines.
+func namedSections(text, task string, shown int) string {
 	words := map[string]bool{}
 	before := ""
 	for _, w := range splitWords(task) {
@@ -23,8 +23,8 @@ func namedFirst(text, task string) string {
 	for _, label := range labelPattern().FindAllString(task, -1) {
 		words[label] = true
 	}
-	var named, rest strings.Builder
-	level := 0 // of the named section we are in
+	var named strings.Builder
+	level, start := 0, 0 // level is that of the named section we are in
 	all := sections(text)
 	title := titleLevel(all)
 	for _, s := range all {
@@ -34,13 +34,12 @@ func namedFirst(text, task string) string {
 		if level == 0 && s.level > title && s.isNamed(words) {
 			level = s.level
 		}
-		if level > 0 {
+		if level > 0 && start+len(strings.TrimRight(s.text, "\n")) > shown {
 			named.WriteString(s.text)
-		} else {
-			rest.WriteString(s.text)
 		}
+		start += len(s.text)
 	}
-	return strings.TrimRight(named.String()+rest.String(), "\n")
+	return named.String()
 }
 
 // titleLevel is the level of the heading that stands above all others, or 0. To name

@@ -48,30 +48,44 @@ func TestCleanID(t *testing.T) {
 	check.That(t, got == "t-1fx"+strings.Repeat("a", 59), "got %q", got)
 }
 
-func TestNamedFirst(t *testing.T) {
+func TestNamedSections(t *testing.T) {
 	t.Parallel()
-	const doc = "intro\n# Title\n## 3.1 Storage\nrows\n## The parser and its grammar\nrules\n### Errors\nnone\n```\n## Storage\n```\n## Output\nlines\n## Needs\n- **R1**: one\n- **R2**: two\n## Step 2: wire it\nsee R9"
-	tests := map[string]struct{ task, first string }{
-		"nothing is named":                     {"Fix the bug", "intro"},
-		"all telling words name a section":     {"Write the Grammar for its parser.", "## The parser and its grammar\nrules\n### Errors\nnone\n```\n## Storage\n```\nintro"},
-		"one word of two does not":             {"Write the parser", "intro"},
-		"a number names a section":             {"See section 3.1.", "## 3.1 Storage\nrows\nintro"},
-		"the title of all names nothing":       {"The title is storage", "## 3.1 Storage\nrows\nintro"},
-		"a label names where it is defined":    {"Covers R2.", "## Needs\n- **R1**: one\n- **R2**: two\nintro"},
-		"a label is not where it is mentioned": {"Covers R9.", "intro"},
-		"a step goes by its number":            {"Follows steps 2 of the plan.", "## Step 2: wire it\nsee R9\nintro"},
-		"another number is another step":       {"Follows step 4, twice 2.", "intro"},
-		"a heading in a fence is no section":   {"storage", "## 3.1 Storage\nrows\nintro"},
-		"a subsection comes alone":             {"errors", "### Errors\nnone\n```"},
-		"a link names a section":               {"see spec.md#output", "## Output\nlines\nintro"},
-		"two sections keep the document order": {"output, storage", "## 3.1 Storage\nrows\n## Output\nlines\nintro"},
+	const (
+		storage = "## 3.1 Storage\nrows\n"
+		parser  = "## The parser and its grammar\nrules\n"
+		errs    = "### Errors\nnone\n```\n## Storage\n```\n"
+		output  = "## Output\nlines\n"
+		needs   = "## Needs\n- **R1**: one\n- **R2**: two\n"
+		step    = "## Step 2: wire it\nsee R9"
+		doc     = "intro\n# Title\n" + storage + parser + errs + output + needs + step
+	)
+	parserAt := strings.Index(doc, parser)
+	tests := map[string]struct {
+		task  string
+		shown int
+		want  string
+	}{
+		"nothing is named":                     {"Fix the bug", 0, ""},
+		"all telling words name a section":     {"Write the Grammar for its parser.", 0, parser + errs},
+		"one word of two does not":             {"Write the parser", 0, ""},
+		"a number names a section":             {"See section 3.1.", 0, storage},
+		"the title of all names nothing":       {"The title is storage", 0, storage},
+		"a label names where it is defined":    {"Covers R2.", 0, needs},
+		"a label is not where it is mentioned": {"Covers R9.", 0, ""},
+		"a step goes by its number":            {"Follows steps 2 of the plan.", 0, step + "\n"},
+		"another number is another step":       {"Follows step 4, twice 2.", 0, ""},
+		"a heading in a fence is no section":   {"storage", 0, storage},
+		"a subsection comes alone":             {"errors", 0, errs},
+		"a link names a section":               {"see spec.md#output", 0, output},
+		"two sections keep the document order": {"output, storage", 0, storage + output},
+		"what is shown is not repeated":        {"output, storage", parserAt - 1, output},
+		"what is shown in part is whole":       {"output, storage", parserAt - 2, storage + output},
+		"subsections of what is shown come":    {"its grammar, the parser", parserAt + len(parser), errs},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := namedFirst(doc, tt.task)
-			check.That(t, strings.HasPrefix(got, tt.first), "got %q, want %q first", got, tt.first)
-			check.That(t, len(got) == len(doc), "got %d bytes of %d", len(got), len(doc))
+			check.Equal(t, "sections", tt.want, namedSections(doc, tt.task, tt.shown))
 		})
 	}
 }
@@ -104,11 +118,6 @@ func TestCutsNameTheirSource(t *testing.T) {
 			quote{text: strings.Repeat("é", 1200), end: true},
 			88,
 			"[cut: the last 7 of 1,200 characters shown; the rest is in x.md]\n\n> ééééééé",
-		},
-		"sections that the task names come first": {
-			quote{text: "# A\n" + strings.Repeat("and more ", 30) + "\n# Fences\ntext", wanted: "code fences"},
-			116,
-			"> # Fences\n> text\n\n[cut: 13 of 288 characters shown, sections that the task names first; the rest is in x.md]",
 		},
 	}
 	for name, tt := range tests {
@@ -158,7 +167,7 @@ func TestTheWorstCaseFitsTheSmallestBudget(t *testing.T) {
 	in := Input{
 		Task: Task{ID: strings.Repeat("t", 500), Title: huge, Description: huge}, Parent: &Task{huge, huge, huge},
 		Prerequisites: []Prerequisite{{huge, huge, huge}}, Spec: doc, Plan: doc, Retry: &Retry{-1 << 62, -1 << 62, huge}, Guidance: huge,
-		Git: &Git{huge, huge, names}, Interrupted: true, Previous: doc, Journal: doc, Knowledge: doc, Instructions: names, Models: names,
+		Git: &Git{huge, huge, names}, Interrupted: true, Previous: doc, Journal: doc, Knowledge: doc, TaskKnowledge: doc, Instructions: names, Models: names,
 		Skills: []Skill{{huge, huge, huge}}, Budget: 1,
 	}
 	if got := Tokens(Build(in)); got > MinBudget {
@@ -182,8 +191,23 @@ func TestASmallerBudgetIsTakenForTheSmallest(t *testing.T) {
 
 func TestWhatOneLeavesGoesToOthers(t *testing.T) {
 	t.Parallel()
-	long := strings.TrimSpace(strings.Repeat("a line of text\n", 2000))
-	got := Build(Input{Task: Task{ID: "t-1f0c9a3e"}, Spec: Document{Text: long, From: "spec.md"}, Budget: MinBudget})
-	n := Tokens(got)
-	check.That(t, n >= MinBudget-100, "got %d tokens of %d: the only quotation did not get all there is", n, MinBudget)
+	long := strings.TrimSpace(strings.Repeat("a line of text\n", 20_000))
+	task := Task{ID: "t-1f0c9a3e"}
+	tests := map[string]struct {
+		in   Input
+		want int // percent of the budget
+	}{
+		"a description has all":       {Input{Task: Task{ID: task.ID, Description: long}}, 99},
+		"a specification its share":   {Input{Task: task, Spec: Document{Text: long, From: "spec.md"}}, firstShare - 5},
+		"a plan the same":             {Input{Task: task, Plan: Document{Text: long, From: "plan.md"}}, firstShare - 5},
+		"a description what is left":  {Input{Task: Task{ID: task.ID, Description: long}, Spec: Document{Text: long, From: "spec.md"}}, 99},
+		"a journal what nobody needs": {Input{Task: task, Journal: Document{Text: long, From: "journal"}}, 99},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := 100 * Tokens(Build(tt.in)) / DefaultBudget
+			check.That(t, got >= tt.want, "got %d %% of the budget, want %d", got, tt.want)
+		})
+	}
 }

@@ -193,7 +193,8 @@ func (a *attempt) brief(ctx context.Context) (string, error) {
 // Brief adds to what graph and journal know what the files of the project say. Whatever
 // an attempt that did not finish left behind is the next one's to look at.
 func Brief(ctx context.Context, in prompt.Input, s Sources, dir string, state git.State, last dag.Attempt) prompt.Input {
-	in.Spec, in.Plan, in.Instructions, in.Knowledge, in.Skills = s.Spec, s.Plan, s.Instructions, s.Knowledge, s.Skills
+	in.Spec, in.Plan, in.Instructions, in.Skills = s.Spec, s.Plan, s.Instructions, s.Skills
+	in.Knowledge, in.TaskKnowledge = s.Knowledge, s.TaskKnowledge
 	unfinished := last.ID != "" && last.Outcome != event.AttemptDone
 	if state.Known {
 		in.Git = &prompt.Git{Branch: state.Branch, Head: state.Head, Uncommitted: slices.Clone(state.Uncommitted)}

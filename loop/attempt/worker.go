@@ -65,11 +65,12 @@ type Worker struct {
 
 // Sources are what a prompt takes from files, read for each attempt.
 type Sources struct {
-	Spec, Plan   prompt.Document
-	Instructions []string // names of files such as AGENTS.md
-	Knowledge    prompt.Document
-	Skills       []prompt.Skill
-	Unread       []Unread
+	Spec, Plan    prompt.Document
+	Instructions  []string // names of files such as AGENTS.md
+	Knowledge     prompt.Document
+	TaskKnowledge prompt.Document
+	Skills        []prompt.Skill
+	Unread        []Unread
 }
 
 // Unread is a file that cannot be read, and why.

@@ -119,7 +119,7 @@ type prompted struct {
 
 func read(text string) prompted {
 	p := prompted{text: text, verify: strings.Contains(text, "verify-pass")}
-	for _, pattern := range []string{`Assigned Task[\s\S]*?(t-[0-9a-f]{6,})`, `(t-[0-9a-f]{6,})`} {
+	for _, pattern := range []string{`(?m)^(?:## )?Assigned Task[\s\S]*?(t-[0-9a-f]{6,})`, `(t-[0-9a-f]{6,})`} {
 		if m := regexp.MustCompile(pattern).FindStringSubmatch(text); m != nil {
 			p.task = m[1]
 			break
