@@ -55,6 +55,10 @@ func drawInput(t *rapid.T) prompt.Input {
 		Instructions: texts("instructions"), Models: texts("models"),
 		Budget: rapid.IntRange(-10, 40_000).Draw(t, "budget"),
 	}
+	if rapid.Bool().Draw(t, "named") { // beyond the cut
+		in.Task.Title, in.Budget = "Fences", prompt.MinBudget
+		in.Spec.Text = strings.Repeat("a line\n", 3000) + "\n## Fences\n" + in.Spec.Text
+	}
 	if rapid.Bool().Draw(t, "more") {
 		in.Parent = &prompt.Task{ID: text("parent id"), Title: text("parent"), Description: text("parent description")}
 		in.Prerequisites = []prompt.Prerequisite{{ID: text("done id"), Title: text("done"), Summary: text("summary")}}
