@@ -3,6 +3,8 @@ package budget
 import (
 	"regexp"
 	"strings"
+
+	"ralph/event"
 )
 
 // Price is in US dollars per million tokens.
@@ -12,41 +14,36 @@ type Price struct {
 	Output float64
 }
 
-// TokenUse is what was used.
-type TokenUse struct {
-	Input  int64 // without what came from a cache
-	Cached int64 // read from a cache
-	Output int64
-}
-
 // Prices estimates what tokens cost where the agent does not say. It maps patterns of model
 // names, in which * stands for anything, to prices; every other price is unknown.
 type Prices map[string]Price
 
-// Estimate is what the tokens cost at the price of the model. It is unknown if no
+// Charge adds to what a session used what it cost: what its agent reported, else the
+// estimate, else unknown. One that did no work and reported no tokens cost nothing.
+func (t Prices) Charge(used event.Usage, model string, worked bool) event.Usage {
+	if used.CostUSD != nil {
+		return used
+	}
+	if guess, known := t.estimate(model, used); known {
+		used.CostUSD, used.Estimated = &guess, true
+	} else {
+		used.Unknown = worked || used.AllTokens() != 0
+	}
+	return used
+}
+
+// estimate is what the tokens cost at the price of the model. It is unknown if no
 // pattern fits, or if no tokens were reported.
-func (t Prices) Estimate(model string, used TokenUse) (usd float64, known bool) {
+func (t Prices) estimate(model string, used event.Usage) (usd float64, known bool) {
 	p, ok := t.find(model)
-	if !ok || used.Input+used.Cached+used.Output <= 0 {
+	if !ok || used.AllTokens() <= 0 {
 		return 0, false
 	}
 	cached := p.Input
 	if p.Cached != nil {
 		cached = *p.Cached
 	}
-	return (p.Input*float64(used.Input) + cached*float64(used.Cached) + p.Output*float64(used.Output)) / 1e6, true
-}
-
-// Cost is what a session cost: what its agent reported, else the estimate, else unknown. One
-// that did no work and reported no tokens cost nothing.
-func (t Prices) Cost(reported *float64, model string, used TokenUse, worked bool) (usd *float64, estimated, unknown bool) {
-	if reported != nil {
-		return reported, false, false
-	}
-	if guess, known := t.Estimate(model, used); known {
-		return &guess, true, false
-	}
-	return nil, false, worked || used != (TokenUse{})
+	return (p.Input*float64(used.TokensIn) + cached*float64(used.TokensCached) + p.Output*float64(used.TokensOut)) / 1e6, true
 }
 
 // find takes the pattern that says most about a name: the one with the most

@@ -169,11 +169,9 @@ func (s *session) Close() error {
 // count adds up what was used so far.
 func (s *session) count() {
 	model, u, r := s.Model(), s.Usage(), &s.record
-	tokens := budget.TokenUse{Input: u.Input + u.CacheWrite, Cached: u.CacheRead, Output: u.Output}
 	r.ModelEffective = model.Effective
-	r.Usage = event.Usage{TokensIn: u.Input, TokensCached: u.CacheRead, TokensOut: u.Output}
-	r.CostUSD, r.Estimated, r.Unknown = s.planner.Spending.Prices.Cost(u.CostUSD, cmp.Or(model.Effective, model.Requested, r.Model), tokens, true)
-	r.Unknown = r.Unknown && s.prompted
+	used := event.Usage{TokensIn: u.Input + u.CacheWrite, TokensCached: u.CacheRead, TokensOut: u.Output, CostUSD: u.CostUSD}
+	r.Usage = s.planner.Spending.Prices.Charge(used, cmp.Or(model.Effective, model.Requested, r.Model), s.prompted)
 }
 
 // store writes the record, also after Ctrl-C.

@@ -152,6 +152,7 @@ func (u Usage) MarshalJSON() ([]byte, error) {
 		"tokens_in", in,
 		"tokens_cached", cached,
 		"tokens_out", out,
+		"cached_share", u.CachedShare(),
 		"cost_usd", u.CostUSD,
 		"cost_estimated_usd", human.Exact(u.EstimatedUSD),
 		"cost_unknown_attempts", u.Silent,

@@ -211,7 +211,7 @@ func (t *texter) spending() {
 	table := &term.Table{Width: t.inner()}
 	for _, s := range t.Models {
 		table.Add(term.Cell{Text: render.Line(s.Key)}, term.Cell{Text: human.Count(s.Usage.Attempts, "attempt")},
-			term.Cell{Text: s.Usage.CostWords()}, term.Cell{Text: s.Usage.TokenWords()})
+			term.Cell{Text: s.Usage.CostWords()}, term.Cell{Text: s.TokenWords()})
 	}
 	t.table(table)
 }
@@ -307,6 +307,15 @@ func (u Usage) CostWords() string {
 // TokenWords says what was read and written where the heading says tokens, or "".
 func (u Usage) TokenWords() string {
 	return strings.TrimPrefix(strings.Replace(human.InOut(u.TokensIn, u.TokensCached, u.TokensOut), " tokens in", " in", 1), "tokens ")
+}
+
+// TokenWords adds how much of the input came from a cache.
+func (s Spending) TokenWords() string {
+	words := s.Usage.TokenWords()
+	if share := s.Usage.CachedShare(); share != nil {
+		words += fmt.Sprintf(" (%.0f %% of input cached)", 100**share)
+	}
+	return words
 }
 
 func (r Run) when(t time.Time) string { return t.In(r.Zone).Format("2006-01-02 15:04:05 MST") }

@@ -16,7 +16,8 @@ var costCommand = command{
 	name: "cost", short: "add up what was spent, by model, task, feature, day or agent",
 	long: `Every attempt of every run counts once, even if its task was deleted since, and so does every
 session in which an agent planned. By agent and by model, what a verifier used has a row of its own. What
-an agent did not report is unknown, never 0: a sum without it is "at least" so much; estimates are marked.`,
+an agent did not report is unknown, never 0: a sum without it is "at least" so much; estimates are marked.
+Tokens read from a provider's cache are listed apart, with their share of the input; those written to it are input.`,
 	flags: []flagSpec{
 		{name: "by", usage: "`KEY`: model, task, feature, day or agent", value: report.ByModel},
 		runFlag, jsonFlag,
@@ -88,7 +89,7 @@ func printCosts(a *app, costs report.Costs) error {
 			{Text: fmt.Sprint(s.Verified)},
 			{Text: s.Usage.CostWords(), Paint: paint},
 			{Text: each},
-			{Text: cmp.Or(s.Usage.TokenWords(), "-"), Paint: p.Dim},
+			{Text: cmp.Or(s.TokenWords(), "-"), Paint: p.Dim},
 		}
 	})
 }

@@ -46,10 +46,8 @@ func (s *metered) used(prices budget.Prices, worked bool) event.Usage {
 		model = cmp.Or(model, s.asked)
 	}
 	free := s.Evident() // it only runs a script and asks no model: its silence about money is no gap
-	e := event.Usage{TokensIn: u.Input, TokensCached: u.CacheRead, TokensOut: u.Output}
-	tokens := budget.TokenUse{Input: u.Input + u.CacheWrite, Cached: u.CacheRead, Output: u.Output}
-	e.CostUSD, e.Estimated, e.Unknown = prices.Cost(u.CostUSD, model, tokens, worked && !free)
-	return e
+	e := event.Usage{TokensIn: u.Input + u.CacheWrite, TokensCached: u.CacheRead, TokensOut: u.Output, CostUSD: u.CostUSD}
+	return prices.Charge(e, model, worked && !free)
 }
 
 func (m *meter) add(s *metered) {
