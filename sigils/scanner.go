@@ -89,19 +89,48 @@ func NewScanner(taskID string) *Scanner {
 
 // Write adds the next piece of message text.
 func (s *Scanner) Write(chunk string) {
-	if len(s.line) > 0 {
-		first := strings.IndexByte(chunk, '\n')
-		if first < 0 {
-			s.keep(chunk)
-			return
+	for whole := true; whole; {
+		var line string
+		line, chunk, whole = strings.Cut(s.skipCode(chunk), "\n")
+		if whole && len(s.line) == 0 && s.skip(line) {
+			continue
 		}
-		s.keep(chunk[:first])
-		s.endLine()
-		chunk = chunk[first+1:]
+		s.keep(line)
+		if whole {
+			s.endLine()
+		}
 	}
-	last := strings.LastIndexByte(chunk, '\n') + 1
-	s.scanLines(chunk[:last])
-	s.keep(chunk[last:])
+}
+
+// skipCode returns the text from the next line on that could end the fence, if there is one
+// and nothing else is open.
+func (s *Scanner) skipCode(text string) string {
+	if s.fence.length == 0 || len(s.line) > 0 || len(s.stack) > 0 {
+		return text
+	}
+	code, _, _ := strings.Cut(text, string(s.fence.char))
+	return text[strings.LastIndexByte(code, '\n')+1:]
+}
+
+// skip does for a line what scanLine would, if that is next to nothing, as with most of what
+// agents say: prose that has no < and closes every code span that it opens.
+func (s *Scanner) skip(line string) bool {
+	switch {
+	case len(s.stack) > 0 || s.until != "" || s.fence.length > 0:
+		return false
+	case line == "":
+		s.para = false
+		return true
+	}
+	text, item := strings.CutPrefix(line, "- ")
+	if text == "" || !isPlain(text[0]) && text[0] != '`' || strings.IndexByte(text, '<') >= 0 {
+		return false
+	}
+	if ticks := strings.Count(text, "`"); ticks > 0 && (ticks%2 > 0 || strings.Contains(text, "``") || strings.IndexByte(text, '\\') >= 0) {
+		return false
+	}
+	s.list, s.para = item, true
+	return true
 }
 
 // Break says that something else, such as a tool call, stands between the text
