@@ -12,7 +12,6 @@ import (
 	"ralph/internal/term"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/golden"
-	"ralph/internal/testing/picture"
 )
 
 func TestFrames(t *testing.T) {
@@ -95,7 +94,7 @@ func TestThePictureIsCurrent(t *testing.T) {
 	t.Parallel()
 	s := newScreen(100, 26)
 	s.palette = term.Palette{On: true}
-	golden.Check(t, "../../docs/watch.svg", picture.SVG("ralph watch: the graph, the attempts under way and what the selected one says", s.at80().frame()))
+	golden.Check(t, "../../docs/watch.svg", drawSVG("ralph watch: the graph, the attempts under way and what the selected one says", s.at80().frame()))
 }
 
 // TestThePageShowsWhatIsShown holds docs/watch.md to the view and to its keys.
