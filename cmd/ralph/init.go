@@ -25,13 +25,6 @@ it finds here.`,
 	run: action(runInit),
 }
 
-type initJSON struct {
-	Root    string   `json:"root"`
-	Written []string `json:"written"`
-	Agent   *string  `json:"agent"`
-	Tests   *string  `json:"tests"`
-}
-
 func runInit(ctx context.Context, a *app, o plainOptions) error {
 	dir, err := initDir(a)
 	if err != nil {
@@ -58,7 +51,7 @@ func runInit(ctx context.Context, a *app, o plainOptions) error {
 		return err
 	}
 	if o.JSON {
-		return a.printJSON(initJSON{Root: p.Root, Written: jsonval.List(written), Agent: jsonval.Text(found.Agent), Tests: jsonval.Text(found.Tests)})
+		return a.printJSON(jsonval.Object{"root", p.Root, "written", written, "agent", null(found.Agent), "tests", null(found.Tests)})
 	}
 	if len(written) == 0 {
 		a.note("%s is already a ralph project; nothing was changed", p.Root)

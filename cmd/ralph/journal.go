@@ -45,38 +45,32 @@ var journalCommand = command{
 	},
 }
 
-type journalJSON struct {
-	N              int64                `json:"n"`
-	At             string               `json:"at"`
-	Run            string               `json:"run"`
-	Attempt        *string              `json:"attempt"`
-	Iteration      int                  `json:"iteration"`
-	Task           string               `json:"task"`
-	Feature        *string              `json:"feature"`
-	Title          string               `json:"title"`
-	Outcome        event.AttemptOutcome `json:"outcome"`
-	Reason         *string              `json:"reason"`
-	Notes          *string              `json:"notes"`
-	Agent          *string              `json:"agent"`
-	Model          *string              `json:"model"`
-	ModelEffective *string              `json:"model_effective"`
-	StopReason     *string              `json:"stop_reason"`
-	DurationMS     int64                `json:"duration_ms"`
-	TokensIn       *int64               `json:"tokens_in"`
-	TokensCached   *int64               `json:"tokens_cached"`
-	TokensOut      *int64               `json:"tokens_out"`
-	report.Cost
-	Files []string `json:"files"`
-}
-
-func journalAsJSON(e journal.Entry) journalJSON {
+func journalAsJSON(e journal.Entry) jsonval.Object {
 	in, cached, out := e.Counts()
-	return journalJSON{
-		N: e.N, At: e.At.Format(time.RFC3339), Run: e.Run, Attempt: jsonval.Text(e.Attempt), Iteration: e.Iteration, Task: e.Task,
-		Feature: jsonval.Text(e.Feature), Title: e.Title, Outcome: e.Outcome, Reason: jsonval.Text(e.Reason), Notes: jsonval.Text(e.Notes),
-		Agent: jsonval.Text(e.Agent), Model: jsonval.Text(e.Model), ModelEffective: jsonval.Text(e.ModelEffective), StopReason: jsonval.Text(e.StopReason),
-		DurationMS: e.Duration.Milliseconds(), TokensIn: in, TokensCached: cached, TokensOut: out,
-		Cost: report.CostOf(e.Usage), Files: jsonval.List(e.Files),
+	return jsonval.Object{
+		"n", e.N,
+		"at", e.At,
+		"run", e.Run,
+		"attempt", null(e.Attempt),
+		"iteration", e.Iteration,
+		"task", e.Task,
+		"feature", null(e.Feature),
+		"title", e.Title,
+		"outcome", e.Outcome,
+		"reason", null(e.Reason),
+		"notes", null(e.Notes),
+		"agent", null(e.Agent),
+		"model", null(e.Model),
+		"model_effective", null(e.ModelEffective),
+		"stop_reason", null(e.StopReason),
+		"duration_ms", e.Duration,
+		"tokens_in", in,
+		"tokens_cached", cached,
+		"tokens_out", out,
+		"cost_usd", e.CostUSD,
+		"cost_estimated", e.Estimated,
+		"cost_unknown", e.Unknown,
+		"files", e.Files,
 	}
 }
 

@@ -64,13 +64,15 @@ func TestJSONShapesAreDocumented(t *testing.T) {
 		out = regexp.MustCompile(`"paths": \[[^\]]*\]`).ReplaceAllString(out, `"paths": []`)
 		fmt.Fprintf(&doc, "\n## ralph %s\n\n```json\n%s```\n", strings.Join(words, " "), out)
 	}
-	doc.WriteString(sample(t, "ralph task import FILE --json", importedJSON{
-		Format: "beads", Tasks: []string{group, design}, Unmapped: []taskfile.Unmapped{{What: "labels", Count: 7, Lines: []int{1, 2, 4, 5, 8}}},
-	}))
+	doc.WriteString(sample(t, "ralph task import FILE --json", importedJSON(false, taskfile.Plan{
+		Format: "beads", Unmapped: []taskfile.Unmapped{{What: "labels", Count: 7, Lines: []int{1, 2, 4, 5, 8}}},
+	}, []string{group, design})))
 	doc.WriteString(logSample(t, b.now))
 	doc.WriteString(sample(t, "ralph feature spec, plan, build, approve and create --json", samplePlanned()))
-	doc.WriteString(sample(t, "ralph task create --json", createdJSON{Kept: true, Tasks: []string{"t-00000001"}, Warnings: samplePlanned().Steps[1].Warnings}))
-	doc.WriteString(sample(t, "ralph journal list --json", []journalJSON{journalAsJSON(sampleEntry(b.now))}))
+	doc.WriteString(sample(t, "ralph task create --json", createdJSON(features.Step{
+		Did: features.DidApprove, Tasks: []string{"t-00000001"}, Warnings: samplePlanned().Steps[1].Warnings,
+	})))
+	doc.WriteString(sample(t, "ralph journal list --json", []jsonval.Object{journalAsJSON(sampleEntry(b.now))}))
 	doc.WriteString(sample(t, "ralph agents --json", []agents.Description{sampleAgent()}))
 	doc.WriteString(sample(t, "ralph agents test NAME --json", sampleTrial()))
 	doc.WriteString(sample(t, "ralph doctor --json", sampleFindings()))

@@ -53,22 +53,17 @@ var knowledgeCommand = command{
 	},
 }
 
-type knowledgeJSON struct {
-	Title     string   `json:"title"`
-	Tags      []string `json:"tags"`
-	Feature   *string  `json:"feature"`
-	Kind      string   `json:"kind"`
-	Body      string   `json:"body"`
-	File      string   `json:"file"`
-	Task      *string  `json:"task"`
-	Run       *string  `json:"run"`
-	CreatedAt *string  `json:"created_at"`
-}
-
-func knowledgeAsJSON(e knowledge.Entry) knowledgeJSON {
-	return knowledgeJSON{
-		Title: e.Title, Tags: jsonval.List(e.Tags), Feature: jsonval.Text(e.Feature), Kind: string(e.Kind), Body: e.Body,
-		File: path.Join(knowledge.Folder, e.File), Task: jsonval.Text(e.Task), Run: jsonval.Text(e.Run), CreatedAt: jsonval.Time(e.CreatedAt),
+func knowledgeAsJSON(e knowledge.Entry) jsonval.Object {
+	return jsonval.Object{
+		"title", e.Title,
+		"tags", e.Tags,
+		"feature", null(e.Feature),
+		"kind", e.Kind,
+		"body", e.Body,
+		"file", path.Join(knowledge.Folder, e.File),
+		"task", null(e.Task),
+		"run", null(e.Run),
+		"created_at", e.CreatedAt,
 	}
 }
 
@@ -174,21 +169,14 @@ func runKnowledgeRm(_ context.Context, a *app, o plainOptions) error {
 	return nil
 }
 
-type problemJSON struct {
-	File   string  `json:"file"`
-	Title  *string `json:"title"`
-	Rule   string  `json:"rule"`
-	Detail string  `json:"detail"`
-}
-
 func runKnowledgeLint(_ context.Context, a *app, o plainOptions) error {
 	p, err := a.findProject()
 	if err != nil {
 		return err
 	}
-	list, text := []problemJSON{}, ""
+	list, text := []jsonval.Object{}, ""
 	for _, p := range knowledge.Open(p.Root).Lint() {
-		list = append(list, problemJSON{p.File, jsonval.Text(p.Title), p.Rule, p.Detail})
+		list = append(list, jsonval.Object{"file", p.File, "title", null(p.Title), "rule", p.Rule, "detail", p.Detail})
 		text += term.Line(fmt.Sprintf("%s: %s: %s", p.File, p.Rule, p.Detail)) + "\n"
 	}
 	if o.JSON {

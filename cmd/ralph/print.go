@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"ralph/internal/jsonval"
 	"ralph/internal/term"
 )
 
@@ -74,6 +75,9 @@ func (a *app) complain(text string) {
 
 // written drops the count of a write and keeps its error.
 func written[N any](_ N, err error) error { return err }
+
+// null is text that JSON has as null if it is empty.
+type null = jsonval.NullString
 
 func (a *app) printJSON(v any) error {
 	enc := json.NewEncoder(a.stdout)

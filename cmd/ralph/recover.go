@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"ralph/dag"
-	"ralph/event"
 	"ralph/internal/db"
 	"ralph/internal/jsonval"
 	"ralph/internal/proc"
@@ -25,23 +24,6 @@ starts, and doing it twice changes nothing.`,
 	flags:   []flagSpec{boolFlag("dry-run", "say what would be done, and do nothing"), jsonFlag},
 	example: "ralph recover --dry-run\nralph recover", exits: "1 a process of a dead run could not be ended",
 	run: action(runRecover),
-}
-
-type recoveryJSON struct {
-	DryRun bool     `json:"dry_run"`
-	Runs   []string `json:"runs"`
-	event.RecoveryCounts
-	Tasks []reclaimedJSON `json:"tasks"`
-}
-
-type reclaimedJSON struct {
-	ID      string  `json:"id"`
-	Title   string  `json:"title"`
-	Run     string  `json:"run"`
-	Attempt *string `json:"attempt"`
-	Phase   *string `json:"phase"`
-	Action  string  `json:"action"`
-	Reason  string  `json:"reason"`
 }
 
 func runRecover(ctx context.Context, a *app, o plainOptions) error {
@@ -91,15 +73,18 @@ func recoveryRules(s *session) recovery.Rules {
 	}
 }
 
-func recoveryAsJSON(rec recovery.Recovery, dry bool) recoveryJSON {
-	j := recoveryJSON{DryRun: dry, Runs: jsonval.List(rec.Runs), RecoveryCounts: rec.Summary().RecoveryCounts, Tasks: []reclaimedJSON{}}
+func recoveryAsJSON(rec recovery.Recovery, dry bool) jsonval.Object {
+	tasks := []jsonval.Object{}
 	for _, t := range rec.Tasks {
-		j.Tasks = append(j.Tasks, reclaimedJSON{
-			ID: t.Task, Title: t.Title, Run: t.Run, Attempt: jsonval.Text(t.Attempt), Phase: jsonval.Text(string(t.Phase)),
-			Action: string(t.Action), Reason: t.Reason,
+		tasks = append(tasks, jsonval.Object{
+			"id", t.Task, "title", t.Title, "run", t.Run, "attempt", null(t.Attempt), "phase", null(t.Phase), "action", t.Action, "reason", t.Reason,
 		})
 	}
-	return j
+	n := rec.Summary()
+	return jsonval.Object{
+		"dry_run", dry, "runs", rec.Runs, "released", n.Released, "resumed", n.Resumed, "abandoned", n.Abandoned,
+		"failed", n.Failed, "orphans", n.Orphans, "tasks", tasks,
+	}
 }
 
 // life asks the operating system about a process that claimed a task.

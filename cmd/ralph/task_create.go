@@ -7,6 +7,7 @@ import (
 
 	"ralph/dag"
 	"ralph/features"
+	"ralph/internal/jsonval"
 )
 
 var taskCreateCommand = command{
@@ -20,13 +21,6 @@ or what you type. The tasks are checked like those of "ralph feature build".`,
 	example: "ralph task create \"Rename the flag --foo to --bar, with a warning for the old name\"",
 	exits:   "1 refused (nobody can be asked, no usable answer), 5 no usable agent, " + interrupted,
 	run:     planning(runTaskCreate),
-}
-
-type createdJSON struct {
-	Kept     bool               `json:"kept"`
-	Tasks    []string           `json:"tasks"`
-	Warnings []features.Finding `json:"warnings"`
-	Path     *string            `json:"path"`
 }
 
 func runTaskCreate(ctx context.Context, a *app, _ *session, p *features.Planner, o plannerOptions) error {
@@ -58,11 +52,7 @@ func runTaskCreate(ctx context.Context, a *app, _ *session, p *features.Planner,
 	}
 	kept := step.Did == features.DidApprove
 	if o.JSON {
-		out := createdJSON{Kept: kept, Tasks: step.Tasks, Warnings: step.Warnings}
-		if !kept {
-			out.Path = &step.Path
-		}
-		if err := a.printJSON(out); err != nil {
+		if err := a.printJSON(createdJSON(step)); err != nil {
 			return err
 		}
 	}
@@ -70,4 +60,13 @@ func runTaskCreate(ctx context.Context, a *app, _ *session, p *features.Planner,
 		return hint(fmt.Errorf("%w: the tasks were not kept", dag.ErrRefused), "keep them after all with: ralph task import %s", step.Path)
 	}
 	return nil
+}
+
+// createdJSON names the file of tasks that were not kept.
+func createdJSON(step features.Step) jsonval.Object {
+	kept := step.Did == features.DidApprove
+	if kept {
+		step.Path = ""
+	}
+	return jsonval.Object{"kept", kept, "tasks", step.Tasks, "warnings", step.Warnings, "path", null(step.Path)}
 }

@@ -41,13 +41,6 @@ such a plan that ralph has no place for are listed on stderr; docs/import.md has
 	exits: "1 refused (the error names the line), 3 not found", run: action(runTaskImport),
 }
 
-type importedJSON struct {
-	DryRun   bool                `json:"dry_run"`
-	Format   string              `json:"format"`
-	Tasks    []string            `json:"tasks"`
-	Unmapped []taskfile.Unmapped `json:"unmapped"`
-}
-
 type taskImportOptions struct {
 	plainOptions
 	Format taskfile.Format
@@ -92,7 +85,7 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 		a.note("warning: the IDs of %s are in use here: they get new ones; if this plan was imported before, it is there twice now", human.Count(n, "task"))
 	}
 	if o.JSON {
-		return a.printJSON(importedJSON{o.DryRun, string(plan.Format), imported, jsonval.List(plan.Unmapped)})
+		return a.printJSON(importedJSON(o.DryRun, plan, imported))
 	}
 	if o.DryRun {
 		err = drawLinked(a, tree)
@@ -114,6 +107,10 @@ func runTaskImport(ctx context.Context, a *app, o taskImportOptions) error {
 		a.note("%s imported", human.Count(len(imported), "task"))
 	}
 	return nil
+}
+
+func importedJSON(dry bool, plan taskfile.Plan, ids []string) jsonval.Object {
+	return jsonval.Object{"dry_run", dry, "format", plan.Format, "tasks", ids, "unmapped", plan.Unmapped}
 }
 
 func parseFormat(typed taskfile.Format) (taskfile.Format, error) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ralph/dag"
+	"ralph/internal/jsonval"
 	"ralph/internal/term"
 )
 
@@ -33,12 +34,6 @@ func (o *taskLogOptions) parse(commandLine) error {
 	return nil
 }
 
-type logJSON struct {
-	At   string `json:"at"`
-	Kind string `json:"kind"`
-	Text string `json:"text"`
-}
-
 func runTaskLog(ctx context.Context, a *app, o taskLogOptions) error {
 	if o.Message != nil {
 		return addLog(ctx, a, o.Args[0], *o.Message)
@@ -52,9 +47,9 @@ func runTaskLog(ctx context.Context, a *app, o taskLogOptions) error {
 		if err != nil {
 			return err
 		}
-		list, text, p := []logJSON{}, "", a.palette()
+		list, text, p := []jsonval.Object{}, "", a.palette()
 		for _, l := range logs {
-			list = append(list, logJSON{l.At.Format(time.RFC3339), string(l.Kind), l.Text})
+			list = append(list, jsonval.Object{"at", l.At, "kind", l.Kind, "text", l.Text})
 			entry := strings.ReplaceAll(strings.TrimSpace(term.Block(l.Text)), "\n", "\n    ")
 			text += fmt.Sprintf("%s  %-7s  %s\n", p.Dim(l.At.Local().Format(time.DateTime)), l.Kind, entry)
 		}
