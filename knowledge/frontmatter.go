@@ -1,7 +1,6 @@
 package knowledge
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,6 +9,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"ralph/internal/jsonval"
 )
 
 const fence = "---"
@@ -175,13 +176,8 @@ func scalar(text string) string {
 	if isPlainScalar(text) {
 		return text
 	}
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(text); err != nil {
-		panic(fmt.Sprintf("knowledge: a string is not JSON: %v", err))
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+	quoted, _ := jsonval.Marshal(text) // every text has a JSON form
+	return strings.TrimSuffix(string(quoted), "\n")
 }
 
 func isPlainScalar(text string) bool {

@@ -1,7 +1,6 @@
 package notify
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"ralph/internal/human"
+	"ralph/internal/jsonval"
 	"ralph/internal/outbox"
 	"ralph/internal/proc"
 	"ralph/internal/term"
@@ -172,9 +172,5 @@ func (n *Notifier) webhook(address string) send {
 // slack is the body of a message. What a task is called must not call everybody.
 func slack(m Message) ([]byte, error) {
 	text := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(m.Text)
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(map[string]string{"text": text})
-	return b.Bytes(), err
+	return jsonval.Marshal(map[string]string{"text": text})
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"ralph/internal/jsonval"
 	"ralph/internal/project"
 	"ralph/internal/term"
 )
@@ -40,26 +40,17 @@ func runConfigShow(_ context.Context, a *app, o plainOptions) error {
 	}
 	var rows []settingRow
 	for _, s := range loaded.Settings() {
-		value, err := plainJSON(s.Value)
+		value, err := jsonval.Marshal(s.Value)
 		if err != nil {
 			return fmt.Errorf("show %s: %w", s.Key, err)
 		}
-		row := settingRow{term.Line(s.Key), term.Line(value), term.Line(s.Origin)}
+		row := settingRow{term.Line(s.Key), term.Line(string(value)), term.Line(s.Origin)}
 		if a.width > 0 {
 			row.origin = shortPath(row.origin, p.Root, a.getenv("HOME"))
 		}
 		rows = append(rows, row)
 	}
 	return written(io.WriteString(a.stdout, settingsText(rows, a.palette(), a.width)))
-}
-
-// plainJSON is JSON that is not made for web pages.
-func plainJSON(v any) (string, error) {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return strings.TrimSpace(b.String()), err
 }
 
 // shortPath is a path as people write it, below the project or the home folder.
