@@ -24,6 +24,14 @@ type quote struct {
 // String returns the quotation as Markdown.
 func (q *quote) String() string { return q.shown }
 
+// Under returns the quotation below a heading and a line that says from where, or nothing.
+func (q *quote) Under(heading, intro string) string {
+	if q == nil {
+		return ""
+	}
+	return "\n\n## " + heading + "\n\n" + strings.Replace(intro, "%s", q.From, 1) + "\n\n" + q.shown
+}
+
 // keepEnd makes a cut spare the end instead of the beginning.
 func (q *quote) keepEnd() *quote {
 	if q != nil {
