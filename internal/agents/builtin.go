@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pelletier/go-toml/v2"
 )
@@ -14,10 +15,11 @@ import (
 //go:embed agents.toml
 var builtinFile []byte
 
-// builtin reads every agent that ralph knows, the one to prefer first. It reads them each
-// time, so that no caller can change what another one sees.
+// builtin lists every agent that ralph knows, the one to prefer first. The list and what
+// callers change of a preset are new each time, so that none changes what another sees.
 func builtin() []Preset {
-	list, families := readBuiltin()
+	known, families := readBuiltin()
+	list := slices.Clone(known)
 	for i, p := range list {
 		list[i] = p.of(families[p.Family])
 		if p.Package != "" { // where npx keeps what it fetched
@@ -27,7 +29,8 @@ func builtin() []Preset {
 	return list
 }
 
-func readBuiltin() (list []Preset, families map[string]Preset) {
+// readBuiltin reads the file once: every attempt asks for it.
+var readBuiltin = sync.OnceValues(func() (list []Preset, families map[string]Preset) {
 	var file struct {
 		Family map[string]Preset
 		Agent  []Preset
@@ -36,13 +39,14 @@ func readBuiltin() (list []Preset, families map[string]Preset) {
 		panic(err) // no test passes with such a file
 	}
 	return file.Agent, file.Family
-}
+})
 
-// of fills in what an agent shares with its family.
+// of is a copy with what the agent shares with its family filled in.
 func (p Preset) of(family Preset) Preset {
 	if p.Tiers == nil {
-		p.Tiers = maps.Clone(family.Tiers)
+		p.Tiers = family.Tiers
 	}
+	p.Tiers, p.Command, p.Auth = maps.Clone(p.Tiers), slices.Clone(p.Command), slices.Clone(p.Auth)
 	p.Login, p.ByModel = cmp.Or(p.Login, family.Login), p.ByModel || family.ByModel
 	p.State, p.Pass = slices.Concat(family.stateOf(p.Name), p.State), slices.Concat(family.Pass, p.Pass)
 	p.Credentials, p.Set = slices.Concat(p.Credentials, family.Credentials), slices.Concat(p.Set, family.Set)
