@@ -191,13 +191,7 @@ func (p *Planner) Documents() []string {
 }
 
 // parse reads JSON lines or YAML, and nothing else: prose must not pass for a plan.
-func parse(text string) ([]dag.Spec, error) {
-	format := taskfile.YAML
-	if strings.HasPrefix(strings.TrimLeft(strings.TrimPrefix(text, "\ufeff"), " \t\r\n"), "{") {
-		format = taskfile.JSONL
-	}
-	return taskfile.Parse([]byte(text), format)
-}
+func parse(text string) ([]dag.Spec, error) { return taskfile.Parse([]byte(text), taskfile.Auto) }
 
 // Unknown names the features that have documents and are not among the known ones, as it is
 // after a clone.

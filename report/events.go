@@ -109,12 +109,7 @@ func tail(path string, limit int64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if over := info.Size() - limit; over > 0 {
-		if _, err := f.Seek(over, io.SeekStart); err != nil {
-			return "", err
-		}
-	}
-	data, err := io.ReadAll(io.LimitReader(f, limit))
+	data, err := io.ReadAll(io.NewSectionReader(f, max(info.Size()-limit, 0), limit))
 	return string(data), err
 }
 

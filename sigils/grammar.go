@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"ralph/internal/lazyregexp"
 )
 
 const (
@@ -139,38 +141,15 @@ const inertBracket = "‹"
 // from such results line by line. Other text is untouched, and doing it twice is
 // the same as doing it once.
 func Inert(text string) string {
-	var out strings.Builder
-	kept := 0
-	for i := 0; i < len(text); {
-		j := strings.IndexByte(text[i:], '<')
-		if j < 0 {
-			break
+	return tagLike().ReplaceAllStringFunc(text, func(tag string) string {
+		name := strings.ReplaceAll(strings.ToLower(strings.TrimLeft(tag, "</ ")), "_", "-")
+		if !slices.Contains(names, name) {
+			return tag
 		}
-		i += j + 1
-		if !beginsTag(text[i:]) {
-			continue
-		}
-		out.WriteString(text[kept : i-1])
-		out.WriteString(inertBracket)
-		kept = i
-	}
-	if kept == 0 {
-		return text
-	}
-	out.WriteString(text[kept:])
-	return out.String()
+		return inertBracket + tag[len("<"):]
+	})
 }
 
-// beginsTag looks at what follows a bracket. It is broader than the grammar, so
-// that a near miss that a model would repair is inert too.
-func beginsTag(s string) bool {
-	s = s[:min(len(s), len("/ ")+len(tagVerifyPass)+1)]
-	s = strings.TrimLeft(s, "/ ")
-	n := 0
-	for n < len(s) && (s[n] == '-' || s[n] == '_' || 'a' <= s[n]|0x20 && s[n]|0x20 <= 'z') {
-		n++
-	}
-	name := strings.ReplaceAll(strings.ToLower(s[:n]), "_", "-")
-	_, ok := sigilName([]byte(name))
-	return ok
-}
+// tagLike is broader than the grammar, so that a near miss that a model would repair is
+// inert too.
+var tagLike = lazyregexp.New(`<[/ ]*[A-Za-z_-]+`)

@@ -243,16 +243,4 @@ func htmlEnd(text []byte) string {
 }
 
 // containsFold looks for sub, which is lower case, in any case.
-func containsFold(b []byte, sub string) bool {
-	for len(b) >= len(sub) {
-		i := bytes.IndexByte(b, sub[0])
-		if i < 0 || len(b)-i < len(sub) {
-			return false
-		}
-		if bytes.EqualFold(b[i:i+len(sub)], []byte(sub)) {
-			return true
-		}
-		b = b[i+1:]
-	}
-	return false
-}
+func containsFold(b []byte, sub string) bool { return bytes.Contains(bytes.ToLower(b), []byte(sub)) }

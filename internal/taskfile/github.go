@@ -61,7 +61,7 @@ func (o object) issue() (dag.Spec, bool) {
 }
 
 var (
-	waits     = lazyregexp.New(`^(?i:depends\s+on|blocked\s+by)\b[\s:*_+-]*(?:\[[ xX]\]\s+)?`)
+	waits     = lazyregexp.New(`\b(?i:depends\s+on|blocked\s+by)\b[\s:*_+-]*(?:\[[ xX]\]\s+)?`)
 	denied    = lazyregexp.New(`(?i)\b(?:not|no longer|isn't|never)\s+$`)
 	reference = lazyregexp.New(`^\[?(?:([\w.-]+/[\w.-]+)?#(\d{1,9})\b|(https?://[^\s)\]]+)/issues/(\d{1,9})\b)\]?`)
 	inLine    = lazyregexp.New(`^(?i:[ \t]*[,;&][ \t]*(?:and[ \t]+)?|[ \t]+and[ \t]+|[ \t]+)`)
@@ -75,24 +75,23 @@ const maxBody = 1 << 20
 // dependencies finds what an issue says that it waits for, outside of code, quotes
 // and comments. What is in another repository keeps its whole name.
 func dependencies(body, url string) []string {
-	if len(body) > maxBody || nextWait(body, 0) < 0 {
+	lower := strings.ToLower(body) // because the pattern alone is slow on long texts
+	if len(body) > maxBody || !strings.Contains(lower, "depends") && !strings.Contains(lower, "blocked") {
 		return nil
 	}
 	body = unsaid().ReplaceAllString(said(body), " ")
 	home, _, _ := strings.Cut(url, "/issues/")
 	var found []string
 	seen := map[string]bool{}
-	for at := nextWait(body, 0); at >= 0; at = nextWait(body, at+1) {
-		phrase := waits().FindString(body[at:])
-		before := body[max(at-20, 0):at]
-		if phrase == "" || denied().MatchString(before) || before != "" && isWord(before[len(before)-1]) {
+	for _, at := range waits().FindAllStringIndex(body, -1) {
+		if denied().MatchString(body[max(at[0]-20, 0):at[0]]) {
 			continue
 		}
 		between := inLine
-		if strings.Contains(phrase, "\n") {
+		if strings.Contains(body[at[0]:at[1]], "\n") {
 			between = inList // "Depends on:" above a list
 		}
-		for rest := body[at+len(phrase):]; ; {
+		for rest := body[at[1]:]; ; {
 			m := reference().FindStringSubmatch(rest)
 			if m == nil {
 				break
@@ -110,30 +109,6 @@ func dependencies(body, url string) []string {
 		}
 	}
 	return found
-}
-
-// nextWait finds the letters with which both phrases that count begin, because
-// a pattern alone is slow on long texts.
-func nextWait(body string, from int) int {
-	for i := from; i < len(body); i++ {
-		var word string
-		switch body[i] {
-		case 'd', 'D':
-			word = "depends"
-		case 'b', 'B':
-			word = "blocked"
-		default:
-			continue
-		}
-		if len(body)-i >= len(word) && strings.EqualFold(body[i:i+len(word)], word) {
-			return i
-		}
-	}
-	return -1
-}
-
-func isWord(b byte) bool {
-	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
 }
 
 // issueName is what a reference is called in a list of issues of that repository.

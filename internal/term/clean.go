@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/mattn/go-runewidth"
 
@@ -126,14 +125,8 @@ type Cleaner struct {
 func (c *Cleaner) Add(piece string) string {
 	s, rest := strip(c.held + piece)
 	if rest == "" { // a character may be cut apart
-		for i := len(s) - 1; i >= max(0, len(s)-utf8.UTFMax); i-- {
-			if utf8.RuneStart(s[i]) {
-				if !utf8.FullRuneInString(s[i:]) {
-					s, rest = s[:i], s[i:]
-				}
-				break
-			}
-		}
+		whole := plain.Whole(s)
+		s, rest = whole, s[len(whole):]
 	}
 	c.held = rest
 	return Block(s)
