@@ -130,11 +130,11 @@ func (t *texter) waits() {
 		return
 	}
 	t.f("\n%s\n", t.p.Bold("Waiting"))
-	table := &term.Table{Width: t.inner(), Wrap: true}
+	table := &term.Table{Width: t.o.Width, Wrap: true}
 	for _, w := range t.Waits[:min(len(t.Waits), textWaits)] {
 		table.Add(term.Cell{Text: w.Task, Paint: t.p.Cyan}, term.Cell{Text: term.Cut(w.Title, 40)}, term.Cell{Text: w.Why, Paint: t.p.Dim})
 	}
-	t.table(table)
+	t.b.WriteString(table.Indented())
 	if more := len(t.Waits) - textWaits; more > 0 {
 		t.f("  and %d more\n", more)
 	}
@@ -145,7 +145,7 @@ func (t *texter) attempts() {
 		return
 	}
 	t.f("\n%s\n", t.p.Bold("Attempts"))
-	table := &term.Table{Width: t.inner()}
+	table := &term.Table{Width: t.o.Width}
 	for _, a := range t.Attempts {
 		facts := a.Words()
 		if t.Usage.Known > 0 {
@@ -155,7 +155,7 @@ func (t *texter) attempts() {
 			term.Cell{Text: a.State(), Paint: func(s string) string { return a.Tone().Paint(t.p, s) }}, term.Cell{Text: human.Span(a.Duration)},
 			term.Cell{Text: term.Cut(a.Title, 40)}, term.Cell{Text: facts, Paint: t.p.Dim})
 	}
-	t.table(table)
+	t.b.WriteString(table.Indented())
 }
 
 // Words says in one line what an attempt took and gave.
@@ -208,22 +208,22 @@ func (t *texter) spending() {
 		return
 	}
 	t.f("\n%s\n", t.p.Bold("Cost by model"))
-	table := &term.Table{Width: t.inner()}
+	table := &term.Table{Width: t.o.Width}
 	for _, s := range t.Models {
 		table.Add(term.Cell{Text: render.Line(s.Key)}, term.Cell{Text: human.Count(s.Usage.Attempts, "attempt")},
 			term.Cell{Text: s.Usage.CostWords()}, term.Cell{Text: s.TokenWords()})
 	}
-	t.table(table)
+	t.b.WriteString(table.Indented())
 }
 
 func (t *texter) ending() {
 	if len(t.Next) > 0 {
 		t.f("\n%s\n", t.p.Bold("Next"))
-		table := &term.Table{Width: t.inner(), Wrap: true}
+		table := &term.Table{Width: t.o.Width, Wrap: true}
 		for _, s := range t.Next {
 			table.Add(term.Cell{Text: s.Command, Paint: t.p.Cyan}, term.Cell{Text: s.Why, Paint: t.p.Dim})
 		}
-		t.table(table)
+		t.b.WriteString(table.Indented())
 	}
 	for _, w := range t.Warnings {
 		t.f("\n%s %s\n", t.p.Yellow("warning:"), w)
@@ -237,16 +237,6 @@ func (t *texter) ending() {
 	}
 	t.f("\n%s %s\n", t.p.Dim("files:"), t.Folder)
 }
-
-func (t *texter) table(table *term.Table) {
-	var b strings.Builder
-	_, _ = table.WriteTo(&b) // a builder takes everything
-	for l := range strings.Lines(b.String()) {
-		t.b.WriteString("  " + l)
-	}
-}
-
-func (t *texter) inner() int { return max(t.o.Width-2, 0) }
 
 // head is the first line of foreign text that says something, and rest what follows.
 func head(s string) (first, rest string) {

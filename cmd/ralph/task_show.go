@@ -188,13 +188,11 @@ func taskSection(a *app, title string, tasks []dag.Task) string {
 		return ""
 	}
 	p := a.palette()
-	t := &term.Table{Width: max(a.width-2, 0)}
+	t := &term.Table{Width: a.width}
 	for _, task := range tasks {
 		t.Add(term.Cell{Text: task.ID, Paint: p.Cyan}, stateCell(a, p, task), term.Cell{Text: task.Title})
 	}
-	var lines strings.Builder
-	_, _ = t.WriteTo(&lines) // a builder never fails
-	return "\n" + title + "\n  " + strings.ReplaceAll(strings.TrimRight(lines.String(), "\n"), "\n", "\n  ") + "\n"
+	return "\n" + title + "\n" + t.Indented()
 }
 
 func stateCell(a *app, p term.Palette, t dag.Task) term.Cell {

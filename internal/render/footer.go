@@ -106,15 +106,4 @@ func (c *Console) advice(e event.Event) []string {
 }
 
 // rows are the lines of a table, set off from its heading.
-func rows(t *term.Table) []string {
-	if t.Width > 0 {
-		t.Width -= len(indent)
-	}
-	var b strings.Builder
-	_, _ = t.WriteTo(&b) // a builder takes everything
-	var lines []string
-	for line := range strings.Lines(b.String()) {
-		lines = append(lines, indent+strings.TrimSuffix(line, "\n"))
-	}
-	return lines
-}
+func rows(t *term.Table) []string { return strings.Split(strings.TrimSuffix(t.Indented(), "\n"), "\n") }

@@ -46,6 +46,16 @@ func (t *Table) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
+// Indented is the table two columns further right, within the same width.
+func (t *Table) Indented() string {
+	var plain, indented strings.Builder
+	_, _ = (&Table{Width: max(t.Width-2, 0), Wrap: t.Wrap, Rows: t.Rows}).WriteTo(&plain) // a builder takes everything
+	for line := range strings.Lines(plain.String()) {
+		indented.WriteString("  " + line)
+	}
+	return indented.String()
+}
+
 // minColumn is the narrowest column that text is broken into. Where there is less
 // space, it goes below the row.
 const minColumn = 24
