@@ -50,23 +50,10 @@ func signs(s string) int {
 // pathWords splits the names in a path, userStore.go also into user and store.
 func pathWords(path string) []string {
 	list := words(path)
-	if apart := words(splitCamel(path)); len(apart) > len(list) {
+	if apart := words(plain.Camel(path)); len(apart) > len(list) {
 		list = append(append(list, ""), apart...)
 	}
 	return list
-}
-
-func splitCamel(name string) string {
-	var b strings.Builder
-	before := ' '
-	for _, r := range name {
-		if unicode.IsLower(before) && unicode.IsUpper(r) {
-			b.WriteByte(' ')
-		}
-		b.WriteRune(r)
-		before = r
-	}
-	return b.String()
 }
 
 // text is a set of words that also knows which follow each other.

@@ -7,11 +7,11 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/urfave/cli/v2"
 
 	"ralph/dag"
+	"ralph/internal/plain"
 )
 
 // command is one node of the command tree, in the terms of this program. Every
@@ -280,16 +280,7 @@ func parseFields(c commandLine, options reflect.Value) error {
 
 // flagName is the flag of a field: max-cost for MaxCost, json for JSON.
 func flagName(field string) string {
-	var b strings.Builder
-	lower := false // the last letter
-	for _, r := range field {
-		if unicode.IsUpper(r) && lower {
-			b.WriteByte('-')
-		}
-		lower = unicode.IsLower(r)
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
+	return strings.ToLower(strings.ReplaceAll(plain.Camel(field), " ", "-"))
 }
 
 // checkChoice refuses what is not among the values of a flag.

@@ -2,7 +2,11 @@
 // characters nobody sees.
 package plain
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // Head returns at most n bytes from the beginning without half a rune.
 func Head[T string | []byte](s T, n int) T {
@@ -36,6 +40,20 @@ func Whole[T string | []byte](s T) T {
 		}
 	}
 	return s
+}
+
+// Camel returns s with a blank wherever a capital follows a small letter.
+func Camel(s string) string {
+	var b strings.Builder
+	before := ' '
+	for _, r := range s {
+		if unicode.IsLower(before) && unicode.IsUpper(r) {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+		before = r
+	}
+	return b.String()
 }
 
 // IsLineEnd includes what only some programs take for the end of a line.

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"ralph/internal/plain"
 )
 
 // LooksSecret says whether a variable of this name holds a secret. It goes by whole
@@ -46,14 +48,5 @@ var (
 // words splits a name at all that is no letter or digit and where a capital follows
 // a small letter, and returns the words in capitals.
 func words(name string) []string {
-	var spaced strings.Builder
-	before := ' '
-	for _, c := range name {
-		if unicode.IsUpper(c) && unicode.IsLower(before) {
-			spaced.WriteByte(' ')
-		}
-		spaced.WriteRune(c)
-		before = c
-	}
-	return strings.FieldsFunc(strings.ToUpper(spaced.String()), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
+	return strings.FieldsFunc(strings.ToUpper(plain.Camel(name)), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
 }
