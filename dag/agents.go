@@ -73,6 +73,7 @@ type Skip struct {
 const (
 	skippedAllSQL     = `SELECT count(*) FROM (SELECT 1 FROM tasks INDEXED BY queue_all WHERE queue <= :doomed LIMIT 1);`
 	skippedFeatureSQL = `SELECT count(*) FROM (SELECT 1 FROM tasks INDEXED BY queue_feature WHERE feature = +:feature AND queue <= :doomed LIMIT 1);`
+	skippedTreeSQL    = subtree + `SELECT count(*) FROM sub JOIN tasks t ON t.n = sub.n WHERE t.queue <= :doomed;`
 )
 
 // Skipped reports whether a claim that found nothing would find something if nothing
@@ -81,7 +82,7 @@ func (g *Graph) Skipped(opts ClaimOptions) (bool, error) {
 	if opts.Skip.empty() {
 		return false, nil
 	}
-	query, args, err := scoped(g, opts.Scope, skippedAllSQL, skippedFeatureSQL, readyTreeSQL)
+	query, args, err := scoped(g, opts.Scope, skippedAllSQL, skippedFeatureSQL, skippedTreeSQL)
 	if err != nil {
 		return false, err
 	}

@@ -47,6 +47,20 @@ UPDATE tasks SET children = x.children, open_deps = x.open_deps, held = x.held, 
 FROM derived x
 WHERE tasks.n = +x.n AND (tasks.children <> x.children OR tasks.open_deps <> x.open_deps
     OR tasks.held <> x.held OR tasks.doomed <> x.doomed);`
+	// The counts must agree with what is stored, right or wrong: triggers change them with it.
+	countTasks = `
+SELECT 0 AS feature, status, children > 0 AS grouped, coalesce(queue, -1) AS queue, count(*) AS tasks FROM tasks GROUP BY 2, 3, 4
+UNION ALL
+SELECT feature, status, children > 0, coalesce(queue, -1), count(*) FROM tasks WHERE feature IS NOT NULL GROUP BY 1, 2, 3, 4`
+	miscountsSQL = `
+SELECT status, sum(stored), sum(counted) FROM (
+    SELECT feature, status, grouped, queue, tasks AS stored, 0 AS counted FROM counts
+    UNION ALL
+    SELECT feature, status, grouped, queue, 0, tasks FROM (` + countTasks + `)
+) GROUP BY feature, status, grouped, queue HAVING sum(stored) <> sum(counted);`
+	forgetCountsSQL = `DELETE FROM counts;`
+	storeCountsSQL  = `INSERT INTO counts` + countTasks + `;`
+
 	allNumbersSQL    = `SELECT n FROM tasks ORDER BY n;`
 	orphanFeatureSQL = `
 SELECT c.id, p.id FROM tasks c JOIN tasks p ON p.n = c.parent WHERE c.feature IS NOT p.feature;`
@@ -71,7 +85,10 @@ func (g *Graph) Verify() ([]Fault, error) {
 	notDone, _ := db.All(g.tx, falseDoneSQL, func(r *db.Row) Fault {
 		return Fault{Task: r.Text(), Text: fmt.Sprintf("it is done, but its subtask %s is %s", r.Text(), r.Text())}
 	})
-	faults = slices.Concat(faults, orphans, notDone)
+	miscounts, _ := db.All(g.tx, miscountsSQL, func(r *db.Row) Fault {
+		return Fault{Text: fmt.Sprintf("a count of %s tasks is %d and should be %d", r.Text(), r.Int(), r.Int())}
+	})
+	faults = slices.Concat(faults, orphans, notDone, miscounts)
 	w := newWeb()
 	g.weave(w)
 	if path := w.findCycle(g.numbers(allNumbersSQL)); path != nil {
@@ -80,8 +97,11 @@ func (g *Graph) Verify() ([]Fault, error) {
 	return faults, g.tx.Err()
 }
 
-// Recompute fixes the derived columns and returns how many tasks had a wrong one.
+// Recompute fixes the counts and the derived columns, and returns how many tasks had a wrong
+// one. The counts come first: a wrong one could fail what changes it.
 func (g *Graph) Recompute() (int, error) {
+	g.tx.Do(forgetCountsSQL)
+	g.tx.Do(storeCountsSQL)
 	err := g.tx.Exec(recomputeSQL)
 	return g.tx.Changes(), err
 }

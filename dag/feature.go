@@ -123,7 +123,8 @@ func (g *Graph) features(query string, args ...any) ([]Feature, error) {
 	}, args...)
 	for i := range list {
 		f := &list[i]
-		f.Tasks, f.Groups = g.countStatuses(tallyFeatureSQL, groupsFeatureSQL, ":feature", f.N)
+		t := g.count(countsFeatureSQL, ":feature", f.N)
+		f.Tasks, f.Groups = t.ByStatus, t.Groups
 		f.Status = f.rollUp(f.Status)
 	}
 	return list, g.tx.Err()

@@ -77,8 +77,8 @@ func (g *Graph) Edges() ([]Edge, error) {
 }
 
 const failuresSQL = `
-SELECT t.id, l.text FROM task_logs l JOIN tasks t ON t.n = l.task
-WHERE l.kind = 'failure' AND t.status = 'failed' ORDER BY l.n;`
+SELECT t.id, l.text FROM tasks t INDEXED BY tasks_failed CROSS JOIN task_logs l ON l.task = t.n AND l.kind = 'failure'
+WHERE t.status = 'failed' ORDER BY l.n;`
 
 // Failures is why each failed task failed, by its ID; also those that no run but a
 // person failed.

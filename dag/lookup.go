@@ -90,15 +90,18 @@ type Filter struct {
 	Ready    bool     // what a run would take now, beside the statuses
 	Statuses []Status // none means all, or with Ready none beside it
 	Feature  string   // a name
-	Held     bool     // leaves that are open but not ready
 	Limit    int      // 0 means no limit
 }
 
 const (
 	// The statuses are asked for here, so that rows nobody wants cost next to nothing.
-	wanted          = ` (:statuses = '' OR instr(:statuses, ',' || status || ',') > 0) ORDER BY n;`
-	listSQL         = `SELECT ` + taskColumns + ` FROM tasks WHERE` + wanted
-	listFeatureSQL  = `SELECT ` + taskColumns + ` FROM tasks WHERE feature = :feature AND` + wanted
+	wanted         = ` (:statuses = '' OR instr(:statuses, ',' || status || ',') > 0) ORDER BY n;`
+	listSQL        = `SELECT ` + taskColumns + ` FROM tasks WHERE` + wanted
+	listFeatureSQL = `SELECT ` + taskColumns + ` FROM tasks WHERE feature = :feature AND` + wanted
+	failedSQL      = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY tasks_failed WHERE status = 'failed' ORDER BY n;`
+	// keptSQL finds open leaves that are not in the queue, or only because an ancestor failed.
+	keptSQL = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY tasks_kept
+WHERE status IN ('pending', 'blocked') AND children = 0 AND queue IS NOT 0 AND queue IS :queue ORDER BY n;`
 	readySQL        = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY queue_all WHERE queue = :queue ORDER BY priority, n LIMIT :limit;`
 	readyFeatureSQL = `SELECT ` + taskColumns + ` FROM tasks INDEXED BY queue_feature
 WHERE feature = +:feature AND queue = :queue ORDER BY priority, n LIMIT :limit;`
@@ -127,13 +130,18 @@ func (g *Graph) List(f Filter) ([]Task, error) {
 		statuses += "," + string(Pending) + ","
 	}
 	query, args := listSQL, []any{":statuses", statuses}
-	if feature != 0 {
+	switch {
+	case feature != 0:
 		query, args = listFeatureSQL, append(args, ":feature", feature)
+	case statuses == ","+string(Failed)+",":
+		query, args = failedSQL, nil
+	case statuses == ","+string(InProgress)+",":
+		query, args = claimedSQL, nil
 	}
 	var list []Task
 	for r := range g.tx.Rows(query, args...) {
 		t := g.scanTask(r)
-		if onlyReady && t.Status == Pending && !t.Ready(g.now) || f.Held && (t.Children > 0 || t.Ready(g.now)) {
+		if onlyReady && t.Status == Pending && !t.Ready(g.now) {
 			continue
 		}
 		if list = append(list, t); len(list) == f.Limit {
@@ -141,6 +149,27 @@ func (g *Graph) List(f Filter) ([]Task, error) {
 		}
 	}
 	return list, g.tx.Err()
+}
+
+// Kept lists leaves that are open but not ready, oldest first, no more than the limit.
+func (g *Graph) Kept(limit int) (list []Task, err error) {
+	queues := []any{nil, 1} // not in the queue, and kept back by a failed ancestor only
+	if g.keeps {
+		queues = queues[:1]
+	}
+	for _, queue := range queues {
+		left := limit
+		for r := range g.tx.Rows(keptSQL, ":queue", queue) {
+			if t := g.scanTask(r); !t.Ready(g.now) {
+				list, left = append(list, t), left-1
+			}
+			if left == 0 {
+				break
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b Task) int { return cmp.Compare(a.N, b.N) })
+	return list[:min(len(list), limit)], g.tx.Err()
 }
 
 func (g *Graph) ready(f Filter, feature int64) ([]Task, error) {

@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -22,17 +23,28 @@ func (g *Graph) ResolveScope(typed string) (Scope, error) {
 	return Scope{Task: t.ID}, err
 }
 
-// NeedsAgent says whether an open task of a scope names no agent of its own.
-func (g *Graph) NeedsAgent(scope Scope) (bool, error) {
-	if scope.Task != "" {
-		if _, err := g.Task(scope.Task); err != nil {
-			return false, err
-		}
+const (
+	withAgent     = ` agent IS NOT NULL AND children = 0 AND status NOT IN ('done', 'failed')`
+	byAgent       = ` GROUP BY agent ORDER BY agent;`
+	agentsSQL     = `SELECT agent, count(*) FROM tasks INDEXED BY tasks_agent WHERE` + withAgent
+	agentsTreeSQL = subtree + `SELECT agent, count(*) FROM tasks WHERE n IN (SELECT n FROM sub) AND` + withAgent + byAgent
+
+	agentsAllSQL     = agentsSQL + byAgent
+	agentsFeatureSQL = agentsSQL + ` AND feature = +:feature` + byAgent
+)
+
+// OwnAgents lists the agents that open tasks of a scope name, and whether others name none.
+func (g *Graph) OwnAgents(scope Scope) (agents []string, others bool, err error) {
+	query, args, err := scoped(g, scope, agentsAllSQL, agentsFeatureSQL, agentsTreeSQL)
+	if err != nil {
+		return nil, false, err
 	}
-	tasks, err := g.In(scope)
-	return slices.ContainsFunc(tasks, func(t Task) bool {
-		return t.Agent == "" && t.Children == 0 && isOpen(t.Status)
-	}), err
+	t, err := g.Tally(scope)
+	open := t.Total() - t.ByStatus[Done] - t.ByStatus[Failed]
+	for r := range g.tx.Rows(query, args...) {
+		agents, open = append(agents, r.Text()), open-r.Int()
+	}
+	return agents, open > 0, cmp.Or(err, g.tx.Err())
 }
 
 // ReadyIn lists what is ready in a scope, in the order of claims.

@@ -1,9 +1,6 @@
 package dag
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // Tally counts the tasks of a scope and says why a run would stop or wait. Groups
 // are no tasks: nobody works on them.
@@ -38,17 +35,11 @@ func sum(counts map[Status]int) int {
 }
 
 const (
-	tallyAllSQL     = `SELECT status, count(*) FROM tasks INDEXED BY tasks_status GROUP BY status;`
-	tallyFeatureSQL = `SELECT status, count(*) FROM tasks INDEXED BY tasks_status WHERE feature = :feature GROUP BY status;`
-	tallyTreeSQL    = subtree + `SELECT t.status, count(*) FROM sub JOIN tasks t ON t.n = sub.n GROUP BY t.status;`
-
-	groupsAllSQL     = `SELECT status, count(*) FROM tasks INDEXED BY tasks_groups WHERE children > 0 GROUP BY status;`
-	groupsFeatureSQL = `SELECT status, count(*) FROM tasks INDEXED BY tasks_groups WHERE feature = :feature AND children > 0 GROUP BY status;`
-	groupsTreeSQL    = subtree + `SELECT t.status, count(*) FROM sub JOIN tasks t ON t.n = sub.n WHERE t.children > 0 GROUP BY t.status;`
-
-	readyAllSQL          = `SELECT count(*) FROM tasks INDEXED BY queue_all WHERE queue <= :doomed;`
-	readyCountFeatureSQL = `SELECT count(*) FROM tasks INDEXED BY queue_feature WHERE feature = +:feature AND queue <= :doomed;`
-	readyTreeSQL         = subtree + `SELECT count(*) FROM sub JOIN tasks t ON t.n = sub.n WHERE t.queue <= :doomed;`
+	countsColumns    = `SELECT status, grouped, queue, tasks FROM counts WHERE tasks > 0 AND feature = `
+	countsAllSQL     = countsColumns + `0;`
+	countsFeatureSQL = countsColumns + `:feature;`
+	// A subtree has no counts of its own: like a claim in it, this costs a walk.
+	countsTreeSQL = subtree + `SELECT t.status, t.children > 0, coalesce(t.queue, -1), count(*) FROM sub JOIN tasks t ON t.n = sub.n GROUP BY 1, 2, 3;`
 
 	waits = ` not_before > 0 AND status = 'pending' AND children = 0 AND open_deps = 0 AND held = 0 AND paused = 0 AND leaving IS NULL`
 
@@ -59,17 +50,13 @@ const (
 
 // Tally counts a scope. Ready and Waiting leave out what a failed ancestor keeps back.
 func (g *Graph) Tally(scope Scope) (Tally, error) {
-	queries, args, err := scoped(g, scope,
-		[4]string{tallyAllSQL, readyAllSQL, waitsAllSQL, groupsAllSQL},
-		[4]string{tallyFeatureSQL, readyCountFeatureSQL, waitsFeatureSQL, groupsFeatureSQL},
-		[4]string{tallyTreeSQL, readyTreeSQL, waitsTreeSQL, groupsTreeSQL})
+	queries, args, err := scoped(g, scope, [2]string{countsAllSQL, waitsAllSQL},
+		[2]string{countsFeatureSQL, waitsFeatureSQL}, [2]string{countsTreeSQL, waitsTreeSQL})
 	if err != nil {
 		return Tally{}, err
 	}
-	var t Tally
-	t.ByStatus, t.Groups = g.countStatuses(queries[0], queries[3], args...)
-	t.Ready = int(g.number(queries[1], append(slices.Clone(args), ":doomed", g.keeps)...))
-	for r := range g.tx.Rows(queries[2], args...) {
+	t := g.count(queries[0], args...)
+	for r := range g.tx.Rows(queries[1], args...) {
 		until, doomed := r.Time(), r.Bool() && !g.keeps
 		if l := (AgentLimit{Agent: r.Text(), Until: until, Reason: r.Text()}); l.Agent != "" && until.After(g.now) {
 			t.Limits = append(t.Limits, l)
@@ -91,21 +78,20 @@ func (g *Graph) Tally(scope Scope) (Tally, error) {
 	return t, g.tx.Err()
 }
 
-// countStatuses counts everything and the groups, each through an index, and takes
-// these from those.
-func (g *Graph) countStatuses(all, groups string, args ...any) (tasks, group map[Status]int) {
-	tasks, group = map[Status]int{}, map[Status]int{}
-	for r := range g.tx.Rows(all, args...) {
-		tasks[Status(r.Text())] = r.Int()
-	}
-	for r := range g.tx.Rows(groups, args...) {
-		status, n := Status(r.Text()), r.Int()
-		group[status] = n
-		if tasks[status] -= n; tasks[status] == 0 {
-			delete(tasks, status)
+func (g *Graph) count(query string, args ...any) Tally {
+	t := Tally{ByStatus: map[Status]int{}, Groups: map[Status]int{}}
+	for r := range g.tx.Rows(query, args...) {
+		status, grouped, queue, n := Status(r.Text()), r.Bool(), r.Int(), r.Int()
+		if grouped {
+			t.Groups[status] += n
+			continue
+		}
+		t.ByStatus[status] += n
+		if queue == 0 || queue == 1 && g.keeps {
+			t.Ready += n
 		}
 	}
-	return tasks, group
+	return t
 }
 
 // scoped chooses what serves a scope, and its arguments.

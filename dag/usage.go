@@ -30,7 +30,7 @@ SELECT coalesce(sum(a.ended_at IS NOT NULL AND a.outcome NOT IN ('limited', 'int
 	usageOfTaskSQL  = usageColumns + `FROM attempts a WHERE a.task = :task AND a.started_at >= :since AND` + settledUsage + `;`
 	// The cross join keeps the planner from reading all attempts first.
 	usageOfFeatureSQL = usageColumns + `
-FROM tasks t INDEXED BY tasks_status CROSS JOIN attempts a ON a.task = t.n WHERE t.feature = :feature AND` + settledUsage + `;`
+FROM tasks t INDEXED BY tasks_feature CROSS JOIN attempts a ON a.task = t.n WHERE t.feature = :feature AND` + settledUsage + `;`
 	usageSinceSQL = usageColumns + `FROM attempts a INDEXED BY attempts_started WHERE a.started_at >= :since AND` + settledUsage + `;`
 )
 
@@ -69,9 +69,9 @@ const (
 SELECT coalesce(sum(a.ended_at IS NULL OR a.outcome NOT IN ('limited', 'interrupted')), 0),
     count(DISTINCT iif(t.status = 'failed' AND a.outcome = 'failed' AND a.ended_at > coalesce(done.at, 0), a.task, NULL)) `
 	countFeatureSQL = countColumns + `
-FROM (SELECT max(b.ended_at) AS at FROM tasks s INDEXED BY tasks_status CROSS JOIN attempts b ON b.task = s.n
+FROM (SELECT max(b.ended_at) AS at FROM tasks s INDEXED BY tasks_feature CROSS JOIN attempts b ON b.task = s.n
       WHERE s.feature = :feature AND b.outcome = 'done') done
-    CROSS JOIN tasks t INDEXED BY tasks_status CROSS JOIN attempts a ON a.task = t.n WHERE t.feature = :feature;`
+    CROSS JOIN tasks t INDEXED BY tasks_feature CROSS JOIN attempts a ON a.task = t.n WHERE t.feature = :feature;`
 	countSinceSQL = countColumns + `
 FROM (SELECT max(b.ended_at) AS at FROM attempts b INDEXED BY attempts_started WHERE b.started_at >= :since AND b.outcome = 'done') done
     CROSS JOIN attempts a INDEXED BY attempts_started LEFT JOIN tasks t ON t.n = a.task WHERE a.started_at >= :since;`

@@ -134,52 +134,27 @@ func (c *claimer) emitWaiting(l, last look) {
 }
 
 // look looks at the scope once. Completion comes before limits, and those before what
-// people asked for.
+// people asked for; but where a task could be claimed, the scope is not complete, and it
+// need not be counted.
 func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 	var tally dag.Tally
 	var who availability
 	var near []budget.Finding
 	held := false // tasks are ready, but nobody is available for them, or no money
 	err = c.opts.Graph.Store.Update(ctx, func(g *dag.Graph) error {
-		if tally, err = g.Tally(c.opts.Graph.Scope); errors.Is(err, dag.ErrNotFound) {
+		if who, near, held, err = c.claim(g, running, &l); err == nil && !l.ok {
+			tally, err = g.Tally(c.opts.Graph.Scope)
+		}
+		if errors.Is(err, dag.ErrNotFound) {
 			l.end = ending{kind: event.OutcomeNoPlan, reason: err.Error()}
 			return nil
-		} else if err != nil {
+		}
+		if err != nil || l.ok {
 			return err
 		}
-		if l.end = resolved(tally, running); l.end.kind != "" {
-			return nil
+		if end := resolved(tally, running); end.kind != "" {
+			l.end, near = end, nil
 		}
-		if _, reason := c.over(); reason != "" {
-			l.end = ending{kind: event.OutcomeInterrupted, reason: reason}
-			return nil
-		}
-		if l.end, near, err = c.spending.checkBudgets(g); err != nil || l.end.kind != "" {
-			return err
-		}
-		if c.atLimit(running) {
-			return nil
-		}
-		if err := c.applyControl(g, &l); err != nil || l.end.kind != "" || !l.paused.IsZero() {
-			return err
-		}
-		if who, err = c.findAvailable(g); err != nil {
-			return err
-		}
-		failpoint.Hit("K1")
-		l.iteration = c.ledger.nextNumber()
-		opts := dag.ClaimOptions{
-			Run: *c.run, Scope: c.opts.Graph.Scope, KeepGoing: c.opts.Graph.KeepGoing, Lease: c.opts.Workers.Lease,
-			Iteration: l.iteration, Skip: who.skip,
-		}
-		if l.claim, l.ok, err = g.Claim(opts); err == nil && !l.ok {
-			held, err = g.Skipped(opts)
-		}
-		if err != nil || !l.ok {
-			return err
-		}
-		l.agent = who.agent
-		failpoint.Hit("K2")
 		return nil
 	})
 	c.spending.warnNear(near)
@@ -207,6 +182,37 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 		return c.blocked(ctx, tally)
 	}
 	return l, err
+}
+
+// claim claims the next task, unless a limit or a person is against it.
+func (c *claimer) claim(g *dag.Graph, running int, l *look) (who availability, near []budget.Finding, held bool, err error) {
+	if _, reason := c.over(); reason != "" {
+		l.end = ending{kind: event.OutcomeInterrupted, reason: reason}
+		return who, near, held, nil
+	}
+	if l.end, near, err = c.spending.checkBudgets(g); err != nil || l.end.kind != "" || c.atLimit(running) {
+		return who, near, held, err
+	}
+	if err := c.applyControl(g, l); err != nil || l.end.kind != "" || !l.paused.IsZero() {
+		return who, near, held, err
+	}
+	if who, err = c.findAvailable(g); err != nil {
+		return who, near, held, err
+	}
+	failpoint.Hit("K1")
+	l.iteration = c.ledger.nextNumber()
+	opts := dag.ClaimOptions{
+		Run: *c.run, Scope: c.opts.Graph.Scope, KeepGoing: c.opts.Graph.KeepGoing, Lease: c.opts.Workers.Lease,
+		Iteration: l.iteration, Skip: who.skip,
+	}
+	if l.claim, l.ok, err = g.Claim(opts); err == nil && !l.ok {
+		held, err = g.Skipped(opts)
+	}
+	if l.ok {
+		l.agent = who.agent
+		failpoint.Hit("K2")
+	}
+	return who, near, held, err
 }
 
 // applyControl looks at what people asked of the run.

@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/db"
 	"ralph/internal/proc"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
@@ -77,4 +80,77 @@ func (s *stage) staysFlat(t *testing.T, iterations int) {
 	check.OK(t, r.Finish(t.Context(), out))
 	t.Logf("goroutines and files: at most %v in the first fifth, at least %v in the last", first, last)
 	check.That(t, last[0] <= first[0] && last[1] <= first[1], "goroutines and files grew from %v to %v", first, last)
+}
+
+// TestAnIterationReadsNoMoreOfALargerGraph counts what is read of the database from one claim to
+// the next, with next to no cache, so that pages which are looked at are read: of a graph twice as
+// large, a statement that scans would read twice as much.
+func TestAnIterationReadsNoMoreOfALargerGraph(t *testing.T) {
+	if raced {
+		t.Skip("it reads alone; the plain run does this")
+	}
+	small, large := readPerIteration(t, 20_000), readPerIteration(t, 40_000)
+	t.Logf("bytes read of everything and of a feature: %v, %v", small, large)
+	for i := range small {
+		check.That(t, small[i] > 4096 && large[i] < small[i]*3/2, "an iteration reads %d bytes of 20,000 tasks and %d of 40,000", small[i], large[i])
+	}
+}
+
+// readPerIteration is the median for a run of everything and one of a feature.
+func readPerIteration(t *testing.T, size int) (medians [2]int) {
+	t.Helper()
+	s := newStage(t, fakeagent.Script{})
+	path := filepath.Join(t.TempDir(), "progress.db")
+	open := func() *db.DB {
+		d, err := db.Open(t.Context(), path, db.Options{})
+		check.OK(t, err)
+		s.store = dag.New(d, dag.Options{Now: s.now, KeepGoing: true})
+		s.opts.Graph.Store, s.opts.Graph.KeepGoing = s.store, true
+		return d
+	}
+	d := open()
+	var specs []dag.Spec
+	for i := range size { // groups of ten, each of which waits for one before; every second one is in a feature
+		ref, group := fmt.Sprint(i), fmt.Sprint(i-i%10)
+		spec := dag.Spec{Line: i + 1, Ref: ref, Title: ref, Parent: group}
+		if ref == group {
+			spec.Parent, spec.Feature = "", []string{"half", "other"}[i/10%2]
+			if i >= 20 {
+				spec.After = []string{fmt.Sprint(i - 20)}
+			}
+		}
+		specs = append(specs, spec)
+	}
+	s.update(t, func(g *dag.Graph) error { _, err := g.Import(specs); return err })
+	check.OK(t, d.Close())
+	d = open() // with a cache that has nothing in it yet
+	defer d.Close()
+	check.OK(t, s.store.View(t.Context(), func(g *dag.Graph) error { return g.Tx().Exec("PRAGMA cache_size = 1;") }))
+	for i, feature := range []string{"", "half"} {
+		var reads []int
+		s.opts.Host.Observe = func(e event.Event) {
+			if e.Type == event.TaskClaimed {
+				reads = append(reads, readSoFar(t))
+			}
+		}
+		s.opts.Agents.Open, s.opts.Limits.Iterations = (&night{prompts: map[string]int{}, quick: true}).start, 30
+		s.opts.Graph.Scope.Feature = feature
+		_, err := s.start(t).Run(t.Context())
+		check.OK(t, err)
+		for i := len(reads) - 1; i > 0; i-- {
+			reads[i] -= reads[i-1]
+		}
+		reads = reads[1:]
+		slices.Sort(reads)
+		medians[i] = reads[len(reads)/2]
+	}
+	return medians
+}
+
+func readSoFar(t *testing.T) (n int) {
+	data, err := os.ReadFile("/proc/self/io")
+	check.OK(t, err)
+	_, err = fmt.Sscanf(string(data), "rchar: %d", &n)
+	check.OK(t, err)
+	return n
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -94,11 +93,18 @@ func JUnit(w io.Writer, r Run) error {
 		Name: "ralph: " + r.Scope, Time: seconds(r.Duration), Timestamp: r.StartedAt.UTC().Format("2006-01-02T15:04:05"),
 		Properties: factsOf("run", r.ID, "outcome", render.Line(r.Outcome), "cost", r.Usage.CostWords(), "tokens", r.Usage.TokenWords()),
 	}
+	waits, failures := map[string]string{}, map[string]Failure{}
+	for _, w := range r.Waits {
+		waits[w.Task] = w.Why
+	}
+	for _, f := range r.Failures {
+		failures[f.Task] = f
+	}
 	for _, t := range r.Tasks {
 		if t.Group || !t.Ran() && (t.Status == dag.Done || t.Status == event.TaskDeleted) {
 			continue
 		}
-		c := r.junitCase(t)
+		c := r.junitCase(t, waits, failures)
 		suite.Tests++
 		switch {
 		case c.Failure != nil:
@@ -135,7 +141,7 @@ func (r Run) junitRun() (c junitCase, red bool) {
 	return junitCase{Name: "ralph run", Class: "ralph", Time: seconds(r.Duration), Error: why}, r.Over() && !r.Green()
 }
 
-func (r Run) junitCase(t Task) junitCase {
+func (r Run) junitCase(t Task, waits map[string]string, failures map[string]Failure) junitCase {
 	c := junitCase{Name: fmt.Sprintf("%s (%s)", shorten(t.Title, junitMessage), t.ID), Class: r.class(t)}
 	c.Time = seconds(r.took(t))
 	var earlier []junitRerun
@@ -156,7 +162,7 @@ func (r Run) junitCase(t Task) junitCase {
 	case dag.Done:
 		c.Flakes = earlier
 	case dag.Failed:
-		c.Failure, c.Reruns = r.junitFailure(t), earlier
+		c.Failure, c.Reruns = junitFailure(t, failures), earlier
 	default:
 		c.Reruns = earlier
 		if t.Ran() && t.Status != event.TaskDeleted {
@@ -169,17 +175,17 @@ func (r Run) junitCase(t Task) junitCase {
 			c.Error = &junitNote{Message: message, Type: a.State(), Text: lines(ending(rest, junitText))}
 			break
 		}
-		c.Skipped = &junitNote{Message: shorten(r.whyNot(t), junitMessage), Type: string(t.Status)}
+		c.Skipped = &junitNote{Message: shorten(whyNot(t, waits), junitMessage), Type: string(t.Status)}
 	}
 	return c
 }
 
-func (r Run) junitFailure(t Task) *junitNote {
-	i := slices.IndexFunc(r.Failures, func(f Failure) bool { return f.Task == t.ID })
-	if i < 0 {
+func junitFailure(t Task, failures map[string]Failure) *junitNote {
+	f, known := failures[t.ID]
+	if !known {
 		return &junitNote{Message: "failed", Type: "failed"}
 	}
-	f, kind := r.Failures[i], "failed"
+	kind := "failed"
 	if f.Gate != nil {
 		kind = "gate"
 	}
@@ -187,16 +193,11 @@ func (r Run) junitFailure(t Task) *junitNote {
 	return &junitNote{Message: shorten(f.Reason, junitMessage), Type: kind, Text: lines(text)}
 }
 
-func (r Run) whyNot(t Task) string {
-	for _, w := range r.Waits {
-		if w.Task == t.ID {
-			return w.Why
-		}
-	}
+func whyNot(t Task, waits map[string]string) string {
 	if t.Status == event.TaskDeleted {
 		return "it was deleted"
 	}
-	return "the run ended before it was its turn"
+	return cmp.Or(waits[t.ID], "the run ended before it was its turn")
 }
 
 // class is the feature and the groups that a task is in, as tools expect packages.

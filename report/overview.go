@@ -162,7 +162,7 @@ func (o *Overview) tasks(g *dag.Graph, opts OverviewOptions) error {
 	if o.Failed, err = g.List(dag.Filter{Statuses: []dag.Status{dag.Failed}, Limit: OverviewTasks}); err != nil {
 		return err
 	}
-	held, err := g.List(dag.Filter{Held: true, Statuses: []dag.Status{dag.Pending, dag.Blocked}, Limit: OverviewTasks + 1})
+	held, err := g.Kept(OverviewTasks + 1)
 	if err != nil {
 		return err
 	}

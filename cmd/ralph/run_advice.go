@@ -61,8 +61,8 @@ func asksModel(g *dag.Graph, opts loop.Options) (bool, error) {
 	if !opts.Agents.Modelless(opts.Host.Setup.Agent) {
 		return true, nil
 	}
-	tasks, err := g.List(dag.Filter{Feature: opts.Graph.Scope.Feature, Statuses: []dag.Status{dag.Pending}})
-	return slices.ContainsFunc(tasks, func(t dag.Task) bool { return t.Agent != "" && !opts.Agents.Modelless(t.Agent) }), err
+	own, _, err := g.OwnAgents(opts.Graph.Scope)
+	return slices.ContainsFunc(own, func(agent string) bool { return !opts.Agents.Modelless(agent) }), err
 }
 
 // warnDirty warns of changes that an agent may take for its own when it commits.

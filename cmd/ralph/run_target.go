@@ -63,7 +63,7 @@ func findScope(ctx context.Context, a *app, s *session, t runTarget) (scope dag.
 // needsAgent says whether any open task would be given to the agent of the run: only then
 // is it a fault that there is none.
 func needsAgent(ctx context.Context, s *session, scope dag.Scope) (needed bool) {
-	err := s.store.View(ctx, func(g *dag.Graph) (err error) { needed, err = g.NeedsAgent(scope); return err })
+	err := s.store.View(ctx, func(g *dag.Graph) (err error) { _, needed, err = g.OwnAgents(scope); return err })
 	return needed || err != nil
 }
 

@@ -1,9 +1,13 @@
 package db_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"ralph/internal/db"
 	"ralph/internal/testing/check"
@@ -57,6 +61,33 @@ func TestMigrationsAreOnlyAppended(t *testing.T) {
 	applied := map[string]string{
 		"001_graph.sql":    "35fe6c3ea59bb5fc102fa6c5e9d500d1dd9fbb21ebcc178473df6b47a96dcb59",
 		"002_given_up.sql": "1892f0484360f0b9d8c9a450b8950d87bc65c0669f7dfad50d3bef7230416125",
+		"003_counts.sql":   "8d3718d41e7fa0d9dcae7883de98d9c3ccb634f5b6c69367da3711d9c6ba6d8a",
 	}
 	check.Equal(t, "sums of migrations (add one, and its sum here, instead of editing)", applied, fingerprint(t, "migrations"))
+}
+
+// TestAFileFromBeforeTheCountsIsCounted opens a file of the format before counts were stored.
+func TestAFileFromBeforeTheCountsIsCounted(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "progress.db")
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
+	check.OK(t, err)
+	for _, name := range []string{"001_graph.sql", "002_given_up.sql"} {
+		script, err := os.ReadFile(filepath.Join("migrations", name))
+		check.OK(t, err)
+		check.OK(t, sqlitex.ExecuteScript(conn, string(script), nil))
+	}
+	check.OK(t, conn.Close())
+	raw(t, path, `INSERT INTO features (id, name, created_at, updated_at) VALUES ('f-1', 'f', 0, 0);
+INSERT INTO tasks (id, title, status, feature, children, parent, created_at, updated_at) VALUES
+    ('t-1', 'group', 'pending', 1, 2, NULL, 0, 0), ('t-2', 'ready', 'pending', 1, 0, 1, 0, 0),
+    ('t-3', 'done', 'done', 1, 0, 1, 0, 0), ('t-4', 'done', 'done', NULL, 0, NULL, 0, 0);
+PRAGMA application_id = 0x524c5048; PRAGMA user_version = 2;`)
+	var counts []string
+	err = open(t, path, db.Options{}).View(t.Context(), func(tx *db.Tx) (err error) {
+		counts, err = db.All(tx, `SELECT concat_ws(' ', feature, status, grouped, queue, tasks) FROM counts;`, (*db.Row).Text)
+		return err
+	})
+	check.OK(t, err)
+	check.Equal(t, "counts", []string{"0 done 0 -1 2", "0 pending 0 0 1", "0 pending 1 -1 1", "1 done 0 -1 1", "1 pending 0 0 1", "1 pending 1 -1 1"}, counts)
 }

@@ -46,12 +46,12 @@ func TestWalkMeetsAnIndexThatLacksRows(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "progress.db")
 	full(t, path)
-	raw(t, path, `CREATE TABLE kept AS SELECT * FROM sqlite_schema WHERE name = 'tasks_status';
-PRAGMA writable_schema = on; DELETE FROM sqlite_schema WHERE name = 'tasks_status';`)
-	raw(t, path, `INSERT INTO tasks (id, title, created_at, updated_at) VALUES ('t-unseen', 'unseen', 0, 0);`)
+	raw(t, path, `CREATE TABLE kept AS SELECT * FROM sqlite_schema WHERE name = 'journal_run';
+PRAGMA writable_schema = on; DELETE FROM sqlite_schema WHERE name = 'journal_run';`)
+	raw(t, path, `INSERT INTO journal (at, run, iteration, task, title, outcome) VALUES (0, 'r-unseen', 1, 't-1', 'unseen', 'done');`)
 	raw(t, path, `PRAGMA writable_schema = on; INSERT INTO sqlite_schema SELECT * FROM kept; DROP TABLE kept;`)
 	err := tryOpen(t, path, db.Options{Walk: true})
-	check.That(t, kind(err) == db.Damaged && strings.Contains(err.Error(), "tasks has 401 rows and its index tasks_status has 400"),
+	check.That(t, kind(err) == db.Damaged && strings.Contains(err.Error(), "journal has 1 rows and its index journal_run has 0"),
 		"got %v, want the index to be named", err)
 }
 
