@@ -5,6 +5,7 @@ import (
 	"io"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 
 	"ralph/internal/lazyregexp"
@@ -16,8 +17,10 @@ var (
 	goSkip   = lazyregexp.New(`(\w+|\bT\(\))\.(Skip|Skipf|SkipNow)\(`)
 	goReturn = lazyregexp.New(`^[^{]*\{\s*return\b`)
 	goLeave  = lazyregexp.New(`(?m)(?:^\t|\A[^{]*\{\s*)os\.Exit\(0\)`)
-	goUse    = lazyregexp.New(`^(?:\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow|Log|Logf|Helper|Parallel|Cleanup|TempDir|Setenv)\(|\s+\*testing\.T\b)`)
-	goTest   = lazyregexp.New(`^(?:Test|Fuzz|Example)(?:[^a-z]|$)`)
+	// A word, with the call of an assertion before it, or with what a test does with its own handle.
+	goWord = lazyregexp.New(`(\b(?:assert|require)\.\w+\()?\b(\w+)\b` +
+		`(\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow|Log|Logf|Helper|Parallel|Cleanup|TempDir|Setenv)\(|\s+\*testing\.T\b)?`)
+	goTest = lazyregexp.New(`^(?:Test|Fuzz|Example)(?:[^a-z]|$)`)
 )
 
 func (s *suite) parseGo(text, code string) {
@@ -66,45 +69,12 @@ func (s *suite) parseGo(text, code string) {
 func handlesTests(body string) bool { return strings.Contains(body, "testing.") }
 
 // goAlone reports whether what a test does cannot depend on its name: it gives its
-// handle to nobody, who could look a case or a file up by that name. One that does
-// nothing says nothing.
+// handle to nobody, who could look a case or a file up by that name, but to assertions. One
+// that does nothing says nothing.
 func goAlone(body string, handles map[string]bool) bool {
 	_, code, _ := strings.Cut(body, "{")
-	if strings.TrimSpace(code) == "" {
-		return false
-	}
-	for i := 0; i < len(body); {
-		if !isWord(body[i]) {
-			i++
-			continue
-		}
-		start := i
-		for i < len(body) && isWord(body[i]) {
-			i++
-		}
-		if handles[body[start:i]] && !goUse().MatchString(body[i:]) && !goAsserted(body[:start]) {
-			return false
-		}
-	}
-	return true
-}
-
-// goAsserted reports whether code ends with the call of an assertion, such as
-// require.Equal(. It reads from the end, because it is asked at every handle.
-func goAsserted(code string) bool {
-	code, called := strings.CutSuffix(code, "(")
-	code, method := lastWord(code)
-	code, dot := strings.CutSuffix(code, ".")
-	_, of := lastWord(code)
-	return called && method != "" && dot && (of == "assert" || of == "require")
-}
-
-func lastWord(code string) (before, word string) {
-	i := len(code)
-	for i > 0 && isWord(code[i-1]) {
-		i--
-	}
-	return code[:i], code[i:]
+	given := func(m []string) bool { return handles[m[2]] && m[1] == "" && m[3] == "" }
+	return strings.TrimSpace(code) != "" && !slices.ContainsFunc(goWord().FindAllStringSubmatch(body, -1), given)
 }
 
 // goBuilds reports whether the go command builds a file here without any tags. It takes a
