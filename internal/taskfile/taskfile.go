@@ -37,32 +37,32 @@ func Formats() []Format { return []Format{JSONL, YAML, Markdown, PRD, Beads, Git
 
 // line is one task in a file. Export writes the keys in this order.
 type line struct {
-	Ref         string   `json:"ref" yaml:"ref"`
-	Title       string   `json:"title" yaml:"title"`
-	Description string   `json:"description" yaml:"description"`
-	Priority    int64    `json:"priority" yaml:"priority"`
-	Parent      *string  `json:"parent" yaml:"parent"`
-	After       []string `json:"after" yaml:"after"`
-	Feature     *string  `json:"feature" yaml:"feature"`
-	Kind        string   `json:"kind" yaml:"kind"`
-	Agent       *string  `json:"agent" yaml:"agent"`
-	Model       *string  `json:"model" yaml:"model"`
-	Gates       []string `json:"gates" yaml:"gates"`
-	MaxRetries  *int     `json:"max_retries" yaml:"max_retries"`
+	Ref         string             `json:"ref" yaml:"ref"`
+	Title       string             `json:"title" yaml:"title"`
+	Description string             `json:"description" yaml:"description"`
+	Priority    int64              `json:"priority" yaml:"priority"`
+	Parent      jsonval.NullString `json:"parent" yaml:"parent"`
+	After       []string           `json:"after" yaml:"after"`
+	Feature     jsonval.NullString `json:"feature" yaml:"feature"`
+	Kind        string             `json:"kind" yaml:"kind"`
+	Agent       jsonval.NullString `json:"agent" yaml:"agent"`
+	Model       jsonval.NullString `json:"model" yaml:"model"`
+	Gates       []string           `json:"gates" yaml:"gates"`
+	MaxRetries  *int               `json:"max_retries" yaml:"max_retries"`
 
 	AllowTampering bool `json:"allow_tampering,omitempty" yaml:"allow_tampering"`
 
-	Status       string  `json:"status,omitempty" yaml:"status"`
-	Retries      int     `json:"retries,omitempty" yaml:"retries"`
-	Verification *string `json:"verification,omitempty" yaml:"verification"`
+	Status       string             `json:"status,omitempty" yaml:"status"`
+	Retries      int                `json:"retries,omitempty" yaml:"retries"`
+	Verification jsonval.NullString `json:"verification,omitempty" yaml:"verification"`
 }
 
 func (l line) spec(number int) dag.Spec {
 	return dag.Spec{
 		Line: number, Ref: l.Ref, Title: l.Title, Description: l.Description, Priority: l.Priority,
-		Parent: deref(l.Parent), After: l.After, Feature: deref(l.Feature), Kind: dag.Kind(l.Kind),
-		Agent: deref(l.Agent), Model: deref(l.Model), Gates: l.Gates, MaxRetries: l.MaxRetries, AllowTampering: l.AllowTampering,
-		Status: dag.Status(l.Status), Retries: l.Retries, Verification: deref(l.Verification),
+		Parent: string(l.Parent), After: l.After, Feature: string(l.Feature), Kind: dag.Kind(l.Kind),
+		Agent: string(l.Agent), Model: string(l.Model), Gates: l.Gates, MaxRetries: l.MaxRetries, AllowTampering: l.AllowTampering,
+		Status: dag.Status(l.Status), Retries: l.Retries, Verification: string(l.Verification),
 	}
 }
 
@@ -83,13 +83,6 @@ func Parse(data []byte, format Format) ([]dag.Spec, error) {
 	default:
 		return nil, fmt.Errorf("%w: a plan is jsonl or yaml, not %q", dag.ErrRefused, format)
 	}
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 func parseJSONL(data []byte) ([]dag.Spec, error) {
@@ -161,12 +154,12 @@ func Write(w io.Writer, items []Item, statuses bool) error {
 	enc.SetEscapeHTML(false)
 	for _, t := range items {
 		l := line{
-			Ref: t.ID, Title: t.Title, Description: t.Description, Priority: t.Priority, Parent: jsonval.Text(t.Parent),
-			After: jsonval.List(t.After), Feature: jsonval.Text(t.Feature), Kind: string(t.Kind), Agent: jsonval.Text(t.Agent),
-			Model: jsonval.Text(t.Model), Gates: jsonval.List(t.Gates), MaxRetries: t.MaxRetries, AllowTampering: t.AllowTampering,
+			Ref: t.ID, Title: t.Title, Description: t.Description, Priority: t.Priority, Parent: jsonval.NullString(t.Parent),
+			After: jsonval.List(t.After), Feature: jsonval.NullString(t.Feature), Kind: string(t.Kind), Agent: jsonval.NullString(t.Agent),
+			Model: jsonval.NullString(t.Model), Gates: jsonval.List(t.Gates), MaxRetries: t.MaxRetries, AllowTampering: t.AllowTampering,
 		}
 		if statuses {
-			l.Status, l.Retries, l.Verification = string(t.Status), t.Retries, jsonval.Text(t.Verification)
+			l.Status, l.Retries, l.Verification = string(t.Status), t.Retries, jsonval.NullString(t.Verification)
 			if t.Status == dag.InProgress {
 				l.Status = string(dag.Pending)
 			}
