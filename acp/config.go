@@ -50,6 +50,7 @@ type Config struct {
 
 	Transcript  io.Writer        // every message both ways, a JSON line each; may be nil
 	Stderr      io.Writer        // the agent's stderr, redacted; may be nil
+	Folder      string           // for what does not fit into memory; empty means that for temporary files
 	TerminalEnv []string         // the complete environment of terminals
 	Redact      *redact.Redactor // what no log, transcript, event, error or prompt may show; nil hides nothing
 

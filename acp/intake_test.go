@@ -51,7 +51,7 @@ func FuzzIntake(f *testing.F) {
 	f.Add([]byte(`{"id":1,"result":{}}` + "\n" + `{"id":2,"method":"x"}` + "\n"))
 	f.Add([]byte("{}\nnull\n[]\n\x00\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s := &Session{id: "s", turn: newTurn(maxText), files: &files{dirs: []string{"/p"}}, faults: make(chan *Error, 1)}
+		s := &Session{id: "s", turn: newTurn(maxText, &Speech{}), files: &files{dirs: []string{"/p"}}, faults: make(chan *Error, 1)}
 		in := newIntake(strings.NewReader(string(data)), &transcript{})
 		in.update, in.answer = s.onUpdate, s.onAnswer
 		close(in.open)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -27,7 +26,9 @@ func (s *Session) Prompt(ctx context.Context, text string) (Turn, error) {
 		s.mu.Unlock()
 		return Turn{}, &Error{Kind: Protocol, Op: opPrompt, Text: "another prompt is under way"}
 	}
-	s.turn = newTurn(s.maxText)
+	s.said.close()
+	s.said = &Speech{folder: s.cfg.Folder}
+	s.turn = newTurn(s.maxText, s.said)
 	select {
 	case <-s.faults: // of the turn before
 	default:
@@ -125,7 +126,7 @@ func (s *Session) interrupt(ctx context.Context, answer <-chan outcome) outcome 
 		return o
 	case <-time.After(s.cfg.Grace):
 	}
-	_ = s.Close() // the next Close returns the same error
+	_ = s.end() // Close returns the same error
 	return <-answer
 }
 
@@ -153,7 +154,7 @@ func (s *Session) endTurn(o outcome) (Turn, *Error) {
 	limited := s.turn.limit(t, s.hide, s.cfg.Now())
 	t.Unserved = limited != nil && t.ToolCalls == 0
 	answered := t.Stop == StopEnd || o.err != nil && s.intake.wasAnswered()
-	said := strings.TrimSpace(t.Text()) != "" && !t.Unserved
+	said := t.spoken() && !t.Unserved
 	t.Usage = s.meter.settle(answerUsage(o.raw), answered && !said && t.ToolCalls == 0)
 	if t.Usage.counted() {
 		s.observer.push(UsageSeen{})

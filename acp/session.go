@@ -43,7 +43,8 @@ type Session struct {
 	mu    sync.Mutex
 	id    string
 	model ModelChoice
-	turn  *turn // nil between turns
+	turn  *turn   // nil between turns
+	said  *Speech // of the last turn
 	meter meter
 }
 
@@ -175,8 +176,16 @@ func (s *Session) SessionUSD() *float64 {
 
 // Close ends the agent: stdin closed, SIGTERM, a grace, SIGKILL to the whole
 // tree. It returns when nothing is left, with an error if something is. Closing
-// twice is harmless.
+// twice is harmless. A turn that is Long can no longer be read.
 func (s *Session) Close() error {
+	err := s.end()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.said.close()
+	return err
+}
+
+func (s *Session) end() error {
 	s.closing.Do(func() {
 		close(s.closed)
 		terminals := s.terminals.close()

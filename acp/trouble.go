@@ -75,7 +75,7 @@ func (t *turn) limit(result Turn, hide *redact.Redactor, now time.Time) *Error {
 	case result.Stop == "" || result.Stop == StopCancelled:
 	case e != nil && e.ended(now):
 		l, met = e.limit(now)
-	case result.Stop == StopEnd && result.ToolCalls == 0:
+	case result.Stop == StopEnd && result.ToolCalls == 0 && result.Long == nil:
 		l, met = ratelimit.Sentence(result.Text(), now)
 	}
 	if !met {

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -9,8 +10,8 @@ import (
 )
 
 const (
-	maxText  = 64 << 20 // of one turn
-	maxTools = 1 << 14  // calls distinguished in one turn
+	maxText  = 512 << 20 // of one turn, for the sake of the disk
+	maxTools = 1 << 14   // calls distinguished in one turn
 	maxFiles = 1 << 12
 
 	maxNotice = 1 << 10 // more than that is no notice about an error
@@ -33,6 +34,7 @@ const (
 type Turn struct {
 	Stop     StopReason
 	Segments []string // the agent's message text, cut wherever something else came in between
+	Long     *Speech  // instead of Segments: more than fits into memory, to be read until the session is prompted again or closed
 	Unserved bool     // the provider refused: the text, if any, is the agent's notice about it
 
 	ToolCalls int
@@ -49,17 +51,16 @@ func (t Turn) Empty() bool {
 		return true
 	}
 	paid := t.Usage.Output > 0 || t.Usage.CostUSD != nil && *t.Usage.CostUSD > 0
-	return !paid && t.ToolCalls == 0 && strings.TrimSpace(t.Text()) == ""
+	return !paid && t.ToolCalls == 0 && !t.spoken()
 }
 
-// Text is the whole message with a line break between its segments.
-func (t Turn) Text() string { return strings.Join(t.Segments, "\n") }
+// spoken says that there is a word in the text.
+func (t Turn) spoken() bool { return t.Long != nil || strings.TrimSpace(t.Text()) != "" }
 
 type turn struct {
 	maxText   int
 	over      bool // it was answered
-	segments  []string
-	text      strings.Builder
+	said      *Speech
 	scan      *sigils.Scanner // knows whether the text stands in the middle of something
 	size      int
 	messageID string
@@ -74,15 +75,15 @@ type turn struct {
 // written is a file and the call that says it writes it; empty if we wrote it.
 type written struct{ path, call string }
 
-func newTurn(maxText int) *turn {
+func newTurn(maxText int, said *Speech) *turn {
 	return &turn{
-		maxText: maxText, scan: sigils.NewScanner(""),
+		maxText: maxText, said: said, scan: sigils.NewScanner(""),
 		tools: make(map[string]ToolCall), failed: make(map[string]bool), files: make(map[written]struct{}),
 	}
 }
 
-// say appends message text; false means that there is too much of it.
-func (t *turn) say(text, messageID string) bool {
+// say appends message text. The error is about text that cannot be kept.
+func (t *turn) say(text, messageID string) *Error {
 	if messageID != "" && t.messageID != "" && messageID != t.messageID {
 		t.cut()
 	}
@@ -91,22 +92,21 @@ func (t *turn) say(text, messageID string) bool {
 	}
 	t.size += len(text)
 	if t.size > t.maxText {
-		return false
+		return &Error{Kind: Protocol, Op: opPrompt, Text: fmt.Sprintf("more than %d MiB of text in one turn", t.maxText>>20)}
 	}
-	t.text.WriteString(text)
+	if err := t.said.write(text); err != nil {
+		return unkept(err)
+	}
 	t.scan.Write(text)
 	if t.trouble != nil {
 		t.trouble.after = cut(t.trouble.after+text, maxNotice)
 	}
-	return true
+	return nil
 }
 
 func (t *turn) cut() {
-	if t.text.Len() > 0 {
-		t.segments = append(t.segments, t.text.String())
-		t.text.Reset()
-		t.scan.Break()
-	}
+	t.said.cut()
+	t.scan.Break()
 }
 
 // interject notes that something other than text came. What was said before is a
@@ -177,8 +177,8 @@ func (t *turn) touch(w written) {
 }
 
 func (t *turn) result() Turn {
-	t.cut()
-	out := Turn{Segments: t.segments, ToolCalls: t.calls}
+	out := Turn{ToolCalls: t.calls}
+	out.Segments, out.Long = t.said.segments()
 	for w := range t.files {
 		if w.call == "" || !t.failed[w.call] {
 			out.Files = append(out.Files, w.path)

@@ -2,7 +2,6 @@ package acp
 
 import (
 	"encoding/json"
-	"fmt"
 	"hash/fnv"
 	"strconv"
 	"strings"
@@ -114,9 +113,9 @@ func (s *Session) onText(u update) {
 	if text == "" {
 		return
 	}
-	if !s.turn.say(text, u.MessageID) {
+	if err := s.turn.say(text, u.MessageID); err != nil {
 		select {
-		case s.faults <- &Error{Kind: Protocol, Op: opPrompt, Text: fmt.Sprintf("more than %d MiB of text in one turn", s.maxText>>20)}:
+		case s.faults <- err:
 		default:
 		}
 		return

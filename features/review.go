@@ -1,12 +1,12 @@
 package features
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 
-	"ralph/acp"
 	"ralph/prompt"
 	"ralph/sigils"
 )
@@ -64,7 +64,8 @@ func (a *author) pass(ctx context.Context, f focus) (finding string, err error) 
 		Name: a.Name, Project: a.Project.Root, File: a.kind.File(), What: a.kind.what(),
 		Focus: f.name, Asks: f.asks, Pass: a.state.Pass + 1, Passes: len(passes),
 	}))
-	if err = errors.Join(err, a.close(session, a.at, files, a.kind.File())); err != nil {
+	said, unread := turn.Scan(sigils.NewScanner(""))
+	if err = errors.Join(cmp.Or(err, unread), a.close(session, a.at, files, a.kind.File())); err != nil {
 		return "", err
 	}
 	text, err := a.at.read(a.kind.File())
@@ -77,7 +78,7 @@ func (a *author) pass(ctx context.Context, f focus) (finding string, err error) 
 			return "", err
 		}
 	}
-	return findingOf(verdict(turn), changed), nil
+	return findingOf(said, changed), nil
 }
 
 // findingOf turns a verdict into a finding; an empty one means that nothing was found.
@@ -94,13 +95,4 @@ func findingOf(v sigils.Set, changed bool) string {
 	default:
 		return ""
 	}
-}
-
-func verdict(turn acp.Turn) sigils.Set {
-	scan := sigils.NewScanner("")
-	for _, segment := range turn.Segments {
-		scan.Write(segment)
-		scan.Break()
-	}
-	return scan.Set()
 }

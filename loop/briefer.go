@@ -14,6 +14,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/git"
+	"ralph/internal/plain"
 	"ralph/journal"
 	"ralph/knowledge"
 	"ralph/loop/attempt"
@@ -225,15 +226,14 @@ func previous(folder string, last dag.Attempt) prompt.Document {
 		return prompt.Document{}
 	}
 	path := filepath.Join(folder, last.Run, last.ID, "answer.md")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return prompt.Document{}
-		}
-		return prompt.Document{Text: "(" + err.Error() + ")", From: path}
+	text, err := plain.FileTail(path, previousSize)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return prompt.Document{}
+	case err != nil:
+		text = "(" + err.Error() + ")"
 	}
-	data = data[max(len(data)-previousSize, 0):]
-	return prompt.Document{Text: strings.ToValidUTF8(string(data), "?"), From: path}
+	return prompt.Document{Text: strings.ToValidUTF8(text, "?"), From: path}
 }
 
 // earlierSession is that of the last attempt, if it was interrupted: whatever

@@ -102,7 +102,7 @@ func (s *stage) open(ctx context.Context, op attempt.Opening) (attempt.Session, 
 	session, err := acp.Start(ctx, acp.Config{
 		Argv: []string{exe}, Dir: s.dir, Owner: op.Run.Owner, Launcher: s.launcher, Model: op.Model,
 		Env:        append(os.Environ(), beEnv+"=1", fakeagent.ScriptEnv+"="+s.script.JSON(), fakeagent.LedgerEnv+"="+s.ledger),
-		Transcript: transcript, Observe: op.Observe, Now: s.now,
+		Transcript: transcript, Folder: op.Folder, Observe: op.Observe, Now: s.now,
 		Started: func(id proc.Identity) error { return op.Started(cmp.Or(op.Task.Agent, op.Agent, "fake"), id) },
 	})
 	if err != nil {

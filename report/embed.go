@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ralph/internal/human"
+	"ralph/internal/plain"
 	"ralph/internal/render"
 )
 
@@ -79,7 +80,7 @@ func (e *embedder) file(ev Evidence) log {
 	limit := min(pageLog, e.left)
 	// More is read than is kept, so that a secret at the cut is still recognised as a whole.
 	const spare = 64 << 10
-	text, err := tail(ev.Path, int64(limit+spare))
+	text, err := plain.FileTail(ev.Path, int64(limit+spare))
 	begins := len(text) < limit+spare
 	switch {
 	case err != nil:

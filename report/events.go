@@ -3,7 +3,6 @@ package report
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -97,20 +96,6 @@ func evidence(folder string) []Evidence {
 		}
 	}
 	return list
-}
-
-func tail(path string, limit int64) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
-	data, err := io.ReadAll(io.NewSectionReader(f, max(info.Size()-limit, 0), limit))
-	return string(data), err
 }
 
 // gatesOf reads the gates that are stored with an attempt. What cannot be read is

@@ -13,6 +13,7 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/human"
+	"ralph/internal/plain"
 	"ralph/internal/render"
 	"ralph/internal/term"
 )
@@ -217,7 +218,7 @@ func (r Run) output(a Attempt) string {
 		if e.Name != "verify.log" && e.Name != "answer.md" {
 			continue
 		}
-		text, err := tail(e.Path, junitOutput)
+		text, err := plain.FileTail(e.Path, junitOutput)
 		if err != nil {
 			continue
 		}

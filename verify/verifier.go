@@ -66,22 +66,17 @@ func Ask(ctx context.Context, text string, open func(ctx context.Context, try in
 
 // unavailable reports whether the same would happen again.
 func unavailable(err error) bool {
-	kinds := []acp.Kind{acp.NotFound, acp.CannotStart, acp.WrongVersion, acp.AuthRequired, acp.ModelUnknown, acp.RateLimited}
+	kinds := []acp.Kind{acp.NotFound, acp.CannotStart, acp.WrongVersion, acp.AuthRequired, acp.ModelUnknown, acp.RateLimited, acp.Unkept}
 	return slices.ContainsFunc(kinds, func(kind acp.Kind) bool { return errors.Is(err, kind) })
 }
 
 func ask(ctx context.Context, verifier Verifier, text string) (Verdict, error) {
 	turn, err := verifier.Prompt(ctx, text)
+	set, unread := turn.Scan(sigils.NewScanner(""))
 	var v Verdict
-	if err = errors.Join(err, verifier.Close()); err != nil {
+	if err = errors.Join(cmp.Or(err, unread), verifier.Close()); err != nil {
 		return v, err
 	}
-	scan := sigils.NewScanner("")
-	for _, segment := range turn.Segments {
-		scan.Write(segment)
-		scan.Break()
-	}
-	set := scan.Set()
 	switch {
 	case set.VerifyFail: // wins over a pass
 		v.Given, v.Reason = true, cmp.Or(set.VerifyReason, "the verifying agent gave no reason")

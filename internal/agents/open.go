@@ -181,7 +181,7 @@ func (o *Opener) start(ctx context.Context, r Request, ag Agent, conf *sandbox.C
 		MCP: o.Servers, Resume: resume, Protected: protected, Hidden: hidden,
 		ProtectedNames: []string{".git"}, // a repository may be new; agents write it by running git
 		IdleTimeout:    o.IdleTimeout, TurnTimeout: o.TurnTimeout,
-		Transcript: transcript, Stderr: stderr, ReadOnly: r.Verifier,
+		Transcript: transcript, Stderr: stderr, Folder: r.Folder, ReadOnly: r.Verifier,
 		TerminalEnv: append(terminals, conf.Env...), Redact: o.Redact,
 		Observe: r.Observe, Stepped: o.Stepped,
 		Started: func(id proc.Identity) error {

@@ -3,6 +3,8 @@
 package plain
 
 import (
+	"io"
+	"os"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -27,6 +29,21 @@ func Tail(s string, n int) string {
 		i++
 	}
 	return s[i:]
+}
+
+// FileTail returns at most n bytes from the end of a file, whatever its size.
+func FileTail(path string, n int64) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	data, err := io.ReadAll(io.NewSectionReader(f, max(info.Size()-n, 0), n))
+	return string(data), err
 }
 
 // Whole returns s without the rune that its end cuts apart.

@@ -85,7 +85,7 @@ func (a *attempt) closeSession(d policy.Decision) {
 
 // result looks at what the attempt leaves behind.
 func (a *attempt) result(ctx context.Context, d policy.Decision) Result {
-	if err := a.talk.keep(a.job.Place.Folder, a.Redact); err != nil {
+	if err := a.talk.close(); err != nil {
 		a.warn(a.job.Task.ID, "keeping the answer: "+err.Error())
 	}
 	after := git.Look(ctx, a.job.Place.Dir)
@@ -227,7 +227,7 @@ func (a *attempt) unseen(ctx context.Context, err error) (policy.Decision, error
 
 // after takes in a turn and asks the policy.
 func (a *attempt) after(ctx context.Context, turn acp.Turn, err error) policy.Decision {
-	a.talk.hear(turn, a.Redact)
+	err = cmp.Or(err, a.talk.hear(turn, a.job.Place.Folder, a.Redact))
 	a.use.Stop = turn.Stop
 	t := &a.turn
 	t.Sigils, t.Stop, t.Empty, t.Err = a.talk.set, turn.Stop, turn.Empty(), nil

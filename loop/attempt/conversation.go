@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"ralph/acp"
 	"ralph/internal/redact"
@@ -18,27 +17,43 @@ type conversation struct {
 	scan    *sigils.Scanner
 	kept    sigils.Set // from earlier rounds, in which the task was called done too early
 	set     sigils.Set
-	answer  []string
 	files   []string
+
+	answer *redact.Writer // to the file; nil until something was said
+	file   *os.File
+	lost   error // why it has no more
 }
 
-// hear takes in a turn. Sigils are found in the text as it came; what they hold is for
-// records and prompts, and so has no secrets.
-func (c *conversation) hear(turn acp.Turn, r *redact.Redactor) {
-	for i, segment := range turn.Segments {
-		if i > 0 {
+// hear takes in a turn. Sigils are found in the text as it came; what is for records and
+// prompts has no secrets. What was said is kept for the next attempt's prompt.
+func (c *conversation) hear(turn acp.Turn, folder string, r *redact.Redactor) error {
+	err := turn.Each(func(piece string, begins bool) {
+		if c.answer == nil {
+			c.file, c.lost = os.OpenFile(filepath.Join(folder, "answer.md"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+			c.answer = r.Writer(c.file)
+		} else if begins {
+			c.keep("\n")
+		}
+		if begins {
 			c.scan.Break()
 		}
-		c.scan.Write(segment)
-	}
+		c.scan.Write(piece)
+		c.keep(piece)
+	})
 	c.scan.Break()
 	set := c.scan.Set()
 	set.Journal = joinNotes(c.kept.Journal, set.Journal)
 	set.Knowledge = slices.Concat(c.kept.Knowledge, set.Knowledge)
 	set.NextModel = cmp.Or(set.NextModel, c.kept.NextModel)
 	c.set = redact.Deep(r, set)
-	c.answer = append(c.answer, turn.Segments...)
 	c.files = append(c.files, turn.Files...)
+	return err
+}
+
+func (c *conversation) keep(text string) {
+	if c.lost == nil {
+		_, c.lost = c.answer.Write([]byte(text))
+	}
 }
 
 // nextRound closes a round: what was said in it about the task no longer counts,
@@ -55,10 +70,10 @@ func joinNotes(a, b string) string {
 	return a + "\n\n" + b
 }
 
-// keep stores what the agent said, for the next attempt's prompt.
-func (c *conversation) keep(folder string, r *redact.Redactor) error {
-	if len(c.answer) == 0 {
+// close ends the answer, and says why it is not whole.
+func (c *conversation) close() error {
+	if c.answer == nil {
 		return nil
 	}
-	return os.WriteFile(filepath.Join(folder, "answer.md"), []byte(r.Text(strings.Join(c.answer, "\n"))), 0o600)
+	return cmp.Or(c.lost, c.answer.Close(), c.file.Close())
 }

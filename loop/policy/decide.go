@@ -219,6 +219,8 @@ func afterError(f Facts) Decision {
 			d.EndRun = event.OutcomeUnavailable
 		}
 		return d
+	case acp.Unkept: // nor is a full disk, and the next attempt would find it full
+		return Decision{Action: Release, Outcome: event.AttemptError, Reason: reason, Uncounted: true, EndRun: event.OutcomeError}
 	case acp.RateLimited:
 		d := limited(f, reason)
 		d.Everyone, d.Until = true, f.Turn.Err.Until

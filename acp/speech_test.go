@@ -1,0 +1,82 @@
+package acp
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"ralph/internal/testing/check"
+	"ralph/sigils"
+)
+
+// flooded is what a step of that kind says.
+func flooded(s step) string {
+	var b strings.Builder
+	for i := range s.N {
+		b.WriteString(strings.Repeat(s.Text, s.Chunk) + fmt.Sprint(i, "\n"))
+	}
+	return b.String()
+}
+
+// TestLongTextIsReadBackAsItWasSaid: the text crosses the border to the file in the middle of
+// a sigil, which is cut into chunks as well.
+func TestLongTextIsReadBackAsItWasSaid(t *testing.T) {
+	t.Parallel()
+	const sigil = "<task-done>t-0123abcd</task-done>\n<journal>\nboth sides\n</journal>\n"
+	many := step{Do: "flood", N: 10, Text: "é ", Chunk: 30_000}
+	lead := maxHeld - len(flooded(many)) - len("one\xff")*3 - 10 // and no more fits into memory than the beginning of the sigil
+	steps := []step{
+		{Do: "say", Text: "one"},
+		{Do: "tool", Text: "a"},
+		many,
+		{Do: "tool", Text: "b"},
+		{Do: "flood", N: 1, Text: "x", Chunk: lead},
+		{Do: "say", Text: sigil, Chunk: 3},
+		{Do: "tool", Text: "c"},
+		many,
+		{Do: "say", Text: "<next-model>opus</next-model>\n", Chunk: 1},
+	}
+	want := []string{"one", flooded(many), flooded(steps[4]) + sigil, flooded(many) + "<next-model>opus</next-model>\n"}
+	b := newBench(t, say(steps...))
+	b.cfg.Transcript, b.cfg.Folder = nil, t.TempDir()
+	s := b.start(t)
+	turn, err := s.Prompt(t.Context(), "x")
+	check.OK(t, err)
+	var got []string
+	check.OK(t, turn.Each(func(piece string, begins bool) {
+		if begins {
+			got = append(got, "")
+		}
+		got[len(got)-1] += piece
+	}))
+	check.That(t, turn.Long != nil && len(got) == len(want), "got %d segments, want %d", len(got), len(want))
+	for i := range want {
+		check.That(t, got[i] == want[i], "segment %d: got %d bytes that differ from the %d that were said", i, len(got[i]), len(want[i]))
+	}
+	whole := strings.Join(want, "\n")
+	check.That(t, strings.HasSuffix(whole, turn.Text()) && len(turn.Text()) > maxHeld-4, "got %d bytes that are not the end", len(turn.Text()))
+	set, err := turn.Scan(sigils.NewScanner("t-0123abcd"))
+	check.OK(t, err)
+	check.Equal(t, "sigils", sigils.Set{Done: true, Journal: "both sides", NextModel: "opus"}, set)
+	check.That(t, !turn.Empty(), "the turn is empty")
+	left, err := os.ReadDir(b.cfg.Folder)
+	check.That(t, err == nil && len(left) == 0, "got %v, %v: a kill would leave what is not redacted", left, err)
+	_, err = s.Prompt(t.Context(), "again")
+	check.OK(t, err)
+	wantKind(t, turn.Each(func(string, bool) {}), Unkept) // the file of the turn before is gone
+}
+
+// TestTextThatCannotBeStoredEndsTheTurn, and the error says why.
+func TestTextThatCannotBeStoredEndsTheTurn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, say(step{Do: "flood", Text: "x", Chunk: 1 << 10}))
+	b.cfg.Transcript, b.cfg.Folder, b.cfg.Grace = nil, b.cfg.Dir+"/missing", 50*time.Millisecond
+	s := b.start(t)
+	turn, err := s.Prompt(t.Context(), "x")
+	e := wantKind(t, err, Unkept)
+	check.Contains(t, "error", "no such file or directory", e.Error())
+	wantKind(t, turn.Each(func(string, bool) {}), Unkept)
+	check.That(t, turn.Text() == "" && !turn.Empty(), "got %.20q", turn.Text())
+}
