@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 )
 
 const maxFiles = 50_000
@@ -57,11 +56,10 @@ func (s *Store) open(create bool) (*os.Root, error) {
 func (s *Store) load(root *os.Root) ([]Entry, []Warning) {
 	// Hidden files are left out; temporary ones are hidden.
 	names, warnings := list(root, Folder, func(name string) bool { return strings.HasSuffix(name, ".md") && name[0] != '.' })
-	states := lstat(root, names)
 	files := make([]*cached, 0, len(names))
 	changed := false
-	for i, name := range names {
-		info, err := states[i].info, states[i].err
+	for _, name := range names {
+		info, err := root.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // removed meanwhile
 		}
@@ -86,28 +84,6 @@ func (s *Store) load(root *os.Root) ([]Entry, []Warning) {
 		entries[i] = *e
 	}
 	return entries, warnings
-}
-
-type state struct {
-	info fs.FileInfo
-	err  error
-}
-
-// lstat asks for the state of all files, on several processors: with a warm cache
-// nothing else takes time.
-func lstat(root *os.Root, names []string) []state {
-	states := make([]state, len(names))
-	share := max(100, (len(names)+3)/4)
-	var group sync.WaitGroup
-	for from := 0; from < len(names); from += share {
-		group.Go(func() {
-			for i := from; i < min(from+share, len(names)); i++ {
-				states[i].info, states[i].err = root.Lstat(names[i])
-			}
-		})
-	}
-	group.Wait()
-	return states
 }
 
 // keep makes files what the store remembers.
