@@ -119,16 +119,10 @@ func fence(s, language string) string {
 	return ticks + language + "\n" + strings.TrimRight(render.Block(s), "\n") + "\n" + ticks
 }
 
-// longest is the length of the longest run of a byte.
-func longest(s string, of byte) int {
-	most, run := 0, 0
-	for i := range len(s) {
-		if s[i] != of {
-			run = 0
-			continue
-		}
-		run++
-		most = max(most, run)
+// longest is the length of the longest run of a sign.
+func longest(s string, of rune) (most int) {
+	for run := range strings.FieldsFuncSeq(s, func(r rune) bool { return r != of }) {
+		most = max(most, len(run))
 	}
 	return most
 }

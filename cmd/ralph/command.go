@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"errors"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -285,10 +286,8 @@ func flagName(field string) string {
 
 // checkChoice refuses what is not among the values of a flag.
 func checkChoice[T ~string](flag string, given T, values ...T) error {
-	for _, v := range values {
-		if v == given {
-			return nil
-		}
+	if slices.Contains(values, given) {
+		return nil
 	}
 	return usagef("--%s is %s, not %q", flag, listOr(values), given)
 }

@@ -146,10 +146,7 @@ func jsArguments(text, code string, closes []int32, arg, end int) (name, options
 }
 
 func skipSpace(code string, i int) int {
-	for i < len(code) && (code[i] == ' ' || code[i] == '\t' || code[i] == '\n' || code[i] == '\r') {
-		i++
-	}
-	return i
+	return len(code) - len(strings.TrimLeft(code[min(i, len(code)):], " \t\r\n"))
 }
 
 // jsGather hands what skips a group down to its tests, and what skips in a test up

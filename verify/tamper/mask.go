@@ -36,13 +36,13 @@ func (m *masker) step() {
 	case m.lang != python && strings.HasPrefix(rest, "/*"):
 		m.comment()
 	case m.lang == python && (strings.HasPrefix(rest, `"""`) || strings.HasPrefix(rest, `'''`)):
-		m.until(rest[:3])
+		m.quoted(rest[:3], true)
 	case c == '"':
-		m.quoted(c, m.lang == rust)
+		m.quoted(rest[:1], m.lang == rust)
 	case c == '\'' && m.lang == rust:
 		m.char()
 	case c == '\'':
-		m.quoted(c, false)
+		m.quoted(rest[:1], false)
 	case c == '`' && m.lang == golang:
 		m.i++
 		m.blank(m.find("`"))
@@ -97,41 +97,28 @@ func (m *masker) comment() {
 	m.blank(min(end, len(m.in)))
 }
 
-// quoted is a string from its first quote to its last, which a line ends that is
-// not continued.
-func (m *masker) quoted(quote byte, lines bool) {
-	m.code(1)
+// quoted is a string from its first quote to its last. Unless it may have several lines, a
+// line ends it that is not continued.
+func (m *masker) quoted(quote string, lines bool) {
+	m.code(len(quote))
 	end := m.i
-	for end < len(m.in) && m.in[end] != quote && (lines || m.in[end] != '\n') {
+	for end < len(m.in) && !strings.HasPrefix(m.in[end:], quote) && (lines || m.in[end] != '\n') {
 		if m.in[end] == '\\' {
 			end++
 		}
 		end++
 	}
 	m.blank(min(end, len(m.in)))
-	if m.i < len(m.in) && m.in[m.i] == quote {
-		m.code(1)
+	if strings.HasPrefix(m.in[m.i:], quote) {
+		m.code(len(quote))
 	}
-}
-
-func (m *masker) until(quote string) {
-	m.code(len(quote))
-	end := m.i
-	for end < len(m.in) && !strings.HasPrefix(m.in[end:], quote) {
-		if m.in[end] == '\\' {
-			end++
-		}
-		end++
-	}
-	m.blank(min(end, len(m.in)))
-	m.code(len(quote))
 }
 
 // char tells a character of Rust from a lifetime.
 func (m *masker) char() {
 	_, size := utf8.DecodeRuneInString(m.in[m.i+1:])
 	if after := m.i + 1 + size; strings.HasPrefix(m.in[m.i+1:], `\`) || (after < len(m.in) && m.in[after] == '\'') {
-		m.quoted('\'', false)
+		m.quoted("'", false)
 		return
 	}
 	m.code(1)
