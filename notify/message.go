@@ -129,8 +129,3 @@ func line(s string) string {
 	first, _ := render.First(s)
 	return term.Cut(first, maxLine)
 }
-
-func firstWord(s string) string {
-	word, _, _ := strings.Cut(strings.TrimSpace(s), " ")
-	return line(word)
-}

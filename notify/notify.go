@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -74,7 +75,8 @@ func (n *Notifier) add(t Target) {
 		on = event.NoticeKinds()
 	}
 	if t.Command != "" {
-		n.start("command "+firstWord(t.Command), on, n.command(t.Command), n.opts.Tries)
+		word, _, _ := strings.Cut(strings.TrimSpace(t.Command), " ")
+		n.start("command "+line(word), on, n.command(t.Command), n.opts.Tries)
 	}
 	if t.Webhook != "" {
 		n.start("webhook "+outbox.Host(t.Webhook), on, n.webhook(t.Webhook), n.opts.Tries)

@@ -103,7 +103,12 @@ func (p *permuter) flag(arg string, following []string) (used int, err error) {
 	}
 	f, global := p.find(name)
 	if letters := p.cluster(arg); f == nil && letters != nil {
-		return p.flags(letters, following)
+		for _, letter := range letters {
+			if used, err = p.flag(letter, following); err != nil {
+				return 0, err
+			}
+		}
+		return used, nil
 	}
 	if f == nil {
 		return 0, p.unknownFlag(arg, name)
@@ -147,15 +152,6 @@ func (p *permuter) cluster(arg string) []string {
 		flags = append(flags, "-"+string(letter))
 	}
 	return flags
-}
-
-func (p *permuter) flags(args, following []string) (used int, err error) {
-	for _, arg := range args {
-		if used, err = p.flag(arg, following); err != nil {
-			return 0, err
-		}
-	}
-	return used, nil
 }
 
 // namesSomething says that a flag's value is a name, which an unset variable of a

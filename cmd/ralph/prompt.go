@@ -10,7 +10,6 @@ import (
 	"ralph/dag"
 	"ralph/features"
 	"ralph/internal/db"
-	"ralph/internal/project"
 	"ralph/journal"
 	"ralph/knowledge"
 	"ralph/loop"
@@ -47,8 +46,9 @@ func runPrompt(ctx context.Context, a *app, o plainOptions) error {
 
 // promptOptions are what prompts are made of besides the graph.
 func promptOptions(s *session) loop.Prompt {
+	j := s.config.Journal
 	return loop.Prompt{
-		Context: promptContext(s), Recall: recallOptions(s.config),
+		Context: promptContext(s), Recall: journal.Options{Recent: orNone(j.Recent), Matches: orNone(j.Matches), Tokens: orNone(j.Tokens)},
 		Knowledge: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
 	}
 }
@@ -87,12 +87,6 @@ func document(root, path string) prompt.Document {
 		return prompt.Document{Text: "(not shown: the file is not text)", From: from}
 	}
 	return prompt.Document{Text: strings.ToValidUTF8(string(data), "?"), From: from}
-}
-
-// recallOptions are how much of the journal a prompt may show.
-func recallOptions(config project.Loaded) journal.Options {
-	j := config.Journal
-	return journal.Options{Recent: orNone(j.Recent), Matches: orNone(j.Matches), Tokens: orNone(j.Tokens)}
 }
 
 // orNone turns a configured 0, which means none, into what the journal takes for it.

@@ -59,14 +59,11 @@ func (s *suite) parseGo(text, code string) {
 		if method := strings.Contains(code[m[0]:m[2]], "("); !method && strings.HasPrefix(name, "Test") && goAlone(body, handles) {
 			t.twin = text[m[3]:end]
 		}
-		if !t.helper || len(t.skips) > 0 || handlesTests(code[m[1]:end]) {
+		if !t.helper || len(t.skips) > 0 || strings.Contains(body, "testing.") { // a helper that is given a test may skip it
 			s.tests = append(s.tests, t)
 		}
 	}
 }
-
-// handlesTests reports whether a function is given a test, so that it may skip it.
-func handlesTests(body string) bool { return strings.Contains(body, "testing.") }
 
 // goAlone reports whether what a test does cannot depend on its name: it gives its
 // handle to nobody, who could look a case or a file up by that name, but to assertions. One
