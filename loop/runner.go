@@ -12,6 +12,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/git"
 	"ralph/internal/redact"
 	"ralph/loop/attempt"
 )
@@ -56,6 +57,7 @@ type ending struct {
 func Start(ctx context.Context, opts Options) (*Runner, error) {
 	r := newRunner(opts)
 	opts = *r.opts
+	_ = git.Rules(ctx, opts.Place.Dir, opts.Place.Objects) // the first tree says what is wrong
 	recovered, err := r.recover(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("recover: %w", err)

@@ -4,9 +4,12 @@
 package git
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha1" //nolint:gosec // the length of an ID
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,12 +40,44 @@ type stamp struct {
 const timeout = 30 * time.Second
 
 // Look asks about the tree that dir lies in.
-func Look(ctx context.Context, dir string) State {
+func Look(ctx context.Context, dir string) State { return look(ctx, dir) }
+
+// LookAt is Look for whoever has just taken a tree of dir: no file can be uncommitted that is
+// in the tree as it was committed, so git need not read the others. What is only staged does
+// not count.
+func LookAt(ctx context.Context, dir, objects string, taken Taken) State {
+	const most = 500 // names that fit into a command line
+	s, err := openStore(ctx, dir, objects, taken.Tree)
+	branch, head := head(dir)
+	if err != nil || s.dir != s.top || head == "" {
+		return Look(ctx, dir)
+	}
+	out, err := s.git(ctx, nil, nil, "diff-tree", "-r", "-z", "--name-only", "--no-renames", head, taken.Tree)
+	names := split(out)
+	if err != nil || len(names) > most {
+		return Look(ctx, dir)
+	}
+	if len(names) == 0 {
+		return State{Known: true, Head: head, Branch: branch}
+	}
+	for i, name := range names {
+		for _, repository := range taken.Inside {
+			if strings.HasPrefix(name, repository+"/") {
+				names[i] = repository // which is uncommitted as a whole
+			}
+		}
+	}
+	return look(ctx, dir, slices.Compact(names)...)
+}
+
+// look asks about these files, or about all.
+func look(ctx context.Context, dir string, only ...string) State {
 	top := repository(dir)
 	if top == "" {
 		return State{}
 	}
-	out, err := run(ctx, dir, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=all")
+	args := []string{"--literal-pathspecs", "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=all", "--"}
+	out, err := run(ctx, dir, append(args, only...)...)
 	if err != nil {
 		return State{}
 	}
@@ -176,26 +211,89 @@ func after(line string, n int) string {
 // configuration switched off: git runs filters while it only looks, an agent can write
 // that configuration, and ralph is not confined. The user's own filters stay.
 func withoutFilters(ctx context.Context, dir string) []string {
-	env := command(ctx, "").Environ()
+	top, own, common := place(dir)
+	// Git is told where the repository is, so that it reads the files that are read here.
+	env := []string{"GIT_DIR=" + own, "GIT_WORK_TREE=" + top}
 	count := 0
-	for _, entry := range env {
-		if n, ok := strings.CutPrefix(entry, "GIT_CONFIG_COUNT="); ok {
-			count, _ = strconv.Atoi(n) // git refuses what is no number
+	for _, entry := range command(ctx, "").Environ() {
+		name, value, _ := strings.Cut(entry, "=")
+		switch name {
+		case "GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE":
+			continue
+		case "GIT_CONFIG_COUNT":
+			count, _ = strconv.Atoi(value) // git refuses what is no number
 		}
+		env = append(env, entry)
 	}
-	for _, scope := range []string{"--local", "--worktree"} {
-		// An error says that there are none.
-		out, _ := command(ctx, dir, "config", scope, "--includes", "--name-only", "-z", "--get-regexp", `^filter\.`).Output()
-		for _, name := range split(out) {
-			value := ""
-			if strings.HasSuffix(strings.ToLower(name), ".required") {
-				value = "false"
-			}
-			env = append(env, "GIT_CONFIG_KEY_"+strconv.Itoa(count)+"="+name, "GIT_CONFIG_VALUE_"+strconv.Itoa(count)+"="+value)
-			count++
+	if !mayFilter(filepath.Join(common, "config")) && !mayFilter(filepath.Join(own, "config.worktree")) {
+		return env
+	}
+	cmd := command(ctx, dir, "config", "--show-scope", "--includes", "--name-only", "-z", "--get-regexp", `^filter\.`)
+	cmd.Env = env
+	out, _ := cmd.Output() // an error says that there are none
+	for pair := range slices.Chunk(split(out), 2) {
+		if len(pair) < 2 || pair[0] != "local" && pair[0] != "worktree" {
+			continue
 		}
+		value := ""
+		if strings.HasSuffix(strings.ToLower(pair[1]), ".required") {
+			value = "false"
+		}
+		env = append(env, "GIT_CONFIG_KEY_"+strconv.Itoa(count)+"="+pair[1], "GIT_CONFIG_VALUE_"+strconv.Itoa(count)+"="+value)
+		count++
 	}
 	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(count))
+}
+
+// mayFilter says that a configuration could name a filter, itself or in a file that it
+// includes. Git need not be asked about most; the name of a section cannot be disguised.
+func mayFilter(config string) bool {
+	text, err := os.ReadFile(config)
+	text = bytes.ToLower(text)
+	return err != nil && !errors.Is(err, fs.ErrNotExist) || bytes.Contains(text, []byte("filter")) || bytes.Contains(text, []byte("include"))
+}
+
+// Head is the commit that is checked out in dir, or "" if there is none.
+func Head(ctx context.Context, dir string) string {
+	if _, id := head(dir); id != "" {
+		return id
+	}
+	out, _ := run(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD")
+	return strings.TrimSpace(string(out))
+}
+
+// head reads what is checked out in dir without asking git. The commit is "" where there
+// is none, or where it is kept in another way than in files.
+func head(dir string) (branch, id string) {
+	_, own, common := place(dir)
+	id = pointer(filepath.Join(own, "HEAD"))
+	if ref, is := strings.CutPrefix(id, "ref: "); is && filepath.IsLocal(ref) {
+		branch, id = strings.TrimPrefix(ref, "refs/heads/"), pointer(filepath.Join(common, filepath.FromSlash(ref)))
+		if id == "" {
+			packed, _ := os.ReadFile(filepath.Join(common, "packed-refs")) // most have few
+			before, _, _ := strings.Cut(string(packed), " "+ref+"\n")
+			id = before[strings.LastIndexByte(before, '\n')+1:]
+		}
+	}
+	if !isID(id) {
+		return "", ""
+	}
+	return branch, id
+}
+
+// place is the top of the repository that dir lies in, the .git folder of that working tree,
+// and the one that holds the repository's objects.
+func place(dir string) (top, own, common string) {
+	if top, _ = filepath.Abs(dir); repository(top) != "" {
+		top = repository(top)
+	}
+	own, common = gitDirs(filepath.Join(top, ".git"))
+	return top, own, common
+}
+
+// isID says that git takes it for the name of an object, and for nothing else.
+func isID(id string) bool {
+	return len(id) >= 2*sha1.Size && strings.Trim(id, "0123456789abcdef") == ""
 }
 
 // Stash puts the uncommitted changes of these files, untracked ones too, into git's

@@ -161,6 +161,46 @@ func TestLookRunsNothingOfTheRepository(t *testing.T) {
 	}
 }
 
+// TestNoFilterIsOverlooked, however an agent writes it: git is asked about filters only where
+// the text of a configuration may name one.
+func TestNoFilterIsOverlooked(t *testing.T) {
+	t.Parallel()
+	const filter = "[filter \"x\"]\n\tclean = %\n\trequired = true\n"
+	tests := map[string]func(r repo, filter string){
+		"in capitals":        func(r repo, filter string) { r.append(".git/config", strings.ToUpper(filter[:7])+filter[7:]) },
+		"in an older syntax": func(r repo, filter string) { r.append(".git/config", strings.Replace(filter, ` "x"`, ".x", 1)) },
+		"in another file": func(r repo, filter string) {
+			r.append(".git/config", "[Include]\n\tpath = ../more\n")
+			r.write("more", filter)
+		},
+		"for a worktree": func(r repo, filter string) {
+			r.git("config", "extensions.worktreeConfig", "true")
+			r.write(".git/config.worktree", filter)
+		},
+	}
+	for name, plant := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t)
+			r.commit("a")
+			trap := filepath.Join(t.TempDir(), "trap")
+			check.OK(t, os.WriteFile(trap, []byte("#!/bin/sh\ntouch '"+trap+".sprung'\ncat\n"), 0o700))
+			plant(r, strings.Replace(filter, "%", trap, 1))
+			r.write(".gitattributes", "* filter=x\n", "a", "TEXT of a\n") // of the same size, so that git reads it
+			r.look()
+			_, err := os.Stat(trap + ".sprung")
+			check.That(t, err != nil, "it ran")
+		})
+	}
+}
+
+func (r repo) append(name, text string) {
+	r.t.Helper()
+	was, err := os.ReadFile(filepath.Join(r.dir, name))
+	check.OK(r.t, err)
+	r.write(name, string(was)+text)
+}
+
 // TestLookTakesNoLock: an agent may be committing, and a look writes nothing.
 func TestLookTakesNoLock(t *testing.T) {
 	t.Parallel()

@@ -2,9 +2,9 @@ package git
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,6 +29,10 @@ type walk struct {
 	repositories, files int    // that may still be looked at
 	found               []string
 	large               []string
+	same                string      // the tree, if nothing has changed
+	dated               bool        // what is remembered can be relied on, and can be remembered
+	memory              memory      // to be kept
+	missing             []string    // files that are not there
 	kept                [][2]string // indexes in temp, and where they are remembered
 }
 
@@ -42,6 +46,9 @@ func (w *walk) index(remembered string) string {
 // remember puts the indexes in their places. Without files there is none.
 func (w *walk) remember() error {
 	for _, k := range w.kept {
+		if mark(k[0]) == mark(k[1]) {
+			continue
+		}
 		if err := os.Rename(k[0], k[1]); err != nil && exists(k[0]) {
 			return err
 		}
@@ -152,31 +159,36 @@ func (s *store) list(ctx context.Context, w *walk, name string) ([]byte, error) 
 	return in.git(ctx, env, nil, "ls-files", "-z", "--stage")
 }
 
-// HeadTree names what the commits hold that are checked out in dir and in the
-// repositories inside it: the tree, if those hold nothing, or "" if there is no commit.
-func HeadTree(ctx context.Context, dir string, inside ...string) string {
-	head := headTree(ctx, dir)
-	h, any := sha256.New(), false
-	fmt.Fprintf(h, "%s\x00", head)
-	for _, name := range inside {
-		if tree := headTree(ctx, filepath.Join(dir, filepath.FromSlash(name))); tree != "" && !slices.Contains(emptyTrees, tree) {
-			fmt.Fprintf(h, "%s\x00%s\x00", name, tree)
-			any = true
+// Heads are the commits that are checked out in dir and in the repositories inside it.
+func Heads(ctx context.Context, dir string, inside ...string) map[string]string {
+	heads := map[string]string{}
+	for _, name := range append([]string{"."}, inside...) {
+		heads[name] = Head(ctx, filepath.Join(dir, filepath.FromSlash(name)))
+	}
+	return heads
+}
+
+// SameTrees says that commits hold the same: an empty one adds nothing, and neither does a
+// repository inside that holds nothing.
+func SameTrees(ctx context.Context, dir string, a, b map[string]string) bool {
+	tree := func(name, id string) string {
+		if id == "" {
+			return ""
+		}
+		out, _ := run(ctx, filepath.Join(dir, filepath.FromSlash(name)), "rev-parse", "--verify", "--quiet", id+"^{tree}")
+		tree := strings.TrimSpace(string(out))
+		if name != "." && slices.Contains(emptyTrees, tree) {
+			return ""
+		}
+		return tree
+	}
+	for _, name := range slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b)) {
+		if a[name] != b[name] && tree(name, a[name]) != tree(name, b[name]) {
+			return false
 		}
 	}
-	if !any {
-		return head
-	}
-	return fmt.Sprintf("%x", h.Sum(nil))
+	return true
 }
 
 // emptyTrees are the names of the tree without files, by length.
 var emptyTrees = []string{"4b825dc642cb6eb9a060e54bf8d69288fbee4904", "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"}
-
-func headTree(ctx context.Context, dir string) string {
-	out, err := run(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD^{tree}")
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(out))
-}

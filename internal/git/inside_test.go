@@ -136,11 +136,11 @@ func TestCommitsInsideAreSeen(t *testing.T) {
 	taken, err := Take(t.Context(), r.dir, r.objects())
 	check.OK(t, err)
 	check.Equal(t, "repositories inside", []string{"n"}, taken.Inside)
-	before := HeadTree(t.Context(), r.dir, taken.Inside...)
+	before := Heads(t.Context(), r.dir, taken.Inside...)
 	in.git("commit", "-qm", "nothing", "--allow-empty")
-	check.That(t, HeadTree(t.Context(), r.dir, taken.Inside...) == before, "an empty commit is taken for one")
+	check.That(t, r.holdsAsBefore(before, taken.Inside...), "an empty commit is taken for one")
 	in.git("commit", "-qam", "work")
-	check.That(t, HeadTree(t.Context(), r.dir, taken.Inside...) != before, "a commit inside was not seen")
+	check.That(t, !r.holdsAsBefore(before, taken.Inside...), "a commit inside was not seen")
 }
 
 // TestWhatIsRememberedOfARepositoryInsideMayBeDamaged: it is read again.
@@ -189,13 +189,18 @@ func TestAnEmptyRepositoryInsideIsNoWork(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
 	r.commit("top.txt")
-	head := HeadTree(t.Context(), r.dir)
+	head := Heads(t.Context(), r.dir)
 	in := r.init("n")
-	check.That(t, HeadTree(t.Context(), r.dir, "n") == head, "a repository without a commit counts")
+	check.That(t, r.holdsAsBefore(head, "n"), "a repository without a commit counts")
 	in.git("commit", "-q", "--allow-empty", "-m", "nothing")
-	check.That(t, HeadTree(t.Context(), r.dir, "n") == head, "a commit of nothing counts")
+	check.That(t, r.holdsAsBefore(head, "n"), "a commit of nothing counts")
 	in.commit("a.go")
-	check.That(t, HeadTree(t.Context(), r.dir, "n") != head, "a commit of a file does not count")
+	check.That(t, !r.holdsAsBefore(head, "n"), "a commit of a file does not count")
+}
+
+func (r repo) holdsAsBefore(before map[string]string, inside ...string) bool {
+	r.t.Helper()
+	return SameTrees(r.t.Context(), r.dir, before, Heads(r.t.Context(), r.dir, inside...))
 }
 
 // TestALargeFileIsNotCopied: its size and its time are what counts, wherever it is.

@@ -3,7 +3,6 @@ package git
 import (
 	"bytes"
 	"context"
-	"crypto/sha1" //nolint:gosec // the length of an ID
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -67,7 +66,7 @@ func openStore(ctx context.Context, dir, objects string, trees ...string) (*stor
 		return nil, fmt.Errorf("make a store of trees in %s: %w", objects, err)
 	}
 	for _, id := range trees {
-		if len(id) < 2*sha1.Size || strings.Trim(id, "0123456789abcdef") != "" {
+		if !isID(id) {
 			return nil, fmt.Errorf("%q is not the ID of a tree", id)
 		}
 	}
@@ -209,6 +208,7 @@ func (s *store) stream(ctx context.Context, env []string, in io.Reader, out io.W
 	args = append([]string{
 		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
 		"-c", "core.attributesFile=" + os.DevNull, "-c", "core.quotePath=false", "-c", "core.looseCompression=1", "-c", "gc.auto=0",
+		"-c", "core.untrackedCache=true", "-c", "status.showUntrackedFiles=all",
 	}, args...)
 	cmd := command(ctx, s.dir, args...)
 	var complaint bytes.Buffer
@@ -240,6 +240,7 @@ func (s *store) index(exclude []string) string {
 // forget removes all indexes, of repositories inside too, so that the next tree reads
 // every file again. It reports whether there was any.
 func (s *store) forget() (any bool, err error) {
+	err = put(filepath.Join(s.path, "HEAD"), []byte("ref: refs/heads/none\n"))
 	indexes, _ := filepath.Glob(filepath.Join(s.path, "index-*"))
 	for _, index := range indexes {
 		if rerr := os.Remove(index); !errors.Is(rerr, fs.ErrNotExist) { // or another worker was faster

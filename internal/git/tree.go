@@ -33,6 +33,7 @@ func Take(ctx context.Context, dir, objects string, exclude ...string) (Taken, e
 	if own, err := filepath.Rel(s.dir, s.path); err == nil && filepath.IsLocal(own) {
 		exclude = append(slices.Clone(exclude), filepath.ToSlash(own))
 	}
+	exclude = outermost(exclude)
 	taken, err := s.tree(ctx, exclude)
 	if err != nil && ctx.Err() == nil {
 		// What we remember may be damaged, or may name objects that are gone.
@@ -46,22 +47,43 @@ func Take(ctx context.Context, dir, objects string, exclude ...string) (Taken, e
 	return taken, nil
 }
 
+// outermost leaves out names that lie in others, so that the same files are always named
+// in the same way.
+func outermost(names []string) (list []string) {
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		if !within(name, list) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// within says that a file is one of these, or in one of them.
+func within(name string, list []string) bool {
+	return slices.ContainsFunc(list, func(at string) bool { return name == at || strings.HasPrefix(name, at+"/") })
+}
+
 func (s *store) tree(ctx context.Context, exclude []string) (Taken, error) {
 	temp, err := os.MkdirTemp(s.path, "tree-")
 	if err != nil {
 		return Taken{}, err
 	}
 	defer func() { _ = os.RemoveAll(temp) }() // it is in a folder of ours
-	w := &walk{temp: temp, repositories: maxRepositories, files: maxInside}
+	w := &walk{temp: temp, repositories: maxRepositories, files: maxInside, dated: dated(temp)}
 	env, err := s.fill(ctx, w, exclude)
 	if err != nil {
 		return Taken{}, err
 	}
-	id, err := s.write(ctx, env)
-	if err != nil {
-		return Taken{}, err
+	id := w.same
+	if id == "" {
+		if id, err = s.write(ctx, env); err != nil {
+			return Taken{}, err
+		}
 	}
-	return Taken{Tree: id, Inside: w.found, Large: w.large}, w.remember()
+	if err = w.remember(); err == nil {
+		err = s.remember(w, exclude, id)
+	}
+	return Taken{Tree: id, Inside: w.found, Large: w.large}, err
 }
 
 // fill brings an index up to date with what is in dir and in the repositories inside
@@ -72,16 +94,24 @@ func (s *store) fill(ctx context.Context, w *walk, exclude []string) (env []stri
 		return nil, err
 	}
 	env = []string{"GIT_INDEX_FILE=" + index}
-	names, repositories, err := s.names(ctx, env, exclude)
-	if err != nil {
-		return nil, err
+	var repositories []string
+	names, known, err := s.changed(ctx, w, env, exclude)
+	if err == nil && !known {
+		names, repositories, err = s.names(ctx, env, exclude)
 	}
+	if err != nil || known && len(names) == 0 {
+		return env, err
+	}
+	w.same = ""
 	if s.inside != "" {
 		if w.files -= len(names); w.files < 0 {
 			return nil, errTooMany
 		}
 	}
-	names, large := s.split(names)
+	names, large, missing := s.split(names)
+	if w.missing = append(w.missing, missing...); len(repositories)+len(large) > 0 {
+		w.dated = false
+	}
 	if err := s.take(ctx, env, names); err != nil {
 		if err = s.takeReadable(ctx, env, names); err != nil {
 			return nil, err
@@ -90,7 +120,7 @@ func (s *store) fill(ctx context.Context, w *walk, exclude []string) (env []stri
 	if err := s.describe(ctx, w, env, large); err != nil {
 		return nil, err
 	}
-	if _, files := s.folders(exclude); len(files) > 0 { // an earlier tree may have had them
+	if _, files := s.folders(exclude); len(files) > 0 && !known { // an earlier tree may have had them
 		if _, err := s.git(ctx, env, nulled(files), "update-index", "--force-remove", "-z", "--stdin"); err != nil {
 			return nil, err
 		}
@@ -144,9 +174,7 @@ func (s *store) names(ctx context.Context, env, exclude []string) (names, reposi
 	if err != nil {
 		return nil, nil, err
 	}
-	// A file may be tracked although it is ignored. An index that cannot be read
-	// takes nothing away: what we saw before is in ours.
-	tracked, _ := s.git(ctx, []string{"GIT_DIR=" + s.theirs}, nil, append([]string{"ls-files", "-z", "--cached", "--stage"}, where...)...)
+	tracked := s.tracked(ctx, where)
 	for _, name := range split(out) {
 		if folder, is := strings.CutSuffix(name, "/"); is {
 			repositories = append(repositories, folder)
@@ -154,7 +182,7 @@ func (s *store) names(ctx context.Context, env, exclude []string) (names, reposi
 			names = append(names, name)
 		}
 	}
-	for _, entry := range split(tracked) {
+	for _, entry := range tracked {
 		mode, name, _ := strings.Cut(entry, "\t")
 		if !strings.HasPrefix(mode, gitlink) {
 			names = append(names, name)
@@ -164,6 +192,13 @@ func (s *store) names(ctx context.Context, env, exclude []string) (names, reposi
 	}
 	names, repositories = s.sort(ctx, names, repositories)
 	return names, repositories, nil
+}
+
+// tracked lists what is in their index: a file may be tracked although it is ignored. One
+// that cannot be read takes nothing away, as what we saw before is in ours.
+func (s *store) tracked(ctx context.Context, where []string, options ...string) []string {
+	out, _ := s.git(ctx, []string{"GIT_DIR=" + s.theirs}, nil, slices.Concat([]string{"ls-files", "-z", "--cached", "--stage"}, options, where)...)
+	return split(out)
 }
 
 func (s *store) take(ctx context.Context, env, names []string) error {
@@ -244,16 +279,19 @@ type large struct {
 	info fs.FileInfo
 }
 
-func (s *store) split(names []string) (small []string, list []large) {
+func (s *store) split(names []string) (small []string, list []large, missing []string) {
 	for _, name := range names {
 		info, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(name)))
+		if err != nil {
+			missing = append(missing, name)
+		}
 		if err == nil && info.Mode().IsRegular() && info.Size() > LargeFile {
 			list = append(list, large{name, info})
 		} else {
 			small = append(small, name)
 		}
 	}
-	return small, list
+	return small, list, missing
 }
 
 // describe puts a text with size and time in the place of each large file.

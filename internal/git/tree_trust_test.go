@@ -69,7 +69,8 @@ func TestATreeRunsNothingOfTheRepository(t *testing.T) {
 	inner.write("i.txt", "changed again")
 	after := r.tree()
 	r.wantChanges(mid, after, Change{Path: "inner/i.txt", Kind: Modified})
-	HeadTree(t.Context(), r.dir, "inner")
+	SameTrees(t.Context(), r.dir, nil, Heads(t.Context(), r.dir, "inner"))
+	LookAt(t.Context(), r.dir, r.objects(), Taken{Tree: after})
 	r.wantChanges(before, after, Change{Path: "a.txt", Kind: Modified}, Change{Path: "inner/.gitattributes", Kind: Added},
 		Change{Path: "inner/i.txt", Kind: Added}, Change{Path: "new.txt", Kind: Added})
 	if _, _, err := Patch(t.Context(), r.dir, r.objects(), before, after, 1<<20); err != nil {

@@ -48,7 +48,7 @@ type attempt struct {
 func (w Worker) Run(ctx context.Context, j Job, p Ports) (Result, error) {
 	a := &attempt{
 		Worker: w, job: j, ports: p, watch: newWatch(j, w.Now),
-		meter: &meter{prices: w.Prices, report: p.Record.Used}, evidence: evidence{Worker: w, job: j},
+		meter: &meter{prices: w.Prices, report: p.Record.Used}, evidence: evidence{Worker: w, job: j, compared: map[[2]string][]git.Change{}},
 		talk: conversation{scan: sigils.NewScanner(j.Task.ID)}, said: policy.Session{None: j.Finished != nil},
 	}
 	a.drifted, _ = Drifted(j.Task, j.History.Attempts)
@@ -88,10 +88,9 @@ func (a *attempt) result(ctx context.Context, d policy.Decision) Result {
 	if err := a.talk.close(); err != nil {
 		a.warn(a.job.Task.ID, "keeping the answer: "+err.Error())
 	}
-	after := git.Look(ctx, a.job.Place.Dir)
-	a.Baselines.settle(d.Action == policy.Complete, after.Head, a.work.Gates)
+	a.Baselines.settle(d.Action == policy.Complete, git.Head(ctx, a.job.Place.Dir), a.work.Gates)
 	a.keepTree(ctx, d)
-	files := slices.Concat(a.talk.files, a.evidence.worked(ctx, after))
+	files := slices.Concat(a.talk.files, a.evidence.worked(ctx))
 	slices.Sort(files)
 	files = slices.Compact(files)
 	if a.work.Unchanged { // what the agent wrote was there before, or does not count as work
@@ -126,16 +125,15 @@ func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 		return Unprepared(), err
 	}
 	failpoint.Hit("K3")
-	a.evidence.before = git.Look(context.WithoutCancel(ctx), a.job.Place.Dir)
 	if a.job.Finished != nil {
 		return a.verifyOnly(ctx)
+	}
+	if err := a.prepare(ctx); err != nil {
+		return a.unseen(ctx, err)
 	}
 	text, err := a.brief(ctx)
 	if err != nil {
 		return Unprepared(), err
-	}
-	if err := a.prepare(ctx); err != nil {
-		return a.unseen(ctx, err)
 	}
 	if err := a.open(ctx); err != nil {
 		return a.after(ctx, acp.Turn{}, err), nil

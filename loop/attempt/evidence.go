@@ -19,21 +19,20 @@ type evidence struct {
 	Worker
 	job      Job
 	before   git.State
-	tree     string    // what the attempt began with; empty where git cannot tell
-	headTree string    // of the commit that it began with
-	base     Base      // what the task began with
-	taken    git.Taken // the tree that was taken last
-	finished string    // the tree when the agent said that it is done; empty until then
-	blind    error     // why git cannot tell
+	tree     string            // what the attempt began with; empty where git cannot tell
+	heads    map[string]string // the commits that it began with
+	base     Base              // what the task began with
+	taken    git.Taken         // the tree that was taken last
+	own      []string          // what ralph itself wrote by then
+	finished string            // the tree when the agent said that it is done; empty until then
+	blind    error             // why git cannot tell
+	compared map[[2]string][]git.Change
 }
 
 // begin notes what the attempt finds, and learns what the task's first one found.
 func (e *evidence) begin(ctx context.Context) error {
-	var taken git.Taken
-	err := git.Rules(ctx, e.job.Place.Dir, e.Objects)
-	if err == nil {
-		taken, err = e.take(ctx)
-	}
+	dir := e.job.Place.Dir
+	taken, err := e.take(ctx)
 	switch {
 	case errors.Is(err, git.ErrUnknown):
 		e.blind = err
@@ -42,7 +41,12 @@ func (e *evidence) begin(ctx context.Context) error {
 	case err != nil:
 		return err
 	default:
-		e.tree, e.headTree = taken.Tree, git.HeadTree(ctx, e.job.Place.Dir, taken.Inside...)
+		e.tree, e.heads = taken.Tree, git.Heads(ctx, dir, taken.Inside...)
+	}
+	if e.tree != "" {
+		e.before = git.LookAt(context.WithoutCancel(ctx), dir, e.Objects, taken)
+	} else {
+		e.before = git.Look(context.WithoutCancel(ctx), dir)
 	}
 	e.base = Base{Tree: e.tree}
 	if stored := e.job.History.Base; stored != nil {
@@ -82,7 +86,8 @@ func (e *evidence) dropMissing(ctx context.Context) error {
 
 // take is the tree of the project as it is, without what ralph itself writes.
 func (e *evidence) take(ctx context.Context) (git.Taken, error) {
-	taken, err := git.Take(ctx, e.job.Place.Dir, e.Objects, e.OwnFiles(ctx)...)
+	e.own = e.OwnFiles(ctx)
+	taken, err := git.Take(ctx, e.job.Place.Dir, e.Objects, e.own...)
 	if err != nil {
 		return taken, err
 	}
@@ -123,9 +128,16 @@ func (e *evidence) compare(ctx context.Context, from, to string) ([]git.Change, 
 	if from == to {
 		return nil, nil
 	}
-	changes, err := git.Compare(ctx, e.job.Place.Dir, e.Objects, from, to)
-	own := e.OwnFiles(ctx)
-	return slices.DeleteFunc(changes, func(c git.Change) bool { return within(c.Path, own) }), err
+	pair := [2]string{from, to}
+	changes, known := e.compared[pair]
+	if !known {
+		var err error
+		if changes, err = git.Compare(ctx, e.job.Place.Dir, e.Objects, from, to); err != nil {
+			return nil, err
+		}
+		e.compared[pair] = changes
+	}
+	return slices.DeleteFunc(slices.Clone(changes), func(c git.Change) bool { return within(c.Path, e.own) }), nil
 }
 
 // within says that a file is one of these, or in one of them.
@@ -149,13 +161,13 @@ func (e *evidence) since(ctx context.Context, from, to string) (files []string) 
 }
 
 // worked lists the files that the attempt's agent changed.
-func (e *evidence) worked(ctx context.Context, after git.State) []string {
+func (e *evidence) worked(ctx context.Context) []string {
 	switch {
 	case e.verifiesOnly():
 		old := e.job.History.Finished
 		return slices.Concat(old.Files, e.since(ctx, old.Tree, e.finished))
 	case e.tree == "":
-		return git.Changed(ctx, e.job.Place.Dir, e.before, after)
+		return git.Changed(ctx, e.job.Place.Dir, e.before, git.Look(ctx, e.job.Place.Dir))
 	default:
 		return e.since(ctx, e.tree, cmp.Or(e.finished, e.taken.Tree))
 	}
@@ -172,7 +184,7 @@ func (e *evidence) touched(ctx context.Context) bool {
 			return true
 		}
 	}
-	return len(e.worked(ctx, git.Look(ctx, e.job.Place.Dir))) > 0
+	return len(e.worked(ctx)) > 0
 }
 
 // examine compares a tree with what the task began with, and returns the tree that shows
@@ -198,7 +210,7 @@ func (e *evidence) examine(
 		// No agent could write it, so a person did.
 		changes = slices.DeleteFunc(changes, func(c git.Change) bool { return c.Path == configuration })
 	}
-	unchanged = len(changes) == 0 && git.HeadTree(ctx, e.job.Place.Dir, taken.Inside...) == e.headTree
+	unchanged = len(changes) == 0 && git.SameTrees(ctx, e.job.Place.Dir, e.heads, git.Heads(ctx, e.job.Place.Dir, taken.Inside...))
 	shown = taken.Tree
 	if e.verifiesOnly() {
 		shown = e.finished

@@ -38,7 +38,7 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 	a.note(ctx, dag.Note{Phase: dag.Verifying})
 	shown, err := a.examine(ctx, taken, err)
 	if err == nil && len(w.Tampering) == 0 {
-		if w.Gates, err = a.gates(ctx); err == nil {
+		if w.Gates, err = a.gates(ctx); err == nil && len(w.Gates) > 0 {
 			err = a.examineAgain(ctx)
 		}
 	}
@@ -141,15 +141,10 @@ const maxRounds = 2
 func (a *attempt) askVerdict(ctx context.Context, shown string) {
 	w := &a.work
 	for round := 1; ; round++ {
-		since := a.Now()
-		var before git.Taken
-		var err error
-		if a.evidence.tree != "" {
-			before, err = a.evidence.take(ctx)
-		}
+		since, before := a.Now(), a.evidence.taken.Tree // it was taken just now
 		e := a.askOnce(ctx, shown)
-		if w.Disturbed = nil; err == nil && w.VerifierErr == nil && w.VerifierOver == nil && ctx.Err() == nil {
-			w.Disturbed = a.disturbed(ctx, before.Tree, since)
+		if w.Disturbed = nil; w.VerifierErr == nil && w.VerifierOver == nil && ctx.Err() == nil {
+			w.Disturbed = a.disturbed(ctx, before, since)
 		}
 		if len(w.Disturbed) > 0 {
 			w.Verdict = nil

@@ -1,0 +1,135 @@
+package git
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// memory is what is kept beside an index of ours: of which tree it is, and what that rests
+// on besides the files. It is kept only where the index holds all of the tree, without
+// repositories inside and large files.
+type memory struct {
+	Index   string // what it belongs to
+	Tree    string
+	Theirs  string   // their index, whose tracked files are in ours although they are ignored
+	Exclude []string // what was left out
+	Missing []string // files that were not there: ignored or not, they count if they come back
+	Uses    int      // how often it was asked
+}
+
+const (
+	maxMissing = 1000 // files that are looked for although they are not there
+	// Git notes in the index which folders it read, so that it need not read them again. To
+	// write the index costs about as much as to read the folders that a few attempts change.
+	usesPerNote = 16
+)
+
+func (s *store) remembered(exclude []string) string { return s.index(exclude) + ".json" }
+
+// mark tells one state of a file from another: of an index by its checksum at the end, too.
+func mark(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return ""
+	}
+	sum := make([]byte, 20)
+	_, _ = f.ReadAt(sum, max(info.Size()-int64(len(sum)), 0)) // as much as there is
+	return fmt.Sprintf("%d %d %x", info.Size(), info.ModTime().UnixNano(), sum)
+}
+
+// remember keeps of which tree the index is that was put in its place.
+func (s *store) remember(w *walk, exclude []string, tree string) error {
+	now := w.memory
+	now.Index, now.Tree, now.Exclude, now.Missing = mark(s.index(exclude)), tree, exclude, w.missing
+	if !w.dated || len(now.Missing) > maxMissing {
+		return nil
+	}
+	data, err := json.Marshal(now)
+	if err == nil {
+		err = put(s.remembered(exclude), data)
+	}
+	if err == nil && s.prefix() == "" {
+		err = put(filepath.Join(s.path, "HEAD"), []byte(tree+"\n")) // status then lists only what differs from it
+	}
+	return err
+}
+
+// dated says that a folder gets another time when a file is made in it, by which git knows
+// whether it has to read the folder again.
+func dated(folder string) bool {
+	old := time.Unix(1e9, 0)
+	if os.Chtimes(folder, old, old) != nil || os.WriteFile(filepath.Join(folder, "new"), nil, 0o600) != nil {
+		return false
+	}
+	info, err := os.Stat(folder)
+	return err == nil && !info.ModTime().Equal(old)
+}
+
+// changed lists what differs from the tree that the index is of, which is the same one if
+// there is nothing. It does not know if nothing is remembered, or if there are repositories.
+func (s *store) changed(ctx context.Context, w *walk, env, exclude []string) (names []string, known bool, err error) {
+	if s.inside != "" || !w.dated {
+		return nil, false, nil
+	}
+	theirs := mark(filepath.Join(s.theirs, "index"))
+	w.memory = memory{Theirs: theirs}
+	var was memory
+	index := strings.TrimPrefix(env[0], "GIT_INDEX_FILE=")
+	if data, err := os.ReadFile(s.remembered(exclude)); err != nil || json.Unmarshal(data, &was) != nil || was.Index != mark(index) || !slices.Equal(was.Exclude, exclude) {
+		return nil, false, nil
+	}
+	if w.memory.Uses = was.Uses + 1; was.Uses%usesPerNote != 0 {
+		env = append(env, "GIT_OPTIONAL_LOCKS=0")
+	}
+	where := []string{"--"}
+	if s.dir != s.top {
+		where = append(where, ".")
+	}
+	out, err := s.git(ctx, env, nil, append([]string{"status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"}, where...)...)
+	if err != nil {
+		return nil, false, err
+	}
+	rules := theirs != was.Theirs
+	for _, entry := range split(out) {
+		name := strings.TrimPrefix(entry[3:], s.prefix())
+		if strings.HasSuffix(name, "/") {
+			return nil, false, nil
+		}
+		if entry[1] != ' ' {
+			names = append(names, name)
+			rules = rules || path.Base(name) == ".gitignore"
+		}
+	}
+	if rules {
+		for _, entry := range s.tracked(ctx, []string{"--", "."}, "--ignored", "--exclude-per-directory=.gitignore", "--exclude-from="+filepath.Join(s.path, "info", "exclude")) {
+			mode, name, _ := strings.Cut(entry, "\t")
+			if strings.HasPrefix(mode, gitlink) && exists(filepath.Join(s.dir, name, ".git")) {
+				return nil, false, nil
+			}
+			names = append(names, name)
+		}
+	}
+	for _, name := range was.Missing {
+		if exists(filepath.Join(s.dir, filepath.FromSlash(name))) {
+			names = append(names, name)
+		} else {
+			w.missing = append(w.missing, name)
+		}
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return within(name, exclude) })
+	slices.Sort(names) // a file goes before what takes its place as a folder
+	w.same = was.Tree
+	return slices.Compact(names), true, nil
+}
