@@ -50,22 +50,22 @@ func (e *CycleError) Error() string {
 func (e *CycleError) Is(target error) bool { return target == ErrRefused }
 
 const (
-	blockerNumbersSQL   = `SELECT blocker FROM dependencies WHERE blocked = :n;`
-	dependentNumbersSQL = `SELECT blocked FROM dependencies WHERE blocker = :n;`
-	childNumbersSQL     = `SELECT n FROM tasks WHERE parent = :n;`
-	parentNumberSQL     = `SELECT parent FROM tasks WHERE n = :n AND parent IS NOT NULL;`
+	blockerNumbers   = `SELECT blocker FROM dependencies WHERE blocked = :n`
+	dependentNumbers = `SELECT blocked FROM dependencies WHERE blocker = :n`
+	childNumbers     = `SELECT n FROM tasks WHERE parent = :n`
+	parentNumber     = `SELECT parent FROM tasks WHERE n = :n AND parent IS NOT NULL`
 )
 
-func (g *Graph) needs(p point) []point { return g.neighbours(p, true, blockerNumbersSQL) }
+func (g *Graph) needs(p point) []point { return g.neighbours(p, true, blockerNumbers) }
 
-func (g *Graph) neededBy(p point) []point { return g.neighbours(p, false, dependentNumbersSQL) }
+func (g *Graph) neededBy(p point) []point { return g.neighbours(p, false, dependentNumbers) }
 
 // neighbours lists what a point needs, or, seen from the other side, what needs it.
 func (g *Graph) neighbours(p point, needs bool, dependencies string) []point {
 	if p.end == needs {
-		return append(g.points(childNumbersSQL, p.n, needs), point{p.n, !needs})
+		return append(g.points(childNumbers, p.n, needs), point{p.n, !needs})
 	}
-	return append(g.points(dependencies, p.n, needs), g.points(parentNumberSQL, p.n, !needs)...)
+	return append(g.points(dependencies, p.n, needs), g.points(parentNumber, p.n, !needs)...)
 }
 
 func (g *Graph) points(query string, n int64, end bool) (list []point) {

@@ -2,6 +2,8 @@ package dag
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"ralph/internal/db"
 )
@@ -75,6 +77,54 @@ const (
 
 // Blockers lists what the task itself waits or waited for, oldest first.
 func (g *Graph) Blockers(t Task) ([]Task, error) { return g.tasks(blockersSQL, ":n", t.N) }
+
+const blockerIDsSQL = `
+SELECT b.id, b.feature IS t.feature FROM tasks t CROSS JOIN dependencies d ON d.blocked = t.n JOIN tasks b ON b.n = d.blocker
+WHERE t.n = +:n ORDER BY d.blocker;`
+
+// BlockerIDs lists what the task itself waits or waited for, oldest first, and which of that
+// is of another feature.
+func (g *Graph) BlockerIDs(t Task) (ids, foreign []string, err error) {
+	for r := range g.tx.Rows(blockerIDsSQL, ":n", t.N) {
+		ids = append(ids, r.Text())
+		if !r.Bool() {
+			foreign = append(foreign, ids[len(ids)-1])
+		}
+	}
+	return ids, foreign, g.tx.Err()
+}
+
+const (
+	linkedSQL = blockerNumbers + ` UNION ALL ` + dependentNumbers + ` UNION ALL ` + childNumbers + ` UNION ALL ` + parentNumber + `;`
+	byNumber  = `SELECT ` + taskColumns + ` FROM tasks WHERE n = :n;`
+)
+
+// Near calls fn with a task and those that are at most that many steps away, oldest first: a
+// step leads to a blocker, a dependent, the parent or a subtask.
+func (g *Graph) Near(t Task, steps int, fn func(Task) error) error {
+	seen, last := map[int64]bool{t.N: true}, []int64{t.N}
+	for ; steps > 0 && len(last) > 0; steps-- {
+		var next []int64
+		for _, n := range last {
+			for _, other := range g.numbers(linkedSQL, ":n", n) {
+				if !seen[other] {
+					seen[other], next = true, append(next, other)
+				}
+			}
+		}
+		last = next
+	}
+	for _, n := range slices.Sorted(maps.Keys(seen)) {
+		found, err := db.One(g.tx, byNumber, g.scanTask, ":n", n)
+		if err == nil {
+			err = fn(found)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return g.tx.Err()
+}
 
 // Dependents lists what waits or waited for the task, oldest first.
 func (g *Graph) Dependents(t Task) ([]Task, error) { return g.tasks(dependantsSQL, ":n", t.N) }

@@ -113,13 +113,24 @@ WHERE not_before > 0 AND not_before <= :now AND status = 'pending' AND children 
 
 // List returns tasks oldest first, or, of the ready ones, in the order in which
 // they would be claimed.
-func (g *Graph) List(f Filter) ([]Task, error) {
+func (g *Graph) List(f Filter) (list []Task, err error) {
+	err = g.Each(f, func(t Task) error { list = append(list, t); return nil })
+	return list, err
+}
+
+// Each calls fn with what List lists, one task after the other, until it fails: the memory
+// that a whole graph takes is not needed.
+func (g *Graph) Each(f Filter, fn func(Task) error) error {
 	feature, err := g.featureNumber(f.Feature)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if f.Ready && len(f.Statuses) == 0 {
-		return g.ready(f, feature)
+		ready, err := g.ready(f, feature)
+		for i := 0; err == nil && i < len(ready); i++ {
+			err = fn(ready[i])
+		}
+		return err
 	}
 	statuses := ""
 	for _, s := range f.Statuses {
@@ -138,17 +149,20 @@ func (g *Graph) List(f Filter) ([]Task, error) {
 	case statuses == ","+string(InProgress)+",":
 		query, args = claimedSQL, nil
 	}
-	var list []Task
+	left := f.Limit
 	for r := range g.tx.Rows(query, args...) {
 		t := g.scanTask(r)
 		if onlyReady && t.Status == Pending && !t.Ready(g.now) {
 			continue
 		}
-		if list = append(list, t); len(list) == f.Limit {
+		if err = fn(t); err != nil {
+			break
+		}
+		if left--; left == 0 {
 			break
 		}
 	}
-	return list, g.tx.Err()
+	return cmp.Or(err, g.tx.Err())
 }
 
 // Kept lists leaves that are open but not ready, oldest first, no more than the limit.

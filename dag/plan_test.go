@@ -85,9 +85,17 @@ func TestQueryPlans(t *testing.T) {
 		"check a claim":             {heldSQL, []string{"SEARCH tasks USING INDEX sqlite_autoindex_tasks_1 (id=?)"}, 0},
 		"heartbeat":                 {heartbeatSQL, []string{"SEARCH tasks USING INDEX sqlite_autoindex_tasks_1 (id=?)"}, 0},
 		"recount dependents":        {dependentsSQL, []string{"SEARCH e USING PRIMARY KEY (blocker=?)", byRow}, 0},
-		"search cycles, blockers":   {blockerNumbersSQL, []string{"SEARCH dependencies USING COVERING INDEX dependencies_blocked (blocked=?)"}, 0},
-		"search cycles, dependents": {dependentNumbersSQL, []string{"SEARCH dependencies USING PRIMARY KEY (blocker=?)"}, 0},
-		"search cycles, children":   {childNumbersSQL, []string{"SEARCH tasks USING COVERING INDEX tasks_parent (parent=?)"}, 0},
+		"search cycles, blockers":   {blockerNumbers, []string{"SEARCH dependencies USING COVERING INDEX dependencies_blocked (blocked=?)"}, 0},
+		"search cycles, dependents": {dependentNumbers, []string{"SEARCH dependencies USING PRIMARY KEY (blocker=?)"}, 0},
+		"search cycles, children":   {childNumbers, []string{"SEARCH tasks USING COVERING INDEX tasks_parent (parent=?)"}, 0},
+
+		"look around": {linkedSQL, []string{
+			"SEARCH dependencies USING COVERING INDEX dependencies_blocked (blocked=?)", "SEARCH dependencies USING PRIMARY KEY (blocker=?)",
+			"SEARCH tasks USING COVERING INDEX tasks_parent (parent=?)", byRow,
+		}, 0},
+		"name blockers": {blockerIDsSQL, []string{
+			"SEARCH t USING INTEGER PRIMARY KEY (rowid=?)", "SEARCH d USING COVERING INDEX dependencies_blocked (blocked=?)", "SEARCH b USING INTEGER PRIMARY KEY (rowid=?)",
+		}, 0},
 
 		"carry flags down":             {flagSQL, []string{"SEARCH c USING INDEX tasks_parent (parent=?)", byRow}, 0},
 		"carry flags down, whole tree": {reflagSQL, append(below, byRow), 0},

@@ -18,32 +18,32 @@ import (
 	"ralph/internal/taskfile"
 )
 
-// Items are the tasks of a feature, or all tasks for the empty name, as a task file lists
-// them. Outside maps those that wait for a task that is not among them to those tasks.
-func Items(g *dag.Graph, feature string) (items []taskfile.Item, outside map[string][]string, err error) {
-	tasks, err := g.List(dag.Filter{Feature: feature})
-	if err != nil {
-		return nil, nil, err
-	}
-	inside := make(map[string]bool, len(tasks))
-	for _, t := range tasks {
-		inside[t.ID] = true
-	}
-	items, outside = make([]taskfile.Item, len(tasks)), map[string][]string{}
-	for i, t := range tasks {
-		blockers, err := g.Blockers(t)
+// EachItem calls fn with the tasks of a feature, or all tasks for the empty name, as a task file
+// lists them, and with what each waits for that is not among them.
+func EachItem(g *dag.Graph, feature string, fn func(item taskfile.Item, outside []string) error) error {
+	return g.Each(dag.Filter{Feature: feature}, func(t dag.Task) error {
+		after, outside, err := g.BlockerIDs(t)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
-		items[i] = taskfile.Item{Task: t}
-		for _, b := range blockers {
-			items[i].After = append(items[i].After, b.ID)
-			if !inside[b.ID] {
-				outside[t.ID] = append(outside[t.ID], b.ID)
-			}
+		if feature == "" {
+			outside = nil
 		}
-	}
-	return items, outside, nil
+		return fn(taskfile.Item{Task: t, After: after}, outside)
+	})
+}
+
+// Items are what EachItem lists. Outside maps tasks that wait for one that is not among them
+// to those that they wait for.
+func Items(g *dag.Graph, feature string) (items []taskfile.Item, outside map[string][]string, err error) {
+	outside = map[string][]string{}
+	err = EachItem(g, feature, func(item taskfile.Item, others []string) error {
+		if items = append(items, item); len(others) > 0 {
+			outside[item.ID] = others
+		}
+		return nil
+	})
+	return items, outside, err
 }
 
 // Lines writes tasks as the bytes of a task file, with their statuses.

@@ -107,11 +107,7 @@ func playDemo(ctx context.Context, a *app, s *session, keep bool) error {
 
 func drawAll(ctx context.Context, a *app, s *session) error {
 	return s.store.View(ctx, func(g *dag.Graph) error {
-		tasks, err := g.List(dag.Filter{})
-		if err != nil {
-			return err
-		}
-		nodes, err := draw.Linked(g, tasks, a.now())
+		nodes, err := draw.Linked(g, a.now(), func(add func(dag.Task) error) error { return g.Each(dag.Filter{}, add) })
 		if err != nil {
 			return err
 		}

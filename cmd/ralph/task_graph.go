@@ -38,18 +38,32 @@ func subtree(g *dag.Graph, typed []string) ([]dag.Task, error) {
 }
 
 var taskGraphCommand = command{
-	name: "graph", short: "draw the graph: what contains what, what waits for what",
+	name: "graph", args: "[ID]", short: "draw the graph: what contains what, what waits for what",
+	long: "With an ID, draws the task with what is near it: what it waits for, what waits for it, its parent and its subtasks.",
 	flags: []flagSpec{
 		{name: "format", usage: "`FORMAT`: text, dot, mermaid or json", value: "text"},
 		{name: "feature", usage: "only tasks of `FEATURE`"},
+		{name: "depth", usage: "draw what is at most `N` steps away from ID", value: 1},
 	},
-	example: "ralph task graph\nralph task graph --format dot | dot -Tsvg > graph.svg", exits: "3 no such feature",
-	run: onGraph(runTaskGraph),
+	example: "ralph task graph\nralph task graph --format dot | dot -Tsvg > graph.svg\nralph task graph 1f0c --depth 2",
+	exits:   "3 not found", run: onGraph(runTaskGraph),
 }
 
-type taskGraphOptions struct{ Format, Feature string }
+type taskGraphOptions struct {
+	Args            []string
+	Format, Feature string
+	Depth           *int
+}
 
 func (o *taskGraphOptions) parse(commandLine) error {
+	switch {
+	case o.Depth != nil && *o.Depth < 0:
+		return usagef("--depth is a number of steps, 0 or more, not %d", *o.Depth)
+	case o.Depth != nil && len(o.Args) == 0:
+		return hint(usagef("--depth is for one task"), "name it: ralph task graph ID --depth %d", *o.Depth)
+	case o.Feature != "" && len(o.Args) > 0:
+		return usagef("ID and --feature do not go together")
+	}
 	return checkChoice("format", o.Format, "text", "dot", "mermaid", "json")
 }
 
@@ -58,11 +72,22 @@ func runTaskGraph(a *app, s *session, g *dag.Graph, o taskGraphOptions) error {
 	if err != nil {
 		return err
 	}
-	tasks, err := g.List(dag.Filter{Feature: feature})
-	if err != nil {
-		return err
+	each := func(add func(dag.Task) error) error { return g.Each(dag.Filter{Feature: feature}, add) }
+	if len(o.Args) > 0 {
+		t, err := g.Resolve(o.Args[0])
+		if err != nil {
+			return err
+		}
+		each = func(add func(dag.Task) error) error { return g.Near(t, or(o.Depth, 1), add) }
 	}
-	nodes, err := draw.Linked(g, tasks, a.now())
+	if o.Format == "json" {
+		data, err := draw.Data(g, a.now(), each)
+		if err != nil {
+			return err
+		}
+		return a.printJSON(data)
+	}
+	nodes, err := draw.Linked(g, a.now(), each)
 	switch {
 	case err != nil:
 		return err
@@ -70,9 +95,7 @@ func runTaskGraph(a *app, s *session, g *dag.Graph, o taskGraphOptions) error {
 		return draw.DOT(a.stdout, nodes)
 	case o.Format == "mermaid":
 		return draw.Mermaid(a.stdout, nodes)
-	case o.Format == "json":
-		return a.printJSON(draw.Data(tasks, nodes, a.now()))
-	case len(tasks) == 0:
+	case len(nodes) == 0:
 		return noTasks(a, s, g, dag.Filter{Feature: feature})
 	}
 	return drawLinked(a, nodes)

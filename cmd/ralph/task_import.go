@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -158,15 +159,18 @@ const maxDrawn = 2000
 // plannedNodes draws tasks by their names in the file: their IDs are of no use,
 // because they end with the transaction.
 func plannedNodes(g *dag.Graph, ids []string, specs []dag.Spec, now time.Time) ([]draw.Node, error) {
-	var tasks []dag.Task
-	for _, id := range ids[:min(len(ids), maxDrawn)] {
-		t, err := g.Task(id)
-		if err != nil {
-			return nil, err
+	nodes, err := draw.Linked(g, now, func(add func(dag.Task) error) error {
+		for _, id := range ids[:min(len(ids), maxDrawn)] {
+			t, err := g.Task(id)
+			if err == nil {
+				err = add(t)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		tasks = append(tasks, t)
-	}
-	nodes, err := draw.Linked(g, tasks, now)
+		return nil
+	})
 	for i := range nodes {
 		nodes[i].Name = cmp.Or(term.Cut(term.Line(specs[i].Ref), 60), fmt.Sprintf("line %d", specs[i].Line))
 	}
@@ -199,13 +203,20 @@ func (o *taskExportOptions) parse(commandLine) error {
 
 func runTaskExport(ctx context.Context, a *app, s *session, o taskExportOptions) error {
 	var name string
-	var items []taskfile.Item
-	var outside map[string][]string
+	outside := map[string][]string{}
 	err := s.store.View(ctx, func(g *dag.Graph) (err error) {
-		if name, err = featureByName(g, o.Feature); err == nil && !o.Save {
-			items, outside, err = features.Items(g, name)
+		if name, err = featureByName(g, o.Feature); err != nil || o.Save {
+			return err
 		}
-		return err
+		out := bufio.NewWriter(a.exact)
+		encode := taskfile.Encoder(out, o.WithStatus)
+		err = features.EachItem(g, name, func(item taskfile.Item, others []string) error {
+			if len(others) > 0 {
+				outside[item.ID] = others
+			}
+			return encode(item)
+		})
+		return cmp.Or(err, out.Flush())
 	})
 	if err != nil {
 		return err
@@ -222,7 +233,7 @@ func runTaskExport(ctx context.Context, a *app, s *session, o taskExportOptions)
 		}
 	}
 	if !o.Save {
-		return taskfile.Write(a.exact, items, o.WithStatus)
+		return nil
 	}
 	return written(fmt.Fprintln(a.stdout, d.Path(features.TasksFile)))
 }

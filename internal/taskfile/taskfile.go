@@ -146,13 +146,24 @@ type Item struct {
 	After []string
 }
 
-// Write writes a plan as JSON lines. The same tasks always give the same bytes.
-// With statuses, a task that is running counts as pending, because a claim does
-// not travel.
+// Write writes a plan as JSON lines, as Encoder does.
 func Write(w io.Writer, items []Item, statuses bool) error {
+	encode := Encoder(w, statuses)
+	for _, t := range items {
+		if err := encode(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Encoder writes one task after the other as a line of JSON. The same tasks always give the
+// same bytes. With statuses, a task that is running counts as pending, because a claim does
+// not travel.
+func Encoder(w io.Writer, statuses bool) func(Item) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	for _, t := range items {
+	return func(t Item) error {
 		l := line{
 			Ref: t.ID, Title: t.Title, Description: t.Description, Priority: t.Priority, Parent: jsonval.NullString(t.Parent),
 			After: jsonval.List(t.After), Feature: jsonval.NullString(t.Feature), Kind: string(t.Kind), Agent: jsonval.NullString(t.Agent),
@@ -164,11 +175,8 @@ func Write(w io.Writer, items []Item, statuses bool) error {
 				l.Status = string(dag.Pending)
 			}
 		}
-		if err := enc.Encode(l); err != nil {
-			return err
-		}
+		return enc.Encode(l)
 	}
-	return nil
 }
 
 // maxDepth is how deep a plan may nest. A task is two levels deep; the library

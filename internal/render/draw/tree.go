@@ -71,24 +71,23 @@ func (t *treeWriter) node(id, lead, below string) {
 func Nodes(tasks []dag.Task, now time.Time) []Node {
 	nodes := make([]Node, len(tasks))
 	for i, t := range tasks {
-		nodes[i] = Node{ID: t.ID, Title: term.Line(t.Title), State: t.State(now), Parent: t.Parent}
+		nodes[i] = nodeOf(t, nil, now)
 	}
 	return nodes
 }
 
-// Linked are nodes with what they wait for.
-func Linked(g *dag.Graph, tasks []dag.Task, now time.Time) ([]Node, error) {
-	nodes := Nodes(tasks, now)
-	for i, t := range tasks {
-		blockers, err := g.Blockers(t)
-		if err != nil {
-			return nil, err
-		}
-		for _, b := range blockers {
-			nodes[i].After = append(nodes[i].After, b.ID)
-		}
-	}
-	return nodes, nil
+func nodeOf(t dag.Task, after []string, now time.Time) Node {
+	return Node{ID: t.ID, Title: term.Line(t.Title), State: t.State(now), Parent: t.Parent, After: after}
+}
+
+// Linked collects nodes with what they wait for from what each calls its argument with.
+func Linked(g *dag.Graph, now time.Time, each func(func(dag.Task) error) error) (nodes []Node, err error) {
+	err = each(func(t dag.Task) error {
+		after, _, err := g.BlockerIDs(t)
+		nodes = append(nodes, nodeOf(t, after, now))
+		return err
+	})
+	return nodes, err
 }
 
 // Graph is the picture for programs.
@@ -111,16 +110,18 @@ type graphEdge struct {
 	To   string `json:"to"`
 }
 
-// Data lists tasks and the edges between them; nodes are theirs.
-func Data(tasks []dag.Task, nodes []Node, now time.Time) Graph {
-	g := Graph{Nodes: []graphNode{}, Edges: []graphEdge{}}
-	for i, t := range tasks {
-		g.Nodes = append(g.Nodes, graphNode{
+// Data lists tasks and what they wait for, as Linked does.
+func Data(g *dag.Graph, now time.Time, each func(func(dag.Task) error) error) (Graph, error) {
+	out := Graph{Nodes: []graphNode{}, Edges: []graphEdge{}}
+	err := each(func(t dag.Task) error {
+		out.Nodes = append(out.Nodes, graphNode{
 			t.ID, t.Title, string(t.Status), t.Ready(now), jsonval.Text(t.Parent), jsonval.Text(t.Feature),
 		})
-		for _, blocker := range nodes[i].After {
-			g.Edges = append(g.Edges, graphEdge{From: blocker, To: t.ID})
+		after, _, err := g.BlockerIDs(t)
+		for _, blocker := range after {
+			out.Edges = append(out.Edges, graphEdge{From: blocker, To: t.ID})
 		}
-	}
-	return g
+		return err
+	})
+	return out, err
 }
