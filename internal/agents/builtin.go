@@ -46,7 +46,10 @@ func (p Preset) of(family Preset) Preset {
 	if p.Tiers == nil {
 		p.Tiers = family.Tiers
 	}
-	p.Tiers, p.Command, p.Auth = maps.Clone(p.Tiers), slices.Clone(p.Command), slices.Clone(p.Auth)
+	p.Tiers, p.Command, p.Self, p.Auth = maps.Clone(p.Tiers), slices.Clone(p.Command), slices.Clone(p.Self), slices.Clone(p.Auth)
+	for tier, names := range p.Tiers {
+		p.Tiers[tier] = slices.Clone(names)
+	}
 	p.Login, p.ByModel = cmp.Or(p.Login, family.Login), p.ByModel || family.ByModel
 	p.State, p.Pass = slices.Concat(family.stateOf(p.Name), p.State), slices.Concat(family.Pass, p.Pass)
 	p.Credentials, p.Set = slices.Concat(p.Credentials, family.Credentials), slices.Concat(p.Set, family.Set)
