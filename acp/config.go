@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"context"
 	"io"
 	"time"
 
@@ -63,8 +64,8 @@ type Config struct {
 	// for it: start, initialize, session/new, session/prompt, ... It may be nil.
 	Stepped func(op string, took time.Duration)
 
-	// Started is called once when the process runs, before anything is sent. An
-	// error ends the process. It may be nil.
+	// Started is called once: by Launch before anything is sent, or by Begin before
+	// there is a session. An error ends the process. It may be nil.
 	Started func(proc.Identity) error
 
 	Now func() time.Time // nil means time.Now
@@ -96,6 +97,11 @@ const (
 	ChannelSetModel ModelChannel = "set_model" // session/set_model
 	ChannelEnv      ModelChannel = "env"       // the caller put it in the environment; nothing to send
 )
+
+// limit bounds a handshake, or a part of one; the whole counts if both are bounded.
+func (c Config) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, c.HandshakeTimeout, HandshakeTimeout)
+}
 
 func (c Config) withDefaults() Config {
 	if c.HandshakeTimeout <= 0 {

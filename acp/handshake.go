@@ -18,9 +18,6 @@ const (
 )
 
 func (s *Session) handshake(ctx context.Context) error {
-	if err := s.initialize(ctx); err != nil {
-		return err
-	}
 	servers := s.mcpServers()
 	id, raw, err := s.begin(ctx, servers)
 	if errors.Is(err, AuthRequired) {

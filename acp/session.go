@@ -51,6 +51,22 @@ type Session struct {
 // Start runs the agent and takes it to a session that can be prompted. On an
 // error, which is an *Error unless Started returned it, nothing is left running.
 func Start(ctx context.Context, cfg Config) (*Session, error) {
+	ctx, cancel := cfg.withDefaults().limit(ctx)
+	defer cancel()
+	s, err := Launch(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Started = nil // has been called
+	if err := s.Begin(ctx, cfg); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Launch runs the agent and asks it who it is. It needs to know nothing of what Begin
+// is told. Its errors are those of Start.
+func Launch(ctx context.Context, cfg Config) (*Session, error) {
 	cfg = cfg.withDefaults()
 	s := &Session{
 		cfg:     cfg,
@@ -80,17 +96,41 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 		return nil, &Error{Kind: kind, Op: "start", Text: s.hide.Text(err.Error()), Err: err}
 	}
 	s.step("start", began)
-	if cfg.Started != nil {
-		if err := cfg.Started(s.proc.Identity()); err != nil {
-			return nil, s.abandon(err)
-		}
+	if err := s.record(); err != nil {
+		return nil, err
 	}
-	limit, cancel := context.WithTimeoutCause(ctx, cfg.HandshakeTimeout, HandshakeTimeout)
+	ctx, cancel := cfg.limit(ctx)
 	defer cancel()
-	if err := s.handshake(limit); err != nil {
+	if err := s.initialize(ctx); err != nil {
 		return nil, s.abandon(err)
 	}
 	return s, nil
+}
+
+// Begin takes an agent that was launched to a session that can be prompted, with the
+// Model, Pick, Resume, Folder and Started of cfg. On an error nothing is left running.
+func (s *Session) Begin(ctx context.Context, cfg Config) error {
+	s.cfg.Model, s.cfg.Pick, s.cfg.Resume, s.cfg.Folder, s.cfg.Started = cfg.Model, cfg.Pick, cfg.Resume, cfg.Folder, cfg.Started
+	if err := s.record(); err != nil {
+		return err
+	}
+	ctx, cancel := s.cfg.limit(ctx)
+	defer cancel()
+	if err := s.handshake(ctx); err != nil {
+		return s.abandon(err)
+	}
+	return nil
+}
+
+// record tells whoever wants to know which process it is.
+func (s *Session) record() error {
+	if s.cfg.Started == nil {
+		return nil
+	}
+	if err := s.cfg.Started(s.proc.Identity()); err != nil {
+		return s.abandon(err)
+	}
+	return nil
 }
 
 // abandon ends a session that never began. Its error stays an *Error if it can.

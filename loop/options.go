@@ -87,6 +87,8 @@ type Rules struct {
 // Agents is who works. The run's own agent is the one in Host.Setup.
 type Agents struct {
 	Open          func(context.Context, attempt.Opening) (attempt.Session, error)
+	Warm          func(attempt.Opening)   // starts early what Open will be asked for; nil starts nothing
+	Cool          func()                  // ends what was started early and is not needed
 	Fallback      []string                // who continues when the run's own agent is rate-limited
 	Verifier      string                  // who gives verdicts, if that is another than the one that works
 	Modelless     func(agent string) bool // who works without a model; nil means nobody
@@ -154,6 +156,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Host.Jitter == nil {
 		o.Host.Jitter = func(d time.Duration) time.Duration { return d }
+	}
+	if o.Agents.Warm == nil {
+		o.Agents.Warm, o.Agents.Cool = func(attempt.Opening) {}, func() {}
 	}
 	w := &o.Workers
 	w.Jobs, w.Lease = cmp.Or(w.Jobs, 1), cmp.Or(w.Lease, time.Minute)

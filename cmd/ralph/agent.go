@@ -53,20 +53,25 @@ func (a *app) opener(s *session) (*agents.Opener, error) {
 // openAttempt opens the sessions of a run's attempts.
 func openAttempt(o *agents.Opener) func(context.Context, attempt.Opening) (attempt.Session, error) {
 	return func(ctx context.Context, op attempt.Opening) (attempt.Session, error) {
-		r := agents.Request{
-			Run: op.Run.ID, Owner: op.Run.Owner, Task: op.Task.ID, TaskAgent: op.Task.Agent, TaskModel: op.Task.Model, AllowTampering: op.Task.AllowTampering,
-			Iteration: op.Run.Iteration, Limit: op.Run.Limit, Model: op.Model, Folder: op.Folder, Substitute: op.Agent, Verifier: op.Verifier,
-			Observe: op.Observe, Started: op.Started,
-		}
-		if op.Earlier != nil {
-			r.ResumeAgent, r.Resume = op.Earlier.Agent, &acp.Earlier{Session: op.Earlier.Session, CostUSD: op.Earlier.CostUSD}
-		}
-		s, err := o.Open(ctx, r)
+		s, err := o.Open(ctx, request(op))
 		if err != nil {
 			return nil, err // not a nil session in an interface
 		}
 		return s, nil
 	}
+}
+
+// request asks for the session of an attempt.
+func request(op attempt.Opening) agents.Request {
+	r := agents.Request{
+		Run: op.Run.ID, Owner: op.Run.Owner, Task: op.Task.ID, TaskAgent: op.Task.Agent, TaskModel: op.Task.Model, AllowTampering: op.Task.AllowTampering,
+		Iteration: op.Run.Iteration, Limit: op.Run.Limit, Model: op.Model, Folder: op.Folder, Substitute: op.Agent, Verifier: op.Verifier,
+		Observe: op.Observe, Started: op.Started,
+	}
+	if op.Earlier != nil {
+		r.ResumeAgent, r.Resume = op.Earlier.Agent, &acp.Earlier{Session: op.Earlier.Session, CostUSD: op.Earlier.CostUSD}
+	}
+	return r
 }
 
 // confiner confines the processes of a project until the command ends.

@@ -59,6 +59,7 @@ func newCrash(t *testing.T) *place {
 	t.Helper()
 	p := newPlace(t, worker(), "[verify]", `commands = ["echo gate >> ../gates.log"]`)
 	p.env = append(p.env, "RALPH_VERIFY_ENABLED=true") // another agent verifies, too
+	p.prestarts()
 	p.repository()
 	p.append(".git/info/exclude", "/go-*\n")
 	return p

@@ -13,6 +13,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/sandbox"
 	"ralph/loop"
 	"ralph/report"
 )
@@ -33,7 +34,7 @@ type execution struct {
 func (x *execution) do(ctx context.Context) error {
 	a, opts := x.app, &x.opts
 	defer a.launcher.Close()
-	gates, err := a.sandbox.ForGates(opts.Verify.GateRunner.Env)
+	gates, err := a.sandbox.ForWork(sandbox.Process{Env: opts.Verify.GateRunner.Env})
 	if err != nil {
 		return err
 	}

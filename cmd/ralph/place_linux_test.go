@@ -60,6 +60,12 @@ backoff = "0s"
 	p.Cleanup(p.wantNothingLeft)
 }
 
+// prestarts has the agent started before it is needed.
+func (p *place) prestarts() {
+	p.Helper()
+	p.write(".ralph.toml", strings.Replace(p.read(".ralph.toml"), "[agents.fake]\n", "[agents.fake]\nprestart = true\n", 1))
+}
+
 func (p *place) write(name, text string) {
 	p.Helper()
 	check.OK(p, os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600))

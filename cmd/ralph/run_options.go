@@ -101,7 +101,9 @@ func loopOptions(ctx context.Context, a *app, s *session, given runOptions, cont
 			a.note("warning: changes of %s since this run cannot be shown to the next: %v", project.ConfigName, err)
 		}
 	}
-	opts.Agents.Open = openAttempt(o)
+	o.Prestart = run.Prestart && opts.Workers.Jobs == 1 // others may verify in the same folder
+	opts.Agents.Open, opts.Agents.Cool = openAttempt(o), o.Close
+	opts.Agents.Warm = func(op attempt.Opening) { o.Warm(request(op)) }
 	var unusable []error
 	opts.Agents.Fallback, unusable = o.Fallbacks(o.Chosen.Name)
 	for _, err := range unusable {

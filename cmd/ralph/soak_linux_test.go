@@ -79,9 +79,11 @@ func TestSoak(t *testing.T) {
 func (s *soak) lane(t *testing.T, number int) {
 	p := newPlace(t, say(step{Do: "fork", Argv: []string{"session"}}, saysDone()),
 		"max_attempts = 1000", "[verify]", `commands = ["true"]`, "[recovery]", "max_interruptions = 1000000000")
-	if number == 0 {
+	p.prestarts()
+	if number < 2 {
 		p.env = append(p.env, "RALPH_VERIFY_ENABLED=true") // another agent verifies, too
-	} else {
+	}
+	if number > 0 {
 		p.env = append(p.env, "RALPH_SANDBOX_MODE=off") // in a PID namespace nobody outlives the helper
 	}
 	random := rand.New(rand.NewPCG(uint64(os.Getpid()), uint64(number)))

@@ -13,6 +13,8 @@ type Definition struct {
 	Env     map[string]string // given to the agent in addition
 	Allow   []string          // rules about the variables that reach the agent, after the usual ones
 	Models  map[string]string // names of tiers; tiers it does not mention keep theirs
+
+	Prestart *bool // nil keeps that of the built-in agent, if the command is kept, too
 }
 
 // Define returns the agent that a definition describes, starting from the built-in agent
@@ -31,6 +33,10 @@ func Define(d Definition) (Preset, bool) {
 		// What the user wrote is what runs: no package and no built-in agent
 		// may take its place when it cannot be found.
 		p.Package, p.Self = "", nil
+		p.Prestart = p.Prestart && !ofCommand(d.Command).Unknown // a wrapper may read its task in its environment
+	}
+	if d.Prestart != nil {
+		p.Prestart = *d.Prestart
 	}
 	for _, name := range sorted(d.Env) {
 		p.Set = append(p.Set, Variable{Name: name, Value: d.Env[name]})

@@ -107,7 +107,7 @@ func (f Finder) preset(given string) (Preset, error) {
 	command := ""
 	switch {
 	case configured:
-		def.Env, def.Models, command = custom.Env, custom.Models, custom.Command
+		def.Env, def.Models, def.Prestart, command = custom.Env, custom.Models, custom.Prestart, custom.Command
 	case !builtin:
 		def.Name, command = "", given
 	}

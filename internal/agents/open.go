@@ -3,12 +3,13 @@ package agents
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -35,9 +36,14 @@ type Opener struct {
 	Version     string
 	Launcher    *proc.Launcher // one helper waits for the next attempt
 	Stepped     func(op string, took time.Duration)
-	Identified  func(acp.Agent) // an agent has said who it is; may be nil
+	Prestart    bool // agents may be started before they have a task
 	Now         func() time.Time
 	Log         zerolog.Logger
+
+	mu       sync.Mutex
+	spare    *spare         // an agent that waits; nil if none does
+	going    sync.WaitGroup // agents that were not needed, on their way out
+	patience time.Duration  // with an agent that is started early; 0 means 30 seconds
 }
 
 // Request is for one session.
@@ -56,7 +62,9 @@ type Request struct {
 	Resume         *acp.Earlier
 	ResumeAgent    string // the only one that knows the session to resume
 	Observe        func(acp.Event)
-	Started        func(agent string, id proc.Identity) error
+	Started        func(agent string, id proc.Identity) error // may be nil
+
+	early bool // the task is not known yet
 }
 
 // attempt names the attempt that a session belongs to. A verifier's folder is in it.
@@ -67,32 +75,24 @@ func (r Request) attempt() string {
 	return filepath.Base(r.Folder)
 }
 
-// Open starts the agent for one attempt.
+// Open starts the agent for one attempt, or takes the one that waits for it. What ails
+// that one is nobody's business: another is started, as if there had been none.
 func (o *Opener) Open(ctx context.Context, r Request) (*Session, error) {
 	o.Launcher.Own(r.Owner)
 	ag, err := o.agentFor(&r)
 	if err != nil {
 		return nil, err
 	}
-	env, _ := o.environment(ag.Preset)
-	var conf *sandbox.Confinement
-	if r.Verifier {
-		conf, err = o.Sandbox.ForVerification(ag.process(env))
-	} else {
-		conf, err = o.Sandbox.ForTask(ag.process(env), r.Task, r.AllowTampering)
+	if s := o.take(ctx, r, ag); s != nil && o.begin(ctx, s, r) == nil {
+		return s, nil
+	}
+	s, err := o.confine(r, ag)
+	if err == nil {
+		err = o.begin(ctx, s, r)
 	}
 	if err != nil {
-		return nil, &acp.Error{Kind: acp.CannotStart, Op: "confine", Text: err.Error(), Err: err}
+		return nil, err
 	}
-	unwatch := func() error { return nil }
-	if o.History != nil && conf.Level != sandbox.Namespaces && r.Task != "" { // there it cannot be written
-		unwatch = o.History.During(r.Task, r.attempt())
-	}
-	s, err := o.start(ctx, r, ag, conf)
-	if err != nil {
-		return nil, errors.Join(err, unwatch(), conf.Close())
-	}
-	s.conf, s.unwatch = conf, unwatch
 	return s, nil
 }
 
@@ -142,17 +142,69 @@ func (p Preset) traits(env []string, level sandbox.Level) acp.Traits {
 	return t
 }
 
-// start runs an agent as it is confined; the caller closes the confinement if it fails.
-func (o *Opener) start(ctx context.Context, r Request, ag Agent, conf *sandbox.Confinement) (*Session, error) {
-	s := &Session{preset: ag.Preset}
-	transcript, err := s.file(r.Folder, "transcript.jsonl")
-	if err != nil {
-		return nil, err
+// confine makes all that an agent needs before it can be started.
+func (o *Opener) confine(r Request, ag Agent) (s *Session, err error) {
+	s = &Session{agent: ag, preset: ag.Preset, unwatch: func() error { return nil }}
+	env, _ := o.environment(ag.Preset)
+	if r.Verifier {
+		s.conf, err = o.Sandbox.ForVerification(ag.process(env))
+	} else {
+		s.conf, err = o.Sandbox.ForWork(ag.process(env))
 	}
-	stderr, err := s.file(r.Folder, "agent.err")
 	if err != nil {
-		return nil, errors.Join(err, s.closeFiles())
+		return nil, errConfine(err)
 	}
+	for _, name := range []string{"transcript.jsonl", "agent.err"} {
+		f, err := os.OpenFile(filepath.Join(r.Folder, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return nil, errors.Join(err, s.release())
+		}
+		s.files = append(s.files, f)
+	}
+	return s, nil
+}
+
+func errConfine(err error) error {
+	return &acp.Error{Kind: acp.CannotStart, Op: "confine", Text: err.Error(), Err: err}
+}
+
+// begin gives a session its task; its agent is started, unless it waits. On an error
+// nothing of it is left.
+func (o *Opener) begin(ctx context.Context, s *Session, r Request) (err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.release())
+		}
+	}()
+	if !r.Verifier {
+		if err := o.Sandbox.Watch(s.conf, r.Task, r.AllowTampering); err != nil {
+			return errors.Join(errConfine(err), s.end())
+		}
+	}
+	if o.History != nil && s.conf.Level != sandbox.Namespaces && r.Task != "" { // there it cannot be written
+		s.unwatch = o.History.During(r.Task, r.attempt())
+	}
+	s.observe.Store(&r.Observe)
+	cfg := o.config(s, r)
+	if s.Session == nil {
+		s.Session, err = acp.Start(ctx, cfg)
+	} else {
+		err = s.Begin(ctx, cfg)
+	}
+	if err != nil {
+		return withLogin(err, s.preset, nil)
+	}
+	if m := s.Model(); m.Requested != "" && m.Channel == "" && !IsTier(r.Model) {
+		// It has a model all the same, but nobody asked for that one.
+		err := &acp.Error{Kind: acp.ModelUnknown, Op: "choose model", Text: m.Requested + "; the agent offers no choice of models"}
+		return errors.Join(err, s.end())
+	}
+	return nil
+}
+
+// config is what an agent is started with, and what its session is begun with.
+func (o *Opener) config(s *Session, r Request) acp.Config {
+	ag, conf := s.agent, s.conf
 	env, terminals := o.environment(ag.Preset)
 	model := ""
 	if ag.Channel != NoModel {
@@ -167,48 +219,39 @@ func (o *Opener) start(ctx context.Context, r Request, ag Agent, conf *sandbox.C
 		resume = r.Resume
 	}
 	protected, hidden := o.Sandbox.Client()
-	s.Session, err = acp.Start(ctx, acp.Config{
+	return acp.Config{
 		Argv: ag.Argv, Dir: o.Dir, Reads: o.Reads, Launcher: o.Launcher, Version: o.Version,
-		Env: append(env, slices.Concat(r.variables(model), conf.Env)...), Confine: conf.Spec,
+		Env: append(slices.Clone(env), slices.Concat(r.variables(model), conf.Env)...), Confine: conf.Spec,
 		Model: model, Pick: pick, Traits: ag.traits(env, conf.Level),
 		Identify: func(who acp.Agent) acp.Traits {
-			if o.Identified != nil {
-				o.Identified(who)
-			}
 			s.preset = Identify(s.preset, who.Name)
 			return s.preset.traits(env, conf.Level)
 		},
 		MCP: o.Servers, Resume: resume, Protected: protected, Hidden: hidden,
 		ProtectedNames: []string{".git"}, // a repository may be new; agents write it by running git
 		IdleTimeout:    o.IdleTimeout, TurnTimeout: o.TurnTimeout,
-		Transcript: transcript, Stderr: stderr, Folder: r.Folder, ReadOnly: r.Verifier,
+		Transcript: s.files[0], Stderr: s.files[1], Folder: r.Folder, ReadOnly: r.Verifier,
 		TerminalEnv: append(terminals, conf.Env...), Redact: o.Redact,
-		Observe: r.Observe, Stepped: o.Stepped,
+		Observe: s.show, Stepped: o.Stepped,
 		Started: func(id proc.Identity) error {
 			o.Sandbox.Started()
+			if r.Started == nil {
+				return nil
+			}
 			return r.Started(ag.Name, id)
 		},
 		Now: o.Now, Log: o.Log,
-	})
-	if err != nil {
-		_ = s.closeFiles()
-		return nil, withLogin(err, s.preset, nil)
 	}
-	if m := s.Model(); m.Requested != "" && m.Channel == "" && !IsTier(r.Model) {
-		// It has a model all the same, but nobody asked for that one.
-		err := &acp.Error{Kind: acp.ModelUnknown, Op: "choose model", Text: m.Requested + "; the agent offers no choice of models"}
-		return nil, errors.Join(err, s.Session.Close(), s.closeFiles())
-	}
-	return s, nil
 }
 
-// variables tell an agent about the run that started it. None of these names configures
-// a ralph that the agent starts.
+// variables tell an agent about the run that started it, and about its task if it has
+// one. None of these names configures a ralph that the agent starts.
 func (r Request) variables(model string) []string {
-	return []string{
-		"RALPH_MODEL=" + model, "RALPH_ITERATION=" + strconv.Itoa(r.Iteration), "RALPH_TOTAL=" + strconv.Itoa(r.Limit),
-		"RALPH_TASK=" + r.Task, "RALPH_RUN=" + r.Run,
+	run := []string{"RALPH_RUN=" + r.Run, "RALPH_TOTAL=" + strconv.Itoa(r.Limit)}
+	if r.early {
+		return run
 	}
+	return append(run, "RALPH_MODEL="+model, "RALPH_ITERATION="+strconv.Itoa(r.Iteration), "RALPH_TASK="+r.Task)
 }
 
 // OpenedFolders lists, as names below the project, what any agent of this run may write
@@ -226,27 +269,36 @@ func (o *Opener) OpenedFolders() []string {
 // folders.
 type Session struct {
 	*acp.Session
-	preset  Preset
-	files   []io.Closer
+	agent   Agent
+	preset  Preset     // what the agent turned out to be
+	files   []*os.File // transcript and stderr
 	conf    *sandbox.Confinement
 	unwatch func() error
+	observe atomic.Pointer[func(acp.Event)]
 }
 
-func (s *Session) file(folder, name string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(folder, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err == nil {
-		s.files = append(s.files, f)
+// show hands an event to whoever the session was opened for.
+func (s *Session) show(e acp.Event) {
+	if observe := s.observe.Load(); observe != nil && *observe != nil {
+		(*observe)(e)
 	}
-	return f, err
 }
 
-func (s *Session) closeFiles() error {
+// end ends the agent, if there is one.
+func (s *Session) end() error {
+	if s.Session == nil {
+		return nil
+	}
+	return s.Session.Close()
+}
+
+// release lets go of all that a session has besides its agent.
+func (s *Session) release() error {
 	var errs []error
 	for _, f := range s.files {
 		errs = append(errs, f.Close())
 	}
-	s.files = nil
-	return errors.Join(errs...)
+	return errors.Join(errors.Join(errs...), s.unwatch(), s.conf.Close())
 }
 
 // Evident reports whether the agent's word rests on an exit status.
@@ -266,9 +318,7 @@ func (s *Session) Prompt(ctx context.Context, text string) (acp.Turn, error) {
 }
 
 // Close ends the agent.
-func (s *Session) Close() error {
-	return errors.Join(s.Session.Close(), s.closeFiles(), s.unwatch(), s.conf.Close())
-}
+func (s *Session) Close() error { return errors.Join(s.end(), s.release()) }
 
 func withLogin(err error, p Preset, methods []acp.AuthMethod) error {
 	var e *acp.Error

@@ -61,6 +61,7 @@ type Preset struct {
 	TerminalShell  bool // it sends shell lines where the protocol has a program and its arguments
 	Cumulative     bool // the tokens in an answer are those of the session so far
 	ExitStatus     bool // its word about a task is an exit status, and so evidence by itself
+	Prestart       bool // starting it before it has a task saves at least half of the time until it has a session
 }
 
 // How an agent takes its model.
@@ -76,6 +77,9 @@ const (
 func (p Preset) Channels() []acp.ModelChannel {
 	switch p.Channel {
 	case Any:
+		if p.Prestart { // whatever its environment says of models was written before one was chosen
+			return []acp.ModelChannel{ConfigOption, SetModel}
+		}
 		return nil
 	case NoModel:
 		return []acp.ModelChannel{}

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,6 @@ import (
 	"ralph/acp"
 	"ralph/event"
 	"ralph/internal/jsonval"
-	"ralph/internal/proc"
 	"ralph/internal/sandbox"
 )
 
@@ -88,9 +88,7 @@ func NewTrial(o *Opener, confine func(root string) (*sandbox.Confiner, error)) (
 func (t *Trial) Close() { _ = sandbox.RemoveAll(t.dir) }
 
 func (t *Trial) open(ctx context.Context, model string) (*Session, error) {
-	return t.opener.Open(ctx, Request{
-		Model: model, Folder: t.logs, Started: func(string, proc.Identity) error { return nil },
-	})
+	return t.opener.Open(ctx, Request{Model: model, Folder: t.logs})
 }
 
 // Run opens a session, asks the agent for one word, and returns how far it came.
@@ -139,31 +137,19 @@ func (t *Trial) Ask(ctx context.Context, timeout time.Duration) (says string, to
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	t.opener.Stepped = func(_ string, d time.Duration) { took += d }
-	t.opener.Identified = func(who acp.Agent) {
-		says = "an agent that does not say its version"
-		if who.Name != "" {
-			says = who.String()
-		}
-		cancel() // that was all we wanted to know
-	}
-	s, err := t.open(limited, "")
-	if err == nil { // cannot be: nobody asked for a session
-		return "", took, s.Close()
-	}
-	var e *acp.Error
-	if !errors.As(err, &e) || e.Kind != acp.Cancelled {
+	s, err := t.opener.launch(limited, Request{Folder: t.logs, early: true}, t.opener.Chosen)
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return "", took, ctx.Err()
+	case limited.Err() != nil && err != nil:
+		return "", took, &acp.Error{Kind: acp.HandshakeTimeout, Op: "initialize", Text: "after " + timeout.String()}
+	case err != nil:
 		return "", took, err
 	}
-	switch {
-	case ctx.Err() != nil:
-		return "", took, ctx.Err()
-	case e.Op == "initialize":
-		return "", took, &acp.Error{Kind: acp.HandshakeTimeout, Op: e.Op, Text: "after " + timeout.String()}
+	if err := s.Close(); err != nil {
+		return "", took, fmt.Errorf("it could not be ended: %w", err)
 	}
-	if left := strings.TrimSpace(strings.Replace(err.Error(), e.Error(), "", 1)); left != "" {
-		return "", took, fmt.Errorf("it could not be ended: %s", left)
-	}
-	return says, took, nil
+	return cmp.Or(s.About().Agent.String(), "an agent that does not say its version"), took, nil
 }
 
 // Fetched reports whether npx would fetch the agent. WithoutFetching is the agent that

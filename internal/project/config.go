@@ -46,6 +46,8 @@ type CustomAgent struct {
 	Command string            `toml:"command"`
 	Env     map[string]string `toml:"env"`
 	Models  map[string]string `toml:"models"`
+
+	Prestart *bool `toml:"prestart"` // whether it may be started before it has a task; nil is as ralph knows it
 }
 
 // RunConfig is how a run behaves.
@@ -62,6 +64,7 @@ type RunConfig struct {
 	KeepGoing     bool     `toml:"keep_going"` // a failed task does not block the rest of its group
 	Grace         Duration `toml:"grace"`      // for what runs when SIGTERM comes; 0 releases it at once
 	Wait          string   `toml:"wait"`       // for providers' limits: auto, never or a duration
+	Prestart      bool     `toml:"prestart"`   // agents are started before they are needed, where that saves time
 }
 
 // VerifyConfig is what "done" has to pass.
@@ -212,7 +215,7 @@ func Default() Config {
 		Run: RunConfig{
 			MaxRetries: 3, MaxAttempts: 5, Breaker: 3,
 			ModelStrategy: "cost-optimized", IdleTimeout: Duration(10 * time.Minute),
-			Backoff: Duration(5 * time.Second), Wait: "auto", KeepGoing: true,
+			Backoff: Duration(5 * time.Second), Wait: "auto", KeepGoing: true, Prestart: true,
 		},
 		Verify: VerifyConfig{
 			Enabled: true, Timeout: Duration(10 * time.Minute), Repairs: 2, Reruns: 1, Protect: protected(), EnvAllow: []string{},

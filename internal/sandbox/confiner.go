@@ -218,39 +218,45 @@ type Confinement struct {
 	keep   func() error // remembers what was tampered with
 }
 
-// ForTask confines an agent at work on a task, and its terminals. What an earlier
+// ForWork confines an agent and its terminals, or the user's own commands: they build
+// and test in the project and with its caches.
+func (c *Confiner) ForWork(p Process) (*Confinement, error) {
+	return c.prepare(Work, c.Work.Level, p)
+}
+
+// Watch looks at what an agent must not write, before it is given a task. What an earlier
 // attempt of this run at the same task tampered with still counts. With allowed, nobody
 // is warned of tampering in later runs.
-func (c *Confiner) ForTask(p Process, task string, allowed bool) (*Confinement, error) {
-	x, err := c.prepare(Work, c.Work.Level, p)
-	if err != nil {
-		return nil, err
-	}
+func (c *Confiner) Watch(x *Confinement, task string, allowed bool) (err error) {
 	if task != "" && !allowed {
 		x.keep = func() error { return c.rememberPlanted(task, x.before) }
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if x.before = c.first[task]; x.before != nil && task != "" {
-		return x, nil
+		return nil
 	}
-	if x.before, err = c.protection.Fingerprints(x.Level); err != nil {
-		return nil, errors.Join(err, x.Close())
+	if x.before, err = c.protection.Fingerprints(x.Level); err == nil {
+		c.first[task] = x.before
 	}
-	c.first[task] = x.before
-	return x, nil
-}
-
-// ForGates confines the user's own commands: they build and test in the project and
-// with its caches, as an agent does.
-func (c *Confiner) ForGates(env []string) (*Confinement, error) {
-	return c.prepare(Work, c.Work.Level, Process{Env: env})
+	return err
 }
 
 // ForVerification confines an agent that only looks. The run itself notices what
 // changes in the project meanwhile: nothing is ever put back.
 func (c *Confiner) ForVerification(p Process) (*Confinement, error) {
 	return c.prepare(Verify, c.Verification.Level, p)
+}
+
+// Outline is all that a process of an agent would be confined to now. It is equal as long
+// as that is the same.
+func (c *Confiner) Outline(p Process, verifies bool) string {
+	mode, level := Work, c.Work.Level
+	if verifies {
+		mode, level = Verify, c.Verification.Level
+	}
+	profile, variables := c.profile(mode, level, c.temp, p)
+	return fmt.Sprintf("%q %q", profile, variables)
 }
 
 func (c *Confiner) prepare(mode Mode, level Level, process Process) (*Confinement, error) {

@@ -65,8 +65,9 @@ func do(t *testing.T, c *Confiner, x *Confinement, script string) string {
 // forTask confines an agent at work, at home around the project.
 func forTask(t *testing.T, c *Confiner, task string) *Confinement {
 	t.Helper()
-	x, err := c.ForTask(Process{Env: env(filepath.Dir(c.opts.Project.Root))}, task, false)
+	x, err := c.ForWork(Process{Env: env(filepath.Dir(c.opts.Project.Root))})
 	check.OK(t, err)
+	check.OK(t, c.Watch(x, task, false))
 	return x
 }
 
@@ -104,7 +105,7 @@ func TestAHomeIsNotLittered(t *testing.T) {
 		c := confinerAt(t, level)
 		home := filepath.Dir(c.opts.Project.Root)
 		check.OK(t, os.MkdirAll(filepath.Join(home, ".cargo"), 0o755))
-		x, err := c.ForTask(Process{Env: env(home), Argv: []string{"x"}, Unknown: true}, "", false)
+		x, err := c.ForWork(Process{Env: env(home), Argv: []string{"x"}, Unknown: true})
 		check.OK(t, err)
 		found, err := filepath.Glob(filepath.Join(home, "*"))
 		check.OK(t, err)

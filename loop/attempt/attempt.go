@@ -142,6 +142,9 @@ func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 	for {
 		a.tell(event.Event{Type: event.Prompted, Reason: why})
 		a.notePrompted(ctx)
+		if why == "" && a.wantsVerdict() {
+			a.Warm(a.verifierOpening(a.job.Place.Folder))
+		}
 		turn, err := a.prompt(ctx, text)
 		failpoint.Hit("K7")
 		d := a.after(ctx, turn, err)

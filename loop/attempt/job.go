@@ -38,7 +38,8 @@ type RunRef struct {
 	ID, Owner string
 	Attempt   string
 	Iteration int
-	Limit     int // of iterations; 0 means none
+	Limit     int  // of iterations; 0 means none
+	More      bool // another attempt may follow in the same run
 }
 
 // Place is where an attempt works.

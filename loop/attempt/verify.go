@@ -43,7 +43,7 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 		}
 	}
 	w.CheckErr = err
-	w.WantVerdict = a.job.Verify.AgentVerdict && (a.job.Agent.Verifier != "" || !a.evident())
+	w.WantVerdict = a.wantsVerdict()
 	a.ended = ended(ctx)
 	a.note(ctx, dag.Note{Gates: records(w.Gates)})
 	d := a.decide()
@@ -56,6 +56,11 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 		d = a.decide()
 	}
 	return d
+}
+
+// wantsVerdict says that work which passes its gates is judged by the verifier agent.
+func (a *attempt) wantsVerdict() bool {
+	return !a.job.Verify.Skip && a.job.Verify.AgentVerdict && (a.job.Agent.Verifier != "" || !a.evident())
 }
 
 // keepFinished records what verification needs, before the attempt's phase says so.
@@ -249,8 +254,7 @@ func (a *attempt) openVerifier(ctx context.Context) (verify.Verifier, error) {
 		return nil, err
 	}
 	name := ""
-	op := a.opening(folder)
-	op.Verifier = true
+	op := a.verifierOpening(folder)
 	op.Started = func(agent string, _ proc.Identity) error { name = agent; return nil }
 	s, err := a.start(ctx, op)
 	if err != nil {
@@ -258,7 +262,18 @@ func (a *attempt) openVerifier(ctx context.Context) (verify.Verifier, error) {
 	}
 	m := &metered{Session: s, agent: name, asked: a.job.Agent.Choice.Model, another: a.job.Agent.Verifier != "", worked: true}
 	a.meter.add(m)
+	if a.job.Run.More {
+		next := a.opening(a.job.Place.Folder)
+		next.Task = dag.Task{} // whichever comes next
+		a.Warm(next)
+	}
 	return &verifier{metered: m, attempt: a}, nil
+}
+
+func (a *attempt) verifierOpening(folder string) Opening {
+	op := a.opening(folder)
+	op.Verifier = true
+	return op
 }
 
 // verifier is a session that gives a verdict.

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"slices"
+	"syscall"
+	"testing"
+
+	"ralph/internal/testing/check"
+	"ralph/internal/testing/fakeagent"
+)
+
+// newPrestart is a place with two tasks whose agent may be started early: as the next
+// worker in a sandbox, or as the verifier without one. It hangs when that has begun.
+func newPrestart(t *testing.T, sandbox, hangs string) *place {
+	t.Helper()
+	verifies := true
+	script := fakeagent.Script{}
+	switch hangs {
+	case "worker":
+		script = say(step{Do: "hang"})
+	case "verifier":
+		script.Conversations = []fakeagent.Conversation{{When: fakeagent.When{Verify: &verifies}, Steps: []step{{Do: "hang"}}}}
+	}
+	p := newPlace(t, script)
+	p.env = append(p.env, "RALPH_VERIFY_ENABLED=true", "RALPH_SANDBOX_MODE="+sandbox)
+	p.prestarts()
+	p.plan("first", "second")
+	return p
+}
+
+// early are the processes that were started without a task, and the tasks that they and
+// the others were given.
+func (p *place) early() (early []string, tasks map[string][]string) {
+	p.Helper()
+	tasks = map[string][]string{}
+	for _, e := range p.entries() {
+		if _, told := e.Env["RALPH_TASK"]; e.Event == "started" && !told {
+			early = append(early, e.Process)
+		}
+		if e.Event == "prompted" {
+			tasks[e.Process] = append(tasks[e.Process], e.Task)
+		}
+	}
+	return early, tasks
+}
+
+// prestarted are the sandbox modes, and who hangs while an agent that was started early waits.
+var prestarted = map[string]string{"auto": "verifier", "off": "worker"}
+
+// TestTheNextAgentIsStartedWhileAnotherWorks, and no process is given two tasks.
+func TestTheNextAgentIsStartedWhileAnotherWorks(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[string]string{"auto": "t-00000002", "off": "t-00000001"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			p := newPrestart(t, mode, "")
+			p.want(0, "run")
+			early, tasks := p.early()
+			check.That(t, len(early) > 0, "no agent was started early")
+			check.Equal(t, "its task", []string{want}, tasks[early[0]])
+			for process, given := range tasks {
+				check.That(t, len(slices.Compact(given)) == 1, "%s was given %v", process, given)
+			}
+			p.wantVerified("t-00000001")
+			p.wantVerified("t-00000002")
+			p.wantNothingLeft()
+		})
+	}
+}
+
+// TestNoAgentIsStartedThatCannotBeNeeded: nor where another one may verify in the folder.
+func TestNoAgentIsStartedThatCannotBeNeeded(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		"switched off": {"--jobs", "1"}, "several at once": {"--jobs", "2"}, "the last iteration": {"--limit", "1"}, "one task": {"t-00000001"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPrestart(t, "auto", "")
+			switch name {
+			case "switched off":
+				p.env = append(p.env, "RALPH_RUN_PRESTART=false")
+			case "the last iteration":
+				p.want(0, "task", "done", "t-00000001")
+			}
+			p.want(0, append([]string{"run"}, args...)...)
+			early, _ := p.early()
+			check.Equal(t, "agents that were started early", 0, len(early))
+		})
+	}
+}
+
+// TestAnAgentStartedEarlyEndsWithItsRun, however that ends.
+func TestAnAgentStartedEarlyEndsWithItsRun(t *testing.T) {
+	notRaced(t)
+	for mode, hangs := range prestarted {
+		for name, end := range map[string]func(*place, *running){
+			"killed":      func(p *place, r *running) { r.signal(syscall.SIGKILL); r.wait(-1); p.awaitGone() },
+			"interrupted": func(p *place, r *running) { r.signal(syscall.SIGINT); r.wait(130); p.wantNothingLeft() },
+			"stopped":     func(p *place, r *running) { p.want(0, "stop", "--now"); <-r.ended; p.wantNothingLeft() },
+			"killed with its helpers": func(p *place, r *running) {
+				for _, pid := range childrenOf(r.cmd.Process.Pid) {
+					check.OK(p, syscall.Kill(pid, syscall.SIGKILL))
+				}
+				r.signal(syscall.SIGKILL)
+				r.wait(-1)
+				p.write("script.json", "{}")
+				p.want(0, "run") // takes back what is left
+				p.wantNothingLeft()
+			},
+		} {
+			t.Run(name+" "+mode, func(t *testing.T) {
+				t.Parallel()
+				p := newPrestart(t, mode, hangs)
+				r := p.start("run")
+				eventually(t, "an agent is started early", func() bool { early, _ := p.early(); return len(early) > 0 })
+				end(p, r)
+			})
+		}
+	}
+}

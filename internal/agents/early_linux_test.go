@@ -1,0 +1,216 @@
+package agents
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"ralph/acp"
+	"ralph/internal/proc"
+	"ralph/internal/project"
+	"ralph/internal/sandbox"
+	"ralph/internal/testing/check"
+	"ralph/internal/testing/fakeagent"
+)
+
+// beEnv makes the test binary be a fake agent.
+const beEnv = "RALPH_TEST_BE_AGENT"
+
+func TestMain(m *testing.M) {
+	proc.RunHelper(sandbox.Confine)
+	if os.Getenv(beEnv) != "" {
+		fakeagent.Main()
+		return
+	}
+	// The race detector holds every exiting process for a second otherwise.
+	os.Setenv("GORACE", "atexit_sleep_ms=0")
+	goleak.VerifyTestMain(m)
+}
+
+// desk is an opener whose agent runs a line of the shell before it plays its script.
+type desk struct {
+	*Opener
+	t            *testing.T
+	home, ledger string
+	verifier     bool
+}
+
+// newDesk makes one for a verifier without a sandbox, or else for a worker in the best.
+func newDesk(t *testing.T, verifier bool, line string) *desk {
+	t.Helper()
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	check.OK(t, err)
+	d := &desk{t: t, home: home, ledger: filepath.Join(home, "ledger"), verifier: verifier}
+	check.OK(t, errors.Join(os.Mkdir(d.ledger, 0o700), os.Mkdir(filepath.Join(home, "project"), 0o700), os.Mkdir(filepath.Join(home, ".claude"), 0o700)))
+	mode := "auto"
+	if verifier {
+		mode = "off"
+	}
+	root, environ := filepath.Join(home, "project"), []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home}
+	confiner, err := sandbox.New(sandbox.Options{
+		Mode: mode, Project: project.Project{Root: root}, Environ: environ, Most: sandbox.Namespaces, Write: []string{d.ledger},
+	})
+	check.OK(t, err)
+	t.Cleanup(func() { check.OK(t, confiner.Close()) })
+	if level := confiner.Verification.Level; !verifier && level != sandbox.Namespaces {
+		t.Skipf("SKIPPED: verifiers get %s here, and no overlay", level)
+	}
+	exe, err := os.Executable()
+	check.OK(t, err)
+	agent := filepath.Join(root, "agent.sh")
+	check.OK(t, os.WriteFile(agent, []byte(line+"\nexec "+exe+"\n"), 0o600))
+	d.Opener = &Opener{
+		Finder: Finder{Environ: environ}, Sandbox: confiner, Dir: root, Launcher: &proc.Launcher{}, Prestart: true, Now: time.Now,
+		Chosen: Agent{Preset: Preset{Name: "fake", Command: []string{"sh"}, Unknown: true, Prestart: true, Set: []Variable{
+			{Name: beEnv, Value: "1"}, {Name: fakeagent.LedgerEnv, Value: d.ledger}, {Name: "GORACE", Value: "atexit_sleep_ms=0"},
+		}}, Argv: []string{"sh", agent}},
+	}
+	t.Cleanup(d.Launcher.Close)
+	t.Cleanup(d.Close)
+	return d
+}
+
+func (d *desk) request() Request {
+	return Request{Run: "r-1", Owner: "r-1/x", Task: "t-00000001", Folder: d.t.TempDir(), Verifier: d.verifier}
+}
+
+// open opens a session, closes it, and reports whether its agent had been started early.
+func (d *desk) open(r Request) (early bool) {
+	d.t.Helper()
+	var pids []int
+	r.Started = func(_ string, id proc.Identity) error { pids = append(pids, id.Pid); return nil }
+	s, err := d.Open(d.t.Context(), r)
+	check.OK(d.t, err)
+	_, err = s.Prompt(d.t.Context(), "Assigned Task: t-00000001")
+	check.OK(d.t, errors.Join(err, s.Close()))
+	transcript, err := os.ReadFile(filepath.Join(r.Folder, "transcript.jsonl"))
+	check.OK(d.t, err)
+	check.Contains(d.t, "transcript", `"initialize"`, string(transcript))
+	check.That(d.t, len(pids) > 0 && pids[0] > 0, "no process is on record")
+	entries, err := fakeagent.ReadLedger(d.ledger)
+	check.OK(d.t, err)
+	at := slices.IndexFunc(entries, func(e fakeagent.Entry) bool { return e.Event == "prompted" })
+	who := slices.IndexFunc(entries, func(e fakeagent.Entry) bool { return e.Event == "started" && e.Process == entries[at].Process })
+	check.Equal(d.t, "run", "r-1", entries[who].Env["RALPH_RUN"])
+	_, told := entries[who].Env["RALPH_TASK"]
+	return !told
+}
+
+// earlyAgents are the two that may be started early, each where that is right.
+var earlyAgents = map[string]bool{"worker": false, "verifier": true}
+
+// TestAnAgentStartedEarlyIsTakenOnlyIfNothingChanged: what changes is all that it was
+// started with.
+func TestAnAgentStartedEarlyIsTakenOnlyIfNothingChanged(t *testing.T) {
+	t.Parallel()
+	write := func(d *desk, name string) {
+		check.OK(d.t, os.WriteFile(filepath.Join(d.home, name), []byte("{}"), 0o600))
+	}
+	for name, tt := range map[string]struct {
+		change func(*desk, *Request)
+		early  bool
+	}{
+		"nothing":                  {func(*desk, *Request) {}, true},
+		"data of the agent's own":  {func(d *desk, _ *Request) { write(d, ".claude/history.db") }, true},
+		"a credential":             {func(d *desk, _ *Request) { write(d, ".claude/.credentials.json") }, false},
+		"a variable":               {func(d *desk, _ *Request) { d.Environ = append(d.Environ, "LANG=C") }, false},
+		"a setting in the project": {func(d *desk, _ *Request) { write(d, "project/opencode.json") }, false},
+		"another command":          {func(d *desk, _ *Request) { d.Chosen.Argv = append(d.Chosen.Argv, "--more") }, false},
+		"another role":             {func(_ *desk, r *Request) { r.Verifier = !r.Verifier }, false},
+	} {
+		for role, verifier := range earlyAgents {
+			t.Run(name+"/"+role, func(t *testing.T) {
+				t.Parallel()
+				d := newDesk(t, verifier, "")
+				r := d.request()
+				d.Warm(d.request())
+				<-d.spare.ready
+				tt.change(d, &r)
+				check.Equal(t, "started early", tt.early, d.open(r))
+			})
+		}
+	}
+}
+
+// TestWhatAilsAnAgentStartedEarlyIsNobodysBusiness: another one is started.
+func TestWhatAilsAnAgentStartedEarlyIsNobodysBusiness(t *testing.T) {
+	t.Parallel()
+	plays := func(s fakeagent.Script) string { return `export FAKEAGENT_SCRIPT='` + s.JSON() + `'` }
+	dies := map[string][]fakeagent.Step{"session/new": {{Do: "exit", Code: 3}}}
+	for name, line := range map[string]string{
+		"it dies":             "exit 3",
+		"it dies later":       plays(fakeagent.Script{At: dies}),
+		"it hangs":            "exec sleep 1000",
+		"it asks for a login": plays(fakeagent.Script{AuthNeeded: "-"}),
+	} {
+		for role, verifier := range earlyAgents {
+			t.Run(name+"/"+role, func(t *testing.T) {
+				t.Parallel()
+				d := newDesk(t, verifier, `test "$RALPH_TASK" || `+line)
+				if name == "it hangs" {
+					d.patience = time.Nanosecond
+				}
+				d.Warm(d.request())
+				check.Equal(t, "started early", false, d.open(d.request()))
+			})
+		}
+	}
+}
+
+// TestAnAgentIsNotStartedEarly where it would be wrong, or nobody wants it.
+func TestAnAgentIsNotStartedEarly(t *testing.T) {
+	t.Parallel()
+	for name, forbid := range map[string]func(*desk, *Request){
+		"it is switched off":       func(d *desk, _ *Request) { d.Prestart = false },
+		"it does not pay":          func(d *desk, _ *Request) { d.Chosen.Prestart = false },
+		"it would see other files": func(d *desk, r *Request) { d.verifier, r.Verifier = !d.verifier, !r.Verifier },
+	} {
+		for role, verifier := range earlyAgents {
+			t.Run(name+"/"+role, func(t *testing.T) {
+				t.Parallel()
+				d := newDesk(t, verifier, "")
+				r := d.request()
+				forbid(d, &r)
+				d.Warm(r)
+				check.That(t, d.spare == nil, "an agent was started")
+				check.Equal(t, "started early", false, d.open(d.request()))
+			})
+		}
+	}
+}
+
+// TestAnAgentThatNobodyNeedsIsEnded, and leaves no file.
+func TestAnAgentThatNobodyNeedsIsEnded(t *testing.T) {
+	t.Parallel()
+	for role, verifier := range earlyAgents {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t, verifier, "")
+			d.Launcher.Own("r-" + t.Name())
+			r := d.request()
+			d.Warm(r)
+			d.Warm(r) // the first one is in the way
+			<-d.spare.ready
+			check.That(t, d.spare.session != nil, "no agent waits")
+			d.Close()
+			n, err := proc.Marked("r-" + t.Name())
+			check.OK(t, err)
+			check.Equal(t, "processes", 0, n)
+			left, err := os.ReadDir(r.Folder)
+			check.OK(t, err)
+			check.Equal(t, "files", 0, len(left))
+		})
+	}
+}
+
+// TestAnAgentThatMayBeStartedEarlyReadsNoModelInItsEnvironment: there is none yet.
+func TestAnAgentThatMayBeStartedEarlyReadsNoModelInItsEnvironment(t *testing.T) {
+	t.Parallel()
+	check.Equal(t, "channels", []acp.ModelChannel{ConfigOption, SetModel}, Preset{Prestart: true}.Channels())
+	check.Equal(t, "channels", []acp.ModelChannel(nil), Preset{}.Channels())
+}
