@@ -20,8 +20,11 @@ import (
 
 func TestMain(m *testing.M) {
 	proc.RunHelper(sandbox.Confine)
-	testscript.Main(cleaning{m}, map[string]func(){"ralph": limitedMain, "fakeagent": fakeagent.Main})
+	testscript.Main(cleaning{m}, programs)
 }
+
+// programs are those that this binary can be.
+var programs = map[string]func(){"ralph": limitedMain, "fakeagent": fakeagent.Main}
 
 // confinableEnv names the best sandbox that the program under test may use, so that
 // a machine that has a better one can show what a worse one does.

@@ -177,9 +177,17 @@ func (c *Console) render(e event.Event, a *attempt) {
 	}
 }
 
-// say writes a line that may be as long as it is. In a log, and when several tasks run
+// say writes a line.
+func (c *Console) say(e event.Event, s string) { c.put(e, Clip(s, c.all(e))) }
+
+// all is the command that shows all of a line.
+func (c *Console) all(e event.Event) string {
+	return "ralph logs " + or(Line(e.Task), Line(c.run)) + " --full"
+}
+
+// put writes a line that may be as long as it is. In a log, and when several tasks run
 // at once, every line says whose it is.
-func (c *Console) say(e event.Event, s string) {
+func (c *Console) put(e event.Event, s string) {
 	switch {
 	case c.log:
 		c.openFold()
@@ -217,7 +225,7 @@ func (c *Console) width() int {
 // cut shortens text to what a line can take beside what else is in it.
 func (c *Console) cut(e event.Event, text string, used int) string {
 	if c.log {
-		return term.Cut(text, maxLine)
+		return text
 	}
 	return term.Cut(text, max(c.width()-used-c.margin(e), minTitle))
 }
@@ -336,7 +344,7 @@ func (c *Console) attemptEnded(e event.Event, a *attempt) {
 		if len(parts) > 0 {
 			line += c.opts.Palette.Dim(" · " + strings.Join(parts, " · "))
 		}
-		c.line(line)
+		c.line(Clip(line, c.all(e)))
 	}
 	c.complaint(e, evidence, term.GateLines)
 }

@@ -5,12 +5,8 @@ import (
 	"strings"
 
 	"ralph/event"
-	"ralph/internal/plain"
 	"ralph/internal/term"
 )
-
-// maxLine is how much text without a line break is kept before it is shown anyway.
-const maxLine = 4096
 
 // speech puts together what an agent says from the pieces in which it comes.
 type speech struct {
@@ -18,6 +14,7 @@ type speech struct {
 	begun   bool
 	clean   term.Cleaner
 	line    strings.Builder // the line that is not complete yet, when lines are wanted
+	clip    clip            // of it
 }
 
 // endsSpeech says that what an agent says after an event is not the continuation
@@ -30,49 +27,47 @@ func endsSpeech(e event.Event) bool {
 
 // stream returns the part of a piece that can be shown at once. Empty lines
 // before the first word are left out.
-func (s *speech) stream(piece string) string {
+func (s *speech) stream(piece, all string) string {
 	text := s.clean.Add(piece)
 	if !s.begun {
 		text = strings.TrimLeft(text, "\n")
 		s.begun = text != ""
 	}
-	return text
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		line, complete := strings.CutSuffix(line, "\n")
+		b.WriteString(s.clip.add(line))
+		if complete {
+			b.WriteString(s.clip.end(all) + "\n")
+		}
+	}
+	return b.String()
 }
 
 // lines passes on the lines that a piece completes, without the empty ones.
-func (s *speech) lines(piece string, emit func(string)) {
+func (s *speech) lines(piece, all string, emit func(string)) {
 	s.begun = true
 	text := s.clean.Add(piece)
 	for {
 		line, rest, complete := strings.Cut(text, "\n")
-		s.keep(line, emit)
+		s.line.WriteString(s.clip.add(line))
 		if !complete {
 			return
 		}
-		s.endLine(emit)
+		s.endLine(all, emit)
 		text = rest
 	}
 }
 
 // end passes on what was held back, and makes ready for something else.
-func (s *speech) end(emit func(string)) {
-	s.keep(s.clean.End(), emit)
-	s.endLine(emit)
+func (s *speech) end(all string, emit func(string)) {
+	s.line.WriteString(s.clip.add(s.clean.End()))
+	s.endLine(all, emit)
 	s.begun = false
 }
 
-func (s *speech) keep(text string, emit func(string)) {
-	for s.line.Len()+len(text) > maxLine {
-		kept := plain.Head(text, maxLine-s.line.Len())
-		s.line.WriteString(kept)
-		text = text[len(kept):]
-		s.endLine(emit)
-	}
-	s.line.WriteString(text)
-}
-
-func (s *speech) endLine(emit func(string)) {
-	if line := strings.TrimRight(s.line.String(), " \t"); line != "" {
+func (s *speech) endLine(all string, emit func(string)) {
+	if line := strings.TrimRight(s.line.String(), " \t") + s.clip.end(all); line != "" {
 		emit(strings.ReplaceAll(line, "\t", "    "))
 	}
 	s.line.Reset()
@@ -87,9 +82,9 @@ func (c *Console) speak(e event.Event, a *attempt) {
 	switch {
 	case thought && c.log && !c.opts.Verbose:
 	case c.byLine():
-		a.speech.lines(e.Text, c.spoken(e, a))
+		a.speech.lines(e.Text, c.all(e), c.spoken(e, a))
 	default:
-		c.stream(a.speech.stream(e.Text), c.paint(a))
+		c.stream(a.speech.stream(e.Text, c.all(e)), c.paint(a))
 	}
 }
 
@@ -99,10 +94,10 @@ func (c *Console) hush(e event.Event, a *attempt) {
 		return
 	}
 	if c.byLine() {
-		a.speech.end(c.spoken(e, a))
+		a.speech.end(c.all(e), c.spoken(e, a))
 		return
 	}
-	c.stream(a.speech.clean.End(), c.paint(a))
+	c.stream(a.speech.clip.add(a.speech.clean.End())+a.speech.clip.end(c.all(e)), c.paint(a))
 	a.speech.begun = false
 	c.fresh()
 }
@@ -119,7 +114,7 @@ func (c *Console) spoken(e event.Event, a *attempt) func(line string) {
 	case c.log:
 		verb = "says: "
 	}
-	return func(line string) { c.say(e, verb+c.paint(a)(line)) }
+	return func(line string) { c.put(e, verb+c.paint(a)(line)) }
 }
 
 func (c *Console) paint(a *attempt) func(string) string {

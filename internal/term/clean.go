@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/mattn/go-runewidth"
 
@@ -58,6 +59,35 @@ func Cut(s string, width int) string {
 	}
 	return runewidth.Truncate(s, width, "…")
 }
+
+// Head keeps the first n characters of a line and all of its colours. It returns how many
+// more would be kept, and how many it left out. No accent is parted from its letter.
+func Head(s string, n int) (kept string, left, lost int) {
+	if len(s) <= n && strings.IndexByte(s, '\x1b') < 0 {
+		return s, n - utf8.RuneCountInString(s), 0
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		if r == '\x1b' {
+			size = max(size, escape(s))
+		}
+		switch {
+		case r == '\x1b':
+			b.WriteString(s[:size])
+		case n > 0, n > -maxAccents && lost == 0 && runewidth.RuneWidth(r) == 0:
+			n--
+			b.WriteString(s[:size])
+		default:
+			lost++
+		}
+		s = s[size:]
+	}
+	return b.String(), max(n, 0), lost
+}
+
+// maxAccents is how many of them a letter may have.
+const maxAccents = 8
 
 // Strip removes whole escape sequences: colours (ESC [ ... letter) and titles and
 // links (ESC ] ... BEL or ESC \). Without their first byte, which Line and Block

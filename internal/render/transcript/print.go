@@ -83,8 +83,16 @@ func (p *Printer) f(format string, args ...any) {
 	}
 }
 
+// clip shortens a line unless everything is wanted.
+func (p *Printer) clip(line string) string {
+	if p.Full {
+		return line
+	}
+	return render.Clip(line, "see them with --full")
+}
+
 func (p *Printer) label(name, text string) {
-	p.f("  %s %s\n", p.Palette.Dim(fmt.Sprintf("%-7s", name)), text)
+	p.f("  %s %s\n", p.Palette.Dim(fmt.Sprintf("%-7s", name)), p.clip(text))
 }
 
 func (p *Printer) block(name, text string) {
@@ -169,7 +177,7 @@ func (p *Printer) tool(t *Tool) {
 
 func (p *Printer) quote(text string) {
 	for l := range strings.Lines(text) {
-		p.f("          %s %s\n", p.Palette.Dim("|"), strings.TrimRight(l, "\n"))
+		p.f("          %s %s\n", p.Palette.Dim("|"), p.clip(strings.TrimRight(l, "\n")))
 	}
 }
 

@@ -185,7 +185,7 @@ func (r *Reader) begin(e event.Event) *reading {
 		l.Run, l.Task, l.Attempt = e.Run, e.Task, e.Attempt
 		r.Emit(l)
 	}
-	return &reading{attempt: e.Attempt, tail: tail{path: filepath.Join(r.Folder, filepath.Base(e.Attempt), "transcript.jsonl")}, emit: emit}
+	return &reading{attempt: e.Attempt, longest: longLine, tail: tail{path: filepath.Join(r.Folder, filepath.Base(e.Attempt), "transcript.jsonl")}, emit: emit}
 }
 
 // reading is nil for an attempt that is not being read.
@@ -214,7 +214,7 @@ type reading struct {
 	tail    tail
 	decode  decoder
 	join    joiner
-	longest int // of a line of speech before it is emitted in parts; 0 means unlimited
+	longest int // of a line of speech before it is emitted in parts
 	emit    func(Line)
 }
 
@@ -227,11 +227,14 @@ func (a *reading) drain() error {
 		if l := a.decode.line(text); l.Kind != "" {
 			a.join.add(l, a.emit)
 		}
-		if a.longest > 0 && len(a.join.text) > a.longest {
+		if len(a.join.text) > a.longest {
 			a.join.flush(a.emit)
 		}
 	})
 }
+
+// longLine is how much of a line without an end is kept before it is emitted.
+const longLine = 64 << 10
 
 // joiner puts pieces of speech together until a line is whole or something else
 // comes.

@@ -37,14 +37,10 @@ func (p *play) misbehave(s Step) {
 	case "close_stdin":
 		close(p.deaf)
 		os.Stdin.Close()
-	case "flood": // N message chunks, or tool calls with a Kind: Text, Chunk times, and their number; 0 is for ever
+	case "flood": // N message chunks: Text, Chunk times, and their number; 0 is for ever. Kind: see flood
 		s.Text = strings.Repeat(s.Text, max(s.Chunk, 1))
 		for i := 0; s.N == 0 || i < s.N; i++ {
-			if s.Kind != "" {
-				p.update(object{"sessionUpdate": "tool_call", "toolCallId": fmt.Sprint("t", i), "title": s.Text, "kind": s.Kind})
-				continue
-			}
-			p.update(object{"sessionUpdate": "agent_message_chunk", "content": object{"type": "text", "text": s.Text + fmt.Sprint(i, "\n")}})
+			p.update(flood(s.Kind, s.Text, i))
 		}
 	case "requests": // N of them at once; Ignore: reading nothing until all are sent
 		if s.Ignore {
@@ -62,6 +58,24 @@ func (p *play) misbehave(s Step) {
 		p.count("waits", answers)
 	default:
 		must(fmt.Errorf("unknown step %q", s.Do))
+	}
+}
+
+// flood is the ith update of many: a message, a "line" of it that does not end, a "thought",
+// the "output" of a tool, or else a tool call of that kind.
+func flood(kind, text string, i int) object {
+	content := func(text string) object { return object{"type": "text", "text": text} }
+	switch kind {
+	case "":
+		return object{"sessionUpdate": "agent_message_chunk", "content": content(text + fmt.Sprint(i, "\n"))}
+	case "line":
+		return object{"sessionUpdate": "agent_message_chunk", "content": content(text)}
+	case "thought":
+		return object{"sessionUpdate": "agent_thought_chunk", "content": content(text)}
+	case "output":
+		return object{"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "in_progress", "content": []object{{"type": "content", "content": content(text)}}}
+	default:
+		return object{"sessionUpdate": "tool_call", "toolCallId": fmt.Sprint("t", i), "title": text, "kind": kind}
 	}
 }
 
