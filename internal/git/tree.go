@@ -132,8 +132,12 @@ func (s *store) fill(ctx context.Context, w *walk, exclude []string) (env []stri
 }
 
 // copyWithTime keeps the time of an index: git reads a file again if it changed
-// in the moment when the index was written, which it knows by this time.
+// in the moment when the index was written, which it knows by this time. Git replaces an
+// index and never writes into one, so a second name is as good as a copy, and costs nothing.
 func copyWithTime(to, from string) error {
+	if os.Link(from, to) == nil {
+		return nil
+	}
 	info, err := os.Stat(from)
 	if err != nil {
 		return err
