@@ -61,7 +61,7 @@ func TestCommandsThatGoWrong(t *testing.T) {
 func TestACommandThatHangsIsEndedWithAllThatItStarted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	hurry := make(chan struct{})
+	hurry := make(chan os.Signal)
 	fifo := filepath.Join(dir, "pid")
 	check.OK(t, unix.Mkfifo(fifo, 0o600))
 	opts := quick(Target{Command: "setsid sleep 1000 & echo $! > pid; trap '' TERM INT; wait; sleep 1000"})

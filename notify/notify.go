@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -36,12 +37,12 @@ type Options struct {
 	Web      outbox.Web
 	Hide     func(string) string // removes secrets; nil means that there are none
 
-	Size    int             // messages that may wait for one channel; 0 means 64
-	Tries   int             // for each message; 0 means 4
-	Backoff time.Duration   // after the first try, then twice as long each time; 0 means a second
-	Timeout time.Duration   // for one try; 0 means 10 seconds
-	Flush   time.Duration   // for all that is left at the end; 0 means 5 seconds
-	Hurry   <-chan struct{} // closed when nobody wants to wait for that; nil means never
+	Size    int              // messages that may wait for one channel; 0 means 64
+	Tries   int              // for each message; 0 means 4
+	Backoff time.Duration    // after the first try, then twice as long each time; 0 means a second
+	Timeout time.Duration    // for one try; 0 means 10 seconds
+	Flush   time.Duration    // for all that is left at the end; 0 means 5 seconds
+	Hurry   <-chan os.Signal // looked at by Close only: a signal says that nobody wants to wait for that; nil means never
 }
 
 // Notifier notifies its targets. Each channel has a queue and a goroutine of its own, so
@@ -111,8 +112,8 @@ func (n *Notifier) Event(e event.Event) {
 	}
 }
 
-// Close tells what is left, for as long as Options.Flush or until Options.Hurry is
-// closed, and says what did not go out.
+// Close tells what is left, for as long as Options.Flush or until a signal of
+// Options.Hurry, and says what did not go out.
 func (n *Notifier) Close() error {
 	var errs []error
 	n.once.Do(func() {
@@ -134,7 +135,7 @@ func (n *Notifier) Close() error {
 }
 
 // wait returns when every channel is done, after so long, or in a hurry.
-func (n *Notifier) wait(most time.Duration, hurry <-chan struct{}) {
+func (n *Notifier) wait(most time.Duration, hurry <-chan os.Signal) {
 	over := time.NewTimer(most)
 	defer over.Stop()
 	for _, c := range n.channels {

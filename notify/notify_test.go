@@ -250,7 +250,7 @@ func TestAWebhookThatHangsHoldsUpNobody(t *testing.T) {
 	release := make(chan struct{})
 	hangs := newHook(t, func(int, http.ResponseWriter) { <-release })
 	works := newHook(t, func(int, http.ResponseWriter) {})
-	hurry := make(chan struct{})
+	hurry := make(chan os.Signal)
 	opts := quick(Target{Webhook: hangs.URL + "/s3cr3t"}, Target{Webhook: works.URL})
 	opts.Hurry, opts.Size = hurry, 3
 	n := New(opts)

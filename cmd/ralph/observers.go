@@ -157,10 +157,9 @@ func newNotifier(a *app, s *session) render.Sink {
 		}
 		targets = append(targets, t)
 	}
-	hurry := make(chan struct{})
 	opts := notify.Options{
 		Targets: targets, Project: filepath.Base(s.project.Root), Dir: s.project.Root, Env: agents.WithoutCredentials(a.environ()),
-		Web: outbox.Web{Getenv: a.getenv, Now: a.now}, Hide: a.redact.Text, Hurry: hurry,
+		Web: outbox.Web{Getenv: a.getenv, Now: a.now}, Hide: a.redact.Text, Hurry: a.signals,
 	}
 	if a.errIsTerm {
 		opts.Terminal = a.stderr
@@ -169,25 +168,5 @@ func newNotifier(a *app, s *session) render.Sink {
 	if err := n.Missing(); err != nil {
 		a.note("warning: %v", err)
 	}
-	return hurried{n, a.signals, hurry}
-}
-
-// hurried is a notifier whose last messages another signal cuts short.
-type hurried struct {
-	*notify.Notifier
-	signals <-chan os.Signal
-	hurry   chan struct{}
-}
-
-func (h hurried) Close() error {
-	done := make(chan struct{})
-	defer close(done)
-	go func() {
-		select {
-		case <-h.signals:
-			close(h.hurry)
-		case <-done:
-		}
-	}()
-	return h.Notifier.Close()
+	return n
 }
