@@ -37,7 +37,7 @@ func BenchmarkRecall(b *testing.B) {
 	for _, task := range memoryTasks() {
 		b.Run(task.name, func(b *testing.B) {
 			selection := view(func(tx *db.Tx) error {
-				s, err := journal.Select(tx, journal.Query{Run: lastRun(rows), Title: task.title, Description: task.description}, journal.Options{})
+				s, err := journal.Select(tx, journal.Query{Run: lastRun(rows), Title: task.title, Description: task.description}, journal.Options{Recent: 5, Matches: 5, Tokens: 3000})
 				if len(s.Recent) == 0 || s.Text() == "" {
 					b.Error("the recent entries are missing")
 				}
@@ -72,7 +72,7 @@ func BenchmarkKnowledge(b *testing.B) {
 	}
 	all := func(s *knowledge.Store) {
 		entries, warnings := s.Load()
-		if len(entries) != files || len(warnings) > 0 || knowledge.Render(q.Match(entries), 0) == "" {
+		if len(entries) != files || len(warnings) > 0 || knowledge.Render(q.Match(entries), 2000) == "" {
 			b.Fatalf("got %d entries and %d warnings, want %d and none", len(entries), len(warnings), files)
 		}
 	}

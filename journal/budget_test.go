@@ -20,7 +20,7 @@ func TestOverBudgetTheNewestStay(t *testing.T) {
 	for i := range 5 {
 		remember(t, d, journal.Entry{Run: "r-1", Task: "t-1", Title: fmt.Sprint("step ", i), Notes: strings.Repeat("n", 2000)})
 	}
-	got := choose(t, d, journal.Query{Run: "r-1", Title: "zebra"}, journal.Options{Tokens: 1200})
+	got := choose(t, d, journal.Query{Run: "r-1", Title: "zebra"}, journal.Options{Recent: 5, Matches: 5, Tokens: 1200})
 	if len(got.Recent) == 0 || len(got.Recent) == 5 || got.Recent[0].Title != "step 4" || len(got.Matches) != 0 || got.LeftOut != 6-len(got.Recent) {
 		t.Errorf("got %v and %v, %d left out", titles(got.Recent), titles(got.Matches), got.LeftOut)
 	}
@@ -32,7 +32,7 @@ func TestOneTalkativeIterationLeavesRoomForOthers(t *testing.T) {
 	d := openMemory(t)
 	remember(t, d, journal.Entry{Run: "r-1", Task: "t-1", Title: "quiet", Notes: "short"},
 		journal.Entry{Run: "r-1", Task: "t-1", Title: "talkative", Notes: strings.Repeat("blah ", 13_000)})
-	got := choose(t, d, journal.Query{Run: "r-1"}, journal.Options{})
+	got := choose(t, d, journal.Query{Run: "r-1"}, usual)
 	if text := got.Text(); len(got.Recent) != 2 || !strings.Contains(text, "ralph journal show 2") || !strings.Contains(text, "short") {
 		t.Errorf("got %v:\n%.400s", titles(got.Recent), text)
 	}
@@ -59,17 +59,13 @@ func TestSelectionNeverErrsAndKeepsToItsBudget(t *testing.T) {
 			})
 		}
 		opts := journal.Options{
-			Recent: rapid.IntRange(-1, 8).Draw(t, "recent"), Matches: rapid.IntRange(-1, 8).Draw(t, "matches"),
-			Tokens: rapid.SampledFrom([]int{-1, 0, 1, 10, 50, 100, 500, 3000}).Draw(t, "tokens"),
+			Recent: rapid.IntRange(0, 8).Draw(t, "recent"), Matches: rapid.IntRange(0, 8).Draw(t, "matches"),
+			Tokens: rapid.SampledFrom([]int{0, 1, 10, 50, 100, 500, 3000}).Draw(t, "tokens"),
 		}
 		q := journal.Query{Run: "r-1", Title: anyText().Draw(t, "asked title"), Description: anyText().Draw(t, "asked description")}
 		got := choose(t, d, q, opts)
-		budget := map[int]int{-1: 0, 0: 3000}[opts.Tokens]
-		if opts.Tokens > 0 {
-			budget = opts.Tokens
-		}
-		if text := got.Text(); len(text) > 4*budget {
-			t.Fatalf("%d bytes, want at most %d", len(text), 4*budget)
+		if text := got.Text(); len(text) > 4*opts.Tokens {
+			t.Fatalf("%d bytes, want at most %d", len(text), 4*opts.Tokens)
 		}
 		checkChosen(t, d, got, opts)
 	})
@@ -87,11 +83,8 @@ func checkChosen(t *rapid.T, d *db.DB, got journal.Selection, opts journal.Optio
 		}
 	}
 	last := view(t, d, func(tx *db.Tx) ([]journal.Entry, error) { return journal.List(tx, journal.Filter{Run: "r-1"}) })
-	want := min(len(last), max(opts.Recent, 0))
-	if opts.Recent == 0 {
-		want = min(len(last), 5)
-	}
-	if got.LeftOut == 0 && (opts.Tokens == 0 || opts.Tokens == 3000) && len(got.Recent) != want {
+	want := min(len(last), opts.Recent)
+	if got.LeftOut == 0 && opts.Tokens == 3000 && len(got.Recent) != want {
 		t.Fatalf("%d recent entries and none left out, want %d", len(got.Recent), want)
 	}
 	for i, e := range got.Recent {

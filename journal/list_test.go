@@ -128,7 +128,7 @@ func FuzzQueries(f *testing.F) {
 			return journal.Add(tx, journal.Entry{At: morning, Run: "r-3", Task: "t-1", Title: text, Notes: text, Outcome: "done"})
 		})
 		for _, q := range []journal.Query{{Run: "r-2", Title: text}, {Run: "r-2", Title: "x", Description: text}} {
-			got := choose(t, d, q, journal.Options{})
+			got := choose(t, d, q, usual)
 			check.That(t, len(got.Recent) == 1 && len(got.Text()) <= 12_000, "%q: got %d recent entries and %d bytes", text, len(got.Recent), len(got.Text()))
 		}
 		view(t, d, func(tx *db.Tx) ([]journal.Entry, error) { return journal.Search(tx, text, 5) })

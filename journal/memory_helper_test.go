@@ -45,6 +45,9 @@ func view[T any](t check.TB, d *db.DB, fn func(*db.Tx) (T, error)) (got T) {
 	return got
 }
 
+// usual is what the configuration has without a file.
+var usual = journal.Options{Recent: 5, Matches: 5, Tokens: 3000}
+
 func choose(t check.TB, d *db.DB, q journal.Query, opts journal.Options) journal.Selection {
 	t.Helper()
 	return view(t, d, func(tx *db.Tx) (journal.Selection, error) { return journal.Select(tx, q, opts) })

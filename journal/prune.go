@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"cmp"
 	"errors"
 	"math"
 	"time"
@@ -11,10 +10,12 @@ import (
 
 // Retention says how long entries are kept.
 type Retention struct {
-	Now      time.Time
-	Keep     time.Duration // every entry
-	Failures int           // failures, so many times as long; 0 means 3
+	Now  time.Time
+	Keep time.Duration // failures are kept longer
 }
+
+// longer is how many times as long failures are kept.
+const longer = 3
 
 // Pruned counts what was forgotten.
 type Pruned struct {
@@ -42,12 +43,7 @@ DELETE FROM journal_words WHERE docs = 0;`
 
 // Cutoffs are the times before which things are old: most things, and failures.
 func (r Retention) Cutoffs() (others, failed time.Time) {
-	times := time.Duration(cmp.Or(max(r.Failures, 0), 3))
-	longest := time.Duration(math.MaxInt64)
-	if r.Keep < longest/times {
-		longest = r.Keep * times
-	}
-	return r.Now.Add(-r.Keep), r.Now.Add(-longest)
+	return r.Now.Add(-r.Keep), r.Now.Add(-min(r.Keep, math.MaxInt64/longer) * longer)
 }
 
 // Prune forgets old entries, in the caller's transaction: the rows, their place

@@ -8,21 +8,11 @@ type Query struct {
 	Title, Description string // of the task; any text
 }
 
-// Options tune a selection. Zero means the default; less than zero means none.
+// Options bound a selection.
 type Options struct {
-	Recent  int // the last entries of the run: 5
-	Matches int // earlier entries that speak of the same things: 5
-	Tokens  int // all of it, rendered, at four bytes a token: 3,000
-}
-
-func (o Options) withDefaults() Options {
-	for value, standard := range map[*int]int{&o.Recent: 5, &o.Matches: 5, &o.Tokens: 3000} {
-		if *value == 0 {
-			*value = standard
-		}
-		*value = max(*value, 0)
-	}
-	return o
+	Recent  int // the last entries of the run
+	Matches int // earlier entries that speak of the same things
+	Tokens  int // all of it, rendered, at four bytes a token
 }
 
 // Selection is what a prompt remembers: entries whose rendering keeps to the
@@ -41,7 +31,6 @@ const recentSQL = `SELECT ` + columns + ` FROM journal j WHERE run = +:run ORDER
 // all others those that bm25 ranks first for the task's telling words. It does not
 // fail because of any text.
 func Select(tx *db.Tx, q Query, opts Options) (Selection, error) {
-	opts = opts.withDefaults()
 	var s Selection
 	if q.Run != "" && opts.Recent > 0 {
 		s.Recent, _ = db.All(tx, recentSQL, scan, ":run", q.Run, ":limit", opts.Recent)

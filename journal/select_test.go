@@ -39,15 +39,15 @@ func TestSelection(t *testing.T) {
 		opts            journal.Options
 		recent, matches []string
 	}{
-		"the last of this run, newest first, and what speaks of the same":        {journal.Query{Run: "r-3", Title: "Fix the lexer"}, journal.Options{}, last, []string{"Parse tokens"}},
-		"a word of the description counts":                                       {journal.Query{Run: "r-3", Title: "Fix", Description: "see the changelog"}, journal.Options{}, last, []string{"Release"}},
-		"an older iteration of this run can match, a recent one is not repeated": {journal.Query{Run: "r-3", Title: "lesson1 lesson8"}, journal.Options{}, last, []string{"step 1"}},
-		"before a run there is no recent one":                                    {journal.Query{Title: "lexer"}, journal.Options{}, nil, []string{"Parse tokens"}},
-		"numbers are options":                                                    {journal.Query{Run: "r-3", Title: "lexer unicode boxes"}, journal.Options{Recent: 1, Matches: 1}, last[:1], []string{"Draw trees"}},
-		"more than there can be is all":                                          {journal.Query{Run: "r-3", Title: "lexer"}, journal.Options{Recent: 1, Matches: math.MaxInt}, last[:1], []string{"Parse tokens"}},
-		"less than zero is none":                                                 {journal.Query{Run: "r-3", Title: "lexer"}, journal.Options{Recent: -1, Matches: -1}, nil, nil},
-		"no recent ones: this run may match":                                     {journal.Query{Run: "r-3", Title: "lesson8"}, journal.Options{Recent: -1}, nil, []string{"step 8"}},
-		"nothing speaks of it":                                                   {journal.Query{Run: "r-3", Title: "quux"}, journal.Options{}, last, nil},
+		"the last of this run, newest first, and what speaks of the same":        {journal.Query{Run: "r-3", Title: "Fix the lexer"}, usual, last, []string{"Parse tokens"}},
+		"a word of the description counts":                                       {journal.Query{Run: "r-3", Title: "Fix", Description: "see the changelog"}, usual, last, []string{"Release"}},
+		"an older iteration of this run can match, a recent one is not repeated": {journal.Query{Run: "r-3", Title: "lesson1 lesson8"}, usual, last, []string{"step 1"}},
+		"before a run there is no recent one":                                    {journal.Query{Title: "lexer"}, usual, nil, []string{"Parse tokens"}},
+		"numbers are options":                                                    {journal.Query{Run: "r-3", Title: "lexer unicode boxes"}, journal.Options{Recent: 1, Matches: 1, Tokens: 3000}, last[:1], []string{"Draw trees"}},
+		"more than there can be is all":                                          {journal.Query{Run: "r-3", Title: "lexer"}, journal.Options{Recent: 1, Matches: math.MaxInt, Tokens: 3000}, last[:1], []string{"Parse tokens"}},
+		"zero is none":                                                           {journal.Query{Run: "r-3", Title: "lexer"}, journal.Options{Tokens: 3000}, nil, nil},
+		"no recent ones: this run may match":                                     {journal.Query{Run: "r-3", Title: "lesson8"}, journal.Options{Matches: 5, Tokens: 3000}, nil, []string{"step 8"}},
+		"nothing speaks of it":                                                   {journal.Query{Run: "r-3", Title: "quux"}, usual, last, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := sel(tt.query, tt.opts)
@@ -66,9 +66,9 @@ func TestCommonWordsDoNotHideRareOnes(t *testing.T) {
 		}
 		remember(t, d, journal.Entry{Run: "r-1", Task: "t-1", Title: fmt.Sprint("row", i), Notes: notes})
 	}
-	rare := choose(t, d, journal.Query{Title: "the usual zebra thing"}, journal.Options{})
+	rare := choose(t, d, journal.Query{Title: "the usual zebra thing"}, usual)
 	check.Equal(t, "rows with the zebra", []string{"row3"}, titles(rare.Matches))
-	common := choose(t, d, journal.Query{Title: "the usual thing"}, journal.Options{})
+	common := choose(t, d, journal.Query{Title: "the usual thing"}, usual)
 	check.Equal(t, "rows for words that are in every row", []string(nil), titles(common.Matches))
 }
 
@@ -84,7 +84,7 @@ func TestAWordInTooManyRowsFindsTheNewest(t *testing.T) {
 		entries = append(entries, journal.Entry{Run: "r-1", Task: "t-1", Title: fmt.Sprint("row", i), Notes: notes})
 	}
 	remember(t, d, entries...)
-	got := choose(t, d, journal.Query{Title: "login"}, journal.Options{Matches: 2})
+	got := choose(t, d, journal.Query{Title: "login"}, journal.Options{Matches: 2, Tokens: 3000})
 	check.Equal(t, "result", []string{"row7990", "row7980"}, titles(got.Matches))
 }
 
@@ -112,7 +112,7 @@ func TestBM25Decides(t *testing.T) {
 			}
 			tt.first.Run, tt.second.Run = "r-1", "r-1"
 			remember(t, d, tt.first, tt.second)
-			got := choose(t, d, journal.Query{Title: "zebra lion"}, journal.Options{Matches: 1})
+			got := choose(t, d, journal.Query{Title: "zebra lion"}, journal.Options{Matches: 1, Tokens: 3000})
 			check.Equal(t, "result", []string{tt.want}, titles(got.Matches))
 		})
 	}

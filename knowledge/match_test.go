@@ -136,7 +136,7 @@ func TestRenderingIsDataWithProvenance(t *testing.T) {
 	} {
 		write(t, root, e)
 	}
-	got := knowledge.Render(knowledge.Query{Title: "wanted"}.Match(load(t, root)), 0)
+	got := knowledge.Render(knowledge.Query{Title: "wanted"}.Match(load(t, root)), 2000)
 	check.Equal(t, "result", rendered, got)
 }
 
@@ -152,7 +152,7 @@ func TestNoBodyPosesAsAnEntry(t *testing.T) {
 	}
 	page := prompt.Build(prompt.Input{
 		Task:      prompt.Task{ID: "t-1", Title: "x"},
-		Knowledge: prompt.Document{Text: knowledge.Render(knowledge.Query{Title: "wanted"}.Match(load(t, root)), 0), From: knowledge.Folder},
+		Knowledge: prompt.Document{Text: knowledge.Render(knowledge.Query{Title: "wanted"}.Match(load(t, root)), 2000), From: knowledge.Folder},
 	})
 	for line := range strings.Lines(page) {
 		if strings.HasPrefix(strings.TrimPrefix(line, "> "), lie) {
@@ -191,13 +191,9 @@ func TestRenderingKeepsToItsBudget(t *testing.T) {
 				Title: anyText.Draw(t, "title"), Body: anyText.Draw(t, "body"), Tags: []string{rapid.String().Draw(t, "tag")}, Kind: knowledge.Failure, File: "x.md",
 			}})
 		}
-		tokens := rapid.SampledFrom([]int{-5, 0, 1, 20, 100, 300, 2000, 10_000}).Draw(t, "tokens")
-		budget := max(tokens, 0)
-		if tokens == 0 {
-			budget = knowledge.DefaultTokens
-		}
-		if got := knowledge.Render(matches, tokens); len(got) > 4*budget {
-			t.Fatalf("%d bytes, want at most %d", len(got), 4*budget)
+		tokens := rapid.SampledFrom([]int{0, 1, 20, 100, 300, 2000, 10_000}).Draw(t, "tokens")
+		if got := knowledge.Render(matches, tokens); len(got) > 4*tokens {
+			t.Fatalf("%d bytes, want at most %d", len(got), 4*tokens)
 		}
 	})
 }
@@ -223,16 +219,16 @@ func TestWhatConcernsAFeatureIsTheSameForItsTasks(t *testing.T) {
 		}
 		return list
 	}
-	shared, first := parser.Brief(entries, 0)
-	again, second := writer.Brief(entries, 0)
+	shared, first := parser.Brief(entries, 2000)
+	again, second := writer.Brief(entries, 2000)
 	check.Equal(t, "what both are told", shared, again)
 	check.Equal(t, "of the feature", []string{"Money", "Writer"}, titles(shared))
 	check.Equal(t, "for the parser", []string{"Parser", "Limits"}, titles(first))
 	check.Equal(t, "for the writer", []string{"Parser", "Limits"}, titles(second))
-	if shared, first = parser.Brief(entries, -1); shared+first != "" {
+	if shared, first = parser.Brief(entries, 0); shared+first != "" {
 		t.Errorf("got %q and %q within no budget", shared, first)
 	}
-	if shared, _ = (knowledge.Query{Title: "parser"}).Brief(entries, 0); shared != "" {
+	if shared, _ = (knowledge.Query{Title: "parser"}).Brief(entries, 2000); shared != "" {
 		t.Errorf("got %q for no feature", shared)
 	}
 }

@@ -1,16 +1,12 @@
 package knowledge
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"ralph/internal/plain"
 )
-
-// DefaultTokens is the budget of a rendering when none is given.
-const DefaultTokens = 2000
 
 const bytesPerToken = 4
 
@@ -20,7 +16,6 @@ func (q Query) Brief(entries []Entry, tokens int) (feature, task string) {
 	matches, tag := q.Match(entries), key(q.Feature)
 	shared := slices.DeleteFunc(slices.Clone(matches), func(m Match) bool { return tag == "" || !slices.Contains(m.tags, tag) })
 	slices.SortFunc(shared, func(a, b Match) int { return byTitle(&a.Entry, &b.Entry) })
-	tokens = cmp.Or(tokens, DefaultTokens)
 	half := tokens / 2 * bytesPerToken
 	feature, n := fill(shared, half, half)
 	rest := slices.DeleteFunc(matches, func(m Match) bool {
@@ -29,12 +24,11 @@ func (q Query) Brief(entries []Entry, tokens int) (feature, task string) {
 	return strings.TrimSpace(feature), Render(rest, tokens-len(feature)/bytesPerToken)
 }
 
-// Render tells matches to an agent within a budget of tokens, at four bytes each;
-// 0 means DefaultTokens. Each begins with a line of ours that says where it comes
+// Render tells matches to an agent within a budget of tokens, at four bytes each. Each begins with a line of ours that says where it comes
 // from; what was written is indented below, so that no text can pose as another
 // entry. The best stay. It is data: prompt quotes it and makes sigils inert.
 func Render(matches []Match, tokens int) string {
-	budget := cmp.Or(tokens, DefaultTokens) * bytesPerToken
+	budget := tokens * bytesPerToken
 	text, n := fill(matches, budget-len(leftOut(len(matches))), budget/2)
 	if 0 < n && n < len(matches) {
 		text += leftOut(len(matches) - n)

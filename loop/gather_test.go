@@ -13,6 +13,7 @@ import (
 	"ralph/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
+	"ralph/journal"
 	"ralph/loop/attempt"
 	"ralph/prompt"
 )
@@ -62,6 +63,7 @@ func TestGatherTellsAllThatIsKnown(t *testing.T) {
 	ids := s.add(t, dag.NewTask{Title: "the group", Description: "all of it"}, dag.NewTask{Title: "before", Description: "what was before", Kind: dag.Check})
 	leaf := s.add(t, dag.NewTask{Title: "the leaf", Description: "do it", Parent: ids[0], After: []string{ids[1]}, Gates: []string{"echo broken; false"}})[0]
 	s.opts.Limits.Iterations = 2
+	s.opts.Prompt.Recall = journal.Options{Recent: 5, Tokens: 3000}
 	s.opts.Prompt.Context = func(dag.Task) attempt.Sources {
 		return attempt.Sources{Spec: prompt.Document{Text: "the spec", From: "spec.md"}, Instructions: []string{"AGENTS.md"}}
 	}

@@ -115,7 +115,7 @@ type Prompt struct {
 	Context   func(dag.Task) attempt.Sources // the documents of a task
 	Recall    journal.Options
 	Knowledge *knowledge.Store // nil means that nothing is looked up or written
-	Tokens    int              // of knowledge in a prompt; 0 means the default
+	Tokens    int              // of knowledge in a prompt
 }
 
 // Place is where the run works.

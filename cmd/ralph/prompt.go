@@ -48,8 +48,8 @@ func runPrompt(ctx context.Context, a *app, o plainOptions) error {
 func promptOptions(s *session) loop.Prompt {
 	j := s.config.Journal
 	return loop.Prompt{
-		Context: promptContext(s), Recall: journal.Options{Recent: orNone(j.Recent), Matches: orNone(j.Matches), Tokens: orNone(j.Tokens)},
-		Knowledge: knowledge.Open(s.project.Root), Tokens: orNone(s.config.Knowledge.Tokens),
+		Context: promptContext(s), Recall: journal.Options{Recent: j.Recent, Matches: j.Matches, Tokens: j.Tokens},
+		Knowledge: knowledge.Open(s.project.Root), Tokens: s.config.Knowledge.Tokens,
 	}
 }
 
@@ -87,12 +87,4 @@ func document(root, path string) prompt.Document {
 		return prompt.Document{Text: "(not shown: the file is not text)", From: from}
 	}
 	return prompt.Document{Text: strings.ToValidUTF8(string(data), "?"), From: from}
-}
-
-// orNone turns a configured 0, which means none, into what the journal takes for it.
-func orNone(n int) int {
-	if n == 0 {
-		return -1
-	}
-	return n
 }
