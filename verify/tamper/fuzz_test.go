@@ -41,8 +41,10 @@ func FuzzTampering(f *testing.F) {
 		if got := Find(modified, constant(before), constant(before), nil); got != nil {
 			t.Errorf("the same text: got %+v", got)
 		}
-		s := parse(lang, name, named, before)
-		twice := []pair{{before: s, after: parse(lang, name, named, before)}}
+		s := suite{file: name, lang: lang, named: named}
+		twice := []pair{{before: s, after: s}}
+		twice[0].before.parse(before)
+		twice[0].after.parse(before)
 		if got := compare(twice); got != nil {
 			t.Errorf("the same tests: got %+v", got)
 		}

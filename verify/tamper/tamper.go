@@ -3,7 +3,6 @@
 package tamper
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -41,11 +40,12 @@ func Find(changes []git.Change, before, after Read, protect []string) []Finding 
 		}
 		p, f := readPair(c, before, after)
 		findings = append(findings, f...)
-		if p.before.file != "" {
-			pairs[p.before.lang] = append(pairs[p.before.lang], pair{before: p.before, after: only(p.after, p.before.lang), renamed: p.renamed})
-		}
-		if p.after.file != "" && p.after.lang != p.before.lang {
+		if p.after.file != "" && p.after.lang != p.before.lang { // a file of its own
 			pairs[p.after.lang] = append(pairs[p.after.lang], pair{after: p.after})
+			p.after = suite{}
+		}
+		if p.before.file != "" {
+			pairs[p.before.lang] = append(pairs[p.before.lang], p)
 		}
 	}
 	for _, list := range pairs {
@@ -110,38 +110,31 @@ func readPair(c git.Change, before, after Read) (p pair, findings []Finding) {
 	case git.Mode:
 		return p, nil
 	}
-	read := func(path string, read Read) []byte {
-		text, err := read(path)
-		if err != nil {
-			findings = append(findings, Finding{path, fmt.Sprintf("test file cannot be checked: %s (%v)", plain(path), err)})
+	open := func(file string, read Read) (s suite, text string) {
+		if s.lang, s.named = classify(file); s.lang == none {
+			return s, ""
 		}
-		return text
+		s.file = file
+		data, err := read(file)
+		if err != nil {
+			findings = append(findings, Finding{file, fmt.Sprintf("test file cannot be checked: %s (%v)", plain(file), err)})
+		}
+		return s, string(data)
 	}
-	var oldText, nowText []byte
-	oldLang, oldNamed := classify(old)
-	nowLang, nowNamed := classify(now)
-	if oldLang != none {
-		oldText = read(old, before)
-	}
-	if nowLang != none {
-		nowText = read(now, after)
-	}
-	if findings != nil || (old == now && bytes.Equal(oldText, nowText)) {
+	var oldText, nowText string
+	p.before, oldText = open(old, before)
+	p.after, nowText = open(now, after)
+	if findings != nil || old == now && oldText == nowText {
 		return pair{}, findings
 	}
-	if oldLang != none {
-		p.before = parse(oldLang, old, oldNamed, string(oldText))
-	}
-	if nowLang != none {
-		p.after = parse(nowLang, now, nowNamed, string(nowText))
-	}
+	p.before.parse(oldText)
+	p.after.parse(nowText)
 	return p, nil
 }
 
-func parse(lang language, file string, named bool, text string) suite {
-	s := suite{file: file, lang: lang, named: named}
-	code := mask(lang, text)
-	switch lang {
+func (s *suite) parse(text string) {
+	code := mask(s.lang, text)
+	switch s.lang {
 	case golang:
 		s.parseGo(text, code)
 	case javascript:
@@ -151,14 +144,6 @@ func parse(lang language, file string, named bool, text string) suite {
 	case rust:
 		s.parseRust(code)
 	}
-	return s
-}
-
-func only(s suite, lang language) suite {
-	if s.lang != lang {
-		return suite{}
-	}
-	return s
 }
 
 // plain makes a name from a repository fit for one line.
