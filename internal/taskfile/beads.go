@@ -10,12 +10,11 @@ import (
 )
 
 // readBeads reads an issues.jsonl of beads, or the list that "bd list --json" prints.
-func readBeads(data []byte) (Plan, error) {
-	d := &draft{}
+func (d *draft) readBeads(data []byte) error {
 	made := map[string]time.Time{}
 	list, err := d.objects(data, func(o object) (dag.Spec, bool) { return o.bead(made) })
 	if err != nil {
-		return Plan{}, err
+		return err
 	}
 	// IDs are random, and so is the order of the file.
 	slices.SortStableFunc(d.specs, func(x, y dag.Spec) int { return made[x.Ref].Compare(made[y.Ref]) })
@@ -24,7 +23,7 @@ func readBeads(data []byte) (Plan, error) {
 	for _, o := range list {
 		o.loseRest()
 	}
-	return d.plan()
+	return nil
 }
 
 func (o object) bead(made map[string]time.Time) (dag.Spec, bool) {

@@ -12,13 +12,10 @@ import (
 
 // readGitHub reads what "gh issue list --json" prints: a list, or one issue a line
 // after --jq '.[]'. The newest issue comes first there; the oldest does here.
-func readGitHub(data []byte) (Plan, error) {
-	d := &draft{}
-	if _, err := d.objects(data, object.issue); err != nil {
-		return Plan{}, err
-	}
+func (d *draft) readGitHub(data []byte) error {
+	_, err := d.objects(data, object.issue)
 	slices.SortStableFunc(d.specs, func(x, y dag.Spec) int { return cmp.Compare(issueNumber(x.Ref), issueNumber(y.Ref)) })
-	return d.plan()
+	return err
 }
 
 func (o object) issue() (dag.Spec, bool) {

@@ -13,7 +13,7 @@ const maxNested = 100
 // checklist reads Markdown line by line. A list item with a box is a task, what is
 // indented below it belongs to it, and a heading above tasks is their group.
 type checklist struct {
-	draft
+	*draft
 	texts    [][]string // descriptions, by spec
 	items    []openItem
 	headings []heading
@@ -41,8 +41,8 @@ type textLine struct {
 	text   string
 }
 
-func readMarkdown(data []byte) (Plan, error) {
-	c := &checklist{}
+func (d *draft) readMarkdown(data []byte) error {
+	c := &checklist{draft: d}
 	c.given = map[int]bool{}
 	number := 0
 	skip := frontMatter(data)
@@ -53,14 +53,14 @@ func readMarkdown(data []byte) (Plan, error) {
 		}
 		indent, rest := columns(strings.TrimRight(string(raw), "\r\n"))
 		if err := c.line(number, indent, rest); err != nil {
-			return Plan{}, err
+			return err
 		}
 	}
 	if skip > 0 {
 		c.lose(1, "front matter")
 	}
 	if c.block.open() && !c.block.inItem {
-		return Plan{}, dag.PlanError{{Line: c.block.line, Err: fmt.Errorf("the %s that begins here does not end", c.block.name())}}
+		return dag.PlanError{{Line: c.block.line, Err: fmt.Errorf("the %s that begins here does not end", c.block.name())}}
 	}
 	c.flush()
 	for _, h := range c.headings {
@@ -70,7 +70,7 @@ func readMarkdown(data []byte) (Plan, error) {
 		c.specs[i].Description = strings.Trim(strings.Join(text, "\n"), "\n")
 	}
 	c.dropTitles()
-	return c.plan()
+	return nil
 }
 
 func (c *checklist) line(number, indent int, rest string) error {

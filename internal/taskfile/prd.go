@@ -12,15 +12,7 @@ var storyKeys = []string{"userStories", "user_stories", "stories"}
 
 // readPRD reads the stories of a prd.json: an object that has them under a key, or
 // the bare list that the first loops of this family used.
-func readPRD(data []byte) (Plan, error) {
-	d := &draft{}
-	if err := d.stories(data); err != nil {
-		return Plan{}, err
-	}
-	return d.plan()
-}
-
-func (d *draft) stories(data []byte) error {
+func (d *draft) readPRD(data []byte) error {
 	text := bytes.TrimLeft(data, " \t\r\n")
 	if len(text) == 0 {
 		return nil

@@ -72,19 +72,16 @@ func read(data []byte, format Format) (Plan, error) {
 	if err := checkSize(len(data), format); err != nil {
 		return Plan{}, err
 	}
-	switch format {
-	case Markdown:
-		return readMarkdown(data)
-	case PRD:
-		return readPRD(data)
-	case Beads:
-		return readBeads(data)
-	case GitHub:
-		return readGitHub(data)
-	default:
+	d := &draft{}
+	foreign, is := map[Format]func([]byte) error{Markdown: d.readMarkdown, PRD: d.readPRD, Beads: d.readBeads, GitHub: d.readGitHub}[format]
+	if !is {
 		specs, err := Parse(data, format)
 		return Plan{Specs: specs}, err
 	}
+	if err := foreign(data); err != nil {
+		return Plan{}, err
+	}
+	return d.plan()
 }
 
 func checkSize(size int, format Format) error {
@@ -110,21 +107,17 @@ func checkText(data []byte) error {
 	if bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) {
 		return dag.PlanError{{Line: 1, Err: errors.New("UTF-16; save the file as UTF-8")}}
 	}
-	if at := bytes.IndexByte(data, 0); at >= 0 {
-		return dag.PlanError{{Line: lineAt(data, at), Err: errors.New("not text: there is a NUL byte")}}
-	}
-	if utf8.Valid(data) {
-		return nil
-	}
-	at := 0
-	for at < len(data) {
-		r, size := utf8.DecodeRune(data[at:])
-		if r == utf8.RuneError && size == 1 {
-			break
+	number := 0
+	for line := range bytes.Lines(data) {
+		number++
+		switch {
+		case bytes.IndexByte(line, 0) >= 0:
+			return dag.PlanError{{Line: number, Err: errors.New("not text: there is a NUL byte")}}
+		case !utf8.Valid(line):
+			return dag.PlanError{{Line: number, Err: errors.New("not text: this is not UTF-8")}}
 		}
-		at += size
 	}
-	return dag.PlanError{{Line: lineAt(data, at), Err: errors.New("not text: this is not UTF-8")}}
+	return nil
 }
 
 func lineAt(data []byte, offset int) int {
