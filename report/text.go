@@ -1,10 +1,12 @@
 package report
 
 import (
+	_ "embed"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"text/template"
 	"time"
 
 	"ralph/event"
@@ -20,40 +22,48 @@ type TextOptions struct {
 	Width   int // of the terminal; 0 means unlimited
 }
 
+//go:embed page/text.tmpl
+var pageText string
+
 // textWaits is how many tasks that wait text names; the other formats name the rest.
 const textWaits = 20
 
 // Text writes the report for a terminal.
 func Text(w io.Writer, r Run, o TextOptions) error {
-	t := texter{Run: r, o: o, p: o.Palette}
-	t.head()
-	t.failures()
-	t.waits()
-	t.attempts()
-	t.spending()
-	t.ending()
-	_, err := io.WriteString(w, term.WrapLines(t.b.String(), o.Width))
+	p := o.Palette
+	// With one failure, what is next for it is what is next for the run.
+	t := texter{document{r, len(r.Failures), textWaits, len(r.Failures) > 1}, o, p}
+	var b strings.Builder
+	err := template.Must(template.New("").Funcs(template.FuncMap{
+		"bold": p.Bold, "dim": p.Dim, "red": p.Red, "yellow": p.Yellow, "cyan": p.Cyan, "line": render.Line[string],
+		"plural": human.Count, "minus": minus,
+		"tone": func(of render.Tone, s string) string { return of.Paint(p, s) },
+		"tail": func(s string) []string { return term.MarkedTail(s, term.GateLines) },
+		"hang": func(f fact) string {
+			return strings.Join(term.Wrap(fmt.Sprintf("  %-10s %s", f.Name, f.Value), o.Width, strings.Repeat(" ", 13)), "\n")
+		},
+	}).Parse(pageText)).Execute(&b, t)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, term.WrapLines(b.String(), o.Width))
 	return err
 }
 
+// texter is the data of the template of text.
 type texter struct {
-	Run
+	document
 	o TextOptions
 	p term.Palette
-	b strings.Builder
 }
 
-func (t *texter) f(format string, args ...any) { fmt.Fprintf(&t.b, format, args...) }
-
-func (t *texter) head() {
-	t.f("%s  %s\n", t.p.Cyan(t.ID), t.Tone().Paint(t.p, t.Tone().Sign()+" "+t.Headline()))
+// Facts are one below the other.
+func (t texter) Facts() []fact {
 	facts := t.facts()
 	if t.Setup != nil {
 		facts = append(facts, factsOf("checked by", render.Line(t.Setup.Verify), "sandbox", render.Line(t.Setup.Sandbox))...)
 	}
-	for _, f := range facts {
-		t.f("%s\n", strings.Join(term.Wrap(fmt.Sprintf("  %-10s %s", f.Name, f.Value), t.o.Width, strings.Repeat(" ", 13)), "\n"))
-	}
+	return facts
 }
 
 // facts are the heads of text and Markdown.
@@ -96,55 +106,17 @@ func (r Run) verifiedWords() string {
 	return text
 }
 
-func (t *texter) failures() {
-	if len(t.Failures) == 0 {
-		return
-	}
-	t.f("\n%s\n", t.p.Bold("Failed"))
-	for _, f := range t.Failures {
-		t.f("  %s  %s\n", t.p.Red(f.Task), t.p.Bold(f.Title))
-		t.f("      %s\n", f.Reason)
-		if f.Gate != nil {
-			t.f("      gate %s: %s\n", render.Line(f.Gate.Command), render.Line(f.Gate.Exit))
-		}
-		if f.Attempt == "" {
-			t.f("      %s\n", t.p.Dim("it was not this run that failed it"))
-		}
-		if f.Holds > 0 {
-			t.f("      %s\n", human.Count(f.Holds, "task")+" cannot run before it is done")
-		}
-		for _, l := range term.MarkedTail(f.Detail, term.GateLines) {
-			t.f("      %s %s\n", t.p.Dim("|"), l)
-		}
-		if len(t.Failures) == 1 {
-			break // they are what is next
-		}
-		for _, s := range f.Next {
-			t.f("      %s  %s\n", t.p.Cyan(s.Command), t.p.Dim(s.Why))
-		}
-	}
-}
-
-func (t *texter) waits() {
-	if len(t.Waits) == 0 {
-		return
-	}
-	t.f("\n%s\n", t.p.Bold("Waiting"))
+// WaitTable has those that wait and are named.
+func (t texter) WaitTable() string {
 	table := &term.Table{Width: t.o.Width, Wrap: true}
-	for _, w := range t.Waits[:min(len(t.Waits), textWaits)] {
+	for _, w := range t.Waiting() {
 		table.Add(term.Cell{Text: w.Task, Paint: t.p.Cyan}, term.Cell{Text: term.Cut(w.Title, 40)}, term.Cell{Text: w.Why, Paint: t.p.Dim})
 	}
-	t.b.WriteString(table.Indented())
-	if more := len(t.Waits) - textWaits; more > 0 {
-		t.f("  and %d more\n", more)
-	}
+	return table.Indented()
 }
 
-func (t *texter) attempts() {
-	if len(t.Attempts) == 0 {
-		return
-	}
-	t.f("\n%s\n", t.p.Bold("Attempts"))
+// AttemptTable has every attempt.
+func (t texter) AttemptTable() string {
 	table := &term.Table{Width: t.o.Width}
 	for _, a := range t.Attempts {
 		facts := a.Words()
@@ -155,8 +127,21 @@ func (t *texter) attempts() {
 			term.Cell{Text: a.State(), Paint: func(s string) string { return a.Tone().Paint(t.p, s) }}, term.Cell{Text: human.Span(a.Duration)},
 			term.Cell{Text: term.Cut(a.Title, 40)}, term.Cell{Text: facts, Paint: t.p.Dim})
 	}
-	t.b.WriteString(table.Indented())
+	return table.Indented()
 }
+
+// ModelTable has what each model cost.
+func (t texter) ModelTable() string {
+	table := &term.Table{Width: t.o.Width}
+	for _, s := range t.Models {
+		table.Add(term.Cell{Text: render.Line(s.Key)}, term.Cell{Text: human.Count(s.Usage.Attempts, "attempt")},
+			term.Cell{Text: s.Usage.CostWords()}, term.Cell{Text: s.TokenWords()})
+	}
+	return table.Indented()
+}
+
+// StepTable has what to type next.
+func (t texter) StepTable() string { return render.Steps(t.Next, t.p, t.o.Width) }
 
 // Words says in one line what an attempt took and gave.
 func (a Attempt) Words() string {
@@ -201,41 +186,6 @@ func gateWords(gates []event.Gate) string {
 		parts = append(parts, human.Count(excused, "gate")+" excused: red before the work, too")
 	}
 	return strings.Join(parts, ", ")
-}
-
-func (t *texter) spending() {
-	if !t.Spends() {
-		return
-	}
-	t.f("\n%s\n", t.p.Bold("Cost by model"))
-	table := &term.Table{Width: t.o.Width}
-	for _, s := range t.Models {
-		table.Add(term.Cell{Text: render.Line(s.Key)}, term.Cell{Text: human.Count(s.Usage.Attempts, "attempt")},
-			term.Cell{Text: s.Usage.CostWords()}, term.Cell{Text: s.TokenWords()})
-	}
-	t.b.WriteString(table.Indented())
-}
-
-func (t *texter) ending() {
-	if len(t.Next) > 0 {
-		t.f("\n%s\n", t.p.Bold("Next"))
-		table := &term.Table{Width: t.o.Width, Wrap: true}
-		for _, s := range t.Next {
-			table.Add(term.Cell{Text: s.Command, Paint: t.p.Cyan}, term.Cell{Text: s.Why, Paint: t.p.Dim})
-		}
-		t.b.WriteString(table.Indented())
-	}
-	for _, w := range t.Warnings {
-		t.f("\n%s %s\n", t.p.Yellow("warning:"), w)
-	}
-	if t.Unread != "" {
-		t.f("\n%s the files of this run cannot be read (%s): what only they hold is missing\n", t.p.Yellow("warning:"), t.Unread)
-		return
-	}
-	if t.Pruned {
-		return
-	}
-	t.f("\n%s %s\n", t.p.Dim("files:"), t.Folder)
 }
 
 // head is the first line of foreign text that says something, and rest what follows.

@@ -86,7 +86,7 @@ func (c *Console) failed() []string {
 		}
 		table.Add(row...)
 	}
-	lines := append([]string{"", c.opts.Palette.Bold("failed")}, rows(table)...)
+	lines := append([]string{"", c.opts.Palette.Bold("failed")}, rows(table.Indented())...)
 	if more := len(c.failures) - maxFailures; more > 0 {
 		lines = append(lines, fmt.Sprintf("  and %d more: ralph task list --status failed", more))
 	}
@@ -98,12 +98,17 @@ func (c *Console) advice(e event.Event) []string {
 	if len(steps) == 0 {
 		return nil
 	}
-	table := &term.Table{Width: c.width(), Wrap: true}
-	for _, s := range steps {
-		table.Add(term.Cell{Text: s.Command, Paint: c.opts.Palette.Cyan}, term.Cell{Text: s.Why, Paint: c.opts.Palette.Dim})
-	}
-	return append([]string{"", c.opts.Palette.Bold("next")}, rows(table)...)
+	return append([]string{"", c.opts.Palette.Bold("next")}, rows(Steps(steps, c.opts.Palette, c.width()))...)
 }
 
-// rows are the lines of a table, set off from its heading.
-func rows(t *term.Table) []string { return strings.Split(strings.TrimSuffix(t.Indented(), "\n"), "\n") }
+// Steps is a table of commands to type.
+func Steps(steps []Step, p term.Palette, width int) string {
+	table := &term.Table{Width: width, Wrap: true}
+	for _, s := range steps {
+		table.Add(term.Cell{Text: s.Command, Paint: p.Cyan}, term.Cell{Text: s.Why, Paint: p.Dim})
+	}
+	return table.Indented()
+}
+
+// rows are the lines of a table.
+func rows(table string) []string { return strings.Split(strings.TrimSuffix(table, "\n"), "\n") }
