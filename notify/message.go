@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ralph/event"
+	"ralph/internal/human"
 	"ralph/internal/render"
 	"ralph/internal/term"
 )
@@ -81,9 +82,9 @@ func (n *news) ended(e event.Event, m Message) Message {
 		failedCount = c.Failed
 		text := render.Counts(*c) + " in " + render.Took(e.Duration/1000*1000)
 		if e.Usage != nil {
-			text = strings.Join(append([]string{text}, render.Cost(*e.Usage)), ", ")
+			text += human.Lead(", ", render.Cost(*e.Usage))
 		}
-		lines = append(lines, strings.TrimSuffix(text, ", "))
+		lines = append(lines, text)
 	}
 	words, _ := render.Outcome(e.RunOutcome(), failedCount)
 	var failed []string
@@ -111,13 +112,7 @@ func shorten(list []string) []string {
 
 func (n *news) write(m Message, title string, lines ...string) Message {
 	m.Title = term.Cut("ralph: "+n.project+": "+title, maxTitle)
-	text := []string{m.Title}
-	for _, l := range lines {
-		if l != "" {
-			text = append(text, l)
-		}
-	}
-	m.Text = strings.Join(text, "\n")
+	m.Text = strings.Join(human.Parts(append([]string{m.Title}, lines...)...), "\n")
 	return m
 }
 

@@ -241,35 +241,24 @@ func rank(t Task) int {
 
 // Line is what an attempt took, in one line: a page of a thousand attempts must stay light.
 func (a Attempt) Line() string {
-	facts := []string{human.Span(a.Duration), render.Line(a.Agent), a.ModelWords(), a.Usage.TokenWords()}
-	if cost := a.Usage.CostWords(); cost != "nothing" {
-		facts = append(facts, "cost "+cost)
+	cost := "cost " + a.Usage.CostWords()
+	if cost == "cost nothing" {
+		cost = ""
 	}
-	if a.StopReason != "" {
-		facts = append(facts, "stop reason "+render.Line(a.StopReason))
-	}
-	if a.Sandbox != "" {
-		facts = append(facts, "sandbox "+render.Line(a.Sandbox))
-	}
-	facts = slices.DeleteFunc(facts, func(f string) bool { return f == "" })
+	facts := human.Parts(human.Span(a.Duration), render.Line(a.Agent), a.ModelWords(), a.Usage.TokenWords(), cost,
+		human.Lead("stop reason ", render.Line(a.StopReason)), human.Lead("sandbox ", render.Line(a.Sandbox)))
 	return shorten(strings.Join(facts, " · "), pageNotes)
 }
 
 // Lines are what needs a line of its own.
 func (a Attempt) Lines() (lines []string) {
-	add := func(name, value string) {
-		if value != "" {
-			lines = append(lines, name+": "+shorten(value, pageNotes))
-		}
-	}
+	named := func(name, value string) string { return human.Lead(name+": ", shorten(value, pageNotes)) }
 	for _, g := range a.Gates {
 		result, aside, _ := render.Gate(g)
-		add("gate", render.Line(g.Command)+": "+result+aside)
+		lines = append(lines, named("gate", render.Line(g.Command)+": "+result+aside))
 	}
-	add("verdict", render.Line(a.Verdict))
-	add("files", render.Line(strings.Join(a.Files, ", ")))
-	add("notes", render.Line(a.Notes))
-	return lines
+	return human.Parts(append(lines, named("verdict", render.Line(a.Verdict)),
+		named("files", render.Line(strings.Join(a.Files, ", "))), named("notes", render.Line(a.Notes)))...)
 }
 
 // Spends says whether there is a cost to be shown by model.

@@ -145,47 +145,32 @@ func (t texter) StepTable() string { return render.Steps(t.Next, t.p, t.o.Width)
 
 // Words says in one line what an attempt took and gave.
 func (a Attempt) Words() string {
-	var facts []string
-	if who := strings.TrimSpace(render.Line(a.Agent) + " " + a.ModelWords()); who != "" {
-		facts = append(facts, who)
+	verdict, _ := head(a.Verdict)
+	stopped := render.Line(a.StopReason)
+	if stopped == "end_turn" || stopped == "cancelled" { // that we did ourselves
+		stopped = ""
 	}
-	if tokens := a.Usage.TokenWords(); tokens != "" {
-		facts = append(facts, tokens)
-	}
-	if n := len(a.Files); n > 0 {
-		facts = append(facts, human.Count(n, "file"))
-	}
-	if words := gateWords(a.Gates); words != "" {
-		facts = append(facts, words)
-	}
-	if a.Verdict != "" {
-		verdict, _ := head(a.Verdict)
-		facts = append(facts, "verifier: "+shorten(verdict, 80))
-	}
-	if a.StopReason != "" && a.StopReason != "end_turn" && a.StopReason != "cancelled" { // that we did ourselves
-		facts = append(facts, "stopped by "+render.Line(a.StopReason))
-	}
-	return strings.Join(facts, ", ")
+	return strings.Join(human.Parts(strings.TrimSpace(render.Line(a.Agent)+" "+a.ModelWords()), a.Usage.TokenWords(), human.Some(len(a.Files), "file"),
+		gateWords(a.Gates), human.Lead("verifier: ", shorten(verdict, 80)), human.Lead("stopped by ", stopped)), ", ")
 }
 
 func gateWords(gates []event.Gate) string {
-	excused := 0
+	passed, excused := 0, ""
+	if refused(gates) != nil {
+		return "a gate failed"
+	}
 	for _, g := range gates {
-		if !g.Accepted() {
-			return "a gate failed"
-		}
-		if g.Verdict == event.GateExcused {
-			excused++
+		if g.Verdict != event.GateExcused {
+			passed++
 		}
 	}
-	var parts []string
-	if n := len(gates) - excused; n > 0 {
-		parts = append(parts, human.Count(n, "gate")+" passed")
+	if n := len(gates) - passed; n > 0 {
+		excused = human.Count(n, "gate") + " excused: red before the work, too"
 	}
-	if excused > 0 {
-		parts = append(parts, human.Count(excused, "gate")+" excused: red before the work, too")
+	if passed == 0 {
+		return excused
 	}
-	return strings.Join(parts, ", ")
+	return human.Count(passed, "gate") + " passed" + human.Lead(", ", excused)
 }
 
 // head is the first line of foreign text that says something, and rest what follows.

@@ -5,6 +5,7 @@ package human
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -133,6 +134,27 @@ func Count(n int, word string) string {
 		word += "s"
 	}
 	return strconv.Itoa(n) + " " + word
+}
+
+// Some is Count, but nothing for none.
+func Some(n int, word string) string {
+	if n == 0 {
+		return ""
+	}
+	return Count(n, word)
+}
+
+// Lead puts words before a text, unless there is none.
+func Lead(words, text string) string {
+	if text == "" {
+		return ""
+	}
+	return words + text
+}
+
+// Parts are those of a sentence that say something.
+func Parts(parts ...string) []string {
+	return slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 }
 
 // List names items, at most that many of them: a, b and 3 more.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ralph/event"
+	"ralph/internal/human"
 	"ralph/internal/term"
 )
 
@@ -260,10 +261,7 @@ func (c *Console) tool(e event.Event, a *attempt) {
 	case c.log:
 		mark = "tool: "
 	}
-	kind := ""
-	if t.kind != "" {
-		kind = " (" + t.kind + ")"
-	}
+	kind := inBrackets(t.kind)
 	c.say(e, paint(mark+c.cut(e, t.title, term.Width(mark+kind)))+c.opts.Palette.Dim(kind))
 	c.complaint(e, e.Tool.Error, toolLines)
 }
@@ -330,20 +328,14 @@ func (c *Console) attemptEnded(e event.Event, a *attempt) {
 		if title != "" {
 			how = title + ": " + how
 		}
-		if len(parts) > 0 {
-			how += " (" + strings.Join(parts, ", ") + ")"
-		}
-		c.say(e, how)
+		c.say(e, how+inBrackets(parts...))
 	} else {
 		sign := tone.Sign()
 		if tone == Notable {
 			sign = "↻"
 		}
-		words := slices.DeleteFunc([]string{sign, Line(e.Task), title, how}, func(s string) bool { return s == "" })
-		line := tone.Paint(c.opts.Palette, strings.Join(words, " "))
-		if len(parts) > 0 {
-			line += c.opts.Palette.Dim(" · " + strings.Join(parts, " · "))
-		}
+		line := strings.Join(human.Parts(sign, Line(e.Task), title, how), " ")
+		line = tone.Paint(c.opts.Palette, line) + c.opts.Palette.Dim(human.Lead(" · ", strings.Join(parts, " · ")))
 		c.line(Clip(line, c.all(e)))
 	}
 	c.complaint(e, evidence, term.GateLines)

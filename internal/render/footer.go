@@ -64,10 +64,7 @@ func efforts(e event.Event) []string {
 
 // effort is what was taken. A cost that no agent reported is unknown, not nothing.
 func effort(iterations int, ms int64, u *event.Usage) string {
-	parts := []string{human.Count(iterations, "iteration") + In(ms)}
-	if u != nil {
-		parts = append(parts, Used(*u)...)
-	}
+	parts := append([]string{human.Count(iterations, "iteration") + In(ms)}, Used(u)...)
 	if u == nil && iterations > 0 || u != nil && u.CostUSD == nil && u.Unknown {
 		parts = append(parts, "cost unknown")
 	}

@@ -74,10 +74,7 @@ func (c *Console) heading(e event.Event, a *attempt) {
 		if e.Iteration > 0 {
 			s = "iteration " + strconv.Itoa(e.Iteration) + ": " + a.title
 		}
-		if len(tail) > 0 {
-			s += " (" + strings.Join(tail, ", ") + ")"
-		}
-		c.newFold(e, s)
+		c.newFold(e, s+inBrackets(tail...))
 	} else {
 		p, front, id := c.opts.Palette, "── ", Line(e.Task)
 		if e.Iteration > 0 {

@@ -111,10 +111,7 @@ func Attempt(o event.AttemptOutcome, status event.TaskStatus) (string, Tone) {
 func Gate(g event.Gate) (result, aside string, tone Tone) {
 	result, tone = "passed", Good
 	if !g.Passed {
-		result, tone = "failed", Bad
-		if exit := Line(g.Exit); exit != "" {
-			result += " (" + exit + ")"
-		}
+		result, tone = "failed"+inBrackets(Line(g.Exit)), Bad
 	}
 	switch g.Verdict {
 	case event.GateFlaky:
@@ -166,18 +163,15 @@ func Cost(u event.Usage) string {
 }
 
 // Used lists what is known to be used: tokens, context, cost.
-func Used(u event.Usage) []string {
-	var parts []string
-	if tokens := human.InOut(u.TokensIn, u.TokensCached, u.TokensOut); tokens != "" {
-		parts = append(parts, tokens)
+func Used(u *event.Usage) []string {
+	if u == nil {
+		return nil
 	}
+	context := ""
 	if u.Context > 0 {
-		parts = append(parts, human.Tokens(u.Context)+" of context")
+		context = human.Tokens(u.Context) + " of context"
 	}
-	if cost := Cost(u); cost != "" {
-		parts = append(parts, cost)
-	}
-	return parts
+	return human.Parts(human.InOut(u.TokensIn, u.TokensCached, u.TokensOut), context, Cost(*u))
 }
 
 // Step is a command to type next, and what it is for.

@@ -197,21 +197,25 @@ func (p *progress) soFar(now time.Time) string {
 		used = used.Add(a.used)
 		tokens += a.tokens
 	}
-	parts := []string{human.Span(now.Sub(began))}
+	tasks, cost := "", Cost(used)
 	if n := len(p.attempts); n > 1 {
-		parts = append(parts, fmt.Sprintf("%d tasks", n))
+		tasks = human.Count(n, "task")
 	}
-	parts = append(parts, human.Count(tools, "tool call"))
-	switch {
-	case used.CostUSD != nil:
-		parts = append(parts, Cost(used)+" so far")
-	case tokens > 0: // of an agent that does not report its cost
-		parts = append(parts, human.Tokens(tokens)+" so far")
+	if cost == "" && tokens > 0 { // of an agent that does not report its cost
+		cost = human.Tokens(tokens)
 	}
-	if p.counts.Total > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d done", p.counts.Done, p.counts.Total))
+	if cost != "" {
+		cost += " so far"
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(human.Parts(human.Span(now.Sub(began)), tasks, human.Count(tools, "tool call"), cost, share(p.counts)), ", ")
+}
+
+// share is how far the run is, if that is known.
+func share(c event.Counts) string {
+	if c.Total == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d done", c.Done, c.Total)
 }
 
 // beat does something at every tick, in a goroutine of its own. The function that it returns

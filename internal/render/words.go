@@ -1,7 +1,7 @@
 package render
 
 import (
-	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,11 +49,7 @@ func (c *Console) describe(e event.Event, a *attempt) []said {
 		}
 		return list
 	case event.AgentUsage:
-		used := ""
-		if e.Usage != nil {
-			used = strings.Join(Used(*e.Usage), ", ")
-		}
-		return one(said{text: "used " + or(used, "nothing that is known"), detail: true})
+		return one(said{text: "used " + or(strings.Join(Used(e.Usage), ", "), "nothing that is known"), detail: true})
 	case event.AgentAsked:
 		return one(said{text: asked(e), detail: true})
 	case event.Prompted:
@@ -98,17 +94,7 @@ func ended(e event.Event, a *attempt) (line, evidence string, tone Tone) {
 // spent lists what an attempt took, as far as it is known: first the model that really
 // did it, which may be another than was asked for.
 func spent(e event.Event) []string {
-	var parts []string
-	if model := Line(e.Model); model != "" {
-		parts = append(parts, model)
-	}
-	if e.Usage != nil {
-		parts = append(parts, Used(*e.Usage)...)
-	}
-	if n := len(e.Files); n > 0 {
-		parts = append(parts, human.Count(n, "file"))
-	}
-	return parts
+	return human.Parts(slices.Concat([]string{Line(e.Model)}, Used(e.Usage), []string{human.Some(len(e.Files), "file")})...)
 }
 
 func asked(e event.Event) string {
@@ -116,18 +102,11 @@ func asked(e event.Event) string {
 	if e.Tool != nil {
 		what, kind = or(what, e.Tool.Title), e.Tool.Kind
 	}
-	s := "asked: " + Line(what)
-	if kind != "" {
-		s += " (" + Line(kind) + ")"
-	}
-	return with(s, or(e.Outcome, e.Reason))
+	return with("asked: "+Line(what)+inBrackets(Line(kind)), or(e.Outcome, e.Reason))
 }
 
 func started(e event.Event) string {
-	s := "started " + Line(or(e.Agent, "agent"))
-	if e.Model != "" {
-		s += ", model " + Line(e.Model)
-	}
+	s := "started " + Line(or(e.Agent, "agent")) + human.Lead(", model ", Line(e.Model))
 	if e.PID > 0 {
 		s += ", pid " + strconv.Itoa(e.PID)
 	}
@@ -162,14 +141,7 @@ func drifted(e event.Event) string {
 
 // facts are who works in an iteration, and how far the run is.
 func facts(e event.Event, c event.Counts) []string {
-	var list []string
-	if who := strings.Trim(Line(e.Agent)+"/"+Line(e.Model), "/"); who != "" {
-		list = append(list, who)
-	}
-	if c.Total > 0 {
-		list = append(list, fmt.Sprintf("%d of %d done", c.Done, c.Total))
-	}
-	return list
+	return human.Parts(strings.Trim(Line(e.Agent)+"/"+Line(e.Model), "/"), share(c))
 }
 
 // Line makes foreign text one harmless line.
@@ -188,10 +160,16 @@ func First(s string) (first, rest string) {
 
 // with joins a sentence and foreign text that may follow a colon.
 func with(s, foreign string) string {
-	if foreign = Line(foreign); foreign != "" {
-		return s + ": " + foreign
+	return s + human.Lead(": ", Line(foreign))
+}
+
+// inBrackets is what stands behind a text, if there is anything.
+func inBrackets(parts ...string) string {
+	text := strings.Join(parts, ", ")
+	if text == "" {
+		return ""
 	}
-	return s
+	return " (" + text + ")"
 }
 
 // or returns the first value that is more than space.

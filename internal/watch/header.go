@@ -32,16 +32,8 @@ func (m *model) header() []string {
 
 func (m *model) runWords() string {
 	p, r := m.palette, m.snap.run
-	scope := ""
-	switch {
-	case r.Scope.Feature != "":
-		scope = ", feature " + harmless(r.Scope.Feature)
-	case r.Scope.Task != "":
-		scope = ", task " + harmless(r.Scope.Task)
-	}
-	if m.snap.others > 0 {
-		scope += ", and " + human.Count(m.snap.others, "more run")
-	}
+	scope := human.Lead(", feature ", harmless(r.Scope.Feature)) + human.Lead(", task ", harmless(r.Scope.Task)) +
+		human.Lead(", and ", human.Some(m.snap.others, "more run"))
 	switch m.snap.state {
 	case running:
 		return p.Green("running") + " " + span(m.at.Sub(r.StartedAt)) + scope
@@ -51,11 +43,7 @@ func (m *model) runWords() string {
 		return p.Red("died") + scope + "; the next run recovers its tasks"
 	case ended:
 		words, tone := render.Outcome(r.Outcome, m.snap.tally.ByStatus[dag.Failed])
-		text := tone.Paint(p, "ended: "+steady(words)) + " in " + span(r.EndedAt.Sub(r.StartedAt)) + scope
-		if reason := harmless(r.Reason); reason != "" {
-			text += ": " + reason
-		}
-		return text
+		return tone.Paint(p, "ended: "+steady(words)) + " in " + span(r.EndedAt.Sub(r.StartedAt)) + scope + human.Lead(": ", harmless(r.Reason))
 	case none:
 	}
 	switch {
@@ -99,14 +87,11 @@ func (m *model) counts() string {
 const roomy = 100
 
 func (m *model) spent() string {
-	var parts []string
+	used := ""
 	if n := m.snap.spent.Tokens(); n > 0 && (m.width >= roomy || m.snap.spent.CostUSD == nil) {
-		parts = append(parts, tokens(n))
+		used = tokens(n)
 	}
-	if cost := render.Cost(m.snap.spent.Usage); cost != "" {
-		parts = append(parts, m.palette.Bold(cost))
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(human.Parts(used, m.palette.Bold(render.Cost(m.snap.spent.Usage))), ", ")
 }
 
 // attemptLines are the attempts that are under way. If there is no space for all of
@@ -136,11 +121,7 @@ func (m *model) facts(a dag.Attempt) []string {
 	}
 	facts = append(facts, phase(a, m.doing[a.ID]), span(m.at.Sub(a.StartedAt)))
 	if n := a.AllTokens(); m.width < roomy && n > 0 {
-		facts = append(facts, tokens(n))
-		if cost := render.Cost(a.Usage); cost != "" {
-			facts = append(facts, cost)
-		}
-		return facts
+		return append(facts, human.Parts(tokens(n), render.Cost(a.Usage))...)
 	}
 	return append(facts, used(a)...)
 }
@@ -233,20 +214,17 @@ func phase(a dag.Attempt, doing string) string {
 }
 
 func used(a dag.Attempt) []string {
-	var parts []string
 	count := func(n int64, word string) string {
 		if n == 0 {
 			return word + " unknown"
 		}
 		return amount(n) + " " + word
 	}
+	words := ""
 	if a.Tokens() > 0 {
-		parts = append(parts, count(a.TokensIn+a.TokensCached, "in")+", "+count(a.TokensOut, "out"))
+		words = count(a.TokensIn+a.TokensCached, "in") + ", " + count(a.TokensOut, "out")
 	}
-	if cost := render.Cost(a.Usage); cost != "" {
-		parts = append(parts, cost)
-	}
-	return parts
+	return human.Parts(words, render.Cost(a.Usage))
 }
 
 func who(a dag.Attempt) string {

@@ -52,10 +52,7 @@ func (m *model) streamTitle() string {
 	}
 	title := m.palette.Cyan(t.ID)
 	if a := m.detail.attempt; a != nil {
-		title += fmt.Sprintf(" attempt %d", m.detail.attempts)
-		if name := who(*a); name != "" {
-			title += ", " + name
-		}
+		title += fmt.Sprintf(" attempt %d", m.detail.attempts) + human.Lead(", ", who(*a))
 	}
 	return title
 }
@@ -127,13 +124,8 @@ func (m *model) ending() []string {
 func (m *model) outcome(a dag.Attempt) string {
 	word, tone := render.Attempt(a.Outcome, "")
 	text := tone.Paint(m.palette, steady(word)) + " in " + span(a.EndedAt.Sub(a.StartedAt).Round(time.Second))
-	if facts := used(a); len(facts) > 0 {
-		text += ", " + strings.Join(facts, ", ")
-	}
-	if first, _ := render.First(a.Reason); first != "" {
-		text += ": " + steady(first)
-	}
-	return text
+	first, _ := render.First(a.Reason)
+	return text + human.Lead(", ", strings.Join(used(a), ", ")) + human.Lead(": ", steady(first))
 }
 
 // transcriptPage shows what the selected task's last attempt said on the whole screen.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ralph/event"
+	"ralph/internal/human"
 	"ralph/internal/render"
 	"ralph/internal/term"
 )
@@ -70,7 +71,7 @@ func (p *Printer) Print(l Line) {
 		p.f("%s %s\n", p.Palette.Yellow("warning:"), render.Line(l.Text))
 	case Over:
 		text := strings.Join(words(l, render.OutcomeWord(event.RunOutcome(l.Outcome))), ", ")
-		p.f("\n%s  %s\n", p.Palette.Cyan(l.Run), strings.TrimSuffix(text+": "+render.Line(l.Text), ": "))
+		p.f("\n%s  %s\n", p.Palette.Cyan(l.Run), text+human.Lead(": ", render.Line(l.Text)))
 	}
 }
 
@@ -124,13 +125,11 @@ func (p *Printer) claimed(l Line) {
 	if p.Zone != nil {
 		at = at.In(p.Zone)
 	}
-	facts := []string{at.Format(time.TimeOnly)}
+	iteration := ""
 	if l.Iteration > 0 {
-		facts = append(facts, fmt.Sprintf("iteration %d", l.Iteration))
+		iteration = fmt.Sprintf("iteration %d", l.Iteration)
 	}
-	if who := strings.TrimSpace(render.Line(l.Agent) + " " + render.Line(l.Model)); who != "" {
-		facts = append(facts, who)
-	}
+	facts := human.Parts(at.Format(time.TimeOnly), iteration, strings.TrimSpace(render.Line(l.Agent)+" "+render.Line(l.Model)))
 	p.f("\n%s  %s  %s\n", p.Palette.Cyan(render.Line(l.Task)), p.Palette.Bold(render.Line(l.Title)), p.Palette.Dim(strings.Join(facts, ", ")))
 }
 
@@ -223,24 +222,14 @@ func (p *Printer) ended(l Line) {
 	word, tone := render.Attempt(event.AttemptOutcome(l.Outcome), l.Status)
 	first, rest := render.First(l.Text)
 	text := strings.TrimSpace(tone.Paint(p.Palette, word) + " " + strings.Join(words(l, ""), ", "))
-	if first != "" {
-		text += ": " + first
-	}
-	p.label("ended", text)
+	p.label("ended", text+human.Lead(": ", first))
 	if strings.TrimSpace(rest) != p.output {
 		p.gateOutput(rest)
 	}
 }
 
 func words(l Line, outcome string) []string {
-	var list []string
-	if outcome = strings.TrimSpace(outcome + render.In(l.Duration)); outcome != "" {
-		list = append(list, outcome)
-	}
-	if l.Usage != nil {
-		list = append(list, render.Used(*l.Usage)...)
-	}
-	return list
+	return human.Parts(append([]string{strings.TrimSpace(outcome + render.In(l.Duration))}, render.Used(l.Usage)...)...)
 }
 
 // cut keeps the first lines and says how many it left out.
