@@ -88,15 +88,17 @@ func (v TaskView) Object() jsonval.Object {
 func ViewTasks(g *dag.Graph, retries int, now time.Time, tasks ...dag.Task) ([]TaskView, error) {
 	list := make([]TaskView, len(tasks))
 	for i, t := range tasks {
-		blockers, err := g.Blockers(t)
+		blockers, _, err := g.BlockerIDs(t)
 		if err != nil {
 			return nil, err
 		}
-		children, err := g.ChildTasks(t)
-		if err != nil {
-			return nil, err
+		var children []dag.Task
+		if t.Children > 0 {
+			if children, err = g.ChildTasks(t); err != nil {
+				return nil, err
+			}
 		}
-		list[i] = TaskView{Task: t, Ready: t.Ready(now), Blockers: IDs(blockers), Children: IDs(children), MaxRetries: retries}
+		list[i] = TaskView{Task: t, Ready: t.Ready(now), Blockers: jsonval.List(blockers), Children: IDs(children), MaxRetries: retries}
 		if t.MaxRetries != nil {
 			list[i].MaxRetries = *t.MaxRetries
 		}
