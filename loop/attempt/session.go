@@ -21,7 +21,7 @@ import (
 
 // open starts the agent. Its process is on record before anything is said to it.
 func (a *attempt) open(ctx context.Context) error {
-	op := a.opening(a.job.Place.Folder)
+	op := a.opening(a.job.Place.Folder, false)
 	op.Earlier = a.job.Session
 	op.Started = func(agent string, id proc.Identity) error {
 		failpoint.Hit("K4")
@@ -46,9 +46,9 @@ func (a *attempt) open(ctx context.Context) error {
 }
 
 // opening is what every session of the attempt is opened with.
-func (a *attempt) opening(folder string) Opening {
+func (a *attempt) opening(folder string, verifier bool) Opening {
 	op := Opening{
-		Run: a.job.Run, Task: a.job.Task, Model: a.job.Agent.Choice.Model, Folder: folder, Observe: a.observe,
+		Run: a.job.Run, Task: a.job.Task, Model: a.job.Agent.Choice.Model, Folder: folder, Verifier: verifier, Observe: a.observe,
 	}
 	if a.job.Agent.Standing.Substitute {
 		op.Agent = a.job.Agent.Name

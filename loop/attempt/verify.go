@@ -254,7 +254,7 @@ func (a *attempt) openVerifier(ctx context.Context) (verify.Verifier, error) {
 		return nil, err
 	}
 	name := ""
-	op := a.verifierOpening(folder)
+	op := a.opening(folder, true)
 	op.Started = func(agent string, _ proc.Identity) error { name = agent; return nil }
 	s, err := a.start(ctx, op)
 	if err != nil {
@@ -263,17 +263,11 @@ func (a *attempt) openVerifier(ctx context.Context) (verify.Verifier, error) {
 	m := &metered{Session: s, agent: name, asked: a.job.Agent.Choice.Model, another: a.job.Agent.Verifier != "", worked: true}
 	a.meter.add(m)
 	if a.job.Run.More {
-		next := a.opening(a.job.Place.Folder)
+		next := a.opening(a.job.Place.Folder, false)
 		next.Task = dag.Task{} // whichever comes next
 		a.Warm(next)
 	}
 	return &verifier{metered: m, attempt: a}, nil
-}
-
-func (a *attempt) verifierOpening(folder string) Opening {
-	op := a.opening(folder)
-	op.Verifier = true
-	return op
 }
 
 // verifier is a session that gives a verdict.
