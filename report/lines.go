@@ -69,16 +69,11 @@ func LineOf(run dag.Run, receipts []dag.Receipt, life func(dag.Process) dag.Life
 		last[r.Task] = r.Outcome
 		l.Usage = l.Usage.plus(usageOf(r))
 	}
+	count := map[event.AttemptOutcome]int{}
 	for _, outcome := range last {
-		switch outcome {
-		case event.AttemptDone:
-			l.Done++
-		case event.AttemptFailed:
-			l.Failed++
-		case event.AttemptRetried, event.AttemptReleased, event.AttemptTimeout, event.AttemptRefused, event.AttemptError,
-			event.AttemptLimited, event.AttemptInterrupted:
-		}
+		count[outcome]++
 	}
+	l.Done, l.Failed = count[event.AttemptDone], count[event.AttemptFailed]
 	return l
 }
 

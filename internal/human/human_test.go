@@ -58,3 +58,9 @@ func TestInOutSaysWhatIsUnknown(t *testing.T) {
 		check.Equal(t, "InOut", want, InOut(in[0], in[1], in[2]))
 	}
 }
+
+func TestWhatIsMissingLeavesNoTraceInASentence(t *testing.T) {
+	t.Parallel()
+	check.Equal(t, "parts", []string{"a", "b"}, Parts("", "a", Some(0, "file"), "b", Lead("by ", "")))
+	check.Equal(t, "what is there", []string{"1 file", "2 files", "by me"}, Parts(Some(1, "file"), Some(2, "file"), Lead("by ", "me")))
+}

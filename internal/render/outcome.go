@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,14 +28,7 @@ func (t Tone) Sign() string { return [...]string{"!", "✓", "✗", "…"}[t] }
 
 // Paint colours text by the tone.
 func (t Tone) Paint(p term.Palette, s string) string {
-	switch t {
-	case Good:
-		return p.Green(s)
-	case Bad:
-		return p.Red(s)
-	case Notable, Open:
-	}
-	return p.Yellow(s)
+	return [...]func(string) string{p.Yellow, p.Green, p.Red, p.Yellow}[t](s)
 }
 
 // Outcome is how a run ended, or how it goes, as a headline.
@@ -85,16 +79,8 @@ func OutcomeWord(o event.RunOutcome) string { return strings.ReplaceAll(Line(o),
 // outcome may be final for the attempt and not for the task.
 func Attempt(o event.AttemptOutcome, status event.TaskStatus) (string, Tone) {
 	word := or(Line(o), string(event.AttemptReleased))
-	if status == "" {
-		switch o {
-		case event.AttemptDone:
-			status = event.TaskDone
-		case event.AttemptFailed:
-			status = event.TaskFailed
-		case event.AttemptRetried, event.AttemptReleased, event.AttemptTimeout, event.AttemptRefused, event.AttemptError,
-			event.AttemptLimited, event.AttemptInterrupted:
-		}
-	}
+	final := map[event.AttemptOutcome]event.TaskStatus{event.AttemptDone: event.TaskDone, event.AttemptFailed: event.TaskFailed}
+	status = cmp.Or(status, final[o])
 	switch {
 	case status == event.TaskDone:
 		return "done", Good

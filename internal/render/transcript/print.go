@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -205,15 +206,10 @@ func (p *Printer) gateOutput(text string) {
 func (p *Printer) verdict(l Line) {
 	v := event.Verdict(l.Outcome)
 	_, tone := render.Verdict(v, "")
-	word := string(v)
-	switch v {
-	case event.VerdictPass:
-		word = "passed"
-	case event.VerdictFail:
-		word = "failed"
-	case event.VerdictNone:
+	if v == event.VerdictNone {
 		tone = render.Notable
 	}
+	word := cmp.Or(map[event.Verdict]string{event.VerdictPass: "passed", event.VerdictFail: "failed"}[v], string(v))
 	p.label("verdict", tone.Paint(p.Palette, word))
 	p.quote(p.cut(render.Block(l.Text), verdictLines))
 }
