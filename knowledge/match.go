@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"ralph/internal/lazyregexp"
 	"ralph/internal/plain"
 )
 
@@ -97,6 +98,8 @@ func (q Query) points() func(tag string) int {
 	}
 }
 
+var link = lazyregexp.New(`\[\[([^|]*?)(?:\|.*?)?\]\]`)
+
 // links returns the keys of the titles that a body links to as [[Title]] or
 // [[Title|words]], each once. Code is no place for links: [[ is a command there.
 func links(body string) []string {
@@ -110,35 +113,18 @@ func links(body string) []string {
 		if code {
 			continue
 		}
-		for _, title := range linksOf(line) {
-			if k := titleKey(title); k != "" && !slices.Contains(keys, k) {
-				keys = append(keys, k)
+		for i, part := range strings.Split(line, "`") {
+			if i%2 == 1 {
+				continue // a code span
+			}
+			for _, m := range link().FindAllStringSubmatch(part, -1) {
+				if k := titleKey(oneLine(m[1], maxTitle)); k != "" && !slices.Contains(keys, k) {
+					keys = append(keys, k)
+				}
 			}
 		}
 	}
 	return keys
-}
-
-func linksOf(line string) (titles []string) {
-	for i, part := range strings.Split(line, "`") {
-		if i%2 == 1 {
-			continue // a code span
-		}
-		for {
-			_, rest, ok := strings.Cut(part, "[[")
-			if !ok {
-				break
-			}
-			title, after, ok := strings.Cut(rest, "]]")
-			if !ok {
-				break
-			}
-			title, _, _ = strings.Cut(title, "|")
-			titles = append(titles, oneLine(title, maxTitle))
-			part = after
-		}
-	}
-	return titles
 }
 
 // neighbours lists, for each entry, the places of those that it links to or that link to

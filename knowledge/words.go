@@ -127,22 +127,13 @@ func cutWords(body string) (kept string, total int) {
 	if total <= MaxWords && len(body) <= maxBody {
 		return body, total
 	}
-	end, n, inside := len(body), 0, false
-	for i, r := range body {
-		if unicode.IsSpace(r) {
-			inside = false
-			continue
-		}
-		if !inside {
-			if n == MaxWords-cutWordsOwn {
-				end = i
-				break
-			}
-			n, inside = n+1, true
-		}
+	rest := body
+	for range MaxWords - cutWordsOwn {
+		rest = strings.TrimLeftFunc(rest, unicode.IsSpace)
+		rest = strings.TrimLeftFunc(rest, func(r rune) bool { return !unicode.IsSpace(r) })
 	}
 	said := cutNotice(total)
-	kept = strings.TrimSpace(plain.Head(body[:end], maxBody-len(said)-2))
+	kept = strings.TrimSpace(plain.Head(strings.TrimSuffix(body, rest), maxBody-len(said)-2))
 	return kept + "\n\n" + said, total
 }
 

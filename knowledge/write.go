@@ -149,25 +149,16 @@ const maxSlug = 60 // bytes
 // single dashes between them, at most maxSlug bytes. A title of which too much is
 // lost is named by its hash.
 func slug(title string) string {
-	var b strings.Builder
+	name := strings.Join(strings.FieldsFunc(strings.ToLower(title), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	}), "-")
+	name = strings.Trim(name[:min(len(name), maxSlug)], "-")
 	lost := 0
-	for _, r := range strings.ToLower(title) {
-		switch {
-		case 'a' <= r && r <= 'z' || '0' <= r && r <= '9':
-			b.WriteRune(r)
-		case r > 0x7f:
+	for _, r := range title {
+		if r > 0x7f {
 			lost++
-			fallthrough
-		default:
-			if b.Len() > 0 && !strings.HasSuffix(b.String(), "-") {
-				b.WriteByte('-')
-			}
-		}
-		if b.Len() >= maxSlug {
-			break
 		}
 	}
-	name := strings.Trim(b.String(), "-")
 	if name == "" || lost > len(name) || isReserved(name) {
 		return "k-" + hash(title)
 	}
