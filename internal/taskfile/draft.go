@@ -13,8 +13,8 @@ type draft struct {
 	specs  []dag.Spec
 	faults dag.PlanError
 	lost   []Unmapped
-	known  map[string]int // what was lost, to its place in lost
-	given  map[int]bool   // specs that stand for a heading: nobody gave them a status
+	known  map[string]int  // what was lost, to its place in lost
+	given  map[string]bool // refs of those that stand for a heading: nobody gave them a status
 }
 
 const (
@@ -175,7 +175,7 @@ func (d *draft) settleGroups(f family) {
 		case !all && s.Status == dag.Done:
 			s.Status = ""
 			d.lose(s.Line, "done before its subtasks: it is open until they are done")
-		case all && s.Status == "" && !d.given[i]:
+		case all && s.Status == "" && !d.given[s.Ref]:
 			d.lose(s.Line, "open although its subtasks are done: it counts as done")
 		}
 		return all && s.Status != dag.Blocked

@@ -43,7 +43,7 @@ type textLine struct {
 
 func (d *draft) readMarkdown(data []byte) error {
 	c := &checklist{draft: d}
-	c.given = map[int]bool{}
+	c.given = map[string]bool{}
 	number := 0
 	skip := frontMatter(data)
 	for raw := range bytes.Lines(data) {
@@ -232,7 +232,7 @@ func (c *checklist) group() (int, error) {
 			}
 			c.texts = append(c.texts, nil)
 			h.spec = len(c.specs) - 1
-			c.given[h.spec] = true
+			c.given[s.Ref] = true
 		}
 		parent = h.spec
 	}
@@ -254,7 +254,7 @@ func (c *checklist) closeHeading(h heading) {
 // dropTitles leaves out headings that stand above everything: a group of all
 // tasks says nothing.
 func (c *checklist) dropTitles() {
-	for len(c.specs) > 0 && c.given[0] {
+	for len(c.specs) > 0 && c.given[c.specs[0].Ref] {
 		root := c.specs[0]
 		for _, s := range c.specs[1:] {
 			if s.Parent == "" {
@@ -271,11 +271,6 @@ func (c *checklist) dropTitles() {
 				c.specs[i].Parent = ""
 			}
 		}
-		given := map[int]bool{}
-		for i := range c.given {
-			given[i-1] = true
-		}
-		c.given = given
 	}
 }
 
