@@ -173,13 +173,12 @@ func commandsOf(script string) (commands []string) {
 		if ends().MatchString(line) {
 			depth = max(0, depth-1)
 		}
-		if parts, last := steps(line); len(parts) > 0 {
-			if depth == 0 && last {
-				return commands
-			}
-			commands = append(commands, line)
-		} else if depth == 0 && last {
+		doing, leaving := steps(line)
+		if depth == 0 && leaving {
 			return commands
+		}
+		if doing {
+			commands = append(commands, line)
 		}
 		if opens().MatchString(line) && !closesItself(line) {
 			depth++
@@ -188,11 +187,11 @@ func commandsOf(script string) (commands []string) {
 	return commands
 }
 
-// steps are those of a line's commands that do something, and whether the line
-// leaves the script before or after them whatever comes of them.
-func steps(line string) (doing []string, leaving bool) {
+// steps says whether a line does something, and whether it leaves the script before
+// it does, whatever comes of it.
+func steps(line string) (doing, leaving bool) {
 	if strings.Contains(line, "||") {
-		return []string{line}, false
+		return true, false
 	}
 	for part := range strings.FieldsFuncSeq(strings.ReplaceAll(line, "&&", ";"), func(r rune) bool { return r == ';' }) {
 		part, _, _ = strings.Cut(part, " #")
@@ -203,11 +202,11 @@ func steps(line string) (doing []string, leaving bool) {
 		}
 		switch {
 		case leaves().MatchString(part):
-			return doing, len(doing) == 0
+			return doing, !doing
 		case len(words) == 0, assignment().MatchString(part):
 		case slices.Contains(dullWords, words[0]) && !strings.Contains(part, "$(") && !strings.Contains(part, "|"):
 		default:
-			doing = append(doing, part)
+			doing = true
 		}
 	}
 	return doing, false
