@@ -102,7 +102,7 @@ func (a *agent) begin(m incoming) {
 // newSession is what a session is like at its beginning.
 func (a *agent) newSession(named bool) object {
 	models, modes := a.script.Models, a.script.Modes
-	a.current = map[string]string{"model": cmp.Or(a.script.ModelCurrent, first(models)), "mode": first(modes)}
+	a.current = map[string]string{"model": cmp.Or(a.script.ModelCurrent, cmp.Or(models...)), "mode": cmp.Or(modes...)}
 	result := object{"configOptions": a.configOptions()}
 	if named {
 		result["sessionId"] = a.session
@@ -114,13 +114,6 @@ func (a *agent) newSession(named bool) object {
 		result["modes"] = object{"availableModes": listed("id", modes), "currentModeId": a.current["mode"]}
 	}
 	return result
-}
-
-func first(list []string) string {
-	if len(list) == 0 {
-		return ""
-	}
-	return list[0]
 }
 
 // listed lists things by their IDs, which are their names, too.
