@@ -27,7 +27,7 @@ type Target struct {
 	Title   bool // of the terminal
 }
 
-// Options are what a Notifier works with. The zero value of each is usable.
+// Options are what a Notifier works with. Only Hide must be set.
 type Options struct {
 	Targets  []Target
 	Project  string    // as messages name it
@@ -35,7 +35,7 @@ type Options struct {
 	Env      []string  // the complete environment of commands
 	Terminal io.Writer // nil means that there is none
 	Web      outbox.Web
-	Hide     func(string) string // removes secrets; nil means that there are none
+	Hide     func(string) string // removes secrets
 
 	Size    int              // messages that may wait for one channel; 0 means 64
 	Tries   int              // for each message; 0 means 4
@@ -57,9 +57,6 @@ type Notifier struct {
 
 // New starts a Notifier. What cannot be used here is left out, and said by Missing.
 func New(opts Options) *Notifier {
-	if opts.Hide == nil {
-		opts.Hide = func(s string) string { return s }
-	}
 	opts.Size, opts.Tries = cmp.Or(opts.Size, 64), cmp.Or(opts.Tries, 4)
 	opts.Backoff, opts.Timeout = cmp.Or(opts.Backoff, time.Second), cmp.Or(opts.Timeout, 10*time.Second)
 	opts.Flush = cmp.Or(opts.Flush, 5*time.Second)

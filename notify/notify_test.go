@@ -81,7 +81,7 @@ func (h *hook) texts() []string {
 func plainNews() news { return news{project: "shop", hide: func(s string) string { return s }} }
 
 func quick(targets ...Target) Options {
-	return Options{Targets: targets, Project: "shop", Backoff: time.Millisecond, Flush: time.Minute, Timeout: time.Minute, Env: os.Environ()}
+	return Options{Targets: targets, Project: "shop", Backoff: time.Millisecond, Flush: time.Minute, Timeout: time.Minute, Env: os.Environ(), Hide: strings.Clone}
 }
 
 // deliver sends the notifications of events, and returns what closing says.

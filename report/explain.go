@@ -7,6 +7,7 @@ import (
 
 	"ralph/dag"
 	"ralph/event"
+	"ralph/internal/human"
 	"ralph/internal/render"
 	"ralph/internal/term"
 )
@@ -98,11 +99,8 @@ func (s snapshot) wait(r *Run, t Task) (Wait, bool) {
 		}
 	}
 	if until := s.all[t.ID].NotBefore; t.Now == dag.Pending && !until.IsZero() {
-		text := "waits until " + r.when(until)
-		if reason, _ := head(s.all[t.ID].WaitReason); reason != "" {
-			text += ": " + reason
-		}
-		why = append(why, text)
+		reason, _ := head(s.all[t.ID].WaitReason)
+		why = append(why, "waits until "+r.when(until)+human.Lead(": ", reason))
 	}
 	w.Why = strings.Join(why, "; ")
 	return w, len(why) > 0

@@ -12,12 +12,12 @@ import (
 	"ralph/event"
 )
 
-// LogOptions are where a log goes and how it looks. Out must be set.
+// LogOptions are where a log goes and how it looks. Out and Hide must be set.
 type LogOptions struct {
 	Out   io.Writer
 	JSON  bool
 	Level zerolog.Level
-	Hide  func(string) string // removes secrets; nil means that there are none
+	Hide  func(string) string // removes secrets
 }
 
 // Log writes a line for each step of a run. Each has the run, and the task and the
@@ -39,9 +39,6 @@ type place struct {
 // NewLog returns a log.
 func NewLog(opts LogOptions) *Log {
 	l := &Log{hide: opts.Hide, out: &remembering{to: opts.Out}, at: map[string]place{}}
-	if l.hide == nil {
-		l.hide = func(s string) string { return s }
-	}
 	var to io.Writer = l.out
 	if !opts.JSON {
 		to = zerolog.ConsoleWriter{Out: l.out, NoColor: true, TimeFormat: stamp}

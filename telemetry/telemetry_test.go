@@ -95,7 +95,7 @@ func (f *full) Write([]byte) (int, error) { f.writes++; return 0, errors.New("no
 func TestALogThatCannotBeWrittenIsToldOnce(t *testing.T) {
 	t.Parallel()
 	out := &full{}
-	l := NewLog(LogOptions{Out: out, JSON: true})
+	l := NewLog(LogOptions{Out: out, JSON: true, Hide: hide})
 	for _, e := range sample() {
 		l.Event(e)
 	}

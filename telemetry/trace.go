@@ -45,11 +45,8 @@ type attempt struct {
 // maxOpen is how many spans of one attempt may be open at once.
 const maxOpen = 1000
 
-// NewTracer returns a tracer that sends its spans to a collector.
+// NewTracer returns a tracer that sends its spans to a collector; hide removes secrets.
 func NewTracer(opts ExportOptions, hide func(string) string) (*Tracer, error) {
-	if hide == nil {
-		hide = func(s string) string { return s }
-	}
 	otel.SetLogger(logr.Discard()) // the SDK's default writes to stderr
 	x, err := newExporter(opts)
 	if err != nil {

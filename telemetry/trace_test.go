@@ -239,7 +239,7 @@ func TestEventsOutOfOrderDoNoHarm(t *testing.T) {
 	c := newCollector(t, func(int, http.ResponseWriter) {})
 	tr := tracerTo(t, c, nil)
 	m := NewMetrics(func(data []byte) error { checkMetrics(t, string(data)); return nil })
-	l := NewLog(LogOptions{Out: io.Discard})
+	l := NewLog(LogOptions{Out: io.Discard, Hide: hide})
 	list := sample()
 	slices.Reverse(list)
 	for range 2 {
