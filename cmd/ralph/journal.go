@@ -163,7 +163,7 @@ func runJournalShow(a *app, _ *session, g *dag.Graph, o journalShowOptions) erro
 		effective = ""
 	}
 	text := fmt.Sprintf("%d  %s  %s  %s\n", e.N, p.Cyan(e.Task), outcomePaint(p, e.Outcome)(string(e.Outcome)), p.Bold(term.Line(e.Title)))
-	text += fieldLines("at", e.At.Local().Format(time.DateTime), "run", fmt.Sprintf("%s, iteration %d", e.Run, e.Iteration),
+	text += a.fieldLines("at", stamp(e.At), "run", fmt.Sprintf("%s, iteration %d", e.Run, e.Iteration),
 		"feature", e.Feature, "agent", e.Agent, "model", e.Model, "used", effective, "duration", human.Span(e.Duration),
 		"cost", report.CostOf(e.Usage).String(), "stopped by", e.StopReason, "files", strings.Join(e.Files, ", "))
 	for _, block := range []string{e.Reason, e.Notes} {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"strings"
-	"time"
 
 	"ralph/dag"
 	"ralph/internal/human"
@@ -109,12 +108,8 @@ func runKnowledgeShow(_ context.Context, a *app, o plainOptions) error {
 	if o.JSON {
 		return a.printJSON(knowledgeAsJSON(e))
 	}
-	created := ""
-	if !e.CreatedAt.IsZero() {
-		created = e.CreatedAt.Local().Format(time.DateTime)
-	}
-	fields := fieldLines("kind", string(e.Kind), "tags", strings.Join(e.Tags, ", "), "feature", e.Feature,
-		"learned in", strings.TrimSpace(e.Task+" "+e.Run), "file", path.Join(knowledge.Folder, e.File), "created", created)
+	fields := a.fieldLines("kind", string(e.Kind), "tags", strings.Join(e.Tags, ", "), "feature", e.Feature,
+		"learned in", strings.TrimSpace(e.Task+" "+e.Run), "file", path.Join(knowledge.Folder, e.File), "created", stamp(e.CreatedAt))
 	return written(fmt.Fprintf(a.stdout, "%s\n%s\n%s\n", a.palette().Bold(term.Line(e.Title)), fields, strings.TrimSpace(term.Block(e.Body))))
 }
 

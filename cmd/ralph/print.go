@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -122,12 +123,22 @@ func cells(paint func(string) string, texts ...string) []term.Cell {
 	return list
 }
 
-// fieldLines are aligned lines of names, each followed by its value; those without a value are left out.
-func fieldLines(fields ...string) (text string) {
+// fieldLines are aligned lines of names, each followed by its value, broken at words on a terminal; those without a value
+// are left out.
+func (a *app) fieldLines(fields ...string) (text string) {
 	for f := range slices.Chunk(fields, 2) {
 		if f[1] != "" {
-			text += fmt.Sprintf("  %-10s %s\n", f[0], term.Line(f[1]))
+			line := fmt.Sprintf("  %-10s %s", f[0], term.Line(a.redact.Text(f[1]))) // before it is broken
+			text += strings.Join(term.Wrap(line, a.width, strings.Repeat(" ", 13)), "\n") + "\n"
 		}
 	}
 	return text
+}
+
+// stamp is a time as people read it, or nothing for none.
+func stamp(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.Local().Format(time.DateTime)
 }

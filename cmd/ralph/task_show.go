@@ -68,49 +68,30 @@ func taskText(a *app, t dag.Task, j report.TaskView, cost report.Cost) string {
 	state := stateCell(a, p, t)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s  %s\n", p.Cyan(t.ID), state.Paint(state.Text), p.Bold(term.Line(t.Title)))
-	field := func(name, value string) {
-		if value != "" {
-			for _, part := range term.Wrap(fmt.Sprintf("  %-10s %s", name, term.Line(a.redact.Text(value))), a.width, strings.Repeat(" ", 13)) {
-				b.WriteString(part + "\n")
-			}
-		}
-	}
-	at := func(name string, when time.Time, more string) {
-		if !when.IsZero() {
-			field(name, when.Local().Format(time.DateTime)+more)
-		}
-	}
-	field("parent", t.Parent)
-	field("feature", t.Feature)
-	field("priority", fmt.Sprint(t.Priority))
+	field := func(fields ...string) { b.WriteString(a.fieldLines(fields...)) }
+	field("parent", t.Parent, "feature", t.Feature, "priority", fmt.Sprint(t.Priority))
 	if t.AllowTampering {
 		field("tampering", "allowed")
 	}
 	if t.Kind != dag.Work {
 		field("kind", string(t.Kind))
 	}
-	field("agent", t.Agent)
-	field("model", t.Model)
+	field("agent", t.Agent, "model", t.Model)
 	for _, gate := range t.Gates {
 		field("gate", gate)
 	}
-	field("retries", fmt.Sprintf("%d of %d", t.Retries, j.MaxRetries))
-	field("attempts", fmt.Sprint(t.Attempts))
-	field("verified", t.Verification)
+	field("retries", fmt.Sprintf("%d of %d", t.Retries, j.MaxRetries), "attempts", fmt.Sprint(t.Attempts), "verified", t.Verification)
 	if t.AwaitsVerdict() {
 		field("unverified", "since "+t.Unverified+": "+unverifiedText)
 	}
 	field("claimed by", t.Owner)
-	at("not before", t.NotBefore, " "+t.WaitReason)
-	at("created", t.CreatedAt, "")
-	at("ended", t.FinishedAt, "")
-	field("cost", cost.String())
-	if j.LastFailure != "" {
-		reason, output, _ := strings.Cut(j.LastFailure, "\n")
-		field("failure", reason)
-		for _, l := range term.MarkedTail(output, term.GateLines) {
-			fmt.Fprintf(&b, "  %-10s %s %s\n", "", p.Dim("|"), l)
-		}
+	if !t.NotBefore.IsZero() {
+		field("not before", stamp(t.NotBefore)+" "+t.WaitReason)
+	}
+	reason, output, _ := strings.Cut(j.LastFailure, "\n")
+	field("created", stamp(t.CreatedAt), "ended", stamp(t.FinishedAt), "cost", cost.String(), "failure", reason)
+	for _, l := range term.MarkedTail(output, term.GateLines) {
+		fmt.Fprintf(&b, "  %-10s %s %s\n", "", p.Dim("|"), l)
 	}
 	return b.String()
 }
