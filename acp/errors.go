@@ -26,7 +26,7 @@ const (
 	RateLimited      Kind = "rate_limited"
 	Refused          Kind = "refused"   // it answered with an error of its own
 	Protocol         Kind = "protocol"  // it broke the protocol
-	Unkept           Kind = "unkept"    // what it said could not be stored: the disk is full
+	Unkept           Kind = "unkept"    // what it said could not be stored or read back, as on a full disk
 	Cancelled        Kind = "cancelled" // our context was cancelled
 	Closed           Kind = "closed"    // the session was closed, by us
 )

@@ -186,7 +186,7 @@ func TestAnswerErrors(t *testing.T) {
 			tc.want.Op = opPrompt
 			check.Equal(t, "result", &tc.want, got, cmpopts.IgnoreFields(Error{}, "Err", "Until"))
 			check.That(t, (got.RetryAfter > 0) != got.Until.IsZero(), "retry after %v, but until %v", got.RetryAfter, got.Until)
-			check.That(t, turn.Text() == "so far", "got %q, want what was said before", turn.Text())
+			check.That(t, textOf(turn) == "so far", "got %q, want what was said before", textOf(turn))
 		})
 	}
 }

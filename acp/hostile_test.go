@@ -66,8 +66,8 @@ func TestHostileAgents(t *testing.T) {
 			} else if err != nil {
 				t.Fatal(err)
 			}
-			if !strings.Contains(turn.Text(), tc.text) || tc.want == "" && turn.Text() != tc.text {
-				t.Errorf("got %q, want %q", cut(turn.Text(), 100), tc.text)
+			if !strings.Contains(textOf(turn), tc.text) || tc.want == "" && textOf(turn) != tc.text {
+				t.Errorf("got %q, want %q", cut(textOf(turn), 100), tc.text)
 			}
 			check.OK(t, s.Close())
 			if tc.want != TurnTimeout {
@@ -153,7 +153,7 @@ func TestWaitsForTerminalsDoNotBlockOthers(t *testing.T) {
 		step{Do: "say", Text: "fine"},
 	))
 	turn, err := b.prompt(t)
-	check.That(t, err == nil && turn.Text() == "fine", "got %q, %v", turn.Text(), err)
+	check.That(t, err == nil && textOf(turn) == "fine", "got %q, %v", textOf(turn), err)
 	if got, want := b.results(t)["waits"], fmt.Sprintf("%d answered, 0 refused", maxRequests*3); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -190,8 +190,8 @@ func TestBurstsArriveWhole(t *testing.T) {
 				if err != nil {
 					t.Fatalf("burst %d: %v", i, err)
 				}
-				if turn.Text() != want.String() {
-					t.Fatalf("burst %d: got %d bytes, want %d", i, len(turn.Text()), want.Len())
+				if textOf(turn) != want.String() {
+					t.Fatalf("burst %d: got %d bytes, want %d", i, len(textOf(turn)), want.Len())
 				}
 			}
 		})

@@ -196,7 +196,7 @@ func TestSeveralTurns(t *testing.T) {
 	}
 	second, err := s.Prompt(t.Context(), "two")
 	check.OK(t, err)
-	check.That(t, first.Text() == "first" && second.Text() == "second", "got %q and %q", first.Text(), second.Text())
+	check.That(t, textOf(first) == "first" && textOf(second) == "second", "got %q and %q", textOf(first), textOf(second))
 	// The late cost is in the one or the other, depending on who was quicker.
 	check.Equal(t, "cost of the turns", 2.0, *first.Usage.CostUSD+*second.Usage.CostUSD)
 	check.Equal(t, "session cost", 2.0, *s.Usage().CostUSD)

@@ -53,7 +53,7 @@ func TestAnEarlierSessionIsResumed(t *testing.T) {
 			s := b.start(t)
 			turn, err := s.Prompt(t.Context(), "Assigned Task t-0123abcd")
 			check.OK(t, err)
-			check.That(t, turn.Text() == "going on", "got %q, want nothing of what was replayed", turn.Text())
+			check.That(t, textOf(turn) == "going on", "got %q, want nothing of what was replayed", textOf(turn))
 			wantCost := 0.25
 			if tc.way == "" {
 				wantCost = 0.75

@@ -26,7 +26,7 @@ func TestSecretsAreRedacted(t *testing.T) {
 	b.cfg.Redact = redact.New(secret, "short")
 	turn, err := b.prompt(t)
 	e := wantKind(t, err, Refused)
-	check.That(t, strings.Contains(turn.Text(), secret), "the text itself was changed: %q", turn.Text())
+	check.That(t, strings.Contains(textOf(turn), secret), "the text itself was changed: %q", textOf(turn))
 	for name, text := range map[string]string{
 		"transcript": b.transcript.String(), "stderr": b.stderr.String(), "error": e.Error(),
 	} {
@@ -74,7 +74,7 @@ func TestSecretInChunksIsRedacted(t *testing.T) {
 		check.OK(t, err)
 		check.OK(t, s.Close())
 		<-s.observer.done
-		check.That(t, strings.Contains(turn.Text(), secret), "the text itself was changed: %q", turn.Text())
+		check.That(t, strings.Contains(textOf(turn), secret), "the text itself was changed: %q", textOf(turn))
 		if prompt, err := os.ReadFile(filepath.Join(b.cfg.Dir, "prompt.txt")); err != nil || string(prompt) != "use [redacted]" {
 			t.Errorf("the prompt was %q, %v", prompt, err)
 		}

@@ -121,19 +121,23 @@ func (t Turn) Scan(s *sigils.Scanner) (sigils.Set, error) {
 	return s.Set(), err
 }
 
-// Text is the whole message with a line break between its segments, or the last MiB of it
-// if that does not fit into memory.
-func (t Turn) Text() string {
-	if t.Long == nil {
-		return strings.Join(t.Segments, "\n")
-	}
-	last := &ring{limit: maxHeld}
-	_ = t.Each(func(piece string, begins bool) { // all that can be read of it
-		if begins {
-			_, _ = last.Write([]byte("\n"))
+// maxWhole is how much text is read at once.
+const maxWhole = 64 << 20
+
+// Text is the whole message with a line break between its segments. What cannot be read, or
+// is too much for memory, is an error: nobody takes a part for the whole.
+func (t Turn) Text() (string, error) {
+	var b strings.Builder
+	err := t.Each(func(piece string, begins bool) {
+		if begins && b.Len() > 0 {
+			b.WriteByte('\n')
 		}
-		_, _ = last.Write([]byte(piece))
+		if b.Len() <= maxWhole {
+			b.WriteString(piece)
+		}
 	})
-	text, _ := last.text()
-	return strings.TrimPrefix(text, "\n")
+	if err == nil && b.Len() > maxWhole {
+		err = unkept(fmt.Errorf("it is above %d MiB, too much to read at once", maxWhole>>20))
+	}
+	return b.String(), err
 }

@@ -20,6 +20,15 @@ func flooded(s step) string {
 	return b.String()
 }
 
+// textOf is the text of a turn, or why there is none.
+func textOf(turn Turn) string {
+	text, err := turn.Text()
+	if err != nil {
+		return err.Error()
+	}
+	return text
+}
+
 // TestLongTextIsReadBackAsItWasSaid: the text crosses the border to the file in the middle of
 // a sigil, which is cut into chunks as well.
 func TestLongTextIsReadBackAsItWasSaid(t *testing.T) {
@@ -56,7 +65,7 @@ func TestLongTextIsReadBackAsItWasSaid(t *testing.T) {
 		check.That(t, got[i] == want[i], "segment %d: got %d bytes that differ from the %d that were said", i, len(got[i]), len(want[i]))
 	}
 	whole := strings.Join(want, "\n")
-	check.That(t, strings.HasSuffix(whole, turn.Text()) && len(turn.Text()) > maxHeld-4, "got %d bytes that are not the end", len(turn.Text()))
+	check.That(t, textOf(turn) == whole, "got %d bytes, which are not the %d that were said", len(textOf(turn)), len(whole))
 	set, err := turn.Scan(sigils.NewScanner("t-0123abcd"))
 	check.OK(t, err)
 	check.Equal(t, "sigils", sigils.Set{Done: true, Journal: "both sides", NextModel: "opus"}, set)
@@ -78,5 +87,24 @@ func TestTextThatCannotBeStoredEndsTheTurn(t *testing.T) {
 	e := wantKind(t, err, Unkept)
 	check.Contains(t, "error", "no such file or directory", e.Error())
 	wantKind(t, turn.Each(func(string, bool) {}), Unkept)
-	check.That(t, turn.Text() == "" && !turn.Empty(), "got %.20q", turn.Text())
+	_, err = turn.Text()
+	wantKind(t, err, Unkept)
+	check.That(t, !turn.Empty(), "the turn is empty")
+}
+
+// TestTextThatIsTooMuchForMemoryIsAnError, while it is read in pieces all the same.
+func TestTextThatIsTooMuchForMemoryIsAnError(t *testing.T) {
+	t.Parallel()
+	speech := &Speech{folder: t.TempDir()}
+	defer speech.close()
+	for range maxWhole>>20 + 1 {
+		check.OK(t, speech.write(strings.Repeat("x", 1<<20)))
+	}
+	var turn Turn
+	turn.Segments, turn.Long = speech.segments()
+	_, err := turn.Text()
+	check.Contains(t, "error", "it is above 64 MiB", wantKind(t, err, Unkept).Error())
+	size := 0
+	check.OK(t, turn.Each(func(piece string, _ bool) { size += len(piece) }))
+	check.Equal(t, "size", maxWhole+1<<20, size)
 }

@@ -94,8 +94,8 @@ func TestKillEndsAPrompt(t *testing.T) {
 		killed <- s.Kill()
 	}()
 	turn, err := s.Prompt(t.Context(), "x")
-	if e := wantKind(t, err, Died); e.Exit.Signal != "SIGKILL" || turn.Text() != "up" {
-		t.Errorf("got %v and %q", e.Exit, turn.Text())
+	if e := wantKind(t, err, Died); e.Exit.Signal != "SIGKILL" || textOf(turn) != "up" {
+		t.Errorf("got %v and %q", e.Exit, textOf(turn))
 	}
 	check.OK(t, <-killed)
 	b.wantNothingLeft(t)

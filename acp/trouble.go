@@ -76,7 +76,7 @@ func (t *turn) limit(result Turn, hide *redact.Redactor, now time.Time) *Error {
 	case e != nil && e.ended(now):
 		l, met = e.limit(now)
 	case result.Stop == StopEnd && result.ToolCalls == 0 && result.Long == nil:
-		l, met = ratelimit.Sentence(result.Text(), now)
+		l, met = ratelimit.Sentence(strings.Join(result.Segments, "\n"), now)
 	}
 	if !met {
 		return nil

@@ -55,7 +55,9 @@ func (t Turn) Empty() bool {
 }
 
 // spoken says that there is a word in the text.
-func (t Turn) spoken() bool { return t.Long != nil || strings.TrimSpace(t.Text()) != "" }
+func (t Turn) spoken() bool {
+	return t.Long != nil || strings.TrimSpace(strings.Join(t.Segments, "")) != ""
+}
 
 type turn struct {
 	maxText   int

@@ -155,7 +155,11 @@ func (b *builder) converse(ctx context.Context, existing []taskfile.Item) (specs
 		if err != nil {
 			return nil, nil, err
 		}
-		specs, findings, err = b.check(ctx, answer, turn.Text())
+		said, err := turn.Text()
+		if err != nil {
+			return nil, nil, err
+		}
+		specs, findings, err = b.check(ctx, answer, said)
 		if err != nil || !Faulty(findings) {
 			return specs, findings, err
 		}

@@ -264,7 +264,11 @@ func (a *author) converse(ctx context.Context, s Session) error {
 			reminders++
 			text = prompt.Missing(a.kind.File(), reason(err))
 		default:
-			answer, err := a.answer(ctx, a.Redact.Text(turn.Text()))
+			question, err := turn.Text()
+			if err != nil {
+				return err
+			}
+			answer, err := a.answer(ctx, a.Redact.Text(question))
 			if err != nil {
 				return err
 			}

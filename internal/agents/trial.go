@@ -119,10 +119,9 @@ func (r *Report) converse(ctx context.Context, s *Session) error {
 	model := s.Model()
 	r.Model, r.ModelBy, r.Models = jsonval.Text(model.Effective), jsonval.Text(string(model.Channel)), jsonval.List(model.Offered)
 	turn, err := s.Prompt(ctx, trialPrompt)
-	r.Answer, r.StopReason = jsonval.Text(strings.TrimSpace(turn.Text())), jsonval.Text(string(turn.Stop))
-	if cerr := s.Close(); err == nil {
-		err = cerr
-	}
+	said, unread := turn.Text()
+	r.Answer, r.StopReason = jsonval.Text(strings.TrimSpace(said)), jsonval.Text(string(turn.Stop))
+	err = cmp.Or(err, unread, s.Close())
 	used := s.Usage()
 	r.Usage = &event.Usage{TokensIn: used.Input, TokensCached: used.CacheRead, TokensOut: used.Output, CostUSD: used.CostUSD}
 	if err == nil && turn.Empty() {

@@ -86,7 +86,9 @@ func (c *client) ask(t *testing.T, text string) string {
 	turn, err := c.Prompt(t.Context(), text)
 	check.OK(t, err)
 	check.Equal(t, "stop reason", ralph.StopEnd, turn.Stop)
-	return turn.Text()
+	said, err := turn.Text()
+	check.OK(t, err)
+	return said
 }
 
 // called lists what was done to terminals.
