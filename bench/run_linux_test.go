@@ -30,7 +30,7 @@ func BenchmarkRun(b *testing.B) {
 		h.tasks("git, gate, sandbox and a verifying agent", h.repository(10, true)),
 	}
 	for b.Loop() {
-		costs := perIteration(sized(2, 7), sized(5, 20), sides)
+		costs := perIteration(sized(2, 5), sized(5, 12), sides)
 		bare, t := costs[0].each.cpu, newTable(b)
 		for i, c := range costs[1:] {
 			goal := ""
@@ -63,7 +63,7 @@ func BenchmarkRepository(b *testing.B) {
 				h.tasks("an agent changes nothing", git, "--agent", h.agent),
 			}
 			for b.Loop() {
-				costs := perIteration(sized(1, 5), sized(3, 8), sides)
+				costs := perIteration(sized(1, 5), sized(3, 6), sides)
 				status, t := costs[0].each.cpu, newTable(b)
 				for i, c := range costs[1:] {
 					goal := ""
@@ -94,7 +94,7 @@ func BenchmarkTasks(b *testing.B) {
 				}})
 			}
 			for b.Loop() {
-				costs := perIteration(sized(2, 7), sized(5, 20), sides)
+				costs := perIteration(sized(2, 5), sized(5, 12), sides)
 				small, t := costs[0], newTable(b)
 				for i, c := range costs {
 					goal := ""
@@ -126,7 +126,7 @@ func BenchmarkJobs(b *testing.B) {
 				}})
 			}
 			for b.Loop() {
-				costs := perIteration(sized(1, 5), sized(16, 32), sides)
+				costs := perIteration(sized(1, 4), sized(16, 32), sides)
 				small, t := costs[0].each, newTable(b)
 				row := func(by string, n int, took, small time.Duration) {
 					goal := ""
