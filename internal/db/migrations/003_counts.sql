@@ -7,7 +7,7 @@ CREATE TABLE counts (
     status  TEXT    NOT NULL,
     grouped INTEGER NOT NULL, -- has subtasks
     queue   INTEGER NOT NULL, -- as in tasks; -1 for NULL
-    tasks   INTEGER NOT NULL CHECK (tasks >= 0),
+    tasks   INTEGER NOT NULL, -- a wrong one must not end runs, so nothing is CHECKed
     PRIMARY KEY (feature, status, grouped, queue)
 ) STRICT, WITHOUT ROWID;
 
@@ -40,12 +40,11 @@ CREATE TRIGGER counts_deleted AFTER DELETE ON tasks BEGIN
     WHERE feature IN (0, old.feature) AND status = old.status AND grouped = (old.children > 0) AND queue = coalesce(old.queue, -1);
 END;
 
--- These counted. The others list tasks that are few, or that no transition changes.
-DROP INDEX tasks_status;
-DROP INDEX tasks_groups;
+-- tasks_status and tasks_groups, which counted until now, stay: a run of an older ralph that is at work
+-- names them, and would end at its next claim. These list tasks that are few, or that no transition changes.
 CREATE INDEX tasks_feature ON tasks (feature) WHERE feature IS NOT NULL;
 CREATE INDEX tasks_failed  ON tasks (status) WHERE status = 'failed';
 CREATE INDEX tasks_kept    ON tasks (queue) WHERE status IN ('pending', 'blocked') AND children = 0 AND queue IS NOT 0;
 CREATE INDEX tasks_by_hand ON tasks (finished_at)
     WHERE status = 'done' AND children = 0 AND coalesce(verification, 'failed') = 'failed';
-CREATE INDEX tasks_agent   ON tasks (agent) WHERE agent IS NOT NULL;
+CREATE INDEX tasks_agent   ON tasks (agent) WHERE agent IS NOT NULL AND children = 0 AND status NOT IN ('done', 'failed');
