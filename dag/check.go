@@ -97,13 +97,14 @@ func (g *Graph) Verify() ([]Fault, error) {
 	return faults, g.tx.Err()
 }
 
-// Recompute fixes the counts and the derived columns, and returns how many tasks had a wrong
-// one. The counts come first: a wrong one could fail what changes it.
-func (g *Graph) Recompute() (int, error) {
+// Recompute fixes the derived columns and the counts, and returns how many tasks and how many counts
+// were wrong.
+func (g *Graph) Recompute() (tasks, counts int, err error) {
+	wrong, _ := db.All(g.tx, miscountsSQL, (*db.Row).Text)
 	g.tx.Do(forgetCountsSQL)
 	g.tx.Do(storeCountsSQL)
-	err := g.tx.Exec(recomputeSQL)
-	return g.tx.Changes(), err
+	err = g.tx.Exec(recomputeSQL)
+	return g.tx.Changes(), len(wrong), err
 }
 
 const (

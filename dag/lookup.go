@@ -177,7 +177,7 @@ func (g *Graph) Kept(limit int) (list []Task, err error) {
 			if t := g.scanTask(r); !t.Ready(g.now) {
 				list, left = append(list, t), left-1
 			}
-			if left == 0 {
+			if left <= 0 {
 				break
 			}
 		}

@@ -22,6 +22,7 @@ func TestVerifyFindsEveryKindOfFault(t *testing.T) {
 		"a leaf that is not held":    {`UPDATE tasks SET held = 0 WHERE title = 'below';`, "held is 0 and should be 1", true},
 		"a leaf that is doomed":      {`UPDATE tasks SET doomed = 1 WHERE title = 'a';`, "doomed is 1 and should be 0", true},
 		"a count that is too high":   {`UPDATE counts SET tasks = 7 WHERE feature = 0 AND queue = 0;`, "a count of pending tasks is 7 and should be 2", true},
+		"a count that is too low":    {`UPDATE counts SET tasks = 0 WHERE feature = 0 AND queue = 0;`, "a count of pending tasks is 0 and should be 2", true},
 		"a count that is missing":    {`DELETE FROM counts WHERE feature = 1 AND queue = 0;`, "a count of pending tasks is 0 and should be 2", true},
 		"a feature of its own":       {`UPDATE tasks SET feature = NULL WHERE title = 'a';`, "its feature differs", false},
 		"a group that is done early": {`UPDATE tasks SET status = 'done' WHERE title = 'waiting';`, "it is done, but its subtask", false},
@@ -49,9 +50,9 @@ func TestVerifyFindsEveryKindOfFault(t *testing.T) {
 			if !test.mends {
 				return
 			}
-			mended := 0
-			w.update(func(g *dag.Graph) (err error) { mended, err = g.Recompute(); return err })
-			check.Equal(t, "mended tasks", strings.Count(test.damage, "UPDATE tasks"), mended)
+			var mended [2]int
+			w.update(func(g *dag.Graph) (err error) { mended[0], mended[1], err = g.Recompute(); return err })
+			check.Equal(t, "mended tasks and counts", [2]int{strings.Count(test.damage, "UPDATE tasks"), strings.Count(test.damage, " counts ")}, mended)
 			w.sound()
 			check.Equal(t, "tasks", before["tasks"], w.dump()["tasks"])
 		})

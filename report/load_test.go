@@ -205,6 +205,12 @@ func TestCostSaysWhatIsUnknownAndWhatIsEstimated(t *testing.T) {
 	}
 }
 
+func TestAllOfTheInputMayComeFromACache(t *testing.T) {
+	t.Parallel()
+	share := report.Usage{Usage: event.Usage{TokensCached: 10}}.CachedShare()
+	check.That(t, share != nil && *share == 1, "got %v", share)
+}
+
 func TestStatsCountWhatModelsAreAnsweredFor(t *testing.T) {
 	t.Parallel()
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -58,7 +58,7 @@ func (u Usage) plus(v Usage) Usage {
 // CachedShare is how much of what was read came from a cache, from 0 to 1; nil if the
 // agents did not report it.
 func (u Usage) CachedShare() *float64 {
-	if u.TokensIn == 0 || u.TokensCached == 0 {
+	if u.TokensCached == 0 {
 		return nil
 	}
 	share := math.Round(1000*float64(u.TokensCached)/float64(u.TokensIn+u.TokensCached)) / 1000

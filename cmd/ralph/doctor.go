@@ -50,11 +50,11 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	}
 	defer a.launcher.Close()
 	if o.Fix {
-		var fixed int
-		if err := s.store.Update(ctx, func(g *dag.Graph) (err error) { fixed, err = g.Recompute(); return err }); err != nil {
+		var tasks, counts int
+		if err := s.store.Update(ctx, func(g *dag.Graph) (err error) { tasks, counts, err = g.Recompute(); return err }); err != nil {
 			return fmt.Errorf("recompute the derived columns: %w", err)
 		}
-		a.note("%s fixed", human.Count(fixed, "task"))
+		a.note("%s and %s fixed", human.Count(tasks, "task"), human.Count(counts, "count"))
 	}
 	p := doctor.Project{
 		Project: s.project, Store: s.store, Opened: err, Collector: collector(a, s), Hint: hintFor, Restore: restoreCommand,
