@@ -145,10 +145,6 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 		if who, near, held, err = c.claim(g, running, &l); err == nil && !l.ok {
 			tally, err = g.Tally(c.opts.Graph.Scope)
 		}
-		if errors.Is(err, dag.ErrNotFound) {
-			l.end = ending{kind: event.OutcomeNoPlan, reason: err.Error()}
-			return nil
-		}
 		if err != nil || l.ok {
 			return err
 		}
@@ -157,6 +153,12 @@ func (c *claimer) look(ctx context.Context, running int) (l look, err error) {
 		}
 		return nil
 	})
+	if errors.Is(err, dag.ErrNotFound) { // of whatever it was, nothing is kept; without its scope the run has no plan
+		scope := c.opts.Graph.Store.View(ctx, func(g *dag.Graph) error { _, err := g.Tally(c.opts.Graph.Scope); return err })
+		if errors.Is(scope, dag.ErrNotFound) {
+			return look{end: ending{kind: event.OutcomeNoPlan, reason: scope.Error()}}, nil
+		}
+	}
 	c.spending.warnNear(near)
 	until := c.nextWait(tally)
 	limit := who.limitFor(held, until, tally.Limits)

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -121,4 +122,25 @@ func TestAHeartbeatDoesNotUncountAnIteration(t *testing.T) {
 	})
 	out := s.run(t)
 	check.That(t, out.Iterations == 2, "got %+v, want 2 iterations", out)
+}
+
+// TestAClaimThatMissesSomethingIsNotKept: finished work whose attempt is gone from a damaged file ends the run as an error,
+// while a scope that is gone is a run without a plan.
+func TestAClaimThatMissesSomethingIsNotKept(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{})
+	id := s.add(t, dag.NewTask{Title: "finished"})[0]
+	s.update(t, func(g *dag.Graph) error {
+		return g.Tx().Exec(`UPDATE tasks SET unverified = 'a-gone' WHERE id = :id;`, ":id", id)
+	})
+	out, err := s.start(t).Run(t.Context())
+	check.That(t, errors.Is(err, dag.ErrNotFound) && out.Outcome == event.OutcomeError, "got %s, %v", out.Outcome, err)
+	check.Equal(t, "status of the task", dag.Pending, s.task(t, id).Status)
+
+	s.opts.Graph.Scope.Task = id
+	r := s.start(t)
+	s.update(t, func(g *dag.Graph) error { return g.Delete(id) })
+	out, err = r.Run(t.Context())
+	check.OK(t, err)
+	check.Equal(t, "outcome without the scope", event.OutcomeNoPlan, out.Outcome)
 }
