@@ -98,9 +98,9 @@ func (e *evidence) take(ctx context.Context) (git.Taken, error) {
 	return taken, nil
 }
 
-// takeNow is take, if the task's beginning is known: otherwise a tree is of no use.
+// takeNow is take, if the beginning of the task or of the attempt is known: otherwise a tree is of no use.
 func (e *evidence) takeNow(ctx context.Context) (git.Taken, error) {
-	if e.base.Tree == "" {
+	if e.base.Tree == "" && e.tree == "" {
 		return git.Taken{}, nil
 	}
 	return e.take(ctx)

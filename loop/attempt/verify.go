@@ -198,7 +198,7 @@ func (a *attempt) askOnce(ctx context.Context, shown string) event.Event {
 	in := prompt.VerifyInput{
 		Task: prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description}, Spec: sources.Spec, Plan: sources.Plan,
 	}
-	if shown != "" {
+	if shown != "" && a.evidence.base.Tree != "" {
 		patch, cut, err := git.Patch(ctx, a.job.Place.Dir, a.Objects, a.evidence.base.Tree, shown, maxPatch)
 		if err != nil {
 			patch = "(" + err.Error() + ")"
