@@ -22,11 +22,9 @@ type Config struct {
 	Argv    []string // the agent's command; no shell looks at it
 	Env     []string // its complete environment
 	Dir     string   // the project root, absolute: the session's working directory
-	Owner   string   // marks the processes for proc.Sweep; with a Launcher, its Owner does
+	Owner   string   // marks the processes for proc.Sweep
 	Confine []byte   // of the agent and of its terminals; handed to the Confiner of proc.RunHelper
 	Version string   // ours, sent to the agent
-
-	Launcher *proc.Launcher // starts the processes; nil works, slower
 
 	Model string                        // empty leaves the agent's own choice
 	Pick  func(offered []string) string // wins over Model where the agent offers models; one that it does not offer leaves its own choice. May be nil

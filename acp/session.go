@@ -147,7 +147,7 @@ func (s *Session) spawn() error {
 	stderr, childErr, err3 := os.Pipe()
 	err := errors.Join(err1, err2, err3)
 	if err == nil {
-		s.proc, err = s.cfg.Launcher.Start(proc.Spec{
+		s.proc, err = proc.Start(proc.Spec{
 			Argv: s.cfg.Argv, Dir: s.cfg.Dir, Env: s.cfg.Env, Owner: s.cfg.Owner, Confine: s.cfg.Confine,
 			Stdin: childIn, Stdout: childOut, Stderr: childErr,
 		})

@@ -23,10 +23,8 @@ func beRalph() {
 	if err != nil {
 		panic(err)
 	}
-	launcher := &proc.Launcher{Owner: "ralph"} // its spare helper must die, too
-	launcher.Warm()
 	s, err := Start(context.Background(), Config{
-		Launcher: launcher, Argv: []string{exe}, Env: append(os.Environ(), beEnv+"=1"), Dir: os.TempDir(),
+		Owner: "ralph", Argv: []string{exe}, Env: append(os.Environ(), beEnv+"=1"), Dir: os.TempDir(),
 		Observe: func(e Event) { fmt.Println("seen") },
 	})
 	if err != nil {

@@ -132,7 +132,7 @@ func (t *terminals) start(spec proc.Spec, limit int) (*terminal, error) {
 		return nil, err
 	}
 	spec.Stdout, spec.Stderr = w, w
-	p, err := t.session.cfg.Launcher.Start(spec)
+	p, err := proc.Start(spec)
 	w.Close()
 	if err != nil {
 		r.Close()

@@ -12,7 +12,6 @@ import (
 	"ralph/dag"
 	"ralph/event"
 	"ralph/internal/db"
-	"ralph/internal/proc"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
 )
@@ -30,8 +29,6 @@ func TestManyIterationsLeaveNothingOpen(t *testing.T) {
 	}
 	t.Run(fmt.Sprintf("%d real agents", real), func(t *testing.T) {
 		s := newStage(t, fakeagent.Script{})
-		s.launcher = &proc.Launcher{Owner: "flat"}
-		defer s.launcher.Close()
 		s.ledger = "" // which each agent reads
 		s.staysFlat(t, real)
 	})

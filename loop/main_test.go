@@ -41,13 +41,12 @@ func TestMain(m *testing.M) {
 // stage is a project with a graph, an agent that plays a script, and all that a
 // run tells.
 type stage struct {
-	launcher *proc.Launcher // nil but in benchmarks
-	dir      string
-	ledger   string
-	script   fakeagent.Script
-	store    *dag.Store
-	clock    func() time.Time // nil means time.Now
-	opts     Options
+	dir    string
+	ledger string
+	script fakeagent.Script
+	store  *dag.Store
+	clock  func() time.Time // nil means time.Now
+	opts   Options
 
 	mu     sync.Mutex
 	events []event.Event
@@ -100,7 +99,7 @@ func (s *stage) open(ctx context.Context, op attempt.Opening) (attempt.Session, 
 		return nil, err
 	}
 	session, err := acp.Start(ctx, acp.Config{
-		Argv: []string{exe}, Dir: s.dir, Owner: op.Run.Owner, Launcher: s.launcher, Model: op.Model,
+		Argv: []string{exe}, Dir: s.dir, Owner: op.Run.Owner, Model: op.Model,
 		Env:        append(os.Environ(), beEnv+"=1", fakeagent.ScriptEnv+"="+s.script.JSON(), fakeagent.LedgerEnv+"="+s.ledger),
 		Transcript: transcript, Folder: op.Folder, Observe: op.Observe, Now: s.now,
 		Started: func(id proc.Identity) error { return op.Started(cmp.Or(op.Task.Agent, op.Agent, "fake"), id) },

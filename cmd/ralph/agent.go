@@ -42,7 +42,7 @@ func self() string {
 // opener is one that has no agent and no sandbox yet.
 func (a *app) opener(s *session) (*agents.Opener, error) {
 	o := &agents.Opener{
-		Finder: a.finder(s.config), Dir: s.project.Root, Version: buildVersion().Version, Launcher: a.launcher,
+		Finder: a.finder(s.config), Dir: s.project.Root, Version: buildVersion().Version,
 		IdleTimeout: s.config.Run.IdleTimeout.Std(), TurnTimeout: s.config.Run.TurnTimeout.Std(), Now: a.now, Log: a.log,
 	}
 	var err error

@@ -103,7 +103,6 @@ func runAgentsTest(ctx context.Context, a *app, o agentsTestOptions) error {
 		return err
 	}
 	if err == nil {
-		defer a.launcher.Close()
 		report.Agent = ag.Name
 		var t *agents.Trial
 		if t, err = newTrial(a, &session{config: config}, ag, o.Timeout.Std()); err == nil {

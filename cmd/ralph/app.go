@@ -17,7 +17,6 @@ import (
 	"ralph/dag"
 	"ralph/internal/agents"
 	"ralph/internal/db"
-	"ralph/internal/proc"
 	"ralph/internal/project"
 	"ralph/internal/redact"
 	"ralph/internal/sandbox"
@@ -37,16 +36,15 @@ type app struct {
 	keys   *bufio.Reader    // lines that a person types
 	looks  bool             // the command only looks: what others left stays
 
-	launcher *proc.Launcher    // of a run
-	sandbox  *sandbox.Confiner // of a run
-	atEnd    []func() error    // removes the temporary files of the command
-	stored   bool              // the graph was changed, even if a later step fails
+	sandbox *sandbox.Confiner // of a run
+	atEnd   []func() error    // removes the temporary files of the command
+	stored  bool              // the graph was changed, even if a later step fails
 }
 
 func newApp(sys system) *app {
 	a := &app{
 		system: sys, raw: sys.stdout, exact: sys.stdout, log: zerolog.Nop(), redact: redact.New(),
-		taken: make(chan struct{}), launcher: &proc.Launcher{},
+		taken: make(chan struct{}),
 	}
 	a.root = command{
 		short: "run AI coding agents through a dependency graph of tasks", flags: globalFlags, sub: commands, exits: "1 refused, 3 not found",

@@ -48,7 +48,6 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	if s.store != nil {
 		defer s.Close()
 	}
-	defer a.launcher.Close()
 	if o.Fix {
 		var tasks, counts int
 		if err := s.store.Update(ctx, func(g *dag.Graph) (err error) { tasks, counts, err = g.Recompute(); return err }); err != nil {

@@ -33,7 +33,6 @@ type execution struct {
 // do does the run, from the first event to the exit status.
 func (x *execution) do(ctx context.Context) error {
 	a, opts := x.app, &x.opts
-	defer a.launcher.Close()
 	gates, err := a.sandbox.ForWork(sandbox.Process{Env: opts.Verify.GateRunner.Env})
 	if err != nil {
 		return err

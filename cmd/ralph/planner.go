@@ -181,7 +181,6 @@ func planStep(do func(context.Context, *features.Planner, plannerOptions) (featu
 // attended runs fn so that the first signal asks it to end, keeping what is done, and
 // the second ends the program.
 func attended(ctx context.Context, a *app, fn func(context.Context) error) error {
-	defer a.launcher.Close()
 	a.takeSignals()
 	ctx, stop := interruptible(ctx, a, nil, 0)
 	defer stop()

@@ -34,7 +34,6 @@ func (o *Opener) Warm(r Request) {
 	if err != nil || !o.Prestart || !ag.Prestart || r.Verifier == overlay {
 		return
 	}
-	o.Launcher.Own(r.Owner)
 	folder, err := os.MkdirTemp(r.Folder, "early-")
 	if err != nil {
 		return // whoever needs the agent will be told

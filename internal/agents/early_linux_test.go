@@ -65,12 +65,11 @@ func newDesk(t *testing.T, verifier bool, line string) *desk {
 	agent := filepath.Join(root, "agent.sh")
 	check.OK(t, os.WriteFile(agent, []byte(line+"\nexec "+exe+"\n"), 0o600))
 	d.Opener = &Opener{
-		Finder: Finder{Environ: environ}, Sandbox: confiner, Dir: root, Launcher: &proc.Launcher{}, Prestart: true, Now: time.Now,
+		Finder: Finder{Environ: environ}, Sandbox: confiner, Dir: root, Prestart: true, Now: time.Now,
 		Chosen: Agent{Preset: Preset{Name: "fake", Command: []string{"sh"}, Unknown: true, Prestart: true, Set: []Variable{
 			{Name: beEnv, Value: "1"}, {Name: fakeagent.LedgerEnv, Value: d.ledger}, {Name: "GORACE", Value: "atexit_sleep_ms=0"},
 		}}, Argv: []string{"sh", agent}},
 	}
-	t.Cleanup(d.Launcher.Close)
 	t.Cleanup(d.Close)
 	return d
 }
@@ -191,7 +190,6 @@ func TestAnAgentThatNobodyNeedsIsEnded(t *testing.T) {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
 			d := newDesk(t, verifier, "")
-			d.Launcher.Own("r-" + t.Name())
 			r := d.request()
 			d.Warm(r)
 			d.Warm(r) // the first one is in the way

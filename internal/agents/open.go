@@ -34,7 +34,6 @@ type Opener struct {
 	TurnTimeout time.Duration
 	ModelNamed  bool // a person named the model
 	Version     string
-	Launcher    *proc.Launcher // one helper waits for the next attempt
 	Stepped     func(op string, took time.Duration)
 	Prestart    bool // agents may be started before they have a task
 	Now         func() time.Time
@@ -78,7 +77,6 @@ func (r Request) attempt() string {
 // Open starts the agent for one attempt, or takes the one that waits for it. What ails
 // that one is nobody's business: another is started, as if there had been none.
 func (o *Opener) Open(ctx context.Context, r Request) (*Session, error) {
-	o.Launcher.Own(r.Owner)
 	ag, err := o.agentFor(&r)
 	if err != nil {
 		return nil, err
@@ -220,7 +218,7 @@ func (o *Opener) config(s *Session, r Request) acp.Config {
 	}
 	protected, hidden := o.Sandbox.Client()
 	return acp.Config{
-		Argv: ag.Argv, Dir: o.Dir, Reads: o.Reads, Launcher: o.Launcher, Version: o.Version,
+		Argv: ag.Argv, Dir: o.Dir, Reads: o.Reads, Owner: r.Owner, Version: o.Version,
 		Env: append(slices.Clone(env), slices.Concat(r.variables(model), conf.Env)...), Confine: conf.Spec,
 		Model: model, Pick: pick, Traits: ag.traits(env, conf.Level),
 		Identify: func(who acp.Agent) acp.Traits {

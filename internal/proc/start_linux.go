@@ -37,11 +37,6 @@ type Process struct {
 // runs, or with what the system said when it could not be executed; ErrNotFound
 // when there is no such command.
 func Start(spec Spec) (*Process, error) {
-	return launch(spec, func() *idle { return nil })
-}
-
-// launch takes a helper that waits, if one does and still lives.
-func launch(spec Spec, take func() *idle) (*Process, error) {
 	if len(spec.Argv) == 0 {
 		return nil, errors.New("start process: no command")
 	}
@@ -61,22 +56,13 @@ func launch(spec Spec, take func() *idle) (*Process, error) {
 	}
 	stdio := [3]*os.File{spec.Stdin, spec.Stdout, spec.Stderr}
 	ns := namespacesOf(spec.Confine)
-	var h *idle
-	if ns == nil { // a helper that waits is in no namespace
-		h = take()
+	h, err := startIdle(ns, ownerName(spec.Owner))
+	if err != nil {
+		return nil, fmt.Errorf("start process %s: %w", spec.Argv[0], err)
 	}
-	if h != nil && h.give(o, stdio) != nil {
-		h.dismiss() // somebody killed it while it waited
-		h = nil
-	}
-	if h == nil {
-		if h, err = startIdle(ns, ownerName(spec.Owner)); err != nil {
-			return nil, fmt.Errorf("start process %s: %w", spec.Argv[0], err)
-		}
-		if err := h.give(o, stdio); err != nil {
-			h.dismiss()
-			return nil, fmt.Errorf("start process %s: %w", spec.Argv[0], err)
-		}
+	if err := h.give(o, stdio); err != nil {
+		h.dismiss()
+		return nil, fmt.Errorf("start process %s: %w", spec.Argv[0], err)
 	}
 	lines := bufio.NewReader(h.status)
 	pid, err := readStarted(lines)

@@ -92,15 +92,6 @@ func Of(pid int) (Identity, error) { return Identity{Pid: pid}, nil }
 // a pid alone may belong to somebody else by now.
 func Liveness(Identity) State { return Unknown }
 
-// idle does not exist here: there are no helpers.
-type idle struct{}
-
-func startIdle(any, string) (*idle, error) { return nil, nil }
-
-func (*idle) dismiss() string { return "" }
-
-func launch(spec Spec, _ func() *idle) (*Process, error) { return Start(spec) }
-
 // Sweep finds nothing here: the environments of other processes are not read
 // on this system.
 func Sweep(string, ...Record) (killed int, err error) { return 0, nil }

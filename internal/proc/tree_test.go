@@ -166,44 +166,6 @@ func output(t *testing.T, spec Spec) string {
 	return string(out)
 }
 
-func TestLauncher(t *testing.T) {
-	t.Parallel()
-	l := &Launcher{Owner: t.Name()}
-	spare := func() *idle {
-		l.making.Wait()
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return l.spare
-	}
-	run := func() {
-		t.Helper()
-		p, err := l.Start(Spec{Argv: []string{"sh", "-c", "exit 3"}, Env: os.Environ()})
-		check.OK(t, err)
-		if exit, err := p.Wait(); err != nil || exit.Code != 3 {
-			t.Errorf("got %v, %v, want exit status 3", exit, err)
-		}
-	}
-	l.Warm()
-	first := spare()
-	run()
-	check.That(t, spare() != first, "the helper that waited was not used")
-	// One that was killed while it waited is replaced without a word.
-	spare().cmd.Process.Kill()
-	spare().cmd.Process.Wait()
-	run()
-	// What cannot be started costs nobody his helper.
-	if _, err := l.Start(Spec{Argv: []string{"no-such-command"}, Env: os.Environ()}); !errors.Is(err, ErrNotFound) {
-		t.Errorf("got %v, want %v", err, ErrNotFound)
-	}
-	last := spare()
-	id, err := Of(last.cmd.Process.Pid)
-	check.OK(t, err)
-	l.Close()
-	check.Equal(t, "the waiting helper", Dead, Liveness(id))
-	run()
-	check.That(t, spare() == nil, "a closed launcher keeps a helper")
-}
-
 func TestStartSaysWhy(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -258,17 +220,4 @@ func TestAHelperThatStaysIsReported(t *testing.T) {
 	check.That(t, !ended, "what is still pending counts as gone")
 	_, _, ended = killFound(none, func() bool { return false }, time.Minute)
 	check.That(t, ended, "nothing to kill takes for ever")
-}
-
-func TestNoHelperWaitsForConfinedProcesses(t *testing.T) {
-	t.Parallel()
-	l := &Launcher{Owner: t.Name()}
-	defer l.Close()
-	p, err := l.Start(Spec{Argv: []string{"true"}, Env: os.Environ(), Confine: []byte(`{"namespaces":{}}`)})
-	if err == nil { // where namespaces are allowed
-		_, err = p.Wait()
-		check.OK(t, err)
-	}
-	l.making.Wait()
-	check.That(t, l.take() == nil, "a helper waits that such a process cannot use")
 }
