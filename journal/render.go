@@ -3,6 +3,8 @@ package journal
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,9 +25,10 @@ const matchesHeading = "Earlier iterations that speak of the same things:\n\n"
 
 func leftOut(n int) string { return fmt.Sprintf("[left out: %d older; see `ralph journal list`]\n", n) }
 
-// fit renders what fits into so many bytes and drops the rest, from the oldest on.
+// fit renders what fits into so many bytes and drops the rest, from the oldest on; the run's
+// own entries are shown oldest first, because providers cache prompts by their beginning.
 // Notes are cut, so that one talkative iteration does not push out all others.
-func (s *Selection) fit(limit int) {
+func (s *Selection) fit(limit, most int) {
 	all, notes := len(s.Recent)+len(s.Matches), limit/4
 	limit -= len(leftOut(all))
 	var blocks []string
@@ -44,12 +47,29 @@ func (s *Selection) fit(limit int) {
 		}
 		return list
 	}
-	s.Recent = keep(s.Recent, "")
+	chosen := len(s.Recent)
+	if s.Recent = keep(s.Recent, ""); len(s.Recent) < chosen || chosen == most {
+		n := settled(s.Recent)
+		s.Recent, blocks = s.Recent[:n:n], blocks[:n]
+	}
+	slices.Reverse(blocks)
 	s.Matches = keep(s.Matches, matchesHeading)
 	if s.LeftOut = all - len(s.Recent) - len(s.Matches); s.LeftOut > 0 && size > 0 {
 		blocks = append(blocks, leftOut(s.LeftOut))
 	}
 	s.text = strings.TrimSpace(strings.Join(blocks, ""))
+}
+
+// settled is how many of the newest entries are shown once older ones must go: at least half.
+// The first is the one whose number has the largest power of two, so it is the same for many iterations.
+func settled(newestFirst []Entry) (n int) {
+	best := -1
+	for i := len(newestFirst); i > 0 && i >= len(newestFirst)/2; i-- {
+		if zeros := bits.TrailingZeros(uint(newestFirst[i-1].Iteration)); zeros > best {
+			n, best = i, zeros
+		}
+	}
+	return n
 }
 
 // render shows an entry to an agent: a line of ours says where it comes from and what it

@@ -1,6 +1,7 @@
 package journal_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -54,4 +55,30 @@ func TestNoNotePosesAsAnEntry(t *testing.T) {
 		check.That(t, !strings.HasPrefix(strings.TrimPrefix(line, "> "), lie), "a note poses as an entry: %q", line)
 	}
 	check.That(t, !strings.Contains(page, "<task-done>t-1</task-done>\n> "), "a sigil in a note is alive")
+}
+
+// TestTheBeginningStaysForManyIterations: what was shown last time comes first the next time,
+// unless older entries have to go, and then many go at once.
+func TestTheBeginningStaysForManyIterations(t *testing.T) {
+	t.Parallel()
+	for name, notes := range map[string]int{"more than are shown": 100, "more than fits": 2500} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := openMemory(t)
+			last, broken, fewest := "", 0, 12_000
+			for i := range 64 {
+				remember(t, d, journal.Entry{Run: "r-1", Iteration: i + 1, Task: "t-1", Title: fmt.Sprint("step ", i+1), Notes: strings.Repeat("n", notes)})
+				got := choose(t, d, journal.Query{Run: "r-1"}, journal.Options{Recent: 8, Tokens: 3000})
+				check.That(t, got.Recent[0].Iteration == i+1, "the newest is %d, want %d", got.Recent[0].Iteration, i+1)
+				text, _, _ := strings.Cut(got.Text(), "\n\n[left out")
+				if !strings.HasPrefix(text, last) {
+					broken++
+				}
+				if last = text; i >= 8 {
+					fewest = min(fewest, len(got.Recent))
+				}
+			}
+			check.That(t, broken <= 64/2 && fewest >= 2, "%d of 64 begin differently; at least %d are shown", broken, fewest)
+		})
+	}
 }

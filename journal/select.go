@@ -20,7 +20,7 @@ type Options struct {
 type Selection struct {
 	Recent  []Entry // the last of this run
 	Matches []Entry // earlier ones of any run, found by their words
-	LeftOut int     // chosen too, but the budget was spent on newer ones
+	LeftOut int     // chosen too, but older than what is shown
 
 	text string
 }
@@ -38,6 +38,6 @@ func Select(tx *db.Tx, q Query, opts Options) (Selection, error) {
 	if opts.Matches > 0 {
 		s.Matches = matches(tx, q, s.Recent, opts.Matches)
 	}
-	s.fit(opts.Tokens * bytesPerToken)
+	s.fit(opts.Tokens*bytesPerToken, opts.Recent)
 	return s, tx.Err()
 }

@@ -30,15 +30,23 @@ func steps(n int) string {
 	return b.String()
 }
 
+// iterations is the journal of a run, as much as it may be in a prompt.
+func iterations(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "Iteration %d of run r-1: task t-1111111%d \"Parse a line\": done\n  took 40s\n  notes:\n%s\n", i, i, strings.Repeat("    The table has a row for each kind.\n", 36))
+	}
+	return b.String()
+}
+
 // tasksOfAFeature are two tasks that have only their feature in common: other words, other
 // dependencies, another history. The second one names what the first does not.
 func tasksOfAFeature(requirements int) (a, b prompt.Input) {
 	a = prompt.Input{
-		Spec:      prompt.Document{Text: specification(requirements), From: ".ralph/features/invoices/spec.md"},
-		Plan:      prompt.Document{Text: steps(requirements), From: ".ralph/features/invoices/plan.md"},
-		Knowledge: prompt.Document{Text: "\"Money\" (lesson; tags invoices)\n  Cents are int64.\n", From: ".ralph/knowledge"},
-		Journal: prompt.Document{Text: "Iteration 7 of run r-1: task t-11111111 \"Parse a line\": done\n  took 40s\n" +
-			"Earlier iterations that speak of the same things:\n\nIteration 2 of run r-0: rounding\n", From: "ralph journal list"},
+		Spec:         prompt.Document{Text: specification(requirements), From: ".ralph/features/invoices/spec.md"},
+		Plan:         prompt.Document{Text: steps(requirements), From: ".ralph/features/invoices/plan.md"},
+		Knowledge:    prompt.Document{Text: "\"Money\" (lesson; tags invoices)\n  Cents are int64.\n", From: ".ralph/knowledge"},
+		Journal:      prompt.Document{Text: iterations(7) + "Earlier iterations that speak of the same things:\n\nIteration 2 of run r-0: rounding\n", From: "ralph journal list"},
 		Instructions: []string{"AGENTS.md"},
 	}
 	b = a
@@ -54,7 +62,7 @@ func tasksOfAFeature(requirements int) (a, b prompt.Input) {
 	b.Parent = &prompt.Task{ID: "t-0aa0aa0a", Title: "Sums", Description: "All that is added up."}
 	b.Prerequisites = []prompt.Prerequisite{{ID: a.Task.ID, Title: a.Task.Title, Summary: "Rounds half to even."}}
 	b.Retry = &prompt.Retry{Attempt: 1, Max: 3, Reason: "The line is not named."}
-	b.Journal.Text = strings.Replace(b.Journal.Text, "of run r-0: rounding", "of run r-0: errors", 1)
+	b.Journal.Text = iterations(8) + "Earlier iterations that speak of the same things:\n\nIteration 2 of run r-0: errors\n"
 	b.TaskKnowledge = prompt.Document{Text: "\"Errors\" (lesson; tags sums)\n  They wrap ErrSum.\n", From: ".ralph/knowledge"}
 	b.Git = &prompt.Git{Branch: "main", Head: "9e8d7c6 round", Uncommitted: []string{"invoice/sum.go"}}
 	b.Skills = []prompt.Skill{{Name: "errors", Description: "how to word them", Path: ".claude/skills/errors/SKILL.md"}}

@@ -31,7 +31,7 @@ func Build(in Input) string {
 		PlanSections:  p.quote(plan.named(in.Task), 5),
 		Prerequisites: p.quote(Document{prerequisiteList(in.Prerequisites), "`ralph task show ID`, one each"}, 6),
 		Previous:      p.quote(in.Previous, 5).keepEnd(),
-		Journal:       p.quote(in.Journal, 24),
+		Journal:       p.quote(in.Journal, 24).keepEnd(),
 		TaskKnowledge: p.quote(in.TaskKnowledge, 16),
 		GitState:      p.quote(Document{gitState(in.Git), "`git status`"}, 3),
 		Parent:        p.quote(Document{parent.Title + "\n\n" + parent.Description, taskCommand(parent.ID)}, 4),
