@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"ralph/event"
 	"ralph/internal/term"
@@ -36,5 +37,19 @@ func TestALongLineIsCutWhereverItIsShown(t *testing.T) {
 		check.Contains(t, name, "ü … 1 more character: ralph logs t-1 --full", got)
 		check.Contains(t, name, "more characters: ralph logs r-1 --full", got)
 		check.Contains(t, name, "next line", got)
+	}
+}
+
+// TestAccentsAreNoWayPastTheEnd: a line comes in pieces that begin with them.
+func TestAccentsAreNoWayPastTheEnd(t *testing.T) {
+	t.Parallel()
+	for name, piece := range map[string]string{"only accents": "\u0301\u0302", "and letters": "\u0301\u0302x"} {
+		var c clip
+		shown := c.add(strings.Repeat("é", maxShown))
+		for range 1000 {
+			shown += c.add(piece)
+		}
+		check.That(t, utf8.RuneCountInString(shown) <= maxShown+8, "%s: got %d characters", name, utf8.RuneCountInString(shown))
+		check.Contains(t, name, "more characters: see all", c.end("see all"))
 	}
 }

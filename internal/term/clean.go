@@ -60,8 +60,9 @@ func Cut(s string, width int) string {
 	return runewidth.Truncate(s, width, "…")
 }
 
-// Head keeps the first n characters of a line and all of its colours. It returns how many
-// more would be kept, and how many it left out. No accent is parted from its letter.
+// Head keeps the first n characters of a line and all of its colours. It returns the n for what
+// follows, below 0 for accents of the last letter, and how many characters it left out. No
+// accent is parted from its letter.
 func Head(s string, n int) (kept string, left, lost int) {
 	if len(s) <= n && strings.IndexByte(s, '\x1b') < 0 {
 		return s, n - utf8.RuneCountInString(s), 0
@@ -75,15 +76,15 @@ func Head(s string, n int) (kept string, left, lost int) {
 		switch {
 		case r == '\x1b':
 			b.WriteString(s[:size])
-		case n > 0, n > -maxAccents && lost == 0 && runewidth.RuneWidth(r) == 0:
+		case n > 0, n > -maxAccents && runewidth.RuneWidth(r) == 0:
 			n--
 			b.WriteString(s[:size])
 		default:
-			lost++
+			n, lost = -maxAccents, lost+1
 		}
 		s = s[size:]
 	}
-	return b.String(), max(n, 0), lost
+	return b.String(), n, lost
 }
 
 // maxAccents is how many of them a letter may have.

@@ -167,12 +167,12 @@ func TestHeadCutsTextAndKeepsColours(t *testing.T) {
 		lost int
 	}{
 		"what fits":                  {"日本", 6, "日本", 4, 0},
-		"wide characters":            {"日本語", 2, "日本", 0, 1},
-		"a colour ends":              {red("abc") + "d", 2, red("ab"), 0, 2},
+		"wide characters":            {"日本語", 2, "日本", -maxAccents, 1},
+		"a colour ends":              {red("abc") + "d", 2, red("ab"), -maxAccents, 2},
 		"a colour takes no room":     {red("abc"), 3, red("abc"), 0, 0},
-		"an accent stays":            {"e\u0301e\u0301", 1, "e\u0301", 0, 2},
-		"accents without end do not": {"e" + strings.Repeat("\u0301", 100), 1, "e" + strings.Repeat("\u0301", maxAccents), 0, 100 - maxAccents},
-		"no room":                    {"abc", 0, "", 0, 3},
+		"an accent stays":            {"e\u0301e\u0301", 1, "e\u0301", -maxAccents, 2},
+		"accents without end do not": {"e" + strings.Repeat("\u0301", 100), 1, "e" + strings.Repeat("\u0301", maxAccents), -maxAccents, 100 - maxAccents},
+		"no room":                    {"abc", 0, "", -maxAccents, 3},
 	} {
 		kept, left, lost := Head(tc.in, tc.n)
 		check.Equal(t, name, []any{tc.kept, tc.left, tc.lost}, []any{kept, left, lost})
