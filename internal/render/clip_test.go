@@ -44,12 +44,12 @@ func TestALongLineIsCutWhereverItIsShown(t *testing.T) {
 func TestAccentsAreNoWayPastTheEnd(t *testing.T) {
 	t.Parallel()
 	for name, piece := range map[string]string{"only accents": "\u0301\u0302", "and letters": "\u0301\u0302x"} {
-		var c clip
-		shown := c.add(strings.Repeat("é", maxShown))
+		var c Clipper
+		shown := c.Add(strings.Repeat("é", maxShown))
 		for range 1000 {
-			shown += c.add(piece)
+			shown += c.Add(piece)
 		}
 		check.That(t, utf8.RuneCountInString(shown) <= maxShown+8, "%s: got %d characters", name, utf8.RuneCountInString(shown))
-		check.Contains(t, name, "more characters: see all", c.end("see all"))
+		check.Contains(t, name, "more characters: see all", c.End("see all"))
 	}
 }

@@ -14,7 +14,7 @@ type speech struct {
 	begun   bool
 	clean   term.Cleaner
 	line    strings.Builder // the line that is not complete yet, when lines are wanted
-	clip    clip            // of it
+	clip    Clipper         // of it
 }
 
 // endsSpeech says that what an agent says after an event is not the continuation
@@ -36,9 +36,9 @@ func (s *speech) stream(piece, all string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		line, complete := strings.CutSuffix(line, "\n")
-		b.WriteString(s.clip.add(line))
+		b.WriteString(s.clip.Add(line))
 		if complete {
-			b.WriteString(s.clip.end(all) + "\n")
+			b.WriteString(s.clip.End(all) + "\n")
 		}
 	}
 	return b.String()
@@ -50,7 +50,7 @@ func (s *speech) lines(piece, all string, emit func(string)) {
 	text := s.clean.Add(piece)
 	for {
 		line, rest, complete := strings.Cut(text, "\n")
-		s.line.WriteString(s.clip.add(line))
+		s.line.WriteString(s.clip.Add(line))
 		if !complete {
 			return
 		}
@@ -61,13 +61,13 @@ func (s *speech) lines(piece, all string, emit func(string)) {
 
 // end passes on what was held back, and makes ready for something else.
 func (s *speech) end(all string, emit func(string)) {
-	s.line.WriteString(s.clip.add(s.clean.End()))
+	s.line.WriteString(s.clip.Add(s.clean.End()))
 	s.endLine(all, emit)
 	s.begun = false
 }
 
 func (s *speech) endLine(all string, emit func(string)) {
-	if line := strings.TrimRight(s.line.String(), " \t") + s.clip.end(all); line != "" {
+	if line := strings.TrimRight(s.line.String(), " \t") + s.clip.End(all); line != "" {
 		emit(strings.ReplaceAll(line, "\t", "    "))
 	}
 	s.line.Reset()
@@ -97,7 +97,7 @@ func (c *Console) hush(e event.Event, a *attempt) {
 		a.speech.end(c.all(e), c.spoken(e, a))
 		return
 	}
-	c.stream(a.speech.clip.add(a.speech.clean.End())+a.speech.clip.end(c.all(e)), c.paint(a))
+	c.stream(a.speech.clip.Add(a.speech.clean.End())+a.speech.clip.End(c.all(e)), c.paint(a))
 	a.speech.begun = false
 	c.fresh()
 }

@@ -23,6 +23,8 @@ type Printer struct {
 
 	speaker string // whose speech was printed last, so that its name is not repeated
 	output  string // of the last gate that was printed, so that the end of its attempt does not repeat it
+	within  bool   // a line that goes on was printed last
+	clipper render.Clipper
 	err     error
 }
 
@@ -37,6 +39,9 @@ func (p *Printer) Print(l Line) {
 	who := l.Attempt + string(l.Kind)
 	said := (l.Kind == Said || l.Kind == Thought) && who == p.speaker
 	p.speaker = who
+	if p.within && !said {
+		p.endLine()
+	}
 	switch l.Kind {
 	case Began:
 		p.f("%s  %s, agent %s\n", p.Palette.Cyan(l.Run), render.Line(l.Text), render.Line(l.Agent))
@@ -45,10 +50,10 @@ func (p *Printer) Print(l Line) {
 	case Prompt:
 		p.prompt(l)
 	case Said:
-		p.speech("says", l.Text, said, nil)
+		p.speech("says", l, said, nil)
 	case Thought:
 		if p.Full {
-			p.speech("thinks", l.Text, said, p.Palette.Dim)
+			p.speech("thinks", l, said, p.Palette.Dim)
 		}
 	case ToolCall:
 		p.tool(l.Tool)
@@ -90,11 +95,20 @@ func (p *Printer) clip(line string) string {
 	if p.Full {
 		return line
 	}
-	return render.Clip(line, "see them with --full")
+	return render.Clip(line, allShown)
 }
 
-func (p *Printer) label(name, text string) {
-	p.f("  %s %s\n", p.Palette.Dim(fmt.Sprintf("%-7s", name)), p.clip(text))
+const allShown = "see them with --full"
+
+func (p *Printer) endLine() {
+	p.within = false
+	p.f("%s\n", p.clipper.End(allShown))
+}
+
+func (p *Printer) label(name, text string) { p.f("%s%s\n", p.margin(name), p.clip(text)) }
+
+func (p *Printer) margin(name string) string {
+	return "  " + p.Palette.Dim(fmt.Sprintf("%-7s", name)) + " "
 }
 
 func (p *Printer) block(name, text string) {
@@ -105,11 +119,28 @@ func (p *Printer) block(name, text string) {
 }
 
 // speech repeats no name while the same agent speaks.
-func (p *Printer) speech(name, text string, goesOn bool, paint func(string) string) {
+func (p *Printer) speech(name string, said Line, goesOn bool, paint func(string) string) {
 	if goesOn {
 		name = ""
 	}
-	for l := range strings.Lines(render.Block(text)) {
+	text := render.Block(said.Text)
+	if p.within || said.GoesOn {
+		if !p.within {
+			p.f("%s", p.margin(name))
+		}
+		var part string
+		if part, text, _ = strings.Cut(text, "\n"); !p.Full {
+			part = p.clipper.Add(part)
+		}
+		if paint != nil {
+			part = paint(part)
+		}
+		p.f("%s", part)
+		if p.within, name = true, ""; !said.GoesOn {
+			p.endLine()
+		}
+	}
+	for l := range strings.Lines(text) {
 		if l = strings.TrimRight(l, "\n "); l == "" {
 			continue
 		}

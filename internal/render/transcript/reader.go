@@ -60,6 +60,8 @@ type Line struct {
 	Status   event.TaskStatus `json:"status,omitempty"`
 	Duration int64            `json:"duration_ms,omitempty"`
 	Usage    *event.Usage     `json:"usage,omitempty"`
+
+	GoesOn bool `json:"-"` // the text is part of a line, and the rest comes with the next one of its kind
 }
 
 // Tool is a call of a tool, or a change of one.
@@ -224,11 +226,13 @@ func (a *reading) drain() error {
 		return nil
 	}
 	return a.tail.poll(func(text []byte) {
-		if l := a.decode.line(text); l.Kind != "" {
-			a.join.add(l, a.emit)
+		l := a.decode.line(text)
+		if j := &a.join; len(j.text) > a.longest && l.Kind == j.kind && l.Text != "" {
+			a.emit(Line{At: j.at, Kind: j.kind, Text: string(j.text), GoesOn: true})
+			j.text = j.text[:0]
 		}
-		if len(a.join.text) > a.longest {
-			a.join.flush(a.emit)
+		if l.Kind != "" {
+			a.join.add(l, a.emit)
 		}
 	})
 }
