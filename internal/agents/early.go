@@ -1,13 +1,11 @@
 package agents
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"ralph/acp"
 	"ralph/internal/proc"
@@ -39,7 +37,7 @@ func (o *Opener) Warm(r Request) {
 		return // whoever needs the agent will be told
 	}
 	r.early, r.Folder, r.Observe, r.Started = true, folder, nil, nil
-	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(o.patience, 30*time.Second)) // it may wait for one that works now
+	ctx, cancel := context.WithCancel(context.Background()) // of a request that is over; the handshake has its limit
 	waits := &spare{key: o.key(r, ag), folder: folder, cancel: cancel, ready: make(chan struct{})}
 	go func() {
 		defer close(waits.ready)
@@ -75,6 +73,7 @@ func (o *Opener) take(ctx context.Context, r Request, ag Agent) *Session {
 		select {
 		case <-waits.ready:
 			if waits.session != nil && waits.session.move(r.Folder) == nil {
+				waits.cancel()
 				_ = os.Remove(waits.folder)
 				return waits.session
 			}

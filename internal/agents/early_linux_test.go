@@ -5,6 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -89,7 +92,7 @@ func (d *desk) open(r Request) (early bool) {
 	check.OK(d.t, errors.Join(err, s.Close()))
 	transcript, err := os.ReadFile(filepath.Join(r.Folder, "transcript.jsonl"))
 	check.OK(d.t, err)
-	check.Contains(d.t, "transcript", `"initialize"`, string(transcript))
+	check.Equal(d.t, "beginnings in the transcript", 1, strings.Count(string(transcript), `"initialize"`))
 	check.That(d.t, len(pids) > 0 && pids[0] > 0, "no process is on record")
 	entries, err := fakeagent.ReadLedger(d.ledger)
 	check.OK(d.t, err)
@@ -140,22 +143,39 @@ func TestAnAgentStartedEarlyIsTakenOnlyIfNothingChanged(t *testing.T) {
 func TestWhatAilsAnAgentStartedEarlyIsNobodysBusiness(t *testing.T) {
 	t.Parallel()
 	plays := func(s fakeagent.Script) string { return `export FAKEAGENT_SCRIPT='` + s.JSON() + `'` }
-	dies := map[string][]fakeagent.Step{"session/new": {{Do: "exit", Code: 3}}}
+	says := "echo > $" + fakeagent.LedgerEnv + "/hangs"
+	later := func(steps ...fakeagent.Step) string {
+		return plays(fakeagent.Script{At: map[string][]fakeagent.Step{"session/new": steps}})
+	}
 	for name, line := range map[string]string{
 		"it dies":             "exit 3",
-		"it dies later":       plays(fakeagent.Script{At: dies}),
-		"it hangs":            "exec sleep 1000",
+		"it dies later":       later(fakeagent.Step{Do: "exit", Code: 3}),
+		"it hangs":            "{ " + says + "; exec sleep 1000; }",
+		"it hangs later":      later(fakeagent.Step{Do: "run", Argv: []string{"sh", "-c", says}}, fakeagent.Step{Do: "hang", Ignore: true}),
 		"it asks for a login": plays(fakeagent.Script{AuthNeeded: "-"}),
 	} {
 		for role, verifier := range earlyAgents {
 			t.Run(name+"/"+role, func(t *testing.T) {
 				t.Parallel()
 				d := newDesk(t, verifier, `test "$RALPH_TASK" || `+line)
-				if name == "it hangs" {
-					d.patience = time.Nanosecond
-				}
+				hangs := filepath.Join(d.ledger, "hangs")
+				check.OK(t, syscall.Mkfifo(hangs, 0o600))
 				d.Warm(d.request())
+				var ending sync.WaitGroup
+				if waits := d.spare; strings.HasPrefix(name, "it hangs") {
+					ending.Go(func() { // as the limit of a handshake would, once it hangs
+						_, err := os.ReadFile(hangs)
+						waits.cancel()
+						if <-waits.ready; waits.session != nil {
+							err = errors.Join(err, waits.session.Kill())
+						}
+						if err != nil {
+							t.Error(err)
+						}
+					})
+				}
 				check.Equal(t, "started early", false, d.open(d.request()))
+				ending.Wait()
 			})
 		}
 	}

@@ -39,10 +39,9 @@ type Opener struct {
 	Now         func() time.Time
 	Log         zerolog.Logger
 
-	mu       sync.Mutex
-	spare    *spare         // an agent that waits; nil if none does
-	going    sync.WaitGroup // agents that were not needed, on their way out
-	patience time.Duration  // with an agent that is started early; 0 means 30 seconds
+	mu    sync.Mutex
+	spare *spare         // an agent that waits; nil if none does
+	going sync.WaitGroup // agents that were not needed, on their way out
 }
 
 // Request is for one session.
@@ -81,8 +80,13 @@ func (o *Opener) Open(ctx context.Context, r Request) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s := o.take(ctx, r, ag); s != nil && o.begin(ctx, s, r) == nil {
-		return s, nil
+	if s := o.take(ctx, r, ag); s != nil {
+		if o.begin(ctx, s, r) == nil {
+			return s, nil
+		}
+		for _, f := range s.files { // the other one says everything from the beginning
+			_ = os.Remove(filepath.Join(r.Folder, filepath.Base(f.Name())))
+		}
 	}
 	s, err := o.confine(r, ag)
 	if err == nil {
