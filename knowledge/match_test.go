@@ -214,7 +214,8 @@ func TestWhatConcernsAFeatureIsTheSameForItsTasks(t *testing.T) {
 	titles := func(text string) (list []string) {
 		for line := range strings.Lines(text) {
 			if title, ok := strings.CutPrefix(line, `"`); ok {
-				list = append(list, title[:strings.Index(title, `"`)])
+				title, _, _ = strings.Cut(title, `"`)
+				list = append(list, title)
 			}
 		}
 		return list
