@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,4 +108,30 @@ func TestDeathsInARow(t *testing.T) {
 	if task.Status != "failed" || !strings.Contains(task.LastFailure, "its run died 4 times in a row") {
 		t.Errorf("got %s for %v, want failed for that reason", task.Status, task.LastFailure)
 	}
+}
+
+// TestAKillInALongTurnLeavesNoneOfItsText: what does not fit into memory is not redacted, so it
+// is in a file that has lost its name. The next run goes on as after any death.
+func TestAKillInALongTurnLeavesNoneOfItsText(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, fakeagent.Script{Conversations: []fakeagent.Conversation{
+		{When: fakeagent.When{Attempt: 1}, Steps: []step{{Do: "flood", Text: "word ", Chunk: 10_000, N: 40}, {Do: "hang"}}},
+		{Steps: []step{saysDone()}},
+	}})
+	p.plan("mine")
+	r := p.start("run")
+	held := fmt.Sprintf("/proc/%d/fd/", r.cmd.Process.Pid)
+	eventually(t, "text is in a file without a name", func() bool {
+		open, _ := os.ReadDir(held) // it may not have begun
+		return slices.ContainsFunc(open, func(e os.DirEntry) bool {
+			to, _ := os.Readlink(held + e.Name()) // it may be closed again
+			return strings.Contains(to, "/said-") && strings.HasSuffix(to, " (deleted)")
+		})
+	})
+	r.kill()
+	p.awaitGone()
+	check.Equal(t, "files with text of the turn", "", p.shell("find .ralph -name 'said-*'"))
+	p.want(0, "run")
+	p.wantTask("t-00000001", "done", 1)
+	p.wantSound()
 }

@@ -139,6 +139,25 @@ func TestAnAgentStartedEarlyIsTakenOnlyIfNothingChanged(t *testing.T) {
 	}
 }
 
+// TestAnAgentStartedEarlyMaySayMoreThanFitsIntoMemory: the folder of its beginning is gone
+// by then, and that of the session holds the rest.
+func TestAnAgentStartedEarlyMaySayMoreThanFitsIntoMemory(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, true, "")
+	flood := fakeagent.Script{Conversations: []fakeagent.Conversation{{Steps: []fakeagent.Step{{Do: "flood", Kind: "line", Text: "word ", Chunk: 10_000, N: 40}}}}}
+	d.Chosen.Preset.Set = append(d.Chosen.Preset.Set, Variable{Name: fakeagent.ScriptEnv, Value: flood.JSON()})
+	d.Warm(d.request())
+	<-d.spare.ready
+	early := d.spare.session
+	s, err := d.Open(t.Context(), d.request())
+	check.That(t, err == nil && s == early, "got another agent, %v", err)
+	turn, err := s.Prompt(t.Context(), "Assigned Task: t-00000001")
+	check.OK(t, err)
+	text, err := turn.Text()
+	check.OK(t, errors.Join(err, s.Close()))
+	check.That(t, turn.Long != nil && text == strings.Repeat("word ", 400_000), "got %d bytes", len(text))
+}
+
 // TestWhatAilsAnAgentStartedEarlyIsNobodysBusiness: another one is started.
 func TestWhatAilsAnAgentStartedEarlyIsNobodysBusiness(t *testing.T) {
 	t.Parallel()
