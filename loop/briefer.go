@@ -31,7 +31,6 @@ func (b briefer) assign(claim dag.Claim, agent string, iteration int) attempt.Jo
 	j := attempt.Job{
 		Run: attempt.RunRef{
 			ID: b.run.ID, Owner: b.run.Owner, Attempt: claim.Attempt, Iteration: iteration, Limit: o.Limits.Iterations,
-			More: iteration != o.Limits.Iterations && t.ID != o.Graph.Scope.Task,
 		},
 		Task:  t,
 		Place: attempt.Place{Dir: o.Place.Dir, Folder: filepath.Join(o.Place.Runs, b.run.ID, claim.Attempt)},

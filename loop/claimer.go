@@ -84,6 +84,7 @@ func (c *claimer) next(ctx context.Context) (assignment, bool) {
 		}
 		began := c.opts.Host.Now()
 		if running == 0 && !l.soon {
+			c.opts.Agents.Cool() // an agent that waits could do so for hours
 			c.emitWaiting(l, last)
 			last = l
 		}
@@ -315,6 +316,20 @@ func (c *claimer) nextWait(t dag.Tally) time.Time {
 		until = t.NextDoomedWait
 	}
 	return until
+}
+
+// follows says whether another task may be claimed after the one that is worked on, as
+// far as that is known by now.
+func (c *claimer) follows(ctx context.Context) (more bool) {
+	err := c.opts.Graph.Store.View(ctx, func(g *dag.Graph) error {
+		control, err := g.Control(c.run.ID)
+		over, _, berr := c.spending.checkBudgets(g)
+		tally, terr := g.Tally(c.opts.Graph.Scope)
+		more = tally.ByStatus[dag.Pending] > 0 && over.kind == "" && control.Stop == "" && control.PausedAt.IsZero()
+		return errors.Join(err, berr, terr)
+	})
+	_, draining := c.over()
+	return more && err == nil && draining == "" && !c.atLimit(c.ledger.inFlight())
 }
 
 // atLimit says that no further iteration may begin: what runs now counts too.

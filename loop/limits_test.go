@@ -10,6 +10,7 @@ import (
 	"ralph/event"
 	"ralph/internal/testing/check"
 	"ralph/internal/testing/fakeagent"
+	"ralph/loop/attempt"
 )
 
 // jumping is a clock that can be put forward.
@@ -230,4 +231,22 @@ func TestALimitIsSuspectedAnewEachTime(t *testing.T) {
 	check.That(t, out.Outcome == event.OutcomeComplete && out.Counts.Done == 2 && s.task(t, ids[1]).Status == dag.Failed, "got %+v", out)
 	limits := s.all(func(e event.Event) bool { return e.Type == event.AttemptEnded && e.Outcome == "limited" })
 	check.That(t, len(limits) == 3, "got %d attempts that ended at a limit, want mute, later, and mute once more", len(limits))
+}
+
+// TestNoAgentWaitsWhileItsRunDoes: that could be for hours.
+func TestNoAgentWaitsWhileItsRunDoes(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fakeagent.Script{Conversations: []fakeagent.Conversation{limitedAt(1, "usage limit reached, try again in 5 hours")}})
+	s.withClock()
+	var said []string
+	s.opts.Agents.Warm = func(attempt.Opening) {}
+	s.opts.Agents.Cool = func() { said = append(said, "ended") }
+	s.on(func(e event.Event) {
+		if e.Type == event.Waiting {
+			said = append(said, "waiting")
+		}
+	})
+	s.add(t, dag.NewTask{Title: "one"})
+	check.Equal(t, "outcome", event.OutcomeComplete, s.run(t).Outcome)
+	check.Equal(t, "said", []string{"ended", "waiting"}, said[:2])
 }

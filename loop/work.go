@@ -120,6 +120,13 @@ func (r *Runner) try(ctx context.Context, claim dag.Claim, j *attempt.Job) (atte
 	})
 }
 
+// warm has an agent started early, but not for a task that cannot come.
+func (r *Runner) warm(ctx context.Context, op attempt.Opening) {
+	if op.Verifier || r.claimer.follows(ctx) {
+		r.opts.Agents.Warm(op)
+	}
+}
+
 func (r *Runner) emitClaimed(ctx context.Context, j attempt.Job) {
 	e := event.Event{
 		Type: event.TaskClaimed, Iteration: j.Run.Iteration, Task: j.Task.ID, Attempt: j.Run.Attempt, Title: j.Task.Title,

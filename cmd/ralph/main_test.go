@@ -46,6 +46,9 @@ func scriptCondition(name string) (bool, error) {
 	if !known {
 		return false, fmt.Errorf("unknown condition %s", name)
 	}
+	if name, ok := os.LookupEnv(confinableEnv); ok && levelNames[name] < level {
+		return false, nil
+	}
 	return sandbox.Detect(level).Level == level, nil
 }
 

@@ -143,7 +143,7 @@ func (a *attempt) try(ctx context.Context) (policy.Decision, error) {
 		a.tell(event.Event{Type: event.Prompted, Reason: why})
 		a.notePrompted(ctx)
 		if why == "" && a.wantsVerdict() {
-			a.Warm(a.opening(a.job.Place.Folder, true))
+			a.Warm(ctx, a.opening(a.job.Place.Folder, true))
 		}
 		turn, err := a.prompt(ctx, text)
 		failpoint.Hit("K7")

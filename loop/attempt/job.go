@@ -38,8 +38,7 @@ type RunRef struct {
 	ID, Owner string
 	Attempt   string
 	Iteration int
-	Limit     int  // of iterations; 0 means none
-	More      bool // another attempt may follow in the same run
+	Limit     int // of iterations; 0 means none
 }
 
 // Place is where an attempt works.

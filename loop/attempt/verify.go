@@ -163,6 +163,8 @@ func (a *attempt) askVerdict(ctx context.Context, shown string) {
 		if w.VerifierOver = a.overspent(ctx); w.VerifierOver != nil {
 			return
 		}
+		a.Cool()                      // an agent that waits may be what changed it
+		_, _ = a.evidence.take(ctx)   // the last one is as good if this one fails
 		shown = a.evidence.taken.Tree // what the next one finds
 	}
 }
@@ -262,10 +264,10 @@ func (a *attempt) openVerifier(ctx context.Context) (verify.Verifier, error) {
 	}
 	m := &metered{Session: s, agent: name, asked: a.job.Agent.Choice.Model, another: a.job.Agent.Verifier != "", worked: true}
 	a.meter.add(m)
-	if a.job.Run.More {
+	if a.verifiers == 1 { // if it disturbs this one, it does not disturb the next
 		next := a.opening(a.job.Place.Folder, false)
 		next.Task = dag.Task{} // whichever comes next
-		a.Warm(next)
+		a.Warm(ctx, next)
 	}
 	return &verifier{metered: m, attempt: a}, nil
 }

@@ -48,9 +48,10 @@ type Opening struct {
 // state of its own but Baselines.
 type Worker struct {
 	Open      func(context.Context, Opening) (Session, error)
-	Warm      func(Opening) // a session like this is likely to be opened soon
-	Gates     verify.Gates  // Dir and Owner come from the job
-	Withheld  []string      // names of variables that gates are not given
+	Warm      func(context.Context, Opening) // a session like this is likely to be opened soon
+	Cool      func()                         // what waits for that is in the way
+	Gates     verify.Gates                   // Dir and Owner come from the job
+	Withheld  []string                       // names of variables that gates are not given
 	Baselines *Baselines
 	Documents func(dag.Task) Sources                                 // the documents of a task alone
 	Sources   func(dir string, t dag.Task, changed []string) Sources // with knowledge and skills
