@@ -148,7 +148,7 @@ WITH RECURSIVE chain (id) AS (
     SELECT r.continues FROM chain JOIN runs r ON r.id = chain.id WHERE r.continues IS NOT NULL
 ) `
 
-const runUsageSQL = chain + usageColumns + `FROM chain JOIN runs r ON r.id = chain.id JOIN attempts a ON a.run = r.n;`
+const runUsageSQL = chain + usageColumns + `used WHERE run` + chainRuns + `;`
 
 // RunUsage adds up what the attempts of a run reported, those under way too, with
 // those of the runs that it continues.

@@ -60,6 +60,17 @@ SELECT status, sum(stored), sum(counted) FROM (
 ) GROUP BY feature, status, grouped, queue HAVING sum(stored) <> sum(counted);`
 	forgetCountsSQL = `DELETE FROM counts;`
 	storeCountsSQL  = `INSERT INTO counts` + countTasks + `;`
+	addUp           = `
+SELECT scope, key, sum(attempts) AS attempts, sum(tokens_in) AS tokens_in, sum(tokens_cached) AS tokens_cached, sum(tokens_out) AS tokens_out,
+    sum(cost_usd) AS cost_usd, sum(cost_estimated) AS cost_estimated, sum(cost_unknown) AS cost_unknown, sum(worked) AS worked FROM `
+	missumsSQL = `
+SELECT s.scope, s.key FROM (` + addUp + `(SELECT scope, key,` + amounts + `FROM spent UNION ALL
+    SELECT scope, key, -attempts, -tokens_in, -tokens_cached, -tokens_out, -cost_usd, -cost_estimated, -cost_unknown, -worked FROM used_by) GROUP BY 1, 2) s
+WHERE attempts OR tokens_in OR tokens_cached OR tokens_out OR cost_estimated OR cost_unknown OR worked OR abs(cost_usd) > 1e-6;`
+	strayAttemptsSQL = `SELECT a.id FROM attempts a LEFT JOIN tasks t ON t.n = a.task WHERE a.feature IS NOT t.feature;`
+	placeAttemptsSQL = `UPDATE attempts SET feature = (SELECT feature FROM tasks WHERE n = task);`
+	forgetSumsSQL    = `DELETE FROM spent;`
+	storeSumsSQL     = `INSERT INTO spent` + addUp + `used_by GROUP BY 1, 2;`
 
 	allNumbersSQL    = `SELECT n FROM tasks ORDER BY n;`
 	orphanFeatureSQL = `
@@ -88,7 +99,11 @@ func (g *Graph) Verify() ([]Fault, error) {
 	miscounts, _ := db.All(g.tx, miscountsSQL, func(r *db.Row) Fault {
 		return Fault{Text: fmt.Sprintf("a count of %s tasks is %d and should be %d", r.Text(), r.Int(), r.Int())}
 	})
-	faults = slices.Concat(faults, orphans, notDone, miscounts)
+	missums, _ := db.All(g.tx, missumsSQL, func(r *db.Row) Fault {
+		return Fault{Text: fmt.Sprintf("what was used by %s %d is not what its attempts used", r.Text(), r.Int())}
+	})
+	strays, _ := db.All(g.tx, strayAttemptsSQL, func(r *db.Row) Fault { return Fault{Text: "the feature of " + r.Text() + " is not that of its task"} })
+	faults = slices.Concat(faults, orphans, notDone, miscounts, missums, strays)
 	w := newWeb()
 	g.weave(w)
 	if path := w.findCycle(g.numbers(allNumbersSQL)); path != nil {
@@ -100,11 +115,15 @@ func (g *Graph) Verify() ([]Fault, error) {
 // Recompute fixes the derived columns and the counts, and returns how many tasks and how many counts
 // were wrong.
 func (g *Graph) Recompute() (tasks, counts int, err error) {
-	wrong, _ := db.All(g.tx, miscountsSQL, (*db.Row).Text)
-	g.tx.Do(forgetCountsSQL)
-	g.tx.Do(storeCountsSQL)
+	for _, query := range []string{miscountsSQL, missumsSQL, strayAttemptsSQL} {
+		wrong, _ := db.All(g.tx, query, (*db.Row).Text)
+		counts += len(wrong)
+	}
+	for _, statement := range []string{forgetCountsSQL, storeCountsSQL, placeAttemptsSQL, forgetSumsSQL, storeSumsSQL} {
+		g.tx.Do(statement)
+	}
 	err = g.tx.Exec(recomputeSQL)
-	return g.tx.Changes(), len(wrong), err
+	return g.tx.Changes(), counts, err
 }
 
 const (

@@ -15,23 +15,26 @@ type Usage struct {
 	Worked   time.Duration // from beginning to end, but for those that a limit ended
 }
 
-// What a live run's own attempts use changes from moment to moment, and the run
-// knows it better; so its open attempts are left out.
+// What a live run's own attempts use changes from moment to moment, and the run knows it better; so its open attempts are
+// left out. What is over is added up by triggers, so that asking costs the same after ten attempts and after ten thousand.
 const (
+	amounts      = ` attempts, tokens_in, tokens_cached, tokens_out, cost_usd, cost_estimated, cost_unknown, worked `
 	usageColumns = `
-SELECT coalesce(sum(a.ended_at IS NOT NULL AND a.outcome NOT IN ('limited', 'interrupted')), 0),
-    sum(a.tokens_in), sum(a.tokens_cached), sum(a.tokens_out), round(sum(a.cost_usd), 9),
-    coalesce(max(a.cost_estimated), 0), coalesce(sum(a.cost_unknown), 0),
-    coalesce(sum(iif(a.outcome = 'limited', 0, coalesce(a.ended_at, a.heartbeat_at) - a.started_at)), 0) `
-	settledUsage = ` (a.ended_at IS NOT NULL OR a.run IS NOT (SELECT n FROM runs WHERE id = :run))`
+SELECT coalesce(sum(attempts), 0), sum(tokens_in), sum(tokens_cached), sum(tokens_out), round(sum(cost_usd), 9),
+    coalesce(max(cost_estimated > 0), 0), coalesce(sum(cost_unknown), 0), coalesce(sum(worked), 0) FROM `
+	spent     = usageColumns + `(SELECT` + amounts + `FROM spent WHERE scope = `
+	notOurs   = ` run IS NOT (SELECT n FROM runs WHERE id = :run)`
+	open      = ` UNION ALL SELECT` + amounts + `FROM used WHERE ended_at IS NULL AND` + notOurs
+	chainRuns = ` IN (SELECT r.n FROM chain JOIN runs r ON r.id = chain.id)`
 
-	usageOfRunSQL   = usageColumns + `FROM runs r JOIN attempts a ON a.run = r.n WHERE r.id = :run AND` + settledUsage + `;`
-	usageOfChainSQL = chain + usageColumns + `FROM chain JOIN runs r ON r.id = chain.id JOIN attempts a ON a.run = r.n WHERE` + settledUsage + `;`
-	usageOfTaskSQL  = usageColumns + `FROM attempts a WHERE a.task = :task AND a.started_at >= :since AND` + settledUsage + `;`
-	// The cross join keeps the planner from reading all attempts first.
-	usageOfFeatureSQL = usageColumns + `
-FROM tasks t INDEXED BY tasks_feature CROSS JOIN attempts a ON a.task = t.n WHERE t.feature = :feature AND` + settledUsage + `;`
-	usageSinceSQL = usageColumns + `FROM attempts a INDEXED BY attempts_started WHERE a.started_at >= :since AND` + settledUsage + `;`
+	usageOfRunSQL     = spent + `'run' AND key = (SELECT n FROM runs WHERE id = :run));`
+	usageOfChainSQL   = chain + spent + `'run' AND key` + chainRuns + open + ` AND +run` + chainRuns + `);`
+	usageOfTaskSQL    = usageColumns + `used WHERE task = :task AND started_at >= :since AND (ended_at IS NOT NULL OR` + notOurs + `);`
+	usageOfFeatureSQL = spent + `'feature' AND key = :feature` + open + ` AND feature = :feature);`
+	// What began before the first whole quarter of an hour is looked up.
+	usageSinceSQL = spent + `'quarter' AND key >= (:since + 899999) / 900000
+    UNION ALL SELECT` + amounts + `FROM used WHERE started_at >= :since AND started_at < (:since + 899999) / 900000 * 900000 AND ended_at IS NOT NULL` +
+		open + ` AND +started_at >= :since);`
 )
 
 // UsageOfRun adds up what a run has used itself.
@@ -65,16 +68,12 @@ func (g *Graph) UsageSince(since time.Time, run string) (Usage, error) {
 // A task that failed counts as long as it is failed: a person who resets it has
 // looked at it.
 const (
-	countColumns = `
-SELECT coalesce(sum(a.ended_at IS NULL OR a.outcome NOT IN ('limited', 'interrupted')), 0),
-    count(DISTINCT iif(t.status = 'failed' AND a.outcome = 'failed' AND a.ended_at > coalesce(done.at, 0), a.task, NULL)) `
-	countFeatureSQL = countColumns + `
-FROM (SELECT max(b.ended_at) AS at FROM tasks s INDEXED BY tasks_feature CROSS JOIN attempts b ON b.task = s.n
-      WHERE s.feature = :feature AND b.outcome = 'done') done
-    CROSS JOIN tasks t INDEXED BY tasks_feature CROSS JOIN attempts a ON a.task = t.n WHERE t.feature = :feature;`
-	countSinceSQL = countColumns + `
-FROM (SELECT max(b.ended_at) AS at FROM attempts b INDEXED BY attempts_started WHERE b.started_at >= :since AND b.outcome = 'done') done
-    CROSS JOIN attempts a INDEXED BY attempts_started LEFT JOIN tasks t ON t.n = a.task WHERE a.started_at >= :since;`
+	underWay        = `SELECT (SELECT count(*) FROM attempts WHERE ended_at IS NULL AND `
+	failedSince     = `), count(DISTINCT a.task) FROM attempts a JOIN tasks t ON t.n = a.task WHERE t.status = 'failed' AND a.outcome = 'failed' AND a.ended_at > `
+	countFeatureSQL = underWay + `feature = :feature` + failedSince + `
+    coalesce((SELECT max(ended_at) FROM attempts WHERE feature = :feature AND outcome = 'done' AND ended_at > 0), 0) AND a.feature = :feature;`
+	countSinceSQL = underWay + `+started_at >= :since` + failedSince + `
+    coalesce((SELECT max(ended_at) FROM attempts WHERE started_at >= :since AND outcome = 'done' AND ended_at >= :since), :since - 1) AND a.started_at >= :since;`
 )
 
 // usageOfRuns adds planning, and counts what concerns more than one run: attempts that
@@ -84,7 +83,7 @@ func (g *Graph) usageOfRuns(used, planned, count, run string, args ...any) (Usag
 	p, _ := g.usage(planned, args...)
 	u.Usage, u.Worked = u.Add(p.Usage), u.Worked+p.Worked
 	for r := range g.tx.Rows(count, args...) {
-		u.Attempts, u.Failures = r.Int(), r.Int()
+		u.Attempts, u.Failures = u.Attempts+r.Int(), r.Int()
 	}
 	return u, g.tx.Err()
 }

@@ -94,3 +94,33 @@ func TestWhatDriftedAndWhatIsEstimatedIsKept(t *testing.T) {
 	check.Equal(t, "usage", event.Usage{CostUSD: &cost, Estimated: true}, got.Usage)
 	check.Equal(t, "drift", []string{"repeats"}, got.Drift)
 }
+
+// TestWhatATaskUsedMovesWithIt to another feature, and out of all of them when the task is deleted; also what becomes known
+// about an attempt when it is over is added up.
+func TestWhatATaskUsedMovesWithIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.add(dag.NewTask{Title: "a", Feature: "login"})
+	w.add(dag.NewTask{Title: "b", Feature: "other"})
+	w.use("a", 10, 1, false, "released")
+	w.use("b", 10, 2, true, "error")
+	cost := 4.0
+	task := w.task("a")
+	attempt := get(w, func(g *dag.Graph) ([]dag.Attempt, error) { return g.Attempts(task) })[0].ID
+	w.update(func(g *dag.Graph) error { return g.NoteAttempt(attempt, dag.Note{Usage: &event.Usage{CostUSD: &cost}}) })
+	want := func(login, other float64) {
+		t.Helper()
+		for name, want := range map[string]float64{"login": login, "other": other} {
+			used := get(w, func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfFeature(name, "") })
+			check.Equal(t, name, want, used.Cost())
+		}
+		w.sound()
+	}
+	want(4, 2)
+	w.update(func(g *dag.Graph) error { return g.SetFeature(w.ids["a"], "other") })
+	want(0, 6)
+	w.update(func(g *dag.Graph) error { return g.Delete(w.ids["a"]) })
+	want(0, 2)
+	used := get(w, func(g *dag.Graph) (dag.Usage, error) { return g.UsageOfRun(w.run.ID) })
+	check.Equal(t, "of the run, which has spent it all the same", 6.0, used.Cost())
+}

@@ -24,6 +24,8 @@ func TestVerifyFindsEveryKindOfFault(t *testing.T) {
 		"a count that is too high":   {`UPDATE counts SET tasks = 7 WHERE feature = 0 AND queue = 0;`, "a count of pending tasks is 7 and should be 2", true},
 		"a count that is too low":    {`UPDATE counts SET tasks = 0 WHERE feature = 0 AND queue = 0;`, "a count of pending tasks is 0 and should be 2", true},
 		"a count that is missing":    {`DELETE FROM counts WHERE feature = 1 AND queue = 0;`, "a count of pending tasks is 0 and should be 2", true},
+		"a sum that is too high":     {`UPDATE spent SET cost_usd = 9 WHERE scope = 'feature';`, "what was used by feature 1 is not what its attempts used", true},
+		"an attempt elsewhere":       {`UPDATE attempts SET feature = NULL;`, " is not that of its task", true},
 		"a feature of its own":       {`UPDATE tasks SET feature = NULL WHERE title = 'a';`, "its feature differs", false},
 		"a group that is done early": {`UPDATE tasks SET status = 'done' WHERE title = 'waiting';`, "it is done, but its subtask", false},
 		"a cycle": {
@@ -36,6 +38,7 @@ func TestVerifyFindsEveryKindOfFault(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.plan("group feature f", "a in group", "b in group", "waiting after group", "below in waiting")
+			w.use("a", 10, 1, false, "released")
 			w.sound()
 			before := w.dump()
 			var faults []dag.Fault
@@ -52,7 +55,7 @@ func TestVerifyFindsEveryKindOfFault(t *testing.T) {
 			}
 			var mended [2]int
 			w.update(func(g *dag.Graph) (err error) { mended[0], mended[1], err = g.Recompute(); return err })
-			check.Equal(t, "mended tasks and counts", [2]int{strings.Count(test.damage, "UPDATE tasks"), strings.Count(test.damage, " counts ")}, mended)
+			check.Equal(t, "mended tasks and counts", [2]int{strings.Count(test.damage, "UPDATE tasks"), strings.Count(test.damage, " counts ") + strings.Count(test.damage, " spent ") + strings.Count(test.damage, " attempts ")}, mended)
 			w.sound()
 			check.Equal(t, "tasks", before["tasks"], w.dump()["tasks"])
 		})

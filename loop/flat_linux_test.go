@@ -132,6 +132,7 @@ func readPerIteration(t *testing.T, size int) (medians [2]int) {
 		}
 		s.opts.Agents.Open, s.opts.Limits.Iterations = (&night{prompts: map[string]int{}, quick: true}).start, 30
 		s.opts.Graph.Scope.Feature = feature
+		s.opts.Limits.Budgets.Feature.CostUSD, s.opts.Limits.Budgets.Run.CostUSD, s.opts.Limits.Budgets.Day.CostUSD = 1000, 1000, 1000
 		_, err := s.start(t).Run(t.Context())
 		check.OK(t, err)
 		for i := len(reads) - 1; i > 0; i-- {
