@@ -117,10 +117,18 @@ func (p *Planner) guard(ctx context.Context) func() {
 		return n
 	}
 	root := p.Project.Root
-	before, had := git.Look(ctx, root), tasks(ctx)
+	objects := p.Project.Objects()
+	before, err := git.Take(ctx, root, objects)
+	had := tasks(ctx)
 	return sync.OnceFunc(func() {
 		ctx := context.WithoutCancel(ctx)
-		changed := git.Changed(ctx, root, before, git.Look(ctx, root))
+		var changed []string
+		if after, errAfter := git.Take(ctx, root, objects); err == nil && errAfter == nil {
+			d, _ := git.Compare(ctx, root, objects, before.Tree, after.Tree, 0) // it is only a warning
+			for _, c := range d.Changes {
+				changed = append(changed, c.Path)
+			}
+		}
 		if has := tasks(ctx); has != had {
 			changed = append(changed, fmt.Sprintf("the graph itself (%d tasks before, %d now)", had, has))
 		}

@@ -68,7 +68,8 @@ func runReport(ctx context.Context, a *app, s *session, o reportOptions) error {
 		return err
 	}
 	page := report.HTMLOptions{Hide: a.redact.Text, Diff: func(before, after string, limit int) (string, bool, error) {
-		return git.Patch(ctx, s.project.Root, s.project.Objects(), before, after, limit)
+		d, err := git.Compare(ctx, s.project.Root, s.project.Objects(), before, after, limit)
+		return d.Patch, d.Cut, err
 	}}
 	if o.Output == "" {
 		return report.Write(a.stdout, r, o.Format, report.TextOptions{Palette: a.palette(), Width: a.width}, page)

@@ -1,12 +1,16 @@
 package git
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha1" //nolint:gosec // the name of an object, not a secret
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
+	"strconv"
 	"strings"
 )
 
@@ -27,91 +31,153 @@ type Change struct {
 	Path string // with slashes; where it is, or where it was if it was deleted
 	Old  string // where it was, if it was renamed
 	Kind Kind
+
+	was, is string // the objects
 }
 
-// Compare lists the files that differ between two trees that Take returned for
-// the same dir and objects, by name.
-func Compare(ctx context.Context, dir, objects, from, to string) ([]Change, error) {
+// Difference is what differs between two trees: the files by name, and as much of a patch for
+// reading as was asked for, in whole lines. Binary files are only named in it.
+type Difference struct {
+	Changes []Change
+	Patch   string
+	Cut     bool // there is more of the patch
+}
+
+// Compare says what differs between two trees that Take returned for the same dir and
+// objects, with at most so many bytes of a patch. One that cannot be made says why.
+func Compare(ctx context.Context, dir, objects, from, to string, patch int) (d Difference, err error) {
 	s, err := openStore(ctx, dir, objects, from, to)
 	if err != nil {
-		return nil, err
+		return d, err
 	}
-	out, err := s.git(ctx, nil, nil, "diff-tree", "-r", "-z", "-M", "--raw", "--no-abbrev", "--no-ext-diff", from, to)
-	if err != nil {
-		return nil, fmt.Errorf("compare trees of %s: %w", dir, err)
+	args := []string{"diff-tree", "-r", "-z", "-M", "--raw", "--no-abbrev", "--no-ext-diff", "--no-textconv"}
+	if patch > 0 {
+		args = append(args, "-p")
 	}
-	var changes []Change
-	for fields := split(out); len(fields) >= 2; {
+	out := &bounded{limit: patch}
+	err = s.stream(ctx, nil, nil, out, append(args, from, to)...)
+	list, text, whole := bytes.Cut(out.data.Bytes(), endOfList)
+	switch {
+	case err != nil && (!whole || ctx.Err() != nil):
+		return d, fmt.Errorf("compare trees of %s: %w", dir, err)
+	case out.full:
+		text = text[:bytes.LastIndexByte(text, '\n')+1]
+	case err != nil:
+		text = fmt.Appendf(nil, "(%v)", err)
+	}
+	d.Patch, d.Cut = strings.ToValidUTF8(string(text), "?"), out.full
+	for fields := split(list); len(fields) >= 2; {
 		words := strings.Fields(fields[0]) // modes, IDs, letter
 		if len(words) != 5 {
-			return nil, fmt.Errorf("compare trees of %s: git said %q", dir, fields[0])
+			return d, fmt.Errorf("compare trees of %s: git said %q", dir, fields[0])
 		}
-		c := Change{Path: fields[1], Kind: Modified}
+		c := Change{Path: fields[1], Kind: Modified, was: words[2], is: words[3]}
 		switch letter := words[4][0]; {
 		case letter == 'A':
 			c.Kind = Added
 		case letter == 'D':
 			c.Kind = Deleted
 		case letter == 'R' && len(fields) > 2:
-			c = Change{Path: fields[2], Old: fields[1], Kind: Renamed}
+			c.Path, c.Old, c.Kind = fields[2], fields[1], Renamed
 			fields = fields[1:]
-		case letter == 'M' && words[2] == words[3]:
+		case letter == 'M' && c.was == c.is:
 			c.Kind = Mode
 		}
-		changes = append(changes, c)
+		d.Changes = append(d.Changes, c)
 		fields = fields[2:]
 	}
-	return changes, nil
-}
-
-// Patch returns the difference between two trees for reading: at most limit bytes of
-// it, whole lines, and whether more was cut off. Binary files are only named.
-func Patch(ctx context.Context, dir, objects, from, to string, limit int) (text string, cut bool, err error) {
-	s, err := openStore(ctx, dir, objects, from, to)
-	if err != nil {
-		return "", false, err
-	}
-	out := &bounded{limit: limit}
-	err = s.stream(ctx, nil, nil, out, "diff-tree", "-r", "-p", "-M", "--no-ext-diff", "--no-textconv", from, to)
-	if err != nil && !out.full {
-		return "", false, fmt.Errorf("compare trees of %s: %w", dir, err)
-	}
-	kept := out.data.Bytes()
-	if out.full {
-		kept = kept[:bytes.LastIndexByte(kept, '\n')+1]
-	}
-	return strings.ToValidUTF8(string(kept), "?"), out.full, nil
+	return d, nil
 }
 
 // ErrTooLarge says that a file is larger than was asked for.
 var ErrTooLarge = errors.New("the file is too large")
 
-// Show returns the content of a file in a tree, of at most limit bytes. A file that
-// is larger is refused with ErrTooLarge; a tree that has no such file, or something
-// else by that name, is refused, too.
-func Show(ctx context.Context, dir, objects, tree, path string, limit int64) ([]byte, error) {
-	s, err := openStore(ctx, dir, objects, tree)
+// Contents reads what files were before and after changes that Compare listed, at most limit
+// bytes of each: a larger one is refused with ErrTooLarge. What changes do not name is refused,
+// and so is what is no file. All are read by one git process, which end ends.
+func Contents(ctx context.Context, dir, objects string, changes []Change, limit int) (before, after func(path string) ([]byte, error), end func()) {
+	b := &batch{}
+	was, is := map[string]string{}, map[string]string{}
+	for _, c := range changes {
+		was[cmp.Or(c.Old, c.Path)], is[c.Path] = c.was, c.is
+	}
+	of := func(ids map[string]string) func(string) ([]byte, error) {
+		return func(path string) (data []byte, err error) {
+			if b.asked == nil {
+				err = b.start(ctx, dir, objects)
+			}
+			if err == nil {
+				data, err = b.read(cmp.Or(ids[path], "none"), limit)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("read %q: %w", path, err)
+			}
+			return data, nil
+		}
+	}
+	return of(was), of(is), b.end
+}
+
+// batch is a git process that reads objects.
+type batch struct {
+	asked *io.PipeWriter // nil if it does not run
+	said  *bufio.Reader
+}
+
+func (b *batch) start(ctx context.Context, dir, objects string) error {
+	s, err := openStore(ctx, dir, objects)
+	if err != nil {
+		return err
+	}
+	in, asked := io.Pipe()
+	said, out := io.Pipe()
+	b.asked, b.said = asked, bufio.NewReader(said)
+	go func() {
+		err := s.stream(ctx, nil, in, out, "cat-file", "--batch")
+		in.Close()
+		out.CloseWithError(err)
+	}()
+	return nil
+}
+
+func (b *batch) end() {
+	if b.asked != nil {
+		b.asked.Close()
+		_, _ = io.Copy(io.Discard, b.said) // until it has ended
+		b.asked = nil
+	}
+}
+
+func (b *batch) read(id string, limit int) ([]byte, error) {
+	fmt.Fprintln(b.asked, id) // what went wrong is read below
+	line, err := b.said.ReadString('\n')
+	if err != nil {
+		b.end() // one damaged object ends it, and must not hide the others
+		return nil, err
+	}
+	words := strings.Fields(line)
+	if len(words) != 3 {
+		return nil, errors.New("there is no such file")
+	}
+	size, err := strconv.Atoi(words[2])
+	if err == nil && (words[1] != "blob" || size > limit) {
+		_, err = b.said.Discard(size + 1)
+		err = cmp.Or(err, fmt.Errorf("%w: %s of %d bytes, more than %d", ErrTooLarge, words[1], size, limit))
+	}
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.git(ctx, nil, nil, "rev-parse", "--verify", "--quiet", tree+":"+path)
-	id := strings.TrimSpace(string(found))
-	if err != nil {
-		return nil, fmt.Errorf("read %q of tree %.10s: there is no such file: %w", path, tree, err)
-	}
-	out := &bounded{limit: int(limit)}
-	if err := s.stream(ctx, nil, nil, out, "cat-file", "blob", id); err != nil && !out.full {
-		return nil, fmt.Errorf("read %q of tree %.10s: %w", path, tree, err)
-	}
-	if out.full {
-		return nil, fmt.Errorf("read %q of tree %.10s: %w: more than %d bytes", path, tree, ErrTooLarge, limit)
+	data := make([]byte, size+1) // and the end of a line
+	if _, err := io.ReadFull(b.said, data); err != nil {
+		b.end()
+		return nil, err
 	}
 	// Objects are read from the repository, too, where an agent can put one under
 	// the name of another. Git would not notice.
-	if data := out.data.Bytes(); blobID(len(id), data) != id {
-		return nil, fmt.Errorf("read %q of tree %.10s: object %.10s is not what its name says; run git fsck", path, tree, id)
+	if data = data[:size]; blobID(len(id), data) != id {
+		return nil, fmt.Errorf("object %.10s is not what its name says; run git fsck", id)
 	}
-	return out.data.Bytes(), nil
+	return data, nil
 }
 
 func blobID(length int, data []byte) string {
@@ -145,19 +211,27 @@ func split(out []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 }
 
-// bounded keeps the beginning of what is written, and then refuses, which ends
-// the writer.
+// endOfList is between a list of changes and their patch.
+var endOfList = []byte("\x00\x00")
+
+// bounded keeps a list of changes and the beginning of their patch, and then refuses, which
+// ends the writer.
 type bounded struct {
 	data  bytes.Buffer
 	limit int
+	patch int // where it begins, if it has begun
 	full  bool
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	if room := b.limit - b.data.Len(); len(p) > room {
-		b.data.Write(p[:max(room, 0)])
-		b.full = true
+	from := max(b.data.Len()-1, 0)
+	b.data.Write(p)
+	if at := bytes.Index(b.data.Bytes()[from:], endOfList); b.patch == 0 && at >= 0 {
+		b.patch = from + at + len(endOfList)
+	}
+	if b.full = b.patch > 0 && b.data.Len() > b.patch+b.limit; b.full {
+		b.data.Truncate(b.patch + b.limit)
 		return 0, errors.New("that is enough")
 	}
-	return b.data.Write(p)
+	return len(p), nil
 }

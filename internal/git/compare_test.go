@@ -16,14 +16,16 @@ import (
 
 func (r repo) patch(from, to string, limit int) (string, bool) {
 	r.t.Helper()
-	text, cut, err := Patch(r.t.Context(), r.dir, r.objects(), from, to, limit)
+	d, err := Compare(r.t.Context(), r.dir, r.objects(), from, to, limit)
 	check.OK(r.t, err)
-	return text, cut
+	return d.Patch, d.Cut
 }
 
-func (r repo) show(tree, path string, limit int64) (string, error) {
+func (r repo) show(tree, path string, limit int) (string, error) {
 	r.t.Helper()
-	data, err := Show(r.t.Context(), r.dir, r.objects(), tree, path, limit)
+	_, after, end := Contents(r.t.Context(), r.dir, r.objects(), r.compare(emptyTrees[len(tree)/64], tree), limit)
+	defer end()
+	data, err := after(path)
 	return string(data), err
 }
 
@@ -67,7 +69,7 @@ index 587be6b..29e181e 100644
 	text, cut := r.patch(before, after, 1<<20)
 	diff := cmp.Diff(want, text)
 	check.That(t, !cut && diff == "", "patch differs, cut %v (-want +got):\n%s", cut, diff)
-	for limit := range len(want) {
+	for limit := 1; limit < len(want); limit++ {
 		text, cut := r.patch(before, after, limit)
 		if !cut || !strings.HasPrefix(want, text) || (text != "" && !strings.HasSuffix(text, "\n")) || len(text) > limit {
 			t.Fatalf("at most %d bytes: got %q, cut %v", limit, text, cut)
@@ -90,7 +92,7 @@ func TestALargePatchIsCut(t *testing.T) {
 	}
 }
 
-func TestShowReadsAFileOfATree(t *testing.T) {
+func TestContentsAreThoseOfTheTrees(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
 	odd := "odd\n:na me.txt"
@@ -104,24 +106,45 @@ func TestShowReadsAFileOfATree(t *testing.T) {
 	}
 	_, err = r.show(tree, odd, 4)
 	check.That(t, errors.Is(err, ErrTooLarge), "got %v, want ErrTooLarge", err)
-	for name, ask := range map[string][2]string{
-		"no such file":   {tree, "none"},
-		"a folder":       {tree, "sub"},
-		"no such tree":   {strings.Repeat("0", 40), odd},
-		"not a tree":     {"HEAD", odd},
-		"an option":      {"--all", odd},
-		"an empty name":  {tree, ""},
-		"a name outside": {tree, "../" + odd},
-	} {
-		if got, err := r.show(ask[0], ask[1], 100); err == nil {
-			t.Errorf("%s: got %q and no error", name, got)
+	for name, path := range map[string]string{"no such file": "none", "a folder": "sub", "an empty name": "", "a name outside": "../" + odd} {
+		got, err := r.show(tree, path, 100)
+		check.That(t, err != nil, "%s: got %q and no error", name, got)
+	}
+}
+
+// TestOneFileThatCannotBeReadHidesNoOther: a large one, or a damaged object, at which
+// git gives up.
+func TestOneFileThatCannotBeReadHidesNoOther(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.write("a", "old", "b", "old", "large", "x", "moved", "as it was\n")
+	from := r.tree()
+	r.remove("moved")
+	r.write("a", "new", "b", "damaged", "large", "much too large", "new", "n", "now here", "as it was\n")
+	to := r.tree()
+	id := r.git("hash-object", "b")
+	at := filepath.Join(r.objects(), "objects", id[:2], id[2:])
+	check.OK(t, os.Chmod(at, 0o600))
+	check.OK(t, os.WriteFile(at, []byte("damaged"), 0o600))
+	before, after, end := Contents(t.Context(), r.dir, r.objects(), r.compare(from, to), 10)
+	defer end()
+	for range 2 {
+		_, err := after("b")
+		check.That(t, err != nil, "got no error for a damaged object")
+		_, err = after("large")
+		check.That(t, errors.Is(err, ErrTooLarge), "got %v, want ErrTooLarge", err)
+		for path, want := range map[string][2]string{"a": {"old", "new"}, "new": {"", "n"}, "moved": {"as it was\n", ""}, "now here": {"", "as it was\n"}} {
+			old, errOld := before(path)
+			now, errNow := after(path)
+			check.Equal(t, path, want, [2]string{string(old), string(now)})
+			check.That(t, (errOld == nil) == (want[0] != "") && (errNow == nil) == (want[1] != ""), "%s: got %v, %v", path, errOld, errNow)
 		}
 	}
 }
 
-// TestShowIsNotDeceived: an agent can put an object into the repository under the
+// TestContentsAreNotForged: an agent can put an object into the repository under the
 // name of the file that it is about to write.
-func TestShowIsNotDeceived(t *testing.T) {
+func TestContentsAreNotForged(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
 	r.commit("a.txt")
@@ -141,12 +164,12 @@ func TestCompareRefusesWhatIsNoTree(t *testing.T) {
 	r := newRepo(t)
 	tree := r.tree()
 	for name, id := range map[string]string{"nothing": "", "a name": "HEAD", "an option": "--stdin", "unknown": strings.Repeat("1", 40)} {
-		_, err := Compare(t.Context(), r.dir, r.objects(), tree, id)
+		_, err := Compare(t.Context(), r.dir, r.objects(), tree, id, 0)
 		check.That(t, err != nil, "%s: got no error", name)
-		_, _, err = Patch(t.Context(), r.dir, r.objects(), id, tree, 100)
-		check.That(t, err != nil, "%s: got no error from Patch", name)
+		_, err = Compare(t.Context(), r.dir, r.objects(), id, tree, 100)
+		check.That(t, err != nil, "%s: got no error with a patch", name)
 	}
-	_, err := Compare(t.Context(), t.TempDir(), r.objects(), tree, tree)
+	_, err := Compare(t.Context(), t.TempDir(), r.objects(), tree, tree, 0)
 	check.That(t, errors.Is(err, ErrUnknown), "got %v outside of a repository, want ErrUnknown", err)
 }
 

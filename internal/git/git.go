@@ -26,14 +26,6 @@ type State struct {
 	Head        string // the full commit, "" when there is none yet
 	Uncommitted []string
 	Known       bool // there is a repository, and git could be asked
-
-	stamps map[string]stamp // of the uncommitted files
-}
-
-// stamp shows whether an uncommitted file was changed again.
-type stamp struct {
-	size int64
-	time time.Time
 }
 
 // timeout is how long git may take: a question must not hold up a run.
@@ -43,31 +35,16 @@ const timeout = 30 * time.Second
 func Look(ctx context.Context, dir string) State { return look(ctx, dir) }
 
 // LookAt is Look for whoever has just taken a tree of dir: no file can be uncommitted that is
-// in the tree as it was committed, so git need not read the others. What is only staged does
-// not count.
-func LookAt(ctx context.Context, dir, objects string, taken Taken) State {
+// as it was committed, so git need not read the others. What is only staged does not count.
+func LookAt(ctx context.Context, dir string, taken Taken) State {
 	const most = 500 // names that fit into a command line
-	s, err := openStore(ctx, dir, objects, taken.Tree)
-	branch, head := head(dir)
-	if err != nil || s.dir != s.top || head == "" {
+	switch {
+	case taken.head == "" || len(taken.differ) > most:
 		return Look(ctx, dir)
+	case len(taken.differ) == 0:
+		return State{Known: true, Head: taken.head, Branch: taken.branch}
 	}
-	out, err := s.git(ctx, nil, nil, "diff-tree", "-r", "-z", "--name-only", "--no-renames", head, taken.Tree)
-	names := split(out)
-	if err != nil || len(names) > most {
-		return Look(ctx, dir)
-	}
-	if len(names) == 0 {
-		return State{Known: true, Head: head, Branch: branch}
-	}
-	for i, name := range names {
-		for _, repository := range taken.Inside {
-			if strings.HasPrefix(name, repository+"/") {
-				names[i] = repository // which is uncommitted as a whole
-			}
-		}
-	}
-	return look(ctx, dir, slices.Compact(names)...)
+	return look(ctx, dir, taken.differ...)
 }
 
 // look asks about these files, or about all.
@@ -103,12 +80,6 @@ func look(ctx context.Context, dir string, only ...string) State {
 	}
 	relate(s.Uncommitted, top, dir)
 	slices.Sort(s.Uncommitted)
-	s.stamps = map[string]stamp{}
-	for _, name := range s.Uncommitted {
-		if info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name))); err == nil {
-			s.stamps[name] = stamp{info.Size(), info.ModTime()}
-		}
-	}
 	return s
 }
 
@@ -118,30 +89,6 @@ func Version(ctx context.Context) (string, error) {
 	defer cancel()
 	out, err := command(ctx, "", "--version").Output()
 	return strings.TrimPrefix(strings.TrimSpace(string(out)), "git version "), err
-}
-
-// Changed lists the files that differ between what was seen before and now: what
-// was committed since, and what is uncommitted now and was not, or not so, then.
-func Changed(ctx context.Context, dir string, before, now State) []string {
-	var files []string
-	if before.Known && now.Head != "" && before.Head != now.Head {
-		args := []string{"diff", "--name-only", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--no-relative", "-z", before.Head, now.Head}
-		if before.Head == "" { // there was no commit yet
-			args = []string{"ls-tree", "-r", "--full-tree", "--name-only", "-z", now.Head}
-		}
-		out, err := run(ctx, dir, args...)
-		if err == nil {
-			files = split(out)
-			relate(files, repository(dir), dir)
-		}
-	}
-	for _, path := range now.Uncommitted {
-		if _, was := slices.BinarySearch(before.Uncommitted, path); !was || before.stamps[path] != now.stamps[path] {
-			files = append(files, path)
-		}
-	}
-	slices.Sort(files)
-	return slices.Compact(files)
 }
 
 // Inside says whether dir lies in a repository.

@@ -139,7 +139,7 @@ func TestLookRunsNothingOfTheRepository(t *testing.T) {
 	for _, inner := range []string{".", "n"} {
 		r := newRepo(t)
 		place := r.within(inner, "a")
-		before := State{Known: true, Head: r.commit("b")}
+		r.commit("b")
 		r.commit("c")
 		trap := filepath.Join(t.TempDir(), "trap")
 		check.OK(t, os.WriteFile(trap, []byte("#!/bin/sh\ntouch '"+trap+".sprung'\ncat\n"), 0o700))
@@ -152,7 +152,6 @@ func TestLookRunsNothingOfTheRepository(t *testing.T) {
 		place.write(".git/info/attributes", "* filter=x\n", "a", "two")
 		now := r.look()
 		check.That(t, now.Known, "it could not be looked at")
-		Changed(t.Context(), r.dir, before, now)
 		if inner == "." {
 			check.OK(t, Stash(t.Context(), r.dir, "kept", []string{"a"}))
 		}
@@ -218,26 +217,6 @@ func TestLookTakesNoLock(t *testing.T) {
 	r.want(State{Known: true, Branch: "main", Head: head})
 }
 
-func TestChangedIsWhatDiffers(t *testing.T) {
-	t.Parallel()
-	r := newRepo(t)
-	unborn := r.look()
-	r.commit("old.txt", "gone.txt")
-	check.Equal(t, "files of the first commit", []string{"gone.txt", "old.txt"}, Changed(t.Context(), r.dir, unborn, r.look()))
-	r.write("mine.txt", "uncommitted before", "same.txt", "uncommitted before and after")
-	before := r.look()
-	got := Changed(t.Context(), r.dir, before, r.look())
-	check.That(t, got == nil, "got %q, want nothing", got)
-	r.write("mine.txt", "touched again", "fresh.txt", "x", "old.txt", "changed")
-	after := r.look()
-	check.Equal(t, "uncommitted files", []string{"fresh.txt", "mine.txt", "old.txt"}, Changed(t.Context(), r.dir, before, after))
-	r.git("rm", "-q", "gone.txt")
-	r.commit("sub/made here.txt")
-	r.write("later.txt", "x")
-	want := []string{"fresh.txt", "gone.txt", "later.txt", "mine.txt", "old.txt", "same.txt", "sub/made here.txt"}
-	check.Equal(t, "files", want, Changed(t.Context(), r.dir, before, r.look()))
-}
-
 // TestNamesBeginAtTheFolderThatAsks: a project may be a part of a repository, and
 // all other names of files begin at the project.
 func TestNamesBeginAtTheFolderThatAsks(t *testing.T) {
@@ -246,11 +225,8 @@ func TestNamesBeginAtTheFolderThatAsks(t *testing.T) {
 	r.commit("top.txt", "sub/a.txt")
 	r.git("config", "diff.relative", "true") // what a person likes must not change it
 	sub := filepath.Join(r.dir, "sub")
-	before := Look(t.Context(), sub)
-	r.commit("sub/b.txt")
 	r.write("sub/c.txt", "x", "above.txt", "x")
-	after := Look(t.Context(), sub)
-	check.Equal(t, "files", []string{"../above.txt", "b.txt", "c.txt"}, Changed(t.Context(), sub, before, after))
+	check.Equal(t, "files", []string{"../above.txt", "c.txt"}, Look(t.Context(), sub).Uncommitted)
 }
 
 // TestStashTakesOnlyTheNamedFiles, tracked or not, whatever its name.

@@ -27,8 +27,7 @@ const gitlink = "160000"
 type walk struct {
 	temp                string // a folder for indexes
 	repositories, files int    // that may still be looked at
-	found               []string
-	large               []string
+	taken               Taken
 	same                string      // the tree, if nothing has changed
 	dated               bool        // what is remembered can be relied on, and can be remembered
 	memory              memory      // to be kept
@@ -145,12 +144,12 @@ func (s *store) list(ctx context.Context, w *walk, name string) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	w.found = append(w.found, in.inside)
+	w.taken.Inside = append(w.taken.Inside, in.inside)
 	was := *w
 	env, err := in.fill(ctx, w, nil)
 	if err != nil && !errors.Is(err, errTooMany) && ctx.Err() == nil && os.Remove(in.index(nil)) == nil {
 		// What we remember may be damaged, as in Take. The index is worked on in another place.
-		w.repositories, w.files, w.found, w.large = was.repositories, was.files, was.found, was.large
+		w.repositories, w.files, w.taken = was.repositories, was.files, was.taken
 		env, err = in.fill(ctx, w, nil)
 	}
 	if err != nil {

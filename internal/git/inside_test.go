@@ -218,7 +218,7 @@ func TestALargeFileIsNotCopied(t *testing.T) {
 	check.OK(t, err)
 	check.Equal(t, "large files", []string{"huge", "sub/huge", "inside/huge"}, taken.Large)
 	r.wantFiles(taken.Tree, "huge", "inside/file", "inside/huge", "not-yet", "small", "sub/also", "sub/huge")
-	text, err := Show(t.Context(), r.dir, r.objects(), taken.Tree, "huge", 1000)
+	text, err := r.show(taken.Tree, "huge", 1000)
 	check.That(t, err == nil && len(text) <= 100, "got %q, %v; want a short description", text, err)
 	check.That(t, r.tree() == taken.Tree, "the same files are another tree")
 	r.later("huge")

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -31,6 +32,9 @@ const (
 	usesPerNote = 16
 )
 
+// noHead says in our repository that nothing is checked out.
+const noHead = "ref: refs/heads/none"
+
 func (s *store) remembered(exclude []string) string { return s.index(exclude) + ".json" }
 
 // mark tells one state of a file from another: of an index by its checksum at the end, too.
@@ -59,9 +63,6 @@ func (s *store) remember(w *walk, exclude []string, tree string) error {
 	data, err := json.Marshal(now)
 	if err == nil {
 		err = put(s.remembered(exclude), data)
-	}
-	if err == nil && s.prefix() == "" {
-		err = put(filepath.Join(s.path, "HEAD"), []byte(tree+"\n")) // status then lists only what differs from it
 	}
 	return err
 }
@@ -97,17 +98,22 @@ func (s *store) changed(ctx context.Context, w *walk, env, exclude []string) (na
 	if s.dir != s.top {
 		where = append(where, ".")
 	}
+	branch, commit := head(s.dir)
+	if err := put(filepath.Join(s.path, "HEAD"), []byte(cmp.Or(commit, noHead))); err != nil {
+		return nil, false, err
+	}
 	out, err := s.git(ctx, env, nil, append([]string{"status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"}, where...)...)
 	if err != nil {
 		return nil, false, err
 	}
+	var differ []string // from what is committed, at least
 	rules := theirs != was.Theirs
 	for _, entry := range split(out) {
 		name := strings.TrimPrefix(entry[3:], s.prefix())
 		if strings.HasSuffix(name, "/") {
 			return nil, false, nil
 		}
-		if entry[1] != ' ' {
+		if differ = append(differ, name); entry[1] != ' ' {
 			names = append(names, name)
 			rules = rules || path.Base(name) == ".gitignore"
 		}
@@ -128,8 +134,12 @@ func (s *store) changed(ctx context.Context, w *walk, env, exclude []string) (na
 			w.missing = append(w.missing, name)
 		}
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return within(name, exclude) })
+	names = slices.DeleteFunc(names, func(name string) bool { return Within(name, exclude) })
 	slices.Sort(names) // a file goes before what takes its place as a folder
-	w.same = was.Tree
+	if w.same = was.Tree; s.dir == s.top {
+		differ = append(differ, names...)
+		slices.Sort(differ)
+		w.taken.branch, w.taken.head, w.taken.differ = branch, commit, slices.Compact(differ)
+	}
 	return slices.Compact(names), true, nil
 }

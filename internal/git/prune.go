@@ -59,6 +59,10 @@ func (s *store) prune(ctx context.Context, keep, args []string) ([]byte, error) 
 	for _, id := range ids {
 		fmt.Fprintf(&refs, "%s refs/keep/%s\n", id, id)
 	}
+	// What is committed is not ours, and need not be looked through.
+	if err := put(filepath.Join(s.path, "HEAD"), []byte(noHead)); err != nil {
+		return nil, err
+	}
 	// Names are what git goes by, and there may be more than a command line holds. If
 	// we die here they keep too much, until the next time.
 	names := filepath.Join(s.path, "packed-refs")

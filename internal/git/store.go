@@ -240,7 +240,6 @@ func (s *store) index(exclude []string) string {
 // forget removes all indexes, of repositories inside too, so that the next tree reads
 // every file again. It reports whether there was any.
 func (s *store) forget() (any bool, err error) {
-	err = put(filepath.Join(s.path, "HEAD"), []byte("ref: refs/heads/none\n"))
 	indexes, _ := filepath.Glob(filepath.Join(s.path, "index-*"))
 	for _, index := range indexes {
 		if rerr := os.Remove(index); !errors.Is(rerr, fs.ErrNotExist) { // or another worker was faster

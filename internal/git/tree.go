@@ -17,6 +17,9 @@ type Taken struct {
 	Tree   string
 	Inside []string // the repositories inside, with slashes, below dir
 	Large  []string // files above LargeFile, in the same way
+
+	branch, head string   // what is checked out, "" if what differs from it is not known
+	differ       []string // files that may not be as they were committed
 }
 
 // Take makes a tree object of dir as it is now, in the folder objects: tracked and
@@ -51,15 +54,15 @@ func Take(ctx context.Context, dir, objects string, exclude ...string) (Taken, e
 // in the same way.
 func outermost(names []string) (list []string) {
 	for _, name := range slices.Sorted(slices.Values(names)) {
-		if !within(name, list) {
+		if !Within(name, list) {
 			list = append(list, name)
 		}
 	}
 	return list
 }
 
-// within says that a file is one of these, or in one of them.
-func within(name string, list []string) bool {
+// Within says that a file is one of these, or in one of them.
+func Within(name string, list []string) bool {
 	return slices.ContainsFunc(list, func(at string) bool { return name == at || strings.HasPrefix(name, at+"/") })
 }
 
@@ -83,7 +86,8 @@ func (s *store) tree(ctx context.Context, exclude []string) (Taken, error) {
 	if err = w.remember(); err == nil {
 		err = s.remember(w, exclude, id)
 	}
-	return Taken{Tree: id, Inside: w.found, Large: w.large}, err
+	w.taken.Tree = id
+	return w.taken, err
 }
 
 // fill brings an index up to date with what is in dir and in the repositories inside
@@ -311,7 +315,7 @@ func (s *store) describe(ctx context.Context, w *walk, env []string, list []larg
 			return err
 		}
 		fmt.Fprintln(&paths, at)
-		w.large = append(w.large, path.Join(s.inside, l.name))
+		w.taken.Large = append(w.taken.Large, path.Join(s.inside, l.name))
 	}
 	out, err := s.git(ctx, env, strings.NewReader(paths.String()), "hash-object", "-w", "--no-filters", "--stdin-paths")
 	if err != nil {

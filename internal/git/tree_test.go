@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"ralph/internal/testing/check"
 )
 
@@ -24,20 +26,20 @@ func (r repo) tree(exclude ...string) string {
 
 func (r repo) compare(from, to string) []Change {
 	r.t.Helper()
-	changes, err := Compare(r.t.Context(), r.dir, r.objects(), from, to)
+	d, err := Compare(r.t.Context(), r.dir, r.objects(), from, to, 0)
 	check.OK(r.t, err)
-	return changes
+	return d.Changes
 }
 
 func (r repo) wantChanges(from, to string, want ...Change) {
 	r.t.Helper()
-	check.Equal(r.t, "changes", want, r.compare(from, to))
+	check.Equal(r.t, "changes", want, r.compare(from, to), cmpopts.IgnoreUnexported(Change{}))
 }
 
 func (r repo) files(tree string) []string {
 	r.t.Helper()
 	var names []string
-	for _, c := range r.compare("4b825dc642cb6eb9a060e54bf8d69288fbee4904", tree) {
+	for _, c := range r.compare(emptyTrees[0], tree) {
 		names = append(names, c.Path)
 	}
 	return names

@@ -70,15 +70,13 @@ func TestATreeRunsNothingOfTheRepository(t *testing.T) {
 	after := r.tree()
 	r.wantChanges(mid, after, Change{Path: "inner/i.txt", Kind: Modified})
 	SameTrees(t.Context(), r.dir, nil, Heads(t.Context(), r.dir, "inner"))
-	LookAt(t.Context(), r.dir, r.objects(), Taken{Tree: after})
+	taken, err := Take(t.Context(), r.dir, r.objects())
+	check.OK(t, err)
+	LookAt(t.Context(), r.dir, taken)
 	r.wantChanges(before, after, Change{Path: "a.txt", Kind: Modified}, Change{Path: "inner/.gitattributes", Kind: Added},
 		Change{Path: "inner/i.txt", Kind: Added}, Change{Path: "new.txt", Kind: Added})
-	if _, _, err := Patch(t.Context(), r.dir, r.objects(), before, after, 1<<20); err != nil {
-		t.Error(err)
-	}
-	if _, err := Show(t.Context(), r.dir, r.objects(), after, "a.txt", 100); err != nil {
-		t.Error(err)
-	}
+	r.patch(before, after, 1<<20)
+	r.wantText(after, "a.txt", "changed\n")
 	said, err := os.ReadFile(trap + ".sprung")
 	check.That(t, err != nil, "it ran the repository's own program:\n%s", said)
 }

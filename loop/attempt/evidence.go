@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"ralph/dag"
 	"ralph/internal/git"
@@ -26,7 +25,15 @@ type evidence struct {
 	own      []string          // what ralph itself wrote by then
 	finished string            // the tree when the agent said that it is done; empty until then
 	blind    error             // why git cannot tell
-	compared map[[2]string][]git.Change
+	compared map[[2]string]git.Difference
+	searched search // the last one for tampering
+}
+
+// search is what was found in the changes that led to a tree.
+type search struct {
+	tree    string
+	changes []git.Change
+	found   []string
 }
 
 // begin notes what the attempt finds, and learns what the task's first one found.
@@ -43,11 +50,7 @@ func (e *evidence) begin(ctx context.Context) error {
 	default:
 		e.tree, e.heads = taken.Tree, git.Heads(ctx, dir, taken.Inside...)
 	}
-	if e.tree != "" {
-		e.before = git.LookAt(context.WithoutCancel(ctx), dir, e.Objects, taken)
-	} else {
-		e.before = git.Look(context.WithoutCancel(ctx), dir)
-	}
+	e.before = git.LookAt(context.WithoutCancel(ctx), dir, taken)
 	e.base = Base{Tree: e.tree}
 	if stored := e.job.History.Base; stored != nil {
 		e.base = *stored
@@ -125,24 +128,24 @@ func (e *evidence) finish(ctx context.Context) (git.Taken, error) {
 // compare lists what differs between two trees, except for what ralph itself writes:
 // another run may have begun to write its log between the two.
 func (e *evidence) compare(ctx context.Context, from, to string) ([]git.Change, error) {
-	if from == to {
-		return nil, nil
-	}
-	pair := [2]string{from, to}
-	changes, known := e.compared[pair]
-	if !known {
-		var err error
-		if changes, err = git.Compare(ctx, e.job.Place.Dir, e.Objects, from, to); err != nil {
-			return nil, err
-		}
-		e.compared[pair] = changes
-	}
-	return slices.DeleteFunc(slices.Clone(changes), func(c git.Change) bool { return within(c.Path, e.own) }), nil
+	d, err := e.difference(ctx, from, to)
+	return slices.DeleteFunc(slices.Clone(d.Changes), func(c git.Change) bool { return git.Within(c.Path, e.own) }), err
 }
 
-// within says that a file is one of these, or in one of them.
-func within(name string, list []string) bool {
-	return slices.ContainsFunc(list, func(at string) bool { return name == at || strings.HasPrefix(name, at+"/") })
+// difference asks git once, and for the patch that a verifier is shown at the same time.
+func (e *evidence) difference(ctx context.Context, from, to string) (d git.Difference, err error) {
+	pair, patch := [2]string{from, to}, 0
+	d, known := e.compared[pair]
+	if known || from == to {
+		return d, nil
+	}
+	if e.job.Verify.AgentVerdict {
+		patch = maxPatch
+	}
+	if d, err = git.Compare(ctx, e.job.Place.Dir, e.Objects, from, to, patch); err == nil {
+		e.compared[pair] = d
+	}
+	return d, err
 }
 
 // since lists the files that differ between two trees.
@@ -166,8 +169,6 @@ func (e *evidence) worked(ctx context.Context) []string {
 	case e.verifiesOnly():
 		old := e.job.History.Finished
 		return slices.Concat(old.Files, e.since(ctx, old.Tree, e.finished))
-	case e.tree == "":
-		return git.Changed(ctx, e.job.Place.Dir, e.before, git.Look(ctx, e.job.Place.Dir))
 	default:
 		return e.since(ctx, e.tree, cmp.Or(e.finished, e.taken.Tree))
 	}
@@ -176,15 +177,11 @@ func (e *evidence) worked(ctx context.Context) []string {
 // touched says that files of the project have changed since the attempt began, or that
 // nobody can tell.
 func (e *evidence) touched(ctx context.Context) bool {
-	if !e.before.Known {
+	if e.tree == "" {
 		return true
 	}
-	if e.tree != "" {
-		if _, err := e.take(ctx); err != nil {
-			return true
-		}
-	}
-	return len(e.worked(ctx)) > 0
+	_, err := e.take(ctx)
+	return err != nil || len(e.worked(ctx)) > 0
 }
 
 // examine compares a tree with what the task began with, and returns the tree that shows
@@ -223,12 +220,11 @@ func (e *evidence) examine(
 
 // tampering finds what the changes do to what checks the work.
 func (e *evidence) tampering(ctx context.Context, changes []git.Change, now string) (list []string, err error) {
-	of := func(tree string) tamper.Read {
-		return func(path string) ([]byte, error) {
-			return git.Show(ctx, e.job.Place.Dir, e.Objects, tree, path, maxTestFile)
-		}
+	if last := e.searched; now == last.tree && slices.Equal(changes, last.changes) {
+		return last.found, nil
 	}
-	before, after := of(e.base.Tree), of(now)
+	before, after, end := git.Contents(ctx, e.job.Place.Dir, e.Objects, changes, maxTestFile)
+	defer end()
 	findings := tamper.Find(changes, before, after, e.job.Verify.Protect)
 	findings = append(findings, tamper.NeuteredGates(changes, before, after, e.job.Verify.Gates)...)
 	excluded, err := tamper.ExcludedTests(changes, before, after, func() ([]string, error) {
@@ -240,6 +236,7 @@ func (e *evidence) tampering(ctx context.Context, changes []git.Change, now stri
 	for _, finding := range append(findings, excluded...) {
 		list = append(list, finding.What)
 	}
+	e.searched = search{now, changes, list}
 	return list, nil
 }
 

@@ -39,7 +39,8 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 	shown, err := a.examine(ctx, taken, err)
 	if err == nil && len(w.Tampering) == 0 {
 		if w.Gates, err = a.gates(ctx); err == nil && len(w.Gates) > 0 {
-			err = a.examineAgain(ctx)
+			taken, err = a.evidence.takeNow(ctx)
+			err = a.examineAgain(ctx, taken, err)
 		}
 	}
 	w.CheckErr = err
@@ -49,8 +50,7 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 	d := a.decide()
 	if d.Action == policy.AskVerdict {
 		if w.VerifierOver = a.overspent(ctx); w.VerifierOver == nil {
-			a.askVerdict(ctx, shown)
-			w.CheckErr = a.examineAgain(ctx)
+			w.CheckErr = a.askVerdict(ctx, shown)
 			a.ended = ended(ctx)
 		}
 		d = a.decide()
@@ -118,10 +118,9 @@ func (a *attempt) examine(ctx context.Context, taken git.Taken, taking error) (s
 
 // examineAgain looks for tampering only: the agent lives on while the gates run, and
 // what gates leave behind is not the work's.
-func (a *attempt) examineAgain(ctx context.Context) error {
+func (a *attempt) examineAgain(ctx context.Context, taken git.Taken, taking error) error {
 	unchanged := a.work.Unchanged
-	taken, err := a.evidence.takeNow(ctx)
-	_, err = a.examine(ctx, taken, err)
+	_, err := a.examine(ctx, taken, taking)
 	a.work.Unchanged = unchanged
 	return err
 }
@@ -142,14 +141,15 @@ func (a *attempt) warnTampering(d policy.Decision) {
 const maxRounds = 2
 
 // askVerdict asks the verifier agent, and once more if the project changed while it
-// looked: nobody knows then what it saw.
-func (a *attempt) askVerdict(ctx context.Context, shown string) {
+// looked: nobody knows then what it saw. The tree that shows that is examined, too.
+func (a *attempt) askVerdict(ctx context.Context, shown string) error {
 	w := &a.work
 	for round := 1; ; round++ {
 		since, before := a.Now(), a.evidence.taken.Tree // it was taken just now
 		e := a.askOnce(ctx, shown)
+		taken, err := a.evidence.takeNow(ctx)
 		if w.Disturbed = nil; w.VerifierErr == nil && w.VerifierOver == nil && ctx.Err() == nil {
-			w.Disturbed = a.disturbed(ctx, before, since)
+			w.Disturbed = a.disturbed(ctx, before, taken.Tree, since)
 		}
 		if len(w.Disturbed) > 0 {
 			w.Verdict = nil
@@ -157,11 +157,11 @@ func (a *attempt) askVerdict(ctx context.Context, shown string) {
 			a.note(ctx, dag.Note{Verdict: "none: " + e.Reason})
 		}
 		a.tell(e)
-		if len(w.Disturbed) == 0 || round == maxRounds {
-			return
+		if len(w.Disturbed) > 0 && round < maxRounds {
+			w.VerifierOver = a.overspent(ctx)
 		}
-		if w.VerifierOver = a.overspent(ctx); w.VerifierOver != nil {
-			return
+		if len(w.Disturbed) == 0 || round == maxRounds || w.VerifierOver != nil {
+			return a.examineAgain(ctx, taken, err)
 		}
 		a.Cool()                      // an agent that waits may be what changed it
 		_, _ = a.evidence.take(ctx)   // the last one is as good if this one fails
@@ -169,21 +169,17 @@ func (a *attempt) askVerdict(ctx context.Context, shown string) {
 	}
 }
 
-// disturbed lists the project's files that differ from a tree that was taken before the
-// verifier was asked, whoever changed them. Where other agents work in the same folder
+// disturbed lists the project's files that differ between the trees before the verifier was
+// asked and now, whoever changed them. Where other agents work in the same folder
 // that says nothing, and the list is empty.
-func (a *attempt) disturbed(ctx context.Context, before string, since time.Time) []string {
+func (a *attempt) disturbed(ctx context.Context, before, now string, since time.Time) []string {
 	if before == "" {
 		if a.evidence.blind != nil {
 			a.WarnOnce("git", "whether files change during verification cannot be noticed: "+a.evidence.blind.Error())
 		}
 		return nil
 	}
-	taken, err := a.evidence.take(ctx)
-	if err != nil {
-		return nil // the next look at the project fails, too, and says why
-	}
-	files := slices.DeleteFunc(a.evidence.since(ctx, before, taken.Tree), func(name string) bool { return within(name, a.job.Verify.Opened) })
+	files := slices.DeleteFunc(a.evidence.since(ctx, before, now), func(name string) bool { return git.Within(name, a.job.Verify.Opened) })
 	if len(files) > 0 && a.ports.Shared(ctx, since) {
 		return nil
 	}
@@ -201,12 +197,12 @@ func (a *attempt) askOnce(ctx context.Context, shown string) event.Event {
 		Task: prompt.Task{ID: t.ID, Title: t.Title, Description: t.Description}, Spec: sources.Spec, Plan: sources.Plan,
 	}
 	if shown != "" && a.evidence.base.Tree != "" {
-		patch, cut, err := git.Patch(ctx, a.job.Place.Dir, a.Objects, a.evidence.base.Tree, shown, maxPatch)
+		d, err := a.evidence.difference(ctx, a.evidence.base.Tree, shown)
 		if err != nil {
-			patch = "(" + err.Error() + ")"
+			d.Patch = "(" + err.Error() + ")"
 		}
-		in.Diff = prompt.Document{Text: patch, From: "the difference since the task began"}
-		if cut {
+		in.Diff = prompt.Document{Text: d.Patch, From: "the difference since the task began"}
+		if d.Cut {
 			in.Diff.From += ", cut: look at the files for the rest"
 		}
 	}

@@ -74,13 +74,13 @@ func (r Recoverer) left(ctx context.Context, last dag.Attempt) (files, inside []
 	if err != nil {
 		return nil, nil, err
 	}
-	changes, err := git.Compare(ctx, r.Dir, r.Objects, last.Tree, now.Tree)
+	difference, err := git.Compare(ctx, r.Dir, r.Objects, last.Tree, now.Tree, 0)
 	if err != nil {
 		return nil, nil, err
 	}
 	state := git.Look(ctx, r.Dir)
 	theirs := git.UncommittedInside(ctx, r.Dir, state)
-	for _, c := range changes {
+	for _, c := range difference.Changes {
 		switch {
 		case slices.Contains(state.Uncommitted, c.Path):
 			files = append(files, c.Path)

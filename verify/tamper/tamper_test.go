@@ -232,16 +232,15 @@ func TestTamperingIsSeenInARealRepository(t *testing.T) {
 	write(".github/workflows/ci.yml", "on: never\n")
 	after := tree()
 
-	changes, err := git.Compare(t.Context(), dir, objects, before, after)
+	d, err := git.Compare(t.Context(), dir, objects, before, after, 0)
 	check.OK(t, err)
-	read := func(tree string) Read {
-		return func(path string) ([]byte, error) { return git.Show(t.Context(), dir, objects, tree, path, 1<<20) }
-	}
+	was, is, end := git.Contents(t.Context(), dir, objects, d.Changes, 1<<20)
+	defer end()
 	want := []Finding{
 		{".github/workflows/ci.yml", "protected file changed: .github/workflows/ci.yml"},
 		{"a_test.go", "1 test fewer: TestTwo in a_test.go"},
 		{"b_test.go", "test file deleted: b_test.go (TestOne)"},
 		{"web/a.test.ts", "test newly skipped: adds numbers in web/a.test.ts (xit)"},
 	}
-	check.Equal(t, "findings", want, Find(changes, read(before), read(after), theProtected()))
+	check.Equal(t, "findings", want, Find(d.Changes, was, is, theProtected()))
 }
