@@ -12,6 +12,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Kind is what became of a file.
@@ -133,6 +134,9 @@ func (b *batch) start(ctx context.Context, dir, objects string) error {
 	said, out := io.Pipe()
 	b.asked, b.said = asked, bufio.NewReader(said)
 	go func() {
+		// Of an object whose size is forged git writes less than it said, and waits.
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+		defer cancel()
 		err := s.stream(ctx, nil, in, out, "cat-file", "--batch")
 		in.Close()
 		out.CloseWithError(err)

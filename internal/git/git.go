@@ -31,9 +31,6 @@ type State struct {
 // timeout is how long git may take: a question must not hold up a run.
 const timeout = 30 * time.Second
 
-// Look asks about the tree that dir lies in.
-func Look(ctx context.Context, dir string) State { return look(ctx, dir) }
-
 // LookAt is Look for whoever has just taken a tree of dir: no file can be uncommitted that is
 // as it was committed, so git need not read the others. What is only staged does not count.
 func LookAt(ctx context.Context, dir string, taken Taken) State {
@@ -44,11 +41,11 @@ func LookAt(ctx context.Context, dir string, taken Taken) State {
 	case len(taken.differ) == 0:
 		return State{Known: true, Head: taken.head, Branch: taken.branch}
 	}
-	return look(ctx, dir, taken.differ...)
+	return Look(ctx, dir, taken.differ...)
 }
 
-// look asks about these files, or about all.
-func look(ctx context.Context, dir string, only ...string) State {
+// Look asks about the tree that dir lies in, or about these files of it.
+func Look(ctx context.Context, dir string, only ...string) State {
 	top := repository(dir)
 	if top == "" {
 		return State{}
@@ -134,8 +131,9 @@ func relate(names []string, top, dir string) {
 func run(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	// No hooks, no pager, no lock on the index: an agent may be committing.
-	cmd := command(ctx, dir, append([]string{"--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}, args...)...)
+	// No hooks, no pager, no program that checks signatures, no lock on the index: an agent may be committing.
+	options := []string{"--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "log.showSignature=false"}
+	cmd := command(ctx, dir, append(options, args...)...)
 	cmd.Env = withoutFilters(ctx, dir)
 	return cmd.Output()
 }

@@ -193,6 +193,25 @@ func TestNoFilterIsOverlooked(t *testing.T) {
 	}
 }
 
+// TestNoSignatureIsChecked: an agent can name the program that does.
+func TestNoSignatureIsChecked(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("a")
+	r.write("a", "2")
+	r.git("stash")
+	trap := filepath.Join(t.TempDir(), "trap")
+	check.OK(t, os.WriteFile(trap, []byte("#!/bin/sh\ntouch '"+trap+".sprung'\n"), 0o700))
+	headers, message, _ := strings.Cut(r.git("cat-file", "commit", "refs/stash"), "\n\n")
+	r.write("signed", headers+"\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n"+message+"\n")
+	r.git("stash", "store", "-m", "On main: ralph: kept", r.git("hash-object", "-t", "commit", "-w", "signed"))
+	r.git("config", "log.showSignature", "true")
+	r.git("config", "gpg.program", trap)
+	check.Equal(t, "stashes", []Stashed{{"stash@{0}", "ralph: kept"}}, Stashes(t.Context(), r.dir, "ralph: "))
+	_, err := os.Stat(trap + ".sprung")
+	check.That(t, err != nil, "it ran")
+}
+
 func (r repo) append(name, text string) {
 	r.t.Helper()
 	was, err := os.ReadFile(filepath.Join(r.dir, name))

@@ -44,6 +44,7 @@ func (w *walk) index(remembered string) string {
 
 // remember puts the indexes in their places. Without files there is none.
 func (w *walk) remember() error {
+	w.memory.Index = mark(w.kept[0][0])
 	for _, k := range w.kept {
 		if mark(k[0]) == mark(k[1]) {
 			continue
@@ -71,7 +72,7 @@ func (s *store) sort(ctx context.Context, names, repositories []string) (files, 
 			continue
 		}
 		if in, err := s.open(name); err == nil {
-			if more, _, err := in.names(ctx, []string{"GIT_INDEX_FILE=" + filepath.Join(s.path, "none")}, nil); err == nil {
+			if more, _, err := in.names(ctx, &walk{}, []string{"GIT_INDEX_FILE=" + filepath.Join(s.path, "none")}, nil); err == nil {
 				for _, file := range more {
 					names = append(names, name+"/"+file)
 				}

@@ -53,10 +53,11 @@ func mark(path string) string {
 	return fmt.Sprintf("%d %d %x", info.Size(), info.ModTime().UnixNano(), sum)
 }
 
-// remember keeps of which tree the index is that was put in its place.
+// remember keeps of which tree the index is that was put in its place. Another worker may have
+// put its own there meanwhile.
 func (s *store) remember(w *walk, exclude []string, tree string) error {
 	now := w.memory
-	now.Index, now.Tree, now.Exclude, now.Missing = mark(s.index(exclude)), tree, exclude, w.missing
+	now.Tree, now.Exclude, now.Missing = tree, exclude, w.missing
 	if !w.dated || len(now.Missing) > maxMissing {
 		return nil
 	}
@@ -119,7 +120,7 @@ func (s *store) changed(ctx context.Context, w *walk, env, exclude []string) (na
 		}
 	}
 	if rules {
-		for _, entry := range s.tracked(ctx, []string{"--", "."}, "--ignored", "--exclude-per-directory=.gitignore", "--exclude-from="+filepath.Join(s.path, "info", "exclude")) {
+		for _, entry := range s.tracked(ctx, w, []string{"--", "."}, "--ignored", "--exclude-per-directory=.gitignore", "--exclude-from="+filepath.Join(s.path, "info", "exclude")) {
 			mode, name, _ := strings.Cut(entry, "\t")
 			if strings.HasPrefix(mode, gitlink) && exists(filepath.Join(s.dir, name, ".git")) {
 				return nil, false, nil

@@ -93,6 +93,66 @@ func TestWhatIsRememberedHidesNothing(t *testing.T) {
 	}
 }
 
+// TestTwoTreesAtOnceAreNotMixedUp: another worker takes one between the two files that are kept.
+func TestTwoTreesAtOnceAreNotMixedUp(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.commit("a.txt")
+	r.tree()
+	r.tree()
+	r.write("a.txt", "one")
+	s, err := openStore(t.Context(), r.dir, r.objects())
+	check.OK(t, err)
+	own := []string{".state/objects"}
+	w := &walk{temp: t.TempDir(), dated: true}
+	env, err := s.fill(t.Context(), w, own)
+	check.OK(t, err)
+	id, err := s.write(t.Context(), env)
+	check.OK(t, err)
+	check.OK(t, w.remember())
+	r.write("a.txt", "the other")
+	other := r.tree()
+	check.OK(t, s.remember(w, own, id))
+	check.Equal(t, "the tree now", other, r.tree())
+}
+
+// TestAPersonsOwnIgnoreFileCounts as it was when the rules were read, and hides nothing that is
+// tracked.
+func TestAPersonsOwnIgnoreFileCounts(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", home)
+	t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, "none"))
+	repo{t, home}.write("git/ignore", "*.log\n")
+	r := newRepo(t)
+	r.commit("a.txt")
+	r.write("hidden.log", "x", "x.log", "x")
+	r.wantFiles(r.tree(), "a.txt")
+	r.tree()
+	r.git("add", "-f", "x.log")
+	r.wantFiles(r.tree(), "a.txt", "x.log")
+	repo{t, home}.write("git/ignore", "*.log\n*.txt\n")
+	r.write("new.txt", "x")
+	r.wantFiles(r.tree(), "a.txt", "new.txt", "x.log")
+}
+
+// TestARepositoryThatCannotBeReadIsAskedAgain about what it tracks.
+func TestARepositoryThatCannotBeReadIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.write(".gitignore", "*.out\n")
+	r.commit("a.txt")
+	r.tree()
+	r.tree()
+	r.write("x.out", "1")
+	r.git("add", "-f", "x.out")
+	settings, err := os.ReadFile(filepath.Join(r.dir, ".git/config"))
+	check.OK(t, err)
+	r.write(".git/config", "[broken")
+	r.tree()
+	r.write(".git/config", string(settings))
+	r.wantFiles(r.tree(), ".gitignore", "a.txt", "x.out")
+}
+
 // TestOtherFilesMayBeLeftOut than when the last tree was taken.
 func TestOtherFilesMayBeLeftOut(t *testing.T) {
 	t.Parallel()

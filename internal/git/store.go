@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -118,11 +119,13 @@ func (s *store) rules(ctx context.Context) error {
 	}
 	// A setting that is only a name runs nothing, and people expect this one.
 	named, _ := run(ctx, s.top, "config", "--type=path", "core.excludesFile")
-	if file := strings.TrimSuffix(string(named), "\n"); file != "" {
-		more, err := os.ReadFile(join(s.top, file))
-		if err == nil {
-			exclude = slices.Concat(more, []byte("\n"), exclude)
-		}
+	file := strings.TrimSuffix(string(named), "\n")
+	if file == "" { // where git looks then
+		home, _ := os.UserHomeDir()
+		file = filepath.Join(cmp.Or(os.Getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config")), "git", "ignore")
+	}
+	if more, err := os.ReadFile(join(s.top, file)); err == nil {
+		exclude = slices.Concat(more, []byte("\n"), exclude)
 	}
 	return put(filepath.Join(s.path, "info", "exclude"), exclude)
 }
@@ -207,7 +210,7 @@ func (s *store) stream(ctx context.Context, env []string, in io.Reader, out io.W
 	verb := args[0]
 	args = append([]string{
 		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
-		"-c", "core.attributesFile=" + os.DevNull, "-c", "core.quotePath=false", "-c", "core.looseCompression=1", "-c", "gc.auto=0",
+		"-c", "core.attributesFile=" + os.DevNull, "-c", "core.excludesFile=" + os.DevNull, "-c", "core.quotePath=false", "-c", "core.looseCompression=1", "-c", "gc.auto=0",
 		"-c", "core.untrackedCache=true", "-c", "status.showUntrackedFiles=all",
 	}, args...)
 	cmd := command(ctx, s.dir, args...)

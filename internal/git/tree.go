@@ -101,7 +101,7 @@ func (s *store) fill(ctx context.Context, w *walk, exclude []string) (env []stri
 	var repositories []string
 	names, known, err := s.changed(ctx, w, env, exclude)
 	if err == nil && !known {
-		names, repositories, err = s.names(ctx, env, exclude)
+		names, repositories, err = s.names(ctx, w, env, exclude)
 	}
 	if err != nil || known && len(names) == 0 {
 		return env, err
@@ -169,7 +169,7 @@ func (s *store) folders(list []string) (folders, files []string) {
 }
 
 // names lists what belongs into the tree, and the repositories inside dir.
-func (s *store) names(ctx context.Context, env, exclude []string) (names, repositories []string, err error) {
+func (s *store) names(ctx context.Context, w *walk, env, exclude []string) (names, repositories []string, err error) {
 	where := []string{"--", "."}
 	for _, name := range exclude {
 		where = append(where, ":(exclude,literal)"+name)
@@ -182,7 +182,7 @@ func (s *store) names(ctx context.Context, env, exclude []string) (names, reposi
 	if err != nil {
 		return nil, nil, err
 	}
-	tracked := s.tracked(ctx, where)
+	tracked := s.tracked(ctx, w, where)
 	for _, name := range split(out) {
 		if folder, is := strings.CutSuffix(name, "/"); is {
 			repositories = append(repositories, folder)
@@ -203,9 +203,10 @@ func (s *store) names(ctx context.Context, env, exclude []string) (names, reposi
 }
 
 // tracked lists what is in their index: a file may be tracked although it is ignored. One
-// that cannot be read takes nothing away, as what we saw before is in ours.
-func (s *store) tracked(ctx context.Context, where []string, options ...string) []string {
-	out, _ := s.git(ctx, []string{"GIT_DIR=" + s.theirs}, nil, slices.Concat([]string{"ls-files", "-z", "--cached", "--stage"}, options, where)...)
+// that cannot be read takes nothing away, as what we saw before is in ours, and is asked again.
+func (s *store) tracked(ctx context.Context, w *walk, where []string, options ...string) []string {
+	out, err := s.git(ctx, []string{"GIT_DIR=" + s.theirs}, nil, slices.Concat([]string{"ls-files", "-z", "--cached", "--stage"}, options, where)...)
+	w.dated = w.dated && err == nil
 	return split(out)
 }
 

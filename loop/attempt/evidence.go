@@ -22,7 +22,6 @@ type evidence struct {
 	heads    map[string]string // the commits that it began with
 	base     Base              // what the task began with
 	taken    git.Taken         // the tree that was taken last
-	own      []string          // what ralph itself wrote by then
 	finished string            // the tree when the agent said that it is done; empty until then
 	blind    error             // why git cannot tell
 	compared map[[2]string]git.Difference
@@ -89,8 +88,7 @@ func (e *evidence) dropMissing(ctx context.Context) error {
 
 // take is the tree of the project as it is, without what ralph itself writes.
 func (e *evidence) take(ctx context.Context) (git.Taken, error) {
-	e.own = e.OwnFiles(ctx)
-	taken, err := git.Take(ctx, e.job.Place.Dir, e.Objects, e.own...)
+	taken, err := git.Take(ctx, e.job.Place.Dir, e.Objects, e.OwnFiles(ctx)...)
 	if err != nil {
 		return taken, err
 	}
@@ -129,7 +127,11 @@ func (e *evidence) finish(ctx context.Context) (git.Taken, error) {
 // another run may have begun to write its log between the two.
 func (e *evidence) compare(ctx context.Context, from, to string) ([]git.Change, error) {
 	d, err := e.difference(ctx, from, to)
-	return slices.DeleteFunc(slices.Clone(d.Changes), func(c git.Change) bool { return git.Within(c.Path, e.own) }), err
+	if len(d.Changes) == 0 {
+		return nil, err
+	}
+	own := e.OwnFiles(ctx)
+	return slices.DeleteFunc(slices.Clone(d.Changes), func(c git.Change) bool { return git.Within(c.Path, own) }), err
 }
 
 // difference asks git once, and for the patch that a verifier is shown at the same time.

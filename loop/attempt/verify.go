@@ -50,7 +50,7 @@ func (a *attempt) verify(ctx context.Context) policy.Decision {
 	d := a.decide()
 	if d.Action == policy.AskVerdict {
 		if w.VerifierOver = a.overspent(ctx); w.VerifierOver == nil {
-			w.CheckErr = a.askVerdict(ctx, shown)
+			w.CheckErr = a.askVerdict(ctx, taken.Tree, shown)
 			a.ended = ended(ctx)
 		}
 		d = a.decide()
@@ -142,10 +142,10 @@ const maxRounds = 2
 
 // askVerdict asks the verifier agent, and once more if the project changed while it
 // looked: nobody knows then what it saw. The tree that shows that is examined, too.
-func (a *attempt) askVerdict(ctx context.Context, shown string) error {
+func (a *attempt) askVerdict(ctx context.Context, before, shown string) error {
 	w := &a.work
 	for round := 1; ; round++ {
-		since, before := a.Now(), a.evidence.taken.Tree // it was taken just now
+		since := a.Now()
 		e := a.askOnce(ctx, shown)
 		taken, err := a.evidence.takeNow(ctx)
 		if w.Disturbed = nil; w.VerifierErr == nil && w.VerifierOver == nil && ctx.Err() == nil {
@@ -163,9 +163,11 @@ func (a *attempt) askVerdict(ctx context.Context, shown string) error {
 		if len(w.Disturbed) == 0 || round == maxRounds || w.VerifierOver != nil {
 			return a.examineAgain(ctx, taken, err)
 		}
-		a.Cool()                      // an agent that waits may be what changed it
-		_, _ = a.evidence.take(ctx)   // the last one is as good if this one fails
-		shown = a.evidence.taken.Tree // what the next one finds
+		a.Cool() // an agent that waits may be what changed it
+		if again, err := a.evidence.takeNow(ctx); err == nil {
+			taken = again
+		}
+		before, shown = taken.Tree, taken.Tree // what the next one finds
 	}
 }
 
