@@ -25,11 +25,11 @@ type spare struct {
 // it says who it is. An agent that is to work waits only while the verifier has an
 // overlay to itself, so that nothing is written into what is being verified; a verifier
 // waits only where it has none, as an overlay does not show what is written below it
-// after it was made.
+// after it was made. Once one was of no use, the run goes on without.
 func (o *Opener) Warm(r Request) {
 	overlay := o.Sandbox.Verification.Level == sandbox.Namespaces
 	ag, err := o.agentFor(&r)
-	if err != nil || !o.Prestart || !ag.Prestart || r.Verifier == overlay {
+	if err != nil || !o.Prestart || !ag.Prestart || r.Verifier == overlay || o.unfit.Load() {
 		return
 	}
 	folder, err := os.MkdirTemp(r.Folder, "early-")
@@ -43,6 +43,7 @@ func (o *Opener) Warm(r Request) {
 		defer close(waits.ready)
 		s, err := o.launch(ctx, r, ag)
 		if err != nil {
+			o.unfit.CompareAndSwap(false, ctx.Err() == nil) // or nobody needs it any more
 			o.Log.Debug().Str("agent", ag.Name).Err(err).Msg("agent not started early")
 		}
 		waits.session = s

@@ -41,6 +41,7 @@ type Opener struct {
 
 	mu    sync.Mutex
 	spare *spare         // an agent that waits; nil if none does
+	unfit atomic.Bool    // one that waited was of no use
 	going sync.WaitGroup // agents that were not needed, on their way out
 }
 
@@ -84,6 +85,7 @@ func (o *Opener) Open(ctx context.Context, r Request) (*Session, error) {
 		if o.begin(ctx, s, r) == nil {
 			return s, nil
 		}
+		o.unfit.Store(true)
 		for _, f := range s.files { // the other one says everything from the beginning
 			_ = os.Remove(filepath.Join(r.Folder, filepath.Base(f.Name())))
 		}
