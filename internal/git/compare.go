@@ -138,15 +138,15 @@ func (b *batch) start(ctx context.Context, dir, objects string) error {
 		ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 		defer cancel()
 		err := s.stream(ctx, nil, in, out, "cat-file", "--batch")
-		in.Close()
-		out.CloseWithError(err)
+		_ = in.Close()
+		_ = out.CloseWithError(err)
 	}()
 	return nil
 }
 
 func (b *batch) end() {
 	if b.asked != nil {
-		b.asked.Close()
+		_ = b.asked.Close()
 		_, _ = io.Copy(io.Discard, b.said) // until it has ended
 		b.asked = nil
 	}

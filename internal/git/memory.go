@@ -89,7 +89,11 @@ func (s *store) changed(ctx context.Context, w *walk, env, exclude []string) (na
 	w.memory = memory{Theirs: theirs}
 	var was memory
 	index := strings.TrimPrefix(env[0], "GIT_INDEX_FILE=")
-	if data, err := os.ReadFile(s.remembered(exclude)); err != nil || json.Unmarshal(data, &was) != nil || was.Index != mark(index) || !slices.Equal(was.Exclude, exclude) {
+	data, _ := os.ReadFile(s.remembered(exclude)) // what cannot be read names no index
+	if err := json.Unmarshal(data, &was); err != nil {
+		was.Index = ""
+	}
+	if was.Index == "" || was.Index != mark(index) || !slices.Equal(was.Exclude, exclude) {
 		return nil, false, nil
 	}
 	if w.memory.Uses = was.Uses + 1; was.Uses%usesPerNote != 0 {

@@ -2,7 +2,6 @@ package git
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -122,7 +121,13 @@ func (s *store) rules(ctx context.Context) error {
 	file := strings.TrimSuffix(string(named), "\n")
 	if file == "" { // where git looks then
 		home, _ := os.UserHomeDir()
-		file = filepath.Join(cmp.Or(os.Getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config")), "git", "ignore")
+		config := filepath.Join(home, ".config")
+		for _, entry := range command(ctx, "").Environ() {
+			if named, ok := strings.CutPrefix(entry, "XDG_CONFIG_HOME="); ok && named != "" {
+				config = named
+			}
+		}
+		file = filepath.Join(config, "git", "ignore")
 	}
 	if more, err := os.ReadFile(join(s.top, file)); err == nil {
 		exclude = slices.Concat(more, []byte("\n"), exclude)
