@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -152,13 +153,30 @@ func after(line string, n int) string {
 	return ""
 }
 
+// accepting has the repositories that git accepted once.
+var accepting sync.Map
+
+// accepted says that git works in a repository. It must not be told where one is before:
+// then it does not ask whose it is.
+func accepted(ctx context.Context, top string, env []string) bool {
+	if _, ok := accepting.Load(top); ok {
+		return true
+	}
+	cmd := command(ctx, top, "rev-parse", "--git-dir")
+	cmd.Env = append(slices.Clone(env), "GIT_CEILING_DIRECTORIES="+filepath.Dir(top))
+	ok := cmd.Run() == nil
+	if ok {
+		accepting.Store(top, true)
+	}
+	return ok
+}
+
 // withoutFilters is our environment with every filter of the repository's own
 // configuration switched off: git runs filters while it only looks, an agent can write
 // that configuration, and ralph is not confined. The user's own filters stay.
 func withoutFilters(ctx context.Context, dir string) []string {
 	top, own, common := place(dir)
-	// Git is told where the repository is, so that it reads the files that are read here.
-	env := []string{"GIT_DIR=" + own, "GIT_WORK_TREE=" + top}
+	var env []string
 	count := 0
 	for _, entry := range command(ctx, "").Environ() {
 		name, value, _ := strings.Cut(entry, "=")
@@ -169,6 +187,10 @@ func withoutFilters(ctx context.Context, dir string) []string {
 			count, _ = strconv.Atoi(value) // git refuses what is no number
 		}
 		env = append(env, entry)
+	}
+	if accepted(ctx, top, env) {
+		// Git is told where the repository is, so that it reads the files that are read here.
+		env = append(env, "GIT_DIR="+own, "GIT_WORK_TREE="+top)
 	}
 	if !mayFilter(filepath.Join(common, "config")) && !mayFilter(filepath.Join(own, "config.worktree")) {
 		return env

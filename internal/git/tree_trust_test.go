@@ -181,3 +181,12 @@ func TestATreeDoesNotDependOnTheEnvironment(t *testing.T) {
 	text, _ := r.patch(before, after, 1000)
 	check.That(t, strings.Contains(text, "+changed\n"), "got %q, want the text", text)
 }
+
+// TestARepositoryOfSomebodyElseIsLeftAlone, as git leaves it alone.
+func TestARepositoryOfSomebodyElseIsLeftAlone(t *testing.T) {
+	r := newRepo(t)
+	t.Setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+	check.That(t, !Look(t.Context(), r.dir).Known, "it is read")
+	t.Setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "0")
+	check.That(t, Look(t.Context(), r.dir).Known, "it is not read although it is ours")
+}
