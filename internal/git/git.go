@@ -222,7 +222,7 @@ func mayFilter(config string) bool {
 
 // Head is the commit that is checked out in dir, or "" if there is none.
 func Head(ctx context.Context, dir string) string {
-	if _, id := head(dir); id != "" {
+	if _, id := head(dir); id != "" || !Inside(dir) {
 		return id
 	}
 	out, _ := run(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD")

@@ -190,3 +190,13 @@ func TestARepositoryOfSomebodyElseIsLeftAlone(t *testing.T) {
 	t.Setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "0")
 	check.That(t, Look(t.Context(), r.dir).Known, "it is not read although it is ours")
 }
+
+// TestNoGitIsStartedWhereThereIsNoRepository: attempts ask for the commit in any project.
+func TestNoGitIsStartedWhereThereIsNoRepository(t *testing.T) {
+	bin := t.TempDir()
+	started := filepath.Join(bin, "started")
+	check.OK(t, os.WriteFile(filepath.Join(bin, "git"), []byte("#!/bin/sh\n: > "+started+"\n"), 0o700))
+	t.Setenv("PATH", bin)
+	check.Equal(t, "the commit", "", Head(t.Context(), t.TempDir()))
+	check.That(t, !exists(started), "git was started")
+}
