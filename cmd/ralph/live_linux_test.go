@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -79,12 +78,8 @@ var liveCommands = map[string]func(liveCall){
 	},
 	// signal NAME INT
 	"signal": func(c liveCall) { c.program().signal(unix.SignalNum("SIG" + c.args[1])) },
-	// helpers NAME KILL: signal the helpers between it and its agents
-	"helpers": func(c liveCall) {
-		for _, pid := range childrenOf(c.program().cmd.Process.Pid) {
-			c.ts.Check(syscall.Kill(pid, unix.SignalNum("SIG"+c.args[1])))
-		}
-	},
+	// orphan NAME: kill it and the helpers between it and its agents, which live on
+	"orphan": func(c liveCall) { c.program().killWithHelpers() },
 	// age DURATION: make what is stored about runs and attempts older
 	"age": func(c liveCall) {
 		by, err1 := time.ParseDuration(c.args[0])

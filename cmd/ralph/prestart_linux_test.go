@@ -113,10 +113,7 @@ func TestAnAgentStartedEarlyEndsWithItsRun(t *testing.T) {
 			"interrupted": func(p *place, r *running) { r.signal(syscall.SIGINT); r.wait(130); p.wantNothingLeft() },
 			"stopped":     func(p *place, r *running) { p.want(0, "stop", "--now"); <-r.ended; p.wantNothingLeft() },
 			"killed with its helpers": func(p *place, r *running) {
-				for _, pid := range childrenOf(r.cmd.Process.Pid) {
-					check.OK(p, syscall.Kill(pid, syscall.SIGKILL))
-				}
-				r.signal(syscall.SIGKILL)
+				r.killWithHelpers()
 				r.wait(-1)
 				p.write("script.json", "{}")
 				p.want(0, "run") // takes back what is left

@@ -167,6 +167,20 @@ func (r *running) kill() {
 	r.wait(-1)
 }
 
+// killWithHelpers kills the program and the processes between it and its agents, and says
+// how many those were. It is stopped first: a run that sees a helper die ends its agent.
+func (r *running) killWithHelpers() int {
+	process := r.cmd.Process
+	_ = process.Signal(syscall.SIGSTOP) // it may have ended
+	helpers := childrenOf(process.Pid)
+	for _, pid := range helpers {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	_ = process.Kill()
+	<-r.ended
+	return len(helpers)
+}
+
 // onTerminalOf runs the program on a terminal of that size and keeps what it shows.
 func (p *place) onTerminalOf(size unix.Winsize, args ...string) *running {
 	p.Helper()

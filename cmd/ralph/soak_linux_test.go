@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -151,13 +150,11 @@ func (s *soak) kill(p *place, r *running, how death) {
 	}
 	orphaned := 0
 	if how.helpers {
-		for _, pid := range childrenOf(r.cmd.Process.Pid) {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-			orphaned = 1
-		}
+		orphaned = min(r.killWithHelpers(), 1)
+	} else {
+		_ = r.cmd.Process.Kill()
+		<-r.ended
 	}
-	_ = r.cmd.Process.Kill()
-	<-r.ended
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.cmd.ProcessState.ExitCode() == -1 {
