@@ -1,0 +1,131 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// repoTimeout is how long one git command of a Repo may take: it may write every file.
+const repoTimeout = 10 * time.Minute
+
+// Repo is the repository of a project, for whoever adds to it: objects, refs, and working
+// trees that ralph makes. Its configuration counts, filters included, but no hooks run.
+type Repo struct {
+	dir    string // the working tree of the project, or a bare repository
+	own    string // the git folder of that working tree
+	common string // the git folder that holds objects and refs
+	env    []string
+}
+
+// OpenRepo finds the repository that dir lies in. The error is ErrUnknown where there is
+// none that git accepts.
+func OpenRepo(ctx context.Context, dir string) (*Repo, error) {
+	cmd := command(ctx, dir, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir")
+	env := slices.DeleteFunc(cmd.Environ(), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains([]string{"GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE", "GIT_PREFIX"}, name)
+	})
+	cmd.Env = env
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
+	out, err := cmd.Output()
+	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	if err != nil || len(lines) != 2 {
+		return nil, fmt.Errorf("%s: %w (%s)", dir, ErrUnknown, lastLine(complaint.String()))
+	}
+	top := repository(dir)
+	if top == "" { // bare
+		top = lines[0]
+	}
+	return &Repo{dir: top, own: lines[0], common: lines[1], env: append(env, "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")}, nil
+}
+
+// Dir is the top of the project's working tree.
+func (r *Repo) Dir() string { return r.dir }
+
+// Common is the git folder that holds objects and refs.
+func (r *Repo) Common() string { return r.common }
+
+// Call says how git is run, besides its arguments. The zero Call looks at objects and refs.
+type Call struct {
+	WorkTree string // a folder of files; needs Index
+	Index    string // the index of that folder, outside of it
+	Own      string // the git folder of a working tree, if that is a person's and its own index counts
+	Env      []string
+	In       io.Reader
+}
+
+// Git runs git on the repository and returns what it printed.
+func (r *Repo) Git(ctx context.Context, c Call, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, repoTimeout)
+	defer cancel()
+	settings := []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "gc.auto=0", "-c", "core.quotePath=false", "-c", "core.bare=false"}
+	dir, env := r.common, append(slices.Clone(r.env), "GIT_DIR="+r.common)
+	if c.Own != "" {
+		env = append(env, "GIT_DIR="+c.Own)
+	}
+	if c.WorkTree != "" {
+		dir = c.WorkTree
+		env = append(env, "GIT_WORK_TREE="+c.WorkTree)
+	}
+	if c.Index != "" {
+		env = append(env, "GIT_INDEX_FILE="+c.Index)
+	}
+	cmd := command(ctx, dir, append(settings, args...)...)
+	cmd.Env, cmd.Stdin = append(env, c.Env...), c.In
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	err := cmd.Run()
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	if err != nil {
+		return out.String(), &CommandError{Verb: args[0], Err: err, Stderr: complaint.String()}
+	}
+	return out.String(), nil
+}
+
+// CommandError is a git command that did not succeed.
+type CommandError struct {
+	Verb   string
+	Err    error
+	Stderr string
+}
+
+func (e *CommandError) Error() string {
+	return fmt.Sprintf("git %s: %v: %s", e.Verb, e.Err, lastLine(e.Stderr))
+}
+
+func (e *CommandError) Unwrap() error { return e.Err }
+
+// Status is the exit status of a command, or -1 if it did not end by itself.
+func (e *CommandError) Status() int {
+	var exit interface{ ExitCode() int }
+	if errors.As(e.Err, &exit) {
+		return exit.ExitCode()
+	}
+	return -1
+}
+
+// Line is Git for what prints one line.
+func (r *Repo) Line(ctx context.Context, args ...string) (string, error) {
+	out, err := r.Git(ctx, Call{}, args...)
+	return strings.TrimSuffix(out, "\n"), err
+}
+
+// Commit is the commit that a name stands for, or "" if there is none.
+func (r *Repo) Commit(ctx context.Context, name string) (string, error) {
+	id, err := r.Line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	var failed *CommandError
+	if errors.As(err, &failed) && failed.Status() == 1 {
+		return "", nil
+	}
+	return id, err
+}
