@@ -53,6 +53,9 @@ func (r *Repo) Dir() string { return r.dir }
 // Common is the git folder that holds objects and refs.
 func (r *Repo) Common() string { return r.common }
 
+// Own is the git folder of the project's working tree: its index, HEAD, and what is sparse.
+func (r *Repo) Own() string { return r.own }
+
 // Call says how git is run, besides its arguments. The zero Call looks at objects and refs.
 type Call struct {
 	WorkTree string // a folder of files; needs Index
@@ -60,6 +63,14 @@ type Call struct {
 	Own      string // the git folder of a working tree, if that is a person's and its own index counts
 	Env      []string
 	In       io.Reader
+}
+
+// ownIndex are settings under which an index of ours can be relied on, whoever wrote the
+// files: a change cannot be hidden, no git runs in a repository inside, and no part of the
+// index is in the project's git folder.
+var ownIndex = []string{
+	"-c", "core.trustctime=true", "-c", "core.checkStat=default", "-c", "core.ignoreStat=false", "-c", "core.splitIndex=false",
+	"-c", "core.safecrlf=false", "-c", "submodule.recurse=false",
 }
 
 // Git runs git on the repository and returns what it printed.
@@ -76,6 +87,7 @@ func (r *Repo) Git(ctx context.Context, c Call, args ...string) (string, error) 
 		env = append(env, "GIT_WORK_TREE="+c.WorkTree)
 	}
 	if c.Index != "" {
+		settings = append(settings, ownIndex...)
 		env = append(env, "GIT_INDEX_FILE="+c.Index)
 	}
 	cmd := command(ctx, dir, append(settings, args...)...)
@@ -128,4 +140,22 @@ func (r *Repo) Commit(ctx context.Context, name string) (string, error) {
 		return "", nil
 	}
 	return id, err
+}
+
+// CommitTree makes a commit of a tree. Where git knows nobody, ralph is its author.
+func (r *Repo) CommitTree(ctx context.Context, tree, message string, parents ...string) (string, error) {
+	args := []string{"commit-tree", "-F", "-"}
+	for _, parent := range parents {
+		args = append(args, "-p", parent)
+	}
+	args = append(args, tree)
+	id, err := r.Git(ctx, Call{In: strings.NewReader(message)}, args...)
+	if err != nil {
+		if _, unknown := r.Line(ctx, "var", "GIT_COMMITTER_IDENT"); unknown == nil {
+			return "", err
+		}
+		env := []string{"GIT_AUTHOR_NAME=ralph", "GIT_AUTHOR_EMAIL=ralph@localhost", "GIT_COMMITTER_NAME=ralph", "GIT_COMMITTER_EMAIL=ralph@localhost"}
+		id, err = r.Git(ctx, Call{In: strings.NewReader(message), Env: env}, args...)
+	}
+	return strings.TrimSuffix(id, "\n"), err
 }
