@@ -2,11 +2,13 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -61,8 +63,14 @@ type Call struct {
 	WorkTree string // a folder of files; needs Index
 	Index    string // the index of that folder, outside of it
 	Own      string // the git folder of a working tree, if that is a person's and its own index counts
+	Hooks    string // a folder with hooks to run; none otherwise
 	Env      []string
 	In       io.Reader
+
+	// Outlive keeps git running when we are killed or ctx ends. It is for steps that
+	// must not stop halfway; it inherits Holds, such as a locked file, as descriptor 3.
+	Outlive bool
+	Holds   *os.File
 }
 
 // ownIndex are settings under which an index of ours can be relied on, whoever wrote the
@@ -75,23 +83,12 @@ var ownIndex = []string{
 
 // Git runs git on the repository and returns what it printed.
 func (r *Repo) Git(ctx context.Context, c Call, args ...string) (string, error) {
+	if c.Outlive {
+		return r.outlive(c, args)
+	}
 	ctx, cancel := context.WithTimeout(ctx, repoTimeout)
 	defer cancel()
-	settings := []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "gc.auto=0", "-c", "core.quotePath=false", "-c", "core.bare=false"}
-	dir, env := r.common, append(slices.Clone(r.env), "GIT_DIR="+r.common)
-	if c.Own != "" {
-		env = append(env, "GIT_DIR="+c.Own)
-	}
-	if c.WorkTree != "" {
-		dir = c.WorkTree
-		env = append(env, "GIT_WORK_TREE="+c.WorkTree)
-	}
-	if c.Index != "" {
-		settings = append(settings, ownIndex...)
-		env = append(env, "GIT_INDEX_FILE="+c.Index)
-	}
-	cmd := command(ctx, dir, append(settings, args...)...)
-	cmd.Env, cmd.Stdin = append(env, c.Env...), c.In
+	cmd := r.command(ctx, c, args)
 	var out, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	err := cmd.Run()
@@ -102,6 +99,46 @@ func (r *Repo) Git(ctx context.Context, c Call, args ...string) (string, error) 
 		return out.String(), &CommandError{Verb: args[0], Err: err, Stderr: complaint.String()}
 	}
 	return out.String(), nil
+}
+
+func (r *Repo) command(ctx context.Context, c Call, args []string) *exec.Cmd {
+	settings := []string{
+		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + cmp.Or(c.Hooks, os.DevNull), "-c", "gc.auto=0",
+		"-c", "core.quotePath=false", "-c", "core.bare=false",
+	}
+	dir, env := r.common, append(slices.Clone(r.env), "GIT_DIR="+cmp.Or(c.Own, r.common))
+	if c.WorkTree != "" {
+		dir = c.WorkTree
+		env = append(env, "GIT_WORK_TREE="+c.WorkTree)
+	}
+	if c.Index != "" {
+		settings = append(settings, ownIndex...)
+		env = append(env, "GIT_INDEX_FILE="+c.Index)
+	}
+	cmd := command(ctx, dir, append(settings, args...)...)
+	cmd.Env, cmd.Stdin = slices.Concat(env, c.Env), c.In
+	return cmd
+}
+
+// outlive runs git in a session of its own, out of reach of signals to ours. Its output
+// goes to a file: a pipe would kill git at its first word after our end.
+func (r *Repo) outlive(c Call, args []string) (string, error) {
+	said, err := os.CreateTemp("", "ralph-git-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { said.Close(); _ = os.Remove(said.Name()) }()
+	cmd := r.command(context.Background(), c, args)
+	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = said, said, ownSession()
+	if c.Holds != nil && inherits {
+		cmd.ExtraFiles = []*os.File{c.Holds}
+	}
+	err = cmd.Run()
+	text, rerr := os.ReadFile(said.Name())
+	if err != nil {
+		return "", &CommandError{Verb: args[0], Err: err, Stderr: string(text)}
+	}
+	return string(text), rerr
 }
 
 // CommandError is a git command that did not succeed.
